@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# rdma-cmx: kernel modules by Kbuild, user space by plain rules, tests in a VM.
+# `make help` lists what there is.
+
+VERSION := 0.1.0
+
+newest_headers = $(notdir $(patsubst %/build,%,$(lastword $(shell ls -d /lib/modules/*/build 2>/dev/null | sort -V))))
+KVER ?= $(if $(wildcard /lib/modules/$(shell uname -r)/build),$(shell uname -r),$(newest_headers))
+KDIR ?= /lib/modules/$(KVER)/build
+
+CC ?= gcc
+CFLAGS ?= -O2 -g
+O := build
+PREFIX ?= /usr
+LIBDIR ?= $(PREFIX)/lib/$(shell $(CC) -print-multiarch)
+INSTALL ?= install
+UPDATES = $(DESTDIR)/lib/modules/$(KVER)/updates
+TESTDIR = $(PREFIX)/lib/rdma-cmx/selftests
+
+.PHONY: all help modules user clean install install-modules install-user
+.DEFAULT_GOAL := all
+
+all: modules user  ## build the modules (for KVER) and user space
+
+help:  ## this list
+	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@echo "Variables: KVER=<kernel release> DESTDIR=<folder> T=<test name> BENCH_JSON=<file>"
+
+modules:  ## build rdma_cmx.ko and rdma_ucmx.ko for KVER
+	@test -d "$(KDIR)" || { echo "no kernel headers in '$(KDIR)': 'make deps' installs Debian's, or set KVER= or KDIR=" >&2; exit 1; }
+	$(MAKE) -C $(KDIR) M=$(CURDIR) modules
+
+install: install-modules install-user  ## install all below DESTDIR
+
+install-modules: modules
+	$(INSTALL) -d $(UPDATES)
+	$(INSTALL) -m 644 kernel/core/rdma_cmx.ko kernel/ucmx/rdma_ucmx.ko $(UPDATES)
+	@test -n "$(DESTDIR)" || depmod $(KVER)
+
+clean:  ## remove what was built
+	@test ! -d "$(KDIR)" || $(MAKE) -C $(KDIR) M=$(CURDIR) clean
+	rm -rf $(O)
+
+include user/user.mk
+include selftests/selftests.mk
+-include selftests/vm/vm.mk

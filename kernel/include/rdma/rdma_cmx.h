@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * In-kernel API of rdma_cmx: address resolution and multicast joins beside
+ * rdma_cm.
+ *
+ * A storage initiator that knows its target by name does this:
+ *
+ *	struct rdma_cmx_query_attr attr = {
+ *		.net = &init_net,
+ *		.node = "storage.example.com",
+ *		.port = 4420,
+ *		.has_port = true,
+ *	};
+ *	struct rdma_cmx_result *res;
+ *
+ *	res = rdma_cmx_resolve(&attr);
+ *	if (IS_ERR(res))
+ *		return PTR_ERR(res);
+ *	rdma_cmx_for_each_entry(e, i, res)
+ *		try(&e->src, &e->dst);
+ *	rdma_cmx_result_put(res);
+ *
+ * or, without waiting, rdma_cmx_query_start() with a callback.
+ *
+ * How a resolution fails is listed at RDMA_CMX_AI_ERRNOS in
+ * <rdma/rdma_cmx_ioctl.h>.
+ */
+#ifndef RDMA_CMX_H
+#define RDMA_CMX_H
+
+#include <linux/socket.h>
+#include <linux/in.h>
+#include <linux/in6.h>
+#include <linux/kref.h>
+#include <linux/uidgid.h>
+#include <rdma/ib.h>
+#include <rdma/ib_user_sa.h>
+#include <rdma/rdma_cm.h>
+#include <rdma/rdma_cmx_ioctl.h>
+#include <rdma/rdma_cmx_names.h>
+
+struct net;
+struct rdma_cmx_query;
+
+/* Every address that the resolver knows; no larger than sockaddr_ib. */
+union rdma_cmx_sockaddr {
+	struct sockaddr sa;
+	struct sockaddr_in in;
+	struct sockaddr_in6 in6;
+	struct sockaddr_ib ib;
+};
+
+/**
+ * struct rdma_cmx_query_attr - what is asked
+ * @net: network namespace whose routes, zones and names count. Name look-up
+ *	by the kernel works in the initial namespace only (-EOPNOTSUPP
+ *	elsewhere, unless @names is given).
+ * @uid: user whom look-ups are counted against
+ * @node: host name or numeric address, or NULL
+ * @service: service name or id; only with RDMA_CMX_AI_SA, else NULL
+ * @port: port number in host byte order, when @has_port
+ * @has_port: the caller gave a port. A query with a port only is answered
+ *	with the loopback address, or with the wildcard if passive
+ * @flags: RDMA_CMX_AI_*
+ * @family: AF_INET, AF_INET6, AF_IB, or 0 for any
+ * @qp_type: IB_QPT_RC, IB_QPT_UD, …, or 0 for any
+ * @port_space: RDMA_PS_*, or 0 for any
+ * @src: hints.ai_src_addr or NULL
+ * @dst: hints.ai_dst_addr or NULL
+ * @route: path records that restrict the route, or NULL
+ * @route_count: how many
+ * @id: id whose port is asked with RDMA_CMX_AI_SA, or NULL for all ports
+ * @names: the caller's own answer for @node, or NULL; checked here
+ * @names_len: bytes of @names
+ * @names_later: the answer comes with rdma_cmx_query_give_names()
+ * @timeout_ms: deadline for all of it in milliseconds, 0: module parameter
+ *	query_timeout_ms
+ *
+ * All that it points to is copied before the call returns.
+ */
+struct rdma_cmx_query_attr {
+	struct net *net;
+	kuid_t uid;
+	const char *node;
+	const char *service;
+	u16 port;
+	bool has_port;
+	u32 flags;
+	sa_family_t family;
+	u32 qp_type;
+	u32 port_space;
+	const union rdma_cmx_sockaddr *src;
+	const union rdma_cmx_sockaddr *dst;
+	const struct ib_path_rec_data *route;
+	u32 route_count;
+	struct rdma_cm_id *id;
+	const struct rdma_cmx_names *names;
+	size_t names_len;
+	bool names_later;
+	u32 timeout_ms;
+};
+
+/**
+ * struct rdma_cmx_entry - one address of an answer
+ * @flags: as asked
+ * @family: family of @src and @dst
+ * @qp_type: IB_QPT_*
+ * @port_space: RDMA_PS_*
+ * @src: local address; family 0 when none could be found
+ * @dst: address of the node; family 0 if passive
+ * @ibdev_index: RDMA device that reaches @dst; valid if @port_num is not 0
+ * @port_num: its port, 0 when no RDMA device reaches @dst
+ * @route_count: path records behind @route
+ * @connect_len: bytes behind @connect
+ * @route: path records, or NULL
+ * @connect: data that has to open the private data of a connect, or NULL
+ */
+struct rdma_cmx_entry {
+	u32 flags;
+	sa_family_t family;
+	u32 qp_type;
+	u32 port_space;
+	union rdma_cmx_sockaddr src;
+	union rdma_cmx_sockaddr dst;
+	u32 ibdev_index;
+	u32 port_num;
+	u32 route_count;
+	u32 connect_len;
+	const struct ib_path_rec_data *route;
+	const void *connect;
+};
+
+/**
+ * struct rdma_cmx_result - an answer, read only once handed out
+ * @ref: reference count
+ * @count: number of @entries, at least 1
+ * @canonname: canonical name of the node, or NULL
+ * @entries: best first: reached by a local RDMA device; reached otherwise;
+ *	unreachable
+ */
+struct rdma_cmx_result {
+	struct kref ref;
+	u32 count;
+	const char *canonname;
+	struct rdma_cmx_entry entries[];
+};
+
+#define rdma_cmx_for_each_entry(e, i, res)				\
+	for ((i) = 0, (e) = (res)->entries; (i) < (res)->count; (i)++, (e)++)
+
+/**
+ * typedef rdma_cmx_done_fn - tells that a query is answered
+ * @query: the query
+ * @result: the answer with a reference of the callee's own, or an ERR_PTR
+ * @context: as given to rdma_cmx_query_start()
+ *
+ * Runs once, in process context, may sleep. Does not run any more once
+ * rdma_cmx_query_cancel() has returned. It may call rdma_cmx_query_put() and
+ * start another query.
+ */
+typedef void (*rdma_cmx_done_fn)(struct rdma_cmx_query *query,
+				 struct rdma_cmx_result *result,
+				 void *context);
+
+/**
+ * rdma_cmx_query_check - check a question without asking it
+ * @attr: the question
+ *
+ * Context: any.
+ * Return: 0, or the errno that asking it would end with at once.
+ */
+int rdma_cmx_query_check(const struct rdma_cmx_query_attr *attr);
+
+/**
+ * rdma_cmx_query_start - ask without waiting
+ * @attr: the question
+ * @done: called once with the answer, from a work item: never before this
+ *	function has returned the query, so @done may rely on @pquery
+ * @context: for @done
+ * @pquery: where the query goes before @done can run, with a reference for
+ *	the caller, who gives it back with rdma_cmx_query_put()
+ *
+ * Context: process, may sleep for memory only.
+ * Return: 0, or the errno of a question that cannot be asked; then @done is
+ * not called.
+ */
+int rdma_cmx_query_start(const struct rdma_cmx_query_attr *attr,
+			 rdma_cmx_done_fn done, void *context,
+			 struct rdma_cmx_query **pquery);
+
+/**
+ * rdma_cmx_query_give_names - bring the answer of the caller's name service
+ * @query: started with names_later
+ * @error: 0 or a positive errno
+ * @names: the answer if @error is 0; copied
+ * @names_len: bytes of @names
+ *
+ * Context: process, may sleep.
+ * Return: 0; -ESRCH when the query does not wait for names (any more);
+ * -EBADMSG for an answer that does not add up, then the query goes on
+ * waiting.
+ */
+int rdma_cmx_query_give_names(struct rdma_cmx_query *query, int error,
+			      const struct rdma_cmx_names *names,
+			      size_t names_len);
+
+/**
+ * rdma_cmx_query_cancel - make sure that a query's callback does not run
+ * @query: the query
+ *
+ * When it returns the callback is not running and will not run. Harmless on
+ * an answered query and from several threads; from within the callback of
+ * @query it returns at once.
+ *
+ * Context: process, may sleep until a running callback is through; never
+ * for a name server or an SA.
+ * Return: true if the callback has not run and will not.
+ */
+bool rdma_cmx_query_cancel(struct rdma_cmx_query *query);
+
+/**
+ * rdma_cmx_query_put - give a reference back
+ * @query: the query; it is not cancelled by this
+ *
+ * Context: any that may free memory, also atomic.
+ */
+void rdma_cmx_query_put(struct rdma_cmx_query *query);
+
+/**
+ * rdma_cmx_resolve - ask and wait
+ * @attr: the question
+ *
+ * Context: process; sleeps until the answer or the deadline, in a killable
+ * and interruptible wait.
+ * Return: an answer to be given back with rdma_cmx_result_put(), or an
+ * ERR_PTR, -ERESTARTSYS after a signal.
+ */
+struct rdma_cmx_result *rdma_cmx_resolve(const struct rdma_cmx_query_attr *attr);
+
+/**
+ * rdma_cmx_result_put - give an answer back
+ * @result: an answer, an ERR_PTR or NULL
+ *
+ * Context: any.
+ */
+void rdma_cmx_result_put(struct rdma_cmx_result *result);
+
+/**
+ * struct rdma_cmx_join_attr - a multicast membership
+ * @addr: group: IPv4 or IPv6 multicast address, or MGID in a sockaddr_ib
+ * @join_flags: RDMA_MC_JOIN_FLAG_FULLMEMBER or _SENDONLY_FULLMEMBER
+ */
+struct rdma_cmx_join_attr {
+	const union rdma_cmx_sockaddr *addr;
+	u32 join_flags;
+};
+
+/**
+ * rdma_cmx_join - join a multicast group
+ * @id: id that is bound to a device
+ * @attr: the group; copied
+ * @context: comes back as param.ud.private_data of the event
+ *
+ * RDMA_CM_EVENT_MULTICAST_JOIN or _ERROR comes to the id's event handler.
+ * Unlike rdma_join_multicast() it checks that the address is a multicast
+ * one and that the id is bound.
+ *
+ * Context: process, may sleep.
+ * Return: 0; -EINVAL: bad family, flag or address, or not bound;
+ * -EOPNOTSUPP: the device cannot do it; or as rdma_join_multicast().
+ */
+int rdma_cmx_join(struct rdma_cm_id *id, const struct rdma_cmx_join_attr *attr,
+		  void *context);
+
+/**
+ * rdma_cmx_leave - leave a multicast group
+ * @id: the id
+ * @addr: the group
+ *
+ * The newest membership of that address ends; its event does not come any
+ * more once this has returned.
+ *
+ * Context: process, may sleep.
+ */
+void rdma_cmx_leave(struct rdma_cm_id *id, const union rdma_cmx_sockaddr *addr);
+
+#endif /* RDMA_CMX_H */

@@ -1,0 +1,727 @@
+/* SPDX-License-Identifier: (GPL-2.0 WITH Linux-syscall-note) OR Linux-OpenIB */
+/*
+ * User ABI of /dev/infiniband/rdma_cmx.
+ *
+ * One open file is one context and one event channel. Objects (ids and
+ * multicast memberships) are 32-bit handles of that file; 0 is never a
+ * handle. Every command is an ioctl that takes one struct, read and written
+ * in place, whose first field is its size in bytes:
+ *
+ *  - A struct that is shorter than the first published form of the command:
+ *    EINVAL.
+ *  - A struct that is longer than the kernel knows: taken if the unknown
+ *    part is zero, otherwise E2BIG.
+ *  - A shorter struct than the kernel knows (an older caller): the missing
+ *    fields count as zero, and only @size bytes are written back.
+ *
+ * Pointers travel as __aligned_u64; the layout is the same for 32-bit and
+ * 64-bit callers. There are no write() or read() commands.
+ *
+ * Errnos that every command may give:
+ *
+ *  ENOTTY      the command number is not known
+ *  EFAULT      a pointer of the caller is bad
+ *  EINVAL      a reserved field is not zero, or a value has no meaning
+ *  EOPNOTSUPP  a flag or value that this kernel does not know
+ *  E2BIG       see above
+ *  ENOENT      no such handle in this file
+ *  ENODEV      the RDMA device of the id is gone
+ *  ENOMEM      out of memory; nothing was changed
+ *  EMFILE      a limit of this context is reached (handles)
+ *  EAGAIN      a limit is reached that passes by itself (requests, look-ups)
+ *
+ * What else a command may give stands at its struct. Failures of a name or
+ * service resolution use the errnos listed at RDMA_CMX_AI_ERRNOS.
+ */
+#ifndef RDMA_CMX_IOCTL_H
+#define RDMA_CMX_IOCTL_H
+
+#include <linux/ioctl.h>
+#include <linux/types.h>
+#include <rdma/ib_user_sa.h>
+#include <rdma/ib_user_verbs.h>
+
+#define RDMA_CMX_DEVICE		"/dev/infiniband/rdma_cmx"
+#define RDMA_CMX_ABI_VERSION	1
+
+#define RDMA_CMX_IOC_TYPE	0xBD
+
+/* The number of a command never changes and is never used again. */
+enum {
+	RDMA_CMX_CMD_GET_INFO = 0x00,
+	RDMA_CMX_CMD_GET_EVENTS,
+	RDMA_CMX_CMD_ID_CREATE,
+	RDMA_CMX_CMD_ID_DESTROY,
+	RDMA_CMX_CMD_ID_BIND,
+	RDMA_CMX_CMD_ID_QUERY,
+	RDMA_CMX_CMD_ID_SET_OPTION,
+	RDMA_CMX_CMD_ID_MIGRATE,
+	RDMA_CMX_CMD_RESOLVE_ADDR,
+	RDMA_CMX_CMD_RESOLVE_ROUTE,
+	RDMA_CMX_CMD_INIT_QP_ATTR,
+	RDMA_CMX_CMD_CONNECT,
+	RDMA_CMX_CMD_LISTEN,
+	RDMA_CMX_CMD_ACCEPT,
+	RDMA_CMX_CMD_REJECT,
+	RDMA_CMX_CMD_DISCONNECT,
+	RDMA_CMX_CMD_NOTIFY,
+	RDMA_CMX_CMD_WRITE_EVENT,
+	RDMA_CMX_CMD_RESOLVE_ADDRINFO,
+	RDMA_CMX_CMD_GIVE_NAMES,
+	RDMA_CMX_CMD_QUERY_ADDRINFO,
+	RDMA_CMX_CMD_GETADDRINFO,
+	RDMA_CMX_CMD_JOIN,
+	RDMA_CMX_CMD_LEAVE,
+};
+
+#define RDMA_CMX_IO(cmd)	_IO(RDMA_CMX_IOC_TYPE, RDMA_CMX_CMD_##cmd)
+
+/* Bytes of private data that any CM message can carry at most. */
+#define RDMA_CMX_MAX_PRIVATE_DATA	256
+
+/* Longest node and service text, without a final NUL. */
+#define RDMA_CMX_MAX_NODE	1024
+#define RDMA_CMX_MAX_SERVICE	63
+
+/**
+ * struct rdma_cmx_addr - a socket address
+ * @family: AF_INET, AF_INET6, AF_IB; 0 means that no address is given
+ * @data: the rest of struct sockaddr_in, sockaddr_in6 or sockaddr_ib; what
+ *	is behind the address of that family must be zero
+ */
+struct rdma_cmx_addr {
+	__u16 family;
+	__u8 data[46];
+} __attribute__((aligned(8)));
+
+/**
+ * struct rdma_cmx_id_info - what an id is bound to
+ * @node_guid: node GUID of the RDMA device, network byte order, 0 if unbound
+ * @ibdev_index: index of the RDMA device, as rdma(8) shows it
+ * @num_paths: path records that the id has
+ * @pkey: P_Key, host byte order
+ * @port_num: port, 0 if unbound
+ * @reserved: 0
+ * @src: local address with the port in the id's own family
+ * @dst: peer address likewise; family 0 when there is none
+ * @src_ib: local GID as sockaddr_ib (P_Key, GID, service id)
+ * @dst_ib: peer GID likewise
+ */
+struct rdma_cmx_id_info {
+	__aligned_u64 node_guid;
+	__u32 ibdev_index;
+	__u32 num_paths;
+	__u16 pkey;
+	__u8 port_num;
+	__u8 reserved[5];
+	struct rdma_cmx_addr src;
+	struct rdma_cmx_addr dst;
+	struct rdma_cmx_addr src_ib;
+	struct rdma_cmx_addr dst_ib;
+};
+
+/**
+ * struct rdma_cmx_get_info - RDMA_CMX_IO(GET_INFO)
+ * @size: sizeof(struct rdma_cmx_get_info)
+ * @abi_version: out: RDMA_CMX_ABI_VERSION; grows, never breaks
+ * @features: out: RDMA_CMX_FEATURE_* bits
+ * @max_ids: out: ids of one context (module parameter)
+ * @max_requests: out: unfinished resolutions of one context
+ */
+struct rdma_cmx_get_info {
+	__u32 size;
+	__u32 abi_version;
+	__aligned_u64 features;
+	__u32 max_ids;
+	__u32 max_requests;
+};
+
+enum {
+	/*
+	 * The kernel looks up names for this caller. Not set in a network
+	 * namespace other than the initial one: there the caller asks its
+	 * own libc and hands the answer down (names in rdma_cmx_ai_query).
+	 */
+	RDMA_CMX_FEATURE_NAMES = 1 << 0,
+	/* RAI_SA works. */
+	RDMA_CMX_FEATURE_SA = 1 << 1,
+};
+
+/**
+ * struct rdma_cmx_event - one event, RDMA_CMX_IO(GET_EVENTS)
+ * @len: bytes of this record, a multiple of 8; the next record follows
+ * @event: enum rdma_cm_event_type
+ * @uid: cookie of the id (for CONNECT_REQUEST: of the listening id)
+ * @id: handle of the id (for CONNECT_REQUEST: of the listening id)
+ * @obj: CONNECT_REQUEST: handle of the new id, which belongs to the reader;
+ *	MULTICAST_JOIN, MULTICAST_ERROR: handle of the membership; else 0
+ * @obj_uid: cookie of the membership; USER: the argument of WRITE_EVENT
+ * @status: 0, a negative errno, or the transport's reject reason
+ * @flags: RDMA_CMX_EVENT_*: which parts follow the fixed part, in the order
+ *	of the bits
+ * @num_paths: records behind RDMA_CMX_EVENT_PATHS
+ * @private_data_len: bytes behind RDMA_CMX_EVENT_PRIVATE_DATA, last, padded
+ *	to a multiple of 8 with zeros
+ * @param: conn for the events of a connection, ud for SIDR replies,
+ *	requests of UD ids and multicast
+ */
+struct rdma_cmx_event {
+	__u32 len;
+	__u32 event;
+	__aligned_u64 uid;
+	__u32 id;
+	__u32 obj;
+	__aligned_u64 obj_uid;
+	__s32 status;
+	__u16 flags;
+	__u8 num_paths;
+	__u8 reserved;
+	__u16 private_data_len;
+	__u16 reserved2;
+	__u32 reserved3;
+	union {
+		struct {
+			__u32 qp_num;
+			__u8 responder_resources;
+			__u8 initiator_depth;
+			__u8 flow_control;
+			__u8 retry_count;
+			__u8 rnr_retry_count;
+			__u8 srq;
+			__u8 reserved[2];
+			__u32 ece_vendor_id;
+			__u32 ece_attr_mod;
+		} conn;
+		struct {
+			__u32 qp_num;
+			__u32 qkey;
+			struct ib_uverbs_ah_attr ah_attr;
+		} ud;
+		__aligned_u64 align[6];
+	} param;
+};
+
+enum {
+	RDMA_CMX_EVENT_CONN = 1 << 0,		/* param.conn is valid */
+	RDMA_CMX_EVENT_UD = 1 << 1,		/* param.ud is valid */
+	/*
+	 * struct rdma_cmx_id_info: with ADDR_RESOLVED and ROUTE_RESOLVED of
+	 * the id itself, with CONNECT_REQUEST of the new id.
+	 */
+	RDMA_CMX_EVENT_INFO = 1 << 2,
+	RDMA_CMX_EVENT_PATHS = 1 << 3,		/* struct ib_path_rec_data [] */
+	RDMA_CMX_EVENT_PRIVATE_DATA = 1 << 4,
+};
+
+/* No event is longer than this. */
+#define RDMA_CMX_MAX_EVENT	1024
+
+/**
+ * struct rdma_cmx_get_events - RDMA_CMX_IO(GET_EVENTS)
+ * @size: sizeof(struct rdma_cmx_get_events)
+ * @max_events: take at most so many; 0: as many as fit
+ * @buf: where struct rdma_cmx_event records go
+ * @buf_len: bytes of @buf
+ * @count: out: records written, at least one
+ *
+ * Waits for an event unless the file is O_NONBLOCK (EAGAIN). The wait ends
+ * with EINTR or a restart on a signal. ENOSPC: @buf is too small for the
+ * first event, which stays first; RDMA_CMX_MAX_EVENT bytes always suffice.
+ */
+struct rdma_cmx_get_events {
+	__u32 size;
+	__u32 max_events;
+	__aligned_u64 buf;
+	__u32 buf_len;
+	__u32 count;
+};
+
+/**
+ * struct rdma_cmx_id_create - RDMA_CMX_IO(ID_CREATE)
+ * @size: sizeof(struct rdma_cmx_id_create)
+ * @port_space: RDMA_PS_TCP, RDMA_PS_UDP, RDMA_PS_IPOIB or RDMA_PS_IB
+ * @qp_type: enum ib_uverbs_qp_type; must fit the port space: for TCP the
+ *	kernel takes RC, for UDP and IPOIB UD, whatever is given; for IB any
+ * @id: out: handle
+ * @uid: cookie that comes back with each event, not 0
+ */
+struct rdma_cmx_id_create {
+	__u32 size;
+	__u32 port_space;
+	__u32 qp_type;
+	__u32 id;
+	__aligned_u64 uid;
+};
+
+/**
+ * struct rdma_cmx_destroy - RDMA_CMX_IO(ID_DESTROY) and RDMA_CMX_IO(LEAVE)
+ * @size: sizeof(struct rdma_cmx_destroy)
+ * @handle: id or membership
+ * @events_reported: out: events of the object that GET_EVENTS handed out
+ * @reserved: 0
+ *
+ * When it returns no event of the object is in the queue and none will come.
+ * Destroying an id destroys its memberships, its unread connection requests
+ * and its resolution.
+ */
+struct rdma_cmx_destroy {
+	__u32 size;
+	__u32 handle;
+	__u32 events_reported;
+	__u32 reserved;
+};
+
+/**
+ * struct rdma_cmx_id_bind - RDMA_CMX_IO(ID_BIND)
+ * @size: sizeof(struct rdma_cmx_id_bind)
+ * @id: handle
+ * @addr: local address and port
+ * @info: out: the id's info after the bind
+ *
+ * EADDRNOTAVAIL, EADDRINUSE, ENODEV, EINVAL, EACCES as rdma_bind_addr().
+ */
+struct rdma_cmx_id_bind {
+	__u32 size;
+	__u32 id;
+	struct rdma_cmx_addr addr;
+	struct rdma_cmx_id_info info;
+};
+
+/**
+ * struct rdma_cmx_id_query - RDMA_CMX_IO(ID_QUERY)
+ * @size: sizeof(struct rdma_cmx_id_query)
+ * @id: handle
+ * @info: out
+ * @paths: out: the first info.num_paths path records, at most 2
+ */
+struct rdma_cmx_id_query {
+	__u32 size;
+	__u32 id;
+	struct rdma_cmx_id_info info;
+	struct ib_path_rec_data paths[2];
+};
+
+/**
+ * struct rdma_cmx_id_set_option - RDMA_CMX_IO(ID_SET_OPTION)
+ * @size: sizeof(struct rdma_cmx_id_set_option)
+ * @id: handle
+ * @level: RDMA_OPTION_ID or RDMA_OPTION_IB
+ * @optname: RDMA_OPTION_ID_* or RDMA_OPTION_IB_PATH
+ * @optval: pointer to the value, as for rdma_set_option(3)
+ * @optlen: bytes of the value
+ * @reserved: 0
+ *
+ * ENOSYS: no such level or option.
+ */
+struct rdma_cmx_id_set_option {
+	__u32 size;
+	__u32 id;
+	__u32 level;
+	__u32 optname;
+	__aligned_u64 optval;
+	__u32 optlen;
+	__u32 reserved;
+};
+
+/**
+ * struct rdma_cmx_id_migrate - RDMA_CMX_IO(ID_MIGRATE)
+ * @size: sizeof(struct rdma_cmx_id_migrate)
+ * @id: handle in the file behind @src_fd
+ * @src_fd: file that has the id now; the ioctl is made on the new file
+ * @new_id: out: handle in the new file; the old one is gone
+ * @events_reported: out: events of the id that the old file handed out
+ * @reserved: 0
+ *
+ * Unread events of the id move with it, in order. EBADF, EINVAL: @src_fd is
+ * not an rdma_cmx file.
+ */
+struct rdma_cmx_id_migrate {
+	__u32 size;
+	__u32 id;
+	__s32 src_fd;
+	__u32 new_id;
+	__u32 events_reported;
+	__u32 reserved;
+};
+
+/**
+ * struct rdma_cmx_resolve_addr - RDMA_CMX_IO(RESOLVE_ADDR)
+ * @size: sizeof(struct rdma_cmx_resolve_addr)
+ * @id: handle
+ * @timeout_ms: milliseconds to wait for the resolution
+ * @reserved: 0
+ * @src: local address, or family 0
+ * @dst: address to resolve
+ *
+ * ADDR_RESOLVED with info, or ADDR_ERROR with a negative errno, follows.
+ */
+struct rdma_cmx_resolve_addr {
+	__u32 size;
+	__u32 id;
+	__u32 timeout_ms;
+	__u32 reserved;
+	struct rdma_cmx_addr src;
+	struct rdma_cmx_addr dst;
+};
+
+/**
+ * struct rdma_cmx_resolve_route - RDMA_CMX_IO(RESOLVE_ROUTE)
+ * @size: sizeof(struct rdma_cmx_resolve_route)
+ * @id: handle
+ * @timeout_ms: milliseconds to wait for the resolution
+ * @reserved: 0
+ *
+ * ROUTE_RESOLVED with info and paths, or ROUTE_ERROR, follows.
+ */
+struct rdma_cmx_resolve_route {
+	__u32 size;
+	__u32 id;
+	__u32 timeout_ms;
+	__u32 reserved;
+};
+
+/**
+ * struct rdma_cmx_init_qp_attr - RDMA_CMX_IO(INIT_QP_ATTR)
+ * @size: sizeof(struct rdma_cmx_init_qp_attr)
+ * @id: handle
+ * @qp_state: enum ib_qp_state to go to
+ * @reserved: 0
+ * @attr: out: attributes and their mask for that transition
+ */
+struct rdma_cmx_init_qp_attr {
+	__u32 size;
+	__u32 id;
+	__u32 qp_state;
+	__u32 reserved;
+	struct ib_uverbs_qp_attr attr;
+};
+
+/**
+ * struct rdma_cmx_conn_param - connection parameters
+ * @qp_num: queue pair, 24 bits
+ * @qkey: Q_Key of a UD id
+ * @responder_resources: outstanding RDMA reads that the peer may have here
+ * @initiator_depth: outstanding RDMA reads towards the peer
+ * @flow_control: hardware flow control is available
+ * @retry_count: retries of a lost packet, 0 to 7
+ * @rnr_retry_count: retries after receiver not ready, 0 to 7
+ * @srq: the queue pair uses a shared receive queue
+ * @private_data_len: bytes of @private_data, the limit depends on the
+ *	message and the address family (see rdma_connect(3)); EINVAL above
+ * @ece_vendor_id: enhanced connection establishment, vendor
+ * @ece_attr_mod: enhanced connection establishment, options
+ * @private_data: bytes behind @private_data_len must be zero
+ */
+struct rdma_cmx_conn_param {
+	__u32 qp_num;
+	__u32 qkey;
+	__u8 responder_resources;
+	__u8 initiator_depth;
+	__u8 flow_control;
+	__u8 retry_count;
+	__u8 rnr_retry_count;
+	__u8 srq;
+	__u16 private_data_len;
+	__u32 ece_vendor_id;
+	__u32 ece_attr_mod;
+	__u8 private_data[RDMA_CMX_MAX_PRIVATE_DATA];
+};
+
+/**
+ * struct rdma_cmx_connect - RDMA_CMX_IO(CONNECT) and RDMA_CMX_IO(ACCEPT)
+ * @size: sizeof(struct rdma_cmx_connect)
+ * @id: handle
+ * @uid: ACCEPT: cookie of the new id from now on; CONNECT: 0
+ * @flags: ACCEPT: RDMA_CMX_ACCEPT_*; CONNECT: 0
+ * @reserved: 0
+ * @param: parameters
+ */
+struct rdma_cmx_connect {
+	__u32 size;
+	__u32 id;
+	__aligned_u64 uid;
+	__u32 flags;
+	__u32 reserved;
+	struct rdma_cmx_conn_param param;
+};
+
+enum {
+	/* Do not take @param: the id has its QP set up by hand. */
+	RDMA_CMX_ACCEPT_NO_PARAM = 1 << 0,
+};
+
+/**
+ * struct rdma_cmx_listen - RDMA_CMX_IO(LISTEN)
+ * @size: sizeof(struct rdma_cmx_listen)
+ * @id: handle
+ * @backlog: connection requests that may wait; 0 or above the module
+ *	parameter max_backlog: that limit
+ * @reserved: 0
+ */
+struct rdma_cmx_listen {
+	__u32 size;
+	__u32 id;
+	__s32 backlog;
+	__u32 reserved;
+};
+
+/**
+ * struct rdma_cmx_reject - RDMA_CMX_IO(REJECT)
+ * @size: sizeof(struct rdma_cmx_reject)
+ * @id: handle
+ * @reason: 0: IB_CM_REJ_CONSUMER_DEFINED, else IB_CM_REJ_VENDOR_OPTION_NOT_SUPPORTED
+ * @reserved: 0
+ * @private_data_len: bytes of @private_data
+ * @reserved2: 0
+ * @private_data: bytes behind @private_data_len must be zero
+ */
+struct rdma_cmx_reject {
+	__u32 size;
+	__u32 id;
+	__u8 reason;
+	__u8 reserved;
+	__u16 private_data_len;
+	__u32 reserved2;
+	__u8 private_data[RDMA_CMX_MAX_PRIVATE_DATA];
+};
+
+/**
+ * struct rdma_cmx_id_arg - RDMA_CMX_IO(DISCONNECT) and RDMA_CMX_IO(NOTIFY)
+ * @size: sizeof(struct rdma_cmx_id_arg)
+ * @id: handle
+ * @event: NOTIFY: enum ib_event_type; DISCONNECT: 0
+ * @reserved: 0
+ */
+struct rdma_cmx_id_arg {
+	__u32 size;
+	__u32 id;
+	__u32 event;
+	__u32 reserved;
+};
+
+/**
+ * struct rdma_cmx_write_event - RDMA_CMX_IO(WRITE_EVENT)
+ * @size: sizeof(struct rdma_cmx_write_event)
+ * @id: handle
+ * @event: RDMA_CM_EVENT_USER; any other: EINVAL
+ * @status: comes back as the event's status
+ * @arg: comes back as the event's obj_uid
+ */
+struct rdma_cmx_write_event {
+	__u32 size;
+	__u32 id;
+	__u32 event;
+	__s32 status;
+	__aligned_u64 arg;
+};
+
+/* ai_flags, the same values as RAI_* of <rdma/rdma_cma.h>. */
+enum {
+	RDMA_CMX_AI_PASSIVE = 0x01,
+	RDMA_CMX_AI_NUMERICHOST = 0x02,
+	RDMA_CMX_AI_NOROUTE = 0x04,
+	RDMA_CMX_AI_FAMILY = 0x08,
+	RDMA_CMX_AI_SA = 0x10,
+	RDMA_CMX_AI_DNS = 0x20,
+};
+
+/*
+ * RDMA_CMX_AI_ERRNOS: how a resolution fails, as the errno of the call or the
+ * negative status of ADDRINFO_ERROR, and the EAI code of rdma_getaddrinfo(3):
+ *
+ *  ENOENT         no such node or service             EAI_NONAME
+ *  ENODATA        the node has no address             EAI_NODATA
+ *  EADDRNOTAVAIL  none of the asked family            EAI_ADDRFAMILY
+ *  EAGAIN         temporary failure, limit reached    EAI_AGAIN
+ *  ETIMEDOUT      no answer before the deadline       EAI_AGAIN
+ *  ECONNREFUSED   refused for good by the server      EAI_FAIL
+ *  EOPNOTSUPP     unknown flags, RAI_SA with RAI_DNS  EAI_BADFLAGS
+ *  EAFNOSUPPORT   unknown family                      EAI_FAMILY
+ *  EPROTOTYPE     qp_type against port_space          EAI_QPTYPE
+ *  ENOMEM         out of memory                       EAI_MEMORY
+ *  ENOKEY         no name helper is installed: look up the name and hand
+ *                 the answer down
+ *  others         as they are                         EAI_SYSTEM
+ */
+
+/**
+ * struct rdma_cmx_ai_query - a question for the resolver
+ * @ai_flags: RDMA_CMX_AI_*
+ * @qp_type: enum ib_uverbs_qp_type, 0: any
+ * @port_space: RDMA_PS_*, 0: any
+ * @family: AF_INET, AF_INET6, AF_IB; 0: any
+ * @port: port number in network byte order, valid with RDMA_CMX_AIQ_PORT
+ * @flags: RDMA_CMX_AIQ_*
+ * @timeout_ms: overall deadline, 0: the module's default; more than the
+ *	module's limit counts as that limit
+ * @node_len: bytes of @node, 0: no node is given
+ * @service_len: bytes of @service; only with RDMA_CMX_AI_SA
+ * @route_len: bytes of @route, a multiple of 72
+ * @names_len: bytes of @names
+ * @reserved: 0
+ * @node: pointer to a name or numeric address, no final NUL
+ * @service: pointer to a service name or id
+ * @route: pointer to struct ib_path_rec_data []
+ * @names: pointer to struct rdma_cmx_names: what the caller's own name
+ *	service says about @node
+ * @src: hints.ai_src_addr, or family 0
+ * @dst: hints.ai_dst_addr, or family 0
+ */
+struct rdma_cmx_ai_query {
+	__u32 ai_flags;
+	__u32 qp_type;
+	__u32 port_space;
+	__u16 family;
+	__be16 port;
+	__u32 flags;
+	__u32 timeout_ms;
+	__u32 node_len;
+	__u32 service_len;
+	__u32 route_len;
+	__u32 names_len;
+	__aligned_u64 reserved;
+	__aligned_u64 node;
+	__aligned_u64 service;
+	__aligned_u64 route;
+	__aligned_u64 names;
+	struct rdma_cmx_addr src;
+	struct rdma_cmx_addr dst;
+};
+
+enum {
+	RDMA_CMX_AIQ_PORT = 1 << 0,
+	/*
+	 * RESOLVE_ADDRINFO only: the caller looks @node up and brings the
+	 * answer with GIVE_NAMES. The deadline runs meanwhile.
+	 */
+	RDMA_CMX_AIQ_NAMES_LATER = 1 << 1,
+};
+
+/**
+ * struct rdma_cmx_ai_entry - one address of an answer
+ * @len: bytes of this entry with all that follows, a multiple of 8
+ * @ai_flags: as asked
+ * @qp_type: enum ib_uverbs_qp_type
+ * @port_space: RDMA_PS_*
+ * @family: family of @src and @dst
+ * @canon_len: bytes of the canonical name, last, padded to a multiple of 8
+ * @route_len: bytes of struct ib_path_rec_data [] behind the fixed part
+ * @connect_len: bytes of connection data behind the route, padded likewise
+ * @ibdev_index: RDMA device that reaches @dst, valid if @port_num is not 0
+ * @port_num: its port, 0: none does
+ * @reserved: 0
+ * @src: source address, family 0: none
+ * @dst: destination address, family 0: none
+ */
+struct rdma_cmx_ai_entry {
+	__u32 len;
+	__u32 ai_flags;
+	__u32 qp_type;
+	__u32 port_space;
+	__u16 family;
+	__u16 canon_len;
+	__u32 route_len;
+	__u32 connect_len;
+	__u32 ibdev_index;
+	__u32 port_num;
+	__u32 reserved;
+	struct rdma_cmx_addr src;
+	struct rdma_cmx_addr dst;
+};
+
+/**
+ * struct rdma_cmx_resolve_addrinfo - RDMA_CMX_IO(RESOLVE_ADDRINFO)
+ * @size: sizeof(struct rdma_cmx_resolve_addrinfo)
+ * @id: handle
+ * @query: the question
+ *
+ * ADDRINFO_RESOLVED or ADDRINFO_ERROR follows. EBUSY: one is outstanding.
+ * A result that was not taken is dropped.
+ */
+struct rdma_cmx_resolve_addrinfo {
+	__u32 size;
+	__u32 id;
+	struct rdma_cmx_ai_query query;
+};
+
+/**
+ * struct rdma_cmx_give_names - RDMA_CMX_IO(GIVE_NAMES)
+ * @size: sizeof(struct rdma_cmx_give_names)
+ * @id: handle with an outstanding RDMA_CMX_AIQ_NAMES_LATER
+ * @error: 0, or the errno that the look-up ended with
+ * @names_len: bytes of @names
+ * @names: pointer to struct rdma_cmx_names
+ *
+ * ENOENT: no such id; ESRCH: nothing is waiting for names.
+ */
+struct rdma_cmx_give_names {
+	__u32 size;
+	__u32 id;
+	__u32 error;
+	__u32 names_len;
+	__aligned_u64 names;
+};
+
+/**
+ * struct rdma_cmx_query_addrinfo - RDMA_CMX_IO(QUERY_ADDRINFO)
+ * @size: sizeof(struct rdma_cmx_query_addrinfo)
+ * @id: handle
+ * @buf: where struct rdma_cmx_ai_entry records go
+ * @buf_len: bytes of @buf
+ * @len: out: bytes written, or needed
+ *
+ * Takes the result: a second time is ENOENT, as is a call before success.
+ * ENOSPC: @buf is too small, @len says what is needed, the result stays.
+ */
+struct rdma_cmx_query_addrinfo {
+	__u32 size;
+	__u32 id;
+	__aligned_u64 buf;
+	__u32 buf_len;
+	__u32 len;
+};
+
+/**
+ * struct rdma_cmx_getaddrinfo - RDMA_CMX_IO(GETADDRINFO)
+ * @size: sizeof(struct rdma_cmx_getaddrinfo)
+ * @len: out: bytes written, or needed
+ * @buf: where struct rdma_cmx_ai_entry records go
+ * @buf_len: bytes of @buf
+ * @reserved: 0
+ * @query: the question
+ *
+ * Waits for the answer; a signal ends the wait with EINTR. ENOSPC as above,
+ * but the question has to be asked again.
+ */
+struct rdma_cmx_getaddrinfo {
+	__u32 size;
+	__u32 len;
+	__aligned_u64 buf;
+	__u32 buf_len;
+	__u32 reserved;
+	struct rdma_cmx_ai_query query;
+};
+
+/**
+ * struct rdma_cmx_join - RDMA_CMX_IO(JOIN)
+ * @size: sizeof(struct rdma_cmx_join)
+ * @id: handle, bound to a device
+ * @join_flags: RDMA_MC_JOIN_FLAG_FULLMEMBER or _SENDONLY_FULLMEMBER
+ * @mc: out: handle of the membership
+ * @uid: cookie that comes back as obj_uid
+ * @addr: group: IPv4 or IPv6 multicast address, or MGID as sockaddr_ib
+ *
+ * MULTICAST_JOIN or MULTICAST_ERROR follows. EINVAL: not a multicast
+ * address, or the id is not bound. EADDRINUSE: the id has joined the group
+ * with another join flag.
+ */
+struct rdma_cmx_join {
+	__u32 size;
+	__u32 id;
+	__u32 join_flags;
+	__u32 mc;
+	__aligned_u64 uid;
+	struct rdma_cmx_addr addr;
+};
+
+#endif /* RDMA_CMX_IOCTL_H */

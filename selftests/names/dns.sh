@@ -1,0 +1,290 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# The name helper against real name servers, in a network of its own and with
+# a resolv.conf of its own: every failure told apart (GAI-02), all addresses
+# (GAI-01), the canonical name (GAI-11). No key is touched; keys.sh does that.
+# Needs root, unshare(1), ip(8). Prints TAP.
+# usage: dns.sh CMX_NAMES DNS (the built helper and selftests/names/dns.c)
+
+if [ -z "$CMX_DNS_SH" ]; then
+	[ $# = 2 ] || { sed -n 's/^# usage/usage/p' "$0" >&2; exit 2; }
+	[ "$(id -u)" = 0 ] || { echo "1..0 # SKIP needs root"; exit 0; }
+	CMX_DNS_SH=1 exec unshare -nm sh "$0" "$@"
+fi
+
+names=$1
+dns=$2
+dir=$(mktemp -d) || exit 1
+servers=
+n=0
+failed=0
+
+finish()
+{
+	for pid in $servers; do
+		kill "$pid" 2>/dev/null
+	done
+	rm -rf "$dir"
+}
+trap finish EXIT
+
+ok()
+{
+	n=$((n + 1))
+	echo "ok $n - $1"
+}
+
+not_ok()
+{
+	n=$((n + 1))
+	failed=$((failed + 1))
+	echo "not ok $n - $1"
+	shift
+	printf '# %s\n' "$@"
+}
+
+# server ADDRESS [OPTIONS]: back when it takes questions
+server()
+{
+	a=$1
+	shift
+	mkfifo "$dir/ready"
+	"$dns" -a "$a" -l "$dir/log" "$@" >"$dir/ready" &
+	servers="$servers $!"
+	read -r _ <"$dir/ready"
+	rm "$dir/ready"
+}
+
+resolv()
+{
+	printf '%s\n' "$@" >"$dir/resolv.conf"
+}
+
+hosts_line()
+{
+	printf 'hosts: %s\n' "$1" >"$dir/nsswitch.conf"
+}
+
+# expect TITLE WANTED [ARGUMENTS] : what it prints, in one line
+expect()
+{
+	title=$1
+	want=$2
+	shift 2
+	got=$("$names" --print "$@" 2>&1 | tr '\n' ' ')
+	got=${got% }
+	if [ "$got" = "$want" ]; then
+		ok "$title"
+	else
+		not_ok "$title" "wanted: $want" "got:    $got"
+	fi
+}
+
+# expect_quiet TITLE WANTED NAME : and no name server hears of it
+expect_quiet()
+{
+	: >"$dir/log"
+	expect "$1" "$2" -- "$3"
+	if [ -s "$dir/log" ]; then
+		not_ok "$1: no question asked" "$(cat "$dir/log")"
+	else
+		ok "$1: no question asked"
+	fi
+}
+
+status_is()
+{
+	if grep -q "$2" "/proc/$1/$4"; then
+		ok "$3"
+	else
+		not_ok "$3" "$(cat "/proc/$1/$4")"
+	fi
+}
+
+ip link set lo up
+for f in resolv.conf nsswitch.conf hosts; do
+	: >"$dir/$f"
+	mount --bind "$dir/$f" "/etc/$f" || exit 1
+done
+chmod 755 "$dir"
+chmod 644 "$dir"/*
+echo '192.0.2.99 here.t alias-of-here' >"$dir/hosts"
+
+echo "TAP version 13"
+server 127.0.0.1
+server 127.0.0.2 -m refused
+server 127.0.0.3 -m servfail
+server 127.0.0.4 -m silent
+
+resolv 'nameserver 127.0.0.1'
+for hosts in 'files dns' 'dns files'; do
+	hosts_line "$hosts"
+	expect "GAI-01 IPv4 only ($hosts)" 'address 192.0.2.1 canonical a.t' a.t
+	expect "GAI-01 IPv6 only ($hosts)" \
+		'address 2001:db8::1 canonical aaaa.t' aaaa.t
+	expect "GAI-11 canonical name ($hosts)" \
+		'address 192.0.2.1 canonical real.t' alias.t
+	expect "GAI-02 no such name ($hosts)" 'error ENOENT' nx.t
+	expect "GAI-02 no address ($hosts)" 'error ENODATA' txt.t
+	expect "GAI-02 SERVFAIL ($hosts)" 'error EAGAIN' servfail.t
+	expect "GAI-02 REFUSED ($hosts)" 'error ECONNREFUSED' refused.t
+	expect "GAI-02 FORMERR ($hosts)" 'error ECONNREFUSED' formerr.t
+	expect "GAI-02 NOTIMP ($hosts)" 'error ECONNREFUSED' notimp.t
+	expect "GAI-02 silence ($hosts)" 'error ETIMEDOUT' \
+		--timeout 2 silent.t
+done
+
+hosts_line 'files dns'
+sorted=$("$names" --print both.t | sort | tr '\n' ' ')
+want='address 192.0.2.1 address 192.0.2.2 address 2001:db8::1'
+want="$want address 2001:db8::2 canonical both.t "
+if [ "$sorted" = "$want" ]; then
+	ok "GAI-01 every address"
+else
+	not_ok "GAI-01 every address" "$sorted"
+fi
+count=$("$names" --print dup.t | grep -c '^address')
+if [ "$count" = 3 ]; then
+	ok "GAI-01 no address twice"
+else
+	not_ok "GAI-01 no address twice" "wanted 3, got $count"
+fi
+count=$("$names" --print many.t | grep -c '^address')
+if [ "$count" = 256 ]; then
+	ok "GAI-01 of 300 addresses 256"
+else
+	not_ok "GAI-01 of 300 addresses 256" "got $count"
+fi
+expect "GAI-01 a server that fails for IPv6" \
+	'address 192.0.2.1 canonical half-servfail.t' half-servfail.t
+expect "GAI-01 a server that is silent for IPv6" \
+	'address 192.0.2.1 canonical half-silent.t' half-silent.t
+
+hosts_line files
+expect_quiet "GAI-01 /etc/hosts" \
+	'address 192.0.2.99 canonical here.t' alias-of-here
+expect_quiet "GAI-02 not in /etc/hosts" 'error ENOENT' refused.t
+hosts_line 'files dns'
+
+label=aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeeeeeeffffffffff123
+expect_quiet "GAI-02 no name" 'error ENOENT' ''
+expect_quiet "GAI-02 an address is no name" 'error ENOENT' 192.0.2.1
+expect_quiet "GAI-02 nor is a short one" 'error ENOENT' 127.1
+expect_quiet "GAI-02 nor is a hexadecimal one" 'error ENOENT' 0x7f000001
+expect_quiet "GAI-02 label too long" 'error ENOENT' "${label}4.t"
+expect_quiet "GAI-02 name too long" 'error ENOENT' \
+	"$label.$label.$label.${label%3}.t"
+expect_quiet "GAI-02 a shell's words" 'error ENOENT' 'a.t;reboot'
+expect_quiet "GAI-02 a macro" 'error ENOENT' '%k'
+expect_quiet "GAI-02 a name with a dash" 'error ENOENT' '--ttl'
+expect "GAI-01 underscore" 'error ENOENT' _no_such.t
+expect "GAI-01 absolute name" 'address 192.0.2.1 canonical a.t' a.t.
+
+resolv 'nameserver 127.0.0.4' 'nameserver 127.0.0.1'
+expect "GAI-02 first of two servers silent" \
+	'address 192.0.2.1 canonical a.t' a.t
+resolv 'nameserver 127.0.0.4' 'nameserver 127.0.0.4' 'nameserver 127.0.0.1'
+expect "GAI-02 two of three servers silent" \
+	'address 192.0.2.1 canonical a.t' a.t
+resolv 'nameserver 127.0.0.2' 'nameserver 127.0.0.1'
+expect "GAI-02 first of two servers refuses" \
+	'address 192.0.2.1 canonical a.t' a.t
+resolv 'nameserver 127.0.0.2' 'nameserver 127.0.0.2'
+expect "GAI-02 both servers refuse" 'error ECONNREFUSED' a.t
+resolv 'nameserver 127.0.0.2' 'nameserver 127.0.0.3'
+expect "GAI-02 one refuses, one fails" 'error EAGAIN' a.t
+resolv 'nameserver 127.0.0.2' 'nameserver 127.0.0.9'
+expect "GAI-02 one refuses, one is down" 'error EAGAIN' a.t
+resolv 'nameserver 127.0.0.2' 'nameserver 127.0.0.4'
+expect "GAI-02 one refuses, one is silent" 'error ETIMEDOUT' a.t
+resolv 'nameserver 127.0.0.9'
+expect "GAI-02 nobody at the server's port" 'error EAGAIN' a.t
+resolv 'nameserver 198.51.100.1'
+expect "GAI-02 no route to the server" 'error EAGAIN' a.t
+resolv 'nameserver ::1'
+expect "GAI-02 nobody at the IPv6 server's port" 'error EAGAIN' a.t
+resolv 'nameserver 127.0.0.1' 'search t'
+: >"$dir/log"
+expect "GAI-02 refused by search domain" 'error ECONNREFUSED' refused
+if [ "$(tail -n 1 "$dir/log")" = 'refused.t 1' ]; then
+	ok "GAI-02 the closer look is at the name in the domain"
+else
+	not_ok "GAI-02 the closer look is at the name in the domain" \
+		"$(cat "$dir/log")"
+fi
+
+resolv 'nameserver 127.0.0.1'
+echo 'nx a.t' >"$dir/aliases"
+chmod 644 "$dir/aliases"
+export HOSTALIASES="$dir/aliases" LOCALDOMAIN=t RES_OPTIONS=ndots:5
+: >"$dir/log"
+expect "the environment does not count" 'error ENOENT' nx
+if grep -qE '^(nx|nx\.t|a\.t) ' "$dir/log" && ! grep -q '\.t ' "$dir/log"; then
+	ok "the environment does not count: nx alone is asked"
+else
+	not_ok "the environment does not count: nx alone is asked" \
+		"$(cat "$dir/log")"
+fi
+unset HOSTALIASES LOCALDOMAIN RES_OPTIONS
+
+# What it is while it waits for a server
+: >"$dir/log"
+"$names" --print --timeout 3 silent.t >"$dir/out" &
+pid=$!
+tries=0
+while ! [ -s "$dir/log" ] && [ $tries -lt 100 ]; do
+	tries=$((tries + 1))
+	sleep 0.05
+done
+status_is $pid '^Uid:	65534	65534	65534	65534' "it is not root" status
+status_is $pid '^Gid:	65534	65534	65534	65534' "its group is not root's" \
+	status
+status_is $pid '^Groups:[ 	]*$' "it has no other groups" status
+status_is $pid '^CapPrm:	0000000000000000' "it has no capabilities" \
+	status
+status_is $pid '^NoNewPrivs:	1' "it cannot gain privileges" status
+status_is $pid '^Max core file size  *0  *0' "it dumps no core" limits
+status_is $pid '^Max processes  *0  *0' "it starts no process" limits
+if [ "$(stat -c %u /proc/$pid/mem)" = 0 ]; then
+	ok "nobody else of its user can look into it"
+else
+	not_ok "nobody else of its user can look into it"
+fi
+wait $pid
+if [ "$(cat "$dir/out")" = 'error ETIMEDOUT' ]; then
+	ok "its alarm ends it"
+else
+	not_ok "its alarm ends it" "$(cat "$dir/out")"
+fi
+
+refuse()
+{
+	what=$1
+	shift
+	if out=$("$names" "$@" 2>&1); then
+		not_ok "refused: $*" "$out"
+	elif echo "$out" | grep -qF -- "$what"; then
+		ok "refused with the reason: $*"
+	else
+		not_ok "refused with the reason: $*" "$out"
+	fi
+}
+
+refuse "'1'" --print --ttl 1 a.t
+refuse "'1'" --print --negative-ttl 1 a.t
+refuse "'5s'" --print --ttl 5s a.t
+refuse "'61'" --print --timeout 61 a.t
+refuse "'0:0'" --print --user 0:0 a.t
+refuse "'1000'" --print --user 1000 a.t
+refuse "'nobody:nogroup'" --print --user nobody:nogroup a.t
+refuse "--wrong" --print --wrong a.t
+refuse "--ttl needs a value" --print --ttl
+refuse "one name expected" --print
+refuse "one name expected" --print a.t b.t
+refuse "'x'" x a.t
+refuse "no authority over key 1" 1 a.t
+refuse "a key and a name expected" 1
+
+echo "1..$n"
+[ "$failed" = 0 ]

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The name helper's decisions, without a network: which names it takes
+ * (GAI-02), what it tells the kernel (GAI-01, GAI-11), which errno each
+ * failure becomes (GAI-02), and what a name server's reply means. Prints TAP.
+ */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "names.h"
+#include "probe.h"
+
+static unsigned int tests, failures;
+
+#define CHECK(cond, ...) do {						\
+	bool ok_ = (cond);						\
+									\
+	failures += !ok_;						\
+	printf("%sok %u - ", ok_ ? "" : "not ", ++tests);		\
+	printf(__VA_ARGS__);						\
+	printf("\n");							\
+} while (0)
+
+static union {
+	struct rdma_cmx_names names;
+	unsigned char bytes[CMX_NAMES_ANSWER_MAX + 16];
+} answer;
+
+static void test_names(void)
+{
+	static const struct {
+		const char *name;
+		bool good;
+	} table[] = {
+		{ "a", true },
+		{ "host", true },
+		{ "host.example.org", true },
+		{ "host.example.org.", true },
+		{ "_service._tcp.example", true },
+		{ "-x", true },
+		{ "--help", true },
+		{ "127.0.0.1.example", true },
+		{ "", false },
+		{ ".", false },
+		{ ".a", false },
+		{ "a..b", false },
+		{ "a.b..", false },
+		{ "a b", false },
+		{ "a\n", false },
+		{ "a;b", false },
+		{ "%k", false },
+		{ "a/b", false },
+		{ "../etc/passwd", false },
+		{ "h\xc3\xb6st", false },
+		{ "a:b", false },
+		{ "fe80::1", false },
+		{ "fe80::1%eth0", false },
+		{ "10.1", false },
+		{ "127.1", false },
+		{ "1", false },
+		{ "0x7f000001", false },
+		{ "192.0.2.1", false },
+	};
+	char name[RDMA_CMX_NAMES_MAX_NAME + 2];
+	size_t i;
+
+	for (i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+		CHECK(cmx_names_valid(table[i].name) == table[i].good,
+		      "GAI-02 name %zu is %s", i,
+		      table[i].good ? "taken" : "refused");
+
+	memset(name, 'a', sizeof(name));
+	name[63] = 0;
+	CHECK(cmx_names_valid(name), "GAI-02 a label of 63 is taken");
+	name[63] = 'a';
+	name[64] = 0;
+	CHECK(!cmx_names_valid(name), "GAI-02 a label of 64 is refused");
+
+	for (i = 0; i < sizeof(name); i++)
+		name[i] = i % 50 == 49 ? '.' : 'a';
+	name[RDMA_CMX_NAMES_MAX_NAME] = 0;
+	CHECK(cmx_names_valid(name), "GAI-02 a name of 253 is taken");
+	name[RDMA_CMX_NAMES_MAX_NAME] = 'a';
+	name[RDMA_CMX_NAMES_MAX_NAME + 1] = 0;
+	CHECK(!cmx_names_valid(name), "GAI-02 a name of 254 is refused");
+}
+
+struct entry {
+	struct addrinfo ai;
+	union {
+		struct sockaddr_in in;
+		struct sockaddr_in6 in6;
+	} addr;
+};
+
+static void entry_set(struct entry *e, struct entry *next, int family,
+		      const char *text, unsigned int scope)
+{
+	memset(e, 0, sizeof(*e));
+	e->ai.ai_family = family;
+	e->ai.ai_addr = (void *)&e->addr;
+	e->ai.ai_next = next ? &next->ai : NULL;
+	if (family == AF_INET) {
+		e->ai.ai_addrlen = sizeof(e->addr.in);
+		inet_pton(family, text, &e->addr.in.sin_addr);
+	} else {
+		e->ai.ai_addrlen = sizeof(e->addr.in6);
+		inet_pton(family, text, &e->addr.in6.sin6_addr);
+		e->addr.in6.sin6_scope_id = scope;
+	}
+}
+
+static bool addr_is(unsigned int i, int family, const char *text,
+		    unsigned int scope)
+{
+	struct rdma_cmx_names_addr want = { .family = family,
+					    .scope_id = scope };
+
+	inet_pton(family, text, want.addr);
+	return i < answer.names.addr_count &&
+	       !memcmp(&want, &answer.names.addrs[i], sizeof(want));
+}
+
+static void test_pack(void)
+{
+	static struct entry e[300];
+	char canon[300], text[16];
+	size_t len, i;
+
+	/* different garbage each time: nothing of it may be handed on */
+	memset(&answer, 0xa5, sizeof(answer));
+	entry_set(&e[0], &e[1], AF_INET6, "fe80::1", 3);
+	entry_set(&e[1], &e[2], AF_INET, "192.0.2.7", 0);
+	entry_set(&e[2], &e[3], AF_INET6, "2001:db8::1", 9);
+	entry_set(&e[3], &e[4], AF_INET, "192.0.2.7", 0);
+	entry_set(&e[4], &e[5], AF_INET6, "fe80::1", 4);
+	entry_set(&e[5], &e[6], AF_INET, "192.0.2.1", 0);
+	entry_set(&e[6], NULL, AF_INET6, "2001:db8::1", 0);
+	e[0].ai.ai_canonname = "real.example";
+	len = cmx_names_pack(&e[0].ai, &answer);
+	CHECK(answer.names.version == RDMA_CMX_NAMES_VERSION &&
+	      !answer.names.reserved, "GAI-01 version and reserved");
+	CHECK(answer.names.addr_count == 5, "GAI-01 no address twice, got %u",
+	      answer.names.addr_count);
+	CHECK(addr_is(0, AF_INET6, "fe80::1", 3) &&
+	      addr_is(1, AF_INET, "192.0.2.7", 0) &&
+	      addr_is(2, AF_INET6, "2001:db8::1", 0) &&
+	      addr_is(3, AF_INET6, "fe80::1", 4) &&
+	      addr_is(4, AF_INET, "192.0.2.1", 0),
+	      "GAI-01 order and zones kept, unused bytes 0");
+	CHECK(answer.names.canon_len == 12 &&
+	      !memcmp(&answer.names.addrs[5], "real.example", 12),
+	      "GAI-11 canonical name");
+	CHECK(len == 8 + 5 * 24 + 12, "length adds up, got %zu", len);
+
+	e[0].ai.ai_canonname = NULL;
+	len = cmx_names_pack(&e[0].ai, &answer);
+	CHECK(len == 8 + 5 * 24 && !answer.names.canon_len,
+	      "GAI-11 no canonical name");
+	e[0].ai.ai_canonname = "evil\nname";
+	cmx_names_pack(&e[0].ai, &answer);
+	CHECK(!answer.names.canon_len, "GAI-11 a bad canonical name is left out");
+	memset(canon, 'a', sizeof(canon));
+	for (i = 0; i < sizeof(canon); i += 50)
+		canon[i + 49] = '.';
+	canon[254] = 0;
+	e[0].ai.ai_canonname = canon;
+	cmx_names_pack(&e[0].ai, &answer);
+	CHECK(!answer.names.canon_len,
+	      "GAI-11 a canonical name of 254 is left out");
+
+	for (i = 0; i < 300; i++) {
+		snprintf(text, sizeof(text), "10.0.%zu.%zu", i / 250, i % 250);
+		entry_set(&e[i], i < 299 ? &e[i + 1] : NULL, AF_INET, text, 0);
+	}
+	canon[253] = 0;
+	e[0].ai.ai_canonname = canon;
+	memset(&answer, 0xa5, sizeof(answer));
+	len = cmx_names_pack(&e[0].ai, &answer);
+	CHECK(answer.names.addr_count == RDMA_CMX_NAMES_MAX_ADDRS &&
+	      addr_is(255, AF_INET, "10.0.1.5", 0),
+	      "GAI-01 of 300 addresses the first 256");
+	CHECK(len == CMX_NAMES_ANSWER_MAX && answer.bytes[len] == 0xa5,
+	      "the longest answer fits and writes nothing behind it");
+
+	CHECK(!cmx_names_pack(NULL, &answer), "no list is no answer");
+	entry_set(&e[0], NULL, AF_INET, "10.0.0.1", 0);
+	e[0].ai.ai_family = AF_UNIX;
+	CHECK(!cmx_names_pack(&e[0].ai, &answer), "a strange family is skipped");
+	e[0].ai.ai_family = AF_INET6;
+	CHECK(!cmx_names_pack(&e[0].ai, &answer), "a short address is skipped");
+}
+
+static void test_errors(void)
+{
+	static const struct {
+		int gai, dns, sys, want;
+	} table[] = {
+		{ 0, 0, EIO, 0 },
+		{ EAI_NONAME, HOST_NOT_FOUND, 0, ENOENT },
+		{ EAI_NONAME, 0, 0, ENOENT },
+		{ EAI_NONAME, TRY_AGAIN, 0, EAGAIN },
+		{ EAI_NONAME, NO_RECOVERY, 0, ECONNREFUSED },
+		{ EAI_NONAME, NO_DATA, 0, ENODATA },
+		{ EAI_NODATA, NO_DATA, 0, ENODATA },
+		{ EAI_ADDRFAMILY, 0, 0, ENODATA },
+		{ EAI_AGAIN, TRY_AGAIN, EAGAIN, EAGAIN },
+		{ EAI_FAIL, NO_RECOVERY, 0, ECONNREFUSED },
+		{ EAI_MEMORY, 0, ENOMEM, ENOMEM },
+		{ EAI_SYSTEM, 0, ENOMEM, ENOMEM },
+		{ EAI_SYSTEM, 0, ETIMEDOUT, ETIMEDOUT },
+		{ EAI_SYSTEM, 0, ECONNREFUSED, EIO },
+		{ EAI_SYSTEM, 0, 0, EIO },
+		{ EAI_BADFLAGS, 0, 0, EIO },
+		{ EAI_FAMILY, 0, 0, EIO },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		int got = cmx_names_errno(table[i].gai, table[i].dns,
+					  table[i].sys);
+
+		CHECK(got == table[i].want, "GAI-02 EAI %d, DNS %d: %s",
+		      table[i].gai, table[i].dns,
+		      got ? strerrorname_np(got) : "success");
+	}
+}
+
+static void test_numbers(void)
+{
+	static const char *const bad[] = {
+		"", " 1", "1 ", "+1", "-1", "0x10", "1s", "0", "101",
+		"99999999999999999999",
+	};
+	long v = 7;
+	size_t i;
+
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		CHECK(!cmx_names_number(bad[i], 1, 100, &v) && v == 7,
+		      "number '%s' is refused", bad[i]);
+	CHECK(cmx_names_number("1", 1, 100, &v) && v == 1, "lowest number");
+	CHECK(cmx_names_number("100", 1, 100, &v) && v == 100,
+	      "highest number");
+}
+
+static void test_replies(void)
+{
+	static const unsigned char query[] = {
+		0x12, 0x34, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0,
+		1, 'a', 1, 't', 0, 0, 1, 0, 1,
+	};
+	static const enum cmx_probe rcodes[] = {
+		CMX_PROBE_ANSWERED, CMX_PROBE_REFUSED, CMX_PROBE_FAILING,
+		CMX_PROBE_ANSWERED, CMX_PROBE_REFUSED, CMX_PROBE_REFUSED,
+		CMX_PROBE_FAILING,
+	};
+	unsigned char reply[sizeof(query)];
+	size_t i;
+
+#define MEANS(len) cmx_probe_reply(query, sizeof(query), reply, len)
+	memcpy(reply, query, sizeof(reply));
+	CHECK(MEANS(sizeof(reply)) == CMX_PROBE_SILENT,
+	      "a question is no reply");
+	reply[2] |= 0x80;
+	for (i = 0; i < sizeof(rcodes) / sizeof(rcodes[0]); i++) {
+		reply[3] = 0x80 | i;
+		CHECK(MEANS(sizeof(reply)) == rcodes[i],
+		      "GAI-02 meaning of rcode %zu", i);
+	}
+	reply[3] = 5;
+	reply[13] = 'A';
+	CHECK(MEANS(sizeof(reply)) == CMX_PROBE_REFUSED,
+	      "the case of letters does not matter");
+	reply[13] = 'b';
+	CHECK(MEANS(sizeof(reply)) == CMX_PROBE_SILENT,
+	      "a reply to another question is none");
+	reply[13] = 'a';
+	reply[0]++;
+	CHECK(MEANS(sizeof(reply)) == CMX_PROBE_SILENT,
+	      "a reply with another id is none");
+	reply[0]--;
+	for (i = 0; i < sizeof(reply); i++)
+		if (MEANS(i) != CMX_PROBE_SILENT)
+			break;
+	CHECK(i == sizeof(reply), "a truncated reply is none");
+	reply[5] = 0;
+	CHECK(MEANS(12) == CMX_PROBE_REFUSED,
+	      "a refusal without the question counts");
+	reply[3] = 2;
+	CHECK(MEANS(12) == CMX_PROBE_SILENT,
+	      "a failure without the question does not");
+#undef MEANS
+}
+
+int main(void)
+{
+	printf("TAP version 13\n");
+	test_names();
+	test_pack();
+	test_errors();
+	test_numbers();
+	test_replies();
+	printf("1..%u\n", tests);
+	return failures ? 1 : 0;
+}

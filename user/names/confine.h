@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Taking from this process all that it does not need for a look-up.
+ */
+#ifndef CMX_NAMES_CONFINE_H
+#define CMX_NAMES_CONFINE_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+/*
+ * Environment, descriptors, working directory and, when root, the user: after
+ * true there is no way back to more rights. After false, errno and @what say
+ * which step failed, and the process must not go on. With @prints it may still
+ * write to files, as standard output may be one.
+ */
+bool cmx_confine(uid_t uid, gid_t gid, bool prints, const char **what);
+
+#endif /* CMX_NAMES_CONFINE_H */

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Names, answers and errors of the name helper, as rdma_cmx_names.h promises
+ * them to the kernel. No state, hence no locks.
+ */
+#define _GNU_SOURCE	/* EAI_NODATA */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "names.h"
+
+#define LABEL_MAX 63
+
+static bool name_char(char c)
+{
+	/* not isalnum(): its answer would depend on the locale */
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+	       (c >= '0' && c <= '9') || c == '-' || c == '_';
+}
+
+static bool name_syntax(const char *name, size_t len)
+{
+	size_t label = 0, i;
+
+	for (i = 0; i < len; i++) {
+		if (name[i] == '.') {
+			if (!label)
+				return false;
+			label = 0;
+		} else if (!name_char(name[i]) || ++label > LABEL_MAX) {
+			return false;
+		}
+	}
+	/* One dot at the end is right: it says that the name is absolute. */
+	return len > 0;
+}
+
+bool cmx_names_valid(const char *name)
+{
+	size_t len = strnlen(name, RDMA_CMX_NAMES_MAX_NAME + 1);
+	struct in_addr addr;
+
+	if (len > RDMA_CMX_NAMES_MAX_NAME || !name_syntax(name, len))
+		return false;
+	/* getaddrinfo would take 127.1 or 0x7f000001 for an address. */
+	return !inet_aton(name, &addr);
+}
+
+/* False for a family that the kernel has no use for. */
+static bool addr_fill(struct rdma_cmx_names_addr *to, const struct addrinfo *ai)
+{
+	memset(to, 0, sizeof(*to));
+	to->family = ai->ai_family;
+	if (ai->ai_family == AF_INET &&
+	    ai->ai_addrlen >= sizeof(struct sockaddr_in)) {
+		const struct sockaddr_in *sin = (const void *)ai->ai_addr;
+
+		memcpy(to->addr, &sin->sin_addr, sizeof(sin->sin_addr));
+		return true;
+	}
+	if (ai->ai_family == AF_INET6 &&
+	    ai->ai_addrlen >= sizeof(struct sockaddr_in6)) {
+		const struct sockaddr_in6 *sin6 = (const void *)ai->ai_addr;
+
+		memcpy(to->addr, &sin6->sin6_addr, sizeof(sin6->sin6_addr));
+		if (IN6_IS_ADDR_LINKLOCAL(&sin6->sin6_addr) ||
+		    IN6_IS_ADDR_MC_LINKLOCAL(&sin6->sin6_addr))
+			to->scope_id = sin6->sin6_scope_id;
+		return true;
+	}
+	return false;
+}
+
+static bool addr_listed(const struct rdma_cmx_names *names,
+			const struct rdma_cmx_names_addr *addr)
+{
+	unsigned int i;
+
+	for (i = 0; i < names->addr_count; i++)
+		if (!memcmp(&names->addrs[i], addr, sizeof(*addr)))
+			return true;
+	return false;
+}
+
+size_t cmx_names_pack(const struct addrinfo *list, void *buf)
+{
+	struct rdma_cmx_names *names = buf;
+	struct rdma_cmx_names_addr addr;
+	const struct addrinfo *ai;
+	const char *canon;
+	size_t len;
+
+	memset(names, 0, sizeof(*names));
+	names->version = RDMA_CMX_NAMES_VERSION;
+
+	for (ai = list; ai; ai = ai->ai_next) {
+		if (names->addr_count == RDMA_CMX_NAMES_MAX_ADDRS)
+			break;
+		if (addr_fill(&addr, ai) && !addr_listed(names, &addr))
+			names->addrs[names->addr_count++] = addr;
+	}
+	if (!names->addr_count)
+		return 0;
+
+	/*
+	 * The canonical name may come from a server that somebody else runs:
+	 * one that is no host name is left out.
+	 */
+	canon = list->ai_canonname;
+	if (canon) {
+		len = strnlen(canon, RDMA_CMX_NAMES_MAX_NAME + 1);
+		if (len <= RDMA_CMX_NAMES_MAX_NAME && name_syntax(canon, len)) {
+			memcpy(&names->addrs[names->addr_count], canon, len);
+			names->canon_len = len;
+		}
+	}
+	return sizeof(*names) +
+	       names->addr_count * sizeof(names->addrs[0]) + names->canon_len;
+}
+
+/*
+ * EAI_NONAME says only that the last service in nsswitch.conf did not know
+ * the name. With one behind dns, such as "dns files" or "dns myhostname", it
+ * hides that the name server failed, and glibc gives it for a FORMERR too.
+ */
+static int noname_errno(int dns)
+{
+	switch (dns) {
+	case TRY_AGAIN:
+		return EAGAIN;
+	case NO_RECOVERY:
+		return ECONNREFUSED;
+	case NO_DATA:
+		return ENODATA;
+	default:
+		return ENOENT;
+	}
+}
+
+int cmx_names_errno(int gai, int dns, int sys)
+{
+	switch (gai) {
+	case 0:
+		return 0;
+	case EAI_NONAME:
+		return noname_errno(dns);
+	case EAI_NODATA:
+	case EAI_ADDRFAMILY:
+		return ENODATA;
+	case EAI_AGAIN:
+		return EAGAIN;
+	case EAI_FAIL:
+		return ECONNREFUSED;
+	case EAI_MEMORY:
+		return ENOMEM;
+	case EAI_SYSTEM:
+		/* ECONNREFUSED here is a local service's, no server's word */
+		if (sys == ENOMEM || sys == EAGAIN || sys == ETIMEDOUT)
+			return sys;
+		return EIO;
+	default:
+		return EIO;
+	}
+}
+
+bool cmx_names_number(const char *text, long min, long max, long *value)
+{
+	const char *p;
+	char *end;
+	long v;
+
+	if (!*text)
+		return false;
+	for (p = text; *p; p++)
+		if (*p < '0' || *p > '9')
+			return false;
+	errno = 0;
+	v = strtol(text, &end, 10);
+	if (errno || *end || v < min || v > max)
+		return false;
+	*value = v;
+	return true;
+}

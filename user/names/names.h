@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * What the name helper decides without asking anybody: which names it takes,
+ * what an answer looks like, which errno a failure is. Pure functions without
+ * state, so that tests and fuzzers can call them.
+ */
+#ifndef CMX_NAMES_H
+#define CMX_NAMES_H
+
+#include <netdb.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <rdma/rdma_cmx_names.h>
+
+/* The longest answer there can be. */
+#define CMX_NAMES_ANSWER_MAX						\
+	(sizeof(struct rdma_cmx_names) +				\
+	 RDMA_CMX_NAMES_MAX_ADDRS * sizeof(struct rdma_cmx_names_addr) +\
+	 RDMA_CMX_NAMES_MAX_NAME)
+
+/* A name that may be looked up: host name syntax, and not an address. */
+bool cmx_names_valid(const char *name);
+
+/*
+ * Write the answer for @list to @buf, which has room for CMX_NAMES_ANSWER_MAX
+ * bytes and is aligned for struct rdma_cmx_names. Returns its length, 0 when
+ * @list has no address.
+ */
+size_t cmx_names_pack(const struct addrinfo *list, void *buf);
+
+/*
+ * The errno of RDMA_CMX_NAMES that tells what happened, 0 for success.
+ * @gai: what getaddrinfo returned
+ * @dns: res_h_errno, what the DNS client of this process saw last; 0 when it
+ *	was not asked
+ * @sys: errno, looked at for EAI_SYSTEM only
+ */
+int cmx_names_errno(int gai, int dns, int sys);
+
+/* A decimal number from @min to @max and nothing else. */
+bool cmx_names_number(const char *text, long min, long max, long *value);
+
+#endif /* CMX_NAMES_H */

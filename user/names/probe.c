@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * glibc's DNS client drops SERVFAIL, NOTIMP and REFUSED alike and, like for a
+ * server that nobody runs, says "try again". The kernel promises to tell a
+ * refusal apart, so after such a failure the same servers are asked once
+ * more, in plain UDP, and their return codes are looked at. One thread, no
+ * locks.
+ */
+#include <arpa/nameser.h>
+#include <ctype.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <resolv.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "probe.h"
+
+bool cmx_probe_setup(long seconds)
+{
+	int turns, retrans;
+
+	if (res_init())
+		return false;
+	/*
+	 * A server that answers for one family only costs glibc three waits,
+	 * a dead first server one; both must fit before the alarm.
+	 */
+	turns = 4 * (_res.nscount > 0 ? _res.nscount : 1);
+	retrans = seconds / turns;
+	if (retrans < 1)
+		retrans = 1;
+	if (_res.retrans > retrans)
+		_res.retrans = retrans;
+	return true;
+}
+
+/* Equal but for the case of letters; lengths and numbers are no letters. */
+static bool question_same(const unsigned char *a, const unsigned char *b,
+			  size_t len)
+{
+	while (len--)
+		if (tolower(*a++) != tolower(*b++))
+			return false;
+	return true;
+}
+
+enum cmx_probe cmx_probe_reply(const unsigned char *query, size_t query_len,
+			       const unsigned char *reply, size_t reply_len)
+{
+	enum cmx_probe meaning;
+	bool question;
+
+	if (query_len < NS_HFIXEDSZ || reply_len < NS_HFIXEDSZ ||
+	    memcmp(query, reply, 2) || !(reply[2] & 0x80))
+		return CMX_PROBE_SILENT;
+
+	switch (reply[3] & 0xf) {
+	case ns_r_noerror:
+	case ns_r_nxdomain:
+		meaning = CMX_PROBE_ANSWERED;
+		break;
+	case ns_r_formerr:
+	case ns_r_notimpl:
+	case ns_r_refused:
+		meaning = CMX_PROBE_REFUSED;
+		break;
+	default:
+		meaning = CMX_PROBE_FAILING;
+		break;
+	}
+	/* A server that refuses may leave the question out, no other may. */
+	question = reply[4] || reply[5];
+	if (!question)
+		return meaning == CMX_PROBE_REFUSED ? meaning :
+						      CMX_PROBE_SILENT;
+	if (reply_len < query_len ||
+	    !question_same(query + NS_HFIXEDSZ, reply + NS_HFIXEDSZ,
+			   query_len - NS_HFIXEDSZ))
+		return CMX_PROBE_SILENT;
+	return meaning;
+}
+
+/* The name that the DNS client asks for first, as res_search(3) does. */
+static bool qname_first(const char *name, char *qname, size_t size)
+{
+	unsigned int dots = 0;
+	const char *p;
+	int len;
+
+	for (p = name; *p; p++)
+		dots += *p == '.';
+	if (dots >= _res.ndots || p[-1] == '.' ||
+	    !(_res.options & RES_DNSRCH) || !_res.dnsrch[0] ||
+	    !*_res.dnsrch[0])
+		len = snprintf(qname, size, "%s", name);
+	else
+		len = snprintf(qname, size, "%s.%s", name, _res.dnsrch[0]);
+	return len > 0 && (size_t)len < size;
+}
+
+/* A socket that hears one server only, its ICMP errors included. */
+static int server_connect(int i)
+{
+	const struct sockaddr *addr = (const void *)&_res.nsaddr_list[i];
+	socklen_t len = sizeof(struct sockaddr_in);
+	int fd;
+
+	if (!_res.nsaddr_list[i].sin_family) {
+		addr = (const void *)_res._u._ext.nsaddrs[i];
+		len = sizeof(struct sockaddr_in6);
+		if (!addr)
+			return -1;
+	}
+	fd = socket(addr->sa_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
+		    0);
+	if (fd >= 0 && connect(fd, addr, len)) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+static enum cmx_probe server_hear(int fd, const unsigned char *query,
+				  size_t query_len)
+{
+	unsigned char reply[NS_PACKETSZ];
+	ssize_t len = recv(fd, reply, sizeof(reply), 0);
+
+	if (len < 0)
+		return CMX_PROBE_FAILING;
+	return cmx_probe_reply(query, query_len, reply, len);
+}
+
+enum cmx_probe cmx_probe_ask(const char *name)
+{
+	unsigned char query[NS_PACKETSZ];
+	enum cmx_probe heard = CMX_PROBE_SILENT;
+	char qname[NS_MAXDNAME];
+	struct pollfd fds[MAXNS];
+	int waiting = 0, len, i;
+
+	/* A host that asks by TCP only may have a reason: nothing in UDP. */
+	if (_res.options & RES_USEVC)
+		return CMX_PROBE_FAILING;
+	if (!qname_first(name, qname, sizeof(qname)))
+		return CMX_PROBE_FAILING;
+	len = res_mkquery(ns_o_query, qname, ns_c_in, ns_t_a, NULL, 0, NULL,
+			  query, sizeof(query));
+	if (len < 0)
+		return CMX_PROBE_FAILING;
+
+	for (i = 0; i < MAXNS && i < _res.nscount; i++) {
+		fds[i].fd = server_connect(i);
+		fds[i].events = POLLIN;
+		if (fds[i].fd < 0 || send(fds[i].fd, query, len, 0) < 0)
+			heard = CMX_PROBE_FAILING;
+		else
+			waiting++;
+	}
+	/* One server that may yet do better decides: no need for the rest. */
+	while (waiting && heard <= CMX_PROBE_REFUSED) {
+		if (poll(fds, i, -1) < 0)
+			continue;
+		for (int s = 0; s < i; s++) {
+			enum cmx_probe now;
+
+			if (fds[s].fd < 0 || !fds[s].revents)
+				continue;
+			now = server_hear(fds[s].fd, query, len);
+			if (now == CMX_PROBE_SILENT)
+				continue;
+			if (now > heard)
+				heard = now;
+			close(fds[s].fd);
+			fds[s].fd = -1;
+			waiting--;
+		}
+	}
+	for (int s = 0; s < i; s++)
+		if (fds[s].fd >= 0)
+			close(fds[s].fd);
+	return heard == CMX_PROBE_SILENT ? CMX_PROBE_FAILING : heard;
+}

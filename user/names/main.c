@@ -245,7 +245,17 @@ static bool user_parse(char *text)
 	return good;
 }
 
-/* False after a complaint. Goes on after one, to find the key to reject. */
+static bool key_parse(const char *text, key_serial_t *key)
+{
+	long number;
+
+	if (!cmx_names_number(text, 1, 0x7fffffff, &number))
+		return false;
+	*key = number;
+	return true;
+}
+
+/* False after a complaint about each thing that is wrong. */
 static bool options_parse(int argc, char **argv)
 {
 	static const struct option options[] = {
@@ -259,7 +269,6 @@ static bool options_parse(int argc, char **argv)
 	};
 	bool good = true, print = false;
 	int opt, at;
-	long key;
 
 	opterr = 0;
 	while (at = optind,
@@ -310,16 +319,29 @@ static bool options_parse(int argc, char **argv)
 			 argc - optind);
 		good = false;
 	}
-	if (!print && optind < argc) {
-		if (cmx_names_number(argv[optind], 1, 0x7fffffff, &key)) {
-			job.key = key;
-		} else {
-			complain("bad key number '%s'", argv[optind]);
-			good = false;
+	if (good && !print && !key_parse(argv[optind], &job.key)) {
+		complain("bad key number '%s'", argv[optind]);
+		good = false;
+	}
+	job.name = argv[argc - 1];
+	return good;
+}
+
+/*
+ * What stands in the configuration is wrong, and where the key stands is no
+ * longer sure: it is the one number that there is authority for.
+ */
+static void job_abandon(int argc, char **argv)
+{
+	int i;
+
+	for (i = 1; i < argc; i++) {
+		if (key_parse(argv[i], &job.key) &&
+		    keyctl_assume_authority(job.key) >= 0) {
+			job_reject(EIO);
+			return;
 		}
 	}
-	job.name = argc > optind ? argv[argc - 1] : "";
-	return good;
 }
 
 /* The kernel starts it without any: what is opened next must not become 1. */
@@ -335,20 +357,15 @@ static void descriptors_setup(void)
 
 int main(int argc, char **argv)
 {
-	bool good;
-
 	descriptors_setup();
 	openlog("cmx-names", LOG_PID | LOG_PERROR, LOG_DAEMON);
-	good = options_parse(argc, argv);
-
+	if (!options_parse(argc, argv)) {
+		job_abandon(argc, argv);
+		return 1;
+	}
 	if (job.key && keyctl_assume_authority(job.key) < 0) {
 		complain("no authority over key %d: %m (only request-key(8) has it; try --print)",
 			 job.key);
-		return 1;
-	}
-	if (!good) {
-		if (job.key)
-			job_reject(EIO);
 		return 1;
 	}
 	return !job_run();

@@ -1,0 +1,195 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# The name helper as the kernel starts it: keys instantiated and rejected
+# after the privileges are gone (GAI-02), their life, and names that try to be
+# options. Keys are of type user, so that this needs no module and can read
+# the answer back. It changes /etc/resolv.conf and /etc/request-key.d, hence
+# for a guest that is thrown away only. Needs root, keyutils. Prints TAP.
+# usage: keys.sh CMX_NAMES DNS (the built helper and selftests/names/dns.c)
+
+[ $# = 2 ] || { sed -n 's/^# usage/usage/p' "$0" >&2; exit 2; }
+names=$1
+dns=$2
+dir=$(mktemp -d) || exit 1
+n=0
+failed=0
+me=cmx-names-test
+
+ok()
+{
+	n=$((n + 1))
+	echo "ok $n - $1"
+}
+
+not_ok()
+{
+	n=$((n + 1))
+	failed=$((failed + 1))
+	echo "not ok $n - $1"
+	shift
+	printf '# %s\n' "$@"
+}
+
+finish()
+{
+	kill "$server" 2>/dev/null
+	rm -rf "$dir" "/etc/request-key.d/$me.conf"
+}
+trap finish EXIT
+
+# seconds since boot, in hundredths
+now()
+{
+	read -r t _ </proc/uptime
+	echo "${t%.*}${t#*.}"
+}
+
+# request TITLE ERROR NAME: it must fail so
+request()
+{
+	got=$(keyctl request2 user "$3" '' @u 2>&1)
+	if [ "$got" = "request_key: $2" ]; then
+		ok "$1"
+	else
+		not_ok "$1" "wanted: $2" "got:    $got"
+	fi
+}
+
+# expiry DESCRIPTION: what /proc/keys says about its life
+expiry()
+{
+	awk -v d="$1" '$8 == "user" && index($9, d) == 1 { print $4 }' \
+		/proc/keys
+}
+
+asked()
+{
+	grep -c "^$1 1\$" "$dir/log"
+}
+
+mkdir -p /etc/request-key.d
+cat >/etc/request-key.d/$me.conf <<END
+create user *.cmx * $names --ttl 5 --negative-ttl 3 --timeout 2 -- %k %d
+create user *.bare * $names --ttl 5 --negative-ttl 2 --timeout 2 %k %d
+create user *.short * $names --ttl 5 --negative-ttl 2 -- %k %d
+create user *.badttl * $names --ttl 1 -- %k %d
+create user *.badopt * $names --wrong 1 -- %k %d
+create user *.args * $names --ttl 5 -- %k %d %d
+END
+echo 'nameserver 127.0.0.1' >/etc/resolv.conf
+chmod 644 /etc/resolv.conf
+mkfifo "$dir/ready"
+"$dns" -l "$dir/log" >"$dir/ready" &
+server=$!
+read -r _ <"$dir/ready"
+
+echo "TAP version 13"
+
+id=$(keyctl request2 user a.cmx '' @u)
+got=$(keyctl pipe "$id" | od -An -v -tx1 | tr -d ' \n')
+# host byte order, as on all machines that this runs on
+want=$(printf '%s' 01000100050000000200000000000000 c0000201 \
+	000000000000000000000000 612e636d78)
+if [ "$got" = "$want" ]; then
+	ok "GAI-01 the answer is the one that the kernel was promised"
+else
+	not_ok "GAI-01 the answer is the one that the kernel was promised" \
+		"wanted: $want" "got:    $got"
+fi
+case $(expiry a.cmx) in
+[345]s)
+	ok "an answer lives as long as --ttl says"
+	;;
+*)
+	not_ok "an answer lives as long as --ttl says" "$(cat /proc/keys)"
+	;;
+esac
+keyctl request2 user a.cmx '' @u >/dev/null
+if [ "$(asked a.cmx)" = 1 ]; then
+	ok "an answer is kept"
+else
+	not_ok "an answer is kept" "$(cat "$dir/log")"
+fi
+
+request "GAI-02 no such name" "No such file or directory" nx.cmx
+request "GAI-02 and again" "No such file or directory" nx.cmx
+if [ "$(asked nx.cmx)" = 1 ]; then
+	ok "a failure is kept"
+else
+	not_ok "a failure is kept" "$(cat "$dir/log")"
+fi
+case $(expiry nx.cmx) in
+[123]s)
+	ok "a failure lives as long as --negative-ttl says"
+	;;
+*)
+	not_ok "a failure lives as long as --negative-ttl says" \
+		"$(cat /proc/keys)"
+	;;
+esac
+request "GAI-02 no address" "No data available" txt.cmx
+request "GAI-02 SERVFAIL" "Resource temporarily unavailable" servfail.cmx
+request "GAI-02 REFUSED" "Connection refused" refused.cmx
+start=$(now)
+request "GAI-02 silence" "Connection timed out" silent.cmx
+took=$(($(now) - start))
+if [ $took -ge 190 ] && [ $took -lt 400 ]; then
+	ok "GAI-02 silence ends after --timeout"
+else
+	not_ok "GAI-02 silence ends after --timeout" "took $took hundredths"
+fi
+
+request "a name that looks like an option" "No such file or directory" \
+	'--ttl.cmx'
+request "the same without -- before it" "No such file or directory" \
+	'--help.bare'
+request "a name with a space" "No such file or directory" 'a b.cmx'
+request "a name that is a macro" "No such file or directory" '%k.cmx'
+request "a bad option" "Input/output error" a.badopt
+request "a bad number" "Input/output error" a.badttl
+request "an argument too many" "Input/output error" a.args
+
+user=$(su -s /bin/sh -c "keyctl request2 user alias.cmx '' @u" nobody 2>&1)
+case $user in
+[0-9]*)
+	ok "a user without rights is answered"
+	;;
+*)
+	not_ok "a user without rights is answered" "$user"
+	;;
+esac
+
+# Each must be ENOENT whatever the fraction of the second (ENOKEY would say
+# that there is no helper): over two seconds and at least 40 times.
+wrong=
+i=0
+start=$(now)
+while [ $i -lt 40 ] || [ $(($(now) - start)) -lt 200 ]; do
+	got=$(keyctl request2 user "n$i.short" '' @u 2>&1)
+	[ "$got" = "request_key: No such file or directory" ] ||
+		wrong="$wrong n$i: $got"
+	i=$((i + 1))
+done
+if [ -z "$wrong" ]; then
+	ok "GAI-02 no failure is taken for a missing helper ($i names)"
+else
+	not_ok "GAI-02 no failure is taken for a missing helper" "$wrong"
+fi
+request "no helper is ENOKEY" "Required key not available" a.unhandled
+
+tries=0
+while [ -n "$(expiry a.cmx)" ] && [ "$(expiry a.cmx)" != expd ] &&
+      [ $tries -lt 100 ]; do
+	tries=$((tries + 1))
+	sleep 0.1
+done
+keyctl request2 user a.cmx '' @u >/dev/null
+if [ "$(asked a.cmx)" = 2 ]; then
+	ok "an answer that is over is asked for again"
+else
+	not_ok "an answer that is over is asked for again" "$(cat "$dir/log")"
+fi
+
+echo "1..$n"
+[ "$failed" = 0 ]

@@ -147,10 +147,20 @@ enum {
 	RDMA_CMX_FEATURE_SA = 1 << 1,
 };
 
+/*
+ * Events beyond those of enum rdma_cm_event_type in older headers; the same
+ * numbers as in librdmacm.
+ */
+enum {
+	RDMA_CMX_EV_ADDRINFO_RESOLVED = 16,
+	RDMA_CMX_EV_ADDRINFO_ERROR = 17,
+	RDMA_CMX_EV_USER = 18,
+};
+
 /**
  * struct rdma_cmx_event - one event, RDMA_CMX_IO(GET_EVENTS)
  * @len: bytes of this record, a multiple of 8; the next record follows
- * @event: enum rdma_cm_event_type
+ * @event: enum rdma_cm_event_type or RDMA_CMX_EV_*
  * @uid: cookie of the id (for CONNECT_REQUEST: of the listening id)
  * @id: handle of the id (for CONNECT_REQUEST: of the listening id)
  * @obj: CONNECT_REQUEST: handle of the new id, which belongs to the reader;
@@ -163,7 +173,10 @@ enum {
  * @private_data_len: bytes behind RDMA_CMX_EVENT_PRIVATE_DATA, last, padded
  *	to a multiple of 8 with zeros
  * @param: conn for the events of a connection, ud for SIDR replies,
- *	requests of UD ids and multicast
+ *	requests of UD ids and MULTICAST_JOIN; zero without the flag
+ *
+ * Events of an id made by a CONNECT_REQUEST come after its ACCEPT, with the
+ * cookie given there.
  */
 struct rdma_cmx_event {
 	__u32 len;
@@ -222,11 +235,13 @@ enum {
  * @max_events: take at most so many; 0: as many as fit
  * @buf: where struct rdma_cmx_event records go
  * @buf_len: bytes of @buf
- * @count: out: records written, at least one
+ * @count: out: records written, at least one after success
  *
  * Waits for an event unless the file is O_NONBLOCK (EAGAIN). The wait ends
  * with EINTR or a restart on a signal. ENOSPC: @buf is too small for the
  * first event, which stays first; RDMA_CMX_MAX_EVENT bytes always suffice.
+ * EFAULT likewise leaves the event first. A record behind the first that does
+ * not fit or cannot be written ends the batch and comes with the next call.
  */
 struct rdma_cmx_get_events {
 	__u32 size;
@@ -262,7 +277,8 @@ struct rdma_cmx_id_create {
  *
  * When it returns no event of the object is in the queue and none will come.
  * Destroying an id destroys its memberships, its unread connection requests
- * and its resolution.
+ * and its resolution. Events of an id's memberships count for the id too,
+ * connection requests count for the listening id.
  */
 struct rdma_cmx_destroy {
 	__u32 size;
@@ -329,11 +345,13 @@ struct rdma_cmx_id_set_option {
  * @id: handle in the file behind @src_fd
  * @src_fd: file that has the id now; the ioctl is made on the new file
  * @new_id: out: handle in the new file; the old one is gone
- * @events_reported: out: events of the id that the old file handed out
+ * @events_reported: out: events of the id that were handed out so far, in
+ *	all its life
  * @reserved: 0
  *
- * Unread events of the id move with it, in order. EBADF, EINVAL: @src_fd is
- * not an rdma_cmx file.
+ * Unread events of the id move with it, in order; its memberships keep their
+ * handles. EBADF, EINVAL: @src_fd is not an rdma_cmx file. With @src_fd the
+ * same file nothing happens and @new_id is @id.
  */
 struct rdma_cmx_id_migrate {
 	__u32 size;
@@ -399,7 +417,7 @@ struct rdma_cmx_init_qp_attr {
 /**
  * struct rdma_cmx_conn_param - connection parameters
  * @qp_num: queue pair, 24 bits
- * @qkey: Q_Key of a UD id
+ * @qkey: Q_Key of a UD id, taken in AF_IB only (else the CM's own)
  * @responder_resources: outstanding RDMA reads that the peer may have here
  * @initiator_depth: outstanding RDMA reads towards the peer
  * @flow_control: hardware flow control is available
@@ -431,7 +449,8 @@ struct rdma_cmx_conn_param {
  * struct rdma_cmx_connect - RDMA_CMX_IO(CONNECT) and RDMA_CMX_IO(ACCEPT)
  * @size: sizeof(struct rdma_cmx_connect)
  * @id: handle
- * @uid: ACCEPT: cookie of the new id from now on; CONNECT: 0
+ * @uid: ACCEPT: cookie of the id from now on; must not be 0 for an id from a
+ *	CONNECT_REQUEST, 0 leaves the cookie of another; CONNECT: 0
  * @flags: ACCEPT: RDMA_CMX_ACCEPT_*; CONNECT: 0
  * @reserved: 0
  * @param: parameters
@@ -503,9 +522,11 @@ struct rdma_cmx_id_arg {
  * struct rdma_cmx_write_event - RDMA_CMX_IO(WRITE_EVENT)
  * @size: sizeof(struct rdma_cmx_write_event)
  * @id: handle
- * @event: RDMA_CM_EVENT_USER; any other: EINVAL
+ * @event: RDMA_CMX_EV_USER; any other: EINVAL
  * @status: comes back as the event's status
  * @arg: comes back as the event's obj_uid
+ *
+ * EAGAIN: as many events as the module parameter max_events wait to be read.
  */
 struct rdma_cmx_write_event {
 	__u32 size;
@@ -604,7 +625,8 @@ enum {
  * @qp_type: enum ib_uverbs_qp_type
  * @port_space: RDMA_PS_*
  * @family: family of @src and @dst
- * @canon_len: bytes of the canonical name, last, padded to a multiple of 8
+ * @canon_len: bytes of the canonical name, last, padded to a multiple of 8;
+ *	the first entry of an answer carries it for all
  * @route_len: bytes of struct ib_path_rec_data [] behind the fixed part
  * @connect_len: bytes of connection data behind the route, padded likewise
  * @ibdev_index: RDMA device that reaches @dst, valid if @port_num is not 0
@@ -635,8 +657,8 @@ struct rdma_cmx_ai_entry {
  * @id: handle
  * @query: the question
  *
- * ADDRINFO_RESOLVED or ADDRINFO_ERROR follows. EBUSY: one is outstanding.
- * A result that was not taken is dropped.
+ * ADDRINFO_RESOLVED or ADDRINFO_ERROR follows. EBUSY: one is outstanding, that
+ * is, its event has not been read. A result that was not taken is dropped.
  */
 struct rdma_cmx_resolve_addrinfo {
 	__u32 size;

@@ -5,16 +5,15 @@
 # a resolv.conf of its own: every failure told apart (GAI-02), all addresses
 # (GAI-01), the canonical name (GAI-11). No key is touched; keys.sh does that.
 # Needs root, unshare(1), ip(8). Prints TAP.
-# usage: dns.sh CMX_NAMES DNS (the built helper and selftests/names/dns.c)
+# usage: dns.sh [CMX_NAMES [DNS]] (helper and test server, else the installed ones)
 
 if [ -z "$CMX_DNS_SH" ]; then
-	[ $# = 2 ] || { sed -n 's/^# usage/usage/p' "$0" >&2; exit 2; }
 	[ "$(id -u)" = 0 ] || { echo "1..0 # SKIP needs root"; exit 0; }
 	CMX_DNS_SH=1 exec unshare -nm sh "$0" "$@"
 fi
 
-names=$1
-dns=$2
+names=${1:-/usr/libexec/rdma-cmx/cmx-names}
+dns=${2:-$(dirname "$0")/dns}
 dir=$(mktemp -d) || exit 1
 servers=
 n=0

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * What the parts of the command cmx share. It is one thread; nothing here
+ * locks.
+ */
+#ifndef CMX_H
+#define CMX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/socket.h>
+
+/* Exit codes, as cmx(1) lists them. */
+enum {
+	CMX_OK = 0,
+	CMX_FAILED = 1,
+	CMX_USAGE = 2,
+};
+
+int cmx_resolve(int argc, char **argv);
+int cmx_join(int argc, char **argv);
+int cmx_stat(int argc, char **argv);
+
+/* "cmx: ..." to stderr; returns CMX_FAILED. */
+int failure(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* The same, names the help and returns CMX_USAGE. */
+int misuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* After getopt_long, which has told the wrong option. */
+int misuse_option(void);
+
+/* The device can be opened; otherwise says what to do, CMX_FAILED. */
+int device_check(void);
+
+/*
+ * An address of @family on a port of RDMA device @device. False when there is
+ * none, and @reason says why.
+ */
+bool device_address(const char *device, int family,
+		    struct sockaddr_storage *addr, const char **reason);
+
+/* A whole decimal number of at most @max, or false. */
+bool number_parse(const char *text, unsigned long max, unsigned long *value);
+
+/* Numeric text of @addr with its zone, "-" when @addr is NULL. */
+#define ADDR_TEXT_MAX 80
+const char *addr_text(const struct sockaddr *addr, char text[ADDR_TEXT_MAX]);
+unsigned int addr_port(const struct sockaddr *addr);
+
+/* A JSON document on a stream, one line. */
+struct json {
+	FILE *file;
+	bool comma;
+};
+
+void json_open(struct json *json, const char *key, char bracket);
+void json_close(struct json *json, char bracket);
+void json_text(struct json *json, const char *key, const char *value);
+void json_number(struct json *json, const char *key, unsigned long long value);
+void json_integer(struct json *json, const char *key, long long value);
+
+/* Rows of text, aligned when all are known. */
+struct table {
+	size_t columns;
+	size_t rows;
+	char **cells;
+};
+
+/* @cells: as many as there are columns; false: out of memory. */
+bool table_add(struct table *table, const char *const cells[]);
+void table_print(const struct table *table);
+void table_free(struct table *table);
+
+#endif /* CMX_H */

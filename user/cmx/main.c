@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* cmx: picks the subcommand; help, version, and how errors are told. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <rdma/rdma_cmx_ioctl.h>
+
+#include "cmx.h"
+
+static const char help[] =
+"cmx - resolve names and join multicast groups on RDMA devices\n"
+"\n"
+"  cmx resolve [-j] [-4|-6] [-n] [--passive] [--type rc|ud|any] NODE [SERVICE]\n"
+"      The addresses of NODE, those behind a local RDMA device first, with\n"
+"      the source address and the device that reach each.\n"
+"  cmx join [-j] [--send-only] [--source ADDRESS|--dev DEVICE] [--once]\n"
+"           [--count N] GROUP\n"
+"      Join a multicast group, print what was joined, and stay until\n"
+"      interrupted.\n"
+"  cmx stat [-j]\n"
+"      The counters of rdma_cmx and rdma_ucmx.\n"
+"  cmx help, cmx version\n"
+"\n"
+"  -j, --json   print JSON\n"
+"Exit code: 0 done, 1 failed, 2 wrong usage. cmx(1) tells more.\n";
+
+int failure(const char *format, ...)
+{
+	va_list args;
+
+	fflush(stdout);
+	fputs("cmx: ", stderr);
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	putc('\n', stderr);
+	return CMX_FAILED;
+}
+
+int misuse(const char *format, ...)
+{
+	va_list args;
+
+	fputs("cmx: ", stderr);
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fputs("\n'cmx help' shows how it is used.\n", stderr);
+	return CMX_USAGE;
+}
+
+int misuse_option(void)
+{
+	fputs("'cmx help' shows how it is used.\n", stderr);
+	return CMX_USAGE;
+}
+
+bool number_parse(const char *text, unsigned long max, unsigned long *value)
+{
+	char *end;
+
+	if (*text < '0' || *text > '9')
+		return false;
+	errno = 0;
+	*value = strtoul(text, &end, 10);
+	return !errno && !*end && *value <= max;
+}
+
+static int device_open(void)
+{
+	int fd = open(RDMA_CMX_DEVICE, O_RDWR | O_CLOEXEC);
+
+	if (fd >= 0)
+		return fd;
+	if (errno == ENOENT || errno == ENODEV || errno == ENXIO)
+		failure("there is no " RDMA_CMX_DEVICE
+			": load it with: modprobe rdma_ucmx");
+	else if (errno == EACCES || errno == EPERM)
+		failure(RDMA_CMX_DEVICE ": %s: the udev rule "
+			"60-rdma-cmx.rules opens it to everybody; apply it "
+			"with: udevadm trigger " RDMA_CMX_DEVICE, strerror(errno));
+	else
+		failure(RDMA_CMX_DEVICE ": %s", strerror(errno));
+	return -1;
+}
+
+int device_check(void)
+{
+	int fd = device_open();
+
+	if (fd < 0)
+		return CMX_FAILED;
+	close(fd);
+	return CMX_OK;
+}
+
+static int version(void)
+{
+	struct rdma_cmx_get_info info = { .size = sizeof(info) };
+	int fd;
+
+	puts("cmx " CMX_VERSION);
+	/* The version of the command is an answer without a device too. */
+	fd = open(RDMA_CMX_DEVICE, O_RDWR | O_CLOEXEC);
+	if (fd < 0)
+		return CMX_OK;
+	if (!ioctl(fd, RDMA_CMX_IO(GET_INFO), &info))
+		printf("kernel: ABI %u,%s%s ids %u, requests %u\n",
+		       info.abi_version,
+		       info.features & RDMA_CMX_FEATURE_NAMES ?
+		       " looks up names," : "",
+		       info.features & RDMA_CMX_FEATURE_SA ?
+		       " asks the SA," : "",
+		       info.max_ids, info.max_requests);
+	close(fd);
+	return CMX_OK;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct {
+		const char *name;
+		int (*run)(int argc, char **argv);
+	} commands[] = {
+		{ "resolve", cmx_resolve },
+		{ "join", cmx_join },
+		{ "stat", cmx_stat },
+	};
+	int ret = -1;
+	size_t i;
+
+	if (argc < 2)
+		return misuse("what to do? resolve, join, stat, help or version");
+	for (i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+		if (!strcmp(argv[1], commands[i].name))
+			ret = commands[i].run(argc - 1, argv + 1);
+	if (ret < 0 && (!strcmp(argv[1], "help") ||
+			!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
+		fputs(help, stdout);
+		ret = CMX_OK;
+	}
+	if (ret < 0 && (!strcmp(argv[1], "version") ||
+			!strcmp(argv[1], "--version")))
+		ret = version();
+	if (ret < 0)
+		return misuse("'%s' is not a command of cmx", argv[1]);
+	/* A full disk or a closed pipe must not look like success. */
+	if ((fflush(stdout) || ferror(stdout)) && ret == CMX_OK)
+		ret = failure("cannot write the answer: %s", strerror(errno));
+	return ret;
+}

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* How cmx writes: aligned tables for people, JSON for programs. */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <net/if.h>
+#include <netdb.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmx.h"
+
+const char *addr_text(const struct sockaddr *addr, char text[ADDR_TEXT_MAX])
+{
+	socklen_t len;
+
+	if (!addr)
+		return "-";
+	switch (addr->sa_family) {
+	case AF_INET:
+		len = sizeof(struct sockaddr_in);
+		break;
+	case AF_INET6:
+		len = sizeof(struct sockaddr_in6);
+		break;
+	default:
+		snprintf(text, ADDR_TEXT_MAX, "family %d", addr->sa_family);
+		return text;
+	}
+	if (getnameinfo(addr, len, text, ADDR_TEXT_MAX, NULL, 0,
+			NI_NUMERICHOST))
+		return "?";
+	return text;
+}
+
+unsigned int addr_port(const struct sockaddr *addr)
+{
+	if (addr && addr->sa_family == AF_INET)
+		return ntohs(((const struct sockaddr_in *)addr)->sin_port);
+	if (addr && addr->sa_family == AF_INET6)
+		return ntohs(((const struct sockaddr_in6 *)addr)->sin6_port);
+	return 0;
+}
+
+/* Bytes of the UTF-8 character at @s, 0 if there is none. */
+static int utf8_len(const unsigned char *s)
+{
+	int len, i;
+
+	if (s[0] < 0x80)
+		return 1;
+	if (s[0] >= 0xc2 && s[0] < 0xe0)
+		len = 2;
+	else if (s[0] >= 0xe0 && s[0] < 0xf0)
+		len = 3;
+	else if (s[0] >= 0xf0 && s[0] < 0xf5)
+		len = 4;
+	else
+		return 0;
+	for (i = 1; i < len; i++)
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+	/* Overlong forms, surrogates, and what is above U+10FFFF. */
+	if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
+	    (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
+		return 0;
+	return len;
+}
+
+static void json_string(FILE *file, const char *text)
+{
+	const unsigned char *s = (const unsigned char *)text;
+	int len;
+
+	putc('"', file);
+	while (*s) {
+		len = utf8_len(s);
+		if (!len) {
+			fputs("\\ufffd", file);
+			len = 1;
+		} else if (*s == '"' || *s == '\\') {
+			fprintf(file, "\\%c", *s);
+		} else if (*s < 0x20 || *s == 0x7f) {
+			fprintf(file, "\\u%04x", *s);
+		} else {
+			fwrite(s, len, 1, file);
+		}
+		s += len;
+	}
+	putc('"', file);
+}
+
+static void json_key(struct json *json, const char *key)
+{
+	if (json->comma)
+		fputs(", ", json->file);
+	json->comma = true;
+	if (key) {
+		json_string(json->file, key);
+		fputs(": ", json->file);
+	}
+}
+
+void json_open(struct json *json, const char *key, char bracket)
+{
+	json_key(json, key);
+	putc(bracket, json->file);
+	json->comma = false;
+}
+
+void json_close(struct json *json, char bracket)
+{
+	putc(bracket, json->file);
+	json->comma = true;
+}
+
+void json_text(struct json *json, const char *key, const char *value)
+{
+	json_key(json, key);
+	if (value)
+		json_string(json->file, value);
+	else
+		fputs("null", json->file);
+}
+
+void json_number(struct json *json, const char *key, unsigned long long value)
+{
+	json_key(json, key);
+	fprintf(json->file, "%llu", value);
+}
+
+void json_integer(struct json *json, const char *key, long long value)
+{
+	json_key(json, key);
+	fprintf(json->file, "%lld", value);
+}
+
+bool table_add(struct table *table, const char *const cells[])
+{
+	size_t i, at = table->rows * table->columns;
+	char **grown;
+
+	grown = reallocarray(table->cells, at + table->columns,
+			     sizeof(*grown));
+	if (!grown)
+		return false;
+	table->cells = grown;
+	for (i = 0; i < table->columns; i++) {
+		grown[at + i] = strdup(cells[i]);
+		if (!grown[at + i]) {
+			while (i--)
+				free(grown[at + i]);
+			return false;
+		}
+	}
+	table->rows++;
+	return true;
+}
+
+void table_print(const struct table *table)
+{
+	size_t row, column, width, len;
+	const char *cell;
+
+	for (row = 0; row < table->rows; row++) {
+		for (column = 0; column < table->columns; column++) {
+			cell = table->cells[row * table->columns + column];
+			if (column + 1 == table->columns) {
+				puts(cell);
+				break;
+			}
+			width = 0;
+			for (size_t r = 0; r < table->rows; r++) {
+				len = strlen(table->cells[r * table->columns +
+							  column]);
+				if (len > width)
+					width = len;
+			}
+			printf("%-*s  ", (int)width, cell);
+		}
+	}
+}
+
+void table_free(struct table *table)
+{
+	size_t i;
+
+	for (i = 0; i < table->rows * table->columns; i++)
+		free(table->cells[i]);
+	free(table->cells);
+	table->cells = NULL;
+	table->rows = 0;
+}

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * cmx resolve: what rdma_getaddrinfo(3) says about a name, and the RDMA
+ * device behind each source address.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <getopt.h>
+#include <netdb.h>
+#include <string.h>
+#include <time.h>
+
+#include <rdma/rdma_cmx.h>
+
+#include "cmx.h"
+
+struct question {
+	const char *node;
+	const char *service;
+	struct rdma_addrinfo hints;
+	bool json;
+};
+
+/* Name and port of the device that reaches the entry; NULL: none does. */
+static const char *device_text(const struct rdma_addrinfo *ai, char text[80])
+{
+	const char *name;
+	uint8_t port;
+
+	name = rdmacmx_ai_device(ai, &port);
+	if (!name)
+		return NULL;
+	snprintf(text, 80, "%s/%u", name, port);
+	return text;
+}
+
+static const char *type_text(int qp_type)
+{
+	switch (qp_type) {
+	case IBV_QPT_RC:
+		return "RC";
+	case IBV_QPT_UC:
+		return "UC";
+	case IBV_QPT_UD:
+		return "UD";
+	case IBV_QPT_XRC_SEND:
+		return "XRC_SEND";
+	case IBV_QPT_XRC_RECV:
+		return "XRC_RECV";
+	}
+	return "?";
+}
+
+static const char *space_text(int port_space)
+{
+	switch (port_space) {
+	case RDMA_PS_TCP:
+		return "TCP";
+	case RDMA_PS_UDP:
+		return "UDP";
+	case RDMA_PS_IPOIB:
+		return "IPOIB";
+	case RDMA_PS_IB:
+		return "IB";
+	}
+	return "?";
+}
+
+static const char *hint(int error, const struct question *question)
+{
+	switch (error) {
+	case EAI_NONAME:
+		if (question->hints.ai_flags & RAI_NUMERICHOST)
+			return "it is not an address, and -n forbids a look-up";
+		return "check the spelling, /etc/hosts and the DNS zone";
+	case EAI_AGAIN:
+		return "no name server gave an answer: check /etc/resolv.conf, "
+		       "or try again later";
+	case EAI_FAIL:
+		return "the name server refuses to answer: see its log";
+	case EAI_NODATA:
+		return "the name exists, but has no address";
+	case EAI_ADDRFAMILY:
+		return "it has addresses of the other family only: leave out "
+		       "-4 or -6";
+	case EAI_SERVICE:
+		return "a service is a port from 0 to 65535 or a name in "
+		       "/etc/services for this transport";
+	}
+	return NULL;
+}
+
+static int resolve_failure(int error, const struct question *question)
+{
+	const char *node = question->node ? question->node : "-";
+	const char *what = hint(error, question);
+	int err = errno;
+
+	if (error == -1 || error == EAI_SYSTEM)
+		return failure("%s%s%s: %s", node,
+			       question->service ? " " : "",
+			       question->service ? question->service : "",
+			       strerror(err));
+	return failure("%s%s%s: %s%s%s", node, question->service ? " " : "",
+		       question->service ? question->service : "",
+		       gai_strerror(error), what ? ": " : "",
+		       what ? what : "");
+}
+
+static void answer_json(const struct question *question,
+			const struct rdma_addrinfo *list, double ms)
+{
+	const bool passive = question->hints.ai_flags & RAI_PASSIVE;
+	struct json json = { .file = stdout };
+	const struct rdma_addrinfo *ai;
+	char text[ADDR_TEXT_MAX], name[80];
+
+	json_open(&json, NULL, '{');
+	json_text(&json, "node", question->node);
+	json_text(&json, "service", question->service);
+	json_text(&json, "canonical_name",
+		  passive ? list->ai_src_canonname : list->ai_dst_canonname);
+	json_number(&json, "microseconds", ms * 1000);
+	json_open(&json, "addresses", '[');
+	for (ai = list; ai; ai = ai->ai_next) {
+		json_open(&json, NULL, '{');
+		json_text(&json, "destination", ai->ai_dst_len ?
+			  addr_text(ai->ai_dst_addr, text) : NULL);
+		json_text(&json, "source", ai->ai_src_len ?
+			  addr_text(ai->ai_src_addr, text) : NULL);
+		json_number(&json, "port",
+			    addr_port(passive ? ai->ai_src_addr :
+					        ai->ai_dst_addr));
+		json_text(&json, "qp_type", type_text(ai->ai_qp_type));
+		json_text(&json, "port_space", space_text(ai->ai_port_space));
+		json_text(&json, "device", device_text(ai, name));
+		json_close(&json, '}');
+	}
+	json_close(&json, ']');
+	json_close(&json, '}');
+	putchar('\n');
+}
+
+static int answer_table(const struct question *question,
+			const struct rdma_addrinfo *list, double ms)
+{
+	static const char *const head[] = {
+		"DESTINATION", "SOURCE", "PORT", "TYPE", "DEVICE",
+	};
+	struct table table = { .columns = 5 };
+	char dst[ADDR_TEXT_MAX], src[ADDR_TEXT_MAX], port[8], type[24];
+	const struct rdma_addrinfo *ai;
+	const char *device, *canon;
+	char name[80];
+	size_t count = 0;
+	bool ok;
+
+	ok = table_add(&table, head);
+	for (ai = list; ai && ok; ai = ai->ai_next, count++) {
+		snprintf(port, sizeof(port), "%u",
+			 addr_port(ai->ai_dst_len ? ai->ai_dst_addr :
+				   ai->ai_src_addr));
+		snprintf(type, sizeof(type), "%s/%s",
+			 type_text(ai->ai_qp_type),
+			 space_text(ai->ai_port_space));
+		device = device_text(ai, name);
+		ok = table_add(&table, (const char *const []) {
+			addr_text(ai->ai_dst_len ? ai->ai_dst_addr : NULL, dst),
+			addr_text(ai->ai_src_len ? ai->ai_src_addr : NULL, src),
+			port, type, device ? device : "-",
+		});
+	}
+	if (ok)
+		table_print(&table);
+	table_free(&table);
+	if (!ok)
+		return failure("out of memory");
+	canon = list->ai_dst_canonname ? list->ai_dst_canonname :
+					 list->ai_src_canonname;
+	printf("%zu %s in %.3f ms%s%s\n", count,
+	       count == 1 ? "entry" : "entries", ms,
+	       canon ? ", canonical name " : "", canon ? canon : "");
+	return CMX_OK;
+}
+
+static int resolve(const struct question *question)
+{
+	struct timespec start, end;
+	struct rdma_addrinfo *list;
+	int ret;
+
+	if (device_check())
+		return CMX_FAILED;
+	clock_gettime(CLOCK_MONOTONIC, &start);
+	ret = rdma_getaddrinfo(question->node, question->service,
+			       &question->hints, &list);
+	if (ret)
+		return resolve_failure(ret, question);
+	clock_gettime(CLOCK_MONOTONIC, &end);
+
+	double ms = (end.tv_sec - start.tv_sec) * 1e3 +
+		    (end.tv_nsec - start.tv_nsec) / 1e6;
+
+	if (question->json)
+		answer_json(question, list, ms);
+	else
+		ret = answer_table(question, list, ms);
+	rdma_freeaddrinfo(list);
+	return ret;
+}
+
+/* RC for connections is what most callers mean; "any" is the API's answer. */
+static bool type_parse(const char *text, struct rdma_addrinfo *hints)
+{
+	if (!strcmp(text, "rc")) {
+		hints->ai_qp_type = IBV_QPT_RC;
+		hints->ai_port_space = RDMA_PS_TCP;
+	} else if (!strcmp(text, "ud")) {
+		hints->ai_qp_type = IBV_QPT_UD;
+		hints->ai_port_space = RDMA_PS_UDP;
+	} else if (!strcmp(text, "any")) {
+		hints->ai_qp_type = 0;
+		hints->ai_port_space = 0;
+	} else {
+		return false;
+	}
+	return true;
+}
+
+int cmx_resolve(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "json", no_argument, NULL, 'j' },
+		{ "numeric", no_argument, NULL, 'n' },
+		{ "passive", no_argument, NULL, 'p' },
+		{ "type", required_argument, NULL, 't' },
+		{ NULL },
+	};
+	struct question question = {
+		.hints.ai_qp_type = IBV_QPT_RC,
+		.hints.ai_port_space = RDMA_PS_TCP,
+	};
+	int option;
+
+	while ((option = getopt_long(argc, argv, "j46nt:", options,
+				     NULL)) != -1) {
+		switch (option) {
+		case 'j':
+			question.json = true;
+			break;
+		case '4':
+		case '6':
+			if (question.hints.ai_family)
+				return misuse("give -4 or -6, once");
+			question.hints.ai_family =
+				option == '4' ? AF_INET : AF_INET6;
+			break;
+		case 'n':
+			question.hints.ai_flags |= RAI_NUMERICHOST;
+			break;
+		case 'p':
+			question.hints.ai_flags |= RAI_PASSIVE;
+			break;
+		case 't':
+			if (!type_parse(optarg, &question.hints))
+				return misuse("--type '%s': rc, ud or any",
+					      optarg);
+			break;
+		default:
+			return misuse_option();
+		}
+	}
+	if (optind == argc)
+		return misuse("resolve needs a NODE: a name or an address");
+	if (argc - optind > 2)
+		return misuse("'%s' is one argument too many", argv[optind + 2]);
+	question.node = argv[optind];
+	question.service = argv[optind + 1];
+	/* "-": no node, so the loopback or, passive, the wildcard address. */
+	if (!strcmp(question.node, "-")) {
+		question.node = NULL;
+		if (!question.service)
+			return misuse("without a NODE there must be a SERVICE");
+	}
+	return resolve(&question);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* Datagrams of a joined group: what cmx join --count sends or receives. */
+#ifndef CMX_TRAFFIC_H
+#define CMX_TRAFFIC_H
+
+#include <rdma/rdma_cma.h>
+
+#include "cmx.h"
+
+struct traffic {
+	struct rdma_cm_id *id;
+	struct ibv_comp_channel *channel;
+	struct ibv_cq *cq;
+	struct ibv_mr *mr;
+	struct ibv_ah *ah;
+	char *buffers;
+	uint32_t qkey;
+};
+
+/* One message. @from is an empty text when the device does not tell. */
+struct message {
+	char from[ADDR_TEXT_MAX];
+	char text[128];
+	size_t bytes;
+};
+
+/* A UD queue pair on a bound id, with receives posted. 0 or CMX_FAILED. */
+int traffic_open(struct traffic *traffic, struct rdma_cm_id *id);
+/* Where to send, from the join event. */
+int traffic_aim(struct traffic *traffic, const struct rdma_ud_param *ud);
+/* Send @text and wait until it is out. */
+int traffic_send(struct traffic *traffic, const char *text);
+/*
+ * Take what has arrived, to be called when @channel->fd is readable.
+ * 1: a message, 0: no more for now, -1: failed and told.
+ */
+int traffic_take(struct traffic *traffic, struct message *message);
+/* Before the id is destroyed. */
+void traffic_close(struct traffic *traffic);
+
+#endif /* CMX_TRAFFIC_H */

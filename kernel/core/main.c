@@ -2,14 +2,43 @@
 /* Module entry of rdma_cmx: the rooms are opened here, closed in reverse. */
 #include <linux/module.h>
 
+#include "core.h"
+
 static int __init cmx_init(void)
 {
+	int ret;
+
+	ret = cmx_stats_init();
+	if (ret)
+		return ret;
+	ret = cmx_device_init();
+	if (ret)
+		goto exit_stats;
+	ret = cmx_names_init();
+	if (ret)
+		goto exit_device;
+	ret = cmx_query_init();
+	if (ret)
+		goto exit_names;
 	return 0;
+
+exit_names:
+	cmx_names_exit();
+exit_device:
+	cmx_device_exit();
+exit_stats:
+	cmx_stats_exit();
+	return ret;
 }
 module_init(cmx_init);
 
+/* Look-ups end before the queries that they might complete. */
 static void __exit cmx_exit(void)
 {
+	cmx_names_exit();
+	cmx_query_exit();
+	cmx_device_exit();
+	cmx_stats_exit();
 }
 module_exit(cmx_exit);
 

@@ -241,7 +241,7 @@ struct rdma_cmx_result *rdma_cmx_resolve(const struct rdma_cmx_query_attr *attr)
  * rdma_cmx_result_put - give an answer back
  * @result: an answer, an ERR_PTR or NULL
  *
- * Context: any.
+ * Context: process, may sleep.
  */
 void rdma_cmx_result_put(struct rdma_cmx_result *result);
 

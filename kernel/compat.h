@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* The only place that asks for a kernel version. 6.1 is the oldest one. */
+#ifndef CMX_COMPAT_H
+#define CMX_COMPAT_H
+
+#include <linux/version.h>
+
+/* Since 6.10 a trace event remembers the source of a string by itself. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 10, 0)
+#define cmx_assign_str(dst, src)	__assign_str(dst)
+#else
+#define cmx_assign_str(dst, src)	__assign_str(dst, src)
+#endif
+
+#endif /* CMX_COMPAT_H */

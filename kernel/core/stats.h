@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Counters, per CPU and without locks. Each is a file of its own name in
+ * /sys/module/rdma_cmx/counters. Those that begin with live_ count objects
+ * and are 0 when nothing is going on.
+ */
+#ifndef CMX_STATS_H
+#define CMX_STATS_H
+
+#include <linux/percpu.h>
+
+enum cmx_stat {
+	CMX_STAT_requests,	/* questions that were asked */
+	CMX_STAT_completed,	/* answered with a result */
+	CMX_STAT_failed,	/* answered with an error */
+	CMX_STAT_cancelled,	/* cancelled before an answer */
+	CMX_STAT_timeouts,	/* of the failed: deadline passed */
+	CMX_STAT_name_hits,	/* names answered from the cache */
+	CMX_STAT_name_lookups,	/* names that the key service was asked */
+	CMX_STAT_name_errors,	/* of those: ended with an error */
+	CMX_STAT_name_refused,	/* names refused by a limit */
+	CMX_STAT_coalesced,	/* questions that joined a look-up */
+	CMX_STAT_names_given,	/* answers that callers brought */
+	CMX_STAT_joins,		/* multicast joins that were started */
+	CMX_STAT_leaves,	/* multicast groups left */
+	CMX_STAT_live_queries,
+	CMX_STAT_live_lookups,
+	CMX_STAT_live_results,
+	CMX_STAT_COUNT,
+};
+
+struct cmx_stats {
+	s64 v[CMX_STAT_COUNT];
+};
+
+DECLARE_PER_CPU(struct cmx_stats, cmx_stats);
+
+#define cmx_stat_inc(name)	this_cpu_inc(cmx_stats.v[CMX_STAT_##name])
+#define cmx_stat_dec(name)	this_cpu_dec(cmx_stats.v[CMX_STAT_##name])
+
+int cmx_stats_init(void);
+void cmx_stats_exit(void);
+
+#endif /* CMX_STATS_H */

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* What the files of cmx_consumer share. Everything runs under one mutex. */
+#ifndef CMX_CONSUMER_H
+#define CMX_CONSUMER_H
+
+#include <rdma/rdma_cmx.h>
+
+struct seq_file;
+
+#define CONSUMER_LINE 2048
+
+/**
+ * struct consumer_question - a question as a test writes it
+ * @attr: points into the rest
+ * @src: text after src=
+ * @dst: text after dst=
+ * @cancel_inside: the callback cancels its own query
+ */
+struct consumer_question {
+	struct rdma_cmx_query_attr attr;
+	union rdma_cmx_sockaddr src;
+	union rdma_cmx_sockaddr dst;
+	bool cancel_inside;
+};
+
+/* NODE PORT [WORD…], see parse.c; @line is cut to pieces. */
+int consumer_parse(char *line, struct consumer_question *q);
+int consumer_parse_addr(const char *text, union rdma_cmx_sockaddr *addr);
+
+void consumer_print(struct seq_file *m, const struct rdma_cmx_result *res);
+
+/**
+ * struct consumer_stress - what came of many queries
+ * @started: accepted
+ * @refused: not accepted
+ * @cancelled: cancelled before their callback
+ * @answered: callbacks with an answer
+ * @failed: callbacks with an error
+ * @wrong: callbacks that came twice, after a cancel, or not at all
+ */
+struct consumer_stress {
+	unsigned int started;
+	unsigned int refused;
+	unsigned int cancelled;
+	unsigned int answered;
+	unsigned int failed;
+	unsigned int wrong;
+};
+
+int consumer_stress(unsigned int count, const char *name,
+		    struct consumer_stress *out);
+
+#endif /* CMX_CONSUMER_H */

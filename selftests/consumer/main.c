@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * cmx_consumer: uses the kernel API of rdma_cmx as a storage driver would, on
+ * behalf of tests. A line written to /sys/kernel/debug/cmx_consumer/command
+ * does something, /sys/kernel/debug/cmx_consumer/result tells what came of it:
+ *
+ *	resolve QUESTION	ask and wait
+ *	check QUESTION		check only
+ *	start QUESTION		ask without waiting
+ *	wait			for the callback of start
+ *	cancel			the query of start
+ *	give-error N		end names of start ("later") with an errno
+ *	stress N NAME		N queries at once, every second one cancelled
+ *
+ * QUESTION is described in parse.c. consumer.lock guards everything but what
+ * the callback stores, which consumer.done publishes.
+ */
+#include <linux/completion.h>
+#include <linux/debugfs.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+
+#include "consumer.h"
+
+static struct {
+	struct mutex lock;		/* see above */
+	struct dentry *dir;
+	struct rdma_cmx_query *query;
+	bool cancel_inside;
+	unsigned int calls;
+	struct completion done;
+	struct rdma_cmx_result *res;
+	char text[160];			/* instead of res, if not empty */
+} consumer;
+
+static void consumer_done(struct rdma_cmx_query *query,
+			  struct rdma_cmx_result *res, void *context)
+{
+	/* What the API promises: the query is known by now. */
+	WARN_ON(consumer.query != query);
+	if (consumer.cancel_inside && rdma_cmx_query_cancel(query))
+		WARN_ON(1);
+	consumer.calls++;
+	consumer.res = res;
+	complete(&consumer.done);
+}
+
+static void consumer_reset(void)
+{
+	if (consumer.query) {
+		rdma_cmx_query_cancel(consumer.query);
+		rdma_cmx_query_put(consumer.query);
+		consumer.query = NULL;
+	}
+	rdma_cmx_result_put(consumer.res);
+	consumer.res = NULL;
+	consumer.calls = 0;
+	consumer.text[0] = 0;
+	reinit_completion(&consumer.done);
+}
+
+static int consumer_ask(char *verb, char *line)
+{
+	struct consumer_question q;
+	int ret;
+
+	ret = consumer_parse(line, &q);
+	if (ret)
+		return ret;
+	consumer_reset();
+	if (!strcmp(verb, "resolve")) {
+		consumer.res = rdma_cmx_resolve(&q.attr);
+		return PTR_ERR_OR_ZERO(consumer.res) == -ERESTARTSYS ?
+		       -EINTR : 0;
+	}
+	if (!strcmp(verb, "check")) {
+		ret = rdma_cmx_query_check(&q.attr);
+	} else {
+		consumer.cancel_inside = q.cancel_inside;
+		ret = rdma_cmx_query_start(&q.attr, consumer_done, NULL,
+					   &consumer.query);
+		if (!ret)
+			return 0;
+		consumer.query = NULL;
+	}
+	snprintf(consumer.text, sizeof(consumer.text), "at once: error=%d\n",
+		 ret);
+	return 0;
+}
+
+static int consumer_wait(void)
+{
+	long ret;
+
+	if (!consumer.query)
+		return -ENOENT;
+	ret = wait_for_completion_interruptible_timeout(&consumer.done,
+							90 * HZ);
+	return ret > 0 ? 0 : ret ? -EINTR : -ETIMEDOUT;
+}
+
+static int consumer_cancel(void)
+{
+	bool cancelled;
+
+	if (!consumer.query)
+		return -ENOENT;
+	cancelled = rdma_cmx_query_cancel(consumer.query);
+	if (cancelled != !consumer.calls)
+		return -EPROTO;
+	if (cancelled)
+		strscpy(consumer.text, "cancelled\n", sizeof(consumer.text));
+	return 0;
+}
+
+static int consumer_give_error(char *line)
+{
+	int error;
+
+	if (!consumer.query)
+		return -ENOENT;
+	if (!line || kstrtoint(line, 10, &error))
+		return -EINVAL;
+	return rdma_cmx_query_give_names(consumer.query, error, NULL, 0);
+}
+
+static int consumer_stress_run(char *line)
+{
+	struct consumer_stress out;
+	unsigned int count;
+	char *n;
+	int ret;
+
+	n = strsep(&line, " ");
+	if (!n || !line || kstrtouint(n, 10, &count))
+		return -EINVAL;
+	consumer_reset();
+	ret = consumer_stress(count, line, &out);
+	if (ret)
+		return ret;
+	snprintf(consumer.text, sizeof(consumer.text),
+		 "started=%u refused=%u cancelled=%u answered=%u failed=%u wrong=%u\n",
+		 out.started, out.refused, out.cancelled, out.answered,
+		 out.failed, out.wrong);
+	return 0;
+}
+
+static int consumer_command(char *line)
+{
+	char *verb = strsep(&line, " ");
+
+	if (!strcmp(verb, "resolve") || !strcmp(verb, "start") ||
+	    !strcmp(verb, "check"))
+		return line ? consumer_ask(verb, line) : -EINVAL;
+	if (!strcmp(verb, "wait"))
+		return consumer_wait();
+	if (!strcmp(verb, "cancel"))
+		return consumer_cancel();
+	if (!strcmp(verb, "give-error"))
+		return consumer_give_error(line);
+	if (!strcmp(verb, "stress"))
+		return consumer_stress_run(line);
+	return -EINVAL;
+}
+
+static ssize_t consumer_write(struct file *file, const char __user *buf,
+			      size_t len, loff_t *pos)
+{
+	char *line;
+	int ret;
+
+	if (len >= CONSUMER_LINE)
+		return -E2BIG;
+	line = memdup_user_nul(buf, len);
+	if (IS_ERR(line))
+		return PTR_ERR(line);
+	strim(line);
+	mutex_lock(&consumer.lock);
+	ret = consumer_command(line);
+	mutex_unlock(&consumer.lock);
+	kfree(line);
+	return ret ?: len;
+}
+
+static const struct file_operations consumer_command_ops = {
+	.owner = THIS_MODULE,
+	.open = simple_open,
+	.write = consumer_write,
+	.llseek = noop_llseek,
+};
+
+static int consumer_show(struct seq_file *m, void *v)
+{
+	mutex_lock(&consumer.lock);
+	if (consumer.text[0])
+		seq_puts(m, consumer.text);
+	else if (consumer.query && !completion_done(&consumer.done) &&
+		 !consumer.calls)
+		seq_puts(m, "pending\n");
+	else if (consumer.res)
+		consumer_print(m, consumer.res);
+	mutex_unlock(&consumer.lock);
+	return 0;
+}
+
+static int consumer_open(struct inode *inode, struct file *file)
+{
+	return single_open(file, consumer_show, NULL);
+}
+
+static const struct file_operations consumer_result_ops = {
+	.owner = THIS_MODULE,
+	.open = consumer_open,
+	.read = seq_read,
+	.llseek = seq_lseek,
+	.release = single_release,
+};
+
+static int __init consumer_init(void)
+{
+	mutex_init(&consumer.lock);
+	init_completion(&consumer.done);
+	consumer.dir = debugfs_create_dir("cmx_consumer", NULL);
+	debugfs_create_file("command", 0200, consumer.dir, NULL,
+			    &consumer_command_ops);
+	debugfs_create_file("result", 0400, consumer.dir, NULL,
+			    &consumer_result_ops);
+	return 0;
+}
+module_init(consumer_init);
+
+static void __exit consumer_exit(void)
+{
+	debugfs_remove_recursive(consumer.dir);
+	mutex_lock(&consumer.lock);
+	consumer_reset();
+	mutex_unlock(&consumer.lock);
+}
+module_exit(consumer_exit);
+
+MODULE_DESCRIPTION("In-kernel consumer of rdma_cmx for tests");
+MODULE_LICENSE("Dual BSD/GPL");

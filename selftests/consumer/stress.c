@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Many queries at once, every second one cancelled at some point of its life:
+ * each callback runs once or, after a cancel that says so, never.
+ * Counters are atomic, since callbacks run on any CPU.
+ */
+#include <linux/atomic.h>
+#include <linux/completion.h>
+#include <linux/jiffies.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <net/net_namespace.h>
+
+#include "consumer.h"
+
+struct stress {
+	atomic_t answered;
+	atomic_t failed;
+	atomic_t left;
+	struct completion all;
+};
+
+struct stress_one {
+	struct stress *stress;
+	struct rdma_cmx_query *query;
+	atomic_t calls;
+	bool cancelled;
+};
+
+static void stress_left(struct stress *s)
+{
+	if (atomic_dec_and_test(&s->left))
+		complete(&s->all);
+}
+
+static void stress_done(struct rdma_cmx_query *query,
+			struct rdma_cmx_result *res, void *context)
+{
+	struct stress_one *one = context;
+	struct stress *s = one->stress;
+
+	atomic_inc(IS_ERR(res) ? &s->failed : &s->answered);
+	rdma_cmx_result_put(res);
+	if (one->query != query || rdma_cmx_query_cancel(query))
+		atomic_add(100, &one->calls);
+	if (atomic_inc_return(&one->calls) == 1)
+		stress_left(s);
+}
+
+/* "%" in @name stands for the number of the query. */
+static void stress_name(char *to, size_t size, const char *name, unsigned int i)
+{
+	const char *mark = strchr(name, '%');
+
+	if (mark)
+		snprintf(to, size, "%.*s%u%s", (int)(mark - name), name, i,
+			 mark + 1);
+	else
+		strscpy(to, name, size);
+}
+
+static void stress_start(struct stress *s, struct stress_one *one,
+			 const char *name, struct consumer_stress *out)
+{
+	struct rdma_cmx_query_attr attr = {
+		.net = &init_net,
+		.uid = GLOBAL_ROOT_UID,
+		.node = name,
+		.port = 7471,
+		.has_port = true,
+	};
+
+	one->stress = s;
+	atomic_set(&one->calls, 0);
+	atomic_inc(&s->left);
+	if (rdma_cmx_query_start(&attr, stress_done, one, &one->query)) {
+		one->query = NULL;
+		out->refused++;
+		stress_left(s);
+	} else {
+		out->started++;
+	}
+}
+
+int consumer_stress(unsigned int count, const char *name,
+		    struct consumer_stress *out)
+{
+	struct stress_one *all;
+	struct stress s = {};
+	unsigned int i, calls;
+	char node[256];
+
+	memset(out, 0, sizeof(*out));
+	if (!count || count > 100000)
+		return -EINVAL;
+	all = kvcalloc(count, sizeof(*all), GFP_KERNEL);
+	if (!all)
+		return -ENOMEM;
+	init_completion(&s.all);
+	atomic_set(&s.left, 1);
+
+	for (i = 0; i < count; i++) {
+		stress_name(node, sizeof(node), name, i);
+		stress_start(&s, &all[i], node, out);
+		if (i % 4 == 3 && all[i].query)
+			all[i].cancelled = rdma_cmx_query_cancel(all[i].query);
+	}
+	for (i = 1; i < count; i += 4) {
+		if (all[i].query)
+			all[i].cancelled = rdma_cmx_query_cancel(all[i].query);
+	}
+	for (i = 0; i < count; i++) {
+		if (!all[i].cancelled)
+			continue;
+		out->cancelled++;
+		stress_left(&s);
+	}
+	stress_left(&s);
+	if (!wait_for_completion_timeout(&s.all, 90 * HZ))
+		out->wrong++;
+
+	for (i = 0; i < count; i++) {
+		if (!all[i].query)
+			continue;
+		/* Does nothing unless the deadline above has passed. */
+		rdma_cmx_query_cancel(all[i].query);
+		calls = atomic_read(&all[i].calls);
+		if (calls != !all[i].cancelled)
+			out->wrong++;
+		rdma_cmx_query_put(all[i].query);
+	}
+	out->answered = atomic_read(&s.answered);
+	out->failed = atomic_read(&s.failed);
+	kvfree(all);
+	return 0;
+}

@@ -1,0 +1,92 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# Install what building and testing need on Debian 12; silent when all is there.
+#
+# Also unpacks, once, the few files of the kernel source package that the
+# headers package lacks (kselftest headers, checkpatch.pl), into the cache:
+#   ${XDG_CACHE_HOME:-~/.cache}/rdma-cmx/linux-source-6.1/
+set -euo pipefail
+
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/rdma-cmx
+tarball=/usr/src/linux-source-6.1.tar.xz
+packages=(
+	# to build
+	bash gcc make libc6-dev pkg-config xz-utils kmod dkms
+	linux-headers-amd64 linux-source-6.1
+	libibverbs-dev librdmacm-dev libkeyutils-dev python3-docutils
+	# to boot
+	qemu-system-x86 linux-image-amd64 busybox-static cpio
+	# in the guests
+	ibverbs-providers rdmacm-utils ibverbs-utils perftest iproute2
+	dnsmasq-base keyutils tcpdump strace valgrind libc6-dbg
+)
+
+die() { echo "deps: $*" >&2; exit 1; }
+
+packages_missing() {
+	local have pkg
+
+	have=$(dpkg-query -W -f '${Package} ${db:Status-Status}\n' \
+		"${packages[@]}" 2>/dev/null || true)
+	for pkg in "${packages[@]}"; do
+		grep -qx "$pkg installed" <<<"$have" || echo "$pkg"
+	done
+}
+
+packages_install() {
+	local root=()
+
+	if [ "$(id -u)" != 0 ]; then
+		command -v sudo >/dev/null ||
+			die "packages are missing: $*. Become root, or install" \
+			    "them by hand: apt-get install $*"
+		root=(sudo)
+	fi
+	echo "deps: installing $*"
+	export DEBIAN_FRONTEND=noninteractive
+	"${root[@]}" apt-get -q update ||
+		die "apt-get update failed: is the network there?"
+	"${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -y \
+		--no-install-recommends -o Dpkg::Options::=--force-confold \
+		-o Dpkg::Use-Pty=0 install "$@" ||
+		die "apt-get install failed, see above"
+}
+
+# The stamp names the package's version, so that an update unpacks again.
+source_unpack() {
+	local dir=$cache/linux-source-6.1 version tmp
+
+	version=$(dpkg-query -W -f '${Version}' linux-source-6.1)
+	[ "$(cat "$dir/.version" 2>/dev/null)" = "$version" ] && return
+	echo "deps: unpacking the kselftest headers from $tarball"
+	mkdir -p "$cache"
+	tmp=$(mktemp -d "$cache/unpack.XXXXXX")
+	# shellcheck disable=SC2064 # the name as it is now
+	trap "rm -rf '$tmp'" EXIT
+	tar -C "$tmp" -xJf "$tarball" \
+		linux-source-6.1/tools/testing/selftests/kselftest.h \
+		linux-source-6.1/tools/testing/selftests/kselftest_harness.h \
+		linux-source-6.1/scripts/checkpatch.pl \
+		linux-source-6.1/scripts/spelling.txt \
+		linux-source-6.1/scripts/const_structs.checkpatch
+	echo "$version" >"$tmp/linux-source-6.1/.version"
+	rm -rf "$dir"
+	mv -T "$tmp/linux-source-6.1" "$dir" || [ -e "$dir/.version" ]
+}
+
+# A kernel and the headers of just that version: an older image may be there.
+kernel_bootable() {
+	"${0%/*}"/kernel.sh >/dev/null 2>&1
+}
+
+command -v dpkg-query >/dev/null ||
+	die "this installs Debian packages, and this machine is not Debian." \
+	    "What is needed: ${packages[*]}"
+
+mapfile -t missing < <(packages_missing)
+if [ ${#missing[@]} != 0 ]; then
+	# Naming both brings image and headers to the same version.
+	packages_install "${missing[@]}" linux-image-amd64 linux-headers-amd64
+fi
+kernel_bootable || packages_install linux-image-amd64 linux-headers-amd64
+source_unpack

@@ -1,0 +1,275 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# Functions for shell tests in guest alpha. A test begins with
+#	. /usr/lib/rdma-cmx/selftests/lib.sh
+# and ends with `finish`. Documentation/testing.rst lists them.
+# shellcheck shell=bash
+
+# --- TAP -------------------------------------------------------------------
+
+tap_count=0
+tap_failed=0
+tap_plan=
+
+tap_header() {
+	[ -n "$tap_begun" ] || echo "TAP version 13"
+	tap_begun=1
+}
+
+# plan N: how many results follow; without it `finish` prints the plan.
+plan() {
+	tap_header
+	tap_plan=$1
+	echo "1..$1"
+}
+
+# plan_skip REASON: skip the whole test program.
+plan_skip() {
+	tap_header
+	echo "1..0 # SKIP $*"
+	exit 0
+}
+
+pass() {
+	tap_header
+	tap_count=$((tap_count + 1))
+	echo "ok $tap_count $*"
+}
+
+fail() {
+	tap_header
+	tap_count=$((tap_count + 1))
+	tap_failed=$((tap_failed + 1))
+	echo "not ok $tap_count $*"
+}
+
+skip() {
+	local name=$1
+
+	shift
+	tap_header
+	tap_count=$((tap_count + 1))
+	echo "ok $tap_count $name # SKIP $*"
+}
+
+diag() {
+	printf '%s\n' "$*" | sed 's/^/# /'
+}
+
+# ok NAME COMMAND...: passes when the command does; shows its output if not.
+ok() {
+	local name=$1 out status
+
+	shift
+	out=$("$@" 2>&1)
+	status=$?
+	if [ $status = 0 ]; then
+		pass "$name"
+	else
+		fail "$name"
+		diag "'$*' exited with $status and said:"
+		diag "$out"
+		return 1
+	fi
+}
+
+# is NAME GOT WANT
+is() {
+	if [ "$2" = "$3" ]; then
+		pass "$1"
+	else
+		fail "$1"
+		diag "got:    $2"
+		diag "wanted: $3"
+		return 1
+	fi
+}
+
+# like NAME GOT REGEX (extended)
+like() {
+	if grep -qE -e "$3" <<<"$2"; then
+		pass "$1"
+	else
+		fail "$1"
+		diag "got:    $2"
+		diag "wanted a match of: $3"
+		return 1
+	fi
+}
+
+# unlike NAME GOT REGEX
+unlike() {
+	if grep -qE -e "$3" <<<"$2"; then
+		fail "$1"
+		diag "got:    $2"
+		diag "wanted no match of: $3"
+		return 1
+	fi
+	pass "$1"
+}
+
+finish() {
+	tap_header
+	[ -n "$tap_plan" ] || echo "1..$tap_count"
+	[ "$tap_failed" = 0 ]
+	exit
+}
+
+# --- Waiting ---------------------------------------------------------------
+
+# wait_for SECONDS COMMAND...: until the command succeeds; 1 when it never does.
+wait_for() {
+	local end=$((SECONDS + $1))
+
+	shift
+	while ! "$@" >/dev/null 2>&1; do
+		[ $SECONDS -lt $end ] || return 1
+		sleep 0.1
+	done
+}
+
+# --- The other guest -------------------------------------------------------
+
+peer_address=10.55.0.2
+
+# peer 'COMMAND': run in beta; its output and its exit status are the result.
+# A command still running after 100 s, or a peer that is gone, gives 255.
+peer() {
+	local reply status
+
+	reply=$(timeout 100 bash -c '
+		exec 3<>"/dev/tcp/$1/7000" || exit
+		echo "$2" >&3
+		cat <&3' - "$peer_address" "$(printf %s "$1" | base64 -w 0)" \
+		2>/dev/null)
+	status=${reply##*@status }
+	if [ "$status" = "$reply" ]; then
+		printf '%s\n' "$reply"
+		return 255
+	fi
+	reply=${reply%$'\n'@status *}
+	[ -z "$reply" ] || printf '%s\n' "${reply%$'\n'}"
+	return "$status"
+}
+
+# peer_bg 'COMMAND': start it in beta and go on; prints a name for the job.
+peer_bg() {
+	local job
+
+	job=job$RANDOM$RANDOM
+	touch /run/peer-jobs
+	peer "mkdir -p /run/jobs
+	      setsid bash -c $(printf %q "echo \$\$ >/run/jobs/$job.pid
+		. /usr/lib/rdma-cmx/selftests/lib.sh
+		( $1
+		)
+		echo \$? >/run/jobs/$job.status") \
+		>/run/jobs/$job.log 2>&1 </dev/null &
+	      wait_for 10 test -s /run/jobs/$job.pid" || return
+	echo "$job"
+}
+
+# peer_log JOB: what it has printed up to now.
+peer_log() {
+	peer "cat /run/jobs/$1.log"
+}
+
+# peer_wait JOB [SECONDS]: until it ends; prints its output, returns its status.
+peer_wait() {
+	if ! wait_for "${2:-60}" peer "test -s /run/jobs/$1.status"; then
+		peer_log "$1"
+		return 124
+	fi
+	peer_log "$1"
+	peer "exit \$(cat /run/jobs/$1.status)"
+}
+
+# peer_stop [JOB]: end it, or every job.
+peer_stop() {
+	peer "for pid in \$(cat /run/jobs/${1:-*}.pid 2>/dev/null); do
+		kill -KILL -- -\$pid 2>/dev/null
+	done
+	rm -f /run/jobs/${1:-*}.pid"
+}
+
+# --- Name servers ----------------------------------------------------------
+
+# dns_up: the real one, in its usual state. Safe to call at any time.
+dns_up() {
+	local pid
+
+	mkdir -p /run/dns
+	dns_use 127.0.0.1
+	pidof dns-answer >/dev/null ||
+		setsid /usr/lib/rdma-cmx/vm/dns-answer </dev/null \
+			>/run/dns/answer.log 2>&1 &
+	pid=$(cat /run/dns/pid 2>/dev/null)
+	if [ -n "$pid" ] && kill -CONT "$pid" 2>/dev/null; then
+		return
+	fi
+	dnsmasq --conf-file=/usr/lib/rdma-cmx/vm/dnsmasq.conf
+}
+
+# dns_silent: from now on no query is answered at all, until dns_up.
+dns_silent() {
+	kill -STOP "$(cat /run/dns/pid)"
+}
+
+# dns_down: nothing listens on the port any more, until dns_up.
+dns_down() {
+	local pid
+
+	pid=$(cat /run/dns/pid) || return
+	kill -KILL "$pid"
+	wait_for 5 test ! -e "/proc/$pid"
+	rm -f /run/dns/pid
+}
+
+# dns_use ADDRESS [OPTIONS]: what /etc/resolv.conf says.
+dns_use() {
+	printf 'nameserver %s\noptions %s\n' "$1" \
+		"${2:-timeout:5 attempts:2}" >/etc/resolv.conf
+}
+
+# dns_queries [REGEX]: how many questions matching it were asked up to now.
+dns_queries() {
+	grep -cE "query\\[[A-Z]+\\] .*${1:-}" /run/dns/log
+}
+
+# --- Kernel ----------------------------------------------------------------
+
+# counter NAME: of either module; nothing when it does not exist.
+counter() {
+	cat "/sys/module/rdma_cmx/counters/$1" \
+		"/sys/module/rdma_ucmx/counters/$1" 2>/dev/null
+}
+
+# live_objects: those that are not zero, as NAME=VALUE lines.
+live_objects() {
+	local file value
+
+	for file in /sys/module/rdma_{,u}cmx/counters/live_*; do
+		[ -e "$file" ] || continue
+		value=$(cat "$file")
+		[ "$value" = 0 ] || echo "${file#/sys/module/}=$value"
+	done
+}
+
+live_none() {
+	[ -z "$(live_objects)" ]
+}
+
+# igmp_joined DEVICE GROUP: does the kernel hold membership (IPv4)?
+igmp_joined() {
+	local a b c d
+
+	IFS=. read -r a b c d <<<"$2"
+	awk -v dev="$1" -v group="$(printf '%02X%02X%02X%02X' "$d" "$c" "$b" "$a")" '
+		/^[0-9]/ { here = ($2 == dev) }
+		here && $1 == group { found = 1 }
+		END { exit !found }' /proc/net/igmp
+}
+
+# mld_joined DEVICE GROUP: the same for IPv6; GROUP as 32 hex digits.
+mld_joined() {
+	grep -qiE "^[0-9]+ +$1 +$2 " /proc/net/igmp6
+}

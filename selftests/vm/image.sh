@@ -1,0 +1,178 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# Build the guests' initramfs: image.sh KVER WORKDIR, giving WORKDIR/initrd.
+#
+# Busybox, the programs named below and what `make install` and
+# `make install-selftests` install, with every library they need, and the
+# stock kernel modules that the tests use.  One image serves both guests.
+set -euo pipefail
+
+kver=$1
+work=$2
+here=$(cd "${0%/*}" && pwd)
+top=$(cd "$here/../.." && pwd)
+root=$work/root
+triplet=$(gcc -print-multiarch)
+export PATH=$PATH:/usr/sbin:/sbin
+
+programs=(
+	bash timeout setpriv prlimit kmod ldconfig ip ss rdma tc
+	dnsmasq request-key keyctl key.dns_resolver getent
+	rping mckey ucmatose udaddy cmtime rdma_server rdma_client
+	ibv_devices ibv_devinfo ib_send_lat ib_send_bw ib_write_bw
+	tcpdump strace valgrind
+)
+modules=(
+	virtio_pci virtio_net dummy veth bridge vrf macvlan 8021q sch_netem
+	rdma_rxe crc32_pclmul crc32_generic crc32c_intel crc32c_generic
+	ib_uverbs rdma_ucm ib_umad ib_ipoib dns_resolver
+)
+
+tree_make() {
+	local dir
+
+	mkdir -p "$root"/{dev,proc,sys,run,tmp,root,etc} "$root/var/lib" \
+		"$root"/usr/{bin,sbin,lib,lib64}
+	for dir in bin sbin lib lib64; do
+		ln -s "usr/$dir" "$root/$dir"
+	done
+	ln -s ../run "$root/var/run"
+}
+
+programs_copy() {
+	local name path file
+
+	install -D /bin/busybox "$root/usr/bin/busybox"
+	for name in $(busybox --list | grep -vx busybox); do
+		ln -sf busybox "$root/usr/bin/$name"
+	done
+	for name in "${programs[@]}"; do
+		path=$(command -v "$name") || {
+			echo "image: $name is not installed, left out" >&2
+			continue
+		}
+		rm -f "$root/usr/bin/$name"
+		cp -L "$path" "$root/usr/bin/$name"
+	done
+	for name in modprobe insmod rmmod lsmod modinfo depmod; do
+		ln -sf kmod "$root/usr/bin/$name"
+	done
+	ln -sf bash "$root/usr/bin/sh"
+	for name in request-key key.dns_resolver modprobe; do
+		ln -s "../bin/$name" "$root/usr/sbin/$name"
+	done
+	# Loaded by dlopen, so that ldd does not see them
+	for file in "/lib/$triplet/libgcc_s.so.1" \
+		    "/usr/lib/$triplet"/libibverbs/*.so \
+		    /usr/libexec/valgrind/{memcheck,helgrind}-amd64-linux \
+		    /usr/libexec/valgrind/vgpreload_{core,memcheck,helgrind}-amd64-linux.so \
+		    /usr/libexec/valgrind/default.supp; do
+		[ -e "$file" ] && install -D "$file" "$root${file/#\/lib\///usr/lib/}"
+	done
+	cp -a /etc/libibverbs.d "$root/etc/"
+	# Valgrind wants the loader's symbols, by build id
+	debug_copy "/lib64/ld-linux-x86-64.so.2"
+	debug_copy "/lib/$triplet/libc.so.6"
+}
+
+debug_copy() {
+	local id file
+
+	id=$(readelf -n "$1" 2>/dev/null | sed -n 's/.*Build ID: //p')
+	file=/usr/lib/debug/.build-id/${id:0:2}/${id:2}.debug
+	[ -e "$file" ] && install -D "$file" "$root$file"
+	return 0
+}
+
+# The project itself and its tests; VM_BARE=1 leaves both out, for work on the
+# bed itself. Runs at the same time do not build at the same time.
+project_install() {
+	if [ -z "${VM_BARE:-}" ]; then
+		mkdir -p "$top/build"
+		flock "$top/build/.lock" make -C "$top" -s --no-print-directory \
+			install install-selftests DESTDIR="$root" KVER="$kver"
+	fi
+	mkdir -p "$root/usr/lib/rdma-cmx/selftests" "$root/usr/lib/rdma-cmx/vm"
+	cp -R "$here"/tests/* "$root/usr/lib/rdma-cmx/selftests/"
+	cp "$here/guest/lib.sh" "$root/usr/lib/rdma-cmx/selftests/"
+	cp "$here"/guest/{peerd,check,lead,dnsmasq.conf,splat.sh} \
+		"$root/usr/lib/rdma-cmx/vm/"
+	gcc -O2 -Wall -o "$root/usr/lib/rdma-cmx/vm/dns-answer" \
+		"$here/guest/dns-answer.c"
+	install "$here/guest/init" "$root/init"
+}
+
+# Every library of every program and library, from the root itself or the host
+libraries_copy() {
+	local dirs file lib
+
+	dirs=$root/usr/lib/$triplet:$root/usr/lib
+	find "$root/usr" -path '*/lib/modules' -prune -o -path '*/lib/debug' \
+		-prune -o -type f \( -perm -u+x -o -name '*.so*' \) -print |
+	while read -r file; do
+		LD_LIBRARY_PATH=$dirs ldd "$file" 2>/dev/null || true
+	done | sed -n 's/^\t\(.* => \)\?\(\/[^ ]*\) (.*/\2/p' | sort -u |
+	while read -r lib; do
+		case $lib in
+		"$root"/*) continue ;;
+		/lib64/*) file=$root/usr$lib ;;
+		/lib/*) file=$root/usr$lib ;;
+		*) file=$root$lib ;;
+		esac
+		[ -e "$file" ] || install -D "$lib" "$file"
+	done
+	# Works for root only; the guest makes the cache else
+	ldconfig -r "$root" 2>/dev/null || true
+}
+
+modules_copy() {
+	local from=/lib/modules/$kver to=$root/usr/lib/modules/$kver file
+
+	mkdir -p "$to"
+	cp "$from"/modules.{builtin,builtin.modinfo,order} "$to/"
+	for file in "${modules[@]}"; do
+		modprobe -S "$kver" --show-depends "$file"
+	done | sed -n 's/^insmod \([^ ]*\).*/\1/p' | sort -u |
+	while read -r file; do
+		install -D -m 644 "$file" "$to${file#"$from"}"
+	done
+	depmod -b "$root" "$kver"
+}
+
+etc_write() {
+	cat >"$root/etc/passwd" <<-END
+	root:x:0:0:root:/root:/bin/bash
+	daemon:x:1:1:daemon:/:/bin/false
+	nobody:x:65534:65534:nobody:/:/bin/bash
+	user:x:1000:1000:user:/tmp:/bin/bash
+	END
+	cat >"$root/etc/group" <<-END
+	root:x:0:
+	daemon:x:1:
+	user:x:1000:
+	nogroup:x:65534:
+	END
+	echo 'hosts: files dns' >"$root/etc/nsswitch.conf"
+	printf '%s\n' 'passwd: files' 'group: files' 'services: files' \
+		'protocols: files' >>"$root/etc/nsswitch.conf"
+	printf '%s\n' '127.0.0.1 localhost' '::1 localhost' \
+		'10.55.0.2 storage-in-hosts' >"$root/etc/hosts"
+	cp /etc/protocols /etc/services "$root/etc/" 2>/dev/null ||
+		printf '%s\n' 'ssh 22/tcp' 'http 80/tcp' 'iscsi-target 3260/tcp' \
+			>"$root/etc/services"
+	[ -e "$root/etc/request-key.conf" ] ||
+		cp /etc/request-key.conf "$root/etc/"
+	mkdir -p "$root/etc/request-key.d"
+	cp -n /etc/host.conf /etc/gai.conf "$root/etc/" 2>/dev/null || true
+}
+
+rm -rf "$root"
+tree_make
+programs_copy
+etc_write
+project_install
+modules_copy
+libraries_copy
+(cd "$root" && find . -print0 | cpio -0 -o -H newc -R 0:0 --quiet) \
+	>"$work/initrd"
+rm -rf "$root"

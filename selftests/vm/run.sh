@@ -1,0 +1,227 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# Boot two guests, alpha and beta, joined by a virtual wire, and run in alpha:
+#	run.sh check [NAME-PREFIX]   the tests; last line: the counts
+#	run.sh demo | bench | shell
+#
+# KVER=   kernel to boot (default: the newest with headers)
+# VM_OUT= folder for logs (default: build/vm in the tree)
+# VM_ACCEL=kvm|tcg  (default: kvm if a probe finds that it works)
+# BENCH_JSON=  where bench puts its figures
+#
+# alpha's ttyS1 is this script's pipe (or the terminal), ttyS2 a tar archive of
+# /run/out. Both guests' consoles go to files, so that nothing is mixed.
+set -uo pipefail
+
+mode=${1:-check}
+only=${2:-}
+here=$(cd "${0%/*}" && pwd)
+top=$(cd "$here/../.." && pwd)
+out=${VM_OUT:-$top/build/vm}
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/rdma-cmx
+kver=${KVER:-$("$here/kernel.sh")} || exit
+boot_limit=${VM_BOOT_LIMIT:-180}
+deadline=${VM_DEADLINE:-3600}
+passed=0 failed=0 skipped=0 code=1
+beta_pid='' alpha_pid='' work='' current='boot' result=''
+
+. "$here/guest/splat.sh"
+
+die() { echo "vm: $*" >&2; exit 1; }
+
+cleanup() {
+	[ -z "$alpha_pid" ] || kill -KILL "$alpha_pid" 2>/dev/null
+	[ -z "$beta_pid" ] || kill -KILL "$beta_pid" 2>/dev/null
+	[ -z "$work" ] || rm -rf "$work"
+}
+
+# The device may be there and hang: believe a kernel that got to its end.
+accel_find() {
+	local stamp=$cache/kvm-probe boot answer=tcg
+
+	[ -w /dev/kvm ] || { echo tcg; return; }
+	boot=$(cat /proc/sys/kernel/random/boot_id)
+	if [ "$(sed -n 1p "$stamp" 2>/dev/null)" != "$boot" ]; then
+		timeout -k 1 6 qemu-system-x86_64 -accel kvm -m 256 -display none \
+			-nodefaults -no-user-config -no-reboot \
+			-kernel "/boot/vmlinuz-$kver" -append panic=-1 \
+			</dev/null >/dev/null 2>&1 && answer=kvm
+		mkdir -p "$cache"
+		printf '%s\n' "$boot" "$answer" >"$stamp"
+	fi
+	sed -n 2p "$stamp"
+}
+
+# guest_start NAME NUMBER CPUS REST...: QEMU in place of this (sub)shell
+guest_start() {
+	local name=$1 n=$2 cpus=$3 me=alpha other=beta cpu=max
+
+	shift 3
+	[ "$name" = alpha ] || { me=beta; other=alpha; }
+	[ "$accel" = kvm ] && cpu=host
+	[ "$accel" = tcg ] && accel=tcg,thread=multi
+	# A local socket on each side: no port to collide on, no order to keep
+	exec qemu-system-x86_64 -name "$name" -accel "$accel" -cpu "$cpu" \
+		-m 1536 -smp "$cpus" -nodefaults -no-user-config \
+		-display none -no-reboot \
+		-kernel "/boot/vmlinuz-$kver" -initrd "$work/initrd" \
+		-append "console=ttyS0 loglevel=5 panic=-1 log_buf_len=4M \
+mitigations=off random.trust_cpu=on net.ifnames=0 rdinit=/init \
+cmx.role=$name cmx.mode=$mode cmx.test=$only" \
+		-netdev "dgram,id=wire,local.type=unix,local.path=$work/$me,\
+remote.type=unix,remote.path=$work/$other" \
+		-device "virtio-net-pci,netdev=wire,mac=52:54:00:55:00:0$n,romfile=" \
+		-serial "file:$out/$name.console" "$@"
+}
+
+# Show what alpha says as it comes, keep what it tells this script.
+alpha_follow() {
+	local line limit=$boot_limit word rest end=$((SECONDS + deadline))
+
+	while :; do
+		if [ $SECONDS -ge $end ]; then
+			problem "not finished after $deadline s, in $current"
+			break
+		fi
+		if ! IFS= read -r -t "$limit" line <&"$from_alpha"; then
+			[ $? -gt 128 ] || break
+			problem "no sign of life for $limit s, in $current"
+			break
+		fi
+		printf '%s\n' "$line" >>"$out/alpha.out"
+		case $line in
+		@*)
+			read -r word rest <<<"$line"
+			case $word in
+			@start)
+				current=${rest% *}
+				limit=$((${rest##* } + 60))
+				;;
+			@result) result=$rest ;;
+			@exit) code=$rest ;;
+			@fault) problem "$rest" ;;
+			esac
+			;;
+		*) printf '%s\n' "$line" ;;
+		esac
+	done
+}
+
+problem() {
+	failed=$((failed + 1))
+	echo "not ok - the test bed: $*"
+}
+
+# The whole of both kernel logs, also what no test was running for
+consoles_check() {
+	local name text
+
+	for name in alpha beta; do
+		text=$(splat_find <"$out/$name.console")
+		if [ -n "$text" ]; then
+			problem "kernel complaints of guest $name, in" \
+				"$out/$name.console:"
+			head -5 <<<"$text" | sed 's/^/     > /'
+		fi
+	done
+}
+
+host_test() {
+	local name=$1 log=$out/${1//\//_}.log p s f
+
+	shift
+	case $name in "$only"*) ;; *) return ;; esac
+	timeout 600 "$@" >"$log" 2>&1 || [ $? = 1 ] ||
+		problem "$name did not finish, see $log"
+	s=$(grep -cE '^ok .*# SKIP|^1\.\.0 # SKIP' "$log")
+	p=$(($(grep -c '^ok ' "$log") - $(grep -cE '^ok .*# SKIP' "$log")))
+	f=$(grep -c '^not ok ' "$log")
+	if ! grep -q '^1\.\.' "$log"; then
+		f=$((f + 1))
+		echo "not ok - $name printed no plan" >>"$log"
+	fi
+	passed=$((passed + p)) skipped=$((skipped + s)) failed=$((failed + f))
+	printf '%-4s %-28s %3d passed, %d failed, %d skipped\n' \
+		"$([ "$f" = 0 ] && echo ok || echo FAIL)" "$name" "$p" "$f" "$s"
+	if [ "$f" != 0 ]; then
+		tail -n 40 "$log" | sed 's/^/     | /'
+	fi
+	grep -E '# SKIP' "$log" | sed 's/^/     /'
+}
+
+guests_run() {
+	guest_start beta 2 1 -serial "file:$out/beta.out" \
+		</dev/null >"$out/beta.qemu" 2>&1 &
+	beta_pid=$!
+	if [ "$mode" = shell ]; then
+		(guest_start alpha 1 2 -chardev stdio,id=tty,signal=off \
+			-serial chardev:tty)
+		code=$?
+		return
+	fi
+	exec {from_alpha}< <(
+		guest_start alpha 1 2 -chardev stdio,id=tty,signal=off \
+			-serial chardev:tty -serial "file:$out/out.tgz" \
+			</dev/null 2>"$out/alpha.qemu")
+	alpha_pid=$!
+	alpha_follow
+	kill -KILL "$alpha_pid" 2>/dev/null
+	kill -KILL "$beta_pid" 2>/dev/null
+	tar -C "$out" -xzf "$out/out.tgz" 2>/dev/null
+	rm -f "$out/out.tgz"
+}
+
+tail_show() {
+	echo "The last lines of guest alpha's console ($out/alpha.console):"
+	tail -n 30 "$out/alpha.console" | sed 's/^/     > /'
+	cat "$out/alpha.qemu" "$out/beta.qemu" 2>/dev/null
+}
+
+[ -r "/boot/vmlinuz-$kver" ] || die "/boot/vmlinuz-$kver cannot be read"
+case $only in *[[:space:]]*) die "a test name has no spaces: '$only'" ;; esac
+trap cleanup EXIT
+trap 'exit 130' INT TERM HUP
+work=$(mktemp -d "${TMPDIR:-/tmp}/cmx-vm.XXXXXX")
+rm -rf "$out"
+mkdir -p "$out"
+accel=$(accel_find)
+[ -z "${VM_ACCEL:-}" ] || accel=$VM_ACCEL
+
+"$here/image.sh" "$kver" "$work" >"$out/image.log" 2>&1 || {
+	cat "$out/image.log"
+	die "the guests' image could not be built, see above"
+}
+if [ "$mode" = check ]; then
+	echo "Booting two guests with Linux $kver ($accel); logs in $out"
+fi
+guests_run
+
+case $mode in
+shell)
+	exit "$code"
+	;;
+demo | bench)
+	consoles_check
+	[ "$failed" = 0 ] || code=1
+	[ "$code" = 0 ] || tail_show
+	if [ -n "${BENCH_JSON:-}" ] && [ -e "$out/bench.json" ]; then
+		cp "$out/bench.json" "$BENCH_JSON"
+	fi
+	exit "$code"
+	;;
+esac
+
+if [ -n "$result" ]; then
+	read -r p f s <<<"$result"
+	passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
+else
+	problem "guest alpha went away during $current"
+	tail_show
+fi
+consoles_check
+host_test host/dkms "$here/dkms.sh"
+if [ $((passed + failed + skipped)) = 0 ]; then
+	problem "no test ran${only:+: none is called $only*}"
+fi
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" = 0 ]

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# Everything that boots a virtual machine. Each target first installs what is
+# missing (a check of 0.1 s when nothing is).
+
+# kselftest.h and kselftest_harness.h, unpacked by `make deps`
+CMX_CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/rdma-cmx
+KSELFTEST_DIR := $(CMX_CACHE)/linux-source-6.1/tools/testing/selftests
+
+# The kernel to boot, unless KVER= was given
+VM_KVER = $(if $(filter command%,$(origin KVER)),$(KVER),$(shell selftests/vm/kernel.sh))
+VM_RUN = KVER=$(VM_KVER) selftests/vm/run.sh
+
+.PHONY: deps check demo bench shell
+
+deps:  ## install what building and testing need (Debian 12)
+	@selftests/vm/deps.sh
+
+check: deps  ## boot two guests and run all tests, or those named T=prefix
+	@$(VM_RUN) check $(T)
+
+demo: deps  ## boot two guests and show what the project does
+	@$(VM_RUN) demo
+
+bench: deps  ## measure beside the stock stack; BENCH_JSON=file keeps figures
+	@BENCH_JSON=$(BENCH_JSON) $(VM_RUN) bench
+
+shell: deps  ## an interactive shell in a guest with everything installed
+	@$(VM_RUN) shell

@@ -1,15 +1,67 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Module entry of rdma_ucmx: the device node comes last and goes first. */
+/*
+ * Module entry of rdma_ucmx: limits, counters, tables, and the device node,
+ * which comes last and goes first. The open file holds the module, so that
+ * nothing is in use any more when the exit runs.
+ */
+#include <linux/miscdevice.h>
 #include <linux/module.h>
+
+#include "ucmx.h"
+
+unsigned int ucmx_max_ids = 65536;
+module_param_named(max_ids, ucmx_max_ids, uint, 0644);
+MODULE_PARM_DESC(max_ids, "ids and multicast memberships of one open file (65536)");
+
+unsigned int ucmx_max_requests = 1024;
+module_param_named(max_requests, ucmx_max_requests, uint, 0644);
+MODULE_PARM_DESC(max_requests, "unfinished resolutions of one open file (1024)");
+
+unsigned int ucmx_max_events = 65536;
+module_param_named(max_events, ucmx_max_events, uint, 0644);
+MODULE_PARM_DESC(max_events, "unread events of one open file above which WRITE_EVENT is refused (65536)");
+
+unsigned int ucmx_max_backlog = 1024;
+module_param_named(max_backlog, ucmx_max_backlog, uint, 0644);
+MODULE_PARM_DESC(max_backlog, "unread connection requests of one listening id (1024)");
+
+static struct miscdevice ucmx_device = {
+	.minor = MISC_DYNAMIC_MINOR,
+	.name = "rdma_cmx",
+	.nodename = "infiniband/rdma_cmx",
+	.mode = 0666,
+	.fops = &ucmx_fops,
+};
 
 static int __init ucmx_init(void)
 {
+	int ret;
+
+	ret = ucmx_id_cache_init();
+	if (ret)
+		return ret;
+	ret = ucmx_stats_init();
+	if (ret)
+		goto err_cache;
+	ret = misc_register(&ucmx_device);
+	if (ret)
+		goto err_stats;
 	return 0;
+
+err_stats:
+	ucmx_stats_exit();
+err_cache:
+	ucmx_id_cache_exit();
+	return ret;
 }
 module_init(ucmx_init);
 
 static void __exit ucmx_exit(void)
 {
+	misc_deregister(&ucmx_device);
+	ucmx_stats_exit();
+	ucmx_mc_exit();
+	ucmx_id_cache_exit();
 }
 module_exit(ucmx_exit);
 

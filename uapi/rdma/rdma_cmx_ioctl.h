@@ -327,7 +327,7 @@ struct rdma_cmx_id_query {
  * @optlen: bytes of the value
  * @reserved: 0
  *
- * ENOSYS: no such level or option.
+ * EOPNOTSUPP: no such level or option (rdma_set_option(3) says ENOSYS).
  */
 struct rdma_cmx_id_set_option {
 	__u32 size;

@@ -1,0 +1,530 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Questions to the resolver.
+ *
+ * An id's resolution changes under the id's mutex. The answer comes in from
+ * the resolver's work item, which takes only the id's lock: cancelling waits
+ * for it, and does so with the mutex held.
+ *
+ * A resolution is outstanding until its event was handed out. Its object
+ * stays, with the answer, until the next one or the end of the id.
+ */
+#include <linux/cred.h>
+#include <linux/nsproxy.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+
+#include "ucmx.h"
+
+struct ucmx_query {
+	struct rdma_cmx_query *query;
+	struct rdma_cmx_result *result;
+	struct ucmx_event ev;
+	bool done;		/* answered, by ucmx_id.lock */
+	bool read;		/* event handed out, by ucmx_file.lock */
+	bool by_device;		/* asked at the id's port */
+};
+
+/* More than any caller has. */
+#define UCMX_MAX_ROUTES		64
+
+/* A question's strings and arrays, copied. */
+struct ucmx_question {
+	struct rdma_cmx_query_attr attr;
+	union rdma_cmx_sockaddr src;
+	union rdma_cmx_sockaddr dst;
+	char *node_buf;
+	void *names;
+	void *route;
+	char service[RDMA_CMX_MAX_SERVICE + 1];
+	char node[192];
+};
+
+static int ucmx_text_get(char *dst, u64 src, u32 len)
+{
+	if (copy_from_user(dst, u64_to_user_ptr(src), len))
+		return -EFAULT;
+	/* A text ends where its length says, not before. */
+	if (memchr(dst, 0, len))
+		return -EINVAL;
+	dst[len] = 0;
+	return 0;
+}
+
+static void ucmx_question_put(struct ucmx_question *q)
+{
+	if (q->node_buf != q->node)
+		kfree(q->node_buf);
+	kfree(q->names);
+	kfree(q->route);
+}
+
+static int ucmx_question_texts(struct ucmx_question *q,
+			       const struct rdma_cmx_ai_query *arg)
+{
+	int ret;
+
+	if (arg->node_len > RDMA_CMX_MAX_NODE)
+		return -ENOENT;
+	if (arg->service_len > RDMA_CMX_MAX_SERVICE)
+		return -EINVAL;
+	if (arg->node_len) {
+		if (arg->node_len >= sizeof(q->node)) {
+			q->node_buf = kmalloc(arg->node_len + 1,
+					      GFP_KERNEL_ACCOUNT);
+			if (!q->node_buf)
+				return -ENOMEM;
+		}
+		ret = ucmx_text_get(q->node_buf, arg->node, arg->node_len);
+		if (ret)
+			return ret;
+		q->attr.node = q->node_buf;
+	}
+	if (arg->service_len) {
+		ret = ucmx_text_get(q->service, arg->service,
+				    arg->service_len);
+		if (ret)
+			return ret;
+		q->attr.service = q->service;
+	}
+	return 0;
+}
+
+static void *ucmx_names_get(u64 names, u32 len)
+{
+	if (len < sizeof(struct rdma_cmx_names) ||
+	    len > struct_size_t(struct rdma_cmx_names, addrs,
+				RDMA_CMX_NAMES_MAX_ADDRS) +
+		  RDMA_CMX_NAMES_MAX_NAME)
+		return ERR_PTR(-EINVAL);
+	return memdup_user(u64_to_user_ptr(names), len);
+}
+
+static int ucmx_question_arrays(struct ucmx_question *q,
+				const struct rdma_cmx_ai_query *arg)
+{
+	void *buf;
+
+	if (arg->route_len) {
+		if (arg->route_len % sizeof(*q->attr.route) ||
+		    arg->route_len / sizeof(*q->attr.route) > UCMX_MAX_ROUTES)
+			return -EINVAL;
+		buf = memdup_user(u64_to_user_ptr(arg->route), arg->route_len);
+		if (IS_ERR(buf))
+			return PTR_ERR(buf);
+		q->route = buf;
+		q->attr.route = buf;
+		q->attr.route_count = arg->route_len / sizeof(*q->attr.route);
+	}
+	if (arg->names_len) {
+		buf = ucmx_names_get(arg->names, arg->names_len);
+		if (IS_ERR(buf))
+			return PTR_ERR(buf);
+		q->names = buf;
+		q->attr.names = buf;
+		q->attr.names_len = arg->names_len;
+	}
+	return 0;
+}
+
+/* @q is to be given back by ucmx_question_put() also after an error. */
+static int ucmx_question_get(struct ucmx_question *q,
+			     const struct rdma_cmx_ai_query *arg,
+			     bool names_later)
+{
+	u32 known = RDMA_CMX_AIQ_PORT;
+	int src, dst, ret;
+
+	memset(&q->attr, 0, sizeof(q->attr));
+	q->node_buf = q->node;
+	q->names = NULL;
+	q->route = NULL;
+
+	if (names_later)
+		known |= RDMA_CMX_AIQ_NAMES_LATER;
+	if (arg->flags & ~known)
+		return -EOPNOTSUPP;
+	if (arg->reserved)
+		return -EINVAL;
+	if (!(arg->flags & RDMA_CMX_AIQ_PORT) && arg->port)
+		return -EINVAL;
+	src = ucmx_addr_get(&q->src, &arg->src);
+	dst = ucmx_addr_get(&q->dst, &arg->dst);
+	if (src < 0 || dst < 0)
+		return -EINVAL;
+
+	ret = ucmx_question_texts(q, arg);
+	if (!ret)
+		ret = ucmx_question_arrays(q, arg);
+	if (ret)
+		return ret;
+
+	q->attr.uid = current_uid();
+	q->attr.net = current->nsproxy->net_ns;
+	q->attr.port = ntohs(arg->port);
+	q->attr.has_port = arg->flags & RDMA_CMX_AIQ_PORT;
+	q->attr.flags = arg->ai_flags;
+	q->attr.family = arg->family;
+	q->attr.qp_type = arg->qp_type;
+	q->attr.port_space = arg->port_space;
+	q->attr.src = src ? &q->src : NULL;
+	q->attr.dst = dst ? &q->dst : NULL;
+	q->attr.names_later = arg->flags & RDMA_CMX_AIQ_NAMES_LATER;
+	q->attr.timeout_ms = arg->timeout_ms;
+	return 0;
+}
+
+static int ucmx_request_charge(struct ucmx_file *file)
+{
+	if (atomic_inc_return(&file->nr_requests) <=
+	    READ_ONCE(ucmx_max_requests))
+		return 0;
+	atomic_dec(&file->nr_requests);
+	return -EAGAIN;
+}
+
+/* The record of an event was handed out; the file's lock is held. */
+void ucmx_query_read(struct ucmx_event *ev)
+{
+	container_of(ev, struct ucmx_query, ev)->read = true;
+}
+
+/* Move the request's share of the limit, the id's lock is held. */
+void ucmx_query_move(struct ucmx_id *id, struct ucmx_file *from,
+		     struct ucmx_file *to)
+{
+	if (!id->query || id->query->done)
+		return;
+	atomic_dec(&from->nr_requests);
+	atomic_inc(&to->nr_requests);
+}
+
+static void ucmx_query_finish(struct ucmx_query *uq,
+			      struct rdma_cmx_result *result)
+{
+	struct ucmx_id *id = uq->ev.id;
+
+	spin_lock(&id->lock);
+	uq->done = true;
+	if (IS_ERR(result)) {
+		uq->ev.event = RDMA_CMX_EV_ADDRINFO_ERROR;
+		uq->ev.status = PTR_ERR(result);
+	} else {
+		uq->ev.event = RDMA_CMX_EV_ADDRINFO_RESOLVED;
+		uq->result = result;
+	}
+	atomic_dec(&id->file->nr_requests);
+	ucmx_event_post_locked(&uq->ev);
+	spin_unlock(&id->lock);
+}
+
+static void ucmx_query_done(struct rdma_cmx_query *query,
+			    struct rdma_cmx_result *result, void *context)
+{
+	ucmx_query_finish(context, result);
+}
+
+/* Its callback has run or was cancelled, its event is in no queue. */
+static void ucmx_query_free(struct ucmx_query *uq)
+{
+	if (uq->query)
+		rdma_cmx_query_put(uq->query);
+	rdma_cmx_result_put(uq->result);
+	kfree(uq);
+	ucmx_stat_dec(UCMX_LIVE_QUERIES);
+}
+
+/**
+ * ucmx_query_end - end the resolution of a dead id
+ * @id: the id
+ *
+ * Its event goes with the others when the queue is purged, so the object has
+ * to live until then: the caller frees it with ucmx_query_drop().
+ */
+void ucmx_query_end(struct ucmx_id *id)
+{
+	struct ucmx_query *uq = id->query;
+
+	if (!uq || !rdma_cmx_query_cancel(uq->query))
+		return;
+	spin_lock(&id->lock);
+	if (!uq->done)
+		atomic_dec(&id->file->nr_requests);
+	uq->done = true;
+	spin_unlock(&id->lock);
+}
+
+void ucmx_query_drop(struct ucmx_id *id)
+{
+	if (id->query)
+		ucmx_query_free(id->query);
+	id->query = NULL;
+}
+
+/**
+ * ucmx_query_device_gone - fail a resolution that asks at the id's port
+ * @id: the id, its mutex held
+ */
+void ucmx_query_device_gone(struct ucmx_id *id)
+{
+	struct ucmx_query *uq = id->query;
+
+	if (!uq || !uq->by_device)
+		return;
+	if (rdma_cmx_query_cancel(uq->query) && !uq->done)
+		ucmx_query_finish(uq, ERR_PTR(-ENODEV));
+}
+
+static struct ucmx_query *ucmx_query_alloc(struct ucmx_id *id)
+{
+	struct ucmx_query *uq;
+
+	uq = kzalloc(sizeof(*uq), GFP_KERNEL_ACCOUNT);
+	if (!uq)
+		return NULL;
+	ucmx_event_init(&uq->ev, id, RDMA_CMX_EV_ADDRINFO_ERROR);
+	uq->ev.embedded = true;
+	ucmx_stat_inc(UCMX_LIVE_QUERIES);
+	return uq;
+}
+
+static bool ucmx_query_outstanding(struct ucmx_id *id)
+{
+	bool ret;
+
+	spin_lock(&id->file->lock);
+	ret = id->query && !id->query->read;
+	spin_unlock(&id->file->lock);
+	return ret;
+}
+
+static int ucmx_query_start(struct ucmx_id *id, struct ucmx_question *q)
+{
+	struct ucmx_query *uq;
+	int ret;
+
+	if (ucmx_query_outstanding(id))
+		return -EBUSY;
+	ret = ucmx_request_charge(id->file);
+	if (ret)
+		return ret;
+	ret = -ENOMEM;
+	uq = ucmx_query_alloc(id);
+	if (!uq)
+		goto err_charge;
+	q->attr.net = id->cm->route.addr.dev_addr.net;
+	if (q->attr.flags & RDMA_CMX_AI_SA) {
+		q->attr.id = id->cm;
+		uq->by_device = true;
+	}
+	ret = rdma_cmx_query_check(&q->attr);
+	if (ret)
+		goto err_free;
+
+	/* The callback of the last one may still be on its way out. */
+	if (id->query)
+		rdma_cmx_query_cancel(id->query->query);
+	ucmx_query_drop(id);
+	spin_lock(&id->lock);
+	id->query = uq;
+	spin_unlock(&id->lock);
+
+	ret = rdma_cmx_query_start(&q->attr, ucmx_query_done, uq, &uq->query);
+	if (!ret) {
+		ucmx_stat_inc(UCMX_REQUESTS);
+		return 0;
+	}
+	uq->query = NULL;
+	spin_lock(&id->lock);
+	id->query = NULL;
+	spin_unlock(&id->lock);
+err_free:
+	ucmx_query_free(uq);
+err_charge:
+	atomic_dec(&id->file->nr_requests);
+	return ret;
+}
+
+int ucmx_resolve_addrinfo(struct ucmx_cmd *cmd)
+{
+	struct rdma_cmx_resolve_addrinfo *arg = cmd->buf;
+	struct ucmx_question q;
+	struct ucmx_id *id;
+	int ret;
+
+	ret = ucmx_question_get(&q, &arg->query, true);
+	if (ret)
+		goto put;
+	id = ucmx_id_lock(cmd->file, arg->id);
+	if (IS_ERR(id)) {
+		ret = PTR_ERR(id);
+		goto put;
+	}
+	ret = ucmx_query_start(id, &q);
+	ucmx_id_unlock(id);
+put:
+	ucmx_question_put(&q);
+	return ret;
+}
+
+int ucmx_give_names(struct ucmx_cmd *cmd)
+{
+	struct rdma_cmx_give_names *arg = cmd->buf;
+	struct ucmx_id *id;
+	void *names = NULL;
+	int ret = -ESRCH;
+
+	if (arg->error > MAX_ERRNO)
+		return -EINVAL;
+	if (arg->error ? arg->names_len || arg->names : !arg->names_len)
+		return -EINVAL;
+	if (!arg->error) {
+		names = ucmx_names_get(arg->names, arg->names_len);
+		if (IS_ERR(names))
+			return PTR_ERR(names);
+	}
+	id = ucmx_id_lock_any(cmd->file, arg->id);
+	if (IS_ERR(id)) {
+		ret = PTR_ERR(id);
+		goto free;
+	}
+	if (id->query)
+		ret = rdma_cmx_query_give_names(id->query->query, arg->error,
+						names, arg->names_len);
+	ucmx_id_unlock(id);
+free:
+	kfree(names);
+	return ret;
+}
+
+static size_t ucmx_entry_len(const struct rdma_cmx_entry *e, size_t canon)
+{
+	return sizeof(struct rdma_cmx_ai_entry) +
+	       e->route_count * sizeof(*e->route) +
+	       ALIGN(e->connect_len, 8) + ALIGN(canon, 8);
+}
+
+static int ucmx_copy_padded(void __user **buf, const void *src, size_t len)
+{
+	static const u8 zeros[8];
+
+	if (copy_to_user(*buf, src, len) ||
+	    copy_to_user(*buf + len, zeros, -len & 7))
+		return -EFAULT;
+	*buf += ALIGN(len, 8);
+	return 0;
+}
+
+static int ucmx_entry_put(void __user **buf, const struct rdma_cmx_entry *e,
+			  const char *canonname, size_t canon)
+{
+	struct rdma_cmx_ai_entry out = {
+		.len = ucmx_entry_len(e, canon),
+		.ai_flags = e->flags,
+		.qp_type = e->qp_type,
+		.port_space = e->port_space,
+		.family = e->family,
+		.canon_len = canon,
+		.route_len = e->route_count * sizeof(*e->route),
+		.connect_len = e->connect_len,
+		.ibdev_index = e->ibdev_index,
+		.port_num = e->port_num,
+	};
+
+	BUILD_BUG_ON(sizeof(out) % 8 || sizeof(*e->route) % 8);
+	ucmx_addr_put(&out.src, &e->src.sa);
+	ucmx_addr_put(&out.dst, &e->dst.sa);
+	return ucmx_copy_padded(buf, &out, sizeof(out)) ?:
+	       ucmx_copy_padded(buf, e->route, out.route_len) ?:
+	       ucmx_copy_padded(buf, e->connect, e->connect_len) ?:
+	       ucmx_copy_padded(buf, canonname, canon);
+}
+
+/* @len says what is needed also if it does not fit. */
+static int ucmx_result_put(void __user *buf, u32 buf_len, u32 *len,
+			   const struct rdma_cmx_result *res)
+{
+	const struct rdma_cmx_entry *e;
+	size_t canon = 0, need = 0;
+	u32 i;
+	int ret;
+
+	if (res->canonname)
+		canon = min_t(size_t, strlen(res->canonname), U16_MAX);
+	rdma_cmx_for_each_entry(e, i, res)
+		need += ucmx_entry_len(e, i ? 0 : canon);
+	*len = need;
+	if (need > buf_len)
+		return -ENOSPC;
+	rdma_cmx_for_each_entry(e, i, res) {
+		ret = ucmx_entry_put(&buf, e, res->canonname, i ? 0 : canon);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+int ucmx_query_addrinfo(struct ucmx_cmd *cmd)
+{
+	struct rdma_cmx_query_addrinfo *arg = cmd->buf;
+	struct rdma_cmx_result *res = NULL;
+	struct ucmx_id *id;
+	int ret = -ENOENT;
+
+	id = ucmx_id_lock_any(cmd->file, arg->id);
+	if (IS_ERR(id))
+		return PTR_ERR(id);
+	spin_lock(&id->lock);
+	if (id->query)
+		res = id->query->result;
+	spin_unlock(&id->lock);
+	/* Only with the mutex is it taken away again. */
+	if (res)
+		ret = ucmx_result_put(u64_to_user_ptr(arg->buf), arg->buf_len,
+				      &arg->len, res);
+	if (res && (!ret || ret == -ENOSPC) && ucmx_respond(cmd))
+		ret = -EFAULT;
+	if (!ret) {
+		spin_lock(&id->lock);
+		id->query->result = NULL;
+		spin_unlock(&id->lock);
+		rdma_cmx_result_put(res);
+	}
+	ucmx_id_unlock(id);
+	return ret;
+}
+
+int ucmx_getaddrinfo(struct ucmx_cmd *cmd)
+{
+	struct rdma_cmx_getaddrinfo *arg = cmd->buf;
+	struct rdma_cmx_result *res;
+	struct ucmx_question q;
+	int ret;
+
+	if (arg->reserved)
+		return -EINVAL;
+	ret = ucmx_request_charge(cmd->file);
+	if (ret)
+		return ret;
+	ret = ucmx_question_get(&q, &arg->query, false);
+	if (ret)
+		goto put;
+	ucmx_stat_inc(UCMX_REQUESTS);
+	res = rdma_cmx_resolve(&q.attr);
+	if (IS_ERR(res)) {
+		ret = PTR_ERR(res);
+		if (ret == -ERESTARTSYS)
+			ret = -EINTR;
+		goto put;
+	}
+	ret = ucmx_result_put(u64_to_user_ptr(arg->buf), arg->buf_len,
+			      &arg->len, res);
+	rdma_cmx_result_put(res);
+	if ((!ret || ret == -ENOSPC) && ucmx_respond(cmd))
+		ret = -EFAULT;
+put:
+	ucmx_question_put(&q);
+	atomic_dec(&cmd->file->nr_requests);
+	return ret;
+}

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The connection manager's commands. Each locks its id, has the events ready
+ * that it will end with, and calls rdma_cm.
+ */
+#include <linux/string.h>
+#include <rdma/ib_cm.h>
+#include <rdma/ib_marshall.h>
+
+#include "ucmx.h"
+
+int ucmx_resolve_addr(struct ucmx_cmd *cmd)
+{
+	struct rdma_cmx_resolve_addr *arg = cmd->buf;
+	union rdma_cmx_sockaddr src, dst;
+	struct ucmx_id *id;
+	int src_len, ret;
+
+	src_len = ucmx_addr_get(&src, &arg->src);
+	if (arg->reserved || src_len < 0 || ucmx_addr_get(&dst, &arg->dst) <= 0)
+		return -EINVAL;
+	id = ucmx_id_lock(cmd->file, arg->id);
+	if (IS_ERR(id))
+		return PTR_ERR(id);
+	ret = ucmx_id_may_bind(id);
+	if (!ret)
+		ret = ucmx_event_reserve(id, UCMX_SLOT_ADDR);
+	if (!ret)
+		ret = rdma_resolve_addr(id->cm, src_len ? &src.sa : NULL,
+					&dst.sa, arg->timeout_ms);
+	ucmx_id_unlock(id);
+	return ret;
+}
+
+int ucmx_resolve_route(struct ucmx_cmd *cmd)
+{
+	struct rdma_cmx_resolve_route *arg = cmd->buf;
+	struct ucmx_id *id;
+	int ret;
+
+	if (arg->reserved)
+		return -EINVAL;
+	id = ucmx_id_lock_dev(cmd->file, arg->id);
+	if (IS_ERR(id))
+		return PTR_ERR(id);
+	ret = ucmx_event_reserve(id, UCMX_SLOT_ROUTE);
+	if (!ret)
+		ret = rdma_resolve_route(id->cm, arg->timeout_ms);
+	ucmx_id_unlock(id);
+	return ret;
+}
+
+int ucmx_init_qp_attr(struct ucmx_cmd *cmd)
+{
+	struct rdma_cmx_init_qp_attr *arg = cmd->buf;
+	struct ib_qp_attr attr = { .qp_state = arg->qp_state };
+	struct ucmx_id *id;
+	int mask = 0, ret;
+
+	if (arg->reserved || arg->qp_state > IB_QPS_ERR)
+		return -EINVAL;
+	id = ucmx_id_lock_dev(cmd->file, arg->id);
+	if (IS_ERR(id))
+		return PTR_ERR(id);
+	ret = rdma_init_qp_attr(id->cm, &attr, &mask);
+	if (!ret) {
+		memset(&arg->attr, 0, sizeof(arg->attr));
+		ib_copy_qp_attr_to_user(id->cm->device, &arg->attr, &attr);
+		arg->attr.qp_attr_mask = mask;
+	}
+	ucmx_id_unlock(id);
+	return ret ?: ucmx_respond(cmd);
+}
+
+/* Private data lies in the caller's struct, which outlives the call. */
+static int ucmx_private_data_check(const u8 *data, u16 len)
+{
+	if (len > U8_MAX ||
+	    memchr_inv(data + len, 0, RDMA_CMX_MAX_PRIVATE_DATA - len))
+		return -EINVAL;
+	return 0;
+}
+
+static int ucmx_conn_param(struct rdma_conn_param *dst,
+			   const struct rdma_cmx_conn_param *src)
+{
+	if (src->qp_num >> 24)
+		return -EINVAL;
+	memset(dst, 0, sizeof(*dst));
+	dst->private_data = src->private_data;
+	dst->private_data_len = src->private_data_len;
+	dst->responder_resources = src->responder_resources;
+	dst->initiator_depth = src->initiator_depth;
+	dst->flow_control = src->flow_control;
+	dst->retry_count = src->retry_count;
+	dst->rnr_retry_count = src->rnr_retry_count;
+	dst->srq = src->srq;
+	dst->qp_num = src->qp_num;
+	dst->qkey = src->qkey;
+	return ucmx_private_data_check(src->private_data,
+				       src->private_data_len);
+}
+
+/* Outside of AF_IB the CM has a Q_Key of its own. */
+static void ucmx_conn_qkey(struct rdma_cm_id *cm, struct rdma_conn_param *param)
+{
+	if (cm->route.addr.src_addr.ss_family != AF_IB)
+		param->qkey = 0;
+}
+
+static int ucmx_reserve_conn(struct ucmx_id *id)
+{
+	return ucmx_event_reserve(id, UCMX_SLOT_CONN) ?:
+	       ucmx_event_reserve(id, UCMX_SLOT_DISCONNECT) ?:
+	       ucmx_event_reserve(id, UCMX_SLOT_TIMEWAIT);
+}
+
+int ucmx_connect(struct ucmx_cmd *cmd)
+{
+	struct rdma_cmx_connect *arg = cmd->buf;
+	struct rdma_ucm_ece ece = {
+		.vendor_id = arg->param.ece_vendor_id,
+		.attr_mod = arg->param.ece_attr_mod,
+	};
+	struct rdma_conn_param param;
+	struct ucmx_id *id;
+	int ret;
+
+	if (arg->reserved || arg->uid)
+		return -EINVAL;
+	if (arg->flags)
+		return -EOPNOTSUPP;
+	ret = ucmx_conn_param(&param, &arg->param);
+	if (ret)
+		return ret;
+	id = ucmx_id_lock_dev(cmd->file, arg->id);
+	if (IS_ERR(id))
+		return PTR_ERR(id);
+	ret = ucmx_reserve_conn(id);
+	if (!ret) {
+		ucmx_conn_qkey(id->cm, &param);
+		ret = rdma_connect_ece(id->cm, &param, &ece);
+	}
+	ucmx_id_unlock(id);
+	return ret;
+}
+
+int ucmx_listen(struct ucmx_cmd *cmd)
+{
+	struct rdma_cmx_listen *arg = cmd->buf;
+	unsigned int max = READ_ONCE(ucmx_max_backlog);
+	struct ucmx_id *id;
+	int ret;
+
+	if (arg->reserved)
+		return -EINVAL;
+	if (arg->backlog <= 0 || arg->backlog > max)
+		arg->backlog = clamp_t(unsigned int, max, 1, INT_MAX);
+	id = ucmx_id_lock(cmd->file, arg->id);
+	if (IS_ERR(id))
+		return PTR_ERR(id);
+	atomic_set(&id->backlog, arg->backlog);
+	ret = ucmx_id_may_bind(id);
+	if (!ret)
+		ret = rdma_listen(id->cm, arg->backlog);
+	ucmx_id_unlock(id);
+	return ret;
+}
+
+int ucmx_accept(struct ucmx_cmd *cmd)
+{
+	struct rdma_cmx_connect *arg = cmd->buf;
+	struct rdma_ucm_ece ece = {
+		.vendor_id = arg->param.ece_vendor_id,
+		.attr_mod = arg->param.ece_attr_mod,
+	};
+	struct rdma_conn_param param;
+	bool no_param;
+	struct ucmx_id *id;
+	int ret;
+
+	if (arg->reserved)
+		return -EINVAL;
+	if (arg->flags & ~(u32)RDMA_CMX_ACCEPT_NO_PARAM)
+		return -EOPNOTSUPP;
+	no_param = arg->flags & RDMA_CMX_ACCEPT_NO_PARAM;
+	ret = no_param ? 0 : ucmx_conn_param(&param, &arg->param);
+	if (ret)
+		return ret;
+	id = ucmx_id_lock_dev(cmd->file, arg->id);
+	if (IS_ERR(id))
+		return PTR_ERR(id);
+	ret = -EINVAL;
+	if (id->hold && !arg->uid)
+		goto unlock;
+	ret = ucmx_reserve_conn(id);
+	if (ret)
+		goto unlock;
+
+	/* No event may come between the reply and the new cookie. */
+	rdma_lock_handler(id->cm);
+	if (no_param) {
+		ret = rdma_accept_ece(id->cm, NULL, &ece);
+	} else {
+		ucmx_conn_qkey(id->cm, &param);
+		ret = rdma_accept_ece(id->cm, &param, &ece);
+	}
+	if (!ret)
+		ucmx_event_unhold(id, arg->uid);
+	rdma_unlock_handler(id->cm);
+unlock:
+	ucmx_id_unlock(id);
+	return ret;
+}
+
+int ucmx_reject(struct ucmx_cmd *cmd)
+{
+	struct rdma_cmx_reject *arg = cmd->buf;
+	struct ucmx_id *id;
+	int ret;
+
+	if (arg->reserved || arg->reserved2)
+		return -EINVAL;
+	if (!arg->reason)
+		arg->reason = IB_CM_REJ_CONSUMER_DEFINED;
+	if (arg->reason != IB_CM_REJ_CONSUMER_DEFINED &&
+	    arg->reason != IB_CM_REJ_VENDOR_OPTION_NOT_SUPPORTED)
+		return -EINVAL;
+	ret = ucmx_private_data_check(arg->private_data, arg->private_data_len);
+	if (ret)
+		return ret;
+	id = ucmx_id_lock_dev(cmd->file, arg->id);
+	if (IS_ERR(id))
+		return PTR_ERR(id);
+	ret = rdma_reject(id->cm, arg->private_data, arg->private_data_len,
+			  arg->reason);
+	ucmx_id_unlock(id);
+	return ret;
+}
+
+int ucmx_disconnect(struct ucmx_cmd *cmd)
+{
+	struct rdma_cmx_id_arg *arg = cmd->buf;
+	struct ucmx_id *id;
+	int ret;
+
+	if (arg->reserved || arg->event)
+		return -EINVAL;
+	id = ucmx_id_lock_dev(cmd->file, arg->id);
+	if (IS_ERR(id))
+		return PTR_ERR(id);
+	ret = rdma_disconnect(id->cm);
+	ucmx_id_unlock(id);
+	return ret;
+}
+
+int ucmx_notify(struct ucmx_cmd *cmd)
+{
+	struct rdma_cmx_id_arg *arg = cmd->buf;
+	struct ucmx_id *id;
+	int ret;
+
+	if (arg->reserved)
+		return -EINVAL;
+	id = ucmx_id_lock_dev(cmd->file, arg->id);
+	if (IS_ERR(id))
+		return PTR_ERR(id);
+	ret = rdma_notify(id->cm, arg->event);
+	ucmx_id_unlock(id);
+	return ret;
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Addresses, id info and path records between the kernel's form and the
+ * ABI's. Callers see to it that the cm id does not change meanwhile: by the
+ * id's mutex, or by being its event handler.
+ */
+#include <linux/string.h>
+#include <rdma/ib_addr.h>
+#include <rdma/ib_sa.h>
+
+#include "ucmx.h"
+
+/**
+ * ucmx_addr_get - take an address from a caller's struct
+ * @dst: where it goes
+ * @src: the caller's
+ *
+ * Return: its bytes, 0 if none is given, or -EINVAL.
+ */
+int ucmx_addr_get(union rdma_cmx_sockaddr *dst,
+		  const struct rdma_cmx_addr *src)
+{
+	int len;
+
+	BUILD_BUG_ON(sizeof(*dst) > sizeof(*src));
+	memset(dst, 0, sizeof(*dst));
+	if (src->family)
+		len = rdma_addr_size((const struct sockaddr *)src);
+	else
+		len = sizeof(src->family);
+	if (!len || memchr_inv((const u8 *)src + len, 0, sizeof(*src) - len))
+		return -EINVAL;
+	if (!src->family)
+		return 0;
+
+	memcpy(dst, src, len);
+	/* Padding that rdma_cm compares when it looks an address up. */
+	if (dst->sa.sa_family == AF_INET)
+		memset(dst->in.sin_zero, 0, sizeof(dst->in.sin_zero));
+	return len;
+}
+
+/**
+ * ucmx_addr_put - write an address to a caller's struct
+ * @dst: the caller's, all of it is set
+ * @src: the address, of any family
+ */
+void ucmx_addr_put(struct rdma_cmx_addr *dst, const struct sockaddr *src)
+{
+	memset(dst, 0, sizeof(*dst));
+	memcpy(dst, src, rdma_addr_size(src));
+}
+
+static void ucmx_gid_put(struct rdma_cm_id *cm, struct rdma_cmx_addr *dst,
+			 struct sockaddr *addr, bool local)
+{
+	struct sockaddr_ib sib = { .sib_family = AF_IB };
+	union ib_gid *gid = (union ib_gid *)&sib.sib_addr;
+
+	if (addr->sa_family == AF_IB) {
+		ucmx_addr_put(dst, addr);
+		return;
+	}
+	if (cm->device)
+		sib.sib_pkey = cpu_to_be16(ib_addr_get_pkey(&cm->route.addr.dev_addr));
+	rdma_read_gids(cm, local ? gid : NULL, local ? NULL : gid);
+	sib.sib_sid = rdma_get_service_id(cm, addr);
+	ucmx_addr_put(dst, (struct sockaddr *)&sib);
+}
+
+/**
+ * ucmx_info_fill - tell what an id is bound to
+ * @cm: the id
+ * @info: where it goes, all of it is set
+ */
+void ucmx_info_fill(struct rdma_cm_id *cm, struct rdma_cmx_id_info *info)
+{
+	struct rdma_addr *addr = &cm->route.addr;
+
+	memset(info, 0, sizeof(*info));
+	ucmx_addr_put(&info->src, (struct sockaddr *)&addr->src_addr);
+	ucmx_addr_put(&info->dst, (struct sockaddr *)&addr->dst_addr);
+	ucmx_gid_put(cm, &info->src_ib, (struct sockaddr *)&addr->src_addr,
+		     true);
+	ucmx_gid_put(cm, &info->dst_ib, (struct sockaddr *)&addr->dst_addr,
+		     false);
+	if (!cm->device)
+		return;
+	info->node_guid = (__force u64)cm->device->node_guid;
+	info->ibdev_index = cm->device->index;
+	info->port_num = cm->port_num;
+	info->pkey = ib_addr_get_pkey(&addr->dev_addr);
+	info->num_paths = ucmx_paths_fill(cm, NULL);
+}
+
+/**
+ * ucmx_paths_fill - hand out an id's path records
+ * @cm: the id
+ * @paths: where they go, UCMX_MAX_PATHS of them, or NULL to count only
+ *
+ * Return: how many there are.
+ */
+unsigned int ucmx_paths_fill(struct rdma_cm_id *cm,
+			     struct ib_path_rec_data *paths)
+{
+	unsigned int i, n;
+
+	if (!cm->route.path_rec)
+		return 0;
+	n = clamp(cm->route.num_pri_alt_paths, 0, UCMX_MAX_PATHS);
+	for (i = 0; paths && i < n; i++) {
+		struct sa_path_rec *rec = &cm->route.path_rec[i];
+		struct sa_path_rec ib;
+
+		memset(&paths[i], 0, sizeof(paths[i]));
+		paths[i].flags = IB_PATH_GMP | IB_PATH_PRIMARY |
+				 IB_PATH_BIDIRECTIONAL;
+		if (rec->rec_type == SA_PATH_REC_TYPE_OPA) {
+			sa_convert_path_opa_to_ib(&ib, rec);
+			rec = &ib;
+		}
+		ib_sa_pack_path(rec, &paths[i].path_rec);
+	}
+	return n;
+}

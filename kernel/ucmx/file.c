@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The open file: open, release, poll, and the table of commands.
+ *
+ * While a command runs its caller holds the file open, so release sees no
+ * command; event handlers may still run then, and end as the ids are closed.
+ */
+#include <linux/nospec.h>
+#include <linux/nsproxy.h>
+#include <linux/poll.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <net/net_namespace.h>
+
+#include "ucmx.h"
+
+/* Every struct that a command takes; a command works on this, on the stack. */
+union ucmx_args {
+	struct rdma_cmx_get_info info;
+	struct rdma_cmx_get_events events;
+	struct rdma_cmx_id_create create;
+	struct rdma_cmx_destroy destroy;
+	struct rdma_cmx_id_bind bind;
+	struct rdma_cmx_id_query query;
+	struct rdma_cmx_id_set_option option;
+	struct rdma_cmx_id_migrate migrate;
+	struct rdma_cmx_resolve_addr addr;
+	struct rdma_cmx_resolve_route route;
+	struct rdma_cmx_init_qp_attr qp_attr;
+	struct rdma_cmx_connect connect;
+	struct rdma_cmx_listen listen;
+	struct rdma_cmx_reject reject;
+	struct rdma_cmx_id_arg arg;
+	struct rdma_cmx_write_event write_event;
+	struct rdma_cmx_resolve_addrinfo resolve_addrinfo;
+	struct rdma_cmx_give_names names;
+	struct rdma_cmx_query_addrinfo query_addrinfo;
+	struct rdma_cmx_getaddrinfo getaddrinfo;
+	struct rdma_cmx_join join;
+};
+
+static int ucmx_get_info(struct ucmx_cmd *cmd)
+{
+	struct rdma_cmx_get_info *arg = cmd->buf;
+
+	arg->abi_version = RDMA_CMX_ABI_VERSION;
+	arg->features = 0;
+	if (net_eq(current->nsproxy->net_ns, &init_net))
+		arg->features |= RDMA_CMX_FEATURE_NAMES;
+	arg->max_ids = READ_ONCE(ucmx_max_ids);
+	arg->max_requests = READ_ONCE(ucmx_max_requests);
+	return ucmx_respond(cmd);
+}
+
+/**
+ * ucmx_respond - write the command's struct back
+ * @cmd: the command
+ *
+ * Only as many bytes as the caller's struct has.
+ *
+ * Return: 0 or -EFAULT.
+ */
+int ucmx_respond(struct ucmx_cmd *cmd)
+{
+	if (copy_to_user(cmd->ubuf, cmd->buf, min(cmd->usize, cmd->ksize)))
+		return -EFAULT;
+	return 0;
+}
+
+struct ucmx_op {
+	u32 size;
+	u32 min_size;
+	unsigned int ioctl;
+	int (*execute)(struct ucmx_cmd *cmd);
+};
+
+/* min_size is that of the first published form and never changes. */
+#define UCMX_OP(_cmd, _fn, _struct, _last)				\
+	[RDMA_CMX_CMD_##_cmd] = {					\
+		.size = sizeof(_struct) +				\
+			BUILD_BUG_ON_ZERO(sizeof(union ucmx_args) <	\
+					  sizeof(_struct)) +		\
+			BUILD_BUG_ON_ZERO(offsetof(_struct, size)),	\
+		.min_size = offsetofend(_struct, _last),		\
+		.ioctl = RDMA_CMX_IO(_cmd),				\
+		.execute = _fn,						\
+	}
+
+static const struct ucmx_op ucmx_ops[] = {
+	UCMX_OP(GET_INFO, ucmx_get_info, struct rdma_cmx_get_info,
+		max_requests),
+	UCMX_OP(GET_EVENTS, ucmx_get_events, struct rdma_cmx_get_events, count),
+	UCMX_OP(ID_CREATE, ucmx_id_create, struct rdma_cmx_id_create, uid),
+	UCMX_OP(ID_DESTROY, ucmx_id_destroy, struct rdma_cmx_destroy,
+		reserved),
+	UCMX_OP(ID_BIND, ucmx_id_bind, struct rdma_cmx_id_bind, info),
+	UCMX_OP(ID_QUERY, ucmx_id_query, struct rdma_cmx_id_query, paths),
+	UCMX_OP(ID_SET_OPTION, ucmx_id_set_option,
+		struct rdma_cmx_id_set_option, reserved),
+	UCMX_OP(ID_MIGRATE, ucmx_id_migrate, struct rdma_cmx_id_migrate,
+		reserved),
+	UCMX_OP(RESOLVE_ADDR, ucmx_resolve_addr, struct rdma_cmx_resolve_addr,
+		dst),
+	UCMX_OP(RESOLVE_ROUTE, ucmx_resolve_route,
+		struct rdma_cmx_resolve_route, reserved),
+	UCMX_OP(INIT_QP_ATTR, ucmx_init_qp_attr, struct rdma_cmx_init_qp_attr,
+		attr),
+	UCMX_OP(CONNECT, ucmx_connect, struct rdma_cmx_connect, param),
+	UCMX_OP(LISTEN, ucmx_listen, struct rdma_cmx_listen, reserved),
+	UCMX_OP(ACCEPT, ucmx_accept, struct rdma_cmx_connect, param),
+	UCMX_OP(REJECT, ucmx_reject, struct rdma_cmx_reject, private_data),
+	UCMX_OP(DISCONNECT, ucmx_disconnect, struct rdma_cmx_id_arg, reserved),
+	UCMX_OP(NOTIFY, ucmx_notify, struct rdma_cmx_id_arg, reserved),
+	UCMX_OP(WRITE_EVENT, ucmx_write_event, struct rdma_cmx_write_event,
+		arg),
+	UCMX_OP(RESOLVE_ADDRINFO, ucmx_resolve_addrinfo,
+		struct rdma_cmx_resolve_addrinfo, query),
+	UCMX_OP(GIVE_NAMES, ucmx_give_names, struct rdma_cmx_give_names, names),
+	UCMX_OP(QUERY_ADDRINFO, ucmx_query_addrinfo,
+		struct rdma_cmx_query_addrinfo, len),
+	UCMX_OP(GETADDRINFO, ucmx_getaddrinfo, struct rdma_cmx_getaddrinfo,
+		query),
+	UCMX_OP(JOIN, ucmx_join, struct rdma_cmx_join, addr),
+	UCMX_OP(LEAVE, ucmx_leave, struct rdma_cmx_destroy, reserved),
+};
+
+static long ucmx_ioctl(struct file *filp, unsigned int ioctl,
+		       unsigned long arg)
+{
+	struct ucmx_cmd cmd = {
+		.file = filp->private_data,
+		.filp = filp,
+		.ubuf = (void __user *)arg,
+	};
+	const struct ucmx_op *op;
+	union ucmx_args args;
+	unsigned int nr = _IOC_NR(ioctl);
+	int ret;
+
+	if (nr >= ARRAY_SIZE(ucmx_ops))
+		return -ENOTTY;
+	op = &ucmx_ops[array_index_nospec(nr, ARRAY_SIZE(ucmx_ops))];
+	if (op->ioctl != ioctl)
+		return -ENOTTY;
+
+	/* The size comes first in every struct. */
+	if (get_user(cmd.usize, (u32 __user *)cmd.ubuf))
+		return -EFAULT;
+	if (cmd.usize < op->min_size)
+		return -EINVAL;
+	if (cmd.usize > PAGE_SIZE)
+		return -E2BIG;
+
+	ret = copy_struct_from_user(&args, op->size, cmd.ubuf, cmd.usize);
+	if (ret)
+		return ret;
+	/* The caller may have changed it between the two reads. */
+	args.info.size = cmd.usize;
+
+	cmd.buf = &args;
+	cmd.ksize = op->size;
+	return op->execute(&cmd);
+}
+
+static __poll_t ucmx_poll(struct file *filp, poll_table *wait)
+{
+	struct ucmx_file *file = filp->private_data;
+
+	poll_wait(filp, &file->wait, wait);
+	return list_empty(&file->events) ? 0 : EPOLLIN | EPOLLRDNORM;
+}
+
+static int ucmx_open(struct inode *inode, struct file *filp)
+{
+	struct ucmx_file *file;
+
+	file = kzalloc(sizeof(*file), GFP_KERNEL_ACCOUNT);
+	if (!file)
+		return -ENOMEM;
+	spin_lock_init(&file->lock);
+	INIT_LIST_HEAD(&file->events);
+	mutex_init(&file->read_mutex);
+	xa_init_flags(&file->ids, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
+	init_waitqueue_head(&file->wait);
+
+	filp->private_data = file;
+	ucmx_stat_inc(UCMX_FILES);
+	ucmx_stat_inc(UCMX_LIVE_FILES);
+	return stream_open(inode, filp);
+}
+
+static int ucmx_release(struct inode *inode, struct file *filp)
+{
+	struct ucmx_file *file = filp->private_data;
+	struct ucmx_id *id;
+	unsigned long handle;
+
+	/*
+	 * Connection requests that come meanwhile hang at the queue, not in
+	 * the table, and go with their listening id.
+	 */
+	xa_for_each(&file->ids, handle, id)
+		ucmx_id_close(id);
+
+	WARN_ON_ONCE(!list_empty(&file->events));
+	xa_destroy(&file->ids);
+	mutex_destroy(&file->read_mutex);
+	kfree(file);
+	ucmx_stat_dec(UCMX_LIVE_FILES);
+	return 0;
+}
+
+const struct file_operations ucmx_fops = {
+	.owner = THIS_MODULE,
+	.open = ucmx_open,
+	.release = ucmx_release,
+	.poll = ucmx_poll,
+	.unlocked_ioctl = ucmx_ioctl,
+	.compat_ioctl = compat_ptr_ioctl,
+};
+
+/**
+ * ucmx_file_charge - count objects against the limit of a file
+ * @file: the file
+ * @n: how many
+ *
+ * Return: 0 or -EMFILE.
+ */
+int ucmx_file_charge(struct ucmx_file *file, unsigned int n)
+{
+	if (atomic_add_return(n, &file->nr_objs) <= READ_ONCE(ucmx_max_ids))
+		return 0;
+	atomic_sub(n, &file->nr_objs);
+	return -EMFILE;
+}
+
+/**
+ * ucmx_file_uncharge - the opposite of ucmx_file_charge()
+ * @file: the file
+ * @n: how many
+ */
+void ucmx_file_uncharge(struct ucmx_file *file, unsigned int n)
+{
+	atomic_sub(n, &file->nr_objs);
+}

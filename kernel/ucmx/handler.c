@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * What rdma_cm tells of an id becomes event records here.
+ *
+ * All runs in the handler lock of the cm id, in process context, and takes no
+ * mutex of ours.
+ */
+#include <rdma/ib_marshall.h>
+#include <rdma/ib_verbs.h>
+
+#include "ucmx.h"
+
+static enum ucmx_slot ucmx_slot_of(u8 event)
+{
+	switch (event) {
+	case RDMA_CM_EVENT_ADDR_RESOLVED:
+	case RDMA_CM_EVENT_ADDR_ERROR:
+		return UCMX_SLOT_ADDR;
+	case RDMA_CM_EVENT_ROUTE_RESOLVED:
+	case RDMA_CM_EVENT_ROUTE_ERROR:
+		return UCMX_SLOT_ROUTE;
+	case RDMA_CM_EVENT_CONNECT_RESPONSE:
+	case RDMA_CM_EVENT_CONNECT_ERROR:
+	case RDMA_CM_EVENT_UNREACHABLE:
+	case RDMA_CM_EVENT_REJECTED:
+	case RDMA_CM_EVENT_ESTABLISHED:
+		return UCMX_SLOT_CONN;
+	case RDMA_CM_EVENT_DISCONNECTED:
+		return UCMX_SLOT_DISCONNECT;
+	case RDMA_CM_EVENT_TIMEWAIT_EXIT:
+		return UCMX_SLOT_TIMEWAIT;
+	default:
+		return UCMX_SLOT_NONE;
+	}
+}
+
+/* Which parts the record of an event has, the paths if there are any. */
+static u16 ucmx_parts_of(const struct rdma_cm_id *cm, u8 event)
+{
+	u16 param = cm->qp_type == IB_QPT_UD ? RDMA_CMX_EVENT_UD :
+					       RDMA_CMX_EVENT_CONN;
+
+	switch (event) {
+	case RDMA_CM_EVENT_ADDR_RESOLVED:
+		return RDMA_CMX_EVENT_INFO;
+	case RDMA_CM_EVENT_ROUTE_RESOLVED:
+		return RDMA_CMX_EVENT_INFO | RDMA_CMX_EVENT_PATHS;
+	case RDMA_CM_EVENT_CONNECT_REQUEST:
+		return param | RDMA_CMX_EVENT_INFO | RDMA_CMX_EVENT_PATHS |
+		       RDMA_CMX_EVENT_PRIVATE_DATA;
+	case RDMA_CM_EVENT_CONNECT_RESPONSE:
+	case RDMA_CM_EVENT_CONNECT_ERROR:
+	case RDMA_CM_EVENT_UNREACHABLE:
+	case RDMA_CM_EVENT_REJECTED:
+	case RDMA_CM_EVENT_ESTABLISHED:
+		return param | RDMA_CMX_EVENT_PRIVATE_DATA;
+	default:
+		return 0;
+	}
+}
+
+static void ucmx_fill_conn(void *dst, const struct rdma_cm_event *e)
+{
+	const struct rdma_conn_param *src = &e->param.conn;
+	typeof_member(struct rdma_cmx_event, param.conn) conn = {
+		.qp_num = src->qp_num,
+		.responder_resources = src->responder_resources,
+		.initiator_depth = src->initiator_depth,
+		.flow_control = src->flow_control,
+		.retry_count = src->retry_count,
+		.rnr_retry_count = src->rnr_retry_count,
+		.srq = src->srq,
+		.ece_vendor_id = e->ece.vendor_id,
+		.ece_attr_mod = e->ece.attr_mod,
+	};
+
+	memcpy(dst, &conn, sizeof(conn));
+}
+
+/**
+ * ucmx_fill_ud - the param of an event of a UD id or a membership
+ * @dst: where it goes, zeroed by the caller
+ * @cm: the id
+ * @src: what rdma_cm says
+ */
+void ucmx_fill_ud(void *dst, struct rdma_cm_id *cm, struct rdma_ud_param *src)
+{
+	typeof_member(struct rdma_cmx_event, param.ud) *ud = dst;
+
+	ud->qp_num = src->qp_num;
+	ud->qkey = src->qkey;
+	ib_copy_ah_attr_to_user(cm->device, &ud->ah_attr, &src->ah_attr);
+}
+
+static const void *ucmx_private_data(const struct rdma_cm_id *cm,
+				     const struct rdma_cm_event *e, u8 *len)
+{
+	if (cm->qp_type == IB_QPT_UD) {
+		*len = e->param.ud.private_data_len;
+		return e->param.ud.private_data;
+	}
+	*len = e->param.conn.private_data_len;
+	return e->param.conn.private_data;
+}
+
+/* An event's parts, their length, and then the event with them. */
+struct ucmx_parts {
+	u16 flags;
+	u8 num_paths;
+	u8 pd_len;
+	const void *pd;
+};
+
+static unsigned int ucmx_parts_get(struct ucmx_parts *parts,
+				   struct rdma_cm_id *cm,
+				   struct rdma_cm_event *e)
+{
+	unsigned int len = 0;
+
+	parts->flags = ucmx_parts_of(cm, e->event);
+	parts->num_paths = 0;
+	parts->pd_len = 0;
+	if (parts->flags & RDMA_CMX_EVENT_PRIVATE_DATA)
+		parts->pd = ucmx_private_data(cm, e, &parts->pd_len);
+	if (!parts->pd_len || !parts->pd) {
+		parts->pd_len = 0;
+		parts->flags &= ~RDMA_CMX_EVENT_PRIVATE_DATA;
+	}
+	if (parts->flags & RDMA_CMX_EVENT_PATHS)
+		parts->num_paths = ucmx_paths_fill(cm, NULL);
+	if (!parts->num_paths)
+		parts->flags &= ~RDMA_CMX_EVENT_PATHS;
+
+	if (parts->flags & (RDMA_CMX_EVENT_CONN | RDMA_CMX_EVENT_UD))
+		len += sizeof_field(struct rdma_cmx_event, param);
+	if (parts->flags & RDMA_CMX_EVENT_INFO)
+		len += sizeof(struct rdma_cmx_id_info);
+	len += parts->num_paths * sizeof(struct ib_path_rec_data);
+	return len + parts->pd_len;
+}
+
+static void ucmx_parts_put(struct ucmx_event *ev, struct ucmx_parts *parts,
+			   struct rdma_cm_id *cm, struct rdma_cm_event *e)
+{
+	void *pos = ev->body;
+
+	ev->event = e->event;
+	ev->status = e->status;
+	ev->flags = parts->flags;
+	if (ev->flags & (RDMA_CMX_EVENT_CONN | RDMA_CMX_EVENT_UD)) {
+		if (ev->flags & RDMA_CMX_EVENT_UD)
+			ucmx_fill_ud(pos, cm, &e->param.ud);
+		else
+			ucmx_fill_conn(pos, e);
+		pos += sizeof_field(struct rdma_cmx_event, param);
+	}
+	if (ev->flags & RDMA_CMX_EVENT_INFO) {
+		ucmx_info_fill(cm, pos);
+		pos += sizeof(struct rdma_cmx_id_info);
+	}
+	if (parts->num_paths) {
+		struct ib_path_rec_data paths[UCMX_MAX_PATHS];
+
+		/* Counted before: the room is for no more than that. */
+		memset(paths, 0, sizeof(paths));
+		ucmx_paths_fill(cm, paths);
+		ev->num_paths = parts->num_paths;
+		memcpy(pos, paths, ev->num_paths * sizeof(paths[0]));
+		pos += ev->num_paths * sizeof(paths[0]);
+	}
+	if (parts->pd_len) {
+		memcpy(pos, parts->pd, parts->pd_len);
+		pos += parts->pd_len;
+		ev->pd_len = parts->pd_len;
+	}
+	ev->len = pos - (void *)ev->body;
+}
+
+static void ucmx_event_from_cm(struct ucmx_id *id, struct rdma_cm_id *cm,
+			       struct rdma_cm_event *e)
+{
+	struct ucmx_parts parts;
+	struct ucmx_event *ev;
+	unsigned int len;
+
+	len = ucmx_parts_get(&parts, cm, e);
+	ev = ucmx_event_take(id, ucmx_slot_of(e->event), len);
+	ucmx_parts_put(ev, &parts, cm, e);
+	ucmx_event_post(ev);
+}
+
+/*
+ * A new id waits in the event that tells of it, in no table, and owns @cm
+ * from the moment that this returns 0. An error makes rdma_cm refuse the
+ * request and destroy @cm.
+ */
+static int ucmx_connect_request(struct ucmx_id *listen, struct rdma_cm_id *cm,
+				struct rdma_cm_event *e)
+{
+	struct ucmx_parts parts;
+	struct ucmx_event *ev;
+	struct ucmx_id *id;
+	int ret = -ENOMEM;
+
+	if (!atomic_add_unless(&listen->backlog, -1, 0))
+		goto refuse;
+	id = ucmx_id_alloc();
+	if (!id)
+		goto err_backlog;
+	if (ucmx_id_may_bind(id))
+		goto err_id;
+	ev = ucmx_event_alloc(listen, ucmx_parts_get(&parts, cm, e),
+			      GFP_KERNEL);
+	if (!ev)
+		goto err_id;
+	ucmx_parts_put(ev, &parts, cm, e);
+	ev->conn = id;
+	id->cm = cm;
+	id->hold = true;
+
+	spin_lock(&listen->lock);
+	id->file = listen->file;
+	ret = ucmx_file_charge(id->file, 1);
+	if (!ret) {
+		cm->context = id;
+		ucmx_event_post_locked(ev);
+	}
+	spin_unlock(&listen->lock);
+	if (!ret)
+		return 0;
+
+	ucmx_event_free(ev);
+err_id:
+	kfree(id->removal);
+	ucmx_id_put(id);
+err_backlog:
+	atomic_inc(&listen->backlog);
+refuse:
+	ucmx_stat_inc(UCMX_REFUSED);
+	return ret;
+}
+
+/**
+ * ucmx_cm_handler - event handler of all our cm ids
+ * @cm: the id, its handler lock held
+ * @e: the event
+ *
+ * Return: 0, or an error to refuse a connection request.
+ */
+int ucmx_cm_handler(struct rdma_cm_id *cm, struct rdma_cm_event *e)
+{
+	struct ucmx_id *id = cm->context;
+
+	switch (e->event) {
+	case RDMA_CM_EVENT_CONNECT_REQUEST:
+		return ucmx_connect_request(id, cm, e);
+	case RDMA_CM_EVENT_MULTICAST_JOIN:
+	case RDMA_CM_EVENT_MULTICAST_ERROR:
+		ucmx_mc_event(id, cm, e);
+		break;
+	case RDMA_CM_EVENT_DEVICE_REMOVAL:
+		ucmx_event_post(&id->removal->ev);
+		queue_work(system_unbound_wq, &id->removal->work);
+		break;
+	default:
+		ucmx_event_from_cm(id, cm, e);
+		break;
+	}
+	return 0;
+}
+
+/**
+ * ucmx_route_resolved - tell of a route that the caller has set
+ * @id: the id, its mutex held
+ */
+void ucmx_route_resolved(struct ucmx_id *id)
+{
+	struct rdma_cm_event e = { .event = RDMA_CM_EVENT_ROUTE_RESOLVED };
+
+	rdma_lock_handler(id->cm);
+	ucmx_event_from_cm(id, id->cm, &e);
+	rdma_unlock_handler(id->cm);
+}

@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Ids: their life, bind and query.
+ *
+ * An id is closed once, by whoever takes it out of its file's xarray, or finds
+ * it in the queue as an unread connection request.
+ * Closing marks it dead under its mutex, so that commands which found it
+ * before give up, and ends all that could make events for it before it purges
+ * the queue.
+ */
+#include <linux/slab.h>
+
+#include "ucmx.h"
+
+static struct kmem_cache *ucmx_id_cache;
+
+int ucmx_id_cache_init(void)
+{
+	ucmx_id_cache = KMEM_CACHE(ucmx_id, SLAB_ACCOUNT);
+	return ucmx_id_cache ? 0 : -ENOMEM;
+}
+
+void ucmx_id_cache_exit(void)
+{
+	kmem_cache_destroy(ucmx_id_cache);
+}
+
+/**
+ * ucmx_id_alloc - make an id that is in no table yet
+ *
+ * Return: the id with one reference, for the table, or NULL.
+ */
+struct ucmx_id *ucmx_id_alloc(void)
+{
+	struct ucmx_id *id;
+
+	id = kmem_cache_zalloc(ucmx_id_cache, GFP_KERNEL);
+	if (!id)
+		return NULL;
+	refcount_set(&id->ref, 1);
+	spin_lock_init(&id->lock);
+	mutex_init(&id->mutex);
+	INIT_LIST_HEAD(&id->held);
+	ucmx_stat_inc(UCMX_IDS);
+	ucmx_stat_inc(UCMX_LIVE_IDS);
+	return id;
+}
+
+void ucmx_id_get(struct ucmx_id *id)
+{
+	refcount_inc(&id->ref);
+}
+
+void ucmx_id_put(struct ucmx_id *id)
+{
+	if (!refcount_dec_and_test(&id->ref))
+		return;
+	mutex_destroy(&id->mutex);
+	kmem_cache_free(ucmx_id_cache, id);
+	ucmx_stat_dec(UCMX_LIVE_IDS);
+}
+
+/**
+ * ucmx_id_lock_any - find an id and lock it
+ * @file: file of the caller
+ * @handle: handle of the id
+ *
+ * Return: the id with its mutex held, to be given back by ucmx_id_unlock(),
+ * or -ENOENT. Its device may be gone, then cm is NULL.
+ */
+struct ucmx_id *ucmx_id_lock_any(struct ucmx_file *file, u32 handle)
+{
+	struct ucmx_id *id;
+
+	xa_lock(&file->ids);
+	id = xa_load(&file->ids, handle);
+	if (id)
+		ucmx_id_get(id);
+	xa_unlock(&file->ids);
+	if (!id)
+		return ERR_PTR(-ENOENT);
+
+	mutex_lock(&id->mutex);
+	/* Destroyed or migrated while we waited. */
+	if (id->dead || READ_ONCE(id->file) != file) {
+		ucmx_id_unlock(id);
+		return ERR_PTR(-ENOENT);
+	}
+	return id;
+}
+
+/**
+ * ucmx_id_lock - find an id that has not lost its device, and lock it
+ * @file: file of the caller
+ * @handle: handle of the id
+ *
+ * Return: as ucmx_id_lock_any(), or -ENODEV.
+ */
+struct ucmx_id *ucmx_id_lock(struct ucmx_file *file, u32 handle)
+{
+	struct ucmx_id *id = ucmx_id_lock_any(file, handle);
+
+	if (!IS_ERR(id) && !id->cm) {
+		ucmx_id_unlock(id);
+		return ERR_PTR(-ENODEV);
+	}
+	return id;
+}
+
+/**
+ * ucmx_id_lock_dev - find an id that is bound to a device, and lock it
+ * @file: file of the caller
+ * @handle: handle of the id
+ *
+ * Return: as ucmx_id_lock(), or -EINVAL if the id is not bound.
+ */
+struct ucmx_id *ucmx_id_lock_dev(struct ucmx_file *file, u32 handle)
+{
+	struct ucmx_id *id = ucmx_id_lock(file, handle);
+
+	if (!IS_ERR(id) && !id->cm->device) {
+		ucmx_id_unlock(id);
+		return ERR_PTR(-EINVAL);
+	}
+	return id;
+}
+
+void ucmx_id_unlock(struct ucmx_id *id)
+{
+	mutex_unlock(&id->mutex);
+	ucmx_id_put(id);
+}
+
+/* Take the cm id away; the caller destroys it outside of the mutex. */
+static struct rdma_cm_id *ucmx_id_detach(struct ucmx_id *id)
+{
+	struct rdma_cm_id *cm = id->cm;
+
+	lockdep_assert_held(&id->mutex);
+	if (cm) {
+		ucmx_mc_detach(id);
+		id->cm = NULL;
+	}
+	return cm;
+}
+
+/*
+ * The device waits until all its ids are destroyed, and user space may take
+ * its time; so the cm id goes now and an empty shell stays.
+ */
+static void ucmx_id_removal_work(struct work_struct *work)
+{
+	struct ucmx_removal *removal =
+		container_of(work, struct ucmx_removal, work);
+	struct ucmx_id *id = removal->ev.id;
+	struct rdma_cm_id *cm;
+
+	mutex_lock(&id->mutex);
+	ucmx_query_device_gone(id);
+	cm = ucmx_id_detach(id);
+	mutex_unlock(&id->mutex);
+	if (cm)
+		rdma_destroy_id(cm);
+}
+
+/**
+ * ucmx_id_may_bind - get ready for the removal of the id's device
+ * @id: the id, its mutex held or not yet known to anybody
+ *
+ * To be called before what may bind the id to a device.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int ucmx_id_may_bind(struct ucmx_id *id)
+{
+	struct ucmx_removal *removal;
+
+	if (id->removal)
+		return 0;
+	removal = kzalloc(sizeof(*removal), GFP_KERNEL_ACCOUNT);
+	if (!removal)
+		return -ENOMEM;
+	INIT_WORK(&removal->work, ucmx_id_removal_work);
+	ucmx_event_init(&removal->ev, id, RDMA_CM_EVENT_DEVICE_REMOVAL);
+	removal->ev.embedded = true;
+	id->removal = removal;
+	return 0;
+}
+
+/**
+ * ucmx_id_close - end an id
+ * @id: the id, taken out of its table by the caller
+ *
+ * Its memory goes with the last reference; all else is gone afterwards.
+ */
+void ucmx_id_close(struct ucmx_id *id)
+{
+	struct ucmx_event *ev, *tmp;
+	struct rdma_cm_id *cm;
+	LIST_HEAD(conns);
+
+	mutex_lock(&id->mutex);
+	id->dead = true;
+	cm = ucmx_id_detach(id);
+	mutex_unlock(&id->mutex);
+
+	/* What makes events, in the order in which one may start another. */
+	if (cm)
+		rdma_destroy_id(cm);
+	if (id->removal)
+		cancel_work_sync(&id->removal->work);
+	ucmx_query_end(id);
+
+	ucmx_event_purge(id, NULL, &conns);
+	ucmx_mc_end(id);
+	ucmx_query_drop(id);
+	ucmx_event_drop_all(id);
+	kfree(id->removal);
+	ucmx_file_uncharge(id->file, 1);
+
+	list_for_each_entry_safe(ev, tmp, &conns, list) {
+		ucmx_id_close(ev->conn);
+		ucmx_id_put(ev->conn);
+		ucmx_event_free(ev);
+	}
+}
+
+static int ucmx_qp_type(const struct rdma_cmx_id_create *arg)
+{
+	switch (arg->port_space) {
+	case RDMA_PS_TCP:
+		return IB_QPT_RC;
+	case RDMA_PS_UDP:
+	case RDMA_PS_IPOIB:
+		return IB_QPT_UD;
+	case RDMA_PS_IB:
+		break;
+	default:
+		return -EINVAL;
+	}
+	switch (arg->qp_type) {
+	case IB_QPT_RC:
+	case IB_QPT_UC:
+	case IB_QPT_UD:
+	case IB_QPT_RAW_PACKET:
+	case IB_QPT_XRC_INI:
+	case IB_QPT_XRC_TGT:
+		return arg->qp_type;
+	}
+	return -EINVAL;
+}
+
+int ucmx_id_create(struct ucmx_cmd *cmd)
+{
+	struct rdma_cmx_id_create *arg = cmd->buf;
+	struct ucmx_file *file = cmd->file;
+	struct rdma_cm_id *cm;
+	struct ucmx_id *id;
+	int qp_type, ret;
+
+	qp_type = ucmx_qp_type(arg);
+	if (qp_type < 0 || !arg->uid)
+		return -EINVAL;
+	ret = ucmx_file_charge(file, 1);
+	if (ret)
+		return ret;
+	id = ucmx_id_alloc();
+	if (!id) {
+		ret = -ENOMEM;
+		goto err_charge;
+	}
+	id->file = file;
+	id->uid = arg->uid;
+
+	ret = xa_alloc(&file->ids, &id->handle, XA_ZERO_ENTRY, xa_limit_32b,
+		       GFP_KERNEL);
+	if (ret)
+		goto err_id;
+
+	/* Told first: nothing can fail once others can find it. */
+	arg->id = id->handle;
+	ret = ucmx_respond(cmd);
+	if (ret)
+		goto err_handle;
+
+	cm = rdma_create_user_id(ucmx_cm_handler, id, arg->port_space, qp_type);
+	if (IS_ERR(cm)) {
+		ret = PTR_ERR(cm);
+		goto err_handle;
+	}
+	id->cm = cm;
+	xa_store(&file->ids, id->handle, id, GFP_KERNEL);
+	return 0;
+
+err_handle:
+	xa_erase(&file->ids, id->handle);
+err_id:
+	ucmx_id_put(id);
+err_charge:
+	ucmx_file_uncharge(file, 1);
+	return ret;
+}
+
+int ucmx_id_destroy(struct ucmx_cmd *cmd)
+{
+	struct rdma_cmx_destroy *arg = cmd->buf;
+	struct ucmx_file *file = cmd->file;
+	struct ucmx_id *id;
+
+	if (arg->reserved)
+		return -EINVAL;
+	xa_lock(&file->ids);
+	id = xa_load(&file->ids, arg->handle);
+	/* Only one caller gets it; the handle stays in use until the end. */
+	if (id)
+		__xa_cmpxchg(&file->ids, arg->handle, id, XA_ZERO_ENTRY, 0);
+	xa_unlock(&file->ids);
+	if (!id)
+		return -ENOENT;
+
+	ucmx_id_close(id);
+	arg->events_reported = id->reported;
+	xa_erase(&file->ids, arg->handle);
+	ucmx_id_put(id);
+	return ucmx_respond(cmd);
+}
+
+int ucmx_id_bind(struct ucmx_cmd *cmd)
+{
+	struct rdma_cmx_id_bind *arg = cmd->buf;
+	union rdma_cmx_sockaddr addr;
+	struct ucmx_id *id;
+	int ret;
+
+	if (ucmx_addr_get(&addr, &arg->addr) <= 0)
+		return -EINVAL;
+	id = ucmx_id_lock(cmd->file, arg->id);
+	if (IS_ERR(id))
+		return PTR_ERR(id);
+	ret = ucmx_id_may_bind(id);
+	if (!ret)
+		ret = rdma_bind_addr(id->cm, &addr.sa);
+	if (!ret)
+		ucmx_info_fill(id->cm, &arg->info);
+	ucmx_id_unlock(id);
+	return ret ?: ucmx_respond(cmd);
+}
+
+int ucmx_id_query(struct ucmx_cmd *cmd)
+{
+	struct rdma_cmx_id_query *arg = cmd->buf;
+	struct ucmx_id *id;
+
+	id = ucmx_id_lock(cmd->file, arg->id);
+	if (IS_ERR(id))
+		return PTR_ERR(id);
+	memset(arg->paths, 0, sizeof(arg->paths));
+	/* The answer to an address resolution is written by a handler. */
+	rdma_lock_handler(id->cm);
+	ucmx_info_fill(id->cm, &arg->info);
+	ucmx_paths_fill(id->cm, arg->paths);
+	rdma_unlock_handler(id->cm);
+	ucmx_id_unlock(id);
+	return ucmx_respond(cmd);
+}

@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Multicast memberships.
+ *
+ * rdma_cm finds a membership by its address and leaves the newest of equal
+ * ones, whose event may still be due. So an id joins a group once: all its
+ * memberships of that address share a struct ucmx_group, which is what
+ * rdma_cm's events come back to, and the last one to go leaves. A membership
+ * that comes later gets the group's answer again.
+ *
+ * Memberships of an id change under its mutex. Its lock guards the lists and
+ * the state against the event handler. The table of handles is the module's,
+ * so that a handle survives the migration of the id; an entry is changed
+ * under the mutex of the id only.
+ */
+#include <linux/slab.h>
+#include <linux/xarray.h>
+
+#include "ucmx.h"
+
+enum ucmx_group_state {
+	UCMX_GROUP_PENDING,
+	UCMX_GROUP_JOINED,
+	UCMX_GROUP_ERROR,	/* of no use, rdma_cm still knows it */
+	UCMX_GROUP_GONE,	/* rdma_cm has forgotten it */
+};
+
+struct ucmx_group {
+	struct hlist_node node;		/* in ucmx_id.groups */
+	struct list_head mcs;
+	union rdma_cmx_sockaddr addr;
+	u32 join_flags;
+	enum ucmx_group_state state;
+	u16 param_len;
+	u64 param[sizeof_field(struct rdma_cmx_event, param) / sizeof(u64)];
+};
+
+struct ucmx_mc {
+	struct list_head list;		/* in ucmx_group.mcs */
+	struct ucmx_id *id;
+	struct ucmx_group *group;
+	u64 uid;
+	u32 handle;
+	u32 reported;			/* by ucmx_file.lock */
+	struct ucmx_event join;		/* JOIN, or ERROR of the join */
+	struct ucmx_event error;	/* ERROR after a JOIN */
+};
+
+static DEFINE_XARRAY_FLAGS(ucmx_mcs, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
+
+void ucmx_mc_exit(void)
+{
+	WARN_ON(!xa_empty(&ucmx_mcs));
+	xa_destroy(&ucmx_mcs);
+}
+
+/* What the record of a multicast event says of the membership. */
+u32 ucmx_mc_read(struct ucmx_event *ev, u64 *uid)
+{
+	*uid = ev->mc->uid;
+	return ev->mc->handle;
+}
+
+/* An event was handed out; the file's lock is held. */
+void ucmx_mc_reported(struct ucmx_event *ev)
+{
+	ev->mc->reported++;
+}
+
+/* How many memberships an id has, its mutex is held. */
+unsigned int ucmx_mc_count(struct ucmx_id *id)
+{
+	struct ucmx_group *group;
+	struct ucmx_mc *mc;
+	unsigned int n = 0;
+
+	hlist_for_each_entry(group, &id->groups, node)
+		list_for_each_entry(mc, &group->mcs, list)
+			n++;
+	return n;
+}
+
+static void ucmx_mc_joined(struct ucmx_mc *mc)
+{
+	struct ucmx_group *group = mc->group;
+	struct ucmx_event *ev = &mc->join;
+
+	ev->event = RDMA_CM_EVENT_MULTICAST_JOIN;
+	ev->body = group->param;
+	ev->len = group->param_len;
+	ev->flags = RDMA_CMX_EVENT_UD;
+	ucmx_event_post_locked(ev);
+}
+
+static void ucmx_mc_failed(struct ucmx_mc *mc, enum ucmx_group_state was,
+			   int status)
+{
+	struct ucmx_event *ev;
+
+	ev = was == UCMX_GROUP_PENDING ? &mc->join : &mc->error;
+	ev->event = RDMA_CM_EVENT_MULTICAST_ERROR;
+	ev->status = status;
+	ucmx_event_post_locked(ev);
+}
+
+/**
+ * ucmx_mc_event - rdma_cm tells how a join ended, or that a group was lost
+ * @id: the id
+ * @cm: its cm id, handler lock held
+ * @e: the event; its private data is the group
+ */
+void ucmx_mc_event(struct ucmx_id *id, struct rdma_cm_id *cm,
+		   struct rdma_cm_event *e)
+{
+	struct ucmx_group *group = (void *)e->param.ud.private_data;
+	u64 param[ARRAY_SIZE(group->param)] = {};
+	enum ucmx_group_state was;
+	struct ucmx_mc *mc;
+
+	if (e->event == RDMA_CM_EVENT_MULTICAST_JOIN)
+		ucmx_fill_ud(param, cm, &e->param.ud);
+
+	spin_lock(&id->lock);
+	was = group->state;
+	if (was == UCMX_GROUP_GONE || was == UCMX_GROUP_ERROR)
+		goto unlock;
+	if (e->event == RDMA_CM_EVENT_MULTICAST_JOIN) {
+		if (was == UCMX_GROUP_JOINED)
+			goto unlock;
+		memcpy(group->param, param, sizeof(param));
+		group->param_len = sizeof(param);
+		group->state = UCMX_GROUP_JOINED;
+		list_for_each_entry(mc, &group->mcs, list)
+			ucmx_mc_joined(mc);
+	} else {
+		group->state = UCMX_GROUP_ERROR;
+		list_for_each_entry(mc, &group->mcs, list)
+			ucmx_mc_failed(mc, was, e->status);
+	}
+unlock:
+	spin_unlock(&id->lock);
+}
+
+static struct ucmx_group *ucmx_group_find(struct ucmx_id *id,
+					  const union rdma_cmx_sockaddr *addr)
+{
+	struct ucmx_group *group;
+
+	hlist_for_each_entry(group, &id->groups, node)
+		if (group->state != UCMX_GROUP_GONE &&
+		    !memcmp(&group->addr, addr, sizeof(*addr)))
+			return group;
+	return NULL;
+}
+
+/* When it returns no handler runs that knows the group, nor will one. */
+static void ucmx_group_leave(struct ucmx_id *id, struct ucmx_group *group)
+{
+	if (group->state == UCMX_GROUP_GONE)
+		return;
+	rdma_cmx_leave(id->cm, &group->addr);
+	spin_lock(&id->lock);
+	group->state = UCMX_GROUP_GONE;
+	spin_unlock(&id->lock);
+}
+
+/**
+ * ucmx_mc_detach - leave all groups, for the cm id is going away
+ * @id: the id, its mutex held, cm still there
+ */
+void ucmx_mc_detach(struct ucmx_id *id)
+{
+	struct ucmx_group *group;
+
+	hlist_for_each_entry(group, &id->groups, node)
+		ucmx_group_leave(id, group);
+}
+
+static void ucmx_mc_free(struct ucmx_mc *mc)
+{
+	xa_erase(&ucmx_mcs, mc->handle);
+	kfree(mc);
+	ucmx_stat_dec(UCMX_LIVE_MCS);
+}
+
+/**
+ * ucmx_mc_end - free the memberships of a dead id
+ * @id: the id, its events purged
+ */
+void ucmx_mc_end(struct ucmx_id *id)
+{
+	struct ucmx_group *group;
+	struct hlist_node *next;
+	struct ucmx_mc *mc, *tmp;
+
+	hlist_for_each_entry_safe(group, next, &id->groups, node) {
+		list_for_each_entry_safe(mc, tmp, &group->mcs, list) {
+			ucmx_mc_free(mc);
+			ucmx_file_uncharge(id->file, 1);
+		}
+		hlist_del(&group->node);
+		kfree(group);
+	}
+}
+
+/*
+ * Take a membership out of its group, free it, and the group with the last
+ * one. Returns how many of its events were handed out.
+ */
+static u32 ucmx_mc_drop(struct ucmx_id *id, struct ucmx_mc *mc)
+{
+	struct ucmx_group *group = mc->group;
+	u32 reported;
+
+	spin_lock(&id->lock);
+	list_del(&mc->list);
+	spin_unlock(&id->lock);
+	/* Handlers do not find it any more; readers do until this is done. */
+	ucmx_event_purge(id, mc, NULL);
+	reported = mc->reported;
+	ucmx_mc_free(mc);
+
+	if (list_empty(&group->mcs)) {
+		if (id->cm)
+			ucmx_group_leave(id, group);
+		hlist_del(&group->node);
+		kfree(group);
+	}
+	return reported;
+}
+
+/* A group for a join, new or shared. */
+static struct ucmx_group *ucmx_group_get(struct ucmx_id *id,
+					 const union rdma_cmx_sockaddr *addr,
+					 u32 join_flags, bool *fresh)
+{
+	struct ucmx_group *group;
+
+	*fresh = false;
+	group = ucmx_group_find(id, addr);
+	if (group && group->state == UCMX_GROUP_ERROR) {
+		ucmx_group_leave(id, group);
+		group = NULL;
+	}
+	if (group)
+		return group->join_flags == join_flags ? group :
+							 ERR_PTR(-EADDRINUSE);
+
+	group = kzalloc(sizeof(*group), GFP_KERNEL_ACCOUNT);
+	if (!group)
+		return ERR_PTR(-ENOMEM);
+	INIT_LIST_HEAD(&group->mcs);
+	group->addr = *addr;
+	group->join_flags = join_flags;
+	hlist_add_head(&group->node, &id->groups);
+	*fresh = true;
+	return group;
+}
+
+static int ucmx_mc_join(struct ucmx_id *id, struct ucmx_mc *mc,
+			const union rdma_cmx_sockaddr *addr, u32 join_flags)
+{
+	struct rdma_cmx_join_attr attr = {
+		.addr = addr,
+		.join_flags = join_flags,
+	};
+	struct ucmx_group *group;
+	bool fresh;
+	int ret;
+
+	group = ucmx_group_get(id, addr, join_flags, &fresh);
+	if (IS_ERR(group))
+		return PTR_ERR(group);
+	mc->group = group;
+
+	spin_lock(&id->lock);
+	list_add_tail(&mc->list, &group->mcs);
+	if (group->state == UCMX_GROUP_JOINED)
+		ucmx_mc_joined(mc);
+	spin_unlock(&id->lock);
+	if (!fresh)
+		return 0;
+
+	ret = rdma_cmx_join(id->cm, &attr, group);
+	if (ret) {
+		hlist_del(&group->node);
+		kfree(group);
+	}
+	return ret;
+}
+
+int ucmx_join(struct ucmx_cmd *cmd)
+{
+	struct rdma_cmx_join *arg = cmd->buf;
+	union rdma_cmx_sockaddr addr;
+	struct ucmx_id *id;
+	struct ucmx_mc *mc;
+	int ret;
+
+	if (ucmx_addr_get(&addr, &arg->addr) <= 0 ||
+	    arg->join_flags >= RDMA_MC_JOIN_FLAG_RESERVED)
+		return -EINVAL;
+	id = ucmx_id_lock_dev(cmd->file, arg->id);
+	if (IS_ERR(id))
+		return PTR_ERR(id);
+	ret = ucmx_file_charge(cmd->file, 1);
+	if (ret)
+		goto unlock;
+	ret = -ENOMEM;
+	mc = kzalloc(sizeof(*mc), GFP_KERNEL_ACCOUNT);
+	if (!mc)
+		goto err_charge;
+	mc->id = id;
+	mc->uid = arg->uid;
+	ucmx_event_init(&mc->join, id, 0);
+	ucmx_event_init(&mc->error, id, 0);
+	mc->join.embedded = true;
+	mc->error.embedded = true;
+	mc->join.mc = mc;
+	mc->error.mc = mc;
+
+	ret = xa_alloc(&ucmx_mcs, &mc->handle, XA_ZERO_ENTRY, xa_limit_32b,
+		       GFP_KERNEL);
+	if (ret)
+		goto err_free;
+	/* Told first: nothing can fail once it is joined. */
+	arg->mc = mc->handle;
+	ret = ucmx_respond(cmd);
+	if (!ret)
+		ret = ucmx_mc_join(id, mc, &addr, arg->join_flags);
+	if (ret)
+		goto err_handle;
+
+	ucmx_stat_inc(UCMX_MCS);
+	ucmx_stat_inc(UCMX_LIVE_MCS);
+	xa_store(&ucmx_mcs, mc->handle, mc, GFP_KERNEL);
+	ucmx_id_unlock(id);
+	return 0;
+
+err_handle:
+	xa_erase(&ucmx_mcs, mc->handle);
+err_free:
+	kfree(mc);
+err_charge:
+	ucmx_file_uncharge(cmd->file, 1);
+unlock:
+	ucmx_id_unlock(id);
+	return ret;
+}
+
+/* Find a membership; the table's lock is held and keeps it. */
+static struct ucmx_mc *ucmx_mc_find(struct ucmx_file *file, u32 handle)
+{
+	struct ucmx_mc *mc = xa_load(&ucmx_mcs, handle);
+
+	return mc && READ_ONCE(mc->id->file) == file ? mc : NULL;
+}
+
+int ucmx_leave(struct ucmx_cmd *cmd)
+{
+	struct rdma_cmx_destroy *arg = cmd->buf;
+	struct ucmx_id *id = NULL;
+	struct ucmx_mc *mc;
+
+	if (arg->reserved)
+		return -EINVAL;
+	xa_lock(&ucmx_mcs);
+	mc = ucmx_mc_find(cmd->file, arg->handle);
+	if (mc) {
+		id = mc->id;
+		ucmx_id_get(id);
+	}
+	xa_unlock(&ucmx_mcs);
+	if (!id)
+		return -ENOENT;
+
+	mutex_lock(&id->mutex);
+	/* It may have gone, and its handle to another, while we waited. */
+	xa_lock(&ucmx_mcs);
+	mc = id->dead ? NULL : ucmx_mc_find(cmd->file, arg->handle);
+	if (mc && mc->id != id)
+		mc = NULL;
+	xa_unlock(&ucmx_mcs);
+	if (!mc) {
+		ucmx_id_unlock(id);
+		return -ENOENT;
+	}
+	arg->events_reported = ucmx_mc_drop(id, mc);
+	ucmx_file_uncharge(cmd->file, 1);
+	ucmx_id_unlock(id);
+	return ucmx_respond(cmd);
+}

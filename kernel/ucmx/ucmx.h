@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * What the files of rdma_ucmx share.
+ *
+ * Objects: a file has ids, an id has memberships and at most one resolution.
+ *
+ * Locks, outermost first:
+ *
+ *  ucmx_id.mutex         every command on an id, and each use of ucmx_id.cm
+ *  handler lock of cm    rdma_cm's own; taken around event handlers
+ *  ucmx_file.read_mutex  taking events out of the queue; copies to user space
+ *                        are made under it, so event handlers never take it
+ *  ucmx_id.lock          where the events of an id go: file, held, reserve,
+ *                        groups
+ *  ucmx_file.lock        the queue and what is counted by it
+ *
+ * An id is found in the xarray of its file and kept by a reference; the
+ * reference keeps memory only. Who takes ucmx_id.cm away under the mutex
+ * (destroy, or the device's removal) has to destroy it.
+ */
+#ifndef UCMX_H
+#define UCMX_H
+
+#include <linux/atomic.h>
+#include <linux/fs.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/refcount.h>
+#include <linux/spinlock.h>
+#include <linux/uaccess.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+#include <linux/xarray.h>
+#include <rdma/rdma_cm.h>
+#include <rdma/rdma_cmx.h>
+#include <rdma/rdma_cmx_ioctl.h>
+
+struct ucmx_file {
+	spinlock_t lock;		/* the queue and what it counts */
+	u32 nr_events;
+	atomic_t nr_objs;
+	atomic_t nr_requests;
+	struct list_head events;
+	struct mutex read_mutex;	/* serialises takers of events */
+	struct xarray ids;
+	wait_queue_head_t wait;
+};
+
+/* What an event is kept for; one of each is enough for an id. */
+enum ucmx_slot {
+	UCMX_SLOT_NONE,
+	UCMX_SLOT_ADDR,
+	UCMX_SLOT_ROUTE,
+	UCMX_SLOT_CONN,
+	UCMX_SLOT_DISCONNECT,
+	UCMX_SLOT_TIMEWAIT,
+};
+
+/**
+ * struct ucmx_event - an event, queued, held or kept in reserve
+ * @list: in ucmx_file.events or ucmx_id.held
+ * @next: in ucmx_id.reserve
+ * @id: owner
+ * @conn: CONNECT_REQUEST: the new id, not yet in any table
+ * @mc: multicast events: the membership
+ * @arg: USER: argument
+ * @body: the record from its param on, as user space gets it
+ * @status: status
+ * @flags: RDMA_CMX_EVENT_*
+ * @cap: bytes that @body can take
+ * @len: bytes in @body
+ * @pd_len: private data at the end of @body, without the padding
+ * @event: event type
+ * @num_paths: paths in @body
+ * @slot: what it is reserved for
+ * @embedded: belongs to another object and is not freed when it is read
+ */
+struct ucmx_event {
+	union {
+		struct list_head list;
+		struct ucmx_event *next;
+	};
+	struct ucmx_id *id;
+	union {
+		struct ucmx_id *conn;
+		struct ucmx_mc *mc;
+		u64 arg;
+	};
+	u64 *body;
+	s32 status;
+	u16 flags;
+	u16 cap;
+	u16 len;
+	u16 pd_len;
+	u8 event;
+	u8 num_paths;
+	u8 slot;
+	bool embedded;
+};
+
+/* Comes with the first operation that can bind an id to a device. */
+struct ucmx_removal {
+	struct work_struct work;
+	struct ucmx_event ev;
+};
+
+struct ucmx_id {
+	refcount_t ref;
+	spinlock_t lock;	/* where its events go */
+	u32 handle;
+	u32 queued;		/* events in the queue, by ucmx_file.lock */
+	u32 reported;		/* events handed out, likewise */
+	atomic_t backlog;
+	u64 uid;
+	struct ucmx_file *file;
+	struct rdma_cm_id *cm;	/* NULL: device gone, or id dead */
+	struct mutex mutex;	/* serialises commands, guards cm */
+	struct ucmx_event *reserve;
+	struct list_head held;
+	struct hlist_head groups;
+	struct ucmx_removal *removal;
+	struct ucmx_query *query;
+	bool dead;		/* by mutex */
+	bool hold;		/* keep events back until ACCEPT, by lock */
+};
+
+/* One ioctl that is being executed. */
+struct ucmx_cmd {
+	struct ucmx_file *file;
+	struct file *filp;
+	void __user *ubuf;
+	u32 usize;		/* bytes of the caller's struct */
+	u32 ksize;		/* bytes of ours */
+	void *buf;
+};
+
+/* stats.c */
+enum ucmx_stat {
+	UCMX_FILES,
+	UCMX_IDS,
+	UCMX_MCS,
+	UCMX_EVENTS,
+	UCMX_REQUESTS,
+	UCMX_REFUSED,
+	UCMX_LIVE_FILES,
+	UCMX_LIVE_IDS,
+	UCMX_LIVE_MCS,
+	UCMX_LIVE_EVENTS,
+	UCMX_LIVE_QUERIES,
+	UCMX_NR_STATS
+};
+
+extern atomic_long_t ucmx_stats[UCMX_NR_STATS];
+
+static inline void ucmx_stat_inc(enum ucmx_stat s)
+{
+	atomic_long_inc(&ucmx_stats[s]);
+}
+
+static inline void ucmx_stat_dec(enum ucmx_stat s)
+{
+	atomic_long_dec(&ucmx_stats[s]);
+}
+
+int ucmx_stats_init(void);
+void ucmx_stats_exit(void);
+
+/* main.c: limits, module parameters */
+extern unsigned int ucmx_max_ids;
+extern unsigned int ucmx_max_requests;
+extern unsigned int ucmx_max_events;
+extern unsigned int ucmx_max_backlog;
+
+/* file.c */
+extern const struct file_operations ucmx_fops;
+int ucmx_respond(struct ucmx_cmd *cmd);
+int ucmx_file_charge(struct ucmx_file *file, unsigned int n);
+void ucmx_file_uncharge(struct ucmx_file *file, unsigned int n);
+
+/* id.c */
+int ucmx_id_cache_init(void);
+void ucmx_id_cache_exit(void);
+struct ucmx_id *ucmx_id_alloc(void);
+struct ucmx_id *ucmx_id_lock_any(struct ucmx_file *file, u32 handle);
+struct ucmx_id *ucmx_id_lock(struct ucmx_file *file, u32 handle);
+struct ucmx_id *ucmx_id_lock_dev(struct ucmx_file *file, u32 handle);
+void ucmx_id_unlock(struct ucmx_id *id);
+void ucmx_id_get(struct ucmx_id *id);
+void ucmx_id_put(struct ucmx_id *id);
+void ucmx_id_close(struct ucmx_id *id);
+int ucmx_id_may_bind(struct ucmx_id *id);
+int ucmx_id_create(struct ucmx_cmd *cmd);
+int ucmx_id_destroy(struct ucmx_cmd *cmd);
+int ucmx_id_bind(struct ucmx_cmd *cmd);
+int ucmx_id_query(struct ucmx_cmd *cmd);
+
+/* migrate.c */
+int ucmx_id_migrate(struct ucmx_cmd *cmd);
+
+/* option.c */
+int ucmx_id_set_option(struct ucmx_cmd *cmd);
+
+/* convert.c */
+int ucmx_addr_get(union rdma_cmx_sockaddr *dst,
+		  const struct rdma_cmx_addr *src);
+void ucmx_addr_put(struct rdma_cmx_addr *dst, const struct sockaddr *src);
+void ucmx_info_fill(struct rdma_cm_id *cm, struct rdma_cmx_id_info *info);
+unsigned int ucmx_paths_fill(struct rdma_cm_id *cm,
+			     struct ib_path_rec_data *paths);
+#define UCMX_MAX_PATHS	2
+
+/* event.c */
+struct ucmx_event *ucmx_event_alloc(struct ucmx_id *id, unsigned int cap,
+				    gfp_t gfp);
+void ucmx_event_init(struct ucmx_event *ev, struct ucmx_id *id, u8 type);
+void ucmx_event_free(struct ucmx_event *ev);
+int ucmx_event_reserve(struct ucmx_id *id, enum ucmx_slot slot);
+struct ucmx_event *ucmx_event_take(struct ucmx_id *id, enum ucmx_slot slot,
+				   unsigned int cap);
+void ucmx_event_post(struct ucmx_event *ev);
+void ucmx_event_post_locked(struct ucmx_event *ev);
+void ucmx_event_purge(struct ucmx_id *id, struct ucmx_mc *mc,
+		      struct list_head *conns);
+void ucmx_event_drop_all(struct ucmx_id *id);
+void ucmx_event_unhold(struct ucmx_id *id, u64 uid);
+int ucmx_get_events(struct ucmx_cmd *cmd);
+int ucmx_write_event(struct ucmx_cmd *cmd);
+
+/* handler.c */
+int ucmx_cm_handler(struct rdma_cm_id *cm, struct rdma_cm_event *e);
+void ucmx_route_resolved(struct ucmx_id *id);
+void ucmx_fill_ud(void *dst, struct rdma_cm_id *cm, struct rdma_ud_param *src);
+
+/* cm.c */
+int ucmx_resolve_addr(struct ucmx_cmd *cmd);
+int ucmx_resolve_route(struct ucmx_cmd *cmd);
+int ucmx_init_qp_attr(struct ucmx_cmd *cmd);
+int ucmx_connect(struct ucmx_cmd *cmd);
+int ucmx_listen(struct ucmx_cmd *cmd);
+int ucmx_accept(struct ucmx_cmd *cmd);
+int ucmx_reject(struct ucmx_cmd *cmd);
+int ucmx_disconnect(struct ucmx_cmd *cmd);
+int ucmx_notify(struct ucmx_cmd *cmd);
+
+/* addrinfo.c */
+int ucmx_resolve_addrinfo(struct ucmx_cmd *cmd);
+int ucmx_give_names(struct ucmx_cmd *cmd);
+int ucmx_query_addrinfo(struct ucmx_cmd *cmd);
+int ucmx_getaddrinfo(struct ucmx_cmd *cmd);
+void ucmx_query_read(struct ucmx_event *ev);
+void ucmx_query_move(struct ucmx_id *id, struct ucmx_file *from,
+		     struct ucmx_file *to);
+void ucmx_query_device_gone(struct ucmx_id *id);
+void ucmx_query_end(struct ucmx_id *id);
+void ucmx_query_drop(struct ucmx_id *id);
+
+/* mcast.c */
+void ucmx_mc_exit(void);
+int ucmx_join(struct ucmx_cmd *cmd);
+int ucmx_leave(struct ucmx_cmd *cmd);
+void ucmx_mc_event(struct ucmx_id *id, struct rdma_cm_id *cm,
+		   struct rdma_cm_event *e);
+u32 ucmx_mc_read(struct ucmx_event *ev, u64 *uid);
+void ucmx_mc_reported(struct ucmx_event *ev);
+unsigned int ucmx_mc_count(struct ucmx_id *id);
+void ucmx_mc_detach(struct ucmx_id *id);
+void ucmx_mc_end(struct ucmx_id *id);
+
+#endif /* UCMX_H */

@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * rdma_getaddrinfo() and its lists. Every part of an entry is an allocation
+ * of its own, as in the stock library: programs take entries apart and put
+ * together lists of their own, and have rdma_freeaddrinfo() free them.
+ */
+#include <netdb.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <rdma/rdma_cmx.h>
+
+#include "lib.h"
+
+#define AI_MAGIC	0x6961646d636d5831ULL
+
+/* Most answers fit in here. */
+#define AI_BUF		4096
+
+/* Seconds after which an interrupted question is not asked again. */
+#define AI_PATIENCE	30
+
+/* Behind each entry of this library. */
+struct cmx_ai {
+	struct rdma_addrinfo ai;
+	uint64_t magic;
+	uint32_t ibdev_index;
+	uint32_t port_num;
+};
+
+static void *bytes_dup(const void *from, size_t len)
+{
+	void *to = malloc(len);
+
+	return to ? memcpy(to, from, len) : NULL;
+}
+
+static int addr_dup(struct sockaddr **addr, socklen_t *len,
+		    const struct rdma_cmx_addr *from)
+{
+	*len = cmx_addr_len(from->family);
+	if (!*len)
+		return 0;
+	*addr = bytes_dup(from, *len);
+	return *addr ? 0 : -1;
+}
+
+static size_t padded(size_t len)
+{
+	return (len + 7) & ~(size_t)7;
+}
+
+/* One record to one entry; NULL with errno. */
+static struct rdma_addrinfo *entry_from_kern(const struct rdma_cmx_ai_entry *e)
+{
+	const char *route = (const char *)(e + 1);
+	const char *connect = route + e->route_len;
+	const char *canon = connect + padded(e->connect_len);
+	struct cmx_ai *new;
+	char **name;
+
+	if (e->len < sizeof(*e) + (uint64_t)e->route_len +
+		     padded(e->connect_len) + padded(e->canon_len)) {
+		errno = EPROTO;
+		return NULL;
+	}
+	new = calloc(1, sizeof(*new));
+	if (!new)
+		return NULL;
+	new->magic = AI_MAGIC;
+	new->ibdev_index = e->ibdev_index;
+	new->port_num = e->port_num;
+	new->ai.ai_flags = e->ai_flags;
+	new->ai.ai_family = e->family;
+	new->ai.ai_qp_type = e->qp_type;
+	new->ai.ai_port_space = e->port_space;
+
+	if (addr_dup(&new->ai.ai_src_addr, &new->ai.ai_src_len, &e->src) ||
+	    addr_dup(&new->ai.ai_dst_addr, &new->ai.ai_dst_len, &e->dst))
+		goto err;
+	if (e->route_len) {
+		new->ai.ai_route = bytes_dup(route, e->route_len);
+		if (!new->ai.ai_route)
+			goto err;
+		new->ai.ai_route_len = e->route_len;
+	}
+	if (e->connect_len) {
+		new->ai.ai_connect = bytes_dup(connect, e->connect_len);
+		if (!new->ai.ai_connect)
+			goto err;
+		new->ai.ai_connect_len = e->connect_len;
+	}
+	if (e->canon_len) {
+		name = e->ai_flags & RAI_PASSIVE ? &new->ai.ai_src_canonname :
+						   &new->ai.ai_dst_canonname;
+		*name = strndup(canon, e->canon_len);
+		if (!*name)
+			goto err;
+	}
+	return &new->ai;
+
+err:
+	rdma_freeaddrinfo(&new->ai);
+	errno = ENOMEM;
+	return NULL;
+}
+
+int cmx_ai_from_kern(const void *buf, size_t len, struct rdma_addrinfo **res)
+{
+	struct rdma_addrinfo *head = NULL, **tail = &head;
+	const struct rdma_cmx_ai_entry *e;
+	size_t pos;
+	int err;
+
+	for (pos = 0; pos < len; pos += e->len) {
+		e = (const void *)((const char *)buf + pos);
+		if (len - pos < sizeof(*e) || e->len < sizeof(*e) ||
+		    e->len > len - pos || e->len % 8) {
+			errno = EPROTO;
+			goto err;
+		}
+		*tail = entry_from_kern(e);
+		if (!*tail)
+			goto err;
+		tail = &(*tail)->ai_next;
+	}
+	*res = head;
+	return 0;
+
+err:
+	err = errno;
+	rdma_freeaddrinfo(head);
+	return cmx_err(err);
+}
+
+/* See RDMA_CMX_AI_ERRNOS; sets errno for EAI_SYSTEM. */
+static int eai_from_errno(int err)
+{
+	switch (err) {
+	case 0:
+		return 0;
+	case ENOENT:
+	case ENOKEY:
+		return EAI_NONAME;
+	case ENODATA:
+		return EAI_NODATA;
+	case EADDRNOTAVAIL:
+		return EAI_ADDRFAMILY;
+	case EAGAIN:
+	case ETIMEDOUT:
+		return EAI_AGAIN;
+	case ECONNREFUSED:
+		return EAI_FAIL;
+	case EOPNOTSUPP:
+		return EAI_BADFLAGS;
+	case EAFNOSUPPORT:
+		return EAI_FAMILY;
+	case EPROTOTYPE:
+		return EAI_QPTYPE;
+	case ENOMEM:
+		return EAI_MEMORY;
+	case CMX_ESERVICE:
+		return EAI_SERVICE;
+	default:
+		errno = err;
+		return EAI_SYSTEM;
+	}
+}
+
+static time_t now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec;
+}
+
+/* The state of one rdma_getaddrinfo() call. */
+struct ai_call {
+	struct rdma_cmx_getaddrinfo cmd;
+	struct cmx_ask ask;
+	const char *node;
+	void *names;		/* answer of the own libc, or NULL */
+	void *big;		/* buffer for a long answer, or NULL */
+	int fd;
+	bool reopened;
+	time_t start;		/* of the first interruption, or 0 */
+};
+
+static int names_add(struct ai_call *call)
+{
+	size_t len = CMX_NAMES_BUF;
+	int err;
+
+	call->names = malloc(len);
+	if (!call->names)
+		return ENOMEM;
+	err = cmx_names_lookup(call->node, call->names, &len);
+	if (err)
+		return err;
+	call->ask.query.names = (uintptr_t)call->names;
+	call->ask.query.names_len = len;
+	return 0;
+}
+
+/* The answer did not fit: ask again, with room for twice as much. */
+static int buffer_grow(struct ai_call *call)
+{
+	size_t len = (size_t)call->cmd.len * 2;
+
+	if (len <= call->cmd.buf_len || len > UINT32_MAX)
+		return ENOSPC;
+	free(call->big);
+	call->big = malloc(len);
+	if (!call->big)
+		return ENOMEM;
+	call->cmd.buf = (uintptr_t)call->big;
+	call->cmd.buf_len = len;
+	return 0;
+}
+
+/* What went wrong, and is it worth asking again? 0: yes. */
+static int ask_again(struct ai_call *call, int err)
+{
+	switch (err) {
+	case ENOSPC:
+		return buffer_grow(call);
+	case ENOKEY:
+		if (call->names || !call->ask.named)
+			return err;
+		return names_add(call);
+	case EINTR:
+		/* As libc's, this call is not ended by a signal handler. */
+		if (!call->start)
+			call->start = now();
+		return now() - call->start < AI_PATIENCE ? 0 : ETIMEDOUT;
+	case EBADF:
+	case ENOTTY:
+		/* The program has closed files that it did not open. */
+		if (call->reopened)
+			return err;
+		call->reopened = true;
+		call->fd = cmx_file_shared(true);
+		return call->fd < 0 ? err : 0;
+	default:
+		return err;
+	}
+}
+
+static int ai_ask(struct ai_call *call)
+{
+	int err = 0;
+
+	if (call->ask.named && cmx_names_own())
+		err = names_add(call);
+	while (!err) {
+		call->cmd.query = call->ask.query;
+		if (!ioctl(call->fd, RDMA_CMX_IO(GETADDRINFO), &call->cmd))
+			return 0;
+		err = ask_again(call, errno);
+	}
+	return err;
+}
+
+CMX_EXPORT int rdma_getaddrinfo(const char *node, const char *service,
+				const struct rdma_addrinfo *hints,
+				struct rdma_addrinfo **res)
+{
+	uint8_t buf[AI_BUF] __attribute__((aligned(8)));
+	struct ai_call call;
+	int err;
+
+	if (cmx_called_by_stock())
+		return CMX_STOCK(rdma_getaddrinfo, node, service, hints, res);
+	if (!res)
+		return eai_from_errno(EINVAL);
+	if (!node && !service && !hints)
+		return EAI_NONAME;
+
+	memset(&call, 0, sizeof(call));
+	err = cmx_ask_init(&call.ask, node, service, hints);
+	if (err)
+		return eai_from_errno(err);
+	call.node = node;
+	call.cmd.size = sizeof(call.cmd);
+	call.cmd.buf = (uintptr_t)buf;
+	call.cmd.buf_len = sizeof(buf);
+	call.fd = cmx_file_shared(false);
+	if (call.fd < 0) {
+		/* Not ENOENT for EAI_NONAME: the device is not there. */
+		err = EAI_SYSTEM;
+		goto out;
+	}
+
+	err = ai_ask(&call);
+	if (!err && cmx_ai_from_kern((const void *)(uintptr_t)call.cmd.buf,
+				     call.cmd.len, res))
+		err = errno;
+	err = eai_from_errno(err);
+out:
+	if (call.names || call.big || call.ask.route) {
+		int saved = errno;
+
+		free(call.names);
+		free(call.big);
+		cmx_ask_clear(&call.ask);
+		errno = saved;
+	}
+	return err;
+}
+
+CMX_EXPORT void rdma_freeaddrinfo(struct rdma_addrinfo *res)
+{
+	struct rdma_addrinfo *next;
+
+	for (; res; res = next) {
+		next = res->ai_next;
+		free(res->ai_src_addr);
+		free(res->ai_dst_addr);
+		free(res->ai_src_canonname);
+		free(res->ai_dst_canonname);
+		free(res->ai_route);
+		free(res->ai_connect);
+		free(res);
+	}
+}
+
+CMX_EXPORT const char *rdmacmx_ai_device(const struct rdma_addrinfo *ai,
+					 uint8_t *port)
+{
+	const struct cmx_ai *entry = (const struct cmx_ai *)ai;
+	const char *name;
+
+	if (!entry || entry->magic != AI_MAGIC) {
+		errno = EINVAL;
+		return NULL;
+	}
+	if (!entry->port_num) {
+		errno = ENODEV;
+		return NULL;
+	}
+	name = cmx_device_name(entry->ibdev_index);
+	if (name && port)
+		*port = entry->port_num;
+	return name;
+}

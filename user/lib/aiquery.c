@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * From the arguments of rdma_getaddrinfo() to a question for the kernel:
+ * checks, service names, hints. Pure functions apart from the C library's
+ * service database.
+ */
+#define _GNU_SOURCE	/* getservbyname_r() */
+#include <arpa/inet.h>
+#include <netdb.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib.h"
+
+#define RAI_KNOWN	(RAI_PASSIVE | RAI_NUMERICHOST | RAI_NOROUTE |	\
+			 RAI_FAMILY | RAI_SA | RAI_DNS)
+
+/* Transports that QP type and port space leave open. */
+#define STREAM		1
+#define DATAGRAM	2
+
+static int qp_type_transports(int qp_type)
+{
+	switch (qp_type) {
+	case 0:
+		return STREAM | DATAGRAM;
+	case IBV_QPT_RC:
+	case IBV_QPT_UC:
+	case IBV_QPT_XRC_SEND:
+	case IBV_QPT_XRC_RECV:
+		return STREAM;
+	case IBV_QPT_UD:
+		return DATAGRAM;
+	default:
+		return 0;
+	}
+}
+
+static int port_space_transports(int port_space)
+{
+	switch (port_space) {
+	case 0:
+	case RDMA_PS_IB:
+		return STREAM | DATAGRAM;
+	case RDMA_PS_TCP:
+		return STREAM;
+	case RDMA_PS_UDP:
+	case RDMA_PS_IPOIB:
+		return DATAGRAM;
+	default:
+		return 0;
+	}
+}
+
+static bool family_known(int family)
+{
+	return !family || cmx_addr_len(family);
+}
+
+/* Decimal digits and nothing else; false also above 65535. */
+static bool port_parse(const char *text, unsigned int *port)
+{
+	const char *p;
+
+	*port = 0;
+	for (p = text; *p; p++) {
+		if (*p < '0' || *p > '9')
+			return false;
+		*port = *port * 10 + (*p - '0');
+		if (*port > UINT16_MAX)
+			return false;
+	}
+	return p != text;
+}
+
+static bool service_find(const char *name, const char *proto, __be16 *port)
+{
+	struct servent ent, *found = NULL;
+	char buf[4096];
+
+	if (getservbyname_r(name, proto, &ent, buf, sizeof(buf), &found) ||
+	    !found)
+		return false;
+	*port = found->s_port;
+	return true;
+}
+
+/*
+ * A service that only one transport has narrows the question to that one.
+ * There is one port in a question: should the transports have different
+ * ones, the stream's is taken.
+ */
+static int service_to_port(struct rdma_cmx_ai_query *q, const char *service,
+			   int transports)
+{
+	unsigned int number;
+	__be16 other;
+	int have = 0;
+
+	q->flags |= RDMA_CMX_AIQ_PORT;
+	if (port_parse(service, &number)) {
+		q->port = htons(number);
+		return 0;
+	}
+	/* No service is called like a number. */
+	if (strspn(service, "0123456789") == strlen(service))
+		return CMX_ESERVICE;
+
+	if ((transports & STREAM) && service_find(service, "tcp", &q->port))
+		have = STREAM;
+	if ((transports & DATAGRAM) && service_find(service, "udp", &other)) {
+		if (!have)
+			q->port = other;
+		if (!have || other == q->port)
+			have |= DATAGRAM;
+	}
+	if (!have)
+		return CMX_ESERVICE;
+	if (have == transports)
+		return 0;
+	if (q->port_space)
+		q->qp_type = have == STREAM ? IBV_QPT_RC : IBV_QPT_UD;
+	else
+		q->port_space = have == STREAM ? RDMA_PS_TCP : RDMA_PS_UDP;
+	return 0;
+}
+
+static int hint_addr(struct rdma_cmx_addr *to, const struct sockaddr *addr,
+		     socklen_t len, int family)
+{
+	if (!len)
+		return 0;
+	if (!addr || len < sizeof(addr->sa_family) ||
+	    len != cmx_addr_len(addr->sa_family) ||
+	    (family && family != addr->sa_family))
+		return EINVAL;
+	return cmx_addr_to_kern(to, addr) ? errno : 0;
+}
+
+/*
+ * Path hints come in two forms, told apart by their length; the kernel takes
+ * the one with flags.
+ */
+static int hint_route(struct cmx_ask *ask, const void *route, size_t len)
+{
+	struct ibv_path_data *data;
+	size_t i, count;
+
+	if (!len)
+		return 0;
+	if (!route || len > UINT16_MAX)
+		return EINVAL;
+	if (!(len % sizeof(*data))) {
+		count = len / sizeof(*data);
+		data = malloc(len);
+		if (!data)
+			return ENOMEM;
+		memcpy(data, route, len);
+	} else if (!(len % sizeof(data->path))) {
+		count = len / sizeof(data->path);
+		data = calloc(count, sizeof(*data));
+		if (!data)
+			return ENOMEM;
+		for (i = 0; i < count; i++)
+			memcpy(&data[i].path,
+			       (const char *)route + i * sizeof(data->path),
+			       sizeof(data->path));
+	} else {
+		return EINVAL;
+	}
+	ask->route = data;
+	ask->query.route = (uintptr_t)data;
+	ask->query.route_len = count * sizeof(*data);
+	return 0;
+}
+
+static int hints_init(struct cmx_ask *ask, const struct rdma_addrinfo *hints)
+{
+	struct rdma_cmx_ai_query *q = &ask->query;
+	int err;
+
+	if ((hints->ai_flags & ~RAI_KNOWN) ||
+	    (hints->ai_flags & (RAI_SA | RAI_DNS)) == (RAI_SA | RAI_DNS))
+		return EOPNOTSUPP;
+	if (!family_known(hints->ai_family))
+		return EAFNOSUPPORT;
+	q->ai_flags = hints->ai_flags;
+	q->family = hints->ai_family;
+	q->qp_type = hints->ai_qp_type;
+	q->port_space = hints->ai_port_space;
+
+	err = hint_addr(&q->src, hints->ai_src_addr, hints->ai_src_len,
+			hints->ai_family);
+	if (!err)
+		err = hint_addr(&q->dst, hints->ai_dst_addr, hints->ai_dst_len,
+				hints->ai_family);
+	return err ? err : hint_route(ask, hints->ai_route,
+				      hints->ai_route_len);
+}
+
+/* What is no address is a name; with a colon it is an attempt at IPv6. */
+static bool node_is_name(const char *node, const struct rdma_cmx_ai_query *q)
+{
+	struct in_addr addr;
+
+	return !(q->ai_flags & (RAI_NUMERICHOST | RAI_SA)) &&
+	       !strchr(node, ':') && inet_pton(AF_INET, node, &addr) != 1;
+}
+
+static int ask_fill(struct cmx_ask *ask, const char *node, const char *service,
+		    const struct rdma_addrinfo *hints)
+{
+	struct rdma_cmx_ai_query *q = &ask->query;
+	int transports, err;
+
+	if (hints) {
+		err = hints_init(ask, hints);
+		if (err)
+			return err;
+	}
+	transports = qp_type_transports(q->qp_type) &
+		     port_space_transports(q->port_space);
+	if (!transports)
+		return EPROTOTYPE;
+
+	if (node) {
+		size_t len = strnlen(node, RDMA_CMX_MAX_NODE + 1);
+
+		if (q->ai_flags & RAI_SA)
+			return EOPNOTSUPP;
+		if (!len || len > RDMA_CMX_MAX_NODE)
+			return ENOENT;
+		q->node = (uintptr_t)node;
+		q->node_len = len;
+		ask->named = node_is_name(node, q);
+	}
+	if (q->ai_flags & RAI_SA) {
+		if (!service || !*service)
+			return EINVAL;
+		if (strlen(service) > RDMA_CMX_MAX_SERVICE)
+			return CMX_ESERVICE;
+		q->service = (uintptr_t)service;
+		q->service_len = strlen(service);
+		return 0;
+	}
+	return service ? service_to_port(q, service, transports) : 0;
+}
+
+/* The texts must stay where they are for as long as the question is used. */
+int cmx_ask_init(struct cmx_ask *ask, const char *node, const char *service,
+		 const struct rdma_addrinfo *hints)
+{
+	int err;
+
+	memset(ask, 0, sizeof(*ask));
+	err = ask_fill(ask, node, service, hints);
+	if (err)
+		cmx_ask_clear(ask);
+	return err;
+}
+
+void cmx_ask_clear(struct cmx_ask *ask)
+{
+	free(ask->route);
+	free(ask->node);
+	ask->route = NULL;
+	ask->node = NULL;
+}

@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Connections: connect, listen, accept, reject, disconnect. The QP of an id
+ * is taken through its states here; for a QP of the caller's own only the
+ * messages go out. No locks: one thread at a time connects an id.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib.h"
+
+static uint8_t min_u8(uint8_t a, uint8_t b)
+{
+	return a < b ? a : b;
+}
+
+/* An id needs a device; a stream id a QP, or the number of the caller's own. */
+static int param_check(struct cmx_id *id, const struct rdma_conn_param *param)
+{
+	if (!id->dev)
+		return cmx_err(EINVAL);
+	if (id->id.ps != RDMA_PS_TCP)
+		return 0;
+	if (!param)
+		return id->id.qp ? 0 : cmx_err(EINVAL);
+	if (param->responder_resources != RDMA_MAX_RESP_RES &&
+	    param->responder_resources >
+	    cmx_device_max_responder_resources(id->dev))
+		return cmx_err(EINVAL);
+	if (param->initiator_depth != RDMA_MAX_INIT_DEPTH &&
+	    param->initiator_depth > cmx_device_max_initiator_depth(id->dev))
+		return cmx_err(EINVAL);
+	return 0;
+}
+
+static int private_data_add(struct rdma_cmx_conn_param *to, const void *data,
+			    size_t len)
+{
+	if (!data || !len)
+		return 0;
+	if (len > sizeof(to->private_data) - to->private_data_len)
+		return cmx_err(EINVAL);
+	memcpy(to->private_data + to->private_data_len, data, len);
+	to->private_data_len += len;
+	return 0;
+}
+
+static int param_to_kern(struct cmx_id *id, struct rdma_cmx_conn_param *to,
+			 const struct rdma_conn_param *from)
+{
+	const struct ibv_qp *qp = id->id.qp;
+
+	to->responder_resources = id->responder_resources;
+	to->initiator_depth = id->initiator_depth;
+	to->retry_count = 7;
+	to->rnr_retry_count = 7;
+	if (from) {
+		to->qp_num = from->qp_num;
+		to->srq = from->srq;
+		to->flow_control = from->flow_control;
+		to->retry_count = from->retry_count;
+		to->rnr_retry_count = from->rnr_retry_count;
+	}
+	if (qp) {
+		to->qp_num = qp->qp_num;
+		to->srq = !!qp->srq;
+	}
+	if (private_data_add(to, id->connect, id->connect_len))
+		return -1;
+	return from ? private_data_add(to, from->private_data,
+				       from->private_data_len) : 0;
+}
+
+CMX_EXPORT int rdma_connect(struct rdma_cm_id *id,
+			    struct rdma_conn_param *param)
+{
+	struct rdma_cmx_connect cmd = { .size = sizeof(cmd) };
+	struct cmx_id *cid = cmx_id(id);
+
+	CMX_ID_OR_STOCK(id, rdma_connect, id, param);
+	if (param_check(cid, param))
+		return -1;
+
+	cid->initiator_depth = cmx_device_max_initiator_depth(cid->dev);
+	cid->responder_resources = cmx_device_max_responder_resources(cid->dev);
+	if (param && param->initiator_depth != RDMA_MAX_INIT_DEPTH)
+		cid->initiator_depth = param->initiator_depth;
+	if (param && param->responder_resources != RDMA_MAX_RESP_RES)
+		cid->responder_resources = param->responder_resources;
+
+	cmd.id = cid->handle;
+	if (param_to_kern(cid, &cmd.param, param))
+		return -1;
+	cmd.param.ece_vendor_id = cid->local_ece.vendor_id;
+	cmd.param.ece_attr_mod = cid->local_ece.options;
+	if (cmx_id_ioctl(cid, CONNECT, &cmd))
+		return -1;
+
+	free(cid->connect);
+	cid->connect = NULL;
+	cid->connect_len = 0;
+	return cmx_complete(cid);
+}
+
+CMX_EXPORT int rdma_listen(struct rdma_cm_id *id, int backlog)
+{
+	struct rdma_cmx_listen cmd = {
+		.size = sizeof(cmd),
+		.backlog = backlog,
+	};
+	struct rdma_cmx_id_query query = { .size = sizeof(query) };
+	struct cmx_id *cid = cmx_id(id);
+
+	CMX_ID_OR_STOCK(id, rdma_listen, id, backlog);
+	cmd.id = cid->handle;
+	if (cmx_id_ioctl(cid, LISTEN, &cmd))
+		return -1;
+	/* An id that was not bound has a port now. */
+	query.id = cid->handle;
+	if (cmx_id_ioctl(cid, ID_QUERY, &query))
+		return -1;
+	return cmx_id_set_info(cid, &query.info);
+}
+
+/* The request said what the peer can do: no more than that by default. */
+static void accept_depths(struct cmx_id *id,
+			  const struct rdma_conn_param *param)
+{
+	if (param && param->initiator_depth != RDMA_MAX_INIT_DEPTH)
+		id->initiator_depth = param->initiator_depth;
+	else
+		id->initiator_depth =
+			min_u8(id->initiator_depth,
+			       cmx_device_max_initiator_depth(id->dev));
+
+	if (param && param->responder_resources != RDMA_MAX_RESP_RES)
+		id->responder_resources = param->responder_resources;
+	else
+		id->responder_resources =
+			min_u8(id->responder_resources,
+			       cmx_device_max_responder_resources(id->dev));
+}
+
+CMX_EXPORT int rdma_accept(struct rdma_cm_id *id,
+			   struct rdma_conn_param *param)
+{
+	struct rdma_cmx_connect cmd = {
+		.size = sizeof(cmd),
+		.uid = (uintptr_t)id,
+	};
+	struct cmx_id *cid = cmx_id(id);
+	bool datagram;
+	int err;
+
+	CMX_ID_OR_STOCK(id, rdma_accept, id, param);
+	if (param_check(cid, param) || (!id->qp && !param))
+		return cmx_err(EINVAL);
+
+	accept_depths(cid, param);
+	cmd.id = cid->handle;
+	if (param_to_kern(cid, &cmd.param, param))
+		return -1;
+	datagram = id->qp_type == IBV_QPT_UD;
+	if (!datagram && cmx_qp_connected(cid, cid->responder_resources,
+					  cid->initiator_depth))
+		return -1;
+	cmd.param.ece_vendor_id = cid->remote_ece.vendor_id;
+	cmd.param.ece_attr_mod = cid->local_ece.options;
+	if (cmx_id_ioctl(cid, ACCEPT, &cmd)) {
+		err = errno;
+		cmx_qp_error(cid);
+		return cmx_err(err);
+	}
+
+	if (!datagram)
+		return cmx_complete(cid);
+	/* A service look-up is answered: nothing more comes. */
+	if (cid->sync)
+		cmx_event_drop_last(cid);
+	return 0;
+}
+
+static int reject(struct cmx_id *id, const void *private_data,
+		  uint8_t private_data_len, uint8_t reason)
+{
+	struct rdma_cmx_reject cmd = {
+		.size = sizeof(cmd),
+		.id = id->handle,
+		.reason = reason,
+	};
+
+	if (private_data && private_data_len) {
+		memcpy(cmd.private_data, private_data, private_data_len);
+		cmd.private_data_len = private_data_len;
+	}
+	return cmx_id_ioctl(id, REJECT, &cmd);
+}
+
+CMX_EXPORT int rdma_reject(struct rdma_cm_id *id, const void *private_data,
+			   uint8_t private_data_len)
+{
+	CMX_ID_OR_STOCK(id, rdma_reject, id, private_data, private_data_len);
+	return reject(cmx_id(id), private_data, private_data_len, 0);
+}
+
+CMX_EXPORT int rdma_reject_ece(struct rdma_cm_id *id, const void *private_data,
+			       uint8_t private_data_len)
+{
+	CMX_ID_OR_STOCK(id, rdma_reject_ece, id, private_data,
+			private_data_len);
+	/* IBTA: vendor option is not supported */
+	return reject(cmx_id(id), private_data, private_data_len, 35);
+}
+
+CMX_EXPORT int rdma_notify(struct rdma_cm_id *id, enum ibv_event_type event)
+{
+	struct rdma_cmx_id_arg cmd = { .size = sizeof(cmd), .event = event };
+
+	CMX_ID_OR_STOCK(id, rdma_notify, id, event);
+	cmd.id = cmx_id(id)->handle;
+	return cmx_id_ioctl(cmx_id(id), NOTIFY, &cmd);
+}
+
+/* iWARP drains what was sent, InfiniBand flushes it. */
+static int qp_shutdown(struct rdma_cm_id *id)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_SQD };
+
+	if (!id->verbs || !id->verbs->device)
+		return cmx_err(EINVAL);
+	if (id->verbs->device->transport_type != IBV_TRANSPORT_IWARP)
+		return cmx_qp_error(cmx_id(id));
+	if (!id->qp)
+		return 0;
+	return rdma_seterrno(ibv_modify_qp(id->qp, &attr, IBV_QP_STATE));
+}
+
+CMX_EXPORT int rdma_disconnect(struct rdma_cm_id *id)
+{
+	struct rdma_cmx_id_arg cmd = { .size = sizeof(cmd) };
+
+	CMX_ID_OR_STOCK(id, rdma_disconnect, id);
+	if (qp_shutdown(id))
+		return -1;
+	cmd.id = cmx_id(id)->handle;
+	if (cmx_id_ioctl(cmx_id(id), DISCONNECT, &cmd))
+		return -1;
+	return cmx_complete(cmx_id(id));
+}
+
+/* The peer has taken the request: get ready to send, and tell it. */
+int cmx_conn_respond(struct cmx_id *id)
+{
+	struct rdma_cmx_connect cmd = {
+		.size = sizeof(cmd),
+		.id = id->handle,
+		.uid = (uintptr_t)id,
+		.flags = RDMA_CMX_ACCEPT_NO_PARAM,
+	};
+	int err;
+
+	if (!cmx_qp_connected(id, RDMA_MAX_RESP_RES, RDMA_MAX_INIT_DEPTH) &&
+	    !cmx_id_ioctl(id, ACCEPT, &cmd))
+		return 0;
+	err = errno;
+	cmx_qp_error(id);
+	return cmx_err(err);
+}
+
+/* The same for an id with a QP, with the options that the peer has chosen. */
+int cmx_conn_respond_ece(struct cmx_id *id)
+{
+	struct ibv_ece ece = { .vendor_id = id->local_ece.vendor_id };
+	int ret;
+
+	if (id->remote_ece.vendor_id) {
+		if (id->remote_ece.vendor_id != id->local_ece.vendor_id) {
+			cmx_qp_error(id);
+			return cmx_err(EINVAL);
+		}
+		ece.options = id->remote_ece.options;
+	}
+	ret = ibv_set_ece(id->id.qp, &ece);
+	if (ret && ret != EOPNOTSUPP)
+		return cmx_err(ret);
+	if (cmx_conn_respond(id))
+		return -1;
+
+	ret = ibv_query_ece(id->id.qp, &ece);
+	if (ret && ret != EOPNOTSUPP) {
+		cmx_qp_error(id);
+		return cmx_err(ret);
+	}
+	id->local_ece.options = ret ? 0 : ece.options;
+	return 0;
+}
+
+CMX_EXPORT int rdma_establish(struct rdma_cm_id *id)
+{
+	CMX_ID_OR_STOCK(id, rdma_establish, id);
+	if (id->qp)
+		return cmx_err(EINVAL);
+	return cmx_conn_respond(cmx_id(id));
+}

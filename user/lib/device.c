@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * RDMA devices: from the number that the kernel gives to an open verbs
+ * context, its limits and its default protection domain. A device is opened
+ * when the first id is bound to it, and stays open: callers may have objects
+ * on it after their last id is gone.
+ *
+ * One mutex protects the list and all that is in it. What a reference holder
+ * reads without it does not change while there is a reference.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "lib.h"
+
+struct cmx_device {
+	struct cmx_device *next;
+	struct ibv_context *verbs;
+	struct ibv_pd *pd;
+	struct ibv_xrcd *xrcd;
+	uint64_t guid;
+	uint32_t index;
+	int max_initiator_depth;
+	int max_responder_resources;
+	unsigned int refs;	/* ids, and lists of rdma_get_devices() */
+	bool dead;		/* removed: not for new references */
+};
+
+/* Names live as long as the process: callers keep pointers to them. */
+struct device_name {
+	struct device_name *next;
+	uint32_t index;
+	char name[IBV_SYSFS_NAME_MAX];
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct cmx_device *devices;
+static struct device_name *names;
+
+/* A kernel or a provider without indices leaves only the GUID to go by. */
+static bool device_is(uint64_t a_guid, uint32_t a_index, uint64_t guid,
+		      uint32_t index)
+{
+	return a_guid == guid && (a_index == index || a_index == UINT32_MAX);
+}
+
+static int max_u8(int value)
+{
+	return value < 0 ? 0 : value > UINT8_MAX ? UINT8_MAX : value;
+}
+
+static struct cmx_device *device_open(struct ibv_device *ibdev)
+{
+	struct ibv_device_attr attr;
+	struct cmx_device *dev;
+	int ret;
+
+	dev = calloc(1, sizeof(*dev));
+	if (!dev)
+		return NULL;
+
+	dev->verbs = ibv_open_device(ibdev);
+	if (!dev->verbs)
+		goto err_free;
+
+	ret = ibv_query_device(dev->verbs, &attr);
+	if (ret) {
+		errno = ret;
+		goto err_close;
+	}
+	dev->guid = ibv_get_device_guid(ibdev);
+	dev->index = ibv_get_device_index(ibdev);
+	dev->max_initiator_depth = max_u8(attr.max_qp_init_rd_atom);
+	dev->max_responder_resources = max_u8(attr.max_qp_rd_atom);
+	dev->next = devices;
+	devices = dev;
+	return dev;
+
+err_close:
+	ibv_close_device(dev->verbs);
+err_free:
+	free(dev);
+	return NULL;
+}
+
+static struct cmx_device *device_find(uint64_t guid, uint32_t index)
+{
+	struct cmx_device *dev;
+
+	for (dev = devices; dev; dev = dev->next)
+		if (!dev->dead && device_is(dev->guid, dev->index, guid, index))
+			return dev;
+	return NULL;
+}
+
+static struct cmx_device *device_find_new(uint64_t guid, uint32_t index)
+{
+	struct cmx_device *dev = NULL;
+	struct ibv_device **list;
+	int i;
+
+	list = ibv_get_device_list(NULL);
+	if (!list)
+		return NULL;
+	errno = ENODEV;
+	for (i = 0; list[i]; i++) {
+		if (device_is(ibv_get_device_guid(list[i]),
+			      ibv_get_device_index(list[i]), guid, index)) {
+			dev = device_open(list[i]);
+			break;
+		}
+	}
+	ibv_free_device_list(list);
+	return dev;
+}
+
+struct cmx_device *cmx_device_get(uint64_t node_guid, uint32_t index)
+{
+	struct cmx_device *dev;
+
+	pthread_mutex_lock(&lock);
+	dev = device_find(node_guid, index);
+	if (!dev)
+		dev = device_find_new(node_guid, index);
+	if (dev && !dev->pd) {
+		dev->pd = ibv_alloc_pd(dev->verbs);
+		if (!dev->pd)
+			dev = NULL;
+	}
+	if (dev)
+		dev->refs++;
+	pthread_mutex_unlock(&lock);
+	return dev;
+}
+
+/* The default domain of a device that is gone holds nothing any more. */
+static void device_release_dead(struct cmx_device *dev)
+{
+	if (dev->xrcd)
+		ibv_close_xrcd(dev->xrcd);
+	if (dev->pd)
+		ibv_dealloc_pd(dev->pd);
+	dev->xrcd = NULL;
+	dev->pd = NULL;
+}
+
+static void device_put(struct cmx_device *dev)
+{
+	if (!--dev->refs && dev->dead)
+		device_release_dead(dev);
+}
+
+void cmx_device_put(struct cmx_device *dev)
+{
+	pthread_mutex_lock(&lock);
+	device_put(dev);
+	pthread_mutex_unlock(&lock);
+}
+
+void cmx_device_dead(struct cmx_device *dev)
+{
+	pthread_mutex_lock(&lock);
+	dev->dead = true;
+	pthread_mutex_unlock(&lock);
+}
+
+struct ibv_context *cmx_device_verbs(struct cmx_device *dev)
+{
+	return dev->verbs;
+}
+
+struct ibv_pd *cmx_device_pd(struct cmx_device *dev)
+{
+	return dev->pd;
+}
+
+struct ibv_xrcd *cmx_device_xrcd(struct cmx_device *dev)
+{
+	struct ibv_xrcd_init_attr attr = {
+		.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS,
+		.fd = -1,
+		.oflags = O_CREAT,
+	};
+	struct ibv_xrcd *xrcd;
+
+	pthread_mutex_lock(&lock);
+	if (!dev->xrcd)
+		dev->xrcd = ibv_open_xrcd(dev->verbs, &attr);
+	xrcd = dev->xrcd;
+	pthread_mutex_unlock(&lock);
+	return xrcd;
+}
+
+uint8_t cmx_device_max_initiator_depth(const struct cmx_device *dev)
+{
+	return dev->max_initiator_depth;
+}
+
+uint8_t cmx_device_max_responder_resources(const struct cmx_device *dev)
+{
+	return dev->max_responder_resources;
+}
+
+static struct device_name *name_add(uint32_t index, const char *text)
+{
+	struct device_name *name = calloc(1, sizeof(*name));
+
+	if (!name)
+		return NULL;
+	name->index = index;
+	snprintf(name->name, sizeof(name->name), "%s", text);
+	name->next = names;
+	names = name;
+	return name;
+}
+
+static struct device_name *name_find_new(uint32_t index)
+{
+	struct device_name *name = NULL;
+	struct ibv_device **list;
+	int i;
+
+	list = ibv_get_device_list(NULL);
+	if (!list)
+		return NULL;
+	errno = ENODEV;
+	for (i = 0; list[i]; i++) {
+		if ((uint32_t)ibv_get_device_index(list[i]) == index) {
+			name = name_add(index, ibv_get_device_name(list[i]));
+			break;
+		}
+	}
+	ibv_free_device_list(list);
+	return name;
+}
+
+/*
+ * Name of the device with that index, NULL with errno when it is not there.
+ * The kernel gives an index to one device only, so that an answer is good
+ * for ever, unless somebody renames the device.
+ */
+const char *cmx_device_name(uint32_t index)
+{
+	struct device_name *name;
+
+	pthread_mutex_lock(&lock);
+	for (name = names; name; name = name->next)
+		if (name->index == index)
+			break;
+	if (!name)
+		name = name_find_new(index);
+	pthread_mutex_unlock(&lock);
+	return name ? name->name : NULL;
+}
+
+CMX_EXPORT struct ibv_context **rdma_get_devices(int *num_devices)
+{
+	struct ibv_context **result = NULL;
+	struct cmx_device *dev;
+	struct ibv_device **list;
+	int i, n, count = 0;
+
+	if (num_devices)
+		*num_devices = 0;
+	list = ibv_get_device_list(&n);
+	if (!list)
+		return NULL;
+	result = n ? calloc(n + 1, sizeof(*result)) : NULL;
+	if (!result) {
+		errno = n ? ENOMEM : ENODEV;
+		goto out;
+	}
+
+	pthread_mutex_lock(&lock);
+	for (i = 0; i < n; i++) {
+		dev = device_find(ibv_get_device_guid(list[i]),
+				  ibv_get_device_index(list[i]));
+		if (!dev)
+			dev = device_open(list[i]);
+		if (!dev)
+			continue;
+		dev->refs++;
+		result[count++] = dev->verbs;
+	}
+	pthread_mutex_unlock(&lock);
+	if (num_devices)
+		*num_devices = count;
+out:
+	ibv_free_device_list(list);
+	return result;
+}
+
+CMX_EXPORT void rdma_free_devices(struct ibv_context **list)
+{
+	struct cmx_device *dev;
+	int i;
+
+	if (!list)
+		return;
+	pthread_mutex_lock(&lock);
+	for (i = 0; list[i]; i++)
+		for (dev = devices; dev; dev = dev->next)
+			if (dev->verbs == list[i])
+				device_put(dev);
+	pthread_mutex_unlock(&lock);
+	free(list);
+}

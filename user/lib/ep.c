@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Endpoints: synchronous ids that are made from an entry of
+ * rdma_getaddrinfo() in one call. No state of their own.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib.h"
+
+/* Milliseconds for the address and for the route of a new endpoint. */
+#define EP_TIMEOUT	2000
+
+static int ep_passive(struct cmx_id *id, const struct rdma_addrinfo *res,
+		      struct ibv_pd *pd, const struct ibv_qp_init_attr *attr)
+{
+	if (rdma_bind_addr(&id->id, res->ai_src_addr))
+		return -1;
+	if (pd)
+		id->id.pd = pd;
+	if (!attr)
+		return 0;
+	id->qp_init_attr = malloc(sizeof(*attr));
+	if (!id->qp_init_attr)
+		return -1;
+	*id->qp_init_attr = *attr;
+	id->qp_init_attr->qp_type = res->ai_qp_type;
+	return 0;
+}
+
+static int ep_route(struct cmx_id *id, const struct rdma_addrinfo *res)
+{
+	if (!res->ai_route_len)
+		return rdma_resolve_route(&id->id, EP_TIMEOUT);
+	if (rdma_set_option(&id->id, RDMA_OPTION_IB, RDMA_OPTION_IB_PATH,
+			    res->ai_route, res->ai_route_len))
+		return -1;
+	return cmx_complete(id);
+}
+
+static int ep_active(struct cmx_id *id, const struct rdma_addrinfo *res,
+		     struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
+{
+	struct sockaddr *src = res->ai_src_len ? res->ai_src_addr : NULL;
+
+	if (rdma_resolve_addr(&id->id, src, res->ai_dst_addr, EP_TIMEOUT) ||
+	    ep_route(id, res))
+		return -1;
+	if (attr) {
+		attr->qp_type = res->ai_qp_type;
+		if (rdma_create_qp(&id->id, pd, attr))
+			return -1;
+	}
+	if (!res->ai_connect_len)
+		return 0;
+	id->connect = malloc(res->ai_connect_len);
+	if (!id->connect)
+		return -1;
+	memcpy(id->connect, res->ai_connect, res->ai_connect_len);
+	id->connect_len = res->ai_connect_len;
+	return 0;
+}
+
+CMX_EXPORT int rdma_create_ep(struct rdma_cm_id **id,
+			      struct rdma_addrinfo *res, struct ibv_pd *pd,
+			      struct ibv_qp_init_attr *qp_init_attr)
+{
+	struct rdma_cm_id *new;
+	int ret, err;
+
+	if (!id || !res)
+		return cmx_err(EINVAL);
+	if (cmx_id_create(NULL, &new, NULL, res->ai_port_space,
+			  res->ai_qp_type))
+		return -1;
+
+	if (res->ai_flags & RAI_PASSIVE)
+		ret = ep_passive(cmx_id(new), res, pd, qp_init_attr);
+	else
+		ret = ep_active(cmx_id(new), res, pd, qp_init_attr);
+	if (ret) {
+		err = errno;
+		rdma_destroy_ep(new);
+		return cmx_err(err);
+	}
+	*id = new;
+	return 0;
+}
+
+CMX_EXPORT void rdma_destroy_ep(struct rdma_cm_id *id)
+{
+	if (!cmx_id_ours(id)) {
+		if (id)
+			CMX_STOCK_VOID(rdma_destroy_ep, id);
+		return;
+	}
+	rdma_destroy_qp(id);
+	rdma_destroy_srq(id);
+	cmx_id_destroy(cmx_id(id));
+}
+
+CMX_EXPORT int rdma_get_request(struct rdma_cm_id *listen,
+				struct rdma_cm_id **id)
+{
+	struct ibv_qp_init_attr attr;
+	struct cmx_id *cid = cmx_id(listen);
+	struct rdma_cm_event *event;
+	int err = 0;
+
+	CMX_ID_OR_STOCK(listen, rdma_get_request, listen, id);
+	if (!cid->sync || !id)
+		return cmx_err(EINVAL);
+	if (cmx_event_wait(cid, &event))
+		return -1;
+
+	if (event->event == RDMA_CM_EVENT_REJECTED) {
+		err = ECONNREFUSED;
+	} else if (event->status) {
+		err = event->status < 0 ? -event->status : event->status;
+	} else if (event->event != RDMA_CM_EVENT_CONNECT_REQUEST) {
+		err = EINVAL;
+	} else if (cid->qp_init_attr) {
+		attr = *cid->qp_init_attr;
+		if (rdma_create_qp(event->id, listen->pd, &attr))
+			err = errno;
+	}
+	if (err) {
+		listen->event = event;
+		return cmx_err(err);
+	}
+	*id = event->id;
+	event->id->event = event;
+	return 0;
+}

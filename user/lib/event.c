@@ -1,0 +1,408 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Events: take one, do what it asks for, hand it on, count its ack.
+ *
+ * Exactly one is taken from the kernel at a time: what stays there keeps the
+ * channel's fd readable for poll(). An id cannot go away between the kernel
+ * handing out an event and its ack, because destroying it waits for the ack:
+ * so the id is used without a lock, and acked under the id's.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib.h"
+
+/* One event as the kernel writes it, and what was found behind it. */
+struct raw_event {
+	union {
+		struct rdma_cmx_event ev;
+		uint8_t bytes[RDMA_CMX_MAX_EVENT];
+	};
+	const struct rdma_cmx_id_info *info;
+	const struct ib_path_rec_data *paths;
+	const void *private_data;
+};
+
+static void id_complete(struct cmx_id *id, struct cmx_mc *mc)
+{
+	pthread_mutex_lock(&id->lock);
+	id->events_completed++;
+	if (mc)
+		mc->events_completed++;
+	pthread_cond_broadcast(&id->cond);
+	pthread_mutex_unlock(&id->lock);
+}
+
+void cmx_event_ack(struct rdma_cm_event *event)
+{
+	struct cmx_event *evt = (struct cmx_event *)event;
+
+	id_complete(evt->id, evt->mc);
+	evt->magic = 0;
+	free(evt);
+}
+
+/* Ack the event that a synchronous id keeps for its owner. */
+void cmx_event_drop_last(struct cmx_id *id)
+{
+	struct rdma_cm_event *event = id->id.event;
+
+	id->id.event = NULL;
+	if (event)
+		cmx_event_ack(event);
+}
+
+/* The parts behind the fixed one, as far as the record reaches. */
+static const void *raw_part(struct raw_event *raw, size_t *pos, size_t len)
+{
+	const void *part = raw->bytes + *pos;
+
+	if (*pos + len > raw->ev.len || *pos + len > sizeof(raw->bytes))
+		return NULL;
+	*pos += len;
+	return part;
+}
+
+static int raw_parse(struct raw_event *raw)
+{
+	size_t pos = sizeof(raw->ev);
+
+	raw->info = NULL;
+	raw->paths = NULL;
+	raw->private_data = NULL;
+	if (raw->ev.flags & RDMA_CMX_EVENT_INFO)
+		raw->info = raw_part(raw, &pos, sizeof(*raw->info));
+	if (raw->ev.flags & RDMA_CMX_EVENT_PATHS)
+		raw->paths = raw_part(raw, &pos, raw->ev.num_paths *
+						 sizeof(*raw->paths));
+	if (raw->ev.flags & RDMA_CMX_EVENT_PRIVATE_DATA)
+		raw->private_data = raw_part(raw, &pos,
+					     raw->ev.private_data_len);
+	if (!raw->info != !(raw->ev.flags & RDMA_CMX_EVENT_INFO) ||
+	    !raw->paths != !(raw->ev.flags & RDMA_CMX_EVENT_PATHS) ||
+	    !raw->private_data !=
+	    !(raw->ev.flags & RDMA_CMX_EVENT_PRIVATE_DATA))
+		return cmx_err(EPROTO);
+	return 0;
+}
+
+static int raw_get(int fd, struct raw_event *raw)
+{
+	struct rdma_cmx_get_events cmd = {
+		.size = sizeof(cmd),
+		.max_events = 1,
+		.buf = (uintptr_t)raw->bytes,
+		.buf_len = sizeof(raw->bytes),
+	};
+
+	if (ioctl(fd, RDMA_CMX_IO(GET_EVENTS), &cmd))
+		return -1;
+	return raw_parse(raw);
+}
+
+/* The length field of the API is a byte. */
+static uint8_t private_data_copy(struct cmx_event *evt,
+				 const struct raw_event *raw, const void **data)
+{
+	size_t len = raw->private_data ? raw->ev.private_data_len : 0;
+
+	if (!len)
+		return 0;
+	if (len > UINT8_MAX)
+		len = UINT8_MAX;
+	memcpy(evt->private_data, raw->private_data, len);
+	*data = evt->private_data;
+	return len;
+}
+
+static void param_copy(struct cmx_event *evt, const struct raw_event *raw)
+{
+	if (raw->ev.flags & RDMA_CMX_EVENT_UD) {
+		struct rdma_ud_param *ud = &evt->event.param.ud;
+
+		ud->private_data_len = private_data_copy(evt, raw,
+							 &ud->private_data);
+		cmx_ah_attr_from_kern(&ud->ah_attr, &raw->ev.param.ud.ah_attr);
+		ud->qp_num = raw->ev.param.ud.qp_num;
+		ud->qkey = raw->ev.param.ud.qkey;
+	} else {
+		struct rdma_conn_param *conn = &evt->event.param.conn;
+
+		conn->private_data_len =
+			private_data_copy(evt, raw, &conn->private_data);
+		if (!(raw->ev.flags & RDMA_CMX_EVENT_CONN))
+			return;
+		conn->responder_resources =
+			raw->ev.param.conn.responder_resources;
+		conn->initiator_depth = raw->ev.param.conn.initiator_depth;
+		conn->flow_control = raw->ev.param.conn.flow_control;
+		conn->retry_count = raw->ev.param.conn.retry_count;
+		conn->rnr_retry_count = raw->ev.param.conn.rnr_retry_count;
+		conn->srq = raw->ev.param.conn.srq;
+		conn->qp_num = raw->ev.param.conn.qp_num;
+	}
+}
+
+static void remote_ece_set(struct cmx_id *id, const struct raw_event *raw)
+{
+	if (!(raw->ev.flags & RDMA_CMX_EVENT_CONN))
+		return;
+	id->remote_ece.vendor_id = raw->ev.param.conn.ece_vendor_id;
+	id->remote_ece.options = raw->ev.param.conn.ece_attr_mod;
+}
+
+/* Fails with errno; the event then becomes the error event @error. */
+static int resolved(struct cmx_event *evt, const struct raw_event *raw)
+{
+	struct cmx_id *id = evt->id;
+
+	if (raw->info && cmx_id_set_info(id, raw->info))
+		return -1;
+	if (raw->paths &&
+	    cmx_id_set_paths(id, raw->paths, raw->ev.num_paths))
+		return -1;
+	return id->id.verbs ? 0 : cmx_err(ENODEV);
+}
+
+static void event_failed(struct cmx_event *evt, enum rdma_cm_event_type error)
+{
+	evt->event.event = error;
+	evt->event.status = -errno;
+}
+
+static void conn_responded(struct cmx_event *evt, const struct raw_event *raw)
+{
+	struct cmx_id *id = evt->id;
+
+	remote_ece_set(id, raw);
+	if (!id->id.qp)
+		return;
+	if (cmx_conn_respond_ece(id)) {
+		id->connect_error = true;
+		event_failed(evt, RDMA_CM_EVENT_CONNECT_ERROR);
+	} else {
+		evt->event.event = RDMA_CM_EVENT_ESTABLISHED;
+	}
+}
+
+static void handle_destroy(int fd, uint32_t handle)
+{
+	struct rdma_cmx_destroy cmd = { .size = sizeof(cmd), .handle = handle };
+
+	ioctl(fd, RDMA_CMX_IO(ID_DESTROY), &cmd);
+}
+
+/* A request brings a new id; false: there is none, forget the request. */
+static bool conn_requested(struct cmx_event *evt, const struct raw_event *raw)
+{
+	struct cmx_id *listener = evt->id;
+	struct cmx_id *id;
+
+	id = cmx_id_alloc(listener->id.channel, listener->id.context,
+			  listener->id.ps, listener->id.qp_type);
+	if (!id) {
+		handle_destroy(listener->id.channel->fd, raw->ev.obj);
+		return false;
+	}
+	id->handle = raw->ev.obj;
+	if (raw->ev.flags & RDMA_CMX_EVENT_CONN) {
+		id->initiator_depth = raw->ev.param.conn.initiator_depth;
+		id->responder_resources =
+			raw->ev.param.conn.responder_resources;
+	}
+	remote_ece_set(id, raw);
+
+	if ((listener->sync && cmx_id_migrate(id, NULL)) ||
+	    (raw->info && cmx_id_set_info(id, raw->info)) ||
+	    (raw->paths &&
+	     cmx_id_set_paths(id, raw->paths, raw->ev.num_paths))) {
+		cmx_id_destroy(id);
+		return false;
+	}
+	evt->event.listen_id = &listener->id;
+	evt->event.id = &id->id;
+	return true;
+}
+
+static void mc_event(struct cmx_event *evt, const struct raw_event *raw)
+{
+	struct rdma_ud_param *ud = &evt->event.param.ud;
+
+	evt->mc = (struct cmx_mc *)(uintptr_t)raw->ev.obj_uid;
+	ud->private_data = evt->mc->context;
+	ud->private_data_len = 0;
+	if (raw->ev.event == RDMA_CM_EVENT_MULTICAST_JOIN &&
+	    cmx_mc_joined(evt->mc, &ud->ah_attr))
+		event_failed(evt, RDMA_CM_EVENT_MULTICAST_ERROR);
+}
+
+/*
+ * The kernel has no name helper after all: look the name up here. False when
+ * that is under way and the event is not to be shown.
+ */
+static bool addrinfo_failed(struct cmx_event *evt)
+{
+	return evt->event.status != -ENOKEY || !cmx_names_retry(evt->id);
+}
+
+/* False: not an event for the program. */
+static bool event_process(struct cmx_event *evt, const struct raw_event *raw)
+{
+	struct cmx_id *id = evt->id;
+
+	switch (raw->ev.event) {
+	case RDMA_CM_EVENT_ADDR_RESOLVED:
+		if (resolved(evt, raw))
+			event_failed(evt, RDMA_CM_EVENT_ADDR_ERROR);
+		return true;
+	case RDMA_CM_EVENT_ROUTE_RESOLVED:
+		if (resolved(evt, raw))
+			event_failed(evt, RDMA_CM_EVENT_ROUTE_ERROR);
+		return true;
+	case RDMA_CM_EVENT_CONNECT_REQUEST:
+		return conn_requested(evt, raw);
+	case RDMA_CM_EVENT_CONNECT_RESPONSE:
+		conn_responded(evt, raw);
+		return true;
+	case RDMA_CM_EVENT_REJECTED:
+		if (id->connect_error)
+			return false;
+		cmx_qp_error(id);
+		return true;
+	case RDMA_CM_EVENT_DISCONNECTED:
+		return !id->connect_error;
+	case RDMA_CM_EVENT_DEVICE_REMOVAL:
+		if (id->dev)
+			cmx_device_dead(id->dev);
+		return true;
+	case RDMA_CM_EVENT_MULTICAST_JOIN:
+	case RDMA_CM_EVENT_MULTICAST_ERROR:
+		mc_event(evt, raw);
+		return true;
+	case RDMA_CMX_EV_ADDRINFO_ERROR:
+		return addrinfo_failed(evt);
+	case RDMA_CMX_EV_USER:
+		evt->event.param.arg = raw->ev.obj_uid;
+		return true;
+	default:
+		return true;
+	}
+}
+
+int cmx_event_get(struct rdma_event_channel *channel,
+		  struct rdma_cm_event **event)
+{
+	struct raw_event raw;
+	struct cmx_event *evt;
+	int err;
+
+	/* First of all, so that no event is lost for want of memory. */
+	evt = malloc(sizeof(*evt));
+	if (!evt)
+		return -1;
+
+	for (;;) {
+		if (raw_get(channel->fd, &raw)) {
+			err = errno;
+			free(evt);
+			return cmx_err(err);
+		}
+		memset(evt, 0, sizeof(*evt));
+		evt->magic = CMX_EVENT_MAGIC;
+		evt->id = (struct cmx_id *)(uintptr_t)raw.ev.uid;
+		evt->event.id = &evt->id->id;
+		evt->event.event = raw.ev.event;
+		evt->event.status = raw.ev.status;
+		param_copy(evt, &raw);
+		if (event_process(evt, &raw))
+			break;
+		id_complete(evt->id, evt->mc);
+	}
+	*event = &evt->event;
+	return 0;
+}
+
+/*
+ * The next event of a synchronous id, from its own channel. ECANCELED: the id
+ * is being destroyed by another thread, and must not be used any more.
+ */
+int cmx_event_wait(struct cmx_id *id, struct rdma_cm_event **event)
+{
+	struct rdma_cm_event *last;
+	struct rdma_cm_id *request = NULL;
+	int err = 0;
+
+	pthread_mutex_lock(&id->lock);
+	if (id->dying) {
+		pthread_mutex_unlock(&id->lock);
+		return cmx_err(ECANCELED);
+	}
+	id->waiters++;
+	last = id->id.event;
+	id->id.event = NULL;
+	pthread_mutex_unlock(&id->lock);
+	if (last)
+		cmx_event_ack(last);
+
+	while (cmx_event_get(id->id.channel, event)) {
+		err = errno;
+		if (err != EINTR)
+			break;
+		err = 0;
+	}
+
+	pthread_mutex_lock(&id->lock);
+	if (id->dying) {
+		if (!err) {
+			if ((*event)->listen_id)
+				request = (*event)->id;
+			id->events_completed++;
+			free(*event);
+		}
+		err = ECANCELED;
+	}
+	id->waiters--;
+	pthread_cond_broadcast(&id->cond);
+	pthread_mutex_unlock(&id->lock);
+	if (request)
+		cmx_id_destroy(cmx_id(request));
+	return err ? cmx_err(err) : 0;
+}
+
+/* Wait for what a call on a synchronous id has started. */
+int cmx_complete(struct cmx_id *id)
+{
+	struct rdma_cm_event *event;
+
+	if (!id->sync)
+		return 0;
+	if (cmx_event_wait(id, &event))
+		return -1;
+	id->id.event = event;
+	if (!event->status)
+		return 0;
+	if (event->event == RDMA_CM_EVENT_REJECTED)
+		return cmx_err(ECONNREFUSED);
+	return cmx_err(event->status < 0 ? -event->status : event->status);
+}
+
+CMX_EXPORT int rdma_get_cm_event(struct rdma_event_channel *channel,
+				 struct rdma_cm_event **event)
+{
+	if (cmx_called_by_stock())
+		return CMX_STOCK(rdma_get_cm_event, channel, event);
+	if (!channel || !event)
+		return cmx_err(EINVAL);
+	return cmx_event_get(channel, event);
+}
+
+CMX_EXPORT int rdma_ack_cm_event(struct rdma_cm_event *event)
+{
+	if (!event)
+		return cmx_err(EINVAL);
+	/* The stock's events too have more behind the public part. */
+	if (unlikely(((struct cmx_event *)event)->magic != CMX_EVENT_MAGIC))
+		return CMX_STOCK(rdma_ack_cm_event, event);
+	cmx_event_ack(event);
+	return 0;
+}

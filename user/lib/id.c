@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Life of an id: create, destroy, move to another channel, options.
+ *
+ * Before an id goes away, each event of it that the kernel handed out must
+ * have been acked: the kernel says how many there were, the id counts acks
+ * under its lock.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib.h"
+
+struct cmx_id *cmx_id_alloc(struct rdma_event_channel *channel, void *context,
+			    enum rdma_port_space ps, enum ibv_qp_type qp_type)
+{
+	struct cmx_id *id = calloc(1, sizeof(*id));
+
+	if (!id)
+		return NULL;
+	if (!channel) {
+		channel = cmx_channel_open();
+		if (!channel) {
+			free(id);
+			return NULL;
+		}
+		id->sync = true;
+	}
+	id->id.channel = channel;
+	id->id.context = context;
+	id->id.ps = ps;
+	id->id.qp_type = qp_type;
+	pthread_mutex_init(&id->lock, NULL);
+	pthread_cond_init(&id->cond, NULL);
+	id->magic = CMX_ID_MAGIC;
+	return id;
+}
+
+void cmx_id_free(struct cmx_id *id)
+{
+	cmx_mc_free_all(id);
+	if (id->dev)
+		cmx_device_put(id->dev);
+	if (id->sync)
+		cmx_channel_close(id->id.channel);
+	if (id->ask) {
+		cmx_ask_clear(id->ask);
+		free(id->ask);
+	}
+	pthread_cond_destroy(&id->cond);
+	pthread_mutex_destroy(&id->lock);
+	free(id->id.route.path_rec);
+	free(id->qp_init_attr);
+	free(id->connect);
+	id->magic = 0;
+	free(id);
+}
+
+int cmx_id_create(struct rdma_event_channel *channel, struct rdma_cm_id **res,
+		  void *context, enum rdma_port_space ps,
+		  enum ibv_qp_type qp_type)
+{
+	struct rdma_cmx_id_create cmd = {
+		.size = sizeof(cmd),
+		.port_space = ps,
+		.qp_type = qp_type,
+	};
+	struct cmx_id *id;
+	int err;
+
+	id = cmx_id_alloc(channel, context, ps, qp_type);
+	if (!id)
+		return -1;
+	cmd.uid = (uintptr_t)id;
+	if (cmx_id_ioctl(id, ID_CREATE, &cmd)) {
+		err = errno;
+		cmx_id_free(id);
+		return cmx_err(err);
+	}
+	id->handle = cmd.id;
+	*res = &id->id;
+	return 0;
+}
+
+/* Have all threads leave that wait for an event of a synchronous id. */
+static void waiters_wake(struct cmx_id *id)
+{
+	struct rdma_cmx_write_event cmd = {
+		.size = sizeof(cmd),
+		.id = id->handle,
+		.event = RDMA_CMX_EV_USER,
+		.status = -ECANCELED,
+	};
+	unsigned int i;
+
+	pthread_mutex_lock(&id->lock);
+	id->dying = true;
+	for (i = 0; i < id->waiters; i++)
+		if (cmx_id_ioctl(id, WRITE_EVENT, &cmd))
+			break;
+	while (id->waiters)
+		pthread_cond_wait(&id->cond, &id->lock);
+	pthread_mutex_unlock(&id->lock);
+}
+
+static void acks_wait(struct cmx_id *id, uint32_t events_reported)
+{
+	pthread_mutex_lock(&id->lock);
+	while ((int32_t)(id->events_completed - events_reported) < 0)
+		pthread_cond_wait(&id->cond, &id->lock);
+	pthread_mutex_unlock(&id->lock);
+}
+
+int cmx_id_destroy(struct cmx_id *id)
+{
+	struct rdma_cmx_destroy cmd = {
+		.size = sizeof(cmd),
+		.handle = id->handle,
+	};
+
+	cmx_names_cancel(id);
+	if (id->sync)
+		waiters_wake(id);
+	if (cmx_id_ioctl(id, ID_DESTROY, &cmd))
+		return -1;
+	cmx_event_drop_last(id);
+	acks_wait(id, cmd.events_reported);
+	cmx_id_free(id);
+	return 0;
+}
+
+/*
+ * Move to @channel, or to a channel of the id's own. Handles and channel
+ * change under the lock of names.c, whose threads use both.
+ */
+int cmx_id_migrate(struct cmx_id *id, struct rdma_event_channel *channel)
+{
+	struct rdma_cmx_id_migrate cmd = {
+		.size = sizeof(cmd),
+		.id = id->handle,
+		.src_fd = id->id.channel->fd,
+	};
+	struct rdma_event_channel *old = id->id.channel;
+	bool was_sync = id->sync;
+	bool sync = !channel;
+	int err;
+
+	if (was_sync && sync)
+		return cmx_err(EINVAL);
+	if (sync) {
+		channel = cmx_channel_open();
+		if (!channel)
+			return -1;
+	}
+
+	cmx_names_lock();
+	if (ioctl(channel->fd, RDMA_CMX_IO(ID_MIGRATE), &cmd)) {
+		err = errno;
+		cmx_names_unlock();
+		if (sync)
+			cmx_channel_close(channel);
+		return cmx_err(err);
+	}
+	pthread_mutex_lock(&id->lock);
+	id->handle = cmd.new_id;
+	id->id.channel = channel;
+	id->sync = sync;
+	pthread_mutex_unlock(&id->lock);
+	cmx_names_unlock();
+
+	if (was_sync) {
+		cmx_event_drop_last(id);
+		cmx_channel_close(old);
+	}
+	acks_wait(id, cmd.events_reported);
+	return 0;
+}
+
+CMX_EXPORT int rdma_create_id(struct rdma_event_channel *channel,
+			      struct rdma_cm_id **id, void *context,
+			      enum rdma_port_space ps)
+{
+	bool datagram = ps == RDMA_PS_UDP || ps == RDMA_PS_IPOIB;
+
+	if (cmx_called_by_stock())
+		return CMX_STOCK(rdma_create_id, channel, id, context, ps);
+	if (!id)
+		return cmx_err(EINVAL);
+	return cmx_id_create(channel, id, context, ps,
+			     datagram ? IBV_QPT_UD : IBV_QPT_RC);
+}
+
+CMX_EXPORT int rdma_destroy_id(struct rdma_cm_id *id)
+{
+	CMX_ID_OR_STOCK(id, rdma_destroy_id, id);
+	return cmx_id_destroy(cmx_id(id));
+}
+
+CMX_EXPORT int rdma_migrate_id(struct rdma_cm_id *id,
+			       struct rdma_event_channel *channel)
+{
+	CMX_ID_OR_STOCK(id, rdma_migrate_id, id, channel);
+	return cmx_id_migrate(cmx_id(id), channel);
+}
+
+CMX_EXPORT int rdma_set_option(struct rdma_cm_id *id, int level, int optname,
+			       void *optval, size_t optlen)
+{
+	struct rdma_cmx_id_set_option cmd = {
+		.size = sizeof(cmd),
+		.level = level,
+		.optname = optname,
+		.optval = (uintptr_t)optval,
+		.optlen = optlen,
+	};
+
+	CMX_ID_OR_STOCK(id, rdma_set_option, id, level, optname, optval,
+			optlen);
+	if (optlen > UINT32_MAX)
+		return cmx_err(EINVAL);
+	cmd.id = cmx_id(id)->handle;
+	return cmx_id_ioctl(cmx_id(id), ID_SET_OPTION, &cmd);
+}
+
+CMX_EXPORT int rdma_write_cm_event(struct rdma_cm_id *id,
+				   enum rdma_cm_event_type event, int status,
+				   uint64_t arg)
+{
+	struct rdma_cmx_write_event cmd = {
+		.size = sizeof(cmd),
+		.event = RDMA_CMX_EV_USER,
+		.status = status,
+		.arg = arg,
+	};
+
+	CMX_ID_OR_STOCK(id, rdma_write_cm_event, id, event, status, arg);
+	if (event != RDMA_CM_EVENT_USER)
+		return cmx_err(EINVAL);
+	cmd.id = cmx_id(id)->handle;
+	return cmx_id_ioctl(cmx_id(id), WRITE_EVENT, &cmd);
+}
+
+static int ece_usable(struct rdma_cm_id *id, const struct ibv_ece *ece)
+{
+	if (!cmx_id_ours(id) || id->qp || !ece)
+		return cmx_err(EINVAL);
+	return 0;
+}
+
+CMX_EXPORT int rdma_set_local_ece(struct rdma_cm_id *id, struct ibv_ece *ece)
+{
+	if (ece_usable(id, ece))
+		return -1;
+	if (!ece->vendor_id || ece->comp_mask)
+		return cmx_err(EINVAL);
+	cmx_id(id)->local_ece.vendor_id = ece->vendor_id;
+	cmx_id(id)->local_ece.options = ece->options;
+	return 0;
+}
+
+CMX_EXPORT int rdma_get_remote_ece(struct rdma_cm_id *id, struct ibv_ece *ece)
+{
+	if (ece_usable(id, ece))
+		return -1;
+	*ece = (struct ibv_ece){
+		.vendor_id = cmx_id(id)->remote_ece.vendor_id,
+		.options = cmx_id(id)->remote_ece.options,
+	};
+	return 0;
+}

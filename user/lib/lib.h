@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * What the parts of librdmacmx share. The library translates structs, drives
+ * queue pairs and counts acks; everything else is the kernel's work.
+ *
+ * Locks: each id has a mutex for its counters, its memberships and its last
+ * event; device.c has one for the list of open devices, names.c one for
+ * look-ups under way. Order: names, then id. None is held while something
+ * waits, except by pthread_cond_wait().
+ */
+#ifndef RDMACMX_LIB_H
+#define RDMACMX_LIB_H
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/ioctl.h>
+
+#include <infiniband/ib.h>
+#include <rdma/rdma_cma.h>
+#include <rdma/rdma_verbs.h>
+#include <rdma/rdma_cmx_ioctl.h>
+
+#define CMX_EXPORT	__attribute__((visibility("default")))
+#define likely(x)	__builtin_expect(!!(x), 1)
+#define unlikely(x)	__builtin_expect(!!(x), 0)
+
+#define CMX_ID_MAGIC	0x7869646d636d5831ULL
+#define CMX_EVENT_MAGIC	0x7876656d636d5831ULL
+
+struct cmx_device;
+struct cmx_names_job;
+
+/* A multicast membership, on the list of its id. */
+struct cmx_mc {
+	struct cmx_mc *next;
+	struct cmx_id *id;
+	void *context;
+	struct rdma_cmx_addr addr;
+	uint32_t handle;
+	uint32_t join_flags;
+	uint32_t events_completed;
+	bool attached;
+	uint16_t mlid;
+	union ibv_gid mgid;
+};
+
+/*
+ * Behind each struct rdma_cm_id of this library. The magic stands where the
+ * stock librdmacm has a field of its own, so that it may be read for an id of
+ * either library (see stock.c).
+ */
+struct cmx_id {
+	struct rdma_cm_id id;
+	uint64_t magic;
+	uint32_t handle;
+	bool sync;		/* has a channel of its own */
+	bool connect_error;	/* the connection failed here: no more news */
+	bool dying;
+	uint8_t initiator_depth;
+	uint8_t responder_resources;
+	pthread_mutex_t lock;
+	pthread_cond_t cond;
+	uint32_t events_completed;
+	unsigned int waiters;	/* threads in cmx_event_wait() */
+	struct cmx_device *dev;
+	struct cmx_mc *mcs;
+	void *connect;		/* opens the private data of a connect */
+	size_t connect_len;
+	struct ibv_qp_init_attr *qp_init_attr;	/* for rdma_get_request() */
+	struct ibv_ece local_ece;
+	struct ibv_ece remote_ece;
+	struct cmx_ask *ask;	/* names.c: what to ask again, or NULL */
+	struct cmx_names_job *job;	/* names.c: look-up under way */
+};
+
+/* Behind each struct rdma_cm_event of this library. */
+struct cmx_event {
+	struct rdma_cm_event event;
+	uint64_t magic;
+	struct cmx_id *id;	/* whose counter the ack goes to */
+	struct cmx_mc *mc;	/* likewise, or NULL */
+	uint8_t private_data[RDMA_CMX_MAX_PRIVATE_DATA];
+};
+
+static inline int cmx_err(int err)
+{
+	errno = err;
+	return -1;
+}
+
+static inline struct cmx_id *cmx_id(struct rdma_cm_id *id)
+{
+	return (struct cmx_id *)id;
+}
+
+static inline bool cmx_id_ours(const struct rdma_cm_id *id)
+{
+	return id && ((const struct cmx_id *)id)->magic == CMX_ID_MAGIC;
+}
+
+/* A command on the file of an id's channel; -1 with errno on failure. */
+#define cmx_id_ioctl(cid, cmd, arg)					\
+	ioctl((cid)->id.channel->fd, RDMA_CMX_IO(cmd), arg)
+
+/* stock.c */
+void *cmx_stock_function(const char *name);
+bool cmx_stock_caller(const void *address);
+
+/*
+ * Do what the stock library's @fn does, or fail with EINVAL where there is
+ * none. For an object that this library has not made.
+ */
+#define CMX_STOCK(fn, ...) __extension__({				\
+	__typeof__(&(fn)) __fn = (__typeof__(&(fn)))			\
+		cmx_stock_function(#fn);				\
+	__fn ? __fn(__VA_ARGS__) : cmx_err(EINVAL); })
+
+#define CMX_STOCK_VOID(fn, ...) do {					\
+	__typeof__(&(fn)) __fn = (__typeof__(&(fn)))			\
+		cmx_stock_function(#fn);				\
+	if (__fn)							\
+		__fn(__VA_ARGS__);					\
+} while (0)
+
+/*
+ * First line of a function that takes an id. NULL: not one of anybody.
+ */
+#define CMX_ID_OR_STOCK(id_, fn, ...) do {				\
+	if (unlikely(!cmx_id_ours(id_)))				\
+		return (id_) ? CMX_STOCK(fn, __VA_ARGS__) :		\
+			       cmx_err(EINVAL);				\
+} while (0)
+
+/* Is the function that contains this called by the stock library? */
+#define cmx_called_by_stock()						\
+	unlikely(cmx_stock_caller(__builtin_return_address(0)))
+
+/* channel.c */
+int cmx_file_open(void);
+int cmx_file_shared(bool again);
+struct rdma_event_channel *cmx_channel_open(void);
+void cmx_channel_close(struct rdma_event_channel *channel);
+
+/* device.c */
+struct cmx_device *cmx_device_get(uint64_t node_guid, uint32_t index);
+void cmx_device_put(struct cmx_device *dev);
+void cmx_device_dead(struct cmx_device *dev);
+struct ibv_context *cmx_device_verbs(struct cmx_device *dev);
+struct ibv_pd *cmx_device_pd(struct cmx_device *dev);
+struct ibv_xrcd *cmx_device_xrcd(struct cmx_device *dev);
+uint8_t cmx_device_max_initiator_depth(const struct cmx_device *dev);
+uint8_t cmx_device_max_responder_resources(const struct cmx_device *dev);
+const char *cmx_device_name(uint32_t index);
+
+/* id.c */
+struct cmx_id *cmx_id_alloc(struct rdma_event_channel *channel, void *context,
+			    enum rdma_port_space ps, enum ibv_qp_type qp_type);
+void cmx_id_free(struct cmx_id *id);
+int cmx_id_create(struct rdma_event_channel *channel, struct rdma_cm_id **id,
+		  void *context, enum rdma_port_space ps,
+		  enum ibv_qp_type qp_type);
+int cmx_id_destroy(struct cmx_id *id);
+int cmx_id_migrate(struct cmx_id *id, struct rdma_event_channel *channel);
+
+/* addr.c */
+socklen_t cmx_addr_len(int family);
+int cmx_addr_to_kern(struct rdma_cmx_addr *dst, const struct sockaddr *src);
+void cmx_addr_from_kern(void *dst, const struct rdma_cmx_addr *src);
+int cmx_id_set_info(struct cmx_id *id, const struct rdma_cmx_id_info *info);
+int cmx_id_set_paths(struct cmx_id *id, const struct ib_path_rec_data *paths,
+		     unsigned int count);
+
+/* attr.c */
+void cmx_ah_attr_from_kern(struct ibv_ah_attr *dst,
+			   const struct ib_uverbs_ah_attr *src);
+void cmx_qp_attr_from_kern(struct ibv_qp_attr *dst,
+			   const struct ib_uverbs_qp_attr *src);
+void cmx_path_from_kern(struct ibv_sa_path_rec *dst,
+			const struct ibv_path_record *src);
+
+/* qp.c */
+int cmx_qp_connected(struct cmx_id *id, uint8_t responder_resources,
+		     uint8_t initiator_depth);
+int cmx_qp_error(struct cmx_id *id);
+
+/* conn.c */
+int cmx_conn_respond(struct cmx_id *id);
+int cmx_conn_respond_ece(struct cmx_id *id);
+
+/* event.c */
+int cmx_event_get(struct rdma_event_channel *channel,
+		  struct rdma_cm_event **event);
+int cmx_event_wait(struct cmx_id *id, struct rdma_cm_event **event);
+void cmx_event_ack(struct rdma_cm_event *event);
+void cmx_event_drop_last(struct cmx_id *id);
+int cmx_complete(struct cmx_id *id);
+
+/* mcast.c */
+int cmx_mc_joined(struct cmx_mc *mc, const struct ibv_ah_attr *ah_attr);
+void cmx_mc_detach_all(struct cmx_id *id);
+void cmx_mc_free_all(struct cmx_id *id);
+
+/*
+ * aiquery.c: a question for the kernel. Errors are positive errnos of
+ * RDMA_CMX_AI_ERRNOS, and CMX_ESERVICE.
+ */
+#define CMX_ESERVICE	0x10000
+
+struct cmx_ask {
+	struct rdma_cmx_ai_query query;
+	void *route;		/* query.route, made here, or NULL */
+	char *node;		/* query.node, if a copy, or NULL */
+	bool named;		/* the node is a name, to be looked up */
+};
+
+int cmx_ask_init(struct cmx_ask *ask, const char *node, const char *service,
+		 const struct rdma_addrinfo *hints);
+void cmx_ask_clear(struct cmx_ask *ask);
+
+/* addrinfo.c */
+int cmx_ai_from_kern(const void *buf, size_t len, struct rdma_addrinfo **res);
+
+/* names.c */
+#define CMX_NAMES_BUF	8192
+
+bool cmx_names_own(void);
+int cmx_names_lookup(const char *node, void *buf, size_t *len);
+int cmx_names_resolve(struct cmx_id *id, struct cmx_ask *ask, bool own);
+bool cmx_names_retry(struct cmx_id *id);
+void cmx_names_cancel(struct cmx_id *id);
+void cmx_names_cancel_channel(struct rdma_event_channel *channel);
+void cmx_names_lock(void);
+void cmx_names_unlock(void);
+
+#endif /* RDMACMX_LIB_H */

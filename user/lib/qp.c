@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Queue pairs of an id and their way through the states: to INIT (datagram:
+ * to RTS) when made, to RTS when connected, to ERROR at the end. Shared
+ * receive queues and completion queues that are made along. No locks: one
+ * thread at a time makes or destroys the queues of an id.
+ */
+#include <string.h>
+
+#include "lib.h"
+
+static int qp_attr_ask(struct cmx_id *id, struct ibv_qp_attr *attr, int *mask)
+{
+	struct rdma_cmx_init_qp_attr cmd = {
+		.size = sizeof(cmd),
+		.id = id->handle,
+		.qp_state = attr->qp_state,
+	};
+
+	if (cmx_id_ioctl(id, INIT_QP_ATTR, &cmd))
+		return -1;
+	cmx_qp_attr_from_kern(attr, &cmd.attr);
+	*mask = cmd.attr.qp_attr_mask;
+	return 0;
+}
+
+/* Read depths are given by the caller; 255 leaves the kernel's. */
+static int qp_modify(struct cmx_id *id, struct ibv_qp *qp,
+		     enum ibv_qp_state state, uint8_t max_dest_rd_atomic,
+		     uint8_t max_rd_atomic)
+{
+	struct ibv_qp_attr attr = { .qp_state = state };
+	int mask;
+
+	if (qp_attr_ask(id, &attr, &mask))
+		return -1;
+	if (state == IBV_QPS_RTR && max_dest_rd_atomic != RDMA_MAX_RESP_RES)
+		attr.max_dest_rd_atomic = max_dest_rd_atomic;
+	if (state == IBV_QPS_RTS && max_rd_atomic != RDMA_MAX_INIT_DEPTH)
+		attr.max_rd_atomic = max_rd_atomic;
+	return rdma_seterrno(ibv_modify_qp(qp, &attr, mask));
+}
+
+/*
+ * The kernel may have other attributes for INIT by now than when the QP was
+ * made: it goes there once more.
+ */
+int cmx_qp_connected(struct cmx_id *id, uint8_t responder_resources,
+		     uint8_t initiator_depth)
+{
+	struct ibv_qp *qp = id->id.qp;
+
+	if (!qp)
+		return 0;
+	if (qp_modify(id, qp, IBV_QPS_INIT, 0, 0) ||
+	    qp_modify(id, qp, IBV_QPS_RTR, responder_resources, 0))
+		return -1;
+	return qp_modify(id, qp, IBV_QPS_RTS, 0, initiator_depth);
+}
+
+int cmx_qp_error(struct cmx_id *id)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
+
+	if (!id->id.qp)
+		return 0;
+	return rdma_seterrno(ibv_modify_qp(id->id.qp, &attr, IBV_QP_STATE));
+}
+
+static int qp_init(struct cmx_id *id, struct ibv_qp *qp)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RTR };
+
+	if (qp_modify(id, qp, IBV_QPS_INIT, 0, 0))
+		return -1;
+	if (id->id.qp_type != IBV_QPT_UD)
+		return 0;
+	if (rdma_seterrno(ibv_modify_qp(qp, &attr, IBV_QP_STATE)))
+		return -1;
+	attr.qp_state = IBV_QPS_RTS;
+	attr.sq_psn = 0;
+	return rdma_seterrno(ibv_modify_qp(qp, &attr,
+					   IBV_QP_STATE | IBV_QP_SQ_PSN));
+}
+
+/*
+ * Options that the peer offered are taken if its device is of the same make;
+ * otherwise the QP goes without any.
+ */
+static int qp_ece_init(struct cmx_id *id, struct ibv_qp *qp)
+{
+	struct ibv_ece ece = {};
+	int ret;
+
+	ret = ibv_query_ece(qp, &ece);
+	if (ret && ret != EOPNOTSUPP)
+		return cmx_err(ret);
+	id->local_ece.vendor_id = ece.vendor_id;
+	id->local_ece.options = ece.options;
+	if (!id->remote_ece.vendor_id)
+		return 0;
+
+	ece = (struct ibv_ece){ .vendor_id = id->local_ece.vendor_id };
+	if (id->remote_ece.vendor_id == id->local_ece.vendor_id)
+		ece.options = id->remote_ece.options;
+	ret = ibv_set_ece(qp, &ece);
+	return ret && ret != EOPNOTSUPP ? cmx_err(ret) : 0;
+}
+
+/* What became of the peer's options goes back to it. */
+static int qp_ece_result(struct cmx_id *id, struct ibv_qp *qp)
+{
+	struct ibv_ece ece = {};
+	int ret;
+
+	if (!id->remote_ece.vendor_id)
+		return 0;
+	ret = ibv_query_ece(qp, &ece);
+	if (ret && ret != EOPNOTSUPP)
+		return cmx_err(ret);
+	id->local_ece.options = ece.options;
+	return 0;
+}
+
+static void cqs_destroy(struct rdma_cm_id *id)
+{
+	/* They are the SRQ's, and go with it. */
+	if (id->qp_type == IBV_QPT_XRC_RECV && id->srq)
+		return;
+
+	if (id->send_cq && id->send_cq != id->recv_cq)
+		ibv_destroy_cq(id->send_cq);
+	if (id->recv_cq)
+		ibv_destroy_cq(id->recv_cq);
+	if (id->send_cq_channel && id->send_cq_channel != id->recv_cq_channel)
+		ibv_destroy_comp_channel(id->send_cq_channel);
+	if (id->recv_cq_channel)
+		ibv_destroy_comp_channel(id->recv_cq_channel);
+	id->send_cq = NULL;
+	id->recv_cq = NULL;
+	id->send_cq_channel = NULL;
+	id->recv_cq_channel = NULL;
+}
+
+static int cq_create(struct rdma_cm_id *id, uint32_t size,
+		     struct ibv_comp_channel **channel, struct ibv_cq **cq)
+{
+	if (!size)
+		return 0;
+	*channel = ibv_create_comp_channel(id->verbs);
+	if (!*channel)
+		return -1;
+	*cq = ibv_create_cq(id->verbs, size, id, *channel, 0);
+	return *cq ? 0 : -1;
+}
+
+static int cqs_create(struct rdma_cm_id *id, uint32_t send_size,
+		      uint32_t recv_size)
+{
+	int err;
+
+	if (!cq_create(id, recv_size, &id->recv_cq_channel, &id->recv_cq) &&
+	    !cq_create(id, send_size, &id->send_cq_channel, &id->send_cq))
+		return 0;
+	err = errno;
+	cqs_destroy(id);
+	return cmx_err(err);
+}
+
+static int cqs_create_for_qp(struct rdma_cm_id *id,
+			     struct ibv_qp_init_attr_ex *attr)
+{
+	bool send = attr->send_cq || id->send_cq;
+	bool recv = attr->recv_cq || id->recv_cq;
+
+	if ((id->send_cq && attr->send_cq && id->send_cq != attr->send_cq) ||
+	    (id->recv_cq && attr->recv_cq && id->recv_cq != attr->recv_cq))
+		return cmx_err(EINVAL);
+	if (cqs_create(id, send ? 0 : attr->cap.max_send_wr,
+		       recv ? 0 : attr->cap.max_recv_wr))
+		return -1;
+	if (!attr->send_cq)
+		attr->send_cq = id->send_cq;
+	if (!attr->recv_cq)
+		attr->recv_cq = id->recv_cq;
+	return 0;
+}
+
+static int xrcd_default(struct cmx_id *id, struct ibv_xrcd **xrcd)
+{
+	*xrcd = cmx_device_xrcd(id->dev);
+	return *xrcd ? 0 : -1;
+}
+
+CMX_EXPORT int rdma_init_qp_attr(struct rdma_cm_id *id,
+				 struct ibv_qp_attr *qp_attr, int *qp_attr_mask)
+{
+	CMX_ID_OR_STOCK(id, rdma_init_qp_attr, id, qp_attr, qp_attr_mask);
+	if (!qp_attr || !qp_attr_mask)
+		return cmx_err(EINVAL);
+	return qp_attr_ask(cmx_id(id), qp_attr, qp_attr_mask);
+}
+
+CMX_EXPORT int rdma_create_qp_ex(struct rdma_cm_id *id,
+				 struct ibv_qp_init_attr_ex *attr)
+{
+	struct cmx_id *cid = cmx_id(id);
+	struct ibv_qp *qp;
+	int err;
+
+	CMX_ID_OR_STOCK(id, rdma_create_qp_ex, id, attr);
+	if (!attr || id->qp || !id->verbs)
+		return cmx_err(EINVAL);
+
+	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_PD) || !attr->pd) {
+		attr->comp_mask |= IBV_QP_INIT_ATTR_PD;
+		attr->pd = id->pd;
+	} else if (attr->pd->context != id->verbs) {
+		return cmx_err(EINVAL);
+	}
+	if (id->qp_type == IBV_QPT_XRC_RECV &&
+	    (!(attr->comp_mask & IBV_QP_INIT_ATTR_XRCD) || !attr->xrcd)) {
+		if (xrcd_default(cid, &attr->xrcd))
+			return -1;
+		attr->comp_mask |= IBV_QP_INIT_ATTR_XRCD;
+	}
+	if (cqs_create_for_qp(id, attr))
+		return -1;
+	if (id->srq && !attr->srq)
+		attr->srq = id->srq;
+
+	qp = ibv_create_qp_ex(id->verbs, attr);
+	if (!qp) {
+		err = errno;
+		goto err_cqs;
+	}
+	if (qp_ece_init(cid, qp) || qp_init(cid, qp) ||
+	    qp_ece_result(cid, qp)) {
+		err = errno;
+		ibv_destroy_qp(qp);
+		goto err_cqs;
+	}
+	id->pd = qp->pd;
+	id->qp = qp;
+	return 0;
+
+err_cqs:
+	cqs_destroy(id);
+	return cmx_err(err);
+}
+
+CMX_EXPORT int rdma_create_qp(struct rdma_cm_id *id, struct ibv_pd *pd,
+			      struct ibv_qp_init_attr *attr)
+{
+	struct ibv_qp_init_attr_ex ex = {};
+	int ret;
+
+	CMX_ID_OR_STOCK(id, rdma_create_qp, id, pd, attr);
+	if (!attr)
+		return cmx_err(EINVAL);
+	/* The longer struct begins like the shorter one. */
+	memcpy(&ex, attr, sizeof(*attr));
+	ex.comp_mask = IBV_QP_INIT_ATTR_PD;
+	ex.pd = pd ? pd : id->pd;
+	ret = rdma_create_qp_ex(id, &ex);
+	memcpy(attr, &ex, sizeof(*attr));
+	return ret;
+}
+
+CMX_EXPORT void rdma_destroy_qp(struct rdma_cm_id *id)
+{
+	if (!cmx_id_ours(id)) {
+		if (id)
+			CMX_STOCK_VOID(rdma_destroy_qp, id);
+		return;
+	}
+	if (!id->qp)
+		return;
+	/* An attached QP could not be destroyed. */
+	cmx_mc_detach_all(cmx_id(id));
+	ibv_destroy_qp(id->qp);
+	id->qp = NULL;
+	cqs_destroy(id);
+}
+
+CMX_EXPORT int rdma_create_srq_ex(struct rdma_cm_id *id,
+				  struct ibv_srq_init_attr_ex *attr)
+{
+	struct ibv_srq *srq;
+	int err;
+
+	CMX_ID_OR_STOCK(id, rdma_create_srq_ex, id, attr);
+	if (!attr || !id->verbs || !(attr->comp_mask & IBV_SRQ_INIT_ATTR_TYPE))
+		return cmx_err(EINVAL);
+
+	if (!(attr->comp_mask & IBV_SRQ_INIT_ATTR_PD) || !attr->pd) {
+		attr->comp_mask |= IBV_SRQ_INIT_ATTR_PD;
+		attr->pd = id->pd;
+	}
+	if (attr->srq_type == IBV_SRQT_XRC) {
+		if ((!(attr->comp_mask & IBV_SRQ_INIT_ATTR_XRCD) ||
+		     !attr->xrcd) && xrcd_default(cmx_id(id), &attr->xrcd))
+			return -1;
+		if (!(attr->comp_mask & IBV_SRQ_INIT_ATTR_CQ) || !attr->cq) {
+			if (cqs_create(id, 0, attr->attr.max_wr))
+				return -1;
+			attr->cq = id->recv_cq;
+		}
+		attr->comp_mask |= IBV_SRQ_INIT_ATTR_XRCD |
+				   IBV_SRQ_INIT_ATTR_CQ;
+	}
+
+	srq = ibv_create_srq_ex(id->verbs, attr);
+	if (!srq) {
+		err = errno;
+		cqs_destroy(id);
+		return cmx_err(err);
+	}
+	if (!id->pd)
+		id->pd = attr->pd;
+	id->srq = srq;
+	return 0;
+}
+
+CMX_EXPORT int rdma_create_srq(struct rdma_cm_id *id, struct ibv_pd *pd,
+			       struct ibv_srq_init_attr *attr)
+{
+	struct ibv_srq_init_attr_ex ex = {};
+	int ret;
+
+	CMX_ID_OR_STOCK(id, rdma_create_srq, id, pd, attr);
+	if (!attr)
+		return cmx_err(EINVAL);
+	memcpy(&ex, attr, sizeof(*attr));
+	ex.comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD;
+	ex.srq_type = id->qp_type == IBV_QPT_XRC_RECV ? IBV_SRQT_XRC :
+							IBV_SRQT_BASIC;
+	ex.pd = pd;
+	ret = rdma_create_srq_ex(id, &ex);
+	memcpy(attr, &ex, sizeof(*attr));
+	return ret;
+}
+
+CMX_EXPORT void rdma_destroy_srq(struct rdma_cm_id *id)
+{
+	if (!cmx_id_ours(id)) {
+		if (id)
+			CMX_STOCK_VOID(rdma_destroy_srq, id);
+		return;
+	}
+	if (!id->srq)
+		return;
+	ibv_destroy_srq(id->srq);
+	id->srq = NULL;
+	if (!id->qp)
+		cqs_destroy(id);
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * rdma_resolve_addrinfo() and rdma_query_addrinfo(): the question and its
+ * answer are the kernel's, nothing is kept here.
+ */
+#include <stdlib.h>
+
+#include "lib.h"
+
+CMX_EXPORT int rdma_resolve_addrinfo(struct rdma_cm_id *id, const char *node,
+				     const char *service,
+				     const struct rdma_addrinfo *hints)
+{
+	struct cmx_id *cid = cmx_id(id);
+	struct cmx_ask ask;
+	int err;
+
+	CMX_ID_OR_STOCK(id, rdma_resolve_addrinfo, id, node, service, hints);
+	if (!node && !service && !hints)
+		return cmx_err(EINVAL);
+	err = cmx_ask_init(&ask, node, service, hints);
+	if (err)
+		return cmx_err(err == CMX_ESERVICE ? EINVAL : err);
+
+	err = 0;
+	if (cmx_names_resolve(cid, &ask, ask.named && cmx_names_own()))
+		err = errno;
+	cmx_ask_clear(&ask);
+	return err ? cmx_err(err) : cmx_complete(cid);
+}
+
+CMX_EXPORT int rdma_query_addrinfo(struct rdma_cm_id *id,
+				   struct rdma_addrinfo **info)
+{
+	struct rdma_cmx_query_addrinfo cmd = { .size = sizeof(cmd) };
+	uint8_t buf[4096] __attribute__((aligned(8)));
+	void *big = NULL;
+	int ret;
+
+	CMX_ID_OR_STOCK(id, rdma_query_addrinfo, id, info);
+	if (!info)
+		return cmx_err(EINVAL);
+	cmd.id = cmx_id(id)->handle;
+	cmd.buf = (uintptr_t)buf;
+	cmd.buf_len = sizeof(buf);
+
+	ret = cmx_id_ioctl(cmx_id(id), QUERY_ADDRINFO, &cmd);
+	while (ret && errno == ENOSPC && cmd.len > cmd.buf_len) {
+		free(big);
+		big = malloc(cmd.len);
+		if (!big)
+			return -1;
+		cmd.buf = (uintptr_t)big;
+		cmd.buf_len = cmd.len;
+		ret = cmx_id_ioctl(cmx_id(id), QUERY_ADDRINFO, &cmd);
+	}
+	if (!ret)
+		ret = cmx_ai_from_kern((const void *)(uintptr_t)cmd.buf,
+				       cmd.len, info);
+	if (big) {
+		int saved = errno;
+
+		free(big);
+		errno = saved;
+	}
+	return ret;
+}

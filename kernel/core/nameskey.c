@@ -23,12 +23,6 @@ enum {
 #define KEY_TYPE_INSTANT_REAP 0
 #endif
 
-/* Keys are made by request_key() only, nobody adds one by hand. */
-static int cmx_key_vet_description(const char *description)
-{
-	return -EPERM;
-}
-
 static int cmx_key_preparse(struct key_preparsed_payload *prep)
 {
 	void *copy;
@@ -74,7 +68,6 @@ static void cmx_key_describe(const struct key *key, struct seq_file *m)
 struct key_type cmx_names_key_type = {
 	.name = RDMA_CMX_NAMES_KEY_TYPE,
 	.flags = KEY_TYPE_INSTANT_REAP,
-	.vet_description = cmx_key_vet_description,
 	.preparse = cmx_key_preparse,
 	.free_preparse = cmx_key_free_preparse,
 	.instantiate = generic_key_instantiate,

@@ -5,6 +5,7 @@
  * does something, /sys/kernel/debug/cmx_consumer/result tells what came of it:
  *
  *	resolve QUESTION	ask and wait
+ *	time QUESTION		the same 1000 times; tells the fastest and mean time
  *	check QUESTION		check only
  *	start QUESTION		ask without waiting
  *	wait			for the callback of start
@@ -17,6 +18,8 @@
  */
 #include <linux/completion.h>
 #include <linux/debugfs.h>
+#include <linux/ktime.h>
+#include <linux/math64.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/seq_file.h>
@@ -62,6 +65,28 @@ static void consumer_reset(void)
 	reinit_completion(&consumer.done);
 }
 
+/* How long an answer takes that need not be waited for. */
+static void consumer_time(const struct rdma_cmx_query_attr *attr)
+{
+	u64 start, took, sum = 0, least = U64_MAX;
+	struct rdma_cmx_result *res;
+	int i, ret = 0;
+
+	for (i = 0; i < 1000 && !ret; i++) {
+		start = ktime_get_ns();
+		res = rdma_cmx_resolve(attr);
+		took = ktime_get_ns() - start;
+		sum += took;
+		least = min(least, took);
+		ret = PTR_ERR_OR_ZERO(res);
+		rdma_cmx_result_put(res);
+		cond_resched();
+	}
+	snprintf(consumer.text, sizeof(consumer.text),
+		 "error=%d min_ns=%llu mean_ns=%llu\n", ret, least,
+		 div_u64(sum, i));
+}
+
 static int consumer_ask(char *verb, char *line)
 {
 	struct consumer_question q;
@@ -75,6 +100,10 @@ static int consumer_ask(char *verb, char *line)
 		consumer.res = rdma_cmx_resolve(&q.attr);
 		return PTR_ERR_OR_ZERO(consumer.res) == -ERESTARTSYS ?
 		       -EINTR : 0;
+	}
+	if (!strcmp(verb, "time")) {
+		consumer_time(&q.attr);
+		return 0;
 	}
 	if (!strcmp(verb, "check")) {
 		ret = rdma_cmx_query_check(&q.attr);
@@ -153,7 +182,7 @@ static int consumer_command(char *line)
 	char *verb = strsep(&line, " ");
 
 	if (!strcmp(verb, "resolve") || !strcmp(verb, "start") ||
-	    !strcmp(verb, "check"))
+	    !strcmp(verb, "check") || !strcmp(verb, "time"))
 		return line ? consumer_ask(verb, line) : -EINVAL;
 	if (!strcmp(verb, "wait"))
 		return consumer_wait();

@@ -1,0 +1,230 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# The kernel API of rdma_cmx, asked by an in-kernel consumer.
+# KA-01, and below it GAI-01 to GAI-08, GAI-14, RAI-01, RAI-03, RAI-05, OPS-04
+. /usr/lib/rdma-cmx/selftests/lib.sh
+
+dir=/sys/kernel/debug/cmx_consumer
+
+# do_ COMMAND...: its errno is the status; the result goes to stdout
+do_() {
+	echo "$*" >$dir/command || return
+	cat $dir/result
+}
+
+# Entries without the device's number, which depends on the boot
+resolve() {
+	do_ resolve "$@" 2>&1 | sed 's/dev=[0-9]\+/dev=rdma/'
+}
+
+entry() {
+	echo "src=$1 dst=$2 dev=$3 port=$4"
+}
+
+both() {
+	echo "rc tcp $1"
+	echo "ud udp $1"
+}
+
+errno_is() {
+	local id=$1 errno=$2
+
+	shift 2
+	is "$id: '$*' is error $errno" "$(resolve "$@")" "error=-$errno"
+}
+
+check_is() {
+	local id=$1 errno=$2
+
+	shift 2
+	is "$id: '$*' is refused with $errno" \
+		"$(do_ check "$@") $(do_ start "$@")" \
+		"at once: error=-$errno at once: error=-$errno"
+}
+
+modprobe cmx_consumer || plan_skip "cmx_consumer.ko is not installed"
+dns_up
+scope=$(cat /sys/class/net/eth0/ifindex)
+# The kernel makes the link-local address some time after the link is up
+wait_for 10 grep -q '^fe80.* 20 80 .*eth0' /proc/net/if_inet6
+ll=$(ip -o -6 addr show dev eth0 scope link | sed 's/.*inet6 \([^/]*\).*/\1/')
+
+# --- numbers ---
+
+is "GAI-01 GAI-03 GAI-08: an IPv4 number, both types, its source and device" \
+	"$(resolve 10.55.0.2 7471)" \
+	"entries=2 canonname=10.55.0.2
+$(both "$(entry 10.55.0.1:0 10.55.0.2:7471 rdma 1)")"
+is "GAI-01: an IPv6 number" "$(resolve fd55::2 7471 qp=2)" \
+	"entries=1 canonname=fd55::2
+rc tcp $(entry '[fd55::1]:0' '[fd55::2]:7471' rdma 1)"
+is "GAI-01: a link-local number keeps its zone" \
+	"$(resolve fe80::1234%eth0 7471 qp=2)" \
+	"entries=1 canonname=fe80::1234%eth0
+rc tcp $(entry "[$ll]:0%$scope" "[fe80::1234]:7471%$scope" rdma 1)"
+is "GAI-01: a zone by number" "$(resolve fe80::1234%$scope 7471 qp=2)" \
+	"entries=1 canonname=fe80::1234%$scope
+rc tcp $(entry "[$ll]:0%$scope" "[fe80::1234]:7471%$scope" rdma 1)"
+errno_is "GAI-01" 2 fe80::1%nosuch0 7471
+is "GAI-14: an address without a device" "$(resolve 192.168.77.2 1 qp=4)" \
+	"entries=1 canonname=192.168.77.2
+ud udp $(entry 192.168.77.1:0 192.168.77.2:1 - -)"
+is "GAI-08: unreachable: no source" "$(resolve 203.0.113.9 1 qp=4)" \
+	"entries=1 canonname=203.0.113.9
+ud udp $(entry - 203.0.113.9:1 - -)"
+is "GAI-08: an address of our own" "$(resolve 10.55.0.1 1 qp=2)" \
+	"entries=1 canonname=10.55.0.1
+rc tcp $(entry 10.55.0.1:0 10.55.0.1:1 rdma 1)"
+is "GAI-08: a multicast address" "$(resolve 239.1.2.3 1 qp=4 src=10.55.0.1)" \
+	"entries=1 canonname=239.1.2.3
+ud udp $(entry 10.55.0.1:0 239.1.2.3:1 rdma 1)"
+is "GAI-07: the source that is asked for" \
+	"$(resolve 192.168.77.2 1 qp=2 src=192.168.77.1)" \
+	"entries=1 canonname=192.168.77.2
+rc tcp $(entry 192.168.77.1:0 192.168.77.2:1 - -)"
+is "GAI-08: a source that is not ours" \
+	"$(resolve 10.55.0.2 1 qp=2 src=10.99.0.1)" \
+	"entries=1 canonname=10.55.0.2
+rc tcp $(entry - 10.55.0.2:1 - -)"
+is "GAI-08: an IPv6 source that is not ours" \
+	"$(resolve fd55::2 1 qp=2 src=fd99::1)" \
+	"entries=1 canonname=fd55::2
+rc tcp $(entry - '[fd55::2]:1' - -)"
+
+# --- without a node, passive ---
+
+is "GAI-07: a port only: loopback" "$(resolve - 7471 qp=2)" \
+	"entries=2 canonname=-
+rc tcp $(entry 127.0.0.1:0 127.0.0.1:7471 - -)
+rc tcp $(entry '[::1]:0' '[::1]:7471' - -)"
+is "GAI-04: passive: the wildcard of each family" \
+	"$(resolve - 7471 qp=2 passive)" \
+	"entries=2 canonname=-
+rc tcp $(entry 0.0.0.0:7471 - - -)
+rc tcp $(entry '[::]:7471' - - -)"
+is "GAI-04: passive with a node" "$(resolve 10.55.0.1 7471 qp=2 passive)" \
+	"entries=1 canonname=10.55.0.1
+rc tcp $(entry 10.55.0.1:7471 - rdma 1)"
+is "GAI-07: from the hints" "$(resolve - 7471 qp=2 dst=10.55.0.2)" \
+	"entries=1 canonname=-
+rc tcp $(entry 10.55.0.1:0 10.55.0.2:7471 rdma 1)"
+is "GAI-07: family" "$(resolve - 1 qp=2 family=10)" \
+	"entries=1 canonname=-
+rc tcp $(entry '[::1]:0' '[::1]:1' - -)"
+
+# --- what cannot be asked ---
+
+check_is "GAI-02" 2 - -
+check_is "GAI-02" 95 10.55.0.2 1 flags=0x40
+check_is "RAI-05" 95 - 1 sa dns
+check_is "RAI-05" 95 10.55.0.2 1 sa
+check_is "RAI-05" 22 - 1 sa
+check_is "GAI-02" 97 10.55.0.2 1 family=99
+check_is "GAI-03" 91 10.55.0.2 1 qp=4 ps=0x106
+check_is "GAI-03" 91 10.55.0.2 1 qp=2 ps=0x111
+check_is "GAI-03" 91 10.55.0.2 1 qp=77
+check_is "GAI-05" 2 storage.cmx.test 1 numerichost
+check_is "GAI-06" 99 10.55.0.2 1 family=10
+check_is "GAI-06" 99 fd55::2 1 family=2
+check_is "GAI-15" 99 10.55.0.2 1 family=27 flags=8
+check_is "GAI-15" 22 10.55.0.2 1 src=10.55.0.1 dst=fd55::2
+like "GAI-06: a GID" \
+	"$(resolve fe80::1 7471 family=27 flags=8 qp=2 | tail -n 1)" \
+	'dst=fe80::1,sid=0x1061d2f,mask=0xffffffffffffffff,pkey=0xffff '
+is "GAI-03: UC goes with TCP" "$(resolve 10.55.0.2 1 qp=3 | head -2 | tail -1)" \
+	"qp3 tcp $(entry 10.55.0.1:0 10.55.0.2:1 rdma 1)"
+
+# --- names ---
+
+storage="entries=3 canonname=storage.cmx.test"
+list=$(resolve storage.cmx.test 7471 qp=2)
+is "GAI-01 GAI-11: a cold name with all its addresses" "${list%%$'\n'*}" \
+	"$storage"
+is "GAI-14: the storage addresses come first, the other one last" \
+	"$(tail -n 1 <<<"$list")" \
+	"rc tcp $(entry 192.168.77.1:0 192.168.77.2:7471 - -)"
+like "GAI-14: the first one has a device" "$(sed -n 2p <<<"$list")" 'dev=rdma'
+before=$(counter name_lookups) hits=$(counter name_hits)
+is "the same again from the cache" "$(resolve storage.cmx.test 7471 qp=2)" \
+	"$list"
+is "the same in capitals" "$(resolve STORAGE.cmx.TEST 7471 qp=2)" "$list"
+is "no look-up for either" "$(counter name_lookups)" "$before"
+is "but two hits" "$(counter name_hits)" "$((hits + 2))"
+like "GAI-11: the canonical name of an alias" \
+	"$(resolve alias.cmx.test 1 qp=2)" '^entries=3 canonname=storage.cmx.test$'
+is "GAI-06: the family that is asked for" \
+	"$(resolve storage.cmx.test 1 qp=2 family=10)" \
+	"entries=1 canonname=storage.cmx.test
+rc tcp $(entry '[fd55::1]:0' '[fd55::2]:1' rdma 1)"
+errno_is "GAI-02: none of the family:" 99 v4only.cmx.test 1 family=10
+errno_is "GAI-02: no such name:" 2 nosuch.cmx.test 1
+errno_is "GAI-02: again, from the cache:" 2 nosuch.cmx.test 1
+errno_is "GAI-02: no address:" 61 nodata.cmx.test 1
+errno_is "GAI-02: SERVFAIL:" 11 a.servfail.test 1
+errno_is "GAI-02: REFUSED:" 111 a.refused.test 1
+before=$(counter name_lookups)
+errno_is "not a name:" 2 "bad@name" 1
+errno_is "a label of 64 bytes:" 2 "$(printf 'a%.0s' {1..64}).test" 1
+errno_is "an empty label:" 2 a..b 1
+errno_is "254 bytes:" 2 "$(printf 'a.%.0s' {1..127})" 1
+is "nobody was asked for those" "$(counter name_lookups)" "$before"
+
+# --- without waiting ---
+
+do_ start storage.cmx.test 7471 qp=2 >/dev/null
+do_ wait >/dev/null
+is "KA-01: callback with the same list" \
+	"$(sed 's/dev=[0-9]\+/dev=rdma/' $dir/result)" "$list"
+do_ start 10.55.0.2 7471 cancel-inside >/dev/null
+like "KA-01: cancelled inside its callback" "$(do_ wait)" '^entries=2 '
+like "KA-01: cancelled after its callback" "$(do_ cancel)" '^entries=2 '
+do_ start nosuch2.cmx.test 1 >/dev/null
+is "RAI-03: no such name" "$(do_ wait)" "error=-2"
+do_ start a.silent.test 1 >/dev/null
+is "RAI-01: a silent server keeps nobody" "$(cat $dir/result)" "pending"
+is "KA-01: cancelled while the server is silent" "$(do_ cancel)" "cancelled"
+is "KA-01: cancelled twice" "$(do_ cancel)" "cancelled"
+SECONDS=0
+do_ start b.silent.test 1 timeout=700 >/dev/null
+is "RAI-03: the deadline" "$(do_ wait)" "error=-110"
+ok "which is the query's own" test $SECONDS -le 2
+errno_is "RAI-03: the helper's own deadline:" 110 c.silent.test 1
+do_ start later.example 1 later >/dev/null
+is "names that the caller brings" "$(cat $dir/result)" "pending"
+do_ give-error 61 >/dev/null
+is "an error of the caller's" "$(do_ wait)" "error=-61"
+do_ start later.example 1 later timeout=100 >/dev/null
+is "names that the caller does not bring" "$(do_ wait)" "error=-110"
+do_ start later.example 1 later >/dev/null
+is "cancelled before they come" "$(do_ cancel)" "cancelled"
+
+# --- many ---
+
+is "KA-01: 2000 numbers, half of them cancelled" \
+	"$(do_ stress 2000 10.55.0.2 | sed 's/ cancelled=.*wrong/ wrong/')" \
+	"started=2000 refused=0 wrong=0"
+before=$(counter name_lookups)
+is "KA-01: one cold name 400 times" \
+	"$(do_ stress 400 one.any.cmx.test | sed 's/ cancelled=.*failed/ failed/')" \
+	"started=400 refused=0 failed=0 wrong=0"
+is "which is looked up once" "$(counter name_lookups)" "$((before + 1))"
+is "KA-01: 100 cold names" \
+	"$(do_ stress 100 x%.any.cmx.test | sed 's/ cancelled=.*failed/ failed/')" \
+	"started=100 refused=0 failed=0 wrong=0"
+is "KA-01: more names than may wait" \
+	"$(do_ stress 600 y%.silent.test | sed 's/started=.* wrong/wrong/')" \
+	"wrong=0"
+ok "some were refused" test "$(counter name_refused)" -gt 0
+
+# --- without the helper, in the end ---
+
+mv /etc/request-key.d/rdma-cmx.conf /run/
+errno_is "no helper: ENOKEY" 126 nohelper.cmx.test 1
+mv /run/rdma-cmx.conf /etc/request-key.d/
+
+is "OPS-04: unload is refused while in use" \
+	"$(rmmod rdma_cmx 2>&1 | grep -c 'in use')" 1
+do_ start d.silent.test 1 >/dev/null
+ok "OPS-04: the consumer goes with a query outstanding" rmmod cmx_consumer
+ok "nothing is left in the end" wait_for 10 live_none
+finish

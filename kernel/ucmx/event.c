@@ -398,19 +398,27 @@ static int ucmx_events_take(struct ucmx_cmd *cmd)
 	return count ? 0 : ret;
 }
 
+static int ucmx_events_wait(struct ucmx_cmd *cmd)
+{
+	struct list_head *events = &cmd->file->events;
+
+	if (!list_empty(events))
+		return 0;
+	if (cmd->filp->f_flags & O_NONBLOCK)
+		return -EAGAIN;
+	return wait_event_interruptible_exclusive(cmd->file->wait,
+						  !list_empty(events));
+}
+
 int ucmx_get_events(struct ucmx_cmd *cmd)
 {
 	struct ucmx_file *file = cmd->file;
 	int ret;
 
 	do {
-		if (list_empty(&file->events)) {
-			if (cmd->filp->f_flags & O_NONBLOCK)
-				return -EAGAIN;
-			if (wait_event_interruptible_exclusive(file->wait,
-						!list_empty(&file->events)))
-				return -ERESTARTSYS;
-		}
+		ret = ucmx_events_wait(cmd);
+		if (ret)
+			return ret;
 		/* -EAGAIN: another reader was faster. */
 		ret = ucmx_events_take(cmd);
 	} while (ret == -EAGAIN);

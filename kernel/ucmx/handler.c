@@ -62,7 +62,7 @@ static u16 ucmx_parts_of(const struct rdma_cm_id *cm, u8 event)
 static void ucmx_fill_conn(void *dst, const struct rdma_cm_event *e)
 {
 	const struct rdma_conn_param *src = &e->param.conn;
-	typeof_member(struct rdma_cmx_event, param.conn) conn = {
+	struct rdma_cmx_event_conn conn = {
 		.qp_num = src->qp_num,
 		.responder_resources = src->responder_resources,
 		.initiator_depth = src->initiator_depth,
@@ -85,7 +85,7 @@ static void ucmx_fill_conn(void *dst, const struct rdma_cm_event *e)
  */
 void ucmx_fill_ud(void *dst, struct rdma_cm_id *cm, struct rdma_ud_param *src)
 {
-	typeof_member(struct rdma_cmx_event, param.ud) *ud = dst;
+	struct rdma_cmx_event_ud *ud = dst;
 
 	ud->qp_num = src->qp_num;
 	ud->qkey = src->qkey;

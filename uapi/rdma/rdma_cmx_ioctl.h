@@ -157,6 +157,27 @@ enum {
 	RDMA_CMX_EV_USER = 18,
 };
 
+/* What the peer asks for or grants, as in struct rdma_cmx_conn_param. */
+struct rdma_cmx_event_conn {
+	__u32 qp_num;
+	__u8 responder_resources;
+	__u8 initiator_depth;
+	__u8 flow_control;
+	__u8 retry_count;
+	__u8 rnr_retry_count;
+	__u8 srq;
+	__u8 reserved[2];
+	__u32 ece_vendor_id;
+	__u32 ece_attr_mod;
+};
+
+/* Where a UD queue pair sends to. */
+struct rdma_cmx_event_ud {
+	__u32 qp_num;
+	__u32 qkey;
+	struct ib_uverbs_ah_attr ah_attr;
+};
+
 /**
  * struct rdma_cmx_event - one event, RDMA_CMX_IO(GET_EVENTS)
  * @len: bytes of this record, a multiple of 8; the next record follows
@@ -193,23 +214,8 @@ struct rdma_cmx_event {
 	__u16 reserved2;
 	__u32 reserved3;
 	union {
-		struct {
-			__u32 qp_num;
-			__u8 responder_resources;
-			__u8 initiator_depth;
-			__u8 flow_control;
-			__u8 retry_count;
-			__u8 rnr_retry_count;
-			__u8 srq;
-			__u8 reserved[2];
-			__u32 ece_vendor_id;
-			__u32 ece_attr_mod;
-		} conn;
-		struct {
-			__u32 qp_num;
-			__u32 qkey;
-			struct ib_uverbs_ah_attr ah_attr;
-		} ud;
+		struct rdma_cmx_event_conn conn;
+		struct rdma_cmx_event_ud ud;
 		__aligned_u64 align[6];
 	} param;
 };

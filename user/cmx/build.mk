@@ -5,7 +5,7 @@ cmx_bin := $(O)/user/cmx
 user_targets += $(cmx_bin)
 
 $(cmx_bin): $(wildcard user/cmx/*.[ch]) $(wildcard user/include/rdma/*.h) \
-		$(wildcard uapi/rdma/*.h) $(O)/user/librdmacmx.so.1
+		$(wildcard uapi/rdma/*.h) $(O)/user/lib/librdmacmx.so.1
 	@mkdir -p $(@D)
 	$(CC) $(USER_CFLAGS) $(CPPFLAGS) -DCMX_VERSION='"$(VERSION)"' \
 		$(LDFLAGS) -o $@ $(filter %.c %.so.1,$^) -libverbs

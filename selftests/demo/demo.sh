@@ -1,0 +1,226 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# The demonstration: what the project does, step by step, in guest alpha with
+# beta as its peer (`make demo`). Each step says what is about to be seen,
+# shows the commands and what they print, and checks it. Exits with 1 when
+# any check fails.
+. /usr/lib/rdma-cmx/selftests/lib.sh
+
+here=/usr/lib/rdma-cmx/selftests/demo
+group=239.55.1.1
+steps=0 checks=0 broken=0 out='' status=0
+
+title() {
+	steps=$((steps + 1))
+	printf '\n=== %d. %s\n' "$steps" "$1"
+	shift
+	for line; do
+		printf '    %s\n' "$line"
+	done
+	echo
+}
+
+# Run a command line, show it and what it prints; sets $out and $status.
+run() {
+	printf '  alpha$ %s\n' "${1//$here\//}"
+	out=$(eval "$1" 2>&1)
+	status=$?
+	[ -z "$out" ] || sed 's/^/    /' <<<"$out"
+}
+
+# check TEXT COMMAND...
+check() {
+	local text=$1
+
+	shift
+	checks=$((checks + 1))
+	if "$@" >/dev/null 2>&1; then
+		echo "  [ok] $text"
+	else
+		broken=$((broken + 1))
+		echo "  [FAILED] $text"
+	fi
+}
+
+# Does a line of the last output match?
+said() {
+	grep -qE -e "$1" <<<"$out"
+}
+
+# Line N of the last output
+line() {
+	sed -n "$1p" <<<"$out"
+}
+
+line_said() {
+	grep -qE -e "$2" <<<"$(line "$1")"
+}
+
+succeeded() {
+	[ "$status" = 0 ]
+}
+
+# An error that was told, not a crash and not an answer
+told_error() {
+	[ "$status" = 1 ]
+}
+
+no() {
+	! "$@"
+}
+
+crash_text() {
+	if [ "$status" -gt 128 ]; then
+		echo "(stock: killed by signal $((status - 128)))"
+	else
+		echo "(stock: exit code $status)"
+	fi
+}
+
+cat <<-END
+
+	Two machines on one wire: alpha, where this runs, and beta. Each has a
+	soft-RoCE device rxe0 on the storage network (10.55.0.0/24, fd55::/64),
+	and a management network (192.168.77.0/24) without RDMA. alpha runs a
+	name server (dnsmasq). Both run Linux $(uname -r) as Debian ships it.
+END
+
+title "A name with three addresses: the storage address first" \
+	"The name server gives the management address first; RDMA cannot use" \
+	"it. cmx asks the kernel's resolver, which knows routes and devices."
+run 'getent ahosts storage.cmx.test | grep STREAM'
+run 'cmx resolve storage.cmx.test 7471'
+check "all three addresses came back" [ "$(grep -c RC/TCP <<<"$out")" = 3 ]
+check "the first is on the storage network and names rxe0" \
+	line_said 2 '^(10\.55\.0\.2|fd55::2) .*rxe0/1'
+check "the management address is last, without a device" \
+	line_said 4 '^192\.168\.77\.2 .*-$'
+run 'cmx resolve -j -4 storage.cmx.test 7471'
+check "the same as JSON" said '"destination": "10.55.0.2"'
+echo
+echo "  The stock library beside it:"
+run "$here/ask-stock list storage.cmx.test 7471"
+check "stock returns one address only" said '^addresses: 1,'
+
+title "A second question is answered from the kernel's cache" \
+	"Stock asks the name server each time."
+queries=$(dns_queries 'storage\.cmx\.test')
+run "$here/ask list storage.cmx.test 7471"
+check "answered without a question to the name server" \
+	[ "$(dns_queries 'storage\.cmx\.test')" = "$queries" ]
+run "$here/ask-stock list storage.cmx.test 7471"
+check "stock has asked again" \
+	[ "$(dns_queries 'storage\.cmx\.test')" -gt "$queries" ]
+
+title "Not blocked by a name server that is silent" \
+	"Names below silent.test belong to a server that never answers. The" \
+	"call returns at once; another name is answered meanwhile; a look-up" \
+	"can be given up in the middle; the silent one ends as an error event."
+run "$here/async a.silent.test storage.cmx.test"
+check "the whole round went as described" succeeded
+echo
+echo "  Stock has only the call that waits:"
+run "$here/ask-stock list b.silent.test 7471"
+check "stock was blocked for seconds" said 'after [0-9]{4,}\.'
+
+title "Connect to the first address, data over an RC queue pair" \
+	"The server on beta uses the stock stack: on the wire it is the same."
+job=$(peer_bg "$here/echo-stock serve 10.55.0.2 7471")
+wait_for 20 peer "grep -q listening /run/jobs/$job.log"
+run "$here/echo ask storage.cmx.test 7471"
+check "connected, and the data is right" said 'every byte right'
+check "by the first address of the list" \
+	[ "$(grep -c '^trying' <<<"$out")" = 1 ]
+check "the server has seen it too" peer_wait "$job" 30
+echo
+echo "  An unmodified program, with this project's library preloaded:"
+job=$(peer_bg "rping -s -a 10.55.0.2 -p 7472 -C 3 -v")
+wait_for 20 peer "rdma resource show cm_id | grep -q 7472"
+run 'LD_PRELOAD=librdmacmx.so.1 timeout 60 rping -c -a 10.55.0.2 -p 7472 -C 3 -v'
+check "rping went through /dev/infiniband/rdma_cmx" succeeded
+peer_wait "$job" 30 >/dev/null
+
+title "Multicast: a full member and a send-only member" \
+	"A full member tells the network by IGMP that it listens. A send-only" \
+	"member sends no IGMP, so that switches do not flood its port."
+before=$(igmp_joined eth0 $group && echo there)
+check "eth0 is not a member of $group" [ -z "$before" ]
+cmx join --source 10.55.0.1 $group >/run/demo.join 2>&1 &
+pid=$!
+wait_for 20 grep -q Q_Key /run/demo.join
+out=$(cat /run/demo.join)
+printf '  alpha$ cmx join --source 10.55.0.1 %s &\n' $group
+sed 's/^/    /' <<<"$out"
+check "joined as a full member" said '^joined .* as full member'
+check "the kernel's IGMP has $group on eth0" igmp_joined eth0 $group
+kill -INT $pid
+wait $pid
+check "interrupted, it left: IGMP no longer has it" \
+	wait_for 5 no igmp_joined eth0 $group
+cmx join --send-only --source 10.55.0.1 $group >/run/demo.join 2>&1 &
+pid=$!
+wait_for 20 grep -q Q_Key /run/demo.join
+out=$(cat /run/demo.join)
+printf '  alpha$ cmx join --send-only --source 10.55.0.1 %s &\n' $group
+sed 's/^/    /' <<<"$out"
+check "joined as a send-only member" said 'as send-only full member'
+check "without IGMP" no igmp_joined eth0 $group
+kill -INT $pid
+wait $pid
+
+title "Multicast data from alpha to beta" \
+	"beta is a full member and waits for three datagrams."
+job=$(peer_bg "cmx join --dev rxe0 --count 3 $group")
+wait_for 20 peer "grep -q Q_Key /run/jobs/$job.log"
+run "cmx join --send-only --dev rxe0 --count 3 $group"
+check "sent" succeeded
+out=$(peer_wait "$job" 30)
+printf '  beta$ cmx join --dev rxe0 --count 3 %s\n' $group
+sed 's/^/    /' <<<"$out"
+check "beta received all three, from alpha" said 'received 3: .*10\.55\.0\.1'
+
+title "The kernel asks the same question" \
+	"cmx_consumer.ko stands for a storage driver: it resolves the name" \
+	"with the in-kernel API, no user space involved on its side."
+run 'modprobe cmx_consumer'
+run 'echo "resolve storage.cmx.test 4420 qp=2 ps=262" >/sys/kernel/debug/cmx_consumer/command'
+run 'cat /sys/kernel/debug/cmx_consumer/result'
+check "three entries" said 'entries=3'
+check "the storage address first, with a device" \
+	line_said 2 'dst=(10\.55\.0\.2|\[fd55::2\]):4420 dev=[0-9]+ port=1'
+run 'rmmod cmx_consumer'
+
+title "Where stock falls short: wrong questions" \
+	"Each gets an error here that says what is wrong."
+run "$here/ask list 10.55.0.2 70000"
+check "port 70000 is refused" told_error
+run "$here/ask-stock list 10.55.0.2 70000"
+check "stock takes it" succeeded
+run "$here/ask join 10.1.2.3 10.55.0.1"
+check "10.1.2.3 is not a multicast address: refused" told_error
+run "$here/ask-stock join 10.1.2.3 10.55.0.1"
+check "stock joins it" succeeded
+run "$here/ask length"
+check "a length without an address is refused" told_error
+run "$here/ask-stock length"
+echo "    $(crash_text)"
+check "stock does not refuse it" no told_error
+run "$here/ask null"
+check "no place for the result: refused" told_error
+run "$here/ask-stock null"
+echo "    $(crash_text)"
+check "stock crashes" [ "$status" -gt 128 ]
+run 'cmx resolve nosuch.cmx.test'
+check "an unknown name is told as such" said 'Name or service not known'
+
+title "Counters, and nothing left behind"
+run 'cmx stat'
+check "no live object" wait_for 5 live_none
+
+echo
+if [ $broken = 0 ]; then
+	echo "demo: $steps steps, all $checks checks passed"
+	exit 0
+fi
+echo "demo: $broken of $checks checks FAILED"
+exit 1

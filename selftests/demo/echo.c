@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Data over an RC queue pair:
+ *	echo serve ADDRESS PORT	answer one client with what it sends, reversed
+ *	echo ask NODE PORT	connect to the first of NODE's addresses that
+ *				works, send a block, check the answer
+ * Built for this project's library and for the stock one, which speak the
+ * same protocol on the wire.
+ */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netdb.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rdma/rdma_cma.h>
+
+#define BLOCK 4096
+#define WAIT_MS 20000
+
+static unsigned char out[BLOCK], in[BLOCK];
+
+static int fail(const char *what)
+{
+	printf("%s: %s\n", what, strerror(errno));
+	return 1;
+}
+
+static struct rdma_cm_event *event_get(struct rdma_event_channel *channel,
+				       enum rdma_cm_event_type want)
+{
+	struct pollfd wait = { .fd = channel->fd, .events = POLLIN };
+	struct rdma_cm_event *event;
+
+	if (poll(&wait, 1, WAIT_MS) != 1 || rdma_get_cm_event(channel, &event)) {
+		printf("%s did not come\n", rdma_event_str(want));
+		return NULL;
+	}
+	if (event->event != want) {
+		printf("%s came instead of %s, status %d\n",
+		       rdma_event_str(event->event), rdma_event_str(want),
+		       event->status);
+		rdma_ack_cm_event(event);
+		return NULL;
+	}
+	return event;
+}
+
+static int event_wait(struct rdma_event_channel *channel,
+		      enum rdma_cm_event_type want)
+{
+	struct rdma_cm_event *event = event_get(channel, want);
+
+	return !event || rdma_ack_cm_event(event);
+}
+
+static int complete(struct rdma_cm_id *id, struct ibv_cq *cq,
+		    struct ibv_comp_channel *channel)
+{
+	struct pollfd wait = { .fd = channel->fd, .events = POLLIN };
+	struct ibv_wc wc;
+	void *context;
+	int ret;
+
+	for (;;) {
+		ret = ibv_poll_cq(cq, 1, &wc);
+		if (ret)
+			break;
+		ibv_req_notify_cq(cq, 0);
+		ret = ibv_poll_cq(cq, 1, &wc);
+		if (ret)
+			break;
+		if (poll(&wait, 1, WAIT_MS) != 1 ||
+		    ibv_get_cq_event(channel, &cq, &context))
+			return puts("no completion in time"), 1;
+		ibv_ack_cq_events(cq, 1);
+	}
+	if (ret < 0 || wc.status != IBV_WC_SUCCESS)
+		return printf("work request: %s\n",
+			      ibv_wc_status_str(wc.status)), 1;
+	return 0;
+}
+
+static int qp_make(struct rdma_cm_id *id, struct ibv_mr *mr[2])
+{
+	struct ibv_qp_init_attr attr = {
+		.cap = { .max_send_wr = 4, .max_recv_wr = 4,
+			 .max_send_sge = 1, .max_recv_sge = 1 },
+		.qp_type = IBV_QPT_RC,
+		.sq_sig_all = 1,
+	};
+	struct ibv_sge sge = { .addr = (uintptr_t)in, .length = BLOCK };
+	struct ibv_recv_wr wr = { .sg_list = &sge, .num_sge = 1 }, *bad;
+
+	if (rdma_create_qp(id, NULL, &attr))
+		return fail("rdma_create_qp");
+	mr[0] = ibv_reg_mr(id->qp->pd, out, BLOCK, 0);
+	mr[1] = ibv_reg_mr(id->qp->pd, in, BLOCK, IBV_ACCESS_LOCAL_WRITE);
+	if (!mr[0] || !mr[1])
+		return fail("ibv_reg_mr");
+	sge.lkey = mr[1]->lkey;
+	if (ibv_post_recv(id->qp, &wr, &bad))
+		return fail("ibv_post_recv");
+	return 0;
+}
+
+static int send_out(struct rdma_cm_id *id, struct ibv_mr *mr)
+{
+	struct ibv_sge sge = { .addr = (uintptr_t)out, .length = BLOCK,
+			       .lkey = mr->lkey };
+	struct ibv_send_wr wr = { .sg_list = &sge, .num_sge = 1,
+				  .opcode = IBV_WR_SEND,
+				  .send_flags = IBV_SEND_SIGNALED }, *bad;
+
+	if (ibv_post_send(id->qp, &wr, &bad))
+		return fail("ibv_post_send");
+	return complete(id, id->send_cq, id->send_cq_channel);
+}
+
+static void id_close(struct rdma_cm_id *id, struct ibv_mr *mr[2])
+{
+	if (id->qp)
+		rdma_destroy_qp(id);
+	if (mr[0])
+		ibv_dereg_mr(mr[0]);
+	if (mr[1])
+		ibv_dereg_mr(mr[1]);
+	rdma_destroy_id(id);
+}
+
+static int serve(const char *address, const char *port)
+{
+	struct rdma_conn_param param = { .responder_resources = 1,
+					 .initiator_depth = 1,
+					 .rnr_retry_count = 7 };
+	struct rdma_event_channel *channel = rdma_create_event_channel();
+	struct rdma_cm_id *listener, *id;
+	struct rdma_cm_event *event;
+	struct ibv_mr *mr[2] = {};
+	struct addrinfo *ai;
+	int i;
+
+	if (getaddrinfo(address, port, NULL, &ai))
+		return fail(address);
+	if (!channel || rdma_create_id(channel, &listener, NULL, RDMA_PS_TCP) ||
+	    rdma_bind_addr(listener, ai->ai_addr) || rdma_listen(listener, 1))
+		return fail("listen");
+	puts("listening");
+	event = event_get(channel, RDMA_CM_EVENT_CONNECT_REQUEST);
+	if (!event)
+		return 1;
+	id = event->id;
+	rdma_ack_cm_event(event);
+	if (qp_make(id, mr))
+		return 1;
+	if (rdma_accept(id, &param))
+		return fail("rdma_accept");
+	if (event_wait(channel, RDMA_CM_EVENT_ESTABLISHED) ||
+	    complete(id, id->recv_cq, id->recv_cq_channel))
+		return 1;
+	for (i = 0; i < BLOCK; i++)
+		out[i] = in[BLOCK - 1 - i];
+	if (send_out(id, mr[0]) ||
+	    event_wait(channel, RDMA_CM_EVENT_DISCONNECTED))
+		return 1;
+	rdma_disconnect(id);
+	puts("served one client");
+	id_close(id, mr);
+	rdma_destroy_id(listener);
+	rdma_destroy_event_channel(channel);
+	freeaddrinfo(ai);
+	return 0;
+}
+
+/* A connected id on one address, or NULL with the reason told. */
+static struct rdma_cm_id *reach(struct rdma_event_channel *channel,
+				const struct rdma_addrinfo *ai,
+				struct ibv_mr *mr[2])
+{
+	struct rdma_conn_param param = { .responder_resources = 1,
+					 .initiator_depth = 1,
+					 .retry_count = 7,
+					 .rnr_retry_count = 7 };
+	struct rdma_cm_id *id;
+
+	if (rdma_create_id(channel, &id, NULL, RDMA_PS_TCP))
+		return fail("rdma_create_id"), NULL;
+	if (rdma_resolve_addr(id, ai->ai_src_len ? ai->ai_src_addr : NULL,
+			      ai->ai_dst_addr, 3000))
+		fail("rdma_resolve_addr");
+	else if (!event_wait(channel, RDMA_CM_EVENT_ADDR_RESOLVED) &&
+		 !rdma_resolve_route(id, 3000) &&
+		 !event_wait(channel, RDMA_CM_EVENT_ROUTE_RESOLVED) &&
+		 !qp_make(id, mr) && !rdma_connect(id, &param) &&
+		 !event_wait(channel, RDMA_CM_EVENT_ESTABLISHED))
+		return id;
+	id_close(id, mr);
+	mr[0] = NULL;
+	mr[1] = NULL;
+	return NULL;
+}
+
+static int ask(const char *node, const char *port)
+{
+	const struct rdma_addrinfo hints = { .ai_qp_type = IBV_QPT_RC,
+					     .ai_port_space = RDMA_PS_TCP };
+	struct rdma_event_channel *channel = rdma_create_event_channel();
+	struct rdma_addrinfo *list, *ai;
+	struct rdma_cm_id *id = NULL;
+	struct ibv_mr *mr[2] = {};
+	char text[NI_MAXHOST];
+	int ret, i;
+
+	if (!channel)
+		return fail("rdma_create_event_channel");
+	ret = rdma_getaddrinfo(node, port, &hints, &list);
+	if (ret)
+		return printf("%s: %s\n", node, gai_strerror(ret)), 1;
+	for (ai = list; ai && !id; ai = ai->ai_next) {
+		getnameinfo(ai->ai_dst_addr, ai->ai_dst_len, text,
+			    sizeof(text), NULL, 0, NI_NUMERICHOST);
+		printf("trying %s\n", text);
+		id = reach(channel, ai, mr);
+	}
+	rdma_freeaddrinfo(list);
+	if (!id)
+		return puts("no address can be connected"), 1;
+	printf("connected to %s by %s, queue pair %u\n", text,
+	       ibv_get_device_name(id->verbs->device), id->qp->qp_num);
+	for (i = 0; i < BLOCK; i++)
+		out[i] = i * 7 + (i >> 8);
+	if (send_out(id, mr[0]) ||
+	    complete(id, id->recv_cq, id->recv_cq_channel))
+		return 1;
+	for (i = 0; i < BLOCK; i++)
+		if (in[i] != out[BLOCK - 1 - i])
+			return printf("byte %d is wrong\n", i), 1;
+	printf("sent %d bytes, %d came back, reversed, every byte right\n",
+	       BLOCK, BLOCK);
+	rdma_disconnect(id);
+	if (event_wait(channel, RDMA_CM_EVENT_DISCONNECTED))
+		return 1;
+	id_close(id, mr);
+	rdma_destroy_event_channel(channel);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	if (argc == 4 && !strcmp(argv[1], "serve"))
+		return serve(argv[2], argv[3]);
+	if (argc == 4 && !strcmp(argv[1], "ask"))
+		return ask(argv[2], argv[3]);
+	fprintf(stderr, "usage: echo serve ADDRESS PORT | ask NODE PORT\n");
+	return 2;
+}

@@ -66,7 +66,7 @@ int cmx_answer_copy(struct cmx_answer *answer,
 {
 	int ret;
 
-	if (len > CMX_ANSWER_MAX)
+	if (!names || len > CMX_ANSWER_MAX)
 		return -EBADMSG;
 	/* Copied first: the caller's memory may change under the check. */
 	answer->own = kmemdup(names, len, GFP_KERNEL_ACCOUNT);

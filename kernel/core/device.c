@@ -138,7 +138,9 @@ static bool cmx_port_reaches_gid(struct ib_device *ibdev, u32 port,
 
 	if (!rdma_cap_af_ib(ibdev, port))
 		return false;
-	for (i = 0; !rdma_query_gid(ibdev, port, i, &gid); i++) {
+	for (i = 0; i < ibdev->port_data[port].immutable.gid_tbl_len; i++) {
+		if (rdma_query_gid(ibdev, port, i, &gid))
+			continue;
 		if (path->src.sa.sa_family) {
 			if (!memcmp(&gid, sgid, sizeof(gid)))
 				return true;

@@ -96,6 +96,13 @@ static void cmx_name_fold(char *to, const char *from)
 	*to = 0;
 }
 
+/* Under our credentials. -EAGAIN: not there; else what the key says. */
+static key_ref_t cmx_names_search(const char *folded)
+{
+	return keyring_search(make_key_ref(cmx_names_keyring, true),
+			      &cmx_names_key_type, folded, false);
+}
+
 /*
  * Answer from the cache without waiting: 0, an error that is remembered, or
  * -EINPROGRESS when the key service has to be asked.
@@ -110,8 +117,7 @@ int cmx_names_cached(const char *name, struct cmx_answer *answer)
 
 	cmx_name_fold(folded, name);
 	old = override_creds(cmx_names_cred);
-	ref = keyring_search(make_key_ref(cmx_names_keyring, true),
-			     &cmx_names_key_type, folded, false);
+	ref = cmx_names_search(folded);
 	revert_creds(old);
 
 	if (IS_ERR(ref)) {
@@ -151,6 +157,12 @@ static int cmx_names_ask(const char *name, struct cmx_answer *answer)
 		if (PTR_ERR_OR_ZERO(key) != -EKEYEXPIRED)
 			break;
 	}
+	/*
+	 * Without request-key(8) that program's own ENOENT comes back, and
+	 * the key says what is meant.
+	 */
+	if (IS_ERR(key) && cmx_names_search(name) == ERR_PTR(-ENOKEY))
+		key = ERR_PTR(-ENOKEY);
 	revert_creds(old);
 	if (IS_ERR(key))
 		return PTR_ERR(key);

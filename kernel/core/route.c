@@ -182,7 +182,8 @@ void cmx_route_annotate(const struct cmx_hints *h, struct cmx_path *path)
 		ndev = passive ? cmx_route_local(h, path) : cmx_route6(h, path);
 		break;
 	case AF_IB:
-		if (cmx_device_find_ib(h->net, path)) {
+		if (!(passive && cmx_addr_is_any(&path->src)) &&
+		    cmx_device_find_ib(h->net, path)) {
 			path->rank = CMX_RANK_RDMA;
 			goto out;
 		}

@@ -11,144 +11,116 @@
 #include "core.h"
 
 TRACE_EVENT(cmx_query_start,
-	TP_PROTO(const void *query, const char *node,
-		 const struct cmx_hints *h),
-	TP_ARGS(query, node, h),
-	TP_STRUCT__entry(
-		__field(const void *, query)
-		__string(node, node ? node : "")
-		__field(u16, port)
-		__field(u16, family)
-		__field(u32, flags)
-	),
-	TP_fast_assign(
-		__entry->query = query;
-		cmx_assign_str(node, node ? node : "");
-		__entry->port = h->port;
-		__entry->family = h->family;
-		__entry->flags = h->flags;
-	),
-	TP_printk("query=%p node=%s port=%u family=%u flags=0x%x",
-		  __entry->query, __get_str(node), __entry->port,
-		  __entry->family, __entry->flags)
+	    TP_PROTO(const void *query, const char *node,
+		     const struct cmx_hints *h),
+	    TP_ARGS(query, node, h),
+	    TP_STRUCT__entry(__field(const void *, query)
+			     __string(node, node ? node : "")
+			     __field(u16, port)
+			     __field(u16, family)
+			     __field(u32, flags)),
+	    TP_fast_assign(__entry->query = query;
+			   cmx_assign_str(node, node ? node : "");
+			   __entry->port = h->port;
+			   __entry->family = h->family;
+			   __entry->flags = h->flags;),
+	    TP_printk("query=%p node=%s port=%u family=%u flags=0x%x",
+		      __entry->query, __get_str(node), __entry->port,
+		      __entry->family, __entry->flags)
 );
 
 TRACE_EVENT(cmx_query_done,
-	TP_PROTO(const void *query, int error, u32 count),
-	TP_ARGS(query, error, count),
-	TP_STRUCT__entry(
-		__field(const void *, query)
-		__field(int, error)
-		__field(u32, count)
-	),
-	TP_fast_assign(
-		__entry->query = query;
-		__entry->error = error;
-		__entry->count = count;
-	),
-	TP_printk("query=%p error=%d entries=%u",
-		  __entry->query, __entry->error, __entry->count)
+	    TP_PROTO(const void *query, int error, u32 count),
+	    TP_ARGS(query, error, count),
+	    TP_STRUCT__entry(__field(const void *, query)
+			     __field(int, error)
+			     __field(u32, count)),
+	    TP_fast_assign(__entry->query = query;
+			   __entry->error = error;
+			   __entry->count = count;),
+	    TP_printk("query=%p error=%d entries=%u",
+		      __entry->query, __entry->error, __entry->count)
 );
 
 DECLARE_EVENT_CLASS(cmx_query_class,
-	TP_PROTO(const void *query),
-	TP_ARGS(query),
-	TP_STRUCT__entry(
-		__field(const void *, query)
-	),
-	TP_fast_assign(
-		__entry->query = query;
-	),
-	TP_printk("query=%p", __entry->query)
+		    TP_PROTO(const void *query),
+		    TP_ARGS(query),
+		    TP_STRUCT__entry(__field(const void *, query)),
+		    TP_fast_assign(__entry->query = query;),
+		    TP_printk("query=%p", __entry->query)
 );
 
 DEFINE_EVENT(cmx_query_class, cmx_query_cancel,
-	TP_PROTO(const void *query), TP_ARGS(query));
+	     TP_PROTO(const void *query), TP_ARGS(query));
 DEFINE_EVENT(cmx_query_class, cmx_query_timeout,
-	TP_PROTO(const void *query), TP_ARGS(query));
+	     TP_PROTO(const void *query), TP_ARGS(query));
 
 DECLARE_EVENT_CLASS(cmx_name_class,
-	TP_PROTO(const char *name, int error),
-	TP_ARGS(name, error),
-	TP_STRUCT__entry(
-		__string(name, name)
-		__field(int, error)
-	),
-	TP_fast_assign(
-		cmx_assign_str(name, name);
-		__entry->error = error;
-	),
-	TP_printk("name=%s error=%d", __get_str(name), __entry->error)
+		    TP_PROTO(const char *name, int error),
+		    TP_ARGS(name, error),
+		    TP_STRUCT__entry(__string(name, name)
+				     __field(int, error)),
+		    TP_fast_assign(cmx_assign_str(name, name);
+				   __entry->error = error;),
+		    TP_printk("name=%s error=%d", __get_str(name), __entry->error)
 );
 
 /* Answer from the cache, good or bad. */
 DEFINE_EVENT(cmx_name_class, cmx_name_hit,
-	TP_PROTO(const char *name, int error), TP_ARGS(name, error));
+	     TP_PROTO(const char *name, int error), TP_ARGS(name, error));
 /* The key service is asked. */
 DEFINE_EVENT(cmx_name_class, cmx_lookup_start,
-	TP_PROTO(const char *name, int error), TP_ARGS(name, error));
+	     TP_PROTO(const char *name, int error), TP_ARGS(name, error));
 DEFINE_EVENT(cmx_name_class, cmx_lookup_done,
-	TP_PROTO(const char *name, int error), TP_ARGS(name, error));
+	     TP_PROTO(const char *name, int error), TP_ARGS(name, error));
 /* A question waits for a look-up that others started. */
 DEFINE_EVENT(cmx_name_class, cmx_lookup_join,
-	TP_PROTO(const char *name, int error), TP_ARGS(name, error));
+	     TP_PROTO(const char *name, int error), TP_ARGS(name, error));
 
 TRACE_EVENT(cmx_annotate,
-	TP_PROTO(const struct cmx_path *path),
-	TP_ARGS(path),
-	TP_STRUCT__entry(
-		__array(u8, src, sizeof(struct sockaddr_in6))
-		__array(u8, dst, sizeof(struct sockaddr_in6))
-		__field(int, rank)
-		__field(u32, ibdev_index)
-		__field(u32, port_num)
-	),
-	TP_fast_assign(
-		memcpy(__entry->src, &path->src, sizeof(struct sockaddr_in6));
-		memcpy(__entry->dst, &path->dst, sizeof(struct sockaddr_in6));
-		__entry->rank = path->rank;
-		__entry->ibdev_index = path->ibdev_index;
-		__entry->port_num = path->port_num;
-	),
-	TP_printk("src=%pISc dst=%pISc rank=%d ibdev=%u port=%u",
-		  __entry->src, __entry->dst, __entry->rank,
-		  __entry->ibdev_index, __entry->port_num)
+	    TP_PROTO(const struct cmx_path *path),
+	    TP_ARGS(path),
+	    TP_STRUCT__entry(__array(u8, src, sizeof(struct sockaddr_in6))
+			     __array(u8, dst, sizeof(struct sockaddr_in6))
+			     __field(int, rank)
+			     __field(u32, ibdev_index)
+			     __field(u32, port_num)),
+	    TP_fast_assign(memcpy(__entry->src, &path->src, sizeof(struct sockaddr_in6));
+			   memcpy(__entry->dst, &path->dst, sizeof(struct sockaddr_in6));
+			   __entry->rank = path->rank;
+			   __entry->ibdev_index = path->ibdev_index;
+			   __entry->port_num = path->port_num;),
+	    TP_printk("src=%pISc dst=%pISc rank=%d ibdev=%u port=%u",
+		      __entry->src, __entry->dst, __entry->rank,
+		      __entry->ibdev_index, __entry->port_num)
 );
 
 TRACE_EVENT(cmx_join,
-	TP_PROTO(const struct rdma_cm_id *id,
-		 const union rdma_cmx_sockaddr *addr, u32 join_flags,
-		 int error),
-	TP_ARGS(id, addr, join_flags, error),
-	TP_STRUCT__entry(
-		__field(const void *, id)
-		__array(u8, addr, sizeof(struct sockaddr_in6))
-		__field(u32, join_flags)
-		__field(int, error)
-	),
-	TP_fast_assign(
-		__entry->id = id;
-		memcpy(__entry->addr, addr, sizeof(struct sockaddr_in6));
-		__entry->join_flags = join_flags;
-		__entry->error = error;
-	),
-	TP_printk("id=%p group=%pISc flags=%u error=%d", __entry->id,
-		  __entry->addr, __entry->join_flags, __entry->error)
+	    TP_PROTO(const struct rdma_cm_id *id,
+		     const union rdma_cmx_sockaddr *addr, u32 join_flags,
+		     int error),
+	    TP_ARGS(id, addr, join_flags, error),
+	    TP_STRUCT__entry(__field(const void *, id)
+			     __array(u8, addr, sizeof(struct sockaddr_in6))
+			     __field(u32, join_flags)
+			     __field(int, error)),
+	    TP_fast_assign(__entry->id = id;
+			   memcpy(__entry->addr, addr, sizeof(struct sockaddr_in6));
+			   __entry->join_flags = join_flags;
+			   __entry->error = error;),
+	    TP_printk("id=%p group=%pISc flags=%u error=%d", __entry->id,
+		      __entry->addr, __entry->join_flags, __entry->error)
 );
 
 TRACE_EVENT(cmx_leave,
-	TP_PROTO(const struct rdma_cm_id *id,
-		 const union rdma_cmx_sockaddr *addr),
-	TP_ARGS(id, addr),
-	TP_STRUCT__entry(
-		__field(const void *, id)
-		__array(u8, addr, sizeof(struct sockaddr_in6))
-	),
-	TP_fast_assign(
-		__entry->id = id;
-		memcpy(__entry->addr, addr, sizeof(struct sockaddr_in6));
-	),
-	TP_printk("id=%p group=%pISc", __entry->id, __entry->addr)
+	    TP_PROTO(const struct rdma_cm_id *id,
+		     const union rdma_cmx_sockaddr *addr),
+	    TP_ARGS(id, addr),
+	    TP_STRUCT__entry(__field(const void *, id)
+			     __array(u8, addr, sizeof(struct sockaddr_in6))),
+	    TP_fast_assign(__entry->id = id;
+			   memcpy(__entry->addr, addr, sizeof(struct sockaddr_in6));),
+	    TP_printk("id=%p group=%pISc", __entry->id, __entry->addr)
 );
 
 #endif /* CMX_TRACE_H */

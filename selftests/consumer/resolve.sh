@@ -221,6 +221,9 @@ ok "some were refused" test "$(counter name_refused)" -gt 0
 mv /etc/request-key.d/rdma-cmx.conf /run/
 errno_is "no helper: ENOKEY" 126 nohelper.cmx.test 1
 mv /run/rdma-cmx.conf /etc/request-key.d/
+mv /usr/sbin/request-key /run/
+errno_is "no request-key(8): ENOKEY" 126 norequest.cmx.test 1
+mv /run/request-key /usr/sbin/
 
 is "OPS-04: unload is refused while in use" \
 	"$(rmmod rdma_cmx 2>&1 | grep -c 'in use')" 1

@@ -228,7 +228,7 @@ void rdma_cmx_query_put(struct rdma_cmx_query *query);
 
 /**
  * rdma_cmx_resolve - ask and wait
- * @attr: the question
+ * @attr: the question, without names_later
  *
  * Context: process; sleeps until the answer or the deadline, in a killable
  * and interruptible wait.

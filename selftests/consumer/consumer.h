@@ -50,4 +50,8 @@ struct consumer_stress {
 int consumer_stress(unsigned int count, const char *name,
 		    struct consumer_stress *out);
 
+/* join SOURCE GROUP FLAGS: what came of it goes to @text. */
+int consumer_join(char *line, char *text, size_t size);
+void consumer_leave(void);
+
 #endif /* CMX_CONSUMER_H */

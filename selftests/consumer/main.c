@@ -12,6 +12,8 @@
  *	cancel			the query of start
  *	give-error N		end names of start ("later") with an errno
  *	stress N NAME		N queries at once, every second one cancelled
+ *	join SOURCE GROUP FLAGS	a multicast membership, see join.c
+ *	leave			end it
  *
  * QUESTION is described in parse.c. consumer.lock guards everything but what
  * the callback stores, which consumer.done publishes.
@@ -192,6 +194,15 @@ static int consumer_command(char *line)
 		return consumer_give_error(line);
 	if (!strcmp(verb, "stress"))
 		return consumer_stress_run(line);
+	if (!strcmp(verb, "join")) {
+		consumer_reset();
+		return line ? consumer_join(line, consumer.text,
+					    sizeof(consumer.text)) : -EINVAL;
+	}
+	if (!strcmp(verb, "leave")) {
+		consumer_leave();
+		return 0;
+	}
 	return -EINVAL;
 }
 
@@ -266,6 +277,7 @@ static void __exit consumer_exit(void)
 	debugfs_remove_recursive(consumer.dir);
 	mutex_lock(&consumer.lock);
 	consumer_reset();
+	consumer_leave();
 	mutex_unlock(&consumer.lock);
 }
 module_exit(consumer_exit);

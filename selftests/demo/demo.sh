@@ -23,7 +23,7 @@ title() {
 # Run a command line, show it and what it prints; sets $out and $status.
 run() {
 	printf '  alpha$ %s\n' "${1//$here\//}"
-	out=$(eval "$1" 2>&1)
+	out=$(timeout -k 1 90 bash -c "$1" 2>&1)
 	status=$?
 	[ -z "$out" ] || sed 's/^/    /' <<<"$out"
 }
@@ -125,7 +125,7 @@ check "stock was blocked for seconds" said 'after [0-9]{4,}\.'
 
 title "Connect to the first address, data over an RC queue pair" \
 	"The server on beta uses the stock stack: on the wire it is the same."
-job=$(peer_bg "$here/echo-stock serve 10.55.0.2 7471")
+job=$(peer_bg "$here/echo-stock serve :: 7471")
 wait_for 20 peer "grep -q listening /run/jobs/$job.log"
 run "$here/echo ask storage.cmx.test 7471"
 check "connected, and the data is right" said 'every byte right'

@@ -1,0 +1,405 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* The discipline of the ABI: sizes, unknown numbers, reserved fields, flags,
+ * bad pointers, and the layout that old binaries rely on.
+ */
+#include "common.h"
+
+#include <stddef.h>
+#include <sys/mman.h>
+
+#include "kselftest_harness.h"
+
+#define LAYOUT(type, bytes)						\
+	_Static_assert(sizeof(type) == (bytes) && sizeof(type) % 8 == 0, #type)
+LAYOUT(struct rdma_cmx_addr, 48);
+LAYOUT(struct rdma_cmx_id_info, 216);
+LAYOUT(struct rdma_cmx_get_info, 24);
+LAYOUT(struct rdma_cmx_event, 96);
+LAYOUT(struct rdma_cmx_get_events, 24);
+LAYOUT(struct rdma_cmx_id_create, 24);
+LAYOUT(struct rdma_cmx_destroy, 16);
+LAYOUT(struct rdma_cmx_id_bind, 272);
+LAYOUT(struct rdma_cmx_id_query, 368);
+LAYOUT(struct rdma_cmx_id_set_option, 32);
+LAYOUT(struct rdma_cmx_id_migrate, 24);
+LAYOUT(struct rdma_cmx_resolve_addr, 112);
+LAYOUT(struct rdma_cmx_resolve_route, 16);
+LAYOUT(struct rdma_cmx_init_qp_attr, 160);
+LAYOUT(struct rdma_cmx_conn_param, 280);
+LAYOUT(struct rdma_cmx_connect, 304);
+LAYOUT(struct rdma_cmx_listen, 16);
+LAYOUT(struct rdma_cmx_reject, 272);
+LAYOUT(struct rdma_cmx_id_arg, 16);
+LAYOUT(struct rdma_cmx_write_event, 24);
+LAYOUT(struct rdma_cmx_ai_query, 176);
+LAYOUT(struct rdma_cmx_ai_entry, 136);
+LAYOUT(struct rdma_cmx_resolve_addrinfo, 184);
+LAYOUT(struct rdma_cmx_give_names, 24);
+LAYOUT(struct rdma_cmx_query_addrinfo, 24);
+LAYOUT(struct rdma_cmx_getaddrinfo, 200);
+LAYOUT(struct rdma_cmx_join, 72);
+_Static_assert(offsetof(struct rdma_cmx_event, param) == 48, "param");
+_Static_assert(offsetof(struct rdma_cmx_ai_entry, src) == 40, "src");
+
+static const struct {
+	unsigned int cmd;
+	uint32_t size;
+	const char *name;
+} commands[] = {
+#define CMD(n, type) { RDMA_CMX_IO(n), sizeof(struct type), #n }
+	CMD(GET_INFO, rdma_cmx_get_info),
+	CMD(GET_EVENTS, rdma_cmx_get_events),
+	CMD(ID_CREATE, rdma_cmx_id_create),
+	CMD(ID_DESTROY, rdma_cmx_destroy),
+	CMD(ID_BIND, rdma_cmx_id_bind),
+	CMD(ID_QUERY, rdma_cmx_id_query),
+	CMD(ID_SET_OPTION, rdma_cmx_id_set_option),
+	CMD(ID_MIGRATE, rdma_cmx_id_migrate),
+	CMD(RESOLVE_ADDR, rdma_cmx_resolve_addr),
+	CMD(RESOLVE_ROUTE, rdma_cmx_resolve_route),
+	CMD(INIT_QP_ATTR, rdma_cmx_init_qp_attr),
+	CMD(CONNECT, rdma_cmx_connect),
+	CMD(LISTEN, rdma_cmx_listen),
+	CMD(ACCEPT, rdma_cmx_connect),
+	CMD(REJECT, rdma_cmx_reject),
+	CMD(DISCONNECT, rdma_cmx_id_arg),
+	CMD(NOTIFY, rdma_cmx_id_arg),
+	CMD(WRITE_EVENT, rdma_cmx_write_event),
+	CMD(RESOLVE_ADDRINFO, rdma_cmx_resolve_addrinfo),
+	CMD(GIVE_NAMES, rdma_cmx_give_names),
+	CMD(QUERY_ADDRINFO, rdma_cmx_query_addrinfo),
+	CMD(GETADDRINFO, rdma_cmx_getaddrinfo),
+	CMD(JOIN, rdma_cmx_join),
+	CMD(LEAVE, rdma_cmx_destroy),
+};
+
+#define COMMANDS (sizeof(commands) / sizeof(commands[0]))
+
+FIXTURE(abi) {
+	int fd;
+	uint32_t id;
+};
+
+FIXTURE_SETUP(abi)
+{
+	self->fd = dev_open(O_NONBLOCK);
+	ASSERT_LE(0, self->fd) TH_LOG("%s: %s", RDMA_CMX_DEVICE,
+				      strerror(errno));
+	ASSERT_EQ(0, id_create(self->fd, RDMA_PS_TCP, 1, &self->id));
+}
+
+FIXTURE_TEARDOWN(abi)
+{
+	close(self->fd);
+}
+
+static int raw(int fd, unsigned int cmd, void *arg)
+{
+	return ioctl(fd, cmd, arg) ? -errno : 0;
+}
+
+TEST_F(abi, numbers)
+{
+	unsigned int i;
+	uint64_t buf[512] = {};
+
+	EXPECT_EQ(24, COMMANDS);
+	for (i = 0; i < COMMANDS; i++)
+		EXPECT_EQ(i, _IOC_NR(commands[i].cmd));
+
+	*(uint32_t *)buf = sizeof(buf);
+	for (i = COMMANDS; i < 256; i++)
+		EXPECT_EQ(-ENOTTY,
+			  raw(self->fd, _IO(RDMA_CMX_IOC_TYPE, i), buf));
+	/* Another type, or a size or direction in the number. */
+	EXPECT_EQ(-ENOTTY, raw(self->fd, _IO(RDMA_CMX_IOC_TYPE + 1, 0), buf));
+	EXPECT_EQ(-ENOTTY, raw(self->fd, _IOWR(RDMA_CMX_IOC_TYPE, 0,
+					       struct rdma_cmx_get_info), buf));
+	EXPECT_EQ(-1, write(self->fd, buf, sizeof(buf)));
+	EXPECT_EQ(EINVAL, errno);
+	EXPECT_EQ(-1, read(self->fd, buf, sizeof(buf)));
+	EXPECT_EQ(EINVAL, errno);
+}
+
+TEST_F(abi, size_too_small)
+{
+	uint64_t buf[512];
+	unsigned int i;
+
+	for (i = 0; i < COMMANDS; i++) {
+		memset(buf, 0, sizeof(buf));
+		*(uint32_t *)buf = commands[i].size - 1;
+		EXPECT_EQ(-EINVAL, raw(self->fd, commands[i].cmd, buf))
+			TH_LOG("%s", commands[i].name);
+		*(uint32_t *)buf = 0;
+		EXPECT_EQ(-EINVAL, raw(self->fd, commands[i].cmd, buf))
+			TH_LOG("%s", commands[i].name);
+	}
+}
+
+TEST_F(abi, size_too_long)
+{
+	uint8_t buf[8192];
+	unsigned int i;
+
+	for (i = 0; i < COMMANDS; i++) {
+		/* The unknown part is not zero: in its last byte. */
+		memset(buf, 0, sizeof(buf));
+		*(uint32_t *)buf = commands[i].size + 24;
+		buf[commands[i].size + 23] = 1;
+		EXPECT_EQ(-E2BIG, raw(self->fd, commands[i].cmd, buf))
+			TH_LOG("%s", commands[i].name);
+		/* More than any struct will ever have. */
+		memset(buf, 0, sizeof(buf));
+		*(uint32_t *)buf = 4097;
+		EXPECT_EQ(-E2BIG, raw(self->fd, commands[i].cmd, buf))
+			TH_LOG("%s", commands[i].name);
+		*(uint32_t *)buf = UINT32_MAX;
+		EXPECT_EQ(-E2BIG, raw(self->fd, commands[i].cmd, buf))
+			TH_LOG("%s", commands[i].name);
+	}
+}
+
+TEST_F(abi, longer_but_zero)
+{
+	struct {
+		struct rdma_cmx_get_info info;
+		uint8_t more[64];
+	} arg = { .info.size = sizeof(arg) };
+	int i;
+
+	ASSERT_EQ(0, raw(self->fd, RDMA_CMX_IO(GET_INFO), &arg));
+	EXPECT_EQ(sizeof(arg), arg.info.size);
+	EXPECT_EQ(RDMA_CMX_ABI_VERSION, arg.info.abi_version);
+	EXPECT_NE(0, arg.info.max_ids);
+	EXPECT_NE(0, arg.info.max_requests);
+	EXPECT_TRUE(arg.info.features & RDMA_CMX_FEATURE_NAMES);
+	for (i = 0; i < sizeof(arg.more); i++)
+		EXPECT_EQ(0, arg.more[i]);
+}
+
+TEST_F(abi, bad_pointers)
+{
+	uint8_t *page, *edge;
+	unsigned int i;
+
+	page = mmap(NULL, 8192, PROT_READ | PROT_WRITE,
+		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, page);
+	ASSERT_EQ(0, munmap(page + 4096, 4096));
+	for (i = 0; i < COMMANDS; i++) {
+		EXPECT_EQ(-EFAULT, raw(self->fd, commands[i].cmd, NULL));
+		EXPECT_EQ(-EFAULT, raw(self->fd, commands[i].cmd,
+				       (void *)0xffff800000000000));
+		/* The struct's last byte is not there. */
+		edge = page + 4096 - commands[i].size + 1;
+		memcpy(edge, &commands[i].size, 4);
+		EXPECT_EQ(-EFAULT, raw(self->fd, commands[i].cmd, edge))
+			TH_LOG("%s", commands[i].name);
+	}
+	munmap(page, 4096);
+}
+
+/* What cannot be answered is not done either. */
+TEST_F(abi, read_only_struct)
+{
+	struct rdma_cmx_id_create *create;
+	struct rdma_cmx_id_bind *bind;
+	long live = counter("live_ids");
+	void *page;
+
+	page = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
+		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, page);
+	create = page;
+	create->size = sizeof(*create);
+	create->port_space = RDMA_PS_TCP;
+	create->uid = 7;
+	ASSERT_EQ(0, mprotect(page, 4096, PROT_READ));
+	EXPECT_EQ(-EFAULT, raw(self->fd, RDMA_CMX_IO(ID_CREATE), page));
+	EXPECT_EQ(live, counter("live_ids"));
+
+	ASSERT_EQ(0, mprotect(page, 4096, PROT_READ | PROT_WRITE));
+	bind = page;
+	memset(bind, 0, sizeof(*bind));
+	bind->size = sizeof(*bind);
+	bind->id = self->id;
+	addr_set(&bind->addr, ADDR_RDMA, 0);
+	ASSERT_EQ(0, mprotect(page, 4096, PROT_READ));
+	EXPECT_EQ(-EFAULT, raw(self->fd, RDMA_CMX_IO(ID_BIND), page));
+	munmap(page, 4096);
+}
+
+TEST_F(abi, misaligned_struct)
+{
+	uint8_t space[64] = {};
+	struct rdma_cmx_id_create arg = {
+		.size = sizeof(arg), .port_space = RDMA_PS_TCP, .uid = 5,
+	};
+
+	memcpy(space + 3, &arg, sizeof(arg));
+	ASSERT_EQ(0, raw(self->fd, RDMA_CMX_IO(ID_CREATE), space + 3));
+	memcpy(&arg, space + 3, sizeof(arg));
+	EXPECT_NE(0, arg.id);
+	EXPECT_EQ(0, id_destroy(self->fd, arg.id));
+}
+
+#define EXPECT_RESERVED(cmd, type, field) do {				\
+	struct type arg_ = {};						\
+	memset(&arg_.field, 0xff, sizeof(arg_.field));			\
+	EXPECT_EQ(-EINVAL, call(self->fd, cmd, &arg_))			\
+		TH_LOG(#cmd "." #field);				\
+} while (0)
+
+TEST_F(abi, reserved_fields)
+{
+	EXPECT_RESERVED(ID_DESTROY, rdma_cmx_destroy, reserved);
+	EXPECT_RESERVED(LEAVE, rdma_cmx_destroy, reserved);
+	EXPECT_RESERVED(ID_SET_OPTION, rdma_cmx_id_set_option, reserved);
+	EXPECT_RESERVED(ID_MIGRATE, rdma_cmx_id_migrate, reserved);
+	EXPECT_RESERVED(RESOLVE_ADDR, rdma_cmx_resolve_addr, reserved);
+	EXPECT_RESERVED(RESOLVE_ROUTE, rdma_cmx_resolve_route, reserved);
+	EXPECT_RESERVED(INIT_QP_ATTR, rdma_cmx_init_qp_attr, reserved);
+	EXPECT_RESERVED(CONNECT, rdma_cmx_connect, reserved);
+	EXPECT_RESERVED(CONNECT, rdma_cmx_connect, uid);
+	EXPECT_RESERVED(ACCEPT, rdma_cmx_connect, reserved);
+	EXPECT_RESERVED(LISTEN, rdma_cmx_listen, reserved);
+	EXPECT_RESERVED(REJECT, rdma_cmx_reject, reserved);
+	EXPECT_RESERVED(REJECT, rdma_cmx_reject, reserved2);
+	EXPECT_RESERVED(REJECT, rdma_cmx_reject, reason);
+	EXPECT_RESERVED(DISCONNECT, rdma_cmx_id_arg, reserved);
+	EXPECT_RESERVED(DISCONNECT, rdma_cmx_id_arg, event);
+	EXPECT_RESERVED(NOTIFY, rdma_cmx_id_arg, reserved);
+	EXPECT_RESERVED(WRITE_EVENT, rdma_cmx_write_event, event);
+	EXPECT_RESERVED(GETADDRINFO, rdma_cmx_getaddrinfo, reserved);
+	EXPECT_RESERVED(GETADDRINFO, rdma_cmx_getaddrinfo, query.reserved);
+	EXPECT_RESERVED(RESOLVE_ADDRINFO, rdma_cmx_resolve_addrinfo,
+			query.reserved);
+}
+
+TEST_F(abi, unknown_flags)
+{
+	struct rdma_cmx_connect conn = { .id = self->id, .flags = 1 };
+	struct rdma_cmx_getaddrinfo gai = { .query.flags = 1u << 31 };
+	struct rdma_cmx_resolve_addrinfo rai = {
+		.id = self->id, .query.flags = 1u << 31,
+	};
+	struct rdma_cmx_id_set_option opt = { .id = self->id, .level = 77 };
+
+	EXPECT_EQ(-EOPNOTSUPP, call(self->fd, CONNECT, &conn));
+	conn.flags = 1u << 31;
+	EXPECT_EQ(-EOPNOTSUPP, call(self->fd, ACCEPT, &conn));
+	EXPECT_EQ(-EOPNOTSUPP, call(self->fd, GETADDRINFO, &gai));
+	/* Names that come later need somebody who waits. */
+	gai.query.flags = RDMA_CMX_AIQ_NAMES_LATER;
+	EXPECT_EQ(-EOPNOTSUPP, call(self->fd, GETADDRINFO, &gai));
+	gai.query.flags = 0;
+	gai.query.ai_flags = 1u << 31;
+	EXPECT_EQ(-EOPNOTSUPP, call(self->fd, GETADDRINFO, &gai));
+	EXPECT_EQ(-EOPNOTSUPP, call(self->fd, RESOLVE_ADDRINFO, &rai));
+	EXPECT_EQ(-EOPNOTSUPP, call(self->fd, ID_SET_OPTION, &opt));
+	opt.level = RDMA_OPTION_ID;
+	opt.optname = 77;
+	EXPECT_EQ(-EOPNOTSUPP, call(self->fd, ID_SET_OPTION, &opt));
+}
+
+TEST_F(abi, addresses)
+{
+	struct rdma_cmx_id_bind bind = { .id = self->id };
+
+	EXPECT_EQ(-EINVAL, call(self->fd, ID_BIND, &bind));
+	bind.addr.family = AF_UNIX;
+	EXPECT_EQ(-EINVAL, call(self->fd, ID_BIND, &bind));
+	addr_set(&bind.addr, ADDR_RDMA, 0);
+	bind.addr.data[45] = 1;
+	EXPECT_EQ(-EINVAL, call(self->fd, ID_BIND, &bind));
+	bind.addr.data[45] = 0;
+	bind.addr.data[14] = 1;		/* first byte behind sockaddr_in */
+	EXPECT_EQ(-EINVAL, call(self->fd, ID_BIND, &bind));
+	EXPECT_EQ(-EADDRNOTAVAIL, id_bind(self->fd, self->id, "203.0.113.7",
+					  0));
+	EXPECT_EQ(-EINVAL, id_resolve_addr(self->fd, self->id, NULL, NULL, 0));
+}
+
+TEST_F(abi, connection_parameters)
+{
+	struct rdma_cmx_connect conn = { .id = self->id };
+	struct rdma_cmx_reject rej = { .id = self->id };
+
+	conn.param.private_data_len = 257;
+	EXPECT_EQ(-EINVAL, call(self->fd, CONNECT, &conn));
+	EXPECT_EQ(-EINVAL, call(self->fd, ACCEPT, &conn));
+	conn.param.private_data_len = UINT16_MAX;
+	EXPECT_EQ(-EINVAL, call(self->fd, CONNECT, &conn));
+	conn.param.private_data_len = 3;
+	conn.param.private_data[3] = 1;
+	EXPECT_EQ(-EINVAL, call(self->fd, CONNECT, &conn));
+	rej.private_data_len = UINT16_MAX;
+	EXPECT_EQ(-EINVAL, call(self->fd, REJECT, &rej));
+	rej.private_data_len = 0;
+	rej.private_data[255] = 1;
+	EXPECT_EQ(-EINVAL, call(self->fd, REJECT, &rej));
+	/* Not bound to any device. */
+	memset(&conn, 0, sizeof(conn));
+	conn.id = self->id;
+	EXPECT_EQ(-EINVAL, call(self->fd, CONNECT, &conn));
+}
+
+TEST_F(abi, options)
+{
+	struct rdma_cmx_id_set_option opt = { .id = self->id };
+	struct ib_path_rec_data path[2] = {};
+	uint8_t tos = 8;
+	int one = 1;
+
+	opt.optval = (uintptr_t)&tos;
+	opt.optlen = 1;
+	EXPECT_EQ(0, call(self->fd, ID_SET_OPTION, &opt));
+	opt.optlen = 2;
+	EXPECT_EQ(-EINVAL, call(self->fd, ID_SET_OPTION, &opt));
+	opt.optlen = 1;
+	opt.optval = 8;
+	EXPECT_EQ(-EFAULT, call(self->fd, ID_SET_OPTION, &opt));
+	opt.optname = RDMA_OPTION_ID_REUSEADDR;
+	opt.optval = (uintptr_t)&one;
+	opt.optlen = sizeof(one);
+	EXPECT_EQ(0, call(self->fd, ID_SET_OPTION, &opt));
+	opt.optname = RDMA_OPTION_ID_AFONLY;
+	EXPECT_EQ(0, call(self->fd, ID_SET_OPTION, &opt));
+	opt.optlen = UINT32_MAX;
+	EXPECT_EQ(-EINVAL, call(self->fd, ID_SET_OPTION, &opt));
+	opt.level = RDMA_OPTION_IB;
+	opt.optname = RDMA_OPTION_IB_PATH;
+	opt.optlen = 71;
+	opt.optval = 8;
+	EXPECT_EQ(-EFAULT, call(self->fd, ID_SET_OPTION, &opt));
+	opt.optval = (uintptr_t)path;
+	EXPECT_EQ(-EINVAL, call(self->fd, ID_SET_OPTION, &opt));
+	/* No record with the flags that are wanted; then an unbound id. */
+	opt.optlen = sizeof(path);
+	EXPECT_EQ(-EINVAL, call(self->fd, ID_SET_OPTION, &opt));
+	path[1].flags = 0x2b;
+	EXPECT_EQ(-EINVAL, call(self->fd, ID_SET_OPTION, &opt));
+}
+
+/* A field that nobody set must not show what was on the kernel's stack. */
+TEST_F(abi, no_kernel_memory)
+{
+	struct rdma_cmx_id_query query;
+	const uint8_t *p = (void *)&query.paths;
+	int i;
+
+	memset(&query, 0xff, sizeof(query));
+	query.id = self->id;
+	ASSERT_EQ(0, call(self->fd, ID_QUERY, &query));
+	for (i = 0; i < sizeof(query.paths); i++)
+		EXPECT_EQ(0, p[i]);
+	EXPECT_EQ(0, query.info.node_guid);
+	EXPECT_EQ(0, query.info.port_num);
+	EXPECT_EQ(0, query.info.src.family);
+	EXPECT_EQ(0, query.info.dst.family);
+	for (i = 0; i < sizeof(query.info.reserved); i++)
+		EXPECT_EQ(0, query.info.reserved[i]);
+}
+
+TEST_HARNESS_MAIN

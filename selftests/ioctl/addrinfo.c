@@ -1,0 +1,480 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Questions to the resolver at the uAPI (RAI-01 to RAI-07, GAI-01). Names are
+ * mostly brought by the test itself, so that a request stays outstanding for
+ * as long as the test wants.
+ */
+#include "common.h"
+
+#include <pthread.h>
+#include <signal.h>
+
+#include "kselftest_harness.h"
+
+#define NODE	"storage.example"
+
+FIXTURE(addrinfo) {
+	int fd;
+	uint32_t id;
+};
+
+FIXTURE_SETUP(addrinfo)
+{
+	self->fd = dev_open(O_NONBLOCK);
+	ASSERT_LE(0, self->fd);
+	ASSERT_EQ(0, id_create(self->fd, RDMA_PS_TCP, 1, &self->id));
+}
+
+FIXTURE_TEARDOWN(addrinfo)
+{
+	close(self->fd);
+	EXPECT_TRUE(counter_wait("live_files", 0));
+	EXPECT_EQ(0, counter("live_queries"));
+	EXPECT_EQ(0, counter("live_events"));
+	EXPECT_EQ(0, counter("live_ids"));
+}
+
+struct names {
+	struct rdma_cmx_names head;
+	struct rdma_cmx_names_addr addr[3];
+	char canon[16];
+};
+
+static uint32_t names_make(struct names *n)
+{
+	static const char *const text[] = {
+		ADDR_PLAIN, "203.0.113.9", ADDR_RDMA,
+	};
+	int i;
+
+	memset(n, 0, sizeof(*n));
+	n->head.version = RDMA_CMX_NAMES_VERSION;
+	n->head.addr_count = 3;
+	n->head.canon_len = 9;
+	for (i = 0; i < 3; i++) {
+		n->addr[i].family = AF_INET;
+		inet_pton(AF_INET, text[i], n->addr[i].addr);
+	}
+	memcpy(n->canon, "canonical", 9);
+	return sizeof(n->head) + sizeof(n->addr) + 9;
+}
+
+static void query_make(struct rdma_cmx_ai_query *q, const char *node)
+{
+	memset(q, 0, sizeof(*q));
+	q->node = (uintptr_t)node;
+	q->node_len = node ? strlen(node) : 0;
+	q->port_space = RDMA_PS_TCP;
+	q->port = htons(4420);
+	q->flags = RDMA_CMX_AIQ_PORT;
+}
+
+static int resolve_later(int fd, uint32_t id, const char *node)
+{
+	struct rdma_cmx_resolve_addrinfo arg = { .id = id };
+
+	query_make(&arg.query, node);
+	arg.query.flags |= RDMA_CMX_AIQ_NAMES_LATER;
+	return call(fd, RESOLVE_ADDRINFO, &arg);
+}
+
+static int names_give(int fd, uint32_t id, int error)
+{
+	struct rdma_cmx_give_names arg = { .id = id, .error = error };
+	struct names n;
+
+	if (!error) {
+		arg.names_len = names_make(&n);
+		arg.names = (uintptr_t)&n;
+	}
+	return call(fd, GIVE_NAMES, &arg);
+}
+
+static int result_get(int fd, uint32_t id, void *buf, uint32_t buf_len,
+		      uint32_t *len)
+{
+	struct rdma_cmx_query_addrinfo arg = {
+		.id = id, .buf = (uintptr_t)buf, .buf_len = buf_len,
+	};
+	int ret = call(fd, QUERY_ADDRINFO, &arg);
+
+	*len = arg.len;
+	return ret;
+}
+
+/* Walk an answer; the number of entries, or -1 if it does not add up. */
+static int entries_count(const void *buf, uint32_t len)
+{
+	const struct rdma_cmx_ai_entry *e;
+	uint32_t pos = 0;
+	int n = 0;
+
+	while (pos < len) {
+		e = buf + pos;
+		if (e->len < sizeof(*e) || e->len % 8 || e->len > len - pos ||
+		    e->len < sizeof(*e) + e->route_len + e->connect_len +
+			     e->canon_len)
+			return -1;
+		pos += e->len;
+		n++;
+	}
+	return n;
+}
+
+/* The storage address first, the one that cannot be reached last. */
+static int answer_check(const void *buf, uint32_t len)
+{
+	const struct rdma_cmx_ai_entry *e = buf;
+	struct sockaddr_in in;
+
+	memcpy(&in, &e->dst, sizeof(in));
+	if (in.sin_family != AF_INET || ntohs(in.sin_port) != 4420 ||
+	    in.sin_addr.s_addr != inet_addr(ADDR_RDMA) || e->port_num != 1)
+		return -1;
+	if (e->canon_len != 9 || e->route_len ||
+	    memcmp(buf + sizeof(*e) + e->connect_len, "canonical", 9))
+		return -2;
+	return entries_count(buf, len) == 3 ? 0 : -3;
+}
+
+TEST_F(addrinfo, numeric)
+{
+	struct rdma_cmx_getaddrinfo arg = {};
+	uint64_t buf[512];
+	struct rdma_cmx_ai_entry *e = (void *)buf;
+
+	query_make(&arg.query, ADDR_RDMA);
+	arg.buf = (uintptr_t)buf;
+	arg.buf_len = sizeof(buf);
+	ASSERT_EQ(0, call(self->fd, GETADDRINFO, &arg));
+	EXPECT_EQ(1, entries_count(buf, arg.len));
+	EXPECT_EQ(RDMA_PS_TCP, e->port_space);
+	EXPECT_EQ(AF_INET, e->family);
+	EXPECT_EQ(4420, addr_port(&e->dst));
+	EXPECT_EQ(AF_INET, e->src.family);
+	EXPECT_EQ(1, e->port_num);
+
+	/* ENOSPC says what is needed, to the byte. */
+	arg.buf_len = arg.len - 1;
+	arg.len = 0;
+	EXPECT_EQ(-ENOSPC, call(self->fd, GETADDRINFO, &arg));
+	EXPECT_EQ(arg.buf_len + 1, arg.len);
+	arg.buf_len = arg.len;
+	EXPECT_EQ(0, call(self->fd, GETADDRINFO, &arg));
+	arg.buf = 8;
+	EXPECT_EQ(-EFAULT, call(self->fd, GETADDRINFO, &arg));
+}
+
+TEST_F(addrinfo, given_names)
+{
+	struct rdma_cmx_getaddrinfo arg = {};
+	uint64_t buf[512];
+	struct names n;
+
+	query_make(&arg.query, NODE);
+	arg.query.names_len = names_make(&n);
+	arg.query.names = (uintptr_t)&n;
+	arg.buf = (uintptr_t)buf;
+	arg.buf_len = sizeof(buf);
+	ASSERT_EQ(0, call(self->fd, GETADDRINFO, &arg));
+	EXPECT_EQ(0, answer_check(buf, arg.len));
+}
+
+TEST_F(addrinfo, bad_questions)
+{
+	struct rdma_cmx_getaddrinfo arg = {};
+	uint64_t buf[512];
+	char node[RDMA_CMX_MAX_NODE + 2];
+	struct names n;
+
+#define EXPECT_GAI(err) EXPECT_EQ(-(err), call(self->fd, GETADDRINFO, &arg))
+	arg.buf = (uintptr_t)buf;
+	arg.buf_len = sizeof(buf);
+	/* Longer than any name. */
+	memset(node, 'a', sizeof(node));
+	query_make(&arg.query, NULL);
+	arg.query.node = (uintptr_t)node;
+	arg.query.node_len = RDMA_CMX_MAX_NODE + 1;
+	EXPECT_GAI(ENOENT);
+	arg.query.node_len = UINT32_MAX;
+	EXPECT_GAI(ENOENT);
+	arg.query.node_len = RDMA_CMX_MAX_NODE;
+	EXPECT_GAI(ENOENT);
+	/* A NUL within. */
+	query_make(&arg.query, NODE);
+	memcpy(node, NODE, sizeof(NODE));
+	node[3] = 0;
+	arg.query.node = (uintptr_t)node;
+	EXPECT_GAI(EINVAL);
+	arg.query.node = 8;
+	EXPECT_GAI(EFAULT);
+	/* Service: too long to be any, and only with the SA. */
+	query_make(&arg.query, NULL);
+	arg.query.service = (uintptr_t)node;
+	arg.query.service_len = RDMA_CMX_MAX_SERVICE + 1;
+	EXPECT_GAI(EINVAL);
+	/* Nothing asked. */
+	query_make(&arg.query, NULL);
+	arg.query.flags = 0;
+	arg.query.port = 0;
+	EXPECT_GAI(ENOENT);
+	arg.query.port = 1;
+	EXPECT_GAI(EINVAL);
+	/* Arrays of a wrong length. */
+	query_make(&arg.query, ADDR_RDMA);
+	arg.query.route = (uintptr_t)buf;
+	arg.query.route_len = 71;
+	EXPECT_GAI(EINVAL);
+	arg.query.route_len = 72u << 20;
+	EXPECT_GAI(EINVAL);
+	query_make(&arg.query, NODE);
+	arg.query.names_len = names_make(&n);
+	arg.query.names = 8;
+	EXPECT_GAI(EFAULT);
+	arg.query.names = (uintptr_t)&n;
+	arg.query.names_len = 3;
+	EXPECT_GAI(EINVAL);
+	arg.query.names_len = UINT32_MAX;
+	EXPECT_GAI(EINVAL);
+	/* An answer that does not add up. */
+	arg.query.names_len = names_make(&n);
+	n.head.addr_count = 200;
+	EXPECT_GAI(EBADMSG);
+	names_make(&n);
+	n.head.version = 99;
+	EXPECT_GAI(EBADMSG);
+	/* Hints. */
+	query_make(&arg.query, ADDR_RDMA);
+	arg.query.family = AF_UNIX;
+	EXPECT_GAI(EAFNOSUPPORT);
+	query_make(&arg.query, ADDR_RDMA);
+	arg.query.qp_type = 4;	/* UD against RDMA_PS_TCP */
+	EXPECT_GAI(EPROTOTYPE);
+	query_make(&arg.query, NODE);
+	arg.query.ai_flags = RDMA_CMX_AI_NUMERICHOST;
+	EXPECT_GAI(ENOENT);
+	arg.query.ai_flags = RDMA_CMX_AI_SA | RDMA_CMX_AI_DNS;
+	EXPECT_GAI(EOPNOTSUPP);
+}
+
+TEST_F(addrinfo, asynchronous)
+{
+	union event_buf buf;
+	uint64_t space[512];
+	uint32_t len;
+
+	EXPECT_EQ(-ENOENT, result_get(self->fd, self->id, space,
+				      sizeof(space), &len));
+	ASSERT_EQ(0, resolve_later(self->fd, self->id, NODE));
+	EXPECT_FALSE(event_pending(self->fd));
+	EXPECT_EQ(-EBUSY, resolve_later(self->fd, self->id, NODE));
+	EXPECT_EQ(-ENOENT, result_get(self->fd, self->id, space,
+				      sizeof(space), &len));
+	ASSERT_EQ(0, names_give(self->fd, self->id, 0));
+	EXPECT_EQ(-ESRCH, names_give(self->fd, self->id, 0));
+	ASSERT_EQ(0, event_want(self->fd, RDMA_CMX_EV_ADDRINFO_RESOLVED,
+				&buf));
+	EXPECT_EQ(0, buf.ev.status);
+	EXPECT_EQ(self->id, buf.ev.id);
+	EXPECT_EQ(sizeof(buf.ev), buf.ev.len);
+
+	EXPECT_EQ(-ENOSPC, result_get(self->fd, self->id, space, 8, &len));
+	EXPECT_LT(3 * sizeof(struct rdma_cmx_ai_entry), len);
+	EXPECT_EQ(-EFAULT, result_get(self->fd, self->id, NULL, 4096, &len));
+	ASSERT_EQ(0, result_get(self->fd, self->id, space, len, &len));
+	EXPECT_EQ(0, answer_check(space, len));
+	/* Once. */
+	EXPECT_EQ(-ENOENT, result_get(self->fd, self->id, space,
+				      sizeof(space), &len));
+	EXPECT_EQ(1, id_destroy(self->fd, self->id));
+}
+
+/* RAI-02: the result may be taken before the event is read. */
+TEST_F(addrinfo, result_before_event)
+{
+	struct pollfd pfd = { self->fd, POLLIN, 0 };
+	union event_buf buf;
+	uint64_t space[512];
+	uint32_t len;
+
+	ASSERT_EQ(0, resolve_later(self->fd, self->id, NODE));
+	ASSERT_EQ(0, names_give(self->fd, self->id, 0));
+	ASSERT_EQ(1, poll(&pfd, 1, 10000));
+	ASSERT_EQ(0, result_get(self->fd, self->id, space, sizeof(space),
+				&len));
+	EXPECT_EQ(0, answer_check(space, len));
+	EXPECT_EQ(-EBUSY, resolve_later(self->fd, self->id, NODE));
+	ASSERT_EQ(0, event_want(self->fd, RDMA_CMX_EV_ADDRINFO_RESOLVED,
+				&buf));
+	/* RAI-07: now another one, and one more without taking the result. */
+	ASSERT_EQ(0, resolve_later(self->fd, self->id, NODE));
+	ASSERT_EQ(0, names_give(self->fd, self->id, 0));
+	ASSERT_EQ(0, event_want(self->fd, RDMA_CMX_EV_ADDRINFO_RESOLVED,
+				&buf));
+	ASSERT_EQ(0, resolve_later(self->fd, self->id, NODE));
+	EXPECT_EQ(-ENOENT, result_get(self->fd, self->id, space,
+				      sizeof(space), &len));
+	ASSERT_EQ(0, names_give(self->fd, self->id, ENOENT));
+	ASSERT_EQ(0, event_want(self->fd, RDMA_CMX_EV_ADDRINFO_ERROR, &buf));
+}
+
+/* RAI-03, RAI-04: late failures are events, early ones are not. */
+TEST_F(addrinfo, failures)
+{
+	static const int errors[] = {
+		ENOENT, ENODATA, EAGAIN, ETIMEDOUT, ECONNREFUSED, EIO,
+	};
+	struct rdma_cmx_resolve_addrinfo arg = { .id = self->id };
+	struct rdma_cmx_give_names give = { .id = self->id };
+	union event_buf buf;
+	struct names n;
+	uint32_t len;
+	int i;
+
+	for (i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
+		ASSERT_EQ(0, resolve_later(self->fd, self->id, NODE));
+		ASSERT_EQ(0, names_give(self->fd, self->id, errors[i]));
+		ASSERT_EQ(0, event_want(self->fd, RDMA_CMX_EV_ADDRINFO_ERROR,
+					&buf));
+		EXPECT_EQ(-errors[i], buf.ev.status);
+		EXPECT_EQ(-ENOENT, result_get(self->fd, self->id, &buf,
+					      sizeof(buf), &len));
+	}
+	query_make(&arg.query, NODE);
+	arg.query.ai_flags = RDMA_CMX_AI_SA | RDMA_CMX_AI_DNS;
+	EXPECT_EQ(-EOPNOTSUPP, call(self->fd, RESOLVE_ADDRINFO, &arg));
+	arg.query.ai_flags = RDMA_CMX_AI_NUMERICHOST;
+	EXPECT_EQ(-ENOENT, call(self->fd, RESOLVE_ADDRINFO, &arg));
+	EXPECT_FALSE(event_pending(self->fd));
+
+	/* A bad answer leaves the question open. */
+	ASSERT_EQ(0, resolve_later(self->fd, self->id, NODE));
+	EXPECT_EQ(-EINVAL, call(self->fd, GIVE_NAMES, &give));
+	give.error = 5000;
+	EXPECT_EQ(-EINVAL, call(self->fd, GIVE_NAMES, &give));
+	give.error = 0;
+	give.names_len = names_make(&n);
+	give.names = 8;
+	EXPECT_EQ(-EFAULT, call(self->fd, GIVE_NAMES, &give));
+	give.names = (uintptr_t)&n;
+	n.head.addr_count = 100;
+	EXPECT_EQ(-EBADMSG, call(self->fd, GIVE_NAMES, &give));
+	EXPECT_FALSE(event_pending(self->fd));
+	EXPECT_EQ(0, names_give(self->fd, self->id, 0));
+	EXPECT_EQ(0, event_want(self->fd, RDMA_CMX_EV_ADDRINFO_RESOLVED,
+				&buf));
+}
+
+TEST_F(addrinfo, deadline)
+{
+	struct rdma_cmx_resolve_addrinfo arg = { .id = self->id };
+	union event_buf buf;
+	double start = now_ms();
+
+	query_make(&arg.query, NODE);
+	arg.query.flags |= RDMA_CMX_AIQ_NAMES_LATER;
+	arg.query.timeout_ms = 200;
+	ASSERT_EQ(0, call(self->fd, RESOLVE_ADDRINFO, &arg));
+	ASSERT_EQ(0, event_want(self->fd, RDMA_CMX_EV_ADDRINFO_ERROR, &buf));
+	EXPECT_EQ(-ETIMEDOUT, buf.ev.status);
+	EXPECT_LE(200, now_ms() - start);
+	EXPECT_EQ(-ESRCH, names_give(self->fd, self->id, 0));
+}
+
+/* RAI-07: destroy is prompt and nothing of the request is left. */
+TEST_F(addrinfo, destroy_outstanding)
+{
+	struct rdma_cmx_resolve_addrinfo arg = {};
+	double start = now_ms();
+	uint32_t id;
+	int i;
+
+	for (i = 0; i < 20; i++) {
+		ASSERT_EQ(0, id_create(self->fd, RDMA_PS_TCP, 2, &id));
+		if (i & 1) {
+			/* A name server that never answers. */
+			arg.id = id;
+			query_make(&arg.query, "outstanding.silent.test");
+			ASSERT_EQ(0, call(self->fd, RESOLVE_ADDRINFO, &arg));
+		} else {
+			ASSERT_EQ(0, resolve_later(self->fd, id, NODE));
+		}
+		EXPECT_EQ(0, id_destroy(self->fd, id));
+	}
+	EXPECT_GT(2000, now_ms() - start);
+	EXPECT_EQ(0, counter("live_queries"));
+	EXPECT_FALSE(event_pending(self->fd));
+}
+
+TEST_F(addrinfo, limit)
+{
+	const char *path = "/sys/module/rdma_ucmx/parameters/max_requests";
+	unsigned int old = 0;
+	union event_buf buf;
+	uint32_t id[3];
+	FILE *f;
+	int i;
+
+	f = fopen(path, "r+");
+	ASSERT_NE(NULL, f);
+	ASSERT_EQ(1, fscanf(f, "%u", &old));
+	rewind(f);
+	fprintf(f, "2\n");
+	fflush(f);
+	for (i = 0; i < 3; i++)
+		ASSERT_EQ(0, id_create(self->fd, RDMA_PS_TCP, i + 1, &id[i]));
+	EXPECT_EQ(0, resolve_later(self->fd, id[0], NODE));
+	EXPECT_EQ(0, resolve_later(self->fd, id[1], NODE));
+	EXPECT_EQ(-EAGAIN, resolve_later(self->fd, id[2], NODE));
+	EXPECT_EQ(0, names_give(self->fd, id[0], 0));
+	EXPECT_EQ(0, event_want(self->fd, RDMA_CMX_EV_ADDRINFO_RESOLVED, &buf));
+	EXPECT_EQ(0, resolve_later(self->fd, id[2], NODE));
+	EXPECT_EQ(0, id_destroy(self->fd, id[1]));
+	EXPECT_EQ(0, resolve_later(self->fd, id[0], NODE));
+	rewind(f);
+	fprintf(f, "%u\n", old);
+	fclose(f);
+}
+
+/* An answer moves with its id, as does the question. */
+TEST_F(addrinfo, migrate)
+{
+	struct rdma_cmx_id_migrate arg = { .id = self->id, .src_fd = self->fd };
+	int to = dev_open(O_NONBLOCK);
+	union event_buf buf;
+	uint64_t space[512];
+	uint32_t len;
+
+	ASSERT_EQ(0, resolve_later(self->fd, self->id, NODE));
+	ASSERT_EQ(0, call(to, ID_MIGRATE, &arg));
+	EXPECT_EQ(-ENOENT, names_give(self->fd, self->id, 0));
+	EXPECT_EQ(0, names_give(to, arg.new_id, 0));
+	ASSERT_EQ(0, event_want(to, RDMA_CMX_EV_ADDRINFO_RESOLVED, &buf));
+	ASSERT_EQ(0, result_get(to, arg.new_id, space, sizeof(space), &len));
+	EXPECT_EQ(0, answer_check(space, len));
+	close(to);
+}
+
+static void on_alarm(int sig)
+{
+}
+
+/* A signal ends a wait for a name server. */
+TEST_F(addrinfo, interrupted)
+{
+	struct sigaction sa = { .sa_handler = on_alarm };
+	struct rdma_cmx_getaddrinfo arg = {};
+	double start = now_ms();
+	uint64_t buf[64];
+
+	sigaction(SIGALRM, &sa, NULL);
+	query_make(&arg.query, "interrupted.silent.test");
+	arg.buf = (uintptr_t)buf;
+	arg.buf_len = sizeof(buf);
+	ualarm(300000, 100000);
+	EXPECT_EQ(-EINTR, call(self->fd, GETADDRINFO, &arg));
+	ualarm(0, 0);
+	EXPECT_GT(3000, now_ms() - start);
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# Tests straight at the uAPI: one program a subject, kselftest harness.
+
+KSELFTEST_INC ?= $(KSELFTEST_DIR)
+ioctl_names := abi ids cm events addrinfo mcast races
+ioctl_tests := $(ioctl_names:%=$(O)/selftests/ioctl/%)
+selftest_targets += $(ioctl_tests)
+
+$(ioctl_tests): $(O)/selftests/ioctl/%: selftests/ioctl/%.c \
+		selftests/ioctl/common.c selftests/ioctl/common.h \
+		uapi/rdma/rdma_cmx_ioctl.h
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -std=gnu11 -Wall -Wextra -Wno-unused-parameter \
+		-Wno-sign-compare -fno-strict-aliasing -D_GNU_SOURCE -Iuapi -I$(KSELFTEST_INC) \
+		-o $@ $(filter %.c,$^) -lpthread
+
+.PHONY: install-ioctl-tests
+install-selftests: install-ioctl-tests
+install-ioctl-tests: $(ioctl_tests)
+	$(INSTALL) -d $(DESTDIR)$(TESTDIR)/ioctl
+	$(INSTALL) -m 755 $(ioctl_tests) $(wildcard selftests/ioctl/*.sh) \
+		$(DESTDIR)$(TESTDIR)/ioctl/
+	$(INSTALL) -m 644 selftests/ioctl/timeouts $(DESTDIR)$(TESTDIR)/ioctl/

@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* The connection manager's commands and their events (RA-01, RA-02). */
+#include "common.h"
+
+#include "kselftest_harness.h"
+
+FIXTURE(cm) {
+	int fd;
+};
+
+FIXTURE_SETUP(cm)
+{
+	self->fd = dev_open(O_NONBLOCK);
+	ASSERT_LE(0, self->fd);
+}
+
+FIXTURE_TEARDOWN(cm)
+{
+	close(self->fd);
+	EXPECT_TRUE(counter_wait("live_ids", 0));
+	EXPECT_EQ(0, counter("live_events"));
+}
+
+TEST_F(cm, resolve_addr_and_route)
+{
+	struct rdma_cmx_id_query query = {};
+	struct rdma_cmx_id_info *info;
+	union event_buf buf;
+	uint32_t id;
+
+	ASSERT_EQ(0, id_create(self->fd, RDMA_PS_TCP, 42, &id));
+	EXPECT_EQ(-EINVAL, id_resolve_route(self->fd, id));
+	ASSERT_EQ(0, id_resolve_addr(self->fd, id, NULL, ADDR_RDMA, 7000));
+	ASSERT_EQ(0, event_want(self->fd, EV_ADDR_RESOLVED, &buf));
+	EXPECT_EQ(42, buf.ev.uid);
+	EXPECT_EQ(id, buf.ev.id);
+	EXPECT_EQ(0, buf.ev.obj);
+	EXPECT_EQ(0, buf.ev.status);
+	EXPECT_EQ(sizeof(buf.ev) + sizeof(*info), buf.ev.len);
+	info = event_info(&buf.ev);
+	ASSERT_NE(NULL, info);
+	EXPECT_EQ(AF_INET, info->dst.family);
+	EXPECT_EQ(7000, addr_port(&info->dst));
+	EXPECT_EQ(1, info->port_num);
+	EXPECT_NE(0, info->node_guid);
+	query.id = id;
+	ASSERT_EQ(0, call(self->fd, ID_QUERY, &query));
+	EXPECT_EQ(0, memcmp(info, &query.info, sizeof(*info)));
+
+	ASSERT_EQ(0, id_resolve_route(self->fd, id));
+	ASSERT_EQ(0, event_want(self->fd, EV_ROUTE_RESOLVED, &buf));
+	info = event_info(&buf.ev);
+	ASSERT_NE(NULL, info);
+	EXPECT_EQ(1, info->num_paths);
+	EXPECT_EQ(1, buf.ev.num_paths);
+	EXPECT_TRUE(buf.ev.flags & RDMA_CMX_EVENT_PATHS);
+	ASSERT_EQ(0, call(self->fd, ID_QUERY, &query));
+	EXPECT_EQ(1, query.info.num_paths);
+	EXPECT_EQ(0, memcmp(info + 1, query.paths, sizeof(query.paths[0])));
+	EXPECT_EQ(2, id_destroy(self->fd, id));
+}
+
+TEST_F(cm, resolve_addr_fails)
+{
+	union event_buf buf;
+	uint32_t id;
+	int i;
+
+	ASSERT_EQ(0, id_create(self->fd, RDMA_PS_TCP, 42, &id));
+	/* An address of this machine without an RDMA device; again and again
+	 * on one id, so that what is reserved for the event is used again.
+	 */
+	for (i = 0; i < 3; i++) {
+		ASSERT_EQ(0, id_resolve_addr(self->fd, id, NULL, ADDR_PLAIN,
+					     7000));
+		ASSERT_EQ(0, event_want(self->fd, EV_ADDR_ERROR, &buf));
+		EXPECT_EQ(-ENODEV, buf.ev.status);
+		EXPECT_EQ(sizeof(buf.ev), buf.ev.len);
+	}
+	ASSERT_EQ(0, id_resolve_addr(self->fd, id, NULL, ADDR_RDMA, 7000));
+	ASSERT_EQ(0, event_want(self->fd, EV_ADDR_RESOLVED, &buf));
+	EXPECT_EQ(4, id_destroy(self->fd, id));
+}
+
+TEST_F(cm, life_of_a_connection)
+{
+	struct rdma_cmx_id_arg disc = {};
+	struct rdma_cmx_init_qp_attr attr = {};
+	uint32_t listener, active, passive;
+	union event_buf buf;
+	unsigned int gone = 0, i;
+
+	ASSERT_EQ(0, connect_pair(self->fd, &listener, &active, &passive));
+	EXPECT_EQ(3, counter("live_ids"));
+	attr.id = active;
+	attr.qp_state = 1;	/* INIT */
+	EXPECT_EQ(0, call(self->fd, INIT_QP_ATTR, &attr));
+	EXPECT_NE(0, attr.attr.qp_attr_mask);
+	EXPECT_EQ(1, attr.attr.port_num);
+	attr.qp_state = 2;	/* RTR */
+	EXPECT_EQ(0, call(self->fd, INIT_QP_ATTR, &attr));
+	EXPECT_EQ(0x1234, attr.attr.dest_qp_num);
+	attr.qp_state = 7;
+	EXPECT_EQ(-EINVAL, call(self->fd, INIT_QP_ATTR, &attr));
+
+	disc.id = active;
+	ASSERT_EQ(0, call(self->fd, DISCONNECT, &disc));
+	for (i = 0; i < 2; i++) {
+		ASSERT_EQ(0, event_want(self->fd, EV_DISCONNECTED, &buf));
+		gone |= 1 << (buf.ev.uid - 1);
+		if (buf.ev.uid == 3) {
+			disc.id = passive;
+			call(self->fd, DISCONNECT, &disc);
+		}
+	}
+	EXPECT_EQ(6, gone);
+	/* CONNECT_REQUEST counts for the listener. */
+	EXPECT_EQ(1, id_destroy(self->fd, listener));
+	EXPECT_LE(4, id_destroy(self->fd, active));
+	EXPECT_LE(2, id_destroy(self->fd, passive));
+	EXPECT_EQ(0, counter("live_ids"));
+}
+
+static int request_make(int fd, uint32_t *listener, uint32_t *active)
+{
+	struct rdma_cmx_id_query query = {};
+	union event_buf buf;
+	int ret;
+
+	ret = id_create(fd, RDMA_PS_TCP, 1, listener) ?:
+	      id_create(fd, RDMA_PS_TCP, 2, active) ?:
+	      id_bind(fd, *listener, ADDR_RDMA, 0) ?:
+	      id_listen(fd, *listener);
+	query.id = *listener;
+	return ret ?: call(fd, ID_QUERY, &query) ?:
+	       id_resolve_addr(fd, *active, NULL, ADDR_RDMA,
+			       addr_port(&query.info.src)) ?:
+	       event_want(fd, EV_ADDR_RESOLVED, &buf) ?:
+	       id_resolve_route(fd, *active) ?:
+	       event_want(fd, EV_ROUTE_RESOLVED, &buf) ?:
+	       id_connect(fd, *active);
+}
+
+TEST_F(cm, connect_request)
+{
+	struct rdma_cmx_reject rej = {};
+	struct rdma_cmx_id_query query = {};
+	uint32_t listener, active;
+	union event_buf buf;
+	const char *data;
+
+	ASSERT_EQ(0, request_make(self->fd, &listener, &active));
+	ASSERT_EQ(0, event_want(self->fd, EV_CONNECT_REQUEST, &buf));
+	EXPECT_EQ(1, buf.ev.uid);
+	EXPECT_EQ(listener, buf.ev.id);
+	EXPECT_NE(0, buf.ev.obj);
+	EXPECT_TRUE(buf.ev.flags & RDMA_CMX_EVENT_CONN);
+	EXPECT_EQ(0x1234, buf.ev.param.conn.qp_num);
+	EXPECT_EQ(7, buf.ev.param.conn.rnr_retry_count);
+	ASSERT_TRUE(buf.ev.flags & RDMA_CMX_EVENT_PRIVATE_DATA);
+	data = buf.space + buf.ev.len - (buf.ev.private_data_len + 7) / 8 * 8;
+	EXPECT_EQ(0, memcmp(data, "hello", 6));
+	ASSERT_NE(NULL, event_info(&buf.ev));
+	query.id = buf.ev.obj;
+	ASSERT_EQ(0, call(self->fd, ID_QUERY, &query));
+	EXPECT_EQ(0, memcmp(event_info(&buf.ev), &query.info,
+			    sizeof(query.info)));
+
+	EXPECT_EQ(-EINVAL, id_accept(self->fd, query.id, 0));
+	rej.id = query.id;
+	rej.private_data_len = 3;
+	memcpy(rej.private_data, "no!", 3);
+	ASSERT_EQ(0, call(self->fd, REJECT, &rej));
+	ASSERT_EQ(0, event_want(self->fd, EV_REJECTED, &buf));
+	EXPECT_EQ(2, buf.ev.uid);
+	EXPECT_EQ(28, buf.ev.status);	/* IB_CM_REJ_CONSUMER_DEFINED */
+	data = buf.space + buf.ev.len - (buf.ev.private_data_len + 7) / 8 * 8;
+	EXPECT_EQ(0, memcmp(data, "no!", 4));
+}
+
+/* Unread requests go with their listener, and the peer learns of it. */
+TEST_F(cm, listener_with_unread_request)
+{
+	uint32_t listener, active;
+	union event_buf buf;
+	struct pollfd pfd = { self->fd, POLLIN, 0 };
+
+	ASSERT_EQ(0, request_make(self->fd, &listener, &active));
+	ASSERT_EQ(1, poll(&pfd, 1, 10000));
+	EXPECT_EQ(3, counter("live_ids"));
+	EXPECT_EQ(0, id_destroy(self->fd, listener));
+	EXPECT_EQ(1, counter("live_ids"));
+	ASSERT_EQ(0, event_want(self->fd, EV_REJECTED, &buf));
+	EXPECT_EQ(2, buf.ev.uid);
+}
+
+TEST_F(cm, close_with_unread_request)
+{
+	uint32_t listener, active;
+	struct pollfd pfd = { self->fd, POLLIN, 0 };
+
+	ASSERT_EQ(0, request_make(self->fd, &listener, &active));
+	ASSERT_EQ(1, poll(&pfd, 1, 10000));
+}
+
+/* What happens to a request before it is accepted is told afterwards only. */
+TEST_F(cm, events_before_accept)
+{
+	uint32_t listener, active, passive;
+	union event_buf buf;
+	int ret;
+
+	ASSERT_EQ(0, request_make(self->fd, &listener, &active));
+	ASSERT_EQ(0, event_want(self->fd, EV_CONNECT_REQUEST, &buf));
+	passive = buf.ev.obj;
+	ASSERT_LE(0, id_destroy(self->fd, active));
+	/* The peer has gone; whether accept still works is the CM's matter,
+	 * but no event with cookie 0 may ever come.
+	 */
+	ret = id_accept(self->fd, passive, 3);
+	if (!ret) {
+		ASSERT_EQ(0, event_next(self->fd, &buf));
+		EXPECT_EQ(3, buf.ev.uid);
+	}
+	EXPECT_LE(0, id_destroy(self->fd, passive));
+	EXPECT_FALSE(event_pending(self->fd));
+}
+
+TEST_F(cm, backlog)
+{
+	struct rdma_cmx_listen arg = { .backlog = 1 };
+	struct rdma_cmx_id_query query = {};
+	uint32_t listener, active[2];
+	union event_buf buf;
+	long refused = counter("refused_connects");
+	int other = dev_open(O_NONBLOCK), i;
+
+	ASSERT_EQ(0, id_create(self->fd, RDMA_PS_TCP, 1, &listener));
+	ASSERT_EQ(0, id_bind(self->fd, listener, ADDR_RDMA, 0));
+	arg.id = listener;
+	ASSERT_EQ(0, call(self->fd, LISTEN, &arg));
+	query.id = listener;
+	ASSERT_EQ(0, call(self->fd, ID_QUERY, &query));
+	for (i = 0; i < 2; i++) {
+		ASSERT_EQ(0, id_create(other, RDMA_PS_TCP, i + 2, &active[i]));
+		ASSERT_EQ(0, id_resolve_addr(other, active[i], NULL, ADDR_RDMA,
+					     addr_port(&query.info.src)));
+		ASSERT_EQ(0, event_want(other, EV_ADDR_RESOLVED, &buf));
+		ASSERT_EQ(0, id_resolve_route(other, active[i]));
+		ASSERT_EQ(0, event_want(other, EV_ROUTE_RESOLVED, &buf));
+		ASSERT_EQ(0, id_connect(other, active[i]));
+	}
+	/* One waits, the other one is refused. */
+	ASSERT_EQ(0, event_want(other, EV_REJECTED, &buf));
+	EXPECT_EQ(refused + 1, counter("refused_connects"));
+	ASSERT_EQ(0, event_want(self->fd, EV_CONNECT_REQUEST, &buf));
+	EXPECT_FALSE(event_pending(self->fd));
+	close(other);
+}
+
+/* A UD id asks for the peer's queue pair. */
+TEST_F(cm, ud_request)
+{
+	struct rdma_cmx_id_query query = {};
+	uint32_t listener, active;
+	union event_buf buf;
+
+	ASSERT_EQ(0, id_create(self->fd, RDMA_PS_UDP, 1, &listener));
+	ASSERT_EQ(0, id_create(self->fd, RDMA_PS_UDP, 2, &active));
+	ASSERT_EQ(0, id_bind(self->fd, listener, ADDR_RDMA, 0));
+	ASSERT_EQ(0, id_listen(self->fd, listener));
+	query.id = listener;
+	ASSERT_EQ(0, call(self->fd, ID_QUERY, &query));
+	ASSERT_EQ(0, id_resolve_addr(self->fd, active, NULL, ADDR_RDMA,
+				     addr_port(&query.info.src)));
+	ASSERT_EQ(0, event_want(self->fd, EV_ADDR_RESOLVED, &buf));
+	ASSERT_EQ(0, id_resolve_route(self->fd, active));
+	ASSERT_EQ(0, event_want(self->fd, EV_ROUTE_RESOLVED, &buf));
+	ASSERT_EQ(0, id_connect(self->fd, active));
+	ASSERT_EQ(0, event_want(self->fd, EV_CONNECT_REQUEST, &buf));
+	EXPECT_TRUE(buf.ev.flags & RDMA_CMX_EVENT_UD);
+	ASSERT_EQ(0, id_accept(self->fd, buf.ev.obj, 3));
+	ASSERT_EQ(0, event_want(self->fd, EV_ESTABLISHED, &buf));
+	EXPECT_EQ(2, buf.ev.uid);
+	EXPECT_TRUE(buf.ev.flags & RDMA_CMX_EVENT_UD);
+	EXPECT_EQ(0x1234, buf.ev.param.ud.qp_num);
+	EXPECT_NE(0, buf.ev.param.ud.qkey);
+	EXPECT_EQ(1, buf.ev.param.ud.ah_attr.port_num);
+}
+
+TEST_HARNESS_MAIN

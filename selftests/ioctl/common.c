@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* See common.h. No global state, any thread. */
+#include "common.h"
+
+#include <time.h>
+
+#define DEADLINE_MS	10000
+
+double now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1e3 + ts.tv_nsec / 1e6;
+}
+
+int dev_open(int flags)
+{
+	return open(RDMA_CMX_DEVICE, O_RDWR | O_CLOEXEC | flags);
+}
+
+int id_create(int fd, uint32_t ps, uint64_t uid, uint32_t *id)
+{
+	struct rdma_cmx_id_create arg = { .port_space = ps, .uid = uid };
+	int ret = call(fd, ID_CREATE, &arg);
+
+	*id = arg.id;
+	return ret;
+}
+
+int id_destroy(int fd, uint32_t id)
+{
+	struct rdma_cmx_destroy arg = { .handle = id };
+	int ret = call(fd, ID_DESTROY, &arg);
+
+	return ret ? ret : (int)arg.events_reported;
+}
+
+int mc_leave(int fd, uint32_t mc)
+{
+	struct rdma_cmx_destroy arg = { .handle = mc };
+	int ret = call(fd, LEAVE, &arg);
+
+	return ret ? ret : (int)arg.events_reported;
+}
+
+void addr_set(struct rdma_cmx_addr *addr, const char *text, uint16_t port)
+{
+	struct sockaddr_in in = {
+		.sin_family = AF_INET,
+		.sin_port = htons(port),
+	};
+	struct sockaddr_in6 in6 = {
+		.sin6_family = AF_INET6,
+		.sin6_port = htons(port),
+	};
+
+	memset(addr, 0, sizeof(*addr));
+	if (!text)
+		return;
+	if (inet_pton(AF_INET, text, &in.sin_addr) == 1)
+		memcpy(addr, &in, sizeof(in));
+	else if (inet_pton(AF_INET6, text, &in6.sin6_addr) == 1)
+		memcpy(addr, &in6, sizeof(in6));
+	else
+		abort();
+}
+
+uint16_t addr_port(const struct rdma_cmx_addr *addr)
+{
+	struct sockaddr_in in;
+
+	memcpy(&in, addr, sizeof(in));
+	return ntohs(in.sin_port);
+}
+
+int id_bind(int fd, uint32_t id, const char *addr, uint16_t port)
+{
+	struct rdma_cmx_id_bind arg = { .id = id };
+
+	addr_set(&arg.addr, addr, port);
+	return call(fd, ID_BIND, &arg);
+}
+
+int id_resolve_addr(int fd, uint32_t id, const char *src, const char *dst,
+		    uint16_t port)
+{
+	struct rdma_cmx_resolve_addr arg = { .id = id, .timeout_ms = 3000 };
+
+	addr_set(&arg.src, src, 0);
+	addr_set(&arg.dst, dst, port);
+	return call(fd, RESOLVE_ADDR, &arg);
+}
+
+int id_resolve_route(int fd, uint32_t id)
+{
+	struct rdma_cmx_resolve_route arg = { .id = id, .timeout_ms = 3000 };
+
+	return call(fd, RESOLVE_ROUTE, &arg);
+}
+
+int id_listen(int fd, uint32_t id)
+{
+	struct rdma_cmx_listen arg = { .id = id };
+
+	return call(fd, LISTEN, &arg);
+}
+
+/* No queue pair is behind it: the CM does not look. */
+static void param_set(struct rdma_cmx_conn_param *param)
+{
+	param->qp_num = 0x1234;
+	param->responder_resources = 1;
+	param->initiator_depth = 1;
+	param->retry_count = 7;
+	param->rnr_retry_count = 7;
+}
+
+int id_connect(int fd, uint32_t id)
+{
+	struct rdma_cmx_connect arg = { .id = id };
+
+	param_set(&arg.param);
+	arg.param.private_data_len = 5;
+	memcpy(arg.param.private_data, "hello", 5);
+	return call(fd, CONNECT, &arg);
+}
+
+int id_accept(int fd, uint32_t id, uint64_t uid)
+{
+	struct rdma_cmx_connect arg = { .id = id, .uid = uid };
+
+	param_set(&arg.param);
+	return call(fd, ACCEPT, &arg);
+}
+
+int id_write_event(int fd, uint32_t id, int status, uint64_t arg)
+{
+	struct rdma_cmx_write_event cmd = {
+		.id = id,
+		.event = RDMA_CMX_EV_USER,
+		.status = status,
+		.arg = arg,
+	};
+
+	return call(fd, WRITE_EVENT, &cmd);
+}
+
+int mc_join(int fd, uint32_t id, const char *group, uint64_t uid, uint32_t *mc)
+{
+	struct rdma_cmx_join arg = { .id = id, .uid = uid };
+	int ret;
+
+	addr_set(&arg.addr, group, 0);
+	ret = call(fd, JOIN, &arg);
+	*mc = arg.mc;
+	return ret;
+}
+
+int events_get(int fd, void *buf, uint32_t len, uint32_t max, uint32_t *count)
+{
+	struct rdma_cmx_get_events arg = {
+		.max_events = max,
+		.buf = (uintptr_t)buf,
+		.buf_len = len,
+	};
+	int ret = call(fd, GET_EVENTS, &arg);
+
+	if (count)
+		*count = arg.count;
+	return ret;
+}
+
+bool event_pending(int fd)
+{
+	struct pollfd pfd = { .fd = fd, .events = POLLIN };
+
+	return poll(&pfd, 1, 0) == 1;
+}
+
+int event_next(int fd, union event_buf *buf)
+{
+	struct pollfd pfd = { .fd = fd, .events = POLLIN };
+
+	memset(buf, 0xa5, sizeof(*buf));
+	if (poll(&pfd, 1, DEADLINE_MS) != 1)
+		return -ETIME;
+	return events_get(fd, buf, sizeof(*buf), 1, NULL);
+}
+
+int event_want(int fd, uint32_t type, union event_buf *buf)
+{
+	int ret = event_next(fd, buf);
+
+	if (ret)
+		return ret;
+	if (buf->ev.event == type)
+		return 0;
+	printf("# event %u status %d where %u was due\n", buf->ev.event,
+	       buf->ev.status, type);
+	return -EPROTO;
+}
+
+struct rdma_cmx_id_info *event_info(struct rdma_cmx_event *ev)
+{
+	return ev->flags & RDMA_CMX_EVENT_INFO ? (void *)(ev + 1) : NULL;
+}
+
+long counter(const char *name)
+{
+	char path[128];
+	long value = -1;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/sys/module/rdma_ucmx/counters/%s", name);
+	f = fopen(path, "r");
+	if (!f)
+		return -1;
+	if (fscanf(f, "%ld", &value) != 1)
+		value = -1;
+	fclose(f);
+	return value;
+}
+
+bool counter_wait(const char *name, long value)
+{
+	double end = now_ms() + DEADLINE_MS;
+
+	while (counter(name) != value) {
+		if (now_ms() > end) {
+			printf("# counter %s is %ld, not %ld\n", name,
+			       counter(name), value);
+			return false;
+		}
+		poll(NULL, 0, 10);
+	}
+	return true;
+}
+
+int connect_pair(int fd, uint32_t *listener, uint32_t *active,
+		 uint32_t *passive)
+{
+	struct rdma_cmx_id_query query = {};
+	struct rdma_cmx_connect accept = {};
+	union event_buf buf;
+	int ret, seen;
+
+	ret = id_create(fd, RDMA_PS_TCP, 1, listener) ?:
+	      id_create(fd, RDMA_PS_TCP, 2, active) ?:
+	      id_bind(fd, *listener, ADDR_RDMA, 0) ?:
+	      id_listen(fd, *listener);
+	if (ret)
+		return ret;
+	query.id = *listener;
+	ret = call(fd, ID_QUERY, &query) ?:
+	      id_resolve_addr(fd, *active, NULL, ADDR_RDMA,
+			      addr_port(&query.info.src)) ?:
+	      event_want(fd, EV_ADDR_RESOLVED, &buf) ?:
+	      id_resolve_route(fd, *active) ?:
+	      event_want(fd, EV_ROUTE_RESOLVED, &buf) ?:
+	      id_connect(fd, *active) ?:
+	      event_want(fd, EV_CONNECT_REQUEST, &buf);
+	if (ret)
+		return ret;
+	*passive = buf.ev.obj;
+	ret = id_accept(fd, *passive, 3) ?:
+	      event_want(fd, EV_CONNECT_RESPONSE, &buf);
+	if (ret)
+		return ret;
+	accept.id = *active;
+	accept.flags = RDMA_CMX_ACCEPT_NO_PARAM;
+	ret = call(fd, ACCEPT, &accept);
+	for (seen = 0; !ret && !seen; seen = buf.ev.event == EV_ESTABLISHED)
+		ret = event_next(fd, &buf);
+	return ret;
+}

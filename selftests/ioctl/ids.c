@@ -1,0 +1,440 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* Ids as objects: handles, limits, files, processes, migration (RA-02). */
+#include "common.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "kselftest_harness.h"
+
+FIXTURE(ids) {
+	int fd;
+};
+
+FIXTURE_SETUP(ids)
+{
+	self->fd = dev_open(O_NONBLOCK);
+	ASSERT_LE(0, self->fd);
+	ASSERT_TRUE(counter_wait("live_files", 1));
+}
+
+FIXTURE_TEARDOWN(ids)
+{
+	close(self->fd);
+	EXPECT_TRUE(counter_wait("live_files", 0));
+	EXPECT_EQ(0, counter("live_ids"));
+	EXPECT_EQ(0, counter("live_mcs"));
+	EXPECT_EQ(0, counter("live_events"));
+	EXPECT_EQ(0, counter("live_queries"));
+}
+
+TEST_F(ids, create_and_destroy)
+{
+	uint32_t a, b;
+
+	ASSERT_EQ(0, id_create(self->fd, RDMA_PS_TCP, 1, &a));
+	ASSERT_EQ(0, id_create(self->fd, RDMA_PS_UDP, 2, &b));
+	EXPECT_NE(0, a);
+	EXPECT_NE(a, b);
+	EXPECT_EQ(2, counter("live_ids"));
+	EXPECT_EQ(0, id_destroy(self->fd, a));
+	EXPECT_EQ(-ENOENT, id_destroy(self->fd, a));
+	EXPECT_EQ(0, id_destroy(self->fd, b));
+	EXPECT_EQ(0, counter("live_ids"));
+	EXPECT_EQ(-ENOENT, id_destroy(self->fd, 0));
+	EXPECT_EQ(-ENOENT, id_destroy(self->fd, UINT32_MAX));
+}
+
+TEST_F(ids, bad_create)
+{
+	struct rdma_cmx_id_create arg = { .port_space = RDMA_PS_IB, .uid = 1 };
+	uint32_t id;
+
+	EXPECT_EQ(-EINVAL, id_create(self->fd, 0, 1, &id));
+	EXPECT_EQ(-EINVAL, id_create(self->fd, 0x10106, 1, &id));
+	EXPECT_EQ(-EINVAL, id_create(self->fd, RDMA_PS_TCP, 0, &id));
+	arg.qp_type = 1000;
+	EXPECT_EQ(-EINVAL, call(self->fd, ID_CREATE, &arg));
+	arg.qp_type = 2;
+	EXPECT_EQ(0, call(self->fd, ID_CREATE, &arg));
+}
+
+TEST_F(ids, foreign_handles)
+{
+	struct rdma_cmx_id_query query = {};
+	uint32_t id;
+	int other = dev_open(0);
+
+	ASSERT_LE(0, other);
+	ASSERT_EQ(0, id_create(self->fd, RDMA_PS_TCP, 1, &id));
+	query.id = id;
+	EXPECT_EQ(-ENOENT, call(other, ID_QUERY, &query));
+	EXPECT_EQ(-ENOENT, id_destroy(other, id));
+	EXPECT_EQ(-ENOENT, id_bind(other, id, ADDR_RDMA, 0));
+	EXPECT_EQ(-ENOENT, id_write_event(other, id, 0, 0));
+	close(other);
+	EXPECT_EQ(0, call(self->fd, ID_QUERY, &query));
+}
+
+/* Every command that names an id, after the id is gone. */
+TEST_F(ids, stale_handles)
+{
+	struct rdma_cmx_id_query query = {};
+	struct rdma_cmx_id_arg arg = {};
+	struct rdma_cmx_init_qp_attr attr = { .qp_state = 1 };
+	struct rdma_cmx_reject rej = {};
+	struct rdma_cmx_query_addrinfo qai = {};
+	struct rdma_cmx_resolve_addrinfo rai = {};
+	struct rdma_cmx_id_set_option opt = {};
+	uint32_t id, mc;
+
+	ASSERT_EQ(0, id_create(self->fd, RDMA_PS_TCP, 1, &id));
+	ASSERT_EQ(0, id_destroy(self->fd, id));
+	query.id = id;
+	EXPECT_EQ(-ENOENT, call(self->fd, ID_QUERY, &query));
+	EXPECT_EQ(-ENOENT, id_bind(self->fd, id, ADDR_RDMA, 0));
+	EXPECT_EQ(-ENOENT, id_resolve_addr(self->fd, id, NULL, ADDR_RDMA, 1));
+	EXPECT_EQ(-ENOENT, id_resolve_route(self->fd, id));
+	EXPECT_EQ(-ENOENT, id_listen(self->fd, id));
+	EXPECT_EQ(-ENOENT, id_connect(self->fd, id));
+	EXPECT_EQ(-ENOENT, id_accept(self->fd, id, 1));
+	EXPECT_EQ(-ENOENT, id_write_event(self->fd, id, 0, 0));
+	EXPECT_EQ(-ENOENT, mc_join(self->fd, id, GROUP, 1, &mc));
+	EXPECT_EQ(-ENOENT, mc_leave(self->fd, id));
+	arg.id = id;
+	EXPECT_EQ(-ENOENT, call(self->fd, DISCONNECT, &arg));
+	EXPECT_EQ(-ENOENT, call(self->fd, NOTIFY, &arg));
+	attr.id = id;
+	EXPECT_EQ(-ENOENT, call(self->fd, INIT_QP_ATTR, &attr));
+	rej.id = id;
+	EXPECT_EQ(-ENOENT, call(self->fd, REJECT, &rej));
+	qai.id = id;
+	EXPECT_EQ(-ENOENT, call(self->fd, QUERY_ADDRINFO, &qai));
+	rai.id = id;
+	EXPECT_EQ(-ENOENT, call(self->fd, RESOLVE_ADDRINFO, &rai));
+	opt.id = id;
+	EXPECT_EQ(-ENOENT, call(self->fd, ID_SET_OPTION, &opt));
+}
+
+static bool param_set(const char *name, unsigned int value, unsigned int *old)
+{
+	char path[128];
+	FILE *f;
+	bool ok;
+
+	snprintf(path, sizeof(path), "/sys/module/rdma_ucmx/parameters/%s",
+		 name);
+	f = fopen(path, "r+");
+	if (!f)
+		return false;
+	ok = !old || fscanf(f, "%u", old) == 1;
+	rewind(f);
+	ok = ok && fprintf(f, "%u\n", value) > 0;
+	return !fclose(f) && ok;
+}
+
+TEST_F(ids, limit)
+{
+	uint32_t id[5];
+	unsigned int old;
+	int i;
+
+	ASSERT_TRUE(param_set("max_ids", 4, &old));
+	for (i = 0; i < 4; i++)
+		EXPECT_EQ(0, id_create(self->fd, RDMA_PS_UDP, 1, &id[i]));
+	EXPECT_EQ(-EMFILE, id_create(self->fd, RDMA_PS_UDP, 1, &id[4]));
+	/* The limit is each file's own. */
+	i = dev_open(0);
+	EXPECT_EQ(0, id_create(i, RDMA_PS_UDP, 1, &id[4]));
+	close(i);
+	EXPECT_EQ(0, id_destroy(self->fd, id[0]));
+	EXPECT_EQ(0, id_create(self->fd, RDMA_PS_UDP, 1, &id[0]));
+	EXPECT_TRUE(param_set("max_ids", old, NULL));
+}
+
+TEST_F(ids, bind_and_query)
+{
+	struct rdma_cmx_id_bind bind = {};
+	struct rdma_cmx_id_query query = {};
+	uint32_t id, other;
+
+	ASSERT_EQ(0, id_create(self->fd, RDMA_PS_TCP, 1, &id));
+	bind.id = id;
+	addr_set(&bind.addr, ADDR_RDMA, 0);
+	ASSERT_EQ(0, call(self->fd, ID_BIND, &bind));
+	EXPECT_EQ(AF_INET, bind.info.src.family);
+	EXPECT_NE(0, addr_port(&bind.info.src));
+	EXPECT_NE(0, bind.info.node_guid);
+	EXPECT_EQ(1, bind.info.port_num);
+	EXPECT_EQ(AF_IB, bind.info.src_ib.family);
+	query.id = id;
+	ASSERT_EQ(0, call(self->fd, ID_QUERY, &query));
+	EXPECT_EQ(0, memcmp(&query.info, &bind.info, sizeof(bind.info)));
+	EXPECT_EQ(-EINVAL, id_bind(self->fd, id, ADDR_RDMA, 0));
+
+	ASSERT_EQ(0, id_create(self->fd, RDMA_PS_TCP, 1, &other));
+	EXPECT_EQ(-EADDRINUSE, id_bind(self->fd, other, ADDR_RDMA,
+				       addr_port(&bind.info.src)));
+	EXPECT_EQ(-ENODEV, id_bind(self->fd, other, ADDR_PLAIN, 0));
+}
+
+struct destroyer {
+	int fd;
+	uint32_t id;
+	pthread_barrier_t *barrier;
+	int ret;
+};
+
+static void *destroy_thread(void *arg)
+{
+	struct destroyer *d = arg;
+
+	pthread_barrier_wait(d->barrier);
+	d->ret = id_destroy(d->fd, d->id);
+	return NULL;
+}
+
+/* Of many that destroy an id, one does and the others find none. */
+TEST_F(ids, double_destroy)
+{
+	struct destroyer d[4];
+	pthread_barrier_t barrier;
+	pthread_t thread[4];
+	int round, i, won;
+	uint32_t id;
+
+	pthread_barrier_init(&barrier, NULL, 4);
+	for (round = 0; round < 50; round++) {
+		ASSERT_EQ(0, id_create(self->fd, RDMA_PS_TCP, 1, &id));
+		ASSERT_EQ(0, id_bind(self->fd, id, ADDR_RDMA, 0));
+		for (i = 0; i < 4; i++) {
+			d[i] = (struct destroyer){ self->fd, id, &barrier };
+			ASSERT_EQ(0, pthread_create(&thread[i], NULL,
+						    destroy_thread, &d[i]));
+		}
+		for (won = 0, i = 0; i < 4; i++) {
+			pthread_join(thread[i], NULL);
+			won += d[i].ret == 0;
+			EXPECT_TRUE(d[i].ret == 0 || d[i].ret == -ENOENT);
+		}
+		EXPECT_EQ(1, won);
+	}
+}
+
+static int fd_send(int sock, int fd)
+{
+	char byte = 0, space[CMSG_SPACE(sizeof(int))] = {};
+	struct iovec iov = { &byte, 1 };
+	struct msghdr msg = {
+		.msg_iov = &iov, .msg_iovlen = 1,
+		.msg_control = space, .msg_controllen = sizeof(space),
+	};
+	struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
+
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(c), &fd, sizeof(fd));
+	return sendmsg(sock, &msg, 0) == 1 ? 0 : -errno;
+}
+
+static int fd_receive(int sock)
+{
+	char byte, space[CMSG_SPACE(sizeof(int))];
+	struct iovec iov = { &byte, 1 };
+	struct msghdr msg = {
+		.msg_iov = &iov, .msg_iovlen = 1,
+		.msg_control = space, .msg_controllen = sizeof(space),
+	};
+	int fd = -1;
+
+	if (recvmsg(sock, &msg, 0) == 1 && CMSG_FIRSTHDR(&msg))
+		memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&msg)), sizeof(fd));
+	return fd;
+}
+
+/* A passed descriptor keeps the context when its maker is gone. */
+TEST_F(ids, passed_and_duplicated)
+{
+	struct rdma_cmx_id_query query = {};
+	int sock[2], fd, copy, status;
+	uint32_t id = 0;
+	pid_t pid;
+
+	ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM, 0, sock));
+	pid = fork();
+	if (!pid) {
+		fd = dev_open(0);
+		if (id_create(fd, RDMA_PS_TCP, 9, &id) ||
+		    id_bind(fd, id, ADDR_RDMA, 0) || fd_send(sock[1], fd) ||
+		    write(sock[1], &id, sizeof(id)) != sizeof(id))
+			_exit(1);
+		_exit(0);
+	}
+	fd = fd_receive(sock[0]);
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(sizeof(id), read(sock[0], &id, sizeof(id)));
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+	query.id = id;
+	EXPECT_EQ(0, call(fd, ID_QUERY, &query));
+	EXPECT_EQ(1, query.info.port_num);
+	copy = dup(fd);
+	close(fd);
+	EXPECT_EQ(0, call(copy, ID_QUERY, &query));
+	EXPECT_EQ(0, id_destroy(copy, id));
+	close(copy);
+	close(sock[0]);
+	close(sock[1]);
+}
+
+/* SIGKILL with all kinds of requests under way. */
+TEST_F(ids, killed)
+{
+	int round, pipefd[2], status;
+	pid_t pid;
+	char c;
+
+	for (round = 0; round < 10; round++) {
+		ASSERT_EQ(0, pipe(pipefd));
+		pid = fork();
+		if (!pid) {
+			uint32_t a, b, c, mc;
+			union event_buf buf;
+			int fd = dev_open(0);
+
+			id_create(fd, RDMA_PS_UDP, 1, &a);
+			id_bind(fd, a, ADDR_RDMA, 0);
+			mc_join(fd, a, GROUP, 1, &mc);
+			connect_pair(dev_open(0), &a, &b, &c);
+			id_create(fd, RDMA_PS_TCP, 1, &a);
+			id_resolve_addr(fd, a, NULL, "10.55.0.77", 1);
+			if (write(pipefd[1], "x", 1) != 1)
+				_exit(1);
+			for (;;)
+				event_next(fd, &buf);
+		}
+		ASSERT_EQ(1, read(pipefd[0], &c, 1));
+		kill(pid, SIGKILL);
+		ASSERT_EQ(pid, waitpid(pid, &status, 0));
+		close(pipefd[0]);
+		close(pipefd[1]);
+		EXPECT_TRUE(counter_wait("live_files", 1));
+		EXPECT_EQ(0, counter("live_ids"));
+		EXPECT_EQ(0, counter("live_mcs"));
+	}
+}
+
+static int migrate(int to, int from, uint32_t id, uint32_t *new_id)
+{
+	struct rdma_cmx_id_migrate arg = { .id = id, .src_fd = from };
+	int ret = call(to, ID_MIGRATE, &arg);
+
+	*new_id = arg.new_id;
+	return ret ? ret : (int)arg.events_reported;
+}
+
+TEST_F(ids, migrate)
+{
+	int to = dev_open(O_NONBLOCK), null = open("/dev/null", O_RDONLY);
+	uint32_t id, moved, other;
+	union event_buf buf;
+	int i;
+
+	ASSERT_LE(0, to);
+	ASSERT_EQ(0, id_create(self->fd, RDMA_PS_UDP, 11, &id));
+	ASSERT_EQ(0, id_create(self->fd, RDMA_PS_UDP, 12, &other));
+	EXPECT_EQ(-EBADF, migrate(to, 9999, id, &moved));
+	EXPECT_EQ(-EINVAL, migrate(to, null, id, &moved));
+	EXPECT_EQ(-ENOENT, migrate(to, self->fd, 9999, &moved));
+	close(null);
+
+	for (i = 0; i < 6; i++)
+		ASSERT_EQ(0, id_write_event(self->fd, i & 1 ? other : id, i,
+					    0));
+	ASSERT_EQ(0, event_want(self->fd, RDMA_CMX_EV_USER, &buf));
+	EXPECT_EQ(0, buf.ev.status);
+	EXPECT_EQ(1, migrate(to, self->fd, id, &moved));
+	EXPECT_EQ(-ENOENT, id_destroy(self->fd, id));
+	/* The id's unread events went with it, in order; others stay. */
+	for (i = 2; i < 6; i += 2) {
+		ASSERT_EQ(0, event_want(to, RDMA_CMX_EV_USER, &buf));
+		EXPECT_EQ(i, buf.ev.status);
+		EXPECT_EQ(moved, buf.ev.id);
+		EXPECT_EQ(11, buf.ev.uid);
+	}
+	EXPECT_FALSE(event_pending(to));
+	for (i = 1; i < 6; i += 2) {
+		ASSERT_EQ(0, event_want(self->fd, RDMA_CMX_EV_USER, &buf));
+		EXPECT_EQ(i, buf.ev.status);
+		EXPECT_EQ(12, buf.ev.uid);
+	}
+	EXPECT_EQ(0, id_write_event(to, moved, 1, 0));
+	EXPECT_TRUE(event_pending(to));
+	EXPECT_FALSE(event_pending(self->fd));
+	EXPECT_EQ(3, id_destroy(to, moved));
+	EXPECT_FALSE(event_pending(to));
+	close(to);
+}
+
+TEST_F(ids, migrate_to_the_same_file)
+{
+	uint32_t id, moved;
+	union event_buf buf;
+
+	ASSERT_EQ(0, id_create(self->fd, RDMA_PS_UDP, 11, &id));
+	ASSERT_EQ(0, id_write_event(self->fd, id, 5, 0));
+	EXPECT_EQ(0, migrate(self->fd, self->fd, id, &moved));
+	EXPECT_EQ(id, moved);
+	EXPECT_EQ(0, event_want(self->fd, RDMA_CMX_EV_USER, &buf));
+	EXPECT_EQ(1, id_destroy(self->fd, id));
+}
+
+/* Memberships and unread connection requests move too. */
+TEST_F(ids, migrate_with_all)
+{
+	int to = dev_open(O_NONBLOCK);
+	struct rdma_cmx_id_query query = {};
+	uint32_t id, mc, listener, active, moved;
+	union event_buf buf;
+
+	ASSERT_EQ(0, id_create(self->fd, RDMA_PS_UDP, 11, &id));
+	ASSERT_EQ(0, id_bind(self->fd, id, ADDR_RDMA, 0));
+	ASSERT_EQ(0, mc_join(self->fd, id, GROUP, 21, &mc));
+	EXPECT_LE(0, migrate(to, self->fd, id, &moved));
+	ASSERT_EQ(0, event_want(to, EV_MULTICAST_JOIN, &buf));
+	EXPECT_EQ(mc, buf.ev.obj);
+	EXPECT_EQ(21, buf.ev.obj_uid);
+	EXPECT_EQ(-ENOENT, mc_leave(self->fd, mc));
+	EXPECT_EQ(1, mc_leave(to, mc));
+
+	ASSERT_EQ(0, id_create(self->fd, RDMA_PS_TCP, 1, &listener));
+	ASSERT_EQ(0, id_bind(self->fd, listener, ADDR_RDMA, 0));
+	ASSERT_EQ(0, id_listen(self->fd, listener));
+	query.id = listener;
+	ASSERT_EQ(0, call(self->fd, ID_QUERY, &query));
+	ASSERT_EQ(0, id_create(to, RDMA_PS_TCP, 2, &active));
+	ASSERT_EQ(0, id_resolve_addr(to, active, NULL, ADDR_RDMA,
+				     addr_port(&query.info.src)));
+	ASSERT_EQ(0, event_want(to, EV_ADDR_RESOLVED, &buf));
+	ASSERT_EQ(0, id_resolve_route(to, active));
+	ASSERT_EQ(0, event_want(to, EV_ROUTE_RESOLVED, &buf));
+	ASSERT_EQ(0, id_connect(to, active));
+	{
+		struct pollfd pfd = { self->fd, POLLIN, 0 };
+
+		ASSERT_EQ(1, poll(&pfd, 1, 10000));
+	}
+	EXPECT_EQ(0, migrate(to, self->fd, listener, &moved));
+	EXPECT_FALSE(event_pending(self->fd));
+	ASSERT_EQ(0, event_want(to, EV_CONNECT_REQUEST, &buf));
+	EXPECT_EQ(moved, buf.ev.id);
+	query.id = buf.ev.obj;
+	EXPECT_EQ(-ENOENT, call(self->fd, ID_QUERY, &query));
+	EXPECT_EQ(0, call(to, ID_QUERY, &query));
+	EXPECT_EQ(0, id_accept(to, buf.ev.obj, 3));
+	close(to);
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,23 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# OPS-04: the module stays while it is in use, and goes cleanly when it is not.
+. /usr/lib/rdma-cmx/selftests/lib.sh
+
+dev=/dev/infiniband/rdma_cmx
+
+plan 6
+exec 3<>"$dev"
+if rmmod rdma_ucmx 2>/dev/null; then
+	fail "OPS-04 rmmod is refused while the device is open"
+else
+	pass "OPS-04 rmmod is refused while the device is open"
+fi
+exec 3>&-
+ok "OPS-04 rmmod when nothing is open" rmmod rdma_ucmx
+ok "the device node is gone" test ! -e "$dev"
+ok "the module loads again" modprobe rdma_ucmx
+ok "the device node is back, for everybody" \
+	test "$(stat -c %a "$dev")" = 666
+ok "all counters of live objects are zero" \
+	sh -c '! grep -v "^0$" /sys/module/rdma_ucmx/counters/live_*'
+finish

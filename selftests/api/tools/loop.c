@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * loop.helper ROUNDS: resolve and free all kinds of things so many times, for
+ * valgrind. loop.helper channel: open and close one event channel, for strace.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <rdma/rdma_cma.h>
+
+static volatile unsigned long sum;
+
+static void all_read(const struct rdma_addrinfo *ai)
+{
+	for (; ai; ai = ai->ai_next) {
+		for (socklen_t i = 0; i < ai->ai_src_len; i++)
+			sum += ((unsigned char *)ai->ai_src_addr)[i];
+		for (socklen_t i = 0; i < ai->ai_dst_len; i++)
+			sum += ((unsigned char *)ai->ai_dst_addr)[i];
+		if (ai->ai_dst_canonname)
+			sum += strlen(ai->ai_dst_canonname);
+		if (ai->ai_src_canonname)
+			sum += strlen(ai->ai_src_canonname);
+		sum += ai->ai_qp_type + ai->ai_port_space + ai->ai_family;
+	}
+	/* Undefined bytes show only where something depends on them. */
+	if (sum == 0x12345678)
+		putchar('\n');
+}
+
+static int getaddrinfo_round(void)
+{
+	static const struct {
+		const char *node, *service;
+		int flags, family, want;
+	} asks[] = {
+		{ "storage.cmx.test", "7471", 0, 0, 0 },
+		{ "alias.cmx.test", "7471", 0, AF_INET6, 0 },
+		{ "10.55.0.2", "7471", RAI_NUMERICHOST, 0, 0 },
+		{ "fd55::2", NULL, 0, 0, 0 },
+		{ NULL, "7471", RAI_PASSIVE, 0, 0 },
+		{ "fe80::1", "7471", RAI_FAMILY, AF_IB, 0 },
+		{ "nobody.cmx.test", "7471", 0, 0, EAI_NONAME },
+		{ "nodata.cmx.test", "7471", 0, 0, EAI_NODATA },
+		{ "10.55.0.2", "70000", 0, 0, EAI_SERVICE },
+		{ "10.55.0.2", "7471", 0x40, 0, EAI_BADFLAGS },
+	};
+	struct rdma_addrinfo hints, *res;
+	int ret;
+
+	for (size_t i = 0; i < sizeof(asks) / sizeof(asks[0]); i++) {
+		memset(&hints, 0, sizeof(hints));
+		hints.ai_flags = asks[i].flags;
+		hints.ai_family = asks[i].family;
+		ret = rdma_getaddrinfo(asks[i].node, asks[i].service, &hints,
+				       &res);
+		if (ret != asks[i].want) {
+			fprintf(stderr, "loop.helper: %s: %d, not %d\n",
+				asks[i].node ?: "(none)", ret, asks[i].want);
+			return 1;
+		}
+		if (!ret) {
+			all_read(res);
+			rdma_freeaddrinfo(res);
+		}
+	}
+	return 0;
+}
+
+static int resolve_round(void)
+{
+	struct rdma_event_channel *channel = rdma_create_event_channel();
+	struct rdma_cm_event *event;
+	struct rdma_addrinfo *res;
+	struct rdma_cm_id *id;
+
+	if (!channel || rdma_create_id(channel, &id, NULL, RDMA_PS_TCP) ||
+	    rdma_resolve_addrinfo(id, "storage.cmx.test", "7471", NULL) ||
+	    rdma_get_cm_event(channel, &event))
+		return 1;
+	rdma_ack_cm_event(event);
+	if (rdma_query_addrinfo(id, &res))
+		return 1;
+	all_read(res);
+	rdma_freeaddrinfo(res);
+	/* A result that nobody takes */
+	if (rdma_resolve_addrinfo(id, "10.55.0.2", "7471", NULL) ||
+	    rdma_get_cm_event(channel, &event))
+		return 1;
+	rdma_ack_cm_event(event);
+	rdma_destroy_id(id);
+	rdma_destroy_event_channel(channel);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct rdma_event_channel *channel;
+	int rounds = argc > 1 ? atoi(argv[1]) : 1;
+
+	if (argc > 1 && !strcmp(argv[1], "channel")) {
+		channel = rdma_create_event_channel();
+		if (!channel)
+			return 1;
+		rdma_destroy_event_channel(channel);
+		return 0;
+	}
+	while (rounds--)
+		if (getaddrinfo_round() || resolve_round())
+			return 1;
+	return 0;
+}

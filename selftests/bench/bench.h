@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * One timed operation of the RDMA connection manager a program run: each
+ * function prints the median in microseconds, or says what failed and returns
+ * 1. Only one thread; no locks.
+ */
+#ifndef BENCH_H
+#define BENCH_H
+
+#include <netinet/in.h>
+
+#include <rdma/rdma_cma.h>
+
+#define BENCH_PORT 7490
+#define BENCH_WAIT_MS 5000
+
+extern struct sockaddr_in bench_local, bench_peer;
+
+double now_us(void);
+int fail(const char *what);
+/* The median of @count values, which get sorted, to stdout. */
+void median_print(double *values, unsigned int count);
+
+/* Wait for an event and acknowledge it. 0: it was @want. */
+int event_expect(struct rdma_event_channel *channel,
+		 enum rdma_cm_event_type want);
+
+int bench_connect(unsigned int count);
+int bench_serve(void);
+
+#endif /* BENCH_H */

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# The benchmark, from one source: on this project's library, and (-stock) on
+# the stock librdmacm.
+
+bench_dir := $(O)/selftests/bench
+bench_bins := $(bench_dir)/bench $(bench_dir)/bench-stock
+bench_src := $(wildcard selftests/bench/*.c)
+selftest_targets += $(bench_bins)
+
+$(bench_dir)/bench: $(bench_src) selftests/bench/bench.h \
+		$(O)/user/lib/librdmacmx.so.1
+	@mkdir -p $(@D)
+	$(CC) $(USER_CFLAGS) -o $@ $(filter-out %.h,$^) -libverbs
+
+$(bench_dir)/bench-stock: $(bench_src) selftests/bench/bench.h
+	@mkdir -p $(@D)
+	$(CC) $(filter-out -Iu%,$(USER_CFLAGS)) -o $@ $(bench_src) \
+		-lrdmacm -libverbs
+
+.PHONY: install-bench
+install-selftests: install-bench
+install-bench: $(bench_bins)
+	$(INSTALL) -d $(DESTDIR)$(TESTDIR)/bench
+	$(INSTALL) -m 755 $(bench_bins) selftests/bench/run \
+		$(DESTDIR)$(TESTDIR)/bench/

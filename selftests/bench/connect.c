@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Connections as cmtime makes them: all are prepared, then all are connected
+ * at once; what counts is the time until the last is established, the
+ * server's part included, for each connection.
+ */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+
+#include "bench.h"
+
+static struct rdma_conn_param param = {
+	.responder_resources = 1,
+	.initiator_depth = 1,
+	.retry_count = 7,
+	.rnr_retry_count = 7,
+};
+
+/* One CQ and PD for all queue pairs, as a server would. */
+static struct ibv_pd *pd;
+static struct ibv_cq *cq;
+
+static int qp_make(struct rdma_cm_id *id)
+{
+	struct ibv_qp_init_attr attr = {
+		.cap = { .max_send_wr = 1, .max_recv_wr = 1,
+			 .max_send_sge = 1, .max_recv_sge = 1 },
+		.qp_type = IBV_QPT_RC,
+	};
+
+	if (!pd)
+		pd = ibv_alloc_pd(id->verbs);
+	if (!cq)
+		cq = ibv_create_cq(id->verbs, 16, NULL, NULL, 0);
+	if (!pd || !cq)
+		return fail("ibv_alloc_pd, ibv_create_cq");
+	attr.send_cq = cq;
+	attr.recv_cq = cq;
+	return rdma_create_qp(id, pd, &attr) ? fail("rdma_create_qp") : 0;
+}
+
+static int prepare(struct rdma_event_channel *channel, struct rdma_cm_id **id)
+{
+	if (rdma_create_id(channel, id, NULL, RDMA_PS_TCP) ||
+	    rdma_resolve_addr(*id, NULL, (struct sockaddr *)&bench_peer,
+			      BENCH_WAIT_MS))
+		return fail("rdma_resolve_addr");
+	if (event_expect(channel, RDMA_CM_EVENT_ADDR_RESOLVED))
+		return 1;
+	if (rdma_resolve_route(*id, BENCH_WAIT_MS))
+		return fail("rdma_resolve_route");
+	return event_expect(channel, RDMA_CM_EVENT_ROUTE_RESOLVED) ||
+	       qp_make(*id);
+}
+
+int bench_connect(unsigned int count)
+{
+	struct rdma_event_channel *channel = rdma_create_event_channel();
+	struct rdma_cm_id **ids = calloc(count, sizeof(*ids));
+	unsigned int i;
+	double start;
+
+	if (!channel || !ids || !count)
+		return fail("set-up");
+	for (i = 0; i < count; i++)
+		if (prepare(channel, &ids[i]))
+			return 1;
+	start = now_us();
+	for (i = 0; i < count; i++)
+		if (rdma_connect(ids[i], &param))
+			return fail("rdma_connect");
+	for (i = 0; i < count; i++)
+		if (event_expect(channel, RDMA_CM_EVENT_ESTABLISHED))
+			return 1;
+	printf("%.2f\n", (now_us() - start) / count);
+	for (i = 0; i < count; i++)
+		rdma_disconnect(ids[i]);
+	for (i = 0; i < count; i++)
+		if (event_expect(channel, RDMA_CM_EVENT_DISCONNECTED))
+			return 1;
+	for (i = 0; i < count; i++) {
+		rdma_destroy_qp(ids[i]);
+		rdma_destroy_id(ids[i]);
+	}
+	rdma_destroy_event_channel(channel);
+	free(ids);
+	return 0;
+}
+
+static int serve_event(enum rdma_cm_event_type type, struct rdma_cm_id *id)
+{
+	switch (type) {
+	case RDMA_CM_EVENT_CONNECT_REQUEST:
+		if (qp_make(id))
+			return 1;
+		return rdma_accept(id, &param) ? fail("rdma_accept") : 0;
+	case RDMA_CM_EVENT_DISCONNECTED:
+		rdma_disconnect(id);
+		rdma_destroy_qp(id);
+		rdma_destroy_id(id);
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+/* Accepts until it is killed. */
+int bench_serve(void)
+{
+	struct rdma_event_channel *channel = rdma_create_event_channel();
+	struct rdma_cm_event *event;
+	enum rdma_cm_event_type type;
+	struct rdma_cm_id *listener, *id;
+
+	if (!channel || rdma_create_id(channel, &listener, NULL, RDMA_PS_TCP) ||
+	    rdma_bind_addr(listener, (struct sockaddr *)&bench_peer) ||
+	    rdma_listen(listener, 1024))
+		return fail("rdma_listen");
+	puts("listening");
+	fflush(stdout);
+	while (!rdma_get_cm_event(channel, &event)) {
+		type = event->event;
+		id = event->id;
+		rdma_ack_cm_event(event);
+		if (serve_event(type, id))
+			return 1;
+	}
+	return fail("rdma_get_cm_event");
+}

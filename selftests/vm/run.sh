@@ -65,7 +65,7 @@ guest_start() {
 		-m 1536 -smp "$cpus" -nodefaults -no-user-config \
 		-display none -no-reboot \
 		-kernel "/boot/vmlinuz-$kver" -initrd "$work/initrd" \
-		-append "console=ttyS0 loglevel=5 panic=-1 log_buf_len=4M \
+		-append "console=ttyS0 loglevel=5 oops=panic panic=-1 log_buf_len=4M \
 mitigations=off random.trust_cpu=on net.ifnames=0 rdinit=/init \
 cmx.role=$name cmx.mode=$mode cmx.test=$only" \
 		-netdev "dgram,id=wire,local.type=unix,local.path=$work/$me,\
@@ -76,18 +76,19 @@ remote.type=unix,remote.path=$work/$other" \
 
 # Show what alpha says as it comes, keep what it tells this script.
 alpha_follow() {
-	local line limit=$boot_limit word rest end=$((SECONDS + deadline))
+	local line limit=$boot_limit word rest status end=$((SECONDS + deadline))
 
 	while :; do
 		if [ $SECONDS -ge $end ]; then
 			problem "not finished after $deadline s, in $current"
 			break
 		fi
-		if ! IFS= read -r -t "$limit" line <&"$from_alpha"; then
-			[ $? -gt 128 ] || break
+		IFS= read -r -t "$limit" line <&"$from_alpha"
+		status=$?
+		if [ $status -gt 128 ]; then
 			problem "no sign of life for $limit s, in $current"
-			break
 		fi
+		[ $status = 0 ] || break
 		printf '%s\n' "$line" >>"$out/alpha.out"
 		case $line in
 		@*)
@@ -153,6 +154,7 @@ guests_run() {
 	guest_start beta 2 1 -serial "file:$out/beta.out" \
 		</dev/null >"$out/beta.qemu" 2>&1 &
 	beta_pid=$!
+	disown
 	if [ "$mode" = shell ]; then
 		(guest_start alpha 1 2 -chardev stdio,id=tty,signal=off \
 			-serial chardev:tty)
@@ -171,9 +173,15 @@ guests_run() {
 	rm -f "$out/out.tgz"
 }
 
+# From the first complaint on, or the end when there is none
 tail_show() {
-	echo "The last lines of guest alpha's console ($out/alpha.console):"
-	tail -n 30 "$out/alpha.console" | sed 's/^/     > /'
+	local text
+
+	text=$(awk '/BUG|WARNING|Oops|panic/ { on = 1 } on' "$out/alpha.console" |
+		head -n 45)
+	[ -n "$text" ] || text=$(tail -n 30 "$out/alpha.console")
+	echo "From guest alpha's console ($out/alpha.console):"
+	sed 's/^/     > /' <<<"$text"
 	cat "$out/alpha.qemu" "$out/beta.qemu" 2>/dev/null
 }
 
@@ -189,7 +197,9 @@ accel=$(accel_find)
 
 "$here/image.sh" "$kver" "$work" >"$out/image.log" 2>&1 || {
 	cat "$out/image.log"
-	die "the guests' image could not be built, see above"
+	echo "vm: the guests' image could not be built, see above" >&2
+	[ "$mode" != check ] || echo "0 passed, 1 failed, 0 skipped"
+	exit 1
 }
 if [ "$mode" = check ]; then
 	echo "Booting two guests with Linux $kver ($accel); logs in $out"
@@ -219,6 +229,7 @@ else
 	tail_show
 fi
 consoles_check
+host_test host/abi "$top/selftests/lib/abi.sh"
 host_test host/dkms "$here/dkms.sh"
 if [ $((passed + failed + skipped)) = 0 ]; then
 	problem "no test ran${only:+: none is called $only*}"

@@ -1,0 +1,109 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# RA-03: librdmacmx is binary and source compatible with librdmacm. Compares
+# headers and libraries with the stock ones; runs on the host, prints TAP.
+set -u
+here=$(cd "${0%/*}" && pwd)
+top=$(cd "$here/../.." && pwd)
+lib=${LIB:-$top/build/user/lib/librdmacmx.so.1}
+work=$(mktemp -d) || exit
+trap 'rm -rf "$work"' EXIT
+count=0 failed=0
+
+# result NAME STATUS [DETAILS]
+result() {
+	count=$((count + 1))
+	if [ "$2" = 0 ]; then
+		echo "ok $count $1"
+	else
+		echo "not ok $count $1"
+		failed=1
+		[ -z "${3:-}" ] || printf '%s\n' "$3" | sed 's/^/# /'
+	fi
+}
+
+symbols() {
+	readelf --dyn-syms -W "$1" | awk '$4 == "FUNC" && $7 != "UND" { print $8 }' |
+		sed 's/@@/@/' | sort
+}
+
+stock=$(ldconfig -p 2>/dev/null | awk '/librdmacm\.so\.1 .*x86-64|librdmacm\.so\.1 / { print $NF; exit }')
+[ -n "$stock" ] || stock=$(ls /usr/lib/*/librdmacm.so.1 2>/dev/null | head -1)
+if [ ! -e "$stock" ] || [ ! -e /usr/include/rdma/rdma_cma.h ]; then
+	echo "TAP version 13"
+	echo "1..0 # SKIP librdmacm-dev is not installed"
+	exit 0
+fi
+
+echo "TAP version 13"
+echo "1..11"
+
+gcc -Wall -o "$work/stock" "$here/abi.c" 2>"$work/err"
+result "the probe compiles with the stock header" $? "$(cat "$work/err")"
+gcc -Wall -Wextra -Werror -I"$top/user/include" -o "$work/ours" "$here/abi.c" \
+	2>"$work/err"
+result "RA-03: function types are the stock's" $? "$(cat "$work/err")"
+"$work/stock" >"$work/stock.txt"
+"$work/ours" >"$work/ours.txt"
+lines=$(wc -l <"$work/stock.txt")
+details=$(diff "$work/stock.txt" "$work/ours.txt") && [ "$lines" -gt 120 ]
+result "RA-03: sizes, offsets and values are the stock's ($lines)" $? "$details"
+
+gcc -Wall -DABI_NEWS -I"$top/user/include" -o "$work/news" "$here/abi.c" \
+	2>"$work/err" && "$work/news" | tail -n 9 >"$work/news.txt"
+details=$(diff - "$work/news.txt" <<-END
+	RDMA_CM_EVENT_ADDRINFO_RESOLVED 16
+	RDMA_CM_EVENT_ADDRINFO_ERROR 17
+	RDMA_CM_EVENT_USER 18
+	RAI_SA 16
+	RAI_DNS 32
+	struct rdma_cm_event.param.arg 24+8
+	EAI_QPTYPE == EAI_SOCKTYPE 1
+	EAI_NODATA -5
+	EAI_ADDRFAMILY -9
+END
+)
+result "RA-03: what is newer has upstream's values" $? "$details"
+
+for std in -std=c99 -std=gnu11; do
+	printf '#include <rdma/%s.h>\n' rdma_cma rdma_verbs rdma_cmx >"$work/h.c"
+	gcc $std -Wall -Wextra -Werror -I"$top/user/include" -fsyntax-only \
+		"$work/h.c" 2>"$work/err"
+	result "the headers compile with $std" $? "$(cat "$work/err")"
+done
+if command -v g++ >/dev/null; then
+	g++ -Wall -Wextra -Werror -I"$top/user/include" -fsyntax-only \
+		-x c++ "$work/h.c" 2>"$work/err"
+	result "the headers compile as C++" $? "$(cat "$work/err")"
+else
+	count=$((count + 1))
+	echo "ok $count the headers compile as C++ # SKIP no g++"
+fi
+
+# Every function but rsockets, each under its version
+symbols "$stock" | grep '^rdma_' >"$work/stock.sym"
+symbols "$lib" | grep '^rdma_' >"$work/ours.sym"
+details=$(comm -23 "$work/stock.sym" "$work/ours.sym")
+[ -s "$work/stock.sym" ] && [ -z "$details" ]
+result "RA-02: every function of librdmacm, version included" $? "$details"
+details=$(comm -13 "$work/stock.sym" "$work/ours.sym" | tr '\n' ' ')
+[ "$details" = "rdma_query_addrinfo@RDMACM_1.4 rdma_resolve_addrinfo@RDMACM_1.4 rdma_write_cm_event@RDMACM_1.4 " ]
+result "RA-02: beyond it only upstream's newer ones" $? "$details"
+details=$(symbols "$lib" | grep -vE '^(rdma_|rdmacmx_)')
+[ -z "$details" ]
+result "nothing else is exported" $? "$details"
+
+# A stock program: each rdma_ symbol is bound to the preloaded library
+if command -v rping >/dev/null; then
+	details=$(LD_DEBUG=bindings LD_BIND_NOW=1 LD_PRELOAD=$lib rping -h 2>&1 |
+		grep -E 'binding file (/[^ ]*/)?rping.*symbol .rdma_' |
+		grep -v librdmacmx)
+	bound=$(LD_DEBUG=bindings LD_BIND_NOW=1 LD_PRELOAD=$lib rping -h 2>&1 |
+		grep -cE 'binding file (/[^ ]*/)?rping.* to .*librdmacmx.*rdma_')
+	[ -z "$details" ] && [ "$bound" -gt 5 ]
+	result "RA-03: preloaded, it serves all of rping's calls ($bound)" $? "$details"
+else
+	count=$((count + 1))
+	echo "ok $count preloaded # SKIP rping is not installed"
+fi
+exit $failed

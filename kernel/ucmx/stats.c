@@ -13,12 +13,13 @@
 atomic_long_t ucmx_stats[UCMX_NR_STATS];
 
 struct ucmx_stat_attr {
-	struct kobj_attribute attr;
+	struct module_attribute attr;
 	enum ucmx_stat stat;
 };
 
-static ssize_t ucmx_stat_show(struct kobject *kobj, struct kobj_attribute *attr,
-			      char *buf)
+/* The module's kobject calls its files the way of module_attribute. */
+static ssize_t ucmx_stat_show(struct module_attribute *attr,
+			      struct module_kobject *mk, char *buf)
 {
 	struct ucmx_stat_attr *s =
 		container_of(attr, struct ucmx_stat_attr, attr);

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # Tests of the name helper, and the DNS server that misbehaves for them.
 
-names_tests := $(O)/selftests/names/unit $(O)/selftests/names/dns
+names_tests := $(O)/selftests/names/unit $(O)/selftests/names/dns.helper
 selftest_targets += $(names_tests)
 
 $(O)/selftests/names/unit: selftests/names/unit.c user/names/names.c \
@@ -10,7 +10,7 @@ $(O)/selftests/names/unit: selftests/names/unit.c user/names/names.c \
 	@mkdir -p $(@D)
 	$(CC) $(USER_CFLAGS) -Iuser/names -o $@ $(filter %.c,$^)
 
-$(O)/selftests/names/dns: selftests/names/dns.c
+$(O)/selftests/names/dns.helper: selftests/names/dns.c
 	@mkdir -p $(@D)
 	$(CC) $(USER_CFLAGS) -o $@ $<
 

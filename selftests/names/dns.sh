@@ -13,7 +13,7 @@ if [ -z "$CMX_DNS_SH" ]; then
 fi
 
 names=${1:-/usr/libexec/rdma-cmx/cmx-names}
-dns=${2:-$(dirname "$0")/dns}
+dns=${2:-$(dirname "$0")/dns.helper}
 dir=$(mktemp -d) || exit 1
 servers=
 n=0

@@ -5,7 +5,7 @@
 #	run.sh demo | bench | shell
 #
 # KVER=   kernel to boot (default: the newest with headers)
-# VM_OUT= folder for logs (default: build/vm in the tree)
+# VM_OUT= folder for logs (default: a new one in build/vm; `last` leads there)
 # VM_ACCEL=kvm|tcg  (default: kvm if a probe finds that it works)
 # BENCH_JSON=  where bench puts its figures
 #
@@ -17,7 +17,7 @@ mode=${1:-check}
 only=${2:-}
 here=$(cd "${0%/*}" && pwd)
 top=$(cd "$here/../.." && pwd)
-out=${VM_OUT:-$top/build/vm}
+out=${VM_OUT:-$top/build/vm/run-$$}
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/rdma-cmx
 kver=${KVER:-$("$here/kernel.sh")} || exit
 boot_limit=${VM_BOOT_LIMIT:-180}
@@ -33,6 +33,13 @@ cleanup() {
 	[ -z "$alpha_pid" ] || kill -KILL "$alpha_pid" 2>/dev/null
 	[ -z "$beta_pid" ] || kill -KILL "$beta_pid" 2>/dev/null
 	[ -z "$work" ] || rm -rf "$work"
+}
+
+# A folder for each run, as several may go on at a time; the last ten stay.
+logs_rotate() {
+	ln -sfn "${out##*/}" "$top/build/vm/last"
+	find "$top/build/vm" -maxdepth 1 -name 'run-*' -printf '%T@ %p\n' |
+		sort -rn | tail -n +11 | cut -d' ' -f2- | xargs -r rm -rf
 }
 
 # The device may be there and hang: believe a kernel that got to its end.
@@ -192,6 +199,7 @@ trap 'exit 130' INT TERM HUP
 work=$(mktemp -d "${TMPDIR:-/tmp}/cmx-vm.XXXXXX")
 rm -rf "$out"
 mkdir -p "$out"
+[ -n "${VM_OUT:-}" ] || logs_rotate
 accel=$(accel_find)
 [ -z "${VM_ACCEL:-}" ] || accel=$VM_ACCEL
 

@@ -199,8 +199,10 @@ static int ucmx_release(struct inode *inode, struct file *filp)
 	 * Connection requests that come meanwhile hang at the queue, not in
 	 * the table, and go with their listening id.
 	 */
-	xa_for_each(&file->ids, handle, id)
+	xa_for_each(&file->ids, handle, id) {
 		ucmx_id_close(id);
+		ucmx_id_put(id);
+	}
 
 	WARN_ON_ONCE(!list_empty(&file->events));
 	xa_destroy(&file->ids);

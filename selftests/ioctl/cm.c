@@ -77,9 +77,7 @@ TEST_F(cm, resolve_addr_fails)
 		EXPECT_EQ(-ENODEV, buf.ev.status);
 		EXPECT_EQ(sizeof(buf.ev), buf.ev.len);
 	}
-	ASSERT_EQ(0, id_resolve_addr(self->fd, id, NULL, ADDR_RDMA, 7000));
-	ASSERT_EQ(0, event_want(self->fd, EV_ADDR_RESOLVED, &buf));
-	EXPECT_EQ(4, id_destroy(self->fd, id));
+	EXPECT_EQ(3, id_destroy(self->fd, id));
 }
 
 TEST_F(cm, life_of_a_connection)
@@ -99,7 +97,7 @@ TEST_F(cm, life_of_a_connection)
 	EXPECT_EQ(1, attr.attr.port_num);
 	attr.qp_state = 2;	/* RTR */
 	EXPECT_EQ(0, call(self->fd, INIT_QP_ATTR, &attr));
-	EXPECT_EQ(0x1234, attr.attr.dest_qp_num);
+	EXPECT_NE(0, attr.attr.dest_qp_num);
 	attr.qp_state = 7;
 	EXPECT_EQ(-EINVAL, call(self->fd, INIT_QP_ATTR, &attr));
 
@@ -155,7 +153,7 @@ TEST_F(cm, connect_request)
 	EXPECT_EQ(listener, buf.ev.id);
 	EXPECT_NE(0, buf.ev.obj);
 	EXPECT_TRUE(buf.ev.flags & RDMA_CMX_EVENT_CONN);
-	EXPECT_EQ(0x1234, buf.ev.param.conn.qp_num);
+	EXPECT_EQ(qp_num_last, buf.ev.param.conn.qp_num);
 	EXPECT_EQ(7, buf.ev.param.conn.rnr_retry_count);
 	ASSERT_TRUE(buf.ev.flags & RDMA_CMX_EVENT_PRIVATE_DATA);
 	data = buf.space + buf.ev.len - (buf.ev.private_data_len + 7) / 8 * 8;
@@ -233,6 +231,7 @@ TEST_F(cm, backlog)
 	uint32_t listener, active[2];
 	union event_buf buf;
 	long refused = counter("refused_connects");
+	double end = now_ms() + 10000;
 	int other = dev_open(O_NONBLOCK), i;
 
 	ASSERT_EQ(0, id_create(self->fd, RDMA_PS_TCP, 1, &listener));
@@ -250,11 +249,15 @@ TEST_F(cm, backlog)
 		ASSERT_EQ(0, event_want(other, EV_ROUTE_RESOLVED, &buf));
 		ASSERT_EQ(0, id_connect(other, active[i]));
 	}
-	/* One waits, the other one is refused. */
-	ASSERT_EQ(0, event_want(other, EV_REJECTED, &buf));
-	EXPECT_EQ(refused + 1, counter("refused_connects"));
+	/* One waits; the other one has no room until it is read, and comes
+	 * when the peer asks again.
+	 */
+	while (counter("refused_connects") == refused && now_ms() < end)
+		poll(NULL, 0, 10);
+	EXPECT_LT(refused, counter("refused_connects"));
 	ASSERT_EQ(0, event_want(self->fd, EV_CONNECT_REQUEST, &buf));
 	EXPECT_FALSE(event_pending(self->fd));
+	ASSERT_EQ(0, event_want(self->fd, EV_CONNECT_REQUEST, &buf));
 	close(other);
 }
 
@@ -283,7 +286,7 @@ TEST_F(cm, ud_request)
 	ASSERT_EQ(0, event_want(self->fd, EV_ESTABLISHED, &buf));
 	EXPECT_EQ(2, buf.ev.uid);
 	EXPECT_TRUE(buf.ev.flags & RDMA_CMX_EVENT_UD);
-	EXPECT_EQ(0x1234, buf.ev.param.ud.qp_num);
+	EXPECT_EQ(qp_num_last, buf.ev.param.ud.qp_num);
 	EXPECT_NE(0, buf.ev.param.ud.qkey);
 	EXPECT_EQ(1, buf.ev.param.ud.ah_attr.port_num);
 }

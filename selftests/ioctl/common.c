@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* See common.h. No global state, any thread. */
+/* See common.h. */
 #include "common.h"
 
 #include <time.h>
@@ -106,10 +106,18 @@ int id_listen(int fd, uint32_t id)
 	return call(fd, LISTEN, &arg);
 }
 
-/* No queue pair is behind it: the CM does not look. */
+/*
+ * No queue pair is behind it, the CM does not look. But it refuses a number
+ * that it knows from a connection in its time-wait, so each is another one.
+ */
+uint32_t qp_num_last;
+
 static void param_set(struct rdma_cmx_conn_param *param)
 {
-	param->qp_num = 0x1234;
+	static uint32_t calls;
+
+	qp_num_last = (getpid() << 8 | ++calls % 256) & 0xffffff;
+	param->qp_num = qp_num_last;
 	param->responder_resources = 1;
 	param->initiator_depth = 1;
 	param->retry_count = 7;
@@ -196,8 +204,8 @@ int event_want(int fd, uint32_t type, union event_buf *buf)
 		return ret;
 	if (buf->ev.event == type)
 		return 0;
-	printf("# event %u status %d where %u was due\n", buf->ev.event,
-	       buf->ev.status, type);
+	fprintf(stderr, "# event %u status %d where %u was due\n",
+		buf->ev.event, buf->ev.status, type);
 	return -EPROTO;
 }
 
@@ -228,8 +236,8 @@ bool counter_wait(const char *name, long value)
 
 	while (counter(name) != value) {
 		if (now_ms() > end) {
-			printf("# counter %s is %ld, not %ld\n", name,
-			       counter(name), value);
+			fprintf(stderr, "# counter %s is %ld, not %ld\n",
+				name, counter(name), value);
 			return false;
 		}
 		poll(NULL, 0, 10);

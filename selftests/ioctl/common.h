@@ -60,6 +60,8 @@ int id_resolve_addr(int fd, uint32_t id, const char *src, const char *dst,
 		    uint16_t port);
 int id_resolve_route(int fd, uint32_t id);
 int id_listen(int fd, uint32_t id);
+/* The number of the queue pair that the last connect or accept named. */
+extern uint32_t qp_num_last;
 int id_connect(int fd, uint32_t id);
 int id_accept(int fd, uint32_t id, uint64_t uid);
 int id_write_event(int fd, uint32_t id, int status, uint64_t arg);

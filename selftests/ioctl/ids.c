@@ -209,7 +209,9 @@ TEST_F(ids, double_destroy)
 		ASSERT_EQ(0, id_create(self->fd, RDMA_PS_TCP, 1, &id));
 		ASSERT_EQ(0, id_bind(self->fd, id, ADDR_RDMA, 0));
 		for (i = 0; i < 4; i++) {
-			d[i] = (struct destroyer){ self->fd, id, &barrier };
+			d[i] = (struct destroyer){
+				self->fd, id, &barrier, 0
+			};
 			ASSERT_EQ(0, pthread_create(&thread[i], NULL,
 						    destroy_thread, &d[i]));
 		}

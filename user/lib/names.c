@@ -37,8 +37,8 @@ struct cmx_names_job {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct cmx_names_job *jobs;
 
-static pthread_once_t kernel_once = PTHREAD_ONCE_INIT;
-static bool kernel_names;
+/* Does the kernel look up names for this process? -1: not asked yet. */
+static int kernel_names = -1;
 
 void cmx_names_lock(void)
 {
@@ -50,25 +50,29 @@ void cmx_names_unlock(void)
 	pthread_mutex_unlock(&lock);
 }
 
-static void kernel_ask(void)
+static bool kernel_ask(int fd)
 {
 	struct rdma_cmx_get_info cmd = { .size = sizeof(cmd) };
-	int fd = cmx_file_shared(false);
 
-	kernel_names = fd >= 0 && !ioctl(fd, RDMA_CMX_IO(GET_INFO), &cmd) &&
-		       (cmd.features & RDMA_CMX_FEATURE_NAMES) &&
-		       !access(HELPER_CONFIG, F_OK);
+	return !ioctl(fd, RDMA_CMX_IO(GET_INFO), &cmd) &&
+	       (cmd.features & RDMA_CMX_FEATURE_NAMES) &&
+	       !access(HELPER_CONFIG, F_OK);
 }
 
-/* Are names looked up here from the start? */
-bool cmx_names_own(void)
+/* Are names looked up here from the start? @fd: any file of the device. */
+bool cmx_names_own(int fd)
 {
 	const char *env = secure_getenv("RDMACMX_NAMES");
+	int known;
 
 	if (env && !strcmp(env, "libc"))
 		return true;
-	pthread_once(&kernel_once, kernel_ask);
-	return !kernel_names;
+	known = __atomic_load_n(&kernel_names, __ATOMIC_RELAXED);
+	if (known < 0) {
+		known = kernel_ask(fd);
+		__atomic_store_n(&kernel_names, known, __ATOMIC_RELAXED);
+	}
+	return !known;
 }
 
 /*

@@ -23,7 +23,8 @@ CMX_EXPORT int rdma_resolve_addrinfo(struct rdma_cm_id *id, const char *node,
 		return cmx_err(err == CMX_ESERVICE ? EINVAL : err);
 
 	err = 0;
-	if (cmx_names_resolve(cid, &ask, ask.named && cmx_names_own()))
+	if (cmx_names_resolve(cid, &ask, ask.named &&
+			      cmx_names_own(id->channel->fd)))
 		err = errno;
 	cmx_ask_clear(&ask);
 	return err ? cmx_err(err) : cmx_complete(cid);

@@ -76,8 +76,8 @@ TEST_F(ra, RA_01_source_is_like_bind)
 	addr_make(&dst, PEER4, 7471);
 	ASSERT_EQ(0, rdma_resolve_addr(self->id, addr_make(&src, OWN4, 7555),
 				       (struct sockaddr *)&dst, 5000));
-	EXPECT_EQ(htons(7555), rdma_get_src_port(self->id));
 	EXPECT_EQ(RDMA_CM_EVENT_ADDR_RESOLVED, event_take(self->channel, NULL));
+	EXPECT_EQ(htons(7555), rdma_get_src_port(self->id));
 
 	/* So the port is taken for both. */
 	ASSERT_EQ(0, rdma_create_id(self->channel, &bound, NULL, RDMA_PS_TCP));

@@ -1,0 +1,37 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# GAI-02, RAI-03: the name server itself fails, not one zone: it stops
+# answering, it is gone, it comes back. What was cached goes on working.
+. /usr/lib/rdma-cmx/selftests/lib.sh
+
+resolve() {
+	timeout 60 cmx resolve "$1" 7471
+}
+
+# How long a failure may be remembered, with room
+fresh=0
+name() {
+	fresh=$((fresh + 1))
+	echo "ns$$-$fresh.any.cmx.test"
+}
+
+ok "a name resolves" resolve "$(name)"
+
+dns_silent
+begin=$SECONDS
+out=$(resolve "$(name)" 2>&1)
+isnt=$?
+ok "GAI-02: a silent server is an error" test $isnt -ne 0
+like "GAI-02: that says so" "$out" '[Tt]emporar|[Tt]imed out|try again|did not answer|no answer'
+ok "RAI-03: within the deadline of 10 s" test $((SECONDS - begin)) -le 14
+ok "a number needs no server" resolve 10.55.0.2
+dns_up
+ok "it answers again" resolve "$(name)"
+
+dns_down
+out=$(resolve "$(name)" 2>&1)
+ok "GAI-02: no server at all is an error" test $? -ne 0
+like "GAI-02: a temporary one" "$out" '[Tt]emporar|[Tt]imed out|try again|did not answer|no answer'
+dns_up
+ok "it answers again" resolve "$(name)"
+finish

@@ -1,0 +1,48 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# Names are looked up once for many (issue: coalescing and caching): the name
+# server's log says how often it was asked. GAI-05: no look-up at all for a
+# number or with RAI_NUMERICHOST is in api/gai_names.
+. /usr/lib/rdma-cmx/selftests/lib.sh
+
+resolve() {
+	timeout 60 cmx resolve "$1" 7471
+}
+
+# Ends the wait for the log: a question of its own, seen in it
+log_barrier() {
+	getent ahosts "$1.any.cmx.test" >/dev/null
+	wait_for 10 test "$(dns_queries "$1.any.cmx.test")" -gt 0
+}
+
+ok "a name resolves" resolve cache1.any.cmx.test
+log_barrier b1
+first=$(dns_queries cache1.any.cmx.test)
+ok "the name server was asked" test "$first" -gt 0
+resolve cache1.any.cmx.test >/dev/null
+resolve cache1.any.cmx.test >/dev/null
+log_barrier b2
+is "GAI-13: again within its time it is not asked again" \
+	"$(dns_queries cache1.any.cmx.test)" "$first"
+
+before=$(counter name_lookups)
+for _ in $(seq 12); do
+	resolve cache2.any.cmx.test >/dev/null &
+done
+wait
+log_barrier b3
+ok "GAI-13: 12 processes ask for one name: one or two look-ups" \
+	test $(($(counter name_lookups) - before)) -le 2
+ok "GAI-13: and the server hears of it as often" \
+	test "$(dns_queries cache2.any.cmx.test)" -le $((2 * first))
+
+# A silent server does not stop the others, and is itself waited for once.
+before=$(counter name_lookups)
+for _ in $(seq 8); do
+	resolve quiet1.silent.test >/dev/null 2>&1 &
+done
+ok "RAI-01: other names resolve meanwhile" resolve cache3.any.cmx.test
+wait
+ok "8 waiters for a silent server: few look-ups" \
+	test $(($(counter name_lookups) - before)) -le 3
+finish

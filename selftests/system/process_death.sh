@@ -1,0 +1,56 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# A process that dies with everything outstanding leaves nothing behind
+# (RAI-07, MC-03, OPS-04): look-ups, ids, memberships, listeners. The device
+# node's modules cannot be unloaded before, and can after.
+. /usr/lib/rdma-cmx/selftests/lib.sh
+hold=/usr/lib/rdma-cmx/selftests/api/hold.helper
+
+start() {
+	"$@" >hold.log 2>&1 &
+	pid=$!
+	wait_for 30 grep -q ready hold.log && return
+	cat hold.log
+	return 1
+}
+
+end() {
+	kill -"$1" $pid
+	wait $pid 2>/dev/null
+}
+
+for signal in KILL TERM SEGV; do
+	start $hold 8 10.55.0.1 239.55.9.1
+	is "much under way ($signal)" $? 0
+	ok "MC-03: joined" igmp_joined eth0 239.55.9.1
+	like "there are live objects" "$(live_objects)" '=[1-9]'
+	for module in rdma_ucmx rdma_cmx; do
+		out=$(rmmod $module 2>&1)
+		is "OPS-04: unload of $module is refused" $? 1
+		like "OPS-04: because it is in use" "$out" 'in use'
+	done
+	end $signal
+	ok "RAI-07: all is gone after SIG$signal" wait_for 30 live_none
+	ok "MC-03: the membership too" \
+		bash -c '. /usr/lib/rdma-cmx/selftests/lib.sh; ! igmp_joined eth0 239.55.9.1'
+done
+
+# The same when a child holds the file longer than its parent
+exec {fd}<>/dev/infiniband/rdma_cmx
+sleep 1000 &
+child=$!
+exec {fd}>&-
+out=$(rmmod rdma_ucmx 2>&1)
+is "OPS-04: a child's file counts" $? 1
+kill $child
+wait $child 2>/dev/null
+
+unload() {
+	timeout 30 rmmod rdma_ucmx && timeout 30 rmmod rdma_cmx
+}
+
+ok "OPS-04: nothing in use: both modules unload" wait_for 20 unload
+ok "OPS-04: and load again" modprobe rdma_ucmx
+ok "the device node is back" wait_for 10 test -c /dev/infiniband/rdma_cmx
+ok "a name resolves again" timeout 60 cmx resolve storage.cmx.test
+finish

@@ -1,0 +1,20 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# GAI-13: valgrind finds nothing in the library: no leak, no undefined value,
+# no access out of bounds; with the kernel's names and with libc's.
+. /usr/lib/rdma-cmx/selftests/lib.sh
+loop=/usr/lib/rdma-cmx/selftests/api/loop.helper
+
+command -v valgrind >/dev/null || plan_skip "valgrind is not installed"
+
+check() {
+	timeout 250 env "$@" valgrind --quiet --error-exitcode=99 \
+		--leak-check=full --show-leak-kinds=definite,indirect,possible \
+		--errors-for-leak-kinds=definite,indirect,possible \
+		--track-fds=no --num-callers=20 $loop 3
+}
+
+ok "the program ends well by itself" $loop 3
+ok "GAI-13: names asked by the kernel" check A=1
+ok "GAI-13: names asked by libc" check RDMACMX_NAMES=libc
+finish

@@ -397,6 +397,7 @@ TEST_F(ids, migrate_to_the_same_file)
 TEST_F(ids, migrate_with_all)
 {
 	int to = dev_open(O_NONBLOCK);
+	struct pollfd pfd = { self->fd, POLLIN, 0 };
 	struct rdma_cmx_id_query query = {};
 	uint32_t id, mc, listener, active, moved;
 	union event_buf buf;
@@ -423,11 +424,7 @@ TEST_F(ids, migrate_with_all)
 	ASSERT_EQ(0, id_resolve_route(to, active));
 	ASSERT_EQ(0, event_want(to, EV_ROUTE_RESOLVED, &buf));
 	ASSERT_EQ(0, id_connect(to, active));
-	{
-		struct pollfd pfd = { self->fd, POLLIN, 0 };
-
-		ASSERT_EQ(1, poll(&pfd, 1, 10000));
-	}
+	ASSERT_EQ(1, poll(&pfd, 1, 10000));
 	EXPECT_EQ(0, migrate(to, self->fd, listener, &moved));
 	EXPECT_FALSE(event_pending(self->fd));
 	ASSERT_EQ(0, event_want(to, EV_CONNECT_REQUEST, &buf));

@@ -94,8 +94,9 @@ static int ucmx_question_texts(struct ucmx_question *q,
 static void *ucmx_names_get(u64 names, u32 len)
 {
 	if (len < sizeof(struct rdma_cmx_names) ||
-	    len > struct_size_t(struct rdma_cmx_names, addrs,
-				RDMA_CMX_NAMES_MAX_ADDRS) +
+	    len > sizeof(struct rdma_cmx_names) +
+		  RDMA_CMX_NAMES_MAX_ADDRS *
+		  sizeof(struct rdma_cmx_names_addr) +
 		  RDMA_CMX_NAMES_MAX_NAME)
 		return ERR_PTR(-EINVAL);
 	return memdup_user(u64_to_user_ptr(names), len);

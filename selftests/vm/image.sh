@@ -20,7 +20,7 @@ programs=(
 	dnsmasq request-key keyctl key.dns_resolver getent
 	rping mckey ucmatose udaddy cmtime rdma_server rdma_client rstream riostream
 	ibv_devices ibv_devinfo ib_send_lat ib_send_bw ib_write_bw
-	tcpdump strace valgrind
+	tcpdump strace valgrind valgrind.bin
 )
 modules=(
 	virtio_pci virtio_net dummy veth bridge vrf macvlan 8021q sch_netem

@@ -212,7 +212,7 @@ static int buffer_grow(struct ai_call *call)
 	if (len <= call->cmd.buf_len || len > UINT32_MAX)
 		return ENOSPC;
 	free(call->big);
-	call->big = malloc(len);
+	call->big = calloc(1, len);
 	if (!call->big)
 		return ENOMEM;
 	call->cmd.buf = (uintptr_t)call->big;
@@ -267,7 +267,8 @@ CMX_EXPORT int rdma_getaddrinfo(const char *node, const char *service,
 				const struct rdma_addrinfo *hints,
 				struct rdma_addrinfo **res)
 {
-	uint8_t buf[AI_BUF] __attribute__((aligned(8)));
+	/* Zero for memory checkers, which do not know what the ioctl writes */
+	uint8_t buf[AI_BUF] __attribute__((aligned(8))) = {};
 	struct ai_call call;
 	int err;
 

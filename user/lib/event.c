@@ -95,6 +95,8 @@ static int raw_get(int fd, struct raw_event *raw)
 		.buf_len = sizeof(raw->bytes),
 	};
 
+	/* Memory checkers do not know what the ioctl writes. */
+	memset(raw->bytes, 0, sizeof(raw->bytes));
 	if (ioctl(fd, RDMA_CMX_IO(GET_EVENTS), &cmd))
 		return -1;
 	return raw_parse(raw);

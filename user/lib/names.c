@@ -50,12 +50,14 @@ void cmx_names_unlock(void)
 	pthread_mutex_unlock(&lock);
 }
 
-static bool kernel_ask(int fd)
+/* 1, 0, or -1 when the file does not work. */
+static int kernel_ask(int fd)
 {
 	struct rdma_cmx_get_info cmd = { .size = sizeof(cmd) };
 
-	return !ioctl(fd, RDMA_CMX_IO(GET_INFO), &cmd) &&
-	       (cmd.features & RDMA_CMX_FEATURE_NAMES) &&
+	if (ioctl(fd, RDMA_CMX_IO(GET_INFO), &cmd))
+		return -1;
+	return (cmd.features & RDMA_CMX_FEATURE_NAMES) &&
 	       !access(HELPER_CONFIG, F_OK);
 }
 

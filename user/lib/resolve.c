@@ -34,7 +34,8 @@ CMX_EXPORT int rdma_query_addrinfo(struct rdma_cm_id *id,
 				   struct rdma_addrinfo **info)
 {
 	struct rdma_cmx_query_addrinfo cmd = { .size = sizeof(cmd) };
-	uint8_t buf[4096] __attribute__((aligned(8)));
+	/* Zero for memory checkers, which do not know what the ioctl writes */
+	uint8_t buf[4096] __attribute__((aligned(8))) = {};
 	void *big = NULL;
 	int ret;
 
@@ -48,7 +49,7 @@ CMX_EXPORT int rdma_query_addrinfo(struct rdma_cm_id *id,
 	ret = cmx_id_ioctl(cmx_id(id), QUERY_ADDRINFO, &cmd);
 	while (ret && errno == ENOSPC && cmd.len > cmd.buf_len) {
 		free(big);
-		big = malloc(cmd.len);
+		big = calloc(1, cmd.len);
 		if (!big)
 			return -1;
 		cmd.buf = (uintptr_t)big;

@@ -203,15 +203,14 @@ mkdir -p "$out"
 accel=$(accel_find)
 [ -z "${VM_ACCEL:-}" ] || accel=$VM_ACCEL
 
+echo "Building for Linux $kver; logs in $out"
 "$here/image.sh" "$kver" "$work" >"$out/image.log" 2>&1 || {
 	cat "$out/image.log"
 	echo "vm: the guests' image could not be built, see above" >&2
 	[ "$mode" != check ] || echo "0 passed, 1 failed, 0 skipped"
 	exit 1
 }
-if [ "$mode" = check ]; then
-	echo "Booting two guests with Linux $kver ($accel); logs in $out"
-fi
+echo "Booting two guests ($accel)"
 guests_run
 
 case $mode in

@@ -8,6 +8,7 @@
 #define BENCH_H
 
 #include <netinet/in.h>
+#include <stdbool.h>
 
 #include <rdma/rdma_cma.h>
 
@@ -25,7 +26,7 @@ void median_print(double *values, unsigned int count);
 int event_expect(struct rdma_event_channel *channel,
 		 enum rdma_cm_event_type want);
 
-int bench_connect(unsigned int count);
+int bench_connect(unsigned int count, bool at_once);
 int bench_serve(void);
 
 #endif /* BENCH_H */

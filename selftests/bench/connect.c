@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Connections as cmtime makes them: all are prepared, then all are connected
- * at once; what counts is the time until the last is established, the
- * server's part included, for each connection.
+ * Connections: all are prepared, then connected one by one, or all at once as
+ * cmtime does; what counts is the time until a connection, or the last one,
+ * is established, the server's part included. The server is on the same host:
+ * no figure depends on how another machine is scheduled.
  */
 #define _GNU_SOURCE
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -41,10 +43,18 @@ static int qp_make(struct rdma_cm_id *id)
 	return rdma_create_qp(id, pd, &attr) ? fail("rdma_create_qp") : 0;
 }
 
+static struct sockaddr_in target;
+
+static void target_set(void)
+{
+	target = bench_local;
+	target.sin_port = htons(BENCH_PORT);
+}
+
 static int prepare(struct rdma_event_channel *channel, struct rdma_cm_id **id)
 {
 	if (rdma_create_id(channel, id, NULL, RDMA_PS_TCP) ||
-	    rdma_resolve_addr(*id, NULL, (struct sockaddr *)&bench_peer,
+	    rdma_resolve_addr(*id, NULL, (struct sockaddr *)&target,
 			      BENCH_WAIT_MS))
 		return fail("rdma_resolve_addr");
 	if (event_expect(channel, RDMA_CM_EVENT_ADDR_RESOLVED))
@@ -55,26 +65,51 @@ static int prepare(struct rdma_event_channel *channel, struct rdma_cm_id **id)
 	       qp_make(*id);
 }
 
-int bench_connect(unsigned int count)
+/* Time for each of @count connections, made at once or one by one. */
+static int connect_all(struct rdma_event_channel *channel,
+		       struct rdma_cm_id **ids, double *values,
+		       unsigned int count, bool at_once)
 {
-	struct rdma_event_channel *channel = rdma_create_event_channel();
-	struct rdma_cm_id **ids = calloc(count, sizeof(*ids));
+	double start = now_us();
 	unsigned int i;
-	double start;
 
-	if (!channel || !ids || !count)
-		return fail("set-up");
-	for (i = 0; i < count; i++)
-		if (prepare(channel, &ids[i]))
-			return 1;
-	start = now_us();
-	for (i = 0; i < count; i++)
+	for (i = 0; i < count; i++) {
+		if (!at_once)
+			start = now_us();
 		if (rdma_connect(ids[i], &param))
 			return fail("rdma_connect");
+		if (at_once)
+			continue;
+		if (event_expect(channel, RDMA_CM_EVENT_ESTABLISHED))
+			return 1;
+		values[i] = now_us() - start;
+	}
+	if (!at_once)
+		return 0;
 	for (i = 0; i < count; i++)
 		if (event_expect(channel, RDMA_CM_EVENT_ESTABLISHED))
 			return 1;
-	printf("%.2f\n", (now_us() - start) / count);
+	for (i = 0; i < count; i++)
+		values[i] = (now_us() - start) / count;
+	return 0;
+}
+
+int bench_connect(unsigned int count, bool at_once)
+{
+	struct rdma_event_channel *channel = rdma_create_event_channel();
+	struct rdma_cm_id **ids = calloc(count, sizeof(*ids));
+	double *values = calloc(count, sizeof(*values));
+	unsigned int i;
+
+	if (!channel || !ids || !values || !count)
+		return fail("set-up");
+	target_set();
+	for (i = 0; i < count; i++)
+		if (prepare(channel, &ids[i]))
+			return 1;
+	if (connect_all(channel, ids, values, count, at_once))
+		return 1;
+	median_print(values, count);
 	for (i = 0; i < count; i++)
 		rdma_disconnect(ids[i]);
 	for (i = 0; i < count; i++)
@@ -85,6 +120,7 @@ int bench_connect(unsigned int count)
 		rdma_destroy_id(ids[i]);
 	}
 	rdma_destroy_event_channel(channel);
+	free(values);
 	free(ids);
 	return 0;
 }
@@ -114,8 +150,9 @@ int bench_serve(void)
 	enum rdma_cm_event_type type;
 	struct rdma_cm_id *listener, *id;
 
+	target_set();
 	if (!channel || rdma_create_id(channel, &listener, NULL, RDMA_PS_TCP) ||
-	    rdma_bind_addr(listener, (struct sockaddr *)&bench_peer) ||
+	    rdma_bind_addr(listener, (struct sockaddr *)&target) ||
 	    rdma_listen(listener, 1024))
 		return fail("rdma_listen");
 	puts("listening");

@@ -284,7 +284,9 @@ int main(int argc, char **argv)
 	if (!strcmp(argv[1], "serve"))
 		return bench_serve();
 	if (!strcmp(argv[1], "connect"))
-		return bench_connect(count);
+		return bench_connect(count, false);
+	if (!strcmp(argv[1], "connects"))
+		return bench_connect(count, true);
 	channel = rdma_create_event_channel();
 	if (!channel)
 		return fail("rdma_create_event_channel");

@@ -236,6 +236,26 @@ static struct cmx_user *cmx_lookup_unlink(struct cmx_lookup *l)
 	return user;
 }
 
+/*
+ * Somebody else's look-up waits for its turn, and @user asks the same: it
+ * goes by whichever user can have it run sooner, or one user could hold up a
+ * name for all by putting it behind many others. Returns the old user if that
+ * was its last.
+ */
+static struct cmx_user *cmx_lookup_adopt(struct cmx_lookup *l,
+					 struct cmx_user *user)
+{
+	struct cmx_user *old = l->user;
+
+	l->user = user;
+	user->waiting++;
+	old->waiting--;
+	if (old->running || old->waiting)
+		return NULL;
+	list_del(&old->node);
+	return old;
+}
+
 static void cmx_lookup_free(struct cmx_lookup *l)
 {
 	kfree(l);
@@ -296,10 +316,10 @@ static struct cmx_lookup *cmx_lookup_alloc(const char *name)
  */
 int cmx_names_lookup(const char *name, kuid_t uid, struct cmx_waiter *waiter)
 {
+	struct cmx_user *user, *fresh_user, *idle_user = NULL;
 	struct cmx_lookup *l, *fresh;
-	struct cmx_user *user, *fresh_user;
-	u32 hash;
 	int ret = 0;
+	u32 hash;
 
 	fresh = cmx_lookup_alloc(name);
 	fresh_user = kzalloc(sizeof(*fresh_user), GFP_KERNEL);
@@ -311,36 +331,36 @@ int cmx_names_lookup(const char *name, kuid_t uid, struct cmx_waiter *waiter)
 	hash = full_name_hash(NULL, fresh->name, strlen(fresh->name));
 
 	spin_lock(&cmx_names_lock);
+	user = cmx_user_find(uid) ?: fresh_user;
 	l = cmx_lookup_find(fresh->name, hash);
 	if (l) {
 		cmx_stat_inc(coalesced);
 		trace_cmx_lookup_join(l->name, 0);
-		goto wait;
-	}
-
-	user = cmx_user_find(uid);
-	if (user && user->waiting >= READ_ONCE(names_waiting_per_user)) {
+		if (!l->running && l->user != user &&
+		    user->running < READ_ONCE(names_per_user))
+			idle_user = cmx_lookup_adopt(l, user);
+	} else if (user->waiting >= READ_ONCE(names_waiting_per_user)) {
 		cmx_stat_inc(name_refused);
 		ret = -EAGAIN;
-		goto unlock;
+	} else {
+		l = fresh;
+		fresh = NULL;
+		l->user = user;
+		hash_add(cmx_lookups, &l->hash, hash);
+		list_add_tail(&l->turn, &cmx_turns);
+		user->waiting++;
 	}
-	if (!user) {
-		user = fresh_user;
-		fresh_user = NULL;
+	if (user == fresh_user && user->waiting) {
 		list_add(&user->node, &cmx_users);
+		fresh_user = NULL;
 	}
-	l = fresh;
-	fresh = NULL;
-	l->user = user;
-	hash_add(cmx_lookups, &l->hash, hash);
-	list_add_tail(&l->turn, &cmx_turns);
-	user->waiting++;
-	cmx_lookups_run();
-wait:
-	waiter->lookup = l;
-	list_add_tail(&waiter->node, &l->waiters);
-unlock:
+	if (!ret) {
+		waiter->lookup = l;
+		list_add_tail(&waiter->node, &l->waiters);
+		cmx_lookups_run();
+	}
 	spin_unlock(&cmx_names_lock);
+	kfree(idle_user);
 free:
 	kfree(fresh_user);
 	if (fresh)

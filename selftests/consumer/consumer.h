@@ -47,8 +47,10 @@ struct consumer_stress {
 	unsigned int wrong;
 };
 
-int consumer_stress(unsigned int count, const char *name,
+int consumer_stress(unsigned int count, const char *name, u32 timeout_ms,
 		    struct consumer_stress *out);
+
+int consumer_crowd(unsigned int count, const char *name, const char *last);
 
 /* join SOURCE GROUP FLAGS: what came of it goes to @text. */
 int consumer_join(char *line, char *text, size_t size);

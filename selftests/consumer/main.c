@@ -11,7 +11,8 @@
  *	wait			for the callback of start
  *	cancel			the query of start
  *	give-error N		end names of start ("later") with an errno
- *	stress N NAME		N queries at once, every second one cancelled
+ *	stress N NAME [MS]	N queries at once, every second one cancelled
+ *	crowd N NAME LAST	N queries of another user, that go on; 0 ends them
  *	join SOURCE GROUP FLAGS	a multicast membership, see join.c
  *	leave			end it
  *
@@ -162,14 +163,17 @@ static int consumer_stress_run(char *line)
 {
 	struct consumer_stress out;
 	unsigned int count;
-	char *n;
+	char *n, *name;
+	u32 timeout_ms = 0;
 	int ret;
 
 	n = strsep(&line, " ");
-	if (!n || !line || kstrtouint(n, 10, &count))
+	name = strsep(&line, " ");
+	if (!n || !name || kstrtouint(n, 10, &count) ||
+	    (line && kstrtou32(line, 10, &timeout_ms)))
 		return -EINVAL;
 	consumer_reset();
-	ret = consumer_stress(count, line, &out);
+	ret = consumer_stress(count, name, timeout_ms, &out);
 	if (ret)
 		return ret;
 	snprintf(consumer.text, sizeof(consumer.text),
@@ -177,6 +181,20 @@ static int consumer_stress_run(char *line)
 		 out.started, out.refused, out.cancelled, out.answered,
 		 out.failed, out.wrong);
 	return 0;
+}
+
+static int consumer_crowd_run(char *line)
+{
+	unsigned int count;
+	char *n, *name;
+
+	n = strsep(&line, " ");
+	if (!n || kstrtouint(n, 10, &count))
+		return -EINVAL;
+	name = strsep(&line, " ");
+	if (count && (!name || !line))
+		return -EINVAL;
+	return consumer_crowd(count, name, line);
 }
 
 static int consumer_command(char *line)
@@ -194,6 +212,8 @@ static int consumer_command(char *line)
 		return consumer_give_error(line);
 	if (!strcmp(verb, "stress"))
 		return consumer_stress_run(line);
+	if (!strcmp(verb, "crowd"))
+		return consumer_crowd_run(line);
 	if (!strcmp(verb, "join")) {
 		consumer_reset();
 		return line ? consumer_join(line, consumer.text,
@@ -277,6 +297,7 @@ static void __exit consumer_exit(void)
 	debugfs_remove_recursive(consumer.dir);
 	mutex_lock(&consumer.lock);
 	consumer_reset();
+	consumer_crowd(0, NULL, NULL);
 	consumer_leave();
 	mutex_unlock(&consumer.lock);
 }

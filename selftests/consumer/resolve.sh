@@ -205,16 +205,22 @@ is "KA-01: 2000 numbers, half of them cancelled" \
 	"started=2000 refused=0 wrong=0"
 before=$(counter name_lookups)
 is "KA-01: one cold name 400 times" \
-	"$(do_ stress 400 one.any.cmx.test | sed 's/ cancelled=.*failed/ failed/')" \
+	"$(do_ stress 400 one.any.cmx.test 60000 | sed 's/ cancelled=.*failed/ failed/')" \
 	"started=400 refused=0 failed=0 wrong=0"
 is "which is looked up once" "$(counter name_lookups)" "$((before + 1))"
 is "KA-01: 100 cold names" \
-	"$(do_ stress 100 x%.any.cmx.test | sed 's/ cancelled=.*failed/ failed/')" \
+	"$(do_ stress 100 x%.any.cmx.test 60000 | sed 's/ cancelled=.*failed/ failed/')" \
 	"started=100 refused=0 failed=0 wrong=0"
 is "KA-01: more names than may wait" \
-	"$(do_ stress 600 y%.silent.test | sed 's/started=.* wrong/wrong/')" \
+	"$(do_ stress 600 y%.silent.test 3000 | sed 's/started=.* wrong/wrong/')" \
 	"wrong=0"
 ok "some were refused" test "$(counter name_refused)" -gt 0
+
+wait_for 15 live_none
+do_ crowd 20 z%.silent.test behind.any.cmx.test >/dev/null
+like "one user cannot hold up a name for another" \
+	"$(do_ resolve behind.any.cmx.test 1 timeout=3000)" '^entries='
+do_ crowd 0 >/dev/null
 
 # --- without the helper, in the end ---
 

@@ -60,7 +60,8 @@ static void stress_name(char *to, size_t size, const char *name, unsigned int i)
 }
 
 static void stress_start(struct stress *s, struct stress_one *one,
-			 const char *name, struct consumer_stress *out)
+			 const char *name, u32 timeout_ms,
+			 struct consumer_stress *out)
 {
 	struct rdma_cmx_query_attr attr = {
 		.net = &init_net,
@@ -68,6 +69,7 @@ static void stress_start(struct stress *s, struct stress_one *one,
 		.node = name,
 		.port = 7471,
 		.has_port = true,
+		.timeout_ms = timeout_ms,
 	};
 
 	one->stress = s;
@@ -82,7 +84,46 @@ static void stress_start(struct stress *s, struct stress_one *one,
 	}
 }
 
-int consumer_stress(unsigned int count, const char *name,
+/* Queries of another user that stay until the next call. */
+static struct rdma_cmx_query *crowd[64];
+
+static void crowd_done(struct rdma_cmx_query *query,
+		       struct rdma_cmx_result *res, void *context)
+{
+	rdma_cmx_result_put(res);
+}
+
+/* Asks for the names @name and in the end for @last as user 1000. */
+int consumer_crowd(unsigned int count, const char *name, const char *last)
+{
+	struct rdma_cmx_query_attr attr = {
+		.net = &init_net,
+		.uid = KUIDT_INIT(1000),
+	};
+	char node[256];
+	unsigned int i;
+	int ret;
+
+	for (i = 0; i < ARRAY_SIZE(crowd); i++) {
+		if (!crowd[i])
+			continue;
+		rdma_cmx_query_cancel(crowd[i]);
+		rdma_cmx_query_put(crowd[i]);
+		crowd[i] = NULL;
+	}
+	if (count > ARRAY_SIZE(crowd))
+		return -EINVAL;
+	for (i = 0; i < count; i++) {
+		stress_name(node, sizeof(node), name, i);
+		attr.node = i == count - 1 ? last : node;
+		ret = rdma_cmx_query_start(&attr, crowd_done, NULL, &crowd[i]);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+int consumer_stress(unsigned int count, const char *name, u32 timeout_ms,
 		    struct consumer_stress *out)
 {
 	struct stress_one *all;
@@ -101,7 +142,7 @@ int consumer_stress(unsigned int count, const char *name,
 
 	for (i = 0; i < count; i++) {
 		stress_name(node, sizeof(node), name, i);
-		stress_start(&s, &all[i], node, out);
+		stress_start(&s, &all[i], node, timeout_ms, out);
 		if (i % 4 == 3 && all[i].query)
 			all[i].cancelled = rdma_cmx_query_cancel(all[i].query);
 	}
@@ -116,7 +157,7 @@ int consumer_stress(unsigned int count, const char *name,
 		stress_left(&s);
 	}
 	stress_left(&s);
-	if (!wait_for_completion_timeout(&s.all, 90 * HZ))
+	if (!wait_for_completion_timeout(&s.all, 100 * HZ))
 		out->wrong++;
 
 	for (i = 0; i < count; i++) {

@@ -110,7 +110,10 @@ alpha_follow() {
 			@counts) counts=$rest ;;
 			@result) counts=$rest result=$rest ;;
 			@exit) code=$rest ;;
-			@fault) problem "$rest" ;;
+			@fault)
+				problem "$rest; its console ends with:"
+				tail -n 15 "$out/beta.console" | sed 's/^/     > /'
+				;;
 			esac
 			;;
 		*) printf '%s\n' "$line" ;;

@@ -272,7 +272,7 @@ CMX_EXPORT int rdma_getaddrinfo(const char *node, const char *service,
 	struct ai_call call;
 	int err;
 
-	if (cmx_called_by_stock())
+	if (cmx_called_by_stock(false))
 		return CMX_STOCK(rdma_getaddrinfo, node, service, hints, res);
 	if (!res)
 		return eai_from_errno(EINVAL);

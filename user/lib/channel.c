@@ -64,7 +64,7 @@ void cmx_channel_close(struct rdma_event_channel *channel)
 
 CMX_EXPORT struct rdma_event_channel *rdma_create_event_channel(void)
 {
-	if (cmx_called_by_stock()) {
+	if (cmx_called_by_stock(true)) {
 		__typeof__(&rdma_create_event_channel) fn =
 			cmx_stock_function(__func__);
 
@@ -75,7 +75,7 @@ CMX_EXPORT struct rdma_event_channel *rdma_create_event_channel(void)
 
 CMX_EXPORT void rdma_destroy_event_channel(struct rdma_event_channel *channel)
 {
-	if (cmx_called_by_stock()) {
+	if (cmx_called_by_stock(false)) {
 		CMX_STOCK_VOID(rdma_destroy_event_channel, channel);
 		return;
 	}

@@ -391,7 +391,7 @@ int cmx_complete(struct cmx_id *id)
 CMX_EXPORT int rdma_get_cm_event(struct rdma_event_channel *channel,
 				 struct rdma_cm_event **event)
 {
-	if (cmx_called_by_stock())
+	if (cmx_called_by_stock(false))
 		return CMX_STOCK(rdma_get_cm_event, channel, event);
 	if (!channel || !event)
 		return cmx_err(EINVAL);

@@ -182,7 +182,7 @@ CMX_EXPORT int rdma_create_id(struct rdma_event_channel *channel,
 {
 	bool datagram = ps == RDMA_PS_UDP || ps == RDMA_PS_IPOIB;
 
-	if (cmx_called_by_stock())
+	if (cmx_called_by_stock(true))
 		return CMX_STOCK(rdma_create_id, channel, id, context, ps);
 	if (!id)
 		return cmx_err(EINVAL);

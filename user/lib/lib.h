@@ -107,7 +107,7 @@ static inline bool cmx_id_ours(const struct rdma_cm_id *id)
 
 /* stock.c */
 void *cmx_stock_function(const char *name);
-bool cmx_stock_caller(const void *address);
+bool cmx_stock_caller(const void *address, bool look);
 
 /*
  * Do what the stock library's @fn does, or fail with EINVAL where there is
@@ -135,8 +135,8 @@ bool cmx_stock_caller(const void *address);
 } while (0)
 
 /* Is the function that contains this called by the stock library? */
-#define cmx_called_by_stock()						\
-	unlikely(cmx_stock_caller(__builtin_return_address(0)))
+#define cmx_called_by_stock(look)					\
+	unlikely(cmx_stock_caller(__builtin_return_address(0), look))
 
 /* channel.c */
 int cmx_file_open(void);

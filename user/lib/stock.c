@@ -6,29 +6,29 @@
  * by their magic whose they are; where there is none yet, or only a channel,
  * the caller's address does. What is the stock library's is handed on to it.
  *
- * The stock library's place is looked up once and then only read.
+ * The stock library may be loaded later than this one: it is looked for anew
+ * whenever something has been loaded since. dl_iterate_phdr() runs one
+ * callback at a time, so that only it writes; the others read atomically.
  */
-#define _GNU_SOURCE	/* RTLD_NEXT, dl_iterate_phdr() */
+#define _GNU_SOURCE	/* dl_iterate_phdr() */
 #include <dlfcn.h>
+#include <limits.h>
 #include <link.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "lib.h"
 
 #ifdef CMX_SHARED
 
-static pthread_once_t once = PTHREAD_ONCE_INIT;
 static uintptr_t stock_start;
 static uintptr_t stock_end;
+static char stock_path[PATH_MAX];
+static unsigned long long loads_seen;
 
-static int stock_find(struct dl_phdr_info *info, size_t size, void *data)
+static void stock_found(const struct dl_phdr_info *info)
 {
-	const char *base = strrchr(info->dlpi_name, '/');
 	int i;
-
-	base = base ? base + 1 : info->dlpi_name;
-	if (strncmp(base, "librdmacm.so", 12))
-		return 0;
 
 	for (i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
@@ -36,35 +36,76 @@ static int stock_find(struct dl_phdr_info *info, size_t size, void *data)
 
 		if (ph->p_type != PT_LOAD || !(ph->p_flags & PF_X))
 			continue;
-		stock_start = start;
-		stock_end = start + ph->p_memsz;
-		return 1;
+		snprintf(stock_path, sizeof(stock_path), "%s",
+			 info->dlpi_name);
+		__atomic_store_n(&stock_end, start + ph->p_memsz,
+				 __ATOMIC_RELAXED);
+		__atomic_store_n(&stock_start, start, __ATOMIC_RELEASE);
+		return;
 	}
-	return 0;
 }
 
-static void stock_init(void)
+static int stock_look(struct dl_phdr_info *info, size_t size, void *data)
 {
-	dl_iterate_phdr(stock_find, NULL);
+	unsigned long long *loads = data;
+	const char *base = strrchr(info->dlpi_name, '/');
+
+	if (info->dlpi_adds == loads_seen)
+		return 1;
+	*loads = info->dlpi_adds;
+	base = base ? base + 1 : info->dlpi_name;
+	if (strncmp(base, "librdmacm.so", 12))
+		return 0;
+	stock_found(info);
+	return 1;
 }
 
-bool cmx_stock_caller(const void *address)
+/* Only after all have been looked at is the number of loads remembered. */
+static void stock_find(void)
+{
+	unsigned long long loads = 0;
+
+	if (!dl_iterate_phdr(stock_look, &loads))
+		__atomic_store_n(&loads_seen, loads, __ATOMIC_RELAXED);
+}
+
+/*
+ * @look: the caller may be a library that was loaded just now. Whoever has
+ * an object of the stock library already has been seen.
+ */
+bool cmx_stock_caller(const void *address, bool look)
 {
 	uintptr_t caller = (uintptr_t)address;
+	uintptr_t start = __atomic_load_n(&stock_start, __ATOMIC_ACQUIRE);
 
-	pthread_once(&once, stock_init);
-	return caller >= stock_start && caller < stock_end;
+	if (!start && look) {
+		stock_find();
+		start = __atomic_load_n(&stock_start, __ATOMIC_ACQUIRE);
+	}
+	return start && caller >= start &&
+	       caller < __atomic_load_n(&stock_end, __ATOMIC_RELAXED);
 }
 
+/* By its own handle: it need not be where a global search finds it. */
 void *cmx_stock_function(const char *name)
 {
-	pthread_once(&once, stock_init);
-	return stock_end ? dlsym(RTLD_NEXT, name) : NULL;
+	void *stock, *function;
+
+	if (!__atomic_load_n(&stock_start, __ATOMIC_ACQUIRE))
+		stock_find();
+	if (!__atomic_load_n(&stock_start, __ATOMIC_ACQUIRE))
+		return NULL;
+	stock = dlopen(stock_path, RTLD_LAZY | RTLD_NOLOAD);
+	if (!stock)
+		return NULL;
+	function = dlsym(stock, name);
+	dlclose(stock);
+	return function;
 }
 
 #else /* the static library is never preloaded */
 
-bool cmx_stock_caller(const void *address)
+bool cmx_stock_caller(const void *address, bool look)
 {
 	return false;
 }

@@ -1,0 +1,510 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * RA-02: the rest of librdmacm's API: synchronous ids and endpoints, options,
+ * devices, shared receive queues, moving between channels; and what the
+ * library does where the stock one hangs or crashes (RAI-07, MC-13).
+ */
+#include <pthread.h>
+#include <rdma/rdma_cmx.h>
+#include <rdma/rdma_verbs.h>
+
+#include "../api/api.h"
+
+#define EP_PORT		"7601"
+#define MESSAGE		"over a synchronous id"
+#define GROUP		"239.55.60.1"
+
+static const struct ibv_qp_init_attr qp_attr = {
+	.cap = {
+		.max_send_wr = 2, .max_recv_wr = 2,
+		.max_send_sge = 1, .max_recv_sge = 1,
+	},
+	.sq_sig_all = 1,
+};
+
+static struct rdma_addrinfo *ai_get(int flags)
+{
+	struct rdma_addrinfo hints = {
+		.ai_flags = flags,
+		.ai_port_space = RDMA_PS_TCP,
+	};
+	struct rdma_addrinfo *res;
+
+	return rdma_getaddrinfo(OWN4, EP_PORT, &hints, &res) ? NULL : res;
+}
+
+/* One side's view of a connection; the thread reports through result. */
+struct side {
+	struct rdma_cm_id *listener;
+	char buf[64];
+	int result;
+};
+
+static int request_serve(struct side *side, struct rdma_cm_id *id)
+{
+	struct ibv_mr *mr;
+	struct ibv_wc wc;
+
+	mr = rdma_reg_msgs(id, side->buf, sizeof(side->buf));
+	if (!mr)
+		return 2;
+	if (rdma_post_recv(id, NULL, side->buf, sizeof(side->buf), mr))
+		return 3;
+	if (rdma_accept(id, NULL))
+		return 4;
+	if (id->event->event != RDMA_CM_EVENT_ESTABLISHED)
+		return 5;
+	if (rdma_get_recv_comp(id, &wc) != 1 || wc.status)
+		return 6;
+	rdma_dereg_mr(mr);
+	rdma_disconnect(id);
+	return 0;
+}
+
+static void *server(void *arg)
+{
+	struct side *side = arg;
+	struct rdma_cm_id *id;
+
+	if (rdma_get_request(side->listener, &id)) {
+		side->result = 1;
+		return NULL;
+	}
+	side->result = request_serve(side, id);
+	rdma_destroy_ep(id);
+	return NULL;
+}
+
+TEST(RA_02_endpoints)
+{
+	struct ibv_qp_init_attr attr = qp_attr;
+	struct side side = { .result = -1 };
+	struct rdma_addrinfo *res;
+	char out[] = MESSAGE;
+	struct rdma_cm_id *id;
+	struct ibv_mr *mr;
+	struct ibv_wc wc;
+	pthread_t thread;
+
+	res = ai_get(RAI_PASSIVE);
+	ASSERT_NE(NULL, res);
+	ASSERT_EQ(0, rdma_create_ep(&side.listener, res, NULL, &attr));
+	rdma_freeaddrinfo(res);
+	EXPECT_EQ(htons(atoi(EP_PORT)), rdma_get_src_port(side.listener));
+	ASSERT_EQ(0, rdma_listen(side.listener, 4));
+	ASSERT_EQ(0, pthread_create(&thread, NULL, server, &side));
+
+	res = ai_get(0);
+	ASSERT_NE(NULL, res);
+	attr = qp_attr;
+	ASSERT_EQ(0, rdma_create_ep(&id, res, NULL, &attr));
+	rdma_freeaddrinfo(res);
+	EXPECT_NE(NULL, id->verbs);
+	EXPECT_NE(NULL, id->qp);
+	EXPECT_NE(NULL, id->pd);
+	EXPECT_EQ(1, id->port_num);
+	EXPECT_LT(0, id->route.num_paths);
+	EXPECT_NE(NULL, id->route.path_rec);
+	ASSERT_EQ(0, rdma_connect(id, NULL));
+	EXPECT_EQ(RDMA_CM_EVENT_ESTABLISHED, id->event->event);
+
+	mr = rdma_reg_msgs(id, out, sizeof(out));
+	ASSERT_NE(NULL, mr);
+	ASSERT_EQ(0, rdma_post_send(id, NULL, out, sizeof(out), mr, 0));
+	EXPECT_EQ(1, rdma_get_send_comp(id, &wc));
+	EXPECT_EQ(0, wc.status);
+	pthread_join(thread, NULL);
+	EXPECT_EQ(0, side.result);
+	EXPECT_STREQ(MESSAGE, side.buf);
+	rdma_dereg_mr(mr);
+	rdma_disconnect(id);
+	rdma_destroy_ep(id);
+	rdma_destroy_ep(side.listener);
+}
+
+TEST(RA_02_endpoint_refused)
+{
+	struct ibv_qp_init_attr attr = qp_attr;
+	struct rdma_addrinfo *res = ai_get(0);
+	struct rdma_cm_id *id;
+
+	ASSERT_NE(NULL, res);
+	ASSERT_EQ(0, rdma_create_ep(&id, res, NULL, &attr));
+	errno = 0;
+	EXPECT_EQ(-1, rdma_connect(id, NULL));
+	EXPECT_EQ(ECONNREFUSED, errno);
+	rdma_destroy_ep(id);
+	rdma_freeaddrinfo(res);
+}
+
+/* Connection data of the result and the caller's must fit one message. */
+TEST(GAI_10_connect_data_too_long)
+{
+	struct rdma_addrinfo *res = ai_get(0);
+	struct rdma_conn_param param = { .private_data_len = 255 };
+	struct ibv_qp_init_attr attr = qp_attr;
+	struct rdma_cm_id *id;
+	char data[255] = {};
+
+	ASSERT_NE(NULL, res);
+	free(res->ai_connect);
+	res->ai_connect_len = 4096;
+	res->ai_connect = calloc(1, res->ai_connect_len);
+	ASSERT_EQ(0, rdma_create_ep(&id, res, NULL, &attr));
+	errno = 0;
+	EXPECT_EQ(-1, rdma_connect(id, NULL));
+	EXPECT_EQ(EINVAL, errno);
+	rdma_destroy_ep(id);
+
+	res->ai_connect_len = 36;
+	attr = qp_attr;
+	ASSERT_EQ(0, rdma_create_ep(&id, res, NULL, &attr));
+	param.private_data = data;
+	errno = 0;
+	EXPECT_EQ(-1, rdma_connect(id, &param));
+	EXPECT_EQ(EINVAL, errno);
+	rdma_destroy_ep(id);
+	rdma_freeaddrinfo(res);
+}
+
+TEST(RA_02_migrate)
+{
+	struct rdma_event_channel *channel;
+	struct sockaddr_storage ss;
+	struct rdma_cm_event *event;
+	struct rdma_cm_id *id;
+
+	ASSERT_EQ(0, rdma_create_id(NULL, &id, NULL, RDMA_PS_TCP));
+	ASSERT_EQ(0, rdma_resolve_addr(id, NULL, addr_make(&ss, PEER4, 1),
+				       2000));
+	EXPECT_EQ(RDMA_CM_EVENT_ADDR_RESOLVED, id->event->event);
+	errno = 0;
+	EXPECT_EQ(-1, rdma_migrate_id(id, NULL));
+	EXPECT_EQ(EINVAL, errno);
+
+	channel = rdma_create_event_channel();
+	ASSERT_NE(NULL, channel);
+	ASSERT_EQ(0, rdma_migrate_id(id, channel));
+	EXPECT_EQ(channel, id->channel);
+	ASSERT_EQ(0, rdma_resolve_route(id, 2000));
+	ASSERT_EQ(0, event_wait(channel, &event, WAIT_MS));
+	EXPECT_EQ(id, event->id);
+	EXPECT_EQ(RDMA_CM_EVENT_ROUTE_RESOLVED, event->event);
+	EXPECT_EQ(0, rdma_ack_cm_event(event));
+
+	ASSERT_EQ(0, rdma_migrate_id(id, NULL));
+	rdma_destroy_event_channel(channel);
+	ASSERT_EQ(0, rdma_resolve_addrinfo(id, PEER4, PORT, NULL));
+	EXPECT_EQ(RDMA_CM_EVENT_ADDRINFO_RESOLVED, id->event->event);
+	EXPECT_EQ(0, rdma_destroy_id(id));
+}
+
+/* A synchronous id's event is kept, also when the call fails. */
+TEST(RA_02_synchronous_failure)
+{
+	struct sockaddr_storage ss;
+	struct rdma_cm_id *id;
+
+	ASSERT_EQ(0, rdma_create_id(NULL, &id, NULL, RDMA_PS_TCP));
+	EXPECT_EQ(-1, rdma_resolve_addr(id, NULL, addr_make(&ss, NOBODY4, 1),
+					500));
+	ASSERT_NE(NULL, id->event);
+	EXPECT_EQ(RDMA_CM_EVENT_ADDR_ERROR, id->event->event);
+	EXPECT_EQ(0, rdma_destroy_id(id));
+}
+
+TEST(RA_02_options)
+{
+	struct sockaddr_storage ss;
+	struct rdma_cm_id *id, *other;
+	uint8_t tos = 0x20;
+	int on = 1;
+
+	ASSERT_EQ(0, rdma_create_id(NULL, &id, NULL, RDMA_PS_TCP));
+	EXPECT_EQ(0, rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS,
+				     &tos, sizeof(tos)));
+	EXPECT_EQ(0, rdma_set_option(id, RDMA_OPTION_ID,
+				     RDMA_OPTION_ID_REUSEADDR, &on,
+				     sizeof(on)));
+	EXPECT_EQ(-1, rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS,
+				      &on, 3));
+	errno = 0;
+	EXPECT_EQ(-1, rdma_set_option(id, 7, 0, &on, sizeof(on)));
+	EXPECT_EQ(ENOSYS, errno);
+	ASSERT_EQ(0, rdma_bind_addr(id, addr_make(&ss, OWN4, 7602)));
+
+	ASSERT_EQ(0, rdma_create_id(NULL, &other, NULL, RDMA_PS_TCP));
+	errno = 0;
+	EXPECT_EQ(-1, rdma_bind_addr(other, addr_make(&ss, OWN4, 7602)));
+	EXPECT_EQ(EADDRINUSE, errno);
+	EXPECT_EQ(0, rdma_set_option(other, RDMA_OPTION_ID,
+				     RDMA_OPTION_ID_REUSEADDR, &on,
+				     sizeof(on)));
+	EXPECT_EQ(0, rdma_bind_addr(other, addr_make(&ss, OWN4, 7602)));
+	EXPECT_EQ(0, rdma_destroy_id(other));
+	EXPECT_EQ(0, rdma_destroy_id(id));
+}
+
+TEST(RA_02_devices)
+{
+	struct ibv_context **list;
+	struct sockaddr_storage ss;
+	struct rdma_cm_id *id;
+	int count = -1, i;
+
+	list = rdma_get_devices(&count);
+	ASSERT_NE(NULL, list);
+	ASSERT_LT(0, count);
+	EXPECT_EQ(NULL, list[count]);
+
+	/* An id is bound to one of these very contexts. */
+	ASSERT_EQ(0, rdma_create_id(NULL, &id, NULL, RDMA_PS_TCP));
+	ASSERT_EQ(0, rdma_bind_addr(id, addr_make(&ss, OWN4, 0)));
+	for (i = 0; i < count && list[i] != id->verbs; i++)
+		;
+	EXPECT_LT(i, count);
+	EXPECT_STREQ(IBDEV, ibv_get_device_name(id->verbs->device));
+	EXPECT_EQ(0, rdma_destroy_id(id));
+	rdma_free_devices(list);
+	rdma_free_devices(NULL);
+}
+
+TEST(RA_02_shared_receive_queue)
+{
+	struct ibv_srq_init_attr srq_attr = {
+		.attr = { .max_wr = 4, .max_sge = 1 },
+	};
+	struct ibv_qp_init_attr attr = qp_attr;
+	struct sockaddr_storage ss;
+	struct rdma_cm_id *id;
+
+	ASSERT_EQ(0, rdma_create_id(NULL, &id, NULL, RDMA_PS_TCP));
+	EXPECT_EQ(-1, rdma_create_srq(id, NULL, &srq_attr));
+	ASSERT_EQ(0, rdma_bind_addr(id, addr_make(&ss, OWN4, 0)));
+	ASSERT_EQ(0, rdma_create_srq(id, NULL, &srq_attr));
+	ASSERT_NE(NULL, id->srq);
+	ASSERT_EQ(0, rdma_create_qp(id, NULL, &attr));
+	EXPECT_EQ(id->srq, id->qp->srq);
+	rdma_destroy_ep(id);
+}
+
+TEST(RA_02_qp_needs_a_device)
+{
+	struct ibv_qp_init_attr attr = qp_attr;
+	struct sockaddr_storage ss;
+	struct rdma_cm_id *id;
+
+	ASSERT_EQ(0, rdma_create_id(NULL, &id, NULL, RDMA_PS_TCP));
+	errno = 0;
+	EXPECT_EQ(-1, rdma_create_qp(id, NULL, &attr));
+	EXPECT_EQ(EINVAL, errno);
+	errno = 0;
+	EXPECT_EQ(-1, rdma_connect(id, NULL));
+	EXPECT_EQ(EINVAL, errno);
+	ASSERT_EQ(0, rdma_bind_addr(id, addr_make(&ss, OWN4, 0)));
+	attr = qp_attr;
+	ASSERT_EQ(0, rdma_create_qp(id, NULL, &attr));
+	EXPECT_NE(NULL, id->send_cq_channel);
+	EXPECT_NE(NULL, id->recv_cq);
+	errno = 0;
+	EXPECT_EQ(-1, rdma_create_qp(id, NULL, &attr));
+	EXPECT_EQ(EINVAL, errno);
+	rdma_destroy_qp(id);
+	EXPECT_EQ(NULL, id->qp);
+	EXPECT_EQ(NULL, id->send_cq);
+	rdma_destroy_qp(id);
+	EXPECT_EQ(0, rdma_destroy_id(id));
+}
+
+/* Destroy, once the main thread waits for an event in the kernel. */
+static void *destroyer(void *arg)
+{
+	struct rdma_cm_id *id = arg;
+
+	if (!wait_for(WAIT_MS, "grep -q '^[0-9]* 0x[0-9a-f]* 0xbd01' "
+		      "/proc/%d/task/%d/syscall", getpid(), getpid()))
+		return (void *)-2;
+	return (void *)(intptr_t)rdma_destroy_id(id);
+}
+
+TEST(RAI_07_synchronous_destroy_in_mid_lookup)
+{
+	struct rdma_cm_id *id;
+	char name[128];
+	pthread_t thread;
+	void *ret;
+
+	for (int libc = 0; libc < 2; libc++) {
+		if (libc)
+			setenv("RDMACMX_NAMES", "libc", 1);
+		name_fresh("silent.test", name, sizeof(name));
+		ASSERT_EQ(0, rdma_create_id(NULL, &id, NULL, RDMA_PS_TCP));
+		ASSERT_EQ(0, pthread_create(&thread, NULL, destroyer, id));
+		errno = 0;
+		EXPECT_EQ(-1, rdma_resolve_addrinfo(id, name, PORT, NULL));
+		EXPECT_EQ(ECANCELED, errno);
+		pthread_join(thread, &ret);
+		EXPECT_EQ(NULL, ret);
+	}
+}
+
+TEST(RA_02_destroy_of_a_waiting_listener)
+{
+	struct rdma_cm_id *id, *request;
+	struct sockaddr_storage ss;
+	pthread_t thread;
+	void *ret;
+
+	ASSERT_EQ(0, rdma_create_id(NULL, &id, NULL, RDMA_PS_TCP));
+	ASSERT_EQ(0, rdma_bind_addr(id, addr_make(&ss, OWN4, 0)));
+	ASSERT_EQ(0, rdma_listen(id, 1));
+	ASSERT_EQ(0, pthread_create(&thread, NULL, destroyer, id));
+	errno = 0;
+	EXPECT_EQ(-1, rdma_get_request(id, &request));
+	EXPECT_EQ(ECANCELED, errno);
+	pthread_join(thread, &ret);
+	EXPECT_EQ(NULL, ret);
+}
+
+TEST(MC_13_synchronous_leave)
+{
+	struct ibv_qp_init_attr attr = qp_attr;
+	struct sockaddr_storage ss;
+	struct sockaddr *group;
+	struct rdma_cm_id *id;
+
+	ASSERT_EQ(0, rdma_create_id(NULL, &id, NULL, RDMA_PS_UDP));
+	ASSERT_EQ(0, rdma_bind_addr(id, addr_make(&ss, OWN4, 0)));
+	attr.qp_type = IBV_QPT_UD;
+	ASSERT_EQ(0, rdma_create_qp(id, NULL, &attr));
+	group = addr_make(&ss, GROUP, 0);
+	/* Twice, and the QP goes before the second is left. */
+	ASSERT_EQ(0, rdma_join_multicast(id, group, &ss));
+	EXPECT_EQ(RDMA_CM_EVENT_MULTICAST_JOIN, id->event->event);
+	EXPECT_EQ(&ss, id->event->param.ud.private_data);
+	ASSERT_EQ(0, rdma_join_multicast(id, group, NULL));
+	EXPECT_EQ(0, rdma_leave_multicast(id, group));
+	rdma_destroy_qp(id);
+	EXPECT_EQ(NULL, id->qp);
+	EXPECT_EQ(0, rdma_leave_multicast(id, group));
+	errno = 0;
+	EXPECT_EQ(-1, rdma_leave_multicast(id, group));
+	EXPECT_EQ(EADDRNOTAVAIL, errno);
+	EXPECT_EQ(0, rdma_destroy_id(id));
+}
+
+TEST(GAI_08_device_of_an_entry)
+{
+	struct rdma_addrinfo *res, *ai;
+	uint8_t port = 0;
+	int reached = 0;
+
+	ASSERT_EQ(0, rdma_getaddrinfo(NAME_STORAGE, PORT, NULL, &res));
+	for (ai = res; ai; ai = ai->ai_next) {
+		const char *name = rdmacmx_ai_device(ai, &port);
+
+		if (!name) {
+			EXPECT_EQ(ENODEV, errno);
+			continue;
+		}
+		EXPECT_STREQ(IBDEV, name);
+		EXPECT_EQ(1, port);
+		EXPECT_EQ(name, rdmacmx_ai_device(ai, NULL));
+		reached++;
+	}
+	EXPECT_LT(0, reached);
+	rdma_freeaddrinfo(res);
+	errno = 0;
+	EXPECT_EQ(NULL, rdmacmx_ai_device(NULL, &port));
+	EXPECT_EQ(EINVAL, errno);
+}
+
+/* Lists that the program has changed are freed whole all the same. */
+TEST(GAI_13_modified_lists)
+{
+	struct rdma_addrinfo *res, *own;
+
+	ASSERT_EQ(0, rdma_getaddrinfo(OWN4, PORT, NULL, &res));
+	free(res->ai_dst_addr);
+	res->ai_dst_len = sizeof(struct sockaddr_in6);
+	res->ai_dst_addr = calloc(1, res->ai_dst_len);
+	free(res->ai_src_canonname);
+	res->ai_src_canonname = strdup("changed");
+	own = calloc(1, sizeof(*own));
+	own->ai_route = malloc(72);
+	own->ai_next = res;
+	rdma_freeaddrinfo(own);
+	rdma_freeaddrinfo(NULL);
+}
+
+#define IS_EINVAL(call) do {						\
+	errno = 0;							\
+	EXPECT_EQ(-1, call);						\
+	EXPECT_EQ(EINVAL, errno) {					\
+		TH_LOG("%s", #call);					\
+	}								\
+} while (0)
+
+TEST(RA_02_null)
+{
+	struct rdma_conn_param param = {};
+	struct ibv_qp_init_attr attr = {};
+	struct ibv_qp_attr qp = {};
+	struct ibv_ece ece = {};
+	struct sockaddr addr = {};
+	struct rdma_cm_id *id;
+	int mask;
+
+	IS_EINVAL(rdma_create_id(NULL, NULL, NULL, RDMA_PS_TCP));
+	IS_EINVAL(rdma_destroy_id(NULL));
+	IS_EINVAL(rdma_bind_addr(NULL, &addr));
+	IS_EINVAL(rdma_resolve_addr(NULL, NULL, &addr, 1));
+	IS_EINVAL(rdma_resolve_route(NULL, 1));
+	IS_EINVAL(rdma_create_qp(NULL, NULL, &attr));
+	IS_EINVAL(rdma_connect(NULL, &param));
+	IS_EINVAL(rdma_establish(NULL));
+	IS_EINVAL(rdma_listen(NULL, 1));
+	IS_EINVAL(rdma_get_request(NULL, &id));
+	IS_EINVAL(rdma_accept(NULL, &param));
+	IS_EINVAL(rdma_reject(NULL, NULL, 0));
+	IS_EINVAL(rdma_notify(NULL, IBV_EVENT_COMM_EST));
+	IS_EINVAL(rdma_disconnect(NULL));
+	IS_EINVAL(rdma_get_cm_event(NULL, NULL));
+	IS_EINVAL(rdma_ack_cm_event(NULL));
+	IS_EINVAL(rdma_set_option(NULL, 0, 0, &mask, sizeof(mask)));
+	IS_EINVAL(rdma_migrate_id(NULL, NULL));
+	IS_EINVAL(rdma_init_qp_attr(NULL, &qp, &mask));
+	IS_EINVAL(rdma_set_local_ece(NULL, &ece));
+	IS_EINVAL(rdma_get_remote_ece(NULL, &ece));
+	IS_EINVAL(rdma_resolve_addrinfo(NULL, PEER4, PORT, NULL));
+	IS_EINVAL(rdma_query_addrinfo(NULL, NULL));
+	IS_EINVAL(rdma_write_cm_event(NULL, RDMA_CM_EVENT_USER, 0, 0));
+	IS_EINVAL(rdma_create_ep(NULL, NULL, NULL, NULL));
+	EXPECT_EQ(0, rdma_get_src_port(NULL));
+	EXPECT_EQ(0, rdma_get_dst_port(NULL));
+	rdma_destroy_qp(NULL);
+	rdma_destroy_ep(NULL);
+	rdma_destroy_srq(NULL);
+	rdma_destroy_event_channel(NULL);
+
+	ASSERT_EQ(0, rdma_create_id(NULL, &id, NULL, RDMA_PS_TCP));
+	IS_EINVAL(rdma_bind_addr(id, NULL));
+	IS_EINVAL(rdma_bind_addr(id, &addr));
+	IS_EINVAL(rdma_resolve_addr(id, NULL, NULL, 1));
+	IS_EINVAL(rdma_disconnect(id));
+	IS_EINVAL(rdma_get_request(id, NULL));
+	IS_EINVAL(rdma_write_cm_event(id, RDMA_CM_EVENT_ESTABLISHED, 0, 0));
+	EXPECT_EQ(0, rdma_destroy_id(id));
+}
+
+TEST(RA_02_event_names)
+{
+	EXPECT_STREQ("RDMA_CM_EVENT_ADDR_RESOLVED", rdma_event_str(0));
+	EXPECT_STREQ("RDMA_CM_EVENT_ADDRINFO_ERROR",
+		     rdma_event_str(RDMA_CM_EVENT_ADDRINFO_ERROR));
+	EXPECT_STREQ("RDMA_CM_EVENT_USER", rdma_event_str(RDMA_CM_EVENT_USER));
+	EXPECT_STREQ("UNKNOWN EVENT", rdma_event_str(99));
+	EXPECT_STREQ("UNKNOWN EVENT", rdma_event_str(-1));
+}
+
+TEST_HARNESS_MAIN

@@ -77,6 +77,23 @@ crash_text() {
 	fi
 }
 
+# Join in the background until join_end; shows what cmx says, sets $out.
+join_start() {
+	rm -f /run/demo.join
+	: >/run/demo.join
+	cmx join "$@" --source 10.55.0.1 $group >>/run/demo.join 2>&1 &
+	join_pid=$!
+	wait_for 20 grep -q Q_Key /run/demo.join
+	out=$(cat /run/demo.join)
+	echo "  alpha\$ cmx join${*:+ $*} --source 10.55.0.1 $group &"
+	sed 's/^/    /' <<<"$out"
+}
+
+join_end() {
+	kill -INT $join_pid
+	wait $join_pid
+}
+
 cat <<-END
 
 	Two machines on one wire: alpha, where this runs, and beta. Each has a
@@ -145,28 +162,16 @@ title "Multicast: a full member and a send-only member" \
 	"member sends no IGMP, so that switches do not flood its port."
 before=$(igmp_joined eth0 $group && echo there)
 check "eth0 is not a member of $group" [ -z "$before" ]
-cmx join --source 10.55.0.1 $group >/run/demo.join 2>&1 &
-pid=$!
-wait_for 20 grep -q Q_Key /run/demo.join
-out=$(cat /run/demo.join)
-printf '  alpha$ cmx join --source 10.55.0.1 %s &\n' $group
-sed 's/^/    /' <<<"$out"
+join_start
 check "joined as a full member" said '^joined .* as full member'
 check "the kernel's IGMP has $group on eth0" igmp_joined eth0 $group
-kill -INT $pid
-wait $pid
+join_end
 check "interrupted, it left: IGMP no longer has it" \
 	wait_for 5 no igmp_joined eth0 $group
-cmx join --send-only --source 10.55.0.1 $group >/run/demo.join 2>&1 &
-pid=$!
-wait_for 20 grep -q Q_Key /run/demo.join
-out=$(cat /run/demo.join)
-printf '  alpha$ cmx join --send-only --source 10.55.0.1 %s &\n' $group
-sed 's/^/    /' <<<"$out"
+join_start --send-only
 check "joined as a send-only member" said 'as send-only full member'
 check "without IGMP" no igmp_joined eth0 $group
-kill -INT $pid
-wait $pid
+join_end
 
 title "Multicast data from alpha to beta" \
 	"beta is a full member and waits for three datagrams."

@@ -410,8 +410,10 @@ static int ucmx_copy_padded(void __user **buf, const void *src, size_t len)
 {
 	static const u8 zeros[8];
 
+	if (!len)
+		return 0;
 	if (copy_to_user(*buf, src, len) ||
-	    copy_to_user(*buf + len, zeros, -len & 7))
+	    (len & 7 && copy_to_user(*buf + len, zeros, -len & 7)))
 		return -EFAULT;
 	*buf += ALIGN(len, 8);
 	return 0;

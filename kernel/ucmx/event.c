@@ -309,8 +309,8 @@ static int ucmx_event_copy(struct ucmx_file *file, struct ucmx_event *ev,
 	}
 
 	if (copy_to_user(buf, &rec, sizeof(rec)) ||
-	    copy_to_user(buf + sizeof(rec), tail, len) ||
-	    copy_to_user(buf + sizeof(rec) + len, zeros, pad))
+	    (len && copy_to_user(buf + sizeof(rec), tail, len)) ||
+	    (pad && copy_to_user(buf + sizeof(rec) + len, zeros, pad)))
 		return -EFAULT;
 	return rec.len;
 }
@@ -326,8 +326,7 @@ static int ucmx_event_deliver(struct ucmx_cmd *cmd, struct ucmx_event *ev,
 
 	if (ev->event == RDMA_CM_EVENT_CONNECT_REQUEST) {
 		conn = ev->conn;
-		ret = xa_alloc(&file->ids, &conn->handle, XA_ZERO_ENTRY,
-			       xa_limit_32b, GFP_KERNEL);
+		ret = ucmx_handle_alloc(file, &conn->handle);
 		if (ret)
 			return ret;
 	}
@@ -337,14 +336,14 @@ static int ucmx_event_deliver(struct ucmx_cmd *cmd, struct ucmx_event *ev,
 		len = -EFAULT;
 	if (len < 0) {
 		if (conn)
-			xa_erase(&file->ids, conn->handle);
+			ucmx_handle_free(file, conn->handle);
 		return len;
 	}
 
 	/* User space has it: nothing may fail from here on. */
 	if (conn) {
 		atomic_inc(&id->backlog);
-		xa_store(&file->ids, conn->handle, conn, GFP_KERNEL);
+		ucmx_handle_set(file, conn->handle, conn);
 	}
 	spin_lock(&file->lock);
 	list_del_init(&ev->list);

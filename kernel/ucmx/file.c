@@ -180,7 +180,7 @@ static int ucmx_open(struct inode *inode, struct file *filp)
 	spin_lock_init(&file->lock);
 	INIT_LIST_HEAD(&file->events);
 	mutex_init(&file->read_mutex);
-	xa_init_flags(&file->ids, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
+	ucmx_handles_init(file);
 	init_waitqueue_head(&file->wait);
 
 	filp->private_data = file;
@@ -193,13 +193,13 @@ static int ucmx_release(struct inode *inode, struct file *filp)
 {
 	struct ucmx_file *file = filp->private_data;
 	struct ucmx_id *id;
-	unsigned long handle;
+	unsigned long index;
 
 	/*
 	 * Connection requests that come meanwhile hang at the queue, not in
 	 * the table, and go with their listening id.
 	 */
-	xa_for_each(&file->ids, handle, id) {
+	xa_for_each(&file->ids, index, id) {
 		ucmx_id_close(id);
 		ucmx_id_put(id);
 	}

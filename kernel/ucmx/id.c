@@ -70,13 +70,8 @@ void ucmx_id_put(struct ucmx_id *id)
  */
 struct ucmx_id *ucmx_id_lock_any(struct ucmx_file *file, u32 handle)
 {
-	struct ucmx_id *id;
+	struct ucmx_id *id = ucmx_handle_get(file, handle);
 
-	xa_lock(&file->ids);
-	id = xa_load(&file->ids, handle);
-	if (id)
-		ucmx_id_get(id);
-	xa_unlock(&file->ids);
 	if (!id)
 		return ERR_PTR(-ENOENT);
 
@@ -272,8 +267,7 @@ int ucmx_id_create(struct ucmx_cmd *cmd)
 	id->file = file;
 	id->uid = arg->uid;
 
-	ret = xa_alloc(&file->ids, &id->handle, XA_ZERO_ENTRY, xa_limit_32b,
-		       GFP_KERNEL);
+	ret = ucmx_handle_alloc(file, &id->handle);
 	if (ret)
 		goto err_id;
 
@@ -289,11 +283,11 @@ int ucmx_id_create(struct ucmx_cmd *cmd)
 		goto err_handle;
 	}
 	id->cm = cm;
-	xa_store(&file->ids, id->handle, id, GFP_KERNEL);
+	ucmx_handle_set(file, id->handle, id);
 	return 0;
 
 err_handle:
-	xa_erase(&file->ids, id->handle);
+	ucmx_handle_free(file, id->handle);
 err_id:
 	ucmx_id_put(id);
 err_charge:
@@ -309,18 +303,14 @@ int ucmx_id_destroy(struct ucmx_cmd *cmd)
 
 	if (arg->reserved)
 		return -EINVAL;
-	xa_lock(&file->ids);
-	id = xa_load(&file->ids, arg->handle);
-	/* Only one caller gets it; the handle stays in use until the end. */
-	if (id)
-		__xa_cmpxchg(&file->ids, arg->handle, id, XA_ZERO_ENTRY, 0);
-	xa_unlock(&file->ids);
+	/* Only one caller gets it. */
+	id = ucmx_handle_take(file, arg->handle);
 	if (!id)
 		return -ENOENT;
 
 	ucmx_id_close(id);
 	arg->events_reported = id->reported;
-	xa_erase(&file->ids, arg->handle);
+	ucmx_handle_free(file, arg->handle);
 	ucmx_id_put(id);
 	return ucmx_respond(cmd);
 }

@@ -97,22 +97,22 @@ static int ucmx_id_migrate_from(struct ucmx_cmd *cmd, struct ucmx_file *from)
 	ret = ucmx_file_charge(to, weight);
 	if (ret)
 		goto unlock;
-	ret = xa_alloc(&to->ids, &arg->new_id, XA_ZERO_ENTRY, xa_limit_32b,
-		       GFP_KERNEL);
+	ret = ucmx_handle_alloc(to, &arg->new_id);
 	if (ret)
 		goto uncharge;
 	/* Find out now if the answer cannot be written. */
 	ret = ucmx_respond(cmd);
-	if (!ret && xa_cmpxchg(&from->ids, arg->id, id, NULL, 0) != id)
+	if (!ret && !ucmx_handle_take_id(from, arg->id, id))
 		ret = -ENOENT;
 	if (ret) {
-		xa_erase(&to->ids, arg->new_id);
+		ucmx_handle_free(to, arg->new_id);
 		goto uncharge;
 	}
 
 	ucmx_id_move(id, to, arg->new_id);
 	ucmx_file_uncharge(to, weight);
-	xa_store(&to->ids, arg->new_id, id, GFP_KERNEL);
+	ucmx_handle_set(to, arg->new_id, id);
+	ucmx_handle_free(from, arg->id);
 respond:
 	arg->events_reported = id->reported;
 	ret = ucmx_respond(cmd);

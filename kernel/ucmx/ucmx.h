@@ -42,7 +42,7 @@ struct ucmx_file {
 	atomic_t nr_requests;
 	struct list_head events;
 	struct mutex read_mutex;	/* serialises takers of events */
-	struct xarray ids;
+	struct xarray ids;		/* at handle - 1 */
 	wait_queue_head_t wait;
 };
 
@@ -176,6 +176,16 @@ extern const struct file_operations ucmx_fops;
 int ucmx_respond(struct ucmx_cmd *cmd);
 int ucmx_file_charge(struct ucmx_file *file, unsigned int n);
 void ucmx_file_uncharge(struct ucmx_file *file, unsigned int n);
+
+/* handle.c */
+void ucmx_handles_init(struct ucmx_file *file);
+int ucmx_handle_alloc(struct ucmx_file *file, u32 *handle);
+void ucmx_handle_free(struct ucmx_file *file, u32 handle);
+void ucmx_handle_set(struct ucmx_file *file, u32 handle, struct ucmx_id *id);
+struct ucmx_id *ucmx_handle_get(struct ucmx_file *file, u32 handle);
+struct ucmx_id *ucmx_handle_take(struct ucmx_file *file, u32 handle);
+bool ucmx_handle_take_id(struct ucmx_file *file, u32 handle,
+			 struct ucmx_id *id);
 
 /* id.c */
 int ucmx_id_cache_init(void);

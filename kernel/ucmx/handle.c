@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Handles of ids: a file's xarray, in which a handle lies one lower, so that
+ * the first id of a file needs no node.
+ *
+ * A handle is allocated before there is an id to be found under it, and stays
+ * in use while a taken id is being closed; meanwhile nothing is found.
+ */
+#include "ucmx.h"
+
+#define UCMX_HANDLE_LIMIT	XA_LIMIT(0, U32_MAX - 1)
+
+void ucmx_handles_init(struct ucmx_file *file)
+{
+	xa_init_flags(&file->ids, XA_FLAGS_ALLOC | XA_FLAGS_ACCOUNT);
+}
+
+/**
+ * ucmx_handle_alloc - find a handle that is free
+ * @file: the file
+ * @handle: where it goes
+ *
+ * Return: 0 or a negative errno.
+ */
+int ucmx_handle_alloc(struct ucmx_file *file, u32 *handle)
+{
+	u32 index;
+	int ret;
+
+	ret = xa_alloc(&file->ids, &index, XA_ZERO_ENTRY, UCMX_HANDLE_LIMIT,
+		       GFP_KERNEL);
+	if (!ret)
+		*handle = index + 1;
+	return ret;
+}
+
+/* The handle may be used for another id from now on. */
+void ucmx_handle_free(struct ucmx_file *file, u32 handle)
+{
+	xa_erase(&file->ids, handle - 1);
+}
+
+/* Let an id be found, which cannot fail any more. */
+void ucmx_handle_set(struct ucmx_file *file, u32 handle, struct ucmx_id *id)
+{
+	xa_store(&file->ids, handle - 1, id, GFP_KERNEL);
+}
+
+/**
+ * ucmx_handle_get - find an id
+ * @file: the file
+ * @handle: handle from user space
+ *
+ * Return: the id with a reference, or NULL.
+ */
+struct ucmx_id *ucmx_handle_get(struct ucmx_file *file, u32 handle)
+{
+	struct ucmx_id *id;
+
+	xa_lock(&file->ids);
+	id = xa_load(&file->ids, (u32)(handle - 1));
+	if (id)
+		ucmx_id_get(id);
+	xa_unlock(&file->ids);
+	return id;
+}
+
+/**
+ * ucmx_handle_take - find an id and see to it that nobody else does
+ * @file: the file
+ * @handle: handle from user space
+ *
+ * Return: the id with the table's reference, or NULL. The caller frees the
+ * handle when it is done.
+ */
+struct ucmx_id *ucmx_handle_take(struct ucmx_file *file, u32 handle)
+{
+	struct ucmx_id *id;
+
+	xa_lock(&file->ids);
+	id = xa_load(&file->ids, (u32)(handle - 1));
+	if (id)
+		__xa_store(&file->ids, (u32)(handle - 1), XA_ZERO_ENTRY, 0);
+	xa_unlock(&file->ids);
+	return id;
+}
+
+/* The same for an id that is known; false if another one was faster. */
+bool ucmx_handle_take_id(struct ucmx_file *file, u32 handle,
+			 struct ucmx_id *id)
+{
+	return xa_cmpxchg(&file->ids, handle - 1, id, XA_ZERO_ENTRY,
+			  GFP_KERNEL) == id;
+}

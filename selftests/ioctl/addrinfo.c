@@ -467,14 +467,18 @@ TEST_F(addrinfo, interrupted)
 	struct rdma_cmx_getaddrinfo arg = {};
 	double start = now_ms();
 	uint64_t buf[64];
+	int ret;
 
 	sigaction(SIGALRM, &sa, NULL);
 	query_make(&arg.query, "interrupted.silent.test");
 	arg.buf = (uintptr_t)buf;
 	arg.buf_len = sizeof(buf);
 	ualarm(300000, 100000);
-	EXPECT_EQ(-EINTR, call(self->fd, GETADDRINFO, &arg));
+	ret = call(self->fd, GETADDRINFO, &arg);
 	ualarm(0, 0);
+	if (ret == -ENOKEY)
+		SKIP(return, "no name helper is installed");
+	EXPECT_EQ(-EINTR, ret);
 	EXPECT_GT(3000, now_ms() - start);
 }
 

@@ -171,7 +171,7 @@ struct cmx_path {
 };
 
 /* route.c */
-void cmx_route_annotate(const struct cmx_hints *h, struct cmx_path *path);
+int cmx_route_annotate(const struct cmx_hints *h, struct cmx_path *path);
 
 /* device.c */
 bool cmx_device_find(struct net *net, const union ib_gid *ip_gid,

@@ -12,13 +12,14 @@
 /* Most questions have no more candidates than fit on the stack. */
 #define CMX_FEW 2
 
-/* Annotates what is wanted of the candidates; returns how many. */
-static u32 cmx_paths_fill(const struct cmx_hints *h,
+/* Annotates what is wanted of the candidates; returns how many, or -ENOMEM. */
+static int cmx_paths_fill(const struct cmx_hints *h,
 			  const struct cmx_candidates *cands,
 			  struct cmx_path *paths)
 {
 	union rdma_cmx_sockaddr addr;
 	u32 i, n = 0;
+	int ret;
 
 	for (i = 0; i < cands->count; i++) {
 		struct cmx_path *path = &paths[n];
@@ -35,7 +36,9 @@ static u32 cmx_paths_fill(const struct cmx_hints *h,
 			path->src = h->src;
 			memset(&path->dst, 0, sizeof(path->dst));
 		}
-		cmx_route_annotate(h, path);
+		ret = cmx_route_annotate(h, path);
+		if (ret)
+			return ret;
 		n++;
 	}
 	return n;
@@ -96,8 +99,9 @@ struct rdma_cmx_result *cmx_result_build(const struct cmx_hints *h,
 	struct cmx_path few[CMX_FEW], *paths = few;
 	struct rdma_cmx_result *res;
 	size_t entries, canon_len;
-	u32 n, count;
 	char *canon;
+	u32 count;
+	int n;
 
 	if (cands->count > CMX_FEW) {
 		paths = kvmalloc_array(cands->count, sizeof(*paths),
@@ -106,6 +110,10 @@ struct rdma_cmx_result *cmx_result_build(const struct cmx_hints *h,
 			return ERR_PTR(-ENOMEM);
 	}
 	n = cmx_paths_fill(h, cands, paths);
+	if (n < 0) {
+		res = ERR_PTR(n);
+		goto out;
+	}
 	count = h->qp_type ? n : 2 * n;
 
 	entries = struct_size(res, entries, count);

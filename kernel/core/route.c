@@ -73,6 +73,12 @@ static struct net_device *cmx_route_ndev(struct net *net,
 	return ndev ?: cmx_ndev_of(net, src);
 }
 
+/* No way there is an answer, no memory to find one is not. */
+static struct net_device *cmx_route_error(int error)
+{
+	return error == -ENOMEM || error == -ENOBUFS ? ERR_PTR(-ENOMEM) : NULL;
+}
+
 static struct net_device *cmx_route4(const struct cmx_hints *h,
 				     struct cmx_path *path)
 {
@@ -86,7 +92,7 @@ static struct net_device *cmx_route4(const struct cmx_hints *h,
 		fl4.saddr = path->src.in.sin_addr.s_addr;
 	rt = ip_route_output_key(h->net, &fl4);
 	if (IS_ERR(rt))
-		return NULL;
+		return cmx_route_error(PTR_ERR(rt));
 
 	path->src.sa.sa_family = AF_INET;
 	path->src.in.sin_addr.s_addr = fl4.saddr;
@@ -121,7 +127,7 @@ static struct net_device *cmx_route6(const struct cmx_hints *h,
 				 path->src.in6.sin6_scope_id;
 	dst = ipv6_stub->ipv6_dst_lookup_flow(h->net, NULL, &fl6, NULL);
 	if (IS_ERR(dst))
-		return NULL;
+		return cmx_route_error(PTR_ERR(dst));
 
 	path->src.sa.sa_family = AF_INET6;
 	path->src.in6.sin6_addr = fl6.saddr;
@@ -148,9 +154,9 @@ static struct net_device *cmx_route_local(const struct cmx_hints *h,
 
 /*
  * @path comes with dst, and with src where that is wanted, or with src alone
- * if passive. An unreachable one goes back without src.
+ * if passive. An unreachable one goes back without src. Returns 0 or -ENOMEM.
  */
-void cmx_route_annotate(const struct cmx_hints *h, struct cmx_path *path)
+int cmx_route_annotate(const struct cmx_hints *h, struct cmx_path *path)
 {
 	struct net_device *ndev;
 	union ib_gid gid;
@@ -192,6 +198,8 @@ void cmx_route_annotate(const struct cmx_hints *h, struct cmx_path *path)
 		ndev = NULL;
 		break;
 	}
+	if (IS_ERR(ndev))
+		return PTR_ERR(ndev);
 	if (!ndev)
 		goto unreached;
 
@@ -209,4 +217,5 @@ unreached:
 		path->rank = CMX_RANK_REACHED;
 out:
 	trace_cmx_annotate(path);
+	return 0;
 }

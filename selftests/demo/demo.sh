@@ -20,12 +20,17 @@ title() {
 	echo
 }
 
-# Run a command line, show it and what it prints; sets $out and $status.
-run() {
+# A command line and what it printed
+show() {
 	printf '  alpha$ %s\n' "${1//$here\//}"
+	[ -z "$out" ] || sed 's/^/    /' <<<"$out"
+}
+
+# Run a command line and show it; sets $out and $status.
+run() {
 	out=$(timeout -k 1 90 bash -c "$1" 2>&1)
 	status=$?
-	[ -z "$out" ] || sed 's/^/    /' <<<"$out"
+	show "$1"
 }
 
 # check TEXT COMMAND...
@@ -121,8 +126,14 @@ check "stock returns one address only" said '^addresses: 1,'
 
 title "A second question is answered from the kernel's cache" \
 	"Stock asks the name server each time."
-queries=$(dns_queries 'storage\.cmx\.test')
-run "$here/ask list storage.cmx.test 7471"
+# An answer lives 5 s: it may end between the two, but not each time
+for try in 1 2 3; do
+	$here/ask list storage.cmx.test 7471 >/dev/null
+	queries=$(dns_queries 'storage\.cmx\.test')
+	out=$($here/ask list storage.cmx.test 7471)
+	[ "$(dns_queries 'storage\.cmx\.test')" != "$queries" ] || break
+done
+show 'ask list storage.cmx.test 7471'
 check "answered without a question to the name server" \
 	[ "$(dns_queries 'storage\.cmx\.test')" = "$queries" ]
 run "$here/ask-stock list storage.cmx.test 7471"

@@ -2,7 +2,8 @@
 # Tests of librdmacmx as a stand-in for librdmacm. abi.sh runs on the host.
 
 lib_test := $(O)/selftests/lib/sync
-selftest_targets += $(lib_test)
+lib_helper := $(O)/selftests/lib/resolve.helper
+selftest_targets += $(lib_test) $(lib_helper)
 
 $(lib_test): selftests/lib/sync.c selftests/api/util.c selftests/api/api.h \
 		$(O)/user/lib/librdmacmx.so.1
@@ -11,10 +12,14 @@ $(lib_test): selftests/lib/sync.c selftests/api/util.c selftests/api/api.h \
 		-Iuser/include -Iuapi -isystem $(KSELFTEST_DIR) -o $@ \
 		$(filter %.c,$^) -L$(O)/user/lib -lrdmacmx -libverbs -pthread
 
+$(lib_helper): selftests/lib/resolve.c $(O)/user/lib/librdmacmx.so.1
+	@mkdir -p $(@D)
+	$(CC) $(USER_CFLAGS) -o $@ $< -L$(O)/user/lib -lrdmacmx -libverbs
+
 .PHONY: install-lib-tests
 install-selftests: install-lib-tests
-install-lib-tests: $(lib_test)
+install-lib-tests: $(lib_test) $(lib_helper)
 	$(INSTALL) -d $(DESTDIR)$(TESTDIR)/lib
-	$(INSTALL) -m 755 $(lib_test) selftests/lib/preload.sh \
-		$(DESTDIR)$(TESTDIR)/lib/
+	$(INSTALL) -m 755 $^ selftests/lib/preload.sh \
+		selftests/lib/no_helper.sh $(DESTDIR)$(TESTDIR)/lib/
 	$(INSTALL) -m 644 selftests/lib/timeouts $(DESTDIR)$(TESTDIR)/lib/

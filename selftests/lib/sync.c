@@ -19,6 +19,7 @@ static const struct ibv_qp_init_attr qp_attr = {
 		.max_send_wr = 2, .max_recv_wr = 2,
 		.max_send_sge = 1, .max_recv_sge = 1,
 	},
+	.qp_type = IBV_QPT_RC,
 	.sq_sig_all = 1,
 };
 

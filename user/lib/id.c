@@ -219,7 +219,10 @@ CMX_EXPORT int rdma_set_option(struct rdma_cm_id *id, int level, int optname,
 	if (optlen > UINT32_MAX)
 		return cmx_err(EINVAL);
 	cmd.id = cmx_id(id)->handle;
-	return cmx_id_ioctl(cmx_id(id), ID_SET_OPTION, &cmd);
+	if (!cmx_id_ioctl(cmx_id(id), ID_SET_OPTION, &cmd))
+		return 0;
+	/* The API's word for an option that is not known */
+	return cmx_err(errno == EOPNOTSUPP ? ENOSYS : errno);
 }
 
 CMX_EXPORT int rdma_write_cm_event(struct rdma_cm_id *id,

@@ -1,0 +1,50 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# GAI-01, GAI-02, RAI-02, RAI-03 on a host without the name helper: the
+# library asks its own libc, whether it knows beforehand (no configuration)
+# or learns it from the kernel (no request-key program).
+. /usr/lib/rdma-cmx/selftests/lib.sh
+
+resolve=/usr/lib/rdma-cmx/selftests/lib/resolve.helper
+conf=/etc/request-key.d/rdma-cmx.conf
+program=$(readlink -f /usr/sbin/request-key)
+
+restore() {
+	[ ! -e $conf.hidden ] || mv $conf.hidden $conf
+	[ ! -e "$program.hidden" ] || mv "$program.hidden" "$program"
+}
+trap restore EXIT
+
+# all_ways WHERE: each name is asked once only, so that no cache answers
+all_ways() {
+	local way before after
+
+	for way in call event wait; do
+		is "GAI-01, RAI-02: $way, $1" \
+			"$($resolve $way v4only.cmx.test)" 10.55.0.2
+	done
+	is "GAI-02: call, no such name, $1" "$($resolve call nobody.cmx.test)" -2
+	is "RAI-03: event, no such name, $1" \
+		"$($resolve event nobody.cmx.test)" -2
+	is "RAI-03: event, name without address, $1" \
+		"$($resolve event nodata.cmx.test)" -61
+}
+
+# The kernel keeps names for seconds: none of them is asked before this
+given() {
+	counter names_given
+}
+
+mv "$program" "$program.hidden"
+before=$(given)
+all_ways "request-key is missing"
+ok "the names were handed down" test "$(given)" -ge $((before + 3))
+mv $conf $conf.hidden
+before=$(given)
+all_ways "no helper is configured"
+ok "the names were handed down again" test "$(given)" -ge $((before + 3))
+restore
+before=$(given)
+all_ways "the helper is back"
+is "the kernel looked them up" "$(given)" "$before"
+finish

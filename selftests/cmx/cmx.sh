@@ -1,0 +1,148 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# OPS-02: the command cmx: answers, JSON, exit codes, and what it says when
+# something is wrong. OPS-03: its counters. Data of MC-12 by its --count.
+. /usr/lib/rdma-cmx/selftests/lib.sh
+
+json=/usr/lib/rdma-cmx/selftests/cmx/json.helper
+group=239.55.2.2
+device=/dev/infiniband/rdma_cmx
+
+# run COMMAND...: sets $out, $err, $status
+run() {
+	out=$("$@" 2>/tmp/test/err)
+	status=$?
+	err=$(cat /tmp/test/err)
+}
+
+# fails NAME CODE REGEX COMMAND...: exit code, message, and silence on stdout
+fails() {
+	local name=$1 code=$2 regex=$3
+
+	shift 3
+	run timeout 30 "$@"
+	is "$name: exit code (OPS-02)" "$status" "$code"
+	like "$name: message (OPS-02)" "$err" "$regex"
+	is "$name: nothing on standard output" "$out" ""
+}
+
+json_ok() {
+	"$json" <<<"$1"
+}
+
+mkdir -p /tmp/test
+
+# resolve
+run cmx resolve storage.cmx.test 7471
+is "resolve: exit code (OPS-02)" "$status" 0
+is "resolve: all addresses (GAI-01)" "$(grep -c 'RC/TCP' <<<"$out")" 3
+like "resolve: storage address first, with its device (GAI-14)" \
+	"$(sed -n 2p <<<"$out")" '^(10\.55\.0\.2|fd55::2) .* 7471 .*rxe0/1$'
+like "resolve: no device for the management address" \
+	"$(sed -n 4p <<<"$out")" '^192\.168\.77\.2 .*-$'
+like "resolve: canonical name (GAI-11)" "$out" \
+	'canonical name storage\.cmx\.test$'
+run cmx resolve -4 -j storage.cmx.test 7471
+ok "resolve -j: JSON (OPS-02)" json_ok "$out"
+like "resolve -j: device" "$out" '"destination": "10\.55\.0\.2".*"rxe0/1"'
+like "resolve -j: none is null" "$out" '192\.168\.77\.2".*"device": null'
+unlike "resolve -4: no IPv6 address (GAI-06)" "$out" 'fd55'
+run cmx resolve -6 storage.cmx.test
+unlike "resolve -6: no IPv4 address (GAI-06)" "$out" '10\.55'
+run cmx resolve --type any 10.55.0.2 7471
+is "resolve --type any: both transports (GAI-03)" \
+	"$(grep -cE 'RC/TCP|UD/UDP' <<<"$out")" 2
+run cmx resolve --passive 10.55.0.1 7471
+like "resolve --passive: source only (GAI-04)" "$out" '^- +10\.55\.0\.1 +7471 '
+run cmx resolve - 7471
+like "resolve without a node: loopback (GAI-07)" "$out" '^(127\.0\.0\.1|::1) '
+
+fails "unknown name" 1 'nosuch\.cmx\.test: .*not known' \
+	cmx resolve nosuch.cmx.test
+fails "no address" 1 'nodata\.cmx\.test: .*has no address' \
+	cmx resolve nodata.cmx.test
+fails "other family" 1 'v4only\.cmx\.test: .*leave out' \
+	cmx resolve -6 v4only.cmx.test
+fails "servers fail" 1 'x\.servfail\.test: .*resolv\.conf' \
+	cmx resolve x.servfail.test
+fails "port too high" 1 '70000: .*0 to 65535' cmx resolve 10.55.0.2 70000
+fails "-n with a name" 1 '-n forbids' cmx resolve -n storage.cmx.test
+fails "-n and -j with quotes" 1 'a"b' cmx resolve -j -n 'a"b'
+
+# usage
+fails "no command" 2 'what to do' cmx
+fails "unknown command" 2 "'frob' is not a command" cmx frob
+fails "no node" 2 'needs a NODE' cmx resolve
+fails "too many arguments" 2 "'c' is one argument too many" cmx resolve a b c
+fails "unknown option" 2 'cmx help' cmx resolve --frob a
+fails "-4 and -6" 2 '-4 or -6' cmx resolve -4 -6 a
+fails "unknown type" 2 "'xrc'" cmx resolve --type xrc a
+fails "no group" 2 'needs one GROUP' cmx join
+fails "not a multicast address" 2 "'10.1.2.3'" cmx join 10.1.2.3
+fails "count of nothing" 2 "'0'" cmx join --count 0 $group
+fails "source of the other family" 2 'another family' \
+	cmx join --source fd55::1 $group
+run cmx help
+is "help: exit code (OPS-02)" "$status" 0
+like "help: names each command" "$out" 'resolve.*'
+run cmx version
+like "version" "$out" '^cmx [0-9]+\.[0-9]+\.[0-9]+'
+like "version: the kernel's ABI" "$out" 'ABI 1'
+
+# join
+run timeout 30 cmx join --once --source 10.55.0.1 $group
+is "join: exit code (OPS-02)" "$status" 0
+like "join: device and source (MC-01)" "$out" 'device +rxe0/1'
+like "join: queue pair (MC-01)" "$out" 'QP +0xffffff'
+ok "join --once: left again (MC-03)" \
+	wait_for 5 eval "! igmp_joined eth0 $group"
+run timeout 30 cmx join -j --once --send-only --dev rxe0 $group
+ok "join -j: JSON (OPS-02)" json_ok "$out"
+like "join -j: role" "$out" '"role": "send-only full member"'
+fails "join on an unknown device" 1 "'nosuch0'.*rdma link" \
+	cmx join --dev nosuch0 $group
+fails "join by an address without RDMA" 1 'no RDMA device' \
+	cmx join --source 192.168.77.1 $group
+
+cmx join --source 10.55.0.1 $group >/tmp/test/join 2>&1 &
+pid=$!
+ok "join stays" wait_for 20 grep -q Q_Key /tmp/test/join
+ok "join: IGMP (MC-03)" igmp_joined eth0 $group
+kill -TERM $pid
+wait $pid
+is "join ends by SIGTERM with 0 (OPS-02)" $? 0
+
+job=$(peer_bg "cmx join -j --dev rxe0 --count 2 $group")
+ok "the peer joins" wait_for 30 peer "grep -q joined /run/jobs/$job.log"
+run timeout 60 cmx join -j --send-only --dev rxe0 --count 2 $group
+is "join --count: sent (MC-12)" "$(grep -c '"sent"' <<<"$out")" 2
+ok "join --count: JSON lines (OPS-02)" json_ok "$out"
+out=$(peer_wait "$job" 30)
+is "the peer received all (MC-12)" "$?" 0
+like "the peer names the sender" "$out" '"number": 2, "from": "10\.55\.0\.1"'
+ok "what the peer says is JSON" json_ok "$out"
+
+# stat
+run cmx stat
+is "stat: exit code (OPS-02)" "$status" 0
+like "stat: a counter of each module (OPS-03)" "$(tr '\n' ' ' <<<"$out")" \
+	'rdma_cmx +requests +[1-9].*rdma_ucmx +files +[1-9]'
+run cmx stat -j
+ok "stat -j: JSON (OPS-03)" json_ok "$out"
+before=$(counter requests | head -1)
+cmx resolve 10.55.0.2 >/dev/null
+is "a resolution is counted (OPS-03)" "$(counter requests | head -1)" \
+	$((before + 1))
+
+# the device
+chmod 0600 $device
+fails "permission denied" 1 'Permission denied.*udev' \
+	setpriv --reuid 65534 --clear-groups cmx resolve 10.55.0.2
+chmod 0666 $device
+mv $device /tmp/test/device
+fails "no device" 1 'modprobe rdma_ucmx' cmx resolve 10.55.0.2
+fails "no device, join" 1 'modprobe rdma_ucmx' cmx join $group
+mv /tmp/test/device $device
+ok "an output that cannot be written is a failure (OPS-02)" \
+	bash -c '! cmx help >/dev/full'
+finish

@@ -42,7 +42,8 @@ ok "ids on it again" wait_for 30 grep -q ready hold2.log
 kill -STOP $pid
 timeout 60 rdma link del rxe0 &
 removal=$!
-ok "OPS-04: the device is going" wait_for 20 test ! -e /sys/class/infiniband/rxe0
+ok "OPS-04: the device is going" wait_for 20 \
+	bash -c '! rdma link show rxe0/1 2>/dev/null | grep -q state'
 kill -KILL $pid
 wait $pid 2>/dev/null
 wait $removal

@@ -25,7 +25,7 @@ release() {
 }
 
 reports() {
-	peer "grep -c 'igmp.*report.*$1 ' /run/jobs/$job.log"
+	peer "grep -c 'igmp.*report.*$1,' /run/jobs/$job.log"
 }
 
 seen() {
@@ -36,7 +36,7 @@ left() {
 	[ "$(reports "$1 to_in")" -gt 0 ]
 }
 
-job=$(peer_bg 'tcpdump -n -l -v -i eth0 igmp')
+job=$(peer_bg 'tcpdump -Z root -n -l -v -i eth0 igmp')
 ok "tcpdump listens in beta" wait_for 20 peer "grep -q 'listening on' /run/jobs/$job.log"
 
 hold quiet 239.55.3.1 sendonly
@@ -62,5 +62,6 @@ ok "MC-03: beta sees it" wait_for 20 seen 239.55.3.3
 release last
 unlike "MC-03: beta saw nothing of the send-only member" \
 	"$(peer_log "$job")" '239\.55\.3\.1 '
+[ "$tap_failed" = 0 ] || diag "$(peer_log "$job")"
 peer_stop "$job"
 finish

@@ -8,30 +8,23 @@ resolve() {
 	timeout 60 cmx resolve "$1" 7471
 }
 
-# How long a failure may be remembered, with room
-fresh=0
-name() {
-	fresh=$((fresh + 1))
-	echo "ns$$-$fresh.any.cmx.test"
-}
-
-ok "a name resolves" resolve "$(name)"
+ok "a name resolves" resolve ns1.any.cmx.test
 
 dns_silent
 begin=$SECONDS
-out=$(resolve "$(name)" 2>&1)
+out=$(resolve ns2.any.cmx.test 2>&1)
 isnt=$?
 ok "GAI-02: a silent server is an error" test $isnt -ne 0
 like "GAI-02: that says so" "$out" '[Tt]emporar|[Tt]imed out|try again|did not answer|no answer'
 ok "RAI-03: within the deadline of 10 s" test $((SECONDS - begin)) -le 14
 ok "a number needs no server" resolve 10.55.0.2
 dns_up
-ok "it answers again" resolve "$(name)"
+ok "it answers again" resolve ns3.any.cmx.test
 
 dns_down
-out=$(resolve "$(name)" 2>&1)
+out=$(resolve ns4.any.cmx.test 2>&1)
 ok "GAI-02: no server at all is an error" test $? -ne 0
 like "GAI-02: a temporary one" "$out" '[Tt]emporar|[Tt]imed out|try again|did not answer|no answer'
 dns_up
-ok "it answers again" resolve "$(name)"
+ok "it answers again" resolve ns5.any.cmx.test
 finish

@@ -104,6 +104,13 @@ fails "join on an unknown device" 1 "'nosuch0'.*rdma link" \
 fails "join by an address without RDMA" 1 'no RDMA device' \
 	cmx join --source 192.168.77.1 $group
 
+fails "join without a route" 1 "$group: no route.*--source or --dev" \
+	cmx join $group
+ip route add $group/32 dev eth0
+run timeout 30 cmx join --once $group
+ip route del $group/32 dev eth0
+like "join by the routing table (MC-01)" "$out" 'source +10\.55\.0\.1'
+
 cmx join --source 10.55.0.1 $group >/tmp/test/join 2>&1 &
 pid=$!
 ok "join stays" wait_for 20 grep -q Q_Key /tmp/test/join
@@ -133,6 +140,19 @@ before=$(counter requests | head -1)
 cmx resolve 10.55.0.2 >/dev/null
 is "a resolution is counted (OPS-03)" "$(counter requests | head -1)" \
 	$((before + 1))
+
+# completion
+complete_line() {
+	. /usr/share/bash-completion/completions/cmx
+	COMP_WORDS=("$@")
+	COMP_CWORD=$(($# - 1))
+	COMPREPLY=()
+	_cmx
+	echo "${COMPREPLY[*]}"
+}
+is "completion of a command" "$(complete_line cmx res)" resolve
+like "completion of an option" "$(complete_line cmx join --se)" '^--send-only$'
+is "completion of a device" "$(complete_line cmx join --dev rx)" rxe0
 
 # the device
 chmod 0600 $device

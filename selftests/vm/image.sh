@@ -147,11 +147,13 @@ etc_write() {
 	daemon:x:1:1:daemon:/:/bin/false
 	nobody:x:65534:65534:nobody:/:/bin/bash
 	user:x:1000:1000:user:/tmp:/bin/bash
+	tcpdump:x:104:104::/:/bin/false
 	END
 	cat >"$root/etc/group" <<-END
 	root:x:0:
 	daemon:x:1:
 	user:x:1000:
+	tcpdump:x:104:
 	nogroup:x:65534:
 	END
 	echo 'hosts: files dns' >"$root/etc/nsswitch.conf"

@@ -326,7 +326,7 @@ static int ucmx_event_deliver(struct ucmx_cmd *cmd, struct ucmx_event *ev,
 
 	if (ev->event == RDMA_CM_EVENT_CONNECT_REQUEST) {
 		conn = ev->conn;
-		ret = ucmx_handle_alloc(file, &conn->handle);
+		ret = ucmx_handle_alloc(file, &conn->handle, conn);
 		if (ret)
 			return ret;
 	}

@@ -3,31 +3,47 @@
  * Handles of ids: a file's xarray, in which a handle lies one lower, so that
  * the first id of a file needs no node.
  *
- * A handle is allocated before there is an id to be found under it, and stays
- * in use while a taken id is being closed; meanwhile nothing is found.
+ * A handle is allocated before its id may be found, and stays in use while a
+ * taken id is being closed. Meanwhile the entry is marked by a pointer tag;
+ * XA_ZERO_ENTRY would do the same but always costs a node.
  */
 #include "ucmx.h"
 
 #define UCMX_HANDLE_LIMIT	XA_LIMIT(0, U32_MAX - 1)
+#define UCMX_HIDDEN		1UL
 
 void ucmx_handles_init(struct ucmx_file *file)
 {
 	xa_init_flags(&file->ids, XA_FLAGS_ALLOC | XA_FLAGS_ACCOUNT);
 }
 
+static void *ucmx_hidden(struct ucmx_id *id)
+{
+	return xa_tag_pointer(id, UCMX_HIDDEN);
+}
+
+/* The table's lock is held. */
+static struct ucmx_id *ucmx_handle_find(struct ucmx_file *file, u32 handle)
+{
+	void *entry = xa_load(&file->ids, (u32)(handle - 1));
+
+	return xa_pointer_tag(entry) ? NULL : entry;
+}
+
 /**
  * ucmx_handle_alloc - find a handle that is free
  * @file: the file
  * @handle: where it goes
+ * @id: whom it is for; not found before ucmx_handle_set()
  *
  * Return: 0 or a negative errno.
  */
-int ucmx_handle_alloc(struct ucmx_file *file, u32 *handle)
+int ucmx_handle_alloc(struct ucmx_file *file, u32 *handle, struct ucmx_id *id)
 {
 	u32 index;
 	int ret;
 
-	ret = xa_alloc(&file->ids, &index, XA_ZERO_ENTRY, UCMX_HANDLE_LIMIT,
+	ret = xa_alloc(&file->ids, &index, ucmx_hidden(id), UCMX_HANDLE_LIMIT,
 		       GFP_KERNEL);
 	if (!ret)
 		*handle = index + 1;
@@ -58,7 +74,7 @@ struct ucmx_id *ucmx_handle_get(struct ucmx_file *file, u32 handle)
 	struct ucmx_id *id;
 
 	xa_lock(&file->ids);
-	id = xa_load(&file->ids, (u32)(handle - 1));
+	id = ucmx_handle_find(file, handle);
 	if (id)
 		ucmx_id_get(id);
 	xa_unlock(&file->ids);
@@ -78,9 +94,9 @@ struct ucmx_id *ucmx_handle_take(struct ucmx_file *file, u32 handle)
 	struct ucmx_id *id;
 
 	xa_lock(&file->ids);
-	id = xa_load(&file->ids, (u32)(handle - 1));
+	id = ucmx_handle_find(file, handle);
 	if (id)
-		__xa_store(&file->ids, (u32)(handle - 1), XA_ZERO_ENTRY, 0);
+		__xa_store(&file->ids, (u32)(handle - 1), ucmx_hidden(id), 0);
 	xa_unlock(&file->ids);
 	return id;
 }
@@ -89,6 +105,6 @@ struct ucmx_id *ucmx_handle_take(struct ucmx_file *file, u32 handle)
 bool ucmx_handle_take_id(struct ucmx_file *file, u32 handle,
 			 struct ucmx_id *id)
 {
-	return xa_cmpxchg(&file->ids, handle - 1, id, XA_ZERO_ENTRY,
+	return xa_cmpxchg(&file->ids, handle - 1, id, ucmx_hidden(id),
 			  GFP_KERNEL) == id;
 }

@@ -267,7 +267,7 @@ int ucmx_id_create(struct ucmx_cmd *cmd)
 	id->file = file;
 	id->uid = arg->uid;
 
-	ret = ucmx_handle_alloc(file, &id->handle);
+	ret = ucmx_handle_alloc(file, &id->handle, id);
 	if (ret)
 		goto err_id;
 

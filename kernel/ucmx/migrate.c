@@ -97,7 +97,7 @@ static int ucmx_id_migrate_from(struct ucmx_cmd *cmd, struct ucmx_file *from)
 	ret = ucmx_file_charge(to, weight);
 	if (ret)
 		goto unlock;
-	ret = ucmx_handle_alloc(to, &arg->new_id);
+	ret = ucmx_handle_alloc(to, &arg->new_id, id);
 	if (ret)
 		goto uncharge;
 	/* Find out now if the answer cannot be written. */

@@ -179,7 +179,7 @@ void ucmx_file_uncharge(struct ucmx_file *file, unsigned int n);
 
 /* handle.c */
 void ucmx_handles_init(struct ucmx_file *file);
-int ucmx_handle_alloc(struct ucmx_file *file, u32 *handle);
+int ucmx_handle_alloc(struct ucmx_file *file, u32 *handle, struct ucmx_id *id);
 void ucmx_handle_free(struct ucmx_file *file, u32 handle);
 void ucmx_handle_set(struct ucmx_file *file, u32 handle, struct ucmx_id *id);
 struct ucmx_id *ucmx_handle_get(struct ucmx_file *file, u32 handle);

@@ -206,6 +206,21 @@ TEST(GAI_08_no_source_for_unreachable)
 	rdma_freeaddrinfo(res);
 }
 
+/* Both belong to IB; the rest of these rows is tested there. */
+TEST(GAI_09_GAI_10_no_route_and_no_connect_data_on_roce)
+{
+	struct rdma_addrinfo *res, *ai;
+
+	ASSERT_EQ(0, rdma_getaddrinfo(NAME_STORAGE, PORT, &rc_hints, &res));
+	for (ai = res; ai; ai = ai->ai_next) {
+		EXPECT_EQ(0, ai->ai_route_len);
+		EXPECT_EQ(NULL, ai->ai_route);
+		EXPECT_EQ(0, ai->ai_connect_len);
+		EXPECT_EQ(NULL, ai->ai_connect);
+	}
+	rdma_freeaddrinfo(res);
+}
+
 TEST(GAI_11_canonical_name)
 {
 	struct addrinfo hints = { .ai_flags = AI_CANONNAME }, *ai;

@@ -11,6 +11,7 @@ resolve() {
 ok "a name resolves" resolve ns1.any.cmx.test
 
 dns_silent
+ok "a name in the cache needs no server" resolve ns1.any.cmx.test
 begin=$SECONDS
 out=$(resolve ns2.any.cmx.test 2>&1)
 isnt=$?

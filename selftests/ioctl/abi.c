@@ -4,6 +4,7 @@
  */
 #include "common.h"
 
+#include <sched.h>
 #include <stddef.h>
 #include <sys/mman.h>
 
@@ -176,6 +177,31 @@ TEST_F(abi, longer_but_zero)
 	EXPECT_TRUE(arg.info.features & RDMA_CMX_FEATURE_NAMES);
 	for (i = 0; i < sizeof(arg.more); i++)
 		EXPECT_EQ(0, arg.more[i]);
+}
+
+/* The kernel looks names up for the initial network namespace only. */
+TEST_F(abi, other_namespace)
+{
+	struct rdma_cmx_getaddrinfo gai = {};
+	struct rdma_cmx_get_info info = {};
+	uint64_t buf[64];
+	uint32_t id;
+	int fd;
+
+	ASSERT_EQ(0, unshare(CLONE_NEWNET));
+	fd = dev_open(0);
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, call(fd, GET_INFO, &info));
+	EXPECT_FALSE(info.features & RDMA_CMX_FEATURE_NAMES);
+	gai.buf = (uintptr_t)buf;
+	gai.buf_len = sizeof(buf);
+	gai.query.node = (uintptr_t)"storage.cmx.test";
+	gai.query.node_len = 16;
+	EXPECT_EQ(-EOPNOTSUPP, call(fd, GETADDRINFO, &gai));
+	/* Nothing of the initial namespace can be bound to from here. */
+	ASSERT_EQ(0, id_create(fd, RDMA_PS_TCP, 1, &id));
+	EXPECT_EQ(-EADDRNOTAVAIL, id_bind(fd, id, ADDR_RDMA, 0));
+	close(fd);
 }
 
 TEST_F(abi, bad_pointers)

@@ -60,6 +60,46 @@ TEST_F(cm, resolve_addr_and_route)
 	EXPECT_EQ(2, id_destroy(self->fd, id));
 }
 
+/* A path that the caller knows stands in for the resolution of the route. */
+TEST_F(cm, path_by_option)
+{
+	struct rdma_cmx_id_set_option opt = {
+		.level = RDMA_OPTION_IB,
+		.optname = RDMA_OPTION_IB_PATH,
+	};
+	struct ib_path_rec_data path[2] = {};
+	struct rdma_cmx_id_info *info;
+	union event_buf buf;
+	uint32_t id;
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		ASSERT_EQ(0, id_create(self->fd, RDMA_PS_TCP, i + 1, &id));
+		ASSERT_EQ(0, id_resolve_addr(self->fd, id, NULL, ADDR_RDMA,
+					     7000));
+		ASSERT_EQ(0, event_want(self->fd, EV_ADDR_RESOLVED, &buf));
+		if (i)
+			break;
+		ASSERT_EQ(0, id_resolve_route(self->fd, id));
+		ASSERT_EQ(0, event_want(self->fd, EV_ROUTE_RESOLVED, &buf));
+		/* The first record is not of the kind that is looked for. */
+		memcpy(&path[1], event_info(&buf.ev) + 1, sizeof(path[1]));
+	}
+	opt.id = id;
+	opt.optval = (uintptr_t)path;
+	opt.optlen = sizeof(path);
+	ASSERT_EQ(0, call(self->fd, ID_SET_OPTION, &opt));
+	ASSERT_EQ(0, event_want(self->fd, EV_ROUTE_RESOLVED, &buf));
+	EXPECT_EQ(2, buf.ev.uid);
+	info = event_info(&buf.ev);
+	ASSERT_NE(NULL, info);
+	EXPECT_EQ(1, info->num_paths);
+	/* Only once. */
+	EXPECT_EQ(-EINVAL, call(self->fd, ID_SET_OPTION, &opt));
+	EXPECT_FALSE(event_pending(self->fd));
+	EXPECT_EQ(0, id_connect(self->fd, id));
+}
+
 TEST_F(cm, resolve_addr_fails)
 {
 	union event_buf buf;

@@ -66,6 +66,10 @@ int main(int argc, char **argv)
 		if (rdma_get_cm_event(channel, &event))
 			fatal("rdma_get_cm_event");
 		joined = event->event == RDMA_CM_EVENT_MULTICAST_JOIN;
+		/* The device was taken away before all was under way. */
+		if (event->event == RDMA_CM_EVENT_DEVICE_REMOVAL ||
+		    event->event == RDMA_CM_EVENT_MULTICAST_ERROR)
+			fatal(rdma_event_str(event->event));
 		rdma_ack_cm_event(event);
 	}
 	if (rdma_resolve_addr(bound[0], NULL, addr("10.55.0.78", 1), 60000))

@@ -1,0 +1,77 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# Faults at random moments (RAI-07, OPS-04): processes are killed while they
+# open, resolve, join and listen; the device goes and comes meanwhile. The
+# random delays choose the moment, nothing waits for them. Nothing may hang,
+# and nothing is left.
+. /usr/lib/rdma-cmx/selftests/lib.sh
+selftests=/usr/lib/rdma-cmx/selftests/api
+
+# moment MAX: 0 to MAX milliseconds
+moment() {
+	local ms=$((RANDOM % $1))
+
+	read -r -t "$(printf '%d.%03d' $((ms / 1000)) $((ms % 1000)))" <>moment
+}
+mkfifo moment
+
+killing() {
+	local i pid
+
+	for i in $(seq "$1"); do
+		$selftests/hold.helper 4 10.55.0.1 239.55.20.1 >/dev/null 2>&1 &
+		pid=$!
+		moment "$2"
+		kill -KILL $pid
+		wait $pid 2>/dev/null
+	done
+	true
+}
+
+device_back() {
+	[ -e /sys/class/infiniband/rxe0 ] ||
+		timeout 30 rdma link add rxe0 type rxe netdev eth0
+	wait_for 20 sh -c 'rdma link show rxe0/1 | grep -q "state ACTIVE"'
+}
+
+ok "RAI-07: killed at 40 moments" killing 40 400
+ok "RAI-07: nothing is left" wait_for 40 live_none
+ok "MC-03: no membership is left" \
+	bash -c '. /usr/lib/rdma-cmx/selftests/lib.sh; ! igmp_joined eth0 239.55.20.1'
+
+# Four at a time
+killing 15 300 & killing 15 300 & killing 15 300 & killing 15 300
+wait
+ok "RAI-07: four at a time: nothing is left" wait_for 40 live_none
+
+# The device goes at any moment of their start; they end by themselves (their
+# ids report the removal, or a call fails) or are killed.
+removals() {
+	local i pid
+
+	for i in $(seq 10); do
+		$selftests/hold.helper 2 10.55.0.1 239.55.20.2 >/dev/null 2>&1 &
+		pid=$!
+		moment 300
+		timeout 60 rdma link del rxe0 &
+		wait_for 20 sh -c '! kill -0 '$pid' 2>/dev/null' ||
+			echo "round $i: the program still runs" >>slow
+		kill -KILL $pid 2>/dev/null
+		wait
+		[ ! -e /sys/class/infiniband/rxe0 ] || return 1
+		device_back || return 1
+	done
+}
+: >slow
+ok "OPS-04: the device goes at 10 moments" removals
+is "OPS-04: each program ended by itself" "$(cat slow)" ""
+ok "OPS-04: nothing is left" wait_for 40 live_none
+ok "the device is back" device_back
+ok "a name resolves" timeout 60 cmx resolve storage.cmx.test
+
+unload() {
+	timeout 30 rmmod rdma_ucmx && timeout 30 rmmod rdma_cmx
+}
+ok "OPS-04: the modules unload" wait_for 20 unload
+ok "OPS-04: and load again" modprobe rdma_ucmx
+finish

@@ -131,6 +131,10 @@ consoles_check() {
 	local name text
 
 	for name in alpha beta; do
+		if [ ! -s "$out/$name.console" ]; then
+			problem "guest $name has left no kernel log"
+			continue
+		fi
 		text=$(splat_find <"$out/$name.console")
 		if [ -n "$text" ]; then
 			problem "kernel complaints of guest $name, in" \
@@ -145,6 +149,7 @@ host_test() {
 
 	shift
 	case $name in "$only"*) ;; *) return ;; esac
+	: >"$log" || { problem "$name has no place for its log"; return; }
 	timeout 600 "$@" >"$log" 2>&1 || [ $? = 1 ] ||
 		problem "$name did not finish, see $log"
 	s=$(grep -cE '^ok .*# SKIP|^1\.\.0 # SKIP' "$log")

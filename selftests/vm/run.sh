@@ -68,14 +68,17 @@ guest_start() {
 	[ "$accel" = kvm ] && cpu=host
 	[ "$accel" = tcg ] && accel=tcg,thread=multi
 	# no_timer_check: on a busy machine the emulated timer's first ticks come
-	# too late for the kernel's test of it, which then panics.
+	# too late for the kernel's test of it, which then panics. Likewise, a
+	# guest that the host gave no time to is not a stalled kernel: a real
+	# stall lasts.
 	# A local socket on each side: no port to collide on, no order to keep
 	exec qemu-system-x86_64 -name "$name" -accel "$accel" -cpu "$cpu" \
 		-m 1536 -smp "$cpus" -nodefaults -no-user-config \
 		-display none -no-reboot \
 		-kernel "/boot/vmlinuz-$kver" -initrd "$work/initrd" \
 		-append "console=ttyS0 loglevel=5 oops=panic panic=-1 log_buf_len=4M \
-mitigations=off no_timer_check random.trust_cpu=on net.ifnames=0 rdinit=/init \
+mitigations=off no_timer_check rcupdate.rcu_cpu_stall_timeout=120 \
+random.trust_cpu=on net.ifnames=0 rdinit=/init \
 cmx.role=$name cmx.mode=$mode cmx.test=$only" \
 		-netdev "dgram,id=wire,local.type=unix,local.path=$work/$me,\
 remote.type=unix,remote.path=$work/$other" \

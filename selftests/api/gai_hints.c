@@ -95,6 +95,15 @@ TEST_F(pair, GAI_03_qp_type_and_port_space)
 	rdma_freeaddrinfo(res);
 }
 
+TEST(GAI_03_unknown_qp_type)
+{
+	struct rdma_addrinfo hints = { .ai_qp_type = 77 }, *res;
+
+	EXPECT_EQ(EAI_QPTYPE, rdma_getaddrinfo(PEER4, PORT, &hints, &res));
+	hints.ai_qp_type = -1;
+	EXPECT_EQ(EAI_QPTYPE, rdma_getaddrinfo(NAME_V4, PORT, &hints, &res));
+}
+
 /* Each address twice, one after the other, RC first */
 static void both_expect(struct __test_metadata *_metadata,
 			struct rdma_addrinfo *res, unsigned int addresses)

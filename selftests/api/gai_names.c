@@ -34,6 +34,50 @@ TEST(GAI_01_name_gives_every_address)
 	rdma_freeaddrinfo(res);
 }
 
+/* As a person may write them; the second kind comes from /etc/hosts. */
+TEST(GAI_01_spellings_of_a_name)
+{
+	static const char *const names[] = {
+		"V4ONLY.CMX.Test", "v4only.cmx.test.", "storage-in-hosts",
+	};
+	struct rdma_addrinfo *res;
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		ASSERT_EQ(0, rdma_getaddrinfo(names[i], PORT, &rc_hints,
+					      &res)) {
+			TH_LOG("%s", names[i]);
+		}
+		EXPECT_EQ(1, ai_count(res));
+		EXPECT_NE(NULL, ai_find(res, "10.55.0.2:7471"));
+		rdma_freeaddrinfo(res);
+	}
+}
+
+/* The kernel's own DNS look-up refuses names of one or two characters. */
+TEST(GAI_01_short_name)
+{
+	struct rdma_addrinfo *res;
+	int ret;
+
+	ASSERT_EQ(0, run("cp /etc/hosts /tmp/hosts.before && "
+			 "printf '10.55.0.2 x\\n' >>/etc/hosts"));
+	ret = rdma_getaddrinfo("x", PORT, &rc_hints, &res);
+	run("cat /tmp/hosts.before >/etc/hosts");
+	ASSERT_EQ(0, ret);
+	EXPECT_NE(NULL, ai_find(res, "10.55.0.2:7471"));
+	rdma_freeaddrinfo(res);
+}
+
+/* 127.0.0.1 and ::1 are no address of an RDMA device, but an answer. */
+TEST(GAI_01_localhost)
+{
+	struct rdma_addrinfo *res;
+
+	ASSERT_EQ(0, rdma_getaddrinfo("localhost", PORT, &rc_hints, &res));
+	EXPECT_NE(NULL, ai_find(res, "127.0.0.1:7471"));
+	rdma_freeaddrinfo(res);
+}
+
 TEST(GAI_01_dotted_ipv4)
 {
 	struct rdma_addrinfo *res;

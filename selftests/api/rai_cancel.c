@@ -170,13 +170,13 @@ TEST_F(rai, RAI_07_destroy_races)
 	}
 }
 
-/* Destroy and resolve on the same ids from two threads without any order */
+/* Answers come and user events are written while a thread reads them. */
 struct race {
 	struct rdma_cm_id *ids[32];
 	pthread_barrier_t barrier;
 };
 
-static void *resolver(void *arg)
+static void *writer(void *arg)
 {
 	struct race *r = arg;
 
@@ -199,7 +199,7 @@ TEST_F(rai, RAI_07_events_race_with_reader)
 		ASSERT_EQ(0, rdma_resolve_addrinfo(r.ids[i], PEER4, PORT,
 						   NULL));
 	}
-	ASSERT_EQ(0, pthread_create(&thread, NULL, resolver, &r));
+	ASSERT_EQ(0, pthread_create(&thread, NULL, writer, &r));
 	pthread_barrier_wait(&r.barrier);
 	/* Each id has two events; none is lost, none comes twice. */
 	for (int i = 0; i < 64; i++) {

@@ -16,6 +16,8 @@ LIBDIR ?= $(PREFIX)/lib/$(shell $(CC) -print-multiarch)
 INSTALL ?= install
 UPDATES = $(DESTDIR)/lib/modules/$(KVER)/updates
 TESTDIR = $(PREFIX)/lib/rdma-cmx/selftests
+# Where modules that use rdma_cmx find its headers; dkms keeps its copy there
+KSRCDIR = $(DESTDIR)/usr/src/rdma-cmx-$(VERSION)
 
 .PHONY: all help modules user clean install install-modules install-user
 .DEFAULT_GOAL := all
@@ -35,6 +37,10 @@ install: install-modules install-user  ## install all below DESTDIR
 install-modules: modules
 	$(INSTALL) -d $(UPDATES)
 	$(INSTALL) -m 644 kernel/core/rdma_cmx.ko kernel/ucmx/rdma_ucmx.ko $(UPDATES)
+	$(INSTALL) -d $(KSRCDIR)/kernel/include/rdma $(KSRCDIR)/uapi/rdma
+	$(INSTALL) -m 644 kernel/include/rdma/*.h $(KSRCDIR)/kernel/include/rdma
+	$(INSTALL) -m 644 uapi/rdma/*.h $(KSRCDIR)/uapi/rdma
+	$(INSTALL) -m 644 Module.symvers $(KSRCDIR)
 	@test -n "$(DESTDIR)" || depmod $(KVER)
 
 clean:  ## remove what was built

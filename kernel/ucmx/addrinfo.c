@@ -500,6 +500,7 @@ int ucmx_query_addrinfo(struct ucmx_cmd *cmd)
 
 int ucmx_getaddrinfo(struct ucmx_cmd *cmd)
 {
+	struct rdma_cmx_getaddrinfo __user *uarg = cmd->ubuf;
 	struct rdma_cmx_getaddrinfo *arg = cmd->buf;
 	struct rdma_cmx_result *res;
 	struct ucmx_question q;
@@ -524,7 +525,8 @@ int ucmx_getaddrinfo(struct ucmx_cmd *cmd)
 	ret = ucmx_result_put(u64_to_user_ptr(arg->buf), arg->buf_len,
 			      &arg->len, res);
 	rdma_cmx_result_put(res);
-	if ((!ret || ret == -ENOSPC) && ucmx_respond(cmd))
+	/* Of the struct only this changes: the rest need not be copied back. */
+	if ((!ret || ret == -ENOSPC) && put_user(arg->len, &uarg->len))
 		ret = -EFAULT;
 put:
 	ucmx_question_put(&q);

@@ -719,7 +719,7 @@ struct rdma_cmx_query_addrinfo {
  * @query: the question
  *
  * Waits for the answer; a signal ends the wait with EINTR. ENOSPC as above,
- * but the question has to be asked again.
+ * but the question has to be asked again. Only @len is written back.
  */
 struct rdma_cmx_getaddrinfo {
 	__u32 size;

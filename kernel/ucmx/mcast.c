@@ -99,7 +99,8 @@ static void ucmx_mc_failed(struct ucmx_mc *mc, enum ucmx_group_state was,
 
 	ev = was == UCMX_GROUP_PENDING ? &mc->join : &mc->error;
 	ev->event = RDMA_CM_EVENT_MULTICAST_ERROR;
-	ev->status = status;
+	/* rdma_cm does not say why when the id's GID has gone meanwhile. */
+	ev->status = status ?: -EADDRNOTAVAIL;
 	ucmx_event_post_locked(ev);
 }
 

@@ -183,6 +183,7 @@ TEST_F(mc, MC_01_failure_is_multicast_error)
 	if (!ret) {
 		ASSERT_EQ(0, event_wait(self->channel, &event, WAIT_MS));
 		EXPECT_EQ(RDMA_CM_EVENT_MULTICAST_ERROR, event->event);
+		EXPECT_GT(0, event->status);
 		EXPECT_EQ(id, event->id);
 		EXPECT_EQ((void *)0x77, event->param.ud.private_data);
 		rdma_ack_cm_event(event);

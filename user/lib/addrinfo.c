@@ -16,7 +16,7 @@
 #define AI_MAGIC	0x6961646d636d5831ULL
 
 /* Most answers fit in here. */
-#define AI_BUF		2048
+#define AI_BUF		1024
 
 /* Seconds after which an interrupted question is not asked again. */
 #define AI_PATIENCE	30

@@ -7,7 +7,9 @@
 hold=/usr/lib/rdma-cmx/selftests/api/hold.helper
 
 start() {
-	"$@" >hold.log 2>&1 &
+	# Emptied here: the process below may take its time to do so.
+	: >hold.log
+	"$@" >>hold.log 2>&1 &
 	pid=$!
 	wait_for 30 grep -q ready hold.log && return
 	cat hold.log

@@ -422,24 +422,37 @@ static int ucmx_copy_padded(void __user **buf, const void *src, size_t len)
 static int ucmx_entry_put(void __user **buf, const struct rdma_cmx_entry *e,
 			  const char *canonname, size_t canon)
 {
-	struct rdma_cmx_ai_entry out = {
-		.len = ucmx_entry_len(e, canon),
-		.ai_flags = e->flags,
-		.qp_type = e->qp_type,
-		.port_space = e->port_space,
-		.family = e->family,
-		.canon_len = canon,
-		.route_len = e->route_count * sizeof(*e->route),
-		.connect_len = e->connect_len,
-		.ibdev_index = e->ibdev_index,
-		.port_num = e->port_num,
+	struct {
+		struct rdma_cmx_ai_entry entry;
+		char canon[64];
+	} out = {
+		.entry = {
+			.len = ucmx_entry_len(e, canon),
+			.ai_flags = e->flags,
+			.qp_type = e->qp_type,
+			.port_space = e->port_space,
+			.family = e->family,
+			.canon_len = canon,
+			.route_len = e->route_count * sizeof(*e->route),
+			.connect_len = e->connect_len,
+			.ibdev_index = e->ibdev_index,
+			.port_num = e->port_num,
+		},
 	};
+	size_t len = sizeof(out.entry);
 
-	BUILD_BUG_ON(sizeof(out) % 8 || sizeof(*e->route) % 8);
-	ucmx_addr_put(&out.src, &e->src.sa);
-	ucmx_addr_put(&out.dst, &e->dst.sa);
-	return ucmx_copy_padded(buf, &out, sizeof(out)) ?:
-	       ucmx_copy_padded(buf, e->route, out.route_len) ?:
+	BUILD_BUG_ON(sizeof(out.entry) % 8 || sizeof(*e->route) % 8 ||
+		     offsetof(typeof(out), canon) != sizeof(out.entry));
+	ucmx_addr_put(&out.entry.src, &e->src.sa);
+	ucmx_addr_put(&out.entry.dst, &e->dst.sa);
+	/* Nothing between, and a name of common length: one copy does it. */
+	if (!e->route_count && !e->connect_len && canon <= sizeof(out.canon)) {
+		memcpy(out.canon, canonname, canon);
+		len += ALIGN(canon, 8);
+		canon = 0;
+	}
+	return ucmx_copy_padded(buf, &out, len) ?:
+	       ucmx_copy_padded(buf, e->route, out.entry.route_len) ?:
 	       ucmx_copy_padded(buf, e->connect, e->connect_len) ?:
 	       ucmx_copy_padded(buf, canonname, canon);
 }

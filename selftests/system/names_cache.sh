@@ -15,14 +15,15 @@ log_barrier() {
 	wait_for 10 test "$(dns_queries "$1.any.cmx.test")" -gt 0
 }
 
-ok "a name resolves" resolve cache1.any.cmx.test
+resolve cache0.any.cmx.test >/dev/null
+is "a name resolves" $? 0
+resolve cache1.any.cmx.test >/dev/null
+resolve cache1.any.cmx.test >/dev/null
+resolve cache1.any.cmx.test >/dev/null
 log_barrier b1
-first=$(dns_queries cache1.any.cmx.test)
+first=$(dns_queries cache0.any.cmx.test)
 ok "the name server was asked" test "$first" -gt 0
-resolve cache1.any.cmx.test >/dev/null
-resolve cache1.any.cmx.test >/dev/null
-log_barrier b2
-is "GAI-13: again within its time it is not asked again" \
+is "GAI-13: three times within its time is asked like once" \
 	"$(dns_queries cache1.any.cmx.test)" "$first"
 
 before=$(counter name_lookups)
@@ -30,7 +31,7 @@ for _ in $(seq 12); do
 	resolve cache2.any.cmx.test >/dev/null &
 done
 wait
-log_barrier b3
+log_barrier b2
 ok "GAI-13: 12 processes ask for one name: one or two look-ups" \
 	test $(($(counter name_lookups) - before)) -le 2
 ok "GAI-13: and the server hears of it as often" \

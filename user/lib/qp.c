@@ -24,27 +24,57 @@ static int qp_attr_ask(struct cmx_id *id, struct ibv_qp_attr *attr, int *mask)
 	return 0;
 }
 
-/* Read depths are given by the caller; 255 leaves the kernel's. */
 static int qp_modify(struct cmx_id *id, struct ibv_qp *qp,
-		     enum ibv_qp_state state, uint8_t max_dest_rd_atomic,
-		     uint8_t max_rd_atomic)
+		     enum ibv_qp_state state)
 {
 	struct ibv_qp_attr attr = { .qp_state = state };
 	int mask;
 
 	if (qp_attr_ask(id, &attr, &mask))
 		return -1;
-	if (state == IBV_QPS_RTR && max_dest_rd_atomic != RDMA_MAX_RESP_RES)
-		attr.max_dest_rd_atomic = max_dest_rd_atomic;
-	if (state == IBV_QPS_RTS && max_rd_atomic != RDMA_MAX_INIT_DEPTH)
-		attr.max_rd_atomic = max_rd_atomic;
 	return rdma_seterrno(ibv_modify_qp(qp, &attr, mask));
 }
 
 /*
- * The kernel may have other attributes for INIT by now than when the QP was
- * made: it goes there once more.
+ * The kernel may have other access flags and another P_Key index for INIT by
+ * now than when the QP was made. InfiniBand takes both with the transition to
+ * RTR, which saves one; otherwise the QP goes to INIT once more.
  */
+static int qp_to_rtr(struct cmx_id *id, struct ibv_qp *qp, uint8_t depth)
+{
+	struct ibv_qp_attr init = { .qp_state = IBV_QPS_INIT };
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RTR };
+	int init_mask, mask;
+
+	if (qp_attr_ask(id, &init, &init_mask) || qp_attr_ask(id, &attr, &mask))
+		return -1;
+	if (init.port_num == id->id.port_num &&
+	    init_mask == (IBV_QP_STATE | IBV_QP_ACCESS_FLAGS |
+			  IBV_QP_PKEY_INDEX | IBV_QP_PORT)) {
+		attr.qp_access_flags = init.qp_access_flags;
+		attr.pkey_index = init.pkey_index;
+		mask |= IBV_QP_ACCESS_FLAGS | IBV_QP_PKEY_INDEX;
+	} else if (rdma_seterrno(ibv_modify_qp(qp, &init, init_mask))) {
+		return -1;
+	}
+	if (depth != RDMA_MAX_RESP_RES)
+		attr.max_dest_rd_atomic = depth;
+	return rdma_seterrno(ibv_modify_qp(qp, &attr, mask));
+}
+
+static int qp_to_rts(struct cmx_id *id, struct ibv_qp *qp, uint8_t depth)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RTS };
+	int mask;
+
+	if (qp_attr_ask(id, &attr, &mask))
+		return -1;
+	if (depth != RDMA_MAX_INIT_DEPTH)
+		attr.max_rd_atomic = depth;
+	return rdma_seterrno(ibv_modify_qp(qp, &attr, mask));
+}
+
+/* Read depths are the caller's; 255 leaves the kernel's. */
 int cmx_qp_connected(struct cmx_id *id, uint8_t responder_resources,
 		     uint8_t initiator_depth)
 {
@@ -52,10 +82,9 @@ int cmx_qp_connected(struct cmx_id *id, uint8_t responder_resources,
 
 	if (!qp)
 		return 0;
-	if (qp_modify(id, qp, IBV_QPS_INIT, 0, 0) ||
-	    qp_modify(id, qp, IBV_QPS_RTR, responder_resources, 0))
+	if (qp_to_rtr(id, qp, responder_resources))
 		return -1;
-	return qp_modify(id, qp, IBV_QPS_RTS, 0, initiator_depth);
+	return qp_to_rts(id, qp, initiator_depth);
 }
 
 int cmx_qp_error(struct cmx_id *id)
@@ -71,7 +100,7 @@ static int qp_init(struct cmx_id *id, struct ibv_qp *qp)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RTR };
 
-	if (qp_modify(id, qp, IBV_QPS_INIT, 0, 0))
+	if (qp_modify(id, qp, IBV_QPS_INIT))
 		return -1;
 	if (id->id.qp_type != IBV_QPT_UD)
 		return 0;

@@ -3,6 +3,7 @@
 #include <linux/module.h>
 
 #include "core.h"
+#include "sa.h"
 
 static int __init cmx_init(void)
 {
@@ -17,11 +18,16 @@ static int __init cmx_init(void)
 	ret = cmx_names_init();
 	if (ret)
 		goto exit_device;
-	ret = cmx_query_init();
+	ret = cmx_sa_init();
 	if (ret)
 		goto exit_names;
+	ret = cmx_query_init();
+	if (ret)
+		goto exit_sa;
 	return 0;
 
+exit_sa:
+	cmx_sa_exit();
 exit_names:
 	cmx_names_exit();
 exit_device:
@@ -36,6 +42,7 @@ module_init(cmx_init);
 static void __exit cmx_exit(void)
 {
 	cmx_names_exit();
+	cmx_sa_exit();
 	cmx_query_exit();
 	cmx_device_exit();
 	cmx_stats_exit();

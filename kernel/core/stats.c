@@ -25,9 +25,23 @@ static const char * const cmx_stat_names[CMX_STAT_COUNT] = {
 	[CMX_STAT_names_given] = "names_given",
 	[CMX_STAT_joins] = "joins",
 	[CMX_STAT_leaves] = "leaves",
+	[CMX_STAT_sa_ports] = "sa_ports",
+	[CMX_STAT_sa_queries] = "sa_queries",
+	[CMX_STAT_sa_hits] = "sa_hits",
+	[CMX_STAT_sa_coalesced] = "sa_coalesced",
+	[CMX_STAT_sa_retries] = "sa_retries",
+	[CMX_STAT_sa_timeouts] = "sa_timeouts",
+	[CMX_STAT_sa_errors] = "sa_errors",
+	[CMX_STAT_sa_redirects] = "sa_redirects",
+	[CMX_STAT_sa_refused] = "sa_refused",
+	[CMX_STAT_sa_events] = "sa_events",
+	[CMX_STAT_sa_cached] = "sa_cached",
 	[CMX_STAT_live_queries] = "live_queries",
 	[CMX_STAT_live_lookups] = "live_lookups",
 	[CMX_STAT_live_results] = "live_results",
+	[CMX_STAT_live_sa_lookups] = "live_sa_lookups",
+	[CMX_STAT_live_sa_mads] = "live_sa_mads",
+	[CMX_STAT_live_sa_answers] = "live_sa_answers",
 };
 
 static struct kobj_attribute cmx_stat_files[CMX_STAT_COUNT];

@@ -23,9 +23,23 @@ enum cmx_stat {
 	CMX_STAT_names_given,	/* answers that callers brought */
 	CMX_STAT_joins,		/* multicast joins that were started */
 	CMX_STAT_leaves,	/* multicast groups left */
+	CMX_STAT_sa_ports,	/* InfiniBand ports with a MAD agent */
+	CMX_STAT_sa_queries,	/* questions that an SA was asked */
+	CMX_STAT_sa_hits,	/* questions answered from the cache */
+	CMX_STAT_sa_coalesced,	/* questions that joined one under way */
+	CMX_STAT_sa_retries,	/* MADs sent again */
+	CMX_STAT_sa_timeouts,	/* questions that an SA did not answer */
+	CMX_STAT_sa_errors,	/* questions that ended with any error */
+	CMX_STAT_sa_redirects,	/* answers that named another SA */
+	CMX_STAT_sa_refused,	/* questions refused by a limit */
+	CMX_STAT_sa_events,	/* changes of a port that emptied its cache */
+	CMX_STAT_sa_cached,	/* answers in the caches */
 	CMX_STAT_live_queries,
 	CMX_STAT_live_lookups,
 	CMX_STAT_live_results,
+	CMX_STAT_live_sa_lookups,
+	CMX_STAT_live_sa_mads,
+	CMX_STAT_live_sa_answers,	/* outside the caches */
 	CMX_STAT_COUNT,
 };
 

@@ -1,0 +1,477 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Questions to an SA on their way. The same question asked by many is one
+ * look-up:
+ *
+ *	QUEUED ──> ASKING ──> DONE
+ *
+ * QUEUED waits for its turn, since an SA that gets thousands of MADs at once
+ * loses most of them. ASKING has MADs out; its work item repeats the question
+ * after a while that grows, until the deadline. DONE has its answer or error,
+ * and the work item tells the waiters, so that ib_mad does not wait for them.
+ * A look-up whose waiters have all gone still takes the answer that comes, for
+ * the cache, but does not ask again.
+ *
+ * What the SA said to a question that was sent before the port changed (the
+ * generation of the cache tells) does not count: it is asked again.
+ *
+ * cmx_sa_lock guards all of it.
+ */
+#include <linux/jiffies.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+#include <net/net_namespace.h>
+
+#include "sa_int.h"
+#include "trace.h"
+
+static unsigned int sa_timeout_ms = 400;
+module_param(sa_timeout_ms, uint, 0644);
+MODULE_PARM_DESC(sa_timeout_ms,
+		 "Time in ms after which an SA is asked again (default 400); it doubles up to four times that");
+
+static unsigned int sa_retries = 5;
+module_param(sa_retries, uint, 0644);
+MODULE_PARM_DESC(sa_retries,
+		 "How often an SA is asked again (default 5, at most 20)");
+
+static unsigned int sa_parallel = 64;
+module_param(sa_parallel, uint, 0644);
+MODULE_PARM_DESC(sa_parallel,
+		 "Questions that the SA of a port is asked at a time (default 64)");
+
+static unsigned int sa_waiting = 16384;
+module_param(sa_waiting, uint, 0644);
+MODULE_PARM_DESC(sa_waiting,
+		 "Questions of a port that wait for their turn (default 16384)");
+
+#define CMX_SA_MAX_RETRIES 20
+#define CMX_SA_MAX_TIMEOUT_MS 60000
+
+static struct workqueue_struct *cmx_sa_wq;
+
+/* How long to wait for an answer after @repeats repetitions, in jiffies. */
+static unsigned long cmx_sa_patience(unsigned int repeats)
+{
+	unsigned int ms = clamp_t(unsigned int, READ_ONCE(sa_timeout_ms), 1,
+				  CMX_SA_MAX_TIMEOUT_MS);
+
+	return msecs_to_jiffies(ms << min(repeats, 2u));
+}
+
+static unsigned long cmx_sa_patience_total(void)
+{
+	unsigned int i, retries = min_t(unsigned int, READ_ONCE(sa_retries),
+					CMX_SA_MAX_RETRIES);
+	unsigned long sum = 0;
+
+	for (i = 0; i <= retries; i++)
+		sum += cmx_sa_patience(i);
+	return sum;
+}
+
+void cmx_sa_lookup_put(struct cmx_sa_lookup *l)
+{
+	if (!refcount_dec_and_test(&l->ref))
+		return;
+	cmx_sa_answer_put(l->answer);
+	cmx_sa_port_put(l->port);
+	kfree(l);
+	cmx_stat_dec(live_sa_lookups);
+}
+
+/* Has the work item of @l run after @delay, or sooner if it would anyhow. */
+static void cmx_sa_lookup_kick(struct cmx_sa_lookup *l, unsigned long delay)
+{
+	refcount_inc(&l->ref);
+	if (delay ? !queue_delayed_work(cmx_sa_wq, &l->work, delay) :
+		    mod_delayed_work(cmx_sa_wq, &l->work, 0))
+		refcount_dec(&l->ref);	/* it was queued, with a reference */
+}
+
+/* Gives turns to those that have waited longest. */
+static void cmx_sa_port_turns(struct cmx_sa_port *port)
+{
+	struct cmx_sa_lookup *l;
+
+	while (port->active && port->queued &&
+	       port->asked < max(READ_ONCE(sa_parallel), 1u)) {
+		l = list_first_entry(&port->queue, struct cmx_sa_lookup, node);
+		list_move_tail(&l->node, &port->asking);
+		port->queued--;
+		port->asked++;
+		WRITE_ONCE(l->state, CMX_SA_ASKING);
+		l->asked_at = jiffies;
+		l->deadline = jiffies + cmx_sa_patience_total();
+		cmx_stat_inc(sa_queries);
+		cmx_sa_lookup_kick(l, 0);
+	}
+}
+
+/* Takes a look-up that is not DONE off the port, which had a reference. */
+static void cmx_sa_lookup_unlink(struct cmx_sa_lookup *l)
+{
+	hash_del(&l->hash);
+	list_del(&l->node);
+	if (l->state == CMX_SA_QUEUED)
+		l->port->queued--;
+	else
+		l->port->asked--;
+	WRITE_ONCE(l->state, CMX_SA_DONE);
+}
+
+/*
+ * Its work item tells the waiters; that needs the lock, so the reference of
+ * the port cannot be the last one.
+ */
+static void cmx_sa_lookup_done(struct cmx_sa_lookup *l,
+			       struct cmx_sa_answer *answer, int error)
+{
+	cmx_sa_lookup_unlink(l);
+	cmx_sa_mads_cancel(l);
+	l->error = error;
+	if (answer) {
+		cmx_sa_answer_get(answer);
+		l->answer = answer;
+	}
+	if (error)
+		cmx_stat_inc(sa_errors);
+	trace_cmx_sa_done(l, answer, error);
+	cmx_sa_port_turns(l->port);
+	cmx_sa_lookup_kick(l, 0);
+	refcount_dec(&l->ref);
+}
+
+/*
+ * The SA has said something to a MAD of @l that was sent at @asked. -EBUSY:
+ * that it cannot answer now; the next repetition is due anyhow.
+ */
+void cmx_sa_lookup_heard(struct cmx_sa_lookup *l, u32 generation,
+			 unsigned long asked, struct cmx_sa_answer *answer,
+			 int error)
+{
+	struct cmx_sa_port *port = l->port;
+	struct cmx_sa_entry *entry = NULL;
+	LIST_HEAD(victims);
+
+	if (!error)
+		entry = cmx_sa_entry_alloc(&l->key, answer, asked, generation);
+
+	spin_lock(&cmx_sa_lock);
+	port->heard = jiffies;
+	if (l->state == CMX_SA_ASKING &&
+	    generation == cmx_sa_cache_generation(&port->cache)) {
+		l->busy = error == -EBUSY;
+		/* Before the look-up goes, or others would ask anew. */
+		if (entry)
+			cmx_sa_cache_add(&port->cache, entry, &victims);
+		entry = NULL;
+		if (!l->busy)
+			cmx_sa_lookup_done(l, answer, error);
+	}
+	spin_unlock(&cmx_sa_lock);
+
+	cmx_sa_entry_free(entry);
+	cmx_sa_entries_free(&victims);
+}
+
+/*
+ * Those who have waited in the queue at least since @since, one by one: the
+ * SA was silent all that time, and they need not wait as long again.
+ */
+static void cmx_sa_queue_expire(struct cmx_sa_port *port, unsigned long since)
+{
+	struct cmx_sa_lookup *l;
+	bool more;
+
+	do {
+		more = false;
+		spin_lock(&cmx_sa_lock);
+		l = list_first_entry_or_null(&port->queue,
+					     struct cmx_sa_lookup, node);
+		if (l && time_before(port->heard, since) &&
+		    time_before_eq(l->queued_at, since)) {
+			cmx_stat_inc(sa_timeouts);
+			cmx_sa_lookup_done(l, NULL, -ETIMEDOUT);
+			more = true;
+		}
+		spin_unlock(&cmx_sa_lock);
+	} while (more);
+}
+
+/* Asks, or asks again, or gives up. */
+static void cmx_sa_lookup_ask(struct cmx_sa_lookup *l)
+{
+	struct cmx_sa_port *port = l->port;
+	unsigned long since = l->asked_at;
+	bool again, over;
+
+	spin_lock(&cmx_sa_lock);
+	if (l->state != CMX_SA_ASKING) {
+		spin_unlock(&cmx_sa_lock);
+		return;
+	}
+	again = l->repeats;
+	over = time_after_eq(jiffies, l->deadline) ||
+	       (again && list_empty(&l->waiters));
+	if (over) {
+		if (!l->busy)
+			cmx_stat_inc(sa_timeouts);
+		cmx_sa_lookup_done(l, NULL, l->busy ? -EAGAIN : -ETIMEDOUT);
+	} else {
+		/* Now, or it would put off what the answer makes urgent. */
+		cmx_sa_lookup_kick(l, min(cmx_sa_patience(l->repeats),
+					  l->deadline - jiffies));
+		l->repeats++;
+	}
+	spin_unlock(&cmx_sa_lock);
+
+	if (over) {
+		cmx_sa_queue_expire(port, since);
+		return;
+	}
+	if (again) {
+		cmx_stat_inc(sa_retries);
+		/* Is the SM still where it was? */
+		cmx_sa_port_refresh(port);
+	}
+	cmx_sa_mad_send(l);
+}
+
+/* One by one: those who still wait may go at any time. */
+static void cmx_sa_lookup_tell(struct cmx_sa_lookup *l)
+{
+	struct cmx_sa_waiter *w;
+
+	for (;;) {
+		spin_lock(&cmx_sa_lock);
+		w = list_first_entry_or_null(&l->waiters, struct cmx_sa_waiter,
+					     node);
+		if (w) {
+			list_del(&w->node);
+			w->lookup = NULL;
+		}
+		spin_unlock(&cmx_sa_lock);
+		if (!w)
+			return;
+		w->done(w, l->answer, l->error);
+	}
+}
+
+static void cmx_sa_lookup_work(struct work_struct *work)
+{
+	struct cmx_sa_lookup *l = container_of(to_delayed_work(work),
+					       struct cmx_sa_lookup, work);
+
+	if (READ_ONCE(l->state) != CMX_SA_DONE)
+		cmx_sa_lookup_ask(l);
+	else
+		cmx_sa_lookup_tell(l);
+	cmx_sa_lookup_put(l);
+}
+
+static void cmx_sa_key_init(struct cmx_sa_key *key, struct net *net,
+			    const struct cmx_sa_question *question)
+{
+	key->net = net->net_cookie;
+	key->question = *question;
+}
+
+static struct cmx_sa_lookup *
+cmx_sa_lookup_alloc(struct cmx_sa_port *port, struct net *net,
+		    const struct cmx_sa_question *question)
+{
+	struct cmx_sa_lookup *l;
+
+	l = kzalloc(sizeof(*l), GFP_KERNEL_ACCOUNT);
+	if (!l)
+		return NULL;
+	refcount_set(&l->ref, 1);
+	INIT_LIST_HEAD(&l->waiters);
+	INIT_LIST_HEAD(&l->mads);
+	INIT_DELAYED_WORK(&l->work, cmx_sa_lookup_work);
+	cmx_sa_port_hold(port);
+	l->port = port;
+	cmx_sa_key_init(&l->key, net, question);
+	cmx_stat_inc(live_sa_lookups);
+	return l;
+}
+
+static struct cmx_sa_lookup *cmx_sa_lookup_find(struct cmx_sa_port *port,
+						const struct cmx_sa_key *key,
+						u32 hash)
+{
+	struct cmx_sa_lookup *l;
+
+	hash_for_each_possible(port->lookups, l, hash, hash) {
+		if (cmx_sa_key_equal(&l->key, key))
+			return l;
+	}
+	return NULL;
+}
+
+/**
+ * cmx_sa_cached - answer a question from the cache
+ * @port: whose SA would be asked
+ * @net: on whose behalf
+ * @question: the question
+ * @answer: where the answer goes, with a reference for the caller
+ *
+ * Context: process.
+ * Return: 0, or -EINPROGRESS when the SA has to be asked.
+ */
+int cmx_sa_cached(struct cmx_sa_port *port, struct net *net,
+		  const struct cmx_sa_question *question,
+		  struct cmx_sa_answer **answer)
+{
+	struct cmx_sa_key key;
+
+	cmx_sa_key_init(&key, net, question);
+	*answer = cmx_sa_cache_get(&port->cache, &key);
+	if (!*answer)
+		return -EINPROGRESS;
+	cmx_stat_inc(sa_hits);
+	return 0;
+}
+
+/**
+ * cmx_sa_lookup - ask the SA
+ * @port: whose SA
+ * @net: on whose behalf
+ * @question: the question; copied
+ * @waiter: its done() is called once, never before this has returned, unless
+ *	cmx_sa_forget() comes first
+ *
+ * Joins a look-up of the same question that is under way.
+ *
+ * Context: process, may sleep for memory only.
+ * Return: 0; -ENODEV: the port is not active (any more); -EAGAIN: too many
+ * questions wait; -ENOMEM; then done() is not called.
+ */
+int cmx_sa_lookup(struct cmx_sa_port *port, struct net *net,
+		  const struct cmx_sa_question *question,
+		  struct cmx_sa_waiter *waiter)
+{
+	struct cmx_sa_lookup *l, *fresh;
+	struct cmx_sa_answer *answer;
+	int ret = 0;
+	u32 hash;
+
+	if (WARN_ON_ONCE(question->rec_len > sizeof(question->rec)))
+		return -EINVAL;
+	fresh = cmx_sa_lookup_alloc(port, net, question);
+	if (!fresh)
+		return -ENOMEM;
+	hash = cmx_sa_key_hash(&fresh->key);
+
+	spin_lock(&cmx_sa_lock);
+	l = cmx_sa_lookup_find(port, &fresh->key, hash);
+	/* It may have been answered since the caller looked there. */
+	answer = l ? NULL : cmx_sa_cache_get(&port->cache, &fresh->key);
+	fresh->answer = answer;
+	if (!port->active) {
+		ret = -ENODEV;
+	} else if (l) {
+		cmx_stat_inc(sa_coalesced);
+	} else if (answer) {
+		cmx_stat_inc(sa_hits);
+		l = fresh;
+		l->state = CMX_SA_DONE;
+		cmx_sa_lookup_kick(l, 0);
+	} else if (port->queued >= READ_ONCE(sa_waiting)) {
+		cmx_stat_inc(sa_refused);
+		ret = -EAGAIN;
+	} else {
+		l = fresh;
+		fresh = NULL;
+		l->queued_at = jiffies;
+		hash_add(port->lookups, &l->hash, hash);
+		list_add_tail(&l->node, &port->queue);
+		port->queued++;
+		cmx_sa_port_turns(port);
+	}
+	if (!ret) {
+		waiter->lookup = l;
+		list_add_tail(&waiter->node, &l->waiters);
+	}
+	spin_unlock(&cmx_sa_lock);
+	if (fresh)
+		cmx_sa_lookup_put(fresh);
+	return ret;
+}
+
+/**
+ * cmx_sa_forget - wait no longer
+ * @waiter: given to cmx_sa_lookup()
+ *
+ * Harmless on one that is through or never waited (zeroed).
+ *
+ * Context: process, does not sleep.
+ * Return: true if done() has not been called and will not be; false if it
+ * was, is being called, or nothing was waited for.
+ */
+bool cmx_sa_forget(struct cmx_sa_waiter *waiter)
+{
+	struct cmx_sa_lookup *l, *idle = NULL;
+
+	spin_lock(&cmx_sa_lock);
+	l = waiter->lookup;
+	if (l) {
+		list_del(&waiter->node);
+		waiter->lookup = NULL;
+		/* Before its turn, no work item knows it. */
+		if (list_empty(&l->waiters) && l->state == CMX_SA_QUEUED) {
+			cmx_sa_lookup_unlink(l);
+			idle = l;
+		}
+	}
+	spin_unlock(&cmx_sa_lock);
+	if (idle)
+		cmx_sa_lookup_put(idle);
+	return l;
+}
+
+/* All questions of a port end, one by one. It must not be active. */
+void cmx_sa_lookups_fail(struct cmx_sa_port *port, int error)
+{
+	struct cmx_sa_lookup *l;
+
+	do {
+		spin_lock(&cmx_sa_lock);
+		l = list_first_entry_or_null(&port->asking,
+					     struct cmx_sa_lookup, node) ?:
+		    list_first_entry_or_null(&port->queue,
+					     struct cmx_sa_lookup, node);
+		if (l)
+			cmx_sa_lookup_done(l, NULL, error);
+		spin_unlock(&cmx_sa_lock);
+	} while (l);
+}
+
+/*
+ * The way to the SA is another one, or the SA itself: whoever is being asked
+ * is asked again at once. There are at most sa_parallel of them.
+ */
+void cmx_sa_lookups_again(struct cmx_sa_port *port)
+{
+	struct cmx_sa_lookup *l;
+
+	spin_lock(&cmx_sa_lock);
+	list_for_each_entry(l, &port->asking, node) {
+		cmx_sa_mads_cancel(l);
+		cmx_sa_lookup_kick(l, 0);
+	}
+	spin_unlock(&cmx_sa_lock);
+}
+
+int cmx_sa_lookups_init(void)
+{
+	cmx_sa_wq = alloc_workqueue("rdma_cmx_sa", WQ_UNBOUND, 0);
+	return cmx_sa_wq ? 0 : -ENOMEM;
+}
+
+/* Waits until the last waiter has been told. */
+void cmx_sa_lookups_exit(void)
+{
+	destroy_workqueue(cmx_sa_wq);
+}

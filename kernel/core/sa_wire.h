@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Records of the InfiniBand SA as they are on the wire, where ib_core has no
+ * struct for them. Only the layout is here; numbers are big endian.
+ */
+#ifndef CMX_SA_WIRE_H
+#define CMX_SA_WIRE_H
+
+#include <linux/build_bug.h>
+#include <linux/types.h>
+
+/* InfiniBand Architecture Specification 1, 15.2.5.14 ServiceRecord. */
+struct cmx_sa_service_rec {
+	__be64 id;
+	u8 gid[16];
+	__be16 pkey;
+	__be16 reserved;
+	__be32 lease;		/* seconds, CMX_SA_LEASE_FOREVER */
+	u8 key[16];
+	u8 name[64];		/* UTF-8, ends with a zero byte */
+	u8 data8[16];
+	__be16 data16[8];
+	__be32 data32[4];
+	__be64 data64[2];
+} __packed __aligned(4);
+
+static_assert(sizeof(struct cmx_sa_service_rec) == 176);
+
+#define CMX_SA_LEASE_FOREVER	0xffffffff
+
+/* Bits of the component mask, in the order of the fields; see 15.2.5.14. */
+#define CMX_SA_SERVICE_ID	BIT_ULL(0)
+#define CMX_SA_SERVICE_GID	BIT_ULL(1)
+#define CMX_SA_SERVICE_PKEY	BIT_ULL(2)
+#define CMX_SA_SERVICE_LEASE	BIT_ULL(4)
+#define CMX_SA_SERVICE_KEY	BIT_ULL(5)
+#define CMX_SA_SERVICE_NAME	BIT_ULL(6)
+
+/* Bytes of a PathRecord, 15.2.5.16; ib_sa_pack_path() knows its fields. */
+#define CMX_SA_PATH_REC_SIZE	64
+
+/*
+ * Status of an SA answer: bits of all management classes (13.4.7) in the low
+ * byte, the SA's own code (15.2.3) in the high one.
+ */
+#define CMX_SA_STATUS_BUSY		0x0001
+#define CMX_SA_STATUS_REDIRECT		0x0002
+#define CMX_SA_STATUS_COMMON		0x001c
+#define CMX_SA_STATUS_CLASS		0xff00
+
+#define CMX_SA_STATUS_NO_RESOURCES	0x0100
+#define CMX_SA_STATUS_NO_RECORDS	0x0300
+#define CMX_SA_STATUS_INVALID_GID	0x0500
+
+#endif /* CMX_SA_WIRE_H */

@@ -14,11 +14,13 @@ packages=(
 	bash gcc g++ make libc6-dev netbase pkg-config xz-utils kmod dkms
 	linux-headers-amd64 linux-source-6.1
 	libibverbs-dev librdmacm-dev libkeyutils-dev python3-docutils
+	libibumad-dev libibmad-dev
 	# to boot
 	qemu-system-x86 linux-image-amd64 busybox-static cpio
 	# in the guests
 	ibverbs-providers rdmacm-utils ibverbs-utils perftest iproute2
 	dnsmasq-base keyutils tcpdump strace valgrind libc6-dbg
+	opensm infiniband-diags
 )
 
 die() { echo "deps: $*" >&2; exit 1; }

@@ -1,10 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# Build the guests' initramfs: image.sh KVER WORKDIR, giving WORKDIR/initrd.
+# Build the guests' initramfs: image.sh KVER WORKDIR, giving WORKDIR/initrd,
+# and what it holds to run: WORKDIR/tests (lines "GUEST NAME") and
+# WORKDIR/programs (lines "GUEST MODE").
 #
 # Busybox, the programs named below and what `make install` and
 # `make install-selftests` install, with every library they need, and the
-# stock kernel modules that the tests use.  One image serves both guests.
+# stock kernel modules that the tests use.  One image serves all guests.
 set -euo pipefail
 
 kver=$1
@@ -19,19 +21,25 @@ programs=(
 	bash timeout setpriv prlimit kmod ldconfig ip ss rdma tc
 	dnsmasq request-key keyctl key.dns_resolver getent
 	rping mckey ucmatose udaddy cmtime rdma_server rdma_client rstream riostream
-	ibv_devices ibv_devinfo ib_send_lat ib_send_bw ib_write_bw
+	ibv_devices ibv_devinfo ibv_rc_pingpong ibv_uc_pingpong ibv_ud_pingpong
+	ibv_srq_pingpong ibv_asyncwatch
+	ib_send_lat ib_send_bw ib_write_lat ib_write_bw ib_read_lat ib_read_bw
+	ib_atomic_lat ib_atomic_bw
+	opensm ibstat ibping sminfo saquery smpquery perfquery ibportstate
+	ibnetdiscover
 	tcpdump strace valgrind valgrind.bin
 )
 modules=(
 	virtio_pci virtio_net dummy veth bridge vrf macvlan 8021q sch_netem
 	rdma_rxe crc32_pclmul crc32_generic crc32c_intel crc32c_generic
-	ib_uverbs rdma_ucm ib_umad ib_ipoib dns_resolver
+	ib_uverbs rdma_ucm ib_umad ib_ipoib rdmavt dns_resolver
 )
 
 tree_make() {
 	local dir
 
-	mkdir -p "$root"/{dev,proc,sys,run,tmp,root,etc} "$root/var/lib" \
+	mkdir -p "$root"/{dev,proc,sys,run,tmp,root,etc} \
+		"$root"/var/{lib,log,cache/opensm} "$root/etc/opensm" \
 		"$root"/usr/{bin,sbin,lib,lib64}
 	for dir in bin sbin lib lib64; do
 		ln -s "usr/$dir" "$root/$dir"
@@ -96,8 +104,8 @@ project_install() {
 	fi
 	mkdir -p "$root/usr/lib/rdma-cmx/selftests" "$root/usr/lib/rdma-cmx/vm"
 	cp -R "$here"/tests/* "$root/usr/lib/rdma-cmx/selftests/"
-	cp "$here/guest/lib.sh" "$root/usr/lib/rdma-cmx/selftests/"
-	cp "$here"/guest/{peerd,check,lead,dnsmasq.conf,splat.sh} \
+	cp "$here"/guest/{lib,fabric}.sh "$root/usr/lib/rdma-cmx/selftests/"
+	cp "$here"/guest/{peerd,check,lead,dnsmasq.conf,splat.sh,tests.sh} \
 		"$root/usr/lib/rdma-cmx/vm/"
 	gcc -O2 -Wall -o "$root/usr/lib/rdma-cmx/vm/dns-answer" \
 		"$here/guest/dns-answer.c"
@@ -170,6 +178,8 @@ etc_write() {
 	cp -n /etc/host.conf /etc/gai.conf "$root/etc/" 2>/dev/null || true
 }
 
+. "$here/guest/tests.sh"
+
 rm -rf "$root"
 tree_make
 programs_copy
@@ -179,4 +189,6 @@ modules_copy
 libraries_copy
 (cd "$root" && find . -print0 | cpio -0 -o -H newc -R 0:0 --quiet) \
 	>"$work/initrd"
+tests_list "$root/usr/lib/rdma-cmx/selftests" >"$work/tests"
+programs_list "$root/usr/lib/rdma-cmx/selftests" >"$work/programs"
 rm -rf "$root"

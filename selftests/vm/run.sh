@@ -1,16 +1,20 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# Boot two guests, alpha and beta, joined by a virtual wire, and run in alpha:
+# Boot guests and run something in them:
 #	run.sh check [NAME-PREFIX]   the tests; last line: the counts
-#	run.sh demo | bench | shell
+#	run.sh demo | bench
+#	run.sh shell [GUEST]
+# The guests: alpha, with beta at the other end of a virtual wire (RoCE), and
+# gamma (InfiniBand). alpha and gamma lead, one after the other, and only when
+# there is something for them to do.
 #
 # KVER=   kernel to boot (default: the newest with headers)
 # VM_OUT= folder for logs (default: a new one in build/vm; `last` leads there)
 # VM_ACCEL=kvm|tcg  (default: kvm if a probe finds that it works)
 # BENCH_JSON=  where bench puts its figures
 #
-# alpha's ttyS1 is this script's pipe (or the terminal), ttyS2 a tar archive of
-# /run/out. Both guests' consoles go to files, so that nothing is mixed.
+# A leading guest's ttyS1 is this script's pipe (or the terminal), ttyS2 a tar
+# archive of its /run/out. All consoles go to files, so that nothing is mixed.
 set -uo pipefail
 
 mode=${1:-check}
@@ -22,16 +26,16 @@ cache=${XDG_CACHE_HOME:-$HOME/.cache}/rdma-cmx
 kver=${KVER:-$("$here/kernel.sh")} || exit
 boot_limit=${VM_BOOT_LIMIT:-180}
 deadline=${VM_DEADLINE:-3600}
-passed=0 failed=0 skipped=0 code=1
-beta_pid='' alpha_pid='' work='' current='boot' counts='0 0 0' result=''
+passed=0 failed=0 skipped=0 code=1 broken=0
+work='' current='boot' counts='0 0 0' result='' guests_up=()
 
 . "$here/guest/splat.sh"
+. "$here/guests.sh"
 
 die() { echo "vm: $*" >&2; exit 1; }
 
 cleanup() {
-	[ -z "$alpha_pid" ] || kill -KILL "$alpha_pid" 2>/dev/null
-	[ -z "$beta_pid" ] || kill -KILL "$beta_pid" 2>/dev/null
+	guests_end
 	[ -z "$work" ] || rm -rf "$work"
 }
 
@@ -42,109 +46,9 @@ logs_rotate() {
 		sort -rn | tail -n +11 | cut -d' ' -f2- | xargs -r rm -rf
 }
 
-# The device may be there and hang: believe a kernel that got to its end.
-accel_find() {
-	local stamp=$cache/kvm-probe boot answer=tcg
-
-	[ -w /dev/kvm ] || { echo tcg; return; }
-	boot=$(cat /proc/sys/kernel/random/boot_id)
-	if [ "$(sed -n 1p "$stamp" 2>/dev/null)" != "$boot" ]; then
-		timeout -k 1 6 qemu-system-x86_64 -accel kvm -m 256 -display none \
-			-nodefaults -no-user-config -no-reboot \
-			-kernel "/boot/vmlinuz-$kver" -append panic=-1 \
-			</dev/null >/dev/null 2>&1 && answer=kvm
-		mkdir -p "$cache"
-		printf '%s\n' "$boot" "$answer" >"$stamp"
-	fi
-	sed -n 2p "$stamp"
-}
-
-# guest_start NAME NUMBER CPUS REST...: QEMU in place of this (sub)shell
-guest_start() {
-	local name=$1 n=$2 cpus=$3 me=alpha other=beta cpu=max
-
-	shift 3
-	[ "$name" = alpha ] || { me=beta; other=alpha; }
-	[ "$accel" = kvm ] && cpu=host
-	[ "$accel" = tcg ] && accel=tcg,thread=multi
-	# no_timer_check: on a busy machine the emulated timer's first ticks come
-	# too late for the kernel's test of it, which then panics. Likewise, a
-	# guest that the host gave no time to is not a stalled kernel: a real
-	# stall lasts.
-	# A local socket on each side: no port to collide on, no order to keep
-	exec qemu-system-x86_64 -name "$name" -accel "$accel" -cpu "$cpu" \
-		-m 1536 -smp "$cpus" -nodefaults -no-user-config \
-		-display none -no-reboot \
-		-kernel "/boot/vmlinuz-$kver" -initrd "$work/initrd" \
-		-append "console=ttyS0 loglevel=5 oops=panic panic=-1 log_buf_len=4M \
-mitigations=off no_timer_check rcupdate.rcu_cpu_stall_timeout=120 \
-random.trust_cpu=on net.ifnames=0 rdinit=/init \
-cmx.role=$name cmx.mode=$mode cmx.test=$only" \
-		-netdev "dgram,id=wire,local.type=unix,local.path=$work/$me,\
-remote.type=unix,remote.path=$work/$other" \
-		-device "virtio-net-pci,netdev=wire,mac=52:54:00:55:00:0$n,romfile=" \
-		-serial "file:$out/$name.console" "$@"
-}
-
-# Show what alpha says as it comes, keep what it tells this script.
-alpha_follow() {
-	local line limit=$boot_limit word rest status end=$((SECONDS + deadline))
-
-	while :; do
-		if [ $SECONDS -ge $end ]; then
-			problem "not finished after $deadline s, in $current"
-			break
-		fi
-		IFS= read -r -t "$limit" line <&"$from_alpha"
-		status=$?
-		if [ $status -gt 128 ]; then
-			problem "no sign of life for $limit s, in $current"
-		fi
-		[ $status = 0 ] || break
-		printf '%s\n' "$line" >>"$out/alpha.out"
-		case $line in
-		@*)
-			read -r word rest <<<"$line"
-			case $word in
-			@start)
-				current=${rest% *}
-				limit=$((${rest##* } + 60))
-				;;
-			@counts) counts=$rest ;;
-			@result) counts=$rest result=$rest ;;
-			@exit) code=$rest ;;
-			@fault)
-				problem "$rest; its console ends with:"
-				tail -n 15 "$out/beta.console" | sed 's/^/     > /'
-				;;
-			esac
-			;;
-		*) printf '%s\n' "$line" ;;
-		esac
-	done
-}
-
 problem() {
 	failed=$((failed + 1))
 	echo "not ok - the test bed: $*"
-}
-
-# The whole of both kernel logs, also what no test was running for
-consoles_check() {
-	local name text
-
-	for name in alpha beta; do
-		if [ ! -s "$out/$name.console" ]; then
-			problem "guest $name has left no kernel log"
-			continue
-		fi
-		text=$(splat_find <"$out/$name.console")
-		if [ -n "$text" ]; then
-			problem "kernel complaints of guest $name, in" \
-				"$out/$name.console:"
-			head -5 <<<"$text" | sed 's/^/     > /'
-		fi
-	done
 }
 
 host_test() {
@@ -171,45 +75,37 @@ host_test() {
 	grep -E '# SKIP' "$log" | sed 's/^/     /'
 }
 
-guests_run() {
-	guest_start beta 2 1 -serial "file:$out/beta.out" \
-		</dev/null >"$out/beta.qemu" 2>&1 &
-	beta_pid=$!
-	disown
-	if [ "$mode" = shell ]; then
-		(guest_start alpha 1 2 -chardev stdio,id=tty,signal=off \
-			-serial chardev:tty)
-		code=$?
-		return
-	fi
-	exec {from_alpha}< <(
-		guest_start alpha 1 2 -chardev stdio,id=tty,signal=off \
-			-serial chardev:tty -serial "file:$out/out.tgz" \
-			</dev/null 2>"$out/alpha.qemu")
-	alpha_pid=$!
-	alpha_follow
-	kill -KILL "$alpha_pid" 2>/dev/null
-	kill -KILL "$beta_pid" 2>/dev/null
-	tar -C "$out" -xzf "$out/out.tgz" 2>/dev/null
-	rm -f "$out/out.tgz"
+# Those with a test to run, or with a part in the demo or the bench
+guests_wanted() {
+	case $mode in
+	check)
+		awk -v only="$only" 'index($2, only) == 1 { print $1 }' \
+			"$work/tests" | sort -u
+		;;
+	*)
+		awk -v name="$mode" '$2 == name { print $1 }' "$work/programs"
+		;;
+	esac
 }
 
-# The last test's log from the first complaint on, or the end without any
-tail_show() {
-	local text
+# Alpha's object, and gamma's as its last member
+figures_copy() {
+	local alpha=$out/bench-alpha.json gamma=$out/bench-gamma.json
 
-	text=$(awk '/cmx-test: begin/ { text = ""; on = 0 }
-		/BUG|WARNING|Oops|panic/ { on = 1 }
-		on { text = text $0 "\n" }
-		END { printf "%s", text }' "$out/alpha.console" | head -n 45)
-	[ -n "$text" ] || text=$(tail -n 30 "$out/alpha.console")
-	echo "From guest alpha's console ($out/alpha.console):"
-	sed 's/^/     > /' <<<"$text"
-	cat "$out/alpha.qemu" "$out/beta.qemu" 2>/dev/null
+	[ -s "$alpha" ] || return
+	if [ -s "$gamma" ]; then
+		echo "$(sed '$ s/}$//' "$alpha"), \"infiniband\": $(cat "$gamma")}"
+	else
+		cat "$alpha"
+	fi >"$BENCH_JSON"
 }
 
 [ -r "/boot/vmlinuz-$kver" ] || die "/boot/vmlinuz-$kver cannot be read"
 case $only in *[[:space:]]*) die "a test name has no spaces: '$only'" ;; esac
+case $mode,$only in
+shell, | shell,alpha | shell,gamma) ;;
+shell,*) die "guests to work in are alpha and gamma, not '$only'" ;;
+esac
 trap cleanup EXIT
 trap 'exit 130' INT TERM HUP
 work=$(mktemp -d "${TMPDIR:-/tmp}/cmx-vm.XXXXXX")
@@ -226,31 +122,33 @@ echo "Building for Linux $kver; logs in $out"
 	[ "$mode" != check ] || echo "0 passed, 1 failed, 0 skipped"
 	exit 1
 }
-echo "Booting two guests ($accel)"
-guests_run
+if [ "$mode" = shell ]; then
+	guest_shell "${only:-alpha}"
+	exit "$code"
+fi
+
+for guest in $(guests_wanted); do
+	case $guest in
+	alpha) echo "Booting two guests for RoCE ($accel)" ;;
+	gamma) echo "Booting a guest for InfiniBand ($accel)" ;;
+	*) problem "tests for a guest '$guest', which there is not"; continue ;;
+	esac
+	guest_run "$guest"
+	if [ "$mode" != check ] && [ "$code" != 0 ]; then
+		broken=$code
+		tail_show "$guest"
+	fi
+done
+consoles_check
 
 case $mode in
-shell)
-	exit "$code"
-	;;
 demo | bench)
-	consoles_check
-	[ "$failed" = 0 ] || code=1
-	[ "$code" = 0 ] || tail_show
-	if [ -n "${BENCH_JSON:-}" ] && [ -e "$out/bench.json" ]; then
-		cp "$out/bench.json" "$BENCH_JSON"
-	fi
-	exit "$code"
+	[ -z "${BENCH_JSON:-}" ] || figures_copy
+	[ "$broken" != 0 ] || [ "$failed" = 0 ] || broken=1
+	exit "$broken"
 	;;
 esac
 
-read -r p f s <<<"$counts"
-passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
-if [ -z "$result" ]; then
-	problem "guest alpha went away during $current"
-	tail_show
-fi
-consoles_check
 host_test host/abi "$top/selftests/lib/abi.sh"
 host_test host/dkms "$here/dkms.sh"
 if [ $((passed + failed + skipped)) = 0 ]; then

@@ -15,14 +15,14 @@ VM_RUN = KVER=$(VM_KVER) selftests/vm/run.sh
 deps:  ## install what building and testing need (Debian 12)
 	@selftests/vm/deps.sh
 
-check: deps  ## boot two guests and run all tests, or those named T=prefix
+check: deps  ## boot the guests and run all tests, or those named T=prefix
 	@$(VM_RUN) check $(T)
 
-demo: deps  ## boot two guests and show what the project does
+demo: deps  ## boot the guests and show what the project does
 	@$(VM_RUN) demo
 
 bench: deps  ## measure beside the stock stack; BENCH_JSON=file keeps figures
 	@BENCH_JSON=$(BENCH_JSON) $(VM_RUN) bench
 
-shell: deps  ## an interactive shell in a guest with everything installed
-	@$(VM_RUN) shell
+shell: deps  ## a shell in a guest with everything installed; GUEST=gamma
+	@$(VM_RUN) shell $(GUEST)

@@ -1,0 +1,380 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# Functions for shell tests in guest gamma, which has an InfiniBand fabric
+# (selftests/fabric) instead of a peer. Sourced after lib.sh; the list is in
+# Documentation/testing.rst.
+#
+# The fabric at the start of each test (fabric_up): four devices in the initial
+# network namespace, OpenSM on the first, ports ACTIVE, no fault, and no
+# ServiceRecord. Device N has an IPoIB interface with 10.66.0.N/24, fd66::N/64.
+# RDMA devices belong to one namespace each (`rdma system` says exclusive).
+# shellcheck shell=bash
+
+fab_devices=4
+fab_state=/run/fabric
+fab_knobs=/sys/kernel/debug/cmx_fabric
+
+# --- Devices ---------------------------------------------------------------
+
+# fabric_load: the modules, and what each device is called
+fabric_load() {
+	modprobe cmx_fabric devices=$fab_devices || return
+	modprobe -a ib_umad rdma_ucm ib_ipoib || return
+	# As long as there is no other namespace
+	rdma system set netns exclusive
+	# Several interfaces on one network: each answers for itself only
+	sysctl -qw net.ipv4.conf.all.arp_ignore=1 \
+		net.ipv4.conf.all.arp_announce=2 \
+		net.ipv4.conf.all.rp_filter=0 net.ipv4.conf.default.rp_filter=0
+	fabric_note
+}
+
+# fabric_unload: all of it; whoever calls has taken rdma_ucmx away. The SM
+# ends last: without one a device takes long to go.
+fabric_unload() {
+	modprobe -r cmx_fabric || return
+	sm_stop
+}
+
+fabric_note() {
+	local dev
+
+	rm -rf $fab_state
+	mkdir -p $fab_state
+	for dev in $(fab_list | sort -V); do
+		echo "$dev" >>$fab_state/devices
+		sed 's/^.*:\(....\):\(....\):\(....\):\(....\)$/\1\2\3\4/' \
+			"/sys/class/infiniband/$dev/ports/1/gids/0" \
+			>"$fab_state/$dev.guid"
+	done
+}
+
+fab_list() {
+	local dir
+
+	for dir in /sys/class/infiniband/*/; do
+		[ ! -d "$dir" ] || basename "$dir"
+	done
+}
+
+# fab_dev N: the name of the N-th device
+fab_dev() {
+	sed -n "$1p" $fab_state/devices
+}
+
+# fab_number DEV: the other way round
+fab_number() {
+	grep -nxF "$1" $fab_state/devices | cut -d: -f1
+}
+
+# dev_host DEV: the namespace that it is in; nothing for the initial one
+dev_host() {
+	cat "$fab_state/$1.host" 2>/dev/null
+}
+
+# dev_run DEV COMMAND...: in the namespace of the device
+dev_run() {
+	local host
+
+	host=$(dev_host "$1")
+	shift
+	if [ -n "$host" ]; then
+		on "$host" "$@"
+	else
+		"$@"
+	fi
+}
+
+# dev_file DEV FILE: of its folder in sysfs
+dev_file() {
+	dev_run "$1" cat "/sys/class/infiniband/$1/$2"
+}
+
+# dev_guid DEV: the port's, 16 digits
+dev_guid() {
+	cat "$fab_state/$1.guid"
+}
+
+# dev_gid DEV [INDEX]
+dev_gid() {
+	dev_file "$1" "ports/1/gids/${2:-0}"
+}
+
+# dev_lid DEV: decimal
+dev_lid() {
+	echo $(($(dev_file "$1" ports/1/lid)))
+}
+
+# dev_state DEV: DOWN, INIT, ARMED or ACTIVE
+dev_state() {
+	dev_file "$1" ports/1/state | sed 's/^.*: //'
+}
+
+# dev_netdev DEV: its IPoIB interface, known by the GUID in its address
+dev_netdev() {
+	local guid
+
+	guid=$(sed 's/../:&/g' "$fab_state/$1.guid")
+	dev_run "$1" ip -o link show 2>/dev/null |
+		awk -v guid="$guid" '
+		index($0, "link/infiniband") && index($0, guid " brd ") {
+			sub(/[:@].*/, "", $2); print $2
+		}' | head -n 1
+}
+
+# --- Ports -----------------------------------------------------------------
+
+ports_active() {
+	local dev netdev
+
+	for dev; do
+		[ "$(dev_state "$dev")" = ACTIVE ] || return
+		netdev=$(dev_netdev "$dev")
+		[ -n "$netdev" ] || return
+		[ "$(dev_run "$dev" cat "/sys/class/net/$netdev/operstate")" = up ] ||
+			return
+	done
+}
+
+# port_active_wait [SECONDS [DEV...]]: ACTIVE, and IPoIB has joined its groups
+port_active_wait() {
+	local seconds=${1:-30}
+
+	[ $# = 0 ] || shift
+	# shellcheck disable=SC2046 # names without spaces
+	[ $# != 0 ] || set -- $(cat $fab_state/devices)
+	wait_for "$seconds" ports_active "$@"
+}
+
+dev_is() {
+	[ "$(dev_state "$1")" = "$2" ]
+}
+
+# link_down DEV, link_up DEV: the cable; returns when the device has noticed
+link_down() {
+	knob_set "$1" link 0 && wait_for 10 dev_is "$1" DOWN
+}
+
+# link_up DEV: a subnet manager is needed to make it ACTIVE, see above
+link_up() {
+	knob_set "$1" link 1
+}
+
+# --- Knobs -----------------------------------------------------------------
+
+# knob_file DEV NAME: where it is
+knob_file() {
+	echo "$fab_knobs/$(fab_number "$1")/$2"
+}
+
+# knob_set DEV NAME VALUE
+knob_set() {
+	echo "$3" >"$(knob_file "$1" "$2")"
+}
+
+# knob_get DEV NAME
+knob_get() {
+	cat "$(knob_file "$1" "$2")"
+}
+
+# --- Subnet managers -------------------------------------------------------
+
+# sm_start [DEV [OPTIONS...]]: OpenSM on it, by default on the first device.
+# Returns when it is master or standby, and the master's SA answers.
+sm_start() {
+	local dev dir
+
+	dev=${1:-$(fab_dev 1)}
+	dir=/run/sm/$dev
+	[ $# = 0 ] || shift
+	mkdir -p "$dir/cache"
+	echo "$*" >"$dir/options"
+	# Not in the group that ends with the test; fabric_up looks after it.
+	(
+		echo "$BASHPID" >/sys/fs/cgroup/cgroup.procs
+		echo "$BASHPID" >"$dir/pid"
+		export OSM_TMP_DIR=$dir OSM_CACHE_DIR=$dir/cache
+		host=$(dev_host "$dev")
+		# shellcheck disable=SC2086 # no word when it is in the initial one
+		exec ${host:+ip netns exec $host} setsid opensm \
+			-g "0x$(dev_guid "$dev")" -f "$dir/log" "$@" \
+			</dev/null >>"$dir/out" 2>&1
+	) &
+	wait_for 30 sm_answers "$dev"
+}
+
+sm_answers() {
+	dev_run "$1" sminfo -C "$1" -t 500 -D 0 |
+		grep -qE 'SMINFO_(MASTER|STANDBY)' &&
+		dev_run "$1" saquery -C "$1" --timeout 500 CPI
+}
+
+# sm_stop [DEV]: or all of them
+sm_stop() {
+	local file pid
+
+	for file in /run/sm/${1:-*}/pid; do
+		[ -e "$file" ] || continue
+		pid=$(cat "$file")
+		kill -KILL "$pid" 2>/dev/null
+		wait_for 10 test ! -e "/proc/$pid/cmdline"
+		rm -f "$file"
+	done
+}
+
+# sm_pause [DEV], sm_resume [DEV]: it is there and does not answer
+sm_pause() {
+	kill -STOP "$(cat "/run/sm/${1:-$(fab_dev 1)}/pid")"
+}
+
+sm_resume() {
+	kill -CONT "$(cat "/run/sm/${1:-$(fab_dev 1)}/pid")"
+}
+
+# sm_log DEV: path of its log
+sm_log() {
+	echo "/run/sm/$1/log"
+}
+
+# sm_master [DEV]: GUID of the master, as DEV's port knows it; 16 digits
+sm_master() {
+	local dev=${1:-$(fab_dev 1)}
+
+	dev_run "$dev" sminfo -C "$dev" |
+		sed -n 's/.*sm guid 0x\([0-9a-f]*\),.*/\1/p'
+}
+
+# Is the usual one there, alone, with no option and no ServiceRecord?
+sm_usual() {
+	local dev files
+
+	dev=$(fab_dev 1)
+	files=(/run/sm/*/pid)
+	[ "${files[*]}" = "/run/sm/$dev/pid" ] || return
+	[ -z "$(cat "/run/sm/$dev/options")" ] || return
+	sm_resume 2>/dev/null && sm_answers "$dev" >/dev/null 2>&1 &&
+		[ -z "$(sa_services)" ]
+}
+
+# sa_query ARGUMENTS...: saquery from the first device
+sa_query() {
+	local dev
+
+	dev=$(fab_dev 1)
+	dev_run "$dev" saquery -C "$dev" "$@"
+}
+
+# sa_services: the names in all ServiceRecords
+sa_services() {
+	sa_query SR | sed -n 's/.*ServiceName\.*//p'
+}
+
+# sa_requests: how many requests have reached the SA on the first device
+sa_requests() {
+	knob_get "$(fab_dev 1)" sa_requests
+}
+
+# --- Hosts: a network namespace with one device ----------------------------
+
+# on HOST COMMAND...
+on() {
+	ip netns exec "$@"
+}
+
+# addresses_add DEV: those of its IPoIB interface, which comes up
+addresses_add() {
+	local n netdev
+
+	n=$(fab_number "$1")
+	netdev=$(dev_netdev "$1")
+	# The metric: whatever the order in which they come, routes are the same.
+	dev_run "$1" ip -b - <<-END
+	addr replace 10.66.0.$n/24 dev $netdev metric 10$n
+	addr replace fd66::$n/64 dev $netdev metric 10$n nodad
+	link set $netdev up
+	END
+}
+
+dev_has_netdev() {
+	[ -n "$(dev_netdev "$1")" ]
+}
+
+# host_add NAME N: a namespace that has the N-th device, and its addresses
+host_add() {
+	local host=$1 dev netdev
+
+	dev=$(fab_dev "$2")
+	ip netns add "$host" && rdma dev set "$dev" netns "$host" || return
+	# The interface has come anew, and in the initial namespace.
+	wait_for 10 dev_has_netdev "$dev" || return
+	netdev=$(dev_netdev "$dev")
+	ip link set "$netdev" netns "$host" || return
+	echo "$host" >"$fab_state/$dev.host"
+	on "$host" ip link set lo up
+	addresses_add "$dev"
+	port_active_wait 30 "$dev"
+}
+
+devices_back() {
+	local dev
+
+	for dev; do
+		[ -d "/sys/class/infiniband/$dev" ] && dev_has_netdev "$dev" ||
+			return
+	done
+}
+
+# host_del NAME: what it had goes back
+host_del() {
+	local host=$1 dev back=()
+
+	for dev in $(cat $fab_state/devices); do
+		[ "$(dev_host "$dev")" = "$host" ] || continue
+		rm -f "$fab_state/$dev.host"
+		back+=("$dev")
+	done
+	ip netns pids "$host" | xargs -r kill -KILL 2>/dev/null
+	ip netns del "$host" || return
+	wait_for 20 devices_back "${back[@]}" || return
+	for dev in "${back[@]}"; do
+		addresses_add "$dev"
+	done
+}
+
+# --- The start state -------------------------------------------------------
+
+# fabric_up: bring it about, whatever was done; says what cannot be had
+fabric_up() {
+	local host dev
+
+	[ -d /sys/module/cmx_fabric ] || fabric_load ||
+		{ echo "cmx_fabric cannot be loaded"; return 1; }
+	for host in $(ip netns list | cut -d' ' -f1); do
+		host_del "$host" || { echo "host $host does not go"; return 1; }
+	done
+	# shellcheck disable=SC2046 # names without spaces
+	wait_for 20 devices_back $(cat $fab_state/devices) ||
+		{ echo "of the devices there are only" $(fab_list); return 1; }
+	for dev in $(cat $fab_state/devices); do
+		knobs_off "$dev"
+	done
+	if ! sm_usual; then
+		sm_stop
+		sm_start || { echo "OpenSM does not answer"; return 1; }
+	fi
+	for dev in $(cat $fab_state/devices); do
+		ip -o addr show dev "$(dev_netdev "$dev")" |
+			grep -q " 10.66.0.$(fab_number "$dev")/" &&
+			[ "$(dev_state "$dev")" = ACTIVE ] || addresses_add "$dev"
+	done
+	port_active_wait 30 ||
+		{ echo "ports:"; fabric_show; return 1; }
+}
+
+fabric_show() {
+	local dev
+
+	for dev in $(cat $fab_state/devices); do
+		echo "$dev $(dev_host "$dev") $(dev_state "$dev")" \
+			"lid $(dev_lid "$dev") $(dev_netdev "$dev")"
+	done
+}

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# What there is to run, and in which guest. Sourced when the image is built and
+# in the guests.
+# shellcheck shell=bash
+
+# room_guest FOLDER ROOM: what its file `guest` says, else alpha
+room_guest() {
+	local guest=alpha
+
+	[ ! -e "$1/$2/guest" ] || read -r guest <"$1/$2/guest"
+	echo "$guest"
+}
+
+# tests_list FOLDER: the tests below it, in their order, as "GUEST NAME"
+tests_list() {
+	local file name guest guests=''
+
+	for file in "$1"/*/*; do
+		name=${file#"$1"/}
+		[ -f "$file" ] && [ -x "$file" ] || continue
+		case $name in demo/* | bench/* | *.helper) continue ;; esac
+		guest=$(room_guest "$1" "${name%/*}")
+		echo "$guest $name"
+		case " $guests " in *" $guest "*) ;; *) guests+=" $guest" ;; esac
+	done
+	# Last of all: the modules go and come back.
+	for guest in $guests; do
+		echo "$guest vm/unload_$guest"
+	done
+}
+
+# program_of MODE GUEST: the program of a demo or a bench below the folder
+program_of() {
+	case $1,$2 in
+	demo,alpha) echo demo/demo.sh ;;
+	demo,gamma) echo demo/fabric.sh ;;
+	bench,alpha) echo bench/run ;;
+	bench,gamma) echo bench/fabric ;;
+	esac
+}
+
+# programs_list FOLDER: those that there are, as "GUEST MODE"
+programs_list() {
+	local mode guest
+
+	for mode in demo bench; do
+		for guest in alpha gamma; do
+			[ ! -x "$1/$(program_of $mode $guest)" ] ||
+				echo "$guest $mode"
+		done
+	done
+}

@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# Boot guests and follow what they say. Sourced by run.sh, whose variables
+# these functions use: mode only here top out work kver accel limits counts.
+# shellcheck shell=bash
+
+declare -A guest_pid=()
+
+# The device may be there and hang: believe a kernel that got to its end.
+accel_find() {
+	local stamp=$cache/kvm-probe boot answer=tcg
+
+	[ -w /dev/kvm ] || { echo tcg; return; }
+	boot=$(cat /proc/sys/kernel/random/boot_id)
+	if [ "$(sed -n 1p "$stamp" 2>/dev/null)" != "$boot" ]; then
+		timeout -k 1 6 qemu-system-x86_64 -accel kvm -m 256 -display none \
+			-nodefaults -no-user-config -no-reboot \
+			-kernel "/boot/vmlinuz-$kver" -append panic=-1 \
+			</dev/null >/dev/null 2>&1 && answer=kvm
+		mkdir -p "$cache"
+		printf '%s\n' "$boot" "$answer" >"$stamp"
+	fi
+	sed -n 2p "$stamp"
+}
+
+# guest_start NAME REST...: QEMU in place of this (sub)shell
+guest_start() {
+	local name=$1 cpu=max how=$accel shape=()
+
+	shift
+	[ "$accel" = kvm ] && cpu=host
+	[ "$accel" = tcg ] && how=tcg,thread=multi
+	case $name in
+	alpha) shape=(-m 1536 -smp 2) && wire_add alpha beta 1 ;;
+	beta) shape=(-m 1536 -smp 1) && wire_add beta alpha 2 ;;
+	gamma) shape=(-m 2048 -smp 2) ;;
+	esac
+	# no_timer_check: on a busy machine the emulated timer's first ticks come
+	# too late for the kernel's test of it, which then panics. Likewise, a
+	# guest that the host gave no time to is not a stalled kernel: a real
+	# stall lasts.
+	exec qemu-system-x86_64 -name "$name" -accel "$how" -cpu "$cpu" \
+		-nodefaults -no-user-config -display none -no-reboot \
+		-kernel "/boot/vmlinuz-$kver" -initrd "$work/initrd" \
+		-append "console=ttyS0 loglevel=5 oops=panic panic=-1 log_buf_len=4M \
+mitigations=off no_timer_check rcupdate.rcu_cpu_stall_timeout=120 \
+random.trust_cpu=on net.ifnames=0 rdinit=/init \
+cmx.role=$name cmx.mode=$mode cmx.test=$only" \
+		-serial "file:$out/$name.console" "${shape[@]}" "$@"
+}
+
+# A local socket on each side: no port to collide on, no order to keep
+wire_add() {
+	shape+=(-netdev "dgram,id=wire,local.type=unix,local.path=$work/$1,\
+remote.type=unix,remote.path=$work/$2"
+		-device "virtio-net-pci,netdev=wire,mac=52:54:00:55:00:0$3,romfile=")
+}
+
+beta_start() {
+	guest_start beta -serial "file:$out/beta.out" \
+		</dev/null >"$out/beta.qemu" 2>&1 &
+	guest_pid[beta]=$!
+	disown
+}
+
+guests_end() {
+	local pid
+
+	for pid in "${guest_pid[@]}"; do
+		kill -KILL "$pid" 2>/dev/null
+	done
+	guest_pid=()
+}
+
+# guest_shell NAME: its shell on this terminal
+guest_shell() {
+	[ "$1" != alpha ] || beta_start
+	(guest_start "$1" -chardev stdio,id=tty,signal=off -serial chardev:tty)
+	code=$?
+	guests_end
+}
+
+# guest_run NAME: from boot to power off; alpha with beta as its peer
+guest_run() {
+	local name=$1 from_guest p f s
+
+	current=boot counts='0 0 0' result='' code=1
+	guests_up+=("$name")
+	if [ "$name" = alpha ]; then
+		beta_start
+		guests_up+=(beta)
+	fi
+	exec {from_guest}< <(
+		guest_start "$name" -chardev stdio,id=tty,signal=off \
+			-serial chardev:tty -serial "file:$out/out.tgz" \
+			</dev/null 2>"$out/$name.qemu")
+	guest_pid[$name]=$!
+	guest_follow "$name" "$from_guest"
+	exec {from_guest}<&-
+	guests_end
+	tar -C "$out" -xzf "$out/out.tgz" 2>/dev/null
+	rm -f "$out/out.tgz"
+
+	read -r p f s <<<"$counts"
+	passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
+	[ "$mode" = check ] || return
+	if [ -z "$result" ]; then
+		problem "guest $name went away during $current"
+		tail_show "$name"
+	fi
+}
+
+# Show what the guest says as it comes, keep what it tells this script.
+guest_follow() {
+	local name=$1 fd=$2 line limit=$boot_limit word rest status
+	local end=$((SECONDS + deadline))
+
+	while :; do
+		if [ $SECONDS -ge $end ]; then
+			problem "not finished after $deadline s, in $current"
+			break
+		fi
+		IFS= read -r -t "$limit" line <&"$fd"
+		status=$?
+		if [ $status -gt 128 ]; then
+			problem "no sign of life for $limit s, in $current"
+		fi
+		[ $status = 0 ] || break
+		printf '%s\n' "$line" >>"$out/$name.out"
+		case $line in
+		@*)
+			read -r word rest <<<"$line"
+			case $word in
+			@start)
+				current=${rest% *}
+				limit=$((${rest##* } + 60))
+				;;
+			@counts) counts=$rest ;;
+			@result) counts=$rest result=$rest ;;
+			@exit) code=$rest ;;
+			@fault) guest_fault "$name" "$rest" ;;
+			esac
+			;;
+		*) printf '%s\n' "$line" ;;
+		esac
+	done
+}
+
+# What alpha finds wrong with its bed is beta's fault.
+guest_fault() {
+	local name=$1
+
+	[ "$name" != alpha ] || name=beta
+	problem "$2; guest $name's console ends with:"
+	tail -n 15 "$out/$name.console" | sed 's/^/     > /'
+}
+
+# The whole of the kernel logs, also what no test was running for
+consoles_check() {
+	local name text
+
+	for name in "${guests_up[@]}"; do
+		if [ ! -s "$out/$name.console" ]; then
+			problem "guest $name has left no kernel log"
+			continue
+		fi
+		text=$(splat_find <"$out/$name.console")
+		if [ -n "$text" ]; then
+			problem "kernel complaints of guest $name, in" \
+				"$out/$name.console:"
+			head -5 <<<"$text" | sed 's/^/     > /'
+		fi
+	done
+}
+
+# The last test's log from the first complaint on, or the end without any
+tail_show() {
+	local text name=$1
+
+	text=$(awk '/cmx-test: begin/ { text = ""; on = 0 }
+		/BUG|WARNING|Oops|panic/ { on = 1 }
+		on { text = text $0 "\n" }
+		END { printf "%s", text }' "$out/$name.console" | head -n 45)
+	[ -n "$text" ] || text=$(tail -n 30 "$out/$name.console")
+	echo "From guest $name's console ($out/$name.console):"
+	sed 's/^/     > /' <<<"$text"
+	cat "$out"/*.qemu 2>/dev/null
+}

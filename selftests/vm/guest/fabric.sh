@@ -161,19 +161,21 @@ link_up() {
 
 # --- Knobs -----------------------------------------------------------------
 
-# knob_file DEV NAME: where it is
-knob_file() {
-	echo "$fab_knobs/$(fab_number "$1")/$2"
-}
-
-# knob_set DEV NAME VALUE
+# knob_set DEV NAME VALUE: faults, link, plugged, event (selftests/fabric)
 knob_set() {
-	echo "$3" >"$(knob_file "$1" "$2")"
+	echo "$3" >"$fab_knobs/$1/$2"
 }
 
-# knob_get DEV NAME
+# knob_get DEV NAME: those, and mads, status
 knob_get() {
-	cat "$(knob_file "$1" "$2")"
+	cat "$fab_knobs/$1/$2"
+}
+
+# knobs_off DEV: plugged in, its cable too, and nothing is lost on the way in
+knobs_off() {
+	knob_set "$1" faults clear
+	knob_set "$1" link 1
+	knob_set "$1" plugged 1
 }
 
 # --- Subnet managers -------------------------------------------------------
@@ -268,9 +270,16 @@ sa_services() {
 	sa_query SR | sed -n 's/.*ServiceName\.*//p'
 }
 
-# sa_requests: how many requests have reached the SA on the first device
+# sa_requests [METHOD [ATTRIBUTE]]: how many have reached the SA on the first
+# device up to now, as 0x12 0x0031; without, all. Acknowledgements do not count.
 sa_requests() {
-	knob_get "$(fab_dev 1)" sa_requests
+	knob_get "$(fab_dev 1)" mads |
+		awk -v method="${1:-}" -v attr="${2:-}" '
+		$1 == "0x03" && $2 ~ /^0x(01|02|12|13|14|15)$/ && $4 <= 1 &&
+		(method == "" || $2 == method) && (attr == "" || $3 == attr) {
+			n += $5
+		}
+		END { print n + 0 }'
 }
 
 # --- Hosts: a network namespace with one device ----------------------------

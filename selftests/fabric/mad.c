@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Where ib_core hands MADs to a device, and the traps that a device sends.
+ * Takes fab_lock for a look at the port.
+ */
+
+#include "fabric.h"
+
+int fab_process_mad(struct ib_device *ibdev, int flags, u32 port_num,
+		    const struct ib_wc *wc, const struct ib_grh *grh,
+		    const struct ib_mad *in, struct ib_mad *out,
+		    size_t *out_size, u16 *out_pkey_index)
+{
+	struct fab_dev *dev = fab_dev_of(ibdev);
+
+	*out = *in;
+	switch (in->mad_hdr.mgmt_class) {
+	case IB_MGMT_CLASS_SUBN_LID_ROUTED:
+	case IB_MGMT_CLASS_SUBN_DIRECTED_ROUTE:
+		return fab_sma_process(dev, (struct ib_smp *)out);
+	case IB_MGMT_CLASS_PERF_MGMT:
+		if (fab_pma_process(&dev->traffic, 1, out))
+			return IB_MAD_RESULT_SUCCESS | IB_MAD_RESULT_REPLY;
+	}
+	return IB_MAD_RESULT_SUCCESS;
+}
+
+/**
+ * fab_trap_make - a packet with a trap for the subnet manager
+ * @lid: from here
+ * @sm_lid: to here
+ * @sm_sl: with this service level
+ * @notice: what to tell
+ *
+ * Context: any.
+ * Return: the packet, or NULL
+ */
+struct fab_packet *fab_trap_make(u16 lid, u16 sm_lid, u8 sm_sl,
+				 const struct ib_mad_notice_attr *notice)
+{
+	static atomic64_t tid;
+	struct fab_packet *packet;
+	struct ib_smp *smp;
+
+	packet = fab_packet_new(IB_MGMT_MAD_SIZE, GFP_ATOMIC);
+	if (!packet)
+		return NULL;
+	packet->slid = lid;
+	packet->dlid = sm_lid;
+	packet->sl = sm_sl;
+	packet->pkey = IB_DEFAULT_PKEY_FULL;
+	smp = (struct ib_smp *)packet->data;
+	ib_init_query_mad(smp);
+	smp->method = IB_MGMT_METHOD_TRAP;
+	smp->attr_id = IB_SMP_ATTR_NOTICE;
+	smp->tid = cpu_to_be64(atomic64_inc_return(&tid));
+	memcpy(smp->data, notice, sizeof(*notice));
+	return packet;
+}
+
+/* rdmavt's cap_mask_chg: an SM, a CM or the like has come to the port or left */
+void fab_cap_mask_changed(struct rvt_dev_info *rdi, u32 port_num)
+{
+	struct fab_dev *dev = container_of(rdi, struct fab_dev, rdi);
+	struct ib_mad_notice_attr notice = {
+		.generic_type = IB_NOTICE_TYPE_INFO,
+		.prod_type_lsb = IB_NOTICE_PROD_CA,
+		.trap_num = IB_NOTICE_TRAP_CAP_MASK_CHG,
+	};
+	struct fab_packet *packet;
+	u16 lid, sm_lid;
+	unsigned long flags;
+	u8 sm_sl;
+
+	spin_lock_irqsave(&fab_lock, flags);
+	lid = dev->port.state == IB_PORT_ACTIVE ? dev->port.lid : 0;
+	sm_lid = dev->port.sm_lid;
+	sm_sl = dev->port.sm_sl;
+	spin_unlock_irqrestore(&fab_lock, flags);
+	if (!lid || !sm_lid)
+		return;
+	notice.issuer_lid = cpu_to_be16(lid);
+	notice.details.ntc_144.lid = notice.issuer_lid;
+	notice.details.ntc_144.new_cap_mask =
+		cpu_to_be32(dev->ibp.port_cap_flags);
+	packet = fab_trap_make(lid, sm_lid, sm_sl, &notice);
+	if (packet)
+		fab_wire_send(dev, packet);
+}

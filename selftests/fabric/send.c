@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Send queues: what all transports share.  Every send runs in its QP's work
+ * item, without locks.
+ */
+
+#include "fabric.h"
+
+#define FAB_MESSAGE_MAX	0x80000000U
+
+#define FAB_CONNECTED	(BIT(IB_QPT_RC) | BIT(IB_QPT_UC))
+#define FAB_DATAGRAM	(BIT(IB_QPT_UD) | BIT(IB_QPT_SMI) | BIT(IB_QPT_GSI))
+
+const struct rvt_operation_params fab_post_parms[RVT_OPERATION_MAX] = {
+	[IB_WR_SEND] = {
+		.length = sizeof(struct ib_send_wr),
+		.qpt_support = FAB_CONNECTED | FAB_DATAGRAM,
+	},
+	[IB_WR_SEND_WITH_IMM] = {
+		.length = sizeof(struct ib_send_wr),
+		.qpt_support = FAB_CONNECTED | BIT(IB_QPT_UD),
+	},
+	[IB_WR_RDMA_WRITE] = {
+		.length = sizeof(struct ib_rdma_wr),
+		.qpt_support = FAB_CONNECTED,
+	},
+	[IB_WR_RDMA_WRITE_WITH_IMM] = {
+		.length = sizeof(struct ib_rdma_wr),
+		.qpt_support = FAB_CONNECTED,
+	},
+	[IB_WR_RDMA_READ] = {
+		.length = sizeof(struct ib_rdma_wr),
+		.qpt_support = BIT(IB_QPT_RC),
+		.flags = RVT_OPERATION_ATOMIC,
+	},
+	[IB_WR_ATOMIC_CMP_AND_SWP] = {
+		.length = sizeof(struct ib_atomic_wr),
+		.qpt_support = BIT(IB_QPT_RC),
+		.flags = RVT_OPERATION_ATOMIC | RVT_OPERATION_ATOMIC_SGE,
+	},
+	[IB_WR_ATOMIC_FETCH_AND_ADD] = {
+		.length = sizeof(struct ib_atomic_wr),
+		.qpt_support = BIT(IB_QPT_RC),
+		.flags = RVT_OPERATION_ATOMIC | RVT_OPERATION_ATOMIC_SGE,
+	},
+};
+
+const enum ib_wc_opcode fab_wc_opcode[RVT_OPERATION_MAX] = {
+	[IB_WR_SEND] = IB_WC_SEND,
+	[IB_WR_SEND_WITH_IMM] = IB_WC_SEND,
+	[IB_WR_RDMA_WRITE] = IB_WC_RDMA_WRITE,
+	[IB_WR_RDMA_WRITE_WITH_IMM] = IB_WC_RDMA_WRITE,
+	[IB_WR_RDMA_READ] = IB_WC_RDMA_READ,
+	[IB_WR_ATOMIC_CMP_AND_SWP] = IB_WC_COMP_SWAP,
+	[IB_WR_ATOMIC_FETCH_AND_ADD] = IB_WC_FETCH_ADD,
+};
+
+static bool fab_qp_connected(struct rvt_qp *qp)
+{
+	return BIT(qp->ibqp.qp_type) & FAB_CONNECTED;
+}
+
+static void fab_send_work(struct work_struct *work)
+{
+	struct rvt_qp *qp = container_of(work, struct fab_qp, send)->qp;
+
+	fab_ud_send(qp);
+}
+
+/**
+ * fab_send_schedule - have a QP's send queue looked at
+ * @qp: the QP
+ *
+ * Context: any, with any of the QP's locks.
+ * Return: false if it was going to happen already
+ */
+bool fab_send_schedule(struct rvt_qp *qp)
+{
+	return queue_work(fab_dev_of(qp->ibqp.device)->wq,
+			  &fab_qp_of(qp)->send);
+}
+
+static void fab_do_send(struct rvt_qp *qp)
+{
+	fab_send_schedule(qp);
+}
+
+/**
+ * fab_recv_complete - complete a receive
+ * @qp: the QP
+ * @wc: the completion
+ * @solicited: the sender asked for an event
+ *
+ * When the CQ is full the QP goes to the error state.
+ *
+ * Context: qp->r_lock is held, s_hlock and s_lock are not.
+ */
+void fab_recv_complete(struct rvt_qp *qp, struct ib_wc *wc, bool solicited)
+{
+	struct rvt_cq *cq = ibcq_to_rvtcq(qp->ibqp.recv_cq);
+
+	if (!rvt_cq_enter(cq, wc, solicited))
+		rvt_rc_error(qp, IB_WC_LOC_QP_OP_ERR);
+}
+
+/**
+ * fab_send_complete - complete the oldest send request
+ * @qp: the QP
+ * @wqe: the request, at s_last
+ * @status: how it went
+ *
+ * Context: no lock is held.
+ */
+void fab_send_complete(struct rvt_qp *qp, struct rvt_swqe *wqe,
+		       enum ib_wc_status status)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&qp->r_lock, flags);
+	spin_lock(&qp->s_lock);
+	rvt_send_complete(qp, wqe, status);
+	spin_unlock(&qp->s_lock);
+	spin_unlock_irqrestore(&qp->r_lock, flags);
+}
+
+/* Every send from the work item, however short the queue is */
+static int fab_setup_wqe(struct rvt_qp *qp, struct rvt_swqe *wqe,
+			 bool *call_send)
+{
+	*call_send = false;
+	if (fab_qp_connected(qp))
+		return wqe->length > FAB_MESSAGE_MAX ? -EINVAL : 0;
+	return wqe->length > FAB_MTU_BYTES ? -EINVAL : 0;
+}
+
+static void *fab_qp_alloc(struct rvt_dev_info *rdi, struct rvt_qp *qp)
+{
+	struct fab_qp *priv;
+
+	if (fab_qp_connected(qp))
+		return ERR_PTR(-EOPNOTSUPP);
+	priv = kzalloc(sizeof(*priv), GFP_KERNEL);
+	if (!priv)
+		return ERR_PTR(-ENOMEM);
+	priv->qp = qp;
+	INIT_WORK(&priv->send, fab_send_work);
+	return priv;
+}
+
+static void fab_qp_free(struct rvt_dev_info *rdi, struct rvt_qp *qp)
+{
+	kfree(qp->priv);
+	qp->priv = NULL;
+}
+
+static void fab_stop_send_queue(struct rvt_qp *qp)
+{
+	cancel_work_sync(&fab_qp_of(qp)->send);
+}
+
+/* Nothing is in flight once the work item has ended */
+static void fab_quiesce_qp(struct rvt_qp *qp)
+{
+}
+
+static void fab_flush_qp_waiters(struct rvt_qp *qp)
+{
+}
+
+static void fab_notify_qp_reset(struct rvt_qp *qp)
+{
+}
+
+static void fab_notify_error_qp(struct rvt_qp *qp)
+{
+}
+
+static void fab_notify_restart_rc(struct rvt_qp *qp, u32 psn, int wait)
+{
+}
+
+/*
+ * QP0 and QP1 come and go with their users.  rdmavt frees all numbers in the
+ * table's bits, so have those two there as well, and never leave its first
+ * page, which holds more than max_qp.
+ */
+static int fab_alloc_qpn(struct rvt_dev_info *rdi, struct rvt_qpn_table *table,
+			 enum ib_qp_type type, u32 port_num)
+{
+	unsigned long *bits = table->map[0].page;
+	u32 qpn;
+
+	if (type == IB_QPT_SMI || type == IB_QPT_GSI) {
+		qpn = type == IB_QPT_GSI;
+		return test_and_set_bit(qpn, bits) ? -EBUSY : qpn;
+	}
+	spin_lock(&table->lock);
+	qpn = find_next_zero_bit(bits, RVT_BITS_PER_PAGE, table->last + 1);
+	if (qpn >= RVT_BITS_PER_PAGE)
+		qpn = find_next_zero_bit(bits, RVT_BITS_PER_PAGE,
+					 rdi->dparms.qpn_start);
+	if (qpn < RVT_BITS_PER_PAGE) {
+		set_bit(qpn, bits);
+		table->last = qpn;
+	}
+	spin_unlock(&table->lock);
+	return qpn < RVT_BITS_PER_PAGE ? qpn : -ENOMEM;
+}
+
+static int fab_get_pmtu(struct rvt_dev_info *rdi, struct rvt_qp *qp,
+			struct ib_qp_attr *attr)
+{
+	return ib_mtu_enum_to_int(attr->path_mtu) < 0 ? -EINVAL :
+						       attr->path_mtu;
+}
+
+static u32 fab_mtu_from_qp(struct rvt_dev_info *rdi, struct rvt_qp *qp,
+			   u32 pmtu)
+{
+	return ib_mtu_enum_to_int(pmtu);
+}
+
+static int fab_mtu_to_path_mtu(u32 mtu)
+{
+	return ib_mtu_int_to_enum(mtu);
+}
+
+/* rdmavt numbers a datagram's packets by this; a datagram is always one */
+static void fab_notify_new_ah(struct ib_device *ibdev,
+			      struct rdma_ah_attr *attr, struct rvt_ah *ah)
+{
+	ah->log_pmtu = ilog2(FAB_MTU_BYTES);
+}
+
+/**
+ * fab_send_ops - fill in rdmavt's operations on queue pairs
+ * @ops: the device's operations
+ */
+void fab_send_ops(struct rvt_driver_provided *ops)
+{
+	ops->schedule_send = fab_send_schedule;
+	ops->schedule_send_no_lock = fab_send_schedule;
+	ops->setup_wqe = fab_setup_wqe;
+	ops->do_send = fab_do_send;
+	ops->qp_priv_alloc = fab_qp_alloc;
+	ops->qp_priv_free = fab_qp_free;
+	ops->notify_qp_reset = fab_notify_qp_reset;
+	ops->notify_error_qp = fab_notify_error_qp;
+	ops->notify_restart_rc = fab_notify_restart_rc;
+	ops->flush_qp_waiters = fab_flush_qp_waiters;
+	ops->stop_send_queue = fab_stop_send_queue;
+	ops->quiesce_qp = fab_quiesce_qp;
+	ops->alloc_qpn = fab_alloc_qpn;
+	ops->get_pmtu_from_attr = fab_get_pmtu;
+	ops->mtu_from_qp = fab_mtu_from_qp;
+	ops->mtu_to_path_mtu = fab_mtu_to_path_mtu;
+	ops->notify_new_ah = fab_notify_new_ah;
+}

@@ -183,10 +183,16 @@ struct fab_packet {
 	u8 data[] __aligned(8);
 };
 
-/* rdmavt's qp->priv, zeroed at birth.  The transports may add fields. */
+/**
+ * struct fab_qp - rdmavt's qp->priv, zeroed at birth
+ * @qp:		the QP
+ * @send:	its send work
+ * @rx_from:	RC and UC: the peer whose message is being taken in; r_lock
+ */
 struct fab_qp {
 	struct rvt_qp *qp;
 	struct work_struct send;
+	struct rvt_qp *rx_from;
 };
 
 extern spinlock_t fab_lock;
@@ -304,5 +310,27 @@ bool fab_send_schedule(struct rvt_qp *qp);
 void fab_recv_complete(struct rvt_qp *qp, struct ib_wc *wc, bool solicited);
 void fab_send_complete(struct rvt_qp *qp, struct rvt_swqe *wqe,
 		       enum ib_wc_status status);
+
+/*
+ * rc.c: RC and UC.
+ *
+ * fab_rc_send(): the send queue, from the QP's work item (never twice at a
+ *   time for one QP), process context, no lock.  Sends what it can and
+ *   returns; whoever has news later (a timer, a peer with a new receive
+ *   buffer) calls fab_send_schedule().  Flushes in the error state.
+ * fab_rc_restart(): rdmavt's notify_restart_rc: the retry timer ran out.
+ *   r_lock and s_lock held.  rdmavt schedules the send work right after.
+ * fab_rc_reset(): rdmavt's notify_qp_reset; all three locks held, the work item
+ *   has ended.
+ * fab_rc_error(): rdmavt's notify_error_qp; r_lock and s_lock held.
+ * fab_rc_modify(): rdmavt's modify_qp; all three locks held.
+ * All but the first may run beside the work item.
+ */
+void fab_rc_send(struct rvt_qp *qp);
+void fab_rc_restart(struct rvt_qp *qp, u32 psn, int wait);
+void fab_rc_reset(struct rvt_qp *qp);
+void fab_rc_error(struct rvt_qp *qp);
+void fab_rc_modify(struct rvt_qp *qp, struct ib_qp_attr *attr, int attr_mask,
+		   struct ib_udata *udata);
 
 #endif

@@ -33,9 +33,10 @@ static void fab_slots_unplug(void)
 {
 	unsigned int i;
 
+	/* The first has the subnet manager mostly, which the others part from */
 	mutex_lock(&fab_plug_mutex);
-	for (i = 0; i < fab_n_slots; i++)
-		fab_dev_unplug(&fab_slots[i]);
+	for (i = fab_n_slots; i > 0; i--)
+		fab_dev_unplug(&fab_slots[i - 1]);
 	mutex_unlock(&fab_plug_mutex);
 	for (i = 0; i < fab_n_slots; i++) {
 		fab_fault_clear(&fab_slots[i]);

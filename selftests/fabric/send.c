@@ -64,7 +64,10 @@ static void fab_send_work(struct work_struct *work)
 {
 	struct rvt_qp *qp = container_of(work, struct fab_qp, send)->qp;
 
-	fab_ud_send(qp);
+	if (fab_qp_connected(qp))
+		fab_rc_send(qp);
+	else
+		fab_ud_send(qp);
 }
 
 /**
@@ -135,11 +138,8 @@ static int fab_setup_wqe(struct rvt_qp *qp, struct rvt_swqe *wqe,
 
 static void *fab_qp_alloc(struct rvt_dev_info *rdi, struct rvt_qp *qp)
 {
-	struct fab_qp *priv;
+	struct fab_qp *priv = kzalloc(sizeof(*priv), GFP_KERNEL);
 
-	if (fab_qp_connected(qp))
-		return ERR_PTR(-EOPNOTSUPP);
-	priv = kzalloc(sizeof(*priv), GFP_KERNEL);
 	if (!priv)
 		return ERR_PTR(-ENOMEM);
 	priv->qp = qp;
@@ -169,14 +169,21 @@ static void fab_flush_qp_waiters(struct rvt_qp *qp)
 
 static void fab_notify_qp_reset(struct rvt_qp *qp)
 {
+	if (fab_qp_connected(qp))
+		fab_rc_reset(qp);
 }
 
 static void fab_notify_error_qp(struct rvt_qp *qp)
 {
+	if (fab_qp_connected(qp))
+		fab_rc_error(qp);
 }
 
-static void fab_notify_restart_rc(struct rvt_qp *qp, u32 psn, int wait)
+static void fab_modify_qp(struct rvt_qp *qp, struct ib_qp_attr *attr,
+			  int attr_mask, struct ib_udata *udata)
 {
+	if (fab_qp_connected(qp))
+		fab_rc_modify(qp, attr, attr_mask, udata);
 }
 
 /*
@@ -246,7 +253,8 @@ void fab_send_ops(struct rvt_driver_provided *ops)
 	ops->qp_priv_free = fab_qp_free;
 	ops->notify_qp_reset = fab_notify_qp_reset;
 	ops->notify_error_qp = fab_notify_error_qp;
-	ops->notify_restart_rc = fab_notify_restart_rc;
+	ops->notify_restart_rc = fab_rc_restart;
+	ops->modify_qp = fab_modify_qp;
 	ops->flush_qp_waiters = fab_flush_qp_waiters;
 	ops->stop_send_queue = fab_stop_send_queue;
 	ops->quiesce_qp = fab_quiesce_qp;

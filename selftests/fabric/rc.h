@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* Between the two halves of the RC and UC transport: rc.c asks, rc_resp.c answers. */
+#ifndef CMX_FABRIC_RC_H
+#define CMX_FABRIC_RC_H
+
+#include "fabric.h"
+
+/* What the requester hears of its message. */
+enum fab_answer {
+	FAB_ACK,
+	FAB_SILENCE,		/* it got lost, or nobody wanted it */
+	FAB_RNR,		/* no receive buffer at this moment */
+	FAB_NAK_INVALID,
+	FAB_NAK_ACCESS,
+	FAB_NAK_OPERATION,
+};
+
+/**
+ * fab_rc_deliver() - carry out one request on the connected QP
+ * @qp:		the requester
+ * @wqe:	its request, valid until the requester completes it
+ * @rnr_code:	set with FAB_RNR: how long to wait, coded as in the packet
+ *
+ * Context: process context, the requester's work item, no lock.
+ * Return: what the responder says.  A UC responder says nothing, so that for
+ * UC any answer counts as done.
+ */
+enum fab_answer fab_rc_deliver(struct rvt_qp *qp, struct rvt_swqe *wqe,
+			       u8 *rnr_code);
+
+/* Tell the QP's owner.  No lock held, the QP kept alive by the caller. */
+static inline void fab_qp_event(struct rvt_qp *qp, enum ib_event_type type)
+{
+	struct ib_event event = {
+		.device = qp->ibqp.device,
+		.element.qp = &qp->ibqp,
+		.event = type,
+	};
+
+	if (qp->ibqp.event_handler)
+		qp->ibqp.event_handler(&event, qp->ibqp.qp_context);
+}
+
+#endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * The fake SA: a reply is built as a good SA would, and a mode spoils it. One
+ * thread; nothing here locks.
+ */
+#ifndef CMX_SELFTEST_FAKE_H
+#define CMX_SELFTEST_FAKE_H
+
+#include "../mad.h"
+
+#define SEGMENTS_MAX	1024
+
+/* One packet of an answer with RMPP */
+struct segment {
+	uint32_t number;
+	uint32_t paylen;	/* bytes of payload, or the new window */
+	uint8_t version;
+	uint8_t type;
+	uint8_t flags;
+	uint8_t status;
+	unsigned int copies;	/* 0: lost */
+	const uint8_t *data;
+	size_t len;
+};
+
+struct reply {
+	struct umad_sa_packet head;	/* what all segments begin with */
+	uint16_t attr;
+	size_t size;			/* of one record */
+	size_t stride;
+	size_t count;
+	uint8_t *table;			/* with room behind it */
+	size_t len;
+	struct segment segments[SEGMENTS_MAX];
+	size_t segment_count;
+};
+
+/*
+ * @records changes the header or the table, @segments the packets. Both get
+ * the number behind "=" in the mode's text.
+ */
+struct mode {
+	const char *name;
+	const char *what;
+	void (*records)(struct reply *reply, unsigned long arg);
+	void (*segments)(struct reply *reply, unsigned long arg);
+};
+
+/* Ends with one without a name. */
+extern const struct mode fake_modes[];
+
+#endif /* CMX_SELFTEST_FAKE_H */

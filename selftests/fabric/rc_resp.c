@@ -197,8 +197,6 @@ static enum fab_answer fab_read_begin(struct fab_message *m)
 	if (!(to->qp_access_flags & IB_ACCESS_REMOTE_READ) ||
 	    !to->r_max_rd_atomic)
 		return fab_refuse(m);
-	m->dst = m->src;
-	m->src.num_sge = 0;
 	if (!m->wqe->length)
 		return FAB_ACK;
 	if (!rvt_rkey_ok(to, &m->src.sge, m->wqe->length, wr->remote_addr,
@@ -436,7 +434,9 @@ enum fab_answer fab_rc_deliver(struct rvt_qp *qp, struct rvt_swqe *wqe,
 		return FAB_SILENCE;
 	/* a queue for requests without data has no room for the first one */
 	if (wqe->wr.num_sge)
-		rvt_restart_sge(&m.src, wqe, 0);
+		rvt_restart_sge(wqe->wr.opcode == IB_WR_RDMA_READ ? &m.dst :
+								    &m.src,
+				wqe, 0);
 	m.pkey = fab_qp_pkey(qp);
 	answer = fab_message_carry(&m);
 	if (answer == FAB_ACK)

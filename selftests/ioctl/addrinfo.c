@@ -378,7 +378,8 @@ TEST_F(addrinfo, deadline)
 	ASSERT_EQ(0, call(self->fd, RESOLVE_ADDRINFO, &arg));
 	ASSERT_EQ(0, event_want(self->fd, RDMA_CMX_EV_ADDRINFO_ERROR, &buf));
 	EXPECT_EQ(-ETIMEDOUT, buf.ev.status);
-	EXPECT_LE(200, now_ms() - start);
+	/* A timer may fire up to a tick early: 10 ms at most. */
+	EXPECT_LE(190, now_ms() - start);
 	EXPECT_EQ(-ESRCH, names_give(self->fd, self->id, 0));
 }
 

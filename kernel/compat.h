@@ -12,4 +12,14 @@
 #define cmx_assign_str(dst, src)	__assign_str(dst, src)
 #endif
 
+/*
+ * For large variables that are filled before they are read: kernels that
+ * clear the stack by themselves need not clear these.
+ */
+#if __has_attribute(__uninitialized__)
+#define CMX_UNINIT	__attribute__((__uninitialized__))
+#else
+#define CMX_UNINIT
+#endif
+
 #endif /* CMX_COMPAT_H */

@@ -492,9 +492,9 @@ cmx_resolve_wait(const struct rdma_cmx_query_attr *attr)
 struct rdma_cmx_result *rdma_cmx_resolve(const struct rdma_cmx_query_attr *attr)
 {
 	struct cmx_answer answer = {};
-	struct cmx_candidates cands;
+	struct cmx_candidates cands CMX_UNINIT;
 	struct rdma_cmx_result *res;
-	struct cmx_hints hints;
+	struct cmx_hints hints CMX_UNINIT;
 	int ret;
 
 	if (attr->names_later)

@@ -17,7 +17,7 @@ static int cmx_paths_fill(const struct cmx_hints *h,
 			  const struct cmx_candidates *cands,
 			  struct cmx_path *paths)
 {
-	union rdma_cmx_sockaddr addr;
+	union rdma_cmx_sockaddr addr CMX_UNINIT;
 	u32 i, n = 0;
 	int ret;
 
@@ -96,7 +96,7 @@ static void cmx_entries_fill(const struct cmx_hints *h,
 struct rdma_cmx_result *cmx_result_build(const struct cmx_hints *h,
 					 const struct cmx_candidates *cands)
 {
-	struct cmx_path few[CMX_FEW], *paths = few;
+	struct cmx_path few[CMX_FEW] CMX_UNINIT, *paths = few;
 	struct rdma_cmx_result *res;
 	size_t entries, canon_len;
 	char *canon;

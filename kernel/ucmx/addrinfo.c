@@ -350,7 +350,7 @@ err_charge:
 int ucmx_resolve_addrinfo(struct ucmx_cmd *cmd)
 {
 	struct rdma_cmx_resolve_addrinfo *arg = cmd->buf;
-	struct ucmx_question q;
+	struct ucmx_question q CMX_UNINIT;
 	struct ucmx_id *id;
 	int ret;
 
@@ -425,29 +425,30 @@ static int ucmx_entry_put(void __user **buf, const struct rdma_cmx_entry *e,
 	struct {
 		struct rdma_cmx_ai_entry entry;
 		char canon[64];
-	} out = {
-		.entry = {
-			.len = ucmx_entry_len(e, canon),
-			.ai_flags = e->flags,
-			.qp_type = e->qp_type,
-			.port_space = e->port_space,
-			.family = e->family,
-			.canon_len = canon,
-			.route_len = e->route_count * sizeof(*e->route),
-			.connect_len = e->connect_len,
-			.ibdev_index = e->ibdev_index,
-			.port_num = e->port_num,
-		},
-	};
+	} out CMX_UNINIT;
 	size_t len = sizeof(out.entry);
 
+	/* All of it is set one by one: there may be no padding in between. */
 	BUILD_BUG_ON(sizeof(out.entry) % 8 || sizeof(*e->route) % 8 ||
-		     offsetof(typeof(out), canon) != sizeof(out.entry));
+		     offsetof(typeof(out), canon) != sizeof(out.entry) ||
+		     sizeof(out.entry) != 40 + 2 * sizeof(out.entry.src));
+	out.entry.len = ucmx_entry_len(e, canon);
+	out.entry.ai_flags = e->flags;
+	out.entry.qp_type = e->qp_type;
+	out.entry.port_space = e->port_space;
+	out.entry.family = e->family;
+	out.entry.canon_len = canon;
+	out.entry.route_len = e->route_count * sizeof(*e->route);
+	out.entry.connect_len = e->connect_len;
+	out.entry.ibdev_index = e->ibdev_index;
+	out.entry.port_num = e->port_num;
+	out.entry.reserved = 0;
 	ucmx_addr_put(&out.entry.src, &e->src.sa);
 	ucmx_addr_put(&out.entry.dst, &e->dst.sa);
 	/* Nothing between, and a name of common length: one copy does it. */
 	if (!e->route_count && !e->connect_len && canon <= sizeof(out.canon)) {
 		memcpy(out.canon, canonname, canon);
+		memset(out.canon + canon, 0, -canon & 7);
 		len += ALIGN(canon, 8);
 		canon = 0;
 	}
@@ -516,7 +517,7 @@ int ucmx_getaddrinfo(struct ucmx_cmd *cmd)
 	struct rdma_cmx_getaddrinfo __user *uarg = cmd->ubuf;
 	struct rdma_cmx_getaddrinfo *arg = cmd->buf;
 	struct rdma_cmx_result *res;
-	struct ucmx_question q;
+	struct ucmx_question q CMX_UNINIT;
 	int ret;
 
 	if (arg->reserved)

@@ -72,6 +72,36 @@ int ucmx_init_qp_attr(struct ucmx_cmd *cmd)
 	return ret ?: ucmx_respond(cmd);
 }
 
+int ucmx_conn_qp_attr(struct ucmx_cmd *cmd)
+{
+	struct rdma_cmx_conn_qp_attr *arg = cmd->buf;
+	struct ib_qp_attr attr = {};
+	int mask[3] = {}, ret, i;
+	struct ucmx_id *id;
+
+	if (arg->reserved)
+		return -EINVAL;
+	id = ucmx_id_lock_dev(cmd->file, arg->id);
+	if (IS_ERR(id))
+		return PTR_ERR(id);
+	for (i = 0, ret = 0; !ret && i < ARRAY_SIZE(mask); i++) {
+		attr.qp_state = IB_QPS_INIT + i;
+		ret = rdma_init_qp_attr(id->cm, &attr, &mask[i]);
+	}
+	if (!ret) {
+		attr.qp_state = 0;
+		memset(&arg->attr, 0, sizeof(arg->attr));
+		ib_copy_qp_attr_to_user(id->cm->device, &arg->attr, &attr);
+	}
+	ucmx_id_unlock(id);
+	if (ret)
+		return ret;
+	arg->init_mask = mask[0];
+	arg->rtr_mask = mask[1];
+	arg->rts_mask = mask[2];
+	return ucmx_respond(cmd);
+}
+
 /* Private data lies in the caller's struct, which outlives the call. */
 static int ucmx_private_data_check(const u8 *data, u16 len)
 {

@@ -23,7 +23,7 @@ int ucmx_addr_get(union rdma_cmx_sockaddr *dst,
 	int len;
 
 	BUILD_BUG_ON(sizeof(*dst) > sizeof(*src));
-	memset(dst, 0, sizeof(*dst));
+	dst->sa.sa_family = 0;
 	if (src->family)
 		len = rdma_addr_size((const struct sockaddr *)src);
 	else
@@ -33,6 +33,7 @@ int ucmx_addr_get(union rdma_cmx_sockaddr *dst,
 	if (!src->family)
 		return 0;
 
+	memset(dst, 0, sizeof(*dst));
 	memcpy(dst, src, len);
 	/* Padding that rdma_cm compares when it looks an address up. */
 	if (dst->sa.sa_family == AF_INET)

@@ -27,6 +27,7 @@ union ucmx_args {
 	struct rdma_cmx_resolve_addr addr;
 	struct rdma_cmx_resolve_route route;
 	struct rdma_cmx_init_qp_attr qp_attr;
+	struct rdma_cmx_conn_qp_attr conn_qp_attr;
 	struct rdma_cmx_connect connect;
 	struct rdma_cmx_listen listen;
 	struct rdma_cmx_reject reject;
@@ -69,22 +70,30 @@ int ucmx_respond(struct ucmx_cmd *cmd)
 
 struct ucmx_op {
 	u32 size;
+	u32 in_size;
 	u32 min_size;
 	unsigned int ioctl;
 	int (*execute)(struct ucmx_cmd *cmd);
 };
 
-/* min_size is that of the first published form and never changes. */
-#define UCMX_OP(_cmd, _fn, _struct, _last)				\
+/*
+ * min_size is that of the first published form and never changes. What lies
+ * behind in_size only goes out: it is not read, and the command fills all of
+ * it before it responds.
+ */
+#define UCMX_OP_IN(_cmd, _fn, _struct, _last, _in)			\
 	[RDMA_CMX_CMD_##_cmd] = {					\
 		.size = sizeof(_struct) +				\
 			BUILD_BUG_ON_ZERO(sizeof(union ucmx_args) <	\
 					  sizeof(_struct)) +		\
 			BUILD_BUG_ON_ZERO(offsetof(_struct, size)),	\
+		.in_size = _in,						\
 		.min_size = offsetofend(_struct, _last),		\
 		.ioctl = RDMA_CMX_IO(_cmd),				\
 		.execute = _fn,						\
 	}
+#define UCMX_OP(_cmd, _fn, _struct, _last)				\
+	UCMX_OP_IN(_cmd, _fn, _struct, _last, sizeof(_struct))
 
 static const struct ucmx_op ucmx_ops[] = {
 	UCMX_OP(GET_INFO, ucmx_get_info, struct rdma_cmx_get_info,
@@ -103,11 +112,14 @@ static const struct ucmx_op ucmx_ops[] = {
 		dst),
 	UCMX_OP(RESOLVE_ROUTE, ucmx_resolve_route,
 		struct rdma_cmx_resolve_route, reserved),
-	UCMX_OP(INIT_QP_ATTR, ucmx_init_qp_attr, struct rdma_cmx_init_qp_attr,
-		attr),
-	UCMX_OP(CONNECT, ucmx_connect, struct rdma_cmx_connect, param),
+	UCMX_OP_IN(INIT_QP_ATTR, ucmx_init_qp_attr,
+		   struct rdma_cmx_init_qp_attr, attr,
+		   offsetof(struct rdma_cmx_init_qp_attr, attr)),
+	UCMX_OP(CONNECT, ucmx_connect, struct rdma_cmx_connect,
+		param.ece_attr_mod),
 	UCMX_OP(LISTEN, ucmx_listen, struct rdma_cmx_listen, reserved),
-	UCMX_OP(ACCEPT, ucmx_accept, struct rdma_cmx_connect, param),
+	UCMX_OP(ACCEPT, ucmx_accept, struct rdma_cmx_connect,
+		param.ece_attr_mod),
 	UCMX_OP(REJECT, ucmx_reject, struct rdma_cmx_reject, private_data),
 	UCMX_OP(DISCONNECT, ucmx_disconnect, struct rdma_cmx_id_arg, reserved),
 	UCMX_OP(NOTIFY, ucmx_notify, struct rdma_cmx_id_arg, reserved),
@@ -122,7 +134,31 @@ static const struct ucmx_op ucmx_ops[] = {
 		query),
 	UCMX_OP(JOIN, ucmx_join, struct rdma_cmx_join, addr),
 	UCMX_OP(LEAVE, ucmx_leave, struct rdma_cmx_destroy, reserved),
+	UCMX_OP_IN(CONN_QP_ATTR, ucmx_conn_qp_attr,
+		   struct rdma_cmx_conn_qp_attr, attr,
+		   offsetof(struct rdma_cmx_conn_qp_attr, attr)),
 };
+
+/*
+ * Take the caller's struct, of which @op knows a part, or more than there is.
+ * Unlike copy_struct_from_user() it leaves alone what only goes out.
+ */
+static int ucmx_args_get(const struct ucmx_op *op, void *args,
+			 const void __user *uarg, size_t usize)
+{
+	size_t len = min_t(size_t, usize, op->in_size);
+	int ret;
+
+	if (usize > op->size) {
+		ret = check_zeroed_user(uarg + op->size, usize - op->size);
+		if (ret <= 0)
+			return ret ?: -E2BIG;
+	}
+	if (copy_from_user(args, uarg, len))
+		return -EFAULT;
+	memset(args + len, 0, op->in_size - len);
+	return 0;
+}
 
 static long ucmx_ioctl(struct file *filp, unsigned int ioctl,
 		       unsigned long arg)
@@ -133,7 +169,7 @@ static long ucmx_ioctl(struct file *filp, unsigned int ioctl,
 		.ubuf = (void __user *)arg,
 	};
 	const struct ucmx_op *op;
-	union ucmx_args args;
+	union ucmx_args args CMX_UNINIT;
 	unsigned int nr = _IOC_NR(ioctl);
 	int ret;
 
@@ -151,7 +187,7 @@ static long ucmx_ioctl(struct file *filp, unsigned int ioctl,
 	if (cmd.usize > PAGE_SIZE)
 		return -E2BIG;
 
-	ret = copy_struct_from_user(&args, op->size, cmd.ubuf, cmd.usize);
+	ret = ucmx_args_get(op, &args, cmd.ubuf, cmd.usize);
 	if (ret)
 		return ret;
 	/* The caller may have changed it between the two reads. */

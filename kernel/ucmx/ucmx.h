@@ -35,6 +35,8 @@
 #include <rdma/rdma_cmx.h>
 #include <rdma/rdma_cmx_ioctl.h>
 
+#include "compat.h"
+
 struct ucmx_file {
 	spinlock_t lock;		/* the queue and what it counts */
 	u32 nr_events;
@@ -245,6 +247,7 @@ void ucmx_fill_ud(void *dst, struct rdma_cm_id *cm, struct rdma_ud_param *src);
 int ucmx_resolve_addr(struct ucmx_cmd *cmd);
 int ucmx_resolve_route(struct ucmx_cmd *cmd);
 int ucmx_init_qp_attr(struct ucmx_cmd *cmd);
+int ucmx_conn_qp_attr(struct ucmx_cmd *cmd);
 int ucmx_connect(struct ucmx_cmd *cmd);
 int ucmx_listen(struct ucmx_cmd *cmd);
 int ucmx_accept(struct ucmx_cmd *cmd);

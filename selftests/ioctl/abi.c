@@ -27,6 +27,7 @@ LAYOUT(struct rdma_cmx_resolve_addr, 112);
 LAYOUT(struct rdma_cmx_resolve_route, 16);
 LAYOUT(struct rdma_cmx_init_qp_attr, 160);
 LAYOUT(struct rdma_cmx_conn_param, 280);
+LAYOUT(struct rdma_cmx_conn_qp_attr, 24 + sizeof(struct ib_uverbs_qp_attr));
 LAYOUT(struct rdma_cmx_connect, 304);
 LAYOUT(struct rdma_cmx_listen, 16);
 LAYOUT(struct rdma_cmx_reject, 272);
@@ -45,9 +46,15 @@ _Static_assert(offsetof(struct rdma_cmx_ai_entry, src) == 40, "src");
 static const struct {
 	unsigned int cmd;
 	uint32_t size;
+	uint32_t min_size;	/* a struct may end here */
+	uint32_t in_size;	/* the rest only goes out */
 	const char *name;
 } commands[] = {
-#define CMD(n, type) { RDMA_CMX_IO(n), sizeof(struct type), #n }
+#define CMD_SIZES(n, type, min, in) \
+	{ RDMA_CMX_IO(n), sizeof(struct type), min, in, #n }
+#define CMD_MIN(n, type, min) CMD_SIZES(n, type, min, sizeof(struct type))
+#define CMD_IN(n, type, in) CMD_SIZES(n, type, sizeof(struct type), in)
+#define CMD(n, type) CMD_MIN(n, type, sizeof(struct type))
 	CMD(GET_INFO, rdma_cmx_get_info),
 	CMD(GET_EVENTS, rdma_cmx_get_events),
 	CMD(ID_CREATE, rdma_cmx_id_create),
@@ -58,10 +65,10 @@ static const struct {
 	CMD(ID_MIGRATE, rdma_cmx_id_migrate),
 	CMD(RESOLVE_ADDR, rdma_cmx_resolve_addr),
 	CMD(RESOLVE_ROUTE, rdma_cmx_resolve_route),
-	CMD(INIT_QP_ATTR, rdma_cmx_init_qp_attr),
-	CMD(CONNECT, rdma_cmx_connect),
+	CMD_IN(INIT_QP_ATTR, rdma_cmx_init_qp_attr, 16),
+	CMD_MIN(CONNECT, rdma_cmx_connect, 48),
 	CMD(LISTEN, rdma_cmx_listen),
-	CMD(ACCEPT, rdma_cmx_connect),
+	CMD_MIN(ACCEPT, rdma_cmx_connect, 48),
 	CMD(REJECT, rdma_cmx_reject),
 	CMD(DISCONNECT, rdma_cmx_id_arg),
 	CMD(NOTIFY, rdma_cmx_id_arg),
@@ -72,6 +79,7 @@ static const struct {
 	CMD(GETADDRINFO, rdma_cmx_getaddrinfo),
 	CMD(JOIN, rdma_cmx_join),
 	CMD(LEAVE, rdma_cmx_destroy),
+	CMD_IN(CONN_QP_ATTR, rdma_cmx_conn_qp_attr, 24),
 };
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
@@ -104,7 +112,7 @@ TEST_F(abi, numbers)
 	unsigned int i;
 	uint64_t buf[512] = {};
 
-	EXPECT_EQ(24, COMMANDS);
+	EXPECT_EQ(25, COMMANDS);
 	for (i = 0; i < COMMANDS; i++)
 		EXPECT_EQ(i, _IOC_NR(commands[i].cmd));
 
@@ -129,7 +137,7 @@ TEST_F(abi, size_too_small)
 
 	for (i = 0; i < COMMANDS; i++) {
 		memset(buf, 0, sizeof(buf));
-		*(uint32_t *)buf = commands[i].size - 1;
+		*(uint32_t *)buf = commands[i].min_size - 1;
 		EXPECT_EQ(-EINVAL, raw(self->fd, commands[i].cmd, buf))
 			TH_LOG("%s", commands[i].name);
 		*(uint32_t *)buf = 0;
@@ -217,8 +225,8 @@ TEST_F(abi, bad_pointers)
 		EXPECT_EQ(-EFAULT, raw(self->fd, commands[i].cmd, NULL));
 		EXPECT_EQ(-EFAULT, raw(self->fd, commands[i].cmd,
 				       (void *)0xffff800000000000));
-		/* The struct's last byte is not there. */
-		edge = page + 4096 - commands[i].size + 1;
+		/* The last byte that is read is not there. */
+		edge = page + 4096 - commands[i].in_size + 1;
 		memcpy(edge, &commands[i].size, 4);
 		EXPECT_EQ(-EFAULT, raw(self->fd, commands[i].cmd, edge))
 			TH_LOG("%s", commands[i].name);
@@ -286,6 +294,7 @@ TEST_F(abi, reserved_fields)
 	EXPECT_RESERVED(RESOLVE_ADDR, rdma_cmx_resolve_addr, reserved);
 	EXPECT_RESERVED(RESOLVE_ROUTE, rdma_cmx_resolve_route, reserved);
 	EXPECT_RESERVED(INIT_QP_ATTR, rdma_cmx_init_qp_attr, reserved);
+	EXPECT_RESERVED(CONN_QP_ATTR, rdma_cmx_conn_qp_attr, reserved);
 	EXPECT_RESERVED(CONNECT, rdma_cmx_connect, reserved);
 	EXPECT_RESERVED(CONNECT, rdma_cmx_connect, uid);
 	EXPECT_RESERVED(ACCEPT, rdma_cmx_connect, reserved);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* The connection manager's commands and their events (RA-01, RA-02). */
+#include <sys/mman.h>
+
 #include "common.h"
 
 #include "kselftest_harness.h"
@@ -118,6 +120,63 @@ TEST_F(cm, resolve_addr_fails)
 		EXPECT_EQ(sizeof(buf.ev), buf.ev.len);
 	}
 	EXPECT_EQ(3, id_destroy(self->fd, id));
+}
+
+/* One call tells what three of INIT_QP_ATTR do. */
+TEST_F(cm, attributes_of_a_connection)
+{
+	struct rdma_cmx_conn_qp_attr all = {};
+	struct rdma_cmx_init_qp_attr one[3] = {};
+	struct rdma_cmx_conn_qp_attr *edge;
+	uint32_t listener, active, passive;
+	unsigned int i;
+	uint8_t *page;
+
+	ASSERT_EQ(0, connect_pair(self->fd, &listener, &active, &passive));
+	all.id = passive;
+	/* Out only: not read, and not left as it is. */
+	memset(&all.attr, 0xa5, sizeof(all.attr));
+	ASSERT_EQ(0, call(self->fd, CONN_QP_ATTR, &all));
+	for (i = 0; i < 3; i++) {
+		one[i].id = passive;
+		one[i].qp_state = 1 + i;
+		memset(&one[i].attr, 0xa5, sizeof(one[i].attr));
+		ASSERT_EQ(0, call(self->fd, INIT_QP_ATTR, &one[i]));
+	}
+	EXPECT_EQ(all.init_mask, one[0].attr.qp_attr_mask);
+	EXPECT_EQ(all.rtr_mask, one[1].attr.qp_attr_mask);
+	EXPECT_EQ(all.rts_mask, one[2].attr.qp_attr_mask);
+	EXPECT_EQ(0, all.attr.qp_attr_mask);
+	EXPECT_EQ(0, all.attr.qp_state);
+	EXPECT_EQ(all.attr.port_num, one[0].attr.port_num);
+	EXPECT_EQ(all.attr.qp_access_flags, one[0].attr.qp_access_flags);
+	EXPECT_EQ(all.attr.pkey_index, one[0].attr.pkey_index);
+	EXPECT_NE(0, one[1].attr.dest_qp_num);
+	EXPECT_EQ(all.attr.dest_qp_num, one[1].attr.dest_qp_num);
+	EXPECT_EQ(all.attr.rq_psn, one[1].attr.rq_psn);
+	EXPECT_EQ(all.attr.path_mtu, one[1].attr.path_mtu);
+	EXPECT_EQ(0, memcmp(&all.attr.ah_attr, &one[1].attr.ah_attr,
+			    sizeof(all.attr.ah_attr)));
+	EXPECT_EQ(all.attr.sq_psn, one[2].attr.sq_psn);
+	EXPECT_EQ(all.attr.timeout, one[2].attr.timeout);
+	EXPECT_EQ(all.attr.retry_cnt, one[2].attr.retry_cnt);
+	EXPECT_EQ(all.attr.rnr_retry, one[2].attr.rnr_retry);
+	EXPECT_EQ(all.attr.max_rd_atomic, one[2].attr.max_rd_atomic);
+
+	/* The kernel cannot write all of the answer. */
+	page = mmap(NULL, 8192, PROT_READ | PROT_WRITE,
+		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, page);
+	ASSERT_EQ(0, munmap(page + 4096, 4096));
+	edge = (void *)(page + 4096 - sizeof(*edge) + 8);
+	edge->id = passive;
+	edge->reserved = 0;
+	EXPECT_EQ(-EFAULT, call(self->fd, CONN_QP_ATTR, edge));
+	munmap(page, 4096);
+
+	/* Nobody has connected it. */
+	all.id = listener;
+	EXPECT_EQ(-EINVAL, call(self->fd, CONN_QP_ATTR, &all));
 }
 
 TEST_F(cm, life_of_a_connection)

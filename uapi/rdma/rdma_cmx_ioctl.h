@@ -14,6 +14,9 @@
  *  - A shorter struct than the kernel knows (an older caller): the missing
  *    fields count as zero, and only @size bytes are written back.
  *
+ * What a struct says of a field that is only "out" is not read, and it may be
+ * uninitialised.
+ *
  * Pointers travel as __aligned_u64; the layout is the same for 32-bit and
  * 64-bit callers. There are no write() or read() commands.
  *
@@ -72,6 +75,7 @@ enum {
 	RDMA_CMX_CMD_GETADDRINFO,
 	RDMA_CMX_CMD_JOIN,
 	RDMA_CMX_CMD_LEAVE,
+	RDMA_CMX_CMD_CONN_QP_ATTR,
 };
 
 #define RDMA_CMX_IO(cmd)	_IO(RDMA_CMX_IOC_TYPE, RDMA_CMX_CMD_##cmd)
@@ -421,6 +425,30 @@ struct rdma_cmx_init_qp_attr {
 };
 
 /**
+ * struct rdma_cmx_conn_qp_attr - RDMA_CMX_IO(CONN_QP_ATTR)
+ * @size: sizeof(struct rdma_cmx_conn_qp_attr)
+ * @id: handle, of a connection that has the peer's request or reply
+ * @init_mask: out: attributes for the transition to INIT
+ * @rtr_mask: out: those for the transition to RTR
+ * @rts_mask: out: those for the transition to RTS
+ * @reserved: 0
+ * @attr: out: all of them; @attr.qp_state and @attr.qp_attr_mask are 0
+ *
+ * What three RDMA_CMX_IO(INIT_QP_ATTR) would tell, for the way of a
+ * connected queue pair to RTS. An attribute of more than one of them has one
+ * value.
+ */
+struct rdma_cmx_conn_qp_attr {
+	__u32 size;
+	__u32 id;
+	__u32 init_mask;
+	__u32 rtr_mask;
+	__u32 rts_mask;
+	__u32 reserved;
+	struct ib_uverbs_qp_attr attr;
+};
+
+/**
  * struct rdma_cmx_conn_param - connection parameters
  * @qp_num: queue pair, 24 bits
  * @qkey: Q_Key of a UD id, taken in AF_IB only (else the CM's own)
@@ -434,7 +462,8 @@ struct rdma_cmx_init_qp_attr {
  *	message and the address family (see rdma_connect(3)); EINVAL above
  * @ece_vendor_id: enhanced connection establishment, vendor
  * @ece_attr_mod: enhanced connection establishment, options
- * @private_data: bytes behind @private_data_len must be zero
+ * @private_data: bytes behind @private_data_len must be zero; the struct of
+ *	a command may end behind the last byte that is used
  */
 struct rdma_cmx_conn_param {
 	__u32 qp_num;

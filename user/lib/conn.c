@@ -71,11 +71,26 @@ static int param_to_kern(struct cmx_id *id, struct rdma_cmx_conn_param *to,
 				       from->private_data_len) : 0;
 }
 
+/* The struct ends behind its private data: most have little or none. */
+static int connect_init(struct rdma_cmx_connect *cmd, struct cmx_id *id,
+			const struct rdma_conn_param *param)
+{
+	const size_t fixed = offsetof(struct rdma_cmx_connect,
+				      param.private_data);
+
+	memset(cmd, 0, fixed);
+	cmd->id = id->handle;
+	if (param_to_kern(id, &cmd->param, param))
+		return -1;
+	cmd->size = fixed + cmd->param.private_data_len;
+	return 0;
+}
+
 CMX_EXPORT int rdma_connect(struct rdma_cm_id *id,
 			    struct rdma_conn_param *param)
 {
-	struct rdma_cmx_connect cmd = { .size = sizeof(cmd) };
 	struct cmx_id *cid = cmx_id(id);
+	struct rdma_cmx_connect cmd;
 
 	CMX_ID_OR_STOCK(id, rdma_connect, id, param);
 	if (param_check(cid, param))
@@ -88,8 +103,7 @@ CMX_EXPORT int rdma_connect(struct rdma_cm_id *id,
 	if (param && param->responder_resources != RDMA_MAX_RESP_RES)
 		cid->responder_resources = param->responder_resources;
 
-	cmd.id = cid->handle;
-	if (param_to_kern(cid, &cmd.param, param))
+	if (connect_init(&cmd, cid, param))
 		return -1;
 	cmd.param.ece_vendor_id = cid->local_ece.vendor_id;
 	cmd.param.ece_attr_mod = cid->local_ece.options;
@@ -144,11 +158,8 @@ static void accept_depths(struct cmx_id *id,
 CMX_EXPORT int rdma_accept(struct rdma_cm_id *id,
 			   struct rdma_conn_param *param)
 {
-	struct rdma_cmx_connect cmd = {
-		.size = sizeof(cmd),
-		.uid = (uintptr_t)id,
-	};
 	struct cmx_id *cid = cmx_id(id);
+	struct rdma_cmx_connect cmd;
 	bool datagram;
 	int err;
 
@@ -157,9 +168,9 @@ CMX_EXPORT int rdma_accept(struct rdma_cm_id *id,
 		return cmx_err(EINVAL);
 
 	accept_depths(cid, param);
-	cmd.id = cid->handle;
-	if (param_to_kern(cid, &cmd.param, param))
+	if (connect_init(&cmd, cid, param))
 		return -1;
+	cmd.uid = (uintptr_t)id;
 	datagram = id->qp_type == IBV_QPT_UD;
 	if (!datagram && cmx_qp_connected(cid, cid->responder_resources,
 					  cid->initiator_depth))
@@ -251,13 +262,14 @@ CMX_EXPORT int rdma_disconnect(struct rdma_cm_id *id)
 /* The peer has taken the request: get ready to send, and tell it. */
 int cmx_conn_respond(struct cmx_id *id)
 {
-	struct rdma_cmx_connect cmd = {
-		.size = sizeof(cmd),
-		.id = id->handle,
-		.uid = (uintptr_t)id,
-		.flags = RDMA_CMX_ACCEPT_NO_PARAM,
-	};
+	struct rdma_cmx_connect cmd;
 	int err;
+
+	memset(&cmd, 0, sizeof(cmd) - sizeof(cmd.param.private_data));
+	cmd.size = sizeof(cmd) - sizeof(cmd.param.private_data);
+	cmd.id = id->handle;
+	cmd.uid = (uintptr_t)id;
+	cmd.flags = RDMA_CMX_ACCEPT_NO_PARAM;
 
 	if (!cmx_qp_connected(id, RDMA_MAX_RESP_RES, RDMA_MAX_INIT_DEPTH) &&
 	    !cmx_id_ioctl(id, ACCEPT, &cmd))

@@ -8,17 +8,19 @@
 #include <string.h>
 
 #include "lib.h"
+#include "memcheck.h"
 
 static int qp_attr_ask(struct cmx_id *id, struct ibv_qp_attr *attr, int *mask)
 {
-	struct rdma_cmx_init_qp_attr cmd = {
-		.size = sizeof(cmd),
-		.id = id->handle,
-		.qp_state = attr->qp_state,
-	};
+	struct rdma_cmx_init_qp_attr cmd;
 
+	cmd.size = sizeof(cmd);
+	cmd.id = id->handle;
+	cmd.qp_state = attr->qp_state;
+	cmd.reserved = 0;
 	if (cmx_id_ioctl(id, INIT_QP_ATTR, &cmd))
 		return -1;
+	cmx_mem_written(&cmd.attr, sizeof(cmd.attr));
 	cmx_qp_attr_from_kern(attr, &cmd.attr);
 	*mask = cmd.attr.qp_attr_mask;
 	return 0;
@@ -40,51 +42,50 @@ static int qp_modify(struct cmx_id *id, struct ibv_qp *qp,
  * now than when the QP was made. InfiniBand takes both with the transition to
  * RTR, which saves one; otherwise the QP goes to INIT once more.
  */
-static int qp_to_rtr(struct cmx_id *id, struct ibv_qp *qp, uint8_t depth)
+static int qp_to_rtr(struct cmx_id *id, struct ibv_qp *qp,
+		     struct ibv_qp_attr *attr,
+		     const struct rdma_cmx_conn_qp_attr *cmd)
 {
-	struct ibv_qp_attr init = { .qp_state = IBV_QPS_INIT };
-	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RTR };
-	int init_mask, mask;
+	int mask = cmd->rtr_mask;
 
-	if (qp_attr_ask(id, &init, &init_mask) || qp_attr_ask(id, &attr, &mask))
-		return -1;
-	if (init.port_num == id->id.port_num &&
-	    init_mask == (IBV_QP_STATE | IBV_QP_ACCESS_FLAGS |
-			  IBV_QP_PKEY_INDEX | IBV_QP_PORT)) {
-		attr.qp_access_flags = init.qp_access_flags;
-		attr.pkey_index = init.pkey_index;
+	if (attr->port_num == id->id.port_num &&
+	    cmd->init_mask == (IBV_QP_STATE | IBV_QP_ACCESS_FLAGS |
+			       IBV_QP_PKEY_INDEX | IBV_QP_PORT)) {
 		mask |= IBV_QP_ACCESS_FLAGS | IBV_QP_PKEY_INDEX;
-	} else if (rdma_seterrno(ibv_modify_qp(qp, &init, init_mask))) {
-		return -1;
+	} else {
+		attr->qp_state = IBV_QPS_INIT;
+		if (rdma_seterrno(ibv_modify_qp(qp, attr, cmd->init_mask)))
+			return -1;
 	}
-	if (depth != RDMA_MAX_RESP_RES)
-		attr.max_dest_rd_atomic = depth;
-	return rdma_seterrno(ibv_modify_qp(qp, &attr, mask));
-}
-
-static int qp_to_rts(struct cmx_id *id, struct ibv_qp *qp, uint8_t depth)
-{
-	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RTS };
-	int mask;
-
-	if (qp_attr_ask(id, &attr, &mask))
-		return -1;
-	if (depth != RDMA_MAX_INIT_DEPTH)
-		attr.max_rd_atomic = depth;
-	return rdma_seterrno(ibv_modify_qp(qp, &attr, mask));
+	attr->qp_state = IBV_QPS_RTR;
+	return rdma_seterrno(ibv_modify_qp(qp, attr, mask));
 }
 
 /* Read depths are the caller's; 255 leaves the kernel's. */
 int cmx_qp_connected(struct cmx_id *id, uint8_t responder_resources,
 		     uint8_t initiator_depth)
 {
+	struct rdma_cmx_conn_qp_attr cmd;
 	struct ibv_qp *qp = id->id.qp;
+	struct ibv_qp_attr attr;
 
 	if (!qp)
 		return 0;
-	if (qp_to_rtr(id, qp, responder_resources))
+	memset(&cmd, 0, offsetof(struct rdma_cmx_conn_qp_attr, attr));
+	cmd.size = sizeof(cmd);
+	cmd.id = id->handle;
+	if (cmx_id_ioctl(id, CONN_QP_ATTR, &cmd))
 		return -1;
-	return qp_to_rts(id, qp, initiator_depth);
+	cmx_mem_written(&cmd, sizeof(cmd));
+	cmx_qp_attr_from_kern(&attr, &cmd.attr);
+	if (responder_resources != RDMA_MAX_RESP_RES)
+		attr.max_dest_rd_atomic = responder_resources;
+	if (initiator_depth != RDMA_MAX_INIT_DEPTH)
+		attr.max_rd_atomic = initiator_depth;
+	if (qp_to_rtr(id, qp, &attr, &cmd))
+		return -1;
+	attr.qp_state = IBV_QPS_RTS;
+	return rdma_seterrno(ibv_modify_qp(qp, &attr, cmd.rts_mask));
 }
 
 int cmx_qp_error(struct cmx_id *id)

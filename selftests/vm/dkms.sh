@@ -12,9 +12,9 @@ export PATH=$PATH:/usr/sbin:/sbin
 if [ -z "${CMX_DKMS_INSIDE:-}" ]; then
 	flags=-m
 	[ "$(id -u)" = 0 ] || flags=-rm
-	if ! unshare $flags true 2>/dev/null; then
+	if ! why=$(unshare $flags true 2>&1); then
 		echo "TAP version 13"
-		echo "1..0 # SKIP neither root nor allowed to use namespaces"
+		echo "1..0 # SKIP no mount namespace to be had here (${why#unshare: })"
 		exit 0
 	fi
 	CMX_DKMS_INSIDE=1 exec unshare $flags "$0"

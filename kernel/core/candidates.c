@@ -4,6 +4,8 @@
  * service's answer, or without a node from the hints. No state, any context.
  */
 #include <net/ipv6.h>
+#include <rdma/ib_cache.h>
+#include <rdma/ib_sa.h>
 
 #include "core.h"
 
@@ -34,6 +36,34 @@ static void cmx_candidate_add(const struct cmx_hints *h,
 	cands->count++;
 }
 
+/* The destination of a path record that the caller has given. */
+static bool cmx_candidate_from_limit(const struct cmx_hints *h,
+				     struct cmx_candidates *cands)
+{
+	struct sockaddr_ib *ib = &cands->fixed[0].ib;
+	struct sa_path_rec rec = { .rec_type = SA_PATH_REC_TYPE_IB };
+	u32 wire[sizeof(h->limits->path_rec) / sizeof(u32)];
+
+	memcpy(wire, h->limits->path_rec, sizeof(wire));
+	ib_sa_unpack_path(wire, &rec);
+	if (rdma_is_zero_gid(&rec.dgid))
+		return false;
+
+	memset(&cands->fixed[0], 0, sizeof(cands->fixed[0]));
+	ib->sib_family = AF_IB;
+	ib->sib_pkey = rec.pkey ?: htons(0xffff);
+	memcpy(&ib->sib_addr, &rec.dgid, sizeof(rec.dgid));
+	if (rec.service_id && !h->has_port) {
+		ib->sib_sid = rec.service_id;
+		ib->sib_sid_mask = cpu_to_be64(~0ULL);
+		cands->own_sid = true;
+	} else {
+		cmx_addr_set_port(&cands->fixed[0], h->port_space, h->port);
+	}
+	cands->count = 1;
+	return true;
+}
+
 /* Without a node: an address of the hints, or loopback or wildcard. */
 int cmx_candidates_local(const struct cmx_hints *h,
 			 struct cmx_candidates *cands)
@@ -42,7 +72,9 @@ int cmx_candidates_local(const struct cmx_hints *h,
 	sa_family_t family = h->family;
 
 	cands->count = 0;
+	cands->own_sid = false;
 	cands->names = NULL;
+	cands->services = NULL;
 	cands->canonname = NULL;
 	cands->canon_len = 0;
 
@@ -52,11 +84,23 @@ int cmx_candidates_local(const struct cmx_hints *h,
 		if (h->has_port)
 			cmx_addr_set_port(&cands->fixed[0], h->port_space,
 					  h->port);
+		else
+			cands->own_sid = given->sa.sa_family == AF_IB &&
+					 given->ib.sib_sid;
 		cands->count = 1;
 		return 0;
 	}
 
+	if (h->limit_count && !cmx_passive(h)) {
+		if (family && family != AF_IB)
+			return -EADDRNOTAVAIL;
+		if (cmx_candidate_from_limit(h, cands))
+			return 0;
+	}
+
 	if (!h->has_port && !cmx_passive(h)) {
+		if (!h->src.sa.sa_family)
+			return -ENOENT;
 		/* Only a source: one entry that knows nothing else. */
 		memset(&cands->fixed[0], 0, sizeof(cands->fixed[0]));
 		cands->count = 1;
@@ -95,7 +139,9 @@ int cmx_candidates_names(const struct cmx_hints *h,
 		return -EADDRNOTAVAIL;
 
 	cands->count = names->addr_count;
+	cands->own_sid = false;
 	cands->names = names;
+	cands->services = NULL;
 	cands->canonname = (const char *)&names->addrs[names->addr_count];
 	cands->canon_len = names->canon_len;
 	return 0;

@@ -6,19 +6,26 @@
  *	numeric.c	is the node a number?
  *	names.c		otherwise, what does the name service say?
  *	answer.c	does that answer add up?
- *	result.c	the list that comes out, each address annotated by
- *	route.c		(source address by the routing table) and
- *	device.c	(RDMA device of that source), put in order
- *	query.c		who waits for it, until when, and how that ends
+ *	service.c	or, with RAI_SA, which services do the SAs know?
+ *	candidates.c	the addresses to annotate, each by
+ *	route.c		(source address by the routing table),
+ *	device.c	(RDMA device of that source) and
+ *	paths.c		(path records of an InfiniBand port)
+ *	result.c	the list that comes out, put in order
+ *	resolve.c	all that on the spot, where nobody has to be asked
+ *	query.c		otherwise, who waits, until when, and how that ends
  */
 #ifndef CMX_CORE_H
 #define CMX_CORE_H
 
 #include <linux/list.h>
+#include <linux/mutex.h>
+#include <rdma/ib_addr.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/rdma_cmx.h>
 
 #include "compat.h"
+#include "sa.h"
 #include "stats.h"
 
 struct key;
@@ -42,6 +49,8 @@ struct cmx_lookup;
  * @has_port: a port was given
  * @src: wanted source, family 0: any
  * @dst: hints.ai_dst_addr, family 0: none
+ * @limits: path records that paths have to agree with, or NULL
+ * @limit_count: how many
  */
 struct cmx_hints {
 	struct net *net;
@@ -54,7 +63,12 @@ struct cmx_hints {
 	bool has_port;
 	union rdma_cmx_sockaddr src;
 	union rdma_cmx_sockaddr dst;
+	const struct ib_path_rec_data *limits;
+	u32 limit_count;
 };
+
+/* More limits of paths than anybody has; each one is a question to the SA. */
+#define CMX_MAX_LIMITS	8
 
 static inline bool cmx_passive(const struct cmx_hints *h)
 {
@@ -122,16 +136,40 @@ extern struct key_type cmx_names_key_type;
 int cmx_names_key_answer(struct key *key, struct cmx_answer *answer);
 
 /**
+ * struct cmx_service - a service that an SA knows, and the port that asked
+ * @id: service id
+ * @gid: port that offers it
+ * @sgid: our port
+ * @pkey: its partition
+ * @ibdev_index: our device
+ * @port_num: port of our device
+ * @reached: our port is a member of @pkey
+ */
+struct cmx_service {
+	__be64 id;
+	union ib_gid gid;
+	union ib_gid sgid;
+	__be16 pkey;
+	u32 ibdev_index;
+	u32 port_num;
+	bool reached;
+};
+
+/**
  * struct cmx_candidates - addresses to build a result from
  * @count: how many
+ * @own_sid: the addresses have service ids that a port does not change
  * @names: where they are, or NULL
- * @fixed: where they are if @names is NULL
+ * @services: where they are, or NULL
+ * @fixed: where they are if both are NULL
  * @canonname: canonical name or NULL; not terminated
  * @canon_len: its length
  */
 struct cmx_candidates {
 	u32 count;
+	bool own_sid;
 	const struct rdma_cmx_names *names;
+	const struct cmx_service *services;
 	union rdma_cmx_sockaddr fixed[2];
 	const char *canonname;
 	u32 canon_len;
@@ -154,6 +192,14 @@ enum cmx_rank {
 	CMX_RANK_COUNT,
 };
 
+/* Do we know the GID of a destination on InfiniBand? */
+enum cmx_dgid {
+	CMX_DGID_NONE,		/* no, and nobody does: there is no path */
+	CMX_DGID_ASK,		/* ARP or neighbour discovery will tell */
+	CMX_DGID_SELF,		/* it is our own port */
+	CMX_DGID_KNOWN,
+};
+
 /**
  * struct cmx_path - one address with what we know about the way there
  * @src: local address, family 0: none
@@ -161,6 +207,12 @@ enum cmx_rank {
  * @rank: how well it is reached
  * @ibdev_index: device, valid if @port_num is not 0
  * @port_num: port of the device, 0: none
+ * @ib: the port has an SA to ask for path records; then what follows counts
+ * @dgid_state: what @dgid is worth
+ * @own_sid: the service id of @dst is not made of a port number
+ * @pkey: partition
+ * @sgid: GID of the port
+ * @dgid: GID of @dst
  */
 struct cmx_path {
 	union rdma_cmx_sockaddr src;
@@ -168,7 +220,19 @@ struct cmx_path {
 	enum cmx_rank rank;
 	u32 ibdev_index;
 	u32 port_num;
+	bool ib;
+	bool own_sid;
+	u8 dgid_state;
+	__be16 pkey;
+	union ib_gid sgid;
+	union ib_gid dgid;
 };
+
+/* Entries that one address becomes: RC and UD, if neither was asked for. */
+static inline u32 cmx_path_types(const struct cmx_hints *h)
+{
+	return h->qp_type ? 1 : 2;
+}
 
 /* route.c */
 int cmx_route_annotate(const struct cmx_hints *h, struct cmx_path *path);
@@ -177,12 +241,126 @@ int cmx_route_annotate(const struct cmx_hints *h, struct cmx_path *path);
 bool cmx_device_find(struct net *net, const union ib_gid *ip_gid,
 		     struct net_device *ndev, struct cmx_path *path);
 bool cmx_device_find_ib(struct net *net, struct cmx_path *path);
+struct cmx_sa_port *cmx_device_sa_port(u32 ibdev_index, u32 port_num);
 int cmx_device_init(void);
 void cmx_device_exit(void);
 
+/**
+ * struct cmx_asks - questions to SAs that are asked together
+ * @lock: starting against stopping
+ * @stopped: no more are started
+ * @pending: those without an answer, one more while they are started
+ * @done: called once when none is pending any more; by whoever saw to that,
+ *	in process context without locks
+ */
+struct cmx_asks {
+	struct mutex lock;	/* starting against stopping */
+	bool stopped;
+	atomic_t pending;
+	void (*done)(struct cmx_asks *asks);
+};
+
+/**
+ * struct cmx_ask - one of them
+ * @waiter: for its answer
+ * @asks: the others
+ * @port: whose SA is asked; a reference
+ * @answer: a reference; NULL if there is none (yet)
+ * @error: why, a negative errno
+ * @started: @waiter may be waiting
+ * @question: the question
+ */
+struct cmx_ask {
+	struct cmx_sa_waiter waiter;
+	struct cmx_asks *asks;
+	struct cmx_sa_port *port;
+	struct cmx_sa_answer *answer;
+	int error;
+	bool started;
+	struct cmx_sa_question question;
+};
+
+/* ask.c */
+bool cmx_ask_cached(struct cmx_ask *ask, struct net *net);
+void cmx_ask_start(struct cmx_ask *ask, struct net *net);
+void cmx_ask_stop(struct cmx_ask *ask);
+void cmx_ask_release(struct cmx_ask *ask);
+void cmx_asks_begin(struct cmx_asks *asks,
+		    void (*done)(struct cmx_asks *asks));
+void cmx_asks_end(struct cmx_asks *asks);
+bool cmx_asks_stop(struct cmx_asks *asks);
+void cmx_asks_put(struct cmx_asks *asks);
+
+/**
+ * struct cmx_services - which services do the SAs know?
+ * @asks: state of the questions
+ * @count: how many
+ * @port: each with the port it is for; NULL: nothing to ask
+ * @list: services of all answers, once they are merged
+ */
+struct cmx_services {
+	struct cmx_asks asks;
+	u32 count;
+	struct cmx_service_ask *port;
+	struct cmx_service *list;
+};
+
+/* service.c */
+int cmx_services_init(struct cmx_services *s, const struct cmx_hints *h,
+		      const struct rdma_cmx_query_attr *attr);
+bool cmx_services_cached(struct cmx_services *s, struct net *net);
+void cmx_services_start(struct cmx_services *s, struct net *net,
+			void (*done)(struct cmx_asks *asks));
+void cmx_services_stop(struct cmx_services *s);
+int cmx_services_merge(struct cmx_services *s, struct cmx_candidates *cands);
+void cmx_services_release(struct cmx_services *s);
+
+/**
+ * struct cmx_routes - path records of the candidates
+ * @asks: state of the questions
+ * @h: the question that they are for
+ * @count: how many
+ * @ask: each with the path it is for; NULL: nothing to ask
+ */
+struct cmx_routes {
+	struct cmx_asks asks;
+	const struct cmx_hints *h;
+	u32 count;
+	struct cmx_route_ask *ask;
+};
+
+/* paths.c */
+int cmx_routes_init(struct cmx_routes *r, const struct cmx_hints *h,
+		    const struct cmx_path *paths, u32 n);
+bool cmx_routes_cached(struct cmx_routes *r);
+void cmx_routes_start(struct cmx_routes *r, unsigned int timeout_ms,
+		      void (*done)(struct cmx_asks *asks));
+void cmx_routes_stop(struct cmx_routes *r);
+void cmx_routes_rank(const struct cmx_routes *r, struct cmx_path *paths);
+u32 cmx_routes_get(const struct cmx_routes *r, u32 path, u32 port_space,
+		   struct ib_path_rec_data *recs);
+void cmx_routes_release(struct cmx_routes *r);
+
 /* result.c */
+/* Most questions have no more candidates than fit on the stack. */
+#define CMX_FEW 2
+
+int cmx_paths_fill(const struct cmx_hints *h,
+		   const struct cmx_candidates *cands, struct cmx_path *paths);
 struct rdma_cmx_result *cmx_result_build(const struct cmx_hints *h,
-					 const struct cmx_candidates *cands);
+					 const struct cmx_candidates *cands,
+					 const struct cmx_path *paths, u32 n,
+					 const struct cmx_routes *routes);
+
+/* resolve.c: what is known without asking anybody. */
+#define CMX_NEEDS_NAMES		1
+#define CMX_NEEDS_SERVICES	2
+
+int cmx_question_local(const struct rdma_cmx_query_attr *attr,
+		       struct cmx_hints *h, struct cmx_candidates *cands);
+int cmx_question_names(const struct rdma_cmx_query_attr *attr,
+		       struct cmx_answer *answer);
+void cmx_count_done(const void *query, struct rdma_cmx_result *res);
 
 /* query.c */
 int cmx_query_init(void);

@@ -101,6 +101,17 @@ static bool cmx_port_owns(struct ib_device *ibdev, u32 port,
 	return false;
 }
 
+/* An InfiniBand port: what a question for path records needs of @ndev. */
+static void cmx_path_from_ndev(struct cmx_path *path,
+			       const struct net_device *ndev)
+{
+	u16 pkey = ndev->broadcast[8] << 8 | ndev->broadcast[9];
+
+	path->ib = true;
+	path->pkey = cpu_to_be16(pkey);
+	memcpy(&path->sgid, ndev->dev_addr + 4, sizeof(path->sgid));
+}
+
 /* Sets the device of @path if one owns the address @ip_gid of @ndev. */
 bool cmx_device_find(struct net *net, const union ib_gid *ip_gid,
 		     struct net_device *ndev, struct cmx_path *path)
@@ -118,6 +129,8 @@ bool cmx_device_find(struct net *net, const union ib_gid *ip_gid,
 				continue;
 			path->ibdev_index = dev->ibdev->index;
 			path->port_num = port;
+			if (rdma_cap_ib_sa(dev->ibdev, port))
+				cmx_path_from_ndev(path, ndev);
 			found = true;
 			goto out;
 		}
@@ -127,31 +140,51 @@ out:
 	return found;
 }
 
+/* Is the port a member of the partition, and up? */
+static bool cmx_port_usable(struct ib_device *ibdev, u32 port, __be16 pkey)
+{
+	enum ib_port_state state;
+	u16 index;
+
+	return !ib_get_cached_port_state(ibdev, port, &state) &&
+	       state == IB_PORT_ACTIVE &&
+	       !ib_find_cached_pkey(ibdev, port, ntohs(pkey), &index);
+}
+
 /* GID of a port that @path may start from, in path->src if that is empty. */
 static bool cmx_port_reaches_gid(struct ib_device *ibdev, u32 port,
 				 struct cmx_path *path)
 {
-	const union ib_gid *sgid = (void *)&path->src.ib.sib_addr;
+	const union ib_gid *want = (void *)&path->src.ib.sib_addr;
 	const union ib_gid *dgid = (void *)&path->dst.ib.sib_addr;
+	bool given = path->src.sa.sa_family;
 	union ib_gid gid;
 	int i;
 
 	if (!rdma_cap_af_ib(ibdev, port))
 		return false;
+	/* Any source will do: then rdma_cm takes one that works. */
+	if (!given && !cmx_port_usable(ibdev, port, path->dst.ib.sib_pkey))
+		return false;
 	for (i = 0; i < ibdev->port_data[port].immutable.gid_tbl_len; i++) {
 		if (rdma_query_gid(ibdev, port, i, &gid))
 			continue;
-		if (path->src.sa.sa_family) {
-			if (!memcmp(&gid, sgid, sizeof(gid)))
-				return true;
+		if (given ? memcmp(&gid, want, sizeof(gid)) :
+		    gid.global.subnet_prefix != dgid->global.subnet_prefix)
 			continue;
+		if (!given) {
+			path->src.ib = path->dst.ib;
+			memcpy(&path->src.ib.sib_addr, &gid, sizeof(gid));
+			path->src.ib.sib_sid = 0;
+			path->src.ib.sib_sid_mask = 0;
 		}
-		if (gid.global.subnet_prefix != dgid->global.subnet_prefix)
-			continue;
-		path->src.ib = path->dst.ib;
-		memcpy(&path->src.ib.sib_addr, &gid, sizeof(gid));
-		path->src.ib.sib_sid = 0;
-		path->src.ib.sib_sid_mask = 0;
+		if (!path->dst.sa.sa_family || !rdma_cap_ib_sa(ibdev, port))
+			return true;
+		path->ib = true;
+		path->pkey = path->dst.ib.sib_pkey;
+		path->sgid = gid;
+		path->dgid = *dgid;
+		path->dgid_state = CMX_DGID_KNOWN;
 		return true;
 	}
 	return false;
@@ -180,6 +213,23 @@ bool cmx_device_find_ib(struct net *net, struct cmx_path *path)
 out:
 	up_read(&cmx_devices_lock);
 	return found;
+}
+
+/* The SA of an InfiniBand port, with a reference, or NULL. */
+struct cmx_sa_port *cmx_device_sa_port(u32 ibdev_index, u32 port_num)
+{
+	struct cmx_sa_port *port = NULL;
+	struct cmx_device *dev;
+
+	down_read(&cmx_devices_lock);
+	list_for_each_entry(dev, &cmx_devices, node) {
+		if (dev->ibdev->index == ibdev_index) {
+			port = cmx_sa_port_get(dev->ibdev, port_num);
+			break;
+		}
+	}
+	up_read(&cmx_devices_lock);
+	return port;
 }
 
 int cmx_device_init(void)

@@ -4,6 +4,8 @@
  * RDMA_CMX_AI_ERRNOS. No state, any context.
  */
 #include <net/net_namespace.h>
+#include <rdma/ib_cache.h>
+#include <rdma/ib_sa.h>
 #include <rdma/ib_verbs.h>
 
 #include "core.h"
@@ -98,7 +100,8 @@ static int cmx_hints_addr(const struct cmx_hints *h,
 	return 0;
 }
 
-static int cmx_hints_sa(const struct rdma_cmx_query_attr *attr)
+static int cmx_hints_sa(struct cmx_hints *h,
+			const struct rdma_cmx_query_attr *attr)
 {
 	if (attr->node)
 		return -EOPNOTSUPP;
@@ -106,14 +109,40 @@ static int cmx_hints_sa(const struct rdma_cmx_query_attr *attr)
 	    strnlen(attr->service, RDMA_CMX_MAX_SERVICE + 1) >
 	    RDMA_CMX_MAX_SERVICE)
 		return -EINVAL;
+	if (h->family && h->family != AF_IB)
+		return -EADDRNOTAVAIL;
+	/* As librdmacm has it, whatever the hints say. */
+	h->port_space = RDMA_PS_IB;
+	if (!h->qp_type)
+		h->qp_type = IB_QPT_RC;
 	if (attr->id) {
 		if (!attr->id->device)
 			return -EINVAL;
 		if (!rdma_cap_ib_sa(attr->id->device, attr->id->port_num))
 			return -EINVAL;
 	}
-	/* The SA is not asked yet. */
-	return -EOPNOTSUPP;
+	return 0;
+}
+
+/* A path record that limits an answer of GIDs also names the source. */
+static void cmx_hints_limit_src(struct cmx_hints *h,
+				const struct rdma_cmx_query_attr *attr)
+{
+	struct sa_path_rec rec = { .rec_type = SA_PATH_REC_TYPE_IB };
+	u32 wire[sizeof(attr->route->path_rec) / sizeof(u32)];
+
+	if (h->src.sa.sa_family || cmx_passive(h) ||
+	    (h->family != AF_IB && h->dst.sa.sa_family != AF_IB &&
+	     (attr->node || attr->dst)))
+		return;
+	memcpy(wire, attr->route->path_rec, sizeof(wire));
+	ib_sa_unpack_path(wire, &rec);
+	if (rdma_is_zero_gid(&rec.sgid))
+		return;
+	memset(&h->src, 0, sizeof(h->src));
+	h->src.ib.sib_family = AF_IB;
+	h->src.ib.sib_pkey = rec.pkey ?: htons(0xffff);
+	memcpy(&h->src.ib.sib_addr, &rec.sgid, sizeof(rec.sgid));
 }
 
 /* Returns 0, or how the question fails at once; fills @h. */
@@ -150,12 +179,18 @@ int cmx_hints_init(struct cmx_hints *h, const struct rdma_cmx_query_attr *attr)
 	    attr->src->sa.sa_family != attr->dst->sa.sa_family)
 		return -EINVAL;
 	if ((attr->route_count && !attr->route) ||
+	    attr->route_count > CMX_MAX_LIMITS ||
 	    (attr->names_len && !attr->names) ||
 	    ((attr->names || attr->names_later) && !attr->node))
 		return -EINVAL;
 
+	h->limits = attr->route;
+	h->limit_count = attr->route_count;
+	if (h->limit_count)
+		cmx_hints_limit_src(h, attr);
+
 	if (attr->flags & RDMA_CMX_AI_SA)
-		return cmx_hints_sa(attr);
+		return cmx_hints_sa(h, attr);
 
 	if (attr->service)
 		return -EINVAL;
@@ -165,7 +200,8 @@ int cmx_hints_init(struct cmx_hints *h, const struct rdma_cmx_query_attr *attr)
 			return -ENOENT;
 		return 0;
 	}
-	if (!attr->has_port && !attr->src && !attr->dst && !cmx_passive(h))
-		return attr->route_count ? -EOPNOTSUPP : -ENOENT;
+	if (!attr->has_port && !attr->src && !attr->dst &&
+	    !attr->route_count && !cmx_passive(h))
+		return -ENOENT;
 	return 0;
 }

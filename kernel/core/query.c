@@ -2,25 +2,34 @@
 /*
  * The request: one object, one state machine, answered exactly once.
  *
- *	NAMES ──> READY ──> CALLING ──> DONE
- *	  └─────────┴──> CANCELLED
+ *	NAMES ────┐
+ *	SERVICES ─┴─> FOUND ──> PATHS ──> READY ──> CALLING ──> DONE
+ *	                └───────────────────┘
  *
- * NAMES waits for a name service, READY for the work item, CALLING is inside
- * the callback. rdma_cmx_query.lock guards the state, and with it who may
- * touch what: answer and error belong to whoever makes it READY, then to the
- * work item. The lock is innermost; nothing is called under it.
+ * and from each state up to READY to CANCELLED. NAMES waits for a name
+ * service, SERVICES for SAs that know a service; in FOUND the work item
+ * annotates the addresses; PATHS waits for SAs that know the way, and is left
+ * out if nobody has to be asked; in READY the work item builds the answer;
+ * CALLING is inside the callback.
  *
- * References: the caller's, one of the look-up that is waited for, one of
- * the armed deadline, one of the queued work item.
+ * rdma_cmx_query.lock guards the state, and with it who may touch what:
+ * answer and error belong to whoever makes it FOUND, everything afterwards to
+ * the work item, except for the questions that are out (ask.c). The lock is
+ * innermost; nothing is called under it but the timer's arming.
+ *
+ * References: the caller's, one of the look-up or the set of SA questions
+ * that is waited for, one of the armed deadline, one of the queued work item.
+ *
+ * The deadline ends NAMES and SERVICES with an error, unless some SAs have
+ * answered. It ends PATHS with what is known by then: an address without a
+ * route is an answer.
  *
  * A consumer uses our symbols, so this module stays while a callback can run;
  * what is left after its last consumer has gone are our own work items, and
  * those cmx_query_exit() waits for.
- *
- * Numbers and cached names do not become a query in rdma_cmx_resolve(): they
- * are answered on the spot.
  */
 #include <linux/completion.h>
+#include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/overflow.h>
 #include <linux/sched.h>
@@ -41,8 +50,16 @@ module_param(query_timeout_max_ms, uint, 0644);
 MODULE_PARM_DESC(query_timeout_max_ms,
 		 "Longest deadline in ms that a query may name (default 60000)");
 
+static unsigned int route_timeout_ms = 3000;
+module_param(route_timeout_ms, uint, 0644);
+MODULE_PARM_DESC(route_timeout_ms,
+		 "Time in ms that a query waits for path records, within its deadline (default 3000)");
+
 enum cmx_query_state {
 	CMX_QUERY_NAMES,
+	CMX_QUERY_SERVICES,
+	CMX_QUERY_FOUND,
+	CMX_QUERY_PATHS,
 	CMX_QUERY_READY,
 	CMX_QUERY_CALLING,
 	CMX_QUERY_DONE,
@@ -54,12 +71,20 @@ struct rdma_cmx_query {
 	spinlock_t lock;		/* guards state, see above */
 	enum cmx_query_state state;
 	bool names_later;
+	bool late;			/* deadline is over: ask nobody */
 	int error;
+	unsigned long expires;		/* deadline, in jiffies */
 	struct cmx_hints hints;
+	struct ib_path_rec_data *limits;	/* hints.limits */
 	struct cmx_candidates cands;
 	struct cmx_answer answer;
+	struct cmx_services services;
+	struct cmx_path *paths;		/* annotated candidates */
+	u32 path_count;
+	struct cmx_routes routes;
 	struct cmx_waiter waiter;
 	struct work_struct work;
+	struct work_struct free;
 	struct delayed_work deadline;
 	rdma_cmx_done_fn done;
 	void *context;
@@ -70,15 +95,33 @@ struct rdma_cmx_query {
 
 static struct workqueue_struct *cmx_wq;
 
+static void cmx_query_free(struct rdma_cmx_query *q)
+{
+	cmx_routes_release(&q->routes);
+	cmx_services_release(&q->services);
+	cmx_answer_release(&q->answer);
+	kvfree(q->paths);
+	kfree(q->limits);
+	put_net(q->hints.net);
+	kfree(q);
+	cmx_stat_dec(live_queries);
+}
+
+static void cmx_query_free_work(struct work_struct *work)
+{
+	cmx_query_free(container_of(work, struct rdma_cmx_query, free));
+}
+
+/* What SAs had to do with needs process context. */
 static void cmx_query_release(struct kref *ref)
 {
 	struct rdma_cmx_query *q = container_of(ref, struct rdma_cmx_query,
 						ref);
 
-	cmx_answer_release(&q->answer);
-	put_net(q->hints.net);
-	kfree(q);
-	cmx_stat_dec(live_queries);
+	if (q->paths || q->services.port)
+		queue_work(cmx_wq, &q->free);
+	else
+		cmx_query_free(q);
 }
 
 void rdma_cmx_query_put(struct rdma_cmx_query *query)
@@ -88,92 +131,132 @@ void rdma_cmx_query_put(struct rdma_cmx_query *query)
 }
 EXPORT_SYMBOL_GPL(rdma_cmx_query_put);
 
-/* What candidates need not be asked for; see cmx_question_names(). */
-#define CMX_NEEDS_NAMES 1
+static void cmx_query_queue(struct rdma_cmx_query *q)
+{
+	kref_get(&q->ref);
+	queue_work(cmx_wq, &q->work);
+}
 
-/*
- * First half of a question: everything that goes without a name service.
- * Returns 0 with @cands filled, CMX_NEEDS_NAMES, or how it fails at once.
- */
-static int cmx_question_local(const struct rdma_cmx_query_attr *attr,
-			      struct cmx_hints *h, struct cmx_candidates *cands)
+static void cmx_query_disarm(struct rdma_cmx_query *q)
+{
+	if (cancel_delayed_work(&q->deadline))
+		rdma_cmx_query_put(q);
+}
+
+/* With the lock; a deadline that is armed already moves. */
+static void cmx_query_arm(struct rdma_cmx_query *q, unsigned long expires)
+{
+	unsigned long now = jiffies;
+
+	kref_get(&q->ref);
+	if (mod_delayed_work(cmx_wq, &q->deadline,
+			     time_after(expires, now) ? expires - now : 0))
+		/* Never the last one: the caller has one. */
+		rdma_cmx_query_put(q);
+}
+
+/* Returns false, and changes nothing, if it is not in state @from. */
+static bool cmx_query_advance(struct rdma_cmx_query *q,
+			      enum cmx_query_state from,
+			      enum cmx_query_state to)
+{
+	bool ret;
+
+	spin_lock(&q->lock);
+	ret = q->state == from;
+	if (ret)
+		q->state = to;
+	spin_unlock(&q->lock);
+	return ret;
+}
+
+/* All paths are known, or given up; consumes the questions' reference. */
+static void cmx_query_paths_done(struct cmx_asks *asks)
+{
+	struct rdma_cmx_query *q = container_of(asks, struct rdma_cmx_query,
+						routes.asks);
+
+	if (cmx_query_advance(q, CMX_QUERY_PATHS, CMX_QUERY_READY))
+		cmx_query_queue(q);
+	rdma_cmx_query_put(q);
+}
+
+static int cmx_query_candidates(struct rdma_cmx_query *q)
+{
+	if (q->error)
+		return q->error;
+	if (q->answer.names)
+		return cmx_candidates_names(&q->hints, q->answer.names,
+					    &q->cands);
+	if (q->services.port)
+		return cmx_services_merge(&q->services, &q->cands);
+	return 0;
+}
+
+static int cmx_query_annotate(struct rdma_cmx_query *q)
 {
 	int ret;
 
-	ret = cmx_hints_init(h, attr);
-	if (ret)
-		return ret;
-	if (!attr->node)
-		return cmx_candidates_local(h, cands);
-
-	ret = cmx_numeric_parse(h, attr->node, &cands->fixed[0]);
+	q->paths = kvmalloc_array(q->cands.count, sizeof(*q->paths),
+				  GFP_KERNEL_ACCOUNT);
+	if (!q->paths)
+		return -ENOMEM;
+	ret = cmx_paths_fill(&q->hints, &q->cands, q->paths);
 	if (ret < 0)
 		return ret;
-	if (ret) {
-		cands->count = 1;
-		cands->names = NULL;
-		cands->canonname = attr->node;
-		cands->canon_len = strlen(attr->node);
-		return 0;
-	}
-	if (attr->flags & RDMA_CMX_AI_NUMERICHOST)
-		return -ENOENT;
-	if (!attr->names && !attr->names_later &&
-	    !net_eq(attr->net, &init_net))
-		return -EOPNOTSUPP;
-	return CMX_NEEDS_NAMES;
+	q->path_count = ret;
+	return cmx_routes_init(&q->routes, &q->hints, q->paths, q->path_count);
 }
 
-/*
- * Second half: an answer that the caller brought or that is in the cache.
- * -EINPROGRESS: somebody has to be asked.
- */
-static int cmx_question_names(const struct rdma_cmx_query_attr *attr,
-			      struct cmx_answer *answer)
+/* FOUND to PATHS or, if nobody has to be asked, to READY. */
+static void cmx_query_find_paths(struct rdma_cmx_query *q)
 {
-	if (attr->names) {
-		cmx_stat_inc(names_given);
-		return cmx_answer_copy(answer, attr->names, attr->names_len);
-	}
-	if (attr->names_later)
-		return -EINPROGRESS;
-	if (!cmx_name_valid(attr->node))
-		return -ENOENT;
-	return cmx_names_cached(attr->node, answer);
-}
+	unsigned int ms = READ_ONCE(route_timeout_ms);
+	unsigned long expires;
+	bool known;
+	int ret;
 
-static void cmx_count_done(const void *query, struct rdma_cmx_result *res)
-{
-	if (IS_ERR(res)) {
-		cmx_stat_inc(failed);
-		if (PTR_ERR(res) == -ETIMEDOUT)
-			cmx_stat_inc(timeouts);
-		trace_cmx_query_done(query, PTR_ERR(res), 0);
-	} else {
-		cmx_stat_inc(completed);
-		trace_cmx_query_done(query, 0, res->count);
+	ret = cmx_query_candidates(q);
+	if (!ret)
+		ret = cmx_query_annotate(q);
+	known = ret || cmx_routes_cached(&q->routes);
+	expires = jiffies + msecs_to_jiffies(ms);
+	if (time_after(expires, q->expires))
+		expires = q->expires;
+
+	spin_lock(&q->lock);
+	if (q->state != CMX_QUERY_FOUND) {
+		spin_unlock(&q->lock);
+		return;
 	}
+	q->error = ret;
+	if (known || q->late) {
+		q->state = CMX_QUERY_READY;
+		spin_unlock(&q->lock);
+		return;
+	}
+	q->state = CMX_QUERY_PATHS;
+	cmx_query_arm(q, expires);
+	kref_get(&q->ref);
+	spin_unlock(&q->lock);
+	cmx_routes_start(&q->routes, ms, cmx_query_paths_done);
 }
 
 static struct rdma_cmx_result *cmx_query_result(struct rdma_cmx_query *q)
 {
-	int ret = q->error;
-
-	if (!ret && q->answer.names)
-		ret = cmx_candidates_names(&q->hints, q->answer.names,
-					   &q->cands);
-	if (ret)
-		return ERR_PTR(ret);
-	return cmx_result_build(&q->hints, &q->cands);
+	if (q->error)
+		return ERR_PTR(q->error);
+	cmx_routes_rank(&q->routes, q->paths);
+	return cmx_result_build(&q->hints, &q->cands, q->paths, q->path_count,
+				&q->routes);
 }
 
 /* READY to DONE, unless cancelled on the way. */
-static void cmx_query_run(struct rdma_cmx_query *q)
+static void cmx_query_call(struct rdma_cmx_query *q)
 {
 	struct rdma_cmx_result *res;
 
-	if (READ_ONCE(q->state) != CMX_QUERY_READY)
-		return;
+	cmx_query_disarm(q);
 	res = cmx_query_result(q);
 
 	spin_lock(&q->lock);
@@ -201,27 +284,18 @@ static void cmx_query_work(struct work_struct *work)
 	struct rdma_cmx_query *q = container_of(work, struct rdma_cmx_query,
 						work);
 
-	cmx_query_run(q);
+	if (READ_ONCE(q->state) == CMX_QUERY_FOUND)
+		cmx_query_find_paths(q);
+	if (READ_ONCE(q->state) == CMX_QUERY_READY)
+		cmx_query_call(q);
 	rdma_cmx_query_put(q);
 }
 
-static void cmx_query_queue(struct rdma_cmx_query *q)
-{
-	kref_get(&q->ref);
-	queue_work(cmx_wq, &q->work);
-}
-
-static void cmx_query_disarm(struct rdma_cmx_query *q)
-{
-	if (cancel_delayed_work(&q->deadline))
-		rdma_cmx_query_put(q);
-}
-
 /*
- * NAMES to READY with @answer, which the query takes over, or with @error.
+ * NAMES to FOUND with @answer, which the query takes over, or with @error.
  * Returns false, and leaves @answer alone, if it does not wait for names.
  */
-static bool cmx_query_ready(struct rdma_cmx_query *q,
+static bool cmx_query_named(struct rdma_cmx_query *q,
 			    const struct cmx_answer *answer, int error)
 {
 	spin_lock(&q->lock);
@@ -232,8 +306,9 @@ static bool cmx_query_ready(struct rdma_cmx_query *q,
 	if (answer)
 		q->answer = *answer;
 	q->error = error;
-	q->state = CMX_QUERY_READY;
+	q->state = CMX_QUERY_FOUND;
 	spin_unlock(&q->lock);
+	cmx_query_queue(q);
 	return true;
 }
 
@@ -243,17 +318,40 @@ static void cmx_query_forget_names(struct rdma_cmx_query *q)
 		rdma_cmx_query_put(q);
 }
 
+/* Whatever a query in @state waits for, it does so no more. */
+static void cmx_query_stop(struct rdma_cmx_query *q, enum cmx_query_state state)
+{
+	switch (state) {
+	case CMX_QUERY_NAMES:
+		cmx_query_forget_names(q);
+		break;
+	case CMX_QUERY_SERVICES:
+		cmx_services_stop(&q->services);
+		break;
+	case CMX_QUERY_PATHS:
+		cmx_routes_stop(&q->routes);
+		break;
+	default:
+		break;
+	}
+}
+
 static void cmx_query_deadline(struct work_struct *work)
 {
 	struct rdma_cmx_query *q = container_of(to_delayed_work(work),
 						struct rdma_cmx_query,
 						deadline);
+	enum cmx_query_state state;
 
-	if (cmx_query_ready(q, NULL, -ETIMEDOUT)) {
+	spin_lock(&q->lock);
+	state = q->state;
+	q->late = true;
+	spin_unlock(&q->lock);
+
+	if (state <= CMX_QUERY_PATHS)
 		trace_cmx_query_timeout(q);
-		cmx_query_forget_names(q);
-		cmx_query_run(q);
-	}
+	if (state != CMX_QUERY_NAMES || cmx_query_named(q, NULL, -ETIMEDOUT))
+		cmx_query_stop(q, state);
 	rdma_cmx_query_put(q);
 }
 
@@ -267,48 +365,33 @@ static void cmx_query_names_done(struct cmx_waiter *waiter,
 
 	if (from)
 		cmx_answer_share(&answer, from);
-	if (cmx_query_ready(q, &answer, error)) {
-		cmx_query_disarm(q);
-		cmx_query_queue(q);
-	} else {
+	if (!cmx_query_named(q, &answer, error))
 		cmx_answer_release(&answer);
-	}
 	rdma_cmx_query_put(q);
 }
 
-int rdma_cmx_query_check(const struct rdma_cmx_query_attr *attr)
+/* All SAs have answered, or were given up; consumes their reference. */
+static void cmx_query_services_done(struct cmx_asks *asks)
 {
-	struct cmx_candidates cands;
-	struct cmx_hints hints;
-	int ret;
+	struct rdma_cmx_query *q = container_of(asks, struct rdma_cmx_query,
+						services.asks);
 
-	ret = cmx_question_local(attr, &hints, &cands);
-	return min(ret, 0);
+	if (cmx_query_advance(q, CMX_QUERY_SERVICES, CMX_QUERY_FOUND))
+		cmx_query_queue(q);
+	rdma_cmx_query_put(q);
 }
-EXPORT_SYMBOL_GPL(rdma_cmx_query_check);
 
-static struct rdma_cmx_query *
-cmx_query_alloc(const struct rdma_cmx_query_attr *attr, rdma_cmx_done_fn done,
-		void *context)
+static void cmx_query_init_one(struct rdma_cmx_query *q)
 {
-	size_t node_len = attr->node ? strlen(attr->node) : 0;
-	struct rdma_cmx_query *q;
-
-	q = kzalloc(struct_size(q, node, node_len + 1), GFP_KERNEL_ACCOUNT);
-	if (!q)
-		return NULL;
 	kref_init(&q->ref);
 	spin_lock_init(&q->lock);
 	init_completion(&q->idle);
 	INIT_WORK(&q->work, cmx_query_work);
+	INIT_WORK(&q->free, cmx_query_free_work);
 	INIT_DELAYED_WORK(&q->deadline, cmx_query_deadline);
+	mutex_init(&q->services.asks.lock);
+	mutex_init(&q->routes.asks.lock);
 	q->waiter.done = cmx_query_names_done;
-	q->names_later = attr->names_later;
-	q->done = done;
-	q->context = context;
-	memcpy(q->node, attr->node ?: "", node_len);
-	cmx_stat_inc(live_queries);
-	return q;
 }
 
 static unsigned long cmx_query_timeout(const struct rdma_cmx_query_attr *attr)
@@ -318,9 +401,55 @@ static unsigned long cmx_query_timeout(const struct rdma_cmx_query_attr *attr)
 	return msecs_to_jiffies(min(ms, READ_ONCE(query_timeout_max_ms)));
 }
 
+/* In state FOUND, with the question copied. */
+static struct rdma_cmx_query *
+cmx_query_alloc(const struct rdma_cmx_query_attr *attr,
+		const struct cmx_hints *hints, rdma_cmx_done_fn done,
+		void *context)
+{
+	size_t node_len = attr->node ? strlen(attr->node) : 0;
+	struct rdma_cmx_query *q;
+
+	q = kzalloc(struct_size(q, node, node_len + 1), GFP_KERNEL_ACCOUNT);
+	if (!q)
+		return NULL;
+	if (hints->limit_count) {
+		q->limits = kmemdup(hints->limits,
+				    array_size(hints->limit_count,
+					       sizeof(*hints->limits)),
+				    GFP_KERNEL_ACCOUNT);
+		if (!q->limits) {
+			kfree(q);
+			return NULL;
+		}
+	}
+	cmx_query_init_one(q);
+	q->state = CMX_QUERY_FOUND;
+	q->hints = *hints;
+	q->hints.limits = q->limits;
+	get_net(hints->net);
+	q->expires = jiffies + cmx_query_timeout(attr);
+	q->names_later = attr->names_later;
+	q->done = done;
+	q->context = context;
+	memcpy(q->node, attr->node ?: "", node_len);
+	cmx_stat_inc(live_queries);
+	return q;
+}
+
+/* The answer may be there already: then there is no deadline. */
+static void cmx_query_arm_if(struct rdma_cmx_query *q,
+			     enum cmx_query_state state)
+{
+	spin_lock(&q->lock);
+	if (q->state == state)
+		cmx_query_arm(q, q->expires);
+	spin_unlock(&q->lock);
+}
+
 /*
  * Puts a query that needs names into NAMES or, if the answer is there, into
- * READY. The query is in use by others when this returns 0.
+ * FOUND. The query is in use by others when this returns 0.
  */
 static int cmx_query_ask_names(struct rdma_cmx_query *q,
 			       const struct rdma_cmx_query_attr *attr)
@@ -333,7 +462,6 @@ static int cmx_query_ask_names(struct rdma_cmx_query *q,
 		if (ret && (attr->names || ret == -ENOMEM))
 			return ret;
 		q->error = ret;
-		q->state = CMX_QUERY_READY;
 		cmx_query_queue(q);
 		return 0;
 	}
@@ -347,17 +475,27 @@ static int cmx_query_ask_names(struct rdma_cmx_query *q,
 			return ret;
 		}
 	}
+	cmx_query_arm_if(q, CMX_QUERY_NAMES);
+	return 0;
+}
 
-	/* The look-up may be through already: then there is no deadline. */
-	kref_get(&q->ref);
-	spin_lock(&q->lock);
-	if (q->state == CMX_QUERY_NAMES &&
-	    queue_delayed_work(cmx_wq, &q->deadline, cmx_query_timeout(attr))) {
-		spin_unlock(&q->lock);
+/* Likewise for services. */
+static int cmx_query_ask_services(struct rdma_cmx_query *q,
+				  const struct rdma_cmx_query_attr *attr)
+{
+	int ret;
+
+	ret = cmx_services_init(&q->services, &q->hints, attr);
+	if (ret)
+		return ret;
+	if (cmx_services_cached(&q->services, q->hints.net)) {
+		cmx_query_queue(q);
 		return 0;
 	}
-	spin_unlock(&q->lock);
-	rdma_cmx_query_put(q);
+	q->state = CMX_QUERY_SERVICES;
+	kref_get(&q->ref);
+	cmx_query_arm_if(q, CMX_QUERY_SERVICES);
+	cmx_services_start(&q->services, q->hints.net, cmx_query_services_done);
 	return 0;
 }
 
@@ -373,22 +511,21 @@ int rdma_cmx_query_start(const struct rdma_cmx_query_attr *attr,
 	ret = cmx_question_local(attr, &hints, &cands);
 	if (ret < 0)
 		return ret;
-	q = cmx_query_alloc(attr, done, context);
+	q = cmx_query_alloc(attr, &hints, done, context);
 	if (!q)
 		return -ENOMEM;
-	q->hints = hints;
-	get_net(hints.net);
 
 	cmx_stat_inc(requests);
-	trace_cmx_query_start(q, attr->node, &q->hints);
+	trace_cmx_query_start(q, attr->node ?: attr->service, &q->hints);
 	*pquery = q;
 	if (ret == CMX_NEEDS_NAMES) {
 		ret = cmx_query_ask_names(q, attr);
+	} else if (ret == CMX_NEEDS_SERVICES) {
+		ret = cmx_query_ask_services(q, attr);
 	} else {
 		q->cands = cands;
 		if (cands.canonname)
 			q->cands.canonname = q->node;
-		q->state = CMX_QUERY_READY;
 		cmx_query_queue(q);
 	}
 	if (ret) {
@@ -416,109 +553,38 @@ int rdma_cmx_query_give_names(struct rdma_cmx_query *query, int error,
 		if (ret)
 			return ret;
 	}
-	if (!cmx_query_ready(query, &answer, -error)) {
+	if (!cmx_query_named(query, &answer, -error)) {
 		cmx_answer_release(&answer);
 		return -ESRCH;
 	}
 	cmx_stat_inc(names_given);
-	cmx_query_disarm(query);
-	cmx_query_queue(query);
 	return 0;
 }
 EXPORT_SYMBOL_GPL(rdma_cmx_query_give_names);
 
 bool rdma_cmx_query_cancel(struct rdma_cmx_query *query)
 {
-	bool waits, runs;
+	enum cmx_query_state state;
+	bool runs;
 
 	spin_lock(&query->lock);
-	waits = query->state == CMX_QUERY_NAMES;
-	if (waits || query->state == CMX_QUERY_READY) {
+	state = query->state;
+	if (state <= CMX_QUERY_READY)
 		query->state = CMX_QUERY_CANCELLED;
-		spin_unlock(&query->lock);
-		if (waits) {
-			cmx_query_disarm(query);
-			cmx_query_forget_names(query);
-		}
+	runs = state == CMX_QUERY_CALLING && query->caller != current;
+	spin_unlock(&query->lock);
+
+	if (state <= CMX_QUERY_READY) {
+		cmx_query_disarm(query);
+		cmx_query_stop(query, state);
 		cmx_stat_inc(cancelled);
 		trace_cmx_query_cancel(query);
-		return true;
 	}
-	if (query->state == CMX_QUERY_CANCELLED) {
-		spin_unlock(&query->lock);
-		return true;
-	}
-	runs = query->state == CMX_QUERY_CALLING && query->caller != current;
-	spin_unlock(&query->lock);
 	if (runs)
 		wait_for_completion(&query->idle);
-	return false;
+	return state <= CMX_QUERY_READY || state == CMX_QUERY_CANCELLED;
 }
 EXPORT_SYMBOL_GPL(rdma_cmx_query_cancel);
-
-struct cmx_sync {
-	struct completion done;
-	struct rdma_cmx_result *res;
-};
-
-static void cmx_sync_done(struct rdma_cmx_query *query,
-			  struct rdma_cmx_result *result, void *context)
-{
-	struct cmx_sync *sync = context;
-
-	sync->res = result;
-	complete(&sync->done);
-}
-
-static struct rdma_cmx_result *
-cmx_resolve_wait(const struct rdma_cmx_query_attr *attr)
-{
-	struct rdma_cmx_query *q;
-	struct cmx_sync sync;
-	int ret;
-
-	init_completion(&sync.done);
-	ret = rdma_cmx_query_start(attr, cmx_sync_done, &sync, &q);
-	if (ret)
-		return ERR_PTR(ret);
-	/* After a signal the answer may still have come first. */
-	if (wait_for_completion_interruptible(&sync.done) &&
-	    rdma_cmx_query_cancel(q))
-		sync.res = ERR_PTR(-ERESTARTSYS);
-	rdma_cmx_query_put(q);
-	return sync.res;
-}
-
-struct rdma_cmx_result *rdma_cmx_resolve(const struct rdma_cmx_query_attr *attr)
-{
-	struct cmx_answer answer = {};
-	struct cmx_candidates cands CMX_UNINIT;
-	struct rdma_cmx_result *res;
-	struct cmx_hints hints CMX_UNINIT;
-	int ret;
-
-	if (attr->names_later)
-		return ERR_PTR(-EINVAL);
-	ret = cmx_question_local(attr, &hints, &cands);
-	if (ret < 0)
-		return ERR_PTR(ret);
-	if (ret == CMX_NEEDS_NAMES) {
-		ret = cmx_question_names(attr, &answer);
-		if (ret == -EINPROGRESS)
-			return cmx_resolve_wait(attr);
-		if (!ret)
-			ret = cmx_candidates_names(&hints, answer.names,
-						   &cands);
-	}
-
-	cmx_stat_inc(requests);
-	trace_cmx_query_start(NULL, attr->node, &hints);
-	res = ret ? ERR_PTR(ret) : cmx_result_build(&hints, &cands);
-	cmx_answer_release(&answer);
-	cmx_count_done(NULL, res);
-	return res;
-}
-EXPORT_SYMBOL_GPL(rdma_cmx_resolve);
 
 int cmx_query_init(void)
 {

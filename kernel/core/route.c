@@ -4,11 +4,13 @@
  * the RDMA device that owns the source. Process context; takes RCU, and below
  * it nothing that sleeps but the device list's lock, which is taken outside.
  */
+#include <linux/if_arp.h>
 #include <linux/inetdevice.h>
 #include <linux/netdevice.h>
 #include <net/addrconf.h>
 #include <net/ip6_route.h>
 #include <net/ipv6.h>
+#include <net/neighbour.h>
 #include <net/route.h>
 
 #include "core.h"
@@ -73,6 +75,41 @@ static struct net_device *cmx_route_ndev(struct net *net,
 	return ndev ?: cmx_ndev_of(net, src);
 }
 
+/*
+ * On IPoIB the hardware address of the next hop has the GID. A gateway's does
+ * not help: the GID of what is behind it is not known to the IP stack.
+ */
+static void cmx_route_dgid(struct cmx_path *path, const struct dst_entry *dst,
+			   const void *daddr, bool local, bool gateway)
+{
+	u8 ha[ALIGN(MAX_ADDR_LEN, sizeof(unsigned long))];
+	const struct net_device *ndev;
+	struct neighbour *n;
+
+	if (local) {
+		path->dgid_state = CMX_DGID_SELF;
+		return;
+	}
+	rcu_read_lock();
+	ndev = READ_ONCE(dst->dev);
+	if (ndev->type != ARPHRD_INFINIBAND || gateway) {
+		path->dgid_state = CMX_DGID_NONE;
+		goto out;
+	}
+	path->dgid_state = CMX_DGID_ASK;
+	n = dst_neigh_lookup(dst, daddr);
+	if (!n)
+		goto out;
+	if (READ_ONCE(n->nud_state) & NUD_VALID) {
+		neigh_ha_snapshot(ha, n, ndev);
+		memcpy(&path->dgid, ha + 4, sizeof(path->dgid));
+		path->dgid_state = CMX_DGID_KNOWN;
+	}
+	neigh_release(n);
+out:
+	rcu_read_unlock();
+}
+
 /* No way there is an answer, no memory to find one is not. */
 static struct net_device *cmx_route_error(int error)
 {
@@ -87,6 +124,7 @@ static struct net_device *cmx_route4(const struct cmx_hints *h,
 	};
 	struct net_device *ndev;
 	struct rtable *rt;
+	bool local;
 
 	if (path->src.sa.sa_family)
 		fl4.saddr = path->src.in.sin_addr.s_addr;
@@ -96,8 +134,9 @@ static struct net_device *cmx_route4(const struct cmx_hints *h,
 
 	path->src.sa.sa_family = AF_INET;
 	path->src.in.sin_addr.s_addr = fl4.saddr;
-	ndev = cmx_route_ndev(h->net, &rt->dst, rt->rt_flags & RTCF_LOCAL,
-			      &path->src);
+	local = rt->rt_flags & RTCF_LOCAL;
+	ndev = cmx_route_ndev(h->net, &rt->dst, local, &path->src);
+	cmx_route_dgid(path, &rt->dst, &fl4.daddr, local, rt->rt_uses_gateway);
 	ip_rt_put(rt);
 	return ndev;
 }
@@ -139,6 +178,8 @@ static struct net_device *cmx_route6(const struct cmx_hints *h,
 		rcu_read_unlock();
 	}
 	ndev = cmx_route_ndev(h->net, dst, local, &path->src);
+	cmx_route_dgid(path, dst, &fl6.daddr, local,
+		       ((struct rt6_info *)dst)->rt6i_flags & RTF_GATEWAY);
 	dst_release(dst);
 	return ndev;
 }
@@ -167,6 +208,7 @@ int cmx_route_annotate(const struct cmx_hints *h, struct cmx_path *path)
 	path->rank = CMX_RANK_UNREACHED;
 	path->port_num = 0;
 	path->ibdev_index = 0;
+	path->ib = false;
 
 	if (!passive) {
 		if (!h->src.sa.sa_family) {

@@ -32,6 +32,19 @@ int ucmx_resolve_addr(struct ucmx_cmd *cmd)
 	return ret;
 }
 
+/*
+ * A path that a resolution has brought is not asked for again. It can be used
+ * only where rdma_cm would ask the same question.
+ */
+static int ucmx_route_start(struct ucmx_id *id, u32 timeout_ms)
+{
+	if (timeout_ms && !id->tos_set && !rdma_cmx_set_cached_path(id->cm)) {
+		ucmx_route_resolved(id);
+		return 0;
+	}
+	return rdma_resolve_route(id->cm, timeout_ms);
+}
+
 int ucmx_resolve_route(struct ucmx_cmd *cmd)
 {
 	struct rdma_cmx_resolve_route *arg = cmd->buf;
@@ -45,7 +58,7 @@ int ucmx_resolve_route(struct ucmx_cmd *cmd)
 		return PTR_ERR(id);
 	ret = ucmx_event_reserve(id, UCMX_SLOT_ROUTE);
 	if (!ret)
-		ret = rdma_resolve_route(id->cm, arg->timeout_ms);
+		ret = ucmx_route_start(id, arg->timeout_ms);
 	ucmx_id_unlock(id);
 	return ret;
 }

@@ -45,7 +45,7 @@ static int ucmx_get_info(struct ucmx_cmd *cmd)
 	struct rdma_cmx_get_info *arg = cmd->buf;
 
 	arg->abi_version = RDMA_CMX_ABI_VERSION;
-	arg->features = 0;
+	arg->features = RDMA_CMX_FEATURE_SA;
 	if (net_eq(current->nsproxy->net_ns, &init_net))
 		arg->features |= RDMA_CMX_FEATURE_NAMES;
 	arg->max_ids = READ_ONCE(ucmx_max_ids);

@@ -22,6 +22,7 @@ static int ucmx_option_id(struct ucmx_id *id, u32 optname, const void *val,
 		if (len != sizeof(*byte))
 			return -EINVAL;
 		rdma_set_service_type(id->cm, *byte);
+		id->tos_set = true;
 		return 0;
 	case RDMA_OPTION_ID_REUSEADDR:
 		if (len != sizeof(*num))

@@ -123,6 +123,7 @@ struct ucmx_id {
 	struct ucmx_removal *removal;
 	struct ucmx_query *query;
 	bool dead;		/* by mutex */
+	bool tos_set;		/* has a type of service, by mutex */
 	bool hold;		/* keep events back until ACCEPT, by lock */
 };
 

@@ -612,12 +612,14 @@ enum {
  *	module's limit counts as that limit
  * @node_len: bytes of @node, 0: no node is given
  * @service_len: bytes of @service; only with RDMA_CMX_AI_SA
- * @route_len: bytes of @route, a multiple of 72
+ * @route_len: bytes of @route, a multiple of 72, at most 8 times that
  * @names_len: bytes of @names
  * @reserved: 0
  * @node: pointer to a name or numeric address, no final NUL
- * @service: pointer to a service name or id
- * @route: pointer to struct ib_path_rec_data []
+ * @service: pointer to a service name or id; an id is a number like those of
+ *	C: decimal, hexadecimal with 0x, octal with 0
+ * @route: pointer to struct ib_path_rec_data []: paths have to agree with one
+ *	of them in each field that is not 0; @flags of a record do not count
  * @names: pointer to struct rdma_cmx_names: what the caller's own name
  *	service says about @node
  * @src: hints.ai_src_addr, or family 0

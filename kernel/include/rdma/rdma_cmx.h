@@ -246,6 +246,23 @@ struct rdma_cmx_result *rdma_cmx_resolve(const struct rdma_cmx_query_attr *attr)
 void rdma_cmx_result_put(struct rdma_cmx_result *result);
 
 /**
+ * rdma_cmx_set_cached_path - give an id the path that is known already
+ * @id: id after RDMA_CM_EVENT_ADDR_RESOLVED, on an InfiniBand port
+ *
+ * A path record that a resolution has brought, and that rdma_resolve_route()
+ * would ask for again, is taken from the cache. The id is then as after
+ * RDMA_CM_EVENT_ROUTE_RESOLVED, which does not come: the caller goes on at
+ * once. Otherwise nothing has changed: call rdma_resolve_route(). Not for an
+ * id with a type of service (rdma_set_service_type()), which may need another
+ * path.
+ *
+ * Context: process, may sleep.
+ * Return: 0; -ENOENT: no such path is known; -EOPNOTSUPP: not an InfiniBand
+ * port; -ENODEV: the port is not active; or as rdma_set_ib_path().
+ */
+int rdma_cmx_set_cached_path(struct rdma_cm_id *id);
+
+/**
  * struct rdma_cmx_join_attr - a multicast membership
  * @addr: group: IPv4 or IPv6 multicast address, or MGID in a sockaddr_ib
  * @join_flags: RDMA_MC_JOIN_FLAG_FULLMEMBER or _SENDONLY_FULLMEMBER

@@ -4,7 +4,7 @@
  *	NODE PORT [passive] [numerichost] [noroute] [sa] [dns] [cancel-inside]
  *		[flags=N] [family=N] [qp=N] [ps=N] [timeout=MS] [later]
  *		[src=ADDRESS] [dst=ADDRESS] [service=TEXT]
- * NODE and PORT may be "-" for none. No state.
+ * NODE and PORT may be "-" for none, ADDRESS a number or "gid:GID". No state.
  */
 #include <linux/inet.h>
 #include <linux/kernel.h>
@@ -16,6 +16,12 @@
 int consumer_parse_addr(const char *text, union rdma_cmx_sockaddr *addr)
 {
 	memset(addr, 0, sizeof(*addr));
+	if (!strncmp(text, "gid:", 4)) {
+		addr->ib.sib_family = AF_IB;
+		addr->ib.sib_pkey = htons(0xffff);
+		return in6_pton(text + 4, -1, addr->ib.sib_addr.sib_raw, -1,
+				NULL) ? 0 : -EINVAL;
+	}
 	if (in4_pton(text, -1, (u8 *)&addr->in.sin_addr, -1, NULL)) {
 		addr->in.sin_family = AF_INET;
 		return 0;

@@ -5,7 +5,8 @@
  * or
  *	entries=2 canonname=storage.example.com
  *	rc tcp src=10.0.0.1 dst=10.0.0.2:4420 dev=1 port=1
- * with "-" for what there is not. No state.
+ * with "-" for what there is not, and, on InfiniBand, " paths=1 connect=36"
+ * behind it. No state.
  */
 #include <linux/seq_file.h>
 #include <rdma/ib_verbs.h>
@@ -79,9 +80,14 @@ void consumer_print(struct seq_file *m, const struct rdma_cmx_result *res)
 		print_addr(m, "src", &e->src);
 		print_addr(m, "dst", &e->dst);
 		if (e->port_num)
-			seq_printf(m, " dev=%u port=%u\n", e->ibdev_index,
+			seq_printf(m, " dev=%u port=%u", e->ibdev_index,
 				   e->port_num);
 		else
-			seq_puts(m, " dev=- port=-\n");
+			seq_puts(m, " dev=- port=-");
+		if (e->route_count)
+			seq_printf(m, " paths=%u", e->route_count);
+		if (e->connect_len)
+			seq_printf(m, " connect=%u", e->connect_len);
+		seq_putc(m, '\n');
 	}
 }

@@ -70,10 +70,6 @@ told_error() {
 	[ "$status" = 1 ]
 }
 
-no() {
-	! "$@"
-}
-
 crash_text() {
 	if [ "$status" -gt 128 ]; then
 		echo "(stock: killed by signal $((status - 128)))"

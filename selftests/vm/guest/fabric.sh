@@ -241,8 +241,8 @@ sm_log() {
 sm_master() {
 	local dev=${1:-$(fab_dev 1)}
 
-	dev_run "$dev" sminfo -C "$dev" |
-		sed -n 's/.*sm guid 0x\([0-9a-f]*\),.*/\1/p'
+	printf '%016x\n' "$(dev_run "$dev" sminfo -C "$dev" |
+		sed -n 's/.*sm guid \(0x[0-9a-f]*\),.*/\1/p')"
 }
 
 # Is the usual one there, alone, with no option and no ServiceRecord?
@@ -289,6 +289,17 @@ on() {
 	ip netns exec "$@"
 }
 
+# A device's interface comes anew each time, and its address holds a queue pair
+# number: nobody may send to the old one.
+neighbours_forget() {
+	local host
+
+	ip neigh flush all
+	for host in $(ip netns list | cut -d' ' -f1); do
+		on "$host" ip neigh flush all
+	done
+}
+
 # addresses_add DEV: those of its IPoIB interface, which comes up
 addresses_add() {
 	local n netdev
@@ -320,6 +331,7 @@ host_add() {
 	echo "$host" >"$fab_state/$dev.host"
 	on "$host" ip link set lo up
 	addresses_add "$dev"
+	neighbours_forget
 	port_active_wait 30 "$dev"
 }
 
@@ -347,6 +359,7 @@ host_del() {
 	for dev in "${back[@]}"; do
 		addresses_add "$dev"
 	done
+	neighbours_forget
 }
 
 # --- The start state -------------------------------------------------------

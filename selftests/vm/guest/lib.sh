@@ -107,6 +107,11 @@ unlike() {
 	pass "$1"
 }
 
+# no COMMAND...: succeeds when it does not
+no() {
+	! "$@"
+}
+
 finish() {
 	tap_header
 	[ -n "$tap_plan" ] || echo "1..$tap_count"

@@ -1,0 +1,42 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# Stock IPoIB on the simulated fabric: hosts are network namespaces, each with
+# one device, and the initial one with the SM's.
+. /usr/lib/rdma-cmx/selftests/lib.sh
+. /usr/lib/rdma-cmx/selftests/fabric.sh
+
+second=$(fab_dev 2) third=$(fab_dev 3)
+
+ok "a host gets the second device" host_add two 2
+ok "another one the third" host_add three 3
+is "the device is there" "$(on two ls /sys/class/infiniband)" "$second"
+ok "it is not here any more" test ! -e "/sys/class/infiniband/$second"
+is "a host does not see another's" "$(on three ls /sys/class/infiniband)" "$third"
+is "its interface is up" \
+	"$(on two cat "/sys/class/net/$(dev_netdev "$second")/mode")" datagram
+
+ok "ping, initial namespace to host" ping -c 3 -W 5 10.66.0.2
+ok "ping by IPv6" ping -c 3 -W 5 fd66::2
+ok "ping between hosts" on two ping -c 3 -W 5 10.66.0.3
+ok "ping in fragments" on two ping -c 3 -W 5 -s 7000 10.66.0.3
+like "ARP has the other's GID" \
+	"$(on two ip neigh show 10.66.0.3 | tr -d :)" "$(dev_guid "$third")"
+
+# TCP, many datagrams in order. The server's input stays open, as it would end
+# with it.
+mkfifo open
+exec {open}<>open
+on three nc -l -p 7100 <&$open >got &
+receiver=$!
+ok "TCP: a server listens" wait_for 10 on three sh -c 'ss -tln | grep -q 7100'
+head -c 1000000 /dev/urandom >sent
+ok "TCP: a megabyte goes through" timeout 60 \
+	ip netns exec two sh -c 'nc -w 5 10.66.0.3 7100 <sent'
+wait $receiver
+ok "TCP: every byte as it was" cmp sent got
+
+ok "a host ends, its device comes back" host_del two
+ok "the device is here" test -e "/sys/class/infiniband/$second"
+ok "ACTIVE, with its interface" port_active_wait 30 "$second"
+ok "the other host still works" ping -c 3 -W 5 10.66.0.3
+finish

@@ -362,6 +362,10 @@ int cmx_question_names(const struct rdma_cmx_query_attr *attr,
 		       struct cmx_answer *answer);
 void cmx_count_done(const void *query, struct rdma_cmx_result *res);
 
+/* mcast.c */
+int cmx_mcast_init(void);
+void cmx_mcast_exit(void);
+
 /* query.c */
 int cmx_query_init(void);
 void cmx_query_exit(void);

@@ -21,11 +21,16 @@ static int __init cmx_init(void)
 	ret = cmx_sa_init();
 	if (ret)
 		goto exit_names;
-	ret = cmx_query_init();
+	ret = cmx_mcast_init();
 	if (ret)
 		goto exit_sa;
+	ret = cmx_query_init();
+	if (ret)
+		goto exit_mcast;
 	return 0;
 
+exit_mcast:
+	cmx_mcast_exit();
 exit_sa:
 	cmx_sa_exit();
 exit_names:
@@ -41,6 +46,7 @@ module_init(cmx_init);
 /* Look-ups end before the queries that they might complete. */
 static void __exit cmx_exit(void)
 {
+	cmx_mcast_exit();
 	cmx_names_exit();
 	cmx_sa_exit();
 	cmx_query_exit();

@@ -25,6 +25,7 @@ static const char * const cmx_stat_names[CMX_STAT_COUNT] = {
 	[CMX_STAT_names_given] = "names_given",
 	[CMX_STAT_joins] = "joins",
 	[CMX_STAT_leaves] = "leaves",
+	[CMX_STAT_rejoins] = "rejoins",
 	[CMX_STAT_sa_ports] = "sa_ports",
 	[CMX_STAT_sa_queries] = "sa_queries",
 	[CMX_STAT_sa_hits] = "sa_hits",
@@ -42,6 +43,7 @@ static const char * const cmx_stat_names[CMX_STAT_COUNT] = {
 	[CMX_STAT_live_sa_lookups] = "live_sa_lookups",
 	[CMX_STAT_live_sa_mads] = "live_sa_mads",
 	[CMX_STAT_live_sa_answers] = "live_sa_answers",
+	[CMX_STAT_live_members] = "live_members",
 };
 
 static struct kobj_attribute cmx_stat_files[CMX_STAT_COUNT];

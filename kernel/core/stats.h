@@ -23,6 +23,7 @@ enum cmx_stat {
 	CMX_STAT_names_given,	/* answers that callers brought */
 	CMX_STAT_joins,		/* multicast joins that were started */
 	CMX_STAT_leaves,	/* multicast groups left */
+	CMX_STAT_rejoins,	/* lost memberships that were joined again */
 	CMX_STAT_sa_ports,	/* InfiniBand ports with a MAD agent */
 	CMX_STAT_sa_queries,	/* questions that an SA was asked */
 	CMX_STAT_sa_hits,	/* questions answered from the cache */
@@ -40,6 +41,7 @@ enum cmx_stat {
 	CMX_STAT_live_sa_lookups,
 	CMX_STAT_live_sa_mads,
 	CMX_STAT_live_sa_answers,	/* outside the caches */
+	CMX_STAT_live_members,	/* memberships that rdma_cm does not know */
 	CMX_STAT_COUNT,
 };
 

@@ -193,6 +193,21 @@ TRACE_EVENT(cmx_join,
 		      __entry->addr, __entry->join_flags, __entry->error)
 );
 
+/* A membership that rdma_cm does not know was joined, or has failed. */
+TRACE_EVENT(cmx_member,
+	    TP_PROTO(const struct rdma_cm_id *id,
+		     const union rdma_cmx_sockaddr *addr, int error),
+	    TP_ARGS(id, addr, error),
+	    TP_STRUCT__entry(__field(const void *, id)
+			     __array(u8, addr, sizeof(struct sockaddr_in6))
+			     __field(int, error)),
+	    TP_fast_assign(__entry->id = id;
+			   memcpy(__entry->addr, addr, sizeof(struct sockaddr_in6));
+			   __entry->error = error;),
+	    TP_printk("id=%p group=%pISc error=%d", __entry->id,
+		      __entry->addr, __entry->error)
+);
+
 TRACE_EVENT(cmx_leave,
 	    TP_PROTO(const struct rdma_cm_id *id,
 		     const union rdma_cmx_sockaddr *addr),

@@ -277,6 +277,7 @@ static int ucmx_event_copy(struct ucmx_file *file, struct ucmx_event *ev,
 		.num_paths = ev->num_paths,
 		.private_data_len = ev->pd_len,
 	};
+	u64 mc_body[UCMX_MC_BODY / sizeof(u64)];
 	const u8 *tail = (const u8 *)ev->body;
 	unsigned int len = ev->len, pad;
 
@@ -285,6 +286,11 @@ static int ucmx_event_copy(struct ucmx_file *file, struct ucmx_event *ev,
 		     UCMX_MAX_PATHS * sizeof(struct ib_path_rec_data) +
 		     RDMA_CMX_MAX_PRIVATE_DATA > RDMA_CMX_MAX_EVENT);
 
+	if (ev->event == RDMA_CM_EVENT_MULTICAST_JOIN ||
+	    ev->event == RDMA_CM_EVENT_MULTICAST_ERROR) {
+		rec.obj = ucmx_mc_read(ev, &rec.obj_uid, mc_body);
+		tail = (const u8 *)mc_body;
+	}
 	if (ev->flags & (RDMA_CMX_EVENT_CONN | RDMA_CMX_EVENT_UD)) {
 		memcpy(&rec.param, tail, sizeof(rec.param));
 		tail += sizeof(rec.param);
@@ -298,10 +304,6 @@ static int ucmx_event_copy(struct ucmx_file *file, struct ucmx_event *ev,
 	switch (ev->event) {
 	case RDMA_CM_EVENT_CONNECT_REQUEST:
 		rec.obj = ev->conn->handle;
-		break;
-	case RDMA_CM_EVENT_MULTICAST_JOIN:
-	case RDMA_CM_EVENT_MULTICAST_ERROR:
-		rec.obj = ucmx_mc_read(ev, &rec.obj_uid);
 		break;
 	case RDMA_CMX_EV_USER:
 		rec.obj_uid = ev->arg;

@@ -38,6 +38,7 @@ union ucmx_args {
 	struct rdma_cmx_query_addrinfo query_addrinfo;
 	struct rdma_cmx_getaddrinfo getaddrinfo;
 	struct rdma_cmx_join join;
+	struct rdma_cmx_join_many join_many;
 };
 
 static int ucmx_get_info(struct ucmx_cmd *cmd)
@@ -45,7 +46,7 @@ static int ucmx_get_info(struct ucmx_cmd *cmd)
 	struct rdma_cmx_get_info *arg = cmd->buf;
 
 	arg->abi_version = RDMA_CMX_ABI_VERSION;
-	arg->features = RDMA_CMX_FEATURE_SA;
+	arg->features = RDMA_CMX_FEATURE_SA | RDMA_CMX_FEATURE_MCAST;
 	if (net_eq(current->nsproxy->net_ns, &init_net))
 		arg->features |= RDMA_CMX_FEATURE_NAMES;
 	arg->max_ids = READ_ONCE(ucmx_max_ids);
@@ -137,6 +138,7 @@ static const struct ucmx_op ucmx_ops[] = {
 	UCMX_OP_IN(CONN_QP_ATTR, ucmx_conn_qp_attr,
 		   struct rdma_cmx_conn_qp_attr, attr,
 		   offsetof(struct rdma_cmx_conn_qp_attr, attr)),
+	UCMX_OP(JOIN_MANY, ucmx_join_many, struct rdma_cmx_join_many, reserved),
 };
 
 /*

@@ -13,10 +13,13 @@
  * so that a handle survives the migration of the id; an entry is changed
  * under the mutex of the id only.
  */
+#include <linux/capability.h>
 #include <linux/slab.h>
 #include <linux/xarray.h>
 
 #include "ucmx.h"
+
+#define UCMX_QKEY_PRIVILEGED	0x80000000
 
 enum ucmx_group_state {
 	UCMX_GROUP_PENDING,
@@ -25,14 +28,20 @@ enum ucmx_group_state {
 	UCMX_GROUP_GONE,	/* rdma_cm has forgotten it */
 };
 
+/* What a program asks for, zeroed: groups are compared bytewise. */
+struct ucmx_mc_ask {
+	union rdma_cmx_sockaddr addr;
+	u32 join_flags;
+	u32 flags;
+	struct rdma_cmx_mc_param param;
+};
+
 struct ucmx_group {
 	struct hlist_node node;		/* in ucmx_id.groups */
 	struct list_head mcs;
-	union rdma_cmx_sockaddr addr;
-	u32 join_flags;
+	struct ucmx_mc_ask ask;
 	enum ucmx_group_state state;
-	u16 param_len;
-	u64 param[sizeof_field(struct rdma_cmx_event, param) / sizeof(u64)];
+	u64 body[UCMX_MC_BODY / sizeof(u64)];	/* by the id's lock */
 };
 
 struct ucmx_mc {
@@ -54,9 +63,24 @@ void ucmx_mc_exit(void)
 	xa_destroy(&ucmx_mcs);
 }
 
-/* What the record of a multicast event says of the membership. */
-u32 ucmx_mc_read(struct ucmx_event *ev, u64 *uid)
+/**
+ * ucmx_mc_read - what the record of a multicast event says
+ * @ev: the event, the read mutex held
+ * @uid: where the membership's cookie goes
+ * @body: where the body goes, UCMX_MC_BODY bytes
+ *
+ * The body is that of the group as it is now: a handler may change it until
+ * the event is read.
+ *
+ * Return: the membership's handle.
+ */
+u32 ucmx_mc_read(struct ucmx_event *ev, u64 *uid, void *body)
 {
+	struct ucmx_id *id = ev->id;
+
+	spin_lock(&id->lock);
+	memcpy(body, ev->mc->group->body, UCMX_MC_BODY);
+	spin_unlock(&id->lock);
 	*uid = ev->mc->uid;
 	return ev->mc->handle;
 }
@@ -82,13 +106,11 @@ unsigned int ucmx_mc_count(struct ucmx_id *id)
 
 static void ucmx_mc_joined(struct ucmx_mc *mc)
 {
-	struct ucmx_group *group = mc->group;
 	struct ucmx_event *ev = &mc->join;
 
 	ev->event = RDMA_CM_EVENT_MULTICAST_JOIN;
-	ev->body = group->param;
-	ev->len = group->param_len;
-	ev->flags = RDMA_CMX_EVENT_UD;
+	ev->len = UCMX_MC_BODY;
+	ev->flags = RDMA_CMX_EVENT_UD | RDMA_CMX_EVENT_MC_PARAM;
 	ucmx_event_post_locked(ev);
 }
 
@@ -105,31 +127,34 @@ static void ucmx_mc_failed(struct ucmx_mc *mc, enum ucmx_group_state was,
 }
 
 /**
- * ucmx_mc_event - rdma_cm tells how a join ended, or that a group was lost
+ * ucmx_mc_event - how a join ended, or that a group was lost
  * @id: the id
  * @cm: its cm id, handler lock held
  * @e: the event; its private data is the group
+ *
+ * A persistent membership that was joined again is told once more, unless
+ * the first event has not been read.
  */
 void ucmx_mc_event(struct ucmx_id *id, struct rdma_cm_id *cm,
 		   struct rdma_cm_event *e)
 {
 	struct ucmx_group *group = (void *)e->param.ud.private_data;
-	u64 param[ARRAY_SIZE(group->param)] = {};
+	u64 body[ARRAY_SIZE(group->body)] = {};
 	enum ucmx_group_state was;
 	struct ucmx_mc *mc;
 
-	if (e->event == RDMA_CM_EVENT_MULTICAST_JOIN)
-		ucmx_fill_ud(param, cm, &e->param.ud);
+	if (e->event == RDMA_CM_EVENT_MULTICAST_JOIN) {
+		ucmx_fill_ud(body, cm, &e->param.ud);
+		rdma_cmx_group_param(cm, &e->param.ud,
+				     (void *)body + UCMX_MC_UD);
+	}
 
 	spin_lock(&id->lock);
 	was = group->state;
 	if (was == UCMX_GROUP_GONE || was == UCMX_GROUP_ERROR)
 		goto unlock;
 	if (e->event == RDMA_CM_EVENT_MULTICAST_JOIN) {
-		if (was == UCMX_GROUP_JOINED)
-			goto unlock;
-		memcpy(group->param, param, sizeof(param));
-		group->param_len = sizeof(param);
+		memcpy(group->body, body, sizeof(body));
 		group->state = UCMX_GROUP_JOINED;
 		list_for_each_entry(mc, &group->mcs, list)
 			ucmx_mc_joined(mc);
@@ -149,7 +174,7 @@ static struct ucmx_group *ucmx_group_find(struct ucmx_id *id,
 
 	hlist_for_each_entry(group, &id->groups, node)
 		if (group->state != UCMX_GROUP_GONE &&
-		    !memcmp(&group->addr, addr, sizeof(*addr)))
+		    !memcmp(&group->ask.addr, addr, sizeof(*addr)))
 			return group;
 	return NULL;
 }
@@ -159,7 +184,7 @@ static void ucmx_group_leave(struct ucmx_id *id, struct ucmx_group *group)
 {
 	if (group->state == UCMX_GROUP_GONE)
 		return;
-	rdma_cmx_leave(id->cm, &group->addr);
+	rdma_cmx_leave(id->cm, &group->ask.addr);
 	spin_lock(&id->lock);
 	group->state = UCMX_GROUP_GONE;
 	spin_unlock(&id->lock);
@@ -232,44 +257,45 @@ static u32 ucmx_mc_drop(struct ucmx_id *id, struct ucmx_mc *mc)
 
 /* A group for a join, new or shared. */
 static struct ucmx_group *ucmx_group_get(struct ucmx_id *id,
-					 const union rdma_cmx_sockaddr *addr,
-					 u32 join_flags, bool *fresh)
+					 const struct ucmx_mc_ask *ask,
+					 bool *fresh)
 {
 	struct ucmx_group *group;
 
 	*fresh = false;
-	group = ucmx_group_find(id, addr);
+	group = ucmx_group_find(id, &ask->addr);
 	if (group && group->state == UCMX_GROUP_ERROR) {
 		ucmx_group_leave(id, group);
 		group = NULL;
 	}
 	if (group)
-		return group->join_flags == join_flags ? group :
-							 ERR_PTR(-EADDRINUSE);
+		return memcmp(&group->ask, ask, sizeof(*ask)) ?
+		       ERR_PTR(-EADDRINUSE) : group;
 
 	group = kzalloc(sizeof(*group), GFP_KERNEL_ACCOUNT);
 	if (!group)
 		return ERR_PTR(-ENOMEM);
 	INIT_LIST_HEAD(&group->mcs);
-	group->addr = *addr;
-	group->join_flags = join_flags;
+	group->ask = *ask;
 	hlist_add_head(&group->node, &id->groups);
 	*fresh = true;
 	return group;
 }
 
-static int ucmx_mc_join(struct ucmx_id *id, struct ucmx_mc *mc,
-			const union rdma_cmx_sockaddr *addr, u32 join_flags)
+static int ucmx_mc_start(struct ucmx_id *id, struct ucmx_mc *mc,
+			 const struct ucmx_mc_ask *ask)
 {
 	struct rdma_cmx_join_attr attr = {
-		.addr = addr,
-		.join_flags = join_flags,
+		.addr = &ask->addr,
+		.join_flags = ask->join_flags,
+		.flags = ask->flags,
+		.param = ask->param,
 	};
 	struct ucmx_group *group;
 	bool fresh;
 	int ret;
 
-	group = ucmx_group_get(id, addr, join_flags, &fresh);
+	group = ucmx_group_get(id, ask, &fresh);
 	if (IS_ERR(group))
 		return PTR_ERR(group);
 	mc->group = group;
@@ -290,63 +316,104 @@ static int ucmx_mc_join(struct ucmx_id *id, struct ucmx_mc *mc,
 	return ret;
 }
 
-int ucmx_join(struct ucmx_cmd *cmd)
+/**
+ * ucmx_mc_create - make a membership that nobody can find yet
+ * @id: the id, its mutex held
+ * @uid: cookie
+ *
+ * Return: the membership with its handle, or an ERR_PTR.
+ */
+struct ucmx_mc *ucmx_mc_create(struct ucmx_id *id, u64 uid)
 {
-	struct rdma_cmx_join *arg = cmd->buf;
-	union rdma_cmx_sockaddr addr;
-	struct ucmx_id *id;
 	struct ucmx_mc *mc;
 	int ret;
 
-	if (ucmx_addr_get(&addr, &arg->addr) <= 0 ||
-	    arg->join_flags >= RDMA_MC_JOIN_FLAG_RESERVED)
-		return -EINVAL;
-	id = ucmx_id_lock_dev(cmd->file, arg->id);
-	if (IS_ERR(id))
-		return PTR_ERR(id);
-	ret = ucmx_file_charge(cmd->file, 1);
+	ret = ucmx_file_charge(id->file, 1);
 	if (ret)
-		goto unlock;
+		return ERR_PTR(ret);
 	ret = -ENOMEM;
 	mc = kzalloc(sizeof(*mc), GFP_KERNEL_ACCOUNT);
 	if (!mc)
 		goto err_charge;
 	mc->id = id;
-	mc->uid = arg->uid;
+	mc->uid = uid;
 	ucmx_event_init(&mc->join, id, 0);
 	ucmx_event_init(&mc->error, id, 0);
 	mc->join.embedded = true;
 	mc->error.embedded = true;
 	mc->join.mc = mc;
 	mc->error.mc = mc;
-
 	ret = xa_alloc(&ucmx_mcs, &mc->handle, XA_ZERO_ENTRY, xa_limit_32b,
 		       GFP_KERNEL);
 	if (ret)
 		goto err_free;
-	/* Told first: nothing can fail once it is joined. */
-	arg->mc = mc->handle;
-	ret = ucmx_respond(cmd);
-	if (!ret)
-		ret = ucmx_mc_join(id, mc, &addr, arg->join_flags);
-	if (ret)
-		goto err_handle;
-
-	ucmx_stat_inc(UCMX_MCS);
 	ucmx_stat_inc(UCMX_LIVE_MCS);
-	xa_store(&ucmx_mcs, mc->handle, mc, GFP_KERNEL);
-	ucmx_id_unlock(id);
-	return 0;
+	return mc;
 
-err_handle:
-	xa_erase(&ucmx_mcs, mc->handle);
 err_free:
 	kfree(mc);
 err_charge:
-	ucmx_file_uncharge(cmd->file, 1);
-unlock:
-	ucmx_id_unlock(id);
+	ucmx_file_uncharge(id->file, 1);
+	return ERR_PTR(ret);
+}
+
+u32 ucmx_mc_handle(const struct ucmx_mc *mc)
+{
+	return mc->handle;
+}
+
+/* Take ucmx_mc_create() back. */
+void ucmx_mc_abort(struct ucmx_mc *mc)
+{
+	struct ucmx_file *file = mc->id->file;
+
+	ucmx_mc_free(mc);
+	ucmx_file_uncharge(file, 1);
+}
+
+/**
+ * ucmx_mc_join - let a membership join
+ * @mc: from ucmx_mc_create(), gone if this fails; the id's mutex still held
+ * @item: what the caller asks for
+ *
+ * Return: 0 or a negative errno.
+ */
+int ucmx_mc_join(struct ucmx_mc *mc, const struct rdma_cmx_join_item *item)
+{
+	struct ucmx_id *id = mc->id;
+	struct ucmx_mc_ask ask;
+	int ret = -EINVAL;
+
+	memset(&ask, 0, sizeof(ask));
+	if (ucmx_addr_get(&ask.addr, &item->addr) <= 0 ||
+	    item->join_flags >= RDMA_MC_JOIN_FLAG_RESERVED)
+		goto abort;
+	/* A privileged Q_Key. */
+	ret = -EPERM;
+	if (item->param.qkey & UCMX_QKEY_PRIVILEGED && !capable(CAP_NET_RAW))
+		goto abort;
+	ask.join_flags = item->join_flags;
+	ask.flags = item->flags;
+	ask.param = item->param;
+	ret = ucmx_mc_start(id, mc, &ask);
+	if (ret)
+		goto abort;
+	ucmx_stat_inc(UCMX_MCS);
+	xa_store(&ucmx_mcs, mc->handle, mc, GFP_KERNEL);
+	return 0;
+
+abort:
+	ucmx_mc_abort(mc);
 	return ret;
+}
+
+/* Leave at once, nobody has been told of it; the id's mutex is held. */
+void ucmx_mc_undo(struct ucmx_mc *mc)
+{
+	struct ucmx_id *id = mc->id;
+
+	ucmx_mc_drop(id, mc);
+	ucmx_file_uncharge(id->file, 1);
 }
 
 /* Find a membership; the table's lock is held and keeps it. */

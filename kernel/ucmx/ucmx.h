@@ -66,7 +66,8 @@ enum ucmx_slot {
  * @conn: CONNECT_REQUEST: the new id, not yet in any table
  * @mc: multicast events: the membership
  * @arg: USER: argument
- * @body: the record from its param on, as user space gets it
+ * @body: the record from its param on, as user space gets it; a membership's
+ *	is in its group
  * @status: status
  * @flags: RDMA_CMX_EVENT_*
  * @cap: bytes that @body can take
@@ -268,13 +269,23 @@ void ucmx_query_device_gone(struct ucmx_id *id);
 void ucmx_query_end(struct ucmx_id *id);
 void ucmx_query_drop(struct ucmx_id *id);
 
-/* mcast.c */
-void ucmx_mc_exit(void);
+/* join.c */
 int ucmx_join(struct ucmx_cmd *cmd);
+int ucmx_join_many(struct ucmx_cmd *cmd);
+
+/* mcast.c */
+#define UCMX_MC_UD	sizeof_field(struct rdma_cmx_event, param)
+#define UCMX_MC_BODY	(UCMX_MC_UD + sizeof(struct rdma_cmx_mc_param))
+void ucmx_mc_exit(void);
+struct ucmx_mc *ucmx_mc_create(struct ucmx_id *id, u64 uid);
+u32 ucmx_mc_handle(const struct ucmx_mc *mc);
+void ucmx_mc_abort(struct ucmx_mc *mc);
+int ucmx_mc_join(struct ucmx_mc *mc, const struct rdma_cmx_join_item *item);
+void ucmx_mc_undo(struct ucmx_mc *mc);
 int ucmx_leave(struct ucmx_cmd *cmd);
 void ucmx_mc_event(struct ucmx_id *id, struct rdma_cm_id *cm,
 		   struct rdma_cm_event *e);
-u32 ucmx_mc_read(struct ucmx_event *ev, u64 *uid);
+u32 ucmx_mc_read(struct ucmx_event *ev, u64 *uid, void *body);
 void ucmx_mc_reported(struct ucmx_event *ev);
 unsigned int ucmx_mc_count(struct ucmx_id *id);
 void ucmx_mc_detach(struct ucmx_id *id);

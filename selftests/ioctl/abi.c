@@ -39,7 +39,10 @@ LAYOUT(struct rdma_cmx_resolve_addrinfo, 184);
 LAYOUT(struct rdma_cmx_give_names, 24);
 LAYOUT(struct rdma_cmx_query_addrinfo, 24);
 LAYOUT(struct rdma_cmx_getaddrinfo, 200);
-LAYOUT(struct rdma_cmx_join, 72);
+LAYOUT(struct rdma_cmx_mc_param, 24);
+LAYOUT(struct rdma_cmx_join, 104);
+LAYOUT(struct rdma_cmx_join_item, 96);
+LAYOUT(struct rdma_cmx_join_many, 32);
 _Static_assert(offsetof(struct rdma_cmx_event, param) == 48, "param");
 _Static_assert(offsetof(struct rdma_cmx_ai_entry, src) == 40, "src");
 
@@ -77,9 +80,10 @@ static const struct {
 	CMD(GIVE_NAMES, rdma_cmx_give_names),
 	CMD(QUERY_ADDRINFO, rdma_cmx_query_addrinfo),
 	CMD(GETADDRINFO, rdma_cmx_getaddrinfo),
-	CMD(JOIN, rdma_cmx_join),
+	CMD_MIN(JOIN, rdma_cmx_join, 72),
 	CMD(LEAVE, rdma_cmx_destroy),
 	CMD_IN(CONN_QP_ATTR, rdma_cmx_conn_qp_attr, 24),
+	CMD(JOIN_MANY, rdma_cmx_join_many),
 };
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
@@ -112,7 +116,7 @@ TEST_F(abi, numbers)
 	unsigned int i;
 	uint64_t buf[512] = {};
 
-	EXPECT_EQ(25, COMMANDS);
+	EXPECT_EQ(26, COMMANDS);
 	for (i = 0; i < COMMANDS; i++)
 		EXPECT_EQ(i, _IOC_NR(commands[i].cmd));
 
@@ -306,6 +310,8 @@ TEST_F(abi, reserved_fields)
 	EXPECT_RESERVED(DISCONNECT, rdma_cmx_id_arg, event);
 	EXPECT_RESERVED(NOTIFY, rdma_cmx_id_arg, reserved);
 	EXPECT_RESERVED(WRITE_EVENT, rdma_cmx_write_event, event);
+	EXPECT_RESERVED(JOIN, rdma_cmx_join, reserved);
+	EXPECT_RESERVED(JOIN_MANY, rdma_cmx_join_many, reserved);
 	EXPECT_RESERVED(GETADDRINFO, rdma_cmx_getaddrinfo, reserved);
 	EXPECT_RESERVED(GETADDRINFO, rdma_cmx_getaddrinfo, query.reserved);
 	EXPECT_RESERVED(RESOLVE_ADDRINFO, rdma_cmx_resolve_addrinfo,

@@ -13,12 +13,12 @@
 #include <sys/mman.h>
 
 #define THREADS		3
-#define COMMANDS	24
+#define COMMANDS	26
 #define MAX_STRUCT	368
 
 static const uint16_t sizes[COMMANDS] = {
 	24, 24, 24, 16, 272, 368, 32, 24, 112, 16, 160, 304, 16, 304, 272, 16,
-	16, 24, 184, 24, 24, 200, 72, 16,
+	16, 24, 184, 24, 24, 200, 104, 16, 168, 32,
 };
 
 static int fds[2];
@@ -109,6 +109,16 @@ static void struct_random(struct rng *r, unsigned int cmd, uint8_t *s)
 		break;
 	case RDMA_CMX_CMD_JOIN:
 		addr_random(r, s + 24);
+		if (rng_below(r, 2))
+			memset(s + 72, 0, 32);
+		break;
+	case RDMA_CMX_CMD_JOIN_MANY:
+		/* Items from the pool, whatever is there. */
+		word = (uintptr_t)pool;
+		memcpy(s + 8, &word, 8);
+		word = rng_below(r, 44) | 96ull << 32;
+		memcpy(s + 16, &word, 8);
+		memset(s + 24, 0, 8);
 		break;
 	case RDMA_CMX_CMD_ID_MIGRATE:
 		word = fds[rng_below(r, 2)];

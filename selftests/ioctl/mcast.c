@@ -40,7 +40,7 @@ TEST_F(mcast, join_and_leave)
 	EXPECT_EQ(mc, buf.ev.obj);
 	EXPECT_EQ(77, buf.ev.obj_uid);
 	EXPECT_EQ(0, buf.ev.status);
-	EXPECT_EQ(RDMA_CMX_EVENT_UD, buf.ev.flags);
+	EXPECT_EQ(RDMA_CMX_EVENT_UD | RDMA_CMX_EVENT_MC_PARAM, buf.ev.flags);
 	EXPECT_EQ(0xffffff, buf.ev.param.ud.qp_num);
 	EXPECT_NE(0, buf.ev.param.ud.qkey);
 	EXPECT_EQ(1, buf.ev.param.ud.ah_attr.is_global);
@@ -174,6 +174,273 @@ TEST_F(mcast, foreign_and_unanswerable)
 	EXPECT_EQ(EFAULT, errno);
 	EXPECT_EQ(1, counter("live_mcs"));
 	munmap(arg, 4096);
+}
+
+/* MC-07: the bed's IPv6 address has a RoCE v2 GID. */
+TEST_F(mcast, ipv6_group)
+{
+	struct rdma_cmx_join arg = {};
+	union event_buf buf;
+	uint32_t id, mc, mc4;
+
+	ASSERT_EQ(0, id_create(self->fd, RDMA_PS_UDP, 9, &id));
+	ASSERT_EQ(0, id_bind(self->fd, id, "fd55::1", 0));
+	ASSERT_EQ(0, mc_join(self->fd, id, "ff15::55:1", 5, &mc));
+	ASSERT_EQ(0, event_want(self->fd, EV_MULTICAST_JOIN, &buf));
+	EXPECT_EQ(mc, buf.ev.obj);
+	EXPECT_EQ(5, buf.ev.obj_uid);
+	EXPECT_EQ(0xffffff, buf.ev.param.ud.qp_num);
+	EXPECT_EQ(0x1234567, buf.ev.param.ud.qkey);
+	addr_set(&arg.addr, "ff15::55:1", 0);
+	EXPECT_EQ(0, memcmp(buf.ev.param.ud.ah_attr.grh.dgid,
+			    arg.addr.data + 6, 16));
+	EXPECT_EQ(1, mc_leave(self->fd, mc));
+	/* The other family's source cannot send to it. */
+	EXPECT_EQ(-EAFNOSUPPORT,
+		  mc_join(self->fd, self->id, "ff15::55:1", 5, &mc4));
+	/* Destroyed with its memberships, joined or under way. */
+	ASSERT_EQ(0, mc_join(self->fd, id, "ff15::55:1", 6, &mc));
+	ASSERT_EQ(0, event_want(self->fd, EV_MULTICAST_JOIN, &buf));
+	ASSERT_EQ(0, mc_join(self->fd, id, "ff15::55:2", 7, &mc));
+	EXPECT_LE(2, id_destroy(self->fd, id));
+	EXPECT_FALSE(event_pending(self->fd));
+}
+
+static struct rdma_cmx_mc_param *event_param(struct rdma_cmx_event *ev)
+{
+	return ev->flags & RDMA_CMX_EVENT_MC_PARAM ? (void *)(ev + 1) : NULL;
+}
+
+/* MC-08 on RoCE: what a sender puts into its packets. */
+TEST_F(mcast, parameters)
+{
+	struct rdma_cmx_join arg = {
+		.id = self->id,
+		.param = {
+			.mask = RDMA_CMX_MC_QKEY | RDMA_CMX_MC_SL |
+				RDMA_CMX_MC_TRAFFIC_CLASS |
+				RDMA_CMX_MC_FLOW_LABEL |
+				RDMA_CMX_MC_HOP_LIMIT,
+			.qkey = 0x11223344,
+			.sl = 3,
+			.traffic_class = 0x68,
+			.flow_label = 0xabcde,
+			.hop_limit = 7,
+		},
+	};
+	struct rdma_cmx_mc_param *param;
+	union event_buf buf;
+
+	addr_set(&arg.addr, GROUP, 0);
+	ASSERT_EQ(0, call(self->fd, JOIN, &arg));
+	ASSERT_EQ(0, event_want(self->fd, EV_MULTICAST_JOIN, &buf));
+	EXPECT_EQ(0x11223344, buf.ev.param.ud.qkey);
+	EXPECT_EQ(3, buf.ev.param.ud.ah_attr.sl);
+	EXPECT_EQ(0x68, buf.ev.param.ud.ah_attr.grh.traffic_class);
+	EXPECT_EQ(0xabcde, buf.ev.param.ud.ah_attr.grh.flow_label);
+	EXPECT_EQ(7, buf.ev.param.ud.ah_attr.grh.hop_limit);
+	param = event_param(&buf.ev);
+	ASSERT_NE(NULL, param);
+	EXPECT_EQ(arg.param.mask | RDMA_CMX_MC_MTU, param->mask);
+	EXPECT_EQ(0x11223344, param->qkey);
+	EXPECT_EQ(7, param->hop_limit);
+	EXPECT_EQ(3, param->mtu);
+
+	/* The same again shares it, other parameters do not. */
+	ASSERT_EQ(0, call(self->fd, JOIN, &arg));
+	ASSERT_EQ(0, event_want(self->fd, EV_MULTICAST_JOIN, &buf));
+	arg.param.qkey++;
+	EXPECT_EQ(-EADDRINUSE, call(self->fd, JOIN, &arg));
+	memset(&arg.param, 0, sizeof(arg.param));
+	EXPECT_EQ(-EADDRINUSE, call(self->fd, JOIN, &arg));
+	arg.flags = RDMA_CMX_JOIN_PERSISTENT;
+	addr_set(&arg.addr, "239.55.0.3", 0);
+	EXPECT_EQ(0, call(self->fd, JOIN, &arg));
+	ASSERT_EQ(0, event_want(self->fd, EV_MULTICAST_JOIN, &buf));
+}
+
+#define EXPECT_PARAM(error, field, bit, value) do {			\
+	struct rdma_cmx_join arg_ = { .id = self->id };			\
+	addr_set(&arg_.addr, GROUP, 0);					\
+	arg_.param.mask = bit;						\
+	arg_.param.field = value;					\
+	EXPECT_EQ(error, call(self->fd, JOIN, &arg_))			\
+		TH_LOG(#field " " #value);				\
+} while (0)
+
+TEST_F(mcast, parameters_misuse)
+{
+	struct rdma_cmx_join arg = { .id = self->id };
+	union event_buf buf;
+
+	EXPECT_PARAM(-EINVAL, qkey, 0, 1);
+	EXPECT_PARAM(-EINVAL, qkey, RDMA_CMX_MC_QKEY, 0);
+	EXPECT_PARAM(-EINVAL, sl, RDMA_CMX_MC_SL, 16);
+	EXPECT_PARAM(-EINVAL, sl, 0, 1);
+	EXPECT_PARAM(-EINVAL, flow_label, RDMA_CMX_MC_FLOW_LABEL, 0x100000);
+	EXPECT_PARAM(-EINVAL, mtu, RDMA_CMX_MC_MTU, 0);
+	EXPECT_PARAM(-EINVAL, mtu, RDMA_CMX_MC_MTU, 6);
+	EXPECT_PARAM(-EINVAL, rate, RDMA_CMX_MC_RATE, 1);
+	EXPECT_PARAM(-EINVAL, rate, RDMA_CMX_MC_RATE, 64);
+	EXPECT_PARAM(-EINVAL, pkey, RDMA_CMX_MC_PKEY, 0x8000);
+	EXPECT_PARAM(-EINVAL, hop_limit, 0, 1);
+	EXPECT_PARAM(-EINVAL, traffic_class, 0, 1);
+	EXPECT_PARAM(-EINVAL, reserved[4], 0, 1);
+	EXPECT_PARAM(-EOPNOTSUPP, qkey, 1u << 8, 0);
+	EXPECT_PARAM(-EOPNOTSUPP, qkey, 1u << 31, 0);
+	/* RoCE has no subnet manager to ask. */
+	EXPECT_PARAM(-EOPNOTSUPP, mtu, RDMA_CMX_MC_MTU, 4);
+	EXPECT_PARAM(-EOPNOTSUPP, rate, RDMA_CMX_MC_RATE, 3);
+	EXPECT_PARAM(-EOPNOTSUPP, pkey, RDMA_CMX_MC_PKEY, 0xffff);
+	arg.flags = 2;
+	addr_set(&arg.addr, GROUP, 0);
+	EXPECT_EQ(-EOPNOTSUPP, call(self->fd, JOIN, &arg));
+	EXPECT_EQ(0, counter("live_mcs"));
+	EXPECT_FALSE(event_pending(self->fd));
+
+	/* An older caller's struct ends with the address. */
+	arg.size = 72;
+	arg.flags = 0xdead;
+	EXPECT_EQ(0, ioctl(self->fd, RDMA_CMX_IO(JOIN), &arg));
+	EXPECT_EQ(0xdead, arg.flags);
+	ASSERT_EQ(0, event_want(self->fd, EV_MULTICAST_JOIN, &buf));
+}
+
+/* A privileged Q_Key is not for everybody. */
+TEST_F(mcast, parameters_privileged)
+{
+	EXPECT_PARAM(0, qkey, RDMA_CMX_MC_QKEY, 0x80010000);
+	ASSERT_EQ(0, setresuid(65534, 65534, 65534));
+	EXPECT_PARAM(-EPERM, qkey, RDMA_CMX_MC_QKEY, 0x80010001);
+}
+
+#define MANY	256
+
+static void items_set(struct rdma_cmx_join_item *items, int count)
+{
+	char group[32];
+	int i;
+
+	memset(items, 0, count * sizeof(*items));
+	for (i = 0; i < count; i++) {
+		snprintf(group, sizeof(group), "239.56.%d.%d", i >> 8, i & 255);
+		addr_set(&items[i].addr, group, 0);
+		items[i].uid = 1000 + i;
+	}
+}
+
+/* MC-10 */
+TEST_F(mcast, many_groups)
+{
+	struct rdma_cmx_join_item items[MANY];
+	struct rdma_cmx_join_many arg = {
+		.id = self->id,
+		.items = (uintptr_t)items,
+		.count = MANY,
+		.item_size = sizeof(items[0]),
+	};
+	bool seen[MANY] = {};
+	union event_buf buf;
+	unsigned int i, k;
+
+	items_set(items, MANY);
+	ASSERT_EQ(0, call(self->fd, JOIN_MANY, &arg));
+	EXPECT_EQ(MANY, arg.joined);
+	EXPECT_EQ(MANY, counter("live_mcs"));
+	for (i = 0; i < MANY; i++) {
+		ASSERT_EQ(0, event_want(self->fd, EV_MULTICAST_JOIN, &buf));
+		k = buf.ev.obj_uid - 1000;
+		ASSERT_GT(MANY, k);
+		EXPECT_FALSE(seen[k]);
+		seen[k] = true;
+		EXPECT_EQ(0, items[k].error);
+		EXPECT_EQ(items[k].mc, buf.ev.obj);
+		/* The last four bytes of the MGID are the group's. */
+		EXPECT_EQ(k & 255, buf.ev.param.ud.ah_attr.grh.dgid[15]);
+	}
+	for (i = 0; i < MANY; i += 2)
+		EXPECT_EQ(1, mc_leave(self->fd, items[i].mc));
+	EXPECT_EQ(MANY / 2, counter("live_mcs"));
+	EXPECT_LE(0, id_destroy(self->fd, self->id));
+	EXPECT_EQ(0, counter("live_mcs"));
+}
+
+TEST_F(mcast, many_groups_some_refused)
+{
+	struct rdma_cmx_join_item items[6];
+	struct rdma_cmx_join_many arg = {
+		.id = self->id,
+		.items = (uintptr_t)items,
+		.count = 6,
+		.item_size = sizeof(items[0]),
+	};
+	union event_buf buf;
+	int i;
+
+	items_set(items, 6);
+	addr_set(&items[0].addr, "10.55.0.2", 0);
+	items[2].join_flags = 7;
+	items[3].param.mask = RDMA_CMX_MC_MTU;
+	items[3].param.mtu = 4;
+	items[4].addr = items[1].addr;
+	items[4].join_flags = 1;
+	ASSERT_EQ(0, call(self->fd, JOIN_MANY, &arg));
+	EXPECT_EQ(2, arg.joined);
+	EXPECT_EQ(-EINVAL, items[0].error);
+	EXPECT_EQ(0, items[1].error);
+	EXPECT_EQ(-EINVAL, items[2].error);
+	EXPECT_EQ(-EOPNOTSUPP, items[3].error);
+	EXPECT_EQ(-EADDRINUSE, items[4].error);
+	EXPECT_EQ(0, items[5].error);
+	for (i = 0; i < 6; i++)
+		EXPECT_EQ(!items[i].mc, !!items[i].error);
+	EXPECT_EQ(2, counter("live_mcs"));
+	ASSERT_EQ(0, event_want(self->fd, EV_MULTICAST_JOIN, &buf));
+	ASSERT_EQ(0, event_want(self->fd, EV_MULTICAST_JOIN, &buf));
+	EXPECT_FALSE(event_pending(self->fd));
+}
+
+TEST_F(mcast, many_groups_misuse)
+{
+	static struct rdma_cmx_join_item items[RDMA_CMX_MAX_JOINS];
+	struct rdma_cmx_join_many good = {
+		.id = self->id,
+		.items = (uintptr_t)items,
+		.count = 1,
+		.item_size = sizeof(items[0]),
+	}, arg = good;
+	void *page;
+
+	items_set(items, RDMA_CMX_MAX_JOINS);
+	arg.count = 0;
+	EXPECT_EQ(-EINVAL, call(self->fd, JOIN_MANY, &arg));
+	arg.count = RDMA_CMX_MAX_JOINS + 1;
+	EXPECT_EQ(-E2BIG, call(self->fd, JOIN_MANY, &arg));
+	arg.count = UINT32_MAX;
+	EXPECT_EQ(-E2BIG, call(self->fd, JOIN_MANY, &arg));
+	arg = good;
+	arg.item_size--;
+	EXPECT_EQ(-EINVAL, call(self->fd, JOIN_MANY, &arg));
+	arg = good;
+	arg.id = 12345;
+	EXPECT_EQ(-ENOENT, call(self->fd, JOIN_MANY, &arg));
+	arg = good;
+	arg.items = 8;
+	EXPECT_EQ(-EFAULT, call(self->fd, JOIN_MANY, &arg));
+
+	/* What cannot be told is not done. */
+	page = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
+		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, page);
+	memcpy(page, items, 10 * sizeof(items[0]));
+	ASSERT_EQ(0, mprotect(page, 4096, PROT_READ));
+	arg = good;
+	arg.items = (uintptr_t)page;
+	arg.count = 10;
+	EXPECT_EQ(-EFAULT, call(self->fd, JOIN_MANY, &arg));
+	EXPECT_EQ(0, counter("live_mcs"));
+	EXPECT_FALSE(event_pending(self->fd));
+	munmap(page, 4096);
 }
 
 TEST_HARNESS_MAIN

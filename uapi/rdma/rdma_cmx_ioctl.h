@@ -76,6 +76,7 @@ enum {
 	RDMA_CMX_CMD_JOIN,
 	RDMA_CMX_CMD_LEAVE,
 	RDMA_CMX_CMD_CONN_QP_ATTR,
+	RDMA_CMX_CMD_JOIN_MANY,
 };
 
 #define RDMA_CMX_IO(cmd)	_IO(RDMA_CMX_IOC_TYPE, RDMA_CMX_CMD_##cmd)
@@ -149,6 +150,11 @@ enum {
 	RDMA_CMX_FEATURE_NAMES = 1 << 0,
 	/* RAI_SA works. */
 	RDMA_CMX_FEATURE_SA = 1 << 1,
+	/*
+	 * JOIN takes flags and parameters and knows IPv6 groups on RoCE v2,
+	 * JOIN_MANY exists, MULTICAST_JOIN says what the group is like.
+	 */
+	RDMA_CMX_FEATURE_MCAST = 1 << 2,
 };
 
 /*
@@ -195,8 +201,8 @@ struct rdma_cmx_event_ud {
  * @flags: RDMA_CMX_EVENT_*: which parts follow the fixed part, in the order
  *	of the bits
  * @num_paths: records behind RDMA_CMX_EVENT_PATHS
- * @private_data_len: bytes behind RDMA_CMX_EVENT_PRIVATE_DATA, last, padded
- *	to a multiple of 8 with zeros
+ * @private_data_len: bytes behind RDMA_CMX_EVENT_PRIVATE_DATA, padded to a
+ *	multiple of 8 with zeros
  * @param: conn for the events of a connection, ud for SIDR replies,
  *	requests of UD ids and MULTICAST_JOIN; zero without the flag
  *
@@ -234,6 +240,7 @@ enum {
 	RDMA_CMX_EVENT_INFO = 1 << 2,
 	RDMA_CMX_EVENT_PATHS = 1 << 3,		/* struct ib_path_rec_data [] */
 	RDMA_CMX_EVENT_PRIVATE_DATA = 1 << 4,
+	RDMA_CMX_EVENT_MC_PARAM = 1 << 5,	/* struct rdma_cmx_mc_param */
 };
 
 /* No event is longer than this. */
@@ -762,6 +769,66 @@ struct rdma_cmx_getaddrinfo {
 };
 
 /**
+ * struct rdma_cmx_mc_param - what a multicast group is like
+ * @mask: RDMA_CMX_MC_*: which of the other fields are given. One that is not
+ *	must be 0.
+ * @qkey: Q_Key, not 0. One with the highest bit set is privileged: EPERM
+ *	without CAP_NET_RAW
+ * @flow_label: flow label, 20 bits
+ * @pkey: P_Key, which the port must have
+ * @mtu: enum ib_mtu: 1 to 5 for 256 to 4096 bytes
+ * @rate: enum ib_rate
+ * @sl: service level, 4 bits
+ * @traffic_class: traffic class
+ * @hop_limit: hop limit
+ * @reserved: 0
+ *
+ * In a join: what the group has to be like. On InfiniBand the first member
+ * makes the group so; the subnet administrator refuses another one whose
+ * parameters differ from the group's. On RoCE these are properties of the
+ * address that the member sends to, and RDMA_CMX_MC_PKEY, _MTU and _RATE are
+ * EOPNOTSUPP.
+ *
+ * In MULTICAST_JOIN: what the group is like, as far as @mask says.
+ */
+struct rdma_cmx_mc_param {
+	__u32 mask;
+	__u32 qkey;
+	__u32 flow_label;
+	__u16 pkey;
+	__u8 mtu;
+	__u8 rate;
+	__u8 sl;
+	__u8 traffic_class;
+	__u8 hop_limit;
+	__u8 reserved[5];
+};
+
+enum {
+	RDMA_CMX_MC_QKEY = 1 << 0,
+	RDMA_CMX_MC_PKEY = 1 << 1,
+	RDMA_CMX_MC_MTU = 1 << 2,
+	RDMA_CMX_MC_RATE = 1 << 3,
+	RDMA_CMX_MC_SL = 1 << 4,
+	RDMA_CMX_MC_TRAFFIC_CLASS = 1 << 5,
+	RDMA_CMX_MC_FLOW_LABEL = 1 << 6,
+	RDMA_CMX_MC_HOP_LIMIT = 1 << 7,
+};
+
+/* Flags of a join, beside its join_flags. */
+enum {
+	/*
+	 * A membership that the fabric drops (another subnet manager, client
+	 * reregistration, the port down and up) is joined again until it is
+	 * left, and another MULTICAST_JOIN tells of that, where
+	 * MULTICAST_ERROR would end it otherwise. The address may differ
+	 * then. A join that fails from the start is not tried again. On RoCE
+	 * nothing is dropped, so the flag has no effect there.
+	 */
+	RDMA_CMX_JOIN_PERSISTENT = 1 << 0,
+};
+
+/**
  * struct rdma_cmx_join - RDMA_CMX_IO(JOIN)
  * @size: sizeof(struct rdma_cmx_join)
  * @id: handle, bound to a device
@@ -769,10 +836,17 @@ struct rdma_cmx_getaddrinfo {
  * @mc: out: handle of the membership
  * @uid: cookie that comes back as obj_uid
  * @addr: group: IPv4 or IPv6 multicast address, or MGID as sockaddr_ib
+ * @flags: RDMA_CMX_JOIN_*; RDMA_CMX_FEATURE_MCAST
+ * @reserved: 0
+ * @param: what the group has to be like; RDMA_CMX_FEATURE_MCAST
  *
  * MULTICAST_JOIN or MULTICAST_ERROR follows. EINVAL: not a multicast
- * address, or the id is not bound. EADDRINUSE: the id has joined the group
- * with another join flag.
+ * address, a parameter out of range, or the id is not bound. EADDRINUSE: the
+ * id has joined the group with another join flag, flag or parameter.
+ * EOPNOTSUPP: a flag, parameter or address that the device cannot do; as the
+ * status of MULTICAST_ERROR: the subnet administrator has no send-only full
+ * members. EAFNOSUPPORT: an IPv6 group on RoCE v2 needs an id that is bound
+ * to an IPv6 address.
  */
 struct rdma_cmx_join {
 	__u32 size;
@@ -781,6 +855,58 @@ struct rdma_cmx_join {
 	__u32 mc;
 	__aligned_u64 uid;
 	struct rdma_cmx_addr addr;
+	__u32 flags;
+	__u32 reserved;
+	struct rdma_cmx_mc_param param;
+};
+
+/* Items of one JOIN_MANY at most. */
+#define RDMA_CMX_MAX_JOINS	1024
+
+/**
+ * struct rdma_cmx_join_item - one join of JOIN_MANY
+ * @join_flags: as in struct rdma_cmx_join
+ * @flags: as in struct rdma_cmx_join
+ * @mc: out: handle of the membership, 0 if there is none
+ * @error: out: 0, or the negative errno that JOIN would have failed with;
+ *	-EINTR: not tried, for the process is being killed
+ * @uid: cookie that comes back as obj_uid
+ * @addr: as in struct rdma_cmx_join
+ * @param: as in struct rdma_cmx_join
+ */
+struct rdma_cmx_join_item {
+	__u32 join_flags;
+	__u32 flags;
+	__u32 mc;
+	__s32 error;
+	__aligned_u64 uid;
+	struct rdma_cmx_addr addr;
+	struct rdma_cmx_mc_param param;
+};
+
+/**
+ * struct rdma_cmx_join_many - RDMA_CMX_IO(JOIN_MANY)
+ * @size: sizeof(struct rdma_cmx_join_many)
+ * @id: handle, bound to a device
+ * @items: pointer to struct rdma_cmx_join_item []
+ * @count: how many, 1 to RDMA_CMX_MAX_JOINS; more: E2BIG
+ * @item_size: sizeof(struct rdma_cmx_join_item); another one: EINVAL
+ * @joined: out: joins that were started
+ * @reserved: 0
+ *
+ * Starts all joins, which then go on at the same time. An event of its own
+ * follows for each that was started, as after JOIN. Success if the id could
+ * be used at all: the items tell which joins were not started, and why.
+ * EFAULT: nothing was joined.
+ */
+struct rdma_cmx_join_many {
+	__u32 size;
+	__u32 id;
+	__aligned_u64 items;
+	__u32 count;
+	__u32 item_size;
+	__u32 joined;
+	__u32 reserved;
 };
 
 #endif /* RDMA_CMX_IOCTL_H */

@@ -266,25 +266,48 @@ int rdma_cmx_set_cached_path(struct rdma_cm_id *id);
  * struct rdma_cmx_join_attr - a multicast membership
  * @addr: group: IPv4 or IPv6 multicast address, or MGID in a sockaddr_ib
  * @join_flags: RDMA_MC_JOIN_FLAG_FULLMEMBER or _SENDONLY_FULLMEMBER
+ * @flags: RDMA_CMX_JOIN_*
+ * @param: what the group has to be like; a mask of 0 asks for nothing
  */
 struct rdma_cmx_join_attr {
 	const union rdma_cmx_sockaddr *addr;
 	u32 join_flags;
+	u32 flags;
+	struct rdma_cmx_mc_param param;
 };
 
 /**
  * rdma_cmx_join - join a multicast group
- * @id: id that is bound to a device
+ * @id: UD id that is bound to a device
  * @attr: the group; copied
  * @context: comes back as param.ud.private_data of the event
  *
- * RDMA_CM_EVENT_MULTICAST_JOIN or _ERROR comes to the id's event handler.
- * Unlike rdma_join_multicast() it checks that the address is a multicast
- * one and that the id is bound.
+ * RDMA_CM_EVENT_MULTICAST_JOIN or _ERROR comes to the id's event handler, as
+ * from rdma_join_multicast(), maybe before this returns. It does not wait, so
+ * many joins can be under way at once. What the handler returns is not looked
+ * at. Unlike rdma_join_multicast() it
  *
- * Context: process, may sleep.
- * Return: 0; -EINVAL: bad family, flag or address, or not bound;
- * -EOPNOTSUPP: the device cannot do it; or as rdma_join_multicast().
+ * - checks that the address is a multicast one and that the id is bound;
+ * - joins IPv6 groups on RoCE v2;
+ * - takes an id with a queue pair of rdma_create_qp(). A full member's is
+ *   attached to the group before the event, and gets the Q_Key if @attr names
+ *   one. Leave before rdma_destroy_qp() and before rdma_destroy_id(): see
+ *   rdma_cmx_leave_all();
+ * - takes parameters of the group, which rdma_cmx_group_param() tells too;
+ * - joins a persistent membership again when the fabric has dropped it, and
+ *   moves the queue pair if the group has another MLID then. The handler gets
+ *   another RDMA_CM_EVENT_MULTICAST_JOIN.
+ * - asks whether the subnet administrator has send-only full members, and
+ *   fails with -EOPNOTSUPP, by the event, where it has not.
+ *
+ * One id may join a group more than once, but either always plainly, without
+ * @flags, parameters and queue pair, or never.
+ *
+ * Context: process, may sleep for memory only.
+ * Return: 0; -EINVAL: bad family, join flag, address or parameter, or not
+ * bound; -EOPNOTSUPP: a flag or parameter that is not known, or the device
+ * cannot do it; -EAFNOSUPPORT: an IPv6 group on RoCE v2 needs an id that is
+ * bound to an IPv6 address; -ENOMEM; or as rdma_join_multicast().
  */
 int rdma_cmx_join(struct rdma_cm_id *id, const struct rdma_cmx_join_attr *attr,
 		  void *context);
@@ -295,10 +318,37 @@ int rdma_cmx_join(struct rdma_cm_id *id, const struct rdma_cmx_join_attr *attr,
  * @addr: the group
  *
  * The newest membership of that address ends; its event does not come any
- * more once this has returned.
+ * more once this has returned, and a queue pair is attached no more.
  *
- * Context: process, may sleep.
+ * Context: process, may sleep; not in the id's event handler.
  */
 void rdma_cmx_leave(struct rdma_cm_id *id, const union rdma_cmx_sockaddr *addr);
+
+/**
+ * rdma_cmx_leave_all - end what rdma_cm does not know of an id
+ * @id: the id
+ *
+ * Ends each membership that rdma_destroy_id() would not end, that is all but
+ * plain ones. To be called before rdma_destroy_qp() and rdma_destroy_id() for
+ * an id that rdma_cmx_join() was used on, unless rdma_cmx_leave() was called
+ * for each of its joins. On RDMA_CM_EVENT_DEVICE_REMOVAL too: let a work item
+ * do it, and destroy the id there.
+ *
+ * Context: process, may sleep; not in the id's event handler.
+ */
+void rdma_cmx_leave_all(struct rdma_cm_id *id);
+
+/**
+ * rdma_cmx_group_param - tell what a group is like
+ * @id: the id
+ * @ud: from an RDMA_CM_EVENT_MULTICAST_JOIN of @id, within its handler
+ * @param: out: what is known, as its mask says
+ *
+ * On InfiniBand it is what the subnet administrator has answered.
+ *
+ * Context: any but interrupts.
+ */
+void rdma_cmx_group_param(struct rdma_cm_id *id, const struct rdma_ud_param *ud,
+			  struct rdma_cmx_mc_param *param);
 
 #endif /* RDMA_CMX_H */

@@ -6,16 +6,20 @@
 . /usr/lib/rdma-cmx/selftests/lib.sh
 mc=/usr/lib/rdma-cmx/selftests/api/mc.helper
 
-# receive GROUP WHAT MEMBER...: receivers in beta, the sender here.
+# receive GROUP WHAT MEMBER...: receivers in beta, the sender here; an IPv6
+# group is for the IPv6 addresses of both.
 # Sets out and status.
 receive() {
-	local group=$1 what=$2 job sender
+	local group=$1 what=$2 from=10.55.0.1 to=10.55.0.2 job sender
 
 	shift 2
-	job=$(peer_bg "$mc $what 10.55.0.2 $group 5 $*")
+	case $group in
+	*:*) from=fd55::1 to=fd55::2 ;;
+	esac
+	job=$(peer_bg "$mc $what $to $group 5 $*")
 	wait_for 20 peer "grep -q joined /run/jobs/$job.log" ||
 		diag "no receiver: $(peer_log "$job")"
-	timeout 100 $mc send 10.55.0.1 "$group" 90 >sender.log 2>&1 &
+	timeout 100 $mc send $from "$group" 90 >sender.log 2>&1 &
 	sender=$!
 	out=$(peer_wait "$job" 80)
 	status=$?
@@ -47,6 +51,18 @@ is "MC-06: an id that joined twice receives" $status 0
 
 receive 239.55.12.7 leave twice
 is "MC-06: and goes on after leaving once" $status 0
+
+receive ff15::55:c1 recv full sendonly
+is "MC-07: a full member of an IPv6 group receives" $status 0
+like "MC-07: a send-only member receives nothing" "$out" \
+	'^got full=[0-9]+ sendonly=0$'
+
+receive ff15::55:c2 leave full full
+is "MC-07: the second id goes on when the first leaves" $status 0
+like "MC-07: the first one does not" "$out" '^then full=0 full='
+
+receive ff15::55:c3 leave twice
+is "MC-07: an id that joined twice goes on after leaving once" $status 0
 
 # The other way round
 job=$(peer_bg "$mc send 10.55.0.2 239.55.12.8 60")

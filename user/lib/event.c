@@ -21,6 +21,7 @@ struct raw_event {
 	const struct rdma_cmx_id_info *info;
 	const struct ib_path_rec_data *paths;
 	const void *private_data;
+	const struct rdma_cmx_mc_param *group;
 };
 
 static void id_complete(struct cmx_id *id, struct cmx_mc *mc)
@@ -70,6 +71,7 @@ static int raw_parse(struct raw_event *raw)
 	raw->info = NULL;
 	raw->paths = NULL;
 	raw->private_data = NULL;
+	raw->group = NULL;
 	if (raw->ev.flags & RDMA_CMX_EVENT_INFO)
 		raw->info = raw_part(raw, &pos, sizeof(*raw->info));
 	if (raw->ev.flags & RDMA_CMX_EVENT_PATHS)
@@ -77,11 +79,14 @@ static int raw_parse(struct raw_event *raw)
 						 sizeof(*raw->paths));
 	if (raw->ev.flags & RDMA_CMX_EVENT_PRIVATE_DATA)
 		raw->private_data = raw_part(raw, &pos,
-					     raw->ev.private_data_len);
+					     (raw->ev.private_data_len + 7) & ~7);
+	if (raw->ev.flags & RDMA_CMX_EVENT_MC_PARAM)
+		raw->group = raw_part(raw, &pos, sizeof(*raw->group));
 	if (!raw->info != !(raw->ev.flags & RDMA_CMX_EVENT_INFO) ||
 	    !raw->paths != !(raw->ev.flags & RDMA_CMX_EVENT_PATHS) ||
 	    !raw->private_data !=
-	    !(raw->ev.flags & RDMA_CMX_EVENT_PRIVATE_DATA))
+	    !(raw->ev.flags & RDMA_CMX_EVENT_PRIVATE_DATA) ||
+	    !raw->group != !(raw->ev.flags & RDMA_CMX_EVENT_MC_PARAM))
 		return cmx_err(EPROTO);
 	return 0;
 }
@@ -233,8 +238,10 @@ static void mc_event(struct cmx_event *evt, const struct raw_event *raw)
 	evt->mc = (struct cmx_mc *)(uintptr_t)raw->ev.obj_uid;
 	ud->private_data = evt->mc->context;
 	ud->private_data_len = 0;
+	if (raw->group)
+		evt->group = *raw->group;
 	if (raw->ev.event == RDMA_CM_EVENT_MULTICAST_JOIN &&
-	    cmx_mc_joined(evt->mc, &ud->ah_attr))
+	    cmx_mc_joined(evt->mc, ud))
 		event_failed(evt, RDMA_CM_EVENT_MULTICAST_ERROR);
 }
 

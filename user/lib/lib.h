@@ -43,6 +43,7 @@ struct cmx_mc {
 	uint32_t join_flags;
 	uint32_t events_completed;
 	bool attached;
+	bool set_qkey;		/* the program has named one */
 	uint16_t mlid;
 	union ibv_gid mgid;
 };
@@ -82,6 +83,7 @@ struct cmx_event {
 	uint64_t magic;
 	struct cmx_id *id;	/* whose counter the ack goes to */
 	struct cmx_mc *mc;	/* likewise, or NULL */
+	struct rdma_cmx_mc_param group;	/* of MULTICAST_JOIN */
 	uint8_t private_data[RDMA_CMX_MAX_PRIVATE_DATA];
 };
 
@@ -199,7 +201,7 @@ void cmx_event_drop_last(struct cmx_id *id);
 int cmx_complete(struct cmx_id *id);
 
 /* mcast.c */
-int cmx_mc_joined(struct cmx_mc *mc, const struct ibv_ah_attr *ah_attr);
+int cmx_mc_joined(struct cmx_mc *mc, const struct rdma_ud_param *ud);
 void cmx_mc_detach_all(struct cmx_id *id);
 void cmx_mc_free_all(struct cmx_id *id);
 

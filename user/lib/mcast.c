@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <rdma/rdma_cmx.h>
+
 #include "lib.h"
 
 static bool addr_is_multicast(const struct sockaddr *addr)
@@ -48,23 +50,44 @@ static void mc_detach(struct cmx_mc *mc)
 		ibv_detach_mcast(id->id.qp, &mc->mgid, mc->mlid);
 }
 
-/* A join has succeeded and its event is on the way to the program. */
-int cmx_mc_joined(struct cmx_mc *mc, const struct ibv_ah_attr *ah_attr)
+/* With the id's lock. An error number. */
+static int mc_attach(struct cmx_mc *mc, uint32_t qkey)
 {
+	struct ibv_qp_attr attr = { .qkey = qkey };
 	struct cmx_id *id = mc->id;
-	int ret = 0;
+	int err = 0;
+
+	if (!id->id.qp ||
+	    mc->join_flags == RDMA_MC_JOIN_FLAG_SENDONLY_FULLMEMBER)
+		return 0;
+	if (mc->set_qkey)
+		err = ibv_modify_qp(id->id.qp, &attr, IBV_QP_QKEY);
+	if (!err && !group_attached(id, mc))
+		err = ibv_attach_mcast(id->id.qp, &mc->mgid, mc->mlid);
+	mc->attached = !err;
+	return err;
+}
+
+/*
+ * A join has succeeded and its event is on the way to the program. A
+ * persistent membership comes here again, maybe with another MLID.
+ */
+int cmx_mc_joined(struct cmx_mc *mc, const struct rdma_ud_param *ud)
+{
+	const union ibv_gid *mgid = &ud->ah_attr.grh.dgid;
+	struct cmx_id *id = mc->id;
+	int err = 0;
 
 	pthread_mutex_lock(&id->lock);
-	mc->mgid = ah_attr->grh.dgid;
-	mc->mlid = ah_attr->dlid;
-	if (id->id.qp &&
-	    mc->join_flags != RDMA_MC_JOIN_FLAG_SENDONLY_FULLMEMBER) {
-		if (!group_attached(id, mc))
-			ret = ibv_attach_mcast(id->id.qp, &mc->mgid, mc->mlid);
-		mc->attached = !ret;
-	}
+	if (mc->mlid != ud->ah_attr.dlid ||
+	    memcmp(&mc->mgid, mgid, sizeof(*mgid)))
+		mc_detach(mc);
+	mc->mgid = *mgid;
+	mc->mlid = ud->ah_attr.dlid;
+	if (!mc->attached)
+		err = mc_attach(mc, ud->qkey);
 	pthread_mutex_unlock(&id->lock);
-	return rdma_seterrno(ret);
+	return rdma_seterrno(err);
 }
 
 void cmx_mc_detach_all(struct cmx_id *id)
@@ -132,31 +155,82 @@ static void mc_unlink(struct cmx_id *id, struct cmx_mc *mc)
 	}
 }
 
-static int mc_join(struct cmx_id *id, const struct sockaddr *addr,
-		   uint32_t join_flags, void *context)
+/* A membership as asked for, and how it is told to the kernel. */
+static struct cmx_mc *mc_alloc(struct cmx_id *id,
+			       const struct rdmacmx_join_attr *attr,
+			       void *context, struct rdma_cmx_join_item *item)
 {
-	struct rdma_cmx_join cmd = {
-		.size = sizeof(cmd),
-		.join_flags = join_flags,
+	const struct rdmacmx_group *group = &attr->group;
+	struct cmx_mc *mc = NULL;
+	size_t i;
+
+	memset(item, 0, sizeof(*item));
+	errno = EINVAL;
+	for (i = 0; i < sizeof(attr->reserved) / sizeof(attr->reserved[0]); i++)
+		if (attr->reserved[i])
+			return NULL;
+	if (!attr->addr || group->reserved)
+		return NULL;
+	if (cmx_addr_to_kern(&item->addr, attr->addr))
+		return NULL;
+	if (!addr_is_multicast(attr->addr))
+		goto invalid;
+	item->join_flags = attr->join_flags;
+	item->flags = attr->flags;
+	item->param = (struct rdma_cmx_mc_param) {
+		.mask = group->mask,
+		.qkey = group->qkey,
+		.flow_label = group->flow_label,
+		.pkey = group->pkey,
+		.mtu = group->mtu,
+		.rate = group->rate,
+		.sl = group->sl,
+		.traffic_class = group->traffic_class,
+		.hop_limit = group->hop_limit,
 	};
+	mc = calloc(1, sizeof(*mc));
+	if (!mc)
+		return NULL;
+	mc->id = id;
+	mc->context = context;
+	mc->join_flags = attr->join_flags;
+	mc->addr = item->addr;
+	mc->set_qkey = group->mask & RDMACMX_GROUP_QKEY;
+	item->uid = (uintptr_t)mc;
+	return mc;
+
+invalid:
+	errno = EINVAL;
+	return NULL;
+}
+
+/* With the id's lock. */
+static void mc_link(struct cmx_mc *mc, uint32_t handle)
+{
+	mc->handle = handle;
+	mc->next = mc->id->mcs;
+	mc->id->mcs = mc;
+}
+
+static int mc_join(struct cmx_id *id, const struct rdmacmx_join_attr *attr,
+		   void *context)
+{
+	struct rdma_cmx_join_item item;
+	struct rdma_cmx_join cmd;
 	struct cmx_mc *mc;
 	int err;
 
-	if (!addr)
-		return cmx_err(EINVAL);
-	if (cmx_addr_to_kern(&cmd.addr, addr))
-		return -1;
-	if (!addr_is_multicast(addr))
-		return cmx_err(EINVAL);
-	mc = calloc(1, sizeof(*mc));
+	mc = mc_alloc(id, attr, context, &item);
 	if (!mc)
 		return -1;
-	mc->id = id;
-	mc->context = context;
-	mc->join_flags = join_flags;
-	mc->addr = cmd.addr;
-	cmd.uid = (uintptr_t)mc;
-
+	cmd = (struct rdma_cmx_join) {
+		.size = sizeof(cmd),
+		.join_flags = item.join_flags,
+		.uid = item.uid,
+		.addr = item.addr,
+		.flags = item.flags,
+		.param = item.param,
+	};
 	pthread_mutex_lock(&id->lock);
 	cmd.id = id->handle;
 	if (cmx_id_ioctl(id, JOIN, &cmd)) {
@@ -165,9 +239,7 @@ static int mc_join(struct cmx_id *id, const struct sockaddr *addr,
 		free(mc);
 		return cmx_err(err);
 	}
-	mc->handle = cmd.mc;
-	mc->next = id->mcs;
-	id->mcs = mc;
+	mc_link(mc, cmd.mc);
 	pthread_mutex_unlock(&id->lock);
 
 	if (!cmx_complete(id))
@@ -183,10 +255,149 @@ static int mc_join(struct cmx_id *id, const struct sockaddr *addr,
 	return cmx_err(err);
 }
 
+/* What a batch of JOIN_MANY needs: no more than the kernel takes at once. */
+struct batch {
+	struct rdma_cmx_join_item items[RDMA_CMX_MAX_JOINS];
+	struct cmx_mc *mcs[RDMA_CMX_MAX_JOINS];
+	int index[RDMA_CMX_MAX_JOINS];	/* of the item in the caller's array */
+};
+
+static int batch_fill(struct batch *batch, struct cmx_id *id,
+		      struct rdmacmx_join_attr *attrs, int count)
+{
+	int i, n = 0;
+
+	for (i = 0; i < count; i++) {
+		batch->mcs[n] = mc_alloc(id, &attrs[i], attrs[i].context,
+					 &batch->items[n]);
+		attrs[i].error = batch->mcs[n] ? 0 : errno;
+		if (batch->mcs[n])
+			batch->index[n++] = i;
+	}
+	return n;
+}
+
+/* An error number, or 0: then the errors stand in @attrs. */
+static int batch_join(struct batch *batch, struct cmx_id *id,
+		      struct rdmacmx_join_attr *attrs, int count, int *joined)
+{
+	struct rdma_cmx_join_many cmd = {
+		.size = sizeof(cmd),
+		.items = (uintptr_t)batch->items,
+		.item_size = sizeof(batch->items[0]),
+	};
+	int i, err = 0, n = batch_fill(batch, id, attrs, count);
+
+	if (!n)
+		return 0;
+	cmd.count = n;
+	pthread_mutex_lock(&id->lock);
+	cmd.id = id->handle;
+	if (cmx_id_ioctl(id, JOIN_MANY, &cmd))
+		err = errno;
+	for (i = 0; i < n; i++) {
+		struct rdma_cmx_join_item *item = &batch->items[i];
+		int error = err ? err : -item->error;
+
+		attrs[batch->index[i]].error = error;
+		if (error) {
+			free(batch->mcs[i]);
+		} else {
+			mc_link(batch->mcs[i], item->mc);
+			(*joined)++;
+		}
+	}
+	pthread_mutex_unlock(&id->lock);
+	return err;
+}
+
+static int mc_join_many(struct cmx_id *id, struct rdmacmx_join_attr *attrs,
+			int count, int *joined)
+{
+	struct batch *batch = calloc(1, sizeof(*batch));
+	int done, some, err = 0;
+
+	if (!batch)
+		return ENOMEM;
+	for (done = 0; done < count && !err; done += some) {
+		some = count - done < RDMA_CMX_MAX_JOINS ? count - done :
+							   RDMA_CMX_MAX_JOINS;
+		err = batch_join(batch, id, attrs + done, some, joined);
+	}
+	for (; done < count; done++)
+		attrs[done].error = err;
+	free(batch);
+	return err;
+}
+
+/* Each waits for its event. */
+static int mc_join_each(struct cmx_id *id, struct rdmacmx_join_attr *attrs,
+			int count, int *joined)
+{
+	int i;
+
+	for (i = 0; i < count; i++) {
+		attrs[i].error = mc_join(id, &attrs[i], attrs[i].context) ?
+				 errno : 0;
+		if (!attrs[i].error)
+			(*joined)++;
+	}
+	return 0;
+}
+
+CMX_EXPORT int rdmacmx_join_multicast(struct rdma_cm_id *id,
+				      const struct rdmacmx_join_attr *attr,
+				      void *context)
+{
+	if (!cmx_id_ours(id) || !attr)
+		return cmx_err(EINVAL);
+	return mc_join(cmx_id(id), attr, context);
+}
+
+CMX_EXPORT int rdmacmx_join_many(struct rdma_cm_id *id,
+				 struct rdmacmx_join_attr *attrs, int count)
+{
+	int err, joined = 0;
+
+	if (!cmx_id_ours(id) || !attrs || count <= 0)
+		return cmx_err(EINVAL);
+	if (cmx_id(id)->sync)
+		err = mc_join_each(cmx_id(id), attrs, count, &joined);
+	else
+		err = mc_join_many(cmx_id(id), attrs, count, &joined);
+	return err && !joined ? cmx_err(err) : joined;
+}
+
+CMX_EXPORT int rdmacmx_event_group(const struct rdma_cm_event *event,
+				   struct rdmacmx_group *group)
+{
+	const struct cmx_event *evt = (const struct cmx_event *)event;
+	const struct rdma_cmx_mc_param *param;
+
+	if (!event || !group || evt->magic != CMX_EVENT_MAGIC ||
+	    event->event != RDMA_CM_EVENT_MULTICAST_JOIN)
+		return cmx_err(EINVAL);
+	param = &evt->group;
+	*group = (struct rdmacmx_group) {
+		.mask = param->mask,
+		.qkey = param->qkey,
+		.flow_label = param->flow_label,
+		.pkey = param->pkey,
+		.mtu = param->mtu,
+		.rate = param->rate,
+		.sl = param->sl,
+		.traffic_class = param->traffic_class,
+		.hop_limit = param->hop_limit,
+	};
+	return 0;
+}
+
 CMX_EXPORT int rdma_join_multicast_ex(struct rdma_cm_id *id,
 				      struct rdma_cm_join_mc_attr_ex *attr,
 				      void *context)
 {
+	struct rdmacmx_join_attr join = {};
+
 	CMX_ID_OR_STOCK(id, rdma_join_multicast_ex, id, attr, context);
 	if (!attr)
 		return cmx_err(EINVAL);
@@ -196,14 +407,18 @@ CMX_EXPORT int rdma_join_multicast_ex(struct rdma_cm_id *id,
 	    !(attr->comp_mask & RDMA_CM_JOIN_MC_ATTR_JOIN_FLAGS) ||
 	    attr->join_flags >= RDMA_MC_JOIN_FLAG_RESERVED)
 		return cmx_err(EINVAL);
-	return mc_join(cmx_id(id), attr->addr, attr->join_flags, context);
+	join.addr = attr->addr;
+	join.join_flags = attr->join_flags;
+	return mc_join(cmx_id(id), &join, context);
 }
 
 CMX_EXPORT int rdma_join_multicast(struct rdma_cm_id *id,
 				   struct sockaddr *addr, void *context)
 {
+	struct rdmacmx_join_attr join = { .addr = addr };
+
 	CMX_ID_OR_STOCK(id, rdma_join_multicast, id, addr, context);
-	return mc_join(cmx_id(id), addr, RDMA_MC_JOIN_FLAG_FULLMEMBER, context);
+	return mc_join(cmx_id(id), &join, context);
 }
 
 CMX_EXPORT int rdma_leave_multicast(struct rdma_cm_id *id,

@@ -47,7 +47,7 @@ struct member {
 	char buf[DEPTH][GRH_LEN + MSG_LEN];
 };
 
-static struct sockaddr_in local, group;
+static struct sockaddr_storage local, group;
 
 static void fatal(const char *what)
 {
@@ -295,13 +295,22 @@ static int hold_run(const char *kind)
 	return 0;
 }
 
+static int addr_parse(struct sockaddr_storage *addr, const char *text)
+{
+	struct sockaddr_in6 *in6 = (void *)addr;
+	struct sockaddr_in *in = (void *)addr;
+
+	addr->ss_family = strchr(text, ':') ? AF_INET6 : AF_INET;
+	return inet_pton(addr->ss_family, text,
+			 addr->ss_family == AF_INET ? (void *)&in->sin_addr :
+						      (void *)&in6->sin6_addr);
+}
+
 int main(int argc, char **argv)
 {
-	local.sin_family = AF_INET;
-	group.sin_family = AF_INET;
 	if (argc < 5 || argc > 5 + MEMBERS_MAX ||
-	    inet_pton(AF_INET, argv[2], &local.sin_addr) != 1 ||
-	    inet_pton(AF_INET, argv[3], &group.sin_addr) != 1) {
+	    addr_parse(&local, argv[2]) != 1 ||
+	    addr_parse(&group, argv[3]) != 1) {
 		fprintf(stderr, "usage: see the top of tools/mc.c\n");
 		return 2;
 	}

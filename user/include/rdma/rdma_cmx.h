@@ -23,6 +23,103 @@ extern "C" {
  */
 const char *rdmacmx_ai_device(const struct rdma_addrinfo *ai, uint8_t *port);
 
+/* Fields of struct rdmacmx_group. */
+enum {
+	RDMACMX_GROUP_QKEY = 1 << 0,
+	RDMACMX_GROUP_PKEY = 1 << 1,
+	RDMACMX_GROUP_MTU = 1 << 2,
+	RDMACMX_GROUP_RATE = 1 << 3,
+	RDMACMX_GROUP_SL = 1 << 4,
+	RDMACMX_GROUP_TRAFFIC_CLASS = 1 << 5,
+	RDMACMX_GROUP_FLOW_LABEL = 1 << 6,
+	RDMACMX_GROUP_HOP_LIMIT = 1 << 7
+};
+
+/**
+ * struct rdmacmx_group - what a multicast group is like
+ * @mask: RDMACMX_GROUP_*: which of the other fields are valid. In a join the
+ *	others must be 0.
+ * @qkey: Q_Key, host byte order, not 0
+ * @flow_label: flow label, 20 bits, host byte order
+ * @pkey: P_Key, host byte order; the port must have it
+ * @mtu: enum ibv_mtu
+ * @rate: enum ibv_rate
+ * @sl: service level
+ * @traffic_class: traffic class
+ * @hop_limit: hop limit
+ */
+struct rdmacmx_group {
+	uint32_t mask;
+	uint32_t qkey;
+	uint32_t flow_label;
+	uint16_t pkey;
+	uint8_t mtu;
+	uint8_t rate;
+	uint8_t sl;
+	uint8_t traffic_class;
+	uint8_t hop_limit;
+	uint8_t reserved;
+};
+
+enum {
+	/* Join again when the fabric drops the membership. */
+	RDMACMX_JOIN_PERSISTENT = 1 << 0
+};
+
+/**
+ * struct rdmacmx_join_attr - a multicast membership
+ * @addr: group: IPv4 or IPv6 multicast address, or MGID in a sockaddr_ib
+ * @join_flags: enum rdma_cm_mc_join_flags of <rdma/rdma_cma.h>
+ * @flags: RDMACMX_JOIN_*
+ * @group: what the group has to be like; a mask of 0 asks for nothing
+ * @context: rdmacmx_join_many(): comes back as param.ud.private_data
+ * @error: out, rdmacmx_join_many(): 0 or an errno
+ * @reserved: 0
+ */
+struct rdmacmx_join_attr {
+	struct sockaddr *addr;
+	uint32_t join_flags;
+	uint32_t flags;
+	struct rdmacmx_group group;
+	void *context;
+	int error;
+	uint32_t reserved[5];
+};
+
+/**
+ * rdmacmx_join_multicast - join a multicast group with more than an address
+ * @id: id that is bound to a device
+ * @attr: the group
+ * @context: comes back as param.ud.private_data of the event
+ *
+ * As rdma_join_multicast_ex(), which see; rdmacmx_join_multicast(3) tells what
+ * is different. Returns 0, or -1 with errno.
+ */
+int rdmacmx_join_multicast(struct rdma_cm_id *id,
+			   const struct rdmacmx_join_attr *attr, void *context);
+
+/**
+ * rdmacmx_join_many - join many groups at once
+ * @id: id that is bound to a device
+ * @attrs: the groups, each with its context; the errors go there
+ * @count: how many, not 0
+ *
+ * All joins are under way together; each has an event of its own. Returns how
+ * many were started, or -1 with errno when none was tried.
+ */
+int rdmacmx_join_many(struct rdma_cm_id *id, struct rdmacmx_join_attr *attrs,
+		      int count);
+
+/**
+ * rdmacmx_event_group - tell what the group is like that was joined
+ * @event: an RDMA_CM_EVENT_MULTICAST_JOIN of this library, not acknowledged
+ * @group: where it goes
+ *
+ * Returns 0, or -1 with errno EINVAL: not such an event.
+ */
+int rdmacmx_event_group(const struct rdma_cm_event *event,
+			struct rdmacmx_group *group);
+
 #ifdef __cplusplus
 }
 #endif

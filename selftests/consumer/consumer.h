@@ -52,8 +52,12 @@ int consumer_stress(unsigned int count, const char *name, u32 timeout_ms,
 
 int consumer_crowd(unsigned int count, const char *name, const char *last);
 
-/* join SOURCE GROUP FLAGS: what came of it goes to @text. */
+/* join.c: what came of it goes to @text. */
 int consumer_join(char *line, char *text, size_t size);
+int consumer_join_more(char *line, char *text, size_t size);
+int consumer_join_again(char *text, size_t size);
+int consumer_receive(const char *number, char *text, size_t size);
+int consumer_part(const char *group_text);
 void consumer_leave(void);
 
 #endif /* CMX_CONSUMER_H */

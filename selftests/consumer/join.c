@@ -1,27 +1,44 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * One multicast membership of an in-kernel id without a queue pair:
- *	join SOURCE GROUP FLAGS		bind, join, wait for the event
- *	leave				leave and destroy the id
+ * Multicast memberships of an in-kernel id:
+ *	join SOURCE GROUP FLAGS [qp] [persistent] [qkey=N]
+ *			bind, join, wait for the event; qp: with a queue pair
+ *			that is ready to receive
+ *	more GROUP FLAGS [persistent] [qkey=N]
+ *			another group with the same id, likewise
+ *	receive N	wait for so many datagrams, 0: look for one at once
+ *	again		wait for another event
+ *	part GROUP	leave this group, keep the id
+ *	leave		leave all and destroy the id
  * SOURCE "-" leaves the id unbound. The event handler stores what came and
  * completes; the caller holds consumer.lock.
  */
 #include <linux/completion.h>
+#include <linux/delay.h>
 #include <linux/jiffies.h>
 #include <linux/kernel.h>
+#include <linux/slab.h>
 #include <linux/string.h>
 #include <net/net_namespace.h>
 
 #include "consumer.h"
 
+#define JOIN_RECEIVES	32
+#define JOIN_BYTES	2048
+
 static struct {
 	struct rdma_cm_id *id;
-	union rdma_cmx_sockaddr group;
 	struct completion done;
 	int event;
 	int status;
 	u32 qp_num;
+	u32 qkey;
 	bool context_is_ours;
+
+	struct ib_pd *pd;
+	struct ib_cq *cq;
+	void *buffer;
+	u64 dma;
 } joined;
 
 static int join_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
@@ -29,17 +46,129 @@ static int join_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	joined.event = event->event;
 	joined.status = event->status;
 	joined.qp_num = event->param.ud.qp_num;
+	joined.qkey = event->param.ud.qkey;
 	joined.context_is_ours = event->param.ud.private_data == &joined;
 	complete(&joined.done);
 	return 0;
 }
 
-static int join_start(const char *source, u32 flags)
+/* All receives share the buffer: what arrives is not looked at. */
+static int join_post(void)
+{
+	struct ib_sge sge = {
+		.addr = joined.dma,
+		.length = JOIN_BYTES,
+		.lkey = joined.pd->local_dma_lkey,
+	};
+	struct ib_recv_wr wr = { .sg_list = &sge, .num_sge = 1 };
+
+	return ib_post_recv(joined.id->qp, &wr, NULL);
+}
+
+static int join_qp(void)
+{
+	struct ib_qp_init_attr attr = {
+		.qp_type = IB_QPT_UD,
+		.sq_sig_type = IB_SIGNAL_ALL_WR,
+		.cap = {
+			.max_send_wr = 1,
+			.max_recv_wr = JOIN_RECEIVES,
+			.max_send_sge = 1,
+			.max_recv_sge = 1,
+		},
+	};
+	struct ib_device *dev = joined.id->device;
+	int i, ret;
+
+	joined.pd = ib_alloc_pd(dev, 0);
+	if (IS_ERR(joined.pd)) {
+		ret = PTR_ERR(joined.pd);
+		joined.pd = NULL;
+		return ret;
+	}
+	joined.cq = ib_alloc_cq(dev, NULL, 2 * JOIN_RECEIVES, 0,
+				IB_POLL_DIRECT);
+	if (IS_ERR(joined.cq)) {
+		ret = PTR_ERR(joined.cq);
+		joined.cq = NULL;
+		return ret;
+	}
+	attr.send_cq = joined.cq;
+	attr.recv_cq = joined.cq;
+	ret = rdma_create_qp(joined.id, joined.pd, &attr);
+	if (ret)
+		return ret;
+	joined.buffer = kmalloc(JOIN_BYTES, GFP_KERNEL);
+	if (!joined.buffer)
+		return -ENOMEM;
+	joined.dma = ib_dma_map_single(dev, joined.buffer, JOIN_BYTES,
+				       DMA_FROM_DEVICE);
+	if (ib_dma_mapping_error(dev, joined.dma)) {
+		kfree(joined.buffer);
+		joined.buffer = NULL;
+		return -EIO;
+	}
+	for (i = 0; i < JOIN_RECEIVES && !ret; i++)
+		ret = join_post();
+	return ret;
+}
+
+static void join_qp_free(void)
+{
+	if (joined.id->qp)
+		rdma_destroy_qp(joined.id);
+	if (joined.buffer) {
+		ib_dma_unmap_single(joined.id->device, joined.dma, JOIN_BYTES,
+				    DMA_FROM_DEVICE);
+		kfree(joined.buffer);
+		joined.buffer = NULL;
+	}
+	if (joined.cq)
+		ib_free_cq(joined.cq);
+	joined.cq = NULL;
+	if (joined.pd)
+		ib_dealloc_pd(joined.pd);
+	joined.pd = NULL;
+}
+
+void consumer_leave(void)
+{
+	if (!joined.id)
+		return;
+	rdma_cmx_leave_all(joined.id);
+	join_qp_free();
+	rdma_destroy_id(joined.id);
+	joined.id = NULL;
+}
+
+static int join_group(const union rdma_cmx_sockaddr *group, u32 flags,
+		      char *words)
 {
 	struct rdma_cmx_join_attr attr = {
-		.addr = &joined.group,
+		.addr = group,
 		.join_flags = flags,
 	};
+	char *word;
+
+	while ((word = strsep(&words, " "))) {
+		if (!strcmp(word, "persistent")) {
+			attr.flags |= RDMA_CMX_JOIN_PERSISTENT;
+		} else if (!strncmp(word, "qkey=", 5)) {
+			attr.param.mask |= RDMA_CMX_MC_QKEY;
+			if (kstrtou32(word + 5, 0, &attr.param.qkey))
+				return -EINVAL;
+		} else if (strcmp(word, "qp")) {
+			return -EINVAL;
+		}
+	}
+	reinit_completion(&joined.done);
+	joined.event = -1;
+	return rdma_cmx_join(joined.id, &attr, &joined);
+}
+
+static int join_start(const char *source, const union rdma_cmx_sockaddr *group,
+		      u32 flags, char *words)
+{
 	union rdma_cmx_sockaddr src;
 	int ret;
 
@@ -50,54 +179,128 @@ static int join_start(const char *source, u32 flags)
 		if (ret)
 			return ret;
 	}
-	ret = rdma_cmx_join(joined.id, &attr, &joined);
-	if (ret)
-		return ret;
-	return wait_for_completion_timeout(&joined.done, 10 * HZ) ? 0 :
-								   -ETIMEDOUT;
+	if (words && !strncmp(words, "qp", 2)) {
+		ret = join_qp();
+		if (ret)
+			return ret;
+	}
+	return join_group(group, flags, words);
 }
 
-void consumer_leave(void)
+static void join_wait(int ret, char *text, size_t size)
 {
-	if (!joined.id)
+	if (!ret && !wait_for_completion_timeout(&joined.done, 20 * HZ))
+		ret = -ETIMEDOUT;
+	if (ret) {
+		snprintf(text, size, "at once: error=%d\n", ret);
 		return;
-	if (joined.event == RDMA_CM_EVENT_MULTICAST_JOIN)
-		rdma_cmx_leave(joined.id, &joined.group);
-	rdma_destroy_id(joined.id);
-	joined.id = NULL;
+	}
+	snprintf(text, size, "event=%s status=%d qp_num=0x%x context=%s\n",
+		 rdma_event_msg(joined.event), joined.status, joined.qp_num,
+		 joined.context_is_ours ? "ours" : "lost");
+}
+
+static int join_words(char **line, char **source,
+		      union rdma_cmx_sockaddr *group, u32 *flags)
+{
+	char *text, *number;
+
+	if (source) {
+		*source = strsep(line, " ");
+		if (!*source)
+			return -EINVAL;
+	}
+	text = strsep(line, " ");
+	number = strsep(line, " ");
+	if (!text || !number || kstrtou32(number, 0, flags))
+		return -EINVAL;
+	return consumer_parse_addr(text, group);
 }
 
 int consumer_join(char *line, char *text, size_t size)
 {
-	char *source, *group, *number;
+	union rdma_cmx_sockaddr group;
 	struct rdma_cm_id *id;
+	char *source;
 	u32 flags;
 	int ret;
 
-	source = strsep(&line, " ");
-	group = strsep(&line, " ");
-	number = strsep(&line, " ");
-	if (!source || !group || !number || kstrtou32(number, 0, &flags))
-		return -EINVAL;
-	consumer_leave();
-	ret = consumer_parse_addr(group, &joined.group);
+	ret = join_words(&line, &source, &group, &flags);
 	if (ret)
 		return ret;
+	consumer_leave();
 	init_completion(&joined.done);
-	joined.event = -1;
 	id = rdma_create_id(&init_net, join_event, NULL, RDMA_PS_UDP,
 			    IB_QPT_UD);
 	if (IS_ERR(id))
 		return PTR_ERR(id);
 	joined.id = id;
-	ret = join_start(source, flags);
-	if (ret) {
+	ret = join_start(source, &group, flags, line);
+	join_wait(ret, text, size);
+	if (ret)
 		consumer_leave();
-		snprintf(text, size, "at once: error=%d\n", ret);
-		return 0;
-	}
-	snprintf(text, size, "event=%s status=%d qp_num=0x%x context=%s\n",
-		 rdma_event_msg(joined.event), joined.status, joined.qp_num,
-		 joined.context_is_ours ? "ours" : "lost");
+	return 0;
+}
+
+int consumer_join_more(char *line, char *text, size_t size)
+{
+	union rdma_cmx_sockaddr group;
+	u32 flags;
+	int ret;
+
+	if (!joined.id)
+		return -ENOENT;
+	ret = join_words(&line, NULL, &group, &flags);
+	if (!ret)
+		join_wait(join_group(&group, flags, line), text, size);
+	return ret;
+}
+
+/* A membership that was joined again, or has ended. */
+int consumer_join_again(char *text, size_t size)
+{
+	if (!joined.id)
+		return -ENOENT;
+	join_wait(0, text, size);
+	reinit_completion(&joined.done);
+	return 0;
+}
+
+int consumer_part(const char *group_text)
+{
+	union rdma_cmx_sockaddr group;
+	int ret;
+
+	ret = consumer_parse_addr(group_text, &group);
+	if (ret || !joined.id)
+		return ret ?: -ENOENT;
+	rdma_cmx_leave(joined.id, &group);
+	return 0;
+}
+
+int consumer_receive(const char *number, char *text, size_t size)
+{
+	unsigned long end = jiffies + 30 * HZ;
+	unsigned int count, got = 0;
+	struct ib_wc wc;
+
+	if (!joined.id || !joined.id->qp || kstrtouint(number, 0, &count))
+		return -EINVAL;
+	do {
+		while (ib_poll_cq(joined.cq, 1, &wc) > 0) {
+			if (wc.status)
+				return -EIO;
+			got++;
+			if (join_post())
+				return -EIO;
+		}
+		if (got < count)
+			msleep(20);
+	} while (got < count && time_before(jiffies, end));
+	if (count)
+		snprintf(text, size, "received=%s\n", got >= count ? "enough" :
+								     "less");
+	else
+		snprintf(text, size, "received=%s\n", got ? "some" : "none");
 	return 0;
 }

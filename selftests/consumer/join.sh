@@ -3,6 +3,7 @@
 # Multicast joins of an in-kernel consumer: MC-01, MC-03, MC-05
 . /usr/lib/rdma-cmx/selftests/lib.sh
 
+tests=/usr/lib/rdma-cmx/selftests
 dir=/sys/kernel/debug/cmx_consumer
 
 do_() {
@@ -34,6 +35,72 @@ refused "MC-05: nor in IPv6:" 22 fd55::1 fd55::2 0
 refused "MC-05: unknown flag:" 22 10.55.0.1 239.55.7.1 2
 refused "MC-05: unknown flag:" 22 10.55.0.1 239.55.7.1 0x80000000
 refused "MC-05: not bound:" 22 - 239.55.7.1 0
+
+# IPv6 groups, which rdma_cm refuses
+is "MC-07: an IPv6 group" "$(do_ join fd55::1 ff15::55:71 0)" "$joined"
+mld() {
+	mld_joined eth0 ff150000000000000000000000550071
+}
+ok "MC-07: which MLD knows" mld
+do_ leave >/dev/null
+ok "MC-07: until it leaves" eval '! mld'
+is "MC-07: send-only" "$(do_ join fd55::1 ff15::55:71 1)" "$joined"
+ok "MC-07: which MLD does not know" eval '! mld'
+refused "MC-07: the source is of the other family:" 97 10.55.0.1 ff15::55:71 0
+
+sent() {
+	peer "cat /sys/class/infiniband/rxe0/ports/1/hw_counters/sent_pkts"
+}
+
+# quiet NAME: nothing is received while beta sends 20 messages
+quiet() {
+	local before
+
+	do_ receive 0 >/dev/null
+	before=$(sent)
+	wait_for 20 eval '[ "$(sent)" -gt $((before + 20)) ]'
+	is "$1" "$? $(do_ receive 0)" "0 received=none"
+}
+
+# A queue pair of the kernel, which rdma_cm refuses with a warning
+is "MC-11: with a queue pair" "$(do_ join 10.55.0.1 239.55.7.3 0 qp)" "$joined"
+ok "MC-11: IGMP knows" igmp_joined eth0 239.55.7.3
+job=$(peer_bg "$tests/api/mc.helper send 10.55.0.2 239.55.7.3 60")
+is "MC-11: it is attached: data arrives" "$(do_ receive 5)" "received=enough"
+is "MC-11: a second group" "$(do_ more 239.55.7.4 0)" "$joined"
+echo part 239.55.7.3 >$dir/command
+ok "MC-11: left, IGMP forgets it" eval '! igmp_joined eth0 239.55.7.3'
+ok "MC-11: and keeps the other" igmp_joined eth0 239.55.7.4
+do_ receive 0 >/dev/null	# what came before
+job2=$(peer_bg "$tests/api/mc.helper send 10.55.0.2 239.55.7.4 60")
+is "MC-11: the other receives" "$(do_ receive 5)" "received=enough"
+peer_stop "$job2"
+quiet "MC-11: detached from the first"
+peer_stop "$job"
+do_ leave >/dev/null
+ok "MC-11: all left with the id" eval '! igmp_joined eth0 239.55.7.4'
+
+is "MC-11: an IPv6 group with a queue pair" \
+	"$(do_ join fd55::1 ff15::55:72 0 qp qkey=0x777)" "$joined"
+do_ leave >/dev/null
+is "MC-11: send-only with a queue pair" \
+	"$(do_ join 10.55.0.1 239.55.7.5 1 qp)" "$joined"
+ok "MC-11: which IGMP does not know" eval '! igmp_joined eth0 239.55.7.5'
+job=$(peer_bg "$tests/api/mc.helper send 10.55.0.2 239.55.7.5 60")
+is "MC-11: a full member beside it receives" \
+	"$(do_ more 239.55.7.6 0)" "$joined"
+job2=$(peer_bg "$tests/api/mc.helper send 10.55.0.2 239.55.7.6 60")
+is "MC-11: data of the full membership" "$(do_ receive 5)" "received=enough"
+peer_stop "$job2"
+quiet "MC-11: none of the send-only one"
+peer_stop "$job"
+is "MC-11: persistent on RoCE is joined once" \
+	"$(do_ join 10.55.0.1 239.55.7.7 0 qp persistent)" "$joined"
+do_ leave >/dev/null
+live() {
+	counter live_members
+}
+is "no membership is left" "$(live)" 0
 rmmod cmx_consumer
 is "no id is left" "$(rdma resource show cm_id 2>/dev/null | grep -c cmx_consumer)" 0
 finish

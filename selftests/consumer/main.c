@@ -13,8 +13,7 @@
  *	give-error N		end names of start ("later") with an errno
  *	stress N NAME [MS]	N queries at once, every second one cancelled
  *	crowd N NAME LAST	N queries of another user, that go on; 0 ends them
- *	join SOURCE GROUP FLAGS	a multicast membership, see join.c
- *	leave			end it
+ *	join, more, receive, again, part, leave		memberships, see join.c
  *
  * QUESTION is described in parse.c. consumer.lock guards everything but what
  * the callback stores, which consumer.done publishes.
@@ -197,6 +196,33 @@ static int consumer_crowd_run(char *line)
 	return consumer_crowd(count, name, line);
 }
 
+static int consumer_multicast(const char *verb, char *line)
+{
+	char *text = consumer.text;
+	size_t size = sizeof(consumer.text);
+
+	if (!strcmp(verb, "leave")) {
+		consumer_leave();
+		return 0;
+	}
+	if (!strcmp(verb, "again")) {
+		consumer_reset();
+		return consumer_join_again(text, size);
+	}
+	if (!line)
+		return -EINVAL;
+	if (!strcmp(verb, "part"))
+		return consumer_part(line);
+	consumer_reset();
+	if (!strcmp(verb, "join"))
+		return consumer_join(line, text, size);
+	if (!strcmp(verb, "more"))
+		return consumer_join_more(line, text, size);
+	if (!strcmp(verb, "receive"))
+		return consumer_receive(line, text, size);
+	return -EINVAL;
+}
+
 static int consumer_command(char *line)
 {
 	char *verb = strsep(&line, " ");
@@ -214,16 +240,7 @@ static int consumer_command(char *line)
 		return consumer_stress_run(line);
 	if (!strcmp(verb, "crowd"))
 		return consumer_crowd_run(line);
-	if (!strcmp(verb, "join")) {
-		consumer_reset();
-		return line ? consumer_join(line, consumer.text,
-					    sizeof(consumer.text)) : -EINVAL;
-	}
-	if (!strcmp(verb, "leave")) {
-		consumer_leave();
-		return 0;
-	}
-	return -EINVAL;
+	return consumer_multicast(verb, line);
 }
 
 static ssize_t consumer_write(struct file *file, const char __user *buf,

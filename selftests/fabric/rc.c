@@ -240,7 +240,8 @@ void fab_rc_modify(struct rvt_qp *qp, struct ib_qp_attr *attr, int attr_mask,
 	    attr->en_sqd_async_notify)
 		qp->s_flags |= FAB_S_DRAIN_NOTE;
 	/* its work item says that it is drained, or goes on after SQD */
-	fab_send_schedule(qp);
+	if (ib_rvt_state_ops[qp->state] & RVT_PROCESS_SEND_OK)
+		fab_send_schedule(qp);
 }
 
 void fab_rc_reset(struct rvt_qp *qp)

@@ -147,8 +147,10 @@ static void *fab_qp_alloc(struct rvt_dev_info *rdi, struct rvt_qp *qp)
 	return priv;
 }
 
+/* One that was reset before is not stopped again: its work may be queued */
 static void fab_qp_free(struct rvt_dev_info *rdi, struct rvt_qp *qp)
 {
+	cancel_work_sync(&fab_qp_of(qp)->send);
 	kfree(qp->priv);
 	qp->priv = NULL;
 }

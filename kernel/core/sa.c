@@ -6,8 +6,8 @@
  *	QUEUED ──> ASKING ──> DONE
  *
  * QUEUED waits for its turn, since an SA that gets thousands of MADs at once
- * loses most of them. ASKING has MADs out; its work item repeats the question
- * after a while that grows, until the deadline. DONE has its answer or error,
+ * loses most of them, and answers late to the others. ASKING has MADs out; its
+ * work item repeats the question until the deadline. DONE has its answer or error,
  * and the work item tells the waiters, so that ib_mad does not wait for them.
  * A look-up whose waiters have all gone still takes the answer that comes, for
  * the cache, but does not ask again.
@@ -28,17 +28,17 @@
 static unsigned int sa_timeout_ms = 400;
 module_param(sa_timeout_ms, uint, 0644);
 MODULE_PARM_DESC(sa_timeout_ms,
-		 "Time in ms after which an SA is asked again (default 400); it doubles up to four times that");
+		 "Time in ms after which an SA is asked again (default 400); from then on twice that");
 
-static unsigned int sa_retries = 5;
+static unsigned int sa_retries = 9;
 module_param(sa_retries, uint, 0644);
 MODULE_PARM_DESC(sa_retries,
-		 "How often an SA is asked again (default 5, at most 20)");
+		 "How often an SA is asked again (default 9, at most 20)");
 
 static unsigned int sa_parallel = 64;
 module_param(sa_parallel, uint, 0644);
 MODULE_PARM_DESC(sa_parallel,
-		 "Questions that the SA of a port is asked at a time (default 64)");
+		 "Questions that the SA of a port is asked at a time at most (default 64)");
 
 static unsigned int sa_waiting = 16384;
 module_param(sa_waiting, uint, 0644);
@@ -56,7 +56,7 @@ static unsigned long cmx_sa_patience(unsigned int repeats)
 	unsigned int ms = clamp_t(unsigned int, READ_ONCE(sa_timeout_ms), 1,
 				  CMX_SA_MAX_TIMEOUT_MS);
 
-	return msecs_to_jiffies(ms << min(repeats, 2u));
+	return msecs_to_jiffies(repeats ? 2 * ms : ms);
 }
 
 static unsigned long cmx_sa_patience_total(void)
@@ -80,6 +80,28 @@ void cmx_sa_lookup_put(struct cmx_sa_lookup *l)
 	cmx_stat_dec(live_sa_lookups);
 }
 
+/*
+ * How many questions are out follows what the SA can do: as many more as it
+ * answers at once, and fewer when an answer is late, so that repetitions do
+ * not become most of what it has to do. Under cmx_sa_lock.
+ */
+static void cmx_sa_window_adapt(struct cmx_sa_port *port, unsigned long took)
+{
+	if (took < cmx_sa_patience(0) / 2)
+		port->window++;
+	else if (took >= cmx_sa_patience(0))
+		port->window -= port->window / 4;
+	port->window = clamp(port->window, CMX_SA_MIN_PARALLEL,
+			     max_t(unsigned int, READ_ONCE(sa_parallel),
+				   CMX_SA_MIN_PARALLEL));
+}
+
+static bool cmx_sa_window_open(const struct cmx_sa_port *port)
+{
+	return port->asked < min(port->window,
+				 max(READ_ONCE(sa_parallel), 1u));
+}
+
 /* Has the work item of @l run after @delay, or sooner if it would anyhow. */
 static void cmx_sa_lookup_kick(struct cmx_sa_lookup *l, unsigned long delay)
 {
@@ -94,8 +116,7 @@ static void cmx_sa_port_turns(struct cmx_sa_port *port)
 {
 	struct cmx_sa_lookup *l;
 
-	while (port->active && port->queued &&
-	       port->asked < max(READ_ONCE(sa_parallel), 1u)) {
+	while (port->active && port->queued && cmx_sa_window_open(port)) {
 		l = list_first_entry(&port->queue, struct cmx_sa_lookup, node);
 		list_move_tail(&l->node, &port->asking);
 		port->queued--;
@@ -159,6 +180,7 @@ void cmx_sa_lookup_heard(struct cmx_sa_lookup *l, u32 generation,
 
 	spin_lock(&cmx_sa_lock);
 	port->heard = jiffies;
+	cmx_sa_window_adapt(port, port->heard - asked);
 	if (l->state == CMX_SA_ASKING &&
 	    generation == cmx_sa_cache_generation(&port->cache)) {
 		l->busy = error == -EBUSY;
@@ -176,11 +198,13 @@ void cmx_sa_lookup_heard(struct cmx_sa_lookup *l, u32 generation,
 }
 
 /*
- * Those who have waited in the queue at least since @since, one by one: the
- * SA was silent all that time, and they need not wait as long again.
+ * A question that was asked since @since has had no answer. If the SA has been
+ * silent all that time, those who have waited in the queue nearly as long need
+ * not do so again: they end too, one by one.
  */
 static void cmx_sa_queue_expire(struct cmx_sa_port *port, unsigned long since)
 {
+	unsigned long late = since + cmx_sa_patience_total() / 4;
 	struct cmx_sa_lookup *l;
 	bool more;
 
@@ -190,7 +214,7 @@ static void cmx_sa_queue_expire(struct cmx_sa_port *port, unsigned long since)
 		l = list_first_entry_or_null(&port->queue,
 					     struct cmx_sa_lookup, node);
 		if (l && time_before(port->heard, since) &&
-		    time_before_eq(l->queued_at, since)) {
+		    time_before(l->queued_at, late)) {
 			cmx_stat_inc(sa_timeouts);
 			cmx_sa_lookup_done(l, NULL, -ETIMEDOUT);
 			more = true;
@@ -222,6 +246,8 @@ static void cmx_sa_lookup_ask(struct cmx_sa_lookup *l)
 		/* Now, or it would put off what the answer makes urgent. */
 		cmx_sa_lookup_kick(l, min(cmx_sa_patience(l->repeats),
 					  l->deadline - jiffies));
+		if (again)
+			cmx_sa_window_adapt(port, cmx_sa_patience(0));
 		l->repeats++;
 	}
 	spin_unlock(&cmx_sa_lock);

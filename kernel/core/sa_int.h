@@ -26,6 +26,9 @@
 
 #define CMX_SA_HASH_BITS 10
 
+/* So many questions may be out even if the SA seems to be overloaded. */
+#define CMX_SA_MIN_PARALLEL 8
+
 /**
  * struct cmx_sa_key - what makes two questions to a port the same
  * @net: cookie of the network namespace, which is never used again
@@ -108,6 +111,7 @@ struct cmx_sa_ah {
  * @asking: those that the SA is asked
  * @queued: number of those in @queue
  * @asked: number of those in @asking
+ * @window: how many may be, as the SA gets on with them
  * @heard: when the SA last said anything, in jiffies
  * @cache: answers
  */
@@ -128,6 +132,7 @@ struct cmx_sa_port {
 	struct list_head asking;
 	unsigned int queued;
 	unsigned int asked;
+	unsigned int window;
 	unsigned long heard;
 	struct cmx_sa_cache cache;
 };

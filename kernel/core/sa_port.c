@@ -262,6 +262,7 @@ static int cmx_sa_port_add(struct ib_device *dev, u32 num)
 	hash_init(port->lookups);
 	INIT_LIST_HEAD(&port->queue);
 	INIT_LIST_HEAD(&port->asking);
+	port->window = CMX_SA_MIN_PARALLEL;
 	port->heard = jiffies;
 	cmx_sa_cache_init(&port->cache);
 

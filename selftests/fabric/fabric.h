@@ -188,11 +188,13 @@ struct fab_packet {
  * @qp:		the QP
  * @send:	its send work
  * @rx_from:	RC and UC: the peer whose message is being taken in; r_lock
+ * @rx_kept:	UC: r_sge is a buffer that waits for the next message; r_lock
  */
 struct fab_qp {
 	struct rvt_qp *qp;
 	struct work_struct send;
 	struct rvt_qp *rx_from;
+	bool rx_kept;
 };
 
 extern spinlock_t fab_lock;

@@ -247,10 +247,12 @@ void fab_rc_modify(struct rvt_qp *qp, struct ib_qp_attr *attr, int attr_mask,
 void fab_rc_reset(struct rvt_qp *qp)
 {
 	fab_qp_of(qp)->rx_from = NULL;
+	fab_qp_of(qp)->rx_kept = false;
 	atomic_set(&qp->local_ops_pending, 0);
 }
 
 void fab_rc_error(struct rvt_qp *qp)
 {
 	fab_qp_of(qp)->rx_from = NULL;
+	fab_qp_of(qp)->rx_kept = false;
 }

@@ -24,8 +24,10 @@
  * @slid:	where it comes from
  * @pkey:	its partition
  * @left:	bytes not copied yet
- * @src:	where they are; holds the region itself in case of an RDMA read
- * @dst:	where an RDMA read puts them; the others use the responder's r_sge
+ * @local:	the requester's buffers, which its request holds
+ * @remote:	the responder's memory that a key gave access to; held here
+ * @src:	where the bytes are
+ * @dst:	where they go
  * @wc:		completion of the receive, if there is one
  * @receives:	takes a receive buffer
  * @event:	what the responder's owner is to be told afterwards
@@ -40,8 +42,10 @@ struct fab_message {
 	u16 slid;
 	u16 pkey;
 	u32 left;
-	struct rvt_sge_state src;
-	struct rvt_sge_state dst;
+	struct rvt_sge_state local;
+	struct rvt_sge_state remote;
+	struct rvt_sge_state *src;
+	struct rvt_sge_state *dst;
 	struct ib_wc wc;
 	enum ib_event_type event;
 	bool receives;
@@ -119,11 +123,10 @@ static enum fab_answer fab_receive_take(struct fab_message *m, bool bare)
 
 	m->receives = true;
 	/* left over from a message that did not fit, see fab_too_long() */
-	if (test_and_clear_bit(RVT_R_REWIND_SGE, &to->r_aflags)) {
+	if (fab_qp_of(to)->rx_kept) {
+		fab_qp_of(to)->rx_kept = false;
 		if (bare)
-			rvt_put_ss(&to->s_rdma_read_sge);
-		else
-			to->r_sge = to->s_rdma_read_sge;
+			rvt_put_ss(&to->r_sge);
 		return FAB_ACK;
 	}
 	got = rvt_get_rwqe(to, bare);
@@ -147,9 +150,7 @@ static enum fab_answer fab_too_long(struct fab_message *m)
 		return FAB_NAK_INVALID;
 	}
 	/* UC keeps the buffer for the next message. */
-	to->s_rdma_read_sge = to->r_sge;
-	to->r_sge.num_sge = 0;
-	set_bit(RVT_R_REWIND_SGE, &to->r_aflags);
+	fab_qp_of(to)->rx_kept = true;
 	return FAB_SILENCE;
 }
 
@@ -157,54 +158,56 @@ static enum fab_answer fab_send_begin(struct fab_message *m)
 {
 	enum fab_answer answer = fab_receive_take(m, false);
 
+	m->src = &m->local;
+	m->dst = &m->to->r_sge;
 	if (answer == FAB_ACK && m->wqe->length > m->to->r_len)
 		return fab_too_long(m);
 	return answer;
 }
 
-/* Its key is asked for only where there is something to touch. */
+/* A key is asked for only where there is something to touch. */
+static bool fab_remote_get(struct fab_message *m, u64 addr, u32 rkey,
+			   int access)
+{
+	u32 length = m->wqe->length;
+
+	if (!length)
+		return true;
+	if (!rvt_rkey_ok(m->to, &m->remote.sge, length, addr, rkey, access))
+		return false;
+	m->remote.num_sge = 1;
+	m->remote.total_len = length;
+	return true;
+}
+
 static enum fab_answer fab_write_begin(struct fab_message *m)
 {
 	struct ib_rdma_wr *wr = &m->wqe->rdma_wr;
-	struct rvt_qp *to = m->to;
-	enum fab_answer answer;
 
-	if (!(to->qp_access_flags & IB_ACCESS_REMOTE_WRITE))
+	if (!(m->to->qp_access_flags & IB_ACCESS_REMOTE_WRITE))
 		return fab_refuse(m);
-	if (m->wqe->length) {
-		if (!rvt_rkey_ok(to, &to->r_sge.sge, m->wqe->length,
-				 wr->remote_addr, wr->rkey,
-				 IB_ACCESS_REMOTE_WRITE))
-			return fab_deny(m);
-		to->r_sge.sg_list = NULL;
-		to->r_sge.num_sge = 1;
-		to->r_sge.total_len = m->wqe->length;
-	}
-	if (wr->wr.opcode != IB_WR_RDMA_WRITE_WITH_IMM)
-		return FAB_ACK;
-	answer = fab_receive_take(m, true);
-	/* a QP that failed has let go of its buffers already */
-	if (answer != FAB_ACK && m->wqe->length)
-		rvt_put_ss(&to->r_sge);
-	return answer;
+	if (!fab_remote_get(m, wr->remote_addr, wr->rkey,
+			    IB_ACCESS_REMOTE_WRITE))
+		return fab_deny(m);
+	m->src = &m->local;
+	m->dst = &m->remote;
+	if (wr->wr.opcode == IB_WR_RDMA_WRITE_WITH_IMM)
+		return fab_receive_take(m, true);
+	return FAB_ACK;
 }
 
 static enum fab_answer fab_read_begin(struct fab_message *m)
 {
 	struct ib_rdma_wr *wr = &m->wqe->rdma_wr;
-	struct rvt_qp *to = m->to;
 
-	if (!(to->qp_access_flags & IB_ACCESS_REMOTE_READ) ||
-	    !to->r_max_rd_atomic)
+	if (!(m->to->qp_access_flags & IB_ACCESS_REMOTE_READ) ||
+	    !m->to->r_max_rd_atomic)
 		return fab_refuse(m);
-	if (!m->wqe->length)
-		return FAB_ACK;
-	if (!rvt_rkey_ok(to, &m->src.sge, m->wqe->length, wr->remote_addr,
-			 wr->rkey, IB_ACCESS_REMOTE_READ))
+	if (!fab_remote_get(m, wr->remote_addr, wr->rkey,
+			    IB_ACCESS_REMOTE_READ))
 		return fab_deny(m);
-	m->src.sg_list = NULL;
-	m->src.num_sge = 1;
-	m->src.total_len = m->wqe->length;
+	m->src = &m->remote;
+	m->dst = &m->local;
 	return FAB_ACK;
 }
 
@@ -212,34 +215,28 @@ static enum fab_answer fab_read_begin(struct fab_message *m)
 static enum fab_answer fab_atomic_do(struct fab_message *m)
 {
 	struct ib_atomic_wr *wr = &m->wqe->atomic_wr;
-	struct rvt_qp *to = m->to;
-	struct rvt_sge remote;
-	enum fab_answer answer = FAB_ACK;
+	void *vaddr;
 	u64 before;
 
-	if (!(to->qp_access_flags & IB_ACCESS_REMOTE_ATOMIC) ||
-	    !to->r_max_rd_atomic || !IS_ALIGNED(wr->remote_addr, sizeof(u64)))
+	if (!(m->to->qp_access_flags & IB_ACCESS_REMOTE_ATOMIC) ||
+	    !m->to->r_max_rd_atomic ||
+	    !IS_ALIGNED(wr->remote_addr, sizeof(u64)))
 		return fab_refuse(m);
-	if (!rvt_rkey_ok(to, &remote, sizeof(u64), wr->remote_addr, wr->rkey,
-			 IB_ACCESS_REMOTE_ATOMIC))
-		return fab_deny(m);
 	m->left = 0;
 	m->wqe->length = sizeof(u64);
+	if (!fab_remote_get(m, wr->remote_addr, wr->rkey,
+			    IB_ACCESS_REMOTE_ATOMIC))
+		return fab_deny(m);
 	/* the region may map aligned addresses to unaligned memory */
-	if (!IS_ALIGNED((unsigned long)remote.vaddr, sizeof(u64))) {
-		answer = fab_refuse(m);
-	} else {
-		if (wr->wr.opcode == IB_WR_ATOMIC_FETCH_AND_ADD)
-			before = atomic64_fetch_add(wr->compare_add,
-						    remote.vaddr);
-		else
-			before = atomic64_cmpxchg(remote.vaddr, wr->compare_add,
-						  wr->swap);
-		rvt_copy_sge(m->from, &m->src, &before, sizeof(before), false,
-			     false);
-	}
-	rvt_put_mr(remote.mr);
-	return answer;
+	vaddr = m->remote.sge.vaddr;
+	if (!IS_ALIGNED((unsigned long)vaddr, sizeof(u64)))
+		return fab_refuse(m);
+	if (wr->wr.opcode == IB_WR_ATOMIC_FETCH_AND_ADD)
+		before = atomic64_fetch_add(wr->compare_add, vaddr);
+	else
+		before = atomic64_cmpxchg(vaddr, wr->compare_add, wr->swap);
+	rvt_copy_sge(m->from, &m->local, &before, sizeof(before), false, false);
+	return FAB_ACK;
 }
 
 static enum fab_answer fab_message_begin(struct fab_message *m)
@@ -284,21 +281,21 @@ static enum fab_answer fab_message_begin(struct fab_message *m)
  */
 static void fab_piece_copy(struct fab_message *m)
 {
-	bool read = m->wqe->wr.opcode == IB_WR_RDMA_READ;
-	struct rvt_sge_state *dst = read ? &m->dst : &m->to->r_sge;
-	bool in_order = !m->receives && !read && rvt_is_user_qp(m->to);
+	bool in_order = m->wqe->wr.opcode == IB_WR_RDMA_WRITE &&
+			rvt_is_user_qp(m->to);
 	u32 piece = min_t(u32, m->left, FAB_PIECE);
 	u32 len;
 
 	m->left -= piece;
 	for (; piece; piece -= len) {
-		len = rvt_get_sge_length(&m->src.sge, piece);
+		len = rvt_get_sge_length(&m->src->sge, piece);
 		if (WARN_ON_ONCE(!len))
 			return;
-		/* whoever holds the regions lets go of them on the way */
-		rvt_copy_sge(m->to, dst, m->src.sge.vaddr, len, !read,
+		/* the responder's regions are let go of on the way */
+		rvt_copy_sge(m->to, m->dst, m->src->sge.vaddr, len,
+			     m->dst != &m->local,
 			     in_order && !m->left && len == piece);
-		rvt_update_sge(&m->src, len, read);
+		rvt_update_sge(m->src, len, m->src != &m->local);
 	}
 }
 
@@ -308,8 +305,8 @@ static enum fab_answer fab_message_end(struct fab_message *m)
 	struct rvt_swqe *wqe = m->wqe;
 	struct rvt_qp *to = m->to;
 
-	if (wqe->wr.opcode != IB_WR_RDMA_READ)
-		rvt_put_ss(&to->r_sge);
+	if (m->dst == &to->r_sge)
+		rvt_put_ss(m->dst);
 	if (wqe->wr.opcode == IB_WR_SEND_WITH_INV) {
 		if (rvt_invalidate_rkey(to, wqe->wr.ex.invalidate_rkey))
 			return fab_deny(m);
@@ -367,8 +364,7 @@ static enum fab_answer fab_message_carry(struct fab_message *m)
 	answer = fab_message_end(m);
 unlock:
 	spin_unlock_irqrestore(&to->r_lock, flags);
-	if (m->wqe->wr.opcode == IB_WR_RDMA_READ)
-		rvt_put_ss(&m->src);
+	rvt_put_ss(&m->remote);
 	return answer;
 }
 
@@ -434,9 +430,7 @@ enum fab_answer fab_rc_deliver(struct rvt_qp *qp, struct rvt_swqe *wqe,
 		return FAB_SILENCE;
 	/* a queue for requests without data has no room for the first one */
 	if (wqe->wr.num_sge)
-		rvt_restart_sge(wqe->wr.opcode == IB_WR_RDMA_READ ? &m.dst :
-								    &m.src,
-				wqe, 0);
+		rvt_restart_sge(&m.local, wqe, 0);
 	m.pkey = fab_qp_pkey(qp);
 	answer = fab_message_carry(&m);
 	if (answer == FAB_ACK)

@@ -1,0 +1,212 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# The stock stack over the simulated fabric: rdma_cm's and perftest's programs
+# between two hosts, each a namespace with one device.
+. /usr/lib/rdma-cmx/selftests/lib.sh
+. /usr/lib/rdma-cmx/selftests/fabric.sh
+
+here=10.66.0.2 there=10.66.0.3
+work=$(mktemp -d)
+group=239.66.0.1
+
+# Its log, for whoever must know why a client failed
+server_show() {
+	diag "its server said:"
+	diag "$(tail -n 15 "$work/server.log")"
+}
+
+# serve COMMAND...: in namespace one; sets $server
+serve() {
+	(exec ip netns exec one timeout 120 "$@") >"$work/server.log" 2>&1 \
+		</dev/null &
+	server=$!
+}
+
+# A listener of rdma_cm that belongs to a process
+cm_listens() {
+	on one rdma resource show cm_id | grep -q 'state LISTEN.* pid'
+}
+
+# tcp_listens PORT
+tcp_listens() {
+	on one cat /proc/net/tcp /proc/net/tcp6 |
+		grep -qE "^ *[0-9]+: [0-9A-F]+:$(printf %04X "$1") [0-9A-F:]+ 0A"
+}
+
+# ready NAME COMMAND...: wait for the server
+ready() {
+	local name=$1
+
+	shift
+	wait_for 20 "$@" && return
+	fail "$name"
+	server_show
+	kill $server 2>/dev/null
+	wait $server
+	return 1
+}
+
+# pair NAME READY CLIENT...: after `serve`; both ends must end well
+pair() {
+	local name=$1 listens=$2
+
+	shift 2
+	# shellcheck disable=SC2086 # a command and its argument
+	ready "$name: the server listens" $listens || return
+	ok "$name" on two timeout 100 "$@" </dev/null || server_show
+	wait $server
+	is "$name: the server ends well too" $? 0 || server_show
+}
+
+host_add one 2
+host_add two 3
+dev1=$(fab_dev 2) dev2=$(fab_dev 3)
+
+# --- rdma_cm --------------------------------------------------------------
+
+serve rping -s -a $here -C 100 -S 20000 -V
+pair "rping: reads and writes, with the data looked at" cm_listens \
+	rping -c -a $here -C 100 -S 20000 -V
+
+serve ucmatose -b $here -c 8 -C 20 -S 5000
+pair "ucmatose: eight connections" cm_listens \
+	ucmatose -s $here -c 8 -C 20 -S 5000
+
+serve udaddy -b $here -c 4 -C 20
+pair "udaddy: datagrams" cm_listens udaddy -s $here -c 4 -C 20
+
+# Its server never ends
+serve cmtime -b $here -c 20
+ready "cmtime: the server listens" cm_listens
+ok "cmtime: twenty connections" on two timeout 100 \
+	cmtime -s $here -c 20 </dev/null || server_show
+kill $server
+wait $server 2>/dev/null
+
+# --- Multicast ------------------------------------------------------------
+
+# The sender starts anew until the receiver has what it waits for: a message
+# that comes before the SM has set the switch is lost.
+mcast() {
+	local name=$1 sends=0
+
+	shift
+	serve mckey -m $group -b $here -c 1 -C 10
+	while kill -0 $server 2>/dev/null && [ $((sends += 1)) -lt 60 ]; do
+		on two timeout 20 mckey -m $group -b $there -c 1 -C 10 -s "$@" \
+			>"$work/client.log" 2>&1 </dev/null ||
+			diag "$(cat "$work/client.log")"
+	done
+	wait $server
+	is "$name" $? 0 || server_show
+}
+mcast "mckey: a member sends, a member receives"
+mcast "mckey: a send-only member sends" -o
+
+# --- perftest -------------------------------------------------------------
+
+# perf NAME PROGRAM OPTIONS...: connected by rdma_cm
+perf_cm() {
+	local name=$1
+
+	shift
+	serve "$@" -F -R
+	pair "$name, by rdma_cm" cm_listens "$@" -F -R $here
+}
+
+# The same with the numbers exchanged over TCP
+perf_plain() {
+	local name=$1 program=$2
+
+	shift 2
+	serve "$program" "$@" -F -d "$dev1" -p 18600
+	pair "$name" "tcp_listens 18600" \
+		"$program" "$@" -F -d "$dev2" -p 18600 $here
+}
+
+perf_cm ib_send_bw ib_send_bw -n 200 -s 65536
+perf_cm ib_write_lat ib_write_lat -n 200 -s 64
+perf_cm ib_read_bw ib_read_bw -n 200 -s 65536
+perf_plain ib_send_bw ib_send_bw -n 200 -s 65536
+perf_plain ib_send_lat ib_send_lat -n 200 -s 64
+perf_plain ib_write_bw ib_write_bw -n 100 -s 1000000
+perf_plain ib_write_lat ib_write_lat -n 200 -s 64
+perf_plain ib_read_bw ib_read_bw -n 200 -s 65536
+perf_plain ib_read_lat ib_read_lat -n 200
+perf_plain ib_atomic_bw ib_atomic_bw -n 200
+perf_plain ib_atomic_lat ib_atomic_lat -n 200
+perf_plain "ib_send_bw, UC" ib_send_bw -c UC -n 200 -s 65536
+perf_plain "ib_write_bw, UC" ib_write_bw -c UC -n 200 -s 65536
+perf_plain "ib_send_bw, UD" ib_send_bw -c UD -n 200 -s 2048
+perf_plain "ib_write_bw both ways, four queue pairs" \
+	ib_write_bw -b -q 4 -n 100 -s 65536
+
+# --- libibverbs' own programs ----------------------------------------------
+
+# pingpong NAME PROGRAM OPTIONS...
+pingpong() {
+	local program=$1
+
+	shift
+	serve "$program" -d "$dev1" -p 18601 "$@"
+	pair "$program $*" "tcp_listens 18601" \
+		"$program" -d "$dev2" -p 18601 "$@" $here
+}
+pingpong ibv_rc_pingpong -n 200 -s 100000 -c
+pingpong ibv_rc_pingpong -n 200 -e
+pingpong ibv_uc_pingpong -n 200 -s 100000 -c -r 200
+pingpong ibv_ud_pingpong -n 200 -s 2000
+pingpong ibv_srq_pingpong -n 200 -q 4
+
+# --- IPoIB, connected mode --------------------------------------------------
+
+mode_set() {
+	local ns
+
+	for ns in one two; do
+		on $ns sh -c "for f in /sys/class/net/*/mode; do
+			echo $1 >\$f || exit
+		done"
+	done
+}
+rc_exists() {
+	on two rdma resource show qp | grep -q 'type RC .*state RTS'
+}
+ok "IPoIB: connected mode can be set" mode_set connected
+ok "IPoIB: large packets pass" on two ping -c 3 -s 30000 -W 10 $here
+ok "IPoIB: by a connection" rc_exists
+mode_set datagram
+
+# --- A link that goes away --------------------------------------------------
+
+packets_more_than() {
+	[ "$(dev_file "$dev2" ports/1/counters/port_xmit_packets)" -gt "$1" ]
+}
+
+serve ibv_rc_pingpong -d "$dev1" -p 18602 -n 10000000
+ready "endless pingpong: the server listens" tcp_listens 18602
+sent=$(dev_file "$dev2" ports/1/counters/port_xmit_packets)
+(exec ip netns exec two timeout 120 ibv_rc_pingpong -d "$dev2" -p 18602 \
+	-n 10000000 $here) >"$work/client.log" 2>&1 </dev/null &
+client=$!
+ok "endless pingpong: messages pass" wait_for 30 packets_more_than \
+	$((sent + 2000))
+link_down "$dev1"
+# Whichever has a message on its way; the other one waits for ever.
+wait -n $server $client
+is "endless pingpong: it fails when the link goes down" $? 1
+kill $server $client 2>/dev/null
+wait $server $client 2>/dev/null
+like "endless pingpong: after its retries" \
+	"$(cat "$work/client.log" "$work/server.log")" \
+	'transport retry counter exceeded'
+link_up "$dev1"
+ok "the link comes back" port_active_wait 60
+serve rping -s -a $here -C 20
+pair "rping: over the link that came back" cm_listens \
+	rping -c -a $here -C 20
+
+host_del one
+host_del two
+rm -rf "$work"
+finish

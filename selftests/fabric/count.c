@@ -22,8 +22,14 @@ struct fab_mad_count {
 	u64 sent;
 };
 
-/* RMPP is known of the class that the tests look at; 0: not active */
-static u8 fab_rmpp_type(const struct fab_packet *packet)
+/**
+ * fab_rmpp_type - what part of a longer MAD this is
+ * @packet: a MAD
+ *
+ * Return: IB_MGMT_RMPP_TYPE_*; 0 when it stands alone, or is of a class that
+ * the tests do not look at
+ */
+u8 fab_rmpp_type(const struct fab_packet *packet)
 {
 	const struct ib_rmpp_mad *mad = (const void *)packet->data;
 

@@ -291,6 +291,7 @@ void fab_fault_show(struct fab_slot *slot, struct seq_file *file);
 void fab_fault_clear(struct fab_slot *slot);
 
 /* count.c: MADs by class, method and attribute */
+u8 fab_rmpp_type(const struct fab_packet *packet);
 void fab_count(struct fab_slot *slot, const struct fab_packet *packet,
 	       bool received);
 void fab_count_show(struct fab_slot *slot, struct seq_file *file);

@@ -22,6 +22,7 @@
  * @class:	what a MAD must have, or FAB_ANY
  * @method:	likewise
  * @attr_id:	likewise
+ * @rmpp_type:	likewise
  * @skip:	that many fitting packets are spared first
  * @count:	that many are harmed, then the rule is over; 0: all
  * @chance:	in percent
@@ -35,6 +36,7 @@ struct fab_fault {
 	int class;
 	int method;
 	int attr_id;
+	int rmpp_type;
 	u32 skip;
 	u32 count;
 	u32 chance;
@@ -58,6 +60,9 @@ static bool fab_fault_fits(const struct fab_fault *fault,
 		return false;
 	if (fault->data)
 		return true;
+	if (fault->rmpp_type != FAB_ANY &&
+	    fault->rmpp_type != fab_rmpp_type(packet))
+		return false;
 	return (fault->class == FAB_ANY || fault->class == mad->mgmt_class) &&
 	       (fault->method == FAB_ANY || fault->method == mad->method) &&
 	       (fault->attr_id == FAB_ANY ||
@@ -121,6 +126,8 @@ static int fab_fault_option(struct fab_fault *fault, char *word)
 		fault->method = number;
 	else if (!strcmp(word, "attr") && number <= U16_MAX)
 		fault->attr_id = number;
+	else if (!strcmp(word, "rmpp") && number <= IB_MGMT_RMPP_TYPE_ABORT)
+		fault->rmpp_type = number;
 	else if (!strcmp(word, "skip"))
 		fault->skip = number;
 	else if (!strcmp(word, "count"))
@@ -162,6 +169,7 @@ int fab_fault_command(struct fab_slot *slot, char *text)
 	fault->class = FAB_ANY;
 	fault->method = FAB_ANY;
 	fault->attr_id = FAB_ANY;
+	fault->rmpp_type = FAB_ANY;
 	fault->chance = 100;
 	if (verdict == FAB_REORDER)
 		fault->ms = FAB_REORDER_MS;
@@ -198,6 +206,7 @@ void fab_fault_show(struct fab_slot *slot, struct seq_file *file)
 		fab_fault_key(file, "class", fault->class);
 		fab_fault_key(file, "method", fault->method);
 		fab_fault_key(file, "attr", fault->attr_id);
+		fab_fault_key(file, "rmpp", fault->rmpp_type);
 		seq_printf(file, " skip=%u count=%u chance=%u ms=%u hits=%u\n",
 			   fault->skip, fault->count, fault->chance, fault->ms,
 			   fault->hits);

@@ -198,7 +198,7 @@ static void cmx_ib_answered(struct cmx_sa_waiter *waiter,
 static int cmx_ib_ask(struct cmx_member *m)
 {
 	struct cmx_sa_question question = {
-		.attr_id = cpu_to_be16(IB_MGMT_CLASSPORTINFO_ATTR_ID),
+		.attr_id = IB_MGMT_CLASSPORTINFO_ATTR_ID,
 		.method = IB_MGMT_METHOD_GET,
 		.rec_len = sizeof(struct ib_class_port_info),
 	};

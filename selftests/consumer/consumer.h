@@ -50,6 +50,10 @@ struct consumer_stress {
 int consumer_stress(unsigned int count, const char *name, u32 timeout_ms,
 		    struct consumer_stress *out);
 
+/* services, services-wait, services-cancel: see sa.c. */
+int consumer_sa(const char *verb, char *line, char *text, size_t size);
+void consumer_sa_end(void);
+
 int consumer_crowd(unsigned int count, const char *name, const char *last);
 
 /* join.c: what came of it goes to @text. */

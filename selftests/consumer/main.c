@@ -13,6 +13,7 @@
  *	give-error N		end names of start ("later") with an errno
  *	stress N NAME [MS]	N queries at once, every second one cancelled
  *	crowd N NAME LAST	N queries of another user, that go on; 0 ends them
+ *	services, …		many queries for services, see sa.c
  *	join, more, receive, again, part, leave		memberships, see join.c
  *
  * QUESTION is described in parse.c. consumer.lock guards everything but what
@@ -238,6 +239,11 @@ static int consumer_command(char *line)
 		return consumer_give_error(line);
 	if (!strcmp(verb, "stress"))
 		return consumer_stress_run(line);
+	if (!strncmp(verb, "services", 8)) {
+		consumer_reset();
+		return consumer_sa(verb, line, consumer.text,
+				   sizeof(consumer.text));
+	}
 	if (!strcmp(verb, "crowd"))
 		return consumer_crowd_run(line);
 	return consumer_multicast(verb, line);
@@ -315,6 +321,7 @@ static void __exit consumer_exit(void)
 	mutex_lock(&consumer.lock);
 	consumer_reset();
 	consumer_crowd(0, NULL, NULL);
+	consumer_sa_end();
 	consumer_leave();
 	mutex_unlock(&consumer.lock);
 }

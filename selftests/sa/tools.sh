@@ -45,6 +45,8 @@ like "time of a question" "$(service -C "$asker" -n svc -c 5 time)" \
 
 # The fake SA answers the asker's port, and no other, while the SM is paused.
 fake() {
+	# Not to take the last one's word for this one's
+	rm -f fake.log
 	"$here/fake.helper" -C "$liar" -V "$asker" "$@" >fake.log 2>&1 &
 	fake=$!
 	wait_for 20 grep -q ready fake.log || fail "fake $*: $(cat fake.log)"

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Resolution by the SA while the fabric misbehaves: the SM is dead, slow or
+ * replaced, packets are lost, a port goes down, a device goes away. Every
+ * question ends, and the next one after the fault is answered.
+ */
+#include <string.h>
+
+#include "sa.h"
+
+FIXTURE(faults) {
+	struct rdma_event_channel *channel;
+	struct rdma_cm_id *id;
+	char name[64];
+	unsigned long long sid;
+};
+
+FIXTURE_SETUP(faults)
+{
+	self->channel = rdma_create_event_channel();
+	ASSERT_NE(NULL, self->channel);
+	self->id = id_on(self->channel, DEV_ASK);
+	ASSERT_NE(NULL, self->id);
+	service_name(self->name);
+	self->sid = service_id();
+	ASSERT_EQ(0, service(DEV_OTHER, "-n %s -i %llu set", self->name,
+			     self->sid));
+}
+
+FIXTURE_TEARDOWN(faults)
+{
+	EXPECT_EQ(0, bash("knobs_off $(fab_dev 1); knobs_off $(fab_dev 2); sm_resume; link_up %s",
+			  device(DEV_ASK)));
+	if (self->id)
+		EXPECT_EQ(0, rdma_destroy_id(self->id));
+	rdma_destroy_event_channel(self->channel);
+}
+
+static int ask_start(struct rdma_cm_id *id, const char *service)
+{
+	struct rdma_addrinfo hints = { .ai_flags = RAI_SA | RAI_NOROUTE };
+
+	return rdma_resolve_addrinfo(id, NULL, service, &hints) ? -errno : 0;
+}
+
+/* The status of the event, 0 when resolved */
+static int ask_end(struct rdma_event_channel *channel)
+{
+	int status = 0;
+
+	switch (event_take(channel, &status)) {
+	case RDMA_CM_EVENT_ADDRINFO_RESOLVED:
+		return status;
+	case RDMA_CM_EVENT_ADDRINFO_ERROR:
+		return status ? status : -EPROTO;
+	default:
+		return -ENOMSG;
+	}
+}
+
+/* A new SM knows no service of before. */
+static void works_again(struct __test_metadata *_metadata,
+			struct rdma_cm_id *id)
+{
+	char name[64];
+
+	ASSERT_EQ(0, service(DEV_OTHER, "-n %s -i %llu set",
+			     service_name(name), service_id()));
+	EXPECT_EQ(1, sa_count(id, name));
+}
+
+TEST_F(faults, RAI_03_SM_dead_before)
+{
+	struct rdma_addrinfo hints = { .ai_flags = RAI_SA };
+	struct rdma_addrinfo *res;
+
+	ASSERT_EQ(0, bash("sm_stop"));
+	EXPECT_EQ(-ETIMEDOUT, sa_count(self->id, self->name));
+	EXPECT_EQ(EAI_AGAIN, rdma_getaddrinfo(NULL, self->name, &hints, &res));
+	ASSERT_EQ(0, bash("sm_start && port_active_wait 30"));
+	works_again(_metadata, self->id);
+}
+
+TEST_F(faults, RAI_03_SM_dies_while_asked)
+{
+	ASSERT_EQ(0, bash("sm_pause"));
+	ASSERT_EQ(0, ask_start(self->id, self->name));
+	ASSERT_EQ(0, bash("sm_stop"));
+	EXPECT_EQ(-ETIMEDOUT, ask_end(self->channel));
+	ASSERT_EQ(0, bash("sm_start && port_active_wait 30"));
+	works_again(_metadata, self->id);
+}
+
+/* A known answer is good for its time; what is not known fails. */
+TEST_F(faults, SM_dies_after_an_answer)
+{
+	char other[64];
+
+	ASSERT_EQ(1, sa_count(self->id, self->name));
+	ASSERT_EQ(0, bash("sm_stop"));
+	EXPECT_EQ(-ETIMEDOUT, sa_count(self->id, service_name(other)));
+	ASSERT_EQ(0, bash("sm_start && port_active_wait 30"));
+	works_again(_metadata, self->id);
+}
+
+/* It comes back between two repetitions. */
+TEST_F(faults, SM_slow)
+{
+	long long before = questions(ATTR_SERVICE);
+
+	ASSERT_EQ(0, bash("sm_pause"));
+	ASSERT_EQ(0, ask_start(self->id, self->name));
+	for (long long end = now_ms() + WAIT_MS; now_ms() < end; usleep(50000))
+		if (questions(ATTR_SERVICE) >= before + 2)
+			break;
+	EXPECT_LE(before + 2, questions(ATTR_SERVICE));
+	EXPECT_EQ(0, channel_readable(self->channel, 0));
+	ASSERT_EQ(0, bash("sm_resume"));
+	EXPECT_EQ(0, ask_end(self->channel));
+}
+
+TEST_F(faults, SM_restarts_while_asked)
+{
+	char name[64];
+
+	ASSERT_EQ(0, bash("sm_pause"));
+	ASSERT_EQ(0, ask_start(self->id, service_name(name)));
+	ASSERT_EQ(0, bash("sm_stop && sm_start"));
+	/* The new one says that there is none, unless it came too late. */
+	switch (ask_end(self->channel)) {
+	case -ENOENT:
+	case -ETIMEDOUT:
+		break;
+	default:
+		EXPECT_TRUE(false);
+	}
+	ASSERT_EQ(0, bash("port_active_wait 30"));
+	works_again(_metadata, self->id);
+}
+
+/* Two of them; the master ends, and the other takes over. */
+TEST_F(faults, SM_hands_over)
+{
+	ASSERT_EQ(0, bash("sm_start %s -p 14 && port_active_wait 30",
+			  device(DEV_OTHER)));
+	works_again(_metadata, self->id);
+	ASSERT_EQ(0, bash("sm_stop $(fab_dev 1)"));
+	ASSERT_EQ(0, bash("wait_for 60 " SELFTESTS
+			  "/sa/service.helper -C %s count; port_active_wait 30",
+			  device(DEV_ASK)));
+	works_again(_metadata, self->id);
+	ASSERT_EQ(0, bash("sm_stop; sm_start; port_active_wait 30"));
+	works_again(_metadata, self->id);
+}
+
+#define ROUNDS	30
+
+/* Every sixth answer takes several segments. */
+TEST_F_TIMEOUT(faults, thirty_percent_of_MADs_lost, 240)
+{
+	int ret, records, good = 0, late = 0;
+	char name[80];
+
+	for (int i = 0; i < ROUNDS; i++)
+		ASSERT_EQ(0, service(DEV_OTHER, "-n %s-%d -i %llu -c %d set",
+				     self->name, i, self->sid + 100 + 10 * i,
+				     i % 6 ? 1 : 5));
+	ASSERT_EQ(0, bash("knob_set %s faults 'drop chance=30'",
+			  device(DEV_ASK)));
+	ASSERT_EQ(0, bash("knob_set %s faults 'drop chance=30'",
+			  device(DEV_SM)));
+	for (int i = 0; i < ROUNDS; i++) {
+		snprintf(name, sizeof(name), "%s-%d", self->name, i);
+		records = i % 6 ? 1 : 5;
+		ret = sa_count(self->id, name);
+		good += ret == records;
+		late += ret == -ETIMEDOUT;
+		EXPECT_TRUE(ret == records || ret == -ETIMEDOUT) {
+			TH_LOG("%d records of %d", ret, records);
+		}
+	}
+	TH_LOG("%d answered, %d timed out", good, late);
+	EXPECT_LE(ROUNDS / 2, good);
+}
+
+TEST_F(faults, port_down_while_asked)
+{
+	ASSERT_EQ(0, bash("sm_pause"));
+	ASSERT_EQ(0, ask_start(self->id, self->name));
+	ASSERT_EQ(0, bash("link_down %s", device(DEV_ASK)));
+	EXPECT_EQ(-ENODEV, ask_end(self->channel));
+	/* And as long as it is down, at once or by the event */
+	EXPECT_EQ(-ENODEV, sa_count(self->id, self->name));
+	ASSERT_EQ(0, bash("sm_resume && link_up %s && port_active_wait 60",
+			  device(DEV_ASK)));
+	works_again(_metadata, self->id);
+}
+
+/* The id's own device, too: it gets that event, and nothing hangs. */
+TEST_F(faults, device_removed_while_asked)
+{
+	struct rdma_cm_event *event;
+	bool removed = false, failed = false;
+
+	ASSERT_EQ(0, bash("sm_pause"));
+	ASSERT_EQ(0, ask_start(self->id, self->name));
+	ASSERT_EQ(0, run("echo 0 >/sys/kernel/debug/cmx_fabric/fab%d/plugged &",
+			 DEV_ASK - 1));
+	while ((!removed || !failed) &&
+	       !event_wait(self->channel, &event, WAIT_MS)) {
+		if (event->event == RDMA_CM_EVENT_DEVICE_REMOVAL) {
+			removed = true;
+		} else {
+			EXPECT_EQ(RDMA_CM_EVENT_ADDRINFO_ERROR, event->event);
+			EXPECT_EQ(-ENODEV, event->status);
+			failed = true;
+		}
+		rdma_ack_cm_event(event);
+		/* The device goes when its ids are gone. */
+		if (removed && failed) {
+			EXPECT_EQ(0, rdma_destroy_id(self->id));
+			self->id = NULL;
+		}
+	}
+	EXPECT_TRUE(removed);
+	EXPECT_TRUE(failed);
+	ASSERT_EQ(0, bash("sm_resume; gone() { [ ! -e /sys/class/infiniband/%s ]; }; wait_for 30 gone",
+			  device(DEV_ASK)));
+	ASSERT_EQ(0, run("echo 1 >/sys/kernel/debug/cmx_fabric/fab%d/plugged",
+			 DEV_ASK - 1));
+	ASSERT_EQ(0, bash("wait_for 60 dev_is %s ACTIVE", device(DEV_ASK)));
+	self->id = id_on(self->channel, DEV_ASK);
+	ASSERT_NE(NULL, self->id);
+	works_again(_metadata, self->id);
+}
+
+/* Below the limit of one channel */
+#define CHANNELS	10
+#define IDS		1000
+
+/* Each is taken, and each is answered once the SM is back. */
+TEST_F(faults, ten_thousand_outstanding)
+{
+	static struct rdma_cm_id *ids[CHANNELS][IDS];
+	struct rdma_event_channel *channels[CHANNELS];
+	int c, i, ret, found = 0, none = 0;
+	char query[32], sa[32], name[96];
+
+	for (c = 0; c < CHANNELS; c++) {
+		channels[c] = rdma_create_event_channel();
+		ASSERT_NE(NULL, channels[c]);
+		for (i = 0; i < IDS; i++) {
+			ids[c][i] = id_on(channels[c], DEV_ASK);
+			ASSERT_NE(NULL, ids[c][i]);
+		}
+	}
+	/* A slow machine takes seconds to ask them all. */
+	ASSERT_TRUE(parameter_set("query_timeout_ms", "60000", query));
+	ASSERT_TRUE(parameter_set("sa_timeout_ms", "4000", sa));
+	ASSERT_EQ(0, bash("sm_pause"));
+	for (c = 0; c < CHANNELS; c++) {
+		for (i = 0; i < IDS; i++) {
+			snprintf(name, sizeof(name), "%s%s", self->name,
+				 i % 4 ? "" : "-none");
+			ASSERT_EQ(0, ask_start(ids[c][i], name));
+		}
+	}
+	ASSERT_EQ(0, bash("sm_resume"));
+	for (c = 0; c < CHANNELS; c++) {
+		for (i = 0; i < IDS; i++) {
+			ret = ask_end(channels[c]);
+			found += !ret;
+			none += ret == -ENOENT;
+		}
+		EXPECT_EQ(0, channel_readable(channels[c], 0));
+	}
+	EXPECT_TRUE(parameter_set("query_timeout_ms", query, NULL));
+	EXPECT_TRUE(parameter_set("sa_timeout_ms", sa, NULL));
+	EXPECT_EQ(CHANNELS * IDS * 3 / 4, found);
+	EXPECT_EQ(CHANNELS * IDS / 4, none);
+	for (c = 0; c < CHANNELS; c++) {
+		for (i = 0; i < IDS; i++)
+			rdma_destroy_id(ids[c][i]);
+		rdma_destroy_event_channel(channels[c]);
+	}
+	works_again(_metadata, self->id);
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Answers of a hostile or broken SA, made by fake.helper: each question ends
+ * with an answer that is right or an error that fits, and the next good
+ * answer is taken.
+ */
+#include <string.h>
+
+#include "sa.h"
+
+/* Answers with this many records take 1, several or many segments. */
+#define FEW	1
+#define SOME	5
+#define MANY	200
+
+FIXTURE(fake) {
+	struct rdma_event_channel *channel;
+	struct rdma_cm_id *id;
+	pid_t pid;
+};
+
+FIXTURE_SETUP(fake)
+{
+	self->channel = rdma_create_event_channel();
+	ASSERT_NE(NULL, self->channel);
+	self->id = id_on(self->channel, DEV_ASK);
+	ASSERT_NE(NULL, self->id);
+	ASSERT_EQ(0, bash("sm_pause"));
+}
+
+FIXTURE_TEARDOWN(fake)
+{
+	if (self->pid > 0)
+		fake_stop(self->pid);
+	EXPECT_EQ(0, bash("sm_resume"));
+	EXPECT_EQ(0, rdma_destroy_id(self->id));
+	rdma_destroy_event_channel(self->channel);
+}
+
+/* One question to a fake SA in this mode: entries, or the errno */
+static int result(struct __test_metadata *_metadata, FIXTURE_DATA(fake) *self,
+		  const char *mode)
+{
+	char name[64];
+	int ret;
+
+	self->pid = fake_start("%s", mode);
+	if (self->pid < 0)
+		return -ECHILD;
+	ret = sa_count(self->id, service_name(name));
+	/* Not a success because nobody was asked */
+	EXPECT_LT(0, fake_stop(self->pid)) {
+		TH_LOG("%s", mode);
+	}
+	self->pid = 0;
+	return ret;
+}
+
+#define result_expect(want, mode) do {					\
+	int got_ = result(_metadata, self, mode);			\
+									\
+	EXPECT_EQ(want, got_) {						\
+		TH_LOG("%s", mode);					\
+	}								\
+} while (0)
+
+TEST_F(fake, good_answers_of_any_length)
+{
+	result_expect(FEW, "-n 1 good");
+	result_expect(SOME, "-n 5 good");
+	result_expect(MANY, "-n 200 good");
+	result_expect(-ENOENT, "empty");
+}
+
+TEST_F(fake, attribute_offset)
+{
+	result_expect(-EBADMSG, "offset=0");
+	result_expect(-EBADMSG, "offset=1");
+	result_expect(-EBADMSG, "offset-small");
+	result_expect(-EBADMSG, "offset=0xffff");
+	/* Longer records are what a later version may send. */
+	result_expect(SOME, "-n 5 stride=3");
+	result_expect(MANY, "-n 200 stride=1");
+}
+
+TEST_F(fake, table_that_does_not_add_up)
+{
+	result_expect(-EBADMSG, "-n 1 truncated=100");
+	result_expect(-EBADMSG, "-n 5 truncated=50");
+	result_expect(-EBADMSG, "-n 200 truncated=1");
+}
+
+TEST_F(fake, records_of_others)
+{
+	int ret = result(_metadata, self, "-n 5 foreign");
+
+	EXPECT_TRUE(ret == -EBADMSG || ret == -ENOENT) {
+		TH_LOG("%d", ret);
+	}
+	ret = result(_metadata, self, "-n 200 noise=4711");
+	EXPECT_TRUE(ret == -EBADMSG || ret == -ENOENT) {
+		TH_LOG("%d", ret);
+	}
+}
+
+TEST_F(fake, headers)
+{
+	result_expect(-EBADMSG, "method");
+	result_expect(-EBADMSG, "method=0x81");
+	result_expect(-EBADMSG, "attribute");
+}
+
+TEST_F(fake, status_for_good)
+{
+	result_expect(-ECONNREFUSED, "redirect");
+	result_expect(-ECONNREFUSED, "status=0x0200");
+	result_expect(-ECONNREFUSED, "status=0x0700");
+	result_expect(-ECONNREFUSED, "status=0x000c");
+	result_expect(-ECONNREFUSED, "status=0x7ffc");
+	result_expect(-ENOENT, "status=0x0300");
+}
+
+TEST_F(fake, RAI_03_busy_for_ever)
+{
+	result_expect(-EAGAIN, "busy");
+}
+
+TEST_F(fake, busy_for_a_while)
+{
+	result_expect(SOME, "-n 5 -t 2 busy");
+	result_expect(SOME, "-n 5 -t 2 status=0x0100");
+}
+
+TEST_F(fake, RAI_03_silent)
+{
+	result_expect(-ETIMEDOUT, "silent");
+}
+
+TEST_F(fake, another_transaction)
+{
+	result_expect(-ETIMEDOUT, "tid");
+}
+
+TEST_F(fake, silent_for_a_while)
+{
+	result_expect(SOME, "-n 5 -t 2 silent");
+	result_expect(SOME, "-n 5 -t 1 tid");
+}
+
+TEST_F(fake, segments_duplicated_and_reordered)
+{
+	result_expect(MANY, "-n 200 duplicate=2");
+	result_expect(SOME, "-n 5 duplicate=3");
+	result_expect(20, "-n 20 reorder");
+}
+
+TEST_F(fake, segments_lost_once)
+{
+	result_expect(MANY, "-n 200 -t 1 lost=1");
+	result_expect(MANY, "-n 200 -t 1 lost=17");
+	result_expect(MANY, "-n 200 -t 1 lost-last");
+	result_expect(SOME, "-n 5 -t 1 no-last");
+	result_expect(SOME, "-n 5 -t 1 abort");
+	result_expect(SOME, "-n 5 -t 1 stop");
+}
+
+TEST_F(fake, segments_lost_always)
+{
+	result_expect(-ETIMEDOUT, "-n 5 lost=3");
+}
+
+TEST_F(fake, no_last_segment)
+{
+	result_expect(-ETIMEDOUT, "-n 5 no-last");
+}
+
+TEST_F(fake, aborted)
+{
+	result_expect(-ETIMEDOUT, "-n 5 abort");
+}
+
+/* What the kernel goes by is the last segment; the rest is a promise. */
+TEST_F(fake, absurd_payload_lengths)
+{
+	result_expect(SOME, "-n 5 million");
+	result_expect(SOME, "-n 5 paylen-first=0xffffffff");
+	result_expect(SOME, "-n 5 paylen-first=0");
+	result_expect(-EBADMSG, "-n 5 paylen-last=0");
+	result_expect(-EBADMSG, "-n 5 paylen-last=0xffffffff");
+	result_expect(-EBADMSG, "-n 5 early-last=2");
+}
+
+/* Whatever comes of it, it ends, and a good answer is taken afterwards. */
+TEST_F(fake, RMPP_headers)
+{
+	static const char *const modes[] = {
+		"-n 5 -t 1 version=2", "-n 5 -t 1 type=9", "-n 5 -t 1 inactive",
+		"-n 5 -t 1 number=0", "-n 5 -t 1 number=1000000",
+		"-n 5 -t 1 no-first", "-n 5 -t 1 all-first",
+		"-n 5 -t 1 class-version=1",
+	};
+	int ret;
+
+	for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
+		ret = result(_metadata, self, modes[i]);
+		EXPECT_TRUE(ret == SOME || ret == -EBADMSG ||
+			    ret == -ECONNREFUSED) {
+			TH_LOG("%s: %d", modes[i], ret);
+		}
+	}
+	result_expect(SOME, "-n 5 good");
+}
+
+/* The same for the other question of a resolution */
+TEST_F(fake, path_records)
+{
+	static const char *const modes[] = {
+		"-a 0x35 -n 1 empty", "-a 0x35 -n 1 redirect",
+		"-a 0x35 -n 1 offset=0", "-a 0x35 -n 1 noise=99",
+		"-a 0x35 -n 1 attribute", "-a 0x35 -n 1 truncated=30",
+	};
+	struct rdma_addrinfo *res;
+	char name[64];
+
+	for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
+		self->pid = fake_start("%s", modes[i]);
+		ASSERT_LT(0, self->pid);
+		/* The service is there; only the way to it is not known. */
+		EXPECT_EQ(0, sa_ask(self->id, service_name(name), 0, &res)) {
+			TH_LOG("%s", modes[i]);
+		}
+		EXPECT_EQ(1, ai_count(res));
+		EXPECT_EQ(0, res ? res->ai_route_len : 1);
+		rdma_freeaddrinfo(res);
+		EXPECT_LT(0, fake_stop(self->pid));
+		self->pid = 0;
+	}
+}
+
+TEST_HARNESS_MAIN

@@ -78,7 +78,7 @@ static void cmx_path_limit(struct cmx_sa_question *q,
 		field[l->len - 1] &= l->last;
 		if (!memchr_inv(field, 0, l->len))
 			continue;
-		q->comp_mask |= l->bits;
+		q->comp_mask |= (__force __be64)l->bits;
 		q->rec[l->at] &= ~l->first;
 		q->rec[l->at + l->len - 1] &= ~l->last;
 		for (j = 0; j < l->len; j++) {
@@ -111,7 +111,7 @@ static void cmx_path_question(struct cmx_sa_question *q,
 	q->attr_id = cpu_to_be16(IB_SA_ATTR_PATH_REC);
 	q->method = IB_SA_METHOD_GET_TABLE;
 	q->rec_len = CMX_SA_PATH_REC_SIZE;
-	q->comp_mask = mask;
+	q->comp_mask = (__force __be64)mask;
 	ib_sa_pack_path(rec, q->rec);
 	if (limit)
 		cmx_path_limit(q, limit);

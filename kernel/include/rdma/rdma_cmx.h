@@ -57,7 +57,9 @@ union rdma_cmx_sockaddr {
  *	elsewhere, unless @names is given).
  * @uid: user whom look-ups are counted against
  * @node: host name or numeric address, or NULL
- * @service: service name or id; only with RDMA_CMX_AI_SA, else NULL
+ * @service: service name of at most 63 bytes, or id, if all of it is a number
+ *	of base 0; only with RDMA_CMX_AI_SA, else NULL. Entries are then of family
+ *	AF_IB and port space RDMA_PS_IB, whatever @port_space is
  * @port: port number in host byte order, when @has_port
  * @has_port: the caller gave a port. A query with a port only is answered
  *	with the loopback address, or with the wildcard if passive
@@ -65,16 +67,19 @@ union rdma_cmx_sockaddr {
  * @family: AF_INET, AF_INET6, AF_IB, or 0 for any
  * @qp_type: IB_QPT_RC, IB_QPT_UD, …, or 0 for any
  * @port_space: RDMA_PS_*, or 0 for any
- * @src: hints.ai_src_addr or NULL
+ * @src: hints.ai_src_addr or NULL; with RDMA_CMX_AI_SA the port to ask
  * @dst: hints.ai_dst_addr or NULL
- * @route: path records that restrict the route, or NULL
- * @route_count: how many
+ * @route: path records that limit the routes, or NULL: a route agrees with one
+ *	of them in each field that is not 0. Without @node and @dst the first one
+ *	is the question
+ * @route_count: how many, at most 8
  * @id: id whose port is asked with RDMA_CMX_AI_SA, or NULL for all ports
  * @names: the caller's own answer for @node, or NULL; checked here
  * @names_len: bytes of @names
  * @names_later: the answer comes with rdma_cmx_query_give_names()
  * @timeout_ms: deadline for all of it in milliseconds, 0: module parameter
- *	query_timeout_ms
+ *	query_timeout_ms. Routes that do not come within the module parameter
+ *	route_timeout_ms are left out
  *
  * All that it points to is copied before the call returns.
  */
@@ -112,8 +117,9 @@ struct rdma_cmx_query_attr {
  * @port_num: its port, 0 when no RDMA device reaches @dst
  * @route_count: path records behind @route
  * @connect_len: bytes behind @connect
- * @route: path records, or NULL
- * @connect: data that has to open the private data of a connect, or NULL
+ * @route: path records on InfiniBand, the first to be used first, or NULL
+ * @connect: data that has to open the private data of a connect, or NULL:
+ *	for AF_IB in an IP port space
  */
 struct rdma_cmx_entry {
 	u32 flags;

@@ -116,6 +116,8 @@ before=$(asked)
 ask 1 1 svc- 40000
 ok "the SA answers, and the answer is on its way" \
 	wait_for 10 more_than asked "$before"
+# The next one comes long after it
+knob_set "$asker" faults "delay class=3 method=0x92 ms=6000"
 ok "meanwhile the service goes" service -i 0x100 delete
 knob_set "$asker" event client_reregister
 is "the old answer does not count after an event" "$(told)" \

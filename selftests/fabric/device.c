@@ -213,7 +213,8 @@ void fab_dev_events(struct fab_dev *dev, unsigned long events)
 	rcu_read_unlock();
 }
 
-/* rdmavt wants an agent for traps.  It would outlive ib_core's side of it when
+/*
+ * rdmavt makes an agent for traps.  It would outlive ib_core's side of it when
  * the device changes its namespace, and the traps here need none.
  */
 static void fab_agent_drop(struct fab_dev *dev)

@@ -77,6 +77,19 @@ fails "too many arguments" 2 "'c' is one argument too many" cmx resolve a b c
 fails "unknown option" 2 'cmx help' cmx resolve --frob a
 fails "-4 and -6" 2 '-4 or -6' cmx resolve -4 -6 a
 fails "unknown type" 2 "'xrc'" cmx resolve --type xrc a
+fails "--sa without a service" 2 'needs a SERVICE' cmx resolve --sa
+fails "--sa with a node" 2 "'b' is one argument" cmx resolve --sa a b
+fails "--sa and -4" 2 'not go with --sa' cmx resolve --sa -4 a
+fails "--sa for any type" 2 'rc or ud' cmx resolve --sa --type any a
+fails "--dev without --sa" 2 'with --sa only' cmx resolve --dev rxe0 a
+fails "--sa on a port that is not InfiniBand" 1 "'rxe0/1': .*not an Inf" \
+	cmx resolve --sa --dev rxe0/1 a
+fails "--sa on an unknown device" 1 "'nosuch0': .*rdma link" \
+	cmx resolve --sa --dev nosuch0 a
+fails "--sa without InfiniBand" 1 'a: no InfiniBand port is active' \
+	cmx resolve --sa a
+fails "--sa with a long name" 1 'at most 63' \
+	cmx resolve --sa "$(printf 'n%.0s' {1..64})"
 fails "no group" 2 'needs one GROUP' cmx join
 fails "not a multicast address" 2 "'10.1.2.3'" cmx join 10.1.2.3
 fails "count of nothing" 2 "'0'" cmx join --count 0 $group

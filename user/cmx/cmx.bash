@@ -23,7 +23,8 @@ _cmx() {
 		*,--source)
 			words=$(hostname -I 2>/dev/null) ;;
 		resolve,*)
-			words='-j --json -4 -6 -n --numeric --passive --type'
+			words='-j --json -4 -6 -n --numeric --passive --type
+				--sa --dev'
 			[ "${cur:0:1}" = - ] || {
 				mapfile -t COMPREPLY < <(compgen -A hostname \
 							 -- "$cur")

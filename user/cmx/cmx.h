@@ -19,6 +19,9 @@ enum {
 	CMX_USAGE = 2,
 };
 
+struct rdma_addrinfo;
+struct sockaddr_ib;
+
 int cmx_resolve(int argc, char **argv);
 int cmx_join(int argc, char **argv);
 int cmx_stat(int argc, char **argv);
@@ -39,6 +42,29 @@ int device_check(void);
  */
 bool device_address(const char *device, int family,
 		    struct sockaddr_storage *addr, const char **reason);
+
+/*
+ * The GID of a port of DEVICE or DEVICE/PORT, which must be an InfiniBand one;
+ * without a number the first such port. False likewise.
+ */
+bool device_gid(const char *text, struct sockaddr_ib *addr,
+		const char **reason);
+
+/* What cmx resolve --sa asks, and what --dev and --type say. */
+struct service_question {
+	const char *service;
+	const char *device;	/* NULL: any */
+	int qp_type;
+	bool json;
+};
+
+int service_resolve(const struct service_question *question);
+
+/* Short names of enum ibv_qp_type and of RDMA_PS_*, and "DEVICE/PORT" */
+const char *type_text(int qp_type);
+const char *space_text(int port_space);
+/* Name and port of the device that reaches the entry; NULL: none does. */
+const char *device_text(const struct rdma_addrinfo *ai, char text[80]);
 
 /* A whole decimal number of at most @max, or false. */
 bool number_parse(const char *text, unsigned long max, unsigned long *value);

@@ -1,27 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* The IP addresses that an RDMA device can be bound by. */
+/* The addresses that an RDMA device can be bound by: IP, and GIDs. */
 #define _GNU_SOURCE
+#include <arpa/inet.h>
 #include <glob.h>
 #include <ifaddrs.h>
 #include <netinet/in.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
+#include <infiniband/ib.h>
 
 #include "cmx.h"
 
-/* Network interface behind one entry of the GID table; false: none. */
-static bool gid_netdev(const char *path, char name[64])
+/* The one line of a file in sysfs. An empty entry of a GID table has none. */
+static bool line_read(const char *path, char text[64])
 {
 	FILE *file = fopen(path, "re");
 	bool ok;
 
 	if (!file)
 		return false;
-	/* The read of an empty entry fails. */
-	ok = fgets(name, 64, file);
+	ok = fgets(text, 64, file);
 	fclose(file);
 	if (ok)
-		name[strcspn(name, "\n")] = '\0';
+		text[strcspn(text, "\n")] = '\0';
 	return ok;
 }
 
@@ -67,10 +69,51 @@ bool device_address(const char *device, int family,
 		return false;
 	if (!glob(path, 0, NULL, &files)) {
 		for (i = 0; i < files.gl_pathc && !found; i++)
-			found = gid_netdev(files.gl_pathv[i], name) &&
+			found = line_read(files.gl_pathv[i], name) &&
 				netdev_address(list, name, family, addr);
 		globfree(&files);
 	}
 	freeifaddrs(list);
 	return found;
+}
+
+/* First line of a file of a port, without its end */
+static bool port_read(const char *device, unsigned long port, const char *name,
+		      char text[64])
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), "/sys/class/infiniband/%s/ports/%lu/%s",
+		 device, port, name);
+	return line_read(path, text);
+}
+
+bool device_gid(const char *text, struct sockaddr_ib *addr,
+		const char **reason)
+{
+	const char *slash = strchrnul(text, '/');
+	unsigned long port = 1, last = 255;
+	char device[64], line[64];
+
+	*reason = "there is no such RDMA device or port, see: rdma link";
+	if (slash == text || slash - text > 63 ||
+	    (*slash && (!number_parse(slash + 1, 255, &port) || !port)))
+		return false;
+	snprintf(device, sizeof(device), "%.*s", (int)(slash - text), text);
+	if (*slash)
+		last = port;
+	for (; port <= last; port++) {
+		if (!port_read(device, port, "link_layer", line))
+			return false;
+		if (strcmp(line, "InfiniBand")) {
+			*reason = "that is not an InfiniBand port";
+			continue;
+		}
+		*reason = "its GID cannot be read";
+		memset(addr, 0, sizeof(*addr));
+		addr->sib_family = AF_IB;
+		return port_read(device, port, "gids/0", line) &&
+		       inet_pton(AF_INET6, line, &addr->sib_addr) == 1;
+	}
+	return false;
 }

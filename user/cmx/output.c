@@ -6,6 +6,7 @@
 #include <netdb.h>
 #include <stdlib.h>
 #include <string.h>
+#include <infiniband/ib.h>
 
 #include "cmx.h"
 
@@ -22,6 +23,12 @@ const char *addr_text(const struct sockaddr *addr, char text[ADDR_TEXT_MAX])
 	case AF_INET6:
 		len = sizeof(struct sockaddr_in6);
 		break;
+	case AF_IB:
+		/* A GID is written as an IPv6 address is. */
+		inet_ntop(AF_INET6,
+			  &((const struct sockaddr_ib *)addr)->sib_addr, text,
+			  ADDR_TEXT_MAX);
+		return text;
 	default:
 		snprintf(text, ADDR_TEXT_MAX, "family %d", addr->sa_family);
 		return text;

@@ -21,8 +21,7 @@ struct question {
 	bool json;
 };
 
-/* Name and port of the device that reaches the entry; NULL: none does. */
-static const char *device_text(const struct rdma_addrinfo *ai, char text[80])
+const char *device_text(const struct rdma_addrinfo *ai, char text[80])
 {
 	const char *name;
 	uint8_t port;
@@ -34,7 +33,7 @@ static const char *device_text(const struct rdma_addrinfo *ai, char text[80])
 	return text;
 }
 
-static const char *type_text(int qp_type)
+const char *type_text(int qp_type)
 {
 	switch (qp_type) {
 	case IBV_QPT_RC:
@@ -51,7 +50,7 @@ static const char *type_text(int qp_type)
 	return "?";
 }
 
-static const char *space_text(int port_space)
+const char *space_text(int port_space)
 {
 	switch (port_space) {
 	case RDMA_PS_TCP:
@@ -227,12 +226,31 @@ static bool type_parse(const char *text, struct rdma_addrinfo *hints)
 	return true;
 }
 
+static int service_ask(const struct question *question,
+		       struct service_question *service, char **args, int count)
+{
+	if (question->hints.ai_family || question->hints.ai_flags)
+		return misuse("-4, -6, -n and --passive do not go with --sa");
+	if (!count)
+		return misuse("resolve --sa needs a SERVICE: a name or an id");
+	if (count > 1)
+		return misuse("'%s' is one argument too many", args[1]);
+	if (!question->hints.ai_qp_type)
+		return misuse("--type with --sa: rc or ud");
+	service->service = args[0];
+	service->qp_type = question->hints.ai_qp_type;
+	service->json = question->json;
+	return service_resolve(service);
+}
+
 int cmx_resolve(int argc, char **argv)
 {
 	static const struct option options[] = {
+		{ "dev", required_argument, NULL, 'd' },
 		{ "json", no_argument, NULL, 'j' },
 		{ "numeric", no_argument, NULL, 'n' },
 		{ "passive", no_argument, NULL, 'p' },
+		{ "sa", no_argument, NULL, 's' },
 		{ "type", required_argument, NULL, 't' },
 		{ NULL },
 	};
@@ -240,11 +258,16 @@ int cmx_resolve(int argc, char **argv)
 		.hints.ai_qp_type = IBV_QPT_RC,
 		.hints.ai_port_space = RDMA_PS_TCP,
 	};
+	struct service_question service = {};
+	bool sa = false;
 	int option;
 
 	while ((option = getopt_long(argc, argv, "j46nt:", options,
 				     NULL)) != -1) {
 		switch (option) {
+		case 'd':
+			service.device = optarg;
+			break;
 		case 'j':
 			question.json = true;
 			break;
@@ -261,6 +284,9 @@ int cmx_resolve(int argc, char **argv)
 		case 'p':
 			question.hints.ai_flags |= RAI_PASSIVE;
 			break;
+		case 's':
+			sa = true;
+			break;
 		case 't':
 			if (!type_parse(optarg, &question.hints))
 				return misuse("--type '%s': rc, ud or any",
@@ -270,6 +296,11 @@ int cmx_resolve(int argc, char **argv)
 			return misuse_option();
 		}
 	}
+	if (sa)
+		return service_ask(&question, &service, argv + optind,
+				   argc - optind);
+	if (service.device)
+		return misuse("--dev goes with --sa only");
 	if (optind == argc)
 		return misuse("resolve needs a NODE: a name or an address");
 	if (argc - optind > 2)

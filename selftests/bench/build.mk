@@ -3,7 +3,7 @@
 # the stock librdmacm.
 
 bench_dir := $(O)/selftests/bench
-bench_bins := $(bench_dir)/bench $(bench_dir)/bench-stock
+bench_bins := $(bench_dir)/bench $(bench_dir)/bench-stock $(bench_dir)/bench-sa
 bench_src := $(wildcard selftests/bench/*.c)
 selftest_targets += $(bench_bins)
 
@@ -17,9 +17,14 @@ $(bench_dir)/bench-stock: $(bench_src) selftests/bench/bench.h
 	$(CC) $(filter-out -Iu%,$(USER_CFLAGS)) -o $@ $(bench_src) \
 		-lrdmacm -libverbs
 
+# Nothing in the stock library to compare with
+$(bench_dir)/bench-sa: selftests/bench/sa/main.c $(O)/user/lib/librdmacmx.so.1
+	@mkdir -p $(@D)
+	$(CC) $(USER_CFLAGS) -o $@ $^ -libverbs
+
 .PHONY: install-bench
 install-selftests: install-bench
 install-bench: $(bench_bins)
 	$(INSTALL) -d $(DESTDIR)$(TESTDIR)/bench
-	$(INSTALL) -m 755 $(bench_bins) selftests/bench/run \
+	$(INSTALL) -m 755 $(bench_bins) selftests/bench/run selftests/bench/fabric \
 		$(DESTDIR)$(TESTDIR)/bench/

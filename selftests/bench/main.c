@@ -272,6 +272,15 @@ static int measure(int (*operation)(double *us), unsigned int count)
 	return 0;
 }
 
+/* Another guest has other addresses. */
+static void addr_set(struct sockaddr_in *addr, const char *variable,
+		     const char *usual)
+{
+	const char *text = getenv(variable);
+
+	inet_pton(AF_INET, text ? text : usual, &addr->sin_addr);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -293,8 +302,8 @@ int main(int argc, char **argv)
 	}
 	count = strtoul(argv[2], NULL, 10);
 	name = argv[3];
-	inet_pton(AF_INET, "10.55.0.1", &bench_local.sin_addr);
-	inet_pton(AF_INET, "10.55.0.2", &bench_peer.sin_addr);
+	addr_set(&bench_local, "BENCH_LOCAL", "10.55.0.1");
+	addr_set(&bench_peer, "BENCH_PEER", "10.55.0.2");
 	bench_peer.sin_port = htons(BENCH_PORT);
 
 	if (!strcmp(argv[1], "channel")) {

@@ -23,12 +23,6 @@
 #define FAB_S_RETRIES_OUT	BIT(31)	/* the last retry has timed out too */
 #define FAB_S_DRAIN_NOTE	BIT(30)	/* SQ_DRAINED is wanted */
 
-static bool fab_is_local(const struct rvt_swqe *wqe)
-{
-	return wqe->wr.opcode == IB_WR_REG_MR ||
-	       wqe->wr.opcode == IB_WR_LOCAL_INV;
-}
-
 /* The next request that something can be done for; *status: not success, fail it. */
 static struct rvt_swqe *fab_request_next(struct rvt_qp *qp,
 					 enum ib_wc_status *status)
@@ -70,41 +64,19 @@ unlock:
 	return wqe;
 }
 
-/* After a completion in error: RC ends here, UC only stops sending. */
+/* After a completion in error, which only RC has. */
 static void fab_requester_fail(struct rvt_qp *qp)
 {
-	bool last_wqe = false;
 	unsigned long flags;
+	bool last_wqe;
 
 	spin_lock_irqsave(&qp->r_lock, flags);
-	spin_lock(&qp->s_hlock);
 	spin_lock(&qp->s_lock);
-	if (qp->ibqp.qp_type == IB_QPT_RC)
-		last_wqe = rvt_error_qp(qp, IB_WC_WR_FLUSH_ERR);
-	else if (qp->state == IB_QPS_RTS)
-		qp->state = IB_QPS_SQE;
+	last_wqe = rvt_error_qp(qp, IB_WC_WR_FLUSH_ERR);
 	spin_unlock(&qp->s_lock);
-	spin_unlock(&qp->s_hlock);
 	spin_unlock_irqrestore(&qp->r_lock, flags);
 	if (last_wqe)
 		fab_qp_event(qp, IB_EVENT_QP_LAST_WQE_REACHED);
-}
-
-/* An invalidation that had to wait its turn; rdmavt has counted it. */
-static bool fab_is_delayed(const struct rvt_swqe *wqe)
-{
-	return wqe->wr.opcode == IB_WR_LOCAL_INV &&
-	       !(wqe->wr.send_flags & RVT_SEND_COMPLETION_ONLY);
-}
-
-/* rdmavt did the others when they were posted. */
-static enum ib_wc_status fab_local_operation(struct rvt_qp *qp,
-					     struct rvt_swqe *wqe)
-{
-	if (fab_is_delayed(wqe) &&
-	    rvt_invalidate_rkey(qp, wqe->wr.ex.invalidate_rkey))
-		return IB_WC_LOC_PROT_ERR;
-	return IB_WC_SUCCESS;
 }
 
 /*
@@ -198,7 +170,6 @@ void fab_rc_send(struct rvt_qp *qp)
 	enum ib_wc_status status;
 	struct rvt_swqe *wqe;
 	u64 bytes = 0;
-	bool delayed;
 	int n;
 
 	for (n = 0; n < FAB_TURN_REQUESTS && bytes < FAB_TURN_BYTES; n++) {
@@ -206,17 +177,11 @@ void fab_rc_send(struct rvt_qp *qp)
 		if (!wqe)
 			return;
 		bytes += wqe->length;
-		delayed = fab_is_delayed(wqe);
-		if (status == IB_WC_SUCCESS) {
-			if (fab_is_local(wqe))
-				status = fab_local_operation(qp, wqe);
-			else if (!fab_request_send(qp, wqe, &status))
-				return;
-		}
+		if (status == IB_WC_SUCCESS &&
+		    !fab_request_send(qp, wqe, &status))
+			return;
 		/* the entry may be overwritten from here on */
 		fab_send_complete(qp, wqe, status);
-		if (delayed)
-			atomic_dec(&qp->local_ops_pending);
 		if (status != IB_WC_SUCCESS && status != IB_WC_WR_FLUSH_ERR)
 			fab_requester_fail(qp);
 	}
@@ -248,7 +213,6 @@ void fab_rc_reset(struct rvt_qp *qp)
 {
 	fab_qp_of(qp)->rx_from = NULL;
 	fab_qp_of(qp)->rx_kept = false;
-	atomic_set(&qp->local_ops_pending, 0);
 }
 
 void fab_rc_error(struct rvt_qp *qp)

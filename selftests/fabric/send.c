@@ -20,6 +20,10 @@ const struct rvt_operation_params fab_post_parms[RVT_OPERATION_MAX] = {
 		.length = sizeof(struct ib_send_wr),
 		.qpt_support = FAB_CONNECTED | BIT(IB_QPT_UD),
 	},
+	[IB_WR_SEND_WITH_INV] = {
+		.length = sizeof(struct ib_send_wr),
+		.qpt_support = BIT(IB_QPT_RC),
+	},
 	[IB_WR_RDMA_WRITE] = {
 		.length = sizeof(struct ib_rdma_wr),
 		.qpt_support = FAB_CONNECTED,
@@ -48,6 +52,7 @@ const struct rvt_operation_params fab_post_parms[RVT_OPERATION_MAX] = {
 const enum ib_wc_opcode fab_wc_opcode[RVT_OPERATION_MAX] = {
 	[IB_WR_SEND] = IB_WC_SEND,
 	[IB_WR_SEND_WITH_IMM] = IB_WC_SEND,
+	[IB_WR_SEND_WITH_INV] = IB_WC_SEND,
 	[IB_WR_RDMA_WRITE] = IB_WC_RDMA_WRITE,
 	[IB_WR_RDMA_WRITE_WITH_IMM] = IB_WC_RDMA_WRITE,
 	[IB_WR_RDMA_READ] = IB_WC_RDMA_READ,

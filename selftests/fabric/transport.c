@@ -144,6 +144,68 @@ TEST_F(pair, rc_nothing)
 	SENT(&self->a, 0, IBV_WC_SUCCESS);
 }
 
+/* The message takes the other end's key away, and only a key that is one */
+TEST_F(pair, rc_send_with_invalidate)
+{
+	struct ibv_send_wr wr = {
+		.opcode = IBV_WR_SEND_WITH_INV,
+		.send_flags = IBV_SEND_SIGNALED,
+	};
+	struct ibv_mr *spare;
+
+	ASSERT_TRUE(pair_up(&self->a, &self->b, &rc_attr));
+	spare = ibv_reg_mr(self->b.pd, self->b.buf, 4096,
+			   IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+	ASSERT_NE(NULL, spare);
+	ASSERT_EQ(0, end_recv(&self->b, 1, 0, 10));
+	ASSERT_EQ(0, end_recv(&self->b, 2, 0, 10));
+	wr.invalidate_rkey = spare->rkey;
+	ASSERT_EQ(0, end_post(&self->a, &wr));
+	SENT(&self->a, 0, IBV_WC_SUCCESS);
+	RECEIVED(&self->b, 1, IBV_WC_SUCCESS);
+	/* not its flag: rdmavt's ring has the kernel's value of it */
+	EXPECT_EQ(spare->rkey, self->wc.invalidated_rkey);
+	ASSERT_EQ(0, end_rdma(&self->a, 3, IBV_WR_RDMA_WRITE, 0, 10, &self->b,
+			      0));
+	SENT(&self->a, 3, IBV_WC_SUCCESS);
+	wr.invalidate_rkey = spare->rkey ^ 0x5500;
+	ASSERT_EQ(0, end_post(&self->a, &wr));
+	SENT(&self->a, 0, IBV_WC_REM_ACCESS_ERR);
+	RECEIVED(&self->b, 2, IBV_WC_LOC_PROT_ERR);
+	EXPECT_EQ(0, ibv_dereg_mr(spare));
+}
+
+TEST_F(pair, rc_invalidated_key)
+{
+	struct ibv_sge sge;
+	struct ibv_send_wr write = {
+		.wr_id = 2, .sg_list = &sge, .num_sge = 1,
+		.opcode = IBV_WR_RDMA_WRITE, .send_flags = IBV_SEND_SIGNALED,
+	};
+	struct ibv_send_wr send = {
+		.wr_id = 1, .opcode = IBV_WR_SEND_WITH_INV,
+		.send_flags = IBV_SEND_SIGNALED, .next = &write,
+	};
+	struct ibv_mr *spare;
+
+	ASSERT_TRUE(pair_up(&self->a, &self->b, &rc_attr));
+	spare = ibv_reg_mr(self->b.pd, self->b.buf, 4096,
+			   IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+	ASSERT_NE(NULL, spare);
+	sge = (struct ibv_sge) {
+		.addr = (uintptr_t)self->a.buf, .length = 10,
+		.lkey = self->a.mr->lkey,
+	};
+	send.invalidate_rkey = spare->rkey;
+	write.wr.rdma.remote_addr = (uintptr_t)self->b.buf;
+	write.wr.rdma.rkey = spare->rkey;
+	ASSERT_EQ(0, end_recv(&self->b, 3, 0, 10));
+	ASSERT_EQ(0, end_post(&self->a, &send));
+	SENT(&self->a, 1, IBV_WC_SUCCESS);
+	SENT(&self->a, 2, IBV_WC_REM_ACCESS_ERR);
+	EXPECT_EQ(0, ibv_dereg_mr(spare));
+}
+
 TEST_F(pair, rc_rdma)
 {
 	const uint32_t length = HALF - 4093;

@@ -19,4 +19,5 @@ install-selftests: install-demo
 install-demo: $(demo_bins)
 	$(INSTALL) -d $(DESTDIR)$(TESTDIR)/demo
 	$(INSTALL) -m 755 $(demo_bins) selftests/demo/demo.sh \
-		$(DESTDIR)$(TESTDIR)/demo/
+		selftests/demo/fabric.sh $(DESTDIR)$(TESTDIR)/demo/
+	$(INSTALL) -m 644 selftests/demo/show.sh $(DESTDIR)$(TESTDIR)/demo/

@@ -5,78 +5,9 @@
 # shows the commands and what they print, and checks it. Exits with 1 when
 # any check fails.
 . /usr/lib/rdma-cmx/selftests/lib.sh
+. /usr/lib/rdma-cmx/selftests/demo/show.sh
 
-here=/usr/lib/rdma-cmx/selftests/demo
 group=239.55.1.1
-steps=0 checks=0 broken=0 out='' status=0
-
-title() {
-	steps=$((steps + 1))
-	printf '\n=== %d. %s\n' "$steps" "$1"
-	shift
-	for line; do
-		printf '    %s\n' "$line"
-	done
-	echo
-}
-
-# A command line and what it printed
-show() {
-	printf '  alpha$ %s\n' "${1//$here\//}"
-	[ -z "$out" ] || sed 's/^/    /' <<<"$out"
-}
-
-# Run a command line and show it; sets $out and $status.
-run() {
-	out=$(timeout -k 1 90 bash -c "$1" 2>&1)
-	status=$?
-	show "$1"
-}
-
-# check TEXT COMMAND...
-check() {
-	local text=$1
-
-	shift
-	checks=$((checks + 1))
-	if "$@" >/dev/null 2>&1; then
-		echo "  [ok] $text"
-	else
-		broken=$((broken + 1))
-		echo "  [FAILED] $text"
-	fi
-}
-
-# Does a line of the last output match?
-said() {
-	grep -qE -e "$1" <<<"$out"
-}
-
-# Line N of the last output
-line() {
-	sed -n "$1p" <<<"$out"
-}
-
-line_said() {
-	grep -qE -e "$2" <<<"$(line "$1")"
-}
-
-succeeded() {
-	[ "$status" = 0 ]
-}
-
-# An error that was told, not a crash and not an answer
-told_error() {
-	[ "$status" = 1 ]
-}
-
-crash_text() {
-	if [ "$status" -gt 128 ]; then
-		echo "(stock: killed by signal $((status - 128)))"
-	else
-		echo "(stock: exit code $status)"
-	fi
-}
 
 # Join in the background until join_end; shows what cmx says, sets $out.
 join_start() {
@@ -129,7 +60,7 @@ for try in 1 2 3; do
 	out=$($here/ask list storage.cmx.test 7471)
 	[ "$(dns_queries 'storage\.cmx\.test')" != "$queries" ] || break
 done
-show 'ask list storage.cmx.test 7471'
+show alpha 'ask list storage.cmx.test 7471'
 check "answered without a question to the name server" \
 	[ "$(dns_queries 'storage\.cmx\.test')" = "$queries" ]
 run "$here/ask-stock list storage.cmx.test 7471"
@@ -229,10 +160,4 @@ title "Counters, and nothing left behind"
 run 'cmx stat'
 check "no live object" wait_for 5 live_none
 
-echo
-if [ $broken = 0 ]; then
-	echo "demo: $steps steps, all $checks checks passed"
-	exit 0
-fi
-echo "demo: $broken of $checks checks FAILED"
-exit 1
+demo_end

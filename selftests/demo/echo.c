@@ -2,8 +2,12 @@
 /*
  * Data over an RC queue pair:
  *	echo serve ADDRESS PORT	answer one client with what it sends, reversed
+ *	echo serve-ib GID	the same on an InfiniBand port; prints the
+ *				service id to which to connect
  *	echo ask NODE PORT	connect to the first of NODE's addresses that
  *				works, send a block, check the answer
+ *	echo ask-sa SERVICE	the same, with what the SA knows of SERVICE
+ *				(not with the stock library, which cannot)
  * Built for this project's library and for the stock one, which speak the
  * same protocol on the wire.
  */
@@ -16,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <infiniband/ib.h>
 #include <rdma/rdma_cma.h>
 
 #define BLOCK 4096
@@ -131,6 +136,47 @@ static void id_close(struct rdma_cm_id *id, struct ibv_mr *mr[2])
 	rdma_destroy_id(id);
 }
 
+static struct rdma_cm_id *ip_listen(struct rdma_event_channel *channel,
+				    const char *address, const char *port)
+{
+	struct rdma_cm_id *id;
+	struct addrinfo *ai;
+	int ret;
+
+	if (getaddrinfo(address, port, NULL, &ai))
+		return NULL;
+	ret = rdma_create_id(channel, &id, NULL, RDMA_PS_TCP) ||
+	      rdma_bind_addr(id, ai->ai_addr) || rdma_listen(id, 1);
+	freeaddrinfo(ai);
+	if (ret)
+		return NULL;
+	puts("listening");
+	return id;
+}
+
+/* Any id of those that the port space has */
+static struct rdma_cm_id *ib_listen(struct rdma_event_channel *channel,
+				    const char *gid)
+{
+	struct sockaddr_ib addr = {
+		.sib_family = AF_IB,
+		.sib_pkey = htobe16(0xffff),
+		.sib_sid = htobe64((uint64_t)RDMA_PS_IB << 16),
+		.sib_sid_mask = htobe64(~0xffffULL),
+	};
+	struct sockaddr_ib *local;
+	struct rdma_cm_id *id;
+
+	if (inet_pton(AF_INET6, gid, &addr.sib_addr) != 1 ||
+	    rdma_create_id(channel, &id, NULL, RDMA_PS_IB) ||
+	    rdma_bind_addr(id, (struct sockaddr *)&addr) || rdma_listen(id, 1))
+		return NULL;
+	local = (struct sockaddr_ib *)rdma_get_local_addr(id);
+	printf("listening, service id 0x%016llx\n",
+	       (unsigned long long)be64toh(local->sib_sid));
+	return id;
+}
+
 static int serve(const char *address, const char *port)
 {
 	struct rdma_conn_param param = { .responder_resources = 1,
@@ -140,15 +186,14 @@ static int serve(const char *address, const char *port)
 	struct rdma_cm_id *listener, *id;
 	struct rdma_cm_event *event;
 	struct ibv_mr *mr[2] = {};
-	struct addrinfo *ai;
 	int i;
 
-	if (getaddrinfo(address, port, NULL, &ai))
-		return fail(address);
-	if (!channel || rdma_create_id(channel, &listener, NULL, RDMA_PS_TCP) ||
-	    rdma_bind_addr(listener, ai->ai_addr) || rdma_listen(listener, 1))
+	if (!channel)
+		return fail("rdma_create_event_channel");
+	listener = port ? ip_listen(channel, address, port) :
+		   ib_listen(channel, address);
+	if (!listener)
 		return fail("listen");
-	puts("listening");
 	event = event_get(channel, RDMA_CM_EVENT_CONNECT_REQUEST);
 	if (!event)
 		return 1;
@@ -171,7 +216,6 @@ static int serve(const char *address, const char *port)
 	id_close(id, mr);
 	rdma_destroy_id(listener);
 	rdma_destroy_event_channel(channel);
-	freeaddrinfo(ai);
 	return 0;
 }
 
@@ -186,7 +230,7 @@ static struct rdma_cm_id *reach(struct rdma_event_channel *channel,
 					 .rnr_retry_count = 7 };
 	struct rdma_cm_id *id;
 
-	if (rdma_create_id(channel, &id, NULL, RDMA_PS_TCP))
+	if (rdma_create_id(channel, &id, NULL, ai->ai_port_space))
 		return fail("rdma_create_id"), NULL;
 	if (rdma_resolve_addr(id, ai->ai_src_len ? ai->ai_src_addr : NULL,
 			      ai->ai_dst_addr, 3000))
@@ -203,10 +247,19 @@ static struct rdma_cm_id *reach(struct rdma_event_channel *channel,
 	return NULL;
 }
 
-static int ask(const char *node, const char *port)
+static void address_print(char *text, size_t size, struct sockaddr *addr,
+			  socklen_t len)
 {
-	const struct rdma_addrinfo hints = { .ai_qp_type = IBV_QPT_RC,
-					     .ai_port_space = RDMA_PS_TCP };
+	if (addr->sa_family == AF_IB)
+		inet_ntop(AF_INET6, &((struct sockaddr_ib *)addr)->sib_addr,
+			  text, size);
+	else
+		getnameinfo(addr, len, text, size, NULL, 0, NI_NUMERICHOST);
+}
+
+static int ask(const char *node, const char *service,
+	       const struct rdma_addrinfo *hints)
+{
 	struct rdma_event_channel *channel = rdma_create_event_channel();
 	struct rdma_addrinfo *list, *ai;
 	struct rdma_cm_id *id = NULL;
@@ -216,12 +269,14 @@ static int ask(const char *node, const char *port)
 
 	if (!channel)
 		return fail("rdma_create_event_channel");
-	ret = rdma_getaddrinfo(node, port, &hints, &list);
+	ret = rdma_getaddrinfo(node, service, hints, &list);
 	if (ret)
-		return printf("%s: %s\n", node, gai_strerror(ret)), 1;
+		return printf("%s: %s\n", node ?: service,
+			      ret == EAI_SYSTEM ? strerror(errno) :
+			      gai_strerror(ret)), 1;
 	for (ai = list; ai && !id; ai = ai->ai_next) {
-		getnameinfo(ai->ai_dst_addr, ai->ai_dst_len, text,
-			    sizeof(text), NULL, 0, NI_NUMERICHOST);
+		address_print(text, sizeof(text), ai->ai_dst_addr,
+			      ai->ai_dst_len);
 		printf("trying %s\n", text);
 		id = reach(channel, ai, mr);
 	}
@@ -250,11 +305,24 @@ static int ask(const char *node, const char *port)
 
 int main(int argc, char **argv)
 {
+	struct rdma_addrinfo hints = { .ai_qp_type = IBV_QPT_RC,
+				       .ai_port_space = RDMA_PS_TCP };
+
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	if (argc == 4 && !strcmp(argv[1], "serve"))
 		return serve(argv[2], argv[3]);
+	if (argc == 3 && !strcmp(argv[1], "serve-ib"))
+		return serve(argv[2], NULL);
 	if (argc == 4 && !strcmp(argv[1], "ask"))
-		return ask(argv[2], argv[3]);
-	fprintf(stderr, "usage: echo serve ADDRESS PORT | ask NODE PORT\n");
+		return ask(argv[2], argv[3], &hints);
+#ifdef RAI_SA
+	if (argc == 3 && !strcmp(argv[1], "ask-sa")) {
+		hints.ai_flags = RAI_SA;
+		hints.ai_port_space = RDMA_PS_IB;
+		return ask(NULL, argv[2], &hints);
+	}
+#endif
+	fprintf(stderr, "usage: echo serve ADDRESS PORT | serve-ib GID | "
+		"ask NODE PORT | ask-sa SERVICE\n");
 	return 2;
 }

@@ -3,11 +3,12 @@
 # Boot guests and run something in them:
 #	run.sh check [NAME-PREFIX]   the tests; last line: the counts
 #	run.sh demo | bench
-#	run.sh shell [GUEST]
+#	run.sh shell                 in alpha, or in GUEST
 # The guests: alpha, with beta at the other end of a virtual wire (RoCE), and
 # gamma (InfiniBand). alpha and gamma lead, one after the other, and only when
 # there is something for them to do.
 #
+# GUEST=  alpha or gamma: that one's part alone
 # KVER=   kernel to boot (default: the newest with headers)
 # VM_OUT= folder for logs (default: a new one in build/vm; `last` leads there)
 # VM_ACCEL=kvm|tcg  (default: kvm if a probe finds that it works)
@@ -19,6 +20,7 @@ set -uo pipefail
 
 mode=${1:-check}
 only=${2:-}
+guest_only=${GUEST:-}
 here=$(cd "${0%/*}" && pwd)
 top=$(cd "$here/../.." && pwd)
 out=${VM_OUT:-$top/build/vm/run-$$}
@@ -80,12 +82,12 @@ guests_wanted() {
 	case $mode in
 	check)
 		awk -v only="$only" 'index($2, only) == 1 { print $1 }' \
-			"$work/tests" | sort -u
+			"$work/tests"
 		;;
 	*)
 		awk -v name="$mode" '$2 == name { print $1 }' "$work/programs"
 		;;
-	esac
+	esac | sort -u | grep -x "${guest_only:-.*}"
 }
 
 # Alpha's object, and gamma's as its last member
@@ -102,9 +104,9 @@ figures_copy() {
 
 [ -r "/boot/vmlinuz-$kver" ] || die "/boot/vmlinuz-$kver cannot be read"
 case $only in *[[:space:]]*) die "a test name has no spaces: '$only'" ;; esac
-case $mode,$only in
-shell, | shell,alpha | shell,gamma) ;;
-shell,*) die "guests to work in are alpha and gamma, not '$only'" ;;
+case $guest_only in
+'' | alpha | gamma) ;;
+*) die "guests to work in are alpha and gamma, not '$guest_only'" ;;
 esac
 trap cleanup EXIT
 trap 'exit 130' INT TERM HUP
@@ -123,7 +125,7 @@ echo "Building for Linux $kver; logs in $out"
 	exit 1
 }
 if [ "$mode" = shell ]; then
-	guest_shell "${only:-alpha}"
+	guest_shell "${guest_only:-alpha}"
 	exit "$code"
 fi
 
@@ -149,8 +151,10 @@ demo | bench)
 	;;
 esac
 
-host_test host/abi "$top/selftests/lib/abi.sh"
-host_test host/dkms "$here/dkms.sh"
+if [ -z "$guest_only" ]; then
+	host_test host/abi "$top/selftests/lib/abi.sh"
+	host_test host/dkms "$here/dkms.sh"
+fi
 if [ $((passed + failed + skipped)) = 0 ]; then
 	problem "no test ran${only:+: none is called $only*}"
 fi

@@ -8,14 +8,14 @@ KSELFTEST_DIR := $(CMX_CACHE)/linux-source-6.1/tools/testing/selftests
 
 # The kernel to boot, unless KVER= was given
 VM_KVER = $(if $(filter command%,$(origin KVER)),$(KVER),$(shell selftests/vm/kernel.sh))
-VM_RUN = KVER=$(VM_KVER) selftests/vm/run.sh
+VM_RUN = KVER=$(VM_KVER) GUEST=$(GUEST) selftests/vm/run.sh
 
 .PHONY: deps check demo bench shell
 
 deps:  ## install what building and testing need (Debian 12)
 	@selftests/vm/deps.sh
 
-check: deps  ## boot the guests and run all tests, or those named T=prefix
+check: deps  ## boot the guests and run all tests, or those named T=prefix; GUEST=gamma
 	@$(VM_RUN) check $(T)
 
 demo: deps  ## boot the guests and show what the project does
@@ -25,4 +25,4 @@ bench: deps  ## measure beside the stock stack; BENCH_JSON=file keeps figures
 	@BENCH_JSON=$(BENCH_JSON) $(VM_RUN) bench
 
 shell: deps  ## a shell in a guest with everything installed; GUEST=gamma
-	@$(VM_RUN) shell $(GUEST)
+	@$(VM_RUN) shell

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# How a demonstration shows a step, runs its commands and checks them. Sourced
+# after lib.sh; ends with demo_end.
+# shellcheck shell=bash
+
+shopt -s extglob
+tests=/usr/lib/rdma-cmx/selftests
+here=$tests/demo
+steps=0 checks=0 broken=0 out='' status=0
+
+# title TITLE LINES...: the next step, and what is about to be seen
+title() {
+	steps=$((steps + 1))
+	printf '\n=== %d. %s\n' "$steps" "$1"
+	shift
+	for line; do
+		printf '    %s\n' "$line"
+	done
+	echo
+}
+
+# show HOST COMMAND: a command line, with the tests' programs by their bare
+# names, and what it printed
+show() {
+	printf '  %s$ %s\n' "$1" "${2//$tests\/*([a-z])\//}"
+	[ -z "$out" ] || sed 's/^/    /' <<<"$out"
+}
+
+# Run a command line and show it; sets $out and $status.
+run() {
+	out=$(timeout -k 1 90 bash -c "$1" 2>&1)
+	status=$?
+	show "$(hostname)" "$1"
+}
+
+# check TEXT COMMAND...
+check() {
+	local text=$1
+
+	shift
+	checks=$((checks + 1))
+	if "$@" >/dev/null 2>&1; then
+		echo "  [ok] $text"
+	else
+		broken=$((broken + 1))
+		echo "  [FAILED] $text"
+	fi
+}
+
+# Does a line of the last output match?
+said() {
+	grep -qE -e "$1" <<<"$out"
+}
+
+# Line N of the last output
+line() {
+	sed -n "$1p" <<<"$out"
+}
+
+line_said() {
+	grep -qE -e "$2" <<<"$(line "$1")"
+}
+
+succeeded() {
+	[ "$status" = 0 ]
+}
+
+# An error that was told, not a crash and not an answer
+told_error() {
+	[ "$status" = 1 ]
+}
+
+crash_text() {
+	if [ "$status" -gt 128 ]; then
+		echo "(stock: killed by signal $((status - 128)))"
+	else
+		echo "(stock: exit code $status)"
+	fi
+}
+
+# The verdict: status 1 when any check failed
+demo_end() {
+	echo
+	if [ $broken = 0 ]; then
+		echo "demo: $steps steps, all $checks checks passed"
+		exit 0
+	fi
+	echo "demo: $broken of $checks checks FAILED"
+	exit 1
+}

@@ -90,7 +90,7 @@ fails "--sa without InfiniBand" 1 'a: no InfiniBand port is active' \
 	cmx resolve --sa a
 fails "--sa with a long name" 1 'at most 63' \
 	cmx resolve --sa "$(printf 'n%.0s' {1..64})"
-fails "no group" 2 'needs one GROUP' cmx join
+fails "no group" 2 'needs a GROUP' cmx join
 fails "not a multicast address" 2 "'10.1.2.3'" cmx join 10.1.2.3
 fails "count of nothing" 2 "'0'" cmx join --count 0 $group
 fails "source of the other family" 2 'another family' \

@@ -19,7 +19,9 @@ _cmx() {
 		case ${COMP_WORDS[1]},$prev in
 		*,--type) words='rc ud any' ;;
 		*,--dev) words=$(_cmx_devices) ;;
-		*,--count) ;;
+		*,--count|*,--qkey|*,--pkey|*,--rate|*,--sl) ;;
+		*,--traffic-class|*,--flow-label|*,--hop-limit) ;;
+		*,--mtu) words='256 512 1024 2048 4096' ;;
 		*,--source)
 			words=$(hostname -I 2>/dev/null) ;;
 		resolve,*)
@@ -31,8 +33,9 @@ _cmx() {
 				return
 			} ;;
 		join,*)
-			words='-j --json --send-only --source --dev --once
-				--count' ;;
+			words='-j --json --send-only --persistent --source --dev
+				--once --count --qkey --pkey --mtu --rate --sl
+				--traffic-class --flow-label --hop-limit' ;;
 		stat,*) words='-j --json' ;;
 		esac
 	fi

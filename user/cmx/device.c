@@ -47,14 +47,76 @@ static bool netdev_address(const struct ifaddrs *list, const char *name,
 	return false;
 }
 
-bool device_address(const char *device, int family,
-		    struct sockaddr_storage *addr, const char **reason)
+/* On RoCE each GID has a network interface. */
+static bool roce_address(const char *device, const struct ifaddrs *list,
+			 int family, struct sockaddr_storage *addr)
 {
-	struct ifaddrs *list;
 	char path[256], name[64];
 	bool found = false;
 	glob_t files;
 	size_t i;
+
+	snprintf(path, sizeof(path),
+		 "/sys/class/infiniband/%s/ports/*/gid_attrs/ndevs/*", device);
+	if (glob(path, 0, NULL, &files))
+		return false;
+	for (i = 0; i < files.gl_pathc && !found; i++)
+		found = line_read(files.gl_pathv[i], name) &&
+			netdev_address(list, name, family, addr);
+	globfree(&files);
+	return found;
+}
+
+/* Does an IPoIB interface belong to that GID? Its address ends with it. */
+static bool ipoib_of(const char *name, const struct in6_addr *gid)
+{
+	unsigned char hw[20];
+	char path[256], text[64];
+	size_t i;
+
+	snprintf(path, sizeof(path), "/sys/class/net/%s/address", name);
+	if (!line_read(path, text) || strlen(text) != 3 * sizeof(hw) - 1)
+		return false;
+	for (i = 0; i < sizeof(hw); i++)
+		if (sscanf(text + 3 * i, "%2hhx", &hw[i]) != 1)
+			return false;
+	return !memcmp(hw + 4, gid, sizeof(*gid));
+}
+
+/* On InfiniBand an IPoIB interface has the port's GID in its address. */
+static bool ipoib_address(const char *device, const struct ifaddrs *list,
+			  int family, struct sockaddr_storage *addr)
+{
+	const struct ifaddrs *at;
+	char path[256], text[64];
+	struct in6_addr gid;
+	bool found = false;
+	glob_t files;
+	size_t i;
+
+	snprintf(path, sizeof(path), "/sys/class/infiniband/%s/ports/*/gids/0",
+		 device);
+	if (glob(path, 0, NULL, &files))
+		return false;
+	for (i = 0; i < files.gl_pathc && !found; i++) {
+		if (!line_read(files.gl_pathv[i], text) ||
+		    inet_pton(AF_INET6, text, &gid) != 1)
+			continue;
+		for (at = list; at && !found; at = at->ifa_next)
+			found = at->ifa_addr && ipoib_of(at->ifa_name, &gid) &&
+				netdev_address(list, at->ifa_name, family,
+					       addr);
+	}
+	globfree(&files);
+	return found;
+}
+
+bool device_address(const char *device, int family,
+		    struct sockaddr_storage *addr, const char **reason)
+{
+	struct ifaddrs *list;
+	char path[256];
+	bool found;
 
 	*reason = "there is no such RDMA device, see: rdma link";
 	if (strchr(device, '/') || strlen(device) > 63)
@@ -63,16 +125,10 @@ bool device_address(const char *device, int family,
 	if (access(path, F_OK))
 		return false;
 	*reason = "its network interface has no address of the group's family";
-	snprintf(path, sizeof(path),
-		 "/sys/class/infiniband/%s/ports/*/gid_attrs/ndevs/*", device);
 	if (getifaddrs(&list))
 		return false;
-	if (!glob(path, 0, NULL, &files)) {
-		for (i = 0; i < files.gl_pathc && !found; i++)
-			found = line_read(files.gl_pathv[i], name) &&
-				netdev_address(list, name, family, addr);
-		globfree(&files);
-	}
+	found = roce_address(device, list, family, addr) ||
+		ipoib_address(device, list, family, addr);
 	freeifaddrs(list);
 	return found;
 }

@@ -1,43 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * cmx join: one membership, from the bind to the leave. It waits in poll for
- * events of the id, datagrams and signals at once.
+ * cmx join: the memberships of one id, from the bind to the leave. It waits in
+ * poll for events of the id, datagrams and signals at once.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
-#include <netdb.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include "traffic.h"
+#include "join.h"
 
 #define RESOLVE_MS	5000
 #define JOIN_MS		30000
 #define SEND_PAUSE_MS	100
-
-struct join {
-	const char *text;	/* the group as given */
-	struct sockaddr_storage group;
-	struct sockaddr_storage source;	/* family 0: by the routing table */
-	unsigned long count;
-	unsigned long done;
-	bool send_only;
-	bool once;
-	bool json;
-
-	struct rdma_event_channel *channel;
-	struct rdma_cm_id *id;
-	struct traffic traffic;
-	bool joined;
-	int signals;
-};
 
 static const char *join_role(const struct join *join)
 {
@@ -97,7 +79,8 @@ static int join_bind(struct join *join)
 			return bind_failure(join, errno);
 		return join->id->verbs ? CMX_OK : bind_failure(join, ENODEV);
 	}
-	if (rdma_resolve_addr(join->id, NULL, (struct sockaddr *)&join->group,
+	if (rdma_resolve_addr(join->id, NULL,
+			      (struct sockaddr *)&join->groups[0].addr,
 			      RESOLVE_MS))
 		return bind_failure(join, errno);
 	event = event_wait(join, RESOLVE_MS + 5000, &interrupted);
@@ -110,19 +93,53 @@ static int join_bind(struct join *join)
 	return status ? bind_failure(join, status) : CMX_OK;
 }
 
-static void joined_print(const struct join *join,
-			 const struct rdma_ud_param *ud)
+/* The group as it is now: what the event says. */
+static void group_print_json(struct json *json, const struct rdmacmx_group *g)
 {
+	if (g->mask & RDMACMX_GROUP_PKEY)
+		json_number(json, "pkey", g->pkey);
+	if (g->mask & RDMACMX_GROUP_MTU)
+		json_number(json, "mtu", 128 << g->mtu);
+	if (g->mask & RDMACMX_GROUP_RATE)
+		json_number(json, "rate", g->rate);
+	if (g->mask & RDMACMX_GROUP_SL)
+		json_number(json, "sl", g->sl);
+	if (g->mask & RDMACMX_GROUP_TRAFFIC_CLASS)
+		json_number(json, "traffic_class", g->traffic_class);
+	if (g->mask & RDMACMX_GROUP_FLOW_LABEL)
+		json_number(json, "flow_label", g->flow_label);
+	if (g->mask & RDMACMX_GROUP_HOP_LIMIT)
+		json_number(json, "hop_limit", g->hop_limit);
+}
+
+static void group_print(const struct rdmacmx_group *g)
+{
+	if (g->mask & RDMACMX_GROUP_PKEY)
+		printf("  P_Key   0x%04x\n", g->pkey);
+	if (g->mask & RDMACMX_GROUP_MTU)
+		printf("  MTU     %u\n", 128 << g->mtu);
+	if (g->mask & RDMACMX_GROUP_SL)
+		printf("  SL      %u\n", g->sl);
+	if (g->mask & RDMACMX_GROUP_HOP_LIMIT)
+		printf("  hops    %u\n", g->hop_limit);
+}
+
+static void joined_print(const struct join *join, const struct group *group,
+			 const struct rdma_cm_event *event, bool again)
+{
+	const struct rdma_ud_param *ud = &event->param.ud;
 	char source[ADDR_TEXT_MAX], mgid[INET6_ADDRSTRLEN];
 	const char *device = ibv_get_device_name(join->id->verbs->device);
 	struct json json = { .file = stdout };
+	struct rdmacmx_group like = {};
 
+	rdmacmx_event_group(event, &like);
 	addr_text(rdma_get_local_addr(join->id), source);
 	inet_ntop(AF_INET6, &ud->ah_attr.grh.dgid, mgid, sizeof(mgid));
 	if (join->json) {
 		json_open(&json, NULL, '{');
-		json_text(&json, "event", "joined");
-		json_text(&json, "group", join->text);
+		json_text(&json, "event", again ? "rejoined" : "joined");
+		json_text(&json, "group", group->text);
 		json_text(&json, "role", join_role(join));
 		json_text(&json, "device", device);
 		json_number(&json, "port", join->id->port_num);
@@ -131,69 +148,97 @@ static void joined_print(const struct join *join,
 		json_number(&json, "mlid", ud->ah_attr.dlid);
 		json_number(&json, "qp_num", ud->qp_num);
 		json_number(&json, "qkey", ud->qkey);
+		group_print_json(&json, &like);
 		json_close(&json, '}');
 		putchar('\n');
 	} else {
-		printf("joined %s as %s\n"
+		printf("joined %s %sas %s\n"
 		       "  device  %s/%u\n"
 		       "  source  %s\n"
 		       "  MGID    %s\n"
 		       "  MLID    0x%04x\n"
 		       "  QP      0x%06x\n"
 		       "  Q_Key   0x%08x\n",
-		       join->text, join_role(join), device, join->id->port_num,
-		       source, mgid, ud->ah_attr.dlid, ud->qp_num, ud->qkey);
+		       group->text, again ? "again " : "", join_role(join),
+		       device, join->id->port_num, source, mgid,
+		       ud->ah_attr.dlid, ud->qp_num, ud->qkey);
+		group_print(&like);
 	}
 	fflush(stdout);
 }
 
-static int join_failure(const struct join *join, int error)
+static int join_failure(const struct join *join, const char *text, int error)
 {
 	switch (error) {
 	case EOPNOTSUPP:
-		return failure("%s: the device or this kernel cannot join it "
-			       "as %s", join->text, join_role(join));
+		return failure("%s: the device, the subnet manager or this "
+			       "kernel cannot join it as %s%s", text,
+			       join_role(join), join->wanted.mask ?
+			       " with such parameters" : "");
+	case EAFNOSUPPORT:
+		return failure("%s: the source must be an IPv6 address", text);
 	case EINVAL:
-		return failure("%s: refused: it is not a multicast address, or "
-			       "the source is not bound to a device",
-			       join->text);
+		return failure("%s: refused: it is not a multicast address, "
+			       "the source is not bound to a device, or the "
+			       "group has other parameters", text);
 	}
-	return failure("%s: cannot join as %s: %s", join->text,
-		       join_role(join), strerror(error));
+	return failure("%s: cannot join as %s: %s", text, join_role(join),
+		       strerror(error));
 }
 
-static int join_group(struct join *join)
+/* An answer to a join. */
+static int join_answer(struct join *join, const struct rdma_cm_event *event)
 {
-	struct rdma_cm_join_mc_attr_ex attr = {
-		.comp_mask = RDMA_CM_JOIN_MC_ATTR_ADDRESS |
-			     RDMA_CM_JOIN_MC_ATTR_JOIN_FLAGS,
-		.join_flags = join->send_only ?
-			      RDMA_MC_JOIN_FLAG_SENDONLY_FULLMEMBER :
-			      RDMA_MC_JOIN_FLAG_FULLMEMBER,
-		.addr = (struct sockaddr *)&join->group,
-	};
+	struct group *group = (struct group *)event->param.ud.private_data;
+
+	if (event->event == RDMA_CM_EVENT_MULTICAST_JOIN && !event->status) {
+		joined_print(join, group, event, false);
+		return join->count && join->send_only ?
+		       traffic_aim(&join->traffic, &event->param.ud) : CMX_OK;
+	}
+	return join_failure(join, event->event == RDMA_CM_EVENT_MULTICAST_ERROR ?
+				  group->text : join->text,
+			    event->status < 0 ? -event->status : EIO);
+}
+
+/* All at once; the first failure ends the command. */
+static int join_groups(struct join *join)
+{
+	struct rdmacmx_join_attr *attrs = join->attrs;
 	struct rdma_cm_event *event;
 	bool interrupted;
-	int ret = CMX_OK;
+	int i, ret;
 
-	if (rdma_join_multicast_ex(join->id, &attr, join))
-		return join_failure(join, errno);
-	join->joined = true;
-	event = event_wait(join, JOIN_MS, &interrupted);
-	if (!event)
-		return interrupted ? CMX_FAILED :
-		       failure("%s: not joined within %d s", join->text,
-			       JOIN_MS / 1000);
-	if (event->event == RDMA_CM_EVENT_MULTICAST_JOIN && !event->status) {
-		joined_print(join, &event->param.ud);
-		if (join->count)
-			ret = traffic_aim(&join->traffic, &event->param.ud);
-	} else {
-		ret = join_failure(join, event->status < 0 ? -event->status :
-							     EIO);
+	for (i = 0; i < join->ngroups; i++) {
+		attrs[i].addr = (struct sockaddr *)&join->groups[i].addr;
+		attrs[i].join_flags = join->send_only ?
+				      RDMA_MC_JOIN_FLAG_SENDONLY_FULLMEMBER :
+				      RDMA_MC_JOIN_FLAG_FULLMEMBER;
+		attrs[i].flags = join->persistent ? RDMACMX_JOIN_PERSISTENT : 0;
+		attrs[i].group = join->wanted;
+		attrs[i].context = &join->groups[i];
+		join->groups[i].left = true;
 	}
-	rdma_ack_cm_event(event);
-	return ret;
+	if (rdmacmx_join_many(join->id, attrs, join->ngroups) < 0)
+		return join_failure(join, join->text, errno);
+	for (i = 0; i < join->ngroups; i++)
+		join->groups[i].left = attrs[i].error;
+	for (i = 0; i < join->ngroups; i++)
+		if (attrs[i].error)
+			return join_failure(join, join->groups[i].text,
+					    attrs[i].error);
+	for (i = 0; i < join->ngroups; i++) {
+		event = event_wait(join, JOIN_MS, &interrupted);
+		if (!event)
+			return interrupted ? CMX_FAILED :
+			       failure("%s: not joined within %d s",
+				       join->text, JOIN_MS / 1000);
+		ret = join_answer(join, event);
+		rdma_ack_cm_event(event);
+		if (ret)
+			return ret;
+	}
+	return CMX_OK;
 }
 
 static void message_print(const struct join *join,
@@ -245,25 +290,32 @@ static int send_one(struct join *join)
 }
 
 /* A membership that ends by itself ends the command, as failed. */
-static int event_lost(struct join *join)
+static int event_later(struct join *join)
 {
 	struct rdma_cm_event *event;
 	const char *name;
+	int ret = CMX_OK;
 
 	if (rdma_get_cm_event(join->channel, &event))
 		return errno == EAGAIN ? CMX_OK :
 		       failure("%s: %s", join->text, strerror(errno));
 	name = rdma_event_str(event->event);
 	switch (event->event) {
+	case RDMA_CM_EVENT_MULTICAST_JOIN:
+		joined_print(join, event->param.ud.private_data, event, true);
+		if (join->count && join->send_only)
+			ret = traffic_aim(&join->traffic, &event->param.ud);
+		break;
 	case RDMA_CM_EVENT_MULTICAST_ERROR:
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
-		rdma_ack_cm_event(event);
-		return failure("%s: the membership is lost: %s", join->text,
-			       name);
+		ret = failure("%s: the membership is lost: %s", join->text,
+			      name);
+		break;
 	default:
-		rdma_ack_cm_event(event);
-		return CMX_OK;
+		break;
 	}
+	rdma_ack_cm_event(event);
+	return ret;
 }
 
 static int join_stay(struct join *join)
@@ -290,7 +342,7 @@ static int join_stay(struct join *join)
 		if (wait[1].revents)
 			/* Interrupted before all of --count came or went. */
 			return join->count ? CMX_FAILED : CMX_OK;
-		if (wait[0].revents && event_lost(join))
+		if (wait[0].revents && event_later(join))
 			return CMX_FAILED;
 		while (wait[2].revents && join->done < join->count) {
 			ret = traffic_take(&join->traffic, &message);
@@ -322,7 +374,7 @@ static int join_run(struct join *join)
 			fcntl(join->traffic.channel->fd, F_SETFL, O_NONBLOCK);
 	}
 	if (!ret)
-		ret = join_group(join);
+		ret = join_groups(join);
 	if (!ret)
 		ret = join_stay(join);
 	return ret;
@@ -331,7 +383,7 @@ static int join_run(struct join *join)
 static int join_all(struct join *join)
 {
 	sigset_t set;
-	int ret;
+	int i, ret;
 
 	if (device_check())
 		return CMX_FAILED;
@@ -343,9 +395,11 @@ static int join_all(struct join *join)
 	if (join->signals < 0)
 		return failure("signalfd: %s", strerror(errno));
 	ret = join_run(join);
-	if (join->joined)
-		rdma_leave_multicast(join->id,
-				     (struct sockaddr *)&join->group);
+	for (i = 0; i < join->ngroups; i++)
+		if (!join->groups[i].left)
+			rdma_leave_multicast(join->id,
+					     (struct sockaddr *)
+					     &join->groups[i].addr);
 	traffic_close(&join->traffic);
 	if (join->id)
 		rdma_destroy_id(join->id);
@@ -355,87 +409,15 @@ static int join_all(struct join *join)
 	return ret;
 }
 
-static bool addr_parse(const char *text, struct sockaddr_storage *addr)
-{
-	const struct addrinfo hints = { .ai_flags = AI_NUMERICHOST };
-	struct addrinfo *list;
-
-	if (getaddrinfo(text, NULL, &hints, &list))
-		return false;
-	memcpy(addr, list->ai_addr, list->ai_addrlen);
-	freeaddrinfo(list);
-	return true;
-}
-
-static bool is_multicast(const struct sockaddr_storage *addr)
-{
-	const struct sockaddr_in6 *in6 = (const void *)addr;
-	const struct sockaddr_in *in = (const void *)addr;
-
-	return addr->ss_family == AF_INET ?
-	       IN_MULTICAST(ntohl(in->sin_addr.s_addr)) :
-	       IN6_IS_ADDR_MULTICAST(&in6->sin6_addr);
-}
-
 int cmx_join(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "json", no_argument, NULL, 'j' },
-		{ "send-only", no_argument, NULL, 's' },
-		{ "source", required_argument, NULL, 'a' },
-		{ "dev", required_argument, NULL, 'd' },
-		{ "count", required_argument, NULL, 'c' },
-		{ "once", no_argument, NULL, 'o' },
-		{ NULL },
-	};
-	const char *source = NULL, *dev = NULL, *reason;
 	struct join join = {};
-	int option;
+	int ret;
 
-	while ((option = getopt_long(argc, argv, "j", options, NULL)) != -1) {
-		switch (option) {
-		case 'j':
-			join.json = true;
-			break;
-		case 's':
-			join.send_only = true;
-			break;
-		case 'a':
-			source = optarg;
-			break;
-		case 'd':
-			dev = optarg;
-			break;
-		case 'c':
-			if (!number_parse(optarg, 1000000, &join.count) ||
-			    !join.count)
-				return misuse("--count '%s': a number from 1 "
-					      "to 1000000", optarg);
-			break;
-		case 'o':
-			join.once = true;
-			break;
-		default:
-			return misuse_option();
-		}
-	}
-	if (argc - optind != 1)
-		return misuse("join needs one GROUP, a multicast address");
-	if (source && dev)
-		return misuse("give --source or --dev, not both");
-	if (join.once && join.count)
-		return misuse("give --once or --count, not both");
-	join.text = argv[optind];
-	if (!addr_parse(join.text, &join.group) || !is_multicast(&join.group))
-		return misuse("'%s' is not a multicast address like 239.1.2.3",
-			      join.text);
-	if (source && !addr_parse(source, &join.source))
-		return misuse("--source '%s' is not an address", source);
-	if (source && join.source.ss_family != join.group.ss_family)
-		return misuse("--source '%s' is of another family than '%s'",
-			      source, join.text);
-	if (dev && !device_address(dev, join.group.ss_family, &join.source,
-				   &reason))
-		return failure("--dev '%s': %s", dev, reason);
-	return join_all(&join);
+	ret = join_parse(&join, argc, argv);
+	if (!ret)
+		ret = join_all(&join);
+	free(join.groups);
+	free(join.attrs);
+	return ret;
 }

@@ -85,6 +85,8 @@ int traffic_aim(struct traffic *traffic, const struct rdma_ud_param *ud)
 {
 	struct ibv_ah_attr attr = ud->ah_attr;
 
+	if (traffic->ah)
+		ibv_destroy_ah(traffic->ah);
 	traffic->ah = ibv_create_ah(traffic->id->qp->pd, &attr);
 	if (!traffic->ah)
 		return failure("address handle: %s", strerror(errno));

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* What cmx join has been told, and what it has opened. */
+#ifndef CMX_JOIN_H
+#define CMX_JOIN_H
+
+#include <rdma/rdma_cmx.h>
+
+#include "traffic.h"
+
+struct group {
+	const char *text;	/* as given */
+	struct sockaddr_storage addr;
+	bool left;		/* or not joined */
+};
+
+struct join {
+	const char *text;	/* the groups, for messages */
+	struct group *groups;
+	struct rdmacmx_join_attr *attrs;	/* one for each */
+	int ngroups;
+	struct sockaddr_storage source;	/* family 0: by the routing table */
+	struct rdmacmx_group wanted;
+	bool persistent;
+	unsigned long count;
+	unsigned long done;
+	bool send_only;
+	bool once;
+	bool json;
+
+	struct rdma_event_channel *channel;
+	struct rdma_cm_id *id;
+	struct traffic traffic;
+	int signals;
+};
+
+/*
+ * CMX_OK, or told what is wrong. What is allocated for groups and attrs is the
+ * caller's then, too.
+ */
+int join_parse(struct join *join, int argc, char **argv);
+
+#endif /* CMX_JOIN_H */

@@ -201,30 +201,65 @@ cmx_resolve_wait(const struct rdma_cmx_query_attr *attr)
 	return sync.res;
 }
 
-struct rdma_cmx_result *rdma_cmx_resolve(const struct rdma_cmx_query_attr *attr)
+/* @asked: it was well formed, and @hints are filled. */
+static struct rdma_cmx_result *
+cmx_resolve_now(const struct rdma_cmx_query_attr *attr, struct cmx_hints *hints,
+		bool *asked)
 {
 	struct cmx_candidates cands CMX_UNINIT;
-	struct rdma_cmx_result *res;
-	struct cmx_hints hints CMX_UNINIT;
 	int ret;
 
-	if (attr->names_later)
-		return ERR_PTR(-EINVAL);
-	ret = cmx_question_local(attr, &hints, &cands);
+	ret = cmx_question_local(attr, hints, &cands);
+	*asked = ret >= 0;
 	if (ret < 0)
 		return ERR_PTR(ret);
 	if (ret == CMX_NEEDS_NAMES)
-		res = cmx_resolve_names(attr, &hints);
-	else if (ret == CMX_NEEDS_SERVICES)
-		res = cmx_resolve_services(attr, &hints);
-	else
-		res = cmx_resolve_paths(&hints, &cands);
+		return cmx_resolve_names(attr, hints);
+	if (ret == CMX_NEEDS_SERVICES)
+		return cmx_resolve_services(attr, hints);
+	return cmx_resolve_paths(hints, &cands);
+}
+
+static void cmx_resolve_count(const struct rdma_cmx_query_attr *attr,
+			      const struct cmx_hints *hints,
+			      struct rdma_cmx_result *res)
+{
+	cmx_stat_inc(requests);
+	trace_cmx_query_start(NULL, attr->node ?: attr->service, hints);
+	cmx_count_done(NULL, res);
+}
+
+struct rdma_cmx_result *rdma_cmx_resolve(const struct rdma_cmx_query_attr *attr)
+{
+	struct cmx_hints hints CMX_UNINIT;
+	struct rdma_cmx_result *res;
+	bool asked;
+
+	if (attr->names_later)
+		return ERR_PTR(-EINVAL);
+	res = cmx_resolve_now(attr, &hints, &asked);
 	if (!res)
 		return cmx_resolve_wait(attr);
-
-	cmx_stat_inc(requests);
-	trace_cmx_query_start(NULL, attr->node ?: attr->service, &hints);
-	cmx_count_done(NULL, res);
+	if (asked)
+		cmx_resolve_count(attr, &hints, res);
 	return res;
 }
 EXPORT_SYMBOL_GPL(rdma_cmx_resolve);
+
+struct rdma_cmx_result *
+rdma_cmx_resolve_known(const struct rdma_cmx_query_attr *attr)
+{
+	struct cmx_hints hints CMX_UNINIT;
+	struct rdma_cmx_result *res;
+	bool asked;
+
+	/* Names of the caller's are looked at once. */
+	if (attr->names || attr->names_later)
+		return NULL;
+	res = cmx_resolve_now(attr, &hints, &asked);
+	if (IS_ERR_OR_NULL(res))
+		return NULL;
+	cmx_resolve_count(attr, &hints, res);
+	return res;
+}
+EXPORT_SYMBOL_GPL(rdma_cmx_resolve_known);

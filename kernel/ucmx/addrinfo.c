@@ -18,7 +18,7 @@
 #include "ucmx.h"
 
 struct ucmx_query {
-	struct rdma_cmx_query *query;
+	struct rdma_cmx_query *query;	/* NULL: it was answered on the spot */
 	struct rdma_cmx_result *result;
 	struct ucmx_event ev;
 	bool done;		/* answered, by ucmx_id.lock */
@@ -226,6 +226,12 @@ static void ucmx_query_done(struct rdma_cmx_query *query,
 	ucmx_query_finish(context, result);
 }
 
+/* True if it is not answered, and will not be. */
+static bool ucmx_query_cancel(struct ucmx_query *uq)
+{
+	return uq->query && rdma_cmx_query_cancel(uq->query);
+}
+
 /* Its callback has run or was cancelled, its event is in no queue. */
 static void ucmx_query_free(struct ucmx_query *uq)
 {
@@ -247,7 +253,7 @@ void ucmx_query_end(struct ucmx_id *id)
 {
 	struct ucmx_query *uq = id->query;
 
-	if (!uq || !rdma_cmx_query_cancel(uq->query))
+	if (!uq || !ucmx_query_cancel(uq))
 		return;
 	spin_lock(&id->lock);
 	if (!uq->done)
@@ -273,7 +279,7 @@ void ucmx_query_device_gone(struct ucmx_id *id)
 
 	if (!uq || !uq->by_device)
 		return;
-	if (rdma_cmx_query_cancel(uq->query) && !uq->done)
+	if (ucmx_query_cancel(uq) && !uq->done)
 		ucmx_query_finish(uq, ERR_PTR(-ENODEV));
 }
 
@@ -302,6 +308,7 @@ static bool ucmx_query_outstanding(struct ucmx_id *id)
 
 static int ucmx_query_start(struct ucmx_id *id, struct ucmx_question *q)
 {
+	struct rdma_cmx_result *known;
 	struct ucmx_query *uq;
 	int ret;
 
@@ -319,19 +326,24 @@ static int ucmx_query_start(struct ucmx_id *id, struct ucmx_question *q)
 		q->attr.id = id->cm;
 		uq->by_device = true;
 	}
-	ret = rdma_cmx_query_check(&q->attr);
+	known = rdma_cmx_resolve_known(&q->attr);
+	ret = known ? 0 : rdma_cmx_query_check(&q->attr);
 	if (ret)
 		goto err_free;
 
 	/* The callback of the last one may still be on its way out. */
 	if (id->query)
-		rdma_cmx_query_cancel(id->query->query);
+		ucmx_query_cancel(id->query);
 	ucmx_query_drop(id);
 	spin_lock(&id->lock);
 	id->query = uq;
 	spin_unlock(&id->lock);
 
-	ret = rdma_cmx_query_start(&q->attr, ucmx_query_done, uq, &uq->query);
+	if (known)
+		ucmx_query_finish(uq, known);
+	else
+		ret = rdma_cmx_query_start(&q->attr, ucmx_query_done, uq,
+					   &uq->query);
 	if (!ret) {
 		ucmx_stat_inc(UCMX_REQUESTS);
 		return 0;
@@ -390,7 +402,7 @@ int ucmx_give_names(struct ucmx_cmd *cmd)
 		ret = PTR_ERR(id);
 		goto free;
 	}
-	if (id->query)
+	if (id->query && id->query->query)
 		ret = rdma_cmx_query_give_names(id->query->query, arg->error,
 						names, arg->names_len);
 	ucmx_id_unlock(id);

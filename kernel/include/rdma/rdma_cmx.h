@@ -244,6 +244,19 @@ void rdma_cmx_query_put(struct rdma_cmx_query *query);
 struct rdma_cmx_result *rdma_cmx_resolve(const struct rdma_cmx_query_attr *attr);
 
 /**
+ * rdma_cmx_resolve_known - answer a question that nobody has to be asked for
+ * @attr: the question
+ *
+ * Numbers, and names, services and paths in the cache. What it cannot answer
+ * may still be answered by rdma_cmx_query_start(), which also says why not.
+ *
+ * Context: process, may sleep for memory and locks only.
+ * Return: an answer to be given back with rdma_cmx_result_put(), or NULL.
+ */
+struct rdma_cmx_result *
+rdma_cmx_resolve_known(const struct rdma_cmx_query_attr *attr);
+
+/**
  * rdma_cmx_result_put - give an answer back
  * @result: an answer, an ERR_PTR or NULL
  *

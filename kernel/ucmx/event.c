@@ -203,6 +203,31 @@ void ucmx_event_unhold(struct ucmx_id *id, u64 uid)
 	spin_unlock(&id->lock);
 }
 
+/* Is it to be dropped with @mc, or with all of the id if that is NULL? */
+static bool ucmx_event_is_of(const struct ucmx_event *ev,
+			     const struct ucmx_mc *mc)
+{
+	if (!mc)
+		return true;
+	return (ev->event == RDMA_CM_EVENT_MULTICAST_JOIN ||
+		ev->event == RDMA_CM_EVENT_MULTICAST_ERROR) && ev->mc == mc;
+}
+
+/* What waits until the id is accepted may be part of a membership, too. */
+static void ucmx_event_purge_held(struct ucmx_id *id, struct ucmx_mc *mc)
+{
+	struct ucmx_event *ev, *tmp;
+
+	spin_lock(&id->lock);
+	list_for_each_entry_safe(ev, tmp, &id->held, list) {
+		if (!ucmx_event_is_of(ev, mc))
+			continue;
+		list_del_init(&ev->list);
+		ucmx_event_free(ev);
+	}
+	spin_unlock(&id->lock);
+}
+
 /**
  * ucmx_event_purge - drop the unread events of an id or a membership
  * @id: the id, dead or its mutex held
@@ -217,6 +242,8 @@ void ucmx_event_purge(struct ucmx_id *id, struct ucmx_mc *mc,
 	struct ucmx_event *ev, *tmp;
 	bool queued;
 
+	ucmx_event_purge_held(id, mc);
+
 	spin_lock(&file->lock);
 	queued = id->queued;
 	spin_unlock(&file->lock);
@@ -226,11 +253,7 @@ void ucmx_event_purge(struct ucmx_id *id, struct ucmx_mc *mc,
 	mutex_lock(&file->read_mutex);
 	spin_lock(&file->lock);
 	list_for_each_entry_safe(ev, tmp, &file->events, list) {
-		if (ev->id != id)
-			continue;
-		if (mc && ((ev->event != RDMA_CM_EVENT_MULTICAST_JOIN &&
-			    ev->event != RDMA_CM_EVENT_MULTICAST_ERROR) ||
-			   ev->mc != mc))
+		if (ev->id != id || !ucmx_event_is_of(ev, mc))
 			continue;
 		list_del_init(&ev->list);
 		file->nr_events--;

@@ -282,6 +282,24 @@ static struct ucmx_group *ucmx_group_get(struct ucmx_id *id,
 	return group;
 }
 
+/* Too late for a group that has failed: its members have been told. */
+static bool ucmx_group_add(struct ucmx_id *id, struct ucmx_group *group,
+			   struct ucmx_mc *mc)
+{
+	bool added;
+
+	spin_lock(&id->lock);
+	added = group->state != UCMX_GROUP_ERROR;
+	if (added) {
+		mc->group = group;
+		list_add_tail(&mc->list, &group->mcs);
+		if (group->state == UCMX_GROUP_JOINED)
+			ucmx_mc_joined(mc);
+	}
+	spin_unlock(&id->lock);
+	return added;
+}
+
 static int ucmx_mc_start(struct ucmx_id *id, struct ucmx_mc *mc,
 			 const struct ucmx_mc_ask *ask)
 {
@@ -295,16 +313,11 @@ static int ucmx_mc_start(struct ucmx_id *id, struct ucmx_mc *mc,
 	bool fresh;
 	int ret;
 
-	group = ucmx_group_get(id, ask, &fresh);
-	if (IS_ERR(group))
-		return PTR_ERR(group);
-	mc->group = group;
-
-	spin_lock(&id->lock);
-	list_add_tail(&mc->list, &group->mcs);
-	if (group->state == UCMX_GROUP_JOINED)
-		ucmx_mc_joined(mc);
-	spin_unlock(&id->lock);
+	do {
+		group = ucmx_group_get(id, ask, &fresh);
+		if (IS_ERR(group))
+			return PTR_ERR(group);
+	} while (!ucmx_group_add(id, group, mc));
 	if (!fresh)
 		return 0;
 

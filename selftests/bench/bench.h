@@ -28,5 +28,6 @@ int event_expect(struct rdma_event_channel *channel,
 
 int bench_connect(unsigned int count, bool at_once);
 int bench_serve(void);
+int bench_mcast(const char *how, unsigned int count, unsigned int first);
 
 #endif /* BENCH_H */

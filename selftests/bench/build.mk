@@ -10,7 +10,7 @@ selftest_targets += $(bench_bins)
 $(bench_dir)/bench: $(bench_src) selftests/bench/bench.h \
 		$(O)/user/lib/librdmacmx.so.1
 	@mkdir -p $(@D)
-	$(CC) $(USER_CFLAGS) -o $@ $(filter-out %.h,$^) -libverbs
+	$(CC) $(USER_CFLAGS) -DBENCH_PROJECT -o $@ $(filter-out %.h,$^) -libverbs
 
 $(bench_dir)/bench-stock: $(bench_src) selftests/bench/bench.h
 	@mkdir -p $(@D)
@@ -27,4 +27,6 @@ install-selftests: install-bench
 install-bench: $(bench_bins)
 	$(INSTALL) -d $(DESTDIR)$(TESTDIR)/bench
 	$(INSTALL) -m 755 $(bench_bins) selftests/bench/run selftests/bench/fabric \
+		$(DESTDIR)$(TESTDIR)/bench/
+	$(INSTALL) -m 644 selftests/bench/fabric_mcast \
 		$(DESTDIR)$(TESTDIR)/bench/

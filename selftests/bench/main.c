@@ -2,7 +2,7 @@
 /*
  * bench OPERATION COUNT [NAME]: do it COUNT times in one process, each timed
  * for itself, and print the median without what the clock takes. Set-up and
- * clean-up are not timed.
+ * clean-up are not timed. `joins-HOW COUNT FIRST' is one of COUNT groups.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -318,6 +318,9 @@ int main(int argc, char **argv)
 		return bench_connect(count, false);
 	if (!strcmp(argv[1], "connects"))
 		return bench_connect(count, true);
+	if (!strncmp(argv[1], "joins-", 6))
+		return bench_mcast(argv[1], count,
+				   name ? strtoul(name, NULL, 10) : 0);
 	channel = rdma_create_event_channel();
 	if (!channel)
 		return fail("rdma_create_event_channel");

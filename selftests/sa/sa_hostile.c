@@ -190,6 +190,33 @@ TEST_F(fake, absurd_payload_lengths)
 	result_expect(-EBADMSG, "-n 5 early-last=2");
 }
 
+/* The partition is the record's, also one that the port is not in. */
+TEST_F(fake, RAI_06_partition)
+{
+	struct rdma_addrinfo *res;
+	char name[64];
+
+	self->pid = fake_start("-n 1 -p 0x7fff good");
+	ASSERT_LT(0, self->pid);
+	ASSERT_EQ(0, sa_ask(self->id, service_name(name), 0, &res));
+	EXPECT_EQ(0x7fff, be16toh(ib(res->ai_dst_addr)->sib_pkey));
+	EXPECT_NE(0, res->ai_src_len);
+	rdma_freeaddrinfo(res);
+	EXPECT_LT(0, fake_stop(self->pid));
+
+	/* Nothing can be sent there: no source, no route. */
+	self->pid = fake_start("-n 1 -p 0x8123 good");
+	ASSERT_LT(0, self->pid);
+	ASSERT_EQ(0, sa_ask(self->id, service_name(name), 0, &res));
+	EXPECT_EQ(NULL, res->ai_next);
+	EXPECT_EQ(0x8123, be16toh(ib(res->ai_dst_addr)->sib_pkey));
+	EXPECT_EQ(0, res->ai_src_len);
+	EXPECT_EQ(0, res->ai_route_len);
+	rdma_freeaddrinfo(res);
+	EXPECT_LT(0, fake_stop(self->pid));
+	self->pid = 0;
+}
+
 /* Whatever comes of it, it ends, and a good answer is taken afterwards. */
 TEST_F(fake, RMPP_headers)
 {

@@ -29,7 +29,8 @@ static const char usage[] =
 "  -t, --times N        spoil N answers only, then be good\n"
 "  -d, --delay MS       wait before each answer\n"
 "  -a, --attribute ID   spoil answers on that attribute (default: 0x31,\n"
-"                       ServiceRecord)\n";
+"                       ServiceRecord)\n"
+"  -p, --pkey P_KEY     of the service records (default: 0xffff)\n";
 
 struct fake {
 	struct mad_port port;
@@ -42,6 +43,7 @@ struct fake {
 	struct mad_port victims[VICTIMS_MAX];
 	unsigned int former[VICTIMS_MAX];
 	size_t victim_count;
+	uint16_t pkey;
 };
 
 static volatile sig_atomic_t ended;
@@ -123,7 +125,7 @@ static void services_fill(const struct fake *fake, struct reply *reply,
 		}
 		if (mask & SERVICE_NAME)
 			memcpy(rec.name, asked.name, sizeof(rec.name));
-		rec.pkey = htobe16(0xffff);
+		rec.pkey = htobe16(fake->pkey);
 		rec.lease = htobe32(0xffffffff);
 		memcpy(reply->table + i * sizeof(rec), &rec, sizeof(rec));
 	}
@@ -365,18 +367,20 @@ int main(int argc, char **argv)
 		{ "times", required_argument, NULL, 't' },
 		{ "delay", required_argument, NULL, 'd' },
 		{ "attribute", required_argument, NULL, 'a' },
+		{ "pkey", required_argument, NULL, 'p' },
 		{ NULL },
 	};
 	/* Without SA_RESTART, so that a signal ends the wait for a request */
 	const struct sigaction action = { .sa_handler = end };
 	static struct fake fake = {
 		.records = 3, .times = -1UL, .attr = UMAD_SA_ATTR_SERVICE_REC,
+		.pkey = 0xffff,
 	};
 	const char *device = NULL;
 	int option;
 	size_t i;
 
-	while ((option = getopt_long(argc, argv, "C:V:n:t:d:a:", options,
+	while ((option = getopt_long(argc, argv, "C:V:n:t:d:a:p:", options,
 				     NULL)) != -1) {
 		switch (option) {
 		case 'C':
@@ -396,6 +400,9 @@ int main(int argc, char **argv)
 			break;
 		case 'a':
 			fake.attr = number(optarg);
+			break;
+		case 'p':
+			fake.pkey = number(optarg);
 			break;
 		default:
 			return usage_show();

@@ -93,10 +93,24 @@ static int value_order(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
+/* What the clock takes by itself, which is no small part of a short call */
+static double clock_cost(void)
+{
+	double values[201];
+	unsigned int i;
+
+	for (i = 0; i < 201; i++) {
+		values[i] = now_us();
+		values[i] = now_us() - values[i];
+	}
+	qsort(values, 201, sizeof(*values), value_order);
+	return values[100];
+}
+
 static int median_print(double *values, unsigned int count)
 {
 	qsort(values, count, sizeof(*values), value_order);
-	printf("%.2f\n", values[count / 2]);
+	printf("%.2f\n", values[count / 2] - clock_cost());
 	return 0;
 }
 

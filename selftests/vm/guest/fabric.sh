@@ -373,6 +373,10 @@ fabric_up() {
 	for host in $(ip netns list | cut -d' ' -f1); do
 		host_del "$host" || { echo "host $host does not go"; return 1; }
 	done
+	# A test that died may have left one unplugged.
+	for dev in $(cat $fab_state/devices); do
+		knob_set "$dev" plugged 1
+	done
 	# shellcheck disable=SC2046 # names without spaces
 	wait_for 20 devices_back $(cat $fab_state/devices) ||
 		{ echo "of the devices there are only" $(fab_list); return 1; }

@@ -123,6 +123,18 @@ dev_netdev() {
 
 # --- Ports -----------------------------------------------------------------
 
+# ipoib_joined NETDEV: is it in its broadcast group? It leaves that, and keeps
+# its carrier, whenever the subnet manager is a new one; until it is back nobody
+# can join by its addresses. An interface that was renamed has no such file.
+ipoib_joined() {
+	local file=/sys/kernel/debug/ipoib/$1_mcg
+
+	[ ! -e "$file" ] || awk '
+		/^GID:/ { broadcast = /:ffff:ffff$/ }
+		/complete: *yes/ && broadcast { joined = 1 }
+		END { exit !joined }' "$file"
+}
+
 ports_active() {
 	local dev netdev
 
@@ -132,6 +144,7 @@ ports_active() {
 		[ -n "$netdev" ] || return
 		[ "$(dev_run "$dev" cat "/sys/class/net/$netdev/operstate")" = up ] ||
 			return
+		ipoib_joined "$netdev" || return
 	done
 }
 

@@ -12,5 +12,5 @@ $(cmx_json): selftests/cmx/json.c
 install-selftests: install-selftests-cmx
 install-selftests-cmx: $(cmx_json)
 	$(INSTALL) -d $(DESTDIR)$(TESTDIR)/cmx
-	$(INSTALL) -m 755 $(cmx_json) selftests/cmx/cmx.sh \
+	$(INSTALL) -m 755 $(cmx_json) $(wildcard selftests/cmx/*.sh) \
 		$(DESTDIR)$(TESTDIR)/cmx/

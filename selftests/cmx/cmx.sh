@@ -165,6 +165,9 @@ complete_line() {
 }
 is "completion of a command" "$(complete_line cmx res)" resolve
 like "completion of an option" "$(complete_line cmx join --se)" '^--send-only$'
+is "completion of a program to run" "$(complete_line cmx run rpin)" rping
+is "completion of what is the program's" \
+	"$(cd / && complete_line cmx run -- rping /us)" /usr
 is "completion of a device" "$(complete_line cmx join --dev rx)" rxe0
 
 # the device

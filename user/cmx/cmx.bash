@@ -9,12 +9,31 @@ _cmx_devices() {
 	done
 }
 
+_cmx_run() {
+	local first=2
+
+	[ "${COMP_WORDS[2]}" != -- ] || [ "$COMP_CWORD" = 2 ] || first=3
+	if declare -F _command_offset >/dev/null; then
+		_command_offset $first
+	elif [ "$COMP_CWORD" = $first ]; then
+		mapfile -t COMPREPLY < <(compgen -c -- "${COMP_WORDS[first]}")
+	else
+		mapfile -t COMPREPLY < <(compgen -f -- \
+			"${COMP_WORDS[COMP_CWORD]}")
+	fi
+}
+
 _cmx() {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}
 	local words=
 
+	# What follows is the program's: its name, then its own completion.
+	if [ "${COMP_WORDS[1]}" = run ] && [ "$COMP_CWORD" -gt 1 ]; then
+		_cmx_run
+		return
+	fi
 	if [ "$COMP_CWORD" = 1 ]; then
-		words='resolve join stat help version'
+		words='resolve join stat run help version'
 	else
 		case ${COMP_WORDS[1]},$prev in
 		*,--type) words='rc ud any' ;;

@@ -25,6 +25,8 @@ struct sockaddr_ib;
 int cmx_resolve(int argc, char **argv);
 int cmx_join(int argc, char **argv);
 int cmx_stat(int argc, char **argv);
+/* Returns only when the program could not be started. */
+int cmx_run(int argc, char **argv);
 
 /* "cmx: ..." to stderr; returns CMX_FAILED. */
 int failure(const char *format, ...) __attribute__((format(printf, 1, 2)));

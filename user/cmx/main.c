@@ -30,10 +30,13 @@ static const char help[] =
 "      interrupted.\n"
 "  cmx stat [-j]\n"
 "      The counters of rdma_cmx and rdma_ucmx.\n"
+"  cmx run [--] PROGRAM [ARGUMENT...]\n"
+"      PROGRAM, written for librdmacm, over rdma_cmx (by LD_PRELOAD).\n"
 "  cmx help, cmx version\n"
 "\n"
 "  -j, --json   print JSON\n"
-"Exit code: 0 done, 1 failed, 2 wrong usage. cmx(1) tells more.\n";
+"Exit code: 0 done, 1 failed, 2 wrong usage; of run, PROGRAM's. cmx(1) tells\n"
+"more.\n";
 
 int failure(const char *format, ...)
 {
@@ -136,12 +139,13 @@ int main(int argc, char **argv)
 		{ "resolve", cmx_resolve },
 		{ "join", cmx_join },
 		{ "stat", cmx_stat },
+		{ "run", cmx_run },
 	};
 	int ret = -1;
 	size_t i;
 
 	if (argc < 2)
-		return misuse("what to do? resolve, join, stat, help or version");
+		return misuse("what to do? resolve, join, stat, run, help or version");
 	for (i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
 		if (!strcmp(argv[1], commands[i].name))
 			ret = commands[i].run(argc - 1, argv + 1);

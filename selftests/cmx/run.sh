@@ -1,0 +1,115 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# RA-03, OPS-02: cmx run starts a program on librdmacmx, passes on its status,
+# and says what is wrong and what to do where that cannot be.
+. /usr/lib/rdma-cmx/selftests/lib.sh
+
+device=/dev/infiniband/rdma_cmx
+library=$(realpath "$(ls /usr/lib/*/librdmacmx.so.1)")
+nobody=(setpriv --reuid 65534 --regid 65534 --clear-groups)
+
+# run COMMAND...: sets $out, $err, $status
+run() {
+	out=$("$@" 2>/tmp/test/err)
+	status=$?
+	err=$(cat /tmp/test/err)
+}
+
+# fails NAME STATUS REGEX COMMAND...
+fails() {
+	local name=$1 code=$2 regex=$3
+
+	shift 3
+	run timeout 30 "$@"
+	is "$name: status" "$status" "$code"
+	like "$name: message" "$err" "$regex"
+	is "$name: nothing on standard output" "$out" ""
+}
+
+# The program
+run cmx run bash -c 'echo "$0,$1,$2"; exit 7' 'a b' '' -x
+is "the status is the program's" "$status" 7
+is "so are the arguments" "$out" "a b,,-x"
+is "nothing else is said" "$err" ""
+run cmx run -- bash -c 'kill -TERM $$'
+is "a signal ends the program, not a wrapper" "$status" 143
+run cmx run bash -c 'echo $LD_PRELOAD'
+is "the library is preloaded, by its path" "$out" "$library"
+# Busybox, which most commands here are, is linked statically; bash is not.
+run cmx run bash -c 'grep -q librdmacmx /proc/$$/maps; exit $?'
+is "and is in the program" "$status" 0
+run env LD_PRELOAD=libdl.so.2 cmx run bash -c 'echo $LD_PRELOAD'
+is "behind what is preloaded already" "$out" "libdl.so.2:$library"
+run env LD_PRELOAD="libdl.so.2 librdmacmx.so.1" cmx run bash -c 'echo $LD_PRELOAD'
+is "not twice" "$out" "libdl.so.2 librdmacmx.so.1"
+before=$(counter ids)
+run cmx run rping -c -a 10.55.0.2 -p 9
+is "rping without a server fails as it does by itself" "$status" \
+	"$(rping -c -a 10.55.0.2 -p 9 >/dev/null 2>&1; echo $?)"
+ok "it has made its id at the device" test "$(counter ids)" -gt "$before"
+is "no file of cmx is open in the program" \
+	"$(cmx run bash -c 'ls -l /proc/$$/fd' | grep -c rdma_cmx)" 0
+
+# Where it is looked for
+mkdir /tmp/test/bin
+printf '#!/bin/bash\necho script "$@"\n' >/tmp/test/bin/prog
+cp /tmp/test/bin/prog /tmp/test/locked
+chmod 755 /tmp/test/bin/prog
+chmod 644 /tmp/test/locked
+run env PATH="/nosuch:/tmp/test/bin:$PATH" cmx run prog 1 2
+is "found in PATH, a script" "$out,$status,$err" "script 1 2,0,"
+fails "no such program" 127 'nosuch: there is no such program in PATH' \
+	cmx run nosuch
+fails "no such file" 127 '/nosuch/x: there is no such program$' \
+	cmx run /nosuch/x
+fails "not executable" 126 'locked: .*Permission denied' \
+	"${nobody[@]}" cmx run /tmp/test/locked
+fails "a folder" 126 '/tmp: .*directory' cmx run /tmp
+printf '#!/nosuch/interpreter\n' >/tmp/test/lost
+chmod 755 /tmp/test/lost
+fails "an interpreter that is not there" 127 'lost: the interpreter' \
+	cmx run /tmp/test/lost
+fails "no program" 2 'needs a PROGRAM' cmx run
+fails "no program, but --" 2 'needs a PROGRAM' cmx run --
+fails "an option that it has not" 2 "no option '-C'" cmx run -C true
+
+# What takes no preload
+run cmx run busybox echo static
+is "a static program runs" "$out" static
+like "a static program is warned of" "$err" 'warning: .*busybox is linked stat'
+cp /usr/bin/setpriv /tmp/test/setuid
+chmod 4755 /tmp/test/setuid
+run "${nobody[@]}" cmx run /tmp/test/setuid --dump
+is "a setuid program runs" "$status" 0
+like "a setuid program is warned of" "$err" 'warning: .*setuid gets privileges'
+run cmx run /tmp/test/setuid --dump
+is "not where that gives nothing" "$err" ""
+cp /usr/bin/setpriv /tmp/test/other
+printf '\x01' | dd of=/tmp/test/other bs=1 seek=4 conv=notrunc 2>/dev/null
+run cmx run /tmp/test/other --dump
+like "a program of another architecture is warned of" "$err" \
+	'warning: .*other is for another architecture'
+
+# The library: a place that cannot be in the list
+mkdir "/tmp/test/a b"
+cp "$library" "/tmp/test/a b/"
+fails "a library below a name with a space" 125 'cannot be preloaded' \
+	env LD_LIBRARY_PATH="/tmp/test/a b" cmx run true
+mkdir /tmp/test/else
+cp "$library" /tmp/test/else/
+run env LD_LIBRARY_PATH=/tmp/test/else cmx run bash -c \
+	'unset LD_LIBRARY_PATH
+	exec bash -c "grep -q test/else /proc/\$\$/maps; exit \$?"'
+is "a library elsewhere is found there by the program" "$status" 0
+
+# The device
+chmod 0600 $device
+fails "permission denied" 125 'Permission denied.*udev' \
+	"${nobody[@]}" cmx run true
+chmod 0666 $device
+run "${nobody[@]}" cmx run bash -c :
+is "everybody may use it" "$status,$err" "0,"
+mv $device $device.away
+fails "no device" 125 'modprobe rdma_ucmx' cmx run true
+mv $device.away $device
+finish

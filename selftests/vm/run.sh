@@ -153,6 +153,7 @@ esac
 
 if [ -z "$guest_only" ]; then
 	host_test host/abi "$top/selftests/lib/abi.sh"
+	host_test host/man "$top/selftests/lib/man.sh"
 	host_test host/dkms "$here/dkms.sh"
 fi
 if [ $((passed + failed + skipped)) = 0 ]; then

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# cmx, the command; its completion; the udev rule; all manual pages.
+# cmx, the command; its completion; the udev rule.
 
 cmx_bin := $(O)/user/cmx
 user_targets += $(cmx_bin)
@@ -10,18 +10,8 @@ $(cmx_bin): $(wildcard user/cmx/*.[ch]) $(wildcard user/include/rdma/*.h) \
 	$(CC) $(USER_CFLAGS) $(CPPFLAGS) -DCMX_VERSION='"$(VERSION)"' \
 		$(LDFLAGS) -o $@ $(filter %.c %.so.1,$^) -libverbs
 
-# Without rst2man (package python3-docutils) there are no manual pages.
-rst2man := $(firstword $(shell command -v rst2man rst2man.py 2>/dev/null))
-man_pages := $(if $(rst2man),$(patsubst Documentation/man/%.rst,\
-	$(O)/man/%,$(wildcard Documentation/man/*.rst)))
-user_targets += $(man_pages)
-
-$(O)/man/%: Documentation/man/%.rst
-	@mkdir -p $(@D)
-	$(rst2man) --strict $< $@
-
-.PHONY: install-cmx install-man
-install-user: install-cmx install-man
+.PHONY: install-cmx
+install-user: install-cmx
 install-cmx: $(cmx_bin)
 	$(INSTALL) -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)/lib/udev/rules.d \
 		$(DESTDIR)$(PREFIX)/share/bash-completion/completions
@@ -29,7 +19,3 @@ install-cmx: $(cmx_bin)
 	$(INSTALL) -m 644 user/udev/60-rdma-cmx.rules $(DESTDIR)/lib/udev/rules.d/
 	$(INSTALL) -m 644 user/cmx/cmx.bash \
 		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/cmx
-
-install-man: $(man_pages)
-	$(foreach page,$(man_pages),$(INSTALL) -D -m 644 $(page) \
-		$(DESTDIR)$(PREFIX)/share/man/man$(patsubst .%,%,$(suffix $(page)))/$(notdir $(page));)

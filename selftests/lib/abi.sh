@@ -27,6 +27,17 @@ symbols() {
 		sed 's/@@/@/' | sort
 }
 
+versions() {
+	readelf --dyn-syms -W "$1" |
+		awk '$4 == "OBJECT" && $8 ~ /^RDMACM/ { print $8 }' |
+		sed 's/@@*/@/' | sort
+}
+
+# The functions of <rdma/rsocket.h>
+rsockets() {
+	grep -oE '\br[a-z]+\(' /usr/include/rdma/rsocket.h | tr -d '(' | sort -u
+}
+
 stock=$(ldconfig -p 2>/dev/null | awk '/librdmacm\.so\.1 .*x86-64|librdmacm\.so\.1 / { print $NF; exit }')
 [ -n "$stock" ] || stock=$(ls /usr/lib/*/librdmacm.so.1 2>/dev/null | head -1)
 if [ ! -e "$stock" ] || [ ! -e /usr/include/rdma/rdma_cma.h ]; then
@@ -36,7 +47,7 @@ if [ ! -e "$stock" ] || [ ! -e /usr/include/rdma/rdma_cma.h ]; then
 fi
 
 echo "TAP version 13"
-echo "1..11"
+echo "1..15"
 
 gcc -Wall -o "$work/stock" "$here/abi.c" 2>"$work/err"
 result "the probe compiles with the stock header" $? "$(cat "$work/err")"
@@ -92,6 +103,23 @@ result "RA-02: beyond it only upstream's newer ones" $? "$details"
 details=$(symbols "$lib" | grep -vE '^(rdma_|rdmacmx_)')
 [ -z "$details" ]
 result "nothing else is exported" $? "$details"
+
+# The versions themselves, and nothing forgotten but rsockets
+details=$(comm -23 <(versions "$stock") <(versions "$lib"))
+[ -n "$(versions "$stock")" ] && [ -z "$details" ]
+result "RA-03: each version of librdmacm is defined" $? "$details"
+details=$(diff <(symbols "$stock" | sed 's/@.*//' |
+	grep -vxFf <(symbols "$lib" | sed 's/@.*//')) <(rsockets))
+result "RA-02: what is missing is rsockets, whole" $? "$details"
+
+# A program with them needs the stock library, too
+printf '#include <rdma/rsocket.h>\nint main(void)\n{ return rsocket(1, 1, 0); }\n' \
+	>"$work/rs.c"
+details=$(gcc -o "$work/rs" "$work/rs.c" "$lib" -libverbs 2>&1)
+[ $? != 0 ] && grep -q "undefined reference to .rsocket" <<<"$details"
+result "RA-02: rsocket() does not link with librdmacmx alone" $? "$details"
+details=$(gcc -o "$work/rs" "$work/rs.c" "$lib" "$stock" -libverbs 2>&1)
+result "RA-02: it does with librdmacm beside it" $? "$details"
 
 # A stock program: each rdma_ symbol is bound to the preloaded library
 if command -v rping >/dev/null; then

@@ -193,7 +193,7 @@ int ucmx_listen(struct ucmx_cmd *cmd)
 	struct rdma_cmx_listen *arg = cmd->buf;
 	unsigned int max = READ_ONCE(ucmx_max_backlog);
 	struct ucmx_id *id;
-	int ret;
+	int old, ret;
 
 	if (arg->reserved)
 		return -EINVAL;
@@ -202,10 +202,14 @@ int ucmx_listen(struct ucmx_cmd *cmd)
 	id = ucmx_id_lock(cmd->file, arg->id);
 	if (IS_ERR(id))
 		return PTR_ERR(id);
-	atomic_set(&id->backlog, arg->backlog);
+	/* Requests may come before rdma_listen() returns. */
+	old = id->backlog;
+	WRITE_ONCE(id->backlog, arg->backlog);
 	ret = ucmx_id_may_bind(id);
 	if (!ret)
 		ret = rdma_listen(id->cm, arg->backlog);
+	if (ret)
+		WRITE_ONCE(id->backlog, old);
 	ucmx_id_unlock(id);
 	return ret;
 }

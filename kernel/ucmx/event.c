@@ -367,7 +367,7 @@ static int ucmx_event_deliver(struct ucmx_cmd *cmd, struct ucmx_event *ev,
 
 	/* User space has it: nothing may fail from here on. */
 	if (conn) {
-		atomic_inc(&id->backlog);
+		atomic_dec(&id->waiting);
 		ucmx_handle_set(file, conn->handle, conn);
 	}
 	spin_lock(&file->lock);

@@ -202,8 +202,8 @@ static int ucmx_connect_request(struct ucmx_id *listen, struct rdma_cm_id *cm,
 	struct ucmx_id *id;
 	int ret = -ENOMEM;
 
-	if (!atomic_add_unless(&listen->backlog, -1, 0))
-		goto refuse;
+	if (atomic_inc_return(&listen->waiting) > READ_ONCE(listen->backlog))
+		goto err_backlog;
 	id = ucmx_id_alloc();
 	if (!id)
 		goto err_backlog;
@@ -234,8 +234,7 @@ err_id:
 	kfree(id->removal);
 	ucmx_id_put(id);
 err_backlog:
-	atomic_inc(&listen->backlog);
-refuse:
+	atomic_dec(&listen->waiting);
 	ucmx_stat_inc(UCMX_REFUSED);
 	return ret;
 }

@@ -113,7 +113,8 @@ struct ucmx_id {
 	u32 handle;
 	u32 queued;		/* events in the queue, by ucmx_file.lock */
 	u32 reported;		/* events handed out, likewise */
-	atomic_t backlog;
+	atomic_t waiting;	/* connection requests that are unread */
+	int backlog;		/* how many may be */
 	u64 uid;
 	struct ucmx_file *file;
 	struct rdma_cm_id *cm;	/* NULL: device gone, or id dead */

@@ -327,7 +327,7 @@ TEST_F(cm, backlog)
 {
 	struct rdma_cmx_listen arg = { .backlog = 1 };
 	struct rdma_cmx_id_query query = {};
-	uint32_t listener, active[2];
+	uint32_t listener, active[3];
 	union event_buf buf;
 	long refused = counter("refused_connects");
 	double end = now_ms() + 10000;
@@ -339,21 +339,33 @@ TEST_F(cm, backlog)
 	ASSERT_EQ(0, call(self->fd, LISTEN, &arg));
 	query.id = listener;
 	ASSERT_EQ(0, call(self->fd, ID_QUERY, &query));
-	for (i = 0; i < 2; i++) {
+	for (i = 0; i < 3; i++) {
 		ASSERT_EQ(0, id_create(other, RDMA_PS_TCP, i + 2, &active[i]));
 		ASSERT_EQ(0, id_resolve_addr(other, active[i], NULL, ADDR_RDMA,
 					     addr_port(&query.info.src)));
 		ASSERT_EQ(0, event_want(other, EV_ADDR_RESOLVED, &buf));
 		ASSERT_EQ(0, id_resolve_route(other, active[i]));
 		ASSERT_EQ(0, event_want(other, EV_ROUTE_RESOLVED, &buf));
-		ASSERT_EQ(0, id_connect(other, active[i]));
 	}
+	ASSERT_EQ(0, id_connect(other, active[0]));
+	ASSERT_EQ(0, id_connect(other, active[1]));
 	/* One waits; the other one has no room until it is read, and comes
 	 * when the peer asks again.
 	 */
 	while (counter("refused_connects") == refused && now_ms() < end)
 		poll(NULL, 0, 10);
 	EXPECT_LT(refused, counter("refused_connects"));
+
+	/* Listening fails, and makes no room. */
+	arg.backlog = 10;
+	EXPECT_EQ(-EINVAL, call(self->fd, LISTEN, &arg));
+	refused = counter("refused_connects");
+	ASSERT_EQ(0, id_connect(other, active[2]));
+	end = now_ms() + 10000;
+	while (counter("refused_connects") == refused && now_ms() < end)
+		poll(NULL, 0, 10);
+	EXPECT_LT(refused, counter("refused_connects"));
+	EXPECT_LE(0, id_destroy(other, active[2]));
 	ASSERT_EQ(0, event_want(self->fd, EV_CONNECT_REQUEST, &buf));
 	EXPECT_FALSE(event_pending(self->fd));
 	ASSERT_EQ(0, event_want(self->fd, EV_CONNECT_REQUEST, &buf));

@@ -306,10 +306,19 @@ static bool ucmx_query_outstanding(struct ucmx_id *id)
 	return ret;
 }
 
+/* One whose event was read, or NULL; its callback may be on its way out. */
+static void ucmx_query_retire(struct ucmx_query *uq)
+{
+	if (!uq)
+		return;
+	ucmx_query_cancel(uq);
+	ucmx_query_free(uq);
+}
+
 static int ucmx_query_start(struct ucmx_id *id, struct ucmx_question *q)
 {
 	struct rdma_cmx_result *known;
-	struct ucmx_query *uq;
+	struct ucmx_query *uq, *old;
 	int ret;
 
 	if (ucmx_query_outstanding(id))
@@ -331,11 +340,9 @@ static int ucmx_query_start(struct ucmx_id *id, struct ucmx_question *q)
 	if (ret)
 		goto err_free;
 
-	/* The callback of the last one may still be on its way out. */
-	if (id->query)
-		ucmx_query_cancel(id->query);
-	ucmx_query_drop(id);
+	/* The last one stays until this one has started. */
 	spin_lock(&id->lock);
+	old = id->query;
 	id->query = uq;
 	spin_unlock(&id->lock);
 
@@ -346,11 +353,12 @@ static int ucmx_query_start(struct ucmx_id *id, struct ucmx_question *q)
 					   &uq->query);
 	if (!ret) {
 		ucmx_stat_inc(UCMX_REQUESTS);
+		ucmx_query_retire(old);
 		return 0;
 	}
 	uq->query = NULL;
 	spin_lock(&id->lock);
-	id->query = NULL;
+	id->query = old;
 	spin_unlock(&id->lock);
 err_free:
 	ucmx_query_free(uq);

@@ -319,6 +319,30 @@ TEST_F(addrinfo, result_before_event)
 	ASSERT_EQ(0, event_want(self->fd, RDMA_CMX_EV_ADDRINFO_ERROR, &buf));
 }
 
+/* A question that cannot be asked takes no earlier result away. */
+TEST_F(addrinfo, result_survives_bad_question)
+{
+	struct rdma_cmx_resolve_addrinfo arg = { .id = self->id };
+	union event_buf buf;
+	uint64_t space[512];
+	struct names n;
+	uint32_t len;
+
+	ASSERT_EQ(0, resolve_later(self->fd, self->id, NODE));
+	ASSERT_EQ(0, names_give(self->fd, self->id, 0));
+	ASSERT_EQ(0, event_want(self->fd, RDMA_CMX_EV_ADDRINFO_RESOLVED,
+				&buf));
+	query_make(&arg.query, NODE);
+	arg.query.names_len = names_make(&n);
+	arg.query.names = (uintptr_t)&n;
+	n.head.version++;
+	EXPECT_EQ(-EBADMSG, call(self->fd, RESOLVE_ADDRINFO, &arg));
+	ASSERT_EQ(0, result_get(self->fd, self->id, space, sizeof(space),
+				&len));
+	EXPECT_EQ(0, answer_check(space, len));
+	EXPECT_FALSE(event_pending(self->fd));
+}
+
 /* RAI-03, RAI-04: late failures are events, early ones are not. */
 TEST_F(addrinfo, failures)
 {

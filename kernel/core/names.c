@@ -143,6 +143,24 @@ int cmx_names_cached(const char *name, struct cmx_answer *answer)
 	return ret;
 }
 
+/*
+ * Without request-key(8) that program's own ENOENT comes back, and the key
+ * says what is meant.
+ */
+static int cmx_names_reason(const char *name, int error)
+{
+	key_ref_t ref;
+
+	if (error == -ENOMEM)
+		return error;
+	ref = cmx_names_search(name);
+	if (IS_ERR(ref))
+		return PTR_ERR(ref) == -ENOKEY ? -ENOKEY : error;
+	/* It was found, or added, meanwhile: good for the next one. */
+	key_ref_put(ref);
+	return error;
+}
+
 /* The uninterruptible part. */
 static int cmx_names_ask(const char *name, struct cmx_answer *answer)
 {
@@ -157,15 +175,12 @@ static int cmx_names_ask(const char *name, struct cmx_answer *answer)
 		if (PTR_ERR_OR_ZERO(key) != -EKEYEXPIRED)
 			break;
 	}
-	/*
-	 * Without request-key(8) that program's own ENOENT comes back, and
-	 * the key says what is meant.
-	 */
-	if (IS_ERR(key) && cmx_names_search(name) == ERR_PTR(-ENOKEY))
-		key = ERR_PTR(-ENOKEY);
+	ret = PTR_ERR_OR_ZERO(key);
+	if (ret)
+		ret = cmx_names_reason(name, ret);
 	revert_creds(old);
-	if (IS_ERR(key))
-		return PTR_ERR(key);
+	if (ret)
+		return ret;
 	ret = cmx_names_key_answer(key, answer);
 	key_put(key);
 	return ret;

@@ -58,7 +58,8 @@ static int ucmx_get_info(struct ucmx_cmd *cmd)
  * ucmx_respond - write the command's struct back
  * @cmd: the command
  *
- * Only as many bytes as the caller's struct has.
+ * Only as many bytes as the caller's struct has. What cannot be undone is
+ * preceded by a first call, to find out whether the answer can be written.
  *
  * Return: 0 or -EFAULT.
  */

@@ -303,6 +303,8 @@ int ucmx_id_destroy(struct ucmx_cmd *cmd)
 
 	if (arg->reserved)
 		return -EINVAL;
+	if (ucmx_respond(cmd))
+		return -EFAULT;
 	/* Only one caller gets it. */
 	id = ucmx_handle_take(file, arg->handle);
 	if (!id)
@@ -324,6 +326,8 @@ int ucmx_id_bind(struct ucmx_cmd *cmd)
 
 	if (ucmx_addr_get(&addr, &arg->addr) <= 0)
 		return -EINVAL;
+	if (ucmx_respond(cmd))
+		return -EFAULT;
 	id = ucmx_id_lock(cmd->file, arg->id);
 	if (IS_ERR(id))
 		return PTR_ERR(id);

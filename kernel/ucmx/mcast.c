@@ -445,6 +445,8 @@ int ucmx_leave(struct ucmx_cmd *cmd)
 
 	if (arg->reserved)
 		return -EINVAL;
+	if (ucmx_respond(cmd))
+		return -EFAULT;
 	xa_lock(&ucmx_mcs);
 	mc = ucmx_mc_find(cmd->file, arg->handle);
 	if (mc) {

@@ -100,7 +100,6 @@ static int ucmx_id_migrate_from(struct ucmx_cmd *cmd, struct ucmx_file *from)
 	ret = ucmx_handle_alloc(to, &arg->new_id, id);
 	if (ret)
 		goto uncharge;
-	/* Find out now if the answer cannot be written. */
 	ret = ucmx_respond(cmd);
 	if (!ret && !ucmx_handle_take_id(from, arg->id, id))
 		ret = -ENOENT;

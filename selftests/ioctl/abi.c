@@ -242,8 +242,11 @@ TEST_F(abi, bad_pointers)
 TEST_F(abi, read_only_struct)
 {
 	struct rdma_cmx_id_create *create;
+	struct rdma_cmx_id_query query = {};
+	struct rdma_cmx_destroy *destroy;
 	struct rdma_cmx_id_bind *bind;
 	long live = counter("live_ids");
+	uint32_t id, mc;
 	void *page;
 
 	page = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
@@ -265,6 +268,27 @@ TEST_F(abi, read_only_struct)
 	addr_set(&bind->addr, ADDR_RDMA, 0);
 	ASSERT_EQ(0, mprotect(page, 4096, PROT_READ));
 	EXPECT_EQ(-EFAULT, raw(self->fd, RDMA_CMX_IO(ID_BIND), page));
+	query.id = self->id;
+	ASSERT_EQ(0, call(self->fd, ID_QUERY, &query));
+	EXPECT_EQ(0, query.info.port_num);
+	ASSERT_EQ(0, id_create(self->fd, RDMA_PS_UDP, 1, &id));
+	ASSERT_EQ(0, id_bind(self->fd, id, ADDR_RDMA, 0));
+	ASSERT_EQ(0, mc_join(self->fd, id, GROUP, 2, &mc));
+
+	ASSERT_EQ(0, mprotect(page, 4096, PROT_READ | PROT_WRITE));
+	destroy = page;
+	memset(destroy, 0, sizeof(*destroy));
+	destroy->size = sizeof(*destroy);
+	destroy->handle = mc;
+	ASSERT_EQ(0, mprotect(page, 4096, PROT_READ));
+	EXPECT_EQ(-EFAULT, raw(self->fd, RDMA_CMX_IO(LEAVE), page));
+	EXPECT_LE(0, mc_leave(self->fd, mc));
+
+	ASSERT_EQ(0, mprotect(page, 4096, PROT_READ | PROT_WRITE));
+	destroy->handle = id;
+	ASSERT_EQ(0, mprotect(page, 4096, PROT_READ));
+	EXPECT_EQ(-EFAULT, raw(self->fd, RDMA_CMX_IO(ID_DESTROY), page));
+	EXPECT_LE(0, id_destroy(self->fd, id));
 	munmap(page, 4096);
 }
 

@@ -23,7 +23,8 @@
  * Errnos that every command may give:
  *
  *  ENOTTY      the command number is not known
- *  EFAULT      a pointer of the caller is bad
+ *  EFAULT      a pointer of the caller is bad; nothing was changed, unless
+ *              another thread has unmapped the struct during the command
  *  EINVAL      a reserved field is not zero, or a value has no meaning
  *  EOPNOTSUPP  a flag or value that this kernel does not know
  *  E2BIG       see above

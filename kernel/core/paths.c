@@ -23,8 +23,9 @@
 /* Paths to one destination; there are several only with LMC above 0. */
 #define CMX_MAX_PATHS	4
 
-/* Where the destination is in a path record on the wire. */
+/* Where the destination and the number of paths are on the wire. */
 #define CMX_PATH_DGID	8
+#define CMX_PATH_NUMB	49
 
 struct cmx_route_ask {
 	struct cmx_ask ask;
@@ -357,20 +358,27 @@ void cmx_routes_rank(const struct cmx_routes *r, struct cmx_path *paths)
 	}
 }
 
+/* An SA may not tell more paths than it was asked for. */
+static u32 cmx_route_max(const struct cmx_ask *ask)
+{
+	return ask->question.rec[CMX_PATH_NUMB] & 0x7f;
+}
+
 /* Writes the records of one entry, or counts them if @recs is NULL. */
 u32 cmx_routes_get(const struct cmx_routes *r, u32 path, u32 port_space,
 		   struct ib_path_rec_data *recs)
 {
 	const struct cmx_route_ask *ra;
 	const u8 *rec;
-	u32 i, j, n = 0;
+	u32 i, j, n = 0, end;
 
 	for (i = 0; i < r->count; i++) {
 		ra = &r->ask[i];
 		if (ra->path != path || ra->port_space != port_space ||
 		    !ra->ask.answer)
 			continue;
-		for (j = 0; j < ra->ask.answer->count; j++) {
+		end = n + cmx_route_max(&ra->ask);
+		for (j = 0; j < ra->ask.answer->count && n < end; j++) {
 			rec = cmx_sa_answer_rec(ra->ask.answer, j);
 			/* Not what was asked for? */
 			if (memcmp(rec + CMX_PATH_DGID,

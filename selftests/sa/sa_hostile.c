@@ -264,4 +264,21 @@ TEST_F(fake, path_records)
 	}
 }
 
+/* No more paths than a question asks for, however many come */
+TEST_F(fake, more_paths_than_asked_for)
+{
+	const size_t path = sizeof(struct ibv_path_data);
+	struct rdma_addrinfo *res;
+	char name[64];
+
+	self->pid = fake_start("-a 0x35 -n 1 repeat=1000");
+	ASSERT_LT(0, self->pid);
+	ASSERT_EQ(0, sa_ask(self->id, service_name(name), 0, &res));
+	EXPECT_LE(path, res->ai_route_len);
+	EXPECT_GE(4 * path, res->ai_route_len);
+	rdma_freeaddrinfo(res);
+	EXPECT_LT(0, fake_stop(self->pid));
+	self->pid = 0;
+}
+
 TEST_HARNESS_MAIN

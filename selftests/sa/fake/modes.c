@@ -78,6 +78,20 @@ static void foreign(struct reply *reply, unsigned long arg)
 	}
 }
 
+/* The first record again and again; a table has room for 1000. */
+static void repeat(struct reply *reply, unsigned long arg)
+{
+	size_t i;
+
+	if (!reply->count)
+		return;
+	reply->count = arg ? arg : 1000;
+	for (i = 1; i < reply->count; i++)
+		memcpy(reply->table + i * reply->size, reply->table,
+		       reply->size);
+	reply->len = reply->count * reply->size;
+}
+
 static void noise(struct reply *reply, unsigned long arg)
 {
 	uint32_t seed = arg ? arg : 1;
@@ -247,6 +261,7 @@ const struct mode fake_modes[] = {
 	  .records = truncate_table },
 	{ "trailing", "=N bytes behind the last record", .records = trailing },
 	{ "foreign", "other records than asked for", .records = foreign },
+	{ "repeat", "=N: the first record N times", .records = repeat },
 	{ "noise", "=SEED: random bytes", .records = noise },
 	{ "tid", "another transaction", .records = tid },
 	{ "method", "=METHOD", .records = method },

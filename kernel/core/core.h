@@ -336,6 +336,7 @@ bool cmx_routes_cached(struct cmx_routes *r);
 void cmx_routes_start(struct cmx_routes *r, unsigned int timeout_ms,
 		      void (*done)(struct cmx_asks *asks));
 void cmx_routes_stop(struct cmx_routes *r);
+int cmx_routes_error(const struct cmx_routes *r);
 void cmx_routes_rank(const struct cmx_routes *r, struct cmx_path *paths);
 u32 cmx_routes_get(const struct cmx_routes *r, u32 path, u32 port_space,
 		   struct ib_path_rec_data *recs);

@@ -335,6 +335,18 @@ void cmx_routes_stop(struct cmx_routes *r)
 		cmx_route_stop(&r->ask[i]);
 }
 
+/* That nobody knows the way is an answer, no memory to ask is not. */
+int cmx_routes_error(const struct cmx_routes *r)
+{
+	u32 i;
+
+	for (i = 0; i < r->count; i++) {
+		if (r->ask[i].ask.error == -ENOMEM)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 /* Did the SA say that there is no way there? */
 static bool cmx_route_denied(const struct cmx_ask *ask)
 {

@@ -244,8 +244,10 @@ static void cmx_query_find_paths(struct rdma_cmx_query *q)
 
 static struct rdma_cmx_result *cmx_query_result(struct rdma_cmx_query *q)
 {
-	if (q->error)
-		return ERR_PTR(q->error);
+	int error = q->error ?: cmx_routes_error(&q->routes);
+
+	if (error)
+		return ERR_PTR(error);
 	cmx_routes_rank(&q->routes, q->paths);
 	return cmx_result_build(&q->hints, &q->cands, q->paths, q->path_count,
 				&q->routes);

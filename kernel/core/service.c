@@ -279,6 +279,9 @@ int cmx_services_merge(struct cmx_services *s, struct cmx_candidates *cands)
 		if (ask->answer)
 			total += min_t(u32, ask->answer->count,
 				       CMX_MAX_SERVICES + 1);
+		else if (ask->error == -ENOMEM)
+			/* What is left would look complete. */
+			return -ENOMEM;
 		else if (!error)
 			error = ask->error;
 		if (total > CMX_MAX_SERVICES)

@@ -328,7 +328,7 @@ TEST_F(events, crowd)
 		pthread_join(writer[i], NULL);
 	while (left && now_ms() < end)
 		poll(NULL, 0, 5);
-	EXPECT_EQ(0, left);
+	EXPECT_EQ(0, atomic_load(&left));
 	for (i = 0; i < READERS; i++)
 		EXPECT_EQ(0, id_write_event(self->fd, self->id, 0, UINT64_MAX));
 	for (i = 0; i < READERS; i++)

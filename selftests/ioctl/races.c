@@ -218,7 +218,7 @@ TEST_F(races, commands)
 	players_start(&a, p, t);
 	calls_wait(&a, 20000, 10000);
 	players_stop(&a, t);
-	EXPECT_LT(500, a.calls);
+	EXPECT_LT(500, atomic_load(&a.calls));
 	close(a.fd[0]);
 	close(a.fd[1]);
 }

@@ -135,7 +135,7 @@ static void serve(unsigned int port, int count)
 	struct rdma_event_channel *channel = rdma_create_event_channel();
 	struct rdma_conn_param param = { .responder_resources = 1,
 					 .initiator_depth = 1 };
-	struct rdma_cm_id *listener, *id;
+	struct rdma_cm_id *listener = NULL, *id;
 	const char *wrong;
 	struct conn c;
 

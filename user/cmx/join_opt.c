@@ -141,7 +141,7 @@ static int join_options(struct join *join, int argc, char **argv,
 		{ "traffic-class", required_argument, NULL, 't' },
 		{ "flow-label", required_argument, NULL, 'f' },
 		{ "hop-limit", required_argument, NULL, 'h' },
-		{ NULL },
+		{ .name = NULL },
 	};
 	int option;
 

@@ -252,7 +252,7 @@ int cmx_resolve(int argc, char **argv)
 		{ "passive", no_argument, NULL, 'p' },
 		{ "sa", no_argument, NULL, 's' },
 		{ "type", required_argument, NULL, 't' },
-		{ NULL },
+		{ .name = NULL },
 	};
 	struct question question = {
 		.hints.ai_qp_type = IBV_QPT_RC,

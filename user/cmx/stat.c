@@ -184,7 +184,7 @@ int cmx_stat(int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "json", no_argument, NULL, 'j' },
-		{ NULL },
+		{ .name = NULL },
 	};
 	bool as_json = false;
 	int option;

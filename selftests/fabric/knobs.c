@@ -236,7 +236,7 @@ DEFINE_SHOW_ATTRIBUTE(fab_status);
 void fab_knobs_add(struct platform_device *parent)
 {
 	unsigned int i;
-	char name[8];
+	char name[16];
 
 	fab_knobs_parent = parent;
 	fab_root = debugfs_create_dir("cmx_fabric", NULL);

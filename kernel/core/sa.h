@@ -27,6 +27,7 @@ struct cmx_sa_port;
  * @method: IB_SA_METHOD_GET_TABLE or IB_MGMT_METHOD_GET
  * @rec_len: size of the attribute in bytes, at most 200: that much of @rec
  *	is sent, and the answer's records have no fewer bytes
+ * @reserved: 0
  * @comp_mask: components of @rec that count, big endian
  * @rec: the record as it is on the wire
  *

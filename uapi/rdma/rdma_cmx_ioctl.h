@@ -202,8 +202,11 @@ struct rdma_cmx_event_ud {
  * @flags: RDMA_CMX_EVENT_*: which parts follow the fixed part, in the order
  *	of the bits
  * @num_paths: records behind RDMA_CMX_EVENT_PATHS
+ * @reserved: 0
  * @private_data_len: bytes behind RDMA_CMX_EVENT_PRIVATE_DATA, padded to a
  *	multiple of 8 with zeros
+ * @reserved2: 0
+ * @reserved3: 0
  * @param: conn for the events of a connection, ud for SIDR replies,
  *	requests of UD ids and MULTICAST_JOIN; zero without the flag
  *

@@ -5,6 +5,9 @@
 # Also unpacks, once, the few files of the kernel source package that the
 # headers package lacks (kselftest headers, checkpatch.pl), into the cache:
 #   ${XDG_CACHE_HOME:-~/.cache}/rdma-cmx/linux-source-6.1/
+#
+# deps.sh lint: what `make lint` needs as well, also scripts/coccinelle (into
+# lint-6.1/ there).
 set -euo pipefail
 
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/rdma-cmx
@@ -22,6 +25,9 @@ packages=(
 	dnsmasq-base keyutils tcpdump strace valgrind libc6-dbg
 	opensm infiniband-diags
 )
+
+# Large, and for `make lint` alone
+packages_lint=(sparse coccinelle clang shellcheck)
 
 die() { echo "deps: $*" >&2; exit 1; }
 
@@ -56,24 +62,21 @@ packages_install() {
 
 # The stamp names the package's version, so that an update unpacks again.
 source_unpack() {
-	local dir=$cache/linux-source-6.1 version tmp
+	local dir=$cache/$1 version tmp
 
+	shift
 	version=$(dpkg-query -W -f '${Version}' linux-source-6.1)
 	[ "$(cat "$dir/.version" 2>/dev/null)" = "$version" ] && return
-	echo "deps: unpacking the kselftest headers from $tarball"
+	echo "deps: unpacking ${*##*/} from $tarball"
 	mkdir -p "$cache"
 	tmp=$(mktemp -d "$cache/unpack.XXXXXX")
 	# shellcheck disable=SC2064 # the name as it is now
 	trap "rm -rf '$tmp'" EXIT
-	tar -C "$tmp" -xJf "$tarball" \
-		linux-source-6.1/tools/testing/selftests/kselftest.h \
-		linux-source-6.1/tools/testing/selftests/kselftest_harness.h \
-		linux-source-6.1/scripts/checkpatch.pl \
-		linux-source-6.1/scripts/spelling.txt \
-		linux-source-6.1/scripts/const_structs.checkpatch
+	tar -C "$tmp" -xJf "$tarball" "${@/#/linux-source-6.1/}"
 	echo "$version" >"$tmp/linux-source-6.1/.version"
 	rm -rf "$dir"
 	mv -T "$tmp/linux-source-6.1" "$dir" || [ -e "$dir/.version" ]
+	rm -rf "$tmp"
 }
 
 # A kernel and the headers of just that version: an older image may be there.
@@ -85,10 +88,15 @@ command -v dpkg-query >/dev/null ||
 	die "this installs Debian packages, and this machine is not Debian." \
 	    "What is needed: ${packages[*]}"
 
+[ "${1:-}" != lint ] || packages+=("${packages_lint[@]}")
 mapfile -t missing < <(packages_missing)
 if [ ${#missing[@]} != 0 ]; then
 	# Naming both brings image and headers to the same version.
 	packages_install "${missing[@]}" linux-image-amd64 linux-headers-amd64
 fi
 kernel_bootable || packages_install linux-image-amd64 linux-headers-amd64
-source_unpack
+source_unpack linux-source-6.1 \
+	tools/testing/selftests/kselftest.h \
+	tools/testing/selftests/kselftest_harness.h \
+	scripts/checkpatch.pl scripts/spelling.txt scripts/const_structs.checkpatch
+[ "${1:-}" != lint ] || source_unpack lint-6.1 scripts/coccinelle

@@ -155,6 +155,8 @@ if [ -z "$guest_only" ]; then
 	host_test host/abi "$top/selftests/lib/abi.sh"
 	host_test host/man "$top/selftests/lib/man.sh"
 	host_test host/dkms "$here/dkms.sh"
+	host_test host/lint "$top/selftests/lint/lint.sh" --tap checkpatch w1 \
+		kernel-doc rst
 fi
 if [ $((passed + failed + skipped)) = 0 ]; then
 	problem "no test ran${only:+: none is called $only*}"

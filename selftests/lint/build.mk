@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# `make lint`: static checks. What they need beyond `make deps` is installed
+# for them alone.
+
+# One tool or several; all when empty
+TOOL ?=
+
+.PHONY: lint lint-user
+lint: deps  ## static checks of kernel and user space, or those named TOOL="a b"
+	@selftests/vm/deps.sh lint
+	@KVER=$(VM_KVER) selftests/lint/lint.sh $(TOOL)
+
+# What lint.sh builds with another compiler: programs, no modules
+lint-user: $(user_targets) $(selftest_targets)
+
+# The folders of the modules, for lint.sh
+.PHONY: lint-modules
+lint-modules:
+	@echo $(sort $(dir $(selftest_modules)))

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# The tools of `make lint`; sourced by lint.sh, run in the copy of the tree.
+# Each function prints what its tool says and returns the tool's status.
+# shellcheck shell=bash
+
+# The cheap ones first. `make check` runs those of its host test host/lint.
+tools=(checkpatch w1 sparse kernel-doc coccinelle analyzer clang clang-kernel
+	shellcheck rst)
+
+# Not run: scripts/coccinelle is for the whole kernel.
+cocci_skip=(
+	# these need an OCaml compiler
+	api/check_bq27xxx_data null/badzero
+	# subsystems and interfaces that the project does not touch
+	api/platform_get_irq api/platform_no_drv_owner api/pm_runtime
+	api/device_attr_show api/resource_size free/clk_put free/devm_free
+	free/iounmap free/pci_free_consistent iterators/device_node_continue
+	iterators/for_each_child misc/irqf_oneshot misc/of_table
+)
+
+# The modules' own sources: also of those of the tests, whose folders have
+# programs as well.
+kernel_sources() {
+	local dir file
+
+	find kernel uapi -name '*.[ch]' ! -name '*.mod.c'
+	for dir in "${modules[@]}"; do
+		grep -o '[a-z0-9_]*\.o' "$dir/Kbuild" | while read -r file; do
+			file=$dir/${file%.o}.c
+			[ -e "$file" ] || continue
+			echo "$file"
+			sed -n "s|^#include \"\\([a-z0-9_]*\\.h\\)\"|$dir/\\1|p" \
+				"$file"
+		done
+	done | sort -u | while read -r file; do
+		[ ! -e "$file" ] || echo "$file"
+	done
+}
+
+# All modules; what they are built with comes as arguments
+modules_build() {
+	local dir status=0
+
+	make -k -j2 -C "$kdir" M="$PWD" "$@" modules || status=$?
+	for dir in "${modules[@]}"; do
+		make -k -j2 -C "$kdir" M="$PWD/$dir" \
+			KBUILD_EXTRA_SYMBOLS="$PWD/Module.symvers" "$@" \
+			modules || status=$?
+	done
+	return "$status"
+}
+
+modules_clean() {
+	local dir
+
+	for dir in . "${modules[@]}"; do
+		make -C "$kdir" M="$PWD/$dir" clean >/dev/null
+	done
+}
+
+tool_checkpatch() {
+	local script=$cache/linux-source-6.1/scripts/checkpatch.pl
+
+	# Its status tells of findings; that it ran at all is seen by --version
+	perl "$script" --version || return
+	kernel_sources | xargs -P2 -n20 perl "$script" --strict --no-tree \
+		--no-summary --terse --show-types -f
+	return 0
+}
+
+tool_w1() {
+	modules_clean
+	modules_build W=1
+}
+
+tool_sparse() {
+	sparse --version || return
+	# W=1 so that what was built just so is not compiled again
+	modules_build W=1 C=2 CF=-D__CHECK_ENDIAN__
+}
+
+tool_kernel_doc() {
+	kernel_sources | grep -E '^(kernel|uapi)/' |
+	xargs "$kdir/scripts/kernel-doc" -none
+}
+
+# Each on all sources at once, and not longer than a minute
+tool_coccinelle() {
+	local scripts=$cache/lint-6.1/scripts/coccinelle
+
+	rm -rf "$out/cocci"
+	mkdir "$out/cocci"
+	kernel_sources | cpio -pdm --quiet "$out/cocci" || return
+	(
+		cd "$out/cocci" || exit
+		# shellcheck disable=SC2016 # for the shell that xargs starts
+		find "$scripts" -name '*.cocci' -printf '%P\n' | sort |
+		grep -vxFf <(printf '%s.cocci\n' "${cocci_skip[@]}") |
+		xargs -P2 -I{} bash -c '
+			options=$(sed -n "s|^// Options: ||p" "$1")
+			echo "== $1"
+			timeout 120 spatch -D report --very-quiet \
+				--cocci-file "$1" --dir . -I kernel/include \
+				-I uapi $options
+		' sh "$scripts/{}"
+	)
+}
+
+tool_analyzer() {
+	make -k -j2 -s O="$out/analyzer" CC=gcc CFLAGS="-O2 -g -fanalyzer" user
+}
+
+tool_clang() {
+	make -k -j2 -s O="$out/clang" CC=clang lint-user
+}
+
+# Objects only: linking is no use, and objtool knows gcc's ways here.
+tool_clang_kernel() {
+	modules_clean
+	modules_build CC="$PWD/selftests/lint/clang-kernel" CONFIG_OBJTOOL= \
+		CONFIG_CC_IS_GCC= CONFIG_CC_IS_CLANG=y CONFIG_GCC_VERSION=0 \
+		CONFIG_CLANG_VERSION=140000
+}
+
+# What scripts source in a guest is here in the tree.
+tool_shellcheck() {
+	local file
+
+	grep -rlE '^[[:space:]]*\. /usr/lib/rdma-cmx' selftests |
+	xargs sed -i -E "s,^([[:space:]]*\. )/usr/lib/rdma-cmx/(selftests|vm)/(lib|fabric|splat|tests)\.sh,\1$PWD/selftests/vm/guest/\3.sh,
+		s,^([[:space:]]*\. )/usr/lib/rdma-cmx/selftests/,\1$PWD/selftests/,"
+	find .ci user selftests -type f | sort | while read -r file; do
+		if head -n 1 "$file" | grep -qE '^#!/bin/(ba)?sh' ||
+		   head -n 12 "$file" | grep -q '^# shellcheck shell='; then
+			echo "$file"
+		fi
+	done | xargs -P2 -n8 shellcheck -x -P SCRIPTDIR -f gcc
+}
+
+tool_rst() {
+	local file status=0
+
+	# shellcheck disable=SC2044 # no blanks in our names
+	for file in $(find . -name '*.rst'); do
+		rst2html --report=warning --halt=5 --exit-status=2 "$file" \
+			>/dev/null || status=$?
+	done
+	return "$status"
+}

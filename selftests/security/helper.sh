@@ -1,0 +1,84 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# What the name helper is while it waits for an answer from outside: a process
+# without rights, as /proc tells. A name whose server is silent holds it there.
+. /usr/lib/rdma-cmx/selftests/lib.sh
+
+pid=
+
+helper_found() {
+	local dir
+
+	for dir in /proc/[0-9]*; do
+		case $(readlink "$dir/exe" 2>/dev/null) in
+		*/cmx-names) ;;
+		*) continue ;;
+		esac
+		# Past the point where it gives up what it had
+		if grep -q '^NoNewPrivs:.*1$' "$dir/status" 2>/dev/null; then
+			pid=${dir#/proc/}
+			return 0
+		fi
+	done
+	return 1
+}
+
+status() {
+	sed -n "s/^$1:[[:space:]]*//p" "$work/status" | tr '\t' ' ' |
+		sed 's/ *$//'
+}
+
+limit() {
+	sed -n "s/^$1  *\([^ ]*\)  *\([^ ]*\) .*/\1 \2/p" "$work/limits"
+}
+
+# The helper gives up by itself after some seconds: all that is to be looked
+# at is copied while it is there.
+look() {
+	local i
+
+	for i in $(seq 20); do
+		rm -rf "$work"
+		mkdir "$work"
+		timeout 60 setpriv --reuid=1000 --regid=1000 --clear-groups \
+			cmx resolve "h$i.silent.test" >/dev/null 2>&1 &
+		wait_for 10 helper_found || { wait $!; continue; }
+		cat "/proc/$pid/status" >"$work/status"
+		cat "/proc/$pid/limits" >"$work/limits"
+		readlink "/proc/$pid/cwd" >"$work/cwd"
+		readlink "/proc/$pid"/fd/* >"$work/fds"
+		setpriv --reuid=65534 --regid=65534 --clear-groups \
+			readlink "/proc/$pid/cwd" >"$work/peeped" 2>/dev/null
+		# Still the same one, so that all of it is of one process
+		if [ -s "$work/limits" ] && [ -s "$work/cwd" ] &&
+		   [ -d "/proc/$pid/fd" ]; then
+			wait $!
+			return 0
+		fi
+		wait $!
+	done
+	return 1
+}
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+dns_queries >/dev/null
+ok "a helper was seen at work" look
+is "it runs as nobody" "$(status Uid)" "65534 65534 65534 65534"
+is "and as no group of root's" "$(status Gid)" "65534 65534 65534 65534"
+is "without other groups" "$(status Groups)" ""
+for set in CapInh CapPrm CapEff CapAmb; do
+	is "without capabilities: $set" "$(status $set)" "0000000000000000"
+done
+is "and cannot get any" "$(status NoNewPrivs)" "1"
+is "no core dump" "$(limit 'Max core file size')" "0 0"
+is "it writes no file" "$(limit 'Max file size')" "0 0"
+is "it starts no process" "$(limit 'Max processes')" "0 0"
+is "its memory is limited" "$(limit 'Max address space')" \
+	"268435456 268435456"
+is "its files are" "$(limit 'Max open files')" "64 64"
+is "its time is" "$(limit 'Max cpu time')" "10 10"
+is "it is in no folder" "$(cat "$work/cwd")" "/"
+unlike "it has the device not open" "$(cat "$work/fds")" 'rdma_cmx'
+is "others of its user cannot look into it" "$(cat "$work/peeped")" ""
+finish

@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* Kernel memory does not reach user space. Whatever comes out is filled before
+ * with a pattern of ours. Afterwards the reserved bytes are zero, what is
+ * behind the answer is as it was, and nothing that came is that pattern, one
+ * that the allocator of a debug kernel leaves (0x6b, 0x5a, 0xbb, 0xcc), or an
+ * address of the kernel.
+ */
+#include "common.h"
+
+#include <linux/types.h>
+#include <rdma/ib_user_verbs.h>
+
+#include "kselftest_harness.h"
+
+#define OURS 0xa5
+
+FIXTURE(leaks) {
+	int fd;
+};
+
+FIXTURE_SETUP(leaks)
+{
+	self->fd = dev_open(O_NONBLOCK);
+	ASSERT_LE(0, self->fd);
+}
+
+FIXTURE_TEARDOWN(leaks)
+{
+	close(self->fd);
+}
+
+static bool all(const void *p, size_t len, uint8_t value)
+{
+	const uint8_t *byte = p;
+
+	while (len--) {
+		if (*byte++ != value)
+			return false;
+	}
+	return true;
+}
+
+#define ZERO(field) all(&(field), sizeof(field), 0)
+
+/* Offset of the first thing that may not be there, or -1. */
+static int stain(const void *p, size_t len)
+{
+	static const uint8_t patterns[] = { OURS, 0x6b, 0x5a, 0xbb, 0xcc };
+	const uint8_t *byte = p;
+	uint64_t word;
+	size_t at, i;
+
+	for (at = 0; at + 4 <= len; at++) {
+		for (i = 0; i < sizeof(patterns); i++) {
+			if (all(byte + at, 4, patterns[i]))
+				return at;
+		}
+	}
+	/* x86-64 has the kernel in the upper half; -1 is no address. */
+	for (at = 0; at + 8 <= len; at += 8) {
+		memcpy(&word, byte + at, 8);
+		if (word >= 0xffff800000000000ULL && word != UINT64_MAX)
+			return at;
+	}
+	return -1;
+}
+
+/* Nothing behind the address of its family */
+static bool addr_clean(const struct rdma_cmx_addr *addr)
+{
+	size_t len = 0;
+
+	switch (addr->family) {
+	case AF_INET:
+		len = 16;
+		if (!all(&addr->data[6], 8, 0))
+			return false;
+		break;
+	case AF_INET6:
+		len = 28;
+		break;
+	case AF_IB:
+		return true;	/* fills it */
+	case 0:
+		break;
+	default:
+		return false;
+	}
+	return all((const char *)addr + len, sizeof(*addr) - len, 0);
+}
+
+static bool info_clean(const struct rdma_cmx_id_info *info)
+{
+	return stain(info, sizeof(*info)) < 0 && ZERO(info->reserved) &&
+	       addr_clean(&info->src) && addr_clean(&info->dst);
+}
+
+static int id_clean(int fd, uint32_t id)
+{
+	struct rdma_cmx_id_query query;
+	int ret;
+
+	memset(&query, OURS, sizeof(query));
+	query.id = id;
+	ret = call(fd, ID_QUERY, &query);
+	if (ret)
+		return ret;
+	return stain(&query, sizeof(query)) < 0 && info_clean(&query.info) ?
+	       0 : -EBADMSG;
+}
+
+/* The next event, of the kind @type; its record alone came. */
+static int event_clean(int fd, uint32_t type, union event_buf *buf)
+{
+	const struct rdma_cmx_event *ev = &buf->ev;
+	const uint8_t *data;
+	int ret = event_next(fd, buf);
+	uint32_t pad;
+
+	if (ret)
+		return ret;
+	if (ev->event != type)
+		return -EPROTO;
+	if (ev->len < sizeof(*ev) || ev->len > sizeof(*buf) || ev->len % 8 ||
+	    stain(buf, ev->len) >= 0)
+		return -EBADMSG;
+	if (!all((char *)buf + ev->len, sizeof(*buf) - ev->len, OURS))
+		return -E2BIG;
+	if (!ZERO(ev->reserved) || !ZERO(ev->reserved2) ||
+	    !ZERO(ev->reserved3))
+		return -EBADMSG;
+	if (!(ev->flags & (RDMA_CMX_EVENT_CONN | RDMA_CMX_EVENT_UD)) &&
+	    !ZERO(ev->param))
+		return -EBADMSG;
+	if (ev->flags & RDMA_CMX_EVENT_CONN && !ZERO(ev->param.conn.reserved))
+		return -EBADMSG;
+	if (ev->flags & RDMA_CMX_EVENT_INFO &&
+	    !info_clean((void *)(ev + 1)))
+		return -EBADMSG;
+	/* Private data comes last of what connections tell. */
+	if (ev->flags & RDMA_CMX_EVENT_PRIVATE_DATA) {
+		pad = -ev->private_data_len & 7;
+		data = (uint8_t *)buf + ev->len - pad;
+		if (!all(data, pad, 0))
+			return -EBADMSG;
+	}
+	return 0;
+}
+
+TEST_F(leaks, get_info)
+{
+	struct rdma_cmx_get_info info;
+
+	memset(&info, OURS, sizeof(info));
+	ASSERT_EQ(0, call(self->fd, GET_INFO, &info));
+	EXPECT_EQ(-1, stain(&info, sizeof(info)));
+}
+
+TEST_F(leaks, attributes_before_a_connection)
+{
+	struct rdma_cmx_init_qp_attr attr;
+	uint32_t id;
+
+	ASSERT_EQ(0, id_create(self->fd, RDMA_PS_TCP, 1, &id));
+	EXPECT_EQ(0, id_clean(self->fd, id));
+	ASSERT_EQ(0, id_bind(self->fd, id, ADDR_RDMA, 0));
+	EXPECT_EQ(0, id_clean(self->fd, id));
+	memset(&attr, OURS, sizeof(attr));
+	attr.id = id;
+	attr.qp_state = 1;
+	attr.reserved = 0;
+	ASSERT_EQ(0, call(self->fd, INIT_QP_ATTR, &attr));
+	EXPECT_EQ(-1, stain(&attr, sizeof(attr)));
+	EXPECT_TRUE(ZERO(attr.attr.reserved));
+	EXPECT_TRUE(ZERO(attr.attr.ah_attr));
+	EXPECT_TRUE(ZERO(attr.attr.alt_ah_attr));
+}
+
+TEST_F(leaks, connection)
+{
+	uint32_t listener, active, passive;
+	struct rdma_cmx_id_query query = {};
+	struct rdma_cmx_conn_qp_attr attr;
+	struct rdma_cmx_init_qp_attr one;
+	union event_buf buf;
+	int state;
+
+	ASSERT_EQ(0, id_create(self->fd, RDMA_PS_TCP, 1, &listener));
+	ASSERT_EQ(0, id_create(self->fd, RDMA_PS_TCP, 2, &active));
+	ASSERT_EQ(0, id_bind(self->fd, listener, ADDR_RDMA, 0));
+	ASSERT_EQ(0, id_listen(self->fd, listener));
+	query.id = listener;
+	ASSERT_EQ(0, call(self->fd, ID_QUERY, &query));
+	ASSERT_EQ(0, id_resolve_addr(self->fd, active, NULL, ADDR_RDMA,
+				     addr_port(&query.info.src)));
+	EXPECT_EQ(0, event_clean(self->fd, EV_ADDR_RESOLVED, &buf));
+	EXPECT_EQ(0, id_clean(self->fd, active));
+	ASSERT_EQ(0, id_resolve_route(self->fd, active));
+	EXPECT_EQ(0, event_clean(self->fd, EV_ROUTE_RESOLVED, &buf));
+	EXPECT_EQ(0, id_clean(self->fd, active));
+	ASSERT_EQ(0, id_connect(self->fd, active));
+	EXPECT_EQ(0, event_clean(self->fd, EV_CONNECT_REQUEST, &buf));
+	passive = buf.ev.obj;
+	EXPECT_EQ(0, id_clean(self->fd, passive));
+	for (state = 1; state <= 3; state++) {
+		memset(&one, OURS, sizeof(one));
+		one.id = passive;
+		one.qp_state = state;
+		one.reserved = 0;
+		ASSERT_EQ(0, call(self->fd, INIT_QP_ATTR, &one));
+		EXPECT_EQ(-1, stain(&one, sizeof(one)));
+		EXPECT_TRUE(ZERO(one.attr.reserved));
+		EXPECT_TRUE(ZERO(one.attr.ah_attr.reserved));
+		EXPECT_TRUE(ZERO(one.attr.ah_attr.grh.reserved));
+	}
+	memset(&attr, OURS, sizeof(attr));
+	attr.id = passive;
+	attr.reserved = 0;
+	ASSERT_EQ(0, call(self->fd, CONN_QP_ATTR, &attr));
+	EXPECT_EQ(-1, stain(&attr, sizeof(attr)));
+	EXPECT_TRUE(ZERO(attr.attr.reserved));
+	EXPECT_TRUE(ZERO(attr.attr.ah_attr.reserved));
+	ASSERT_EQ(0, id_accept(self->fd, passive, 3));
+	EXPECT_EQ(0, event_clean(self->fd, EV_CONNECT_RESPONSE, &buf));
+	EXPECT_EQ(0, id_clean(self->fd, active));
+}
+
+TEST_F(leaks, multicast)
+{
+	struct rdma_cmx_join_item item = { .uid = 9, .join_flags = 1 };
+	struct rdma_cmx_join_many many = {
+		.items = (uintptr_t)&item, .count = 1,
+		.item_size = sizeof(item),
+	};
+	union event_buf buf;
+	uint32_t id, mc;
+
+	ASSERT_EQ(0, id_create(self->fd, RDMA_PS_UDP, 1, &id));
+	ASSERT_EQ(0, id_bind(self->fd, id, ADDR_RDMA, 0));
+	ASSERT_EQ(0, mc_join(self->fd, id, GROUP, 7, &mc));
+	EXPECT_EQ(0, event_clean(self->fd, EV_MULTICAST_JOIN, &buf));
+	many.id = id;
+	addr_set(&item.addr, "239.55.0.2", 0);
+	item.mc = 0xa5a5a5a5;
+	item.error = 0xa5a5a5a5;
+	ASSERT_EQ(0, call(self->fd, JOIN_MANY, &many));
+	EXPECT_EQ(-1, stain(&item, sizeof(item)));
+	EXPECT_EQ(0, event_clean(self->fd, EV_MULTICAST_JOIN, &buf));
+	EXPECT_EQ(0, id_write_event(self->fd, id, 5, 6));
+	EXPECT_EQ(0, event_clean(self->fd, RDMA_CMX_EV_USER, &buf));
+}
+
+/* Entries and what is between them */
+static int entries_clean(const void *buf, uint32_t len)
+{
+	const struct rdma_cmx_ai_entry *e;
+	const char *end, *canon;
+	uint32_t at;
+
+	if (stain(buf, len) >= 0)
+		return -EBADMSG;
+	for (at = 0; at < len; at += e->len) {
+		e = buf + at;
+		if (e->len < sizeof(*e) || e->len > len - at)
+			return -EPROTO;
+		canon = (char *)(e + 1) + e->route_len +
+			(e->connect_len + 7) / 8 * 8;
+		end = (char *)e + e->len;
+		if (canon + e->canon_len > end)
+			return -EPROTO;
+		if (!ZERO(e->reserved) || !addr_clean(&e->src) ||
+		    !addr_clean(&e->dst) ||
+		    !all((char *)(e + 1) + e->route_len + e->connect_len,
+			 canon - ((char *)(e + 1) + e->route_len +
+				  e->connect_len), 0) ||
+		    !all(canon + e->canon_len, end - canon - e->canon_len, 0))
+			return -EBADMSG;
+	}
+	return at == len ? 0 : -EPROTO;
+}
+
+static void query_make(struct rdma_cmx_ai_query *query, const char *node)
+{
+	query->node = (uintptr_t)node;
+	query->node_len = strlen(node);
+	query->port_space = RDMA_PS_TCP;
+	query->port = htons(4420);
+	query->flags = RDMA_CMX_AIQ_PORT;
+}
+
+TEST_F(leaks, getaddrinfo)
+{
+	static const char *const nodes[] = {
+		ADDR_RDMA, "fd55::1", "storage.cmx.test", "alias.cmx.test",
+	};
+	struct rdma_cmx_getaddrinfo arg;
+	uint32_t i, needed;
+	char buf[4096];
+
+	for (i = 0; i < sizeof(nodes) / sizeof(nodes[0]); i++) {
+		memset(&arg, 0, sizeof(arg));
+		query_make(&arg.query, nodes[i]);
+		arg.buf = (uintptr_t)buf;
+		arg.buf_len = 8;
+		memset(buf, OURS, sizeof(buf));
+		EXPECT_EQ(-ENOSPC, call(self->fd, GETADDRINFO, &arg));
+		EXPECT_TRUE(all(buf, sizeof(buf), OURS));
+		needed = arg.len;
+		arg.buf_len = sizeof(buf);
+		ASSERT_EQ(0, call(self->fd, GETADDRINFO, &arg))
+			TH_LOG("%s", nodes[i]);
+		EXPECT_EQ(needed, arg.len);
+		EXPECT_EQ(0, entries_clean(buf, arg.len))
+			TH_LOG("%s", nodes[i]);
+		EXPECT_TRUE(all(buf + arg.len, sizeof(buf) - arg.len, OURS));
+	}
+}
+
+TEST_F(leaks, query_addrinfo)
+{
+	struct rdma_cmx_resolve_addrinfo arg = {};
+	struct rdma_cmx_query_addrinfo query = {};
+	union event_buf event;
+	char buf[4096];
+	uint32_t id;
+
+	ASSERT_EQ(0, id_create(self->fd, RDMA_PS_TCP, 1, &id));
+	arg.id = id;
+	query_make(&arg.query, "alias.cmx.test");
+	ASSERT_EQ(0, call(self->fd, RESOLVE_ADDRINFO, &arg));
+	ASSERT_EQ(0, event_clean(self->fd, RDMA_CMX_EV_ADDRINFO_RESOLVED,
+				 &event));
+	memset(buf, OURS, sizeof(buf));
+	query.id = id;
+	query.buf = (uintptr_t)buf;
+	query.buf_len = sizeof(struct rdma_cmx_ai_entry);
+	EXPECT_EQ(-ENOSPC, call(self->fd, QUERY_ADDRINFO, &query));
+	EXPECT_TRUE(all(buf, sizeof(buf), OURS));
+	query.buf_len = sizeof(buf);
+	ASSERT_EQ(0, call(self->fd, QUERY_ADDRINFO, &query));
+	EXPECT_EQ(0, entries_clean(buf, query.len));
+	EXPECT_TRUE(all(buf + query.len, sizeof(buf) - query.len, OURS));
+}
+
+TEST_HARNESS_MAIN

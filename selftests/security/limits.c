@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* What one user may ask the name service is counted for the user, not for the
+ * process or the file: many processes with many files each get no more than
+ * one. What is too much is refused at once with EAGAIN, another user is
+ * answered meanwhile, and when the first one's questions end it may ask again.
+ */
+#include "common.h"
+
+#include <grp.h>
+#include <sys/wait.h>
+
+#include "kselftest_harness.h"
+
+#define PROCESSES 4
+#define FILES 4
+#define IDS 4
+#define ASKED (PROCESSES * FILES * IDS)
+#define RUNNING 2
+#define WAITING 3
+
+#define PARAMETERS "/sys/module/rdma_cmx/parameters/"
+#define COUNTERS "/sys/module/rdma_cmx/counters/"
+
+static long number_get(const char *path)
+{
+	FILE *f = fopen(path, "r");
+	long value = -1;
+
+	if (!f)
+		return -1;
+	if (fscanf(f, "%ld", &value) != 1)
+		value = -1;
+	fclose(f);
+	return value;
+}
+
+static int number_set(const char *path, long value)
+{
+	FILE *f = fopen(path, "w");
+	int ret;
+
+	if (!f)
+		return -1;
+	ret = fprintf(f, "%ld\n", value) > 0 ? 0 : -1;
+	return fclose(f) ? -1 : ret;
+}
+
+static int user_become(uid_t uid)
+{
+	return setgroups(0, NULL) || setresgid(uid, uid, uid) ||
+	       setresuid(uid, uid, uid);
+}
+
+static void query_make(struct rdma_cmx_ai_query *query, const char *node)
+{
+	query->node = (uintptr_t)node;
+	query->node_len = strlen(node);
+	query->port_space = RDMA_PS_TCP;
+}
+
+/* Ask for silent names; how many were refused. */
+static int ask_much(int process)
+{
+	struct rdma_cmx_resolve_addrinfo arg;
+	int f, i, ret, fd[FILES], refused = 0;
+	union event_buf buf;
+	char name[64];
+	uint32_t id;
+
+	for (f = 0; f < FILES; f++) {
+		fd[f] = dev_open(O_NONBLOCK);
+		if (fd[f] < 0)
+			return 255;
+		for (i = 0; i < IDS; i++) {
+			snprintf(name, sizeof(name), "limit%d-%d-%d.silent.test",
+				 process, f, i);
+			memset(&arg, 0, sizeof(arg));
+			query_make(&arg.query, name);
+			if (id_create(fd[f], RDMA_PS_TCP, 1, &id))
+				return 255;
+			arg.id = id;
+			ret = call(fd[f], RESOLVE_ADDRINFO, &arg);
+			if (ret == -EAGAIN)
+				refused++;
+			else if (ret)
+				return 255;
+		}
+	}
+	/* Those that are refused are so at once, or soon by an event. */
+	poll(NULL, 0, 500);
+	for (f = 0; f < FILES; f++) {
+		while (event_pending(fd[f])) {
+			if (event_next(fd[f], &buf))
+				return 255;
+			if (buf.ev.event == RDMA_CMX_EV_ADDRINFO_ERROR &&
+			    buf.ev.status == -EAGAIN)
+				refused++;
+		}
+	}
+	return refused;
+}
+
+/* In a process of its own: what the device says to one question */
+static int ask_once(uid_t uid, const char *name)
+{
+	struct rdma_cmx_getaddrinfo arg = {};
+	char buf[2048];
+	int status, fd;
+	pid_t pid = fork();
+
+	if (!pid) {
+		query_make(&arg.query, name);
+		arg.buf = (uintptr_t)buf;
+		arg.buf_len = sizeof(buf);
+		if (user_become(uid))
+			_exit(254);
+		fd = dev_open(0);
+		_exit(fd < 0 ? 255 : -call(fd, GETADDRINFO, &arg));
+	}
+	if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
+		return -1;
+	return WEXITSTATUS(status);
+}
+
+FIXTURE(limits) {
+	long running;
+	long waiting;
+};
+
+FIXTURE_SETUP(limits)
+{
+	self->running = number_get(PARAMETERS "names_per_user");
+	self->waiting = number_get(PARAMETERS "names_waiting_per_user");
+	ASSERT_LT(0, self->running);
+	ASSERT_LT(0, self->waiting);
+	ASSERT_EQ(0, number_set(PARAMETERS "names_per_user", RUNNING));
+	ASSERT_EQ(0, number_set(PARAMETERS "names_waiting_per_user", WAITING));
+}
+
+FIXTURE_TEARDOWN(limits)
+{
+	number_set(PARAMETERS "names_per_user", self->running);
+	number_set(PARAMETERS "names_waiting_per_user", self->waiting);
+}
+
+TEST_F_TIMEOUT(limits, names_of_one_user, 110)
+{
+	int i, status, refused = 0;
+	pid_t pids[PROCESSES];
+	double end;
+
+	for (i = 0; i < PROCESSES; i++) {
+		pids[i] = fork();
+		ASSERT_LE(0, pids[i]);
+		if (!pids[i])
+			_exit(user_become(1000) ? 254 : ask_much(i));
+	}
+	/* While these wait */
+	EXPECT_EQ(0, ask_once(65534, "limits-other.any.cmx.test"));
+	/* And what each process is about to ask */
+	EXPECT_GE(RUNNING + WAITING + 1 + PROCESSES,
+		  number_get(COUNTERS "live_lookups"));
+	for (i = 0; i < PROCESSES; i++) {
+		ASSERT_EQ(pids[i], waitpid(pids[i], &status, 0));
+		ASSERT_TRUE(WIFEXITED(status));
+		ASSERT_GT(254, WEXITSTATUS(status));
+		refused += WEXITSTATUS(status);
+	}
+	/* On a slow machine a place or two may get free meanwhile. */
+	EXPECT_GE(ASKED - RUNNING - WAITING, refused);
+	EXPECT_LE(ASKED / 2, refused);
+
+	/* Their askers are gone: so are those that had not begun. */
+	end = now_ms() + 30000;
+	while (number_get(COUNTERS "live_lookups") && now_ms() < end)
+		poll(NULL, 0, 20);
+	EXPECT_EQ(0, number_get(COUNTERS "live_lookups"));
+	EXPECT_EQ(0, ask_once(1000, "limits-again.any.cmx.test"));
+}
+
+TEST_HARNESS_MAIN

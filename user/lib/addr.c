@@ -132,6 +132,9 @@ CMX_EXPORT int rdma_resolve_addr(struct rdma_cm_id *id,
 		.timeout_ms = timeout_ms,
 	};
 
+	struct sockaddr_storage old;
+	bool sync;
+
 	CMX_ID_OR_STOCK(id, rdma_resolve_addr, id, src_addr, dst_addr,
 			timeout_ms);
 	if (!dst_addr)
@@ -140,11 +143,18 @@ CMX_EXPORT int rdma_resolve_addr(struct rdma_cm_id *id,
 	    cmx_addr_to_kern(&cmd.dst, dst_addr))
 		return -1;
 	cmd.id = cmx_id(id)->handle;
-	if (cmx_id_ioctl(cmx_id(id), RESOLVE_ADDR, &cmd))
-		return -1;
-	/* For programs that print it when the resolution fails. */
+	sync = cmx_id(id)->sync;
+	/*
+	 * For programs that print it when the resolution fails. Afterwards the
+	 * id may not be there any more.
+	 */
+	old = id->route.addr.dst_storage;
 	cmx_addr_from_kern(&id->route.addr.dst_storage, &cmd.dst);
-	return cmx_complete(cmx_id(id));
+	if (cmx_id_ioctl(cmx_id(id), RESOLVE_ADDR, &cmd)) {
+		id->route.addr.dst_storage = old;
+		return -1;
+	}
+	return cmx_complete(cmx_id(id), sync);
 }
 
 CMX_EXPORT int rdma_resolve_route(struct rdma_cm_id *id, int timeout_ms)
@@ -154,11 +164,14 @@ CMX_EXPORT int rdma_resolve_route(struct rdma_cm_id *id, int timeout_ms)
 		.timeout_ms = timeout_ms,
 	};
 
+	bool sync;
+
 	CMX_ID_OR_STOCK(id, rdma_resolve_route, id, timeout_ms);
 	cmd.id = cmx_id(id)->handle;
+	sync = cmx_id(id)->sync;
 	if (cmx_id_ioctl(cmx_id(id), RESOLVE_ROUTE, &cmd))
 		return -1;
-	return cmx_complete(cmx_id(id));
+	return cmx_complete(cmx_id(id), sync);
 }
 
 static __be16 addr_port(const struct sockaddr *addr)

@@ -91,6 +91,7 @@ CMX_EXPORT int rdma_connect(struct rdma_cm_id *id,
 {
 	struct cmx_id *cid = cmx_id(id);
 	struct rdma_cmx_connect cmd;
+	bool sync;
 
 	CMX_ID_OR_STOCK(id, rdma_connect, id, param);
 	if (param_check(cid, param))
@@ -107,13 +108,17 @@ CMX_EXPORT int rdma_connect(struct rdma_cm_id *id,
 		return -1;
 	cmd.param.ece_vendor_id = cid->local_ece.vendor_id;
 	cmd.param.ece_attr_mod = cid->local_ece.options;
+	sync = cid->sync;
 	if (cmx_id_ioctl(cid, CONNECT, &cmd))
 		return -1;
+	/* On a channel: another thread may have destroyed it by now. */
+	if (!sync)
+		return 0;
 
 	free(cid->connect);
 	cid->connect = NULL;
 	cid->connect_len = 0;
-	return cmx_complete(cid);
+	return cmx_complete(cid, sync);
 }
 
 CMX_EXPORT int rdma_listen(struct rdma_cm_id *id, int backlog)
@@ -160,7 +165,7 @@ CMX_EXPORT int rdma_accept(struct rdma_cm_id *id,
 {
 	struct cmx_id *cid = cmx_id(id);
 	struct rdma_cmx_connect cmd;
-	bool datagram;
+	bool datagram, sync;
 	int err;
 
 	CMX_ID_OR_STOCK(id, rdma_accept, id, param);
@@ -177,6 +182,7 @@ CMX_EXPORT int rdma_accept(struct rdma_cm_id *id,
 		return -1;
 	cmd.param.ece_vendor_id = cid->remote_ece.vendor_id;
 	cmd.param.ece_attr_mod = cid->local_ece.options;
+	sync = cid->sync;
 	if (cmx_id_ioctl(cid, ACCEPT, &cmd)) {
 		err = errno;
 		cmx_qp_error(cid);
@@ -184,9 +190,9 @@ CMX_EXPORT int rdma_accept(struct rdma_cm_id *id,
 	}
 
 	if (!datagram)
-		return cmx_complete(cid);
+		return cmx_complete(cid, sync);
 	/* A service look-up is answered: nothing more comes. */
-	if (cid->sync)
+	if (sync)
 		cmx_event_drop_last(cid);
 	return 0;
 }
@@ -249,14 +255,16 @@ static int qp_shutdown(struct rdma_cm_id *id)
 CMX_EXPORT int rdma_disconnect(struct rdma_cm_id *id)
 {
 	struct rdma_cmx_id_arg cmd = { .size = sizeof(cmd) };
+	bool sync;
 
 	CMX_ID_OR_STOCK(id, rdma_disconnect, id);
 	if (qp_shutdown(id))
 		return -1;
 	cmd.id = cmx_id(id)->handle;
+	sync = cmx_id(id)->sync;
 	if (cmx_id_ioctl(cmx_id(id), DISCONNECT, &cmd))
 		return -1;
-	return cmx_complete(cmx_id(id));
+	return cmx_complete(cmx_id(id), sync);
 }
 
 /* The peer has taken the request: get ready to send, and tell it. */

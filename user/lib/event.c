@@ -378,12 +378,16 @@ int cmx_event_wait(struct cmx_id *id, struct rdma_cm_event **event)
 	return err ? cmx_err(err) : 0;
 }
 
-/* Wait for what a call on a synchronous id has started. */
-int cmx_complete(struct cmx_id *id)
+/*
+ * Wait for what a call on a synchronous id has started. An id on a channel may
+ * have been destroyed by then, by the thread that took the event: so whether
+ * it is a synchronous one (@sync) has to be found out before.
+ */
+int cmx_complete(struct cmx_id *id, bool sync)
 {
 	struct rdma_cm_event *event;
 
-	if (!id->sync)
+	if (!sync)
 		return 0;
 	if (cmx_event_wait(id, &event))
 		return -1;

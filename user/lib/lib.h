@@ -198,7 +198,7 @@ int cmx_event_get(struct rdma_event_channel *channel,
 int cmx_event_wait(struct cmx_id *id, struct rdma_cm_event **event);
 void cmx_event_ack(struct rdma_cm_event *event);
 void cmx_event_drop_last(struct cmx_id *id);
-int cmx_complete(struct cmx_id *id);
+int cmx_complete(struct cmx_id *id, bool sync);
 
 /* mcast.c */
 int cmx_mc_joined(struct cmx_mc *mc, const struct rdma_ud_param *ud);

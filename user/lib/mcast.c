@@ -218,6 +218,7 @@ static int mc_join(struct cmx_id *id, const struct rdmacmx_join_attr *attr,
 	struct rdma_cmx_join_item item;
 	struct rdma_cmx_join cmd;
 	struct cmx_mc *mc;
+	bool sync = id->sync;
 	int err;
 
 	mc = mc_alloc(id, attr, context, &item);
@@ -242,7 +243,7 @@ static int mc_join(struct cmx_id *id, const struct rdmacmx_join_attr *attr,
 	mc_link(mc, cmd.mc);
 	pthread_mutex_unlock(&id->lock);
 
-	if (!cmx_complete(id))
+	if (!cmx_complete(id, sync))
 		return 0;
 	/* A synchronous join that failed leaves nothing to leave. */
 	err = errno;

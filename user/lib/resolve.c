@@ -13,6 +13,7 @@ CMX_EXPORT int rdma_resolve_addrinfo(struct rdma_cm_id *id, const char *node,
 {
 	struct cmx_id *cid = cmx_id(id);
 	struct cmx_ask ask;
+	bool sync;
 	int err;
 
 	CMX_ID_OR_STOCK(id, rdma_resolve_addrinfo, id, node, service, hints);
@@ -23,11 +24,12 @@ CMX_EXPORT int rdma_resolve_addrinfo(struct rdma_cm_id *id, const char *node,
 		return cmx_err(err == CMX_ESERVICE ? EINVAL : err);
 
 	err = 0;
+	sync = cid->sync;
 	if (cmx_names_resolve(cid, &ask, ask.named &&
 			      cmx_names_own(id->channel->fd)))
 		err = errno;
 	cmx_ask_clear(&ask);
-	return err ? cmx_err(err) : cmx_complete(cid);
+	return err ? cmx_err(err) : cmx_complete(cid, sync);
 }
 
 CMX_EXPORT int rdma_query_addrinfo(struct rdma_cm_id *id,

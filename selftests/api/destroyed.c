@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * RA-02: a thread takes the event of an id and destroys it, while the call
+ * that has caused the event is on its way back in another one. The call must
+ * not touch the id any more. ioctl() of this program is called by the library
+ * in place of libc's, and comes back when the id is gone and its memory is in
+ * other hands.
+ */
+#include <malloc.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "api.h"
+#include <rdma/rdma_cmx_ioctl.h>
+
+#define PATTERN	0xaa
+
+/* One victim at a time; the thread that destroys ends before ioctl() does. */
+static struct {
+	unsigned long command;		/* after which it is destroyed; 0: none */
+	struct rdma_event_channel *channel;
+	struct rdma_cm_id *id;
+	unsigned char *memory;		/* what was the id's */
+	size_t size;
+	int event;
+	int ret;
+} victim;
+
+static void *destroyer(void *arg)
+{
+	struct rdma_cm_event *event;
+	void *other;
+	int tries;
+
+	victim.ret = -1;
+	if (event_wait(victim.channel, &event, WAIT_MS))
+		return NULL;
+	victim.event = event->event;
+	rdma_ack_cm_event(event);
+	victim.size = malloc_usable_size(victim.id);
+	if (victim.id->qp)
+		rdma_destroy_qp(victim.id);
+	victim.ret = rdma_destroy_id(victim.id);
+	/* The allocator gives the same memory again, soon if not at once. */
+	for (tries = 0; tries < 64; tries++) {
+		other = malloc(victim.size);
+		if (!other)
+			break;
+		memset(other, PATTERN, victim.size);
+		if (other == victim.id) {
+			victim.memory = other;
+			break;
+		}
+	}
+	return NULL;
+}
+
+int ioctl(int fd, unsigned long request, ...)
+{
+	pthread_t thread;
+	va_list args;
+	void *arg;
+	int ret;
+
+	va_start(args, request);
+	arg = va_arg(args, void *);
+	va_end(args);
+	ret = syscall(SYS_ioctl, fd, request, arg);
+	if (ret || !victim.command || request != victim.command)
+		return ret;
+	victim.command = 0;
+	if (!pthread_create(&thread, NULL, destroyer, NULL))
+		pthread_join(thread, NULL);
+	return ret;
+}
+
+FIXTURE(destroyed) {
+	struct rdma_event_channel *channel;
+	struct rdma_cm_id *id;
+};
+
+FIXTURE_SETUP(destroyed)
+{
+	self->channel = rdma_create_event_channel();
+	ASSERT_NE(NULL, self->channel);
+	ASSERT_EQ(0, rdma_create_id(self->channel, &self->id, NULL,
+				    RDMA_PS_TCP));
+}
+
+FIXTURE_TEARDOWN(destroyed)
+{
+	rdma_destroy_event_channel(self->channel);
+}
+
+static void victim_set(FIXTURE_DATA(destroyed) *self, unsigned long command)
+{
+	victim.channel = self->channel;
+	victim.id = self->id;
+	victim.command = command;
+}
+
+static void victim_check(struct __test_metadata *_metadata, int event)
+{
+	size_t i;
+
+	EXPECT_EQ(event, victim.event);
+	EXPECT_EQ(0, victim.ret);
+	ASSERT_NE(NULL, victim.memory);
+	for (i = 0; i < victim.size && victim.memory[i] == PATTERN; i++)
+		;
+	EXPECT_EQ(victim.size, i);
+}
+
+TEST_F(destroyed, RA_02_when_its_address_is_resolved)
+{
+	struct sockaddr_storage ss;
+
+	victim_set(self, RDMA_CMX_IO(RESOLVE_ADDR));
+	EXPECT_EQ(0, rdma_resolve_addr(self->id, NULL,
+				       addr_make(&ss, OWN4, 1), 5000));
+	victim_check(_metadata, RDMA_CM_EVENT_ADDR_RESOLVED);
+}
+
+TEST_F(destroyed, RA_02_when_its_route_is_resolved)
+{
+	ASSERT_EQ(RDMA_CM_EVENT_ADDR_RESOLVED,
+		  id_resolve_addr(self->id, NULL, OWN4, 1, NULL));
+	victim_set(self, RDMA_CMX_IO(RESOLVE_ROUTE));
+	EXPECT_EQ(0, rdma_resolve_route(self->id, 5000));
+	victim_check(_metadata, RDMA_CM_EVENT_ROUTE_RESOLVED);
+}
+
+TEST_F(destroyed, RA_02_when_it_is_rejected)
+{
+	struct ibv_qp_init_attr attr = {
+		.cap = { .max_send_wr = 1, .max_recv_wr = 1,
+			 .max_send_sge = 1, .max_recv_sge = 1 },
+		.qp_type = IBV_QPT_RC,
+	};
+
+	ASSERT_EQ(RDMA_CM_EVENT_ADDR_RESOLVED,
+		  id_resolve_addr(self->id, NULL, OWN4, 1, NULL));
+	ASSERT_EQ(0, rdma_resolve_route(self->id, 5000));
+	ASSERT_EQ(RDMA_CM_EVENT_ROUTE_RESOLVED,
+		  event_take(self->channel, NULL));
+	ASSERT_EQ(0, rdma_create_qp(self->id, NULL, &attr));
+	victim_set(self, RDMA_CMX_IO(CONNECT));
+	EXPECT_EQ(0, rdma_connect(self->id, NULL));
+	victim_check(_metadata, RDMA_CM_EVENT_REJECTED);
+}
+
+TEST_HARNESS_MAIN

@@ -184,36 +184,38 @@ static int cq_create(struct rdma_cm_id *id, uint32_t size,
 	return *cq ? 0 : -1;
 }
 
+static void cq_undo(uint32_t size, struct ibv_comp_channel **channel,
+		    struct ibv_cq **cq)
+{
+	if (!size)
+		return;
+	if (*cq)
+		ibv_destroy_cq(*cq);
+	if (*channel)
+		ibv_destroy_comp_channel(*channel);
+	*cq = NULL;
+	*channel = NULL;
+}
+
+/* Those of size 0 were there before, and stay. */
+static void cqs_undo(struct rdma_cm_id *id, uint32_t send_size,
+		     uint32_t recv_size)
+{
+	int err = errno;
+
+	cq_undo(send_size, &id->send_cq_channel, &id->send_cq);
+	cq_undo(recv_size, &id->recv_cq_channel, &id->recv_cq);
+	errno = err;
+}
+
 static int cqs_create(struct rdma_cm_id *id, uint32_t send_size,
 		      uint32_t recv_size)
 {
-	int err;
-
 	if (!cq_create(id, recv_size, &id->recv_cq_channel, &id->recv_cq) &&
 	    !cq_create(id, send_size, &id->send_cq_channel, &id->send_cq))
 		return 0;
-	err = errno;
-	cqs_destroy(id);
-	return cmx_err(err);
-}
-
-static int cqs_create_for_qp(struct rdma_cm_id *id,
-			     struct ibv_qp_init_attr_ex *attr)
-{
-	bool send = attr->send_cq || id->send_cq;
-	bool recv = attr->recv_cq || id->recv_cq;
-
-	if ((id->send_cq && attr->send_cq && id->send_cq != attr->send_cq) ||
-	    (id->recv_cq && attr->recv_cq && id->recv_cq != attr->recv_cq))
-		return cmx_err(EINVAL);
-	if (cqs_create(id, send ? 0 : attr->cap.max_send_wr,
-		       recv ? 0 : attr->cap.max_recv_wr))
-		return -1;
-	if (!attr->send_cq)
-		attr->send_cq = id->send_cq;
-	if (!attr->recv_cq)
-		attr->recv_cq = id->recv_cq;
-	return 0;
+	cqs_undo(id, send_size, recv_size);
+	return -1;
 }
 
 static int xrcd_default(struct cmx_id *id, struct ibv_xrcd **xrcd)
@@ -231,15 +233,29 @@ CMX_EXPORT int rdma_init_qp_attr(struct rdma_cm_id *id,
 	return qp_attr_ask(cmx_id(id), qp_attr, qp_attr_mask);
 }
 
+static void qp_destroy_keep_errno(struct ibv_qp *qp)
+{
+	int err = errno;
+
+	ibv_destroy_qp(qp);
+	errno = err;
+}
+
 CMX_EXPORT int rdma_create_qp_ex(struct rdma_cm_id *id,
 				 struct ibv_qp_init_attr_ex *attr)
 {
 	struct cmx_id *cid = cmx_id(id);
+	struct ibv_cq *send_cq, *recv_cq;
+	uint32_t send_size, recv_size;
 	struct ibv_qp *qp;
-	int err;
 
 	CMX_ID_OR_STOCK(id, rdma_create_qp_ex, id, attr);
 	if (!attr || id->qp || !id->verbs)
+		return cmx_err(EINVAL);
+	send_cq = attr->send_cq;
+	recv_cq = attr->recv_cq;
+	if ((id->send_cq && send_cq && id->send_cq != send_cq) ||
+	    (id->recv_cq && recv_cq && id->recv_cq != recv_cq))
 		return cmx_err(EINVAL);
 
 	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_PD) || !attr->pd) {
@@ -254,29 +270,35 @@ CMX_EXPORT int rdma_create_qp_ex(struct rdma_cm_id *id,
 			return -1;
 		attr->comp_mask |= IBV_QP_INIT_ATTR_XRCD;
 	}
-	if (cqs_create_for_qp(id, attr))
+	send_size = send_cq || id->send_cq ? 0 : attr->cap.max_send_wr;
+	recv_size = recv_cq || id->recv_cq ? 0 : attr->cap.max_recv_wr;
+	if (cqs_create(id, send_size, recv_size))
 		return -1;
+	if (!send_cq)
+		attr->send_cq = id->send_cq;
+	if (!recv_cq)
+		attr->recv_cq = id->recv_cq;
 	if (id->srq && !attr->srq)
 		attr->srq = id->srq;
 
 	qp = ibv_create_qp_ex(id->verbs, attr);
-	if (!qp) {
-		err = errno;
+	if (!qp)
 		goto err_cqs;
-	}
 	if (qp_ece_init(cid, qp) || qp_init(cid, qp) ||
-	    qp_ece_result(cid, qp)) {
-		err = errno;
-		ibv_destroy_qp(qp);
-		goto err_cqs;
-	}
+	    qp_ece_result(cid, qp))
+		goto err_qp;
 	id->pd = qp->pd;
 	id->qp = qp;
 	return 0;
 
+err_qp:
+	qp_destroy_keep_errno(qp);
 err_cqs:
-	cqs_destroy(id);
-	return cmx_err(err);
+	/* The caller may try again with the same attributes. */
+	cqs_undo(id, send_size, recv_size);
+	attr->send_cq = send_cq;
+	attr->recv_cq = recv_cq;
+	return -1;
 }
 
 CMX_EXPORT int rdma_create_qp(struct rdma_cm_id *id, struct ibv_pd *pd,
@@ -316,8 +338,8 @@ CMX_EXPORT void rdma_destroy_qp(struct rdma_cm_id *id)
 CMX_EXPORT int rdma_create_srq_ex(struct rdma_cm_id *id,
 				  struct ibv_srq_init_attr_ex *attr)
 {
+	uint32_t recv_size = 0;
 	struct ibv_srq *srq;
-	int err;
 
 	CMX_ID_OR_STOCK(id, rdma_create_srq_ex, id, attr);
 	if (!attr || !id->verbs || !(attr->comp_mask & IBV_SRQ_INIT_ATTR_TYPE))
@@ -332,7 +354,8 @@ CMX_EXPORT int rdma_create_srq_ex(struct rdma_cm_id *id,
 		     !attr->xrcd) && xrcd_default(cmx_id(id), &attr->xrcd))
 			return -1;
 		if (!(attr->comp_mask & IBV_SRQ_INIT_ATTR_CQ) || !attr->cq) {
-			if (cqs_create(id, 0, attr->attr.max_wr))
+			recv_size = id->recv_cq ? 0 : attr->attr.max_wr;
+			if (cqs_create(id, 0, recv_size))
 				return -1;
 			attr->cq = id->recv_cq;
 		}
@@ -342,9 +365,10 @@ CMX_EXPORT int rdma_create_srq_ex(struct rdma_cm_id *id,
 
 	srq = ibv_create_srq_ex(id->verbs, attr);
 	if (!srq) {
-		err = errno;
-		cqs_destroy(id);
-		return cmx_err(err);
+		cqs_undo(id, 0, recv_size);
+		if (recv_size)
+			attr->cq = NULL;
+		return -1;
 	}
 	if (!id->pd)
 		id->pd = attr->pd;

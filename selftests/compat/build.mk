@@ -8,8 +8,8 @@
 # NAME_preloaded runs NAME_stock over our library, as it is.
 
 compat_dir := $(O)/selftests/compat
-compat_names := conn ep ids ownqp verbs
-compat_only_ours := requests
+compat_names := conn ep ids mcast ownqp verbs
+compat_only_ours := queues requests
 compat_ours := $(addprefix $(compat_dir)/,$(compat_names) $(compat_only_ours))
 compat_others := $(foreach kind,stock their_headers our_headers, \
 	$(patsubst %,$(compat_dir)/%_$(kind),$(compat_names)))

@@ -228,6 +228,128 @@ TEST_F(conn, RA_02_not_now)
 	EXPECT_EQ(0, rdma_destroy_id(id));
 }
 
+/* What fits beside the CM's own header, to the byte */
+TEST_F(conn, RA_02_private_data_limits)
+{
+	static const char data[255];
+	struct rdma_conn_param param = {
+		.private_data = data, .private_data_len = 57,
+		.retry_count = 7, .rnr_retry_count = 7,
+	};
+	struct ibv_qp_init_attr attr = pair_qp(RDMA_PS_TCP);
+	struct pair *p = &self->p;
+	struct rdma_cm_event *event;
+
+	ASSERT_EQ(0, rdma_create_qp(p->client, NULL, &attr));
+	FAILS(EINVAL, rdma_connect(p->client, &param));
+	param.private_data_len = 56;
+	ASSERT_EQ(0, rdma_connect(p->client, &param));
+	event = event_want(p->heard, RDMA_CM_EVENT_CONNECT_REQUEST);
+	ASSERT_NE(NULL, event);
+	EXPECT_EQ(56, event->param.conn.private_data_len);
+	p->server = event->id;
+	EXPECT_EQ(0, rdma_ack_cm_event(event));
+
+	attr = pair_qp(RDMA_PS_TCP);
+	ASSERT_EQ(0, rdma_create_qp(p->server, NULL, &attr));
+	param.private_data_len = 197;
+	FAILS(EINVAL, rdma_accept(p->server, &param));
+	EXPECT_EQ(IBV_QPS_ERR, qp_state(p->server->qp));
+	/* That is the end of the request: the CM has refused it. */
+	event = event_want(p->called, RDMA_CM_EVENT_REJECTED);
+	ASSERT_NE(NULL, event);
+	EXPECT_EQ(148, event->param.conn.private_data_len);
+	EXPECT_EQ(0, rdma_ack_cm_event(event));
+}
+
+TEST_F(conn, RA_02_private_data_limit_of_reject)
+{
+	static const char data[255];
+	struct pair *p = &self->p;
+
+	ASSERT_EQ(0, request(p));
+	FAILS(EINVAL, rdma_reject(p->server, data, 149));
+	ASSERT_EQ(0, rdma_reject(p->server, data, 148));
+	EXPECT_EQ(REASON_CONSUMER, event_status(p->called,
+						RDMA_CM_EVENT_REJECTED));
+}
+
+TEST_F(conn, RA_02_largest_answer)
+{
+	static const char data[255];
+	struct rdma_conn_param param = {
+		.private_data = data, .private_data_len = 196,
+		.retry_count = 7, .rnr_retry_count = 7,
+	};
+	struct ibv_qp_init_attr attr = pair_qp(RDMA_PS_TCP);
+	struct pair *p = &self->p;
+
+	ASSERT_EQ(0, request(p));
+	ASSERT_EQ(0, rdma_create_qp(p->server, NULL, &attr));
+	ASSERT_EQ(0, rdma_accept(p->server, &param));
+	EXPECT_EQ(0, event_status(p->called, RDMA_CM_EVENT_ESTABLISHED));
+}
+
+/* A client of either family gets through to the wildcard. */
+static void wildcard_check(struct __test_metadata *_metadata, struct pair *p,
+			   struct rdma_cm_id *listener, const char *addr)
+{
+	struct ibv_qp_init_attr attr = pair_qp(RDMA_PS_TCP);
+	unsigned int port = ntohs(rdma_get_src_port(listener));
+	struct rdma_cm_event *event;
+	struct rdma_cm_id *client;
+	char text[160];
+
+	ASSERT_EQ(0, rdma_create_id(p->called, &client, NULL, RDMA_PS_TCP));
+	ASSERT_EQ(RDMA_CM_EVENT_ADDR_RESOLVED,
+		  id_resolve_addr(client, NULL, addr, port, NULL));
+	ASSERT_EQ(0, rdma_resolve_route(client, 5000));
+	ASSERT_EQ(0, event_status(p->called, RDMA_CM_EVENT_ROUTE_RESOLVED));
+	ASSERT_EQ(0, rdma_create_qp(client, NULL, &attr));
+	ASSERT_EQ(0, rdma_connect(client, NULL));
+	event = event_want(p->heard, RDMA_CM_EVENT_CONNECT_REQUEST);
+	ASSERT_NE(NULL, event);
+	EXPECT_EQ(listener, event->listen_id);
+	EXPECT_STREQ(addr, host_text(rdma_get_local_addr(event->id), text,
+				     sizeof(text)));
+	EXPECT_EQ(0, rdma_reject(event->id, NULL, 0));
+	p->server = event->id;
+	EXPECT_EQ(0, rdma_ack_cm_event(event));
+	EXPECT_EQ(0, rdma_destroy_id(p->server));
+	p->server = NULL;
+	EXPECT_EQ(REASON_CONSUMER, event_status(p->called,
+						RDMA_CM_EVENT_REJECTED));
+	rdma_destroy_qp(client);
+	EXPECT_EQ(0, rdma_destroy_id(client));
+}
+
+TEST_F(conn, RA_02_listen_without_an_address)
+{
+	struct pair *p = &self->p;
+	struct rdma_cm_id *id;
+
+	ASSERT_EQ(0, rdma_create_id(p->heard, &id, NULL, RDMA_PS_TCP));
+	ASSERT_EQ(0, rdma_listen(id, 1));
+	EXPECT_NE(0, rdma_get_src_port(id));
+	EXPECT_EQ(NULL, id->verbs);
+	wildcard_check(_metadata, p, id, OWN4);
+	EXPECT_EQ(0, rdma_destroy_id(id));
+}
+
+TEST_F(conn, RA_02_wildcard_of_both_families)
+{
+	struct pair *p = &self->p;
+	struct rdma_cm_id *id;
+
+	ASSERT_EQ(0, rdma_create_id(p->heard, &id, NULL, RDMA_PS_TCP));
+	ASSERT_EQ(0, id_bind(id, "::", 0));
+	ASSERT_EQ(0, rdma_listen(id, 1));
+	EXPECT_EQ(NULL, id->verbs);
+	wildcard_check(_metadata, p, id, OWN6);
+	wildcard_check(_metadata, p, id, OWN4);
+	EXPECT_EQ(0, rdma_destroy_id(id));
+}
+
 TEST_F(conn, RA_02_addresses_of_an_idle_id)
 {
 	struct rdma_cm_id *id;

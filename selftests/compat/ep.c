@@ -5,8 +5,11 @@
  * thread of its own, since each side waits for the other.
  */
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/time.h>
+#include <unistd.h>
 
 #include "pair.h"
 
@@ -331,6 +334,30 @@ TEST_F(ep, RA_02_bad_endpoints)
 	EXPECT_EQ(EINVAL, errno);
 	EXPECT_EQ(0, rdma_destroy_id(id));
 	rdma_destroy_event_channel(channel);
+}
+
+static void handler(int sig)
+{
+}
+
+/* How servers end: a signal comes, and they are out of the wait. */
+TEST_F(ep, RA_02_request_is_interrupted)
+{
+	struct sigaction sa = { .sa_handler = handler };
+	/* Again and again: the first may come before the wait. */
+	struct itimerval timer = {
+		.it_value.tv_usec = 100000, .it_interval.tv_usec = 100000,
+	};
+	struct rdma_cm_id *id;
+
+	listen_on(_metadata, self, NULL, NULL);
+	ASSERT_EQ(0, sigaction(SIGALRM, &sa, NULL));
+	ASSERT_EQ(0, setitimer(ITIMER_REAL, &timer, NULL));
+	errno = 0;
+	EXPECT_EQ(-1, rdma_get_request(self->listener, &id));
+	EXPECT_EQ(EINTR, errno);
+	timer = (struct itimerval) {};
+	setitimer(ITIMER_REAL, &timer, NULL);
 }
 
 struct dgram {

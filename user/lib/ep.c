@@ -110,7 +110,8 @@ CMX_EXPORT int rdma_get_request(struct rdma_cm_id *listen,
 	CMX_ID_OR_STOCK(listen, rdma_get_request, listen, id);
 	if (!cid->sync || !id)
 		return cmx_err(EINVAL);
-	if (cmx_event_wait(cid, &event))
+	/* Servers end this way: a signal handler, and out of the wait. */
+	if (cmx_event_wait(cid, &event, true))
 		return -1;
 
 	if (event->event == RDMA_CM_EVENT_REJECTED) {

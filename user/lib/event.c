@@ -333,9 +333,11 @@ int cmx_event_get(struct rdma_event_channel *channel,
 
 /*
  * The next event of a synchronous id, from its own channel. ECANCELED: the id
- * is being destroyed by another thread, and must not be used any more.
+ * is being destroyed by another thread, and must not be used any more. EINTR
+ * only if @interruptible.
  */
-int cmx_event_wait(struct cmx_id *id, struct rdma_cm_event **event)
+int cmx_event_wait(struct cmx_id *id, struct rdma_cm_event **event,
+		   bool interruptible)
 {
 	struct rdma_cm_event *last;
 	struct rdma_cm_id *request = NULL;
@@ -355,7 +357,7 @@ int cmx_event_wait(struct cmx_id *id, struct rdma_cm_event **event)
 
 	while (cmx_event_get(id->id.channel, event)) {
 		err = errno;
-		if (err != EINTR)
+		if (err != EINTR || interruptible)
 			break;
 		err = 0;
 	}
@@ -389,7 +391,8 @@ int cmx_complete(struct cmx_id *id, bool sync)
 
 	if (!sync)
 		return 0;
-	if (cmx_event_wait(id, &event))
+	/* What was started goes on: its end must not be left to the next call. */
+	if (cmx_event_wait(id, &event, false))
 		return -1;
 	id->id.event = event;
 	if (!event->status)

@@ -195,7 +195,8 @@ int cmx_conn_respond_ece(struct cmx_id *id);
 /* event.c */
 int cmx_event_get(struct rdma_event_channel *channel,
 		  struct rdma_cm_event **event);
-int cmx_event_wait(struct cmx_id *id, struct rdma_cm_event **event);
+int cmx_event_wait(struct cmx_id *id, struct rdma_cm_event **event,
+		   bool interruptible);
 void cmx_event_ack(struct rdma_cm_event *event);
 void cmx_event_drop_last(struct cmx_id *id);
 int cmx_complete(struct cmx_id *id, bool sync);

@@ -47,7 +47,7 @@ if [ ! -e "$stock" ] || [ ! -e /usr/include/rdma/rdma_cma.h ]; then
 fi
 
 echo "TAP version 13"
-echo "1..15"
+echo "1..16"
 
 gcc -Wall -o "$work/stock" "$here/abi.c" 2>"$work/err"
 result "the probe compiles with the stock header" $? "$(cat "$work/err")"
@@ -75,6 +75,17 @@ details=$(diff - "$work/news.txt" <<-END
 END
 )
 result "RA-03: what is newer has upstream's values" $? "$details"
+
+# names FOLDER: what the headers in it define or declare
+names() {
+	cat "$1"/rdma/rdma_{cma,verbs}.h |
+		gcc -fpreprocessed -dD -E -P -x c - 2>/dev/null |
+		grep -oE '\b(rdma|RDMA|RAI)_[A-Za-z0-9_]+' | sort -u
+}
+
+details=$(comm -23 <(names /usr/include) <(names "$top/user/include"))
+[ "$(names /usr/include | wc -l)" -gt 100 ] && [ -z "$details" ]
+result "RA-03: every name in the stock headers is in ours" $? "$details"
 
 for std in -std=c99 -std=gnu11; do
 	printf '#include <rdma/%s.h>\n' rdma_cma rdma_verbs rdma_cmx >"$work/h.c"

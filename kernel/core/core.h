@@ -306,6 +306,7 @@ struct cmx_services {
 };
 
 /* service.c */
+void cmx_service_question(struct cmx_sa_question *q, const char *service);
 int cmx_services_init(struct cmx_services *s, const struct cmx_hints *h,
 		      const struct rdma_cmx_query_attr *attr);
 bool cmx_services_cached(struct cmx_services *s, struct net *net);

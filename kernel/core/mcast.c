@@ -35,7 +35,7 @@ static bool cmx_value_ok(u32 mask, u32 bit, u32 value, u32 min, u32 max)
 	return value >= min && value <= max;
 }
 
-static int cmx_param_check(const struct rdma_cmx_mc_param *p)
+int cmx_mc_param_check(const struct rdma_cmx_mc_param *p)
 {
 	if (p->mask & ~CMX_MC_PARAMS)
 		return -EOPNOTSUPP;
@@ -74,7 +74,7 @@ static int cmx_join_check(const struct rdma_cm_id *id,
 	if (!rdma_protocol_roce(id->device, id->port_num) &&
 	    !rdma_cap_ib_mcast(id->device, id->port_num))
 		return -EOPNOTSUPP;
-	return cmx_param_check(&attr->param);
+	return cmx_mc_param_check(&attr->param);
 }
 
 /* Can rdma_cm do it? */

@@ -92,6 +92,9 @@ struct cmx_member {
 	struct ib_sa_mcmember_rec news_rec;
 };
 
+/* mcast.c */
+int cmx_mc_param_check(const struct rdma_cmx_mc_param *p);
+
 /* mcast_member.c */
 struct cmx_member *cmx_member_alloc(struct rdma_cm_id *id,
 				    const struct rdma_cmx_join_attr *attr,

@@ -141,6 +141,9 @@ struct cmx_sa_port {
 extern spinlock_t cmx_sa_lock;
 void cmx_sa_ah_put(struct cmx_sa_ah *ah);
 void cmx_sa_port_refresh(struct cmx_sa_port *port);
+struct cmx_sa_port *cmx_sa_port_alloc(struct ib_device *dev, u32 num);
+void cmx_sa_port_list(struct cmx_sa_port *port);
+struct cmx_sa_port *cmx_sa_port_unlist(struct ib_device *dev);
 
 enum cmx_sa_state {
 	CMX_SA_QUEUED,
@@ -199,6 +202,9 @@ void cmx_sa_lookups_exit(void);
 
 /* sa_mad.c */
 struct cmx_sa_answer *cmx_sa_answer_alloc(u32 count, u32 stride);
+int cmx_sa_read(const struct cmx_sa_question *q,
+		const struct ib_mad_recv_wc *wc,
+		struct cmx_sa_answer **panswer);
 void cmx_sa_mad_send(struct cmx_sa_lookup *l);
 void cmx_sa_mads_cancel(struct cmx_sa_lookup *l);
 void cmx_sa_mad_sent(struct ib_mad_agent *agent, struct ib_mad_send_wc *wc);

@@ -136,9 +136,13 @@ static int cmx_sa_measure(const struct cmx_sa_question *q,
 	return 0;
 }
 
-static int cmx_sa_read(const struct cmx_sa_question *q,
-		       const struct ib_mad_recv_wc *wc,
-		       struct cmx_sa_answer **panswer)
+/*
+ * What an answer to @q says. Returns 0 with a reference in @panswer; -EBUSY:
+ * the SA may answer later; or as for a waiter.
+ */
+int cmx_sa_read(const struct cmx_sa_question *q,
+		const struct ib_mad_recv_wc *wc,
+		struct cmx_sa_answer **panswer)
 {
 	const struct ib_sa_mad *mad = (const void *)wc->recv_buf.mad;
 	u32 count = 0, stride = q->rec_len;

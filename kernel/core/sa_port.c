@@ -245,15 +245,16 @@ int cmx_sa_ports_for_each(struct net *net,
 	return ret;
 }
 
-static int cmx_sa_port_add(struct ib_device *dev, u32 num)
+/* Without an agent, not active, and known to nobody. */
+struct cmx_sa_port *cmx_sa_port_alloc(struct ib_device *dev, u32 num)
 {
-	struct ib_mad_agent *agent;
 	struct cmx_sa_port *port;
 
 	port = kvzalloc(sizeof(*port), GFP_KERNEL);
 	if (!port)
-		return -ENOMEM;
+		return NULL;
 	refcount_set(&port->ref, 1);
+	get_device(&dev->dev);
 	port->dev = dev;
 	port->num = num;
 	INIT_WORK(&port->refresh, cmx_sa_port_work);
@@ -265,25 +266,39 @@ static int cmx_sa_port_add(struct ib_device *dev, u32 num)
 	port->window = CMX_SA_MIN_PARALLEL;
 	port->heard = jiffies;
 	cmx_sa_cache_init(&port->cache);
+	cmx_stat_inc(sa_ports);
+	return port;
+}
 
+/* From now on it is found; its reference goes along. */
+void cmx_sa_port_list(struct cmx_sa_port *port)
+{
+	down_write(&cmx_sa_ports_lock);
+	list_add_tail(&port->node, &cmx_sa_ports);
+	up_write(&cmx_sa_ports_lock);
+}
+
+static int cmx_sa_port_add(struct ib_device *dev, u32 num)
+{
+	struct ib_mad_agent *agent;
+	struct cmx_sa_port *port;
+
+	port = cmx_sa_port_alloc(dev, num);
+	if (!port)
+		return -ENOMEM;
 	/* Sends only: what comes without having been asked for is not ours. */
 	agent = ib_register_mad_agent(dev, num, IB_QPT_GSI, NULL,
 				      IB_MGMT_RMPP_VERSION, cmx_sa_mad_sent,
 				      cmx_sa_mad_received, port, 0);
 	if (IS_ERR(agent)) {
-		kvfree(port);
+		cmx_sa_port_put(port);
 		return PTR_ERR(agent);
 	}
-	get_device(&dev->dev);
-	cmx_stat_inc(sa_ports);
 	port->agent = agent;
 	INIT_IB_EVENT_HANDLER(&port->events, dev, cmx_sa_event);
 	ib_register_event_handler(&port->events);
 	cmx_sa_port_refresh(port);
-
-	down_write(&cmx_sa_ports_lock);
-	list_add_tail(&port->node, &cmx_sa_ports);
-	up_write(&cmx_sa_ports_lock);
+	cmx_sa_port_list(port);
 	return 0;
 }
 
@@ -310,7 +325,8 @@ static void cmx_sa_port_remove(struct cmx_sa_port *port)
 	cmx_sa_port_put(port);
 }
 
-static struct cmx_sa_port *cmx_sa_port_unlist(struct ib_device *dev)
+/* The first port of a device, with the list's reference, or NULL. */
+struct cmx_sa_port *cmx_sa_port_unlist(struct ib_device *dev)
 {
 	struct cmx_sa_port *port, *found = NULL;
 

@@ -31,7 +31,7 @@ static bool cmx_service_id(const char *text, u64 *id)
 	       !kstrtou64(text, 0, id);
 }
 
-static void cmx_service_question(struct cmx_sa_question *q, const char *service)
+void cmx_service_question(struct cmx_sa_question *q, const char *service)
 {
 	struct cmx_sa_service_rec *rec = (void *)q->rec;
 	u64 id;

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Lets the unit tests (selftests/kunit) call what is not part of the kernel
+ * API. Built only for kernels that have KUnit.
+ */
+#include <linux/export.h>
+#include <linux/module.h>
+
+#include "mcast.h"
+#include "sa_int.h"
+
+#define SHOW	EXPORT_SYMBOL_GPL
+
+/* For its parameters. */
+struct module *cmx_kunit_module(void);
+struct module *cmx_kunit_module(void)
+{
+	return THIS_MODULE;
+}
+SHOW(cmx_kunit_module);
+
+SHOW(cmx_addr_is_any);
+SHOW(cmx_addr_is_link_local);
+SHOW(cmx_addr_is_multicast);
+SHOW(cmx_addr_set_port);
+SHOW(cmx_addr_size);
+SHOW(cmx_answer_check);
+SHOW(cmx_answer_copy);
+SHOW(cmx_answer_release);
+SHOW(cmx_candidates_local);
+SHOW(cmx_hints_init);
+SHOW(cmx_mc_param_check);
+SHOW(cmx_name_valid);
+SHOW(cmx_numeric_parse);
+SHOW(cmx_result_build);
+SHOW(cmx_sa_answer_alloc);
+SHOW(cmx_sa_answer_put);
+SHOW(cmx_sa_cache_add);
+SHOW(cmx_sa_cache_drop);
+SHOW(cmx_sa_cache_exit);
+SHOW(cmx_sa_cache_generation);
+SHOW(cmx_sa_cache_get);
+SHOW(cmx_sa_cache_init);
+SHOW(cmx_sa_entries_free);
+SHOW(cmx_sa_entry_alloc);
+SHOW(cmx_sa_entry_free);
+SHOW(cmx_sa_forget);
+SHOW(cmx_sa_lock);
+SHOW(cmx_sa_lookup);
+SHOW(cmx_sa_lookup_heard);
+SHOW(cmx_sa_lookup_put);
+SHOW(cmx_sa_lookups_again);
+SHOW(cmx_sa_lookups_fail);
+SHOW(cmx_sa_port_alloc);
+SHOW(cmx_sa_port_list);
+SHOW(cmx_sa_port_put);
+SHOW(cmx_sa_port_unlist);
+SHOW(cmx_sa_read);
+SHOW(cmx_service_question);

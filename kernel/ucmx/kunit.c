@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Lets the unit tests (selftests/kunit) call what is inside this module.
+ * Built only for kernels that have KUnit.
+ */
+#include <linux/export.h>
+
+#include "ucmx.h"
+
+#define SHOW	EXPORT_SYMBOL_GPL
+
+SHOW(ucmx_addr_get);
+SHOW(ucmx_addr_put);
+SHOW(ucmx_fops);
+SHOW(ucmx_handle_alloc);
+SHOW(ucmx_handle_free);
+SHOW(ucmx_handle_get);
+SHOW(ucmx_handle_set);
+SHOW(ucmx_handle_take);
+SHOW(ucmx_handles_init);

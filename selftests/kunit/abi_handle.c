@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* Handles, and addresses that come from user space. */
+#include <linux/slab.h>
+
+#include "ucmx.h"
+#include "kunit.h"
+
+#define IDS	200
+
+static void handle_life(struct kunit *test)
+{
+	struct ucmx_file *file = kunit_kzalloc(test, sizeof(*file), GFP_KERNEL);
+	struct ucmx_id *ids = kunit_kcalloc(test, IDS, sizeof(*ids),
+					    GFP_KERNEL);
+	u32 *handle = kunit_kcalloc(test, IDS, sizeof(*handle), GFP_KERNEL);
+	u32 i, j;
+
+	KUNIT_ASSERT_NOT_NULL(test, file);
+	KUNIT_ASSERT_NOT_NULL(test, handle);
+	KUNIT_ASSERT_NOT_NULL(test, ids);
+	ucmx_handles_init(file);
+	for (i = 0; i < IDS; i++) {
+		refcount_set(&ids[i].ref, 1);
+		KUNIT_ASSERT_EQ(test, 0, ucmx_handle_alloc(file, &handle[i],
+							   &ids[i]));
+		KUNIT_EXPECT_NE(test, handle[i], 0u);
+		for (j = 0; j < i; j++)
+			KUNIT_EXPECT_NE(test, handle[i], handle[j]);
+		/* Nobody finds it before it is set. */
+		KUNIT_EXPECT_NULL(test, ucmx_handle_get(file, handle[i]));
+		KUNIT_EXPECT_NULL(test, ucmx_handle_take(file, handle[i]));
+		ucmx_handle_set(file, handle[i], &ids[i]);
+	}
+	KUNIT_EXPECT_NULL(test, ucmx_handle_get(file, 0));
+	KUNIT_EXPECT_NULL(test, ucmx_handle_get(file, U32_MAX));
+	KUNIT_EXPECT_NULL(test, ucmx_handle_get(file, 0x80000000));
+	KUNIT_EXPECT_NULL(test, ucmx_handle_take(file, 0));
+	KUNIT_EXPECT_NULL(test, ucmx_handle_take(file, U32_MAX));
+	for (i = 0; i < IDS; i++) {
+		KUNIT_EXPECT_PTR_EQ(test, ucmx_handle_get(file, handle[i]),
+				    &ids[i]);
+		KUNIT_EXPECT_EQ(test, refcount_read(&ids[i].ref), 2u);
+		/* Taken once. The handle is not free for another one yet. */
+		KUNIT_EXPECT_PTR_EQ(test, ucmx_handle_take(file, handle[i]),
+				    &ids[i]);
+		KUNIT_EXPECT_NULL(test, ucmx_handle_take(file, handle[i]));
+		KUNIT_EXPECT_NULL(test, ucmx_handle_get(file, handle[i]));
+		KUNIT_ASSERT_EQ(test, 0, ucmx_handle_alloc(file, &j, &ids[i]));
+		KUNIT_EXPECT_NE(test, j, handle[i]);
+		ucmx_handle_free(file, j);
+		ucmx_handle_free(file, handle[i]);
+		KUNIT_EXPECT_NULL(test, ucmx_handle_get(file, handle[i]));
+	}
+	KUNIT_EXPECT_TRUE(test, xa_empty(&file->ids));
+	xa_destroy(&file->ids);
+}
+
+/* What is behind the address of a family must be zero. */
+static void address_get(struct kunit *test)
+{
+	union rdma_cmx_sockaddr addr;
+	struct rdma_cmx_addr from;
+	u32 family, i, want;
+	int ret;
+
+	for (family = 0; family < 300; family++) {
+		want = family == 2 ? 16 : family == 10 ? 28 :
+		       family == 27 ? 48 : 0;
+		memset(&from, 0, sizeof(from));
+		from.family = family;
+		ret = ucmx_addr_get(&addr, &from);
+		KUNIT_EXPECT_EQ(test, ret, !family || want ? (int)want :
+				-EINVAL);
+		if (family && !want)
+			continue;
+		for (i = 2; i < sizeof(from); i++) {
+			memset(&from, 0, sizeof(from));
+			from.family = family;
+			((u8 *)&from)[i] = 0x80;
+			memset(&addr, 0xa5, sizeof(addr));
+			ret = ucmx_addr_get(&addr, &from);
+			KUNIT_EXPECT_EQ_MSG(test, ret,
+					    i < want ? (int)want : -EINVAL,
+					    "family %u byte %u", family, i);
+			if (ret <= 0)
+				continue;
+			/* All of it is set, but IPv4's padding is dropped. */
+			if (family != 2 || i < 8)
+				((u8 *)&addr)[i] ^= 0x80;
+			KUNIT_EXPECT_EQ(test, addr.sa.sa_family, family);
+			KUNIT_EXPECT_NULL(test, memchr_inv((u8 *)&addr + 2, 0,
+							   sizeof(addr) - 2));
+		}
+	}
+}
+
+static void address_put(struct kunit *test)
+{
+	union rdma_cmx_sockaddr addr;
+	struct rdma_cmx_addr to;
+	u32 family, want;
+
+	for (family = 0; family < 300; family++) {
+		want = family == 2 ? 16 : family == 10 ? 28 :
+		       family == 27 ? 48 : 0;
+		memset(&addr, 0x11, sizeof(addr));
+		addr.sa.sa_family = family;
+		memset(&to, 0xa5, sizeof(to));
+		ucmx_addr_put(&to, &addr.sa);
+		KUNIT_EXPECT_FALSE(test, memcmp(&to, &addr, want));
+		KUNIT_EXPECT_NULL(test, memchr_inv((u8 *)&to + want, 0,
+						   sizeof(to) - want));
+	}
+}
+
+static struct kunit_case handle_cases[] = {
+	KUNIT_CASE(handle_life),
+	KUNIT_CASE(address_get),
+	KUNIT_CASE(address_put),
+	{}
+};
+
+static struct kunit_suite handle_suite = {
+	.name = "ucmx_handle",
+	.test_cases = handle_cases,
+};
+
+kunit_test_suite(handle_suite);

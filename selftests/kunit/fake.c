@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * A device that can nothing but have GIDs and P_Keys, and SAs whose part is
+ * played by the test: it sees what is asked and says what it likes.
+ */
+#include <linux/slab.h>
+#include <rdma/ib_cache.h>
+
+#include "kunit.h"
+
+struct fake_dev {
+	struct ib_device ibdev;
+};
+
+static int fake_query_device(struct ib_device *ibdev,
+			     struct ib_device_attr *attr,
+			     struct ib_udata *udata)
+{
+	attr->max_pkeys = 2;
+	return 0;
+}
+
+static int fake_query_port(struct ib_device *ibdev, u32 num,
+			   struct ib_port_attr *attr)
+{
+	attr->state = IB_PORT_ACTIVE;
+	attr->phys_state = IB_PORT_PHYS_STATE_LINK_UP;
+	attr->max_mtu = IB_MTU_4096;
+	attr->active_mtu = IB_MTU_4096;
+	attr->gid_tbl_len = 1;
+	attr->pkey_tbl_len = 2;
+	attr->lid = num;
+	attr->sm_lid = num;
+	attr->active_width = IB_WIDTH_4X;
+	attr->active_speed = IB_SPEED_SDR;
+	return 0;
+}
+
+static int fake_port_immutable(struct ib_device *ibdev, u32 num,
+			       struct ib_port_immutable *immutable)
+{
+	immutable->gid_tbl_len = 1;
+	immutable->pkey_tbl_len = 2;
+	immutable->core_cap_flags = RDMA_CORE_CAP_PROT_IB |
+				    RDMA_CORE_CAP_IB_SA | RDMA_CORE_CAP_AF_IB;
+	return 0;
+}
+
+static int fake_query_gid(struct ib_device *ibdev, u32 num, int index,
+			  union ib_gid *gid)
+{
+	memset(gid, 0, sizeof(*gid));
+	gid->raw[0] = 0xfe;
+	gid->raw[1] = 0x80;
+	gid->raw[15] = num;
+	return 0;
+}
+
+static int fake_query_pkey(struct ib_device *ibdev, u32 num, u16 index,
+			   u16 *pkey)
+{
+	if (index)
+		*pkey = num == 2 ? 0x8001 : 0;
+	else
+		*pkey = 0xffff;
+	return 0;
+}
+
+static const struct ib_device_ops fake_ops = {
+	.owner = THIS_MODULE,
+	.driver_id = RDMA_DRIVER_UNKNOWN,
+	.query_device = fake_query_device,
+	.query_port = fake_query_port,
+	.get_port_immutable = fake_port_immutable,
+	.query_gid = fake_query_gid,
+	.query_pkey = fake_query_pkey,
+};
+
+static struct cmx_sa_port *fake_port_up(struct ib_device *ibdev, u32 num)
+{
+	struct cmx_sa_port *port = cmx_sa_port_alloc(ibdev, num);
+
+	if (port) {
+		port->active = true;
+		cmx_sa_port_list(port);
+	}
+	return port;
+}
+
+/* As the init of a suite; fake_down() also after an error. */
+int fake_up(struct fake *fake)
+{
+	struct fake_dev *dev;
+	u32 num;
+	int ret;
+
+	memset(fake, 0, sizeof(*fake));
+	dev = ib_alloc_device(fake_dev, ibdev);
+	if (!dev)
+		return -ENOMEM;
+	dev->ibdev.phys_port_cnt = FAKE_PORTS;
+	dev->ibdev.node_type = RDMA_NODE_IB_CA;
+	ib_set_device_ops(&dev->ibdev, &fake_ops);
+	ret = ib_register_device(&dev->ibdev, "cmxkunit%d", NULL);
+	if (ret) {
+		ib_dealloc_device(&dev->ibdev);
+		return ret;
+	}
+	fake->ibdev = &dev->ibdev;
+	for (num = 1; num <= FAKE_PORTS; num++) {
+		fake->port[num] = fake_port_up(&dev->ibdev, num);
+		if (!fake->port[num])
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* What the removal of a device does, without an agent. */
+void fake_down(struct fake *fake)
+{
+	struct cmx_sa_port *port;
+
+	if (!fake->ibdev)
+		return;
+	while ((port = cmx_sa_port_unlist(fake->ibdev))) {
+		spin_lock(&cmx_sa_lock);
+		WRITE_ONCE(port->active, false);
+		spin_unlock(&cmx_sa_lock);
+		cmx_sa_lookups_fail(port, -ENODEV);
+		cmx_sa_cache_exit(&port->cache);
+		cmx_sa_port_put(port);
+	}
+	ib_unregister_device(fake->ibdev);
+	ib_dealloc_device(fake->ibdev);
+	fake->ibdev = NULL;
+}
+
+/* The question that the SA of a port was asked first, with a reference. */
+struct cmx_sa_lookup *fake_asked(struct cmx_sa_port *port)
+{
+	struct cmx_sa_lookup *l;
+
+	spin_lock(&cmx_sa_lock);
+	l = list_first_entry_or_null(&port->asking, struct cmx_sa_lookup,
+				     node);
+	if (l)
+		refcount_inc(&l->ref);
+	spin_unlock(&cmx_sa_lock);
+	return l;
+}
+
+/* The SA answers; consumes both references. */
+void fake_say(struct cmx_sa_lookup *l, struct cmx_sa_answer *answer, int error)
+{
+	cmx_sa_lookup_heard(l, cmx_sa_cache_generation(&l->port->cache),
+			    jiffies, answer, error);
+	cmx_sa_answer_put(answer);
+	cmx_sa_lookup_put(l);
+}
+
+/* What was asked before counts no more. */
+void fake_generation(struct fake *fake)
+{
+	u32 num;
+
+	for (num = 1; num <= FAKE_PORTS; num++)
+		cmx_sa_cache_drop(&fake->port[num]->cache);
+}
+
+/* Records of a service at fe80::100 and following GIDs, leased for ever. */
+struct cmx_sa_answer *fake_services(u32 count, const char *name)
+{
+	struct cmx_sa_service_rec *rec;
+	struct cmx_sa_answer *answer;
+	u32 i;
+
+	answer = cmx_sa_answer_alloc(count, sizeof(*rec));
+	if (!answer)
+		return NULL;
+	memset(answer->data, 0, answer->len);
+	for (i = 0; i < count; i++) {
+		rec = (void *)cmx_sa_answer_rec(answer, i);
+		rec->id = cpu_to_be64(0x1000 + i);
+		rec->gid[0] = 0xfe;
+		rec->gid[1] = 0x80;
+		rec->gid[14] = 1;
+		rec->gid[15] = i;
+		rec->pkey = cpu_to_be16(0xffff);
+		rec->lease = cpu_to_be32(CMX_SA_LEASE_FOREVER);
+		strscpy(rec->name, name, sizeof(rec->name));
+	}
+	return answer;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * What the unit tests share. A suite tests one file or one rule of the
+ * modules; the rule is written down here again, from the documentation, and
+ * never taken from the code under test.
+ */
+#ifndef CMX_KUNIT_H
+#define CMX_KUNIT_H
+
+#include <kunit/test.h>
+#include <linux/module.h>
+#include <rdma/ib_verbs.h>
+
+#include "sa_int.h"
+#include "sa_wire.h"
+
+#define KUNIT_WAIT	(30 * HZ)	/* nothing takes longer, not even here */
+
+/* kernel/core/kunit.c */
+struct module *cmx_kunit_module(void);
+
+/* main.c */
+void param_set(struct kunit *test, struct module *mod, const char *name,
+	       unsigned int value);
+void params_restore(struct kunit *test);
+u32 kunit_random(u32 below);
+
+/* Until @cond; false: in vain. */
+#define WAIT_FOR(cond)							\
+({									\
+	unsigned long end__ = jiffies + KUNIT_WAIT;			\
+	bool ok__;							\
+									\
+	while (!(ok__ = (cond)) && time_before(jiffies, end__))		\
+		schedule_timeout_uninterruptible(1);			\
+	ok__;								\
+})
+
+/**
+ * struct fake - an InfiniBand device whose SAs are played by the test
+ * @ibdev: the device, or NULL
+ * @port: the SAs of its ports 1 and 2
+ *
+ * Port 1 is a member of 0xffff, port 2 of 0xffff and 0x8001; they have the
+ * GIDs fe80::1 and fe80::2. No MAD leaves: cmx_sa_port.agent is NULL.
+ */
+#define FAKE_PORTS	2
+
+struct fake {
+	struct ib_device *ibdev;
+	struct cmx_sa_port *port[FAKE_PORTS + 1];
+};
+
+int fake_up(struct fake *fake);
+void fake_down(struct fake *fake);
+struct cmx_sa_lookup *fake_asked(struct cmx_sa_port *port);
+void fake_say(struct cmx_sa_lookup *l, struct cmx_sa_answer *answer, int error);
+void fake_generation(struct fake *fake);
+struct cmx_sa_answer *fake_services(u32 count, const char *name);
+
+#endif /* CMX_KUNIT_H */

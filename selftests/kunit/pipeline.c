@@ -1,0 +1,450 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Whole resolutions over a device whose SAs the test plays: services of two
+ * ports merged, path records, and each state cancelled or out of time.
+ */
+#include <linux/completion.h>
+#include <linux/slab.h>
+#include <net/net_namespace.h>
+
+#include "kunit.h"
+
+#define SERVICE_REC	0x31
+#define PATH_REC	0x35
+
+struct asker {
+	struct completion done;
+	atomic_t calls;
+	struct rdma_cmx_result *res;
+	struct rdma_cmx_query *q;
+};
+
+static struct fake fake;
+static struct asker *asker;
+
+static int pipeline_init(struct kunit *test)
+{
+	int ret;
+
+	asker = kunit_kzalloc(test, sizeof(*asker), GFP_KERNEL);
+	if (!asker)
+		return -ENOMEM;
+	init_completion(&asker->done);
+	ret = fake_up(&fake);
+	param_set(test, cmx_kunit_module(), "sa_timeout_ms", 60000);
+	return ret;
+}
+
+static void pipeline_exit(struct kunit *test)
+{
+	fake_down(&fake);
+	params_restore(test);
+}
+
+static void asker_done(struct rdma_cmx_query *query,
+		       struct rdma_cmx_result *result, void *context)
+{
+	struct asker *a = context;
+
+	a->res = result;
+	atomic_inc(&a->calls);
+	complete(&a->done);
+}
+
+static void start_attr(struct kunit *test,
+		       const struct rdma_cmx_query_attr *with)
+{
+	struct rdma_cmx_query_attr attr = *with;
+
+	attr.net = &init_net;
+	reinit_completion(&asker->done);
+	atomic_set(&asker->calls, 0);
+	KUNIT_ASSERT_EQ(test, 0, rdma_cmx_query_start(&attr, asker_done, asker,
+						      &asker->q));
+}
+
+#define START(test, ...)						\
+	start_attr(test, &(struct rdma_cmx_query_attr){ __VA_ARGS__ })
+
+/* The end of a query, with a result of @count entries, or with an error */
+static void end(struct kunit *test, int error, u32 count)
+{
+	KUNIT_ASSERT_NE(test, 0ul,
+			wait_for_completion_timeout(&asker->done, KUNIT_WAIT));
+	rdma_cmx_query_put(asker->q);
+	KUNIT_EXPECT_EQ(test, atomic_read(&asker->calls), 1);
+	KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(asker->res), error);
+	if (!error && !IS_ERR(asker->res))
+		KUNIT_EXPECT_EQ(test, asker->res->count, count);
+}
+
+static void result_drop(void)
+{
+	rdma_cmx_result_put(asker->res);
+	asker->res = NULL;
+}
+
+static void cancelled(struct kunit *test)
+{
+	KUNIT_EXPECT_TRUE(test, rdma_cmx_query_cancel(asker->q));
+	rdma_cmx_query_put(asker->q);
+	KUNIT_EXPECT_EQ(test, atomic_read(&asker->calls), 0);
+}
+
+/* What the SA of @port is asked, which has to be for @attr_id */
+static struct cmx_sa_lookup *asked(struct kunit *test, u32 port, u16 attr_id)
+{
+	struct cmx_sa_lookup *l;
+
+	KUNIT_ASSERT_TRUE(test, WAIT_FOR(READ_ONCE(fake.port[port]->asked)));
+	l = fake_asked(fake.port[port]);
+	KUNIT_ASSERT_NOT_NULL(test, l);
+	KUNIT_EXPECT_EQ(test, be16_to_cpu(l->key.question.attr_id), attr_id);
+	return l;
+}
+
+static void say_services(struct kunit *test, u32 port,
+			 struct cmx_sa_answer *answer)
+{
+	fake_say(asked(test, port, SERVICE_REC), answer, 0);
+}
+
+/* @count paths to where the question wants to go */
+static void say_paths(struct kunit *test, u32 port, u32 count)
+{
+	struct cmx_sa_lookup *l = asked(test, port, PATH_REC);
+	struct cmx_sa_answer *answer = cmx_sa_answer_alloc(count, 64);
+	u32 i;
+
+	KUNIT_ASSERT_NOT_NULL(test, answer);
+	for (i = 0; i < count; i++) {
+		u8 *rec = (u8 *)cmx_sa_answer_rec(answer, i);
+
+		memcpy(rec, l->key.question.rec, 64);
+		/* DLID, as a mark */
+		rec[40] = i >> 8;
+		rec[41] = i;
+	}
+	fake_say(l, answer, 0);
+}
+
+/* The services of @port's answer, at other GIDs than those of the other port */
+static struct cmx_sa_answer *services_of(u32 port, u32 count)
+{
+	struct cmx_sa_answer *answer = fake_services(count, "target");
+	u32 i;
+
+	for (i = 0; answer && i < count; i++)
+		((struct cmx_sa_service_rec *)
+		 cmx_sa_answer_rec(answer, i))->gid[13] = port;
+	return answer;
+}
+
+/* RAI-06, GAI-12, GAI-09: all ports are asked, and the ways to each service. */
+static void pipeline_services(struct kunit *test)
+{
+	const struct rdma_cmx_entry *e;
+	u32 i;
+
+	START(test, .flags = RDMA_CMX_AI_SA, .service = "target");
+	say_services(test, 1, services_of(1, 2));
+	say_services(test, 2, services_of(2, 1));
+	say_paths(test, 1, 1);
+	say_paths(test, 1, 2);
+	say_paths(test, 2, 3);
+	end(test, 0, 3);
+	rdma_cmx_for_each_entry(e, i, asker->res) {
+		u8 port = i < 2 ? 1 : 2;
+
+		KUNIT_EXPECT_EQ(test, e->family, AF_IB);
+		KUNIT_EXPECT_EQ(test, e->port_space, 0x13fu);
+		KUNIT_EXPECT_EQ(test, e->qp_type, 2u);
+		KUNIT_EXPECT_EQ(test, e->ibdev_index, fake.ibdev->index);
+		KUNIT_EXPECT_EQ(test, e->port_num, port);
+		KUNIT_EXPECT_EQ(test, e->dst.ib.sib_addr.sib_raw[13], port);
+		KUNIT_EXPECT_EQ(test, e->src.ib.sib_addr.sib_raw[15], port);
+		KUNIT_EXPECT_EQ(test, be64_to_cpu(e->dst.ib.sib_sid),
+				0x1000ull + (i < 2 ? i : 0));
+		KUNIT_EXPECT_EQ(test, be16_to_cpu(e->dst.ib.sib_pkey), 0xffff);
+		KUNIT_EXPECT_EQ(test, e->route_count, i + 1);
+		KUNIT_EXPECT_EQ(test, e->connect_len, 0u);
+	}
+	result_drop();
+	/* The same again asks nobody. */
+	START(test, .flags = RDMA_CMX_AI_SA, .service = "target");
+	end(test, 0, 3);
+	result_drop();
+}
+
+/* What both ports know comes once; what none can reach comes last. */
+static void pipeline_merge(struct kunit *test)
+{
+	struct cmx_sa_answer *answer = services_of(0, 3);
+	const struct rdma_cmx_entry *e;
+	struct cmx_sa_service_rec *rec;
+	u32 i;
+
+	KUNIT_ASSERT_NOT_NULL(test, answer);
+	rec = (void *)cmx_sa_answer_rec(answer, 0);
+	rec->pkey = cpu_to_be16(0x8002);	/* of no port */
+	rec = (void *)cmx_sa_answer_rec(answer, 1);
+	rec->pkey = cpu_to_be16(0x8001);	/* of port 2 */
+	rec = (void *)cmx_sa_answer_rec(answer, 2);
+	rec->pkey = 0;				/* the default one */
+	START(test, .flags = RDMA_CMX_AI_SA | RDMA_CMX_AI_NOROUTE,
+	      .service = "target");
+	cmx_sa_answer_get(answer);
+	say_services(test, 1, answer);
+	say_services(test, 2, answer);
+	end(test, 0, 3);
+	rdma_cmx_for_each_entry(e, i, asker->res) {
+		u16 pkey = be16_to_cpu(e->dst.ib.sib_pkey);
+
+		KUNIT_EXPECT_EQ(test, e->route_count, 0u);
+		KUNIT_EXPECT_EQ(test, pkey == 0x8002, i == 2);
+		switch (pkey) {
+		case 0x8002:
+			KUNIT_EXPECT_EQ(test, e->src.sa.sa_family, 0);
+			KUNIT_EXPECT_EQ(test, e->port_num, 0u);
+			break;
+		case 0x8001:
+			/* Port 1 knows it, too, but cannot get there. */
+			KUNIT_EXPECT_EQ(test, e->port_num, 2u);
+			KUNIT_EXPECT_EQ(test, e->src.ib.sib_pkey,
+					cpu_to_be16(0x8001));
+			break;
+		default:
+			KUNIT_EXPECT_EQ(test, pkey, 0xffff);
+			KUNIT_EXPECT_EQ(test, e->port_num, 1u);
+		}
+	}
+	result_drop();
+}
+
+/* Services that nobody asked for, or none, or far too many */
+static void pipeline_strange(struct kunit *test)
+{
+	struct cmx_sa_answer *answer;
+	struct cmx_sa_service_rec *rec;
+
+	START(test, .flags = RDMA_CMX_AI_SA | RDMA_CMX_AI_NOROUTE,
+	      .service = "target");
+	say_services(test, 1, fake_services(3, "other"));
+	say_services(test, 2, fake_services(0, "target"));
+	end(test, -EBADMSG, 0);
+
+	START(test, .flags = RDMA_CMX_AI_SA, .service = "nosuch");
+	say_services(test, 1, fake_services(0, "nosuch"));
+	say_services(test, 2, fake_services(0, "nosuch"));
+	end(test, -ENOENT, 0);
+
+	/* A name without an end, and one that goes on behind it */
+	START(test, .flags = RDMA_CMX_AI_SA | RDMA_CMX_AI_NOROUTE,
+	      .service = "x");
+	answer = fake_services(2, "x");
+	KUNIT_ASSERT_NOT_NULL(test, answer);
+	rec = (void *)cmx_sa_answer_rec(answer, 0);
+	memset(rec->name, 'x', sizeof(rec->name));
+	rec = (void *)cmx_sa_answer_rec(answer, 1);
+	memset(rec->name + 2, 0xff, sizeof(rec->name) - 2);
+	say_services(test, 1, answer);
+	say_services(test, 2, fake_services(0, "x"));
+	end(test, 0, 1);
+	result_drop();
+
+	/* 1024 are the most. */
+	START(test, .flags = RDMA_CMX_AI_SA | RDMA_CMX_AI_NOROUTE,
+	      .service = "many");
+	say_services(test, 1, fake_services(1000, "many"));
+	say_services(test, 2, fake_services(25, "many"));
+	end(test, -EOVERFLOW, 0);
+}
+
+/* One SA that fails does not spoil the answer of the other: GAI-12 */
+static void pipeline_partial(struct kunit *test)
+{
+	START(test, .flags = RDMA_CMX_AI_SA | RDMA_CMX_AI_NOROUTE,
+	      .service = "target");
+	fake_say(asked(test, 1, SERVICE_REC), NULL, -ECONNREFUSED);
+	say_services(test, 2, services_of(2, 1));
+	end(test, 0, 1);
+	result_drop();
+	START(test, .flags = RDMA_CMX_AI_SA, .service = "b");
+	fake_say(asked(test, 1, SERVICE_REC), NULL, -ECONNREFUSED);
+	say_services(test, 2, fake_services(0, "b"));
+	end(test, -ECONNREFUSED, 0);
+	/* Nor does one that says nothing until the deadline. */
+	START(test, .flags = RDMA_CMX_AI_SA | RDMA_CMX_AI_NOROUTE,
+	      .service = "target2", .timeout_ms = 4000);
+	say_services(test, 2, fake_services(2, "target2"));
+	end(test, 0, 2);
+	result_drop();
+}
+
+static void pipeline_silent(struct kunit *test)
+{
+	START(test, .flags = RDMA_CMX_AI_SA, .service = "target",
+	      .timeout_ms = 20);
+	end(test, -ETIMEDOUT, 0);
+	/* Paths that do not come are left out, an answer it is. */
+	param_set(test, cmx_kunit_module(), "route_timeout_ms", 20);
+	START(test, .flags = RDMA_CMX_AI_FAMILY, .family = AF_IB,
+	      .node = "fe80::100", .qp_type = IB_QPT_RC);
+	end(test, 0, 1);
+	KUNIT_EXPECT_EQ(test, asker->res->entries[0].route_count, 0u);
+	KUNIT_EXPECT_EQ(test, asker->res->entries[0].port_num, 1u);
+	result_drop();
+}
+
+static void pipeline_cancel(struct kunit *test)
+{
+	START(test, .flags = RDMA_CMX_AI_SA, .service = "target");
+	cmx_sa_lookup_put(asked(test, 1, SERVICE_REC));
+	cancelled(test);
+	/* An SA that answers now tells nobody, but it is remembered. */
+	say_services(test, 1, services_of(1, 1));
+	say_services(test, 2, services_of(2, 1));
+	KUNIT_EXPECT_EQ(test, atomic_read(&asker->calls), 0);
+
+	START(test, .flags = RDMA_CMX_AI_SA, .service = "target");
+	cmx_sa_lookup_put(asked(test, 1, PATH_REC));
+	cmx_sa_lookup_put(asked(test, 2, PATH_REC));
+	cancelled(test);
+	say_paths(test, 1, 1);
+	say_paths(test, 2, 1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&asker->calls), 0);
+
+	START(test, .flags = RDMA_CMX_AI_SA, .service = "target");
+	end(test, 0, 2);
+	result_drop();
+}
+
+/* The device goes while its SAs are being asked. */
+static void pipeline_removal(struct kunit *test)
+{
+	START(test, .flags = RDMA_CMX_AI_SA, .service = "target");
+	cmx_sa_lookup_put(asked(test, 1, SERVICE_REC));
+	cmx_sa_lookup_put(asked(test, 2, SERVICE_REC));
+	fake_down(&fake);
+	end(test, -ENODEV, 0);
+}
+
+/* No more paths than were asked for, and none to somewhere else: GAI-09 */
+static void pipeline_paths(struct kunit *test)
+{
+	struct rdma_cmx_query_attr attr = {
+		.flags = RDMA_CMX_AI_FAMILY, .family = AF_IB,
+		.node = "fe80::100", .qp_type = IB_QPT_RC,
+	};
+	const struct rdma_cmx_entry *e;
+	struct cmx_sa_lookup *l;
+	struct cmx_sa_answer *answer;
+	u32 wanted, i;
+
+	start_attr(test, &attr);
+	l = asked(test, 1, PATH_REC);
+	wanted = l->key.question.rec[49] & 0x7f;	/* NumbPath */
+	cmx_sa_lookup_put(l);
+	KUNIT_EXPECT_GT(test, wanted, 0u);
+	say_paths(test, 1, 3000);
+	end(test, 0, 1);
+	e = asker->res->entries;
+	KUNIT_EXPECT_EQ(test, e->route_count, wanted);
+	KUNIT_ASSERT_GT(test, e->route_count, 0u);
+	/* Primary first, the others are alternates: ibv_path_data */
+	for (i = 0; i < min(e->route_count, wanted); i++) {
+		KUNIT_EXPECT_EQ(test, e->route[i].flags,
+				IB_PATH_BIDIRECTIONAL |
+				(i ? IB_PATH_ALTERNATE :
+				 IB_PATH_GMP | IB_PATH_PRIMARY));
+		KUNIT_EXPECT_EQ(test, ((u8 *)e->route[i].path_rec)[41], i);
+	}
+	result_drop();
+
+	fake_generation(&fake);
+	start_attr(test, &attr);
+	l = asked(test, 1, PATH_REC);
+	answer = cmx_sa_answer_alloc(2, 64);
+	KUNIT_ASSERT_NOT_NULL(test, answer);
+	memcpy(answer->data, l->key.question.rec, 64);
+	memcpy(answer->data + 64, l->key.question.rec, 64);
+	answer->data[8 + 15] ^= 1;	/* another DGID */
+	fake_say(l, answer, 0);
+	end(test, 0, 1);
+	KUNIT_EXPECT_EQ(test, asker->res->entries[0].route_count, 1u);
+	result_drop();
+
+	/* None: by GID it cannot be reached then, GAI-08. */
+	fake_generation(&fake);
+	start_attr(test, &attr);
+	say_paths(test, 1, 0);
+	end(test, 0, 1);
+	KUNIT_EXPECT_EQ(test, asker->res->entries[0].src.sa.sa_family, 0);
+	KUNIT_EXPECT_EQ(test, asker->res->entries[0].port_num, 0u);
+	result_drop();
+}
+
+/* hints.ai_route: what it sets is asked for, what is 0 is not. */
+static void pipeline_limits(struct kunit *test)
+{
+	struct ib_path_rec_data limit = {};
+	struct rdma_cmx_query_attr attr = {
+		.flags = RDMA_CMX_AI_FAMILY, .family = AF_IB,
+		.node = "fe80::100", .qp_type = IB_QPT_RC,
+		.route = &limit, .route_count = 1,
+	};
+	u8 *rec = (u8 *)limit.path_rec;
+	struct cmx_sa_lookup *l;
+
+	rec[40] = 0x12;		/* DLID */
+	rec[41] = 0x34;
+	rec[44] = 0xff;		/* RawTraffic and reserved, FlowLabel */
+	rec[45] = 0x01;
+	rec[46] = 0x02;
+	rec[53] = 0x05;		/* QosClass 0, SL */
+	start_attr(test, &attr);
+	l = asked(test, 1, PATH_REC);
+	/* 15.2.5.16: DLID, FlowLabel, SL; and none of their neighbours */
+	KUNIT_EXPECT_EQ(test, be64_to_cpu(l->key.question.comp_mask) &
+			(BIT(4) | BIT(5) | BIT(6) | BIT(8) | BIT(9) | BIT(14) |
+			 BIT(15) | BIT(16) | BIT(17) | BIT(18)),
+			(u64)(BIT(4) | BIT(8) | BIT(15)));
+	KUNIT_EXPECT_EQ(test, l->key.question.rec[40], 0x12);
+	KUNIT_EXPECT_EQ(test, l->key.question.rec[41], 0x34);
+	KUNIT_EXPECT_EQ(test, l->key.question.rec[44], 0x0f);
+	KUNIT_EXPECT_EQ(test, l->key.question.rec[45], 0x01);
+	KUNIT_EXPECT_EQ(test, l->key.question.rec[46], 0x02);
+	KUNIT_EXPECT_EQ(test, l->key.question.rec[53] & 0x0f, 0x05);
+	cmx_sa_lookup_put(l);
+	cancelled(test);
+	/* To another GID: nobody need be asked, there is no route. */
+	rec[8] = 0xfe;
+	rec[9] = 0x80;
+	rec[23] = 0x77;
+	start_attr(test, &attr);
+	end(test, 0, 1);
+	KUNIT_EXPECT_EQ(test, asker->res->entries[0].route_count, 0u);
+	result_drop();
+}
+
+static struct kunit_case pipeline_cases[] = {
+	KUNIT_CASE(pipeline_services),
+	KUNIT_CASE(pipeline_merge),
+	KUNIT_CASE(pipeline_strange),
+	KUNIT_CASE(pipeline_partial),
+	KUNIT_CASE(pipeline_silent),
+	KUNIT_CASE(pipeline_cancel),
+	KUNIT_CASE(pipeline_removal),
+	KUNIT_CASE(pipeline_paths),
+	KUNIT_CASE(pipeline_limits),
+	{}
+};
+
+static struct kunit_suite pipeline_suite = {
+	.name = "cmx_pipeline",
+	.init = pipeline_init,
+	.exit = pipeline_exit,
+	.test_cases = pipeline_cases,
+};
+
+kunit_test_suite(pipeline_suite);

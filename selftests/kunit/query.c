@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The life of a request whose names are brought by the test: it is answered
+ * once, or cancelled and never answered, whatever comes at the same time.
+ */
+#include <linux/completion.h>
+#include <linux/delay.h>
+#include <linux/slab.h>
+#include <net/net_namespace.h>
+
+#include "kunit.h"
+
+struct asker {
+	struct completion done;
+	struct completion entered;	/* the callback has begun */
+	struct completion go;		/* it may end */
+	bool hold;
+	bool cancel;			/* cancels itself */
+	bool cancelled;
+	atomic_t calls;
+	int error;
+	u32 count;
+};
+
+static struct asker *asker;
+
+static int query_init(struct kunit *test)
+{
+	asker = kunit_kzalloc(test, sizeof(*asker), GFP_KERNEL);
+	if (!asker)
+		return -ENOMEM;
+	init_completion(&asker->done);
+	init_completion(&asker->entered);
+	init_completion(&asker->go);
+	return 0;
+}
+
+static void asker_done(struct rdma_cmx_query *query,
+		       struct rdma_cmx_result *result, void *context)
+{
+	struct asker *a = context;
+
+	complete(&a->entered);
+	if (a->hold)
+		wait_for_completion_timeout(&a->go, KUNIT_WAIT);
+	if (a->cancel)
+		a->cancelled = rdma_cmx_query_cancel(query);
+	a->error = PTR_ERR_OR_ZERO(result);
+	a->count = IS_ERR(result) ? 0 : result->count;
+	rdma_cmx_result_put(result);
+	atomic_inc(&a->calls);
+	complete(&a->done);
+}
+
+static struct rdma_cmx_query *start(struct kunit *test, u32 timeout_ms)
+{
+	struct rdma_cmx_query_attr attr = {
+		.net = &init_net,
+		.node = "host.example",
+		.names_later = true,
+		.qp_type = IB_QPT_RC,
+		.timeout_ms = timeout_ms,
+	};
+	struct rdma_cmx_query *q = NULL;
+
+	reinit_completion(&asker->done);
+	reinit_completion(&asker->entered);
+	atomic_set(&asker->calls, 0);
+	KUNIT_ASSERT_EQ(test, 0, rdma_cmx_query_start(&attr, asker_done, asker,
+						      &q));
+	KUNIT_ASSERT_NOT_NULL(test, q);
+	return q;
+}
+
+/* Two addresses that no route leads to */
+static int give(struct rdma_cmx_query *q, int error)
+{
+	struct {
+		struct rdma_cmx_names n;
+		struct rdma_cmx_names_addr a[2];
+	} names = {
+		.n = { .version = 1, .addr_count = 2 },
+		.a = { { .family = AF_INET, .addr = { 203, 0, 113, 9 } },
+		       { .family = AF_INET, .addr = { 203, 0, 113, 10 } } },
+	};
+
+	return rdma_cmx_query_give_names(q, error, &names.n, sizeof(names));
+}
+
+static void done_wait(struct kunit *test, int error, u32 count)
+{
+	KUNIT_ASSERT_NE(test, 0ul,
+			wait_for_completion_timeout(&asker->done, KUNIT_WAIT));
+	KUNIT_EXPECT_EQ(test, atomic_read(&asker->calls), 1);
+	KUNIT_EXPECT_EQ(test, asker->error, error);
+	KUNIT_EXPECT_EQ(test, asker->count, count);
+}
+
+static void query_answered(struct kunit *test)
+{
+	struct rdma_cmx_query *q = start(test, 0);
+
+	KUNIT_EXPECT_EQ(test, give(q, 0), 0);
+	/* Once, RAI-02 */
+	KUNIT_EXPECT_EQ(test, give(q, 0), -ESRCH);
+	KUNIT_EXPECT_EQ(test, give(q, ENOENT), -ESRCH);
+	done_wait(test, 0, 2);
+	KUNIT_EXPECT_EQ(test, give(q, 0), -ESRCH);
+	/* When it is over there is nothing to cancel. */
+	KUNIT_EXPECT_FALSE(test, rdma_cmx_query_cancel(q));
+	KUNIT_EXPECT_FALSE(test, rdma_cmx_query_cancel(q));
+	rdma_cmx_query_put(q);
+}
+
+static void query_errors(struct kunit *test)
+{
+	static const int errors[] = {
+		ENOENT, ENODATA, EAGAIN, ETIMEDOUT, ECONNREFUSED, ENOMEM, EIO,
+		MAX_ERRNO,
+	};
+	struct rdma_cmx_query *q;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(errors); i++) {
+		q = start(test, 0);
+		KUNIT_EXPECT_EQ(test, give(q, errors[i]), 0);
+		done_wait(test, -errors[i], 0);
+		rdma_cmx_query_put(q);
+	}
+}
+
+/* Names that do not add up are refused, and it goes on waiting. */
+static void query_bad_names(struct kunit *test)
+{
+	struct rdma_cmx_names none = { .version = 1 };
+	struct rdma_cmx_query *q = start(test, 0);
+
+	KUNIT_EXPECT_EQ(test, give(q, -ENOENT), -EINVAL);
+	KUNIT_EXPECT_EQ(test, give(q, MAX_ERRNO + 1), -EINVAL);
+	KUNIT_EXPECT_EQ(test, give(q, INT_MIN), -EINVAL);
+	KUNIT_EXPECT_EQ(test, -EBADMSG,
+			rdma_cmx_query_give_names(q, 0, NULL, 0));
+	KUNIT_EXPECT_EQ(test, -EBADMSG,
+			rdma_cmx_query_give_names(q, 0, &none, sizeof(none)));
+	KUNIT_EXPECT_EQ(test, -EBADMSG,
+			rdma_cmx_query_give_names(q, 0, &none, 3));
+	KUNIT_EXPECT_EQ(test, atomic_read(&asker->calls), 0);
+	KUNIT_EXPECT_EQ(test, give(q, 0), 0);
+	done_wait(test, 0, 2);
+	rdma_cmx_query_put(q);
+}
+
+static void query_cancel_waiting(struct kunit *test)
+{
+	struct rdma_cmx_query *q = start(test, 0);
+
+	KUNIT_EXPECT_TRUE(test, rdma_cmx_query_cancel(q));
+	KUNIT_EXPECT_TRUE(test, rdma_cmx_query_cancel(q));
+	KUNIT_EXPECT_EQ(test, give(q, 0), -ESRCH);
+	KUNIT_EXPECT_EQ(test, atomic_read(&asker->calls), 0);
+	rdma_cmx_query_put(q);
+}
+
+static void query_deadline(struct kunit *test)
+{
+	struct rdma_cmx_query *q = start(test, 20);
+
+	done_wait(test, -ETIMEDOUT, 0);
+	KUNIT_EXPECT_EQ(test, give(q, 0), -ESRCH);
+	KUNIT_EXPECT_FALSE(test, rdma_cmx_query_cancel(q));
+	rdma_cmx_query_put(q);
+
+	/* None given: that of the module; longer than the limit: the limit. */
+	param_set(test, cmx_kunit_module(), "query_timeout_ms", 20);
+	q = start(test, 0);
+	done_wait(test, -ETIMEDOUT, 0);
+	rdma_cmx_query_put(q);
+	param_set(test, cmx_kunit_module(), "query_timeout_max_ms", 30);
+	q = start(test, U32_MAX);
+	done_wait(test, -ETIMEDOUT, 0);
+	rdma_cmx_query_put(q);
+}
+
+/* Who put the query away first has an answer all the same. */
+static void query_put_early(struct kunit *test)
+{
+	struct rdma_cmx_query *q = start(test, 20);
+
+	rdma_cmx_query_put(q);
+	done_wait(test, -ETIMEDOUT, 0);
+}
+
+struct canceller {
+	struct work_struct work;
+	struct rdma_cmx_query *q;
+	bool cancelled;
+	bool ended;
+};
+
+static void cancel_run(struct work_struct *work)
+{
+	struct canceller *c = container_of(work, struct canceller, work);
+
+	c->cancelled = rdma_cmx_query_cancel(c->q);
+	WRITE_ONCE(c->ended, true);
+}
+
+/* Cancel waits for a callback that runs, but not for its own. */
+static void query_cancel_calling(struct kunit *test)
+{
+	struct canceller *c = kunit_kzalloc(test, sizeof(*c), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, c);
+	INIT_WORK(&c->work, cancel_run);
+	asker->hold = true;
+	asker->cancel = true;
+	asker->cancelled = true;
+	c->q = start(test, 0);
+	KUNIT_EXPECT_EQ(test, give(c->q, 0), 0);
+	wait_for_completion_timeout(&asker->entered, KUNIT_WAIT);
+	queue_work(system_unbound_wq, &c->work);
+	msleep(50);
+	KUNIT_EXPECT_FALSE(test, READ_ONCE(c->ended));
+	complete(&asker->go);
+	flush_work(&c->work);
+	KUNIT_EXPECT_FALSE(test, c->cancelled);
+	KUNIT_EXPECT_FALSE(test, asker->cancelled);
+	done_wait(test, 0, 2);
+	rdma_cmx_query_put(c->q);
+}
+
+/* Answer, deadline and cancel at the same time: one of them wins. */
+static void query_race(struct kunit *test)
+{
+	struct canceller *c = kunit_kzalloc(test, sizeof(*c), GFP_KERNEL);
+	u32 round, cancelled = 0, answered = 0;
+
+	KUNIT_ASSERT_NOT_NULL(test, c);
+	INIT_WORK(&c->work, cancel_run);
+	for (round = 0; round < 1000; round++) {
+		c->q = start(test, round & 1 ? 1 : 0);
+		c->cancelled = false;
+		if (round & 2)
+			udelay(kunit_random(2000));
+		queue_work(system_unbound_wq, &c->work);
+		udelay(kunit_random(30));
+		give(c->q, 0);
+		flush_work(&c->work);
+		/* After cancel nobody is inside the callback. */
+		KUNIT_EXPECT_EQ(test, atomic_read(&asker->calls),
+				c->cancelled ? 0 : 1);
+		if (c->cancelled)
+			cancelled++;
+		else
+			answered++;
+		rdma_cmx_query_put(c->q);
+	}
+	kunit_info(test, "%u cancelled, %u answered", cancelled, answered);
+}
+
+/* A question that fails at once calls nobody back: RAI-04 */
+static void query_refused(struct kunit *test)
+{
+	struct rdma_cmx_names bad = { .version = 9 };
+	struct rdma_cmx_query_attr attr = {
+		.net = &init_net,
+		.node = "host.example",
+		.flags = RDMA_CMX_AI_SA | RDMA_CMX_AI_DNS,
+	};
+	struct rdma_cmx_query *q = (void *)1;
+
+	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP,
+			rdma_cmx_query_start(&attr, asker_done, asker, &q));
+	attr.flags = 0;
+	attr.names = &bad;
+	attr.names_len = sizeof(bad);
+	KUNIT_EXPECT_EQ(test, -EBADMSG,
+			rdma_cmx_query_start(&attr, asker_done, asker, &q));
+	KUNIT_EXPECT_PTR_EQ(test, q, (struct rdma_cmx_query *)NULL);
+	KUNIT_EXPECT_EQ(test, atomic_read(&asker->calls), 0);
+	attr.names_later = true;
+	KUNIT_EXPECT_EQ(test, -EINVAL,
+			PTR_ERR_OR_ZERO(rdma_cmx_resolve(&attr)));
+}
+
+static struct kunit_case query_cases[] = {
+	KUNIT_CASE(query_answered),
+	KUNIT_CASE(query_errors),
+	KUNIT_CASE(query_bad_names),
+	KUNIT_CASE(query_cancel_waiting),
+	KUNIT_CASE(query_deadline),
+	KUNIT_CASE(query_put_early),
+	KUNIT_CASE(query_cancel_calling),
+	KUNIT_CASE(query_race),
+	KUNIT_CASE(query_refused),
+	{}
+};
+
+static struct kunit_suite query_suite = {
+	.name = "cmx_query",
+	.init = query_init,
+	.exit = params_restore,
+	.test_cases = query_cases,
+};
+
+kunit_test_suite(query_suite);

@@ -1,0 +1,81 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# The unit tests of cmx_kunit.ko run as it is loaded, and say in the kernel log
+# how they end: here each case, and each parameter of a case, becomes a result.
+# The logs in debugfs would be handier, but kernel 6.1 cuts those of a case.
+. /usr/lib/rdma-cmx/selftests/lib.sh
+
+mark="cmx-kunit: begin $$"
+
+# The log of the run in KTAP, without timestamps
+ktap() {
+	dmesg | awk -v mark="$mark" '
+		index($0, mark) { here = 1; next }
+		here { sub(/^\[[^]]*\] /, ""); print }'
+}
+
+# "ok NAME", "not ok NAME" or "skip NAME" for each, with comments after "# "
+results() {
+	awk '
+	function result(text, name,    how) {
+		how = "ok"
+		if (text ~ /^ *not ok/) how = "not ok"
+		else if (toupper(text) ~ /# *SKIP/) how = "skip"
+		if (how == "not ok") bad++
+		print how, name
+	}
+	function name_of(text) {
+		sub(/^ *(not )?ok [0-9]+ -? */, "", text)
+		sub(/ *# *SKIP.*/, "", text)
+		return text
+	}
+	/^        # Subtest: / { case_ = $3; params = bad_params = 0; next }
+	/^    # Subtest: / { suite = $3; bad = 0; params = 0; next }
+	/^        (not )?ok [0-9]+ / {
+		params++
+		bad_params += ($1 == "not")
+		result($0, suite ": " case_ ": " name_of($0))
+		next
+	}
+	/^    (not )?ok [0-9]+ / {
+		# Of a case with parameters, only what they did not say
+		if (!params || ($1 == "not" && !bad_params))
+			result($0, suite ": " name_of($0))
+		params = 0
+		next
+	}
+	/^(not )?ok [0-9]+ / {
+		if ($1 == "not" && !bad)
+			result($0, suite ": as a whole")
+		print "suite", name_of($0)
+		next
+	}
+	/^ *(KTAP version|1\.\.)/ { next }
+	/^ / { print "#", $0 }'
+}
+
+suites_of() {
+	local dir
+
+	for dir in /sys/kernel/debug/kunit/{,u}cmx_*; do
+		echo "${dir##*/}"
+	done | sort
+}
+
+[ -d /sys/kernel/debug/kunit ] || plan_skip "this kernel has no KUnit"
+echo "$mark" >/dev/kmsg
+ok "modprobe cmx_kunit" modprobe cmx_kunit
+while read -r how name; do
+	case $how in
+	ok) pass "$name" ;;
+	not) fail "${name#ok }" ;;
+	skip) skip "$name" "by itself" ;;
+	'#') echo "# $name" ;;
+	esac
+done < <(ktap | results)
+
+# None may get lost on the way through the log.
+is "all suites have ended" "$(ktap | results | sed -n 's/^suite //p' | sort)" \
+	"$(suites_of)"
+ok "rmmod cmx_kunit" rmmod cmx_kunit
+finish

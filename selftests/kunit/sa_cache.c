@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Answers that are kept: for sa_cache_ms from the question on, never longer
+ * than a lease, within the limits, the oldest going first, and not beyond a
+ * change of generation.
+ */
+#include <linux/slab.h>
+
+#include "kunit.h"
+
+static struct cmx_sa_cache *cache;
+
+static int cache_init(struct kunit *test)
+{
+	cache = kvzalloc(sizeof(*cache), GFP_KERNEL);
+	if (!cache)
+		return -ENOMEM;
+	cmx_sa_cache_init(cache);
+	return 0;
+}
+
+static void cache_exit(struct kunit *test)
+{
+	params_restore(test);
+	if (!cache)
+		return;
+	cmx_sa_cache_exit(cache);
+	KUNIT_EXPECT_EQ(test, cache->count, 0u);
+	KUNIT_EXPECT_EQ(test, cache->bytes, (size_t)0);
+	KUNIT_EXPECT_TRUE(test, list_empty(&cache->entries));
+	kvfree(cache);
+}
+
+static void key_make(struct cmx_sa_key *key, u32 n)
+{
+	memset(key, 0, sizeof(*key));
+	key->net = 1;
+	key->question.attr_id = cpu_to_be16(0x31);
+	key->question.method = IB_SA_METHOD_GET_TABLE;
+	key->question.rec_len = 176;
+	memcpy(key->question.rec, &n, sizeof(n));
+}
+
+/* Puts @answer in, which is consumed; false: it was not to be kept at all. */
+static bool put_at(const struct cmx_sa_key *key, struct cmx_sa_answer *answer,
+		   unsigned long asked, u32 generation)
+{
+	struct cmx_sa_entry *e;
+	LIST_HEAD(victims);
+
+	e = cmx_sa_entry_alloc(key, answer, asked, generation);
+	if (e)
+		cmx_sa_cache_add(cache, e, &victims);
+	cmx_sa_entries_free(&victims);
+	cmx_sa_answer_put(answer);
+	return e;
+}
+
+static bool put(u32 n, u32 count)
+{
+	struct cmx_sa_key key;
+
+	key_make(&key, n);
+	return put_at(&key, fake_services(count, "s"), jiffies,
+		      cmx_sa_cache_generation(cache));
+}
+
+/* How many records the answer has, or -1 when there is none. */
+static int get_key(const struct cmx_sa_key *key)
+{
+	struct cmx_sa_answer *answer = cmx_sa_cache_get(cache, key);
+	int count = answer ? answer->count : -1;
+
+	cmx_sa_answer_put(answer);
+	return count;
+}
+
+static int get(u32 n)
+{
+	struct cmx_sa_key key;
+
+	key_make(&key, n);
+	return get_key(&key);
+}
+
+static void cache_hit(struct kunit *test)
+{
+	struct cmx_sa_key key;
+	u32 i;
+
+	KUNIT_EXPECT_EQ(test, get(1), -1);
+	KUNIT_EXPECT_TRUE(test, put(1, 3));
+	KUNIT_EXPECT_EQ(test, get(1), 3);
+	KUNIT_EXPECT_EQ(test, get(1), 3);
+	KUNIT_EXPECT_EQ(test, get(2), -1);
+	/* A newer answer takes the place of the older one. */
+	KUNIT_EXPECT_TRUE(test, put(1, 5));
+	KUNIT_EXPECT_EQ(test, get(1), 5);
+	KUNIT_EXPECT_EQ(test, cache->count, 1u);
+	/* Each byte of a question makes another one of it. */
+	for (i = 0; i < sizeof(key); i++) {
+		key_make(&key, 1);
+		((u8 *)&key)[i] ^= 1;
+		KUNIT_EXPECT_EQ_MSG(test, get_key(&key), -1, "byte %u", i);
+	}
+}
+
+static void cache_generation(struct kunit *test)
+{
+	u32 before = cmx_sa_cache_generation(cache);
+	struct cmx_sa_key key;
+	u32 i;
+
+	for (i = 0; i < 200; i++)
+		put(i, 1);
+	cmx_sa_cache_drop(cache);
+	KUNIT_EXPECT_NE(test, cmx_sa_cache_generation(cache), before);
+	for (i = 0; i < 200; i++)
+		KUNIT_EXPECT_EQ(test, get(i), -1);
+	KUNIT_EXPECT_EQ(test, cache->count, 0u);
+	/* What was asked before the change comes too late. */
+	key_make(&key, 1);
+	put_at(&key, fake_services(1, "s"), jiffies, before);
+	KUNIT_EXPECT_EQ(test, get(1), -1);
+	KUNIT_EXPECT_EQ(test, cache->count, 0u);
+}
+
+static void cache_expiry(struct kunit *test)
+{
+	struct module *core = cmx_kunit_module();
+	struct cmx_sa_key key;
+	u32 now = cmx_sa_cache_generation(cache);
+
+	param_set(test, core, "sa_cache_ms", 15000);
+	key_make(&key, 1);
+	/* Its time runs from the question, not from the answer. */
+	put_at(&key, fake_services(1, "s"), jiffies - 16 * HZ, now);
+	KUNIT_EXPECT_EQ(test, get(1), -1);
+	put_at(&key, fake_services(1, "s"), jiffies - 5 * HZ, now);
+	KUNIT_EXPECT_EQ(test, get(1), 1);
+	param_set(test, core, "sa_cache_ms", 0);
+	KUNIT_EXPECT_EQ(test, get(1), -1);
+	KUNIT_EXPECT_FALSE(test, put(2, 1));
+	param_set(test, core, "sa_cache_ms", 15000);
+	KUNIT_EXPECT_EQ(test, get(2), -1);
+}
+
+/* OPS: never longer than the shortest lease of a service */
+static void cache_lease(struct kunit *test)
+{
+	u32 now = cmx_sa_cache_generation(cache);
+	struct cmx_sa_service_rec *rec;
+	struct cmx_sa_answer *answer;
+	struct cmx_sa_key key;
+
+	param_set(test, cmx_kunit_module(), "sa_cache_ms", 3600 * 1000);
+	key_make(&key, 1);
+	answer = fake_services(3, "s");
+	KUNIT_ASSERT_NOT_NULL(test, answer);
+	rec = (void *)cmx_sa_answer_rec(answer, 1);
+	rec->lease = cpu_to_be32(600);
+	put_at(&key, answer, jiffies - 500 * HZ, now);
+	KUNIT_EXPECT_EQ(test, get(1), 3);
+
+	answer = fake_services(3, "s");
+	KUNIT_ASSERT_NOT_NULL(test, answer);
+	rec = (void *)cmx_sa_answer_rec(answer, 2);
+	rec->lease = cpu_to_be32(600);
+	put_at(&key, answer, jiffies - 601 * HZ, now);
+	KUNIT_EXPECT_EQ(test, get(1), -1);
+
+	answer = fake_services(2, "s");
+	KUNIT_ASSERT_NOT_NULL(test, answer);
+	rec = (void *)cmx_sa_answer_rec(answer, 0);
+	rec->lease = 0;
+	KUNIT_EXPECT_FALSE(test, put_at(&key, answer, jiffies, now));
+
+	/* The bytes of a path record are no lease. */
+	answer = fake_services(2, "s");
+	KUNIT_ASSERT_NOT_NULL(test, answer);
+	rec = (void *)cmx_sa_answer_rec(answer, 0);
+	rec->lease = 0;
+	key.question.attr_id = cpu_to_be16(0x35);
+	KUNIT_EXPECT_TRUE(test, put_at(&key, answer, jiffies, now));
+	KUNIT_EXPECT_EQ(test, get_key(&key), 2);
+}
+
+/* Who waits for a service to appear is to find it at once. */
+static void cache_nothing(struct kunit *test)
+{
+	KUNIT_EXPECT_FALSE(test, put(1, 0));
+	KUNIT_EXPECT_EQ(test, get(1), -1);
+}
+
+static void cache_entries(struct kunit *test)
+{
+	u32 i;
+
+	param_set(test, cmx_kunit_module(), "sa_cache_entries", 16);
+	for (i = 0; i < 100; i++) {
+		put(i, 1);
+		KUNIT_EXPECT_LE(test, cache->count, 16u);
+		KUNIT_EXPECT_EQ(test, get(i), 1);
+	}
+	for (i = 0; i < 100; i++)
+		KUNIT_EXPECT_EQ(test, get(i), i < 84 ? -1 : 1);
+	/* A smaller limit counts from the next one on. */
+	param_set(test, cmx_kunit_module(), "sa_cache_entries", 4);
+	put(200, 1);
+	KUNIT_EXPECT_LE(test, cache->count, 4u);
+	param_set(test, cmx_kunit_module(), "sa_cache_entries", 0);
+	put(201, 1);
+	KUNIT_EXPECT_EQ(test, get(201), -1);
+}
+
+static void cache_memory(struct kunit *test)
+{
+	u32 i;
+
+	param_set(test, cmx_kunit_module(), "sa_cache_kb", 64);
+	for (i = 0; i < 100; i++) {
+		put(i, 1 + kunit_random(40));
+		KUNIT_EXPECT_LE(test, cache->bytes, (size_t)64 * 1024);
+	}
+	KUNIT_EXPECT_GT(test, cache->count, 2u);
+	/* One that is larger than all of it is not kept, nor does it hurt. */
+	put(200, 400);
+	KUNIT_EXPECT_EQ(test, get(200), -1);
+	KUNIT_EXPECT_LE(test, cache->bytes, (size_t)64 * 1024);
+	put(201, 1);
+	KUNIT_EXPECT_EQ(test, get(201), 1);
+}
+
+static struct kunit_case cache_cases[] = {
+	KUNIT_CASE(cache_hit),
+	KUNIT_CASE(cache_generation),
+	KUNIT_CASE(cache_expiry),
+	KUNIT_CASE(cache_lease),
+	KUNIT_CASE(cache_nothing),
+	KUNIT_CASE(cache_entries),
+	KUNIT_CASE(cache_memory),
+	{}
+};
+
+static struct kunit_suite cache_suite = {
+	.name = "cmx_sa_cache",
+	.init = cache_init,
+	.exit = cache_exit,
+	.test_cases = cache_cases,
+};
+
+kunit_test_suite(cache_suite);

@@ -1,0 +1,389 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Questions to an SA on their way: the same asked by many is asked once, each
+ * waiter is told once or not at all, and everything ends.
+ */
+#include <linux/completion.h>
+#include <linux/delay.h>
+#include <linux/slab.h>
+#include <net/net_namespace.h>
+
+#include "kunit.h"
+
+struct asker {
+	struct cmx_sa_waiter waiter;
+	struct completion done;
+	atomic_t calls;
+	int error;
+	int count;
+};
+
+static struct fake fake;
+static struct asker *askers;
+
+#define ASKERS		256
+
+static int lookup_init(struct kunit *test)
+{
+	int i, ret;
+
+	askers = kcalloc(ASKERS, sizeof(*askers), GFP_KERNEL);
+	if (!askers)
+		return -ENOMEM;
+	for (i = 0; i < ASKERS; i++)
+		init_completion(&askers[i].done);
+	ret = fake_up(&fake);
+	param_set(test, cmx_kunit_module(), "sa_timeout_ms", 60000);
+	return ret;
+}
+
+static void lookup_exit(struct kunit *test)
+{
+	fake_down(&fake);
+	params_restore(test);
+	kfree(askers);
+	askers = NULL;
+}
+
+static void asker_done(struct cmx_sa_waiter *waiter,
+		       struct cmx_sa_answer *answer, int error)
+{
+	struct asker *a = container_of(waiter, struct asker, waiter);
+
+	a->error = error;
+	a->count = answer ? answer->count : -1;
+	atomic_inc(&a->calls);
+	complete(&a->done);
+}
+
+static int ask(struct asker *a, u32 port, u32 n)
+{
+	struct cmx_sa_question q = {
+		.attr_id = cpu_to_be16(0x31),
+		.method = IB_SA_METHOD_GET_TABLE,
+		.rec_len = 176,
+	};
+
+	memcpy(q.rec, &n, sizeof(n));
+	memset(&a->waiter, 0, sizeof(a->waiter));
+	a->waiter.done = asker_done;
+	reinit_completion(&a->done);
+	atomic_set(&a->calls, 0);
+	return cmx_sa_lookup(fake.port[port], &init_net, &q, &a->waiter);
+}
+
+static bool asker_wait(struct asker *a)
+{
+	return wait_for_completion_timeout(&a->done, KUNIT_WAIT);
+}
+
+static void told(struct kunit *test, struct asker *a, int error, int count)
+{
+	KUNIT_ASSERT_TRUE(test, asker_wait(a));
+	KUNIT_EXPECT_EQ(test, atomic_read(&a->calls), 1);
+	KUNIT_EXPECT_EQ(test, a->error, error);
+	KUNIT_EXPECT_EQ(test, a->count, count);
+	/* Through: there is nothing to forget. */
+	KUNIT_EXPECT_FALSE(test, cmx_sa_forget(&a->waiter));
+}
+
+/* The SA of @port is asked, and says that. */
+static void say(struct kunit *test, u32 port, u32 records, int error)
+{
+	struct cmx_sa_lookup *l;
+
+	KUNIT_ASSERT_TRUE(test, WAIT_FOR(READ_ONCE(fake.port[port]->asked)));
+	l = fake_asked(fake.port[port]);
+	KUNIT_ASSERT_NOT_NULL(test, l);
+	fake_say(l, error ? NULL : fake_services(records, "s"), error);
+}
+
+static void lookup_coalesce(struct kunit *test)
+{
+	int i;
+
+	for (i = 0; i < ASKERS; i++)
+		KUNIT_ASSERT_EQ(test, 0, ask(&askers[i], 1, 7));
+	KUNIT_EXPECT_EQ(test, fake.port[1]->asked, 1u);
+	KUNIT_EXPECT_EQ(test, fake.port[1]->queued, 0u);
+	/* Some go, which the others do not notice. */
+	for (i = 0; i < ASKERS; i += 3)
+		KUNIT_EXPECT_TRUE(test, cmx_sa_forget(&askers[i].waiter));
+	say(test, 1, 2, 0);
+	for (i = 0; i < ASKERS; i++) {
+		if (i % 3)
+			told(test, &askers[i], 0, 2);
+		else
+			KUNIT_EXPECT_EQ(test, atomic_read(&askers[i].calls),
+					0);
+	}
+	/* And the next one is answered from what is known. */
+	KUNIT_ASSERT_EQ(test, 0, ask(&askers[0], 1, 7));
+	told(test, &askers[0], 0, 2);
+	KUNIT_EXPECT_EQ(test, fake.port[1]->asked, 0u);
+}
+
+/* Another question, port or answer is another one. */
+static void lookup_apart(struct kunit *test)
+{
+	KUNIT_ASSERT_EQ(test, 0, ask(&askers[0], 1, 1));
+	KUNIT_ASSERT_EQ(test, 0, ask(&askers[1], 1, 2));
+	KUNIT_ASSERT_EQ(test, 0, ask(&askers[2], 2, 1));
+	KUNIT_EXPECT_EQ(test, fake.port[1]->asked, 2u);
+	KUNIT_EXPECT_EQ(test, fake.port[2]->asked, 1u);
+	say(test, 1, 1, 0);
+	say(test, 1, 2, 0);
+	say(test, 2, 3, 0);
+	told(test, &askers[0], 0, 1);
+	told(test, &askers[1], 0, 2);
+	told(test, &askers[2], 0, 3);
+}
+
+static void lookup_errors(struct kunit *test)
+{
+	static const int errors[] = {
+		-ECONNREFUSED, -EBADMSG, -ENOMEM, -EOPNOTSUPP,
+	};
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(errors); i++) {
+		KUNIT_ASSERT_EQ(test, 0, ask(&askers[0], 1, i));
+		KUNIT_ASSERT_EQ(test, 0, ask(&askers[1], 1, i));
+		say(test, 1, 0, errors[i]);
+		told(test, &askers[0], errors[i], -1);
+		told(test, &askers[1], errors[i], -1);
+		/* An error is not remembered. */
+		KUNIT_ASSERT_EQ(test, 0, ask(&askers[0], 1, i));
+		KUNIT_EXPECT_EQ(test, fake.port[1]->asked, 1u);
+		say(test, 1, 1, 0);
+		told(test, &askers[0], 0, 1);
+	}
+	/* Neither is it remembered that there are none. */
+	KUNIT_ASSERT_EQ(test, 0, ask(&askers[0], 1, 100));
+	say(test, 1, 0, 0);
+	told(test, &askers[0], 0, 0);
+	KUNIT_ASSERT_EQ(test, 0, ask(&askers[0], 1, 100));
+	KUNIT_EXPECT_EQ(test, fake.port[1]->asked, 1u);
+	KUNIT_EXPECT_TRUE(test, cmx_sa_forget(&askers[0].waiter));
+}
+
+/* Busy is no answer: the question stays, and ends as -EAGAIN. */
+static void lookup_busy(struct kunit *test)
+{
+	KUNIT_ASSERT_EQ(test, 0, ask(&askers[0], 1, 1));
+	say(test, 1, 0, -EBUSY);
+	KUNIT_EXPECT_EQ(test, fake.port[1]->asked, 1u);
+	KUNIT_EXPECT_EQ(test, atomic_read(&askers[0].calls), 0);
+	say(test, 1, 4, 0);
+	told(test, &askers[0], 0, 4);
+
+	param_set(test, cmx_kunit_module(), "sa_timeout_ms", 20);
+	param_set(test, cmx_kunit_module(), "sa_retries", 20);
+	KUNIT_ASSERT_EQ(test, 0, ask(&askers[0], 1, 2));
+	say(test, 1, 0, -EBUSY);
+	told(test, &askers[0], -EAGAIN, -1);
+}
+
+static void lookup_timeout(struct kunit *test)
+{
+	param_set(test, cmx_kunit_module(), "sa_timeout_ms", 10);
+	param_set(test, cmx_kunit_module(), "sa_retries", 3);
+	KUNIT_ASSERT_EQ(test, 0, ask(&askers[0], 1, 1));
+	told(test, &askers[0], -ETIMEDOUT, -1);
+	KUNIT_EXPECT_EQ(test, fake.port[1]->asked, 0u);
+	/* Nobody waits any more: it is not asked again, and ends, too. */
+	KUNIT_ASSERT_EQ(test, 0, ask(&askers[1], 1, 2));
+	KUNIT_EXPECT_TRUE(test, cmx_sa_forget(&askers[1].waiter));
+	KUNIT_ASSERT_TRUE(test, WAIT_FOR(!READ_ONCE(fake.port[1]->asked)));
+	KUNIT_EXPECT_EQ(test, atomic_read(&askers[1].calls), 0);
+}
+
+/* What comes after the end is not told to anybody. */
+static void lookup_late(struct kunit *test)
+{
+	struct cmx_sa_lookup *l;
+
+	KUNIT_ASSERT_EQ(test, 0, ask(&askers[0], 1, 1));
+	KUNIT_ASSERT_TRUE(test, WAIT_FOR(READ_ONCE(fake.port[1]->asked)));
+	l = fake_asked(fake.port[1]);
+	KUNIT_ASSERT_NOT_NULL(test, l);
+	say(test, 1, 1, 0);
+	told(test, &askers[0], 0, 1);
+	refcount_inc(&l->ref);
+	fake_say(l, fake_services(9, "s"), 0);
+	refcount_inc(&l->ref);
+	fake_say(l, NULL, -EBADMSG);
+	refcount_inc(&l->ref);
+	fake_say(l, NULL, -EBUSY);
+	cmx_sa_lookup_put(l);
+	KUNIT_EXPECT_EQ(test, atomic_read(&askers[0].calls), 1);
+	/* Nor does it take the place of what was said first. */
+	KUNIT_ASSERT_EQ(test, 0, ask(&askers[0], 1, 1));
+	told(test, &askers[0], 0, 1);
+}
+
+/* After a change of the port, what it was asked before does not count. */
+static void lookup_generation(struct kunit *test)
+{
+	struct cmx_sa_lookup *l;
+	u32 before;
+
+	KUNIT_ASSERT_EQ(test, 0, ask(&askers[0], 1, 1));
+	before = cmx_sa_cache_generation(&fake.port[1]->cache);
+	KUNIT_ASSERT_TRUE(test, WAIT_FOR(READ_ONCE(fake.port[1]->asked)));
+	l = fake_asked(fake.port[1]);
+	KUNIT_ASSERT_NOT_NULL(test, l);
+	fake_generation(&fake);
+	cmx_sa_lookup_heard(l, before, jiffies, NULL, -ECONNREFUSED);
+	KUNIT_EXPECT_EQ(test, fake.port[1]->asked, 1u);
+	KUNIT_EXPECT_EQ(test, atomic_read(&askers[0].calls), 0);
+	cmx_sa_lookups_again(fake.port[1]);
+	cmx_sa_lookup_put(l);
+	say(test, 1, 6, 0);
+	told(test, &askers[0], 0, 6);
+}
+
+static void lookup_port_gone(struct kunit *test)
+{
+	struct cmx_sa_port *port = fake.port[1];
+	int i;
+
+	for (i = 0; i < 20; i++)
+		KUNIT_ASSERT_EQ(test, 0, ask(&askers[i], 1, i));
+	KUNIT_EXPECT_GT(test, port->queued, 0u);
+	spin_lock(&cmx_sa_lock);
+	WRITE_ONCE(port->active, false);
+	spin_unlock(&cmx_sa_lock);
+	KUNIT_EXPECT_EQ(test, ask(&askers[20], 1, 0), -ENODEV);
+	cmx_sa_lookups_fail(port, -ENODEV);
+	for (i = 0; i < 20; i++)
+		told(test, &askers[i], -ENODEV, -1);
+	KUNIT_EXPECT_EQ(test, port->asked, 0u);
+	KUNIT_EXPECT_EQ(test, port->queued, 0u);
+}
+
+/* So many at a time and no more, in the order of asking. */
+static void lookup_turns(struct kunit *test)
+{
+	struct cmx_sa_port *port = fake.port[1];
+	struct cmx_sa_lookup *l;
+	u32 n;
+	int i;
+
+	param_set(test, cmx_kunit_module(), "sa_parallel", 4);
+	for (i = 0; i < 100; i++)
+		KUNIT_ASSERT_EQ(test, 0, ask(&askers[i], 1, i));
+	KUNIT_EXPECT_EQ(test, port->asked, 4u);
+	KUNIT_EXPECT_EQ(test, port->queued, 96u);
+	/* One that goes before its turn leaves nothing behind. */
+	KUNIT_EXPECT_TRUE(test, cmx_sa_forget(&askers[50].waiter));
+	KUNIT_EXPECT_EQ(test, port->queued, 95u);
+	for (i = 0; i < 100; i++) {
+		if (i == 50)
+			continue;
+		KUNIT_ASSERT_TRUE(test, WAIT_FOR(READ_ONCE(port->asked)));
+		KUNIT_EXPECT_LE(test, port->asked, 4u);
+		l = fake_asked(port);
+		KUNIT_ASSERT_NOT_NULL(test, l);
+		memcpy(&n, l->key.question.rec, sizeof(n));
+		KUNIT_EXPECT_EQ(test, n, (u32)i);
+		fake_say(l, fake_services(1, "s"), 0);
+		told(test, &askers[i], 0, 1);
+	}
+	KUNIT_EXPECT_EQ(test, port->asked, 0u);
+	KUNIT_EXPECT_EQ(test, port->queued, 0u);
+}
+
+static void lookup_limit(struct kunit *test)
+{
+	struct cmx_sa_port *port = fake.port[1];
+	int i;
+
+	param_set(test, cmx_kunit_module(), "sa_parallel", 4);
+	param_set(test, cmx_kunit_module(), "sa_waiting", 10);
+	for (i = 0; i < 14; i++)
+		KUNIT_ASSERT_EQ(test, 0, ask(&askers[i], 1, i));
+	KUNIT_EXPECT_EQ(test, ask(&askers[14], 1, 14), -EAGAIN);
+	/* The other port has a limit of its own. */
+	KUNIT_EXPECT_EQ(test, 0, ask(&askers[15], 2, 14));
+	/* To join one that waits needs no room. */
+	KUNIT_EXPECT_EQ(test, 0, ask(&askers[16], 1, 13));
+	KUNIT_EXPECT_EQ(test, port->queued, 10u);
+	say(test, 1, 1, 0);
+	KUNIT_EXPECT_EQ(test, 0, ask(&askers[17], 1, 14));
+	told(test, &askers[0], 0, 1);
+	for (i = 1; i < 18; i++)
+		if (i != 14)
+			KUNIT_EXPECT_TRUE(test,
+					  cmx_sa_forget(&askers[i].waiter));
+	KUNIT_EXPECT_EQ(test, port->queued, 0u);
+}
+
+struct race {
+	struct work_struct work;
+	struct cmx_sa_lookup *l;
+};
+
+static void race_work(struct work_struct *work)
+{
+	struct race *race = container_of(work, struct race, work);
+
+	fake_say(race->l, fake_services(1, "s"), 0);
+}
+
+/* Answered while it is forgotten: one of both, and whoever loses knows it. */
+static void lookup_race(struct kunit *test)
+{
+	struct race *race = kunit_kzalloc(test, sizeof(*race), GFP_KERNEL);
+	u32 round, forgotten = 0, i;
+
+	KUNIT_ASSERT_NOT_NULL(test, race);
+	INIT_WORK(&race->work, race_work);
+	for (round = 0; round < 500; round++) {
+		fake_generation(&fake);
+		for (i = 0; i < 4; i++)
+			KUNIT_ASSERT_EQ(test, 0, ask(&askers[i], 1, round));
+		KUNIT_ASSERT_TRUE(test, WAIT_FOR(READ_ONCE(fake.port[1]->asked)));
+		race->l = fake_asked(fake.port[1]);
+		KUNIT_ASSERT_NOT_NULL(test, race->l);
+		queue_work(system_unbound_wq, &race->work);
+		udelay(kunit_random(40));
+		for (i = 0; i < 4; i++) {
+			if (cmx_sa_forget(&askers[i].waiter)) {
+				forgotten++;
+				KUNIT_EXPECT_EQ(test, 0,
+						atomic_read(&askers[i].calls));
+			} else {
+				KUNIT_ASSERT_TRUE(test, asker_wait(&askers[i]));
+			}
+		}
+		flush_work(&race->work);
+		for (i = 0; i < 4; i++)
+			KUNIT_EXPECT_LE(test, atomic_read(&askers[i].calls), 1);
+	}
+	kunit_info(test, "%u of 2000 were forgotten", forgotten);
+}
+
+static struct kunit_case lookup_cases[] = {
+	KUNIT_CASE(lookup_coalesce),
+	KUNIT_CASE(lookup_apart),
+	KUNIT_CASE(lookup_errors),
+	KUNIT_CASE(lookup_busy),
+	KUNIT_CASE(lookup_timeout),
+	KUNIT_CASE(lookup_late),
+	KUNIT_CASE(lookup_generation),
+	KUNIT_CASE(lookup_port_gone),
+	KUNIT_CASE(lookup_turns),
+	KUNIT_CASE(lookup_limit),
+	KUNIT_CASE(lookup_race),
+	{}
+};
+
+static struct kunit_suite lookup_suite = {
+	.name = "cmx_sa_lookup",
+	.init = lookup_init,
+	.exit = lookup_exit,
+	.test_cases = lookup_cases,
+};
+
+kunit_test_suite(lookup_suite);

@@ -18,6 +18,8 @@ packages=(
 	linux-headers-amd64 linux-source-6.1
 	libibverbs-dev librdmacm-dev libkeyutils-dev python3-docutils
 	libibumad-dev libibmad-dev
+	# 32-bit test programs
+	gcc-multilib
 	# to boot
 	qemu-system-x86 linux-image-amd64 busybox-static cpio
 	# in the guests

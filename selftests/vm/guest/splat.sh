@@ -3,7 +3,7 @@
 # Sourced in the guest and on the host, so that both mean the same.
 
 splat_find() {
-	stock_drop |
+	stock_drop | limit_drop |
 	grep -E -e 'BUG|WARNING|INFO: (possible|task|suspicious)|UBSAN' \
 		-e 'unreferenced object|Oops|Call Trace|Kernel panic' \
 		-e 'general protection fault|refcount_t:|KASAN|DEBUG_LOCKS' \
@@ -23,4 +23,15 @@ stock_drop() {
 	}
 	known && /Call Trace:/ { known = 0; next }
 	{ print }'
+}
+
+# A memory cgroup that is at its limit ends one of its processes, and tells of
+# it with a call trace. A machine without memory is another thing.
+limit_drop() {
+	awk '
+	/invoked oom-killer/ { held = 1; trace = "" }
+	held && /Call Trace:/ { trace = $0; next }
+	held && /Memory cgroup out of memory: / { held = 0; trace = "" }
+	{ print }
+	END { if (trace) print trace }'
 }

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Large numbers: ids come and go without end and without growth (RA-02), and
+ * thousands of resolutions are outstanding at once (RAI-01, RAI-07), until
+ * they are answered, time out, or their file is closed.
+ */
+#include "../ioctl/common.h"
+
+#include <pthread.h>
+
+#include "kselftest_harness.h"
+
+#define THREADS		4
+#define IDS		25000	/* of each thread */
+#define AT_ONCE		10000
+#define PER_FILE	1000	/* below max_requests, 1,024 */
+#define FILES		(AT_ONCE / PER_FILE)
+/* What may stay in the allocator's caches, in KiB. */
+#define SLACK_KB	4096
+
+FIXTURE(many) {
+	int fd[FILES];
+	uint32_t id[AT_ONCE];
+};
+
+FIXTURE_SETUP(many)
+{
+	int i;
+
+	ASSERT_TRUE(counter_wait("live_files", 0));
+	for (i = 0; i < FILES; i++) {
+		self->fd[i] = dev_open(O_NONBLOCK);
+		ASSERT_LE(0, self->fd[i]);
+	}
+}
+
+FIXTURE_TEARDOWN(many)
+{
+	int i;
+
+	for (i = 0; i < FILES; i++)
+		close(self->fd[i]);
+	EXPECT_TRUE(counter_wait("live_files", 0));
+	EXPECT_EQ(0, counter("live_ids"));
+	EXPECT_EQ(0, counter("live_events"));
+	EXPECT_EQ(0, counter("live_queries"));
+}
+
+static long slab_unreclaimable(void)
+{
+	FILE *f = fopen("/proc/meminfo", "r");
+	long kb = -1;
+	char line[128];
+
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "SUnreclaim: %ld", &kb) == 1)
+			break;
+	if (f)
+		fclose(f);
+	return kb;
+}
+
+struct worker {
+	pthread_t thread;
+	int fd, ids, ret;
+};
+
+/* Some are bound, or have an event unread, when they go. */
+static void *ids_run(void *arg)
+{
+	struct worker *w = arg;
+	uint32_t id;
+	int i;
+
+	for (i = 0; i < w->ids && w->ret >= 0; i++) {
+		w->ret = id_create(w->fd, i & 1 ? RDMA_PS_TCP : RDMA_PS_UDP,
+				   i + 1, &id);
+		if (!w->ret && i % 16 == 0)
+			w->ret = id_bind(w->fd, id, ADDR_RDMA, 0);
+		if (!w->ret && i % 16 == 1)
+			w->ret = id_write_event(w->fd, id, 1, 1);
+		if (!w->ret)
+			w->ret = id_destroy(w->fd, id);
+	}
+	return NULL;
+}
+
+/* All threads on one file */
+static int ids_come_and_go(int fd, int ids)
+{
+	struct worker w[THREADS];
+	int i, ret = 0;
+
+	for (i = 0; i < THREADS; i++) {
+		w[i] = (struct worker){ .fd = fd, .ids = ids };
+		if (pthread_create(&w[i].thread, NULL, ids_run, &w[i]))
+			abort();
+	}
+	for (i = 0; i < THREADS; i++) {
+		pthread_join(w[i].thread, NULL);
+		if (w[i].ret < 0)
+			ret = w[i].ret;
+	}
+	return ret;
+}
+
+TEST_F_TIMEOUT(many, RA_02_100000_ids, 200)
+{
+	long before, after;
+
+	ASSERT_EQ(0, ids_come_and_go(self->fd[0], 500));
+	before = slab_unreclaimable();
+	ASSERT_LT(0, before);
+	ASSERT_EQ(0, ids_come_and_go(self->fd[0], IDS));
+	EXPECT_EQ(0, counter("live_ids"));
+	after = slab_unreclaimable();
+	TH_LOG("%d ids; SUnreclaim %ld KiB before, %ld after", THREADS * IDS,
+	       before, after);
+	EXPECT_GT(before + SLACK_KB, after);
+}
+
+static int resolve(int fd, uint32_t id, const char *node, uint32_t flags,
+		   uint32_t ms)
+{
+	struct rdma_cmx_resolve_addrinfo arg = { .id = id };
+
+	arg.query.node = (uintptr_t)node;
+	arg.query.node_len = strlen(node);
+	arg.query.flags = flags;
+	arg.query.timeout_ms = ms;
+	return call(fd, RESOLVE_ADDRINFO, &arg);
+}
+
+/* How many of them end so; the rest within the deadline not at all */
+static int events_count(int fd, uint32_t event, int status, int wanted)
+{
+	union event_buf buf;
+	int count = 0;
+
+	while (count < wanted && !event_next(fd, &buf)) {
+		if (buf.ev.event == event && buf.ev.status == status)
+			count++;
+		else
+			fprintf(stderr, "# event %u status %d\n",
+				buf.ev.event, buf.ev.status);
+	}
+	return count;
+}
+
+static int all_start(int *fd, uint32_t *id, const char *node, uint32_t flags,
+		     uint32_t ms)
+{
+	int i, ret = 0;
+
+	for (i = 0; i < AT_ONCE && !ret; i++)
+		ret = id_create(fd[i / PER_FILE], RDMA_PS_TCP, i + 1,
+				&id[i]) ?:
+		      resolve(fd[i / PER_FILE], id[i], node, flags, ms);
+	return ret;
+}
+
+TEST_F_TIMEOUT(many, RAI_01_10000_outstanding_are_answered, 100)
+{
+	struct rdma_cmx_give_names give = { .error = ENOENT };
+	int i;
+
+	ASSERT_EQ(0, all_start(self->fd, self->id, "many.example",
+			       RDMA_CMX_AIQ_NAMES_LATER, 60000));
+	EXPECT_EQ(AT_ONCE, counter("live_queries"));
+	for (i = 0; i < AT_ONCE; i++) {
+		give.id = self->id[i];
+		ASSERT_EQ(0, call(self->fd[i / PER_FILE], GIVE_NAMES, &give));
+	}
+	for (i = 0; i < FILES; i++)
+		EXPECT_EQ(PER_FILE, events_count(self->fd[i],
+			RDMA_CMX_EV_ADDRINFO_ERROR, -ENOENT, PER_FILE));
+}
+
+/* One name that nobody answers: looked up once, and each has its own event. */
+TEST_F_TIMEOUT(many, RAI_03_10000_outstanding_time_out, 100)
+{
+	int i;
+
+	ASSERT_EQ(0, all_start(self->fd, self->id, "many.silent.test", 0,
+			       3000));
+	for (i = 0; i < FILES; i++)
+		EXPECT_EQ(PER_FILE, events_count(self->fd[i],
+			RDMA_CMX_EV_ADDRINFO_ERROR, -ETIMEDOUT, PER_FILE));
+}
+
+TEST_F_TIMEOUT(many, RAI_07_10000_outstanding_are_closed, 100)
+{
+	ASSERT_EQ(0, all_start(self->fd, self->id, "many.silent.test", 0,
+			       60000));
+	EXPECT_EQ(AT_ONCE, counter("live_queries"));
+}
+
+TEST_HARNESS_MAIN

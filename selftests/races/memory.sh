@@ -1,0 +1,56 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# What a process makes the kernel keep is charged to its memory cgroup: with a
+# small one, many ids, events and resolutions end there, in an error or with
+# the process, and others do not notice. Nothing is left.
+. "${0%/*}/functions"
+hoard=/usr/lib/rdma-cmx/selftests/races/hoard.helper
+
+group=/sys/fs/cgroup/small
+rounds=4
+
+# confined LIMIT COMMAND...
+confined() {
+	local limit=$1
+
+	shift
+	mkdir -p $group && echo "$limit" >$group/memory.max || return
+	(
+		echo "$BASHPID" >$group/cgroup.procs
+		exec "$@"
+	)
+}
+
+confined_del() {
+	rmdir $group
+}
+
+ended() {
+	grep -q 'populated 0' $group/cgroup.events
+}
+
+if ! grep -qw memory /sys/fs/cgroup/cgroup.controllers; then
+	plan_skip "no memory controller"
+fi
+echo +memory >/sys/fs/cgroup/cgroup.subtree_control
+
+# 10,000 ids and requests need about 12 MiB: more than there is.
+for ((i = 1; i <= rounds; i++)); do
+	confined $((4 + i))M "$hoard" 10000 \
+		>small$i.log 2>&1
+	status=$?
+	is "round $i: refused or killed, in $((4 + i)) MiB" \
+		"$([ $status = 3 ] || [ $status = 137 ] && echo yes)" yes
+	diag "status $status: $(cat small$i.log)"
+	ok "round $i: it has ended" wait_for 20 ended
+	ok "round $i: nothing is left" wait_for 30 live_none
+	like "round $i: it was the group's limit" \
+		"$(cat $group/memory.events)" '^max [1-9]'
+	ok "others resolve" timeout 60 cmx resolve storage.cmx.test
+	confined_del
+done
+confined 200M "$hoard" 10000 >large.log 2>&1
+is "with enough it passes" $? 0
+diag "peak $(cat $group/memory.peak 2>/dev/null) bytes"
+confined_del
+finish

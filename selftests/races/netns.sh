@@ -1,0 +1,70 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# RAI-07, OPS-04: a network namespace is deleted while processes in it have
+# everything under way, and while one that has left it holds a file of its
+# making. The namespace goes with its last user, and nothing is left.
+. "${0%/*}/functions"
+
+rounds=8
+
+# Its interface is a pair with one outside: the namespace is gone when that is.
+space_add() {
+	ip netns add race &&
+		ip link add race0 type veth peer name race1 netns race &&
+		ip -n race addr add 10.99.0.1/24 dev race1 &&
+		ip -n race link set lo up && ip -n race link set race1 up
+}
+
+space_gone() {
+	[ ! -e /sys/class/net/race0 ]
+}
+
+deleted() {
+	local i pid
+
+	for ((i = 1; i <= rounds; i++)); do
+		space_add || return
+		ip netns exec race cmx resolve \
+			"n$i.silent.test" >/dev/null 2>&1 &
+		pid=$!
+		moment 300
+		ip netns del race
+		# Still in use: by the process
+		if [ $((i % 2)) = 0 ]; then
+			kill -KILL $pid
+		fi
+		wait $pid 2>/dev/null
+		wait_for 30 space_gone || { echo "round $i: still there"; return 1; }
+	done
+}
+
+ok "RAI-07: deleted with a name outstanding, $rounds rounds" deleted
+ok "RAI-07: nothing is left" wait_for 20 live_none
+
+# A file that was opened there, and a process that is elsewhere by now
+space_add
+ip netns exec race bash -c 'exec 7<>/dev/infiniband/rdma_cmx; echo $$ >pid
+	exec sleep 1000' &
+wait_for 10 test -s pid
+ip netns del race
+ok "the namespace lives as long as the process" test -e /sys/class/net/race0
+kill "$(cat pid)"
+wait 2>/dev/null
+ok "OPS-04: and no longer" wait_for 20 space_gone
+
+# A device of its own, in an exclusive world: the fabric's tests do that. Here
+# load on the shared device, from inside and outside.
+space_add
+load_start 2 10.55.0.1 2
+ip netns exec race "$load" 10.55.0.1 2 numbers >inside.log 2>&1 &
+inside=$!
+moment 500
+ip netns del race
+kill -KILL $inside
+wait $inside 2>/dev/null
+ok "OPS-04: gone under load" wait_for 30 space_gone
+ok "those outside go on" load_alive
+load_stop
+is "and end well" $? 0
+ok "OPS-04: nothing is left" wait_for 20 live_none
+finish

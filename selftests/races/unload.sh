@@ -1,0 +1,46 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# OPS-04: the modules are taken away under load. Refused while there is a
+# user; and as soon as the last one is killed, with whatever was under way,
+# they go, and come back.
+. "${0%/*}/functions"
+
+rounds=12
+
+refused() {
+	local i
+
+	for i in $(seq 20); do
+		! rmmod rdma_ucmx 2>/dev/null && ! rmmod rdma_cmx 2>/dev/null &&
+			load_alive || return
+	done
+}
+
+# The file of a killed process may still be on its way out.
+unloaded() {
+	[ ! -d /sys/module/rdma_ucmx ] || rmmod rdma_ucmx || return
+	rmmod rdma_cmx
+}
+
+unload_rounds() {
+	local i
+
+	for ((i = 1; i <= rounds; i++)); do
+		load_start 2 10.55.0.1 2 || { echo "round $i: no load"; return 1; }
+		moment 200
+		load_kill
+		wait_for 20 unloaded || { echo "round $i: not unloaded"; return 1; }
+		modprobe rdma_ucmx && wait_for 10 test -c /dev/infiniband/rdma_cmx ||
+			{ echo "round $i: not loaded again"; return 1; }
+	done
+}
+
+load_start 3 10.55.0.1 2
+is "three processes of two threads are at work" $? 0
+ok "OPS-04: refused 20 times while they are" refused
+load_stop
+is "they end well" $? 0
+like "and have done something" "$(cat load0.log)" 'good [1-9]'
+ok "OPS-04: unloaded as soon as they are killed, $rounds rounds" unload_rounds
+ok "a name resolves" timeout 60 cmx resolve storage.cmx.test
+finish

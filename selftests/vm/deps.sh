@@ -25,7 +25,7 @@ packages=(
 	# in the guests
 	ibverbs-providers rdmacm-utils ibverbs-utils perftest iproute2
 	dnsmasq-base keyutils tcpdump strace valgrind libc6-dbg
-	opensm infiniband-diags
+	opensm infiniband-diags qperf libfabric-bin
 )
 
 # Large, and for `make lint` alone

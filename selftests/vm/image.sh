@@ -20,7 +20,8 @@ export PATH=$PATH:/usr/sbin:/sbin
 programs=(
 	bash timeout setpriv prlimit kmod ldconfig ip ss rdma tc
 	dnsmasq request-key keyctl key.dns_resolver getent
-	rping mckey ucmatose udaddy cmtime rdma_server rdma_client rstream riostream
+	rping mckey ucmatose udaddy cmtime rdma_server rdma_client rdma_xserver
+	rdma_xclient rstream riostream udpong rcopy qperf fi_pingpong fi_info
 	ibv_devices ibv_devinfo ibv_rc_pingpong ibv_uc_pingpong ibv_ud_pingpong
 	ibv_srq_pingpong ibv_asyncwatch
 	ib_send_lat ib_send_bw ib_write_lat ib_write_bw ib_read_lat ib_read_bw

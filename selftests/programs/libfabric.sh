@@ -1,0 +1,45 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# RA-03: libfabric's provider verbs, unmodified, over the shim.
+. /usr/lib/rdma-cmx/selftests/lib.sh
+. /usr/lib/rdma-cmx/selftests/programs/functions
+
+run="cmx run"
+
+# What it finds depends on rdma_getaddrinfo() and on ids that it binds.
+ids_note
+found=$(at "$cl" "$run fi_info -p verbs" 2>&1)
+is "fi_info: status" $? 0
+is "fi_info: the same as on the stock library" "$found" \
+	"$(at "$cl" "fi_info -p verbs" 2>&1)"
+like "fi_info: endpoints with messages" "$found" 'type: FI_EP_MSG'
+unlike "fi_info: at rdma_cmx" "$(ids_since)" '^0( 0)?$'
+ids_note
+found=$(at "$cl" "$run fi_info -p verbs -n $sa -P 7471 -t FI_EP_MSG" 2>&1)
+is "fi_info, to an address: status" $? 0
+is "fi_info, to an address: the same as on the stock library" "$found" \
+	"$(at "$cl" "fi_info -p verbs -n $sa -P 7471 -t FI_EP_MSG" 2>&1)"
+unlike "fi_info, to an address: at rdma_cmx" "$(ids_since)" '^0( 0)?$'
+none_left "fi_info"
+
+fi_serves() {
+	tcp_listens 47592
+}
+
+# fi_pair NAME ENDPOINT BYTES: 20 round trips each, with their data looked at
+fi_pair() {
+	serve "$run fi_pingpong -p verbs -e $2 -c -I 20 -S $3" fi_serves
+	ask "$1" "$run fi_pingpong -p verbs -e $2 -c -I 20 -S $3 $sa"
+	served "$1"
+	like "$1: 20 messages came back" "$c_out" "^[0-9a-z]+ +20 +=20 "
+	unlike "$1: at rdma_cmx" "$(ids_since)" '^0( |$)|(^| )0$'
+	none_left "$1"
+}
+fi_pair "fi_pingpong, messages" msg 64
+fi_pair "fi_pingpong, long messages" msg 65536
+
+# Where it does not work (InfiniBand), it does not on the stock library
+rdm='fi_pingpong -p "verbs;ofi_rxm" -e rdm -c -I 20 -S 4096'
+alike "fi_pingpong, reliable datagrams" "$rdm" "$rdm $sa" fi_serves
+bed_end
+finish

@@ -1,0 +1,41 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# RA-03: programs that use rsockets keep working with the shim preloaded: their
+# rsockets stay inside the stock library, whole, also in a program that uses
+# ids of rdma_cm at the same time, which are ours.
+. /usr/lib/rdma-cmx/selftests/lib.sh
+. /usr/lib/rdma-cmx/selftests/programs/functions
+
+run="cmx run"
+tests=/usr/lib/rdma-cmx/selftests/programs
+
+# The library is in the server, though it makes no id at our device.
+preloaded() {
+	job_at "for pid in \$(pidof $1); do
+		grep -q librdmacmx /proc/\$pid/maps && exit
+	done
+	exit 1"
+}
+
+# stream NAME PROGRAM OPTIONS: the line that both print for the size
+stream() {
+	local name=$1 program=$2
+
+	shift 2
+	serve "$run $program -b $sa $*"
+	ok "$name: the library is in the server" preloaded "$program"
+	ask "$name" "$run $program -s $sa $*"
+	served "$name"
+	both_say "$name: its line" '^(custom|[0-9]+[km]?_lat|[0-9]+[km]?_bw) +[0-9]'
+	ids "$name" "0 0"
+}
+
+for size in 1 5000 1000000; do
+	stream "rstream, $size bytes" rstream -S $size -C 5 -I 10 -T v
+	stream "riostream, $size bytes" riostream -S $size -C 5 -I 10 -T v
+done
+stream "rstream, nonblocking" rstream -S 5000 -C 5 -I 10 -T n
+stream "rstream, poll" rstream -S 5000 -C 5 -I 10 -T a
+stream "rstream, rdma_getaddrinfo" rstream -S 5000 -C 5 -I 10 -f ip -T r
+bed_end
+finish

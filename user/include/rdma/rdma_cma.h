@@ -261,7 +261,7 @@ void rdma_destroy_ep(struct rdma_cm_id *id);
 
 /**
  * rdma_destroy_id - destroy an id and cancel what it has outstanding
- * @id: id, whose QP is destroyed
+ * @id: id, whose QP has been destroyed before
  *
  * Waits until the events of the id that were handed out are acked; after
  * that none of its events appears. Leaves all multicast groups of the id.

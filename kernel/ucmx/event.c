@@ -347,6 +347,7 @@ static int ucmx_event_deliver(struct ucmx_cmd *cmd, struct ucmx_event *ev,
 	struct rdma_cmx_get_events __user *uarg = cmd->ubuf;
 	struct ucmx_file *file = cmd->file;
 	struct ucmx_id *id = ev->id, *conn = NULL;
+	pid_t reader = task_tgid_nr(current);
 	int ret, len;
 
 	if (ev->event == RDMA_CM_EVENT_CONNECT_REQUEST) {
@@ -367,6 +368,7 @@ static int ucmx_event_deliver(struct ucmx_cmd *cmd, struct ucmx_event *ev,
 
 	/* User space has it: nothing may fail from here on. */
 	if (conn) {
+		conn->owner = reader;
 		atomic_dec(&id->waiting);
 		ucmx_handle_set(file, conn->handle, conn);
 	}
@@ -374,12 +376,15 @@ static int ucmx_event_deliver(struct ucmx_cmd *cmd, struct ucmx_event *ev,
 	list_del_init(&ev->list);
 	file->nr_events--;
 	id->queued--;
-	id->reported++;
-	if (ev->event == RDMA_CM_EVENT_MULTICAST_JOIN ||
-	    ev->event == RDMA_CM_EVENT_MULTICAST_ERROR)
-		ucmx_mc_reported(ev);
-	else if (ev->event == RDMA_CMX_EV_ADDRINFO_RESOLVED ||
-		 ev->event == RDMA_CMX_EV_ADDRINFO_ERROR)
+	/* The owner would not see the ack of its child. */
+	if (id->owner == reader) {
+		id->reported++;
+		if (ev->event == RDMA_CM_EVENT_MULTICAST_JOIN ||
+		    ev->event == RDMA_CM_EVENT_MULTICAST_ERROR)
+			ucmx_mc_reported(ev);
+	}
+	if (ev->event == RDMA_CMX_EV_ADDRINFO_RESOLVED ||
+	    ev->event == RDMA_CMX_EV_ADDRINFO_ERROR)
 		ucmx_query_read(ev);
 	if (ev->embedded)
 		ev = NULL;

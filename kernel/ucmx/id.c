@@ -8,6 +8,7 @@
  * before give up, and ends all that could make events for it before it purges
  * the queue.
  */
+#include <linux/sched.h>
 #include <linux/slab.h>
 
 #include "ucmx.h"
@@ -265,6 +266,7 @@ int ucmx_id_create(struct ucmx_cmd *cmd)
 		goto err_charge;
 	}
 	id->file = file;
+	id->owner = task_tgid_nr(current);
 	id->uid = arg->uid;
 
 	ret = ucmx_handle_alloc(file, &id->handle, id);

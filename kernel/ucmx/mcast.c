@@ -85,7 +85,7 @@ u32 ucmx_mc_read(struct ucmx_event *ev, u64 *uid, void *body)
 	return ev->mc->handle;
 }
 
-/* An event was handed out; the file's lock is held. */
+/* An event was handed out to the owner; the file's lock is held. */
 void ucmx_mc_reported(struct ucmx_event *ev)
 {
 	ev->mc->reported++;

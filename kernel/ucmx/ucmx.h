@@ -111,8 +111,9 @@ struct ucmx_id {
 	refcount_t ref;
 	spinlock_t lock;	/* where its events go */
 	u32 handle;
+	pid_t owner;		/* process that made it, set before it is known */
 	u32 queued;		/* events in the queue, by ucmx_file.lock */
-	u32 reported;		/* events handed out, likewise */
+	u32 reported;		/* events handed out to the owner, likewise */
 	atomic_t waiting;	/* connection requests that are unread */
 	int backlog;		/* how many may be */
 	u64 uid;

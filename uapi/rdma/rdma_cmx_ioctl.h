@@ -293,7 +293,8 @@ struct rdma_cmx_id_create {
  * struct rdma_cmx_destroy - RDMA_CMX_IO(ID_DESTROY) and RDMA_CMX_IO(LEAVE)
  * @size: sizeof(struct rdma_cmx_destroy)
  * @handle: id or membership
- * @events_reported: out: events of the object that GET_EVENTS handed out
+ * @events_reported: out: events of the object that GET_EVENTS handed out to
+ *	the process that made the id, or got its connection request
  * @reserved: 0
  *
  * When it returns no event of the object is in the queue and none will come.
@@ -366,8 +367,8 @@ struct rdma_cmx_id_set_option {
  * @id: handle in the file behind @src_fd
  * @src_fd: file that has the id now; the ioctl is made on the new file
  * @new_id: out: handle in the new file; the old one is gone
- * @events_reported: out: events of the id that were handed out so far, in
- *	all its life
+ * @events_reported: out: as for ID_DESTROY, events of the id so far, in all
+ *	its life
  * @reserved: 0
  *
  * Unread events of the id move with it, in order; its memberships keep their

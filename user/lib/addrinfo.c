@@ -12,7 +12,6 @@
 #include <rdma/rdma_cmx.h>
 
 #include "lib.h"
-#include "memcheck.h"
 
 #define AI_MAGIC	0x6961646d636d5831ULL
 

@@ -12,6 +12,7 @@
 
 static pthread_mutex_t shared_lock = PTHREAD_MUTEX_INITIALIZER;
 static int shared_fd = -1;
+CMX_MEM_ATOMIC(shared_fd)
 
 int cmx_file_open(void)
 {

@@ -319,6 +319,7 @@ int cmx_event_get(struct rdma_event_channel *channel,
 		memset(evt, 0, sizeof(*evt));
 		evt->magic = CMX_EVENT_MAGIC;
 		evt->id = (struct cmx_id *)(uintptr_t)raw.ev.uid;
+		cmx_mem_take(evt->id);
 		evt->event.id = &evt->id->id;
 		evt->event.event = raw.ev.event;
 		evt->event.status = raw.ev.status;

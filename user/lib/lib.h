@@ -23,6 +23,8 @@
 #include <rdma/rdma_verbs.h>
 #include <rdma/rdma_cmx_ioctl.h>
 
+#include "memcheck.h"
+
 #define CMX_EXPORT	__attribute__((visibility("default")))
 #define likely(x)	__builtin_expect(!!(x), 1)
 #define unlikely(x)	__builtin_expect(!!(x), 0)
@@ -103,9 +105,12 @@ static inline bool cmx_id_ours(const struct rdma_cm_id *id)
 	return id && ((const struct cmx_id *)id)->magic == CMX_ID_MAGIC;
 }
 
-/* A command on the file of an id's channel; -1 with errno on failure. */
-#define cmx_id_ioctl(cid, cmd, arg)					\
-	ioctl((cid)->id.channel->fd, RDMA_CMX_IO(cmd), arg)
+/*
+ * A command on the file of an id's channel; -1 with errno on failure. What
+ * comes of it may come as an event to any thread.
+ */
+#define cmx_id_ioctl(cid, cmd, arg) (cmx_mem_give(cid),			\
+	ioctl((cid)->id.channel->fd, RDMA_CMX_IO(cmd), arg))
 
 /* stock.c */
 void *cmx_stock_function(const char *name);

@@ -1,25 +1,64 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Valgrind does not know what our ioctls write. Where its header was there at
- * build time it is told; the request costs a few instructions that do nothing
- * outside of it.
+ * What Valgrind cannot see: what our ioctls write, that the kernel hands an id
+ * from one thread to another, and which variables are atomic. Where its
+ * headers were there at build time it is told; a request costs a few
+ * instructions that do nothing outside of it.
  */
 #ifndef RDMACMX_MEMCHECK_H
 #define RDMACMX_MEMCHECK_H
 
 #include <stddef.h>
 
-#if __has_include(<valgrind/memcheck.h>)
+#if __has_include(<valgrind/memcheck.h>) && \
+	__has_include(<valgrind/helgrind.h>)
+#include <valgrind/helgrind.h>
 #include <valgrind/memcheck.h>
 
 static inline void cmx_mem_written(void *start, size_t len)
 {
 	(void)VALGRIND_MAKE_MEM_DEFINED(start, len);
 }
+
+/* All that this thread has done to @obj comes before ... */
+static inline void cmx_mem_give(const void *obj)
+{
+	ANNOTATE_HAPPENS_BEFORE(obj);
+}
+
+/* ... what this one is going to do. */
+static inline void cmx_mem_take(const void *obj)
+{
+	ANNOTATE_HAPPENS_AFTER(obj);
+}
+
+static inline void cmx_mem_atomic(const void *start, size_t len)
+{
+	VALGRIND_HG_DISABLE_CHECKING(start, len);
+}
 #else
 static inline void cmx_mem_written(void *start, size_t len)
 {
 }
+
+static inline void cmx_mem_give(const void *obj)
+{
+}
+
+static inline void cmx_mem_take(const void *obj)
+{
+}
+
+static inline void cmx_mem_atomic(const void *start, size_t len)
+{
+}
 #endif
+
+/* For a file's own variable */
+#define CMX_MEM_ATOMIC(var)						\
+static void __attribute__((constructor)) cmx_mem_##var(void)		\
+{									\
+	cmx_mem_atomic(&var, sizeof(var));				\
+}
 
 #endif /* RDMACMX_MEMCHECK_H */

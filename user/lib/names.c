@@ -39,6 +39,7 @@ static struct cmx_names_job *jobs;
 
 /* Does the kernel look up names for this process? -1: not asked yet. */
 static int kernel_names = -1;
+CMX_MEM_ATOMIC(kernel_names)
 
 void cmx_names_lock(void)
 {

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "lib.h"
-#include "memcheck.h"
 
 static int qp_attr_ask(struct cmx_id *id, struct ibv_qp_attr *attr, int *mask)
 {

@@ -25,6 +25,9 @@ static uintptr_t stock_start;
 static uintptr_t stock_end;
 static char stock_path[PATH_MAX];
 static unsigned long long loads_seen;
+CMX_MEM_ATOMIC(stock_start)
+CMX_MEM_ATOMIC(stock_end)
+CMX_MEM_ATOMIC(loads_seen)
 
 static void stock_found(const struct dl_phdr_info *info)
 {

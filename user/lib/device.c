@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "lib.h"
 
@@ -48,6 +49,44 @@ static bool device_is(uint64_t a_guid, uint32_t a_index, uint64_t guid,
 static int max_u8(int value)
 {
 	return value < 0 ? 0 : value > UINT8_MAX ? UINT8_MAX : value;
+}
+
+/*
+ * libibverbs loads its providers once. If it cannot for want of descriptors,
+ * there is no device for the rest of the process: so it is not asked before
+ * there are some.
+ */
+#define FDS_WANTED	8
+
+static int fds_check(void)
+{
+	int fds[FDS_WANTED], n, err = 0;
+
+	for (n = 0; n < FDS_WANTED; n++) {
+		fds[n] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+		if (fds[n] < 0) {
+			err = errno;
+			break;
+		}
+	}
+	while (n--)
+		close(fds[n]);
+	return err == EMFILE || err == ENFILE ? cmx_err(err) : 0;
+}
+
+static bool loaded;	/* atomic */
+CMX_MEM_ATOMIC(loaded)
+
+static struct ibv_device **device_list_get(int *n)
+{
+	struct ibv_device **list;
+
+	if (!__atomic_load_n(&loaded, __ATOMIC_RELAXED) && fds_check())
+		return NULL;
+	list = ibv_get_device_list(n);
+	if (list && list[0])
+		__atomic_store_n(&loaded, true, __ATOMIC_RELAXED);
+	return list;
 }
 
 static struct cmx_device *device_open(struct ibv_device *ibdev)
@@ -100,7 +139,7 @@ static struct cmx_device *device_find_new(uint64_t guid, uint32_t index)
 	struct ibv_device **list;
 	int i;
 
-	list = ibv_get_device_list(NULL);
+	list = device_list_get(NULL);
 	if (!list)
 		return NULL;
 	errno = ENODEV;
@@ -221,7 +260,7 @@ static struct device_name *name_find_new(uint32_t index)
 	struct ibv_device **list;
 	int i;
 
-	list = ibv_get_device_list(NULL);
+	list = device_list_get(NULL);
 	if (!list)
 		return NULL;
 	errno = ENODEV;
@@ -263,7 +302,7 @@ CMX_EXPORT struct ibv_context **rdma_get_devices(int *num_devices)
 
 	if (num_devices)
 		*num_devices = 0;
-	list = ibv_get_device_list(&n);
+	list = device_list_get(&n);
 	if (!list)
 		return NULL;
 	result = n ? calloc(n + 1, sizeof(*result)) : NULL;

@@ -3,6 +3,9 @@
  * Event channels and the files behind them. A channel is one open file of the
  * device; calls without a channel share one file, opened when first needed
  * and never closed.
+ *
+ * Programs close a channel that still has ids, so each of these keeps its
+ * memory, by a reference: the fd is -1 from then on.
  */
 #include <fcntl.h>
 #include <stdlib.h>
@@ -14,8 +17,24 @@ static pthread_mutex_t shared_lock = PTHREAD_MUTEX_INITIALIZER;
 static int shared_fd = -1;
 CMX_MEM_ATOMIC(shared_fd)
 
+struct cmx_channel {
+	struct rdma_event_channel channel;
+	unsigned int refs;	/* the program's one, and its ids', atomic */
+};
+
+void cmx_file_lock(void)
+{
+	pthread_mutex_lock(&shared_lock);
+}
+
+void cmx_file_unlock(void)
+{
+	pthread_mutex_unlock(&shared_lock);
+}
+
 int cmx_file_open(void)
 {
+	cmx_fork_init();
 	return open(RDMA_CMX_DEVICE, O_RDWR | O_CLOEXEC);
 }
 
@@ -44,23 +63,42 @@ int cmx_file_shared(bool again)
 
 struct rdma_event_channel *cmx_channel_open(void)
 {
-	struct rdma_event_channel *channel = malloc(sizeof(*channel));
+	struct cmx_channel *new = malloc(sizeof(*new));
 
-	if (!channel)
+	if (!new)
 		return NULL;
-	channel->fd = cmx_file_open();
-	if (channel->fd < 0) {
-		free(channel);
+	new->refs = 1;
+	new->channel.fd = cmx_file_open();
+	if (new->channel.fd < 0) {
+		free(new);
 		return NULL;
 	}
-	return channel;
+	return &new->channel;
+}
+
+void cmx_channel_get(struct rdma_event_channel *channel)
+{
+	struct cmx_channel *c = (struct cmx_channel *)channel;
+
+	__atomic_add_fetch(&c->refs, 1, __ATOMIC_RELAXED);
+}
+
+void cmx_channel_put(struct rdma_event_channel *channel)
+{
+	struct cmx_channel *c = (struct cmx_channel *)channel;
+
+	if (!__atomic_sub_fetch(&c->refs, 1, __ATOMIC_ACQ_REL))
+		free(c);
 }
 
 void cmx_channel_close(struct rdma_event_channel *channel)
 {
+	int fd = channel->fd;
+
 	cmx_names_cancel_channel(channel);
-	close(channel->fd);
-	free(channel);
+	channel->fd = -1;
+	close(fd);
+	cmx_channel_put(channel);
 }
 
 CMX_EXPORT struct rdma_event_channel *rdma_create_event_channel(void)

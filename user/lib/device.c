@@ -39,6 +39,16 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct cmx_device *devices;
 static struct device_name *names;
 
+void cmx_device_lock(void)
+{
+	pthread_mutex_lock(&lock);
+}
+
+void cmx_device_unlock(void)
+{
+	pthread_mutex_unlock(&lock);
+}
+
 /* A kernel or a provider without indices leaves only the GUID to go by. */
 static bool device_is(uint64_t a_guid, uint32_t a_index, uint64_t guid,
 		      uint32_t index)

@@ -26,12 +26,19 @@ struct raw_event {
 
 static void id_complete(struct cmx_id *id, struct cmx_mc *mc)
 {
+	bool last;
+
 	pthread_mutex_lock(&id->lock);
 	id->events_completed++;
 	if (mc)
 		mc->events_completed++;
+	last = id->orphan &&
+	       id->events_completed ==
+	       __atomic_load_n(&id->events_taken, __ATOMIC_RELAXED);
 	pthread_cond_broadcast(&id->cond);
 	pthread_mutex_unlock(&id->lock);
+	if (unlikely(last))
+		cmx_id_free(id);
 }
 
 void cmx_event_ack(struct rdma_cm_event *event)
@@ -320,6 +327,7 @@ int cmx_event_get(struct rdma_event_channel *channel,
 		evt->magic = CMX_EVENT_MAGIC;
 		evt->id = (struct cmx_id *)(uintptr_t)raw.ev.uid;
 		cmx_mem_take(evt->id);
+		__atomic_add_fetch(&evt->id->events_taken, 1, __ATOMIC_RELAXED);
 		evt->event.id = &evt->id->id;
 		evt->event.event = raw.ev.event;
 		evt->event.status = raw.ev.status;

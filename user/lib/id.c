@@ -4,7 +4,9 @@
  *
  * Before an id goes away, each event of it that the kernel handed out must
  * have been acked: the kernel says how many there were, the id counts acks
- * under its lock.
+ * under its lock. The kernel counts those of the process that made the id; a
+ * child that has a copy counts by itself, and leaves the id in the kernel to
+ * its parent for as long as there is one.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +27,10 @@ struct cmx_id *cmx_id_alloc(struct rdma_event_channel *channel, void *context,
 			return NULL;
 		}
 		id->sync = true;
+	} else {
+		cmx_channel_get(channel);
 	}
+	id->process = cmx_process;
 	id->id.channel = channel;
 	id->id.context = context;
 	id->id.ps = ps;
@@ -43,6 +48,8 @@ void cmx_id_free(struct cmx_id *id)
 		cmx_device_put(id->dev);
 	if (id->sync)
 		cmx_channel_close(id->id.channel);
+	else
+		cmx_channel_put(id->id.channel);
 	if (id->ask) {
 		cmx_ask_clear(id->ask);
 		free(id->ask);
@@ -111,6 +118,25 @@ static void acks_wait(struct cmx_id *id, uint32_t events_reported)
 	pthread_mutex_unlock(&id->lock);
 }
 
+/*
+ * The end of an id whose part in the kernel is not its own any more: the
+ * channel was closed before, or the id is a copy that fork() made. There is
+ * no number of the kernel's to wait for: the last ack frees the id.
+ */
+static void orphan_destroy(struct cmx_id *id)
+{
+	bool acked;
+
+	cmx_event_drop_last(id);
+	pthread_mutex_lock(&id->lock);
+	acked = id->events_completed ==
+		__atomic_load_n(&id->events_taken, __ATOMIC_RELAXED);
+	id->orphan = !acked;
+	pthread_mutex_unlock(&id->lock);
+	if (acked)
+		cmx_id_free(id);
+}
+
 int cmx_id_destroy(struct cmx_id *id)
 {
 	struct rdma_cmx_destroy cmd = {
@@ -119,10 +145,19 @@ int cmx_id_destroy(struct cmx_id *id)
 	};
 
 	cmx_names_cancel(id);
-	if (id->sync)
+	if (id->id.channel->fd < 0 ||
+	    (cmx_id_inherited(id) && cmx_id_cared_for(id))) {
+		orphan_destroy(id);
+		return 0;
+	}
+	if (id->sync && !cmx_id_inherited(id))
 		waiters_wake(id);
 	if (cmx_id_ioctl(id, ID_DESTROY, &cmd))
 		return -1;
+	if (cmx_id_inherited(id)) {
+		orphan_destroy(id);
+		return 0;
+	}
 	cmx_event_drop_last(id);
 	acks_wait(id, cmd.events_reported);
 	cmx_id_free(id);
@@ -161,6 +196,8 @@ int cmx_id_migrate(struct cmx_id *id, struct rdma_event_channel *channel)
 			cmx_channel_close(channel);
 		return cmx_err(err);
 	}
+	if (!sync)
+		cmx_channel_get(channel);
 	pthread_mutex_lock(&id->lock);
 	id->handle = cmd.new_id;
 	id->id.channel = channel;
@@ -171,8 +208,11 @@ int cmx_id_migrate(struct cmx_id *id, struct rdma_event_channel *channel)
 	if (was_sync) {
 		cmx_event_drop_last(id);
 		cmx_channel_close(old);
+	} else {
+		cmx_channel_put(old);
 	}
-	acks_wait(id, cmd.events_reported);
+	if (!cmx_id_inherited(id))
+		acks_wait(id, cmd.events_reported);
 	return 0;
 }
 

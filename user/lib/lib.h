@@ -17,6 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/ioctl.h>
+#include <sys/types.h>
 
 #include <infiniband/ib.h>
 #include <rdma/rdma_cma.h>
@@ -59,14 +60,17 @@ struct cmx_id {
 	struct rdma_cm_id id;
 	uint64_t magic;
 	uint32_t handle;
+	pid_t process;		/* that made it */
 	bool sync;		/* has a channel of its own */
 	bool connect_error;	/* the connection failed here: no more news */
 	bool dying;
+	bool orphan;		/* destroyed; goes with the last ack */
 	uint8_t initiator_depth;
 	uint8_t responder_resources;
 	pthread_mutex_t lock;
 	pthread_cond_t cond;
 	uint32_t events_completed;
+	uint32_t events_taken;	/* by this process, atomic */
 	unsigned int waiters;	/* threads in cmx_event_wait() */
 	struct cmx_device *dev;
 	struct cmx_mc *mcs;
@@ -113,6 +117,8 @@ static inline bool cmx_id_ours(const struct rdma_cm_id *id)
 	ioctl((cid)->id.channel->fd, RDMA_CMX_IO(cmd), arg))
 
 /* stock.c */
+void cmx_stock_lock(void);
+void cmx_stock_unlock(void);
 void *cmx_stock_function(const char *name);
 bool cmx_stock_caller(const void *address, bool look);
 
@@ -145,13 +151,30 @@ bool cmx_stock_caller(const void *address, bool look);
 #define cmx_called_by_stock(look)					\
 	unlikely(cmx_stock_caller(__builtin_return_address(0), look))
 
+/* fork.c */
+extern pid_t cmx_process;
+void cmx_fork_init(void);
+bool cmx_id_cared_for(const struct cmx_id *id);
+
+/* Was it made by another process, and is this a copy of it? */
+static inline bool cmx_id_inherited(const struct cmx_id *id)
+{
+	return unlikely(id->process != cmx_process);
+}
+
 /* channel.c */
+void cmx_file_lock(void);
+void cmx_file_unlock(void);
 int cmx_file_open(void);
 int cmx_file_shared(bool again);
 struct rdma_event_channel *cmx_channel_open(void);
+void cmx_channel_get(struct rdma_event_channel *channel);
+void cmx_channel_put(struct rdma_event_channel *channel);
 void cmx_channel_close(struct rdma_event_channel *channel);
 
 /* device.c */
+void cmx_device_lock(void);
+void cmx_device_unlock(void);
 struct cmx_device *cmx_device_get(uint64_t node_guid, uint32_t index);
 void cmx_device_put(struct cmx_device *dev);
 void cmx_device_dead(struct cmx_device *dev);
@@ -242,5 +265,6 @@ void cmx_names_cancel(struct cmx_id *id);
 void cmx_names_cancel_channel(struct rdma_event_channel *channel);
 void cmx_names_lock(void);
 void cmx_names_unlock(void);
+void cmx_names_forked(void);
 
 #endif /* RDMACMX_LIB_H */

@@ -126,6 +126,7 @@ static int mc_leave(struct cmx_id *id, struct cmx_mc *mc)
 		.size = sizeof(cmd),
 		.handle = mc->handle,
 	};
+	bool copy = cmx_id_inherited(id);
 	int err = 0;
 
 	last_event_drop(id, mc);
@@ -133,13 +134,19 @@ static int mc_leave(struct cmx_id *id, struct cmx_mc *mc)
 		err = errno;
 
 	pthread_mutex_lock(&id->lock);
-	while (!err && (int32_t)(mc->events_completed -
+	while (!err && !copy && (int32_t)(mc->events_completed -
 				 cmd.events_reported) < 0)
 		pthread_cond_wait(&id->cond, &id->lock);
 	/* Only now: an event in another thread's hands may have attached. */
 	mc_detach(mc);
+	if (err || copy) {
+		/* An event of it may still be out: it goes with the id. */
+		mc->next = id->mcs;
+		id->mcs = mc;
+	}
 	pthread_mutex_unlock(&id->lock);
-	free(mc);
+	if (!err && !copy)
+		free(mc);
 	return err ? cmx_err(err) : 0;
 }
 

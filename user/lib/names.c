@@ -253,6 +253,22 @@ static void ask_replace(struct cmx_id *id, struct cmx_ask *ask)
 	id->ask = ask;
 }
 
+/*
+ * In the child of fork(), with the lock: the threads are the parent's, which
+ * still gives their answers to the kernel.
+ */
+void cmx_names_forked(void)
+{
+	struct cmx_names_job *job;
+
+	while ((job = jobs)) {
+		jobs = job->next;
+		if (job->id)
+			job_cancel(job->id);
+		free(job);
+	}
+}
+
 /* Start a resolution; @own: this process looks up the name. */
 int cmx_names_resolve(struct cmx_id *id, struct cmx_ask *ask, bool own)
 {

@@ -7,8 +7,10 @@
  * the caller's address does. What is the stock library's is handed on to it.
  *
  * The stock library may be loaded later than this one: it is looked for anew
- * whenever something has been loaded since. dl_iterate_phdr() runs one
- * callback at a time, so that only it writes; the others read atomically.
+ * whenever something has been loaded since. That writes with the lock held,
+ * and whoever reads does so atomically. The lock is there for fork(), too:
+ * glibc leaves a child that is made during dl_iterate_phdr() with a lock that
+ * nobody opens.
  */
 #define _GNU_SOURCE	/* dl_iterate_phdr() */
 #include <dlfcn.h>
@@ -28,6 +30,18 @@ static unsigned long long loads_seen;
 CMX_MEM_ATOMIC(stock_start)
 CMX_MEM_ATOMIC(stock_end)
 CMX_MEM_ATOMIC(loads_seen)
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+void cmx_stock_lock(void)
+{
+	pthread_mutex_lock(&lock);
+}
+
+void cmx_stock_unlock(void)
+{
+	pthread_mutex_unlock(&lock);
+}
 
 static void stock_found(const struct dl_phdr_info *info)
 {
@@ -68,8 +82,11 @@ static void stock_find(void)
 {
 	unsigned long long loads = 0;
 
+	cmx_fork_init();
+	cmx_stock_lock();
 	if (!dl_iterate_phdr(stock_look, &loads))
 		__atomic_store_n(&loads_seen, loads, __ATOMIC_RELAXED);
+	cmx_stock_unlock();
 }
 
 /*
@@ -107,6 +124,14 @@ void *cmx_stock_function(const char *name)
 }
 
 #else /* the static library is never preloaded */
+
+void cmx_stock_lock(void)
+{
+}
+
+void cmx_stock_unlock(void)
+{
+}
 
 bool cmx_stock_caller(const void *address, bool look)
 {

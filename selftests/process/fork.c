@@ -1,0 +1,448 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * RA-02: fork(). What a child inherits is the parent's: the same open file,
+ * and a copy of the memory. It may close its copy, or go on with it in the
+ * parent's place, and use the library for itself.
+ */
+#include <infiniband/verbs.h>
+#include <rdma/rdma_verbs.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "process.h"
+
+#define PORT_FORK	7620
+
+/* The inherited objects, for functions that run in children. */
+struct heritage {
+	struct rdma_event_channel *channel;
+	struct rdma_cm_id *id;
+	int pipe[2];
+};
+
+static int just_exit(void *arg)
+{
+	return 0;
+}
+
+/* With atexit handlers and destructors of libraries */
+static int full_exit(void *arg)
+{
+	exit(0);
+}
+
+static int destroy_copy(void *arg)
+{
+	struct heritage *h = arg;
+
+	if (rdma_destroy_id(h->id))
+		return 1;
+	rdma_destroy_event_channel(h->channel);
+	return 0;
+}
+
+/* In the wrong order */
+static int close_copy(void *arg)
+{
+	struct heritage *h = arg;
+
+	rdma_destroy_event_channel(h->channel);
+	return rdma_destroy_id(h->id);
+}
+
+static int resolve_events(struct rdma_cm_id *id)
+{
+	int status;
+
+	if (id_resolve_addr(id, NULL, OWN4, PORT_FORK, &status) !=
+	    RDMA_CM_EVENT_ADDR_RESOLVED)
+		return __LINE__;
+	if (rdma_resolve_route(id, 5000))
+		return __LINE__;
+	if (event_take(id->channel, &status) != RDMA_CM_EVENT_ROUTE_RESOLVED)
+		return __LINE__;
+	return 0;
+}
+
+TEST(RA_02_child_leaves_the_parents_ids_alone)
+{
+	static int (*const ways[])(void *arg) = {
+		just_exit, full_exit, destroy_copy, close_copy,
+	};
+	struct rdma_cm_event *event;
+	struct heritage h;
+	size_t i;
+
+	for (i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+		h.channel = rdma_create_event_channel();
+		ASSERT_NE(NULL, h.channel);
+		h.id = id_make(h.channel);
+		/* One event waits to be read, one to be acked. */
+		ASSERT_EQ(0, rdma_write_cm_event(h.id, RDMA_CM_EVENT_USER, 0,
+						 1));
+		ASSERT_EQ(0, rdma_write_cm_event(h.id, RDMA_CM_EVENT_USER, 0,
+						 2));
+		ASSERT_EQ(0, event_wait(h.channel, &event, WAIT_MS));
+		EXPECT_EQ(1, event->param.arg);
+
+		EXPECT_EQ(0, child_wait(child_start(ways[i], &h))) {
+			TH_LOG("way %zu", i);
+		}
+		rdma_ack_cm_event(event);
+		ASSERT_EQ(0, event_wait(h.channel, &event, WAIT_MS));
+		EXPECT_EQ(2, event->param.arg);
+		rdma_ack_cm_event(event);
+		EXPECT_EQ(0, resolve_events(h.id));
+		EXPECT_EQ(0, rdma_destroy_id(h.id));
+		rdma_destroy_event_channel(h.channel);
+	}
+}
+
+static int connect_out(void *arg)
+{
+	struct rdma_event_channel *channel = rdma_create_event_channel();
+	struct rdma_addrinfo *res;
+	struct rdma_cm_id *id;
+	int wrong;
+
+	if (!channel || rdma_getaddrinfo(OWN4, PORT, NULL, &res))
+		return 1;
+	rdma_freeaddrinfo(res);
+	id = id_ready(channel, PORT_FORK);
+	if (!id)
+		return 2;
+	wrong = id_connect(id);
+	if (!wrong)
+		wrong = id_hang_up(id, true);
+	rdma_destroy_event_channel(channel);
+	return wrong ? 3 : 0;
+}
+
+/* Both before and after the parent has used the device */
+TEST(RA_02_child_uses_the_library_for_itself)
+{
+	struct server server;
+
+	server_start(&server, PORT_FORK);
+	EXPECT_EQ(0, child_wait(child_start(connect_out, NULL)));
+	EXPECT_EQ(0, connect_out(NULL));
+	EXPECT_EQ(0, child_wait(child_start(connect_out, NULL)));
+	EXPECT_EQ(0, server_end(&server));
+	EXPECT_EQ(3, server.established);
+}
+
+static int connect_refused(void)
+{
+	struct rdma_event_channel *channel = rdma_create_event_channel();
+	struct rdma_cm_id *id = channel ? id_ready(channel, PORT_FORK) : NULL;
+	int event;
+
+	if (!id || rdma_connect(id, NULL))
+		return -1;
+	event = event_take(channel, NULL);
+	rdma_destroy_ep(id);
+	rdma_destroy_event_channel(channel);
+	return event == RDMA_CM_EVENT_REJECTED ? 0 : -1;
+}
+
+/* As daemon(3) makes them: the one that set everything up is gone. */
+static int serve_inherited(void *arg)
+{
+	struct rdma_conn_param param = { .rnr_retry_count = 7 };
+	struct heritage *h = arg;
+	struct rdma_cm_event *event;
+	struct rdma_cm_id *id;
+
+	if (event_wait(h->channel, &event, WAIT_MS) ||
+	    event->event != RDMA_CM_EVENT_CONNECT_REQUEST)
+		return 1;
+	id = event->id;
+	rdma_ack_cm_event(event);
+	if (qp_make(id) || rdma_accept(id, &param))
+		return 2;
+	if (event_take(h->channel, NULL) != RDMA_CM_EVENT_ESTABLISHED ||
+	    event_take(h->channel, NULL) != RDMA_CM_EVENT_DISCONNECTED)
+		return 3;
+	rdma_destroy_qp(id);
+	if (rdma_destroy_id(id) || rdma_destroy_id(h->id))
+		return 4;
+	/* Nobody else has them: they are really gone. */
+	if (connect_refused())
+		return 5;
+	rdma_destroy_event_channel(h->channel);
+	return 0;
+}
+
+static int setup_and_leave(void *arg)
+{
+	struct heritage *h = arg;
+	char result;
+	pid_t pid;
+
+	h->channel = rdma_create_event_channel();
+	if (!h->channel)
+		return 1;
+	h->id = id_listening(h->channel, PORT_FORK);
+	pid = fork();
+	if (pid)
+		return pid < 0;
+	result = serve_inherited(h);
+	if (write(h->pipe[1], &result, 1) != 1)
+		_exit(1);
+	_exit(0);
+}
+
+TEST(RA_02_child_goes_on_when_the_parent_is_gone)
+{
+	struct pollfd pfd = { .events = POLLIN };
+	struct heritage h;
+	char result = -1;
+
+	ASSERT_EQ(0, pipe(h.pipe));
+	ASSERT_EQ(0, child_wait(child_start(setup_and_leave, &h)));
+	EXPECT_EQ(0, connect_out(NULL));
+	pfd.fd = h.pipe[0];
+	ASSERT_EQ(1, poll(&pfd, 1, WAIT_MS));
+	EXPECT_EQ(1, read(h.pipe[0], &result, 1));
+	EXPECT_EQ(0, result);
+	close(h.pipe[0]);
+	close(h.pipe[1]);
+}
+
+/*
+ * Parent and child read one channel: each event goes to one of them, and the
+ * parent does not wait for the acks of what the child has got.
+ */
+#define EVENTS	400
+
+static int read_events(struct rdma_event_channel *channel, char *seen)
+{
+	struct rdma_cm_event *event;
+	uint64_t arg;
+
+	do {
+		if (rdma_get_cm_event(channel, &event))
+			return __LINE__;
+		arg = event->param.arg;
+		rdma_ack_cm_event(event);
+		if (arg < EVENTS)
+			seen[arg]++;
+	} while (arg < EVENTS);
+	return 0;
+}
+
+struct readers {
+	struct heritage h;
+	char *seen[2];
+};
+
+static int read_as_child(void *arg)
+{
+	struct readers *r = arg;
+
+	return read_events(r->h.channel, r->seen[1]) ? 1 : 0;
+}
+
+static void *read_as_parent(void *arg)
+{
+	struct readers *r = arg;
+
+	return read_events(r->h.channel, r->seen[0]) ? arg : NULL;
+}
+
+TEST(RA_02_parent_and_child_read_one_channel)
+{
+	int i, events = rounds_of(EVENTS);
+	struct readers r;
+	pthread_t thread;
+	void *failed;
+	char *shared;
+	pid_t pid;
+
+	TH_LOG("%d events, 2 readers", events);
+	shared = mmap(NULL, 2 * EVENTS, PROT_READ | PROT_WRITE,
+		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, shared);
+	r.seen[0] = shared;
+	r.seen[1] = shared + EVENTS;
+	r.h.channel = rdma_create_event_channel();
+	ASSERT_NE(NULL, r.h.channel);
+	r.h.id = id_make(r.h.channel);
+
+	pid = child_start(read_as_child, &r);
+	ASSERT_EQ(0, pthread_create(&thread, NULL, read_as_parent, &r));
+	for (i = 0; i < events; i++)
+		ASSERT_EQ(0, rdma_write_cm_event(r.h.id, RDMA_CM_EVENT_USER, 0,
+						 i));
+	/* One end for each */
+	for (i = 0; i < 2; i++)
+		ASSERT_EQ(0, rdma_write_cm_event(r.h.id, RDMA_CM_EVENT_USER, 0,
+						 EVENTS));
+	pthread_join(thread, &failed);
+	EXPECT_EQ(NULL, failed);
+	EXPECT_EQ(0, child_wait(pid));
+	for (i = 0; i < events; i++)
+		EXPECT_EQ(1, r.seen[0][i] + r.seen[1][i]) {
+			TH_LOG("event %d", i);
+		}
+	EXPECT_EQ(0, channel_readable(r.h.channel, 0));
+	EXPECT_EQ(0, rdma_destroy_id(r.h.id));
+	rdma_destroy_event_channel(r.h.channel);
+	munmap(shared, 2 * EVENTS);
+}
+
+/*
+ * fork() in the middle of what another thread does in the library: opening
+ * the device takes some milliseconds under a lock.
+ */
+static void *bind_one(void *arg)
+{
+	struct rdma_event_channel *channel = rdma_create_event_channel();
+	struct rdma_cm_id *id;
+
+	if (!channel)
+		return arg;
+	id = id_make(channel);
+	if (id_bind(id, OWN4, 0))
+		return arg;
+	rdma_destroy_id(id);
+	rdma_destroy_event_channel(channel);
+	return NULL;
+}
+
+static int bind_in_child(void *arg)
+{
+	return bind_one("failed") != NULL;
+}
+
+/* A process of its own, so that the device is not open yet. */
+static int fork_in_between(void *arg)
+{
+	int delay_us = *(int *)arg;
+	pthread_t thread;
+	void *failed;
+	int status;
+
+	if (pthread_create(&thread, NULL, bind_one, "failed"))
+		return 1;
+	usleep(delay_us);
+	status = child_wait(child_start(bind_in_child, NULL));
+	pthread_join(thread, &failed);
+	return failed ? 2 : status ? 3 : 0;
+}
+
+TEST(RA_02_fork_while_a_thread_opens_the_device)
+{
+	int round, delay, rounds = rounds_of(20);
+
+	TH_LOG("%d rounds", rounds);
+	for (round = 0; round < rounds; round++) {
+		delay = round * 1000;
+		ASSERT_EQ(0, child_wait(child_start(fork_in_between, &delay))) {
+			TH_LOG("after %d us", delay);
+		}
+	}
+}
+
+/* The parent's thread looks a name up, and gives the answer all the same. */
+TEST(RAI_07_fork_in_mid_lookup)
+{
+	struct heritage h;
+	int status;
+
+	setenv("RDMACMX_NAMES", "libc", 1);
+	h.channel = rdma_create_event_channel();
+	ASSERT_NE(NULL, h.channel);
+	h.id = id_make(h.channel);
+	ASSERT_EQ(0, rdma_resolve_addrinfo(h.id, NAME_STORAGE, PORT, NULL));
+	EXPECT_EQ(0, child_wait(child_start(close_copy, &h)));
+	EXPECT_EQ(RDMA_CM_EVENT_ADDRINFO_RESOLVED,
+		  event_take(h.channel, &status));
+	EXPECT_EQ(0, rdma_destroy_id(h.id));
+	rdma_destroy_event_channel(h.channel);
+}
+
+/* Memory that the device writes to stays the parent's. */
+#define MESSAGE	"after the fork"
+
+struct pair {
+	struct rdma_cm_id *listener;
+	char *buf;
+	int wrong;
+};
+
+static void *receive(void *arg)
+{
+	struct pair *pair = arg;
+	struct rdma_cm_id *id;
+	struct ibv_mr *mr;
+	struct ibv_wc wc;
+
+	pair->wrong = 1;
+	if (rdma_get_request(pair->listener, &id) || qp_make(id))
+		return NULL;
+	mr = rdma_reg_msgs(id, pair->buf, 4096);
+	if (!mr || rdma_post_recv(id, NULL, pair->buf, 4096, mr) ||
+	    rdma_accept(id, NULL))
+		return NULL;
+	if (rdma_get_recv_comp(id, &wc) == 1 && !wc.status)
+		pair->wrong = 0;
+	rdma_dereg_mr(mr);
+	rdma_destroy_ep(id);
+	return NULL;
+}
+
+static int scribble(void *arg)
+{
+	struct pair *pair = arg;
+
+	/* Not to be explained by a sanitizer, if the child has no such page */
+	signal(SIGSEGV, SIG_DFL);
+	memset(pair->buf, 'c', 4096);
+	return 0;
+}
+
+TEST(RA_02_ibv_fork_init)
+{
+	struct rdma_addrinfo hints = { .ai_port_space = RDMA_PS_TCP }, *res;
+	char text[] = MESSAGE;
+	struct rdma_cm_id *id;
+	struct pair pair = {};
+	struct ibv_mr *mr;
+	struct ibv_wc wc;
+	pthread_t thread;
+
+	ASSERT_EQ(0, ibv_fork_init());
+	pair.buf = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, pair.buf);
+	pair.listener = id_listening(NULL, PORT_FORK);
+	ASSERT_EQ(0, pthread_create(&thread, NULL, receive, &pair));
+	ASSERT_EQ(0, rdma_getaddrinfo(OWN4, "7620", &hints, &res));
+	ASSERT_EQ(0, rdma_create_ep(&id, res, NULL, NULL));
+	rdma_freeaddrinfo(res);
+	ASSERT_EQ(0, qp_make(id));
+	ASSERT_EQ(0, rdma_connect(id, NULL));
+
+	/* With the receive posted; the child's copy must not matter. */
+	memset(text, 0, sizeof(text));
+	strcpy(text, MESSAGE);
+	EXPECT_GE(0, child_wait(child_start(scribble, &pair)));
+	EXPECT_EQ(0, child_wait(child_start(just_exit, NULL)));
+
+	mr = rdma_reg_msgs(id, text, sizeof(text));
+	ASSERT_NE(NULL, mr);
+	ASSERT_EQ(0, rdma_post_send(id, NULL, text, sizeof(text), mr, 0));
+	EXPECT_EQ(1, rdma_get_send_comp(id, &wc));
+	pthread_join(thread, NULL);
+	EXPECT_EQ(0, pair.wrong);
+	EXPECT_STREQ(MESSAGE, pair.buf);
+	rdma_dereg_mr(mr);
+	rdma_destroy_ep(id);
+	rdma_destroy_ep(pair.listener);
+	munmap(pair.buf, 4096);
+}
+
+TEST_HARNESS_MAIN

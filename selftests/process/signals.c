@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * RA-02, RAI-01: signals. rdma_get_cm_event() is interrupted like read(), and
+ * goes on by itself with SA_RESTART; calls that wait for their own event, and
+ * rdma_getaddrinfo(), go on in any case. Nothing is lost either way.
+ */
+#include <signal.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+
+#include "process.h"
+
+#define PORT_SIGNALS	7660
+
+static volatile sig_atomic_t caught;
+
+static void handler(int sig)
+{
+	caught++;
+}
+
+static void handler_set(int flags)
+{
+	struct sigaction action = { .sa_handler = handler, .sa_flags = flags };
+
+	caught = 0;
+	sigaction(SIGUSR1, &action, NULL);
+}
+
+/*
+ * Signals at this thread, from another one, until told to end. The harness
+ * has SIGALRM for itself.
+ */
+struct storm {
+	pthread_t thread;
+	pthread_t target;
+	int pause_us;
+	int end;		/* atomic */
+};
+
+static void *storm_run(void *arg)
+{
+	struct storm *storm = arg;
+
+	while (!__atomic_load_n(&storm->end, __ATOMIC_ACQUIRE)) {
+		pthread_kill(storm->target, SIGUSR1);
+		usleep(storm->pause_us);
+	}
+	return NULL;
+}
+
+static int storm_start(struct storm *storm, int pause_us)
+{
+	storm->target = pthread_self();
+	storm->pause_us = pause_us;
+	storm->end = 0;
+	return pthread_create(&storm->thread, NULL, storm_run, storm);
+}
+
+static void storm_end(struct storm *storm)
+{
+	__atomic_store_n(&storm->end, 1, __ATOMIC_RELEASE);
+	pthread_join(storm->thread, NULL);
+}
+
+FIXTURE(signals)
+{
+	struct rdma_event_channel *channel;
+	struct rdma_cm_id *id;
+};
+
+FIXTURE_SETUP(signals)
+{
+	self->channel = rdma_create_event_channel();
+	ASSERT_NE(NULL, self->channel);
+	self->id = id_make(self->channel);
+}
+
+FIXTURE_TEARDOWN(signals)
+{
+	EXPECT_EQ(0, rdma_destroy_id(self->id));
+	rdma_destroy_event_channel(self->channel);
+}
+
+/* Sends one signal to a thread that sleeps in ioctl(), then an event. */
+struct poke {
+	pthread_t thread;
+	pthread_t target;
+	pid_t tid;
+	struct rdma_cm_id *id;	/* NULL: no event */
+	bool asleep;
+};
+
+static void *poke_run(void *arg)
+{
+	struct poke *poke = arg;
+
+	poke->asleep = thread_sleeps(poke->tid, SYS_ioctl);
+	pthread_kill(poke->target, SIGUSR1);
+	while (!caught)
+		usleep(1000);
+	if (poke->id)
+		rdma_write_cm_event(poke->id, RDMA_CM_EVENT_USER, 0, 7);
+	return NULL;
+}
+
+TEST_F(signals, RA_02_get_cm_event_is_interrupted)
+{
+	struct poke poke = { .target = pthread_self(), .tid = gettid() };
+	struct rdma_cm_event *event = NULL;
+
+	handler_set(0);
+	ASSERT_EQ(0, pthread_create(&poke.thread, NULL, poke_run, &poke));
+	errno = 0;
+	EXPECT_EQ(-1, rdma_get_cm_event(self->channel, &event));
+	EXPECT_EQ(EINTR, errno);
+	EXPECT_EQ(NULL, event);
+	pthread_join(poke.thread, NULL);
+	EXPECT_TRUE(poke.asleep);
+	EXPECT_EQ(1, caught);
+	/* And the channel works as before. */
+	ASSERT_EQ(0, rdma_write_cm_event(self->id, RDMA_CM_EVENT_USER, 0, 1));
+	EXPECT_EQ(RDMA_CM_EVENT_USER, event_take(self->channel, NULL));
+}
+
+TEST_F(signals, RA_02_get_cm_event_goes_on_with_SA_RESTART)
+{
+	struct poke poke = { .target = pthread_self(), .tid = gettid(),
+			     .id = self->id };
+	struct rdma_cm_event *event;
+
+	handler_set(SA_RESTART);
+	ASSERT_EQ(0, pthread_create(&poke.thread, NULL, poke_run, &poke));
+	ASSERT_EQ(0, rdma_get_cm_event(self->channel, &event));
+	EXPECT_EQ(1, caught);
+	EXPECT_EQ(7, event->param.arg);
+	rdma_ack_cm_event(event);
+	pthread_join(poke.thread, NULL);
+	EXPECT_TRUE(poke.asleep);
+}
+
+#define EVENTS	2000
+
+static void *events_write(void *arg)
+{
+	struct rdma_cm_id *id = arg;
+	int i, events = rounds_of(EVENTS);
+
+	for (i = 0; i < events; i++)
+		while (rdma_write_cm_event(id, RDMA_CM_EVENT_USER, 0, i))
+			usleep(1000);
+	return NULL;
+}
+
+TEST_F(signals, RA_02_no_event_is_lost_in_a_storm)
+{
+	int i, events = rounds_of(EVENTS), interrupted = 0;
+	struct rdma_cm_event *event;
+	struct storm storm;
+	pthread_t writer;
+
+	handler_set(0);
+	ASSERT_EQ(0, storm_start(&storm, 50));
+	ASSERT_EQ(0, pthread_create(&writer, NULL, events_write, self->id));
+	for (i = 0; i < events; ) {
+		if (rdma_get_cm_event(self->channel, &event)) {
+			ASSERT_EQ(EINTR, errno);
+			interrupted++;
+			continue;
+		}
+		ASSERT_EQ(i, event->param.arg);
+		rdma_ack_cm_event(event);
+		i++;
+	}
+	storm_end(&storm);
+	pthread_join(writer, NULL);
+	TH_LOG("%d events, %d signals, interrupted %d times", events,
+	       (int)caught, interrupted);
+	EXPECT_LT(0, caught);
+	EXPECT_EQ(0, channel_readable(self->channel, 0));
+}
+
+/* Without a channel each call waits for its event, whatever comes. */
+TEST(RA_02_synchronous_calls_go_on)
+{
+	struct rdma_addrinfo hints = { .ai_port_space = RDMA_PS_TCP }, *res;
+	int i, rounds = rounds_of(20);
+	struct server server;
+	struct rdma_cm_id *id;
+	struct storm storm;
+
+	handler_set(0);
+	server_start(&server, PORT_SIGNALS);
+	ASSERT_EQ(0, storm_start(&storm, 200));
+	for (i = 0; i < rounds; i++) {
+		ASSERT_EQ(0, rdma_getaddrinfo(OWN4, "7660", &hints, &res));
+		ASSERT_EQ(0, rdma_create_ep(&id, res, NULL, NULL)) {
+			TH_LOG("%s", strerror(errno));
+		}
+		rdma_freeaddrinfo(res);
+		ASSERT_EQ(0, qp_make(id));
+		ASSERT_EQ(0, rdma_connect(id, NULL)) {
+			TH_LOG("%s", strerror(errno));
+		}
+		EXPECT_EQ(RDMA_CM_EVENT_ESTABLISHED, id->event->event);
+		ASSERT_EQ(0, rdma_disconnect(id));
+		rdma_destroy_ep(id);
+	}
+	storm_end(&storm);
+	TH_LOG("%d rounds, %d signals", rounds, (int)caught);
+	EXPECT_LT(0, caught);
+	EXPECT_EQ(0, server_end(&server));
+}
+
+static void *ack_later(void *arg)
+{
+	struct rdma_cm_event *event = arg;
+
+	/* It has been interrupted while it waits. */
+	while (caught < 3)
+		usleep(1000);
+	rdma_ack_cm_event(event);
+	return NULL;
+}
+
+TEST(RA_02_destroy_goes_on)
+{
+	struct rdma_event_channel *channel = rdma_create_event_channel();
+	struct rdma_cm_event *event;
+	struct rdma_cm_id *id;
+	struct storm storm;
+	pthread_t acker;
+
+	ASSERT_NE(NULL, channel);
+	id = id_make(channel);
+	ASSERT_EQ(0, rdma_write_cm_event(id, RDMA_CM_EVENT_USER, 0, 0));
+	ASSERT_EQ(0, event_wait(channel, &event, WAIT_MS));
+	handler_set(0);
+	ASSERT_EQ(0, storm_start(&storm, 1000));
+	ASSERT_EQ(0, pthread_create(&acker, NULL, ack_later, event));
+	EXPECT_EQ(0, rdma_destroy_id(id));
+	EXPECT_LE(3, caught);
+	storm_end(&storm);
+	pthread_join(acker, NULL);
+	rdma_destroy_event_channel(channel);
+}
+
+/*
+ * A name server that does not answer: the handler runs at once, and the call
+ * ends by its own deadline (10 s), with the server's fault.
+ */
+TEST(RAI_01_getaddrinfo_goes_on)
+{
+	struct rdma_addrinfo *res = NULL;
+	long long start, took;
+	struct storm storm;
+	char name[128];
+
+	handler_set(0);
+	name_fresh("silent.test", name, sizeof(name));
+	ASSERT_EQ(0, storm_start(&storm, 100000));
+	start = now_ms();
+	EXPECT_EQ(EAI_AGAIN, rdma_getaddrinfo(name, PORT, NULL, &res));
+	took = now_ms() - start;
+	storm_end(&storm);
+	TH_LOG("%lld ms, %d signals", took, (int)caught);
+	EXPECT_LT(10, caught);
+	EXPECT_GT(45000, took);
+	EXPECT_EQ(NULL, res);
+	/* And the next one works. */
+	ASSERT_EQ(0, rdma_getaddrinfo(NAME_STORAGE, PORT, NULL, &res));
+	rdma_freeaddrinfo(res);
+}
+
+static int ask_silent(void *arg)
+{
+	struct rdma_addrinfo *res;
+	char name[128];
+
+	name_fresh("silent.test", name, sizeof(name));
+	rdma_getaddrinfo(name, PORT, NULL, &res);
+	return 0;
+}
+
+TEST(RAI_01_a_waiting_process_can_be_killed)
+{
+	static const int signals[] = { SIGTERM, SIGKILL };
+	char path[64], text[64];
+	long long start;
+	size_t i;
+	pid_t pid;
+	FILE *f;
+
+	for (i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
+		pid = child_start(ask_silent, NULL);
+		snprintf(path, sizeof(path), "/proc/%d/syscall", pid);
+		start = now_ms();
+		do {
+			usleep(1000);
+			ASSERT_GT(start + WAIT_MS, now_ms());
+			f = fopen(path, "r");
+			ASSERT_NE(NULL, f);
+			if (!fgets(text, sizeof(text), f))
+				text[0] = '\0';
+			fclose(f);
+		} while (strncmp(text, "16 ", 3));	/* ioctl() */
+		start = now_ms();
+		kill(pid, signals[i]);
+		EXPECT_EQ(-signals[i], child_wait(pid));
+		/* Long before the deadline of the name */
+		EXPECT_GT(5000, now_ms() - start);
+	}
+	EXPECT_TRUE(live_objects_gone(WAIT_MS));
+}
+
+TEST_HARNESS_MAIN

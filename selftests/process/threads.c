@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * RA-02: threads. Many ids on many channels; one channel read by many; acks
+ * by others than the reader; destroying while events are out.
+ */
+#include <sys/syscall.h>
+
+#include "process.h"
+
+#define PORT_THREADS	7640
+
+/* Whole lives of connections, each thread with a channel of its own. */
+struct client {
+	pthread_t thread;
+	int rounds;
+	int wrong;
+	unsigned int port;
+};
+
+static void *client_run(void *arg)
+{
+	struct client *client = arg;
+	struct rdma_event_channel *channel;
+	struct rdma_cm_id *id;
+	int i;
+
+	for (i = 0; i < client->rounds && !client->wrong; i++) {
+		channel = rdma_create_event_channel();
+		id = channel ? id_ready(channel, client->port) : NULL;
+		if (!id) {
+			client->wrong = __LINE__;
+			break;
+		}
+		client->wrong = id_connect(id);
+		if (!client->wrong)
+			client->wrong = id_hang_up(id, i & 1);
+		rdma_destroy_event_channel(channel);
+	}
+	return NULL;
+}
+
+TEST(RA_02_connections_of_many_threads)
+{
+	int i, threads = threads_of(16), rounds = rounds_of(50);
+	struct client clients[16] = {};
+	struct server servers[2];
+
+	TH_LOG("%d threads, %d rounds each, 2 listeners", threads, rounds);
+	for (i = 0; i < 2; i++)
+		server_start(&servers[i], PORT_THREADS + i);
+	for (i = 0; i < threads; i++) {
+		clients[i].rounds = rounds;
+		clients[i].port = PORT_THREADS + i % 2;
+		ASSERT_EQ(0, pthread_create(&clients[i].thread, NULL,
+					    client_run, &clients[i]));
+	}
+	for (i = 0; i < threads; i++) {
+		pthread_join(clients[i].thread, NULL);
+		EXPECT_EQ(0, clients[i].wrong) {
+			TH_LOG("thread %d", i);
+		}
+	}
+	for (i = 0; i < 2; i++)
+		EXPECT_EQ(0, server_end(&servers[i]));
+	EXPECT_EQ(threads * rounds,
+		  servers[0].established + servers[1].established);
+}
+
+/* The same without a channel */
+static void *sync_client_run(void *arg)
+{
+	struct rdma_addrinfo hints = { .ai_port_space = RDMA_PS_TCP }, *res;
+	struct client *client = arg;
+	struct rdma_cm_id *id;
+	char port[16];
+	int i;
+
+	snprintf(port, sizeof(port), "%u", client->port);
+	for (i = 0; i < client->rounds && !client->wrong; i++) {
+		client->wrong = 1;
+		if (rdma_getaddrinfo(OWN4, port, &hints, &res))
+			break;
+		if (!rdma_create_ep(&id, res, NULL, NULL)) {
+			if (!qp_make(id) && !rdma_connect(id, NULL) &&
+			    !rdma_disconnect(id))
+				client->wrong = 0;
+			rdma_destroy_ep(id);
+		}
+		rdma_freeaddrinfo(res);
+	}
+	return NULL;
+}
+
+TEST(RA_02_synchronous_ids_of_many_threads)
+{
+	int i, threads = threads_of(8), rounds = rounds_of(20);
+	struct client clients[8] = {};
+	struct server server;
+
+	TH_LOG("%d threads, %d rounds each", threads, rounds);
+	server_start(&server, PORT_THREADS);
+	for (i = 0; i < threads; i++) {
+		clients[i].rounds = rounds;
+		clients[i].port = PORT_THREADS;
+		ASSERT_EQ(0, pthread_create(&clients[i].thread, NULL,
+					    sync_client_run, &clients[i]));
+	}
+	for (i = 0; i < threads; i++) {
+		pthread_join(clients[i].thread, NULL);
+		EXPECT_EQ(0, clients[i].wrong) {
+			TH_LOG("thread %d", i);
+		}
+	}
+	EXPECT_EQ(0, server_end(&server));
+	EXPECT_EQ(threads * rounds, server.established);
+}
+
+/*
+ * One channel, many readers, and one more thread that acks what they read.
+ * Numbers of events are counted up by the readers, atomically.
+ */
+#define READERS	8
+#define IDS	16
+#define EVENTS	4000
+
+struct crowd {
+	struct rdma_event_channel *channel;
+	struct rdma_cm_id *ids[IDS];
+	unsigned char seen[EVENTS];	/* atomic */
+	pthread_mutex_t lock;		/* the queue of events to ack */
+	pthread_cond_t cond;
+	struct rdma_cm_event *queue[EVENTS + READERS];
+	int queued;
+	int acked;
+	unsigned int wrong;		/* atomic */
+};
+
+static void *crowd_read(void *arg)
+{
+	struct crowd *crowd = arg;
+	struct rdma_cm_event *event;
+	uint64_t n;
+
+	for (;;) {
+		if (rdma_get_cm_event(crowd->channel, &event)) {
+			__atomic_add_fetch(&crowd->wrong, 1, __ATOMIC_RELAXED);
+			return NULL;
+		}
+		n = event->param.arg;
+		if (n < EVENTS) {
+			__atomic_add_fetch(&crowd->seen[n], 1,
+					   __ATOMIC_RELAXED);
+			if (event->id != crowd->ids[n % IDS])
+				__atomic_add_fetch(&crowd->wrong, 1,
+						   __ATOMIC_RELAXED);
+		}
+		pthread_mutex_lock(&crowd->lock);
+		crowd->queue[crowd->queued++] = event;
+		pthread_cond_signal(&crowd->cond);
+		pthread_mutex_unlock(&crowd->lock);
+		if (n == EVENTS)
+			return NULL;
+	}
+}
+
+static void *crowd_ack(void *arg)
+{
+	int total = rounds_of(EVENTS) + READERS;
+	struct crowd *crowd = arg;
+	struct rdma_cm_event *event;
+
+	for (; crowd->acked < total; crowd->acked++) {
+		pthread_mutex_lock(&crowd->lock);
+		while (crowd->queued <= crowd->acked)
+			pthread_cond_wait(&crowd->cond, &crowd->lock);
+		event = crowd->queue[crowd->acked];
+		pthread_mutex_unlock(&crowd->lock);
+		rdma_ack_cm_event(event);
+	}
+	return NULL;
+}
+
+TEST(RA_02_one_channel_many_readers)
+{
+	static struct crowd crowd;
+	pthread_t readers[READERS], acker;
+	int i, events = rounds_of(EVENTS);
+
+	TH_LOG("%d events of %d ids, %d readers", events, IDS, READERS);
+	pthread_mutex_init(&crowd.lock, NULL);
+	pthread_cond_init(&crowd.cond, NULL);
+	crowd.channel = rdma_create_event_channel();
+	ASSERT_NE(NULL, crowd.channel);
+	for (i = 0; i < IDS; i++)
+		crowd.ids[i] = id_make(crowd.channel);
+	ASSERT_EQ(0, pthread_create(&acker, NULL, crowd_ack, &crowd));
+	for (i = 0; i < READERS; i++)
+		ASSERT_EQ(0, pthread_create(&readers[i], NULL, crowd_read,
+					    &crowd));
+	for (i = 0; i < events; i++)
+		while (rdma_write_cm_event(crowd.ids[i % IDS],
+					   RDMA_CM_EVENT_USER, 0, i)) {
+			/* The queue of a channel is bounded. */
+			ASSERT_EQ(EAGAIN, errno);
+			usleep(1000);
+		}
+	for (i = 0; i < READERS; i++)
+		ASSERT_EQ(0, rdma_write_cm_event(crowd.ids[0],
+						 RDMA_CM_EVENT_USER, 0,
+						 EVENTS));
+	for (i = 0; i < READERS; i++)
+		pthread_join(readers[i], NULL);
+	/* Waits for the other thread's acks */
+	for (i = 0; i < IDS; i++)
+		EXPECT_EQ(0, rdma_destroy_id(crowd.ids[i]));
+	pthread_join(acker, NULL);
+	EXPECT_EQ(events + READERS, crowd.acked);
+	EXPECT_EQ(0, crowd.wrong);
+	for (i = 0; i < events; i++)
+		EXPECT_EQ(1, crowd.seen[i]) {
+			TH_LOG("event %d", i);
+		}
+	rdma_destroy_event_channel(crowd.channel);
+}
+
+/* rdma_destroy_id() comes back when the last event has been acked. */
+struct destroyer {
+	pthread_t thread;
+	struct rdma_cm_id *id;
+	pid_t tid;		/* atomic */
+	int done;		/* atomic */
+};
+
+static void *destroy_run(void *arg)
+{
+	struct destroyer *d = arg;
+
+	__atomic_store_n(&d->tid, gettid(), __ATOMIC_RELEASE);
+	rdma_destroy_id(d->id);
+	__atomic_store_n(&d->done, 1, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+static pid_t destroyer_tid(struct destroyer *d)
+{
+	pid_t tid;
+
+	while (!(tid = __atomic_load_n(&d->tid, __ATOMIC_ACQUIRE)))
+		usleep(1000);
+	return tid;
+}
+
+TEST(RA_02_destroy_waits_for_acks)
+{
+	struct rdma_event_channel *channel = rdma_create_event_channel();
+	struct rdma_cm_event *events[3];
+	struct destroyer d = {};
+	int i;
+
+	cmx_mem_atomic(&d, sizeof(d));
+	ASSERT_NE(NULL, channel);
+	d.id = id_make(channel);
+	for (i = 0; i < 3; i++)
+		ASSERT_EQ(0, rdma_write_cm_event(d.id, RDMA_CM_EVENT_USER, 0,
+						 i));
+	/* Of these the third is never read, and nothing waits for it. */
+	for (i = 0; i < 2; i++)
+		ASSERT_EQ(0, event_wait(channel, &events[i], WAIT_MS));
+	ASSERT_EQ(0, pthread_create(&d.thread, NULL, destroy_run, &d));
+	for (i = 0; i < 2; i++) {
+		EXPECT_TRUE(thread_sleeps(destroyer_tid(&d), SYS_futex));
+		EXPECT_EQ(0, __atomic_load_n(&d.done, __ATOMIC_ACQUIRE));
+		/* Still whole */
+		EXPECT_EQ(d.id, events[i]->id);
+		rdma_ack_cm_event(events[i]);
+	}
+	pthread_join(d.thread, NULL);
+	EXPECT_EQ(1, d.done);
+	EXPECT_EQ(0, channel_readable(channel, 0));
+	rdma_destroy_event_channel(channel);
+}
+
+/* Ids go while others of the same channel make events and readers read. */
+struct churn {
+	struct rdma_event_channel *channel;
+	int rounds;
+	int wrong;		/* atomic */
+};
+
+static void *churn_run(void *arg)
+{
+	struct churn *churn = arg;
+	struct rdma_cm_id *id;
+	int i;
+
+	for (i = 0; i < churn->rounds; i++) {
+		if (rdma_create_id(churn->channel, &id, NULL, RDMA_PS_TCP) ||
+		    rdma_write_cm_event(id, RDMA_CM_EVENT_USER, 0, 0) ||
+		    rdma_write_cm_event(id, RDMA_CM_EVENT_USER, 0, 0) ||
+		    rdma_resolve_addrinfo(id, PEER4, PORT, NULL) ||
+		    rdma_destroy_id(id))
+			__atomic_add_fetch(&churn->wrong, 1, __ATOMIC_RELAXED);
+	}
+	return NULL;
+}
+
+static void *churn_read(void *arg)
+{
+	struct churn *churn = arg;
+	struct rdma_cm_event *event;
+	bool end = false;
+
+	while (!end) {
+		if (rdma_get_cm_event(churn->channel, &event))
+			abort();
+		end = event->param.arg == 1 &&
+		      event->event == RDMA_CM_EVENT_USER;
+		/* The id is there for as long as its event is not acked. */
+		if (event->id->channel != churn->channel)
+			__atomic_add_fetch(&churn->wrong, 1, __ATOMIC_RELAXED);
+		rdma_ack_cm_event(event);
+	}
+	return NULL;
+}
+
+TEST(RA_02_destroy_while_others_read)
+{
+	int i, threads = threads_of(8), rounds = rounds_of(100);
+	struct churn churn = { .rounds = rounds };
+	pthread_t makers[8], readers[4];
+	struct rdma_cm_id *id;
+
+	TH_LOG("%d threads, %d rounds each, 4 readers", threads, rounds);
+	churn.channel = rdma_create_event_channel();
+	ASSERT_NE(NULL, churn.channel);
+	id = id_make(churn.channel);
+	for (i = 0; i < 4; i++)
+		ASSERT_EQ(0, pthread_create(&readers[i], NULL, churn_read,
+					    &churn));
+	for (i = 0; i < threads; i++)
+		ASSERT_EQ(0, pthread_create(&makers[i], NULL, churn_run,
+					    &churn));
+	for (i = 0; i < threads; i++)
+		pthread_join(makers[i], NULL);
+	for (i = 0; i < 4; i++)
+		ASSERT_EQ(0, rdma_write_cm_event(id, RDMA_CM_EVENT_USER, 0, 1));
+	for (i = 0; i < 4; i++)
+		pthread_join(readers[i], NULL);
+	EXPECT_EQ(0, churn.wrong);
+	EXPECT_EQ(0, rdma_destroy_id(id));
+	rdma_destroy_event_channel(churn.channel);
+}
+
+/* The first use of the library, of libibverbs and of the device at once */
+static pthread_barrier_t start;
+
+static void *first_bind(void *arg)
+{
+	struct rdma_event_channel *channel;
+	struct rdma_cm_id *id;
+
+	pthread_barrier_wait(&start);
+	channel = rdma_create_event_channel();
+	if (!channel)
+		return "channel";
+	id = id_make(channel);
+	if (id_bind(id, OWN4, 0) || !id->verbs)
+		return "bind";
+	if (rdma_destroy_id(id))
+		return "destroy";
+	rdma_destroy_event_channel(channel);
+	return NULL;
+}
+
+TEST(RA_02_first_use_by_many_threads)
+{
+	int i, threads = threads_of(16);
+	pthread_t ids[16];
+	void *failed;
+
+	TH_LOG("%d threads", threads);
+	ASSERT_EQ(0, pthread_barrier_init(&start, NULL, threads));
+	for (i = 0; i < threads; i++)
+		ASSERT_EQ(0, pthread_create(&ids[i], NULL, first_bind, NULL));
+	for (i = 0; i < threads; i++) {
+		pthread_join(ids[i], &failed);
+		EXPECT_EQ(NULL, failed) {
+			TH_LOG("%s", (char *)failed);
+		}
+	}
+}
+
+TEST_HARNESS_MAIN

@@ -128,13 +128,19 @@ static int service_to_port(struct rdma_cmx_ai_query *q, const char *service,
 static int hint_addr(struct rdma_cmx_addr *to, const struct sockaddr *addr,
 		     socklen_t len, int family)
 {
+	struct sockaddr_storage copy;
+
 	if (!len)
 		return 0;
-	if (!addr || len < sizeof(addr->sa_family) ||
-	    len != cmx_addr_len(addr->sa_family) ||
-	    (family && family != addr->sa_family))
+	if (!addr || len < sizeof(copy.ss_family))
 		return EINVAL;
-	return cmx_addr_to_kern(to, addr) ? errno : 0;
+	/* It may lie anywhere, as in a message that came in. */
+	memcpy(&copy.ss_family, addr, sizeof(copy.ss_family));
+	if (len != cmx_addr_len(copy.ss_family) ||
+	    (family && family != copy.ss_family))
+		return EINVAL;
+	memcpy(&copy, addr, len);
+	return cmx_addr_to_kern(to, (struct sockaddr *)&copy) ? errno : 0;
 }
 
 /*

@@ -17,6 +17,7 @@ struct module *cmx_kunit_module(void)
 {
 	return THIS_MODULE;
 }
+
 SHOW(cmx_kunit_module);
 
 SHOW(cmx_addr_is_any);

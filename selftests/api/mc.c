@@ -54,8 +54,13 @@ FIXTURE_SETUP(mc)
 
 FIXTURE_TEARDOWN(mc)
 {
-	if (self->id->qp)
+	struct ibv_cq *cq;
+
+	if (self->id->qp) {
+		cq = self->id->qp->send_cq;
 		rdma_destroy_qp(self->id);
+		ibv_destroy_cq(cq);
+	}
 	EXPECT_EQ(0, rdma_destroy_id(self->id));
 	EXPECT_EQ(0, rdma_destroy_id(self->id2));
 	rdma_destroy_event_channel(self->channel);

@@ -38,9 +38,17 @@ FIXTURE_SETUP(mc)
 
 FIXTURE_TEARDOWN(mc)
 {
+	struct ibv_cq *cq;
+	struct ibv_pd *pd;
+
 	EXPECT_EQ(0, channel_readable(self->channel, 0));
-	if (self->id->qp)
+	if (self->id->qp) {
+		cq = self->id->qp->send_cq;
+		pd = self->id->qp->pd;
 		rdma_destroy_qp(self->id);
+		ibv_destroy_cq(cq);
+		ibv_dealloc_pd(pd);
+	}
 	EXPECT_EQ(0, rdma_destroy_id(self->id));
 	EXPECT_EQ(0, rdma_destroy_id(self->id6));
 	rdma_destroy_event_channel(self->channel);

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# The library once more, with the address and undefined-behaviour sanitizers,
+# and its own tests on it: ROOM_NAME from selftests/ROOM/NAME.c. Any report
+# ends the test that it is in.
+
+san_dir := $(O)/sanitize
+san_lib := $(san_dir)/lib/librdmacmx.so.1
+SAN_FLAGS := -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all \
+	-fno-omit-frame-pointer
+
+# Not gai_memory, which has an allocator of its own, as the sanitizer does
+san_tests := $(patsubst %,$(san_dir)/api_%,$(filter-out gai_memory,$(api_names))) \
+	$(patsubst $(process_dir)/%,$(san_dir)/process_%,$(process_tests)) \
+	$(san_dir)/lib_sync
+selftest_targets += $(san_tests)
+
+$(san_lib): $(lib_src) $(wildcard user/lib/*.h user/include/rdma/*.h) \
+		uapi/rdma/rdma_cmx_ioctl.h user/lib/librdmacmx.map
+	@mkdir -p $(@D)
+	$(CC) $(filter-out -O%,$(USER_CFLAGS)) $(SAN_FLAGS) -DCMX_SHARED \
+		-fPIC -fvisibility=hidden -pthread -shared \
+		-Wl,-soname,librdmacmx.so.1 \
+		-Wl,--version-script=user/lib/librdmacmx.map \
+		-Wl,-Bsymbolic-functions,-z,nodelete -o $@ $(lib_src) -libverbs
+
+SAN_LINK = $(SAN_FLAGS) -Wl,--wrap=_exit -Wl,-rpath,$(TESTDIR)/sanitize/lib
+SAN_COMMON := selftests/sanitize/leaks.c selftests/api/util.c
+
+# The harness's macros are not ours to make clean of warnings, nor of -O1's.
+SAN_CFLAGS = $(filter-out -O%,$(PROCESS_CFLAGS)) $(SAN_LINK)
+
+$(san_dir)/api_%: selftests/api/%.c $(SAN_COMMON) selftests/api/api.h $(san_lib)
+	$(CC) $(SAN_CFLAGS) -o $@ $(filter %.c %.1,$^) -libverbs -lpthread -ldl
+
+$(san_dir)/lib_%: selftests/lib/%.c $(SAN_COMMON) selftests/api/api.h $(san_lib)
+	$(CC) $(SAN_CFLAGS) -o $@ $(filter %.c %.1,$^) -libverbs -lpthread
+
+$(san_dir)/process_%: selftests/process/%.c selftests/process/util.c \
+		$(SAN_COMMON) selftests/process/process.h selftests/api/api.h \
+		$(san_lib)
+	$(CC) $(SAN_CFLAGS) -o $@ $(filter %.c %.1,$^) -libverbs -lpthread
+
+.PHONY: sanitize install-sanitize
+sanitize: user $(san_tests)  ## build the library and its tests with ASan and UBSan
+
+install-selftests: install-sanitize
+install-sanitize: $(san_tests)
+	$(INSTALL) -d $(DESTDIR)$(TESTDIR)/sanitize/lib
+	$(INSTALL) -m 755 $(san_tests) $(DESTDIR)$(TESTDIR)/sanitize/
+	$(INSTALL) -m 644 $(san_lib) $(DESTDIR)$(TESTDIR)/sanitize/lib/
+	for test in $(notdir $(san_tests)); do echo $$test 600; done \
+		>$(DESTDIR)$(TESTDIR)/sanitize/timeouts

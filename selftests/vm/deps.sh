@@ -20,8 +20,10 @@ packages=(
 	libibumad-dev libibmad-dev
 	# 32-bit test programs
 	gcc-multilib
+	# the debug kernel
+	bc bison flex libelf-dev libssl-dev cpio
 	# to boot
-	qemu-system-x86 linux-image-amd64 busybox-static cpio
+	qemu-system-x86 linux-image-amd64 busybox-static
 	# in the guests
 	ibverbs-providers rdmacm-utils ibverbs-utils perftest iproute2
 	dnsmasq-base keyutils tcpdump strace valgrind libc6-dbg

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # Boot guests and follow what they say. Sourced by run.sh, whose variables
-# these functions use: mode only here top out work kver accel limits counts.
+# these functions use: mode only here top out work kver kernel accel limits
+# counts.
 # shellcheck shell=bash
 
 declare -A guest_pid=()
@@ -24,15 +25,31 @@ accel_find() {
 
 # guest_start NAME REST...: QEMU in place of this (sub)shell
 guest_start() {
-	local name=$1 cpu=max how=$accel shape=()
+	local name=$1 cpu=max how=$accel shape=() image=/boot/vmlinuz-$kver
+	local boots=$kernel megabytes=0 more='rcupdate.rcu_cpu_stall_timeout=120'
 
 	shift
+	# Debian's kernel is a peer that is up soon.
+	[ "$name" != beta ] || boots=stock
+	if [ "$boots" = debug ]; then
+		image=$work/kernel/bzImage
+		more='rcupdate.rcu_cpu_stall_timeout=300 kmemleak=on'
+		more+=' kasan_multi_shot'
+		# KASAN's shadow and what it keeps back
+		megabytes=512
+	fi
 	[ "$accel" = kvm ] && cpu=host
 	[ "$accel" = tcg ] && how=tcg,thread=multi
 	case $name in
-	alpha) shape=(-m 1536 -smp 2) && wire_add alpha beta 1 ;;
-	beta) shape=(-m 1536 -smp 1) && wire_add beta alpha 2 ;;
-	gamma) shape=(-m 2048 -smp 2) ;;
+	alpha)
+		shape=(-m $((1536 + megabytes)) -smp 2)
+		wire_add alpha beta 1
+		;;
+	beta)
+		shape=(-m 1536 -smp 1)
+		wire_add beta alpha 2
+		;;
+	gamma) shape=(-m $((2048 + megabytes)) -smp 2) ;;
 	esac
 	# no_timer_check: on a busy machine the emulated timer's first ticks come
 	# too late for the kernel's test of it, which then panics. Likewise, a
@@ -40,11 +57,11 @@ guest_start() {
 	# stall lasts.
 	exec qemu-system-x86_64 -name "$name" -accel "$how" -cpu "$cpu" \
 		-nodefaults -no-user-config -display none -no-reboot \
-		-kernel "/boot/vmlinuz-$kver" -initrd "$work/initrd" \
+		-kernel "$image" -initrd "$work/$boots.initrd" \
 		-append "console=ttyS0 loglevel=5 oops=panic panic=-1 log_buf_len=4M \
-mitigations=off no_timer_check rcupdate.rcu_cpu_stall_timeout=120 \
+mitigations=off no_timer_check $more \
 random.trust_cpu=on net.ifnames=0 rdinit=/init \
-cmx.role=$name cmx.mode=$mode cmx.test=$only" \
+cmx.role=$name cmx.kernel=$kernel cmx.mode=$mode cmx.test=$only" \
 		-serial "file:$out/$name.console" "${shape[@]}" "$@"
 }
 

@@ -1,8 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# Build the guests' initramfs: image.sh KVER WORKDIR, giving WORKDIR/initrd,
-# and what it holds to run: WORKDIR/tests (lines "GUEST NAME") and
-# WORKDIR/programs (lines "GUEST MODE").
+# Build the guests' initramfs: image.sh KVER WORKDIR [debug], giving
+# WORKDIR/stock.initrd and what it holds to run: WORKDIR/stock.tests (lines
+# "GUEST NAME") and WORKDIR/programs (lines "GUEST MODE"). With "debug" also the
+# same of the debug kernel, WORKDIR/kernel (a link to what debug/kernel.sh
+# printed) and WORKDIR/gcno, what gcov needs to know about the modules.
 #
 # Busybox, the programs named below and what `make install` and
 # `make install-selftests` install, with every library they need, and the
@@ -11,6 +13,7 @@ set -euo pipefail
 
 kver=$1
 work=$2
+debug=${3:-}
 here=$(cd "${0%/*}" && pwd)
 top=$(cd "$here/../.." && pwd)
 root=$work/root
@@ -106,7 +109,8 @@ project_install() {
 	mkdir -p "$root/usr/lib/rdma-cmx/selftests" "$root/usr/lib/rdma-cmx/vm"
 	cp -R "$here"/tests/* "$root/usr/lib/rdma-cmx/selftests/"
 	cp "$here"/guest/{lib,fabric}.sh "$root/usr/lib/rdma-cmx/selftests/"
-	cp "$here"/guest/{peerd,check,lead,dnsmasq.conf,splat.sh,tests.sh} \
+	cp "$here/debug/tests" "$root/usr/lib/rdma-cmx/vm/debug-tests"
+	cp "$here"/guest/{peerd,check,lead,dnsmasq.conf,splat.sh,tests.sh,debug.sh} \
 		"$root/usr/lib/rdma-cmx/vm/"
 	gcc -O2 -Wall -o "$root/usr/lib/rdma-cmx/vm/dns-answer" \
 		"$here/guest/dns-answer.c"
@@ -179,6 +183,36 @@ etc_write() {
 	cp -n /etc/host.conf /etc/gai.conf "$root/etc/" 2>/dev/null || true
 }
 
+# In place of all the others; the stock ones are in this kernel.
+debug_modules_copy() {
+	local dir src=$top/build/debug/src release to file
+
+	dir=$("$here/debug/kernel.sh")
+	ln -s "$dir" "$work/kernel"
+	mkdir -p "$top/build/debug"
+	flock "$top/build/.lock" "$here/debug/modules.sh" "$dir"
+	release=$(cat "$dir/release")
+	rm -rf "$root/usr/lib/modules"
+	to=$root/usr/lib/modules/$release
+	mkdir -p "$to/updates"
+	cp "$dir"/build/modules.{builtin,builtin.modinfo,order} "$to/"
+	find "$src" -name '*.ko' -exec cp {} "$to/updates/" \;
+	depmod -b "$root" "$release"
+	(cd "$src" && find kernel -name '*.gcno' -o -path 'kernel/*.[ch]' |
+		cpio -pdm --quiet "$work/gcno")
+	echo "$src" >"$work/gcno/.from"
+}
+
+# image_write KERNEL
+image_write() {
+	local tests=$root/usr/lib/rdma-cmx/selftests
+
+	(cd "$root" && find . -print0 | cpio -0 -o -H newc -R 0:0 --quiet) \
+		>"$work/$1.initrd"
+	tests_list "$tests" "$1" "$here/debug/tests" >"$work/$1.tests"
+	programs_list "$tests" >"$work/programs"
+}
+
 . "$here/guest/tests.sh"
 
 rm -rf "$root"
@@ -188,8 +222,9 @@ etc_write
 project_install
 modules_copy
 libraries_copy
-(cd "$root" && find . -print0 | cpio -0 -o -H newc -R 0:0 --quiet) \
-	>"$work/initrd"
-tests_list "$root/usr/lib/rdma-cmx/selftests" >"$work/tests"
-programs_list "$root/usr/lib/rdma-cmx/selftests" >"$work/programs"
+image_write stock
+if [ "$debug" = debug ]; then
+	debug_modules_copy
+	image_write debug
+fi
 rm -rf "$root"

@@ -6,8 +6,10 @@
 #	run.sh shell                 in alpha, or in GUEST
 # The guests: alpha, with beta at the other end of a virtual wire (RoCE), and
 # gamma (InfiniBand). alpha and gamma lead, one after the other, and only when
-# there is something for them to do.
+# there is something for them to do. They boot Debian's kernel ("stock"), the
+# debug kernel, or one after the other.
 #
+# KERNEL= stock (default), debug, or both; logs of debug are in its debug/
 # GUEST=  alpha or gamma: that one's part alone
 # KVER=   kernel to boot (default: the newest with headers)
 # VM_OUT= folder for logs (default: a new one in build/vm; `last` leads there)
@@ -29,7 +31,7 @@ kver=${KVER:-$("$here/kernel.sh")} || exit
 boot_limit=${VM_BOOT_LIMIT:-180}
 deadline=${VM_DEADLINE:-3600}
 passed=0 failed=0 skipped=0 code=1 broken=0
-work='' current='boot' counts='0 0 0' result='' guests_up=()
+kernel='' work='' current='boot' counts='0 0 0' result='' guests_up=()
 
 . "$here/guest/splat.sh"
 . "$here/guests.sh"
@@ -82,7 +84,7 @@ guests_wanted() {
 	case $mode in
 	check)
 		awk -v only="$only" 'index($2, only) == 1 { print $1 }' \
-			"$work/tests"
+			"$work/$kernel.tests"
 		;;
 	*)
 		awk -v name="$mode" '$2 == name { print $1 }' "$work/programs"
@@ -102,11 +104,49 @@ figures_copy() {
 	fi >"$BENCH_JSON"
 }
 
+# What has to be done in all guests of one kernel
+kernel_run() {
+	local guest on='' out=$out
+
+	kernel=$1
+	guests_up=()
+	if [ "$kernel" = debug ]; then
+		on=' on the debug kernel'
+		out=$out/debug
+		mkdir -p "$out"
+	fi
+	for guest in $(guests_wanted); do
+		case $guest in
+		alpha) echo "Booting two guests for RoCE$on ($accel)" ;;
+		gamma) echo "Booting a guest for InfiniBand$on ($accel)" ;;
+		*)
+			problem "tests for a guest '$guest', which there is not"
+			continue
+			;;
+		esac
+		guest_run "$guest"
+		if [ "$mode" != check ] && [ "$code" != 0 ]; then
+			broken=$code
+			tail_show "$guest"
+		fi
+	done
+	consoles_check
+	[ "$kernel" != debug ] || [ "$mode" != check ] ||
+		"$here/debug/coverage.sh" "$work/gcno" "$out" \
+			"${only:+those named $only*}" |
+		tee "$out/coverage" >"$top/build/debug/coverage"
+}
+
 [ -r "/boot/vmlinuz-$kver" ] || die "/boot/vmlinuz-$kver cannot be read"
 case $only in *[[:space:]]*) die "a test name has no spaces: '$only'" ;; esac
 case $guest_only in
 '' | alpha | gamma) ;;
 *) die "guests to work in are alpha and gamma, not '$guest_only'" ;;
+esac
+case ${KERNEL:-stock} in
+stock | debug) kernels=("${KERNEL:-stock}") ;;
+both) kernels=(stock debug) ;;
+*) die "kernels are stock, debug or both, not '$KERNEL'" ;;
 esac
 trap cleanup EXIT
 trap 'exit 130' INT TERM HUP
@@ -117,31 +157,26 @@ mkdir -p "$out"
 accel=$(accel_find)
 [ -z "${VM_ACCEL:-}" ] || accel=$VM_ACCEL
 
+if [ "${kernels[-1]}" = debug ]; then
+	"$here/debug/kernel.sh" >/dev/null || die "no debug kernel"
+	boot_limit=$((boot_limit * 4))
+fi
 echo "Building for Linux $kver; logs in $out"
-"$here/image.sh" "$kver" "$work" >"$out/image.log" 2>&1 || {
+"$here/image.sh" "$kver" "$work" "${kernels[-1]}" >"$out/image.log" 2>&1 || {
 	cat "$out/image.log"
 	echo "vm: the guests' image could not be built, see above" >&2
 	[ "$mode" != check ] || echo "0 passed, 1 failed, 0 skipped"
 	exit 1
 }
 if [ "$mode" = shell ]; then
+	kernel=${kernels[0]}
 	guest_shell "${guest_only:-alpha}"
 	exit "$code"
 fi
 
-for guest in $(guests_wanted); do
-	case $guest in
-	alpha) echo "Booting two guests for RoCE ($accel)" ;;
-	gamma) echo "Booting a guest for InfiniBand ($accel)" ;;
-	*) problem "tests for a guest '$guest', which there is not"; continue ;;
-	esac
-	guest_run "$guest"
-	if [ "$mode" != check ] && [ "$code" != 0 ]; then
-		broken=$code
-		tail_show "$guest"
-	fi
+for kernel in "${kernels[@]}"; do
+	kernel_run "$kernel"
 done
-consoles_check
 
 case $mode in
 demo | bench)
@@ -151,7 +186,7 @@ demo | bench)
 	;;
 esac
 
-if [ -z "$guest_only" ]; then
+if [ -z "$guest_only" ] && [ "${kernels[0]}" = stock ]; then
 	host_test host/abi "$top/selftests/lib/abi.sh"
 	host_test host/man "$top/selftests/lib/man.sh"
 	host_test host/dkms "$here/dkms.sh"

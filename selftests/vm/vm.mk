@@ -8,15 +8,23 @@ KSELFTEST_DIR := $(CMX_CACHE)/linux-source-6.1/tools/testing/selftests
 
 # The kernel to boot, unless KVER= was given
 VM_KVER = $(if $(filter command%,$(origin KVER)),$(KVER),$(shell selftests/vm/kernel.sh))
-VM_RUN = KVER=$(VM_KVER) GUEST=$(GUEST) selftests/vm/run.sh
+VM_RUN = KVER=$(VM_KVER) GUEST=$(GUEST) KERNEL=$(KERNEL) selftests/vm/run.sh
 
-.PHONY: deps check demo bench shell
+.PHONY: deps check check-debug coverage demo bench shell
 
 deps:  ## install what building and testing need (Debian 12)
 	@selftests/vm/deps.sh
 
 check: deps  ## boot the guests and run all tests, or those named T=prefix; GUEST=gamma
 	@$(VM_RUN) check $(T)
+
+check-debug: KERNEL = debug
+check-debug: deps  ## the same on the debug kernel, which is built when missing
+	@$(VM_RUN) check $(T)
+
+coverage:  ## line coverage of the modules in the last debug run
+	@cat build/debug/coverage 2>/dev/null || \
+		{ echo "no debug run yet: make check-debug" >&2; exit 1; }
 
 demo: deps  ## boot the guests and show what the project does
 	@$(VM_RUN) demo

@@ -11,7 +11,30 @@ room_guest() {
 	echo "$guest"
 }
 
-# tests_list FOLDER: the tests below it, in their order, as "GUEST NAME"
+# test_debug NAME FILE: is it named in the list of what the debug kernel runs?
+# Prints the word behind it; "yes" if there is none.
+test_debug() {
+	awk -v name="$1" '
+		/^#/ || !NF { next }
+		$1 == name || ($1 ~ /\/$/ && index(name, $1) == 1) {
+			word = NF > 1 ? $2 : word ? word : "yes"
+		}
+		END { if (word) print word; exit !word }' "$2"
+}
+
+# test_here NAME KERNEL FILE: does it run on this one, stock or debug?
+test_here() {
+	local word
+
+	word=$(test_debug "$1" "$3")
+	case $2,$word in
+	debug,?* | stock, | stock,yes) return 0 ;;
+	*) return 1 ;;
+	esac
+}
+
+# tests_list FOLDER KERNEL FILE: the tests below FOLDER, in their order, as
+# "GUEST NAME"; FILE is selftests/vm/debug/tests
 tests_list() {
 	local file name guest guests=''
 
@@ -19,6 +42,7 @@ tests_list() {
 		name=${file#"$1"/}
 		[ -f "$file" ] && [ -x "$file" ] || continue
 		case $name in demo/* | bench/* | *.helper) continue ;; esac
+		test_here "$name" "$2" "$3" || continue
 		guest=$(room_guest "$1" "${name%/*}")
 		echo "$guest $name"
 		case " $guests " in *" $guest "*) ;; *) guests+=" $guest" ;; esac

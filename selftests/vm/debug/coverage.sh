@@ -1,0 +1,74 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# Print line coverage of the modules: coverage.sh BUILD LOGS [WHAT], where BUILD
+# holds sources and .gcno files as they were built, LOGS/gcov-GUEST the .gcda
+# files that the guests brought, and WHAT says which tests ran.
+# A line counts as run if it ran in any guest. LOGS/uncovered lists the others.
+set -euo pipefail
+
+build=$1
+logs=$2
+what=${3:-all}
+src=$(cat "$build/.from")
+work=$(mktemp -d "${TMPDIR:-/tmp}/cmx-gcov.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+
+# gcov_run GCDA NUMBER: leaves *.gcov in $work/NUMBER
+gcov_run() {
+	local name=${1##*"$src/"} dir=$work/$2
+
+	[ -e "$build/${name%.gcda}.gcno" ] || return 0
+	mkdir -p "$dir"
+	cp "$1" "$build/${name%.gcda}.gcno" "$dir/"
+	(cd "$dir" && gcov -p "${name##*/}" >>"$work/log" 2>&1) ||
+		echo "coverage: gcov fails on $1" >&2
+}
+
+n=0
+while read -r file; do
+	n=$((n + 1))
+	gcov_run "$file" $n
+done < <(find "$logs" -path '*/gcov-*' -name '*.gcda')
+
+echo "Line coverage of the debug run (tests: $what)"
+: >"$logs/uncovered"
+find "$work" -name '*.gcov' -exec cat {} + |
+awk -F: -v src="$src/" -v list="$logs/uncovered" '
+	$2 + 0 == 0 && $3 == "Source" {
+		file = index($4, src) == 1 ? substr($4, length(src) + 1) : ""
+		next
+	}
+	$2 + 0 == 0 || file !~ /^kernel\// || $1 ~ /-/ { next }
+	{
+		key = file SUBSEP $2 + 0
+		if (!(key in seen)) {
+			seen[key] = 1
+			lines[file]++
+			text[key] = substr($0, index($0, $3))
+		}
+		if ($1 !~ /[#=]/ && !(key in run)) {
+			run[key] = 1
+			hit[file]++
+		}
+	}
+	function row(name, n, of) {
+		return sprintf("%-40s %5d of %5d  %5.1f %%", name, n, of,
+			of ? 100 * n / of : 0)
+	}
+	END {
+		sort = "sort"
+		for (file in lines) {
+			print row(file, hit[file], lines[file]) | sort
+			n += hit[file]
+			of += lines[file]
+		}
+		close(sort)
+		sort = "sort -t: -k1,1 -k2,2n >" list
+		for (key in seen)
+			if (!(key in run)) {
+				split(key, part, SUBSEP)
+				print part[1] ":" part[2] ": " text[key] | sort
+			}
+		close(sort)
+		print row("total", n, of)
+	}'

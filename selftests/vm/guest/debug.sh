@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# What the debug kernel knows at the end of a run: lost memory and coverage.
+# Sourced in the guests.
+# shellcheck shell=bash
+
+# faults_quiet: a failure that a test has asked for is nothing to complain of.
+faults_quiet() {
+	local file
+
+	for file in /sys/kernel/debug/fail*/verbose; do
+		[ ! -e "$file" ] || echo 0 >"$file"
+	done
+}
+
+# leaks_find: prints what kmemleak calls unreferenced, with its backtraces. An
+# object must be 5 s old, and the same in two scans, to be reported.
+leaks_find() {
+	local file=/sys/kernel/debug/kmemleak
+
+	sleep 6
+	echo scan >$file
+	echo scan >$file
+	head -n 200 $file
+}
+
+# coverage_save FOLDER: the counts of gcov, which outlive an unloaded module.
+# In debugfs, files have no size: cat alone reads them.
+coverage_save() {
+	local from=/sys/kernel/debug/gcov file
+
+	[ -d $from ] || return 0
+	find $from -name '*.gcda' | while read -r file; do
+		mkdir -p "$1$(dirname "${file#"$from"}")"
+		cat "$file" >"$1${file#"$from"}"
+	done
+}

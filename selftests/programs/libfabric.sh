@@ -38,7 +38,7 @@ fi_pair() {
 fi_pair "fi_pingpong, messages" msg 64
 fi_pair "fi_pingpong, long messages" msg 65536
 
-# Where it does not work (InfiniBand), it does not on the stock library
+# These devices cannot do it, and no more can the stock library with them
 rdm='fi_pingpong -p "verbs;ofi_rxm" -e rdm -c -I 20 -S 4096'
 alike "fi_pingpong, reliable datagrams" "$rdm" "$rdm $sa" fi_serves
 bed_end

@@ -1,0 +1,61 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# RA-03: rping, unmodified, over the shim.
+. /usr/lib/rdma-cmx/selftests/lib.sh
+. /usr/lib/rdma-cmx/selftests/programs/functions
+
+run="cmx run"
+
+# --- rping -----------------------------------------------------------------
+
+# rping_pair NAME IDS SERVER CLIENT: ten pings, each with its data looked at
+rping_pair() {
+	pair "$1" "$2" "$3 -V -v -C 10" "$4 -V -v -C 10"
+	is "$1: the client has all ten back" "$(lines "$c_out" '^ping data: ')" 10
+	is "$1: the server has seen all ten" \
+		"$(lines "$s_out" '^server ping data: ')" 10
+}
+rping_pair "rping" "2 1" "$run rping -s -a $sa -S 4000" \
+	"$run rping -c -a $sa -S 4000"
+rping_pair "rping, stock server" "0 1" "rping -s -a $sa" "$run rping -c -a $sa"
+rping_pair "rping, stock client" "2 0" "$run rping -s -a $sa" "rping -c -a $sa"
+rping_pair "rping, IPv6" "2 1" "$run rping -s -a $sa6" "$run rping -c -a $sa6"
+rping_pair "rping, a source address" "2 1" "$run rping -s -a $sa" \
+	"$run rping -c -a $sa -I $ca"
+rping_pair "rping -q, a queue pair of its own" "2 1" \
+	"$run rping -s -q -a $sa" "$run rping -c -q -a $sa"
+swap
+rping_pair "rping, the other way" "2 1" "$run rping -s -a $sa" \
+	"$run rping -c -a $sa"
+swap
+
+# Tried on RoCE only
+if [ $bed = InfiniBand ]; then
+	bed_end
+	finish
+fi
+
+# A thread for each client. One after the other, as rping loses a request that
+# comes while it is busy with another one (on the stock library, too); each is
+# stopped in the middle, so that the last one finds all of them there.
+serve "$run rping -s -P -S 500 -a $sa"
+ask "rping -P: five clients at the same time" "
+	cd \$(mktemp -d) || exit
+	for i in {1..5}; do
+		$run rping -c -V -v -C 300 -S 500 -a $sa >\$i 2>&1 &
+		pids+=(\$!)
+		until [ -s \$i ]; do kill -0 \$! || exit; sleep 0.1; done
+		kill -STOP \$!
+	done
+	echo live \$(cat /sys/module/rdma_ucmx/counters/live_ids)
+	kill -CONT \${pids[@]}
+	wait
+	cat *"
+is "rping -P: all five are connected at once" \
+	"$(sed -n 's/^live //p' <<<"$c_out")" $([ $bed = RoCE ] && echo 5 || echo 11)
+is "rping -P: all pings came back" "$(lines "$c_out" '^ping data: ')" 1500
+serve_end
+ids "rping -P" "6 5"
+none_left "rping -P"
+bed_end
+finish

@@ -2,9 +2,16 @@
 /* Numeric nodes: IPv4, IPv6 with a zone, GIDs. No state, any context. */
 #include <linux/inet.h>
 #include <linux/netdevice.h>
+#include <linux/string.h>
 #include <net/ipv6.h>
 
 #include "core.h"
+
+/* kstrtou32() would take a sign before it and a newline behind it, too. */
+static bool cmx_is_decimal(const char *text)
+{
+	return *text && !text[strspn(text, "0123456789")];
+}
 
 /* Interface that a zone names in that namespace: by name, then by index. */
 static int cmx_zone_parse(struct net *net, const char *zone, u32 *scope)
@@ -15,7 +22,7 @@ static int cmx_zone_parse(struct net *net, const char *zone, u32 *scope)
 
 	rcu_read_lock();
 	ndev = dev_get_by_name_rcu(net, zone);
-	if (!ndev && !kstrtou32(zone, 10, &index))
+	if (!ndev && cmx_is_decimal(zone) && !kstrtou32(zone, 10, &index))
 		ndev = dev_get_by_index_rcu(net, index);
 	if (ndev) {
 		*scope = ndev->ifindex;

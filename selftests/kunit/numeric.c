@@ -81,6 +81,8 @@ static const struct text {
 	TEXT_RESULT("zone of 2 to 32 and 1", "fe80::1%4294967297", 0,
 		    -ENOENT, 0),
 	TEXT_RESULT("zone negative", "fe80::1%-1", 0, -ENOENT, 0),
+	TEXT_RESULT("zone with a sign", "fe80::1%+1", 0, -ENOENT, 0),
+	TEXT_RESULT("zone with a newline", "fe80::1%1\n", 0, -ENOENT, 0),
 	TEXT_RESULT("zone with a blank", "fe80::1% 1", 0, -ENOENT, 0),
 	TEXT_RESULT("zone in hex", "fe80::1%0x1", 0, -ENOENT, 0),
 	TEXT_RESULT("two zones", "fe80::1%lo%lo", 0, -ENOENT, 0),

@@ -183,11 +183,22 @@ struct cmx_sa_entry *cmx_sa_entry_alloc(const struct cmx_sa_key *key,
 	return e;
 }
 
+static size_t cmx_sa_cache_bytes(void)
+{
+	return (size_t)READ_ONCE(sa_cache_kb) * 1024;
+}
+
+/* Would it be there if nothing else was? */
+static bool cmx_sa_cache_takes(const struct cmx_sa_entry *e)
+{
+	return e->bytes <= cmx_sa_cache_bytes();
+}
+
 static bool cmx_sa_cache_full(const struct cmx_sa_cache *cache,
 			      const struct cmx_sa_entry *e)
 {
 	return cache->count >= READ_ONCE(sa_cache_entries) ||
-	       cache->bytes + e->bytes > (size_t)READ_ONCE(sa_cache_kb) * 1024;
+	       cache->bytes + e->bytes > cmx_sa_cache_bytes();
 }
 
 /* Takes @e over. @victims are for cmx_sa_entries_free(), without locks. */
@@ -198,9 +209,14 @@ void cmx_sa_cache_add(struct cmx_sa_cache *cache, struct cmx_sa_entry *e,
 	unsigned int i;
 
 	spin_lock(&cache->lock);
+	if (e->generation != cache->generation)
+		goto drop;
 	old = cmx_sa_entry_find(cache, &e->key, e->hash_value);
 	if (old)
 		cmx_sa_entry_remove(cache, old, victims);
+	/* Others need not make room for what does not stay. */
+	if (!cmx_sa_cache_takes(e))
+		goto drop;
 	for (i = 0; i < CMX_SA_CACHE_BATCH && cache->count; i++) {
 		if (!cmx_sa_cache_full(cache, e))
 			break;
@@ -208,12 +224,8 @@ void cmx_sa_cache_add(struct cmx_sa_cache *cache, struct cmx_sa_entry *e,
 				       node);
 		cmx_sa_entry_remove(cache, old, victims);
 	}
-	if (e->generation != cache->generation ||
-	    cmx_sa_cache_full(cache, e)) {
-		list_add_tail(&e->node, victims);
-		spin_unlock(&cache->lock);
-		return;
-	}
+	if (cmx_sa_cache_full(cache, e))
+		goto drop;
 	hash_add(cache->hash, &e->hash, e->hash_value);
 	list_add_tail(&e->node, &cache->entries);
 	cache->count++;
@@ -222,6 +234,11 @@ void cmx_sa_cache_add(struct cmx_sa_cache *cache, struct cmx_sa_entry *e,
 	cmx_stat_dec(live_sa_answers);
 	queue_delayed_work(system_unbound_wq, &cache->sweep,
 			   msecs_to_jiffies(READ_ONCE(sa_cache_ms)) + 1);
+	spin_unlock(&cache->lock);
+	return;
+
+drop:
+	list_add_tail(&e->node, victims);
 	spin_unlock(&cache->lock);
 }
 

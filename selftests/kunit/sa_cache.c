@@ -123,6 +123,10 @@ static void cache_generation(struct kunit *test)
 	put_at(&key, fake_services(1, "s"), jiffies, before);
 	KUNIT_EXPECT_EQ(test, get(1), -1);
 	KUNIT_EXPECT_EQ(test, cache->count, 0u);
+	/* But it throws out nothing that is good. */
+	KUNIT_EXPECT_TRUE(test, put(1, 2));
+	put_at(&key, fake_services(1, "s"), jiffies, before);
+	KUNIT_EXPECT_EQ(test, get(1), 2);
 }
 
 static void cache_expiry(struct kunit *test)
@@ -215,7 +219,7 @@ static void cache_entries(struct kunit *test)
 
 static void cache_memory(struct kunit *test)
 {
-	u32 i;
+	u32 i, count;
 
 	param_set(test, cmx_kunit_module(), "sa_cache_kb", 64);
 	for (i = 0; i < 100; i++) {
@@ -224,9 +228,14 @@ static void cache_memory(struct kunit *test)
 	}
 	KUNIT_EXPECT_GT(test, cache->count, 2u);
 	/* One that is larger than all of it is not kept, nor does it hurt. */
+	count = cache->count;
 	put(200, 400);
 	KUNIT_EXPECT_EQ(test, get(200), -1);
-	KUNIT_EXPECT_LE(test, cache->bytes, (size_t)64 * 1024);
+	KUNIT_EXPECT_EQ(test, cache->count, count);
+	/* But what was known before has been overtaken. */
+	put(202, 1);
+	put(202, 400);
+	KUNIT_EXPECT_EQ(test, get(202), -1);
 	put(201, 1);
 	KUNIT_EXPECT_EQ(test, get(201), 1);
 }

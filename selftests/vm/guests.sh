@@ -34,7 +34,7 @@ guest_start() {
 	if [ "$boots" = debug ]; then
 		image=$work/kernel/bzImage
 		more='rcupdate.rcu_cpu_stall_timeout=300 kmemleak=on'
-		more+=' kasan_multi_shot'
+		more+=' kasan_multi_shot kunit.enable=1'
 		# KASAN's shadow and what it keeps back
 		megabytes=512
 	fi

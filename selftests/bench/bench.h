@@ -2,7 +2,7 @@
 /*
  * One timed operation of the RDMA connection manager a program run: each
  * function prints the median in microseconds, or says what failed and returns
- * 1. Only one thread; no locks.
+ * 1. One thread, except in events.c and rate.c.
  */
 #ifndef BENCH_H
 #define BENCH_H
@@ -14,6 +14,8 @@
 
 #define BENCH_PORT 7490
 #define BENCH_WAIT_MS 5000
+/* When thousands wait for their turn */
+#define BENCH_LONG_MS 60000
 
 extern struct sockaddr_in bench_local, bench_peer;
 
@@ -27,7 +29,12 @@ int event_expect(struct rdma_event_channel *channel,
 		 enum rdma_cm_event_type want);
 
 int bench_connect(unsigned int count, bool at_once);
+int bench_connection(struct rdma_event_channel *channel);
 int bench_serve(void);
+int bench_rate(unsigned int count, unsigned int threads);
+int bench_resolved(struct rdma_event_channel *channel, struct rdma_cm_id **ids,
+		   unsigned int count);
+int bench_events(unsigned int count, unsigned int threads);
 int bench_mcast(const char *how, unsigned int count, unsigned int first);
 
 #endif /* BENCH_H */

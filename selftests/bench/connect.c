@@ -43,16 +43,18 @@ static int qp_make(struct rdma_cm_id *id)
 	return rdma_create_qp(id, pd, &attr) ? fail("rdma_create_qp") : 0;
 }
 
-static struct sockaddr_in target;
-
-static void target_set(void)
+static struct sockaddr_in target_get(void)
 {
-	target = bench_local;
+	struct sockaddr_in target = bench_local;
+
 	target.sin_port = htons(BENCH_PORT);
+	return target;
 }
 
 static int prepare(struct rdma_event_channel *channel, struct rdma_cm_id **id)
 {
+	struct sockaddr_in target = target_get();
+
 	if (rdma_create_id(channel, id, NULL, RDMA_PS_TCP) ||
 	    rdma_resolve_addr(*id, NULL, (struct sockaddr *)&target,
 			      BENCH_WAIT_MS))
@@ -103,7 +105,6 @@ int bench_connect(unsigned int count, bool at_once)
 
 	if (!channel || !ids || !values || !count)
 		return fail("set-up");
-	target_set();
 	for (i = 0; i < count; i++)
 		if (prepare(channel, &ids[i]))
 			return 1;
@@ -123,6 +124,24 @@ int bench_connect(unsigned int count, bool at_once)
 	free(values);
 	free(ids);
 	return 0;
+}
+
+/* One connection from its id to its end. */
+int bench_connection(struct rdma_event_channel *channel)
+{
+	struct rdma_cm_id *id;
+
+	if (prepare(channel, &id))
+		return 1;
+	if (rdma_connect(id, &param))
+		return fail("rdma_connect");
+	if (event_expect(channel, RDMA_CM_EVENT_ESTABLISHED))
+		return 1;
+	rdma_disconnect(id);
+	if (event_expect(channel, RDMA_CM_EVENT_DISCONNECTED))
+		return 1;
+	rdma_destroy_qp(id);
+	return rdma_destroy_id(id) ? fail("rdma_destroy_id") : 0;
 }
 
 static int serve_event(enum rdma_cm_event_type type, struct rdma_cm_id *id)
@@ -146,11 +165,11 @@ static int serve_event(enum rdma_cm_event_type type, struct rdma_cm_id *id)
 int bench_serve(void)
 {
 	struct rdma_event_channel *channel = rdma_create_event_channel();
+	struct sockaddr_in target = target_get();
 	struct rdma_cm_event *event;
 	enum rdma_cm_event_type type;
 	struct rdma_cm_id *listener, *id;
 
-	target_set();
 	if (!channel || rdma_create_id(channel, &listener, NULL, RDMA_PS_TCP) ||
 	    rdma_bind_addr(listener, (struct sockaddr *)&target) ||
 	    rdma_listen(listener, 1024))

@@ -2,7 +2,8 @@
 /*
  * bench OPERATION COUNT [NAME]: do it COUNT times in one process, each timed
  * for itself, and print the median without what the clock takes. Set-up and
- * clean-up are not timed. `joins-HOW COUNT FIRST' is one of COUNT groups.
+ * clean-up are not timed. `joins-HOW COUNT FIRST' is one of COUNT groups,
+ * `events COUNT THREADS' and `rate COUNT THREADS' take the time of all.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -239,15 +240,30 @@ static int do_leave(double *us)
 	return join(&unused, us);
 }
 
-/* Keep @count ids until standard input ends. */
-static int hold(unsigned int count)
+/*
+ * Keep @count ids until standard input ends, new ones, or resolved ones whose
+ * events are read.
+ */
+static int hold(unsigned int count, bool resolved)
 {
-	struct rdma_cm_id *id;
+	struct rdma_cm_id **ids = calloc(count, sizeof(*ids));
+	unsigned int i;
 	char byte;
 
-	while (count--)
-		if (rdma_create_id(channel, &id, NULL, RDMA_PS_TCP))
+	if (!ids)
+		return fail("calloc");
+	if (resolved && bench_resolved(channel, ids, count))
+		return 1;
+	for (i = 0; i < count; i++) {
+		if (resolved) {
+			if (event_expect(channel, RDMA_CM_EVENT_ADDR_RESOLVED))
+				return 1;
+		} else if (rdma_create_id(channel, &ids[i], NULL,
+					  RDMA_PS_TCP)) {
 			return fail("rdma_create_id");
+		}
+	}
+	free(ids);
 	puts("holding");
 	fflush(stdout);
 	while (read(STDIN_FILENO, &byte, 1) > 0)
@@ -318,6 +334,10 @@ int main(int argc, char **argv)
 		return bench_connect(count, false);
 	if (!strcmp(argv[1], "connects"))
 		return bench_connect(count, true);
+	if (!strcmp(argv[1], "events"))
+		return bench_events(count, name ? strtoul(name, NULL, 10) : 1);
+	if (!strcmp(argv[1], "rate"))
+		return bench_rate(count, name ? strtoul(name, NULL, 10) : 1);
 	if (!strncmp(argv[1], "joins-", 6))
 		return bench_mcast(argv[1], count,
 				   name ? strtoul(name, NULL, 10) : 0);
@@ -325,7 +345,9 @@ int main(int argc, char **argv)
 	if (!channel)
 		return fail("rdma_create_event_channel");
 	if (!strcmp(argv[1], "hold"))
-		return hold(count);
+		return hold(count, false);
+	if (!strcmp(argv[1], "hold-resolved"))
+		return hold(count, true);
 	for (i = 0; i < sizeof(operations) / sizeof(operations[0]); i++)
 		if (!strcmp(argv[1], operations[i].name) && count &&
 		    (operations[i].run != do_getaddrinfo || name))

@@ -259,6 +259,7 @@ int ucmx_cm_handler(struct rdma_cm_id *cm, struct rdma_cm_event *e)
 		break;
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
 		ucmx_event_post(&id->removal->ev);
+		id->removal->queued = true;
 		queue_work(system_unbound_wq, &id->removal->work);
 		break;
 	default:

@@ -203,7 +203,7 @@ void ucmx_id_close(struct ucmx_id *id)
 	/* What makes events, in the order in which one may start another. */
 	if (cm)
 		rdma_destroy_id(cm);
-	if (id->removal)
+	if (id->removal && id->removal->queued)
 		cancel_work_sync(&id->removal->work);
 	ucmx_query_end(id);
 
@@ -248,6 +248,7 @@ static int ucmx_qp_type(const struct rdma_cmx_id_create *arg)
 
 int ucmx_id_create(struct ucmx_cmd *cmd)
 {
+	struct rdma_cmx_id_create __user *uarg = cmd->ubuf;
 	struct rdma_cmx_id_create *arg = cmd->buf;
 	struct ucmx_file *file = cmd->file;
 	struct rdma_cm_id *cm;
@@ -274,8 +275,7 @@ int ucmx_id_create(struct ucmx_cmd *cmd)
 		goto err_id;
 
 	/* Told first: nothing can fail once others can find it. */
-	arg->id = id->handle;
-	ret = ucmx_respond(cmd);
+	ret = put_user(id->handle, &uarg->id);
 	if (ret)
 		goto err_handle;
 
@@ -299,13 +299,16 @@ err_charge:
 
 int ucmx_id_destroy(struct ucmx_cmd *cmd)
 {
+	struct rdma_cmx_destroy __user *uarg = cmd->ubuf;
 	struct rdma_cmx_destroy *arg = cmd->buf;
 	struct ucmx_file *file = cmd->file;
 	struct ucmx_id *id;
+	u32 reported;
 
 	if (arg->reserved)
 		return -EINVAL;
-	if (ucmx_respond(cmd))
+	/* Find out now if the answer cannot be written. */
+	if (put_user(0, &uarg->events_reported))
 		return -EFAULT;
 	/* Only one caller gets it. */
 	id = ucmx_handle_take(file, arg->handle);
@@ -313,10 +316,10 @@ int ucmx_id_destroy(struct ucmx_cmd *cmd)
 		return -ENOENT;
 
 	ucmx_id_close(id);
-	arg->events_reported = id->reported;
+	reported = id->reported;
 	ucmx_handle_free(file, arg->handle);
 	ucmx_id_put(id);
-	return ucmx_respond(cmd);
+	return put_user(reported, &uarg->events_reported);
 }
 
 int ucmx_id_bind(struct ucmx_cmd *cmd)

@@ -11,6 +11,7 @@
 
 int ucmx_join(struct ucmx_cmd *cmd)
 {
+	struct rdma_cmx_join __user *uarg = cmd->ubuf;
 	struct rdma_cmx_join *arg = cmd->buf;
 	struct rdma_cmx_join_item item = {
 		.join_flags = arg->join_flags,
@@ -33,8 +34,7 @@ int ucmx_join(struct ucmx_cmd *cmd)
 	if (ret)
 		goto unlock;
 	/* Told first: nothing can fail once it is joined. */
-	arg->mc = ucmx_mc_handle(mc);
-	ret = ucmx_respond(cmd);
+	ret = put_user(ucmx_mc_handle(mc), &uarg->mc);
 	if (ret)
 		ucmx_mc_abort(mc);
 	else

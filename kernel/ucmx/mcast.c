@@ -439,13 +439,16 @@ static struct ucmx_mc *ucmx_mc_find(struct ucmx_file *file, u32 handle)
 
 int ucmx_leave(struct ucmx_cmd *cmd)
 {
+	struct rdma_cmx_destroy __user *uarg = cmd->ubuf;
 	struct rdma_cmx_destroy *arg = cmd->buf;
 	struct ucmx_id *id = NULL;
 	struct ucmx_mc *mc;
+	u32 reported;
 
 	if (arg->reserved)
 		return -EINVAL;
-	if (ucmx_respond(cmd))
+	/* Find out now if the answer cannot be written. */
+	if (put_user(0, &uarg->events_reported))
 		return -EFAULT;
 	xa_lock(&ucmx_mcs);
 	mc = ucmx_mc_find(cmd->file, arg->handle);
@@ -468,8 +471,8 @@ int ucmx_leave(struct ucmx_cmd *cmd)
 		ucmx_id_unlock(id);
 		return -ENOENT;
 	}
-	arg->events_reported = ucmx_mc_drop(id, mc);
+	reported = ucmx_mc_drop(id, mc);
 	ucmx_file_uncharge(cmd->file, 1);
 	ucmx_id_unlock(id);
-	return ucmx_respond(cmd);
+	return put_user(reported, &uarg->events_reported);
 }

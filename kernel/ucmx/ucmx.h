@@ -105,6 +105,7 @@ struct ucmx_event {
 struct ucmx_removal {
 	struct work_struct work;
 	struct ucmx_event ev;
+	bool queued;		/* work ever was, by the handler lock */
 };
 
 struct ucmx_id {

@@ -265,9 +265,9 @@ static int mc_join(struct cmx_id *id, const struct rdmacmx_join_attr *attr,
 
 /* What a batch of JOIN_MANY needs: no more than the kernel takes at once. */
 struct batch {
-	struct rdma_cmx_join_item items[RDMA_CMX_MAX_JOINS];
-	struct cmx_mc *mcs[RDMA_CMX_MAX_JOINS];
-	int index[RDMA_CMX_MAX_JOINS];	/* of the item in the caller's array */
+	struct rdma_cmx_join_item *items;
+	struct cmx_mc **mcs;
+	int *index;	/* of the item in the caller's array */
 };
 
 static int batch_fill(struct batch *batch, struct cmx_id *id,
@@ -319,22 +319,36 @@ static int batch_join(struct batch *batch, struct cmx_id *id,
 	return err;
 }
 
+static int batch_alloc(struct batch *batch, int count)
+{
+	batch->items = malloc(count * sizeof(*batch->items));
+	batch->mcs = malloc(count * sizeof(*batch->mcs));
+	batch->index = malloc(count * sizeof(*batch->index));
+	return batch->items && batch->mcs && batch->index ? 0 : ENOMEM;
+}
+
+static void batch_free(struct batch *batch)
+{
+	free(batch->items);
+	free(batch->mcs);
+	free(batch->index);
+}
+
 static int mc_join_many(struct cmx_id *id, struct rdmacmx_join_attr *attrs,
 			int count, int *joined)
 {
-	struct batch *batch = calloc(1, sizeof(*batch));
-	int done, some, err = 0;
+	int most = count < RDMA_CMX_MAX_JOINS ? count : RDMA_CMX_MAX_JOINS;
+	struct batch batch;
+	int done, some, err;
 
-	if (!batch)
-		return ENOMEM;
+	err = batch_alloc(&batch, most);
 	for (done = 0; done < count && !err; done += some) {
-		some = count - done < RDMA_CMX_MAX_JOINS ? count - done :
-							   RDMA_CMX_MAX_JOINS;
-		err = batch_join(batch, id, attrs + done, some, joined);
+		some = count - done < most ? count - done : most;
+		err = batch_join(&batch, id, attrs + done, some, joined);
 	}
 	for (; done < count; done++)
 		attrs[done].error = err;
-	free(batch);
+	batch_free(&batch);
 	return err;
 }
 

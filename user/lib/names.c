@@ -288,6 +288,7 @@ int cmx_names_resolve(struct cmx_id *id, struct cmx_ask *ask, bool own)
 	}
 
 	pthread_mutex_lock(&lock);
+	id->asked = true;
 	ret = resolve_locked(id, ask, job);
 	err = errno;
 	if (!ret) {
@@ -325,8 +326,11 @@ bool cmx_names_retry(struct cmx_id *id)
 	return again;
 }
 
+/* All of the id's look-ups were started by threads of the id's user. */
 void cmx_names_cancel(struct cmx_id *id)
 {
+	if (!id->asked)
+		return;
 	pthread_mutex_lock(&lock);
 	job_cancel(id);
 	pthread_mutex_unlock(&lock);

@@ -370,7 +370,7 @@ static int ucmx_event_deliver(struct ucmx_cmd *cmd, struct ucmx_event *ev,
 	if (conn) {
 		conn->owner = reader;
 		atomic_dec(&id->waiting);
-		ucmx_handle_set(file, conn->handle, conn);
+		ucmx_handle_show(file, conn);
 	}
 	spin_lock(&file->lock);
 	list_del_init(&ev->list);

@@ -4,50 +4,74 @@
  * the first id of a file needs no node.
  *
  * A handle is allocated before its id may be found, and stays in use while a
- * taken id is being closed. Meanwhile the entry is marked by a pointer tag;
+ * taken id is being closed: meanwhile the id is hidden, which is guarded by
+ * the table's lock. While it moves to another file it is in two tables, and
+ * hidden in both by a pointer tag, so that it is not found anywhere.
  * XA_ZERO_ENTRY would do the same but always costs a node.
  */
 #include "ucmx.h"
 
 #define UCMX_HANDLE_LIMIT	XA_LIMIT(0, U32_MAX - 1)
-#define UCMX_HIDDEN		1UL
+#define UCMX_MOVING		1UL
 
 void ucmx_handles_init(struct ucmx_file *file)
 {
 	xa_init_flags(&file->ids, XA_FLAGS_ALLOC | XA_FLAGS_ACCOUNT);
 }
 
-static void *ucmx_hidden(struct ucmx_id *id)
+static void *ucmx_moving(struct ucmx_id *id)
 {
-	return xa_tag_pointer(id, UCMX_HIDDEN);
+	return xa_tag_pointer(id, UCMX_MOVING);
 }
 
 /* The table's lock is held. */
 static struct ucmx_id *ucmx_handle_find(struct ucmx_file *file, u32 handle)
 {
 	void *entry = xa_load(&file->ids, (u32)(handle - 1));
+	struct ucmx_id *id = entry;
 
-	return xa_pointer_tag(entry) ? NULL : entry;
+	if (!entry || xa_pointer_tag(entry) || id->hidden)
+		return NULL;
+	return id;
+}
+
+static int ucmx_handle_store(struct ucmx_file *file, u32 *handle, void *entry)
+{
+	u32 index;
+	int ret;
+
+	ret = xa_alloc(&file->ids, &index, entry, UCMX_HANDLE_LIMIT,
+		       GFP_KERNEL);
+	if (!ret)
+		*handle = index + 1;
+	return ret;
 }
 
 /**
  * ucmx_handle_alloc - find a handle that is free
  * @file: the file
  * @handle: where it goes
- * @id: whom it is for; not found before ucmx_handle_set()
+ * @id: whom it is for, hidden; not found before ucmx_handle_show()
  *
  * Return: 0 or a negative errno.
  */
 int ucmx_handle_alloc(struct ucmx_file *file, u32 *handle, struct ucmx_id *id)
 {
-	u32 index;
-	int ret;
+	return ucmx_handle_store(file, handle, id);
+}
 
-	ret = xa_alloc(&file->ids, &index, ucmx_hidden(id), UCMX_HANDLE_LIMIT,
-		       GFP_KERNEL);
-	if (!ret)
-		*handle = index + 1;
-	return ret;
+/**
+ * ucmx_handle_alloc_moving - the same for an id that is in another table
+ * @file: the file
+ * @handle: where it goes
+ * @id: whom it is for; not found before ucmx_handle_moved()
+ *
+ * Return: 0 or a negative errno.
+ */
+int ucmx_handle_alloc_moving(struct ucmx_file *file, u32 *handle,
+			     struct ucmx_id *id)
+{
+	return ucmx_handle_store(file, handle, ucmx_moving(id));
 }
 
 /* The handle may be used for another id from now on. */
@@ -56,8 +80,16 @@ void ucmx_handle_free(struct ucmx_file *file, u32 handle)
 	xa_erase(&file->ids, handle - 1);
 }
 
-/* Let an id be found, which cannot fail any more. */
-void ucmx_handle_set(struct ucmx_file *file, u32 handle, struct ucmx_id *id)
+/* Let an id be found. */
+void ucmx_handle_show(struct ucmx_file *file, struct ucmx_id *id)
+{
+	xa_lock(&file->ids);
+	id->hidden = false;
+	xa_unlock(&file->ids);
+}
+
+/* Let an id that has moved be found, which cannot fail any more. */
+void ucmx_handle_moved(struct ucmx_file *file, u32 handle, struct ucmx_id *id)
 {
 	xa_store(&file->ids, handle - 1, id, GFP_KERNEL);
 }
@@ -96,15 +128,27 @@ struct ucmx_id *ucmx_handle_take(struct ucmx_file *file, u32 handle)
 	xa_lock(&file->ids);
 	id = ucmx_handle_find(file, handle);
 	if (id)
-		__xa_store(&file->ids, (u32)(handle - 1), ucmx_hidden(id), 0);
+		id->hidden = true;
 	xa_unlock(&file->ids);
 	return id;
 }
 
-/* The same for an id that is known; false if another one was faster. */
-bool ucmx_handle_take_id(struct ucmx_file *file, u32 handle,
-			 struct ucmx_id *id)
+/**
+ * ucmx_handle_move - see to it that nobody finds an id that is to move
+ * @file: the file that it leaves
+ * @handle: its handle there
+ * @id: the id
+ *
+ * Return: false if somebody has taken it.
+ */
+bool ucmx_handle_move(struct ucmx_file *file, u32 handle, struct ucmx_id *id)
 {
-	return xa_cmpxchg(&file->ids, handle - 1, id, ucmx_hidden(id),
-			  GFP_KERNEL) == id;
+	bool found;
+
+	xa_lock(&file->ids);
+	found = ucmx_handle_find(file, handle) == id;
+	if (found)
+		__xa_store(&file->ids, handle - 1, ucmx_moving(id), 0);
+	xa_unlock(&file->ids);
+	return found;
 }

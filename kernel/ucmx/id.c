@@ -42,6 +42,7 @@ struct ucmx_id *ucmx_id_alloc(void)
 	spin_lock_init(&id->lock);
 	mutex_init(&id->mutex);
 	INIT_LIST_HEAD(&id->held);
+	id->hidden = true;
 	ucmx_stat_inc(UCMX_IDS);
 	ucmx_stat_inc(UCMX_LIVE_IDS);
 	return id;
@@ -285,7 +286,7 @@ int ucmx_id_create(struct ucmx_cmd *cmd)
 		goto err_handle;
 	}
 	id->cm = cm;
-	ucmx_handle_set(file, id->handle, id);
+	ucmx_handle_show(file, id);
 	return 0;
 
 err_handle:

@@ -15,6 +15,6 @@ SHOW(ucmx_fops);
 SHOW(ucmx_handle_alloc);
 SHOW(ucmx_handle_free);
 SHOW(ucmx_handle_get);
-SHOW(ucmx_handle_set);
+SHOW(ucmx_handle_show);
 SHOW(ucmx_handle_take);
 SHOW(ucmx_handles_init);

@@ -97,11 +97,11 @@ static int ucmx_id_migrate_from(struct ucmx_cmd *cmd, struct ucmx_file *from)
 	ret = ucmx_file_charge(to, weight);
 	if (ret)
 		goto unlock;
-	ret = ucmx_handle_alloc(to, &arg->new_id, id);
+	ret = ucmx_handle_alloc_moving(to, &arg->new_id, id);
 	if (ret)
 		goto uncharge;
 	ret = ucmx_respond(cmd);
-	if (!ret && !ucmx_handle_take_id(from, arg->id, id))
+	if (!ret && !ucmx_handle_move(from, arg->id, id))
 		ret = -ENOENT;
 	if (ret) {
 		ucmx_handle_free(to, arg->new_id);
@@ -110,7 +110,7 @@ static int ucmx_id_migrate_from(struct ucmx_cmd *cmd, struct ucmx_file *from)
 
 	ucmx_id_move(id, to, arg->new_id);
 	ucmx_file_uncharge(to, weight);
-	ucmx_handle_set(to, arg->new_id, id);
+	ucmx_handle_moved(to, arg->new_id, id);
 	ucmx_handle_free(from, arg->id);
 respond:
 	arg->events_reported = id->reported;

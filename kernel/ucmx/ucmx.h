@@ -128,6 +128,7 @@ struct ucmx_id {
 	struct ucmx_query *query;
 	bool dead;		/* by mutex */
 	bool tos_set;		/* has a type of service, by mutex */
+	bool hidden;		/* not to be found, by its table's lock */
 	bool hold;		/* keep events back until ACCEPT, by lock */
 };
 
@@ -188,11 +189,13 @@ void ucmx_file_uncharge(struct ucmx_file *file, unsigned int n);
 void ucmx_handles_init(struct ucmx_file *file);
 int ucmx_handle_alloc(struct ucmx_file *file, u32 *handle, struct ucmx_id *id);
 void ucmx_handle_free(struct ucmx_file *file, u32 handle);
-void ucmx_handle_set(struct ucmx_file *file, u32 handle, struct ucmx_id *id);
+int ucmx_handle_alloc_moving(struct ucmx_file *file, u32 *handle,
+			     struct ucmx_id *id);
+void ucmx_handle_show(struct ucmx_file *file, struct ucmx_id *id);
+void ucmx_handle_moved(struct ucmx_file *file, u32 handle, struct ucmx_id *id);
 struct ucmx_id *ucmx_handle_get(struct ucmx_file *file, u32 handle);
 struct ucmx_id *ucmx_handle_take(struct ucmx_file *file, u32 handle);
-bool ucmx_handle_take_id(struct ucmx_file *file, u32 handle,
-			 struct ucmx_id *id);
+bool ucmx_handle_move(struct ucmx_file *file, u32 handle, struct ucmx_id *id);
 
 /* id.c */
 int ucmx_id_cache_init(void);

@@ -21,15 +21,16 @@ static void handle_life(struct kunit *test)
 	ucmx_handles_init(file);
 	for (i = 0; i < IDS; i++) {
 		refcount_set(&ids[i].ref, 1);
+		ids[i].hidden = true;
 		KUNIT_ASSERT_EQ(test, 0, ucmx_handle_alloc(file, &handle[i],
 							   &ids[i]));
 		KUNIT_EXPECT_NE(test, handle[i], 0u);
 		for (j = 0; j < i; j++)
 			KUNIT_EXPECT_NE(test, handle[i], handle[j]);
-		/* Nobody finds it before it is set. */
+		/* Nobody finds it before it is shown. */
 		KUNIT_EXPECT_NULL(test, ucmx_handle_get(file, handle[i]));
 		KUNIT_EXPECT_NULL(test, ucmx_handle_take(file, handle[i]));
-		ucmx_handle_set(file, handle[i], &ids[i]);
+		ucmx_handle_show(file, &ids[i]);
 	}
 	KUNIT_EXPECT_NULL(test, ucmx_handle_get(file, 0));
 	KUNIT_EXPECT_NULL(test, ucmx_handle_get(file, U32_MAX));

@@ -35,7 +35,6 @@ for size in 1 5000 1000000; do
 	stream "riostream, $size bytes" riostream -S $size -C 5 -I 10 -T v
 done
 stream "rstream, nonblocking" rstream -S 5000 -C 5 -I 10 -T n
-stream "rstream, poll" rstream -S 5000 -C 5 -I 10 -T a
 stream "rstream, rdma_getaddrinfo" rstream -S 5000 -C 5 -I 10 -f ip -T r
 bed_end
 finish

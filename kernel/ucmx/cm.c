@@ -158,6 +158,33 @@ static int ucmx_reserve_conn(struct ucmx_id *id)
 	       ucmx_event_reserve(id, UCMX_SLOT_TIMEWAIT);
 }
 
+/*
+ * Until the peer has answered there is nothing to accept or reject. The CM
+ * would forget its request, but not the MAD, and the end of the id would wait
+ * until that is out of time, for more than a minute.
+ */
+static int ucmx_answer_check(struct ucmx_id *id)
+{
+	return READ_ONCE(id->asking) ? -EINVAL : 0;
+}
+
+/* Only the first CONNECT of an id can succeed. */
+static int ucmx_connect_start(struct ucmx_id *id,
+			      struct rdma_conn_param *param,
+			      struct rdma_ucm_ece *ece)
+{
+	bool first = !READ_ONCE(id->asking);
+	int ret;
+
+	/* The answer may come before the call returns. */
+	if (first)
+		WRITE_ONCE(id->asking, true);
+	ret = rdma_connect_ece(id->cm, param, ece);
+	if (ret && first)
+		WRITE_ONCE(id->asking, false);
+	return ret;
+}
+
 int ucmx_connect(struct ucmx_cmd *cmd)
 {
 	struct rdma_cmx_connect *arg = cmd->buf;
@@ -182,7 +209,7 @@ int ucmx_connect(struct ucmx_cmd *cmd)
 	ret = ucmx_reserve_conn(id);
 	if (!ret) {
 		ucmx_conn_qkey(id->cm, &param);
-		ret = rdma_connect_ece(id->cm, &param, &ece);
+		ret = ucmx_connect_start(id, &param, &ece);
 	}
 	ucmx_id_unlock(id);
 	return ret;
@@ -240,6 +267,9 @@ int ucmx_accept(struct ucmx_cmd *cmd)
 	ret = -EINVAL;
 	if (id->hold && !arg->uid)
 		goto unlock;
+	ret = ucmx_answer_check(id);
+	if (ret)
+		goto unlock;
 	ret = ucmx_reserve_conn(id);
 	if (ret)
 		goto unlock;
@@ -279,8 +309,10 @@ int ucmx_reject(struct ucmx_cmd *cmd)
 	id = ucmx_id_lock_dev(cmd->file, arg->id);
 	if (IS_ERR(id))
 		return PTR_ERR(id);
-	ret = rdma_reject(id->cm, arg->private_data, arg->private_data_len,
-			  arg->reason);
+	ret = ucmx_answer_check(id);
+	if (!ret)
+		ret = rdma_reject(id->cm, arg->private_data,
+				  arg->private_data_len, arg->reason);
 	ucmx_id_unlock(id);
 	return ret;
 }

@@ -179,12 +179,15 @@ static void ucmx_parts_put(struct ucmx_event *ev, struct ucmx_parts *parts,
 static void ucmx_event_from_cm(struct ucmx_id *id, struct rdma_cm_id *cm,
 			       struct rdma_cm_event *e)
 {
+	enum ucmx_slot slot = ucmx_slot_of(e->event);
 	struct ucmx_parts parts;
 	struct ucmx_event *ev;
 	unsigned int len;
 
+	if (slot == UCMX_SLOT_CONN)
+		WRITE_ONCE(id->asking, false);
 	len = ucmx_parts_get(&parts, cm, e);
-	ev = ucmx_event_take(id, ucmx_slot_of(e->event), len);
+	ev = ucmx_event_take(id, slot, len);
 	ucmx_parts_put(ev, &parts, cm, e);
 	ucmx_event_post(ev);
 }

@@ -129,6 +129,7 @@ struct ucmx_id {
 	bool dead;		/* by mutex */
 	bool tos_set;		/* has a type of service, by mutex */
 	bool hidden;		/* not to be found, by its table's lock */
+	bool asking;		/* CONNECT has had no answer */
 	bool hold;		/* keep events back until ACCEPT, by lock */
 };
 

@@ -323,6 +323,37 @@ TEST_F(cm, events_before_accept)
 	EXPECT_FALSE(event_pending(self->fd));
 }
 
+/* Nothing has been answered yet, and the end of the id is not held up. */
+TEST_F(cm, answer_before_the_reply)
+{
+	struct rdma_cmx_id_query query = {};
+	struct rdma_cmx_reject reject = {};
+	uint32_t listener, active;
+	union event_buf buf;
+	double start;
+
+	ASSERT_EQ(0, id_create(self->fd, RDMA_PS_TCP, 1, &listener));
+	ASSERT_EQ(0, id_bind(self->fd, listener, ADDR_RDMA, 0));
+	ASSERT_EQ(0, id_listen(self->fd, listener));
+	query.id = listener;
+	ASSERT_EQ(0, call(self->fd, ID_QUERY, &query));
+	ASSERT_EQ(0, id_create(self->fd, RDMA_PS_TCP, 2, &active));
+	ASSERT_EQ(0, id_resolve_addr(self->fd, active, NULL, ADDR_RDMA,
+				     addr_port(&query.info.src)));
+	ASSERT_EQ(0, event_want(self->fd, EV_ADDR_RESOLVED, &buf));
+	ASSERT_EQ(0, id_resolve_route(self->fd, active));
+	ASSERT_EQ(0, event_want(self->fd, EV_ROUTE_RESOLVED, &buf));
+	ASSERT_EQ(0, id_connect(self->fd, active));
+	ASSERT_EQ(0, event_want(self->fd, EV_CONNECT_REQUEST, &buf));
+	reject.id = active;
+	EXPECT_EQ(-EINVAL, call(self->fd, REJECT, &reject));
+	EXPECT_EQ(-EINVAL, id_accept(self->fd, active, 3));
+	start = now_ms();
+	EXPECT_LE(0, id_destroy(self->fd, active));
+	EXPECT_GT(8000, now_ms() - start);
+	EXPECT_LE(0, id_destroy(self->fd, buf.ev.obj));
+}
+
 TEST_F(cm, backlog)
 {
 	struct rdma_cmx_listen arg = { .backlog = 1 };

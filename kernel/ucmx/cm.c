@@ -29,7 +29,8 @@ int ucmx_resolve_addr(struct ucmx_cmd *cmd)
 		ret = rdma_resolve_addr(id->cm, src_len ? &src.sa : NULL,
 					&dst.sa, arg->timeout_ms);
 	ucmx_id_unlock(id);
-	return ret;
+	/* The routing table's word for it */
+	return ret == -ENOBUFS ? -ENOMEM : ret;
 }
 
 /*

@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# Tests that let each allocation and each copy from or to user space fail. They
+# need the debug kernel.
+
+faults_dir := $(O)/selftests/faults
+faults_names := id conn ai mc kernel work
+faults_tests := $(faults_names:%=$(faults_dir)/%)
+selftest_targets += $(faults_tests)
+
+$(faults_tests): $(O)/selftests/%: selftests/%.c \
+		selftests/faults/faults.c \
+		selftests/ioctl/common.c selftests/ioctl/common.h \
+		$(wildcard selftests/faults/*.h) uapi/rdma/rdma_cmx_ioctl.h
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -std=gnu11 -Wall -Wextra -Wno-unused-parameter \
+		-Wno-sign-compare -fno-strict-aliasing -D_GNU_SOURCE -Iuapi \
+		-I$(KSELFTEST_INC) -o $@ $(filter %.c,$^) -lpthread
+
+.PHONY: install-faults-tests
+install-selftests: install-faults-tests
+install-faults-tests: $(faults_tests)
+	$(INSTALL) -d $(DESTDIR)$(TESTDIR)/faults
+	$(INSTALL) -m 755 $(faults_tests) $(DESTDIR)$(TESTDIR)/faults/
+	$(INSTALL) -m 644 selftests/faults/timeouts $(DESTDIR)$(TESTDIR)/faults/

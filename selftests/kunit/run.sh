@@ -7,11 +7,13 @@
 
 mark="cmx-kunit: begin $$"
 
-# The log of the run in KTAP, without timestamps
+# The log of the run in KTAP, without timestamps; all that is left of it when
+# so much was said that its beginning is lost
 ktap() {
 	dmesg | awk -v mark="$mark" '
-		index($0, mark) { here = 1; next }
-		here { sub(/^\[[^]]*\] /, ""); print }'
+		index($0, mark) { n = 0; next }
+		{ sub(/^\[[^]]*\] /, ""); line[n++] = $0 }
+		END { for (i = 0; i < n; i++) print line[i] }'
 }
 
 # "ok NAME", "not ok NAME" or "skip NAME" for each, with comments after "# "

@@ -335,7 +335,7 @@ static void race_work(struct work_struct *work)
 static void lookup_race(struct kunit *test)
 {
 	struct race *race = kunit_kzalloc(test, sizeof(*race), GFP_KERNEL);
-	u32 round, forgotten = 0, i;
+	u32 round, forgotten = 0, delay = 100, i;
 
 	KUNIT_ASSERT_NOT_NULL(test, race);
 	INIT_WORK(&race->work, race_work);
@@ -347,13 +347,15 @@ static void lookup_race(struct kunit *test)
 		race->l = fake_asked(fake.port[1]);
 		KUNIT_ASSERT_NOT_NULL(test, race->l);
 		queue_work(system_unbound_wq, &race->work);
-		udelay(kunit_random(40));
+		udelay(kunit_random(delay + 1));
 		for (i = 0; i < 4; i++) {
 			if (cmx_sa_forget(&askers[i].waiter)) {
 				forgotten++;
+				delay = min(delay + 5, 2000u);
 				KUNIT_EXPECT_EQ(test, 0,
 						atomic_read(&askers[i].calls));
 			} else {
+				delay -= min(delay, 5u);
 				KUNIT_ASSERT_TRUE(test, asker_wait(&askers[i]));
 			}
 		}

@@ -2,7 +2,7 @@
 # Tests straight at the uAPI: one program a subject, kselftest harness.
 
 KSELFTEST_INC ?= $(KSELFTEST_DIR)
-ioctl_names := abi ids cm events addrinfo mcast races fuzz
+ioctl_names := abi ids cm events addrinfo mcast races
 ioctl_tests := $(ioctl_names:%=$(O)/selftests/ioctl/%)
 selftest_targets += $(ioctl_tests)
 

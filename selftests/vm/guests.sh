@@ -61,7 +61,7 @@ guest_start() {
 		-append "console=ttyS0 loglevel=5 oops=panic panic=-1 log_buf_len=4M \
 mitigations=off no_timer_check $more \
 random.trust_cpu=on net.ifnames=0 rdinit=/init \
-cmx.role=$name cmx.kernel=$kernel cmx.mode=$mode cmx.test=$only" \
+cmx.role=$name cmx.kernel=$kernel cmx.mode=$mode cmx.test=$only cmx.fuzz=${FUZZ:-}" \
 		-serial "file:$out/$name.console" "${shape[@]}" "$@"
 }
 

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * The fuzzer of the uAPI: valid commands (calls.c), spoilt in some way
+ * (mutate.c), in any order, by several threads on the same files. The tables
+ * of handles are shared and not locked: which thread destroys what the other
+ * one uses is part of the game.
+ */
+#ifndef FUZZ_H
+#define FUZZ_H
+
+#include "../ioctl/common.h"
+
+#define FUZZ_COMMANDS	26
+#define FUZZ_STRUCT	512	/* longer than any command's */
+#define FUZZ_FILES	3
+#define FUZZ_SLOTS	24	/* handles that are kept at a time */
+#define FUZZ_POOL	4096	/* bytes of memory to point to */
+#define FUZZ_BUF	4096
+
+struct rng {
+	uint64_t state;
+};
+
+static inline uint32_t rng_next(struct rng *r)
+{
+	r->state = r->state * 6364136223846793005u + 1442695040888963407u;
+	return r->state >> 33;
+}
+
+static inline uint32_t rng_below(struct rng *r, uint32_t n)
+{
+	return rng_next(r) % n;
+}
+
+/* One chance in @n */
+static inline bool rng_one_in(struct rng *r, uint32_t n)
+{
+	return !rng_below(r, n);
+}
+
+/* What all threads work on */
+struct fuzz_world {
+	int fds[FUZZ_FILES];
+	uint32_t ids[FUZZ_FILES][FUZZ_SLOTS];
+	uint32_t mcs[FUZZ_FILES][FUZZ_SLOTS];
+	uint16_t port;		/* that somebody has listened on last */
+	uint8_t *pool;		/* with nothing behind it */
+	uint8_t *read_only;	/* a page */
+};
+
+/* A call: the struct of a command, to be made on a file */
+struct fuzz_call {
+	unsigned int cmd;
+	unsigned int file;
+	unsigned int slot;	/* where what it makes goes, what it ends was */
+	uint32_t size;		/* of the struct */
+	uint64_t *buf;		/* FUZZ_BUF bytes that the struct points to */
+	uint8_t arg[FUZZ_STRUCT] __attribute__((aligned(8)));
+};
+
+extern const uint16_t fuzz_sizes[FUZZ_COMMANDS];
+
+/* A command that fits its place. */
+void call_make(struct rng *r, struct fuzz_world *w, struct fuzz_call *c,
+	       unsigned int cmd);
+/* What came of it: handles are noted. */
+void call_note(struct fuzz_world *w, const struct fuzz_call *c, int ret);
+/* Spoil it; where its struct lies then. */
+void *call_spoil(struct rng *r, struct fuzz_world *w, struct fuzz_call *c);
+
+#endif /* FUZZ_H */

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Fuzzing target: what librdmacmx makes of the arguments of
+ * rdma_getaddrinfo(), and of an answer, which it must not trust more than its
+ * lengths.
+ */
+#include <arpa/inet.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host.h"
+#include "lib.h"
+
+/* Up to a zero or the end; the rest is left in @data. */
+static char *text_take(const uint8_t **data, size_t *size)
+{
+	size_t len = strnlen((const char *)*data, *size);
+	char *text = strndup((const char *)*data, len);
+
+	if (len < *size)
+		len++;
+	*data += len;
+	*size -= len;
+	return text;
+}
+
+static void *bytes_take(const uint8_t **data, size_t *size, size_t len)
+{
+	void *bytes;
+
+	if (len > *size)
+		len = *size;
+	bytes = malloc(len + !len);
+	if (bytes)
+		memcpy(bytes, *data, len);
+	*data += len;
+	*size -= len;
+	return bytes;
+}
+
+static void question(const uint8_t *data, size_t size)
+{
+	struct rdma_addrinfo hints = {};
+	char *node, *service;
+	struct cmx_ask ask;
+	uint8_t head[16] = {};
+
+	if (size < sizeof(head))
+		return;
+	memcpy(head, data, sizeof(head));
+	data += sizeof(head);
+	size -= sizeof(head);
+	node = text_take(&data, &size);
+	service = text_take(&data, &size);
+	hints.ai_flags = head[0] | (uint32_t)head[1] << 28;
+	hints.ai_family = (int[]){ 0, AF_INET, AF_INET6, AF_IB,
+				   head[2] }[head[3] % 5];
+	hints.ai_qp_type = head[4] & 15;
+	hints.ai_port_space = (int[]){ 0, RDMA_PS_TCP, RDMA_PS_UDP, RDMA_PS_IB,
+				       head[5] }[head[6] % 5];
+	/* As long as it says, whatever family that is */
+	hints.ai_src_len = head[7] < size ? head[7] : size;
+	hints.ai_src_addr = bytes_take(&data, &size, hints.ai_src_len);
+	hints.ai_dst_len = head[8] < size ? head[8] : size;
+	hints.ai_dst_addr = bytes_take(&data, &size, hints.ai_dst_len);
+	hints.ai_route_len = size;
+	hints.ai_route = bytes_take(&data, &size, size);
+	if (node && service &&
+	    !cmx_ask_init(&ask, head[9] & 1 ? node : NULL,
+			  head[9] & 2 ? service : NULL,
+			  head[9] & 4 ? &hints : NULL)) {
+		if (ask.query.node_len > RDMA_CMX_MAX_NODE ||
+		    ask.query.service_len > RDMA_CMX_MAX_SERVICE)
+			abort();
+		cmx_ask_clear(&ask);
+	}
+	free(node);
+	free(service);
+	free(hints.ai_src_addr);
+	free(hints.ai_dst_addr);
+	free(hints.ai_route);
+}
+
+/* Entries whose lengths are near the truth, or nobody would get far. */
+static void answer(const uint8_t *data, size_t size)
+{
+	struct rdma_addrinfo *list = NULL;
+	struct rdma_cmx_ai_entry *e;
+	uint8_t *bytes = malloc(size + 8);
+	uint8_t how;
+
+	if (!bytes)
+		return;
+	memcpy(bytes, data, size);
+	e = (void *)bytes;
+	if (size >= sizeof(*e)) {
+		how = bytes[size - 1];
+		if (how & 1)
+			e->len = size & ~7u;
+		if (how & 2)
+			e->route_len &= 0xff;
+		if (how & 4)
+			e->connect_len &= 0xff;
+		if (how & 8)
+			e->canon_len &= 0xff;
+		if (how & 16)
+			e->src.family = how & 32 ? AF_INET6 : AF_IB;
+	}
+	if (!cmx_ai_from_kern(bytes, size, &list))
+		rdma_freeaddrinfo(list);
+	free(bytes);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	if (size)
+		(data[0] & 1 ? question : answer)(data + 1, size - 1);
+	return 0;
+}

@@ -187,6 +187,7 @@ demo | bench)
 esac
 
 if [ -z "$guest_only" ] && [ "${kernels[0]}" = stock ]; then
+	host_test host/fuzz "$top/selftests/fuzz/host/host.sh"
 	host_test host/abi "$top/selftests/lib/abi.sh"
 	host_test host/man "$top/selftests/lib/man.sh"
 	host_test host/dkms "$here/dkms.sh"

@@ -1,0 +1,66 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# RA-03: cmtime, and rdma_server with its like, unmodified, over the shim.
+. /usr/lib/rdma-cmx/selftests/lib.sh
+. /usr/lib/rdma-cmx/selftests/programs/functions
+
+run="cmx run"
+
+# --- cmtime ------------------------------------------------------------------
+
+# Its server never ends; its client prints a line for each step.
+serve "$run cmtime -b $sa -c 1000"
+ask "cmtime, 1,000 connections" "$run cmtime -s $sa -c 1000"
+for step in "create id" "resolve addr" "resolve route" "create qp" connect \
+	    disconnect destroy; do
+	like "cmtime, 1,000 connections: $step" "$c_out" "^$step *:? +[0-9]"
+done
+serve_end
+ids "cmtime, 1,000 connections" "1001 1000"
+none_left "cmtime"
+
+# --- rdma_server, rdma_client --------------------------------------------------
+
+# Each server has a port of its own: for a while after the end the kernel may
+# still hold one, and says EADDRNOTAVAIL (on the stock library, too).
+port=7480
+
+port_listens() {
+	listens_on $port
+}
+
+# ended NAME IDS SERVER CLIENT: both say "end 0"
+ended() {
+	: $((port += 1))
+	serve "$3 -p $port" port_listens
+	ask "$1" "$4 -s $sa -p $port"
+	served "$1"
+	both_say "$1" ': end 0'
+	ids "$1" "$2"
+	none_left "$1"
+}
+ended "rdma_server, rdma_client" "2 1" "$run rdma_server" "$run rdma_client"
+ended "rdma_client, stock server" "0 1" rdma_server "$run rdma_client"
+ended "rdma_server, stock client" "2 0" "$run rdma_server" rdma_client
+# Its client wants inline data, which the fabric's devices do not have
+[ $bed = InfiniBand ] ||
+	ended "rdma_xserver, rdma_xclient" "2 1" "$run rdma_xserver" \
+		"$run rdma_xclient"
+
+# --- XRC -----------------------------------------------------------------------
+
+# xrc PORT [PREFIX]: what happens
+xrc() {
+	port=$1
+	outcome "${2:-} rdma_xserver -c x -p $port" \
+		"${2:-} rdma_xclient -c x -s $sa -p $port" port_listens
+}
+
+# These devices lack it: so the same failures as on the stock library
+stock=$(xrc 7491)
+both=$(xrc 7492 "$run")
+is "rdma_xserver, XRC: as on the stock library" "$both" "$stock"
+diag "$both"
+none_left "rdma_xserver, XRC"
+bed_end
+finish

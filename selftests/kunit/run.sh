@@ -65,6 +65,8 @@ suites_of() {
 }
 
 [ -d /sys/kernel/debug/kunit ] || plan_skip "this kernel has no KUnit"
+# The suites bring devices of their own, and ask what is reached by which.
+ok "no other device" rdma link del rxe0
 echo "$mark" >/dev/kmsg
 ok "modprobe cmx_kunit" modprobe cmx_kunit
 while read -r how name; do
@@ -80,4 +82,7 @@ done < <(ktap | results)
 is "all suites have ended" "$(ktap | results | sed -n 's/^suite //p' | sort)" \
 	"$(suites_of)"
 ok "rmmod cmx_kunit" rmmod cmx_kunit
+rdma link add rxe0 type rxe netdev eth0
+ok "the device is back" wait_for 20 \
+	sh -c 'rdma link show rxe0/1 | grep -q "state ACTIVE"'
 finish

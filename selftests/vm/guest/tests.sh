@@ -38,7 +38,9 @@ test_here() {
 tests_list() {
 	local file name guest guests=''
 
-	for file in "$1"/*/*; do
+	# The fuzzer comes after the others: now and then no MAD gets through its
+	# soft-RoCE device any more, until that is made anew.
+	for file in $(printf '%s\n' "$1"/*/* | grep -v /fuzz/) "$1"/fuzz/*; do
 		name=${file#"$1"/}
 		[ -f "$file" ] && [ -x "$file" ] || continue
 		case $name in demo/* | bench/* | *.helper) continue ;; esac

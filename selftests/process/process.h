@@ -39,19 +39,28 @@ int qp_make(struct rdma_cm_id *id);
 int id_connect(struct rdma_cm_id *id);
 int id_hang_up(struct rdma_cm_id *id, bool wait);
 
-/* A thread that accepts all requests of a listening id until it is ended. */
+/*
+ * A thread that accepts all requests of a listening id until it is ended.
+ *
+ * The kernel's CM (ib_cm) works on each CPU at one message at a time. So a
+ * DREQ may be through before the RTU that came ahead of it, and the accepted
+ * id is then told of its end only: overtaken. It is so on any library.
+ */
 struct server {
 	pthread_t thread;
 	struct rdma_event_channel *channel;
 	struct rdma_cm_id *listener;
 	unsigned int accepted;
 	unsigned int established;
+	unsigned int overtaken;
 	int wrong;		/* line number of what failed, or 0 */
 };
 
 void server_start(struct server *server, unsigned int port);
 /* Has all ended well? The same as wrong. */
 int server_end(struct server *server);
+/* So many connections, told of as established but for a few overtaken ones? */
+bool server_served(const struct server *server, unsigned int connections);
 
 /* A child that runs @fn and exits with what it returns, within WAIT_MS. */
 pid_t child_start(int (*fn)(void *arg), void *arg);

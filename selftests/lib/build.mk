@@ -20,6 +20,6 @@ $(lib_helper): selftests/lib/resolve.c $(O)/user/lib/librdmacmx.so.1
 install-selftests: install-lib-tests
 install-lib-tests: $(lib_test) $(lib_helper)
 	$(INSTALL) -d $(DESTDIR)$(TESTDIR)/lib
-	$(INSTALL) -m 755 $^ selftests/lib/preload.sh \
-		selftests/lib/no_helper.sh $(DESTDIR)$(TESTDIR)/lib/
+	$(INSTALL) -m 755 $^ selftests/lib/no_helper.sh \
+		$(DESTDIR)$(TESTDIR)/lib/
 	$(INSTALL) -m 644 selftests/lib/timeouts $(DESTDIR)$(TESTDIR)/lib/

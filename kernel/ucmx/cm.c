@@ -152,11 +152,14 @@ static void ucmx_conn_qkey(struct rdma_cm_id *cm, struct rdma_conn_param *param)
 		param->qkey = 0;
 }
 
+/*
+ * Not for TIMEWAIT_EXIT: nearly all ids are destroyed before it comes, and
+ * nobody who waits for an answer waits for it.
+ */
 static int ucmx_reserve_conn(struct ucmx_id *id)
 {
 	return ucmx_event_reserve(id, UCMX_SLOT_CONN) ?:
-	       ucmx_event_reserve(id, UCMX_SLOT_DISCONNECT) ?:
-	       ucmx_event_reserve(id, UCMX_SLOT_TIMEWAIT);
+	       ucmx_event_reserve(id, UCMX_SLOT_DISCONNECT);
 }
 
 /*

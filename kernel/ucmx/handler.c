@@ -27,8 +27,6 @@ static enum ucmx_slot ucmx_slot_of(u8 event)
 		return UCMX_SLOT_CONN;
 	case RDMA_CM_EVENT_DISCONNECTED:
 		return UCMX_SLOT_DISCONNECT;
-	case RDMA_CM_EVENT_TIMEWAIT_EXIT:
-		return UCMX_SLOT_TIMEWAIT;
 	default:
 		return UCMX_SLOT_NONE;
 	}

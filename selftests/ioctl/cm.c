@@ -211,10 +211,15 @@ TEST_F(cm, life_of_a_connection)
 		}
 	}
 	EXPECT_EQ(6, gone);
+	for (i = 0; i < 2; i++) {
+		ASSERT_EQ(0, event_want(self->fd, EV_TIMEWAIT_EXIT, &buf));
+		gone ^= 1 << (buf.ev.uid - 1);
+	}
+	EXPECT_EQ(0, gone);
 	/* CONNECT_REQUEST counts for the listener. */
 	EXPECT_EQ(1, id_destroy(self->fd, listener));
-	EXPECT_LE(4, id_destroy(self->fd, active));
-	EXPECT_LE(2, id_destroy(self->fd, passive));
+	EXPECT_LE(5, id_destroy(self->fd, active));
+	EXPECT_LE(3, id_destroy(self->fd, passive));
 	EXPECT_EQ(0, counter("live_ids"));
 }
 

@@ -5,9 +5,10 @@
 faults_dir := $(O)/selftests/faults
 faults_names := id conn ai mc kernel work
 faults_tests := $(faults_names:%=$(faults_dir)/%)
-selftest_targets += $(faults_tests)
+faults_ib_tests := $(O)/selftests/faults_ib/work
+selftest_targets += $(faults_tests) $(faults_ib_tests)
 
-$(faults_tests): $(O)/selftests/%: selftests/%.c \
+$(faults_tests) $(faults_ib_tests): $(O)/selftests/%: selftests/%.c \
 		selftests/faults/faults.c \
 		selftests/ioctl/common.c selftests/ioctl/common.h \
 		$(wildcard selftests/faults/*.h) uapi/rdma/rdma_cmx_ioctl.h
@@ -18,7 +19,10 @@ $(faults_tests): $(O)/selftests/%: selftests/%.c \
 
 .PHONY: install-faults-tests
 install-selftests: install-faults-tests
-install-faults-tests: $(faults_tests)
-	$(INSTALL) -d $(DESTDIR)$(TESTDIR)/faults
+install-faults-tests: $(faults_tests) $(faults_ib_tests)
+	$(INSTALL) -d $(DESTDIR)$(TESTDIR)/faults $(DESTDIR)$(TESTDIR)/faults_ib
 	$(INSTALL) -m 755 $(faults_tests) $(DESTDIR)$(TESTDIR)/faults/
 	$(INSTALL) -m 644 selftests/faults/timeouts $(DESTDIR)$(TESTDIR)/faults/
+	$(INSTALL) -m 755 $(faults_ib_tests) $(DESTDIR)$(TESTDIR)/faults_ib/
+	$(INSTALL) -m 644 selftests/faults_ib/guest selftests/faults_ib/timeouts \
+		$(DESTDIR)$(TESTDIR)/faults_ib/

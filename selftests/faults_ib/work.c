@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Faults in what the SA of an InfiniBand port has to do with: service and path
+ * records, memberships, all in work items. Each ends in time. KA-01, MC-08
+ */
+#include "../ioctl/common.h"
+#include "../faults/work.h"
+
+#define SH(command) \
+	system("bash -c '. /usr/lib/rdma-cmx/selftests/lib.sh; " \
+	       ". /usr/lib/rdma-cmx/selftests/fabric.sh; " command "'")
+
+FIXTURE(work) {
+	int fd;
+};
+
+FIXTURE_SETUP(work)
+{
+	ASSERT_EQ(0, system("modprobe cmx_consumer"));
+	self->fd = consumer_open();
+	ASSERT_LE(0, self->fd);
+	/* Answers come from the SA each time. */
+	ASSERT_EQ(0, system("echo 0 >/sys/module/rdma_cmx/parameters/sa_cache_ms"));
+	ASSERT_EQ(0, SH("/usr/lib/rdma-cmx/selftests/sa/service.helper "
+			"-C $(fab_dev 3) -n work -i 0x7700 set"));
+}
+
+FIXTURE_TEARDOWN(work)
+{
+	close(self->fd);
+	EXPECT_EQ(0, SH("/usr/lib/rdma-cmx/selftests/sa/service.helper "
+			"-C $(fab_dev 3) -n work -i 0x7700 delete"));
+	EXPECT_EQ(0, system("echo 15000 >/sys/module/rdma_cmx/parameters/sa_cache_ms"));
+	EXPECT_EQ(0, system("rmmod cmx_consumer"));
+}
+
+TEST_F_TIMEOUT(work, KA_01_services, SWEEP_LIMIT)
+{
+	WORK_SWEEP("start - - sa service=work src=10.66.0.2 timeout=30000",
+		   "wait", NULL);
+}
+
+TEST_F_TIMEOUT(work, KA_01_paths, SWEEP_LIMIT)
+{
+	WORK_SWEEP("start 10.66.0.2 7471 qp=2 timeout=30000", "wait", NULL);
+}
+
+TEST_F_TIMEOUT(work, MC_11_joins, SWEEP_LIMIT)
+{
+	WORK_SWEEP("join 10.66.0.2 239.66.7.1 0", NULL, "leave");
+	WORK_SWEEP("join 10.66.0.2 239.66.7.2 0 persistent", NULL, "leave");
+	WORK_SWEEP("join 10.66.0.2 239.66.7.3 1 qp qkey=0x777", NULL, "leave");
+}
+
+int main(int argc, char **argv)
+{
+	return faults_enable() ? test_harness_run(argc, argv) : faults_skip();
+}

@@ -29,12 +29,6 @@ rping_pair "rping, the other way" "2 1" "$run rping -s -a $sa" \
 	"$run rping -c -a $sa"
 swap
 
-# Tried on RoCE only
-if [ $bed = InfiniBand ]; then
-	bed_end
-	finish
-fi
-
 # A thread for each client. One after the other, as rping loses a request that
 # comes while it is busy with another one (on the stock library, too); each is
 # stopped in the middle, so that the last one finds all of them there.

@@ -33,11 +33,11 @@ bool cmx_ask_cached(struct cmx_ask *ask, struct net *net)
 }
 
 /* Takes its share of pending over: an answer will give it back. */
-void cmx_ask_start(struct cmx_ask *ask, struct net *net)
+void cmx_ask_start(struct cmx_ask *ask, const struct cmx_hints *h)
 {
 	int ret;
 
-	if (cmx_ask_cached(ask, net)) {
+	if (cmx_ask_cached(ask, h->net)) {
 		ret = -EALREADY;
 	} else if (READ_ONCE(ask->asks->stopped)) {
 		ret = -ETIMEDOUT;
@@ -46,7 +46,7 @@ void cmx_ask_start(struct cmx_ask *ask, struct net *net)
 	} else {
 		ask->waiter.done = cmx_ask_done;
 		ask->started = true;
-		ret = cmx_sa_lookup(ask->port, net, &ask->question,
+		ret = cmx_sa_lookup(ask->port, h->net, h->uid, &ask->question,
 				    &ask->waiter);
 	}
 	if (!ret)

@@ -282,7 +282,7 @@ struct cmx_ask {
 
 /* ask.c */
 bool cmx_ask_cached(struct cmx_ask *ask, struct net *net);
-void cmx_ask_start(struct cmx_ask *ask, struct net *net);
+void cmx_ask_start(struct cmx_ask *ask, const struct cmx_hints *h);
 void cmx_ask_stop(struct cmx_ask *ask);
 void cmx_ask_release(struct cmx_ask *ask);
 void cmx_asks_begin(struct cmx_asks *asks,
@@ -310,7 +310,7 @@ void cmx_service_question(struct cmx_sa_question *q, const char *service);
 int cmx_services_init(struct cmx_services *s, const struct cmx_hints *h,
 		      const struct rdma_cmx_query_attr *attr);
 bool cmx_services_cached(struct cmx_services *s, struct net *net);
-void cmx_services_start(struct cmx_services *s, struct net *net,
+void cmx_services_start(struct cmx_services *s, const struct cmx_hints *h,
 			void (*done)(struct cmx_asks *asks));
 void cmx_services_stop(struct cmx_services *s);
 int cmx_services_merge(struct cmx_services *s, struct cmx_candidates *cands);

@@ -218,7 +218,9 @@ static int cmx_ib_ask(struct cmx_member *m)
 		refcount_inc(&m->ref);
 		m->asking = true;
 		m->waiter.done = cmx_ib_answered;
-		ret = cmx_sa_lookup(port, net, &question, &m->waiter);
+		/* The same for all users, so it is no one's. */
+		ret = cmx_sa_lookup(port, net, GLOBAL_ROOT_UID, &question,
+				    &m->waiter);
 		if (ret) {
 			m->asking = false;
 			refcount_dec(&m->ref);

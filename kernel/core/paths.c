@@ -263,7 +263,7 @@ static void cmx_route_resolved(int status, struct sockaddr *src,
 		return;
 	}
 	memcpy(want, &dgid, sizeof(dgid));
-	cmx_ask_start(ask, ra->routes->h->net);
+	cmx_ask_start(ask, ra->routes->h);
 }
 
 static void cmx_route_resolve(struct cmx_route_ask *ra, unsigned int timeout_ms)
@@ -301,7 +301,7 @@ void cmx_routes_start(struct cmx_routes *r, unsigned int timeout_ms,
 		if (ra->to->dgid_state == CMX_DGID_ASK)
 			cmx_route_resolve(ra, timeout_ms);
 		else
-			cmx_ask_start(&ra->ask, r->h->net);
+			cmx_ask_start(&ra->ask, r->h);
 	}
 	cmx_asks_end(&r->asks);
 }

@@ -497,7 +497,7 @@ static int cmx_query_ask_services(struct rdma_cmx_query *q,
 	q->state = CMX_QUERY_SERVICES;
 	kref_get(&q->ref);
 	cmx_query_arm_if(q, CMX_QUERY_SERVICES);
-	cmx_services_start(&q->services, q->hints.net, cmx_query_services_done);
+	cmx_services_start(&q->services, &q->hints, cmx_query_services_done);
 	return 0;
 }
 

@@ -40,10 +40,10 @@ module_param(sa_parallel, uint, 0644);
 MODULE_PARM_DESC(sa_parallel,
 		 "Questions that the SA of a port is asked at a time at most (default 64)");
 
-static unsigned int sa_waiting = 16384;
+static unsigned int sa_waiting = 65536;
 module_param(sa_waiting, uint, 0644);
 MODULE_PARM_DESC(sa_waiting,
-		 "Questions of a port that wait for their turn (default 16384)");
+		 "Questions of a port that wait for their turn (default 65536)");
 
 #define CMX_SA_MAX_RETRIES 20
 #define CMX_SA_MAX_TIMEOUT_MS 60000
@@ -111,13 +111,15 @@ static void cmx_sa_lookup_kick(struct cmx_sa_lookup *l, unsigned long delay)
 		refcount_dec(&l->ref);	/* it was queued, with a reference */
 }
 
-/* Gives turns to those that have waited longest. */
+/* Gives turns to those who are next. */
 static void cmx_sa_port_turns(struct cmx_sa_port *port)
 {
 	struct cmx_sa_lookup *l;
 
 	while (port->active && port->queued && cmx_sa_window_open(port)) {
-		l = list_first_entry(&port->queue, struct cmx_sa_lookup, node);
+		l = cmx_sa_user_turn(port);
+		if (!l)
+			break;
 		list_move_tail(&l->node, &port->asking);
 		port->queued--;
 		port->asked++;
@@ -134,6 +136,7 @@ static void cmx_sa_lookup_unlink(struct cmx_sa_lookup *l)
 {
 	hash_del(&l->hash);
 	list_del(&l->node);
+	cmx_sa_user_leave(l);
 	if (l->state == CMX_SA_QUEUED)
 		l->port->queued--;
 	else
@@ -364,6 +367,7 @@ int cmx_sa_cached(struct cmx_sa_port *port, struct net *net,
  * cmx_sa_lookup - ask the SA
  * @port: whose SA
  * @net: on whose behalf
+ * @uid: user whom the question is counted for
  * @question: the question; copied
  * @waiter: its done() is called once, never before this has returned, unless
  *	cmx_sa_forget() comes first
@@ -372,12 +376,13 @@ int cmx_sa_cached(struct cmx_sa_port *port, struct net *net,
  *
  * Context: process, may sleep for memory only.
  * Return: 0; -ENODEV: the port is not active (any more); -EAGAIN: too many
- * questions wait; -ENOMEM; then done() is not called.
+ * questions wait, of the user or in all; -ENOMEM; then done() is not called.
  */
-int cmx_sa_lookup(struct cmx_sa_port *port, struct net *net,
+int cmx_sa_lookup(struct cmx_sa_port *port, struct net *net, kuid_t uid,
 		  const struct cmx_sa_question *question,
 		  struct cmx_sa_waiter *waiter)
 {
+	struct cmx_sa_user *user, *fresh_user;
 	struct cmx_sa_lookup *l, *fresh;
 	struct cmx_sa_answer *answer;
 	int ret = 0;
@@ -385,12 +390,18 @@ int cmx_sa_lookup(struct cmx_sa_port *port, struct net *net,
 
 	if (WARN_ON_ONCE(question->rec_len > sizeof(question->rec)))
 		return -EINVAL;
-	fresh = cmx_sa_lookup_alloc(port, net, question);
-	if (!fresh)
+	fresh_user = cmx_sa_user_alloc(uid);
+	if (!fresh_user)
 		return -ENOMEM;
+	fresh = cmx_sa_lookup_alloc(port, net, question);
+	if (!fresh) {
+		kfree(fresh_user);
+		return -ENOMEM;
+	}
 	hash = cmx_sa_key_hash(&fresh->key);
 
 	spin_lock(&cmx_sa_lock);
+	user = cmx_sa_user_find(port, uid) ?: fresh_user;
 	l = cmx_sa_lookup_find(port, &fresh->key, hash);
 	/* It may have been answered since the caller looked there. */
 	answer = l ? NULL : cmx_sa_cache_get(&port->cache, &fresh->key);
@@ -399,12 +410,14 @@ int cmx_sa_lookup(struct cmx_sa_port *port, struct net *net,
 		ret = -ENODEV;
 	} else if (l) {
 		cmx_stat_inc(sa_coalesced);
+		cmx_sa_user_adopt(user, l);
 	} else if (answer) {
 		cmx_stat_inc(sa_hits);
 		l = fresh;
 		l->state = CMX_SA_DONE;
 		cmx_sa_lookup_kick(l, 0);
-	} else if (port->queued >= READ_ONCE(sa_waiting)) {
+	} else if (port->queued >= READ_ONCE(sa_waiting) ||
+		   !cmx_sa_user_may_wait(user)) {
 		cmx_stat_inc(sa_refused);
 		ret = -EAGAIN;
 	} else {
@@ -414,13 +427,17 @@ int cmx_sa_lookup(struct cmx_sa_port *port, struct net *net,
 		hash_add(port->lookups, &l->hash, hash);
 		list_add_tail(&l->node, &port->queue);
 		port->queued++;
-		cmx_sa_port_turns(port);
+		cmx_sa_user_queue(user, l);
 	}
+	if (user == fresh_user && !list_empty(&user->node))
+		fresh_user = NULL;
 	if (!ret) {
 		waiter->lookup = l;
 		list_add_tail(&waiter->node, &l->waiters);
+		cmx_sa_port_turns(port);
 	}
 	spin_unlock(&cmx_sa_lock);
+	kfree(fresh_user);
 	if (fresh)
 		cmx_sa_lookup_put(fresh);
 	return ret;

@@ -5,6 +5,7 @@
  *	sa_port.c	the ports: their MAD agents, their way to the SM, and
  *			what events do to them
  *	sa.c		a question on its way: turns, repetitions, waiters
+ *	sa_user.c	whose turn it is, and what one user may ask
  *	sa_mad.c	one MAD: sent, answered, checked
  *	sa_cache.c	answers kept for a while
  *	sa_wire.h	layout of records
@@ -110,7 +111,7 @@ int cmx_sa_ports_for_each(struct net *net,
 int cmx_sa_cached(struct cmx_sa_port *port, struct net *net,
 		  const struct cmx_sa_question *question,
 		  struct cmx_sa_answer **answer);
-int cmx_sa_lookup(struct cmx_sa_port *port, struct net *net,
+int cmx_sa_lookup(struct cmx_sa_port *port, struct net *net, kuid_t uid,
 		  const struct cmx_sa_question *question,
 		  struct cmx_sa_waiter *waiter);
 bool cmx_sa_forget(struct cmx_sa_waiter *waiter);

@@ -108,6 +108,7 @@ struct cmx_sa_ah {
  * @tid: lower half of the last transaction id
  * @lookups: by question, those that may be joined
  * @queue: those that wait for their turn, in the order of asking
+ * @users: who asks, in the order of their turns
  * @asking: those that the SA is asked
  * @queued: number of those in @queue
  * @asked: number of those in @asking
@@ -129,6 +130,7 @@ struct cmx_sa_port {
 	atomic_t tid;
 	DECLARE_HASHTABLE(lookups, CMX_SA_HASH_BITS);
 	struct list_head queue;
+	struct list_head users;
 	struct list_head asking;
 	unsigned int queued;
 	unsigned int asked;
@@ -145,6 +147,22 @@ struct cmx_sa_port *cmx_sa_port_alloc(struct ib_device *dev, u32 num);
 void cmx_sa_port_list(struct cmx_sa_port *port);
 struct cmx_sa_port *cmx_sa_port_unlist(struct ib_device *dev);
 
+/**
+ * struct cmx_sa_user - what one user asks the SA of a port
+ * @node: in port->users, while there is anything
+ * @uid: the user
+ * @queue: look-ups that wait for a turn
+ * @queued: number of those
+ * @asked: number of those that the SA is asked
+ */
+struct cmx_sa_user {
+	struct list_head node;
+	kuid_t uid;
+	struct list_head queue;
+	unsigned int queued;
+	unsigned int asked;
+};
+
 enum cmx_sa_state {
 	CMX_SA_QUEUED,
 	CMX_SA_ASKING,
@@ -157,7 +175,9 @@ enum cmx_sa_state {
  *	of each MAD
  * @hash: in port->lookups
  * @node: in port->queue or port->asking
+ * @turn: in user->queue, while it waits for its turn
  * @port: whose SA is asked
+ * @user: whom it is counted for, until it is DONE
  * @waiters: those who wait
  * @mads: MADs that have not come back
  * @work: asks, asks again, tells the waiters
@@ -175,7 +195,9 @@ struct cmx_sa_lookup {
 	refcount_t ref;
 	struct hlist_node hash;
 	struct list_head node;
+	struct list_head turn;
 	struct cmx_sa_port *port;
+	struct cmx_sa_user *user;
 	struct list_head waiters;
 	struct list_head mads;
 	struct delayed_work work;
@@ -199,6 +221,15 @@ void cmx_sa_lookups_fail(struct cmx_sa_port *port, int error);
 void cmx_sa_lookups_again(struct cmx_sa_port *port);
 int cmx_sa_lookups_init(void);
 void cmx_sa_lookups_exit(void);
+
+/* sa_user.c: under cmx_sa_lock, but for the first */
+struct cmx_sa_user *cmx_sa_user_alloc(kuid_t uid);
+struct cmx_sa_user *cmx_sa_user_find(struct cmx_sa_port *port, kuid_t uid);
+bool cmx_sa_user_may_wait(const struct cmx_sa_user *user);
+void cmx_sa_user_queue(struct cmx_sa_user *user, struct cmx_sa_lookup *l);
+void cmx_sa_user_adopt(struct cmx_sa_user *user, struct cmx_sa_lookup *l);
+struct cmx_sa_lookup *cmx_sa_user_turn(struct cmx_sa_port *port);
+void cmx_sa_user_leave(struct cmx_sa_lookup *l);
 
 /* sa_mad.c */
 struct cmx_sa_answer *cmx_sa_answer_alloc(u32 count, u32 stride);

@@ -262,6 +262,7 @@ struct cmx_sa_port *cmx_sa_port_alloc(struct ib_device *dev, u32 num)
 	atomic_set(&port->tid, get_random_u32());
 	hash_init(port->lookups);
 	INIT_LIST_HEAD(&port->queue);
+	INIT_LIST_HEAD(&port->users);
 	INIT_LIST_HEAD(&port->asking);
 	port->window = CMX_SA_MIN_PARALLEL;
 	port->heard = jiffies;

@@ -156,7 +156,7 @@ bool cmx_services_cached(struct cmx_services *s, struct net *net)
 }
 
 /* @done comes once, maybe before this returns. */
-void cmx_services_start(struct cmx_services *s, struct net *net,
+void cmx_services_start(struct cmx_services *s, const struct cmx_hints *h,
 			void (*done)(struct cmx_asks *asks))
 {
 	u32 i;
@@ -165,7 +165,7 @@ void cmx_services_start(struct cmx_services *s, struct net *net,
 	for (i = 0; i < s->count; i++) {
 		atomic_inc(&s->asks.pending);
 		s->port[i].ask.asks = &s->asks;
-		cmx_ask_start(&s->port[i].ask, net);
+		cmx_ask_start(&s->port[i].ask, h);
 	}
 	cmx_asks_end(&s->asks);
 }

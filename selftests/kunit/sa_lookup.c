@@ -56,7 +56,7 @@ static void asker_done(struct cmx_sa_waiter *waiter,
 	complete(&a->done);
 }
 
-static int ask(struct asker *a, u32 port, u32 n)
+static int ask_as(struct asker *a, u32 port, u32 n, unsigned int uid)
 {
 	struct cmx_sa_question q = {
 		.attr_id = cpu_to_be16(0x31),
@@ -69,7 +69,13 @@ static int ask(struct asker *a, u32 port, u32 n)
 	a->waiter.done = asker_done;
 	reinit_completion(&a->done);
 	atomic_set(&a->calls, 0);
-	return cmx_sa_lookup(fake.port[port], &init_net, &q, &a->waiter);
+	return cmx_sa_lookup(fake.port[port], &init_net, KUIDT_INIT(uid), &q,
+			     &a->waiter);
+}
+
+static int ask(struct asker *a, u32 port, u32 n)
+{
+	return ask_as(a, port, n, 0);
 }
 
 static bool asker_wait(struct asker *a)
@@ -319,6 +325,75 @@ static void lookup_limit(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, port->queued, 0u);
 }
 
+/* The SA, asked for @n first, answers @a. */
+static void answered(struct kunit *test, struct asker *a, u32 n)
+{
+	struct cmx_sa_lookup *l;
+	u32 got;
+
+	KUNIT_ASSERT_TRUE(test, WAIT_FOR(READ_ONCE(fake.port[1]->asked)));
+	l = fake_asked(fake.port[1]);
+	KUNIT_ASSERT_NOT_NULL(test, l);
+	memcpy(&got, l->key.question.rec, sizeof(got));
+	KUNIT_EXPECT_EQ(test, got, n);
+	fake_say(l, fake_services(1, "s"), 0);
+	told(test, a, 0, 1);
+}
+
+/* No user takes all turns, or all room to wait; each port by itself. */
+static void lookup_users(struct kunit *test)
+{
+	struct cmx_sa_port *port = fake.port[1];
+	int i;
+
+	param_set(test, cmx_kunit_module(), "sa_parallel", 5);
+	param_set(test, cmx_kunit_module(), "sa_per_user", 3);
+	param_set(test, cmx_kunit_module(), "sa_waiting_per_user", 10);
+	for (i = 0; i < 13; i++)
+		KUNIT_ASSERT_EQ(test, 0, ask_as(&askers[i], 1, i, 1000));
+	KUNIT_EXPECT_EQ(test, port->asked, 3u);
+	KUNIT_EXPECT_EQ(test, port->queued, 10u);
+	KUNIT_EXPECT_EQ(test, ask_as(&askers[13], 1, 13, 1000), -EAGAIN);
+	KUNIT_EXPECT_EQ(test, 0, ask_as(&askers[14], 2, 13, 1000));
+	/* Another user is asked for at once, and has a queue as well. */
+	for (i = 20; i < 24; i++)
+		KUNIT_EXPECT_EQ(test, 0, ask_as(&askers[i], 1, i, 1001));
+	KUNIT_EXPECT_EQ(test, port->asked, 5u);
+	KUNIT_EXPECT_EQ(test, port->queued, 12u);
+	/* Turns go round: 3 of the one, 2 of the other are out. */
+	for (i = 0; i < 3; i++)
+		answered(test, &askers[i], i);
+	answered(test, &askers[20], 20);
+	answered(test, &askers[21], 21);
+	KUNIT_EXPECT_EQ(test, port->asked, 5u);
+	for (i = 0; i < ASKERS; i++)
+		if (askers[i].waiter.lookup)
+			KUNIT_EXPECT_TRUE(test,
+					  cmx_sa_forget(&askers[i].waiter));
+	KUNIT_EXPECT_EQ(test, port->queued, 0u);
+}
+
+/* What waits far behind in one user's queue waits there for that user alone. */
+static void lookup_adopt(struct kunit *test)
+{
+	struct cmx_sa_port *port = fake.port[1];
+	int i;
+
+	param_set(test, cmx_kunit_module(), "sa_parallel", 1);
+	for (i = 0; i < 100; i++)
+		KUNIT_ASSERT_EQ(test, 0, ask_as(&askers[i], 1, i, 1000));
+	KUNIT_EXPECT_EQ(test, 0, ask_as(&askers[100], 1, 99, 1001));
+	KUNIT_EXPECT_EQ(test, port->queued, 99u);
+	answered(test, &askers[0], 0);
+	answered(test, &askers[1], 1);
+	answered(test, &askers[99], 99);
+	told(test, &askers[100], 0, 1);
+	KUNIT_EXPECT_EQ(test, port->queued, 96u);
+	for (i = 2; i < 99; i++)
+		KUNIT_EXPECT_TRUE(test, cmx_sa_forget(&askers[i].waiter));
+	KUNIT_EXPECT_EQ(test, port->queued, 0u);
+}
+
 struct race {
 	struct work_struct work;
 	struct cmx_sa_lookup *l;
@@ -377,6 +452,8 @@ static struct kunit_case lookup_cases[] = {
 	KUNIT_CASE(lookup_port_gone),
 	KUNIT_CASE(lookup_turns),
 	KUNIT_CASE(lookup_limit),
+	KUNIT_CASE(lookup_users),
+	KUNIT_CASE(lookup_adopt),
 	KUNIT_CASE(lookup_race),
 	{}
 };

@@ -4,6 +4,7 @@
  * something to the SA meanwhile:
  *	services N KINDS NAME MS SOURCE	start N queries, the first for NAME0,
  *		up to KINDS different names; MS: deadline, SOURCE: "gid:…" or "-"
+ *	services-routes …	the same, and for the paths to those
  *	services-wait		for all of them; tells how they ended
  *	services-cancel		those that have not ended
  * All that the callbacks write is atomic or their own query's.
@@ -85,12 +86,12 @@ void consumer_sa_end(void)
 	sa.count = 0;
 }
 
-static int sa_start(char *line)
+static int sa_start(char *line, u32 flags)
 {
 	struct rdma_cmx_query_attr attr = {
 		.net = &init_net,
 		.uid = GLOBAL_ROOT_UID,
-		.flags = RDMA_CMX_AI_SA | RDMA_CMX_AI_NOROUTE,
+		.flags = RDMA_CMX_AI_SA | flags,
 	};
 	char *count = strsep(&line, " "), *kinds = strsep(&line, " ");
 	char *name = strsep(&line, " "), *ms = strsep(&line, " ");
@@ -204,7 +205,9 @@ static int sa_wait(char *text, size_t size)
 int consumer_sa(const char *verb, char *line, char *text, size_t size)
 {
 	if (!strcmp(verb, "services"))
-		return line ? sa_start(line) : -EINVAL;
+		return line ? sa_start(line, RDMA_CMX_AI_NOROUTE) : -EINVAL;
+	if (!strcmp(verb, "services-routes"))
+		return line ? sa_start(line, 0) : -EINVAL;
 	if (!strcmp(verb, "services-wait"))
 		return sa_wait(text, size);
 	if (!strcmp(verb, "services-cancel")) {

@@ -49,4 +49,8 @@ struct mode {
 /* Ends with one without a name. */
 extern const struct mode fake_modes[];
 
+/* fuzz.c: an answer spoilt at random, in both ways */
+void fuzz_records(struct reply *reply, unsigned long seed);
+void fuzz_segments(struct reply *reply, unsigned long seed);
+
 #endif /* CMX_SELFTEST_FAKE_H */

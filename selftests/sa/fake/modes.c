@@ -287,5 +287,7 @@ const struct mode fake_modes[] = {
 	{ "abort", "RMPP ABORT at the end", .segments = abort_transfer },
 	{ "stop", "RMPP STOP at the end", .segments = stop_transfer },
 	{ "inactive", "segments without RMPP", .segments = inactive },
+	{ "fuzz", "=SEED: some of it, at random, another way each time",
+	  .records = fuzz_records, .segments = fuzz_segments },
 	{ .name = NULL },
 };

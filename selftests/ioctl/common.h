@@ -25,7 +25,9 @@
 #include <rdma/rdma_cmx_names.h>
 #include <rdma/rdma_user_cm.h>
 
+#ifndef ADDR_RDMA	/* another bed */
 #define ADDR_RDMA	"10.55.0.1"
+#endif
 #define ADDR_PLAIN	"192.168.77.1"
 #define GROUP		"239.55.0.1"
 

@@ -14,6 +14,14 @@
 
 #define OURS 0xa5
 
+#ifdef ON_INFINIBAND
+#define NODES ADDR_RDMA, "fd66::1", "node1.cmx.test", "node2.cmx.test"
+#define NODE_NAMED "node2.cmx.test"
+#else
+#define NODES ADDR_RDMA, "fd55::1", "storage.cmx.test", "alias.cmx.test"
+#define NODE_NAMED "alias.cmx.test"
+#endif
+
 FIXTURE(leaks) {
 	int fd;
 };
@@ -290,9 +298,7 @@ static void query_make(struct rdma_cmx_ai_query *query, const char *node)
 
 TEST_F(leaks, getaddrinfo)
 {
-	static const char *const nodes[] = {
-		ADDR_RDMA, "fd55::1", "storage.cmx.test", "alias.cmx.test",
-	};
+	static const char *const nodes[] = { NODES };
 	struct rdma_cmx_getaddrinfo arg;
 	uint32_t i, needed;
 	char buf[4096];
@@ -326,7 +332,7 @@ TEST_F(leaks, query_addrinfo)
 
 	ASSERT_EQ(0, id_create(self->fd, RDMA_PS_TCP, 1, &id));
 	arg.id = id;
-	query_make(&arg.query, "alias.cmx.test");
+	query_make(&arg.query, NODE_NAMED);
 	ASSERT_EQ(0, call(self->fd, RESOLVE_ADDRINFO, &arg));
 	ASSERT_EQ(0, event_clean(self->fd, RDMA_CMX_EV_ADDRINFO_RESOLVED,
 				 &event));

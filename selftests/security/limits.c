@@ -5,8 +5,8 @@
  * answered meanwhile, and when the first one's questions end it may ask again.
  */
 #include "common.h"
+#include "limits.h"
 
-#include <grp.h>
 #include <sys/wait.h>
 
 #include "kselftest_harness.h"
@@ -17,39 +17,6 @@
 #define ASKED (PROCESSES * FILES * IDS)
 #define RUNNING 2
 #define WAITING 3
-
-#define PARAMETERS "/sys/module/rdma_cmx/parameters/"
-#define COUNTERS "/sys/module/rdma_cmx/counters/"
-
-static long number_get(const char *path)
-{
-	FILE *f = fopen(path, "r");
-	long value = -1;
-
-	if (!f)
-		return -1;
-	if (fscanf(f, "%ld", &value) != 1)
-		value = -1;
-	fclose(f);
-	return value;
-}
-
-static int number_set(const char *path, long value)
-{
-	FILE *f = fopen(path, "w");
-	int ret;
-
-	if (!f)
-		return -1;
-	ret = fprintf(f, "%ld\n", value) > 0 ? 0 : -1;
-	return fclose(f) ? -1 : ret;
-}
-
-static int user_become(uid_t uid)
-{
-	return setgroups(0, NULL) || setresgid(uid, uid, uid) ||
-	       setresuid(uid, uid, uid);
-}
 
 static void query_make(struct rdma_cmx_ai_query *query, const char *node)
 {

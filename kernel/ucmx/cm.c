@@ -337,6 +337,11 @@ int ucmx_disconnect(struct ucmx_cmd *cmd)
 	return ret;
 }
 
+/*
+ * rdma_cm has no alternate paths. Told that the path has changed, ib_cm would
+ * put its empty one in the place of the one in use: the peer is not reached any
+ * more, and a reference to the GID is lost for good.
+ */
 int ucmx_notify(struct ucmx_cmd *cmd)
 {
 	struct rdma_cmx_id_arg *arg = cmd->buf;
@@ -348,7 +353,8 @@ int ucmx_notify(struct ucmx_cmd *cmd)
 	id = ucmx_id_lock_dev(cmd->file, arg->id);
 	if (IS_ERR(id))
 		return PTR_ERR(id);
-	ret = rdma_notify(id->cm, arg->event);
+	ret = arg->event == IB_EVENT_PATH_MIG ? 0 :
+	      rdma_notify(id->cm, arg->event);
 	ucmx_id_unlock(id);
 	return ret;
 }

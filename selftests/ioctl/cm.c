@@ -6,6 +6,9 @@
 
 #include "kselftest_harness.h"
 
+/* IBV_EVENT_PATH_MIG */
+#define PATH_MIGRATED	6
+
 FIXTURE(cm) {
 	int fd;
 };
@@ -181,7 +184,7 @@ TEST_F(cm, attributes_of_a_connection)
 
 TEST_F(cm, life_of_a_connection)
 {
-	struct rdma_cmx_id_arg disc = {};
+	struct rdma_cmx_id_arg disc = {}, path = { .event = PATH_MIGRATED };
 	struct rdma_cmx_init_qp_attr attr = {};
 	uint32_t listener, active, passive;
 	union event_buf buf;
@@ -199,6 +202,10 @@ TEST_F(cm, life_of_a_connection)
 	EXPECT_NE(0, attr.attr.dest_qp_num);
 	attr.qp_state = 7;
 	EXPECT_EQ(-EINVAL, call(self->fd, INIT_QP_ATTR, &attr));
+
+	/* Does not cut off the peer, which is to hear of the end. */
+	path.id = active;
+	EXPECT_EQ(0, call(self->fd, NOTIFY, &path));
 
 	disc.id = active;
 	ASSERT_EQ(0, call(self->fd, DISCONNECT, &disc));

@@ -3,7 +3,7 @@
 # need the debug kernel.
 
 faults_dir := $(O)/selftests/faults
-faults_names := id conn ai mc kernel work
+faults_names := id conn ai mc kernel load work
 faults_tests := $(faults_names:%=$(faults_dir)/%)
 faults_ib_tests := $(O)/selftests/faults_ib/work
 selftest_targets += $(faults_tests) $(faults_ib_tests)

@@ -90,13 +90,18 @@ void fault_arm(int n)
 		abort();
 }
 
-bool fault_hit(void)
+int fault_left(void)
 {
 	int left = nth_read(own_file());
 
 	if (!nth_write(own_file(), 0))
 		abort();
-	return left == 0;
+	return left;
+}
+
+bool fault_hit(void)
+{
+	return fault_left() == 0;
 }
 
 static int workers[WORKERS_MAX];

@@ -23,6 +23,8 @@ int faults_skip(void);
 void fault_arm(int n);
 /* Whether it came to that; disarms. */
 bool fault_hit(void);
+/* How many more were needed to come to that; disarms. */
+int fault_left(void);
 
 /* The same for each kernel thread that runs work items. */
 void workers_arm(int n);

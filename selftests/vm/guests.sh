@@ -26,14 +26,18 @@ accel_find() {
 # guest_start NAME REST...: QEMU in place of this (sub)shell
 guest_start() {
 	local name=$1 cpu=max how=$accel shape=() image=/boot/vmlinuz-$kver
-	local boots=$kernel megabytes=0 more='rcupdate.rcu_cpu_stall_timeout=120'
+	local boots=$kernel megabytes=0 more
 
 	shift
 	# Debian's kernel is a peer that is up soon.
 	[ "$name" != beta ] || boots=stock
+	more='loglevel=5 rcupdate.rcu_cpu_stall_timeout=120'
 	if [ "$boots" = debug ]; then
 		image=$work/kernel/bzImage
-		more='rcupdate.rcu_cpu_stall_timeout=300 kmemleak=on'
+		# A task that hangs is shown with its stack, which the level hides
+		# otherwise, and ends the guest, not to wait for hours.
+		more='loglevel=7 hung_task_panic=1 kmemleak=on'
+		more+=' rcupdate.rcu_cpu_stall_timeout=300'
 		more+=' kasan_multi_shot kunit.enable=1'
 		# KASAN's shadow and what it keeps back
 		megabytes=512
@@ -58,7 +62,7 @@ guest_start() {
 	exec qemu-system-x86_64 -name "$name" -accel "$how" -cpu "$cpu" \
 		-nodefaults -no-user-config -display none -no-reboot \
 		-kernel "$image" -initrd "$work/$boots.initrd" \
-		-append "console=ttyS0 loglevel=5 oops=panic panic=-1 log_buf_len=4M \
+		-append "console=ttyS0 oops=panic panic=-1 log_buf_len=4M \
 mitigations=off no_timer_check $more \
 random.trust_cpu=on net.ifnames=0 rdinit=/init \
 cmx.role=$name cmx.kernel=$kernel cmx.mode=$mode cmx.test=$only cmx.fuzz=${FUZZ:-}" \

@@ -1,10 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# Build the guests' initramfs: image.sh KVER WORKDIR [debug], giving
+# Build the guests' initramfs: image.sh KVER WORKDIR, giving
 # WORKDIR/stock.initrd and what it holds to run: WORKDIR/stock.tests (lines
-# "GUEST NAME") and WORKDIR/programs (lines "GUEST MODE"). With "debug" also the
-# same of the debug kernel, WORKDIR/kernel (a link to what debug/kernel.sh
-# printed) and WORKDIR/gcno, what gcov needs to know about the modules.
+# "GUEST NAME") and WORKDIR/programs (lines "GUEST MODE"). After that, image.sh
+# KVER WORKDIR debug gives the same of the debug kernel, WORKDIR/kernel (a link
+# to what debug/kernel.sh printed) and WORKDIR/gcno, what gcov needs to know
+# about the modules.
 #
 # Busybox, the programs named below and what `make install` and
 # `make install-selftests` install, with every library they need, and the
@@ -216,6 +217,11 @@ image_write() {
 
 . "$here/guest/tests.sh"
 
+if [ "$debug" = debug ]; then
+	debug_modules_copy
+	image_write debug
+	exit
+fi
 rm -rf "$root"
 tree_make
 programs_copy
@@ -224,8 +230,3 @@ project_install
 modules_copy
 libraries_copy
 image_write stock
-if [ "$debug" = debug ]; then
-	debug_modules_copy
-	image_write debug
-fi
-rm -rf "$root"

@@ -14,7 +14,9 @@
 
 #include "lib.h"
 
+/* Changes in a child only, when that has no other thread. */
 pid_t cmx_process;
+CMX_MEM_ATOMIC(cmx_process)
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 

@@ -37,6 +37,7 @@ struct cmx_id *cmx_id_alloc(struct rdma_event_channel *channel, void *context,
 	id->id.qp_type = qp_type;
 	pthread_mutex_init(&id->lock, NULL);
 	pthread_cond_init(&id->cond, NULL);
+	cmx_mem_atomic(&id->asked, sizeof(id->asked));
 	id->magic = CMX_ID_MAGIC;
 	return id;
 }

@@ -65,7 +65,7 @@ struct cmx_id {
 	bool connect_error;	/* the connection failed here: no more news */
 	bool dying;
 	bool orphan;		/* destroyed; goes with the last ack */
-	bool asked;		/* names.c: a look-up, ever */
+	bool asked;		/* names.c: a look-up, ever; atomic */
 	uint8_t initiator_depth;
 	uint8_t responder_resources;
 	pthread_mutex_t lock;

@@ -288,7 +288,7 @@ int cmx_names_resolve(struct cmx_id *id, struct cmx_ask *ask, bool own)
 	}
 
 	pthread_mutex_lock(&lock);
-	id->asked = true;
+	__atomic_store_n(&id->asked, true, __ATOMIC_RELAXED);
 	ret = resolve_locked(id, ask, job);
 	err = errno;
 	if (!ret) {
@@ -326,10 +326,13 @@ bool cmx_names_retry(struct cmx_id *id)
 	return again;
 }
 
-/* All of the id's look-ups were started by threads of the id's user. */
+/*
+ * All of the id's look-ups were started by threads of the id's user. One of
+ * them may wait for its answer.
+ */
 void cmx_names_cancel(struct cmx_id *id)
 {
-	if (!id->asked)
+	if (!__atomic_load_n(&id->asked, __ATOMIC_RELAXED))
 		return;
 	pthread_mutex_lock(&lock);
 	job_cancel(id);

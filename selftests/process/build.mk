@@ -30,5 +30,5 @@ install-process-tests: $(process_tests) $(process_tool)
 	$(INSTALL) -d $(DESTDIR)$(TESTDIR)/process
 	$(INSTALL) -m 755 $^ $(wildcard selftests/process/*.sh) \
 		$(DESTDIR)$(TESTDIR)/process/
-	$(INSTALL) -m 644 selftests/process/timeouts \
+	$(INSTALL) -m 644 selftests/process/timeouts selftests/process/helgrind.supp \
 		$(DESTDIR)$(TESTDIR)/process/

@@ -220,6 +220,7 @@ image_write() {
 if [ "$debug" = debug ]; then
 	debug_modules_copy
 	image_write debug
+	rm -rf "$root"
 	exit
 fi
 rm -rf "$root"

@@ -215,6 +215,8 @@ echo "Building for Linux $kver; logs in $out"
 if [ "${kernels[-1]}" = debug ]; then
 	debug_begin
 	boot_limit=$((boot_limit * 4))
+else
+	rm -rf "$work/root"
 fi
 if [ "$mode" = shell ]; then
 	kernel=${kernels[0]}

@@ -88,9 +88,17 @@ bool fab_send_schedule(struct rvt_qp *qp)
 			  &fab_qp_of(qp)->send);
 }
 
+/*
+ * For a user's datagram that is alone in its queue. It is on the wire when the
+ * call returns: programs post their last ones without asking for completions,
+ * and destroy the QP at once, which an HCA is quick enough for.
+ *
+ * Context: process, no lock but those of uverbs' objects.
+ */
 static void fab_do_send(struct rvt_qp *qp)
 {
 	fab_send_schedule(qp);
+	flush_work(&fab_qp_of(qp)->send);
 }
 
 /**
@@ -131,13 +139,16 @@ void fab_send_complete(struct rvt_qp *qp, struct rvt_swqe *wqe,
 	spin_unlock_irqrestore(&qp->r_lock, flags);
 }
 
-/* Every send from the work item, however short the queue is */
+/* A kernel user may post with locks held, and does not get fab_do_send(). */
 static int fab_setup_wqe(struct rvt_qp *qp, struct rvt_swqe *wqe,
 			 bool *call_send)
 {
-	*call_send = false;
-	if (fab_qp_connected(qp))
+	if (fab_qp_connected(qp)) {
+		*call_send = false;
 		return wqe->length > FAB_MESSAGE_MAX ? -EINVAL : 0;
+	}
+	if (!qp->ibqp.uobject)
+		*call_send = false;
 	return wqe->length > FAB_MTU_BYTES ? -EINVAL : 0;
 }
 

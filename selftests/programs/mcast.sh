@@ -55,8 +55,30 @@ if [ $bed = InfiniBand ]; then
 	mckey_pair "mckey -p, the port space of IPoIB" "1 1" \
 		"$run mckey -p 2 -m $group -b $sa -C 10" \
 		"$run mckey -p 2 -m $group -b $ca -s -C 30"
+	# A group by its MGID. Who comes with another Q_Key than it has, as that of
+	# another port space, is refused.
+	mckey_pair "mckey -M" "1 1" "$run mckey -M $mgid -b $sa -C 10" \
+		"$run mckey -M $mgid -b $ca -s -C 30"
+	group_known() {
+		sa_query MCMR | grep -q "ff15:.*66:$1\$"
+	}
+	group_there() {
+		wait_for 40 group_known "$1"
+	}
+	# refused MGID'S END [PREFIX]
+	refused() {
+		outcome "${2:-} mckey -p 2 -M ff15::66:$1 -b $sa -C 10" \
+			"${2:-} mckey -M ff15::66:$1 -b $ca -s -C 30" \
+			"group_there $1" 1
+	}
+	stock=$(refused 7)
+	both=$(refused 8 "$run")
+	is "mckey -M, another Q_Key: as on the stock library" "$both" "$stock"
+	like "mckey -M, another Q_Key: refused" "$both" \
+		'MULTICAST_ERROR, error: -22'
+	none_left "mckey -M, another Q_Key"
 else
-	# A group by its MGID, which no RoCE device can join
+	# No RoCE device can join it
 	alike "mckey -M" "mckey -M $mgid -b $sa -C 10" \
 		"mckey -M $mgid -b $ca -s -C 10" true
 fi

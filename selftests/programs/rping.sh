@@ -46,7 +46,8 @@ ask "rping -P: five clients at the same time" "
 	wait
 	cat *"
 is "rping -P: all five are connected at once" \
-	"$(sed -n 's/^live //p' <<<"$c_out")" $([ $bed = RoCE ] && echo 5 || echo 11)
+	"$(sed -n 's/^live //p' <<<"$c_out")" \
+	"$([ $bed = RoCE ] && echo 5 || echo 11)"
 is "rping -P: all pings came back" "$(lines "$c_out" '^ping data: ')" 1500
 serve_end
 ids "rping -P" "6 5"

@@ -14,13 +14,6 @@ $(O)/selftests/names/dns.helper: selftests/names/dns.c
 	@mkdir -p $(@D)
 	$(CC) $(USER_CFLAGS) -o $@ $<
 
-# Not part of "selftests": needs clang.
-$(O)/selftests/names/fuzz: selftests/names/fuzz.c user/names/names.c \
-		user/names/probe.c $(wildcard user/names/*.h)
-	@mkdir -p $(@D)
-	clang -g -O1 -fsanitize=fuzzer,address,undefined -Iuapi -Iuser/names \
-		-o $@ $(filter %.c,$^)
-
 .PHONY: install-names-tests
 install-selftests: install-names-tests
 install-names-tests: $(names_tests)

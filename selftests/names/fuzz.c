@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * libFuzzer: names, canonical names and name servers' replies that anybody
- * may choose. What is taken must keep the promise of rdma_cmx_names.h.
+ * A target of selftests/fuzz: names, canonical names and name servers' replies
+ * that anybody may choose. What is taken must keep the promise of
+ * rdma_cmx_names.h.
  */
 #include <netinet/in.h>
 #include <stdint.h>

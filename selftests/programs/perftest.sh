@@ -9,9 +9,9 @@ run="cmx run"
 port=18600
 
 # perftest's client asks for its second connection while its server only begins
-# to listen for it, and fails when it comes first; qperf's server tells its port
-# before it listens there, so its client may be rejected (reason 8). Both do so
-# on the stock library, too. So requests to the server take two seconds longer.
+# to listen for it, and fails when it comes first (on the stock library, too);
+# qperf's server tells its port before it listens there, so its client may be
+# rejected (reason 8). So requests to the server take two seconds longer.
 slow_on() {
 	if [ $bed = InfiniBand ]; then
 		knob_set "$(fab_dev 2)" faults 'delay class=7 attr=0x10 ms=2000'

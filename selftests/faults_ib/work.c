@@ -71,5 +71,16 @@ TEST_F_TIMEOUT(work, MC_11_joins, SWEEP_LIMIT)
 
 int main(int argc, char **argv)
 {
-	return faults_enable() ? test_harness_run(argc, argv) : faults_skip();
+	int status;
+
+	if (!faults_enable())
+		return faults_skip();
+	status = test_harness_run(argc, argv);
+	/*
+	 * ib_umad drops a MAD that it has no memory to pass on, and OpenSM waits
+	 * for it with no end: its next sweep would hang. Not ours to mend.
+	 */
+	if (SH("sm_stop; sm_start"))
+		status = KSFT_FAIL;
+	return status;
 }

@@ -52,6 +52,7 @@ FUZZ_SECONDS ?= 3600
 FUZZ_SEED ?= $(shell date +%s)
 FUZZ_BOOT ?= 300
 .PHONY: fuzz fuzz-host
+fuzz: KERNEL = stock
 fuzz: deps  ## fuzz the uAPI in a guest: FUZZ_SECONDS=3600 FUZZ_SEED=N
 	@seed=$(FUZZ_SEED); end=$$(($$(date +%s) + $(FUZZ_SECONDS))); \
 	while [ $$(date +%s) -lt $$end ]; do \

@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# `make lint`: static checks. What they need beyond `make deps` is installed
-# for them alone.
+# `make lint`: static checks, which `make check` runs, too.
 
 # One tool or several; all when empty
 TOOL ?=
 
 .PHONY: lint lint-user
-lint: deps  ## static checks of kernel and user space, or those named TOOL="a b"
-	@selftests/vm/deps.sh lint
+lint: deps-lint  ## static checks of kernel and user space, or those named TOOL="a b"
 	@KVER=$(VM_KVER) selftests/lint/lint.sh $(TOOL)
 
 # What lint.sh builds with another compiler: programs, no modules

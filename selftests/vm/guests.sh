@@ -39,6 +39,8 @@ guest_start() {
 		more='loglevel=7 hung_task_panic=1 kmemleak=on'
 		more+=' rcupdate.rcu_cpu_stall_timeout=300'
 		more+=' kasan_multi_shot kunit.enable=1'
+		# Memory that nobody wrote to is not zero by chance.
+		more+=' slub_debug=P,kmalloc-*'
 		# KASAN's shadow and what it keeps back
 		megabytes=512
 	fi
@@ -71,8 +73,8 @@ cmx.role=$name cmx.kernel=$kernel cmx.mode=$mode cmx.test=$only cmx.fuzz=${FUZZ:
 
 # A local socket on each side: no port to collide on, no order to keep
 wire_add() {
-	shape+=(-netdev "dgram,id=wire,local.type=unix,local.path=$work/$1,\
-remote.type=unix,remote.path=$work/$2"
+	shape+=(-netdev "dgram,id=wire,local.type=unix,local.path=$work/$kernel.$1,\
+remote.type=unix,remote.path=$work/$kernel.$2"
 		-device "virtio-net-pci,netdev=wire,mac=52:54:00:55:00:0$3,romfile=")
 }
 
@@ -112,27 +114,28 @@ guest_run() {
 	fi
 	exec {from_guest}< <(
 		guest_start "$name" -chardev stdio,id=tty,signal=off \
-			-serial chardev:tty -serial "file:$out/out.tgz" \
+			-serial chardev:tty -serial "file:$out/$name.tgz" \
 			</dev/null 2>"$out/$name.qemu")
 	guest_pid[$name]=$!
 	guest_follow "$name" "$from_guest"
 	exec {from_guest}<&-
 	guests_end
-	tar -C "$out" -xzf "$out/out.tgz" 2>/dev/null
-	rm -f "$out/out.tgz"
+	tar -C "$out" -xzf "$out/$name.tgz" 2>/dev/null
+	rm -f "$out/$name.tgz"
 
 	read -r p f s <<<"$counts"
 	passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
 	[ "$mode" = check ] || return
 	if [ -z "$result" ]; then
 		problem "guest $name went away during $current"
-		tail_show "$name"
+		tail_show "$name" | job_say
 	fi
 }
 
-# Show what the guest says as it comes, keep what it tells this script.
+# Show what the guest says, a test's lines at a time, and keep what it tells
+# this script.
 guest_follow() {
-	local name=$1 fd=$2 line limit=$boot_limit word rest status
+	local name=$1 fd=$2 line limit=$boot_limit word rest status text=''
 	local end=$((SECONDS + deadline))
 
 	while :; do
@@ -149,6 +152,8 @@ guest_follow() {
 		printf '%s\n' "$line" >>"$out/$name.out"
 		case $line in
 		@*)
+			[ -z "$text" ] || job_say <<<"${text%$'\n'}"
+			text=''
 			read -r word rest <<<"$line"
 			case $word in
 			@start)
@@ -161,9 +166,13 @@ guest_follow() {
 			@fault) guest_fault "$name" "$rest" ;;
 			esac
 			;;
-		*) printf '%s\n' "$line" ;;
+		*)
+			text+=$line$'\n'
+			[ "$mode" = check ] || { printf '%s' "$text"; text=''; }
+			;;
 		esac
 	done
+	[ -z "$text" ] || job_say <<<"${text%$'\n'}"
 }
 
 # What alpha finds wrong with its bed is beta's fault.
@@ -172,7 +181,7 @@ guest_fault() {
 
 	[ "$name" != alpha ] || name=beta
 	problem "$2; guest $name's console ends with:"
-	tail -n 15 "$out/$name.console" | sed 's/^/     > /'
+	tail -n 15 "$out/$name.console" | sed 's/^/     > /' | job_say
 }
 
 # The whole of the kernel logs, also what no test was running for
@@ -188,7 +197,7 @@ consoles_check() {
 		if [ -n "$text" ]; then
 			problem "kernel complaints of guest $name, in" \
 				"$out/$name.console:"
-			head -5 <<<"$text" | sed 's/^/     > /'
+			head -5 <<<"$text" | sed 's/^/     > /' | job_say
 		fi
 	done
 }

@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # Build the guests' initramfs: image.sh KVER WORKDIR, giving
-# WORKDIR/stock.initrd and what it holds to run: WORKDIR/stock.tests (lines
-# "GUEST NAME") and WORKDIR/programs (lines "GUEST MODE"). After that, image.sh
-# KVER WORKDIR debug gives the same of the debug kernel, WORKDIR/kernel (a link
-# to what debug/kernel.sh printed) and WORKDIR/gcno, what gcov needs to know
-# about the modules.
+# WORKDIR/stock.initrd, what either kernel is to run, WORKDIR/stock.tests and
+# debug.tests (lines "GUEST NAME"), and WORKDIR/programs (lines "GUEST MODE").
+# After that, image.sh KVER WORKDIR debug gives WORKDIR/debug.initrd,
+# WORKDIR/kernel (a link to what debug/kernel.sh printed) and WORKDIR/gcno, what
+# gcov needs to know about the modules.
 #
 # Busybox, the programs named below and what `make install` and
 # `make install-selftests` install, with every library they need, and the
@@ -207,11 +207,17 @@ debug_modules_copy() {
 
 # image_write KERNEL
 image_write() {
-	local tests=$root/usr/lib/rdma-cmx/selftests
-
 	(cd "$root" && find . -print0 | cpio -0 -o -H newc -R 0:0 --quiet) \
 		>"$work/$1.initrd"
-	tests_list "$tests" "$1" "$here/debug/tests" >"$work/$1.tests"
+}
+
+lists_write() {
+	local kernel tests=$root/usr/lib/rdma-cmx/selftests
+
+	for kernel in stock debug; do
+		tests_list "$tests" $kernel "$here/debug/tests" \
+			>"$work/$kernel.tests"
+	done
 	programs_list "$tests" >"$work/programs"
 }
 
@@ -220,7 +226,6 @@ image_write() {
 if [ "$debug" = debug ]; then
 	debug_modules_copy
 	image_write debug
-	rm -rf "$root"
 	exit
 fi
 rm -rf "$root"
@@ -231,3 +236,4 @@ project_install
 modules_copy
 libraries_copy
 image_write stock
+lists_write

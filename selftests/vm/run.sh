@@ -5,14 +5,16 @@
 #	run.sh demo | bench
 #	run.sh shell                 in alpha, or in GUEST
 # The guests: alpha, with beta at the other end of a virtual wire (RoCE), and
-# gamma (InfiniBand). alpha and gamma lead, one after the other, and only when
-# there is something for them to do. They boot Debian's kernel ("stock"), the
-# debug kernel, or one after the other.
+# gamma (InfiniBand). alpha and gamma lead, side by side if there is room, and
+# only when there is something for them to do. They boot Debian's kernel
+# ("stock"), the debug kernel, or one after the other.
 #
-# KERNEL= stock (default), debug, or both; logs of debug are in its debug/
+# KERNEL= stock, debug, or both (default of check; of the others stock); logs of
+#         debug are in its debug/
 # GUEST=  alpha or gamma: that one's part alone
 # KVER=   kernel to boot (default: the newest with headers)
 # VM_OUT= folder for logs (default: a new one in build/vm; `last` leads there)
+# VM_JOBS= how many leading guests at a time (default: by processors and memory)
 # VM_ACCEL=kvm|tcg  (default: kvm if a probe finds that it works)
 # BENCH_JSON=  where bench puts its figures
 #
@@ -32,16 +34,18 @@ boot_limit=${VM_BOOT_LIMIT:-180}
 deadline=${VM_DEADLINE:-3600}
 passed=0 failed=0 skipped=0 code=1 broken=0
 kernel='' work='' current='boot' counts='0 0 0' result='' guests_up=()
-debug_pid=''
+host_pid=''
 
 . "$here/guest/splat.sh"
+. "$here/guest/tests.sh"
 . "$here/guests.sh"
+. "$here/jobs.sh"
 
 die() { echo "vm: $*" >&2; exit 1; }
 
 cleanup() {
+	jobs_kill
 	guests_end
-	[ -z "$debug_pid" ] || kill -TERM -- "-$debug_pid" 2>/dev/null
 	[ -z "$work" ] || rm -rf "$work"
 }
 
@@ -54,7 +58,7 @@ logs_rotate() {
 
 problem() {
 	failed=$((failed + 1))
-	echo "not ok - the test bed: $*"
+	job_say <<<"not ok - the test bed: $*"
 }
 
 host_test() {
@@ -63,8 +67,10 @@ host_test() {
 	shift
 	case $name in "$only"*) ;; *) return ;; esac
 	: >"$log" || { problem "$name has no place for its log"; return; }
-	timeout 600 "$@" >"$log" 2>&1 || [ $? = 1 ] ||
-		problem "$name did not finish, see $log"
+	timeout 1200 "$@" >"$log" 2>&1 &
+	host_pid=$!
+	wait $host_pid || [ $? = 1 ] || problem "$name did not finish, see $log"
+	host_pid=''
 	s=$(grep -cE '^ok .*# SKIP|^1\.\.0 # SKIP' "$log")
 	p=$(($(grep -c '^ok ' "$log") - $(grep -cE '^ok .*# SKIP' "$log")))
 	f=$(grep -c '^not ok ' "$log")
@@ -73,31 +79,30 @@ host_test() {
 		echo "not ok - $name printed no plan" >>"$log"
 	fi
 	passed=$((passed + p)) skipped=$((skipped + s)) failed=$((failed + f))
-	printf '%-4s %-28s %3d passed, %d failed, %d skipped\n' \
-		"$([ "$f" = 0 ] && echo ok || echo FAIL)" "$name" "$p" "$f" "$s"
-	if [ "$f" != 0 ]; then
-		tail -n 40 "$log" | sed 's/^/     | /'
-	fi
-	grep -E '# SKIP' "$log" | sed 's/^/     /'
+	{
+		printf '%-4s %-28s %3d passed, %d failed, %d skipped\n' \
+			"$([ "$f" = 0 ] && echo ok || echo FAIL)" "$name" "$p" "$f" "$s"
+		[ "$f" = 0 ] || tail -n 60 "$log" | sed 's/^/     | /'
+		grep -E '# SKIP' "$log" | sed 's/^/     /'
+	} | job_say
 }
 
-# Behind Debian's kernel: the debug kernel may still be in the making.
 host_tests() {
-	[ -z "$guest_only" ] || return
+	kernel=host
 	host_test host/fuzz "$top/selftests/fuzz/host/host.sh"
 	host_test host/abi "$top/selftests/lib/abi.sh"
 	host_test host/man "$top/selftests/lib/man.sh"
 	host_test host/dkms "$here/dkms.sh"
-	host_test host/lint "$top/selftests/lint/lint.sh" --tap checkpatch w1 \
-		kernel-doc rst
+	host_test host/lint "$top/selftests/lint/lint.sh" --tap
 }
 
-# Those with a test to run, or with a part in the demo or the bench
+# guests_wanted KERNEL: those with a test to run, or with a part in the demo or
+# the bench
 guests_wanted() {
 	case $mode in
 	check)
 		awk -v only="$only" 'index($2, only) == 1 { print $1 }' \
-			"$work/$kernel.tests"
+			"$work/$1.tests"
 		;;
 	*)
 		awk -v name="$mode" '$2 == name { print $1 }' "$work/programs"
@@ -117,31 +122,13 @@ figures_copy() {
 	fi >"$BENCH_JSON"
 }
 
-# The debug kernel and its image, in a process group of their own. While tests
-# run it gets the time that nobody wants, so that none is slower for it.
-debug_begin() {
-	local idle=(nice)
-
-	! chrt -i 0 true 2>/dev/null || idle=(chrt -i 0)
-	[ "${#kernels[@]}" != 1 ] || idle=()
-	setsid "${idle[@]}" "$here/image.sh" "$kver" "$work" debug \
-		>"$out/image-debug.log" 2>&1 &
-	debug_pid=$!
-}
-
-debug_wait() {
-	local pid=$debug_pid
-
-	! kill -0 "$pid" 2>/dev/null ||
-		echo "Building for the debug kernel, and that too if need be"
-	wait "$pid"
-	code=$?
-	debug_pid=''
-	[ "$code" = 0 ] || {
-		problem "the debug kernel or its image was not built:"
-		tail -n 40 "$out/image-debug.log" | sed 's/^/     > /'
-	}
-	return "$code"
+image_build() {
+	"$here/image.sh" "$kver" "$work" "$@" >"$out/image${1:+-$1}.log" 2>&1 &&
+		return
+	cat "$out/image${1:+-$1}.log"
+	echo "vm: the guests' image could not be built, see above" >&2
+	[ "$mode" != check ] || echo "0 passed, 1 failed, 0 skipped"
+	exit 1
 }
 
 # A whole run's coverage is held; of a part it is only told.
@@ -154,35 +141,30 @@ coverage_judge() {
 	tail -n 1 "$out/coverage"
 }
 
-# What has to be done in all guests of one kernel
-kernel_run() {
-	local guest on='' out=$out
+# guest_job KERNEL GUEST
+guest_job() {
+	local guest=$2 on=''
 
 	kernel=$1
-	guests_up=()
 	if [ "$kernel" = debug ]; then
-		debug_wait || return
 		on=' on the debug kernel'
 		out=$out/debug
-		mkdir -p "$out"
+		boot_limit=$((boot_limit * 4))
 	fi
-	for guest in $(guests_wanted); do
-		case $guest in
-		alpha) echo "Booting two guests for RoCE$on ($accel)" ;;
-		gamma) echo "Booting a guest for InfiniBand$on ($accel)" ;;
-		*)
-			problem "tests for a guest '$guest', which there is not"
-			continue
-			;;
-		esac
-		guest_run "$guest"
-		if [ "$mode" != check ] && [ "$code" != 0 ]; then
-			broken=$code
-			tail_show "$guest"
-		fi
-	done
+	case $guest in
+	alpha) echo "Booting two guests for RoCE$on ($accel)" ;;
+	gamma) echo "Booting a guest for InfiniBand$on ($accel)" ;;
+	*)
+		problem "tests for a guest '$guest', which there is not"
+		return
+		;;
+	esac
+	guest_run "$guest"
+	if [ "$mode" != check ] && [ "$code" != 0 ]; then
+		broken=$code
+		tail_show "$guest" | job_say
+	fi
 	consoles_check
-	[ "$kernel" != debug ] || [ "$mode" != check ] || coverage_judge
 }
 
 [ -r "/boot/vmlinuz-$kver" ] || die "/boot/vmlinuz-$kver cannot be read"
@@ -191,8 +173,9 @@ case $guest_only in
 '' | alpha | gamma) ;;
 *) die "guests to work in are alpha and gamma, not '$guest_only'" ;;
 esac
-case ${KERNEL:-stock} in
-stock | debug) kernels=("${KERNEL:-stock}") ;;
+[ "$mode" != check ] || : "${KERNEL:=both}"
+case ${KERNEL:=stock} in
+stock | debug) kernels=("$KERNEL") ;;
 both) kernels=(stock debug) ;;
 *) die "kernels are stock, debug or both, not '$KERNEL'" ;;
 esac
@@ -205,30 +188,37 @@ mkdir -p "$out"
 accel=$(accel_find)
 [ -z "${VM_ACCEL:-}" ] || accel=$VM_ACCEL
 
+lanes=${VM_JOBS:-$(lanes_find)}
+
 echo "Building for Linux $kver; logs in $out"
-"$here/image.sh" "$kver" "$work" >"$out/image.log" 2>&1 || {
-	cat "$out/image.log"
-	echo "vm: the guests' image could not be built, see above" >&2
-	[ "$mode" != check ] || echo "0 passed, 1 failed, 0 skipped"
-	exit 1
-}
+image_build
 if [ "${kernels[-1]}" = debug ]; then
-	debug_begin
-	boot_limit=$((boot_limit * 4))
-else
-	rm -rf "$work/root"
+	if [ -z "$(guests_wanted debug)" ]; then
+		kernels=(stock)
+	else
+		"$here/debug/kernel.sh" >/dev/null || die "there is no debug kernel"
+		image_build debug
+		mkdir -p "$out/debug"
+	fi
 fi
+rm -rf "$work/root"
 if [ "$mode" = shell ]; then
 	kernel=${kernels[0]}
-	[ "$kernel" != debug ] || debug_wait || exit
 	guest_shell "${guest_only:-alpha}"
 	exit "$code"
 fi
 
 for kernel in "${kernels[@]}"; do
-	kernel_run "$kernel"
-	[ "$mode,$kernel" != check,stock ] || host_tests
+	for guest in $(guests_wanted "$kernel"); do
+		job_begin guest_job "$kernel" "$guest"
+	done
 done
+if [ "$mode,$guest_only" = check, ] && [ "${kernels[0]}" = stock ]; then
+	job_begin host_tests
+fi
+jobs_wait
+kernel=''
+[ "$mode,${kernels[-1]}" != check,debug ] || coverage_judge
 
 case $mode in
 demo | bench)

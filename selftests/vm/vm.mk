@@ -10,16 +10,23 @@ KSELFTEST_DIR := $(CMX_CACHE)/linux-source-6.1/tools/testing/selftests
 VM_KVER = $(if $(filter command%,$(origin KVER)),$(KVER),$(shell selftests/vm/kernel.sh))
 VM_RUN = KVER=$(VM_KVER) GUEST=$(GUEST) KERNEL=$(KERNEL) selftests/vm/run.sh
 
-.PHONY: deps check check-debug coverage demo bench shell
+.PHONY: deps deps-lint check check-stock check-debug coverage demo bench shell
 
 deps:  ## install what building and testing need (Debian 12)
 	@selftests/vm/deps.sh
 
-check: deps  ## boot the guests and run all tests, or those named T=prefix; GUEST=gamma
+deps-lint: deps
+	@selftests/vm/deps.sh lint
+
+check: deps-lint  ## all tests on both kernels, or those named T=prefix; GUEST=gamma
+	@$(VM_RUN) check $(T)
+
+check-stock: KERNEL = stock
+check-stock: deps-lint  ## those on Debian's kernel alone
 	@$(VM_RUN) check $(T)
 
 check-debug: KERNEL = debug
-check-debug: deps  ## the same on the debug kernel, which is built when missing
+check-debug: deps  ## those on the debug kernel, which is built when missing
 	@$(VM_RUN) check $(T)
 
 coverage:  ## line coverage of the modules in the last debug run

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# What run.sh has to do, side by side. Sourced by run.sh, whose variables these
+# functions use: mode out top work kernels lanes kernel broken passed failed
+# skipped host_pid.
+#
+# A job is a process of its own, "guest KERNEL GUEST" or "host". It counts for
+# itself and leaves its sums in $work/job-NUMBER. Most of the time a leading
+# guest keeps one processor busy, so that two of them take hardly longer than one.
+# shellcheck shell=bash
+
+declare -A job_pid=()
+jobs_begun=0
+
+# A processor for each, and memory: two guests take 4 GB, KASAN another 1.
+lanes_find() {
+	local cpus free
+
+	[ "$mode" = check ] || { echo 1; return; }
+	cpus=$(nproc)
+	free=$(awk '$1 == "MemAvailable:" { print int($2 / 5000000) }' /proc/meminfo)
+	echo $((cpus < free ? cpus : free > 0 ? free : 1))
+}
+
+# Print what comes in, with the kernel in front if there are two: all of it at
+# once, so that lines of two jobs do not mix.
+job_say() {
+	local tag='' text
+
+	if [ "$mode" != check ]; then
+		cat
+		return
+	fi
+	[ "${#kernels[@]}" = 1 ] || [ -z "$kernel" ] || tag="$kernel "
+	text=$(sed "s/^/$tag/")
+	[ -z "$text" ] || flock "$work" printf '%s\n' "$text"
+}
+
+job_end() {
+	[ -z "$host_pid" ] || kill -TERM "$host_pid" 2>/dev/null
+	guests_end
+	echo "$passed $failed $skipped $broken" >"$work/job-$jobs_begun"
+}
+
+# job_run WHAT...: in a subshell
+job_run() {
+	passed=0 failed=0 skipped=0 broken=0
+	trap job_end EXIT
+	trap 'exit 130' INT TERM HUP
+	"$@"
+}
+
+# job_begin WHAT...: when there is a place
+job_begin() {
+	[ "${#job_pid[@]}" -lt "$lanes" ] || job_wait
+	jobs_begun=$((jobs_begun + 1))
+	job_run "$@" &
+	job_pid[$!]=$jobs_begun
+}
+
+# Until any has ended
+job_wait() {
+	local pid p=0 f=0 s=0 b=0
+
+	wait -n -p pid "${!job_pid[@]}"
+	if ! read -r p f s b <"$work/job-${job_pid[$pid]}"; then
+		problem "a job ended without a word"
+	fi
+	passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
+	[ "$b" = 0 ] || broken=$b
+	unset "job_pid[$pid]"
+}
+
+jobs_wait() {
+	while [ "${#job_pid[@]}" != 0 ]; do
+		job_wait
+	done
+}
+
+jobs_kill() {
+	[ "${#job_pid[@]}" = 0 ] || kill -TERM "${!job_pid[@]}" 2>/dev/null
+	wait
+}

@@ -7,6 +7,9 @@
 # network namespace, OpenSM on the first, ports ACTIVE, no fault, and no
 # ServiceRecord. Device N has an IPoIB interface with 10.66.0.N/24, fd66::N/64.
 # RDMA devices belong to one namespace each (`rdma system` says exclusive).
+#
+# What runs before each test, or is waited for, starts no program where the shell
+# itself can read a file: on the debug kernel a process takes a quarter of a second.
 # shellcheck shell=bash
 
 fab_devices=4
@@ -45,6 +48,8 @@ fabric_note() {
 		sed 's/^.*:\(....\):\(....\):\(....\):\(....\)$/\1\2\3\4/' \
 			"/sys/class/infiniband/$dev/ports/1/gids/0" \
 			>"$fab_state/$dev.guid"
+		# As it ends the address of an interface
+		sed 's/../:&/g' "$fab_state/$dev.guid" >"$fab_state/$dev.address"
 	done
 }
 
@@ -58,7 +63,10 @@ fab_list() {
 
 # fab_dev N: the name of the N-th device
 fab_dev() {
-	sed -n "$1p" $fab_state/devices
+	local names
+
+	mapfile -t names <$fab_state/devices
+	echo "${names[$1 - 1]}"
 }
 
 # fab_number DEV: the other way round
@@ -68,14 +76,14 @@ fab_number() {
 
 # dev_host DEV: the namespace that it is in; nothing for the initial one
 dev_host() {
-	cat "$fab_state/$1.host" 2>/dev/null
+	[ ! -e "$fab_state/$1.host" ] || cat "$fab_state/$1.host"
 }
 
 # dev_run DEV COMMAND...: in the namespace of the device
 dev_run() {
-	local host
+	local host=''
 
-	host=$(dev_host "$1")
+	[ ! -e "$fab_state/$1.host" ] || host=$(dev_host "$1")
 	shift
 	if [ -n "$host" ]; then
 		on "$host" "$@"
@@ -109,16 +117,51 @@ dev_state() {
 	dev_file "$1" ports/1/state | sed 's/^.*: //'
 }
 
-# dev_netdev DEV: its IPoIB interface, known by the GUID in its address
-dev_netdev() {
-	local guid
+dev_is() {
+	local state
 
-	guid=$(sed 's/../:&/g' "$fab_state/$1.guid")
-	dev_run "$1" ip -o link show 2>/dev/null |
-		awk -v guid="$guid" '
-		index($0, "link/infiniband") && index($0, guid " brd ") {
-			sub(/[:@].*/, "", $2); print $2
-		}' | head -n 1
+	if [ -e "$fab_state/$1.host" ]; then
+		state=$(dev_file "$1" ports/1/state)
+	else
+		read -r state <"/sys/class/infiniband/$1/ports/1/state"
+	fi 2>/dev/null
+	[ "${state#*: }" = "$2" ]
+}
+
+# netdev_find DEV: sets netdev to its IPoIB interface, the first with the GUID
+# in its address
+netdev_find() {
+	local guid file address index first=''
+
+	netdev=''
+	read -r guid <"$fab_state/$1.address" || return
+	if [ -e "$fab_state/$1.host" ]; then
+		netdev=$(on "$(dev_host "$1")" ip -o link show 2>/dev/null |
+			awk -v guid="$guid" '
+			index($0, "link/infiniband") && index($0, guid " brd ") {
+				sub(/[:@].*/, "", $2); print $2
+			}' | head -n 1)
+		return
+	fi
+	for file in /sys/class/net/*/address; do
+		{ read -r address <"$file" &&
+			read -r index <"${file%address}ifindex"; } 2>/dev/null ||
+			continue
+		[[ $address == *"$guid" ]] || continue
+		if [ -z "$first" ] || [ "$index" -lt "$first" ]; then
+			first=$index
+			netdev=${file#/sys/class/net/}
+			netdev=${netdev%/address}
+		fi
+	done
+}
+
+# dev_netdev DEV: prints it
+dev_netdev() {
+	local netdev
+
+	netdev_find "$1"
+	echo "$netdev"
 }
 
 # --- Ports -----------------------------------------------------------------
@@ -127,39 +170,48 @@ dev_netdev() {
 # its carrier, whenever the subnet manager is a new one; until it is back nobody
 # can join by its addresses. An interface that was renamed has no such file.
 ipoib_joined() {
-	local file=/sys/kernel/debug/ipoib/$1_mcg
+	local file=/sys/kernel/debug/ipoib/$1_mcg lines line broadcast=''
 
-	[ ! -e "$file" ] || awk '
-		/^GID:/ { broadcast = /:ffff:ffff$/ }
-		/complete: *yes/ && broadcast { joined = 1 }
-		END { exit !joined }' "$file"
+	[ -e "$file" ] || return 0
+	mapfile -t lines <"$file"
+	for line in "${lines[@]}"; do
+		case $line in
+		GID:*:ffff:ffff) broadcast=1 ;;
+		GID:*) broadcast='' ;;
+		*complete:*yes) [ -z "$broadcast" ] || return 0 ;;
+		esac
+	done
+	return 1
+}
+
+netdev_is_up() {
+	local state
+
+	if [ -e "$fab_state/$1.host" ]; then
+		state=$(dev_run "$1" cat "/sys/class/net/$2/operstate")
+	else
+		read -r state <"/sys/class/net/$2/operstate"
+	fi 2>/dev/null
+	[ "$state" = up ]
 }
 
 ports_active() {
 	local dev netdev
 
 	for dev; do
-		[ "$(dev_state "$dev")" = ACTIVE ] || return
-		netdev=$(dev_netdev "$dev")
-		[ -n "$netdev" ] || return
-		[ "$(dev_run "$dev" cat "/sys/class/net/$netdev/operstate")" = up ] ||
-			return
-		ipoib_joined "$netdev" || return
+		dev_is "$dev" ACTIVE && netdev_find "$dev" &&
+			[ -n "$netdev" ] && netdev_is_up "$dev" "$netdev" &&
+			ipoib_joined "$netdev" || return
 	done
 }
 
 # port_active_wait [SECONDS [DEV...]]: ACTIVE, and IPoIB has joined its groups
 port_active_wait() {
-	local seconds=${1:-30}
+	local seconds=${1:-30} names
 
 	[ $# = 0 ] || shift
-	# shellcheck disable=SC2046 # names without spaces
-	[ $# != 0 ] || set -- $(cat $fab_state/devices)
+	[ $# != 0 ] || { mapfile -t names <$fab_state/devices; set -- "${names[@]}"; }
 	wait_for "$seconds" ports_active "$@"
-}
-
-dev_is() {
-	[ "$(dev_state "$1")" = "$2" ]
 }
 
 # link_down DEV, link_up DEV: the cable; returns when the device has noticed
@@ -260,14 +312,15 @@ sm_master() {
 
 # Is the usual one there, alone, with no option and no ServiceRecord?
 sm_usual() {
-	local dev files
+	local dev files services
 
 	dev=$(fab_dev 1)
 	files=(/run/sm/*/pid)
 	[ "${files[*]}" = "/run/sm/$dev/pid" ] || return
-	[ -z "$(cat "/run/sm/$dev/options")" ] || return
-	sm_resume 2>/dev/null && sm_answers "$dev" >/dev/null 2>&1 &&
-		[ -z "$(sa_services)" ]
+	[ "$(<"/run/sm/$dev/options")" = '' ] || return
+	sm_resume 2>/dev/null || return
+	services=$(saquery -C "$dev" --timeout 500 SR 2>/dev/null) &&
+		[[ $services != *ServiceName* ]]
 }
 
 # sa_query ARGUMENTS...: saquery from the first device
@@ -328,7 +381,10 @@ addresses_add() {
 }
 
 dev_has_netdev() {
-	[ -n "$(dev_netdev "$1")" ]
+	local netdev
+
+	netdev_find "$1"
+	[ -n "$netdev" ]
 }
 
 # host_add NAME N: a namespace that has the N-th device, and its addresses
@@ -379,31 +435,35 @@ host_del() {
 
 # fabric_up: bring it about, whatever was done; says what cannot be had
 fabric_up() {
-	local host dev
+	local names dev netdev host addresses n=0
 
 	[ -d /sys/module/cmx_fabric ] || fabric_load ||
 		{ echo "cmx_fabric cannot be loaded"; return 1; }
-	for host in $(ip netns list | cut -d' ' -f1); do
-		host_del "$host" || { echo "host $host does not go"; return 1; }
+	mapfile -t names <$fab_state/devices
+	for host in /run/netns/*; do
+		[ -e "$host" ] || continue
+		host_del "${host##*/}" ||
+			{ echo "host ${host##*/} does not go"; return 1; }
 	done
 	# A test that died may have left one unplugged.
-	for dev in $(cat $fab_state/devices); do
+	for dev in "${names[@]}"; do
 		knob_set "$dev" plugged 1
 	done
-	# shellcheck disable=SC2046 # names without spaces
-	wait_for 20 devices_back $(cat $fab_state/devices) ||
+	wait_for 20 devices_back "${names[@]}" ||
 		{ echo "of the devices there are only" $(fab_list); return 1; }
-	for dev in $(cat $fab_state/devices); do
+	for dev in "${names[@]}"; do
 		knobs_off "$dev"
 	done
 	if ! sm_usual; then
 		sm_stop
 		sm_start || { echo "OpenSM does not answer"; return 1; }
 	fi
-	for dev in $(cat $fab_state/devices); do
-		ip -o addr show dev "$(dev_netdev "$dev")" |
-			grep -q " 10.66.0.$(fab_number "$dev")/" &&
-			[ "$(dev_state "$dev")" = ACTIVE ] || addresses_add "$dev"
+	addresses=$(ip -o -4 addr show)
+	for dev in "${names[@]}"; do
+		n=$((n + 1))
+		netdev_find "$dev"
+		[[ $addresses =~ [[:space:]]$netdev[[:space:]]+inet[[:space:]]10\.66\.0\.$n/ ]] &&
+			dev_is "$dev" ACTIVE || addresses_add "$dev"
 	done
 	port_active_wait 30 ||
 		{ echo "ports:"; fabric_show; return 1; }

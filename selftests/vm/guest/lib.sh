@@ -200,14 +200,14 @@ peer_stop() {
 
 # dns_up: the real one, in its usual state. Safe to call at any time.
 dns_up() {
-	local pid
+	local pid=''
 
-	mkdir -p /run/dns
+	[ -d /run/dns ] || mkdir -p /run/dns
 	dns_use 127.0.0.1
 	pidof dns-answer >/dev/null ||
 		setsid /usr/lib/rdma-cmx/vm/dns-answer </dev/null \
 			>/run/dns/answer.log 2>&1 &
-	pid=$(cat /run/dns/pid 2>/dev/null)
+	[ ! -e /run/dns/pid ] || read -r pid </run/dns/pid
 	if [ -n "$pid" ] && kill -CONT "$pid" 2>/dev/null; then
 		return
 	fi
@@ -253,8 +253,7 @@ live_objects() {
 	local file value
 
 	for file in /sys/module/rdma_{,u}cmx/counters/live_*; do
-		[ -e "$file" ] || continue
-		value=$(cat "$file")
+		{ read -r value <"$file"; } 2>/dev/null || continue
 		[ "$value" = 0 ] || echo "${file#/sys/module/}=$value"
 	done
 }

@@ -21,10 +21,25 @@ static void __attribute__((constructor)) start(void)
 	harness = getpid();
 }
 
+/*
+ * A thread that is about to end is not looked at any more, and libc may not yet
+ * have freed what it kept for it: so what looks lost is looked for again.
+ */
+static int leaks_find(void)
+{
+	int i;
+
+	for (i = 0; i < 10; i++) {
+		if (!__lsan_do_recoverable_leak_check())
+			return 0;
+		usleep(200000);
+	}
+	return 1;
+}
+
 void __wrap__exit(int status)
 {
-	if (!status && getppid() == harness &&
-	    __lsan_do_recoverable_leak_check())
+	if (!status && getppid() == harness && leaks_find())
 		status = LEAKED;
 	__real__exit(status);
 }

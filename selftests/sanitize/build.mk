@@ -15,15 +15,34 @@ san_tests := $(patsubst %,$(san_dir)/api_%,$(san_api)) \
 	$(patsubst $(process_dir)/%,$(san_dir)/process_%,$(process_tests)) \
 	$(san_dir)/lib_sync
 selftest_targets += $(san_tests)
+comma := ,
 
-$(san_lib): $(lib_src) $(wildcard user/lib/*.h user/include/rdma/*.h) \
-		uapi/rdma/rdma_cmx_ioctl.h user/lib/librdmacmx.map
+# gcov's: a .gcno lies beside each object, and says where the source was; the
+# tests write a .gcda for each in the guest (dump.c).
+san_obj := $(patsubst user/%.c,$(san_dir)/obj/%.o,$(lib_src))
+SAN_COVERAGE := --coverage -fprofile-update=atomic
+
+$(san_obj): $(san_dir)/obj/%.o: user/%.c $(wildcard user/lib/*.h) \
+		$(wildcard user/names/*.h user/include/rdma/*.h) \
+		uapi/rdma/rdma_cmx_ioctl.h selftests/sanitize/build.mk
 	@mkdir -p $(@D)
-	$(CC) $(filter-out -O%,$(USER_CFLAGS)) $(SAN_FLAGS) -DCMX_SHARED \
-		-fPIC -fvisibility=hidden -pthread -shared \
-		-Wl,-soname,librdmacmx.so.1 \
-		-Wl,--version-script=user/lib/librdmacmx.map \
-		-Wl,-Bsymbolic-functions,-z,nodelete -o $@ $(lib_src) -libverbs
+	$(CC) $(filter-out -O%,$(USER_CFLAGS)) $(SAN_FLAGS) $(SAN_COVERAGE) \
+		-DCMX_SHARED -fPIC -fvisibility=hidden -pthread -c -o $(abspath $@) $(CURDIR)/$<
+
+# Not the library's own
+san_extra := $(san_dir)/obj/dump.o
+
+$(san_extra): $(san_dir)/obj/%.o: selftests/sanitize/%.c
+	@mkdir -p $(@D)
+	$(CC) $(SAN_FLAGS) -std=gnu11 -Wall -fPIC -fvisibility=hidden -c -o $@ $<
+
+$(san_lib): $(san_obj) $(san_extra) user/lib/librdmacmx.map \
+		selftests/sanitize/exports.map
+	@mkdir -p $(@D)
+	$(CC) $(SAN_FLAGS) -pthread -shared -Wl,-soname,librdmacmx.so.1 \
+		$(addprefix -Wl$(comma)--version-script=,$(filter %.map,$^)) \
+		-Wl,-Bsymbolic-functions,-z,nodelete -o $@ \
+		$(filter %.o,$^) --coverage -libverbs
 
 SAN_LINK = $(SAN_FLAGS) -Wl,--wrap=_exit -Wl,-rpath,$(TESTDIR)/sanitize/lib
 SAN_COMMON := selftests/sanitize/leaks.c selftests/api/util.c

@@ -3,7 +3,7 @@
  * The harness ends each test by _exit(), where the leak checker does not look.
  * Linked with --wrap=_exit, this looks there: a test that passed fails when it
  * has leaked. Not in children of tests: what other threads' stacks pointed to
- * would look like a leak there.
+ * would look like a leak there. gcov's counts are written here, too.
  */
 #include <sanitizer/lsan_interface.h>
 #include <stdlib.h>
@@ -13,6 +13,9 @@
 
 void __real__exit(int status) __attribute__((noreturn));
 void __wrap__exit(int status) __attribute__((noreturn));
+
+/* dump.c */
+void coverage_dump(void);
 
 static pid_t harness;
 
@@ -41,5 +44,6 @@ void __wrap__exit(int status)
 {
 	if (!status && getppid() == harness && leaks_find())
 		status = LEAKED;
+	coverage_dump();
 	__real__exit(status);
 }

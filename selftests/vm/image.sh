@@ -4,8 +4,9 @@
 # WORKDIR/stock.initrd, what either kernel is to run, WORKDIR/stock.tests and
 # debug.tests (lines "GUEST NAME"), and WORKDIR/programs (lines "GUEST MODE").
 # After that, image.sh KVER WORKDIR debug gives WORKDIR/debug.initrd,
-# WORKDIR/kernel (a link to what debug/kernel.sh printed) and WORKDIR/gcno, what
-# gcov needs to know about the modules.
+# WORKDIR/kernel (a link to what debug/kernel.sh printed) and WORKDIR/gcno-kernel,
+# what gcov needs to know about the modules; gcno-user, of before, is the same of
+# the library.
 #
 # Busybox, the programs named below and what `make install` and
 # `make install-selftests` install, with every library they need, and the
@@ -107,6 +108,7 @@ project_install() {
 		flock "$top/build/.lock" make -C "$top" -s --no-print-directory \
 			${VM_PARTIAL:+-k} install install-selftests \
 			DESTDIR="$root" KVER="$kver" || [ -n "${VM_PARTIAL:-}" ]
+		gcno_keep user "$(cd "$top" && pwd -P)" build/sanitize
 	fi
 	mkdir -p "$root/usr/lib/rdma-cmx/selftests" "$root/usr/lib/rdma-cmx/vm"
 	cp -R "$here"/tests/* "$root/usr/lib/rdma-cmx/selftests/"
@@ -200,9 +202,14 @@ debug_modules_copy() {
 	cp "$dir"/build/modules.{builtin,builtin.modinfo,order} "$to/"
 	find "$src" -name '*.ko' -exec cp {} "$to/updates/" \;
 	depmod -b "$root" "$release"
-	(cd "$src" && find kernel -name '*.gcno' -o -path 'kernel/*.[ch]' |
-		cpio -pdm --quiet "$work/gcno")
-	echo "$src" >"$work/gcno/.from"
+	gcno_keep kernel "$src" kernel
+}
+
+# gcno_keep AREA BUILT FOLDER: those that were built now, before the next build
+gcno_keep() {
+	mkdir -p "$work/gcno-$1" "$2/$3"
+	(cd "$2" && find "$3" -name '*.gcno' | cpio -pdm --quiet "$work/gcno-$1")
+	echo "$2" >"$work/gcno-$1/.from"
 }
 
 # image_write KERNEL

@@ -29,9 +29,9 @@ check-debug: KERNEL = debug
 check-debug: deps  ## those on the debug kernel, which is built when missing
 	@$(VM_RUN) check $(T)
 
-coverage:  ## line coverage of the modules in the last debug run
-	@cat build/debug/coverage 2>/dev/null || \
-		{ echo "no debug run yet: make check-debug" >&2; exit 1; }
+coverage:  ## line coverage of modules and library in the last runs of them
+	@cat build/coverage-* 2>/dev/null || \
+		{ echo "nothing has been run yet: make check" >&2; exit 1; }
 
 demo: deps  ## boot the guests and show what the project does
 	@$(VM_RUN) demo

@@ -1,17 +1,23 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# Print line coverage of the modules: coverage.sh BUILD LOGS [WHAT], where BUILD
-# holds sources and .gcno files as they were built, LOGS/gcov-GUEST the .gcda
-# files that the guests brought, and WHAT says which tests ran, if not all of
-# them did: if they did, less than the floor makes the status 1.
-# A line counts as run if it ran in any guest. LOGS/uncovered lists the others.
+# Print line coverage: coverage.sh AREA BUILD LOGS [WHAT], where AREA is kernel
+# (the modules, of a debug run) or user (the library, of the room sanitize),
+# BUILD holds the .gcno files as they were built and in .from the folder where
+# that was, LOGS/**/gcov-* the .gcda files that the guests brought. WHAT says
+# which tests ran, if not all of them did: if they did, less than the floor makes
+# the status 1.
+# A line counts as run if it ran anywhere. LOGS/uncovered-AREA lists the others.
 set -euo pipefail
 
-build=$1
-logs=$2
-what=${3:-}
-# Per cent
-floor=92
+area=$1
+build=$2
+logs=$3
+what=${4:-}
+# floor: per cent
+case $area in
+kernel) floor=92 title='kernel/, on the debug kernel' ;;
+user) floor=80 title='the library, in the room sanitize' ;;
+esac
 [ -z "$what" ] || floor=0
 src=$(cat "$build/.from")
 work=$(mktemp -d "${TMPDIR:-/tmp}/cmx-gcov.XXXXXX")
@@ -34,15 +40,17 @@ while read -r file; do
 	gcov_run "$file" $n
 done < <(find "$logs" -path '*/gcov-*' -name '*.gcda')
 
-echo "Line coverage of the debug run (${what:-all tests})"
-: >"$logs/uncovered"
+[ $n != 0 ] || [ -z "$what" ] || exit 0
+echo "Line coverage of $title (${what:-all tests})"
+: >"$logs/uncovered-$area"
 find "$work" -name '*.gcov' -exec cat {} + |
-awk -F: -v src="$src/" -v list="$logs/uncovered" -v floor="$floor" '
+awk -F: -v src="$src/" -v area="$area/" -v floor="$floor" \
+		-v list="$logs/uncovered-$area" '
 	$2 + 0 == 0 && $3 == "Source" {
 		file = index($4, src) == 1 ? substr($4, length(src) + 1) : ""
 		next
 	}
-	$2 + 0 == 0 || file !~ /^kernel\// || $1 ~ /-/ { next }
+	$2 + 0 == 0 || index(file, area) != 1 || $1 ~ /-/ { next }
 	{
 		key = file SUBSEP $2 + 0
 		if (!(key in seen)) {
@@ -56,7 +64,7 @@ awk -F: -v src="$src/" -v list="$logs/uncovered" -v floor="$floor" '
 		}
 	}
 	function row(name, n, of) {
-		return sprintf("%-40s %5d of %5d  %5.1f %%", name, n, of,
+		return sprintf("%-40s %5d of %5d lines  %5.1f %%", name, n, of,
 			of ? 100 * n / of : 0)
 	}
 	END {
@@ -74,6 +82,6 @@ awk -F: -v src="$src/" -v list="$logs/uncovered" -v floor="$floor" '
 				print part[1] ":" part[2] ": " text[key] | sort
 			}
 		close(sort)
-		print row("total", n, of)
+		print row("coverage of " area, n, of)
 		exit floor && (!of || 100 * n / of < floor)
 	}'

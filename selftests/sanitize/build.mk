@@ -13,7 +13,7 @@ SAN_FLAGS := -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all \
 san_api := $(filter-out gai_memory destroyed,$(api_names))
 san_tests := $(patsubst %,$(san_dir)/api_%,$(san_api)) \
 	$(patsubst $(process_dir)/%,$(san_dir)/process_%,$(process_tests)) \
-	$(san_dir)/lib_sync
+	$(san_dir)/lib_sync $(san_dir)/faults
 selftest_targets += $(san_tests)
 comma := ,
 
@@ -29,10 +29,13 @@ $(san_obj): $(san_dir)/obj/%.o: user/%.c $(wildcard user/lib/*.h) \
 	$(CC) $(filter-out -O%,$(USER_CFLAGS)) $(SAN_FLAGS) $(SAN_COVERAGE) \
 		-DCMX_SHARED -fPIC -fvisibility=hidden -pthread -c -o $(abspath $@) $(CURDIR)/$<
 
-# Not the library's own
-san_extra := $(san_dir)/obj/dump.o
+# Not the library's own; what inject.c stands before
+san_extra := $(san_dir)/obj/dump.o $(san_dir)/obj/inject.o
+san_wrapped := $(shell awk -F', *' '/^WRAP/ { print $$2 }' \
+	selftests/sanitize/inject.c)
 
-$(san_extra): $(san_dir)/obj/%.o: selftests/sanitize/%.c
+$(san_extra): $(san_dir)/obj/%.o: selftests/sanitize/%.c \
+		selftests/sanitize/inject.h
 	@mkdir -p $(@D)
 	$(CC) $(SAN_FLAGS) -std=gnu11 -Wall -fPIC -fvisibility=hidden -c -o $@ $<
 
@@ -40,6 +43,7 @@ $(san_lib): $(san_obj) $(san_extra) user/lib/librdmacmx.map \
 		selftests/sanitize/exports.map
 	@mkdir -p $(@D)
 	$(CC) $(SAN_FLAGS) -pthread -shared -Wl,-soname,librdmacmx.so.1 \
+		$(addprefix -Wl$(comma)--wrap=,$(san_wrapped)) \
 		$(addprefix -Wl$(comma)--version-script=,$(filter %.map,$^)) \
 		-Wl,-Bsymbolic-functions,-z,nodelete -o $@ \
 		$(filter %.o,$^) --coverage -libverbs
@@ -54,6 +58,11 @@ $(san_dir)/api_%: selftests/api/%.c $(SAN_COMMON) selftests/api/api.h $(san_lib)
 	$(CC) $(SAN_CFLAGS) -o $@ $(filter %.c %.1,$^) -libverbs -lpthread -ldl
 
 $(san_dir)/lib_%: selftests/lib/%.c $(SAN_COMMON) selftests/api/api.h $(san_lib)
+	$(CC) $(SAN_CFLAGS) -o $@ $(filter %.c %.1,$^) -libverbs -lpthread
+
+$(san_dir)/faults: selftests/sanitize/faults.c selftests/sanitize/inject.h \
+		selftests/process/util.c $(SAN_COMMON) \
+		selftests/process/process.h selftests/api/api.h $(san_lib)
 	$(CC) $(SAN_CFLAGS) -o $@ $(filter %.c %.1,$^) -libverbs -lpthread
 
 $(san_dir)/process_%: selftests/process/%.c selftests/process/util.c \

@@ -16,7 +16,7 @@ what=${4:-}
 # floor: per cent
 case $area in
 kernel) floor=92 title='kernel/, on the debug kernel' ;;
-user) floor=80 title='the library, in the room sanitize' ;;
+user) floor=88 title='the library, in the room sanitize' ;;
 esac
 [ -z "$what" ] || floor=0
 src=$(cat "$build/.from")

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Part of the library that the sanitizers' tests use: what it calls outside
+ * goes through here (ld's --wrap, see build.mk), to fail when that was asked
+ * for. Nothing has been done then. Close and destroy calls do not fail.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stddef.h>
+
+#include "inject.h"
+
+#define EXPORT	__attribute__((visibility("default")))
+
+static __thread unsigned int left;	/* calls until one fails; 0: none */
+static __thread int failed;
+
+EXPORT void fault_arm(unsigned int n)
+{
+	left = n;
+	failed = 0;
+}
+
+EXPORT int fault_disarm(void)
+{
+	left = 0;
+	return failed;
+}
+
+static int fails(int err)
+{
+	if (!left || --left)
+		return 0;
+	failed = err;
+	errno = err;
+	return err;
+}
+
+#define WRAP(type, name, err, result, params, ...)			\
+	type __real_##name params;					\
+	type __wrap_##name params;					\
+	type __wrap_##name params					\
+	{								\
+		return fails(err) ? (result) : __real_##name(__VA_ARGS__); \
+	}
+
+WRAP(void *, malloc, ENOMEM, NULL, (size_t size), size)
+WRAP(void *, calloc, ENOMEM, NULL, (size_t n, size_t size), n, size)
+WRAP(char *, strndup, ENOMEM, NULL, (const char *s, size_t n), s, n)
+WRAP(int, open, EMFILE, -1, (const char *path, int flags, int mode),
+     path, flags, mode)
+WRAP(int, ioctl, EIO, -1, (int fd, unsigned long cmd, void *arg),
+     fd, cmd, arg)
+WRAP(int, pthread_create, EAGAIN, EAGAIN,
+     (pthread_t *thread, const pthread_attr_t *attr, void *(*fn)(void *),
+      void *arg), thread, attr, fn, arg)
+
+/* libibverbs. Some give back an error number, the others have errno. */
+WRAP(void *, ibv_get_device_list, ENOMEM, NULL, (int *n), n)
+WRAP(void *, ibv_open_device, ENOMEM, NULL, (void *device), device)
+WRAP(int, ibv_query_device, EIO, EIO, (void *verbs, void *attr), verbs, attr)
+WRAP(void *, ibv_alloc_pd, ENOMEM, NULL, (void *verbs), verbs)
+WRAP(void *, ibv_create_comp_channel, EMFILE, NULL, (void *verbs), verbs)
+WRAP(void *, ibv_create_cq, ENOMEM, NULL,
+     (void *verbs, int size, void *context, void *channel, int vector),
+     verbs, size, context, channel, vector)
+WRAP(void *, ibv_create_qp, ENOMEM, NULL, (void *pd, void *attr), pd, attr)
+WRAP(void *, ibv_create_srq, ENOMEM, NULL, (void *pd, void *attr), pd, attr)
+WRAP(int, ibv_modify_qp, EIO, EIO, (void *qp, void *attr, int mask),
+     qp, attr, mask)
+WRAP(int, ibv_query_ece, EIO, EIO, (void *qp, void *ece), qp, ece)
+WRAP(int, ibv_set_ece, EIO, EIO, (void *qp, void *ece), qp, ece)
+WRAP(int, ibv_attach_mcast, EIO, EIO, (void *qp, void *gid, int lid),
+     qp, gid, lid)

@@ -9,11 +9,14 @@ SAN_FLAGS := -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all \
 	-fno-omit-frame-pointer
 
 # Not gai_memory, which has an allocator of its own, as the sanitizer does, nor
-# destroyed, which waits to get memory back that the sanitizer keeps.
+# destroyed, which waits to get memory back that the sanitizer keeps, nor ep,
+# whose clients leave what they have failed with to the end of the process.
+san_compat := $(filter-out %/ep,$(compat_ours))
 san_api := $(filter-out gai_memory destroyed,$(api_names))
 san_tests := $(patsubst %,$(san_dir)/api_%,$(san_api)) \
 	$(patsubst $(process_dir)/%,$(san_dir)/process_%,$(process_tests)) \
-	$(san_dir)/lib_sync $(san_dir)/faults
+	$(patsubst $(compat_dir)/%,$(san_dir)/compat_%,$(san_compat)) \
+	$(san_dir)/lib_sync $(san_dir)/faults $(san_dir)/faults_cm
 selftest_targets += $(san_tests)
 comma := ,
 
@@ -57,10 +60,17 @@ SAN_CFLAGS = $(filter-out -O%,$(PROCESS_CFLAGS)) $(SAN_LINK)
 $(san_dir)/api_%: selftests/api/%.c $(SAN_COMMON) selftests/api/api.h $(san_lib)
 	$(CC) $(SAN_CFLAGS) -o $@ $(filter %.c %.1,$^) -libverbs -lpthread -ldl
 
+$(san_dir)/compat_%: selftests/compat/%.c selftests/compat/pair.c \
+		selftests/compat/pair.h $(SAN_COMMON) selftests/api/api.h \
+		$(san_lib)
+	$(CC) $(SAN_CFLAGS) -DCOMPAT_DEVICE='"rdma_cmx"' -o $@ \
+		$(filter %.c %.1,$^) -libverbs -lpthread
+
 $(san_dir)/lib_%: selftests/lib/%.c $(SAN_COMMON) selftests/api/api.h $(san_lib)
 	$(CC) $(SAN_CFLAGS) -o $@ $(filter %.c %.1,$^) -libverbs -lpthread
 
-$(san_dir)/faults: selftests/sanitize/faults.c selftests/sanitize/inject.h \
+$(san_dir)/faults $(san_dir)/faults_cm: $(san_dir)/%: selftests/sanitize/%.c \
+		selftests/sanitize/inject.h selftests/sanitize/sweep.h \
 		selftests/process/util.c $(SAN_COMMON) \
 		selftests/process/process.h selftests/api/api.h $(san_lib)
 	$(CC) $(SAN_CFLAGS) -o $@ $(filter %.c %.1,$^) -libverbs -lpthread

@@ -3,8 +3,7 @@
 # text and answers in user space (host/).
 
 fuzz_test := $(O)/selftests/fuzz/ioctl
-fuzz_host := $(O)/selftests/fuzz/library.host $(O)/selftests/fuzz/names.host
-selftest_targets += $(fuzz_test) $(fuzz_host)
+selftest_targets += $(fuzz_test)
 
 $(fuzz_test): $(wildcard selftests/fuzz/*.c) selftests/fuzz/fuzz.h \
 		selftests/ioctl/common.c selftests/ioctl/common.h \
@@ -21,29 +20,22 @@ install-fuzz: $(fuzz_test)
 	$(INSTALL) -m 755 $(fuzz_test) $(DESTDIR)$(TESTDIR)/fuzz/
 	$(INSTALL) -m 644 selftests/fuzz/timeouts $(DESTDIR)$(TESTDIR)/fuzz/
 
+# libFuzzer's, not of `make selftests`: they need clang.
 fuzz_library := selftests/fuzz/host/library.c $(wildcard user/lib/*.c) \
 	user/names/names.c
 fuzz_names := selftests/names/fuzz.c user/names/names.c user/names/probe.c
-fuzz_driver := selftests/fuzz/host/driver.c selftests/fuzz/host/words.c
+fuzz_llvm := $(O)/selftests/fuzz/library.llvm $(O)/selftests/fuzz/names.llvm
 FUZZ_CFLAGS := -g -O1 -std=gnu11 -D_GNU_SOURCE -w -Iuapi -Iuser/include \
 	-Iuser/lib -Iuser/names -Iselftests/fuzz/host \
-	-fno-sanitize-recover=all
+	-fno-sanitize-recover=all -fsanitize=fuzzer,address,undefined
 
-$(O)/selftests/fuzz/library.host: $(fuzz_library) $(fuzz_driver)
-$(O)/selftests/fuzz/names.host: $(fuzz_names) $(fuzz_driver)
-$(fuzz_host): selftests/fuzz/host/host.h $(wildcard user/lib/*.h user/names/*.h)
-	@mkdir -p $(@D)
-	$(CC) $(FUZZ_CFLAGS) -fsanitize=address,undefined -o $@ \
-		$(filter %.c,$^) -libverbs -lpthread
-
-# With libFuzzer, which goes on from what is new to it; needs clang.
-fuzz_llvm := $(O)/selftests/fuzz/library.llvm $(O)/selftests/fuzz/names.llvm
+.PHONY: fuzz-targets
+fuzz-targets: $(fuzz_llvm)
 $(O)/selftests/fuzz/library.llvm: $(fuzz_library)
 $(O)/selftests/fuzz/names.llvm: $(fuzz_names)
-$(fuzz_llvm):
+$(fuzz_llvm): selftests/fuzz/host/host.h $(wildcard user/lib/*.h user/names/*.h)
 	@mkdir -p $(@D)
-	clang $(FUZZ_CFLAGS) -fsanitize=fuzzer,address,undefined -o $@ $^ \
-		-libverbs -lpthread
+	clang $(FUZZ_CFLAGS) -o $@ $(filter %.c,$^) -libverbs -lpthread
 
 # For as long as asked: boots of FUZZ_BOOT seconds of calls, each with the next
 # seed, which is printed. A boot ends like a run of make check, and the first
@@ -61,9 +53,11 @@ fuzz: deps  ## fuzz the uAPI in a guest: FUZZ_SECONDS=3600 FUZZ_SEED=N
 		seed=$$((seed + 1)); \
 	done
 
-fuzz-host: $(fuzz_llvm)  ## libFuzzer on what parses in user space; needs clang
-	for target in $^; do \
+fuzz-host: deps-lint  ## libFuzzer on what parses in user space, the same
+	@$(MAKE) --no-print-directory -s fuzz-targets
+	for target in $(fuzz_llvm); do \
 		mkdir -p $$target.corpus && \
 		$$target -max_total_time=$(FUZZ_SECONDS) -seed=$(FUZZ_SEED) \
+			-dict=selftests/fuzz/host/words.dict \
 			$$target.corpus || exit; \
 	done

@@ -6,8 +6,8 @@
 # headers package lacks (kselftest headers, checkpatch.pl), into the cache:
 #   ${XDG_CACHE_HOME:-~/.cache}/rdma-cmx/linux-source-6.1/
 #
-# deps.sh lint: what `make lint` needs as well, also scripts/coccinelle (into
-# lint-6.1/ there).
+# deps.sh lint: what `make lint` and libFuzzer need as well, also
+# scripts/coccinelle (into lint-6.1/ there).
 set -euo pipefail
 
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/rdma-cmx
@@ -30,8 +30,8 @@ packages=(
 	opensm infiniband-diags qperf libfabric-bin
 )
 
-# Large, and for `make lint` alone
-packages_lint=(sparse coccinelle clang shellcheck)
+# Large, and not for `make demo`
+packages_lint=(sparse coccinelle clang libclang-rt-14-dev shellcheck)
 
 die() { echo "deps: $*" >&2; exit 1; }
 

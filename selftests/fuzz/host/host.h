@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* A fuzzing target for user space: libFuzzer's, or driver.c's. */
+/* A fuzzing target for user space, libFuzzer's */
 #ifndef FUZZ_HOST_H
 #define FUZZ_HOST_H
 
@@ -8,7 +8,5 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* words.c: what is worth inserting; ends with NULL. */
-extern const char *const fuzz_words[];
 
 #endif /* FUZZ_HOST_H */

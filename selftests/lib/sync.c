@@ -5,6 +5,7 @@
  * library does where the stock one hangs or crashes (RAI-07, MC-13).
  */
 #include <pthread.h>
+#include <semaphore.h>
 #include <rdma/rdma_cmx.h>
 #include <rdma/rdma_verbs.h>
 
@@ -38,6 +39,7 @@ static struct rdma_addrinfo *ai_get(int flags)
 struct side {
 	struct rdma_cm_id *listener;
 	char buf[64];
+	sem_t served;
 	int result;
 };
 
@@ -58,7 +60,6 @@ static int request_serve(struct side *side, struct rdma_cm_id *id)
 	if (rdma_get_recv_comp(id, &wc) != 1 || wc.status)
 		return 6;
 	rdma_dereg_mr(mr);
-	rdma_disconnect(id);
 	return 0;
 }
 
@@ -69,9 +70,12 @@ static void *server(void *arg)
 
 	if (rdma_get_request(side->listener, &id)) {
 		side->result = 1;
+		sem_post(&side->served);
 		return NULL;
 	}
 	side->result = request_serve(side, id);
+	sem_post(&side->served);
+	rdma_disconnect(id);
 	rdma_destroy_ep(id);
 	return NULL;
 }
@@ -93,6 +97,7 @@ TEST(RA_02_endpoints)
 	rdma_freeaddrinfo(res);
 	EXPECT_EQ(htons(atoi(EP_PORT)), rdma_get_src_port(side.listener));
 	ASSERT_EQ(0, rdma_listen(side.listener, 4));
+	ASSERT_EQ(0, sem_init(&side.served, 0, 0));
 	ASSERT_EQ(0, pthread_create(&thread, NULL, server, &side));
 
 	res = ai_get(0);
@@ -114,11 +119,13 @@ TEST(RA_02_endpoints)
 	ASSERT_EQ(0, rdma_post_send(id, NULL, out, sizeof(out), mr, 0));
 	EXPECT_EQ(1, rdma_get_send_comp(id, &wc));
 	EXPECT_EQ(0, wc.status);
+	sem_wait(&side.served);
+	/* Either waits for the other to do so, for a minute at most. */
+	rdma_disconnect(id);
 	pthread_join(thread, NULL);
 	EXPECT_EQ(0, side.result);
 	EXPECT_STREQ(MESSAGE, side.buf);
 	rdma_dereg_mr(mr);
-	rdma_disconnect(id);
 	rdma_destroy_ep(id);
 	rdma_destroy_ep(side.listener);
 }

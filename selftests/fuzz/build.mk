@@ -53,7 +53,7 @@ fuzz: deps  ## fuzz the uAPI in a guest: FUZZ_SECONDS=3600 FUZZ_SEED=N
 		seed=$$((seed + 1)); \
 	done
 
-fuzz-host: deps-lint  ## libFuzzer on what parses in user space, the same
+fuzz-host: deps-lint  ## libFuzzer on what parses in user space: FUZZ_SECONDS=3600
 	@$(MAKE) --no-print-directory -s fuzz-targets
 	for target in $(fuzz_llvm); do \
 		mkdir -p $$target.corpus && \

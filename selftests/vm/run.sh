@@ -122,13 +122,18 @@ figures_copy() {
 	fi >"$BENCH_JSON"
 }
 
-image_build() {
-	"$here/image.sh" "$kver" "$work" "$@" >"$out/image${1:+-$1}.log" 2>&1 &&
-		return
-	cat "$out/image${1:+-$1}.log"
-	echo "vm: the guests' image could not be built, see above" >&2
+build_failed() {
+	echo "vm: $1 could not be built, see above" >&2
 	[ "$mode" != check ] || echo "0 passed, 1 failed, 0 skipped"
 	exit 1
+}
+
+image_build() {
+	local log=$out/image${1:+-$1}.log
+
+	"$here/image.sh" "$kver" "$work" "$@" >"$log" 2>&1 && return
+	cat "$log"
+	build_failed "the guests' image"
 }
 
 # coverage_judge AREA: see coverage.sh. A whole run's is held; of a part it is
@@ -206,7 +211,7 @@ if [ "${kernels[-1]}" = debug ]; then
 	if [ -z "$(guests_wanted debug)" ]; then
 		kernels=(stock)
 	else
-		"$here/debug/kernel.sh" >/dev/null || die "there is no debug kernel"
+		"$here/debug/kernel.sh" >/dev/null || build_failed "the debug kernel"
 		image_build debug
 		mkdir -p "$out/debug"
 	fi

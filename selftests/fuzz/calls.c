@@ -3,6 +3,7 @@
 #include "fuzz.h"
 
 #include <infiniband/verbs.h>
+#include <rdma/ib_user_sa.h>
 
 const uint16_t fuzz_sizes[FUZZ_COMMANDS] = {
 	[RDMA_CMX_CMD_GET_INFO] = sizeof(struct rdma_cmx_get_info),
@@ -74,6 +75,17 @@ static void names_random(struct rng *r, struct rdma_cmx_names *names,
 	*len = sizeof(*names) + n * sizeof(names->addrs[0]) + names->canon_len;
 }
 
+/* One path: what it says of itself is right, the record is of any kind. */
+static void path_random(struct rng *r, struct ib_path_rec_data *path)
+{
+	unsigned int i;
+
+	path->flags = IB_PATH_GMP | IB_PATH_PRIMARY | IB_PATH_BIDIRECTIONAL;
+	path->reserved = 0;
+	for (i = 0; i < 16; i++)
+		path->path_rec[i] = rng_below(r, 2) ? rng_next(r) : 0;
+}
+
 /* Numbers and names of the caller's own: no name server is asked. */
 static void query_random(struct rng *r, struct fuzz_world *w,
 			 struct fuzz_call *c, struct rdma_cmx_ai_query *q,
@@ -89,6 +101,11 @@ static void query_random(struct rng *r, struct fuzz_world *w,
 	q->port = htons(w->port);
 	q->flags = RDMA_CMX_AIQ_PORT;
 	q->port_space = rng_below(r, 2) ? RDMA_PS_TCP : 0;
+	if (rng_one_in(r, 6)) {
+		q->route = (uintptr_t)(c->buf + 64);
+		q->route_len = sizeof(struct ib_path_rec_data);
+		path_random(r, (void *)(c->buf + 64));
+	}
 	switch (rng_below(r, 6)) {
 	case 0:
 		q->ai_flags = RDMA_CMX_AI_PASSIVE;
@@ -134,6 +151,10 @@ static void option_random(struct rng *r, struct fuzz_call *c,
 	arg->optlen = arg->level == RDMA_OPTION_IB ? 72 :
 		      arg->optname == RDMA_OPTION_ID_TOS ||
 		      arg->optname == RDMA_OPTION_ID_ACK_TIMEOUT ? 1 : 4;
+	if (arg->level == RDMA_OPTION_IB && rng_below(r, 2)) {
+		arg->optname = RDMA_OPTION_IB_PATH;
+		path_random(r, (void *)c->buf);
+	}
 }
 
 static void join_many_random(struct rng *r, struct fuzz_call *c,

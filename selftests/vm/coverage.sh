@@ -23,21 +23,24 @@ src=$(cat "$build/.from")
 work=$(mktemp -d "${TMPDIR:-/tmp}/cmx-gcov.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 
-# gcov_run GCDA NUMBER: leaves *.gcov in $work/NUMBER
+# gcov_run GCDA GCNO NUMBER: leaves *.gcov in $work/NUMBER
 gcov_run() {
-	local name=${1##*"$src/"} dir=$work/$2
+	local name=${1##*/} dir=$work/$3
 
-	[ -e "$build/${name%.gcda}.gcno" ] || return 0
 	mkdir -p "$dir"
-	cp "$1" "$build/${name%.gcda}.gcno" "$dir/"
-	(cd "$dir" && gcov -p "${name##*/}" >>"$work/log" 2>&1) ||
+	cp "$1" "$2" "$dir/"
+	(cd "$dir" && gcov -p "$name" >>"$work/log" 2>&1) ||
 		echo "coverage: gcov fails on $1" >&2
 }
 
 n=0
 while read -r file; do
+	gcno=$build/${file##*"$src/"}
+	gcno=${gcno%.gcda}.gcno
+	# Or it is of the other area.
+	[ -e "$gcno" ] || continue
 	n=$((n + 1))
-	gcov_run "$file" $n
+	gcov_run "$file" "$gcno" $n
 done < <(find "$logs" -path '*/gcov-*' -name '*.gcda')
 
 [ $n != 0 ] || [ -z "$what" ] || exit 0

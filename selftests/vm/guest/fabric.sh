@@ -266,7 +266,8 @@ sm_start() {
 			-g "0x$(dev_guid "$dev")" -f "$dir/log" "$@" \
 			</dev/null >>"$dir/out" 2>&1
 	) &
-	wait_for 30 sm_answers "$dev"
+	# A master that hands over has a sweep to end, and questions to answer.
+	wait_for 90 sm_answers "$dev"
 }
 
 sm_answers() {
@@ -290,7 +291,7 @@ sm_stop() {
 
 # sm_pause [DEV], sm_resume [DEV]: it is there and does not answer
 sm_pause() {
-	kill -STOP "$(cat "/run/sm/${1:-$(fab_dev 1)}/pid")"
+	process_stop "$(cat "/run/sm/${1:-$(fab_dev 1)}/pid")"
 }
 
 sm_resume() {

@@ -132,6 +132,22 @@ wait_for() {
 	done
 }
 
+is_stopped() {
+	local file stat
+
+	for file in /proc/"$1"/task/*/stat; do
+		read -r stat <"$file" || return
+		# Behind the name, which may have blanks
+		[[ ${stat##*) } == T* ]] || return
+	done
+}
+
+# process_stop PID: by a signal, which a thread on another processor does not see
+# at once; returns when all of them stand.
+process_stop() {
+	kill -STOP "$1" && wait_for 10 is_stopped "$1"
+}
+
 # --- The other guest -------------------------------------------------------
 
 peer_address=10.55.0.2
@@ -216,7 +232,7 @@ dns_up() {
 
 # dns_silent: from now on no query is answered at all, until dns_up.
 dns_silent() {
-	kill -STOP "$(cat /run/dns/pid)"
+	process_stop "$(cat /run/dns/pid)"
 }
 
 # dns_down: nothing listens on the port any more, until dns_up.

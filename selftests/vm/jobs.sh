@@ -36,6 +36,8 @@ job_say() {
 }
 
 job_end() {
+	# A second signal would leave the guests behind.
+	trap '' INT TERM HUP
 	[ -z "$host_pid" ] || kill -TERM "$host_pid" 2>/dev/null
 	guests_end
 	echo "$passed $failed $skipped $broken" >"$work/job-$jobs_begun"

@@ -44,6 +44,7 @@ host_pid=''
 die() { echo "vm: $*" >&2; exit 1; }
 
 cleanup() {
+	trap '' INT TERM HUP
 	jobs_kill
 	guests_end
 	[ -z "$work" ] || rm -rf "$work"

@@ -31,7 +31,8 @@ packages=(
 )
 
 # Large, and not for `make demo`
-packages_lint=(sparse coccinelle clang libclang-rt-14-dev shellcheck)
+# (Coccinelle loads libpython3.11.so by that name.)
+packages_lint=(sparse coccinelle libpython3-dev clang libclang-rt-14-dev shellcheck)
 
 die() { echo "deps: $*" >&2; exit 1; }
 

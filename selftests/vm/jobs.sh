@@ -32,7 +32,24 @@ job_say() {
 	fi
 	[ "${#kernels[@]}" = 1 ] || [ -z "$kernel" ] || tag="$kernel "
 	text=$(sed "s/^/$tag/")
-	[ -z "$text" ] || flock "$work" printf '%s\n' "$text"
+	[ -n "$text" ] || return
+	flock "$work" printf '%s\n' "$text"
+	failures_find <<<"$text" >>"$work/failures"
+}
+
+# Of what a test has said, its line and those about failed results, at most 8
+failures_find() {
+	awk '
+		/(^| )FAIL / { print; n = 0; next }
+		/not ok / || /^[a-z ]*\| *#/ { if (n++ < 8) print }'
+}
+
+# Once more at the end, where they are looked for: of a long run often only the
+# last lines are at hand.
+failures_tell() {
+	[ -s "$work/failures" ] || return
+	echo "What failed, logs in $out:"
+	head -n 40 "$work/failures"
 }
 
 job_end() {

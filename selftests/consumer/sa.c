@@ -164,7 +164,7 @@ static int sa_wait(char *text, size_t size)
 
 	if (!sa.count)
 		return -ENOENT;
-	if (!wait_for_completion_timeout(&sa.done, 100 * HZ)) {
+	if (!wait_for_completion_timeout(&sa.done, 300 * HZ)) {
 		snprintf(text, size, "unfinished=%d\n", atomic_read(&sa.left));
 		return 0;
 	}

@@ -54,19 +54,19 @@ is "KA-01: answers that come after the first repetitions" "$(told)" \
 knob_set "$asker" faults clear
 
 sm_pause
-SECONDS=0
+before=$(counter sa_queries)
 ask 300 300 none-
 is "RAI-03: the SM is silent" "$(told)" "answered=0 error-110=300"
-ok "which does not take longer for the last than for the first" \
-	test $SECONDS -lt 20
+ok "most without a turn of their own, for which it would be silent, too" \
+	test $(($(counter sa_queries) - before)) -lt 200
 ask 300 300 none-
 echo services-cancel >$consumer/command
 is "KA-01: cancelled while it is silent" "$(told)" "answered=0 cancelled=300"
-ok "nothing goes on asking" wait_for 5 live_none
+ok "nothing goes on asking" wait_for 40 live_none
 knob_set "$asker" event client_reregister
 before=$(counter sa_retries)
 ask 5 1 svc
-ok "the question is repeated" wait_for 10 counts_on sa_retries "$before"
+ok "the question is repeated" wait_for 40 counts_on sa_retries "$before"
 sm_resume
 is "KA-01: and answered when the SM speaks again" "$(told)" \
 	"answered=5 entries=1..1"
@@ -98,8 +98,13 @@ works "after the device was away"
 
 # --- events, another SM, in the middle of many questions ---
 
+# An SA that is busy with that, on a machine that is busy, too, may be silent
+# for longer than a question waits for it by default (8 s).
+param sa_timeout_ms 3000
+param sa_retries 20
+param query_timeout_max_ms 240000
 before=$(counter sa_events)
-ask 500 500 none- 60000
+ask 500 500 none- 240000
 for event in client_reregister lid_change sm_change pkey_change port_active \
 	client_reregister; do
 	knob_set "$asker" event $event
@@ -109,17 +114,10 @@ is "KA-01: six events while 500 questions are asked" "$(told)" \
 ok "OPS-03: the events are counted" test "$(counter sa_events)" -ge $((before + 6))
 works "to keep its answer"
 master=$(sm_master)
-ask 1500 1500 none- 60000
+ask 1500 1500 none- 240000
 ok "a second SM with a higher priority" sm_start "$(fab_dev 4)" -p 14
-# A handover that takes longer than the minute that there is, as it may on a busy
-# machine, leaves some without an answer.
-text=$(told)
-read -r refused late < <(sed -nE \
-	's/^answered=0 error-2=([0-9]+)( error-110=([0-9]+))?$/\1 \3/p' <<<"$text")
-diag "$text"
-ok "KA-01: the SM is handed over in the middle of 1500: each ends" \
-	test "$((refused + late))" = 1500
-ok "KA-01: ... and most before their time is over" test "$refused" -gt 750
+is "KA-01: the SM is handed over in the middle of 1500" "$(told)" \
+	"answered=0 error-2=1500"
 # The old one may have been too busy with the questions so far.
 sm_is_new() {
 	[ "$(sm_master "$asker")" != "$master" ]
@@ -128,6 +126,7 @@ ok "it is another one" wait_for 60 sm_is_new
 ask 1 1 svc
 is "no old answer after that: the new SM does not know the service" "$(told)" \
 	"answered=0 error-2=1"
+params_back
 sm_stop
 ok "one SM" sm_start
 ok "as at first" wait_for 30 dev_is "$asker" ACTIVE
@@ -145,6 +144,6 @@ sm_resume
 ok "and comes back" modprobe -a rdma_ucmx cmx_consumer
 ask 1 1 none-
 is "KA-01: and asks" "$(told)" "answered=0 error-2=1"
-ok "nothing is left in the end" wait_for 10 live_none
+ok "nothing is left in the end" wait_for 40 live_none
 rmmod cmx_consumer
 finish

@@ -8,7 +8,6 @@
 . /usr/lib/rdma-cmx/selftests/fabric.sh
 
 consumer=/sys/kernel/debug/cmx_consumer
-parameters=/sys/module/rdma_cmx/parameters
 asker=$(fab_dev 2)
 gid=$(dev_gid "$asker")
 seed=${FUZZ_SEED:-4711}
@@ -59,9 +58,8 @@ modprobe cmx_consumer || plan_skip "cmx_consumer.ko is not installed"
 /usr/lib/rdma-cmx/selftests/sa/service.helper -C "$(fab_dev 3)" -n svc0 -i 1 \
 	set || fail "no service"
 # What is lost is asked for again soon.
-old_ms=$(<$parameters/sa_timeout_ms) old_retries=$(<$parameters/sa_retries)
-echo 25 >$parameters/sa_timeout_ms
-echo 2 >$parameters/sa_retries
+param sa_timeout_ms 25
+param sa_retries 2
 
 sm_pause
 fuzz "services" 0x0031 services s
@@ -69,8 +67,7 @@ fuzz "services" 0x0031 services s
 fuzz "paths" 0x0035 services-routes 9
 sm_resume
 
-echo "$old_ms" >$parameters/sa_timeout_ms
-echo "$old_retries" >$parameters/sa_retries
+params_back
 knob_set "$asker" event sm_change
 works() {
 	echo "services 1 1 svc 30000 gid:$gid" >$consumer/command

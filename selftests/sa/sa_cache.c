@@ -88,7 +88,7 @@ TEST_F(cache, lease)
 	ASSERT_EQ(1, sa_count(self->id, name));
 	ASSERT_TRUE(wait_for(WAIT_MS, "[ $(" SELFTESTS
 			     "/sa/service.helper -n %s count) = 0 ]", name));
-	for (end = now_ms() + 5000; now_ms() < end; usleep(50000))
+	for (end = now_ms() + WAIT_MS; now_ms() < end; usleep(50000))
 		if (sa_count(self->id, name) != 1)
 			break;
 	EXPECT_EQ(-ENOENT, sa_count(self->id, name));
@@ -151,7 +151,7 @@ TEST_F(cache, no_stale_answer_after_SM_restart)
 	ASSERT_EQ(0, bash("sm_stop && sm_start && port_active_wait 30"));
 	ASSERT_EQ(0, bash_number("sa_services | grep -c %s || :", self->name));
 	ret = sa_count(self->id, self->name);
-	for (end = now_ms() + 5000; ret == 1 && now_ms() < end; usleep(20000))
+	for (end = now_ms() + WAIT_MS; ret == 1 && now_ms() < end; usleep(20000))
 		ret = sa_count(self->id, self->name);
 	EXPECT_EQ(-ENOENT, ret);
 }

@@ -39,7 +39,7 @@ ok "a short lease" service -C "$offerer" -n short -i 0x77 -l 2 set
 expired() {
 	[ "$(service -C "$asker" -n short count)" = 0 ]
 }
-ok "runs out" wait_for 20 expired
+ok "runs out" wait_for 40 expired
 like "time of a question" "$(service -C "$asker" -n svc -c 5 time)" \
 	'^[0-9]+\.[0-9]+$'
 
@@ -49,7 +49,7 @@ fake() {
 	rm -f fake.log
 	"$here/fake.helper" -C "$liar" -V "$asker" "$@" >fake.log 2>&1 &
 	fake=$!
-	wait_for 20 grep -q ready fake.log || fail "fake $*: $(cat fake.log)"
+	wait_for 40 grep -q ready fake.log || fail "fake $*: $(cat fake.log)"
 }
 
 fake_end() {

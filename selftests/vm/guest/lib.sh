@@ -145,7 +145,7 @@ is_stopped() {
 # process_stop PID: by a signal, which a thread on another processor does not see
 # at once; returns when all of them stand.
 process_stop() {
-	kill -STOP "$1" && wait_for 10 is_stopped "$1"
+	kill -STOP "$1" && wait_for 40 is_stopped "$1"
 }
 
 # --- The other guest -------------------------------------------------------
@@ -157,7 +157,7 @@ peer_address=10.55.0.2
 peer() {
 	local reply status
 
-	reply=$(timeout 100 bash -c '
+	reply=$(timeout 150 bash -c '
 		exec 3<>"/dev/tcp/$1/7000" || exit
 		echo "$2" >&3
 		cat <&3' - "$peer_address" "$(printf %s "$1" | base64 -w 0)" \
@@ -185,7 +185,7 @@ peer_bg() {
 		)
 		echo \$? >/run/jobs/$job.status") \
 		>/run/jobs/$job.log 2>&1 </dev/null &
-	      wait_for 10 test -s /run/jobs/$job.pid" || return
+	      wait_for 40 test -s /run/jobs/$job.pid" || return
 	echo "$job"
 }
 
@@ -241,7 +241,7 @@ dns_down() {
 
 	pid=$(cat /run/dns/pid) || return
 	kill -KILL "$pid"
-	wait_for 5 test ! -e "/proc/$pid"
+	wait_for 40 test ! -e "/proc/$pid"
 	rm -f /run/dns/pid
 }
 
@@ -262,6 +262,25 @@ dns_queries() {
 counter() {
 	cat "/sys/module/rdma_cmx/counters/$1" \
 		"/sys/module/rdma_ucmx/counters/$1" 2>/dev/null
+}
+
+# param NAME VALUE: of rdma_cmx, until params_back or the end of the test
+declare -A params_old
+param() {
+	local file=/sys/module/rdma_cmx/parameters/$1
+
+	[ -n "${params_old[$1]:-}" ] || params_old[$1]=$(<"$file")
+	trap params_back EXIT
+	echo "$2" >"$file"
+}
+
+params_back() {
+	local name
+
+	for name in "${!params_old[@]}"; do
+		echo "${params_old[$name]}" >"/sys/module/rdma_cmx/parameters/$name"
+	done
+	params_old=()
 }
 
 # live_objects: those that are not zero, as NAME=VALUE lines.

@@ -19,11 +19,7 @@
 
 /* The harness defines functions, so only one file of a program has it. */
 #ifndef CMX_SELFTEST_NO_HARNESS
-#include "kselftest_harness.h"
-
-/* A silent name server costs seconds, a slow guest more. */
-#undef TEST_TIMEOUT_DEFAULT
-#define TEST_TIMEOUT_DEFAULT 90
+#include "../harness.h"
 #endif
 
 #ifndef AF_IB

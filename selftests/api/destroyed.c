@@ -119,7 +119,7 @@ TEST_F(destroyed, RA_02_when_its_address_is_resolved)
 
 	victim_set(self, RDMA_CMX_IO(RESOLVE_ADDR));
 	EXPECT_EQ(0, rdma_resolve_addr(self->id, NULL,
-				       addr_make(&ss, OWN4, 1), 5000));
+				       addr_make(&ss, OWN4, 1), 30000));
 	victim_check(_metadata, RDMA_CM_EVENT_ADDR_RESOLVED);
 }
 
@@ -128,7 +128,7 @@ TEST_F(destroyed, RA_02_when_its_route_is_resolved)
 	ASSERT_EQ(RDMA_CM_EVENT_ADDR_RESOLVED,
 		  id_resolve_addr(self->id, NULL, OWN4, 1, NULL));
 	victim_set(self, RDMA_CMX_IO(RESOLVE_ROUTE));
-	EXPECT_EQ(0, rdma_resolve_route(self->id, 5000));
+	EXPECT_EQ(0, rdma_resolve_route(self->id, 30000));
 	victim_check(_metadata, RDMA_CM_EVENT_ROUTE_RESOLVED);
 }
 
@@ -142,7 +142,7 @@ TEST_F(destroyed, RA_02_when_it_is_rejected)
 
 	ASSERT_EQ(RDMA_CM_EVENT_ADDR_RESOLVED,
 		  id_resolve_addr(self->id, NULL, OWN4, 1, NULL));
-	ASSERT_EQ(0, rdma_resolve_route(self->id, 5000));
+	ASSERT_EQ(0, rdma_resolve_route(self->id, 30000));
 	ASSERT_EQ(RDMA_CM_EVENT_ROUTE_RESOLVED,
 		  event_take(self->channel, NULL));
 	ASSERT_EQ(0, rdma_create_qp(self->id, NULL, &attr));

@@ -176,12 +176,12 @@ TEST_F(mc, MC_01_failure_is_multicast_error)
 	int ret;
 
 	ASSERT_EQ(0, run("ip addr replace 10.55.0.101/32 dev " ETH));
-	ASSERT_TRUE(wait_for(10000, "cat /sys/class/infiniband/" IBDEV
+	ASSERT_TRUE(wait_for(WAIT_MS, "cat /sys/class/infiniband/" IBDEV
 			     "/ports/1/gids/* | grep -q ffff:0a37:0065"));
 	ASSERT_EQ(0, rdma_create_id(self->channel, &id, NULL, RDMA_PS_UDP));
 	ASSERT_EQ(0, id_bind(id, "10.55.0.101", 0));
 	ASSERT_EQ(0, run("ip addr del 10.55.0.101/32 dev " ETH));
-	ASSERT_TRUE(wait_for(10000, "! cat /sys/class/infiniband/" IBDEV
+	ASSERT_TRUE(wait_for(WAIT_MS, "! cat /sys/class/infiniband/" IBDEV
 			     "/ports/1/gids/* | grep -q ffff:0a37:0065"));
 	ret = join(id, GROUP, RDMA_MC_JOIN_FLAG_FULLMEMBER, (void *)0x77);
 	EXPECT_EQ(0, ret);

@@ -148,12 +148,12 @@ TEST_F(mc, MC_07_failure_is_multicast_error)
 	int status = 0;
 
 	ASSERT_EQ(0, run("ip addr replace fd55::77/64 dev " ETH " nodad"));
-	ASSERT_TRUE(wait_for(10000, "cat /sys/class/infiniband/" IBDEV
+	ASSERT_TRUE(wait_for(WAIT_MS, "cat /sys/class/infiniband/" IBDEV
 			     "/ports/1/gids/* | grep -q ^fd55:.*:0077"));
 	ASSERT_EQ(0, rdma_create_id(self->channel, &id, NULL, RDMA_PS_UDP));
 	ASSERT_EQ(0, id_bind(id, "fd55::77", 0));
 	ASSERT_EQ(0, run("ip addr del fd55::77/64 dev " ETH));
-	ASSERT_TRUE(wait_for(10000, "! cat /sys/class/infiniband/" IBDEV
+	ASSERT_TRUE(wait_for(WAIT_MS, "! cat /sys/class/infiniband/" IBDEV
 			     "/ports/1/gids/* | grep -q ^fd55:.*:0077"));
 	self->attr[0].addr = addr_make(&self->group[0], GROUP6, 0);
 	ASSERT_EQ(0, rdmacmx_join_multicast(id, &self->attr[0], NULL));

@@ -75,7 +75,7 @@ TEST_F(ra, RA_01_source_is_like_bind)
 	/* A port of the source is the id's, as after a bind. */
 	addr_make(&dst, PEER4, 7471);
 	ASSERT_EQ(0, rdma_resolve_addr(self->id, addr_make(&src, OWN4, 7555),
-				       (struct sockaddr *)&dst, 5000));
+				       (struct sockaddr *)&dst, 30000));
 	EXPECT_EQ(RDMA_CM_EVENT_ADDR_RESOLVED, event_take(self->channel, NULL));
 	EXPECT_EQ(htons(7555), rdma_get_src_port(self->id));
 
@@ -86,7 +86,7 @@ TEST_F(ra, RA_01_source_is_like_bind)
 	EXPECT_EQ(EADDRINUSE, errno);
 	errno = 0;
 	EXPECT_EQ(-1, rdma_resolve_addr(bound, (struct sockaddr *)&src,
-					(struct sockaddr *)&dst, 5000));
+					(struct sockaddr *)&dst, 30000));
 	EXPECT_EQ(EADDRINUSE, errno);
 	EXPECT_EQ(0, channel_readable(self->channel, 0));
 	rdma_destroy_id(bound);
@@ -110,7 +110,7 @@ TEST_F(ra, RA_01_bad_source_is_like_bad_bind)
 		errno = 0;
 		ASSERT_EQ(-1, rdma_resolve_addr(self->id,
 						(struct sockaddr *)&src,
-						(struct sockaddr *)&dst, 5000));
+						(struct sockaddr *)&dst, 30000));
 		EXPECT_EQ(bind_errno, errno);
 		EXPECT_EQ(0, channel_readable(self->channel, 0));
 	}
@@ -208,7 +208,7 @@ TEST_F(ra, RA_01_route_follows)
 {
 	ASSERT_EQ(RDMA_CM_EVENT_ADDR_RESOLVED,
 		  id_resolve_addr(self->id, NULL, PEER4, 7471, NULL));
-	ASSERT_EQ(0, rdma_resolve_route(self->id, 5000));
+	ASSERT_EQ(0, rdma_resolve_route(self->id, 30000));
 	EXPECT_EQ(RDMA_CM_EVENT_ROUTE_RESOLVED,
 		  event_take(self->channel, NULL));
 	EXPECT_LE(1, self->id->route.num_paths);

@@ -203,7 +203,7 @@ int id_resolve_addr(struct rdma_cm_id *id, const char *src, const char *dst,
 	int unused;
 
 	if (rdma_resolve_addr(id, src ? addr_make(&s, src, 0) : NULL,
-			      addr_make(&d, dst, port), 5000))
+			      addr_make(&d, dst, port), 30000))
 		return -1;
 	return event_take(id->channel, status ?: &unused);
 }

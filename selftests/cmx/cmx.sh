@@ -108,7 +108,7 @@ is "join: exit code (OPS-02)" "$status" 0
 like "join: device and source (MC-01)" "$out" 'device +rxe0/1'
 like "join: queue pair (MC-01)" "$out" 'QP +0xffffff'
 ok "join --once: left again (MC-03)" \
-	wait_for 5 eval "! igmp_joined eth0 $group"
+	wait_for 40 eval "! igmp_joined eth0 $group"
 run timeout 30 cmx join -j --once --send-only --dev rxe0 $group
 ok "join -j: JSON (OPS-02)" json_ok "$out"
 like "join -j: role" "$out" '"role": "send-only full member"'
@@ -126,7 +126,7 @@ like "join by the routing table (MC-01)" "$out" 'source +10\.55\.0\.1'
 
 cmx join --source 10.55.0.1 $group >/tmp/test/join 2>&1 &
 pid=$!
-ok "join stays" wait_for 20 grep -q Q_Key /tmp/test/join
+ok "join stays" wait_for 40 grep -q Q_Key /tmp/test/join
 ok "join: IGMP (MC-03)" igmp_joined eth0 $group
 kill -TERM $pid
 wait $pid

@@ -46,7 +46,7 @@ modprobe cmx_consumer || plan_skip "cmx_consumer.ko is not installed"
 dns_up
 scope=$(cat /sys/class/net/eth0/ifindex)
 # The kernel makes the link-local address some time after the link is up
-wait_for 10 grep -q '^fe80.* 20 80 .*eth0' /proc/net/if_inet6
+wait_for 40 grep -q '^fe80.* 20 80 .*eth0' /proc/net/if_inet6
 ll=$(ip -o -6 addr show dev eth0 scope link | sed 's/.*inet6 \([^/]*\).*/\1/')
 
 # --- numbers ---
@@ -187,7 +187,7 @@ is "KA-01: cancelled twice" "$(do_ cancel)" "cancelled"
 SECONDS=0
 do_ start b.silent.test 1 timeout=700 >/dev/null
 is "RAI-03: the deadline" "$(do_ wait)" "error=-110"
-ok "which is the query's own" test $SECONDS -le 2
+ok "which is the query's own" test $SECONDS -lt 8
 errno_is "RAI-03: the helper's own deadline:" 110 c.silent.test 1
 do_ start later.example 1 later >/dev/null
 is "names that the caller brings" "$(cat $dir/result)" "pending"
@@ -238,5 +238,5 @@ is "OPS-04: unload is refused while in use" \
 	"$(rmmod rdma_cmx 2>&1 | grep -c 'in use')" 1
 do_ start d.silent.test 1 >/dev/null
 ok "OPS-04: the consumer goes with a query outstanding" rmmod cmx_consumer
-ok "nothing is left in the end" wait_for 10 live_none
+ok "nothing is left in the end" wait_for 40 live_none
 finish

@@ -15,7 +15,7 @@ join_start() {
 	: >/run/demo.join
 	cmx join "$@" --source 10.55.0.1 $group >>/run/demo.join 2>&1 &
 	join_pid=$!
-	wait_for 20 grep -q Q_Key /run/demo.join
+	wait_for 40 grep -q Q_Key /run/demo.join
 	out=$(cat /run/demo.join)
 	echo "  alpha\$ cmx join${*:+ $*} --source 10.55.0.1 $group &"
 	sed 's/^/    /' <<<"$out"
@@ -81,7 +81,7 @@ check "stock was blocked for seconds" said 'after [0-9]{4,}\.'
 title "Connect to the first address, data over an RC queue pair" \
 	"The server on beta uses the stock stack: on the wire it is the same."
 job=$(peer_bg "$here/echo-stock serve :: 7471")
-wait_for 20 peer "grep -q listening /run/jobs/$job.log"
+wait_for 40 peer "grep -q listening /run/jobs/$job.log"
 run "$here/echo ask storage.cmx.test 7471"
 check "connected, and the data is right" said 'every byte right'
 check "by the first address of the list" \
@@ -90,7 +90,7 @@ check "the server has seen it too" peer_wait "$job" 30
 echo
 echo "  An unmodified program, with this project's library preloaded:"
 job=$(peer_bg "rping -s -a 10.55.0.2 -p 7472 -C 3 -v")
-wait_for 20 peer "rdma resource show cm_id | grep -q 7472"
+wait_for 40 peer "rdma resource show cm_id | grep -q 7472"
 run 'LD_PRELOAD=librdmacmx.so.1 timeout 60 rping -c -a 10.55.0.2 -p 7472 -C 3 -v'
 check "rping went through /dev/infiniband/rdma_cmx" succeeded
 peer_wait "$job" 30 >/dev/null
@@ -105,7 +105,7 @@ check "joined as a full member" said '^joined .* as full member'
 check "the kernel's IGMP has $group on eth0" igmp_joined eth0 $group
 join_end
 check "interrupted, it left: IGMP no longer has it" \
-	wait_for 5 no igmp_joined eth0 $group
+	wait_for 40 no igmp_joined eth0 $group
 join_start --send-only
 check "joined as a send-only member" said 'as send-only full member'
 check "without IGMP" no igmp_joined eth0 $group
@@ -114,7 +114,7 @@ join_end
 title "Multicast data from alpha to beta" \
 	"beta is a full member and waits for three datagrams."
 job=$(peer_bg "cmx join --dev rxe0 --count 3 $group")
-wait_for 20 peer "grep -q Q_Key /run/jobs/$job.log"
+wait_for 40 peer "grep -q Q_Key /run/jobs/$job.log"
 run "cmx join --send-only --dev rxe0 --count 3 $group"
 check "sent" succeeded
 out=$(peer_wait "$job" 30)
@@ -158,6 +158,6 @@ check "an unknown name is told as such" said 'Name or service not known'
 
 title "Counters, and nothing left behind"
 run 'cmx stat'
-check "no live object" wait_for 5 live_none
+check "no live object" wait_for 40 live_none
 
 demo_end

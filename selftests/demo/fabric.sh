@@ -41,7 +41,7 @@ background() {
 
 # log_shows REGEX: wait until it does; then show all
 log_shows() {
-	wait_for 20 grep -qE "$1" "$log"
+	wait_for 40 grep -qE "$1" "$log"
 	out=$(cat "$log")
 	sed 's/^/    /' "$log"
 }
@@ -72,7 +72,7 @@ check "no port is active" [ "$(grep -c 'state INIT' <<<"$out")" = 4 ]
 first=$(fab_dev 1)
 sm_start
 echo "  gamma\$ opensm -g 0x$(dev_guid "$first") &"
-wait_for 20 port_active_wait 20
+wait_for 40 port_active_wait 40
 for n in 1 2 3 4; do
 	addresses_add "$(fab_dev $n)"
 done
@@ -111,7 +111,7 @@ title "Connect to what was found, data over an RC queue pair" \
 	"By GID and service id (AF_IB): no IP address is involved."
 run_client "$here/echo ask-sa backup"
 check "connected, and the data is right" said 'every byte right'
-wait_for 10 grep -q 'served one' "$log"
+wait_for 40 grep -q 'served one' "$log"
 out=$(cat "$log")
 check "the server has seen it too" said 'served one client'
 run "$service -C $first -i $id delete"
@@ -131,7 +131,7 @@ title "A host name: the address that an HCA reaches, by IPoIB" \
 run 'cmx resolve node2.cmx.test 7471'
 check "both addresses, with the HCA" [ "$(grep -c "$first/1" <<<"$out")" = 2 ]
 server_start "rping -s -a 10.66.0.1 -C 3 -v"
-wait_for 20 sh -c 'rdma resource show cm_id | grep -q LISTEN'
+wait_for 40 sh -c 'rdma resource show cm_id | grep -q LISTEN'
 run_client 'LD_PRELOAD=librdmacmx.so.1 timeout 60 rping -c -a 10.66.0.1 -C 3'
 check "rping, not modified, goes through this project" succeeded
 wait $job
@@ -162,6 +162,6 @@ check "the server received all three, from the client" \
 title "Counters, and nothing left behind"
 host_del client
 run 'cmx stat | grep -E " (sa_|live_)"'
-check "no live object" wait_for 5 live_none
+check "no live object" wait_for 40 live_none
 
 demo_end

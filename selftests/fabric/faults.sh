@@ -25,17 +25,17 @@ carrier_is() {
 # The cable
 ok "SA: the node is known" node_known "$second"
 ok "cable out: DOWN" link_down "$second"
-ok "IPoIB has no carrier" wait_for 10 carrier_is "$second" down
-ok "the SM drops the node" wait_for 20 no node_known "$second"
+ok "IPoIB has no carrier" wait_for 40 carrier_is "$second" down
+ok "the SM drops the node" wait_for 40 no node_known "$second"
 is "the others stay ACTIVE" "$(dev_state "$third")" ACTIVE
 ok "cable in" link_up "$second"
 ok "the SM makes it ACTIVE, IPoIB runs" port_active_wait 30 "$second"
-ok "and knows the node" wait_for 10 node_known "$second"
+ok "and knows the node" wait_for 40 node_known "$second"
 
 # Events
 joins=$(sa_requests 0x02 0x0038)
 ok "an event: client reregister" knob_set "$third" event client_reregister
-ok "IPoIB joins its groups again" wait_for 20 asks_again "$joins"
+ok "IPoIB joins its groups again" wait_for 40 asks_again "$joins"
 ok "and runs" port_active_wait 30 "$third"
 is "an event that there is not" \
 	"$(knob_set "$third" event nonsense 2>/dev/null; echo $?)" 1

@@ -28,7 +28,7 @@ mkfifo open
 exec {open}<>open
 on three nc -l -p 7100 <&$open >got &
 receiver=$!
-ok "TCP: a server listens" wait_for 10 on three sh -c 'ss -tln | grep -q 7100'
+ok "TCP: a server listens" wait_for 40 on three sh -c 'ss -tln | grep -q 7100'
 head -c 1000000 /dev/urandom >sent
 ok "TCP: a megabyte goes through" timeout 60 \
 	ip netns exec two sh -c 'nc -w 5 10.66.0.3 7100 <sent'

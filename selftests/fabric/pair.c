@@ -7,7 +7,7 @@
 
 #include "pair.h"
 
-#define DEADLINE_MS	20000
+#define DEADLINE_MS	60000
 
 const struct end_attr rc_attr = {
 	.type = IBV_QPT_RC,

@@ -57,7 +57,7 @@ knob_set "$first" faults clear
 knob_set "$second" faults 'reorder class=4 count=1 ms=60000'
 counters_get 30000 &
 held=$!
-ok "reorder: one is held back" wait_for 10 hits_are "$second" 1
+ok "reorder: one is held back" wait_for 40 hits_are "$second" 1
 ok "another overtakes it" counters_get 10000
 # Not within ok(), which has a shell of its own: that one has no such child
 wait $held

@@ -38,7 +38,7 @@ ready() {
 	local name=$1
 
 	shift
-	wait_for 20 "$@" && return
+	wait_for 40 "$@" && return
 	fail "$name"
 	server_show
 	kill $server 2>/dev/null

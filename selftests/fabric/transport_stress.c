@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <kselftest_harness.h>
+#include "../harness.h"
 
 #include "pair.h"
 

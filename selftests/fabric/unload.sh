@@ -12,9 +12,9 @@ ok "a device is unplugged" knob_set "$second" plugged 0
 ok "it is gone" test ! -e "/sys/class/infiniband/$second"
 ok "its interface, too" test ! -e "/sys/class/net/$netdev"
 ok "plugged in" knob_set "$second" plugged 1
-ok "it is back" wait_for 10 test -e "/sys/class/infiniband/$second"
+ok "it is back" wait_for 40 test -e "/sys/class/infiniband/$second"
 like "with its GUID" "$(dev_gid "$second" | tr -d :)" "$guid\$"
-ok "it has an interface" wait_for 10 dev_has_netdev "$second"
+ok "it has an interface" wait_for 40 dev_has_netdev "$second"
 addresses_add "$second"
 ok "the SM makes it ACTIVE" port_active_wait 30 "$second"
 

@@ -3,7 +3,7 @@
 #include "../ioctl/common.h"
 #include "faults.h"
 
-#include "kselftest_harness.h"
+#include "../harness.h"
 
 #define NODE	"faults.example"
 

@@ -9,7 +9,7 @@
 
 #include <infiniband/verbs.h>
 
-#include "kselftest_harness.h"
+#include "../harness.h"
 
 FIXTURE(conn) {
 	int fd;

@@ -8,7 +8,7 @@
 
 #include <rdma/rdma_user_cm.h>
 
-#include "kselftest_harness.h"
+#include "../harness.h"
 
 FIXTURE(ids) {
 	int fd;

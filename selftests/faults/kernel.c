@@ -8,7 +8,7 @@
 #include "consumer.h"
 #include "faults.h"
 
-#include "kselftest_harness.h"
+#include "../harness.h"
 
 FIXTURE(kernel) {
 	int fd;

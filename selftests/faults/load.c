@@ -14,7 +14,7 @@
 
 #include "faults.h"
 
-#include "kselftest_harness.h"
+#include "../harness.h"
 
 /* More than there are in a load */
 #define LOAD_FAULTS	100000

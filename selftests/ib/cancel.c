@@ -9,7 +9,7 @@
 #include "sa.h"
 
 #define IDS		100
-#define PROMPT_MS	5000	/* less than any deadline, on a slow guest */
+#define PROMPT_MS	7000	/* less than any deadline, on a slow guest */
 #define THREADS		4
 #define ROUNDS		100
 
@@ -31,7 +31,7 @@ FIXTURE_TEARDOWN(cancel)
 {
 	rdma_destroy_event_channel(self->channel);
 	bash("knob_set %s faults clear", device(DEV_SM));
-	EXPECT_TRUE(live_objects_gone(10000));
+	EXPECT_TRUE(live_objects_gone(WAIT_MS));
 }
 
 static struct rdma_addrinfo sa_hints = { .ai_flags = RAI_SA };

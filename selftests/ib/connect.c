@@ -206,11 +206,11 @@ static struct rdma_cm_id *steps_connect(struct __test_metadata *_metadata,
 
 	EXPECT_EQ(0, rdma_create_id(channel, &id, NULL, ai->ai_port_space));
 	EXPECT_EQ(0, rdma_resolve_addr(id, ai->ai_src_addr, ai->ai_dst_addr,
-				       5000));
+				       30000));
 	EXPECT_EQ(RDMA_CM_EVENT_ADDR_RESOLVED, event_take(channel, &status)) {
 		TH_LOG("status %d", status);
 	}
-	EXPECT_EQ(0, rdma_resolve_route(id, 5000));
+	EXPECT_EQ(0, rdma_resolve_route(id, 30000));
 	EXPECT_EQ(RDMA_CM_EVENT_ROUTE_RESOLVED, event_take(channel, &status)) {
 		TH_LOG("status %d", status);
 	}
@@ -278,10 +278,10 @@ TEST(RA_01_route_with_a_type_of_service)
 						     RDMA_OPTION_ID_TOS, &tos,
 						     sizeof(tos)));
 		ASSERT_EQ(0, rdma_resolve_addr(id, res->ai_src_addr,
-					       res->ai_dst_addr, 5000));
+					       res->ai_dst_addr, 30000));
 		ASSERT_EQ(RDMA_CM_EVENT_ADDR_RESOLVED,
 			  event_take(channel, NULL));
-		ASSERT_EQ(0, rdma_resolve_route(id, 5000));
+		ASSERT_EQ(0, rdma_resolve_route(id, 30000));
 		ASSERT_EQ(RDMA_CM_EVENT_ROUTE_RESOLVED,
 			  event_take(channel, NULL));
 		EXPECT_EQ(before + i, questions(ATTR_PATH));

@@ -34,7 +34,7 @@ FIXTURE_SETUP(option)
 	ASSERT_EQ(0, rdma_create_id(self->channel, &self->id, NULL,
 				    RDMA_PS_IB));
 	ASSERT_EQ(0, rdma_resolve_addr(self->id, self->res->ai_src_addr,
-				       self->res->ai_dst_addr, 5000));
+				       self->res->ai_dst_addr, 30000));
 	ASSERT_EQ(RDMA_CM_EVENT_ADDR_RESOLVED,
 		  event_take(self->channel, NULL));
 }
@@ -118,7 +118,7 @@ TEST_F(option, RA_02_path_that_is_none)
 	EXPECT_EQ(EINVAL, errno);
 	EXPECT_EQ(0, channel_readable(self->channel, 0));
 	/* The usual way is still open. */
-	ASSERT_EQ(0, rdma_resolve_route(self->id, 5000));
+	ASSERT_EQ(0, rdma_resolve_route(self->id, 30000));
 	EXPECT_EQ(RDMA_CM_EVENT_ROUTE_RESOLVED,
 		  event_take(self->channel, NULL));
 }

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <sys/mman.h>
 
-#include "kselftest_harness.h"
+#include "../harness.h"
 
 #define LAYOUT(type, bytes)						\
 	_Static_assert(sizeof(type) == (bytes) && sizeof(type) % 8 == 0, #type)

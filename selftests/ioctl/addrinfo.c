@@ -9,7 +9,7 @@
 #include <pthread.h>
 #include <signal.h>
 
-#include "kselftest_harness.h"
+#include "../harness.h"
 
 #define NODE	"storage.example"
 
@@ -300,7 +300,7 @@ TEST_F(addrinfo, result_before_event)
 
 	ASSERT_EQ(0, resolve_later(self->fd, self->id, NODE));
 	ASSERT_EQ(0, names_give(self->fd, self->id, 0));
-	ASSERT_EQ(1, poll(&pfd, 1, 10000));
+	ASSERT_EQ(1, poll(&pfd, 1, 30000));
 	ASSERT_EQ(0, result_get(self->fd, self->id, space, sizeof(space),
 				&len));
 	EXPECT_EQ(0, answer_check(space, len));
@@ -427,7 +427,8 @@ TEST_F(addrinfo, destroy_outstanding)
 		}
 		EXPECT_EQ(0, id_destroy(self->fd, id));
 	}
-	EXPECT_GT(2000, now_ms() - start);
+	/* Long before the deadline of the name */
+	EXPECT_GT(9000, now_ms() - start);
 	EXPECT_EQ(0, counter("live_queries"));
 	EXPECT_FALSE(event_pending(self->fd));
 }
@@ -504,7 +505,8 @@ TEST_F(addrinfo, interrupted)
 	if (ret == -ENOKEY)
 		SKIP(return, "no name helper is installed");
 	EXPECT_EQ(-EINTR, ret);
-	EXPECT_GT(3000, now_ms() - start);
+	/* Long before the deadline of the name */
+	EXPECT_GT(9000, now_ms() - start);
 }
 
 TEST_HARNESS_MAIN

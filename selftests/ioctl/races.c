@@ -11,7 +11,7 @@
 #include <sched.h>
 #include <stdatomic.h>
 
-#include "kselftest_harness.h"
+#include "../harness.h"
 
 #define THREADS	6
 #define IDS	4

@@ -83,6 +83,6 @@ is "all suites have ended" "$(ktap | results | sed -n 's/^suite //p' | sort)" \
 	"$(suites_of)"
 ok "rmmod cmx_kunit" rmmod cmx_kunit
 rdma link add rxe0 type rxe netdev eth0
-ok "the device is back" wait_for 20 \
+ok "the device is back" wait_for 40 \
 	sh -c 'rdma link show rxe0/1 | grep -q "state ACTIVE"'
 finish

@@ -56,7 +56,7 @@ is "MC-01: left" $? 0
 
 # With the stock stack at the other end
 in_bg stock on two mckey -m 239.66.1.6 -b 10.66.0.3 -C 5
-wait_for 20 has stock joined
+wait_for 40 has stock joined
 in_bg sender on one timeout 60 "$mc" send 10.66.0.2 239.66.1.6 50
 wait "$stock_pid"
 is "MC-12: a stock receiver hears this sender" $? 0

@@ -59,7 +59,7 @@ again "the subnet manager started anew"
 
 # Handover: one of higher priority takes over on the fourth device.
 sm_start "$(fab_dev 4)" -p 14
-wait_for 20 eval '[ "$(sm_master)" = "$(dev_guid "$(fab_dev 4)")" ]'
+wait_for 40 eval '[ "$(sm_master)" = "$(dev_guid "$(fab_dev 4)")" ]'
 is "the second subnet manager is the master" $? 0
 again "another subnet manager"
 

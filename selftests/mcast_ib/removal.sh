@@ -30,7 +30,7 @@ unplug() {
 # plug: back, with its addresses
 plug() {
 	knob_set "$dev3" plugged 1
-	wait_for 20 devices_back "$dev3" || return
+	wait_for 40 devices_back "$dev3" || return
 	addresses_add "$dev3"
 	port_active_wait 40 "$dev3"
 }
@@ -52,11 +52,11 @@ member joining --persistent 239.66.7.5
 dropped() {
 	[ "$(knob_get "$dev1" faults)" != "$asked" ]
 }
-ok "one more is being joined" wait_for 20 dropped
+ok "one more is being joined" wait_for 40 dropped
 unplug
 wait $unplug_pid
 is "OPS-04: the device can go" $? 0
-ok "OPS-04: it is gone" wait_for 20 gone
+ok "OPS-04: it is gone" wait_for 40 gone
 for kind in "${kinds[@]}" joining; do
 	pid=${kind}_pid
 	wait "${!pid}"
@@ -66,7 +66,7 @@ for kind in "${kinds[@]}"; do
 	ok "OPS-04: $kind hears of the removal" has "$kind" "$lost"
 done
 unlike "MC-09: what was being joined was not" "$(cat joining.log)" '"joined"'
-ok "MC-09: nothing is left" wait_for 20 live_none
+ok "MC-09: nothing is left" wait_for 40 live_none
 
 knob_set "$dev1" faults clear
 ok "the device is back" plug

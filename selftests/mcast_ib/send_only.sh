@@ -27,7 +27,7 @@ end second
 echo 0 >/sys/module/rdma_cmx/parameters/sa_cache_ms
 sm_stop
 in_bg fake $tests/sa/fake.helper -C "$dev1" -V "$dev2" good
-wait_for 10 has fake .
+wait_for 40 has fake .
 out=$(timeout 60 cmx join --send-only --dev "$dev2" 239.66.2.4 2>&1)
 is "MC-04: without them the join fails" $? 1
 like "MC-04: with a clear error" "$out" 'subnet manager.*cannot join'

@@ -47,7 +47,7 @@ ended "rdma_server, stock client" "2 0" "$run rdma_server" rdma_client
 outcome_of() {
 	port=$2
 	outcome "${3:-} rdma_xserver $1 -p $port" \
-		"${3:-} rdma_xclient $1 -s $sa -p $port" port_listens 3
+		"${3:-} rdma_xclient $1 -s $sa -p $port" port_listens 8
 }
 
 # as_stock NAME OPTIONS PORT: what does not work here fails as it does there

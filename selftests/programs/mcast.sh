@@ -69,7 +69,7 @@ if [ $bed = InfiniBand ]; then
 	refused() {
 		outcome "${2:-} mckey -p 2 -M ff15::66:$1 -b $sa -C 10" \
 			"${2:-} mckey -M ff15::66:$1 -b $ca -s -C 30" \
-			"group_there $1" 1
+			"group_there $1" 4
 	}
 	stock=$(refused 7)
 	both=$(refused 8 "$run")

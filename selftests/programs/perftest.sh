@@ -82,16 +82,17 @@ perf "ib_read_lat -R" "ib_read_lat -s 64" 64
 perf "ib_atomic_lat -R" ib_atomic_lat 8
 
 # qperf's server serves one test after another and ends when it is told to
+# (-to: for how long it and its client wait for each other, 5 s if not said)
 qperf_serves() {
 	tcp_listens 19765
 }
 serve "$run qperf" qperf_serves
-ask "qperf -cm 1" "$run qperf $sa -cm 1 -t 1 rc_lat rc_bw rc_rdma_write_lat \
+ask "qperf -cm 1" "$run qperf $sa -cm 1 -t 1 -to 60 rc_lat rc_bw rc_rdma_write_lat \
 	rc_rdma_read_bw"
 is "qperf -cm 1: latencies" "$(lines "$c_out" '^ +latency += +[1-9]')" 2
 is "qperf -cm 1: bandwidths" "$(lines "$c_out" '^ +(send_)?bw += +[1-9]')" 2
 diag "$c_out"
-ask "qperf, quit" "$run qperf $sa quit"
+ask "qperf, quit" "$run qperf $sa -to 60 quit"
 served "qperf"
 ids_both "qperf" "$run" "$run"
 # One may be sent again

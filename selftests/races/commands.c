@@ -7,7 +7,7 @@
 #include "../ioctl/common.h"
 #include "pair.h"
 
-#include "kselftest_harness.h"
+#include "../harness.h"
 
 #define ROUNDS	60
 #define DALLY_US	20

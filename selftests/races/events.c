@@ -7,7 +7,7 @@
 #include "../ioctl/common.h"
 #include "pair.h"
 
-#include "kselftest_harness.h"
+#include "../harness.h"
 
 #define ROUNDS	80
 #define UID	77

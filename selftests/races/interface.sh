@@ -11,7 +11,7 @@ bed_add() {
 	ip link add race0 type dummy && ip addr add 10.98.0.1/24 dev race0 &&
 		ip link set race0 up multicast on &&
 		rdma link add rxe_race type rxe netdev race0 &&
-		wait_for 10 sh -c 'rdma link show rxe_race/1 | grep -q ACTIVE'
+		wait_for 40 sh -c 'rdma link show rxe_race/1 | grep -q ACTIVE'
 }
 
 bed_del() {

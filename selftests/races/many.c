@@ -8,7 +8,7 @@
 
 #include <pthread.h>
 
-#include "kselftest_harness.h"
+#include "../harness.h"
 
 #define THREADS		4
 #define IDS		25000	/* of each thread */
@@ -159,7 +159,7 @@ static int all_start(int *fd, uint32_t *id, const char *node, uint32_t flags,
 	return ret;
 }
 
-TEST_F_TIMEOUT(many, RAI_01_10000_outstanding_are_answered, 100)
+TEST_F_TIMEOUT(many, RAI_01_10000_outstanding_are_answered, 200)
 {
 	struct rdma_cmx_give_names give = { .error = ENOENT };
 	int i;
@@ -177,7 +177,7 @@ TEST_F_TIMEOUT(many, RAI_01_10000_outstanding_are_answered, 100)
 }
 
 /* One name that nobody answers: looked up once, and each has its own event. */
-TEST_F_TIMEOUT(many, RAI_03_10000_outstanding_time_out, 100)
+TEST_F_TIMEOUT(many, RAI_03_10000_outstanding_time_out, 200)
 {
 	int i;
 
@@ -188,7 +188,7 @@ TEST_F_TIMEOUT(many, RAI_03_10000_outstanding_time_out, 100)
 			RDMA_CMX_EV_ADDRINFO_ERROR, -ETIMEDOUT, PER_FILE));
 }
 
-TEST_F_TIMEOUT(many, RAI_07_10000_outstanding_are_closed, 100)
+TEST_F_TIMEOUT(many, RAI_07_10000_outstanding_are_closed, 200)
 {
 	ASSERT_EQ(0, all_start(self->fd, self->id, "many.silent.test", 0,
 			       60000));

@@ -42,7 +42,7 @@ for ((i = 1; i <= rounds; i++)); do
 	is "round $i: refused or killed, in $((4 + i)) MiB" \
 		"$([ $status = 3 ] || [ $status = 137 ] && echo yes)" yes
 	diag "status $status: $(cat small$i.log)"
-	ok "round $i: it has ended" wait_for 20 ended
+	ok "round $i: it has ended" wait_for 40 ended
 	ok "round $i: nothing is left" wait_for 30 live_none
 	like "round $i: it was the group's limit" \
 		"$(cat $group/memory.events)" '^max [1-9]'

@@ -39,18 +39,18 @@ deleted() {
 }
 
 ok "RAI-07: deleted with a name outstanding, $rounds rounds" deleted
-ok "RAI-07: nothing is left" wait_for 20 live_none
+ok "RAI-07: nothing is left" wait_for 40 live_none
 
 # A file that was opened there, and a process that is elsewhere by now
 space_add
 ip netns exec race bash -c 'exec 7<>/dev/infiniband/rdma_cmx; echo $$ >pid
 	exec sleep 1000' &
-wait_for 10 test -s pid
+wait_for 40 test -s pid
 ip netns del race
 ok "the namespace lives as long as the process" test -e /sys/class/net/race0
 kill "$(cat pid)"
 wait 2>/dev/null
-ok "OPS-04: and no longer" wait_for 20 space_gone
+ok "OPS-04: and no longer" wait_for 40 space_gone
 
 # A device of its own, in an exclusive world: the fabric's tests do that. Here
 # load on the shared device, from inside and outside.
@@ -66,5 +66,5 @@ ok "OPS-04: gone under load" wait_for 30 space_gone
 ok "those outside go on" load_alive
 load_stop
 is "and end well" $? 0
-ok "OPS-04: nothing is left" wait_for 20 live_none
+ok "OPS-04: nothing is left" wait_for 40 live_none
 finish

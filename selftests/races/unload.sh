@@ -29,8 +29,8 @@ unload_rounds() {
 		load_start 2 10.55.0.1 2 || { echo "round $i: no load"; return 1; }
 		moment 200
 		load_kill
-		wait_for 20 unloaded || { echo "round $i: not unloaded"; return 1; }
-		modprobe rdma_ucmx && wait_for 10 test -c /dev/infiniband/rdma_cmx ||
+		wait_for 40 unloaded || { echo "round $i: not unloaded"; return 1; }
+		modprobe rdma_ucmx && wait_for 40 test -c /dev/infiniband/rdma_cmx ||
 			{ echo "round $i: not loaded again"; return 1; }
 	done
 }

@@ -7,7 +7,7 @@
 
 #include <sched.h>
 
-#include "kselftest_harness.h"
+#include "../harness.h"
 
 #define PORT 7471
 

@@ -113,7 +113,7 @@ seen() {
 	[ -n "$key" ]
 }
 timeout 60 cmx resolve $silent >/dev/null 2>&1 &
-if wait_for 20 seen; then
+if wait_for 40 seen; then
 	refused "assume authority over an answer to come" \
 		user keyctl instantiate "$key" false 0
 	refused "negate an answer to come" user keyctl negate "$key" 60 0

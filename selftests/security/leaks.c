@@ -10,7 +10,7 @@
 #include <linux/types.h>
 #include <rdma/ib_user_verbs.h>
 
-#include "kselftest_harness.h"
+#include "../harness.h"
 
 #define OURS 0xa5
 

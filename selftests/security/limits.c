@@ -9,7 +9,7 @@
 
 #include <sys/wait.h>
 
-#include "kselftest_harness.h"
+#include "../harness.h"
 
 #define PROCESSES 4
 #define FILES 4

@@ -9,7 +9,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-#include "kselftest_harness.h"
+#include "../harness.h"
 
 #define ADDR_ASKER "10.66.0.2"
 #define SA_HELPER "/usr/lib/rdma-cmx/selftests/sa/service.helper "

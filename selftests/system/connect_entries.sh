@@ -8,7 +8,7 @@ rc=/usr/lib/rdma-cmx/selftests/api/rc.helper
 
 serve() {
 	job=$(peer_bg "$rc serve $1 $2")
-	wait_for 20 peer "grep -q listening /run/jobs/$job.log"
+	wait_for 40 peer "grep -q listening /run/jobs/$job.log"
 }
 
 # Not by ok, whose commands run in a subshell: job has to stay.

@@ -14,7 +14,7 @@ port_active() {
 device_back() {
 	[ -e /sys/class/infiniband/rxe0 ] ||
 		timeout 30 rdma link add rxe0 type rxe netdev eth0
-	wait_for 20 port_active
+	wait_for 40 port_active
 }
 
 $hold 4 10.55.0.1 239.55.9.2 >hold.log 2>&1 &
@@ -42,7 +42,7 @@ ok "ids on it again" wait_for 30 grep -q ready hold2.log
 kill -STOP $pid
 timeout 60 rdma link del rxe0 &
 removal=$!
-ok "OPS-04: the device is going" wait_for 20 \
+ok "OPS-04: the device is going" wait_for 40 \
 	bash -c '! rdma link show rxe0/1 2>/dev/null | grep -q state'
 kill -KILL $pid
 wait $pid 2>/dev/null

@@ -13,7 +13,7 @@ hold() {
 	timeout 100 $mc hold 10.55.0.1 "$2" "$3" <"$1.fifo" >"$1.log" 2>&1 &
 	exec {fd}>"$1.fifo"
 	eval "$1_fd=$fd $1_pid=$!"
-	wait_for 20 grep -q joined "$1.log"
+	wait_for 40 grep -q joined "$1.log"
 }
 
 release() {
@@ -37,7 +37,7 @@ left() {
 }
 
 job=$(peer_bg 'tcpdump -Z root -n -l -v -i eth0 igmp')
-ok "tcpdump listens in beta" wait_for 20 peer "grep -q 'listening on' /run/jobs/$job.log"
+ok "tcpdump listens in beta" wait_for 40 peer "grep -q 'listening on' /run/jobs/$job.log"
 
 hold quiet 239.55.3.1 sendonly
 is "MC-03: a send-only join" $? 0
@@ -46,10 +46,10 @@ ok "MC-03: it holds no IGMP membership" \
 hold loud 239.55.3.2 full
 is "MC-03: a full-member join" $? 0
 ok "MC-03: it holds one" igmp_joined eth0 239.55.3.2
-ok "MC-03: beta sees the full member's report" wait_for 20 seen 239.55.3.2
+ok "MC-03: beta sees the full member's report" wait_for 40 seen 239.55.3.2
 release loud
 is "MC-03: leave" $? 0
-ok "MC-03: beta sees it leave" wait_for 20 left 239.55.3.2
+ok "MC-03: beta sees it leave" wait_for 40 left 239.55.3.2
 ok "MC-03: no membership any more" \
 	bash -c '. /usr/lib/rdma-cmx/selftests/lib.sh; ! igmp_joined eth0 239.55.3.2'
 release quiet
@@ -58,7 +58,7 @@ is "MC-03: the send-only member leaves" $? 0
 # Whatever the send-only member might have sent is before this one's report.
 hold last 239.55.3.3 full
 is "MC-03: a last full member" $? 0
-ok "MC-03: beta sees it" wait_for 20 seen 239.55.3.3
+ok "MC-03: beta sees it" wait_for 40 seen 239.55.3.3
 release last
 unlike "MC-03: beta saw nothing of the send-only member" \
 	"$(peer_log "$job")" '239\.55\.3\.1 '

@@ -12,7 +12,11 @@ resolve() {
 # Ends the wait for the log: a question of its own, seen in it
 log_barrier() {
 	getent ahosts "$1.any.cmx.test" >/dev/null
-	wait_for 10 test "$(dns_queries "$1.any.cmx.test")" -gt 0
+	wait_for 40 asked_for "$1.any.cmx.test"
+}
+
+asked_for() {
+	[ "$(dns_queries "$1")" -gt 0 ]
 }
 
 resolve cache0.any.cmx.test >/dev/null

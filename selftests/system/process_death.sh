@@ -51,8 +51,8 @@ unload() {
 	timeout 30 rmmod rdma_ucmx && timeout 30 rmmod rdma_cmx
 }
 
-ok "OPS-04: nothing in use: both modules unload" wait_for 20 unload
+ok "OPS-04: nothing in use: both modules unload" wait_for 40 unload
 ok "OPS-04: and load again" modprobe rdma_ucmx
-ok "the device node is back" wait_for 10 test -c /dev/infiniband/rdma_cmx
+ok "the device node is back" wait_for 40 test -c /dev/infiniband/rdma_cmx
 ok "a name resolves again" timeout 60 cmx resolve storage.cmx.test
 finish

@@ -31,7 +31,7 @@ killing() {
 device_back() {
 	[ -e /sys/class/infiniband/rxe0 ] ||
 		timeout 30 rdma link add rxe0 type rxe netdev eth0
-	wait_for 20 sh -c 'rdma link show rxe0/1 | grep -q "state ACTIVE"'
+	wait_for 40 sh -c 'rdma link show rxe0/1 | grep -q "state ACTIVE"'
 }
 
 ok "RAI-07: killed at 40 moments" killing 40 400
@@ -54,7 +54,7 @@ removals() {
 		pid=$!
 		moment 300
 		timeout 60 rdma link del rxe0 &
-		wait_for 20 sh -c '! kill -0 '$pid' 2>/dev/null' ||
+		wait_for 40 sh -c '! kill -0 '$pid' 2>/dev/null' ||
 			echo "round $i: the program still runs" >>slow
 		kill -KILL $pid 2>/dev/null
 		wait
@@ -72,6 +72,6 @@ ok "a name resolves" timeout 60 cmx resolve storage.cmx.test
 unload() {
 	timeout 30 rmmod rdma_ucmx && timeout 30 rmmod rdma_cmx
 }
-ok "OPS-04: the modules unload" wait_for 20 unload
+ok "OPS-04: the modules unload" wait_for 40 unload
 ok "OPS-04: and load again" modprobe rdma_ucmx
 finish

@@ -38,13 +38,13 @@ done
 running() {
 	[ "$(counter live_lookups | head -1)" -ge 8 ]
 }
-ok "one user waits for many silent names" wait_for 20 running
+ok "one user waits for many silent names" wait_for 40 running
 ok "RAI-01: another user gets an answer" \
 	timeout 60 setpriv --reuid=65534 --regid=65534 --clear-groups \
 	cmx resolve other.any.cmx.test
 ok "RAI-01: while the first one still waits" running
 wait "${pids[@]}"
-ok "GAI-02: each of them gets an answer in the end" wait_for 20 live_none
+ok "GAI-02: each of them gets an answer in the end" wait_for 40 live_none
 ok "the first user resolves again" as 1000 timeout 60 cmx resolve again.any.cmx.test
 
 # A container: user, network and mount namespace of its own

@@ -179,12 +179,12 @@ static const char *entry_try(struct rdma_event_channel *channel,
 	const char *wrong;
 	struct conn c;
 
-	if (rdma_resolve_addr(id, ai->ai_src_addr, ai->ai_dst_addr, 5000))
+	if (rdma_resolve_addr(id, ai->ai_src_addr, ai->ai_dst_addr, 30000))
 		return strerror(errno);
 	wrong = event_get(channel, RDMA_CM_EVENT_ADDR_RESOLVED, NULL);
 	if (wrong)
 		return wrong;
-	if (rdma_resolve_route(id, 5000))
+	if (rdma_resolve_route(id, 30000))
 		return "rdma_resolve_route failed";
 	wrong = event_get(channel, RDMA_CM_EVENT_ROUTE_RESOLVED, NULL);
 	if (wrong)

@@ -48,8 +48,8 @@ static int use(struct rdma_addrinfo *ai)
 
 	if (rdma_create_id(NULL, &id, NULL, RDMA_PS_TCP))
 		return -1;
-	ret = rdma_resolve_addr(id, ai->ai_src_addr, ai->ai_dst_addr, 5000) ||
-	      rdma_resolve_route(id, 5000) || id->route.num_paths != 1;
+	ret = rdma_resolve_addr(id, ai->ai_src_addr, ai->ai_dst_addr, 30000) ||
+	      rdma_resolve_route(id, 30000) || id->route.num_paths != 1;
 	rdma_destroy_id(id);
 	return ret;
 }

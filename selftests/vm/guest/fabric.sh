@@ -216,7 +216,7 @@ port_active_wait() {
 
 # link_down DEV, link_up DEV: the cable; returns when the device has noticed
 link_down() {
-	knob_set "$1" link 0 && wait_for 10 dev_is "$1" DOWN
+	knob_set "$1" link 0 && wait_for 40 dev_is "$1" DOWN
 }
 
 # link_up DEV: a subnet manager is needed to make it ACTIVE, see above
@@ -284,7 +284,7 @@ sm_stop() {
 		[ -e "$file" ] || continue
 		pid=$(cat "$file")
 		kill -KILL "$pid" 2>/dev/null
-		wait_for 10 test ! -e "/proc/$pid/cmdline"
+		wait_for 40 test ! -e "/proc/$pid/cmdline"
 		rm -f "$file"
 	done
 }
@@ -395,7 +395,7 @@ host_add() {
 	dev=$(fab_dev "$2")
 	ip netns add "$host" && rdma dev set "$dev" netns "$host" || return
 	# The interface has come anew, and in the initial namespace.
-	wait_for 10 dev_has_netdev "$dev" || return
+	wait_for 40 dev_has_netdev "$dev" || return
 	netdev=$(dev_netdev "$dev")
 	ip link set "$netdev" netns "$host" || return
 	echo "$host" >"$fab_state/$dev.host"
@@ -425,7 +425,7 @@ host_del() {
 	done
 	ip netns pids "$host" | xargs -r kill -KILL 2>/dev/null
 	ip netns del "$host" || return
-	wait_for 20 devices_back "${back[@]}" || return
+	wait_for 40 devices_back "${back[@]}" || return
 	for dev in "${back[@]}"; do
 		addresses_add "$dev"
 	done
@@ -450,7 +450,7 @@ fabric_up() {
 	for dev in "${names[@]}"; do
 		knob_set "$dev" plugged 1
 	done
-	wait_for 20 devices_back "${names[@]}" ||
+	wait_for 40 devices_back "${names[@]}" ||
 		{ echo "of the devices there are only" $(fab_list); return 1; }
 	for dev in "${names[@]}"; do
 		knobs_off "$dev"

@@ -50,12 +50,12 @@ like "dns_up after dns_down" "$(getent ahosts v4only.cmx.test)" 10.55.0.2
 
 # RDMA over the wire
 job=$(peer_bg 'rping -s -a 10.55.0.2 -C 5 -v')
-ok "rping's server listens" wait_for 20 peer 'rdma resource show cm_id | grep -q LISTEN'
+ok "rping's server listens" wait_for 40 peer 'rdma resource show cm_id | grep -q LISTEN'
 ok "rping, alpha to beta" timeout 40 rping -c -a 10.55.0.2 -C 5
 ok "rping's server ends well" peer_wait "$job" 20
 
 job=$(peer_bg 'mckey -m 239.5.5.5 -b 10.55.0.2 -c 1 -C 10')
-ok "mckey's receiver joins" wait_for 20 peer 'igmp_joined eth0 239.5.5.5'
+ok "mckey's receiver joins" wait_for 40 peer 'igmp_joined eth0 239.5.5.5'
 timeout 40 mckey -m 239.5.5.5 -b 10.55.0.1 -s -c 1 -C 100 >sender.log 2>&1
 ok "multicast, alpha to beta" peer_wait "$job" 20
 finish

@@ -122,7 +122,7 @@ is "KA-01: the SM is handed over in the middle of 1500" "$(told)" \
 sm_is_new() {
 	[ "$(sm_master "$asker")" != "$master" ]
 }
-ok "it is another one" wait_for 60 sm_is_new
+ok "it is another one" wait_for 120 sm_is_new
 ask 1 1 svc
 is "no old answer after that: the new SM does not know the service" "$(told)" \
 	"answered=0 error-2=1"

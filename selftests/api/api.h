@@ -51,7 +51,7 @@
 #define DNS_LOG		"/run/dns/log"
 
 /* Longer than any deadline of the project (10 s for a name). */
-#define WAIT_MS		30000
+#define WAIT_MS		60000
 
 #define TEXT_MAX	4096
 

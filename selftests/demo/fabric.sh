@@ -72,7 +72,7 @@ check "no port is active" [ "$(grep -c 'state INIT' <<<"$out")" = 4 ]
 first=$(fab_dev 1)
 sm_start
 echo "  gamma\$ opensm -g 0x$(dev_guid "$first") &"
-wait_for 40 port_active_wait 40
+port_active_wait
 for n in 1 2 3 4; do
 	addresses_add "$(fab_dev $n)"
 done

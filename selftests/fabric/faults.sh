@@ -29,14 +29,14 @@ ok "IPoIB has no carrier" wait_for 40 carrier_is "$second" down
 ok "the SM drops the node" wait_for 40 no node_known "$second"
 is "the others stay ACTIVE" "$(dev_state "$third")" ACTIVE
 ok "cable in" link_up "$second"
-ok "the SM makes it ACTIVE, IPoIB runs" port_active_wait 30 "$second"
+ok "the SM makes it ACTIVE, IPoIB runs" port_active_wait "$second"
 ok "and knows the node" wait_for 40 node_known "$second"
 
 # Events
 joins=$(sa_requests 0x02 0x0038)
 ok "an event: client reregister" knob_set "$third" event client_reregister
 ok "IPoIB joins its groups again" wait_for 40 asks_again "$joins"
-ok "and runs" port_active_wait 30 "$third"
+ok "and runs" port_active_wait "$third"
 is "an event that there is not" \
 	"$(knob_set "$third" event nonsense 2>/dev/null; echo $?)" 1
 
@@ -68,6 +68,6 @@ is "a rule that there is not" \
 knob_set "$second" faults 'drop class=0x81 chance=30'
 link_down "$second"
 link_up "$second"
-ok "30% of SMPs lost: ACTIVE" port_active_wait 60 "$second"
+ok "30% of SMPs lost: ACTIVE" port_active_wait "$second"
 knob_set "$second" faults clear
 finish

@@ -50,14 +50,14 @@ cat >conf <<-'END'
 END
 sm_stop
 ok "a manager with default priority" sm_start "$first" -F conf
-ok "it is master" wait_for 40 sm_master_is "$first"
+ok "it is master" wait_for 120 sm_master_is "$first"
 ok "a second one with more" sm_start "$second" -p 14 -F conf
-ok "is master soon" wait_for 30 sm_master_is "$second"
-ok "the first stands by" wait_for 30 sm_state_is "$first" STANDBY
-ok "a third port knows" wait_for 30 sm_lid_is "$third" "$second"
+ok "is master soon" wait_for 120 sm_master_is "$second"
+ok "the first stands by" wait_for 120 sm_state_is "$first" STANDBY
+ok "a third port knows" wait_for 120 sm_lid_is "$third" "$second"
 ok "the SA answers" wait_for 40 sa_query CPI
 sm_stop "$second"
-ok "the second dies: the first is master" wait_for 30 sm_master_is "$first"
-ok "a third port knows it" wait_for 30 sm_lid_is "$third" "$first"
+ok "the second dies: the first is master" wait_for 120 sm_master_is "$first"
+ok "a third port knows it" wait_for 120 sm_lid_is "$third" "$first"
 ok "and the SA answers" wait_for 40 sa_query CPI
 finish

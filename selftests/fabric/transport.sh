@@ -201,7 +201,7 @@ like "endless pingpong: after its retries" \
 	"$(cat "$work/client.log" "$work/server.log")" \
 	'transport retry counter exceeded'
 link_up "$dev1"
-ok "the link comes back" port_active_wait 60
+ok "the link comes back" port_active_wait
 serve rping -s -a $here -C 20
 pair "rping: over the link that came back" cm_listens \
 	rping -c -a $here -C 20

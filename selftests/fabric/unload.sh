@@ -16,7 +16,7 @@ ok "it is back" wait_for 40 test -e "/sys/class/infiniband/$second"
 like "with its GUID" "$(dev_gid "$second" | tr -d :)" "$guid\$"
 ok "it has an interface" wait_for 40 dev_has_netdev "$second"
 addresses_add "$second"
-ok "the SM makes it ACTIVE" port_active_wait 30 "$second"
+ok "the SM makes it ACTIVE" port_active_wait "$second"
 
 ok "a device is in a namespace" host_add two 2
 begin=$SECONDS

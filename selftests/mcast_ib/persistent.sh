@@ -49,12 +49,12 @@ like "MC-09: and says so" "$(cat plain.log)" 'membership is lost'
 
 link_down "$dev3"
 link_up "$dev3"
-port_active_wait 30 "$dev3"
+port_active_wait "$dev3"
 again "the link down and up"
 
 sm_stop
 sm_start
-port_active_wait 30
+port_active_wait
 again "the subnet manager started anew"
 
 # Handover: one of higher priority takes over on the fourth device.

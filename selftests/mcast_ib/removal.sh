@@ -32,7 +32,7 @@ plug() {
 	knob_set "$dev3" plugged 1
 	wait_for 40 devices_back "$dev3" || return
 	addresses_add "$dev3"
-	port_active_wait 40 "$dev3"
+	port_active_wait "$dev3"
 }
 
 gone() {

@@ -136,7 +136,7 @@ TEST_F(cache, dropped_on_link_down)
 	char event[256];
 
 	snprintf(event, sizeof(event),
-		 "link_down %s && link_up %s && port_active_wait 30",
+		 "link_down %s && link_up %s && port_active_wait",
 		 device(DEV_ASK), device(DEV_ASK));
 	asked_again_expect(_metadata, self, event);
 }
@@ -148,7 +148,7 @@ TEST_F(cache, no_stale_answer_after_SM_restart)
 	int ret;
 
 	ASSERT_EQ(1, sa_count(self->id, self->name));
-	ASSERT_EQ(0, bash("sm_stop && sm_start && port_active_wait 30"));
+	ASSERT_EQ(0, bash("sm_stop && sm_start && port_active_wait"));
 	ASSERT_EQ(0, bash_number("sa_services | grep -c %s || :", self->name));
 	ret = sa_count(self->id, self->name);
 	for (end = now_ms() + WAIT_MS; ret == 1 && now_ms() < end; usleep(20000))

@@ -77,7 +77,7 @@ TEST_F(faults, RAI_03_SM_dead_before)
 	ASSERT_EQ(0, bash("sm_stop"));
 	EXPECT_EQ(-ETIMEDOUT, sa_count(self->id, self->name));
 	EXPECT_EQ(EAI_AGAIN, rdma_getaddrinfo(NULL, self->name, &hints, &res));
-	ASSERT_EQ(0, bash("sm_start && port_active_wait 30"));
+	ASSERT_EQ(0, bash("sm_start && port_active_wait"));
 	works_again(_metadata, self->id);
 }
 
@@ -87,7 +87,7 @@ TEST_F(faults, RAI_03_SM_dies_while_asked)
 	ASSERT_EQ(0, ask_start(self->id, self->name));
 	ASSERT_EQ(0, bash("sm_stop"));
 	EXPECT_EQ(-ETIMEDOUT, ask_end(self->channel));
-	ASSERT_EQ(0, bash("sm_start && port_active_wait 30"));
+	ASSERT_EQ(0, bash("sm_start && port_active_wait"));
 	works_again(_metadata, self->id);
 }
 
@@ -99,7 +99,7 @@ TEST_F(faults, SM_dies_after_an_answer)
 	ASSERT_EQ(1, sa_count(self->id, self->name));
 	ASSERT_EQ(0, bash("sm_stop"));
 	EXPECT_EQ(-ETIMEDOUT, sa_count(self->id, service_name(other)));
-	ASSERT_EQ(0, bash("sm_start && port_active_wait 30"));
+	ASSERT_EQ(0, bash("sm_start && port_active_wait"));
 	works_again(_metadata, self->id);
 }
 
@@ -134,22 +134,22 @@ TEST_F(faults, SM_restarts_while_asked)
 	default:
 		EXPECT_TRUE(false);
 	}
-	ASSERT_EQ(0, bash("port_active_wait 30"));
+	ASSERT_EQ(0, bash("port_active_wait"));
 	works_again(_metadata, self->id);
 }
 
 /* Two of them; the master ends, and the other takes over. */
 TEST_F(faults, SM_hands_over)
 {
-	ASSERT_EQ(0, bash("sm_start %s -p 14 && port_active_wait 30",
+	ASSERT_EQ(0, bash("sm_start %s -p 14 && port_active_wait",
 			  device(DEV_OTHER)));
 	works_again(_metadata, self->id);
 	ASSERT_EQ(0, bash("sm_stop $(fab_dev 1)"));
 	ASSERT_EQ(0, bash("wait_for 60 " SELFTESTS
-			  "/sa/service.helper -C %s count; port_active_wait 30",
+			  "/sa/service.helper -C %s count; port_active_wait",
 			  device(DEV_ASK)));
 	works_again(_metadata, self->id);
-	ASSERT_EQ(0, bash("sm_stop; sm_start; port_active_wait 30"));
+	ASSERT_EQ(0, bash("sm_stop; sm_start; port_active_wait"));
 	works_again(_metadata, self->id);
 }
 
@@ -191,7 +191,7 @@ TEST_F(faults, port_down_while_asked)
 	EXPECT_EQ(-ENODEV, ask_end(self->channel));
 	/* And as long as it is down, at once or by the event */
 	EXPECT_EQ(-ENODEV, sa_count(self->id, self->name));
-	ASSERT_EQ(0, bash("sm_resume && link_up %s && port_active_wait 60",
+	ASSERT_EQ(0, bash("sm_resume && link_up %s && port_active_wait",
 			  device(DEV_ASK)));
 	works_again(_metadata, self->id);
 }
@@ -228,7 +228,7 @@ TEST_F(faults, device_removed_while_asked)
 			  device(DEV_ASK)));
 	ASSERT_EQ(0, run("echo 1 >/sys/kernel/debug/cmx_fabric/fab%d/plugged",
 			 DEV_ASK - 1));
-	ASSERT_EQ(0, bash("wait_for 60 dev_is %s ACTIVE", device(DEV_ASK)));
+	ASSERT_EQ(0, bash("wait_for 120 dev_is %s ACTIVE", device(DEV_ASK)));
 	self->id = id_on(self->channel, DEV_ASK);
 	ASSERT_NE(NULL, self->id);
 	works_again(_metadata, self->id);

@@ -233,7 +233,7 @@ TEST_F(sa, RAI_06_record_whose_GID_is_gone)
 			  "wait_for 30 gone", device(DEV_GONE),
 			  device(DEV_GONE)));
 	ret = sa_ask(self->id, self->name, 0, &res);
-	EXPECT_EQ(0, bash("link_up %s; port_active_wait 30",
+	EXPECT_EQ(0, bash("link_up %s; port_active_wait",
 			  device(DEV_GONE)));
 	ASSERT_EQ(0, ret);
 	ASSERT_EQ(2, ai_count(res));

@@ -205,18 +205,17 @@ ports_active() {
 	done
 }
 
-# port_active_wait [SECONDS [DEV...]]: ACTIVE, and IPoIB has joined its groups
+# port_active_wait [DEV...]: ACTIVE, and IPoIB has joined its groups
 port_active_wait() {
-	local seconds=${1:-30} names
+	local names
 
-	[ $# = 0 ] || shift
 	[ $# != 0 ] || { mapfile -t names <$fab_state/devices; set -- "${names[@]}"; }
-	wait_for "$seconds" ports_active "$@"
+	wait_for 120 ports_active "$@"
 }
 
 # link_down DEV, link_up DEV: the cable; returns when the device has noticed
 link_down() {
-	knob_set "$1" link 0 && wait_for 40 dev_is "$1" DOWN
+	knob_set "$1" link 0 && wait_for 120 dev_is "$1" DOWN
 }
 
 # link_up DEV: a subnet manager is needed to make it ACTIVE, see above
@@ -402,7 +401,7 @@ host_add() {
 	on "$host" ip link set lo up
 	addresses_add "$dev"
 	neighbours_forget
-	port_active_wait 30 "$dev"
+	port_active_wait "$dev"
 }
 
 devices_back() {
@@ -466,7 +465,7 @@ fabric_up() {
 		[[ $addresses =~ [[:space:]]$netdev[[:space:]]+inet[[:space:]]10\.66\.0\.$n/ ]] &&
 			dev_is "$dev" ACTIVE || addresses_add "$dev"
 	done
-	port_active_wait 30 ||
+	port_active_wait ||
 		{ echo "ports:"; fabric_show; return 1; }
 }
 

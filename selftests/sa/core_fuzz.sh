@@ -27,14 +27,14 @@ given() {
 # fuzz WHAT ATTRIBUTE VERB NAME: as many answers to questions on ATTRIBUTE, which
 # VERB asks for services whose names or ids begin with NAME
 fuzz() {
-	local what=$1 attr=$2 verb=$3 name=$4 round=0 wrong=0 pid text
+	local what=$1 attr=$2 verb=$3 name=$4 round=0 wrong=0 pid text n=0 had
 
 	: >"$log"
 	/usr/lib/rdma-cmx/selftests/sa/fake.helper -C "$(fab_dev 4)" \
 		-V "$asker" -a "$attr" -n 5 fuzz="$seed" >"$log" 2>&1 &
 	pid=$!
 	ok "$what: the SA is another one" wait_for 30 grep -q ready "$log"
-	while [ "$(given "$attr")" -lt "$answers" ] && [ $round -lt 200 ] &&
+	while [ "$n" -lt "$answers" ] && [ $round -lt 200 ] &&
 		kill -0 $pid 2>/dev/null; do
 		round=$((round + 1))
 		# Others each time, or the cache would answer
@@ -43,11 +43,16 @@ fuzz() {
 		text=$(told) || wrong=$((wrong + 1))
 		[[ $text = answered=* && $text != *wrong* ]] ||
 			wrong=$((wrong + 1))
+		had=$n n=$(given "$attr")
+		# On a busy machine the answers come too late for the next question.
+		if [ $((n - had)) -lt $((answers / 100)) ] && [ $patience -lt 800 ]; then
+			: $((patience *= 2))
+			param sa_timeout_ms $patience
+		fi
 	done
-	diag "seed $seed, $what: $(given "$attr") answers in $round rounds," \
+	diag "seed $seed, $what: $n answers in $round rounds of $patience ms," \
 		"last: $text"
-	ok "KA-01: $what: at least $answers answers" \
-		test "$(given "$attr")" -ge "$answers"
+	ok "KA-01: $what: at least $answers answers" test "$n" -ge "$answers"
 	is "RAI-03: $what: each question ended, once" $wrong 0
 	kill $pid
 	wait $pid
@@ -58,7 +63,8 @@ modprobe cmx_consumer || plan_skip "cmx_consumer.ko is not installed"
 /usr/lib/rdma-cmx/selftests/sa/service.helper -C "$(fab_dev 3)" -n svc0 -i 1 \
 	set || fail "no service"
 # What is lost is asked for again soon.
-param sa_timeout_ms 25
+patience=25
+param sa_timeout_ms $patience
 param sa_retries 2
 
 sm_pause

@@ -44,6 +44,17 @@ static uint32_t number_spoil(uint32_t value)
 	}
 }
 
+/*
+ * Not to that of another agent, which are small numbers in the upper half: stock
+ * ib_sa never frees an RMPP segment that it has not asked for.
+ */
+static uint64_t transaction_spoil(uint64_t tid)
+{
+	uint32_t bit = below(48);
+
+	return tid ^ 1ULL << (bit < 32 ? bit : bit + 16);
+}
+
 static void head_spoil(struct reply *reply)
 {
 	struct umad_hdr *hdr = &reply->head.mad_hdr;
@@ -62,7 +73,7 @@ static void head_spoil(struct reply *reply)
 		hdr->class_version = number_spoil(hdr->class_version);
 		break;
 	case 4:
-		hdr->tid ^= htobe64(1ULL << below(64));
+		hdr->tid = htobe64(transaction_spoil(be64toh(hdr->tid)));
 		break;
 	case 5:
 		reply->head.sm_key[below(8)] = next();

@@ -92,11 +92,21 @@ TEST_F(cancel, GAI_09_paths_do_not_come_in_time)
 {
 	struct rdma_cm_id *id = id_on(self->channel, DEV_ASK);
 	struct rdma_addrinfo *res;
+	long long start;
+	int ret;
 
 	ASSERT_NE(NULL, id);
 	ASSERT_EQ(0, bash("knob_set %s faults 'drop class=3 attr=0x35'",
 			  device(DEV_SM)));
-	ASSERT_EQ(0, sa_ask(id, self->name, 0, &res));
+	/* Long after the 3 s that paths have */
+	ASSERT_EQ(0, bash("cd /sys/module/rdma_cmx/parameters; "
+			  "echo 60000 >query_timeout_ms; echo 20000 >sa_timeout_ms"));
+	start = now_ms();
+	ret = sa_ask(id, self->name, 0, &res);
+	EXPECT_GT(30000, now_ms() - start);
+	EXPECT_EQ(0, bash("cd /sys/module/rdma_cmx/parameters; "
+			  "echo 10000 >query_timeout_ms; echo 400 >sa_timeout_ms"));
+	ASSERT_EQ(0, ret);
 	EXPECT_EQ(1, ai_count(res));
 	EXPECT_EQ(0, res->ai_route_len);
 	EXPECT_NE(0, res->ai_src_len);

@@ -64,16 +64,23 @@ is "GAI-09: from the other side" \
 	"$(on far "$tests/ib/paths.helper" 10.66.0.1 7471 |
 	   sed 's/ path.*//')" "10.66.0.2 10.66.0.1"
 
-# Nobody answers: the address is handed out without a path, before the deadline,
-# after which there would be no answer at all.
+# Nobody answers: the address is handed out without a path after 3 s, and not at
+# the deadline of the query or when the SA is given up.
+param query_timeout_ms 60000
+param sa_timeout_ms 20000
+SECONDS=0
 is "GAI-09: nobody has the address" "$(paths 10.66.0.99 7471)" \
 	"10.66.0.1 10.66.0.99"
+ok "GAI-09: and that did not take for ever" test $SECONDS -lt 30
 
 # The SA is silent.
 echo 0 >/sys/module/rdma_cmx/parameters/sa_cache_ms
 sm_pause
+SECONDS=0
 is "GAI-09: the SA does not answer" "$(paths 10.66.0.2 7471)" \
 	"10.66.0.1 10.66.0.2"
+ok "GAI-09: and that did not take for ever" test $SECONDS -lt 30
+params_back
 sm_resume
 is "GAI-09: the SA is back" "$(paths 10.66.0.2 7471)" \
 	"10.66.0.1 10.66.0.2 $path"

@@ -179,6 +179,7 @@ static void fab_parameters(struct fab_dev *dev)
 
 	fab_send_ops(ops);
 	ops->get_pci_dev = fab_get_pci_dev;
+	ops->check_ah = fab_check_ah;
 	ops->get_guid_be = fab_get_guid;
 	ops->query_port_state = fab_query_port_state;
 	ops->shut_down_port = fab_shut_down_port;

@@ -92,6 +92,8 @@ struct fab_traffic {
  * @ibp:	rdmavt's port
  * @port:	the port's state, under fab_lock
  * @dying:	no more events
+ * @answering:	what the subnet asks; from when ib_mad has come until it goes
+ * @thinker:	who in ib_mad may be about to answer, for comparison only
  * @wq:		runs the QPs' send work and the port's receive work
  */
 struct fab_dev {
@@ -102,6 +104,8 @@ struct fab_dev {
 	struct fab_traffic traffic;
 	__be64 port_guid;
 	bool dying;
+	bool answering;
+	struct task_struct *thinker;
 	struct workqueue_struct *wq;
 
 	spinlock_t rx_lock; /* the fields below */
@@ -119,6 +123,7 @@ struct fab_dev {
  * @cable:	the cable is whole; under fab_lock
  * @up:		the link is up physically; under fab_lock
  * @port:	the switch's end; under fab_lock
+ * @answer_ms:	how long the device takes to answer what the subnet asks
  */
 struct fab_slot {
 	unsigned int number;
@@ -126,6 +131,7 @@ struct fab_slot {
 	bool cable;
 	bool up;
 	struct fab_port port;
+	unsigned int answer_ms;
 	struct fab_traffic traffic;
 
 	spinlock_t lock; /* the fields below */
@@ -202,6 +208,7 @@ extern struct mutex fab_plug_mutex;
 extern struct fab_slot fab_slots[];
 extern unsigned int fab_n_slots;
 extern struct fab_switch fab_switch;
+extern struct ib_client fab_client;
 
 static inline struct fab_dev *fab_dev_of(struct ib_device *ibdev)
 {
@@ -253,6 +260,7 @@ int fab_process_mad(struct ib_device *ibdev, int flags, u32 port_num,
 		    const struct ib_wc *wc, const struct ib_grh *grh,
 		    const struct ib_mad *in, struct ib_mad *out,
 		    size_t *out_size, u16 *out_pkey_index);
+int fab_check_ah(struct ib_device *ibdev, struct rdma_ah_attr *attr);
 struct fab_packet *fab_trap_make(u16 lid, u16 sm_lid, u8 sm_sl,
 				 const struct ib_mad_notice_attr *notice);
 void fab_cap_mask_changed(struct rvt_dev_info *rdi, u32 port_num);

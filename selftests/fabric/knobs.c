@@ -12,6 +12,7 @@
 #include "fabric.h"
 
 #define FAB_COMMAND_MAX	200
+#define FAB_ANSWER_MS_MAX	10000
 
 static struct dentry *fab_root;
 static struct platform_device *fab_knobs_parent;
@@ -111,6 +112,28 @@ static ssize_t fab_plugged_write(struct file *file, const char __user *from,
 		ret = fab_dev_plug(slot, fab_knobs_parent);
 	mutex_unlock(&fab_plug_mutex);
 	return ret ?: length;
+}
+
+static int fab_answer_ms_show(struct seq_file *file, void *unused)
+{
+	struct fab_slot *slot = file->private;
+
+	seq_printf(file, "%u\n", READ_ONCE(slot->answer_ms));
+	return 0;
+}
+
+static ssize_t fab_answer_ms_write(struct file *file, const char __user *from,
+				   size_t length, loff_t *pos)
+{
+	unsigned int ms;
+	int ret = kstrtouint_from_user(from, length, 0, &ms);
+
+	if (ret)
+		return ret;
+	if (ms > FAB_ANSWER_MS_MAX)
+		return -EINVAL;
+	WRITE_ONCE(fab_slot_of(file)->answer_ms, ms);
+	return length;
 }
 
 static const struct {
@@ -226,6 +249,7 @@ FAB_KNOB(faults);
 FAB_KNOB(mads);
 FAB_KNOB(link);
 FAB_KNOB(plugged);
+FAB_KNOB(answer_ms);
 FAB_KNOB(event);
 DEFINE_SHOW_ATTRIBUTE(fab_status);
 
@@ -252,6 +276,8 @@ void fab_knobs_add(struct platform_device *parent)
 		debugfs_create_file("link", 0600, dir, slot, &fab_link_fops);
 		debugfs_create_file("plugged", 0600, dir, slot,
 				    &fab_plugged_fops);
+		debugfs_create_file("answer_ms", 0600, dir, slot,
+				    &fab_answer_ms_fops);
 		debugfs_create_file("event", 0600, dir, slot, &fab_event_fops);
 		debugfs_create_file("status", 0400, dir, slot,
 				    &fab_status_fops);

@@ -1,10 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Where ib_core hands MADs to a device, and the traps that a device sends.
- * Takes fab_lock for a look at the port.
+ * Where ib_core hands MADs to a device, how it stops to do so, and the traps
+ * that a device sends.  Takes fab_lock for a look at the port.
  */
 
+#include <linux/delay.h>
+
 #include "fabric.h"
+
+/*
+ * What ib_mad itself answers: with what fab_process_mad() makes, or that nobody
+ * takes it.  A MAD that the node sends to itself comes without a GRH.
+ */
+static bool fab_mad_asks(const struct ib_mad_hdr *hdr, const struct ib_grh *grh)
+{
+	return grh && (hdr->method == IB_MGMT_METHOD_GET ||
+		       hdr->method == IB_MGMT_METHOD_SET);
+}
 
 int fab_process_mad(struct ib_device *ibdev, int flags, u32 port_num,
 		    const struct ib_wc *wc, const struct ib_grh *grh,
@@ -13,6 +25,13 @@ int fab_process_mad(struct ib_device *ibdev, int flags, u32 port_num,
 {
 	struct fab_dev *dev = fab_dev_of(ibdev);
 
+	if (grh)
+		WRITE_ONCE(dev->thinker, NULL);
+	if (fab_mad_asks(&in->mad_hdr, grh)) {
+		if (!READ_ONCE(dev->answering))
+			return IB_MAD_RESULT_SUCCESS | IB_MAD_RESULT_CONSUMED;
+		WRITE_ONCE(dev->thinker, current);
+	}
 	*out = *in;
 	switch (in->mad_hdr.mgmt_class) {
 	case IB_MGMT_CLASS_SUBN_LID_ROUTED:
@@ -24,6 +43,58 @@ int fab_process_mad(struct ib_device *ibdev, int flags, u32 port_num,
 	}
 	return IB_MAD_RESULT_SUCCESS;
 }
+
+/*
+ * rdmavt's check_ah.  The next address handle that ib_mad makes where it has
+ * called fab_process_mad() is the answer's: here is the time that answer_ms
+ * gives, as it is here that ib_mad holds its agent and has no reference to it.
+ */
+int fab_check_ah(struct ib_device *ibdev, struct rdma_ah_attr *attr)
+{
+	struct fab_dev *dev = fab_dev_of(ibdev);
+
+	if (READ_ONCE(dev->thinker) == current) {
+		WRITE_ONCE(dev->thinker, NULL);
+		msleep(READ_ONCE(dev->slot->answer_ms));
+	}
+	return 0;
+}
+
+/*
+ * ib_mad sends its answers by an agent that it frees when the device goes, be it
+ * to another namespace only, and does not look whether an answer is being sent
+ * (agent_send_response() in Linux 6.1): who asks just then makes it use freed
+ * memory.  So the device answers nothing any more before ib_mad goes.  This
+ * client of ib_core sees to that: it is younger than ib_mad, and of its clients
+ * ib_core removes the youngest first.
+ */
+static int fab_answers_begin(struct ib_device *ibdev)
+{
+	if (ibdev->ops.process_mad != fab_process_mad)
+		return -EOPNOTSUPP;
+	WRITE_ONCE(fab_dev_of(ibdev)->answering, true);
+	return 0;
+}
+
+static void fab_answers_end(struct ib_device *ibdev, void *client_data)
+{
+	struct fab_dev *dev = fab_dev_of(ibdev);
+	struct rvt_qp *qp;
+
+	WRITE_ONCE(dev->answering, false);
+	/* The answers under way: ib_mad makes them in the CQ's work. */
+	rcu_read_lock();
+	qp = rcu_dereference(dev->ibp.qp[1]);
+	rcu_read_unlock();
+	if (qp)
+		flush_work(&qp->ibqp.recv_cq->work);
+}
+
+struct ib_client fab_client = {
+	.name = "cmx_fabric",
+	.add = fab_answers_begin,
+	.remove = fab_answers_end,
+};
 
 /**
  * fab_trap_make - a packet with a trap for the subnet manager

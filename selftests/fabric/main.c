@@ -54,6 +54,9 @@ static int __init fab_init(void)
 	fab_parent = platform_device_register_simple("cmx_fabric", -1, NULL, 0);
 	if (IS_ERR(fab_parent))
 		return PTR_ERR(fab_parent);
+	ret = ib_register_client(&fab_client);
+	if (ret)
+		goto err_parent;
 
 	fab_switch_init();
 	fab_n_slots = devices;
@@ -63,13 +66,17 @@ static int __init fab_init(void)
 	for (i = 0; i < fab_n_slots && !ret; i++)
 		ret = fab_dev_plug(&fab_slots[i], fab_parent);
 	mutex_unlock(&fab_plug_mutex);
-	if (ret) {
-		fab_slots_unplug();
-		platform_device_unregister(fab_parent);
-		return ret;
-	}
+	if (ret)
+		goto err_slots;
 	fab_knobs_add(fab_parent);
 	return 0;
+
+err_slots:
+	fab_slots_unplug();
+	ib_unregister_client(&fab_client);
+err_parent:
+	platform_device_unregister(fab_parent);
+	return ret;
 }
 module_init(fab_init);
 
@@ -77,6 +84,7 @@ static void __exit fab_exit(void)
 {
 	fab_knobs_remove();
 	fab_slots_unplug();
+	ib_unregister_client(&fab_client);
 	platform_device_unregister(fab_parent);
 }
 module_exit(fab_exit);

@@ -225,7 +225,8 @@ link_up() {
 
 # --- Knobs -----------------------------------------------------------------
 
-# knob_set DEV NAME VALUE: faults, link, plugged, event (selftests/fabric)
+# knob_set DEV NAME VALUE: faults, link, plugged, answer_ms, event
+# (selftests/fabric)
 knob_set() {
 	echo "$3" >"$fab_knobs/$1/$2"
 }
@@ -238,6 +239,7 @@ knob_get() {
 # knobs_off DEV: plugged in, its cable too, and nothing is lost on the way in
 knobs_off() {
 	knob_set "$1" faults clear
+	knob_set "$1" answer_ms 0
 	knob_set "$1" link 1
 	knob_set "$1" plugged 1
 }

@@ -199,7 +199,8 @@ consoles_check() {
 		text=$(splat_find <"$out/$name.console")
 		if [ -n "$text" ]; then
 			problem "kernel complaints of guest $name, in" \
-				"$out/$name.console:"
+				"$out/$name.console:" \
+				"$(head -n 1 <<<"$text")$(splat_where "$out/$name.console")"
 			head -5 <<<"$text" | sed 's/^/     > /' | job_say
 		fi
 	done

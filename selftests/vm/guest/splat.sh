@@ -12,6 +12,27 @@ splat_find() {
 		-e 'BUGLIST|DEBUG_KERNEL'
 }
 
+# splat_show FILE: a log from its first complaint on, 60 lines
+splat_show() {
+	local first line
+
+	first=$(splat_find <"$1" | head -n 1)
+	[ -n "$first" ] || return
+	line=$(grep -nF -- "$first" "$1" | head -n 1 | cut -d: -f1)
+	tail -n "+$line" "$1" | head -n 60
+}
+
+# splat_where FILE: the functions that it happened in, " in INNER < ... < OUTER",
+# for the one line that a summary has; nothing without a call trace
+splat_where() {
+	splat_show "$1" | awk '
+	/Call Trace:/ { trace = 1; next }
+	!trace || / \? / || /<\/?(TASK|IRQ|NMI)>/ { next }
+	!match($0, /[A-Za-z0-9_.]+\+0x/) || n++ == 10 { exit }
+	{ list = list (list ? " < " : " in ") substr($0, RSTART, RLENGTH - 3) }
+	END { printf "%s", list }'
+}
+
 # Debian's rdmavt copies a work request across the fields of a union, and a
 # hardened kernel says so once after each boot. That one report is passed over:
 # its two lines that the list above would find, and only behind its own text.

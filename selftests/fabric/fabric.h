@@ -93,7 +93,7 @@ struct fab_traffic {
  * @port:	the port's state, under fab_lock
  * @dying:	no more events
  * @answering:	what the subnet asks; from when ib_mad has come until it goes
- * @thinker:	who in ib_mad may be about to answer, for comparison only
+ * @thinker:	who in ib_mad has an answer that takes time; only to compare
  * @wq:		runs the QPs' send work and the port's receive work
  */
 struct fab_dev {

@@ -18,36 +18,40 @@ static bool fab_mad_asks(const struct ib_mad_hdr *hdr, const struct ib_grh *grh)
 		       hdr->method == IB_MGMT_METHOD_SET);
 }
 
+static int fab_mad_answer(struct fab_dev *dev, struct ib_mad *mad)
+{
+	switch (mad->mad_hdr.mgmt_class) {
+	case IB_MGMT_CLASS_SUBN_LID_ROUTED:
+	case IB_MGMT_CLASS_SUBN_DIRECTED_ROUTE:
+		return fab_sma_process(dev, (struct ib_smp *)mad);
+	case IB_MGMT_CLASS_PERF_MGMT:
+		if (fab_pma_process(&dev->traffic, 1, mad))
+			return IB_MAD_RESULT_SUCCESS | IB_MAD_RESULT_REPLY;
+	}
+	return IB_MAD_RESULT_SUCCESS;
+}
+
 int fab_process_mad(struct ib_device *ibdev, int flags, u32 port_num,
 		    const struct ib_wc *wc, const struct ib_grh *grh,
 		    const struct ib_mad *in, struct ib_mad *out,
 		    size_t *out_size, u16 *out_pkey_index)
 {
 	struct fab_dev *dev = fab_dev_of(ibdev);
+	int ret;
 
-	if (grh)
-		WRITE_ONCE(dev->thinker, NULL);
-	if (fab_mad_asks(&in->mad_hdr, grh)) {
-		if (!READ_ONCE(dev->answering))
-			return IB_MAD_RESULT_SUCCESS | IB_MAD_RESULT_CONSUMED;
-		WRITE_ONCE(dev->thinker, current);
-	}
+	if (!READ_ONCE(dev->answering) && fab_mad_asks(&in->mad_hdr, grh))
+		return IB_MAD_RESULT_SUCCESS | IB_MAD_RESULT_CONSUMED;
 	*out = *in;
-	switch (in->mad_hdr.mgmt_class) {
-	case IB_MGMT_CLASS_SUBN_LID_ROUTED:
-	case IB_MGMT_CLASS_SUBN_DIRECTED_ROUTE:
-		return fab_sma_process(dev, (struct ib_smp *)out);
-	case IB_MGMT_CLASS_PERF_MGMT:
-		if (fab_pma_process(&dev->traffic, 1, out))
-			return IB_MAD_RESULT_SUCCESS | IB_MAD_RESULT_REPLY;
-	}
-	return IB_MAD_RESULT_SUCCESS;
+	ret = fab_mad_answer(dev, out);
+	if (grh && ret & IB_MAD_RESULT_REPLY && READ_ONCE(dev->slot->answer_ms))
+		WRITE_ONCE(dev->thinker, current);
+	return ret;
 }
 
 /*
- * rdmavt's check_ah.  The next address handle that ib_mad makes where it has
- * called fab_process_mad() is the answer's: here is the time that answer_ms
- * gives, as it is here that ib_mad holds its agent and has no reference to it.
+ * rdmavt's check_ah.  The next address handle that ib_mad makes where it was
+ * given an answer is that one's: here is the time that answer_ms gives, since
+ * here ib_mad knows its agent and has no reference to it yet.
  */
 int fab_check_ah(struct ib_device *ibdev, struct rdma_ah_attr *attr)
 {

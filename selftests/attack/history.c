@@ -1,0 +1,494 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The fixes of drivers/infiniband/core/ucma.c and cma.c since 2018, by class.
+ * Each test repeats the attack behind a class as an ordinary user; the comment
+ * names the upstream fixes and says how this project excludes the class. KASAN,
+ * lockdep and kmemleak of the debug kernel are the judges of the races.
+ *
+ * Classes without a test of their own here:
+ *  - "Fix Spectre v1 vulnerability" (ucma): the dispatch table is indexed by
+ *    array_index_nospec(); a handle is looked up in an xarray.
+ *  - commands by write(), whose credentials are the opener's (ucma, 2016):
+ *    there is no write(). ioctl/abi checks that.
+ *  - "Put a lock around every call to the rdma_cm layer" and "Lock the handler
+ *    in ucma_set_ib_path()" (ucma): ucmx_id.mutex surrounds each use of the
+ *    rdma_cm id, and a route that a user sets is reported under the handler
+ *    lock. races/commands runs each command against the others.
+ *  - "Fix rdma_ucm_query... struct padding" and "Don't infoleak GRH fields"
+ *    (ucma, core): records are built in zeroed memory. security/leaks.
+ *  - "Fix the locking of ctx->file", "Fix locking for ctx->events_reported"
+ *    (ucma): an id's file changes under both locks; attack/events.
+ *  - "Do not send IGMP leaves for sendonly Multicast groups" (cma):
+ *    system/multicast_igmp.sh counts them.
+ *  - "Fix use after free race in roce multicast join" (cma): memberships of
+ *    the core have a work item that leaving waits for; races/many.
+ */
+#include "common.h"
+#include "limits.h"
+
+#include <pthread.h>
+#include <sys/mman.h>
+
+#include "../harness.h"
+
+#define ROUNDS	200
+
+FIXTURE(history) {
+	int fd;
+	uint32_t id;
+};
+
+FIXTURE_SETUP(history)
+{
+	ASSERT_EQ(0, user_become(65534));
+	self->fd = dev_open(O_NONBLOCK);
+	ASSERT_LE(0, self->fd);
+	ASSERT_EQ(0, id_create(self->fd, RDMA_PS_UDP, 1, &self->id));
+}
+
+FIXTURE_TEARDOWN(history)
+{
+	close(self->fd);
+}
+
+static int option_set(int fd, uint32_t id, uint32_t level, uint32_t name,
+		      const void *value, uint32_t len)
+{
+	struct rdma_cmx_id_set_option arg = {
+		.id = id, .level = level, .optname = name,
+		.optval = (uintptr_t)value, .optlen = len,
+	};
+
+	return call(fd, ID_SET_OPTION, &arg);
+}
+
+static int qp_attr(int fd, uint32_t id, uint32_t state)
+{
+	struct rdma_cmx_init_qp_attr arg = { .id = id, .qp_state = state };
+
+	return call(fd, INIT_QP_ATTR, &arg);
+}
+
+/*
+ * ucma: "Fix access to non-initialized CM_ID object", "Ensure that CM_ID
+ * exists prior to access it", "Check that device is connected prior to access
+ * it", "Check that device exists prior to accessing it". An id is visible
+ * when it is complete, and commands that need a device look for one.
+ */
+TEST_F(history, commands_before_their_time)
+{
+	struct rdma_cmx_conn_qp_attr conn = { .id = self->id };
+	struct rdma_cmx_id_arg arg = { .id = self->id };
+	struct rdma_cmx_id_query query = { .id = self->id };
+	struct rdma_cmx_reject reject = { .id = self->id };
+	struct ib_path_rec_data path = { .flags = IB_PATH_GMP |
+		IB_PATH_PRIMARY | IB_PATH_BIDIRECTIONAL };
+	uint32_t mc;
+
+	EXPECT_EQ(-EINVAL, qp_attr(self->fd, self->id, 1));
+	EXPECT_EQ(-EINVAL, call(self->fd, CONN_QP_ATTR, &conn));
+	EXPECT_GT(0, id_resolve_route(self->fd, self->id));
+	EXPECT_GT(0, id_connect(self->fd, self->id));
+	EXPECT_GT(0, id_accept(self->fd, self->id, 2));
+	EXPECT_GT(0, call(self->fd, REJECT, &reject));
+	EXPECT_GT(0, call(self->fd, DISCONNECT, &arg));
+	arg.event = 3;
+	EXPECT_GT(0, call(self->fd, NOTIFY, &arg));
+	EXPECT_EQ(-EINVAL, mc_join(self->fd, self->id, GROUP, 1, &mc));
+	EXPECT_EQ(-EINVAL, option_set(self->fd, self->id, RDMA_OPTION_IB,
+				      RDMA_OPTION_IB_PATH, &path,
+				      sizeof(path)));
+	ASSERT_EQ(0, call(self->fd, ID_QUERY, &query));
+	EXPECT_EQ(0, query.info.node_guid);
+	EXPECT_FALSE(event_pending(self->fd));
+}
+
+/*
+ * ucma: "Limit possible option size". A length above the largest value is
+ * refused before memory is allocated.
+ */
+TEST_F(history, option_sizes)
+{
+	static const uint32_t sizes[] = { 0, 2, 9, 4096, 1 << 20, ~0u, ~0u - 71 };
+	char value[4096] = {};
+	int i, name;
+
+	for (i = 0; i < 7; i++) {
+		for (name = 0; name < 8; name++)
+			EXPECT_GT(0, option_set(self->fd, self->id,
+						RDMA_OPTION_ID, name, value,
+						sizes[i]));
+		EXPECT_GT(0, option_set(self->fd, self->id, RDMA_OPTION_IB,
+					RDMA_OPTION_IB_PATH, value, sizes[i]));
+		EXPECT_GT(0, option_set(self->fd, self->id, ~0u, ~0u, value,
+					sizes[i]));
+	}
+}
+
+/* ucma: "Check that user doesn't overflow QP state". */
+TEST_F(history, qp_states)
+{
+	static const uint32_t states[] = { 7, 255, 256, 1u << 31, ~0u };
+	int i;
+
+	ASSERT_EQ(0, id_bind(self->fd, self->id, ADDR_RDMA, 0));
+	for (i = 0; i < 5; i++)
+		EXPECT_EQ(-EINVAL, qp_attr(self->fd, self->id, states[i]));
+}
+
+/*
+ * ucma: "Don't allow join attempts for unsupported AF family", "Check AF
+ * family prior resolving address", "Introduce safer rdma_addr_size()
+ * variants"; cma: "Distinguish between sockaddr_in and sockaddr_in6 by size".
+ * Each address is checked by its family, and has the room of the largest one.
+ */
+TEST_F(history, families)
+{
+	struct rdma_cmx_resolve_addr resolve = { .id = self->id };
+	struct rdma_cmx_id_bind bind = { .id = self->id };
+	struct rdma_cmx_join join = { .id = self->id, .uid = 1 };
+	static const uint16_t families[] = { 0, 1, 3, 16, 28, 38, 255, 0xffff };
+	int i;
+
+	for (i = 0; i < 8; i++) {
+		memset(&bind.addr, 0xff, sizeof(bind.addr));
+		bind.addr.family = families[i];
+		resolve.dst = bind.addr;
+		join.addr = bind.addr;
+		EXPECT_EQ(-EINVAL, call(self->fd, ID_BIND, &bind));
+		EXPECT_EQ(-EINVAL, call(self->fd, RESOLVE_ADDR, &resolve));
+		addr_set(&resolve.dst, ADDR_RDMA, 1);
+		resolve.src = bind.addr;
+		EXPECT_EQ(-EINVAL, call(self->fd, RESOLVE_ADDR, &resolve));
+		memset(&resolve.src, 0, sizeof(resolve.src));
+	}
+	ASSERT_EQ(0, id_bind(self->fd, self->id, ADDR_RDMA, 0));
+	for (i = 0; i < 8; i++) {
+		join.addr.family = families[i];
+		EXPECT_EQ(-EINVAL, call(self->fd, JOIN, &join));
+	}
+	EXPECT_FALSE(event_pending(self->fd));
+}
+
+/* cma: "Allow UD qp_type to join multicast only". */
+TEST_F(history, join_needs_datagrams)
+{
+	uint32_t id, mc;
+
+	ASSERT_EQ(0, id_create(self->fd, RDMA_PS_TCP, 2, &id));
+	ASSERT_EQ(0, id_bind(self->fd, id, ADDR_RDMA, 0));
+	EXPECT_EQ(-EINVAL, mc_join(self->fd, id, GROUP, 1, &mc));
+	EXPECT_FALSE(event_pending(self->fd));
+}
+
+/*
+ * cma: "Ensure rdma_addr_cancel() happens before issuing more requests", "Fix
+ * unbalanced cm_id reference count during address resolve", "Do not change
+ * route.addr.src_addr outside state checks", "Do not change
+ * route.addr.src_addr.ss_family"; ucma: "fix a use-after-free in
+ * ucma_resolve_ip()". An address of the subnet that nobody has is outstanding
+ * while the id is used otherwise and destroyed. One command at a time uses an
+ * id; destroying it ends the resolution.
+ */
+TEST_F(history, resolutions_one_after_another)
+{
+	union event_buf buf;
+	uint32_t id;
+	int i;
+
+	for (i = 0; i < ROUNDS; i++) {
+		ASSERT_EQ(0, id_create(self->fd, RDMA_PS_TCP, 2, &id));
+		ASSERT_EQ(0, id_resolve_addr(self->fd, id, NULL, "10.55.0.77",
+					     1));
+		EXPECT_EQ(-EINVAL, id_resolve_addr(self->fd, id, NULL,
+						   "fd55::77", 1));
+		EXPECT_EQ(-EINVAL, id_bind(self->fd, id, ADDR_RDMA, 0));
+		EXPECT_EQ(-EINVAL, id_resolve_route(self->fd, id));
+		if (i % 2)
+			ASSERT_LE(0, id_destroy(self->fd, id));
+	}
+	/* The rest goes with the file, while another one works. */
+	close(self->fd);
+	self->fd = dev_open(0);
+	ASSERT_LE(0, self->fd);
+	ASSERT_EQ(0, id_create(self->fd, RDMA_PS_TCP, 2, &id));
+	ASSERT_EQ(0, id_resolve_addr(self->fd, id, NULL, ADDR_RDMA, 1));
+	EXPECT_EQ(0, event_want(self->fd, EV_ADDR_RESOLVED, &buf));
+}
+
+/*
+ * core: "Refactor rdma_bind_addr" (CVE-2023-2176); cma: "Fix listener leak in
+ * rdma_cma_listen_on_all() failure", "Protect bind_list and listen_list while
+ * finding matching cm id". Binding and listening twice, on any address and on
+ * one, in each order.
+ */
+TEST_F(history, bind_and_listen_again)
+{
+	uint32_t id, other;
+	int i, ret;
+
+	for (i = 0; i < ROUNDS; i++) {
+		const char *addr = i % 2 ? ADDR_RDMA : "0.0.0.0";
+
+		ASSERT_EQ(0, id_create(self->fd, RDMA_PS_TCP, 2, &id));
+		ASSERT_EQ(0, id_create(self->fd, RDMA_PS_TCP, 3, &other));
+		ASSERT_EQ(0, id_bind(self->fd, id, addr, 17471));
+		EXPECT_EQ(-EINVAL, id_bind(self->fd, id, "::", 17471));
+		ASSERT_EQ(0, id_listen(self->fd, id));
+		/* A listener of any address may be made anew, as on stock. */
+		id_listen(self->fd, id);
+		EXPECT_EQ(-EINVAL, id_bind(self->fd, id, ADDR_RDMA, 17472));
+		ret = id_bind(self->fd, other, addr, 17471);
+		/* cma_check_port(): a wildcard conflicts by another errno. */
+		EXPECT_EQ(i % 2 ? -EADDRINUSE : -EADDRNOTAVAIL, ret);
+		EXPECT_EQ(-EINVAL, id_resolve_addr(self->fd, id, NULL,
+						   ADDR_RDMA, 17471));
+		ASSERT_LE(0, id_destroy(self->fd, i % 4 < 2 ? id : other));
+		ASSERT_LE(0, id_destroy(self->fd, i % 4 < 2 ? other : id));
+	}
+}
+
+struct rival {
+	int fd, src;
+	uint32_t handle;
+	int (*run)(struct rival *r);
+	int ret;
+};
+
+static int rival_leave(struct rival *r)
+{
+	return mc_leave(r->fd, r->handle);
+}
+
+static int rival_destroy(struct rival *r)
+{
+	return id_destroy(r->fd, r->handle);
+}
+
+static int rival_migrate(struct rival *r)
+{
+	struct rdma_cmx_id_migrate arg = { .id = r->handle, .src_fd = r->src };
+
+	return call(r->fd, ID_MIGRATE, &arg);
+}
+
+static int rival_close(struct rival *r)
+{
+	return close(r->fd);
+}
+
+static void *rival_main(void *arg)
+{
+	struct rival *r = arg;
+
+	r->ret = r->run(r);
+	return NULL;
+}
+
+static void rivals_run(struct rival *a, struct rival *b)
+{
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, rival_main, a))
+		abort();
+	rival_main(b);
+	pthread_join(thread, NULL);
+}
+
+/*
+ * ucma: "fix a possible use-after-free bug" (CVE-2018-14734), "Protect mc
+ * during concurrent multicast leaves", "Add missing locking around
+ * rdma_leave_multicast()". Of two that leave one succeeds: the handle is taken
+ * under the id's mutex.
+ */
+TEST_F(history, two_leave)
+{
+	struct rival a = { .fd = self->fd, .run = rival_leave }, b;
+	uint32_t mc;
+	int i;
+
+	ASSERT_EQ(0, id_bind(self->fd, self->id, ADDR_RDMA, 0));
+	for (i = 0; i < ROUNDS; i++) {
+		ASSERT_EQ(0, mc_join(self->fd, self->id, GROUP, 7, &mc));
+		a.handle = mc;
+		b = a;
+		rivals_run(&a, &b);
+		EXPECT_EQ(-ENOENT, a.ret < b.ret ? a.ret : b.ret);
+		EXPECT_LE(0, a.ret < b.ret ? b.ret : a.ret);
+	}
+}
+
+/*
+ * ucma: "Fix use after free in destroy id flow", "Do not miss ctx destruction
+ * steps in some cases". One of two that destroy succeeds.
+ */
+TEST_F(history, two_destroy)
+{
+	struct rival a = { .fd = self->fd, .run = rival_destroy }, b;
+	uint32_t mc;
+	int i;
+
+	for (i = 0; i < ROUNDS; i++) {
+		ASSERT_EQ(0, id_create(self->fd, RDMA_PS_UDP, 2, &a.handle));
+		ASSERT_EQ(0, id_bind(self->fd, a.handle, ADDR_RDMA, 0));
+		ASSERT_EQ(0, mc_join(self->fd, a.handle, GROUP, 7, &mc));
+		b = a;
+		rivals_run(&a, &b);
+		EXPECT_EQ(-ENOENT, a.ret < b.ret ? a.ret : b.ret);
+		EXPECT_LE(0, a.ret < b.ret ? b.ret : a.ret);
+	}
+}
+
+/*
+ * ucma: "Rework ucma_migrate_id() to avoid races with destroy"
+ * (CVE-2020-36385), "Fix missing validation of the source file". The id is
+ * destroyed or moved, or moved and then not found in the old file.
+ */
+TEST_F(history, migrate_against_destroy)
+{
+	struct rival a = { .run = rival_migrate, .src = self->fd };
+	struct rival b = { .run = rival_destroy, .fd = self->fd };
+	int i, pipes[2];
+
+	a.fd = dev_open(O_NONBLOCK);
+	ASSERT_LE(0, a.fd);
+	for (i = 0; i < ROUNDS; i++) {
+		ASSERT_EQ(0, id_create(self->fd, RDMA_PS_UDP, 2, &a.handle));
+		ASSERT_EQ(0, id_write_event(self->fd, a.handle, 0, 1));
+		b.handle = a.handle;
+		rivals_run(&a, &b);
+		if (a.ret)
+			EXPECT_EQ(-ENOENT, a.ret);
+		if (b.ret < 0)
+			EXPECT_EQ(-ENOENT, b.ret);
+		EXPECT_NE(a.ret == 0, b.ret >= 0);
+	}
+	/* Files that are not the device's */
+	ASSERT_EQ(0, pipe(pipes));
+	a.src = pipes[0];
+	EXPECT_EQ(-EINVAL, rival_migrate(&a));
+	a.src = -1;
+	EXPECT_EQ(-EBADF, rival_migrate(&a));
+	close(a.fd);
+}
+
+/*
+ * ucma: "Fix use-after-free access in ucma_close", "fix a use-after-free in
+ * ucma_resolve_ip()". close() of a descriptor of which a thread is inside an
+ * ioctl: the file stays until the ioctl is through.
+ */
+TEST_F(history, close_against_migrate)
+{
+	struct rival a = { .run = rival_migrate, .fd = self->fd };
+	struct rival b = { .run = rival_close };
+	int i;
+
+	for (i = 0; i < ROUNDS; i++) {
+		a.src = dev_open(O_NONBLOCK);
+		b.fd = a.src;
+		ASSERT_LE(0, a.src);
+		ASSERT_EQ(0, id_create(a.src, RDMA_PS_UDP, 2, &a.handle));
+		rivals_run(&a, &b);
+		if (a.ret)
+			EXPECT_EQ(-EBADF, a.ret);
+		EXPECT_EQ(0, b.ret);
+	}
+}
+
+struct guesser {
+	int fd;
+	bool stop;
+	int hits;
+};
+
+static void *guess(void *arg)
+{
+	struct guesser *g = arg;
+	uint32_t handle;
+
+	while (!__atomic_load_n(&g->stop, __ATOMIC_RELAXED)) {
+		for (handle = 1; handle < 64; handle++)
+			g->hits += mc_leave(g->fd, handle) >= 0;
+	}
+	return NULL;
+}
+
+/*
+ * ucma: "Serialize join and leave on copy_to_user failure". A membership whose
+ * handle could not be written is never seen, whoever guesses its handle.
+ */
+TEST_F(history, join_that_cannot_be_written)
+{
+	struct guesser g = { .fd = self->fd };
+	struct rdma_cmx_join *join;
+	pthread_t thread;
+	char *page;
+	int i;
+
+	ASSERT_EQ(0, id_bind(self->fd, self->id, ADDR_RDMA, 0));
+	page = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
+		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, (void *)page);
+	join = (void *)page;
+	join->size = sizeof(*join);
+	join->id = self->id;
+	join->uid = 1;
+	addr_set(&join->addr, GROUP, 0);
+	ASSERT_EQ(0, mprotect(page, 4096, PROT_READ));
+	ASSERT_EQ(0, pthread_create(&thread, NULL, guess, &g));
+	for (i = 0; i < ROUNDS; i++) {
+		errno = 0;
+		EXPECT_EQ(-1, ioctl(self->fd, RDMA_CMX_IO(JOIN), join));
+		EXPECT_EQ(EFAULT, errno);
+	}
+	__atomic_store_n(&g.stop, true, __ATOMIC_RELAXED);
+	pthread_join(thread, NULL);
+	EXPECT_EQ(0, g.hits);
+	EXPECT_FALSE(event_pending(self->fd));
+	munmap(page, 4096);
+}
+
+/*
+ * ucma: "Fix use-after-free bug in ucma_create_uevent", "Fix error cases
+ * around ucma_alloc_ctx()"; cma: "Add missing error handling of listen_id",
+ * "Execute rdma_cm destruction from a handler properly". Requests nobody has
+ * read go with the listener or with its file.
+ */
+TEST_F(history, unread_requests)
+{
+	struct rdma_cmx_id_query query = {};
+	uint32_t listener, active[8];
+	union event_buf buf;
+	int i, round, fd;
+
+	for (round = 0; round < 4; round++) {
+		fd = dev_open(O_NONBLOCK);
+		ASSERT_LE(0, fd);
+		ASSERT_EQ(0, id_create(fd, RDMA_PS_TCP, 1, &listener));
+		ASSERT_EQ(0, id_bind(fd, listener, ADDR_RDMA, 0));
+		ASSERT_EQ(0, id_listen(fd, listener));
+		query.id = listener;
+		ASSERT_EQ(0, call(fd, ID_QUERY, &query));
+		for (i = 0; i < 8; i++) {
+			ASSERT_EQ(0, id_create(self->fd, RDMA_PS_TCP, 2 + i,
+					       &active[i]));
+			ASSERT_EQ(0, id_resolve_addr(self->fd, active[i], NULL,
+				ADDR_RDMA, addr_port(&query.info.src)));
+			ASSERT_EQ(0, event_want(self->fd, EV_ADDR_RESOLVED,
+						&buf));
+			ASSERT_EQ(0, id_resolve_route(self->fd, active[i]));
+			ASSERT_EQ(0, event_want(self->fd, EV_ROUTE_RESOLVED,
+						&buf));
+			ASSERT_EQ(0, id_connect(self->fd, active[i]));
+		}
+		if (round % 2)
+			ASSERT_LE(0, id_destroy(fd, listener));
+		close(fd);
+		for (i = 0; i < 8; i++)
+			ASSERT_LE(0, id_destroy(self->fd, active[i]));
+	}
+	while (event_pending(self->fd))
+		ASSERT_EQ(0, event_next(self->fd, &buf));
+}
+
+TEST_HARNESS_MAIN

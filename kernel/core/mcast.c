@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Multicast joins: what is asked, and who does it. A plain one goes through
- * rdma_cm, with the checks that it leaves to its callers; what rdma_cm 6.1
- * refuses is a membership of ours, found by id and address in a table whose
- * lock guards nothing else. Process context.
+ * Multicast joins: what is asked, and who does it. A plain one on InfiniBand
+ * goes through rdma_cm, with the checks that it leaves to its callers; on RoCE,
+ * and where rdma_cm 6.1 refuses, it is a membership of ours, found by id and
+ * address in a table whose lock guards nothing else. Process context.
  */
 #include <linux/export.h>
 #include <linux/hashtable.h>
@@ -77,18 +77,15 @@ static int cmx_join_check(const struct rdma_cm_id *id,
 	return cmx_mc_param_check(&attr->param);
 }
 
-/* Can rdma_cm do it? */
+/*
+ * Can rdma_cm do it? Not on RoCE, where it would leave on whatever netdevice
+ * the id is bound to by then.
+ */
 static bool cmx_join_is_plain(const struct rdma_cm_id *id,
 			      const struct rdma_cmx_join_attr *attr)
 {
-	if (id->qp || attr->param.mask)
-		return false;
-	/* A RoCE membership is never lost: persistent or not is the same. */
-	if (rdma_protocol_roce(id->device, id->port_num))
-		return attr->addr->sa.sa_family == AF_INET ||
-		       (attr->addr->sa.sa_family == AF_INET6 &&
-			!cmx_mcast_is_roce_v2(id));
-	return !attr->flags &&
+	return !id->qp && !attr->param.mask && !attr->flags &&
+	       !rdma_protocol_roce(id->device, id->port_num) &&
 	       attr->join_flags == RDMA_MC_JOIN_FLAG_FULLMEMBER &&
 	       id->route.addr.src_addr.ss_family != AF_IB;
 }
@@ -155,10 +152,9 @@ EXPORT_SYMBOL_GPL(rdma_cmx_join);
 static struct cmx_member *cmx_member_take(struct rdma_cm_id *id,
 					  const union rdma_cmx_sockaddr *addr)
 {
+	size_t len = addr ? cmx_addr_size(addr->sa.sa_family) : 0;
 	struct cmx_member *m;
-	size_t len;
 
-	len = addr ? cmx_addr_size(addr->sa.sa_family) : 0;
 	spin_lock(&cmx_members_lock);
 	hash_for_each_possible(cmx_members, m, node, (unsigned long)id) {
 		if (m->id == id && (!addr || !memcmp(&m->addr, addr, len))) {

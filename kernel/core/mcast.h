@@ -6,6 +6,7 @@
  *	mcast_member.c	the life of one: joined, told, lost, joined again
  *	mcast_ib.c	how one is joined at the subnet administrator
  *	mcast_roce.c	and on RoCE
+ *	mcast_ip.c	the IGMP and MLD memberships that RoCE v2 needs
  */
 #ifndef CMX_MCAST_H
 #define CMX_MCAST_H
@@ -17,6 +18,30 @@
 
 #include "core.h"
 #include "sa.h"
+
+/**
+ * struct cmx_ip_group - an IGMP or MLD membership
+ * @node: by netdevice
+ * @ndev: joined on, with a reference; NULL once it has gone
+ * @in_dev: what counts it there, with a reference, or NULL
+ * @in6_dev: likewise for IPv6
+ * @family: AF_INET or AF_INET6; 0: nothing was joined
+ * @in: the group
+ * @in6: likewise for IPv6
+ * @uid: whose share it is part of, if @charged
+ * @charged: see above
+ */
+struct cmx_ip_group {
+	struct hlist_node node;
+	struct net_device *ndev;
+	struct in_device *in_dev;
+	struct inet6_dev *in6_dev;
+	sa_family_t family;
+	__be32 in;
+	struct in6_addr in6;
+	kuid_t uid;
+	bool charged;
+};
 
 enum cmx_member_state {
 	CMX_MEMBER_IDLE,	/* new, or lost and due to be joined again */
@@ -40,11 +65,13 @@ enum cmx_member_state {
  * @asked: @rec as asked
  * @comp_mask: which of @asked counts
  * @qp: queue pair of the kernel, or NULL
+ * @ifindex: RoCE: netdevice that the id was bound to when it joined
+ * @gid_type: RoCE: of the id then
+ * @ip: RoCE: what the netdevice has joined
  * @work: all that happens to it, one by one; what follows is this work's own,
  *	or of whoever leaves, once the work is stopped
  * @state: see above
  * @was_joined: it has been joined once
- * @told_network: IGMP or MLD was told
  * @attached: @qp is attached to @attached_gid and @attached_lid
  * @attached_gid: see above
  * @attached_lid: see above
@@ -72,11 +99,13 @@ struct cmx_member {
 	struct ib_sa_mcmember_rec asked;
 	ib_sa_comp_mask comp_mask;
 	struct ib_qp *qp;
+	int ifindex;
+	enum ib_gid_type gid_type;
+	struct cmx_ip_group ip;
 
 	struct delayed_work work;
 	enum cmx_member_state state;
 	bool was_joined;
-	bool told_network;
 	bool attached;
 	union ib_gid attached_gid;
 	u16 attached_lid;
@@ -115,13 +144,16 @@ void cmx_mcast_ib_init(void);
 void cmx_mcast_ib_exit(void);
 
 /* mcast_roce.c */
-enum ib_gid_type cmx_mcast_gid_type(const struct rdma_cm_id *id);
-struct net_device *cmx_mcast_netdev(const struct rdma_cm_id *id);
-bool cmx_mcast_is_roce_v2(const struct rdma_cm_id *id);
+struct net_device *cmx_mcast_netdev(const struct rdma_cm_id *id, int ifindex);
 int cmx_mcast_roce_prepare(struct cmx_member *m,
 			   const struct rdma_cmx_mc_param *param);
-int cmx_mcast_roce_start(struct cmx_member *m);
-void cmx_mcast_roce_stop(struct cmx_member *m);
 u8 cmx_mcast_roce_mtu(const struct rdma_cm_id *id);
+
+/* mcast_ip.c */
+int cmx_mcast_ip_join(struct cmx_ip_group *g, struct net *net, int ifindex,
+		      const union rdma_cmx_sockaddr *addr);
+void cmx_mcast_ip_leave(struct cmx_ip_group *g);
+int cmx_mcast_ip_init(void);
+void cmx_mcast_ip_exit(void);
 
 #endif /* CMX_MCAST_H */

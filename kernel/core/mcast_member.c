@@ -30,15 +30,16 @@ void cmx_member_kick(struct cmx_member *m, unsigned int ms)
 	spin_unlock(&m->lock);
 }
 
+/* On RoCE it has joined before the work runs. */
 static int cmx_member_start(struct cmx_member *m)
 {
-	return m->roce ? cmx_mcast_roce_start(m) : cmx_mcast_ib_start(m);
+	return m->roce ? 0 : cmx_mcast_ib_start(m);
 }
 
 static void cmx_member_stop(struct cmx_member *m)
 {
 	if (m->roce)
-		cmx_mcast_roce_stop(m);
+		cmx_mcast_ip_leave(&m->ip);
 	else
 		cmx_mcast_ib_stop(m);
 }
@@ -84,8 +85,8 @@ static int cmx_member_ah(struct cmx_member *m, struct rdma_ah_attr *ah_attr)
 	int ret;
 
 	if (m->roce) {
-		ndev = cmx_mcast_netdev(m->id);
-		type = cmx_mcast_gid_type(m->id);
+		ndev = cmx_mcast_netdev(m->id, m->ifindex);
+		type = m->gid_type;
 	}
 	ret = ib_init_ah_from_mcmember(m->id->device, m->id->port_num, &m->rec,
 				       ndev, type, ah_attr);
@@ -214,12 +215,20 @@ void cmx_member_end(struct cmx_member *m)
 
 int cmx_member_init(void)
 {
+	int ret = cmx_mcast_ip_init();
+
+	if (ret)
+		return ret;
 	cmx_member_wq = alloc_workqueue("rdma_cmx_mc",
 					WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
-	return cmx_member_wq ? 0 : -ENOMEM;
+	if (cmx_member_wq)
+		return 0;
+	cmx_mcast_ip_exit();
+	return -ENOMEM;
 }
 
 void cmx_member_exit(void)
 {
 	destroy_workqueue(cmx_member_wq);
+	cmx_mcast_ip_exit();
 }

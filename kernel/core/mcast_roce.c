@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Memberships on RoCE: the MGID, and on RoCE v2 the IGMP or MLD membership of
- * the netdevice, which full members need to receive. Nobody answers: a join
- * is done when the netdevice has it. Runs in the membership's work, without
- * locks of ours; the routing table's lock is taken.
+ * Memberships on RoCE: the MGID, and for full members on RoCE v2 the IGMP or
+ * MLD membership of the netdevice. Nobody answers: a join is done when the
+ * netdevice has it, which is before rdma_cmx_join() returns. All of them are
+ * ours: rdma_cm leaves on the netdevice that the id is bound to by then, and
+ * another rdma_resolve_addr() may have bound it to another one.
  */
-#include <linux/igmp.h>
-#include <linux/inetdevice.h>
 #include <linux/netdevice.h>
-#include <linux/rtnetlink.h>
-#include <net/addrconf.h>
 #include <net/ipv6.h>
 #include <rdma/ib_addr.h>
 #include <rdma/ib_cache.h>
@@ -22,39 +19,42 @@
 	(RDMA_CMX_MC_QKEY | RDMA_CMX_MC_SL | RDMA_CMX_MC_TRAFFIC_CLASS |	\
 	 RDMA_CMX_MC_FLOW_LABEL | RDMA_CMX_MC_HOP_LIMIT)
 
-enum ib_gid_type cmx_mcast_gid_type(const struct rdma_cm_id *id)
+static enum ib_gid_type cmx_mcast_gid_type(const struct rdma_cm_id *id)
 {
 	const struct ib_gid_attr *attr = id->route.addr.dev_addr.sgid_attr;
 
 	return attr ? attr->gid_type : IB_GID_TYPE_ROCE_UDP_ENCAP;
 }
 
-bool cmx_mcast_is_roce_v2(const struct rdma_cm_id *id)
+static int cmx_mcast_ifindex(const struct rdma_cm_id *id)
 {
-	return cmx_mcast_gid_type(id) == IB_GID_TYPE_ROCE_UDP_ENCAP;
+	return READ_ONCE(id->route.addr.dev_addr.bound_dev_if);
 }
 
-/* The id's netdevice with a reference, or NULL. */
-struct net_device *cmx_mcast_netdev(const struct rdma_cm_id *id)
+/* A netdevice with a reference, or NULL. */
+struct net_device *cmx_mcast_netdev(const struct rdma_cm_id *id, int ifindex)
 {
-	const struct rdma_dev_addr *dev_addr = &id->route.addr.dev_addr;
-
-	if (!dev_addr->bound_dev_if)
+	if (!ifindex)
 		return NULL;
-	return dev_get_by_index(dev_addr->net, dev_addr->bound_dev_if);
+	return dev_get_by_index(id->route.addr.dev_addr.net, ifindex);
+}
+
+static int cmx_netdev_mtu(const struct rdma_cm_id *id, int ifindex)
+{
+	struct net_device *ndev = cmx_mcast_netdev(id, ifindex);
+	int mtu;
+
+	if (!ndev)
+		return -ENODEV;
+	mtu = iboe_get_mtu(READ_ONCE(ndev->mtu));
+	dev_put(ndev);
+	return mtu;
 }
 
 /* MTU of the id's port, enum ib_mtu, or 0. */
 u8 cmx_mcast_roce_mtu(const struct rdma_cm_id *id)
 {
-	struct net_device *ndev = cmx_mcast_netdev(id);
-	u8 mtu = 0;
-
-	if (ndev) {
-		mtu = iboe_get_mtu(READ_ONCE(ndev->mtu));
-		dev_put(ndev);
-	}
-	return mtu;
+	return max(cmx_netdev_mtu(id, cmx_mcast_ifindex(id)), 0);
 }
 
 /* The same MGIDs as rdma_cm uses. */
@@ -79,16 +79,23 @@ int cmx_mcast_roce_prepare(struct cmx_member *m,
 			   const struct rdma_cmx_mc_param *param)
 {
 	sa_family_t family = m->addr.sa.sa_family;
-	struct ib_sa_mcmember_rec *rec = &m->asked;
-	bool v2 = cmx_mcast_is_roce_v2(m->id);
+	struct ib_sa_mcmember_rec *rec = &m->rec;
 	sa_family_t src;
+	bool v2;
+	int mtu;
 
 	/* MGIDs are made of IP addresses. */
 	if (family == AF_IB || param->mask & ~CMX_ROCE_PARAMS)
 		return -EOPNOTSUPP;
+	m->gid_type = cmx_mcast_gid_type(m->id);
+	m->ifindex = cmx_mcast_ifindex(m->id);
+	v2 = m->gid_type == IB_GID_TYPE_ROCE_UDP_ENCAP;
 	src = m->id->route.addr.src_addr.ss_family;
-	if (v2 && family != src)
+	if (v2 && family == AF_INET6 && src != AF_INET6)
 		return -EAFNOSUPPORT;
+	mtu = cmx_netdev_mtu(m->id, m->ifindex);
+	if (mtu <= 0)
+		return mtu ?: -EINVAL;
 
 	cmx_roce_mgid(&m->addr, v2, &rec->mgid);
 	rdma_ip2gid((struct sockaddr *)&m->id->route.addr.src_addr,
@@ -103,77 +110,9 @@ int cmx_mcast_roce_prepare(struct cmx_member *m,
 		rec->hop_limit = param->hop_limit;
 	else
 		rec->hop_limit = v2 ? IPV6_DEFAULT_HOPLIMIT : 1;
-	return 0;
-}
-
-/* The routing table's lock is held. */
-static int cmx_ip_join(const struct cmx_member *m, struct net_device *ndev)
-{
-	struct in_device *in_dev;
-
-	if (m->addr.sa.sa_family == AF_INET6) {
-#if IS_ENABLED(CONFIG_IPV6)
-		return ipv6_dev_mc_inc(ndev, &m->addr.in6.sin6_addr);
-#else
-		return -EAFNOSUPPORT;
-#endif
-	}
-	in_dev = __in_dev_get_rtnl(ndev);
-	if (!in_dev)
-		return -ENODEV;
-	ip_mc_inc_group(in_dev, m->addr.in.sin_addr.s_addr);
-	return 0;
-}
-
-/* Likewise; the netdevice may have forgotten it. */
-static void cmx_ip_leave(const struct cmx_member *m, struct net_device *ndev)
-{
-	struct in_device *in_dev;
-
-	if (m->addr.sa.sa_family == AF_INET6) {
-#if IS_ENABLED(CONFIG_IPV6)
-		ipv6_dev_mc_dec(ndev, &m->addr.in6.sin6_addr);
-#endif
-		return;
-	}
-	in_dev = __in_dev_get_rtnl(ndev);
-	if (in_dev)
-		ip_mc_dec_group(in_dev, m->addr.in.sin_addr.s_addr);
-}
-
-int cmx_mcast_roce_start(struct cmx_member *m)
-{
-	struct net_device *ndev = cmx_mcast_netdev(m->id);
-	int ret = 0;
-
-	if (!ndev)
-		return -ENODEV;
-	m->rec = m->asked;
-	m->rec.mtu = iboe_get_mtu(READ_ONCE(ndev->mtu));
-	if (!m->rec.mtu) {
-		ret = -EINVAL;
-	} else if (!m->send_only && cmx_mcast_is_roce_v2(m->id)) {
-		rtnl_lock();
-		ret = cmx_ip_join(m, ndev);
-		rtnl_unlock();
-		m->told_network = !ret;
-	}
-	dev_put(ndev);
-	return ret;
-}
-
-void cmx_mcast_roce_stop(struct cmx_member *m)
-{
-	struct net_device *ndev;
-
-	if (!m->told_network)
-		return;
-	m->told_network = false;
-	ndev = cmx_mcast_netdev(m->id);
-	if (!ndev)
-		return;
-	rtnl_lock();
-	cmx_ip_leave(m, ndev);
-	rtnl_unlock();
-	dev_put(ndev);
+	rec->mtu = mtu;
+	if (m->send_only || !v2)
+		return 0;
+	return cmx_mcast_ip_join(&m->ip, m->id->route.addr.dev_addr.net,
+				 m->ifindex, &m->addr);
 }

@@ -851,7 +851,8 @@ enum {
  * EOPNOTSUPP: a flag, parameter or address that the device cannot do; as the
  * status of MULTICAST_ERROR: the subnet administrator has no send-only full
  * members. EAFNOSUPPORT: an IPv6 group on RoCE v2 needs an id that is bound
- * to an IPv6 address.
+ * to an IPv6 address. EAGAIN: a full member on RoCE v2 above the module
+ * parameter groups_per_user. ENODEV: the netdevice is gone or has no IP.
  */
 struct rdma_cmx_join {
 	__u32 size;

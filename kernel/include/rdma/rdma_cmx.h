@@ -302,8 +302,8 @@ struct rdma_cmx_join_attr {
  * @context: comes back as param.ud.private_data of the event
  *
  * RDMA_CM_EVENT_MULTICAST_JOIN or _ERROR comes to the id's event handler, as
- * from rdma_join_multicast(), maybe before this returns. It does not wait, so
- * many joins can be under way at once. What the handler returns is not looked
+ * from rdma_join_multicast(), maybe before this returns. It waits for no answer,
+ * so many joins can be under way at once. What the handler returns is not looked
  * at. Unlike rdma_join_multicast() it
  *
  * - checks that the address is a multicast one and that the id is bound;
@@ -319,14 +319,19 @@ struct rdma_cmx_join_attr {
  * - asks whether the subnet administrator has send-only full members, and
  *   fails with -EOPNOTSUPP, by the event, where it has not.
  *
- * One id may join a group more than once, but either always plainly, without
- * @flags, parameters and queue pair, or never.
+ * One id may join a group more than once, but on InfiniBand either always
+ * plainly, without @flags, parameters and queue pair, or never.
  *
- * Context: process, may sleep for memory only.
+ * On RoCE v2 a full member joins by IGMP or MLD on the netdevice that the id is
+ * bound to now, and leaves there. What the current user has of that is limited
+ * by the module parameter groups_per_user; a thread of the kernel has no limit.
+ *
+ * Context: process, may sleep; takes the RTNL on RoCE.
  * Return: 0; -EINVAL: bad family, join flag, address or parameter, or not
  * bound; -EOPNOTSUPP: a flag or parameter that is not known, or the device
  * cannot do it; -EAFNOSUPPORT: an IPv6 group on RoCE v2 needs an id that is
- * bound to an IPv6 address; -ENOMEM; or as rdma_join_multicast().
+ * bound to an IPv6 address; -EAGAIN: the user has too many on RoCE v2; -ENODEV:
+ * the netdevice is gone or has no IP; -ENOMEM; or as rdma_join_multicast().
  */
 int rdma_cmx_join(struct rdma_cm_id *id, const struct rdma_cmx_join_attr *attr,
 		  void *context);
@@ -348,7 +353,7 @@ void rdma_cmx_leave(struct rdma_cm_id *id, const union rdma_cmx_sockaddr *addr);
  * @id: the id
  *
  * Ends each membership that rdma_destroy_id() would not end, that is all but
- * plain ones. To be called before rdma_destroy_qp() and rdma_destroy_id() for
+ * plain ones on InfiniBand. To be called before rdma_destroy_qp() and rdma_destroy_id() for
  * an id that rdma_cmx_join() was used on, unless rdma_cmx_leave() was called
  * for each of its joins. On RDMA_CM_EVENT_DEVICE_REMOVAL too: let a work item
  * do it, and destroy the id there.

@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * A user wants to end memberships of others on RoCE v2. IP counts the members
+ * of a group for each netdevice, so whoever leaves where nothing was joined
+ * takes away the membership of another: of the kernel, which then answers no
+ * neighbour discovery, or of a program. The user moves the id to another
+ * netdevice between joining and leaving, or waits until the netdevice has
+ * forgotten the join: because it went, moved to another network namespace or
+ * had a small MTU for a while. Another user joins without end.
+ */
+#include "common.h"
+#include "limits.h"
+
+#include <net/if.h>
+
+#include "../harness.h"
+
+#define USER		4711
+#define NEIGHBOUR	"ff02::1:ff00:1"	/* of fd96::1, and of fd55::1 */
+#define GROUP6		"ff15::55:a1"
+#define GROUP4		"239.55.0.161"
+#define SHARE		1024			/* groups_per_user */
+
+/* Members of @group on a netdevice, as IPv6 counts them. */
+static int users6(const char *dev, const char *group)
+{
+	char line[256], name[32], hex[33], want[33];
+	struct in6_addr addr;
+	int users, found = 0;
+	FILE *f = fopen("/proc/net/igmp6", "r");
+
+	inet_pton(AF_INET6, group, &addr);
+	for (int i = 0; i < 16; i++)
+		sprintf(want + 2 * i, "%02x", addr.s6_addr[i]);
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "%*d %31s %32s %d", name, hex, &users) == 3 &&
+		    !strcmp(name, dev) && !strcmp(hex, want))
+			found = users;
+	if (f)
+		fclose(f);
+	return found;
+}
+
+static int users4(const char *dev, const char *group)
+{
+	char line[256], name[32] = "", word[32];
+	uint32_t want = inet_addr(group), hex;
+	FILE *f = fopen("/proc/net/igmp", "r");
+	int users, found = 0;
+
+	while (f && fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "%*d %31[^: \t]", word) == 1 &&
+		    line[0] != '\t')
+			strcpy(name, word);
+		else if (sscanf(line, " %8x %d", &hex, &users) == 2 &&
+			 !strcmp(name, dev) && hex == want)
+			found = users;
+	}
+	if (f)
+		fclose(f);
+	return found;
+}
+
+static int users(const char *dev, const char *group)
+{
+	return strchr(group, ':') ? users6(dev, group) : users4(dev, group);
+}
+
+/* A member with a socket, as any program may be one */
+static int member(const char *dev, const char *group)
+{
+	struct ipv6_mreq m6 = { .ipv6mr_interface = if_nametoindex(dev) };
+	struct ip_mreqn m4 = { .imr_ifindex = if_nametoindex(dev) };
+	bool v6 = inet_pton(AF_INET6, group, &m6.ipv6mr_multiaddr) == 1;
+	int fd = socket(v6 ? AF_INET6 : AF_INET, SOCK_DGRAM, 0);
+	int ret;
+
+	if (v6) {
+		ret = setsockopt(fd, IPPROTO_IPV6, IPV6_JOIN_GROUP, &m6,
+				 sizeof(m6));
+	} else {
+		inet_pton(AF_INET, group, &m4.imr_multiaddr);
+		ret = setsockopt(fd, IPPROTO_IP, IP_ADD_MEMBERSHIP, &m4,
+				 sizeof(m4));
+	}
+	if (!ret)
+		return fd;
+	close(fd);
+	return -1;
+}
+
+static int bed_add(void)
+{
+	return system("ip link add atk0 type dummy && "
+		      "ip link set atk0 up multicast on && "
+		      "ip addr add 10.96.0.1/24 dev atk0 && "
+		      "ip addr add fd96::1/64 dev atk0 nodad && "
+		      "rdma link add rxe_atk type rxe netdev atk0");
+}
+
+/* A netdevice without RDMA, and a neighbour behind it */
+static int pair_add(void)
+{
+	return system("ip netns add atk && "
+		      "ip link add atk0 type veth peer name atk1 netns atk && "
+		      "ip addr add fd96::1/64 dev atk0 nodad && "
+		      "ip link set atk0 up && "
+		      "ip -n atk addr add fd96::2/64 dev atk1 nodad && "
+		      "ip -n atk link set atk1 up");
+}
+
+static void bed_del(void)
+{
+	system("rdma link del rxe_atk 2>/dev/null;"
+	       "for d in atk0 atk1; do ip link del $d 2>/dev/null; done;"
+	       "ip netns del atk 2>/dev/null");
+}
+
+FIXTURE(memberships) {
+	int fd;
+	uint32_t id;
+	uint32_t mc;
+	bool bed;
+};
+
+FIXTURE_VARIANT(memberships) {
+	const char *group;
+	const char *source;	/* of eth0 */
+	const char *beyond;	/* behind mgmt0 */
+	const char *own;	/* of atk0 */
+};
+
+FIXTURE_VARIANT_ADD(memberships, ipv6) {
+	.group = GROUP6, .source = "fd55::1", .beyond = "fd77::2",
+	.own = "fd96::1",
+};
+
+FIXTURE_VARIANT_ADD(memberships, ipv4) {
+	.group = GROUP4, .source = "10.55.0.1", .beyond = "192.168.77.2",
+	.own = "10.96.0.1",
+};
+
+FIXTURE_SETUP(memberships)
+{
+	self->fd = dev_open(O_NONBLOCK);
+	ASSERT_LE(0, self->fd);
+}
+
+FIXTURE_TEARDOWN(memberships)
+{
+	setresuid(0, 0, 0);
+	close(self->fd);
+	if (self->bed)
+		bed_del();
+	EXPECT_EQ(0, number_get(COUNTERS "live_members"));
+}
+
+/* The id of an unprivileged user, bound to @addr; it does not stay without. */
+static int user_id(int fd, const char *addr, uint32_t *id)
+{
+	int i, ret;
+
+	if (setresuid(USER, USER, 0))
+		return -errno;
+	ret = id_create(fd, RDMA_PS_UDP, 1, id);
+	/* A new device gets its GIDs in the background. */
+	for (i = 0; !ret && i < 200; i++) {
+		ret = id_bind(fd, *id, addr, 0);
+		if (ret != -ENODEV && ret != -EADDRNOTAVAIL)
+			break;
+		poll(NULL, 0, 50);
+		if (i < 199)
+			ret = 0;
+	}
+	return ret;
+}
+
+static int user_joins(int fd, uint32_t id, const char *group, uint32_t *mc)
+{
+	union event_buf buf;
+
+	return mc_join(fd, id, group, 2, mc) ?:
+	       event_want(fd, EV_MULTICAST_JOIN, &buf);
+}
+
+/* Join with one netdevice, leave with another */
+TEST_F(memberships, id_moves)
+{
+	union event_buf buf;
+	int fd = member("mgmt0", variant->group);
+
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, user_id(self->fd, variant->source, &self->id));
+	ASSERT_EQ(0, user_joins(self->fd, self->id, variant->group, &self->mc));
+	EXPECT_EQ(1, users("eth0", variant->group));
+	ASSERT_EQ(0, id_resolve_addr(self->fd, self->id, variant->source,
+				     variant->beyond, 7));
+	ASSERT_EQ(0, event_want(self->fd, EV_ADDR_RESOLVED, &buf));
+	EXPECT_EQ(1, mc_leave(self->fd, self->mc));
+	EXPECT_EQ(1, users("mgmt0", variant->group));
+	EXPECT_EQ(0, users("eth0", variant->group));
+	close(fd);
+}
+
+/* The same with the group that neighbour discovery needs */
+TEST(neighbour_discovery)
+{
+	int fd = dev_open(O_NONBLOCK), eth, atk;
+	union event_buf buf;
+	uint32_t id, mc;
+
+	ASSERT_EQ(0, pair_add()) bed_del();
+	eth = users6("eth0", NEIGHBOUR);
+	atk = users6("atk0", NEIGHBOUR);
+	EXPECT_EQ(1, atk);
+	EXPECT_EQ(0, user_id(fd, "fd55::1", &id));
+	EXPECT_EQ(0, user_joins(fd, id, NEIGHBOUR, &mc));
+	EXPECT_EQ(eth + 1, users6("eth0", NEIGHBOUR));
+	EXPECT_EQ(0, id_resolve_addr(fd, id, "fd55::1", "fd96::2", 7));
+	EXPECT_EQ(0, event_want(fd, EV_ADDR_RESOLVED, &buf));
+	EXPECT_LE(0, id_destroy(fd, id));
+	setresuid(0, 0, 0);
+	close(fd);
+	EXPECT_EQ(eth, users6("eth0", NEIGHBOUR));
+	EXPECT_EQ(atk, users6("atk0", NEIGHBOUR));
+	EXPECT_EQ(0, system("ip -n atk neigh flush all && ip netns exec atk "
+			    "ping -6 -c 1 -W 20 fd96::1 >/dev/null"));
+	bed_del();
+}
+
+/* Joined on a netdevice of the test's */
+#define JOINED() do {							\
+	ASSERT_EQ(0, bed_add());					\
+	self->bed = true;						\
+	ASSERT_EQ(0, user_id(self->fd, variant->own, &self->id));	\
+	ASSERT_EQ(0, user_joins(self->fd, self->id, variant->group,	\
+				&self->mc));				\
+	ASSERT_EQ(1, users("atk0", variant->group));			\
+	ASSERT_EQ(0, setresuid(0, 0, 0));				\
+} while (0)
+
+TEST_F(memberships, netdevice_renamed)
+{
+	JOINED();
+	ASSERT_EQ(0, system("ip link set atk0 down && "
+			    "ip link set atk0 name atk1 && "
+			    "ip link set atk1 up"));
+	EXPECT_EQ(1, users("atk1", variant->group));
+	EXPECT_EQ(1, mc_leave(self->fd, self->mc));
+	EXPECT_EQ(0, users("atk1", variant->group));
+}
+
+/* IP forgets all members, and the membership is made anew. */
+TEST_F(memberships, netdevice_with_a_small_mtu)
+{
+	int fd;
+
+	JOINED();
+	ASSERT_EQ(0, system("ip link set atk0 mtu 60"));
+	EXPECT_EQ(0, users("atk0", variant->group));
+	ASSERT_EQ(0, system("ip link set atk0 mtu 1500"));
+	EXPECT_EQ(1, users("atk0", variant->group));
+	fd = member("atk0", variant->group);
+	ASSERT_LE(0, fd);
+	EXPECT_EQ(1, mc_leave(self->fd, self->mc));
+	EXPECT_EQ(1, users("atk0", variant->group));
+	close(fd);
+	EXPECT_EQ(0, users("atk0", variant->group));
+}
+
+/* Left while IP knows nothing: there is nothing to undo later. */
+TEST_F(memberships, left_with_a_small_mtu)
+{
+	int fd;
+
+	JOINED();
+	ASSERT_EQ(0, system("ip link set atk0 mtu 60"));
+	EXPECT_EQ(1, mc_leave(self->fd, self->mc));
+	ASSERT_EQ(0, system("ip link set atk0 mtu 1500"));
+	EXPECT_EQ(0, users("atk0", variant->group));
+	fd = member("atk0", variant->group);
+	EXPECT_EQ(1, users("atk0", variant->group));
+	close(fd);
+}
+
+/* It comes back with the same index. */
+TEST_F(memberships, netdevice_in_another_namespace)
+{
+	int fd;
+
+	JOINED();
+	ASSERT_EQ(0, system("ip netns add atk && "
+			    "timeout 20 ip link set atk0 netns atk && "
+			    "timeout 20 ip -n atk link set atk0 netns 1 && "
+			    "ip link set atk0 up"));
+	EXPECT_EQ(0, users("atk0", variant->group));
+	fd = member("atk0", variant->group);
+	ASSERT_LE(0, fd);
+	EXPECT_LE(0, id_destroy(self->fd, self->id));
+	EXPECT_EQ(1, users("atk0", variant->group));
+	close(fd);
+}
+
+/* It does not wait for its members. */
+TEST_F(memberships, netdevice_goes)
+{
+	JOINED();
+	ASSERT_EQ(0, system("timeout 60 ip link del atk0"));
+	EXPECT_LE(0, id_destroy(self->fd, self->id));
+	ASSERT_EQ(0, bed_add());
+	EXPECT_EQ(0, users("atk0", variant->group));
+}
+
+/* How many of @count groups, from @first on, could be joined */
+static int join_some(int fd, uint32_t id, int first, int count, int *error)
+{
+	static struct rdma_cmx_join_item items[SHARE];
+	struct rdma_cmx_join_many arg = {
+		.id = id,
+		.items = (uintptr_t)items,
+		.count = count,
+		.item_size = sizeof(items[0]),
+	};
+	char group[INET6_ADDRSTRLEN];
+	int i;
+
+	memset(items, 0, sizeof(items));
+	for (i = 0; i < count; i++) {
+		snprintf(group, sizeof(group), "ff15::a:%x", first + i);
+		addr_set(&items[i].addr, group, 0);
+	}
+	i = call(fd, JOIN_MANY, &arg);
+	if (i)
+		return i;
+	for (i = 0; i < count; i++)
+		if (items[i].error)
+			*error = items[i].error;
+	return arg.joined;
+}
+
+/* Each user has a share, however many processes, files and ids there are. */
+TEST(groups_of_one_user)
+{
+	int fd = dev_open(O_NONBLOCK), fd2 = dev_open(O_NONBLOCK), error = 0;
+	uint32_t id, id2, mc;
+
+	ASSERT_EQ(0, user_id(fd, "fd55::1", &id));
+	ASSERT_EQ(0, user_id(fd2, "fd55::1", &id2));
+	EXPECT_EQ(SHARE, join_some(fd, id, 0, SHARE, &error));
+	EXPECT_EQ(0, error);
+	EXPECT_EQ(0, join_some(fd2, id2, SHARE, 10, &error));
+	EXPECT_EQ(EAGAIN, abs(error));
+	EXPECT_EQ(-EAGAIN, mc_join(fd2, id2, "ff15::a:ffff", 2, &mc));
+	ASSERT_EQ(0, setresuid(0, 0, 0) ||
+		     setresuid(USER + 1, USER + 1, 0));
+	EXPECT_EQ(0, mc_join(fd2, id2, "ff15::a:ffff", 2, &mc));
+	EXPECT_LE(0, mc_leave(fd2, mc));
+
+	/* Whose share it is does not depend on who ends it. */
+	EXPECT_LE(0, id_destroy(fd, id));
+	ASSERT_EQ(0, setresuid(0, 0, 0) || setresuid(USER, USER, 0));
+	EXPECT_EQ(10, join_some(fd2, id2, SHARE, 10, &error));
+	EXPECT_LE(0, id_destroy(fd2, id2));
+	setresuid(0, 0, 0);
+	close(fd);
+	close(fd2);
+	EXPECT_EQ(0, number_get(COUNTERS "live_members"));
+}
+
+TEST_HARNESS_MAIN

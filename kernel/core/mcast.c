@@ -172,6 +172,9 @@ void rdma_cmx_leave(struct rdma_cm_id *id, const union rdma_cmx_sockaddr *addr)
 	union rdma_cmx_sockaddr copy = *addr;
 	struct cmx_member *m;
 
+	/* Of no length: it would be equal to each group. */
+	if (!cmx_addr_size(copy.sa.sa_family))
+		return;
 	trace_cmx_leave(id, &copy);
 	cmx_stat_inc(leaves);
 	m = cmx_member_take(id, &copy);

@@ -8,7 +8,7 @@
  *			another group with the same id, likewise
  *	receive N	wait for so many datagrams, 0: look for one at once
  *	again		wait for another event
- *	part GROUP	leave this group, keep the id
+ *	part GROUP	leave this group, keep the id; "-": an address of no family
  *	leave		leave all and destroy the id
  * SOURCE "-" leaves the id unbound. The event handler stores what came and
  * completes; the caller holds consumer.lock.
@@ -271,7 +271,9 @@ int consumer_part(const char *group_text)
 	union rdma_cmx_sockaddr group;
 	int ret;
 
-	ret = consumer_parse_addr(group_text, &group);
+	memset(&group, 0, sizeof(group));
+	ret = strcmp(group_text, "-") ?
+	      consumer_parse_addr(group_text, &group) : 0;
 	if (ret || !joined.id)
 		return ret ?: -ENOENT;
 	rdma_cmx_leave(joined.id, &group);

@@ -68,6 +68,9 @@ ok "MC-11: IGMP knows" igmp_joined eth0 239.55.7.3
 job=$(peer_bg "$tests/api/mc.helper send 10.55.0.2 239.55.7.3 60")
 is "MC-11: it is attached: data arrives" "$(do_ receive 5)" "received=enough"
 is "MC-11: a second group" "$(do_ more 239.55.7.4 0)" "$joined"
+echo part - >$dir/command
+ok "MC-05: an address of no family leaves none" \
+	eval 'igmp_joined eth0 239.55.7.3 && igmp_joined eth0 239.55.7.4'
 echo part 239.55.7.3 >$dir/command
 ok "MC-11: left, IGMP forgets it" eval '! igmp_joined eth0 239.55.7.3'
 ok "MC-11: and keeps the other" igmp_joined eth0 239.55.7.4

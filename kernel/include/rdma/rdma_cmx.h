@@ -342,7 +342,8 @@ int rdma_cmx_join(struct rdma_cm_id *id, const struct rdma_cmx_join_attr *attr,
  * @addr: the group
  *
  * The newest membership of that address ends; its event does not come any
- * more once this has returned, and a queue pair is attached no more.
+ * more once this has returned, and a queue pair is attached no more. Nothing
+ * ends for an address of another family than AF_INET, AF_INET6 and AF_IB.
  *
  * Context: process, may sleep; not in the id's event handler.
  */

@@ -6,6 +6,7 @@
  */
 #include <linux/if_arp.h>
 #include <linux/inetdevice.h>
+#include <linux/ipv6.h>
 #include <linux/netdevice.h>
 #include <net/addrconf.h>
 #include <net/ip6_route.h>
@@ -27,7 +28,10 @@ static void cmx_gid_from_ip(const union rdma_cmx_sockaddr *addr,
 		*in6 = addr->in6.sin6_addr;
 }
 
-/* Netdevice that has an address, with a reference, or NULL. */
+/*
+ * Netdevice that has an address, with a reference, or NULL. With
+ * ipv6.disable=1 there are no tables of IPv6 addresses to look into.
+ */
 static struct net_device *cmx_ndev_of(struct net *net,
 				      const union rdma_cmx_sockaddr *addr)
 {
@@ -36,7 +40,7 @@ static struct net_device *cmx_ndev_of(struct net *net,
 	rcu_read_lock();
 	if (addr->sa.sa_family == AF_INET) {
 		ndev = __ip_dev_find(net, addr->in.sin_addr.s_addr, false);
-	} else if (IS_ENABLED(CONFIG_IPV6)) {
+	} else if (ipv6_mod_enabled()) {
 		if (addr->in6.sin6_scope_id) {
 			ndev = dev_get_by_index_rcu(net,
 						    addr->in6.sin6_scope_id);
@@ -151,7 +155,7 @@ static struct net_device *cmx_route6(const struct cmx_hints *h,
 	struct dst_entry *dst;
 	bool local;
 
-	if (!IS_ENABLED(CONFIG_IPV6))
+	if (!ipv6_mod_enabled())
 		return NULL;
 	if (path->src.sa.sa_family) {
 		/* Unlike IPv4's, this table takes any source. */

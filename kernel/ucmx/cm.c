@@ -19,6 +19,9 @@ int ucmx_resolve_addr(struct ucmx_cmd *cmd)
 	src_len = ucmx_addr_get(&src, &arg->src);
 	if (arg->reserved || src_len < 0 || ucmx_addr_get(&dst, &arg->dst) <= 0)
 		return -EINVAL;
+	ret = ucmx_source_check(&src);
+	if (ret)
+		return ret;
 	id = ucmx_id_lock(cmd->file, arg->id);
 	if (IS_ERR(id))
 		return PTR_ERR(id);

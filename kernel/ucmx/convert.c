@@ -4,7 +4,9 @@
  * ABI's. Callers see to it that the cm id does not change meanwhile: by the
  * id's mutex, or by being its event handler.
  */
+#include <linux/ipv6.h>
 #include <linux/string.h>
+#include <net/ipv6.h>
 #include <rdma/ib_addr.h>
 #include <rdma/ib_sa.h>
 
@@ -39,6 +41,23 @@ int ucmx_addr_get(union rdma_cmx_sockaddr *dst,
 	if (dst->sa.sa_family == AF_INET)
 		memset(dst->in.sin_zero, 0, sizeof(dst->in.sin_zero));
 	return len;
+}
+
+/**
+ * ucmx_source_check - may rdma_cm look for the netdevice of an address?
+ * @addr: the address, or none
+ *
+ * With ipv6.disable=1 there is no table of IPv6 addresses, and rdma_cm looks
+ * into it all the same.
+ *
+ * Return: 0 or -EADDRNOTAVAIL.
+ */
+int ucmx_source_check(const union rdma_cmx_sockaddr *addr)
+{
+	if (addr->sa.sa_family == AF_INET6 && !ipv6_mod_enabled() &&
+	    !ipv6_addr_any(&addr->in6.sin6_addr))
+		return -EADDRNOTAVAIL;
+	return 0;
 }
 
 /**

@@ -334,6 +334,9 @@ int ucmx_id_bind(struct ucmx_cmd *cmd)
 		return -EINVAL;
 	if (ucmx_respond(cmd))
 		return -EFAULT;
+	ret = ucmx_source_check(&addr);
+	if (ret)
+		return ret;
 	id = ucmx_id_lock(cmd->file, arg->id);
 	if (IS_ERR(id))
 		return PTR_ERR(id);

@@ -223,6 +223,7 @@ int ucmx_id_set_option(struct ucmx_cmd *cmd);
 /* convert.c */
 int ucmx_addr_get(union rdma_cmx_sockaddr *dst,
 		  const struct rdma_cmx_addr *src);
+int ucmx_source_check(const union rdma_cmx_sockaddr *addr);
 void ucmx_addr_put(struct rdma_cmx_addr *dst, const struct sockaddr *src);
 void ucmx_info_fill(struct rdma_cm_id *cm, struct rdma_cmx_id_info *info);
 unsigned int ucmx_paths_fill(struct rdma_cm_id *cm,

@@ -59,6 +59,10 @@ guest_start() {
 		wire_add beta alpha 2
 		;;
 	gamma) shape=(-m $((2048 + megabytes)) -smp 2) ;;
+	delta)
+		shape=(-m $((1024 + megabytes)) -smp 2)
+		more+=' ipv6.disable=1'
+		;;
 	esac
 	# no_timer_check: on a busy machine the emulated timer's first ticks come
 	# too late for the kernel's test of it, which then panics. Likewise, a

@@ -4,14 +4,14 @@
 #	run.sh check [NAME-PREFIX]   the tests; last line: the counts
 #	run.sh demo | bench
 #	run.sh shell                 in alpha, or in GUEST
-# The guests: alpha, with beta at the other end of a virtual wire (RoCE), and
-# gamma (InfiniBand). alpha and gamma lead, side by side if there is room, and
-# only when there is something for them to do. They boot Debian's kernel
-# ("stock"), the debug kernel, or one after the other.
+# The guests: alpha, with beta at the other end of a virtual wire (RoCE), gamma
+# (InfiniBand), and delta (RoCE, booted without IPv6). All but beta lead, side by
+# side if there is room, and only when there is something for them to do. They
+# boot Debian's kernel ("stock"), the debug kernel, or one after the other.
 #
 # KERNEL= stock, debug, or both (default of check; of the others stock); logs of
 #         debug are in its debug/
-# GUEST=  alpha or gamma: that one's part alone
+# GUEST=  alpha, gamma or delta: that one's part alone
 # KVER=   kernel to boot (default: the newest with headers)
 # VM_OUT= folder for logs (default: a new one in build/vm; `last` leads there)
 # VM_JOBS= how many leading guests at a time (default: by processors and memory)
@@ -171,6 +171,7 @@ guest_job() {
 	case $guest in
 	alpha) echo "Booting two guests for RoCE$on ($accel)" ;;
 	gamma) echo "Booting a guest for InfiniBand$on ($accel)" ;;
+	delta) echo "Booting a guest without IPv6$on ($accel)" ;;
 	*)
 		problem "tests for a guest '$guest', which there is not"
 		return
@@ -187,8 +188,8 @@ guest_job() {
 [ -r "/boot/vmlinuz-$kver" ] || die "/boot/vmlinuz-$kver cannot be read"
 case $only in *[[:space:]]*) die "a test name has no spaces: '$only'" ;; esac
 case $guest_only in
-'' | alpha | gamma) ;;
-*) die "guests to work in are alpha and gamma, not '$guest_only'" ;;
+'' | alpha | gamma | delta) ;;
+*) die "guests to work in are alpha, gamma and delta, not '$guest_only'" ;;
 esac
 [ "$mode" != check ] || : "${KERNEL:=both}"
 case ${KERNEL:=stock} in

@@ -132,7 +132,9 @@ static void cmx_entry_fill(struct cmx_build *b, u32 i, u32 qp_type,
 	e->port_space = port_space;
 	e->src = path->src;
 	e->dst = path->dst;
-	if (!e->src.sa.sa_family)
+	/* A source is the address of an RDMA device, or it is none. */
+	if (!e->src.sa.sa_family ||
+	    (e->dst.sa.sa_family && path->rank != CMX_RANK_RDMA))
 		memset(&e->src, 0, sizeof(e->src));
 	e->ibdev_index = path->ibdev_index;
 	e->port_num = path->port_num;

@@ -297,10 +297,12 @@ void cmx_asks_put(struct cmx_asks *asks);
  * @count: how many
  * @port: each with the port it is for; NULL: nothing to ask
  * @list: services of all answers, once they are merged
+ * @passive: to listen on: of a port that asks, each service once
  */
 struct cmx_services {
 	struct cmx_asks asks;
 	u32 count;
+	bool passive;
 	struct cmx_service_ask *port;
 	struct cmx_service *list;
 };

@@ -25,6 +25,27 @@ struct cmx_connect_hdr {
 
 static_assert(sizeof(struct cmx_connect_hdr) == 36);
 
+/* To listen on: the service at the port that asked, whoever else offers it. */
+static void cmx_path_from_own(struct cmx_path *path,
+			      const struct cmx_service *s)
+{
+	struct sockaddr_ib *src = &path->src.ib;
+
+	memset(path, 0, sizeof(*path));
+	src->sib_family = AF_IB;
+	src->sib_pkey = s->pkey;
+	memcpy(&src->sib_addr, &s->sgid, sizeof(s->sgid));
+	src->sib_sid = s->id;
+	src->sib_sid_mask = cpu_to_be64(~0ULL);
+	path->own_sid = true;
+	path->rank = CMX_RANK_UNREACHED;
+	if (!s->reached)
+		return;
+	path->rank = CMX_RANK_RDMA;
+	path->ibdev_index = s->ibdev_index;
+	path->port_num = s->port_num;
+}
+
 static void cmx_path_from_service(struct cmx_path *path,
 				  const struct cmx_service *s)
 {
@@ -69,7 +90,11 @@ int cmx_paths_fill(const struct cmx_hints *h,
 		struct cmx_path *path = &paths[n];
 
 		if (cands->services) {
-			cmx_path_from_service(path, &cands->services[i]);
+			if (cmx_passive(h))
+				cmx_path_from_own(path, &cands->services[i]);
+			else
+				cmx_path_from_service(path,
+						      &cands->services[i]);
 			n++;
 			continue;
 		}

@@ -5,8 +5,11 @@
  *
  * Belongs to one question; see ask.c for who may touch what.
  */
+#include <linux/jhash.h>
 #include <linux/kstrtox.h>
+#include <linux/log2.h>
 #include <linux/mm.h>
+#include <linux/random.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <rdma/ib_cache.h>
@@ -15,7 +18,7 @@
 #include "sa_wire.h"
 
 /* More services under one name would be a mistake, or an attack. */
-#define CMX_MAX_SERVICES	1024
+#define CMX_MAX_SERVICES	4096u
 
 struct cmx_service_ask {
 	struct cmx_ask ask;
@@ -129,6 +132,7 @@ int cmx_services_init(struct cmx_services *s, const struct cmx_hints *h,
 	if (ret)
 		return ret;
 	ports.from = &from;
+	s->passive = cmx_passive(h);
 	ret = cmx_sa_ports_for_each(h->net, cmx_service_port_add, &ports);
 	s->count = ports.count;
 	s->port = ports.port;
@@ -190,21 +194,6 @@ static bool cmx_service_matches(const struct cmx_sa_question *q,
 	return !strncmp(rec->name, want->name, sizeof(rec->name));
 }
 
-static bool cmx_service_known(const struct cmx_service *list, u32 count,
-			      const struct cmx_service *new)
-{
-	u32 i;
-
-	for (i = 0; i < count; i++) {
-		if (list[i].id == new->id && list[i].pkey == new->pkey &&
-		    !memcmp(&list[i].gid, &new->gid, sizeof(new->gid)) &&
-		    /* A port that cannot get there gives way. */
-		    (list[i].reached || !new->reached))
-			return true;
-	}
-	return false;
-}
-
 static void cmx_service_fill(struct cmx_service *new,
 			     const struct cmx_service_ask *port,
 			     const struct cmx_sa_service_rec *rec)
@@ -223,44 +212,116 @@ static void cmx_service_fill(struct cmx_service *new,
 					    ntohs(new->pkey), &index);
 }
 
-/* Adds the services of one port's answer; returns how many are strange. */
-static u32 cmx_service_add(struct cmx_service *list, u32 *count,
-			   const struct cmx_service_ask *port)
+/*
+ * The services as they are merged: found by a hash table without room for more
+ * than half of its slots, of indices into the list plus 1.
+ */
+struct cmx_service_set {
+	struct cmx_service *list;
+	u32 count;
+	u32 room;
+	u32 *slots;
+	u32 mask;
+	u32 seed;
+};
+
+static int cmx_service_set_init(struct cmx_service_set *set, u32 room)
+{
+	u32 slots = roundup_pow_of_two(2 * room);
+
+	set->count = 0;
+	set->room = room;
+	set->mask = slots - 1;
+	set->seed = get_random_u32();
+	set->list = kvmalloc_array(room, sizeof(*set->list), GFP_KERNEL);
+	set->slots = kvcalloc(slots, sizeof(*set->slots), GFP_KERNEL);
+	if (set->list && set->slots)
+		return 0;
+	kvfree(set->list);
+	kvfree(set->slots);
+	return -ENOMEM;
+}
+
+static u32 cmx_service_hash(const struct cmx_service *s, u32 seed)
+{
+	u32 hash = jhash(&s->gid, sizeof(s->gid), seed);
+
+	return jhash_3words(lower_32_bits((__force u64)s->id),
+			    upper_32_bits((__force u64)s->id),
+			    (__force u16)s->pkey, hash);
+}
+
+static bool cmx_service_same(const struct cmx_service *a,
+			     const struct cmx_service *b)
+{
+	return a->id == b->id && a->pkey == b->pkey &&
+	       !memcmp(&a->gid, &b->gid, sizeof(a->gid));
+}
+
+static int cmx_service_insert(struct cmx_service_set *set,
+			      const struct cmx_service *new)
+{
+	u32 slot = cmx_service_hash(new, set->seed) & set->mask;
+	struct cmx_service *old;
+
+	for (; set->slots[slot]; slot = (slot + 1) & set->mask) {
+		old = &set->list[set->slots[slot] - 1];
+		if (!cmx_service_same(old, new))
+			continue;
+		/* A port that cannot get there gives way. */
+		if (!old->reached && new->reached)
+			*old = *new;
+		return 0;
+	}
+	if (set->count == set->room)
+		return -EOVERFLOW;
+	set->list[set->count++] = *new;
+	set->slots[slot] = set->count;
+	return 0;
+}
+
+/* Adds the services of one port's answer, and counts those that are strange. */
+static int cmx_service_add(struct cmx_service_set *set, bool passive,
+			   const struct cmx_service_ask *port, u32 *strange)
 {
 	const struct cmx_sa_answer *answer = port->ask.answer;
 	const struct cmx_sa_service_rec *rec;
-	u32 i, strange = 0;
+	struct cmx_service new;
+	u32 i;
+	int ret;
 
 	for (i = 0; i < answer->count; i++) {
 		rec = cmx_sa_answer_rec(answer, i);
 		if (!cmx_service_matches(&port->ask.question, rec)) {
-			strange++;
+			++*strange;
 			continue;
 		}
-		cmx_service_fill(&list[*count], port, rec);
-		if (!cmx_service_known(list, *count, &list[*count]))
-			++*count;
+		cmx_service_fill(&new, port, rec);
+		/* Who else offers it does not matter to who listens. */
+		if (passive)
+			new.gid = new.sgid;
+		ret = cmx_service_insert(set, &new);
+		if (ret)
+			return ret;
 	}
-	return strange;
+	return 0;
 }
 
-/* Drops those that another port reaches and theirs does not. */
-static u32 cmx_service_clean(struct cmx_service *list, u32 count)
+static int cmx_services_collect(struct cmx_services *s,
+				struct cmx_service_set *set, u32 *strange)
 {
-	u32 i, j, n = 0;
+	u32 i;
+	int ret;
 
-	for (i = 0; i < count; i++) {
-		for (j = i + 1; !list[i].reached && j < count; j++) {
-			if (list[j].reached && list[j].id == list[i].id &&
-			    list[j].pkey == list[i].pkey &&
-			    !memcmp(&list[j].gid, &list[i].gid,
-				    sizeof(list[i].gid)))
-				break;
-		}
-		if (list[i].reached || j == count)
-			list[n++] = list[i];
+	for (i = 0; i < s->count; i++) {
+		if (!s->port[i].ask.answer)
+			continue;
+		ret = cmx_service_add(set, s->passive, &s->port[i], strange);
+		if (ret)
+			return ret;
+		cond_resched();
 	}
-	return n;
+	return 0;
 }
 
 /*
@@ -270,40 +331,38 @@ static u32 cmx_service_clean(struct cmx_service *list, u32 count)
  */
 int cmx_services_merge(struct cmx_services *s, struct cmx_candidates *cands)
 {
-	u32 i, total = 0, count = 0, strange = 0;
-	int error = 0;
+	u32 i, total = 0, strange = 0;
+	struct cmx_service_set set;
+	int error = 0, ret;
 
 	for (i = 0; i < s->count; i++) {
 		const struct cmx_ask *ask = &s->port[i].ask;
 
 		if (ask->answer)
-			total += min_t(u32, ask->answer->count,
-				       CMX_MAX_SERVICES + 1);
+			total = min(total + ask->answer->count,
+				    CMX_MAX_SERVICES);
 		else if (ask->error == -ENOMEM)
 			/* What is left would look complete. */
 			return -ENOMEM;
 		else if (!error)
 			error = ask->error;
-		if (total > CMX_MAX_SERVICES)
-			return -EOVERFLOW;
 	}
 	if (!total)
 		return error ?: -ENOENT;
 
-	/* One more than needed: cmx_service_add() fills before it looks. */
-	s->list = kvmalloc_array(total + 1, sizeof(*s->list), GFP_KERNEL);
-	if (!s->list)
-		return -ENOMEM;
-	for (i = 0; i < s->count; i++) {
-		if (s->port[i].ask.answer)
-			strange += cmx_service_add(s->list, &count,
-						   &s->port[i]);
-	}
-	if (!count)
+	ret = cmx_service_set_init(&set, total);
+	if (ret)
+		return ret;
+	s->list = set.list;
+	ret = cmx_services_collect(s, &set, &strange);
+	kvfree(set.slots);
+	if (ret)
+		return ret;
+	if (!set.count)
 		return error ?: strange ? -EBADMSG : -ENOENT;
 
 	memset(cands, 0, sizeof(*cands));
-	cands->count = cmx_service_clean(s->list, count);
+	cands->count = set.count;
 	cands->services = s->list;
 	cands->own_sid = true;
 	return 0;

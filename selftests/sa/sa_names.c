@@ -291,6 +291,66 @@ TEST_F(sa, GAI_12_all_ports_without_an_id)
 						 &hints, &res));
 }
 
+/* Who listens gets the address of its own port, and no destination. */
+TEST_F(sa, GAI_04_passive)
+{
+	struct rdma_addrinfo hints = { .ai_flags = RAI_SA | RAI_PASSIVE };
+	struct rdma_addrinfo *res, *ai;
+	unsigned int n, own = 0;
+
+	for (n = DEV_ASK; n <= DEV_OTHER; n++)
+		ASSERT_EQ(0, service(n, "-n %s -i %llu set", self->name,
+				     self->sid));
+	ASSERT_EQ(0, sa_ask(self->id, self->name, RAI_PASSIVE, &res));
+	EXPECT_EQ(1, ai_count(res));
+	EXPECT_EQ(AF_IB, res->ai_family);
+	EXPECT_EQ(0, res->ai_dst_len);
+	EXPECT_EQ(NULL, res->ai_dst_addr);
+	EXPECT_EQ(0, res->ai_route_len);
+	EXPECT_EQ(0, res->ai_connect_len);
+	ASSERT_NE(NULL, ib(res->ai_src_addr));
+	EXPECT_EQ(sizeof(struct sockaddr_ib), res->ai_src_len);
+	EXPECT_EQ(self->sid, be64toh(ib(res->ai_src_addr)->sib_sid));
+	EXPECT_EQ(0, memcmp(&ib(res->ai_src_addr)->sib_addr, gid(DEV_ASK),
+			    16));
+	rdma_freeaddrinfo(res);
+
+	/* Each port that asked, once */
+	ASSERT_EQ(0, rdma_getaddrinfo(NULL, self->name, &hints, &res));
+	for (ai = res; ai; ai = ai->ai_next) {
+		EXPECT_EQ(0, ai->ai_dst_len);
+		ASSERT_NE(NULL, ib(ai->ai_src_addr));
+		for (n = 1; n <= DEVICES; n++)
+			if (!memcmp(&ib(ai->ai_src_addr)->sib_addr, gid(n), 16))
+				own |= 1 << n;
+	}
+	EXPECT_EQ(__builtin_popcount(own), ai_count(res));
+	EXPECT_NE(0, own & 1 << DEV_ASK);
+	rdma_freeaddrinfo(res);
+}
+
+#define MANY	300
+
+/* What several ports find is counted once, and is not too much. */
+TEST_F(sa, GAI_12_many_records)
+{
+	struct rdma_addrinfo hints = { .ai_flags = RAI_SA };
+	struct rdma_addrinfo *res;
+	unsigned int n;
+	int ret;
+
+	for (n = DEV_ASK; n <= DEV_OTHER; n++)
+		ASSERT_EQ(0, service(n, "-n %s -i %llu -c %d set", self->name,
+				     self->sid, MANY));
+	ret = rdma_getaddrinfo(NULL, self->name, &hints, &res);
+	for (n = DEV_ASK; n <= DEV_OTHER; n++)
+		EXPECT_EQ(0, service(n, "-n %s -i %llu -c %d delete",
+				     self->name, self->sid, MANY));
+	ASSERT_EQ(0, ret);
+	EXPECT_EQ(2 * MANY, ai_count(res));
+	rdma_freeaddrinfo(res);
+}
+
 TEST_F(sa, RAI_07_one_question_at_a_time)
 {
 	struct rdma_addrinfo hints = { .ai_flags = RAI_SA };

@@ -112,6 +112,7 @@ static struct rdma_cm_id *ep_connect(struct rdma_addrinfo *ai, const void *data,
 		.retry_count = 7,
 	};
 	struct rdma_cm_id *id;
+	int err;
 
 	if (rdma_create_ep(&id, ai, NULL, &attr)) {
 		fprintf(stderr, "# rdma_create_ep: %s\n", strerror(errno));
@@ -119,8 +120,10 @@ static struct rdma_cm_id *ep_connect(struct rdma_addrinfo *ai, const void *data,
 	}
 	if (!rdma_connect(id, &param))
 		return id;
-	fprintf(stderr, "# rdma_connect: %s\n", strerror(errno));
+	err = errno;
+	fprintf(stderr, "# rdma_connect: %s\n", strerror(err));
 	rdma_destroy_ep(id);
+	errno = err;
 	return NULL;
 }
 
@@ -181,6 +184,38 @@ TEST(GAI_10_connect_without_data)
 	EXPECT_EQ(0, l.error);
 	for (size_t i = 0; i < l.len; i++)
 		EXPECT_EQ(0, l.data[i]);
+	rdma_freeaddrinfo(res);
+	if (id)
+		rdma_destroy_ep(id);
+	listener_end(&l);
+}
+
+/*
+ * In the port space of InfiniBand private data is all the caller's. But
+ * rdma_cm's listener reads a version and an IP version from the first two
+ * bytes of any request, with librdmacm too.
+ */
+TEST(GAI_10_own_data_in_the_port_space_of_infiniband)
+{
+	static const char data[] = "\0\0hello";
+	struct rdma_addrinfo *res;
+	struct rdma_cm_id *id;
+	unsigned long long sid;
+	struct listener l;
+
+	ASSERT_EQ(0, listener_start(&l, RDMA_PS_IB, &sid));
+	res = gid_ask(sid, RDMA_PS_IB);
+	ASSERT_NE(NULL, res);
+	EXPECT_EQ(0, res->ai_connect_len);
+	errno = 0;
+	EXPECT_EQ(NULL, ep_connect(res, TEXT, sizeof(TEXT)));
+	EXPECT_EQ(ECONNREFUSED, errno);
+	id = ep_connect(res, data, sizeof(data));
+	pthread_join(l.thread, NULL);
+	EXPECT_NE(NULL, id);
+	EXPECT_EQ(0, l.error);
+	ASSERT_LE(sizeof(data), l.len);
+	EXPECT_EQ(0, memcmp(l.data, data, sizeof(data)));
 	rdma_freeaddrinfo(res);
 	if (id)
 		rdma_destroy_ep(id);

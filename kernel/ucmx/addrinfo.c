@@ -323,7 +323,7 @@ static int ucmx_query_start(struct ucmx_id *id, struct ucmx_question *q)
 
 	if (ucmx_query_outstanding(id))
 		return -EBUSY;
-	ret = ucmx_request_charge(id->file);
+	ret = ucmx_event_check(id) ?: ucmx_request_charge(id->file);
 	if (ret)
 		return ret;
 	ret = -ENOMEM;

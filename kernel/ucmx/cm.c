@@ -3,6 +3,7 @@
  * The connection manager's commands. Each locks its id, has the events ready
  * that it will end with, and calls rdma_cm.
  */
+#include <linux/memcontrol.h>
 #include <linux/string.h>
 #include <rdma/ib_cm.h>
 #include <rdma/ib_marshall.h>
@@ -240,6 +241,8 @@ int ucmx_listen(struct ucmx_cmd *cmd)
 	old = id->backlog;
 	WRITE_ONCE(id->backlog, arg->backlog);
 	ret = ucmx_id_may_bind(id);
+	if (!ret && !id->memcg)
+		id->memcg = get_mem_cgroup_from_mm(current->mm);
 	if (!ret)
 		ret = rdma_listen(id->cm, arg->backlog);
 	if (ret)

@@ -1,19 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Events: their memory, the queue of a file, GET_EVENTS and WRITE_EVENT.
+ * Events: their memory, and the lists in which they wait.
  *
- * An operation that ends with an event reserves it when it starts; an event
- * that nobody asked for is allocated as it comes, and such an allocation does
- * not fail. Whoever takes an event out of the queue holds the read mutex, so
- * a reader may copy the first event with nothing but that held, and takes it
- * out only after user space has it.
+ * An operation that ends with an event reserves it when it starts. Of events
+ * that no command asks for, an id has at most one of each kind unread; their
+ * allocation does not fail.
+ *
+ * An unread event is in a list of its id. It is in the list of the file as
+ * well, unless the id holds its events back. So a walk over the events of an
+ * id touches no others, and the file's list keeps the order in which they
+ * came. Lists change in batches: nobody can make a spinlock be held for long.
  */
-#include <linux/sched/signal.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 
 #include "ucmx.h"
 
-#define UCMX_PARAM_LEN	sizeof_field(struct rdma_cmx_event, param)
+/* Events that change lists before the locks are given back once */
+#define UCMX_BATCH	64
 
 /**
  * ucmx_event_init - set up an event that is part of another object
@@ -23,7 +27,8 @@
  */
 void ucmx_event_init(struct ucmx_event *ev, struct ucmx_id *id, u8 type)
 {
-	INIT_LIST_HEAD(&ev->list);
+	INIT_LIST_HEAD(&ev->ready);
+	INIT_LIST_HEAD(&ev->mine);
 	ev->id = id;
 	ev->event = type;
 }
@@ -79,11 +84,26 @@ static unsigned int ucmx_slot_cap(enum ucmx_slot slot)
 }
 
 /**
+ * ucmx_event_check - may an operation start that ends with an event?
+ * @id: the id, its mutex held
+ *
+ * Return: 0, or -EAGAIN if too many events of the file are unread.
+ */
+int ucmx_event_check(struct ucmx_id *id)
+{
+	struct ucmx_file *file = id->file;
+
+	if (READ_ONCE(file->nr_events) >= READ_ONCE(ucmx_max_events))
+		return -EAGAIN;
+	return 0;
+}
+
+/**
  * ucmx_event_reserve - have an event ready before an operation starts
  * @id: the id, its mutex held
  * @slot: what for; an event that is left from before serves again
  *
- * Return: 0 or -ENOMEM.
+ * Return: 0, -EAGAIN if too many events are unread, or -ENOMEM.
  */
 int ucmx_event_reserve(struct ucmx_id *id, enum ucmx_slot slot)
 {
@@ -91,9 +111,11 @@ int ucmx_event_reserve(struct ucmx_id *id, enum ucmx_slot slot)
 	bool found = false;
 
 	lockdep_assert_held(&id->mutex);
+	if (ucmx_event_check(id))
+		return -EAGAIN;
 	spin_lock(&id->lock);
-	for (ev = id->reserve; ev && !found; ev = ev->next)
-		found = ev->slot == slot;
+	list_for_each_entry(ev, &id->reserve, mine)
+		found |= ev->slot == slot;
 	spin_unlock(&id->lock);
 	if (found)
 		return 0;
@@ -103,38 +125,138 @@ int ucmx_event_reserve(struct ucmx_id *id, enum ucmx_slot slot)
 		return -ENOMEM;
 	ev->slot = slot;
 	spin_lock(&id->lock);
-	ev->next = id->reserve;
-	id->reserve = ev;
+	list_add(&ev->mine, &id->reserve);
 	spin_unlock(&id->lock);
 	return 0;
+}
+
+static struct ucmx_event *ucmx_event_reserved(struct ucmx_id *id,
+					      enum ucmx_slot slot,
+					      unsigned int cap)
+{
+	struct ucmx_event *ev, *found = NULL;
+
+	if (slot == UCMX_SLOT_NONE)
+		return NULL;
+	spin_lock(&id->lock);
+	list_for_each_entry(ev, &id->reserve, mine) {
+		if (ev->slot == slot && ev->cap >= cap) {
+			list_del_init(&ev->mine);
+			found = ev;
+			break;
+		}
+	}
+	spin_unlock(&id->lock);
+	return found;
 }
 
 /**
  * ucmx_event_take - get the memory for an event that has come
  * @id: owner
+ * @type: event type
  * @slot: where it may be reserved
  * @cap: bytes that its body has to take
  *
- * Return: the event; this does not fail.
+ * Return: the event, or NULL if no operation asked for it and one of its type
+ * is unread already. There is no other failure.
  */
-struct ucmx_event *ucmx_event_take(struct ucmx_id *id, enum ucmx_slot slot,
-				   unsigned int cap)
+struct ucmx_event *ucmx_event_take(struct ucmx_id *id, u8 type,
+				   enum ucmx_slot slot, unsigned int cap)
 {
-	struct ucmx_event **link, *ev = NULL;
+	struct ucmx_event *ev = ucmx_event_reserved(id, slot, cap);
 
-	spin_lock(&id->lock);
-	for (link = &id->reserve; *link; link = &(*link)->next) {
-		if ((*link)->slot == slot && (*link)->cap >= cap) {
-			ev = *link;
-			*link = ev->next;
-			break;
-		}
-	}
-	spin_unlock(&id->lock);
-	if (!ev)
-		return ucmx_event_alloc(id, cap, GFP_KERNEL | __GFP_NOFAIL);
-	INIT_LIST_HEAD(&ev->list);
+	if (ev)
+		return ev;
+	if (test_and_set_bit(type, &id->unasked))
+		return NULL;
+	ev = ucmx_event_alloc(id, cap, GFP_KERNEL | __GFP_NOFAIL);
+	ev->unasked = true;
 	return ev;
+}
+
+/* The locks of the id and its file are held. */
+static void ucmx_event_count(struct ucmx_event *ev, struct ucmx_file *file)
+{
+	if (ev->counted)
+		return;
+	ev->counted = true;
+	ev->id->nr_events++;
+	WRITE_ONCE(file->nr_events, file->nr_events + 1);
+}
+
+/* Append it to what can be read; the locks of the id and its file are held. */
+static void ucmx_event_queue(struct ucmx_event *ev, struct ucmx_file *file)
+{
+	ucmx_event_count(ev, file);
+	list_move_tail(&ev->mine, &ev->id->queued);
+	list_add_tail(&ev->ready, &file->events);
+}
+
+/**
+ * ucmx_event_unlink - take an event out of all lists
+ * @ev: the event; if it is queued the lock of the file suffices, if it is held
+ *	back the id's lock is held, too
+ * @file: the id's file, its lock held
+ *
+ * A reader that has a copy of it throws the copy away.
+ */
+void ucmx_event_unlink(struct ucmx_event *ev, struct ucmx_file *file)
+{
+	struct ucmx_id *id = ev->id;
+
+	lockdep_assert_held(&file->lock);
+	if (file->reading == ev)
+		file->reading = NULL;
+	list_del_init(&ev->ready);
+	list_del_init(&ev->mine);
+	if (ev->counted) {
+		ev->counted = false;
+		id->nr_events--;
+		WRITE_ONCE(file->nr_events, file->nr_events - 1);
+	}
+	if (ev->unasked)
+		clear_bit(ev->event, &id->unasked);
+}
+
+/**
+ * ucmx_event_post_body - queue an event of which only the body may have changed
+ * @ev: the event, the id's lock is held; an embedded one that is unread stays
+ *	in its place, and has not been read until its new body has
+ * @body: its body, or NULL if that is there
+ */
+void ucmx_event_post_body(struct ucmx_event *ev, const void *body)
+{
+	struct ucmx_id *id = ev->id;
+	struct ucmx_file *file = READ_ONCE(id->file);
+
+	lockdep_assert_held(&id->lock);
+	ucmx_stat_inc(UCMX_EVENTS);
+	if (!file) {
+		/* An unread connection request, which holds all back */
+		if (list_empty(&ev->mine))
+			list_add_tail(&ev->mine, &id->held);
+		return;
+	}
+	spin_lock(&file->lock);
+	if (body)
+		memcpy(ev->body, body, ev->len);
+	if (!list_empty(&ev->mine)) {
+		if (file->reading == ev)
+			file->reading = NULL;
+	} else if (id->hold) {
+		ucmx_event_count(ev, file);
+		list_add_tail(&ev->mine, &id->held);
+	} else {
+		ucmx_event_queue(ev, file);
+	}
+	spin_unlock(&file->lock);
+	/*
+	 * For each event, so that users of EPOLLET see each; readers wait
+	 * exclusively, so this wakes one. Within the lock, for the file may
+	 * go as soon as the id can be migrated.
+	 */
+	if (!id->hold)
+		wake_up_interruptible(&file->wait);
 }
 
 /**
@@ -143,29 +265,7 @@ struct ucmx_event *ucmx_event_take(struct ucmx_id *id, enum ucmx_slot slot,
  */
 void ucmx_event_post_locked(struct ucmx_event *ev)
 {
-	struct ucmx_id *id = ev->id;
-	struct ucmx_file *file = id->file;
-
-	lockdep_assert_held(&id->lock);
-	if (id->hold) {
-		if (list_empty(&ev->list))
-			list_add_tail(&ev->list, &id->held);
-		return;
-	}
-	spin_lock(&file->lock);
-	if (list_empty(&ev->list)) {
-		list_add_tail(&ev->list, &file->events);
-		file->nr_events++;
-		id->queued++;
-	}
-	spin_unlock(&file->lock);
-	ucmx_stat_inc(UCMX_EVENTS);
-	/*
-	 * For each event, so that users of EPOLLET see each; readers wait
-	 * exclusively, so this wakes one. Within the lock, for the file may
-	 * go as soon as the id can be migrated.
-	 */
-	wake_up_interruptible(&file->wait);
+	ucmx_event_post_body(ev, NULL);
 }
 
 /**
@@ -181,316 +281,191 @@ void ucmx_event_post(struct ucmx_event *ev)
 	spin_unlock(&id->lock);
 }
 
+/* Queue some of what is held back. The id's lock is held. */
+static void ucmx_event_unhold_some(struct ucmx_id *id)
+{
+	struct ucmx_file *file = id->file;
+	struct ucmx_event *ev, *tmp;
+	unsigned int n = 0;
+
+	spin_lock(&file->lock);
+	list_for_each_entry_safe(ev, tmp, &id->held, mine) {
+		if (n++ == UCMX_BATCH)
+			break;
+		ucmx_event_queue(ev, file);
+	}
+	id->hold = !list_empty(&id->held);
+	spin_unlock(&file->lock);
+	if (n)
+		wake_up_interruptible(&file->wait);
+}
+
 /**
- * ucmx_event_unhold - let the events of an accepted id go
- * @id: the id, in its handler's lock
+ * ucmx_event_unhold - let the events of an accepted or migrated id go
+ * @id: the id, its mutex held
  * @uid: its cookie from now on, 0 for the one that it has
  */
 void ucmx_event_unhold(struct ucmx_id *id, u64 uid)
 {
-	struct ucmx_event *ev, *tmp;
+	bool more = true;
 
-	spin_lock(&id->lock);
-	if (uid)
-		WRITE_ONCE(id->uid, uid);
-	if (id->hold) {
-		id->hold = false;
-		list_for_each_entry_safe(ev, tmp, &id->held, list) {
-			list_del_init(&ev->list);
-			ucmx_event_post_locked(ev);
-		}
+	while (more) {
+		spin_lock(&id->lock);
+		if (uid)
+			WRITE_ONCE(id->uid, uid);
+		if (id->hold)
+			ucmx_event_unhold_some(id);
+		more = id->hold;
+		spin_unlock(&id->lock);
+		cond_resched();
 	}
-	spin_unlock(&id->lock);
-}
-
-/* Is it to be dropped with @mc, or with all of the id if that is NULL? */
-static bool ucmx_event_is_of(const struct ucmx_event *ev,
-			     const struct ucmx_mc *mc)
-{
-	if (!mc)
-		return true;
-	return (ev->event == RDMA_CM_EVENT_MULTICAST_JOIN ||
-		ev->event == RDMA_CM_EVENT_MULTICAST_ERROR) && ev->mc == mc;
-}
-
-/* What waits until the id is accepted may be part of a membership, too. */
-static void ucmx_event_purge_held(struct ucmx_id *id, struct ucmx_mc *mc)
-{
-	struct ucmx_event *ev, *tmp;
-
-	spin_lock(&id->lock);
-	list_for_each_entry_safe(ev, tmp, &id->held, list) {
-		if (!ucmx_event_is_of(ev, mc))
-			continue;
-		list_del_init(&ev->list);
-		ucmx_event_free(ev);
-	}
-	spin_unlock(&id->lock);
 }
 
 /**
- * ucmx_event_purge - drop the unread events of an id or a membership
- * @id: the id, dead or its mutex held
- * @mc: the membership, or NULL for the whole id
- * @conns: where connection requests go, whose ids have to be closed; unused
- *	with @mc
+ * ucmx_event_cancel - drop an event that is part of another object
+ * @ev: the event; the id's mutex is held, and nobody posts it any more
  */
-void ucmx_event_purge(struct ucmx_id *id, struct ucmx_mc *mc,
-		      struct list_head *conns)
+void ucmx_event_cancel(struct ucmx_event *ev)
+{
+	struct ucmx_id *id = ev->id;
+	struct ucmx_file *file;
+
+	spin_lock(&id->lock);
+	file = id->file;
+	spin_lock(&file->lock);
+	ucmx_event_unlink(ev, file);
+	spin_unlock(&file->lock);
+	spin_unlock(&id->lock);
+}
+
+/* Drop some of an id's events into @gone; false if none is left. */
+static bool ucmx_event_purge_some(struct ucmx_id *id, struct list_head *gone)
+{
+	struct ucmx_file *file = id->file;
+	struct ucmx_event *ev;
+	unsigned int n;
+
+	spin_lock(&id->lock);
+	spin_lock(&file->lock);
+	for (n = 0; n < UCMX_BATCH; n++) {
+		ev = list_first_entry_or_null(&id->queued, struct ucmx_event,
+					      mine);
+		if (!ev)
+			ev = list_first_entry_or_null(&id->held,
+						      struct ucmx_event, mine);
+		if (!ev)
+			break;
+		ucmx_event_unlink(ev, file);
+		list_add_tail(&ev->mine, gone);
+	}
+	spin_unlock(&file->lock);
+	spin_unlock(&id->lock);
+	return n == UCMX_BATCH;
+}
+
+/**
+ * ucmx_event_purge - drop the unread events of an id
+ * @id: the id, dead, without anything that makes events
+ * @conns: where connection requests go, whose ids have to be closed
+ */
+void ucmx_event_purge(struct ucmx_id *id, struct list_head *conns)
+{
+	struct ucmx_event *ev, *tmp;
+	LIST_HEAD(gone);
+	bool more;
+
+	do {
+		more = ucmx_event_purge_some(id, &gone);
+		list_for_each_entry_safe(ev, tmp, &gone, mine) {
+			list_del_init(&ev->mine);
+			if (ev->event == RDMA_CM_EVENT_CONNECT_REQUEST)
+				list_add_tail(&ev->mine, conns);
+			else
+				ucmx_event_free(ev);
+		}
+		cond_resched();
+	} while (more);
+}
+
+/**
+ * ucmx_event_drop_reserve - free what an id has in reserve
+ * @id: the id, dead, without anything that makes events
+ */
+void ucmx_event_drop_reserve(struct ucmx_id *id)
+{
+	struct ucmx_event *ev, *tmp;
+
+	list_for_each_entry_safe(ev, tmp, &id->reserve, mine) {
+		list_del_init(&ev->mine);
+		ucmx_event_free(ev);
+	}
+}
+
+/*
+ * Take some of an id's events out of its file, the newest first: readers of
+ * that file get the oldest meanwhile. False if none is left.
+ */
+static bool ucmx_event_leave_some(struct ucmx_id *id, struct list_head *moved)
 {
 	struct ucmx_file *file = id->file;
 	struct ucmx_event *ev, *tmp;
-	bool queued;
-
-	ucmx_event_purge_held(id, mc);
+	unsigned int n = 0;
 
 	spin_lock(&file->lock);
-	queued = id->queued;
-	spin_unlock(&file->lock);
-	if (!queued)
-		return;
-
-	mutex_lock(&file->read_mutex);
-	spin_lock(&file->lock);
-	list_for_each_entry_safe(ev, tmp, &file->events, list) {
-		if (ev->id != id || !ucmx_event_is_of(ev, mc))
-			continue;
-		list_del_init(&ev->list);
-		file->nr_events--;
-		id->queued--;
-		if (ev->event == RDMA_CM_EVENT_CONNECT_REQUEST)
-			list_add_tail(&ev->list, conns);
-		else
-			ucmx_event_free(ev);
+	list_for_each_entry_safe_reverse(ev, tmp, &id->queued, mine) {
+		if (n++ == UCMX_BATCH)
+			break;
+		if (file->reading == ev)
+			file->reading = NULL;
+		list_del_init(&ev->ready);
+		list_move(&ev->mine, moved);
 	}
 	spin_unlock(&file->lock);
-	mutex_unlock(&file->read_mutex);
+	return n > UCMX_BATCH;
 }
 
 /**
- * ucmx_event_drop_all - free what an id holds back or in reserve
- * @id: the id, dead, without anything that makes events
+ * ucmx_event_move - move an id and its unread events to another file
+ * @id: the id, its mutex held
+ * @to: the new file
+ * @handle: the id's handle there
+ * @reported: where the number of events goes that were handed out until then
+ *
+ * What comes meanwhile is held back and follows the events that move.
+ *
+ * Return: how many connection requests have moved with it.
  */
-void ucmx_event_drop_all(struct ucmx_id *id)
+unsigned int ucmx_event_move(struct ucmx_id *id, struct ucmx_file *to,
+			     u32 handle, u32 *reported)
 {
-	struct ucmx_event *ev, *tmp;
-
-	list_for_each_entry_safe(ev, tmp, &id->held, list) {
-		list_del_init(&ev->list);
-		ucmx_event_free(ev);
-	}
-	while (id->reserve) {
-		ev = id->reserve;
-		id->reserve = ev->next;
-		ucmx_event_free(ev);
-	}
-}
-
-/* The read mutex is held. On failure the event is as it was. */
-static int ucmx_event_copy(struct ucmx_file *file, struct ucmx_event *ev,
-			   void __user *buf, u32 space)
-{
-	static const u8 zeros[8];
-	struct rdma_cmx_event rec = {
-		.event = ev->event,
-		.uid = READ_ONCE(ev->id->uid),
-		.id = ev->id->handle,
-		.status = ev->status,
-		.flags = ev->flags,
-		.num_paths = ev->num_paths,
-		.private_data_len = ev->pd_len,
-	};
-	u64 mc_body[UCMX_MC_BODY / sizeof(u64)];
-	const u8 *tail = (const u8 *)ev->body;
-	unsigned int len = ev->len, pad;
-
-	BUILD_BUG_ON(sizeof(rec) % 8 ||
-		     sizeof(rec) + sizeof(struct rdma_cmx_id_info) +
-		     UCMX_MAX_PATHS * sizeof(struct ib_path_rec_data) +
-		     RDMA_CMX_MAX_PRIVATE_DATA > RDMA_CMX_MAX_EVENT);
-
-	if (ev->event == RDMA_CM_EVENT_MULTICAST_JOIN ||
-	    ev->event == RDMA_CM_EVENT_MULTICAST_ERROR) {
-		rec.obj = ucmx_mc_read(ev, &rec.obj_uid, mc_body);
-		tail = (const u8 *)mc_body;
-	}
-	if (ev->flags & (RDMA_CMX_EVENT_CONN | RDMA_CMX_EVENT_UD)) {
-		memcpy(&rec.param, tail, sizeof(rec.param));
-		tail += sizeof(rec.param);
-		len -= sizeof(rec.param);
-	}
-	pad = -len & 7;
-	rec.len = sizeof(rec) + len + pad;
-	if (rec.len > space)
-		return -ENOSPC;
-
-	switch (ev->event) {
-	case RDMA_CM_EVENT_CONNECT_REQUEST:
-		rec.obj = ev->conn->handle;
-		break;
-	case RDMA_CMX_EV_USER:
-		rec.obj_uid = ev->arg;
-		break;
-	}
-
-	if (copy_to_user(buf, &rec, sizeof(rec)) ||
-	    (len && copy_to_user(buf + sizeof(rec), tail, len)) ||
-	    (pad && copy_to_user(buf + sizeof(rec) + len, zeros, pad)))
-		return -EFAULT;
-	return rec.len;
-}
-
-/* Hand out the first event; @count is what the caller will have then. */
-static int ucmx_event_deliver(struct ucmx_cmd *cmd, struct ucmx_event *ev,
-			      void __user *buf, u32 space, u32 count)
-{
-	struct rdma_cmx_get_events __user *uarg = cmd->ubuf;
-	struct ucmx_file *file = cmd->file;
-	struct ucmx_id *id = ev->id, *conn = NULL;
-	pid_t reader = task_tgid_nr(current);
-	int ret, len;
-
-	if (ev->event == RDMA_CM_EVENT_CONNECT_REQUEST) {
-		conn = ev->conn;
-		ret = ucmx_handle_alloc(file, &conn->handle, conn);
-		if (ret)
-			return ret;
-	}
-
-	len = ucmx_event_copy(file, ev, buf, space);
-	if (len > 0 && put_user(count, &uarg->count))
-		len = -EFAULT;
-	if (len < 0) {
-		if (conn)
-			ucmx_handle_free(file, conn->handle);
-		return len;
-	}
-
-	/* User space has it: nothing may fail from here on. */
-	if (conn) {
-		conn->owner = reader;
-		atomic_dec(&id->waiting);
-		ucmx_handle_show(file, conn);
-	}
-	spin_lock(&file->lock);
-	list_del_init(&ev->list);
-	file->nr_events--;
-	id->queued--;
-	/* The owner would not see the ack of its child. */
-	if (id->owner == reader) {
-		id->reported++;
-		if (ev->event == RDMA_CM_EVENT_MULTICAST_JOIN ||
-		    ev->event == RDMA_CM_EVENT_MULTICAST_ERROR)
-			ucmx_mc_reported(ev);
-	}
-	if (ev->event == RDMA_CMX_EV_ADDRINFO_RESOLVED ||
-	    ev->event == RDMA_CMX_EV_ADDRINFO_ERROR)
-		ucmx_query_read(ev);
-	if (ev->embedded)
-		ev = NULL;
-	spin_unlock(&file->lock);
-	/* The id, and with it an embedded event, may be gone now. */
-	if (ev)
-		ucmx_event_free(ev);
-	return len;
-}
-
-static int ucmx_events_take(struct ucmx_cmd *cmd)
-{
-	struct rdma_cmx_get_events *arg = cmd->buf;
-	struct ucmx_file *file = cmd->file;
-	void __user *buf = u64_to_user_ptr(arg->buf);
-	u32 space = arg->buf_len, count = 0;
-	struct ucmx_event *ev;
-	int ret = -EAGAIN;
-
-	if (mutex_lock_interruptible(&file->read_mutex))
-		return -ERESTARTSYS;
-	while (!arg->max_events || count < arg->max_events) {
-		spin_lock(&file->lock);
-		ev = list_first_entry_or_null(&file->events, struct ucmx_event,
-					      list);
-		spin_unlock(&file->lock);
-		if (!ev)
-			break;
-		ret = ucmx_event_deliver(cmd, ev, buf, space, count + 1);
-		if (ret < 0)
-			break;
-		buf += ret;
-		space -= ret;
-		count++;
-		if (fatal_signal_pending(current))
-			break;
-		cond_resched();
-	}
-	mutex_unlock(&file->read_mutex);
-	return count ? 0 : ret;
-}
-
-static int ucmx_events_wait(struct ucmx_cmd *cmd)
-{
-	struct list_head *events = &cmd->file->events;
-
-	if (!list_empty(events))
-		return 0;
-	if (cmd->filp->f_flags & O_NONBLOCK)
-		return -EAGAIN;
-	return wait_event_interruptible_exclusive(cmd->file->wait,
-						  !list_empty(events));
-}
-
-int ucmx_get_events(struct ucmx_cmd *cmd)
-{
-	struct ucmx_file *file = cmd->file;
-	int ret;
-
-	do {
-		ret = ucmx_events_wait(cmd);
-		if (ret)
-			return ret;
-		/* -EAGAIN: another reader was faster. */
-		ret = ucmx_events_take(cmd);
-	} while (ret == -EAGAIN);
-
-	/* A wake-up wakes one reader; what it leaves is for the next one. */
-	if (!list_empty(&file->events))
-		wake_up_interruptible(&file->wait);
-	return ret;
-}
-
-int ucmx_write_event(struct ucmx_cmd *cmd)
-{
-	struct rdma_cmx_write_event *arg = cmd->buf;
-	struct ucmx_event *ev;
-	struct ucmx_id *id;
-	int ret = 0;
-
-	if (arg->event != RDMA_CMX_EV_USER)
-		return -EINVAL;
-	id = ucmx_id_lock_any(cmd->file, arg->id);
-	if (IS_ERR(id))
-		return PTR_ERR(id);
-
-	ev = ucmx_event_alloc(id, 0, GFP_KERNEL_ACCOUNT);
-	if (!ev) {
-		ret = -ENOMEM;
-		goto unlock;
-	}
-	ev->event = RDMA_CMX_EV_USER;
-	ev->status = arg->status;
-	ev->arg = arg->arg;
+	struct ucmx_file *from = id->file;
+	unsigned int conns;
+	LIST_HEAD(moved);
+	bool held;
 
 	spin_lock(&id->lock);
-	if (READ_ONCE(id->file->nr_events) >= READ_ONCE(ucmx_max_events)) {
-		ret = -EAGAIN;
-	} else {
-		ucmx_event_post_locked(ev);
-		ev = NULL;
-	}
+	held = id->hold;
+	id->hold = true;
 	spin_unlock(&id->lock);
-	if (ev)
-		ucmx_event_free(ev);
-unlock:
-	ucmx_id_unlock(id);
-	return ret;
+	while (ucmx_event_leave_some(id, &moved))
+		cond_resched();
+
+	spin_lock(&id->lock);
+	list_splice(&moved, &id->held);
+	ucmx_query_move(id, from, to);
+	spin_lock(&from->lock);
+	conns = atomic_read(&id->waiting);
+	*reported = id->reported;
+	WRITE_ONCE(from->nr_events, from->nr_events - id->nr_events);
+	spin_unlock(&from->lock);
+	spin_lock(&to->lock);
+	WRITE_ONCE(to->nr_events, to->nr_events + id->nr_events);
+	spin_unlock(&to->lock);
+	WRITE_ONCE(id->file, to);
+	id->handle = handle;
+	spin_unlock(&id->lock);
+
+	if (!held)
+		ucmx_event_unhold(id, 0);
+	return conns;
 }

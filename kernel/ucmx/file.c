@@ -241,6 +241,7 @@ static int ucmx_release(struct inode *inode, struct file *filp)
 	xa_for_each(&file->ids, index, id) {
 		ucmx_id_close(id);
 		ucmx_id_put(id);
+		cond_resched();
 	}
 
 	WARN_ON_ONCE(!list_empty(&file->events));

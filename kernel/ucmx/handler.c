@@ -5,6 +5,7 @@
  * All runs in the handler lock of the cm id, in process context, and takes no
  * mutex of ours.
  */
+#include <linux/sched/mm.h>
 #include <rdma/ib_marshall.h>
 #include <rdma/ib_verbs.h>
 
@@ -185,57 +186,95 @@ static void ucmx_event_from_cm(struct ucmx_id *id, struct rdma_cm_id *cm,
 	if (slot == UCMX_SLOT_CONN)
 		WRITE_ONCE(id->asking, false);
 	len = ucmx_parts_get(&parts, cm, e);
-	ev = ucmx_event_take(id, slot, len);
+	ev = ucmx_event_take(id, e->event, slot, len);
+	if (!ev)
+		return;
 	ucmx_parts_put(ev, &parts, cm, e);
 	ucmx_event_post(ev);
 }
 
+/* Count a request against the limits of the listening id and its file. */
+static int ucmx_conn_charge(struct ucmx_id *listen)
+{
+	int ret;
+
+	spin_lock(&listen->lock);
+	/* -ENOMEM: without an answer, so that the peer tries again. */
+	if (atomic_read(&listen->waiting) >= READ_ONCE(listen->backlog))
+		ret = -ENOMEM;
+	else if (READ_ONCE(listen->file->nr_events) >=
+		 READ_ONCE(ucmx_max_events))
+		ret = -EAGAIN;
+	else
+		ret = ucmx_file_charge(listen->file, 1);
+	if (!ret)
+		atomic_inc(&listen->waiting);
+	spin_unlock(&listen->lock);
+	return ret;
+}
+
+static void ucmx_conn_uncharge(struct ucmx_id *listen)
+{
+	spin_lock(&listen->lock);
+	atomic_dec(&listen->waiting);
+	ucmx_file_uncharge(listen->file, 1);
+	spin_unlock(&listen->lock);
+}
+
+/* The memory is charged to who called LISTEN. */
+static struct ucmx_event *ucmx_conn_alloc(struct ucmx_id *listen,
+					  unsigned int len)
+{
+	struct mem_cgroup *old = set_active_memcg(listen->memcg);
+	struct ucmx_event *ev = NULL;
+	struct ucmx_id *id;
+
+	id = ucmx_id_alloc();
+	if (!id)
+		goto out;
+	if (!ucmx_id_may_bind(id))
+		ev = ucmx_event_alloc(listen, len, GFP_KERNEL_ACCOUNT);
+	if (ev) {
+		ev->conn = id;
+	} else {
+		kfree(id->removal);
+		ucmx_id_put(id);
+	}
+out:
+	set_active_memcg(old);
+	return ev;
+}
+
 /*
- * A new id waits in the event that tells of it, in no table, and owns @cm
- * from the moment that this returns 0. An error makes rdma_cm refuse the
- * request and destroy @cm.
+ * A new id waits in the event that tells of it, in no table and of no file, and
+ * owns @cm from the moment that this returns 0. An error makes rdma_cm refuse
+ * the request and destroy @cm.
  */
 static int ucmx_connect_request(struct ucmx_id *listen, struct rdma_cm_id *cm,
 				struct rdma_cm_event *e)
 {
 	struct ucmx_parts parts;
 	struct ucmx_event *ev;
-	struct ucmx_id *id;
-	int ret = -ENOMEM;
+	int ret;
 
-	if (atomic_inc_return(&listen->waiting) > READ_ONCE(listen->backlog))
-		goto err_backlog;
-	id = ucmx_id_alloc();
-	if (!id)
-		goto err_backlog;
-	if (ucmx_id_may_bind(id))
-		goto err_id;
-	ev = ucmx_event_alloc(listen, ucmx_parts_get(&parts, cm, e),
-			      GFP_KERNEL);
-	if (!ev)
-		goto err_id;
-	ucmx_parts_put(ev, &parts, cm, e);
-	ev->conn = id;
-	id->cm = cm;
-	id->hold = true;
-
-	spin_lock(&listen->lock);
-	id->file = listen->file;
-	ret = ucmx_file_charge(id->file, 1);
-	if (!ret) {
-		cm->context = id;
-		ucmx_event_post_locked(ev);
+	ret = ucmx_conn_charge(listen);
+	if (ret)
+		goto refuse;
+	ev = ucmx_conn_alloc(listen, ucmx_parts_get(&parts, cm, e));
+	if (!ev) {
+		ret = -ENOMEM;
+		goto err_charge;
 	}
-	spin_unlock(&listen->lock);
-	if (!ret)
-		return 0;
+	ucmx_parts_put(ev, &parts, cm, e);
+	ev->conn->cm = cm;
+	ev->conn->hold = true;
+	cm->context = ev->conn;
+	ucmx_event_post(ev);
+	return 0;
 
-	ucmx_event_free(ev);
-err_id:
-	kfree(id->removal);
-	ucmx_id_put(id);
-err_backlog:
-	atomic_dec(&listen->waiting);
+err_charge:
+	ucmx_conn_uncharge(listen);
+refuse:
 	ucmx_stat_inc(UCMX_REFUSED);
 	return ret;
 }
@@ -259,7 +298,10 @@ int ucmx_cm_handler(struct rdma_cm_id *cm, struct rdma_cm_event *e)
 		ucmx_mc_event(id, cm, e);
 		break;
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
-		ucmx_event_post(&id->removal->ev);
+		spin_lock(&id->lock);
+		id->gone = true;
+		ucmx_event_post_locked(&id->removal->ev);
+		spin_unlock(&id->lock);
 		id->removal->queued = true;
 		queue_work(system_unbound_wq, &id->removal->work);
 		break;

@@ -8,6 +8,7 @@
  * before give up, and ends all that could make events for it before it purges
  * the queue.
  */
+#include <linux/memcontrol.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 
@@ -41,7 +42,9 @@ struct ucmx_id *ucmx_id_alloc(void)
 	refcount_set(&id->ref, 1);
 	spin_lock_init(&id->lock);
 	mutex_init(&id->mutex);
+	INIT_LIST_HEAD(&id->queued);
 	INIT_LIST_HEAD(&id->held);
+	INIT_LIST_HEAD(&id->reserve);
 	id->hidden = true;
 	ucmx_stat_inc(UCMX_IDS);
 	ucmx_stat_inc(UCMX_LIVE_IDS);
@@ -57,6 +60,7 @@ void ucmx_id_put(struct ucmx_id *id)
 {
 	if (!refcount_dec_and_test(&id->ref))
 		return;
+	mem_cgroup_put(id->memcg);
 	mutex_destroy(&id->mutex);
 	kmem_cache_free(ucmx_id_cache, id);
 	ucmx_stat_dec(UCMX_LIVE_IDS);
@@ -208,17 +212,21 @@ void ucmx_id_close(struct ucmx_id *id)
 		cancel_work_sync(&id->removal->work);
 	ucmx_query_end(id);
 
-	ucmx_event_purge(id, NULL, &conns);
+	ucmx_event_purge(id, &conns);
 	ucmx_mc_end(id);
 	ucmx_query_drop(id);
-	ucmx_event_drop_all(id);
+	ucmx_event_drop_reserve(id);
 	kfree(id->removal);
 	ucmx_file_uncharge(id->file, 1);
 
-	list_for_each_entry_safe(ev, tmp, &conns, list) {
+	list_for_each_entry_safe(ev, tmp, &conns, mine) {
+		spin_lock(&ev->conn->lock);
+		WRITE_ONCE(ev->conn->file, id->file);
+		spin_unlock(&ev->conn->lock);
 		ucmx_id_close(ev->conn);
 		ucmx_id_put(ev->conn);
 		ucmx_event_free(ev);
+		cond_resched();
 	}
 }
 

@@ -19,7 +19,7 @@ MODULE_PARM_DESC(max_requests, "unfinished resolutions of one open file (1024)")
 
 unsigned int ucmx_max_events = 65536;
 module_param_named(max_events, ucmx_max_events, uint, 0644);
-MODULE_PARM_DESC(max_events, "unread events of one open file above which WRITE_EVENT is refused (65536)");
+MODULE_PARM_DESC(max_events, "unread events of one open file above which nothing starts that ends with one (65536)");
 
 unsigned int ucmx_max_backlog = 1024;
 module_param_named(max_backlog, ucmx_max_backlog, uint, 0644);

@@ -53,6 +53,7 @@ struct ucmx_mc {
 	u32 reported;			/* by ucmx_file.lock */
 	struct ucmx_event join;		/* JOIN, or ERROR of the join */
 	struct ucmx_event error;	/* ERROR after a JOIN */
+	u64 body[UCMX_MC_BODY / sizeof(u64)];	/* of join */
 };
 
 static DEFINE_XARRAY_FLAGS(ucmx_mcs, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
@@ -61,28 +62,6 @@ void ucmx_mc_exit(void)
 {
 	WARN_ON(!xa_empty(&ucmx_mcs));
 	xa_destroy(&ucmx_mcs);
-}
-
-/**
- * ucmx_mc_read - what the record of a multicast event says
- * @ev: the event, the read mutex held
- * @uid: where the membership's cookie goes
- * @body: where the body goes, UCMX_MC_BODY bytes
- *
- * The body is that of the group as it is now: a handler may change it until
- * the event is read.
- *
- * Return: the membership's handle.
- */
-u32 ucmx_mc_read(struct ucmx_event *ev, u64 *uid, void *body)
-{
-	struct ucmx_id *id = ev->id;
-
-	spin_lock(&id->lock);
-	memcpy(body, ev->mc->group->body, UCMX_MC_BODY);
-	spin_unlock(&id->lock);
-	*uid = ev->mc->uid;
-	return ev->mc->handle;
 }
 
 /* An event was handed out to the owner; the file's lock is held. */
@@ -111,7 +90,7 @@ static void ucmx_mc_joined(struct ucmx_mc *mc)
 	ev->event = RDMA_CM_EVENT_MULTICAST_JOIN;
 	ev->len = UCMX_MC_BODY;
 	ev->flags = RDMA_CMX_EVENT_UD | RDMA_CMX_EVENT_MC_PARAM;
-	ucmx_event_post_locked(ev);
+	ucmx_event_post_body(ev, mc->group->body);
 }
 
 static void ucmx_mc_failed(struct ucmx_mc *mc, enum ucmx_group_state was,
@@ -151,7 +130,8 @@ void ucmx_mc_event(struct ucmx_id *id, struct rdma_cm_id *cm,
 
 	spin_lock(&id->lock);
 	was = group->state;
-	if (was == UCMX_GROUP_GONE || was == UCMX_GROUP_ERROR)
+	/* DEVICE_REMOVAL is the last that is said of a membership. */
+	if (was == UCMX_GROUP_GONE || was == UCMX_GROUP_ERROR || id->gone)
 		goto unlock;
 	if (e->event == RDMA_CM_EVENT_MULTICAST_JOIN) {
 		memcpy(group->body, body, sizeof(body));
@@ -242,7 +222,8 @@ static u32 ucmx_mc_drop(struct ucmx_id *id, struct ucmx_mc *mc)
 	list_del(&mc->list);
 	spin_unlock(&id->lock);
 	/* Handlers do not find it any more; readers do until this is done. */
-	ucmx_event_purge(id, mc, NULL);
+	ucmx_event_cancel(&mc->join);
+	ucmx_event_cancel(&mc->error);
 	reported = mc->reported;
 	ucmx_mc_free(mc);
 
@@ -293,7 +274,7 @@ static bool ucmx_group_add(struct ucmx_id *id, struct ucmx_group *group,
 	if (added) {
 		mc->group = group;
 		list_add_tail(&mc->list, &group->mcs);
-		if (group->state == UCMX_GROUP_JOINED)
+		if (group->state == UCMX_GROUP_JOINED && !id->gone)
 			ucmx_mc_joined(mc);
 	}
 	spin_unlock(&id->lock);
@@ -341,7 +322,9 @@ struct ucmx_mc *ucmx_mc_create(struct ucmx_id *id, u64 uid)
 	struct ucmx_mc *mc;
 	int ret;
 
-	ret = ucmx_file_charge(id->file, 1);
+	if (READ_ONCE(id->gone))
+		return ERR_PTR(-ENODEV);
+	ret = ucmx_event_check(id) ?: ucmx_file_charge(id->file, 1);
 	if (ret)
 		return ERR_PTR(ret);
 	ret = -ENOMEM;
@@ -356,10 +339,15 @@ struct ucmx_mc *ucmx_mc_create(struct ucmx_id *id, u64 uid)
 	mc->error.embedded = true;
 	mc->join.mc = mc;
 	mc->error.mc = mc;
+	mc->join.arg = uid;
+	mc->error.arg = uid;
+	mc->join.body = mc->body;
 	ret = xa_alloc(&ucmx_mcs, &mc->handle, XA_ZERO_ENTRY, xa_limit_32b,
 		       GFP_KERNEL);
 	if (ret)
 		goto err_free;
+	mc->join.obj = mc->handle;
+	mc->error.obj = mc->handle;
 	ucmx_stat_inc(UCMX_LIVE_MCS);
 	return mc;
 
@@ -408,11 +396,12 @@ int ucmx_mc_join(struct ucmx_mc *mc, const struct rdma_cmx_join_item *item)
 	ask.join_flags = item->join_flags;
 	ask.flags = item->flags;
 	ask.param = item->param;
+	/* Its event may be read before this returns, and LEAVE called. */
+	xa_store(&ucmx_mcs, mc->handle, mc, GFP_KERNEL);
 	ret = ucmx_mc_start(id, mc, &ask);
 	if (ret)
 		goto abort;
 	ucmx_stat_inc(UCMX_MCS);
-	xa_store(&ucmx_mcs, mc->handle, mc, GFP_KERNEL);
 	return 0;
 
 abort:

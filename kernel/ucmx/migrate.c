@@ -2,9 +2,8 @@
 /*
  * Moving an id with its unread events to another file.
  *
- * The id's lock is held from the first to the last event, so that what comes
- * meanwhile follows them. The read mutex of the old file keeps readers away
- * from the events; no lock is taken of two files at once.
+ * What comes while events move is held back and follows them. No lock is taken
+ * of two files at once.
  */
 #include <linux/file.h>
 
@@ -13,68 +12,24 @@
 /* The id's own share of a file's objects: itself, memberships, requests. */
 static unsigned int ucmx_id_weight(struct ucmx_id *id)
 {
-	unsigned int n = 1 + ucmx_mc_count(id);
-	struct ucmx_event *ev;
-
-	spin_lock(&id->lock);
-	spin_lock(&id->file->lock);
-	if (id->queued)
-		list_for_each_entry(ev, &id->file->events, list)
-			if (ev->id == id &&
-			    ev->event == RDMA_CM_EVENT_CONNECT_REQUEST)
-				n++;
-	spin_unlock(&id->file->lock);
-	spin_unlock(&id->lock);
-	return n;
+	return 1 + ucmx_mc_count(id) + atomic_read(&id->waiting);
 }
 
-/* Both callers' files are kept open by them. */
-static void ucmx_id_move(struct ucmx_id *id, struct ucmx_file *to, u32 handle)
+/*
+ * Both callers' files are kept open by them. Returns how many events were
+ * handed out through the old one; what the new one's readers get is not in it.
+ */
+static u32 ucmx_id_move(struct ucmx_id *id, struct ucmx_file *to, u32 handle)
 {
 	struct ucmx_file *from = id->file;
-	struct ucmx_event *ev, *tmp;
-	unsigned int n = 0, conns = 0;
-	LIST_HEAD(events);
+	unsigned int n = 1 + ucmx_mc_count(id);
+	u32 reported;
 
-	mutex_lock(&from->read_mutex);
-	spin_lock(&id->lock);
-
-	spin_lock(&from->lock);
-	list_for_each_entry_safe(ev, tmp, &from->events, list) {
-		if (ev->id != id)
-			continue;
-		list_move_tail(&ev->list, &events);
-		n++;
-	}
-	from->nr_events -= n;
-	spin_unlock(&from->lock);
-
-	list_for_each_entry(ev, &events, list) {
-		if (ev->event != RDMA_CM_EVENT_CONNECT_REQUEST)
-			continue;
-		spin_lock_nested(&ev->conn->lock, SINGLE_DEPTH_NESTING);
-		WRITE_ONCE(ev->conn->file, to);
-		spin_unlock(&ev->conn->lock);
-		conns++;
-	}
-	ucmx_query_move(id, from, to);
-	WRITE_ONCE(id->file, to);
-	id->handle = handle;
-
-	spin_lock(&to->lock);
-	list_splice_tail(&events, &to->events);
-	to->nr_events += n;
-	spin_unlock(&to->lock);
-	if (n)
-		wake_up_interruptible(&to->wait);
-
-	spin_unlock(&id->lock);
-	mutex_unlock(&from->read_mutex);
-
-	n = 1 + ucmx_mc_count(id) + conns;
+	n += ucmx_event_move(id, to, handle, &reported);
 	ucmx_file_uncharge(from, n);
 	/* Requests may have come since the limit was asked. */
 	atomic_add(n, &to->nr_objs);
+	return reported;
 }
 
 static int ucmx_id_migrate_from(struct ucmx_cmd *cmd, struct ucmx_file *from)
@@ -90,6 +45,7 @@ static int ucmx_id_migrate_from(struct ucmx_cmd *cmd, struct ucmx_file *from)
 		return PTR_ERR(id);
 	if (from == to) {
 		arg->new_id = arg->id;
+		arg->events_reported = id->reported;
 		goto respond;
 	}
 
@@ -108,12 +64,11 @@ static int ucmx_id_migrate_from(struct ucmx_cmd *cmd, struct ucmx_file *from)
 		goto uncharge;
 	}
 
-	ucmx_id_move(id, to, arg->new_id);
+	arg->events_reported = ucmx_id_move(id, to, arg->new_id);
 	ucmx_file_uncharge(to, weight);
 	ucmx_handle_moved(to, arg->new_id, id);
 	ucmx_handle_free(from, arg->id);
 respond:
-	arg->events_reported = id->reported;
 	ret = ucmx_respond(cmd);
 	goto unlock;
 

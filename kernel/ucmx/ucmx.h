@@ -8,11 +8,12 @@
  *
  *  ucmx_id.mutex         every command on an id, and each use of ucmx_id.cm
  *  handler lock of cm    rdma_cm's own; taken around event handlers
- *  ucmx_file.read_mutex  taking events out of the queue; copies to user space
- *                        are made under it, so event handlers never take it
  *  ucmx_id.lock          where the events of an id go: file, held, reserve,
  *                        groups
- *  ucmx_file.lock        the queue and what is counted by it
+ *  ucmx_file.lock        the queue, of its ids too, and what is counted by it
+ *
+ * Readers of a file take turns by ucmx_file.read_mutex. They touch user memory
+ * with it held, so nobody else takes it.
  *
  * An id is found in the xarray of its file and kept by a reference; the
  * reference keeps memory only. Who takes ucmx_id.cm away under the mutex
@@ -39,11 +40,12 @@
 
 struct ucmx_file {
 	spinlock_t lock;		/* the queue and what it counts */
-	u32 nr_events;
+	u32 nr_events;			/* unread, also those held back */
 	atomic_t nr_objs;
 	atomic_t nr_requests;
-	struct list_head events;
-	struct mutex read_mutex;	/* serialises takers of events */
+	struct list_head events;	/* that can be read */
+	struct ucmx_event *reading;	/* of which the reader has a copy */
+	struct mutex read_mutex;	/* serialises readers */
 	struct xarray ids;		/* at handle - 1 */
 	wait_queue_head_t wait;
 };
@@ -59,14 +61,14 @@ enum ucmx_slot {
 
 /**
  * struct ucmx_event - an event, queued, held or kept in reserve
- * @list: in ucmx_file.events or ucmx_id.held
- * @next: in ucmx_id.reserve
+ * @ready: in ucmx_file.events
+ * @mine: in ucmx_id.queued, held or reserve
  * @id: owner
  * @conn: CONNECT_REQUEST: the new id, not yet in any table
  * @mc: multicast events: the membership
- * @arg: USER: argument
- * @body: the record from its param on, as user space gets it; a membership's
- *	is in its group
+ * @arg: USER: argument; multicast events: the membership's cookie
+ * @body: the record from its param on, as user space gets it
+ * @obj: multicast events: the membership's handle
  * @status: status
  * @flags: RDMA_CMX_EVENT_*
  * @cap: bytes that @body can take
@@ -76,19 +78,20 @@ enum ucmx_slot {
  * @num_paths: paths in @body
  * @slot: what it is reserved for
  * @embedded: belongs to another object and is not freed when it is read
+ * @counted: in nr_events of the id and its file
+ * @unasked: no operation has reserved it
  */
 struct ucmx_event {
-	union {
-		struct list_head list;
-		struct ucmx_event *next;
-	};
+	struct list_head ready;
+	struct list_head mine;
 	struct ucmx_id *id;
 	union {
 		struct ucmx_id *conn;
 		struct ucmx_mc *mc;
-		u64 arg;
 	};
+	u64 arg;
 	u64 *body;
+	u32 obj;
 	s32 status;
 	u16 flags;
 	u16 cap;
@@ -97,7 +100,9 @@ struct ucmx_event {
 	u8 event;
 	u8 num_paths;
 	u8 slot;
-	bool embedded;
+	u8 embedded:1;
+	u8 counted:1;
+	u8 unasked:1;
 };
 
 /* Comes with the first operation that can bind an id to a device. */
@@ -112,16 +117,19 @@ struct ucmx_id {
 	spinlock_t lock;	/* where its events go */
 	u32 handle;
 	pid_t owner;		/* process that made it, set before it is known */
-	u32 queued;		/* events in the queue, by ucmx_file.lock */
+	u32 nr_events;		/* unread and counted, by ucmx_file.lock */
 	u32 reported;		/* events handed out to the owner, likewise */
 	atomic_t waiting;	/* connection requests that are unread */
 	int backlog;		/* how many may be */
 	u64 uid;
-	struct ucmx_file *file;
+	unsigned long unasked;	/* types unread that no operation asked for */
+	struct ucmx_file *file;	/* NULL: an unread connection request */
+	struct mem_cgroup *memcg;	/* pays for connection requests */
 	struct rdma_cm_id *cm;	/* NULL: device gone, or id dead */
 	struct mutex mutex;	/* serialises commands, guards cm */
-	struct ucmx_event *reserve;
-	struct list_head held;
+	struct list_head queued;	/* by ucmx_file.lock */
+	struct list_head held;		/* instead, while hold is set */
+	struct list_head reserve;
 	struct hlist_head groups;
 	struct ucmx_removal *removal;
 	struct ucmx_query *query;
@@ -129,7 +137,8 @@ struct ucmx_id {
 	bool tos_set;		/* has a type of service, by mutex */
 	bool hidden;		/* not to be found, by its table's lock */
 	bool asking;		/* CONNECT has had no answer */
-	bool hold;		/* keep events back until ACCEPT, by lock */
+	bool hold;		/* keep events back, by lock */
+	bool gone;		/* DEVICE_REMOVAL has come, by lock */
 };
 
 /* One ioctl that is being executed. */
@@ -235,15 +244,29 @@ struct ucmx_event *ucmx_event_alloc(struct ucmx_id *id, unsigned int cap,
 				    gfp_t gfp);
 void ucmx_event_init(struct ucmx_event *ev, struct ucmx_id *id, u8 type);
 void ucmx_event_free(struct ucmx_event *ev);
+int ucmx_event_check(struct ucmx_id *id);
 int ucmx_event_reserve(struct ucmx_id *id, enum ucmx_slot slot);
-struct ucmx_event *ucmx_event_take(struct ucmx_id *id, enum ucmx_slot slot,
-				   unsigned int cap);
+struct ucmx_event *ucmx_event_take(struct ucmx_id *id, u8 type,
+				   enum ucmx_slot slot, unsigned int cap);
 void ucmx_event_post(struct ucmx_event *ev);
 void ucmx_event_post_locked(struct ucmx_event *ev);
-void ucmx_event_purge(struct ucmx_id *id, struct ucmx_mc *mc,
-		      struct list_head *conns);
-void ucmx_event_drop_all(struct ucmx_id *id);
+void ucmx_event_post_body(struct ucmx_event *ev, const void *body);
+void ucmx_event_unlink(struct ucmx_event *ev, struct ucmx_file *file);
+void ucmx_event_cancel(struct ucmx_event *ev);
+void ucmx_event_purge(struct ucmx_id *id, struct list_head *conns);
+void ucmx_event_drop_reserve(struct ucmx_id *id);
 void ucmx_event_unhold(struct ucmx_id *id, u64 uid);
+unsigned int ucmx_event_move(struct ucmx_id *id, struct ucmx_file *to,
+			     u32 handle, u32 *reported);
+#define UCMX_PARAM_LEN	sizeof_field(struct rdma_cmx_event, param)
+
+static inline bool ucmx_event_is_mc(const struct ucmx_event *ev)
+{
+	return ev->event == RDMA_CM_EVENT_MULTICAST_JOIN ||
+	       ev->event == RDMA_CM_EVENT_MULTICAST_ERROR;
+}
+
+/* read.c */
 int ucmx_get_events(struct ucmx_cmd *cmd);
 int ucmx_write_event(struct ucmx_cmd *cmd);
 
@@ -292,7 +315,6 @@ void ucmx_mc_undo(struct ucmx_mc *mc);
 int ucmx_leave(struct ucmx_cmd *cmd);
 void ucmx_mc_event(struct ucmx_id *id, struct rdma_cm_id *cm,
 		   struct rdma_cm_event *e);
-u32 ucmx_mc_read(struct ucmx_event *ev, u64 *uid, void *body);
 void ucmx_mc_reported(struct ucmx_event *ev);
 unsigned int ucmx_mc_count(struct ucmx_id *id);
 void ucmx_mc_detach(struct ucmx_id *id);

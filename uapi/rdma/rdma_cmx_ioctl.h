@@ -263,6 +263,15 @@ enum {
  * first event, which stays first; RDMA_CMX_MAX_EVENT bytes always suffice.
  * EFAULT likewise leaves the event first. A record behind the first that does
  * not fit or cannot be written ends the batch and comes with the next call.
+ *
+ * A command that ends with an event fails with EAGAIN, and does nothing, while
+ * max_events events of the file (a module parameter) are unread. Of events that
+ * no command asks for, as ADDR_CHANGE, an id has at most one of each type
+ * unread; what comes meanwhile is one with it.
+ *
+ * An event that is dropped while it is written, for its id is destroyed or
+ * migrated, does not count; the bytes behind the last record may be those of
+ * such an event.
  */
 struct rdma_cmx_get_events {
 	__u32 size;
@@ -367,8 +376,8 @@ struct rdma_cmx_id_set_option {
  * @id: handle in the file behind @src_fd
  * @src_fd: file that has the id now; the ioctl is made on the new file
  * @new_id: out: handle in the new file; the old one is gone
- * @events_reported: out: as for ID_DESTROY, events of the id so far, in all
- *	its life
+ * @events_reported: out: as for ID_DESTROY, events of the id in all its life
+ *	until it left the old file; none that the new file hands out
  * @reserved: 0
  *
  * Unread events of the id move with it, in order; its memberships keep their
@@ -573,7 +582,7 @@ struct rdma_cmx_id_arg {
  * @status: comes back as the event's status
  * @arg: comes back as the event's obj_uid
  *
- * EAGAIN: as many events as the module parameter max_events wait to be read.
+ * EAGAIN: max_events events of the file are unread.
  */
 struct rdma_cmx_write_event {
 	__u32 size;
@@ -845,8 +854,9 @@ enum {
  * @reserved: 0
  * @param: what the group has to be like; RDMA_CMX_FEATURE_MCAST
  *
- * MULTICAST_JOIN or MULTICAST_ERROR follows. EINVAL: not a multicast
- * address, a parameter out of range, or the id is not bound. EADDRINUSE: the
+ * MULTICAST_JOIN or MULTICAST_ERROR follows, unless the id's DEVICE_REMOVAL
+ * comes first: that is the last event of all its memberships, too. EINVAL: not
+ * a multicast address, a parameter out of range, or the id is not bound. EADDRINUSE: the
  * id has joined the group with another join flag, flag or parameter.
  * EOPNOTSUPP: a flag, parameter or address that the device cannot do; as the
  * status of MULTICAST_ERROR: the subnet administrator has no send-only full

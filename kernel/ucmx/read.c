@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * GET_EVENTS and WRITE_EVENT.
+ *
+ * The read mutex serialises readers, so that events leave in the order in which
+ * they came; nobody else takes it. A reader copies the first event into its own
+ * record and leaves it in the queue. When user space has the record, the reader
+ * takes the event out, unless ucmx_file.reading says that the event was
+ * dropped, moved or changed meanwhile: then the record does not count. So user
+ * memory is touched under no lock that an event handler, a destroy, a migration
+ * or a removal needs, and what fails leaves the event where it was.
+ */
+#include <linux/sched/signal.h>
+
+#include "ucmx.h"
+
+/* An event on its way to user space */
+struct ucmx_record {
+	struct ucmx_event *ev;	/* to compare with, for others may free it */
+	struct ucmx_id *conn;	/* CONNECT_REQUEST: the new id, a reference */
+	u32 handle;		/* of conn */
+	struct rdma_cmx_event rec;
+	u8 body[RDMA_CMX_MAX_EVENT - sizeof(struct rdma_cmx_event)];
+};
+
+/* The file's lock is held. */
+static void ucmx_record_fill(struct ucmx_record *r, struct ucmx_event *ev)
+{
+	const u8 *body = (const u8 *)ev->body;
+	unsigned int len = ev->len, pad;
+
+	BUILD_BUG_ON(sizeof(r->rec) % 8 ||
+		     offsetof(struct ucmx_record, body) !=
+		     offsetofend(struct ucmx_record, rec) ||
+		     sizeof(r->rec) + sizeof(struct rdma_cmx_id_info) +
+		     UCMX_MAX_PATHS * sizeof(struct ib_path_rec_data) +
+		     RDMA_CMX_MAX_PRIVATE_DATA > RDMA_CMX_MAX_EVENT);
+
+	r->ev = ev;
+	r->conn = NULL;
+	r->rec = (struct rdma_cmx_event) {
+		.event = ev->event,
+		.uid = READ_ONCE(ev->id->uid),
+		.id = ev->id->handle,
+		.obj = ev->obj,
+		.obj_uid = ev->arg,
+		.status = ev->status,
+		.flags = ev->flags,
+		.num_paths = ev->num_paths,
+		.private_data_len = ev->pd_len,
+	};
+	if (ev->flags & (RDMA_CMX_EVENT_CONN | RDMA_CMX_EVENT_UD)) {
+		memcpy(&r->rec.param, body, UCMX_PARAM_LEN);
+		body += UCMX_PARAM_LEN;
+		len -= UCMX_PARAM_LEN;
+	}
+	pad = -len & 7;
+	memcpy(r->body, body, len);
+	memset(r->body + len, 0, pad);
+	r->rec.len = sizeof(r->rec) + len + pad;
+	if (ev->event == RDMA_CM_EVENT_CONNECT_REQUEST) {
+		r->conn = ev->conn;
+		ucmx_id_get(r->conn);
+	}
+}
+
+/* False if there is no event. */
+static bool ucmx_record_start(struct ucmx_file *file, struct ucmx_record *r)
+{
+	struct ucmx_event *ev;
+
+	spin_lock(&file->lock);
+	ev = list_first_entry_or_null(&file->events, struct ucmx_event, ready);
+	file->reading = ev;
+	if (ev)
+		ucmx_record_fill(r, ev);
+	spin_unlock(&file->lock);
+	return ev;
+}
+
+/*
+ * User space has the record: take the event out. Nothing fails from here on.
+ * -ESTALE if the event is not what it was when the record was made.
+ */
+static int ucmx_record_commit(struct ucmx_file *file, struct ucmx_record *r)
+{
+	struct ucmx_event *ev = r->ev;
+	pid_t reader = task_tgid_nr(current);
+	struct ucmx_id *id;
+
+	spin_lock(&file->lock);
+	if (file->reading != ev) {
+		spin_unlock(&file->lock);
+		return -ESTALE;
+	}
+	id = ev->id;
+	ucmx_event_unlink(ev, file);
+	/* The owner would not see the ack of its child. */
+	if (id->owner == reader) {
+		id->reported++;
+		if (ucmx_event_is_mc(ev))
+			ucmx_mc_reported(ev);
+	}
+	if (ev->event == RDMA_CMX_EV_ADDRINFO_RESOLVED ||
+	    ev->event == RDMA_CMX_EV_ADDRINFO_ERROR)
+		ucmx_query_read(ev);
+	if (r->conn) {
+		atomic_dec(&id->waiting);
+		r->conn->owner = reader;
+		r->conn->handle = r->handle;
+		WRITE_ONCE(r->conn->file, file);
+	}
+	if (ev->embedded)
+		ev = NULL;
+	spin_unlock(&file->lock);
+	/* The id, and with it an embedded event, may be gone now. */
+	if (ev)
+		ucmx_event_free(ev);
+	if (r->conn) {
+		ucmx_handle_moved(file, r->handle, r->conn);
+		ucmx_handle_show(file, r->conn);
+	}
+	return 0;
+}
+
+/* Give out a record; @count is what the caller will have then. */
+static int ucmx_record_put(struct ucmx_cmd *cmd, struct ucmx_record *r,
+			   void __user *buf, u32 count)
+{
+	struct rdma_cmx_get_events __user *uarg = cmd->ubuf;
+	struct ucmx_file *file = cmd->file;
+	int ret;
+
+	if (r->conn) {
+		/* It is in no other table, but may get into one meanwhile. */
+		ret = ucmx_handle_alloc_moving(file, &r->handle, r->conn);
+		if (ret)
+			return ret;
+		r->rec.obj = r->handle;
+	}
+	ret = -EFAULT;
+	if (!copy_to_user(buf, &r->rec, r->rec.len) &&
+	    !put_user(count, &uarg->count))
+		ret = ucmx_record_commit(file, r);
+	if (ret && r->conn)
+		ucmx_handle_free(file, r->handle);
+	return ret;
+}
+
+/*
+ * Give out the first event. Returns bytes written, 0 if the event has changed
+ * meanwhile, or -EAGAIN if there is none.
+ */
+static noinline_for_stack int ucmx_event_deliver(struct ucmx_cmd *cmd,
+						 void __user *buf, u32 space,
+						 u32 count)
+{
+	struct rdma_cmx_get_events __user *uarg = cmd->ubuf;
+	struct ucmx_record r CMX_UNINIT;
+	int ret;
+
+	if (!ucmx_record_start(cmd->file, &r))
+		return -EAGAIN;
+	ret = r.rec.len > space ? -ENOSPC : ucmx_record_put(cmd, &r, buf,
+							    count + 1);
+	if (r.conn)
+		ucmx_id_put(r.conn);
+	if (!ret)
+		return r.rec.len;
+	if (ret != -ESTALE)
+		return ret;
+	/* The caller has not got it after all. */
+	return put_user(count, &uarg->count);
+}
+
+static int ucmx_events_take(struct ucmx_cmd *cmd)
+{
+	struct rdma_cmx_get_events *arg = cmd->buf;
+	struct ucmx_file *file = cmd->file;
+	void __user *buf = u64_to_user_ptr(arg->buf);
+	u32 space = arg->buf_len, count = 0;
+	int ret = -EAGAIN;
+
+	if (mutex_lock_interruptible(&file->read_mutex))
+		return -ERESTARTSYS;
+	while (!arg->max_events || count < arg->max_events) {
+		ret = ucmx_event_deliver(cmd, buf, space, count);
+		if (ret < 0)
+			break;
+		buf += ret;
+		space -= ret;
+		count += ret > 0;
+		if (fatal_signal_pending(current))
+			break;
+		cond_resched();
+	}
+	mutex_unlock(&file->read_mutex);
+	return count ? 0 : ret;
+}
+
+static int ucmx_events_wait(struct ucmx_cmd *cmd)
+{
+	struct list_head *events = &cmd->file->events;
+
+	if (!list_empty(events))
+		return 0;
+	if (cmd->filp->f_flags & O_NONBLOCK)
+		return -EAGAIN;
+	return wait_event_interruptible_exclusive(cmd->file->wait,
+						  !list_empty(events));
+}
+
+int ucmx_get_events(struct ucmx_cmd *cmd)
+{
+	struct ucmx_file *file = cmd->file;
+	int ret;
+
+	do {
+		ret = ucmx_events_wait(cmd);
+		if (ret)
+			return ret;
+		/* -EAGAIN: another reader was faster. */
+		ret = ucmx_events_take(cmd);
+	} while (ret == -EAGAIN);
+
+	/* A wake-up wakes one reader; what it leaves is for the next one. */
+	if (!list_empty(&file->events))
+		wake_up_interruptible(&file->wait);
+	return ret;
+}
+
+int ucmx_write_event(struct ucmx_cmd *cmd)
+{
+	struct rdma_cmx_write_event *arg = cmd->buf;
+	struct ucmx_event *ev;
+	struct ucmx_id *id;
+	int ret;
+
+	if (arg->event != RDMA_CMX_EV_USER)
+		return -EINVAL;
+	id = ucmx_id_lock_any(cmd->file, arg->id);
+	if (IS_ERR(id))
+		return PTR_ERR(id);
+	ret = ucmx_event_check(id);
+	if (ret)
+		goto unlock;
+	ev = ucmx_event_alloc(id, 0, GFP_KERNEL_ACCOUNT);
+	if (!ev) {
+		ret = -ENOMEM;
+		goto unlock;
+	}
+	ev->event = RDMA_CMX_EV_USER;
+	ev->status = arg->status;
+	ev->arg = arg->arg;
+	ucmx_event_post(ev);
+unlock:
+	ucmx_id_unlock(id);
+	return ret;
+}

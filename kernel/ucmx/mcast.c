@@ -9,11 +9,15 @@
  * that comes later gets the group's answer again.
  *
  * Memberships of an id change under its mutex. Its lock guards the lists and
- * the state against the event handler. The table of handles is the module's,
+ * the state against the event handler. The table of memberships is the module's,
  * so that a handle survives the migration of the id; an entry is changed
- * under the mutex of the id only.
+ * under the mutex of the id only. A handle is an index of that table, permuted
+ * by a secret key: nobody can tell from handles how many others there are.
  */
 #include <linux/capability.h>
+#include <linux/once.h>
+#include <linux/random.h>
+#include <linux/siphash.h>
 #include <linux/slab.h>
 #include <linux/xarray.h>
 
@@ -49,6 +53,7 @@ struct ucmx_mc {
 	struct ucmx_id *id;
 	struct ucmx_group *group;
 	u64 uid;
+	u32 index;			/* in ucmx_mcs */
 	u32 handle;
 	u32 reported;			/* by ucmx_file.lock */
 	struct ucmx_event join;		/* JOIN, or ERROR of the join */
@@ -57,6 +62,42 @@ struct ucmx_mc {
 };
 
 static DEFINE_XARRAY_FLAGS(ucmx_mcs, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
+
+/* A Feistel network over the halves of a number; 0 stays 0. */
+#define UCMX_MC_ROUNDS	4
+
+static u16 ucmx_mc_round(u16 half, unsigned int round)
+{
+	static siphash_key_t key;
+
+	get_random_once(&key, sizeof(key));
+	return siphash_1u32(half | round << 16, &key);
+}
+
+static u32 ucmx_mc_index_to_handle(u32 x)
+{
+	int i;
+
+	do {
+		for (i = 0; i < UCMX_MC_ROUNDS; i++)
+			x = x << 16 | (x >> 16 ^ ucmx_mc_round(x, i));
+	} while (!x);
+	return x;
+}
+
+static u32 ucmx_mc_handle_to_index(u32 x)
+{
+	int i;
+
+	if (!x)
+		return 0;
+	do {
+		for (i = UCMX_MC_ROUNDS; i-- > 0;)
+			x = x >> 16 | (u32)(u16)(x ^ ucmx_mc_round(x >> 16,
+								   i)) << 16;
+	} while (!x);
+	return x;
+}
 
 void ucmx_mc_exit(void)
 {
@@ -184,7 +225,7 @@ void ucmx_mc_detach(struct ucmx_id *id)
 
 static void ucmx_mc_free(struct ucmx_mc *mc)
 {
-	xa_erase(&ucmx_mcs, mc->handle);
+	xa_erase(&ucmx_mcs, mc->index);
 	kfree(mc);
 	ucmx_stat_dec(UCMX_LIVE_MCS);
 }
@@ -342,10 +383,11 @@ struct ucmx_mc *ucmx_mc_create(struct ucmx_id *id, u64 uid)
 	mc->join.arg = uid;
 	mc->error.arg = uid;
 	mc->join.body = mc->body;
-	ret = xa_alloc(&ucmx_mcs, &mc->handle, XA_ZERO_ENTRY, xa_limit_32b,
+	ret = xa_alloc(&ucmx_mcs, &mc->index, XA_ZERO_ENTRY, xa_limit_32b,
 		       GFP_KERNEL);
 	if (ret)
 		goto err_free;
+	mc->handle = ucmx_mc_index_to_handle(mc->index);
 	mc->join.obj = mc->handle;
 	mc->error.obj = mc->handle;
 	ucmx_stat_inc(UCMX_LIVE_MCS);
@@ -397,7 +439,7 @@ int ucmx_mc_join(struct ucmx_mc *mc, const struct rdma_cmx_join_item *item)
 	ask.flags = item->flags;
 	ask.param = item->param;
 	/* Its event may be read before this returns, and LEAVE called. */
-	xa_store(&ucmx_mcs, mc->handle, mc, GFP_KERNEL);
+	xa_store(&ucmx_mcs, mc->index, mc, GFP_KERNEL);
 	ret = ucmx_mc_start(id, mc, &ask);
 	if (ret)
 		goto abort;
@@ -421,7 +463,8 @@ void ucmx_mc_undo(struct ucmx_mc *mc)
 /* Find a membership; the table's lock is held and keeps it. */
 static struct ucmx_mc *ucmx_mc_find(struct ucmx_file *file, u32 handle)
 {
-	struct ucmx_mc *mc = xa_load(&ucmx_mcs, handle);
+	struct ucmx_mc *mc = xa_load(&ucmx_mcs,
+				     ucmx_mc_handle_to_index(handle));
 
 	return mc && READ_ONCE(mc->id->file) == file ? mc : NULL;
 }

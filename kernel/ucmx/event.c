@@ -425,6 +425,38 @@ static bool ucmx_event_leave_some(struct ucmx_id *id, struct list_head *moved)
 }
 
 /**
+ * ucmx_event_move_charge - count the events of an id for another file, too
+ * @id: the id, its mutex held
+ * @to: the file that it is to move to
+ * @n: how many were counted, for ucmx_event_move_uncharge()
+ *
+ * Return: 0, or -EAGAIN if too many events would be unread there.
+ */
+int ucmx_event_move_charge(struct ucmx_id *id, struct ucmx_file *to, u32 *n)
+{
+	struct ucmx_file *from = id->file;
+	int ret = 0;
+
+	spin_lock(&from->lock);
+	*n = id->nr_events;
+	spin_unlock(&from->lock);
+	spin_lock(&to->lock);
+	if (*n && to->nr_events + *n > READ_ONCE(ucmx_max_events))
+		ret = -EAGAIN;
+	else
+		WRITE_ONCE(to->nr_events, to->nr_events + *n);
+	spin_unlock(&to->lock);
+	return ret;
+}
+
+void ucmx_event_move_uncharge(struct ucmx_file *to, u32 n)
+{
+	spin_lock(&to->lock);
+	WRITE_ONCE(to->nr_events, to->nr_events - n);
+	spin_unlock(&to->lock);
+}
+
+/**
  * ucmx_event_move - move an id and its unread events to another file
  * @id: the id, its mutex held
  * @to: the new file

@@ -38,6 +38,7 @@ static int ucmx_id_migrate_from(struct ucmx_cmd *cmd, struct ucmx_file *from)
 	struct ucmx_file *to = cmd->file;
 	struct ucmx_id *id;
 	unsigned int weight;
+	u32 events;
 	int ret;
 
 	id = ucmx_id_lock_any(from, arg->id);
@@ -53,18 +54,22 @@ static int ucmx_id_migrate_from(struct ucmx_cmd *cmd, struct ucmx_file *from)
 	ret = ucmx_file_charge(to, weight);
 	if (ret)
 		goto unlock;
-	ret = ucmx_handle_alloc_moving(to, &arg->new_id, id);
+	ret = ucmx_event_move_charge(id, to, &events);
 	if (ret)
 		goto uncharge;
+	ret = ucmx_handle_alloc_moving(to, &arg->new_id, id);
+	if (ret)
+		goto uncharge_events;
 	ret = ucmx_respond(cmd);
 	if (!ret && !ucmx_handle_move(from, arg->id, id))
 		ret = -ENOENT;
 	if (ret) {
 		ucmx_handle_free(to, arg->new_id);
-		goto uncharge;
+		goto uncharge_events;
 	}
 
 	arg->events_reported = ucmx_id_move(id, to, arg->new_id);
+	ucmx_event_move_uncharge(to, events);
 	ucmx_file_uncharge(to, weight);
 	ucmx_handle_moved(to, arg->new_id, id);
 	ucmx_handle_free(from, arg->id);
@@ -72,6 +77,8 @@ respond:
 	ret = ucmx_respond(cmd);
 	goto unlock;
 
+uncharge_events:
+	ucmx_event_move_uncharge(to, events);
 uncharge:
 	ucmx_file_uncharge(to, weight);
 unlock:

@@ -38,17 +38,16 @@ static void ucmx_record_fill(struct ucmx_record *r, struct ucmx_event *ev)
 
 	r->ev = ev;
 	r->conn = NULL;
-	r->rec = (struct rdma_cmx_event) {
-		.event = ev->event,
-		.uid = READ_ONCE(ev->id->uid),
-		.id = ev->id->handle,
-		.obj = ev->obj,
-		.obj_uid = ev->arg,
-		.status = ev->status,
-		.flags = ev->flags,
-		.num_paths = ev->num_paths,
-		.private_data_len = ev->pd_len,
-	};
+	memset(&r->rec, 0, sizeof(r->rec));
+	r->rec.event = ev->event;
+	r->rec.uid = READ_ONCE(ev->id->uid);
+	r->rec.id = ev->id->handle;
+	r->rec.obj = ev->obj;
+	r->rec.obj_uid = ev->arg;
+	r->rec.status = ev->status;
+	r->rec.flags = ev->flags;
+	r->rec.num_paths = ev->num_paths;
+	r->rec.private_data_len = ev->pd_len;
 	if (ev->flags & (RDMA_CMX_EVENT_CONN | RDMA_CMX_EVENT_UD)) {
 		memcpy(&r->rec.param, body, UCMX_PARAM_LEN);
 		body += UCMX_PARAM_LEN;

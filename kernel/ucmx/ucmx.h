@@ -256,6 +256,8 @@ void ucmx_event_cancel(struct ucmx_event *ev);
 void ucmx_event_purge(struct ucmx_id *id, struct list_head *conns);
 void ucmx_event_drop_reserve(struct ucmx_id *id);
 void ucmx_event_unhold(struct ucmx_id *id, u64 uid);
+int ucmx_event_move_charge(struct ucmx_id *id, struct ucmx_file *to, u32 *n);
+void ucmx_event_move_uncharge(struct ucmx_file *to, u32 n);
 unsigned int ucmx_event_move(struct ucmx_id *id, struct ucmx_file *to,
 			     u32 handle, u32 *reported);
 #define UCMX_PARAM_LEN	sizeof_field(struct rdma_cmx_event, param)

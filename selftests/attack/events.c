@@ -13,6 +13,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -182,6 +183,36 @@ TEST_F(events, each_operation_is_refused)
 	EXPECT_EQ(0, connect_start(self->fd, port, &active));
 }
 
+/* Nor do events gather in a file that others are moved to. */
+TEST_F(events, migrate_to_a_full_file)
+{
+	struct rdma_cmx_id_migrate migrate = {};
+	union event_buf buf;
+	uint32_t id;
+	int i;
+
+	number_set(MAX_EVENTS, LIMIT);
+	ASSERT_EQ(0, id_create(self->other, RDMA_PS_UDP, 1, &id));
+	ASSERT_EQ(0, id_create(self->fd, RDMA_PS_UDP, 1, &migrate.id));
+	migrate.src_fd = self->fd;
+	ASSERT_EQ(LIMIT, write_much(self->other, id));
+	ASSERT_EQ(0, id_write_event(self->fd, migrate.id, 77, 0));
+	EXPECT_EQ(-EAGAIN, call(self->other, ID_MIGRATE, &migrate));
+	/* It is where it was, and moves when there is room. */
+	EXPECT_EQ(0, id_write_event(self->fd, migrate.id, 78, 0));
+	for (i = 0; i < 2; i++)
+		ASSERT_EQ(0, event_next(self->other, &buf));
+	ASSERT_EQ(0, call(self->other, ID_MIGRATE, &migrate));
+	EXPECT_EQ(-EAGAIN, id_write_event(self->other, id, 0, 0));
+	EXPECT_EQ(2, id_destroy(self->other, id));
+	for (i = 77; i < 79; i++) {
+		ASSERT_EQ(0, event_next(self->other, &buf));
+		EXPECT_EQ(i, buf.ev.status);
+	}
+	EXPECT_FALSE(event_pending(self->other));
+	EXPECT_EQ(2, id_destroy(self->other, migrate.new_id));
+}
+
 /* Connection requests that nobody reads */
 TEST_F(events, requests_unread)
 {
@@ -216,6 +247,94 @@ TEST_F(events, requests_unread)
 	ASSERT_TRUE(counter_wait("live_ids", 1 + many + 3 * few));
 	id_destroy(self->fd, listener);
 	EXPECT_EQ(many + 2 * few, counter("live_ids"));
+}
+
+#define CGROUPS	"/sys/fs/cgroup"
+#define GROUP_DIR	CGROUPS "/cmx_events"
+
+static int text_set(const char *path, const char *text)
+{
+	FILE *f = fopen(path, "w");
+	int ret;
+
+	if (!f)
+		return -1;
+	ret = fputs(text, f) < 0;
+	return fclose(f) || ret ? -1 : 0;
+}
+
+/* Bytes of kernel objects that the group pays for */
+static long group_slab(void)
+{
+	FILE *f = fopen(GROUP_DIR "/memory.stat", "r");
+	char line[128];
+	long bytes = -1;
+
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "slab_unreclaimable %ld", &bytes) == 1)
+			break;
+	if (f)
+		fclose(f);
+	return bytes;
+}
+
+/* A process of the group that listens until the pipe is closed */
+static pid_t group_listen(int fd, int port_pipe)
+{
+	uint32_t listener;
+	uint16_t port;
+	pid_t pid = fork();
+	char c;
+
+	if (pid)
+		return pid;
+	if (text_set(GROUP_DIR "/cgroup.procs", "0") ||
+	    listener_new(fd, &listener, &port) ||
+	    write(port_pipe, &port, sizeof(port)) != sizeof(port))
+		_exit(1);
+	while (read(port_pipe, &c, 1) > 0)
+		;
+	_exit(0);
+}
+
+/* Who listens pays for requests that nobody reads. */
+TEST_F(events, requests_are_charged)
+{
+	const int requests = 200;
+	const long bytes = requests * 512;
+	double end = now_ms() + PATIENCE_S * 1000;
+	uint16_t port = 0;
+	uint32_t id;
+	long before;
+	int i, sv[2];
+	pid_t pid;
+
+	text_set(CGROUPS "/cgroup.subtree_control", "+memory");
+	mkdir(GROUP_DIR, 0755);
+	if (group_slab() < 0) {
+		rmdir(GROUP_DIR);
+		SKIP(return, "no memory controller");
+	}
+	ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM, 0, sv));
+	pid = group_listen(self->fd, sv[1]);
+	ASSERT_LT(0, pid);
+	close(sv[1]);
+	EXPECT_EQ(sizeof(port), read(sv[0], &port, sizeof(port)));
+	before = group_slab();
+	for (i = 0; i < requests; i++)
+		if (connect_start(self->other, port, &id))
+			break;
+	EXPECT_EQ(requests, i);
+	EXPECT_TRUE(counter_wait("live_ids", 1 + 2 * requests));
+	/* The numbers of a group are some seconds old. */
+	while (group_slab() < before + bytes && now_ms() < end)
+		poll(NULL, 0, 50);
+	TH_LOG("%d requests: %ld bytes", requests, group_slab() - before);
+	EXPECT_LE(before + bytes, group_slab());
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	close(sv[0]);
+	EXPECT_EQ(0, rmdir(GROUP_DIR));
 }
 
 static double cpu_ms(void)

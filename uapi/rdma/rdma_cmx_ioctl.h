@@ -381,7 +381,8 @@ struct rdma_cmx_id_set_option {
  * @reserved: 0
  *
  * Unread events of the id move with it, in order; its memberships keep their
- * handles. EBADF, EINVAL: @src_fd is not an rdma_cmx file. With @src_fd the
+ * handles. EAGAIN: with them, more than max_events would be unread in the new
+ * file. EBADF, EINVAL: @src_fd is not an rdma_cmx file. With @src_fd the
  * same file nothing happens and @new_id is @id.
  */
 struct rdma_cmx_id_migrate {

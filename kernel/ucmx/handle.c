@@ -6,7 +6,9 @@
  * A handle is allocated before its id may be found, and stays in use while a
  * taken id is being closed: meanwhile the id is hidden, which is guarded by
  * the table's lock. While it moves to another file it is in two tables, and
- * hidden in both by a pointer tag, so that it is not found anywhere.
+ * hidden in both by a pointer tag, so that it is not found anywhere. The same
+ * holds for the new id of a connection request while that is handed out, for
+ * the request may be moved away, and handed out elsewhere, at any time.
  * XA_ZERO_ENTRY would do the same but always costs a node.
  */
 #include "ucmx.h"
@@ -61,7 +63,7 @@ int ucmx_handle_alloc(struct ucmx_file *file, u32 *handle, struct ucmx_id *id)
 }
 
 /**
- * ucmx_handle_alloc_moving - the same for an id that is in another table
+ * ucmx_handle_alloc_moving - the same for an id that may be in another table
  * @file: the file
  * @handle: where it goes
  * @id: whom it is for; not found before ucmx_handle_moved()

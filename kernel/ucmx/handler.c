@@ -303,7 +303,7 @@ int ucmx_cm_handler(struct rdma_cm_id *cm, struct rdma_cm_event *e)
 		ucmx_event_post_locked(&id->removal->ev);
 		spin_unlock(&id->lock);
 		id->removal->queued = true;
-		queue_work(system_unbound_wq, &id->removal->work);
+		queue_work(ucmx_wq, &id->removal->work);
 		break;
 	default:
 		ucmx_event_from_cm(id, cm, e);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Module entry of rdma_ucmx: limits, counters, tables, and the device node,
+ * Module entry of rdma_ucmx: limits, counters, tables, work, the device node,
  * which comes last and goes first. The open file holds the module, so that
  * nothing is in use any more when the exit runs.
  */
 #include <linux/miscdevice.h>
 #include <linux/module.h>
+#include <linux/workqueue.h>
 
 #include "ucmx.h"
 
@@ -25,6 +26,8 @@ unsigned int ucmx_max_backlog = 1024;
 module_param_named(max_backlog, ucmx_max_backlog, uint, 0644);
 MODULE_PARM_DESC(max_backlog, "unread connection requests of one listening id (1024)");
 
+struct workqueue_struct *ucmx_wq;
+
 static struct miscdevice ucmx_device = {
 	.minor = MISC_DYNAMIC_MINOR,
 	.name = "rdma_cmx",
@@ -40,9 +43,18 @@ static int __init ucmx_init(void)
 	ret = ucmx_id_cache_init();
 	if (ret)
 		return ret;
+	/*
+	 * Apart from the system's, whose other users would wait behind many
+	 * ids. Without a rescuer: rdma_destroy_id() flushes a queue of ib_core
+	 * that has none.
+	 */
+	ret = -ENOMEM;
+	ucmx_wq = alloc_workqueue("rdma_ucmx", WQ_UNBOUND, 0);
+	if (!ucmx_wq)
+		goto err_cache;
 	ret = ucmx_stats_init();
 	if (ret)
-		goto err_cache;
+		goto err_wq;
 	ret = misc_register(&ucmx_device);
 	if (ret)
 		goto err_stats;
@@ -50,6 +62,8 @@ static int __init ucmx_init(void)
 
 err_stats:
 	ucmx_stats_exit();
+err_wq:
+	destroy_workqueue(ucmx_wq);
 err_cache:
 	ucmx_id_cache_exit();
 	return ret;
@@ -61,6 +75,7 @@ static void __exit ucmx_exit(void)
 	misc_deregister(&ucmx_device);
 	ucmx_stats_exit();
 	ucmx_mc_exit();
+	destroy_workqueue(ucmx_wq);
 	ucmx_id_cache_exit();
 }
 module_exit(ucmx_exit);

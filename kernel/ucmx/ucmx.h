@@ -182,7 +182,8 @@ static inline void ucmx_stat_dec(enum ucmx_stat s)
 int ucmx_stats_init(void);
 void ucmx_stats_exit(void);
 
-/* main.c: limits, module parameters */
+/* main.c: the work queue of device removal; limits, module parameters */
+extern struct workqueue_struct *ucmx_wq;
 extern unsigned int ucmx_max_ids;
 extern unsigned int ucmx_max_requests;
 extern unsigned int ucmx_max_events;

@@ -5,10 +5,14 @@
  */
 #include <linux/memcontrol.h>
 #include <linux/string.h>
+#include <linux/wait_bit.h>
 #include <rdma/ib_cm.h>
 #include <rdma/ib_marshall.h>
 
 #include "ucmx.h"
+
+/* For a work item of ib_cm to run; not for ever, a removed device has none. */
+#define UCMX_ESTABLISH_TIMEOUT	(5 * HZ)
 
 int ucmx_resolve_addr(struct ucmx_cmd *cmd)
 {
@@ -167,9 +171,10 @@ static int ucmx_reserve_conn(struct ucmx_id *id)
 }
 
 /*
- * Until the peer has answered there is nothing to accept or reject. The CM
- * would forget its request, but not the MAD, and the end of the id would wait
- * until that is out of time, for more than a minute.
+ * Until the peer has answered a request or a reply there is nothing to accept
+ * or reject. The CM would forget what it has sent, but not the MAD, and the end
+ * of the id, with it the removal of the device, would wait until that is out of
+ * time: more than a minute, or, for a reply, as long as the peer has chosen.
  */
 static int ucmx_answer_check(struct ucmx_id *id)
 {
@@ -292,8 +297,12 @@ int ucmx_accept(struct ucmx_cmd *cmd)
 		ucmx_conn_qkey(id->cm, &param);
 		ret = rdma_accept_ece(id->cm, &param, &ece);
 	}
-	if (!ret)
+	if (!ret) {
+		/* A reply is outstanding until ESTABLISHED. */
+		if (id->hold && id->cm->qp_type != IB_QPT_UD)
+			WRITE_ONCE(id->asking, true);
 		ucmx_event_unhold(id, arg->uid);
+	}
 	rdma_unlock_handler(id->cm);
 unlock:
 	ucmx_id_unlock(id);
@@ -348,6 +357,25 @@ int ucmx_disconnect(struct ucmx_cmd *cmd)
  * put its empty one in the place of the one in use: the peer is not reached any
  * more, and a reference to the GID is lost for good.
  */
+static int ucmx_notify_locked(struct ucmx_id *id, u32 event)
+{
+	int ret;
+
+	if (event == IB_EVENT_PATH_MIG)
+		return 0;
+	ret = rdma_notify(id->cm, event);
+	/*
+	 * The CM calls the connection established now, and stops the reply in a
+	 * work item, whose event is this one. A disconnect or the end of the id
+	 * before that would make it forget the reply's MAD.
+	 */
+	if (!ret && event == IB_EVENT_COMM_EST &&
+	    rdma_cap_ib_cm(id->cm->device, id->cm->port_num))
+		wait_var_event_timeout(&id->asking, !READ_ONCE(id->asking),
+				       UCMX_ESTABLISH_TIMEOUT);
+	return ret;
+}
+
 int ucmx_notify(struct ucmx_cmd *cmd)
 {
 	struct rdma_cmx_id_arg *arg = cmd->buf;
@@ -359,8 +387,7 @@ int ucmx_notify(struct ucmx_cmd *cmd)
 	id = ucmx_id_lock_dev(cmd->file, arg->id);
 	if (IS_ERR(id))
 		return PTR_ERR(id);
-	ret = arg->event == IB_EVENT_PATH_MIG ? 0 :
-	      rdma_notify(id->cm, arg->event);
+	ret = ucmx_notify_locked(id, arg->event);
 	ucmx_id_unlock(id);
 	return ret;
 }

@@ -183,8 +183,12 @@ static void ucmx_event_from_cm(struct ucmx_id *id, struct rdma_cm_id *cm,
 	struct ucmx_event *ev;
 	unsigned int len;
 
-	if (slot == UCMX_SLOT_CONN)
+	if (slot == UCMX_SLOT_CONN && READ_ONCE(id->asking)) {
 		WRITE_ONCE(id->asking, false);
+		/* Pairs with the barrier of NOTIFY's wait. */
+		smp_mb();
+		wake_up_var(&id->asking);
+	}
 	len = ucmx_parts_get(&parts, cm, e);
 	ev = ucmx_event_take(id, e->event, slot, len);
 	if (!ev)

@@ -136,7 +136,7 @@ struct ucmx_id {
 	bool dead;		/* by mutex */
 	bool tos_set;		/* has a type of service, by mutex */
 	bool hidden;		/* not to be found, by its table's lock */
-	bool asking;		/* CONNECT has had no answer */
+	bool asking;		/* CONNECT, ACCEPT of a request: no answer yet */
 	bool hold;		/* keep events back, by lock */
 	bool gone;		/* DEVICE_REMOVAL has come, by lock */
 };

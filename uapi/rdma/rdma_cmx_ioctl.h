@@ -550,6 +550,9 @@ struct rdma_cmx_listen {
  * @private_data_len: bytes of @private_data
  * @reserved2: 0
  * @private_data: bytes behind @private_data_len must be zero
+ *
+ * EINVAL: nothing to reject: the peer's answer to CONNECT or to ACCEPT is still
+ * due.
  */
 struct rdma_cmx_reject {
 	__u32 size;

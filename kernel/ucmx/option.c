@@ -40,6 +40,21 @@ static int ucmx_option_id(struct ucmx_id *id, u32 optname, const void *val,
 	return -EOPNOTSUPP;
 }
 
+/*
+ * rdma_cm sets its pointer without a look at what it had. A failed
+ * rdma_resolve_route() leaves a record there, which nobody uses any more when
+ * rdma_cm takes another one; the pointer changes under the id's mutex only.
+ */
+static int ucmx_path_set(struct rdma_cm_id *cm, struct sa_path_rec *path)
+{
+	struct sa_path_rec *left = cm->route.path_rec;
+	int ret = rdma_set_ib_path(cm, path);
+
+	if (cm->route.path_rec != left)
+		kfree(left);
+	return ret;
+}
+
 static int ucmx_option_path(struct ucmx_id *id,
 			    struct ib_path_rec_data *data, u32 len)
 {
@@ -67,9 +82,9 @@ static int ucmx_option_path(struct ucmx_id *id,
 		return ret;
 	if (rdma_cap_opa_ah(cm->device, cm->port_num)) {
 		sa_convert_path_ib_to_opa(&opa, &path);
-		ret = rdma_set_ib_path(cm, &opa);
+		ret = ucmx_path_set(cm, &opa);
 	} else {
-		ret = rdma_set_ib_path(cm, &path);
+		ret = ucmx_path_set(cm, &path);
 	}
 	if (!ret)
 		ucmx_route_resolved(id);

@@ -68,7 +68,7 @@ struct cmx_hints {
 };
 
 /* More limits of paths than anybody has; each one is a question to the SA. */
-#define CMX_MAX_LIMITS	8
+#define CMX_MAX_LIMITS	RDMA_CMX_MAX_ROUTES
 
 static inline bool cmx_passive(const struct cmx_hints *h)
 {

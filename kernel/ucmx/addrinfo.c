@@ -26,9 +26,6 @@ struct ucmx_query {
 	bool by_device;		/* asked at the id's port */
 };
 
-/* More than any caller has. */
-#define UCMX_MAX_ROUTES		64
-
 /* A question's strings and arrays, copied. */
 struct ucmx_question {
 	struct rdma_cmx_query_attr attr;
@@ -109,7 +106,7 @@ static int ucmx_question_arrays(struct ucmx_question *q,
 
 	if (arg->route_len) {
 		if (arg->route_len % sizeof(*q->attr.route) ||
-		    arg->route_len / sizeof(*q->attr.route) > UCMX_MAX_ROUTES)
+		    arg->route_len / sizeof(*q->attr.route) > RDMA_CMX_MAX_ROUTES)
 			return -EINVAL;
 		buf = memdup_user(u64_to_user_ptr(arg->route), arg->route_len);
 		if (IS_ERR(buf))

@@ -50,6 +50,9 @@ union rdma_cmx_sockaddr {
 	struct sockaddr_ib ib;
 };
 
+/* Path records of a caller that limit the routes of a query. */
+#define RDMA_CMX_MAX_ROUTES	8
+
 /**
  * struct rdma_cmx_query_attr - what is asked
  * @net: network namespace whose routes, zones and names count. Name look-up
@@ -72,7 +75,7 @@ union rdma_cmx_sockaddr {
  * @route: path records that limit the routes, or NULL: a route agrees with one
  *	of them in each field that is not 0. Without @node and @dst the first one
  *	is the question
- * @route_count: how many, at most 8
+ * @route_count: how many, at most RDMA_CMX_MAX_ROUTES
  * @id: id whose port is asked with RDMA_CMX_AI_SA, or NULL for all ports
  * @names: the caller's own answer for @node, or NULL; checked here
  * @names_len: bytes of @names

@@ -499,33 +499,68 @@ static int ucmx_result_put(void __user *buf, u32 buf_len, u32 *len,
 	return 0;
 }
 
+/* The result of an id with a reference, or NULL; the id's mutex is held. */
+static struct rdma_cmx_result *ucmx_result_get(struct ucmx_id *id)
+{
+	struct rdma_cmx_result *res = NULL;
+
+	spin_lock(&id->lock);
+	if (id->query)
+		res = id->query->result;
+	if (res)
+		kref_get(&res->ref);
+	spin_unlock(&id->lock);
+	return res;
+}
+
+/*
+ * Take @res away from its id. The caller's reference keeps the address of @res
+ * from being that of a later result. Return: false if another caller was first.
+ */
+static bool ucmx_result_take(struct ucmx_id *id, struct rdma_cmx_result *res)
+{
+	bool taken = false;
+
+	spin_lock(&id->lock);
+	if (id->query && id->query->result == res) {
+		id->query->result = NULL;
+		taken = true;
+	}
+	spin_unlock(&id->lock);
+	if (taken)
+		rdma_cmx_result_put(res);
+	return taken;
+}
+
 int ucmx_query_addrinfo(struct ucmx_cmd *cmd)
 {
 	struct rdma_cmx_query_addrinfo *arg = cmd->buf;
-	struct rdma_cmx_result *res = NULL;
+	struct rdma_cmx_result *res;
 	struct ucmx_id *id;
 	int ret = -ENOENT;
 
 	id = ucmx_id_lock_any(cmd->file, arg->id);
 	if (IS_ERR(id))
 		return PTR_ERR(id);
-	spin_lock(&id->lock);
-	if (id->query)
-		res = id->query->result;
-	spin_unlock(&id->lock);
-	/* Only with the mutex is it taken away again. */
-	if (res)
-		ret = ucmx_result_put(u64_to_user_ptr(arg->buf), arg->buf_len,
-				      &arg->len, res);
-	if (res && (!ret || ret == -ENOSPC) && ucmx_respond(cmd))
+	res = ucmx_result_get(id);
+	mutex_unlock(&id->mutex);
+	if (!res)
+		goto put;
+	ret = ucmx_result_put(u64_to_user_ptr(arg->buf), arg->buf_len,
+			      &arg->len, res);
+	if ((!ret || ret == -ENOSPC) && ucmx_respond(cmd))
 		ret = -EFAULT;
+	/* Of several callers that have a copy now, one has the result. */
+	if (!ret)
+		ret = ucmx_id_relock(id, cmd->file);
 	if (!ret) {
-		spin_lock(&id->lock);
-		id->query->result = NULL;
-		spin_unlock(&id->lock);
-		rdma_cmx_result_put(res);
+		if (!ucmx_result_take(id, res))
+			ret = -ENOENT;
+		mutex_unlock(&id->mutex);
 	}
-	ucmx_id_unlock(id);
+	rdma_cmx_result_put(res);
+put:
+	ucmx_id_put(id);
 	return ret;
 }
 

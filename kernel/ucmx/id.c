@@ -67,25 +67,42 @@ void ucmx_id_put(struct ucmx_id *id)
 }
 
 /**
+ * ucmx_id_relock - lock an id that was found before
+ * @id: the id, of which the caller has a reference
+ * @file: file of the caller
+ *
+ * Return: 0 with the id's mutex held, -ENOENT if it was destroyed or migrated
+ * meanwhile, or -EINTR if the process is being killed.
+ */
+int ucmx_id_relock(struct ucmx_id *id, struct ucmx_file *file)
+{
+	if (mutex_lock_killable(&id->mutex))
+		return -EINTR;
+	if (!id->dead && READ_ONCE(id->file) == file)
+		return 0;
+	mutex_unlock(&id->mutex);
+	return -ENOENT;
+}
+
+/**
  * ucmx_id_lock_any - find an id and lock it
  * @file: file of the caller
  * @handle: handle of the id
  *
  * Return: the id with its mutex held, to be given back by ucmx_id_unlock(),
- * or -ENOENT. Its device may be gone, then cm is NULL.
+ * or an error of ucmx_id_relock(). Its device may be gone, then cm is NULL.
  */
 struct ucmx_id *ucmx_id_lock_any(struct ucmx_file *file, u32 handle)
 {
 	struct ucmx_id *id = ucmx_handle_get(file, handle);
+	int ret;
 
 	if (!id)
 		return ERR_PTR(-ENOENT);
-
-	mutex_lock(&id->mutex);
-	/* Destroyed or migrated while we waited. */
-	if (id->dead || READ_ONCE(id->file) != file) {
-		ucmx_id_unlock(id);
-		return ERR_PTR(-ENOENT);
+	ret = ucmx_id_relock(id, file);
+	if (ret) {
+		ucmx_id_put(id);
+		return ERR_PTR(ret);
 	}
 	return id;
 }

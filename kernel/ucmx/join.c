@@ -1,13 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The commands JOIN and JOIN_MANY. The id's mutex is held from the first
- * membership until user space has all handles, so that what cannot be told is
- * undone before anybody sees it.
+ * The commands JOIN and JOIN_MANY. Handles are allocated first and written to
+ * user space with no lock held: a page of the caller can take any time, and the
+ * removal of the device waits for the id's mutex. What cannot be written is
+ * never joined.
  */
 #include <linux/mm.h>
 #include <linux/sched/signal.h>
 
 #include "ucmx.h"
+
+/* Lock an id again whose mutex was given up, and find out what it has lost. */
+static int ucmx_join_lock(struct ucmx_cmd *cmd, struct ucmx_id *id)
+{
+	int ret = ucmx_id_relock(id, cmd->file);
+
+	if (!ret && !id->cm) {
+		mutex_unlock(&id->mutex);
+		ret = -ENODEV;
+	}
+	return ret;
+}
 
 int ucmx_join(struct ucmx_cmd *cmd)
 {
@@ -30,64 +43,102 @@ int ucmx_join(struct ucmx_cmd *cmd)
 	if (IS_ERR(id))
 		return PTR_ERR(id);
 	mc = ucmx_mc_create(id, item.uid);
+	mutex_unlock(&id->mutex);
 	ret = PTR_ERR_OR_ZERO(mc);
 	if (ret)
-		goto unlock;
-	/* Told first: nothing can fail once it is joined. */
+		goto put;
 	ret = put_user(ucmx_mc_handle(mc), &uarg->mc);
-	if (ret)
-		ucmx_mc_abort(mc);
-	else
-		ret = ucmx_mc_join(mc, &item);
-unlock:
-	ucmx_id_unlock(id);
+	if (!ret)
+		ret = ucmx_join_lock(cmd, id);
+	if (ret) {
+		ucmx_mc_abort(mc, cmd->file);
+		goto put;
+	}
+	ret = ucmx_mc_join(mc, &item);
+	mutex_unlock(&id->mutex);
+put:
+	ucmx_id_put(id);
 	return ret;
 }
 
-/* Each item tells what came of it; @mcs has those that were started. */
-static u32 ucmx_join_items(struct ucmx_id *id, struct rdma_cmx_join_item *items,
+/* One that cannot be had says so in its item, and is NULL in @mcs. */
+static void ucmx_join_create(struct ucmx_id *id,
+			     struct rdma_cmx_join_item *items,
+			     struct ucmx_mc **mcs, u32 count)
+{
+	u32 i;
+
+	for (i = 0; i < count; i++) {
+		struct ucmx_mc *mc = ucmx_mc_create(id, items[i].uid);
+
+		items[i].error = PTR_ERR_OR_ZERO(mc);
+		items[i].mc = IS_ERR(mc) ? 0 : ucmx_mc_handle(mc);
+		mcs[i] = IS_ERR(mc) ? NULL : mc;
+		cond_resched();
+	}
+}
+
+static u32 ucmx_join_items(struct ucmx_cmd *cmd,
+			   struct rdma_cmx_join_item *items,
 			   struct ucmx_mc **mcs, u32 count)
 {
 	u32 i, joined = 0;
 
 	for (i = 0; i < count; i++) {
 		struct rdma_cmx_join_item *item = &items[i];
-		struct ucmx_mc *mc;
 
-		item->mc = 0;
-		item->error = -EINTR;
-		if (fatal_signal_pending(current))
+		if (!mcs[i])
 			continue;
-		mc = ucmx_mc_create(id, item->uid);
-		item->error = PTR_ERR_OR_ZERO(mc);
-		if (item->error)
-			continue;
-		item->mc = ucmx_mc_handle(mc);
-		item->error = ucmx_mc_join(mc, item);
+		if (fatal_signal_pending(current)) {
+			item->error = -EINTR;
+			ucmx_mc_abort(mcs[i], cmd->file);
+		} else {
+			item->error = ucmx_mc_join(mcs[i], item);
+		}
 		if (item->error)
 			item->mc = 0;
 		else
-			mcs[joined++] = mc;
+			joined++;
 		cond_resched();
 	}
 	return joined;
 }
 
-static int ucmx_join_locked(struct ucmx_cmd *cmd, struct ucmx_id *id,
-			    struct rdma_cmx_join_item *items,
-			    struct ucmx_mc **mcs)
+static int ucmx_join_copy(struct ucmx_cmd *cmd,
+			  struct rdma_cmx_join_item *items)
+{
+	struct rdma_cmx_join_many *arg = cmd->buf;
+
+	if (copy_to_user(u64_to_user_ptr(arg->items), items,
+			 arg->count * sizeof(*items)))
+		return -EFAULT;
+	return ucmx_respond(cmd);
+}
+
+static int ucmx_join_all(struct ucmx_cmd *cmd, struct ucmx_id *id,
+			 struct rdma_cmx_join_item *items,
+			 struct ucmx_mc **mcs)
 {
 	struct rdma_cmx_join_many *arg = cmd->buf;
 	u32 i;
+	int ret;
 
-	arg->joined = ucmx_join_items(id, items, mcs, arg->count);
-	if (!copy_to_user(u64_to_user_ptr(arg->items), items,
-			  arg->count * sizeof(*items)) &&
-	    !ucmx_respond(cmd))
-		return 0;
-	for (i = 0; i < arg->joined; i++)
-		ucmx_mc_undo(mcs[i]);
-	return -EFAULT;
+	ucmx_join_create(id, items, mcs, arg->count);
+	mutex_unlock(&id->mutex);
+
+	arg->joined = 0;
+	ret = ucmx_join_copy(cmd, items);
+	if (!ret)
+		ret = ucmx_join_lock(cmd, id);
+	if (ret) {
+		for (i = 0; i < arg->count; i++)
+			if (mcs[i])
+				ucmx_mc_abort(mcs[i], cmd->file);
+		return ret;
+	}
+	arg->joined = ucmx_join_items(cmd, items, mcs, arg->count);
+	mutex_unlock(&id->mutex);
+	return ucmx_join_copy(cmd, items);
 }
 
 int ucmx_join_many(struct ucmx_cmd *cmd)
@@ -114,8 +165,8 @@ int ucmx_join_many(struct ucmx_cmd *cmd)
 	ret = PTR_ERR_OR_ZERO(id);
 	if (ret)
 		goto free;
-	ret = ucmx_join_locked(cmd, id, items, mcs);
-	ucmx_id_unlock(id);
+	ret = ucmx_join_all(cmd, id, items, mcs);
+	ucmx_id_put(id);
 free:
 	kvfree(mcs);
 	kvfree(items);

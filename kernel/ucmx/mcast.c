@@ -10,9 +10,10 @@
  *
  * Memberships of an id change under its mutex. Its lock guards the lists and
  * the state against the event handler. The table of memberships is the module's,
- * so that a handle survives the migration of the id; an entry is changed
- * under the mutex of the id only. A handle is an index of that table, permuted
- * by a secret key: nobody can tell from handles how many others there are.
+ * so that a handle survives the migration of the id; the entry of a membership
+ * that has joined is changed under the mutex of the id only. A handle is an
+ * index of that table, permuted by a secret key: nobody can tell from handles
+ * how many others there are.
  */
 #include <linux/capability.h>
 #include <linux/once.h>
@@ -405,18 +406,21 @@ u32 ucmx_mc_handle(const struct ucmx_mc *mc)
 	return mc->handle;
 }
 
-/* Take ucmx_mc_create() back. */
-void ucmx_mc_abort(struct ucmx_mc *mc)
+/**
+ * ucmx_mc_abort - take ucmx_mc_create() back
+ * @mc: the membership, which nobody has found; no lock is needed
+ * @file: file that was charged; the id may have moved to another meanwhile
+ */
+void ucmx_mc_abort(struct ucmx_mc *mc, struct ucmx_file *file)
 {
-	struct ucmx_file *file = mc->id->file;
-
 	ucmx_mc_free(mc);
 	ucmx_file_uncharge(file, 1);
 }
 
 /**
  * ucmx_mc_join - let a membership join
- * @mc: from ucmx_mc_create(), gone if this fails; the id's mutex still held
+ * @mc: from ucmx_mc_create(), gone if this fails; the id's mutex held, its
+ *	file the same as then, its cm id there
  * @item: what the caller asks for
  *
  * Return: 0 or a negative errno.
@@ -447,17 +451,8 @@ int ucmx_mc_join(struct ucmx_mc *mc, const struct rdma_cmx_join_item *item)
 	return 0;
 
 abort:
-	ucmx_mc_abort(mc);
+	ucmx_mc_abort(mc, id->file);
 	return ret;
-}
-
-/* Leave at once, nobody has been told of it; the id's mutex is held. */
-void ucmx_mc_undo(struct ucmx_mc *mc)
-{
-	struct ucmx_id *id = mc->id;
-
-	ucmx_mc_drop(id, mc);
-	ucmx_file_uncharge(id->file, 1);
 }
 
 /* Find a membership; the table's lock is held and keeps it. */
@@ -492,7 +487,10 @@ int ucmx_leave(struct ucmx_cmd *cmd)
 	if (!id)
 		return -ENOENT;
 
-	mutex_lock(&id->mutex);
+	if (mutex_lock_killable(&id->mutex)) {
+		ucmx_id_put(id);
+		return -EINTR;
+	}
 	/* It may have gone, and its handle to another, while we waited. */
 	xa_lock(&ucmx_mcs);
 	mc = id->dead ? NULL : ucmx_mc_find(cmd->file, arg->handle);

@@ -41,15 +41,18 @@ static int ucmx_id_migrate_from(struct ucmx_cmd *cmd, struct ucmx_file *from)
 	u32 events;
 	int ret;
 
-	id = ucmx_id_lock_any(from, arg->id);
-	if (IS_ERR(id))
-		return PTR_ERR(id);
-	if (from == to) {
-		arg->new_id = arg->id;
-		arg->events_reported = id->reported;
-		goto respond;
-	}
-
+	id = ucmx_handle_get(from, arg->id);
+	if (!id)
+		return -ENOENT;
+	ret = ucmx_handle_alloc_moving(to, &arg->new_id, id);
+	if (ret)
+		goto put;
+	/* User space has the new handle before anything moves. */
+	ret = ucmx_respond(cmd);
+	if (!ret)
+		ret = ucmx_id_relock(id, from);
+	if (ret)
+		goto free;
 	weight = ucmx_id_weight(id);
 	ret = ucmx_file_charge(to, weight);
 	if (ret)
@@ -57,33 +60,39 @@ static int ucmx_id_migrate_from(struct ucmx_cmd *cmd, struct ucmx_file *from)
 	ret = ucmx_event_move_charge(id, to, &events);
 	if (ret)
 		goto uncharge;
-	ret = ucmx_handle_alloc_moving(to, &arg->new_id, id);
-	if (ret)
-		goto uncharge_events;
-	ret = ucmx_respond(cmd);
-	if (!ret && !ucmx_handle_move(from, arg->id, id))
+	if (ucmx_handle_move(from, arg->id, id)) {
+		arg->events_reported = ucmx_id_move(id, to, arg->new_id);
+		ucmx_handle_moved(to, arg->new_id, id);
+		ucmx_handle_free(from, arg->id);
+	} else {
 		ret = -ENOENT;
-	if (ret) {
-		ucmx_handle_free(to, arg->new_id);
-		goto uncharge_events;
 	}
-
-	arg->events_reported = ucmx_id_move(id, to, arg->new_id);
-	ucmx_event_move_uncharge(to, events);
-	ucmx_file_uncharge(to, weight);
-	ucmx_handle_moved(to, arg->new_id, id);
-	ucmx_handle_free(from, arg->id);
-respond:
-	ret = ucmx_respond(cmd);
-	goto unlock;
-
-uncharge_events:
 	ucmx_event_move_uncharge(to, events);
 uncharge:
 	ucmx_file_uncharge(to, weight);
 unlock:
+	mutex_unlock(&id->mutex);
+free:
+	if (ret)
+		ucmx_handle_free(to, arg->new_id);
+put:
+	ucmx_id_put(id);
+	return ret ?: ucmx_respond(cmd);
+}
+
+/* With nowhere to move to, all there is to say is how many events it had. */
+static int ucmx_id_stay(struct ucmx_cmd *cmd)
+{
+	struct rdma_cmx_id_migrate *arg = cmd->buf;
+	struct ucmx_id *id;
+
+	id = ucmx_id_lock_any(cmd->file, arg->id);
+	if (IS_ERR(id))
+		return PTR_ERR(id);
+	arg->new_id = arg->id;
+	arg->events_reported = id->reported;
 	ucmx_id_unlock(id);
-	return ret;
+	return ucmx_respond(cmd);
 }
 
 int ucmx_id_migrate(struct ucmx_cmd *cmd)
@@ -97,10 +106,12 @@ int ucmx_id_migrate(struct ucmx_cmd *cmd)
 	src = fget(arg->src_fd);
 	if (!src)
 		return -EBADF;
-	if (src->f_op == &ucmx_fops)
-		ret = ucmx_id_migrate_from(cmd, src->private_data);
-	else
+	if (src->f_op != &ucmx_fops)
 		ret = -EINVAL;
+	else if (src->private_data == cmd->file)
+		ret = ucmx_id_stay(cmd);
+	else
+		ret = ucmx_id_migrate_from(cmd, src->private_data);
 	fput(src);
 	return ret;
 }

@@ -6,7 +6,9 @@
  *
  * Locks, outermost first:
  *
- *  ucmx_id.mutex         every command on an id, and each use of ucmx_id.cm
+ *  ucmx_id.mutex         every command on an id, and each use of ucmx_id.cm;
+ *                        the removal of the device waits for it, so no copy
+ *                        from or to user space is made under it
  *  handler lock of cm    rdma_cm's own; taken around event handlers
  *  ucmx_id.lock          where the events of an id go: file, held, reserve,
  *                        groups
@@ -211,6 +213,7 @@ bool ucmx_handle_move(struct ucmx_file *file, u32 handle, struct ucmx_id *id);
 int ucmx_id_cache_init(void);
 void ucmx_id_cache_exit(void);
 struct ucmx_id *ucmx_id_alloc(void);
+int ucmx_id_relock(struct ucmx_id *id, struct ucmx_file *file);
 struct ucmx_id *ucmx_id_lock_any(struct ucmx_file *file, u32 handle);
 struct ucmx_id *ucmx_id_lock(struct ucmx_file *file, u32 handle);
 struct ucmx_id *ucmx_id_lock_dev(struct ucmx_file *file, u32 handle);
@@ -312,9 +315,8 @@ int ucmx_join_many(struct ucmx_cmd *cmd);
 void ucmx_mc_exit(void);
 struct ucmx_mc *ucmx_mc_create(struct ucmx_id *id, u64 uid);
 u32 ucmx_mc_handle(const struct ucmx_mc *mc);
-void ucmx_mc_abort(struct ucmx_mc *mc);
+void ucmx_mc_abort(struct ucmx_mc *mc, struct ucmx_file *file);
 int ucmx_mc_join(struct ucmx_mc *mc, const struct rdma_cmx_join_item *item);
-void ucmx_mc_undo(struct ucmx_mc *mc);
 int ucmx_leave(struct ucmx_cmd *cmd);
 void ucmx_mc_event(struct ucmx_id *id, struct rdma_cm_id *cm,
 		   struct rdma_cm_event *e);

@@ -754,7 +754,8 @@ struct rdma_cmx_give_names {
  * @buf_len: bytes of @buf
  * @len: out: bytes written, or needed
  *
- * Takes the result: a second time is ENOENT, as is a call before success.
+ * Takes the result: a second time is ENOENT, as is a call before success. Of
+ * calls at the same time one succeeds; the others may have written to @buf.
  * ENOSPC: @buf is too small, @len says what is needed, the result stays.
  */
 struct rdma_cmx_query_addrinfo {
@@ -917,7 +918,8 @@ struct rdma_cmx_join_item {
  * Starts all joins, which then go on at the same time. An event of its own
  * follows for each that was started, as after JOIN. Success if the id could
  * be used at all: the items tell which joins were not started, and why.
- * EFAULT: nothing was joined.
+ * Handles are written before anything is joined. EFAULT: nothing was joined,
+ * unless @items or the struct became unwritable during the call.
  */
 struct rdma_cmx_join_many {
 	__u32 size;

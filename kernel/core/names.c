@@ -9,60 +9,46 @@
  * with a work item, since request_key() cannot be interrupted; it goes on,
  * and fills the cache, when those who waited for it have gone.
  *
- * cmx_names_lock guards all look-ups, users, and the lists of waiters. It is
- * innermost; a waiter is told without it.
+ * cmx_names_lock guards all look-ups, their turns (turns.h), and the lists of
+ * waiters. It is innermost; a waiter is told without it.
  */
 #include <linux/cred.h>
 #include <linux/ctype.h>
-#include <linux/hashtable.h>
 #include <linux/key-type.h>
 #include <linux/keyctl.h>
 #include <linux/module.h>
 #include <linux/overflow.h>
 #include <linux/sched/task.h>
 #include <linux/slab.h>
-#include <linux/stringhash.h>
 #include <linux/workqueue.h>
 
 #include "core.h"
 #include "trace.h"
+#include "turns.h"
 
 static unsigned int names_max = 32;
-module_param(names_max, uint, 0644);
+module_param(names_max, cmx_positive, 0644);
 MODULE_PARM_DESC(names_max, "Name look-ups that run at a time (default 32)");
 
 static unsigned int names_per_user = 8;
-module_param(names_per_user, uint, 0644);
+module_param(names_per_user, cmx_positive, 0644);
 MODULE_PARM_DESC(names_per_user,
 		 "Of those, look-ups of one user (default 8)");
 
 static unsigned int names_waiting_per_user = 256;
-module_param(names_waiting_per_user, uint, 0644);
+module_param(names_waiting_per_user, cmx_positive, 0644);
 MODULE_PARM_DESC(names_waiting_per_user,
 		 "Look-ups of one user that wait for their turn (default 256)");
 
-struct cmx_user {
-	struct list_head node;
-	kuid_t uid;
-	unsigned int running;
-	unsigned int waiting;
-};
-
 struct cmx_lookup {
-	struct hlist_node hash;
-	struct list_head turn;		/* while waiting */
+	struct cmx_turn turn;
 	struct list_head waiters;
-	struct cmx_user *user;
 	struct work_struct work;
-	bool running;
 	char name[];
 };
 
 static DEFINE_SPINLOCK(cmx_names_lock);
-static DEFINE_HASHTABLE(cmx_lookups, 6);
-static LIST_HEAD(cmx_turns);
-static LIST_HEAD(cmx_users);
-static unsigned int cmx_running;
+static struct cmx_turns cmx_names_turns;
 
 static struct workqueue_struct *cmx_names_wq;
 static const struct cred *cmx_names_cred;
@@ -186,89 +172,36 @@ static int cmx_names_ask(const char *name, struct cmx_answer *answer)
 	return ret;
 }
 
-static struct cmx_user *cmx_user_find(kuid_t uid)
+static struct cmx_turns_limits cmx_names_limits(void)
 {
-	struct cmx_user *user;
+	unsigned int slots = READ_ONCE(names_max);
 
-	list_for_each_entry(user, &cmx_users, node) {
-		if (uid_eq(user->uid, uid))
-			return user;
-	}
-	return NULL;
+	return (struct cmx_turns_limits) {
+		.slots = slots,
+		.window = slots,
+		.per_user = READ_ONCE(names_per_user),
+		.waiting_per_user = READ_ONCE(names_waiting_per_user),
+	};
 }
 
-static struct cmx_lookup *cmx_lookup_find(const char *name, u32 hash)
+static struct cmx_lookup *cmx_lookup_of(const struct cmx_turn *turn)
 {
-	struct cmx_lookup *l;
-
-	hash_for_each_possible(cmx_lookups, l, hash, hash) {
-		if (!strcmp(l->name, name))
-			return l;
-	}
-	return NULL;
+	return container_of(turn, struct cmx_lookup, turn);
 }
 
-static void cmx_lookup_run(struct cmx_lookup *l)
+static bool cmx_lookup_same(const struct cmx_turn *a, const struct cmx_turn *b)
 {
-	l->running = true;
-	l->user->running++;
-	cmx_running++;
-	queue_work(cmx_names_wq, &l->work);
+	return !strcmp(cmx_lookup_of(a)->name, cmx_lookup_of(b)->name);
 }
 
-/* Starts what may be started; the order is that of asking. */
+/* Starts what may be started. Under the lock. */
 static void cmx_lookups_run(void)
 {
-	struct cmx_lookup *l, *tmp;
+	struct cmx_turns_limits limits = cmx_names_limits();
+	struct cmx_turn *turn;
 
-	list_for_each_entry_safe(l, tmp, &cmx_turns, turn) {
-		if (cmx_running >= READ_ONCE(names_max))
-			break;
-		if (l->user->running >= READ_ONCE(names_per_user))
-			continue;
-		list_del_init(&l->turn);
-		l->user->waiting--;
-		cmx_lookup_run(l);
-	}
-}
-
-/* Takes a look-up off all lists; returns the user if that was its last. */
-static struct cmx_user *cmx_lookup_unlink(struct cmx_lookup *l)
-{
-	struct cmx_user *user = l->user;
-
-	hash_del(&l->hash);
-	if (l->running) {
-		user->running--;
-		cmx_running--;
-	} else {
-		list_del(&l->turn);
-		user->waiting--;
-	}
-	if (user->running || user->waiting)
-		return NULL;
-	list_del(&user->node);
-	return user;
-}
-
-/*
- * Somebody else's look-up waits for its turn, and @user asks the same: it
- * goes by whichever user can have it run sooner, or one user could hold up a
- * name for all by putting it behind many others. Returns the old user if that
- * was its last.
- */
-static struct cmx_user *cmx_lookup_adopt(struct cmx_lookup *l,
-					 struct cmx_user *user)
-{
-	struct cmx_user *old = l->user;
-
-	l->user = user;
-	user->waiting++;
-	old->waiting--;
-	if (old->running || old->waiting)
-		return NULL;
-	list_del(&old->node);
-	return old;
+	while ((turn = cmx_turns_next(&cmx_names_turns, &limits)))
+		queue_work(cmx_names_wq, &cmx_lookup_of(turn)->work);
 }
 
 static void cmx_lookup_free(struct cmx_lookup *l)
@@ -277,13 +210,37 @@ static void cmx_lookup_free(struct cmx_lookup *l)
 	cmx_stat_dec(live_lookups);
 }
 
+/*
+ * Frees @l, which nobody can join any more. One by one: those who still wait
+ * may go at any time, and the lock is not held for all of them.
+ */
+static void cmx_lookup_end(struct cmx_lookup *l,
+			   const struct cmx_answer *answer, int error)
+{
+	struct cmx_waiter *w;
+
+	for (;;) {
+		spin_lock(&cmx_names_lock);
+		w = list_first_entry_or_null(&l->waiters, struct cmx_waiter,
+					     node);
+		if (w) {
+			list_del(&w->node);
+			w->lookup = NULL;
+		}
+		spin_unlock(&cmx_names_lock);
+		if (!w)
+			break;
+		w->done(w, answer, error);
+		cond_resched();
+	}
+	cmx_lookup_free(l);
+}
+
 static void cmx_lookup_work(struct work_struct *work)
 {
 	struct cmx_lookup *l = container_of(work, struct cmx_lookup, work);
-	struct cmx_answer answer = {};
-	struct cmx_waiter *w, *tmp;
-	struct cmx_user *user;
-	LIST_HEAD(waiters);
+	struct cmx_answer answer = {}, *found;
+	struct cmx_turn *follower;
 	int error;
 
 	cmx_stat_inc(name_lookups);
@@ -293,31 +250,35 @@ static void cmx_lookup_work(struct work_struct *work)
 		cmx_stat_inc(name_errors);
 	trace_cmx_lookup_done(l->name, error);
 	pr_debug("name %s: %d\n", l->name, error);
+	found = error ? NULL : &answer;
 
 	spin_lock(&cmx_names_lock);
-	user = cmx_lookup_unlink(l);
-	list_splice(&l->waiters, &waiters);
-	list_for_each_entry(w, &waiters, node)
-		w->lookup = NULL;
+	cmx_turns_leave(&cmx_names_turns, &l->turn);
 	cmx_lookups_run();
 	spin_unlock(&cmx_names_lock);
 
-	list_for_each_entry_safe(w, tmp, &waiters, node)
-		w->done(w, error ? NULL : &answer, error);
+	for (;;) {
+		spin_lock(&cmx_names_lock);
+		follower = cmx_turn_follower(&l->turn);
+		spin_unlock(&cmx_names_lock);
+		if (!follower)
+			break;
+		cmx_lookup_end(cmx_lookup_of(follower), found, error);
+	}
+	cmx_lookup_end(l, found, error);
 	cmx_answer_release(&answer);
-	kfree(user);
-	cmx_lookup_free(l);
 }
 
 static struct cmx_lookup *cmx_lookup_alloc(const char *name)
 {
+	size_t len = strlen(name);
 	struct cmx_lookup *l;
 
-	l = kzalloc(struct_size(l, name, strlen(name) + 1), GFP_KERNEL);
+	l = kzalloc(struct_size(l, name, len + 1), GFP_KERNEL_ACCOUNT);
 	if (!l)
 		return NULL;
 	cmx_name_fold(l->name, name);
-	INIT_LIST_HEAD(&l->turn);
+	cmx_turn_init(&l->turn, cmx_hash(l->name, len));
 	INIT_LIST_HEAD(&l->waiters);
 	INIT_WORK(&l->work, cmx_lookup_work);
 	cmx_stat_inc(live_lookups);
@@ -327,59 +288,48 @@ static struct cmx_lookup *cmx_lookup_alloc(const char *name)
 /*
  * Waits for a name without sleeping on it: @waiter->done() is called once,
  * from a work item, unless cmx_names_forget() comes first. -EAGAIN: the user
- * has too many look-ups waiting.
+ * has too many lookups waiting.
  */
 int cmx_names_lookup(const char *name, kuid_t uid, struct cmx_waiter *waiter)
 {
-	struct cmx_user *user, *fresh_user, *idle_user = NULL;
-	struct cmx_lookup *l, *fresh;
+	struct cmx_turns_limits limits = cmx_names_limits();
+	struct cmx_turn_user *user;
+	struct cmx_lookup *l;
+	struct cmx_turn *turn;
 	int ret = 0;
-	u32 hash;
 
-	fresh = cmx_lookup_alloc(name);
-	fresh_user = kzalloc(sizeof(*fresh_user), GFP_KERNEL);
-	if (!fresh || !fresh_user) {
-		ret = -ENOMEM;
-		goto free;
+	l = cmx_lookup_alloc(name);
+	if (!l)
+		return -ENOMEM;
+	user = cmx_turn_user_alloc(uid);
+	if (!user) {
+		cmx_lookup_free(l);
+		return -ENOMEM;
 	}
-	fresh_user->uid = uid;
-	hash = full_name_hash(NULL, fresh->name, strlen(fresh->name));
 
 	spin_lock(&cmx_names_lock);
-	user = cmx_user_find(uid) ?: fresh_user;
-	l = cmx_lookup_find(fresh->name, hash);
-	if (l) {
+	turn = cmx_turns_find(&cmx_names_turns, &l->turn, uid);
+	if (turn) {
+		waiter->lookup = cmx_lookup_of(turn);
 		cmx_stat_inc(coalesced);
-		trace_cmx_lookup_join(l->name, 0);
-		if (!l->running && l->user != user &&
-		    user->running < READ_ONCE(names_per_user))
-			idle_user = cmx_lookup_adopt(l, user);
-	} else if (user->waiting >= READ_ONCE(names_waiting_per_user)) {
-		cmx_stat_inc(name_refused);
-		ret = -EAGAIN;
+		trace_cmx_lookup_join(waiter->lookup->name, 0);
 	} else {
-		l = fresh;
-		fresh = NULL;
-		l->user = user;
-		hash_add(cmx_lookups, &l->hash, hash);
-		list_add_tail(&l->turn, &cmx_turns);
-		user->waiting++;
-	}
-	if (user == fresh_user && user->waiting) {
-		list_add(&user->node, &cmx_users);
-		fresh_user = NULL;
+		ret = cmx_turns_add(&cmx_names_turns, &limits, &l->turn, &user);
+		if (ret) {
+			cmx_stat_inc(name_refused);
+		} else {
+			waiter->lookup = l;
+			l = NULL;
+		}
 	}
 	if (!ret) {
-		waiter->lookup = l;
-		list_add_tail(&waiter->node, &l->waiters);
+		list_add_tail(&waiter->node, &waiter->lookup->waiters);
 		cmx_lookups_run();
 	}
 	spin_unlock(&cmx_names_lock);
-	kfree(idle_user);
-free:
-	kfree(fresh_user);
-	if (fresh)
-		cmx_lookup_free(fresh);
+	kfree(user);
+	if (l)
+		cmx_lookup_free(l);
 	return ret;
 }
 
@@ -387,20 +337,21 @@ free:
 bool cmx_names_forget(struct cmx_waiter *waiter)
 {
 	struct cmx_lookup *l, *idle = NULL;
-	struct cmx_user *user = NULL;
 
 	spin_lock(&cmx_names_lock);
 	l = waiter->lookup;
 	if (l) {
 		list_del(&waiter->node);
 		waiter->lookup = NULL;
-		if (list_empty(&l->waiters) && !l->running) {
-			user = cmx_lookup_unlink(l);
+		/* One that runs, or has run, is freed by its work item. */
+		if (list_empty(&l->waiters) &&
+		    (l->turn.state == CMX_TURN_WAITING ||
+		     l->turn.state == CMX_TURN_FOLLOWING)) {
+			cmx_turns_leave(&cmx_names_turns, &l->turn);
 			idle = l;
 		}
 	}
 	spin_unlock(&cmx_names_lock);
-	kfree(user);
 	if (idle)
 		cmx_lookup_free(idle);
 	return l;
@@ -411,6 +362,7 @@ int cmx_names_init(void)
 	struct cred *cred;
 	int ret;
 
+	cmx_turns_init(&cmx_names_turns, cmx_lookup_same);
 	/* The look-ups are counted here, the queue need not limit them. */
 	cmx_names_wq = alloc_workqueue("rdma_cmx_names", WQ_UNBOUND,
 				       WQ_MAX_ACTIVE);

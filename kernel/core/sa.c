@@ -3,14 +3,15 @@
  * Questions to an SA on their way. The same question asked by many is one
  * look-up:
  *
- *	QUEUED ──> ASKING ──> DONE
+ *	WAITING ──> RUNNING ──> GONE
  *
- * QUEUED waits for its turn, since an SA that gets thousands of MADs at once
- * loses most of them, and answers late to the others. ASKING has MADs out; its
- * work item repeats the question until the deadline. DONE has its answer or error,
- * and the work item tells the waiters, so that ib_mad does not wait for them.
- * A look-up whose waiters have all gone still takes the answer that comes, for
- * the cache, but does not ask again.
+ * WAITING waits for its turn (turns.h), since an SA that gets thousands of MADs
+ * at once loses most of them, and answers late to the others. RUNNING has MADs
+ * out; its work item repeats the question until the deadline. GONE has its
+ * answer or error, and the work item tells the waiters, and those of the lookups
+ * that follow it, so that ib_mad does not wait for them. A look-up whose
+ * waiters have all gone still takes the answer that comes, for the cache, but
+ * does not ask again.
  *
  * What the SA said to a question that was sent before the port changed (the
  * generation of the cache tells) does not count: it is asked again.
@@ -24,9 +25,10 @@
 
 #include "sa_int.h"
 #include "trace.h"
+#include "turns.h"
 
 static unsigned int sa_timeout_ms = 400;
-module_param(sa_timeout_ms, uint, 0644);
+module_param(sa_timeout_ms, cmx_positive, 0644);
 MODULE_PARM_DESC(sa_timeout_ms,
 		 "Time in ms after which an SA is asked again (default 400); from then on twice that");
 
@@ -36,14 +38,19 @@ MODULE_PARM_DESC(sa_retries,
 		 "How often an SA is asked again (default 9, at most 20)");
 
 static unsigned int sa_parallel = 64;
-module_param(sa_parallel, uint, 0644);
+module_param(sa_parallel, cmx_positive, 0644);
 MODULE_PARM_DESC(sa_parallel,
 		 "Questions that the SA of a port is asked at a time at most (default 64)");
 
-static unsigned int sa_waiting = 65536;
-module_param(sa_waiting, uint, 0644);
-MODULE_PARM_DESC(sa_waiting,
-		 "Questions of a port that wait for their turn (default 65536)");
+static unsigned int sa_per_user = 48;
+module_param(sa_per_user, cmx_positive, 0644);
+MODULE_PARM_DESC(sa_per_user,
+		 "Of those, questions of one user at most (default 48)");
+
+static unsigned int sa_waiting_per_user = 16384;
+module_param(sa_waiting_per_user, cmx_positive, 0644);
+MODULE_PARM_DESC(sa_waiting_per_user,
+		 "Questions of one user that wait for their turn at a port (default 16384)");
 
 #define CMX_SA_MAX_RETRIES 20
 #define CMX_SA_MAX_TIMEOUT_MS 60000
@@ -96,10 +103,25 @@ static void cmx_sa_window_adapt(struct cmx_sa_port *port, unsigned long took)
 				   CMX_SA_MIN_PARALLEL));
 }
 
-static bool cmx_sa_window_open(const struct cmx_sa_port *port)
+static struct cmx_turns_limits cmx_sa_limits(const struct cmx_sa_port *port)
 {
-	return port->asked < min(port->window,
-				 max(READ_ONCE(sa_parallel), 1u));
+	return (struct cmx_turns_limits) {
+		.slots = READ_ONCE(sa_parallel),
+		.window = port->window,
+		.per_user = READ_ONCE(sa_per_user),
+		.waiting_per_user = READ_ONCE(sa_waiting_per_user),
+	};
+}
+
+static struct cmx_sa_lookup *cmx_sa_lookup_of(const struct cmx_turn *turn)
+{
+	return container_of(turn, struct cmx_sa_lookup, turn);
+}
+
+bool cmx_sa_lookup_same(const struct cmx_turn *a, const struct cmx_turn *b)
+{
+	return cmx_sa_key_equal(&cmx_sa_lookup_of(a)->key,
+				&cmx_sa_lookup_of(b)->key);
 }
 
 /* Has the work item of @l run after @delay, or sooner if it would anyhow. */
@@ -114,34 +136,17 @@ static void cmx_sa_lookup_kick(struct cmx_sa_lookup *l, unsigned long delay)
 /* Gives turns to those who are next. */
 static void cmx_sa_port_turns(struct cmx_sa_port *port)
 {
+	struct cmx_turns_limits limits = cmx_sa_limits(port);
 	struct cmx_sa_lookup *l;
+	struct cmx_turn *turn;
 
-	while (port->active && port->queued && cmx_sa_window_open(port)) {
-		l = cmx_sa_user_turn(port);
-		if (!l)
-			break;
-		list_move_tail(&l->node, &port->asking);
-		port->queued--;
-		port->asked++;
-		WRITE_ONCE(l->state, CMX_SA_ASKING);
+	while (port->active && (turn = cmx_turns_next(&port->turns, &limits))) {
+		l = cmx_sa_lookup_of(turn);
 		l->asked_at = jiffies;
 		l->deadline = jiffies + cmx_sa_patience_total();
 		cmx_stat_inc(sa_queries);
 		cmx_sa_lookup_kick(l, 0);
 	}
-}
-
-/* Takes a look-up that is not DONE off the port, which had a reference. */
-static void cmx_sa_lookup_unlink(struct cmx_sa_lookup *l)
-{
-	hash_del(&l->hash);
-	list_del(&l->node);
-	cmx_sa_user_leave(l);
-	if (l->state == CMX_SA_QUEUED)
-		l->port->queued--;
-	else
-		l->port->asked--;
-	WRITE_ONCE(l->state, CMX_SA_DONE);
 }
 
 /*
@@ -151,7 +156,7 @@ static void cmx_sa_lookup_unlink(struct cmx_sa_lookup *l)
 static void cmx_sa_lookup_done(struct cmx_sa_lookup *l,
 			       struct cmx_sa_answer *answer, int error)
 {
-	cmx_sa_lookup_unlink(l);
+	cmx_turns_leave(&l->port->turns, &l->turn);
 	cmx_sa_mads_cancel(l);
 	l->error = error;
 	if (answer) {
@@ -184,7 +189,7 @@ void cmx_sa_lookup_heard(struct cmx_sa_lookup *l, u32 generation,
 	spin_lock(&cmx_sa_lock);
 	port->heard = jiffies;
 	cmx_sa_window_adapt(port, port->heard - asked);
-	if (l->state == CMX_SA_ASKING &&
+	if (l->turn.state == CMX_TURN_RUNNING &&
 	    generation == cmx_sa_cache_generation(&port->cache)) {
 		l->busy = error == -EBUSY;
 		/* Before the look-up goes, or others would ask anew. */
@@ -214,8 +219,8 @@ static void cmx_sa_queue_expire(struct cmx_sa_port *port, unsigned long since)
 	do {
 		more = false;
 		spin_lock(&cmx_sa_lock);
-		l = list_first_entry_or_null(&port->queue,
-					     struct cmx_sa_lookup, node);
+		l = list_first_entry_or_null(&port->turns.waiting,
+					     struct cmx_sa_lookup, turn.node);
 		if (l && time_before(port->heard, since) &&
 		    time_before(l->queued_at, late)) {
 			cmx_stat_inc(sa_timeouts);
@@ -234,13 +239,14 @@ static void cmx_sa_lookup_ask(struct cmx_sa_lookup *l)
 	bool again, over;
 
 	spin_lock(&cmx_sa_lock);
-	if (l->state != CMX_SA_ASKING) {
+	if (l->turn.state != CMX_TURN_RUNNING) {
 		spin_unlock(&cmx_sa_lock);
 		return;
 	}
 	again = l->repeats;
 	over = time_after_eq(jiffies, l->deadline) ||
-	       (again && list_empty(&l->waiters));
+	       (again && list_empty(&l->waiters) &&
+		list_empty(&l->turn.followers));
 	if (over) {
 		if (!l->busy)
 			cmx_stat_inc(sa_timeouts);
@@ -268,7 +274,8 @@ static void cmx_sa_lookup_ask(struct cmx_sa_lookup *l)
 }
 
 /* One by one: those who still wait may go at any time. */
-static void cmx_sa_lookup_tell(struct cmx_sa_lookup *l)
+static void cmx_sa_lookup_tell(struct cmx_sa_lookup *l,
+			       struct cmx_sa_answer *answer, int error)
 {
 	struct cmx_sa_waiter *w;
 
@@ -283,7 +290,27 @@ static void cmx_sa_lookup_tell(struct cmx_sa_lookup *l)
 		spin_unlock(&cmx_sa_lock);
 		if (!w)
 			return;
-		w->done(w, l->answer, l->error);
+		w->done(w, answer, error);
+		cond_resched();
+	}
+}
+
+/* Everybody who waits for the same. */
+static void cmx_sa_lookup_tell_all(struct cmx_sa_lookup *l)
+{
+	struct cmx_sa_lookup *other;
+	struct cmx_turn *follower;
+
+	cmx_sa_lookup_tell(l, l->answer, l->error);
+	for (;;) {
+		spin_lock(&cmx_sa_lock);
+		follower = cmx_turn_follower(&l->turn);
+		spin_unlock(&cmx_sa_lock);
+		if (!follower)
+			return;
+		other = cmx_sa_lookup_of(follower);
+		cmx_sa_lookup_tell(other, l->answer, l->error);
+		cmx_sa_lookup_put(other);
 	}
 }
 
@@ -292,10 +319,10 @@ static void cmx_sa_lookup_work(struct work_struct *work)
 	struct cmx_sa_lookup *l = container_of(to_delayed_work(work),
 					       struct cmx_sa_lookup, work);
 
-	if (READ_ONCE(l->state) != CMX_SA_DONE)
+	if (READ_ONCE(l->turn.state) != CMX_TURN_GONE)
 		cmx_sa_lookup_ask(l);
 	else
-		cmx_sa_lookup_tell(l);
+		cmx_sa_lookup_tell_all(l);
 	cmx_sa_lookup_put(l);
 }
 
@@ -322,21 +349,9 @@ cmx_sa_lookup_alloc(struct cmx_sa_port *port, struct net *net,
 	cmx_sa_port_hold(port);
 	l->port = port;
 	cmx_sa_key_init(&l->key, net, question);
+	cmx_turn_init(&l->turn, cmx_sa_key_hash(&l->key));
 	cmx_stat_inc(live_sa_lookups);
 	return l;
-}
-
-static struct cmx_sa_lookup *cmx_sa_lookup_find(struct cmx_sa_port *port,
-						const struct cmx_sa_key *key,
-						u32 hash)
-{
-	struct cmx_sa_lookup *l;
-
-	hash_for_each_possible(port->lookups, l, hash, hash) {
-		if (cmx_sa_key_equal(&l->key, key))
-			return l;
-	}
-	return NULL;
 }
 
 /**
@@ -376,68 +391,60 @@ int cmx_sa_cached(struct cmx_sa_port *port, struct net *net,
  *
  * Context: process, may sleep for memory only.
  * Return: 0; -ENODEV: the port is not active (any more); -EAGAIN: too many
- * questions wait, of the user or in all; -ENOMEM; then done() is not called.
+ * questions of the user wait; -ENOMEM; then done() is not called.
  */
 int cmx_sa_lookup(struct cmx_sa_port *port, struct net *net, kuid_t uid,
 		  const struct cmx_sa_question *question,
 		  struct cmx_sa_waiter *waiter)
 {
-	struct cmx_sa_user *user, *fresh_user;
+	struct cmx_turns_limits limits;
 	struct cmx_sa_lookup *l, *fresh;
-	struct cmx_sa_answer *answer;
+	struct cmx_turn_user *user;
+	struct cmx_turn *turn;
 	int ret = 0;
-	u32 hash;
 
 	if (WARN_ON_ONCE(question->rec_len > sizeof(question->rec)))
 		return -EINVAL;
-	fresh_user = cmx_sa_user_alloc(uid);
-	if (!fresh_user)
+	user = cmx_turn_user_alloc(uid);
+	if (!user)
 		return -ENOMEM;
 	fresh = cmx_sa_lookup_alloc(port, net, question);
 	if (!fresh) {
-		kfree(fresh_user);
+		kfree(user);
 		return -ENOMEM;
 	}
-	hash = cmx_sa_key_hash(&fresh->key);
 
 	spin_lock(&cmx_sa_lock);
-	user = cmx_sa_user_find(port, uid) ?: fresh_user;
-	l = cmx_sa_lookup_find(port, &fresh->key, hash);
+	l = fresh;
+	turn = cmx_turns_find(&port->turns, &fresh->turn, uid);
 	/* It may have been answered since the caller looked there. */
-	answer = l ? NULL : cmx_sa_cache_get(&port->cache, &fresh->key);
-	fresh->answer = answer;
+	if (!turn)
+		fresh->answer = cmx_sa_cache_get(&port->cache, &fresh->key);
 	if (!port->active) {
 		ret = -ENODEV;
-	} else if (l) {
+	} else if (turn) {
 		cmx_stat_inc(sa_coalesced);
-		cmx_sa_user_adopt(user, l);
-	} else if (answer) {
+		l = cmx_sa_lookup_of(turn);
+	} else if (fresh->answer) {
 		cmx_stat_inc(sa_hits);
-		l = fresh;
-		l->state = CMX_SA_DONE;
 		cmx_sa_lookup_kick(l, 0);
-	} else if (port->queued >= READ_ONCE(sa_waiting) ||
-		   !cmx_sa_user_may_wait(user)) {
-		cmx_stat_inc(sa_refused);
-		ret = -EAGAIN;
 	} else {
-		l = fresh;
-		fresh = NULL;
-		l->queued_at = jiffies;
-		hash_add(port->lookups, &l->hash, hash);
-		list_add_tail(&l->node, &port->queue);
-		port->queued++;
-		cmx_sa_user_queue(user, l);
+		limits = cmx_sa_limits(port);
+		ret = cmx_turns_add(&port->turns, &limits, &fresh->turn, &user);
+		if (ret) {
+			cmx_stat_inc(sa_refused);
+		} else {
+			l->queued_at = jiffies;
+			fresh = NULL;
+		}
 	}
-	if (user == fresh_user && !list_empty(&user->node))
-		fresh_user = NULL;
 	if (!ret) {
 		waiter->lookup = l;
 		list_add_tail(&waiter->node, &l->waiters);
 		cmx_sa_port_turns(port);
 	}
 	spin_unlock(&cmx_sa_lock);
-	kfree(fresh_user);
+	kfree(user);
 	if (fresh)
 		cmx_sa_lookup_put(fresh);
 	return ret;
@@ -462,9 +469,11 @@ bool cmx_sa_forget(struct cmx_sa_waiter *waiter)
 	if (l) {
 		list_del(&waiter->node);
 		waiter->lookup = NULL;
-		/* Before its turn, no work item knows it. */
-		if (list_empty(&l->waiters) && l->state == CMX_SA_QUEUED) {
-			cmx_sa_lookup_unlink(l);
+		/* Without a turn of its own, no work item knows it. */
+		if (list_empty(&l->waiters) &&
+		    (l->turn.state == CMX_TURN_WAITING ||
+		     l->turn.state == CMX_TURN_FOLLOWING)) {
+			cmx_turns_leave(&l->port->turns, &l->turn);
 			idle = l;
 		}
 	}
@@ -481,10 +490,12 @@ void cmx_sa_lookups_fail(struct cmx_sa_port *port, int error)
 
 	do {
 		spin_lock(&cmx_sa_lock);
-		l = list_first_entry_or_null(&port->asking,
-					     struct cmx_sa_lookup, node) ?:
-		    list_first_entry_or_null(&port->queue,
-					     struct cmx_sa_lookup, node);
+		l = list_first_entry_or_null(&port->turns.running,
+					     struct cmx_sa_lookup,
+					     turn.node) ?:
+		    list_first_entry_or_null(&port->turns.waiting,
+					     struct cmx_sa_lookup,
+					     turn.node);
 		if (l)
 			cmx_sa_lookup_done(l, NULL, error);
 		spin_unlock(&cmx_sa_lock);
@@ -500,7 +511,7 @@ void cmx_sa_lookups_again(struct cmx_sa_port *port)
 	struct cmx_sa_lookup *l;
 
 	spin_lock(&cmx_sa_lock);
-	list_for_each_entry(l, &port->asking, node) {
+	list_for_each_entry(l, &port->turns.running, turn.node) {
 		cmx_sa_mads_cancel(l);
 		cmx_sa_lookup_kick(l, 0);
 	}

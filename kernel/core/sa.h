@@ -5,7 +5,7 @@
  *	sa_port.c	the ports: their MAD agents, their way to the SM, and
  *			what events do to them
  *	sa.c		a question on its way: turns, repetitions, waiters
- *	sa_user.c	whose turn it is, and what one user may ask
+ *	turns.c		whose turn it is, and what one user may ask
  *	sa_mad.c	one MAD: sent, answered, checked
  *	sa_cache.c	answers kept for a while
  *	sa_wire.h	layout of records

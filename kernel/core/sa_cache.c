@@ -11,7 +11,6 @@
  * cmx_sa_cache.lock guards all of a cache. Answers are freed without it, and
  * nothing under it takes longer with the number of entries.
  */
-#include <linux/jhash.h>
 #include <linux/jiffies.h>
 #include <linux/module.h>
 #include <linux/slab.h>
@@ -50,8 +49,7 @@ struct cmx_sa_entry {
 
 u32 cmx_sa_key_hash(const struct cmx_sa_key *key)
 {
-	BUILD_BUG_ON(sizeof(*key) % sizeof(u32));
-	return jhash2((const u32 *)key, sizeof(*key) / sizeof(u32), 0);
+	return cmx_hash(key, sizeof(*key));
 }
 
 bool cmx_sa_key_equal(const struct cmx_sa_key *a, const struct cmx_sa_key *b)

@@ -23,6 +23,7 @@
 
 #include "core.h"
 #include "sa.h"
+#include "turns.h"
 
 #define CMX_SA_HASH_BITS 10
 
@@ -106,13 +107,8 @@ struct cmx_sa_ah {
  *	cmx_sa_lock
  * @active: questions are taken; likewise
  * @tid: lower half of the last transaction id
- * @lookups: by question, those that may be joined
- * @queue: those that wait for their turn, in the order of asking
- * @users: who asks, in the order of their turns
- * @asking: those that the SA is asked
- * @queued: number of those in @queue
- * @asked: number of those in @asking
- * @window: how many may be, as the SA gets on with them
+ * @turns: look-ups that wait or run, and their users
+ * @window: how many may run, as the SA gets on with them
  * @heard: when the SA last said anything, in jiffies
  * @cache: answers
  */
@@ -128,12 +124,7 @@ struct cmx_sa_port {
 	struct cmx_sa_ah *ah;
 	bool active;
 	atomic_t tid;
-	DECLARE_HASHTABLE(lookups, CMX_SA_HASH_BITS);
-	struct list_head queue;
-	struct list_head users;
-	struct list_head asking;
-	unsigned int queued;
-	unsigned int asked;
+	struct cmx_turns turns;
 	unsigned int window;
 	unsigned long heard;
 	struct cmx_sa_cache cache;
@@ -148,40 +139,14 @@ void cmx_sa_port_list(struct cmx_sa_port *port);
 struct cmx_sa_port *cmx_sa_port_unlist(struct ib_device *dev);
 
 /**
- * struct cmx_sa_user - what one user asks the SA of a port
- * @node: in port->users, while there is anything
- * @uid: the user
- * @queue: look-ups that wait for a turn
- * @queued: number of those
- * @asked: number of those that the SA is asked
- */
-struct cmx_sa_user {
-	struct list_head node;
-	kuid_t uid;
-	struct list_head queue;
-	unsigned int queued;
-	unsigned int asked;
-};
-
-enum cmx_sa_state {
-	CMX_SA_QUEUED,
-	CMX_SA_ASKING,
-	CMX_SA_DONE,
-};
-
-/**
  * struct cmx_sa_lookup - a question on its way, for all who wait for it
- * @ref: of the port until it is DONE, of the queued or running work item, and
+ * @ref: of the port until it is GONE, of the queued or running work item, and
  *	of each MAD
- * @hash: in port->lookups
- * @node: in port->queue or port->asking
- * @turn: in user->queue, while it waits for its turn
+ * @turn: whose turn it is
  * @port: whose SA is asked
- * @user: whom it is counted for, until it is DONE
  * @waiters: those who wait
  * @mads: MADs that have not come back
  * @work: asks, asks again, tells the waiters
- * @state: guarded by cmx_sa_lock
  * @busy: the SA said so
  * @repeats: times it was asked again
  * @queued_at: when it was asked for, in jiffies
@@ -193,15 +158,11 @@ enum cmx_sa_state {
  */
 struct cmx_sa_lookup {
 	refcount_t ref;
-	struct hlist_node hash;
-	struct list_head node;
-	struct list_head turn;
+	struct cmx_turn turn;
 	struct cmx_sa_port *port;
-	struct cmx_sa_user *user;
 	struct list_head waiters;
 	struct list_head mads;
 	struct delayed_work work;
-	enum cmx_sa_state state;
 	bool busy;
 	unsigned int repeats;
 	unsigned long queued_at;
@@ -213,6 +174,7 @@ struct cmx_sa_lookup {
 };
 
 /* sa.c */
+bool cmx_sa_lookup_same(const struct cmx_turn *a, const struct cmx_turn *b);
 void cmx_sa_lookup_put(struct cmx_sa_lookup *l);
 void cmx_sa_lookup_heard(struct cmx_sa_lookup *l, u32 generation,
 			 unsigned long asked, struct cmx_sa_answer *answer,
@@ -221,15 +183,6 @@ void cmx_sa_lookups_fail(struct cmx_sa_port *port, int error);
 void cmx_sa_lookups_again(struct cmx_sa_port *port);
 int cmx_sa_lookups_init(void);
 void cmx_sa_lookups_exit(void);
-
-/* sa_user.c: under cmx_sa_lock, but for the first */
-struct cmx_sa_user *cmx_sa_user_alloc(kuid_t uid);
-struct cmx_sa_user *cmx_sa_user_find(struct cmx_sa_port *port, kuid_t uid);
-bool cmx_sa_user_may_wait(const struct cmx_sa_user *user);
-void cmx_sa_user_queue(struct cmx_sa_user *user, struct cmx_sa_lookup *l);
-void cmx_sa_user_adopt(struct cmx_sa_user *user, struct cmx_sa_lookup *l);
-struct cmx_sa_lookup *cmx_sa_user_turn(struct cmx_sa_port *port);
-void cmx_sa_user_leave(struct cmx_sa_lookup *l);
 
 /* sa_mad.c */
 struct cmx_sa_answer *cmx_sa_answer_alloc(u32 count, u32 stride);

@@ -20,7 +20,7 @@
 #include "trace.h"
 
 static unsigned int sa_max_records = 8192;
-module_param(sa_max_records, uint, 0644);
+module_param(sa_max_records, cmx_positive, 0644);
 MODULE_PARM_DESC(sa_max_records,
 		 "Records in one answer of an SA; more make it a bad one (default 8192)");
 
@@ -320,7 +320,7 @@ void cmx_sa_mad_send(struct cmx_sa_lookup *l)
 	}
 	/* Who was through in the meantime could not cancel it yet. */
 	spin_lock(&cmx_sa_lock);
-	if (l->state == CMX_SA_DONE)
+	if (l->turn.state == CMX_TURN_GONE)
 		cmx_sa_mads_cancel(l);
 	spin_unlock(&cmx_sa_lock);
 unlock:

@@ -260,10 +260,7 @@ struct cmx_sa_port *cmx_sa_port_alloc(struct ib_device *dev, u32 num)
 	INIT_WORK(&port->refresh, cmx_sa_port_work);
 	init_rwsem(&port->agent_lock);
 	atomic_set(&port->tid, get_random_u32());
-	hash_init(port->lookups);
-	INIT_LIST_HEAD(&port->queue);
-	INIT_LIST_HEAD(&port->users);
-	INIT_LIST_HEAD(&port->asking);
+	cmx_turns_init(&port->turns, cmx_sa_lookup_same);
 	port->window = CMX_SA_MIN_PARALLEL;
 	port->heard = jiffies;
 	cmx_sa_cache_init(&port->cache);

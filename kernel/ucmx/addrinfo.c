@@ -14,6 +14,7 @@
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
+#include <linux/user_namespace.h>
 
 #include "ucmx.h"
 
@@ -126,6 +127,25 @@ static int ucmx_question_arrays(struct ucmx_question *q,
 	return 0;
 }
 
+/*
+ * Whom a query is counted for. A user who makes a user namespace gets many
+ * ids in it but stays one user: the owner of the outermost one. Those that
+ * root makes are containers, each a user by the id of its own root.
+ */
+static kuid_t ucmx_user(void)
+{
+	struct user_namespace *ns = current_user_ns();
+	kuid_t uid = current_uid();
+
+	if (ns == &init_user_ns)
+		return uid;
+	while (ns->parent != &init_user_ns)
+		ns = ns->parent;
+	if (!uid_eq(ns->owner, GLOBAL_ROOT_UID))
+		return ns->owner;
+	return make_kuid(ns, 0);
+}
+
 /* @q is to be given back by ucmx_question_put() also after an error. */
 static int ucmx_question_get(struct ucmx_question *q,
 			     const struct rdma_cmx_ai_query *arg,
@@ -158,7 +178,7 @@ static int ucmx_question_get(struct ucmx_question *q,
 	if (ret)
 		return ret;
 
-	q->attr.uid = current_uid();
+	q->attr.uid = ucmx_user();
 	q->attr.net = current->nsproxy->net_ns;
 	q->attr.port = ntohs(arg->port);
 	q->attr.has_port = arg->flags & RDMA_CMX_AIQ_PORT;

@@ -141,8 +141,8 @@ struct cmx_sa_lookup *fake_asked(struct cmx_sa_port *port)
 	struct cmx_sa_lookup *l;
 
 	spin_lock(&cmx_sa_lock);
-	l = list_first_entry_or_null(&port->asking, struct cmx_sa_lookup,
-				     node);
+	l = list_first_entry_or_null(&port->turns.running,
+				     struct cmx_sa_lookup, turn.node);
 	if (l)
 		refcount_inc(&l->ref);
 	spin_unlock(&cmx_sa_lock);

@@ -96,7 +96,8 @@ static struct cmx_sa_lookup *asked(struct kunit *test, u32 port, u16 attr_id)
 {
 	struct cmx_sa_lookup *l;
 
-	KUNIT_ASSERT_TRUE(test, WAIT_FOR(READ_ONCE(fake.port[port]->asked)));
+	KUNIT_ASSERT_TRUE(test,
+			  WAIT_FOR(READ_ONCE(fake.port[port]->turns.nr_running)));
 	l = fake_asked(fake.port[port]);
 	KUNIT_ASSERT_NOT_NULL(test, l);
 	KUNIT_EXPECT_EQ(test, be16_to_cpu(l->key.question.attr_id), attr_id);

@@ -56,6 +56,17 @@ static void asker_done(struct cmx_sa_waiter *waiter,
 	complete(&a->done);
 }
 
+/* Queries that the SA of @port is asked, and those that wait. */
+static unsigned int asked(u32 port)
+{
+	return READ_ONCE(fake.port[port]->turns.nr_running);
+}
+
+static unsigned int queued(u32 port)
+{
+	return READ_ONCE(fake.port[port]->turns.nr_waiting);
+}
+
 static int ask_as(struct asker *a, u32 port, u32 n, unsigned int uid)
 {
 	struct cmx_sa_question q = {
@@ -98,7 +109,7 @@ static void say(struct kunit *test, u32 port, u32 records, int error)
 {
 	struct cmx_sa_lookup *l;
 
-	KUNIT_ASSERT_TRUE(test, WAIT_FOR(READ_ONCE(fake.port[port]->asked)));
+	KUNIT_ASSERT_TRUE(test, WAIT_FOR(asked(port)));
 	l = fake_asked(fake.port[port]);
 	KUNIT_ASSERT_NOT_NULL(test, l);
 	fake_say(l, error ? NULL : fake_services(records, "s"), error);
@@ -110,8 +121,8 @@ static void lookup_coalesce(struct kunit *test)
 
 	for (i = 0; i < ASKERS; i++)
 		KUNIT_ASSERT_EQ(test, 0, ask(&askers[i], 1, 7));
-	KUNIT_EXPECT_EQ(test, fake.port[1]->asked, 1u);
-	KUNIT_EXPECT_EQ(test, fake.port[1]->queued, 0u);
+	KUNIT_EXPECT_EQ(test, asked(1), 1u);
+	KUNIT_EXPECT_EQ(test, queued(1), 0u);
 	/* Some go, which the others do not notice. */
 	for (i = 0; i < ASKERS; i += 3)
 		KUNIT_EXPECT_TRUE(test, cmx_sa_forget(&askers[i].waiter));
@@ -126,7 +137,7 @@ static void lookup_coalesce(struct kunit *test)
 	/* And the next one is answered from what is known. */
 	KUNIT_ASSERT_EQ(test, 0, ask(&askers[0], 1, 7));
 	told(test, &askers[0], 0, 2);
-	KUNIT_EXPECT_EQ(test, fake.port[1]->asked, 0u);
+	KUNIT_EXPECT_EQ(test, asked(1), 0u);
 }
 
 /* Another question, port or answer is another one. */
@@ -135,8 +146,8 @@ static void lookup_apart(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, 0, ask(&askers[0], 1, 1));
 	KUNIT_ASSERT_EQ(test, 0, ask(&askers[1], 1, 2));
 	KUNIT_ASSERT_EQ(test, 0, ask(&askers[2], 2, 1));
-	KUNIT_EXPECT_EQ(test, fake.port[1]->asked, 2u);
-	KUNIT_EXPECT_EQ(test, fake.port[2]->asked, 1u);
+	KUNIT_EXPECT_EQ(test, asked(1), 2u);
+	KUNIT_EXPECT_EQ(test, asked(2), 1u);
 	say(test, 1, 1, 0);
 	say(test, 1, 2, 0);
 	say(test, 2, 3, 0);
@@ -160,7 +171,7 @@ static void lookup_errors(struct kunit *test)
 		told(test, &askers[1], errors[i], -1);
 		/* An error is not remembered. */
 		KUNIT_ASSERT_EQ(test, 0, ask(&askers[0], 1, i));
-		KUNIT_EXPECT_EQ(test, fake.port[1]->asked, 1u);
+		KUNIT_EXPECT_EQ(test, asked(1), 1u);
 		say(test, 1, 1, 0);
 		told(test, &askers[0], 0, 1);
 	}
@@ -169,7 +180,7 @@ static void lookup_errors(struct kunit *test)
 	say(test, 1, 0, 0);
 	told(test, &askers[0], 0, 0);
 	KUNIT_ASSERT_EQ(test, 0, ask(&askers[0], 1, 100));
-	KUNIT_EXPECT_EQ(test, fake.port[1]->asked, 1u);
+	KUNIT_EXPECT_EQ(test, asked(1), 1u);
 	KUNIT_EXPECT_TRUE(test, cmx_sa_forget(&askers[0].waiter));
 }
 
@@ -178,7 +189,7 @@ static void lookup_busy(struct kunit *test)
 {
 	KUNIT_ASSERT_EQ(test, 0, ask(&askers[0], 1, 1));
 	say(test, 1, 0, -EBUSY);
-	KUNIT_EXPECT_EQ(test, fake.port[1]->asked, 1u);
+	KUNIT_EXPECT_EQ(test, asked(1), 1u);
 	KUNIT_EXPECT_EQ(test, atomic_read(&askers[0].calls), 0);
 	say(test, 1, 4, 0);
 	told(test, &askers[0], 0, 4);
@@ -196,11 +207,11 @@ static void lookup_timeout(struct kunit *test)
 	param_set(test, cmx_kunit_module(), "sa_retries", 3);
 	KUNIT_ASSERT_EQ(test, 0, ask(&askers[0], 1, 1));
 	told(test, &askers[0], -ETIMEDOUT, -1);
-	KUNIT_EXPECT_EQ(test, fake.port[1]->asked, 0u);
+	KUNIT_EXPECT_EQ(test, asked(1), 0u);
 	/* Nobody waits any more: it is not asked again, and ends, too. */
 	KUNIT_ASSERT_EQ(test, 0, ask(&askers[1], 1, 2));
 	KUNIT_EXPECT_TRUE(test, cmx_sa_forget(&askers[1].waiter));
-	KUNIT_ASSERT_TRUE(test, WAIT_FOR(!READ_ONCE(fake.port[1]->asked)));
+	KUNIT_ASSERT_TRUE(test, WAIT_FOR(!asked(1)));
 	KUNIT_EXPECT_EQ(test, atomic_read(&askers[1].calls), 0);
 }
 
@@ -210,7 +221,7 @@ static void lookup_late(struct kunit *test)
 	struct cmx_sa_lookup *l;
 
 	KUNIT_ASSERT_EQ(test, 0, ask(&askers[0], 1, 1));
-	KUNIT_ASSERT_TRUE(test, WAIT_FOR(READ_ONCE(fake.port[1]->asked)));
+	KUNIT_ASSERT_TRUE(test, WAIT_FOR(asked(1)));
 	l = fake_asked(fake.port[1]);
 	KUNIT_ASSERT_NOT_NULL(test, l);
 	say(test, 1, 1, 0);
@@ -236,12 +247,12 @@ static void lookup_generation(struct kunit *test)
 
 	KUNIT_ASSERT_EQ(test, 0, ask(&askers[0], 1, 1));
 	before = cmx_sa_cache_generation(&fake.port[1]->cache);
-	KUNIT_ASSERT_TRUE(test, WAIT_FOR(READ_ONCE(fake.port[1]->asked)));
+	KUNIT_ASSERT_TRUE(test, WAIT_FOR(asked(1)));
 	l = fake_asked(fake.port[1]);
 	KUNIT_ASSERT_NOT_NULL(test, l);
 	fake_generation(&fake);
 	cmx_sa_lookup_heard(l, before, jiffies, NULL, -ECONNREFUSED);
-	KUNIT_EXPECT_EQ(test, fake.port[1]->asked, 1u);
+	KUNIT_EXPECT_EQ(test, asked(1), 1u);
 	KUNIT_EXPECT_EQ(test, atomic_read(&askers[0].calls), 0);
 	cmx_sa_lookups_again(fake.port[1]);
 	cmx_sa_lookup_put(l);
@@ -256,7 +267,7 @@ static void lookup_port_gone(struct kunit *test)
 
 	for (i = 0; i < 20; i++)
 		KUNIT_ASSERT_EQ(test, 0, ask(&askers[i], 1, i));
-	KUNIT_EXPECT_GT(test, port->queued, 0u);
+	KUNIT_EXPECT_GT(test, queued(1), 0u);
 	spin_lock(&cmx_sa_lock);
 	WRITE_ONCE(port->active, false);
 	spin_unlock(&cmx_sa_lock);
@@ -264,49 +275,48 @@ static void lookup_port_gone(struct kunit *test)
 	cmx_sa_lookups_fail(port, -ENODEV);
 	for (i = 0; i < 20; i++)
 		told(test, &askers[i], -ENODEV, -1);
-	KUNIT_EXPECT_EQ(test, port->asked, 0u);
-	KUNIT_EXPECT_EQ(test, port->queued, 0u);
+	KUNIT_EXPECT_EQ(test, asked(1), 0u);
+	KUNIT_EXPECT_EQ(test, queued(1), 0u);
 }
 
 /* So many at a time and no more, in the order of asking. */
 static void lookup_turns(struct kunit *test)
 {
-	struct cmx_sa_port *port = fake.port[1];
 	struct cmx_sa_lookup *l;
 	u32 n;
 	int i;
 
-	param_set(test, cmx_kunit_module(), "sa_parallel", 4);
+	/* Root leaves a quarter to others. */
+	param_set(test, cmx_kunit_module(), "sa_parallel", 5);
 	for (i = 0; i < 100; i++)
 		KUNIT_ASSERT_EQ(test, 0, ask(&askers[i], 1, i));
-	KUNIT_EXPECT_EQ(test, port->asked, 4u);
-	KUNIT_EXPECT_EQ(test, port->queued, 96u);
+	KUNIT_EXPECT_EQ(test, asked(1), 4u);
+	KUNIT_EXPECT_EQ(test, queued(1), 96u);
 	/* One that goes before its turn leaves nothing behind. */
 	KUNIT_EXPECT_TRUE(test, cmx_sa_forget(&askers[50].waiter));
-	KUNIT_EXPECT_EQ(test, port->queued, 95u);
+	KUNIT_EXPECT_EQ(test, queued(1), 95u);
 	for (i = 0; i < 100; i++) {
 		if (i == 50)
 			continue;
-		KUNIT_ASSERT_TRUE(test, WAIT_FOR(READ_ONCE(port->asked)));
-		KUNIT_EXPECT_LE(test, port->asked, 4u);
-		l = fake_asked(port);
+		KUNIT_ASSERT_TRUE(test, WAIT_FOR(asked(1)));
+		KUNIT_EXPECT_LE(test, asked(1), 4u);
+		l = fake_asked(fake.port[1]);
 		KUNIT_ASSERT_NOT_NULL(test, l);
 		memcpy(&n, l->key.question.rec, sizeof(n));
 		KUNIT_EXPECT_EQ(test, n, (u32)i);
 		fake_say(l, fake_services(1, "s"), 0);
 		told(test, &askers[i], 0, 1);
 	}
-	KUNIT_EXPECT_EQ(test, port->asked, 0u);
-	KUNIT_EXPECT_EQ(test, port->queued, 0u);
+	KUNIT_EXPECT_EQ(test, asked(1), 0u);
+	KUNIT_EXPECT_EQ(test, queued(1), 0u);
 }
 
 static void lookup_limit(struct kunit *test)
 {
-	struct cmx_sa_port *port = fake.port[1];
 	int i;
 
-	param_set(test, cmx_kunit_module(), "sa_parallel", 4);
-	param_set(test, cmx_kunit_module(), "sa_waiting", 10);
+	param_set(test, cmx_kunit_module(), "sa_parallel", 5);
+	param_set(test, cmx_kunit_module(), "sa_waiting_per_user", 10);
 	for (i = 0; i < 14; i++)
 		KUNIT_ASSERT_EQ(test, 0, ask(&askers[i], 1, i));
 	KUNIT_EXPECT_EQ(test, ask(&askers[14], 1, 14), -EAGAIN);
@@ -314,15 +324,18 @@ static void lookup_limit(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, ask(&askers[15], 2, 14));
 	/* To join one that waits needs no room. */
 	KUNIT_EXPECT_EQ(test, 0, ask(&askers[16], 1, 13));
-	KUNIT_EXPECT_EQ(test, port->queued, 10u);
+	KUNIT_EXPECT_EQ(test, queued(1), 10u);
 	say(test, 1, 1, 0);
 	KUNIT_EXPECT_EQ(test, 0, ask(&askers[17], 1, 14));
 	told(test, &askers[0], 0, 1);
-	for (i = 1; i < 18; i++)
+	KUNIT_EXPECT_EQ(test, ask(&askers[18], 1, 18), -EAGAIN);
+	/* And so has another user. */
+	KUNIT_EXPECT_EQ(test, 0, ask_as(&askers[18], 1, 18, 1000));
+	for (i = 1; i < 19; i++)
 		if (i != 14)
 			KUNIT_EXPECT_TRUE(test,
 					  cmx_sa_forget(&askers[i].waiter));
-	KUNIT_EXPECT_EQ(test, port->queued, 0u);
+	KUNIT_EXPECT_EQ(test, queued(1), 0u);
 }
 
 /* The SA, asked for @n first, answers @a. */
@@ -331,7 +344,7 @@ static void answered(struct kunit *test, struct asker *a, u32 n)
 	struct cmx_sa_lookup *l;
 	u32 got;
 
-	KUNIT_ASSERT_TRUE(test, WAIT_FOR(READ_ONCE(fake.port[1]->asked)));
+	KUNIT_ASSERT_TRUE(test, WAIT_FOR(asked(1)));
 	l = fake_asked(fake.port[1]);
 	KUNIT_ASSERT_NOT_NULL(test, l);
 	memcpy(&got, l->key.question.rec, sizeof(got));
@@ -340,58 +353,118 @@ static void answered(struct kunit *test, struct asker *a, u32 n)
 	told(test, a, 0, 1);
 }
 
+static void forget_all(struct kunit *test)
+{
+	int i;
+
+	for (i = 0; i < ASKERS; i++)
+		if (askers[i].waiter.lookup)
+			KUNIT_EXPECT_TRUE(test,
+					  cmx_sa_forget(&askers[i].waiter));
+	KUNIT_EXPECT_EQ(test, queued(1), 0u);
+}
+
 /* No user takes all turns, or all room to wait; each port by itself. */
 static void lookup_users(struct kunit *test)
 {
-	struct cmx_sa_port *port = fake.port[1];
 	int i;
 
-	param_set(test, cmx_kunit_module(), "sa_parallel", 5);
-	param_set(test, cmx_kunit_module(), "sa_per_user", 3);
+	param_set(test, cmx_kunit_module(), "sa_parallel", 8);
+	param_set(test, cmx_kunit_module(), "sa_per_user", 2);
 	param_set(test, cmx_kunit_module(), "sa_waiting_per_user", 10);
-	for (i = 0; i < 13; i++)
+	for (i = 0; i < 12; i++)
 		KUNIT_ASSERT_EQ(test, 0, ask_as(&askers[i], 1, i, 1000));
-	KUNIT_EXPECT_EQ(test, port->asked, 3u);
-	KUNIT_EXPECT_EQ(test, port->queued, 10u);
+	KUNIT_EXPECT_EQ(test, asked(1), 2u);
+	KUNIT_EXPECT_EQ(test, queued(1), 10u);
 	KUNIT_EXPECT_EQ(test, ask_as(&askers[13], 1, 13, 1000), -EAGAIN);
 	KUNIT_EXPECT_EQ(test, 0, ask_as(&askers[14], 2, 13, 1000));
 	/* Another user is asked for at once, and has a queue as well. */
 	for (i = 20; i < 24; i++)
 		KUNIT_EXPECT_EQ(test, 0, ask_as(&askers[i], 1, i, 1001));
-	KUNIT_EXPECT_EQ(test, port->asked, 5u);
-	KUNIT_EXPECT_EQ(test, port->queued, 12u);
-	/* Turns go round: 3 of the one, 2 of the other are out. */
-	for (i = 0; i < 3; i++)
-		answered(test, &askers[i], i);
+	KUNIT_EXPECT_EQ(test, asked(1), 4u);
+	KUNIT_EXPECT_EQ(test, queued(1), 12u);
+	/* Turns go round: 2 of each are out. */
+	answered(test, &askers[0], 0);
+	answered(test, &askers[1], 1);
 	answered(test, &askers[20], 20);
 	answered(test, &askers[21], 21);
-	KUNIT_EXPECT_EQ(test, port->asked, 5u);
-	for (i = 0; i < ASKERS; i++)
-		if (askers[i].waiter.lookup)
-			KUNIT_EXPECT_TRUE(test,
-					  cmx_sa_forget(&askers[i].waiter));
-	KUNIT_EXPECT_EQ(test, port->queued, 0u);
+	KUNIT_EXPECT_EQ(test, asked(1), 4u);
+	forget_all(test);
 }
 
-/* What waits far behind in one user's queue waits there for that user alone. */
-static void lookup_adopt(struct kunit *test)
+/*
+ * However many users there are and whatever they have out: one who has
+ * nothing out gets a slot as long as there is one, and root beyond that. The
+ * window is for those who have something out.
+ */
+static void lookup_reserve(struct kunit *test)
 {
-	struct cmx_sa_port *port = fake.port[1];
+	int i, user, n = 0;
+
+	param_set(test, cmx_kunit_module(), "sa_parallel", 32);
+	fake.port[1]->window = 32;
+	for (user = 0; user < 6; user++)
+		for (i = 0; i < 20; i++, n++)
+			KUNIT_ASSERT_EQ(test, 0, ask_as(&askers[n], 1, n,
+							1000 + user));
+	/* Half of the slots, and one more for whoever comes then. */
+	KUNIT_EXPECT_LE(test, asked(1), 16u + 6);
+	for (user = 6; asked(1) < 28; user++, n++) {
+		unsigned int before = asked(1);
+
+		fake.port[1]->window = 8;
+		KUNIT_ASSERT_EQ(test, 0, ask_as(&askers[n], 1, n, 1000 + user));
+		KUNIT_ASSERT_EQ(test, asked(1), before + 1);
+	}
+	KUNIT_ASSERT_EQ(test, 0, ask_as(&askers[n], 1, n, 2000));
+	KUNIT_EXPECT_EQ(test, asked(1), 28u);
+	n++;
+	KUNIT_ASSERT_EQ(test, 0, ask_as(&askers[n], 1, n, 0));
+	KUNIT_EXPECT_EQ(test, asked(1), 29u);
+	forget_all(test);
+}
+
+/*
+ * What waits far behind in one user's queue waits there for that user alone,
+ * and what another user asks for changes nobody's place.
+ */
+static void lookup_follow(struct kunit *test)
+{
 	int i;
 
 	param_set(test, cmx_kunit_module(), "sa_parallel", 1);
 	for (i = 0; i < 100; i++)
 		KUNIT_ASSERT_EQ(test, 0, ask_as(&askers[i], 1, i, 1000));
 	KUNIT_EXPECT_EQ(test, 0, ask_as(&askers[100], 1, 99, 1001));
-	KUNIT_EXPECT_EQ(test, port->queued, 99u);
+	KUNIT_EXPECT_EQ(test, 0, ask_as(&askers[101], 1, 99, 1002));
+	KUNIT_EXPECT_EQ(test, queued(1), 101u);
 	answered(test, &askers[0], 0);
+	/* One answer for three users, of whom one goes before. */
+	KUNIT_ASSERT_TRUE(test, WAIT_FOR(asked(1)));
+	KUNIT_EXPECT_EQ(test, queued(1), 98u);
+	KUNIT_EXPECT_TRUE(test, cmx_sa_forget(&askers[101].waiter));
+	answered(test, &askers[100], 99);
+	told(test, &askers[99], 0, 1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&askers[101].calls), 0);
 	answered(test, &askers[1], 1);
-	answered(test, &askers[99], 99);
-	told(test, &askers[100], 0, 1);
-	KUNIT_EXPECT_EQ(test, port->queued, 96u);
-	for (i = 2; i < 99; i++)
-		KUNIT_EXPECT_TRUE(test, cmx_sa_forget(&askers[i].waiter));
-	KUNIT_EXPECT_EQ(test, port->queued, 0u);
+	forget_all(test);
+}
+
+/* One that follows still waits when the one that runs is for nobody. */
+static void lookup_follower_stays(struct kunit *test)
+{
+	param_set(test, cmx_kunit_module(), "sa_parallel", 1);
+	param_set(test, cmx_kunit_module(), "sa_timeout_ms", 300);
+	KUNIT_ASSERT_EQ(test, 0, ask_as(&askers[0], 1, 0, 1000));
+	KUNIT_ASSERT_EQ(test, 0, ask_as(&askers[1], 1, 1, 1001));
+	KUNIT_ASSERT_EQ(test, 0, ask_as(&askers[2], 1, 1, 1002));
+	answered(test, &askers[0], 0);
+	KUNIT_ASSERT_TRUE(test, WAIT_FOR(asked(1)));
+	KUNIT_EXPECT_TRUE(test, cmx_sa_forget(&askers[1].waiter));
+	/* Sent again, that is, more than once. */
+	schedule_timeout_uninterruptible(msecs_to_jiffies(700));
+	answered(test, &askers[2], 1);
+	KUNIT_EXPECT_EQ(test, asked(1), 0u);
 }
 
 struct race {
@@ -418,7 +491,7 @@ static void lookup_race(struct kunit *test)
 		fake_generation(&fake);
 		for (i = 0; i < 4; i++)
 			KUNIT_ASSERT_EQ(test, 0, ask(&askers[i], 1, round));
-		KUNIT_ASSERT_TRUE(test, WAIT_FOR(READ_ONCE(fake.port[1]->asked)));
+		KUNIT_ASSERT_TRUE(test, WAIT_FOR(asked(1)));
 		race->l = fake_asked(fake.port[1]);
 		KUNIT_ASSERT_NOT_NULL(test, race->l);
 		queue_work(system_unbound_wq, &race->work);
@@ -453,7 +526,9 @@ static struct kunit_case lookup_cases[] = {
 	KUNIT_CASE(lookup_turns),
 	KUNIT_CASE(lookup_limit),
 	KUNIT_CASE(lookup_users),
-	KUNIT_CASE(lookup_adopt),
+	KUNIT_CASE(lookup_reserve),
+	KUNIT_CASE(lookup_follow),
+	KUNIT_CASE(lookup_follower_stays),
 	KUNIT_CASE(lookup_race),
 	{}
 };

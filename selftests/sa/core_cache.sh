@@ -111,7 +111,7 @@ param sa_timeout_ms 5000
 
 # --- very many ---
 
-param sa_waiting 10
+param sa_waiting_per_user 10
 # Or as many would be out as earlier tests have found that the SA can do.
 param sa_parallel 8
 sm_pause
@@ -120,7 +120,7 @@ like "KA-01: more than may wait are refused at once" "$(told)" \
 	'^answered=0 .*-11=[789]'
 ok "OPS-03: which is counted" test "$(counter sa_refused)" -gt 0
 sm_resume
-param sa_waiting 65536
+param sa_waiting_per_user 16384
 param sa_parallel 64
 ok "nothing is left" wait_for 40 live_none
 before=$(counter sa_queries)

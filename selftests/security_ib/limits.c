@@ -148,7 +148,7 @@ static long lookups(void)
 }
 
 FIXTURE(limits) {
-	long timeout, parallel, waiting, per_user, cache;
+	long timeout, parallel, per_user, cache;
 	pid_t pids[PROCESSES];
 	int pipe[2];
 };
@@ -157,7 +157,6 @@ FIXTURE_SETUP(limits)
 {
 	self->timeout = number_get(PARAMETERS "sa_timeout_ms");
 	self->parallel = number_get(PARAMETERS "sa_parallel");
-	self->waiting = number_get(PARAMETERS "sa_waiting");
 	self->per_user = number_get(PARAMETERS "sa_waiting_per_user");
 	self->cache = number_get(PARAMETERS "sa_cache_ms");
 	ASSERT_LT(0, self->per_user);
@@ -188,7 +187,6 @@ FIXTURE_TEARDOWN(limits)
 	EXPECT_EQ(0, user_ask(1000, "limits"));
 	number_set(PARAMETERS "sa_timeout_ms", self->timeout);
 	number_set(PARAMETERS "sa_parallel", self->parallel);
-	number_set(PARAMETERS "sa_waiting", self->waiting);
 	number_set(PARAMETERS "sa_waiting_per_user", self->per_user);
 	number_set(PARAMETERS "sa_cache_ms", self->cache);
 	EXPECT_EQ(0, bash(SA_HELPER
@@ -222,7 +220,6 @@ TEST_F_TIMEOUT(limits, room_of_users, 280)
 	int i, asked = 0, refused = 0;
 
 	ASSERT_EQ(0, answers_delay("3000"));
-	ASSERT_EQ(0, number_set(PARAMETERS "sa_waiting", 4 * WAITING));
 	ASSERT_EQ(0, number_set(PARAMETERS "sa_waiting_per_user", WAITING));
 	for (i = 0; i < PROCESSES; i++) {
 		self->pids[i] = flood_start(i, self->pipe[1]);

@@ -483,7 +483,10 @@ bool cmx_sa_forget(struct cmx_sa_waiter *waiter)
 	return l;
 }
 
-/* All questions of a port end, one by one. It must not be active. */
+/*
+ * All questions of a port end, one by one, while it is not active: if it comes
+ * up meanwhile, there are new ones among them.
+ */
 void cmx_sa_lookups_fail(struct cmx_sa_port *port, int error)
 {
 	struct cmx_sa_lookup *l;
@@ -496,6 +499,8 @@ void cmx_sa_lookups_fail(struct cmx_sa_port *port, int error)
 		    list_first_entry_or_null(&port->turns.waiting,
 					     struct cmx_sa_lookup,
 					     turn.node);
+		if (port->active)
+			l = NULL;
 		if (l)
 			cmx_sa_lookup_done(l, NULL, error);
 		spin_unlock(&cmx_sa_lock);
@@ -504,7 +509,8 @@ void cmx_sa_lookups_fail(struct cmx_sa_port *port, int error)
 
 /*
  * The way to the SA is another one, or the SA itself: whoever is being asked
- * is asked again at once. There are at most sa_parallel of them.
+ * is asked again at once. There are at most sa_parallel of them. And those go
+ * on that waited while the port was down for a moment.
  */
 void cmx_sa_lookups_again(struct cmx_sa_port *port)
 {
@@ -515,6 +521,7 @@ void cmx_sa_lookups_again(struct cmx_sa_port *port)
 		cmx_sa_mads_cancel(l);
 		cmx_sa_lookup_kick(l, 0);
 	}
+	cmx_sa_port_turns(port);
 	spin_unlock(&cmx_sa_lock);
 }
 

@@ -89,7 +89,7 @@ static struct cmx_sa_ah *cmx_sa_port_set(struct cmx_sa_port *port,
 /* Asks the port for its state and its SM. May sleep. */
 void cmx_sa_port_refresh(struct cmx_sa_port *port)
 {
-	struct cmx_sa_ah *ah = NULL, *old = NULL;
+	struct cmx_sa_ah *ah = NULL;
 	struct ib_port_attr attr;
 	bool active;
 
@@ -99,10 +99,10 @@ void cmx_sa_port_refresh(struct cmx_sa_port *port)
 			 attr.state == IB_PORT_ACTIVE;
 		if (active)
 			ah = cmx_sa_ah_make(port, &attr);
-		old = cmx_sa_port_set(port, ah, active);
+		/* Here, or the agent's PD might go before the old one. */
+		cmx_sa_ah_put(cmx_sa_port_set(port, ah, active));
 	}
 	up_write(&port->agent_lock);
-	cmx_sa_ah_put(old);
 }
 
 static void cmx_sa_port_work(struct work_struct *work)

@@ -467,6 +467,15 @@ static void lookup_follower_stays(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, asked(1), 0u);
 }
 
+/* A port that has come up again keeps what was asked since then. */
+static void lookup_port_back(struct kunit *test)
+{
+	KUNIT_ASSERT_EQ(test, 0, ask(&askers[0], 1, 1));
+	cmx_sa_lookups_fail(fake.port[1], -ENODEV);
+	KUNIT_EXPECT_EQ(test, asked(1), 1u);
+	answered(test, &askers[0], 1);
+}
+
 struct race {
 	struct work_struct work;
 	struct cmx_sa_lookup *l;
@@ -529,6 +538,7 @@ static struct kunit_case lookup_cases[] = {
 	KUNIT_CASE(lookup_reserve),
 	KUNIT_CASE(lookup_follow),
 	KUNIT_CASE(lookup_follower_stays),
+	KUNIT_CASE(lookup_port_back),
 	KUNIT_CASE(lookup_race),
 	{}
 };

@@ -92,23 +92,25 @@ expect_quiet()
 	fi
 }
 
+# status_is LINE TITLE FILE: of those that waiting() copied
 status_is()
 {
-	if grep -q "$2" "/proc/$1/$4"; then
-		ok "$3"
+	if grep -q "$1" "$dir/$3"; then
+		ok "$2"
 	else
-		not_ok "$3" "$(cat "/proc/$1/$4")"
+		not_ok "$2" "$(cat "$dir/$3")"
 	fi
 }
 
 ip link set lo up
-for f in resolv.conf nsswitch.conf hosts; do
+for f in resolv.conf nsswitch.conf hosts passwd; do
 	: >"$dir/$f"
 	mount --bind "$dir/$f" "/etc/$f" || exit 1
 done
 chmod 755 "$dir"
 chmod 644 "$dir"/*
 echo '192.0.2.99 here.t alias-of-here' >"$dir/hosts"
+echo 'rdma-cmx:x:4711:4712::/:/bin/false' >"$dir/passwd"
 
 echo "TAP version 13"
 server 127.0.0.1
@@ -227,35 +229,95 @@ else
 fi
 unset HOSTALIASES LOCALDOMAIN RES_OPTIONS
 
+# child_of PID: the process that resolves, once it has given up what it had
+child_of()
+{
+	for file in $(grep -ls "^PPid:	$1\$" /proc/[0-9]*/status); do
+		if grep -qs '^NoNewPrivs:	1' "$file"; then
+			file=${file%/status}
+			echo "${file#/proc/}"
+		fi
+	done
+}
+
+# waiting [OPTIONS]: one that waits for a server; in pid and child
+waiting()
+{
+	: >"$dir/log"
+	"$names" --print --timeout 4 "$@" silent.t >"$dir/out" &
+	pid=$!
+	tries=0
+	while ! [ -s "$dir/log" ] && [ $tries -lt 100 ]; do
+		tries=$((tries + 1))
+		sleep 0.05
+	done
+	child=$(child_of $pid)
+	for f in status limits; do
+		cat "/proc/$child/$f" >"$dir/$f"
+	done
+	cat "/proc/$pid/status" >"$dir/parent"
+	mem=$(stat -c %u "/proc/$child/mem")
+}
+
+timed_out()
+{
+	wait $pid
+	if [ "$(cat "$dir/out")" = 'error ETIMEDOUT' ]; then
+		ok "$1"
+	else
+		not_ok "$1" "$(cat "$dir/out")"
+	fi
+}
+
 # What it is while it waits for a server
-: >"$dir/log"
-"$names" --print --timeout 3 silent.t >"$dir/out" &
-pid=$!
-tries=0
-while ! [ -s "$dir/log" ] && [ $tries -lt 100 ]; do
-	tries=$((tries + 1))
-	sleep 0.05
-done
-status_is $pid '^Uid:	65534	65534	65534	65534' "it is not root" status
-status_is $pid '^Gid:	65534	65534	65534	65534' "its group is not root's" \
+waiting
+status_is '^Uid:	4711	4711	4711	4711' \
+	"it is the user of its own" status
+status_is '^Gid:	4712	4712	4712	4712' "its group is that user's" \
 	status
-status_is $pid '^Groups:[ 	]*$' "it has no other groups" status
-status_is $pid '^CapPrm:	0000000000000000' "it has no capabilities" \
+status_is '^Groups:[ 	]*$' "it has no other groups" status
+status_is '^CapPrm:	0000000000000000' "it has no capabilities" \
 	status
-status_is $pid '^NoNewPrivs:	1' "it cannot gain privileges" status
-status_is $pid '^Max core file size  *0  *0' "it dumps no core" limits
-status_is $pid '^Max processes  *0  *0' "it starts no process" limits
-if [ "$(stat -c %u /proc/$pid/mem)" = 0 ]; then
+status_is '^NoNewPrivs:	1' "it cannot gain privileges" status
+status_is '^Max core file size  *0  *0' "it dumps no core" limits
+status_is '^Max file size  *0  *0' "it writes no file" limits
+status_is '^Max processes  *0  *0' "it starts no process" limits
+if [ "$mem" = 0 ]; then
 	ok "nobody else of its user can look into it"
 else
 	not_ok "nobody else of its user can look into it"
 fi
-wait $pid
-if [ "$(cat "$dir/out")" = 'error ETIMEDOUT' ]; then
-	ok "its alarm ends it"
+status_is '^Uid:	0	0	0	0' "its parent is root" parent
+timed_out "an alarm ends it"
+
+waiting
+kill -STOP "$child"
+timed_out "an alarm ends it, though it is stopped"
+if ! grep -qs '^State:	[^ZX]' "/proc/$child/status"; then
+	ok "and nothing is left of it"
 else
-	not_ok "its alarm ends it" "$(cat "$dir/out")"
+	not_ok "and nothing is left of it" "$(cat "/proc/$child/status")"
 fi
+
+waiting
+kill -SEGV "$child"
+wait $pid
+if [ "$(cat "$dir/out")" = 'error EIO' ]; then
+	ok "one that fails is an error"
+else
+	not_ok "one that fails is an error" "$(cat "$dir/out")"
+fi
+
+waiting --user 4713:4714
+status_is '^Uid:	4713	4713	4713	4713' "it is --user" status
+kill "$child"
+wait $pid
+echo 'root:x:0:0::/:/bin/sh' >"$dir/passwd"
+waiting
+status_is '^Uid:	65534	65534	65534	65534' \
+	"nobody, where it has no user" status
+kill "$child"
+wait $pid
 
 refuse()
 {

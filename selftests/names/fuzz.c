@@ -33,6 +33,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	memcpy(text, data, size);
 	text[size] = 0;
+	/* What a child may write */
+	memcpy(&answer, data, size < sizeof(answer) ? size : sizeof(answer));
+	(void)cmx_names_check(&answer, size < sizeof(answer) ? size :
+							      sizeof(answer));
+
 	if (cmx_names_valid(text) &&
 	    (!*text || strlen(text) > RDMA_CMX_NAMES_MAX_NAME ||
 	     strpbrk(text, " \t\r\n/;:%")))

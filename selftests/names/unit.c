@@ -196,6 +196,35 @@ static void test_pack(void)
 	CHECK(!cmx_names_pack(&e[0].ai, &answer), "a short address is skipped");
 }
 
+/* What a parent takes from its child: lengths that add up, errors it may have. */
+static void test_check(void)
+{
+	struct addrinfo ai = { .ai_family = AF_INET };
+	struct sockaddr_in sin = { .sin_family = AF_INET };
+	char canon[] = "host.example";
+	size_t len;
+
+	ai.ai_addr = (void *)&sin;
+	ai.ai_addrlen = sizeof(sin);
+	ai.ai_canonname = canon;
+	len = cmx_names_pack(&ai, &answer);
+	CHECK(cmx_names_check(&answer, len), "an answer is one");
+	CHECK(!cmx_names_check(&answer, len - 1) &&
+	      !cmx_names_check(&answer, len + 1) &&
+	      !cmx_names_check(&answer, 0), "of no other length");
+	answer.names.addr_count = 2;
+	CHECK(!cmx_names_check(&answer, len), "nor with another count");
+	answer.names.addr_count = 1;
+	answer.names.addrs[0].family = AF_UNIX;
+	CHECK(!cmx_names_check(&answer, len), "nor of another family");
+	answer.names.addrs[0].family = AF_INET;
+	answer.bytes[len - 1] = 27;
+	CHECK(!cmx_names_check(&answer, len), "nor with such a name");
+	CHECK(cmx_names_known(ENOENT) && cmx_names_known(EIO) &&
+	      !cmx_names_known(0) && !cmx_names_known(-ENOENT) &&
+	      !cmx_names_known(ENOKEY), "errors that the kernel knows");
+}
+
 static void test_errors(void)
 {
 	static const struct {
@@ -302,6 +331,7 @@ int main(void)
 	printf("TAP version 13\n");
 	test_names();
 	test_pack();
+	test_check();
 	test_errors();
 	test_numbers();
 	test_replies();

@@ -1,10 +1,19 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # What the name helper is while it waits for an answer from outside: a process
-# without rights, as /proc tells. A name whose server is silent holds it there.
+# without rights, as /proc tells, and a parent that no user has power over. A name
+# whose server is silent holds it there.
 . /usr/lib/rdma-cmx/selftests/lib.sh
 
 pid=
+uid=$(sed -n 's/^rdma-cmx:x:\([0-9]*\):.*/\1/p' /etc/passwd)
+
+as() {
+	local id=$1
+
+	shift
+	setpriv --reuid="$id" --regid="$id" --clear-groups "$@"
+}
 
 helper_found() {
 	local dir
@@ -47,8 +56,11 @@ look() {
 		cat "/proc/$pid/limits" >"$work/limits"
 		readlink "/proc/$pid/cwd" >"$work/cwd"
 		readlink "/proc/$pid"/fd/* >"$work/fds"
-		setpriv --reuid=65534 --regid=65534 --clear-groups \
-			readlink "/proc/$pid/cwd" >"$work/peeped" 2>/dev/null
+		parent=$(sed -n 's/^PPid:[[:space:]]*//p' "$work/status")
+		cat "/proc/$parent/status" >"$work/parent"
+		as "$uid" readlink "/proc/$pid/cwd" >"$work/peeped" 2>/dev/null
+		as 65534 kill -0 "$pid" 2>"$work/nobody"
+		as "$uid" kill -0 "$parent" 2>"$work/own"
 		# Still the same one, so that all of it is of one process
 		if [ -s "$work/limits" ] && [ -s "$work/cwd" ] &&
 		   [ -d "/proc/$pid/fd" ]; then
@@ -64,8 +76,8 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 dns_queries >/dev/null
 ok "a helper was seen at work" look
-is "it runs as nobody" "$(status Uid)" "65534 65534 65534 65534"
-is "and as no group of root's" "$(status Gid)" "65534 65534 65534 65534"
+is "it runs as a user of its own" "$(status Uid)" "$uid $uid $uid $uid"
+is "and as no group of root's" "$(status Gid)" "$uid $uid $uid $uid"
 is "without other groups" "$(status Groups)" ""
 for set in CapInh CapPrm CapEff CapAmb; do
 	is "without capabilities: $set" "$(status $set)" "0000000000000000"
@@ -80,5 +92,8 @@ is "its files are" "$(limit 'Max open files')" "64 64"
 is "its time is" "$(limit 'Max cpu time')" "10 10"
 is "it is in no folder" "$(cat "$work/cwd")" "/"
 unlike "it has the device not open" "$(cat "$work/fds")" 'rdma_cmx'
+like "nobody cannot signal it" "$(cat "$work/nobody")" 'not permitted'
+like "its parent is root" "$(cat "$work/parent")" '^Uid:	0	0	0	0$'
+like "which its user cannot signal" "$(cat "$work/own")" 'not permitted'
 is "others of its user cannot look into it" "$(cat "$work/peeped")" ""
 finish

@@ -165,12 +165,14 @@ etc_write() {
 	nobody:x:65534:65534:nobody:/:/bin/bash
 	user:x:1000:1000:user:/tmp:/bin/bash
 	tcpdump:x:104:104::/:/bin/false
+	rdma-cmx:x:105:105:name helper:/:/bin/false
 	END
 	cat >"$root/etc/group" <<-END
 	root:x:0:
 	daemon:x:1:
 	user:x:1000:
 	tcpdump:x:104:
+	rdma-cmx:x:105:
 	nogroup:x:65534:
 	END
 	echo 'hosts: files dns' >"$root/etc/nsswitch.conf"

@@ -14,6 +14,11 @@ $(names_bin): $(wildcard user/names/*.[ch]) uapi/rdma/rdma_cmx_names.h
 .PHONY: install-names
 install-user: install-names
 install-names: $(names_bin)
-	$(INSTALL) -d $(DESTDIR)$(PREFIX)/libexec/rdma-cmx $(DESTDIR)/etc/request-key.d
+	$(INSTALL) -d $(DESTDIR)$(PREFIX)/libexec/rdma-cmx $(DESTDIR)/etc/request-key.d \
+		$(DESTDIR)$(PREFIX)/lib/sysusers.d
 	$(INSTALL) -m 755 $(names_bin) $(DESTDIR)$(PREFIX)/libexec/rdma-cmx/
 	$(INSTALL) -m 644 user/names/rdma-cmx.conf $(DESTDIR)/etc/request-key.d/
+	$(INSTALL) -m 644 user/names/rdma-cmx.sysusers \
+		$(DESTDIR)$(PREFIX)/lib/sysusers.d/rdma-cmx.conf
+	@test -n "$(DESTDIR)" || ! command -v systemd-sysusers >/dev/null || \
+		systemd-sysusers rdma-cmx.conf

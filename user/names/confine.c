@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The helper starts as root and then handles a name that any user chose and
- * answers that any name server wrote. Nothing of that happens with root's
- * rights. The authority over the key stays: it is part of the credentials
- * and does not depend on the user id. One thread, no locks.
+ * The helper's child starts as root and then handles a name that any user chose
+ * and answers that any name server wrote. Nothing of that happens with root's
+ * rights. One thread, no locks.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -41,7 +40,7 @@ static bool user_drop(uid_t uid, gid_t gid)
 	return true;
 }
 
-bool cmx_confine(uid_t uid, gid_t gid, bool prints, const char **what)
+bool cmx_confine(uid_t uid, gid_t gid, const char **what)
 {
 	/* LD_*, RES_OPTIONS, LOCALDOMAIN, HOSTALIASES and what comes next */
 	*what = "clear the environment";
@@ -54,7 +53,7 @@ bool cmx_confine(uid_t uid, gid_t gid, bool prints, const char **what)
 
 	/* root's limits are not the dropped user's: set while it is allowed */
 	*what = "set resource limits";
-	if (!limit(RLIMIT_CORE, 0) || (!prints && !limit(RLIMIT_FSIZE, 0)) ||
+	if (!limit(RLIMIT_CORE, 0) || !limit(RLIMIT_FSIZE, 0) ||
 	    !limit(RLIMIT_AS, ADDRESS_SPACE) ||
 	    !limit(RLIMIT_NOFILE, OPEN_FILES) ||
 	    !limit(RLIMIT_CPU, CPU_SECONDS) || !limit(RLIMIT_NPROC, 0))

@@ -11,9 +11,8 @@
 /*
  * Environment, descriptors, working directory and, when root, the user: after
  * true there is no way back to more rights. After false, errno and @what say
- * which step failed, and the process must not go on. With @prints it may still
- * write to files, as standard output may be one.
+ * which step failed, and the process must not go on.
  */
-bool cmx_confine(uid_t uid, gid_t gid, bool prints, const char **what);
+bool cmx_confine(uid_t uid, gid_t gid, const char **what);
 
 #endif /* CMX_NAMES_CONFINE_H */

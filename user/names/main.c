@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * cmx-names: answers the kernel's question for the addresses of a host name.
+ * cmx-names: answers the kernel's query for the addresses of a host name.
  * request-key(8) starts it with the number of a key under construction and
  * the name; it ends that key with an answer or an errno, in bounded time.
- * One thread; the alarm's handler makes system calls only.
+ *
+ * Two processes. The parent stays root, so that no user can stop or end it: it
+ * has the key and the deadline, and reads nothing but a length. The child has
+ * neither rights nor the key; it resolves the name and writes to a pipe
+ * (resolve.c). The alarm's handler makes system calls only.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -11,19 +15,19 @@
 #include <fcntl.h>
 #include <getopt.h>
 #include <keyutils.h>
-#include <resolv.h>
+#include <pwd.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/time.h>
+#include <sys/wait.h>
 #include <syslog.h>
 #include <unistd.h>
 
-#include "confine.h"
 #include "names.h"
-#include "probe.h"
+#include "resolve.h"
 
 /*
  * The kernel counts a key's life in whole seconds and looks once more whether
@@ -35,18 +39,18 @@
 #define TIMEOUT_MAX	60
 #define ID_MAX		0x7ffffffeL
 #define NOBODY		65534
+#define USER		"rdma-cmx"
 
 static struct {
 	key_serial_t key;	/* 0: print instead, there is no key */
 	const char *name;
 	long ttl, negative_ttl, timeout;
 	long uid, gid;
+	pid_t child;		/* 0: none yet */
 } job = {
 	.ttl = 5,
 	.negative_ttl = TTL_MIN,
 	.timeout = 4,
-	.uid = NOBODY,
-	.gid = NOBODY,
 };
 
 /* Syslog, and standard error, which is nowhere when the kernel asks. */
@@ -68,7 +72,7 @@ static void usage(void)
 	      "  --ttl SECONDS           keep an answer so long, 2 to 86400 (5)\n"
 	      "  --negative-ttl SECONDS  keep a failure so long, 2 to 86400 (2)\n"
 	      "  --timeout SECONDS       give up after, 1 to 60 (4)\n"
-	      "  --user UID:GID          look up as this user, not root (65534:65534)\n"
+	      "  --user UID:GID          look up as this user, not root (rdma-cmx)\n"
 	      "  --print                 print the answer, no key is touched\n"
 	      "  --help                  print this\n", stdout);
 }
@@ -92,7 +96,12 @@ static void alarm_handler(int sig)
 	ssize_t ignored;
 
 	(void)sig;
-	/* Both are bare system calls, bound at start by -z now. */
+	if (job.child > 0)
+		kill(job.child, SIGKILL);
+	/*
+	 * Both are bare system calls, bound at start by -z now. A key that
+	 * has its answer already keeps it.
+	 */
 	if (job.key)
 		_exit(keyctl_reject(job.key, job.negative_ttl, ETIMEDOUT, 0) !=
 		      0);
@@ -109,54 +118,10 @@ static bool alarm_start(void)
 
 	sigemptyset(&set);
 	sigaddset(&set, SIGALRM);
+	signal(SIGCHLD, SIG_DFL);
 	return !sigaction(SIGALRM, &action, NULL) &&
 	       !sigprocmask(SIG_UNBLOCK, &set, NULL) &&
 	       !setitimer(ITIMER_REAL, &timer, NULL);
-}
-
-/* From here the answer stands: the alarm must not come between. */
-static void alarm_stop(void)
-{
-	signal(SIGALRM, SIG_IGN);
-}
-
-static int name_ask(struct addrinfo **list)
-{
-	static const struct addrinfo hints = {
-		.ai_flags = AI_CANONNAME,
-		.ai_family = AF_UNSPEC,
-		.ai_socktype = SOCK_STREAM,
-	};
-	int gai;
-
-	_res.res_h_errno = 0;
-	errno = 0;
-	gai = getaddrinfo(job.name, NULL, &hints, list);
-	return cmx_names_errno(gai, _res.res_h_errno, errno);
-}
-
-static int name_resolve(struct addrinfo **list)
-{
-	int error;
-
-	if (!cmx_names_valid(job.name))
-		return ENOENT;
-	if (!cmx_probe_setup(job.timeout))
-		return ENOMEM;
-	error = name_ask(list);
-	/* Only when it was the DNS client of this process that failed. */
-	if (error != EAGAIN || _res.res_h_errno != TRY_AGAIN)
-		return error;
-
-	switch (cmx_probe_ask(job.name)) {
-	case CMX_PROBE_REFUSED:
-		return ECONNREFUSED;
-	case CMX_PROBE_ANSWERED:
-		/* a slow server that has the answer by now */
-		return name_ask(list);
-	default:
-		return EAGAIN;
-	}
 }
 
 /* What the kernel would be told, read back from what it would be given. */
@@ -181,7 +146,12 @@ static void answer_print(const struct rdma_cmx_names *names)
 
 static bool answer_give(const void *answer, size_t len)
 {
+	const char *what;
+	int error;
+
 	if (!job.key) {
+		if (!cmx_names_check(answer, len))
+			return job_reject(EIO) && false;
 		answer_print(answer);
 		return true;
 	}
@@ -190,44 +160,116 @@ static bool answer_give(const void *answer, size_t len)
 	 * keep the answer for ever. It is short enough to start now.
 	 */
 	if (keyctl_set_timeout(job.key, job.ttl))
-		complain("cannot limit the life of key %d: %m", job.key);
+		what = "limit the life of";
 	else if (keyctl_instantiate(job.key, answer, len, 0))
-		complain("cannot instantiate key %d: %m", job.key);
+		what = "instantiate";
 	else
 		return true;
+	error = errno;
 	job_reject(EIO);
+	complain("cannot %s key %d: %s", what, job.key, strerror(error));
 	return false;
+}
+
+/* Up to @size bytes and the end; less after an error. */
+static size_t pipe_read(int fd, void *buf, size_t size)
+{
+	size_t len = 0;
+	ssize_t got;
+
+	while (len < size) {
+		got = read(fd, (char *)buf + len, size - len);
+		if (got <= 0)
+			break;
+		len += got;
+	}
+	return len;
+}
+
+/* Why there is no whole answer: the child's own alarm, or something worse. */
+static int child_error(void)
+{
+	siginfo_t info = {};
+
+	/* It stays a zombie, so that its number remains its own. */
+	if (!waitid(P_PID, job.child, &info, WEXITED | WNOWAIT) &&
+	    info.si_code == CLD_KILLED && info.si_status == SIGALRM)
+		return ETIMEDOUT;
+	return EIO;
+}
+
+/* What the child says has a head and exactly as many bytes as that tells. */
+static bool child_hear(int fd)
+{
+	static struct cmx_reply reply;
+	size_t len = pipe_read(fd, &reply, sizeof(reply));
+	size_t head = offsetof(struct cmx_reply, answer);
+
+	if (len < head || reply.len != len - head ||
+	    (reply.error ? reply.len || !cmx_names_known(reply.error) :
+			   reply.len < sizeof(reply.answer.names))) {
+		int error = child_error();
+
+		job_reject(error);
+		if (error == EIO)
+			complain("key %d: the child ended without an answer",
+				 job.key);
+		return error != EIO && job.key;
+	}
+	if (reply.error)
+		return job_reject(reply.error) && job.key;
+	return answer_give(&reply.answer, reply.len);
+}
+
+/*
+ * A user that nobody else is, made when this was installed; of the file itself,
+ * as root asks no other service. Without it, nobody.
+ */
+static void user_default(void)
+{
+	FILE *f = fopen("/etc/passwd", "re");
+	struct passwd *user;
+
+	job.uid = NOBODY;
+	job.gid = NOBODY;
+	if (!f)
+		return;
+	while ((user = fgetpwent(f))) {
+		if (strcmp(user->pw_name, USER))
+			continue;
+		if (user->pw_uid && user->pw_gid) {
+			job.uid = user->pw_uid;
+			job.gid = user->pw_gid;
+		}
+		break;
+	}
+	fclose(f);
 }
 
 static bool job_run(void)
 {
-	static union {
-		struct rdma_cmx_names names;
-		unsigned char bytes[CMX_NAMES_ANSWER_MAX];
-	} answer;
-	struct addrinfo *list = NULL;
-	const char *what;
-	size_t len;
-	int error;
+	pid_t child;
+	bool good;
+	int fd;
 
 	if (!alarm_start()) {
+		job_reject(EIO);
 		complain("cannot set the alarm: %m");
-		job_reject(EIO);
 		return false;
 	}
-	if (!cmx_confine(job.uid, job.gid, !job.key, &what)) {
-		complain("cannot %s: %m", what);
+	if (!job.uid)
+		user_default();
+	child = cmx_child_start(job.name, job.uid, job.gid, job.timeout,
+				job.key, &fd);
+	if (child < 0) {
 		job_reject(EIO);
+		complain("cannot start a process");
 		return false;
 	}
-	error = name_resolve(&list);
-	alarm_stop();
-
-	len = error ? 0 : cmx_names_pack(list, &answer);
-	if (len)
-		return answer_give(&answer, len);
-	/* An answer without an address of use is one without an address. */
-	return job_reject(error ? error : ENODATA) && job.key;
+	job.child = child;
+	good = child_hear(fd);
+	kill(child, SIGKILL);
+	return good;
 }
 
 static bool user_parse(char *text)
@@ -357,6 +399,8 @@ static void descriptors_setup(void)
 
 int main(int argc, char **argv)
 {
+	/* Until its own time counts: a full log may block a complaint. */
+	alarm(TIMEOUT_MAX);
 	descriptors_setup();
 	openlog("cmx-names", LOG_PID | LOG_PERROR, LOG_DAEMON);
 	if (!options_parse(argc, argv)) {

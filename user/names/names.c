@@ -167,6 +167,40 @@ int cmx_names_errno(int gai, int dns, int sys)
 	}
 }
 
+bool cmx_names_known(int error)
+{
+	static const int known[] = {
+		ENOENT, ENODATA, EAGAIN, ETIMEDOUT, ECONNREFUSED, ENOMEM, EIO,
+	};
+	unsigned int i;
+
+	for (i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (error == known[i])
+			return true;
+	return false;
+}
+
+bool cmx_names_check(const void *answer, size_t len)
+{
+	const struct rdma_cmx_names *names = answer;
+	unsigned int i;
+
+	if (len < sizeof(*names) || names->version != RDMA_CMX_NAMES_VERSION ||
+	    !names->addr_count ||
+	    names->addr_count > RDMA_CMX_NAMES_MAX_ADDRS ||
+	    names->canon_len > RDMA_CMX_NAMES_MAX_NAME ||
+	    len != sizeof(*names) + names->canon_len +
+		   names->addr_count * sizeof(names->addrs[0]))
+		return false;
+	for (i = 0; i < names->addr_count; i++)
+		if (names->addrs[i].family != AF_INET &&
+		    names->addrs[i].family != AF_INET6)
+			return false;
+	return !names->canon_len ||
+	       name_syntax((const char *)&names->addrs[names->addr_count],
+			   names->canon_len);
+}
+
 bool cmx_names_number(const char *text, long min, long max, long *value)
 {
 	const char *p;

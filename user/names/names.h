@@ -38,6 +38,12 @@ size_t cmx_names_pack(const struct addrinfo *list, void *buf);
  */
 int cmx_names_errno(int gai, int dns, int sys);
 
+/* An errno that rdma_cmx_names.h gives a meaning. */
+bool cmx_names_known(int error);
+
+/* @len bytes, aligned, are an answer whose lengths add up, with a good name. */
+bool cmx_names_check(const void *answer, size_t len);
+
 /* A decimal number from @min to @max and nothing else. */
 bool cmx_names_number(const char *text, long min, long max, long *value);
 

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The child of the name helper: it handles a name that any user chose and
+ * answers that any name server wrote, without rights, and without the authority
+ * over the key. One thread, no locks.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <keyutils.h>
+#include <resolv.h>
+#include <signal.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/time.h>
+#include <syslog.h>
+#include <unistd.h>
+
+#include "confine.h"
+#include "probe.h"
+#include "resolve.h"
+
+static int name_ask(const char *name, struct addrinfo **list)
+{
+	static const struct addrinfo hints = {
+		.ai_flags = AI_CANONNAME,
+		.ai_family = AF_UNSPEC,
+		.ai_socktype = SOCK_STREAM,
+	};
+	int gai;
+
+	_res.res_h_errno = 0;
+	errno = 0;
+	gai = getaddrinfo(name, NULL, &hints, list);
+	return cmx_names_errno(gai, _res.res_h_errno, errno);
+}
+
+static int name_resolve(const char *name, long timeout, struct addrinfo **list)
+{
+	int error;
+
+	if (!cmx_names_valid(name))
+		return ENOENT;
+	if (!cmx_probe_setup(timeout))
+		return ENOMEM;
+	error = name_ask(name, list);
+	/* Only when it was the DNS client of this process that failed. */
+	if (error != EAGAIN || _res.res_h_errno != TRY_AGAIN)
+		return error;
+
+	switch (cmx_probe_ask(name)) {
+	case CMX_PROBE_REFUSED:
+		return ECONNREFUSED;
+	case CMX_PROBE_ANSWERED:
+		/* a slow server that has the answer by now */
+		return name_ask(name, list);
+	default:
+		return EAGAIN;
+	}
+}
+
+/* A session without the parent's keys, and no authority of the credentials. */
+static bool authority_drop(void)
+{
+	return keyctl_join_session_keyring(NULL) >= 0 &&
+	       !keyctl_assume_authority(0);
+}
+
+/* The parent's deadline is the one that counts; this is for when it is gone. */
+static bool alarm_start(long timeout)
+{
+	struct itimerval timer = { .it_value.tv_sec = timeout };
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGALRM);
+	return signal(SIGALRM, SIG_DFL) != SIG_ERR &&
+	       !sigprocmask(SIG_UNBLOCK, &set, NULL) &&
+	       !setitimer(ITIMER_REAL, &timer, NULL);
+}
+
+static bool child_prepare(uid_t uid, gid_t gid, long timeout, bool key,
+			  pid_t parent)
+{
+	const char *what = "set the alarm";
+
+	if (alarm_start(timeout)) {
+		what = "drop the authority over the key";
+		if ((!key || authority_drop()) &&
+		    cmx_confine(uid, gid, &what)) {
+			/* Behind the change of user, which takes it back */
+			if (!prctl(PR_SET_PDEATHSIG, SIGKILL) &&
+			    getppid() == parent)
+				return true;
+			what = "end with the parent";
+		}
+	}
+	syslog(LOG_ERR, "cannot %s: %m", what);
+	return false;
+}
+
+static void reply_write(int fd, const struct cmx_reply *reply)
+{
+	size_t len = offsetof(struct cmx_reply, answer) + reply->len;
+	const char *p = (const void *)reply;
+	ssize_t put;
+
+	for (; len; len -= put, p += put) {
+		put = write(fd, p, len);
+		if (put <= 0)
+			return;
+	}
+}
+
+static void child_run(int fd, const char *name, long timeout)
+{
+	static struct cmx_reply reply;
+	struct addrinfo *list = NULL;
+
+	reply.error = name_resolve(name, timeout, &list);
+	if (!reply.error) {
+		reply.len = cmx_names_pack(list, &reply.answer);
+		/* Without an address of use it is one without an address. */
+		if (!reply.len)
+			reply.error = ENODATA;
+	}
+	reply_write(fd, &reply);
+}
+
+pid_t cmx_child_start(const char *name, uid_t uid, gid_t gid, long timeout,
+		      bool key, int *fd)
+{
+	pid_t parent = getpid(), pid;
+	int fds[2];
+
+	if (pipe2(fds, O_CLOEXEC))
+		return -1;
+	pid = fork();
+	if (!pid) {
+		close(fds[0]);
+		if (child_prepare(uid, gid, timeout, key, parent))
+			child_run(fds[1], name, timeout);
+		_exit(0);
+	}
+	close(fds[1]);
+	*fd = fds[0];
+	return pid;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * What the name helper's parent and child have in common.
+ */
+#ifndef CMX_NAMES_RESOLVE_H
+#define CMX_NAMES_RESOLVE_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "names.h"
+
+/* What the child writes, up to the end of the answer. */
+struct cmx_reply {
+	int error;		/* errno, 0 for an answer */
+	unsigned int len;	/* of the answer in bytes, 0 after an error */
+	union {
+		struct rdma_cmx_names names;
+		unsigned char bytes[CMX_NAMES_ANSWER_MAX];
+	} answer;
+};
+
+/*
+ * Start a process that resolves @name as this user within @timeout seconds. It
+ * gives up the authority over the @key, if there is one. Returns its number, and
+ * in @fd where its reply comes; -1 and errno when there is none.
+ */
+pid_t cmx_child_start(const char *name, uid_t uid, gid_t gid, long timeout,
+		      bool key, int *fd);
+
+#endif /* CMX_NAMES_RESOLVE_H */

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Answers of a name service, the host's or a caller's: nothing in them is
- * believed before cmx_answer_check(). No state.
+ * believed before cmx_answer_check(). A shared one is held by references of its
+ * own and not by its key, whose payload goes with the key type. No locks.
  */
-#include <linux/key.h>
 #include <linux/overflow.h>
 #include <linux/slab.h>
 #include <net/ipv6.h>
@@ -79,21 +79,43 @@ int cmx_answer_copy(struct cmx_answer *answer,
 		return ret;
 	}
 	answer->names = answer->own;
-	answer->key = NULL;
+	answer->shared = NULL;
 	return 0;
 }
 
-/* Only answers that live in a key can be shared. */
+/* NULL without memory. @names passed the check. */
+struct cmx_shared_names *
+cmx_shared_names_new(const struct rdma_cmx_names *names, size_t len)
+{
+	size_t head = offsetof(struct cmx_shared_names, names);
+	struct cmx_shared_names *shared;
+
+	shared = kmalloc(head + len, GFP_KERNEL);
+	if (!shared)
+		return NULL;
+	refcount_set(&shared->usage, 1);
+	memcpy((u8 *)shared + head, names, len);
+	return shared;
+}
+
+void cmx_shared_names_put(struct cmx_shared_names *shared)
+{
+	if (shared && refcount_dec_and_test(&shared->usage))
+		kfree(shared);
+}
+
+/* A caller's own answer cannot be shared. */
 void cmx_answer_share(struct cmx_answer *to, const struct cmx_answer *from)
 {
+	refcount_inc(&from->shared->usage);
+	to->shared = from->shared;
 	to->names = from->names;
-	to->key = key_get(from->key);
 	to->own = NULL;
 }
 
 void cmx_answer_release(struct cmx_answer *answer)
 {
-	key_put(answer->key);
+	cmx_shared_names_put(answer->shared);
 	kfree(answer->own);
 	memset(answer, 0, sizeof(*answer));
 }

@@ -20,6 +20,7 @@
 
 #include <linux/list.h>
 #include <linux/mutex.h>
+#include <linux/refcount.h>
 #include <rdma/ib_addr.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/rdma_cmx.h>
@@ -93,14 +94,28 @@ int cmx_numeric_parse(const struct cmx_hints *h, const char *node,
 int cmx_answer_check(const struct rdma_cmx_names *names, size_t len);
 
 /**
+ * struct cmx_shared_names - checked answer that a key and queries share
+ * @usage: references
+ * @names: the answer, which never changes
+ */
+struct cmx_shared_names {
+	refcount_t usage;
+	struct rdma_cmx_names names;	/* ends with an array */
+};
+
+struct cmx_shared_names *
+cmx_shared_names_new(const struct rdma_cmx_names *names, size_t len);
+void cmx_shared_names_put(struct cmx_shared_names *shared);
+
+/**
  * struct cmx_answer - checked answer of a name service, kept alive
  * @names: the answer, or NULL
- * @key: reference of the key that holds @names, or NULL
+ * @shared: reference of what holds @names, or NULL
  * @own: memory of ours that holds @names, or NULL
  */
 struct cmx_answer {
 	const struct rdma_cmx_names *names;
-	struct key *key;
+	struct cmx_shared_names *shared;
 	void *own;
 };
 
@@ -129,11 +144,12 @@ int cmx_names_cached(const char *name, struct cmx_answer *answer);
 int cmx_names_lookup(const char *name, kuid_t uid, struct cmx_waiter *waiter);
 bool cmx_names_forget(struct cmx_waiter *waiter);
 int cmx_names_init(void);
+void cmx_names_stop(void);
 void cmx_names_exit(void);
 
 /* nameskey.c: the key type. */
 extern struct key_type cmx_names_key_type;
-int cmx_names_key_answer(struct key *key, struct cmx_answer *answer);
+int cmx_names_key_answer(const struct key *key, struct cmx_answer *answer);
 
 /**
  * struct cmx_service - a service that an SA knows, and the port that asked

@@ -34,6 +34,7 @@ exit_mcast:
 exit_sa:
 	cmx_sa_exit();
 exit_names:
+	cmx_names_stop();
 	cmx_names_exit();
 exit_device:
 	cmx_device_exit();
@@ -43,13 +44,17 @@ exit_stats:
 }
 module_init(cmx_init);
 
-/* Look-ups end before the queries that they might complete. */
+/*
+ * What completes queries stops before them; the key type goes after them, as its
+ * end destroys what they were answered with.
+ */
 static void __exit cmx_exit(void)
 {
 	cmx_mcast_exit();
-	cmx_names_exit();
+	cmx_names_stop();
 	cmx_sa_exit();
 	cmx_query_exit();
+	cmx_names_exit();
 	cmx_device_exit();
 	cmx_stats_exit();
 }

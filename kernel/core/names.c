@@ -40,6 +40,11 @@ module_param(names_waiting_per_user, cmx_positive, 0644);
 MODULE_PARM_DESC(names_waiting_per_user,
 		 "Look-ups of one user that wait for their turn (default 256)");
 
+static unsigned int names_cache_max = 1024;
+module_param(names_cache_max, cmx_positive, 0644);
+MODULE_PARM_DESC(names_cache_max,
+		 "Answers kept at most, failures included (default 1024)");
+
 struct cmx_lookup {
 	struct cmx_turn turn;
 	struct list_head waiters;
@@ -53,6 +58,7 @@ static struct cmx_turns cmx_names_turns;
 static struct workqueue_struct *cmx_names_wq;
 static const struct cred *cmx_names_cred;
 static struct key *cmx_names_keyring;
+static atomic_t cmx_names_kept;
 
 /* Letters, digits, '-', '_' in labels of up to 63 bytes. */
 bool cmx_name_valid(const char *name)
@@ -147,6 +153,19 @@ static int cmx_names_reason(const char *name, int error)
 	return error;
 }
 
+/*
+ * One more answer is about to be kept. When there are enough, all go: they live
+ * for seconds anyhow, and those that have expired count until then. What is
+ * under way meanwhile is answered, and not kept.
+ */
+static void cmx_names_make_room(void)
+{
+	if (atomic_inc_return(&cmx_names_kept) <= READ_ONCE(names_cache_max))
+		return;
+	if (!keyring_clear(cmx_names_keyring))
+		atomic_set(&cmx_names_kept, 1);
+}
+
 /* The uninterruptible part. */
 static int cmx_names_ask(const char *name, struct cmx_answer *answer)
 {
@@ -154,6 +173,7 @@ static int cmx_names_ask(const char *name, struct cmx_answer *answer)
 	struct key *key;
 	int ret, tries;
 
+	cmx_names_make_room();
 	old = override_creds(cmx_names_cred);
 	/* A key may expire between its being found and being looked at. */
 	for (tries = 0; tries < 2; tries++) {
@@ -404,10 +424,19 @@ free_wq:
 	return ret;
 }
 
-/* Waits for the look-ups that still run, for as long as the helper takes. */
-void cmx_names_exit(void)
+/*
+ * Waits for what still runs, for as long as the helper takes: its root process
+ * ends it, whatever others do to the one that resolves. The key service's lock
+ * of all key types is not held meanwhile.
+ */
+void cmx_names_stop(void)
 {
 	destroy_workqueue(cmx_names_wq);
+}
+
+/* When no query is left: unregistering destroys the payload of every key. */
+void cmx_names_exit(void)
+{
 	key_revoke(cmx_names_keyring);
 	unregister_key_type(&cmx_names_key_type);
 	put_cred(cmx_names_cred);

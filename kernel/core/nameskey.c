@@ -2,8 +2,12 @@
 /*
  * Key type of name answers. A payload is set once, before the key counts as
  * instantiated, and never changes: whoever holds a reference of a positive
- * key may read it without a lock. It is checked when it comes in; a bad one
- * makes a key that answers EBADMSG for two seconds (it has to outlive the helper).
+ * key may read it without a lock, and who wants it for longer takes a reference
+ * of the payload. It is checked when it comes in; a bad one makes a key that
+ * answers EBADMSG for two seconds (it has to outlive the helper).
+ *
+ * The name of the type begins with a dot: add_key(2) and request_key(2) refuse
+ * it, so that a key of it is made by this module alone.
  */
 #include <linux/key-type.h>
 #include <linux/seq_file.h>
@@ -25,41 +29,42 @@ enum {
 
 static int cmx_key_preparse(struct key_preparsed_payload *prep)
 {
-	void *copy;
+	struct cmx_shared_names *shared;
 
 	if (cmx_answer_check(prep->data, prep->datalen)) {
 		prep->payload.data[CMX_KEY_ERROR] = ERR_PTR(-EBADMSG);
 		prep->expiry = ktime_get_real_seconds() + 2;
 		return 0;
 	}
-	copy = kmemdup(prep->data, prep->datalen, GFP_KERNEL);
-	if (!copy)
+	shared = cmx_shared_names_new(prep->data, prep->datalen);
+	if (!shared)
 		return -ENOMEM;
-	prep->payload.data[CMX_KEY_NAMES] = copy;
-	prep->quotalen = prep->datalen;
+	prep->payload.data[CMX_KEY_NAMES] = shared;
+	/* names_cache_max bounds it; root, who owns the key, needs the quota. */
+	prep->quotalen = 0;
 	return 0;
 }
 
 static void cmx_key_free_preparse(struct key_preparsed_payload *prep)
 {
-	kfree(prep->payload.data[CMX_KEY_NAMES]);
+	cmx_shared_names_put(prep->payload.data[CMX_KEY_NAMES]);
 }
 
 static void cmx_key_destroy(struct key *key)
 {
-	kfree(key->payload.data[CMX_KEY_NAMES]);
+	cmx_shared_names_put(key->payload.data[CMX_KEY_NAMES]);
 }
 
 static void cmx_key_describe(const struct key *key, struct seq_file *m)
 {
-	const struct rdma_cmx_names *names;
+	const struct cmx_shared_names *shared;
 
 	seq_puts(m, key->description);
 	if (!key_is_positive(key))
 		return;
-	names = key->payload.data[CMX_KEY_NAMES];
-	if (names)
-		seq_printf(m, ": %u", names->addr_count);
+	shared = key->payload.data[CMX_KEY_NAMES];
+	if (shared)
+		seq_printf(m, ": %u", shared->names.addr_count);
 	else
 		seq_printf(m, ": %ld",
 			   PTR_ERR(key->payload.data[CMX_KEY_ERROR]));
@@ -75,15 +80,16 @@ struct key_type cmx_names_key_type = {
 	.describe = cmx_key_describe,
 };
 
-/* Answer of a positive key; @answer gets a reference of its own. */
-int cmx_names_key_answer(struct key *key, struct cmx_answer *answer)
+/* Answer of a positive key, with a reference of its own. */
+int cmx_names_key_answer(const struct key *key, struct cmx_answer *answer)
 {
-	int error = PTR_ERR(key->payload.data[CMX_KEY_ERROR]);
+	struct cmx_shared_names *shared = key->payload.data[CMX_KEY_NAMES];
 
-	if (error)
-		return error;
-	answer->names = key->payload.data[CMX_KEY_NAMES];
-	answer->key = key_get(key);
+	if (!shared)
+		return PTR_ERR(key->payload.data[CMX_KEY_ERROR]);
+	refcount_inc(&shared->usage);
+	answer->shared = shared;
+	answer->names = &shared->names;
 	answer->own = NULL;
 	return 0;
 }

@@ -3,18 +3,19 @@
  * What the name helper hands to the kernel.
  *
  * rdma_cmx asks for a key of type RDMA_CMX_NAMES_KEY_TYPE whose description
- * is the host name. request-key(8) starts the helper, which instantiates the
- * key with one struct rdma_cmx_names followed by its addresses and the
- * canonical name, or rejects it with one of the errnos below. All numbers
- * are in host byte order, addresses in network byte order. The kernel checks
- * every length again: an answer that does not add up is EBADMSG.
+ * is the host name. The type begins with a dot, so that add_key(2) and
+ * request_key(2) refuse it with EPERM. request-key(8) starts the helper, which
+ * instantiates the key with one struct rdma_cmx_names followed by its addresses
+ * and the canonical name, or rejects it with one of the errnos below. All
+ * numbers are in host byte order, addresses in network byte order. The kernel
+ * checks every length again: an answer that does not add up is EBADMSG.
  */
 #ifndef RDMA_CMX_NAMES_H
 #define RDMA_CMX_NAMES_H
 
 #include <linux/types.h>
 
-#define RDMA_CMX_NAMES_KEY_TYPE	"rdma_cmx_name"
+#define RDMA_CMX_NAMES_KEY_TYPE	".rdma_cmx_name"
 #define RDMA_CMX_NAMES_VERSION	1
 
 /* Addresses in one answer; a name with more keeps the first ones. */

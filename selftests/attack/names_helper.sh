@@ -1,0 +1,168 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# Attackers of the name helper: the user nobody, who runs other daemons too; a
+# process with the helper's own user id; and a user of request_key(2), alone and
+# as root of a user and network namespace.
+. /usr/lib/rdma-cmx/selftests/lib.sh
+
+conf=/etc/request-key.d/rdma-cmx.conf
+keys=/proc/sys/kernel/keys
+cp "$conf" saved.conf
+max=$(<$keys/root_maxkeys)
+attacker=
+
+cleanup() {
+	params_back
+	cp saved.conf "$conf"
+	echo "$max" >$keys/root_maxkeys
+	[ -z "$attacker" ] || kill "$attacker"
+	killall -KILL cmx-names 2>/dev/null
+}
+
+as() {
+	local uid=$1
+
+	shift
+	setpriv --reuid="$uid" --regid="$uid" --clear-groups "$@"
+}
+
+helpers() {
+	pidof cmx-names
+}
+
+resolve() {
+	timeout 60 cmx resolve "$1" 7471
+}
+
+# attack UID SIGNAL: each helper that comes has the signal, until attack_end
+attack() {
+	# Not by a function, whose shell would be what is killed
+	# shellcheck disable=SC2016 # for the shell that it starts
+	setpriv --reuid="$1" --regid="$1" --clear-groups bash -c 'while :; do
+		kill -'"$2"' $(pidof cmx-names)
+		sleep 0.02
+	done' \
+		>/dev/null 2>&1 &
+	attacker=$!
+}
+
+attack_end() {
+	kill "$attacker"
+	wait "$attacker" 2>/dev/null
+	attacker=
+}
+
+# silent TAG: as many names that no server answers as may be asked at a time
+silent() {
+	local i
+
+	pids=()
+	for i in 1 2 3 4; do
+		as 1000 timeout 60 cmx resolve "$1$i.silent.test" \
+			>/dev/null 2>&1 &
+		pids+=($!)
+	done
+	wait_for 40 helpers
+}
+
+# Few at a time, so that four of them are all
+param names_max 4
+param names_per_user 4
+trap cleanup EXIT	# param has one too
+
+# --- nobody ------------------------------------------------------------------
+
+attack 65534 STOP
+silent stop
+wait "${pids[@]}"
+ok "stopped by nobody: the helpers end" wait_for 20 no helpers
+ok "another's name is answered" resolve stop.any.cmx.test
+attack_end
+killall -KILL cmx-names 2>/dev/null
+wait_for 40 live_none
+
+attack 65534 KILL
+failed=0
+for i in 1 2 3 4; do
+	resolve "kill$i.any.cmx.test" >/dev/null 2>&1 || failed=$((failed + 1))
+done
+attack_end
+is "killed by nobody: every name is answered" "$failed" 0
+
+# --- The helper's own user id ------------------------------------------------
+
+uid=$(sed -n 's/^rdma-cmx:x:\([0-9]*\):.*/\1/p' /etc/passwd)
+attack "$uid" STOP
+silent own
+wait "${pids[@]}"
+ok "stopped by their own user: the helpers end" wait_for 20 no helpers
+resolve own.any.cmx.test >/dev/null 2>&1
+is "another's query ends" $(($? < 124)) 1
+attack_end
+wait_for 20 no helpers
+ok "and a name is answered after that" resolve own2.any.cmx.test
+wait_for 40 live_none
+params_back
+
+# --- request_key(2) ----------------------------------------------------------
+
+requests() {
+	local i type
+
+	for i in 1 2; do
+		for type in rdma_cmx_name .rdma_cmx_name; do
+			timeout 30 keyctl request2 "$type" \
+				"r$i.any.cmx.test" '' @u 2>&1
+		done
+	done
+}
+export -f requests
+
+asked_for() {
+	[ "$(dns_queries "$1")" -gt 0 ]
+}
+
+out=$(as 1000 bash -c requests)
+like "request_key(2) of a user is refused" "$out" 'not permitted'
+unlike "and makes no key" "$out" '^[0-9]'
+out=$(as 1000 unshare -Urn bash -c requests)
+unlike "nor in a namespace of the user's own" "$out" '^[0-9]'
+resolve barrier.any.cmx.test >/dev/null
+ok "the name server was asked by the module" \
+	wait_for 40 asked_for barrier.any.cmx.test
+is "and not for the user" "$(dns_queries ' r[0-9].any.cmx.test')" 0
+
+# --- root's key quota --------------------------------------------------------
+
+# Keys that count against it
+quota() {
+	awk '$1 == "0:" { split($4, n, "/"); print n[1] }' /proc/key-users
+}
+
+quota_below() {
+	[ "$(quota)" -lt "$1" ]
+}
+
+sed 's/--ttl [0-9]*/--ttl 600/' saved.conf >"$conf"
+param names_cache_max 4
+trap cleanup EXIT
+before=$(quota)
+# Room for some names, and for less than there will be
+echo $((before + 12)) >$keys/root_maxkeys
+failed=0
+for i in $(seq 16); do
+	resolve "q$i.any.cmx.test" >/dev/null 2>&1 || failed=$((failed + 1))
+done
+is "16 names with room for 4" "$failed" 0
+ok "root has what it had, and 4" wait_for 40 quota_below $((before + 6))
+ok "root may add a key" keyctl add user cmx_names_test x @u
+keyctl purge user cmx_names_test >/dev/null
+echo "$max" >$keys/root_maxkeys
+cp saved.conf "$conf"
+
+# --- Limits that would stop everybody ----------------------------------------
+
+for name in names_max names_per_user names_waiting_per_user names_cache_max; do
+	ok "$name=0 is refused" no param "$name" 0
+done
+finish

@@ -1,0 +1,48 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# A stuck helper, which any process of its user makes, and root unloads the
+# modules: that ends, and the kernel's key service goes on for everybody.
+. /usr/lib/rdma-cmx/selftests/lib.sh
+
+user() {
+	timeout 30 setpriv --reuid=1000 --regid=1000 --clear-groups "$@"
+}
+
+# The processes of helpers that do not run as root
+children() {
+	local pid
+
+	for pid in $(pidof cmx-names); do
+		grep -q '^Uid:	0' "/proc/$pid/status" 2>/dev/null ||
+			echo "$pid"
+	done
+}
+
+children_stop() {
+	# shellcheck disable=SC2046 # several of them
+	[ -n "$(children)" ] && kill -STOP $(children)
+}
+
+unload() {
+	[ ! -d /sys/module/rdma_ucmx ] || rmmod rdma_ucmx || return
+	rmmod rdma_cmx
+}
+
+for round in 1 2; do
+	user cmx resolve "unload$round.silent.test" >/dev/null 2>&1 &
+	pid=$!
+	ok "a helper waits" wait_for 40 children_stop
+	killall -KILL cmx
+	wait $pid
+	wait_for 40 unload &
+	pid=$!
+	ok "the modules go" wait_for 60 test ! -d /sys/module/rdma_cmx
+	ok "a user adds a key" user keyctl add user cmx_names_test x @u
+	# Where they did not go
+	killall -KILL cmx-names 2>/dev/null
+	wait $pid
+	modprobe rdma_ucmx
+	ok "they come back" wait_for 40 test -c /dev/infiniband/rdma_cmx
+done
+ok "a name is answered" timeout 60 cmx resolve unload.any.cmx.test
+finish

@@ -210,7 +210,7 @@ static bool node_is_name(const char *node, const struct rdma_cmx_ai_query *q)
 	struct in_addr addr;
 
 	return !(q->ai_flags & (RAI_NUMERICHOST | RAI_SA)) &&
-	       !strchr(node, ':') && inet_pton(AF_INET, node, &addr) != 1;
+	       !strchr(node, ':') && !inet_aton(node, &addr);
 }
 
 static int ask_fill(struct cmx_ask *ask, const char *node, const char *service,

@@ -43,9 +43,12 @@ int cmx_question_local(const struct rdma_cmx_query_attr *attr,
 	}
 	if (attr->flags & RDMA_CMX_AI_NUMERICHOST)
 		return -ENOENT;
-	if (!attr->names && !attr->names_later &&
-	    !net_eq(attr->net, &init_net))
-		return -EOPNOTSUPP;
+	if (!attr->names && !attr->names_later) {
+		if (attr->no_names)
+			return -ENOKEY;
+		if (!net_eq(attr->net, &init_net))
+			return -EOPNOTSUPP;
+	}
 	return CMX_NEEDS_NAMES;
 }
 

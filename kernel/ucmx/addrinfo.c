@@ -10,11 +10,14 @@
  * stays, with the answer, until the next one or the end of the id.
  */
 #include <linux/cred.h>
+#include <linux/fs_struct.h>
 #include <linux/nsproxy.h>
 #include <linux/sched.h>
+#include <linux/sched/task.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 #include <linux/user_namespace.h>
+#include <net/net_namespace.h>
 
 #include "ucmx.h"
 
@@ -38,6 +41,27 @@ struct ucmx_question {
 	char service[RDMA_CMX_MAX_SERVICE + 1];
 	char node[192];
 };
+
+/**
+ * ucmx_names_initial - does the caller see the names that the helper sees?
+ *
+ * The helper runs as init_task's child. A name service goes by the network
+ * namespace and by files, which the mount namespace and the root directory
+ * choose. Both roots are only compared, so neither needs a reference or a
+ * lock; one that another thread is changing counts as the old or the new one.
+ *
+ * Return: true if all three are init_task's.
+ */
+bool ucmx_names_initial(void)
+{
+	const struct path *mine = &current->fs->root;
+	const struct path *host = &init_task.fs->root;
+
+	return net_eq(current->nsproxy->net_ns, &init_net) &&
+	       current->nsproxy->mnt_ns == init_task.nsproxy->mnt_ns &&
+	       READ_ONCE(mine->dentry) == READ_ONCE(host->dentry) &&
+	       READ_ONCE(mine->mnt) == READ_ONCE(host->mnt);
+}
 
 static int ucmx_text_get(char *dst, u64 src, u32 len)
 {
@@ -189,6 +213,7 @@ static int ucmx_question_get(struct ucmx_question *q,
 	q->attr.src = src ? &q->src : NULL;
 	q->attr.dst = dst ? &q->dst : NULL;
 	q->attr.names_later = arg->flags & RDMA_CMX_AIQ_NAMES_LATER;
+	q->attr.no_names = arg->node_len && !ucmx_names_initial();
 	q->attr.timeout_ms = arg->timeout_ms;
 	return 0;
 }
@@ -348,6 +373,9 @@ static int ucmx_query_start(struct ucmx_id *id, struct ucmx_question *q)
 	if (!uq)
 		goto err_charge;
 	q->attr.net = id->cm->route.addr.dev_addr.net;
+	/* The kernel looks up names for questions of the host's only. */
+	if (!net_eq(q->attr.net, &init_net))
+		q->attr.no_names = true;
 	if (q->attr.flags & RDMA_CMX_AI_SA) {
 		q->attr.id = id->cm;
 		uq->by_device = true;

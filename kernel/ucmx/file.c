@@ -6,11 +6,8 @@
  * command; event handlers may still run then, and end as the ids are closed.
  */
 #include <linux/nospec.h>
-#include <linux/nsproxy.h>
 #include <linux/poll.h>
-#include <linux/sched.h>
 #include <linux/slab.h>
-#include <net/net_namespace.h>
 
 #include "ucmx.h"
 
@@ -47,7 +44,7 @@ static int ucmx_get_info(struct ucmx_cmd *cmd)
 
 	arg->abi_version = RDMA_CMX_ABI_VERSION;
 	arg->features = RDMA_CMX_FEATURE_SA | RDMA_CMX_FEATURE_MCAST;
-	if (net_eq(current->nsproxy->net_ns, &init_net))
+	if (ucmx_names_initial())
 		arg->features |= RDMA_CMX_FEATURE_NAMES;
 	arg->max_ids = READ_ONCE(ucmx_max_ids);
 	arg->max_requests = READ_ONCE(ucmx_max_requests);

@@ -298,6 +298,7 @@ int ucmx_resolve_addrinfo(struct ucmx_cmd *cmd);
 int ucmx_give_names(struct ucmx_cmd *cmd);
 int ucmx_query_addrinfo(struct ucmx_cmd *cmd);
 int ucmx_getaddrinfo(struct ucmx_cmd *cmd);
+bool ucmx_names_initial(void);
 void ucmx_query_read(struct ucmx_event *ev);
 void ucmx_query_move(struct ucmx_id *id, struct ucmx_file *from,
 		     struct ucmx_file *to);

@@ -4,6 +4,7 @@
  * for a caller in another network namespace (RAI-01, RAI-02, RAI-03, GAI-01,
  * GAI-02). A host that only this process's /etc/hosts knows tells who asked.
  */
+#include <fcntl.h>
 #include <sched.h>
 
 #include "api.h"
@@ -16,6 +17,8 @@ static const struct rdma_addrinfo rc_hints = {
 	.ai_port_space = RDMA_PS_TCP,
 };
 
+static int host_mounts = -1;
+
 FIXTURE(libc) {
 	struct rdma_event_channel *channel;
 	struct rdma_cm_id *id, *id2;
@@ -23,6 +26,8 @@ FIXTURE(libc) {
 
 FIXTURE_SETUP(libc)
 {
+	host_mounts = open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
+	ASSERT_LE(0, host_mounts);
 	ASSERT_EQ(0, setenv("RDMACMX_NAMES", "libc", 1));
 	ASSERT_EQ(0, etc_private("hosts", PRIVATE_LINES));
 	self->channel = rdma_create_event_channel();
@@ -48,6 +53,8 @@ static int kernel_asks(const char *node)
 	int status, ret;
 
 	if (!pid) {
+		if (setns(host_mounts, CLONE_NEWNS))
+			_exit(1);
 		unsetenv("RDMACMX_NAMES");
 		ret = rdma_getaddrinfo(node, PORT, NULL, &res);
 		_exit(-ret & 0xff);

@@ -22,7 +22,7 @@ install-fuzz: $(fuzz_test)
 
 # libFuzzer's, not of `make selftests`: they need clang.
 fuzz_library := selftests/fuzz/host/library.c $(wildcard user/lib/*.c) \
-	user/names/names.c
+	user/names/names.c user/names/probe.c
 fuzz_names := selftests/names/fuzz.c user/names/names.c user/names/probe.c
 fuzz_llvm := $(O)/selftests/fuzz/library.llvm $(O)/selftests/fuzz/names.llvm
 FUZZ_CFLAGS := -g -O1 -std=gnu11 -D_GNU_SOURCE -w -Iuapi -Iuser/include \

@@ -191,7 +191,49 @@ TEST_F(abi, longer_but_zero)
 		EXPECT_EQ(0, arg.more[i]);
 }
 
-/* The kernel looks names up for the initial network namespace only. */
+/*
+ * Where the host's names are not the caller's the kernel looks up none, also
+ * none that it knows: the caller's libc has to.
+ */
+TEST_F(abi, other_root)
+{
+	struct rdma_cmx_getaddrinfo gai = {};
+	struct rdma_cmx_get_info info = {};
+	uint64_t buf[64];
+
+	gai.buf = (uintptr_t)buf;
+	gai.buf_len = sizeof(buf);
+	gai.query.node = (uintptr_t)"v4only.cmx.test";
+	gai.query.node_len = 15;
+	ASSERT_EQ(0, call(self->fd, GETADDRINFO, &gai));
+	ASSERT_EQ(0, unshare(CLONE_FS));
+	ASSERT_EQ(0, chroot("/tmp"));
+	ASSERT_EQ(0, call(self->fd, GET_INFO, &info));
+	EXPECT_FALSE(info.features & RDMA_CMX_FEATURE_NAMES);
+	EXPECT_EQ(-ENOKEY, call(self->fd, GETADDRINFO, &gai));
+	gai.query.node = (uintptr_t)"10.55.0.2";
+	gai.query.node_len = 9;
+	EXPECT_EQ(0, call(self->fd, GETADDRINFO, &gai));
+}
+
+TEST_F(abi, other_mounts)
+{
+	struct rdma_cmx_resolve_addrinfo rai = {};
+	struct rdma_cmx_get_info info = {};
+	uint32_t id;
+
+	ASSERT_EQ(0, unshare(CLONE_NEWNS));
+	ASSERT_EQ(0, call(self->fd, GET_INFO, &info));
+	EXPECT_FALSE(info.features & RDMA_CMX_FEATURE_NAMES);
+	ASSERT_EQ(0, id_create(self->fd, RDMA_PS_TCP, 1, &id));
+	rai.id = id;
+	rai.query.node = (uintptr_t)"v4only.cmx.test";
+	rai.query.node_len = 15;
+	EXPECT_EQ(-ENOKEY, call(self->fd, RESOLVE_ADDRINFO, &rai));
+	rai.query.flags = RDMA_CMX_AIQ_NAMES_LATER;
+	EXPECT_EQ(0, call(self->fd, RESOLVE_ADDRINFO, &rai));
+}
+
 TEST_F(abi, other_namespace)
 {
 	struct rdma_cmx_getaddrinfo gai = {};
@@ -209,7 +251,7 @@ TEST_F(abi, other_namespace)
 	gai.buf_len = sizeof(buf);
 	gai.query.node = (uintptr_t)"storage.cmx.test";
 	gai.query.node_len = 16;
-	EXPECT_EQ(-EOPNOTSUPP, call(fd, GETADDRINFO, &gai));
+	EXPECT_EQ(-ENOKEY, call(fd, GETADDRINFO, &gai));
 	/* Nothing of the initial namespace can be bound to from here. */
 	ASSERT_EQ(0, id_create(fd, RDMA_PS_TCP, 1, &id));
 	EXPECT_EQ(-EADDRNOTAVAIL, id_bind(fd, id, ADDR_RDMA, 0));

@@ -144,9 +144,11 @@ struct rdma_cmx_get_info {
 
 enum {
 	/*
-	 * The kernel looks up names for this caller. Not set in a network
-	 * namespace other than the initial one: there the caller asks its
-	 * own libc and hands the answer down (names in rdma_cmx_ai_query).
+	 * The kernel looks up names for the calling thread. Not set in a
+	 * network or mount namespace other than the initial one, or below
+	 * another root directory: there the caller asks its own libc and
+	 * hands the answer down (names in rdma_cmx_ai_query). A name without
+	 * an answer is ENOKEY then, judged for each request.
 	 */
 	RDMA_CMX_FEATURE_NAMES = 1 << 0,
 	/* RAI_SA works. */
@@ -620,8 +622,8 @@ enum {
  *  EAFNOSUPPORT   unknown family                      EAI_FAMILY
  *  EPROTOTYPE     qp_type against port_space          EAI_QPTYPE
  *  ENOMEM         out of memory                       EAI_MEMORY
- *  ENOKEY         no name helper is installed: look up the name and hand
- *                 the answer down
+ *  ENOKEY         no name helper is installed, or the host's names are not
+ *                 the caller's: look up the name and hand the answer down
  *  others         as they are                         EAI_SYSTEM
  */
 

@@ -257,7 +257,7 @@ static int ai_ask(struct ai_call *call)
 {
 	int err = 0;
 
-	if (call->ask.named && cmx_names_own(call->fd))
+	if (call->ask.named && cmx_names_own())
 		err = names_add(call);
 	while (!err) {
 		call->cmd.query = call->ask.query;

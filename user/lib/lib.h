@@ -258,7 +258,7 @@ int cmx_ai_from_kern(const void *buf, size_t len, struct rdma_addrinfo **res);
 /* names.c */
 #define CMX_NAMES_BUF	8192
 
-bool cmx_names_own(int fd);
+bool cmx_names_own(void);
 int cmx_names_lookup(const char *node, void *buf, size_t *len);
 int cmx_names_resolve(struct cmx_id *id, struct cmx_ask *ask, bool own);
 bool cmx_names_retry(struct cmx_id *id);

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Names that this process looks up itself, because the kernel does not: in a
- * network namespace of its own, without the name helper, or on request. The
- * answer is handed down to the kernel, which makes the event.
+ * network or mount namespace or under a root directory of its own, without the
+ * name helper, or on request. The answer is handed down to the kernel, which
+ * makes the event.
+ *
+ * Whose names a thread sees is the kernel's to judge, for each call: it
+ * answers ENOKEY. Nothing about it is kept here, since each thread may enter
+ * another namespace at any time.
  *
  * An asynchronous look-up has a thread of its own, which cannot be stopped:
  * it keeps a job, not the id, and looks under the lock whether there still is
@@ -10,18 +15,24 @@
  * id->ask, and keeps handle and channel of an id with a job from changing. It
  * is held over commands that do not wait.
  */
-#define _GNU_SOURCE	/* secure_getenv() */
+#define _GNU_SOURCE	/* secure_getenv(), unshare() */
 #include <netdb.h>
 #include <netinet/in.h>
 #include <arpa/nameser.h>
 #include <resolv.h>
+#include <sched.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "../names/names.h"
+#include "../names/probe.h"
 #include "lib.h"
+
+/* Servers that refuse do so at once; libc has waited for silent ones. */
+#define PROBE_MS	1000
 
 #define HELPER_CONFIG	"/etc/request-key.d/rdma-cmx.conf"
 
@@ -31,15 +42,19 @@ _Static_assert(CMX_NAMES_ANSWER_MAX <= CMX_NAMES_BUF,
 struct cmx_names_job {
 	struct cmx_names_job *next;
 	struct cmx_id *id;	/* NULL: nobody waits any more */
+	sem_t *started;		/* the starter waits for it */
 	char node[];
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct cmx_names_job *jobs;
 
-/* Does the kernel look up names for this process? -1: not asked yet. */
-static int kernel_names = -1;
-CMX_MEM_ATOMIC(kernel_names)
+/*
+ * Is there a helper, so that it is worth a try? -1: not looked yet. To be
+ * wrong about it costs time, the names are right either way.
+ */
+static int helper = -1;
+CMX_MEM_ATOMIC(helper)
 
 void cmx_names_lock(void)
 {
@@ -51,29 +66,18 @@ void cmx_names_unlock(void)
 	pthread_mutex_unlock(&lock);
 }
 
-/* 1, 0, or -1 when the file does not work. */
-static int kernel_ask(int fd)
-{
-	struct rdma_cmx_get_info cmd = { .size = sizeof(cmd) };
-
-	if (ioctl(fd, RDMA_CMX_IO(GET_INFO), &cmd))
-		return -1;
-	return (cmd.features & RDMA_CMX_FEATURE_NAMES) &&
-	       !access(HELPER_CONFIG, F_OK);
-}
-
-/* Are names looked up here from the start? @fd: any file of the device. */
-bool cmx_names_own(int fd)
+/* Are names looked up here from the start? */
+bool cmx_names_own(void)
 {
 	const char *env = secure_getenv("RDMACMX_NAMES");
 	int known;
 
 	if (env && !strcmp(env, "libc"))
 		return true;
-	known = __atomic_load_n(&kernel_names, __ATOMIC_RELAXED);
+	known = __atomic_load_n(&helper, __ATOMIC_RELAXED);
 	if (known < 0) {
-		known = kernel_ask(fd);
-		__atomic_store_n(&kernel_names, known, __ATOMIC_RELAXED);
+		known = !access(HELPER_CONFIG, F_OK);
+		__atomic_store_n(&helper, known, __ATOMIC_RELAXED);
 	}
 	return !known;
 }
@@ -97,8 +101,14 @@ int cmx_names_lookup(const char *node, void *buf, size_t *len)
 	_res.res_h_errno = 0;
 	errno = 0;
 	ret = getaddrinfo(node, NULL, &hints, &list);
-	if (ret)
-		return cmx_names_errno(ret, _res.res_h_errno, errno);
+	if (ret) {
+		ret = cmx_names_errno(ret, _res.res_h_errno, errno);
+		/* As the name helper does: libc cannot tell a refusal. */
+		if (ret == EAGAIN && _res.res_h_errno == TRY_AGAIN &&
+		    cmx_probe_ask(node, PROBE_MS) == CMX_PROBE_REFUSED)
+			ret = ECONNREFUSED;
+		return ret;
+	}
 	*len = cmx_names_pack(list, buf);
 	freeaddrinfo(list);
 	return *len ? 0 : ENODATA;
@@ -154,6 +164,13 @@ static void *job_thread(void *arg)
 	size_t len = sizeof(buf);
 	int err;
 
+	/*
+	 * The namespaces are the starter's already. So is the root directory,
+	 * which is shared: the starter is free to change its own from here,
+	 * and to enter a mount namespace, which sharing would forbid.
+	 */
+	unshare(CLONE_FS);
+	sem_post(job->started);
 	err = cmx_names_lookup(job->node, buf, &len);
 	pthread_mutex_lock(&lock);
 	job_finish(job, err, buf, len);
@@ -167,16 +184,25 @@ static int job_thread_start(struct cmx_names_job *job)
 	sigset_t all, old;
 	pthread_attr_t attr;
 	pthread_t thread;
-	int err;
+	sem_t started;
+	int err, cancel;
 
 	err = pthread_attr_init(&attr);
 	if (err)
 		return err;
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	sem_init(&started, 0, 0);
+	job->started = &started;
+	/* The wait must not end early, by a signal or by cancellation. */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	err = pthread_create(&thread, &attr, job_thread, job);
+	if (!err)
+		sem_wait(&started);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	pthread_setcancelstate(cancel, NULL);
+	sem_destroy(&started);
 	pthread_attr_destroy(&attr);
 	return err;
 }
@@ -307,9 +333,19 @@ int cmx_names_resolve(struct cmx_id *id, struct cmx_ask *ask, bool own)
 	return ret ? cmx_err(err) : 0;
 }
 
+/* Does this thread see the names that the kernel would look up? */
+static bool names_initial(struct cmx_id *id)
+{
+	struct rdma_cmx_get_info cmd = { .size = sizeof(cmd) };
+
+	return !cmx_id_ioctl(id, GET_INFO, &cmd) &&
+	       (cmd.features & RDMA_CMX_FEATURE_NAMES);
+}
+
 /*
  * The kernel found no name helper. True: the name is looked up here now, and
- * another event will come.
+ * another event will come. Who asked saw the initial namespaces, or the kernel
+ * would not have tried; the thread that takes the event may be elsewhere.
  */
 bool cmx_names_retry(struct cmx_id *id)
 {
@@ -317,7 +353,7 @@ bool cmx_names_retry(struct cmx_id *id)
 	bool again = false;
 
 	pthread_mutex_lock(&lock);
-	if (id->ask) {
+	if (id->ask && names_initial(id)) {
 		job = job_alloc(id->ask->node, strlen(id->ask->node));
 		again = job && !resolve_locked(id, id->ask, job);
 		ask_replace(id, NULL);

@@ -13,7 +13,7 @@ CMX_EXPORT int rdma_resolve_addrinfo(struct rdma_cm_id *id, const char *node,
 {
 	struct cmx_id *cid = cmx_id(id);
 	struct cmx_ask ask;
-	bool sync;
+	bool sync, own;
 	int err;
 
 	CMX_ID_OR_STOCK(id, rdma_resolve_addrinfo, id, node, service, hints);
@@ -25,9 +25,12 @@ CMX_EXPORT int rdma_resolve_addrinfo(struct rdma_cm_id *id, const char *node,
 
 	err = 0;
 	sync = cid->sync;
-	if (cmx_names_resolve(cid, &ask, ask.named &&
-			      cmx_names_own(id->channel->fd)))
+	own = ask.named && cmx_names_own();
+	if (cmx_names_resolve(cid, &ask, own))
 		err = errno;
+	/* The kernel's names are not this thread's. */
+	if (err == ENOKEY && !own)
+		err = cmx_names_resolve(cid, &ask, true) ? errno : 0;
 	cmx_ask_clear(&ask);
 	return err ? cmx_err(err) : cmx_complete(cid, sync);
 }

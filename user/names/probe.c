@@ -3,8 +3,8 @@
  * glibc's DNS client drops SERVFAIL, NOTIMP and REFUSED alike and, like for a
  * server that nobody runs, says "try again". The kernel promises to tell a
  * refusal apart, so after such a failure the same servers are asked once
- * more, in plain UDP, and their return codes are looked at. One thread, no
- * locks.
+ * more, in plain UDP, and their return codes are looked at. The state is the
+ * calling thread's: no locks.
  */
 #include <arpa/nameser.h>
 #include <ctype.h>
@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "probe.h"
@@ -134,8 +135,33 @@ static enum cmx_probe server_hear(int fd, const unsigned char *query,
 	return cmx_probe_reply(query, query_len, reply, len);
 }
 
-enum cmx_probe cmx_probe_ask(const char *name)
+static long long now_ms(void)
 {
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000LL + ts.tv_nsec / 1000000;
+}
+
+/* False when the time is over; @end < 0: it never is. */
+static bool servers_wait(struct pollfd *fds, int count, long long end)
+{
+	long long left = -1;
+
+	if (end >= 0) {
+		left = end - now_ms();
+		if (left <= 0)
+			return false;
+	}
+	if (poll(fds, count, left) < 0)
+		for (int s = 0; s < count; s++)
+			fds[s].revents = 0;
+	return true;
+}
+
+enum cmx_probe cmx_probe_ask(const char *name, int timeout_ms)
+{
+	long long end = timeout_ms < 0 ? -1 : now_ms() + timeout_ms;
 	unsigned char query[NS_PACKETSZ];
 	enum cmx_probe heard = CMX_PROBE_SILENT;
 	char qname[NS_MAXDNAME];
@@ -162,8 +188,11 @@ enum cmx_probe cmx_probe_ask(const char *name)
 	}
 	/* One server that may yet do better decides: no need for the rest. */
 	while (waiting && heard <= CMX_PROBE_REFUSED) {
-		if (poll(fds, i, -1) < 0)
-			continue;
+		if (!servers_wait(fds, i, end)) {
+			/* One that is silent may yet do better. */
+			heard = CMX_PROBE_FAILING;
+			break;
+		}
 		for (int s = 0; s < i; s++) {
 			enum cmx_probe now;
 

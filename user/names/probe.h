@@ -28,8 +28,9 @@ bool cmx_probe_setup(long seconds);
 
 /*
  * Ask all servers for @name. Returns REFUSED only when each one refuses. It
- * waits for as long as a server is silent: the caller's alarm ends it.
+ * waits for a silent server for @timeout_ms; less than 0: until the caller's
+ * alarm ends it.
  */
-enum cmx_probe cmx_probe_ask(const char *name);
+enum cmx_probe cmx_probe_ask(const char *name, int timeout_ms);
 
 #endif /* CMX_NAMES_PROBE_H */

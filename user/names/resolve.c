@@ -48,7 +48,7 @@ static int name_resolve(const char *name, long timeout, struct addrinfo **list)
 	if (error != EAGAIN || _res.res_h_errno != TRY_AGAIN)
 		return error;
 
-	switch (cmx_probe_ask(name)) {
+	switch (cmx_probe_ask(name, -1)) {
 	case CMX_PROBE_REFUSED:
 		return ECONNREFUSED;
 	case CMX_PROBE_ANSWERED:

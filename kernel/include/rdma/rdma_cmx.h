@@ -80,6 +80,9 @@ union rdma_cmx_sockaddr {
  * @names: the caller's own answer for @node, or NULL; checked here
  * @names_len: bytes of @names
  * @names_later: the answer comes with rdma_cmx_query_give_names()
+ * @no_names: the host's names are not the caller's. What would have to be
+ *	looked up, or is in the cache, is -ENOKEY; numbers, @names and
+ *	@names_later are taken
  * @timeout_ms: deadline for all of it in milliseconds, 0: module parameter
  *	query_timeout_ms. Routes that do not come within the module parameter
  *	route_timeout_ms are left out
@@ -105,6 +108,7 @@ struct rdma_cmx_query_attr {
 	const struct rdma_cmx_names *names;
 	size_t names_len;
 	bool names_later;
+	bool no_names;
 	u32 timeout_ms;
 };
 

@@ -272,14 +272,18 @@ TEST(GAI_09_GAI_10_no_route_and_no_connect_data_on_roce)
 TEST(GAI_11_canonical_name)
 {
 	struct addrinfo hints = { .ai_flags = AI_CANONNAME }, *ai;
-	struct rdma_addrinfo *res;
+	struct rdma_addrinfo *res, *entry;
 
 	ASSERT_EQ(0, getaddrinfo(NAME_ALIAS, NULL, &hints, &ai));
 	ASSERT_STREQ(NAME_STORAGE, ai->ai_canonname);
 	ASSERT_EQ(0, rdma_getaddrinfo(NAME_ALIAS, PORT, &rc_hints, &res));
 	EXPECT_EQ(3, ai_count(res));
-	EXPECT_STREQ(ai->ai_canonname, res->ai_dst_canonname ?: "(none)");
-	EXPECT_EQ(NULL, res->ai_src_canonname);
+	/* Each entry tells of its own destination. */
+	for (entry = res; entry; entry = entry->ai_next) {
+		EXPECT_STREQ(ai->ai_canonname,
+			     entry->ai_dst_canonname ?: "(none)");
+		EXPECT_EQ(NULL, entry->ai_src_canonname);
+	}
 	rdma_freeaddrinfo(res);
 	freeaddrinfo(ai);
 
@@ -304,12 +308,15 @@ TEST(GAI_11_canonical_name_of_number)
 
 TEST(GAI_11_passive_names_the_source)
 {
-	struct rdma_addrinfo hints = rc_hints, *res;
+	struct rdma_addrinfo hints = rc_hints, *res, *ai;
 
 	hints.ai_flags = RAI_PASSIVE;
 	ASSERT_EQ(0, rdma_getaddrinfo("alpha.cmx.test", PORT, &hints, &res));
-	EXPECT_STREQ("alpha.cmx.test", res->ai_src_canonname ?: "(none)");
-	EXPECT_EQ(NULL, res->ai_dst_canonname);
+	for (ai = res; ai; ai = ai->ai_next) {
+		EXPECT_STREQ("alpha.cmx.test",
+			     ai->ai_src_canonname ?: "(none)");
+		EXPECT_EQ(NULL, ai->ai_dst_canonname);
+	}
 	rdma_freeaddrinfo(res);
 }
 

@@ -111,6 +111,23 @@ err:
 	return NULL;
 }
 
+/* The kernel says it once; each entry has the node's name. */
+static int canonname_copy(struct rdma_addrinfo *to,
+			  const struct rdma_addrinfo *from)
+{
+	if (from->ai_src_canonname && !to->ai_src_canonname) {
+		to->ai_src_canonname = strdup(from->ai_src_canonname);
+		if (!to->ai_src_canonname)
+			return -1;
+	}
+	if (from->ai_dst_canonname && !to->ai_dst_canonname) {
+		to->ai_dst_canonname = strdup(from->ai_dst_canonname);
+		if (!to->ai_dst_canonname)
+			return -1;
+	}
+	return 0;
+}
+
 int cmx_ai_from_kern(const void *buf, size_t len, struct rdma_addrinfo **res)
 {
 	struct rdma_addrinfo *head = NULL, **tail = &head;
@@ -126,7 +143,7 @@ int cmx_ai_from_kern(const void *buf, size_t len, struct rdma_addrinfo **res)
 			goto err;
 		}
 		*tail = entry_from_kern(e);
-		if (!*tail)
+		if (!*tail || canonname_copy(*tail, head))
 			goto err;
 		tail = &(*tail)->ai_next;
 	}

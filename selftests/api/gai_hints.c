@@ -338,4 +338,42 @@ TEST(GAI_07_service_only_is_loopback)
 	rdma_freeaddrinfo(res);
 }
 
+/*
+ * Nine records without flags are as long as eight with: GAI-09, GAI-15. Nine
+ * are too many; taken for eight they would limit the paths at random.
+ */
+TEST(GAI_09_length_of_two_meanings)
+{
+	struct rdma_addrinfo hints = { .ai_qp_type = IBV_QPT_RC }, *res;
+	struct ibv_path_record records[9] = { };
+	struct ibv_path_data data[8] = { };
+
+	for (size_t i = 0; i < ARRAY_SIZE(records); i++) {
+		records[i].dgid.raw[0] = 0xfe;
+		records[i].dgid.raw[1] = 0x80;
+		records[i].dgid.raw[15] = i + 1;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(data); i++) {
+		data[i].flags = IBV_PATH_FLAG_GMP | IBV_PATH_FLAG_PRIMARY |
+				IBV_PATH_FLAG_BIDIRECTIONAL;
+		data[i].path = records[i];
+	}
+	hints.ai_route = records;
+	hints.ai_route_len = sizeof(records);
+	errno = 0;
+	EXPECT_EQ(EAI_SYSTEM, rdma_getaddrinfo(PEER4, PORT, &hints, &res));
+	EXPECT_EQ(EINVAL, errno);
+
+	hints.ai_route = data;
+	hints.ai_route_len = sizeof(data);
+	ASSERT_EQ(0, rdma_getaddrinfo(PEER4, PORT, &hints, &res));
+	EXPECT_NE(NULL, ai_find(res, "10.55.0.2:7471"));
+	rdma_freeaddrinfo(res);
+
+	hints.ai_route = records;
+	hints.ai_route_len = 8 * sizeof(records[0]);
+	ASSERT_EQ(0, rdma_getaddrinfo(PEER4, PORT, &hints, &res));
+	rdma_freeaddrinfo(res);
+}
+
 TEST_HARNESS_MAIN

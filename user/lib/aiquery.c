@@ -144,9 +144,32 @@ static int hint_addr(struct rdma_cmx_addr *to, const struct sockaddr *addr,
 }
 
 /*
- * Path hints come in two forms, told apart by their length; the kernel takes
- * the one with flags.
+ * Path hints come in two forms, told apart by their length. Eight with flags
+ * are as long as nine without, whose addresses lie where the first have flags
+ * that do not exist.
  */
+static bool route_has_flags(const void *route, size_t len)
+{
+	const uint32_t known = IBV_PATH_FLAG_GMP | IBV_PATH_FLAG_PRIMARY |
+			       IBV_PATH_FLAG_ALTERNATE |
+			       IBV_PATH_FLAG_OUTBOUND | IBV_PATH_FLAG_INBOUND |
+			       IBV_PATH_FLAG_INBOUND_REVERSE;
+	struct ibv_path_data data;
+	size_t i;
+
+	if (len % sizeof(data))
+		return false;
+	if (len % sizeof(data.path))
+		return true;
+	for (i = 0; i < len; i += sizeof(data)) {
+		memcpy(&data, (const char *)route + i, sizeof(data));
+		if ((data.flags & ~known) || data.reserved)
+			return false;
+	}
+	return true;
+}
+
+/* The kernel takes the form with flags. */
 static int hint_route(struct cmx_ask *ask, const void *route, size_t len)
 {
 	struct ibv_path_data *data;
@@ -156,7 +179,7 @@ static int hint_route(struct cmx_ask *ask, const void *route, size_t len)
 		return 0;
 	if (!route || len > UINT16_MAX)
 		return EINVAL;
-	if (!(len % sizeof(*data))) {
+	if (route_has_flags(route, len)) {
 		count = len / sizeof(*data);
 		data = malloc(len);
 		if (!data)

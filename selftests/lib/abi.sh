@@ -47,7 +47,7 @@ if [ ! -e "$stock" ] || [ ! -e /usr/include/rdma/rdma_cma.h ]; then
 fi
 
 echo "TAP version 13"
-echo "1..16"
+echo "1..17"
 
 gcc -Wall -o "$work/stock" "$here/abi.c" 2>"$work/err"
 result "the probe compiles with the stock header" $? "$(cat "$work/err")"
@@ -133,6 +133,29 @@ grep -q refused <<<"$details" &&
 result "RA-02: rsocket() does not link with librdmacmx alone" $? "$details"
 details=$(gcc -o "$work/rs" "$work/rs.c" "$lib" "$stock" -libverbs 2>&1)
 result "RA-02: it does with librdmacm beside it" $? "$details"
+
+# What programs put on their linker's command line; the headers' inline
+# functions call verbs.
+if command -v pkg-config >/dev/null; then
+	cat >"$work/inline.c" <<-END
+		#include <rdma/rdma_cma.h>
+		#include <rdma/rdma_verbs.h>
+		int main(int argc, char **argv)
+		{
+			return !rdma_reg_msgs((struct rdma_cm_id *)argv, argv, argc);
+		}
+	END
+	flags=$(PKG_CONFIG_PATH=${lib%/*} pkg-config --cflags --libs \
+		--define-variable=libdir="${lib%/*}" \
+		--define-variable=includedir="$top/user/include" rdmacmx 2>&1)
+	# shellcheck disable=SC2086
+	details=$(gcc -o "$work/inline" "$work/inline.c" $flags -Wl,--no-copy-dt-needed-entries 2>&1)
+	result "RA-03: pkg-config's flags link a program with rdma_reg_msgs" $? \
+		"$flags $details"
+else
+	count=$((count + 1))
+	echo "ok $count pkg-config's flags # SKIP no pkg-config"
+fi
 
 # A stock program: each rdma_ symbol is bound to the preloaded library
 if command -v rping >/dev/null; then

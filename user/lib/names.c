@@ -364,7 +364,8 @@ bool cmx_names_retry(struct cmx_id *id)
 
 /*
  * All of the id's look-ups were started by threads of the id's user. One of
- * them may wait for its answer.
+ * them may wait for its answer. Another may be about to retry: it finds nothing
+ * to retry any more.
  */
 void cmx_names_cancel(struct cmx_id *id)
 {
@@ -372,6 +373,7 @@ void cmx_names_cancel(struct cmx_id *id)
 		return;
 	pthread_mutex_lock(&lock);
 	job_cancel(id);
+	ask_replace(id, NULL);
 	pthread_mutex_unlock(&lock);
 }
 

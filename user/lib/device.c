@@ -3,7 +3,8 @@
  * RDMA devices: from the number that the kernel gives to an open verbs
  * context, its limits and its default protection domain. A device is opened
  * when the first id is bound to it, and stays open: callers may have objects
- * on it after their last id is gone.
+ * on it after their last id is gone. One that was removed is closed with its
+ * last id, or when its successor is opened: no object on it is of use any more.
  *
  * One mutex protects the list and all that is in it. What a reference holder
  * reads without it does not change while there is a reference.
@@ -143,6 +144,58 @@ static struct cmx_device *device_find(uint64_t guid, uint32_t index)
 	return NULL;
 }
 
+/* A device that was removed, without references. */
+static void device_close(struct cmx_device *dev)
+{
+	struct cmx_device **pos;
+
+	for (pos = &devices; *pos != dev;)
+		pos = &(*pos)->next;
+	*pos = dev->next;
+	if (dev->xrcd)
+		ibv_close_xrcd(dev->xrcd);
+	if (dev->pd)
+		ibv_dealloc_pd(dev->pd);
+	ibv_close_device(dev->verbs);
+	free(dev);
+}
+
+/*
+ * Is there another in its place? That it is not there does not say that it was
+ * removed: a thread in another network namespace may not see it.
+ */
+static bool device_replaced(const struct cmx_device *dev,
+			    struct ibv_device **list)
+{
+	bool successor = false;
+
+	for (; *list; list++) {
+		uint64_t guid = ibv_get_device_guid(*list);
+
+		if (device_is(dev->guid, dev->index, guid,
+			      ibv_get_device_index(*list)))
+			return false;
+		if (guid == dev->guid)
+			successor = true;
+	}
+	return successor;
+}
+
+/* Those that went while no id was there to hear of it. */
+static void devices_prune(struct ibv_device **list)
+{
+	struct cmx_device *dev, *next;
+
+	for (dev = devices; dev; dev = next) {
+		next = dev->next;
+		if (!device_replaced(dev, list))
+			continue;
+		dev->dead = true;
+		if (!dev->refs)
+			device_close(dev);
+	}
+}
+
 static struct cmx_device *device_find_new(uint64_t guid, uint32_t index)
 {
 	struct cmx_device *dev = NULL;
@@ -152,6 +205,7 @@ static struct cmx_device *device_find_new(uint64_t guid, uint32_t index)
 	list = device_list_get(NULL);
 	if (!list)
 		return NULL;
+	devices_prune(list);
 	errno = ENODEV;
 	for (i = 0; list[i]; i++) {
 		if (device_is(ibv_get_device_guid(list[i]),
@@ -183,21 +237,10 @@ struct cmx_device *cmx_device_get(uint64_t node_guid, uint32_t index)
 	return dev;
 }
 
-/* The default domain of a device that is gone holds nothing any more. */
-static void device_release_dead(struct cmx_device *dev)
-{
-	if (dev->xrcd)
-		ibv_close_xrcd(dev->xrcd);
-	if (dev->pd)
-		ibv_dealloc_pd(dev->pd);
-	dev->xrcd = NULL;
-	dev->pd = NULL;
-}
-
 static void device_put(struct cmx_device *dev)
 {
 	if (!--dev->refs && dev->dead)
-		device_release_dead(dev);
+		device_close(dev);
 }
 
 void cmx_device_put(struct cmx_device *dev)
@@ -310,6 +353,12 @@ CMX_EXPORT struct ibv_context **rdma_get_devices(int *num_devices)
 	struct ibv_device **list;
 	int i, n, count = 0;
 
+	if (cmx_called_by_stock(true)) {
+		__typeof__(&rdma_get_devices) fn =
+			cmx_stock_function(__func__);
+
+		return fn ? fn(num_devices) : NULL;
+	}
 	if (num_devices)
 		*num_devices = 0;
 	list = device_list_get(&n);
@@ -345,13 +394,20 @@ CMX_EXPORT void rdma_free_devices(struct ibv_context **list)
 	struct cmx_device *dev;
 	int i;
 
+	if (cmx_called_by_stock(false)) {
+		CMX_STOCK_VOID(rdma_free_devices, list);
+		return;
+	}
 	if (!list)
 		return;
 	pthread_mutex_lock(&lock);
-	for (i = 0; list[i]; i++)
+	for (i = 0; list[i]; i++) {
 		for (dev = devices; dev; dev = dev->next)
 			if (dev->verbs == list[i])
-				device_put(dev);
+				break;
+		if (dev)
+			device_put(dev);
+	}
 	pthread_mutex_unlock(&lock);
 	free(list);
 }

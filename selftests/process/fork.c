@@ -6,6 +6,8 @@
  */
 #include <infiniband/verbs.h>
 #include <rdma/rdma_verbs.h>
+#include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -199,7 +201,14 @@ TEST(RA_02_child_goes_on_when_the_parent_is_gone)
 	struct pollfd pfd = { .events = POLLIN };
 	struct heritage h;
 	char result = -1;
+	int pidfd;
 
+	/* By it a child knows that its parent is gone. */
+	pidfd = syscall(SYS_pidfd_open, getpid(), 0);
+	if (pidfd < 0 && errno == ENOSYS)
+		SKIP(return, "valgrind does not know pidfd_open()");
+	ASSERT_LE(0, pidfd);
+	close(pidfd);
 	ASSERT_EQ(0, pipe(h.pipe));
 	ASSERT_EQ(0, child_wait(child_start(setup_and_leave, &h)));
 	EXPECT_EQ(0, connect_out(NULL));
@@ -209,6 +218,143 @@ TEST(RA_02_child_goes_on_when_the_parent_is_gone)
 	EXPECT_EQ(0, result);
 	close(h.pipe[0]);
 	close(h.pipe[1]);
+}
+
+/* Does the id have its part in the kernel, and what was queued of it? */
+static int id_lives(struct rdma_cm_id *id)
+{
+	if (rdma_write_cm_event(id, RDMA_CM_EVENT_USER, 0, 7))
+		return __LINE__;
+	if (event_take(id->channel, NULL) != RDMA_CM_EVENT_USER)
+		return __LINE__;
+	return 0;
+}
+
+static int child_of_fork(void *arg)
+{
+	if (unshare(CLONE_NEWPID))
+		return __LINE__;
+	return child_wait(child_start(destroy_copy, arg));
+}
+
+static int cloned(void *arg)
+{
+	_exit(destroy_copy(arg));
+}
+
+/* Without the handlers of pthread_atfork() */
+static int child_of_clone(void *arg)
+{
+	static char stack[1 << 20] __attribute__((aligned(16)));
+	int status;
+	pid_t pid;
+
+	pid = clone(cloned, stack + sizeof(stack), CLONE_NEWPID | SIGCHLD,
+		    arg);
+	if (pid < 0 || waitpid(pid, &status, 0) != pid)
+		return __LINE__;
+	return status;
+}
+
+/*
+ * A child that cannot see its parent, or takes itself for it: both have the
+ * same number where a process is the first of its namespace.
+ */
+static int in_namespace(void *arg)
+{
+	int (*const ways[])(void *arg) = { child_of_clone, child_of_fork };
+	struct heritage h;
+	size_t i;
+
+	for (i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+		h.channel = rdma_create_event_channel();
+		if (!h.channel)
+			return __LINE__;
+		h.id = id_make(h.channel);
+		if (ways[i](&h) || id_lives(h.id))
+			return __LINE__;
+		if (rdma_destroy_id(h.id))
+			return __LINE__;
+		rdma_destroy_event_channel(h.channel);
+	}
+	return 0;
+}
+
+static int first_of_namespace(void *arg)
+{
+	if (unshare(CLONE_NEWPID))
+		return __LINE__;
+	return child_wait(child_start(in_namespace, NULL));
+}
+
+TEST(RA_02_child_in_another_pid_namespace)
+{
+	EXPECT_EQ(0, child_wait(child_start(in_namespace, NULL)));
+	EXPECT_EQ(0, child_wait(child_start(first_of_namespace, NULL)));
+}
+
+static int no_event(struct rdma_event_channel *channel)
+{
+	struct rdma_cm_event *event;
+
+	if (fcntl(channel->fd, F_SETFL, O_NONBLOCK))
+		return __LINE__;
+	if (!rdma_get_cm_event(channel, &event) || errno != EAGAIN)
+		return __LINE__;
+	return fcntl(channel->fd, F_SETFL, 0) ? __LINE__ : 0;
+}
+
+/* The event is of an id that is not here any more; nor is a new one its id. */
+static int destroy_and_read(void *arg)
+{
+	struct heritage *h = arg;
+	struct rdma_cm_id *id;
+
+	if (rdma_destroy_id(h->id))
+		return __LINE__;
+	id = id_make(h->channel);
+	if (no_event(h->channel))
+		return __LINE__;
+	return rdma_destroy_id(id) ? __LINE__ : 0;
+}
+
+TEST(RA_02_child_reads_what_it_has_destroyed)
+{
+	struct heritage h;
+
+	h.channel = rdma_create_event_channel();
+	ASSERT_NE(NULL, h.channel);
+	h.id = id_make(h.channel);
+	ASSERT_EQ(0, rdma_write_cm_event(h.id, RDMA_CM_EVENT_USER, 0, 1));
+	EXPECT_EQ(0, child_wait(child_start(destroy_and_read, &h)));
+	EXPECT_EQ(0, id_lives(h.id));
+	EXPECT_EQ(0, rdma_destroy_id(h.id));
+	rdma_destroy_event_channel(h.channel);
+}
+
+static int make_and_leave(void *arg)
+{
+	struct heritage *h = arg;
+
+	return rdma_write_cm_event(id_make(h->channel), RDMA_CM_EVENT_USER, 0,
+				   1) ? __LINE__ : 0;
+}
+
+/* At the child's place for its id the parent has nothing, or an id. */
+TEST(RA_02_parent_reads_what_the_child_has_made)
+{
+	struct heritage h;
+
+	h.channel = rdma_create_event_channel();
+	ASSERT_NE(NULL, h.channel);
+	EXPECT_EQ(0, child_wait(child_start(make_and_leave, &h)));
+	EXPECT_EQ(0, no_event(h.channel));
+	EXPECT_EQ(0, child_wait(child_start(make_and_leave, &h)));
+	h.id = id_make(h.channel);
+	EXPECT_EQ(0, no_event(h.channel));
+	EXPECT_EQ(0, id_lives(h.id));
+	EXPECT_EQ(0, rdma_destroy_id(h.id));
+	rdma_destroy_event_channel(h.channel);
 }
 
 /*

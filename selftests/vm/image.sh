@@ -79,6 +79,7 @@ programs_copy() {
 	# Loaded by dlopen, so that ldd does not see them
 	for file in "/lib/$triplet/libgcc_s.so.1" \
 		    "/usr/lib/$triplet"/libibverbs/*.so \
+		    "/usr/lib/$triplet/rsocket/librspreload.so" \
 		    /usr/libexec/valgrind/{memcheck,helgrind}-amd64-linux \
 		    /usr/libexec/valgrind/vgpreload_{core,memcheck,helgrind}-amd64-linux.so \
 		    /usr/libexec/valgrind/default.supp; do

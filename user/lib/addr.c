@@ -192,10 +192,12 @@ static __be16 addr_port(const struct sockaddr *addr)
 
 CMX_EXPORT __be16 rdma_get_src_port(struct rdma_cm_id *id)
 {
-	return id ? addr_port(&id->route.addr.src_addr) : 0;
+	return cmx_id_ours(id) || cmx_stocks(id) ?
+	       addr_port(&id->route.addr.src_addr) : 0;
 }
 
 CMX_EXPORT __be16 rdma_get_dst_port(struct rdma_cm_id *id)
 {
-	return id ? addr_port(&id->route.addr.dst_addr) : 0;
+	return cmx_id_ours(id) || cmx_stocks(id) ?
+	       addr_port(&id->route.addr.dst_addr) : 0;
 }

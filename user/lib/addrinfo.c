@@ -13,8 +13,6 @@
 
 #include "lib.h"
 
-#define AI_MAGIC	0x6961646d636d5831ULL
-
 /* Most answers fit in here. */
 #define AI_BUF		1024
 
@@ -24,7 +22,6 @@
 /* Behind each entry of this library. */
 struct cmx_ai {
 	struct rdma_addrinfo ai;
-	uint64_t magic;
 	uint32_t ibdev_index;
 	uint32_t port_num;
 };
@@ -69,6 +66,11 @@ static struct rdma_addrinfo *entry_from_kern(const struct rdma_cmx_ai_entry *e)
 	new = malloc(sizeof(*new));
 	if (!new)
 		return NULL;
+	if (cmx_own_add(new, CMX_AI)) {
+		free(new);
+		errno = ENOMEM;
+		return NULL;
+	}
 	*new = (struct cmx_ai){
 		.ai = {
 			.ai_flags = e->ai_flags,
@@ -76,7 +78,6 @@ static struct rdma_addrinfo *entry_from_kern(const struct rdma_cmx_ai_entry *e)
 			.ai_qp_type = e->qp_type,
 			.ai_port_space = e->port_space,
 		},
-		.magic = AI_MAGIC,
 		.ibdev_index = e->ibdev_index,
 		.port_num = e->port_num,
 	};
@@ -346,6 +347,7 @@ CMX_EXPORT void rdma_freeaddrinfo(struct rdma_addrinfo *res)
 
 	for (; res; res = next) {
 		next = res->ai_next;
+		cmx_own_del(res, CMX_AI);
 		free(res->ai_src_addr);
 		free(res->ai_dst_addr);
 		free(res->ai_src_canonname);
@@ -362,7 +364,7 @@ CMX_EXPORT const char *rdmacmx_ai_device(const struct rdma_addrinfo *ai,
 	const struct cmx_ai *entry = (const struct cmx_ai *)ai;
 	const char *name;
 
-	if (!entry || entry->magic != AI_MAGIC) {
+	if (!cmx_own(entry, CMX_AI)) {
 		errno = EINVAL;
 		return NULL;
 	}

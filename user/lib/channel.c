@@ -19,6 +19,7 @@ CMX_MEM_ATOMIC(shared_fd)
 
 struct cmx_channel {
 	struct rdma_event_channel channel;
+	bool sync;		/* an id's own: not the program's to close */
 	unsigned int refs;	/* the program's one, and its ids', atomic */
 };
 
@@ -61,19 +62,27 @@ int cmx_file_shared(bool again)
 	return fd;
 }
 
-struct rdma_event_channel *cmx_channel_open(void)
+struct rdma_event_channel *cmx_channel_open(bool sync)
 {
 	struct cmx_channel *new = malloc(sizeof(*new));
 
 	if (!new)
 		return NULL;
+	new->sync = sync;
 	new->refs = 1;
 	new->channel.fd = cmx_file_open();
-	if (new->channel.fd < 0) {
-		free(new);
-		return NULL;
-	}
+	if (new->channel.fd < 0)
+		goto err_free;
+	if (cmx_own_add(&new->channel, CMX_CHANNEL))
+		goto err_close;
 	return &new->channel;
+
+err_close:
+	close(new->channel.fd);
+	errno = ENOMEM;
+err_free:
+	free(new);
+	return NULL;
 }
 
 void cmx_channel_get(struct rdma_event_channel *channel)
@@ -87,16 +96,21 @@ void cmx_channel_put(struct rdma_event_channel *channel)
 {
 	struct cmx_channel *c = (struct cmx_channel *)channel;
 
-	if (!__atomic_sub_fetch(&c->refs, 1, __ATOMIC_ACQ_REL))
-		free(c);
+	if (__atomic_sub_fetch(&c->refs, 1, __ATOMIC_ACQ_REL))
+		return;
+	cmx_own_del(channel, CMX_CHANNEL);
+	free(c);
 }
 
+/* Once: ids may keep a channel that was closed before. */
 void cmx_channel_close(struct rdma_event_channel *channel)
 {
-	int fd = channel->fd;
+	int fd;
 
 	cmx_names_cancel_channel(channel);
-	channel->fd = -1;
+	fd = __atomic_exchange_n(&channel->fd, -1, __ATOMIC_ACQ_REL);
+	if (fd < 0)
+		return;
 	close(fd);
 	cmx_channel_put(channel);
 }
@@ -109,15 +123,16 @@ CMX_EXPORT struct rdma_event_channel *rdma_create_event_channel(void)
 
 		return fn ? fn() : NULL;
 	}
-	return cmx_channel_open();
+	return cmx_channel_open(false);
 }
 
 CMX_EXPORT void rdma_destroy_event_channel(struct rdma_event_channel *channel)
 {
-	if (cmx_called_by_stock(false)) {
-		CMX_STOCK_VOID(rdma_destroy_event_channel, channel);
+	if (unlikely(!cmx_channel_ours(channel))) {
+		if (cmx_stocks(channel))
+			CMX_STOCK_VOID(rdma_destroy_event_channel, channel);
 		return;
 	}
-	if (channel)
+	if (!((struct cmx_channel *)channel)->sync)
 		cmx_channel_close(channel);
 }

@@ -68,6 +68,8 @@ CMX_EXPORT int rdma_create_ep(struct rdma_cm_id **id,
 	struct rdma_cm_id *new;
 	int ret, err;
 
+	if (cmx_called_by_stock(true))
+		return CMX_STOCK(rdma_create_ep, id, res, pd, qp_init_attr);
 	if (!id || !res)
 		return cmx_err(EINVAL);
 	if (cmx_id_create(NULL, &new, NULL, res->ai_port_space,
@@ -89,8 +91,8 @@ CMX_EXPORT int rdma_create_ep(struct rdma_cm_id **id,
 
 CMX_EXPORT void rdma_destroy_ep(struct rdma_cm_id *id)
 {
-	if (!cmx_id_ours(id)) {
-		if (id)
+	if (unlikely(!cmx_id_ours(id))) {
+		if (cmx_stocks(id))
 			CMX_STOCK_VOID(rdma_destroy_ep, id);
 		return;
 	}
@@ -99,21 +101,34 @@ CMX_EXPORT void rdma_destroy_ep(struct rdma_cm_id *id)
 	cmx_id_destroy(cmx_id(id));
 }
 
+/* The stock library makes the new id for itself. */
+static int stock_request(struct rdma_cm_id *listen, struct rdma_cm_id **id)
+{
+	if (CMX_STOCK(rdma_get_request, listen, id))
+		return -1;
+	cmx_own_add(*id, CMX_STOCK_ID);
+	return 0;
+}
+
 CMX_EXPORT int rdma_get_request(struct rdma_cm_id *listen,
 				struct rdma_cm_id **id)
 {
 	struct ibv_qp_init_attr attr;
 	struct cmx_id *cid = cmx_id(listen);
 	struct rdma_cm_event *event;
+	struct rdma_cm_id *new;
 	int err = 0;
 
-	CMX_ID_OR_STOCK(listen, rdma_get_request, listen, id);
+	if (unlikely(!cmx_id_ours(listen)))
+		return cmx_stocks(listen) ? stock_request(listen, id) :
+					    cmx_err(EINVAL);
 	if (!cid->sync || !id)
 		return cmx_err(EINVAL);
 	/* Servers end this way: a signal handler, and out of the wait. */
 	if (cmx_event_wait(cid, &event, true))
 		return -1;
 
+	new = event->id;
 	if (event->event == RDMA_CM_EVENT_REJECTED) {
 		err = ECONNREFUSED;
 	} else if (event->status) {
@@ -122,14 +137,13 @@ CMX_EXPORT int rdma_get_request(struct rdma_cm_id *listen,
 		err = EINVAL;
 	} else if (cid->qp_init_attr) {
 		attr = *cid->qp_init_attr;
-		if (rdma_create_qp(event->id, listen->pd, &attr))
+		if (rdma_create_qp(new, listen->pd, &attr))
 			err = errno;
 	}
-	if (err) {
-		listen->event = event;
+	if (cmx_event_leave(cid, event, err ? &listen->event : &new->event))
+		return -1;
+	if (err)
 		return cmx_err(err);
-	}
-	*id = event->id;
-	event->id->event = event;
+	*id = new;
 	return 0;
 }

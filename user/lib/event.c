@@ -6,6 +6,10 @@
  * channel's fd readable for poll(). An id cannot go away between the kernel
  * handing out an event and its ack, because destroying it waits for the ack:
  * so the id is used without a lock, and acked under the id's.
+ *
+ * What the cookies of an event point to is looked up first (own.c). Parent and
+ * child may read one channel, and each makes ids there that the other has not,
+ * or has others in place of, or has destroyed its copy of.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -41,21 +45,27 @@ static void id_complete(struct cmx_id *id, struct cmx_mc *mc)
 		cmx_id_free(id);
 }
 
-void cmx_event_ack(struct rdma_cm_event *event)
+/* False: there is no such event, or not any more. */
+bool cmx_event_ack(struct rdma_cm_event *event)
 {
 	struct cmx_event *evt = (struct cmx_event *)event;
 
+	if (!cmx_own_del(event, CMX_EVENT))
+		return false;
 	id_complete(evt->id, evt->mc);
-	evt->magic = 0;
 	free(evt);
+	return true;
 }
 
 /* Ack the event that a synchronous id keeps for its owner. */
 void cmx_event_drop_last(struct cmx_id *id)
 {
-	struct rdma_cm_event *event = id->id.event;
+	struct rdma_cm_event *event;
 
+	pthread_mutex_lock(&id->lock);
+	event = id->id.event;
 	id->id.event = NULL;
+	pthread_mutex_unlock(&id->lock);
 	if (event)
 		cmx_event_ack(event);
 }
@@ -238,11 +248,13 @@ static bool conn_requested(struct cmx_event *evt, const struct raw_event *raw)
 	return true;
 }
 
-static void mc_event(struct cmx_event *evt, const struct raw_event *raw)
+static bool mc_event(struct cmx_event *evt, const struct raw_event *raw)
 {
 	struct rdma_ud_param *ud = &evt->event.param.ud;
 
-	evt->mc = (struct cmx_mc *)(uintptr_t)raw->ev.obj_uid;
+	evt->mc = cmx_mc_known(evt->id, raw->ev.obj_uid, raw->ev.obj);
+	if (!evt->mc)
+		return false;
 	ud->private_data = evt->mc->context;
 	ud->private_data_len = 0;
 	if (raw->group)
@@ -250,6 +262,7 @@ static void mc_event(struct cmx_event *evt, const struct raw_event *raw)
 	if (raw->ev.event == RDMA_CM_EVENT_MULTICAST_JOIN &&
 	    cmx_mc_joined(evt->mc, ud))
 		event_failed(evt, RDMA_CM_EVENT_MULTICAST_ERROR);
+	return true;
 }
 
 /*
@@ -293,8 +306,7 @@ static bool event_process(struct cmx_event *evt, const struct raw_event *raw)
 		return true;
 	case RDMA_CM_EVENT_MULTICAST_JOIN:
 	case RDMA_CM_EVENT_MULTICAST_ERROR:
-		mc_event(evt, raw);
-		return true;
+		return mc_event(evt, raw);
 	case RDMA_CMX_EV_ADDRINFO_ERROR:
 		return addrinfo_failed(evt);
 	case RDMA_CMX_EV_USER:
@@ -303,6 +315,63 @@ static bool event_process(struct cmx_event *evt, const struct raw_event *raw)
 	default:
 		return true;
 	}
+}
+
+static bool handle_is(struct cmx_id *id, struct rdma_event_channel *channel,
+		      uint32_t handle)
+{
+	bool is;
+
+	pthread_mutex_lock(&id->lock);
+	is = (channel == id->id.channel && handle == id->handle) ||
+	     (channel == id->old_channel && handle == id->old_handle);
+	pthread_mutex_unlock(&id->lock);
+	return is;
+}
+
+/* The id that the event is about, which waits for its ack; or NULL. */
+static struct cmx_id *event_id(struct rdma_event_channel *channel,
+			       const struct raw_event *raw)
+{
+	struct cmx_id *id = (struct cmx_id *)(uintptr_t)raw->ev.uid;
+	bool locked = cmx_copies_lock();
+
+	if (cmx_id_ours(&id->id)) {
+		cmx_mem_take(id);
+		if (handle_is(id, channel, raw->ev.id))
+			__atomic_add_fetch(&id->events_taken, 1,
+					   __ATOMIC_RELAXED);
+		else
+			id = NULL;
+	} else {
+		id = NULL;
+	}
+	cmx_copies_unlock(locked);
+	return id;
+}
+
+/* With what is known of it; false: nobody here waits for this event. */
+static bool event_fill(struct cmx_event *evt,
+		       struct rdma_event_channel *channel,
+		       const struct raw_event *raw)
+{
+	struct cmx_id *id = event_id(channel, raw);
+
+	if (!id) {
+		if (raw->ev.event == RDMA_CM_EVENT_CONNECT_REQUEST)
+			handle_destroy(channel->fd, raw->ev.obj);
+		return false;
+	}
+	memset(evt, 0, sizeof(*evt));
+	evt->id = id;
+	evt->event.id = &id->id;
+	evt->event.event = raw->ev.event;
+	evt->event.status = raw->ev.status;
+	param_copy(evt, raw);
+	if (event_process(evt, raw))
+		return true;
+	id_complete(id, evt->mc);
+	return false;
 }
 
 int cmx_event_get(struct rdma_event_channel *channel,
@@ -316,118 +385,143 @@ int cmx_event_get(struct rdma_event_channel *channel,
 	evt = malloc(sizeof(*evt));
 	if (!evt)
 		return -1;
-
-	for (;;) {
+	if (cmx_own_add(evt, CMX_EVENT)) {
+		err = ENOMEM;
+		goto err_free;
+	}
+	do {
 		if (raw_get(channel->fd, &raw)) {
 			err = errno;
-			free(evt);
-			return cmx_err(err);
+			goto err_own;
 		}
-		memset(evt, 0, sizeof(*evt));
-		evt->magic = CMX_EVENT_MAGIC;
-		evt->id = (struct cmx_id *)(uintptr_t)raw.ev.uid;
-		cmx_mem_take(evt->id);
-		__atomic_add_fetch(&evt->id->events_taken, 1, __ATOMIC_RELAXED);
-		evt->event.id = &evt->id->id;
-		evt->event.event = raw.ev.event;
-		evt->event.status = raw.ev.status;
-		param_copy(evt, &raw);
-		if (event_process(evt, &raw))
-			break;
-		id_complete(evt->id, evt->mc);
-	}
+	} while (!event_fill(evt, channel, &raw));
 	*event = &evt->event;
 	return 0;
+
+err_own:
+	cmx_own_del(evt, CMX_EVENT);
+err_free:
+	free(evt);
+	return cmx_err(err);
 }
 
 /*
- * The next event of a synchronous id, from its own channel. ECANCELED: the id
- * is being destroyed by another thread, and must not be used any more. EINTR
- * only if @interruptible.
+ * A thread that is in a call on a synchronous id may be overtaken by one that
+ * destroys the id, which waits until it has left. ECANCELED: it has begun.
+ */
+int cmx_sync_enter(struct cmx_id *id)
+{
+	bool dying;
+
+	pthread_mutex_lock(&id->lock);
+	dying = id->dying;
+	if (!dying)
+		id->waiters++;
+	pthread_mutex_unlock(&id->lock);
+	return dying ? cmx_err(ECANCELED) : 0;
+}
+
+void cmx_sync_leave(struct cmx_id *id)
+{
+	pthread_mutex_lock(&id->lock);
+	id->waiters--;
+	pthread_cond_broadcast(&id->cond);
+	pthread_mutex_unlock(&id->lock);
+}
+
+/*
+ * The next event of a synchronous id, from its own channel. EINTR only if
+ * @interruptible. ECANCELED: the id is being destroyed by another thread, and
+ * must not be used any more. After success the caller has to leave.
  */
 int cmx_event_wait(struct cmx_id *id, struct rdma_cm_event **event,
 		   bool interruptible)
 {
-	struct rdma_cm_event *last;
-	struct rdma_cm_id *request = NULL;
-	int err = 0;
+	int err;
 
-	pthread_mutex_lock(&id->lock);
-	if (id->dying) {
-		pthread_mutex_unlock(&id->lock);
-		return cmx_err(ECANCELED);
-	}
-	id->waiters++;
-	last = id->id.event;
-	id->id.event = NULL;
-	pthread_mutex_unlock(&id->lock);
-	if (last)
-		cmx_event_ack(last);
-
+	if (cmx_sync_enter(id))
+		return -1;
+	cmx_event_drop_last(id);
 	while (cmx_event_get(id->id.channel, event)) {
 		err = errno;
-		if (err != EINTR || interruptible)
-			break;
-		err = 0;
+		if (err == EINTR && !interruptible)
+			continue;
+		return cmx_event_leave(id, NULL, NULL) ? -1 : cmx_err(err);
 	}
+	return 0;
+}
+
+/*
+ * Leave with @event, if any, kept in @place. ECANCELED: the id is being
+ * destroyed, nobody would ack it there, and it is dropped.
+ */
+int cmx_event_leave(struct cmx_id *id, struct rdma_cm_event *event,
+		    struct rdma_cm_event **place)
+{
+	struct rdma_cm_id *request;
+	bool dying;
 
 	pthread_mutex_lock(&id->lock);
-	if (id->dying) {
-		if (!err) {
-			if ((*event)->listen_id)
-				request = (*event)->id;
-			id->events_completed++;
-			free(*event);
-		}
-		err = ECANCELED;
+	dying = id->dying;
+	if (!dying) {
+		if (event)
+			*place = event;
+		id->waiters--;
+		pthread_cond_broadcast(&id->cond);
 	}
-	id->waiters--;
-	pthread_cond_broadcast(&id->cond);
 	pthread_mutex_unlock(&id->lock);
+	if (!dying)
+		return 0;
+
+	request = event && event->listen_id ? event->id : NULL;
+	if (event)
+		cmx_event_ack(event);
+	cmx_sync_leave(id);
 	if (request)
-		cmx_id_destroy(cmx_id(request));
-	return err ? cmx_err(err) : 0;
+		rdma_destroy_ep(request);
+	return cmx_err(ECANCELED);
 }
 
 /*
  * Wait for what a call on a synchronous id has started. An id on a channel may
  * have been destroyed by then, by the thread that took the event: so whether
- * it is a synchronous one (@sync) has to be found out before.
+ * it is a synchronous one (@sync) has to be found out before. Once left, the
+ * id and the event may be gone.
  */
 int cmx_complete(struct cmx_id *id, bool sync)
 {
 	struct rdma_cm_event *event;
+	int status;
 
 	if (!sync)
 		return 0;
 	/* What was started goes on: its end must not be left to the next call. */
 	if (cmx_event_wait(id, &event, false))
 		return -1;
-	id->id.event = event;
-	if (!event->status)
-		return 0;
-	if (event->event == RDMA_CM_EVENT_REJECTED)
-		return cmx_err(ECONNREFUSED);
-	return cmx_err(event->status < 0 ? -event->status : event->status);
+	status = event->status < 0 ? -event->status : event->status;
+	if (status && event->event == RDMA_CM_EVENT_REJECTED)
+		status = ECONNREFUSED;
+	if (cmx_event_leave(id, event, &id->id.event))
+		return -1;
+	return status ? cmx_err(status) : 0;
 }
 
 CMX_EXPORT int rdma_get_cm_event(struct rdma_event_channel *channel,
 				 struct rdma_cm_event **event)
 {
-	if (cmx_called_by_stock(false))
-		return CMX_STOCK(rdma_get_cm_event, channel, event);
-	if (!channel || !event)
+	if (unlikely(!cmx_channel_ours(channel)))
+		return cmx_stocks(channel) ?
+		       CMX_STOCK(rdma_get_cm_event, channel, event) :
+		       cmx_err(EINVAL);
+	if (!event)
 		return cmx_err(EINVAL);
 	return cmx_event_get(channel, event);
 }
 
 CMX_EXPORT int rdma_ack_cm_event(struct rdma_cm_event *event)
 {
-	if (!event)
-		return cmx_err(EINVAL);
-	/* The stock's events too have more behind the public part. */
-	if (unlikely(((struct cmx_event *)event)->magic != CMX_EVENT_MAGIC))
-		return CMX_STOCK(rdma_ack_cm_event, event);
-	cmx_event_ack(event);
-	return 0;
+	if (likely(cmx_event_ack(event)))
+		return 0;
+	return cmx_stocks(event) ? CMX_STOCK(rdma_ack_cm_event, event) :
+				   cmx_err(EINVAL);
 }

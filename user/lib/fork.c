@@ -2,60 +2,197 @@
 /*
  * fork() while other threads are in the library: it waits until none holds a
  * lock that is everybody's, so that the child finds each free and what it
- * protects whole. Set up by the first calls. Order: names, device, file, stock.
+ * protects whole. Set up by the first calls. Order: names, device, file,
+ * stock, copies.
  *
  * Locks of single ids are left alone: which of them another thread held is
  * for the program to know.
  *
- * What a child inherits is known by the number of the process that made it.
+ * What a child inherits is known by the record of the process that made it.
+ * Process numbers do not serve: another PID namespace has others, the same
+ * ones for other processes, and does not see all. The record of the process
+ * itself is behind a pointer on a page that the kernel clears in a child
+ * (MADV_WIPEONFORK), also in one that clone() made, without our handlers. A
+ * child that comes by fork() also gets a pidfd of its parent, which says
+ * everywhere whether the parent is there. Records stay for good.
  */
-#include <signal.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "lib.h"
 
-/* Changes in a child only, when that has no other thread. */
-pid_t cmx_process;
-CMX_MEM_ATOMIC(cmx_process)
+struct cmx_process {
+	struct cmx_process *next;
+	int pidfd;		/* of another process; -1: there is none */
+	unsigned int ids;	/* of this process, alive or as copies; atomic */
+};
+
+static struct cmx_process *processes;	/* newest first; atomic */
+static struct cmx_process *unwiped;
+static struct cmx_process **self = &unwiped;
+CMX_MEM_ATOMIC(processes)
+CMX_MEM_ATOMIC(unwiped)
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_mutex_t copies_lock = PTHREAD_MUTEX_INITIALIZER;
 
+static struct cmx_process *process_self(void)
+{
+	return __atomic_load_n(self, __ATOMIC_ACQUIRE);
+}
+
+/* Only a process that has something to inherit. -1: the child will not know. */
 static void prepare(void)
 {
+	struct cmx_process *process;
+
 	cmx_names_lock();
 	cmx_device_lock();
 	cmx_file_lock();
 	cmx_stock_lock();
+	pthread_mutex_lock(&copies_lock);
+	process = process_self();
+	if (process && __atomic_load_n(&process->ids, __ATOMIC_RELAXED))
+		process->pidfd = syscall(SYS_pidfd_open, getpid(), 0);
 }
 
-static void parent(void)
+static void unlock(void)
 {
+	pthread_mutex_unlock(&copies_lock);
 	cmx_stock_unlock();
 	cmx_file_unlock();
 	cmx_device_unlock();
 	cmx_names_unlock();
 }
 
+static void parent(void)
+{
+	struct cmx_process *process = process_self();
+
+	if (process && process->pidfd >= 0) {
+		close(process->pidfd);
+		process->pidfd = -1;
+	}
+	unlock();
+}
+
 static void child(void)
 {
-	cmx_process = getpid();
+	__atomic_store_n(self, NULL, __ATOMIC_RELEASE);
 	cmx_names_forked();
-	parent();
+	unlock();
 }
 
 static void init(void)
 {
-	cmx_process = getpid();
-	pthread_atfork(prepare, parent, child);
-}
+	size_t size = sysconf(_SC_PAGESIZE);
+	void *page = mmap(NULL, size, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-/* Is the process that made the inherited id there to look after it? */
-bool cmx_id_cared_for(const struct cmx_id *id)
-{
-	return !kill(id->process, 0) || errno == EPERM;
+	if (page != MAP_FAILED) {
+		if (madvise(page, size, MADV_WIPEONFORK)) {
+			munmap(page, size);
+		} else {
+			cmx_mem_atomic(page, size);
+			self = page;
+		}
+	}
+	pthread_atfork(prepare, parent, child);
 }
 
 void cmx_fork_init(void)
 {
 	pthread_once(&once, init);
+}
+
+/* This process's record for a new id; NULL without memory. */
+struct cmx_process *cmx_process_get(void)
+{
+	struct cmx_process *process = process_self(), *new;
+
+	if (unlikely(!process)) {
+		new = calloc(1, sizeof(*new));
+		if (!new)
+			return NULL;
+		new->pidfd = -1;
+		cmx_mem_atomic(new, sizeof(*new));
+		if (__atomic_compare_exchange_n(self, &process, new, false,
+						__ATOMIC_ACQ_REL,
+						__ATOMIC_ACQUIRE)) {
+			process = new;
+			new->next = __atomic_load_n(&processes,
+						    __ATOMIC_ACQUIRE);
+			while (!__atomic_compare_exchange_n(&processes,
+							    &new->next, new,
+							    false,
+							    __ATOMIC_ACQ_REL,
+							    __ATOMIC_ACQUIRE))
+				;
+		} else {
+			free(new);
+		}
+	}
+	__atomic_add_fetch(&process->ids, 1, __ATOMIC_RELAXED);
+	return process;
+}
+
+/* The program may have closed it, and have another file of this number. */
+static bool is_pidfd(int fd)
+{
+	return fd >= 0 && (!syscall(SYS_pidfd_send_signal, fd, 0, NULL, 0) ||
+			   errno != EBADF);
+}
+
+void cmx_process_put(struct cmx_process *process)
+{
+	if (__atomic_sub_fetch(&process->ids, 1, __ATOMIC_ACQ_REL) ||
+	    process == process_self())
+		return;
+	if (is_pidfd(process->pidfd))
+		close(process->pidfd);
+	process->pidfd = -1;
+}
+
+/* Was it made by another process, and is this a copy of it? */
+bool cmx_id_inherited(const struct cmx_id *id)
+{
+	return unlikely(id->process != process_self());
+}
+
+/*
+ * Is the process that made the inherited id there to look after it? If that
+ * cannot be known it counts as there: what is not destroyed goes with the last
+ * one that has the file open, but what is destroyed cannot come back.
+ */
+bool cmx_id_cared_for(const struct cmx_id *id)
+{
+	struct pollfd pfd = { .fd = id->process->pidfd, .events = POLLIN };
+
+	return !is_pidfd(pfd.fd) || poll(&pfd, 1, 0) <= 0 ||
+	       !(pfd.revents & POLLIN);
+}
+
+/*
+ * Destroying a copy does not wait for those who read events of it. So they
+ * take this lock from when they look for the id until they are counted. A
+ * process that has no copies does without.
+ */
+bool cmx_copies_lock(void)
+{
+	struct cmx_process *newest = __atomic_load_n(&processes,
+						     __ATOMIC_ACQUIRE);
+
+	if (likely(!newest || (newest == process_self() && !newest->next)))
+		return false;
+	pthread_mutex_lock(&copies_lock);
+	return true;
+}
+
+void cmx_copies_unlock(bool locked)
+{
+	if (locked)
+		pthread_mutex_unlock(&copies_lock);
 }

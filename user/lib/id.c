@@ -20,17 +20,19 @@ struct cmx_id *cmx_id_alloc(struct rdma_event_channel *channel, void *context,
 
 	if (!id)
 		return NULL;
+	id->process = cmx_process_get();
+	if (!id->process)
+		goto err_free;
+	if (cmx_own_add(id, CMX_ID))
+		goto err_process;
 	if (!channel) {
-		channel = cmx_channel_open();
-		if (!channel) {
-			free(id);
-			return NULL;
-		}
+		channel = cmx_channel_open(true);
+		if (!channel)
+			goto err_own;
 		id->sync = true;
 	} else {
 		cmx_channel_get(channel);
 	}
-	id->process = cmx_process;
 	id->id.channel = channel;
 	id->id.context = context;
 	id->id.ps = ps;
@@ -38,12 +40,20 @@ struct cmx_id *cmx_id_alloc(struct rdma_event_channel *channel, void *context,
 	pthread_mutex_init(&id->lock, NULL);
 	pthread_cond_init(&id->cond, NULL);
 	cmx_mem_atomic(&id->asked, sizeof(id->asked));
-	id->magic = CMX_ID_MAGIC;
 	return id;
+
+err_own:
+	cmx_own_del(id, CMX_ID);
+err_process:
+	cmx_process_put(id->process);
+err_free:
+	free(id);
+	return NULL;
 }
 
 void cmx_id_free(struct cmx_id *id)
 {
+	cmx_own_del(id, CMX_ID);
 	cmx_mc_free_all(id);
 	if (id->dev)
 		cmx_device_put(id->dev);
@@ -60,7 +70,7 @@ void cmx_id_free(struct cmx_id *id)
 	free(id->id.route.path_rec);
 	free(id->qp_init_attr);
 	free(id->connect);
-	id->magic = 0;
+	cmx_process_put(id->process);
 	free(id);
 }
 
@@ -126,14 +136,17 @@ static void acks_wait(struct cmx_id *id, uint32_t events_reported)
  */
 static void orphan_destroy(struct cmx_id *id)
 {
-	bool acked;
+	bool acked, locked;
 
 	cmx_event_drop_last(id);
+	locked = cmx_copies_lock();
+	cmx_own_del(id, CMX_ID);
 	pthread_mutex_lock(&id->lock);
 	acked = id->events_completed ==
 		__atomic_load_n(&id->events_taken, __ATOMIC_RELAXED);
 	id->orphan = !acked;
 	pthread_mutex_unlock(&id->lock);
+	cmx_copies_unlock(locked);
 	if (acked)
 		cmx_id_free(id);
 }
@@ -167,7 +180,8 @@ int cmx_id_destroy(struct cmx_id *id)
 
 /*
  * Move to @channel, or to a channel of the id's own. Handles and channel
- * change under the lock of names.c, whose threads use both.
+ * change under the lock of names.c, whose threads use both, and under the
+ * id's, which readers of both channels take to find out whose event they have.
  */
 int cmx_id_migrate(struct cmx_id *id, struct rdma_event_channel *channel)
 {
@@ -184,14 +198,16 @@ int cmx_id_migrate(struct cmx_id *id, struct rdma_event_channel *channel)
 	if (was_sync && sync)
 		return cmx_err(EINVAL);
 	if (sync) {
-		channel = cmx_channel_open();
+		channel = cmx_channel_open(true);
 		if (!channel)
 			return -1;
 	}
 
 	cmx_names_lock();
+	pthread_mutex_lock(&id->lock);
 	if (ioctl(channel->fd, RDMA_CMX_IO(ID_MIGRATE), &cmd)) {
 		err = errno;
+		pthread_mutex_unlock(&id->lock);
 		cmx_names_unlock();
 		if (sync)
 			cmx_channel_close(channel);
@@ -199,7 +215,8 @@ int cmx_id_migrate(struct cmx_id *id, struct rdma_event_channel *channel)
 	}
 	if (!sync)
 		cmx_channel_get(channel);
-	pthread_mutex_lock(&id->lock);
+	id->old_handle = id->handle;
+	id->old_channel = old;
 	id->handle = cmd.new_id;
 	id->id.channel = channel;
 	id->sync = sync;
@@ -214,6 +231,20 @@ int cmx_id_migrate(struct cmx_id *id, struct rdma_event_channel *channel)
 	}
 	if (!cmx_id_inherited(id))
 		acks_wait(id, cmd.events_reported);
+	pthread_mutex_lock(&id->lock);
+	id->old_channel = NULL;
+	pthread_mutex_unlock(&id->lock);
+	return 0;
+}
+
+/* The stock library makes one for itself. */
+static int stock_create(struct rdma_event_channel *channel,
+			struct rdma_cm_id **id, void *context,
+			enum rdma_port_space ps)
+{
+	if (CMX_STOCK(rdma_create_id, channel, id, context, ps))
+		return -1;
+	cmx_own_add(*id, CMX_STOCK_ID);
 	return 0;
 }
 
@@ -224,8 +255,8 @@ CMX_EXPORT int rdma_create_id(struct rdma_event_channel *channel,
 	bool datagram = ps == RDMA_PS_UDP || ps == RDMA_PS_IPOIB;
 
 	if (cmx_called_by_stock(true))
-		return CMX_STOCK(rdma_create_id, channel, id, context, ps);
-	if (!id)
+		return stock_create(channel, id, context, ps);
+	if (!id || (channel && !cmx_channel_ours(channel)))
 		return cmx_err(EINVAL);
 	return cmx_id_create(channel, id, context, ps,
 			     datagram ? IBV_QPT_UD : IBV_QPT_RC);
@@ -233,7 +264,12 @@ CMX_EXPORT int rdma_create_id(struct rdma_event_channel *channel,
 
 CMX_EXPORT int rdma_destroy_id(struct rdma_cm_id *id)
 {
-	CMX_ID_OR_STOCK(id, rdma_destroy_id, id);
+	if (unlikely(!cmx_id_ours(id))) {
+		if (!cmx_stocks(id))
+			return cmx_err(EINVAL);
+		cmx_own_del(id, CMX_STOCK_ID);
+		return CMX_STOCK(rdma_destroy_id, id);
+	}
 	return cmx_id_destroy(cmx_id(id));
 }
 
@@ -241,6 +277,8 @@ CMX_EXPORT int rdma_migrate_id(struct rdma_cm_id *id,
 			       struct rdma_event_channel *channel)
 {
 	CMX_ID_OR_STOCK(id, rdma_migrate_id, id, channel);
+	if (channel && !cmx_channel_ours(channel))
+		return cmx_err(EINVAL);
 	return cmx_id_migrate(cmx_id(id), channel);
 }
 
@@ -286,13 +324,14 @@ CMX_EXPORT int rdma_write_cm_event(struct rdma_cm_id *id,
 
 static int ece_usable(struct rdma_cm_id *id, const struct ibv_ece *ece)
 {
-	if (!cmx_id_ours(id) || id->qp || !ece)
+	if (id->qp || !ece)
 		return cmx_err(EINVAL);
 	return 0;
 }
 
 CMX_EXPORT int rdma_set_local_ece(struct rdma_cm_id *id, struct ibv_ece *ece)
 {
+	CMX_ID_OR_STOCK(id, rdma_set_local_ece, id, ece);
 	if (ece_usable(id, ece))
 		return -1;
 	if (!ece->vendor_id || ece->comp_mask)
@@ -304,6 +343,7 @@ CMX_EXPORT int rdma_set_local_ece(struct rdma_cm_id *id, struct ibv_ece *ece)
 
 CMX_EXPORT int rdma_get_remote_ece(struct rdma_cm_id *id, struct ibv_ece *ece)
 {
+	CMX_ID_OR_STOCK(id, rdma_get_remote_ece, id, ece);
 	if (ece_usable(id, ece))
 		return -1;
 	*ece = (struct ibv_ece){

@@ -5,8 +5,8 @@
  *
  * Locks: each id has a mutex for its counters, its memberships and its last
  * event; device.c has one for the list of open devices, names.c one for
- * look-ups under way. Order: names, then id. None is held while something
- * waits, except by pthread_cond_wait().
+ * look-ups under way. Order: names, copies (fork.c), id. None is held while
+ * something waits, except by pthread_cond_wait().
  */
 #ifndef RDMACMX_LIB_H
 #define RDMACMX_LIB_H
@@ -30,11 +30,9 @@
 #define likely(x)	__builtin_expect(!!(x), 1)
 #define unlikely(x)	__builtin_expect(!!(x), 0)
 
-#define CMX_ID_MAGIC	0x7869646d636d5831ULL
-#define CMX_EVENT_MAGIC	0x7876656d636d5831ULL
-
 struct cmx_device;
 struct cmx_names_job;
+struct cmx_process;
 
 /* A multicast membership, on the list of its id. */
 struct cmx_mc {
@@ -52,15 +50,15 @@ struct cmx_mc {
 };
 
 /*
- * Behind each struct rdma_cm_id of this library. The magic stands where the
- * stock librdmacm has a field of its own, so that it may be read for an id of
- * either library (see stock.c).
+ * Behind each struct rdma_cm_id of this library. While the id moves to another
+ * channel, events of it may be about that it had before.
  */
 struct cmx_id {
 	struct rdma_cm_id id;
-	uint64_t magic;
 	uint32_t handle;
-	pid_t process;		/* that made it */
+	uint32_t old_handle;
+	struct rdma_event_channel *old_channel;	/* or NULL */
+	struct cmx_process *process;	/* that made it */
 	bool sync;		/* has a channel of its own */
 	bool connect_error;	/* the connection failed here: no more news */
 	bool dying;
@@ -72,7 +70,7 @@ struct cmx_id {
 	pthread_cond_t cond;
 	uint32_t events_completed;
 	uint32_t events_taken;	/* by this process, atomic */
-	unsigned int waiters;	/* threads in cmx_event_wait() */
+	unsigned int waiters;	/* threads between enter and leave, event.c */
 	struct cmx_device *dev;
 	struct cmx_mc *mcs;
 	void *connect;		/* opens the private data of a connect */
@@ -87,7 +85,6 @@ struct cmx_id {
 /* Behind each struct rdma_cm_event of this library. */
 struct cmx_event {
 	struct rdma_cm_event event;
-	uint64_t magic;
 	struct cmx_id *id;	/* whose counter the ack goes to */
 	struct cmx_mc *mc;	/* likewise, or NULL */
 	struct rdma_cmx_mc_param group;	/* of MULTICAST_JOIN */
@@ -105,9 +102,30 @@ static inline struct cmx_id *cmx_id(struct rdma_cm_id *id)
 	return (struct cmx_id *)id;
 }
 
+/* own.c */
+enum cmx_kind {
+	CMX_NONE,
+	CMX_ID,
+	CMX_EVENT,
+	CMX_MC,
+	CMX_CHANNEL,
+	CMX_AI,
+	CMX_STOCK_ID,		/* the stock library made it, see stock.c */
+};
+
+int cmx_own_add(void *obj, enum cmx_kind kind);
+bool cmx_own(const void *obj, enum cmx_kind kind);
+bool cmx_own_del(const void *obj, enum cmx_kind kind);
+
 static inline bool cmx_id_ours(const struct rdma_cm_id *id)
 {
-	return id && ((const struct cmx_id *)id)->magic == CMX_ID_MAGIC;
+	return likely(cmx_own(id, CMX_ID));
+}
+
+static inline bool
+cmx_channel_ours(const struct rdma_event_channel *channel)
+{
+	return likely(cmx_own(channel, CMX_CHANNEL));
 }
 
 /*
@@ -122,11 +140,9 @@ void cmx_stock_lock(void);
 void cmx_stock_unlock(void);
 void *cmx_stock_function(const char *name);
 bool cmx_stock_caller(const void *address, bool look);
+bool cmx_stock_owner(const void *obj, const void *address);
 
-/*
- * Do what the stock library's @fn does, or fail with EINVAL where there is
- * none. For an object that this library has not made.
- */
+/* Do what the stock library's @fn does, or fail with EINVAL without it. */
 #define CMX_STOCK(fn, ...) __extension__({				\
 	__typeof__(&(fn)) __fn = (__typeof__(&(fn)))			\
 		cmx_stock_function(#fn);				\
@@ -139,36 +155,36 @@ bool cmx_stock_caller(const void *address, bool look);
 		__fn(__VA_ARGS__);					\
 } while (0)
 
-/*
- * First line of a function that takes an id. NULL: not one of anybody.
- */
-#define CMX_ID_OR_STOCK(id_, fn, ...) do {				\
-	if (unlikely(!cmx_id_ours(id_)))				\
-		return (id_) ? CMX_STOCK(fn, __VA_ARGS__) :		\
-			       cmx_err(EINVAL);				\
-} while (0)
-
 /* Is the function that contains this called by the stock library? */
 #define cmx_called_by_stock(look)					\
 	unlikely(cmx_stock_caller(__builtin_return_address(0), look))
 
-/* fork.c */
-extern pid_t cmx_process;
-void cmx_fork_init(void);
-bool cmx_id_cared_for(const struct cmx_id *id);
+/* Is @obj, which is none of ours, the stock library's? */
+#define cmx_stocks(obj)							\
+	cmx_stock_owner(obj, __builtin_return_address(0))
 
-/* Was it made by another process, and is this a copy of it? */
-static inline bool cmx_id_inherited(const struct cmx_id *id)
-{
-	return unlikely(id->process != cmx_process);
-}
+/* First line of a function that takes an id. */
+#define CMX_ID_OR_STOCK(id_, fn, ...) do {				\
+	if (unlikely(!cmx_id_ours(id_)))				\
+		return cmx_stocks(id_) ? CMX_STOCK(fn, __VA_ARGS__) :	\
+					 cmx_err(EINVAL);		\
+} while (0)
+
+/* fork.c */
+void cmx_fork_init(void);
+struct cmx_process *cmx_process_get(void);
+void cmx_process_put(struct cmx_process *process);
+bool cmx_id_inherited(const struct cmx_id *id);
+bool cmx_id_cared_for(const struct cmx_id *id);
+bool cmx_copies_lock(void);
+void cmx_copies_unlock(bool locked);
 
 /* channel.c */
 void cmx_file_lock(void);
 void cmx_file_unlock(void);
 int cmx_file_open(void);
 int cmx_file_shared(bool again);
-struct rdma_event_channel *cmx_channel_open(void);
+struct rdma_event_channel *cmx_channel_open(bool sync);
 void cmx_channel_get(struct rdma_event_channel *channel);
 void cmx_channel_put(struct rdma_event_channel *channel);
 void cmx_channel_close(struct rdma_event_channel *channel);
@@ -226,11 +242,16 @@ int cmx_event_get(struct rdma_event_channel *channel,
 		  struct rdma_cm_event **event);
 int cmx_event_wait(struct cmx_id *id, struct rdma_cm_event **event,
 		   bool interruptible);
-void cmx_event_ack(struct rdma_cm_event *event);
+int cmx_event_leave(struct cmx_id *id, struct rdma_cm_event *event,
+		    struct rdma_cm_event **place);
+int cmx_sync_enter(struct cmx_id *id);
+void cmx_sync_leave(struct cmx_id *id);
+bool cmx_event_ack(struct rdma_cm_event *event);
 void cmx_event_drop_last(struct cmx_id *id);
 int cmx_complete(struct cmx_id *id, bool sync);
 
 /* mcast.c */
+struct cmx_mc *cmx_mc_known(struct cmx_id *id, uint64_t uid, uint32_t handle);
 int cmx_mc_joined(struct cmx_mc *mc, const struct rdma_ud_param *ud);
 void cmx_mc_detach_all(struct cmx_id *id);
 void cmx_mc_free_all(struct cmx_id *id);

@@ -100,14 +100,35 @@ void cmx_mc_detach_all(struct cmx_id *id)
 	pthread_mutex_unlock(&id->lock);
 }
 
+static void mc_free(struct cmx_mc *mc)
+{
+	cmx_own_del(mc, CMX_MC);
+	free(mc);
+}
+
 void cmx_mc_free_all(struct cmx_id *id)
 {
 	struct cmx_mc *mc;
 
 	while ((mc = id->mcs)) {
 		id->mcs = mc->next;
-		free(mc);
+		mc_free(mc);
 	}
+}
+
+/* The membership of an event; NULL: not one that this process knows. */
+struct cmx_mc *cmx_mc_known(struct cmx_id *id, uint64_t uid, uint32_t handle)
+{
+	struct cmx_mc *mc = (struct cmx_mc *)(uintptr_t)uid;
+	bool known;
+
+	if (!cmx_own(mc, CMX_MC))
+		return NULL;
+	/* It gets its handle under the lock of its id. */
+	pthread_mutex_lock(&id->lock);
+	known = mc->id == id && mc->handle == handle;
+	pthread_mutex_unlock(&id->lock);
+	return known ? mc : NULL;
 }
 
 /* Ack the last event of a synchronous id if it is about @mc. */
@@ -115,7 +136,7 @@ static void last_event_drop(struct cmx_id *id, struct cmx_mc *mc)
 {
 	struct cmx_event *last = (struct cmx_event *)id->id.event;
 
-	if (id->sync && last && last->mc == mc)
+	if (id->sync && cmx_own(last, CMX_EVENT) && last->mc == mc)
 		cmx_event_drop_last(id);
 }
 
@@ -146,7 +167,7 @@ static int mc_leave(struct cmx_id *id, struct cmx_mc *mc)
 	}
 	pthread_mutex_unlock(&id->lock);
 	if (!err && !copy)
-		free(mc);
+		mc_free(mc);
 	return err ? cmx_err(err) : 0;
 }
 
@@ -198,6 +219,11 @@ static struct cmx_mc *mc_alloc(struct cmx_id *id,
 	mc = calloc(1, sizeof(*mc));
 	if (!mc)
 		return NULL;
+	if (cmx_own_add(mc, CMX_MC)) {
+		free(mc);
+		errno = ENOMEM;
+		return NULL;
+	}
 	mc->id = id;
 	mc->context = context;
 	mc->join_flags = attr->join_flags;
@@ -219,6 +245,23 @@ static void mc_link(struct cmx_mc *mc, uint32_t handle)
 	mc->id->mcs = mc;
 }
 
+/* A synchronous join that failed leaves nothing to leave. */
+static int mc_complete(struct cmx_id *id, struct cmx_mc *mc)
+{
+	int err;
+
+	if (!cmx_complete(id, true))
+		return 0;
+	err = errno;
+	if (err == ECANCELED)
+		return -1;
+	pthread_mutex_lock(&id->lock);
+	mc_unlink(id, mc);
+	pthread_mutex_unlock(&id->lock);
+	mc_leave(id, mc);
+	return cmx_err(err);
+}
+
 static int mc_join(struct cmx_id *id, const struct rdmacmx_join_attr *attr,
 		   void *context)
 {
@@ -226,7 +269,7 @@ static int mc_join(struct cmx_id *id, const struct rdmacmx_join_attr *attr,
 	struct rdma_cmx_join cmd;
 	struct cmx_mc *mc;
 	bool sync = id->sync;
-	int err;
+	int ret, err;
 
 	mc = mc_alloc(id, attr, context, &item);
 	if (!mc)
@@ -239,28 +282,28 @@ static int mc_join(struct cmx_id *id, const struct rdmacmx_join_attr *attr,
 		.flags = item.flags,
 		.param = item.param,
 	};
+	/* To the end: what failed is undone on the id. */
+	if (sync && cmx_sync_enter(id)) {
+		mc_free(mc);
+		return cmx_err(ECANCELED);
+	}
 	pthread_mutex_lock(&id->lock);
 	cmd.id = id->handle;
-	if (cmx_id_ioctl(id, JOIN, &cmd)) {
-		err = errno;
-		pthread_mutex_unlock(&id->lock);
-		free(mc);
-		return cmx_err(err);
-	}
-	mc_link(mc, cmd.mc);
+	ret = cmx_id_ioctl(id, JOIN, &cmd);
+	err = errno;
+	if (!ret)
+		mc_link(mc, cmd.mc);
 	pthread_mutex_unlock(&id->lock);
 
-	if (!cmx_complete(id, sync))
-		return 0;
-	/* A synchronous join that failed leaves nothing to leave. */
-	err = errno;
-	if (err != ECANCELED) {
-		pthread_mutex_lock(&id->lock);
-		mc_unlink(id, mc);
-		pthread_mutex_unlock(&id->lock);
-		mc_leave(id, mc);
+	if (ret) {
+		mc_free(mc);
+	} else if (sync) {
+		ret = mc_complete(id, mc);
+		err = errno;
 	}
-	return cmx_err(err);
+	if (sync)
+		cmx_sync_leave(id);
+	return ret ? cmx_err(err) : 0;
 }
 
 /* What a batch of JOIN_MANY needs: no more than the kernel takes at once. */
@@ -309,7 +352,7 @@ static int batch_join(struct batch *batch, struct cmx_id *id,
 
 		attrs[batch->index[i]].error = error;
 		if (error) {
-			free(batch->mcs[i]);
+			mc_free(batch->mcs[i]);
 		} else {
 			mc_link(batch->mcs[i], item->mc);
 			(*joined)++;
@@ -396,7 +439,7 @@ CMX_EXPORT int rdmacmx_event_group(const struct rdma_cm_event *event,
 	const struct cmx_event *evt = (const struct cmx_event *)event;
 	const struct rdma_cmx_mc_param *param;
 
-	if (!event || !group || evt->magic != CMX_EVENT_MAGIC ||
+	if (!group || !cmx_own(event, CMX_EVENT) ||
 	    event->event != RDMA_CM_EVENT_MULTICAST_JOIN)
 		return cmx_err(EINVAL);
 	param = &evt->group;

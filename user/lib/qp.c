@@ -320,8 +320,8 @@ CMX_EXPORT int rdma_create_qp(struct rdma_cm_id *id, struct ibv_pd *pd,
 
 CMX_EXPORT void rdma_destroy_qp(struct rdma_cm_id *id)
 {
-	if (!cmx_id_ours(id)) {
-		if (id)
+	if (unlikely(!cmx_id_ours(id))) {
+		if (cmx_stocks(id))
 			CMX_STOCK_VOID(rdma_destroy_qp, id);
 		return;
 	}
@@ -396,8 +396,8 @@ CMX_EXPORT int rdma_create_srq(struct rdma_cm_id *id, struct ibv_pd *pd,
 
 CMX_EXPORT void rdma_destroy_srq(struct rdma_cm_id *id)
 {
-	if (!cmx_id_ours(id)) {
-		if (id)
+	if (unlikely(!cmx_id_ours(id))) {
+		if (cmx_stocks(id))
 			CMX_STOCK_VOID(rdma_destroy_srq, id);
 		return;
 	}

@@ -5,8 +5,9 @@
  * goes beyond this API is in <rdma/rdma_cmx.h>.
  *
  * Unless said otherwise a function returns 0, or -1 with errno set. All
- * functions may be called from many threads at once; an object may not be
- * used after it has been destroyed.
+ * functions may be called from many threads at once, but on one id one after
+ * another; rdmacmx(7) names those that may come at any time. An object may not
+ * be used while another thread destroys it, or after that.
  */
 #ifndef RDMA_CMA_H
 #define RDMA_CMA_H

@@ -1,0 +1,89 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# SEC-01: no peer's bytes decide what an object is. rsocket programs under cmx
+# run, and programs of sockets that librspreload turns into such, have a peer
+# that writes private data where the library once looked for its own mark:
+# they end as they do on the stock library, and not by a signal.
+. /usr/lib/rdma-cmx/selftests/lib.sh
+peer=/usr/lib/rdma-cmx/selftests/attack/tools/rsocket_peer
+echo=/usr/lib/rdma-cmx/selftests/attack/tools/tcp_echo
+rspreload=$(ls /usr/lib/*/rsocket/librspreload.so)
+own=10.55.0.1
+port=7480
+
+listens() {
+	rdma resource show cm_id | grep -qE "LISTEN .*src-addr [^ ]*:$port( |\$)"
+}
+
+ended() {
+	! kill -0 "$1" 2>/dev/null
+}
+
+# ends PID: its exit status, or "never"
+ends() {
+	if wait_for 20 ended "$1"; then
+		wait "$1"
+		echo $?
+	else
+		kill -KILL "$1"
+		echo never
+	fi
+}
+
+# server COMMAND...: how it ends that a hostile client connects to
+server() {
+	port=$((port + 1))
+	"$@" -b $own -p $port >server.log 2>&1 &
+	wait_for 40 listens || diag "nobody listens"
+	timeout 60 $peer client $own $port >/dev/null 2>&1
+	ends $!
+}
+
+# client COMMAND...: how it ends that connects to a hostile server
+client() {
+	local hostile
+
+	port=$((port + 1))
+	timeout 60 $peer server $own $port >/dev/null 2>&1 &
+	hostile=$!
+	wait_for 40 listens || diag "nobody listens"
+	timeout 60 "$@" -s $own -p $port >client.log 2>&1
+	echo $?
+	wait $hostile
+}
+
+for program in rstream riostream; do
+	run="$program -S 1000 -C 2 -I 2"
+	for side in server client; do
+		# shellcheck disable=SC2086 # a command and its arguments
+		want=$($side $run)
+		# shellcheck disable=SC2086
+		got=$($side cmx run $run)
+		is "SEC-01: $program, $side: ends as on the stock library" \
+			"$got" "$want"
+	done
+done
+
+if [ -z "$rspreload" ]; then
+	skip "librspreload is not installed"
+	finish
+fi
+port=$((port + 1))
+LD_PRELOAD=$rspreload cmx run $echo server $own $port >server.log 2>&1 &
+pid=$!
+ok "librspreload: the server is at the device" wait_for 40 listens
+unlike "librspreload: and not at TCP" "$(cat /proc/net/tcp)" \
+	"$(printf ':%04X ' $port)"
+for _ in 1 2 3; do
+	timeout 60 $peer client $own $port >/dev/null 2>&1
+done
+is "SEC-01: librspreload: the server is there after hostile clients" \
+	"$(LD_PRELOAD=$rspreload timeout 60 cmx run $echo client $own $port \
+		2>&1; echo $?)" 0
+# Not in a subshell: the server is a child of this one.
+wait_for 20 ended "$pid" || kill -KILL "$pid"
+wait "$pid"
+is "SEC-01: librspreload: and ends well" $? 0
+diag "$(cat server.log)"
+ok "SEC-01: nothing is left" wait_for 30 live_none
+finish

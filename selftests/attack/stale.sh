@@ -1,0 +1,11 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# SEC-01: no bytes of freed memory decide what an object is: a program that
+# passes destroyed ids, events and channels gets EINVAL, whatever lies there.
+. /usr/lib/rdma-cmx/selftests/lib.sh
+tools=/usr/lib/rdma-cmx/selftests/attack/tools
+
+out=$(timeout 100 cmx run $tools/stale 10.55.0.1 2>&1)
+is "SEC-01: destroyed objects are refused" "$? $out" "0 0 wrong"
+ok "SEC-01: nothing is left" wait_for 30 live_none
+finish

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * What is this library's: the address and the kind of each object that it has
+ * made and not freed. A pointer from outside is compared with these before a
+ * byte behind it is read; that memory may be another library's, a peer may
+ * have written it, or it may be freed.
+ *
+ * A tree over the bits of an address, with one byte for each eight bytes of
+ * memory at its end. Nodes are only added, and both they and the bytes change
+ * atomically: no locks, and fork() at any time leaves a whole tree. A node
+ * holds little, so that memory that is locked or limited stays free.
+ */
+#include <stdlib.h>
+
+#include "lib.h"
+
+#define UNIT_BITS	3	/* objects lie on multiples of eight */
+#define LEAF_BITS	12
+#define NODE_BITS	11
+#define LEVELS		3	/* of nodes */
+#define NODE_SIZE	(1 << NODE_BITS)
+#define UNITS_BITS	(LEAF_BITS + LEVELS * NODE_BITS)
+
+static void *root[NODE_SIZE];
+CMX_MEM_ATOMIC(root)
+
+/* Another thread may have been first. */
+static void *node_add(void **pos, size_t size)
+{
+	void *new = calloc(1, size), *old = NULL;
+
+	if (!new)
+		return NULL;
+	cmx_mem_atomic(new, size);
+	if (__atomic_compare_exchange_n(pos, &old, new, false,
+					__ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+		return new;
+	free(new);
+	return old;
+}
+
+/* The byte for @obj; NULL if there is none, and with @add no memory for it. */
+static uint8_t *unit_find(const void *obj, bool add)
+{
+	uint64_t unit = (uintptr_t)obj >> UNIT_BITS;
+	void **node = root, **pos, *next = NULL;
+	int level;
+
+	if (((uintptr_t)obj & ((1 << UNIT_BITS) - 1)) || unit >> UNITS_BITS)
+		return NULL;
+	for (level = LEVELS - 1; level >= 0; level--) {
+		pos = &node[unit >> (LEAF_BITS + level * NODE_BITS) &
+			    (NODE_SIZE - 1)];
+		next = __atomic_load_n(pos, __ATOMIC_ACQUIRE);
+		if (!next && add)
+			next = node_add(pos, level ? NODE_SIZE * sizeof(void *) :
+						     1 << LEAF_BITS);
+		if (!next)
+			return NULL;
+		node = next;
+	}
+	return (uint8_t *)next + (unit & ((1 << LEAF_BITS) - 1));
+}
+
+/*
+ * -1 with ENOMEM. What was known at this address before is forgotten. Not
+ * const, as that would say that there is something to read yet.
+ */
+int cmx_own_add(void *obj, enum cmx_kind kind)
+{
+	uint8_t *unit = unit_find(obj, true);
+
+	if (!unit)
+		return cmx_err(ENOMEM);
+	__atomic_store_n(unit, kind, __ATOMIC_RELEASE);
+	return 0;
+}
+
+bool cmx_own(const void *obj, enum cmx_kind kind)
+{
+	const uint8_t *unit = unit_find(obj, false);
+
+	return unit && __atomic_load_n(unit, __ATOMIC_ACQUIRE) == kind;
+}
+
+/* False: it was not there. True for one of several threads. */
+bool cmx_own_del(const void *obj, enum cmx_kind kind)
+{
+	uint8_t *unit = unit_find(obj, false);
+	uint8_t was = kind;
+
+	return unit && __atomic_compare_exchange_n(unit, &was, CMX_NONE, false,
+						   __ATOMIC_ACQ_REL,
+						   __ATOMIC_RELAXED);
+}

@@ -92,14 +92,14 @@ void cmx_asks_end(struct cmx_asks *asks)
 
 /*
  * Forbids to start any more. Returns true to one caller, who then has to stop
- * each question.
+ * each question, and to put @asks: done() does not run before that.
  */
 bool cmx_asks_stop(struct cmx_asks *asks)
 {
 	bool first;
 
 	mutex_lock(&asks->lock);
-	first = !asks->stopped;
+	first = !asks->stopped && atomic_inc_not_zero(&asks->pending);
 	asks->stopped = true;
 	mutex_unlock(&asks->lock);
 	return first;

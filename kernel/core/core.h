@@ -11,9 +11,11 @@
  *	route.c		(source address by the routing table),
  *	device.c	(RDMA device of that source) and
  *	paths.c		(path records of an InfiniBand port)
+ *	neigh.c		(neighbours whose GID a path needs)
  *	result.c	the list that comes out, put in order
  *	resolve.c	all that on the spot, where nobody has to be asked
  *	query.c		otherwise, who waits, until when, and how that ends
+ *	user.c		and in which order, if many users wait
  */
 #ifndef CMX_CORE_H
 #define CMX_CORE_H
@@ -31,6 +33,7 @@
 
 struct key;
 struct net_device;
+struct workqueue_struct;
 struct cmx_lookup;
 
 #define CMX_AI_FLAGS							\
@@ -262,6 +265,47 @@ int cmx_device_init(void);
 void cmx_device_exit(void);
 
 /**
+ * struct cmx_job - work of a query that has waited
+ * @node: among the jobs of the user
+ * @run: does it; @job may be gone when it returns
+ */
+struct cmx_job {
+	struct list_head node;
+	void (*run)(struct cmx_job *job);
+};
+
+/**
+ * struct cmx_query_user - a user whose queries wait
+ * @uid: the user
+ * @refs: references
+ * @lock: guards @active and @jobs
+ * @active: @work is queued or runs
+ * @jobs: in the order in which they run
+ * @work: runs one of them
+ * @neighs: outstanding neighbour resolutions; this and what follows is
+ *	guarded by the lock of neigh.c
+ * @neigh_routes: queries that may start one
+ * @neigh_node: among the users who may start one
+ */
+struct cmx_query_user {
+	kuid_t uid;
+	unsigned int refs;
+	spinlock_t lock;		/* guards the jobs */
+	bool active;
+	struct list_head jobs;
+	struct work_struct work;
+	unsigned int neighs;
+	struct list_head neigh_routes;
+	struct list_head neigh_node;
+};
+
+/* user.c */
+struct cmx_query_user *cmx_query_user_get(kuid_t uid);
+void cmx_query_user_hold(struct cmx_query_user *user);
+void cmx_query_user_put(struct cmx_query_user *user);
+void cmx_query_user_run(struct cmx_query_user *user, struct cmx_job *job);
+
+/**
  * struct cmx_asks - questions to SAs that are asked together
  * @lock: starting against stopping
  * @stopped: no more are started
@@ -334,32 +378,78 @@ void cmx_services_stop(struct cmx_services *s);
 int cmx_services_merge(struct cmx_services *s, struct cmx_candidates *cands);
 void cmx_services_release(struct cmx_services *s);
 
+/* A path that leads the others which need the same neighbour */
+enum cmx_lead {
+	CMX_LEAD_NONE,		/* it does not, or nothing is outstanding */
+	CMX_LEAD_WAITS,		/* for its turn, or for the neighbour */
+	CMX_LEAD_RESOLVED,	/* whoever resolved it goes on */
+};
+
+/**
+ * struct cmx_route_ask - one path of a query
+ * @ask: the SA query
+ * @to: the annotated address
+ * @path: its index
+ * @port_space: port space of the entry
+ * @same: index of the next one that needs the same neighbour; 0: the last
+ * @leads: first of those
+ * @lead: the first one's state, guarded by the lock of neigh.c
+ */
+struct cmx_route_ask {
+	struct cmx_ask ask;
+	const struct cmx_path *to;
+	u32 path;
+	u32 port_space;
+	u32 same;
+	bool leads;
+	u8 lead;
+};
+
 /**
  * struct cmx_routes - path records of the candidates
  * @asks: state of the questions
  * @h: the question that they are for
  * @count: how many
  * @ask: each with the path it is for; NULL: nothing to ask
+ * @user: who waits, if a neighbour is to be resolved; this and what follows
+ *	belongs to neigh.c
+ * @next: the first of @ask that has not begun
+ * @neigh_count: outstanding neighbour resolutions
+ * @neighs: list of them
+ * @wait: among the queries of @user that may start one
  */
 struct cmx_routes {
 	struct cmx_asks asks;
 	const struct cmx_hints *h;
 	u32 count;
 	struct cmx_route_ask *ask;
+	struct cmx_query_user *user;
+	u32 next;
+	u32 neigh_count;
+	struct list_head neighs;
+	struct list_head wait;
 };
 
 /* paths.c */
 int cmx_routes_init(struct cmx_routes *r, const struct cmx_hints *h,
 		    const struct cmx_path *paths, u32 n);
 bool cmx_routes_cached(struct cmx_routes *r);
-void cmx_routes_start(struct cmx_routes *r, unsigned int timeout_ms,
+int cmx_routes_lead(struct cmx_routes *r);
+void cmx_routes_start(struct cmx_routes *r, struct cmx_query_user *user,
 		      void (*done)(struct cmx_asks *asks));
+void cmx_routes_resolved(struct cmx_routes *r, u32 lead, int status,
+			 const union ib_gid *dgid);
 void cmx_routes_stop(struct cmx_routes *r);
 int cmx_routes_error(const struct cmx_routes *r);
 void cmx_routes_rank(const struct cmx_routes *r, struct cmx_path *paths);
 u32 cmx_routes_get(const struct cmx_routes *r, u32 path, u32 port_space,
 		   struct ib_path_rec_data *recs);
 void cmx_routes_release(struct cmx_routes *r);
+
+/* neigh.c */
+void cmx_neighs_start(struct cmx_routes *r);
+void cmx_neighs_run(void);
+void cmx_neighs_stop(struct cmx_routes *r);
 
 /* result.c */
 /* Most questions have no more candidates than fit on the stack. */
@@ -387,6 +477,7 @@ int cmx_mcast_init(void);
 void cmx_mcast_exit(void);
 
 /* query.c */
+extern struct workqueue_struct *cmx_wq;	/* for work of our own only */
 int cmx_query_init(void);
 void cmx_query_exit(void);
 

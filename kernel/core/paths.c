@@ -4,15 +4,15 @@
  * the SA for each entry that will come out, all at once. They are what
  * rdma_cm would ask, so that a route can be taken from the cache later.
  *
- * The GID of an IP address comes from ARP or neighbour discovery, if it is
- * not known, before the question. A path that nobody tells is no error: the
- * entry has no route then.
+ * The GID of an IP address comes from ARP or neighbour discovery (neigh.c), if
+ * it is not known, before the question. A path that nobody tells is no error:
+ * the entry has no route then.
  *
  * Belongs to one query; see ask.c for who may touch what.
  */
-#include <linux/if_arp.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
+#include <linux/sort.h>
 #include <rdma/ib_pack.h>
 #include <rdma/ib_sa.h>
 #include <rdma/rdma_cm_ib.h>
@@ -26,17 +26,6 @@
 /* Where the destination and the number of paths are on the wire. */
 #define CMX_PATH_DGID	8
 #define CMX_PATH_NUMB	49
-
-struct cmx_route_ask {
-	struct cmx_ask ask;
-	struct cmx_routes *routes;
-	const struct cmx_path *to;
-	u32 path;		/* index of @to */
-	u32 port_space;
-	bool resolving;		/* @addr may be under way */
-	bool resolved;		/* its callback has run */
-	struct rdma_dev_addr addr;
-};
 
 /* Fields of a path record that a limit may set, apart from the end points. */
 static const struct cmx_limit {
@@ -199,6 +188,7 @@ int cmx_routes_init(struct cmx_routes *r, const struct cmx_hints *h,
 	r->h = h;
 	r->count = 0;
 	r->ask = NULL;
+	r->user = NULL;
 	for (i = 0; i < n; i++)
 		wanted += cmx_path_wanted(h, &paths[i]);
 	if (!wanted)
@@ -240,56 +230,114 @@ bool cmx_routes_cached(struct cmx_routes *r)
 	return true;
 }
 
-static void cmx_route_resolved(int status, struct sockaddr *src,
-			       struct rdma_dev_addr *addr, void *context)
+/* By destination and source, and then by index. */
+static int cmx_route_compare(const void *a, const void *b, const void *routes)
 {
-	struct cmx_route_ask *ra = context;
-	struct cmx_ask *ask = &ra->ask;
-	union ib_gid *want = (void *)(ask->question.rec + CMX_PATH_DGID);
-	union ib_gid dgid;
+	const struct cmx_routes *r = routes;
+	u32 i = *(const u32 *)a, j = *(const u32 *)b;
+	const struct cmx_path *p = r->ask[i].to, *q = r->ask[j].to;
 
-	ra->resolved = true;
-	if (!status && addr->dev_type != ARPHRD_INFINIBAND)
-		status = -ENODEV;
-	if (!status) {
-		rdma_addr_get_dgid(addr, &dgid);
-		if (memchr_inv(want, 0, sizeof(*want)) &&
-		    memcmp(want, &dgid, sizeof(dgid)))
-			status = -ENOENT;
+	return memcmp(&p->dst, &q->dst, sizeof(p->dst)) ?:
+	       memcmp(&p->src, &q->src, sizeof(p->src)) ?:
+	       (i < j ? -1 : 1);
+}
+
+static bool cmx_route_same(const struct cmx_routes *r, u32 i, u32 j)
+{
+	const struct cmx_path *p = r->ask[i].to, *q = r->ask[j].to;
+
+	return !memcmp(&p->dst, &q->dst, sizeof(p->dst)) &&
+	       !memcmp(&p->src, &q->src, sizeof(p->src));
+}
+
+/* Links the paths to one address, from @i on; returns the last one's index. */
+static u32 cmx_route_link(struct cmx_routes *r, u32 i)
+{
+	while (i + 1 < r->count && r->ask[i + 1].path == r->ask[i].path) {
+		r->ask[i].same = i + 1;
+		i++;
 	}
+	return i;
+}
+
+/*
+ * Finds out which paths need the same neighbour. The order of the addresses
+ * stays: the first of equal ones leads.
+ */
+int cmx_routes_lead(struct cmx_routes *r)
+{
+	u32 *first, i, end = 0, n = 0;
+
+	first = kvmalloc_array(r->count, sizeof(*first), GFP_KERNEL_ACCOUNT);
+	if (!first)
+		return -ENOMEM;
+	for (i = 0; i < r->count; i++) {
+		if (r->ask[i].to->dgid_state == CMX_DGID_ASK &&
+		    (!i || r->ask[i].path != r->ask[i - 1].path))
+			first[n++] = i;
+	}
+	sort_r(first, n, sizeof(*first), cmx_route_compare, NULL, r);
+	for (i = 0; i < n; i++) {
+		if (i && cmx_route_same(r, first[i - 1], first[i]))
+			r->ask[end].same = first[i];
+		else
+			r->ask[first[i]].leads = true;
+		end = cmx_route_link(r, first[i]);
+	}
+	kvfree(first);
+	return 0;
+}
+
+/* The neighbour of @ra has @dgid, or @status says why it has none. */
+static void cmx_route_resolved(struct cmx_routes *r, struct cmx_route_ask *ra,
+			       int status, const union ib_gid *dgid)
+{
+	union ib_gid *want = (void *)(ra->ask.question.rec + CMX_PATH_DGID);
+
+	if (!status && memchr_inv(want, 0, sizeof(*want)) &&
+	    memcmp(want, dgid, sizeof(*dgid)))
+		status = -ENOENT;
 	if (status) {
-		ask->error = status;
-		cmx_asks_put(ask->asks);
+		ra->ask.error = status;
+		cmx_asks_put(&r->asks);
 		return;
 	}
-	memcpy(want, &dgid, sizeof(dgid));
-	cmx_ask_start(ask, ra->routes->h);
+	memcpy(want, dgid, sizeof(*dgid));
+	cmx_ask_start(&ra->ask, r->h);
 }
 
-static void cmx_route_resolve(struct cmx_route_ask *ra, unsigned int timeout_ms)
+static void cmx_routes_follow(struct cmx_routes *r, u32 lead, int status,
+			      const union ib_gid *dgid)
 {
-	union rdma_cmx_sockaddr src = ra->to->src, dst = ra->to->dst;
-	int ret;
+	struct cmx_route_ask *ra;
+	u32 i = lead;
 
-	ra->addr.net = ra->routes->h->net;
-	if (cmx_addr_is_link_local(&dst))
-		ra->addr.bound_dev_if = dst.in6.sin6_scope_id;
-	ra->resolving = true;
-	ret = rdma_resolve_ip(src.sa.sa_family ? &src.sa : NULL, &dst.sa,
-			      &ra->addr, timeout_ms, cmx_route_resolved, false,
-			      ra);
-	if (ret) {
-		ra->resolving = false;
-		ra->ask.error = ret;
-		cmx_asks_put(ra->ask.asks);
-	}
+	do {
+		ra = &r->ask[i];
+		i = ra->same;
+		cmx_route_resolved(r, ra, status, dgid);
+		cond_resched();
+	} while (i);
 }
 
-/* @done comes once, maybe before this returns. */
-void cmx_routes_start(struct cmx_routes *r, unsigned int timeout_ms,
+/* The neighbour of @lead is known, or not to be had; puts r->asks. */
+void cmx_routes_resolved(struct cmx_routes *r, u32 lead, int status,
+			 const union ib_gid *dgid)
+{
+	mutex_lock(&r->asks.lock);
+	cmx_routes_follow(r, lead, status, dgid);
+	cmx_asks_end(&r->asks);
+}
+
+/*
+ * @done comes once, maybe before this returns. After cmx_routes_lead(), on
+ * behalf of @user.
+ */
+void cmx_routes_start(struct cmx_routes *r, struct cmx_query_user *user,
 		      void (*done)(struct cmx_asks *asks))
 {
 	struct cmx_route_ask *ra;
+	bool leads = false;
 	u32 i;
 
 	cmx_asks_begin(&r->asks, done);
@@ -297,42 +345,41 @@ void cmx_routes_start(struct cmx_routes *r, unsigned int timeout_ms,
 		ra = &r->ask[i];
 		atomic_inc(&r->asks.pending);
 		ra->ask.asks = &r->asks;
-		ra->routes = r;
-		if (ra->to->dgid_state == CMX_DGID_ASK)
-			cmx_route_resolve(ra, timeout_ms);
-		else
+		if (ra->leads) {
+			ra->lead = CMX_LEAD_WAITS;
+			leads = true;
+		} else if (ra->to->dgid_state != CMX_DGID_ASK) {
 			cmx_ask_start(&ra->ask, r->h);
+		}
+		cond_resched();
+	}
+	if (leads) {
+		r->user = user;
+		cmx_neighs_start(r);
 	}
 	cmx_asks_end(&r->asks);
-}
-
-static void cmx_route_stop(struct cmx_route_ask *ra)
-{
-	if (ra->resolving) {
-		/*
-		 * Twice: a request is found by its address, and one that is
-		 * just through, and had the same address, may be in the way.
-		 * There is at most one, since they are worked off in order.
-		 */
-		rdma_addr_cancel(&ra->addr);
-		rdma_addr_cancel(&ra->addr);
-		if (!ra->resolved) {
-			ra->ask.error = -ETIMEDOUT;
-			cmx_asks_put(ra->ask.asks);
-			return;
-		}
-	}
-	cmx_ask_stop(&ra->ask);
+	if (leads)
+		cmx_neighs_run();
 }
 
 void cmx_routes_stop(struct cmx_routes *r)
 {
+	struct cmx_route_ask *ra;
 	u32 i;
 
 	if (!cmx_asks_stop(&r->asks))
 		return;
-	for (i = 0; i < r->count; i++)
-		cmx_route_stop(&r->ask[i]);
+	if (r->user)
+		cmx_neighs_stop(r);
+	for (i = 0; i < r->count; i++) {
+		ra = &r->ask[i];
+		if (ra->lead == CMX_LEAD_WAITS)
+			cmx_routes_follow(r, i, -ETIMEDOUT, NULL);
+		else
+			cmx_ask_stop(&ra->ask);
+		cond_resched();
+	}
+	cmx_asks_put(&r->asks);
 }
 
 /* That nobody knows the way is an answer, no memory to ask is not. */
@@ -376,6 +423,21 @@ static u32 cmx_route_max(const struct cmx_ask *ask)
 	return ask->question.rec[CMX_PATH_NUMB] & 0x7f;
 }
 
+/* The first one of a path; they are in the order of the paths. */
+static u32 cmx_routes_first(const struct cmx_routes *r, u32 path)
+{
+	u32 low = 0, high = r->count, mid;
+
+	while (low < high) {
+		mid = low + (high - low) / 2;
+		if (r->ask[mid].path < path)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
 /* Writes the records of one entry, or counts them if @recs is NULL. */
 u32 cmx_routes_get(const struct cmx_routes *r, u32 path, u32 port_space,
 		   struct ib_path_rec_data *recs)
@@ -384,10 +446,10 @@ u32 cmx_routes_get(const struct cmx_routes *r, u32 path, u32 port_space,
 	const u8 *rec;
 	u32 i, j, n = 0, end;
 
-	for (i = 0; i < r->count; i++) {
+	for (i = cmx_routes_first(r, path);
+	     i < r->count && r->ask[i].path == path; i++) {
 		ra = &r->ask[i];
-		if (ra->path != path || ra->port_space != port_space ||
-		    !ra->ask.answer)
+		if (ra->port_space != port_space || !ra->ask.answer)
 			continue;
 		end = n + cmx_route_max(&ra->ask);
 		for (j = 0; j < ra->ask.answer->count && n < end; j++) {

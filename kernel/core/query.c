@@ -29,10 +29,13 @@
  * those cmx_query_exit() waits for.
  */
 #include <linux/completion.h>
+#include <linux/delay.h>
+#include <linux/memcontrol.h>
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/overflow.h>
 #include <linux/sched.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 #include <net/net_namespace.h>
@@ -82,8 +85,12 @@ struct rdma_cmx_query {
 	struct cmx_path *paths;		/* annotated candidates */
 	u32 path_count;
 	struct cmx_routes routes;
+	struct rdma_cmx_result *result;
 	struct cmx_waiter waiter;
-	struct work_struct work;
+	struct cmx_query_user *user;		/* once it waits */
+	struct cmx_job job;		/* turn of the user */
+	struct mem_cgroup *memcg;
+	struct work_struct call;
 	struct work_struct free;
 	struct delayed_work deadline;
 	rdma_cmx_done_fn done;
@@ -93,32 +100,57 @@ struct rdma_cmx_query {
 	char node[];
 };
 
-static struct workqueue_struct *cmx_wq;
+struct workqueue_struct *cmx_wq;
+static struct workqueue_struct *cmx_call_wq;
+static struct workqueue_struct *cmx_deadline_wq;
 
-static void cmx_query_free(struct rdma_cmx_query *q)
+/* What the result does not need. */
+static void cmx_query_parts_release(struct rdma_cmx_query *q)
 {
 	cmx_routes_release(&q->routes);
 	cmx_services_release(&q->services);
 	cmx_answer_release(&q->answer);
 	kvfree(q->paths);
+	q->paths = NULL;
+}
+
+static void cmx_query_free(struct rdma_cmx_query *q)
+{
+	cmx_query_parts_release(q);
 	kfree(q->limits);
+	mem_cgroup_put(q->memcg);
+	cmx_query_user_put(q->user);
 	put_net(q->hints.net);
 	kfree(q);
 	cmx_stat_dec(live_queries);
 }
 
-static void cmx_query_free_work(struct work_struct *work)
+static void cmx_query_free_job(struct cmx_job *job)
 {
-	cmx_query_free(container_of(work, struct rdma_cmx_query, free));
+	cmx_query_free(container_of(job, struct rdma_cmx_query, job));
 }
 
-/* What SAs had to do with needs process context. */
+static void cmx_query_free_work(struct work_struct *work)
+{
+	struct rdma_cmx_query *q = container_of(work, struct rdma_cmx_query,
+						free);
+
+	/* It may be much. */
+	if (q->user && q->paths) {
+		q->job.run = cmx_query_free_job;
+		cmx_query_user_run(q->user, &q->job);
+	} else {
+		cmx_query_free(q);
+	}
+}
+
+/* What a query waited for, and much memory, needs process context. */
 static void cmx_query_release(struct kref *ref)
 {
 	struct rdma_cmx_query *q = container_of(ref, struct rdma_cmx_query,
 						ref);
 
-	if (q->paths || q->services.port)
+	if (q->user || q->paths || q->services.port)
 		queue_work(cmx_wq, &q->free);
 	else
 		cmx_query_free(q);
@@ -131,10 +163,19 @@ void rdma_cmx_query_put(struct rdma_cmx_query *query)
 }
 EXPORT_SYMBOL_GPL(rdma_cmx_query_put);
 
+/* Goes on in a turn of the user, of whom there is one since it has waited. */
 static void cmx_query_queue(struct rdma_cmx_query *q)
 {
 	kref_get(&q->ref);
-	queue_work(cmx_wq, &q->work);
+	cmx_query_user_run(q->user, &q->job);
+}
+
+/* To be called before it waits. */
+static int cmx_query_user_set(struct rdma_cmx_query *q)
+{
+	if (!q->user)
+		q->user = cmx_query_user_get(q->hints.uid);
+	return q->user ? 0 : -ENOMEM;
 }
 
 static void cmx_query_disarm(struct rdma_cmx_query *q)
@@ -149,7 +190,7 @@ static void cmx_query_arm(struct rdma_cmx_query *q, unsigned long expires)
 	unsigned long now = jiffies;
 
 	kref_get(&q->ref);
-	if (mod_delayed_work(cmx_wq, &q->deadline,
+	if (mod_delayed_work(cmx_deadline_wq, &q->deadline,
 			     time_after(expires, now) ? expires - now : 0))
 		/* Never the last one: the caller has one. */
 		rdma_cmx_query_put(q);
@@ -208,8 +249,8 @@ static int cmx_query_annotate(struct rdma_cmx_query *q)
 	return cmx_routes_init(&q->routes, &q->hints, q->paths, q->path_count);
 }
 
-/* FOUND to PATHS or, if nobody has to be asked, to READY. */
-static void cmx_query_find_paths(struct rdma_cmx_query *q)
+/* FOUND to PATHS or, if nobody has to be asked, to READY: then true. */
+static bool cmx_query_find_paths(struct rdma_cmx_query *q)
 {
 	unsigned int ms = READ_ONCE(route_timeout_ms);
 	unsigned long expires;
@@ -220,6 +261,8 @@ static void cmx_query_find_paths(struct rdma_cmx_query *q)
 	if (!ret)
 		ret = cmx_query_annotate(q);
 	known = ret || cmx_routes_cached(&q->routes);
+	if (!known)
+		ret = cmx_routes_lead(&q->routes) ?: cmx_query_user_set(q);
 	expires = jiffies + msecs_to_jiffies(ms);
 	if (time_after(expires, q->expires))
 		expires = q->expires;
@@ -227,19 +270,20 @@ static void cmx_query_find_paths(struct rdma_cmx_query *q)
 	spin_lock(&q->lock);
 	if (q->state != CMX_QUERY_FOUND) {
 		spin_unlock(&q->lock);
-		return;
+		return false;
 	}
 	q->error = ret;
-	if (known || q->late) {
+	if (known || ret || q->late) {
 		q->state = CMX_QUERY_READY;
 		spin_unlock(&q->lock);
-		return;
+		return true;
 	}
 	q->state = CMX_QUERY_PATHS;
 	cmx_query_arm(q, expires);
 	kref_get(&q->ref);
 	spin_unlock(&q->lock);
-	cmx_routes_start(&q->routes, ms, cmx_query_paths_done);
+	cmx_routes_start(&q->routes, q->user, cmx_query_paths_done);
+	return false;
 }
 
 static struct rdma_cmx_result *cmx_query_result(struct rdma_cmx_query *q)
@@ -253,49 +297,71 @@ static struct rdma_cmx_result *cmx_query_result(struct rdma_cmx_query *q)
 				&q->routes);
 }
 
-/* READY to DONE, unless cancelled on the way. */
-static void cmx_query_call(struct rdma_cmx_query *q)
+/* READY: builds the answer, which the query's work item hands out. */
+static void cmx_query_answer(struct rdma_cmx_query *q)
 {
-	struct rdma_cmx_result *res;
-
 	cmx_query_disarm(q);
-	res = cmx_query_result(q);
+	q->result = cmx_query_result(q);
+	cmx_query_parts_release(q);
+	kref_get(&q->ref);
+	queue_work(cmx_call_wq, &q->call);
+}
+
+/* From FOUND as far as it goes without waiting. */
+static void cmx_query_run(struct rdma_cmx_query *q)
+{
+	if (cmx_query_find_paths(q))
+		cmx_query_answer(q);
+}
+
+/* It has waited: now it is FOUND or READY, or cancelled. */
+static void cmx_query_turn(struct cmx_job *job)
+{
+	struct rdma_cmx_query *q = container_of(job, struct rdma_cmx_query,
+						job);
+	struct mem_cgroup *old = set_active_memcg(q->memcg);
+	enum cmx_query_state state = READ_ONCE(q->state);
+
+	if (state == CMX_QUERY_FOUND)
+		cmx_query_run(q);
+	else if (state == CMX_QUERY_READY)
+		cmx_query_answer(q);
+	set_active_memcg(old);
+	rdma_cmx_query_put(q);
+}
+
+/* READY to DONE, unless cancelled on the way. */
+static void cmx_query_call(struct work_struct *work)
+{
+	struct rdma_cmx_query *q = container_of(work, struct rdma_cmx_query,
+						call);
 
 	spin_lock(&q->lock);
 	if (q->state != CMX_QUERY_READY) {
 		spin_unlock(&q->lock);
-		rdma_cmx_result_put(res);
-		return;
+		rdma_cmx_result_put(q->result);
+		goto put;
 	}
 	q->state = CMX_QUERY_CALLING;
 	q->caller = current;
 	spin_unlock(&q->lock);
 
-	cmx_count_done(q, res);
-	q->done(q, res, q->context);
+	cmx_count_done(q, q->result);
+	q->done(q, q->result, q->context);
 
 	spin_lock(&q->lock);
 	q->state = CMX_QUERY_DONE;
 	q->caller = NULL;
 	spin_unlock(&q->lock);
 	complete_all(&q->idle);
-}
-
-static void cmx_query_work(struct work_struct *work)
-{
-	struct rdma_cmx_query *q = container_of(work, struct rdma_cmx_query,
-						work);
-
-	if (READ_ONCE(q->state) == CMX_QUERY_FOUND)
-		cmx_query_find_paths(q);
-	if (READ_ONCE(q->state) == CMX_QUERY_READY)
-		cmx_query_call(q);
+put:
 	rdma_cmx_query_put(q);
 }
 
 /*
- * NAMES to FOUND with @answer, which the query takes over, or with @error.
- * Returns false, and leaves @answer alone, if it does not wait for names.
+ * NAMES to FOUND with @answer, which the query takes over, or with @error; the
+ * caller goes on with it. Returns false, and leaves @answer alone, if it does
+ * not wait for names.
  */
 static bool cmx_query_named(struct rdma_cmx_query *q,
 			    const struct cmx_answer *answer, int error)
@@ -310,7 +376,6 @@ static bool cmx_query_named(struct rdma_cmx_query *q,
 	q->error = error;
 	q->state = CMX_QUERY_FOUND;
 	spin_unlock(&q->lock);
-	cmx_query_queue(q);
 	return true;
 }
 
@@ -352,8 +417,13 @@ static void cmx_query_deadline(struct work_struct *work)
 
 	if (state <= CMX_QUERY_PATHS)
 		trace_cmx_query_timeout(q);
-	if (state != CMX_QUERY_NAMES || cmx_query_named(q, NULL, -ETIMEDOUT))
+	if (state != CMX_QUERY_NAMES) {
 		cmx_query_stop(q, state);
+	} else if (cmx_query_named(q, NULL, -ETIMEDOUT)) {
+		cmx_query_stop(q, state);
+		/* An error is no work. */
+		cmx_query_run(q);
+	}
 	rdma_cmx_query_put(q);
 }
 
@@ -367,7 +437,9 @@ static void cmx_query_names_done(struct cmx_waiter *waiter,
 
 	if (from)
 		cmx_answer_share(&answer, from);
-	if (!cmx_query_named(q, &answer, error))
+	if (cmx_query_named(q, &answer, error))
+		cmx_query_queue(q);
+	else
 		cmx_answer_release(&answer);
 	rdma_cmx_query_put(q);
 }
@@ -388,7 +460,8 @@ static void cmx_query_init_one(struct rdma_cmx_query *q)
 	kref_init(&q->ref);
 	spin_lock_init(&q->lock);
 	init_completion(&q->idle);
-	INIT_WORK(&q->work, cmx_query_work);
+	INIT_WORK(&q->call, cmx_query_call);
+	q->job.run = cmx_query_turn;
 	INIT_WORK(&q->free, cmx_query_free_work);
 	INIT_DELAYED_WORK(&q->deadline, cmx_query_deadline);
 	mutex_init(&q->services.asks.lock);
@@ -430,6 +503,7 @@ cmx_query_alloc(const struct rdma_cmx_query_attr *attr,
 	q->hints = *hints;
 	q->hints.limits = q->limits;
 	get_net(hints->net);
+	q->memcg = get_mem_cgroup_from_mm(current->mm);
 	q->expires = jiffies + cmx_query_timeout(attr);
 	q->names_later = attr->names_later;
 	q->done = done;
@@ -464,10 +538,13 @@ static int cmx_query_ask_names(struct rdma_cmx_query *q,
 		if (ret && (attr->names || ret == -ENOMEM))
 			return ret;
 		q->error = ret;
-		cmx_query_queue(q);
+		cmx_query_run(q);
 		return 0;
 	}
 
+	ret = cmx_query_user_set(q);
+	if (ret)
+		return ret;
 	q->state = CMX_QUERY_NAMES;
 	if (!attr->names_later) {
 		kref_get(&q->ref);
@@ -491,9 +568,12 @@ static int cmx_query_ask_services(struct rdma_cmx_query *q,
 	if (ret)
 		return ret;
 	if (cmx_services_cached(&q->services, q->hints.net)) {
-		cmx_query_queue(q);
+		cmx_query_run(q);
 		return 0;
 	}
+	ret = cmx_query_user_set(q);
+	if (ret)
+		return ret;
 	q->state = CMX_QUERY_SERVICES;
 	kref_get(&q->ref);
 	cmx_query_arm_if(q, CMX_QUERY_SERVICES);
@@ -528,7 +608,7 @@ int rdma_cmx_query_start(const struct rdma_cmx_query_attr *attr,
 		q->cands = cands;
 		if (cands.canonname)
 			q->cands.canonname = q->node;
-		cmx_query_queue(q);
+		cmx_query_run(q);
 	}
 	if (ret) {
 		*pquery = NULL;
@@ -560,6 +640,7 @@ int rdma_cmx_query_give_names(struct rdma_cmx_query *query, int error,
 		return -ESRCH;
 	}
 	cmx_stat_inc(names_given);
+	cmx_query_run(query);
 	return 0;
 }
 EXPORT_SYMBOL_GPL(rdma_cmx_query_give_names);
@@ -591,10 +672,45 @@ EXPORT_SYMBOL_GPL(rdma_cmx_query_cancel);
 int cmx_query_init(void)
 {
 	cmx_wq = alloc_workqueue("rdma_cmx", WQ_UNBOUND, 0);
-	return cmx_wq ? 0 : -ENOMEM;
+	cmx_call_wq = alloc_workqueue("rdma_cmx_call", WQ_UNBOUND, 0);
+	cmx_deadline_wq = alloc_workqueue("rdma_cmx_deadline",
+					  WQ_UNBOUND | WQ_HIGHPRI, 0);
+	if (cmx_wq && cmx_call_wq && cmx_deadline_wq)
+		return 0;
+	if (cmx_deadline_wq)
+		destroy_workqueue(cmx_deadline_wq);
+	if (cmx_call_wq)
+		destroy_workqueue(cmx_call_wq);
+	if (cmx_wq)
+		destroy_workqueue(cmx_wq);
+	return -ENOMEM;
 }
 
+/* Nothing is added any more, so what is counted late is only too much. */
+static s64 cmx_query_live(void)
+{
+	s64 sum = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		const struct cmx_stats *stats = per_cpu_ptr(&cmx_stats, cpu);
+
+		sum += READ_ONCE(stats->v[CMX_STAT_live_queries]) +
+		       READ_ONCE(stats->v[CMX_STAT_live_neighs]);
+	}
+	return sum;
+}
+
+/* The work queues fill each other, until all queries are free. */
 void cmx_query_exit(void)
 {
+	while (cmx_query_live()) {
+		flush_workqueue(cmx_deadline_wq);
+		flush_workqueue(cmx_call_wq);
+		flush_workqueue(cmx_wq);
+		msleep(1);
+	}
+	destroy_workqueue(cmx_deadline_wq);
+	destroy_workqueue(cmx_call_wq);
 	destroy_workqueue(cmx_wq);
 }

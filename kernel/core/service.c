@@ -182,6 +182,7 @@ void cmx_services_stop(struct cmx_services *s)
 		return;
 	for (i = 0; i < s->count; i++)
 		cmx_ask_stop(&s->port[i].ask);
+	cmx_asks_put(&s->asks);
 }
 
 static bool cmx_service_matches(const struct cmx_sa_question *q,
@@ -233,8 +234,9 @@ static int cmx_service_set_init(struct cmx_service_set *set, u32 room)
 	set->room = room;
 	set->mask = slots - 1;
 	set->seed = get_random_u32();
-	set->list = kvmalloc_array(room, sizeof(*set->list), GFP_KERNEL);
-	set->slots = kvcalloc(slots, sizeof(*set->slots), GFP_KERNEL);
+	set->list = kvmalloc_array(room, sizeof(*set->list),
+				   GFP_KERNEL_ACCOUNT);
+	set->slots = kvcalloc(slots, sizeof(*set->slots), GFP_KERNEL_ACCOUNT);
 	if (set->list && set->slots)
 		return 0;
 	kvfree(set->list);

@@ -40,6 +40,7 @@ static const char * const cmx_stat_names[CMX_STAT_COUNT] = {
 	[CMX_STAT_live_queries] = "live_queries",
 	[CMX_STAT_live_lookups] = "live_lookups",
 	[CMX_STAT_live_results] = "live_results",
+	[CMX_STAT_live_neighs] = "live_neighs",
 	[CMX_STAT_live_sa_lookups] = "live_sa_lookups",
 	[CMX_STAT_live_sa_mads] = "live_sa_mads",
 	[CMX_STAT_live_sa_answers] = "live_sa_answers",

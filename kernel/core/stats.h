@@ -38,6 +38,7 @@ enum cmx_stat {
 	CMX_STAT_live_queries,
 	CMX_STAT_live_lookups,
 	CMX_STAT_live_results,
+	CMX_STAT_live_neighs,	/* outstanding neighbour resolutions */
 	CMX_STAT_live_sa_lookups,
 	CMX_STAT_live_sa_mads,
 	CMX_STAT_live_sa_answers,	/* outside the caches */

@@ -7,7 +7,9 @@
  * for it, and does so with the mutex held.
  *
  * A resolution is outstanding until its event was handed out. Its object
- * stays, with the answer, until the next one or the end of the id.
+ * stays, with the answer, until the next one or the end of the id. It counts
+ * for its file until it is answered, and for the file's user until the answer
+ * was taken or went with the object.
  */
 #include <linux/cred.h>
 #include <linux/fs_struct.h>
@@ -16,10 +18,10 @@
 #include <linux/sched/task.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
-#include <linux/user_namespace.h>
 #include <net/net_namespace.h>
 
 #include "ucmx.h"
+#include "user.h"
 
 struct ucmx_query {
 	struct rdma_cmx_query *query;	/* NULL: it was answered on the spot */
@@ -28,6 +30,7 @@ struct ucmx_query {
 	bool done;		/* answered, by ucmx_id.lock */
 	bool read;		/* event handed out, by ucmx_file.lock */
 	bool by_device;		/* asked at the id's port */
+	bool charged;		/* to the file's user, by ucmx_id.lock */
 };
 
 /* A question's strings and arrays, copied. */
@@ -151,25 +154,6 @@ static int ucmx_question_arrays(struct ucmx_question *q,
 	return 0;
 }
 
-/*
- * Whom a query is counted for. A user who makes a user namespace gets many
- * ids in it but stays one user: the owner of the outermost one. Those that
- * root makes are containers, each a user by the id of its own root.
- */
-static kuid_t ucmx_user(void)
-{
-	struct user_namespace *ns = current_user_ns();
-	kuid_t uid = current_uid();
-
-	if (ns == &init_user_ns)
-		return uid;
-	while (ns->parent != &init_user_ns)
-		ns = ns->parent;
-	if (!uid_eq(ns->owner, GLOBAL_ROOT_UID))
-		return ns->owner;
-	return make_kuid(ns, 0);
-}
-
 /* @q is to be given back by ucmx_question_put() also after an error. */
 static int ucmx_question_get(struct ucmx_question *q,
 			     const struct rdma_cmx_ai_query *arg,
@@ -202,7 +186,7 @@ static int ucmx_question_get(struct ucmx_question *q,
 	if (ret)
 		return ret;
 
-	q->attr.uid = ucmx_user();
+	q->attr.uid = cmx_current_user();
 	q->attr.net = current->nsproxy->net_ns;
 	q->attr.port = ntohs(arg->port);
 	q->attr.has_port = arg->flags & RDMA_CMX_AIQ_PORT;
@@ -237,10 +221,24 @@ void ucmx_query_read(struct ucmx_event *ev)
 void ucmx_query_move(struct ucmx_id *id, struct ucmx_file *from,
 		     struct ucmx_file *to)
 {
-	if (!id->query || id->query->done)
+	if (!id->query)
+		return;
+	if (id->query->charged) {
+		atomic_dec(&from->user->requests);
+		atomic_inc(&to->user->requests);
+	}
+	if (id->query->done)
 		return;
 	atomic_dec(&from->nr_requests);
 	atomic_inc(&to->nr_requests);
+}
+
+/* The id's lock is held, or nobody else knows @uq. */
+static void ucmx_query_uncharge(struct ucmx_query *uq)
+{
+	if (uq->charged)
+		atomic_dec(&uq->ev.id->file->user->requests);
+	uq->charged = false;
 }
 
 static void ucmx_query_finish(struct ucmx_query *uq,
@@ -253,6 +251,7 @@ static void ucmx_query_finish(struct ucmx_query *uq,
 	if (IS_ERR(result)) {
 		uq->ev.event = RDMA_CMX_EV_ADDRINFO_ERROR;
 		uq->ev.status = PTR_ERR(result);
+		ucmx_query_uncharge(uq);
 	} else {
 		uq->ev.event = RDMA_CMX_EV_ADDRINFO_RESOLVED;
 		uq->result = result;
@@ -274,9 +273,13 @@ static bool ucmx_query_cancel(struct ucmx_query *uq)
 	return uq->query && rdma_cmx_query_cancel(uq->query);
 }
 
-/* Its callback has run or was cancelled, its event is in no queue. */
+/*
+ * Its callback has run or was cancelled, its event is in no queue. The id has
+ * its file still, and its mutex is held or the id is dead.
+ */
 static void ucmx_query_free(struct ucmx_query *uq)
 {
+	ucmx_query_uncharge(uq);
 	if (uq->query)
 		rdma_cmx_query_put(uq->query);
 	rdma_cmx_result_put(uq->result);
@@ -301,6 +304,7 @@ void ucmx_query_end(struct ucmx_id *id)
 	if (!uq->done)
 		atomic_dec(&id->file->nr_requests);
 	uq->done = true;
+	ucmx_query_uncharge(uq);
 	spin_unlock(&id->lock);
 }
 
@@ -372,6 +376,10 @@ static int ucmx_query_start(struct ucmx_id *id, struct ucmx_question *q)
 	uq = ucmx_query_alloc(id);
 	if (!uq)
 		goto err_charge;
+	ret = ucmx_user_charge(id->file->user);
+	if (ret)
+		goto err_free;
+	uq->charged = true;
 	q->attr.net = id->cm->route.addr.dev_addr.net;
 	/* The kernel looks up names for questions of the host's only. */
 	if (!net_eq(q->attr.net, &init_net))
@@ -572,6 +580,7 @@ static bool ucmx_result_take(struct ucmx_id *id, struct rdma_cmx_result *res)
 	spin_lock(&id->lock);
 	if (id->query && id->query->result == res) {
 		id->query->result = NULL;
+		ucmx_query_uncharge(id->query);
 		taken = true;
 	}
 	spin_unlock(&id->lock);

@@ -213,6 +213,11 @@ static int ucmx_open(struct inode *inode, struct file *filp)
 	file = kzalloc(sizeof(*file), GFP_KERNEL_ACCOUNT);
 	if (!file)
 		return -ENOMEM;
+	file->user = ucmx_user_get();
+	if (!file->user) {
+		kfree(file);
+		return -ENOMEM;
+	}
 	spin_lock_init(&file->lock);
 	INIT_LIST_HEAD(&file->events);
 	mutex_init(&file->read_mutex);
@@ -244,6 +249,7 @@ static int ucmx_release(struct inode *inode, struct file *filp)
 	WARN_ON_ONCE(!list_empty(&file->events));
 	xa_destroy(&file->ids);
 	mutex_destroy(&file->read_mutex);
+	ucmx_user_put(file->user);
 	kfree(file);
 	ucmx_stat_dec(UCMX_LIVE_FILES);
 	return 0;

@@ -18,6 +18,10 @@ unsigned int ucmx_max_requests = 1024;
 module_param_named(max_requests, ucmx_max_requests, uint, 0644);
 MODULE_PARM_DESC(max_requests, "unfinished resolutions of one open file (1024)");
 
+unsigned int ucmx_max_user_requests = 16384;
+module_param_named(max_user_requests, ucmx_max_user_requests, uint, 0644);
+MODULE_PARM_DESC(max_user_requests, "resolutions of one user that are unfinished or whose answer was not taken (16384)");
+
 unsigned int ucmx_max_events = 65536;
 module_param_named(max_events, ucmx_max_events, uint, 0644);
 MODULE_PARM_DESC(max_events, "unread events of one open file above which nothing starts that ends with one (65536)");

@@ -40,8 +40,16 @@
 
 #include "compat.h"
 
+/* What all files of a user share */
+struct ucmx_user {
+	unsigned long index;		/* the uid */
+	unsigned int refs;
+	atomic_t requests;		/* outstanding, or answer not taken */
+};
+
 struct ucmx_file {
 	spinlock_t lock;		/* the queue and what it counts */
+	struct ucmx_user *user;		/* who opened it */
 	u32 nr_events;			/* unread, also those held back */
 	atomic_t nr_objs;
 	atomic_t nr_requests;
@@ -188,6 +196,7 @@ void ucmx_stats_exit(void);
 extern struct workqueue_struct *ucmx_wq;
 extern unsigned int ucmx_max_ids;
 extern unsigned int ucmx_max_requests;
+extern unsigned int ucmx_max_user_requests;
 extern unsigned int ucmx_max_events;
 extern unsigned int ucmx_max_backlog;
 
@@ -196,6 +205,11 @@ extern const struct file_operations ucmx_fops;
 int ucmx_respond(struct ucmx_cmd *cmd);
 int ucmx_file_charge(struct ucmx_file *file, unsigned int n);
 void ucmx_file_uncharge(struct ucmx_file *file, unsigned int n);
+
+/* user.c */
+struct ucmx_user *ucmx_user_get(void);
+void ucmx_user_put(struct ucmx_user *user);
+int ucmx_user_charge(struct ucmx_user *user);
 
 /* handle.c */
 void ucmx_handles_init(struct ucmx_file *file);

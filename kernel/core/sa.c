@@ -379,6 +379,23 @@ int cmx_sa_cached(struct cmx_sa_port *port, struct net *net,
 }
 
 /**
+ * cmx_sa_uncache - forget the answer to a query, so that the SA is asked next
+ * @port: whose SA
+ * @net: on whose behalf
+ * @question: the query
+ *
+ * Context: process.
+ */
+void cmx_sa_uncache(struct cmx_sa_port *port, struct net *net,
+		    const struct cmx_sa_question *question)
+{
+	struct cmx_sa_key key;
+
+	cmx_sa_key_init(&key, net, question);
+	cmx_sa_cache_remove(&port->cache, &key);
+}
+
+/**
  * cmx_sa_lookup - ask the SA
  * @port: whose SA
  * @net: on whose behalf

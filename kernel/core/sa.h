@@ -111,6 +111,8 @@ int cmx_sa_ports_for_each(struct net *net,
 int cmx_sa_cached(struct cmx_sa_port *port, struct net *net,
 		  const struct cmx_sa_question *question,
 		  struct cmx_sa_answer **answer);
+void cmx_sa_uncache(struct cmx_sa_port *port, struct net *net,
+		    const struct cmx_sa_question *question);
 int cmx_sa_lookup(struct cmx_sa_port *port, struct net *net, kuid_t uid,
 		  const struct cmx_sa_question *question,
 		  struct cmx_sa_waiter *waiter);

@@ -286,6 +286,22 @@ static void cmx_sa_cache_sweep(struct work_struct *work)
 	spin_unlock(&cache->lock);
 }
 
+/* The answer to @key has turned out to be wrong. */
+void cmx_sa_cache_remove(struct cmx_sa_cache *cache,
+			 const struct cmx_sa_key *key)
+{
+	u32 hash = cmx_sa_key_hash(key);
+	struct cmx_sa_entry *e;
+	LIST_HEAD(victims);
+
+	spin_lock(&cache->lock);
+	e = cmx_sa_entry_find(cache, key, hash);
+	if (e)
+		cmx_sa_entry_remove(cache, e, &victims);
+	spin_unlock(&cache->lock);
+	cmx_sa_entries_free(&victims);
+}
+
 /* Nothing that was asked before this is given any more once it returns. */
 void cmx_sa_cache_drop(struct cmx_sa_cache *cache)
 {

@@ -47,10 +47,13 @@ int ucmx_resolve_addr(struct ucmx_cmd *cmd)
  */
 static int ucmx_route_start(struct ucmx_id *id, u32 timeout_ms)
 {
+	/* Before the state that lets the id connect */
+	WRITE_ONCE(id->path_cached, true);
 	if (timeout_ms && !id->tos_set && !rdma_cmx_set_cached_path(id->cm)) {
 		ucmx_route_resolved(id);
 		return 0;
 	}
+	WRITE_ONCE(id->path_cached, false);
 	return rdma_resolve_route(id->cm, timeout_ms);
 }
 

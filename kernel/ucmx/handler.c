@@ -6,6 +6,7 @@
  * mutex of ours.
  */
 #include <linux/sched/mm.h>
+#include <rdma/ib_cm.h>
 #include <rdma/ib_marshall.h>
 #include <rdma/ib_verbs.h>
 
@@ -175,6 +176,27 @@ static void ucmx_parts_put(struct ucmx_event *ev, struct ucmx_parts *parts,
 	ev->len = pos - (void *)ev->body;
 }
 
+/*
+ * Does the event say that the path may not lead there? A peer that refuses by
+ * itself, or does not listen, was reached.
+ */
+static bool ucmx_path_failed(const struct rdma_cm_event *e)
+{
+	switch (e->event) {
+	case RDMA_CM_EVENT_ROUTE_ERROR:
+	case RDMA_CM_EVENT_CONNECT_ERROR:
+		return true;
+	case RDMA_CM_EVENT_UNREACHABLE:
+		/* A positive status is the peer's. */
+		return e->status < 0;
+	case RDMA_CM_EVENT_REJECTED:
+		return e->status != IB_CM_REJ_CONSUMER_DEFINED &&
+		       e->status != IB_CM_REJ_INVALID_SERVICE_ID;
+	default:
+		return false;
+	}
+}
+
 static void ucmx_event_from_cm(struct ucmx_id *id, struct rdma_cm_id *cm,
 			       struct rdma_cm_event *e)
 {
@@ -189,6 +211,8 @@ static void ucmx_event_from_cm(struct ucmx_id *id, struct rdma_cm_id *cm,
 		smp_mb();
 		wake_up_var(&id->asking);
 	}
+	if (READ_ONCE(id->path_cached) && ucmx_path_failed(e))
+		rdma_cmx_drop_cached_path(cm);
 	len = ucmx_parts_get(&parts, cm, e);
 	ev = ucmx_event_take(id, e->event, slot, len);
 	if (!ev)

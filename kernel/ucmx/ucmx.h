@@ -147,6 +147,7 @@ struct ucmx_id {
 	bool tos_set;		/* has a type of service, by mutex */
 	bool hidden;		/* not to be found, by its table's lock */
 	bool asking;		/* CONNECT, ACCEPT of a request: no answer yet */
+	bool path_cached;	/* its path came from the cache */
 	bool hold;		/* keep events back, by lock */
 	bool gone;		/* DEVICE_REMOVAL has come, by lock */
 };

@@ -289,6 +289,18 @@ void rdma_cmx_result_put(struct rdma_cmx_result *result);
 int rdma_cmx_set_cached_path(struct rdma_cm_id *id);
 
 /**
+ * rdma_cmx_drop_cached_path - forget a path that does not work
+ * @id: id that has taken its path from the cache
+ *
+ * The next rdma_cmx_set_cached_path() for the same destination fails, and
+ * rdma_resolve_route() asks the SA. To be called when a connect on the path
+ * has failed, also from the event handler of @id. The id's own path stays.
+ *
+ * Context: process, may sleep.
+ */
+void rdma_cmx_drop_cached_path(struct rdma_cm_id *id);
+
+/**
  * struct rdma_cmx_join_attr - a multicast membership
  * @addr: group: IPv4 or IPv6 multicast address, or MGID in a sockaddr_ib
  * @join_flags: RDMA_MC_JOIN_FLAG_FULLMEMBER or _SENDONLY_FULLMEMBER

@@ -15,6 +15,7 @@
  *	result.c	the list that comes out, put in order
  *	resolve.c	all that on the spot, where nobody has to be asked
  *	query.c		otherwise, who waits, until when, and how that ends
+ *	annotate.c	what is done of the above when that is known
  *	user.c		and in which order, if many users wait
  */
 #ifndef CMX_CORE_H

@@ -13,7 +13,6 @@
  * The RTNL guards all of it but the users' shares. The notifier gives the
  * references back before a netdevice goes, so that nobody waits for them.
  */
-#include <linux/cred.h>
 #include <linux/hashtable.h>
 #include <linux/igmp.h>
 #include <linux/inetdevice.h>
@@ -26,6 +25,7 @@
 #include <net/if_inet6.h>
 
 #include "mcast.h"
+#include "user.h"
 
 static unsigned int groups_per_user = 1024;
 module_param(groups_per_user, uint, 0644);
@@ -60,7 +60,7 @@ static int cmx_ip_charge(struct cmx_ip_group *g)
 
 	if (current->flags & PF_KTHREAD)
 		return 0;
-	g->uid = current_uid();
+	g->uid = cmx_current_user();
 	do {
 		n = cmx_ip_shared(g->uid);
 		if (n >= READ_ONCE(groups_per_user))

@@ -40,7 +40,7 @@
 #include <linux/workqueue.h>
 #include <net/net_namespace.h>
 
-#include "core.h"
+#include "query.h"
 #include "trace.h"
 
 static unsigned int query_timeout_ms = 10000;
@@ -53,59 +53,12 @@ module_param(query_timeout_max_ms, uint, 0644);
 MODULE_PARM_DESC(query_timeout_max_ms,
 		 "Longest deadline in ms that a query may name (default 60000)");
 
-static unsigned int route_timeout_ms = 3000;
-module_param(route_timeout_ms, uint, 0644);
-MODULE_PARM_DESC(route_timeout_ms,
-		 "Time in ms that a query waits for path records, within its deadline (default 3000)");
-
-enum cmx_query_state {
-	CMX_QUERY_NAMES,
-	CMX_QUERY_SERVICES,
-	CMX_QUERY_FOUND,
-	CMX_QUERY_PATHS,
-	CMX_QUERY_READY,
-	CMX_QUERY_CALLING,
-	CMX_QUERY_DONE,
-	CMX_QUERY_CANCELLED,
-};
-
-struct rdma_cmx_query {
-	struct kref ref;
-	spinlock_t lock;		/* guards state, see above */
-	enum cmx_query_state state;
-	bool names_later;
-	bool late;			/* deadline is over: ask nobody */
-	int error;
-	unsigned long expires;		/* deadline, in jiffies */
-	struct cmx_hints hints;
-	struct ib_path_rec_data *limits;	/* hints.limits */
-	struct cmx_candidates cands;
-	struct cmx_answer answer;
-	struct cmx_services services;
-	struct cmx_path *paths;		/* annotated candidates */
-	u32 path_count;
-	struct cmx_routes routes;
-	struct rdma_cmx_result *result;
-	struct cmx_waiter waiter;
-	struct cmx_query_user *user;		/* once it waits */
-	struct cmx_job job;		/* turn of the user */
-	struct mem_cgroup *memcg;
-	struct work_struct call;
-	struct work_struct free;
-	struct delayed_work deadline;
-	rdma_cmx_done_fn done;
-	void *context;
-	struct task_struct *caller;	/* runs the callback */
-	struct completion idle;		/* it has run */
-	char node[];
-};
-
 struct workqueue_struct *cmx_wq;
-static struct workqueue_struct *cmx_call_wq;
+struct workqueue_struct *cmx_call_wq;
 static struct workqueue_struct *cmx_deadline_wq;
 
 /* What the result does not need. */
-static void cmx_query_parts_release(struct rdma_cmx_query *q)
+void cmx_query_parts_release(struct rdma_cmx_query *q)
 {
 	cmx_routes_release(&q->routes);
 	cmx_services_release(&q->services);
@@ -164,28 +117,28 @@ void rdma_cmx_query_put(struct rdma_cmx_query *query)
 EXPORT_SYMBOL_GPL(rdma_cmx_query_put);
 
 /* Goes on in a turn of the user, of whom there is one since it has waited. */
-static void cmx_query_queue(struct rdma_cmx_query *q)
+void cmx_query_queue(struct rdma_cmx_query *q)
 {
 	kref_get(&q->ref);
 	cmx_query_user_run(q->user, &q->job);
 }
 
 /* To be called before it waits. */
-static int cmx_query_user_set(struct rdma_cmx_query *q)
+int cmx_query_user_set(struct rdma_cmx_query *q)
 {
 	if (!q->user)
 		q->user = cmx_query_user_get(q->hints.uid);
 	return q->user ? 0 : -ENOMEM;
 }
 
-static void cmx_query_disarm(struct rdma_cmx_query *q)
+void cmx_query_disarm(struct rdma_cmx_query *q)
 {
 	if (cancel_delayed_work(&q->deadline))
 		rdma_cmx_query_put(q);
 }
 
 /* With the lock; a deadline that is armed already moves. */
-static void cmx_query_arm(struct rdma_cmx_query *q, unsigned long expires)
+void cmx_query_arm(struct rdma_cmx_query *q, unsigned long expires)
 {
 	unsigned long now = jiffies;
 
@@ -197,9 +150,8 @@ static void cmx_query_arm(struct rdma_cmx_query *q, unsigned long expires)
 }
 
 /* Returns false, and changes nothing, if it is not in state @from. */
-static bool cmx_query_advance(struct rdma_cmx_query *q,
-			      enum cmx_query_state from,
-			      enum cmx_query_state to)
+bool cmx_query_advance(struct rdma_cmx_query *q, enum cmx_query_state from,
+		       enum cmx_query_state to)
 {
 	bool ret;
 
@@ -209,153 +161,6 @@ static bool cmx_query_advance(struct rdma_cmx_query *q,
 		q->state = to;
 	spin_unlock(&q->lock);
 	return ret;
-}
-
-/* All paths are known, or given up; consumes the questions' reference. */
-static void cmx_query_paths_done(struct cmx_asks *asks)
-{
-	struct rdma_cmx_query *q = container_of(asks, struct rdma_cmx_query,
-						routes.asks);
-
-	if (cmx_query_advance(q, CMX_QUERY_PATHS, CMX_QUERY_READY))
-		cmx_query_queue(q);
-	rdma_cmx_query_put(q);
-}
-
-static int cmx_query_candidates(struct rdma_cmx_query *q)
-{
-	if (q->error)
-		return q->error;
-	if (q->answer.names)
-		return cmx_candidates_names(&q->hints, q->answer.names,
-					    &q->cands);
-	if (q->services.port)
-		return cmx_services_merge(&q->services, &q->cands);
-	return 0;
-}
-
-static int cmx_query_annotate(struct rdma_cmx_query *q)
-{
-	int ret;
-
-	q->paths = kvmalloc_array(q->cands.count, sizeof(*q->paths),
-				  GFP_KERNEL_ACCOUNT);
-	if (!q->paths)
-		return -ENOMEM;
-	ret = cmx_paths_fill(&q->hints, &q->cands, q->paths);
-	if (ret < 0)
-		return ret;
-	q->path_count = ret;
-	return cmx_routes_init(&q->routes, &q->hints, q->paths, q->path_count);
-}
-
-/* FOUND to PATHS or, if nobody has to be asked, to READY: then true. */
-static bool cmx_query_find_paths(struct rdma_cmx_query *q)
-{
-	unsigned int ms = READ_ONCE(route_timeout_ms);
-	unsigned long expires;
-	bool known;
-	int ret;
-
-	ret = cmx_query_candidates(q);
-	if (!ret)
-		ret = cmx_query_annotate(q);
-	known = ret || cmx_routes_cached(&q->routes);
-	if (!known)
-		ret = cmx_routes_lead(&q->routes) ?: cmx_query_user_set(q);
-	expires = jiffies + msecs_to_jiffies(ms);
-	if (time_after(expires, q->expires))
-		expires = q->expires;
-
-	spin_lock(&q->lock);
-	if (q->state != CMX_QUERY_FOUND) {
-		spin_unlock(&q->lock);
-		return false;
-	}
-	q->error = ret;
-	if (known || ret || q->late) {
-		q->state = CMX_QUERY_READY;
-		spin_unlock(&q->lock);
-		return true;
-	}
-	q->state = CMX_QUERY_PATHS;
-	cmx_query_arm(q, expires);
-	kref_get(&q->ref);
-	spin_unlock(&q->lock);
-	cmx_routes_start(&q->routes, q->user, cmx_query_paths_done);
-	return false;
-}
-
-static struct rdma_cmx_result *cmx_query_result(struct rdma_cmx_query *q)
-{
-	int error = q->error ?: cmx_routes_error(&q->routes);
-
-	if (error)
-		return ERR_PTR(error);
-	cmx_routes_rank(&q->routes, q->paths);
-	return cmx_result_build(&q->hints, &q->cands, q->paths, q->path_count,
-				&q->routes);
-}
-
-/* READY: builds the answer, which the query's work item hands out. */
-static void cmx_query_answer(struct rdma_cmx_query *q)
-{
-	cmx_query_disarm(q);
-	q->result = cmx_query_result(q);
-	cmx_query_parts_release(q);
-	kref_get(&q->ref);
-	queue_work(cmx_call_wq, &q->call);
-}
-
-/* From FOUND as far as it goes without waiting. */
-static void cmx_query_run(struct rdma_cmx_query *q)
-{
-	if (cmx_query_find_paths(q))
-		cmx_query_answer(q);
-}
-
-/* It has waited: now it is FOUND or READY, or cancelled. */
-static void cmx_query_turn(struct cmx_job *job)
-{
-	struct rdma_cmx_query *q = container_of(job, struct rdma_cmx_query,
-						job);
-	struct mem_cgroup *old = set_active_memcg(q->memcg);
-	enum cmx_query_state state = READ_ONCE(q->state);
-
-	if (state == CMX_QUERY_FOUND)
-		cmx_query_run(q);
-	else if (state == CMX_QUERY_READY)
-		cmx_query_answer(q);
-	set_active_memcg(old);
-	rdma_cmx_query_put(q);
-}
-
-/* READY to DONE, unless cancelled on the way. */
-static void cmx_query_call(struct work_struct *work)
-{
-	struct rdma_cmx_query *q = container_of(work, struct rdma_cmx_query,
-						call);
-
-	spin_lock(&q->lock);
-	if (q->state != CMX_QUERY_READY) {
-		spin_unlock(&q->lock);
-		rdma_cmx_result_put(q->result);
-		goto put;
-	}
-	q->state = CMX_QUERY_CALLING;
-	q->caller = current;
-	spin_unlock(&q->lock);
-
-	cmx_count_done(q, q->result);
-	q->done(q, q->result, q->context);
-
-	spin_lock(&q->lock);
-	q->state = CMX_QUERY_DONE;
-	q->caller = NULL;
-	spin_unlock(&q->lock);
-	complete_all(&q->idle);
-put:
-	rdma_cmx_query_put(q);
 }
 
 /*
@@ -708,7 +513,7 @@ void cmx_query_exit(void)
 		flush_workqueue(cmx_deadline_wq);
 		flush_workqueue(cmx_call_wq);
 		flush_workqueue(cmx_wq);
-		msleep(1);
+		msleep(20);
 	}
 	destroy_workqueue(cmx_deadline_wq);
 	destroy_workqueue(cmx_call_wq);

@@ -8,6 +8,7 @@
 #include "sa.h"
 
 #define SL	3
+#define PATHS	400
 
 FIXTURE(option) {
 	struct rdma_event_channel *channel;
@@ -44,6 +45,7 @@ FIXTURE_TEARDOWN(option)
 	EXPECT_EQ(0, rdma_destroy_id(self->id));
 	rdma_freeaddrinfo(self->res);
 	rdma_destroy_event_channel(self->channel);
+	bash("knob_set %s faults clear", device(DEV_SM));
 }
 
 static int path_set(struct rdma_cm_id *id, void *path, size_t len)
@@ -121,6 +123,53 @@ TEST_F(option, RA_02_path_that_is_none)
 	ASSERT_EQ(0, rdma_resolve_route(self->id, 30000));
 	EXPECT_EQ(RDMA_CM_EVENT_ROUTE_RESOLVED,
 		  event_take(self->channel, NULL));
+}
+
+/* Objects of the sizes that a path record may have, in use. */
+static long long records(void)
+{
+	return bash_number("for n in 64 96 128 192; do"
+			   " echo 1 >/sys/kernel/slab/kmalloc-$n/shrink; done;"
+			   " awk '/^kmalloc-(64|96|128|192) / { n += $2 }"
+			   " END { print n }' /proc/slabinfo");
+}
+
+/* A route that could not be had, and a path of one's own in its place. */
+static int path_after_error(struct rdma_event_channel *channel,
+			    FIXTURE_DATA(option) *self)
+{
+	struct rdma_cm_id *id;
+	uint8_t tos = 1;	/* so that the path is not known already */
+	int ret;
+
+	if (rdma_create_id(channel, &id, NULL, RDMA_PS_IB))
+		return -1;
+	ret = rdma_resolve_addr(id, self->res->ai_src_addr,
+				self->res->ai_dst_addr, 30000) ||
+	      event_take(channel, NULL) != RDMA_CM_EVENT_ADDR_RESOLVED ||
+	      rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, &tos,
+			      sizeof(tos)) ||
+	      rdma_resolve_route(id, 1) ||
+	      event_take(channel, NULL) != RDMA_CM_EVENT_ROUTE_ERROR ||
+	      path_set(id, &self->path, sizeof(self->path)) ||
+	      event_take(channel, NULL) != RDMA_CM_EVENT_ROUTE_RESOLVED;
+	return rdma_destroy_id(id) ?: ret;
+}
+
+TEST_F(option, SEC_path_after_error_leaves_nothing)
+{
+	long long before;
+	int i;
+
+	ASSERT_EQ(0, bash("knob_set %s faults 'drop class=3 attr=0x35'",
+			  device(DEV_SM)));
+	for (i = 0; i < 20; i++)
+		ASSERT_EQ(0, path_after_error(self->channel, self));
+	before = records();
+	ASSERT_LT(0, before);
+	for (i = 0; i < PATHS; i++)
+		ASSERT_EQ(0, path_after_error(self->channel, self));
+	EXPECT_GT(before + PATHS / 2, records());
 }
 
 TEST_HARNESS_MAIN

@@ -2,6 +2,7 @@
 /* Multicast memberships as objects (MC-01, MC-05, MC-06, MC-13). */
 #include "common.h"
 
+#include <sched.h>
 #include <sys/mman.h>
 
 #include "../harness.h"
@@ -359,6 +360,9 @@ TEST_F(mcast, parameters_privileged)
 	EXPECT_PARAM(0, qkey, RDMA_CMX_MC_QKEY, 0x80010000);
 	ASSERT_EQ(0, setresuid(65534, 65534, 65534));
 	EXPECT_PARAM(-EPERM, qkey, RDMA_CMX_MC_QKEY, 0x80010001);
+	/* Nor is a capability of a user namespace enough. */
+	ASSERT_EQ(0, unshare(CLONE_NEWUSER));
+	EXPECT_PARAM(-EPERM, qkey, RDMA_CMX_MC_QKEY, 0x80010002);
 }
 
 #define MANY	256

@@ -10,6 +10,7 @@
 #include <linux/err.h>
 #include <net/if_inet6.h>
 #include <net/ip.h>
+#include <net/net_namespace.h>
 #include <rdma/ib_addr.h>
 #include <rdma/ib_cache.h>
 #include <rdma/rdma_cm_ib.h>
@@ -202,7 +203,8 @@ static int cmx_ib_ask(struct cmx_member *m)
 		.method = IB_MGMT_METHOD_GET,
 		.rec_len = sizeof(struct ib_class_port_info),
 	};
-	struct net *net = m->id->route.addr.dev_addr.net;
+	/* The same in all namespaces: one query, and one answer in the cache. */
+	struct net *net = &init_net;
 	struct cmx_sa_answer *answer;
 	struct cmx_sa_port *port;
 	int ret;

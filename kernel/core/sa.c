@@ -236,7 +236,7 @@ static void cmx_sa_lookup_ask(struct cmx_sa_lookup *l)
 {
 	struct cmx_sa_port *port = l->port;
 	unsigned long since = l->asked_at;
-	bool again, over;
+	bool again, late, over;
 
 	spin_lock(&cmx_sa_lock);
 	if (l->turn.state != CMX_TURN_RUNNING) {
@@ -244,9 +244,9 @@ static void cmx_sa_lookup_ask(struct cmx_sa_lookup *l)
 		return;
 	}
 	again = l->repeats;
-	over = time_after_eq(jiffies, l->deadline) ||
-	       (again && list_empty(&l->waiters) &&
-		list_empty(&l->turn.followers));
+	late = time_after_eq(jiffies, l->deadline);
+	over = late || (again && list_empty(&l->waiters) &&
+			list_empty(&l->turn.followers));
 	if (over) {
 		if (!l->busy)
 			cmx_stat_inc(sa_timeouts);
@@ -261,10 +261,11 @@ static void cmx_sa_lookup_ask(struct cmx_sa_lookup *l)
 	}
 	spin_unlock(&cmx_sa_lock);
 
-	if (over) {
+	/* A query that nobody waits for ends early, and proves nothing. */
+	if (late)
 		cmx_sa_queue_expire(port, since);
+	if (over)
 		return;
-	}
 	if (again) {
 		cmx_stat_inc(sa_retries);
 		/* Is the SM still where it was? */
@@ -401,8 +402,8 @@ void cmx_sa_uncache(struct cmx_sa_port *port, struct net *net,
  * @net: on whose behalf
  * @uid: user whom the question is counted for
  * @question: the question; copied
- * @waiter: its done() is called once, never before this has returned, unless
- *	cmx_sa_forget() comes first
+ * @waiter: its done() is called once, maybe by another CPU before this has
+ *	returned, unless cmx_sa_forget() comes first
  *
  * Joins a look-up of the same question that is under way.
  *

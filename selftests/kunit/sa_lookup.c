@@ -364,6 +364,37 @@ static void forget_all(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, queued(1), 0u);
 }
 
+/* Is it @n that the SA of port 1 is asked first? */
+static bool first_is(u32 n)
+{
+	struct cmx_sa_lookup *l = fake_asked(fake.port[1]);
+	u32 got = ~n;
+
+	if (l) {
+		memcpy(&got, l->key.question.rec, sizeof(got));
+		cmx_sa_lookup_put(l);
+	}
+	return got == n;
+}
+
+/* A query that nobody waits for ends, and takes nobody else's with it. */
+static void lookup_abandoned(struct kunit *test)
+{
+	int i;
+
+	param_set(test, cmx_kunit_module(), "sa_timeout_ms", 1000);
+	param_set(test, cmx_kunit_module(), "sa_parallel", 5);
+	for (i = 0; i < 12; i++)
+		KUNIT_ASSERT_EQ(test, 0, ask(&askers[i], 1, i));
+	KUNIT_EXPECT_EQ(test, queued(1), 8u);
+	KUNIT_ASSERT_TRUE(test, first_is(0));
+	KUNIT_EXPECT_TRUE(test, cmx_sa_forget(&askers[0].waiter));
+	KUNIT_ASSERT_TRUE(test, WAIT_FOR(!first_is(0)));
+	for (i = 1; i < 12; i++)
+		KUNIT_EXPECT_EQ(test, atomic_read(&askers[i].calls), 0);
+	forget_all(test);
+}
+
 /* No user takes all turns, or all room to wait; each port by itself. */
 static void lookup_users(struct kunit *test)
 {
@@ -534,6 +565,7 @@ static struct kunit_case lookup_cases[] = {
 	KUNIT_CASE(lookup_port_gone),
 	KUNIT_CASE(lookup_turns),
 	KUNIT_CASE(lookup_limit),
+	KUNIT_CASE(lookup_abandoned),
 	KUNIT_CASE(lookup_users),
 	KUNIT_CASE(lookup_reserve),
 	KUNIT_CASE(lookup_follow),

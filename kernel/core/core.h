@@ -449,7 +449,7 @@ void cmx_routes_release(struct cmx_routes *r);
 
 /* neigh.c */
 void cmx_neighs_start(struct cmx_routes *r);
-void cmx_neighs_run(void);
+void cmx_neighs_kick(void);
 void cmx_neighs_stop(struct cmx_routes *r);
 
 /* result.c */

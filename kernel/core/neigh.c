@@ -153,6 +153,8 @@ static void cmx_neigh_done(int status, struct sockaddr *src,
 	cmx_neigh_end(n);
 }
 
+static void cmx_neighs_run(void);
+
 static void cmx_neigh_work(struct work_struct *work)
 {
 	struct cmx_neigh *n = container_of(work, struct cmx_neigh, work);
@@ -162,20 +164,22 @@ static void cmx_neigh_work(struct work_struct *work)
 
 	spin_lock(&cmx_neigh_lock);
 	r = n->routes;
-	n->user->neighs--;
-	cmx_neigh_count--;
 	if (r) {
 		list_del(&n->node);
 		r->neigh_count--;
 		cmx_neigh_claim(r, n->lead);
 		cmx_neigh_list(r);
-	} else {
-		cmx_neigh_user_list(n->user);
 	}
 	spin_unlock(&cmx_neigh_lock);
 
+	/* It counts until this is through, as it may wait for the query. */
 	if (r)
 		cmx_routes_resolved(r, n->lead, n->status, &n->dgid);
+	spin_lock(&cmx_neigh_lock);
+	n->user->neighs--;
+	cmx_neigh_count--;
+	cmx_neigh_user_list(n->user);
+	spin_unlock(&cmx_neigh_lock);
 	put_net(n->addr.net);
 	cmx_query_user_put(n->user);
 	kfree(n);
@@ -252,8 +256,11 @@ static bool cmx_neigh_run(void)
 	return r;
 }
 
-/* Starts what may start, of all users. No lock of a query may be held. */
-void cmx_neighs_run(void)
+/*
+ * Starts what may start, of all users. From work items only: a thread of a user
+ * may be stopped, with what is another's.
+ */
+static void cmx_neighs_run(void)
 {
 	int i;
 
@@ -264,7 +271,21 @@ void cmx_neighs_run(void)
 	}
 }
 
-/* The neighbours of @r get their turns by cmx_neighs_run(). */
+static void cmx_neighs_work_run(struct work_struct *work)
+{
+	while (cmx_neigh_run())
+		cond_resched();
+}
+
+static DECLARE_WORK(cmx_neighs_work, cmx_neighs_work_run);
+
+/* Let a work item start what may start. */
+void cmx_neighs_kick(void)
+{
+	queue_work(cmx_wq, &cmx_neighs_work);
+}
+
+/* The neighbours of @r get their turns by cmx_neighs_kick(). */
 void cmx_neighs_start(struct cmx_routes *r)
 {
 	INIT_LIST_HEAD(&r->neighs);

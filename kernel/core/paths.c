@@ -359,7 +359,7 @@ void cmx_routes_start(struct cmx_routes *r, struct cmx_query_user *user,
 	}
 	cmx_asks_end(&r->asks);
 	if (leads)
-		cmx_neighs_run();
+		cmx_neighs_kick();
 }
 
 void cmx_routes_stop(struct cmx_routes *r)

@@ -56,6 +56,7 @@ MODULE_PARM_DESC(query_timeout_max_ms,
 struct workqueue_struct *cmx_wq;
 struct workqueue_struct *cmx_call_wq;
 static struct workqueue_struct *cmx_deadline_wq;
+static struct workqueue_struct *cmx_free_wq;
 
 /* What the result does not need. */
 void cmx_query_parts_release(struct rdma_cmx_query *q)
@@ -78,33 +79,22 @@ static void cmx_query_free(struct rdma_cmx_query *q)
 	cmx_stat_dec(live_queries);
 }
 
-static void cmx_query_free_job(struct cmx_job *job)
-{
-	cmx_query_free(container_of(job, struct rdma_cmx_query, job));
-}
-
 static void cmx_query_free_work(struct work_struct *work)
 {
-	struct rdma_cmx_query *q = container_of(work, struct rdma_cmx_query,
-						free);
-
-	/* It may be much. */
-	if (q->user && q->paths) {
-		q->job.run = cmx_query_free_job;
-		cmx_query_user_run(q->user, &q->job);
-	} else {
-		cmx_query_free(q);
-	}
+	cmx_query_free(container_of(work, struct rdma_cmx_query, free));
 }
 
-/* What a query waited for, and much memory, needs process context. */
+/*
+ * What a query waited for, and much memory, needs process context. Not in a
+ * turn of the user: the turn before may sleep for memory of the user's cgroup.
+ */
 static void cmx_query_release(struct kref *ref)
 {
 	struct rdma_cmx_query *q = container_of(ref, struct rdma_cmx_query,
 						ref);
 
 	if (q->user || q->paths || q->services.port)
-		queue_work(cmx_wq, &q->free);
+		queue_work(cmx_free_wq, &q->free);
 	else
 		cmx_query_free(q);
 }
@@ -208,23 +198,45 @@ static void cmx_query_stop(struct rdma_cmx_query *q, enum cmx_query_state state)
 	}
 }
 
+/*
+ * The deadline of a query that waits for SAs. In a turn of the user, since it
+ * may wait for whoever starts the queries of the SAs: that is the user.
+ */
+static void cmx_query_late(struct cmx_job *job)
+{
+	struct rdma_cmx_query *q = container_of(job, struct rdma_cmx_query,
+						stop);
+	enum cmx_query_state state = READ_ONCE(q->state);
+
+	if (state == CMX_QUERY_SERVICES || state == CMX_QUERY_PATHS)
+		cmx_query_stop(q, state);
+	rdma_cmx_query_put(q);
+}
+
 static void cmx_query_deadline(struct work_struct *work)
 {
 	struct rdma_cmx_query *q = container_of(to_delayed_work(work),
 						struct rdma_cmx_query,
 						deadline);
 	enum cmx_query_state state;
+	bool first;
 
 	spin_lock(&q->lock);
 	state = q->state;
+	first = !q->late;
 	q->late = true;
 	spin_unlock(&q->lock);
 
 	if (state <= CMX_QUERY_PATHS)
 		trace_cmx_query_timeout(q);
-	if (state != CMX_QUERY_NAMES) {
-		cmx_query_stop(q, state);
-	} else if (cmx_query_named(q, NULL, -ETIMEDOUT)) {
+	if (first && (state == CMX_QUERY_SERVICES ||
+		      state == CMX_QUERY_PATHS)) {
+		/* The job takes the reference; who waits has a user. */
+		cmx_query_user_run(q->user, &q->stop);
+		return;
+	}
+	if (state == CMX_QUERY_NAMES &&
+	    cmx_query_named(q, NULL, -ETIMEDOUT)) {
 		cmx_query_stop(q, state);
 		/* An error is no work. */
 		cmx_query_run(q);
@@ -267,6 +279,7 @@ static void cmx_query_init_one(struct rdma_cmx_query *q)
 	init_completion(&q->idle);
 	INIT_WORK(&q->call, cmx_query_call);
 	q->job.run = cmx_query_turn;
+	q->stop.run = cmx_query_late;
 	INIT_WORK(&q->free, cmx_query_free_work);
 	INIT_DELAYED_WORK(&q->deadline, cmx_query_deadline);
 	mutex_init(&q->services.asks.lock);
@@ -405,6 +418,8 @@ int rdma_cmx_query_start(const struct rdma_cmx_query_attr *attr,
 	cmx_stat_inc(requests);
 	trace_cmx_query_start(q, attr->node ?: attr->service, &q->hints);
 	*pquery = q;
+	/* @done may give back the caller's reference before this is through. */
+	kref_get(&q->ref);
 	if (ret == CMX_NEEDS_NAMES) {
 		ret = cmx_query_ask_names(q, attr);
 	} else if (ret == CMX_NEEDS_SERVICES) {
@@ -420,6 +435,7 @@ int rdma_cmx_query_start(const struct rdma_cmx_query_attr *attr,
 		cmx_count_done(q, ERR_PTR(ret));
 		rdma_cmx_query_put(q);
 	}
+	rdma_cmx_query_put(q);
 	return ret;
 }
 EXPORT_SYMBOL_GPL(rdma_cmx_query_start);
@@ -480,8 +496,11 @@ int cmx_query_init(void)
 	cmx_call_wq = alloc_workqueue("rdma_cmx_call", WQ_UNBOUND, 0);
 	cmx_deadline_wq = alloc_workqueue("rdma_cmx_deadline",
 					  WQ_UNBOUND | WQ_HIGHPRI, 0);
-	if (cmx_wq && cmx_call_wq && cmx_deadline_wq)
+	cmx_free_wq = alloc_workqueue("rdma_cmx_free", WQ_UNBOUND, 0);
+	if (cmx_wq && cmx_call_wq && cmx_deadline_wq && cmx_free_wq)
 		return 0;
+	if (cmx_free_wq)
+		destroy_workqueue(cmx_free_wq);
 	if (cmx_deadline_wq)
 		destroy_workqueue(cmx_deadline_wq);
 	if (cmx_call_wq)
@@ -513,9 +532,11 @@ void cmx_query_exit(void)
 		flush_workqueue(cmx_deadline_wq);
 		flush_workqueue(cmx_call_wq);
 		flush_workqueue(cmx_wq);
+		flush_workqueue(cmx_free_wq);
 		msleep(20);
 	}
 	destroy_workqueue(cmx_deadline_wq);
 	destroy_workqueue(cmx_call_wq);
 	destroy_workqueue(cmx_wq);
+	destroy_workqueue(cmx_free_wq);
 }

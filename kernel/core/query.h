@@ -41,6 +41,7 @@ struct rdma_cmx_query {
 	struct cmx_waiter waiter;
 	struct cmx_query_user *user;		/* once it waits */
 	struct cmx_job job;		/* turn of the user */
+	struct cmx_job stop;		/* likewise, at the deadline */
 	struct mem_cgroup *memcg;
 	struct work_struct call;
 	struct work_struct free;

@@ -365,6 +365,7 @@ static int ucmx_query_start(struct ucmx_id *id, struct ucmx_question *q)
 {
 	struct rdma_cmx_result *known;
 	struct ucmx_query *uq, *old;
+	bool inherit;
 	int ret;
 
 	if (ucmx_query_outstanding(id))
@@ -376,10 +377,14 @@ static int ucmx_query_start(struct ucmx_id *id, struct ucmx_question *q)
 	uq = ucmx_query_alloc(id);
 	if (!uq)
 		goto err_charge;
-	ret = ucmx_user_charge(id->file->user);
-	if (ret)
-		goto err_free;
-	uq->charged = true;
+	/* What this one replaces makes room for it. */
+	inherit = id->query && id->query->charged;
+	if (!inherit) {
+		ret = ucmx_user_charge(id->file->user);
+		if (ret)
+			goto err_free;
+		uq->charged = true;
+	}
 	q->attr.net = id->cm->route.addr.dev_addr.net;
 	/* The kernel looks up names for questions of the host's only. */
 	if (!net_eq(q->attr.net, &init_net))
@@ -397,6 +402,10 @@ static int ucmx_query_start(struct ucmx_id *id, struct ucmx_question *q)
 	spin_lock(&id->lock);
 	old = id->query;
 	id->query = uq;
+	if (inherit) {
+		old->charged = false;
+		uq->charged = true;
+	}
 	spin_unlock(&id->lock);
 
 	if (known)
@@ -412,6 +421,10 @@ static int ucmx_query_start(struct ucmx_id *id, struct ucmx_question *q)
 	uq->query = NULL;
 	spin_lock(&id->lock);
 	id->query = old;
+	if (inherit) {
+		uq->charged = false;
+		old->charged = true;
+	}
 	spin_unlock(&id->lock);
 err_free:
 	ucmx_query_free(uq);

@@ -219,12 +219,12 @@ void ucmx_event_unlink(struct ucmx_event *ev, struct ucmx_file *file)
 }
 
 /**
- * ucmx_event_post_body - queue an event of which only the body may have changed
+ * ucmx_event_add - queue an event; ucmx_event_wake() wakes its reader
  * @ev: the event, the id's lock is held; an embedded one that is unread stays
  *	in its place, and has not been read until its new body has
  * @body: its body, or NULL if that is there
  */
-void ucmx_event_post_body(struct ucmx_event *ev, const void *body)
+void ucmx_event_add(struct ucmx_event *ev, const void *body)
 {
 	struct ucmx_id *id = ev->id;
 	struct ucmx_file *file = READ_ONCE(id->file);
@@ -250,12 +250,23 @@ void ucmx_event_post_body(struct ucmx_event *ev, const void *body)
 		ucmx_event_queue(ev, file);
 	}
 	spin_unlock(&file->lock);
+}
+
+/**
+ * ucmx_event_wake - wake a reader of events that were added
+ * @id: the id, its lock held since then
+ */
+void ucmx_event_wake(struct ucmx_id *id)
+{
+	struct ucmx_file *file = id->file;
+
+	lockdep_assert_held(&id->lock);
 	/*
 	 * For each event, so that users of EPOLLET see each; readers wait
 	 * exclusively, so this wakes one. Within the lock, for the file may
 	 * go as soon as the id can be migrated.
 	 */
-	if (!id->hold)
+	if (file && !id->hold)
 		wake_up_interruptible(&file->wait);
 }
 
@@ -265,7 +276,11 @@ void ucmx_event_post_body(struct ucmx_event *ev, const void *body)
  */
 void ucmx_event_post_locked(struct ucmx_event *ev)
 {
-	ucmx_event_post_body(ev, NULL);
+	struct ucmx_id *id = ev->id;
+
+	/* A reader may free it as soon as it is queued. */
+	ucmx_event_add(ev, NULL);
+	ucmx_event_wake(id);
 }
 
 /**
@@ -463,7 +478,8 @@ void ucmx_event_move_uncharge(struct ucmx_file *to, u32 n)
  * @handle: the id's handle there
  * @reported: where the number of events goes that were handed out until then
  *
- * What comes meanwhile is held back and follows the events that move.
+ * What comes meanwhile is held back and follows the events that move. All of
+ * it stays held until the caller lets it go, when the new handle can be found.
  *
  * Return: how many connection requests have moved with it.
  */
@@ -473,10 +489,8 @@ unsigned int ucmx_event_move(struct ucmx_id *id, struct ucmx_file *to,
 	struct ucmx_file *from = id->file;
 	unsigned int conns;
 	LIST_HEAD(moved);
-	bool held;
 
 	spin_lock(&id->lock);
-	held = id->hold;
 	id->hold = true;
 	spin_unlock(&id->lock);
 	while (ucmx_event_leave_some(id, &moved))
@@ -496,8 +510,5 @@ unsigned int ucmx_event_move(struct ucmx_id *id, struct ucmx_file *to,
 	WRITE_ONCE(id->file, to);
 	id->handle = handle;
 	spin_unlock(&id->lock);
-
-	if (!held)
-		ucmx_event_unhold(id, 0);
 	return conns;
 }

@@ -205,7 +205,9 @@ static void ucmx_event_from_cm(struct ucmx_id *id, struct rdma_cm_id *cm,
 	struct ucmx_event *ev;
 	unsigned int len;
 
-	if (slot == UCMX_SLOT_CONN && READ_ONCE(id->asking)) {
+	/* A peer that disconnects gives no other answer. */
+	if ((slot == UCMX_SLOT_CONN || slot == UCMX_SLOT_DISCONNECT) &&
+	    READ_ONCE(id->asking)) {
 		WRITE_ONCE(id->asking, false);
 		/* Pairs with the barrier of NOTIFY's wait. */
 		smp_mb();
@@ -249,19 +251,23 @@ static void ucmx_conn_uncharge(struct ucmx_id *listen)
 	spin_unlock(&listen->lock);
 }
 
-/* The memory is charged to who called LISTEN. */
+/*
+ * The memory is charged to who called LISTEN. Nothing here may wait for that
+ * cgroup: its memory.high would put the CM's worker to sleep, for everybody.
+ */
 static struct ucmx_event *ucmx_conn_alloc(struct ucmx_id *listen,
 					  unsigned int len)
 {
+	const gfp_t gfp = GFP_NOWAIT | __GFP_NOWARN | __GFP_ACCOUNT;
 	struct mem_cgroup *old = set_active_memcg(listen->memcg);
 	struct ucmx_event *ev = NULL;
 	struct ucmx_id *id;
 
-	id = ucmx_id_alloc();
+	id = ucmx_id_alloc(gfp);
 	if (!id)
 		goto out;
-	if (!ucmx_id_may_bind(id))
-		ev = ucmx_event_alloc(listen, len, GFP_KERNEL_ACCOUNT);
+	if (!ucmx_id_may_bind_gfp(id, gfp))
+		ev = ucmx_event_alloc(listen, len, gfp);
 	if (ev) {
 		ev->conn = id;
 	} else {

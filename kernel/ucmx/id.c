@@ -29,14 +29,15 @@ void ucmx_id_cache_exit(void)
 
 /**
  * ucmx_id_alloc - make an id that is in no table yet
+ * @gfp: how
  *
  * Return: the id with one reference, for the table, or NULL.
  */
-struct ucmx_id *ucmx_id_alloc(void)
+struct ucmx_id *ucmx_id_alloc(gfp_t gfp)
 {
 	struct ucmx_id *id;
 
-	id = kmem_cache_zalloc(ucmx_id_cache, GFP_KERNEL);
+	id = kmem_cache_zalloc(ucmx_id_cache, gfp);
 	if (!id)
 		return NULL;
 	refcount_set(&id->ref, 1);
@@ -191,11 +192,17 @@ static void ucmx_id_removal_work(struct work_struct *work)
  */
 int ucmx_id_may_bind(struct ucmx_id *id)
 {
+	return ucmx_id_may_bind_gfp(id, GFP_KERNEL_ACCOUNT);
+}
+
+/* The same, with memory that is allocated as @gfp says. */
+int ucmx_id_may_bind_gfp(struct ucmx_id *id, gfp_t gfp)
+{
 	struct ucmx_removal *removal;
 
 	if (id->removal)
 		return 0;
-	removal = kzalloc(sizeof(*removal), GFP_KERNEL_ACCOUNT);
+	removal = kzalloc(sizeof(*removal), gfp);
 	if (!removal)
 		return -ENOMEM;
 	INIT_WORK(&removal->work, ucmx_id_removal_work);
@@ -287,7 +294,7 @@ int ucmx_id_create(struct ucmx_cmd *cmd)
 	ret = ucmx_file_charge(file, 1);
 	if (ret)
 		return ret;
-	id = ucmx_id_alloc();
+	id = ucmx_id_alloc(GFP_KERNEL);
 	if (!id) {
 		ret = -ENOMEM;
 		goto err_charge;

@@ -132,7 +132,7 @@ static void ucmx_mc_joined(struct ucmx_mc *mc)
 	ev->event = RDMA_CM_EVENT_MULTICAST_JOIN;
 	ev->len = UCMX_MC_BODY;
 	ev->flags = RDMA_CMX_EVENT_UD | RDMA_CMX_EVENT_MC_PARAM;
-	ucmx_event_post_body(ev, mc->group->body);
+	ucmx_event_add(ev, mc->group->body);
 }
 
 static void ucmx_mc_failed(struct ucmx_mc *mc, enum ucmx_group_state was,
@@ -144,7 +144,7 @@ static void ucmx_mc_failed(struct ucmx_mc *mc, enum ucmx_group_state was,
 	ev->event = RDMA_CM_EVENT_MULTICAST_ERROR;
 	/* rdma_cm does not say why when the id's GID has gone meanwhile. */
 	ev->status = status ?: -EADDRNOTAVAIL;
-	ucmx_event_post_locked(ev);
+	ucmx_event_add(ev, NULL);
 }
 
 /**
@@ -185,6 +185,8 @@ void ucmx_mc_event(struct ucmx_id *id, struct rdma_cm_id *cm,
 		list_for_each_entry(mc, &group->mcs, list)
 			ucmx_mc_failed(mc, was, e->status);
 	}
+	/* Once for all: there may be many members, and many who poll. */
+	ucmx_event_wake(id);
 unlock:
 	spin_unlock(&id->lock);
 }
@@ -316,8 +318,10 @@ static bool ucmx_group_add(struct ucmx_id *id, struct ucmx_group *group,
 	if (added) {
 		mc->group = group;
 		list_add_tail(&mc->list, &group->mcs);
-		if (group->state == UCMX_GROUP_JOINED && !id->gone)
+		if (group->state == UCMX_GROUP_JOINED && !id->gone) {
 			ucmx_mc_joined(mc);
+			ucmx_event_wake(id);
+		}
 	}
 	spin_unlock(&id->lock);
 	return added;
@@ -429,8 +433,12 @@ int ucmx_mc_join(struct ucmx_mc *mc, const struct rdma_cmx_join_item *item)
 {
 	struct ucmx_id *id = mc->id;
 	struct ucmx_mc_ask ask;
-	int ret = -EINVAL;
+	int ret = -ENODEV;
 
+	/* The removal waits for the mutex: many joins would keep it long. */
+	if (READ_ONCE(id->gone))
+		goto abort;
+	ret = -EINVAL;
 	memset(&ask, 0, sizeof(ask));
 	if (ucmx_addr_get(&ask.addr, &item->addr) <= 0 ||
 	    item->join_flags >= RDMA_MC_JOIN_FLAG_RESERVED)

@@ -39,6 +39,7 @@ static int ucmx_id_migrate_from(struct ucmx_cmd *cmd, struct ucmx_file *from)
 	struct ucmx_id *id;
 	unsigned int weight;
 	u32 events;
+	bool held;
 	int ret;
 
 	id = ucmx_handle_get(from, arg->id);
@@ -61,8 +62,12 @@ static int ucmx_id_migrate_from(struct ucmx_cmd *cmd, struct ucmx_file *from)
 	if (ret)
 		goto uncharge;
 	if (ucmx_handle_move(from, arg->id, id)) {
+		held = id->hold;
 		arg->events_reported = ucmx_id_move(id, to, arg->new_id);
 		ucmx_handle_moved(to, arg->new_id, id);
+		/* Who reads an event may use the handle at once. */
+		if (!held)
+			ucmx_event_unhold(id, 0);
 		ucmx_handle_free(from, arg->id);
 	} else {
 		ret = -ENOENT;

@@ -227,7 +227,7 @@ bool ucmx_handle_move(struct ucmx_file *file, u32 handle, struct ucmx_id *id);
 /* id.c */
 int ucmx_id_cache_init(void);
 void ucmx_id_cache_exit(void);
-struct ucmx_id *ucmx_id_alloc(void);
+struct ucmx_id *ucmx_id_alloc(gfp_t gfp);
 int ucmx_id_relock(struct ucmx_id *id, struct ucmx_file *file);
 struct ucmx_id *ucmx_id_lock_any(struct ucmx_file *file, u32 handle);
 struct ucmx_id *ucmx_id_lock(struct ucmx_file *file, u32 handle);
@@ -237,6 +237,7 @@ void ucmx_id_get(struct ucmx_id *id);
 void ucmx_id_put(struct ucmx_id *id);
 void ucmx_id_close(struct ucmx_id *id);
 int ucmx_id_may_bind(struct ucmx_id *id);
+int ucmx_id_may_bind_gfp(struct ucmx_id *id, gfp_t gfp);
 int ucmx_id_create(struct ucmx_cmd *cmd);
 int ucmx_id_destroy(struct ucmx_cmd *cmd);
 int ucmx_id_bind(struct ucmx_cmd *cmd);
@@ -269,7 +270,8 @@ struct ucmx_event *ucmx_event_take(struct ucmx_id *id, u8 type,
 				   enum ucmx_slot slot, unsigned int cap);
 void ucmx_event_post(struct ucmx_event *ev);
 void ucmx_event_post_locked(struct ucmx_event *ev);
-void ucmx_event_post_body(struct ucmx_event *ev, const void *body);
+void ucmx_event_add(struct ucmx_event *ev, const void *body);
+void ucmx_event_wake(struct ucmx_id *id);
 void ucmx_event_unlink(struct ucmx_event *ev, struct ucmx_file *file);
 void ucmx_event_cancel(struct ucmx_event *ev);
 void ucmx_event_purge(struct ucmx_id *id, struct list_head *conns);

@@ -175,7 +175,7 @@ CMX_EXPORT int rdma_accept(struct rdma_cm_id *id,
 	accept_depths(cid, param);
 	if (connect_init(&cmd, cid, param))
 		return -1;
-	cmd.uid = (uintptr_t)id;
+	cmd.uid = cid->cookie;
 	datagram = id->qp_type == IBV_QPT_UD;
 	if (!datagram && cmx_qp_connected(cid, cid->responder_resources,
 					  cid->initiator_depth))
@@ -276,7 +276,7 @@ int cmx_conn_respond(struct cmx_id *id)
 	memset(&cmd, 0, sizeof(cmd) - sizeof(cmd.param.private_data));
 	cmd.size = sizeof(cmd) - sizeof(cmd.param.private_data);
 	cmd.id = id->handle;
-	cmd.uid = (uintptr_t)id;
+	cmd.uid = id->cookie;
 	cmd.flags = RDMA_CMX_ACCEPT_NO_PARAM;
 
 	if (!cmx_qp_connected(id, RDMA_MAX_RESP_RES, RDMA_MAX_INIT_DEPTH) &&

@@ -217,15 +217,22 @@ static void handle_destroy(int fd, uint32_t handle)
 }
 
 /* A request brings a new id; false: there is none, forget the request. */
-static bool conn_requested(struct cmx_event *evt, const struct raw_event *raw)
+static bool conn_requested(struct cmx_event *evt,
+			   struct rdma_event_channel *channel,
+			   const struct raw_event *raw)
 {
 	struct cmx_id *listener = evt->id;
 	struct cmx_id *id;
+	bool sync;
 
-	id = cmx_id_alloc(listener->id.channel, listener->id.context,
-			  listener->id.ps, listener->id.qp_type);
+	/* The handle is of the file it came from: the listener may have moved. */
+	pthread_mutex_lock(&listener->lock);
+	sync = listener->sync && listener->id.channel == channel;
+	pthread_mutex_unlock(&listener->lock);
+	id = cmx_id_alloc(channel, listener->id.context, listener->id.ps,
+			  listener->id.qp_type);
 	if (!id) {
-		handle_destroy(listener->id.channel->fd, raw->ev.obj);
+		handle_destroy(channel->fd, raw->ev.obj);
 		return false;
 	}
 	id->handle = raw->ev.obj;
@@ -236,7 +243,7 @@ static bool conn_requested(struct cmx_event *evt, const struct raw_event *raw)
 	}
 	remote_ece_set(id, raw);
 
-	if ((listener->sync && cmx_id_migrate(id, NULL)) ||
+	if ((sync && cmx_id_migrate(id, NULL)) ||
 	    (raw->info && cmx_id_set_info(id, raw->info)) ||
 	    (raw->paths &&
 	     cmx_id_set_paths(id, raw->paths, raw->ev.num_paths))) {
@@ -275,7 +282,9 @@ static bool addrinfo_failed(struct cmx_event *evt)
 }
 
 /* False: not an event for the program. */
-static bool event_process(struct cmx_event *evt, const struct raw_event *raw)
+static bool event_process(struct cmx_event *evt,
+			  struct rdma_event_channel *channel,
+			  const struct raw_event *raw)
 {
 	struct cmx_id *id = evt->id;
 
@@ -289,7 +298,7 @@ static bool event_process(struct cmx_event *evt, const struct raw_event *raw)
 			event_failed(evt, RDMA_CM_EVENT_ROUTE_ERROR);
 		return true;
 	case RDMA_CM_EVENT_CONNECT_REQUEST:
-		return conn_requested(evt, raw);
+		return conn_requested(evt, channel, raw);
 	case RDMA_CM_EVENT_CONNECT_RESPONSE:
 		conn_responded(evt, raw);
 		return true;
@@ -333,12 +342,14 @@ static bool handle_is(struct cmx_id *id, struct rdma_event_channel *channel,
 static struct cmx_id *event_id(struct rdma_event_channel *channel,
 			       const struct raw_event *raw)
 {
-	struct cmx_id *id = (struct cmx_id *)(uintptr_t)raw->ev.uid;
+	struct cmx_id *id = (struct cmx_id *)(uintptr_t)
+		(raw->ev.uid & ((1ULL << CMX_OWN_BITS) - 1));
 	bool locked = cmx_copies_lock();
 
 	if (cmx_id_ours(&id->id)) {
 		cmx_mem_take(id);
-		if (handle_is(id, channel, raw->ev.id))
+		if (id->cookie == raw->ev.uid &&
+		    handle_is(id, channel, raw->ev.id))
 			__atomic_add_fetch(&id->events_taken, 1,
 					   __ATOMIC_RELAXED);
 		else
@@ -368,7 +379,7 @@ static bool event_fill(struct cmx_event *evt,
 	evt->event.event = raw->ev.event;
 	evt->event.status = raw->ev.status;
 	param_copy(evt, raw);
-	if (event_process(evt, raw))
+	if (event_process(evt, channel, raw))
 		return true;
 	id_complete(id, evt->mc);
 	return false;
@@ -385,21 +396,21 @@ int cmx_event_get(struct rdma_event_channel *channel,
 	evt = malloc(sizeof(*evt));
 	if (!evt)
 		return -1;
-	if (cmx_own_add(evt, CMX_EVENT)) {
+	/* Room for it; it is an event only when it is filled in. */
+	if (cmx_own_add(evt, CMX_NONE)) {
 		err = ENOMEM;
 		goto err_free;
 	}
 	do {
 		if (raw_get(channel->fd, &raw)) {
 			err = errno;
-			goto err_own;
+			goto err_free;
 		}
 	} while (!event_fill(evt, channel, &raw));
+	cmx_own_add(evt, CMX_EVENT);
 	*event = &evt->event;
 	return 0;
 
-err_own:
-	cmx_own_del(evt, CMX_EVENT);
 err_free:
 	free(evt);
 	return cmx_err(err);

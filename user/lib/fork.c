@@ -33,6 +33,8 @@ struct cmx_process {
 static struct cmx_process *processes;	/* newest first; atomic */
 static struct cmx_process *unwiped;
 static struct cmx_process **self = &unwiped;
+static bool forked;		/* a child may share a channel; atomic */
+CMX_MEM_ATOMIC(forked)
 CMX_MEM_ATOMIC(processes)
 CMX_MEM_ATOMIC(unwiped)
 
@@ -54,6 +56,7 @@ static void prepare(void)
 	cmx_file_lock();
 	cmx_stock_lock();
 	pthread_mutex_lock(&copies_lock);
+	__atomic_store_n(&forked, true, __ATOMIC_RELEASE);
 	process = process_self();
 	if (process && __atomic_load_n(&process->ids, __ATOMIC_RELAXED))
 		process->pidfd = syscall(SYS_pidfd_open, getpid(), 0);
@@ -111,8 +114,11 @@ void cmx_fork_init(void)
 /* This process's record for a new id; NULL without memory. */
 struct cmx_process *cmx_process_get(void)
 {
-	struct cmx_process *process = process_self(), *new;
+	struct cmx_process *process, *new;
 
+	/* The static library comes here first: the page must be there before. */
+	cmx_fork_init();
+	process = process_self();
 	if (unlikely(!process)) {
 		new = calloc(1, sizeof(*new));
 		if (!new)
@@ -185,7 +191,8 @@ bool cmx_copies_lock(void)
 	struct cmx_process *newest = __atomic_load_n(&processes,
 						     __ATOMIC_ACQUIRE);
 
-	if (likely(!newest || (newest == process_self() && !newest->next)))
+	if (likely(!__atomic_load_n(&forked, __ATOMIC_ACQUIRE) &&
+		   (!newest || (newest == process_self() && !newest->next))))
 		return false;
 	pthread_mutex_lock(&copies_lock);
 	return true;

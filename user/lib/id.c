@@ -16,19 +16,25 @@
 struct cmx_id *cmx_id_alloc(struct rdma_event_channel *channel, void *context,
 			    enum rdma_port_space ps, enum ibv_qp_type qp_type)
 {
+	static uint16_t number;
 	struct cmx_id *id = calloc(1, sizeof(*id));
 
 	if (!id)
 		return NULL;
+	/* Address and handle may be those of one that a child has a copy of. */
+	id->cookie = (uintptr_t)id |
+		     (uint64_t)__atomic_add_fetch(&number, 1, __ATOMIC_RELAXED) <<
+		     CMX_OWN_BITS;
 	id->process = cmx_process_get();
 	if (!id->process)
 		goto err_free;
-	if (cmx_own_add(id, CMX_ID))
+	/* Room for it; it is an id only when it is filled in. */
+	if (cmx_own_add(id, CMX_NONE))
 		goto err_process;
 	if (!channel) {
 		channel = cmx_channel_open(true);
 		if (!channel)
-			goto err_own;
+			goto err_process;
 		id->sync = true;
 	} else {
 		cmx_channel_get(channel);
@@ -40,10 +46,9 @@ struct cmx_id *cmx_id_alloc(struct rdma_event_channel *channel, void *context,
 	pthread_mutex_init(&id->lock, NULL);
 	pthread_cond_init(&id->cond, NULL);
 	cmx_mem_atomic(&id->asked, sizeof(id->asked));
+	cmx_own_add(id, CMX_ID);
 	return id;
 
-err_own:
-	cmx_own_del(id, CMX_ID);
 err_process:
 	cmx_process_put(id->process);
 err_free:
@@ -53,7 +58,11 @@ err_free:
 
 void cmx_id_free(struct cmx_id *id)
 {
+	/* Who has an event of another process's id at this address lets go. */
+	bool locked = cmx_copies_lock();
+
 	cmx_own_del(id, CMX_ID);
+	cmx_copies_unlock(locked);
 	cmx_mc_free_all(id);
 	if (id->dev)
 		cmx_device_put(id->dev);
@@ -65,8 +74,11 @@ void cmx_id_free(struct cmx_id *id)
 		cmx_ask_clear(id->ask);
 		free(id->ask);
 	}
-	pthread_cond_destroy(&id->cond);
-	pthread_mutex_destroy(&id->lock);
+	/* In a copy it would wait for threads that only the parent has. */
+	if (!cmx_id_inherited(id)) {
+		pthread_cond_destroy(&id->cond);
+		pthread_mutex_destroy(&id->lock);
+	}
 	free(id->id.route.path_rec);
 	free(id->qp_init_attr);
 	free(id->connect);
@@ -89,7 +101,7 @@ int cmx_id_create(struct rdma_event_channel *channel, struct rdma_cm_id **res,
 	id = cmx_id_alloc(channel, context, ps, qp_type);
 	if (!id)
 		return -1;
-	cmd.uid = (uintptr_t)id;
+	cmd.uid = id->cookie;
 	if (cmx_id_ioctl(id, ID_CREATE, &cmd)) {
 		err = errno;
 		cmx_id_free(id);
@@ -166,12 +178,14 @@ int cmx_id_destroy(struct cmx_id *id)
 	}
 	if (id->sync && !cmx_id_inherited(id))
 		waiters_wake(id);
-	if (cmx_id_ioctl(id, ID_DESTROY, &cmd))
-		return -1;
 	if (cmx_id_inherited(id)) {
+		/* Another child may have been first. */
+		cmx_id_ioctl(id, ID_DESTROY, &cmd);
 		orphan_destroy(id);
 		return 0;
 	}
+	if (cmx_id_ioctl(id, ID_DESTROY, &cmd))
+		return -1;
 	cmx_event_drop_last(id);
 	acks_wait(id, cmd.events_reported);
 	cmx_id_free(id);

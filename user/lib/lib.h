@@ -55,6 +55,7 @@ struct cmx_mc {
  */
 struct cmx_id {
 	struct rdma_cm_id id;
+	uint64_t cookie;	/* in events: the address, and a number above it */
 	uint32_t handle;
 	uint32_t old_handle;
 	struct rdma_event_channel *old_channel;	/* or NULL */
@@ -112,6 +113,8 @@ enum cmx_kind {
 	CMX_AI,
 	CMX_STOCK_ID,		/* the stock library made it, see stock.c */
 };
+
+#define CMX_OWN_BITS	48	/* of the address of an object */
 
 int cmx_own_add(void *obj, enum cmx_kind kind);
 bool cmx_own(const void *obj, enum cmx_kind kind);

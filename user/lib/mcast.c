@@ -134,10 +134,18 @@ struct cmx_mc *cmx_mc_known(struct cmx_id *id, uint64_t uid, uint32_t handle)
 /* Ack the last event of a synchronous id if it is about @mc. */
 static void last_event_drop(struct cmx_id *id, struct cmx_mc *mc)
 {
-	struct cmx_event *last = (struct cmx_event *)id->id.event;
+	struct cmx_event *last;
+	bool drop;
 
-	if (id->sync && cmx_own(last, CMX_EVENT) && last->mc == mc)
-		cmx_event_drop_last(id);
+	/* Under the lock: whoever takes it from there may free it. */
+	pthread_mutex_lock(&id->lock);
+	last = (struct cmx_event *)id->id.event;
+	drop = id->sync && cmx_own(last, CMX_EVENT) && last->mc == mc;
+	if (drop)
+		id->id.event = NULL;
+	pthread_mutex_unlock(&id->lock);
+	if (drop)
+		cmx_event_ack(&last->event);
 }
 
 /* @mc is off the list. */

@@ -22,8 +22,14 @@
 
 static bool limit(int resource, rlim_t value)
 {
-	struct rlimit rl = { .rlim_cur = value, .rlim_max = value };
+	struct rlimit rl;
 
+	/* --print: a user may have less, and may not have more. */
+	if (getrlimit(resource, &rl))
+		return false;
+	if (value < rl.rlim_max)
+		rl.rlim_max = value;
+	rl.rlim_cur = rl.rlim_max;
 	return !setrlimit(resource, &rl);
 }
 

@@ -35,7 +35,7 @@ $(san_obj): $(san_dir)/obj/%.o: user/%.c $(wildcard user/lib/*.h) \
 # Not the library's own; what inject.c stands before
 san_extra := $(san_dir)/obj/dump.o $(san_dir)/obj/inject.o
 san_wrapped := $(shell awk -F', *' '/^WRAP/ { print $$2 }' \
-	selftests/sanitize/inject.c)
+	selftests/sanitize/inject.c) cmx_own_add
 
 $(san_extra): $(san_dir)/obj/%.o: selftests/sanitize/%.c \
 		selftests/sanitize/inject.h

@@ -4,7 +4,7 @@
  * that has caused the event is on its way back in another one. The call must
  * not touch the id any more. ioctl() of this program is called by the library
  * in place of libc's, and comes back when the id is gone and its memory is in
- * other hands.
+ * other hands. Or when an event that is gone was acked once more.
  */
 #include <malloc.h>
 #include <pthread.h>
@@ -27,6 +27,20 @@ static struct {
 	int event;
 	int ret;
 } victim;
+
+/* An event that was acked; its memory may be the next event's. */
+static struct {
+	struct rdma_cm_event *event;	/* NULL: none */
+	int ret;
+	int err;
+} acked;
+
+static void *acker(void *arg)
+{
+	acked.ret = rdma_ack_cm_event(acked.event);
+	acked.err = errno;
+	return NULL;
+}
 
 static void *destroyer(void *arg)
 {
@@ -67,6 +81,11 @@ int ioctl(int fd, unsigned long request, ...)
 	va_start(args, request);
 	arg = va_arg(args, void *);
 	va_end(args);
+	if (acked.event && request == RDMA_CMX_IO(GET_EVENTS)) {
+		if (!pthread_create(&thread, NULL, acker, NULL))
+			pthread_join(thread, NULL);
+		acked.event = NULL;
+	}
 	ret = syscall(SYS_ioctl, fd, request, arg);
 	if (ret || !victim.command || request != victim.command)
 		return ret;
@@ -149,6 +168,35 @@ TEST_F(destroyed, RA_02_when_it_is_rejected)
 	victim_set(self, RDMA_CMX_IO(CONNECT));
 	EXPECT_EQ(0, rdma_connect(self->id, NULL));
 	victim_check(_metadata, RDMA_CM_EVENT_REJECTED);
+}
+
+TEST_F(destroyed, RA_02_event_that_is_acked_again_while_the_next_is_read)
+{
+	struct rdma_cm_event *first, *second;
+	int i;
+
+	for (i = 1; i <= 2; i++)
+		ASSERT_EQ(0, rdma_write_cm_event(self->id, RDMA_CM_EVENT_USER,
+						 0, i));
+	ASSERT_EQ(0, event_wait(self->channel, &first, WAIT_MS));
+	EXPECT_EQ(1, first->param.arg);
+	ASSERT_EQ(0, rdma_ack_cm_event(first));
+
+	acked.ret = 1;
+	acked.event = first;
+	ASSERT_EQ(0, event_wait(self->channel, &second, WAIT_MS));
+	/* It was read while there was no such event, in its old place. */
+	EXPECT_EQ(first, second);
+	EXPECT_EQ(-1, acked.ret);
+	EXPECT_EQ(EINVAL, acked.err);
+	EXPECT_EQ(self->id, second->id);
+	EXPECT_EQ(RDMA_CM_EVENT_USER, second->event);
+	EXPECT_EQ(2, second->param.arg);
+	EXPECT_EQ(0, rdma_ack_cm_event(second));
+	errno = 0;
+	EXPECT_EQ(-1, rdma_ack_cm_event(second));
+	EXPECT_EQ(EINVAL, errno);
+	EXPECT_EQ(0, rdma_destroy_id(self->id));
 }
 
 TEST_HARNESS_MAIN

@@ -229,6 +229,15 @@ else
 fi
 unset HOSTALIASES LOCALDOMAIN RES_OPTIONS
 
+# A user whose own limits are below the helper's
+helper=$names
+names=$dir/limited
+printf '#!/bin/sh\nulimit -n 32\nexec setpriv %s "%s" "$@"\n' \
+	'--reuid=4715 --regid=4715 --clear-groups' "$helper" >"$names"
+chmod 755 "$names"
+expect "a user with few files" 'address 192.0.2.1 canonical a.t' a.t
+names=$helper
+
 # child_of PID: the process that resolves, once it has given up what it had
 child_of()
 {

@@ -220,6 +220,153 @@ TEST(RA_02_child_goes_on_when_the_parent_is_gone)
 	close(h.pipe[1]);
 }
 
+/* Two children of a parent that is gone; who is second finds nothing. */
+static int destroy_alone(struct heritage *h, int parent)
+{
+	struct pollfd pfd = { .fd = parent, .events = POLLIN };
+
+	if (poll(&pfd, 1, WAIT_MS) != 1)
+		return 1;
+	if (rdma_destroy_id(h->id))
+		return 2;
+	if (connect_refused())
+		return 3;
+	rdma_destroy_event_channel(h->channel);
+	return 0;
+}
+
+static int leave_two_behind(void *arg)
+{
+	int i, parent = syscall(SYS_pidfd_open, getpid(), 0);
+	struct heritage *h = arg;
+	char result;
+	pid_t pid;
+
+	h->channel = rdma_create_event_channel();
+	if (!h->channel)
+		return 1;
+	h->id = id_listening(h->channel, PORT_FORK);
+	for (i = 0; i < 2; i++) {
+		pid = fork();
+		if (pid < 0)
+			return 2;
+		if (pid)
+			continue;
+		result = destroy_alone(h, parent);
+		_exit(write(h->pipe[1], &result, 1) != 1);
+	}
+	return 0;
+}
+
+TEST(RA_02_two_children_destroy_when_the_parent_is_gone)
+{
+	struct pollfd pfd = { .events = POLLIN };
+	struct heritage h;
+	int i, pidfd;
+	char result;
+
+	pidfd = syscall(SYS_pidfd_open, getpid(), 0);
+	if (pidfd < 0 && errno == ENOSYS)
+		SKIP(return, "valgrind does not know pidfd_open()");
+	ASSERT_LE(0, pidfd);
+	close(pidfd);
+	ASSERT_EQ(0, pipe(h.pipe));
+	ASSERT_EQ(0, child_wait(child_start(leave_two_behind, &h)));
+	pfd.fd = h.pipe[0];
+	for (i = 0; i < 2; i++) {
+		result = -1;
+		ASSERT_EQ(1, poll(&pfd, 1, WAIT_MS));
+		EXPECT_EQ(1, read(h.pipe[0], &result, 1));
+		EXPECT_EQ(0, result);
+	}
+	close(h.pipe[0]);
+	close(h.pipe[1]);
+}
+
+/* A thread of the parent waits on the id for an ack, and the child has none. */
+struct waiter {
+	struct rdma_event_channel *channel;
+	struct rdma_cm_id *id;
+	struct rdma_cm_event *event;
+	struct sockaddr *group;		/* NULL: it destroys the id */
+	pid_t tid;			/* atomic */
+	int ret;
+};
+
+static void *wait_for_ack(void *arg)
+{
+	struct waiter *w = arg;
+
+	__atomic_store_n(&w->tid, gettid(), __ATOMIC_RELEASE);
+	w->ret = w->group ? rdma_leave_multicast(w->id, w->group) :
+			    rdma_destroy_id(w->id);
+	return NULL;
+}
+
+static bool waits(struct waiter *w)
+{
+	pid_t tid;
+
+	while (!(tid = __atomic_load_n(&w->tid, __ATOMIC_ACQUIRE)))
+		usleep(1000);
+	return thread_sleeps(tid, SYS_futex);
+}
+
+/* The last ack frees the copy. */
+static int destroy_and_ack(void *arg)
+{
+	struct waiter *w = arg;
+
+	if (rdma_destroy_id(w->id))
+		return 1;
+	if (rdma_ack_cm_event(w->event))
+		return 2;
+	rdma_destroy_event_channel(w->channel);
+	return 0;
+}
+
+TEST(RA_02_child_destroys_what_the_parent_waits_on)
+{
+	struct sockaddr_storage ss;
+	pthread_t thread;
+	int leave;
+
+	for (leave = 0; leave < 2; leave++) {
+		struct waiter w = { .ret = -1 };
+
+		cmx_mem_atomic(&w.tid, sizeof(w.tid));
+		w.channel = rdma_create_event_channel();
+		ASSERT_NE(NULL, w.channel);
+		ASSERT_EQ(0, rdma_create_id(w.channel, &w.id, NULL,
+					    RDMA_PS_UDP));
+		if (leave) {
+			w.group = addr_make(&ss, "239.55.72.1", 0);
+			ASSERT_EQ(0, id_bind(w.id, OWN4, 0));
+			ASSERT_EQ(0, rdma_join_multicast(w.id, w.group, NULL));
+		} else {
+			ASSERT_EQ(0, rdma_write_cm_event(w.id,
+							 RDMA_CM_EVENT_USER, 0,
+							 1));
+		}
+		ASSERT_EQ(0, event_wait(w.channel, &w.event, WAIT_MS));
+		EXPECT_EQ(leave ? RDMA_CM_EVENT_MULTICAST_JOIN :
+				  RDMA_CM_EVENT_USER, w.event->event);
+		ASSERT_EQ(0, pthread_create(&thread, NULL, wait_for_ack, &w));
+		ASSERT_TRUE(waits(&w));
+
+		EXPECT_EQ(0, child_wait(child_start(destroy_and_ack, &w))) {
+			TH_LOG("in %s", leave ? "rdma_leave_multicast" :
+						"rdma_destroy_id");
+		}
+		EXPECT_EQ(0, rdma_ack_cm_event(w.event));
+		pthread_join(thread, NULL);
+		EXPECT_EQ(0, w.ret);
+		if (leave)
+			EXPECT_EQ(0, rdma_destroy_id(w.id));
+		rdma_destroy_event_channel(w.channel);
+	}
+}
+
 /* Does the id have its part in the kernel, and what was queued of it? */
 static int id_lives(struct rdma_cm_id *id)
 {

@@ -14,6 +14,7 @@ struct client {
 	pthread_t thread;
 	int rounds;
 	int wrong;
+	int done;		/* atomic */
 	unsigned int port;
 };
 
@@ -350,6 +351,114 @@ TEST(RA_02_destroy_while_others_read)
 	EXPECT_EQ(0, churn.wrong);
 	EXPECT_EQ(0, rdma_destroy_id(id));
 	rdma_destroy_event_channel(churn.channel);
+}
+
+/*
+ * A listener moves between two channels while requests come, and a reader of
+ * each turns them down: the new id is of the channel that brought the request.
+ */
+struct refuser {
+	pthread_t thread;
+	struct rdma_event_channel *channel;
+	struct rdma_cm_id *end;		/* brings the end */
+	int requests;
+	int wrong;
+};
+
+static void *refuse_run(void *arg)
+{
+	struct refuser *r = arg;
+	struct rdma_cm_event *event;
+	struct rdma_cm_id *id;
+
+	for (;;) {
+		if (event_wait(r->channel, &event, WAIT_MS)) {
+			r->wrong = __LINE__;
+			return NULL;
+		}
+		if (event->event != RDMA_CM_EVENT_CONNECT_REQUEST)
+			break;
+		r->requests++;
+		id = event->id;
+		if (id->channel != r->channel)
+			r->wrong = __LINE__;
+		if (rdma_reject(id, NULL, 0))
+			r->wrong = __LINE__;
+		rdma_ack_cm_event(event);
+		if (rdma_destroy_id(id))
+			r->wrong = __LINE__;
+	}
+	rdma_ack_cm_event(event);
+	return NULL;
+}
+
+/* Without a listener there it would be turned down, too, but not counted. */
+static void *refused_run(void *arg)
+{
+	struct client *client = arg;
+	struct rdma_event_channel *channel = rdma_create_event_channel();
+	struct rdma_cm_id *id;
+	int i;
+
+	for (i = 0; i < client->rounds && !client->wrong; i++) {
+		id = channel ? id_ready(channel, client->port) : NULL;
+		if (!id) {
+			client->wrong = __LINE__;
+			break;
+		}
+		if (rdma_connect(id, NULL) ||
+		    event_take(channel, NULL) != RDMA_CM_EVENT_REJECTED)
+			client->wrong = __LINE__;
+		rdma_destroy_qp(id);
+		if (rdma_destroy_id(id))
+			client->wrong = __LINE__;
+	}
+	rdma_destroy_event_channel(channel);
+	__atomic_store_n(&client->done, 1, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+TEST(RA_02_listener_moves_while_requests_come)
+{
+	struct client client = { .rounds = rounds_of(20),
+				 .port = PORT_THREADS };
+	struct refuser refusers[2] = {};
+	struct rdma_cm_id *listener;
+	int i, moves = 0;
+
+	cmx_mem_atomic(&client.done, sizeof(client.done));
+	for (i = 0; i < 2; i++) {
+		refusers[i].channel = rdma_create_event_channel();
+		ASSERT_NE(NULL, refusers[i].channel);
+		refusers[i].end = id_make(refusers[i].channel);
+	}
+	listener = id_listening(refusers[0].channel, PORT_THREADS);
+	for (i = 0; i < 2; i++)
+		ASSERT_EQ(0, pthread_create(&refusers[i].thread, NULL,
+					    refuse_run, &refusers[i]));
+	ASSERT_EQ(0, pthread_create(&client.thread, NULL, refused_run,
+				    &client));
+	while (!__atomic_load_n(&client.done, __ATOMIC_ACQUIRE)) {
+		ASSERT_EQ(0, rdma_migrate_id(listener,
+					     refusers[++moves % 2].channel));
+		usleep(2000);
+	}
+	pthread_join(client.thread, NULL);
+	EXPECT_EQ(0, client.wrong);
+	for (i = 0; i < 2; i++) {
+		ASSERT_EQ(0, rdma_write_cm_event(refusers[i].end,
+						 RDMA_CM_EVENT_USER, 0, 0));
+		pthread_join(refusers[i].thread, NULL);
+		EXPECT_EQ(0, refusers[i].wrong);
+	}
+	TH_LOG("%d moves, %d and %d requests", moves, refusers[0].requests,
+	       refusers[1].requests);
+	EXPECT_EQ(client.rounds, refusers[0].requests + refusers[1].requests);
+	EXPECT_EQ(0, rdma_destroy_id(listener));
+	for (i = 0; i < 2; i++) {
+		EXPECT_EQ(0, rdma_destroy_id(refusers[i].end));
+		rdma_destroy_event_channel(refusers[i].channel);
+	}
 }
 
 /* The first use of the library, of libibverbs and of the device at once */

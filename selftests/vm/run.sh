@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # Boot guests and run something in them:
-#	run.sh check [NAME-PREFIX]   the tests; last line: the counts
+#	run.sh check [PREFIX,...]    the tests; last line: the counts
 #	run.sh demo | bench
 #	run.sh shell                 in alpha, or in GUEST
 # The guests: alpha, with beta at the other end of a virtual wire (RoCE), gamma
@@ -66,7 +66,7 @@ host_test() {
 	local name=$1 log=$out/${1//\//_}.log p s f
 
 	shift
-	case $name in "$only"*) ;; *) return ;; esac
+	test_named "$name" "$only" || return 0
 	: >"$log" || { problem "$name has no place for its log"; return; }
 	# Compilers that have time, beside guests that have none
 	timeout 2400 nice "$@" >"$log" 2>&1 &
@@ -103,8 +103,9 @@ host_tests() {
 guests_wanted() {
 	case $mode in
 	check)
-		awk -v only="$only" 'index($2, only) == 1 { print $1 }' \
-			"$work/$1.tests"
+		while read -r guest name; do
+			! test_named "$name" "$only" || echo "$guest"
+		done <"$work/$1.tests"
 		;;
 	*)
 		awk -v name="$mode" '$2 == name { print $1 }' "$work/programs"

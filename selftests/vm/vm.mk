@@ -18,7 +18,7 @@ deps:  ## install what building and testing need (Debian 12)
 deps-lint: deps
 	@selftests/vm/deps.sh lint
 
-check: deps-lint  ## all tests on both kernels, or those named T=prefix; GUEST=gamma
+check: deps-lint  ## all tests on both kernels, or those named T=prefix,...; GUEST=gamma
 	@$(VM_RUN) check $(T)
 
 check-stock: KERNEL = stock

@@ -11,6 +11,19 @@ room_guest() {
 	echo "$guest"
 }
 
+# test_named NAME PREFIXES: does it begin with one of them? They have commas in
+# between; without any, each test is meant.
+test_named() {
+	local prefix prefixes
+
+	IFS=, read -ra prefixes <<<"$2"
+	[ ${#prefixes[@]} != 0 ] || return 0
+	for prefix in "${prefixes[@]}"; do
+		case $1 in "$prefix"*) return 0 ;; esac
+	done
+	return 1
+}
+
 # test_debug NAME FILE: is it named in the list of what the debug kernel runs?
 # Prints the word behind it; "yes" if there is none.
 test_debug() {

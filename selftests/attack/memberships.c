@@ -12,6 +12,7 @@
 #include "limits.h"
 
 #include <net/if.h>
+#include <sys/epoll.h>
 
 #include "../harness.h"
 
@@ -364,6 +365,52 @@ TEST(groups_of_one_user)
 	setresuid(0, 0, 0);
 	close(fd);
 	close(fd2);
+	EXPECT_EQ(0, number_get(COUNTERS "live_members"));
+}
+
+/* One answer of the group is an event of each membership, seen by all. */
+TEST(one_group_many_times)
+{
+	enum { TIMES = 2 * RDMA_CMX_MAX_JOINS, POLLS = 8 };
+	static struct rdma_cmx_join_item items[TIMES];
+	static int got[TIMES];
+	struct epoll_event ready = { .events = EPOLLIN };
+	int fd = dev_open(O_NONBLOCK), ep[POLLS], i, wrong = 0, seen = 0;
+	struct rdma_cmx_join_many arg = {
+		.count = RDMA_CMX_MAX_JOINS,
+		.item_size = sizeof(items[0]),
+	};
+	union event_buf buf;
+
+	ASSERT_EQ(0, user_id(fd, ADDR_RDMA, &arg.id));
+	for (i = 0; i < POLLS; i++) {
+		ep[i] = epoll_create1(EPOLL_CLOEXEC);
+		ASSERT_EQ(0, epoll_ctl(ep[i], EPOLL_CTL_ADD, fd, &ready));
+	}
+	for (i = 0; i < TIMES; i++) {
+		items[i].uid = i;
+		addr_set(&items[i].addr, GROUP4, 0);
+	}
+	for (i = 0; i < TIMES; i += RDMA_CMX_MAX_JOINS) {
+		arg.items = (uintptr_t)&items[i];
+		ASSERT_EQ(0, call(fd, JOIN_MANY, &arg));
+		EXPECT_EQ(RDMA_CMX_MAX_JOINS, arg.joined);
+	}
+	for (i = 0; i < POLLS; i++)
+		EXPECT_EQ(1, epoll_wait(ep[i], &ready, 1, 20000));
+	while (seen < TIMES && !event_want(fd, EV_MULTICAST_JOIN, &buf)) {
+		seen++;
+		if (buf.ev.obj_uid >= TIMES || got[buf.ev.obj_uid]++)
+			wrong++;
+	}
+	EXPECT_EQ(TIMES, seen);
+	EXPECT_EQ(0, wrong);
+	EXPECT_FALSE(event_pending(fd));
+	EXPECT_EQ(TIMES, id_destroy(fd, arg.id));
+	setresuid(0, 0, 0);
+	for (i = 0; i < POLLS; i++)
+		close(ep[i]);
+	close(fd);
 	EXPECT_EQ(0, number_get(COUNTERS "live_members"));
 }
 

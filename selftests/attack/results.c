@@ -42,22 +42,26 @@ static uint32_t names_make(struct names *n, int count)
 	return sizeof(n->head) + count * sizeof(n->addr[0]);
 }
 
-/* A query of @count addresses by a new id of @fd */
-static int query_start(int fd, int count, uint32_t *id)
+/* A query of @count addresses. */
+static int query_by(int fd, int count, uint32_t id)
 {
 	struct rdma_cmx_resolve_addrinfo arg = {
+		.id = id,
 		.query.port_space = RDMA_PS_TCP,
 		.query.node = (uintptr_t)"many.example",
 		.query.node_len = 12,
 	};
 	struct names n;
-	int ret;
 
 	arg.query.names_len = names_make(&n, count);
 	arg.query.names = (uintptr_t)&n;
-	ret = id_create(fd, RDMA_PS_TCP, 1, &arg.id);
-	*id = arg.id;
-	return ret ?: call(fd, RESOLVE_ADDRINFO, &arg);
+	return call(fd, RESOLVE_ADDRINFO, &arg);
+}
+
+/* The same by a new id of @fd */
+static int query_start(int fd, int count, uint32_t *id)
+{
+	return id_create(fd, RDMA_PS_TCP, 1, id) ?: query_by(fd, count, *id);
 }
 
 static int result_take(int fd, uint32_t id)
@@ -268,6 +272,34 @@ TEST_F(results, of_a_user)
 	close(fd[0]);
 	EXPECT_EQ(0, query_start(fd[1], 1, &other));
 	close(fd[1]);
+}
+
+/* Whoever is at the limit can replace a result of the same id. */
+TEST_F(results, replaced_at_the_limit)
+{
+	union event_buf buf;
+	uint32_t id, other;
+	int fd, i;
+
+	ASSERT_LT(0, self->user_requests);
+	ASSERT_EQ(0, number_set(UCMX_PARAMETERS "max_user_requests", 1));
+	fd = dev_open(O_NONBLOCK);
+	ASSERT_EQ(0, query_start(fd, 1, &id));
+	for (i = 0; i < 3; i++) {
+		ASSERT_EQ(0, event_want(fd, RDMA_CMX_EV_ADDRINFO_RESOLVED,
+					&buf));
+		EXPECT_EQ(-EAGAIN, query_start(fd, 1, &other));
+		ASSERT_EQ(0, query_by(fd, 1, id));
+		EXPECT_EQ(-EAGAIN, query_start(fd, 1, &other));
+	}
+	ASSERT_EQ(0, event_want(fd, RDMA_CMX_EV_ADDRINFO_RESOLVED, &buf));
+	/* One that cannot start leaves the result, and that counts. */
+	EXPECT_EQ(-EBADMSG, query_by(fd, 0, id));
+	EXPECT_EQ(-EAGAIN, query_start(fd, 1, &other));
+	EXPECT_EQ(0, result_take(fd, id));
+	EXPECT_EQ(0, query_start(fd, 1, &other));
+	EXPECT_EQ(-EAGAIN, query_by(fd, 1, id));
+	close(fd);
 }
 
 TEST_HARNESS_MAIN

@@ -18,6 +18,7 @@
  */
 #include <linux/if_arp.h>
 #include <linux/module.h>
+#include <linux/refcount.h>
 #include <linux/slab.h>
 #include <net/net_namespace.h>
 
@@ -68,7 +69,7 @@ struct cmx_neigh {
 	u32 lead;
 	int status;
 	atomic_t ended;
-	atomic_t gate;
+	refcount_t gate;
 	union ib_gid dgid;
 	union rdma_cmx_sockaddr src;
 	union rdma_cmx_sockaddr dst;
@@ -130,7 +131,7 @@ static void cmx_neigh_claim(struct cmx_routes *r, u32 lead)
 
 static void cmx_neigh_gate(struct cmx_neigh *n)
 {
-	if (atomic_dec_and_test(&n->gate))
+	if (refcount_dec_and_test(&n->gate))
 		queue_work(cmx_wq, &n->work);
 }
 
@@ -199,7 +200,7 @@ static void cmx_neigh_init(struct cmx_neigh *n, struct cmx_routes *r)
 	n->addr.net = get_net(r->h->net);
 	if (cmx_addr_is_link_local(&n->dst))
 		n->addr.bound_dev_if = n->dst.in6.sin6_scope_id;
-	atomic_set(&n->gate, 2);
+	refcount_set(&n->gate, 2);
 	INIT_WORK(&n->work, cmx_neigh_work);
 	n->user = r->user;
 	cmx_query_user_hold(n->user);

@@ -608,7 +608,7 @@ TEST_F(events, once_and_only_once)
 		pthread_join(owner[i].thread, NULL);
 	for (i = 0; i < 4; i++)
 		pthread_join(reader[i].thread, NULL);
-	EXPECT_EQ(0, t.wrong);
+	EXPECT_EQ(0, atomic_load(&t.wrong));
 	for (i = 0; i < IDS; i++) {
 		for (j = 0; j < t.written[i]; j++) {
 			twice += t.seen[i][j] > 1;
@@ -616,7 +616,7 @@ TEST_F(events, once_and_only_once)
 		}
 		/* What DESTROY says is what the readers got. */
 		if (t.reported[i] >= 0) {
-			EXPECT_EQ(t.reported[i], t.got[i]);
+			EXPECT_EQ(t.reported[i], atomic_load(&t.got[i]));
 		}
 	}
 	EXPECT_EQ(0, twice);
@@ -722,8 +722,8 @@ TEST_F(events, use_what_has_moved)
 	moved.over = true;
 	pthread_join(thread, NULL);
 	EXPECT_EQ(ROUNDS, round);
-	EXPECT_EQ(ROUNDS * EACH, moved.got);
-	EXPECT_EQ(0, moved.unknown);
+	EXPECT_EQ(ROUNDS * EACH, atomic_load(&moved.got));
+	EXPECT_EQ(0, atomic_load(&moved.unknown));
 }
 
 /* Whoever reads that a group is joined can leave it. */

@@ -471,6 +471,7 @@ TEST_F_TIMEOUT(removal, result_is_taken_once, 100)
 	struct victim v = { .fd = self->fd };
 	static char buf[PAGE];
 	pthread_t thread;
+	int ended;
 
 	v.arg = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE,
 		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
@@ -493,7 +494,8 @@ TEST_F_TIMEOUT(removal, result_is_taken_once, 100)
 
 	ASSERT_EQ(0, protect(&v, v.buf, false));
 	pthread_join(thread, NULL);
-	EXPECT_EQ(ENOENT, v.ended);
+	ended = v.ended;
+	EXPECT_EQ(ENOENT, ended);
 	EXPECT_EQ(0, id_destroy(v.fd, v.id) < 0);
 	close(v.uffd);
 }

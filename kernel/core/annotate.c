@@ -17,7 +17,7 @@ module_param(route_timeout_ms, uint, 0644);
 MODULE_PARM_DESC(route_timeout_ms,
 		 "Time in ms that a query waits for path records, within its deadline (default 3000)");
 
-/* All paths are known, or given up; consumes the questions' reference. */
+/* All paths are known, or given up; drops the reference of the queries. */
 static void cmx_query_paths_done(struct cmx_asks *asks)
 {
 	struct rdma_cmx_query *q = container_of(asks, struct rdma_cmx_query,

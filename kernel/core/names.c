@@ -9,8 +9,8 @@
  * with a work item, since request_key() cannot be interrupted; it goes on,
  * and fills the cache, when those who waited for it have gone.
  *
- * cmx_names_lock guards all look-ups, their turns (turns.h), and the lists of
- * waiters. It is innermost; a waiter is told without it.
+ * cmx_names_lock guards all lookups, their turns (turns.h), and the lists of
+ * waiters. It is innermost. The callback of a waiter runs without it.
  */
 #include <linux/cred.h>
 #include <linux/ctype.h>

@@ -80,7 +80,7 @@ struct key_type cmx_names_key_type = {
 	.describe = cmx_key_describe,
 };
 
-/* Answer of a positive key, with a reference of its own. */
+/* The answer of a positive key; the caller gets a reference. */
 int cmx_names_key_answer(const struct key *key, struct cmx_answer *answer)
 {
 	struct cmx_shared_names *shared = key->payload.data[CMX_KEY_NAMES];

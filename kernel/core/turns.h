@@ -15,8 +15,8 @@
  * one user's lookups the order is that of starting. Root may go beyond the
  * half, up to three quarters.
  *
- * Each user has a lookup of its own for what it waits for, so that nobody
- * changes another's place. When one of them gets a slot, those with the same
+ * Two users who wait for the same have a lookup each, so that nobody changes
+ * another's place. When one of them gets a slot, those with the same
  * key follow it: they leave their queues and end with it.
  *
  * The owner's lock guards all of it. Nothing here takes longer with the number

@@ -315,15 +315,26 @@ static void cmx_sa_lookup_tell_all(struct cmx_sa_lookup *l)
 	}
 }
 
+/* With the lock, or the state may be seen before the answer is. */
+static bool cmx_sa_lookup_gone(const struct cmx_sa_lookup *l)
+{
+	bool gone;
+
+	spin_lock(&cmx_sa_lock);
+	gone = l->turn.state == CMX_TURN_GONE;
+	spin_unlock(&cmx_sa_lock);
+	return gone;
+}
+
 static void cmx_sa_lookup_work(struct work_struct *work)
 {
 	struct cmx_sa_lookup *l = container_of(to_delayed_work(work),
 					       struct cmx_sa_lookup, work);
 
-	if (READ_ONCE(l->turn.state) != CMX_TURN_GONE)
-		cmx_sa_lookup_ask(l);
-	else
+	if (cmx_sa_lookup_gone(l))
 		cmx_sa_lookup_tell_all(l);
+	else
+		cmx_sa_lookup_ask(l);
 	cmx_sa_lookup_put(l);
 }
 

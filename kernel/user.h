@@ -9,7 +9,7 @@
 /*
  * A user who makes a user namespace gets many ids in it but stays one user:
  * the owner of the outermost one. Those that root makes are containers, each a
- * user by the id of its root.
+ * user by the id of its root; those that map no root are one user together.
  */
 static inline kuid_t cmx_current_user(void)
 {

@@ -37,6 +37,7 @@ static bool forked;		/* a child may share a channel; atomic */
 CMX_MEM_ATOMIC(forked)
 CMX_MEM_ATOMIC(processes)
 CMX_MEM_ATOMIC(unwiped)
+CMX_MEM_ATOMIC(self)
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_mutex_t copies_lock = PTHREAD_MUTEX_INITIALIZER;

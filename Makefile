@@ -48,5 +48,6 @@ clean:  ## remove what was built
 	rm -rf $(O)
 
 include user/user.mk
+-include Documentation/docs.mk
 include selftests/selftests.mk
 -include selftests/vm/vm.mk

@@ -5,7 +5,7 @@
 
 # The cheap ones first. `make check` runs those of its host test host/lint.
 tools=(checkpatch w1 sparse kernel-doc coccinelle analyzer clang clang-kernel
-	shellcheck rst)
+	shellcheck rst docs)
 
 # Not run: scripts/coccinelle is for the whole kernel.
 cocci_skip=(
@@ -131,7 +131,7 @@ tool_shellcheck() {
 		s,^([[:space:]]*\. )/usr/lib/rdma-cmx/selftests/,\1$PWD/selftests/,"
 	# Status 1 is no more than what it found, which may all be meant.
 	# shellcheck disable=SC2016 # for the shell that xargs starts
-	find .ci user selftests -type f | sort | while read -r file; do
+	find .ci Documentation user selftests -type f | sort | while read -r file; do
 		if head -n 1 "$file" | grep -qE '^#!/bin/(ba)?sh' ||
 		   head -n 12 "$file" | grep -q '^# shellcheck shell='; then
 			echo "$file"
@@ -151,4 +151,8 @@ tool_rst() {
 			>/dev/null || status=$?
 	done
 	return "$status"
+}
+
+tool_docs() {
+	KDIR=$kdir Documentation/docs.sh "$out/docs"
 }

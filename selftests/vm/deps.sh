@@ -8,6 +8,7 @@
 #
 # deps.sh lint: what `make lint` and libFuzzer need as well, also
 # scripts/coccinelle (into lint-6.1/ there).
+# deps.sh docs: only what `make docs` needs.
 set -euo pipefail
 
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/rdma-cmx
@@ -30,6 +31,8 @@ packages=(
 	opensm infiniband-diags qperf libfabric-bin
 )
 
+# Sphinx for `make docs`, which runs scripts/kernel-doc of the kernel's headers
+packages_docs=(perl python3-sphinx)
 # Large, and not for `make demo`
 # (Coccinelle loads libpython3.11.so by that name.)
 packages_lint=(sparse coccinelle libpython3-dev clang libclang-rt-14-dev shellcheck)
@@ -93,8 +96,15 @@ command -v dpkg-query >/dev/null ||
 	die "this installs Debian packages, and this machine is not Debian." \
 	    "What is needed: ${packages[*]}"
 
-[ "${1:-}" != lint ] || packages+=("${packages_lint[@]}")
+case ${1:-} in
+lint) packages+=("${packages_lint[@]}" "${packages_docs[@]}") ;;
+docs) packages=(linux-headers-amd64 "${packages_docs[@]}") ;;
+esac
 mapfile -t missing < <(packages_missing)
+if [ "${1:-}" = docs ]; then
+	[ ${#missing[@]} = 0 ] || packages_install "${missing[@]}"
+	exit
+fi
 if [ ${#missing[@]} != 0 ]; then
 	# Naming both brings image and headers to the same version.
 	packages_install "${missing[@]}" linux-image-amd64 linux-headers-amd64

@@ -5,7 +5,7 @@
 
 # The cheap ones first. `make check` runs those of its host test host/lint.
 tools=(checkpatch w1 sparse kernel-doc coccinelle analyzer clang clang-kernel
-	shellcheck rst docs)
+	shellcheck columns rst docs)
 
 # Not run: scripts/coccinelle is for the whole kernel.
 cocci_skip=(
@@ -140,6 +140,14 @@ tool_shellcheck() {
 		shellcheck -x -P SCRIPTDIR -f gcc "$@"
 		[ $? -le 1 ]
 	' sh
+}
+
+# Documents are read in terminals, too. The locale counts characters.
+tool_columns() {
+	find . -name '*.rst' -o -name '*.md' | sort |
+	LC_ALL=C.UTF-8 xargs grep -nHE '^.{81}' |
+	sed 's/^\([^:]*:[0-9]*\):/\1: more than 80 columns: /'
+	return 0
 }
 
 tool_rst() {

@@ -6,8 +6,9 @@
 #include <linux/export.h>
 #include <linux/module.h>
 
-#include "mcast.h"
-#include "sa_int.h"
+#include "mcast/mcast.h"
+#include "resolve/resolve.h"
+#include "sa/internal.h"
 
 #define SHOW	EXPORT_SYMBOL_GPL
 

@@ -2,8 +2,10 @@
 /* Module entry of rdma_cmx: the rooms are opened here, closed in reverse. */
 #include <linux/module.h>
 
-#include "core.h"
-#include "sa.h"
+#include "mcast/mcast.h"
+#include "names/names.h"
+#include "resolve/resolve.h"
+#include "sa/sa.h"
 
 static int __init cmx_init(void)
 {

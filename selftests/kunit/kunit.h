@@ -11,8 +11,8 @@
 #include <linux/module.h>
 #include <rdma/ib_verbs.h>
 
-#include "sa_int.h"
-#include "sa_wire.h"
+#include "sa/internal.h"
+#include "sa/wire.h"
 
 #define KUNIT_WAIT	(30 * HZ)	/* nothing takes longer, not even here */
 

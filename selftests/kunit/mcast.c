@@ -4,7 +4,7 @@
  * if not; struct rdma_cmx_mc_param says which ranges.
  */
 #include "kunit.h"
-#include "mcast.h"
+#include "mcast/mcast.h"
 
 static const struct field {
 	const char *name;

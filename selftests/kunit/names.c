@@ -5,7 +5,7 @@
  */
 #include <linux/slab.h>
 
-#include "core.h"
+#include "resolve/resolve.h"
 #include "kunit.h"
 
 /* A name of labels with the given lengths, or with a dot behind the last. */

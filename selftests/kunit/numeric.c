@@ -3,7 +3,7 @@
 #include <net/net_namespace.h>
 #include <rdma/ib.h>
 
-#include "core.h"
+#include "resolve/resolve.h"
 #include "kunit.h"
 
 #define TEXT_RESULT(_desc, _text, _family, _ret, _scope, ...)		\

@@ -7,7 +7,7 @@
 #include <linux/slab.h>
 #include <rdma/ib_sa.h>
 
-#include "core.h"
+#include "resolve/resolve.h"
 #include "kunit.h"
 
 #define PATHS_MAX	64

@@ -3,7 +3,7 @@
  * Names and ids of services (RAI-06): an id is what parses whole as a number
  * of base 0, all else is a name.
  */
-#include "core.h"
+#include "resolve/resolve.h"
 #include "kunit.h"
 
 static const struct service {

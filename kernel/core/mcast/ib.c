@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Memberships on InfiniBand, by ib_sa, which shares them between all its
+ * callers on a port. A send-only full member asks the SA first whether it has
+ * such members: one that has not may make something else of the request.
+ *
+ * Runs in the membership's work. Callbacks only note what came, under the
+ * membership's lock, and start that work.
+ */
+#include <linux/err.h>
+#include <net/if_inet6.h>
+#include <net/ip.h>
+#include <net/net_namespace.h>
+#include <rdma/ib_addr.h>
+#include <rdma/ib_cache.h>
+#include <rdma/rdma_cm_ib.h>
+
+#include "mcast/mcast.h"
+
+/* An IPv6 address that begins so, scope aside, is an MGID of the SA's. */
+#define CMX_SA_MGID_MASK	0xfff0ffff
+#define CMX_SA_MGID		0xff10a01b
+/* In an MGID of a datagram id, instead of IPoIB's signature. */
+#define CMX_CM_SIGNATURE	0x01
+
+static struct ib_sa_client cmx_sa_mc_client;
+
+static bool cmx_is_sa_mgid(const union rdma_cmx_sockaddr *addr)
+{
+	u32 begin = be32_to_cpu(addr->in6.sin6_addr.s6_addr32[0]);
+
+	return (begin & CMX_SA_MGID_MASK) == CMX_SA_MGID;
+}
+
+/* The same MGIDs as rdma_cm uses. */
+static void cmx_ib_mgid(const struct rdma_cm_id *id,
+			const union rdma_cmx_sockaddr *addr,
+			union ib_gid *mgid)
+{
+	const unsigned char *broadcast = id->route.addr.dev_addr.broadcast;
+	unsigned char map[MAX_ADDR_LEN];
+
+	switch (addr->sa.sa_family) {
+	case AF_IB:
+		memcpy(mgid, &addr->ib.sib_addr, sizeof(*mgid));
+		return;
+	case AF_INET6:
+		if (cmx_is_sa_mgid(addr)) {
+			memcpy(mgid, &addr->in6.sin6_addr, sizeof(*mgid));
+			return;
+		}
+		ipv6_ib_mc_map(&addr->in6.sin6_addr, broadcast, map);
+		break;
+	default:
+		ip_ib_mc_map(addr->in.sin_addr.s_addr, broadcast, map);
+		break;
+	}
+	if (id->ps == RDMA_PS_UDP)
+		map[7] = CMX_CM_SIGNATURE;
+	memcpy(mgid, map + 4, sizeof(*mgid));
+}
+
+static void cmx_ib_set_param(struct cmx_member *m,
+			     const struct rdma_cmx_mc_param *param)
+{
+	struct ib_sa_mcmember_rec *rec = &m->asked;
+
+	if (param->mask & RDMA_CMX_MC_QKEY)
+		rec->qkey = cpu_to_be32(param->qkey);
+	if (param->mask & RDMA_CMX_MC_PKEY)
+		rec->pkey = cpu_to_be16(param->pkey);
+	if (param->mask & RDMA_CMX_MC_SL)
+		rec->sl = param->sl;
+	if (param->mask & RDMA_CMX_MC_TRAFFIC_CLASS)
+		rec->traffic_class = param->traffic_class;
+	if (param->mask & RDMA_CMX_MC_FLOW_LABEL)
+		rec->flow_label = cpu_to_be32(param->flow_label);
+	if (param->mask & RDMA_CMX_MC_MTU) {
+		rec->mtu = param->mtu;
+		rec->mtu_selector = IB_SA_EQ;
+		m->comp_mask |= IB_SA_MCMEMBER_REC_MTU |
+				IB_SA_MCMEMBER_REC_MTU_SELECTOR;
+	}
+	if (param->mask & RDMA_CMX_MC_RATE) {
+		rec->rate = param->rate;
+		rec->rate_selector = IB_SA_EQ;
+		m->comp_mask |= IB_SA_MCMEMBER_REC_RATE |
+				IB_SA_MCMEMBER_REC_RATE_SELECTOR;
+	}
+	if (param->mask & RDMA_CMX_MC_HOP_LIMIT) {
+		rec->hop_limit = param->hop_limit;
+		m->comp_mask |= IB_SA_MCMEMBER_REC_HOP_LIMIT;
+	}
+}
+
+/*
+ * What is not asked for is as in the partition's broadcast group, which is
+ * how rdma_cm does it. An id bound by GID has no such group.
+ */
+int cmx_mcast_ib_prepare(struct cmx_member *m,
+			 const struct rdma_cmx_mc_param *param)
+{
+	struct rdma_dev_addr *dev_addr = &m->id->route.addr.dev_addr;
+	struct ib_sa_mcmember_rec *rec = &m->asked;
+	union ib_gid broadcast;
+	u16 index;
+	int ret;
+
+	ib_addr_get_mgid(dev_addr, &broadcast);
+	if (m->id->route.addr.src_addr.ss_family != AF_IB) {
+		ret = ib_sa_get_mcmember_rec(m->id->device, m->id->port_num,
+					     &broadcast, rec);
+		if (ret)
+			return ret;
+	}
+	if (m->id->ps != RDMA_PS_IPOIB || !rec->qkey)
+		rec->qkey = cpu_to_be32(RDMA_UDP_QKEY);
+	cmx_ib_mgid(m->id, &m->addr, &rec->mgid);
+	rdma_addr_get_sgid(dev_addr, &rec->port_gid);
+	rec->pkey = cpu_to_be16(ib_addr_get_pkey(dev_addr));
+	rec->join_state = m->send_only ? BIT(SENDONLY_FULLMEMBER_JOIN) :
+					 BIT(FULLMEMBER_JOIN);
+	m->comp_mask = IB_SA_MCMEMBER_REC_MGID | IB_SA_MCMEMBER_REC_PORT_GID |
+		       IB_SA_MCMEMBER_REC_PKEY | IB_SA_MCMEMBER_REC_JOIN_STATE |
+		       IB_SA_MCMEMBER_REC_QKEY | IB_SA_MCMEMBER_REC_SL |
+		       IB_SA_MCMEMBER_REC_FLOW_LABEL |
+		       IB_SA_MCMEMBER_REC_TRAFFIC_CLASS;
+	if (m->id->ps == RDMA_PS_IPOIB) {
+		rec->mtu_selector = IB_SA_EQ;
+		rec->rate_selector = IB_SA_EQ;
+		m->comp_mask |= IB_SA_MCMEMBER_REC_RATE |
+				IB_SA_MCMEMBER_REC_RATE_SELECTOR |
+				IB_SA_MCMEMBER_REC_MTU |
+				IB_SA_MCMEMBER_REC_MTU_SELECTOR |
+				IB_SA_MCMEMBER_REC_HOP_LIMIT;
+	}
+	cmx_ib_set_param(m, param);
+	if (ib_find_pkey(m->id->device, m->id->port_num,
+			 be16_to_cpu(rec->pkey), &index))
+		return -EINVAL;
+	return 0;
+}
+
+/* ib_sa tells that a join has ended, or that a membership was dropped. */
+static int cmx_ib_callback(int status, struct ib_sa_multicast *multicast)
+{
+	struct cmx_member *m = multicast->context;
+
+	spin_lock(&m->lock);
+	m->news = true;
+	m->news_status = status;
+	if (!status)
+		m->news_rec = multicast->rec;
+	spin_unlock(&m->lock);
+	cmx_member_kick(m, 0);
+	/* It is freed by the work, or by whoever leaves. */
+	return 0;
+}
+
+static int cmx_ib_join(struct cmx_member *m)
+{
+	struct ib_sa_multicast *mc;
+
+	mc = ib_sa_join_multicast(&cmx_sa_mc_client, m->id->device,
+				  m->id->port_num, &m->asked, m->comp_mask,
+				  GFP_KERNEL, cmx_ib_callback, m);
+	if (IS_ERR(mc))
+		return PTR_ERR(mc);
+	m->sa_mc = mc;
+	return -EINPROGRESS;
+}
+
+/* What a ClassPortInfo says about send-only full members. */
+static int cmx_ib_send_only(const struct cmx_sa_answer *answer)
+{
+	const struct ib_class_port_info *info;
+
+	if (!answer->count)
+		return -EOPNOTSUPP;
+	info = cmx_sa_answer_rec(answer, 0);
+	return ib_get_cpi_capmask2((struct ib_class_port_info *)info) &
+	       IB_SA_CAP_MASK2_SENDONLY_FULL_MEM_SUPPORT ? 0 : -EOPNOTSUPP;
+}
+
+static void cmx_ib_answered(struct cmx_sa_waiter *waiter,
+			    struct cmx_sa_answer *answer, int error)
+{
+	struct cmx_member *m = container_of(waiter, struct cmx_member, waiter);
+
+	spin_lock(&m->lock);
+	m->news = true;
+	m->news_status = error ?: cmx_ib_send_only(answer);
+	spin_unlock(&m->lock);
+	cmx_member_kick(m, 0);
+	cmx_member_put(m);
+}
+
+/* 0: there are some, -EINPROGRESS: cmx_ib_answered() will tell. */
+static int cmx_ib_ask(struct cmx_member *m)
+{
+	struct cmx_sa_question question = {
+		.attr_id = IB_MGMT_CLASSPORTINFO_ATTR_ID,
+		.method = IB_MGMT_METHOD_GET,
+		.rec_len = sizeof(struct ib_class_port_info),
+	};
+	/* The same in all namespaces: one query, and one answer in the cache. */
+	struct net *net = &init_net;
+	struct cmx_sa_answer *answer;
+	struct cmx_sa_port *port;
+	int ret;
+
+	port = cmx_sa_port_get(m->id->device, m->id->port_num);
+	if (!port)
+		return -ENODEV;
+	ret = cmx_sa_cached(port, net, &question, &answer);
+	if (!ret) {
+		ret = cmx_ib_send_only(answer);
+		cmx_sa_answer_put(answer);
+	} else if (ret == -EINPROGRESS) {
+		refcount_inc(&m->ref);
+		m->asking = true;
+		m->waiter.done = cmx_ib_answered;
+		/* The same for all users, so it is no one's. */
+		ret = cmx_sa_lookup(port, net, GLOBAL_ROOT_UID, &question,
+				    &m->waiter);
+		if (ret) {
+			m->asking = false;
+			refcount_dec(&m->ref);
+		} else {
+			ret = -EINPROGRESS;
+		}
+	}
+	cmx_sa_port_put(port);
+	return ret;
+}
+
+/*
+ * Look at what came. A join that has to go on is no news, the next step then
+ * tells its own.
+ */
+bool cmx_mcast_ib_news(struct cmx_member *m, int *status)
+{
+	bool news;
+
+	spin_lock(&m->lock);
+	news = m->news;
+	m->news = false;
+	*status = m->news_status;
+	if (news && !*status && !m->asking)
+		m->rec = m->news_rec;
+	spin_unlock(&m->lock);
+	if (news && m->asking) {
+		m->asking = false;
+		if (!*status)
+			*status = cmx_ib_join(m);
+	}
+	return news;
+}
+
+int cmx_mcast_ib_start(struct cmx_member *m)
+{
+	int ret;
+
+	if (m->send_only) {
+		ret = cmx_ib_ask(m);
+		if (ret)
+			return ret;
+	}
+	return cmx_ib_join(m);
+}
+
+/* What is still told afterwards is of no use: that there was a question. */
+void cmx_mcast_ib_stop(struct cmx_member *m)
+{
+	if (m->asking && cmx_sa_forget(&m->waiter))
+		refcount_dec(&m->ref);
+	m->asking = false;
+	/* Waits for a running callback. */
+	if (m->sa_mc)
+		ib_sa_free_multicast(m->sa_mc);
+	m->sa_mc = NULL;
+	spin_lock(&m->lock);
+	m->news = false;
+	spin_unlock(&m->lock);
+}
+
+void cmx_mcast_ib_init(void)
+{
+	ib_sa_register_client(&cmx_sa_mc_client);
+}
+
+void cmx_mcast_ib_exit(void)
+{
+	ib_sa_unregister_client(&cmx_sa_mc_client);
+}

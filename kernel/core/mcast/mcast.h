@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Memberships that rdma_cm 6.1 does not make, kept by rdma_cmx itself:
+ *
+ *	mcast.c		what is asked, who does it, the table of memberships
+ *	member.c	the life of one: joined, told, lost, joined again
+ *	ib.c		how one is joined at the subnet administrator
+ *	roce.c		and on RoCE
+ *	ip.c		the IGMP and MLD memberships that RoCE v2 needs
+ */
+#ifndef CMX_MCAST_H
+#define CMX_MCAST_H
+
+#include <linux/refcount.h>
+#include <linux/spinlock.h>
+#include <linux/workqueue.h>
+#include <rdma/ib_sa.h>
+
+#include "core.h"
+#include "sa/sa.h"
+
+/**
+ * struct cmx_ip_group - an IGMP or MLD membership
+ * @node: by netdevice
+ * @ndev: joined on, with a reference; NULL once it has gone
+ * @in_dev: what counts it there, with a reference, or NULL
+ * @in6_dev: likewise for IPv6
+ * @family: AF_INET or AF_INET6; 0: nothing was joined
+ * @in: the group
+ * @in6: likewise for IPv6
+ * @uid: whose share it is part of, if @charged
+ * @charged: see above
+ */
+struct cmx_ip_group {
+	struct hlist_node node;
+	struct net_device *ndev;
+	struct in_device *in_dev;
+	struct inet6_dev *in6_dev;
+	sa_family_t family;
+	__be32 in;
+	struct in6_addr in6;
+	kuid_t uid;
+	bool charged;
+};
+
+enum cmx_member_state {
+	CMX_MEMBER_IDLE,	/* new, or lost and due to be joined again */
+	CMX_MEMBER_BUSY,	/* the answer is awaited */
+	CMX_MEMBER_JOINED,
+	CMX_MEMBER_FAILED,	/* for good */
+};
+
+/**
+ * struct cmx_member - a membership
+ * @node: in the table, by its lock
+ * @ref: the table's reference, and one for a question that is under way
+ * @id: the id, which outlives the membership
+ * @context: for the events
+ * @addr: the group as asked
+ * @send_only: send-only full member
+ * @persistent: joined again when lost
+ * @roce: on a RoCE port, else InfiniBand
+ * @set_qkey: a Q_Key was asked for
+ * @rec: the group, as asked and then as answered
+ * @asked: @rec as asked
+ * @comp_mask: which of @asked counts
+ * @qp: queue pair of the kernel, or NULL
+ * @ifindex: RoCE: netdevice that the id was bound to when it joined
+ * @gid_type: RoCE: of the id then
+ * @ip: RoCE: what the netdevice has joined
+ * @work: all that happens to it, one by one; what follows is this work's own,
+ *	or of whoever leaves, once the work is stopped
+ * @state: see above
+ * @was_joined: it has been joined once
+ * @attached: @qp is attached to @attached_gid and @attached_lid
+ * @attached_gid: see above
+ * @attached_lid: see above
+ * @backoff: milliseconds to wait after the next failure
+ * @asking: whether the SA has send-only full members is being asked
+ * @waiter: by that question
+ * @sa_mc: membership of ib_sa
+ * @lock: guards what follows
+ * @dead: left: nothing is to be queued any more
+ * @news: @news_status and @news_rec have not been looked at
+ * @news_status: what ib_sa has told last, or the answer to that question
+ * @news_rec: the group, if @news_status is 0
+ */
+struct cmx_member {
+	struct hlist_node node;
+	refcount_t ref;
+	struct rdma_cm_id *id;
+	void *context;
+	union rdma_cmx_sockaddr addr;
+	bool send_only;
+	bool persistent;
+	bool roce;
+	bool set_qkey;
+	struct ib_sa_mcmember_rec rec;
+	struct ib_sa_mcmember_rec asked;
+	ib_sa_comp_mask comp_mask;
+	struct ib_qp *qp;
+	int ifindex;
+	enum ib_gid_type gid_type;
+	struct cmx_ip_group ip;
+
+	struct delayed_work work;
+	enum cmx_member_state state;
+	bool was_joined;
+	bool attached;
+	union ib_gid attached_gid;
+	u16 attached_lid;
+	unsigned int backoff;
+	bool asking;
+	struct cmx_sa_waiter waiter;
+	struct ib_sa_multicast *sa_mc;
+
+	spinlock_t lock;	/* what callbacks note */
+	bool dead;
+	bool news;
+	int news_status;
+	struct ib_sa_mcmember_rec news_rec;
+};
+
+/* mcast.c */
+int cmx_mcast_init(void);
+void cmx_mcast_exit(void);
+int cmx_mc_param_check(const struct rdma_cmx_mc_param *p);
+
+/* member.c */
+struct cmx_member *cmx_member_alloc(struct rdma_cm_id *id,
+				    const struct rdma_cmx_join_attr *attr,
+				    void *context);
+void cmx_member_put(struct cmx_member *m);
+void cmx_member_kick(struct cmx_member *m, unsigned int ms);
+void cmx_member_end(struct cmx_member *m);
+int cmx_member_init(void);
+void cmx_member_exit(void);
+
+/* ib.c */
+int cmx_mcast_ib_prepare(struct cmx_member *m,
+			 const struct rdma_cmx_mc_param *param);
+int cmx_mcast_ib_start(struct cmx_member *m);
+void cmx_mcast_ib_stop(struct cmx_member *m);
+bool cmx_mcast_ib_news(struct cmx_member *m, int *status);
+void cmx_mcast_ib_init(void);
+void cmx_mcast_ib_exit(void);
+
+/* roce.c */
+struct net_device *cmx_mcast_netdev(const struct rdma_cm_id *id, int ifindex);
+int cmx_mcast_roce_prepare(struct cmx_member *m,
+			   const struct rdma_cmx_mc_param *param);
+u8 cmx_mcast_roce_mtu(const struct rdma_cm_id *id);
+
+/* ip.c */
+int cmx_mcast_ip_join(struct cmx_ip_group *g, struct net *net, int ifindex,
+		      const union rdma_cmx_sockaddr *addr);
+void cmx_mcast_ip_leave(struct cmx_ip_group *g);
+int cmx_mcast_ip_init(void);
+void cmx_mcast_ip_exit(void);
+
+#endif /* CMX_MCAST_H */

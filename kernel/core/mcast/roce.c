@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Memberships on RoCE: the MGID, and for full members on RoCE v2 the IGMP or
+ * MLD membership of the netdevice. Nobody answers: a join is done when the
+ * netdevice has it, which is before rdma_cmx_join() returns. All of them are
+ * ours: rdma_cm leaves on the netdevice that the id is bound to by then, and
+ * another rdma_resolve_addr() may have bound it to another one.
+ */
+#include <linux/netdevice.h>
+#include <net/ipv6.h>
+#include <rdma/ib_addr.h>
+#include <rdma/ib_cache.h>
+#include <rdma/rdma_cm_ib.h>
+
+#include "mcast/mcast.h"
+
+/* What has a meaning without a subnet administrator. */
+#define CMX_ROCE_PARAMS							\
+	(RDMA_CMX_MC_QKEY | RDMA_CMX_MC_SL | RDMA_CMX_MC_TRAFFIC_CLASS |	\
+	 RDMA_CMX_MC_FLOW_LABEL | RDMA_CMX_MC_HOP_LIMIT)
+
+static enum ib_gid_type cmx_mcast_gid_type(const struct rdma_cm_id *id)
+{
+	const struct ib_gid_attr *attr = id->route.addr.dev_addr.sgid_attr;
+
+	return attr ? attr->gid_type : IB_GID_TYPE_ROCE_UDP_ENCAP;
+}
+
+static int cmx_mcast_ifindex(const struct rdma_cm_id *id)
+{
+	return READ_ONCE(id->route.addr.dev_addr.bound_dev_if);
+}
+
+/* A netdevice with a reference, or NULL. */
+struct net_device *cmx_mcast_netdev(const struct rdma_cm_id *id, int ifindex)
+{
+	if (!ifindex)
+		return NULL;
+	return dev_get_by_index(id->route.addr.dev_addr.net, ifindex);
+}
+
+static int cmx_netdev_mtu(const struct rdma_cm_id *id, int ifindex)
+{
+	struct net_device *ndev = cmx_mcast_netdev(id, ifindex);
+	int mtu;
+
+	if (!ndev)
+		return -ENODEV;
+	mtu = iboe_get_mtu(READ_ONCE(ndev->mtu));
+	dev_put(ndev);
+	return mtu;
+}
+
+/* MTU of the id's port, enum ib_mtu, or 0. */
+u8 cmx_mcast_roce_mtu(const struct rdma_cm_id *id)
+{
+	return max(cmx_netdev_mtu(id, cmx_mcast_ifindex(id)), 0);
+}
+
+/* The same MGIDs as rdma_cm uses. */
+static void cmx_roce_mgid(const union rdma_cmx_sockaddr *addr, bool v2,
+			  union ib_gid *mgid)
+{
+	memset(mgid, 0, sizeof(*mgid));
+	if (addr->sa.sa_family == AF_INET6) {
+		memcpy(mgid, &addr->in6.sin6_addr, sizeof(*mgid));
+		return;
+	}
+	if (!v2) {
+		mgid->raw[0] = 0xff;
+		mgid->raw[1] = 0x0e;
+	}
+	mgid->raw[10] = 0xff;
+	mgid->raw[11] = 0xff;
+	memcpy(mgid->raw + 12, &addr->in.sin_addr, 4);
+}
+
+int cmx_mcast_roce_prepare(struct cmx_member *m,
+			   const struct rdma_cmx_mc_param *param)
+{
+	sa_family_t family = m->addr.sa.sa_family;
+	struct ib_sa_mcmember_rec *rec = &m->rec;
+	sa_family_t src;
+	bool v2;
+	int mtu;
+
+	/* MGIDs are made of IP addresses. */
+	if (family == AF_IB || param->mask & ~CMX_ROCE_PARAMS)
+		return -EOPNOTSUPP;
+	m->gid_type = cmx_mcast_gid_type(m->id);
+	m->ifindex = cmx_mcast_ifindex(m->id);
+	v2 = m->gid_type == IB_GID_TYPE_ROCE_UDP_ENCAP;
+	src = m->id->route.addr.src_addr.ss_family;
+	if (v2 && family == AF_INET6 && src != AF_INET6)
+		return -EAFNOSUPPORT;
+	mtu = cmx_netdev_mtu(m->id, m->ifindex);
+	if (mtu <= 0)
+		return mtu ?: -EINVAL;
+
+	cmx_roce_mgid(&m->addr, v2, &rec->mgid);
+	rdma_ip2gid((struct sockaddr *)&m->id->route.addr.src_addr,
+		    &rec->port_gid);
+	rec->pkey = cpu_to_be16(0xffff);
+	rec->qkey = cpu_to_be32(param->qkey ?: RDMA_UDP_QKEY);
+	rec->rate = IB_RATE_PORT_CURRENT;
+	rec->sl = param->sl;
+	rec->traffic_class = param->traffic_class;
+	rec->flow_label = cpu_to_be32(param->flow_label);
+	if (param->mask & RDMA_CMX_MC_HOP_LIMIT)
+		rec->hop_limit = param->hop_limit;
+	else
+		rec->hop_limit = v2 ? IPV6_DEFAULT_HOPLIMIT : 1;
+	rec->mtu = mtu;
+	if (m->send_only || !v2)
+		return 0;
+	return cmx_mcast_ip_join(&m->ip, m->id->route.addr.dev_addr.net,
+				 m->ifindex, &m->addr);
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Key type of name answers. A payload is set once, before the key counts as
+ * instantiated, and never changes: whoever holds a reference of a positive
+ * key may read it without a lock, and who wants it for longer takes a reference
+ * of the payload. It is checked when it comes in; a bad one makes a key that
+ * answers EBADMSG for two seconds (it has to outlive the helper).
+ *
+ * The name of the type begins with a dot: add_key(2) and request_key(2) refuse
+ * it, so that a key of it is made by this module alone.
+ */
+#include <linux/key-type.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+#include <linux/timekeeping.h>
+
+#include "names/names.h"
+
+/* Slots of the payload. */
+enum {
+	CMX_KEY_NAMES,
+	CMX_KEY_ERROR,
+};
+
+/* Older kernels remove such keys a little later; nothing depends on it. */
+#ifndef KEY_TYPE_INSTANT_REAP
+#define KEY_TYPE_INSTANT_REAP 0
+#endif
+
+static int cmx_key_preparse(struct key_preparsed_payload *prep)
+{
+	struct cmx_shared_names *shared;
+
+	if (cmx_answer_check(prep->data, prep->datalen)) {
+		prep->payload.data[CMX_KEY_ERROR] = ERR_PTR(-EBADMSG);
+		prep->expiry = ktime_get_real_seconds() + 2;
+		return 0;
+	}
+	shared = cmx_shared_names_new(prep->data, prep->datalen);
+	if (!shared)
+		return -ENOMEM;
+	prep->payload.data[CMX_KEY_NAMES] = shared;
+	/* names_cache_max bounds it; root, who owns the key, needs the quota. */
+	prep->quotalen = 0;
+	return 0;
+}
+
+static void cmx_key_free_preparse(struct key_preparsed_payload *prep)
+{
+	cmx_shared_names_put(prep->payload.data[CMX_KEY_NAMES]);
+}
+
+static void cmx_key_destroy(struct key *key)
+{
+	cmx_shared_names_put(key->payload.data[CMX_KEY_NAMES]);
+}
+
+static void cmx_key_describe(const struct key *key, struct seq_file *m)
+{
+	const struct cmx_shared_names *shared;
+
+	seq_puts(m, key->description);
+	if (!key_is_positive(key))
+		return;
+	shared = key->payload.data[CMX_KEY_NAMES];
+	if (shared)
+		seq_printf(m, ": %u", shared->names.addr_count);
+	else
+		seq_printf(m, ": %ld",
+			   PTR_ERR(key->payload.data[CMX_KEY_ERROR]));
+}
+
+struct key_type cmx_names_key_type = {
+	.name = RDMA_CMX_NAMES_KEY_TYPE,
+	.flags = KEY_TYPE_INSTANT_REAP,
+	.preparse = cmx_key_preparse,
+	.free_preparse = cmx_key_free_preparse,
+	.instantiate = generic_key_instantiate,
+	.destroy = cmx_key_destroy,
+	.describe = cmx_key_describe,
+};
+
+/* The answer of a positive key; the caller gets a reference. */
+int cmx_names_key_answer(const struct key *key, struct cmx_answer *answer)
+{
+	struct cmx_shared_names *shared = key->payload.data[CMX_KEY_NAMES];
+
+	if (!shared)
+		return PTR_ERR(key->payload.data[CMX_KEY_ERROR]);
+	refcount_inc(&shared->usage);
+	answer->shared = shared;
+	answer->names = &shared->names;
+	answer->own = NULL;
+	return 0;
+}

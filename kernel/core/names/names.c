@@ -1,0 +1,443 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Names, through the kernel's key service: request-key(8) starts the
+ * project's helper, whose answer is a key that stays until it expires.
+ *
+ * Answers live in a keyring of our own under credentials of our own, so that
+ * nobody puts a false one there with add_key(2). A cached answer is found in
+ * the caller's context. A cold name becomes a look-up: an object of its own
+ * with a work item, since request_key() cannot be interrupted; it goes on,
+ * and fills the cache, when those who waited for it have gone.
+ *
+ * cmx_names_lock guards all lookups, their turns (turns.h), and the lists of
+ * waiters. It is innermost. The callback of a waiter runs without it.
+ */
+#include <linux/cred.h>
+#include <linux/ctype.h>
+#include <linux/key-type.h>
+#include <linux/keyctl.h>
+#include <linux/module.h>
+#include <linux/overflow.h>
+#include <linux/sched/task.h>
+#include <linux/slab.h>
+#include <linux/workqueue.h>
+
+#include "names/names.h"
+#include "names/trace.h"
+#include "turns.h"
+
+static unsigned int names_max = 32;
+module_param(names_max, cmx_positive, 0644);
+MODULE_PARM_DESC(names_max, "Name look-ups that run at a time (default 32)");
+
+static unsigned int names_per_user = 8;
+module_param(names_per_user, cmx_positive, 0644);
+MODULE_PARM_DESC(names_per_user,
+		 "Of those, look-ups of one user (default 8)");
+
+static unsigned int names_waiting_per_user = 256;
+module_param(names_waiting_per_user, cmx_positive, 0644);
+MODULE_PARM_DESC(names_waiting_per_user,
+		 "Look-ups of one user that wait for their turn (default 256)");
+
+static unsigned int names_cache_max = 1024;
+module_param(names_cache_max, cmx_positive, 0644);
+MODULE_PARM_DESC(names_cache_max,
+		 "Answers kept at most, failures included (default 1024)");
+
+struct cmx_lookup {
+	struct cmx_turn turn;
+	struct list_head waiters;
+	struct work_struct work;
+	char name[];
+};
+
+static DEFINE_SPINLOCK(cmx_names_lock);
+static struct cmx_turns cmx_names_turns;
+
+static struct workqueue_struct *cmx_names_wq;
+static const struct cred *cmx_names_cred;
+static struct key *cmx_names_keyring;
+static atomic_t cmx_names_kept;
+
+/* Letters, digits, '-', '_' in labels of up to 63 bytes. */
+bool cmx_name_valid(const char *name)
+{
+	const char *p, *label = name;
+
+	for (p = name; *p; p++) {
+		if (*p == '.') {
+			if (p == label)
+				return false;
+			label = p + 1;
+		} else if (!isascii(*p) ||
+			   (!isalnum(*p) && *p != '-' && *p != '_')) {
+			return false;
+		}
+		if (p - label >= 63 || p - name >= RDMA_CMX_NAMES_MAX_NAME)
+			return false;
+	}
+	return p != name;
+}
+
+/* Names are told apart in lower case. @to has room for the longest. */
+static void cmx_name_fold(char *to, const char *from)
+{
+	while (*from)
+		*to++ = tolower(*from++);
+	*to = 0;
+}
+
+/* Under our credentials. -EAGAIN: not there; else what the key says. */
+static key_ref_t cmx_names_search(const char *folded)
+{
+	return keyring_search(make_key_ref(cmx_names_keyring, true),
+			      &cmx_names_key_type, folded, false);
+}
+
+/*
+ * Answer from the cache without waiting: 0, an error that is remembered, or
+ * -EINPROGRESS when the key service has to be asked.
+ */
+int cmx_names_cached(const char *name, struct cmx_answer *answer)
+{
+	char folded[RDMA_CMX_NAMES_MAX_NAME + 1];
+	const struct cred *old;
+	struct key *key;
+	key_ref_t ref;
+	int ret;
+
+	cmx_name_fold(folded, name);
+	old = override_creds(cmx_names_cred);
+	ref = cmx_names_search(folded);
+	revert_creds(old);
+
+	if (IS_ERR(ref)) {
+		ret = PTR_ERR(ref);
+		switch (ret) {
+		case -EAGAIN:	/* not found, or failed for the time being */
+		case -ENOKEY:	/* there was no helper */
+		case -EKEYEXPIRED:
+		case -EKEYREVOKED:
+			return -EINPROGRESS;
+		}
+	} else {
+		key = key_ref_to_ptr(ref);
+		ret = -EINPROGRESS;
+		if (key_read_state(key) == KEY_IS_POSITIVE)
+			ret = cmx_names_key_answer(key, answer);
+		key_put(key);
+		if (ret == -EINPROGRESS)
+			return ret;
+	}
+	cmx_stat_inc(name_hits);
+	trace_cmx_name_hit(name, ret);
+	return ret;
+}
+
+/*
+ * Without request-key(8) that program's own ENOENT comes back, and the key
+ * says what is meant.
+ */
+static int cmx_names_reason(const char *name, int error)
+{
+	key_ref_t ref;
+
+	if (error == -ENOMEM)
+		return error;
+	ref = cmx_names_search(name);
+	if (IS_ERR(ref))
+		return PTR_ERR(ref) == -ENOKEY ? -ENOKEY : error;
+	/* It was found, or added, meanwhile: good for the next one. */
+	key_ref_put(ref);
+	return error;
+}
+
+/*
+ * One more answer is about to be kept. When there are enough, all go: they live
+ * for seconds anyhow, and those that have expired count until then. What is
+ * under way meanwhile is answered, and not kept.
+ */
+static void cmx_names_make_room(void)
+{
+	if (atomic_inc_return(&cmx_names_kept) <= READ_ONCE(names_cache_max))
+		return;
+	if (!keyring_clear(cmx_names_keyring))
+		atomic_set(&cmx_names_kept, 1);
+}
+
+/* The uninterruptible part. */
+static int cmx_names_ask(const char *name, struct cmx_answer *answer)
+{
+	const struct cred *old;
+	struct key *key;
+	int ret, tries;
+
+	cmx_names_make_room();
+	old = override_creds(cmx_names_cred);
+	/* A key may expire between its being found and being looked at. */
+	for (tries = 0; tries < 2; tries++) {
+		key = request_key(&cmx_names_key_type, name, "");
+		if (PTR_ERR_OR_ZERO(key) != -EKEYEXPIRED)
+			break;
+	}
+	ret = PTR_ERR_OR_ZERO(key);
+	if (ret)
+		ret = cmx_names_reason(name, ret);
+	revert_creds(old);
+	if (ret)
+		return ret;
+	ret = cmx_names_key_answer(key, answer);
+	key_put(key);
+	return ret;
+}
+
+static struct cmx_turns_limits cmx_names_limits(void)
+{
+	unsigned int slots = READ_ONCE(names_max);
+
+	return (struct cmx_turns_limits) {
+		.slots = slots,
+		.window = slots,
+		.per_user = READ_ONCE(names_per_user),
+		.waiting_per_user = READ_ONCE(names_waiting_per_user),
+	};
+}
+
+static struct cmx_lookup *cmx_lookup_of(const struct cmx_turn *turn)
+{
+	return container_of(turn, struct cmx_lookup, turn);
+}
+
+static bool cmx_lookup_same(const struct cmx_turn *a, const struct cmx_turn *b)
+{
+	return !strcmp(cmx_lookup_of(a)->name, cmx_lookup_of(b)->name);
+}
+
+/* Starts what may be started. Under the lock. */
+static void cmx_lookups_run(void)
+{
+	struct cmx_turns_limits limits = cmx_names_limits();
+	struct cmx_turn *turn;
+
+	while ((turn = cmx_turns_next(&cmx_names_turns, &limits)))
+		queue_work(cmx_names_wq, &cmx_lookup_of(turn)->work);
+}
+
+static void cmx_lookup_free(struct cmx_lookup *l)
+{
+	kfree(l);
+	cmx_stat_dec(live_lookups);
+}
+
+/*
+ * Frees @l, which nobody can join any more. One by one: those who still wait
+ * may go at any time, and the lock is not held for all of them.
+ */
+static void cmx_lookup_end(struct cmx_lookup *l,
+			   const struct cmx_answer *answer, int error)
+{
+	struct cmx_waiter *w;
+
+	for (;;) {
+		spin_lock(&cmx_names_lock);
+		w = list_first_entry_or_null(&l->waiters, struct cmx_waiter,
+					     node);
+		if (w) {
+			list_del(&w->node);
+			w->lookup = NULL;
+		}
+		spin_unlock(&cmx_names_lock);
+		if (!w)
+			break;
+		w->done(w, answer, error);
+		cond_resched();
+	}
+	cmx_lookup_free(l);
+}
+
+static void cmx_lookup_work(struct work_struct *work)
+{
+	struct cmx_lookup *l = container_of(work, struct cmx_lookup, work);
+	struct cmx_answer answer = {}, *found;
+	struct cmx_turn *follower;
+	int error;
+
+	cmx_stat_inc(name_lookups);
+	trace_cmx_lookup_start(l->name, 0);
+	error = cmx_names_ask(l->name, &answer);
+	if (error)
+		cmx_stat_inc(name_errors);
+	trace_cmx_lookup_done(l->name, error);
+	pr_debug("name %s: %d\n", l->name, error);
+	found = error ? NULL : &answer;
+
+	spin_lock(&cmx_names_lock);
+	cmx_turns_leave(&cmx_names_turns, &l->turn);
+	cmx_lookups_run();
+	spin_unlock(&cmx_names_lock);
+
+	for (;;) {
+		spin_lock(&cmx_names_lock);
+		follower = cmx_turn_follower(&l->turn);
+		spin_unlock(&cmx_names_lock);
+		if (!follower)
+			break;
+		cmx_lookup_end(cmx_lookup_of(follower), found, error);
+	}
+	cmx_lookup_end(l, found, error);
+	cmx_answer_release(&answer);
+}
+
+static struct cmx_lookup *cmx_lookup_alloc(const char *name)
+{
+	size_t len = strlen(name);
+	struct cmx_lookup *l;
+
+	l = kzalloc(struct_size(l, name, len + 1), GFP_KERNEL_ACCOUNT);
+	if (!l)
+		return NULL;
+	cmx_name_fold(l->name, name);
+	cmx_turn_init(&l->turn, cmx_hash(l->name, len));
+	INIT_LIST_HEAD(&l->waiters);
+	INIT_WORK(&l->work, cmx_lookup_work);
+	cmx_stat_inc(live_lookups);
+	return l;
+}
+
+/*
+ * Waits for a name without sleeping on it: @waiter->done() is called once,
+ * from a work item, unless cmx_names_forget() comes first. -EAGAIN: the user
+ * has too many lookups waiting.
+ */
+int cmx_names_lookup(const char *name, kuid_t uid, struct cmx_waiter *waiter)
+{
+	struct cmx_turns_limits limits = cmx_names_limits();
+	struct cmx_turn_user *user;
+	struct cmx_lookup *l;
+	struct cmx_turn *turn;
+	int ret = 0;
+
+	l = cmx_lookup_alloc(name);
+	if (!l)
+		return -ENOMEM;
+	user = cmx_turn_user_alloc(uid);
+	if (!user) {
+		cmx_lookup_free(l);
+		return -ENOMEM;
+	}
+
+	spin_lock(&cmx_names_lock);
+	turn = cmx_turns_find(&cmx_names_turns, &l->turn, uid);
+	if (turn) {
+		waiter->lookup = cmx_lookup_of(turn);
+		cmx_stat_inc(coalesced);
+		trace_cmx_lookup_join(waiter->lookup->name, 0);
+	} else {
+		ret = cmx_turns_add(&cmx_names_turns, &limits, &l->turn, &user);
+		if (ret) {
+			cmx_stat_inc(name_refused);
+		} else {
+			waiter->lookup = l;
+			l = NULL;
+		}
+	}
+	if (!ret) {
+		list_add_tail(&waiter->node, &waiter->lookup->waiters);
+		cmx_lookups_run();
+	}
+	spin_unlock(&cmx_names_lock);
+	kfree(user);
+	if (l)
+		cmx_lookup_free(l);
+	return ret;
+}
+
+/* True: @waiter->done() will not be called. Harmless on one that is through. */
+bool cmx_names_forget(struct cmx_waiter *waiter)
+{
+	struct cmx_lookup *l, *idle = NULL;
+
+	spin_lock(&cmx_names_lock);
+	l = waiter->lookup;
+	if (l) {
+		list_del(&waiter->node);
+		waiter->lookup = NULL;
+		/* One that runs, or has run, is freed by its work item. */
+		if (list_empty(&l->waiters) &&
+		    (l->turn.state == CMX_TURN_WAITING ||
+		     l->turn.state == CMX_TURN_FOLLOWING)) {
+			cmx_turns_leave(&cmx_names_turns, &l->turn);
+			idle = l;
+		}
+	}
+	spin_unlock(&cmx_names_lock);
+	if (idle)
+		cmx_lookup_free(idle);
+	return l;
+}
+
+int cmx_names_init(void)
+{
+	struct cred *cred;
+	int ret;
+
+	cmx_turns_init(&cmx_names_turns, cmx_lookup_same);
+	/* The look-ups are counted here, the queue need not limit them. */
+	cmx_names_wq = alloc_workqueue("rdma_cmx_names", WQ_UNBOUND,
+				       WQ_MAX_ACTIVE);
+	if (!cmx_names_wq)
+		return -ENOMEM;
+	cred = prepare_kernel_cred(&init_task);
+	if (!cred) {
+		ret = -ENOMEM;
+		goto free_wq;
+	}
+	cmx_names_keyring = keyring_alloc(".rdma_cmx_names", GLOBAL_ROOT_UID,
+					  GLOBAL_ROOT_GID, cred,
+					  (KEY_POS_ALL & ~KEY_POS_SETATTR) |
+					  KEY_USR_VIEW | KEY_USR_READ,
+					  KEY_ALLOC_NOT_IN_QUOTA, NULL, NULL);
+	if (IS_ERR(cmx_names_keyring)) {
+		ret = PTR_ERR(cmx_names_keyring);
+		goto put_cred;
+	}
+	/* For `keyctl clear` after a change of addresses. */
+	set_bit(KEY_FLAG_ROOT_CAN_CLEAR, &cmx_names_keyring->flags);
+	ret = register_key_type(&cmx_names_key_type);
+	if (ret)
+		goto put_keyring;
+
+	/* As session keyring too: root's own one is not to be searched. */
+	cred->thread_keyring = cmx_names_keyring;
+	cred->session_keyring = key_get(cmx_names_keyring);
+	cred->jit_keyring = KEY_REQKEY_DEFL_THREAD_KEYRING;
+	cmx_names_cred = cred;
+	return 0;
+
+put_keyring:
+	key_put(cmx_names_keyring);
+put_cred:
+	put_cred(cred);
+free_wq:
+	destroy_workqueue(cmx_names_wq);
+	return ret;
+}
+
+/*
+ * Waits for what still runs, for as long as the helper takes: its root process
+ * ends it, whatever others do to the one that resolves. The key service's lock
+ * of all key types is not held meanwhile.
+ */
+void cmx_names_stop(void)
+{
+	destroy_workqueue(cmx_names_wq);
+}
+
+/* When no query is left: unregistering destroys the payload of every key. */
+void cmx_names_exit(void)
+{
+	key_revoke(cmx_names_keyring);
+	unregister_key_type(&cmx_names_key_type);
+	put_cred(cmx_names_cred);
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Names of hosts.
+ *
+ *	names.c		names that the kernel looks up by its key service
+ *	key.c		the type of those keys
+ *	answer.c	checks what a name service has answered, and keeps it
+ */
+#ifndef CMX_NAMES_H
+#define CMX_NAMES_H
+
+#include <linux/list.h>
+#include <linux/refcount.h>
+#include <linux/uidgid.h>
+
+#include "core.h"
+
+struct cmx_lookup;
+struct key;
+
+/* answer.c */
+int cmx_answer_check(const struct rdma_cmx_names *names, size_t len);
+
+/**
+ * struct cmx_shared_names - checked answer that a key and queries share
+ * @usage: references
+ * @names: the answer, which never changes
+ */
+struct cmx_shared_names {
+	refcount_t usage;
+	struct rdma_cmx_names names;	/* ends with an array */
+};
+
+struct cmx_shared_names *
+cmx_shared_names_new(const struct rdma_cmx_names *names, size_t len);
+void cmx_shared_names_put(struct cmx_shared_names *shared);
+
+/**
+ * struct cmx_answer - checked answer of a name service, kept alive
+ * @names: the answer, or NULL
+ * @shared: reference of what holds @names, or NULL
+ * @own: memory of ours that holds @names, or NULL
+ */
+struct cmx_answer {
+	const struct rdma_cmx_names *names;
+	struct cmx_shared_names *shared;
+	void *own;
+};
+
+int cmx_answer_copy(struct cmx_answer *answer,
+		    const struct rdma_cmx_names *names, size_t len);
+void cmx_answer_share(struct cmx_answer *to, const struct cmx_answer *from);
+void cmx_answer_release(struct cmx_answer *answer);
+
+/* names.c */
+/**
+ * struct cmx_waiter - waits for a look-up
+ * @done: called once without locks, from a work item: the answer, of which a
+ *	copy takes cmx_answer_share(), or an error
+ * @node: among the waiters of @lookup
+ * @lookup: NULL when it does not wait (any more)
+ */
+struct cmx_waiter {
+	void (*done)(struct cmx_waiter *waiter, const struct cmx_answer *answer,
+		     int error);
+	struct list_head node;
+	struct cmx_lookup *lookup;
+};
+
+bool cmx_name_valid(const char *name);
+int cmx_names_cached(const char *name, struct cmx_answer *answer);
+int cmx_names_lookup(const char *name, kuid_t uid, struct cmx_waiter *waiter);
+bool cmx_names_forget(struct cmx_waiter *waiter);
+int cmx_names_init(void);
+void cmx_names_stop(void);
+void cmx_names_exit(void);
+
+/* key.c */
+extern struct key_type cmx_names_key_type;
+int cmx_names_key_answer(const struct key *key, struct cmx_answer *answer);
+
+#endif /* CMX_NAMES_H */

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The work of a query: FOUND to DONE, by way of PATHS if SAs have to be asked.
+ * States, and who may do what in them, are in query.c. Process context.
+ */
+#include <linux/memcontrol.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/sched.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+
+#include "resolve/query.h"
+
+static unsigned int route_timeout_ms = 3000;
+module_param(route_timeout_ms, uint, 0644);
+MODULE_PARM_DESC(route_timeout_ms,
+		 "Time in ms that a query waits for path records, within its deadline (default 3000)");
+
+/* All paths are known, or given up; drops the reference of the queries. */
+static void cmx_query_paths_done(struct cmx_asks *asks)
+{
+	struct rdma_cmx_query *q = container_of(asks, struct rdma_cmx_query,
+						routes.asks);
+
+	if (cmx_query_advance(q, CMX_QUERY_PATHS, CMX_QUERY_READY))
+		cmx_query_queue(q);
+	rdma_cmx_query_put(q);
+}
+
+static int cmx_query_candidates(struct rdma_cmx_query *q)
+{
+	if (q->error)
+		return q->error;
+	if (q->answer.names)
+		return cmx_candidates_names(&q->hints, q->answer.names,
+					    &q->cands);
+	if (q->services.port)
+		return cmx_services_merge(&q->services, &q->cands);
+	return 0;
+}
+
+static int cmx_query_annotate(struct rdma_cmx_query *q)
+{
+	int ret;
+
+	q->paths = kvmalloc_array(q->cands.count, sizeof(*q->paths),
+				  GFP_KERNEL_ACCOUNT);
+	if (!q->paths)
+		return -ENOMEM;
+	ret = cmx_paths_fill(&q->hints, &q->cands, q->paths);
+	if (ret < 0)
+		return ret;
+	q->path_count = ret;
+	return cmx_routes_init(&q->routes, &q->hints, q->paths, q->path_count);
+}
+
+/* FOUND to PATHS or, if nobody has to be asked, to READY: then true. */
+static bool cmx_query_find_paths(struct rdma_cmx_query *q)
+{
+	unsigned int ms = READ_ONCE(route_timeout_ms);
+	unsigned long expires;
+	bool known;
+	int ret;
+
+	ret = cmx_query_candidates(q);
+	if (!ret)
+		ret = cmx_query_annotate(q);
+	known = ret || cmx_routes_cached(&q->routes);
+	if (!known)
+		ret = cmx_routes_lead(&q->routes) ?: cmx_query_user_set(q);
+	expires = jiffies + msecs_to_jiffies(ms);
+	if (time_after(expires, q->expires))
+		expires = q->expires;
+
+	spin_lock(&q->lock);
+	if (q->state != CMX_QUERY_FOUND) {
+		spin_unlock(&q->lock);
+		return false;
+	}
+	q->error = ret;
+	if (known || ret || q->late) {
+		q->state = CMX_QUERY_READY;
+		spin_unlock(&q->lock);
+		return true;
+	}
+	q->state = CMX_QUERY_PATHS;
+	cmx_query_arm(q, expires);
+	kref_get(&q->ref);
+	spin_unlock(&q->lock);
+	cmx_routes_start(&q->routes, q->user, cmx_query_paths_done);
+	return false;
+}
+
+static struct rdma_cmx_result *cmx_query_result(struct rdma_cmx_query *q)
+{
+	int error = q->error ?: cmx_routes_error(&q->routes);
+
+	if (error)
+		return ERR_PTR(error);
+	cmx_routes_rank(&q->routes, q->paths);
+	return cmx_result_build(&q->hints, &q->cands, q->paths, q->path_count,
+				&q->routes);
+}
+
+/* READY: builds the answer, which the query's work item hands out. */
+static void cmx_query_answer(struct rdma_cmx_query *q)
+{
+	cmx_query_disarm(q);
+	q->result = cmx_query_result(q);
+	cmx_query_parts_release(q);
+	kref_get(&q->ref);
+	queue_work(cmx_call_wq, &q->call);
+}
+
+/* From FOUND as far as it goes without waiting. */
+void cmx_query_run(struct rdma_cmx_query *q)
+{
+	if (cmx_query_find_paths(q))
+		cmx_query_answer(q);
+}
+
+/* It has waited: now it is FOUND or READY, or cancelled. */
+void cmx_query_turn(struct cmx_job *job)
+{
+	struct rdma_cmx_query *q = container_of(job, struct rdma_cmx_query,
+						job);
+	struct mem_cgroup *old = set_active_memcg(q->memcg);
+	enum cmx_query_state state = READ_ONCE(q->state);
+
+	if (state == CMX_QUERY_FOUND)
+		cmx_query_run(q);
+	else if (state == CMX_QUERY_READY)
+		cmx_query_answer(q);
+	set_active_memcg(old);
+	rdma_cmx_query_put(q);
+}
+
+/* READY to DONE, unless cancelled on the way. */
+void cmx_query_call(struct work_struct *work)
+{
+	struct rdma_cmx_query *q = container_of(work, struct rdma_cmx_query,
+						call);
+
+	spin_lock(&q->lock);
+	if (q->state != CMX_QUERY_READY) {
+		spin_unlock(&q->lock);
+		rdma_cmx_result_put(q->result);
+		goto put;
+	}
+	q->state = CMX_QUERY_CALLING;
+	q->caller = current;
+	spin_unlock(&q->lock);
+
+	cmx_count_done(q, q->result);
+	q->done(q, q->result, q->context);
+
+	spin_lock(&q->lock);
+	q->state = CMX_QUERY_DONE;
+	q->caller = NULL;
+	spin_unlock(&q->lock);
+	complete_all(&q->idle);
+put:
+	rdma_cmx_query_put(q);
+}

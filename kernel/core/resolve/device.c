@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * RDMA devices: which port owns a source address? Asks what rdma_cm asks when
+ * it binds an id, so that both come to the same port.
+ *
+ * cmx_devices is guarded by cmx_devices_lock; a device stays valid while it
+ * is on the list, since the client's remove callback takes it off first.
+ */
+#include <linux/if_arp.h>
+#include <linux/netdevice.h>
+#include <linux/rwsem.h>
+#include <linux/slab.h>
+#include <rdma/ib_addr.h>
+#include <rdma/ib_cache.h>
+
+#include "resolve/resolve.h"
+
+struct cmx_device {
+	struct list_head node;
+	struct ib_device *ibdev;
+};
+
+static LIST_HEAD(cmx_devices);
+static DECLARE_RWSEM(cmx_devices_lock);
+
+static int cmx_device_add(struct ib_device *ibdev);
+static void cmx_device_remove(struct ib_device *ibdev, void *data);
+
+static struct ib_client cmx_client = {
+	.name = "rdma_cmx",
+	.add = cmx_device_add,
+	.remove = cmx_device_remove,
+	.no_kverbs_req = true,
+};
+
+static int cmx_device_add(struct ib_device *ibdev)
+{
+	struct cmx_device *dev = kzalloc(sizeof(*dev), GFP_KERNEL);
+
+	if (!dev)
+		return -ENOMEM;
+	dev->ibdev = ibdev;
+	ib_set_client_data(ibdev, &cmx_client, dev);
+	down_write(&cmx_devices_lock);
+	list_add_tail(&dev->node, &cmx_devices);
+	up_write(&cmx_devices_lock);
+	return 0;
+}
+
+static void cmx_device_remove(struct ib_device *ibdev, void *data)
+{
+	struct cmx_device *dev = data;
+
+	down_write(&cmx_devices_lock);
+	list_del(&dev->node);
+	up_write(&cmx_devices_lock);
+	kfree(dev);
+}
+
+static bool cmx_port_has_gid(struct ib_device *ibdev, u32 port,
+			     const union ib_gid *gid, enum ib_gid_type type,
+			     struct net_device *ndev)
+{
+	const struct ib_gid_attr *attr;
+
+	attr = rdma_find_gid_by_port(ibdev, gid, type, port, ndev);
+	if (IS_ERR(attr))
+		return false;
+	rdma_put_gid_attr(attr);
+	return true;
+}
+
+/* RoCE knows the address itself, IPoIB and iWARP the netdevice's. */
+static bool cmx_port_owns(struct ib_device *ibdev, u32 port,
+			  const union ib_gid *ip_gid, struct net_device *ndev)
+{
+	struct ib_device *owner;
+	union ib_gid gid;
+
+	if (rdma_protocol_roce(ibdev, port)) {
+		if (ndev->type != ARPHRD_ETHER)
+			return false;
+		return cmx_port_has_gid(ibdev, port, ip_gid,
+					IB_GID_TYPE_ROCE_UDP_ENCAP, ndev) ||
+		       cmx_port_has_gid(ibdev, port, ip_gid, IB_GID_TYPE_ROCE,
+					ndev);
+	}
+	if (rdma_protocol_ib(ibdev, port)) {
+		if (ndev->type != ARPHRD_INFINIBAND)
+			return false;
+		memcpy(&gid, ndev->dev_addr + 4, sizeof(gid));
+		return cmx_port_has_gid(ibdev, port, &gid, IB_GID_TYPE_IB,
+					NULL);
+	}
+	if (rdma_protocol_iwarp(ibdev, port)) {
+		owner = ib_device_get_by_netdev(ndev, RDMA_DRIVER_UNKNOWN);
+		if (owner)
+			ib_device_put(owner);
+		return owner == ibdev;
+	}
+	return false;
+}
+
+/* An InfiniBand port: what a question for path records needs of @ndev. */
+static void cmx_path_from_ndev(struct cmx_path *path,
+			       const struct net_device *ndev)
+{
+	u16 pkey = ndev->broadcast[8] << 8 | ndev->broadcast[9];
+
+	path->ib = true;
+	path->pkey = cpu_to_be16(pkey);
+	memcpy(&path->sgid, ndev->dev_addr + 4, sizeof(path->sgid));
+}
+
+/* Sets the device of @path if one owns the address @ip_gid of @ndev. */
+bool cmx_device_find(struct net *net, const union ib_gid *ip_gid,
+		     struct net_device *ndev, struct cmx_path *path)
+{
+	struct cmx_device *dev;
+	bool found = false;
+	u32 port;
+
+	down_read(&cmx_devices_lock);
+	list_for_each_entry(dev, &cmx_devices, node) {
+		if (!rdma_dev_access_netns(dev->ibdev, net))
+			continue;
+		rdma_for_each_port(dev->ibdev, port) {
+			if (!cmx_port_owns(dev->ibdev, port, ip_gid, ndev))
+				continue;
+			path->ibdev_index = dev->ibdev->index;
+			path->port_num = port;
+			if (rdma_cap_ib_sa(dev->ibdev, port))
+				cmx_path_from_ndev(path, ndev);
+			found = true;
+			goto out;
+		}
+	}
+out:
+	up_read(&cmx_devices_lock);
+	return found;
+}
+
+/* Is the port a member of the partition, and up? */
+static bool cmx_port_usable(struct ib_device *ibdev, u32 port, __be16 pkey)
+{
+	enum ib_port_state state;
+	u16 index;
+
+	return !ib_get_cached_port_state(ibdev, port, &state) &&
+	       state == IB_PORT_ACTIVE &&
+	       !ib_find_cached_pkey(ibdev, port, ntohs(pkey), &index);
+}
+
+/* GID of a port that @path may start from, in path->src if that is empty. */
+static bool cmx_port_reaches_gid(struct ib_device *ibdev, u32 port,
+				 struct cmx_path *path)
+{
+	const union ib_gid *want = (void *)&path->src.ib.sib_addr;
+	const union ib_gid *dgid = (void *)&path->dst.ib.sib_addr;
+	bool given = path->src.sa.sa_family;
+	union ib_gid gid;
+	int i;
+
+	if (!rdma_cap_af_ib(ibdev, port))
+		return false;
+	/* Any source will do: then rdma_cm takes one that works. */
+	if (!given && !cmx_port_usable(ibdev, port, path->dst.ib.sib_pkey))
+		return false;
+	for (i = 0; i < ibdev->port_data[port].immutable.gid_tbl_len; i++) {
+		if (rdma_query_gid(ibdev, port, i, &gid))
+			continue;
+		if (given ? memcmp(&gid, want, sizeof(gid)) :
+		    gid.global.subnet_prefix != dgid->global.subnet_prefix)
+			continue;
+		if (!given) {
+			path->src.ib = path->dst.ib;
+			memcpy(&path->src.ib.sib_addr, &gid, sizeof(gid));
+			path->src.ib.sib_sid = 0;
+			path->src.ib.sib_sid_mask = 0;
+		}
+		if (!path->dst.sa.sa_family || !rdma_cap_ib_sa(ibdev, port))
+			return true;
+		path->ib = true;
+		path->pkey = path->dst.ib.sib_pkey;
+		path->sgid = gid;
+		path->dgid = *dgid;
+		path->dgid_state = CMX_DGID_KNOWN;
+		return true;
+	}
+	return false;
+}
+
+/* The same for AF_IB: a port with that source, or in the subnet of dst. */
+bool cmx_device_find_ib(struct net *net, struct cmx_path *path)
+{
+	struct cmx_device *dev;
+	bool found = false;
+	u32 port;
+
+	down_read(&cmx_devices_lock);
+	list_for_each_entry(dev, &cmx_devices, node) {
+		if (!rdma_dev_access_netns(dev->ibdev, net))
+			continue;
+		rdma_for_each_port(dev->ibdev, port) {
+			if (!cmx_port_reaches_gid(dev->ibdev, port, path))
+				continue;
+			path->ibdev_index = dev->ibdev->index;
+			path->port_num = port;
+			found = true;
+			goto out;
+		}
+	}
+out:
+	up_read(&cmx_devices_lock);
+	return found;
+}
+
+/* The SA of an InfiniBand port, with a reference, or NULL. */
+struct cmx_sa_port *cmx_device_sa_port(u32 ibdev_index, u32 port_num)
+{
+	struct cmx_sa_port *port = NULL;
+	struct cmx_device *dev;
+
+	down_read(&cmx_devices_lock);
+	list_for_each_entry(dev, &cmx_devices, node) {
+		if (dev->ibdev->index == ibdev_index) {
+			port = cmx_sa_port_get(dev->ibdev, port_num);
+			break;
+		}
+	}
+	up_read(&cmx_devices_lock);
+	return port;
+}
+
+int cmx_device_init(void)
+{
+	return ib_register_client(&cmx_client);
+}
+
+void cmx_device_exit(void)
+{
+	ib_unregister_client(&cmx_client);
+}

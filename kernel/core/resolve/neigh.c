@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Neighbours on IPoIB whose GID a query needs: one resolution for each
+ * distinct destination and source of a query, however many paths lead there.
+ *
+ * ib_core keeps all resolutions of the node in one list, walks it under a
+ * spinlock, and works it off on one thread. So few of them are outstanding at
+ * a time: of a query, of a user and in all. The others wait, and turns go
+ * round the users, and round the queries of a user.
+ *
+ * A resolution is an object apart from its query, which may end first. A work
+ * item ends it, with the only rdma_addr_cancel(): when that returns, ib_core
+ * does not know the object any more, and the callback has returned.
+ *
+ * cmx_neigh_lock guards the lists, the counters and the link between a query
+ * and its resolutions. The work item that takes a resolution's link away goes
+ * on with its paths; after cmx_neighs_stop() there is no link to take.
+ */
+#include <linux/if_arp.h>
+#include <linux/module.h>
+#include <linux/refcount.h>
+#include <linux/slab.h>
+#include <net/net_namespace.h>
+
+#include "resolve/resolve.h"
+
+static unsigned int neighs_max = 256;
+module_param(neighs_max, uint, 0644);
+MODULE_PARM_DESC(neighs_max,
+		 "Outstanding neighbour resolutions (default 256)");
+
+static unsigned int neighs_per_user = 64;
+module_param(neighs_per_user, uint, 0644);
+MODULE_PARM_DESC(neighs_per_user,
+		 "Of those, resolutions of one user (default 64)");
+
+static unsigned int neighs_per_query = 16;
+module_param(neighs_per_query, uint, 0644);
+MODULE_PARM_DESC(neighs_per_query,
+		 "Of those, resolutions of one query (default 16)");
+
+static unsigned int neigh_timeout_ms = 1500;
+module_param(neigh_timeout_ms, uint, 0644);
+MODULE_PARM_DESC(neigh_timeout_ms,
+		 "Time in ms that one neighbour is waited for (default 1500)");
+
+/* That many are started at a time; as they end they start others. */
+#define CMX_NEIGH_BATCH	64
+
+/**
+ * struct cmx_neigh - one resolution
+ * @routes: the query that waits for it, or NULL
+ * @node: in its list
+ * @user: whose it is, a reference
+ * @lead: the path that leads those which need it
+ * @status: how it ended, 0 with @dgid
+ * @ended: it has ended, or nobody waits for it
+ * @gate: 2; 0 when it has ended and its start is through
+ * @dgid: GID of the neighbour
+ * @src: source address, family 0: any
+ * @dst: destination address
+ * @addr: ib_core's part; @addr.net is a reference
+ * @work: ends it
+ */
+struct cmx_neigh {
+	struct cmx_routes *routes;
+	struct list_head node;
+	struct cmx_query_user *user;
+	u32 lead;
+	int status;
+	atomic_t ended;
+	refcount_t gate;
+	union ib_gid dgid;
+	union rdma_cmx_sockaddr src;
+	union rdma_cmx_sockaddr dst;
+	struct rdma_dev_addr addr;
+	struct work_struct work;
+};
+
+static DEFINE_SPINLOCK(cmx_neigh_lock);
+static LIST_HEAD(cmx_neigh_users);	/* who may start one */
+static unsigned int cmx_neigh_count;	/* outstanding */
+
+/* A user at its limit is not in the list. */
+static void cmx_neigh_user_list(struct cmx_query_user *user)
+{
+	if (list_empty(&user->neigh_node) &&
+	    !list_empty(&user->neigh_routes) &&
+	    user->neighs < max(READ_ONCE(neighs_per_user), 1u))
+		list_add_tail(&user->neigh_node, &cmx_neigh_users);
+}
+
+/* Nor is a query that is, or that has begun all. */
+static void cmx_neigh_list(struct cmx_routes *r)
+{
+	if (list_empty(&r->wait) && r->next < r->count &&
+	    r->neigh_count < max(READ_ONCE(neighs_per_query), 1u))
+		list_add_tail(&r->wait, &r->user->neigh_routes);
+	cmx_neigh_user_list(r->user);
+}
+
+static void cmx_neigh_next(struct cmx_routes *r)
+{
+	while (r->next < r->count && r->ask[r->next].lead != CMX_LEAD_WAITS)
+		r->next++;
+}
+
+/* Whose turn is it? Off the lists, with r->next to start; or NULL. */
+static struct cmx_routes *cmx_neigh_turn(void)
+{
+	struct cmx_query_user *user;
+	struct cmx_routes *r;
+
+	if (list_empty(&cmx_neigh_users) ||
+	    cmx_neigh_count >= max(READ_ONCE(neighs_max), 1u))
+		return NULL;
+	user = list_first_entry(&cmx_neigh_users, struct cmx_query_user, neigh_node);
+	r = list_first_entry(&user->neigh_routes, struct cmx_routes, wait);
+	list_del_init(&user->neigh_node);
+	list_del_init(&r->wait);
+	return r;
+}
+
+/* The caller has to go on with the paths that @lead leads. */
+static void cmx_neigh_claim(struct cmx_routes *r, u32 lead)
+{
+	r->ask[lead].lead = CMX_LEAD_RESOLVED;
+	/* Keeps @r until cmx_routes_resolved() has run. */
+	atomic_inc(&r->asks.pending);
+}
+
+static void cmx_neigh_gate(struct cmx_neigh *n)
+{
+	if (refcount_dec_and_test(&n->gate))
+		queue_work(cmx_wq, &n->work);
+}
+
+static void cmx_neigh_end(struct cmx_neigh *n)
+{
+	if (!atomic_xchg(&n->ended, 1))
+		cmx_neigh_gate(n);
+}
+
+static void cmx_neigh_done(int status, struct sockaddr *src,
+			   struct rdma_dev_addr *addr, void *context)
+{
+	struct cmx_neigh *n = context;
+
+	if (!status && addr->dev_type != ARPHRD_INFINIBAND)
+		status = -ENODEV;
+	if (!status)
+		rdma_addr_get_dgid(addr, &n->dgid);
+	n->status = status;
+	cmx_neigh_end(n);
+}
+
+static void cmx_neighs_run(void);
+
+static void cmx_neigh_work(struct work_struct *work)
+{
+	struct cmx_neigh *n = container_of(work, struct cmx_neigh, work);
+	struct cmx_routes *r;
+
+	rdma_addr_cancel(&n->addr);
+
+	spin_lock(&cmx_neigh_lock);
+	r = n->routes;
+	if (r) {
+		list_del(&n->node);
+		r->neigh_count--;
+		cmx_neigh_claim(r, n->lead);
+		cmx_neigh_list(r);
+	}
+	spin_unlock(&cmx_neigh_lock);
+
+	/* It counts until this is through, as it may wait for the query. */
+	if (r)
+		cmx_routes_resolved(r, n->lead, n->status, &n->dgid);
+	spin_lock(&cmx_neigh_lock);
+	n->user->neighs--;
+	cmx_neigh_count--;
+	cmx_neigh_user_list(n->user);
+	spin_unlock(&cmx_neigh_lock);
+	put_net(n->addr.net);
+	cmx_query_user_put(n->user);
+	kfree(n);
+	cmx_stat_dec(live_neighs);
+	cmx_neighs_run();
+}
+
+/* With the lock: @n is r->next's. */
+static void cmx_neigh_init(struct cmx_neigh *n, struct cmx_routes *r)
+{
+	const struct cmx_path *to = r->ask[r->next].to;
+
+	n->routes = r;
+	n->lead = r->next++;
+	n->src = to->src;
+	n->dst = to->dst;
+	n->addr.net = get_net(r->h->net);
+	if (cmx_addr_is_link_local(&n->dst))
+		n->addr.bound_dev_if = n->dst.in6.sin6_scope_id;
+	refcount_set(&n->gate, 2);
+	INIT_WORK(&n->work, cmx_neigh_work);
+	n->user = r->user;
+	cmx_query_user_hold(n->user);
+	n->user->neighs++;
+	r->neigh_count++;
+	cmx_neigh_count++;
+	list_add_tail(&n->node, &r->neighs);
+	cmx_stat_inc(live_neighs);
+}
+
+static void cmx_neigh_start(struct cmx_neigh *n)
+{
+	int ret;
+
+	ret = rdma_resolve_ip(n->src.sa.sa_family ? &n->src.sa : NULL,
+			      &n->dst.sa, &n->addr,
+			      READ_ONCE(neigh_timeout_ms), cmx_neigh_done,
+			      false, n);
+	if (ret) {
+		n->status = ret;
+		cmx_neigh_end(n);
+	}
+	cmx_neigh_gate(n);
+}
+
+/* Starts one resolution; false if there is none that may start. */
+static bool cmx_neigh_run(void)
+{
+	struct cmx_neigh *n;
+	struct cmx_routes *r;
+	u32 lead = 0;
+
+	n = kzalloc(sizeof(*n), GFP_KERNEL);
+	spin_lock(&cmx_neigh_lock);
+	r = cmx_neigh_turn();
+	if (r) {
+		if (n) {
+			cmx_neigh_init(n, r);
+		} else {
+			lead = r->next++;
+			cmx_neigh_claim(r, lead);
+		}
+		cmx_neigh_next(r);
+		cmx_neigh_list(r);
+	}
+	spin_unlock(&cmx_neigh_lock);
+
+	if (!r)
+		kfree(n);
+	else if (n)
+		cmx_neigh_start(n);
+	else
+		cmx_routes_resolved(r, lead, -ENOMEM, NULL);
+	return r;
+}
+
+/*
+ * Starts what may start, of all users. From work items only: a thread of a user
+ * may be stopped, with what is another's.
+ */
+static void cmx_neighs_run(void)
+{
+	int i;
+
+	for (i = 0; i < CMX_NEIGH_BATCH && !list_empty(&cmx_neigh_users); i++) {
+		if (!cmx_neigh_run())
+			break;
+		cond_resched();
+	}
+}
+
+static void cmx_neighs_work_run(struct work_struct *work)
+{
+	while (cmx_neigh_run())
+		cond_resched();
+}
+
+static DECLARE_WORK(cmx_neighs_work, cmx_neighs_work_run);
+
+/* Let a work item start what may start. */
+void cmx_neighs_kick(void)
+{
+	queue_work(cmx_wq, &cmx_neighs_work);
+}
+
+/* The neighbours of @r get their turns by cmx_neighs_kick(). */
+void cmx_neighs_start(struct cmx_routes *r)
+{
+	INIT_LIST_HEAD(&r->neighs);
+	INIT_LIST_HEAD(&r->wait);
+	r->neigh_count = 0;
+	r->next = 0;
+	spin_lock(&cmx_neigh_lock);
+	cmx_neigh_next(r);
+	cmx_neigh_list(r);
+	spin_unlock(&cmx_neigh_lock);
+}
+
+/*
+ * Nobody goes on with paths of @r any more, apart from those that are
+ * CMX_LEAD_RESOLVED.
+ */
+void cmx_neighs_stop(struct cmx_routes *r)
+{
+	struct cmx_neigh *n, *tmp;
+
+	spin_lock(&cmx_neigh_lock);
+	list_del_init(&r->wait);
+	if (list_empty(&r->user->neigh_routes))
+		list_del_init(&r->user->neigh_node);
+	list_for_each_entry_safe(n, tmp, &r->neighs, node) {
+		list_del(&n->node);
+		n->routes = NULL;
+		cmx_neigh_end(n);
+	}
+	spin_unlock(&cmx_neigh_lock);
+}

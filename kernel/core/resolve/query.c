@@ -1,0 +1,542 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The request: one object, one state machine, answered exactly once.
+ *
+ *	NAMES ────┐
+ *	SERVICES ─┴─> FOUND ──> PATHS ──> READY ──> CALLING ──> DONE
+ *	                └───────────────────┘
+ *
+ * and from each state up to READY to CANCELLED. NAMES waits for a name
+ * service, SERVICES for SAs that know a service; in FOUND the work item
+ * annotates the addresses; PATHS waits for SAs that know the way, and is left
+ * out if nobody has to be asked; in READY the work item builds the answer;
+ * CALLING is inside the callback.
+ *
+ * rdma_cmx_query.lock guards the state, and with it who may touch what:
+ * answer and error belong to whoever makes it FOUND, everything afterwards to
+ * the work item, except for the questions that are out (sa/requests.c). The lock is
+ * innermost; nothing is called under it but the timer's arming.
+ *
+ * References: the caller's, one of the look-up or the set of SA questions
+ * that is waited for, one of the armed deadline, one of the queued work item.
+ *
+ * The deadline ends NAMES and SERVICES with an error, unless some SAs have
+ * answered. It ends PATHS with what is known by then: an address without a
+ * route is an answer.
+ *
+ * A consumer uses our symbols, so this module stays while a callback can run;
+ * what is left after its last consumer has gone are our own work items, and
+ * those cmx_query_exit() waits for.
+ */
+#include <linux/completion.h>
+#include <linux/delay.h>
+#include <linux/memcontrol.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/overflow.h>
+#include <linux/sched.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+#include <linux/workqueue.h>
+#include <net/net_namespace.h>
+
+#include "resolve/query.h"
+#include "resolve/trace.h"
+
+static unsigned int query_timeout_ms = 10000;
+module_param(query_timeout_ms, uint, 0644);
+MODULE_PARM_DESC(query_timeout_ms,
+		 "Deadline in ms of a query that names none (default 10000)");
+
+static unsigned int query_timeout_max_ms = 60000;
+module_param(query_timeout_max_ms, uint, 0644);
+MODULE_PARM_DESC(query_timeout_max_ms,
+		 "Longest deadline in ms that a query may name (default 60000)");
+
+struct workqueue_struct *cmx_wq;
+struct workqueue_struct *cmx_call_wq;
+static struct workqueue_struct *cmx_deadline_wq;
+static struct workqueue_struct *cmx_free_wq;
+
+/* What the result does not need. */
+void cmx_query_parts_release(struct rdma_cmx_query *q)
+{
+	cmx_routes_release(&q->routes);
+	cmx_services_release(&q->services);
+	cmx_answer_release(&q->answer);
+	kvfree(q->paths);
+	q->paths = NULL;
+}
+
+static void cmx_query_free(struct rdma_cmx_query *q)
+{
+	cmx_query_parts_release(q);
+	kfree(q->limits);
+	mem_cgroup_put(q->memcg);
+	cmx_query_user_put(q->user);
+	put_net(q->hints.net);
+	kfree(q);
+	cmx_stat_dec(live_queries);
+}
+
+static void cmx_query_free_work(struct work_struct *work)
+{
+	cmx_query_free(container_of(work, struct rdma_cmx_query, free));
+}
+
+/*
+ * What a query waited for, and much memory, needs process context. Not in a
+ * turn of the user: the turn before may sleep for memory of the user's cgroup.
+ */
+static void cmx_query_release(struct kref *ref)
+{
+	struct rdma_cmx_query *q = container_of(ref, struct rdma_cmx_query,
+						ref);
+
+	if (q->user || q->paths || q->services.port)
+		queue_work(cmx_free_wq, &q->free);
+	else
+		cmx_query_free(q);
+}
+
+void rdma_cmx_query_put(struct rdma_cmx_query *query)
+{
+	if (query)
+		kref_put(&query->ref, cmx_query_release);
+}
+EXPORT_SYMBOL_GPL(rdma_cmx_query_put);
+
+/* Goes on in a turn of the user, of whom there is one since it has waited. */
+void cmx_query_queue(struct rdma_cmx_query *q)
+{
+	kref_get(&q->ref);
+	cmx_query_user_run(q->user, &q->job);
+}
+
+/* To be called before it waits. */
+int cmx_query_user_set(struct rdma_cmx_query *q)
+{
+	if (!q->user)
+		q->user = cmx_query_user_get(q->hints.uid);
+	return q->user ? 0 : -ENOMEM;
+}
+
+void cmx_query_disarm(struct rdma_cmx_query *q)
+{
+	if (cancel_delayed_work(&q->deadline))
+		rdma_cmx_query_put(q);
+}
+
+/* With the lock; a deadline that is armed already moves. */
+void cmx_query_arm(struct rdma_cmx_query *q, unsigned long expires)
+{
+	unsigned long now = jiffies;
+
+	kref_get(&q->ref);
+	if (mod_delayed_work(cmx_deadline_wq, &q->deadline,
+			     time_after(expires, now) ? expires - now : 0))
+		/* Never the last one: the caller has one. */
+		rdma_cmx_query_put(q);
+}
+
+/* Returns false, and changes nothing, if it is not in state @from. */
+bool cmx_query_advance(struct rdma_cmx_query *q, enum cmx_query_state from,
+		       enum cmx_query_state to)
+{
+	bool ret;
+
+	spin_lock(&q->lock);
+	ret = q->state == from;
+	if (ret)
+		q->state = to;
+	spin_unlock(&q->lock);
+	return ret;
+}
+
+/*
+ * NAMES to FOUND with @answer, which the query takes over, or with @error; the
+ * caller goes on with it. Returns false, and leaves @answer alone, if it does
+ * not wait for names.
+ */
+static bool cmx_query_named(struct rdma_cmx_query *q,
+			    const struct cmx_answer *answer, int error)
+{
+	spin_lock(&q->lock);
+	if (q->state != CMX_QUERY_NAMES) {
+		spin_unlock(&q->lock);
+		return false;
+	}
+	if (answer)
+		q->answer = *answer;
+	q->error = error;
+	q->state = CMX_QUERY_FOUND;
+	spin_unlock(&q->lock);
+	return true;
+}
+
+static void cmx_query_forget_names(struct rdma_cmx_query *q)
+{
+	if (cmx_names_forget(&q->waiter))
+		rdma_cmx_query_put(q);
+}
+
+/* Whatever a query in @state waits for, it does so no more. */
+static void cmx_query_stop(struct rdma_cmx_query *q, enum cmx_query_state state)
+{
+	switch (state) {
+	case CMX_QUERY_NAMES:
+		cmx_query_forget_names(q);
+		break;
+	case CMX_QUERY_SERVICES:
+		cmx_services_stop(&q->services);
+		break;
+	case CMX_QUERY_PATHS:
+		cmx_routes_stop(&q->routes);
+		break;
+	default:
+		break;
+	}
+}
+
+/*
+ * The deadline of a query that waits for SAs. In a turn of the user, since it
+ * may wait for whoever starts the queries of the SAs: that is the user.
+ */
+static void cmx_query_late(struct cmx_job *job)
+{
+	struct rdma_cmx_query *q = container_of(job, struct rdma_cmx_query,
+						stop);
+	enum cmx_query_state state = READ_ONCE(q->state);
+
+	if (state == CMX_QUERY_SERVICES || state == CMX_QUERY_PATHS)
+		cmx_query_stop(q, state);
+	rdma_cmx_query_put(q);
+}
+
+static void cmx_query_deadline(struct work_struct *work)
+{
+	struct rdma_cmx_query *q = container_of(to_delayed_work(work),
+						struct rdma_cmx_query,
+						deadline);
+	enum cmx_query_state state;
+	bool first;
+
+	spin_lock(&q->lock);
+	state = q->state;
+	first = !q->late;
+	q->late = true;
+	spin_unlock(&q->lock);
+
+	if (state <= CMX_QUERY_PATHS)
+		trace_cmx_query_timeout(q);
+	if (first && (state == CMX_QUERY_SERVICES ||
+		      state == CMX_QUERY_PATHS)) {
+		/* The job takes the reference; who waits has a user. */
+		cmx_query_user_run(q->user, &q->stop);
+		return;
+	}
+	if (state == CMX_QUERY_NAMES &&
+	    cmx_query_named(q, NULL, -ETIMEDOUT)) {
+		cmx_query_stop(q, state);
+		/* An error is no work. */
+		cmx_query_run(q);
+	}
+	rdma_cmx_query_put(q);
+}
+
+/* The look-up is through; consumes its reference. */
+static void cmx_query_names_done(struct cmx_waiter *waiter,
+				 const struct cmx_answer *from, int error)
+{
+	struct rdma_cmx_query *q = container_of(waiter, struct rdma_cmx_query,
+						waiter);
+	struct cmx_answer answer = {};
+
+	if (from)
+		cmx_answer_share(&answer, from);
+	if (cmx_query_named(q, &answer, error))
+		cmx_query_queue(q);
+	else
+		cmx_answer_release(&answer);
+	rdma_cmx_query_put(q);
+}
+
+/* All SAs have answered, or were given up; consumes their reference. */
+static void cmx_query_services_done(struct cmx_asks *asks)
+{
+	struct rdma_cmx_query *q = container_of(asks, struct rdma_cmx_query,
+						services.asks);
+
+	if (cmx_query_advance(q, CMX_QUERY_SERVICES, CMX_QUERY_FOUND))
+		cmx_query_queue(q);
+	rdma_cmx_query_put(q);
+}
+
+static void cmx_query_init_one(struct rdma_cmx_query *q)
+{
+	kref_init(&q->ref);
+	spin_lock_init(&q->lock);
+	init_completion(&q->idle);
+	INIT_WORK(&q->call, cmx_query_call);
+	q->job.run = cmx_query_turn;
+	q->stop.run = cmx_query_late;
+	INIT_WORK(&q->free, cmx_query_free_work);
+	INIT_DELAYED_WORK(&q->deadline, cmx_query_deadline);
+	mutex_init(&q->services.asks.lock);
+	mutex_init(&q->routes.asks.lock);
+	q->waiter.done = cmx_query_names_done;
+}
+
+static unsigned long cmx_query_timeout(const struct rdma_cmx_query_attr *attr)
+{
+	u32 ms = attr->timeout_ms ?: READ_ONCE(query_timeout_ms);
+
+	return msecs_to_jiffies(min(ms, READ_ONCE(query_timeout_max_ms)));
+}
+
+/* In state FOUND, with the question copied. */
+static struct rdma_cmx_query *
+cmx_query_alloc(const struct rdma_cmx_query_attr *attr,
+		const struct cmx_hints *hints, rdma_cmx_done_fn done,
+		void *context)
+{
+	size_t node_len = attr->node ? strlen(attr->node) : 0;
+	struct rdma_cmx_query *q;
+
+	q = kzalloc(struct_size(q, node, node_len + 1), GFP_KERNEL_ACCOUNT);
+	if (!q)
+		return NULL;
+	if (hints->limit_count) {
+		q->limits = kmemdup(hints->limits,
+				    array_size(hints->limit_count,
+					       sizeof(*hints->limits)),
+				    GFP_KERNEL_ACCOUNT);
+		if (!q->limits) {
+			kfree(q);
+			return NULL;
+		}
+	}
+	cmx_query_init_one(q);
+	q->state = CMX_QUERY_FOUND;
+	q->hints = *hints;
+	q->hints.limits = q->limits;
+	get_net(hints->net);
+	q->memcg = get_mem_cgroup_from_mm(current->mm);
+	q->expires = jiffies + cmx_query_timeout(attr);
+	q->names_later = attr->names_later;
+	q->done = done;
+	q->context = context;
+	memcpy(q->node, attr->node ?: "", node_len);
+	cmx_stat_inc(live_queries);
+	return q;
+}
+
+/* The answer may be there already: then there is no deadline. */
+static void cmx_query_arm_if(struct rdma_cmx_query *q,
+			     enum cmx_query_state state)
+{
+	spin_lock(&q->lock);
+	if (q->state == state)
+		cmx_query_arm(q, q->expires);
+	spin_unlock(&q->lock);
+}
+
+/*
+ * Puts a query that needs names into NAMES or, if the answer is there, into
+ * FOUND. The query is in use by others when this returns 0.
+ */
+static int cmx_query_ask_names(struct rdma_cmx_query *q,
+			       const struct rdma_cmx_query_attr *attr)
+{
+	int ret;
+
+	ret = cmx_question_names(attr, &q->answer);
+	if (ret != -EINPROGRESS) {
+		/* Bad names of the caller are the caller's own mistake. */
+		if (ret && (attr->names || ret == -ENOMEM))
+			return ret;
+		q->error = ret;
+		cmx_query_run(q);
+		return 0;
+	}
+
+	ret = cmx_query_user_set(q);
+	if (ret)
+		return ret;
+	q->state = CMX_QUERY_NAMES;
+	if (!attr->names_later) {
+		kref_get(&q->ref);
+		ret = cmx_names_lookup(q->node, q->hints.uid, &q->waiter);
+		if (ret) {
+			rdma_cmx_query_put(q);
+			return ret;
+		}
+	}
+	cmx_query_arm_if(q, CMX_QUERY_NAMES);
+	return 0;
+}
+
+/* Likewise for services. */
+static int cmx_query_ask_services(struct rdma_cmx_query *q,
+				  const struct rdma_cmx_query_attr *attr)
+{
+	int ret;
+
+	ret = cmx_services_init(&q->services, &q->hints, attr);
+	if (ret)
+		return ret;
+	if (cmx_services_cached(&q->services, q->hints.net)) {
+		cmx_query_run(q);
+		return 0;
+	}
+	ret = cmx_query_user_set(q);
+	if (ret)
+		return ret;
+	q->state = CMX_QUERY_SERVICES;
+	kref_get(&q->ref);
+	cmx_query_arm_if(q, CMX_QUERY_SERVICES);
+	cmx_services_start(&q->services, &q->hints, cmx_query_services_done);
+	return 0;
+}
+
+int rdma_cmx_query_start(const struct rdma_cmx_query_attr *attr,
+			 rdma_cmx_done_fn done, void *context,
+			 struct rdma_cmx_query **pquery)
+{
+	struct cmx_candidates cands;
+	struct rdma_cmx_query *q;
+	struct cmx_hints hints;
+	int ret;
+
+	ret = cmx_question_local(attr, &hints, &cands);
+	if (ret < 0)
+		return ret;
+	q = cmx_query_alloc(attr, &hints, done, context);
+	if (!q)
+		return -ENOMEM;
+
+	cmx_stat_inc(requests);
+	trace_cmx_query_start(q, attr->node ?: attr->service, &q->hints);
+	*pquery = q;
+	/* @done may give back the caller's reference before this is through. */
+	kref_get(&q->ref);
+	if (ret == CMX_NEEDS_NAMES) {
+		ret = cmx_query_ask_names(q, attr);
+	} else if (ret == CMX_NEEDS_SERVICES) {
+		ret = cmx_query_ask_services(q, attr);
+	} else {
+		q->cands = cands;
+		if (cands.canonname)
+			q->cands.canonname = q->node;
+		cmx_query_run(q);
+	}
+	if (ret) {
+		*pquery = NULL;
+		cmx_count_done(q, ERR_PTR(ret));
+		rdma_cmx_query_put(q);
+	}
+	rdma_cmx_query_put(q);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(rdma_cmx_query_start);
+
+int rdma_cmx_query_give_names(struct rdma_cmx_query *query, int error,
+			      const struct rdma_cmx_names *names,
+			      size_t names_len)
+{
+	struct cmx_answer answer = {};
+	int ret;
+
+	if (error < 0 || error > MAX_ERRNO)
+		return -EINVAL;
+	if (!query->names_later)
+		return -ESRCH;
+	if (!error) {
+		ret = cmx_answer_copy(&answer, names, names_len);
+		if (ret)
+			return ret;
+	}
+	if (!cmx_query_named(query, &answer, -error)) {
+		cmx_answer_release(&answer);
+		return -ESRCH;
+	}
+	cmx_stat_inc(names_given);
+	cmx_query_run(query);
+	return 0;
+}
+EXPORT_SYMBOL_GPL(rdma_cmx_query_give_names);
+
+bool rdma_cmx_query_cancel(struct rdma_cmx_query *query)
+{
+	enum cmx_query_state state;
+	bool runs;
+
+	spin_lock(&query->lock);
+	state = query->state;
+	if (state <= CMX_QUERY_READY)
+		query->state = CMX_QUERY_CANCELLED;
+	runs = state == CMX_QUERY_CALLING && query->caller != current;
+	spin_unlock(&query->lock);
+
+	if (state <= CMX_QUERY_READY) {
+		cmx_query_disarm(query);
+		cmx_query_stop(query, state);
+		cmx_stat_inc(cancelled);
+		trace_cmx_query_cancel(query);
+	}
+	if (runs)
+		wait_for_completion(&query->idle);
+	return state <= CMX_QUERY_READY || state == CMX_QUERY_CANCELLED;
+}
+EXPORT_SYMBOL_GPL(rdma_cmx_query_cancel);
+
+int cmx_query_init(void)
+{
+	cmx_wq = alloc_workqueue("rdma_cmx", WQ_UNBOUND, 0);
+	cmx_call_wq = alloc_workqueue("rdma_cmx_call", WQ_UNBOUND, 0);
+	cmx_deadline_wq = alloc_workqueue("rdma_cmx_deadline",
+					  WQ_UNBOUND | WQ_HIGHPRI, 0);
+	cmx_free_wq = alloc_workqueue("rdma_cmx_free", WQ_UNBOUND, 0);
+	if (cmx_wq && cmx_call_wq && cmx_deadline_wq && cmx_free_wq)
+		return 0;
+	if (cmx_free_wq)
+		destroy_workqueue(cmx_free_wq);
+	if (cmx_deadline_wq)
+		destroy_workqueue(cmx_deadline_wq);
+	if (cmx_call_wq)
+		destroy_workqueue(cmx_call_wq);
+	if (cmx_wq)
+		destroy_workqueue(cmx_wq);
+	return -ENOMEM;
+}
+
+/* Nothing is added any more, so what is counted late is only too much. */
+static s64 cmx_query_live(void)
+{
+	s64 sum = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		const struct cmx_stats *stats = per_cpu_ptr(&cmx_stats, cpu);
+
+		sum += READ_ONCE(stats->v[CMX_STAT_live_queries]) +
+		       READ_ONCE(stats->v[CMX_STAT_live_neighs]);
+	}
+	return sum;
+}
+
+/* The work queues fill each other, until all queries are free. */
+void cmx_query_exit(void)
+{
+	while (cmx_query_live()) {
+		flush_workqueue(cmx_deadline_wq);
+		flush_workqueue(cmx_call_wq);
+		flush_workqueue(cmx_wq);
+		flush_workqueue(cmx_free_wq);
+		msleep(20);
+	}
+	destroy_workqueue(cmx_deadline_wq);
+	destroy_workqueue(cmx_call_wq);
+	destroy_workqueue(cmx_wq);
+	destroy_workqueue(cmx_free_wq);
+}

@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * A query passes these files in this order:
+ *
+ *	hints.c		is it well formed?
+ *	numeric.c	is the node a number?
+ *	names/		otherwise, what does the name service say?
+ *	services.c	or, with RAI_SA, which services do the SAs know?
+ *	candidates.c	the addresses to annotate, each by
+ *	dest.c		(source address by the routing table),
+ *	device.c	(RDMA device of that source) and
+ *	paths.c		(path records of an InfiniBand port)
+ *	neigh.c		(neighbours whose GID a path needs)
+ *	result.c	the list that comes out, put in order
+ *	resolve.c	all that on the spot, where nobody has to be asked
+ *	query.c		otherwise, who waits, until when, and how that ends
+ *	annotate.c	what is done of the above when that is known
+ *	user.c		and in which order, if many users wait
+ */
+#ifndef CMX_RESOLVE_H
+#define CMX_RESOLVE_H
+
+#include <linux/list.h>
+#include <linux/spinlock.h>
+#include <linux/workqueue.h>
+#include <rdma/ib_addr.h>
+#include <rdma/ib_verbs.h>
+
+#include "core.h"
+#include "names/names.h"
+#include "sa/requests.h"
+
+struct net_device;
+
+#define CMX_AI_FLAGS							\
+	(RDMA_CMX_AI_PASSIVE | RDMA_CMX_AI_NUMERICHOST |		\
+	 RDMA_CMX_AI_NOROUTE | RDMA_CMX_AI_FAMILY | RDMA_CMX_AI_SA |	\
+	 RDMA_CMX_AI_DNS)
+
+/**
+ * struct cmx_hints - a checked question without its name
+ * @net: as asked; whoever keeps the hints keeps a reference
+ * @uid: as asked
+ * @flags: as asked
+ * @family: AF_INET, AF_INET6; AF_IB only with RAI_FAMILY; 0: any
+ * @qp_type: as asked, or what @port_space implies; 0: RC and then UD
+ * @port_space: as asked, or what @qp_type implies
+ * @port: port number, 0 if none
+ * @has_port: a port was given
+ * @src: wanted source, family 0: any
+ * @dst: hints.ai_dst_addr, family 0: none
+ * @limits: path records that paths have to agree with, or NULL
+ * @limit_count: how many
+ */
+struct cmx_hints {
+	struct net *net;
+	kuid_t uid;
+	u32 flags;
+	sa_family_t family;
+	u32 qp_type;
+	u32 port_space;
+	u16 port;
+	bool has_port;
+	union rdma_cmx_sockaddr src;
+	union rdma_cmx_sockaddr dst;
+	const struct ib_path_rec_data *limits;
+	u32 limit_count;
+};
+
+/* More limits of paths than anybody has; each one is a question to the SA. */
+#define CMX_MAX_LIMITS	RDMA_CMX_MAX_ROUTES
+
+static inline bool cmx_passive(const struct cmx_hints *h)
+{
+	return h->flags & RDMA_CMX_AI_PASSIVE;
+}
+
+/* hints.c */
+int cmx_hints_init(struct cmx_hints *h, const struct rdma_cmx_query_attr *attr);
+
+/* numeric.c */
+int cmx_numeric_parse(const struct cmx_hints *h, const char *node,
+		      union rdma_cmx_sockaddr *addr);
+
+/**
+ * struct cmx_service - a service that an SA knows, and the port that asked
+ * @id: service id
+ * @gid: port that offers it
+ * @sgid: our port
+ * @pkey: its partition
+ * @ibdev_index: our device
+ * @port_num: port of our device
+ * @reached: our port is a member of @pkey
+ */
+struct cmx_service {
+	__be64 id;
+	union ib_gid gid;
+	union ib_gid sgid;
+	__be16 pkey;
+	u32 ibdev_index;
+	u32 port_num;
+	bool reached;
+};
+
+/**
+ * struct cmx_candidates - addresses to build a result from
+ * @count: how many
+ * @own_sid: the addresses have service ids that a port does not change
+ * @names: where they are, or NULL
+ * @services: where they are, or NULL
+ * @fixed: where they are if both are NULL
+ * @canonname: canonical name or NULL; not terminated
+ * @canon_len: its length
+ */
+struct cmx_candidates {
+	u32 count;
+	bool own_sid;
+	const struct rdma_cmx_names *names;
+	const struct cmx_service *services;
+	union rdma_cmx_sockaddr fixed[2];
+	const char *canonname;
+	u32 canon_len;
+};
+
+/* candidates.c */
+int cmx_candidates_local(const struct cmx_hints *h,
+			 struct cmx_candidates *cands);
+int cmx_candidates_names(const struct cmx_hints *h,
+			 const struct rdma_cmx_names *names,
+			 struct cmx_candidates *cands);
+bool cmx_candidates_get(const struct cmx_hints *h,
+			const struct cmx_candidates *cands, u32 i,
+			union rdma_cmx_sockaddr *addr);
+
+enum cmx_rank {
+	CMX_RANK_RDMA,		/* a local RDMA device reaches it */
+	CMX_RANK_REACHED,	/* the routing table reaches it */
+	CMX_RANK_UNREACHED,
+	CMX_RANK_COUNT,
+};
+
+/* Do we know the GID of a destination on InfiniBand? */
+enum cmx_dgid {
+	CMX_DGID_NONE,		/* no, and nobody does: there is no path */
+	CMX_DGID_ASK,		/* ARP or neighbour discovery will tell */
+	CMX_DGID_SELF,		/* it is our own port */
+	CMX_DGID_KNOWN,
+};
+
+/**
+ * struct cmx_path - one address with what we know about the way there
+ * @src: local address, family 0: none
+ * @dst: address of the node, family 0: none
+ * @rank: how well it is reached
+ * @ibdev_index: device, valid if @port_num is not 0
+ * @port_num: port of the device, 0: none
+ * @ib: the port has an SA to ask for path records; then what follows counts
+ * @dgid_state: what @dgid is worth
+ * @own_sid: the service id of @dst is not made of a port number
+ * @pkey: partition
+ * @sgid: GID of the port
+ * @dgid: GID of @dst
+ */
+struct cmx_path {
+	union rdma_cmx_sockaddr src;
+	union rdma_cmx_sockaddr dst;
+	enum cmx_rank rank;
+	u32 ibdev_index;
+	u32 port_num;
+	bool ib;
+	bool own_sid;
+	u8 dgid_state;
+	__be16 pkey;
+	union ib_gid sgid;
+	union ib_gid dgid;
+};
+
+/* Entries that one address becomes: RC and UD, if neither was asked for. */
+static inline u32 cmx_path_types(const struct cmx_hints *h)
+{
+	return h->qp_type ? 1 : 2;
+}
+
+/* dest.c */
+int cmx_route_annotate(const struct cmx_hints *h, struct cmx_path *path);
+
+/* device.c */
+bool cmx_device_find(struct net *net, const union ib_gid *ip_gid,
+		     struct net_device *ndev, struct cmx_path *path);
+bool cmx_device_find_ib(struct net *net, struct cmx_path *path);
+struct cmx_sa_port *cmx_device_sa_port(u32 ibdev_index, u32 port_num);
+int cmx_device_init(void);
+void cmx_device_exit(void);
+
+/**
+ * struct cmx_job - work of a query that has waited
+ * @node: among the jobs of the user
+ * @run: does it; @job may be gone when it returns
+ */
+struct cmx_job {
+	struct list_head node;
+	void (*run)(struct cmx_job *job);
+};
+
+/**
+ * struct cmx_query_user - a user whose queries wait
+ * @uid: the user
+ * @refs: references
+ * @lock: guards @active and @jobs
+ * @active: @work is queued or runs
+ * @jobs: in the order in which they run
+ * @work: runs one of them
+ * @neighs: outstanding neighbour resolutions; this and what follows is
+ *	guarded by the lock of neigh.c
+ * @neigh_routes: queries that may start one
+ * @neigh_node: among the users who may start one
+ */
+struct cmx_query_user {
+	kuid_t uid;
+	unsigned int refs;
+	spinlock_t lock;		/* guards the jobs */
+	bool active;
+	struct list_head jobs;
+	struct work_struct work;
+	unsigned int neighs;
+	struct list_head neigh_routes;
+	struct list_head neigh_node;
+};
+
+/* user.c */
+struct cmx_query_user *cmx_query_user_get(kuid_t uid);
+void cmx_query_user_hold(struct cmx_query_user *user);
+void cmx_query_user_put(struct cmx_query_user *user);
+void cmx_query_user_run(struct cmx_query_user *user, struct cmx_job *job);
+
+/**
+ * struct cmx_services - which services do the SAs know?
+ * @asks: state of the questions
+ * @count: how many
+ * @port: each with the port it is for; NULL: nothing to ask
+ * @list: services of all answers, once they are merged
+ * @passive: to listen on: of a port that asks, each service once
+ */
+struct cmx_services {
+	struct cmx_asks asks;
+	u32 count;
+	bool passive;
+	struct cmx_service_ask *port;
+	struct cmx_service *list;
+};
+
+/* services.c */
+void cmx_service_question(struct cmx_sa_question *q, const char *service);
+int cmx_services_init(struct cmx_services *s, const struct cmx_hints *h,
+		      const struct rdma_cmx_query_attr *attr);
+bool cmx_services_cached(struct cmx_services *s, struct net *net);
+void cmx_services_start(struct cmx_services *s, const struct cmx_hints *h,
+			void (*done)(struct cmx_asks *asks));
+void cmx_services_stop(struct cmx_services *s);
+int cmx_services_merge(struct cmx_services *s, struct cmx_candidates *cands);
+void cmx_services_release(struct cmx_services *s);
+
+/* A path that leads the others which need the same neighbour */
+enum cmx_lead {
+	CMX_LEAD_NONE,		/* it does not, or nothing is outstanding */
+	CMX_LEAD_WAITS,		/* for its turn, or for the neighbour */
+	CMX_LEAD_RESOLVED,	/* whoever resolved it goes on */
+};
+
+/**
+ * struct cmx_route_ask - one path of a query
+ * @ask: the SA query
+ * @to: the annotated address
+ * @path: its index
+ * @port_space: port space of the entry
+ * @same: index of the next one that needs the same neighbour; 0: the last
+ * @leads: first of those
+ * @lead: the first one's state, guarded by the lock of neigh.c
+ */
+struct cmx_route_ask {
+	struct cmx_ask ask;
+	const struct cmx_path *to;
+	u32 path;
+	u32 port_space;
+	u32 same;
+	bool leads;
+	u8 lead;
+};
+
+/**
+ * struct cmx_routes - path records of the candidates
+ * @asks: state of the questions
+ * @h: the question that they are for
+ * @count: how many
+ * @ask: each with the path it is for; NULL: nothing to ask
+ * @user: who waits, if a neighbour is to be resolved; this and what follows
+ *	belongs to neigh.c
+ * @next: the first of @ask that has not begun
+ * @neigh_count: outstanding neighbour resolutions
+ * @neighs: list of them
+ * @wait: among the queries of @user that may start one
+ */
+struct cmx_routes {
+	struct cmx_asks asks;
+	const struct cmx_hints *h;
+	u32 count;
+	struct cmx_route_ask *ask;
+	struct cmx_query_user *user;
+	u32 next;
+	u32 neigh_count;
+	struct list_head neighs;
+	struct list_head wait;
+};
+
+/* paths.c */
+int cmx_routes_init(struct cmx_routes *r, const struct cmx_hints *h,
+		    const struct cmx_path *paths, u32 n);
+bool cmx_routes_cached(struct cmx_routes *r);
+int cmx_routes_lead(struct cmx_routes *r);
+void cmx_routes_start(struct cmx_routes *r, struct cmx_query_user *user,
+		      void (*done)(struct cmx_asks *asks));
+void cmx_routes_resolved(struct cmx_routes *r, u32 lead, int status,
+			 const union ib_gid *dgid);
+void cmx_routes_stop(struct cmx_routes *r);
+int cmx_routes_error(const struct cmx_routes *r);
+void cmx_routes_rank(const struct cmx_routes *r, struct cmx_path *paths);
+u32 cmx_routes_get(const struct cmx_routes *r, u32 path, u32 port_space,
+		   struct ib_path_rec_data *recs);
+void cmx_routes_release(struct cmx_routes *r);
+
+/* neigh.c */
+void cmx_neighs_start(struct cmx_routes *r);
+void cmx_neighs_kick(void);
+void cmx_neighs_stop(struct cmx_routes *r);
+
+/* result.c */
+/* Most questions have no more candidates than fit on the stack. */
+#define CMX_FEW 2
+
+int cmx_paths_fill(const struct cmx_hints *h,
+		   const struct cmx_candidates *cands, struct cmx_path *paths);
+struct rdma_cmx_result *cmx_result_build(const struct cmx_hints *h,
+					 const struct cmx_candidates *cands,
+					 const struct cmx_path *paths, u32 n,
+					 const struct cmx_routes *routes);
+
+/* resolve.c: what is known without asking anybody. */
+#define CMX_NEEDS_NAMES		1
+#define CMX_NEEDS_SERVICES	2
+
+int cmx_question_local(const struct rdma_cmx_query_attr *attr,
+		       struct cmx_hints *h, struct cmx_candidates *cands);
+int cmx_question_names(const struct rdma_cmx_query_attr *attr,
+		       struct cmx_answer *answer);
+void cmx_count_done(const void *query, struct rdma_cmx_result *res);
+
+/* query.c */
+extern struct workqueue_struct *cmx_wq;	/* for work of our own only */
+int cmx_query_init(void);
+void cmx_query_exit(void);
+
+#endif /* CMX_RESOLVE_H */

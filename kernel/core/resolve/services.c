@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Services that the SAs know, by name or by id: asked at the port of an id,
+ * or at all active InfiniBand ports at once, and merged.
+ *
+ * Belongs to one question; see sa/requests.c for who may touch what.
+ */
+#include <linux/jhash.h>
+#include <linux/kstrtox.h>
+#include <linux/log2.h>
+#include <linux/mm.h>
+#include <linux/random.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <rdma/ib_cache.h>
+
+#include "resolve/resolve.h"
+#include "sa/wire.h"
+
+/* More services under one name would be a mistake, or an attack. */
+#define CMX_MAX_SERVICES	4096u
+
+struct cmx_service_ask {
+	struct cmx_ask ask;
+	union ib_gid gid;
+	u32 ibdev_index;
+	u32 port_num;
+};
+
+/* strtoull() with base 0, without blanks and signs; all of it, or a name. */
+static bool cmx_service_id(const char *text, u64 *id)
+{
+	return *text >= '0' && *text <= '9' && !strchr(text, '\n') &&
+	       !kstrtou64(text, 0, id);
+}
+
+void cmx_service_question(struct cmx_sa_question *q, const char *service)
+{
+	struct cmx_sa_service_rec *rec = (void *)q->rec;
+	u64 id;
+
+	BUILD_BUG_ON(sizeof(rec->name) != RDMA_CMX_MAX_SERVICE + 1);
+	BUILD_BUG_ON(sizeof(*rec) > sizeof(q->rec));
+	memset(q, 0, sizeof(*q));
+	q->attr_id = cpu_to_be16(IB_SA_ATTR_SERVICE_REC);
+	q->method = IB_SA_METHOD_GET_TABLE;
+	q->rec_len = sizeof(*rec);
+	if (cmx_service_id(service, &id)) {
+		rec->id = cpu_to_be64(id);
+		q->comp_mask = cpu_to_be64(CMX_SA_SERVICE_ID);
+	} else {
+		strscpy(rec->name, service, sizeof(rec->name));
+		q->comp_mask = cpu_to_be64(CMX_SA_SERVICE_NAME);
+	}
+}
+
+/* Ports to ask, as they are found. */
+struct cmx_service_ports {
+	const struct cmx_path *from;	/* only this one, if it has a port */
+	u32 count;
+	u32 room;
+	struct cmx_service_ask *port;
+};
+
+static int cmx_service_port_add(struct cmx_sa_port *port, void *arg)
+{
+	struct cmx_service_ports *ports = arg;
+	struct ib_device *dev = cmx_sa_port_dev(port);
+	struct cmx_service_ask *new;
+	u32 num = cmx_sa_port_num(port);
+
+	if (ports->from->port_num && (ports->from->port_num != num ||
+				      ports->from->ibdev_index != dev->index))
+		return 0;
+	if (ports->count == ports->room) {
+		u32 room = ports->room ? 2 * ports->room : 4;
+
+		new = krealloc_array(ports->port, room, sizeof(*new),
+				     GFP_KERNEL | __GFP_ZERO);
+		if (!new)
+			return -ENOMEM;
+		ports->port = new;
+		ports->room = room;
+	}
+	new = &ports->port[ports->count];
+	memset(new, 0, sizeof(*new));
+	if (rdma_query_gid(dev, num, 0, &new->gid))
+		return 0;
+	cmx_sa_port_hold(port);
+	new->ask.port = port;
+	new->ibdev_index = dev->index;
+	new->port_num = num;
+	ports->count++;
+	return 0;
+}
+
+/* The one port that the caller has named, if any: in @from. */
+static int cmx_service_from(const struct cmx_hints *h,
+			    const struct rdma_cmx_query_attr *attr,
+			    struct cmx_path *from)
+{
+	int ret;
+
+	memset(from, 0, sizeof(*from));
+	if (attr->id) {
+		from->ibdev_index = attr->id->device->index;
+		from->port_num = attr->id->port_num;
+		return 0;
+	}
+	if (!h->src.sa.sa_family || cmx_addr_is_any(&h->src))
+		return 0;
+	from->src = h->src;
+	ret = cmx_route_annotate(h, from);
+	if (ret)
+		return ret;
+	return from->port_num ? 0 : -ENODEV;
+}
+
+/*
+ * Prepares the questions. Returns 0, -ENODEV if there is no port to ask, or
+ * -ENOMEM; after an error there is nothing to release.
+ */
+int cmx_services_init(struct cmx_services *s, const struct cmx_hints *h,
+		      const struct rdma_cmx_query_attr *attr)
+{
+	struct cmx_service_ports ports = {};
+	struct cmx_path from;
+	u32 i;
+	int ret;
+
+	ret = cmx_service_from(h, attr, &from);
+	if (ret)
+		return ret;
+	ports.from = &from;
+	s->passive = cmx_passive(h);
+	ret = cmx_sa_ports_for_each(h->net, cmx_service_port_add, &ports);
+	s->count = ports.count;
+	s->port = ports.port;
+	if (!ret && !s->count)
+		ret = -ENODEV;
+	if (ret) {
+		cmx_services_release(s);
+		return ret;
+	}
+	for (i = 0; i < s->count; i++)
+		cmx_service_question(&s->port[i].ask.question, attr->service);
+	return 0;
+}
+
+/* True if no port has to be asked. */
+bool cmx_services_cached(struct cmx_services *s, struct net *net)
+{
+	u32 i;
+
+	for (i = 0; i < s->count; i++) {
+		if (!cmx_ask_cached(&s->port[i].ask, net))
+			return false;
+	}
+	return true;
+}
+
+/* @done comes once, maybe before this returns. */
+void cmx_services_start(struct cmx_services *s, const struct cmx_hints *h,
+			void (*done)(struct cmx_asks *asks))
+{
+	u32 i;
+
+	cmx_asks_begin(&s->asks, done);
+	for (i = 0; i < s->count; i++) {
+		atomic_inc(&s->asks.pending);
+		s->port[i].ask.asks = &s->asks;
+		cmx_ask_start(&s->port[i].ask, h->net, h->uid);
+	}
+	cmx_asks_end(&s->asks);
+}
+
+void cmx_services_stop(struct cmx_services *s)
+{
+	u32 i;
+
+	if (!cmx_asks_stop(&s->asks))
+		return;
+	for (i = 0; i < s->count; i++)
+		cmx_ask_stop(&s->port[i].ask);
+	cmx_asks_put(&s->asks);
+}
+
+static bool cmx_service_matches(const struct cmx_sa_question *q,
+				const struct cmx_sa_service_rec *rec)
+{
+	const struct cmx_sa_service_rec *want = (const void *)q->rec;
+
+	if (q->comp_mask == cpu_to_be64(CMX_SA_SERVICE_ID))
+		return rec->id == want->id;
+	return !strncmp(rec->name, want->name, sizeof(rec->name));
+}
+
+static void cmx_service_fill(struct cmx_service *new,
+			     const struct cmx_service_ask *port,
+			     const struct cmx_sa_service_rec *rec)
+{
+	struct ib_device *dev = cmx_sa_port_dev(port->ask.port);
+	u16 index;
+
+	new->id = rec->id;
+	/* Zero does not name a partition: it stands for the default one. */
+	new->pkey = rec->pkey & htons(0x7fff) ? rec->pkey : htons(0xffff);
+	memcpy(&new->gid, rec->gid, sizeof(new->gid));
+	new->sgid = port->gid;
+	new->ibdev_index = port->ibdev_index;
+	new->port_num = port->port_num;
+	new->reached = !ib_find_cached_pkey(dev, port->port_num,
+					    ntohs(new->pkey), &index);
+}
+
+/*
+ * The services as they are merged: found by a hash table without room for more
+ * than half of its slots, of indices into the list plus 1.
+ */
+struct cmx_service_set {
+	struct cmx_service *list;
+	u32 count;
+	u32 room;
+	u32 *slots;
+	u32 mask;
+	u32 seed;
+};
+
+static int cmx_service_set_init(struct cmx_service_set *set, u32 room)
+{
+	u32 slots = roundup_pow_of_two(2 * room);
+
+	set->count = 0;
+	set->room = room;
+	set->mask = slots - 1;
+	set->seed = get_random_u32();
+	set->list = kvmalloc_array(room, sizeof(*set->list),
+				   GFP_KERNEL_ACCOUNT);
+	set->slots = kvcalloc(slots, sizeof(*set->slots), GFP_KERNEL_ACCOUNT);
+	if (set->list && set->slots)
+		return 0;
+	kvfree(set->list);
+	kvfree(set->slots);
+	return -ENOMEM;
+}
+
+static u32 cmx_service_hash(const struct cmx_service *s, u32 seed)
+{
+	u32 hash = jhash(&s->gid, sizeof(s->gid), seed);
+
+	return jhash_3words(lower_32_bits((__force u64)s->id),
+			    upper_32_bits((__force u64)s->id),
+			    (__force u16)s->pkey, hash);
+}
+
+static bool cmx_service_same(const struct cmx_service *a,
+			     const struct cmx_service *b)
+{
+	return a->id == b->id && a->pkey == b->pkey &&
+	       !memcmp(&a->gid, &b->gid, sizeof(a->gid));
+}
+
+static int cmx_service_insert(struct cmx_service_set *set,
+			      const struct cmx_service *new)
+{
+	u32 slot = cmx_service_hash(new, set->seed) & set->mask;
+	struct cmx_service *old;
+
+	for (; set->slots[slot]; slot = (slot + 1) & set->mask) {
+		old = &set->list[set->slots[slot] - 1];
+		if (!cmx_service_same(old, new))
+			continue;
+		/* A port that cannot get there gives way. */
+		if (!old->reached && new->reached)
+			*old = *new;
+		return 0;
+	}
+	if (set->count == set->room)
+		return -EOVERFLOW;
+	set->list[set->count++] = *new;
+	set->slots[slot] = set->count;
+	return 0;
+}
+
+/* Adds the services of one port's answer, and counts those that are strange. */
+static int cmx_service_add(struct cmx_service_set *set, bool passive,
+			   const struct cmx_service_ask *port, u32 *strange)
+{
+	const struct cmx_sa_answer *answer = port->ask.answer;
+	const struct cmx_sa_service_rec *rec;
+	struct cmx_service new;
+	u32 i;
+	int ret;
+
+	for (i = 0; i < answer->count; i++) {
+		rec = cmx_sa_answer_rec(answer, i);
+		if (!cmx_service_matches(&port->ask.question, rec)) {
+			++*strange;
+			continue;
+		}
+		cmx_service_fill(&new, port, rec);
+		/* Who else offers it does not matter to who listens. */
+		if (passive)
+			new.gid = new.sgid;
+		ret = cmx_service_insert(set, &new);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+static int cmx_services_collect(struct cmx_services *s,
+				struct cmx_service_set *set, u32 *strange)
+{
+	u32 i;
+	int ret;
+
+	for (i = 0; i < s->count; i++) {
+		if (!s->port[i].ask.answer)
+			continue;
+		ret = cmx_service_add(set, s->passive, &s->port[i], strange);
+		if (ret)
+			return ret;
+		cond_resched();
+	}
+	return 0;
+}
+
+/*
+ * The answers together become @cands, which live as long as @s. Returns 0, or
+ * how it fails: none has a record, and the first one that gave no answer says
+ * why, or else there is no such service.
+ */
+int cmx_services_merge(struct cmx_services *s, struct cmx_candidates *cands)
+{
+	u32 i, total = 0, strange = 0;
+	struct cmx_service_set set;
+	int error = 0, ret;
+
+	for (i = 0; i < s->count; i++) {
+		const struct cmx_ask *ask = &s->port[i].ask;
+
+		if (ask->answer)
+			total = min(total + ask->answer->count,
+				    CMX_MAX_SERVICES);
+		else if (ask->error == -ENOMEM)
+			/* What is left would look complete. */
+			return -ENOMEM;
+		else if (!error)
+			error = ask->error;
+	}
+	if (!total)
+		return error ?: -ENOENT;
+
+	ret = cmx_service_set_init(&set, total);
+	if (ret)
+		return ret;
+	s->list = set.list;
+	ret = cmx_services_collect(s, &set, &strange);
+	kvfree(set.slots);
+	if (ret)
+		return ret;
+	if (!set.count)
+		return error ?: strange ? -EBADMSG : -ENOENT;
+
+	memset(cands, 0, sizeof(*cands));
+	cands->count = set.count;
+	cands->services = s->list;
+	cands->own_sid = true;
+	return 0;
+}
+
+void cmx_services_release(struct cmx_services *s)
+{
+	u32 i;
+
+	for (i = 0; i < s->count; i++)
+		cmx_ask_release(&s->port[i].ask);
+	kfree(s->port);
+	kvfree(s->list);
+	s->port = NULL;
+	s->list = NULL;
+	s->count = 0;
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Users, so that they take turns.
+ *
+ * A user is known while one of the user's queries waits for names, SAs or
+ * neighbours. What such a query does once they have answered is a job. One
+ * job of a user runs at a time, and a user who has more of them goes to the
+ * end of the work queue after each: a job waits for one job of each other
+ * user, however many they have.
+ *
+ * The xarray's lock guards references, cmx_query_user.lock guards the jobs.
+ */
+#include <linux/slab.h>
+#include <linux/xarray.h>
+
+#include "resolve/resolve.h"
+
+static DEFINE_XARRAY(cmx_users);
+
+static void cmx_query_user_work(struct work_struct *work)
+{
+	struct cmx_query_user *user = container_of(work, struct cmx_query_user, work);
+	struct cmx_job *job;
+
+	spin_lock(&user->lock);
+	job = list_first_entry(&user->jobs, struct cmx_job, node);
+	list_del(&job->node);
+	spin_unlock(&user->lock);
+
+	job->run(job);
+
+	spin_lock(&user->lock);
+	user->active = !list_empty(&user->jobs);
+	if (user->active)
+		queue_work(cmx_wq, &user->work);
+	spin_unlock(&user->lock);
+	/* The work item that is queued has a reference as this one had. */
+	cmx_query_user_put(user);
+}
+
+/* The caller has a reference. */
+void cmx_query_user_hold(struct cmx_query_user *user)
+{
+	xa_lock(&cmx_users);
+	user->refs++;
+	xa_unlock(&cmx_users);
+}
+
+static struct cmx_query_user *cmx_query_user_alloc(kuid_t uid)
+{
+	struct cmx_query_user *user;
+
+	user = kzalloc(sizeof(*user), GFP_KERNEL);
+	if (!user)
+		return NULL;
+	user->uid = uid;
+	user->refs = 1;
+	spin_lock_init(&user->lock);
+	INIT_LIST_HEAD(&user->jobs);
+	INIT_LIST_HEAD(&user->neigh_routes);
+	INIT_LIST_HEAD(&user->neigh_node);
+	INIT_WORK(&user->work, cmx_query_user_work);
+	return user;
+}
+
+/* With a reference, or NULL without memory. */
+struct cmx_query_user *cmx_query_user_get(kuid_t uid)
+{
+	unsigned long index = __kuid_val(uid);
+	struct cmx_query_user *user, *fresh;
+
+	xa_lock(&cmx_users);
+	user = xa_load(&cmx_users, index);
+	if (user)
+		user->refs++;
+	xa_unlock(&cmx_users);
+	if (user)
+		return user;
+
+	fresh = cmx_query_user_alloc(uid);
+	if (!fresh)
+		return NULL;
+	xa_lock(&cmx_users);
+	user = __xa_cmpxchg(&cmx_users, index, NULL, fresh, GFP_KERNEL);
+	if (user && !xa_is_err(user))
+		user->refs++;
+	xa_unlock(&cmx_users);
+	if (!user)
+		return fresh;
+	kfree(fresh);
+	return xa_is_err(user) ? NULL : user;
+}
+
+void cmx_query_user_put(struct cmx_query_user *user)
+{
+	bool last;
+
+	if (!user)
+		return;
+	xa_lock(&cmx_users);
+	last = !--user->refs;
+	if (last)
+		__xa_erase(&cmx_users, __kuid_val(user->uid));
+	xa_unlock(&cmx_users);
+	if (last)
+		kfree(user);
+}
+
+/* @job, which is in no list, has a reference of @user until it has run. */
+void cmx_query_user_run(struct cmx_query_user *user, struct cmx_job *job)
+{
+	cmx_query_user_hold(user);
+	spin_lock(&user->lock);
+	list_add_tail(&job->node, &user->jobs);
+	if (!user->active) {
+		user->active = true;
+		queue_work(cmx_wq, &user->work);
+	}
+	spin_unlock(&user->lock);
+}

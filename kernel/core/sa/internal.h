@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * What the files of sa.h share among themselves.
+ *
+ * Locks, outermost first:
+ *
+ *	cmx_sa_port.agent_lock	for reading: the agent stays while a MAD is
+ *				made; for writing: agent and address handle
+ *				change
+ *	cmx_sa_lock		look-ups of all ports, their waiters and MADs,
+ *				and what a port has of that
+ *	cmx_sa_cache.lock	one port's cache
+ *
+ * All of it runs in process context: ib_mad and events come from work items.
+ * A waiter is called without locks, from the work item of its look-up.
+ */
+#ifndef CMX_SA_INT_H
+#define CMX_SA_INT_H
+
+#include <linux/rwsem.h>
+#include <linux/spinlock.h>
+#include <linux/workqueue.h>
+
+#include "core.h"
+#include "sa/sa.h"
+#include "turns.h"
+
+#define CMX_SA_HASH_BITS 10
+
+/* So many questions may be out even if the SA seems to be overloaded. */
+#define CMX_SA_MIN_PARALLEL 8
+
+/**
+ * struct cmx_sa_key - what makes two questions to a port the same
+ * @net: cookie of the network namespace, which is never used again
+ * @question: the question
+ */
+struct cmx_sa_key {
+	u64 net;
+	struct cmx_sa_question question;
+};
+
+u32 cmx_sa_key_hash(const struct cmx_sa_key *key);
+bool cmx_sa_key_equal(const struct cmx_sa_key *a, const struct cmx_sa_key *b);
+
+/**
+ * struct cmx_sa_cache - answers of one port that may be given again
+ * @lock: guards all
+ * @generation: changes when what the SA said before counts no more; an
+ *	answer to a question of an older generation does not come in
+ * @hash: entries by question
+ * @entries: the same, oldest first
+ * @count: how many
+ * @bytes: their memory
+ * @sweep: frees what has expired
+ */
+struct cmx_sa_cache {
+	spinlock_t lock;	/* guards all of it */
+	u32 generation;
+	DECLARE_HASHTABLE(hash, CMX_SA_HASH_BITS);
+	struct list_head entries;
+	u32 count;
+	size_t bytes;
+	struct delayed_work sweep;
+};
+
+struct cmx_sa_entry;
+
+/* cache.c */
+void cmx_sa_cache_init(struct cmx_sa_cache *cache);
+void cmx_sa_cache_exit(struct cmx_sa_cache *cache);
+u32 cmx_sa_cache_generation(const struct cmx_sa_cache *cache);
+struct cmx_sa_answer *cmx_sa_cache_get(struct cmx_sa_cache *cache,
+				       const struct cmx_sa_key *key);
+struct cmx_sa_entry *cmx_sa_entry_alloc(const struct cmx_sa_key *key,
+					struct cmx_sa_answer *answer,
+					unsigned long asked, u32 generation);
+void cmx_sa_cache_add(struct cmx_sa_cache *cache, struct cmx_sa_entry *entry,
+		      struct list_head *victims);
+void cmx_sa_entry_free(struct cmx_sa_entry *entry);
+void cmx_sa_entries_free(struct list_head *victims);
+void cmx_sa_cache_remove(struct cmx_sa_cache *cache,
+			 const struct cmx_sa_key *key);
+void cmx_sa_cache_drop(struct cmx_sa_cache *cache);
+
+/**
+ * struct cmx_sa_ah - the way to the SM
+ * @ref: of the port, and of each MAD that uses it
+ * @ah: address handle
+ * @pkey_index: of the default partition
+ */
+struct cmx_sa_ah {
+	refcount_t ref;
+	struct ib_ah *ah;
+	u16 pkey_index;
+};
+
+/**
+ * struct cmx_sa_port - an InfiniBand port
+ * @ref: of the device, of look-ups, and of those who got it
+ * @node: in the list of ports
+ * @dev: the device, in memory by a reference of its struct device
+ * @num: port number
+ * @events: tells of changes
+ * @refresh: asks the port anew
+ * @agent_lock: see above
+ * @agent: MAD agent, NULL once the device goes
+ * @ah: way to the SM, NULL: not known; changes under @agent_lock and
+ *	cmx_sa_lock
+ * @active: questions are taken; likewise
+ * @tid: lower half of the last transaction id
+ * @turns: look-ups that wait or run, and their users
+ * @window: how many may run, as the SA gets on with them
+ * @heard: when the SA last said anything, in jiffies
+ * @cache: answers
+ */
+struct cmx_sa_port {
+	refcount_t ref;
+	struct list_head node;
+	struct ib_device *dev;
+	u32 num;
+	struct ib_event_handler events;
+	struct work_struct refresh;
+	struct rw_semaphore agent_lock;
+	struct ib_mad_agent *agent;
+	struct cmx_sa_ah *ah;
+	bool active;
+	atomic_t tid;
+	struct cmx_turns turns;
+	unsigned int window;
+	unsigned long heard;
+	struct cmx_sa_cache cache;
+};
+
+/* port.c */
+extern spinlock_t cmx_sa_lock;
+void cmx_sa_ah_put(struct cmx_sa_ah *ah);
+void cmx_sa_port_refresh(struct cmx_sa_port *port);
+struct cmx_sa_port *cmx_sa_port_alloc(struct ib_device *dev, u32 num);
+void cmx_sa_port_list(struct cmx_sa_port *port);
+struct cmx_sa_port *cmx_sa_port_unlist(struct ib_device *dev);
+
+/**
+ * struct cmx_sa_lookup - a question on its way, for all who wait for it
+ * @ref: of the port until it is GONE, of the queued or running work item, and
+ *	of each MAD
+ * @turn: whose turn it is
+ * @port: whose SA is asked
+ * @waiters: those who wait
+ * @mads: MADs that have not come back
+ * @work: asks, asks again, tells the waiters
+ * @busy: the SA said so
+ * @repeats: times it was asked again
+ * @queued_at: when it was asked for, in jiffies
+ * @asked_at: when its turn came
+ * @deadline: when to give up
+ * @error: how it ended
+ * @answer: if well
+ * @key: the question
+ */
+struct cmx_sa_lookup {
+	refcount_t ref;
+	struct cmx_turn turn;
+	struct cmx_sa_port *port;
+	struct list_head waiters;
+	struct list_head mads;
+	struct delayed_work work;
+	bool busy;
+	unsigned int repeats;
+	unsigned long queued_at;
+	unsigned long asked_at;
+	unsigned long deadline;
+	int error;
+	struct cmx_sa_answer *answer;
+	struct cmx_sa_key key;
+};
+
+/* lookup.c */
+bool cmx_sa_lookup_same(const struct cmx_turn *a, const struct cmx_turn *b);
+void cmx_sa_lookup_put(struct cmx_sa_lookup *l);
+void cmx_sa_lookup_heard(struct cmx_sa_lookup *l, u32 generation,
+			 unsigned long asked, struct cmx_sa_answer *answer,
+			 int error);
+void cmx_sa_lookups_fail(struct cmx_sa_port *port, int error);
+void cmx_sa_lookups_again(struct cmx_sa_port *port);
+int cmx_sa_lookups_init(void);
+void cmx_sa_lookups_exit(void);
+
+/* mad.c */
+struct cmx_sa_answer *cmx_sa_answer_alloc(u32 count, u32 stride);
+int cmx_sa_read(const struct cmx_sa_question *q,
+		const struct ib_mad_recv_wc *wc,
+		struct cmx_sa_answer **panswer);
+void cmx_sa_mad_send(struct cmx_sa_lookup *l);
+void cmx_sa_mads_cancel(struct cmx_sa_lookup *l);
+void cmx_sa_mad_sent(struct ib_mad_agent *agent, struct ib_mad_send_wc *wc);
+void cmx_sa_mad_received(struct ib_mad_agent *agent,
+			 struct ib_mad_send_buf *buf,
+			 struct ib_mad_recv_wc *wc);
+
+#endif /* CMX_SA_INT_H */

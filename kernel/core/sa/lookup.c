@@ -1,0 +1,567 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Questions to an SA on their way. The same question asked by many is one
+ * look-up:
+ *
+ *	WAITING ──> RUNNING ──> GONE
+ *
+ * WAITING waits for its turn (turns.h), since an SA that gets thousands of MADs
+ * at once loses most of them, and answers late to the others. RUNNING has MADs
+ * out; its work item repeats the question until the deadline. GONE has its
+ * answer or error, and the work item tells the waiters, and those of the lookups
+ * that follow it, so that ib_mad does not wait for them. A look-up whose
+ * waiters have all gone still takes the answer that comes, for the cache, but
+ * does not ask again.
+ *
+ * What the SA said to a question that was sent before the port changed (the
+ * generation of the cache tells) does not count: it is asked again.
+ *
+ * cmx_sa_lock guards all of it.
+ */
+#include <linux/jiffies.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+#include <net/net_namespace.h>
+
+#include "sa/internal.h"
+#include "sa/trace.h"
+#include "turns.h"
+
+static unsigned int sa_timeout_ms = 400;
+module_param(sa_timeout_ms, cmx_positive, 0644);
+MODULE_PARM_DESC(sa_timeout_ms,
+		 "Time in ms after which an SA is asked again (default 400); from then on twice that");
+
+static unsigned int sa_retries = 9;
+module_param(sa_retries, uint, 0644);
+MODULE_PARM_DESC(sa_retries,
+		 "How often an SA is asked again (default 9, at most 20)");
+
+static unsigned int sa_parallel = 64;
+module_param(sa_parallel, cmx_positive, 0644);
+MODULE_PARM_DESC(sa_parallel,
+		 "Questions that the SA of a port is asked at a time at most (default 64)");
+
+static unsigned int sa_per_user = 48;
+module_param(sa_per_user, cmx_positive, 0644);
+MODULE_PARM_DESC(sa_per_user,
+		 "Of those, questions of one user at most (default 48)");
+
+static unsigned int sa_waiting_per_user = 16384;
+module_param(sa_waiting_per_user, cmx_positive, 0644);
+MODULE_PARM_DESC(sa_waiting_per_user,
+		 "Questions of one user that wait for their turn at a port (default 16384)");
+
+#define CMX_SA_MAX_RETRIES 20
+#define CMX_SA_MAX_TIMEOUT_MS 60000
+
+static struct workqueue_struct *cmx_sa_wq;
+
+/* How long to wait for an answer after @repeats repetitions, in jiffies. */
+static unsigned long cmx_sa_patience(unsigned int repeats)
+{
+	unsigned int ms = clamp_t(unsigned int, READ_ONCE(sa_timeout_ms), 1,
+				  CMX_SA_MAX_TIMEOUT_MS);
+
+	return msecs_to_jiffies(repeats ? 2 * ms : ms);
+}
+
+static unsigned long cmx_sa_patience_total(void)
+{
+	unsigned int i, retries = min_t(unsigned int, READ_ONCE(sa_retries),
+					CMX_SA_MAX_RETRIES);
+	unsigned long sum = 0;
+
+	for (i = 0; i <= retries; i++)
+		sum += cmx_sa_patience(i);
+	return sum;
+}
+
+void cmx_sa_lookup_put(struct cmx_sa_lookup *l)
+{
+	if (!refcount_dec_and_test(&l->ref))
+		return;
+	cmx_sa_answer_put(l->answer);
+	cmx_sa_port_put(l->port);
+	kfree(l);
+	cmx_stat_dec(live_sa_lookups);
+}
+
+/*
+ * How many questions are out follows what the SA can do: as many more as it
+ * answers at once, and fewer when an answer is late, so that repetitions do
+ * not become most of what it has to do. Under cmx_sa_lock.
+ */
+static void cmx_sa_window_adapt(struct cmx_sa_port *port, unsigned long took)
+{
+	if (took < cmx_sa_patience(0) / 2)
+		port->window++;
+	else if (took >= cmx_sa_patience(0))
+		port->window -= port->window / 4;
+	port->window = clamp(port->window, CMX_SA_MIN_PARALLEL,
+			     max_t(unsigned int, READ_ONCE(sa_parallel),
+				   CMX_SA_MIN_PARALLEL));
+}
+
+static struct cmx_turns_limits cmx_sa_limits(const struct cmx_sa_port *port)
+{
+	return (struct cmx_turns_limits) {
+		.slots = READ_ONCE(sa_parallel),
+		.window = port->window,
+		.per_user = READ_ONCE(sa_per_user),
+		.waiting_per_user = READ_ONCE(sa_waiting_per_user),
+	};
+}
+
+static struct cmx_sa_lookup *cmx_sa_lookup_of(const struct cmx_turn *turn)
+{
+	return container_of(turn, struct cmx_sa_lookup, turn);
+}
+
+bool cmx_sa_lookup_same(const struct cmx_turn *a, const struct cmx_turn *b)
+{
+	return cmx_sa_key_equal(&cmx_sa_lookup_of(a)->key,
+				&cmx_sa_lookup_of(b)->key);
+}
+
+/* Has the work item of @l run after @delay, or sooner if it would anyhow. */
+static void cmx_sa_lookup_kick(struct cmx_sa_lookup *l, unsigned long delay)
+{
+	refcount_inc(&l->ref);
+	if (delay ? !queue_delayed_work(cmx_sa_wq, &l->work, delay) :
+		    mod_delayed_work(cmx_sa_wq, &l->work, 0))
+		refcount_dec(&l->ref);	/* it was queued, with a reference */
+}
+
+/* Gives turns to those who are next. */
+static void cmx_sa_port_turns(struct cmx_sa_port *port)
+{
+	struct cmx_turns_limits limits = cmx_sa_limits(port);
+	struct cmx_sa_lookup *l;
+	struct cmx_turn *turn;
+
+	while (port->active && (turn = cmx_turns_next(&port->turns, &limits))) {
+		l = cmx_sa_lookup_of(turn);
+		l->asked_at = jiffies;
+		l->deadline = jiffies + cmx_sa_patience_total();
+		cmx_stat_inc(sa_queries);
+		cmx_sa_lookup_kick(l, 0);
+	}
+}
+
+/*
+ * Its work item tells the waiters; that needs the lock, so the reference of
+ * the port cannot be the last one.
+ */
+static void cmx_sa_lookup_done(struct cmx_sa_lookup *l,
+			       struct cmx_sa_answer *answer, int error)
+{
+	cmx_turns_leave(&l->port->turns, &l->turn);
+	cmx_sa_mads_cancel(l);
+	l->error = error;
+	if (answer) {
+		cmx_sa_answer_get(answer);
+		l->answer = answer;
+	}
+	if (error)
+		cmx_stat_inc(sa_errors);
+	trace_cmx_sa_done(l, answer, error);
+	cmx_sa_port_turns(l->port);
+	cmx_sa_lookup_kick(l, 0);
+	refcount_dec(&l->ref);
+}
+
+/*
+ * The SA has said something to a MAD of @l that was sent at @asked. -EBUSY:
+ * that it cannot answer now; the next repetition is due anyhow.
+ */
+void cmx_sa_lookup_heard(struct cmx_sa_lookup *l, u32 generation,
+			 unsigned long asked, struct cmx_sa_answer *answer,
+			 int error)
+{
+	struct cmx_sa_port *port = l->port;
+	struct cmx_sa_entry *entry = NULL;
+	LIST_HEAD(victims);
+
+	if (!error)
+		entry = cmx_sa_entry_alloc(&l->key, answer, asked, generation);
+
+	spin_lock(&cmx_sa_lock);
+	port->heard = jiffies;
+	cmx_sa_window_adapt(port, port->heard - asked);
+	if (l->turn.state == CMX_TURN_RUNNING &&
+	    generation == cmx_sa_cache_generation(&port->cache)) {
+		l->busy = error == -EBUSY;
+		/* Before the look-up goes, or others would ask anew. */
+		if (entry)
+			cmx_sa_cache_add(&port->cache, entry, &victims);
+		entry = NULL;
+		if (!l->busy)
+			cmx_sa_lookup_done(l, answer, error);
+	}
+	spin_unlock(&cmx_sa_lock);
+
+	cmx_sa_entry_free(entry);
+	cmx_sa_entries_free(&victims);
+}
+
+/*
+ * A question that was asked since @since has had no answer. If the SA has been
+ * silent all that time, those who have waited in the queue nearly as long need
+ * not do so again: they end too, one by one.
+ */
+static void cmx_sa_queue_expire(struct cmx_sa_port *port, unsigned long since)
+{
+	unsigned long late = since + cmx_sa_patience_total() / 4;
+	struct cmx_sa_lookup *l;
+	bool more;
+
+	do {
+		more = false;
+		spin_lock(&cmx_sa_lock);
+		l = list_first_entry_or_null(&port->turns.waiting,
+					     struct cmx_sa_lookup, turn.node);
+		if (l && time_before(port->heard, since) &&
+		    time_before(l->queued_at, late)) {
+			cmx_stat_inc(sa_timeouts);
+			cmx_sa_lookup_done(l, NULL, -ETIMEDOUT);
+			more = true;
+		}
+		spin_unlock(&cmx_sa_lock);
+	} while (more);
+}
+
+/* Asks, or asks again, or gives up. */
+static void cmx_sa_lookup_ask(struct cmx_sa_lookup *l)
+{
+	struct cmx_sa_port *port = l->port;
+	unsigned long since = l->asked_at;
+	bool again, late, over;
+
+	spin_lock(&cmx_sa_lock);
+	if (l->turn.state != CMX_TURN_RUNNING) {
+		spin_unlock(&cmx_sa_lock);
+		return;
+	}
+	again = l->repeats;
+	late = time_after_eq(jiffies, l->deadline);
+	over = late || (again && list_empty(&l->waiters) &&
+			list_empty(&l->turn.followers));
+	if (over) {
+		if (!l->busy)
+			cmx_stat_inc(sa_timeouts);
+		cmx_sa_lookup_done(l, NULL, l->busy ? -EAGAIN : -ETIMEDOUT);
+	} else {
+		/* Now, or it would put off what the answer makes urgent. */
+		cmx_sa_lookup_kick(l, min(cmx_sa_patience(l->repeats),
+					  l->deadline - jiffies));
+		if (again)
+			cmx_sa_window_adapt(port, cmx_sa_patience(0));
+		l->repeats++;
+	}
+	spin_unlock(&cmx_sa_lock);
+
+	/* A query that nobody waits for ends early, and proves nothing. */
+	if (late)
+		cmx_sa_queue_expire(port, since);
+	if (over)
+		return;
+	if (again) {
+		cmx_stat_inc(sa_retries);
+		/* Is the SM still where it was? */
+		cmx_sa_port_refresh(port);
+	}
+	cmx_sa_mad_send(l);
+}
+
+/* One by one: those who still wait may go at any time. */
+static void cmx_sa_lookup_tell(struct cmx_sa_lookup *l,
+			       struct cmx_sa_answer *answer, int error)
+{
+	struct cmx_sa_waiter *w;
+
+	for (;;) {
+		spin_lock(&cmx_sa_lock);
+		w = list_first_entry_or_null(&l->waiters, struct cmx_sa_waiter,
+					     node);
+		if (w) {
+			list_del(&w->node);
+			w->lookup = NULL;
+		}
+		spin_unlock(&cmx_sa_lock);
+		if (!w)
+			return;
+		w->done(w, answer, error);
+		cond_resched();
+	}
+}
+
+/* Everybody who waits for the same. */
+static void cmx_sa_lookup_tell_all(struct cmx_sa_lookup *l)
+{
+	struct cmx_sa_lookup *other;
+	struct cmx_turn *follower;
+
+	cmx_sa_lookup_tell(l, l->answer, l->error);
+	for (;;) {
+		spin_lock(&cmx_sa_lock);
+		follower = cmx_turn_follower(&l->turn);
+		spin_unlock(&cmx_sa_lock);
+		if (!follower)
+			return;
+		other = cmx_sa_lookup_of(follower);
+		cmx_sa_lookup_tell(other, l->answer, l->error);
+		cmx_sa_lookup_put(other);
+	}
+}
+
+/* With the lock, or the state may be seen before the answer is. */
+static bool cmx_sa_lookup_gone(const struct cmx_sa_lookup *l)
+{
+	bool gone;
+
+	spin_lock(&cmx_sa_lock);
+	gone = l->turn.state == CMX_TURN_GONE;
+	spin_unlock(&cmx_sa_lock);
+	return gone;
+}
+
+static void cmx_sa_lookup_work(struct work_struct *work)
+{
+	struct cmx_sa_lookup *l = container_of(to_delayed_work(work),
+					       struct cmx_sa_lookup, work);
+
+	if (cmx_sa_lookup_gone(l))
+		cmx_sa_lookup_tell_all(l);
+	else
+		cmx_sa_lookup_ask(l);
+	cmx_sa_lookup_put(l);
+}
+
+static void cmx_sa_key_init(struct cmx_sa_key *key, struct net *net,
+			    const struct cmx_sa_question *question)
+{
+	key->net = net->net_cookie;
+	key->question = *question;
+}
+
+static struct cmx_sa_lookup *
+cmx_sa_lookup_alloc(struct cmx_sa_port *port, struct net *net,
+		    const struct cmx_sa_question *question)
+{
+	struct cmx_sa_lookup *l;
+
+	l = kzalloc(sizeof(*l), GFP_KERNEL_ACCOUNT);
+	if (!l)
+		return NULL;
+	refcount_set(&l->ref, 1);
+	INIT_LIST_HEAD(&l->waiters);
+	INIT_LIST_HEAD(&l->mads);
+	INIT_DELAYED_WORK(&l->work, cmx_sa_lookup_work);
+	cmx_sa_port_hold(port);
+	l->port = port;
+	cmx_sa_key_init(&l->key, net, question);
+	cmx_turn_init(&l->turn, cmx_sa_key_hash(&l->key));
+	cmx_stat_inc(live_sa_lookups);
+	return l;
+}
+
+/**
+ * cmx_sa_cached - answer a question from the cache
+ * @port: whose SA would be asked
+ * @net: on whose behalf
+ * @question: the question
+ * @answer: where the answer goes, with a reference for the caller
+ *
+ * Context: process.
+ * Return: 0, or -EINPROGRESS when the SA has to be asked.
+ */
+int cmx_sa_cached(struct cmx_sa_port *port, struct net *net,
+		  const struct cmx_sa_question *question,
+		  struct cmx_sa_answer **answer)
+{
+	struct cmx_sa_key key;
+
+	cmx_sa_key_init(&key, net, question);
+	*answer = cmx_sa_cache_get(&port->cache, &key);
+	if (!*answer)
+		return -EINPROGRESS;
+	cmx_stat_inc(sa_hits);
+	return 0;
+}
+
+/**
+ * cmx_sa_uncache - forget the answer to a query, so that the SA is asked next
+ * @port: whose SA
+ * @net: on whose behalf
+ * @question: the query
+ *
+ * Context: process.
+ */
+void cmx_sa_uncache(struct cmx_sa_port *port, struct net *net,
+		    const struct cmx_sa_question *question)
+{
+	struct cmx_sa_key key;
+
+	cmx_sa_key_init(&key, net, question);
+	cmx_sa_cache_remove(&port->cache, &key);
+}
+
+/**
+ * cmx_sa_lookup - ask the SA
+ * @port: whose SA
+ * @net: on whose behalf
+ * @uid: user whom the question is counted for
+ * @question: the question; copied
+ * @waiter: its done() is called once, maybe by another CPU before this has
+ *	returned, unless cmx_sa_forget() comes first
+ *
+ * Joins a look-up of the same question that is under way.
+ *
+ * Context: process, may sleep for memory only.
+ * Return: 0; -ENODEV: the port is not active (any more); -EAGAIN: too many
+ * questions of the user wait; -ENOMEM; then done() is not called.
+ */
+int cmx_sa_lookup(struct cmx_sa_port *port, struct net *net, kuid_t uid,
+		  const struct cmx_sa_question *question,
+		  struct cmx_sa_waiter *waiter)
+{
+	struct cmx_turns_limits limits;
+	struct cmx_sa_lookup *l, *fresh;
+	struct cmx_turn_user *user;
+	struct cmx_turn *turn;
+	int ret = 0;
+
+	if (WARN_ON_ONCE(question->rec_len > sizeof(question->rec)))
+		return -EINVAL;
+	user = cmx_turn_user_alloc(uid);
+	if (!user)
+		return -ENOMEM;
+	fresh = cmx_sa_lookup_alloc(port, net, question);
+	if (!fresh) {
+		kfree(user);
+		return -ENOMEM;
+	}
+
+	spin_lock(&cmx_sa_lock);
+	l = fresh;
+	turn = cmx_turns_find(&port->turns, &fresh->turn, uid);
+	/* It may have been answered since the caller looked there. */
+	if (!turn)
+		fresh->answer = cmx_sa_cache_get(&port->cache, &fresh->key);
+	if (!port->active) {
+		ret = -ENODEV;
+	} else if (turn) {
+		cmx_stat_inc(sa_coalesced);
+		l = cmx_sa_lookup_of(turn);
+	} else if (fresh->answer) {
+		cmx_stat_inc(sa_hits);
+		cmx_sa_lookup_kick(l, 0);
+	} else {
+		limits = cmx_sa_limits(port);
+		ret = cmx_turns_add(&port->turns, &limits, &fresh->turn, &user);
+		if (ret) {
+			cmx_stat_inc(sa_refused);
+		} else {
+			l->queued_at = jiffies;
+			fresh = NULL;
+		}
+	}
+	if (!ret) {
+		waiter->lookup = l;
+		list_add_tail(&waiter->node, &l->waiters);
+		cmx_sa_port_turns(port);
+	}
+	spin_unlock(&cmx_sa_lock);
+	kfree(user);
+	if (fresh)
+		cmx_sa_lookup_put(fresh);
+	return ret;
+}
+
+/**
+ * cmx_sa_forget - wait no longer
+ * @waiter: given to cmx_sa_lookup()
+ *
+ * Harmless on one that is through or never waited (zeroed).
+ *
+ * Context: process, does not sleep.
+ * Return: true if done() has not been called and will not be; false if it
+ * was, is being called, or nothing was waited for.
+ */
+bool cmx_sa_forget(struct cmx_sa_waiter *waiter)
+{
+	struct cmx_sa_lookup *l, *idle = NULL;
+
+	spin_lock(&cmx_sa_lock);
+	l = waiter->lookup;
+	if (l) {
+		list_del(&waiter->node);
+		waiter->lookup = NULL;
+		/* Without a turn of its own, no work item knows it. */
+		if (list_empty(&l->waiters) &&
+		    (l->turn.state == CMX_TURN_WAITING ||
+		     l->turn.state == CMX_TURN_FOLLOWING)) {
+			cmx_turns_leave(&l->port->turns, &l->turn);
+			idle = l;
+		}
+	}
+	spin_unlock(&cmx_sa_lock);
+	if (idle)
+		cmx_sa_lookup_put(idle);
+	return l;
+}
+
+/*
+ * All questions of a port end, one by one, while it is not active: if it comes
+ * up meanwhile, there are new ones among them.
+ */
+void cmx_sa_lookups_fail(struct cmx_sa_port *port, int error)
+{
+	struct cmx_sa_lookup *l;
+
+	do {
+		spin_lock(&cmx_sa_lock);
+		l = list_first_entry_or_null(&port->turns.running,
+					     struct cmx_sa_lookup,
+					     turn.node) ?:
+		    list_first_entry_or_null(&port->turns.waiting,
+					     struct cmx_sa_lookup,
+					     turn.node);
+		if (port->active)
+			l = NULL;
+		if (l)
+			cmx_sa_lookup_done(l, NULL, error);
+		spin_unlock(&cmx_sa_lock);
+	} while (l);
+}
+
+/*
+ * The way to the SA is another one, or the SA itself: whoever is being asked
+ * is asked again at once. There are at most sa_parallel of them. And those go
+ * on that waited while the port was down for a moment.
+ */
+void cmx_sa_lookups_again(struct cmx_sa_port *port)
+{
+	struct cmx_sa_lookup *l;
+
+	spin_lock(&cmx_sa_lock);
+	list_for_each_entry(l, &port->turns.running, turn.node) {
+		cmx_sa_mads_cancel(l);
+		cmx_sa_lookup_kick(l, 0);
+	}
+	cmx_sa_port_turns(port);
+	spin_unlock(&cmx_sa_lock);
+}
+
+int cmx_sa_lookups_init(void)
+{
+	cmx_sa_wq = alloc_workqueue("rdma_cmx_sa", WQ_UNBOUND, 0);
+	return cmx_sa_wq ? 0 : -ENOMEM;
+}
+
+/* Waits until the last waiter has been told. */
+void cmx_sa_lookups_exit(void)
+{
+	destroy_workqueue(cmx_sa_wq);
+}

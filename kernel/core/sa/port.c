@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * InfiniBand ports: an object for each, with a MAD agent, the way to the SM,
+ * and what events do to questions and answers.
+ *
+ * cmx_sa_ports is guarded by cmx_sa_ports_lock. A port is on it from its
+ * device's being added to its removal, which takes the agent away and ends
+ * all questions; the object stays as long as somebody refers to it, and with
+ * it the struct ib_device in memory. The MAD layer is a client of the device
+ * too, an older one, so it is there until our removal is through.
+ *
+ * An event gives the cache a new generation at once; the rest is done by a
+ * work item, after the port was asked for its state and its SM.
+ */
+#include <linux/list.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/random.h>
+#include <linux/slab.h>
+#include <rdma/ib_cache.h>
+
+#include "sa/internal.h"
+#include "sa/trace.h"
+
+DEFINE_SPINLOCK(cmx_sa_lock);
+
+static LIST_HEAD(cmx_sa_ports);
+static DECLARE_RWSEM(cmx_sa_ports_lock);
+
+/* May sleep. */
+void cmx_sa_ah_put(struct cmx_sa_ah *ah)
+{
+	if (ah && refcount_dec_and_test(&ah->ref)) {
+		rdma_destroy_ah(ah->ah, RDMA_DESTROY_AH_SLEEPABLE);
+		kfree(ah);
+	}
+}
+
+/* Under agent_lock, with an agent. NULL: the SM is not known, or no memory. */
+static struct cmx_sa_ah *cmx_sa_ah_make(struct cmx_sa_port *port,
+					const struct ib_port_attr *attr)
+{
+	struct rdma_ah_attr ah_attr = {};
+	struct cmx_sa_ah *ah;
+
+	if (!attr->sm_lid)
+		return NULL;
+	ah = kzalloc(sizeof(*ah), GFP_KERNEL);
+	if (!ah)
+		return NULL;
+	refcount_set(&ah->ref, 1);
+	/* The SA is reached by the default partition; 0 is where it should be. */
+	if (ib_find_cached_pkey(port->dev, port->num, IB_DEFAULT_PKEY_FULL,
+				&ah->pkey_index))
+		ah->pkey_index = 0;
+	ah_attr.type = RDMA_AH_ATTR_TYPE_IB;
+	rdma_ah_set_dlid(&ah_attr, attr->sm_lid);
+	rdma_ah_set_sl(&ah_attr, attr->sm_sl);
+	rdma_ah_set_port_num(&ah_attr, port->num);
+	if (rdma_is_grh_required(port->dev, port->num)) {
+		rdma_ah_set_ah_flags(&ah_attr, IB_AH_GRH);
+		rdma_ah_set_subnet_prefix(&ah_attr,
+					  cpu_to_be64(attr->subnet_prefix));
+		rdma_ah_set_interface_id(&ah_attr,
+					 cpu_to_be64(IB_SA_WELL_KNOWN_GUID));
+	}
+	ah->ah = rdma_create_ah(port->agent->qp->pd, &ah_attr,
+				RDMA_CREATE_AH_SLEEPABLE);
+	if (IS_ERR(ah->ah)) {
+		kfree(ah);
+		return NULL;
+	}
+	return ah;
+}
+
+static struct cmx_sa_ah *cmx_sa_port_set(struct cmx_sa_port *port,
+					 struct cmx_sa_ah *ah, bool active)
+{
+	struct cmx_sa_ah *old;
+
+	spin_lock(&cmx_sa_lock);
+	old = port->ah;
+	port->ah = ah;
+	WRITE_ONCE(port->active, active);
+	spin_unlock(&cmx_sa_lock);
+	return old;
+}
+
+/* Asks the port for its state and its SM. May sleep. */
+void cmx_sa_port_refresh(struct cmx_sa_port *port)
+{
+	struct cmx_sa_ah *ah = NULL;
+	struct ib_port_attr attr;
+	bool active;
+
+	down_write(&port->agent_lock);
+	if (port->agent) {
+		active = !ib_query_port(port->dev, port->num, &attr) &&
+			 attr.state == IB_PORT_ACTIVE;
+		if (active)
+			ah = cmx_sa_ah_make(port, &attr);
+		/* Here, or the agent's PD might go before the old one. */
+		cmx_sa_ah_put(cmx_sa_port_set(port, ah, active));
+	}
+	up_write(&port->agent_lock);
+}
+
+static void cmx_sa_port_work(struct work_struct *work)
+{
+	struct cmx_sa_port *port = container_of(work, struct cmx_sa_port,
+						refresh);
+
+	cmx_sa_port_refresh(port);
+	if (READ_ONCE(port->active))
+		cmx_sa_lookups_again(port);
+	else
+		cmx_sa_lookups_fail(port, -ENODEV);
+}
+
+static void cmx_sa_event(struct ib_event_handler *handler,
+			 struct ib_event *event)
+{
+	struct cmx_sa_port *port = container_of(handler, struct cmx_sa_port,
+						events);
+
+	switch (event->event) {
+	case IB_EVENT_PORT_ERR:
+	case IB_EVENT_PORT_ACTIVE:
+	case IB_EVENT_LID_CHANGE:
+	case IB_EVENT_PKEY_CHANGE:
+	case IB_EVENT_SM_CHANGE:
+	case IB_EVENT_CLIENT_REREGISTER:
+	case IB_EVENT_GID_CHANGE:
+		if (event->element.port_num != port->num)
+			return;
+		break;
+	case IB_EVENT_DEVICE_FATAL:
+		break;
+	default:
+		return;
+	}
+	trace_cmx_sa_event(port, event->event);
+	cmx_stat_inc(sa_events);
+	cmx_sa_cache_drop(&port->cache);
+	queue_work(system_unbound_wq, &port->refresh);
+}
+
+/**
+ * cmx_sa_port_hold - take one more reference
+ * @port: a port that stays during the call
+ *
+ * Context: any.
+ */
+void cmx_sa_port_hold(struct cmx_sa_port *port)
+{
+	refcount_inc(&port->ref);
+}
+
+/**
+ * cmx_sa_port_put - give a reference back
+ * @port: the port or NULL
+ *
+ * Context: process.
+ */
+void cmx_sa_port_put(struct cmx_sa_port *port)
+{
+	if (port && refcount_dec_and_test(&port->ref)) {
+		put_device(&port->dev->dev);
+		kvfree(port);
+		cmx_stat_dec(sa_ports);
+	}
+}
+
+struct ib_device *cmx_sa_port_dev(const struct cmx_sa_port *port)
+{
+	return port->dev;
+}
+
+u32 cmx_sa_port_num(const struct cmx_sa_port *port)
+{
+	return port->num;
+}
+
+/* An event may be on its way still: the port itself knows better. */
+static bool cmx_sa_port_is_active(struct cmx_sa_port *port)
+{
+	if (!READ_ONCE(port->active))
+		cmx_sa_port_refresh(port);
+	return READ_ONCE(port->active);
+}
+
+/**
+ * cmx_sa_port_get - the port with a reference for the caller
+ * @dev: its device
+ * @port_num: its number
+ *
+ * Context: process, may sleep.
+ * Return: the port, or NULL if it is not an active InfiniBand port.
+ */
+struct cmx_sa_port *cmx_sa_port_get(struct ib_device *dev, u32 port_num)
+{
+	struct cmx_sa_port *port, *found = NULL;
+
+	down_read(&cmx_sa_ports_lock);
+	list_for_each_entry(port, &cmx_sa_ports, node) {
+		if (port->dev != dev || port->num != port_num)
+			continue;
+		if (cmx_sa_port_is_active(port)) {
+			cmx_sa_port_hold(port);
+			found = port;
+		}
+		break;
+	}
+	up_read(&cmx_sa_ports_lock);
+	return found;
+}
+
+/**
+ * cmx_sa_ports_for_each - each active InfiniBand port that a namespace may use
+ * @net: the network namespace
+ * @fn: called for each; it may keep the port by cmx_sa_port_hold(); what is
+ *	not zero ends the walk. It must not wait for an SA, nor look for ports.
+ * @arg: for @fn
+ *
+ * Context: process, may sleep.
+ * Return: what @fn returned last, 0 without ports.
+ */
+int cmx_sa_ports_for_each(struct net *net,
+			  int (*fn)(struct cmx_sa_port *port, void *arg),
+			  void *arg)
+{
+	struct cmx_sa_port *port;
+	int ret = 0;
+
+	down_read(&cmx_sa_ports_lock);
+	list_for_each_entry(port, &cmx_sa_ports, node) {
+		if (!rdma_dev_access_netns(port->dev, net) ||
+		    !cmx_sa_port_is_active(port))
+			continue;
+		ret = fn(port, arg);
+		if (ret)
+			break;
+	}
+	up_read(&cmx_sa_ports_lock);
+	return ret;
+}
+
+/* Without an agent, not active, and known to nobody. */
+struct cmx_sa_port *cmx_sa_port_alloc(struct ib_device *dev, u32 num)
+{
+	struct cmx_sa_port *port;
+
+	port = kvzalloc(sizeof(*port), GFP_KERNEL);
+	if (!port)
+		return NULL;
+	refcount_set(&port->ref, 1);
+	get_device(&dev->dev);
+	port->dev = dev;
+	port->num = num;
+	INIT_WORK(&port->refresh, cmx_sa_port_work);
+	init_rwsem(&port->agent_lock);
+	atomic_set(&port->tid, get_random_u32());
+	cmx_turns_init(&port->turns, cmx_sa_lookup_same);
+	port->window = CMX_SA_MIN_PARALLEL;
+	port->heard = jiffies;
+	cmx_sa_cache_init(&port->cache);
+	cmx_stat_inc(sa_ports);
+	return port;
+}
+
+/* From now on it is found; its reference goes along. */
+void cmx_sa_port_list(struct cmx_sa_port *port)
+{
+	down_write(&cmx_sa_ports_lock);
+	list_add_tail(&port->node, &cmx_sa_ports);
+	up_write(&cmx_sa_ports_lock);
+}
+
+static int cmx_sa_port_add(struct ib_device *dev, u32 num)
+{
+	struct ib_mad_agent *agent;
+	struct cmx_sa_port *port;
+
+	port = cmx_sa_port_alloc(dev, num);
+	if (!port)
+		return -ENOMEM;
+	/* Sends only: what comes without having been asked for is not ours. */
+	agent = ib_register_mad_agent(dev, num, IB_QPT_GSI, NULL,
+				      IB_MGMT_RMPP_VERSION, cmx_sa_mad_sent,
+				      cmx_sa_mad_received, port, 0);
+	if (IS_ERR(agent)) {
+		cmx_sa_port_put(port);
+		return PTR_ERR(agent);
+	}
+	port->agent = agent;
+	INIT_IB_EVENT_HANDLER(&port->events, dev, cmx_sa_event);
+	ib_register_event_handler(&port->events);
+	cmx_sa_port_refresh(port);
+	cmx_sa_port_list(port);
+	return 0;
+}
+
+/* Off the list already. */
+static void cmx_sa_port_remove(struct cmx_sa_port *port)
+{
+	struct ib_mad_agent *agent;
+	struct cmx_sa_ah *ah;
+
+	ib_unregister_event_handler(&port->events);
+	cancel_work_sync(&port->refresh);
+
+	down_write(&port->agent_lock);
+	agent = port->agent;
+	port->agent = NULL;
+	ah = cmx_sa_port_set(port, NULL, false);
+	up_write(&port->agent_lock);
+
+	cmx_sa_lookups_fail(port, -ENODEV);
+	cmx_sa_ah_put(ah);
+	/* Waits until it has given back all MADs. */
+	ib_unregister_mad_agent(agent);
+	cmx_sa_cache_exit(&port->cache);
+	cmx_sa_port_put(port);
+}
+
+/* The first port of a device, with the list's reference, or NULL. */
+struct cmx_sa_port *cmx_sa_port_unlist(struct ib_device *dev)
+{
+	struct cmx_sa_port *port, *found = NULL;
+
+	down_write(&cmx_sa_ports_lock);
+	list_for_each_entry(port, &cmx_sa_ports, node) {
+		if (port->dev == dev) {
+			list_del(&port->node);
+			found = port;
+			break;
+		}
+	}
+	up_write(&cmx_sa_ports_lock);
+	return found;
+}
+
+static void cmx_sa_device_remove(struct ib_device *dev, void *data)
+{
+	struct cmx_sa_port *port;
+
+	while ((port = cmx_sa_port_unlist(dev)))
+		cmx_sa_port_remove(port);
+}
+
+/* Omni-Path has other records. */
+static int cmx_sa_device_add(struct ib_device *dev)
+{
+	int ret = -EOPNOTSUPP;
+	u32 num;
+
+	rdma_for_each_port(dev, num) {
+		if (!rdma_cap_ib_sa(dev, num) || rdma_cap_opa_mad(dev, num))
+			continue;
+		ret = cmx_sa_port_add(dev, num);
+		if (ret) {
+			cmx_sa_device_remove(dev, NULL);
+			break;
+		}
+	}
+	return ret;
+}
+
+static struct ib_client cmx_sa_client = {
+	.name = "rdma_cmx_sa",
+	.add = cmx_sa_device_add,
+	.remove = cmx_sa_device_remove,
+};
+
+int cmx_sa_init(void)
+{
+	int ret;
+
+	ret = cmx_sa_lookups_init();
+	if (ret)
+		return ret;
+	ret = ib_register_client(&cmx_sa_client);
+	if (ret)
+		cmx_sa_lookups_exit();
+	return ret;
+}
+
+/* All waiters have been told when it returns. */
+void cmx_sa_exit(void)
+{
+	ib_unregister_client(&cmx_sa_client);
+	cmx_sa_lookups_exit();
+}

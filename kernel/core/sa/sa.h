@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Questions to the subnet administrator (SA) of an InfiniBand port.
+ *
+ *	port.c		the ports: their MAD agents, their way to the SM, and
+ *			what events do to them
+ *	lookup.c	a question on its way: turns, repetitions, waiters
+ *	mad.c		one MAD: sent, answered, checked
+ *	cache.c		answers kept for a while
+ *	requests.c	several questions that are asked together
+ *	wire.h		layout of records
+ */
+#ifndef CMX_SA_H
+#define CMX_SA_H
+
+#include <linux/hashtable.h>
+#include <linux/list.h>
+#include <linux/refcount.h>
+#include <rdma/ib_mad.h>
+#include <rdma/ib_sa.h>
+
+struct cmx_sa_lookup;
+struct cmx_sa_port;
+
+/**
+ * struct cmx_sa_question - what is asked
+ * @attr_id: IB_SA_ATTR_*, big endian
+ * @method: IB_SA_METHOD_GET_TABLE or IB_MGMT_METHOD_GET
+ * @rec_len: size of the attribute in bytes, at most 200: that much of @rec
+ *	is sent, and the answer's records have no fewer bytes
+ * @reserved: 0
+ * @comp_mask: components of @rec that count, big endian
+ * @rec: the record as it is on the wire
+ *
+ * Compared byte by byte: what is not used must be zero.
+ */
+struct cmx_sa_question {
+	__be16 attr_id;
+	u8 method;
+	u8 rec_len;
+	u8 reserved[4];
+	__be64 comp_mask;
+	u8 rec[IB_MGMT_SA_DATA];
+};
+
+/**
+ * struct cmx_sa_answer - records that the SA sent; never changes
+ * @ref: reference count
+ * @count: number of records; 0: none matches, which is no error here
+ * @stride: bytes from one record to the next, at least the attribute's size
+ * @len: bytes of @data, @count * @stride
+ * @data: the records
+ */
+struct cmx_sa_answer {
+	refcount_t ref;
+	u32 count;
+	u32 stride;
+	u32 len;
+	u8 data[] __aligned(8);
+};
+
+static inline void cmx_sa_answer_get(struct cmx_sa_answer *answer)
+{
+	refcount_inc(&answer->ref);
+}
+
+void cmx_sa_answer_put(struct cmx_sa_answer *answer);
+
+/* Record @i of @answer. */
+static inline const void *cmx_sa_answer_rec(const struct cmx_sa_answer *answer,
+					    u32 i)
+{
+	return answer->data + (size_t)i * answer->stride;
+}
+
+/**
+ * struct cmx_sa_waiter - waits for an answer
+ * @done: called once from a work item without locks, may sleep: with @answer,
+ *	which is valid during the call, or, if @error is not 0, without. Errors:
+ *	-ETIMEDOUT: the SA did not answer;
+ *	-EAGAIN: it was busy all the time;
+ *	-ECONNREFUSED: it refused, or wants to have another one asked;
+ *	-EBADMSG: its answer does not add up;
+ *	-ENODEV: the port went down, or the device went away;
+ *	-ENOMEM
+ * @node: among the waiters of @lookup
+ * @lookup: NULL when it does not wait (any more)
+ */
+struct cmx_sa_waiter {
+	void (*done)(struct cmx_sa_waiter *waiter,
+		     struct cmx_sa_answer *answer, int error);
+	struct list_head node;
+	struct cmx_sa_lookup *lookup;
+};
+
+/*
+ * Ports. A reference keeps the struct ib_device in memory, so that its name
+ * and index can be read, and GIDs by rdma_query_gid(); it does not keep the
+ * device from being removed.
+ */
+struct cmx_sa_port *cmx_sa_port_get(struct ib_device *dev, u32 port_num);
+void cmx_sa_port_hold(struct cmx_sa_port *port);
+void cmx_sa_port_put(struct cmx_sa_port *port);
+struct ib_device *cmx_sa_port_dev(const struct cmx_sa_port *port);
+u32 cmx_sa_port_num(const struct cmx_sa_port *port);
+int cmx_sa_ports_for_each(struct net *net,
+			  int (*fn)(struct cmx_sa_port *port, void *arg),
+			  void *arg);
+
+/* Questions. None of these waits for an SA. */
+int cmx_sa_cached(struct cmx_sa_port *port, struct net *net,
+		  const struct cmx_sa_question *question,
+		  struct cmx_sa_answer **answer);
+void cmx_sa_uncache(struct cmx_sa_port *port, struct net *net,
+		    const struct cmx_sa_question *question);
+int cmx_sa_lookup(struct cmx_sa_port *port, struct net *net, kuid_t uid,
+		  const struct cmx_sa_question *question,
+		  struct cmx_sa_waiter *waiter);
+bool cmx_sa_forget(struct cmx_sa_waiter *waiter);
+
+int cmx_sa_init(void);
+void cmx_sa_exit(void);
+
+#endif /* CMX_SA_H */

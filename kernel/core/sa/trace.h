@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* Tracepoints of this room, below events/rdma_cmx in tracefs. */
+#undef TRACE_SYSTEM
+#define TRACE_SYSTEM rdma_cmx
+
+#if !defined(CMX_SA_TRACE_H) || defined(TRACE_HEADER_MULTI_READ)
+#define CMX_SA_TRACE_H
+
+#include <linux/tracepoint.h>
+
+#include "sa/internal.h"
+
+/* A MAD is about to be sent. */
+TRACE_EVENT(cmx_sa_ask,
+	    TP_PROTO(const struct cmx_sa_lookup *l,
+		     const struct ib_mad_hdr *hdr),
+	    TP_ARGS(l, hdr),
+	    TP_STRUCT__entry(__field(const void *, lookup)
+			     __string(dev, dev_name(&l->port->dev->dev))
+			     __field(u32, port)
+			     __field(u16, attr)
+			     __field(u8, method)
+			     __field(u64, tid)
+			     __field(unsigned int, count)),
+	    TP_fast_assign(__entry->lookup = l;
+			   cmx_assign_str(dev, dev_name(&l->port->dev->dev));
+			   __entry->port = l->port->num;
+			   __entry->attr = be16_to_cpu(hdr->attr_id);
+			   __entry->method = hdr->method;
+			   __entry->tid = be64_to_cpu(hdr->tid);
+			   __entry->count = l->repeats;),
+	    TP_printk("lookup=%p dev=%s port=%u attr=0x%x method=0x%x tid=0x%llx send=%u",
+		      __entry->lookup, __get_str(dev), __entry->port,
+		      __entry->attr, __entry->method, __entry->tid,
+		      __entry->count)
+);
+
+/* A MAD has come back; status is the SA's. */
+TRACE_EVENT(cmx_sa_answer,
+	    TP_PROTO(const struct cmx_sa_lookup *l,
+		     const struct ib_mad_hdr *hdr,
+		     const struct cmx_sa_answer *answer, int error),
+	    TP_ARGS(l, hdr, answer, error),
+	    TP_STRUCT__entry(__field(const void *, lookup)
+			     __field(u64, tid)
+			     __field(u16, status)
+			     __field(int, error)
+			     __field(u32, count)
+			     __field(u32, stride)),
+	    TP_fast_assign(__entry->lookup = l;
+			   __entry->tid = be64_to_cpu(hdr->tid);
+			   __entry->status = be16_to_cpu(hdr->status);
+			   __entry->error = error;
+			   __entry->count = answer ? answer->count : 0;
+			   __entry->stride = answer ? answer->stride : 0;),
+	    TP_printk("lookup=%p tid=0x%llx status=0x%04x error=%d records=%u stride=%u",
+		      __entry->lookup, __entry->tid, __entry->status,
+		      __entry->error, __entry->count, __entry->stride)
+);
+
+/* A question to an SA is through. */
+TRACE_EVENT(cmx_sa_done,
+	    TP_PROTO(const struct cmx_sa_lookup *l,
+		     const struct cmx_sa_answer *answer, int error),
+	    TP_ARGS(l, answer, error),
+	    TP_STRUCT__entry(__field(const void *, lookup)
+			     __field(int, error)
+			     __field(u32, count)
+			     __field(unsigned int, sends)),
+	    TP_fast_assign(__entry->lookup = l;
+			   __entry->error = error;
+			   __entry->count = answer ? answer->count : 0;
+			   __entry->sends = l->repeats;),
+	    TP_printk("lookup=%p error=%d records=%u sends=%u",
+		      __entry->lookup, __entry->error, __entry->count,
+		      __entry->sends)
+);
+
+/* A change of the port: enum ib_event_type. */
+TRACE_EVENT(cmx_sa_event,
+	    TP_PROTO(const struct cmx_sa_port *port, int event),
+	    TP_ARGS(port, event),
+	    TP_STRUCT__entry(__string(dev, dev_name(&port->dev->dev))
+			     __field(u32, port)
+			     __field(int, event)),
+	    TP_fast_assign(cmx_assign_str(dev, dev_name(&port->dev->dev));
+			   __entry->port = port->num;
+			   __entry->event = event;),
+	    TP_printk("dev=%s port=%u event=%d", __get_str(dev),
+		      __entry->port, __entry->event)
+);
+
+#endif /* CMX_SA_TRACE_H */
+
+#undef TRACE_INCLUDE_PATH
+#define TRACE_INCLUDE_PATH sa
+#undef TRACE_INCLUDE_FILE
+#define TRACE_INCLUDE_FILE trace
+#include <trace/define_trace.h>

@@ -1,4 +1,0 @@
-// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* The one place that creates the tracepoints of trace.h. */
-#define CREATE_TRACE_POINTS
-#include "trace.h"

@@ -12,52 +12,52 @@
 
 #define PATHS_MAX	64
 
-static struct cmx_path *paths_make(struct kunit *test, u32 n)
+static struct cmx_dest *paths_make(struct kunit *test, u32 n)
 {
-	struct cmx_path *paths;
+	struct cmx_dest *dests;
 	u32 i;
 
-	paths = kunit_kzalloc(test, PATHS_MAX * sizeof(*paths), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, paths);
+	dests = kunit_kzalloc(test, PATHS_MAX * sizeof(*dests), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, dests);
 	for (i = 0; i < n; i++) {
-		paths[i].dst.in.sin_family = AF_INET;
-		paths[i].dst.in.sin_addr.s_addr = htonl(0x0a000000 + i);
-		paths[i].rank = kunit_random(3);
-		if (paths[i].rank != CMX_RANK_UNREACHED) {
-			paths[i].src.in.sin_family = AF_INET;
-			paths[i].src.in.sin_addr.s_addr = htonl(0x0a010000 + i);
+		dests[i].dst.in.sin_family = AF_INET;
+		dests[i].dst.in.sin_addr.s_addr = htonl(0x0a000000 + i);
+		dests[i].rank = kunit_random(3);
+		if (dests[i].rank != CMX_RANK_UNREACHED) {
+			dests[i].src.in.sin_family = AF_INET;
+			dests[i].src.in.sin_addr.s_addr = htonl(0x0a010000 + i);
 		} else {
 			/* Whatever was tried there is of no interest. */
-			memset(&paths[i].src, 0x5a, sizeof(paths[i].src));
-			paths[i].src.sa.sa_family = 0;
+			memset(&dests[i].src, 0x5a, sizeof(dests[i].src));
+			dests[i].src.sa.sa_family = 0;
 		}
-		if (paths[i].rank == CMX_RANK_RDMA)
-			paths[i].port_num = 1;
+		if (dests[i].rank == CMX_RANK_RDMA)
+			dests[i].port_num = 1;
 	}
-	return paths;
+	return dests;
 }
 
 static struct rdma_cmx_result *build(const struct cmx_hints *h,
-				     const struct cmx_path *paths, u32 n,
+				     const struct cmx_dest *dests, u32 n,
 				     const char *canonname)
 {
 	struct cmx_candidates cands = {
 		.canonname = canonname,
 		.canon_len = canonname ? strlen(canonname) : 0,
 	};
-	struct cmx_routes routes = {};
+	struct cmx_paths paths = {};
 
-	return cmx_result_build(h, &cands, paths, n, &routes);
+	return cmx_result_build(h, &cands, dests, n, &paths);
 }
 
 /* The next path of the order, for which @seen is changed. */
-static int next_path(const struct cmx_path *paths, u32 n, bool *seen)
+static int next_path(const struct cmx_dest *dests, u32 n, bool *seen)
 {
 	u32 rank, i;
 
 	for (rank = 0; rank < 3; rank++) {
 		for (i = 0; i < n; i++) {
-			if (paths[i].rank == rank && !seen[i]) {
+			if (dests[i].rank == rank && !seen[i]) {
 				seen[i] = true;
 				return i;
 			}
@@ -67,7 +67,7 @@ static int next_path(const struct cmx_path *paths, u32 n, bool *seen)
 }
 
 static void result_check(struct kunit *test, const struct cmx_hints *h,
-			 const struct cmx_path *paths, u32 n)
+			 const struct cmx_dest *dests, u32 n)
 {
 	static const union rdma_cmx_sockaddr none;
 	u32 types = h->qp_type ? 1 : 2, i, k = 0, t;
@@ -75,27 +75,27 @@ static void result_check(struct kunit *test, const struct cmx_hints *h,
 	struct rdma_cmx_result *res;
 	int p;
 
-	res = build(h, paths, n, "host.example");
+	res = build(h, dests, n, "host.example");
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, res);
 	KUNIT_ASSERT_EQ(test, res->count, n * types);
 	KUNIT_EXPECT_STREQ(test, res->canonname, "host.example");
 	for (i = 0; i < n; i++) {
-		p = next_path(paths, n, seen);
+		p = next_path(dests, n, seen);
 		for (t = 0; t < types; t++, k++) {
 			const struct rdma_cmx_entry *e = &res->entries[k];
 			bool ud = h->qp_type ? h->qp_type == 4 : t;
 
 			KUNIT_EXPECT_EQ(test, e->dst.in.sin_addr.s_addr,
-					paths[p].dst.in.sin_addr.s_addr);
+					dests[p].dst.in.sin_addr.s_addr);
 			KUNIT_EXPECT_EQ(test, e->qp_type, ud ? 4u : 2u);
 			KUNIT_EXPECT_EQ(test, e->port_space,
 					ud ? 0x111u : 0x106u);
-			KUNIT_EXPECT_EQ(test, e->port_num, paths[p].port_num);
+			KUNIT_EXPECT_EQ(test, e->port_num, dests[p].port_num);
 			KUNIT_EXPECT_EQ(test, e->route_count, 0u);
 			KUNIT_EXPECT_EQ(test, e->connect_len, 0u);
 			KUNIT_EXPECT_FALSE(test, memcmp(&e->src,
-							paths[p].rank ?
-							&none : &paths[p].src,
+							dests[p].rank ?
+							&none : &dests[p].src,
 							sizeof(e->src)));
 		}
 	}
@@ -111,16 +111,16 @@ static void result_order(struct kunit *test)
 	static const struct cmx_hints ud = {
 		.qp_type = IB_QPT_UD, .port_space = RDMA_PS_UDP,
 	};
-	struct cmx_path *paths;
+	struct cmx_dest *dests;
 	u32 round, n;
 
 	for (round = 0; round < 100; round++) {
 		n = kunit_random(PATHS_MAX + 1);
-		paths = paths_make(test, n);
-		result_check(test, &any, paths, n);
-		result_check(test, &rc, paths, n);
-		result_check(test, &ud, paths, n);
-		kunit_kfree(test, paths);
+		dests = paths_make(test, n);
+		result_check(test, &any, dests, n);
+		result_check(test, &rc, dests, n);
+		result_check(test, &ud, dests, n);
+		kunit_kfree(test, dests);
 	}
 }
 
@@ -130,19 +130,19 @@ static void result_connect(struct kunit *test)
 	static const u32 spaces[] = { 0x106, 0x111, 0x13f };
 	struct cmx_hints h = { .qp_type = IB_QPT_RC, .port = 4420 };
 	struct rdma_cmx_result *res;
-	struct cmx_path path = {
+	struct cmx_dest dest = {
 		.rank = CMX_RANK_RDMA, .port_num = 1, .ib = true,
 	};
 	const u8 *data;
 	u32 i;
 
-	path.dst.ib.sib_family = AF_IB;
-	path.dst.ib.sib_addr.sib_raw[15] = 2;
-	path.src.ib.sib_family = AF_IB;
-	path.src.ib.sib_addr.sib_raw[15] = 1;
+	dest.dst.ib.sib_family = AF_IB;
+	dest.dst.ib.sib_addr.sib_raw[15] = 2;
+	dest.src.ib.sib_family = AF_IB;
+	dest.src.ib.sib_addr.sib_raw[15] = 1;
 	for (i = 0; i < ARRAY_SIZE(spaces); i++) {
 		h.port_space = spaces[i];
-		res = build(&h, &path, 1, NULL);
+		res = build(&h, &dest, 1, NULL);
 		KUNIT_ASSERT_NOT_ERR_OR_NULL(test, res);
 		KUNIT_EXPECT_PTR_EQ(test, res->canonname, (const char *)NULL);
 		KUNIT_EXPECT_EQ(test, res->entries[0].connect_len,

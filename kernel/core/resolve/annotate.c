@@ -21,7 +21,7 @@ MODULE_PARM_DESC(route_timeout_ms,
 static void cmx_query_paths_done(struct cmx_asks *asks)
 {
 	struct rdma_cmx_query *q = container_of(asks, struct rdma_cmx_query,
-						routes.asks);
+						paths.asks);
 
 	if (cmx_query_advance(q, CMX_QUERY_PATHS, CMX_QUERY_READY))
 		cmx_query_queue(q);
@@ -44,15 +44,15 @@ static int cmx_query_annotate(struct rdma_cmx_query *q)
 {
 	int ret;
 
-	q->paths = kvmalloc_array(q->cands.count, sizeof(*q->paths),
+	q->dests = kvmalloc_array(q->cands.count, sizeof(*q->dests),
 				  GFP_KERNEL_ACCOUNT);
-	if (!q->paths)
+	if (!q->dests)
 		return -ENOMEM;
-	ret = cmx_paths_fill(&q->hints, &q->cands, q->paths);
+	ret = cmx_dests_fill(&q->hints, &q->cands, q->dests);
 	if (ret < 0)
 		return ret;
-	q->path_count = ret;
-	return cmx_routes_init(&q->routes, &q->hints, q->paths, q->path_count);
+	q->dest_count = ret;
+	return cmx_paths_init(&q->paths, &q->hints, q->dests, q->dest_count);
 }
 
 /* FOUND to PATHS or, if nobody has to be asked, to READY: then true. */
@@ -66,9 +66,9 @@ static bool cmx_query_find_paths(struct rdma_cmx_query *q)
 	ret = cmx_query_candidates(q);
 	if (!ret)
 		ret = cmx_query_annotate(q);
-	known = ret || cmx_routes_cached(&q->routes);
+	known = ret || cmx_paths_cached(&q->paths);
 	if (!known)
-		ret = cmx_routes_lead(&q->routes) ?: cmx_query_user_set(q);
+		ret = cmx_paths_lead(&q->paths) ?: cmx_query_user_set(q);
 	expires = jiffies + msecs_to_jiffies(ms);
 	if (time_after(expires, q->expires))
 		expires = q->expires;
@@ -88,19 +88,19 @@ static bool cmx_query_find_paths(struct rdma_cmx_query *q)
 	cmx_query_arm(q, expires);
 	kref_get(&q->ref);
 	spin_unlock(&q->lock);
-	cmx_routes_start(&q->routes, q->user, cmx_query_paths_done);
+	cmx_paths_start(&q->paths, q->user, cmx_query_paths_done);
 	return false;
 }
 
 static struct rdma_cmx_result *cmx_query_result(struct rdma_cmx_query *q)
 {
-	int error = q->error ?: cmx_routes_error(&q->routes);
+	int error = q->error ?: cmx_paths_error(&q->paths);
 
 	if (error)
 		return ERR_PTR(error);
-	cmx_routes_rank(&q->routes, q->paths);
-	return cmx_result_build(&q->hints, &q->cands, q->paths, q->path_count,
-				&q->routes);
+	cmx_paths_rank(&q->paths, q->dests);
+	return cmx_result_build(&q->hints, &q->cands, q->dests, q->dest_count,
+				&q->paths);
 }
 
 /* READY: builds the answer, which the query's work item hands out. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The way to one address: source by the routing table of the namespace, and
+ * Destinations: the source address by the routing table of the namespace, and
  * the RDMA device that owns the source. Process context; takes RCU, and below
  * it nothing that sleeps but the device list's lock, which is taken outside.
  */
@@ -63,9 +63,9 @@ static struct net_device *cmx_ndev_of(struct net *net,
  * of our own leaves by the loopback device: there, as for rdma_cm, the device
  * that has the source counts.
  */
-static struct net_device *cmx_route_ndev(struct net *net,
-					 struct dst_entry *dst, bool local,
-					 const union rdma_cmx_sockaddr *src)
+static struct net_device *cmx_dest_ndev(struct net *net,
+					struct dst_entry *dst, bool local,
+					const union rdma_cmx_sockaddr *src)
 {
 	struct net_device *ndev;
 
@@ -83,31 +83,31 @@ static struct net_device *cmx_route_ndev(struct net *net,
  * On IPoIB the hardware address of the next hop has the GID. A gateway's does
  * not help: the GID of what is behind it is not known to the IP stack.
  */
-static void cmx_route_dgid(struct cmx_path *path, const struct dst_entry *dst,
-			   const void *daddr, bool local, bool gateway)
+static void cmx_dest_dgid(struct cmx_dest *dest, const struct dst_entry *dst,
+			  const void *daddr, bool local, bool gateway)
 {
 	u8 ha[ALIGN(MAX_ADDR_LEN, sizeof(unsigned long))];
 	const struct net_device *ndev;
 	struct neighbour *n;
 
 	if (local) {
-		path->dgid_state = CMX_DGID_SELF;
+		dest->dgid_state = CMX_DGID_SELF;
 		return;
 	}
 	rcu_read_lock();
 	ndev = READ_ONCE(dst->dev);
 	if (ndev->type != ARPHRD_INFINIBAND || gateway) {
-		path->dgid_state = CMX_DGID_NONE;
+		dest->dgid_state = CMX_DGID_NONE;
 		goto out;
 	}
-	path->dgid_state = CMX_DGID_ASK;
+	dest->dgid_state = CMX_DGID_ASK;
 	n = dst_neigh_lookup(dst, daddr);
 	if (!n)
 		goto out;
 	if (READ_ONCE(n->nud_state) & NUD_VALID) {
 		neigh_ha_snapshot(ha, n, ndev);
-		memcpy(&path->dgid, ha + 4, sizeof(path->dgid));
-		path->dgid_state = CMX_DGID_KNOWN;
+		memcpy(&dest->dgid, ha + 4, sizeof(dest->dgid));
+		dest->dgid_state = CMX_DGID_KNOWN;
 	}
 	neigh_release(n);
 out:
@@ -115,41 +115,41 @@ out:
 }
 
 /* No way there is an answer, no memory to find one is not. */
-static struct net_device *cmx_route_error(int error)
+static struct net_device *cmx_dest_error(int error)
 {
 	return error == -ENOMEM || error == -ENOBUFS ? ERR_PTR(-ENOMEM) : NULL;
 }
 
-static struct net_device *cmx_route4(const struct cmx_hints *h,
-				     struct cmx_path *path)
+static struct net_device *cmx_dest_ip4(const struct cmx_hints *h,
+				       struct cmx_dest *dest)
 {
 	struct flowi4 fl4 = {
-		.daddr = path->dst.in.sin_addr.s_addr,
+		.daddr = dest->dst.in.sin_addr.s_addr,
 	};
 	struct net_device *ndev;
 	struct rtable *rt;
 	bool local;
 
-	if (path->src.sa.sa_family)
-		fl4.saddr = path->src.in.sin_addr.s_addr;
+	if (dest->src.sa.sa_family)
+		fl4.saddr = dest->src.in.sin_addr.s_addr;
 	rt = ip_route_output_key(h->net, &fl4);
 	if (IS_ERR(rt))
-		return cmx_route_error(PTR_ERR(rt));
+		return cmx_dest_error(PTR_ERR(rt));
 
-	path->src.sa.sa_family = AF_INET;
-	path->src.in.sin_addr.s_addr = fl4.saddr;
+	dest->src.sa.sa_family = AF_INET;
+	dest->src.in.sin_addr.s_addr = fl4.saddr;
 	local = rt->rt_flags & RTCF_LOCAL;
-	ndev = cmx_route_ndev(h->net, &rt->dst, local, &path->src);
-	cmx_route_dgid(path, &rt->dst, &fl4.daddr, local, rt->rt_uses_gateway);
+	ndev = cmx_dest_ndev(h->net, &rt->dst, local, &dest->src);
+	cmx_dest_dgid(dest, &rt->dst, &fl4.daddr, local, rt->rt_uses_gateway);
 	ip_rt_put(rt);
 	return ndev;
 }
 
-static struct net_device *cmx_route6(const struct cmx_hints *h,
-				     struct cmx_path *path)
+static struct net_device *cmx_dest_ip6(const struct cmx_hints *h,
+				       struct cmx_dest *dest)
 {
 	struct flowi6 fl6 = {
-		.daddr = path->dst.in6.sin6_addr,
+		.daddr = dest->dst.in6.sin6_addr,
 	};
 	struct net_device *ndev;
 	struct dst_entry *dst;
@@ -157,70 +157,70 @@ static struct net_device *cmx_route6(const struct cmx_hints *h,
 
 	if (!ipv6_mod_enabled())
 		return NULL;
-	if (path->src.sa.sa_family) {
+	if (dest->src.sa.sa_family) {
 		/* Unlike IPv4's, this table takes any source. */
-		ndev = cmx_ndev_of(h->net, &path->src);
+		ndev = cmx_ndev_of(h->net, &dest->src);
 		if (!ndev)
 			return NULL;
 		dev_put(ndev);
-		fl6.saddr = path->src.in6.sin6_addr;
+		fl6.saddr = dest->src.in6.sin6_addr;
 	}
-	if (cmx_addr_is_link_local(&path->dst))
-		fl6.flowi6_oif = path->dst.in6.sin6_scope_id ?:
-				 path->src.in6.sin6_scope_id;
+	if (cmx_addr_is_link_local(&dest->dst))
+		fl6.flowi6_oif = dest->dst.in6.sin6_scope_id ?:
+				 dest->src.in6.sin6_scope_id;
 	dst = ipv6_stub->ipv6_dst_lookup_flow(h->net, NULL, &fl6, NULL);
 	if (IS_ERR(dst))
-		return cmx_route_error(PTR_ERR(dst));
+		return cmx_dest_error(PTR_ERR(dst));
 
-	path->src.sa.sa_family = AF_INET6;
-	path->src.in6.sin6_addr = fl6.saddr;
+	dest->src.sa.sa_family = AF_INET6;
+	dest->src.in6.sin6_addr = fl6.saddr;
 	local = ((struct rt6_info *)dst)->rt6i_flags & RTF_LOCAL;
-	if (cmx_addr_is_link_local(&path->src)) {
+	if (cmx_addr_is_link_local(&dest->src)) {
 		rcu_read_lock();
-		path->src.in6.sin6_scope_id = fl6.flowi6_oif ?:
+		dest->src.in6.sin6_scope_id = fl6.flowi6_oif ?:
 					      READ_ONCE(dst->dev)->ifindex;
 		rcu_read_unlock();
 	}
-	ndev = cmx_route_ndev(h->net, dst, local, &path->src);
-	cmx_route_dgid(path, dst, &fl6.daddr, local,
-		       ((struct rt6_info *)dst)->rt6i_flags & RTF_GATEWAY);
+	ndev = cmx_dest_ndev(h->net, dst, local, &dest->src);
+	cmx_dest_dgid(dest, dst, &fl6.daddr, local,
+		      ((struct rt6_info *)dst)->rt6i_flags & RTF_GATEWAY);
 	dst_release(dst);
 	return ndev;
 }
 
 /* Passive: is the address one of ours? */
-static struct net_device *cmx_route_local(const struct cmx_hints *h,
-					  struct cmx_path *path)
+static struct net_device *cmx_dest_local(const struct cmx_hints *h,
+					 struct cmx_dest *dest)
 {
-	if (cmx_addr_is_any(&path->src))
+	if (cmx_addr_is_any(&dest->src))
 		return NULL;
-	return cmx_ndev_of(h->net, &path->src);
+	return cmx_ndev_of(h->net, &dest->src);
 }
 
 /*
- * @path comes with dst, and with src where that is wanted, or with src alone
+ * @dest comes with dst, and with src where that is wanted, or with src alone
  * if passive. An unreachable one goes back without src. Returns 0 or -ENOMEM.
  */
-int cmx_route_annotate(const struct cmx_hints *h, struct cmx_path *path)
+int cmx_dest_annotate(const struct cmx_hints *h, struct cmx_dest *dest)
 {
 	struct net_device *ndev;
 	union ib_gid gid;
-	bool passive = !path->dst.sa.sa_family;
-	sa_family_t family = passive ? path->src.sa.sa_family :
-				       path->dst.sa.sa_family;
+	bool passive = !dest->dst.sa.sa_family;
+	sa_family_t family = passive ? dest->src.sa.sa_family :
+				       dest->dst.sa.sa_family;
 
-	path->rank = CMX_RANK_UNREACHED;
-	path->port_num = 0;
-	path->ibdev_index = 0;
-	path->ib = false;
+	dest->rank = CMX_RANK_UNREACHED;
+	dest->port_num = 0;
+	dest->ibdev_index = 0;
+	dest->ib = false;
 
 	if (!passive) {
 		if (!h->src.sa.sa_family) {
-			memset(&path->src, 0, sizeof(path->src));
+			memset(&dest->src, 0, sizeof(dest->src));
 		} else if (h->src.sa.sa_family == family) {
-			path->src = h->src;
-			if (cmx_addr_is_any(&path->src))
-				path->src.sa.sa_family = 0;
+			dest->src = h->src;
+			if (cmx_addr_is_any(&dest->src))
+				dest->src.sa.sa_family = 0;
 		} else {
 			goto unreached;
 		}
@@ -228,15 +228,17 @@ int cmx_route_annotate(const struct cmx_hints *h, struct cmx_path *path)
 
 	switch (family) {
 	case AF_INET:
-		ndev = passive ? cmx_route_local(h, path) : cmx_route4(h, path);
+		ndev = passive ? cmx_dest_local(h, dest) :
+				 cmx_dest_ip4(h, dest);
 		break;
 	case AF_INET6:
-		ndev = passive ? cmx_route_local(h, path) : cmx_route6(h, path);
+		ndev = passive ? cmx_dest_local(h, dest) :
+				 cmx_dest_ip6(h, dest);
 		break;
 	case AF_IB:
-		if (!(passive && cmx_addr_is_any(&path->src)) &&
-		    cmx_device_find_ib(h->net, path)) {
-			path->rank = CMX_RANK_RDMA;
+		if (!(passive && cmx_addr_is_any(&dest->src)) &&
+		    cmx_device_find_ib(h->net, dest)) {
+			dest->rank = CMX_RANK_RDMA;
 			goto out;
 		}
 		fallthrough;
@@ -249,19 +251,113 @@ int cmx_route_annotate(const struct cmx_hints *h, struct cmx_path *path)
 	if (!ndev)
 		goto unreached;
 
-	path->rank = CMX_RANK_REACHED;
-	cmx_gid_from_ip(&path->src, &gid);
-	if (cmx_device_find(h->net, &gid, ndev, path))
-		path->rank = CMX_RANK_RDMA;
+	dest->rank = CMX_RANK_REACHED;
+	cmx_gid_from_ip(&dest->src, &gid);
+	if (cmx_device_find(h->net, &gid, ndev, dest))
+		dest->rank = CMX_RANK_RDMA;
 	dev_put(ndev);
 	goto out;
 
 unreached:
 	if (!passive)
-		path->src.sa.sa_family = 0;
-	else if (cmx_addr_is_any(&path->src))
-		path->rank = CMX_RANK_REACHED;
+		dest->src.sa.sa_family = 0;
+	else if (cmx_addr_is_any(&dest->src))
+		dest->rank = CMX_RANK_REACHED;
 out:
-	trace_cmx_annotate(path);
+	trace_cmx_annotate(dest);
 	return 0;
+}
+
+/* To listen on: the service at the port that asked, whoever else offers it. */
+static void cmx_dest_from_own(struct cmx_dest *dest,
+			      const struct cmx_service *s)
+{
+	struct sockaddr_ib *src = &dest->src.ib;
+
+	memset(dest, 0, sizeof(*dest));
+	src->sib_family = AF_IB;
+	src->sib_pkey = s->pkey;
+	memcpy(&src->sib_addr, &s->sgid, sizeof(s->sgid));
+	src->sib_sid = s->id;
+	src->sib_sid_mask = cpu_to_be64(~0ULL);
+	dest->own_sid = true;
+	dest->rank = CMX_RANK_UNREACHED;
+	if (!s->reached)
+		return;
+	dest->rank = CMX_RANK_RDMA;
+	dest->ibdev_index = s->ibdev_index;
+	dest->port_num = s->port_num;
+}
+
+static void cmx_dest_from_service(struct cmx_dest *dest,
+				  const struct cmx_service *s)
+{
+	struct sockaddr_ib *src = &dest->src.ib, *dst = &dest->dst.ib;
+
+	memset(dest, 0, sizeof(*dest));
+	dst->sib_family = AF_IB;
+	dst->sib_pkey = s->pkey;
+	memcpy(&dst->sib_addr, &s->gid, sizeof(s->gid));
+	dst->sib_sid = s->id;
+	dst->sib_sid_mask = cpu_to_be64(~0ULL);
+	dest->own_sid = true;
+	dest->rank = CMX_RANK_UNREACHED;
+	if (!s->reached)
+		return;
+
+	src->sib_family = AF_IB;
+	src->sib_pkey = s->pkey;
+	memcpy(&src->sib_addr, &s->sgid, sizeof(s->sgid));
+	dest->rank = CMX_RANK_RDMA;
+	dest->ibdev_index = s->ibdev_index;
+	dest->port_num = s->port_num;
+	dest->ib = true;
+	dest->dgid_state = CMX_DGID_KNOWN;
+	dest->pkey = s->pkey;
+	dest->sgid = s->sgid;
+	dest->dgid = s->gid;
+}
+
+/*
+ * Annotates what is wanted of the candidates, without path records. Returns
+ * how many, or -ENOMEM.
+ */
+int cmx_dests_fill(const struct cmx_hints *h,
+		   const struct cmx_candidates *cands, struct cmx_dest *dests)
+{
+	union rdma_cmx_sockaddr addr CMX_UNINIT;
+	u32 i, n = 0;
+	int ret;
+
+	for (i = 0; i < cands->count; i++) {
+		struct cmx_dest *dest = &dests[n];
+
+		if (cands->services) {
+			if (cmx_passive(h))
+				cmx_dest_from_own(dest, &cands->services[i]);
+			else
+				cmx_dest_from_service(dest,
+						      &cands->services[i]);
+			n++;
+			continue;
+		}
+		if (!cmx_candidates_get(h, cands, i, &addr))
+			continue;
+		dest->own_sid = cands->own_sid;
+		if (cmx_passive(h)) {
+			dest->src = addr;
+			memset(&dest->dst, 0, sizeof(dest->dst));
+		} else if (addr.sa.sa_family) {
+			dest->dst = addr;
+			memset(&dest->src, 0, sizeof(dest->src));
+		} else {
+			dest->src = h->src;
+			memset(&dest->dst, 0, sizeof(dest->dst));
+		}
+		ret = cmx_dest_annotate(h, dest);
+		if (ret)
+			return ret;
+		n++;
+	}
+	return n;
 }

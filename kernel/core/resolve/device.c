@@ -102,19 +102,19 @@ static bool cmx_port_owns(struct ib_device *ibdev, u32 port,
 }
 
 /* An InfiniBand port: what a question for path records needs of @ndev. */
-static void cmx_path_from_ndev(struct cmx_path *path,
-			       const struct net_device *ndev)
+static void cmx_device_dest_from(struct cmx_dest *dest,
+				 const struct net_device *ndev)
 {
 	u16 pkey = ndev->broadcast[8] << 8 | ndev->broadcast[9];
 
-	path->ib = true;
-	path->pkey = cpu_to_be16(pkey);
-	memcpy(&path->sgid, ndev->dev_addr + 4, sizeof(path->sgid));
+	dest->ib = true;
+	dest->pkey = cpu_to_be16(pkey);
+	memcpy(&dest->sgid, ndev->dev_addr + 4, sizeof(dest->sgid));
 }
 
-/* Sets the device of @path if one owns the address @ip_gid of @ndev. */
+/* Sets the device of @dest if one owns the address @ip_gid of @ndev. */
 bool cmx_device_find(struct net *net, const union ib_gid *ip_gid,
-		     struct net_device *ndev, struct cmx_path *path)
+		     struct net_device *ndev, struct cmx_dest *dest)
 {
 	struct cmx_device *dev;
 	bool found = false;
@@ -127,10 +127,10 @@ bool cmx_device_find(struct net *net, const union ib_gid *ip_gid,
 		rdma_for_each_port(dev->ibdev, port) {
 			if (!cmx_port_owns(dev->ibdev, port, ip_gid, ndev))
 				continue;
-			path->ibdev_index = dev->ibdev->index;
-			path->port_num = port;
+			dest->ibdev_index = dev->ibdev->index;
+			dest->port_num = port;
 			if (rdma_cap_ib_sa(dev->ibdev, port))
-				cmx_path_from_ndev(path, ndev);
+				cmx_device_dest_from(dest, ndev);
 			found = true;
 			goto out;
 		}
@@ -151,20 +151,20 @@ static bool cmx_port_usable(struct ib_device *ibdev, u32 port, __be16 pkey)
 	       !ib_find_cached_pkey(ibdev, port, ntohs(pkey), &index);
 }
 
-/* GID of a port that @path may start from, in path->src if that is empty. */
+/* GID of a port that @dest may start from, in dest->src if that is empty. */
 static bool cmx_port_reaches_gid(struct ib_device *ibdev, u32 port,
-				 struct cmx_path *path)
+				 struct cmx_dest *dest)
 {
-	const union ib_gid *want = (void *)&path->src.ib.sib_addr;
-	const union ib_gid *dgid = (void *)&path->dst.ib.sib_addr;
-	bool given = path->src.sa.sa_family;
+	const union ib_gid *want = (void *)&dest->src.ib.sib_addr;
+	const union ib_gid *dgid = (void *)&dest->dst.ib.sib_addr;
+	bool given = dest->src.sa.sa_family;
 	union ib_gid gid;
 	int i;
 
 	if (!rdma_cap_af_ib(ibdev, port))
 		return false;
 	/* Any source will do: then rdma_cm takes one that works. */
-	if (!given && !cmx_port_usable(ibdev, port, path->dst.ib.sib_pkey))
+	if (!given && !cmx_port_usable(ibdev, port, dest->dst.ib.sib_pkey))
 		return false;
 	for (i = 0; i < ibdev->port_data[port].immutable.gid_tbl_len; i++) {
 		if (rdma_query_gid(ibdev, port, i, &gid))
@@ -173,25 +173,25 @@ static bool cmx_port_reaches_gid(struct ib_device *ibdev, u32 port,
 		    gid.global.subnet_prefix != dgid->global.subnet_prefix)
 			continue;
 		if (!given) {
-			path->src.ib = path->dst.ib;
-			memcpy(&path->src.ib.sib_addr, &gid, sizeof(gid));
-			path->src.ib.sib_sid = 0;
-			path->src.ib.sib_sid_mask = 0;
+			dest->src.ib = dest->dst.ib;
+			memcpy(&dest->src.ib.sib_addr, &gid, sizeof(gid));
+			dest->src.ib.sib_sid = 0;
+			dest->src.ib.sib_sid_mask = 0;
 		}
-		if (!path->dst.sa.sa_family || !rdma_cap_ib_sa(ibdev, port))
+		if (!dest->dst.sa.sa_family || !rdma_cap_ib_sa(ibdev, port))
 			return true;
-		path->ib = true;
-		path->pkey = path->dst.ib.sib_pkey;
-		path->sgid = gid;
-		path->dgid = *dgid;
-		path->dgid_state = CMX_DGID_KNOWN;
+		dest->ib = true;
+		dest->pkey = dest->dst.ib.sib_pkey;
+		dest->sgid = gid;
+		dest->dgid = *dgid;
+		dest->dgid_state = CMX_DGID_KNOWN;
 		return true;
 	}
 	return false;
 }
 
 /* The same for AF_IB: a port with that source, or in the subnet of dst. */
-bool cmx_device_find_ib(struct net *net, struct cmx_path *path)
+bool cmx_device_find_ib(struct net *net, struct cmx_dest *dest)
 {
 	struct cmx_device *dev;
 	bool found = false;
@@ -202,10 +202,10 @@ bool cmx_device_find_ib(struct net *net, struct cmx_path *path)
 		if (!rdma_dev_access_netns(dev->ibdev, net))
 			continue;
 		rdma_for_each_port(dev->ibdev, port) {
-			if (!cmx_port_reaches_gid(dev->ibdev, port, path))
+			if (!cmx_port_reaches_gid(dev->ibdev, port, dest))
 				continue;
-			path->ibdev_index = dev->ibdev->index;
-			path->port_num = port;
+			dest->ibdev_index = dev->ibdev->index;
+			dest->port_num = port;
 			found = true;
 			goto out;
 		}

@@ -49,7 +49,7 @@ MODULE_PARM_DESC(neigh_timeout_ms,
 
 /**
  * struct cmx_neigh - one resolution
- * @routes: the query that waits for it, or NULL
+ * @paths: the query that waits for it, or NULL
  * @node: in its list
  * @user: whose it is, a reference
  * @lead: the path that leads those which need it
@@ -63,7 +63,7 @@ MODULE_PARM_DESC(neigh_timeout_ms,
  * @work: ends it
  */
 struct cmx_neigh {
-	struct cmx_routes *routes;
+	struct cmx_paths *paths;
 	struct list_head node;
 	struct cmx_query_user *user;
 	u32 lead;
@@ -85,47 +85,47 @@ static unsigned int cmx_neigh_count;	/* outstanding */
 static void cmx_neigh_user_list(struct cmx_query_user *user)
 {
 	if (list_empty(&user->neigh_node) &&
-	    !list_empty(&user->neigh_routes) &&
+	    !list_empty(&user->neigh_paths) &&
 	    user->neighs < max(READ_ONCE(neighs_per_user), 1u))
 		list_add_tail(&user->neigh_node, &cmx_neigh_users);
 }
 
 /* Nor is a query that is, or that has begun all. */
-static void cmx_neigh_list(struct cmx_routes *r)
+static void cmx_neigh_list(struct cmx_paths *r)
 {
 	if (list_empty(&r->wait) && r->next < r->count &&
 	    r->neigh_count < max(READ_ONCE(neighs_per_query), 1u))
-		list_add_tail(&r->wait, &r->user->neigh_routes);
+		list_add_tail(&r->wait, &r->user->neigh_paths);
 	cmx_neigh_user_list(r->user);
 }
 
-static void cmx_neigh_next(struct cmx_routes *r)
+static void cmx_neigh_next(struct cmx_paths *r)
 {
 	while (r->next < r->count && r->ask[r->next].lead != CMX_LEAD_WAITS)
 		r->next++;
 }
 
 /* Whose turn is it? Off the lists, with r->next to start; or NULL. */
-static struct cmx_routes *cmx_neigh_turn(void)
+static struct cmx_paths *cmx_neigh_turn(void)
 {
 	struct cmx_query_user *user;
-	struct cmx_routes *r;
+	struct cmx_paths *r;
 
 	if (list_empty(&cmx_neigh_users) ||
 	    cmx_neigh_count >= max(READ_ONCE(neighs_max), 1u))
 		return NULL;
 	user = list_first_entry(&cmx_neigh_users, struct cmx_query_user, neigh_node);
-	r = list_first_entry(&user->neigh_routes, struct cmx_routes, wait);
+	r = list_first_entry(&user->neigh_paths, struct cmx_paths, wait);
 	list_del_init(&user->neigh_node);
 	list_del_init(&r->wait);
 	return r;
 }
 
 /* The caller has to go on with the paths that @lead leads. */
-static void cmx_neigh_claim(struct cmx_routes *r, u32 lead)
+static void cmx_neigh_claim(struct cmx_paths *r, u32 lead)
 {
 	r->ask[lead].lead = CMX_LEAD_RESOLVED;
-	/* Keeps @r until cmx_routes_resolved() has run. */
+	/* Keeps @r until cmx_paths_resolved() has run. */
 	atomic_inc(&r->asks.pending);
 }
 
@@ -159,12 +159,12 @@ static void cmx_neighs_run(void);
 static void cmx_neigh_work(struct work_struct *work)
 {
 	struct cmx_neigh *n = container_of(work, struct cmx_neigh, work);
-	struct cmx_routes *r;
+	struct cmx_paths *r;
 
 	rdma_addr_cancel(&n->addr);
 
 	spin_lock(&cmx_neigh_lock);
-	r = n->routes;
+	r = n->paths;
 	if (r) {
 		list_del(&n->node);
 		r->neigh_count--;
@@ -175,7 +175,7 @@ static void cmx_neigh_work(struct work_struct *work)
 
 	/* It counts until this is through, as it may wait for the query. */
 	if (r)
-		cmx_routes_resolved(r, n->lead, n->status, &n->dgid);
+		cmx_paths_resolved(r, n->lead, n->status, &n->dgid);
 	spin_lock(&cmx_neigh_lock);
 	n->user->neighs--;
 	cmx_neigh_count--;
@@ -189,11 +189,11 @@ static void cmx_neigh_work(struct work_struct *work)
 }
 
 /* With the lock: @n is r->next's. */
-static void cmx_neigh_init(struct cmx_neigh *n, struct cmx_routes *r)
+static void cmx_neigh_init(struct cmx_neigh *n, struct cmx_paths *r)
 {
-	const struct cmx_path *to = r->ask[r->next].to;
+	const struct cmx_dest *to = r->ask[r->next].to;
 
-	n->routes = r;
+	n->paths = r;
 	n->lead = r->next++;
 	n->src = to->src;
 	n->dst = to->dst;
@@ -230,7 +230,7 @@ static void cmx_neigh_start(struct cmx_neigh *n)
 static bool cmx_neigh_run(void)
 {
 	struct cmx_neigh *n;
-	struct cmx_routes *r;
+	struct cmx_paths *r;
 	u32 lead = 0;
 
 	n = kzalloc(sizeof(*n), GFP_KERNEL);
@@ -253,7 +253,7 @@ static bool cmx_neigh_run(void)
 	else if (n)
 		cmx_neigh_start(n);
 	else
-		cmx_routes_resolved(r, lead, -ENOMEM, NULL);
+		cmx_paths_resolved(r, lead, -ENOMEM, NULL);
 	return r;
 }
 
@@ -287,7 +287,7 @@ void cmx_neighs_kick(void)
 }
 
 /* The neighbours of @r get their turns by cmx_neighs_kick(). */
-void cmx_neighs_start(struct cmx_routes *r)
+void cmx_neighs_start(struct cmx_paths *r)
 {
 	INIT_LIST_HEAD(&r->neighs);
 	INIT_LIST_HEAD(&r->wait);
@@ -303,17 +303,17 @@ void cmx_neighs_start(struct cmx_routes *r)
  * Nobody goes on with paths of @r any more, apart from those that are
  * CMX_LEAD_RESOLVED.
  */
-void cmx_neighs_stop(struct cmx_routes *r)
+void cmx_neighs_stop(struct cmx_paths *r)
 {
 	struct cmx_neigh *n, *tmp;
 
 	spin_lock(&cmx_neigh_lock);
 	list_del_init(&r->wait);
-	if (list_empty(&r->user->neigh_routes))
+	if (list_empty(&r->user->neigh_paths))
 		list_del_init(&r->user->neigh_node);
 	list_for_each_entry_safe(n, tmp, &r->neighs, node) {
 		list_del(&n->node);
-		n->routes = NULL;
+		n->paths = NULL;
 		cmx_neigh_end(n);
 	}
 	spin_unlock(&cmx_neigh_lock);

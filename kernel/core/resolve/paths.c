@@ -15,7 +15,6 @@
 #include <linux/sort.h>
 #include <rdma/ib_pack.h>
 #include <rdma/ib_sa.h>
-#include <rdma/rdma_cm_ib.h>
 
 #include "resolve/resolve.h"
 #include "sa/wire.h"
@@ -23,8 +22,7 @@
 /* Paths to one destination; there are several only with LMC above 0. */
 #define CMX_MAX_PATHS	4
 
-/* Where the destination and the number of paths are on the wire. */
-#define CMX_PATH_DGID	8
+/* Where the number of paths is on the wire. */
 #define CMX_PATH_NUMB	49
 
 /* Fields of a path record that a limit may set, apart from the end points. */
@@ -80,9 +78,8 @@ static void cmx_path_limit(struct cmx_sa_question *q,
 }
 
 /* What rdma_cm asks, but for all paths. */
-static void cmx_path_question(struct cmx_sa_question *q,
-			      struct sa_path_rec *rec, sa_family_t family,
-			      const struct ib_path_rec_data *limit)
+void cmx_path_question(struct cmx_sa_question *q, struct sa_path_rec *rec,
+		       sa_family_t family, const struct ib_path_rec_data *limit)
 {
 	ib_sa_comp_mask mask = IB_SA_PATH_REC_SERVICE_ID |
 			       IB_SA_PATH_REC_DGID | IB_SA_PATH_REC_SGID |
@@ -108,7 +105,7 @@ static void cmx_path_question(struct cmx_sa_question *q,
 }
 
 static void cmx_path_rec_init(const struct cmx_hints *h,
-			      const struct cmx_path *to, u32 port_space,
+			      const struct cmx_dest *to, u32 port_space,
 			      struct sa_path_rec *rec)
 {
 	memset(rec, 0, sizeof(*rec));
@@ -127,7 +124,7 @@ static void cmx_path_rec_init(const struct cmx_hints *h,
 
 /* Do the end points of a limit fit, as far as they are known? */
 static bool cmx_path_limit_fits(const struct ib_path_rec_data *limit,
-				const struct cmx_path *to,
+				const struct cmx_dest *to,
 				const union ib_gid *dgid)
 {
 	const u8 *want = (const u8 *)limit->path_rec + CMX_PATH_DGID;
@@ -141,19 +138,19 @@ static bool cmx_path_limit_fits(const struct ib_path_rec_data *limit,
 }
 
 static bool cmx_path_wanted(const struct cmx_hints *h,
-			    const struct cmx_path *to)
+			    const struct cmx_dest *to)
 {
 	return to->ib && to->rank == CMX_RANK_RDMA && to->dst.sa.sa_family &&
 	       to->dgid_state != CMX_DGID_NONE &&
 	       !(h->flags & RDMA_CMX_AI_NOROUTE);
 }
 
-static void cmx_route_add(struct cmx_routes *r, const struct cmx_path *paths,
-			  u32 path, u32 port_space,
-			  const struct ib_path_rec_data *limit)
+static void cmx_path_add(struct cmx_paths *r, const struct cmx_dest *dests,
+			 u32 dest, u32 port_space,
+			 const struct ib_path_rec_data *limit)
 {
-	struct cmx_route_ask *ra = &r->ask[r->count];
-	const struct cmx_path *to = &paths[path];
+	struct cmx_path_ask *ra = &r->ask[r->count];
+	const struct cmx_dest *to = &dests[dest];
 	struct sa_path_rec rec;
 
 	cmx_path_rec_init(r->h, to, port_space, &rec);
@@ -162,7 +159,7 @@ static void cmx_route_add(struct cmx_routes *r, const struct cmx_path *paths,
 					  NULL : &rec.dgid))
 		return;
 	ra->to = to;
-	ra->path = path;
+	ra->dest = dest;
 	ra->port_space = port_space;
 	ra->ask.port = cmx_device_sa_port(to->ibdev_index, to->port_num);
 	cmx_path_question(&ra->ask.question, &rec, to->dst.sa.sa_family,
@@ -176,11 +173,11 @@ static void cmx_route_add(struct cmx_routes *r, const struct cmx_path *paths,
 }
 
 /*
- * Prepares the questions, of which there may be none. @paths have to stay.
+ * Prepares the questions, of which there may be none. @dests have to stay.
  * Returns 0 or -ENOMEM.
  */
-int cmx_routes_init(struct cmx_routes *r, const struct cmx_hints *h,
-		    const struct cmx_path *paths, u32 n)
+int cmx_paths_init(struct cmx_paths *r, const struct cmx_hints *h,
+		   const struct cmx_dest *dests, u32 n)
 {
 	u32 limits = max(h->limit_count, 1u);
 	u32 i, j, wanted = 0;
@@ -190,35 +187,35 @@ int cmx_routes_init(struct cmx_routes *r, const struct cmx_hints *h,
 	r->ask = NULL;
 	r->user = NULL;
 	for (i = 0; i < n; i++)
-		wanted += cmx_path_wanted(h, &paths[i]);
+		wanted += cmx_path_wanted(h, &dests[i]);
 	if (!wanted)
 		return 0;
-	wanted *= limits * cmx_path_types(h);
+	wanted *= limits * cmx_hints_entries(h);
 	r->ask = kvcalloc(wanted, sizeof(*r->ask), GFP_KERNEL_ACCOUNT);
 	if (!r->ask)
 		return -ENOMEM;
 
 	for (i = 0; i < n; i++) {
-		if (!cmx_path_wanted(h, &paths[i]))
+		if (!cmx_path_wanted(h, &dests[i]))
 			continue;
 		for (j = 0; j < limits; j++) {
 			const struct ib_path_rec_data *limit =
 				h->limit_count ? &h->limits[j] : NULL;
 
 			if (h->qp_type) {
-				cmx_route_add(r, paths, i, h->port_space,
-					      limit);
+				cmx_path_add(r, dests, i, h->port_space,
+					     limit);
 				continue;
 			}
-			cmx_route_add(r, paths, i, RDMA_PS_TCP, limit);
-			cmx_route_add(r, paths, i, RDMA_PS_UDP, limit);
+			cmx_path_add(r, dests, i, RDMA_PS_TCP, limit);
+			cmx_path_add(r, dests, i, RDMA_PS_UDP, limit);
 		}
 	}
 	return 0;
 }
 
 /* True if nobody has to be asked. */
-bool cmx_routes_cached(struct cmx_routes *r)
+bool cmx_paths_cached(struct cmx_paths *r)
 {
 	u32 i;
 
@@ -231,29 +228,29 @@ bool cmx_routes_cached(struct cmx_routes *r)
 }
 
 /* By destination and source, and then by index. */
-static int cmx_route_compare(const void *a, const void *b, const void *routes)
+static int cmx_path_compare(const void *a, const void *b, const void *paths)
 {
-	const struct cmx_routes *r = routes;
+	const struct cmx_paths *r = paths;
 	u32 i = *(const u32 *)a, j = *(const u32 *)b;
-	const struct cmx_path *p = r->ask[i].to, *q = r->ask[j].to;
+	const struct cmx_dest *p = r->ask[i].to, *q = r->ask[j].to;
 
 	return memcmp(&p->dst, &q->dst, sizeof(p->dst)) ?:
 	       memcmp(&p->src, &q->src, sizeof(p->src)) ?:
 	       (i < j ? -1 : 1);
 }
 
-static bool cmx_route_same(const struct cmx_routes *r, u32 i, u32 j)
+static bool cmx_path_same(const struct cmx_paths *r, u32 i, u32 j)
 {
-	const struct cmx_path *p = r->ask[i].to, *q = r->ask[j].to;
+	const struct cmx_dest *p = r->ask[i].to, *q = r->ask[j].to;
 
 	return !memcmp(&p->dst, &q->dst, sizeof(p->dst)) &&
 	       !memcmp(&p->src, &q->src, sizeof(p->src));
 }
 
 /* Links the paths to one address, from @i on; returns the last one's index. */
-static u32 cmx_route_link(struct cmx_routes *r, u32 i)
+static u32 cmx_path_link(struct cmx_paths *r, u32 i)
 {
-	while (i + 1 < r->count && r->ask[i + 1].path == r->ask[i].path) {
+	while (i + 1 < r->count && r->ask[i + 1].dest == r->ask[i].dest) {
 		r->ask[i].same = i + 1;
 		i++;
 	}
@@ -264,7 +261,7 @@ static u32 cmx_route_link(struct cmx_routes *r, u32 i)
  * Finds out which paths need the same neighbour. The order of the addresses
  * stays: the first of equal ones leads.
  */
-int cmx_routes_lead(struct cmx_routes *r)
+int cmx_paths_lead(struct cmx_paths *r)
 {
 	u32 *first, i, end = 0, n = 0;
 
@@ -273,24 +270,24 @@ int cmx_routes_lead(struct cmx_routes *r)
 		return -ENOMEM;
 	for (i = 0; i < r->count; i++) {
 		if (r->ask[i].to->dgid_state == CMX_DGID_ASK &&
-		    (!i || r->ask[i].path != r->ask[i - 1].path))
+		    (!i || r->ask[i].dest != r->ask[i - 1].dest))
 			first[n++] = i;
 	}
-	sort_r(first, n, sizeof(*first), cmx_route_compare, NULL, r);
+	sort_r(first, n, sizeof(*first), cmx_path_compare, NULL, r);
 	for (i = 0; i < n; i++) {
-		if (i && cmx_route_same(r, first[i - 1], first[i]))
+		if (i && cmx_path_same(r, first[i - 1], first[i]))
 			r->ask[end].same = first[i];
 		else
 			r->ask[first[i]].leads = true;
-		end = cmx_route_link(r, first[i]);
+		end = cmx_path_link(r, first[i]);
 	}
 	kvfree(first);
 	return 0;
 }
 
 /* The neighbour of @ra has @dgid, or @status says why it has none. */
-static void cmx_route_resolved(struct cmx_routes *r, struct cmx_route_ask *ra,
-			       int status, const union ib_gid *dgid)
+static void cmx_path_resolved(struct cmx_paths *r, struct cmx_path_ask *ra,
+			      int status, const union ib_gid *dgid)
 {
 	union ib_gid *want = (void *)(ra->ask.question.rec + CMX_PATH_DGID);
 
@@ -306,37 +303,37 @@ static void cmx_route_resolved(struct cmx_routes *r, struct cmx_route_ask *ra,
 	cmx_ask_start(&ra->ask, r->h->net, r->h->uid);
 }
 
-static void cmx_routes_follow(struct cmx_routes *r, u32 lead, int status,
-			      const union ib_gid *dgid)
+static void cmx_paths_follow(struct cmx_paths *r, u32 lead, int status,
+			     const union ib_gid *dgid)
 {
-	struct cmx_route_ask *ra;
+	struct cmx_path_ask *ra;
 	u32 i = lead;
 
 	do {
 		ra = &r->ask[i];
 		i = ra->same;
-		cmx_route_resolved(r, ra, status, dgid);
+		cmx_path_resolved(r, ra, status, dgid);
 		cond_resched();
 	} while (i);
 }
 
 /* The neighbour of @lead is known, or not to be had; puts r->asks. */
-void cmx_routes_resolved(struct cmx_routes *r, u32 lead, int status,
-			 const union ib_gid *dgid)
+void cmx_paths_resolved(struct cmx_paths *r, u32 lead, int status,
+			const union ib_gid *dgid)
 {
 	mutex_lock(&r->asks.lock);
-	cmx_routes_follow(r, lead, status, dgid);
+	cmx_paths_follow(r, lead, status, dgid);
 	cmx_asks_end(&r->asks);
 }
 
 /*
- * @done comes once, maybe before this returns. After cmx_routes_lead(), on
+ * @done comes once, maybe before this returns. After cmx_paths_lead(), on
  * behalf of @user.
  */
-void cmx_routes_start(struct cmx_routes *r, struct cmx_query_user *user,
-		      void (*done)(struct cmx_asks *asks))
+void cmx_paths_start(struct cmx_paths *r, struct cmx_query_user *user,
+		     void (*done)(struct cmx_asks *asks))
 {
-	struct cmx_route_ask *ra;
+	struct cmx_path_ask *ra;
 	bool leads = false;
 	u32 i;
 
@@ -362,9 +359,9 @@ void cmx_routes_start(struct cmx_routes *r, struct cmx_query_user *user,
 		cmx_neighs_kick();
 }
 
-void cmx_routes_stop(struct cmx_routes *r)
+void cmx_paths_stop(struct cmx_paths *r)
 {
-	struct cmx_route_ask *ra;
+	struct cmx_path_ask *ra;
 	u32 i;
 
 	if (!cmx_asks_stop(&r->asks))
@@ -374,7 +371,7 @@ void cmx_routes_stop(struct cmx_routes *r)
 	for (i = 0; i < r->count; i++) {
 		ra = &r->ask[i];
 		if (ra->lead == CMX_LEAD_WAITS)
-			cmx_routes_follow(r, i, -ETIMEDOUT, NULL);
+			cmx_paths_follow(r, i, -ETIMEDOUT, NULL);
 		else
 			cmx_ask_stop(&ra->ask);
 		cond_resched();
@@ -383,7 +380,7 @@ void cmx_routes_stop(struct cmx_routes *r)
 }
 
 /* That nobody knows the way is an answer, no memory to ask is not. */
-int cmx_routes_error(const struct cmx_routes *r)
+int cmx_paths_error(const struct cmx_paths *r)
 {
 	u32 i;
 
@@ -395,42 +392,42 @@ int cmx_routes_error(const struct cmx_routes *r)
 }
 
 /* Did the SA say that there is no way there? */
-static bool cmx_route_denied(const struct cmx_ask *ask)
+static bool cmx_path_denied(const struct cmx_ask *ask)
 {
 	return ask->answer ? !ask->answer->count : ask->error == -ECONNREFUSED;
 }
 
 /* A GID that no path leads to is unreachable, if any path would do. */
-void cmx_routes_rank(const struct cmx_routes *r, struct cmx_path *paths)
+void cmx_paths_rank(const struct cmx_paths *r, struct cmx_dest *dests)
 {
-	struct cmx_path *path;
+	struct cmx_dest *dest;
 	u32 i;
 
 	for (i = 0; i < r->count && !r->h->limit_count; i++) {
-		path = &paths[r->ask[i].path];
-		if (path->dst.sa.sa_family != AF_IB ||
-		    !cmx_route_denied(&r->ask[i].ask))
+		dest = &dests[r->ask[i].dest];
+		if (dest->dst.sa.sa_family != AF_IB ||
+		    !cmx_path_denied(&r->ask[i].ask))
 			continue;
-		path->rank = CMX_RANK_UNREACHED;
-		path->src.sa.sa_family = 0;
-		path->port_num = 0;
+		dest->rank = CMX_RANK_UNREACHED;
+		dest->src.sa.sa_family = 0;
+		dest->port_num = 0;
 	}
 }
 
 /* An SA may not tell more paths than it was asked for. */
-static u32 cmx_route_max(const struct cmx_ask *ask)
+static u32 cmx_path_max(const struct cmx_ask *ask)
 {
 	return ask->question.rec[CMX_PATH_NUMB] & 0x7f;
 }
 
 /* The first one of a path; they are in the order of the paths. */
-static u32 cmx_routes_first(const struct cmx_routes *r, u32 path)
+static u32 cmx_paths_first(const struct cmx_paths *r, u32 dest)
 {
 	u32 low = 0, high = r->count, mid;
 
 	while (low < high) {
 		mid = low + (high - low) / 2;
-		if (r->ask[mid].path < path)
+		if (r->ask[mid].dest < dest)
 			low = mid + 1;
 		else
 			high = mid;
@@ -439,19 +436,19 @@ static u32 cmx_routes_first(const struct cmx_routes *r, u32 path)
 }
 
 /* Writes the records of one entry, or counts them if @recs is NULL. */
-u32 cmx_routes_get(const struct cmx_routes *r, u32 path, u32 port_space,
-		   struct ib_path_rec_data *recs)
+u32 cmx_paths_get(const struct cmx_paths *r, u32 dest, u32 port_space,
+		  struct ib_path_rec_data *recs)
 {
-	const struct cmx_route_ask *ra;
+	const struct cmx_path_ask *ra;
 	const u8 *rec;
 	u32 i, j, n = 0, end;
 
-	for (i = cmx_routes_first(r, path);
-	     i < r->count && r->ask[i].path == path; i++) {
+	for (i = cmx_paths_first(r, dest);
+	     i < r->count && r->ask[i].dest == dest; i++) {
 		ra = &r->ask[i];
 		if (ra->port_space != port_space || !ra->ask.answer)
 			continue;
-		end = n + cmx_route_max(&ra->ask);
+		end = n + cmx_path_max(&ra->ask);
 		for (j = 0; j < ra->ask.answer->count && n < end; j++) {
 			rec = cmx_sa_answer_rec(ra->ask.answer, j);
 			/* Not what was asked for? */
@@ -473,7 +470,7 @@ u32 cmx_routes_get(const struct cmx_routes *r, u32 path, u32 port_space,
 	return n;
 }
 
-void cmx_routes_release(struct cmx_routes *r)
+void cmx_paths_release(struct cmx_paths *r)
 {
 	u32 i;
 
@@ -483,94 +480,3 @@ void cmx_routes_release(struct cmx_routes *r)
 	r->ask = NULL;
 	r->count = 0;
 }
-
-static u8 cmx_addr_traffic_class(const struct sockaddr *addr)
-{
-	switch (addr->sa_family) {
-	case AF_INET6:
-		return be32_to_cpu(((const struct sockaddr_in6 *)
-				    addr)->sin6_flowinfo) >> 20;
-	case AF_IB:
-		return be32_to_cpu(((const struct sockaddr_ib *)
-				    addr)->sib_flowinfo) >> 20;
-	default:
-		return 0;
-	}
-}
-
-/* What rdma_resolve_route() would ask, and whom: a reference, or an ERR_PTR. */
-static struct cmx_sa_port *cmx_path_cached(struct rdma_cm_id *id,
-					   struct cmx_sa_question *q)
-{
-	struct rdma_addr *addr = &id->route.addr;
-	struct sa_path_rec rec = {};
-	struct cmx_sa_port *port;
-
-	if (!id->device || !rdma_cap_ib_sa(id->device, id->port_num) ||
-	    rdma_cap_opa_ah(id->device, id->port_num))
-		return ERR_PTR(-EOPNOTSUPP);
-	rdma_addr_get_sgid(&addr->dev_addr, &rec.sgid);
-	rdma_addr_get_dgid(&addr->dev_addr, &rec.dgid);
-	rec.pkey = cpu_to_be16(ib_addr_get_pkey(&addr->dev_addr));
-	rec.service_id = rdma_get_service_id(id, (struct sockaddr *)
-					     &addr->dst_addr);
-	rec.traffic_class = cmx_addr_traffic_class((struct sockaddr *)
-						   &addr->src_addr);
-	cmx_path_question(q, &rec, addr->src_addr.ss_family, NULL);
-	port = cmx_sa_port_get(id->device, id->port_num);
-	return port ?: ERR_PTR(-ENODEV);
-}
-
-/* The first path of @answer, if it leads where @q asked for. */
-static int cmx_path_use(struct rdma_cm_id *id, const struct cmx_sa_question *q,
-			const struct cmx_sa_answer *answer)
-{
-	u8 wire[CMX_SA_PATH_REC_SIZE] __aligned(8);
-	struct sa_path_rec rec = {};
-
-	if (!answer->count)
-		return -ENOENT;
-	memcpy(wire, cmx_sa_answer_rec(answer, 0), sizeof(wire));
-	if (memcmp(wire + CMX_PATH_DGID, q->rec + CMX_PATH_DGID,
-		   sizeof(rec.dgid)))
-		return -ENOENT;
-	rec.rec_type = SA_PATH_REC_TYPE_IB;
-	ib_sa_unpack_path(wire, &rec);
-	return rdma_set_ib_path(id, &rec);
-}
-
-int rdma_cmx_set_cached_path(struct rdma_cm_id *id)
-{
-	struct cmx_sa_answer *answer;
-	struct cmx_sa_question q CMX_UNINIT;
-	struct cmx_sa_port *port;
-	int ret;
-
-	/* Left by a failed rdma_resolve_route(): rdma_cm would lose it. */
-	if (id->route.path_rec)
-		return -ENOENT;
-	port = cmx_path_cached(id, &q);
-	if (IS_ERR(port))
-		return PTR_ERR(port);
-	ret = cmx_sa_cached(port, id->route.addr.dev_addr.net, &q, &answer);
-	cmx_sa_port_put(port);
-	if (ret)
-		return -ENOENT;
-	ret = cmx_path_use(id, &q, answer);
-	cmx_sa_answer_put(answer);
-	return ret;
-}
-EXPORT_SYMBOL_GPL(rdma_cmx_set_cached_path);
-
-void rdma_cmx_drop_cached_path(struct rdma_cm_id *id)
-{
-	struct cmx_sa_question q CMX_UNINIT;
-	struct cmx_sa_port *port;
-
-	port = cmx_path_cached(id, &q);
-	if (IS_ERR(port))
-		return;
-	cmx_sa_uncache(port, id->route.addr.dev_addr.net, &q);
-	cmx_sa_port_put(port);
-}
-EXPORT_SYMBOL_GPL(rdma_cmx_drop_cached_path);

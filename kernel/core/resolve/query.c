@@ -61,11 +61,11 @@ static struct workqueue_struct *cmx_free_wq;
 /* What the result does not need. */
 void cmx_query_parts_release(struct rdma_cmx_query *q)
 {
-	cmx_routes_release(&q->routes);
+	cmx_paths_release(&q->paths);
 	cmx_services_release(&q->services);
 	cmx_answer_release(&q->answer);
-	kvfree(q->paths);
-	q->paths = NULL;
+	kvfree(q->dests);
+	q->dests = NULL;
 }
 
 static void cmx_query_free(struct rdma_cmx_query *q)
@@ -93,7 +93,7 @@ static void cmx_query_release(struct kref *ref)
 	struct rdma_cmx_query *q = container_of(ref, struct rdma_cmx_query,
 						ref);
 
-	if (q->user || q->paths || q->services.port)
+	if (q->user || q->dests || q->services.port)
 		queue_work(cmx_free_wq, &q->free);
 	else
 		cmx_query_free(q);
@@ -191,7 +191,7 @@ static void cmx_query_stop(struct rdma_cmx_query *q, enum cmx_query_state state)
 		cmx_services_stop(&q->services);
 		break;
 	case CMX_QUERY_PATHS:
-		cmx_routes_stop(&q->routes);
+		cmx_paths_stop(&q->paths);
 		break;
 	default:
 		break;
@@ -283,7 +283,7 @@ static void cmx_query_init_one(struct rdma_cmx_query *q)
 	INIT_WORK(&q->free, cmx_query_free_work);
 	INIT_DELAYED_WORK(&q->deadline, cmx_query_deadline);
 	mutex_init(&q->services.asks.lock);
-	mutex_init(&q->routes.asks.lock);
+	mutex_init(&q->paths.asks.lock);
 	q->waiter.done = cmx_query_names_done;
 }
 

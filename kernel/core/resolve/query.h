@@ -34,9 +34,9 @@ struct rdma_cmx_query {
 	struct cmx_candidates cands;
 	struct cmx_answer answer;
 	struct cmx_services services;
-	struct cmx_path *paths;		/* annotated candidates */
-	u32 path_count;
-	struct cmx_routes routes;
+	struct cmx_dest *dests;		/* annotated candidates */
+	u32 dest_count;
+	struct cmx_paths paths;
 	struct rdma_cmx_result *result;
 	struct cmx_waiter waiter;
 	struct cmx_query_user *user;		/* once it waits */

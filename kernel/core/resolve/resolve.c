@@ -12,6 +12,9 @@
 #include "resolve/resolve.h"
 #include "resolve/trace.h"
 
+/* Most questions have no more candidates than fit on the stack. */
+#define CMX_FEW 2
+
 /*
  * First part of a question: everything that goes without a service. Returns 0
  * with @cands filled, CMX_NEEDS_*, or how it fails at once.
@@ -99,35 +102,35 @@ EXPORT_SYMBOL_GPL(rdma_cmx_query_check);
 static struct rdma_cmx_result *
 cmx_resolve_paths(const struct cmx_hints *h, const struct cmx_candidates *cands)
 {
-	struct cmx_path few[CMX_FEW] CMX_UNINIT, *paths = few;
+	struct cmx_dest few[CMX_FEW] CMX_UNINIT, *dests = few;
 	struct rdma_cmx_result *res = NULL;
-	struct cmx_routes routes;
+	struct cmx_paths paths;
 	int n, ret;
 
 	if (cands->count > CMX_FEW) {
-		paths = kvmalloc_array(cands->count, sizeof(*paths),
+		dests = kvmalloc_array(cands->count, sizeof(*dests),
 				       GFP_KERNEL);
-		if (!paths)
+		if (!dests)
 			return ERR_PTR(-ENOMEM);
 	}
-	n = cmx_paths_fill(h, cands, paths);
+	n = cmx_dests_fill(h, cands, dests);
 	if (n < 0) {
 		res = ERR_PTR(n);
 		goto out;
 	}
-	ret = cmx_routes_init(&routes, h, paths, n);
+	ret = cmx_paths_init(&paths, h, dests, n);
 	if (ret) {
 		res = ERR_PTR(ret);
 		goto out;
 	}
-	if (cmx_routes_cached(&routes)) {
-		cmx_routes_rank(&routes, paths);
-		res = cmx_result_build(h, cands, paths, n, &routes);
+	if (cmx_paths_cached(&paths)) {
+		cmx_paths_rank(&paths, dests);
+		res = cmx_result_build(h, cands, dests, n, &paths);
 	}
-	cmx_routes_release(&routes);
+	cmx_paths_release(&paths);
 out:
-	if (paths != few)
-		kvfree(paths);
+	if (dests != few)
+		kvfree(dests);
 	return res;
 }
 

@@ -16,6 +16,7 @@
  *	query.c		otherwise, who waits, until when, and how that ends
  *	annotate.c	what is done of the above when that is known
  *	user.c		and in which order, if many users wait
+ *	cached_path.c	a path record that is known, for an id of rdma_cm
  */
 #ifndef CMX_RESOLVE_H
 #define CMX_RESOLVE_H
@@ -148,7 +149,7 @@ enum cmx_dgid {
 };
 
 /**
- * struct cmx_path - one address with what we know about the way there
+ * struct cmx_dest - one address with what we know about the way there
  * @src: local address, family 0: none
  * @dst: address of the node, family 0: none
  * @rank: how well it is reached
@@ -161,7 +162,7 @@ enum cmx_dgid {
  * @sgid: GID of the port
  * @dgid: GID of @dst
  */
-struct cmx_path {
+struct cmx_dest {
 	union rdma_cmx_sockaddr src;
 	union rdma_cmx_sockaddr dst;
 	enum cmx_rank rank;
@@ -176,18 +177,20 @@ struct cmx_path {
 };
 
 /* Entries that one address becomes: RC and UD, if neither was asked for. */
-static inline u32 cmx_path_types(const struct cmx_hints *h)
+static inline u32 cmx_hints_entries(const struct cmx_hints *h)
 {
 	return h->qp_type ? 1 : 2;
 }
 
 /* dest.c */
-int cmx_route_annotate(const struct cmx_hints *h, struct cmx_path *path);
+int cmx_dest_annotate(const struct cmx_hints *h, struct cmx_dest *dest);
+int cmx_dests_fill(const struct cmx_hints *h,
+		   const struct cmx_candidates *cands, struct cmx_dest *dests);
 
 /* device.c */
 bool cmx_device_find(struct net *net, const union ib_gid *ip_gid,
-		     struct net_device *ndev, struct cmx_path *path);
-bool cmx_device_find_ib(struct net *net, struct cmx_path *path);
+		     struct net_device *ndev, struct cmx_dest *dest);
+bool cmx_device_find_ib(struct net *net, struct cmx_dest *dest);
 struct cmx_sa_port *cmx_device_sa_port(u32 ibdev_index, u32 port_num);
 int cmx_device_init(void);
 void cmx_device_exit(void);
@@ -212,7 +215,7 @@ struct cmx_job {
  * @work: runs one of them
  * @neighs: outstanding neighbour resolutions; this and what follows is
  *	guarded by the lock of neigh.c
- * @neigh_routes: queries that may start one
+ * @neigh_paths: queries that may start one
  * @neigh_node: among the users who may start one
  */
 struct cmx_query_user {
@@ -223,7 +226,7 @@ struct cmx_query_user {
 	struct list_head jobs;
 	struct work_struct work;
 	unsigned int neighs;
-	struct list_head neigh_routes;
+	struct list_head neigh_paths;
 	struct list_head neigh_node;
 };
 
@@ -268,19 +271,19 @@ enum cmx_lead {
 };
 
 /**
- * struct cmx_route_ask - one path of a query
+ * struct cmx_path_ask - one path of a query
  * @ask: the SA query
  * @to: the annotated address
- * @path: its index
+ * @dest: its index
  * @port_space: port space of the entry
  * @same: index of the next one that needs the same neighbour; 0: the last
  * @leads: first of those
  * @lead: the first one's state, guarded by the lock of neigh.c
  */
-struct cmx_route_ask {
+struct cmx_path_ask {
 	struct cmx_ask ask;
-	const struct cmx_path *to;
-	u32 path;
+	const struct cmx_dest *to;
+	u32 dest;
 	u32 port_space;
 	u32 same;
 	bool leads;
@@ -288,7 +291,7 @@ struct cmx_route_ask {
 };
 
 /**
- * struct cmx_routes - path records of the candidates
+ * struct cmx_paths - path records of the candidates
  * @asks: state of the questions
  * @h: the question that they are for
  * @count: how many
@@ -300,11 +303,11 @@ struct cmx_route_ask {
  * @neighs: list of them
  * @wait: among the queries of @user that may start one
  */
-struct cmx_routes {
+struct cmx_paths {
 	struct cmx_asks asks;
 	const struct cmx_hints *h;
 	u32 count;
-	struct cmx_route_ask *ask;
+	struct cmx_path_ask *ask;
 	struct cmx_query_user *user;
 	u32 next;
 	u32 neigh_count;
@@ -312,37 +315,38 @@ struct cmx_routes {
 	struct list_head wait;
 };
 
+/* Where the destination of a path record is on the wire. */
+#define CMX_PATH_DGID	8
+
 /* paths.c */
-int cmx_routes_init(struct cmx_routes *r, const struct cmx_hints *h,
-		    const struct cmx_path *paths, u32 n);
-bool cmx_routes_cached(struct cmx_routes *r);
-int cmx_routes_lead(struct cmx_routes *r);
-void cmx_routes_start(struct cmx_routes *r, struct cmx_query_user *user,
-		      void (*done)(struct cmx_asks *asks));
-void cmx_routes_resolved(struct cmx_routes *r, u32 lead, int status,
-			 const union ib_gid *dgid);
-void cmx_routes_stop(struct cmx_routes *r);
-int cmx_routes_error(const struct cmx_routes *r);
-void cmx_routes_rank(const struct cmx_routes *r, struct cmx_path *paths);
-u32 cmx_routes_get(const struct cmx_routes *r, u32 path, u32 port_space,
-		   struct ib_path_rec_data *recs);
-void cmx_routes_release(struct cmx_routes *r);
+void cmx_path_question(struct cmx_sa_question *q, struct sa_path_rec *rec,
+		       sa_family_t family,
+		       const struct ib_path_rec_data *limit);
+int cmx_paths_init(struct cmx_paths *r, const struct cmx_hints *h,
+		   const struct cmx_dest *dests, u32 n);
+bool cmx_paths_cached(struct cmx_paths *r);
+int cmx_paths_lead(struct cmx_paths *r);
+void cmx_paths_start(struct cmx_paths *r, struct cmx_query_user *user,
+		     void (*done)(struct cmx_asks *asks));
+void cmx_paths_resolved(struct cmx_paths *r, u32 lead, int status,
+			const union ib_gid *dgid);
+void cmx_paths_stop(struct cmx_paths *r);
+int cmx_paths_error(const struct cmx_paths *r);
+void cmx_paths_rank(const struct cmx_paths *r, struct cmx_dest *dests);
+u32 cmx_paths_get(const struct cmx_paths *r, u32 dest, u32 port_space,
+		  struct ib_path_rec_data *recs);
+void cmx_paths_release(struct cmx_paths *r);
 
 /* neigh.c */
-void cmx_neighs_start(struct cmx_routes *r);
+void cmx_neighs_start(struct cmx_paths *r);
 void cmx_neighs_kick(void);
-void cmx_neighs_stop(struct cmx_routes *r);
+void cmx_neighs_stop(struct cmx_paths *r);
 
 /* result.c */
-/* Most questions have no more candidates than fit on the stack. */
-#define CMX_FEW 2
-
-int cmx_paths_fill(const struct cmx_hints *h,
-		   const struct cmx_candidates *cands, struct cmx_path *paths);
 struct rdma_cmx_result *cmx_result_build(const struct cmx_hints *h,
 					 const struct cmx_candidates *cands,
-					 const struct cmx_path *paths, u32 n,
-					 const struct cmx_routes *routes);
+					 const struct cmx_dest *dests, u32 n,
+					 const struct cmx_paths *paths);
 
 /* resolve.c: what is known without asking anybody. */
 #define CMX_NEEDS_NAMES		1

@@ -56,7 +56,7 @@ void cmx_service_question(struct cmx_sa_question *q, const char *service)
 
 /* Ports to ask, as they are found. */
 struct cmx_service_ports {
-	const struct cmx_path *from;	/* only this one, if it has a port */
+	const struct cmx_dest *from;	/* only this one, if it has a port */
 	u32 count;
 	u32 room;
 	struct cmx_service_ask *port;
@@ -97,7 +97,7 @@ static int cmx_service_port_add(struct cmx_sa_port *port, void *arg)
 /* The one port that the caller has named, if any: in @from. */
 static int cmx_service_from(const struct cmx_hints *h,
 			    const struct rdma_cmx_query_attr *attr,
-			    struct cmx_path *from)
+			    struct cmx_dest *from)
 {
 	int ret;
 
@@ -110,7 +110,7 @@ static int cmx_service_from(const struct cmx_hints *h,
 	if (!h->src.sa.sa_family || cmx_addr_is_any(&h->src))
 		return 0;
 	from->src = h->src;
-	ret = cmx_route_annotate(h, from);
+	ret = cmx_dest_annotate(h, from);
 	if (ret)
 		return ret;
 	return from->port_num ? 0 : -ENODEV;
@@ -124,7 +124,7 @@ int cmx_services_init(struct cmx_services *s, const struct cmx_hints *h,
 		      const struct rdma_cmx_query_attr *attr)
 {
 	struct cmx_service_ports ports = {};
-	struct cmx_path from;
+	struct cmx_dest from;
 	u32 i;
 	int ret;
 

@@ -56,18 +56,18 @@ DEFINE_EVENT(cmx_query_class, cmx_query_timeout,
 	     TP_PROTO(const void *query), TP_ARGS(query));
 
 TRACE_EVENT(cmx_annotate,
-	    TP_PROTO(const struct cmx_path *path),
-	    TP_ARGS(path),
+	    TP_PROTO(const struct cmx_dest *dest),
+	    TP_ARGS(dest),
 	    TP_STRUCT__entry(__array(u8, src, sizeof(struct sockaddr_in6))
 			     __array(u8, dst, sizeof(struct sockaddr_in6))
 			     __field(int, rank)
 			     __field(u32, ibdev_index)
 			     __field(u32, port_num)),
-	    TP_fast_assign(memcpy(__entry->src, &path->src, sizeof(struct sockaddr_in6));
-			   memcpy(__entry->dst, &path->dst, sizeof(struct sockaddr_in6));
-			   __entry->rank = path->rank;
-			   __entry->ibdev_index = path->ibdev_index;
-			   __entry->port_num = path->port_num;),
+	    TP_fast_assign(memcpy(__entry->src, &dest->src, sizeof(struct sockaddr_in6));
+			   memcpy(__entry->dst, &dest->dst, sizeof(struct sockaddr_in6));
+			   __entry->rank = dest->rank;
+			   __entry->ibdev_index = dest->ibdev_index;
+			   __entry->port_num = dest->port_num;),
 	    TP_printk("src=%pISc dst=%pISc rank=%d ibdev=%u port=%u",
 		      __entry->src, __entry->dst, __entry->rank,
 		      __entry->ibdev_index, __entry->port_num)

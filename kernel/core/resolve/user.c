@@ -57,7 +57,7 @@ static struct cmx_query_user *cmx_query_user_alloc(kuid_t uid)
 	user->refs = 1;
 	spin_lock_init(&user->lock);
 	INIT_LIST_HEAD(&user->jobs);
-	INIT_LIST_HEAD(&user->neigh_routes);
+	INIT_LIST_HEAD(&user->neigh_paths);
 	INIT_LIST_HEAD(&user->neigh_node);
 	INIT_WORK(&user->work, cmx_query_user_work);
 	return user;

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * A path record that a resolution has left in the cache, for an id that would
+ * ask the SA for it again. No state, process context.
+ */
+#include <linux/export.h>
+#include <rdma/ib_addr.h>
+#include <rdma/ib_sa.h>
+#include <rdma/rdma_cm_ib.h>
+
+#include "resolve/resolve.h"
+#include "sa/wire.h"
+
+static u8 cmx_cached_path_tclass(const struct sockaddr *addr)
+{
+	switch (addr->sa_family) {
+	case AF_INET6:
+		return be32_to_cpu(((const struct sockaddr_in6 *)
+				    addr)->sin6_flowinfo) >> 20;
+	case AF_IB:
+		return be32_to_cpu(((const struct sockaddr_ib *)
+				    addr)->sib_flowinfo) >> 20;
+	default:
+		return 0;
+	}
+}
+
+/* What rdma_resolve_route() would ask, and whom: a reference, or an ERR_PTR. */
+static struct cmx_sa_port *cmx_cached_path_query(struct rdma_cm_id *id,
+					   struct cmx_sa_question *q)
+{
+	struct rdma_addr *addr = &id->route.addr;
+	struct sa_path_rec rec = {};
+	struct cmx_sa_port *port;
+
+	if (!id->device || !rdma_cap_ib_sa(id->device, id->port_num) ||
+	    rdma_cap_opa_ah(id->device, id->port_num))
+		return ERR_PTR(-EOPNOTSUPP);
+	rdma_addr_get_sgid(&addr->dev_addr, &rec.sgid);
+	rdma_addr_get_dgid(&addr->dev_addr, &rec.dgid);
+	rec.pkey = cpu_to_be16(ib_addr_get_pkey(&addr->dev_addr));
+	rec.service_id = rdma_get_service_id(id, (struct sockaddr *)
+					     &addr->dst_addr);
+	rec.traffic_class = cmx_cached_path_tclass((struct sockaddr *)
+						   &addr->src_addr);
+	cmx_path_question(q, &rec, addr->src_addr.ss_family, NULL);
+	port = cmx_sa_port_get(id->device, id->port_num);
+	return port ?: ERR_PTR(-ENODEV);
+}
+
+/* The first path of @answer, if it leads where @q asked for. */
+static int cmx_cached_path_use(struct rdma_cm_id *id, const struct cmx_sa_question *q,
+			const struct cmx_sa_answer *answer)
+{
+	u8 wire[CMX_SA_PATH_REC_SIZE] __aligned(8);
+	struct sa_path_rec rec = {};
+
+	if (!answer->count)
+		return -ENOENT;
+	memcpy(wire, cmx_sa_answer_rec(answer, 0), sizeof(wire));
+	if (memcmp(wire + CMX_PATH_DGID, q->rec + CMX_PATH_DGID,
+		   sizeof(rec.dgid)))
+		return -ENOENT;
+	rec.rec_type = SA_PATH_REC_TYPE_IB;
+	ib_sa_unpack_path(wire, &rec);
+	return rdma_set_ib_path(id, &rec);
+}
+
+int rdma_cmx_set_cached_path(struct rdma_cm_id *id)
+{
+	struct cmx_sa_answer *answer;
+	struct cmx_sa_question q CMX_UNINIT;
+	struct cmx_sa_port *port;
+	int ret;
+
+	/* Left by a failed rdma_resolve_route(): rdma_cm would lose it. */
+	if (id->route.path_rec)
+		return -ENOENT;
+	port = cmx_cached_path_query(id, &q);
+	if (IS_ERR(port))
+		return PTR_ERR(port);
+	ret = cmx_sa_cached(port, id->route.addr.dev_addr.net, &q, &answer);
+	cmx_sa_port_put(port);
+	if (ret)
+		return -ENOENT;
+	ret = cmx_cached_path_use(id, &q, answer);
+	cmx_sa_answer_put(answer);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(rdma_cmx_set_cached_path);
+
+void rdma_cmx_drop_cached_path(struct rdma_cm_id *id)
+{
+	struct cmx_sa_question q CMX_UNINIT;
+	struct cmx_sa_port *port;
+
+	port = cmx_cached_path_query(id, &q);
+	if (IS_ERR(port))
+		return;
+	cmx_sa_uncache(port, id->route.addr.dev_addr.net, &q);
+	cmx_sa_port_put(port);
+}
+EXPORT_SYMBOL_GPL(rdma_cmx_drop_cached_path);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Small questions about socket addresses. No state, any context. */
+/* Properties of socket addresses. No state, any context. */
 #include <net/ipv6.h>
 
 #include "core.h"

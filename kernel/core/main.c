@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Module entry of rdma_cmx: the rooms are opened here, closed in reverse. */
+/* Module entry of rdma_cmx: starts the rooms, stops them in reverse. */
 #include <linux/module.h>
 
 #include "mcast/mcast.h"

@@ -10,29 +10,29 @@
 #include <linux/percpu.h>
 
 enum cmx_stat {
-	CMX_STAT_requests,	/* questions that were asked */
+	CMX_STAT_requests,	/* queries */
 	CMX_STAT_completed,	/* answered with a result */
 	CMX_STAT_failed,	/* answered with an error */
 	CMX_STAT_cancelled,	/* cancelled before an answer */
 	CMX_STAT_timeouts,	/* of the failed: deadline passed */
 	CMX_STAT_name_hits,	/* names answered from the cache */
-	CMX_STAT_name_lookups,	/* names that the key service was asked */
+	CMX_STAT_name_lookups,	/* names looked up by the key service */
 	CMX_STAT_name_errors,	/* of those: ended with an error */
 	CMX_STAT_name_refused,	/* names refused by a limit */
-	CMX_STAT_coalesced,	/* questions that joined a look-up */
+	CMX_STAT_coalesced,	/* queries that joined a lookup */
 	CMX_STAT_names_given,	/* answers that callers brought */
 	CMX_STAT_joins,		/* multicast joins that were started */
 	CMX_STAT_leaves,	/* multicast groups left */
 	CMX_STAT_rejoins,	/* lost memberships that were joined again */
 	CMX_STAT_sa_ports,	/* InfiniBand ports with a MAD agent */
-	CMX_STAT_sa_queries,	/* questions that an SA was asked */
-	CMX_STAT_sa_hits,	/* questions answered from the cache */
-	CMX_STAT_sa_coalesced,	/* questions that joined one under way */
+	CMX_STAT_sa_queries,	/* queries sent to an SA */
+	CMX_STAT_sa_hits,	/* queries completed from the cache */
+	CMX_STAT_sa_coalesced,	/* queries that joined an outstanding one */
 	CMX_STAT_sa_retries,	/* MADs sent again */
-	CMX_STAT_sa_timeouts,	/* questions that an SA did not answer */
-	CMX_STAT_sa_errors,	/* questions that ended with any error */
+	CMX_STAT_sa_timeouts,	/* queries that no SA responded to */
+	CMX_STAT_sa_errors,	/* queries that ended with any error */
 	CMX_STAT_sa_redirects,	/* answers that named another SA */
-	CMX_STAT_sa_refused,	/* questions refused by a limit */
+	CMX_STAT_sa_refused,	/* queries refused by a limit */
 	CMX_STAT_sa_events,	/* changes of a port that emptied its cache */
 	CMX_STAT_sa_cached,	/* answers in the caches */
 	CMX_STAT_live_queries,

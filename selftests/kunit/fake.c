@@ -141,8 +141,8 @@ struct cmx_sa_lookup *fake_asked(struct cmx_sa_port *port)
 	struct cmx_sa_lookup *l;
 
 	spin_lock(&cmx_sa_lock);
-	l = list_first_entry_or_null(&port->turns.running,
-				     struct cmx_sa_lookup, turn.node);
+	l = list_first_entry_or_null(&port->sched.running,
+				     struct cmx_sa_lookup, entity.node);
 	if (l)
 		refcount_inc(&l->ref);
 	spin_unlock(&cmx_sa_lock);
@@ -152,8 +152,8 @@ struct cmx_sa_lookup *fake_asked(struct cmx_sa_port *port)
 /* The SA answers; consumes both references. */
 void fake_say(struct cmx_sa_lookup *l, struct cmx_sa_answer *answer, int error)
 {
-	cmx_sa_lookup_heard(l, cmx_sa_cache_generation(&l->port->cache),
-			    jiffies, answer, error);
+	cmx_sa_lookup_response(l, cmx_sa_cache_generation(&l->port->cache),
+			       jiffies, answer, error);
 	cmx_sa_answer_put(answer);
 	cmx_sa_lookup_put(l);
 }

@@ -97,10 +97,10 @@ static struct cmx_sa_lookup *asked(struct kunit *test, u32 port, u16 attr_id)
 	struct cmx_sa_lookup *l;
 
 	KUNIT_ASSERT_TRUE(test,
-			  WAIT_FOR(READ_ONCE(fake.port[port]->turns.nr_running)));
+			  WAIT_FOR(READ_ONCE(fake.port[port]->sched.nr_running)));
 	l = fake_asked(fake.port[port]);
 	KUNIT_ASSERT_NOT_NULL(test, l);
-	KUNIT_EXPECT_EQ(test, be16_to_cpu(l->key.question.attr_id), attr_id);
+	KUNIT_EXPECT_EQ(test, be16_to_cpu(l->key.query.attr_id), attr_id);
 	return l;
 }
 
@@ -121,7 +121,7 @@ static void say_paths(struct kunit *test, u32 port, u32 count)
 	for (i = 0; i < count; i++) {
 		u8 *rec = (u8 *)cmx_sa_answer_rec(answer, i);
 
-		memcpy(rec, l->key.question.rec, 64);
+		memcpy(rec, l->key.query.rec, 64);
 		/* DLID, as a mark */
 		rec[40] = i >> 8;
 		rec[41] = i;
@@ -344,7 +344,7 @@ static void pipeline_paths(struct kunit *test)
 
 	start_attr(test, &attr);
 	l = asked(test, 1, PATH_REC);
-	wanted = l->key.question.rec[49] & 0x7f;	/* NumbPath */
+	wanted = l->key.query.rec[49] & 0x7f;	/* NumbPath */
 	cmx_sa_lookup_put(l);
 	KUNIT_EXPECT_GT(test, wanted, 0u);
 	say_paths(test, 1, 3000);
@@ -367,8 +367,8 @@ static void pipeline_paths(struct kunit *test)
 	l = asked(test, 1, PATH_REC);
 	answer = cmx_sa_answer_alloc(2, 64);
 	KUNIT_ASSERT_NOT_NULL(test, answer);
-	memcpy(answer->data, l->key.question.rec, 64);
-	memcpy(answer->data + 64, l->key.question.rec, 64);
+	memcpy(answer->data, l->key.query.rec, 64);
+	memcpy(answer->data + 64, l->key.query.rec, 64);
 	answer->data[8 + 15] ^= 1;	/* another DGID */
 	fake_say(l, answer, 0);
 	end(test, 0, 1);
@@ -406,16 +406,16 @@ static void pipeline_limits(struct kunit *test)
 	start_attr(test, &attr);
 	l = asked(test, 1, PATH_REC);
 	/* 15.2.5.16: DLID, FlowLabel, SL; and none of their neighbours */
-	KUNIT_EXPECT_EQ(test, be64_to_cpu(l->key.question.comp_mask) &
+	KUNIT_EXPECT_EQ(test, be64_to_cpu(l->key.query.comp_mask) &
 			(BIT(4) | BIT(5) | BIT(6) | BIT(8) | BIT(9) | BIT(14) |
 			 BIT(15) | BIT(16) | BIT(17) | BIT(18)),
 			(u64)(BIT(4) | BIT(8) | BIT(15)));
-	KUNIT_EXPECT_EQ(test, l->key.question.rec[40], 0x12);
-	KUNIT_EXPECT_EQ(test, l->key.question.rec[41], 0x34);
-	KUNIT_EXPECT_EQ(test, l->key.question.rec[44], 0x0f);
-	KUNIT_EXPECT_EQ(test, l->key.question.rec[45], 0x01);
-	KUNIT_EXPECT_EQ(test, l->key.question.rec[46], 0x02);
-	KUNIT_EXPECT_EQ(test, l->key.question.rec[53] & 0x0f, 0x05);
+	KUNIT_EXPECT_EQ(test, l->key.query.rec[40], 0x12);
+	KUNIT_EXPECT_EQ(test, l->key.query.rec[41], 0x34);
+	KUNIT_EXPECT_EQ(test, l->key.query.rec[44], 0x0f);
+	KUNIT_EXPECT_EQ(test, l->key.query.rec[45], 0x01);
+	KUNIT_EXPECT_EQ(test, l->key.query.rec[46], 0x02);
+	KUNIT_EXPECT_EQ(test, l->key.query.rec[53] & 0x0f, 0x05);
 	cmx_sa_lookup_put(l);
 	cancelled(test);
 	/* To another GID: nobody need be asked, there is no route. */

@@ -36,7 +36,7 @@ static void answer_free(struct answer *a)
 
 /* Of @len bytes in @segs segments; byte i of the records is i % 251. */
 static struct answer *answer_make(struct kunit *test,
-				  const struct cmx_sa_question *q, u32 len,
+				  const struct cmx_sa_query *q, u32 len,
 				  u32 segs)
 {
 	struct answer *a = kzalloc(sizeof(*a), GFP_KERNEL);
@@ -69,26 +69,26 @@ static struct answer *answer_make(struct kunit *test,
 	return a;
 }
 
-static const struct cmx_sa_question services = {
+static const struct cmx_sa_query services = {
 	.attr_id = cpu_to_be16(0x31),
 	.method = IB_SA_METHOD_GET_TABLE,
 	.rec_len = 176,
 };
 
-static const struct cmx_sa_question path = {
+static const struct cmx_sa_query path = {
 	.attr_id = cpu_to_be16(0x35),
 	.method = IB_SA_METHOD_GET_TABLE,
 	.rec_len = 64,
 };
 
-static const struct cmx_sa_question port_info = {
+static const struct cmx_sa_query port_info = {
 	.attr_id = cpu_to_be16(0x01),
 	.method = IB_MGMT_METHOD_GET,
 	.rec_len = 72,
 };
 
 /* What it is found to be; it is gone afterwards. */
-static int answer_read(struct answer *a, const struct cmx_sa_question *q)
+static int answer_read(struct answer *a, const struct cmx_sa_query *q)
 {
 	struct cmx_sa_answer *answer = NULL;
 	int ret = cmx_sa_read(q, &a->wc, &answer);
@@ -98,7 +98,7 @@ static int answer_read(struct answer *a, const struct cmx_sa_question *q)
 	return ret;
 }
 
-static int read_len(struct kunit *test, const struct cmx_sa_question *q,
+static int read_len(struct kunit *test, const struct cmx_sa_query *q,
 		    u32 len, u32 segs)
 {
 	return answer_read(answer_make(test, q, len, segs), q);
@@ -263,13 +263,13 @@ static void answer_most(struct kunit *test)
 
 static void answer_random(struct kunit *test)
 {
-	static const struct cmx_sa_question *const questions[] = {
+	static const struct cmx_sa_query *const questions[] = {
 		&services, &path, &port_info,
 	};
 	u32 round, i, segs;
 
 	for (round = 0; round < 4000; round++) {
-		const struct cmx_sa_question *q =
+		const struct cmx_sa_query *q =
 			questions[kunit_random(ARRAY_SIZE(questions))];
 		struct cmx_sa_answer *answer = NULL;
 		struct answer *a;

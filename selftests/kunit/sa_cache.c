@@ -35,20 +35,20 @@ static void key_make(struct cmx_sa_key *key, u32 n)
 {
 	memset(key, 0, sizeof(*key));
 	key->net = 1;
-	key->question.attr_id = cpu_to_be16(0x31);
-	key->question.method = IB_SA_METHOD_GET_TABLE;
-	key->question.rec_len = 176;
-	memcpy(key->question.rec, &n, sizeof(n));
+	key->query.attr_id = cpu_to_be16(0x31);
+	key->query.method = IB_SA_METHOD_GET_TABLE;
+	key->query.rec_len = 176;
+	memcpy(key->query.rec, &n, sizeof(n));
 }
 
 /* Puts @answer in, which is consumed; false: it was not to be kept at all. */
 static bool put_at(const struct cmx_sa_key *key, struct cmx_sa_answer *answer,
-		   unsigned long asked, u32 generation)
+		   unsigned long sent_at, u32 generation)
 {
 	struct cmx_sa_entry *e;
 	LIST_HEAD(victims);
 
-	e = cmx_sa_entry_alloc(key, answer, asked, generation);
+	e = cmx_sa_entry_alloc(key, answer, sent_at, generation);
 	if (e)
 		cmx_sa_cache_add(cache, e, &victims);
 	cmx_sa_entries_free(&victims);
@@ -184,7 +184,7 @@ static void cache_lease(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, answer);
 	rec = (void *)cmx_sa_answer_rec(answer, 0);
 	rec->lease = 0;
-	key.question.attr_id = cpu_to_be16(0x35);
+	key.query.attr_id = cpu_to_be16(0x35);
 	KUNIT_EXPECT_TRUE(test, put_at(&key, answer, jiffies, now));
 	KUNIT_EXPECT_EQ(test, get_key(&key), 2);
 }

@@ -59,17 +59,17 @@ static void asker_done(struct cmx_sa_waiter *waiter,
 /* Queries that the SA of @port is asked, and those that wait. */
 static unsigned int asked(u32 port)
 {
-	return READ_ONCE(fake.port[port]->turns.nr_running);
+	return READ_ONCE(fake.port[port]->sched.nr_running);
 }
 
 static unsigned int queued(u32 port)
 {
-	return READ_ONCE(fake.port[port]->turns.nr_waiting);
+	return READ_ONCE(fake.port[port]->sched.nr_waiting);
 }
 
 static int ask_as(struct asker *a, u32 port, u32 n, unsigned int uid)
 {
-	struct cmx_sa_question q = {
+	struct cmx_sa_query q = {
 		.attr_id = cpu_to_be16(0x31),
 		.method = IB_SA_METHOD_GET_TABLE,
 		.rec_len = 176,
@@ -251,7 +251,7 @@ static void lookup_generation(struct kunit *test)
 	l = fake_asked(fake.port[1]);
 	KUNIT_ASSERT_NOT_NULL(test, l);
 	fake_generation(&fake);
-	cmx_sa_lookup_heard(l, before, jiffies, NULL, -ECONNREFUSED);
+	cmx_sa_lookup_response(l, before, jiffies, NULL, -ECONNREFUSED);
 	KUNIT_EXPECT_EQ(test, asked(1), 1u);
 	KUNIT_EXPECT_EQ(test, atomic_read(&askers[0].calls), 0);
 	cmx_sa_lookups_again(fake.port[1]);
@@ -302,7 +302,7 @@ static void lookup_turns(struct kunit *test)
 		KUNIT_EXPECT_LE(test, asked(1), 4u);
 		l = fake_asked(fake.port[1]);
 		KUNIT_ASSERT_NOT_NULL(test, l);
-		memcpy(&n, l->key.question.rec, sizeof(n));
+		memcpy(&n, l->key.query.rec, sizeof(n));
 		KUNIT_EXPECT_EQ(test, n, (u32)i);
 		fake_say(l, fake_services(1, "s"), 0);
 		told(test, &askers[i], 0, 1);
@@ -347,7 +347,7 @@ static void answered(struct kunit *test, struct asker *a, u32 n)
 	KUNIT_ASSERT_TRUE(test, WAIT_FOR(asked(1)));
 	l = fake_asked(fake.port[1]);
 	KUNIT_ASSERT_NOT_NULL(test, l);
-	memcpy(&got, l->key.question.rec, sizeof(got));
+	memcpy(&got, l->key.query.rec, sizeof(got));
 	KUNIT_EXPECT_EQ(test, got, n);
 	fake_say(l, fake_services(1, "s"), 0);
 	told(test, a, 0, 1);
@@ -371,7 +371,7 @@ static bool first_is(u32 n)
 	u32 got = ~n;
 
 	if (l) {
-		memcpy(&got, l->key.question.rec, sizeof(got));
+		memcpy(&got, l->key.query.rec, sizeof(got));
 		cmx_sa_lookup_put(l);
 	}
 	return got == n;

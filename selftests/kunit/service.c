@@ -50,11 +50,11 @@ static void service_parse(struct kunit *test)
 {
 	const struct service *s = test->param_value;
 	u64 want = s->id == 0xdead ? 0 : s->id;
-	struct cmx_sa_question q;
+	struct cmx_sa_query q;
 	const u8 *rec = q.rec;
 
 	memset(&q, 0xa5, sizeof(q));
-	cmx_service_question(&q, s->text);
+	cmx_service_query(&q, s->text);
 	KUNIT_EXPECT_EQ(test, be16_to_cpu(q.attr_id), 0x31);
 	KUNIT_EXPECT_EQ(test, q.method, 0x12);
 	KUNIT_EXPECT_EQ(test, q.rec_len, 176);
@@ -78,14 +78,14 @@ static void service_parse(struct kunit *test)
 
 static void service_longest(struct kunit *test)
 {
-	struct cmx_sa_question q;
+	struct cmx_sa_query q;
 	char text[64] = {};
 
 	memset(text, 'x', 63);
-	cmx_service_question(&q, text);
+	cmx_service_query(&q, text);
 	KUNIT_EXPECT_FALSE(test, memcmp(q.rec + 48, text, 64));
 	memset(text, '9', 63);
-	cmx_service_question(&q, text);
+	cmx_service_query(&q, text);
 	KUNIT_EXPECT_EQ(test, be64_to_cpu(q.comp_mask), BIT_ULL(6));
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Memberships on InfiniBand, by ib_sa, which shares them between all its
- * callers on a port. A send-only full member asks the SA first whether it has
+ * callers on a port. A send-only full member queries the SA first whether it has
  * such members: one that has not may make something else of the request.
  *
  * Runs in the membership's work. Callbacks only note what came, under the
@@ -63,7 +63,7 @@ static void cmx_ib_mgid(const struct rdma_cm_id *id,
 static void cmx_ib_set_param(struct cmx_member *m,
 			     const struct rdma_cmx_mc_param *param)
 {
-	struct ib_sa_mcmember_rec *rec = &m->asked;
+	struct ib_sa_mcmember_rec *rec = &m->wanted;
 
 	if (param->mask & RDMA_CMX_MC_QKEY)
 		rec->qkey = cpu_to_be32(param->qkey);
@@ -94,14 +94,14 @@ static void cmx_ib_set_param(struct cmx_member *m,
 }
 
 /*
- * What is not asked for is as in the partition's broadcast group, which is
+ * A parameter that is not in the mask is as in the partition's broadcast group, which is
  * how rdma_cm does it. An id bound by GID has no such group.
  */
 int cmx_mcast_ib_prepare(struct cmx_member *m,
 			 const struct rdma_cmx_mc_param *param)
 {
 	struct rdma_dev_addr *dev_addr = &m->id->route.addr.dev_addr;
-	struct ib_sa_mcmember_rec *rec = &m->asked;
+	struct ib_sa_mcmember_rec *rec = &m->wanted;
 	union ib_gid broadcast;
 	u16 index;
 	int ret;
@@ -141,16 +141,16 @@ int cmx_mcast_ib_prepare(struct cmx_member *m,
 	return 0;
 }
 
-/* ib_sa tells that a join has ended, or that a membership was dropped. */
+/* ib_sa reports that a join has ended, or that a membership was dropped. */
 static int cmx_ib_callback(int status, struct ib_sa_multicast *multicast)
 {
 	struct cmx_member *m = multicast->context;
 
 	spin_lock(&m->lock);
-	m->news = true;
-	m->news_status = status;
+	m->event = true;
+	m->event_status = status;
 	if (!status)
-		m->news_rec = multicast->rec;
+		m->event_rec = multicast->rec;
 	spin_unlock(&m->lock);
 	cmx_member_kick(m, 0);
 	/* It is freed by the work, or by whoever leaves. */
@@ -162,7 +162,7 @@ static int cmx_ib_join(struct cmx_member *m)
 	struct ib_sa_multicast *mc;
 
 	mc = ib_sa_join_multicast(&cmx_sa_mc_client, m->id->device,
-				  m->id->port_num, &m->asked, m->comp_mask,
+				  m->id->port_num, &m->wanted, m->comp_mask,
 				  GFP_KERNEL, cmx_ib_callback, m);
 	if (IS_ERR(mc))
 		return PTR_ERR(mc);
@@ -188,17 +188,17 @@ static void cmx_ib_answered(struct cmx_sa_waiter *waiter,
 	struct cmx_member *m = container_of(waiter, struct cmx_member, waiter);
 
 	spin_lock(&m->lock);
-	m->news = true;
-	m->news_status = error ?: cmx_ib_send_only(answer);
+	m->event = true;
+	m->event_status = error ?: cmx_ib_send_only(answer);
 	spin_unlock(&m->lock);
 	cmx_member_kick(m, 0);
 	cmx_member_put(m);
 }
 
-/* 0: there are some, -EINPROGRESS: cmx_ib_answered() will tell. */
-static int cmx_ib_ask(struct cmx_member *m)
+/* 0: there are some, -EINPROGRESS: cmx_ib_answered() is called. */
+static int cmx_ib_query_sendonly(struct cmx_member *m)
 {
-	struct cmx_sa_question question = {
+	struct cmx_sa_query query = {
 		.attr_id = IB_MGMT_CLASSPORTINFO_ATTR_ID,
 		.method = IB_MGMT_METHOD_GET,
 		.rec_len = sizeof(struct ib_class_port_info),
@@ -212,19 +212,19 @@ static int cmx_ib_ask(struct cmx_member *m)
 	port = cmx_sa_port_get(m->id->device, m->id->port_num);
 	if (!port)
 		return -ENODEV;
-	ret = cmx_sa_cached(port, net, &question, &answer);
+	ret = cmx_sa_cached(port, net, &query, &answer);
 	if (!ret) {
 		ret = cmx_ib_send_only(answer);
 		cmx_sa_answer_put(answer);
 	} else if (ret == -EINPROGRESS) {
 		refcount_inc(&m->ref);
-		m->asking = true;
+		m->querying = true;
 		m->waiter.done = cmx_ib_answered;
 		/* The same for all users, so it is no one's. */
-		ret = cmx_sa_lookup(port, net, GLOBAL_ROOT_UID, &question,
+		ret = cmx_sa_lookup(port, net, GLOBAL_ROOT_UID, &query,
 				    &m->waiter);
 		if (ret) {
-			m->asking = false;
+			m->querying = false;
 			refcount_dec(&m->ref);
 		} else {
 			ret = -EINPROGRESS;
@@ -235,26 +235,26 @@ static int cmx_ib_ask(struct cmx_member *m)
 }
 
 /*
- * Look at what came. A join that has to go on is no news, the next step then
- * tells its own.
+ * Look at what came. A join that has to go on is no event, the next step then
+ * has its own.
  */
-bool cmx_mcast_ib_news(struct cmx_member *m, int *status)
+bool cmx_mcast_ib_event(struct cmx_member *m, int *status)
 {
-	bool news;
+	bool event;
 
 	spin_lock(&m->lock);
-	news = m->news;
-	m->news = false;
-	*status = m->news_status;
-	if (news && !*status && !m->asking)
-		m->rec = m->news_rec;
+	event = m->event;
+	m->event = false;
+	*status = m->event_status;
+	if (event && !*status && !m->querying)
+		m->rec = m->event_rec;
 	spin_unlock(&m->lock);
-	if (news && m->asking) {
-		m->asking = false;
+	if (event && m->querying) {
+		m->querying = false;
 		if (!*status)
 			*status = cmx_ib_join(m);
 	}
-	return news;
+	return event;
 }
 
 int cmx_mcast_ib_start(struct cmx_member *m)
@@ -262,25 +262,25 @@ int cmx_mcast_ib_start(struct cmx_member *m)
 	int ret;
 
 	if (m->send_only) {
-		ret = cmx_ib_ask(m);
+		ret = cmx_ib_query_sendonly(m);
 		if (ret)
 			return ret;
 	}
 	return cmx_ib_join(m);
 }
 
-/* What is still told afterwards is of no use: that there was a question. */
+/* An event after this is ignored: it is of the query alone. */
 void cmx_mcast_ib_stop(struct cmx_member *m)
 {
-	if (m->asking && cmx_sa_forget(&m->waiter))
+	if (m->querying && cmx_sa_forget(&m->waiter))
 		refcount_dec(&m->ref);
-	m->asking = false;
+	m->querying = false;
 	/* Waits for a running callback. */
 	if (m->sa_mc)
 		ib_sa_free_multicast(m->sa_mc);
 	m->sa_mc = NULL;
 	spin_lock(&m->lock);
-	m->news = false;
+	m->event = false;
 	spin_unlock(&m->lock);
 }
 

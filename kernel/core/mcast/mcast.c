@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Multicast joins: what is asked, and who does it. A plain one on InfiniBand
+ * Multicast joins: their checks, and who does them. A plain one on InfiniBand
  * goes through rdma_cm, with the checks that it leaves to its callers; on RoCE,
  * and where rdma_cm 6.1 refuses, it is a membership of ours, found by id and
  * address in a table whose lock guards nothing else. Process context.
@@ -27,7 +27,7 @@
 static DEFINE_HASHTABLE(cmx_members, 10);
 static DEFINE_SPINLOCK(cmx_members_lock);
 
-/* A value is either asked for and in its range, or 0. */
+/* A value is either in the mask and in its range, or 0. */
 static bool cmx_value_ok(u32 mask, u32 bit, u32 value, u32 min, u32 max)
 {
 	if (!(mask & bit))

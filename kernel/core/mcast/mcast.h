@@ -2,8 +2,8 @@
 /*
  * Memberships that rdma_cm 6.1 does not make, kept by rdma_cmx itself:
  *
- *	mcast.c		what is asked, who does it, the table of memberships
- *	member.c	the life of one: joined, told, lost, joined again
+ *	mcast.c		checks a join, who does it, the table of memberships
+ *	member.c	the life of one: joined, reported, lost, joined again
  *	ib.c		how one is joined at the subnet administrator
  *	roce.c		and on RoCE
  *	ip.c		the IGMP and MLD memberships that RoCE v2 needs
@@ -53,17 +53,17 @@ enum cmx_member_state {
 /**
  * struct cmx_member - a membership
  * @node: in the table, by its lock
- * @ref: the table's reference, and one for a question that is under way
+ * @ref: the table's reference, and one for an outstanding query
  * @id: the id, which outlives the membership
  * @context: for the events
- * @addr: the group as asked
+ * @addr: the group, by the caller
  * @send_only: send-only full member
  * @persistent: joined again when lost
  * @roce: on a RoCE port, else InfiniBand
- * @set_qkey: a Q_Key was asked for
- * @rec: the group, as asked and then as answered
- * @asked: @rec as asked
- * @comp_mask: which of @asked counts
+ * @set_qkey: the caller has named a Q_Key
+ * @rec: the group, as requested and then as joined
+ * @wanted: @rec as requested
+ * @comp_mask: which of @wanted counts
  * @qp: queue pair of the kernel, or NULL
  * @ifindex: RoCE: netdevice that the id was bound to when it joined
  * @gid_type: RoCE: of the id then
@@ -76,14 +76,14 @@ enum cmx_member_state {
  * @attached_gid: see above
  * @attached_lid: see above
  * @backoff: milliseconds to wait after the next failure
- * @asking: whether the SA has send-only full members is being asked
- * @waiter: by that question
+ * @querying: the query whether the SA has send-only full members is out
+ * @waiter: of that query
  * @sa_mc: membership of ib_sa
  * @lock: guards what follows
  * @dead: left: nothing is to be queued any more
- * @news: @news_status and @news_rec have not been looked at
- * @news_status: what ib_sa has told last, or the answer to that question
- * @news_rec: the group, if @news_status is 0
+ * @event: @event_status and @event_rec are new
+ * @event_status: what ib_sa reported last, or how that query ended
+ * @event_rec: the group, if @event_status is 0
  */
 struct cmx_member {
 	struct hlist_node node;
@@ -96,7 +96,7 @@ struct cmx_member {
 	bool roce;
 	bool set_qkey;
 	struct ib_sa_mcmember_rec rec;
-	struct ib_sa_mcmember_rec asked;
+	struct ib_sa_mcmember_rec wanted;
 	ib_sa_comp_mask comp_mask;
 	struct ib_qp *qp;
 	int ifindex;
@@ -110,15 +110,15 @@ struct cmx_member {
 	union ib_gid attached_gid;
 	u16 attached_lid;
 	unsigned int backoff;
-	bool asking;
+	bool querying;
 	struct cmx_sa_waiter waiter;
 	struct ib_sa_multicast *sa_mc;
 
 	spinlock_t lock;	/* what callbacks note */
 	bool dead;
-	bool news;
-	int news_status;
-	struct ib_sa_mcmember_rec news_rec;
+	bool event;
+	int event_status;
+	struct ib_sa_mcmember_rec event_rec;
 };
 
 /* mcast.c */
@@ -141,7 +141,7 @@ int cmx_mcast_ib_prepare(struct cmx_member *m,
 			 const struct rdma_cmx_mc_param *param);
 int cmx_mcast_ib_start(struct cmx_member *m);
 void cmx_mcast_ib_stop(struct cmx_member *m);
-bool cmx_mcast_ib_news(struct cmx_member *m, int *status);
+bool cmx_mcast_ib_event(struct cmx_member *m, int *status);
 void cmx_mcast_ib_init(void);
 void cmx_mcast_ib_exit(void);
 

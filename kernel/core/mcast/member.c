@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The life of a membership: joined, told, lost, joined again.
+ * The life of a membership: joined, reported, lost, joined again.
  *
  * All of it happens in the membership's work item, which never runs twice at
  * once, so most of struct cmx_member needs no lock. The work takes the id's
- * handler lock to tell the consumer; therefore nobody may leave within that
+ * handler lock to call the consumer; therefore nobody may leave within that
  * handler. Leaving marks the membership dead, which keeps the work from being
  * queued again, waits for the work, and then has the membership to itself.
  */
@@ -95,7 +95,7 @@ static int cmx_member_ah(struct cmx_member *m, struct rdma_ah_attr *ah_attr)
 	return ret ? -EADDRNOTAVAIL : 0;
 }
 
-static void cmx_member_tell(struct cmx_member *m, struct rdma_cm_event *event)
+static void cmx_member_report(struct cmx_member *m, struct rdma_cm_event *event)
 {
 	event->param.ud.private_data = m->context;
 	trace_cmx_member(m->id, &m->addr, event->status);
@@ -123,7 +123,7 @@ static int cmx_member_joined(struct cmx_member *m)
 	m->backoff = CMX_BACKOFF_MIN;
 	ud->qp_num = 0xffffff;
 	ud->qkey = be32_to_cpu(m->rec.qkey);
-	cmx_member_tell(m, &event);
+	cmx_member_report(m, &event);
 destroy_ah:
 	rdma_destroy_ah_attr(&ud->ah_attr);
 	return ret;
@@ -145,7 +145,7 @@ static void cmx_member_failed(struct cmx_member *m, int status)
 	}
 	cmx_member_detach(m);
 	m->state = CMX_MEMBER_FAILED;
-	cmx_member_tell(m, &event);
+	cmx_member_report(m, &event);
 }
 
 static void cmx_member_work(struct work_struct *work)
@@ -157,7 +157,7 @@ static void cmx_member_work(struct work_struct *work)
 	if (m->state == CMX_MEMBER_IDLE) {
 		m->state = CMX_MEMBER_BUSY;
 		status = cmx_member_start(m);
-	} else if (m->roce || !cmx_mcast_ib_news(m, &status)) {
+	} else if (m->roce || !cmx_mcast_ib_event(m, &status)) {
 		return;
 	}
 	if (status == -EINPROGRESS)

@@ -5,11 +5,11 @@
  *
  * Answers live in a keyring of our own under credentials of our own, so that
  * nobody puts a false one there with add_key(2). A cached answer is found in
- * the caller's context. A cold name becomes a look-up: an object of its own
+ * the caller's context. A cold name becomes a lookup: an object of its own
  * with a work item, since request_key() cannot be interrupted; it goes on,
  * and fills the cache, when those who waited for it have gone.
  *
- * cmx_names_lock guards all lookups, their turns (turns.h), and the lists of
+ * cmx_names_lock guards all lookups, their slots (sched.h), and the lists of
  * waiters. It is innermost. The callback of a waiter runs without it.
  */
 #include <linux/cred.h>
@@ -24,21 +24,21 @@
 
 #include "names/names.h"
 #include "names/trace.h"
-#include "turns.h"
+#include "sched.h"
 
 static unsigned int names_max = 32;
 module_param(names_max, cmx_positive, 0644);
-MODULE_PARM_DESC(names_max, "Name look-ups that run at a time (default 32)");
+MODULE_PARM_DESC(names_max, "Maximum name lookups at a time (default 32)");
 
 static unsigned int names_per_user = 8;
 module_param(names_per_user, cmx_positive, 0644);
 MODULE_PARM_DESC(names_per_user,
-		 "Of those, look-ups of one user (default 8)");
+		 "Of those, maximum lookups of one user (default 8)");
 
 static unsigned int names_waiting_per_user = 256;
 module_param(names_waiting_per_user, cmx_positive, 0644);
 MODULE_PARM_DESC(names_waiting_per_user,
-		 "Look-ups of one user that wait for their turn (default 256)");
+		 "Maximum name lookups of one user that wait for a slot (default 256)");
 
 static unsigned int names_cache_max = 1024;
 module_param(names_cache_max, cmx_positive, 0644);
@@ -46,14 +46,14 @@ MODULE_PARM_DESC(names_cache_max,
 		 "Answers kept at most, failures included (default 1024)");
 
 struct cmx_lookup {
-	struct cmx_turn turn;
+	struct cmx_sched_entity entity;
 	struct list_head waiters;
 	struct work_struct work;
 	char name[];
 };
 
 static DEFINE_SPINLOCK(cmx_names_lock);
-static struct cmx_turns cmx_names_turns;
+static struct cmx_sched cmx_names_sched;
 
 static struct workqueue_struct *cmx_names_wq;
 static const struct cred *cmx_names_cred;
@@ -80,7 +80,7 @@ bool cmx_name_valid(const char *name)
 	return p != name;
 }
 
-/* Names are told apart in lower case. @to has room for the longest. */
+/* Names are compared in lower case. @to has room for the longest. */
 static void cmx_name_fold(char *to, const char *from)
 {
 	while (*from)
@@ -97,7 +97,7 @@ static key_ref_t cmx_names_search(const char *folded)
 
 /*
  * Answer from the cache without waiting: 0, an error that is remembered, or
- * -EINPROGRESS when the key service has to be asked.
+ * -EINPROGRESS if it is not in the cache.
  */
 int cmx_names_cached(const char *name, struct cmx_answer *answer)
 {
@@ -167,7 +167,7 @@ static void cmx_names_make_room(void)
 }
 
 /* The uninterruptible part. */
-static int cmx_names_ask(const char *name, struct cmx_answer *answer)
+static int cmx_names_request_key(const char *name, struct cmx_answer *answer)
 {
 	const struct cred *old;
 	struct key *key;
@@ -192,11 +192,11 @@ static int cmx_names_ask(const char *name, struct cmx_answer *answer)
 	return ret;
 }
 
-static struct cmx_turns_limits cmx_names_limits(void)
+static struct cmx_sched_limits cmx_names_limits(void)
 {
 	unsigned int slots = READ_ONCE(names_max);
 
-	return (struct cmx_turns_limits) {
+	return (struct cmx_sched_limits) {
 		.slots = slots,
 		.window = slots,
 		.per_user = READ_ONCE(names_per_user),
@@ -204,12 +204,13 @@ static struct cmx_turns_limits cmx_names_limits(void)
 	};
 }
 
-static struct cmx_lookup *cmx_lookup_of(const struct cmx_turn *turn)
+static struct cmx_lookup *cmx_lookup_of(const struct cmx_sched_entity *entity)
 {
-	return container_of(turn, struct cmx_lookup, turn);
+	return container_of(entity, struct cmx_lookup, entity);
 }
 
-static bool cmx_lookup_same(const struct cmx_turn *a, const struct cmx_turn *b)
+static bool cmx_lookup_same(const struct cmx_sched_entity *a,
+			    const struct cmx_sched_entity *b)
 {
 	return !strcmp(cmx_lookup_of(a)->name, cmx_lookup_of(b)->name);
 }
@@ -217,11 +218,11 @@ static bool cmx_lookup_same(const struct cmx_turn *a, const struct cmx_turn *b)
 /* Starts what may be started. Under the lock. */
 static void cmx_lookups_run(void)
 {
-	struct cmx_turns_limits limits = cmx_names_limits();
-	struct cmx_turn *turn;
+	struct cmx_sched_limits limits = cmx_names_limits();
+	struct cmx_sched_entity *entity;
 
-	while ((turn = cmx_turns_next(&cmx_names_turns, &limits)))
-		queue_work(cmx_names_wq, &cmx_lookup_of(turn)->work);
+	while ((entity = cmx_sched_next(&cmx_names_sched, &limits)))
+		queue_work(cmx_names_wq, &cmx_lookup_of(entity)->work);
 }
 
 static void cmx_lookup_free(struct cmx_lookup *l)
@@ -260,12 +261,12 @@ static void cmx_lookup_work(struct work_struct *work)
 {
 	struct cmx_lookup *l = container_of(work, struct cmx_lookup, work);
 	struct cmx_answer answer = {}, *found;
-	struct cmx_turn *follower;
+	struct cmx_sched_entity *follower;
 	int error;
 
 	cmx_stat_inc(name_lookups);
 	trace_cmx_lookup_start(l->name, 0);
-	error = cmx_names_ask(l->name, &answer);
+	error = cmx_names_request_key(l->name, &answer);
 	if (error)
 		cmx_stat_inc(name_errors);
 	trace_cmx_lookup_done(l->name, error);
@@ -273,13 +274,13 @@ static void cmx_lookup_work(struct work_struct *work)
 	found = error ? NULL : &answer;
 
 	spin_lock(&cmx_names_lock);
-	cmx_turns_leave(&cmx_names_turns, &l->turn);
+	cmx_sched_leave(&cmx_names_sched, &l->entity);
 	cmx_lookups_run();
 	spin_unlock(&cmx_names_lock);
 
 	for (;;) {
 		spin_lock(&cmx_names_lock);
-		follower = cmx_turn_follower(&l->turn);
+		follower = cmx_sched_follower(&l->entity);
 		spin_unlock(&cmx_names_lock);
 		if (!follower)
 			break;
@@ -298,7 +299,7 @@ static struct cmx_lookup *cmx_lookup_alloc(const char *name)
 	if (!l)
 		return NULL;
 	cmx_name_fold(l->name, name);
-	cmx_turn_init(&l->turn, cmx_hash(l->name, len));
+	cmx_sched_entity_init(&l->entity, cmx_hash(l->name, len));
 	INIT_LIST_HEAD(&l->waiters);
 	INIT_WORK(&l->work, cmx_lookup_work);
 	cmx_stat_inc(live_lookups);
@@ -312,29 +313,30 @@ static struct cmx_lookup *cmx_lookup_alloc(const char *name)
  */
 int cmx_names_lookup(const char *name, kuid_t uid, struct cmx_waiter *waiter)
 {
-	struct cmx_turns_limits limits = cmx_names_limits();
-	struct cmx_turn_user *user;
+	struct cmx_sched_limits limits = cmx_names_limits();
+	struct cmx_sched_user *user;
 	struct cmx_lookup *l;
-	struct cmx_turn *turn;
+	struct cmx_sched_entity *entity;
 	int ret = 0;
 
 	l = cmx_lookup_alloc(name);
 	if (!l)
 		return -ENOMEM;
-	user = cmx_turn_user_alloc(uid);
+	user = cmx_sched_user_alloc(uid);
 	if (!user) {
 		cmx_lookup_free(l);
 		return -ENOMEM;
 	}
 
 	spin_lock(&cmx_names_lock);
-	turn = cmx_turns_find(&cmx_names_turns, &l->turn, uid);
-	if (turn) {
-		waiter->lookup = cmx_lookup_of(turn);
+	entity = cmx_sched_find(&cmx_names_sched, &l->entity, uid);
+	if (entity) {
+		waiter->lookup = cmx_lookup_of(entity);
 		cmx_stat_inc(coalesced);
 		trace_cmx_lookup_join(waiter->lookup->name, 0);
 	} else {
-		ret = cmx_turns_add(&cmx_names_turns, &limits, &l->turn, &user);
+		ret = cmx_sched_add(&cmx_names_sched, &limits, &l->entity,
+				    &user);
 		if (ret) {
 			cmx_stat_inc(name_refused);
 		} else {
@@ -365,9 +367,9 @@ bool cmx_names_forget(struct cmx_waiter *waiter)
 		waiter->lookup = NULL;
 		/* One that runs, or has run, is freed by its work item. */
 		if (list_empty(&l->waiters) &&
-		    (l->turn.state == CMX_TURN_WAITING ||
-		     l->turn.state == CMX_TURN_FOLLOWING)) {
-			cmx_turns_leave(&cmx_names_turns, &l->turn);
+		    (l->entity.state == CMX_SCHED_WAITING ||
+		     l->entity.state == CMX_SCHED_FOLLOWING)) {
+			cmx_sched_leave(&cmx_names_sched, &l->entity);
 			idle = l;
 		}
 	}
@@ -382,8 +384,8 @@ int cmx_names_init(void)
 	struct cred *cred;
 	int ret;
 
-	cmx_turns_init(&cmx_names_turns, cmx_lookup_same);
-	/* The look-ups are counted here, the queue need not limit them. */
+	cmx_sched_init(&cmx_names_sched, cmx_lookup_same);
+	/* The lookups are counted here, the queue need not limit them. */
 	cmx_names_wq = alloc_workqueue("rdma_cmx_names", WQ_UNBOUND,
 				       WQ_MAX_ACTIVE);
 	if (!cmx_names_wq)

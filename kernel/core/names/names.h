@@ -54,7 +54,7 @@ void cmx_answer_release(struct cmx_answer *answer);
 
 /* names.c */
 /**
- * struct cmx_waiter - waits for a look-up
+ * struct cmx_waiter - waits for a lookup
  * @done: called once without locks, from a work item: the answer, of which a
  *	copy takes cmx_answer_share(), or an error
  * @node: among the waiters of @lookup

@@ -23,12 +23,12 @@ DECLARE_EVENT_CLASS(cmx_name_class,
 /* Answer from the cache, good or bad. */
 DEFINE_EVENT(cmx_name_class, cmx_name_hit,
 	     TP_PROTO(const char *name, int error), TP_ARGS(name, error));
-/* The key service is asked. */
+/* A key is requested. */
 DEFINE_EVENT(cmx_name_class, cmx_lookup_start,
 	     TP_PROTO(const char *name, int error), TP_ARGS(name, error));
 DEFINE_EVENT(cmx_name_class, cmx_lookup_done,
 	     TP_PROTO(const char *name, int error), TP_ARGS(name, error));
-/* A question waits for a look-up that others started. */
+/* A query waits for a lookup of others. */
 DEFINE_EVENT(cmx_name_class, cmx_lookup_join,
 	     TP_PROTO(const char *name, int error), TP_ARGS(name, error));
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The work of a query: FOUND to DONE, by way of PATHS if SAs have to be asked.
+ * The work of a query: FOUND to DONE, by way of PATHS if path records are missing.
  * States, and who may do what in them, are in query.c. Process context.
  */
 #include <linux/memcontrol.h>
@@ -18,10 +18,10 @@ MODULE_PARM_DESC(route_timeout_ms,
 		 "Time in ms that a query waits for path records, within its deadline (default 3000)");
 
 /* All paths are known, or given up; drops the reference of the queries. */
-static void cmx_query_paths_done(struct cmx_asks *asks)
+static void cmx_query_paths_done(struct cmx_sa_requests *requests)
 {
-	struct rdma_cmx_query *q = container_of(asks, struct rdma_cmx_query,
-						paths.asks);
+	struct rdma_cmx_query *q = container_of(requests, struct rdma_cmx_query,
+						paths.requests);
 
 	if (cmx_query_advance(q, CMX_QUERY_PATHS, CMX_QUERY_READY))
 		cmx_query_queue(q);
@@ -121,7 +121,7 @@ void cmx_query_run(struct rdma_cmx_query *q)
 }
 
 /* It has waited: now it is FOUND or READY, or cancelled. */
-void cmx_query_turn(struct cmx_job *job)
+void cmx_query_work(struct cmx_job *job)
 {
 	struct rdma_cmx_query *q = container_of(job, struct rdma_cmx_query,
 						job);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * A path record that a resolution has left in the cache, for an id that would
- * ask the SA for it again. No state, process context.
+ * query the SA again. No state, process context.
  */
 #include <linux/export.h>
 #include <rdma/ib_addr.h>
@@ -25,9 +25,9 @@ static u8 cmx_cached_path_tclass(const struct sockaddr *addr)
 	}
 }
 
-/* What rdma_resolve_route() would ask, and whom: a reference, or an ERR_PTR. */
+/* The query of rdma_resolve_route(), and its port with a reference. */
 static struct cmx_sa_port *cmx_cached_path_query(struct rdma_cm_id *id,
-					   struct cmx_sa_question *q)
+						 struct cmx_sa_query *q)
 {
 	struct rdma_addr *addr = &id->route.addr;
 	struct sa_path_rec rec = {};
@@ -43,14 +43,15 @@ static struct cmx_sa_port *cmx_cached_path_query(struct rdma_cm_id *id,
 					     &addr->dst_addr);
 	rec.traffic_class = cmx_cached_path_tclass((struct sockaddr *)
 						   &addr->src_addr);
-	cmx_path_question(q, &rec, addr->src_addr.ss_family, NULL);
+	cmx_path_query(q, &rec, addr->src_addr.ss_family, NULL);
 	port = cmx_sa_port_get(id->device, id->port_num);
 	return port ?: ERR_PTR(-ENODEV);
 }
 
-/* The first path of @answer, if it leads where @q asked for. */
-static int cmx_cached_path_use(struct rdma_cm_id *id, const struct cmx_sa_question *q,
-			const struct cmx_sa_answer *answer)
+/* The first path of @answer, if it leads to the DGID of @q. */
+static int cmx_cached_path_use(struct rdma_cm_id *id,
+			       const struct cmx_sa_query *q,
+			       const struct cmx_sa_answer *answer)
 {
 	u8 wire[CMX_SA_PATH_REC_SIZE] __aligned(8);
 	struct sa_path_rec rec = {};
@@ -69,7 +70,7 @@ static int cmx_cached_path_use(struct rdma_cm_id *id, const struct cmx_sa_questi
 int rdma_cmx_set_cached_path(struct rdma_cm_id *id)
 {
 	struct cmx_sa_answer *answer;
-	struct cmx_sa_question q CMX_UNINIT;
+	struct cmx_sa_query q CMX_UNINIT;
 	struct cmx_sa_port *port;
 	int ret;
 
@@ -91,7 +92,7 @@ EXPORT_SYMBOL_GPL(rdma_cmx_set_cached_path);
 
 void rdma_cmx_drop_cached_path(struct rdma_cm_id *id)
 {
-	struct cmx_sa_question q CMX_UNINIT;
+	struct cmx_sa_query q CMX_UNINIT;
 	struct cmx_sa_port *port;
 
 	port = cmx_cached_path_query(id, &q);

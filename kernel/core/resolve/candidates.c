@@ -147,7 +147,7 @@ int cmx_candidates_names(const struct cmx_hints *h,
 	return 0;
 }
 
-/* Fills @addr; false: candidate @i is of a family that is not asked for. */
+/* Fills @addr; false: candidate @i is not of the family of the hints. */
 bool cmx_candidates_get(const struct cmx_hints *h,
 			const struct cmx_candidates *cands, u32 i,
 			union rdma_cmx_sockaddr *addr)

@@ -100,7 +100,7 @@ static void cmx_dest_dgid(struct cmx_dest *dest, const struct dst_entry *dst,
 		dest->dgid_state = CMX_DGID_NONE;
 		goto out;
 	}
-	dest->dgid_state = CMX_DGID_ASK;
+	dest->dgid_state = CMX_DGID_UNRESOLVED;
 	n = dst_neigh_lookup(dst, daddr);
 	if (!n)
 		goto out;
@@ -268,7 +268,7 @@ out:
 	return 0;
 }
 
-/* To listen on: the service at the port that asked, whoever else offers it. */
+/* To listen on: the service at the port of the query, whoever else offers it. */
 static void cmx_dest_from_own(struct cmx_dest *dest,
 			      const struct cmx_service *s)
 {

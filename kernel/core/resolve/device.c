@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * RDMA devices: which port owns a source address? Asks what rdma_cm asks when
+ * RDMA devices: which port owns a source address? Does the same lookup as rdma_cm when
  * it binds an id, so that both come to the same port.
  *
  * cmx_devices is guarded by cmx_devices_lock; a device stays valid while it
@@ -101,7 +101,7 @@ static bool cmx_port_owns(struct ib_device *ibdev, u32 port,
 	return false;
 }
 
-/* An InfiniBand port: what a question for path records needs of @ndev. */
+/* An InfiniBand port: what a path query needs of @ndev. */
 static void cmx_device_dest_from(struct cmx_dest *dest,
 				 const struct net_device *ndev)
 {

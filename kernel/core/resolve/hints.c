@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Is a question well formed? Each rule gives the errno that stands for it in
+ * Validates the hints. Each rule gives the errno that stands for it in
  * RDMA_CMX_AI_ERRNOS. No state, any context.
  */
 #include <net/net_namespace.h>
@@ -145,7 +145,7 @@ static void cmx_hints_limit_src(struct cmx_hints *h,
 	memcpy(&h->src.ib.sib_addr, &rec.sgid, sizeof(rec.sgid));
 }
 
-/* Returns 0, or how the question fails at once; fills @h. */
+/* Fills @h. Returns 0 or the errno of the query. */
 int cmx_hints_init(struct cmx_hints *h, const struct rdma_cmx_query_attr *attr)
 {
 	int ret;

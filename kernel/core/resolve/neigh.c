@@ -5,8 +5,8 @@
  *
  * ib_core keeps all resolutions of the node in one list, walks it under a
  * spinlock, and works it off on one thread. So few of them are outstanding at
- * a time: of a query, of a user and in all. The others wait, and turns go
- * round the users, and round the queries of a user.
+ * a time: of a query, of a user and in all. The others wait, round
+ * robin among the users, and among the queries of a user.
  *
  * A resolution is an object apart from its query, which may end first. A work
  * item ends it, with the only rdma_addr_cancel(): when that returns, ib_core
@@ -101,12 +101,12 @@ static void cmx_neigh_list(struct cmx_paths *r)
 
 static void cmx_neigh_next(struct cmx_paths *r)
 {
-	while (r->next < r->count && r->ask[r->next].lead != CMX_LEAD_WAITS)
+	while (r->next < r->count && r->req[r->next].lead != CMX_LEAD_WAITS)
 		r->next++;
 }
 
-/* Whose turn is it? Off the lists, with r->next to start; or NULL. */
-static struct cmx_paths *cmx_neigh_turn(void)
+/* The next query: off the lists, with r->next to start; or NULL. */
+static struct cmx_paths *cmx_neigh_pick(void)
 {
 	struct cmx_query_user *user;
 	struct cmx_paths *r;
@@ -124,9 +124,9 @@ static struct cmx_paths *cmx_neigh_turn(void)
 /* The caller has to go on with the paths that @lead leads. */
 static void cmx_neigh_claim(struct cmx_paths *r, u32 lead)
 {
-	r->ask[lead].lead = CMX_LEAD_RESOLVED;
+	r->req[lead].lead = CMX_LEAD_RESOLVED;
 	/* Keeps @r until cmx_paths_resolved() has run. */
-	atomic_inc(&r->asks.pending);
+	atomic_inc(&r->requests.pending);
 }
 
 static void cmx_neigh_gate(struct cmx_neigh *n)
@@ -191,7 +191,7 @@ static void cmx_neigh_work(struct work_struct *work)
 /* With the lock: @n is r->next's. */
 static void cmx_neigh_init(struct cmx_neigh *n, struct cmx_paths *r)
 {
-	const struct cmx_dest *to = r->ask[r->next].to;
+	const struct cmx_dest *to = r->req[r->next].to;
 
 	n->paths = r;
 	n->lead = r->next++;
@@ -235,7 +235,7 @@ static bool cmx_neigh_run(void)
 
 	n = kzalloc(sizeof(*n), GFP_KERNEL);
 	spin_lock(&cmx_neigh_lock);
-	r = cmx_neigh_turn();
+	r = cmx_neigh_pick();
 	if (r) {
 		if (n) {
 			cmx_neigh_init(n, r);
@@ -286,7 +286,7 @@ void cmx_neighs_kick(void)
 	queue_work(cmx_wq, &cmx_neighs_work);
 }
 
-/* The neighbours of @r get their turns by cmx_neighs_kick(). */
+/* cmx_neighs_kick() starts the neighbours of @r. */
 void cmx_neighs_start(struct cmx_paths *r)
 {
 	INIT_LIST_HEAD(&r->neighs);

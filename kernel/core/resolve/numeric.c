@@ -184,7 +184,7 @@ static int cmx_zone_parse(struct net *net, const struct in6_addr *addr,
 
 /*
  * Returns 1 and fills @addr if @node is a number, 0 if it is none, or how the
- * question fails.
+ * query fails.
  */
 int cmx_numeric_parse(const struct cmx_hints *h, const char *node,
 		      union rdma_cmx_sockaddr *addr)

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Path records of the candidates behind an InfiniBand port: one question to
- * the SA for each entry that will come out, all at once. They are what
- * rdma_cm would ask, so that a route can be taken from the cache later.
+ * Path records of the candidates behind an InfiniBand port: one query of
+ * the SA for each entry of the result, all at once. They are the queries that
+ * rdma_cm would send, so that a route can be taken from the cache later.
  *
  * The GID of an IP address comes from ARP or neighbour discovery (neigh.c), if
- * it is not known, before the question. A path that nobody tells is no error:
- * the entry has no route then.
+ * it is not known, before the query. No path record is no error: the
+ * entry has no route then.
  *
  * Belongs to one query; see sa/requests.c for who may touch what.
  */
@@ -50,8 +50,8 @@ static const struct cmx_limit {
 	  IB_SA_PATH_REC_PACKET_LIFE_TIME, 56, 1, 0xff, 0xff },
 };
 
-/* What a limit says is asked for; a field that is 0 says nothing. */
-static void cmx_path_limit(struct cmx_sa_question *q,
+/* The query has the fields of a limit that are not 0. */
+static void cmx_path_limit(struct cmx_sa_query *q,
 			   const struct ib_path_rec_data *limit)
 {
 	const u8 *want = (const u8 *)limit->path_rec;
@@ -77,9 +77,9 @@ static void cmx_path_limit(struct cmx_sa_question *q,
 	}
 }
 
-/* What rdma_cm asks, but for all paths. */
-void cmx_path_question(struct cmx_sa_question *q, struct sa_path_rec *rec,
-		       sa_family_t family, const struct ib_path_rec_data *limit)
+/* The query that rdma_cm sends, but for all paths. */
+void cmx_path_query(struct cmx_sa_query *q, struct sa_path_rec *rec,
+		    sa_family_t family, const struct ib_path_rec_data *limit)
 {
 	ib_sa_comp_mask mask = IB_SA_PATH_REC_SERVICE_ID |
 			       IB_SA_PATH_REC_DGID | IB_SA_PATH_REC_SGID |
@@ -149,31 +149,32 @@ static void cmx_path_add(struct cmx_paths *r, const struct cmx_dest *dests,
 			 u32 dest, u32 port_space,
 			 const struct ib_path_rec_data *limit)
 {
-	struct cmx_path_ask *ra = &r->ask[r->count];
+	struct cmx_path_request *pr = &r->req[r->count];
 	const struct cmx_dest *to = &dests[dest];
+	const union ib_gid *dgid = NULL;
 	struct sa_path_rec rec;
 
 	cmx_path_rec_init(r->h, to, port_space, &rec);
-	if (limit && !cmx_path_limit_fits(limit, to,
-					  to->dgid_state == CMX_DGID_ASK ?
-					  NULL : &rec.dgid))
+	if (to->dgid_state != CMX_DGID_UNRESOLVED)
+		dgid = &rec.dgid;
+	if (limit && !cmx_path_limit_fits(limit, to, dgid))
 		return;
-	ra->to = to;
-	ra->dest = dest;
-	ra->port_space = port_space;
-	ra->ask.port = cmx_device_sa_port(to->ibdev_index, to->port_num);
-	cmx_path_question(&ra->ask.question, &rec, to->dst.sa.sa_family,
-			  limit);
-	if (limit && to->dgid_state == CMX_DGID_ASK)
+	pr->to = to;
+	pr->dest = dest;
+	pr->port_space = port_space;
+	pr->sa.port = cmx_device_sa_port(to->ibdev_index, to->port_num);
+	cmx_path_query(&pr->sa.query, &rec, to->dst.sa.sa_family,
+		       limit);
+	if (limit && !dgid)
 		/* Kept for the comparison to come. */
-		memcpy(ra->ask.question.rec + CMX_PATH_DGID,
+		memcpy(pr->sa.query.rec + CMX_PATH_DGID,
 		       (const u8 *)limit->path_rec + CMX_PATH_DGID,
 		       sizeof(to->dgid));
 	r->count++;
 }
 
 /*
- * Prepares the questions, of which there may be none. @dests have to stay.
+ * Prepares the queries, of which there may be none. @dests have to stay.
  * Returns 0 or -ENOMEM.
  */
 int cmx_paths_init(struct cmx_paths *r, const struct cmx_hints *h,
@@ -184,15 +185,15 @@ int cmx_paths_init(struct cmx_paths *r, const struct cmx_hints *h,
 
 	r->h = h;
 	r->count = 0;
-	r->ask = NULL;
+	r->req = NULL;
 	r->user = NULL;
 	for (i = 0; i < n; i++)
 		wanted += cmx_path_wanted(h, &dests[i]);
 	if (!wanted)
 		return 0;
 	wanted *= limits * cmx_hints_entries(h);
-	r->ask = kvcalloc(wanted, sizeof(*r->ask), GFP_KERNEL_ACCOUNT);
-	if (!r->ask)
+	r->req = kvcalloc(wanted, sizeof(*r->req), GFP_KERNEL_ACCOUNT);
+	if (!r->req)
 		return -ENOMEM;
 
 	for (i = 0; i < n; i++) {
@@ -214,14 +215,14 @@ int cmx_paths_init(struct cmx_paths *r, const struct cmx_hints *h,
 	return 0;
 }
 
-/* True if nobody has to be asked. */
+/* True if the path records are all in the cache. */
 bool cmx_paths_cached(struct cmx_paths *r)
 {
 	u32 i;
 
 	for (i = 0; i < r->count; i++) {
-		if (r->ask[i].to->dgid_state == CMX_DGID_ASK ||
-		    !cmx_ask_cached(&r->ask[i].ask, r->h->net))
+		if (r->req[i].to->dgid_state == CMX_DGID_UNRESOLVED ||
+		    !cmx_sa_request_cached(&r->req[i].sa, r->h->net))
 			return false;
 	}
 	return true;
@@ -232,7 +233,7 @@ static int cmx_path_compare(const void *a, const void *b, const void *paths)
 {
 	const struct cmx_paths *r = paths;
 	u32 i = *(const u32 *)a, j = *(const u32 *)b;
-	const struct cmx_dest *p = r->ask[i].to, *q = r->ask[j].to;
+	const struct cmx_dest *p = r->req[i].to, *q = r->req[j].to;
 
 	return memcmp(&p->dst, &q->dst, sizeof(p->dst)) ?:
 	       memcmp(&p->src, &q->src, sizeof(p->src)) ?:
@@ -241,7 +242,7 @@ static int cmx_path_compare(const void *a, const void *b, const void *paths)
 
 static bool cmx_path_same(const struct cmx_paths *r, u32 i, u32 j)
 {
-	const struct cmx_dest *p = r->ask[i].to, *q = r->ask[j].to;
+	const struct cmx_dest *p = r->req[i].to, *q = r->req[j].to;
 
 	return !memcmp(&p->dst, &q->dst, sizeof(p->dst)) &&
 	       !memcmp(&p->src, &q->src, sizeof(p->src));
@@ -250,8 +251,8 @@ static bool cmx_path_same(const struct cmx_paths *r, u32 i, u32 j)
 /* Links the paths to one address, from @i on; returns the last one's index. */
 static u32 cmx_path_link(struct cmx_paths *r, u32 i)
 {
-	while (i + 1 < r->count && r->ask[i + 1].dest == r->ask[i].dest) {
-		r->ask[i].same = i + 1;
+	while (i + 1 < r->count && r->req[i + 1].dest == r->req[i].dest) {
+		r->req[i].same = i + 1;
 		i++;
 	}
 	return i;
@@ -269,61 +270,61 @@ int cmx_paths_lead(struct cmx_paths *r)
 	if (!first)
 		return -ENOMEM;
 	for (i = 0; i < r->count; i++) {
-		if (r->ask[i].to->dgid_state == CMX_DGID_ASK &&
-		    (!i || r->ask[i].dest != r->ask[i - 1].dest))
+		if (r->req[i].to->dgid_state == CMX_DGID_UNRESOLVED &&
+		    (!i || r->req[i].dest != r->req[i - 1].dest))
 			first[n++] = i;
 	}
 	sort_r(first, n, sizeof(*first), cmx_path_compare, NULL, r);
 	for (i = 0; i < n; i++) {
 		if (i && cmx_path_same(r, first[i - 1], first[i]))
-			r->ask[end].same = first[i];
+			r->req[end].same = first[i];
 		else
-			r->ask[first[i]].leads = true;
+			r->req[first[i]].leads = true;
 		end = cmx_path_link(r, first[i]);
 	}
 	kvfree(first);
 	return 0;
 }
 
-/* The neighbour of @ra has @dgid, or @status says why it has none. */
-static void cmx_path_resolved(struct cmx_paths *r, struct cmx_path_ask *ra,
+/* The neighbour of @pr has @dgid, or @status says why it has none. */
+static void cmx_path_resolved(struct cmx_paths *r, struct cmx_path_request *pr,
 			      int status, const union ib_gid *dgid)
 {
-	union ib_gid *want = (void *)(ra->ask.question.rec + CMX_PATH_DGID);
+	union ib_gid *want = (void *)(pr->sa.query.rec + CMX_PATH_DGID);
 
 	if (!status && memchr_inv(want, 0, sizeof(*want)) &&
 	    memcmp(want, dgid, sizeof(*dgid)))
 		status = -ENOENT;
 	if (status) {
-		ra->ask.error = status;
-		cmx_asks_put(&r->asks);
+		pr->sa.error = status;
+		cmx_sa_requests_put(&r->requests);
 		return;
 	}
 	memcpy(want, dgid, sizeof(*dgid));
-	cmx_ask_start(&ra->ask, r->h->net, r->h->uid);
+	cmx_sa_request_start(&pr->sa, r->h->net, r->h->uid);
 }
 
 static void cmx_paths_follow(struct cmx_paths *r, u32 lead, int status,
 			     const union ib_gid *dgid)
 {
-	struct cmx_path_ask *ra;
+	struct cmx_path_request *pr;
 	u32 i = lead;
 
 	do {
-		ra = &r->ask[i];
-		i = ra->same;
-		cmx_path_resolved(r, ra, status, dgid);
+		pr = &r->req[i];
+		i = pr->same;
+		cmx_path_resolved(r, pr, status, dgid);
 		cond_resched();
 	} while (i);
 }
 
-/* The neighbour of @lead is known, or not to be had; puts r->asks. */
+/* The neighbour of @lead is known, or not to be had; puts r->requests. */
 void cmx_paths_resolved(struct cmx_paths *r, u32 lead, int status,
 			const union ib_gid *dgid)
 {
-	mutex_lock(&r->asks.lock);
+	mutex_lock(&r->requests.lock);
 	cmx_paths_follow(r, lead, status, dgid);
-	cmx_asks_end(&r->asks);
+	cmx_sa_requests_end(&r->requests);
 }
 
 /*
@@ -331,22 +332,22 @@ void cmx_paths_resolved(struct cmx_paths *r, u32 lead, int status,
  * behalf of @user.
  */
 void cmx_paths_start(struct cmx_paths *r, struct cmx_query_user *user,
-		     void (*done)(struct cmx_asks *asks))
+		     void (*done)(struct cmx_sa_requests *requests))
 {
-	struct cmx_path_ask *ra;
+	struct cmx_path_request *pr;
 	bool leads = false;
 	u32 i;
 
-	cmx_asks_begin(&r->asks, done);
-	for (i = 0; i < r->count && !r->asks.stopped; i++) {
-		ra = &r->ask[i];
-		atomic_inc(&r->asks.pending);
-		ra->ask.asks = &r->asks;
-		if (ra->leads) {
-			ra->lead = CMX_LEAD_WAITS;
+	cmx_sa_requests_begin(&r->requests, done);
+	for (i = 0; i < r->count && !r->requests.stopped; i++) {
+		pr = &r->req[i];
+		atomic_inc(&r->requests.pending);
+		pr->sa.requests = &r->requests;
+		if (pr->leads) {
+			pr->lead = CMX_LEAD_WAITS;
 			leads = true;
-		} else if (ra->to->dgid_state != CMX_DGID_ASK) {
-			cmx_ask_start(&ra->ask, r->h->net, r->h->uid);
+		} else if (pr->to->dgid_state != CMX_DGID_UNRESOLVED) {
+			cmx_sa_request_start(&pr->sa, r->h->net, r->h->uid);
 		}
 		cond_resched();
 	}
@@ -354,47 +355,49 @@ void cmx_paths_start(struct cmx_paths *r, struct cmx_query_user *user,
 		r->user = user;
 		cmx_neighs_start(r);
 	}
-	cmx_asks_end(&r->asks);
+	cmx_sa_requests_end(&r->requests);
 	if (leads)
 		cmx_neighs_kick();
 }
 
 void cmx_paths_stop(struct cmx_paths *r)
 {
-	struct cmx_path_ask *ra;
+	struct cmx_path_request *pr;
 	u32 i;
 
-	if (!cmx_asks_stop(&r->asks))
+	if (!cmx_sa_requests_stop(&r->requests))
 		return;
 	if (r->user)
 		cmx_neighs_stop(r);
 	for (i = 0; i < r->count; i++) {
-		ra = &r->ask[i];
-		if (ra->lead == CMX_LEAD_WAITS)
+		pr = &r->req[i];
+		if (pr->lead == CMX_LEAD_WAITS)
 			cmx_paths_follow(r, i, -ETIMEDOUT, NULL);
 		else
-			cmx_ask_stop(&ra->ask);
+			cmx_sa_request_stop(&pr->sa);
 		cond_resched();
 	}
-	cmx_asks_put(&r->asks);
+	cmx_sa_requests_put(&r->requests);
 }
 
-/* That nobody knows the way is an answer, no memory to ask is not. */
+/* No path is a result, no memory is an error. */
 int cmx_paths_error(const struct cmx_paths *r)
 {
 	u32 i;
 
 	for (i = 0; i < r->count; i++) {
-		if (r->ask[i].ask.error == -ENOMEM)
+		if (r->req[i].sa.error == -ENOMEM)
 			return -ENOMEM;
 	}
 	return 0;
 }
 
 /* Did the SA say that there is no way there? */
-static bool cmx_path_denied(const struct cmx_ask *ask)
+static bool cmx_path_denied(const struct cmx_sa_request *request)
 {
-	return ask->answer ? !ask->answer->count : ask->error == -ECONNREFUSED;
+	if (request->answer)
+		return !request->answer->count;
+	return request->error == -ECONNREFUSED;
 }
 
 /* A GID that no path leads to is unreachable, if any path would do. */
@@ -404,9 +407,9 @@ void cmx_paths_rank(const struct cmx_paths *r, struct cmx_dest *dests)
 	u32 i;
 
 	for (i = 0; i < r->count && !r->h->limit_count; i++) {
-		dest = &dests[r->ask[i].dest];
+		dest = &dests[r->req[i].dest];
 		if (dest->dst.sa.sa_family != AF_IB ||
-		    !cmx_path_denied(&r->ask[i].ask))
+		    !cmx_path_denied(&r->req[i].sa))
 			continue;
 		dest->rank = CMX_RANK_UNREACHED;
 		dest->src.sa.sa_family = 0;
@@ -414,10 +417,10 @@ void cmx_paths_rank(const struct cmx_paths *r, struct cmx_dest *dests)
 	}
 }
 
-/* An SA may not tell more paths than it was asked for. */
-static u32 cmx_path_max(const struct cmx_ask *ask)
+/* An SA may not send more paths than NumbPath. */
+static u32 cmx_path_max(const struct cmx_sa_request *request)
 {
-	return ask->question.rec[CMX_PATH_NUMB] & 0x7f;
+	return request->query.rec[CMX_PATH_NUMB] & 0x7f;
 }
 
 /* The first one of a path; they are in the order of the paths. */
@@ -427,7 +430,7 @@ static u32 cmx_paths_first(const struct cmx_paths *r, u32 dest)
 
 	while (low < high) {
 		mid = low + (high - low) / 2;
-		if (r->ask[mid].dest < dest)
+		if (r->req[mid].dest < dest)
 			low = mid + 1;
 		else
 			high = mid;
@@ -439,21 +442,21 @@ static u32 cmx_paths_first(const struct cmx_paths *r, u32 dest)
 u32 cmx_paths_get(const struct cmx_paths *r, u32 dest, u32 port_space,
 		  struct ib_path_rec_data *recs)
 {
-	const struct cmx_path_ask *ra;
+	const struct cmx_path_request *pr;
 	const u8 *rec;
 	u32 i, j, n = 0, end;
 
 	for (i = cmx_paths_first(r, dest);
-	     i < r->count && r->ask[i].dest == dest; i++) {
-		ra = &r->ask[i];
-		if (ra->port_space != port_space || !ra->ask.answer)
+	     i < r->count && r->req[i].dest == dest; i++) {
+		pr = &r->req[i];
+		if (pr->port_space != port_space || !pr->sa.answer)
 			continue;
-		end = n + cmx_path_max(&ra->ask);
-		for (j = 0; j < ra->ask.answer->count && n < end; j++) {
-			rec = cmx_sa_answer_rec(ra->ask.answer, j);
-			/* Not what was asked for? */
+		end = n + cmx_path_max(&pr->sa);
+		for (j = 0; j < pr->sa.answer->count && n < end; j++) {
+			rec = cmx_sa_answer_rec(pr->sa.answer, j);
+			/* Does it lead elsewhere? */
 			if (memcmp(rec + CMX_PATH_DGID,
-				   ra->ask.question.rec + CMX_PATH_DGID,
+				   pr->sa.query.rec + CMX_PATH_DGID,
 				   sizeof(union ib_gid)))
 				continue;
 			if (recs) {
@@ -475,8 +478,8 @@ void cmx_paths_release(struct cmx_paths *r)
 	u32 i;
 
 	for (i = 0; i < r->count; i++)
-		cmx_ask_release(&r->ask[i].ask);
-	kvfree(r->ask);
-	r->ask = NULL;
+		cmx_sa_request_release(&r->req[i].sa);
+	kvfree(r->req);
+	r->req = NULL;
 	r->count = 0;
 }

@@ -14,10 +14,10 @@
  *
  * rdma_cmx_query.lock guards the state, and with it who may touch what:
  * answer and error belong to whoever makes it FOUND, everything afterwards to
- * the work item, except for the questions that are out (sa/requests.c). The lock is
+ * the work item, except for the queries that are out (sa/requests.c). The lock is
  * innermost; nothing is called under it but the timer's arming.
  *
- * References: the caller's, one of the look-up or the set of SA questions
+ * References: the caller's, one of the lookup or the set of SA queries
  * that is waited for, one of the armed deadline, one of the queued work item.
  *
  * The deadline ends NAMES and SERVICES with an error, unless some SAs have
@@ -244,7 +244,7 @@ static void cmx_query_deadline(struct work_struct *work)
 	rdma_cmx_query_put(q);
 }
 
-/* The look-up is through; consumes its reference. */
+/* The lookup is through; consumes its reference. */
 static void cmx_query_names_done(struct cmx_waiter *waiter,
 				 const struct cmx_answer *from, int error)
 {
@@ -262,10 +262,10 @@ static void cmx_query_names_done(struct cmx_waiter *waiter,
 }
 
 /* All SAs have answered, or were given up; consumes their reference. */
-static void cmx_query_services_done(struct cmx_asks *asks)
+static void cmx_query_services_done(struct cmx_sa_requests *requests)
 {
-	struct rdma_cmx_query *q = container_of(asks, struct rdma_cmx_query,
-						services.asks);
+	struct rdma_cmx_query *q = container_of(requests, struct rdma_cmx_query,
+						services.requests);
 
 	if (cmx_query_advance(q, CMX_QUERY_SERVICES, CMX_QUERY_FOUND))
 		cmx_query_queue(q);
@@ -278,12 +278,12 @@ static void cmx_query_init_one(struct rdma_cmx_query *q)
 	spin_lock_init(&q->lock);
 	init_completion(&q->idle);
 	INIT_WORK(&q->call, cmx_query_call);
-	q->job.run = cmx_query_turn;
+	q->job.run = cmx_query_work;
 	q->stop.run = cmx_query_late;
 	INIT_WORK(&q->free, cmx_query_free_work);
 	INIT_DELAYED_WORK(&q->deadline, cmx_query_deadline);
-	mutex_init(&q->services.asks.lock);
-	mutex_init(&q->paths.asks.lock);
+	mutex_init(&q->services.requests.lock);
+	mutex_init(&q->paths.requests.lock);
 	q->waiter.done = cmx_query_names_done;
 }
 
@@ -294,7 +294,7 @@ static unsigned long cmx_query_timeout(const struct rdma_cmx_query_attr *attr)
 	return msecs_to_jiffies(min(ms, READ_ONCE(query_timeout_max_ms)));
 }
 
-/* In state FOUND, with the question copied. */
+/* In state FOUND, with the query copied. */
 static struct rdma_cmx_query *
 cmx_query_alloc(const struct rdma_cmx_query_attr *attr,
 		const struct cmx_hints *hints, rdma_cmx_done_fn done,
@@ -350,7 +350,7 @@ static int cmx_query_ask_names(struct rdma_cmx_query *q,
 {
 	int ret;
 
-	ret = cmx_question_names(attr, &q->answer);
+	ret = cmx_resolve_known_names(attr, &q->answer);
 	if (ret != -EINPROGRESS) {
 		/* Bad names of the caller are the caller's own mistake. */
 		if (ret && (attr->names || ret == -ENOMEM))
@@ -408,7 +408,7 @@ int rdma_cmx_query_start(const struct rdma_cmx_query_attr *attr,
 	struct cmx_hints hints;
 	int ret;
 
-	ret = cmx_question_local(attr, &hints, &cands);
+	ret = cmx_resolve_local(attr, &hints, &cands);
 	if (ret < 0)
 		return ret;
 	q = cmx_query_alloc(attr, &hints, done, context);

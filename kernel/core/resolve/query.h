@@ -65,7 +65,7 @@ bool cmx_query_advance(struct rdma_cmx_query *q, enum cmx_query_state from,
 
 /* annotate.c */
 void cmx_query_run(struct rdma_cmx_query *q);
-void cmx_query_turn(struct cmx_job *job);
+void cmx_query_work(struct cmx_job *job);
 void cmx_query_call(struct work_struct *work);
 
 #endif /* CMX_QUERY_H */

@@ -12,15 +12,15 @@
 #include "resolve/resolve.h"
 #include "resolve/trace.h"
 
-/* Most questions have no more candidates than fit on the stack. */
+/* Most queries have no more candidates than fit on the stack. */
 #define CMX_FEW 2
 
 /*
- * First part of a question: everything that goes without a service. Returns 0
+ * First part of a query: everything that goes without a service. Returns 0
  * with @cands filled, CMX_NEEDS_*, or how it fails at once.
  */
-int cmx_question_local(const struct rdma_cmx_query_attr *attr,
-		       struct cmx_hints *h, struct cmx_candidates *cands)
+int cmx_resolve_local(const struct rdma_cmx_query_attr *attr,
+		      struct cmx_hints *h, struct cmx_candidates *cands)
 {
 	int ret;
 
@@ -59,8 +59,8 @@ int cmx_question_local(const struct rdma_cmx_query_attr *attr,
  * Second part: names that the caller brought or that are in the cache.
  * -EINPROGRESS: somebody has to be asked.
  */
-int cmx_question_names(const struct rdma_cmx_query_attr *attr,
-		       struct cmx_answer *answer)
+int cmx_resolve_known_names(const struct rdma_cmx_query_attr *attr,
+			    struct cmx_answer *answer)
 {
 	if (attr->names) {
 		cmx_stat_inc(names_given);
@@ -92,7 +92,7 @@ int rdma_cmx_query_check(const struct rdma_cmx_query_attr *attr)
 	struct cmx_hints hints;
 	int ret;
 
-	ret = cmx_question_local(attr, &hints, &cands);
+	ret = cmx_resolve_local(attr, &hints, &cands);
 	return min(ret, 0);
 }
 EXPORT_SYMBOL_GPL(rdma_cmx_query_check);
@@ -143,7 +143,7 @@ cmx_resolve_names(const struct rdma_cmx_query_attr *attr,
 	struct rdma_cmx_result *res;
 	int ret;
 
-	ret = cmx_question_names(attr, &answer);
+	ret = cmx_resolve_known_names(attr, &answer);
 	if (ret == -EINPROGRESS)
 		return NULL;
 	if (!ret)
@@ -187,7 +187,7 @@ static void cmx_sync_done(struct rdma_cmx_query *query,
 	complete(&sync->done);
 }
 
-/* The synchronous form, for a question that somebody has to be asked for. */
+/* The synchronous form, for a query that somebody has to be asked for. */
 static struct rdma_cmx_result *
 cmx_resolve_wait(const struct rdma_cmx_query_attr *attr)
 {
@@ -215,7 +215,7 @@ cmx_resolve_now(const struct rdma_cmx_query_attr *attr, struct cmx_hints *hints,
 	struct cmx_candidates cands CMX_UNINIT;
 	int ret;
 
-	ret = cmx_question_local(attr, hints, &cands);
+	ret = cmx_resolve_local(attr, hints, &cands);
 	*asked = ret >= 0;
 	if (ret < 0)
 		return ERR_PTR(ret);

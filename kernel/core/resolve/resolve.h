@@ -39,13 +39,13 @@ struct net_device;
 	 RDMA_CMX_AI_DNS)
 
 /**
- * struct cmx_hints - a checked question without its name
- * @net: as asked; whoever keeps the hints keeps a reference
- * @uid: as asked
- * @flags: as asked
+ * struct cmx_hints - checked attributes of a query, without its name
+ * @net: of the caller; whoever keeps the hints keeps a reference
+ * @uid: of the caller
+ * @flags: RDMA_CMX_AI_*
  * @family: AF_INET, AF_INET6; AF_IB only with RAI_FAMILY; 0: any
- * @qp_type: as asked, or what @port_space implies; 0: RC and then UD
- * @port_space: as asked, or what @qp_type implies
+ * @qp_type: of the caller, or what @port_space implies; 0: RC and then UD
+ * @port_space: of the caller, or what @qp_type implies
  * @port: port number, 0 if none
  * @has_port: a port was given
  * @src: wanted source, family 0: any
@@ -68,7 +68,7 @@ struct cmx_hints {
 	u32 limit_count;
 };
 
-/* More limits of paths than anybody has; each one is a question to the SA. */
+/* More limits of paths than anybody has; each one is an SA query. */
 #define CMX_MAX_LIMITS	RDMA_CMX_MAX_ROUTES
 
 static inline bool cmx_passive(const struct cmx_hints *h)
@@ -84,7 +84,7 @@ int cmx_numeric_parse(const struct cmx_hints *h, const char *node,
 		      union rdma_cmx_sockaddr *addr);
 
 /**
- * struct cmx_service - a service that an SA knows, and the port that asked
+ * struct cmx_service - a service that an SA knows, and the port of the query
  * @id: service id
  * @gid: port that offers it
  * @sgid: our port
@@ -143,7 +143,7 @@ enum cmx_rank {
 /* Do we know the GID of a destination on InfiniBand? */
 enum cmx_dgid {
 	CMX_DGID_NONE,		/* no, and nobody does: there is no path */
-	CMX_DGID_ASK,		/* ARP or neighbour discovery will tell */
+	CMX_DGID_UNRESOLVED,	/* ARP or neighbour discovery finds it */
 	CMX_DGID_SELF,		/* it is our own port */
 	CMX_DGID_KNOWN,
 };
@@ -155,7 +155,7 @@ enum cmx_dgid {
  * @rank: how well it is reached
  * @ibdev_index: device, valid if @port_num is not 0
  * @port_num: port of the device, 0: none
- * @ib: the port has an SA to ask for path records; then what follows counts
+ * @ib: the port has an SA with path records; then what follows counts
  * @dgid_state: what @dgid is worth
  * @own_sid: the service id of @dst is not made of a port number
  * @pkey: partition
@@ -176,7 +176,7 @@ struct cmx_dest {
 	union ib_gid dgid;
 };
 
-/* Entries that one address becomes: RC and UD, if neither was asked for. */
+/* Entries that one address becomes: RC and UD, if the hints name neither. */
 static inline u32 cmx_hints_entries(const struct cmx_hints *h)
 {
 	return h->qp_type ? 1 : 2;
@@ -238,27 +238,27 @@ void cmx_query_user_run(struct cmx_query_user *user, struct cmx_job *job);
 
 /**
  * struct cmx_services - which services do the SAs know?
- * @asks: state of the questions
+ * @requests: state of the SA queries
  * @count: how many
- * @port: each with the port it is for; NULL: nothing to ask
+ * @port: each with the port it is for; NULL: there are none
  * @list: services of all answers, once they are merged
- * @passive: to listen on: of a port that asks, each service once
+ * @passive: to listen on: of each port, each service once
  */
 struct cmx_services {
-	struct cmx_asks asks;
+	struct cmx_sa_requests requests;
 	u32 count;
 	bool passive;
-	struct cmx_service_ask *port;
+	struct cmx_service_request *port;
 	struct cmx_service *list;
 };
 
 /* services.c */
-void cmx_service_question(struct cmx_sa_question *q, const char *service);
+void cmx_service_query(struct cmx_sa_query *q, const char *service);
 int cmx_services_init(struct cmx_services *s, const struct cmx_hints *h,
 		      const struct rdma_cmx_query_attr *attr);
 bool cmx_services_cached(struct cmx_services *s, struct net *net);
 void cmx_services_start(struct cmx_services *s, const struct cmx_hints *h,
-			void (*done)(struct cmx_asks *asks));
+			void (*done)(struct cmx_sa_requests *requests));
 void cmx_services_stop(struct cmx_services *s);
 int cmx_services_merge(struct cmx_services *s, struct cmx_candidates *cands);
 void cmx_services_release(struct cmx_services *s);
@@ -266,13 +266,13 @@ void cmx_services_release(struct cmx_services *s);
 /* A path that leads the others which need the same neighbour */
 enum cmx_lead {
 	CMX_LEAD_NONE,		/* it does not, or nothing is outstanding */
-	CMX_LEAD_WAITS,		/* for its turn, or for the neighbour */
+	CMX_LEAD_WAITS,		/* for its entity, or for the neighbour */
 	CMX_LEAD_RESOLVED,	/* whoever resolved it goes on */
 };
 
 /**
- * struct cmx_path_ask - one path of a query
- * @ask: the SA query
+ * struct cmx_path_request - one path of a query
+ * @sa: the SA query
  * @to: the annotated address
  * @dest: its index
  * @port_space: port space of the entry
@@ -280,8 +280,8 @@ enum cmx_lead {
  * @leads: first of those
  * @lead: the first one's state, guarded by the lock of neigh.c
  */
-struct cmx_path_ask {
-	struct cmx_ask ask;
+struct cmx_path_request {
+	struct cmx_sa_request sa;
 	const struct cmx_dest *to;
 	u32 dest;
 	u32 port_space;
@@ -292,22 +292,22 @@ struct cmx_path_ask {
 
 /**
  * struct cmx_paths - path records of the candidates
- * @asks: state of the questions
- * @h: the question that they are for
+ * @requests: state of the SA queries
+ * @h: hints of the query that they are for
  * @count: how many
- * @ask: each with the path it is for; NULL: nothing to ask
+ * @req: each with the path it is for; NULL: there are none
  * @user: who waits, if a neighbour is to be resolved; this and what follows
  *	belongs to neigh.c
- * @next: the first of @ask that has not begun
+ * @next: the first of @req that has not begun
  * @neigh_count: outstanding neighbour resolutions
  * @neighs: list of them
  * @wait: among the queries of @user that may start one
  */
 struct cmx_paths {
-	struct cmx_asks asks;
+	struct cmx_sa_requests requests;
 	const struct cmx_hints *h;
 	u32 count;
-	struct cmx_path_ask *ask;
+	struct cmx_path_request *req;
 	struct cmx_query_user *user;
 	u32 next;
 	u32 neigh_count;
@@ -319,15 +319,15 @@ struct cmx_paths {
 #define CMX_PATH_DGID	8
 
 /* paths.c */
-void cmx_path_question(struct cmx_sa_question *q, struct sa_path_rec *rec,
-		       sa_family_t family,
-		       const struct ib_path_rec_data *limit);
+void cmx_path_query(struct cmx_sa_query *q, struct sa_path_rec *rec,
+		    sa_family_t family,
+		    const struct ib_path_rec_data *limit);
 int cmx_paths_init(struct cmx_paths *r, const struct cmx_hints *h,
 		   const struct cmx_dest *dests, u32 n);
 bool cmx_paths_cached(struct cmx_paths *r);
 int cmx_paths_lead(struct cmx_paths *r);
 void cmx_paths_start(struct cmx_paths *r, struct cmx_query_user *user,
-		     void (*done)(struct cmx_asks *asks));
+		     void (*done)(struct cmx_sa_requests *requests));
 void cmx_paths_resolved(struct cmx_paths *r, u32 lead, int status,
 			const union ib_gid *dgid);
 void cmx_paths_stop(struct cmx_paths *r);
@@ -352,10 +352,10 @@ struct rdma_cmx_result *cmx_result_build(const struct cmx_hints *h,
 #define CMX_NEEDS_NAMES		1
 #define CMX_NEEDS_SERVICES	2
 
-int cmx_question_local(const struct rdma_cmx_query_attr *attr,
-		       struct cmx_hints *h, struct cmx_candidates *cands);
-int cmx_question_names(const struct rdma_cmx_query_attr *attr,
-		       struct cmx_answer *answer);
+int cmx_resolve_local(const struct rdma_cmx_query_attr *attr,
+		      struct cmx_hints *h, struct cmx_candidates *cands);
+int cmx_resolve_known_names(const struct rdma_cmx_query_attr *attr,
+			    struct cmx_answer *answer);
 void cmx_count_done(const void *query, struct rdma_cmx_result *res);
 
 /* query.c */

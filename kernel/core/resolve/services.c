@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Services that the SAs know, by name or by id: asked at the port of an id,
+ * Services that the SAs know, by name or by id: queried at the port of an id,
  * or at all active InfiniBand ports at once, and merged.
  *
- * Belongs to one question; see sa/requests.c for who may touch what.
+ * Belongs to one query; see sa/requests.c for who may touch what.
  */
 #include <linux/jhash.h>
 #include <linux/kstrtox.h>
@@ -20,8 +20,8 @@
 /* More services under one name would be a mistake, or an attack. */
 #define CMX_MAX_SERVICES	4096u
 
-struct cmx_service_ask {
-	struct cmx_ask ask;
+struct cmx_service_request {
+	struct cmx_sa_request sa;
 	union ib_gid gid;
 	u32 ibdev_index;
 	u32 port_num;
@@ -34,7 +34,7 @@ static bool cmx_service_id(const char *text, u64 *id)
 	       !kstrtou64(text, 0, id);
 }
 
-void cmx_service_question(struct cmx_sa_question *q, const char *service)
+void cmx_service_query(struct cmx_sa_query *q, const char *service)
 {
 	struct cmx_sa_service_rec *rec = (void *)q->rec;
 	u64 id;
@@ -54,19 +54,19 @@ void cmx_service_question(struct cmx_sa_question *q, const char *service)
 	}
 }
 
-/* Ports to ask, as they are found. */
+/* Ports to query, as they are found. */
 struct cmx_service_ports {
 	const struct cmx_dest *from;	/* only this one, if it has a port */
 	u32 count;
 	u32 room;
-	struct cmx_service_ask *port;
+	struct cmx_service_request *port;
 };
 
 static int cmx_service_port_add(struct cmx_sa_port *port, void *arg)
 {
 	struct cmx_service_ports *ports = arg;
 	struct ib_device *dev = cmx_sa_port_dev(port);
-	struct cmx_service_ask *new;
+	struct cmx_service_request *new;
 	u32 num = cmx_sa_port_num(port);
 
 	if (ports->from->port_num && (ports->from->port_num != num ||
@@ -87,7 +87,7 @@ static int cmx_service_port_add(struct cmx_sa_port *port, void *arg)
 	if (rdma_query_gid(dev, num, 0, &new->gid))
 		return 0;
 	cmx_sa_port_hold(port);
-	new->ask.port = port;
+	new->sa.port = port;
 	new->ibdev_index = dev->index;
 	new->port_num = num;
 	ports->count++;
@@ -117,7 +117,7 @@ static int cmx_service_from(const struct cmx_hints *h,
 }
 
 /*
- * Prepares the questions. Returns 0, -ENODEV if there is no port to ask, or
+ * Prepares the queries. Returns 0, -ENODEV if there is no port to query, or
  * -ENOMEM; after an error there is nothing to release.
  */
 int cmx_services_init(struct cmx_services *s, const struct cmx_hints *h,
@@ -143,17 +143,17 @@ int cmx_services_init(struct cmx_services *s, const struct cmx_hints *h,
 		return ret;
 	}
 	for (i = 0; i < s->count; i++)
-		cmx_service_question(&s->port[i].ask.question, attr->service);
+		cmx_service_query(&s->port[i].sa.query, attr->service);
 	return 0;
 }
 
-/* True if no port has to be asked. */
+/* True if the answers are all in the cache. */
 bool cmx_services_cached(struct cmx_services *s, struct net *net)
 {
 	u32 i;
 
 	for (i = 0; i < s->count; i++) {
-		if (!cmx_ask_cached(&s->port[i].ask, net))
+		if (!cmx_sa_request_cached(&s->port[i].sa, net))
 			return false;
 	}
 	return true;
@@ -161,31 +161,31 @@ bool cmx_services_cached(struct cmx_services *s, struct net *net)
 
 /* @done comes once, maybe before this returns. */
 void cmx_services_start(struct cmx_services *s, const struct cmx_hints *h,
-			void (*done)(struct cmx_asks *asks))
+			void (*done)(struct cmx_sa_requests *requests))
 {
 	u32 i;
 
-	cmx_asks_begin(&s->asks, done);
+	cmx_sa_requests_begin(&s->requests, done);
 	for (i = 0; i < s->count; i++) {
-		atomic_inc(&s->asks.pending);
-		s->port[i].ask.asks = &s->asks;
-		cmx_ask_start(&s->port[i].ask, h->net, h->uid);
+		atomic_inc(&s->requests.pending);
+		s->port[i].sa.requests = &s->requests;
+		cmx_sa_request_start(&s->port[i].sa, h->net, h->uid);
 	}
-	cmx_asks_end(&s->asks);
+	cmx_sa_requests_end(&s->requests);
 }
 
 void cmx_services_stop(struct cmx_services *s)
 {
 	u32 i;
 
-	if (!cmx_asks_stop(&s->asks))
+	if (!cmx_sa_requests_stop(&s->requests))
 		return;
 	for (i = 0; i < s->count; i++)
-		cmx_ask_stop(&s->port[i].ask);
-	cmx_asks_put(&s->asks);
+		cmx_sa_request_stop(&s->port[i].sa);
+	cmx_sa_requests_put(&s->requests);
 }
 
-static bool cmx_service_matches(const struct cmx_sa_question *q,
+static bool cmx_service_matches(const struct cmx_sa_query *q,
 				const struct cmx_sa_service_rec *rec)
 {
 	const struct cmx_sa_service_rec *want = (const void *)q->rec;
@@ -196,10 +196,10 @@ static bool cmx_service_matches(const struct cmx_sa_question *q,
 }
 
 static void cmx_service_fill(struct cmx_service *new,
-			     const struct cmx_service_ask *port,
+			     const struct cmx_service_request *port,
 			     const struct cmx_sa_service_rec *rec)
 {
-	struct ib_device *dev = cmx_sa_port_dev(port->ask.port);
+	struct ib_device *dev = cmx_sa_port_dev(port->sa.port);
 	u16 index;
 
 	new->id = rec->id;
@@ -284,9 +284,9 @@ static int cmx_service_insert(struct cmx_service_set *set,
 
 /* Adds the services of one port's answer, and counts those that are strange. */
 static int cmx_service_add(struct cmx_service_set *set, bool passive,
-			   const struct cmx_service_ask *port, u32 *strange)
+			   const struct cmx_service_request *port, u32 *strange)
 {
-	const struct cmx_sa_answer *answer = port->ask.answer;
+	const struct cmx_sa_answer *answer = port->sa.answer;
 	const struct cmx_sa_service_rec *rec;
 	struct cmx_service new;
 	u32 i;
@@ -294,7 +294,7 @@ static int cmx_service_add(struct cmx_service_set *set, bool passive,
 
 	for (i = 0; i < answer->count; i++) {
 		rec = cmx_sa_answer_rec(answer, i);
-		if (!cmx_service_matches(&port->ask.question, rec)) {
+		if (!cmx_service_matches(&port->sa.query, rec)) {
 			++*strange;
 			continue;
 		}
@@ -316,7 +316,7 @@ static int cmx_services_collect(struct cmx_services *s,
 	int ret;
 
 	for (i = 0; i < s->count; i++) {
-		if (!s->port[i].ask.answer)
+		if (!s->port[i].sa.answer)
 			continue;
 		ret = cmx_service_add(set, s->passive, &s->port[i], strange);
 		if (ret)
@@ -338,16 +338,16 @@ int cmx_services_merge(struct cmx_services *s, struct cmx_candidates *cands)
 	int error = 0, ret;
 
 	for (i = 0; i < s->count; i++) {
-		const struct cmx_ask *ask = &s->port[i].ask;
+		const struct cmx_sa_request *request = &s->port[i].sa;
 
-		if (ask->answer)
-			total = min(total + ask->answer->count,
+		if (request->answer)
+			total = min(total + request->answer->count,
 				    CMX_MAX_SERVICES);
-		else if (ask->error == -ENOMEM)
+		else if (request->error == -ENOMEM)
 			/* What is left would look complete. */
 			return -ENOMEM;
 		else if (!error)
-			error = ask->error;
+			error = request->error;
 	}
 	if (!total)
 		return error ?: -ENOENT;
@@ -375,7 +375,7 @@ void cmx_services_release(struct cmx_services *s)
 	u32 i;
 
 	for (i = 0; i < s->count; i++)
-		cmx_ask_release(&s->port[i].ask);
+		cmx_sa_request_release(&s->port[i].sa);
 	kfree(s->port);
 	kvfree(s->list);
 	s->port = NULL;

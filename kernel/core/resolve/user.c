@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Users, so that they take turns.
+ * Users, who share the work queue fairly.
  *
  * A user is known while one of the user's queries waits for names, SAs or
  * neighbours. What such a query does once they have answered is a job. One

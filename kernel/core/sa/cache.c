@@ -2,7 +2,7 @@
 /*
  * Answers of an SA that are given again for a short while.
  *
- * An entry lives for sa_cache_ms from when its question was sent, or as long
+ * An entry lives for sa_cache_ms from when its query was sent, or as long
  * as the shortest lease among its service records. When something happens
  * after which the SA may say something else, the cache gets a new generation;
  * entries of an older one are not found any more, even before they are freed.
@@ -136,7 +136,7 @@ static unsigned int cmx_sa_answer_life(const struct cmx_sa_key *key,
 	u64 lease;
 	u32 i;
 
-	if (key->question.attr_id != cpu_to_be16(IB_SA_ATTR_SERVICE_REC) ||
+	if (key->query.attr_id != cpu_to_be16(IB_SA_ATTR_SERVICE_REC) ||
 	    answer->stride < sizeof(*rec))
 		return life;
 	for (i = 0; i < answer->count; i++) {
@@ -149,15 +149,15 @@ static unsigned int cmx_sa_answer_life(const struct cmx_sa_key *key,
 }
 
 /*
- * Makes an entry for @answer, of which it takes a reference, to a question
- * sent at @asked. NULL when it is not to be cached, or without memory.
+ * Makes an entry for @answer, of which it takes a reference, to a query
+ * sent at @sent_at. NULL when it is not to be cached, or without memory.
  *
  * That there are no records is not remembered: who waits for a service to
  * appear is to find it at once.
  */
 struct cmx_sa_entry *cmx_sa_entry_alloc(const struct cmx_sa_key *key,
 					struct cmx_sa_answer *answer,
-					unsigned long asked, u32 generation)
+					unsigned long sent_at, u32 generation)
 {
 	struct cmx_sa_entry *e;
 	unsigned int life;
@@ -174,7 +174,7 @@ struct cmx_sa_entry *cmx_sa_entry_alloc(const struct cmx_sa_key *key,
 	e->key = *key;
 	e->hash_value = cmx_sa_key_hash(key);
 	e->generation = generation;
-	e->expires = asked + msecs_to_jiffies(life);
+	e->expires = sent_at + msecs_to_jiffies(life);
 	e->bytes = sizeof(*e) + sizeof(*answer) + answer->len;
 	e->answer = answer;
 	cmx_sa_answer_get(answer);
@@ -302,7 +302,7 @@ void cmx_sa_cache_remove(struct cmx_sa_cache *cache,
 	cmx_sa_entries_free(&victims);
 }
 
-/* Nothing that was asked before this is given any more once it returns. */
+/* No answer to a query sent before this is returned after it. */
 void cmx_sa_cache_drop(struct cmx_sa_cache *cache)
 {
 	spin_lock(&cache->lock);
@@ -320,7 +320,7 @@ void cmx_sa_cache_init(struct cmx_sa_cache *cache)
 }
 
 /*
- * No question of the port may be under way, so that nothing is added. The
+ * No query of the port may be under way, so that nothing is added. The
  * sweep has to find the cache empty, or it would queue itself again.
  */
 void cmx_sa_cache_exit(struct cmx_sa_cache *cache)

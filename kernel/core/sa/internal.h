@@ -7,12 +7,12 @@
  *	cmx_sa_port.agent_lock	for reading: the agent stays while a MAD is
  *				made; for writing: agent and address handle
  *				change
- *	cmx_sa_lock		look-ups of all ports, their waiters and MADs,
+ *	cmx_sa_lock		lookups of all ports, their waiters and MADs,
  *				and what a port has of that
  *	cmx_sa_cache.lock	one port's cache
  *
  * All of it runs in process context: ib_mad and events come from work items.
- * A waiter is called without locks, from the work item of its look-up.
+ * A waiter is called without locks, from the work item of its lookup.
  */
 #ifndef CMX_SA_INT_H
 #define CMX_SA_INT_H
@@ -23,21 +23,21 @@
 
 #include "core.h"
 #include "sa/sa.h"
-#include "turns.h"
+#include "sched.h"
 
 #define CMX_SA_HASH_BITS 10
 
-/* So many questions may be out even if the SA seems to be overloaded. */
+/* Outstanding queries that an SA gets even if it seems to be overloaded. */
 #define CMX_SA_MIN_PARALLEL 8
 
 /**
- * struct cmx_sa_key - what makes two questions to a port the same
+ * struct cmx_sa_key - what makes two queries to a port the same
  * @net: cookie of the network namespace, which is never used again
- * @question: the question
+ * @query: the query
  */
 struct cmx_sa_key {
 	u64 net;
-	struct cmx_sa_question question;
+	struct cmx_sa_query query;
 };
 
 u32 cmx_sa_key_hash(const struct cmx_sa_key *key);
@@ -47,8 +47,8 @@ bool cmx_sa_key_equal(const struct cmx_sa_key *a, const struct cmx_sa_key *b);
  * struct cmx_sa_cache - answers of one port that may be given again
  * @lock: guards all
  * @generation: changes when what the SA said before counts no more; an
- *	answer to a question of an older generation does not come in
- * @hash: entries by question
+ *	answer to a query of an older generation does not come in
+ * @hash: entries by query
  * @entries: the same, oldest first
  * @count: how many
  * @bytes: their memory
@@ -74,7 +74,7 @@ struct cmx_sa_answer *cmx_sa_cache_get(struct cmx_sa_cache *cache,
 				       const struct cmx_sa_key *key);
 struct cmx_sa_entry *cmx_sa_entry_alloc(const struct cmx_sa_key *key,
 					struct cmx_sa_answer *answer,
-					unsigned long asked, u32 generation);
+					unsigned long sent_at, u32 generation);
 void cmx_sa_cache_add(struct cmx_sa_cache *cache, struct cmx_sa_entry *entry,
 		      struct list_head *victims);
 void cmx_sa_entry_free(struct cmx_sa_entry *entry);
@@ -97,21 +97,21 @@ struct cmx_sa_ah {
 
 /**
  * struct cmx_sa_port - an InfiniBand port
- * @ref: of the device, of look-ups, and of those who got it
+ * @ref: of the device, of lookups, and of those who got it
  * @node: in the list of ports
  * @dev: the device, in memory by a reference of its struct device
  * @num: port number
- * @events: tells of changes
- * @refresh: asks the port anew
+ * @events: reports changes
+ * @refresh: reads state and SM again
  * @agent_lock: see above
  * @agent: MAD agent, NULL once the device goes
  * @ah: way to the SM, NULL: not known; changes under @agent_lock and
  *	cmx_sa_lock
- * @active: questions are taken; likewise
+ * @active: takes queries; likewise
  * @tid: lower half of the last transaction id
- * @turns: look-ups that wait or run, and their users
+ * @sched: lookups that wait or run, and their users
  * @window: how many may run, as the SA gets on with them
- * @heard: when the SA last said anything, in jiffies
+ * @last_response: when the SA last responded, in jiffies
  * @cache: answers
  */
 struct cmx_sa_port {
@@ -126,9 +126,9 @@ struct cmx_sa_port {
 	struct cmx_sa_ah *ah;
 	bool active;
 	atomic_t tid;
-	struct cmx_turns turns;
+	struct cmx_sched sched;
 	unsigned int window;
-	unsigned long heard;
+	unsigned long last_response;
 	struct cmx_sa_cache cache;
 };
 
@@ -141,34 +141,34 @@ void cmx_sa_port_list(struct cmx_sa_port *port);
 struct cmx_sa_port *cmx_sa_port_unlist(struct ib_device *dev);
 
 /**
- * struct cmx_sa_lookup - a question on its way, for all who wait for it
+ * struct cmx_sa_lookup - an outstanding query, for all who wait for it
  * @ref: of the port until it is GONE, of the queued or running work item, and
  *	of each MAD
- * @turn: whose turn it is
- * @port: whose SA is asked
+ * @entity: its share of the slots
+ * @port: whose SA it is for
  * @waiters: those who wait
  * @mads: MADs that have not come back
- * @work: asks, asks again, tells the waiters
+ * @work: sends, retries, calls the waiters
  * @busy: the SA said so
- * @repeats: times it was asked again
- * @queued_at: when it was asked for, in jiffies
- * @asked_at: when its turn came
+ * @retries: retries so far
+ * @queued_at: when it began to wait, in jiffies
+ * @started_at: when it got its slot
  * @deadline: when to give up
  * @error: how it ended
  * @answer: if well
- * @key: the question
+ * @key: the query
  */
 struct cmx_sa_lookup {
 	refcount_t ref;
-	struct cmx_turn turn;
+	struct cmx_sched_entity entity;
 	struct cmx_sa_port *port;
 	struct list_head waiters;
 	struct list_head mads;
 	struct delayed_work work;
 	bool busy;
-	unsigned int repeats;
+	unsigned int retries;
 	unsigned long queued_at;
-	unsigned long asked_at;
+	unsigned long started_at;
 	unsigned long deadline;
 	int error;
 	struct cmx_sa_answer *answer;
@@ -176,11 +176,12 @@ struct cmx_sa_lookup {
 };
 
 /* lookup.c */
-bool cmx_sa_lookup_same(const struct cmx_turn *a, const struct cmx_turn *b);
+bool cmx_sa_lookup_same(const struct cmx_sched_entity *a,
+			const struct cmx_sched_entity *b);
 void cmx_sa_lookup_put(struct cmx_sa_lookup *l);
-void cmx_sa_lookup_heard(struct cmx_sa_lookup *l, u32 generation,
-			 unsigned long asked, struct cmx_sa_answer *answer,
-			 int error);
+void cmx_sa_lookup_response(struct cmx_sa_lookup *l, u32 generation,
+			    unsigned long sent_at, struct cmx_sa_answer *answer,
+			    int error);
 void cmx_sa_lookups_fail(struct cmx_sa_port *port, int error);
 void cmx_sa_lookups_again(struct cmx_sa_port *port);
 int cmx_sa_lookups_init(void);
@@ -188,7 +189,7 @@ void cmx_sa_lookups_exit(void);
 
 /* mad.c */
 struct cmx_sa_answer *cmx_sa_answer_alloc(u32 count, u32 stride);
-int cmx_sa_read(const struct cmx_sa_question *q,
+int cmx_sa_read(const struct cmx_sa_query *q,
 		const struct ib_mad_recv_wc *wc,
 		struct cmx_sa_answer **panswer);
 void cmx_sa_mad_send(struct cmx_sa_lookup *l);

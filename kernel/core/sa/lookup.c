@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Questions to an SA on their way. The same question asked by many is one
- * look-up:
+ * Outstanding queries of an SA. The same query of several callers is one
+ * lookup:
  *
  *	WAITING ──> RUNNING ──> GONE
  *
- * WAITING waits for its turn (turns.h), since an SA that gets thousands of MADs
+ * WAITING waits for a slot (sched.h), since an SA that gets thousands of MADs
  * at once loses most of them, and answers late to the others. RUNNING has MADs
- * out; its work item repeats the question until the deadline. GONE has its
- * answer or error, and the work item tells the waiters, and those of the lookups
- * that follow it, so that ib_mad does not wait for them. A look-up whose
+ * out; its work item retries the query until the deadline. GONE has its
+ * answer or error, and the work item calls the waiters, and those of the lookups
+ * that follow it, so that ib_mad does not wait for them. A lookup whose
  * waiters have all gone still takes the answer that comes, for the cache, but
- * does not ask again.
+ * does not retry.
  *
- * What the SA said to a question that was sent before the port changed (the
- * generation of the cache tells) does not count: it is asked again.
+ * An answer to a query that was sent before the port changed (the cache has
+ * another generation then) does not count: the query is sent again.
  *
  * cmx_sa_lock guards all of it.
  */
@@ -25,55 +25,55 @@
 
 #include "sa/internal.h"
 #include "sa/trace.h"
-#include "turns.h"
+#include "sched.h"
 
 static unsigned int sa_timeout_ms = 400;
 module_param(sa_timeout_ms, cmx_positive, 0644);
 MODULE_PARM_DESC(sa_timeout_ms,
-		 "Time in ms after which an SA is asked again (default 400); from then on twice that");
+		 "Time in ms until the first retry of an SA query (default 400); twice that between the next ones");
 
 static unsigned int sa_retries = 9;
 module_param(sa_retries, uint, 0644);
 MODULE_PARM_DESC(sa_retries,
-		 "How often an SA is asked again (default 9, at most 20)");
+		 "Retries of an SA query (default 9, at most 20)");
 
 static unsigned int sa_parallel = 64;
 module_param(sa_parallel, cmx_positive, 0644);
 MODULE_PARM_DESC(sa_parallel,
-		 "Questions that the SA of a port is asked at a time at most (default 64)");
+		 "Maximum outstanding SA queries per port (default 64)");
 
 static unsigned int sa_per_user = 48;
 module_param(sa_per_user, cmx_positive, 0644);
 MODULE_PARM_DESC(sa_per_user,
-		 "Of those, questions of one user at most (default 48)");
+		 "Of those, maximum queries of one user (default 48)");
 
 static unsigned int sa_waiting_per_user = 16384;
 module_param(sa_waiting_per_user, cmx_positive, 0644);
 MODULE_PARM_DESC(sa_waiting_per_user,
-		 "Questions of one user that wait for their turn at a port (default 16384)");
+		 "Maximum SA queries of one user that wait for a slot of a port (default 16384)");
 
 #define CMX_SA_MAX_RETRIES 20
 #define CMX_SA_MAX_TIMEOUT_MS 60000
 
 static struct workqueue_struct *cmx_sa_wq;
 
-/* How long to wait for an answer after @repeats repetitions, in jiffies. */
-static unsigned long cmx_sa_patience(unsigned int repeats)
+/* How long to wait for a response after @retries retries, in jiffies. */
+static unsigned long cmx_sa_timeout(unsigned int retries)
 {
 	unsigned int ms = clamp_t(unsigned int, READ_ONCE(sa_timeout_ms), 1,
 				  CMX_SA_MAX_TIMEOUT_MS);
 
-	return msecs_to_jiffies(repeats ? 2 * ms : ms);
+	return msecs_to_jiffies(retries ? 2 * ms : ms);
 }
 
-static unsigned long cmx_sa_patience_total(void)
+static unsigned long cmx_sa_timeout_total(void)
 {
 	unsigned int i, retries = min_t(unsigned int, READ_ONCE(sa_retries),
 					CMX_SA_MAX_RETRIES);
 	unsigned long sum = 0;
 
 	for (i = 0; i <= retries; i++)
-		sum += cmx_sa_patience(i);
+		sum += cmx_sa_timeout(i);
 	return sum;
 }
 
@@ -88,24 +88,24 @@ void cmx_sa_lookup_put(struct cmx_sa_lookup *l)
 }
 
 /*
- * How many questions are out follows what the SA can do: as many more as it
- * answers at once, and fewer when an answer is late, so that repetitions do
+ * The number of outstanding queries follows what the SA can do: as many more as it
+ * answers at once, and fewer when an answer is late, so that retries do
  * not become most of what it has to do. Under cmx_sa_lock.
  */
 static void cmx_sa_window_adapt(struct cmx_sa_port *port, unsigned long took)
 {
-	if (took < cmx_sa_patience(0) / 2)
+	if (took < cmx_sa_timeout(0) / 2)
 		port->window++;
-	else if (took >= cmx_sa_patience(0))
+	else if (took >= cmx_sa_timeout(0))
 		port->window -= port->window / 4;
 	port->window = clamp(port->window, CMX_SA_MIN_PARALLEL,
 			     max_t(unsigned int, READ_ONCE(sa_parallel),
 				   CMX_SA_MIN_PARALLEL));
 }
 
-static struct cmx_turns_limits cmx_sa_limits(const struct cmx_sa_port *port)
+static struct cmx_sched_limits cmx_sa_limits(const struct cmx_sa_port *port)
 {
-	return (struct cmx_turns_limits) {
+	return (struct cmx_sched_limits) {
 		.slots = READ_ONCE(sa_parallel),
 		.window = port->window,
 		.per_user = READ_ONCE(sa_per_user),
@@ -113,12 +113,14 @@ static struct cmx_turns_limits cmx_sa_limits(const struct cmx_sa_port *port)
 	};
 }
 
-static struct cmx_sa_lookup *cmx_sa_lookup_of(const struct cmx_turn *turn)
+static struct cmx_sa_lookup *
+cmx_sa_lookup_of(const struct cmx_sched_entity *entity)
 {
-	return container_of(turn, struct cmx_sa_lookup, turn);
+	return container_of(entity, struct cmx_sa_lookup, entity);
 }
 
-bool cmx_sa_lookup_same(const struct cmx_turn *a, const struct cmx_turn *b)
+bool cmx_sa_lookup_same(const struct cmx_sched_entity *a,
+			const struct cmx_sched_entity *b)
 {
 	return cmx_sa_key_equal(&cmx_sa_lookup_of(a)->key,
 				&cmx_sa_lookup_of(b)->key);
@@ -133,30 +135,33 @@ static void cmx_sa_lookup_kick(struct cmx_sa_lookup *l, unsigned long delay)
 		refcount_dec(&l->ref);	/* it was queued, with a reference */
 }
 
-/* Gives turns to those who are next. */
-static void cmx_sa_port_turns(struct cmx_sa_port *port)
+/* Starts the next lookups for which there is a slot. */
+static void cmx_sa_port_schedule(struct cmx_sa_port *port)
 {
-	struct cmx_turns_limits limits = cmx_sa_limits(port);
+	struct cmx_sched_limits limits = cmx_sa_limits(port);
 	struct cmx_sa_lookup *l;
-	struct cmx_turn *turn;
+	struct cmx_sched_entity *entity;
 
-	while (port->active && (turn = cmx_turns_next(&port->turns, &limits))) {
-		l = cmx_sa_lookup_of(turn);
-		l->asked_at = jiffies;
-		l->deadline = jiffies + cmx_sa_patience_total();
+	while (port->active) {
+		entity = cmx_sched_next(&port->sched, &limits);
+		if (!entity)
+			break;
+		l = cmx_sa_lookup_of(entity);
+		l->started_at = jiffies;
+		l->deadline = jiffies + cmx_sa_timeout_total();
 		cmx_stat_inc(sa_queries);
 		cmx_sa_lookup_kick(l, 0);
 	}
 }
 
 /*
- * Its work item tells the waiters; that needs the lock, so the reference of
+ * Its work item calls the waiters; that needs the lock, so the reference of
  * the port cannot be the last one.
  */
 static void cmx_sa_lookup_done(struct cmx_sa_lookup *l,
 			       struct cmx_sa_answer *answer, int error)
 {
-	cmx_turns_leave(&l->port->turns, &l->turn);
+	cmx_sched_leave(&l->port->sched, &l->entity);
 	cmx_sa_mads_cancel(l);
 	l->error = error;
 	if (answer) {
@@ -166,33 +171,34 @@ static void cmx_sa_lookup_done(struct cmx_sa_lookup *l,
 	if (error)
 		cmx_stat_inc(sa_errors);
 	trace_cmx_sa_done(l, answer, error);
-	cmx_sa_port_turns(l->port);
+	cmx_sa_port_schedule(l->port);
 	cmx_sa_lookup_kick(l, 0);
 	refcount_dec(&l->ref);
 }
 
 /*
- * The SA has said something to a MAD of @l that was sent at @asked. -EBUSY:
- * that it cannot answer now; the next repetition is due anyhow.
+ * The SA has responded to a MAD of @l that was sent at @sent_at. -EBUSY:
+ * that it cannot answer now; the next retry is due anyhow.
  */
-void cmx_sa_lookup_heard(struct cmx_sa_lookup *l, u32 generation,
-			 unsigned long asked, struct cmx_sa_answer *answer,
-			 int error)
+void cmx_sa_lookup_response(struct cmx_sa_lookup *l, u32 generation,
+			    unsigned long sent_at, struct cmx_sa_answer *answer,
+			    int error)
 {
 	struct cmx_sa_port *port = l->port;
 	struct cmx_sa_entry *entry = NULL;
 	LIST_HEAD(victims);
 
 	if (!error)
-		entry = cmx_sa_entry_alloc(&l->key, answer, asked, generation);
+		entry = cmx_sa_entry_alloc(&l->key, answer, sent_at,
+					   generation);
 
 	spin_lock(&cmx_sa_lock);
-	port->heard = jiffies;
-	cmx_sa_window_adapt(port, port->heard - asked);
-	if (l->turn.state == CMX_TURN_RUNNING &&
+	port->last_response = jiffies;
+	cmx_sa_window_adapt(port, port->last_response - sent_at);
+	if (l->entity.state == CMX_SCHED_RUNNING &&
 	    generation == cmx_sa_cache_generation(&port->cache)) {
 		l->busy = error == -EBUSY;
-		/* Before the look-up goes, or others would ask anew. */
+		/* Before the lookup goes, or others would send the query again. */
 		if (entry)
 			cmx_sa_cache_add(&port->cache, entry, &victims);
 		entry = NULL;
@@ -206,22 +212,22 @@ void cmx_sa_lookup_heard(struct cmx_sa_lookup *l, u32 generation,
 }
 
 /*
- * A question that was asked since @since has had no answer. If the SA has been
+ * A query that was sent since @since has no response. If the SA has been
  * silent all that time, those who have waited in the queue nearly as long need
  * not do so again: they end too, one by one.
  */
 static void cmx_sa_queue_expire(struct cmx_sa_port *port, unsigned long since)
 {
-	unsigned long late = since + cmx_sa_patience_total() / 4;
+	unsigned long late = since + cmx_sa_timeout_total() / 4;
 	struct cmx_sa_lookup *l;
 	bool more;
 
 	do {
 		more = false;
 		spin_lock(&cmx_sa_lock);
-		l = list_first_entry_or_null(&port->turns.waiting,
-					     struct cmx_sa_lookup, turn.node);
-		if (l && time_before(port->heard, since) &&
+		l = list_first_entry_or_null(&port->sched.waiting,
+					     struct cmx_sa_lookup, entity.node);
+		if (l && time_before(port->last_response, since) &&
 		    time_before(l->queued_at, late)) {
 			cmx_stat_inc(sa_timeouts);
 			cmx_sa_lookup_done(l, NULL, -ETIMEDOUT);
@@ -231,33 +237,33 @@ static void cmx_sa_queue_expire(struct cmx_sa_port *port, unsigned long since)
 	} while (more);
 }
 
-/* Asks, or asks again, or gives up. */
-static void cmx_sa_lookup_ask(struct cmx_sa_lookup *l)
+/* Sends the query, or sends it again, or gives up. */
+static void cmx_sa_lookup_step(struct cmx_sa_lookup *l)
 {
 	struct cmx_sa_port *port = l->port;
-	unsigned long since = l->asked_at;
+	unsigned long since = l->started_at;
 	bool again, late, over;
 
 	spin_lock(&cmx_sa_lock);
-	if (l->turn.state != CMX_TURN_RUNNING) {
+	if (l->entity.state != CMX_SCHED_RUNNING) {
 		spin_unlock(&cmx_sa_lock);
 		return;
 	}
-	again = l->repeats;
+	again = l->retries;
 	late = time_after_eq(jiffies, l->deadline);
 	over = late || (again && list_empty(&l->waiters) &&
-			list_empty(&l->turn.followers));
+			list_empty(&l->entity.followers));
 	if (over) {
 		if (!l->busy)
 			cmx_stat_inc(sa_timeouts);
 		cmx_sa_lookup_done(l, NULL, l->busy ? -EAGAIN : -ETIMEDOUT);
 	} else {
 		/* Now, or it would put off what the answer makes urgent. */
-		cmx_sa_lookup_kick(l, min(cmx_sa_patience(l->repeats),
+		cmx_sa_lookup_kick(l, min(cmx_sa_timeout(l->retries),
 					  l->deadline - jiffies));
 		if (again)
-			cmx_sa_window_adapt(port, cmx_sa_patience(0));
-		l->repeats++;
+			cmx_sa_window_adapt(port, cmx_sa_timeout(0));
+		l->retries++;
 	}
 	spin_unlock(&cmx_sa_lock);
 
@@ -300,12 +306,12 @@ static void cmx_sa_lookup_tell(struct cmx_sa_lookup *l,
 static void cmx_sa_lookup_tell_all(struct cmx_sa_lookup *l)
 {
 	struct cmx_sa_lookup *other;
-	struct cmx_turn *follower;
+	struct cmx_sched_entity *follower;
 
 	cmx_sa_lookup_tell(l, l->answer, l->error);
 	for (;;) {
 		spin_lock(&cmx_sa_lock);
-		follower = cmx_turn_follower(&l->turn);
+		follower = cmx_sched_follower(&l->entity);
 		spin_unlock(&cmx_sa_lock);
 		if (!follower)
 			return;
@@ -321,7 +327,7 @@ static bool cmx_sa_lookup_gone(const struct cmx_sa_lookup *l)
 	bool gone;
 
 	spin_lock(&cmx_sa_lock);
-	gone = l->turn.state == CMX_TURN_GONE;
+	gone = l->entity.state == CMX_SCHED_GONE;
 	spin_unlock(&cmx_sa_lock);
 	return gone;
 }
@@ -334,20 +340,20 @@ static void cmx_sa_lookup_work(struct work_struct *work)
 	if (cmx_sa_lookup_gone(l))
 		cmx_sa_lookup_tell_all(l);
 	else
-		cmx_sa_lookup_ask(l);
+		cmx_sa_lookup_step(l);
 	cmx_sa_lookup_put(l);
 }
 
 static void cmx_sa_key_init(struct cmx_sa_key *key, struct net *net,
-			    const struct cmx_sa_question *question)
+			    const struct cmx_sa_query *query)
 {
 	key->net = net->net_cookie;
-	key->question = *question;
+	key->query = *query;
 }
 
 static struct cmx_sa_lookup *
 cmx_sa_lookup_alloc(struct cmx_sa_port *port, struct net *net,
-		    const struct cmx_sa_question *question)
+		    const struct cmx_sa_query *query)
 {
 	struct cmx_sa_lookup *l;
 
@@ -360,29 +366,29 @@ cmx_sa_lookup_alloc(struct cmx_sa_port *port, struct net *net,
 	INIT_DELAYED_WORK(&l->work, cmx_sa_lookup_work);
 	cmx_sa_port_hold(port);
 	l->port = port;
-	cmx_sa_key_init(&l->key, net, question);
-	cmx_turn_init(&l->turn, cmx_sa_key_hash(&l->key));
+	cmx_sa_key_init(&l->key, net, query);
+	cmx_sched_entity_init(&l->entity, cmx_sa_key_hash(&l->key));
 	cmx_stat_inc(live_sa_lookups);
 	return l;
 }
 
 /**
- * cmx_sa_cached - answer a question from the cache
- * @port: whose SA would be asked
+ * cmx_sa_cached - complete a query from the cache
+ * @port: whose SA it is for
  * @net: on whose behalf
- * @question: the question
+ * @query: the query
  * @answer: where the answer goes, with a reference for the caller
  *
  * Context: process.
- * Return: 0, or -EINPROGRESS when the SA has to be asked.
+ * Return: 0, or -EINPROGRESS if it is not in the cache.
  */
 int cmx_sa_cached(struct cmx_sa_port *port, struct net *net,
-		  const struct cmx_sa_question *question,
+		  const struct cmx_sa_query *query,
 		  struct cmx_sa_answer **answer)
 {
 	struct cmx_sa_key key;
 
-	cmx_sa_key_init(&key, net, question);
+	cmx_sa_key_init(&key, net, query);
 	*answer = cmx_sa_cache_get(&port->cache, &key);
 	if (!*answer)
 		return -EINPROGRESS;
@@ -391,53 +397,53 @@ int cmx_sa_cached(struct cmx_sa_port *port, struct net *net,
 }
 
 /**
- * cmx_sa_uncache - forget the answer to a query, so that the SA is asked next
+ * cmx_sa_uncache - forget the answer to a query, so that the next one is sent
  * @port: whose SA
  * @net: on whose behalf
- * @question: the query
+ * @query: the query
  *
  * Context: process.
  */
 void cmx_sa_uncache(struct cmx_sa_port *port, struct net *net,
-		    const struct cmx_sa_question *question)
+		    const struct cmx_sa_query *query)
 {
 	struct cmx_sa_key key;
 
-	cmx_sa_key_init(&key, net, question);
+	cmx_sa_key_init(&key, net, query);
 	cmx_sa_cache_remove(&port->cache, &key);
 }
 
 /**
- * cmx_sa_lookup - ask the SA
+ * cmx_sa_lookup - send a query to the SA
  * @port: whose SA
  * @net: on whose behalf
- * @uid: user whom the question is counted for
- * @question: the question; copied
+ * @uid: user whom the query is counted for
+ * @query: the query; copied
  * @waiter: its done() is called once, maybe by another CPU before this has
  *	returned, unless cmx_sa_forget() comes first
  *
- * Joins a look-up of the same question that is under way.
+ * Joins a lookup of the same query that is under way.
  *
  * Context: process, may sleep for memory only.
  * Return: 0; -ENODEV: the port is not active (any more); -EAGAIN: too many
- * questions of the user wait; -ENOMEM; then done() is not called.
+ * queries of the user wait; -ENOMEM; then done() is not called.
  */
 int cmx_sa_lookup(struct cmx_sa_port *port, struct net *net, kuid_t uid,
-		  const struct cmx_sa_question *question,
+		  const struct cmx_sa_query *query,
 		  struct cmx_sa_waiter *waiter)
 {
-	struct cmx_turns_limits limits;
+	struct cmx_sched_limits limits;
 	struct cmx_sa_lookup *l, *fresh;
-	struct cmx_turn_user *user;
-	struct cmx_turn *turn;
+	struct cmx_sched_user *user;
+	struct cmx_sched_entity *entity;
 	int ret = 0;
 
-	if (WARN_ON_ONCE(question->rec_len > sizeof(question->rec)))
+	if (WARN_ON_ONCE(query->rec_len > sizeof(query->rec)))
 		return -EINVAL;
-	user = cmx_turn_user_alloc(uid);
+	user = cmx_sched_user_alloc(uid);
 	if (!user)
 		return -ENOMEM;
-	fresh = cmx_sa_lookup_alloc(port, net, question);
+	fresh = cmx_sa_lookup_alloc(port, net, query);
 	if (!fresh) {
 		kfree(user);
 		return -ENOMEM;
@@ -445,21 +451,22 @@ int cmx_sa_lookup(struct cmx_sa_port *port, struct net *net, kuid_t uid,
 
 	spin_lock(&cmx_sa_lock);
 	l = fresh;
-	turn = cmx_turns_find(&port->turns, &fresh->turn, uid);
+	entity = cmx_sched_find(&port->sched, &fresh->entity, uid);
 	/* It may have been answered since the caller looked there. */
-	if (!turn)
+	if (!entity)
 		fresh->answer = cmx_sa_cache_get(&port->cache, &fresh->key);
 	if (!port->active) {
 		ret = -ENODEV;
-	} else if (turn) {
+	} else if (entity) {
 		cmx_stat_inc(sa_coalesced);
-		l = cmx_sa_lookup_of(turn);
+		l = cmx_sa_lookup_of(entity);
 	} else if (fresh->answer) {
 		cmx_stat_inc(sa_hits);
 		cmx_sa_lookup_kick(l, 0);
 	} else {
 		limits = cmx_sa_limits(port);
-		ret = cmx_turns_add(&port->turns, &limits, &fresh->turn, &user);
+		ret = cmx_sched_add(&port->sched, &limits, &fresh->entity,
+				    &user);
 		if (ret) {
 			cmx_stat_inc(sa_refused);
 		} else {
@@ -470,7 +477,7 @@ int cmx_sa_lookup(struct cmx_sa_port *port, struct net *net, kuid_t uid,
 	if (!ret) {
 		waiter->lookup = l;
 		list_add_tail(&waiter->node, &l->waiters);
-		cmx_sa_port_turns(port);
+		cmx_sa_port_schedule(port);
 	}
 	spin_unlock(&cmx_sa_lock);
 	kfree(user);
@@ -498,11 +505,11 @@ bool cmx_sa_forget(struct cmx_sa_waiter *waiter)
 	if (l) {
 		list_del(&waiter->node);
 		waiter->lookup = NULL;
-		/* Without a turn of its own, no work item knows it. */
+		/* Without a slot of its own, no work item knows it. */
 		if (list_empty(&l->waiters) &&
-		    (l->turn.state == CMX_TURN_WAITING ||
-		     l->turn.state == CMX_TURN_FOLLOWING)) {
-			cmx_turns_leave(&l->port->turns, &l->turn);
+		    (l->entity.state == CMX_SCHED_WAITING ||
+		     l->entity.state == CMX_SCHED_FOLLOWING)) {
+			cmx_sched_leave(&l->port->sched, &l->entity);
 			idle = l;
 		}
 	}
@@ -513,7 +520,7 @@ bool cmx_sa_forget(struct cmx_sa_waiter *waiter)
 }
 
 /*
- * All questions of a port end, one by one, while it is not active: if it comes
+ * All queries of a port end, one by one, while it is not active: if it comes
  * up meanwhile, there are new ones among them.
  */
 void cmx_sa_lookups_fail(struct cmx_sa_port *port, int error)
@@ -522,12 +529,12 @@ void cmx_sa_lookups_fail(struct cmx_sa_port *port, int error)
 
 	do {
 		spin_lock(&cmx_sa_lock);
-		l = list_first_entry_or_null(&port->turns.running,
+		l = list_first_entry_or_null(&port->sched.running,
 					     struct cmx_sa_lookup,
-					     turn.node) ?:
-		    list_first_entry_or_null(&port->turns.waiting,
+					     entity.node) ?:
+		    list_first_entry_or_null(&port->sched.waiting,
 					     struct cmx_sa_lookup,
-					     turn.node);
+					     entity.node);
 		if (port->active)
 			l = NULL;
 		if (l)
@@ -537,8 +544,8 @@ void cmx_sa_lookups_fail(struct cmx_sa_port *port, int error)
 }
 
 /*
- * The way to the SA is another one, or the SA itself: whoever is being asked
- * is asked again at once. There are at most sa_parallel of them. And those go
+ * The way to the SA is another one, or the SA itself: each
+ * outstanding query is sent again at once. There are at most sa_parallel of them. And those go
  * on that waited while the port was down for a moment.
  */
 void cmx_sa_lookups_again(struct cmx_sa_port *port)
@@ -546,11 +553,11 @@ void cmx_sa_lookups_again(struct cmx_sa_port *port)
 	struct cmx_sa_lookup *l;
 
 	spin_lock(&cmx_sa_lock);
-	list_for_each_entry(l, &port->turns.running, turn.node) {
+	list_for_each_entry(l, &port->sched.running, entity.node) {
 		cmx_sa_mads_cancel(l);
 		cmx_sa_lookup_kick(l, 0);
 	}
-	cmx_sa_port_turns(port);
+	cmx_sa_port_schedule(port);
 	spin_unlock(&cmx_sa_lock);
 }
 
@@ -560,7 +567,7 @@ int cmx_sa_lookups_init(void)
 	return cmx_sa_wq ? 0 : -ENOMEM;
 }
 
-/* Waits until the last waiter has been told. */
+/* Waits until the last waiter was called. */
 void cmx_sa_lookups_exit(void)
 {
 	destroy_workqueue(cmx_sa_wq);

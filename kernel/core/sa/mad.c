@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * One MAD of a question: made, sent, answered, checked.
+ * One MAD of a query: made, sent, answered, checked.
  *
- * A repetition is a MAD of its own with its own transaction id, and the ones
+ * A retry is a MAD of its own with its own transaction id, and the ones
  * before it stay valid: what answers first counts. The same id again, which
  * ib_mad would do by itself, is no good for an answer of several segments:
  * when some of those were lost, the SA starts anew and the half of the answer
  * that the receiver remembers makes it abort that, for 40 s.
  *
- * A MAD is on the list of its look-up, which cmx_sa_lock guards, from before
+ * A MAD is on the list of its lookup, which cmx_sa_lock guards, from before
  * it is posted until ib_mad gives it back, so it can be cancelled there.
  */
 #include <linux/mm.h>
@@ -29,7 +29,7 @@ struct cmx_sa_mad {
 	struct cmx_sa_lookup *lookup;
 	struct cmx_sa_ah *ah;
 	struct ib_mad_send_buf *buf;
-	unsigned long asked;
+	unsigned long sent_at;
 	u32 generation;
 };
 
@@ -102,7 +102,7 @@ static int cmx_sa_copy(void *to, const struct ib_mad_recv_wc *wc, size_t len)
 }
 
 /* Number and distance of the records in an answer of status 0. */
-static int cmx_sa_measure(const struct cmx_sa_question *q,
+static int cmx_sa_measure(const struct cmx_sa_query *q,
 			  const struct ib_mad_recv_wc *wc,
 			  u32 *count, u32 *stride)
 {
@@ -140,7 +140,7 @@ static int cmx_sa_measure(const struct cmx_sa_question *q,
  * What an answer to @q says. Returns 0 with a reference in @panswer; -EBUSY:
  * the SA may answer later; or as for a waiter.
  */
-int cmx_sa_read(const struct cmx_sa_question *q,
+int cmx_sa_read(const struct cmx_sa_query *q,
 		const struct ib_mad_recv_wc *wc,
 		struct cmx_sa_answer **panswer)
 {
@@ -171,7 +171,7 @@ int cmx_sa_read(const struct cmx_sa_question *q,
 	return 0;
 }
 
-/* An answer has come; cmx_sa_mad_sent() follows for its question. */
+/* An answer has come; cmx_sa_mad_sent() follows for its query. */
 void cmx_sa_mad_received(struct ib_mad_agent *agent,
 			 struct ib_mad_send_buf *buf,
 			 struct ib_mad_recv_wc *wc)
@@ -184,10 +184,11 @@ void cmx_sa_mad_received(struct ib_mad_agent *agent,
 	if (buf) {
 		m = buf->context[0];
 		l = m->lookup;
-		error = cmx_sa_read(&l->key.question, wc, &answer);
+		error = cmx_sa_read(&l->key.query, wc, &answer);
 		trace_cmx_sa_answer(l, &wc->recv_buf.mad->mad_hdr, answer,
 				    error);
-		cmx_sa_lookup_heard(l, m->generation, m->asked, answer, error);
+		cmx_sa_lookup_response(l, m->generation, m->sent_at, answer,
+				       error);
 		cmx_sa_answer_put(answer);
 	}
 	ib_free_recv_mad(wc);
@@ -204,8 +205,8 @@ static void cmx_sa_mad_free(struct cmx_sa_mad *m)
 }
 
 /*
- * ib_mad is through with a question: answered, cancelled, or out of time,
- * which its look-up finds out by itself.
+ * ib_mad is through with a query: answered, cancelled, or timed out,
+ * which its lookup finds out by itself.
  */
 void cmx_sa_mad_sent(struct ib_mad_agent *agent, struct ib_mad_send_wc *wc)
 {
@@ -241,7 +242,7 @@ static struct cmx_sa_ah *cmx_sa_ah_get(struct cmx_sa_port *port,
 }
 
 static void cmx_sa_mad_fill(struct ib_sa_mad *mad, struct cmx_sa_port *port,
-			    const struct cmx_sa_question *q)
+			    const struct cmx_sa_query *q)
 {
 	mad->mad_hdr.base_version = IB_MGMT_BASE_VERSION;
 	mad->mad_hdr.mgmt_class = IB_MGMT_CLASS_SUBN_ADM;
@@ -275,13 +276,13 @@ static struct cmx_sa_mad *cmx_sa_mad_make(struct cmx_sa_lookup *l)
 				 IB_MGMT_BASE_VERSION);
 	if (IS_ERR(buf))
 		goto put_ah;
-	cmx_sa_mad_fill(buf->mad, port, &l->key.question);
+	cmx_sa_mad_fill(buf->mad, port, &l->key.query);
 	left = max_t(long, l->deadline - jiffies, 1);
 	buf->ah = m->ah->ah;
 	buf->timeout_ms = jiffies_to_msecs(left);
 	buf->context[0] = m;
 	m->buf = buf;
-	m->asked = jiffies;
+	m->sent_at = jiffies;
 	refcount_inc(&l->ref);
 	m->lookup = l;
 	cmx_stat_inc(live_sa_mads);
@@ -320,7 +321,7 @@ void cmx_sa_mad_send(struct cmx_sa_lookup *l)
 	}
 	/* Who was through in the meantime could not cancel it yet. */
 	spin_lock(&cmx_sa_lock);
-	if (l->turn.state == CMX_TURN_GONE)
+	if (l->entity.state == CMX_SCHED_GONE)
 		cmx_sa_mads_cancel(l);
 	spin_unlock(&cmx_sa_lock);
 unlock:

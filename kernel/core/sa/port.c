@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * InfiniBand ports: an object for each, with a MAD agent, the way to the SM,
- * and what events do to questions and answers.
+ * and what events do to queries and answers.
  *
  * cmx_sa_ports is guarded by cmx_sa_ports_lock. A port is on it from its
  * device's being added to its removal, which takes the agent away and ends
- * all questions; the object stays as long as somebody refers to it, and with
+ * all queries; the object stays as long as somebody refers to it, and with
  * it the struct ib_device in memory. The MAD layer is a client of the device
  * too, an older one, so it is there until our removal is through.
  *
  * An event gives the cache a new generation at once; the rest is done by a
- * work item, after the port was asked for its state and its SM.
+ * work item, after the state and the SM of the port were read.
  */
 #include <linux/list.h>
 #include <linux/mm.h>
@@ -86,7 +86,7 @@ static struct cmx_sa_ah *cmx_sa_port_set(struct cmx_sa_port *port,
 	return old;
 }
 
-/* Asks the port for its state and its SM. May sleep. */
+/* Reads the state and the SM of the port. May sleep. */
 void cmx_sa_port_refresh(struct cmx_sa_port *port)
 {
 	struct cmx_sa_ah *ah = NULL;
@@ -260,9 +260,9 @@ struct cmx_sa_port *cmx_sa_port_alloc(struct ib_device *dev, u32 num)
 	INIT_WORK(&port->refresh, cmx_sa_port_work);
 	init_rwsem(&port->agent_lock);
 	atomic_set(&port->tid, get_random_u32());
-	cmx_turns_init(&port->turns, cmx_sa_lookup_same);
+	cmx_sched_init(&port->sched, cmx_sa_lookup_same);
 	port->window = CMX_SA_MIN_PARALLEL;
-	port->heard = jiffies;
+	port->last_response = jiffies;
 	cmx_sa_cache_init(&port->cache);
 	cmx_stat_inc(sa_ports);
 	return port;
@@ -284,7 +284,7 @@ static int cmx_sa_port_add(struct ib_device *dev, u32 num)
 	port = cmx_sa_port_alloc(dev, num);
 	if (!port)
 		return -ENOMEM;
-	/* Sends only: what comes without having been asked for is not ours. */
+	/* Sends only: unsolicited MADs are not ours. */
 	agent = ib_register_mad_agent(dev, num, IB_QPT_GSI, NULL,
 				      IB_MGMT_RMPP_VERSION, cmx_sa_mad_sent,
 				      cmx_sa_mad_received, port, 0);
@@ -385,7 +385,7 @@ int cmx_sa_init(void)
 	return ret;
 }
 
-/* All waiters have been told when it returns. */
+/* All waiters were called when it returns. */
 void cmx_sa_exit(void)
 {
 	ib_unregister_client(&cmx_sa_client);

@@ -1,112 +1,115 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Several questions to SAs that are asked together, and stopped together.
+ * Several SA queries that are sent together, and stopped together.
  *
- * cmx_asks.pending counts the questions that are out, and one for whoever
+ * cmx_sa_requests.pending counts outstanding queries, and one for whoever
  * starts them, so that done() comes after all of them; whether they were
  * answered or stopped. Until done() runs an answer belongs to whoever fills
- * it in, afterwards to the owner of all. cmx_asks.lock keeps a stop from
+ * it in, afterwards to the owner of all. cmx_sa_requests.lock keeps a stop from
  * overtaking the start; answers come in without it.
  */
 #include "sa/requests.h"
 
-static void cmx_ask_done(struct cmx_sa_waiter *waiter,
-			 struct cmx_sa_answer *answer, int error)
+static void cmx_sa_request_done(struct cmx_sa_waiter *waiter,
+				struct cmx_sa_answer *answer, int error)
 {
-	struct cmx_ask *ask = container_of(waiter, struct cmx_ask, waiter);
+	struct cmx_sa_request *request = container_of(waiter,
+						       struct cmx_sa_request,
+						       waiter);
 
 	if (!error) {
 		cmx_sa_answer_get(answer);
-		ask->answer = answer;
+		request->answer = answer;
 	}
-	ask->error = error;
-	cmx_asks_put(ask->asks);
+	request->error = error;
+	cmx_sa_requests_put(request->requests);
 }
 
 /* True if the answer is there. */
-bool cmx_ask_cached(struct cmx_ask *ask, struct net *net)
+bool cmx_sa_request_cached(struct cmx_sa_request *request, struct net *net)
 {
-	if (!ask->answer && ask->port)
-		ask->error = cmx_sa_cached(ask->port, net, &ask->question,
-					   &ask->answer);
-	return ask->answer;
+	if (!request->answer && request->port)
+		request->error = cmx_sa_cached(request->port, net, &request->query,
+					       &request->answer);
+	return request->answer;
 }
 
 /* Takes its share of pending over: an answer will give it back. */
-void cmx_ask_start(struct cmx_ask *ask, struct net *net, kuid_t uid)
+void cmx_sa_request_start(struct cmx_sa_request *request, struct net *net,
+			  kuid_t uid)
 {
 	int ret;
 
-	if (cmx_ask_cached(ask, net)) {
+	if (cmx_sa_request_cached(request, net)) {
 		ret = -EALREADY;
-	} else if (READ_ONCE(ask->asks->stopped)) {
+	} else if (READ_ONCE(request->requests->stopped)) {
 		ret = -ETIMEDOUT;
-	} else if (!ask->port) {
+	} else if (!request->port) {
 		ret = -ENODEV;
 	} else {
-		ask->waiter.done = cmx_ask_done;
-		ask->started = true;
-		ret = cmx_sa_lookup(ask->port, net, uid, &ask->question,
-				    &ask->waiter);
+		request->waiter.done = cmx_sa_request_done;
+		request->started = true;
+		ret = cmx_sa_lookup(request->port, net, uid, &request->query,
+				    &request->waiter);
 	}
 	if (!ret)
 		return;
-	ask->started = false;
-	if (!ask->answer)
-		ask->error = ret;
-	cmx_asks_put(ask->asks);
+	request->started = false;
+	if (!request->answer)
+		request->error = ret;
+	cmx_sa_requests_put(request->requests);
 }
 
-/* Not at the same time as cmx_ask_start(). */
-void cmx_ask_stop(struct cmx_ask *ask)
+/* Not at the same time as cmx_sa_request_start(). */
+void cmx_sa_request_stop(struct cmx_sa_request *request)
 {
-	if (!ask->started || !cmx_sa_forget(&ask->waiter))
+	if (!request->started || !cmx_sa_forget(&request->waiter))
 		return;
-	ask->error = -ETIMEDOUT;
-	cmx_asks_put(ask->asks);
+	request->error = -ETIMEDOUT;
+	cmx_sa_requests_put(request->requests);
 }
 
-void cmx_ask_release(struct cmx_ask *ask)
+void cmx_sa_request_release(struct cmx_sa_request *request)
 {
-	if (ask->answer)
-		cmx_sa_answer_put(ask->answer);
-	if (ask->port)
-		cmx_sa_port_put(ask->port);
+	if (request->answer)
+		cmx_sa_answer_put(request->answer);
+	if (request->port)
+		cmx_sa_port_put(request->port);
 }
 
-/* Whoever starts questions does so between begin and end. */
-void cmx_asks_begin(struct cmx_asks *asks,
-		    void (*done)(struct cmx_asks *asks))
+/* Whoever starts queries does so between begin and end. */
+void cmx_sa_requests_begin(struct cmx_sa_requests *requests,
+			   void (*done)(struct cmx_sa_requests *requests))
 {
-	asks->done = done;
-	atomic_set(&asks->pending, 1);
-	mutex_lock(&asks->lock);
+	requests->done = done;
+	atomic_set(&requests->pending, 1);
+	mutex_lock(&requests->lock);
 }
 
-/* @asks may be gone when this returns. */
-void cmx_asks_end(struct cmx_asks *asks)
+/* @requests may be gone when this returns. */
+void cmx_sa_requests_end(struct cmx_sa_requests *requests)
 {
-	mutex_unlock(&asks->lock);
-	cmx_asks_put(asks);
+	mutex_unlock(&requests->lock);
+	cmx_sa_requests_put(requests);
 }
 
 /*
  * Forbids to start any more. Returns true to one caller, who then has to stop
- * each question, and to put @asks: done() does not run before that.
+ * each query, and to put @requests: done() does not run before that.
  */
-bool cmx_asks_stop(struct cmx_asks *asks)
+bool cmx_sa_requests_stop(struct cmx_sa_requests *requests)
 {
 	bool first;
 
-	mutex_lock(&asks->lock);
-	first = !asks->stopped && atomic_inc_not_zero(&asks->pending);
-	asks->stopped = true;
-	mutex_unlock(&asks->lock);
+	mutex_lock(&requests->lock);
+	first = !requests->stopped && atomic_inc_not_zero(&requests->pending);
+	requests->stopped = true;
+	mutex_unlock(&requests->lock);
 	return first;
 }
 
-void cmx_asks_put(struct cmx_asks *asks)
+void cmx_sa_requests_put(struct cmx_sa_requests *requests)
 {
-	if (atomic_dec_and_test(&asks->pending))
-		asks->done(asks);
+	if (atomic_dec_and_test(&requests->pending))
+		requests->done(requests);
 }

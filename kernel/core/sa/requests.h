@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* Several questions to SAs that are asked together, and stopped together. */
+/* Several SA queries that are sent together, and stopped together. */
 #ifndef CMX_SA_REQUESTS_H
 #define CMX_SA_REQUESTS_H
 
@@ -10,48 +10,49 @@
 #include "sa/sa.h"
 
 /**
- * struct cmx_asks - questions to SAs that are asked together
+ * struct cmx_sa_requests - SA queries that are sent together
  * @lock: starting against stopping
  * @stopped: no more are started
  * @pending: those without an answer, one more while they are started
  * @done: called once when none is pending any more; by whoever saw to that,
  *	in process context without locks
  */
-struct cmx_asks {
+struct cmx_sa_requests {
 	struct mutex lock;	/* starting against stopping */
 	bool stopped;
 	atomic_t pending;
-	void (*done)(struct cmx_asks *asks);
+	void (*done)(struct cmx_sa_requests *requests);
 };
 
 /**
- * struct cmx_ask - one of them
+ * struct cmx_sa_request - one of them
  * @waiter: for its answer
- * @asks: the others
- * @port: whose SA is asked; a reference
+ * @requests: the others
+ * @port: whose SA it is for; a reference
  * @answer: a reference; NULL if there is none (yet)
  * @error: why, a negative errno
  * @started: @waiter may be waiting
- * @question: the question
+ * @query: the query
  */
-struct cmx_ask {
+struct cmx_sa_request {
 	struct cmx_sa_waiter waiter;
-	struct cmx_asks *asks;
+	struct cmx_sa_requests *requests;
 	struct cmx_sa_port *port;
 	struct cmx_sa_answer *answer;
 	int error;
 	bool started;
-	struct cmx_sa_question question;
+	struct cmx_sa_query query;
 };
 
-bool cmx_ask_cached(struct cmx_ask *ask, struct net *net);
-void cmx_ask_start(struct cmx_ask *ask, struct net *net, kuid_t uid);
-void cmx_ask_stop(struct cmx_ask *ask);
-void cmx_ask_release(struct cmx_ask *ask);
-void cmx_asks_begin(struct cmx_asks *asks,
-		    void (*done)(struct cmx_asks *asks));
-void cmx_asks_end(struct cmx_asks *asks);
-bool cmx_asks_stop(struct cmx_asks *asks);
-void cmx_asks_put(struct cmx_asks *asks);
+bool cmx_sa_request_cached(struct cmx_sa_request *request, struct net *net);
+void cmx_sa_request_start(struct cmx_sa_request *request, struct net *net,
+			  kuid_t uid);
+void cmx_sa_request_stop(struct cmx_sa_request *request);
+void cmx_sa_request_release(struct cmx_sa_request *request);
+void cmx_sa_requests_begin(struct cmx_sa_requests *requests,
+			   void (*done)(struct cmx_sa_requests *requests));
+void cmx_sa_requests_end(struct cmx_sa_requests *requests);
+bool cmx_sa_requests_stop(struct cmx_sa_requests *requests);
+void cmx_sa_requests_put(struct cmx_sa_requests *requests);
 
 #endif /* CMX_SA_REQUESTS_H */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Questions to the subnet administrator (SA) of an InfiniBand port.
+ * Queries of the subnet administrator (SA) of an InfiniBand port.
  *
  *	port.c		the ports: their MAD agents, their way to the SM, and
  *			what events do to them
- *	lookup.c	a question on its way: turns, repetitions, waiters
+ *	lookup.c	an outstanding query: slots, retries, waiters
  *	mad.c		one MAD: sent, answered, checked
  *	cache.c		answers kept for a while
- *	requests.c	several questions that are asked together
+ *	requests.c	several queries that are sent together
  *	wire.h		layout of records
  */
 #ifndef CMX_SA_H
@@ -23,7 +23,7 @@ struct cmx_sa_lookup;
 struct cmx_sa_port;
 
 /**
- * struct cmx_sa_question - what is asked
+ * struct cmx_sa_query - method, attribute and record of a query
  * @attr_id: IB_SA_ATTR_*, big endian
  * @method: IB_SA_METHOD_GET_TABLE or IB_MGMT_METHOD_GET
  * @rec_len: size of the attribute in bytes, at most 200: that much of @rec
@@ -34,7 +34,7 @@ struct cmx_sa_port;
  *
  * Compared byte by byte: what is not used must be zero.
  */
-struct cmx_sa_question {
+struct cmx_sa_query {
 	__be16 attr_id;
 	u8 method;
 	u8 rec_len;
@@ -79,8 +79,8 @@ static inline const void *cmx_sa_answer_rec(const struct cmx_sa_answer *answer,
  *	which is valid during the call, or, if @error is not 0, without. Errors:
  *	-ETIMEDOUT: the SA did not answer;
  *	-EAGAIN: it was busy all the time;
- *	-ECONNREFUSED: it refused, or wants to have another one asked;
- *	-EBADMSG: its answer does not add up;
+ *	-ECONNREFUSED: it refused, or redirected to another one;
+ *	-EBADMSG: its answer is malformed;
  *	-ENODEV: the port went down, or the device went away;
  *	-ENOMEM
  * @node: among the waiters of @lookup
@@ -107,14 +107,14 @@ int cmx_sa_ports_for_each(struct net *net,
 			  int (*fn)(struct cmx_sa_port *port, void *arg),
 			  void *arg);
 
-/* Questions. None of these waits for an SA. */
+/* Queries. None of these waits for an SA. */
 int cmx_sa_cached(struct cmx_sa_port *port, struct net *net,
-		  const struct cmx_sa_question *question,
+		  const struct cmx_sa_query *query,
 		  struct cmx_sa_answer **answer);
 void cmx_sa_uncache(struct cmx_sa_port *port, struct net *net,
-		    const struct cmx_sa_question *question);
+		    const struct cmx_sa_query *query);
 int cmx_sa_lookup(struct cmx_sa_port *port, struct net *net, kuid_t uid,
-		  const struct cmx_sa_question *question,
+		  const struct cmx_sa_query *query,
 		  struct cmx_sa_waiter *waiter);
 bool cmx_sa_forget(struct cmx_sa_waiter *waiter);
 

@@ -28,7 +28,7 @@ TRACE_EVENT(cmx_sa_ask,
 			   __entry->attr = be16_to_cpu(hdr->attr_id);
 			   __entry->method = hdr->method;
 			   __entry->tid = be64_to_cpu(hdr->tid);
-			   __entry->count = l->repeats;),
+			   __entry->count = l->retries;),
 	    TP_printk("lookup=%p dev=%s port=%u attr=0x%x method=0x%x tid=0x%llx send=%u",
 		      __entry->lookup, __get_str(dev), __entry->port,
 		      __entry->attr, __entry->method, __entry->tid,
@@ -58,7 +58,7 @@ TRACE_EVENT(cmx_sa_answer,
 		      __entry->error, __entry->count, __entry->stride)
 );
 
-/* A question to an SA is through. */
+/* A query of an SA is complete. */
 TRACE_EVENT(cmx_sa_done,
 	    TP_PROTO(const struct cmx_sa_lookup *l,
 		     const struct cmx_sa_answer *answer, int error),
@@ -70,7 +70,7 @@ TRACE_EVENT(cmx_sa_done,
 	    TP_fast_assign(__entry->lookup = l;
 			   __entry->error = error;
 			   __entry->count = answer ? answer->count : 0;
-			   __entry->sends = l->repeats;),
+			   __entry->sends = l->retries;),
 	    TP_printk("lookup=%p error=%d records=%u sends=%u",
 		      __entry->lookup, __entry->error, __entry->count,
 		      __entry->sends)

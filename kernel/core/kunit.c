@@ -34,6 +34,7 @@ SHOW(cmx_hints_init);
 SHOW(cmx_mc_param_check);
 SHOW(cmx_name_valid);
 SHOW(cmx_numeric_parse);
+SHOW(cmx_request_parse);
 SHOW(cmx_result_build);
 SHOW(cmx_sa_answer_alloc);
 SHOW(cmx_sa_answer_put);

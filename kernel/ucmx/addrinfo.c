@@ -393,11 +393,6 @@ static int ucmx_query_start(struct ucmx_id *id, struct ucmx_question *q)
 		q->attr.id = id->cm;
 		uq->by_device = true;
 	}
-	known = rdma_cmx_resolve_known(&q->attr);
-	ret = known ? 0 : rdma_cmx_query_check(&q->attr);
-	if (ret)
-		goto err_free;
-
 	/* The last one stays until this one has started. */
 	spin_lock(&id->lock);
 	old = id->query;
@@ -408,12 +403,11 @@ static int ucmx_query_start(struct ucmx_id *id, struct ucmx_question *q)
 	}
 	spin_unlock(&id->lock);
 
-	if (known)
-		ucmx_query_finish(uq, known);
-	else
-		ret = rdma_cmx_query_start(&q->attr, ucmx_query_done, uq,
-					   &uq->query);
+	ret = rdma_cmx_query_start(&q->attr, ucmx_query_done, uq, &known,
+				   &uq->query);
 	if (!ret) {
+		if (known)
+			ucmx_query_finish(uq, known);
 		ucmx_stat_inc(UCMX_REQUESTS);
 		ucmx_query_retire(old);
 		return 0;

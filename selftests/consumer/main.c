@@ -6,8 +6,8 @@
  *
  *	resolve QUESTION	ask and wait
  *	time QUESTION		the same 1000 times; tells the fastest and mean time
- *	check QUESTION		check only
  *	start QUESTION		ask without waiting
+ *	known QUESTION		likewise; takes a result that is known at once
  *	wait			for the callback of start
  *	cancel			the query of start
  *	give-error N		end names of start ("later") with an errno
@@ -108,16 +108,12 @@ static int consumer_ask(char *verb, char *line)
 		consumer_time(&q.attr);
 		return 0;
 	}
-	if (!strcmp(verb, "check")) {
-		ret = rdma_cmx_query_check(&q.attr);
-	} else {
-		consumer.cancel_inside = q.cancel_inside;
-		ret = rdma_cmx_query_start(&q.attr, consumer_done, NULL,
-					   &consumer.query);
-		if (!ret)
-			return 0;
-		consumer.query = NULL;
-	}
+	consumer.cancel_inside = q.cancel_inside;
+	ret = rdma_cmx_query_start(&q.attr, consumer_done, NULL,
+				   strcmp(verb, "known") ? NULL : &consumer.res,
+				   &consumer.query);
+	if (!ret)
+		return 0;
 	snprintf(consumer.text, sizeof(consumer.text), "at once: error=%d\n",
 		 ret);
 	return 0;
@@ -229,7 +225,7 @@ static int consumer_command(char *line)
 	char *verb = strsep(&line, " ");
 
 	if (!strcmp(verb, "resolve") || !strcmp(verb, "start") ||
-	    !strcmp(verb, "check") || !strcmp(verb, "time"))
+	    !strcmp(verb, "known") || !strcmp(verb, "time"))
 		return line ? consumer_ask(verb, line) : -EINVAL;
 	if (!strcmp(verb, "wait"))
 		return consumer_wait();

@@ -38,7 +38,7 @@ check_is() {
 
 	shift 2
 	is "$id: '$*' is refused with $errno" \
-		"$(do_ check "$@") $(do_ start "$@")" \
+		"$(do_ start "$@") $(do_ known "$@")" \
 		"at once: error=-$errno at once: error=-$errno"
 }
 
@@ -55,6 +55,9 @@ is "GAI-01 GAI-03 GAI-08: an IPv4 number, both types, its source and device" \
 	"$(resolve 10.55.0.2 7471)" \
 	"entries=2 canonname=10.55.0.2
 $(both "$(entry 10.55.0.1:0 10.55.0.2:7471 rdma 1)")"
+is "KA-01: a number is known at once" \
+	"$(do_ known 10.55.0.2 7471 | sed 's/dev=[0-9]\+/dev=rdma/')" \
+	"$(resolve 10.55.0.2 7471)"
 is "GAI-01: an IPv6 number" "$(resolve fd55::2 7471 qp=2)" \
 	"entries=1 canonname=fd55::2
 rc tcp $(entry '[fd55::1]:0' '[fd55::2]:7471' rdma 1)"
@@ -197,6 +200,7 @@ do_ start later.example 1 later >/dev/null
 is "names that the caller brings" "$(cat $dir/result)" "pending"
 do_ give-error 61 >/dev/null
 is "an error of the caller's" "$(do_ wait)" "error=-61"
+is "and are not known before" "$(do_ known later.example 1 later)" "pending"
 do_ start later.example 1 later timeout=100 >/dev/null
 is "names that the caller does not bring" "$(do_ wait)" "error=-110"
 do_ start later.example 1 later >/dev/null

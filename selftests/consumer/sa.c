@@ -121,7 +121,7 @@ static int sa_start(char *line, u32 flags)
 		snprintf(service, sizeof(service), "%s%u", name, i % k);
 		atomic_inc(&sa.left);
 		ret = rdma_cmx_query_start(&attr, sa_done, &sa.all[i],
-					   &sa.all[i].query);
+					   NULL, &sa.all[i].query);
 		if (ret) {
 			sa.all[i].query = NULL;
 			sa.refusal = ret;

@@ -75,7 +75,7 @@ static void stress_start(struct stress *s, struct stress_one *one,
 	one->stress = s;
 	atomic_set(&one->calls, 0);
 	atomic_inc(&s->left);
-	if (rdma_cmx_query_start(&attr, stress_done, one, &one->query)) {
+	if (rdma_cmx_query_start(&attr, stress_done, one, NULL, &one->query)) {
 		one->query = NULL;
 		out->refused++;
 		stress_left(s);
@@ -116,7 +116,8 @@ int consumer_crowd(unsigned int count, const char *name, const char *last)
 	for (i = 0; i < count; i++) {
 		stress_name(node, sizeof(node), name, i);
 		attr.node = i == count - 1 ? last : node;
-		ret = rdma_cmx_query_start(&attr, crowd_done, NULL, &crowd[i]);
+		ret = rdma_cmx_query_start(&attr, crowd_done, NULL, NULL,
+					   &crowd[i]);
 		if (ret)
 			return ret;
 	}

@@ -143,6 +143,14 @@ static bool allowed(const struct wanted *w, int ret)
 	return false;
 }
 
+/* The errno of attributes that make no query */
+static int check(const struct rdma_cmx_query_attr *attr)
+{
+	static struct cmx_request req;
+
+	return cmx_request_parse(&req, attr);
+}
+
 static u32 check_one(struct kunit *test, u32 flags, u32 family, u32 qp_type,
 		     u32 ps, const struct shape *shape)
 {
@@ -162,7 +170,7 @@ static u32 check_one(struct kunit *test, u32 flags, u32 family, u32 qp_type,
 	int ret;
 
 	rule(&w, flags, family, qp_type, ps, shape);
-	ret = rdma_cmx_query_check(&attr);
+	ret = check(&attr);
 	if (!allowed(&w, ret)) {
 		KUNIT_FAIL(test,
 			   "flags %#x family %u qp %u ps %#x node %s service %s: %d",
@@ -215,7 +223,7 @@ static int query_of(const struct rdma_cmx_query_attr *with)
 	struct rdma_cmx_query_attr attr = *with;
 
 	attr.net = &init_net;
-	return rdma_cmx_query_check(&attr);
+	return check(&attr);
 }
 
 #define QUERY(...) query_of(&(struct rdma_cmx_query_attr){ __VA_ARGS__ })
@@ -270,8 +278,8 @@ static void hints_arrays(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -EINVAL, QUERY(.names_later = true,
 					     .has_port = true));
 	KUNIT_EXPECT_EQ(test, -EINVAL,
-			rdma_cmx_query_check(&(struct rdma_cmx_query_attr){
-					     .node = "192.0.2.1" }));
+			check(&(struct rdma_cmx_query_attr){
+				.node = "192.0.2.1" }));
 }
 
 /* Texts are taken up to their limit, and refused behind it, never cut. */

@@ -60,7 +60,7 @@ static void start_attr(struct kunit *test,
 	reinit_completion(&asker->done);
 	atomic_set(&asker->calls, 0);
 	KUNIT_ASSERT_EQ(test, 0, rdma_cmx_query_start(&attr, asker_done, asker,
-						      &asker->q));
+						      NULL, &asker->q));
 }
 
 #define START(test, ...)						\

@@ -67,7 +67,7 @@ static struct rdma_cmx_query *start(struct kunit *test, u32 timeout_ms)
 	reinit_completion(&asker->entered);
 	atomic_set(&asker->calls, 0);
 	KUNIT_ASSERT_EQ(test, 0, rdma_cmx_query_start(&attr, asker_done, asker,
-						      &q));
+						      NULL, &q));
 	KUNIT_ASSERT_NOT_NULL(test, q);
 	return q;
 }
@@ -266,7 +266,48 @@ static void query_race(struct kunit *test)
 	kunit_info(test, "%u of 1000 were cancelled", cancelled);
 }
 
-/* A question that fails at once calls nobody back: RAI-04 */
+/* A result that is known at once needs no callback, if the caller takes it. */
+static void query_known(struct kunit *test)
+{
+	struct rdma_cmx_query_attr attr = {
+		.net = &init_net,
+		.node = "203.0.113.9",
+		.qp_type = IB_QPT_RC,
+	};
+	struct rdma_cmx_result *known = NULL;
+	struct rdma_cmx_query *q = (void *)1;
+
+	KUNIT_ASSERT_EQ(test, 0,
+			rdma_cmx_query_start(&attr, asker_done, asker, &known,
+					     &q));
+	KUNIT_ASSERT_NOT_NULL(test, known);
+	KUNIT_EXPECT_EQ(test, known->count, 1);
+	KUNIT_EXPECT_STREQ(test, known->canonname, "203.0.113.9");
+	KUNIT_EXPECT_PTR_EQ(test, q, (struct rdma_cmx_query *)NULL);
+	rdma_cmx_result_put(known);
+
+	/* Or the callback gets it. */
+	KUNIT_ASSERT_EQ(test, 0,
+			rdma_cmx_query_start(&attr, asker_done, asker, NULL,
+					     &q));
+	done_wait(test, 0, 1);
+	rdma_cmx_query_put(q);
+
+	/* What has to wait is not known. */
+	attr.node = "host.example";
+	attr.names_later = true;
+	reinit_completion(&asker->done);
+	atomic_set(&asker->calls, 0);
+	KUNIT_ASSERT_EQ(test, 0,
+			rdma_cmx_query_start(&attr, asker_done, asker, &known,
+					     &q));
+	KUNIT_EXPECT_PTR_EQ(test, known, (struct rdma_cmx_result *)NULL);
+	KUNIT_EXPECT_EQ(test, give(q, 0), 0);
+	done_wait(test, 0, 2);
+	rdma_cmx_query_put(q);
+}
+
+/* A query that fails at once calls nobody back: RAI-04 */
 static void query_refused(struct kunit *test)
 {
 	struct rdma_cmx_names bad = { .version = 9 };
@@ -275,16 +316,20 @@ static void query_refused(struct kunit *test)
 		.node = "host.example",
 		.flags = RDMA_CMX_AI_SA | RDMA_CMX_AI_DNS,
 	};
+	struct rdma_cmx_result *known = (void *)1;
 	struct rdma_cmx_query *q = (void *)1;
 
 	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP,
-			rdma_cmx_query_start(&attr, asker_done, asker, &q));
+			rdma_cmx_query_start(&attr, asker_done, asker, &known,
+					     &q));
 	attr.flags = 0;
 	attr.names = &bad;
 	attr.names_len = sizeof(bad);
 	KUNIT_EXPECT_EQ(test, -EBADMSG,
-			rdma_cmx_query_start(&attr, asker_done, asker, &q));
+			rdma_cmx_query_start(&attr, asker_done, asker, &known,
+					     &q));
 	KUNIT_EXPECT_PTR_EQ(test, q, (struct rdma_cmx_query *)NULL);
+	KUNIT_EXPECT_PTR_EQ(test, known, (struct rdma_cmx_result *)NULL);
 	KUNIT_EXPECT_EQ(test, atomic_read(&asker->calls), 0);
 	attr.names_later = true;
 	KUNIT_EXPECT_EQ(test, -EINVAL,
@@ -293,6 +338,7 @@ static void query_refused(struct kunit *test)
 
 static struct kunit_case query_cases[] = {
 	KUNIT_CASE(query_answered),
+	KUNIT_CASE(query_known),
 	KUNIT_CASE(query_errors),
 	KUNIT_CASE(query_bad_names),
 	KUNIT_CASE(query_cancel_waiting),

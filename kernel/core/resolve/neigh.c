@@ -191,7 +191,7 @@ static void cmx_neigh_work(struct work_struct *work)
 /* With the lock: @n is r->next's. */
 static void cmx_neigh_init(struct cmx_neigh *n, struct cmx_paths *r)
 {
-	const struct cmx_dest *to = r->req[r->next].to;
+	const struct cmx_dest *to = cmx_path_to(r, r->next);
 
 	n->paths = r;
 	n->lead = r->next++;

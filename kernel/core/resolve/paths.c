@@ -145,12 +145,11 @@ static bool cmx_path_wanted(const struct cmx_hints *h,
 	       !(h->flags & RDMA_CMX_AI_NOROUTE);
 }
 
-static void cmx_path_add(struct cmx_paths *r, const struct cmx_dest *dests,
-			 u32 dest, u32 port_space,
+static void cmx_path_add(struct cmx_paths *r, u32 dest, u32 port_space,
 			 const struct ib_path_rec_data *limit)
 {
 	struct cmx_path_request *pr = &r->req[r->count];
-	const struct cmx_dest *to = &dests[dest];
+	const struct cmx_dest *to = &r->dests[dest];
 	const union ib_gid *dgid = NULL;
 	struct sa_path_rec rec;
 
@@ -159,7 +158,6 @@ static void cmx_path_add(struct cmx_paths *r, const struct cmx_dest *dests,
 		dgid = &rec.dgid;
 	if (limit && !cmx_path_limit_fits(limit, to, dgid))
 		return;
-	pr->to = to;
 	pr->dest = dest;
 	pr->port_space = port_space;
 	pr->sa.port = cmx_device_sa_port(to->ibdev_index, to->port_num);
@@ -184,6 +182,7 @@ int cmx_paths_init(struct cmx_paths *r, const struct cmx_hints *h,
 	u32 i, j, wanted = 0;
 
 	r->h = h;
+	r->dests = dests;
 	r->count = 0;
 	r->req = NULL;
 	r->user = NULL;
@@ -204,12 +203,11 @@ int cmx_paths_init(struct cmx_paths *r, const struct cmx_hints *h,
 				h->limit_count ? &h->limits[j] : NULL;
 
 			if (h->qp_type) {
-				cmx_path_add(r, dests, i, h->port_space,
-					     limit);
+				cmx_path_add(r, i, h->port_space, limit);
 				continue;
 			}
-			cmx_path_add(r, dests, i, RDMA_PS_TCP, limit);
-			cmx_path_add(r, dests, i, RDMA_PS_UDP, limit);
+			cmx_path_add(r, i, RDMA_PS_TCP, limit);
+			cmx_path_add(r, i, RDMA_PS_UDP, limit);
 		}
 	}
 	return 0;
@@ -221,7 +219,7 @@ bool cmx_paths_cached(struct cmx_paths *r)
 	u32 i;
 
 	for (i = 0; i < r->count; i++) {
-		if (r->req[i].to->dgid_state == CMX_DGID_UNRESOLVED ||
+		if (cmx_path_to(r, i)->dgid_state == CMX_DGID_UNRESOLVED ||
 		    !cmx_sa_request_cached(&r->req[i].sa, r->h->net))
 			return false;
 	}
@@ -233,7 +231,7 @@ static int cmx_path_compare(const void *a, const void *b, const void *paths)
 {
 	const struct cmx_paths *r = paths;
 	u32 i = *(const u32 *)a, j = *(const u32 *)b;
-	const struct cmx_dest *p = r->req[i].to, *q = r->req[j].to;
+	const struct cmx_dest *p = cmx_path_to(r, i), *q = cmx_path_to(r, j);
 
 	return memcmp(&p->dst, &q->dst, sizeof(p->dst)) ?:
 	       memcmp(&p->src, &q->src, sizeof(p->src)) ?:
@@ -242,7 +240,7 @@ static int cmx_path_compare(const void *a, const void *b, const void *paths)
 
 static bool cmx_path_same(const struct cmx_paths *r, u32 i, u32 j)
 {
-	const struct cmx_dest *p = r->req[i].to, *q = r->req[j].to;
+	const struct cmx_dest *p = cmx_path_to(r, i), *q = cmx_path_to(r, j);
 
 	return !memcmp(&p->dst, &q->dst, sizeof(p->dst)) &&
 	       !memcmp(&p->src, &q->src, sizeof(p->src));
@@ -270,7 +268,7 @@ int cmx_paths_lead(struct cmx_paths *r)
 	if (!first)
 		return -ENOMEM;
 	for (i = 0; i < r->count; i++) {
-		if (r->req[i].to->dgid_state == CMX_DGID_UNRESOLVED &&
+		if (cmx_path_to(r, i)->dgid_state == CMX_DGID_UNRESOLVED &&
 		    (!i || r->req[i].dest != r->req[i - 1].dest))
 			first[n++] = i;
 	}
@@ -346,7 +344,7 @@ void cmx_paths_start(struct cmx_paths *r, struct cmx_query_user *user,
 		if (pr->leads) {
 			pr->lead = CMX_LEAD_WAITS;
 			leads = true;
-		} else if (pr->to->dgid_state != CMX_DGID_UNRESOLVED) {
+		} else if (cmx_path_to(r, i)->dgid_state != CMX_DGID_UNRESOLVED) {
 			cmx_sa_request_start(&pr->sa, r->h->net, r->h->uid);
 		}
 		cond_resched();

@@ -1,26 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The request: one object, one state machine, answered exactly once.
+ * A query: a request that has to wait, or whose end has to be reported. It ends
+ * exactly once.
  *
- *	NAMES ────┐
- *	SERVICES ─┴─> FOUND ──> PATHS ──> READY ──> CALLING ──> DONE
- *	                └───────────────────┘
+ *	NAMES ─────┐
+ *	SERVICES ──┼──> RUNNING ──> READY ──> CALLING ──> DONE
+ *	PATHS ─────┘       │
+ *	  ^────────────────┘
  *
  * and from each state up to READY to CANCELLED. NAMES waits for a name
- * service, SERVICES for SAs that know a service; in FOUND the work item
- * annotates the addresses; PATHS waits for SAs that know the way, and is left
- * out if nobody has to be asked; in READY the work item builds the answer;
- * CALLING is inside the callback.
+ * service, SERVICES for SAs that know a service, PATHS for SAs that know the
+ * way; in RUNNING the request goes on (run.c); READY has the result; CALLING
+ * is inside the callback.
  *
  * rdma_cmx_query.lock guards the state, and with it who may touch what:
- * answer and error belong to whoever makes it FOUND, everything afterwards to
- * the work item, except for the queries that are out (sa/requests.c). The lock is
- * innermost; nothing is called under it but the timer's arming.
+ * the answer of a name service and its error belong to whoever makes it
+ * RUNNING, everything else of the request to whoever runs it, except for the
+ * SA queries that are outstanding (sa/requests.c). The lock is innermost;
+ * nothing is called under it but the timer's arming.
  *
  * References: the caller's, one of the lookup or the set of SA queries
  * that is waited for, one of the armed deadline, one of the queued work item.
  *
- * The deadline ends NAMES and SERVICES with an error, unless some SAs have
+ * The deadline ends NAMES with an error; SERVICES too, unless some SAs have
  * answered. It ends PATHS with what is known by then: an address without a
  * route is an answer.
  *
@@ -58,23 +60,13 @@ struct workqueue_struct *cmx_call_wq;
 static struct workqueue_struct *cmx_deadline_wq;
 static struct workqueue_struct *cmx_free_wq;
 
-/* What the result does not need. */
-void cmx_query_parts_release(struct rdma_cmx_query *q)
-{
-	cmx_paths_release(&q->paths);
-	cmx_services_release(&q->services);
-	cmx_answer_release(&q->answer);
-	kvfree(q->dests);
-	q->dests = NULL;
-}
-
 static void cmx_query_free(struct rdma_cmx_query *q)
 {
-	cmx_query_parts_release(q);
+	cmx_request_release(&q->req);
 	kfree(q->limits);
 	mem_cgroup_put(q->memcg);
 	cmx_query_user_put(q->user);
-	put_net(q->hints.net);
+	put_net(q->req.hints.net);
 	kfree(q);
 	cmx_stat_dec(live_queries);
 }
@@ -86,14 +78,14 @@ static void cmx_query_free_work(struct work_struct *work)
 
 /*
  * What a query waited for, and much memory, needs process context. Not in a
- * turn of the user: the turn before may sleep for memory of the user's cgroup.
+ * job of the user: the job before may sleep for memory of the user's cgroup.
  */
 static void cmx_query_release(struct kref *ref)
 {
 	struct rdma_cmx_query *q = container_of(ref, struct rdma_cmx_query,
 						ref);
 
-	if (q->user || q->dests || q->services.port)
+	if (q->user || q->req.dests || q->req.services.port)
 		queue_work(cmx_free_wq, &q->free);
 	else
 		cmx_query_free(q);
@@ -106,7 +98,7 @@ void rdma_cmx_query_put(struct rdma_cmx_query *query)
 }
 EXPORT_SYMBOL_GPL(rdma_cmx_query_put);
 
-/* Goes on in a turn of the user, of whom there is one since it has waited. */
+/* Goes on in a job of the user, of whom there is one since it has waited. */
 void cmx_query_queue(struct rdma_cmx_query *q)
 {
 	kref_get(&q->ref);
@@ -117,7 +109,7 @@ void cmx_query_queue(struct rdma_cmx_query *q)
 int cmx_query_user_set(struct rdma_cmx_query *q)
 {
 	if (!q->user)
-		q->user = cmx_query_user_get(q->hints.uid);
+		q->user = cmx_query_user_get(q->req.hints.uid);
 	return q->user ? 0 : -ENOMEM;
 }
 
@@ -154,7 +146,7 @@ bool cmx_query_advance(struct rdma_cmx_query *q, enum cmx_query_state from,
 }
 
 /*
- * NAMES to FOUND with @answer, which the query takes over, or with @error; the
+ * NAMES to RUNNING with @answer, which the query takes over, or with @error; the
  * caller goes on with it. Returns false, and leaves @answer alone, if it does
  * not wait for names.
  */
@@ -167,9 +159,9 @@ static bool cmx_query_named(struct rdma_cmx_query *q,
 		return false;
 	}
 	if (answer)
-		q->answer = *answer;
+		q->req.answer = *answer;
 	q->error = error;
-	q->state = CMX_QUERY_FOUND;
+	q->state = CMX_QUERY_RUNNING;
 	spin_unlock(&q->lock);
 	return true;
 }
@@ -188,10 +180,10 @@ static void cmx_query_stop(struct rdma_cmx_query *q, enum cmx_query_state state)
 		cmx_query_forget_names(q);
 		break;
 	case CMX_QUERY_SERVICES:
-		cmx_services_stop(&q->services);
+		cmx_services_stop(&q->req.services);
 		break;
 	case CMX_QUERY_PATHS:
-		cmx_paths_stop(&q->paths);
+		cmx_paths_stop(&q->req.paths);
 		break;
 	default:
 		break;
@@ -199,7 +191,7 @@ static void cmx_query_stop(struct rdma_cmx_query *q, enum cmx_query_state state)
 }
 
 /*
- * The deadline of a query that waits for SAs. In a turn of the user, since it
+ * The deadline of a query that waits for SAs. In a job of the user, since it
  * may wait for whoever starts the queries of the SAs: that is the user.
  */
 static void cmx_query_late(struct cmx_job *job)
@@ -227,7 +219,7 @@ static void cmx_query_deadline(struct work_struct *work)
 	q->late = true;
 	spin_unlock(&q->lock);
 
-	if (state <= CMX_QUERY_PATHS)
+	if (state <= CMX_QUERY_RUNNING)
 		trace_cmx_query_timeout(q);
 	if (first && (state == CMX_QUERY_SERVICES ||
 		      state == CMX_QUERY_PATHS)) {
@@ -261,17 +253,6 @@ static void cmx_query_names_done(struct cmx_waiter *waiter,
 	rdma_cmx_query_put(q);
 }
 
-/* All SAs have answered, or were given up; consumes their reference. */
-static void cmx_query_services_done(struct cmx_sa_requests *requests)
-{
-	struct rdma_cmx_query *q = container_of(requests, struct rdma_cmx_query,
-						services.requests);
-
-	if (cmx_query_advance(q, CMX_QUERY_SERVICES, CMX_QUERY_FOUND))
-		cmx_query_queue(q);
-	rdma_cmx_query_put(q);
-}
-
 static void cmx_query_init_one(struct rdma_cmx_query *q)
 {
 	kref_init(&q->ref);
@@ -282,8 +263,10 @@ static void cmx_query_init_one(struct rdma_cmx_query *q)
 	q->stop.run = cmx_query_late;
 	INIT_WORK(&q->free, cmx_query_free_work);
 	INIT_DELAYED_WORK(&q->deadline, cmx_query_deadline);
-	mutex_init(&q->services.requests.lock);
-	mutex_init(&q->paths.requests.lock);
+	mutex_init(&q->req.services.requests.lock);
+	q->req.services.requests.stopped = false;
+	mutex_init(&q->req.paths.requests.lock);
+	q->req.paths.requests.stopped = false;
 	q->waiter.done = cmx_query_names_done;
 }
 
@@ -294,151 +277,45 @@ static unsigned long cmx_query_timeout(const struct rdma_cmx_query_attr *attr)
 	return msecs_to_jiffies(min(ms, READ_ONCE(query_timeout_max_ms)));
 }
 
-/* In state FOUND, with the query copied. */
-static struct rdma_cmx_query *
-cmx_query_alloc(const struct rdma_cmx_query_attr *attr,
-		const struct cmx_hints *hints, rdma_cmx_done_fn done,
+static struct ib_path_rec_data *cmx_query_limits(const struct cmx_hints *h)
+{
+	return kmemdup(h->limits, array_size(h->limit_count,
+					     sizeof(*h->limits)),
+		       GFP_KERNEL_ACCOUNT);
+}
+
+/* In state RUNNING, with @req moved into it; or NULL. */
+struct rdma_cmx_query *
+cmx_query_alloc(const struct cmx_request *req, rdma_cmx_done_fn done,
 		void *context)
 {
+	const struct rdma_cmx_query_attr *attr = req->attr;
 	size_t node_len = attr->node ? strlen(attr->node) : 0;
 	struct rdma_cmx_query *q;
 
 	q = kzalloc(struct_size(q, node, node_len + 1), GFP_KERNEL_ACCOUNT);
 	if (!q)
 		return NULL;
-	if (hints->limit_count) {
-		q->limits = kmemdup(hints->limits,
-				    array_size(hints->limit_count,
-					       sizeof(*hints->limits)),
-				    GFP_KERNEL_ACCOUNT);
+	if (req->hints.limit_count) {
+		q->limits = cmx_query_limits(&req->hints);
 		if (!q->limits) {
 			kfree(q);
 			return NULL;
 		}
 	}
+	memcpy(q->node, attr->node ?: "", node_len);
+	cmx_request_move(&q->req, req, q->node, q->limits);
 	cmx_query_init_one(q);
-	q->state = CMX_QUERY_FOUND;
-	q->hints = *hints;
-	q->hints.limits = q->limits;
-	get_net(hints->net);
+	q->state = CMX_QUERY_RUNNING;
+	get_net(q->req.hints.net);
 	q->memcg = get_mem_cgroup_from_mm(current->mm);
 	q->expires = jiffies + cmx_query_timeout(attr);
 	q->names_later = attr->names_later;
 	q->done = done;
 	q->context = context;
-	memcpy(q->node, attr->node ?: "", node_len);
 	cmx_stat_inc(live_queries);
 	return q;
 }
-
-/* The answer may be there already: then there is no deadline. */
-static void cmx_query_arm_if(struct rdma_cmx_query *q,
-			     enum cmx_query_state state)
-{
-	spin_lock(&q->lock);
-	if (q->state == state)
-		cmx_query_arm(q, q->expires);
-	spin_unlock(&q->lock);
-}
-
-/*
- * Puts a query that needs names into NAMES or, if the answer is there, into
- * FOUND. The query is in use by others when this returns 0.
- */
-static int cmx_query_ask_names(struct rdma_cmx_query *q,
-			       const struct rdma_cmx_query_attr *attr)
-{
-	int ret;
-
-	ret = cmx_resolve_known_names(attr, &q->answer);
-	if (ret != -EINPROGRESS) {
-		/* Bad names of the caller are the caller's own mistake. */
-		if (ret && (attr->names || ret == -ENOMEM))
-			return ret;
-		q->error = ret;
-		cmx_query_run(q);
-		return 0;
-	}
-
-	ret = cmx_query_user_set(q);
-	if (ret)
-		return ret;
-	q->state = CMX_QUERY_NAMES;
-	if (!attr->names_later) {
-		kref_get(&q->ref);
-		ret = cmx_names_lookup(q->node, q->hints.uid, &q->waiter);
-		if (ret) {
-			rdma_cmx_query_put(q);
-			return ret;
-		}
-	}
-	cmx_query_arm_if(q, CMX_QUERY_NAMES);
-	return 0;
-}
-
-/* Likewise for services. */
-static int cmx_query_ask_services(struct rdma_cmx_query *q,
-				  const struct rdma_cmx_query_attr *attr)
-{
-	int ret;
-
-	ret = cmx_services_init(&q->services, &q->hints, attr);
-	if (ret)
-		return ret;
-	if (cmx_services_cached(&q->services, q->hints.net)) {
-		cmx_query_run(q);
-		return 0;
-	}
-	ret = cmx_query_user_set(q);
-	if (ret)
-		return ret;
-	q->state = CMX_QUERY_SERVICES;
-	kref_get(&q->ref);
-	cmx_query_arm_if(q, CMX_QUERY_SERVICES);
-	cmx_services_start(&q->services, &q->hints, cmx_query_services_done);
-	return 0;
-}
-
-int rdma_cmx_query_start(const struct rdma_cmx_query_attr *attr,
-			 rdma_cmx_done_fn done, void *context,
-			 struct rdma_cmx_query **pquery)
-{
-	struct cmx_candidates cands;
-	struct rdma_cmx_query *q;
-	struct cmx_hints hints;
-	int ret;
-
-	ret = cmx_resolve_local(attr, &hints, &cands);
-	if (ret < 0)
-		return ret;
-	q = cmx_query_alloc(attr, &hints, done, context);
-	if (!q)
-		return -ENOMEM;
-
-	cmx_stat_inc(requests);
-	trace_cmx_query_start(q, attr->node ?: attr->service, &q->hints);
-	*pquery = q;
-	/* @done may give back the caller's reference before this is through. */
-	kref_get(&q->ref);
-	if (ret == CMX_NEEDS_NAMES) {
-		ret = cmx_query_ask_names(q, attr);
-	} else if (ret == CMX_NEEDS_SERVICES) {
-		ret = cmx_query_ask_services(q, attr);
-	} else {
-		q->cands = cands;
-		if (cands.canonname)
-			q->cands.canonname = q->node;
-		cmx_query_run(q);
-	}
-	if (ret) {
-		*pquery = NULL;
-		cmx_count_done(q, ERR_PTR(ret));
-		rdma_cmx_query_put(q);
-	}
-	rdma_cmx_query_put(q);
-	return ret;
-}
-EXPORT_SYMBOL_GPL(rdma_cmx_query_start);
 
 int rdma_cmx_query_give_names(struct rdma_cmx_query *query, int error,
 			      const struct rdma_cmx_names *names,

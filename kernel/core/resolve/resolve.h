@@ -1,21 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * A query passes these files in this order:
+ * Queries. request.c takes one through these steps, each with what it needs:
  *
- *	hints.c		is it well formed?
- *	numeric.c	is the node a number?
- *	names/		otherwise, what does the name service say?
- *	services.c	or, with RAI_SA, which services do the SAs know?
- *	candidates.c	the addresses to annotate, each by
+ *	hints.c		validates the attributes
+ *	numeric.c	a node that is a number
+ *	names/		otherwise, the answer of the name service
+ *	services.c	or, with RAI_SA, the services that the SAs know
+ *	candidates.c	the addresses, each annotated by
  *	dest.c		(source address by the routing table),
  *	device.c	(RDMA device of that source) and
  *	paths.c		(path records of an InfiniBand port)
  *	neigh.c		(neighbours whose GID a path needs)
  *	result.c	the list that comes out, put in order
- *	resolve.c	all that on the spot, where nobody has to be asked
- *	query.c		otherwise, who waits, until when, and how that ends
- *	annotate.c	what is done of the above when that is known
- *	user.c		and in which order, if many users wait
+ *
+ * What is known at once ends there, on the stack of resolve.c, where all calls
+ * come in. Otherwise the request goes on in a query:
+ *
+ *	query.c		its state, deadline, cancel and end
+ *	run.c		its work: waits, goes on, calls back
+ *	user.c		the order of that work among the users
+ *
  *	cached_path.c	a path record that is known, for an id of rdma_cm
  */
 #ifndef CMX_RESOLVE_H
@@ -273,8 +277,7 @@ enum cmx_lead {
 /**
  * struct cmx_path_request - one path of a query
  * @sa: the SA query
- * @to: the annotated address
- * @dest: its index
+ * @dest: index of the destination
  * @port_space: port space of the entry
  * @same: index of the next one that needs the same neighbour; 0: the last
  * @leads: first of those
@@ -282,7 +285,6 @@ enum cmx_lead {
  */
 struct cmx_path_request {
 	struct cmx_sa_request sa;
-	const struct cmx_dest *to;
 	u32 dest;
 	u32 port_space;
 	u32 same;
@@ -294,6 +296,7 @@ struct cmx_path_request {
  * struct cmx_paths - path records of the candidates
  * @requests: state of the SA queries
  * @h: hints of the query that they are for
+ * @dests: the destinations
  * @count: how many
  * @req: each with the path it is for; NULL: there are none
  * @user: who waits, if a neighbour is to be resolved; this and what follows
@@ -306,6 +309,7 @@ struct cmx_path_request {
 struct cmx_paths {
 	struct cmx_sa_requests requests;
 	const struct cmx_hints *h;
+	const struct cmx_dest *dests;
 	u32 count;
 	struct cmx_path_request *req;
 	struct cmx_query_user *user;
@@ -314,6 +318,12 @@ struct cmx_paths {
 	struct list_head neighs;
 	struct list_head wait;
 };
+
+static inline const struct cmx_dest *cmx_path_to(const struct cmx_paths *r,
+						 u32 i)
+{
+	return &r->dests[r->req[i].dest];
+}
 
 /* Where the destination of a path record is on the wire. */
 #define CMX_PATH_DGID	8
@@ -348,15 +358,65 @@ struct rdma_cmx_result *cmx_result_build(const struct cmx_hints *h,
 					 const struct cmx_dest *dests, u32 n,
 					 const struct cmx_paths *paths);
 
-/* resolve.c: what is known without asking anybody. */
-#define CMX_NEEDS_NAMES		1
-#define CMX_NEEDS_SERVICES	2
+/* What a request does next; it begins in NAMES, SERVICES or DESTS. */
+enum cmx_step {
+	CMX_STEP_NAMES,		/* find the name in the cache */
+	CMX_STEP_NAMED,		/* take the addresses of the answer */
+	CMX_STEP_SERVICES,	/* find the services in the caches */
+	CMX_STEP_MERGE,		/* merge the services of all ports */
+	CMX_STEP_DESTS,		/* annotate the addresses */
+	CMX_STEP_PATHS,		/* find their path records in the caches */
+	CMX_STEP_RESULT,	/* build the result */
+	CMX_STEP_DONE,
+};
 
-int cmx_resolve_local(const struct rdma_cmx_query_attr *attr,
-		      struct cmx_hints *h, struct cmx_candidates *cands);
-int cmx_resolve_known_names(const struct rdma_cmx_query_attr *attr,
-			    struct cmx_answer *answer);
-void cmx_count_done(const void *query, struct rdma_cmx_result *res);
+/* What a request waits for. */
+enum cmx_wait {
+	CMX_WAIT_NAMES = 1,	/* a name service */
+	CMX_WAIT_SERVICES,	/* SAs that know a service */
+	CMX_WAIT_PATHS,		/* SAs that know the way */
+};
+
+/* Most requests have no more destinations than fit on the stack. */
+#define CMX_FEW 2
+
+/**
+ * struct cmx_request - a query without its life cycle
+ * @attr: attributes of the caller, NULL once it was moved
+ * @step: what it does next
+ * @hints: the checked attributes
+ * @cands: the addresses, once they are known
+ * @answer: of a name service
+ * @services: of the SAs
+ * @dests: annotated @cands, NULL before that
+ * @few: where they are, if there are few
+ * @dest_count: how many
+ * @paths: their path records
+ * @result: the result, when it is done; its reference is the caller's
+ */
+struct cmx_request {
+	const struct rdma_cmx_query_attr *attr;
+	enum cmx_step step;
+	struct cmx_hints hints;
+	struct cmx_candidates cands;
+	struct cmx_answer answer;
+	struct cmx_services services;
+	struct cmx_dest *dests;
+	struct cmx_dest few[CMX_FEW];
+	u32 dest_count;
+	struct cmx_paths paths;
+	struct rdma_cmx_result *result;
+};
+
+/* request.c */
+int cmx_request_parse(struct cmx_request *r,
+		      const struct rdma_cmx_query_attr *attr);
+int cmx_request_init(struct cmx_request *r,
+		     const struct rdma_cmx_query_attr *attr);
+int cmx_request_advance(struct cmx_request *r);
+void cmx_request_move(struct cmx_request *r, const struct cmx_request *from,
+		      const char *node, const struct ib_path_rec_data *limits);
+void cmx_request_release(struct cmx_request *r);
 
 /* query.c */
 extern struct workqueue_struct *cmx_wq;	/* for work of our own only */

@@ -176,29 +176,25 @@ typedef void (*rdma_cmx_done_fn)(struct rdma_cmx_query *query,
 				 void *context);
 
 /**
- * rdma_cmx_query_check - check a question without asking it
- * @attr: the question
- *
- * Context: any.
- * Return: 0, or the errno that asking it would end with at once.
- */
-int rdma_cmx_query_check(const struct rdma_cmx_query_attr *attr);
-
-/**
- * rdma_cmx_query_start - ask without waiting
- * @attr: the question
- * @done: called once with the answer, from a work item: never before this
- *	function has returned the query, so @done may rely on @pquery
+ * rdma_cmx_query_start - start a query without waiting
+ * @attr: the query
+ * @done: called once with the result, from a work item: never before @pquery
+ *	is set, so @done may rely on it
  * @context: for @done
- * @pquery: where the query goes before @done can run, with a reference for
- *	the caller, who gives it back with rdma_cmx_query_put()
+ * @known: out: the result, if it is known at once (numbers, cached names,
+ *	services and paths), with a reference for the caller. Then there is no
+ *	query, and @done is not called. Otherwise NULL. If @known is NULL, @done
+ *	gets such a result, too
+ * @pquery: out: the query, with a reference for the caller, who gives it back
+ *	with rdma_cmx_query_put(); NULL if @known has the result
  *
- * Context: process, may sleep for memory only.
- * Return: 0, or the errno of a question that cannot be asked; then @done is
- * not called.
+ * Context: process, may sleep for memory and locks only.
+ * Return: 0, or the errno of attributes that make no query; then @done is not
+ * called. How a resolution fails is reported by @done.
  */
 int rdma_cmx_query_start(const struct rdma_cmx_query_attr *attr,
 			 rdma_cmx_done_fn done, void *context,
+			 struct rdma_cmx_result **known,
 			 struct rdma_cmx_query **pquery);
 
 /**
@@ -240,8 +236,8 @@ bool rdma_cmx_query_cancel(struct rdma_cmx_query *query);
 void rdma_cmx_query_put(struct rdma_cmx_query *query);
 
 /**
- * rdma_cmx_resolve - ask and wait
- * @attr: the question, without names_later
+ * rdma_cmx_resolve - run a query and wait for its result
+ * @attr: the query, without names_later
  *
  * Context: process; sleeps until the answer or the deadline, in a killable
  * and interruptible wait.
@@ -249,19 +245,6 @@ void rdma_cmx_query_put(struct rdma_cmx_query *query);
  * ERR_PTR, -ERESTARTSYS after a signal.
  */
 struct rdma_cmx_result *rdma_cmx_resolve(const struct rdma_cmx_query_attr *attr);
-
-/**
- * rdma_cmx_resolve_known - answer a question that nobody has to be asked for
- * @attr: the question
- *
- * Numbers, and names, services and paths in the cache. What it cannot answer
- * may still be answered by rdma_cmx_query_start(), which also says why not.
- *
- * Context: process, may sleep for memory and locks only.
- * Return: an answer to be given back with rdma_cmx_result_put(), or NULL.
- */
-struct rdma_cmx_result *
-rdma_cmx_resolve_known(const struct rdma_cmx_query_attr *attr);
 
 /**
  * rdma_cmx_result_put - give an answer back

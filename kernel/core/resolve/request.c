@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * A request: the attributes of a query and everything that is found for them.
+ * One function takes it as far as it goes without waiting, so it begins on the
+ * stack of its caller and ends there if all is known. One that has to wait is
+ * moved into a query (query.c), which goes on with the next step.
+ *
+ * One at a time works on it. No locks, process context.
+ */
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <net/net_namespace.h>
+
+#include "resolve/resolve.h"
+
+/* A number, or a name; may names be looked up for this caller? */
+static int cmx_request_parse_node(struct cmx_request *r)
+{
+	const struct rdma_cmx_query_attr *attr = r->attr;
+	struct cmx_candidates *cands = &r->cands;
+	int ret;
+
+	ret = cmx_numeric_parse(&r->hints, attr->node, &cands->fixed[0]);
+	if (ret < 0)
+		return ret;
+	if (ret) {
+		cands->count = 1;
+		cands->own_sid = false;
+		cands->names = NULL;
+		cands->services = NULL;
+		cands->canonname = attr->node;
+		cands->canon_len = strlen(attr->node);
+		return 0;
+	}
+	if (attr->flags & RDMA_CMX_AI_NUMERICHOST)
+		return -ENOENT;
+	r->step = CMX_STEP_NAMES;
+	if (attr->names || attr->names_later)
+		return 0;
+	if (attr->no_names)
+		return -ENOKEY;
+	return net_eq(attr->net, &init_net) ? 0 : -EOPNOTSUPP;
+}
+
+/* Checks the attributes alone, and takes nothing that has to be released. */
+int cmx_request_parse(struct cmx_request *r,
+		      const struct rdma_cmx_query_attr *attr)
+{
+	int ret;
+
+	r->attr = attr;
+	r->step = CMX_STEP_DESTS;
+	r->cands.canonname = NULL;
+	memset(&r->answer, 0, sizeof(r->answer));
+	r->services.count = 0;
+	r->services.port = NULL;
+	r->services.list = NULL;
+	r->dests = NULL;
+	r->paths.count = 0;
+	r->paths.req = NULL;
+	r->result = NULL;
+
+	ret = cmx_hints_init(&r->hints, attr);
+	if (ret)
+		return ret;
+	if (attr->flags & RDMA_CMX_AI_SA) {
+		r->step = CMX_STEP_SERVICES;
+		return 0;
+	}
+	if (attr->node)
+		return cmx_request_parse_node(r);
+	return cmx_candidates_local(&r->hints, &r->cands);
+}
+
+/*
+ * Returns 0, or the errno of attributes that make no query; then there is
+ * nothing to release. @attr has to stay until the request is moved.
+ */
+int cmx_request_init(struct cmx_request *r,
+		     const struct rdma_cmx_query_attr *attr)
+{
+	int ret;
+
+	ret = cmx_request_parse(r, attr);
+	if (ret)
+		return ret;
+	if (r->step == CMX_STEP_SERVICES)
+		return cmx_services_init(&r->services, &r->hints, attr);
+	if (r->step == CMX_STEP_NAMES && attr->names) {
+		cmx_stat_inc(names_given);
+		return cmx_answer_copy(&r->answer, attr->names,
+				       attr->names_len);
+	}
+	return 0;
+}
+
+/* Names that the caller brought, or that are in the cache. */
+static int cmx_request_names(struct cmx_request *r)
+{
+	int ret;
+
+	if (r->answer.names)
+		return 0;
+	if (r->attr->names_later)
+		return CMX_WAIT_NAMES;
+	if (!cmx_name_valid(r->attr->node))
+		return -ENOENT;
+	ret = cmx_names_cached(r->attr->node, &r->answer);
+	return ret == -EINPROGRESS ? CMX_WAIT_NAMES : ret;
+}
+
+static int cmx_request_dests(struct cmx_request *r)
+{
+	int ret;
+
+	r->dests = r->few;
+	if (r->cands.count > ARRAY_SIZE(r->few)) {
+		r->dests = kvmalloc_array(r->cands.count, sizeof(*r->dests),
+					  GFP_KERNEL_ACCOUNT);
+		if (!r->dests)
+			return -ENOMEM;
+	}
+	ret = cmx_dests_fill(&r->hints, &r->cands, r->dests);
+	if (ret < 0)
+		return ret;
+	r->dest_count = ret;
+	return cmx_paths_init(&r->paths, &r->hints, r->dests, r->dest_count);
+}
+
+static int cmx_request_result(struct cmx_request *r)
+{
+	int ret;
+
+	ret = cmx_paths_error(&r->paths);
+	if (ret)
+		return ret;
+	cmx_paths_rank(&r->paths, r->dests);
+	r->result = cmx_result_build(&r->hints, &r->cands, r->dests,
+				     r->dest_count, &r->paths);
+	if (!IS_ERR(r->result))
+		return 0;
+	ret = PTR_ERR(r->result);
+	r->result = NULL;
+	return ret;
+}
+
+/* One step; the next one begins with what was waited for, if anything. */
+static int cmx_request_step(struct cmx_request *r)
+{
+	switch (r->step) {
+	case CMX_STEP_NAMES:
+		r->step = CMX_STEP_NAMED;
+		return cmx_request_names(r);
+	case CMX_STEP_NAMED:
+		r->step = CMX_STEP_DESTS;
+		return cmx_candidates_names(&r->hints, r->answer.names,
+					    &r->cands);
+	case CMX_STEP_SERVICES:
+		r->step = CMX_STEP_MERGE;
+		return cmx_services_cached(&r->services, r->hints.net) ?
+		       0 : CMX_WAIT_SERVICES;
+	case CMX_STEP_MERGE:
+		r->step = CMX_STEP_DESTS;
+		return cmx_services_merge(&r->services, &r->cands);
+	case CMX_STEP_DESTS:
+		r->step = CMX_STEP_PATHS;
+		return cmx_request_dests(r);
+	case CMX_STEP_PATHS:
+		r->step = CMX_STEP_RESULT;
+		return cmx_paths_cached(&r->paths) ? 0 : CMX_WAIT_PATHS;
+	case CMX_STEP_RESULT:
+		r->step = CMX_STEP_DONE;
+		return cmx_request_result(r);
+	case CMX_STEP_DONE:
+		break;
+	}
+	return 0;
+}
+
+/*
+ * As far as it goes. Returns 0: @r->result is there; CMX_WAIT_*, to be called
+ * again afterwards, whatever has come by then; or how the request has failed.
+ */
+int cmx_request_advance(struct cmx_request *r)
+{
+	int ret;
+
+	do {
+		ret = cmx_request_step(r);
+	} while (!ret && r->step != CMX_STEP_DONE);
+	return ret;
+}
+
+/*
+ * Moves a request that @from has begun. @node and @limits are copies of what
+ * the caller's attributes point to, and stay; nothing of those counts then.
+ */
+void cmx_request_move(struct cmx_request *r, const struct cmx_request *from,
+		      const char *node, const struct ib_path_rec_data *limits)
+{
+	*r = *from;
+	r->hints.limits = limits;
+	if (r->cands.canonname && r->cands.canonname == r->attr->node)
+		r->cands.canonname = node;
+	if (r->dests == from->few)
+		r->dests = r->few;
+	r->paths.h = &r->hints;
+	r->paths.dests = r->dests;
+	r->attr = NULL;
+}
+
+/* All but the result, which whoever gets it has taken. May sleep. */
+void cmx_request_release(struct cmx_request *r)
+{
+	cmx_paths_release(&r->paths);
+	cmx_services_release(&r->services);
+	cmx_answer_release(&r->answer);
+	if (r->dests != r->few)
+		kvfree(r->dests);
+	r->dests = NULL;
+}

@@ -94,8 +94,8 @@ static void cmx_ib_set_param(struct cmx_member *m,
 }
 
 /*
- * A parameter that is not in the mask is as in the partition's broadcast group, which is
- * how rdma_cm does it. An id bound by GID has no such group.
+ * A parameter that is not in the mask is as in the partition's broadcast group,
+ * which is how rdma_cm does it. An id bound by GID has no such group.
  */
 int cmx_mcast_ib_prepare(struct cmx_member *m,
 			 const struct rdma_cmx_mc_param *param)

@@ -30,7 +30,7 @@
 static unsigned int groups_per_user = 1024;
 module_param(groups_per_user, uint, 0644);
 MODULE_PARM_DESC(groups_per_user,
-		 "IGMP and MLD memberships of one user (default 1024)");
+		 "Maximum IGMP and MLD memberships of one user (default 1024)");
 
 static DEFINE_HASHTABLE(cmx_ip_groups, 8);	/* by netdevice */
 static DEFINE_XARRAY(cmx_ip_users);		/* by kuid: how many */

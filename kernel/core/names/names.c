@@ -38,12 +38,12 @@ MODULE_PARM_DESC(names_per_user,
 static unsigned int names_waiting_per_user = 256;
 module_param(names_waiting_per_user, cmx_positive, 0644);
 MODULE_PARM_DESC(names_waiting_per_user,
-		 "Maximum name lookups of one user that wait for a slot (default 256)");
+		 "Maximum waiting name lookups of one user (default 256)");
 
 static unsigned int names_cache_max = 1024;
 module_param(names_cache_max, cmx_positive, 0644);
 MODULE_PARM_DESC(names_cache_max,
-		 "Answers kept at most, failures included (default 1024)");
+		 "Maximum cached names, failures included (default 1024)");
 
 struct cmx_lookup {
 	struct cmx_sched_entity entity;

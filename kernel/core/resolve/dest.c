@@ -268,7 +268,7 @@ out:
 	return 0;
 }
 
-/* To listen on: the service at the port of the query, whoever else offers it. */
+/* To listen on: the service at the port of the query, whoever offers it too. */
 static void cmx_dest_from_own(struct cmx_dest *dest,
 			      const struct cmx_service *s)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * RDMA devices: which port owns a source address? Does the same lookup as rdma_cm when
- * it binds an id, so that both come to the same port.
+ * RDMA devices: the port that owns a source address. The lookup is the one of
+ * rdma_cm when it binds an id, so that both come to the same port.
  *
  * cmx_devices is guarded by cmx_devices_lock; a device stays valid while it
  * is on the list, since the client's remove callback takes it off first.

@@ -27,22 +27,22 @@
 static unsigned int neighs_max = 256;
 module_param(neighs_max, uint, 0644);
 MODULE_PARM_DESC(neighs_max,
-		 "Outstanding neighbour resolutions (default 256)");
+		 "Maximum outstanding neighbour resolutions (default 256)");
 
 static unsigned int neighs_per_user = 64;
 module_param(neighs_per_user, uint, 0644);
 MODULE_PARM_DESC(neighs_per_user,
-		 "Of those, resolutions of one user (default 64)");
+		 "Of those, maximum resolutions of one user (default 64)");
 
 static unsigned int neighs_per_query = 16;
 module_param(neighs_per_query, uint, 0644);
 MODULE_PARM_DESC(neighs_per_query,
-		 "Of those, resolutions of one query (default 16)");
+		 "Of those, maximum resolutions of one query (default 16)");
 
 static unsigned int neigh_timeout_ms = 1500;
 module_param(neigh_timeout_ms, uint, 0644);
 MODULE_PARM_DESC(neigh_timeout_ms,
-		 "Time in ms that one neighbour is waited for (default 1500)");
+		 "Timeout in ms of one neighbour resolution (default 1500)");
 
 /* That many are started at a time; as they end they start others. */
 #define CMX_NEIGH_BATCH	64

@@ -334,17 +334,19 @@ void cmx_paths_start(struct cmx_paths *r, struct cmx_query_user *user,
 {
 	struct cmx_path_request *pr;
 	bool leads = false;
+	u8 state;
 	u32 i;
 
 	cmx_sa_requests_begin(&r->requests, done);
 	for (i = 0; i < r->count && !r->requests.stopped; i++) {
 		pr = &r->req[i];
+		state = cmx_path_to(r, i)->dgid_state;
 		atomic_inc(&r->requests.pending);
 		pr->sa.requests = &r->requests;
 		if (pr->leads) {
 			pr->lead = CMX_LEAD_WAITS;
 			leads = true;
-		} else if (cmx_path_to(r, i)->dgid_state != CMX_DGID_UNRESOLVED) {
+		} else if (state != CMX_DGID_UNRESOLVED) {
 			cmx_sa_request_start(&pr->sa, r->h->net, r->h->uid);
 		}
 		cond_resched();

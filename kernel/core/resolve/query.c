@@ -48,12 +48,12 @@
 static unsigned int query_timeout_ms = 10000;
 module_param(query_timeout_ms, uint, 0644);
 MODULE_PARM_DESC(query_timeout_ms,
-		 "Deadline in ms of a query that names none (default 10000)");
+		 "Default deadline of a query in ms (default 10000)");
 
 static unsigned int query_timeout_max_ms = 60000;
 module_param(query_timeout_max_ms, uint, 0644);
 MODULE_PARM_DESC(query_timeout_max_ms,
-		 "Longest deadline in ms that a query may name (default 60000)");
+		 "Maximum deadline of a query in ms (default 60000)");
 
 struct workqueue_struct *cmx_wq;
 struct workqueue_struct *cmx_call_wq;

@@ -21,17 +21,17 @@
 static unsigned int sa_cache_ms = 15000;
 module_param(sa_cache_ms, uint, 0644);
 MODULE_PARM_DESC(sa_cache_ms,
-		 "Time in ms that answers of an SA are kept (default 15000, 0: not at all)");
+		 "Lifetime in ms of cached SA responses (default 15000, 0: none are cached)");
 
 static unsigned int sa_cache_entries = 4096;
 module_param(sa_cache_entries, uint, 0644);
 MODULE_PARM_DESC(sa_cache_entries,
-		 "Answers of an SA kept for each port (default 4096)");
+		 "Maximum cached SA responses per port (default 4096)");
 
 static unsigned int sa_cache_kb = 4096;
 module_param(sa_cache_kb, uint, 0644);
 MODULE_PARM_DESC(sa_cache_kb,
-		 "Memory in KB of answers kept for each port (default 4096)");
+		 "Maximum memory in KB of cached SA responses per port (default 4096)");
 
 /* Entries that one step under the lock takes away at most. */
 #define CMX_SA_CACHE_BATCH 64

@@ -8,7 +8,7 @@
  * WAITING waits for a slot (sched.h), since an SA that gets thousands of MADs
  * at once loses most of them, and answers late to the others. RUNNING has MADs
  * out; its work item retries the query until the deadline. GONE has its
- * answer or error, and the work item calls the waiters, and those of the lookups
+ * answer or error, and the work item calls its waiters, and those of lookups
  * that follow it, so that ib_mad does not wait for them. A lookup whose
  * waiters have all gone still takes the answer that comes, for the cache, but
  * does not retry.
@@ -50,7 +50,7 @@ MODULE_PARM_DESC(sa_per_user,
 static unsigned int sa_waiting_per_user = 16384;
 module_param(sa_waiting_per_user, cmx_positive, 0644);
 MODULE_PARM_DESC(sa_waiting_per_user,
-		 "Maximum SA queries of one user that wait for a slot of a port (default 16384)");
+		 "Maximum waiting SA queries of one user and port (default 16384)");
 
 #define CMX_SA_MAX_RETRIES 20
 #define CMX_SA_MAX_TIMEOUT_MS 60000
@@ -88,9 +88,9 @@ void cmx_sa_lookup_put(struct cmx_sa_lookup *l)
 }
 
 /*
- * The number of outstanding queries follows what the SA can do: as many more as it
- * answers at once, and fewer when an answer is late, so that retries do
- * not become most of what it has to do. Under cmx_sa_lock.
+ * The number of outstanding queries follows what the SA can do: it grows with
+ * each answer that comes at once, and shrinks when one is late, so that retries
+ * do not become most of what the SA has to do. Under cmx_sa_lock.
  */
 static void cmx_sa_window_adapt(struct cmx_sa_port *port, unsigned long took)
 {
@@ -198,7 +198,7 @@ void cmx_sa_lookup_response(struct cmx_sa_lookup *l, u32 generation,
 	if (l->entity.state == CMX_SCHED_RUNNING &&
 	    generation == cmx_sa_cache_generation(&port->cache)) {
 		l->busy = error == -EBUSY;
-		/* Before the lookup goes, or others would send the query again. */
+		/* Before the lookup goes, or others would query again. */
 		if (entry)
 			cmx_sa_cache_add(&port->cache, entry, &victims);
 		entry = NULL;
@@ -544,9 +544,9 @@ void cmx_sa_lookups_fail(struct cmx_sa_port *port, int error)
 }
 
 /*
- * The way to the SA is another one, or the SA itself: each
- * outstanding query is sent again at once. There are at most sa_parallel of them. And those go
- * on that waited while the port was down for a moment.
+ * The way to the SA is another one, or the SA itself: each outstanding query is
+ * sent again at once. There are at most sa_parallel of them. And those go on
+ * that waited while the port was down for a moment.
  */
 void cmx_sa_lookups_again(struct cmx_sa_port *port)
 {

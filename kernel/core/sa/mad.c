@@ -22,7 +22,7 @@
 static unsigned int sa_max_records = 8192;
 module_param(sa_max_records, cmx_positive, 0644);
 MODULE_PARM_DESC(sa_max_records,
-		 "Records in one answer of an SA; more make it a bad one (default 8192)");
+		 "Maximum records in an SA response; a longer one is malformed (default 8192)");
 
 struct cmx_sa_mad {
 	struct list_head node;

@@ -29,7 +29,8 @@ static void cmx_sa_request_done(struct cmx_sa_waiter *waiter,
 bool cmx_sa_request_cached(struct cmx_sa_request *request, struct net *net)
 {
 	if (!request->answer && request->port)
-		request->error = cmx_sa_cached(request->port, net, &request->query,
+		request->error = cmx_sa_cached(request->port, net,
+					       &request->query,
 					       &request->answer);
 	return request->answer;
 }

@@ -16,6 +16,7 @@
 
 #include <rdma/rdma_cmx.h>
 
+#include "caller.h"
 #include "compat.h"
 #include "stats.h"
 

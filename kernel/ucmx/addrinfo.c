@@ -20,6 +20,7 @@
 #include <linux/uaccess.h>
 #include <net/net_namespace.h>
 
+#include "caller.h"
 #include "ucmx.h"
 #include "user.h"
 
@@ -36,6 +37,7 @@ struct ucmx_query {
 /* A question's strings and arrays, copied. */
 struct ucmx_question {
 	struct rdma_cmx_query_attr attr;
+	struct cmx_caller caller;
 	union rdma_cmx_sockaddr src;
 	union rdma_cmx_sockaddr dst;
 	char *node_buf;
@@ -148,8 +150,8 @@ static int ucmx_question_arrays(struct ucmx_question *q,
 		if (IS_ERR(buf))
 			return PTR_ERR(buf);
 		q->names = buf;
-		q->attr.names = buf;
-		q->attr.names_len = arg->names_len;
+		q->caller.names = buf;
+		q->caller.names_len = arg->names_len;
 	}
 	return 0;
 }
@@ -163,6 +165,7 @@ static int ucmx_question_get(struct ucmx_question *q,
 	int src, dst, ret;
 
 	memset(&q->attr, 0, sizeof(q->attr));
+	memset(&q->caller, 0, sizeof(q->caller));
 	q->node_buf = q->node;
 	q->names = NULL;
 	q->route = NULL;
@@ -186,7 +189,7 @@ static int ucmx_question_get(struct ucmx_question *q,
 	if (ret)
 		return ret;
 
-	q->attr.uid = cmx_current_user();
+	q->caller.uid = cmx_current_user();
 	q->attr.net = current->nsproxy->net_ns;
 	q->attr.port = ntohs(arg->port);
 	q->attr.has_port = arg->flags & RDMA_CMX_AIQ_PORT;
@@ -196,8 +199,8 @@ static int ucmx_question_get(struct ucmx_question *q,
 	q->attr.port_space = arg->port_space;
 	q->attr.src = src ? &q->src : NULL;
 	q->attr.dst = dst ? &q->dst : NULL;
-	q->attr.names_later = arg->flags & RDMA_CMX_AIQ_NAMES_LATER;
-	q->attr.no_names = arg->node_len && !ucmx_names_initial();
+	q->caller.names_later = arg->flags & RDMA_CMX_AIQ_NAMES_LATER;
+	q->caller.no_names = arg->node_len && !ucmx_names_initial();
 	q->attr.timeout_ms = arg->timeout_ms;
 	return 0;
 }
@@ -388,7 +391,7 @@ static int ucmx_query_start(struct ucmx_id *id, struct ucmx_question *q)
 	q->attr.net = id->cm->route.addr.dev_addr.net;
 	/* The kernel looks up names for questions of the host's only. */
 	if (!net_eq(q->attr.net, &init_net))
-		q->attr.no_names = true;
+		q->caller.no_names = true;
 	if (q->attr.flags & RDMA_CMX_AI_SA) {
 		q->attr.id = id->cm;
 		uq->by_device = true;
@@ -403,8 +406,8 @@ static int ucmx_query_start(struct ucmx_id *id, struct ucmx_question *q)
 	}
 	spin_unlock(&id->lock);
 
-	ret = rdma_cmx_query_start(&q->attr, ucmx_query_done, uq, &known,
-				   &uq->query);
+	ret = rdma_cmx_query_start_for(&q->attr, &q->caller, ucmx_query_done,
+				       uq, &known, &uq->query);
 	if (!ret) {
 		if (known)
 			ucmx_query_finish(uq, known);
@@ -645,7 +648,7 @@ int ucmx_getaddrinfo(struct ucmx_cmd *cmd)
 	if (ret)
 		goto put;
 	ucmx_stat_inc(UCMX_REQUESTS);
-	res = rdma_cmx_resolve(&q.attr);
+	res = rdma_cmx_resolve_for(&q.attr, &q.caller);
 	if (IS_ERR(res)) {
 		ret = PTR_ERR(res);
 		if (ret == -ERESTARTSYS)

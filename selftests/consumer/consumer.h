@@ -5,6 +5,8 @@
 
 #include <rdma/rdma_cmx.h>
 
+#include "caller.h"
+
 struct seq_file;
 
 #define CONSUMER_LINE 2048
@@ -12,12 +14,14 @@ struct seq_file;
 /**
  * struct consumer_question - a question as a test writes it
  * @attr: points into the rest
+ * @caller: on whose behalf
  * @src: text after src=
  * @dst: text after dst=
  * @cancel_inside: the callback cancels its own query
  */
 struct consumer_question {
 	struct rdma_cmx_query_attr attr;
+	struct cmx_caller caller;
 	union rdma_cmx_sockaddr src;
 	union rdma_cmx_sockaddr dst;
 	bool cancel_inside;

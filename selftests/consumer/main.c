@@ -92,6 +92,7 @@ static void consumer_time(const struct rdma_cmx_query_attr *attr)
 
 static int consumer_ask(char *verb, char *line)
 {
+	struct rdma_cmx_result **known;
 	struct consumer_question q;
 	int ret;
 
@@ -109,9 +110,9 @@ static int consumer_ask(char *verb, char *line)
 		return 0;
 	}
 	consumer.cancel_inside = q.cancel_inside;
-	ret = rdma_cmx_query_start(&q.attr, consumer_done, NULL,
-				   strcmp(verb, "known") ? NULL : &consumer.res,
-				   &consumer.query);
+	known = strcmp(verb, "known") ? NULL : &consumer.res;
+	ret = rdma_cmx_query_start_for(&q.attr, &q.caller, consumer_done, NULL,
+				       known, &consumer.query);
 	if (!ret)
 		return 0;
 	snprintf(consumer.text, sizeof(consumer.text), "at once: error=%d\n",

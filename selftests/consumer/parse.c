@@ -79,7 +79,7 @@ static int parse_word(char *word, struct consumer_question *q)
 	else if (!strcmp(word, "dns"))
 		q->attr.flags |= RDMA_CMX_AI_DNS;
 	else if (!strcmp(word, "later"))
-		q->attr.names_later = true;
+		q->caller.names_later = true;
 	else if (!strcmp(word, "cancel-inside"))
 		q->cancel_inside = true;
 	else
@@ -94,7 +94,6 @@ int consumer_parse(char *line, struct consumer_question *q)
 
 	memset(q, 0, sizeof(*q));
 	q->attr.net = &init_net;
-	q->attr.uid = GLOBAL_ROOT_UID;
 
 	node = strsep(&line, " ");
 	port = strsep(&line, " ");

@@ -90,7 +90,6 @@ static int sa_start(char *line, u32 flags)
 {
 	struct rdma_cmx_query_attr attr = {
 		.net = &init_net,
-		.uid = GLOBAL_ROOT_UID,
 		.flags = RDMA_CMX_AI_SA | flags,
 	};
 	char *count = strsep(&line, " "), *kinds = strsep(&line, " ");

@@ -65,7 +65,6 @@ static void stress_start(struct stress *s, struct stress_one *one,
 {
 	struct rdma_cmx_query_attr attr = {
 		.net = &init_net,
-		.uid = GLOBAL_ROOT_UID,
 		.node = name,
 		.port = 7471,
 		.has_port = true,
@@ -98,8 +97,8 @@ int consumer_crowd(unsigned int count, const char *name, const char *last)
 {
 	struct rdma_cmx_query_attr attr = {
 		.net = &init_net,
-		.uid = KUIDT_INIT(1000),
 	};
+	struct cmx_caller caller = { .uid = KUIDT_INIT(1000) };
 	char node[256];
 	unsigned int i;
 	int ret;
@@ -116,8 +115,8 @@ int consumer_crowd(unsigned int count, const char *name, const char *last)
 	for (i = 0; i < count; i++) {
 		stress_name(node, sizeof(node), name, i);
 		attr.node = i == count - 1 ? last : node;
-		ret = rdma_cmx_query_start(&attr, crowd_done, NULL, NULL,
-					   &crowd[i]);
+		ret = rdma_cmx_query_start_for(&attr, &caller, crowd_done,
+					       NULL, NULL, &crowd[i]);
 		if (ret)
 			return ret;
 	}

@@ -144,11 +144,19 @@ static bool allowed(const struct wanted *w, int ret)
 }
 
 /* The errno of attributes that make no query */
-static int check(const struct rdma_cmx_query_attr *attr)
+static int check_for(const struct rdma_cmx_query_attr *attr,
+		     const struct cmx_caller *caller)
 {
 	static struct cmx_request req;
 
-	return cmx_request_parse(&req, attr);
+	return cmx_request_parse(&req, attr, caller);
+}
+
+static int check(const struct rdma_cmx_query_attr *attr)
+{
+	static const struct cmx_caller kernel;
+
+	return check_for(attr, &kernel);
 }
 
 static u32 check_one(struct kunit *test, u32 flags, u32 family, u32 qp_type,
@@ -266,17 +274,27 @@ static void hints_arrays(struct kunit *test)
 {
 	static const struct ib_path_rec_data route[9];
 	static const struct rdma_cmx_names names = { .version = 1 };
+	static const struct rdma_cmx_query_attr host = {
+		.net = &init_net,
+		.node = "host",
+	};
+	static const struct rdma_cmx_query_attr port = {
+		.net = &init_net,
+		.has_port = true,
+	};
 
 	KUNIT_EXPECT_EQ(test, -EINVAL, QUERY(.route_count = 1, .has_port = 1));
 	KUNIT_EXPECT_EQ(test, -EINVAL, QUERY(.route = route, .route_count = 9,
 					     .node = "192.0.2.1"));
 	KUNIT_EXPECT_EQ(test, 0, QUERY(.route = route, .route_count = 8,
 				       .node = "192.0.2.1"));
-	KUNIT_EXPECT_EQ(test, -EINVAL, QUERY(.names_len = 8, .node = "host"));
-	KUNIT_EXPECT_EQ(test, -EINVAL, QUERY(.names = &names, .names_len = 8,
-					     .has_port = true));
-	KUNIT_EXPECT_EQ(test, -EINVAL, QUERY(.names_later = true,
-					     .has_port = true));
+	KUNIT_EXPECT_EQ(test, -EINVAL, check_for(&host, &(struct cmx_caller){
+						 .names_len = 8 }));
+	KUNIT_EXPECT_EQ(test, -EINVAL, check_for(&port, &(struct cmx_caller){
+						 .names = &names,
+						 .names_len = 8 }));
+	KUNIT_EXPECT_EQ(test, -EINVAL, check_for(&port, &(struct cmx_caller){
+						 .names_later = true }));
 	KUNIT_EXPECT_EQ(test, -EINVAL,
 			check(&(struct rdma_cmx_query_attr){
 				.node = "192.0.2.1" }));

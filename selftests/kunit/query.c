@@ -57,17 +57,18 @@ static struct rdma_cmx_query *start(struct kunit *test, u32 timeout_ms)
 	struct rdma_cmx_query_attr attr = {
 		.net = &init_net,
 		.node = "host.example",
-		.names_later = true,
 		.qp_type = IB_QPT_RC,
 		.timeout_ms = timeout_ms,
 	};
+	struct cmx_caller later = { .names_later = true };
 	struct rdma_cmx_query *q = NULL;
 
 	reinit_completion(&asker->done);
 	reinit_completion(&asker->entered);
 	atomic_set(&asker->calls, 0);
-	KUNIT_ASSERT_EQ(test, 0, rdma_cmx_query_start(&attr, asker_done, asker,
-						      NULL, &q));
+	KUNIT_ASSERT_EQ(test, 0,
+			rdma_cmx_query_start_for(&attr, &later, asker_done,
+						 asker, NULL, &q));
 	KUNIT_ASSERT_NOT_NULL(test, q);
 	return q;
 }
@@ -274,6 +275,7 @@ static void query_known(struct kunit *test)
 		.node = "203.0.113.9",
 		.qp_type = IB_QPT_RC,
 	};
+	struct cmx_caller later = { .names_later = true };
 	struct rdma_cmx_result *known = NULL;
 	struct rdma_cmx_query *q = (void *)1;
 
@@ -295,12 +297,11 @@ static void query_known(struct kunit *test)
 
 	/* What has to wait is not known. */
 	attr.node = "host.example";
-	attr.names_later = true;
 	reinit_completion(&asker->done);
 	atomic_set(&asker->calls, 0);
 	KUNIT_ASSERT_EQ(test, 0,
-			rdma_cmx_query_start(&attr, asker_done, asker, &known,
-					     &q));
+			rdma_cmx_query_start_for(&attr, &later, asker_done,
+						 asker, &known, &q));
 	KUNIT_EXPECT_PTR_EQ(test, known, (struct rdma_cmx_result *)NULL);
 	KUNIT_EXPECT_EQ(test, give(q, 0), 0);
 	done_wait(test, 0, 2);
@@ -316,6 +317,10 @@ static void query_refused(struct kunit *test)
 		.node = "host.example",
 		.flags = RDMA_CMX_AI_SA | RDMA_CMX_AI_DNS,
 	};
+	struct cmx_caller caller = {
+		.names = &bad,
+		.names_len = sizeof(bad),
+	};
 	struct rdma_cmx_result *known = (void *)1;
 	struct rdma_cmx_query *q = (void *)1;
 
@@ -323,17 +328,15 @@ static void query_refused(struct kunit *test)
 			rdma_cmx_query_start(&attr, asker_done, asker, &known,
 					     &q));
 	attr.flags = 0;
-	attr.names = &bad;
-	attr.names_len = sizeof(bad);
 	KUNIT_EXPECT_EQ(test, -EBADMSG,
-			rdma_cmx_query_start(&attr, asker_done, asker, &known,
-					     &q));
+			rdma_cmx_query_start_for(&attr, &caller, asker_done,
+						 asker, &known, &q));
 	KUNIT_EXPECT_PTR_EQ(test, q, (struct rdma_cmx_query *)NULL);
 	KUNIT_EXPECT_PTR_EQ(test, known, (struct rdma_cmx_result *)NULL);
 	KUNIT_EXPECT_EQ(test, atomic_read(&asker->calls), 0);
-	attr.names_later = true;
+	caller.names_later = true;
 	KUNIT_EXPECT_EQ(test, -EINVAL,
-			PTR_ERR_OR_ZERO(rdma_cmx_resolve(&attr)));
+			PTR_ERR_OR_ZERO(rdma_cmx_resolve_for(&attr, &caller)));
 }
 
 static struct kunit_case query_cases[] = {

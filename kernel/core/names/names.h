@@ -12,6 +12,7 @@
 #include <linux/list.h>
 #include <linux/refcount.h>
 #include <linux/uidgid.h>
+#include <rdma/rdma_cmx_names.h>
 
 #include "core.h"
 

@@ -158,7 +158,6 @@ int cmx_hints_init(struct cmx_hints *h, const struct rdma_cmx_query_attr *attr)
 		return -EOPNOTSUPP;
 
 	h->net = attr->net;
-	h->uid = attr->uid;
 	h->flags = attr->flags;
 	h->has_port = attr->has_port;
 	h->port = attr->has_port ? attr->port : 0;
@@ -179,9 +178,7 @@ int cmx_hints_init(struct cmx_hints *h, const struct rdma_cmx_query_attr *attr)
 	    attr->src->sa.sa_family != attr->dst->sa.sa_family)
 		return -EINVAL;
 	if ((attr->route_count && !attr->route) ||
-	    attr->route_count > CMX_MAX_LIMITS ||
-	    (attr->names_len && !attr->names) ||
-	    ((attr->names || attr->names_later) && !attr->node))
+	    attr->route_count > CMX_MAX_LIMITS)
 		return -EINVAL;
 
 	h->limits = attr->route;

@@ -291,6 +291,7 @@ cmx_query_alloc(const struct cmx_request *req, rdma_cmx_done_fn done,
 {
 	const struct rdma_cmx_query_attr *attr = req->attr;
 	size_t node_len = attr->node ? strlen(attr->node) : 0;
+	bool names_later = req->caller->names_later;
 	struct rdma_cmx_query *q;
 
 	q = kzalloc(struct_size(q, node, node_len + 1), GFP_KERNEL_ACCOUNT);
@@ -310,7 +311,7 @@ cmx_query_alloc(const struct cmx_request *req, rdma_cmx_done_fn done,
 	get_net(q->req.hints.net);
 	q->memcg = get_mem_cgroup_from_mm(current->mm);
 	q->expires = jiffies + cmx_query_timeout(attr);
-	q->names_later = attr->names_later;
+	q->names_later = names_later;
 	q->done = done;
 	q->context = context;
 	cmx_stat_inc(live_queries);

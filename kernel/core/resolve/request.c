@@ -17,6 +17,7 @@
 static int cmx_request_parse_node(struct cmx_request *r)
 {
 	const struct rdma_cmx_query_attr *attr = r->attr;
+	const struct cmx_caller *caller = r->caller;
 	struct cmx_candidates *cands = &r->cands;
 	int ret;
 
@@ -35,20 +36,22 @@ static int cmx_request_parse_node(struct cmx_request *r)
 	if (attr->flags & RDMA_CMX_AI_NUMERICHOST)
 		return -ENOENT;
 	r->step = CMX_STEP_NAMES;
-	if (attr->names || attr->names_later)
+	if (caller->names || caller->names_later)
 		return 0;
-	if (attr->no_names)
+	if (caller->no_names)
 		return -ENOKEY;
 	return net_eq(attr->net, &init_net) ? 0 : -EOPNOTSUPP;
 }
 
 /* Checks the attributes alone, and takes nothing that has to be released. */
 int cmx_request_parse(struct cmx_request *r,
-		      const struct rdma_cmx_query_attr *attr)
+		      const struct rdma_cmx_query_attr *attr,
+		      const struct cmx_caller *caller)
 {
 	int ret;
 
 	r->attr = attr;
+	r->caller = caller;
 	r->step = CMX_STEP_DESTS;
 	r->cands.canonname = NULL;
 	memset(&r->answer, 0, sizeof(r->answer));
@@ -63,6 +66,10 @@ int cmx_request_parse(struct cmx_request *r,
 	ret = cmx_hints_init(&r->hints, attr);
 	if (ret)
 		return ret;
+	r->hints.uid = caller->uid;
+	if ((caller->names_len && !caller->names) ||
+	    ((caller->names || caller->names_later) && !attr->node))
+		return -EINVAL;
 	if (attr->flags & RDMA_CMX_AI_SA) {
 		r->step = CMX_STEP_SERVICES;
 		return 0;
@@ -74,22 +81,24 @@ int cmx_request_parse(struct cmx_request *r,
 
 /*
  * Returns 0, or the errno of attributes that make no query; then there is
- * nothing to release. @attr has to stay until the request is moved.
+ * nothing to release. @attr and @caller have to stay until the
+ * request is moved.
  */
 int cmx_request_init(struct cmx_request *r,
-		     const struct rdma_cmx_query_attr *attr)
+		     const struct rdma_cmx_query_attr *attr,
+		     const struct cmx_caller *caller)
 {
 	int ret;
 
-	ret = cmx_request_parse(r, attr);
+	ret = cmx_request_parse(r, attr, caller);
 	if (ret)
 		return ret;
 	if (r->step == CMX_STEP_SERVICES)
 		return cmx_services_init(&r->services, &r->hints, attr);
-	if (r->step == CMX_STEP_NAMES && attr->names) {
+	if (r->step == CMX_STEP_NAMES && caller->names) {
 		cmx_stat_inc(names_given);
-		return cmx_answer_copy(&r->answer, attr->names,
-				       attr->names_len);
+		return cmx_answer_copy(&r->answer, caller->names,
+				       caller->names_len);
 	}
 	return 0;
 }
@@ -101,7 +110,7 @@ static int cmx_request_names(struct cmx_request *r)
 
 	if (r->answer.names)
 		return 0;
-	if (r->attr->names_later)
+	if (r->caller->names_later)
 		return CMX_WAIT_NAMES;
 	if (!cmx_name_valid(r->attr->node))
 		return -ENOENT;
@@ -207,6 +216,7 @@ void cmx_request_move(struct cmx_request *r, const struct cmx_request *from,
 	r->paths.h = &r->hints;
 	r->paths.dests = r->dests;
 	r->attr = NULL;
+	r->caller = NULL;
 }
 
 /* All but the result, which whoever gets it has taken. May sleep. */

@@ -11,6 +11,9 @@
 #include "resolve/query.h"
 #include "resolve/trace.h"
 
+/* A driver queries as root, and by the names of the host. */
+static const struct cmx_caller cmx_kernel = { .uid = GLOBAL_ROOT_UID };
+
 /* The end of a request that has not become a query; it is released. */
 static void cmx_resolve_end(struct cmx_request *req,
 			    const struct rdma_cmx_result *res)
@@ -55,10 +58,11 @@ static int cmx_resolve_query(struct cmx_request *req, int step,
 	return ret;
 }
 
-int rdma_cmx_query_start(const struct rdma_cmx_query_attr *attr,
-			 rdma_cmx_done_fn done, void *context,
-			 struct rdma_cmx_result **known,
-			 struct rdma_cmx_query **pquery)
+int rdma_cmx_query_start_for(const struct rdma_cmx_query_attr *attr,
+			     const struct cmx_caller *caller,
+			     rdma_cmx_done_fn done, void *context,
+			     struct rdma_cmx_result **known,
+			     struct rdma_cmx_query **pquery)
 {
 	struct cmx_request req CMX_UNINIT;
 	int ret;
@@ -66,7 +70,7 @@ int rdma_cmx_query_start(const struct rdma_cmx_query_attr *attr,
 	if (known)
 		*known = NULL;
 	*pquery = NULL;
-	ret = cmx_request_init(&req, attr);
+	ret = cmx_request_init(&req, attr, caller);
 	if (ret)
 		return ret;
 	ret = cmx_request_advance(&req);
@@ -75,6 +79,16 @@ int rdma_cmx_query_start(const struct rdma_cmx_query_attr *attr,
 	*known = req.result;
 	cmx_resolve_end(&req, req.result);
 	return 0;
+}
+EXPORT_SYMBOL_GPL(rdma_cmx_query_start_for);
+
+int rdma_cmx_query_start(const struct rdma_cmx_query_attr *attr,
+			 rdma_cmx_done_fn done, void *context,
+			 struct rdma_cmx_result **known,
+			 struct rdma_cmx_query **pquery)
+{
+	return rdma_cmx_query_start_for(attr, &cmx_kernel, done, context,
+					known, pquery);
 }
 EXPORT_SYMBOL_GPL(rdma_cmx_query_start);
 
@@ -111,15 +125,17 @@ static struct rdma_cmx_result *cmx_resolve_wait(struct cmx_request *req,
 	return sync.res;
 }
 
-struct rdma_cmx_result *rdma_cmx_resolve(const struct rdma_cmx_query_attr *attr)
+struct rdma_cmx_result *
+rdma_cmx_resolve_for(const struct rdma_cmx_query_attr *attr,
+		     const struct cmx_caller *caller)
 {
 	struct cmx_request req CMX_UNINIT;
 	struct rdma_cmx_result *res;
 	int ret;
 
-	if (attr->names_later)
+	if (caller->names_later)
 		return ERR_PTR(-EINVAL);
-	ret = cmx_request_init(&req, attr);
+	ret = cmx_request_init(&req, attr, caller);
 	if (ret)
 		return ERR_PTR(ret);
 	ret = cmx_request_advance(&req);
@@ -128,5 +144,11 @@ struct rdma_cmx_result *rdma_cmx_resolve(const struct rdma_cmx_query_attr *attr)
 	res = ret ? ERR_PTR(ret) : req.result;
 	cmx_resolve_end(&req, res);
 	return res;
+}
+EXPORT_SYMBOL_GPL(rdma_cmx_resolve_for);
+
+struct rdma_cmx_result *rdma_cmx_resolve(const struct rdma_cmx_query_attr *attr)
+{
+	return rdma_cmx_resolve_for(attr, &cmx_kernel);
 }
 EXPORT_SYMBOL_GPL(rdma_cmx_resolve);

@@ -45,7 +45,7 @@ struct net_device;
 /**
  * struct cmx_hints - checked attributes of a query, without its name
  * @net: of the caller; whoever keeps the hints keeps a reference
- * @uid: of the caller
+ * @uid: of the caller; cmx_request_parse() sets it
  * @flags: RDMA_CMX_AI_*
  * @family: AF_INET, AF_INET6; AF_IB only with RAI_FAMILY; 0: any
  * @qp_type: of the caller, or what @port_space implies; 0: RC and then UD
@@ -382,7 +382,8 @@ enum cmx_wait {
 
 /**
  * struct cmx_request - a query without its life cycle
- * @attr: attributes of the caller, NULL once it was moved
+ * @attr: attributes of the query, NULL once it was moved
+ * @caller: on whose behalf, likewise
  * @step: what it does next
  * @hints: the checked attributes
  * @cands: the addresses, once they are known
@@ -396,6 +397,7 @@ enum cmx_wait {
  */
 struct cmx_request {
 	const struct rdma_cmx_query_attr *attr;
+	const struct cmx_caller *caller;
 	enum cmx_step step;
 	struct cmx_hints hints;
 	struct cmx_candidates cands;
@@ -410,9 +412,11 @@ struct cmx_request {
 
 /* request.c */
 int cmx_request_parse(struct cmx_request *r,
-		      const struct rdma_cmx_query_attr *attr);
+		      const struct rdma_cmx_query_attr *attr,
+		      const struct cmx_caller *caller);
 int cmx_request_init(struct cmx_request *r,
-		     const struct rdma_cmx_query_attr *attr);
+		     const struct rdma_cmx_query_attr *attr,
+		     const struct cmx_caller *caller);
 int cmx_request_advance(struct cmx_request *r);
 void cmx_request_move(struct cmx_request *r, const struct cmx_request *from,
 		      const char *node, const struct ib_path_rec_data *limits);

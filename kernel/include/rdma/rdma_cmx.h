@@ -32,12 +32,10 @@
 #include <linux/in.h>
 #include <linux/in6.h>
 #include <linux/kref.h>
-#include <linux/uidgid.h>
 #include <rdma/ib.h>
 #include <rdma/ib_user_sa.h>
 #include <rdma/rdma_cm.h>
 #include <rdma/rdma_cmx_ioctl.h>
-#include <rdma/rdma_cmx_names.h>
 
 struct net;
 struct rdma_cmx_query;
@@ -54,11 +52,9 @@ union rdma_cmx_sockaddr {
 #define RDMA_CMX_MAX_ROUTES	8
 
 /**
- * struct rdma_cmx_query_attr - what is asked
- * @net: network namespace whose routes, zones and names count. Name look-up
- *	by the kernel works in the initial namespace only (-EOPNOTSUPP
- *	elsewhere, unless @names is given).
- * @uid: user whom look-ups are counted against
+ * struct rdma_cmx_query_attr - attributes of a query
+ * @net: network namespace whose routes, zones and names count. Names are
+ *	looked up in the initial namespace only (-EOPNOTSUPP elsewhere)
  * @node: host name or numeric address, or NULL
  * @service: service name of at most 63 bytes, or id, if all of it is a number
  *	of base 0; only with RDMA_CMX_AI_SA, else NULL. Entries are then of family
@@ -77,12 +73,6 @@ union rdma_cmx_sockaddr {
  *	is the question
  * @route_count: how many, at most RDMA_CMX_MAX_ROUTES
  * @id: id whose port is asked with RDMA_CMX_AI_SA, or NULL for all ports
- * @names: the caller's own answer for @node, or NULL; checked here
- * @names_len: bytes of @names
- * @names_later: the answer comes with rdma_cmx_query_give_names()
- * @no_names: the host's names are not the caller's. What would have to be
- *	looked up, or is in the cache, is -ENOKEY; numbers, @names and
- *	@names_later are taken
  * @timeout_ms: deadline for all of it in milliseconds, 0: module parameter
  *	query_timeout_ms. Routes that do not come within the module parameter
  *	route_timeout_ms are left out
@@ -91,7 +81,6 @@ union rdma_cmx_sockaddr {
  */
 struct rdma_cmx_query_attr {
 	struct net *net;
-	kuid_t uid;
 	const char *node;
 	const char *service;
 	u16 port;
@@ -105,10 +94,6 @@ struct rdma_cmx_query_attr {
 	const struct ib_path_rec_data *route;
 	u32 route_count;
 	struct rdma_cm_id *id;
-	const struct rdma_cmx_names *names;
-	size_t names_len;
-	bool names_later;
-	bool no_names;
 	u32 timeout_ms;
 };
 
@@ -198,22 +183,6 @@ int rdma_cmx_query_start(const struct rdma_cmx_query_attr *attr,
 			 struct rdma_cmx_query **pquery);
 
 /**
- * rdma_cmx_query_give_names - bring the answer of the caller's name service
- * @query: started with names_later
- * @error: 0 or a positive errno
- * @names: the answer if @error is 0; copied
- * @names_len: bytes of @names
- *
- * Context: process, may sleep.
- * Return: 0; -ESRCH when the query does not wait for names (any more);
- * -EBADMSG for an answer that does not add up, then the query goes on
- * waiting.
- */
-int rdma_cmx_query_give_names(struct rdma_cmx_query *query, int error,
-			      const struct rdma_cmx_names *names,
-			      size_t names_len);
-
-/**
  * rdma_cmx_query_cancel - make sure that a query's callback does not run
  * @query: the query
  *
@@ -237,7 +206,7 @@ void rdma_cmx_query_put(struct rdma_cmx_query *query);
 
 /**
  * rdma_cmx_resolve - run a query and wait for its result
- * @attr: the query, without names_later
+ * @attr: the query
  *
  * Context: process; sleeps until the answer or the deadline, in a killable
  * and interruptible wait.

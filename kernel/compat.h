@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* The only place that asks for a kernel version. 6.1 is the oldest one. */
+/* The only place that checks the kernel version. 6.1 is the oldest one. */
 #ifndef CMX_COMPAT_H
 #define CMX_COMPAT_H
 

@@ -81,8 +81,8 @@ int cmx_request_parse(struct cmx_request *r,
 
 /*
  * Returns 0, or the errno of attributes that make no query; then there is
- * nothing to release. @attr and @caller have to stay until the
- * request is moved.
+ * nothing to release. @attr and @caller have to stay until the request is
+ * moved.
  */
 int cmx_request_init(struct cmx_request *r,
 		     const struct rdma_cmx_query_attr *attr,

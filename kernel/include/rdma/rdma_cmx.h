@@ -56,26 +56,26 @@ union rdma_cmx_sockaddr {
  * @net: network namespace whose routes, zones and names count. Names are
  *	looked up in the initial namespace only (-EOPNOTSUPP elsewhere)
  * @node: host name or numeric address, or NULL
- * @service: service name of at most 63 bytes, or id, if all of it is a number
- *	of base 0; only with RDMA_CMX_AI_SA, else NULL. Entries are then of family
- *	AF_IB and port space RDMA_PS_IB, whatever @port_space is
+ * @service: service name of at most 63 bytes, or a service id, that is a number
+ *	of base 0; only with RDMA_CMX_AI_SA, else NULL. The entries are of
+ *	family AF_IB and port space RDMA_PS_IB, whatever @port_space is
  * @port: port number in host byte order, when @has_port
- * @has_port: the caller gave a port. A query with a port only is answered
- *	with the loopback address, or with the wildcard if passive
+ * @has_port: the caller gave a port. The result of a query with a port only
+ *	is the loopback address, or the wildcard if passive
  * @flags: RDMA_CMX_AI_*
  * @family: AF_INET, AF_INET6, AF_IB, or 0 for any
  * @qp_type: IB_QPT_RC, IB_QPT_UD, …, or 0 for any
  * @port_space: RDMA_PS_*, or 0 for any
- * @src: hints.ai_src_addr or NULL; with RDMA_CMX_AI_SA the port to ask
+ * @src: hints.ai_src_addr or NULL; with RDMA_CMX_AI_SA the port to query
  * @dst: hints.ai_dst_addr or NULL
  * @route: path records that limit the routes, or NULL: a route agrees with one
- *	of them in each field that is not 0. Without @node and @dst the first one
- *	is the question
+ *	of them in each field that is not 0. Without @node and @dst the first
+ *	one names the destination
  * @route_count: how many, at most RDMA_CMX_MAX_ROUTES
- * @id: id whose port is asked with RDMA_CMX_AI_SA, or NULL for all ports
- * @timeout_ms: deadline for all of it in milliseconds, 0: module parameter
- *	query_timeout_ms. Routes that do not come within the module parameter
- *	route_timeout_ms are left out
+ * @id: with RDMA_CMX_AI_SA the id whose port is queried, or NULL for all ports
+ * @timeout_ms: deadline of the query in milliseconds, 0: module parameter
+ *	query_timeout_ms. Path records that take longer than the module
+ *	parameter route_timeout_ms are left out
  *
  * All that it points to is copied before the call returns.
  */
@@ -98,8 +98,8 @@ struct rdma_cmx_query_attr {
 };
 
 /**
- * struct rdma_cmx_entry - one address of an answer
- * @flags: as asked
+ * struct rdma_cmx_entry - one address of a result
+ * @flags: of the query
  * @family: family of @src and @dst
  * @qp_type: IB_QPT_*
  * @port_space: RDMA_PS_*
@@ -129,7 +129,7 @@ struct rdma_cmx_entry {
 };
 
 /**
- * struct rdma_cmx_result - an answer, read only once handed out
+ * struct rdma_cmx_result - result of a query, read only
  * @ref: reference count
  * @count: number of @entries, at least 1
  * @canonname: canonical name of the node, or NULL
@@ -147,9 +147,9 @@ struct rdma_cmx_result {
 	for ((i) = 0, (e) = (res)->entries; (i) < (res)->count; (i)++, (e)++)
 
 /**
- * typedef rdma_cmx_done_fn - tells that a query is answered
+ * typedef rdma_cmx_done_fn - called when a query is complete
  * @query: the query
- * @result: the answer with a reference of the callee's own, or an ERR_PTR
+ * @result: the result with a reference for the callee, or an ERR_PTR
  * @context: as given to rdma_cmx_query_start()
  *
  * Runs once, in process context, may sleep. Does not run any more once
@@ -187,7 +187,7 @@ int rdma_cmx_query_start(const struct rdma_cmx_query_attr *attr,
  * @query: the query
  *
  * When it returns the callback is not running and will not run. Harmless on
- * an answered query and from several threads; from within the callback of
+ * a completed query and from several threads; from within the callback of
  * @query it returns at once.
  *
  * Context: process, may sleep until a running callback is through; never
@@ -208,31 +208,30 @@ void rdma_cmx_query_put(struct rdma_cmx_query *query);
  * rdma_cmx_resolve - run a query and wait for its result
  * @attr: the query
  *
- * Context: process; sleeps until the answer or the deadline, in a killable
+ * Context: process; sleeps until the result or the deadline, in a killable
  * and interruptible wait.
- * Return: an answer to be given back with rdma_cmx_result_put(), or an
+ * Return: a result to be given back with rdma_cmx_result_put(), or an
  * ERR_PTR, -ERESTARTSYS after a signal.
  */
 struct rdma_cmx_result *rdma_cmx_resolve(const struct rdma_cmx_query_attr *attr);
 
 /**
- * rdma_cmx_result_put - give an answer back
- * @result: an answer, an ERR_PTR or NULL
+ * rdma_cmx_result_put - give a result back
+ * @result: a result, an ERR_PTR or NULL
  *
  * Context: process, may sleep.
  */
 void rdma_cmx_result_put(struct rdma_cmx_result *result);
 
 /**
- * rdma_cmx_set_cached_path - give an id the path that is known already
+ * rdma_cmx_set_cached_path - give an id a path from the cache
  * @id: id after RDMA_CM_EVENT_ADDR_RESOLVED, on an InfiniBand port
  *
- * A path record that a resolution has brought, and that rdma_resolve_route()
- * would ask for again, is taken from the cache. The id is then as after
- * RDMA_CM_EVENT_ROUTE_RESOLVED, which does not come: the caller goes on at
- * once. Otherwise nothing has changed: call rdma_resolve_route(). Not for an
- * id with a type of service (rdma_set_service_type()), which may need another
- * path.
+ * The cache has the path records of earlier resolutions. With such a path the
+ * id is as after RDMA_CM_EVENT_ROUTE_RESOLVED, which does not come: the caller
+ * goes on at once. After an error nothing has changed: call
+ * rdma_resolve_route(). Not for an id with a type of service
+ * (rdma_set_service_type()), which may need another path.
  *
  * Context: process, may sleep.
  * Return: 0; -ENOENT: no such path is known; -EOPNOTSUPP: not an InfiniBand
@@ -245,7 +244,7 @@ int rdma_cmx_set_cached_path(struct rdma_cm_id *id);
  * @id: id that has taken its path from the cache
  *
  * The next rdma_cmx_set_cached_path() for the same destination fails, and
- * rdma_resolve_route() asks the SA. To be called when a connect on the path
+ * rdma_resolve_route() queries the SA. To be called when a connect on the path
  * has failed, also from the event handler of @id. The id's own path stays.
  *
  * Context: process, may sleep.
@@ -257,7 +256,7 @@ void rdma_cmx_drop_cached_path(struct rdma_cm_id *id);
  * @addr: group: IPv4 or IPv6 multicast address, or MGID in a sockaddr_ib
  * @join_flags: RDMA_MC_JOIN_FLAG_FULLMEMBER or _SENDONLY_FULLMEMBER
  * @flags: RDMA_CMX_JOIN_*
- * @param: what the group has to be like; a mask of 0 asks for nothing
+ * @param: parameters of the group; a mask of 0 requests none
  */
 struct rdma_cmx_join_attr {
 	const union rdma_cmx_sockaddr *addr;
@@ -273,9 +272,9 @@ struct rdma_cmx_join_attr {
  * @context: comes back as param.ud.private_data of the event
  *
  * RDMA_CM_EVENT_MULTICAST_JOIN or _ERROR comes to the id's event handler, as
- * from rdma_join_multicast(), maybe before this returns. It waits for no answer,
- * so many joins can be under way at once. What the handler returns is not looked
- * at. Unlike rdma_join_multicast() it
+ * from rdma_join_multicast(), maybe before this returns. It does not wait, so
+ * many joins can be outstanding. The handler's return value is ignored. Unlike
+ * rdma_join_multicast() it
  *
  * - checks that the address is a multicast one and that the id is bound;
  * - joins IPv6 groups on RoCE v2;
@@ -283,11 +282,11 @@ struct rdma_cmx_join_attr {
  *   attached to the group before the event, and gets the Q_Key if @attr names
  *   one. Leave before rdma_destroy_qp() and before rdma_destroy_id(): see
  *   rdma_cmx_leave_all();
- * - takes parameters of the group, which rdma_cmx_group_param() tells too;
+ * - takes parameters of the group, which rdma_cmx_group_param() returns, too;
  * - joins a persistent membership again when the fabric has dropped it, and
  *   moves the queue pair if the group has another MLID then. The handler gets
  *   another RDMA_CM_EVENT_MULTICAST_JOIN.
- * - asks whether the subnet administrator has send-only full members, and
+ * - queries whether the subnet administrator has send-only full members, and
  *   fails with -EOPNOTSUPP, by the event, where it has not.
  *
  * One id may join a group more than once, but on InfiniBand either always
@@ -325,22 +324,23 @@ void rdma_cmx_leave(struct rdma_cm_id *id, const union rdma_cmx_sockaddr *addr);
  * @id: the id
  *
  * Ends each membership that rdma_destroy_id() would not end, that is all but
- * plain ones on InfiniBand. To be called before rdma_destroy_qp() and rdma_destroy_id() for
- * an id that rdma_cmx_join() was used on, unless rdma_cmx_leave() was called
- * for each of its joins. On RDMA_CM_EVENT_DEVICE_REMOVAL too: let a work item
- * do it, and destroy the id there.
+ * plain ones on InfiniBand. To be called before rdma_destroy_qp() and
+ * rdma_destroy_id() for an id that rdma_cmx_join() was used on, unless
+ * rdma_cmx_leave() was called for each of its joins. On
+ * RDMA_CM_EVENT_DEVICE_REMOVAL too: let a work item do it, and destroy the id
+ * there.
  *
  * Context: process, may sleep; not in the id's event handler.
  */
 void rdma_cmx_leave_all(struct rdma_cm_id *id);
 
 /**
- * rdma_cmx_group_param - tell what a group is like
+ * rdma_cmx_group_param - get the parameters of a group
  * @id: the id
  * @ud: from an RDMA_CM_EVENT_MULTICAST_JOIN of @id, within its handler
  * @param: out: what is known, as its mask says
  *
- * On InfiniBand it is what the subnet administrator has answered.
+ * On InfiniBand they are those of the subnet administrator.
  *
  * Context: any but interrupts.
  */

@@ -525,7 +525,7 @@ static int ucmx_entry_put(void __user **buf, const struct rdma_cmx_entry *e,
 	out.entry.connect_len = e->connect_len;
 	out.entry.ibdev_index = e->ibdev_index;
 	out.entry.port_num = e->port_num;
-	out.entry.reserved = 0;
+	out.entry.header_len = sizeof(out.entry);
 	ucmx_addr_put(&out.entry.src, &e->src.sa);
 	ucmx_addr_put(&out.entry.dst, &e->dst.sa);
 	/* Nothing between, and a name of common length: one copy does it. */

@@ -30,6 +30,8 @@ static void ucmx_record_fill(struct ucmx_record *r, struct ucmx_event *ev)
 	unsigned int len = ev->len, pad;
 
 	BUILD_BUG_ON(sizeof(r->rec) % 8 ||
+		     sizeof(struct rdma_cmx_id_info) % 8 ||
+		     sizeof(struct rdma_cmx_mc_param) % 8 ||
 		     offsetof(struct ucmx_record, body) !=
 		     offsetofend(struct ucmx_record, rec) ||
 		     sizeof(r->rec) + sizeof(struct rdma_cmx_id_info) +
@@ -48,6 +50,11 @@ static void ucmx_record_fill(struct ucmx_record *r, struct ucmx_event *ev)
 	r->rec.flags = ev->flags;
 	r->rec.num_paths = ev->num_paths;
 	r->rec.private_data_len = ev->pd_len;
+	r->rec.header_len = sizeof(r->rec);
+	if (ev->flags & RDMA_CMX_EVENT_INFO)
+		r->rec.info_len = sizeof(struct rdma_cmx_id_info);
+	if (ev->flags & RDMA_CMX_EVENT_MC_PARAM)
+		r->rec.mc_param_len = sizeof(struct rdma_cmx_mc_param);
 	if (ev->flags & (RDMA_CMX_EVENT_CONN | RDMA_CMX_EVENT_UD)) {
 		memcpy(&r->rec.param, body, UCMX_PARAM_LEN);
 		body += UCMX_PARAM_LEN;

@@ -111,8 +111,9 @@ static int entries_count(const void *buf, uint32_t len)
 
 	while (pos < len) {
 		e = buf + pos;
-		if (e->len < sizeof(*e) || e->len % 8 || e->len > len - pos ||
-		    e->len < sizeof(*e) + e->route_len + e->connect_len +
+		if (e->header_len < 136 || e->header_len % 8 || e->len % 8 ||
+		    e->len > len - pos ||
+		    e->len < e->header_len + e->route_len + e->connect_len +
 			     e->canon_len)
 			return -1;
 		pos += e->len;
@@ -132,7 +133,7 @@ static int answer_check(const void *buf, uint32_t len)
 	    in.sin_addr.s_addr != inet_addr(ADDR_RDMA) || e->port_num != 1)
 		return -1;
 	if (e->canon_len != 9 || e->route_len ||
-	    memcmp(buf + sizeof(*e) + e->connect_len, "canonical", 9))
+	    memcmp(buf + e->header_len + e->connect_len, "canonical", 9))
 		return -2;
 	return entries_count(buf, len) == 3 ? 0 : -3;
 }
@@ -148,6 +149,7 @@ TEST_F(addrinfo, numeric)
 	arg.buf_len = sizeof(buf);
 	ASSERT_EQ(0, call(self->fd, GETADDRINFO, &arg));
 	EXPECT_EQ(1, entries_count(buf, arg.len));
+	EXPECT_EQ(sizeof(*e), e->header_len);
 	EXPECT_EQ(RDMA_PS_TCP, e->port_space);
 	EXPECT_EQ(AF_INET, e->family);
 	EXPECT_EQ(4420, addr_port(&e->dst));

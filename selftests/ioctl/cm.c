@@ -56,6 +56,7 @@ TEST_F(cm, resolve_addr_and_route)
 	ASSERT_EQ(0, event_want(self->fd, EV_ROUTE_RESOLVED, &buf));
 	info = event_info(&buf.ev);
 	ASSERT_NE(NULL, info);
+	EXPECT_EQ(sizeof(*info), buf.ev.info_len);
 	EXPECT_EQ(1, info->num_paths);
 	EXPECT_EQ(1, buf.ev.num_paths);
 	EXPECT_TRUE(buf.ev.flags & RDMA_CMX_EVENT_PATHS);

@@ -211,7 +211,8 @@ int event_want(int fd, uint32_t type, union event_buf *buf)
 
 struct rdma_cmx_id_info *event_info(struct rdma_cmx_event *ev)
 {
-	return ev->flags & RDMA_CMX_EVENT_INFO ? (void *)(ev + 1) : NULL;
+	return ev->flags & RDMA_CMX_EVENT_INFO ?
+	       (void *)ev + ev->header_len : NULL;
 }
 
 long counter(const char *name)

@@ -43,6 +43,9 @@ TEST_F(events, write_event)
 	EXPECT_EQ(self->id, buf.ev.id);
 	EXPECT_EQ(1, buf.ev.uid);
 	EXPECT_EQ(sizeof(buf.ev), buf.ev.len);
+	EXPECT_EQ(sizeof(buf.ev), buf.ev.header_len);
+	EXPECT_EQ(0, buf.ev.info_len);
+	EXPECT_EQ(0, buf.ev.mc_param_len);
 	EXPECT_EQ(0, buf.ev.flags);
 	for (i = 0; i < 6; i++)
 		EXPECT_EQ(0, buf.ev.param.align[i]);

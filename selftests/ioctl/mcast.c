@@ -256,7 +256,8 @@ TEST_F(mcast, before_accept)
 
 static struct rdma_cmx_mc_param *event_param(struct rdma_cmx_event *ev)
 {
-	return ev->flags & RDMA_CMX_EVENT_MC_PARAM ? (void *)(ev + 1) : NULL;
+	return ev->flags & RDMA_CMX_EVENT_MC_PARAM ?
+	       (void *)ev + ev->header_len : NULL;
 }
 
 /* MC-08 on RoCE: what a sender puts into its packets. */
@@ -289,6 +290,7 @@ TEST_F(mcast, parameters)
 	EXPECT_EQ(7, buf.ev.param.ud.ah_attr.grh.hop_limit);
 	param = event_param(&buf.ev);
 	ASSERT_NE(NULL, param);
+	EXPECT_EQ(sizeof(*param), buf.ev.mc_param_len);
 	EXPECT_EQ(arg.param.mask | RDMA_CMX_MC_MTU, param->mask);
 	EXPECT_EQ(0x11223344, param->qkey);
 	EXPECT_EQ(7, param->hop_limit);

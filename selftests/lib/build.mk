@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # Tests of librdmacmx as a stand-in for librdmacm. abi.sh runs on the host.
 
-lib_test := $(O)/selftests/lib/sync
+lib_test := $(O)/selftests/lib/sync $(O)/selftests/lib/records
 lib_static := $(O)/selftests/lib/static
 lib_helper := $(O)/selftests/lib/resolve.helper
 selftest_targets += $(lib_test) $(lib_static) $(lib_helper)
@@ -9,8 +9,8 @@ selftest_targets += $(lib_test) $(lib_static) $(lib_helper)
 LIB_TEST_CFLAGS = $(CFLAGS) -std=gnu11 -D_GNU_SOURCE -Wall -Wno-address \
 	-Iuser/include -Iuapi -isystem $(KSELFTEST_DIR)
 
-$(lib_test): selftests/lib/sync.c selftests/api/util.c selftests/api/api.h \
-		$(O)/user/lib/librdmacmx.so.1
+$(lib_test): $(O)/selftests/lib/%: selftests/lib/%.c selftests/api/util.c \
+		selftests/api/api.h $(O)/user/lib/librdmacmx.so.1
 	@mkdir -p $(@D)
 	$(CC) $(LIB_TEST_CFLAGS) -o $@ $(filter %.c,$^) \
 		-L$(O)/user/lib -lrdmacmx -libverbs -pthread

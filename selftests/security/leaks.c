@@ -117,6 +117,21 @@ static int id_clean(int fd, uint32_t id)
 	       0 : -EBADMSG;
 }
 
+/* Each part has its length, and there is nothing between them. */
+static bool lengths_clean(const struct rdma_cmx_event *ev)
+{
+	uint32_t info = ev->flags & RDMA_CMX_EVENT_INFO ?
+			sizeof(struct rdma_cmx_id_info) : 0;
+	uint32_t param = ev->flags & RDMA_CMX_EVENT_MC_PARAM ?
+			 sizeof(struct rdma_cmx_mc_param) : 0;
+
+	return ev->header_len == sizeof(*ev) && ev->info_len == info &&
+	       ev->mc_param_len == param &&
+	       ev->len == sizeof(*ev) + info + param +
+			  ev->num_paths * sizeof(struct ib_path_rec_data) +
+			  (ev->private_data_len + 7) / 8 * 8;
+}
+
 /* The next event, of the kind @type; its record alone came. */
 static int event_clean(int fd, uint32_t type, union event_buf *buf)
 {
@@ -134,8 +149,7 @@ static int event_clean(int fd, uint32_t type, union event_buf *buf)
 		return -EBADMSG;
 	if (!all((char *)buf + ev->len, sizeof(*buf) - ev->len, OURS))
 		return -E2BIG;
-	if (!ZERO(ev->reserved) || !ZERO(ev->reserved2) ||
-	    !ZERO(ev->reserved3))
+	if (!ZERO(ev->reserved) || !lengths_clean(ev))
 		return -EBADMSG;
 	if (!(ev->flags & (RDMA_CMX_EVENT_CONN | RDMA_CMX_EVENT_UD)) &&
 	    !ZERO(ev->param))
@@ -143,7 +157,7 @@ static int event_clean(int fd, uint32_t type, union event_buf *buf)
 	if (ev->flags & RDMA_CMX_EVENT_CONN && !ZERO(ev->param.conn.reserved))
 		return -EBADMSG;
 	if (ev->flags & RDMA_CMX_EVENT_INFO &&
-	    !info_clean((void *)(ev + 1)))
+	    !info_clean((void *)ev + ev->header_len))
 		return -EBADMSG;
 	/* Private data comes last of what connections tell. */
 	if (ev->flags & RDMA_CMX_EVENT_PRIVATE_DATA) {
@@ -276,7 +290,7 @@ static int entries_clean(const void *buf, uint32_t len)
 		end = (char *)e + e->len;
 		if (canon + e->canon_len > end)
 			return -EPROTO;
-		if (!ZERO(e->reserved) || !addr_clean(&e->src) ||
+		if (e->header_len != sizeof(*e) || !addr_clean(&e->src) ||
 		    !addr_clean(&e->dst) ||
 		    !all((char *)(e + 1) + e->route_len + e->connect_len,
 			 canon - ((char *)(e + 1) + e->route_len +

@@ -207,10 +207,18 @@ struct rdma_cmx_event_ud {
  * @reserved: 0
  * @private_data_len: bytes behind RDMA_CMX_EVENT_PRIVATE_DATA, padded to a
  *	multiple of 8 with zeros
- * @reserved2: 0
- * @reserved3: 0
+ * @header_len: bytes of this struct as the kernel knows it; the first part
+ *	follows
+ * @info_len: bytes behind RDMA_CMX_EVENT_INFO, else 0
+ * @mc_param_len: bytes behind RDMA_CMX_EVENT_MC_PARAM, else 0
  * @param: conn for the events of a connection, ud for SIDR replies,
  *	requests of UD ids and MULTICAST_JOIN; zero without the flag
+ *
+ * The three lengths are multiples of 8. This struct, struct rdma_cmx_id_info
+ * and struct rdma_cmx_mc_param grow at their end: a reader goes by the lengths,
+ * takes what it knows of each, and takes as 0 what an older kernel does not
+ * have. Flags that it does not know stand for parts behind those that it knows,
+ * before @len; it skips them.
  *
  * Events of an id made by a CONNECT_REQUEST come after its ACCEPT, with the
  * cookie given there.
@@ -227,8 +235,9 @@ struct rdma_cmx_event {
 	__u8 num_paths;
 	__u8 reserved;
 	__u16 private_data_len;
-	__u16 reserved2;
-	__u32 reserved3;
+	__u16 header_len;
+	__u16 info_len;
+	__u16 mc_param_len;
 	union {
 		struct rdma_cmx_event_conn conn;
 		struct rdma_cmx_event_ud ud;
@@ -691,11 +700,12 @@ enum {
  * @family: family of @src and @dst
  * @canon_len: bytes of the canonical name, last, padded to a multiple of 8;
  *	the first entry of an answer carries it for all
- * @route_len: bytes of struct ib_path_rec_data [] behind the fixed part
+ * @route_len: bytes of struct ib_path_rec_data [] behind this struct
  * @connect_len: bytes of connection data behind the route, padded likewise
  * @ibdev_index: RDMA device that reaches @dst, valid if @port_num is not 0
  * @port_num: its port, 0: none does
- * @reserved: 0
+ * @header_len: bytes of this struct as the kernel knows it, a multiple of 8;
+ *	the route follows. It grows at its end, as struct rdma_cmx_event
  * @src: source address, family 0: none
  * @dst: destination address, family 0: none
  */
@@ -710,7 +720,7 @@ struct rdma_cmx_ai_entry {
 	__u32 connect_len;
 	__u32 ibdev_index;
 	__u32 port_num;
-	__u32 reserved;
+	__u32 header_len;
 	struct rdma_cmx_addr src;
 	struct rdma_cmx_addr dst;
 };

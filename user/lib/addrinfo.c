@@ -16,6 +16,9 @@
 /* Most answers fit in here. */
 #define AI_BUF		1024
 
+/* The first published form of an entry's fixed part; never changes. */
+#define ENTRY_MIN	136
+
 /* Seconds after which an interrupted question is not asked again. */
 #define AI_PATIENCE	30
 
@@ -49,19 +52,23 @@ static size_t padded(size_t len)
 }
 
 /* One record to one entry; NULL with errno. */
-static struct rdma_addrinfo *entry_from_kern(const struct rdma_cmx_ai_entry *e)
+static struct rdma_addrinfo *
+entry_from_kern(const struct rdma_cmx_ai_entry *raw)
 {
-	const char *route = (const char *)(e + 1);
-	const char *connect = route + e->route_len;
-	const char *canon = connect + padded(e->connect_len);
+	const char *route = (const char *)raw + raw->header_len;
+	const char *connect = route + raw->route_len;
+	const char *canon = connect + padded(raw->connect_len);
+	struct rdma_cmx_ai_entry e;
 	struct cmx_ai *new;
 	char **name;
 
-	if (e->len < sizeof(*e) + (uint64_t)e->route_len +
-		     padded(e->connect_len) + padded(e->canon_len)) {
+	if (raw->header_len % 8 ||
+	    raw->len < (uint64_t)raw->header_len + raw->route_len +
+		       padded(raw->connect_len) + padded(raw->canon_len)) {
 		errno = EPROTO;
 		return NULL;
 	}
+	cmx_grown_copy(&e, sizeof(e), raw, raw->header_len);
 	/* Not calloc(), which takes a lock to get memory that we fill anyhow. */
 	new = malloc(sizeof(*new));
 	if (!new)
@@ -73,34 +80,34 @@ static struct rdma_addrinfo *entry_from_kern(const struct rdma_cmx_ai_entry *e)
 	}
 	*new = (struct cmx_ai){
 		.ai = {
-			.ai_flags = e->ai_flags,
-			.ai_family = e->family,
-			.ai_qp_type = e->qp_type,
-			.ai_port_space = e->port_space,
+			.ai_flags = e.ai_flags,
+			.ai_family = e.family,
+			.ai_qp_type = e.qp_type,
+			.ai_port_space = e.port_space,
 		},
-		.ibdev_index = e->ibdev_index,
-		.port_num = e->port_num,
+		.ibdev_index = e.ibdev_index,
+		.port_num = e.port_num,
 	};
 
-	if (addr_dup(&new->ai.ai_src_addr, &new->ai.ai_src_len, &e->src) ||
-	    addr_dup(&new->ai.ai_dst_addr, &new->ai.ai_dst_len, &e->dst))
+	if (addr_dup(&new->ai.ai_src_addr, &new->ai.ai_src_len, &e.src) ||
+	    addr_dup(&new->ai.ai_dst_addr, &new->ai.ai_dst_len, &e.dst))
 		goto err;
-	if (e->route_len) {
-		new->ai.ai_route = bytes_dup(route, e->route_len);
+	if (e.route_len) {
+		new->ai.ai_route = bytes_dup(route, e.route_len);
 		if (!new->ai.ai_route)
 			goto err;
-		new->ai.ai_route_len = e->route_len;
+		new->ai.ai_route_len = e.route_len;
 	}
-	if (e->connect_len) {
-		new->ai.ai_connect = bytes_dup(connect, e->connect_len);
+	if (e.connect_len) {
+		new->ai.ai_connect = bytes_dup(connect, e.connect_len);
 		if (!new->ai.ai_connect)
 			goto err;
-		new->ai.ai_connect_len = e->connect_len;
+		new->ai.ai_connect_len = e.connect_len;
 	}
-	if (e->canon_len) {
-		name = e->ai_flags & RAI_PASSIVE ? &new->ai.ai_src_canonname :
+	if (e.canon_len) {
+		name = e.ai_flags & RAI_PASSIVE ? &new->ai.ai_src_canonname :
 						   &new->ai.ai_dst_canonname;
-		*name = strndup(canon, e->canon_len);
+		*name = strndup(canon, e.canon_len);
 		if (!*name)
 			goto err;
 	}
@@ -138,7 +145,7 @@ int cmx_ai_from_kern(const void *buf, size_t len, struct rdma_addrinfo **res)
 
 	for (pos = 0; pos < len; pos += e->len) {
 		e = (const void *)((const char *)buf + pos);
-		if (len - pos < sizeof(*e) || e->len < sizeof(*e) ||
+		if (len - pos < ENTRY_MIN || e->header_len < ENTRY_MIN ||
 		    e->len > len - pos || e->len % 8) {
 			errno = EPROTO;
 			goto err;

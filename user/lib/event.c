@@ -16,18 +16,6 @@
 
 #include "lib.h"
 
-/* One event as the kernel writes it, and what was found behind it. */
-struct raw_event {
-	union {
-		struct rdma_cmx_event ev;
-		uint8_t bytes[RDMA_CMX_MAX_EVENT];
-	};
-	const struct rdma_cmx_id_info *info;
-	const struct ib_path_rec_data *paths;
-	const void *private_data;
-	const struct rdma_cmx_mc_param *group;
-};
-
 static void id_complete(struct cmx_id *id, struct cmx_mc *mc)
 {
 	bool last;
@@ -70,63 +58,9 @@ void cmx_event_drop_last(struct cmx_id *id)
 		cmx_event_ack(event);
 }
 
-/* The parts behind the fixed one, as far as the record reaches. */
-static const void *raw_part(struct raw_event *raw, size_t *pos, size_t len)
-{
-	const void *part = raw->bytes + *pos;
-
-	if (*pos + len > raw->ev.len || *pos + len > sizeof(raw->bytes))
-		return NULL;
-	*pos += len;
-	return part;
-}
-
-static int raw_parse(struct raw_event *raw)
-{
-	size_t pos = sizeof(raw->ev);
-
-	raw->info = NULL;
-	raw->paths = NULL;
-	raw->private_data = NULL;
-	raw->group = NULL;
-	if (raw->ev.flags & RDMA_CMX_EVENT_INFO)
-		raw->info = raw_part(raw, &pos, sizeof(*raw->info));
-	if (raw->ev.flags & RDMA_CMX_EVENT_PATHS)
-		raw->paths = raw_part(raw, &pos, raw->ev.num_paths *
-						 sizeof(*raw->paths));
-	if (raw->ev.flags & RDMA_CMX_EVENT_PRIVATE_DATA)
-		raw->private_data = raw_part(raw, &pos,
-					     (raw->ev.private_data_len + 7) & ~7);
-	if (raw->ev.flags & RDMA_CMX_EVENT_MC_PARAM)
-		raw->group = raw_part(raw, &pos, sizeof(*raw->group));
-	if (!raw->info != !(raw->ev.flags & RDMA_CMX_EVENT_INFO) ||
-	    !raw->paths != !(raw->ev.flags & RDMA_CMX_EVENT_PATHS) ||
-	    !raw->private_data !=
-	    !(raw->ev.flags & RDMA_CMX_EVENT_PRIVATE_DATA) ||
-	    !raw->group != !(raw->ev.flags & RDMA_CMX_EVENT_MC_PARAM))
-		return cmx_err(EPROTO);
-	return 0;
-}
-
-static int raw_get(int fd, struct raw_event *raw)
-{
-	struct rdma_cmx_get_events cmd = {
-		.size = sizeof(cmd),
-		.max_events = 1,
-		.buf = (uintptr_t)raw->bytes,
-		.buf_len = sizeof(raw->bytes),
-	};
-
-	/* Memory checkers do not know what the ioctl writes. */
-	memset(raw->bytes, 0, sizeof(raw->bytes));
-	if (ioctl(fd, RDMA_CMX_IO(GET_EVENTS), &cmd))
-		return -1;
-	return raw_parse(raw);
-}
-
 /* The length field of the API is a byte. */
 static uint8_t private_data_copy(struct cmx_event *evt,
-				 const struct raw_event *raw, const void **data)
+				 const struct cmx_record *raw, const void **data)
 {
 	size_t len = raw->private_data ? raw->ev.private_data_len : 0;
 
@@ -139,7 +73,7 @@ static uint8_t private_data_copy(struct cmx_event *evt,
 	return len;
 }
 
-static void param_copy(struct cmx_event *evt, const struct raw_event *raw)
+static void param_copy(struct cmx_event *evt, const struct cmx_record *raw)
 {
 	if (raw->ev.flags & RDMA_CMX_EVENT_UD) {
 		struct rdma_ud_param *ud = &evt->event.param.ud;
@@ -167,7 +101,7 @@ static void param_copy(struct cmx_event *evt, const struct raw_event *raw)
 	}
 }
 
-static void remote_ece_set(struct cmx_id *id, const struct raw_event *raw)
+static void remote_ece_set(struct cmx_id *id, const struct cmx_record *raw)
 {
 	if (!(raw->ev.flags & RDMA_CMX_EVENT_CONN))
 		return;
@@ -176,11 +110,12 @@ static void remote_ece_set(struct cmx_id *id, const struct raw_event *raw)
 }
 
 /* Fails with errno; the event then becomes the error event @error. */
-static int resolved(struct cmx_event *evt, const struct raw_event *raw)
+static int resolved(struct cmx_event *evt, const struct cmx_record *raw)
 {
 	struct cmx_id *id = evt->id;
 
-	if (raw->info && cmx_id_set_info(id, raw->info))
+	if (raw->ev.flags & RDMA_CMX_EVENT_INFO &&
+	    cmx_id_set_info(id, &raw->info))
 		return -1;
 	if (raw->paths &&
 	    cmx_id_set_paths(id, raw->paths, raw->ev.num_paths))
@@ -194,7 +129,7 @@ static void event_failed(struct cmx_event *evt, enum rdma_cm_event_type error)
 	evt->event.status = -errno;
 }
 
-static void conn_responded(struct cmx_event *evt, const struct raw_event *raw)
+static void conn_responded(struct cmx_event *evt, const struct cmx_record *raw)
 {
 	struct cmx_id *id = evt->id;
 
@@ -219,7 +154,7 @@ static void handle_destroy(int fd, uint32_t handle)
 /* A request brings a new id; false: there is none, forget the request. */
 static bool conn_requested(struct cmx_event *evt,
 			   struct rdma_event_channel *channel,
-			   const struct raw_event *raw)
+			   const struct cmx_record *raw)
 {
 	struct cmx_id *listener = evt->id;
 	struct cmx_id *id;
@@ -244,7 +179,8 @@ static bool conn_requested(struct cmx_event *evt,
 	remote_ece_set(id, raw);
 
 	if ((sync && cmx_id_migrate(id, NULL)) ||
-	    (raw->info && cmx_id_set_info(id, raw->info)) ||
+	    (raw->ev.flags & RDMA_CMX_EVENT_INFO &&
+	     cmx_id_set_info(id, &raw->info)) ||
 	    (raw->paths &&
 	     cmx_id_set_paths(id, raw->paths, raw->ev.num_paths))) {
 		cmx_id_destroy(id);
@@ -255,7 +191,7 @@ static bool conn_requested(struct cmx_event *evt,
 	return true;
 }
 
-static bool mc_event(struct cmx_event *evt, const struct raw_event *raw)
+static bool mc_event(struct cmx_event *evt, const struct cmx_record *raw)
 {
 	struct rdma_ud_param *ud = &evt->event.param.ud;
 
@@ -264,8 +200,8 @@ static bool mc_event(struct cmx_event *evt, const struct raw_event *raw)
 		return false;
 	ud->private_data = evt->mc->context;
 	ud->private_data_len = 0;
-	if (raw->group)
-		evt->group = *raw->group;
+	if (raw->ev.flags & RDMA_CMX_EVENT_MC_PARAM)
+		evt->group = raw->group;
 	if (raw->ev.event == RDMA_CM_EVENT_MULTICAST_JOIN &&
 	    cmx_mc_joined(evt->mc, ud))
 		event_failed(evt, RDMA_CM_EVENT_MULTICAST_ERROR);
@@ -284,7 +220,7 @@ static bool addrinfo_failed(struct cmx_event *evt)
 /* False: not an event for the program. */
 static bool event_process(struct cmx_event *evt,
 			  struct rdma_event_channel *channel,
-			  const struct raw_event *raw)
+			  const struct cmx_record *raw)
 {
 	struct cmx_id *id = evt->id;
 
@@ -340,7 +276,7 @@ static bool handle_is(struct cmx_id *id, struct rdma_event_channel *channel,
 
 /* The id that the event is about, which waits for its ack; or NULL. */
 static struct cmx_id *event_id(struct rdma_event_channel *channel,
-			       const struct raw_event *raw)
+			       const struct cmx_record *raw)
 {
 	struct cmx_id *id = (struct cmx_id *)(uintptr_t)
 		(raw->ev.uid & ((1ULL << CMX_OWN_BITS) - 1));
@@ -364,7 +300,7 @@ static struct cmx_id *event_id(struct rdma_event_channel *channel,
 /* With what is known of it; false: nobody here waits for this event. */
 static bool event_fill(struct cmx_event *evt,
 		       struct rdma_event_channel *channel,
-		       const struct raw_event *raw)
+		       const struct cmx_record *raw)
 {
 	struct cmx_id *id = event_id(channel, raw);
 
@@ -388,7 +324,7 @@ static bool event_fill(struct cmx_event *evt,
 int cmx_event_get(struct rdma_event_channel *channel,
 		  struct rdma_cm_event **event)
 {
-	struct raw_event raw;
+	struct cmx_record raw;
 	struct cmx_event *evt;
 	int err;
 
@@ -402,7 +338,7 @@ int cmx_event_get(struct rdma_event_channel *channel,
 		goto err_free;
 	}
 	do {
-		if (raw_get(channel->fd, &raw)) {
+		if (cmx_record_get(channel->fd, &raw)) {
 			err = errno;
 			goto err_free;
 		}

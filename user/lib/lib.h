@@ -240,6 +240,20 @@ int cmx_qp_error(struct cmx_id *id);
 int cmx_conn_respond(struct cmx_id *id);
 int cmx_conn_respond_ece(struct cmx_id *id);
 
+/* record.c: an event as the kernel writes it, and what was found in it */
+struct cmx_record {
+	struct rdma_cmx_event ev;
+	struct rdma_cmx_id_info info;		/* by the flag in ev */
+	struct rdma_cmx_mc_param group;		/* likewise */
+	const struct ib_path_rec_data *paths;	/* or NULL */
+	const void *private_data;		/* or NULL */
+	uint64_t bytes[RDMA_CMX_MAX_EVENT / sizeof(uint64_t)];
+};
+
+void cmx_grown_copy(void *to, size_t size, const void *from, size_t len);
+int cmx_record_get(int fd, struct cmx_record *rec);
+int cmx_record_parse(struct cmx_record *rec);
+
 /* event.c */
 int cmx_event_get(struct rdma_event_channel *channel,
 		  struct rdma_cm_event **event);

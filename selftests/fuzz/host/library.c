@@ -111,9 +111,37 @@ static void answer(const uint8_t *data, size_t size)
 	free(bytes);
 }
 
+/* An event, whose parts have to lie inside of it. */
+static void event(const uint8_t *data, size_t size)
+{
+	struct cmx_record *rec = malloc(sizeof(*rec));
+	const uint8_t *end, *parts[2];
+	size_t i;
+
+	if (!rec)
+		return;
+	memset(rec, 0xa5, sizeof(*rec));
+	memcpy(rec->bytes, data, size < sizeof(rec->bytes) ?
+				 size : sizeof(rec->bytes));
+	if (!cmx_record_parse(rec)) {
+		end = (uint8_t *)rec->bytes + rec->ev.len;
+		parts[0] = (const void *)rec->paths;
+		parts[1] = rec->private_data;
+		for (i = 0; i < 2; i++)
+			if (parts[i] && (parts[i] > end || parts[i] <
+					 (uint8_t *)rec->bytes + 96))
+				abort();
+	}
+	free(rec);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	static void (*const targets[])(const uint8_t *data, size_t size) = {
+		answer, question, event,
+	};
+
 	if (size)
-		(data[0] & 1 ? question : answer)(data + 1, size - 1);
+		targets[data[0] % 3](data + 1, size - 1);
 	return 0;
 }

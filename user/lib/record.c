@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Event records as the kernel writes them. Kernel and library need not be of
+ * the same age: each struct in a record has a length of its own. What is longer
+ * here counts as zero there; what is longer there, or unknown, is skipped.
+ */
+#include <string.h>
+
+#include "lib.h"
+
+/* The first published form of the fixed part; never changes. */
+#define HEADER_MIN	96
+
+/* What is known here, @size bytes, of a struct that has @len there. */
+void cmx_grown_copy(void *to, size_t size, const void *from, size_t len)
+{
+	if (len > size)
+		len = size;
+	memcpy(to, from, len);
+	memset((char *)to + len, 0, size - len);
+}
+
+/* The next part, at @pos, which is inside of the record; NULL: it is not. */
+static const void *part(const struct cmx_record *rec, size_t *pos, size_t len)
+{
+	const void *part = (const char *)rec->bytes + *pos;
+
+	if (len > rec->ev.len - *pos)
+		return NULL;
+	*pos += len;
+	return part;
+}
+
+static int parts_find(struct cmx_record *rec)
+{
+	const struct rdma_cmx_event *ev = &rec->ev;
+	const void *info = NULL, *group = NULL;
+	size_t pos = ev->header_len;
+
+	rec->paths = NULL;
+	rec->private_data = NULL;
+	if (ev->flags & RDMA_CMX_EVENT_INFO) {
+		info = part(rec, &pos, ev->info_len);
+		if (!info)
+			return -1;
+		cmx_grown_copy(&rec->info, sizeof(rec->info), info,
+			       ev->info_len);
+	}
+	if (ev->flags & RDMA_CMX_EVENT_PATHS) {
+		rec->paths = part(rec, &pos,
+				  ev->num_paths * sizeof(*rec->paths));
+		if (!rec->paths)
+			return -1;
+	}
+	if (ev->flags & RDMA_CMX_EVENT_PRIVATE_DATA) {
+		rec->private_data = part(rec, &pos,
+					 (ev->private_data_len + 7) & ~7);
+		if (!rec->private_data)
+			return -1;
+	}
+	if (ev->flags & RDMA_CMX_EVENT_MC_PARAM) {
+		group = part(rec, &pos, ev->mc_param_len);
+		if (!group)
+			return -1;
+		cmx_grown_copy(&rec->group, sizeof(rec->group), group,
+			       ev->mc_param_len);
+	}
+	return 0;
+}
+
+/* What is in @rec->bytes; -1 with EPROTO if it does not add up. */
+int cmx_record_parse(struct cmx_record *rec)
+{
+	const struct rdma_cmx_event *raw = (const void *)rec->bytes;
+
+	if (raw->len > sizeof(rec->bytes) || raw->header_len > raw->len ||
+	    raw->header_len < HEADER_MIN ||
+	    (raw->header_len | raw->info_len | raw->mc_param_len) & 7)
+		return cmx_err(EPROTO);
+	cmx_grown_copy(&rec->ev, sizeof(rec->ev), raw, raw->header_len);
+	return parts_find(rec) ? cmx_err(EPROTO) : 0;
+}
+
+/* The next event of a file. */
+int cmx_record_get(int fd, struct cmx_record *rec)
+{
+	struct rdma_cmx_get_events cmd = {
+		.size = sizeof(cmd),
+		.max_events = 1,
+		.buf = (uintptr_t)rec->bytes,
+		.buf_len = sizeof(rec->bytes),
+	};
+
+	/* Memory checkers do not know what the ioctl writes. */
+	memset(rec->bytes, 0, sizeof(rec->bytes));
+	if (ioctl(fd, RDMA_CMX_IO(GET_EVENTS), &cmd))
+		return -1;
+	return cmx_record_parse(rec);
+}

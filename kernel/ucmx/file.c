@@ -76,7 +76,8 @@ struct ucmx_op {
 };
 
 /*
- * min_size is that of the first published form and never changes. What lies
+ * min_size is that of the first published form and never changes; where the
+ * last field may grow, it is the last one of its first form. What lies
  * behind in_size only goes out: it is not read, and the command fills all of
  * it before it responds.
  */
@@ -101,8 +102,9 @@ static const struct ucmx_op ucmx_ops[] = {
 	UCMX_OP(ID_CREATE, ucmx_id_create, struct rdma_cmx_id_create, uid),
 	UCMX_OP(ID_DESTROY, ucmx_id_destroy, struct rdma_cmx_destroy,
 		reserved),
-	UCMX_OP(ID_BIND, ucmx_id_bind, struct rdma_cmx_id_bind, info),
-	UCMX_OP(ID_QUERY, ucmx_id_query, struct rdma_cmx_id_query, paths),
+	UCMX_OP(ID_BIND, ucmx_id_bind, struct rdma_cmx_id_bind, info.dst_ib),
+	UCMX_OP(ID_QUERY, ucmx_id_query, struct rdma_cmx_id_query,
+		info.dst_ib),
 	UCMX_OP(ID_SET_OPTION, ucmx_id_set_option,
 		struct rdma_cmx_id_set_option, reserved),
 	UCMX_OP(ID_MIGRATE, ucmx_id_migrate, struct rdma_cmx_id_migrate,
@@ -125,12 +127,12 @@ static const struct ucmx_op ucmx_ops[] = {
 	UCMX_OP(WRITE_EVENT, ucmx_write_event, struct rdma_cmx_write_event,
 		arg),
 	UCMX_OP(RESOLVE_ADDRINFO, ucmx_resolve_addrinfo,
-		struct rdma_cmx_resolve_addrinfo, query),
+		struct rdma_cmx_resolve_addrinfo, query.dst),
 	UCMX_OP(GIVE_NAMES, ucmx_give_names, struct rdma_cmx_give_names, names),
 	UCMX_OP(QUERY_ADDRINFO, ucmx_query_addrinfo,
 		struct rdma_cmx_query_addrinfo, len),
 	UCMX_OP(GETADDRINFO, ucmx_getaddrinfo, struct rdma_cmx_getaddrinfo,
-		query),
+		query.dst),
 	UCMX_OP(JOIN, ucmx_join, struct rdma_cmx_join, addr),
 	UCMX_OP(LEAVE, ucmx_leave, struct rdma_cmx_destroy, reserved),
 	UCMX_OP_IN(CONN_QP_ATTR, ucmx_conn_qp_attr,

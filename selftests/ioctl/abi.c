@@ -46,6 +46,19 @@ LAYOUT(struct rdma_cmx_join_many, 32);
 _Static_assert(offsetof(struct rdma_cmx_event, param) == 48, "param");
 _Static_assert(offsetof(struct rdma_cmx_ai_entry, src) == 40, "src");
 
+/* What may grow is the last of each struct that has it. */
+#define LAST(type, field)						\
+	_Static_assert(offsetof(type, field) +				\
+		       sizeof(((type *)0)->field) == sizeof(type), #type)
+LAST(struct rdma_cmx_event, param);
+LAST(struct rdma_cmx_id_bind, info);
+LAST(struct rdma_cmx_id_query, info);
+LAST(struct rdma_cmx_connect, param);
+LAST(struct rdma_cmx_resolve_addrinfo, query);
+LAST(struct rdma_cmx_getaddrinfo, query);
+LAST(struct rdma_cmx_join, param);
+LAST(struct rdma_cmx_join_item, param);
+
 static const struct {
 	unsigned int cmd;
 	uint32_t size;

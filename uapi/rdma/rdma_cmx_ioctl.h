@@ -17,6 +17,15 @@
  * What a struct says of a field that is only "out" is not read, and it may be
  * uninitialised.
  *
+ * Structs grow at their end only, as does the last one that a struct contains:
+ * rdma_cmx_id_info in ID_BIND and ID_QUERY, rdma_cmx_conn_param in CONNECT and
+ * ACCEPT, rdma_cmx_ai_query in RESOLVE_ADDRINFO and GETADDRINFO,
+ * rdma_cmx_mc_param in JOIN and in the items of JOIN_MANY. Nothing is ever
+ * added behind one of these. Records (struct rdma_cmx_event, struct
+ * rdma_cmx_ai_entry) have lengths in them. All other structs inside of a struct
+ * never change: rdma_cmx_addr, rdma_cmx_event_conn, rdma_cmx_event_ud, and
+ * those of other headers.
+ *
  * Pointers travel as __aligned_u64; the layout is the same for 32-bit and
  * 64-bit callers. There are no write() or read() commands.
  *
@@ -349,14 +358,14 @@ struct rdma_cmx_id_bind {
  * struct rdma_cmx_id_query - RDMA_CMX_IO(ID_QUERY)
  * @size: sizeof(struct rdma_cmx_id_query)
  * @id: handle
- * @info: out
  * @paths: out: the first info.num_paths path records, at most 2
+ * @info: out
  */
 struct rdma_cmx_id_query {
 	__u32 size;
 	__u32 id;
-	struct rdma_cmx_id_info info;
 	struct ib_path_rec_data paths[2];
+	struct rdma_cmx_id_info info;
 };
 
 /**

@@ -6,6 +6,7 @@
  * never joined.
  */
 #include <linux/mm.h>
+#include <linux/sched.h>
 #include <linux/sched/signal.h>
 
 #include "ucmx.h"
@@ -104,14 +105,43 @@ static u32 ucmx_join_items(struct ucmx_cmd *cmd,
 	return joined;
 }
 
-static int ucmx_join_copy(struct ucmx_cmd *cmd,
-			  struct rdma_cmx_join_item *items)
+/* The first published form of an item; never changes. */
+#define UCMX_JOIN_ITEM_MIN						\
+	offsetofend(struct rdma_cmx_join_item, param.reserved)
+
+/* An item is a struct like a command's, of the size that the caller knows. */
+static int ucmx_join_items_get(const struct rdma_cmx_join_many *arg,
+			       struct rdma_cmx_join_item *items)
+{
+	const void __user *pos = u64_to_user_ptr(arg->items);
+	u32 i;
+	int ret;
+
+	for (i = 0; i < arg->count; i++, pos += arg->item_size) {
+		ret = copy_struct_from_user(&items[i], sizeof(items[i]), pos,
+					    arg->item_size);
+		if (ret)
+			return ret;
+		if (fatal_signal_pending(current))
+			return -EINTR;
+		cond_resched();
+	}
+	return 0;
+}
+
+static int ucmx_join_respond(struct ucmx_cmd *cmd,
+			     const struct rdma_cmx_join_item *items)
 {
 	struct rdma_cmx_join_many *arg = cmd->buf;
+	size_t len = min_t(size_t, arg->item_size, sizeof(*items));
+	void __user *pos = u64_to_user_ptr(arg->items);
+	u32 i;
 
-	if (copy_to_user(u64_to_user_ptr(arg->items), items,
-			 arg->count * sizeof(*items)))
-		return -EFAULT;
+	for (i = 0; i < arg->count; i++, pos += arg->item_size) {
+		if (copy_to_user(pos, &items[i], len))
+			return -EFAULT;
+		cond_resched();
+	}
 	return ucmx_respond(cmd);
 }
 
@@ -127,7 +157,7 @@ static int ucmx_join_all(struct ucmx_cmd *cmd, struct ucmx_id *id,
 	mutex_unlock(&id->mutex);
 
 	arg->joined = 0;
-	ret = ucmx_join_copy(cmd, items);
+	ret = ucmx_join_respond(cmd, items);
 	if (!ret)
 		ret = ucmx_join_lock(cmd, id);
 	if (ret) {
@@ -138,7 +168,7 @@ static int ucmx_join_all(struct ucmx_cmd *cmd, struct ucmx_id *id,
 	}
 	arg->joined = ucmx_join_items(cmd, items, mcs, arg->count);
 	mutex_unlock(&id->mutex);
-	return ucmx_join_copy(cmd, items);
+	return ucmx_join_respond(cmd, items);
 }
 
 int ucmx_join_many(struct ucmx_cmd *cmd)
@@ -149,17 +179,16 @@ int ucmx_join_many(struct ucmx_cmd *cmd)
 	struct ucmx_id *id;
 	int ret = -ENOMEM;
 
-	if (arg->reserved || !arg->count || arg->item_size != sizeof(*items))
+	if (arg->reserved || !arg->count || arg->item_size < UCMX_JOIN_ITEM_MIN)
 		return -EINVAL;
-	if (arg->count > RDMA_CMX_MAX_JOINS)
+	if (arg->count > RDMA_CMX_MAX_JOINS || arg->item_size > PAGE_SIZE)
 		return -E2BIG;
 	items = kvmalloc_array(arg->count, sizeof(*items), GFP_KERNEL_ACCOUNT);
 	mcs = kvmalloc_array(arg->count, sizeof(*mcs), GFP_KERNEL_ACCOUNT);
 	if (!items || !mcs)
 		goto free;
-	ret = -EFAULT;
-	if (copy_from_user(items, u64_to_user_ptr(arg->items),
-			   arg->count * sizeof(*items)))
+	ret = ucmx_join_items_get(arg, items);
+	if (ret)
 		goto free;
 	id = ucmx_id_lock_dev(cmd->file, arg->id);
 	ret = PTR_ERR_OR_ZERO(id);

@@ -160,16 +160,20 @@ static void option_random(struct rng *r, struct fuzz_call *c,
 static void join_many_random(struct rng *r, struct fuzz_call *c,
 			     struct rdma_cmx_join_many *arg)
 {
-	struct rdma_cmx_join_item *items = (void *)c->buf;
+	struct rdma_cmx_join_item item = {};
 	uint32_t i;
 
-	arg->items = (uintptr_t)items;
+	arg->items = (uintptr_t)c->buf;
 	arg->count = 1 + rng_below(r, 4);
-	arg->item_size = sizeof(*items);
-	memset(items, 0, arg->count * sizeof(*items));
+	arg->item_size = sizeof(item);
+	if (rng_one_in(r, 4))
+		arg->item_size += rng_below(r, 64);
+	memset(c->buf, 0, arg->count * arg->item_size);
 	for (i = 0; i < arg->count; i++) {
-		group_random(r, &items[i].addr);
-		items[i].uid = i;
+		group_random(r, &item.addr);
+		item.uid = i;
+		memcpy((uint8_t *)c->buf + i * arg->item_size, &item,
+		       sizeof(item));
 	}
 }
 

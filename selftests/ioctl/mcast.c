@@ -382,6 +382,15 @@ static void items_set(struct rdma_cmx_join_item *items, int count)
 	}
 }
 
+static unsigned int bytes_set(const uint8_t *bytes, size_t len)
+{
+	unsigned int n = 0;
+
+	while (len--)
+		n += bytes[len] != 0;
+	return n;
+}
+
 /* MC-10 */
 TEST_F(mcast, many_groups)
 {
@@ -453,6 +462,88 @@ TEST_F(mcast, many_groups_some_refused)
 	EXPECT_FALSE(event_pending(self->fd));
 }
 
+/* Items of a caller that knows more fields, which it does not use or uses */
+TEST_F(mcast, many_groups_longer_items)
+{
+	static const uint32_t sizes[] = {
+		sizeof(struct rdma_cmx_join_item) + 1,
+		sizeof(struct rdma_cmx_join_item) + 24, 4096,
+	};
+	static struct rdma_cmx_join_item items[3];
+	static uint8_t space[3 * 4096];
+	struct rdma_cmx_join_many arg = {
+		.id = self->id, .items = (uintptr_t)space, .count = 3,
+	};
+	union event_buf buf;
+	unsigned int i, k;
+
+	for (k = 0; k < sizeof(sizes) / sizeof(sizes[0]); k++) {
+		arg.item_size = sizes[k];
+		memset(space, 0, sizeof(space));
+		items_set(items, 3);
+		for (i = 0; i < 3; i++)
+			memcpy(space + i * sizes[k], &items[i],
+			       sizeof(items[i]));
+		/* The last byte of the last one is of no known field. */
+		space[3 * sizes[k] - 1] = 1;
+		EXPECT_EQ(-E2BIG, call(self->fd, JOIN_MANY, &arg));
+		EXPECT_EQ(0, counter("live_mcs"));
+		space[3 * sizes[k] - 1] = 0;
+		ASSERT_EQ(0, call(self->fd, JOIN_MANY, &arg));
+		EXPECT_EQ(3, arg.joined);
+		for (i = 0; i < 3; i++) {
+			ASSERT_EQ(0, event_want(self->fd, EV_MULTICAST_JOIN,
+						&buf));
+			memcpy(&items[i], space + i * sizes[k],
+			       sizeof(items[i]));
+			EXPECT_EQ(0, items[i].error);
+			EXPECT_NE(0, items[i].mc);
+			EXPECT_EQ(1000 + i, items[i].uid);
+		}
+		/* Nothing was written between them. */
+		for (i = 0; i < 3; i++)
+			EXPECT_EQ(0, bytes_set(space + i * sizes[k] +
+					       sizeof(items[0]),
+					       sizes[k] - sizeof(items[0])));
+		for (i = 0; i < 3; i++)
+			EXPECT_EQ(1, mc_leave(self->fd, items[i].mc));
+	}
+}
+
+/* The last item, or what it has more, is not there. */
+TEST_F(mcast, many_groups_that_end_early)
+{
+	static const uint32_t lacks[] = { 1, 24, 25, 96, 120, 121 };
+	struct rdma_cmx_join_item items[3];
+	struct rdma_cmx_join_many arg = {
+		.id = self->id, .count = 3, .item_size = sizeof(items[0]) + 24,
+	};
+	uint8_t *page, *pos;
+	unsigned int i, k;
+
+	page = mmap(NULL, 8192, PROT_READ | PROT_WRITE,
+		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, page);
+	ASSERT_EQ(0, munmap(page + 4096, 4096));
+	items_set(items, 3);
+	for (k = 0; k < sizeof(lacks) / sizeof(lacks[0]); k++) {
+		pos = page + 4096 + lacks[k] - 3 * arg.item_size;
+		memset(page, 0, 4096);
+		for (i = 0; i < 2; i++)
+			memcpy(pos + i * arg.item_size, &items[i],
+			       sizeof(items[i]));
+		arg.items = (uintptr_t)pos;
+		EXPECT_EQ(-EFAULT, call(self->fd, JOIN_MANY, &arg))
+			TH_LOG("%u bytes short", lacks[k]);
+	}
+	/* From the end of the address space on, and past it */
+	arg.items = UINT64_MAX - 200;
+	EXPECT_EQ(-EFAULT, call(self->fd, JOIN_MANY, &arg));
+	EXPECT_EQ(0, counter("live_mcs"));
+	EXPECT_FALSE(event_pending(self->fd));
+	munmap(page, 4096);
+}
+
 TEST_F(mcast, many_groups_misuse)
 {
 	static struct rdma_cmx_join_item items[RDMA_CMX_MAX_JOINS];
@@ -474,6 +565,16 @@ TEST_F(mcast, many_groups_misuse)
 	arg = good;
 	arg.item_size--;
 	EXPECT_EQ(-EINVAL, call(self->fd, JOIN_MANY, &arg));
+	arg.item_size = 0;
+	EXPECT_EQ(-EINVAL, call(self->fd, JOIN_MANY, &arg));
+	/* Each with the other one's largest, and a product that wraps */
+	arg.item_size = 4097;
+	EXPECT_EQ(-E2BIG, call(self->fd, JOIN_MANY, &arg));
+	arg.item_size = UINT32_MAX;
+	EXPECT_EQ(-E2BIG, call(self->fd, JOIN_MANY, &arg));
+	arg.count = RDMA_CMX_MAX_JOINS;
+	arg.item_size = 1 << 22;
+	EXPECT_EQ(-E2BIG, call(self->fd, JOIN_MANY, &arg));
 	arg = good;
 	arg.id = 12345;
 	EXPECT_EQ(-ENOENT, call(self->fd, JOIN_MANY, &arg));

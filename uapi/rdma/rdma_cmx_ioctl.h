@@ -932,7 +932,10 @@ struct rdma_cmx_join_item {
  * @id: handle, bound to a device
  * @items: pointer to struct rdma_cmx_join_item []
  * @count: how many, 1 to RDMA_CMX_MAX_JOINS; more: E2BIG
- * @item_size: sizeof(struct rdma_cmx_join_item); another one: EINVAL
+ * @item_size: sizeof(struct rdma_cmx_join_item), by which the items follow
+ *	each other. As for the struct of a command: shorter than the first
+ *	published form: EINVAL; longer than the kernel knows and not zero
+ *	there, or more than a page: E2BIG; the known part is written back
  * @joined: out: joins that were started
  * @reserved: 0
  *

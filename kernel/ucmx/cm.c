@@ -276,7 +276,11 @@ int ucmx_accept(struct ucmx_cmd *cmd)
 	if (arg->flags & ~(u32)RDMA_CMX_ACCEPT_NO_PARAM)
 		return -EOPNOTSUPP;
 	no_param = arg->flags & RDMA_CMX_ACCEPT_NO_PARAM;
-	ret = no_param ? 0 : ucmx_conn_param(&param, &arg->param);
+	if (!no_param)
+		ret = ucmx_conn_param(&param, &arg->param);
+	else
+		ret = memchr_inv(&arg->param, 0, sizeof(arg->param)) ?
+		      -EINVAL : 0;
 	if (ret)
 		return ret;
 	id = ucmx_id_lock_dev(cmd->file, arg->id);

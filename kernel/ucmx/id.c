@@ -258,10 +258,10 @@ static int ucmx_qp_type(const struct rdma_cmx_id_create *arg)
 {
 	switch (arg->port_space) {
 	case RDMA_PS_TCP:
-		return IB_QPT_RC;
+		return arg->qp_type == IB_QPT_RC ? IB_QPT_RC : -EINVAL;
 	case RDMA_PS_UDP:
 	case RDMA_PS_IPOIB:
-		return IB_QPT_UD;
+		return arg->qp_type == IB_QPT_UD ? IB_QPT_UD : -EINVAL;
 	case RDMA_PS_IB:
 		break;
 	default:

@@ -71,6 +71,7 @@ static int prepare_create(struct victim *v)
 {
 	ARG(v, id_create, ID_CREATE);
 	arg->port_space = RDMA_PS_TCP;
+	arg->qp_type = QPT_RC;
 	arg->uid = 1;
 	return 0;
 }

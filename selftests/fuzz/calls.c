@@ -209,7 +209,8 @@ static void fields_random(struct rng *r, struct fuzz_world *w,
 		break;
 	case RDMA_CMX_CMD_ID_CREATE:
 		u->create.port_space = spaces[rng_below(r, 4)];
-		u->create.qp_type = IBV_QPT_RC;
+		u->create.qp_type = rng_one_in(r, 16) ? QPT_RC :
+				    qp_type_of(u->create.port_space);
 		u->create.uid = 1 + rng_below(r, 100);
 		break;
 	case RDMA_CMX_CMD_ID_BIND:

@@ -310,6 +310,7 @@ TEST_F(abi, read_only_struct)
 	create = page;
 	create->size = sizeof(*create);
 	create->port_space = RDMA_PS_TCP;
+	create->qp_type = QPT_RC;
 	create->uid = 7;
 	ASSERT_EQ(0, mprotect(page, 4096, PROT_READ));
 	EXPECT_EQ(-EFAULT, raw(self->fd, RDMA_CMX_IO(ID_CREATE), page));
@@ -351,7 +352,8 @@ TEST_F(abi, misaligned_struct)
 {
 	uint8_t space[64] = {};
 	struct rdma_cmx_id_create arg = {
-		.size = sizeof(arg), .port_space = RDMA_PS_TCP, .uid = 5,
+		.size = sizeof(arg), .port_space = RDMA_PS_TCP,
+		.qp_type = QPT_RC, .uid = 5,
 	};
 
 	memcpy(space + 3, &arg, sizeof(arg));
@@ -463,6 +465,24 @@ TEST_F(abi, connection_parameters)
 	memset(&conn, 0, sizeof(conn));
 	conn.id = self->id;
 	EXPECT_EQ(-EINVAL, call(self->fd, CONNECT, &conn));
+}
+
+/* Parameters that would not be taken */
+TEST_F(abi, accept_without_parameters)
+{
+	struct rdma_cmx_connect conn;
+	unsigned int i;
+
+	for (i = 0; i <= sizeof(conn.param); i++) {
+		memset(&conn, 0, sizeof(conn));
+		conn.id = 12345;
+		conn.flags = RDMA_CMX_ACCEPT_NO_PARAM;
+		if (i < sizeof(conn.param))
+			((uint8_t *)&conn.param)[i] = 1;
+		EXPECT_EQ(i < sizeof(conn.param) ? -EINVAL : -ENOENT,
+			  call(self->fd, ACCEPT, &conn))
+			TH_LOG("byte %u", i);
+	}
 }
 
 TEST_F(abi, options)

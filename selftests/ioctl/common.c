@@ -19,9 +19,18 @@ int dev_open(int flags)
 	return open(RDMA_CMX_DEVICE, O_RDWR | O_CLOEXEC | flags);
 }
 
+uint32_t qp_type_of(uint32_t ps)
+{
+	return ps == RDMA_PS_UDP || ps == RDMA_PS_IPOIB ? QPT_UD : QPT_RC;
+}
+
 int id_create(int fd, uint32_t ps, uint64_t uid, uint32_t *id)
 {
-	struct rdma_cmx_id_create arg = { .port_space = ps, .uid = uid };
+	struct rdma_cmx_id_create arg = {
+		.port_space = ps,
+		.qp_type = qp_type_of(ps),
+		.uid = uid,
+	};
 	int ret = call(fd, ID_CREATE, &arg);
 
 	*id = arg.id;

@@ -52,7 +52,19 @@ union event_buf {
 	char space[RDMA_CMX_MAX_EVENT];
 };
 
+/* Numbers of enum ib_uverbs_qp_type, likewise */
+enum {
+	QPT_RC = 2,
+	QPT_UC = 3,
+	QPT_UD = 4,
+	QPT_RAW_PACKET = 8,
+	QPT_XRC_INI = 9,
+	QPT_XRC_TGT = 10,
+};
+
 int dev_open(int flags);
+/* The type that goes with a port space */
+uint32_t qp_type_of(uint32_t ps);
 int id_create(int fd, uint32_t ps, uint64_t uid, uint32_t *id);
 /* A negative errno, or how many events were reported. */
 int id_destroy(int fd, uint32_t id);

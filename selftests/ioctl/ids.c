@@ -56,8 +56,37 @@ TEST_F(ids, bad_create)
 	EXPECT_EQ(-EINVAL, id_create(self->fd, RDMA_PS_TCP, 0, &id));
 	arg.qp_type = 1000;
 	EXPECT_EQ(-EINVAL, call(self->fd, ID_CREATE, &arg));
-	arg.qp_type = 2;
+	arg.qp_type = QPT_RC;
 	EXPECT_EQ(0, call(self->fd, ID_CREATE, &arg));
+}
+
+/* The kernel takes no other type than the one that it uses. */
+TEST_F(ids, types_and_port_spaces)
+{
+	static const struct {
+		uint32_t ps;
+		uint32_t types;
+	} good[] = {
+		{ RDMA_PS_TCP, 1 << QPT_RC },
+		{ RDMA_PS_UDP, 1 << QPT_UD },
+		{ RDMA_PS_IPOIB, 1 << QPT_UD },
+		{ RDMA_PS_IB, 1 << QPT_RC | 1 << QPT_UC | 1 << QPT_UD |
+			      1 << QPT_RAW_PACKET | 1 << QPT_XRC_INI |
+			      1 << QPT_XRC_TGT },
+	};
+	struct rdma_cmx_id_create arg = { .uid = 1 };
+	unsigned int i, type;
+
+	for (i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+		for (type = 0; type < 32; type++) {
+			arg.port_space = good[i].ps;
+			arg.qp_type = type;
+			EXPECT_EQ(good[i].types >> type & 1 ? 0 : -EINVAL,
+				  call(self->fd, ID_CREATE, &arg))
+				TH_LOG("space %#x type %u", arg.port_space,
+				       type);
+		}
+	}
 }
 
 TEST_F(ids, foreign_handles)

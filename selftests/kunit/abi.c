@@ -362,10 +362,32 @@ static void abi_flags(struct kunit *test)
 	}
 }
 
+/* With NO_PARAM there are none: any byte of them is one too many. */
+static void abi_no_param(struct kunit *test)
+{
+	struct rdma_cmx_connect connect;
+	u32 i;
+
+	for (i = 0; i <= sizeof(connect.param); i++) {
+		memset(&connect, 0, sizeof(connect));
+		connect.size = sizeof(connect);
+		connect.id = NO_ID;
+		connect.flags = RDMA_CMX_ACCEPT_NO_PARAM;
+		if (i < sizeof(connect.param))
+			((u8 *)&connect.param)[i] = 1;
+		KUNIT_EXPECT_EQ_MSG(test, call(IOCTL(13), &connect,
+					       sizeof(connect)),
+				    i < sizeof(connect.param) ? -EINVAL :
+								-ENOENT,
+				    "byte %u", i);
+	}
+}
+
 static u32 id_create(struct kunit *test, long want)
 {
 	struct rdma_cmx_id_create create = {
-		.size = sizeof(create), .port_space = RDMA_PS_TCP, .uid = 1,
+		.size = sizeof(create), .port_space = RDMA_PS_TCP,
+		.qp_type = IB_QPT_RC, .uid = 1,
 	};
 
 	KUNIT_EXPECT_EQ(test, call(IOCTL(2), &create, sizeof(create)), want);
@@ -507,6 +529,7 @@ static struct kunit_case abi_cases[] = {
 	KUNIT_CASE_PARAM(abi_reserved, reserved_gen_params),
 	KUNIT_CASE(abi_private_data),
 	KUNIT_CASE(abi_flags),
+	KUNIT_CASE(abi_no_param),
 	KUNIT_CASE(abi_limit_ids),
 	KUNIT_CASE(abi_limit_events),
 	KUNIT_CASE(abi_limit_requests),

@@ -146,6 +146,28 @@ TEST(RA_02_endpoint_refused)
 }
 
 /* Connection data of the result and the caller's must fit one message. */
+/* The type is the queue pair's; the kernel's connections have one of TCP's. */
+TEST(RA_02_endpoint_of_another_type)
+{
+	static const int types[] = {
+		IBV_QPT_RC, IBV_QPT_UC, IBV_QPT_XRC_SEND, IBV_QPT_XRC_RECV,
+	};
+	struct rdma_addrinfo *res = ai_get(RAI_PASSIVE);
+	struct rdma_cm_id *id;
+	unsigned int i;
+
+	ASSERT_NE(NULL, res);
+	for (i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+		res->ai_qp_type = types[i];
+		ASSERT_EQ(0, rdma_create_ep(&id, res, NULL, NULL)) {
+			TH_LOG("type %d", types[i]);
+		}
+		EXPECT_EQ(types[i], id->qp_type);
+		rdma_destroy_ep(id);
+	}
+	rdma_freeaddrinfo(res);
+}
+
 TEST(GAI_10_connect_data_too_long)
 {
 	struct rdma_addrinfo *res = ai_get(0);

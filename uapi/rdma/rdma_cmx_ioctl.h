@@ -305,8 +305,8 @@ struct rdma_cmx_get_events {
  * struct rdma_cmx_id_create - RDMA_CMX_IO(ID_CREATE)
  * @size: sizeof(struct rdma_cmx_id_create)
  * @port_space: RDMA_PS_TCP, RDMA_PS_UDP, RDMA_PS_IPOIB or RDMA_PS_IB
- * @qp_type: enum ib_uverbs_qp_type; must fit the port space: for TCP the
- *	kernel takes RC, for UDP and IPOIB UD, whatever is given; for IB any
+ * @qp_type: enum ib_uverbs_qp_type: RC for TCP, UD for UDP and IPOIB; for IB
+ *	RC, UC, UD, RAW_PACKET, XRC_INI or XRC_TGT; else EINVAL
  * @id: out: handle
  * @uid: cookie that comes back with each event, not 0
  */
@@ -378,6 +378,8 @@ struct rdma_cmx_id_query {
  * @optlen: bytes of the value
  * @reserved: 0
  *
+ * RDMA_OPTION_IB_PATH takes 1 to 64 struct ib_path_rec_data. The first one whose
+ * flags are IB_PATH_GMP, _PRIMARY and _BIDIRECTIONAL, and no others, counts.
  * EOPNOTSUPP: no such level or option (rdma_set_option(3) says ENOSYS).
  */
 struct rdma_cmx_id_set_option {
@@ -418,7 +420,8 @@ struct rdma_cmx_id_migrate {
  * struct rdma_cmx_resolve_addr - RDMA_CMX_IO(RESOLVE_ADDR)
  * @size: sizeof(struct rdma_cmx_resolve_addr)
  * @id: handle
- * @timeout_ms: milliseconds to wait for the resolution
+ * @timeout_ms: milliseconds to wait for the resolution. 0: what is not known
+ *	is not waited for; above 2147483647: there is no end
  * @reserved: 0
  * @src: local address, or family 0
  * @dst: address to resolve
@@ -438,7 +441,9 @@ struct rdma_cmx_resolve_addr {
  * struct rdma_cmx_resolve_route - RDMA_CMX_IO(RESOLVE_ROUTE)
  * @size: sizeof(struct rdma_cmx_resolve_route)
  * @id: handle
- * @timeout_ms: milliseconds to wait for the resolution
+ * @timeout_ms: milliseconds to wait for an answer of the subnet administrator;
+ *	0: EINVAL; above 2147483647: there is no end. On RoCE and iWARP nothing
+ *	is waited for
  * @reserved: 0
  *
  * ROUTE_RESOLVED with info and paths, or ROUTE_ERROR, follows.
@@ -496,10 +501,11 @@ struct rdma_cmx_conn_qp_attr {
  * @qkey: Q_Key of a UD id, taken in AF_IB only (else the CM's own)
  * @responder_resources: outstanding RDMA reads that the peer may have here
  * @initiator_depth: outstanding RDMA reads towards the peer
- * @flow_control: hardware flow control is available
- * @retry_count: retries of a lost packet, 0 to 7
- * @rnr_retry_count: retries after receiver not ready, 0 to 7
- * @srq: the queue pair uses a shared receive queue
+ * @flow_control: hardware flow control is available; the lowest bit counts
+ * @retry_count: retries of a lost packet; above 7: 7
+ * @rnr_retry_count: retries after receiver not ready; above 7: 7, which has no
+ *	end
+ * @srq: not 0: the queue pair uses a shared receive queue
  * @private_data_len: bytes of @private_data, the limit depends on the
  *	message and the address family (see rdma_connect(3)); EINVAL above
  * @ece_vendor_id: enhanced connection establishment, vendor
@@ -542,7 +548,10 @@ struct rdma_cmx_connect {
 };
 
 enum {
-	/* Do not take @param: the id has its QP set up by hand. */
+	/*
+	 * There are no parameters, @param is zero (else EINVAL): the answer
+	 * to CONNECT_RESPONSE of an id whose QP is set up by hand.
+	 */
 	RDMA_CMX_ACCEPT_NO_PARAM = 1 << 0,
 };
 
@@ -550,8 +559,8 @@ enum {
  * struct rdma_cmx_listen - RDMA_CMX_IO(LISTEN)
  * @size: sizeof(struct rdma_cmx_listen)
  * @id: handle
- * @backlog: connection requests that may wait; 0 or above the module
- *	parameter max_backlog: that limit
+ * @backlog: connection requests that may wait; 0, less, or above the module
+ *	parameter max_backlog: that limit (see RDMA_CMX_IO(GET_INFO))
  * @reserved: 0
  */
 struct rdma_cmx_listen {
@@ -590,6 +599,11 @@ struct rdma_cmx_reject {
  * @id: handle
  * @event: NOTIFY: enum ib_event_type; DISCONNECT: 0
  * @reserved: 0
+ *
+ * Of NOTIFY's events IB_EVENT_COMM_EST establishes a connection whose peer's
+ * last message was lost. IB_EVENT_PATH_MIG is taken and changes nothing: an id
+ * has no alternate path. Any other is EINVAL; on iWARP all are taken, and none
+ * changes anything.
  */
 struct rdma_cmx_id_arg {
 	__u32 size;

@@ -86,6 +86,24 @@ void cmx_id_free(struct cmx_id *id)
 	free(id);
 }
 
+/*
+ * The kernel takes no other type than that of its connections. Programs have
+ * others over them: rdma_create_ep() with XRC for one.
+ */
+static enum ibv_qp_type kernel_qp_type(enum rdma_port_space ps,
+				       enum ibv_qp_type qp_type)
+{
+	switch (ps) {
+	case RDMA_PS_TCP:
+		return IBV_QPT_RC;
+	case RDMA_PS_UDP:
+	case RDMA_PS_IPOIB:
+		return IBV_QPT_UD;
+	default:
+		return qp_type;
+	}
+}
+
 int cmx_id_create(struct rdma_event_channel *channel, struct rdma_cm_id **res,
 		  void *context, enum rdma_port_space ps,
 		  enum ibv_qp_type qp_type)
@@ -93,7 +111,7 @@ int cmx_id_create(struct rdma_event_channel *channel, struct rdma_cm_id **res,
 	struct rdma_cmx_id_create cmd = {
 		.size = sizeof(cmd),
 		.port_space = ps,
-		.qp_type = qp_type,
+		.qp_type = kernel_qp_type(ps, qp_type),
 	};
 	struct cmx_id *id;
 	int err;

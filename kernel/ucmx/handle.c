@@ -119,16 +119,19 @@ struct ucmx_id *ucmx_handle_get(struct ucmx_file *file, u32 handle)
  * ucmx_handle_take - find an id and see to it that nobody else does
  * @file: the file
  * @handle: handle from user space
+ * @owner: cookie of its owner, 0 for any
  *
  * Return: the id with the table's reference, or NULL. The caller frees the
  * handle when it is done.
  */
-struct ucmx_id *ucmx_handle_take(struct ucmx_file *file, u32 handle)
+struct ucmx_id *ucmx_handle_take(struct ucmx_file *file, u32 handle, u64 owner)
 {
 	struct ucmx_id *id;
 
 	xa_lock(&file->ids);
 	id = ucmx_handle_find(file, handle);
+	if (id && !ucmx_id_owned(id, owner))
+		id = NULL;
 	if (id)
 		id->hidden = true;
 	xa_unlock(&file->ids);

@@ -9,7 +9,6 @@
  * the queue.
  */
 #include <linux/memcontrol.h>
-#include <linux/sched.h>
 #include <linux/slab.h>
 
 #include "ucmx.h"
@@ -300,7 +299,7 @@ int ucmx_id_create(struct ucmx_cmd *cmd)
 		goto err_charge;
 	}
 	id->file = file;
-	id->owner = task_tgid_nr(current);
+	id->owner = arg->owner;
 	id->uid = arg->uid;
 
 	ret = ucmx_handle_alloc(file, &id->handle, id);
@@ -344,7 +343,7 @@ int ucmx_id_destroy(struct ucmx_cmd *cmd)
 	if (put_user(0, &uarg->events_reported))
 		return -EFAULT;
 	/* Only one caller gets it. */
-	id = ucmx_handle_take(file, arg->handle);
+	id = ucmx_handle_take(file, arg->handle, arg->owner);
 	if (!id)
 		return -ENOENT;
 

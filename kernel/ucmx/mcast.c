@@ -463,13 +463,15 @@ abort:
 	return ret;
 }
 
-/* Find a membership; the table's lock is held and keeps it. */
-static struct ucmx_mc *ucmx_mc_find(struct ucmx_file *file, u32 handle)
+/* Find what to leave; the table's lock is held and keeps the membership. */
+static struct ucmx_mc *ucmx_mc_find(struct ucmx_file *file,
+				    const struct rdma_cmx_destroy *arg)
 {
 	struct ucmx_mc *mc = xa_load(&ucmx_mcs,
-				     ucmx_mc_handle_to_index(handle));
+				     ucmx_mc_handle_to_index(arg->handle));
 
-	return mc && READ_ONCE(mc->id->file) == file ? mc : NULL;
+	return mc && READ_ONCE(mc->id->file) == file &&
+	       ucmx_id_owned(mc->id, arg->owner) ? mc : NULL;
 }
 
 int ucmx_leave(struct ucmx_cmd *cmd)
@@ -486,7 +488,7 @@ int ucmx_leave(struct ucmx_cmd *cmd)
 	if (put_user(0, &uarg->events_reported))
 		return -EFAULT;
 	xa_lock(&ucmx_mcs);
-	mc = ucmx_mc_find(cmd->file, arg->handle);
+	mc = ucmx_mc_find(cmd->file, arg);
 	if (mc) {
 		id = mc->id;
 		ucmx_id_get(id);
@@ -501,7 +503,7 @@ int ucmx_leave(struct ucmx_cmd *cmd)
 	}
 	/* It may have gone, and its handle to another, while we waited. */
 	xa_lock(&ucmx_mcs);
-	mc = id->dead ? NULL : ucmx_mc_find(cmd->file, arg->handle);
+	mc = id->dead ? NULL : ucmx_mc_find(cmd->file, arg);
 	if (mc && mc->id != id)
 		mc = NULL;
 	xa_unlock(&ucmx_mcs);

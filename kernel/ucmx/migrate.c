@@ -45,7 +45,9 @@ static int ucmx_id_migrate_from(struct ucmx_cmd *cmd, struct ucmx_file *from)
 	id = ucmx_handle_get(from, arg->id);
 	if (!id)
 		return -ENOENT;
-	ret = ucmx_handle_alloc_moving(to, &arg->new_id, id);
+	ret = -ENOENT;
+	if (ucmx_id_owned(id, arg->owner))
+		ret = ucmx_handle_alloc_moving(to, &arg->new_id, id);
 	if (ret)
 		goto put;
 	/* User space has the new handle before anything moves. */
@@ -90,14 +92,16 @@ static int ucmx_id_stay(struct ucmx_cmd *cmd)
 {
 	struct rdma_cmx_id_migrate *arg = cmd->buf;
 	struct ucmx_id *id;
+	bool owned;
 
 	id = ucmx_id_lock_any(cmd->file, arg->id);
 	if (IS_ERR(id))
 		return PTR_ERR(id);
+	owned = ucmx_id_owned(id, arg->owner);
 	arg->new_id = arg->id;
 	arg->events_reported = id->reported;
 	ucmx_id_unlock(id);
-	return ucmx_respond(cmd);
+	return owned ? ucmx_respond(cmd) : -ENOENT;
 }
 
 int ucmx_id_migrate(struct ucmx_cmd *cmd)

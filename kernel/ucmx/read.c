@@ -88,10 +88,10 @@ static bool ucmx_record_start(struct ucmx_file *file, struct ucmx_record *r)
  * User space has the record: take the event out. Nothing fails from here on.
  * -ESTALE if the event is not what it was when the record was made.
  */
-static int ucmx_record_commit(struct ucmx_file *file, struct ucmx_record *r)
+static int ucmx_record_commit(struct ucmx_file *file, struct ucmx_record *r,
+			      u64 reader)
 {
 	struct ucmx_event *ev = r->ev;
-	pid_t reader = task_tgid_nr(current);
 	struct ucmx_id *id;
 
 	spin_lock(&file->lock);
@@ -101,7 +101,7 @@ static int ucmx_record_commit(struct ucmx_file *file, struct ucmx_record *r)
 	}
 	id = ev->id;
 	ucmx_event_unlink(ev, file);
-	/* The owner would not see the ack of its child. */
+	/* The owner would not see the ack of another process. */
 	if (id->owner == reader) {
 		id->reported++;
 		if (ucmx_event_is_mc(ev))
@@ -134,6 +134,7 @@ static int ucmx_record_put(struct ucmx_cmd *cmd, struct ucmx_record *r,
 			   void __user *buf, u32 count)
 {
 	struct rdma_cmx_get_events __user *uarg = cmd->ubuf;
+	struct rdma_cmx_get_events *arg = cmd->buf;
 	struct ucmx_file *file = cmd->file;
 	int ret;
 
@@ -147,7 +148,7 @@ static int ucmx_record_put(struct ucmx_cmd *cmd, struct ucmx_record *r,
 	ret = -EFAULT;
 	if (!copy_to_user(buf, &r->rec, r->rec.len) &&
 	    !put_user(count, &uarg->count))
-		ret = ucmx_record_commit(file, r);
+		ret = ucmx_record_commit(file, r, arg->reader);
 	if (ret && r->conn)
 		ucmx_handle_free(file, r->handle);
 	return ret;

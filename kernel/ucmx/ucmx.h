@@ -126,12 +126,12 @@ struct ucmx_id {
 	refcount_t ref;
 	spinlock_t lock;	/* where its events go */
 	u32 handle;
-	pid_t owner;		/* process that made it, set before it is known */
 	u32 nr_events;		/* unread and counted, by ucmx_file.lock */
 	u32 reported;		/* events handed out to the owner, likewise */
 	atomic_t waiting;	/* connection requests that are unread */
 	int backlog;		/* how many may be */
 	u64 uid;
+	u64 owner;		/* cookie of who made it, set before it is known */
 	unsigned long unasked;	/* types unread that no operation asked for */
 	struct ucmx_file *file;	/* NULL: an unread connection request */
 	struct mem_cgroup *memcg;	/* pays for connection requests */
@@ -221,7 +221,7 @@ int ucmx_handle_alloc_moving(struct ucmx_file *file, u32 *handle,
 void ucmx_handle_show(struct ucmx_file *file, struct ucmx_id *id);
 void ucmx_handle_moved(struct ucmx_file *file, u32 handle, struct ucmx_id *id);
 struct ucmx_id *ucmx_handle_get(struct ucmx_file *file, u32 handle);
-struct ucmx_id *ucmx_handle_take(struct ucmx_file *file, u32 handle);
+struct ucmx_id *ucmx_handle_take(struct ucmx_file *file, u32 handle, u64 owner);
 bool ucmx_handle_move(struct ucmx_file *file, u32 handle, struct ucmx_id *id);
 
 /* id.c */
@@ -233,6 +233,12 @@ struct ucmx_id *ucmx_id_lock_any(struct ucmx_file *file, u32 handle);
 struct ucmx_id *ucmx_id_lock(struct ucmx_file *file, u32 handle);
 struct ucmx_id *ucmx_id_lock_dev(struct ucmx_file *file, u32 handle);
 void ucmx_id_unlock(struct ucmx_id *id);
+/* Is this the id that a caller means who names its owner, or 0 for any? */
+static inline bool ucmx_id_owned(const struct ucmx_id *id, u64 owner)
+{
+	return !owner || owner == id->owner;
+}
+
 void ucmx_id_get(struct ucmx_id *id);
 void ucmx_id_put(struct ucmx_id *id);
 void ucmx_id_close(struct ucmx_id *id);

@@ -2,7 +2,7 @@
 # Tests straight at the uAPI: one program a subject, kselftest harness.
 
 KSELFTEST_INC ?= $(KSELFTEST_DIR)
-ioctl_names := abi ids cm events addrinfo mcast races
+ioctl_names := abi ids owner cm events addrinfo mcast races
 ioctl_tests := $(ioctl_names:%=$(O)/selftests/ioctl/%)
 selftest_targets += $(ioctl_tests)
 
@@ -15,7 +15,7 @@ $(ioctl_tests): $(O)/selftests/ioctl/%: selftests/ioctl/%.c \
 		-o $@ $(filter %.c,$^) -lpthread
 
 # The same as 32-bit programs: the ABI has one layout for both.
-ioctl32_names := abi ids cm events addrinfo mcast
+ioctl32_names := abi ids owner cm events addrinfo mcast
 ioctl32_tests := $(ioctl32_names:%=$(O)/selftests/ioctl32/%)
 selftest_targets += $(ioctl32_tests)
 

@@ -101,13 +101,13 @@ static const struct command {
 	u16 size;
 } commands[] = {
 	{ "GET_INFO", 0, 24, 24 },
-	{ "GET_EVENTS", 1, 24, 24 },
-	{ "ID_CREATE", 2, 24, 24 },
-	{ "ID_DESTROY", 3, 16, 16 },
+	{ "GET_EVENTS", 1, 32, 32 },
+	{ "ID_CREATE", 2, 32, 32 },
+	{ "ID_DESTROY", 3, 24, 24 },
 	{ "ID_BIND", 4, 272, 272 },
 	{ "ID_QUERY", 5, 368, 368 },
 	{ "ID_SET_OPTION", 6, 32, 32 },
-	{ "ID_MIGRATE", 7, 24, 24 },
+	{ "ID_MIGRATE", 7, 32, 32 },
 	{ "RESOLVE_ADDR", 8, 112, 112 },
 	{ "RESOLVE_ROUTE", 9, 16, 16 },
 	{ "INIT_QP_ATTR", 10, 160, 160 },
@@ -123,7 +123,7 @@ static const struct command {
 	{ "QUERY_ADDRINFO", 20, 24, 24 },
 	{ "GETADDRINFO", 21, 200, 200 },
 	{ "JOIN", 22, 72, 104 },
-	{ "LEAVE", 23, 16, 16 },
+	{ "LEAVE", 23, 24, 24 },
 	{ "CONN_QP_ATTR", 24, 168, 168 },
 	{ "JOIN_MANY", 25, 32, 32 },
 };
@@ -232,7 +232,7 @@ static const struct reserved {
 	u32 at;
 	u32 len;
 } reserveds[] = {
-	{ 3, 16, 12, 4 },
+	{ 3, 24, 12, 4 },
 	{ 6, 32, 28, 4 },
 	{ 8, 112, 12, 4 },
 	{ 9, 16, 12, 4 },
@@ -246,7 +246,7 @@ static const struct reserved {
 	{ 16, 16, 12, 4 },
 	{ 18, 184, 48, 8 },
 	{ 22, 104, 76, 4 },
-	{ 23, 16, 12, 4 },
+	{ 23, 24, 12, 4 },
 	{ 24, 168, 20, 4 },
 	/* CONNECT takes no cookie, DISCONNECT no event. */
 	{ 11, 304, 8, 8 },

@@ -29,22 +29,27 @@ static void handle_life(struct kunit *test)
 			KUNIT_EXPECT_NE(test, handle[i], handle[j]);
 		/* Nobody finds it before it is shown. */
 		KUNIT_EXPECT_NULL(test, ucmx_handle_get(file, handle[i]));
-		KUNIT_EXPECT_NULL(test, ucmx_handle_take(file, handle[i]));
+		KUNIT_EXPECT_NULL(test, ucmx_handle_take(file, handle[i], 0));
+		ids[i].owner = 1000 + i;
 		ucmx_handle_show(file, &ids[i]);
 	}
 	KUNIT_EXPECT_NULL(test, ucmx_handle_get(file, 0));
 	KUNIT_EXPECT_NULL(test, ucmx_handle_get(file, U32_MAX));
 	KUNIT_EXPECT_NULL(test, ucmx_handle_get(file, 0x80000000));
-	KUNIT_EXPECT_NULL(test, ucmx_handle_take(file, 0));
-	KUNIT_EXPECT_NULL(test, ucmx_handle_take(file, U32_MAX));
+	KUNIT_EXPECT_NULL(test, ucmx_handle_take(file, 0, 0));
+	KUNIT_EXPECT_NULL(test, ucmx_handle_take(file, U32_MAX, 0));
 	for (i = 0; i < IDS; i++) {
 		KUNIT_EXPECT_PTR_EQ(test, ucmx_handle_get(file, handle[i]),
 				    &ids[i]);
 		KUNIT_EXPECT_EQ(test, refcount_read(&ids[i].ref), 2u);
+		/* Not by another one's owner. */
+		KUNIT_EXPECT_NULL(test, ucmx_handle_take(file, handle[i],
+							 999 + i));
 		/* Taken once. The handle is not free for another one yet. */
-		KUNIT_EXPECT_PTR_EQ(test, ucmx_handle_take(file, handle[i]),
+		KUNIT_EXPECT_PTR_EQ(test, ucmx_handle_take(file, handle[i],
+							   i % 2 ? 1000 + i : 0),
 				    &ids[i]);
-		KUNIT_EXPECT_NULL(test, ucmx_handle_take(file, handle[i]));
+		KUNIT_EXPECT_NULL(test, ucmx_handle_take(file, handle[i], 0));
 		KUNIT_EXPECT_NULL(test, ucmx_handle_get(file, handle[i]));
 		KUNIT_ASSERT_EQ(test, 0, ucmx_handle_alloc(file, &j, &ids[i]));
 		KUNIT_EXPECT_NE(test, j, handle[i]);

@@ -277,6 +277,8 @@ enum {
  * @buf: where struct rdma_cmx_event records go
  * @buf_len: bytes of @buf
  * @count: out: records written, at least one after success
+ * @reader: cookie of who reads, see events_reported of struct
+ *	rdma_cmx_destroy; an id from a CONNECT_REQUEST has it as its owner
  *
  * Waits for an event unless the file is O_NONBLOCK (EAGAIN). The wait ends
  * with EINTR or a restart on a signal. ENOSPC: @buf is too small for the
@@ -299,6 +301,7 @@ struct rdma_cmx_get_events {
 	__aligned_u64 buf;
 	__u32 buf_len;
 	__u32 count;
+	__aligned_u64 reader;
 };
 
 /**
@@ -309,6 +312,8 @@ struct rdma_cmx_get_events {
  *	RC, UC, UD, RAW_PACKET, XRC_INI or XRC_TGT; else EINVAL
  * @id: out: handle
  * @uid: cookie that comes back with each event, not 0
+ * @owner: cookie of who makes the id. Processes that share a file tell each
+ *	other's ids apart by it: handles are used again
  */
 struct rdma_cmx_id_create {
 	__u32 size;
@@ -316,6 +321,7 @@ struct rdma_cmx_id_create {
 	__u32 qp_type;
 	__u32 id;
 	__aligned_u64 uid;
+	__aligned_u64 owner;
 };
 
 /**
@@ -323,8 +329,10 @@ struct rdma_cmx_id_create {
  * @size: sizeof(struct rdma_cmx_destroy)
  * @handle: id or membership
  * @events_reported: out: events of the object that GET_EVENTS handed out to
- *	the process that made the id, or got its connection request
+ *	a reader whose cookie is that of the id's owner, 0 or not
  * @reserved: 0
+ * @owner: 0, or the cookie of the id's owner; ENOENT if it has another one,
+ *	and nothing is destroyed
  *
  * When it returns no event of the object is in the queue and none will come.
  * Destroying an id destroys its memberships, its unread connection requests
@@ -336,6 +344,7 @@ struct rdma_cmx_destroy {
 	__u32 handle;
 	__u32 events_reported;
 	__u32 reserved;
+	__aligned_u64 owner;
 };
 
 /**
@@ -401,6 +410,7 @@ struct rdma_cmx_id_set_option {
  * @events_reported: out: as for ID_DESTROY, events of the id in all its life
  *	until it left the old file; none that the new file hands out
  * @reserved: 0
+ * @owner: as for ID_DESTROY; the id keeps the one that it has
  *
  * Unread events of the id move with it, in order; its memberships keep their
  * handles. EAGAIN: with them, more than max_events would be unread in the new
@@ -414,6 +424,7 @@ struct rdma_cmx_id_migrate {
 	__u32 new_id;
 	__u32 events_reported;
 	__u32 reserved;
+	__aligned_u64 owner;
 };
 
 /**

@@ -144,9 +144,14 @@ static void conn_responded(struct cmx_event *evt, const struct cmx_record *raw)
 	}
 }
 
+/* Of an id that came with a request, and is the reader's. */
 static void handle_destroy(int fd, uint32_t handle)
 {
-	struct rdma_cmx_destroy cmd = { .size = sizeof(cmd), .handle = handle };
+	struct rdma_cmx_destroy cmd = {
+		.size = sizeof(cmd),
+		.handle = handle,
+		.owner = cmx_process_cookie(),
+	};
 
 	ioctl(fd, RDMA_CMX_IO(ID_DESTROY), &cmd);
 }

@@ -15,17 +15,25 @@
  * (MADV_WIPEONFORK), also in one that clone() made, without our handlers. A
  * child that comes by fork() also gets a pidfd of its parent, which says
  * everywhere whether the parent is there. Records stay for good.
+ *
+ * In the kernel an id has the cookie of the process that made it. Two children
+ * of a parent that is gone both destroy their copies of its id, and its handle
+ * may be another id's by the time of the second: by the cookie that one is left
+ * alone.
  */
 #include <poll.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "lib.h"
 
 struct cmx_process {
 	struct cmx_process *next;
+	uint64_t cookie;	/* by it the kernel knows whose an id is */
 	int pidfd;		/* of another process; -1: there is none */
 	unsigned int ids;	/* of this process, alive or as copies; atomic */
 };
@@ -112,38 +120,77 @@ void cmx_fork_init(void)
 	pthread_once(&once, init);
 }
 
-/* This process's record for a new id; NULL without memory. */
-struct cmx_process *cmx_process_get(void)
+/* Not a secret, but no other process may have it by chance. Never 0. */
+static uint64_t cookie_make(void)
 {
-	struct cmx_process *process, *new;
+	struct timespec now;
+	uint64_t cookie;
+
+	if (getrandom(&cookie, sizeof(cookie), GRND_NONBLOCK) !=
+	    sizeof(cookie)) {
+		clock_gettime(CLOCK_MONOTONIC, &now);
+		cookie = now.tv_sec * 1000000000ULL + now.tv_nsec;
+		cookie ^= (uint64_t)getpid() << 40;
+	}
+	return cookie | !cookie;
+}
+
+/* Make the record of this process, unless another thread is first. */
+static struct cmx_process *process_make(void)
+{
+	struct cmx_process *process = NULL, *new = calloc(1, sizeof(*new));
+
+	if (!new)
+		return NULL;
+	new->pidfd = -1;
+	new->cookie = cookie_make();
+	cmx_mem_atomic(new, sizeof(*new));
+	if (!__atomic_compare_exchange_n(self, &process, new, false,
+					 __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+		free(new);
+		return process;
+	}
+	new->next = __atomic_load_n(&processes, __ATOMIC_ACQUIRE);
+	while (!__atomic_compare_exchange_n(&processes, &new->next, new, false,
+					    __ATOMIC_ACQ_REL,
+					    __ATOMIC_ACQUIRE))
+		;
+	return new;
+}
+
+/* This process's record, which stays; NULL without memory. */
+static struct cmx_process *process_have(void)
+{
+	struct cmx_process *process;
 
 	/* The static library comes here first: the page must be there before. */
 	cmx_fork_init();
 	process = process_self();
-	if (unlikely(!process)) {
-		new = calloc(1, sizeof(*new));
-		if (!new)
-			return NULL;
-		new->pidfd = -1;
-		cmx_mem_atomic(new, sizeof(*new));
-		if (__atomic_compare_exchange_n(self, &process, new, false,
-						__ATOMIC_ACQ_REL,
-						__ATOMIC_ACQUIRE)) {
-			process = new;
-			new->next = __atomic_load_n(&processes,
-						    __ATOMIC_ACQUIRE);
-			while (!__atomic_compare_exchange_n(&processes,
-							    &new->next, new,
-							    false,
-							    __ATOMIC_ACQ_REL,
-							    __ATOMIC_ACQUIRE))
-				;
-		} else {
-			free(new);
-		}
-	}
-	__atomic_add_fetch(&process->ids, 1, __ATOMIC_RELAXED);
+	return likely(process) ? process : process_make();
+}
+
+/* This process's record for a new id; NULL without memory. */
+struct cmx_process *cmx_process_get(void)
+{
+	struct cmx_process *process = process_have();
+
+	if (process)
+		__atomic_add_fetch(&process->ids, 1, __ATOMIC_RELAXED);
 	return process;
+}
+
+/* What this process calls itself for the kernel; 0 without memory. */
+uint64_t cmx_process_cookie(void)
+{
+	struct cmx_process *process = process_have();
+
+	return process ? process->cookie : 0;
+}
+
+/* The same for the process that made the id. */
+uint64_t cmx_id_owner(const struct cmx_id *id)
+{
+	return id->process->cookie;
 }
 
 /* The program may have closed it, and have another file of this number. */

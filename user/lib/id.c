@@ -4,9 +4,9 @@
  *
  * Before an id goes away, each event of it that the kernel handed out must
  * have been acked: the kernel says how many there were, the id counts acks
- * under its lock. The kernel counts those of the process that made the id; a
- * child that has a copy counts by itself, and leaves the id in the kernel to
- * its parent for as long as there is one.
+ * under its lock. The kernel counts those that went to the process that made
+ * the id; a child that has a copy counts by itself, and leaves the id in the
+ * kernel to its parent for as long as there is one.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -120,6 +120,7 @@ int cmx_id_create(struct rdma_event_channel *channel, struct rdma_cm_id **res,
 	if (!id)
 		return -1;
 	cmd.uid = id->cookie;
+	cmd.owner = cmx_id_owner(id);
 	if (cmx_id_ioctl(id, ID_CREATE, &cmd)) {
 		err = errno;
 		cmx_id_free(id);
@@ -186,6 +187,7 @@ int cmx_id_destroy(struct cmx_id *id)
 	struct rdma_cmx_destroy cmd = {
 		.size = sizeof(cmd),
 		.handle = id->handle,
+		.owner = cmx_id_owner(id),
 	};
 
 	cmx_names_cancel(id);
@@ -197,7 +199,7 @@ int cmx_id_destroy(struct cmx_id *id)
 	if (id->sync && !cmx_id_inherited(id))
 		waiters_wake(id);
 	if (cmx_id_inherited(id)) {
-		/* Another child may have been first. */
+		/* Another child may have been first, and have made another. */
 		cmx_id_ioctl(id, ID_DESTROY, &cmd);
 		orphan_destroy(id);
 		return 0;
@@ -221,6 +223,7 @@ int cmx_id_migrate(struct cmx_id *id, struct rdma_event_channel *channel)
 		.size = sizeof(cmd),
 		.id = id->handle,
 		.src_fd = id->id.channel->fd,
+		.owner = cmx_id_owner(id),
 	};
 	struct rdma_event_channel *old = id->id.channel;
 	bool was_sync = id->sync;

@@ -177,6 +177,8 @@ bool cmx_stock_owner(const void *obj, const void *address);
 void cmx_fork_init(void);
 struct cmx_process *cmx_process_get(void);
 void cmx_process_put(struct cmx_process *process);
+uint64_t cmx_process_cookie(void);
+uint64_t cmx_id_owner(const struct cmx_id *id);
 bool cmx_id_inherited(const struct cmx_id *id);
 bool cmx_id_cared_for(const struct cmx_id *id);
 bool cmx_copies_lock(void);

@@ -154,6 +154,7 @@ static int mc_leave(struct cmx_id *id, struct cmx_mc *mc)
 	struct rdma_cmx_destroy cmd = {
 		.size = sizeof(cmd),
 		.handle = mc->handle,
+		.owner = cmx_id_owner(id),
 	};
 	bool copy = cmx_id_inherited(id);
 	int err = 0;

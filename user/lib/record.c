@@ -89,8 +89,11 @@ int cmx_record_get(int fd, struct cmx_record *rec)
 		.max_events = 1,
 		.buf = (uintptr_t)rec->bytes,
 		.buf_len = sizeof(rec->bytes),
+		.reader = cmx_process_cookie(),
 	};
 
+	if (!cmd.reader)
+		return cmx_err(ENOMEM);
 	/* Memory checkers do not know what the ioctl writes. */
 	memset(rec->bytes, 0, sizeof(rec->bytes));
 	if (ioctl(fd, RDMA_CMX_IO(GET_EVENTS), &cmd))

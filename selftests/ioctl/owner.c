@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Whose an id is: what the cookies of owner and reader decide, in processes
+ * that share a file. No process number does.
+ */
+#include "common.h"
+
+#include <sched.h>
+#include <sys/wait.h>
+
+#include "../harness.h"
+
+#define MINE	0xfeedface00000001ULL
+#define OTHERS	0xfeedface00000002ULL
+
+FIXTURE(owner) {
+	int fd;
+	uint32_t id;
+};
+
+static int create(int fd, uint32_t ps, uint64_t owner, uint32_t *id)
+{
+	struct rdma_cmx_id_create arg = {
+		.port_space = ps, .qp_type = qp_type_of(ps), .uid = 1,
+		.owner = owner,
+	};
+	int ret = call(fd, ID_CREATE, &arg);
+
+	*id = arg.id;
+	return ret;
+}
+
+/* The next event, for a reader of this cookie */
+static int take(int fd, uint64_t reader, union event_buf *buf)
+{
+	struct rdma_cmx_get_events arg = {
+		.max_events = 1,
+		.buf = (uintptr_t)buf,
+		.buf_len = sizeof(*buf),
+		.reader = reader,
+	};
+	struct pollfd pfd = { .fd = fd, .events = POLLIN };
+
+	if (poll(&pfd, 1, 30000) != 1)
+		return -ETIME;
+	return call(fd, GET_EVENTS, &arg);
+}
+
+static int destroy(int fd, uint32_t id, uint64_t owner)
+{
+	struct rdma_cmx_destroy arg = { .handle = id, .owner = owner };
+	int ret = call(fd, ID_DESTROY, &arg);
+
+	return ret ? ret : (int)arg.events_reported;
+}
+
+static int leave(int fd, uint32_t mc, uint64_t owner)
+{
+	struct rdma_cmx_destroy arg = { .handle = mc, .owner = owner };
+	int ret = call(fd, LEAVE, &arg);
+
+	return ret ? ret : (int)arg.events_reported;
+}
+
+static int migrate(int from, uint32_t id, uint64_t owner, int to,
+		   uint32_t *new_id)
+{
+	struct rdma_cmx_id_migrate arg = {
+		.id = id, .src_fd = from, .owner = owner,
+	};
+	int ret = call(to, ID_MIGRATE, &arg);
+
+	*new_id = arg.new_id;
+	return ret ? ret : (int)arg.events_reported;
+}
+
+FIXTURE_SETUP(owner)
+{
+	self->fd = dev_open(0);
+	ASSERT_LE(0, self->fd);
+	ASSERT_EQ(0, create(self->fd, RDMA_PS_UDP, MINE, &self->id));
+}
+
+FIXTURE_TEARDOWN(owner)
+{
+	close(self->fd);
+	EXPECT_TRUE(counter_wait("live_files", 0));
+	EXPECT_EQ(0, counter("live_ids"));
+	EXPECT_EQ(0, counter("live_mcs"));
+	EXPECT_EQ(0, counter("live_events"));
+}
+
+TEST_F(owner, destroys)
+{
+	union event_buf buf;
+
+	ASSERT_EQ(0, id_write_event(self->fd, self->id, 3, 4));
+	EXPECT_EQ(-ENOENT, destroy(self->fd, self->id, OTHERS));
+	EXPECT_EQ(-ENOENT, destroy(self->fd, self->id, ~0ULL));
+	EXPECT_EQ(-ENOENT, destroy(self->fd, self->id, MINE & UINT32_MAX));
+	/* Nothing has happened to it. */
+	ASSERT_EQ(0, take(self->fd, MINE, &buf));
+	EXPECT_EQ(self->id, buf.ev.id);
+	EXPECT_EQ(4, buf.ev.obj_uid);
+	EXPECT_EQ(1, destroy(self->fd, self->id, MINE));
+	EXPECT_EQ(-ENOENT, destroy(self->fd, self->id, MINE));
+}
+
+/* One that does not care may destroy any, and has one that anybody has. */
+TEST_F(owner, without_cookie)
+{
+	union event_buf buf;
+	uint32_t id;
+
+	EXPECT_EQ(0, destroy(self->fd, self->id, 0));
+	ASSERT_EQ(0, create(self->fd, RDMA_PS_UDP, 0, &id));
+	ASSERT_EQ(0, id_write_event(self->fd, id, 0, 0));
+	ASSERT_EQ(0, id_write_event(self->fd, id, 0, 0));
+	ASSERT_EQ(0, take(self->fd, 0, &buf));
+	ASSERT_EQ(0, take(self->fd, MINE, &buf));
+	EXPECT_EQ(-ENOENT, destroy(self->fd, id, MINE));
+	EXPECT_EQ(1, destroy(self->fd, id, 0));
+}
+
+/* The handle is used again: what it named before is gone. */
+TEST_F(owner, handle_used_again)
+{
+	uint32_t id;
+
+	ASSERT_EQ(0, destroy(self->fd, self->id, MINE));
+	ASSERT_EQ(0, create(self->fd, RDMA_PS_UDP, OTHERS, &id));
+	ASSERT_EQ(self->id, id);
+	EXPECT_EQ(-ENOENT, destroy(self->fd, id, MINE));
+	EXPECT_EQ(0, id_bind(self->fd, id, ADDR_RDMA, 0));
+	EXPECT_EQ(0, destroy(self->fd, id, OTHERS));
+}
+
+TEST_F(owner, counts_what_went_to_it)
+{
+	static const uint64_t readers[] = { MINE, OTHERS, 0, MINE, ~MINE };
+	union event_buf buf;
+	unsigned int i;
+
+	for (i = 0; i < 5; i++)
+		ASSERT_EQ(0, id_write_event(self->fd, self->id, 0, i));
+	for (i = 0; i < 5; i++) {
+		ASSERT_EQ(0, take(self->fd, readers[i], &buf));
+		EXPECT_EQ(i, buf.ev.obj_uid);
+	}
+	EXPECT_EQ(2, destroy(self->fd, self->id, MINE));
+}
+
+TEST_F(owner, leaves)
+{
+	union event_buf buf;
+	uint32_t mc, again;
+
+	ASSERT_EQ(0, id_bind(self->fd, self->id, ADDR_RDMA, 0));
+	ASSERT_EQ(0, mc_join(self->fd, self->id, GROUP, 5, &mc));
+	ASSERT_EQ(0, take(self->fd, MINE, &buf));
+	ASSERT_EQ(EV_MULTICAST_JOIN, buf.ev.event);
+	EXPECT_EQ(-ENOENT, leave(self->fd, mc, OTHERS));
+	EXPECT_EQ(1, counter("live_mcs"));
+	EXPECT_EQ(1, leave(self->fd, mc, MINE));
+	EXPECT_EQ(-ENOENT, leave(self->fd, mc, MINE));
+	/* An event that went to another does not count. */
+	ASSERT_EQ(0, mc_join(self->fd, self->id, GROUP, 5, &again));
+	ASSERT_EQ(0, take(self->fd, OTHERS, &buf));
+	EXPECT_EQ(again, buf.ev.obj);
+	EXPECT_EQ(0, leave(self->fd, again, 0));
+	EXPECT_EQ(1, destroy(self->fd, self->id, MINE));
+}
+
+TEST_F(owner, migrates)
+{
+	union event_buf buf;
+	int to = dev_open(0);
+	uint32_t id;
+
+	ASSERT_LE(0, to);
+	ASSERT_EQ(0, id_write_event(self->fd, self->id, 0, 0));
+	ASSERT_EQ(0, id_write_event(self->fd, self->id, 0, 0));
+	ASSERT_EQ(0, take(self->fd, MINE, &buf));
+	EXPECT_EQ(-ENOENT, migrate(self->fd, self->id, OTHERS, to, &id));
+	EXPECT_EQ(-ENOENT, migrate(self->fd, self->id, OTHERS, self->fd, &id));
+	EXPECT_EQ(1, migrate(self->fd, self->id, MINE, self->fd, &id));
+	EXPECT_EQ(self->id, id);
+	EXPECT_EQ(1, migrate(self->fd, self->id, MINE, to, &id));
+	/* It is the same one's there, too. */
+	EXPECT_EQ(-ENOENT, destroy(to, id, OTHERS));
+	ASSERT_EQ(0, take(to, MINE, &buf));
+	EXPECT_EQ(2, destroy(to, id, MINE));
+	close(to);
+}
+
+/* Who reads a request has its id. */
+TEST_F(owner, requests)
+{
+	struct rdma_cmx_id_query query = {};
+	uint32_t listener, active;
+	union event_buf buf;
+
+	ASSERT_EQ(0, create(self->fd, RDMA_PS_TCP, MINE, &listener));
+	ASSERT_EQ(0, create(self->fd, RDMA_PS_TCP, MINE, &active));
+	ASSERT_EQ(0, id_bind(self->fd, listener, ADDR_RDMA, 0));
+	ASSERT_EQ(0, id_listen(self->fd, listener));
+	query.id = listener;
+	ASSERT_EQ(0, call(self->fd, ID_QUERY, &query));
+	ASSERT_EQ(0, id_resolve_addr(self->fd, active, NULL, ADDR_RDMA,
+				     addr_port(&query.info.src)));
+	ASSERT_EQ(0, take(self->fd, MINE, &buf));
+	ASSERT_EQ(0, id_resolve_route(self->fd, active));
+	ASSERT_EQ(0, take(self->fd, MINE, &buf));
+	ASSERT_EQ(0, id_connect(self->fd, active));
+	ASSERT_EQ(0, take(self->fd, OTHERS, &buf));
+	ASSERT_EQ(EV_CONNECT_REQUEST, buf.ev.event);
+	EXPECT_EQ(-ENOENT, destroy(self->fd, buf.ev.obj, MINE));
+	ASSERT_EQ(0, id_accept(self->fd, buf.ev.obj, 9));
+	EXPECT_EQ(0, destroy(self->fd, buf.ev.obj, OTHERS));
+	/* The request was the listener's event, and went to another. */
+	EXPECT_EQ(0, destroy(self->fd, listener, MINE));
+	EXPECT_LE(2, destroy(self->fd, active, MINE));
+}
+
+/* In a PID namespace of its own, where it has its parent's number or not */
+static int child_reads(int fd, uint64_t reader, int n)
+{
+	union event_buf buf;
+	int status;
+	pid_t pid;
+
+	pid = fork();
+	if (pid)
+		return waitpid(pid, &status, 0) == pid ? status : -1;
+	if (unshare(CLONE_NEWPID))
+		_exit(1);
+	pid = fork();
+	if (pid) {
+		if (waitpid(pid, &status, 0) != pid || status)
+			_exit(2);
+		_exit(0);
+	}
+	while (n--)
+		if (take(fd, reader, &buf))
+			_exit(3);
+	_exit(0);
+}
+
+TEST_F(owner, is_no_process)
+{
+	unsigned int i;
+
+	for (i = 0; i < 5; i++)
+		ASSERT_EQ(0, id_write_event(self->fd, self->id, 0, i));
+	EXPECT_EQ(0, child_reads(self->fd, OTHERS, 2));
+	EXPECT_EQ(0, child_reads(self->fd, MINE, 3));
+	EXPECT_EQ(3, destroy(self->fd, self->id, MINE));
+}
+
+TEST_HARNESS_MAIN

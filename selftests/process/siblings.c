@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* RA-02: two children of a parent that is gone, which share what it has left. */
+#include <sys/syscall.h>
+
+#include "process.h"
+
+#define PORT_SIBLINGS	7625
+
+/*
+ * One child destroys its copy and makes an id, which gets the same handle. The
+ * other one's copy is of what is gone.
+ */
+struct siblings {
+	struct rdma_event_channel *channel;
+	struct rdma_cm_id *id;
+	int result[2];		/* pipe */
+	int parent;		/* its pidfd */
+	int other[2];		/* pipe from the first child to the second */
+	int back[2];
+};
+
+static int first_child(struct siblings *s)
+{
+	struct pollfd pfd = { .fd = s->parent, .events = POLLIN };
+	struct rdma_event_channel *channel = s->channel;
+	struct rdma_cm_id *id;
+	char c = 0;
+
+	if (poll(&pfd, 1, WAIT_MS) != 1 || rdma_destroy_id(s->id))
+		return __LINE__;
+	id = id_make(channel);
+	if (id_bind(id, OWN4, PORT_SIBLINGS) ||
+	    write(s->other[1], &c, 1) != 1 || read(s->back[0], &c, 1) != 1)
+		return __LINE__;
+	/* It lives, and nobody has its port. */
+	if (rdma_write_cm_event(id, RDMA_CM_EVENT_USER, 0, 1) ||
+	    event_take(channel, NULL) != RDMA_CM_EVENT_USER)
+		return __LINE__;
+	return rdma_destroy_id(id) ? __LINE__ : 0;
+}
+
+static int second_child(struct siblings *s)
+{
+	char c;
+
+	if (read(s->other[0], &c, 1) != 1)
+		return __LINE__;
+	if (rdma_destroy_id(s->id))
+		return __LINE__;
+	return write(s->back[1], &c, 1) == 1 ? 0 : __LINE__;
+}
+
+static int leave_siblings_behind(void *arg)
+{
+	int (*const children[])(struct siblings *s) = {
+		first_child, second_child,
+	};
+	struct siblings *s = arg;
+	size_t i;
+	pid_t pid;
+	int wrong;
+
+	s->parent = syscall(SYS_pidfd_open, getpid(), 0);
+	s->channel = rdma_create_event_channel();
+	if (!s->channel)
+		return 1;
+	s->id = id_make(s->channel);
+	for (i = 0; i < 2; i++) {
+		pid = fork();
+		if (pid < 0)
+			return 2;
+		if (pid)
+			continue;
+		wrong = children[i](s);
+		_exit(write(s->result[1], &wrong, sizeof(wrong)) !=
+		      sizeof(wrong));
+	}
+	return 0;
+}
+
+TEST(RA_02_copy_of_an_id_whose_handle_is_used_again)
+{
+	struct pollfd pfd = { .events = POLLIN };
+	int i, pidfd, wrong;
+	struct siblings s;
+
+	pidfd = syscall(SYS_pidfd_open, getpid(), 0);
+	if (pidfd < 0 && errno == ENOSYS)
+		SKIP(return, "valgrind does not know pidfd_open()");
+	ASSERT_LE(0, pidfd);
+	close(pidfd);
+	ASSERT_EQ(0, pipe(s.result));
+	ASSERT_EQ(0, pipe(s.other));
+	ASSERT_EQ(0, pipe(s.back));
+	ASSERT_EQ(0, child_wait(child_start(leave_siblings_behind, &s)));
+	pfd.fd = s.result[0];
+	for (i = 0; i < 2; i++) {
+		wrong = -1;
+		ASSERT_EQ(1, poll(&pfd, 1, WAIT_MS));
+		EXPECT_EQ(sizeof(wrong), read(pfd.fd, &wrong, sizeof(wrong)));
+		EXPECT_EQ(0, wrong);
+	}
+}
+
+TEST_HARNESS_MAIN

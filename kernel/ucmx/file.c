@@ -48,6 +48,12 @@ static int ucmx_get_info(struct ucmx_cmd *cmd)
 		arg->features |= RDMA_CMX_FEATURE_NAMES;
 	arg->max_ids = READ_ONCE(ucmx_max_ids);
 	arg->max_requests = READ_ONCE(ucmx_max_requests);
+	arg->max_user_requests = READ_ONCE(ucmx_max_user_requests);
+	arg->max_events = READ_ONCE(ucmx_max_events);
+	arg->max_backlog = READ_ONCE(ucmx_max_backlog);
+	arg->max_joins = RDMA_CMX_MAX_JOINS;
+	arg->max_event = RDMA_CMX_MAX_EVENT;
+	arg->max_private_data = U8_MAX;
 	return ucmx_respond(cmd);
 }
 

@@ -14,7 +14,7 @@
 	_Static_assert(sizeof(type) == (bytes) && sizeof(type) % 8 == 0, #type)
 LAYOUT(struct rdma_cmx_addr, 48);
 LAYOUT(struct rdma_cmx_id_info, 216);
-LAYOUT(struct rdma_cmx_get_info, 24);
+LAYOUT(struct rdma_cmx_get_info, 48);
 LAYOUT(struct rdma_cmx_event, 96);
 LAYOUT(struct rdma_cmx_get_events, 32);
 LAYOUT(struct rdma_cmx_id_create, 32);
@@ -71,7 +71,7 @@ static const struct {
 #define CMD_MIN(n, type, min) CMD_SIZES(n, type, min, sizeof(struct type))
 #define CMD_IN(n, type, in) CMD_SIZES(n, type, sizeof(struct type), in)
 #define CMD(n, type) CMD_MIN(n, type, sizeof(struct type))
-	CMD(GET_INFO, rdma_cmx_get_info),
+	CMD_MIN(GET_INFO, rdma_cmx_get_info, 24),
 	CMD(GET_EVENTS, rdma_cmx_get_events),
 	CMD(ID_CREATE, rdma_cmx_id_create),
 	CMD(ID_DESTROY, rdma_cmx_destroy),
@@ -202,6 +202,90 @@ TEST_F(abi, longer_but_zero)
 	EXPECT_TRUE(arg.info.features & RDMA_CMX_FEATURE_NAMES);
 	for (i = 0; i < sizeof(arg.more); i++)
 		EXPECT_EQ(0, arg.more[i]);
+}
+
+static long parameter(const char *name)
+{
+	char path[128];
+	long value = -1;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/sys/module/rdma_ucmx/parameters/%s",
+		 name);
+	f = fopen(path, "r");
+	if (!f)
+		return -1;
+	if (fscanf(f, "%ld", &value) != 1)
+		value = -1;
+	fclose(f);
+	return value;
+}
+
+static int parameter_set(const char *name, long value)
+{
+	char path[128];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/sys/module/rdma_ucmx/parameters/%s",
+		 name);
+	f = fopen(path, "w");
+	if (!f)
+		return -1;
+	fprintf(f, "%ld", value);
+	return fclose(f);
+}
+
+TEST_F(abi, limits)
+{
+	static const struct {
+		const char *name;
+		size_t at;
+	} limits[] = {
+#define LIMIT(name) { #name, offsetof(struct rdma_cmx_get_info, name) }
+		LIMIT(max_ids), LIMIT(max_requests), LIMIT(max_user_requests),
+		LIMIT(max_events), LIMIT(max_backlog),
+	};
+	struct rdma_cmx_get_info info;
+	unsigned int i, k;
+	uint32_t value;
+	long now;
+
+	for (i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
+		now = parameter(limits[i].name);
+		ASSERT_LT(0, now);
+		for (k = 0; k < 2; k++) {
+			/* As it is, and as it was changed */
+			ASSERT_EQ(0, parameter_set(limits[i].name, now + k));
+			memset(&info, 0xa5, sizeof(info));
+			ASSERT_EQ(0, call(self->fd, GET_INFO, &info));
+			memcpy(&value, (char *)&info + limits[i].at, 4);
+			EXPECT_EQ(now + k, value)
+				TH_LOG("%s", limits[i].name);
+		}
+		ASSERT_EQ(0, parameter_set(limits[i].name, now));
+	}
+	EXPECT_EQ(RDMA_CMX_MAX_JOINS, info.max_joins);
+	EXPECT_EQ(RDMA_CMX_MAX_EVENT, info.max_event);
+}
+
+/* One more than it says is refused, and no fewer. */
+TEST_F(abi, limit_of_private_data)
+{
+	struct rdma_cmx_connect conn = { .id = 12345 };
+	struct rdma_cmx_reject rej = { .id = 12345 };
+	struct rdma_cmx_get_info info = {};
+
+	ASSERT_EQ(0, call(self->fd, GET_INFO, &info));
+	conn.param.private_data_len = info.max_private_data;
+	rej.private_data_len = info.max_private_data;
+	EXPECT_EQ(-ENOENT, call(self->fd, CONNECT, &conn));
+	EXPECT_EQ(-ENOENT, call(self->fd, ACCEPT, &conn));
+	EXPECT_EQ(-ENOENT, call(self->fd, REJECT, &rej));
+	conn.param.private_data_len++;
+	rej.private_data_len++;
+	EXPECT_EQ(-EINVAL, call(self->fd, CONNECT, &conn));
+	EXPECT_EQ(-EINVAL, call(self->fd, ACCEPT, &conn));
+	EXPECT_EQ(-EINVAL, call(self->fd, REJECT, &rej));
 }
 
 /*

@@ -100,7 +100,7 @@ static const struct command {
 	u16 first;
 	u16 size;
 } commands[] = {
-	{ "GET_INFO", 0, 24, 24 },
+	{ "GET_INFO", 0, 24, 48 },
 	{ "GET_EVENTS", 1, 32, 32 },
 	{ "ID_CREATE", 2, 32, 32 },
 	{ "ID_DESTROY", 3, 24, 24 },

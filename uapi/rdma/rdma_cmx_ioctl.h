@@ -140,8 +140,23 @@ struct rdma_cmx_id_info {
  * @size: sizeof(struct rdma_cmx_get_info)
  * @abi_version: out: RDMA_CMX_ABI_VERSION; grows, never breaks
  * @features: out: RDMA_CMX_FEATURE_* bits
- * @max_ids: out: ids of one context (module parameter)
- * @max_requests: out: unfinished resolutions of one context
+ * @max_ids: out: ids and memberships of one context; above it: EMFILE
+ * @max_requests: out: unfinished resolutions of one context; above it: EAGAIN
+ * @max_user_requests: out: resolutions of one user, in all contexts, that are
+ *	unfinished or whose answer was not taken; above it: EAGAIN
+ * @max_events: out: unread events of one context; from there on what ends with
+ *	an event is EAGAIN
+ * @max_backlog: out: unread connection requests of one listening id
+ * @max_joins: out: items of one JOIN_MANY; above it: E2BIG
+ * @max_event: out: bytes of an event record at most: a buffer of so many takes
+ *	any
+ * @max_private_data: out: bytes of private data that CONNECT, ACCEPT and REJECT
+ *	take at most; the limit of a message may be less
+ *
+ * The struct may end behind @max_requests. The first five limits are module
+ * parameters, as they are now. @max_joins is not
+ * below RDMA_CMX_MAX_JOINS. How many multicast groups a user may be a full
+ * member of on RoCE v2 is a parameter of the module rdma_cmx, groups_per_user.
  */
 struct rdma_cmx_get_info {
 	__u32 size;
@@ -149,6 +164,12 @@ struct rdma_cmx_get_info {
 	__aligned_u64 features;
 	__u32 max_ids;
 	__u32 max_requests;
+	__u32 max_user_requests;
+	__u32 max_events;
+	__u32 max_backlog;
+	__u32 max_joins;
+	__u32 max_event;
+	__u32 max_private_data;
 };
 
 enum {
@@ -906,9 +927,10 @@ enum {
  * @param: what the group has to be like; RDMA_CMX_FEATURE_MCAST
  *
  * MULTICAST_JOIN or MULTICAST_ERROR follows, unless the id's DEVICE_REMOVAL
- * comes first: that is the last event of all its memberships, too. EINVAL: not
- * a multicast address, a parameter out of range, or the id is not bound. EADDRINUSE: the
- * id has joined the group with another join flag, flag or parameter.
+ * comes first: that is the last event of all its memberships, too. The struct
+ * may end behind @addr. EINVAL: not a multicast address, a parameter out of
+ * range, or the id is not bound. EADDRINUSE: the id has joined the group with
+ * another join flag, flag or parameter.
  * EOPNOTSUPP: a flag, parameter or address that the device cannot do; as the
  * status of MULTICAST_ERROR: the subnet administrator has no send-only full
  * members. EAFNOSUPPORT: an IPv6 group on RoCE v2 needs an id that is bound

@@ -2,6 +2,9 @@
 /*
  * User ABI of /dev/infiniband/rdma_cmx.
  *
+ * Version 1. From this version on structs only grow, at their end; numbers and
+ * meanings stay.
+ *
  * One open file is one context and one event channel. Objects (ids and
  * multicast memberships) are 32-bit handles of that file; 0 is never a
  * handle. Every command is an ioctl that takes one struct, read and written
@@ -193,6 +196,12 @@ enum {
 /*
  * Events beyond those of enum rdma_cm_event_type in older headers; the same
  * numbers as in librdmacm.
+ *
+ * A type that is added later comes only to a caller that has asked for it, by a
+ * field or flag of a command that an older caller does not have. The same goes
+ * for a part of a record that makes one longer than RDMA_CMX_MAX_EVENT. Other
+ * new parts may come to everybody, behind those that are known: readers skip
+ * flags that they do not know.
  */
 enum {
 	RDMA_CMX_EV_ADDRINFO_RESOLVED = 16,
@@ -288,7 +297,7 @@ enum {
 	RDMA_CMX_EVENT_MC_PARAM = 1 << 5,	/* struct rdma_cmx_mc_param */
 };
 
-/* No event is longer than this. */
+/* No event is longer than this, unless the reader has asked for it. */
 #define RDMA_CMX_MAX_EVENT	1024
 
 /**
@@ -303,7 +312,7 @@ enum {
  *
  * Waits for an event unless the file is O_NONBLOCK (EAGAIN). The wait ends
  * with EINTR or a restart on a signal. ENOSPC: @buf is too small for the
- * first event, which stays first; RDMA_CMX_MAX_EVENT bytes always suffice.
+ * first event, which stays first; max_event bytes (GET_INFO) always suffice.
  * EFAULT likewise leaves the event first. A record behind the first that does
  * not fit or cannot be written ends the batch and comes with the next call.
  *

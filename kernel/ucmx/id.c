@@ -361,7 +361,9 @@ int ucmx_id_bind(struct ucmx_cmd *cmd)
 	struct ucmx_id *id;
 	int ret;
 
-	if (ucmx_addr_get(&addr, &arg->addr) <= 0)
+	if (arg->flags)
+		return -EOPNOTSUPP;
+	if (arg->reserved || ucmx_addr_get(&addr, &arg->addr) <= 0)
 		return -EINVAL;
 	if (ucmx_respond(cmd))
 		return -EFAULT;
@@ -385,6 +387,10 @@ int ucmx_id_query(struct ucmx_cmd *cmd)
 	struct rdma_cmx_id_query *arg = cmd->buf;
 	struct ucmx_id *id;
 
+	if (arg->flags)
+		return -EOPNOTSUPP;
+	if (arg->reserved)
+		return -EINVAL;
 	id = ucmx_id_lock(cmd->file, arg->id);
 	if (IS_ERR(id))
 		return PTR_ERR(id);

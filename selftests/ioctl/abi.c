@@ -19,8 +19,8 @@ LAYOUT(struct rdma_cmx_event, 96);
 LAYOUT(struct rdma_cmx_get_events, 32);
 LAYOUT(struct rdma_cmx_id_create, 32);
 LAYOUT(struct rdma_cmx_destroy, 24);
-LAYOUT(struct rdma_cmx_id_bind, 272);
-LAYOUT(struct rdma_cmx_id_query, 368);
+LAYOUT(struct rdma_cmx_id_bind, 280);
+LAYOUT(struct rdma_cmx_id_query, 376);
 LAYOUT(struct rdma_cmx_id_set_option, 32);
 LAYOUT(struct rdma_cmx_id_migrate, 32);
 LAYOUT(struct rdma_cmx_resolve_addr, 112);
@@ -456,6 +456,8 @@ TEST_F(abi, misaligned_struct)
 
 TEST_F(abi, reserved_fields)
 {
+	EXPECT_RESERVED(ID_BIND, rdma_cmx_id_bind, reserved);
+	EXPECT_RESERVED(ID_QUERY, rdma_cmx_id_query, reserved);
 	EXPECT_RESERVED(ID_DESTROY, rdma_cmx_destroy, reserved);
 	EXPECT_RESERVED(LEAVE, rdma_cmx_destroy, reserved);
 	EXPECT_RESERVED(ID_SET_OPTION, rdma_cmx_id_set_option, reserved);
@@ -491,7 +493,11 @@ TEST_F(abi, unknown_flags)
 		.id = self->id, .query.flags = 1u << 31,
 	};
 	struct rdma_cmx_id_set_option opt = { .id = self->id, .level = 77 };
+	struct rdma_cmx_id_bind bind = { .id = self->id, .flags = 1 };
+	struct rdma_cmx_id_query query = { .id = self->id, .flags = 1 };
 
+	EXPECT_EQ(-EOPNOTSUPP, call(self->fd, ID_BIND, &bind));
+	EXPECT_EQ(-EOPNOTSUPP, call(self->fd, ID_QUERY, &query));
 	EXPECT_EQ(-EOPNOTSUPP, call(self->fd, CONNECT, &conn));
 	conn.flags = 1u << 31;
 	EXPECT_EQ(-EOPNOTSUPP, call(self->fd, ACCEPT, &conn));
@@ -615,6 +621,8 @@ TEST_F(abi, no_kernel_memory)
 
 	memset(&query, 0xff, sizeof(query));
 	query.id = self->id;
+	query.flags = 0;
+	query.reserved = 0;
 	ASSERT_EQ(0, call(self->fd, ID_QUERY, &query));
 	for (i = 0; i < sizeof(query.paths); i++)
 		EXPECT_EQ(0, p[i]);

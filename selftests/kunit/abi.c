@@ -104,8 +104,8 @@ static const struct command {
 	{ "GET_EVENTS", 1, 32, 32 },
 	{ "ID_CREATE", 2, 32, 32 },
 	{ "ID_DESTROY", 3, 24, 24 },
-	{ "ID_BIND", 4, 272, 272 },
-	{ "ID_QUERY", 5, 368, 368 },
+	{ "ID_BIND", 4, 280, 280 },
+	{ "ID_QUERY", 5, 376, 376 },
 	{ "ID_SET_OPTION", 6, 32, 32 },
 	{ "ID_MIGRATE", 7, 32, 32 },
 	{ "RESOLVE_ADDR", 8, 112, 112 },
@@ -233,6 +233,8 @@ static const struct reserved {
 	u32 len;
 } reserveds[] = {
 	{ 3, 24, 12, 4 },
+	{ 4, 280, 12, 4 },
+	{ 5, 376, 12, 4 },
 	{ 6, 32, 28, 4 },
 	{ 8, 112, 12, 4 },
 	{ 9, 16, 12, 4 },
@@ -273,6 +275,8 @@ static long call_reserved(u8 *buf, const struct reserved *r, u32 at)
 
 	memset(buf, 0, ROOM);
 	memcpy(buf, head, sizeof(head));
+	if (r->nr == 4)
+		((struct rdma_cmx_id_bind *)buf)->addr.family = AF_INET;
 	if (r->nr == 8)
 		((struct rdma_cmx_resolve_addr *)buf)->dst.family = AF_INET;
 	if (at)

@@ -110,6 +110,8 @@ static int id_clean(int fd, uint32_t id)
 
 	memset(&query, OURS, sizeof(query));
 	query.id = id;
+	query.flags = 0;
+	query.reserved = 0;
 	ret = call(fd, ID_QUERY, &query);
 	if (ret)
 		return ret;

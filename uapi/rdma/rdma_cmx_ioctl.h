@@ -381,6 +381,8 @@ struct rdma_cmx_destroy {
  * struct rdma_cmx_id_bind - RDMA_CMX_IO(ID_BIND)
  * @size: sizeof(struct rdma_cmx_id_bind)
  * @id: handle
+ * @flags: 0
+ * @reserved: 0
  * @addr: local address and port
  * @info: out: the id's info after the bind
  *
@@ -389,6 +391,8 @@ struct rdma_cmx_destroy {
 struct rdma_cmx_id_bind {
 	__u32 size;
 	__u32 id;
+	__u32 flags;
+	__u32 reserved;
 	struct rdma_cmx_addr addr;
 	struct rdma_cmx_id_info info;
 };
@@ -397,12 +401,16 @@ struct rdma_cmx_id_bind {
  * struct rdma_cmx_id_query - RDMA_CMX_IO(ID_QUERY)
  * @size: sizeof(struct rdma_cmx_id_query)
  * @id: handle
+ * @flags: 0
+ * @reserved: 0
  * @paths: out: the first info.num_paths path records, at most 2
  * @info: out
  */
 struct rdma_cmx_id_query {
 	__u32 size;
 	__u32 id;
+	__u32 flags;
+	__u32 reserved;
 	struct ib_path_rec_data paths[2];
 	struct rdma_cmx_id_info info;
 };

@@ -6,6 +6,7 @@
 selftest_targets :=
 selftest_modules :=
 
+include selftests/common/rules.mk
 include $(wildcard selftests/*/build.mk)
 
 selftests: user $(selftest_targets)  ## build test programs and test modules

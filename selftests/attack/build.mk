@@ -12,13 +12,8 @@ selftest_targets += $(attack_tests) $(attack_tools)
 $(filter $(O)/selftests/attack_ib/%,$(attack_tests)): ATTACK_BED := -DON_INFINIBAND \
 	-DADDR_RDMA='"10.66.0.1"'
 $(attack_tests): $(O)/selftests/%: selftests/%.c selftests/security/limits.h \
-		selftests/ioctl/common.c selftests/ioctl/common.h \
-		uapi/rdma/rdma_cmx_ioctl.h
-	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -std=gnu11 -Wall -Wextra -Wno-unused-parameter \
-		-Wno-sign-compare -fno-strict-aliasing -D_GNU_SOURCE -Iuapi \
-		-Iselftests/ioctl -Iselftests/security -isystem $(KSELFTEST_DIR) \
-		$(ATTACK_BED) -o $@ $(filter %.c,$^) -lpthread
+		$(uapi_common)
+	$(call uapi_cc,-Iselftests/ioctl -Iselftests/security $(ATTACK_BED))
 
 $(attack_tools): $(O)/selftests/%: selftests/%.c
 	@mkdir -p $(@D)

@@ -17,7 +17,7 @@
  *  - "Fix rdma_ucm_query... struct padding" and "Don't infoleak GRH fields"
  *    (ucma, core): records are built in zeroed memory. security/leaks.
  *  - "Fix the locking of ctx->file", "Fix locking for ctx->events_reported"
- *    (ucma): an id's file changes under both locks; attack/events.
+ *    (ucma): an id's file changes under both locks; attack/migration.
  *  - "Do not send IGMP leaves for sendonly Multicast groups" (cma):
  *    system/multicast_igmp.sh counts them.
  *  - "Fix use after free race in roce multicast join" (cma): memberships of

@@ -10,8 +10,10 @@
  */
 #include "common.h"
 #include "limits.h"
+#include "../common/uapi.h"
 
 #include <net/if.h>
+#include <pthread.h>
 #include <sys/epoll.h>
 
 #include "../harness.h"
@@ -412,6 +414,82 @@ TEST(one_group_many_times)
 		close(ep[i]);
 	close(fd);
 	EXPECT_EQ(0, number_get(COUNTERS "live_members"));
+}
+
+/* Whoever reads that a group is joined can leave it. */
+struct joining {
+	int fd, rounds, refused;
+};
+
+static void *join_much(void *arg)
+{
+	struct joining *j = arg;
+	uint32_t id, mc;
+	int i;
+
+	if (id_create(j->fd, RDMA_PS_UDP, 1, &id) ||
+	    id_bind(j->fd, id, ADDR_RDMA, 0) ||
+	    mc_join(j->fd, id, GROUP, 1, &mc))
+		return NULL;
+	/* The group is there already: the event comes at once. */
+	for (i = 0; i < j->rounds; i++)
+		if (mc_join(j->fd, id, GROUP, 2, &mc))
+			j->refused++;
+	return NULL;
+}
+
+TEST(leave_what_was_announced)
+{
+	struct joining j = { .fd = dev_open(O_NONBLOCK), .rounds = 2000 };
+	union event_buf buf;
+	pthread_t thread;
+	int unknown = 0, left = 0, seen = 0;
+
+	ASSERT_EQ(0, pthread_create(&thread, NULL, join_much, &j));
+	while (seen < j.rounds && !event_want(j.fd, EV_MULTICAST_JOIN, &buf)) {
+		if (buf.ev.obj_uid != 2)
+			continue;
+		seen++;
+		if (mc_leave(j.fd, buf.ev.obj) == 1)
+			left++;
+		else
+			unknown++;
+	}
+	pthread_join(thread, NULL);
+	EXPECT_EQ(0, j.refused);
+	EXPECT_EQ(j.rounds, left);
+	EXPECT_EQ(0, unknown);
+	close(j.fd);
+	EXPECT_TRUE(nothing_left());
+}
+
+/* Handles do not count what others have. */
+TEST(handles_of_memberships)
+{
+	uint32_t id, other, mc[8], theirs, i, near = 0;
+	int fd = dev_open(O_NONBLOCK), fd2 = dev_open(O_NONBLOCK);
+	char text[16];
+
+	ASSERT_EQ(0, id_create(fd, RDMA_PS_UDP, 1, &id));
+	ASSERT_EQ(0, id_bind(fd, id, ADDR_RDMA, 0));
+	ASSERT_EQ(0, id_create(fd2, RDMA_PS_UDP, 1, &other));
+	ASSERT_EQ(0, id_bind(fd2, other, ADDR_RDMA, 0));
+	ASSERT_EQ(0, mc_join(fd2, other, GROUP, 1, &theirs));
+	for (i = 0; i < 8; i++) {
+		snprintf(text, sizeof(text), "239.55.3.%u", i + 1);
+		ASSERT_EQ(0, mc_join(fd, id, text, 1, &mc[i]));
+		ASSERT_NE(0, mc[i]);
+		near += mc[i] - theirs + 1000 < 2000;
+	}
+	EXPECT_GT(2, near);
+	EXPECT_EQ(-ENOENT, mc_leave(fd, theirs));
+	EXPECT_EQ(-ENOENT, mc_leave(fd, 0));
+	for (i = 0; i < 8; i++)
+		EXPECT_LE(0, mc_leave(fd, mc[i]));
+	EXPECT_EQ(-ENOENT, mc_leave(fd, mc[0]));
+	close(fd);
+	close(fd2);
+	EXPECT_TRUE(nothing_left());
 }
 
 TEST_HARNESS_MAIN

@@ -26,7 +26,8 @@ run() {
 	return "$status"
 }
 
-for program in process/threads process/close process/fork lib/sync; do
+for program in process/threads process/close process/fork \
+		process/fork_inherit lib/sync; do
 	ok "helgrind: $program" run $program
 done
 # With threads of the library's own

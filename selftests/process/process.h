@@ -67,6 +67,18 @@ pid_t child_start(int (*fn)(void *arg), void *arg);
 /* Its exit status; -signal when it was killed; -1000 when not in time. */
 int child_wait(pid_t pid);
 
+/* What a child inherits of its parent, and may destroy. */
+struct heritage {
+	struct rdma_event_channel *channel;
+	struct rdma_cm_id *id;
+	int pipe[2];
+};
+
+/* For child_start(): destroys the copies of id and channel. */
+int heritage_destroy(void *heritage);
+/* Connect to @port and hang up, with a channel apart. 0 or a number. */
+int connect_out(unsigned int port);
+
 /* Is thread @tid asleep in system call number @nr? With a deadline. */
 bool thread_sleeps(pid_t tid, long nr);
 

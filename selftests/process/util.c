@@ -241,6 +241,36 @@ int child_wait(pid_t pid)
 	return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
 }
 
+int heritage_destroy(void *heritage)
+{
+	struct heritage *h = heritage;
+
+	if (rdma_destroy_id(h->id))
+		return 1;
+	rdma_destroy_event_channel(h->channel);
+	return 0;
+}
+
+int connect_out(unsigned int port)
+{
+	struct rdma_event_channel *channel = rdma_create_event_channel();
+	struct rdma_addrinfo *res;
+	struct rdma_cm_id *id;
+	int wrong;
+
+	if (!channel || rdma_getaddrinfo(OWN4, PORT, NULL, &res))
+		return 1;
+	rdma_freeaddrinfo(res);
+	id = id_ready(channel, port);
+	if (!id)
+		return 2;
+	wrong = id_connect(id);
+	if (!wrong)
+		wrong = id_hang_up(id, true);
+	rdma_destroy_event_channel(channel);
+	return wrong ? 3 : 0;
+}
+
 bool thread_sleeps(pid_t tid, long nr)
 {
 	long long end = now_ms() + WAIT_MS;

@@ -36,5 +36,7 @@ for program in process/close process/threads api/gai_misuse; do
 	ok "memcheck: $program" run $program $leaks
 done
 # What other threads' stacks pointed to would be a leak in a child.
-ok "memcheck: process/fork" run process/fork
+for program in process/fork process/fork_inherit; do
+	ok "memcheck: $program" run $program
+done
 finish

@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * An unprivileged user who migrates ids between files while others write
+ * events to them, read and destroy: each event is delivered once, in order,
+ * and to a file that knows the id.
+ */
+#include "common.h"
+#include "../common/uapi.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+
+#include "../harness.h"
+
+#define PATIENCE_S	20
+
+FIXTURE(migration) {
+	int fd, other;
+};
+
+FIXTURE_SETUP(migration)
+{
+	ASSERT_TRUE(counter_wait("live_files", 0));
+	self->fd = dev_open(O_NONBLOCK);
+	self->other = dev_open(O_NONBLOCK);
+	ASSERT_LE(0, self->fd);
+	ASSERT_LE(0, self->other);
+}
+
+FIXTURE_TEARDOWN(migration)
+{
+	close(self->fd);
+	close(self->other);
+	EXPECT_TRUE(nothing_left());
+}
+
+/* Several ids in one queue, and one of them moves. */
+TEST_F(migration, order)
+{
+	struct rdma_cmx_id_migrate migrate = {};
+	enum { IDS = 5, EACH = 200 };
+	uint32_t id[IDS];
+	union event_buf buf;
+	int i, n;
+
+	for (i = 0; i < IDS; i++)
+		ASSERT_EQ(0, id_create(self->fd, RDMA_PS_UDP, i + 1, &id[i]));
+	for (n = 0; n < IDS * EACH; n++)
+		ASSERT_EQ(0, id_write_event(self->fd, id[n * 7 % IDS], n, 0));
+	for (n = 0; n < 20; n++) {
+		ASSERT_EQ(0, event_next(self->fd, &buf));
+		ASSERT_EQ(n, buf.ev.status);
+	}
+	migrate.id = id[3];
+	migrate.src_fd = self->fd;
+	ASSERT_EQ(0, call(self->other, ID_MIGRATE, &migrate));
+	EXPECT_EQ(4, migrate.events_reported);
+	EXPECT_EQ(4, id_destroy(self->fd, id[1]));
+	for (n = 20; n < IDS * EACH; n++) {
+		if (n * 7 % IDS == 1)
+			continue;
+		ASSERT_EQ(0, event_next(n * 7 % IDS == 3 ? self->other :
+							   self->fd, &buf));
+		ASSERT_EQ(n, buf.ev.status);
+		ASSERT_EQ(n * 7 % IDS + 1, buf.ev.uid);
+	}
+	EXPECT_FALSE(event_pending(self->fd));
+	EXPECT_FALSE(event_pending(self->other));
+	EXPECT_EQ(EACH, id_destroy(self->other, migrate.new_id));
+	EXPECT_EQ(EACH, id_destroy(self->fd, id[0]));
+}
+
+/*
+ * Owners write to their ids, move them to and fro and destroy them, while
+ * readers of both files take what comes.
+ */
+#define OWNERS	3
+#define LIVES	12
+#define WRITES	24
+#define IDS	(OWNERS * LIVES)
+
+struct traffic {
+	int fd[2];
+	_Atomic int seen[IDS][WRITES];
+	_Atomic int got[IDS];	/* events of an id */
+	int written[IDS];
+	int reported[IDS];
+	_Atomic int left;	/* owners that work */
+	_Atomic int wrong;
+};
+
+struct actor {
+	struct traffic *t;
+	pthread_t thread;
+	int nr;
+};
+
+static void *traffic_read(void *arg)
+{
+	struct actor *me = arg;
+	struct traffic *t = me->t;
+	struct rdma_cmx_event ev[3];
+	uint32_t count, i;
+	bool last;
+
+	do {
+		last = !t->left;
+		while (!events_get(t->fd[me->nr & 1], ev, sizeof(ev), 0,
+				   &count)) {
+			if (!count || count > 3)
+				t->wrong++;
+			for (i = 0; i < count && i < 3; i++) {
+				if (ev[i].uid < 1 || ev[i].uid > IDS ||
+				    ev[i].obj_uid >= WRITES) {
+					t->wrong++;
+					continue;
+				}
+				t->seen[ev[i].uid - 1][ev[i].obj_uid]++;
+				t->got[ev[i].uid - 1]++;
+			}
+		}
+	} while (!last);
+	return NULL;
+}
+
+static void *traffic_own(void *arg)
+{
+	struct rdma_cmx_id_migrate m;
+	struct actor *me = arg;
+	struct traffic *t = me->t;
+	int life, nr, side, i;
+	uint32_t id;
+
+	for (life = 0; life < LIVES; life++) {
+		nr = me->nr * LIVES + life;
+		side = life & 1;
+		if (id_create(t->fd[side], RDMA_PS_UDP, nr + 1, &id)) {
+			t->wrong++;
+			continue;
+		}
+		for (i = 0; i < WRITES; i++) {
+			if (id_write_event(t->fd[side], id, 0, i))
+				t->wrong++;
+			if (i % 5 != 4)
+				continue;
+			m = (struct rdma_cmx_id_migrate){
+				.id = id, .src_fd = t->fd[side],
+			};
+			side = !side;
+			if (call(t->fd[side], ID_MIGRATE, &m))
+				t->wrong++;
+			id = m.new_id;
+		}
+		t->written[nr] = WRITES;
+		/* Every third lives on until all is read. */
+		t->reported[nr] = life % 3 ? id_destroy(t->fd[side], id) : -1;
+	}
+	t->left--;
+	return NULL;
+}
+
+TEST_F(migration, once_and_only_once)
+{
+	struct actor owner[OWNERS], reader[4];
+	static struct traffic t;
+	int i, j, lost = 0, twice = 0;
+
+	t.fd[0] = self->fd;
+	t.fd[1] = self->other;
+	t.left = OWNERS;
+	for (i = 0; i < 4; i++) {
+		reader[i] = (struct actor){ .t = &t, .nr = i };
+		ASSERT_EQ(0, pthread_create(&reader[i].thread, NULL,
+					    traffic_read, &reader[i]));
+	}
+	for (i = 0; i < OWNERS; i++) {
+		owner[i] = (struct actor){ .t = &t, .nr = i };
+		ASSERT_EQ(0, pthread_create(&owner[i].thread, NULL,
+					    traffic_own, &owner[i]));
+	}
+	for (i = 0; i < OWNERS; i++)
+		pthread_join(owner[i].thread, NULL);
+	for (i = 0; i < 4; i++)
+		pthread_join(reader[i].thread, NULL);
+	EXPECT_EQ(0, atomic_load(&t.wrong));
+	for (i = 0; i < IDS; i++) {
+		for (j = 0; j < t.written[i]; j++) {
+			twice += t.seen[i][j] > 1;
+			lost += t.reported[i] < 0 && !t.seen[i][j];
+		}
+		/* What DESTROY says is what the readers got. */
+		if (t.reported[i] >= 0) {
+			EXPECT_EQ(t.reported[i], atomic_load(&t.got[i]));
+		}
+	}
+	EXPECT_EQ(0, twice);
+	EXPECT_EQ(0, lost);
+}
+
+/* The number that MIGRATE gives is of events handed out by the old file. */
+static void *read_until_stopped(void *arg)
+{
+	struct actor *me = arg;
+	struct rdma_cmx_event ev[8];
+
+	while (me->t->left)
+		events_get(me->t->fd[1], ev, sizeof(ev), 0, NULL);
+	return NULL;
+}
+
+TEST_F(migration, migrate_counts_the_old_file)
+{
+	struct rdma_cmx_id_migrate m;
+	static struct traffic t;
+	struct actor reader = { .t = &t };
+	int round, i, wrong = 0;
+	union event_buf buf;
+
+	t.fd[1] = self->other;
+	t.left = 1;
+	ASSERT_EQ(0, pthread_create(&reader.thread, NULL, read_until_stopped,
+				    &reader));
+	for (round = 0; round < 400; round++) {
+		m = (struct rdma_cmx_id_migrate){ .src_fd = self->fd };
+		if (id_create(self->fd, RDMA_PS_UDP, 1, &m.id))
+			break;
+		for (i = 0; i < 5; i++)
+			id_write_event(self->fd, m.id, i, 0);
+		if (event_next(self->fd, &buf) ||
+		    call(self->other, ID_MIGRATE, &m))
+			break;
+		wrong += m.events_reported != 1;
+		id_destroy(self->other, m.new_id);
+	}
+	t.left = 0;
+	pthread_join(reader.thread, NULL);
+	EXPECT_EQ(400, round);
+	EXPECT_EQ(0, wrong);
+}
+
+/* Whoever reads an event can use the id in it. */
+struct moved {
+	int fd;
+	_Atomic int got, unknown;
+	_Atomic bool over;
+};
+
+static void *query_moved(void *arg)
+{
+	struct sched_param first = { .sched_priority = 1 };
+	struct moved *m = arg;
+	struct pollfd pfd = { m->fd, POLLIN, 0 };
+	struct rdma_cmx_id_query query;
+	struct rdma_cmx_event ev;
+
+	/* Whoever wakes it lets it run. */
+	pthread_setschedparam(pthread_self(), SCHED_FIFO, &first);
+	while (!m->over) {
+		poll(&pfd, 1, 100);
+		if (events_get(m->fd, &ev, sizeof(ev), 1, NULL))
+			continue;
+		query = (struct rdma_cmx_id_query){ .id = ev.id };
+		if (call(m->fd, ID_QUERY, &query))
+			m->unknown++;
+		m->got++;
+	}
+	return NULL;
+}
+
+TEST_F(migration, use_what_has_moved)
+{
+	enum { ROUNDS = 20, EACH = 512 };
+	static struct moved moved;
+	struct rdma_cmx_id_migrate m;
+	pthread_t thread;
+	int round, i;
+	double end;
+
+	moved.fd = self->other;
+	ASSERT_EQ(0, pthread_create(&thread, NULL, query_moved, &moved));
+	for (round = 0; round < ROUNDS; round++) {
+		m = (struct rdma_cmx_id_migrate){ .src_fd = self->fd };
+		if (id_create(self->fd, RDMA_PS_UDP, 1, &m.id))
+			break;
+		for (i = 0; i < EACH; i++)
+			if (id_write_event(self->fd, m.id, i, 0))
+				break;
+		if (i < EACH || call(self->other, ID_MIGRATE, &m))
+			break;
+		end = now_ms() + PATIENCE_S * 1000;
+		while (moved.got < (round + 1) * EACH && now_ms() < end)
+			poll(NULL, 0, 1);
+		if (id_destroy(self->other, m.new_id) != EACH)
+			break;
+	}
+	moved.over = true;
+	pthread_join(thread, NULL);
+	EXPECT_EQ(ROUNDS, round);
+	EXPECT_EQ(ROUNDS * EACH, atomic_load(&moved.got));
+	EXPECT_EQ(0, atomic_load(&moved.unknown));
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,429 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * An unprivileged user against the limits of the queue of events: operations
+ * that end with events that nobody reads, connection requests that nobody
+ * reads, and a close that takes quadratic time.
+ */
+#include "common.h"
+#include "limits.h"
+#include "../common/uapi.h"
+
+#include <sched.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "../harness.h"
+
+#define MAX_EVENTS	"/sys/module/rdma_ucmx/parameters/max_events"
+#define LIMIT		64
+#define PATIENCE_S	20
+
+FIXTURE(queue) {
+	int fd, other;
+	long max;
+};
+
+FIXTURE_SETUP(queue)
+{
+	ASSERT_TRUE(counter_wait("live_files", 0));
+	self->max = number_get(MAX_EVENTS);
+	ASSERT_LT(0, self->max);
+	self->fd = dev_open(O_NONBLOCK);
+	self->other = dev_open(O_NONBLOCK);
+	ASSERT_LE(0, self->fd);
+	ASSERT_LE(0, self->other);
+}
+
+FIXTURE_TEARDOWN(queue)
+{
+	number_set(MAX_EVENTS, self->max);
+	close(self->fd);
+	close(self->other);
+	EXPECT_TRUE(nothing_left());
+}
+
+/* Write until it is refused; how many were taken, LIMIT * 4 at most. */
+static int write_much(int fd, uint32_t id)
+{
+	int i, ret = 0;
+
+	for (i = 0; i < 4 * LIMIT && !ret; i++)
+		ret = id_write_event(fd, id, i, i);
+	return ret == -EAGAIN ? i - 1 : i;
+}
+
+/* Events of an id that is not accepted wait unseen, and count as any other. */
+TEST_F(queue, write_to_a_request)
+{
+	uint32_t listener, active, passive;
+	union event_buf buf;
+	uint16_t port;
+	int i;
+
+	ASSERT_EQ(0, listener_new(self->fd, 1, &listener, &port));
+	ASSERT_EQ(0, connect_start(self->other, 2, port, &active));
+	ASSERT_EQ(0, event_want(self->fd, EV_CONNECT_REQUEST, &buf));
+	passive = buf.ev.obj;
+	number_set(MAX_EVENTS, LIMIT);
+	EXPECT_EQ(LIMIT, write_much(self->fd, passive));
+	EXPECT_FALSE(event_pending(self->fd));
+	/* The file has no room for another id's events either. */
+	EXPECT_EQ(-EAGAIN, id_write_event(self->fd, listener, 0, 0));
+	number_set(MAX_EVENTS, self->max);
+	/* They come when it is accepted, all and in order. */
+	ASSERT_EQ(0, id_accept(self->fd, passive, 3));
+	for (i = 0; i < LIMIT; i++) {
+		ASSERT_EQ(0, event_want(self->fd, RDMA_CMX_EV_USER, &buf));
+		ASSERT_EQ(i, buf.ev.status);
+		ASSERT_EQ(3, buf.ev.uid);
+	}
+	EXPECT_EQ(LIMIT, id_destroy(self->fd, passive));
+	number_set(MAX_EVENTS, LIMIT);
+	EXPECT_EQ(LIMIT, write_much(self->fd, listener));
+}
+
+/* One operation that fails again and again, and nobody reads why. */
+TEST_F(queue, errors_without_end)
+{
+	int i, ret = 0, done = 0;
+	union event_buf buf;
+	uint32_t id;
+
+	number_set(MAX_EVENTS, LIMIT);
+	ASSERT_EQ(0, id_create(self->fd, RDMA_PS_TCP, 1, &id));
+	for (i = 0; i < 40000 && done < 4 * LIMIT; i++) {
+		ret = id_resolve_addr(self->fd, id, NULL, ADDR_PLAIN, 9000);
+		if (ret == -EAGAIN)
+			break;
+		/* EINVAL: the last one is not over. */
+		if (ret == -EINVAL)
+			poll(NULL, 0, 1);
+		else if (!ret)
+			done++;
+		else
+			break;
+	}
+	EXPECT_EQ(-EAGAIN, ret);
+	EXPECT_GE(LIMIT + 1, done);
+	/* Nothing was refused that it had begun, and room is room again. */
+	for (i = 0; i < done; i++)
+		ASSERT_EQ(0, event_want(self->fd, EV_ADDR_ERROR, &buf));
+	EXPECT_FALSE(event_pending(self->fd));
+	EXPECT_EQ(0, id_resolve_addr(self->fd, id, NULL, ADDR_PLAIN, 9000));
+	EXPECT_EQ(0, event_want(self->fd, EV_ADDR_ERROR, &buf));
+	EXPECT_EQ(done + 1, id_destroy(self->fd, id));
+}
+
+/* Whatever ends with an event is refused before it starts. */
+TEST_F(queue, each_operation_is_refused)
+{
+	struct rdma_cmx_resolve_addrinfo ai = {};
+	uint32_t id, udp, mc, listener, active;
+	union event_buf buf;
+	uint16_t port;
+
+	ASSERT_EQ(0, listener_new(self->other, 1, &listener, &port));
+	ASSERT_EQ(0, id_create(self->fd, RDMA_PS_UDP, 1, &udp));
+	ASSERT_EQ(0, id_bind(self->fd, udp, ADDR_RDMA, 0));
+	ASSERT_EQ(0, id_create(self->fd, RDMA_PS_TCP, 1, &id));
+	ASSERT_EQ(0, id_resolve_addr(self->fd, id, NULL, ADDR_RDMA, port));
+	ASSERT_EQ(0, event_want(self->fd, EV_ADDR_RESOLVED, &buf));
+	number_set(MAX_EVENTS, LIMIT);
+	ASSERT_EQ(LIMIT, write_much(self->fd, udp));
+	EXPECT_EQ(-EAGAIN, id_resolve_addr(self->fd, id, NULL, ADDR_RDMA,
+					   port));
+	EXPECT_EQ(-EAGAIN, id_resolve_route(self->fd, id));
+	EXPECT_EQ(-EAGAIN, id_connect(self->fd, id));
+	EXPECT_EQ(-EAGAIN, mc_join(self->fd, udp, GROUP, 1, &mc));
+	ai.id = id;
+	ai.query.node = (uintptr_t)ADDR_RDMA;
+	ai.query.node_len = strlen(ADDR_RDMA);
+	EXPECT_EQ(-EAGAIN, call(self->fd, RESOLVE_ADDRINFO, &ai));
+	/* None has done anything. */
+	ASSERT_EQ(LIMIT, id_destroy(self->fd, udp) + LIMIT);
+	EXPECT_EQ(0, id_resolve_route(self->fd, id));
+	ASSERT_EQ(0, event_want(self->fd, EV_ROUTE_RESOLVED, &buf));
+	EXPECT_EQ(0, id_connect(self->fd, id));
+	ASSERT_EQ(0, event_want(self->other, EV_CONNECT_REQUEST, &buf));
+	EXPECT_EQ(0, connect_start(self->fd, 2, port, &active));
+}
+
+/* Nor do events gather in a file that others are moved to. */
+TEST_F(queue, migrate_to_a_full_file)
+{
+	struct rdma_cmx_id_migrate migrate = {};
+	union event_buf buf;
+	uint32_t id;
+	int i;
+
+	number_set(MAX_EVENTS, LIMIT);
+	ASSERT_EQ(0, id_create(self->other, RDMA_PS_UDP, 1, &id));
+	ASSERT_EQ(0, id_create(self->fd, RDMA_PS_UDP, 1, &migrate.id));
+	migrate.src_fd = self->fd;
+	ASSERT_EQ(LIMIT, write_much(self->other, id));
+	ASSERT_EQ(0, id_write_event(self->fd, migrate.id, 77, 0));
+	EXPECT_EQ(-EAGAIN, call(self->other, ID_MIGRATE, &migrate));
+	/* It is where it was, and moves when there is room. */
+	EXPECT_EQ(0, id_write_event(self->fd, migrate.id, 78, 0));
+	for (i = 0; i < 2; i++)
+		ASSERT_EQ(0, event_next(self->other, &buf));
+	ASSERT_EQ(0, call(self->other, ID_MIGRATE, &migrate));
+	EXPECT_EQ(-EAGAIN, id_write_event(self->other, id, 0, 0));
+	EXPECT_EQ(2, id_destroy(self->other, id));
+	for (i = 77; i < 79; i++) {
+		ASSERT_EQ(0, event_next(self->other, &buf));
+		EXPECT_EQ(i, buf.ev.status);
+	}
+	EXPECT_FALSE(event_pending(self->other));
+	EXPECT_EQ(2, id_destroy(self->other, migrate.new_id));
+}
+
+/* Connection requests that nobody reads */
+TEST_F(queue, requests_unread)
+{
+	const int few = 8, many = 24;
+	union event_buf buf;
+	uint32_t listener, id;
+	int i, rejected = 0, left, read = 0;
+	uint16_t port;
+
+	ASSERT_EQ(0, listener_new(self->fd, 1, &listener, &port));
+	number_set(MAX_EVENTS, few);
+	for (i = 0; i < many; i++) {
+		ASSERT_EQ(0, connect_start(self->other, 2, port, &id));
+		/* It is unread, or refused. */
+		if (i >= few) {
+			ASSERT_EQ(0, event_want(self->other, EV_REJECTED,
+						&buf));
+			rejected++;
+		} else {
+			ASSERT_TRUE(counter_wait("live_ids", 2 * (i + 1) + 1));
+		}
+	}
+	EXPECT_EQ(many - few, rejected);
+	left = counter("live_ids");
+	EXPECT_EQ(1 + many + few, left);
+	while (!events_get(self->fd, &buf, sizeof(buf), 1, NULL))
+		read += buf.ev.event == EV_CONNECT_REQUEST;
+	EXPECT_EQ(few, read);
+	/* Those that wait unread move and go with their listener. */
+	for (i = 0; i < few; i++)
+		ASSERT_EQ(0, connect_start(self->other, 2, port, &id));
+	ASSERT_TRUE(counter_wait("live_ids", 1 + many + 3 * few));
+	id_destroy(self->fd, listener);
+	EXPECT_EQ(many + 2 * few, counter("live_ids"));
+}
+
+#define CGROUPS	"/sys/fs/cgroup"
+#define GROUP_DIR	CGROUPS "/cmx_events"
+
+static int text_set(const char *path, const char *text)
+{
+	FILE *f = fopen(path, "w");
+	int ret;
+
+	if (!f)
+		return -1;
+	ret = fputs(text, f) < 0;
+	return fclose(f) || ret ? -1 : 0;
+}
+
+/* Bytes of kernel objects that the group pays for */
+static long group_slab(void)
+{
+	FILE *f = fopen(GROUP_DIR "/memory.stat", "r");
+	char line[128];
+	long bytes = -1;
+
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "slab_unreclaimable %ld", &bytes) == 1)
+			break;
+	if (f)
+		fclose(f);
+	return bytes;
+}
+
+/* A process of the group that listens until the pipe is closed */
+static pid_t group_listen(int fd, int port_pipe)
+{
+	uint32_t listener;
+	uint16_t port;
+	pid_t pid = fork();
+	char c;
+
+	if (pid)
+		return pid;
+	if (text_set(GROUP_DIR "/cgroup.procs", "0") ||
+	    listener_new(fd, 1, &listener, &port) ||
+	    write(port_pipe, &port, sizeof(port)) != sizeof(port))
+		_exit(1);
+	while (read(port_pipe, &c, 1) > 0)
+		;
+	_exit(0);
+}
+
+/* Who listens pays for requests that nobody reads. */
+TEST_F(queue, requests_are_charged)
+{
+	const int requests = 200;
+	const long bytes = requests * 512;
+	double end = now_ms() + PATIENCE_S * 1000;
+	uint16_t port = 0;
+	uint32_t id;
+	long before;
+	int i, sv[2];
+	pid_t pid;
+
+	text_set(CGROUPS "/cgroup.subtree_control", "+memory");
+	mkdir(GROUP_DIR, 0755);
+	if (group_slab() < 0) {
+		rmdir(GROUP_DIR);
+		SKIP(return, "no memory controller");
+	}
+	ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM, 0, sv));
+	pid = group_listen(self->fd, sv[1]);
+	ASSERT_LT(0, pid);
+	close(sv[1]);
+	EXPECT_EQ(sizeof(port), read(sv[0], &port, sizeof(port)));
+	before = group_slab();
+	for (i = 0; i < requests; i++)
+		if (connect_start(self->other, 2, port, &id))
+			break;
+	EXPECT_EQ(requests, i);
+	EXPECT_TRUE(counter_wait("live_ids", 1 + 2 * requests));
+	/* The numbers of a group are some seconds old. */
+	while (group_slab() < before + bytes && now_ms() < end)
+		poll(NULL, 0, 50);
+	TH_LOG("%d requests: %ld bytes", requests, group_slab() - before);
+	EXPECT_LE(before + bytes, group_slab());
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	close(sv[0]);
+	EXPECT_EQ(0, rmdir(GROUP_DIR));
+}
+
+#define SPIN_DIR	CGROUPS "/cmx_spin"
+
+/* Has each charge of others to this processor take a batch of pages. */
+static pid_t charge_spin(int cpu)
+{
+	pid_t pid = fork();
+	cpu_set_t set;
+	int p[2];
+
+	if (pid)
+		return pid;
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	if (text_set(SPIN_DIR "/cgroup.procs", "0") ||
+	    sched_setaffinity(0, sizeof(set), &set))
+		_exit(1);
+	while (!pipe(p)) {
+		close(p[0]);
+		close(p[1]);
+	}
+	_exit(1);
+}
+
+static void reap(pid_t pid)
+{
+	if (pid <= 0)
+		return;
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+/* Who listens above memory.high is throttled, and nobody else. */
+TEST_F_TIMEOUT(queue, requests_above_memory_high, 110)
+{
+	int requests = 60, i, cpus = sysconf(_SC_NPROCESSORS_ONLN), sv[2];
+	pid_t pid, spin[4] = {};
+	uint32_t listener, active, passive;
+	int third = dev_open(O_NONBLOCK);
+	uint16_t port = 0;
+
+	ASSERT_LE(0, third);
+	text_set(CGROUPS "/cgroup.subtree_control", "+memory");
+	mkdir(GROUP_DIR, 0755);
+	mkdir(SPIN_DIR, 0755);
+	if (group_slab() < 0) {
+		rmdir(GROUP_DIR);
+		rmdir(SPIN_DIR);
+		close(third);
+		SKIP(return, "no memory controller");
+	}
+	ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM, 0, sv));
+	pid = group_listen(self->fd, sv[1]);
+	close(sv[1]);
+	EXPECT_EQ(sizeof(port), read(sv[0], &port, sizeof(port)));
+	EXPECT_EQ(0, text_set(GROUP_DIR "/memory.high", "4096"));
+	for (i = 0; i < cpus && i < 4; i++)
+		spin[i] = charge_spin(i);
+	while (requests && !connect_start(self->other, 2, port, &active))
+		requests--;
+	EXPECT_EQ(0, requests);
+	EXPECT_EQ(0, connect_pair(third, &listener, &active, &passive));
+	for (i = 0; i < 4; i++)
+		reap(spin[i]);
+	reap(pid);
+	close(sv[0]);
+	close(third);
+	EXPECT_EQ(0, rmdir(GROUP_DIR));
+	EXPECT_EQ(0, rmdir(SPIN_DIR));
+}
+
+static double cpu_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+	return ts.tv_sec * 1e3 + ts.tv_nsec / 1e6;
+}
+
+/* Processor time to close a file with that many ids and events; < 0: error */
+static double close_time(int ids, int events)
+{
+	int fd = dev_open(O_NONBLOCK), i, j;
+	uint32_t *id = calloc(ids, sizeof(*id));
+	double start;
+
+	if (fd < 0 || !id)
+		return -1;
+	for (i = 0; i < ids; i++)
+		if (id_create(fd, RDMA_PS_TCP, i + 1, &id[i]))
+			return -1;
+	/* Those of one id are far apart. */
+	for (j = 0; j < events; j++)
+		for (i = 0; i < ids; i++)
+			if (id_write_event(fd, id[i], j, i))
+				return -1;
+	free(id);
+	start = cpu_ms();
+	close(fd);
+	return cpu_ms() - start;
+}
+
+/* Eight times as much takes about eight times as long, not 64 times. */
+TEST_F(queue, close_is_linear)
+{
+	double small = 1e9, large;
+	int i;
+
+	for (i = 0; i < 3; i++) {
+		large = close_time(1024, 4);
+		ASSERT_LE(0, large);
+		if (large < small)
+			small = large;
+	}
+	/* The clock of a busy guest may stand still for a tick. */
+	if (small < 4)
+		small = 4;
+	large = close_time(8192, 4);
+	ASSERT_LE(0, large);
+	TH_LOG("1,024 ids: %.1f ms, 8,192 ids: %.1f ms", small, large);
+	EXPECT_LT(large, small * 24);
+}
+
+TEST_HARNESS_MAIN

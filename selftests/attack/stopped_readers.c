@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * A reader of events that stops in a page fault while others need its ids: its
+ * buffer is a page that is not there until somebody serves the fault, so that
+ * GET_EVENTS stops in the middle. Whoever destroys, leaves or migrates does
+ * not wait for it, and no event is lost.
+ */
+#include "common.h"
+#include "../common/uapi.h"
+
+#include <linux/userfaultfd.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "../harness.h"
+
+#define PATIENCE_S	20
+
+FIXTURE(stopped) {
+	int fd, other, uffd;
+	void *page;
+	uint32_t id, next;
+	struct rdma_cmx_get_events arg;
+	int ret;
+	pthread_t reader;
+	bool reading;
+};
+
+static void *stopped_read(void *arg)
+{
+	FIXTURE_DATA(stopped) *s = arg;
+
+	s->ret = call(s->fd, GET_EVENTS, &s->arg);
+	return NULL;
+}
+
+FIXTURE_SETUP(stopped)
+{
+	struct uffdio_register reg = { .mode = UFFDIO_REGISTER_MODE_MISSING };
+	struct uffdio_api api = { .api = UFFD_API };
+
+	ASSERT_TRUE(counter_wait("live_files", 0));
+	self->uffd = syscall(SYS_userfaultfd, O_CLOEXEC);
+	if (self->uffd < 0)
+		return;
+	ASSERT_EQ(0, ioctl(self->uffd, UFFDIO_API, &api));
+	self->page = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, self->page);
+	reg.range.start = (uintptr_t)self->page;
+	reg.range.len = 4096;
+	ASSERT_EQ(0, ioctl(self->uffd, UFFDIO_REGISTER, &reg));
+	self->fd = dev_open(O_NONBLOCK);
+	self->other = dev_open(O_NONBLOCK);
+	ASSERT_LE(0, self->fd);
+	ASSERT_LE(0, self->other);
+	self->arg.buf = (uintptr_t)self->page;
+	self->arg.buf_len = 4096;
+}
+
+/* SKIP in the setup would not keep the harness from running the test. */
+#define NEED_FAULTS()							\
+	do {								\
+		if (self->uffd < 0)					\
+			SKIP(return, "no userfaultfd");			\
+	} while (0)
+
+FIXTURE_TEARDOWN(stopped)
+{
+	if (self->uffd < 0)
+		return;
+	close(self->uffd);
+	if (self->reading)
+		pthread_join(self->reader, NULL);
+	close(self->fd);
+	close(self->other);
+	munmap(self->page, 4096);
+	EXPECT_TRUE(nothing_left());
+}
+
+/* Wait until somebody stands in the fault. */
+static bool stopped_wait(FIXTURE_DATA(stopped) *s)
+{
+	struct pollfd pfd = { s->uffd, POLLIN, 0 };
+	struct uffd_msg msg;
+
+	return poll(&pfd, 1, PATIENCE_S * 1000) == 1 &&
+	       read(s->uffd, &msg, sizeof(msg)) == sizeof(msg);
+}
+
+static bool stopped_start(FIXTURE_DATA(stopped) *s)
+{
+	s->reading = !pthread_create(&s->reader, NULL, stopped_read, s);
+	return s->reading && stopped_wait(s);
+}
+
+static int stopped_end(FIXTURE_DATA(stopped) *s)
+{
+	struct uffdio_zeropage zero = {
+		.range = { (uintptr_t)s->page, 4096 },
+	};
+
+	if (ioctl(s->uffd, UFFDIO_ZEROPAGE, &zero))
+		return -errno;
+	pthread_join(s->reader, NULL);
+	s->reading = false;
+	return s->ret;
+}
+
+/* One command in a thread of its own; false if it does not come back. */
+struct command {
+	int (*run)(int fd, uint32_t handle);
+	int fd, ret;
+	uint32_t handle;
+	pthread_t thread;
+};
+
+static void *command_run(void *arg)
+{
+	struct command *c = arg;
+
+	c->ret = c->run(c->fd, c->handle);
+	return NULL;
+}
+
+static bool command_ends(struct command *c)
+{
+	struct timespec end;
+
+	if (pthread_create(&c->thread, NULL, command_run, c))
+		return false;
+	clock_gettime(CLOCK_REALTIME, &end);
+	end.tv_sec += PATIENCE_S;
+	return !pthread_timedjoin_np(c->thread, NULL, &end);
+}
+
+static int two_ids(FIXTURE_DATA(stopped) *s)
+{
+	return id_create(s->fd, RDMA_PS_UDP, 1, &s->id) ?:
+	       id_create(s->fd, RDMA_PS_UDP, 2, &s->next) ?:
+	       id_write_event(s->fd, s->id, 11, 0) ?:
+	       id_write_event(s->fd, s->next, 12, 0) ?:
+	       id_write_event(s->fd, s->id, 13, 0) ?:
+	       id_write_event(s->fd, s->next, 14, 0);
+}
+
+TEST_F_TIMEOUT(stopped, destroy_does_not_wait, 120)
+{
+	struct rdma_cmx_event *ev = self->page;
+	struct command destroy = { .run = id_destroy, .fd = self->fd };
+	bool ends;
+
+	NEED_FAULTS();
+	ASSERT_EQ(0, two_ids(self));
+	ASSERT_TRUE(stopped_start(self));
+	destroy.handle = self->id;
+	ends = command_ends(&destroy);
+	EXPECT_TRUE(ends);
+	EXPECT_EQ(0, stopped_end(self));
+	if (!ends)
+		pthread_join(destroy.thread, NULL);
+	/* The id's events were never handed out, the other's both are. */
+	EXPECT_EQ(0, destroy.ret);
+	ASSERT_EQ(2, self->arg.count);
+	EXPECT_EQ(12, ev[0].status);
+	EXPECT_EQ(14, ev[1].status);
+	EXPECT_EQ(2, id_destroy(self->fd, self->next));
+}
+
+static int migrate_from;
+
+static int migrate(int fd, uint32_t id)
+{
+	struct rdma_cmx_id_migrate m = { .id = id, .src_fd = migrate_from };
+
+	return call(fd, ID_MIGRATE, &m) ?: (int)m.events_reported;
+}
+
+TEST_F_TIMEOUT(stopped, migrate_does_not_wait, 120)
+{
+	struct command move = { .run = migrate, .fd = self->other };
+	struct rdma_cmx_event *ev = self->page;
+	union event_buf buf;
+	bool ends;
+
+	NEED_FAULTS();
+	ASSERT_EQ(0, two_ids(self));
+	ASSERT_TRUE(stopped_start(self));
+	migrate_from = self->fd;
+	move.handle = self->id;
+	ends = command_ends(&move);
+	EXPECT_TRUE(ends);
+	if (ends) {
+		ASSERT_EQ(0, event_next(self->other, &buf));
+		EXPECT_EQ(11, buf.ev.status);
+	}
+	EXPECT_EQ(0, stopped_end(self));
+	if (!ends)
+		pthread_join(move.thread, NULL);
+	EXPECT_EQ(0, move.ret);
+	ASSERT_EQ(2, self->arg.count);
+	EXPECT_EQ(12, ev[0].status);
+	EXPECT_EQ(14, ev[1].status);
+	ASSERT_EQ(0, event_next(self->other, &buf));
+	EXPECT_EQ(13, buf.ev.status);
+	EXPECT_FALSE(event_pending(self->other));
+}
+
+TEST_F_TIMEOUT(stopped, leave_does_not_wait, 120)
+{
+	struct command leave = { .run = mc_leave, .fd = self->fd };
+	struct pollfd pfd = { self->fd, POLLIN, 0 };
+	bool ends;
+
+	NEED_FAULTS();
+	ASSERT_EQ(0, id_create(self->fd, RDMA_PS_UDP, 1, &self->id));
+	ASSERT_EQ(0, id_bind(self->fd, self->id, ADDR_RDMA, 0));
+	ASSERT_EQ(0, mc_join(self->fd, self->id, GROUP, 5, &leave.handle));
+	ASSERT_EQ(1, poll(&pfd, 1, PATIENCE_S * 1000));
+	ASSERT_TRUE(stopped_start(self));
+	ends = command_ends(&leave);
+	EXPECT_TRUE(ends);
+	EXPECT_EQ(-EAGAIN, stopped_end(self));
+	if (!ends)
+		pthread_join(leave.thread, NULL);
+	EXPECT_EQ(0, leave.ret);
+	EXPECT_EQ(0, id_destroy(self->fd, self->id));
+}
+
+/* The new id of a request whose listener goes while the request is read */
+TEST_F_TIMEOUT(stopped, request_of_a_destroyed_listener, 120)
+{
+	struct command destroy = { .run = id_destroy, .fd = self->fd };
+	struct pollfd pfd = { self->fd, POLLIN, 0 };
+	union event_buf buf;
+	uint32_t active;
+	uint16_t port;
+	bool ends;
+
+	NEED_FAULTS();
+	ASSERT_EQ(0, listener_new(self->fd, 1, &destroy.handle, &port));
+	ASSERT_EQ(0, connect_start(self->other, 2, port, &active));
+	ASSERT_EQ(1, poll(&pfd, 1, PATIENCE_S * 1000));
+	ASSERT_TRUE(stopped_start(self));
+	ends = command_ends(&destroy);
+	EXPECT_TRUE(ends);
+	if (ends) {
+		EXPECT_EQ(0, event_want(self->other, EV_REJECTED, &buf));
+	}
+	EXPECT_EQ(-EAGAIN, stopped_end(self));
+	if (!ends)
+		pthread_join(destroy.thread, NULL);
+	EXPECT_EQ(0, destroy.ret);
+	EXPECT_EQ(1, counter("live_ids"));
+	/* Its handle is free again. */
+	ASSERT_EQ(0, id_create(self->fd, RDMA_PS_TCP, 1, &self->id));
+	EXPECT_EQ(0, id_destroy(self->fd, self->id));
+}
+
+/* A request that moves with its listener while it is read */
+TEST_F_TIMEOUT(stopped, request_of_a_moved_listener, 120)
+{
+	struct command move = { .run = migrate, .fd = self->other };
+	struct pollfd pfd = { self->fd, POLLIN, 0 };
+	uint32_t active, handle;
+	union event_buf buf;
+	uint16_t port;
+	bool ends;
+
+	NEED_FAULTS();
+	ASSERT_EQ(0, listener_new(self->fd, 1, &move.handle, &port));
+	ASSERT_EQ(0, connect_start(self->other, 2, port, &active));
+	ASSERT_EQ(1, poll(&pfd, 1, PATIENCE_S * 1000));
+	ASSERT_TRUE(stopped_start(self));
+	migrate_from = self->fd;
+	ends = command_ends(&move);
+	EXPECT_TRUE(ends);
+	if (ends) {
+		ASSERT_EQ(0, event_want(self->other, EV_CONNECT_REQUEST, &buf));
+		/* It is nobody's in the old file, whatever its number. */
+		for (handle = 0; handle < 8; handle++)
+			EXPECT_EQ(-ENOENT, id_destroy(self->fd, handle));
+		EXPECT_EQ(0, id_accept(self->other, buf.ev.obj, 3));
+	}
+	EXPECT_EQ(-EAGAIN, stopped_end(self));
+	if (!ends)
+		pthread_join(move.thread, NULL);
+	EXPECT_EQ(0, move.ret);
+}
+
+/* Who is killed in the fault takes nothing along. */
+static _Atomic pid_t victim;
+
+static void *victim_kill(void *arg)
+{
+	stopped_wait(arg);
+	kill(victim, SIGKILL);
+	return NULL;
+}
+
+TEST_F_TIMEOUT(stopped, killed_reader, 120)
+{
+	union event_buf buf;
+	pthread_t killer;
+	int status = 0, i;
+	pid_t pid;
+
+	NEED_FAULTS();
+	ASSERT_EQ(0, two_ids(self));
+	ASSERT_EQ(0, pthread_create(&killer, NULL, victim_kill, self));
+	/* A process that shares the memory, and so the fault */
+	pid = vfork();
+	if (!pid) {
+		victim = getpid();
+		call(self->fd, GET_EVENTS, &self->arg);
+		_exit(0);
+	}
+	ASSERT_LT(0, pid);
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	pthread_join(killer, NULL);
+	EXPECT_TRUE(WIFSIGNALED(status));
+	for (i = 11; i < 15; i++) {
+		ASSERT_EQ(0, event_next(self->fd, &buf));
+		EXPECT_EQ(i, buf.ev.status);
+	}
+	EXPECT_FALSE(event_pending(self->fd));
+	EXPECT_EQ(2, id_destroy(self->fd, self->id));
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,471 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * RA-02: what a child of fork() inherits is the parent's: the same open file,
+ * and a copy of the memory. The child goes on with it: in the parent's place,
+ * while a thread of the parent waits on it, in another PID namespace, and
+ * reading the same channel.
+ */
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "process.h"
+
+#define PORT_FORK	7620
+
+static int connect_refused(void)
+{
+	struct rdma_event_channel *channel = rdma_create_event_channel();
+	struct rdma_cm_id *id = channel ? id_ready(channel, PORT_FORK) : NULL;
+	int event;
+
+	if (!id || rdma_connect(id, NULL))
+		return -1;
+	event = event_take(channel, NULL);
+	rdma_destroy_ep(id);
+	rdma_destroy_event_channel(channel);
+	return event == RDMA_CM_EVENT_REJECTED ? 0 : -1;
+}
+
+/* As daemon(3) makes them: the one that set everything up is gone. */
+static int serve_inherited(void *arg)
+{
+	struct rdma_conn_param param = { .rnr_retry_count = 7 };
+	struct heritage *h = arg;
+	struct rdma_cm_event *event;
+	struct rdma_cm_id *id;
+
+	if (event_wait(h->channel, &event, WAIT_MS) ||
+	    event->event != RDMA_CM_EVENT_CONNECT_REQUEST)
+		return 1;
+	id = event->id;
+	rdma_ack_cm_event(event);
+	if (qp_make(id) || rdma_accept(id, &param))
+		return 2;
+	if (event_take(h->channel, NULL) != RDMA_CM_EVENT_ESTABLISHED ||
+	    event_take(h->channel, NULL) != RDMA_CM_EVENT_DISCONNECTED)
+		return 3;
+	rdma_destroy_qp(id);
+	if (rdma_destroy_id(id) || rdma_destroy_id(h->id))
+		return 4;
+	/* Nobody else has them: they are really gone. */
+	if (connect_refused())
+		return 5;
+	rdma_destroy_event_channel(h->channel);
+	return 0;
+}
+
+static int setup_and_leave(void *arg)
+{
+	struct heritage *h = arg;
+	char result;
+	pid_t pid;
+
+	h->channel = rdma_create_event_channel();
+	if (!h->channel)
+		return 1;
+	h->id = id_listening(h->channel, PORT_FORK);
+	pid = fork();
+	if (pid)
+		return pid < 0;
+	result = serve_inherited(h);
+	if (write(h->pipe[1], &result, 1) != 1)
+		_exit(1);
+	_exit(0);
+}
+
+/* By it a child knows that its parent is gone. */
+#define NEED_PIDFD()							\
+	do {								\
+		int pidfd_ = syscall(SYS_pidfd_open, getpid(), 0);	\
+									\
+		if (pidfd_ < 0 && errno == ENOSYS)			\
+			SKIP(return, "valgrind has no pidfd_open()");	\
+		ASSERT_LE(0, pidfd_);					\
+		close(pidfd_);						\
+	} while (0)
+
+TEST(RA_02_child_goes_on_when_the_parent_is_gone)
+{
+	struct pollfd pfd = { .events = POLLIN };
+	struct heritage h;
+	char result = -1;
+
+	NEED_PIDFD();
+	ASSERT_EQ(0, pipe(h.pipe));
+	ASSERT_EQ(0, child_wait(child_start(setup_and_leave, &h)));
+	EXPECT_EQ(0, connect_out(PORT_FORK));
+	pfd.fd = h.pipe[0];
+	ASSERT_EQ(1, poll(&pfd, 1, WAIT_MS));
+	EXPECT_EQ(1, read(h.pipe[0], &result, 1));
+	EXPECT_EQ(0, result);
+	close(h.pipe[0]);
+	close(h.pipe[1]);
+}
+
+/* Two children of a parent that is gone; who is second finds nothing. */
+static int destroy_alone(struct heritage *h, int parent)
+{
+	struct pollfd pfd = { .fd = parent, .events = POLLIN };
+
+	if (poll(&pfd, 1, WAIT_MS) != 1)
+		return 1;
+	if (rdma_destroy_id(h->id))
+		return 2;
+	if (connect_refused())
+		return 3;
+	rdma_destroy_event_channel(h->channel);
+	return 0;
+}
+
+static int leave_two_behind(void *arg)
+{
+	int i, parent = syscall(SYS_pidfd_open, getpid(), 0);
+	struct heritage *h = arg;
+	char result;
+	pid_t pid;
+
+	h->channel = rdma_create_event_channel();
+	if (!h->channel)
+		return 1;
+	h->id = id_listening(h->channel, PORT_FORK);
+	for (i = 0; i < 2; i++) {
+		pid = fork();
+		if (pid < 0)
+			return 2;
+		if (pid)
+			continue;
+		result = destroy_alone(h, parent);
+		_exit(write(h->pipe[1], &result, 1) != 1);
+	}
+	return 0;
+}
+
+TEST(RA_02_two_children_destroy_when_the_parent_is_gone)
+{
+	struct pollfd pfd = { .events = POLLIN };
+	struct heritage h;
+	char result;
+	int i;
+
+	NEED_PIDFD();
+	ASSERT_EQ(0, pipe(h.pipe));
+	ASSERT_EQ(0, child_wait(child_start(leave_two_behind, &h)));
+	pfd.fd = h.pipe[0];
+	for (i = 0; i < 2; i++) {
+		result = -1;
+		ASSERT_EQ(1, poll(&pfd, 1, WAIT_MS));
+		EXPECT_EQ(1, read(h.pipe[0], &result, 1));
+		EXPECT_EQ(0, result);
+	}
+	close(h.pipe[0]);
+	close(h.pipe[1]);
+}
+
+/* A thread of the parent waits on the id for an ack, and the child has none. */
+struct waiter {
+	struct rdma_event_channel *channel;
+	struct rdma_cm_id *id;
+	struct rdma_cm_event *event;
+	struct sockaddr *group;		/* NULL: it destroys the id */
+	pid_t tid;			/* atomic */
+	int ret;
+};
+
+static void *wait_for_ack(void *arg)
+{
+	struct waiter *w = arg;
+
+	__atomic_store_n(&w->tid, gettid(), __ATOMIC_RELEASE);
+	w->ret = w->group ? rdma_leave_multicast(w->id, w->group) :
+			    rdma_destroy_id(w->id);
+	return NULL;
+}
+
+static bool waits(struct waiter *w)
+{
+	pid_t tid;
+
+	while (!(tid = __atomic_load_n(&w->tid, __ATOMIC_ACQUIRE)))
+		usleep(1000);
+	return thread_sleeps(tid, SYS_futex);
+}
+
+/* The last ack frees the copy. */
+static int destroy_and_ack(void *arg)
+{
+	struct waiter *w = arg;
+
+	if (rdma_destroy_id(w->id))
+		return 1;
+	if (rdma_ack_cm_event(w->event))
+		return 2;
+	rdma_destroy_event_channel(w->channel);
+	return 0;
+}
+
+TEST(RA_02_child_destroys_what_the_parent_waits_on)
+{
+	struct sockaddr_storage ss;
+	pthread_t thread;
+	int leave;
+
+	for (leave = 0; leave < 2; leave++) {
+		struct waiter w = { .ret = -1 };
+
+		cmx_mem_atomic(&w.tid, sizeof(w.tid));
+		w.channel = rdma_create_event_channel();
+		ASSERT_NE(NULL, w.channel);
+		ASSERT_EQ(0, rdma_create_id(w.channel, &w.id, NULL,
+					    RDMA_PS_UDP));
+		if (leave) {
+			w.group = addr_make(&ss, "239.55.72.1", 0);
+			ASSERT_EQ(0, id_bind(w.id, OWN4, 0));
+			ASSERT_EQ(0, rdma_join_multicast(w.id, w.group, NULL));
+		} else {
+			ASSERT_EQ(0, rdma_write_cm_event(w.id,
+							 RDMA_CM_EVENT_USER, 0,
+							 1));
+		}
+		ASSERT_EQ(0, event_wait(w.channel, &w.event, WAIT_MS));
+		EXPECT_EQ(leave ? RDMA_CM_EVENT_MULTICAST_JOIN :
+				  RDMA_CM_EVENT_USER, w.event->event);
+		ASSERT_EQ(0, pthread_create(&thread, NULL, wait_for_ack, &w));
+		ASSERT_TRUE(waits(&w));
+
+		EXPECT_EQ(0, child_wait(child_start(destroy_and_ack, &w))) {
+			TH_LOG("in %s", leave ? "rdma_leave_multicast" :
+						"rdma_destroy_id");
+		}
+		EXPECT_EQ(0, rdma_ack_cm_event(w.event));
+		pthread_join(thread, NULL);
+		EXPECT_EQ(0, w.ret);
+		if (leave)
+			EXPECT_EQ(0, rdma_destroy_id(w.id));
+		rdma_destroy_event_channel(w.channel);
+	}
+}
+
+/* Does the id have its part in the kernel, and what was queued of it? */
+static int id_lives(struct rdma_cm_id *id)
+{
+	if (rdma_write_cm_event(id, RDMA_CM_EVENT_USER, 0, 7))
+		return __LINE__;
+	if (event_take(id->channel, NULL) != RDMA_CM_EVENT_USER)
+		return __LINE__;
+	return 0;
+}
+
+static int child_of_fork(void *arg)
+{
+	if (unshare(CLONE_NEWPID))
+		return __LINE__;
+	return child_wait(child_start(heritage_destroy, arg));
+}
+
+static int cloned(void *arg)
+{
+	_exit(heritage_destroy(arg));
+}
+
+/* Without the handlers of pthread_atfork() */
+static int child_of_clone(void *arg)
+{
+	static char stack[1 << 20] __attribute__((aligned(16)));
+	int status;
+	pid_t pid;
+
+	pid = clone(cloned, stack + sizeof(stack), CLONE_NEWPID | SIGCHLD,
+		    arg);
+	if (pid < 0 || waitpid(pid, &status, 0) != pid)
+		return __LINE__;
+	return status;
+}
+
+/*
+ * A child that cannot see its parent, or takes itself for it: both have the
+ * same number where a process is the first of its namespace.
+ */
+static int in_namespace(void *arg)
+{
+	int (*const ways[])(void *arg) = { child_of_clone, child_of_fork };
+	struct heritage h;
+	size_t i;
+
+	for (i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+		h.channel = rdma_create_event_channel();
+		if (!h.channel)
+			return __LINE__;
+		h.id = id_make(h.channel);
+		if (ways[i](&h) || id_lives(h.id))
+			return __LINE__;
+		if (rdma_destroy_id(h.id))
+			return __LINE__;
+		rdma_destroy_event_channel(h.channel);
+	}
+	return 0;
+}
+
+static int first_of_namespace(void *arg)
+{
+	if (unshare(CLONE_NEWPID))
+		return __LINE__;
+	return child_wait(child_start(in_namespace, NULL));
+}
+
+TEST(RA_02_child_in_another_pid_namespace)
+{
+	EXPECT_EQ(0, child_wait(child_start(in_namespace, NULL)));
+	EXPECT_EQ(0, child_wait(child_start(first_of_namespace, NULL)));
+}
+
+static int no_event(struct rdma_event_channel *channel)
+{
+	struct rdma_cm_event *event;
+
+	if (fcntl(channel->fd, F_SETFL, O_NONBLOCK))
+		return __LINE__;
+	if (!rdma_get_cm_event(channel, &event) || errno != EAGAIN)
+		return __LINE__;
+	return fcntl(channel->fd, F_SETFL, 0) ? __LINE__ : 0;
+}
+
+/* The event is of an id that is not here any more; nor is a new one its id. */
+static int destroy_and_read(void *arg)
+{
+	struct heritage *h = arg;
+	struct rdma_cm_id *id;
+
+	if (rdma_destroy_id(h->id))
+		return __LINE__;
+	id = id_make(h->channel);
+	if (no_event(h->channel))
+		return __LINE__;
+	return rdma_destroy_id(id) ? __LINE__ : 0;
+}
+
+TEST(RA_02_child_reads_what_it_has_destroyed)
+{
+	struct heritage h;
+
+	h.channel = rdma_create_event_channel();
+	ASSERT_NE(NULL, h.channel);
+	h.id = id_make(h.channel);
+	ASSERT_EQ(0, rdma_write_cm_event(h.id, RDMA_CM_EVENT_USER, 0, 1));
+	EXPECT_EQ(0, child_wait(child_start(destroy_and_read, &h)));
+	EXPECT_EQ(0, id_lives(h.id));
+	EXPECT_EQ(0, rdma_destroy_id(h.id));
+	rdma_destroy_event_channel(h.channel);
+}
+
+static int make_and_leave(void *arg)
+{
+	struct heritage *h = arg;
+
+	return rdma_write_cm_event(id_make(h->channel), RDMA_CM_EVENT_USER, 0,
+				   1) ? __LINE__ : 0;
+}
+
+/* At the child's place for its id the parent has nothing, or an id. */
+TEST(RA_02_parent_reads_what_the_child_has_made)
+{
+	struct heritage h;
+
+	h.channel = rdma_create_event_channel();
+	ASSERT_NE(NULL, h.channel);
+	EXPECT_EQ(0, child_wait(child_start(make_and_leave, &h)));
+	EXPECT_EQ(0, no_event(h.channel));
+	EXPECT_EQ(0, child_wait(child_start(make_and_leave, &h)));
+	h.id = id_make(h.channel);
+	EXPECT_EQ(0, no_event(h.channel));
+	EXPECT_EQ(0, id_lives(h.id));
+	EXPECT_EQ(0, rdma_destroy_id(h.id));
+	rdma_destroy_event_channel(h.channel);
+}
+
+/*
+ * Parent and child read one channel: each event goes to one of them, and the
+ * parent does not wait for the acks of what the child has got.
+ */
+#define EVENTS	400
+
+static int read_events(struct rdma_event_channel *channel, char *seen)
+{
+	struct rdma_cm_event *event;
+	uint64_t arg;
+
+	do {
+		if (rdma_get_cm_event(channel, &event))
+			return __LINE__;
+		arg = event->param.arg;
+		rdma_ack_cm_event(event);
+		if (arg < EVENTS)
+			seen[arg]++;
+	} while (arg < EVENTS);
+	return 0;
+}
+
+struct readers {
+	struct heritage h;
+	char *seen[2];
+};
+
+static int read_as_child(void *arg)
+{
+	struct readers *r = arg;
+
+	return read_events(r->h.channel, r->seen[1]) ? 1 : 0;
+}
+
+static void *read_as_parent(void *arg)
+{
+	struct readers *r = arg;
+
+	return read_events(r->h.channel, r->seen[0]) ? arg : NULL;
+}
+
+TEST(RA_02_parent_and_child_read_one_channel)
+{
+	int i, events = rounds_of(EVENTS);
+	struct readers r;
+	pthread_t thread;
+	void *failed;
+	char *shared;
+	pid_t pid;
+
+	TH_LOG("%d events, 2 readers", events);
+	shared = mmap(NULL, 2 * EVENTS, PROT_READ | PROT_WRITE,
+		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, shared);
+	r.seen[0] = shared;
+	r.seen[1] = shared + EVENTS;
+	r.h.channel = rdma_create_event_channel();
+	ASSERT_NE(NULL, r.h.channel);
+	r.h.id = id_make(r.h.channel);
+
+	pid = child_start(read_as_child, &r);
+	ASSERT_EQ(0, pthread_create(&thread, NULL, read_as_parent, &r));
+	for (i = 0; i < events; i++)
+		ASSERT_EQ(0, rdma_write_cm_event(r.h.id, RDMA_CM_EVENT_USER, 0,
+						 i));
+	/* One end for each */
+	for (i = 0; i < 2; i++)
+		ASSERT_EQ(0, rdma_write_cm_event(r.h.id, RDMA_CM_EVENT_USER, 0,
+						 EVENTS));
+	pthread_join(thread, &failed);
+	EXPECT_EQ(NULL, failed);
+	EXPECT_EQ(0, child_wait(pid));
+	for (i = 0; i < events; i++)
+		EXPECT_EQ(1, r.seen[0][i] + r.seen[1][i]) {
+			TH_LOG("event %d", i);
+		}
+	EXPECT_EQ(0, channel_readable(r.h.channel, 0));
+	EXPECT_EQ(0, rdma_destroy_id(r.h.id));
+	rdma_destroy_event_channel(r.h.channel);
+	munmap(shared, 2 * EVENTS);
+}
+
+TEST_HARNESS_MAIN

@@ -84,6 +84,9 @@ int id_resolve_addr(struct rdma_cm_id *id, const char *src, const char *dst,
 		    unsigned int port, int *status);
 int id_bind(struct rdma_cm_id *id, const char *host, unsigned int port);
 
+/* A QP of an id with a device, with the library's own PD and CQs */
+int qp_make(struct rdma_cm_id *id, enum ibv_qp_type type);
+
 /* Run a shell command; its exit code. */
 int run(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Wait until a shell command succeeds. */

@@ -54,13 +54,8 @@ FIXTURE_SETUP(mc)
 
 FIXTURE_TEARDOWN(mc)
 {
-	struct ibv_cq *cq;
-
-	if (self->id->qp) {
-		cq = self->id->qp->send_cq;
+	if (self->id->qp)
 		rdma_destroy_qp(self->id);
-		ibv_destroy_cq(cq);
-	}
 	EXPECT_EQ(0, rdma_destroy_id(self->id));
 	EXPECT_EQ(0, rdma_destroy_id(self->id2));
 	rdma_destroy_event_channel(self->channel);
@@ -91,22 +86,6 @@ static bool igmp_joined(const char *group)
 {
 	return !run("bash -c '. " SELFTESTS "/lib.sh; igmp_joined " ETH " %s'",
 		    group);
-}
-
-static int qp_make(struct rdma_cm_id *id)
-{
-	struct ibv_qp_init_attr attr = {
-		.qp_type = IBV_QPT_UD,
-		.cap = { .max_send_wr = 4, .max_recv_wr = 4,
-			 .max_send_sge = 1, .max_recv_sge = 1 },
-	};
-	static struct ibv_pd *pd;
-
-	if (!pd)
-		pd = ibv_alloc_pd(id->verbs);
-	attr.send_cq = ibv_create_cq(id->verbs, 4, NULL, NULL, 0);
-	attr.recv_cq = attr.send_cq;
-	return rdma_create_qp(id, pd, &attr);
 }
 
 static void event_expect(struct __test_metadata *_metadata,
@@ -202,7 +181,7 @@ TEST_F(mc, MC_02_attached_when_event_is_retrieved)
 	unsigned char mgid[16] = { [10] = 0xff, 0xff, 239, 55, 1, 1 };
 	struct rdma_cm_event *event;
 
-	ASSERT_EQ(0, qp_make(self->id));
+	ASSERT_EQ(0, qp_make(self->id, IBV_QPT_UD));
 	ASSERT_EQ(0, join(self->id, GROUP, RDMA_MC_JOIN_FLAG_FULLMEMBER, NULL));
 	ASSERT_EQ(1, channel_readable(self->channel, WAIT_MS));
 	EXPECT_EQ(0, attached);
@@ -219,7 +198,7 @@ TEST_F(mc, MC_02_attached_when_event_is_retrieved)
 
 TEST_F(mc, MC_02_send_only_is_not_attached)
 {
-	ASSERT_EQ(0, qp_make(self->id));
+	ASSERT_EQ(0, qp_make(self->id, IBV_QPT_UD));
 	ASSERT_EQ(0, join(self->id, GROUP,
 			  RDMA_MC_JOIN_FLAG_SENDONLY_FULLMEMBER, NULL));
 	ASSERT_EQ(RDMA_CM_EVENT_MULTICAST_JOIN,
@@ -295,7 +274,7 @@ TEST_F(mc, MC_06_twice_on_one_id)
 	struct rdma_cm_event *event;
 	unsigned long seen = 0;
 
-	ASSERT_EQ(0, qp_make(self->id));
+	ASSERT_EQ(0, qp_make(self->id, IBV_QPT_UD));
 	ASSERT_EQ(0, join(self->id, GROUP, RDMA_MC_JOIN_FLAG_FULLMEMBER,
 			  (void *)1));
 	ASSERT_EQ(0, join(self->id, GROUP, RDMA_MC_JOIN_FLAG_FULLMEMBER,

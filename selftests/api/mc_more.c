@@ -38,17 +38,9 @@ FIXTURE_SETUP(mc)
 
 FIXTURE_TEARDOWN(mc)
 {
-	struct ibv_cq *cq;
-	struct ibv_pd *pd;
-
 	EXPECT_EQ(0, channel_readable(self->channel, 0));
-	if (self->id->qp) {
-		cq = self->id->qp->send_cq;
-		pd = self->id->qp->pd;
+	if (self->id->qp)
 		rdma_destroy_qp(self->id);
-		ibv_destroy_cq(cq);
-		ibv_dealloc_pd(pd);
-	}
 	EXPECT_EQ(0, rdma_destroy_id(self->id));
 	EXPECT_EQ(0, rdma_destroy_id(self->id6));
 	rdma_destroy_event_channel(self->channel);
@@ -59,19 +51,6 @@ static bool mld_joined(void)
 {
 	return !run("bash -c '. " SELFTESTS "/lib.sh; mld_joined " ETH
 		    " ff150000000000000000000000550201'");
-}
-
-static int qp_make(struct rdma_cm_id *id)
-{
-	struct ibv_qp_init_attr attr = {
-		.qp_type = IBV_QPT_UD,
-		.cap = { .max_send_wr = 4, .max_recv_wr = 4,
-			 .max_send_sge = 1, .max_recv_sge = 1 },
-	};
-
-	attr.send_cq = ibv_create_cq(id->verbs, 4, NULL, NULL, 0);
-	attr.recv_cq = attr.send_cq;
-	return rdma_create_qp(id, ibv_alloc_pd(id->verbs), &attr);
 }
 
 /* By the documented call: nothing but the address is different. */
@@ -199,7 +178,7 @@ TEST_F(mc, MC_08_qkey_reaches_the_queue_pair)
 	struct rdmacmx_group group;
 	struct ibv_qp_attr attr;
 
-	ASSERT_EQ(0, qp_make(self->id));
+	ASSERT_EQ(0, qp_make(self->id, IBV_QPT_UD));
 	self->attr[0].group.mask = RDMACMX_GROUP_QKEY |
 				   RDMACMX_GROUP_HOP_LIMIT;
 	self->attr[0].group.qkey = 0x55aa55;
@@ -264,7 +243,7 @@ TEST_F(mc, MC_10_many_groups)
 	bool seen[MANY] = {};
 	long i;
 
-	ASSERT_EQ(0, qp_make(self->id));
+	ASSERT_EQ(0, qp_make(self->id, IBV_QPT_UD));
 	ASSERT_EQ(MANY, rdmacmx_join_many(self->id, self->attr, MANY));
 	for (int n = 0; n < MANY; n++) {
 		ASSERT_EQ(0, event_wait(self->channel, &event, WAIT_MS));

@@ -321,6 +321,20 @@ long live_objects(void)
 	return a < 0 || b < 0 ? -1 : a + b;
 }
 
+int qp_make(struct rdma_cm_id *id, enum ibv_qp_type type)
+{
+	struct ibv_qp_init_attr attr = {
+		.cap = {
+			.max_send_wr = 4, .max_recv_wr = 4,
+			.max_send_sge = 1, .max_recv_sge = 1,
+		},
+		.qp_type = type,
+		.sq_sig_all = 1,
+	};
+
+	return rdma_create_qp(id, NULL, &attr);
+}
+
 bool live_objects_gone(int timeout_ms)
 {
 	long long end = now_ms() + timeout_ms;

@@ -11,9 +11,8 @@ selftest_targets += $(attack_tests) $(attack_tools)
 
 $(filter $(O)/selftests/attack_ib/%,$(attack_tests)): ATTACK_BED := -DON_INFINIBAND \
 	-DADDR_RDMA='"10.66.0.1"'
-$(attack_tests): $(O)/selftests/%: selftests/%.c selftests/security/limits.h \
-		$(uapi_common)
-	$(call uapi_cc,-Iselftests/ioctl -Iselftests/security $(ATTACK_BED))
+$(attack_tests): $(O)/selftests/%: selftests/%.c $(uapi_common)
+	$(call uapi_cc,$(ATTACK_BED))
 
 $(attack_tools): $(O)/selftests/%: selftests/%.c
 	@mkdir -p $(@D)

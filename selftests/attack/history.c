@@ -19,12 +19,11 @@
  *  - "Fix the locking of ctx->file", "Fix locking for ctx->events_reported"
  *    (ucma): an id's file changes under both locks; attack/migration.
  *  - "Do not send IGMP leaves for sendonly Multicast groups" (cma):
- *    system/multicast_igmp.sh counts them.
+ *    system/multicast_reports.sh counts them.
  *  - "Fix use after free race in roce multicast join" (cma): memberships of
  *    the core have a work item that leaving waits for; races/many.
  */
-#include "common.h"
-#include "limits.h"
+#include "uapi.h"
 
 #include <pthread.h>
 #include <sys/mman.h>
@@ -456,31 +455,18 @@ TEST_F(history, join_that_cannot_be_written)
  */
 TEST_F(history, unread_requests)
 {
-	struct rdma_cmx_id_query query = {};
 	uint32_t listener, active[8];
 	union event_buf buf;
 	int i, round, fd;
+	uint16_t port;
 
 	for (round = 0; round < 4; round++) {
 		fd = dev_open(O_NONBLOCK);
 		ASSERT_LE(0, fd);
-		ASSERT_EQ(0, id_create(fd, RDMA_PS_TCP, 1, &listener));
-		ASSERT_EQ(0, id_bind(fd, listener, ADDR_RDMA, 0));
-		ASSERT_EQ(0, id_listen(fd, listener));
-		query.id = listener;
-		ASSERT_EQ(0, call(fd, ID_QUERY, &query));
-		for (i = 0; i < 8; i++) {
-			ASSERT_EQ(0, id_create(self->fd, RDMA_PS_TCP, 2 + i,
-					       &active[i]));
-			ASSERT_EQ(0, id_resolve_addr(self->fd, active[i], NULL,
-				ADDR_RDMA, addr_port(&query.info.src)));
-			ASSERT_EQ(0, event_want(self->fd, EV_ADDR_RESOLVED,
-						&buf));
-			ASSERT_EQ(0, id_resolve_route(self->fd, active[i]));
-			ASSERT_EQ(0, event_want(self->fd, EV_ROUTE_RESOLVED,
-						&buf));
-			ASSERT_EQ(0, id_connect(self->fd, active[i]));
-		}
+		ASSERT_EQ(0, listener_new(fd, 1, &listener, &port));
+		for (i = 0; i < 8; i++)
+			ASSERT_EQ(0, connect_start(self->fd, 2 + i, port,
+						   &active[i]));
 		if (round % 2)
 			ASSERT_LE(0, id_destroy(fd, listener));
 		close(fd);

@@ -8,9 +8,7 @@
  * forgotten the join: because it went, moved to another network namespace or
  * had a small MTU for a while. Another user joins without end.
  */
-#include "common.h"
-#include "limits.h"
-#include "../common/uapi.h"
+#include "uapi.h"
 
 #include <net/if.h>
 #include <pthread.h>

@@ -4,8 +4,7 @@
  * events to them, read and destroy: each event is delivered once, in order,
  * and to a file that knows the id.
  */
-#include "common.h"
-#include "../common/uapi.h"
+#include "uapi.h"
 
 #include <pthread.h>
 #include <sched.h>

@@ -4,9 +4,7 @@
  * that end with events that nobody reads, connection requests that nobody
  * reads, and a close that takes quadratic time.
  */
-#include "common.h"
-#include "limits.h"
-#include "../common/uapi.h"
+#include "uapi.h"
 
 #include <sched.h>
 #include <signal.h>

@@ -14,8 +14,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#include "common.h"
-#include "limits.h"
+#include "uapi.h"
 
 #include "../harness.h"
 
@@ -527,27 +526,11 @@ TEST_F(removal, unwritable_items_are_not_joined)
 /* The peer has the reply of the passive id and does not go on. */
 static int half_connect(int fd, uint32_t *passive)
 {
-	struct rdma_cmx_id_query query = {};
 	uint32_t listener, active;
 	union event_buf buf;
-	int ret;
 
-	ret = id_create(fd, RDMA_PS_TCP, 1, &listener) ?:
-	      id_create(fd, RDMA_PS_TCP, 2, &active) ?:
-	      id_bind(fd, listener, ADDR_RDMA, 0) ?: id_listen(fd, listener);
-	query.id = listener;
-	ret = ret ?: call(fd, ID_QUERY, &query) ?:
-	      id_resolve_addr(fd, active, NULL, ADDR_RDMA,
-			      addr_port(&query.info.src)) ?:
-	      event_want(fd, EV_ADDR_RESOLVED, &buf) ?:
-	      id_resolve_route(fd, active) ?:
-	      event_want(fd, EV_ROUTE_RESOLVED, &buf) ?:
-	      id_connect(fd, active) ?:
-	      event_want(fd, EV_CONNECT_REQUEST, &buf);
-	if (ret)
-		return ret;
-	*passive = buf.ev.obj;
-	return id_accept(fd, *passive, 3) ?:
+	return request_get(fd, 2, &listener, &active, passive) ?:
+	       id_accept(fd, *passive, 3) ?:
 	       event_want(fd, EV_CONNECT_RESPONSE, &buf);
 }
 

@@ -4,9 +4,9 @@
  * the kernel. Others are served meanwhile; the user's memory cgroup pays; and
  * the number is bounded for all files of the user.
  */
-#include "common.h"
-#include "limits.h"
+#include "uapi.h"
 
+#include <grp.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>

@@ -5,8 +5,7 @@
  * GET_EVENTS stops in the middle. Whoever destroys, leaves or migrates does
  * not wait for it, and no event is lost.
  */
-#include "common.h"
-#include "../common/uapi.h"
+#include "uapi.h"
 
 #include <linux/userfaultfd.h>
 #include <pthread.h>

@@ -4,8 +4,7 @@
  * consumer when there are more of them than slots. A user who has many ids by
  * a user namespace is one user. A limit of 0 is refused.
  */
-#include "common.h"
-#include "limits.h"
+#include "uapi.h"
 
 #include <sched.h>
 #include <signal.h>
@@ -22,21 +21,15 @@
 
 static int fd_names(int fd, int process, int count)
 {
-	struct rdma_cmx_resolve_addrinfo arg;
 	char name[64];
+	uint32_t id;
 	int i, ret;
 
 	for (i = 0; i < count; i++) {
-		memset(&arg, 0, sizeof(arg));
 		snprintf(name, sizeof(name), "turn%d-%d.silent.test", process,
 			 i);
-		arg.query.node = (uintptr_t)name;
-		arg.query.node_len = strlen(name);
-		arg.query.port_space = RDMA_PS_TCP;
-		arg.query.timeout_ms = TIMEOUT;
-		ret = id_create(fd, RDMA_PS_TCP, 1, &arg.id);
-		if (!ret)
-			ret = call(fd, RESOLVE_ADDRINFO, &arg);
+		ret = id_create(fd, RDMA_PS_TCP, 1, &id) ?:
+		      name_query(fd, id, name, TIMEOUT);
 		if (ret && ret != -EAGAIN)
 			return ret;
 	}
@@ -56,32 +49,6 @@ static pid_t attacker_start(uid_t uid, int process, int out)
 		_exit(1);
 	pause();
 	_exit(0);
-}
-
-/* In a process of its own: 0, or the errno of one name */
-static int user_resolve(uid_t uid, const char *name)
-{
-	struct rdma_cmx_getaddrinfo arg = {
-		.query.node = (uintptr_t)name,
-		.query.node_len = strlen(name),
-		.query.port_space = RDMA_PS_TCP,
-		.query.timeout_ms = PATIENT,
-	};
-	char buf[2048];
-	int status, fd;
-	pid_t pid = fork();
-
-	if (!pid) {
-		arg.buf = (uintptr_t)buf;
-		arg.buf_len = sizeof(buf);
-		if (user_become(uid))
-			_exit(254);
-		fd = dev_open(0);
-		_exit(fd < 0 ? 255 : -call(fd, GETADDRINFO, &arg));
-	}
-	if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
-		return -1;
-	return WEXITSTATUS(status);
 }
 
 /* Attackers with numbers from @first to @last - 1 have asked, in a minute. */
@@ -116,19 +83,9 @@ FIXTURE_SETUP(turns)
 
 FIXTURE_TEARDOWN(turns)
 {
-	double end = now_ms() + 60000;
-	int i;
-
-	for (i = 0; i < ATTACKERS; i++) {
-		if (self->pids[i] <= 0)
-			continue;
-		kill(self->pids[i], SIGKILL);
-		waitpid(self->pids[i], NULL, 0);
-	}
+	pids_kill(self->pids, ATTACKERS);
 	number_set(PARAMETERS "names_waiting_per_user", self->waiting);
-	while (number_get(COUNTERS "live_lookups") && now_ms() < end)
-		poll(NULL, 0, 20);
-	EXPECT_EQ(0, number_get(COUNTERS "live_lookups"));
+	EXPECT_TRUE(number_gone(COUNTERS "live_lookups"));
 }
 
 static bool consumer_resolves(const char *name)
@@ -157,7 +114,7 @@ TEST_F_TIMEOUT(turns, names, 280)
 		ASSERT_EQ(0, attackers_start(self->pids, started,
 					     rounds[i].attackers));
 		started = rounds[i].attackers;
-		EXPECT_EQ(0, user_resolve(3000, rounds[i].name)) {
+		EXPECT_EQ(0, user_resolve(3000, rounds[i].name, PATIENT)) {
 			TH_LOG("with %d users", started);
 		}
 		EXPECT_LT(started * NAMES / 2,
@@ -238,9 +195,10 @@ TEST_F_TIMEOUT(turns, subordinate_ids, 280)
 		ASSERT_EQ(1, read(out[0], &c, 1));
 	/* One user: 8 that run and 8 that wait of 96 */
 	EXPECT_LE(60, number_get(COUNTERS "name_refused") - refused);
-	EXPECT_EQ(0, user_resolve(3000, "subordinate.any.cmx.test"));
+	EXPECT_EQ(0, user_resolve(3000, "subordinate.any.cmx.test",
+				  PATIENT));
 	/* The user's own id counts as the same. */
-	EXPECT_EQ(EAGAIN, user_resolve(1000, "own.any.cmx.test"));
+	EXPECT_EQ(EAGAIN, user_resolve(1000, "own.any.cmx.test", PATIENT));
 	kill(-self->pids[0], SIGKILL);
 }
 

@@ -3,8 +3,7 @@
  * A path from the cache on which a connect has failed is not taken again; one
  * on which the peer itself has refused is.
  */
-#include "common.h"
-#include "limits.h"
+#include "uapi.h"
 
 #include "../harness.h"
 

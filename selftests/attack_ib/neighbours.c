@@ -4,8 +4,7 @@
  * ib_core resolves addresses for the whole node on one thread: others get
  * their turns there, and few are outstanding at a time.
  */
-#include "common.h"
-#include "limits.h"
+#include "uapi.h"
 
 #include <signal.h>
 #include <sys/wait.h>
@@ -117,17 +116,9 @@ FIXTURE_SETUP(neighbours)
 
 FIXTURE_TEARDOWN(neighbours)
 {
-	double end = now_ms() + 60000;
-
-	if (self->pid > 0) {
-		kill(self->pid, SIGKILL);
-		waitpid(self->pid, NULL, 0);
-	}
-	while (number_get(COUNTERS "live_neighs") +
-	       number_get(COUNTERS "live_queries") > 0 && now_ms() < end)
-		poll(NULL, 0, 20);
-	EXPECT_EQ(0, number_get(COUNTERS "live_neighs"));
-	EXPECT_EQ(0, number_get(COUNTERS "live_queries"));
+	pids_kill(&self->pid, 1);
+	EXPECT_TRUE(number_gone(COUNTERS "live_neighs"));
+	EXPECT_TRUE(number_gone(COUNTERS "live_queries"));
 	EXPECT_TRUE(counter_wait("live_files", 0));
 }
 

@@ -9,6 +9,7 @@ define uapi_cc
 @mkdir -p $(@D)
 $(CC) $(CFLAGS) -std=gnu11 -Wall -Wextra -Wno-unused-parameter \
 	-Wno-sign-compare -fno-strict-aliasing -D_GNU_SOURCE -Iuapi \
-	-Iselftests/common -isystem $(KSELFTEST_DIR) $(1) -o $@ \
+	-Iselftests/common -Iselftests/ioctl \
+	-isystem $(KSELFTEST_DIR) $(1) -o $@ \
 	$(filter %.c,$^) -lpthread
 endef

@@ -2,6 +2,12 @@
 /* See uapi.h. */
 #include "uapi.h"
 
+#include <grp.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#define DEADLINE_MS	90000
+
 int listener_new(int fd, uint64_t uid, uint32_t *id, uint16_t *port)
 {
 	struct rdma_cmx_id_query query = {};
@@ -29,6 +35,153 @@ int active_new(int fd, uint64_t uid, uint16_t port, uint32_t *id)
 int connect_start(int fd, uint64_t uid, uint16_t port, uint32_t *id)
 {
 	return active_new(fd, uid, port, id) ?: id_connect(fd, *id);
+}
+
+int request_get(int fd, uint64_t active_uid, uint32_t *listener,
+		uint32_t *active, uint32_t *passive)
+{
+	union event_buf buf;
+	uint16_t port;
+	int ret;
+
+	ret = listener_new(fd, 1, listener, &port) ?:
+	      connect_start(fd, active_uid, port, active) ?:
+	      event_want(fd, EV_CONNECT_REQUEST, &buf);
+	*passive = buf.ev.obj;
+	return ret;
+}
+
+int name_query(int fd, uint32_t id, const char *name, uint32_t timeout_ms)
+{
+	struct rdma_cmx_resolve_addrinfo arg = {
+		.id = id,
+		.query.node = (uintptr_t)name,
+		.query.node_len = strlen(name),
+		.query.port_space = RDMA_PS_TCP,
+		.query.timeout_ms = timeout_ms,
+	};
+
+	return call(fd, RESOLVE_ADDRINFO, &arg);
+}
+
+int service_query(int fd, const char *src, const char *service,
+		  uint32_t timeout_ms)
+{
+	struct rdma_cmx_resolve_addrinfo arg = {
+		.query.ai_flags = RDMA_CMX_AI_SA | RDMA_CMX_AI_NOROUTE,
+		.query.timeout_ms = timeout_ms,
+		.query.service = (uintptr_t)service,
+		.query.service_len = strlen(service),
+	};
+
+	return id_create(fd, RDMA_PS_TCP, 1, &arg.id) ?:
+	       id_bind(fd, arg.id, src, 0) ?:
+	       call(fd, RESOLVE_ADDRINFO, &arg);
+}
+
+long number_get(const char *path)
+{
+	FILE *f = fopen(path, "r");
+	long value = -1;
+
+	if (!f)
+		return -1;
+	if (fscanf(f, "%ld", &value) != 1)
+		value = -1;
+	fclose(f);
+	return value;
+}
+
+int number_set(const char *path, long value)
+{
+	FILE *f = fopen(path, "w");
+	int ret;
+
+	if (!f)
+		return -1;
+	ret = fprintf(f, "%ld\n", value) > 0 ? 0 : -1;
+	return fclose(f) ? -1 : ret;
+}
+
+bool number_gone(const char *path)
+{
+	double end = now_ms() + DEADLINE_MS;
+	long value;
+
+	while ((value = number_get(path)) && now_ms() < end)
+		poll(NULL, 0, 20);
+	if (value)
+		fprintf(stderr, "# %s: %ld, not 0\n", path, value);
+	return !value;
+}
+
+int user_become(uid_t uid)
+{
+	return setgroups(0, NULL) || setresgid(uid, uid, uid) ||
+	       setresuid(uid, uid, uid);
+}
+
+pid_t user_start(uid_t uid, int (*run)(void *arg), void *arg)
+{
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(user_become(uid) ? 254 : run(arg));
+	return pid;
+}
+
+int user_end(pid_t pid)
+{
+	int status;
+
+	if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
+		return -1;
+	return WEXITSTATUS(status);
+}
+
+static int getaddrinfo_run(void *arg)
+{
+	int fd = dev_open(0);
+
+	return fd < 0 ? 253 :
+	       -call(fd, GETADDRINFO, (struct rdma_cmx_getaddrinfo *)arg);
+}
+
+int user_resolve(uid_t uid, const char *name, uint32_t timeout_ms)
+{
+	char buf[2048];
+	struct rdma_cmx_getaddrinfo arg = {
+		.query.node = (uintptr_t)name,
+		.query.node_len = strlen(name),
+		.query.port_space = RDMA_PS_TCP,
+		.query.timeout_ms = timeout_ms,
+		.buf = (uintptr_t)buf,
+		.buf_len = sizeof(buf),
+	};
+
+	return user_end(user_start(uid, getaddrinfo_run, &arg));
+}
+
+void pids_kill(const pid_t *pids, int count)
+{
+	int i;
+
+	for (i = 0; i < count; i++) {
+		if (pids[i] <= 0)
+			continue;
+		kill(pids[i], SIGKILL);
+		waitpid(pids[i], NULL, 0);
+	}
+}
+
+int fabric_bash(const char *command)
+{
+	char line[512];
+
+	snprintf(line, sizeof(line),
+		 "bash -c '. /usr/lib/rdma-cmx/selftests/lib.sh; "
+		 ". /usr/lib/rdma-cmx/selftests/fabric.sh; %s'", command);
+	return system(line);
 }
 
 bool nothing_left(void)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* Faults in resolutions (RAI-03): ENOMEM, and what was there stays. */
-#include "../ioctl/common.h"
+#include "../common/uapi.h"
 #include "faults.h"
 
 #include "../harness.h"
@@ -23,10 +23,7 @@ FIXTURE_SETUP(ai)
 FIXTURE_TEARDOWN(ai)
 {
 	close(self->fd);
-	EXPECT_TRUE(counter_wait("live_files", 0));
-	EXPECT_EQ(0, counter("live_ids"));
-	EXPECT_EQ(0, counter("live_queries"));
-	EXPECT_EQ(0, counter("live_events"));
+	EXPECT_TRUE(nothing_left());
 }
 
 /* An answer of a name service with more addresses than a stack has room for */

@@ -9,13 +9,9 @@ faults_ib_tests := $(O)/selftests/faults_ib/work
 selftest_targets += $(faults_tests) $(faults_ib_tests)
 
 $(faults_tests) $(faults_ib_tests): $(O)/selftests/%: selftests/%.c \
-		selftests/faults/faults.c \
-		selftests/ioctl/common.c selftests/ioctl/common.h \
-		$(wildcard selftests/faults/*.h) uapi/rdma/rdma_cmx_ioctl.h
-	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -std=gnu11 -Wall -Wextra -Wno-unused-parameter \
-		-Wno-sign-compare -fno-strict-aliasing -D_GNU_SOURCE -Iuapi \
-		-I$(KSELFTEST_INC) -o $@ $(filter %.c,$^) -lpthread
+		selftests/faults/faults.c $(wildcard selftests/faults/*.h) \
+		$(uapi_common)
+	$(call uapi_cc)
 
 .PHONY: install-faults-tests
 install-selftests: install-faults-tests

@@ -4,7 +4,7 @@
  * one of its own allocations fails is rdma_cm's: an ACCEPT that fails refuses
  * the peer.
  */
-#include "../ioctl/common.h"
+#include "../common/uapi.h"
 #include "faults.h"
 
 #include <infiniband/verbs.h>
@@ -38,13 +38,11 @@ FIXTURE_TEARDOWN(conn)
 {
 	close(self->fd);
 	close(self->peer);
-	EXPECT_TRUE(counter_wait("live_files", 0));
-	EXPECT_EQ(0, counter("live_ids"));
-	EXPECT_EQ(0, counter("live_events"));
+	EXPECT_TRUE(nothing_left());
 }
 
 /* What the steps of a connection give: 0 or a negative errno. */
-static int active_new(FIXTURE_DATA(conn) *self)
+static int active_make(FIXTURE_DATA(conn) *self)
 {
 	return id_create(self->peer, RDMA_PS_TCP, 2, &self->active);
 }
@@ -53,7 +51,7 @@ static int active_addr(FIXTURE_DATA(conn) *self)
 {
 	union event_buf buf;
 
-	return active_new(self) ?:
+	return active_make(self) ?:
 	       id_resolve_addr(self->peer, self->active, NULL, ADDR_RDMA,
 			       self->port) ?:
 	       event_want(self->peer, EV_ADDR_RESOLVED, &buf);
@@ -124,7 +122,7 @@ TEST_F_TIMEOUT(conn, resolve_addr, SWEEP_LIMIT)
 {
 	union event_buf buf;
 
-	EACH_FAULT(ASSERT_EQ(0, active_new(self)),
+	EACH_FAULT(ASSERT_EQ(0, active_make(self)),
 		   id_resolve_addr(self->peer, self->active, NULL, ADDR_RDMA,
 				   self->port), 0, 0, ({
 		/* One that has started is told of. */

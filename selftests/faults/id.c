@@ -3,7 +3,7 @@
  * Faults in the commands on files, ids and events: each allocation and each
  * copy fails once. OPS-04
  */
-#include "../ioctl/common.h"
+#include "../common/uapi.h"
 #include "faults.h"
 
 #include <rdma/rdma_user_cm.h>
@@ -25,11 +25,7 @@ FIXTURE_SETUP(ids)
 FIXTURE_TEARDOWN(ids)
 {
 	close(self->fd);
-	EXPECT_TRUE(counter_wait("live_files", 0));
-	EXPECT_EQ(0, counter("live_ids"));
-	EXPECT_EQ(0, counter("live_mcs"));
-	EXPECT_EQ(0, counter("live_events"));
-	EXPECT_EQ(0, counter("live_queries"));
+	EXPECT_TRUE(nothing_left());
 }
 
 TEST_F_TIMEOUT(ids, open, SWEEP_LIMIT)

@@ -4,7 +4,7 @@
  * thread: each fails with ENOMEM, or gives what it gives without a fault.
  * KA-01, MC-11. The consumer's own allocations fail as well.
  */
-#include "../ioctl/common.h"
+#include "../common/uapi.h"
 #include "consumer.h"
 #include "faults.h"
 

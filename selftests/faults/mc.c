@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* Faults in joins (MC-08) and leaves. */
-#include "../ioctl/common.h"
+#include "../common/uapi.h"
 #include "faults.h"
 
 #include "../harness.h"
@@ -27,10 +27,7 @@ FIXTURE_SETUP(joins)
 FIXTURE_TEARDOWN(joins)
 {
 	close(self->fd);
-	EXPECT_TRUE(counter_wait("live_files", 0));
-	EXPECT_EQ(0, counter("live_ids"));
-	EXPECT_EQ(0, counter("live_mcs"));
-	EXPECT_EQ(0, counter("live_events"));
+	EXPECT_TRUE(nothing_left());
 }
 
 /* By rdma_cm, and by the core: an IPv6 group, parameters. */

@@ -3,7 +3,7 @@
  * Faults in what the SA of an InfiniBand port has to do with: service and path
  * records, memberships, all in work items. Each ends in time. KA-01, MC-08
  */
-#include "../ioctl/common.h"
+#include "../common/uapi.h"
 #include "../faults/work.h"
 
 #define BASH(command) \

@@ -25,17 +25,12 @@ struct listener {
 
 static int peer_accept(struct listener *l, struct rdma_cm_event *event)
 {
-	struct ibv_qp_init_attr attr = {
-		.cap = { .max_send_wr = 1, .max_recv_wr = 1,
-			 .max_send_sge = 1, .max_recv_sge = 1 },
-		.qp_type = IBV_QPT_RC,
-	};
 	struct rdma_conn_param param = { .responder_resources = 1 };
 
 	l->peer = event->id;
 	l->len = event->param.conn.private_data_len;
 	memcpy(l->data, event->param.conn.private_data, l->len);
-	if (rdma_create_qp(event->id, NULL, &attr))
+	if (qp_make(event->id, IBV_QPT_RC))
 		return -1;
 	return rdma_accept(event->id, &param);
 }

@@ -5,14 +5,8 @@ no_ipv6_tests := $(patsubst selftests/%.c,$(O)/selftests/%,\
 	$(wildcard selftests/no_ipv6/*.c))
 selftest_targets += $(no_ipv6_tests)
 
-$(no_ipv6_tests): $(O)/selftests/%: selftests/%.c selftests/security/limits.h \
-		selftests/ioctl/common.c selftests/ioctl/common.h \
-		uapi/rdma/rdma_cmx_ioctl.h
-	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -std=gnu11 -Wall -Wextra -Wno-unused-parameter \
-		-Wno-sign-compare -fno-strict-aliasing -D_GNU_SOURCE -Iuapi \
-		-Iselftests/ioctl -Iselftests/security -isystem $(KSELFTEST_DIR) \
-		-o $@ $(filter %.c,$^) -lpthread
+$(no_ipv6_tests): $(O)/selftests/%: selftests/%.c $(uapi_common)
+	$(call uapi_cc)
 
 .PHONY: install-no-ipv6-tests
 install-selftests: install-no-ipv6-tests

@@ -5,8 +5,7 @@
  * give an IPv6 address; it must end in an error or in an entry that nothing
  * reaches, and IPv4 goes on as ever.
  */
-#include "common.h"
-#include "limits.h"
+#include "uapi.h"
 
 #include <net/if.h>
 

@@ -195,7 +195,7 @@ static void *receive(void *arg)
 	struct ibv_wc wc;
 
 	pair->wrong = 1;
-	if (rdma_get_request(pair->listener, &id) || qp_make(id))
+	if (rdma_get_request(pair->listener, &id) || qp_make(id, IBV_QPT_RC))
 		return NULL;
 	mr = rdma_reg_msgs(id, pair->buf, 4096);
 	if (!mr || rdma_post_recv(id, NULL, pair->buf, 4096, mr) ||
@@ -237,7 +237,7 @@ TEST(RA_02_ibv_fork_init)
 	ASSERT_EQ(0, rdma_getaddrinfo(OWN4, "7620", &hints, &res));
 	ASSERT_EQ(0, rdma_create_ep(&id, res, NULL, NULL));
 	rdma_freeaddrinfo(res);
-	ASSERT_EQ(0, qp_make(id));
+	ASSERT_EQ(0, qp_make(id, IBV_QPT_RC));
 	ASSERT_EQ(0, rdma_connect(id, NULL));
 
 	/* With the receive posted; the child's copy must not matter. */

@@ -43,7 +43,7 @@ static int serve_inherited(void *arg)
 		return 1;
 	id = event->id;
 	rdma_ack_cm_event(event);
-	if (qp_make(id) || rdma_accept(id, &param))
+	if (qp_make(id, IBV_QPT_RC) || rdma_accept(id, &param))
 		return 2;
 	if (event_take(h->channel, NULL) != RDMA_CM_EVENT_ESTABLISHED ||
 	    event_take(h->channel, NULL) != RDMA_CM_EVENT_DISCONNECTED)

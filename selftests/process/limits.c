@@ -112,7 +112,7 @@ static int make_ep(struct scene *s)
 
 static int make_qp(struct scene *s)
 {
-	if (qp_make(s->id))
+	if (qp_make(s->id, IBV_QPT_RC))
 		return -1;
 	rdma_destroy_qp(s->id);
 	return 0;
@@ -296,7 +296,7 @@ TEST(RA_02_no_descriptor_for_a_request)
 	ASSERT_EQ(0, rdma_connect(ids[1], NULL));
 	pthread_join(thread, NULL);
 	EXPECT_EQ(0, w.ret);
-	connected = !qp_make(w.id);
+	connected = !qp_make(w.id, IBV_QPT_RC);
 	EXPECT_TRUE(connected);
 	EXPECT_EQ(0, rdma_reject(w.id, NULL, 0));
 	EXPECT_EQ(RDMA_CM_EVENT_REJECTED, event_take(channel, NULL));

@@ -31,7 +31,6 @@ struct rdma_cm_id *id_listening(struct rdma_event_channel *channel,
 /* An id that has resolved all it needs and has a QP, or NULL. */
 struct rdma_cm_id *id_ready(struct rdma_event_channel *channel,
 			    unsigned int port);
-int qp_make(struct rdma_cm_id *id);
 /*
  * Go as far as ESTABLISHED, and back. 0, or the line number of what failed.
  * id_hang_up() waits for the end only with @wait, on a channel of the id's.

@@ -198,7 +198,7 @@ TEST(RA_02_synchronous_calls_go_on)
 			TH_LOG("%s", strerror(errno));
 		}
 		rdma_freeaddrinfo(res);
-		ASSERT_EQ(0, qp_make(id));
+		ASSERT_EQ(0, qp_make(id, IBV_QPT_RC));
 		ASSERT_EQ(0, rdma_connect(id, NULL)) {
 			TH_LOG("%s", strerror(errno));
 		}

@@ -83,7 +83,7 @@ static void *sync_client_run(void *arg)
 		if (rdma_getaddrinfo(OWN4, port, &hints, &res))
 			break;
 		if (!rdma_create_ep(&id, res, NULL, NULL)) {
-			if (!qp_make(id) && !rdma_connect(id, NULL) &&
+			if (!qp_make(id, IBV_QPT_RC) && !rdma_connect(id, NULL) &&
 			    !rdma_disconnect(id))
 				client->wrong = 0;
 			rdma_destroy_ep(id);

@@ -59,20 +59,6 @@ struct rdma_cm_id *id_listening(struct rdma_event_channel *channel,
 	return id;
 }
 
-int qp_make(struct rdma_cm_id *id)
-{
-	struct ibv_qp_init_attr attr = {
-		.cap = {
-			.max_send_wr = 2, .max_recv_wr = 2,
-			.max_send_sge = 1, .max_recv_sge = 1,
-		},
-		.qp_type = IBV_QPT_RC,
-		.sq_sig_all = 1,
-	};
-
-	return rdma_create_qp(id, NULL, &attr);
-}
-
 /* The program may read other ids' events on the same channel. */
 static int take(struct rdma_cm_id *id, int type)
 {
@@ -88,7 +74,7 @@ struct rdma_cm_id *id_ready(struct rdma_event_channel *channel,
 	if (id_resolve_addr(id, NULL, OWN4, port, &status) ==
 	    RDMA_CM_EVENT_ADDR_RESOLVED &&
 	    !rdma_resolve_route(id, 5000) &&
-	    !take(id, RDMA_CM_EVENT_ROUTE_RESOLVED) && !qp_make(id))
+	    !take(id, RDMA_CM_EVENT_ROUTE_RESOLVED) && !qp_make(id, IBV_QPT_RC))
 		return id;
 	fprintf(stderr, "# id_ready: %m\n");
 	rdma_destroy_ep(id);
@@ -128,7 +114,7 @@ static struct rdma_cm_id *server_event(struct server *server,
 	switch (event->event) {
 	case RDMA_CM_EVENT_CONNECT_REQUEST:
 		server->accepted++;
-		if (qp_make(event->id) || rdma_accept(event->id, &param))
+		if (qp_make(event->id, IBV_QPT_RC) || rdma_accept(event->id, &param))
 			server->wrong = __LINE__;
 		return NULL;
 	case RDMA_CM_EVENT_ESTABLISHED:

@@ -8,20 +8,12 @@ races_tests := $(races_names:%=$(O)/$(races_dir)/%)
 races_helpers := $(O)/$(races_dir)/load.helper $(O)/$(races_dir)/hoard.helper
 selftest_targets += $(races_tests) $(races_helpers)
 
-races_cc = $(CC) $(CFLAGS) -std=gnu11 -Wall -Wextra -Wno-unused-parameter \
-	-Wno-sign-compare -fno-strict-aliasing -D_GNU_SOURCE -Iuapi -I$(KSELFTEST_INC) \
-	-o $@ $(filter %.c,$^) -lpthread
+$(races_tests): $(O)/$(races_dir)/%: $(races_dir)/%.c $(races_dir)/pair.h \
+		$(uapi_common)
+	$(call uapi_cc)
 
-$(races_tests): $(O)/$(races_dir)/%: $(races_dir)/%.c selftests/ioctl/common.c \
-		selftests/ioctl/common.h $(races_dir)/pair.h \
-		uapi/rdma/rdma_cmx_ioctl.h
-	@mkdir -p $(@D)
-	$(races_cc)
-
-$(races_helpers): $(O)/$(races_dir)/%.helper: $(races_dir)/%.c selftests/ioctl/common.c \
-		selftests/ioctl/common.h uapi/rdma/rdma_cmx_ioctl.h
-	@mkdir -p $(@D)
-	$(races_cc)
+$(races_helpers): $(O)/$(races_dir)/%.helper: $(races_dir)/%.c $(uapi_common)
+	$(call uapi_cc)
 
 .PHONY: install-races-tests
 install-selftests: install-races-tests

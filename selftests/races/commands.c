@@ -4,7 +4,7 @@
  * is closed, by another thread. The call ends, as one that came before or one
  * that came too late, and nothing is left.
  */
-#include "../ioctl/common.h"
+#include "../common/uapi.h"
 #include "pair.h"
 
 #include "../harness.h"
@@ -309,11 +309,7 @@ FIXTURE_SETUP(commands)
 FIXTURE_TEARDOWN(commands)
 {
 	pair_end(&self->pair);
-	EXPECT_TRUE(counter_wait("live_files", 0));
-	EXPECT_EQ(0, counter("live_ids"));
-	EXPECT_EQ(0, counter("live_mcs"));
-	EXPECT_EQ(0, counter("live_events"));
-	EXPECT_EQ(0, counter("live_queries"));
+	EXPECT_TRUE(nothing_left());
 }
 
 /* Errors that can be had when all is as it should be, whoever was first */

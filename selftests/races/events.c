@@ -4,7 +4,7 @@
  * thread reads. DESTROY says how many events of the id were handed out in all
  * its life: that is how many the reader has, and none comes afterwards.
  */
-#include "../ioctl/common.h"
+#include "../common/uapi.h"
 #include "pair.h"
 
 #include "../harness.h"
@@ -87,68 +87,25 @@ static int start_route_resolved(struct stage *s)
 	       id_resolve_route(s->fd, s->id);
 }
 
-static int listener_new(struct stage *s, uint64_t uid, uint32_t *id,
-			uint16_t *port)
-{
-	struct rdma_cmx_id_query query = {};
-	int ret;
-
-	ret = id_create(s->fd, RDMA_PS_TCP, uid, id) ?:
-	      id_bind(s->fd, *id, ADDR_RDMA, 0) ?: id_listen(s->fd, *id);
-	query.id = *id;
-	ret = ret ?: call(s->fd, ID_QUERY, &query);
-	*port = addr_port(&query.info.src);
-	return ret;
-}
-
-/* An id with that uid that is ready to connect to @port. */
-static int active_new(struct stage *s, uint64_t uid, uint16_t port,
-		      uint32_t *id)
-{
-	union event_buf buf;
-
-	return id_create(s->fd, RDMA_PS_TCP, uid, id) ?:
-	       id_resolve_addr(s->fd, *id, NULL, ADDR_RDMA, port) ?:
-	       event_want(s->fd, EV_ADDR_RESOLVED, &buf) ?:
-	       id_resolve_route(s->fd, *id) ?:
-	       event_want(s->fd, EV_ROUTE_RESOLVED, &buf);
-}
-
 /* It is the listener that goes, with what it has heard of. */
 static int start_connect_request(struct stage *s)
 {
 	uint16_t port;
 
-	return listener_new(s, UID, &s->id, &port) ?:
-	       active_new(s, 1, port, &s->peer) ?:
-	       id_connect(s->fd, s->peer);
-}
-
-static int request_get(struct stage *s, uint64_t active_uid, uint32_t *active,
-		       uint32_t *passive)
-{
-	union event_buf buf;
-	uint16_t port;
-	int ret;
-
-	ret = listener_new(s, 1, &s->listener, &port) ?:
-	      active_new(s, active_uid, port, active) ?:
-	      id_connect(s->fd, *active) ?:
-	      event_want(s->fd, EV_CONNECT_REQUEST, &buf);
-	*passive = buf.ev.obj;
-	return ret;
+	return listener_new(s->fd, UID, &s->id, &port) ?:
+	       connect_start(s->fd, 1, port, &s->peer);
 }
 
 static int start_connect_response(struct stage *s)
 {
-	return request_get(s, UID, &s->id, &s->peer) ?:
+	return request_get(s->fd, UID, &s->listener, &s->id, &s->peer) ?:
 	       id_accept(s->fd, s->peer, 2);
 }
 
 static int start_rejected(struct stage *s)
 {
 	struct rdma_cmx_reject arg = {};
-	int ret = request_get(s, UID, &s->id, &s->peer);
+	int ret = request_get(s->fd, UID, &s->listener, &s->id, &s->peer);
 
 	arg.id = s->peer;
 	return ret ?: call(s->fd, REJECT, &arg);
@@ -161,7 +118,7 @@ static int start_established(struct stage *s)
 	union event_buf buf;
 	int ret;
 
-	ret = request_get(s, 1, &s->peer, &s->id) ?:
+	ret = request_get(s->fd, 1, &s->listener, &s->peer, &s->id) ?:
 	      id_accept(s->fd, s->id, UID) ?:
 	      event_want(s->fd, EV_CONNECT_RESPONSE, &buf);
 	arg.id = s->peer;
@@ -258,11 +215,7 @@ FIXTURE_SETUP(events)
 FIXTURE_TEARDOWN(events)
 {
 	pair_end(&self->pair);
-	EXPECT_TRUE(counter_wait("live_files", 0));
-	EXPECT_EQ(0, counter("live_ids"));
-	EXPECT_EQ(0, counter("live_mcs"));
-	EXPECT_EQ(0, counter("live_events"));
-	EXPECT_EQ(0, counter("live_queries"));
+	EXPECT_TRUE(nothing_left());
 }
 
 /*

@@ -4,7 +4,7 @@
  * thousands of resolutions are outstanding at once (RAI-01, RAI-07), until
  * they are answered, time out, or their file is closed.
  */
-#include "../ioctl/common.h"
+#include "../common/uapi.h"
 
 #include <pthread.h>
 
@@ -40,10 +40,7 @@ FIXTURE_TEARDOWN(many)
 
 	for (i = 0; i < FILES; i++)
 		close(self->fd[i]);
-	EXPECT_TRUE(counter_wait("live_files", 0));
-	EXPECT_EQ(0, counter("live_ids"));
-	EXPECT_EQ(0, counter("live_events"));
-	EXPECT_EQ(0, counter("live_queries"));
+	EXPECT_TRUE(nothing_left());
 }
 
 static long slab_unreclaimable(void)

@@ -136,7 +136,7 @@ static int resolve_route(struct scene *s)
 
 static int create_qp(struct scene *s)
 {
-	return result(qp_make(s->id));
+	return result(qp_make(s->id, IBV_QPT_RC));
 }
 
 static int create_srq(struct scene *s)

@@ -28,7 +28,7 @@ static int has_request(struct scene *s)
 {
 	return has_server(s) || connect_to(s) ||
 	       event_wait(s->passive, &s->event, WAIT_MS) ||
-	       qp_make(s->event->id);
+	       qp_make(s->event->id, IBV_QPT_RC);
 }
 
 static int accept_request(struct scene *s)

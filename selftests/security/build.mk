@@ -13,14 +13,8 @@ $(filter-out %/limits,$(security_ib_tests)): $(O)/selftests/security_ib/%: \
 		selftests/security/%.c
 $(security_ib_tests): SECURITY_BED := -DON_INFINIBAND \
 	-DADDR_RDMA='"10.66.0.1"'
-$(security_tests) $(security_ib_tests): selftests/security/limits.h \
-		selftests/ioctl/common.c selftests/ioctl/common.h \
-		uapi/rdma/rdma_cmx_ioctl.h
-	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -std=gnu11 -Wall -Wextra -Wno-unused-parameter \
-		-Wno-sign-compare -fno-strict-aliasing -D_GNU_SOURCE -Iuapi \
-		-Iselftests/ioctl -Iselftests/security -isystem $(KSELFTEST_DIR) \
-		$(SECURITY_BED) -o $@ $(filter %.c,$^) -lpthread
+$(security_tests) $(security_ib_tests): $(uapi_common)
+	$(call uapi_cc,$(SECURITY_BED))
 
 .PHONY: install-security-tests
 install-selftests: install-security-tests

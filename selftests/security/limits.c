@@ -4,8 +4,7 @@
  * one. What is too much is refused at once with EAGAIN, another user is
  * answered meanwhile, and when the first one's questions end it may ask again.
  */
-#include "common.h"
-#include "limits.h"
+#include "uapi.h"
 
 #include <sys/wait.h>
 
@@ -18,17 +17,9 @@
 #define RUNNING 2
 #define WAITING 3
 
-static void query_make(struct rdma_cmx_ai_query *query, const char *node)
-{
-	query->node = (uintptr_t)node;
-	query->node_len = strlen(node);
-	query->port_space = RDMA_PS_TCP;
-}
-
 /* Ask for silent names; how many were refused. */
 static int ask_much(int process)
 {
-	struct rdma_cmx_resolve_addrinfo arg;
 	int f, i, ret, fd[FILES], refused = 0;
 	union event_buf buf;
 	char name[64];
@@ -41,12 +32,9 @@ static int ask_much(int process)
 		for (i = 0; i < IDS; i++) {
 			snprintf(name, sizeof(name), "limit%d-%d-%d.silent.test",
 				 process, f, i);
-			memset(&arg, 0, sizeof(arg));
-			query_make(&arg.query, name);
 			if (id_create(fd[f], RDMA_PS_TCP, 1, &id))
 				return 255;
-			arg.id = id;
-			ret = call(fd[f], RESOLVE_ADDRINFO, &arg);
+			ret = name_query(fd[f], id, name, 0);
 			if (ret == -EAGAIN)
 				refused++;
 			else if (ret)
@@ -65,28 +53,6 @@ static int ask_much(int process)
 		}
 	}
 	return refused;
-}
-
-/* In a process of its own: what the device says to one question */
-static int ask_once(uid_t uid, const char *name)
-{
-	struct rdma_cmx_getaddrinfo arg = {};
-	char buf[2048];
-	int status, fd;
-	pid_t pid = fork();
-
-	if (!pid) {
-		query_make(&arg.query, name);
-		arg.buf = (uintptr_t)buf;
-		arg.buf_len = sizeof(buf);
-		if (user_become(uid))
-			_exit(254);
-		fd = dev_open(0);
-		_exit(fd < 0 ? 255 : -call(fd, GETADDRINFO, &arg));
-	}
-	if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
-		return -1;
-	return WEXITSTATUS(status);
 }
 
 FIXTURE(limits) {
@@ -114,7 +80,6 @@ TEST_F_TIMEOUT(limits, names_of_one_user, 110)
 {
 	int i, status, refused = 0;
 	pid_t pids[PROCESSES];
-	double end;
 
 	for (i = 0; i < PROCESSES; i++) {
 		pids[i] = fork();
@@ -123,7 +88,7 @@ TEST_F_TIMEOUT(limits, names_of_one_user, 110)
 			_exit(user_become(1000) ? 254 : ask_much(i));
 	}
 	/* While these wait */
-	EXPECT_EQ(0, ask_once(65534, "limits-other.any.cmx.test"));
+	EXPECT_EQ(0, user_resolve(65534, "limits-other.any.cmx.test", 0));
 	/* And what each process is about to ask */
 	EXPECT_GE(RUNNING + WAITING + 1 + PROCESSES,
 		  number_get(COUNTERS "live_lookups"));
@@ -138,11 +103,8 @@ TEST_F_TIMEOUT(limits, names_of_one_user, 110)
 	EXPECT_LE(ASKED / 2, refused);
 
 	/* Their askers are gone: so are those that had not begun. */
-	end = now_ms() + 30000;
-	while (number_get(COUNTERS "live_lookups") && now_ms() < end)
-		poll(NULL, 0, 20);
-	EXPECT_EQ(0, number_get(COUNTERS "live_lookups"));
-	EXPECT_EQ(0, ask_once(1000, "limits-again.any.cmx.test"));
+	EXPECT_TRUE(number_gone(COUNTERS "live_lookups"));
+	EXPECT_EQ(0, user_resolve(1000, "limits-again.any.cmx.test", 0));
 }
 
 TEST_HARNESS_MAIN

@@ -3,8 +3,7 @@
  * processes and files: turns go round the users, and a user who has asked too
  * much is refused with EAGAIN, while another one is still served.
  */
-#include "common.h"
-#include "limits.h"
+#include "uapi.h"
 
 #include <signal.h>
 #include <sys/wait.h>
@@ -18,16 +17,7 @@
 #define PROCESSES 3
 #define QUESTIONS 300	/* of a process */
 #define WAITING 50	/* of one user */
-
-static int bash(const char *command)
-{
-	char line[512];
-
-	snprintf(line, sizeof(line),
-		 "bash -c '. /usr/lib/rdma-cmx/selftests/lib.sh; "
-		 ". /usr/lib/rdma-cmx/selftests/fabric.sh; %s'", command);
-	return system(line);
-}
+#define TIMEOUT 100000
 
 /* The SA is slow, so that questions wait. */
 static int answers_delay(const char *ms)
@@ -36,26 +26,7 @@ static int answers_delay(const char *ms)
 
 	snprintf(command, sizeof(command), "knob_set $(fab_dev 2) faults "
 		 "\"delay class=3 method=0x92 ms=%s\"", ms);
-	return bash(command);
-}
-
-/* An id of @fd asks the SA of its port. */
-static int service_ask(int fd, const char *service)
-{
-	struct rdma_cmx_resolve_addrinfo arg = {
-		.query.ai_flags = RDMA_CMX_AI_SA | RDMA_CMX_AI_NOROUTE,
-		.query.timeout_ms = 100000,
-		.query.service = (uintptr_t)service,
-		.query.service_len = strlen(service),
-	};
-	int ret;
-
-	ret = id_create(fd, RDMA_PS_TCP, 1, &arg.id);
-	if (!ret)
-		ret = id_bind(fd, arg.id, ADDR_ASKER, 0);
-	if (!ret)
-		ret = call(fd, RESOLVE_ADDRINFO, &arg);
-	return ret;
+	return fabric_bash(command);
 }
 
 /* How it ended: 0, or a negative errno */
@@ -75,29 +46,18 @@ static int service_told(int fd)
 	       buf.ev.status;
 }
 
-/* In a process of its own, as another user; its exit status is an errno. */
-static pid_t user_start(uid_t uid, const char *service)
+static int service_resolve(void *service)
 {
-	pid_t pid = fork();
-	int fd, ret;
+	int fd = dev_open(O_NONBLOCK);
 
-	if (pid)
-		return pid;
-	if (user_become(uid))
-		_exit(254);
-	fd = dev_open(O_NONBLOCK);
-	ret = fd < 0 ? fd : service_ask(fd, service);
-	_exit(-(ret ?: service_told(fd)));
+	return -(fd < 0 ? fd : service_query(fd, ADDR_ASKER, service, TIMEOUT)
+				?: service_told(fd));
 }
 
-static int user_ask(uid_t uid, const char *service)
+/* 0 or an errno */
+static int user_ask(uid_t uid, char *service)
 {
-	pid_t pid = user_start(uid, service);
-	int status;
-
-	if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
-		return -1;
-	return WEXITSTATUS(status);
+	return user_end(user_start(uid, service_resolve, service));
 }
 
 /*
@@ -115,7 +75,7 @@ static pid_t flood_start(int process, int out)
 	fd = user_become(1000) ? -1 : dev_open(O_NONBLOCK);
 	for (i = 0; i < QUESTIONS; i++) {
 		snprintf(name, sizeof(name), "flood-%d-%d", process, i);
-		if (fd < 0 || service_ask(fd, name))
+		if (fd < 0 || service_query(fd, ADDR_ASKER, name, TIMEOUT))
 			_exit(1);
 	}
 	if (write(out, "a", 1) != 1)
@@ -164,32 +124,22 @@ FIXTURE_SETUP(limits)
 	ASSERT_EQ(0, number_set(PARAMETERS "sa_timeout_ms", 20000));
 	ASSERT_EQ(0, number_set(PARAMETERS "sa_parallel", PARALLEL));
 	ASSERT_EQ(0, number_set(PARAMETERS "sa_cache_ms", 0));
-	ASSERT_EQ(0, bash(SA_HELPER "-C $(fab_dev 3) -n limits -i 0x7701 set"));
+	ASSERT_EQ(0, fabric_bash(SA_HELPER "-C $(fab_dev 3) -n limits -i 0x7701 set"));
 	ASSERT_EQ(0, pipe(self->pipe));
 }
 
 FIXTURE_TEARDOWN(limits)
 {
-	double end = now_ms() + 60000;
-	int i;
-
-	for (i = 0; i < PROCESSES; i++) {
-		if (self->pids[i] <= 0)
-			continue;
-		kill(self->pids[i], SIGKILL);
-		waitpid(self->pids[i], NULL, 0);
-	}
-	EXPECT_EQ(0, bash("knob_set $(fab_dev 2) faults clear"));
+	pids_kill(self->pids, PROCESSES);
+	EXPECT_EQ(0, fabric_bash("knob_set $(fab_dev 2) faults clear"));
 	/* Their askers are gone: so are those that had not begun. */
-	while (lookups() && now_ms() < end)
-		poll(NULL, 0, 20);
-	EXPECT_EQ(0, lookups());
+	EXPECT_TRUE(number_gone(COUNTERS "live_sa_lookups"));
 	EXPECT_EQ(0, user_ask(1000, "limits"));
 	number_set(PARAMETERS "sa_timeout_ms", self->timeout);
 	number_set(PARAMETERS "sa_parallel", self->parallel);
 	number_set(PARAMETERS "sa_waiting_per_user", self->per_user);
 	number_set(PARAMETERS "sa_cache_ms", self->cache);
-	EXPECT_EQ(0, bash(SA_HELPER
+	EXPECT_EQ(0, fabric_bash(SA_HELPER
 			  "-C $(fab_dev 3) -n limits -i 0x7701 delete"));
 }
 

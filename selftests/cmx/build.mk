@@ -14,3 +14,4 @@ install-selftests-cmx: $(cmx_json)
 	$(INSTALL) -d $(DESTDIR)$(TESTDIR)/cmx
 	$(INSTALL) -m 755 $(cmx_json) $(wildcard selftests/cmx/*.sh) \
 		$(DESTDIR)$(TESTDIR)/cmx/
+	$(INSTALL) -m 644 selftests/cmx/functions $(DESTDIR)$(TESTDIR)/cmx/

@@ -2,29 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # OPS-02: the command cmx: answers, JSON, exit codes, and what it says when
 # something is wrong. OPS-03: its counters. Data of MC-12 by its --count.
-. /usr/lib/rdma-cmx/selftests/lib.sh
+. /usr/lib/rdma-cmx/selftests/cmx/functions
 
 json=/usr/lib/rdma-cmx/selftests/cmx/json.helper
 group=239.55.2.2
-device=/dev/infiniband/rdma_cmx
-
-# run COMMAND...: sets $out, $err, $status
-run() {
-	out=$("$@" 2>/tmp/test/err)
-	status=$?
-	err=$(cat /tmp/test/err)
-}
-
-# fails NAME CODE REGEX COMMAND...: exit code, message, and silence on stdout
-fails() {
-	local name=$1 code=$2 regex=$3
-
-	shift 3
-	run timeout 30 "$@"
-	is "$name: exit code (OPS-02)" "$status" "$code"
-	like "$name: message (OPS-02)" "$err" "$regex"
-	is "$name: nothing on standard output" "$out" ""
-}
 
 json_ok() {
 	"$json" <<<"$1"

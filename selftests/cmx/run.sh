@@ -2,29 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # RA-03, OPS-02: cmx run starts a program on librdmacmx, passes on its status,
 # and says what is wrong and what to do where that cannot be.
-. /usr/lib/rdma-cmx/selftests/lib.sh
+. /usr/lib/rdma-cmx/selftests/cmx/functions
 
-device=/dev/infiniband/rdma_cmx
 library=$(realpath "$(ls /usr/lib/*/librdmacmx.so.1)")
 nobody=(setpriv --reuid 65534 --regid 65534 --clear-groups)
-
-# run COMMAND...: sets $out, $err, $status
-run() {
-	out=$("$@" 2>/tmp/test/err)
-	status=$?
-	err=$(cat /tmp/test/err)
-}
-
-# fails NAME STATUS REGEX COMMAND...
-fails() {
-	local name=$1 code=$2 regex=$3
-
-	shift 3
-	run timeout 30 "$@"
-	is "$name: status" "$status" "$code"
-	like "$name: message" "$err" "$regex"
-	is "$name: nothing on standard output" "$out" ""
-}
 
 # The program
 run cmx run bash -c 'echo "$0,$1,$2"; exit 7' 'a b' '' -x

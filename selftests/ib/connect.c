@@ -222,11 +222,6 @@ static struct rdma_cm_id *steps_connect(struct __test_metadata *_metadata,
 					struct rdma_event_channel *channel,
 					struct rdma_addrinfo *ai)
 {
-	struct ibv_qp_init_attr attr = {
-		.cap = { .max_send_wr = 1, .max_recv_wr = 1,
-			 .max_send_sge = 1, .max_recv_sge = 1 },
-		.qp_type = IBV_QPT_RC,
-	};
 	struct rdma_conn_param param = {
 		.responder_resources = 1,
 		.retry_count = 7,
@@ -245,7 +240,7 @@ static struct rdma_cm_id *steps_connect(struct __test_metadata *_metadata,
 		TH_LOG("status %d", status);
 	}
 	EXPECT_EQ(1, id->route.num_paths);
-	EXPECT_EQ(0, rdma_create_qp(id, NULL, &attr));
+	EXPECT_EQ(0, qp_make(id, IBV_QPT_RC));
 	EXPECT_EQ(0, rdma_connect(id, &param));
 	EXPECT_EQ(RDMA_CM_EVENT_ESTABLISHED, event_take(channel, &status)) {
 		TH_LOG("status %d", status);

@@ -30,5 +30,5 @@ install-process-tests: $(process_tests) $(process_tool)
 	$(INSTALL) -d $(DESTDIR)$(TESTDIR)/process
 	$(INSTALL) -m 755 $^ $(wildcard selftests/process/*.sh) \
 		$(DESTDIR)$(TESTDIR)/process/
-	$(INSTALL) -m 644 selftests/process/timeouts selftests/process/helgrind.supp \
+	$(INSTALL) -m 644 $(addprefix selftests/process/,timeouts functions helgrind.supp) \
 		$(DESTDIR)$(TESTDIR)/process/

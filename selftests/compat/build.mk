@@ -54,3 +54,12 @@ install-compat-tests: $(compat_tests)
 		$(INSTALL) -m 755 selftests/compat/preloaded.sh \
 			$(DESTDIR)$(TESTDIR)/compat/$${name}_preloaded || exit; \
 	done
+	$(INSTALL) -m 755 selftests/compat/frozen.sh $(DESTDIR)$(TESTDIR)/compat/
+	$(INSTALL) -m 644 selftests/compat/timeouts $(DESTDIR)$(TESTDIR)/compat/
+
+# Outside the rooms, since these are no tests of their own
+.PHONY: install-frozen
+install-selftests: install-frozen
+install-frozen:
+	selftests/compat/frozen_build.sh $(KVER) $(KDIR) \
+		$(DESTDIR)$(PREFIX)/lib/rdma-cmx/frozen

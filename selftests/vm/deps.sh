@@ -15,7 +15,7 @@ cache=${XDG_CACHE_HOME:-$HOME/.cache}/rdma-cmx
 tarball=/usr/src/linux-source-6.1.tar.xz
 packages=(
 	# to build
-	bash gcc g++ make libc6-dev netbase pkg-config xz-utils kmod dkms
+	bash gcc g++ make git libc6-dev netbase pkg-config xz-utils kmod dkms
 	linux-headers-amd64 linux-source-6.1
 	libibverbs-dev librdmacm-dev libkeyutils-dev python3-docutils
 	libibumad-dev libibmad-dev

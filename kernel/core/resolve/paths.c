@@ -178,8 +178,10 @@ static void cmx_path_add(struct cmx_paths *r, u32 dest, u32 port_space,
 int cmx_paths_init(struct cmx_paths *r, const struct cmx_hints *h,
 		   const struct cmx_dest *dests, u32 n)
 {
+	struct cmx_entry_type types[CMX_ENTRY_TYPES];
+	u32 n_types = cmx_entry_types(h, types);
 	u32 limits = max(h->limit_count, 1u);
-	u32 i, j, wanted = 0;
+	u32 i, j, k, wanted = 0;
 
 	r->h = h;
 	r->dests = dests;
@@ -190,7 +192,7 @@ int cmx_paths_init(struct cmx_paths *r, const struct cmx_hints *h,
 		wanted += cmx_path_wanted(h, &dests[i]);
 	if (!wanted)
 		return 0;
-	wanted *= limits * cmx_hints_entries(h);
+	wanted *= limits * n_types;
 	r->req = kvcalloc(wanted, sizeof(*r->req), GFP_KERNEL_ACCOUNT);
 	if (!r->req)
 		return -ENOMEM;
@@ -202,12 +204,8 @@ int cmx_paths_init(struct cmx_paths *r, const struct cmx_hints *h,
 			const struct ib_path_rec_data *limit =
 				h->limit_count ? &h->limits[j] : NULL;
 
-			if (h->qp_type) {
-				cmx_path_add(r, i, h->port_space, limit);
-				continue;
-			}
-			cmx_path_add(r, i, RDMA_PS_TCP, limit);
-			cmx_path_add(r, i, RDMA_PS_UDP, limit);
+			for (k = 0; k < n_types; k++)
+				cmx_path_add(r, i, types[k].port_space, limit);
 		}
 	}
 	return 0;

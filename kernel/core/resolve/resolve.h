@@ -180,10 +180,31 @@ struct cmx_dest {
 	union ib_gid dgid;
 };
 
+/**
+ * struct cmx_entry_type - what an entry is for
+ * @qp_type: IB_QPT_*
+ * @port_space: RDMA_PS_*
+ */
+struct cmx_entry_type {
+	u32 qp_type;
+	u32 port_space;
+};
+
 /* Entries that one address becomes: RC and UD, if the hints name neither. */
-static inline u32 cmx_hints_entries(const struct cmx_hints *h)
+#define CMX_ENTRY_TYPES	2
+
+static inline u32 cmx_entry_types(const struct cmx_hints *h,
+				  struct cmx_entry_type *types)
 {
-	return h->qp_type ? 1 : 2;
+	types[0].qp_type = h->qp_type;
+	types[0].port_space = h->port_space;
+	if (h->qp_type)
+		return 1;
+	types[0].qp_type = IB_QPT_RC;
+	types[0].port_space = RDMA_PS_TCP;
+	types[1].qp_type = IB_QPT_UD;
+	types[1].port_space = RDMA_PS_UDP;
+	return 2;
 }
 
 /* dest.c */

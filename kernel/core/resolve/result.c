@@ -30,6 +30,8 @@ struct cmx_build {
 	const struct cmx_hints *h;
 	const struct cmx_dest *dests;
 	const struct cmx_paths *paths;
+	struct cmx_entry_type types[CMX_ENTRY_TYPES];
+	u32 n_types;
 	struct rdma_cmx_entry *e;
 	struct ib_path_rec_data *recs;
 	struct cmx_connect_hdr *connect;
@@ -50,8 +52,8 @@ static void cmx_result_connect_fill(struct cmx_connect_hdr *hdr,
 	memcpy(hdr->dst, &dest->dst.ib.sib_addr, sizeof(hdr->dst));
 }
 
-static void cmx_result_entry_fill(struct cmx_build *b, u32 i, u32 qp_type,
-				  u32 port_space)
+static void cmx_result_entry_fill(struct cmx_build *b, u32 i,
+				  const struct cmx_entry_type *type)
 {
 	const struct cmx_dest *dest = &b->dests[i];
 	const struct cmx_hints *h = b->h;
@@ -59,8 +61,8 @@ static void cmx_result_entry_fill(struct cmx_build *b, u32 i, u32 qp_type,
 
 	e->flags = h->flags;
 	e->family = dest->dst.sa.sa_family ?: dest->src.sa.sa_family;
-	e->qp_type = qp_type;
-	e->port_space = port_space;
+	e->qp_type = type->qp_type;
+	e->port_space = type->port_space;
 	e->src = dest->src;
 	e->dst = dest->dst;
 	/* A source is the address of an RDMA device, or it is none. */
@@ -74,18 +76,18 @@ static void cmx_result_entry_fill(struct cmx_build *b, u32 i, u32 qp_type,
 	e->route = NULL;
 	e->connect = NULL;
 	if (e->dst.sa.sa_family == AF_IB && !dest->own_sid)
-		cmx_addr_set_port(&e->dst, port_space, h->port);
+		cmx_addr_set_port(&e->dst, type->port_space, h->port);
 	if (cmx_passive(h) && e->src.sa.sa_family == AF_IB && !dest->own_sid)
-		cmx_addr_set_port(&e->src, port_space, h->port);
+		cmx_addr_set_port(&e->src, type->port_space, h->port);
 
 	if (b->recs)
-		e->route_count = cmx_paths_get(b->paths, i, port_space,
+		e->route_count = cmx_paths_get(b->paths, i, type->port_space,
 					       b->recs);
 	if (e->route_count) {
 		e->route = b->recs;
 		b->recs += e->route_count;
 	}
-	if (cmx_result_connects(dest, port_space)) {
+	if (cmx_result_connects(dest, type->port_space)) {
 		cmx_result_connect_fill(b->connect, dest);
 		e->connect_len = sizeof(*b->connect);
 		e->connect = b->connect++;
@@ -95,52 +97,36 @@ static void cmx_result_entry_fill(struct cmx_build *b, u32 i, u32 qp_type,
 static void cmx_result_entries_fill(struct cmx_build *b, u32 n)
 {
 	enum cmx_rank rank;
-	u32 i;
+	u32 i, k;
 
 	for (rank = 0; rank < CMX_RANK_COUNT; rank++) {
 		for (i = 0; i < n; i++) {
 			if (b->dests[i].rank != rank)
 				continue;
-			if (b->h->qp_type) {
-				cmx_result_entry_fill(b, i, b->h->qp_type,
-						      b->h->port_space);
-				continue;
-			}
-			cmx_result_entry_fill(b, i, IB_QPT_RC, RDMA_PS_TCP);
-			cmx_result_entry_fill(b, i, IB_QPT_UD, RDMA_PS_UDP);
+			for (k = 0; k < b->n_types; k++)
+				cmx_result_entry_fill(b, i, &b->types[k]);
 		}
 	}
 }
 
-static u32 cmx_result_connect_count(const struct cmx_hints *h,
-				    const struct cmx_dest *dests, u32 n)
+/* How many records and headers the entries need. */
+static void cmx_result_count(const struct cmx_build *b, u32 n, u32 *recs,
+			     u32 *connects)
 {
-	u32 i, count = 0;
+	u32 i, k, port_space;
 
+	*recs = 0;
+	*connects = 0;
 	for (i = 0; i < n; i++) {
-		if (h->qp_type)
-			count += cmx_result_connects(&dests[i], h->port_space);
-		else
-			count += 2 * cmx_result_connects(&dests[i],
-							 RDMA_PS_TCP);
-	}
-	return count;
-}
-
-static u32 cmx_result_records(const struct cmx_hints *h,
-			      const struct cmx_paths *paths, u32 n)
-{
-	u32 i, count = 0;
-
-	for (i = 0; paths->count && i < n; i++) {
-		if (h->qp_type) {
-			count += cmx_paths_get(paths, i, h->port_space, NULL);
-			continue;
+		for (k = 0; k < b->n_types; k++) {
+			port_space = b->types[k].port_space;
+			*connects += cmx_result_connects(&b->dests[i],
+							 port_space);
+			if (b->paths->count)
+				*recs += cmx_paths_get(b->paths, i, port_space,
+						       NULL);
 		}
-		count += cmx_paths_get(paths, i, RDMA_PS_TCP, NULL);
-		count += cmx_paths_get(paths, i, RDMA_PS_UDP, NULL);
 	}
-	return count;
 }
 
 /* Returns a result with one reference, or an ERR_PTR. */
@@ -149,16 +135,21 @@ struct rdma_cmx_result *cmx_result_build(const struct cmx_hints *h,
 					 const struct cmx_dest *dests, u32 n,
 					 const struct cmx_paths *paths)
 {
-	u32 count = n * cmx_hints_entries(h);
 	struct rdma_cmx_result *res;
 	size_t entries, recs, connects, canon_len;
+	u32 count, n_recs, n_connects;
 	struct cmx_build build;
 	char *canon;
 
+	build.h = h;
+	build.dests = dests;
+	build.paths = paths;
+	build.n_types = cmx_entry_types(h, build.types);
+	count = n * build.n_types;
+	cmx_result_count(&build, n, &n_recs, &n_connects);
 	entries = struct_size(res, entries, count);
-	recs = array_size(cmx_result_records(h, paths, n), sizeof(*build.recs));
-	connects = array_size(cmx_result_connect_count(h, dests, n),
-			      sizeof(*build.connect));
+	recs = array_size(n_recs, sizeof(*build.recs));
+	connects = array_size(n_connects, sizeof(*build.connect));
 	canon_len = cands->canon_len ? cands->canon_len + 1 : 0;
 	res = kvmalloc(size_add(size_add(entries, recs),
 				size_add(connects, canon_len)),
@@ -169,9 +160,6 @@ struct rdma_cmx_result *cmx_result_build(const struct cmx_hints *h,
 	res->count = count;
 	res->canonname = NULL;
 
-	build.h = h;
-	build.dests = dests;
-	build.paths = paths;
 	build.e = res->entries;
 	build.recs = recs ? (void *)res + entries : NULL;
 	build.connect = (void *)res + entries + recs;

@@ -197,7 +197,7 @@ enum {
  * Events beyond those of enum rdma_cm_event_type in older headers; the same
  * numbers as in librdmacm.
  *
- * A type that is added later comes only to a caller that has asked for it, by a
+ * A type that is added later comes only to a caller that has requested it, by a
  * field or flag of a command that an older caller does not have. The same goes
  * for a part of a record that makes one longer than RDMA_CMX_MAX_EVENT. Other
  * new parts may come to everybody, behind those that are known: readers skip
@@ -297,7 +297,7 @@ enum {
 	RDMA_CMX_EVENT_MC_PARAM = 1 << 5,	/* struct rdma_cmx_mc_param */
 };
 
-/* No event is longer than this, unless the reader has asked for it. */
+/* No event is longer than this, unless the reader has requested it. */
 #define RDMA_CMX_MAX_EVENT	1024
 
 /**
@@ -342,8 +342,8 @@ struct rdma_cmx_get_events {
  *	RC, UC, UD, RAW_PACKET, XRC_INI or XRC_TGT; else EINVAL
  * @id: out: handle
  * @uid: cookie that comes back with each event, not 0
- * @owner: cookie of who makes the id. Processes that share a file tell each
- *	other's ids apart by it: handles are used again
+ * @owner: cookie of who makes the id. Processes that share a file distinguish
+ *	each other's ids by it, since handles are used again
  */
 struct rdma_cmx_id_create {
 	__u32 size;

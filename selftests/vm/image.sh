@@ -103,12 +103,17 @@ debug_copy() {
 # The project itself and its tests; VM_BARE=1 leaves both out, for work on the
 # bed itself, and VM_PARTIAL=1 goes on with what could be built.
 # Runs at the same time do not build at the same time.
+project_make() {
+	flock "$top/build/.lock" make -C "$top" -s --no-print-directory \
+		${VM_PARTIAL:+-k} DESTDIR="$root" KVER="$kver" "$@" ||
+		[ -n "${VM_PARTIAL:-}" ]
+}
+
 project_install() {
 	if [ -z "${VM_BARE:-}" ]; then
 		mkdir -p "$top/build"
-		flock "$top/build/.lock" make -C "$top" -s --no-print-directory \
-			${VM_PARTIAL:+-k} install install-selftests \
-			DESTDIR="$root" KVER="$kver" || [ -n "${VM_PARTIAL:-}" ]
+		project_make -j"$(nproc)" all selftests
+		project_make install install-selftests
 		gcno_keep user "$(cd "$top" && pwd -P)" build/sanitize
 	fi
 	mkdir -p "$root/usr/lib/rdma-cmx/selftests" "$root/usr/lib/rdma-cmx/vm"

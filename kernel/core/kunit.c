@@ -7,7 +7,7 @@
 #include <linux/module.h>
 
 #include "mcast/mcast.h"
-#include "resolve/resolve.h"
+#include "resolve/query.h"
 #include "sa/internal.h"
 
 #define SHOW	EXPORT_SYMBOL_GPL
@@ -34,6 +34,8 @@ SHOW(cmx_hints_init);
 SHOW(cmx_mc_param_check);
 SHOW(cmx_name_valid);
 SHOW(cmx_numeric_parse);
+SHOW(cmx_query_alloc);
+SHOW(cmx_request_init);
 SHOW(cmx_request_parse);
 SHOW(cmx_result_build);
 SHOW(cmx_sa_answer_alloc);
@@ -59,4 +61,5 @@ SHOW(cmx_sa_port_list);
 SHOW(cmx_sa_port_put);
 SHOW(cmx_sa_port_unlist);
 SHOW(cmx_sa_read);
+SHOW(cmx_sa_requests_stop);
 SHOW(cmx_service_query);

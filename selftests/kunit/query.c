@@ -9,6 +9,7 @@
 #include <net/net_namespace.h>
 
 #include "kunit.h"
+#include "resolve/query.h"
 
 struct asker {
 	struct completion done;
@@ -308,6 +309,33 @@ static void query_known(struct kunit *test)
 	rdma_cmx_query_put(q);
 }
 
+/*
+ * A query's memory comes from a stack, and its deadline may stop SA queries
+ * before they start: the stop finds nothing outstanding, whatever was there.
+ */
+static void query_stop_first(struct kunit *test)
+{
+	struct rdma_cmx_query_attr attr = {
+		.net = &init_net,
+		.node = "host.example",
+		.qp_type = IB_QPT_RC,
+	};
+	struct cmx_caller later = { .names_later = true };
+	struct cmx_request *req;
+	struct rdma_cmx_query *q;
+
+	req = kunit_kmalloc(test, sizeof(*req), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, req);
+	memset(req, 0x5a, sizeof(*req));
+	KUNIT_ASSERT_EQ(test, 0, cmx_request_init(req, &attr, &later));
+	q = cmx_query_alloc(req, asker_done, asker);
+	KUNIT_ASSERT_NOT_NULL(test, q);
+	KUNIT_EXPECT_FALSE(test,
+			   cmx_sa_requests_stop(&q->req.services.requests));
+	KUNIT_EXPECT_FALSE(test, cmx_sa_requests_stop(&q->req.paths.requests));
+	rdma_cmx_query_put(q);
+}
+
 /* A query that fails at once calls nobody back: RAI-04 */
 static void query_refused(struct kunit *test)
 {
@@ -342,6 +370,7 @@ static void query_refused(struct kunit *test)
 static struct kunit_case query_cases[] = {
 	KUNIT_CASE(query_answered),
 	KUNIT_CASE(query_known),
+	KUNIT_CASE(query_stop_first),
 	KUNIT_CASE(query_errors),
 	KUNIT_CASE(query_bad_names),
 	KUNIT_CASE(query_cancel_waiting),

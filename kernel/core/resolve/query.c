@@ -263,10 +263,8 @@ static void cmx_query_init_one(struct rdma_cmx_query *q)
 	q->stop.run = cmx_query_late;
 	INIT_WORK(&q->free, cmx_query_free_work);
 	INIT_DELAYED_WORK(&q->deadline, cmx_query_deadline);
-	mutex_init(&q->req.services.requests.lock);
-	q->req.services.requests.stopped = false;
-	mutex_init(&q->req.paths.requests.lock);
-	q->req.paths.requests.stopped = false;
+	cmx_sa_requests_init(&q->req.services.requests);
+	cmx_sa_requests_init(&q->req.paths.requests);
 	q->waiter.done = cmx_query_names_done;
 }
 

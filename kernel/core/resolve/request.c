@@ -63,13 +63,13 @@ int cmx_request_parse(struct cmx_request *r,
 	r->paths.req = NULL;
 	r->result = NULL;
 
+	if ((caller->names_len && !caller->names) ||
+	    ((caller->names || caller->names_later) && !attr->node))
+		return -EINVAL;
 	ret = cmx_hints_init(&r->hints, attr);
 	if (ret)
 		return ret;
 	r->hints.uid = caller->uid;
-	if ((caller->names_len && !caller->names) ||
-	    ((caller->names || caller->names_later) && !attr->node))
-		return -EINVAL;
 	if (attr->flags & RDMA_CMX_AI_SA) {
 		r->step = CMX_STEP_SERVICES;
 		return 0;
@@ -96,11 +96,12 @@ int cmx_request_init(struct cmx_request *r,
 	if (r->step == CMX_STEP_SERVICES)
 		return cmx_services_init(&r->services, &r->hints, attr);
 	if (r->step == CMX_STEP_NAMES && caller->names) {
-		cmx_stat_inc(names_given);
-		return cmx_answer_copy(&r->answer, caller->names,
-				       caller->names_len);
+		ret = cmx_answer_copy(&r->answer, caller->names,
+				      caller->names_len);
+		if (!ret)
+			cmx_stat_inc(names_given);
 	}
-	return 0;
+	return ret;
 }
 
 /* Names that the caller brought, or that are in the cache. */

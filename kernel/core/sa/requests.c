@@ -78,6 +78,15 @@ void cmx_sa_request_release(struct cmx_sa_request *request)
 		cmx_sa_port_put(request->port);
 }
 
+/* Whatever is in its memory. A stop that comes before the start finds 0. */
+void cmx_sa_requests_init(struct cmx_sa_requests *requests)
+{
+	mutex_init(&requests->lock);
+	requests->stopped = false;
+	atomic_set(&requests->pending, 0);
+	requests->done = NULL;
+}
+
 /* Whoever starts queries does so between begin and end. */
 void cmx_sa_requests_begin(struct cmx_sa_requests *requests,
 			   void (*done)(struct cmx_sa_requests *requests))

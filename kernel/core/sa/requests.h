@@ -49,6 +49,7 @@ void cmx_sa_request_start(struct cmx_sa_request *request, struct net *net,
 			  kuid_t uid);
 void cmx_sa_request_stop(struct cmx_sa_request *request);
 void cmx_sa_request_release(struct cmx_sa_request *request);
+void cmx_sa_requests_init(struct cmx_sa_requests *requests);
 void cmx_sa_requests_begin(struct cmx_sa_requests *requests,
 			   void (*done)(struct cmx_sa_requests *requests));
 void cmx_sa_requests_end(struct cmx_sa_requests *requests);

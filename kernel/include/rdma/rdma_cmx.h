@@ -174,8 +174,10 @@ typedef void (*rdma_cmx_done_fn)(struct rdma_cmx_query *query,
  *	with rdma_cmx_query_put(); NULL if @known has the result
  *
  * Context: process, may sleep for memory and locks only.
- * Return: 0, or the errno of attributes that make no query; then @done is not
- * called. How a resolution fails is reported by @done.
+ * Return: 0, or why there is no query: the errno of its attributes, -EAGAIN at
+ * a limit, -ENODEV without a port to query, -ENOMEM; then @done is not called.
+ * @done reports other errors of a resolution. Only @done may use *@pquery
+ * before this returns.
  */
 int rdma_cmx_query_start(const struct rdma_cmx_query_attr *attr,
 			 rdma_cmx_done_fn done, void *context,

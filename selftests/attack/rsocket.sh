@@ -3,7 +3,7 @@
 # SEC-01: no peer's bytes decide what an object is. rsocket programs under cmx
 # run, and programs of sockets that librspreload turns into such, have a peer
 # that writes private data where the library once looked for its own mark:
-# they end as they do on the stock library, and not by a signal.
+# they end as they do on the stock library: by a signal, by themselves, or never.
 . /usr/lib/rdma-cmx/selftests/lib.sh
 peer=/usr/lib/rdma-cmx/selftests/attack/tools/rsocket_peer
 echo=/usr/lib/rdma-cmx/selftests/attack/tools/tcp_echo
@@ -19,11 +19,23 @@ ended() {
 	! kill -0 "$1" 2>/dev/null
 }
 
-# ends PID: its exit status, or "never"
+# how STATUS: by itself, by which signal, or never? With which status it exits depends
+# on what it has seen of the peer before that was gone, on any library.
+how() {
+	if [ "$1" -gt 128 ] && [ "$1" -lt 193 ]; then
+		echo "signal $(($1 - 128))"
+	elif [ "$1" = 124 ]; then
+		echo never
+	else
+		echo exit
+	fi
+}
+
+# ends PID: how, or "never"
 ends() {
 	if wait_for 20 ended "$1"; then
 		wait "$1"
-		echo $?
+		how $?
 	else
 		kill -KILL "$1"
 		echo never
@@ -48,7 +60,7 @@ client() {
 	hostile=$!
 	wait_for 40 listens || diag "nobody listens"
 	timeout 60 "$@" -s $own -p $port >client.log 2>&1
-	echo $?
+	how $?
 	wait $hostile
 }
 

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
+#include <sys/wait.h>
 
 #include "process.h"
 
@@ -137,6 +138,65 @@ TEST_F(signals, RA_02_get_cm_event_goes_on_with_SA_RESTART)
 	rdma_ack_cm_event(event);
 	pthread_join(poke.thread, NULL);
 	EXPECT_TRUE(poke.asleep);
+}
+
+/*
+ * A handler that forks, while the call goes on in parent and child: what the
+ * child reads is not for the parent's rdma_destroy_id() to wait for.
+ */
+static volatile sig_atomic_t child_is;	/* its pid in the parent, -1 in it */
+
+static void fork_handler(int sig)
+{
+	pid_t pid = fork();
+
+	child_is = pid > 0 ? pid : -1;
+}
+
+#define LAST	1
+
+/* Wakes one reader after the other, until the child has read and gone. */
+static void *feed_run(void *arg)
+{
+	struct poke *poke = arg;
+	int status = -1;
+
+	poke->asleep = thread_sleeps(poke->tid, SYS_ioctl);
+	pthread_kill(poke->target, SIGUSR1);
+	while (!child_is)
+		usleep(1000);
+	while (child_is > 0 && !waitpid(child_is, &status, WNOHANG)) {
+		rdma_write_cm_event(poke->id, RDMA_CM_EVENT_USER, 0, 0);
+		usleep(1000);
+	}
+	rdma_write_cm_event(poke->id, RDMA_CM_EVENT_USER, status, LAST);
+	return NULL;
+}
+
+TEST_F(signals, RA_02_handler_forks_while_get_cm_event_goes_on)
+{
+	struct sigaction action = { .sa_handler = fork_handler,
+				    .sa_flags = SA_RESTART };
+	struct poke poke = { .target = pthread_self(), .tid = gettid(),
+			     .id = self->id };
+	struct rdma_cm_event *event;
+	bool last;
+
+	child_is = 0;
+	sigaction(SIGUSR1, &action, NULL);
+	ASSERT_EQ(0, pthread_create(&poke.thread, NULL, feed_run, &poke));
+	do {
+		ASSERT_EQ(0, rdma_get_cm_event(self->channel, &event));
+		if (child_is < 0)
+			_exit(rdma_ack_cm_event(event));
+		last = event->param.arg == LAST;
+		if (last)
+			EXPECT_EQ(0, event->status);
+		rdma_ack_cm_event(event);
+	} while (!last);
+	pthread_join(poke.thread, NULL);
+	EXPECT_TRUE(poke.asleep);
+	EXPECT_LT(0, child_is);
 }
 
 #define EVENTS	2000

@@ -94,6 +94,7 @@ static void parent(void)
 static void child(void)
 {
 	__atomic_store_n(self, NULL, __ATOMIC_RELEASE);
+	cmx_record_forked();
 	cmx_names_forked();
 	unlock();
 }

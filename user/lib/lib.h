@@ -254,6 +254,7 @@ struct cmx_record {
 
 void cmx_grown_copy(void *to, size_t size, const void *from, size_t len);
 int cmx_record_get(int fd, struct cmx_record *rec);
+void cmx_record_forked(void);
 int cmx_record_parse(struct cmx_record *rec);
 
 /* event.c */

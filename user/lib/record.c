@@ -81,22 +81,41 @@ int cmx_record_parse(struct cmx_record *rec)
 	return parts_find(rec) ? cmx_err(EPROTO) : 0;
 }
 
+/*
+ * What this thread asks. A signal handler may fork while it waits, and with
+ * SA_RESTART the kernel takes the struct again in the child, too: there it has
+ * to have the child's cookie, or the parent waits for acks of the child.
+ */
+static __thread struct rdma_cmx_get_events cmd;
+
+/* In the child of fork(): its only thread goes on with what it asked. */
+void cmx_record_forked(void)
+{
+	if (cmd.size)
+		cmd.reader = cmx_process_cookie();
+}
+
 /* The next event of a file. */
 int cmx_record_get(int fd, struct cmx_record *rec)
 {
-	struct rdma_cmx_get_events cmd = {
+	/* Of the call that a handler has interrupted, if this is within one */
+	struct rdma_cmx_get_events outer = cmd;
+	int ret;
+
+	cmd = (struct rdma_cmx_get_events){
 		.size = sizeof(cmd),
 		.max_events = 1,
 		.buf = (uintptr_t)rec->bytes,
 		.buf_len = sizeof(rec->bytes),
 		.reader = cmx_process_cookie(),
 	};
-
-	if (!cmd.reader)
+	if (!cmd.reader) {
+		cmd = outer;
 		return cmx_err(ENOMEM);
+	}
 	/* Memory checkers do not know what the ioctl writes. */
 	memset(rec->bytes, 0, sizeof(rec->bytes));
-	if (ioctl(fd, RDMA_CMX_IO(GET_EVENTS), &cmd))
-		return -1;
-	return cmx_record_parse(rec);
+	ret = ioctl(fd, RDMA_CMX_IO(GET_EVENTS), &cmd);
+	cmd = outer;
+	return ret ? -1 : cmx_record_parse(rec);
 }

@@ -282,6 +282,61 @@ TEST(RA_02_destroy_waits_for_acks)
 	rdma_destroy_event_channel(channel);
 }
 
+/*
+ * rdma_migrate_id() comes back when the last event of the old channel has been
+ * acked: acks of what the new one brought meanwhile do not stand for it.
+ */
+struct mover {
+	pthread_t thread;
+	struct rdma_cm_id *id;
+	struct rdma_event_channel *to;
+	pid_t tid;		/* atomic */
+	int ret;
+};
+
+static void *move_run(void *arg)
+{
+	struct mover *m = arg;
+
+	__atomic_store_n(&m->tid, gettid(), __ATOMIC_RELEASE);
+	m->ret = rdma_migrate_id(m->id, m->to);
+	return NULL;
+}
+
+TEST(RA_02_migrate_waits_for_acks_of_the_old_channel)
+{
+	struct rdma_event_channel *from = rdma_create_event_channel();
+	struct rdma_cm_event *old, *new;
+	struct mover m = { .ret = -1 };
+	pid_t tid;
+	int i;
+
+	cmx_mem_atomic(&m.tid, sizeof(m.tid));
+	m.to = rdma_create_event_channel();
+	ASSERT_NE(NULL, from);
+	ASSERT_NE(NULL, m.to);
+	m.id = id_make(from);
+	for (i = 1; i <= 2; i++)
+		ASSERT_EQ(0, rdma_write_cm_event(m.id, RDMA_CM_EVENT_USER, 0,
+						 i));
+	ASSERT_EQ(0, event_wait(from, &old, WAIT_MS));
+	ASSERT_EQ(0, pthread_create(&m.thread, NULL, move_run, &m));
+	while (!(tid = __atomic_load_n(&m.tid, __ATOMIC_ACQUIRE)))
+		usleep(1000);
+	ASSERT_TRUE(thread_sleeps(tid, SYS_futex));
+	/* It has moved with the second event, and waits for the first. */
+	ASSERT_EQ(0, event_wait(m.to, &new, WAIT_MS));
+	EXPECT_EQ(2, new->param.arg);
+	rdma_ack_cm_event(new);
+	EXPECT_TRUE(thread_sleeps(tid, SYS_futex));
+	rdma_ack_cm_event(old);
+	pthread_join(m.thread, NULL);
+	EXPECT_EQ(0, m.ret);
+	EXPECT_EQ(0, rdma_destroy_id(m.id));
+	rdma_destroy_event_channel(from);
+	rdma_destroy_event_channel(m.to);
+}
+
 /* Ids go while others of the same channel make events and readers read. */
 struct churn {
 	struct rdma_event_channel *channel;

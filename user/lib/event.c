@@ -16,12 +16,14 @@
 
 #include "lib.h"
 
-static void id_complete(struct cmx_id *id, struct cmx_mc *mc)
+static void id_complete(struct cmx_id *id, struct cmx_mc *mc, uint32_t moves)
 {
 	bool last;
 
 	pthread_mutex_lock(&id->lock);
 	id->events_completed++;
+	if (moves == id->moves)
+		id->moved_completed++;
 	if (mc)
 		mc->events_completed++;
 	last = id->orphan &&
@@ -40,7 +42,7 @@ bool cmx_event_ack(struct rdma_cm_event *event)
 
 	if (!cmx_own_del(event, CMX_EVENT))
 		return false;
-	id_complete(evt->id, evt->mc);
+	id_complete(evt->id, evt->mc, evt->moves);
 	free(evt);
 	return true;
 }
@@ -268,20 +270,21 @@ static bool event_process(struct cmx_event *evt,
 }
 
 static bool handle_is(struct cmx_id *id, struct rdma_event_channel *channel,
-		      uint32_t handle)
+		      uint32_t handle, uint32_t *moves)
 {
-	bool is;
+	bool is, was;
 
 	pthread_mutex_lock(&id->lock);
-	is = (channel == id->id.channel && handle == id->handle) ||
-	     (channel == id->old_channel && handle == id->old_handle);
+	is = channel == id->id.channel && handle == id->handle;
+	was = !is && channel == id->old_channel && handle == id->old_handle;
+	*moves = id->moves - was;
 	pthread_mutex_unlock(&id->lock);
-	return is;
+	return is || was;
 }
 
 /* The id that the event is about, which waits for its ack; or NULL. */
 static struct cmx_id *event_id(struct rdma_event_channel *channel,
-			       const struct cmx_record *raw)
+			       const struct cmx_record *raw, uint32_t *moves)
 {
 	struct cmx_id *id = (struct cmx_id *)(uintptr_t)
 		(raw->ev.uid & ((1ULL << CMX_OWN_BITS) - 1));
@@ -290,7 +293,7 @@ static struct cmx_id *event_id(struct rdma_event_channel *channel,
 	if (cmx_id_ours(&id->id)) {
 		cmx_mem_take(id);
 		if (id->cookie == raw->ev.uid &&
-		    handle_is(id, channel, raw->ev.id))
+		    handle_is(id, channel, raw->ev.id, moves))
 			__atomic_add_fetch(&id->events_taken, 1,
 					   __ATOMIC_RELAXED);
 		else
@@ -307,7 +310,8 @@ static bool event_fill(struct cmx_event *evt,
 		       struct rdma_event_channel *channel,
 		       const struct cmx_record *raw)
 {
-	struct cmx_id *id = event_id(channel, raw);
+	uint32_t moves;
+	struct cmx_id *id = event_id(channel, raw, &moves);
 
 	if (!id) {
 		if (raw->ev.event == RDMA_CM_EVENT_CONNECT_REQUEST)
@@ -316,13 +320,14 @@ static bool event_fill(struct cmx_event *evt,
 	}
 	memset(evt, 0, sizeof(*evt));
 	evt->id = id;
+	evt->moves = moves;
 	evt->event.id = &id->id;
 	evt->event.event = raw->ev.event;
 	evt->event.status = raw->ev.status;
 	param_copy(evt, raw);
 	if (event_process(evt, channel, raw))
 		return true;
-	id_complete(id, evt->mc);
+	id_complete(id, evt->mc, moves);
 	return false;
 }
 

@@ -255,6 +255,9 @@ int cmx_id_migrate(struct cmx_id *id, struct rdma_event_channel *channel)
 	id->handle = cmd.new_id;
 	id->id.channel = channel;
 	id->sync = sync;
+	if (channel != old)
+		id->moves++;
+	id->moved_completed = 0;
 	pthread_mutex_unlock(&id->lock);
 	cmx_names_unlock();
 
@@ -264,9 +267,12 @@ int cmx_id_migrate(struct cmx_id *id, struct rdma_event_channel *channel)
 	} else {
 		cmx_channel_put(old);
 	}
-	if (!cmx_id_inherited(id))
-		acks_wait(id, cmd.events_reported);
+	/* An ack of what came on the new channel stands for none of the old. */
 	pthread_mutex_lock(&id->lock);
+	while (!cmx_id_inherited(id) &&
+	       (int32_t)(id->events_completed - cmd.events_reported -
+			 (channel == old ? 0 : id->moved_completed)) < 0)
+		pthread_cond_wait(&id->cond, &id->lock);
 	id->old_channel = NULL;
 	pthread_mutex_unlock(&id->lock);
 	return 0;

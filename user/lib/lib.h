@@ -71,6 +71,8 @@ struct cmx_id {
 	pthread_cond_t cond;
 	uint32_t events_completed;
 	uint32_t events_taken;	/* by this process, atomic */
+	uint32_t moves;		/* to another channel */
+	uint32_t moved_completed;	/* acks of what came since the last one */
 	unsigned int waiters;	/* threads between enter and leave, event.c */
 	struct cmx_device *dev;
 	struct cmx_mc *mcs;
@@ -88,6 +90,7 @@ struct cmx_event {
 	struct rdma_cm_event event;
 	struct cmx_id *id;	/* whose counter the ack goes to */
 	struct cmx_mc *mc;	/* likewise, or NULL */
+	uint32_t moves;		/* of the id before it came */
 	struct rdma_cmx_mc_param group;	/* of MULTICAST_JOIN */
 	uint8_t private_data[RDMA_CMX_MAX_PRIVATE_DATA];
 };

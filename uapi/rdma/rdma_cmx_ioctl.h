@@ -13,12 +13,13 @@
  *  - A struct that is shorter than the first published form of the command:
  *    EINVAL.
  *  - A struct that is longer than the kernel knows: taken if the unknown
- *    part is zero, otherwise E2BIG.
+ *    part is zero, otherwise, or above a page, E2BIG.
  *  - A shorter struct than the kernel knows (an older caller): the missing
  *    fields count as zero, and only @size bytes are written back.
  *
  * What a struct says of a field that is only "out" is not read, and it may be
- * uninitialised.
+ * uninitialised, if the field was there in version 1. One that came later must
+ * be zero: to an older kernel it is a part that it does not know.
  *
  * Structs grow at their end only, as does the last one that a struct contains:
  * rdma_cmx_id_info in ID_BIND and ID_QUERY, rdma_cmx_conn_param in CONNECT and
@@ -339,7 +340,8 @@ struct rdma_cmx_get_events {
  * @size: sizeof(struct rdma_cmx_id_create)
  * @port_space: RDMA_PS_TCP, RDMA_PS_UDP, RDMA_PS_IPOIB or RDMA_PS_IB
  * @qp_type: enum ib_uverbs_qp_type: RC for TCP, UD for UDP and IPOIB; for IB
- *	RC, UC, UD, RAW_PACKET, XRC_INI or XRC_TGT; else EINVAL
+ *	RC, UC, UD, RAW_PACKET, XRC_INI or XRC_TGT; else EINVAL. An answer of
+ *	the resolver with TCP may have UC or XRC: its connections are RC's
  * @id: out: handle
  * @uid: cookie that comes back with each event, not 0
  * @owner: cookie of who makes the id. Processes that share a file distinguish
@@ -700,6 +702,7 @@ enum {
  *  ETIMEDOUT      no answer before the deadline       EAI_AGAIN
  *  ECONNREFUSED   refused for good by the server      EAI_FAIL
  *  EOPNOTSUPP     unknown flags, RAI_SA with RAI_DNS  EAI_BADFLAGS
+ *                 or with a node
  *  EAFNOSUPPORT   unknown family                      EAI_FAMILY
  *  EPROTOTYPE     qp_type against port_space          EAI_QPTYPE
  *  ENOMEM         out of memory                       EAI_MEMORY
@@ -712,8 +715,9 @@ enum {
  * struct rdma_cmx_ai_query - a question for the resolver
  * @ai_flags: RDMA_CMX_AI_*
  * @qp_type: enum ib_uverbs_qp_type, 0: any
- * @port_space: RDMA_PS_*, 0: any
- * @family: AF_INET, AF_INET6, AF_IB; 0: any
+ * @port_space: RDMA_PS_*, 0: any; with RDMA_CMX_AI_SA the answer has RDMA_PS_IB
+ * @family: AF_INET, AF_INET6, AF_IB; 0: any, as is AF_IB without
+ *	RDMA_CMX_AI_FAMILY
  * @port: port number in network byte order, valid with RDMA_CMX_AIQ_PORT
  * @flags: RDMA_CMX_AIQ_*
  * @timeout_ms: overall deadline, 0: the module's default; more than the
@@ -946,8 +950,8 @@ enum {
  * MULTICAST_JOIN or MULTICAST_ERROR follows, unless the id's DEVICE_REMOVAL
  * comes first: that is the last event of all its memberships, too. The struct
  * may end behind @addr. EINVAL: not a multicast address, a parameter out of
- * range, or the id is not bound. EADDRINUSE: the id has joined the group with
- * another join flag, flag or parameter.
+ * range, or the id is not bound or not for UD. EADDRINUSE: the id has joined
+ * the group with another join flag, flag or parameter.
  * EOPNOTSUPP: a flag, parameter or address that the device cannot do; as the
  * status of MULTICAST_ERROR: the subnet administrator has no send-only full
  * members. EAFNOSUPPORT: an IPv6 group on RoCE v2 needs an id that is bound
@@ -966,7 +970,7 @@ struct rdma_cmx_join {
 	struct rdma_cmx_mc_param param;
 };
 
-/* Items of one JOIN_MANY at most. */
+/* Items of one JOIN_MANY that each kernel takes. */
 #define RDMA_CMX_MAX_JOINS	1024
 
 /**
@@ -995,7 +999,7 @@ struct rdma_cmx_join_item {
  * @size: sizeof(struct rdma_cmx_join_many)
  * @id: handle, bound to a device
  * @items: pointer to struct rdma_cmx_join_item []
- * @count: how many, 1 to RDMA_CMX_MAX_JOINS; more: E2BIG
+ * @count: how many, 1 to max_joins (GET_INFO); more: E2BIG
  * @item_size: sizeof(struct rdma_cmx_join_item), by which the items follow
  *	each other. As for the struct of a command: shorter than the first
  *	published form: EINVAL; longer than the kernel knows and not zero

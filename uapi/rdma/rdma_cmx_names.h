@@ -9,6 +9,9 @@
  * and the canonical name, or rejects it with one of the errnos below. All
  * numbers are in host byte order, addresses in network byte order. The kernel
  * checks every length again: an answer that does not add up is EBADMSG.
+ *
+ * These structs never change, as there is an array behind the first: another
+ * form is another version, and a kernel that does not know it says EBADMSG.
  */
 #ifndef RDMA_CMX_NAMES_H
 #define RDMA_CMX_NAMES_H

@@ -2,53 +2,54 @@
 /*
  * User ABI of /dev/infiniband/rdma_cmx.
  *
- * Version 1. From this version on structs only grow, at their end; numbers and
- * meanings stay.
+ * This is version 1. From this version on a struct grows only at its end.
+ * Numbers and meanings do not change.
  *
  * One open file is one context and one event channel. Objects (ids and
  * multicast memberships) are 32-bit handles of that file; 0 is never a
- * handle. Every command is an ioctl that takes one struct, read and written
- * in place, whose first field is its size in bytes:
+ * handle. Every command is an ioctl with one struct, which the kernel reads
+ * and writes in place. The first field of the struct is its size in bytes:
  *
- *  - A struct that is shorter than the first published form of the command:
- *    EINVAL.
- *  - A struct that is longer than the kernel knows: taken if the unknown
- *    part is zero, otherwise, or above a page, E2BIG.
- *  - A shorter struct than the kernel knows (an older caller): the missing
- *    fields count as zero, and only @size bytes are written back.
+ *  - The struct is shorter than the first published form of the command: the
+ *    command fails with EINVAL.
+ *  - The struct is longer than the kernel knows: the kernel accepts it if the
+ *    unknown part is zero. Otherwise, and above a page, the command fails with
+ *    E2BIG.
+ *  - The struct is shorter than the kernel knows (an older caller): the kernel
+ *    takes the missing fields as zero, and writes back only @size bytes.
  *
- * What a struct says of a field that is only "out" is not read, and it may be
- * uninitialised, if the field was there in version 1. One that came later must
- * be zero: to an older kernel it is a part that it does not know.
+ * The kernel ignores the input value of "out" fields of version 1; they may be
+ * uninitialised. "out" fields that were added later must be zero: an older
+ * kernel does not know them.
  *
- * Structs grow at their end only, as does the last one that a struct contains:
+ * A struct that is the last field of another one grows at its end, too:
  * rdma_cmx_id_info in ID_BIND and ID_QUERY, rdma_cmx_conn_param in CONNECT and
  * ACCEPT, rdma_cmx_ai_query in RESOLVE_ADDRINFO and GETADDRINFO,
- * rdma_cmx_mc_param in JOIN and in the items of JOIN_MANY. Nothing is ever
+ * rdma_cmx_mc_param in JOIN and in the items of JOIN_MANY. No field is ever
  * added behind one of these. Records (struct rdma_cmx_event, struct
- * rdma_cmx_ai_entry) have lengths in them. All other structs inside of a struct
- * never change: rdma_cmx_addr, rdma_cmx_event_conn, rdma_cmx_event_ud, and
- * those of other headers.
+ * rdma_cmx_ai_entry) contain their lengths. All other structs inside of a
+ * struct never change: rdma_cmx_addr, rdma_cmx_event_conn, rdma_cmx_event_ud,
+ * and those of other headers.
  *
- * Pointers travel as __aligned_u64; the layout is the same for 32-bit and
+ * A pointer is passed as __aligned_u64; the layout is the same for 32-bit and
  * 64-bit callers. There are no write() or read() commands.
  *
- * Errnos that every command may give:
+ * Every command may fail with these errnos:
  *
  *  ENOTTY      the command number is not known
- *  EFAULT      a pointer of the caller is bad; nothing was changed, unless
+ *  EFAULT      a pointer of the caller is invalid; nothing was changed, unless
  *              another thread has unmapped the struct during the command
  *  EINVAL      a reserved field is not zero, or a value has no meaning
- *  EOPNOTSUPP  a flag or value that this kernel does not know
+ *  EOPNOTSUPP  this kernel does not know a flag or value
  *  E2BIG       see above
- *  ENOENT      no such handle in this file
+ *  ENOENT      this file has no such handle
  *  ENODEV      the RDMA device of the id is gone
  *  ENOMEM      out of memory; nothing was changed
  *  EMFILE      a limit of this context is reached (handles)
- *  EAGAIN      a limit is reached that passes by itself (requests, look-ups)
+ *  EAGAIN      a temporary limit is reached (requests, lookups)
  *
- * What else a command may give stands at its struct. Failures of a name or
- * service resolution use the errnos listed at RDMA_CMX_AI_ERRNOS.
+ * The comment at the struct of a command lists its other errnos. A name or
+ * service resolution fails with the errnos listed at RDMA_CMX_AI_ERRNOS.
  */
 #ifndef RDMA_CMX_IOCTL_H
 #define RDMA_CMX_IOCTL_H
@@ -63,7 +64,7 @@
 
 #define RDMA_CMX_IOC_TYPE	0xBD
 
-/* The number of a command never changes and is never used again. */
+/* The number of a command never changes and is never reused. */
 enum {
 	RDMA_CMX_CMD_GET_INFO = 0x00,
 	RDMA_CMX_CMD_GET_EVENTS,
@@ -95,18 +96,18 @@ enum {
 
 #define RDMA_CMX_IO(cmd)	_IO(RDMA_CMX_IOC_TYPE, RDMA_CMX_CMD_##cmd)
 
-/* Bytes of private data that any CM message can carry at most. */
+/* The maximum length of private data in any CM message, in bytes. */
 #define RDMA_CMX_MAX_PRIVATE_DATA	256
 
-/* Longest node and service text, without a final NUL. */
+/* The maximum length of a node and a service text, without a final NUL. */
 #define RDMA_CMX_MAX_NODE	1024
 #define RDMA_CMX_MAX_SERVICE	63
 
 /**
  * struct rdma_cmx_addr - a socket address
  * @family: AF_INET, AF_INET6, AF_IB; 0 means that no address is given
- * @data: the rest of struct sockaddr_in, sockaddr_in6 or sockaddr_ib; what
- *	is behind the address of that family must be zero
+ * @data: the rest of struct sockaddr_in, sockaddr_in6 or sockaddr_ib; the
+ *	bytes behind the address of that family must be zero
  */
 struct rdma_cmx_addr {
 	__u16 family;
@@ -114,15 +115,15 @@ struct rdma_cmx_addr {
 } __attribute__((aligned(8)));
 
 /**
- * struct rdma_cmx_id_info - what an id is bound to
+ * struct rdma_cmx_id_info - device and addresses of an id
  * @node_guid: node GUID of the RDMA device, network byte order, 0 if unbound
  * @ibdev_index: index of the RDMA device, as rdma(8) shows it
- * @num_paths: path records that the id has
+ * @num_paths: number of path records of the id
  * @pkey: P_Key, host byte order
  * @port_num: port, 0 if unbound
  * @reserved: 0
- * @src: local address with the port in the id's own family
- * @dst: peer address likewise; family 0 when there is none
+ * @src: local address with the port, in the id's family
+ * @dst: peer address, likewise; family 0 if there is none
  * @src_ib: local GID as sockaddr_ib (P_Key, GID, service id)
  * @dst_ib: peer GID likewise
  */
@@ -147,20 +148,20 @@ struct rdma_cmx_id_info {
  * @max_ids: out: ids and memberships of one context; above it: EMFILE
  * @max_requests: out: unfinished resolutions of one context; above it: EAGAIN
  * @max_user_requests: out: resolutions of one user, in all contexts, that are
- *	unfinished or whose answer was not taken; above it: EAGAIN
- * @max_events: out: unread events of one context; from there on what ends with
- *	an event is EAGAIN
+ *	unfinished or whose result was not taken; above it: EAGAIN
+ * @max_events: out: unread events of one context; at this limit a command that
+ *	ends with an event fails with EAGAIN
  * @max_backlog: out: unread connection requests of one listening id
  * @max_joins: out: items of one JOIN_MANY; above it: E2BIG
- * @max_event: out: bytes of an event record at most: a buffer of so many takes
- *	any
- * @max_private_data: out: bytes of private data that CONNECT, ACCEPT and REJECT
- *	take at most; the limit of a message may be less
+ * @max_event: out: maximum length of an event record in bytes; a buffer of this
+ *	size holds any record
+ * @max_private_data: out: maximum length of private data in CONNECT, ACCEPT and
+ *	REJECT, in bytes; the limit of a message may be less
  *
- * The struct may end behind @max_requests. The first five limits are module
- * parameters, as they are now. @max_joins is not
- * below RDMA_CMX_MAX_JOINS. How many multicast groups a user may be a full
- * member of on RoCE v2 is a parameter of the module rdma_cmx, groups_per_user.
+ * The struct may end behind @max_requests. The first five limits are the
+ * present values of module parameters. @max_joins is not below
+ * RDMA_CMX_MAX_JOINS. The parameter groups_per_user of the module rdma_cmx
+ * limits the multicast groups that a user is a full member of on RoCE v2.
  */
 struct rdma_cmx_get_info {
 	__u32 size;
@@ -178,31 +179,32 @@ struct rdma_cmx_get_info {
 
 enum {
 	/*
-	 * The kernel looks up names for the calling thread. Not set in a
-	 * network or mount namespace other than the initial one, or below
-	 * another root directory: there the caller asks its own libc and
-	 * hands the answer down (names in rdma_cmx_ai_query). A name without
-	 * an answer is ENOKEY then, judged for each request.
+	 * The kernel looks up names for the calling thread. The flag is not
+	 * set in a network or mount namespace other than the initial one, or
+	 * below another root directory. There the caller looks up the name
+	 * with its libc and passes the answer to the kernel (names in
+	 * rdma_cmx_ai_query). A name without an answer fails with ENOKEY then.
+	 * The kernel decides this for each request.
 	 */
 	RDMA_CMX_FEATURE_NAMES = 1 << 0,
 	/* RAI_SA works. */
 	RDMA_CMX_FEATURE_SA = 1 << 1,
 	/*
 	 * JOIN takes flags and parameters and knows IPv6 groups on RoCE v2,
-	 * JOIN_MANY exists, MULTICAST_JOIN says what the group is like.
+	 * JOIN_MANY exists, MULTICAST_JOIN reports the group's parameters.
 	 */
 	RDMA_CMX_FEATURE_MCAST = 1 << 2,
 };
 
 /*
- * Events beyond those of enum rdma_cm_event_type in older headers; the same
- * numbers as in librdmacm.
+ * These events are not in enum rdma_cm_event_type of older headers. They have
+ * the same numbers as in librdmacm.
  *
- * A type that is added later comes only to a caller that has requested it, by a
- * field or flag of a command that an older caller does not have. The same goes
- * for a part of a record that makes one longer than RDMA_CMX_MAX_EVENT. Other
- * new parts may come to everybody, behind those that are known: readers skip
- * flags that they do not know.
+ * The kernel reports a type that is added later only to a caller that has
+ * requested it, by a field or flag of a command that an older caller does not
+ * have. The same applies to a part that makes a record longer than
+ * RDMA_CMX_MAX_EVENT. Any reader may receive other new parts, behind the known
+ * ones: readers skip flags that they do not know.
  */
 enum {
 	RDMA_CMX_EV_ADDRINFO_RESOLVED = 16,
@@ -210,7 +212,7 @@ enum {
 	RDMA_CMX_EV_USER = 18,
 };
 
-/* What the peer asks for or grants, as in struct rdma_cmx_conn_param. */
+/* The peer requests or grants these, as in struct rdma_cmx_conn_param. */
 struct rdma_cmx_event_conn {
 	__u32 qp_num;
 	__u8 responder_resources;
@@ -224,7 +226,7 @@ struct rdma_cmx_event_conn {
 	__u32 ece_attr_mod;
 };
 
-/* Where a UD queue pair sends to. */
+/* The destination of a UD queue pair. */
 struct rdma_cmx_event_ud {
 	__u32 qp_num;
 	__u32 qkey;
@@ -241,7 +243,7 @@ struct rdma_cmx_event_ud {
  *	MULTICAST_JOIN, MULTICAST_ERROR: handle of the membership; else 0
  * @obj_uid: cookie of the membership; USER: the argument of WRITE_EVENT
  * @status: 0, a negative errno, or the transport's reject reason
- * @flags: RDMA_CMX_EVENT_*: which parts follow the fixed part, in the order
+ * @flags: RDMA_CMX_EVENT_*: the parts that follow the fixed part, in the order
  *	of the bits
  * @num_paths: records behind RDMA_CMX_EVENT_PATHS
  * @reserved: 0
@@ -255,13 +257,13 @@ struct rdma_cmx_event_ud {
  *	requests of UD ids and MULTICAST_JOIN; zero without the flag
  *
  * The three lengths are multiples of 8. This struct, struct rdma_cmx_id_info
- * and struct rdma_cmx_mc_param grow at their end: a reader goes by the lengths,
- * takes what it knows of each, and takes as 0 what an older kernel does not
- * have. Flags that it does not know stand for parts behind those that it knows,
- * before @len; it skips them.
+ * and struct rdma_cmx_mc_param grow at their end. A reader uses the lengths to
+ * find each part, reads the fields that it knows, and takes fields that an
+ * older kernel does not have as 0. Flags that the reader does not know stand
+ * for parts behind the known ones, within @len; the reader skips them.
  *
- * Events of an id made by a CONNECT_REQUEST come after its ACCEPT, with the
- * cookie given there.
+ * The kernel reports events of an id made by a CONNECT_REQUEST after its
+ * ACCEPT, with the cookie given there.
  */
 struct rdma_cmx_event {
 	__u32 len;
@@ -289,8 +291,8 @@ enum {
 	RDMA_CMX_EVENT_CONN = 1 << 0,		/* param.conn is valid */
 	RDMA_CMX_EVENT_UD = 1 << 1,		/* param.ud is valid */
 	/*
-	 * struct rdma_cmx_id_info: with ADDR_RESOLVED and ROUTE_RESOLVED of
-	 * the id itself, with CONNECT_REQUEST of the new id.
+	 * struct rdma_cmx_id_info, with ADDR_RESOLVED and ROUTE_RESOLVED that
+	 * of the id itself, with CONNECT_REQUEST that of the new id.
 	 */
 	RDMA_CMX_EVENT_INFO = 1 << 2,
 	RDMA_CMX_EVENT_PATHS = 1 << 3,		/* struct ib_path_rec_data [] */
@@ -304,27 +306,28 @@ enum {
 /**
  * struct rdma_cmx_get_events - RDMA_CMX_IO(GET_EVENTS)
  * @size: sizeof(struct rdma_cmx_get_events)
- * @max_events: take at most so many; 0: as many as fit
- * @buf: where struct rdma_cmx_event records go
+ * @max_events: maximum number of events to take; 0: as many as fit
+ * @buf: buffer for struct rdma_cmx_event records
  * @buf_len: bytes of @buf
- * @count: out: records written, at least one after success
- * @reader: cookie of who reads, see events_reported of struct
- *	rdma_cmx_destroy; an id from a CONNECT_REQUEST has it as its owner
+ * @count: out: number of records written, at least one after success
+ * @reader: cookie of the reader, see events_reported of struct
+ *	rdma_cmx_destroy; it becomes the owner of an id from a CONNECT_REQUEST
  *
- * Waits for an event unless the file is O_NONBLOCK (EAGAIN). The wait ends
- * with EINTR or a restart on a signal. ENOSPC: @buf is too small for the
- * first event, which stays first; max_event bytes (GET_INFO) always suffice.
- * EFAULT likewise leaves the event first. A record behind the first that does
- * not fit or cannot be written ends the batch and comes with the next call.
+ * The command waits for an event unless the file is O_NONBLOCK (EAGAIN). A
+ * signal ends the wait with EINTR or a restart. ENOSPC: @buf is too small for
+ * the first event, which stays first; max_event bytes (GET_INFO) always
+ * suffice. EFAULT likewise leaves the event first. A record behind the first
+ * that does not fit or cannot be written ends the batch; the next call returns
+ * it.
  *
  * A command that ends with an event fails with EAGAIN, and does nothing, while
- * max_events events of the file (a module parameter) are unread. Of events that
- * no command asks for, as ADDR_CHANGE, an id has at most one of each type
- * unread; what comes meanwhile is one with it.
+ * max_events events of the file (a module parameter) are unread. An id has at
+ * most one unread event of each type that no command requests, as ADDR_CHANGE;
+ * further events of the type are merged with it.
  *
- * An event that is dropped while it is written, for its id is destroyed or
- * migrated, does not count; the bytes behind the last record may be those of
- * such an event.
+ * @count excludes an event whose id is destroyed or migrated while the kernel
+ * writes its record; the bytes behind the last record may be those of such an
+ * event.
  */
 struct rdma_cmx_get_events {
 	__u32 size;
@@ -343,9 +346,9 @@ struct rdma_cmx_get_events {
  *	RC, UC, UD, RAW_PACKET, XRC_INI or XRC_TGT; else EINVAL. An answer of
  *	the resolver with TCP may have UC or XRC: its connections are RC's
  * @id: out: handle
- * @uid: cookie that comes back with each event, not 0
- * @owner: cookie of who makes the id. Processes that share a file distinguish
- *	each other's ids by it, since handles are used again
+ * @uid: cookie, returned with each event, not 0
+ * @owner: cookie of the process that makes the id. Processes that share a file
+ *	distinguish each other's ids by it, since handles are reused
  */
 struct rdma_cmx_id_create {
 	__u32 size;
@@ -360,16 +363,16 @@ struct rdma_cmx_id_create {
  * struct rdma_cmx_destroy - RDMA_CMX_IO(ID_DESTROY) and RDMA_CMX_IO(LEAVE)
  * @size: sizeof(struct rdma_cmx_destroy)
  * @handle: id or membership
- * @events_reported: out: events of the object that GET_EVENTS handed out to
- *	a reader whose cookie is that of the id's owner, 0 or not
+ * @events_reported: out: events of the object that GET_EVENTS returned to a
+ *	reader whose cookie is that of the id's owner, 0 or not
  * @reserved: 0
- * @owner: 0, or the cookie of the id's owner; ENOENT if it has another one,
- *	and nothing is destroyed
+ * @owner: 0, or the cookie of the id's owner; ENOENT if the id has another
+ *	one, and nothing is destroyed
  *
- * When it returns no event of the object is in the queue and none will come.
- * Destroying an id destroys its memberships, its unread connection requests
- * and its resolution. Events of an id's memberships count for the id too,
- * connection requests count for the listening id.
+ * When the command returns, no event of the object is in the queue, and no
+ * further one follows. Destroying an id destroys its memberships, its unread
+ * connection requests and its resolution. Events of an id's memberships count
+ * for the id too, connection requests count for the listening id.
  */
 struct rdma_cmx_destroy {
 	__u32 size;
@@ -388,7 +391,8 @@ struct rdma_cmx_destroy {
  * @addr: local address and port
  * @info: out: the id's info after the bind
  *
- * EADDRNOTAVAIL, EADDRINUSE, ENODEV, EINVAL, EACCES as rdma_bind_addr().
+ * The command fails with EADDRNOTAVAIL, EADDRINUSE, ENODEV, EINVAL and EACCES
+ * as rdma_bind_addr() does.
  */
 struct rdma_cmx_id_bind {
 	__u32 size;
@@ -427,9 +431,10 @@ struct rdma_cmx_id_query {
  * @optlen: bytes of the value
  * @reserved: 0
  *
- * RDMA_OPTION_IB_PATH takes 1 to 64 struct ib_path_rec_data. The first one whose
- * flags are IB_PATH_GMP, _PRIMARY and _BIDIRECTIONAL, and no others, counts.
- * EOPNOTSUPP: no such level or option (rdma_set_option(3) says ENOSYS).
+ * RDMA_OPTION_IB_PATH takes 1 to 64 struct ib_path_rec_data. The kernel uses
+ * the first one with exactly the flags IB_PATH_GMP, _PRIMARY and
+ * _BIDIRECTIONAL. EOPNOTSUPP: no such level or option (rdma_set_option(3)
+ * returns ENOSYS).
  */
 struct rdma_cmx_id_set_option {
 	__u32 size;
@@ -445,17 +450,17 @@ struct rdma_cmx_id_set_option {
  * struct rdma_cmx_id_migrate - RDMA_CMX_IO(ID_MIGRATE)
  * @size: sizeof(struct rdma_cmx_id_migrate)
  * @id: handle in the file behind @src_fd
- * @src_fd: file that has the id now; the ioctl is made on the new file
+ * @src_fd: file that has the id now; the caller makes the ioctl on the new file
  * @new_id: out: handle in the new file; the old one is gone
  * @events_reported: out: as for ID_DESTROY, events of the id in all its life
- *	until it left the old file; none that the new file hands out
+ *	until it left the old file, without those that the new file reports
  * @reserved: 0
- * @owner: as for ID_DESTROY; the id keeps the one that it has
+ * @owner: as for ID_DESTROY; the id keeps its owner
  *
  * Unread events of the id move with it, in order; its memberships keep their
  * handles. EAGAIN: with them, more than max_events would be unread in the new
- * file. EBADF, EINVAL: @src_fd is not an rdma_cmx file. With @src_fd the
- * same file nothing happens and @new_id is @id.
+ * file. EBADF, EINVAL: @src_fd is not an rdma_cmx file. If @src_fd is the same
+ * file, nothing happens and @new_id is @id.
  */
 struct rdma_cmx_id_migrate {
 	__u32 size;
@@ -471,13 +476,14 @@ struct rdma_cmx_id_migrate {
  * struct rdma_cmx_resolve_addr - RDMA_CMX_IO(RESOLVE_ADDR)
  * @size: sizeof(struct rdma_cmx_resolve_addr)
  * @id: handle
- * @timeout_ms: milliseconds to wait for the resolution. 0: what is not known
- *	is not waited for; above 2147483647: there is no end
+ * @timeout_ms: timeout of the resolution in milliseconds. 0: the kernel uses
+ *	known data only and does not wait; above 2147483647: no timeout
  * @reserved: 0
  * @src: local address, or family 0
  * @dst: address to resolve
  *
- * ADDR_RESOLVED with info, or ADDR_ERROR with a negative errno, follows.
+ * The event ADDR_RESOLVED with info, or ADDR_ERROR with a negative errno,
+ * follows.
  */
 struct rdma_cmx_resolve_addr {
 	__u32 size;
@@ -492,12 +498,12 @@ struct rdma_cmx_resolve_addr {
  * struct rdma_cmx_resolve_route - RDMA_CMX_IO(RESOLVE_ROUTE)
  * @size: sizeof(struct rdma_cmx_resolve_route)
  * @id: handle
- * @timeout_ms: milliseconds to wait for an answer of the subnet administrator;
- *	0: EINVAL; above 2147483647: there is no end. On RoCE and iWARP nothing
- *	is waited for
+ * @timeout_ms: timeout of the response of the subnet administrator in
+ *	milliseconds; 0: EINVAL; above 2147483647: no timeout. On RoCE and iWARP
+ *	the kernel does not wait
  * @reserved: 0
  *
- * ROUTE_RESOLVED with info and paths, or ROUTE_ERROR, follows.
+ * The event ROUTE_RESOLVED with info and paths, or ROUTE_ERROR, follows.
  */
 struct rdma_cmx_resolve_route {
 	__u32 size;
@@ -510,7 +516,7 @@ struct rdma_cmx_resolve_route {
  * struct rdma_cmx_init_qp_attr - RDMA_CMX_IO(INIT_QP_ATTR)
  * @size: sizeof(struct rdma_cmx_init_qp_attr)
  * @id: handle
- * @qp_state: enum ib_qp_state to go to
+ * @qp_state: the new state, enum ib_qp_state
  * @reserved: 0
  * @attr: out: attributes and their mask for that transition
  */
@@ -532,9 +538,9 @@ struct rdma_cmx_init_qp_attr {
  * @reserved: 0
  * @attr: out: all of them; @attr.qp_state and @attr.qp_attr_mask are 0
  *
- * What three RDMA_CMX_IO(INIT_QP_ATTR) would tell, for the way of a
- * connected queue pair to RTS. An attribute of more than one of them has one
- * value.
+ * The command returns the same as three RDMA_CMX_IO(INIT_QP_ATTR), for the
+ * transitions of a connected queue pair to RTS. An attribute of more than one
+ * of them has one value.
  */
 struct rdma_cmx_conn_qp_attr {
 	__u32 size;
@@ -549,20 +555,20 @@ struct rdma_cmx_conn_qp_attr {
 /**
  * struct rdma_cmx_conn_param - connection parameters
  * @qp_num: queue pair, 24 bits
- * @qkey: Q_Key of a UD id, taken in AF_IB only (else the CM's own)
+ * @qkey: Q_Key of a UD id, used in AF_IB only (else the CM's)
  * @responder_resources: outstanding RDMA reads that the peer may have here
  * @initiator_depth: outstanding RDMA reads towards the peer
  * @flow_control: hardware flow control is available; the lowest bit counts
  * @retry_count: retries of a lost packet; above 7: 7
- * @rnr_retry_count: retries after receiver not ready; above 7: 7, which has no
- *	end
+ * @rnr_retry_count: retries after receiver not ready; above 7: 7, which means
+ *	no limit
  * @srq: not 0: the queue pair uses a shared receive queue
- * @private_data_len: bytes of @private_data, the limit depends on the
- *	message and the address family (see rdma_connect(3)); EINVAL above
+ * @private_data_len: bytes of @private_data; the limit depends on the message
+ *	and the address family (see rdma_connect(3)); above it: EINVAL
  * @ece_vendor_id: enhanced connection establishment, vendor
  * @ece_attr_mod: enhanced connection establishment, options
  * @private_data: bytes behind @private_data_len must be zero; the struct of
- *	a command may end behind the last byte that is used
+ *	a command may end behind the last used byte
  */
 struct rdma_cmx_conn_param {
 	__u32 qp_num;
@@ -600,8 +606,8 @@ struct rdma_cmx_connect {
 
 enum {
 	/*
-	 * There are no parameters, @param is zero (else EINVAL): the answer
-	 * to CONNECT_RESPONSE of an id whose QP is set up by hand.
+	 * The command has no parameters, @param is zero (else EINVAL). It
+	 * responds to CONNECT_RESPONSE of an id whose QP the caller sets up.
 	 */
 	RDMA_CMX_ACCEPT_NO_PARAM = 1 << 0,
 };
@@ -610,8 +616,8 @@ enum {
  * struct rdma_cmx_listen - RDMA_CMX_IO(LISTEN)
  * @size: sizeof(struct rdma_cmx_listen)
  * @id: handle
- * @backlog: connection requests that may wait; 0, less, or above the module
- *	parameter max_backlog: that limit (see RDMA_CMX_IO(GET_INFO))
+ * @backlog: maximum number of unread connection requests; 0, less, or above
+ *	the module parameter max_backlog: that limit (see RDMA_CMX_IO(GET_INFO))
  * @reserved: 0
  */
 struct rdma_cmx_listen {
@@ -625,14 +631,15 @@ struct rdma_cmx_listen {
  * struct rdma_cmx_reject - RDMA_CMX_IO(REJECT)
  * @size: sizeof(struct rdma_cmx_reject)
  * @id: handle
- * @reason: 0: IB_CM_REJ_CONSUMER_DEFINED, else IB_CM_REJ_VENDOR_OPTION_NOT_SUPPORTED
+ * @reason: 0: IB_CM_REJ_CONSUMER_DEFINED, else
+ *	IB_CM_REJ_VENDOR_OPTION_NOT_SUPPORTED
  * @reserved: 0
  * @private_data_len: bytes of @private_data
  * @reserved2: 0
  * @private_data: bytes behind @private_data_len must be zero
  *
- * EINVAL: nothing to reject: the peer's answer to CONNECT or to ACCEPT is still
- * due.
+ * EINVAL: the id has nothing to reject: the peer's reply to CONNECT or to
+ * ACCEPT is outstanding.
  */
 struct rdma_cmx_reject {
 	__u32 size;
@@ -651,10 +658,10 @@ struct rdma_cmx_reject {
  * @event: NOTIFY: enum ib_event_type; DISCONNECT: 0
  * @reserved: 0
  *
- * Of NOTIFY's events IB_EVENT_COMM_EST establishes a connection whose peer's
- * last message was lost. IB_EVENT_PATH_MIG is taken and changes nothing: an id
- * has no alternate path. Any other is EINVAL; on iWARP all are taken, and none
- * changes anything.
+ * IB_EVENT_COMM_EST establishes a connection whose peer's last message was
+ * lost. NOTIFY accepts IB_EVENT_PATH_MIG, which changes nothing: an id has no
+ * alternate path. Any other event fails with EINVAL. On iWARP NOTIFY accepts
+ * all events, and none changes anything.
  */
 struct rdma_cmx_id_arg {
 	__u32 size;
@@ -668,8 +675,8 @@ struct rdma_cmx_id_arg {
  * @size: sizeof(struct rdma_cmx_write_event)
  * @id: handle
  * @event: RDMA_CMX_EV_USER; any other: EINVAL
- * @status: comes back as the event's status
- * @arg: comes back as the event's obj_uid
+ * @status: the event's status
+ * @arg: the event's obj_uid
  *
  * EAGAIN: max_events events of the file are unread.
  */
@@ -692,27 +699,29 @@ enum {
 };
 
 /*
- * RDMA_CMX_AI_ERRNOS: how a resolution fails, as the errno of the call or the
- * negative status of ADDRINFO_ERROR, and the EAI code of rdma_getaddrinfo(3):
+ * RDMA_CMX_AI_ERRNOS: the errno of a failed resolution, returned by the call or
+ * as the negative status of ADDRINFO_ERROR, and the EAI code of
+ * rdma_getaddrinfo(3):
  *
  *  ENOENT         no such node or service             EAI_NONAME
  *  ENODATA        the node has no address             EAI_NODATA
- *  EADDRNOTAVAIL  none of the asked family            EAI_ADDRFAMILY
+ *  EADDRNOTAVAIL  none of the requested family        EAI_ADDRFAMILY
  *  EAGAIN         temporary failure, limit reached    EAI_AGAIN
  *  ETIMEDOUT      no answer before the deadline       EAI_AGAIN
- *  ECONNREFUSED   refused for good by the server      EAI_FAIL
+ *  ECONNREFUSED   permanently refused by the server   EAI_FAIL
  *  EOPNOTSUPP     unknown flags, RAI_SA with RAI_DNS  EAI_BADFLAGS
  *                 or with a node
  *  EAFNOSUPPORT   unknown family                      EAI_FAMILY
- *  EPROTOTYPE     qp_type against port_space          EAI_QPTYPE
+ *  EPROTOTYPE     qp_type contradicts port_space      EAI_QPTYPE
  *  ENOMEM         out of memory                       EAI_MEMORY
  *  ENOKEY         no name helper is installed, or the host's names are not
- *                 the caller's: look up the name and hand the answer down
- *  others         as they are                         EAI_SYSTEM
+ *                 the caller's: the caller looks up the name and passes the
+ *                 answer to the kernel
+ *  others         unchanged                           EAI_SYSTEM
  */
 
 /**
- * struct rdma_cmx_ai_query - a question for the resolver
+ * struct rdma_cmx_ai_query - a query to the resolver
  * @ai_flags: RDMA_CMX_AI_*
  * @qp_type: enum ib_uverbs_qp_type, 0: any
  * @port_space: RDMA_PS_*, 0: any; with RDMA_CMX_AI_SA the answer has RDMA_PS_IB
@@ -720,20 +729,20 @@ enum {
  *	RDMA_CMX_AI_FAMILY
  * @port: port number in network byte order, valid with RDMA_CMX_AIQ_PORT
  * @flags: RDMA_CMX_AIQ_*
- * @timeout_ms: overall deadline, 0: the module's default; more than the
- *	module's limit counts as that limit
+ * @timeout_ms: overall deadline in milliseconds; 0: the module's default; above
+ *	the module's limit: that limit
  * @node_len: bytes of @node, 0: no node is given
  * @service_len: bytes of @service; only with RDMA_CMX_AI_SA
  * @route_len: bytes of @route, a multiple of 72, at most 8 times that
  * @names_len: bytes of @names
  * @reserved: 0
  * @node: pointer to a name or numeric address, no final NUL
- * @service: pointer to a service name or id; an id is a number like those of
- *	C: decimal, hexadecimal with 0x, octal with 0
- * @route: pointer to struct ib_path_rec_data []: paths have to agree with one
- *	of them in each field that is not 0; @flags of a record do not count
- * @names: pointer to struct rdma_cmx_names: what the caller's own name
- *	service says about @node
+ * @service: pointer to a service name or id; an id is a number as in C:
+ *	decimal, hexadecimal with 0x, octal with 0
+ * @route: pointer to struct ib_path_rec_data []: paths have to match one of
+ *	them in each field that is not 0; the kernel ignores @flags of a record
+ * @names: pointer to struct rdma_cmx_names: the answer of the caller's name
+ *	service for @node
  * @src: hints.ai_src_addr, or family 0
  * @dst: hints.ai_dst_addr, or family 0
  */
@@ -761,27 +770,27 @@ struct rdma_cmx_ai_query {
 enum {
 	RDMA_CMX_AIQ_PORT = 1 << 0,
 	/*
-	 * RESOLVE_ADDRINFO only: the caller looks @node up and brings the
+	 * RESOLVE_ADDRINFO only: the caller looks up @node and passes the
 	 * answer with GIVE_NAMES. The deadline runs meanwhile.
 	 */
 	RDMA_CMX_AIQ_NAMES_LATER = 1 << 1,
 };
 
 /**
- * struct rdma_cmx_ai_entry - one address of an answer
+ * struct rdma_cmx_ai_entry - one address of a result
  * @len: bytes of this entry with all that follows, a multiple of 8
- * @ai_flags: as asked
+ * @ai_flags: as requested
  * @qp_type: enum ib_uverbs_qp_type
  * @port_space: RDMA_PS_*
  * @family: family of @src and @dst
  * @canon_len: bytes of the canonical name, last, padded to a multiple of 8;
- *	the first entry of an answer carries it for all
+ *	the first entry of a result has it for all
  * @route_len: bytes of struct ib_path_rec_data [] behind this struct
  * @connect_len: bytes of connection data behind the route, padded likewise
  * @ibdev_index: RDMA device that reaches @dst, valid if @port_num is not 0
- * @port_num: its port, 0: none does
+ * @port_num: port of that device; 0: no device reaches @dst
  * @header_len: bytes of this struct as the kernel knows it, a multiple of 8;
- *	the route follows. It grows at its end, as struct rdma_cmx_event
+ *	the route follows. The struct grows at its end, as struct rdma_cmx_event
  * @src: source address, family 0: none
  * @dst: destination address, family 0: none
  */
@@ -805,10 +814,11 @@ struct rdma_cmx_ai_entry {
  * struct rdma_cmx_resolve_addrinfo - RDMA_CMX_IO(RESOLVE_ADDRINFO)
  * @size: sizeof(struct rdma_cmx_resolve_addrinfo)
  * @id: handle
- * @query: the question
+ * @query: the query
  *
- * ADDRINFO_RESOLVED or ADDRINFO_ERROR follows. EBUSY: one is outstanding, that
- * is, its event has not been read. A result that was not taken is dropped.
+ * The event ADDRINFO_RESOLVED or ADDRINFO_ERROR follows. EBUSY: a resolution is
+ * outstanding, that is, its event has not been read. The command drops a result
+ * that was not taken.
  */
 struct rdma_cmx_resolve_addrinfo {
 	__u32 size;
@@ -820,11 +830,11 @@ struct rdma_cmx_resolve_addrinfo {
  * struct rdma_cmx_give_names - RDMA_CMX_IO(GIVE_NAMES)
  * @size: sizeof(struct rdma_cmx_give_names)
  * @id: handle with an outstanding RDMA_CMX_AIQ_NAMES_LATER
- * @error: 0, or the errno that the look-up ended with
+ * @error: 0, or the errno of the lookup
  * @names_len: bytes of @names
  * @names: pointer to struct rdma_cmx_names
  *
- * ENOENT: no such id; ESRCH: nothing is waiting for names.
+ * ENOENT: no such id; ESRCH: no resolution waits for names.
  */
 struct rdma_cmx_give_names {
 	__u32 size;
@@ -838,13 +848,14 @@ struct rdma_cmx_give_names {
  * struct rdma_cmx_query_addrinfo - RDMA_CMX_IO(QUERY_ADDRINFO)
  * @size: sizeof(struct rdma_cmx_query_addrinfo)
  * @id: handle
- * @buf: where struct rdma_cmx_ai_entry records go
+ * @buf: buffer for struct rdma_cmx_ai_entry records
  * @buf_len: bytes of @buf
  * @len: out: bytes written, or needed
  *
- * Takes the result: a second time is ENOENT, as is a call before success. Of
- * calls at the same time one succeeds; the others may have written to @buf.
- * ENOSPC: @buf is too small, @len says what is needed, the result stays.
+ * The command takes the result: a second call fails with ENOENT, as does a call
+ * before success. Of concurrent calls one succeeds; the others may have written
+ * to @buf. ENOSPC: @buf is too small, @len is the required size, the result
+ * stays.
  */
 struct rdma_cmx_query_addrinfo {
 	__u32 size;
@@ -858,13 +869,14 @@ struct rdma_cmx_query_addrinfo {
  * struct rdma_cmx_getaddrinfo - RDMA_CMX_IO(GETADDRINFO)
  * @size: sizeof(struct rdma_cmx_getaddrinfo)
  * @len: out: bytes written, or needed
- * @buf: where struct rdma_cmx_ai_entry records go
+ * @buf: buffer for struct rdma_cmx_ai_entry records
  * @buf_len: bytes of @buf
  * @reserved: 0
- * @query: the question
+ * @query: the query
  *
- * Waits for the answer; a signal ends the wait with EINTR. ENOSPC as above,
- * but the question has to be asked again. Only @len is written back.
+ * The command waits for the result; a signal ends the wait with EINTR. ENOSPC
+ * as above, but the caller has to send the query again. The kernel writes back
+ * only @len.
  */
 struct rdma_cmx_getaddrinfo {
 	__u32 size;
@@ -876,9 +888,9 @@ struct rdma_cmx_getaddrinfo {
 };
 
 /**
- * struct rdma_cmx_mc_param - what a multicast group is like
- * @mask: RDMA_CMX_MC_*: which of the other fields are given. One that is not
- *	must be 0.
+ * struct rdma_cmx_mc_param - parameters of a multicast group
+ * @mask: RDMA_CMX_MC_*: the other fields that are given. A field that is not
+ *	given must be 0.
  * @qkey: Q_Key, not 0. One with the highest bit set is privileged: EPERM
  *	without CAP_NET_RAW
  * @flow_label: flow label, 20 bits
@@ -890,13 +902,13 @@ struct rdma_cmx_getaddrinfo {
  * @hop_limit: hop limit
  * @reserved: 0
  *
- * In a join: what the group has to be like. On InfiniBand the first member
- * makes the group so; the subnet administrator refuses another one whose
- * parameters differ from the group's. On RoCE these are properties of the
- * address that the member sends to, and RDMA_CMX_MC_PKEY, _MTU and _RATE are
- * EOPNOTSUPP.
+ * A join requires these parameters of the group. On InfiniBand the first member
+ * creates the group with them; the subnet administrator refuses another member
+ * whose parameters differ from the group's. On RoCE these are properties of the
+ * address that the member sends to, and RDMA_CMX_MC_PKEY, _MTU and _RATE fail
+ * with EOPNOTSUPP.
  *
- * In MULTICAST_JOIN: what the group is like, as far as @mask says.
+ * MULTICAST_JOIN reports the group's parameters that are in @mask.
  */
 struct rdma_cmx_mc_param {
 	__u32 mask;
@@ -922,15 +934,15 @@ enum {
 	RDMA_CMX_MC_HOP_LIMIT = 1 << 7,
 };
 
-/* Flags of a join, beside its join_flags. */
+/* Flags of a join, in addition to its join_flags. */
 enum {
 	/*
-	 * A membership that the fabric drops (another subnet manager, client
-	 * reregistration, the port down and up) is joined again until it is
-	 * left, and another MULTICAST_JOIN tells of that, where
-	 * MULTICAST_ERROR would end it otherwise. The address may differ
-	 * then. A join that fails from the start is not tried again. On RoCE
-	 * nothing is dropped, so the flag has no effect there.
+	 * The kernel rejoins a membership that the fabric drops (another
+	 * subnet manager, client reregistration, the port down and up) until
+	 * the caller leaves it. Another MULTICAST_JOIN reports that; without
+	 * the flag MULTICAST_ERROR ends the membership. The address may
+	 * differ then. The kernel does not retry a join that fails from the
+	 * start. On RoCE nothing is dropped, so the flag has no effect there.
 	 */
 	RDMA_CMX_JOIN_PERSISTENT = 1 << 0,
 };
@@ -941,22 +953,22 @@ enum {
  * @id: handle, bound to a device
  * @join_flags: RDMA_MC_JOIN_FLAG_FULLMEMBER or _SENDONLY_FULLMEMBER
  * @mc: out: handle of the membership
- * @uid: cookie that comes back as obj_uid
+ * @uid: cookie, returned as obj_uid
  * @addr: group: IPv4 or IPv6 multicast address, or MGID as sockaddr_ib
  * @flags: RDMA_CMX_JOIN_*; RDMA_CMX_FEATURE_MCAST
  * @reserved: 0
- * @param: what the group has to be like; RDMA_CMX_FEATURE_MCAST
+ * @param: parameters that the group must have; RDMA_CMX_FEATURE_MCAST
  *
- * MULTICAST_JOIN or MULTICAST_ERROR follows, unless the id's DEVICE_REMOVAL
- * comes first: that is the last event of all its memberships, too. The struct
- * may end behind @addr. EINVAL: not a multicast address, a parameter out of
- * range, or the id is not bound or not for UD. EADDRINUSE: the id has joined
- * the group with another join flag, flag or parameter.
- * EOPNOTSUPP: a flag, parameter or address that the device cannot do; as the
+ * The event MULTICAST_JOIN or MULTICAST_ERROR follows, unless the id's
+ * DEVICE_REMOVAL comes first: that is the last event of all its memberships,
+ * too. The struct may end behind @addr. EINVAL: not a multicast address, a
+ * parameter out of range, or the id is not bound or not for UD. EADDRINUSE: the
+ * id has joined the group with another join flag, flag or parameter.
+ * EOPNOTSUPP: the device does not support a flag, parameter or address; as the
  * status of MULTICAST_ERROR: the subnet administrator has no send-only full
- * members. EAFNOSUPPORT: an IPv6 group on RoCE v2 needs an id that is bound
- * to an IPv6 address. EAGAIN: a full member on RoCE v2 above the module
- * parameter groups_per_user. ENODEV: the netdevice is gone or has no IP.
+ * members. EAFNOSUPPORT: an IPv6 group on RoCE v2 needs an id that is bound to
+ * an IPv6 address. EAGAIN: a full member on RoCE v2 above the module parameter
+ * groups_per_user. ENODEV: the netdevice is gone or has no IP.
  */
 struct rdma_cmx_join {
 	__u32 size;
@@ -970,7 +982,7 @@ struct rdma_cmx_join {
 	struct rdma_cmx_mc_param param;
 };
 
-/* Items of one JOIN_MANY that each kernel takes. */
+/* The number of items of one JOIN_MANY that every kernel takes. */
 #define RDMA_CMX_MAX_JOINS	1024
 
 /**
@@ -979,8 +991,8 @@ struct rdma_cmx_join {
  * @flags: as in struct rdma_cmx_join
  * @mc: out: handle of the membership, 0 if there is none
  * @error: out: 0, or the negative errno that JOIN would have failed with;
- *	-EINTR: not tried, for the process is being killed
- * @uid: cookie that comes back as obj_uid
+ *	-EINTR: not started because the process is being killed
+ * @uid: cookie, returned as obj_uid
  * @addr: as in struct rdma_cmx_join
  * @param: as in struct rdma_cmx_join
  */
@@ -999,19 +1011,20 @@ struct rdma_cmx_join_item {
  * @size: sizeof(struct rdma_cmx_join_many)
  * @id: handle, bound to a device
  * @items: pointer to struct rdma_cmx_join_item []
- * @count: how many, 1 to max_joins (GET_INFO); more: E2BIG
- * @item_size: sizeof(struct rdma_cmx_join_item), by which the items follow
- *	each other. As for the struct of a command: shorter than the first
- *	published form: EINVAL; longer than the kernel knows and not zero
- *	there, or more than a page: E2BIG; the known part is written back
- * @joined: out: joins that were started
+ * @count: number of items, 1 to max_joins (GET_INFO); more: E2BIG
+ * @item_size: sizeof(struct rdma_cmx_join_item), the distance between two
+ *	items. As for the struct of a command: shorter than the first published
+ *	form: EINVAL; longer than the kernel knows and not zero there, or more
+ *	than a page: E2BIG; the kernel writes back the known part
+ * @joined: out: number of joins that were started
  * @reserved: 0
  *
- * Starts all joins, which then go on at the same time. An event of its own
- * follows for each that was started, as after JOIN. Success if the id could
- * be used at all: the items tell which joins were not started, and why.
- * Handles are written before anything is joined. EFAULT: nothing was joined,
- * unless @items or the struct became unwritable during the call.
+ * The command starts all joins, which then proceed concurrently. A separate
+ * event follows for each started join, as after JOIN. The command succeeds if
+ * the id could be used at all; @error of an item is the reason why its join was
+ * not started. The kernel writes the handles before it starts a join. EFAULT:
+ * no group was joined, unless @items or the struct became unwritable during the
+ * call.
  */
 struct rdma_cmx_join_many {
 	__u32 size;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: (GPL-2.0 WITH Linux-syscall-note) OR Linux-OpenIB */
 /*
- * What the name helper hands to the kernel.
+ * The answer of the name helper to the kernel.
  *
- * rdma_cmx asks for a key of type RDMA_CMX_NAMES_KEY_TYPE whose description
+ * rdma_cmx requests a key of type RDMA_CMX_NAMES_KEY_TYPE whose description
  * is the host name. The type begins with a dot, so that add_key(2) and
  * request_key(2) refuse it with EPERM. request-key(8) starts the helper, which
  * instantiates the key with one struct rdma_cmx_names followed by its addresses
  * and the canonical name, or rejects it with one of the errnos below. All
  * numbers are in host byte order, addresses in network byte order. The kernel
- * checks every length again: an answer that does not add up is EBADMSG.
+ * checks every length again: a malformed answer fails with EBADMSG.
  *
- * These structs never change, as there is an array behind the first: another
- * form is another version, and a kernel that does not know it says EBADMSG.
+ * These structs never change, because an array follows the first one. Another
+ * form has another version. A kernel that does not know it fails with EBADMSG.
  */
 #ifndef RDMA_CMX_NAMES_H
 #define RDMA_CMX_NAMES_H
@@ -21,22 +21,21 @@
 #define RDMA_CMX_NAMES_KEY_TYPE	".rdma_cmx_name"
 #define RDMA_CMX_NAMES_VERSION	1
 
-/* Addresses in one answer; a name with more keeps the first ones. */
+/* Addresses in one answer; the helper drops those above the limit. */
 #define RDMA_CMX_NAMES_MAX_ADDRS	256
-/* A DNS name in text form, without the final NUL. */
+/* The maximum length of a DNS name in text form, without the final NUL. */
 #define RDMA_CMX_NAMES_MAX_NAME		253
 
 /*
- * Errnos that a name look-up ends with, told apart so that each becomes its
- * own EAI code in user space:
+ * The errnos of a name lookup. User space returns each as an EAI code:
  *   ENOENT        no such name                       (EAI_NONAME)
  *   ENODATA       the name exists without an address (EAI_NODATA)
  *   EAGAIN        temporary failure, SERVFAIL        (EAI_AGAIN)
  *   ETIMEDOUT     no server answered in time         (EAI_AGAIN)
- *   ECONNREFUSED  the servers refuse for good        (EAI_FAIL)
+ *   ECONNREFUSED  the servers refuse permanently     (EAI_FAIL)
  *   ENOMEM        the helper ran out of memory       (EAI_MEMORY)
  *   EIO           anything else                      (EAI_SYSTEM)
- * ENOKEY is never used by the helper: it means that no helper is installed.
+ * The helper never uses ENOKEY, which means that no helper is installed.
  */
 
 /**
@@ -59,7 +58,7 @@ struct rdma_cmx_names_addr {
  * @addr_count: entries of @addrs, 1 to RDMA_CMX_NAMES_MAX_ADDRS, in the
  *	order of the host's name service, without duplicates
  * @canon_len: bytes of the canonical name behind the last address, without
- *	a final NUL (none is sent); 0 when there is none
+ *	a final NUL (none is sent); 0 if there is none
  * @reserved: 0
  * @addrs: the addresses
  */

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Questions to the resolver.
+ * Queries to the resolver.
  *
- * An id's resolution changes under the id's mutex. The answer comes in from
- * the resolver's work item, which takes only the id's lock: cancelling waits
- * for it, and does so with the mutex held.
+ * An id's resolution changes under the id's mutex. The resolver's work item
+ * delivers the result. It takes only the id's lock, because cancelling waits
+ * for it with the mutex held.
  *
- * A resolution is outstanding until its event was handed out. Its object
- * stays, with the answer, until the next one or the end of the id. It counts
- * for its file until it is answered, and for the file's user until the answer
- * was taken or went with the object.
+ * A resolution is outstanding until a reader has received its event. Its object
+ * stays, with the result, until the next one or the end of the id. It counts
+ * for its file until it is finished, and for the file's user until the result
+ * is taken or freed with the object.
  */
 #include <linux/cred.h>
 #include <linux/fs_struct.h>
@@ -25,17 +25,17 @@
 #include "user.h"
 
 struct ucmx_query {
-	struct rdma_cmx_query *query;	/* NULL: it was answered on the spot */
+	struct rdma_cmx_query *query;	/* NULL: finished at once */
 	struct rdma_cmx_result *result;
 	struct ucmx_event ev;
-	bool done;		/* answered, by ucmx_id.lock */
+	bool done;		/* finished, by ucmx_id.lock */
 	bool read;		/* event handed out, by ucmx_file.lock */
-	bool by_device;		/* asked at the id's port */
+	bool by_device;		/* sent from the id's port */
 	bool charged;		/* to the file's user, by ucmx_id.lock */
 };
 
-/* A question's strings and arrays, copied. */
-struct ucmx_question {
+/* A caller's request, with copies of its strings and arrays. */
+struct ucmx_request {
 	struct rdma_cmx_query_attr attr;
 	struct cmx_caller caller;
 	union rdma_cmx_sockaddr src;
@@ -72,23 +72,23 @@ static int ucmx_text_get(char *dst, u64 src, u32 len)
 {
 	if (copy_from_user(dst, u64_to_user_ptr(src), len))
 		return -EFAULT;
-	/* A text ends where its length says, not before. */
+	/* The text contains no NUL. */
 	if (memchr(dst, 0, len))
 		return -EINVAL;
 	dst[len] = 0;
 	return 0;
 }
 
-static void ucmx_question_put(struct ucmx_question *q)
+static void ucmx_request_put(struct ucmx_request *req)
 {
-	if (q->node_buf != q->node)
-		kfree(q->node_buf);
-	kfree(q->names);
-	kfree(q->route);
+	if (req->node_buf != req->node)
+		kfree(req->node_buf);
+	kfree(req->names);
+	kfree(req->route);
 }
 
-static int ucmx_question_texts(struct ucmx_question *q,
-			       const struct rdma_cmx_ai_query *arg)
+static int ucmx_request_texts(struct ucmx_request *req,
+			      const struct rdma_cmx_ai_query *arg)
 {
 	int ret;
 
@@ -97,23 +97,23 @@ static int ucmx_question_texts(struct ucmx_question *q,
 	if (arg->service_len > RDMA_CMX_MAX_SERVICE)
 		return -EINVAL;
 	if (arg->node_len) {
-		if (arg->node_len >= sizeof(q->node)) {
-			q->node_buf = kmalloc(arg->node_len + 1,
-					      GFP_KERNEL_ACCOUNT);
-			if (!q->node_buf)
+		if (arg->node_len >= sizeof(req->node)) {
+			req->node_buf = kmalloc(arg->node_len + 1,
+						GFP_KERNEL_ACCOUNT);
+			if (!req->node_buf)
 				return -ENOMEM;
 		}
-		ret = ucmx_text_get(q->node_buf, arg->node, arg->node_len);
+		ret = ucmx_text_get(req->node_buf, arg->node, arg->node_len);
 		if (ret)
 			return ret;
-		q->attr.node = q->node_buf;
+		req->attr.node = req->node_buf;
 	}
 	if (arg->service_len) {
-		ret = ucmx_text_get(q->service, arg->service,
+		ret = ucmx_text_get(req->service, arg->service,
 				    arg->service_len);
 		if (ret)
 			return ret;
-		q->attr.service = q->service;
+		req->attr.service = req->service;
 	}
 	return 0;
 }
@@ -129,46 +129,48 @@ static void *ucmx_names_get(u64 names, u32 len)
 	return memdup_user(u64_to_user_ptr(names), len);
 }
 
-static int ucmx_question_arrays(struct ucmx_question *q,
-				const struct rdma_cmx_ai_query *arg)
+static int ucmx_request_arrays(struct ucmx_request *req,
+			       const struct rdma_cmx_ai_query *arg)
 {
 	void *buf;
 
 	if (arg->route_len) {
-		if (arg->route_len % sizeof(*q->attr.route) ||
-		    arg->route_len / sizeof(*q->attr.route) > RDMA_CMX_MAX_ROUTES)
+		if (arg->route_len % sizeof(*req->attr.route) ||
+		    arg->route_len / sizeof(*req->attr.route) >
+		    RDMA_CMX_MAX_ROUTES)
 			return -EINVAL;
 		buf = memdup_user(u64_to_user_ptr(arg->route), arg->route_len);
 		if (IS_ERR(buf))
 			return PTR_ERR(buf);
-		q->route = buf;
-		q->attr.route = buf;
-		q->attr.route_count = arg->route_len / sizeof(*q->attr.route);
+		req->route = buf;
+		req->attr.route = buf;
+		req->attr.route_count =
+			arg->route_len / sizeof(*req->attr.route);
 	}
 	if (arg->names_len) {
 		buf = ucmx_names_get(arg->names, arg->names_len);
 		if (IS_ERR(buf))
 			return PTR_ERR(buf);
-		q->names = buf;
-		q->caller.names = buf;
-		q->caller.names_len = arg->names_len;
+		req->names = buf;
+		req->caller.names = buf;
+		req->caller.names_len = arg->names_len;
 	}
 	return 0;
 }
 
-/* @q is to be given back by ucmx_question_put() also after an error. */
-static int ucmx_question_get(struct ucmx_question *q,
-			     const struct rdma_cmx_ai_query *arg,
-			     bool names_later)
+/* The caller frees @req with ucmx_request_put(), also after an error. */
+static int ucmx_request_get(struct ucmx_request *req,
+			    const struct rdma_cmx_ai_query *arg,
+			    bool names_later)
 {
 	u32 known = RDMA_CMX_AIQ_PORT;
 	int src, dst, ret;
 
-	memset(&q->attr, 0, sizeof(q->attr));
-	memset(&q->caller, 0, sizeof(q->caller));
-	q->node_buf = q->node;
-	q->names = NULL;
-	q->route = NULL;
+	memset(&req->attr, 0, sizeof(req->attr));
+	memset(&req->caller, 0, sizeof(req->caller));
+	req->node_buf = req->node;
+	req->names = NULL;
+	req->route = NULL;
 
 	if (names_later)
 		known |= RDMA_CMX_AIQ_NAMES_LATER;
@@ -178,30 +180,30 @@ static int ucmx_question_get(struct ucmx_question *q,
 		return -EINVAL;
 	if (!(arg->flags & RDMA_CMX_AIQ_PORT) && arg->port)
 		return -EINVAL;
-	src = ucmx_addr_get(&q->src, &arg->src);
-	dst = ucmx_addr_get(&q->dst, &arg->dst);
+	src = ucmx_addr_get(&req->src, &arg->src);
+	dst = ucmx_addr_get(&req->dst, &arg->dst);
 	if (src < 0 || dst < 0)
 		return -EINVAL;
 
-	ret = ucmx_question_texts(q, arg);
+	ret = ucmx_request_texts(req, arg);
 	if (!ret)
-		ret = ucmx_question_arrays(q, arg);
+		ret = ucmx_request_arrays(req, arg);
 	if (ret)
 		return ret;
 
-	q->caller.uid = cmx_current_user();
-	q->attr.net = current->nsproxy->net_ns;
-	q->attr.port = ntohs(arg->port);
-	q->attr.has_port = arg->flags & RDMA_CMX_AIQ_PORT;
-	q->attr.flags = arg->ai_flags;
-	q->attr.family = arg->family;
-	q->attr.qp_type = arg->qp_type;
-	q->attr.port_space = arg->port_space;
-	q->attr.src = src ? &q->src : NULL;
-	q->attr.dst = dst ? &q->dst : NULL;
-	q->caller.names_later = arg->flags & RDMA_CMX_AIQ_NAMES_LATER;
-	q->caller.no_names = arg->node_len && !ucmx_names_initial();
-	q->attr.timeout_ms = arg->timeout_ms;
+	req->caller.uid = cmx_current_user();
+	req->attr.net = current->nsproxy->net_ns;
+	req->attr.port = ntohs(arg->port);
+	req->attr.has_port = arg->flags & RDMA_CMX_AIQ_PORT;
+	req->attr.flags = arg->ai_flags;
+	req->attr.family = arg->family;
+	req->attr.qp_type = arg->qp_type;
+	req->attr.port_space = arg->port_space;
+	req->attr.src = src ? &req->src : NULL;
+	req->attr.dst = dst ? &req->dst : NULL;
+	req->caller.names_later = arg->flags & RDMA_CMX_AIQ_NAMES_LATER;
+	req->caller.no_names = arg->node_len && !ucmx_names_initial();
+	req->attr.timeout_ms = arg->timeout_ms;
 	return 0;
 }
 
@@ -270,7 +272,7 @@ static void ucmx_query_done(struct rdma_cmx_query *query,
 	ucmx_query_finish(context, result);
 }
 
-/* True if it is not answered, and will not be. */
+/* True if it has not finished, and will not. */
 static bool ucmx_query_cancel(struct ucmx_query *uq)
 {
 	return uq->query && rdma_cmx_query_cancel(uq->query);
@@ -319,7 +321,7 @@ void ucmx_query_drop(struct ucmx_id *id)
 }
 
 /**
- * ucmx_query_device_gone - fail a resolution that asks at the id's port
+ * ucmx_query_device_gone - fail a resolution that uses the id's port
  * @id: the id, its mutex held
  */
 void ucmx_query_device_gone(struct ucmx_id *id)
@@ -364,7 +366,7 @@ static void ucmx_query_retire(struct ucmx_query *uq)
 	ucmx_query_free(uq);
 }
 
-static int ucmx_query_start(struct ucmx_id *id, struct ucmx_question *q)
+static int ucmx_query_start(struct ucmx_id *id, struct ucmx_request *req)
 {
 	struct rdma_cmx_result *known;
 	struct ucmx_query *uq, *old;
@@ -380,7 +382,7 @@ static int ucmx_query_start(struct ucmx_id *id, struct ucmx_question *q)
 	uq = ucmx_query_alloc(id);
 	if (!uq)
 		goto err_charge;
-	/* What this one replaces makes room for it. */
+	/* It takes over the charge of the one that it replaces. */
 	inherit = id->query && id->query->charged;
 	if (!inherit) {
 		ret = ucmx_user_charge(id->file->user);
@@ -388,12 +390,12 @@ static int ucmx_query_start(struct ucmx_id *id, struct ucmx_question *q)
 			goto err_free;
 		uq->charged = true;
 	}
-	q->attr.net = id->cm->route.addr.dev_addr.net;
-	/* The kernel looks up names for questions of the host's only. */
-	if (!net_eq(q->attr.net, &init_net))
-		q->caller.no_names = true;
-	if (q->attr.flags & RDMA_CMX_AI_SA) {
-		q->attr.id = id->cm;
+	req->attr.net = id->cm->route.addr.dev_addr.net;
+	/* The kernel looks up names only for requests of the host. */
+	if (!net_eq(req->attr.net, &init_net))
+		req->caller.no_names = true;
+	if (req->attr.flags & RDMA_CMX_AI_SA) {
+		req->attr.id = id->cm;
 		uq->by_device = true;
 	}
 	/* The last one stays until this one has started. */
@@ -406,8 +408,9 @@ static int ucmx_query_start(struct ucmx_id *id, struct ucmx_question *q)
 	}
 	spin_unlock(&id->lock);
 
-	ret = rdma_cmx_query_start_for(&q->attr, &q->caller, ucmx_query_done,
-				       uq, &known, &uq->query);
+	ret = rdma_cmx_query_start_for(&req->attr, &req->caller,
+				       ucmx_query_done, uq, &known,
+				       &uq->query);
 	if (!ret) {
 		if (known)
 			ucmx_query_finish(uq, known);
@@ -433,11 +436,11 @@ err_charge:
 int ucmx_resolve_addrinfo(struct ucmx_cmd *cmd)
 {
 	struct rdma_cmx_resolve_addrinfo *arg = cmd->buf;
-	struct ucmx_question q CMX_UNINIT;
+	struct ucmx_request req CMX_UNINIT;
 	struct ucmx_id *id;
 	int ret;
 
-	ret = ucmx_question_get(&q, &arg->query, true);
+	ret = ucmx_request_get(&req, &arg->query, true);
 	if (ret)
 		goto put;
 	id = ucmx_id_lock(cmd->file, arg->id);
@@ -445,10 +448,10 @@ int ucmx_resolve_addrinfo(struct ucmx_cmd *cmd)
 		ret = PTR_ERR(id);
 		goto put;
 	}
-	ret = ucmx_query_start(id, &q);
+	ret = ucmx_query_start(id, &req);
 	ucmx_id_unlock(id);
 put:
-	ucmx_question_put(&q);
+	ucmx_request_put(&req);
 	return ret;
 }
 
@@ -541,7 +544,7 @@ static int ucmx_entry_put(void __user **buf, const struct rdma_cmx_entry *e,
 	       ucmx_copy_padded(buf, canonname, canon);
 }
 
-/* @len says what is needed also if it does not fit. */
+/* @len is the required size also if the result does not fit. */
 static int ucmx_result_put(void __user *buf, u32 buf_len, u32 *len,
 			   const struct rdma_cmx_result *res)
 {
@@ -636,7 +639,7 @@ int ucmx_getaddrinfo(struct ucmx_cmd *cmd)
 	struct rdma_cmx_getaddrinfo __user *uarg = cmd->ubuf;
 	struct rdma_cmx_getaddrinfo *arg = cmd->buf;
 	struct rdma_cmx_result *res;
-	struct ucmx_question q CMX_UNINIT;
+	struct ucmx_request req CMX_UNINIT;
 	int ret;
 
 	if (arg->reserved)
@@ -644,11 +647,11 @@ int ucmx_getaddrinfo(struct ucmx_cmd *cmd)
 	ret = ucmx_request_charge(cmd->file);
 	if (ret)
 		return ret;
-	ret = ucmx_question_get(&q, &arg->query, false);
+	ret = ucmx_request_get(&req, &arg->query, false);
 	if (ret)
 		goto put;
 	ucmx_stat_inc(UCMX_REQUESTS);
-	res = rdma_cmx_resolve_for(&q.attr, &q.caller);
+	res = rdma_cmx_resolve_for(&req.attr, &req.caller);
 	if (IS_ERR(res)) {
 		ret = PTR_ERR(res);
 		if (ret == -ERESTARTSYS)
@@ -662,7 +665,7 @@ int ucmx_getaddrinfo(struct ucmx_cmd *cmd)
 	if ((!ret || ret == -ENOSPC) && put_user(arg->len, &uarg->len))
 		ret = -EFAULT;
 put:
-	ucmx_question_put(&q);
+	ucmx_request_put(&req);
 	atomic_dec(&cmd->file->nr_requests);
 	return ret;
 }

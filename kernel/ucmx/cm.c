@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The connection manager's commands. Each locks its id, has the events ready
- * that it will end with, and calls rdma_cm.
+ * The connection manager's commands. Each locks its id, reserves the events
+ * with which it ends, and calls rdma_cm.
  */
 #include <linux/memcontrol.h>
 #include <linux/string.h>
@@ -11,7 +11,7 @@
 
 #include "ucmx.h"
 
-/* For a work item of ib_cm to run; not for ever, a removed device has none. */
+/* Timeout of a work item of ib_cm; a removed device has no such item. */
 #define UCMX_ESTABLISH_TIMEOUT	(5 * HZ)
 
 int ucmx_resolve_addr(struct ucmx_cmd *cmd)
@@ -37,13 +37,13 @@ int ucmx_resolve_addr(struct ucmx_cmd *cmd)
 		ret = rdma_resolve_addr(id->cm, src_len ? &src.sa : NULL,
 					&dst.sa, arg->timeout_ms);
 	ucmx_id_unlock(id);
-	/* The routing table's word for it */
+	/* The routing table returns ENOBUFS for it. */
 	return ret == -ENOBUFS ? -ENOMEM : ret;
 }
 
 /*
- * A path that a resolution has brought is not asked for again. It can be used
- * only where rdma_cm would ask the same question.
+ * rdma_cm does not query a path again that a resolution has returned. The path
+ * can be used only where rdma_cm would send the same query.
  */
 static int ucmx_route_start(struct ucmx_id *id, u32 timeout_ms)
 {
@@ -156,7 +156,7 @@ static int ucmx_conn_param(struct rdma_conn_param *dst,
 				       src->private_data_len);
 }
 
-/* Outside of AF_IB the CM has a Q_Key of its own. */
+/* Outside of AF_IB the CM uses its default Q_Key. */
 static void ucmx_conn_qkey(struct rdma_cm_id *cm, struct rdma_conn_param *param)
 {
 	if (cm->route.addr.src_addr.ss_family != AF_IB)
@@ -164,8 +164,8 @@ static void ucmx_conn_qkey(struct rdma_cm_id *cm, struct rdma_conn_param *param)
 }
 
 /*
- * Not for TIMEWAIT_EXIT: nearly all ids are destroyed before it comes, and
- * nobody who waits for an answer waits for it.
+ * TIMEWAIT_EXIT is not reserved: nearly all ids are destroyed before it comes,
+ * and a caller that waits for a reply does not wait for it.
  */
 static int ucmx_reserve_conn(struct ucmx_id *id)
 {
@@ -174,14 +174,14 @@ static int ucmx_reserve_conn(struct ucmx_id *id)
 }
 
 /*
- * Until the peer has answered a request or a reply there is nothing to accept
- * or reject. The CM would forget what it has sent, but not the MAD, and the end
- * of the id, with it the removal of the device, would wait until that is out of
- * time: more than a minute, or, for a reply, as long as the peer has chosen.
+ * While a request or a reply is outstanding, there is nothing to accept or
+ * reject. The CM would forget the message, but not its MAD. The end of the id,
+ * and with it the removal of the device, would wait for the MAD's timeout: more
+ * than a minute, or, for a reply, as long as the peer has chosen.
  */
 static int ucmx_answer_check(struct ucmx_id *id)
 {
-	return READ_ONCE(id->asking) ? -EINVAL : 0;
+	return READ_ONCE(id->cm_outstanding) ? -EINVAL : 0;
 }
 
 /* Only the first CONNECT of an id can succeed. */
@@ -189,15 +189,15 @@ static int ucmx_connect_start(struct ucmx_id *id,
 			      struct rdma_conn_param *param,
 			      struct rdma_ucm_ece *ece)
 {
-	bool first = !READ_ONCE(id->asking);
+	bool first = !READ_ONCE(id->cm_outstanding);
 	int ret;
 
-	/* The answer may come before the call returns. */
+	/* The reply may arrive before the call returns. */
 	if (first)
-		WRITE_ONCE(id->asking, true);
+		WRITE_ONCE(id->cm_outstanding, true);
 	ret = rdma_connect_ece(id->cm, param, ece);
 	if (ret && first)
-		WRITE_ONCE(id->asking, false);
+		WRITE_ONCE(id->cm_outstanding, false);
 	return ret;
 }
 
@@ -245,7 +245,7 @@ int ucmx_listen(struct ucmx_cmd *cmd)
 	id = ucmx_id_lock(cmd->file, arg->id);
 	if (IS_ERR(id))
 		return PTR_ERR(id);
-	/* Requests may come before rdma_listen() returns. */
+	/* Requests may arrive before rdma_listen() returns. */
 	old = id->backlog;
 	WRITE_ONCE(id->backlog, arg->backlog);
 	ret = ucmx_id_may_bind(id);
@@ -307,7 +307,7 @@ int ucmx_accept(struct ucmx_cmd *cmd)
 	if (!ret) {
 		/* A reply is outstanding until ESTABLISHED. */
 		if (id->hold && id->cm->qp_type != IB_QPT_UD)
-			WRITE_ONCE(id->asking, true);
+			WRITE_ONCE(id->cm_outstanding, true);
 		ucmx_event_unhold(id, arg->uid);
 	}
 	rdma_unlock_handler(id->cm);
@@ -360,9 +360,9 @@ int ucmx_disconnect(struct ucmx_cmd *cmd)
 }
 
 /*
- * rdma_cm has no alternate paths. Told that the path has changed, ib_cm would
- * put its empty one in the place of the one in use: the peer is not reached any
- * more, and a reference to the GID is lost for good.
+ * rdma_cm has no alternate paths. On IB_EVENT_PATH_MIG ib_cm would replace the
+ * path in use by its empty alternate path. The peer would become unreachable,
+ * and a reference to the GID would leak.
  */
 static int ucmx_notify_locked(struct ucmx_id *id, u32 event)
 {
@@ -372,13 +372,14 @@ static int ucmx_notify_locked(struct ucmx_id *id, u32 event)
 		return 0;
 	ret = rdma_notify(id->cm, event);
 	/*
-	 * The CM calls the connection established now, and stops the reply in a
-	 * work item, whose event is this one. A disconnect or the end of the id
-	 * before that would make it forget the reply's MAD.
+	 * The CM sets the connection established now. It cancels the reply in a
+	 * work item, which reports the event. A disconnect or the end of the id
+	 * before that would make the CM forget the reply's MAD.
 	 */
 	if (!ret && event == IB_EVENT_COMM_EST &&
 	    rdma_cap_ib_cm(id->cm->device, id->cm->port_num))
-		wait_var_event_timeout(&id->asking, !READ_ONCE(id->asking),
+		wait_var_event_timeout(&id->cm_outstanding,
+				       !READ_ONCE(id->cm_outstanding),
 				       UCMX_ESTABLISH_TIMEOUT);
 	return ret;
 }

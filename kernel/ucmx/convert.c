@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Addresses, id info and path records between the kernel's form and the
- * ABI's. Callers see to it that the cm id does not change meanwhile: by the
- * id's mutex, or by being its event handler.
+ * ABI's. Callers prevent changes of the cm id meanwhile: they hold the id's
+ * mutex, or are its event handler.
  */
 #include <linux/ipv6.h>
 #include <linux/string.h>
@@ -14,7 +14,7 @@
 
 /**
  * ucmx_addr_get - take an address from a caller's struct
- * @dst: where it goes
+ * @dst: the copy
  * @src: the caller's
  *
  * Return: its bytes, 0 if none is given, or -EINVAL.
@@ -89,9 +89,9 @@ static void ucmx_gid_put(struct rdma_cm_id *cm, struct rdma_cmx_addr *dst,
 }
 
 /**
- * ucmx_info_fill - tell what an id is bound to
+ * ucmx_info_fill - return device and addresses of an id
  * @cm: the id
- * @info: where it goes, all of it is set
+ * @info: the result, all of it is set
  */
 void ucmx_info_fill(struct rdma_cm_id *cm, struct rdma_cmx_id_info *info)
 {
@@ -114,11 +114,11 @@ void ucmx_info_fill(struct rdma_cm_id *cm, struct rdma_cmx_id_info *info)
 }
 
 /**
- * ucmx_paths_fill - hand out an id's path records
+ * ucmx_paths_fill - return an id's path records
  * @cm: the id
- * @paths: where they go, UCMX_MAX_PATHS of them, or NULL to count only
+ * @paths: room for UCMX_MAX_PATHS of them, or NULL to count only
  *
- * Return: how many there are.
+ * Return: number of path records.
  */
 unsigned int ucmx_paths_fill(struct rdma_cm_id *cm,
 			     struct ib_path_rec_data *paths)

@@ -2,21 +2,21 @@
 /*
  * Events: their memory, and the lists in which they wait.
  *
- * An operation that ends with an event reserves it when it starts. Of events
- * that no command asks for, an id has at most one of each kind unread; their
- * allocation does not fail.
+ * An operation that ends with an event reserves it when it starts. An id has at
+ * most one unread event of each kind that no command requests; their allocation
+ * does not fail.
  *
  * An unread event is in a list of its id. It is in the list of the file as
  * well, unless the id holds its events back. So a walk over the events of an
- * id touches no others, and the file's list keeps the order in which they
- * came. Lists change in batches: nobody can make a spinlock be held for long.
+ * id touches no others, and the file's list keeps the order of arrival. Lists
+ * change in batches, which bounds the time that a spinlock is held.
  */
 #include <linux/sched.h>
 #include <linux/slab.h>
 
 #include "ucmx.h"
 
-/* Events that change lists before the locks are given back once */
+/* Events that change lists before the locks are released once */
 #define UCMX_BATCH	64
 
 /**
@@ -37,7 +37,7 @@ void ucmx_event_init(struct ucmx_event *ev, struct ucmx_id *id, u8 type)
  * ucmx_event_alloc - allocate an event
  * @id: owner
  * @cap: bytes that its body has to take
- * @gfp: how; __GFP_ACCOUNT is for those who run for the id's user
+ * @gfp: flags; __GFP_ACCOUNT if the caller runs for the id's user
  *
  * Return: the event, zeroed, or NULL.
  */
@@ -101,7 +101,7 @@ int ucmx_event_check(struct ucmx_id *id)
 /**
  * ucmx_event_reserve - have an event ready before an operation starts
  * @id: the id, its mutex held
- * @slot: what for; an event that is left from before serves again
+ * @slot: purpose; an event left from an earlier operation is reused
  *
  * Return: 0, -EAGAIN if too many events are unread, or -ENOMEM.
  */
@@ -154,10 +154,10 @@ static struct ucmx_event *ucmx_event_reserved(struct ucmx_id *id,
  * ucmx_event_take - get the memory for an event that has come
  * @id: owner
  * @type: event type
- * @slot: where it may be reserved
+ * @slot: slot in which it may be reserved
  * @cap: bytes that its body has to take
  *
- * Return: the event, or NULL if no operation asked for it and one of its type
+ * Return: the event, or NULL if no operation requested it and one of its type
  * is unread already. There is no other failure.
  */
 struct ucmx_event *ucmx_event_take(struct ucmx_id *id, u8 type,
@@ -167,10 +167,10 @@ struct ucmx_event *ucmx_event_take(struct ucmx_id *id, u8 type,
 
 	if (ev)
 		return ev;
-	if (test_and_set_bit(type, &id->unasked))
+	if (test_and_set_bit(type, &id->unsolicited))
 		return NULL;
 	ev = ucmx_event_alloc(id, cap, GFP_KERNEL | __GFP_NOFAIL);
-	ev->unasked = true;
+	ev->unsolicited = true;
 	return ev;
 }
 
@@ -184,7 +184,7 @@ static void ucmx_event_count(struct ucmx_event *ev, struct ucmx_file *file)
 	WRITE_ONCE(file->nr_events, file->nr_events + 1);
 }
 
-/* Append it to what can be read; the locks of the id and its file are held. */
+/* Append it to the readable events; the id's and the file's lock are held. */
 static void ucmx_event_queue(struct ucmx_event *ev, struct ucmx_file *file)
 {
 	ucmx_event_count(ev, file);
@@ -198,7 +198,7 @@ static void ucmx_event_queue(struct ucmx_event *ev, struct ucmx_file *file)
  *	back the id's lock is held, too
  * @file: the id's file, its lock held
  *
- * A reader that has a copy of it throws the copy away.
+ * A reader that has a copy of it drops the copy.
  */
 void ucmx_event_unlink(struct ucmx_event *ev, struct ucmx_file *file)
 {
@@ -214,8 +214,8 @@ void ucmx_event_unlink(struct ucmx_event *ev, struct ucmx_file *file)
 		id->nr_events--;
 		WRITE_ONCE(file->nr_events, file->nr_events - 1);
 	}
-	if (ev->unasked)
-		clear_bit(ev->event, &id->unasked);
+	if (ev->unsolicited)
+		clear_bit(ev->event, &id->unsolicited);
 }
 
 /**
@@ -296,7 +296,7 @@ void ucmx_event_post(struct ucmx_event *ev)
 	spin_unlock(&id->lock);
 }
 
-/* Queue some of what is held back. The id's lock is held. */
+/* Queue some of the events that are held back. The id's lock is held. */
 static void ucmx_event_unhold_some(struct ucmx_id *id)
 {
 	struct ucmx_file *file = id->file;
@@ -316,9 +316,9 @@ static void ucmx_event_unhold_some(struct ucmx_id *id)
 }
 
 /**
- * ucmx_event_unhold - let the events of an accepted or migrated id go
+ * ucmx_event_unhold - queue the held events of an accepted or migrated id
  * @id: the id, its mutex held
- * @uid: its cookie from now on, 0 for the one that it has
+ * @uid: its new cookie, 0 to keep the present one
  */
 void ucmx_event_unhold(struct ucmx_id *id, u64 uid)
 {
@@ -381,7 +381,7 @@ static bool ucmx_event_purge_some(struct ucmx_id *id, struct list_head *gone)
 /**
  * ucmx_event_purge - drop the unread events of an id
  * @id: the id, dead, without anything that makes events
- * @conns: where connection requests go, whose ids have to be closed
+ * @conns: list for connection requests, whose ids the caller has to close
  */
 void ucmx_event_purge(struct ucmx_id *id, struct list_head *conns)
 {
@@ -403,7 +403,7 @@ void ucmx_event_purge(struct ucmx_id *id, struct list_head *conns)
 }
 
 /**
- * ucmx_event_drop_reserve - free what an id has in reserve
+ * ucmx_event_drop_reserve - free the reserved events of an id
  * @id: the id, dead, without anything that makes events
  */
 void ucmx_event_drop_reserve(struct ucmx_id *id)
@@ -443,7 +443,7 @@ static bool ucmx_event_leave_some(struct ucmx_id *id, struct list_head *moved)
  * ucmx_event_move_charge - count the events of an id for another file, too
  * @id: the id, its mutex held
  * @to: the file that it is to move to
- * @n: how many were counted, for ucmx_event_move_uncharge()
+ * @n: number of events counted, for ucmx_event_move_uncharge()
  *
  * Return: 0, or -EAGAIN if too many events would be unread there.
  */
@@ -476,12 +476,13 @@ void ucmx_event_move_uncharge(struct ucmx_file *to, u32 n)
  * @id: the id, its mutex held
  * @to: the new file
  * @handle: the id's handle there
- * @reported: where the number of events goes that were handed out until then
+ * @reported: number of events that were handed out until then
  *
- * What comes meanwhile is held back and follows the events that move. All of
- * it stays held until the caller lets it go, when the new handle can be found.
+ * Events that arrive meanwhile are held back and follow the events that move.
+ * All stay held until the new handle can be found and the caller calls
+ * ucmx_event_unhold().
  *
- * Return: how many connection requests have moved with it.
+ * Return: number of connection requests that moved with it.
  */
 unsigned int ucmx_event_move(struct ucmx_id *id, struct ucmx_file *to,
 			     u32 handle, u32 *reported)

@@ -61,8 +61,9 @@ static int ucmx_get_info(struct ucmx_cmd *cmd)
  * ucmx_respond - write the command's struct back
  * @cmd: the command
  *
- * Only as many bytes as the caller's struct has. What cannot be undone is
- * preceded by a first call, to find out whether the answer can be written.
+ * It writes only as many bytes as the caller's struct has. A command that
+ * cannot be undone calls it before, too, to check that the result can be
+ * written.
  *
  * Return: 0 or -EFAULT.
  */
@@ -83,9 +84,9 @@ struct ucmx_op {
 
 /*
  * min_size is that of the first published form and never changes; where the
- * last field may grow, it is the last one of its first form. What lies
- * behind in_size only goes out: it is not read, and the command fills all of
- * it before it responds.
+ * last field may grow, it is the last one of its first form. The bytes behind
+ * in_size are output only: the kernel does not read them, and the command fills
+ * all of them before it responds.
  */
 #define UCMX_OP_IN(_cmd, _fn, _struct, _last, _in)			\
 	[RDMA_CMX_CMD_##_cmd] = {					\
@@ -148,8 +149,8 @@ static const struct ucmx_op ucmx_ops[] = {
 };
 
 /*
- * Take the caller's struct, of which @op knows a part, or more than there is.
- * Unlike copy_struct_from_user() it leaves alone what only goes out.
+ * Copy the caller's struct, which may be longer or shorter than that of @op.
+ * Unlike copy_struct_from_user() it does not touch output fields.
  */
 static int ucmx_args_get(const struct ucmx_op *op, void *args,
 			 const void __user *uarg, size_t usize)
@@ -245,8 +246,8 @@ static int ucmx_release(struct inode *inode, struct file *filp)
 	unsigned long index;
 
 	/*
-	 * Connection requests that come meanwhile hang at the queue, not in
-	 * the table, and go with their listening id.
+	 * Connection requests that arrive meanwhile are in the queue, not in
+	 * the table, and are freed with their listening id.
 	 */
 	xa_for_each(&file->ids, index, id) {
 		ucmx_id_close(id);
@@ -275,7 +276,7 @@ const struct file_operations ucmx_fops = {
 /**
  * ucmx_file_charge - count objects against the limit of a file
  * @file: the file
- * @n: how many
+ * @n: number of objects
  *
  * Return: 0 or -EMFILE.
  */
@@ -290,7 +291,7 @@ int ucmx_file_charge(struct ucmx_file *file, unsigned int n)
 /**
  * ucmx_file_uncharge - the opposite of ucmx_file_charge()
  * @file: the file
- * @n: how many
+ * @n: number of objects
  */
 void ucmx_file_uncharge(struct ucmx_file *file, unsigned int n)
 {

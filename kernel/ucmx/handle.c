@@ -4,12 +4,12 @@
  * the first id of a file needs no node.
  *
  * A handle is allocated before its id may be found, and stays in use while a
- * taken id is being closed: meanwhile the id is hidden, which is guarded by
- * the table's lock. While it moves to another file it is in two tables, and
- * hidden in both by a pointer tag, so that it is not found anywhere. The same
- * holds for the new id of a connection request while that is handed out, for
- * the request may be moved away, and handed out elsewhere, at any time.
- * XA_ZERO_ENTRY would do the same but always costs a node.
+ * taken id is being closed. Meanwhile the id is hidden; the table's lock guards
+ * that. An id that moves to another file is in two tables; a pointer tag hides
+ * it in both, so that no lookup finds it. The same applies to the new id of a
+ * connection request while a reader takes it, because the request may move to
+ * another file, and be read there, at any time. XA_ZERO_ENTRY would do the same
+ * but always costs a node.
  */
 #include "ucmx.h"
 
@@ -50,10 +50,10 @@ static int ucmx_handle_store(struct ucmx_file *file, u32 *handle, void *entry)
 }
 
 /**
- * ucmx_handle_alloc - find a handle that is free
+ * ucmx_handle_alloc - find a free handle
  * @file: the file
- * @handle: where it goes
- * @id: whom it is for, hidden; not found before ucmx_handle_show()
+ * @handle: the result
+ * @id: the id, hidden; not found before ucmx_handle_show()
  *
  * Return: 0 or a negative errno.
  */
@@ -65,8 +65,8 @@ int ucmx_handle_alloc(struct ucmx_file *file, u32 *handle, struct ucmx_id *id)
 /**
  * ucmx_handle_alloc_moving - the same for an id that may be in another table
  * @file: the file
- * @handle: where it goes
- * @id: whom it is for; not found before ucmx_handle_moved()
+ * @handle: the result
+ * @id: the id; not found before ucmx_handle_moved()
  *
  * Return: 0 or a negative errno.
  */
@@ -116,7 +116,7 @@ struct ucmx_id *ucmx_handle_get(struct ucmx_file *file, u32 handle)
 }
 
 /**
- * ucmx_handle_take - find an id and see to it that nobody else does
+ * ucmx_handle_take - find an id and hide it
  * @file: the file
  * @handle: handle from user space
  * @owner: cookie of its owner, 0 for any
@@ -139,12 +139,12 @@ struct ucmx_id *ucmx_handle_take(struct ucmx_file *file, u32 handle, u64 owner)
 }
 
 /**
- * ucmx_handle_move - see to it that nobody finds an id that is to move
+ * ucmx_handle_move - hide an id that is to move
  * @file: the file that it leaves
  * @handle: its handle there
  * @id: the id
  *
- * Return: false if somebody has taken it.
+ * Return: false if another caller has taken it.
  */
 bool ucmx_handle_move(struct ucmx_file *file, u32 handle, struct ucmx_id *id)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What rdma_cm tells of an id becomes event records here.
+ * The event handler of rdma_cm, which makes event records.
  *
- * All runs in the handler lock of the cm id, in process context, and takes no
- * mutex of ours.
+ * It runs under the handler lock of the cm id, in process context, and takes no
+ * mutex of this module.
  */
 #include <linux/sched/mm.h>
 #include <rdma/ib_cm.h>
@@ -34,7 +34,7 @@ static enum ucmx_slot ucmx_slot_of(u8 event)
 	}
 }
 
-/* Which parts the record of an event has, the paths if there are any. */
+/* The parts of an event's record; the paths only if there are any. */
 static u16 ucmx_parts_of(const struct rdma_cm_id *cm, u8 event)
 {
 	u16 param = cm->qp_type == IB_QPT_UD ? RDMA_CMX_EVENT_UD :
@@ -79,9 +79,9 @@ static void ucmx_fill_conn(void *dst, const struct rdma_cm_event *e)
 
 /**
  * ucmx_fill_ud - the param of an event of a UD id or a membership
- * @dst: where it goes, zeroed by the caller
+ * @dst: the result, zeroed by the caller
  * @cm: the id
- * @src: what rdma_cm says
+ * @src: the parameters from rdma_cm
  */
 void ucmx_fill_ud(void *dst, struct rdma_cm_id *cm, struct rdma_ud_param *src)
 {
@@ -177,8 +177,8 @@ static void ucmx_parts_put(struct ucmx_event *ev, struct ucmx_parts *parts,
 }
 
 /*
- * Does the event say that the path may not lead there? A peer that refuses by
- * itself, or does not listen, was reached.
+ * Does the event report that the path may not reach the peer? A peer that
+ * rejects by itself, or does not listen, was reached.
  */
 static bool ucmx_path_failed(const struct rdma_cm_event *e)
 {
@@ -205,13 +205,13 @@ static void ucmx_event_from_cm(struct ucmx_id *id, struct rdma_cm_id *cm,
 	struct ucmx_event *ev;
 	unsigned int len;
 
-	/* A peer that disconnects gives no other answer. */
+	/* A peer that disconnects sends no other reply. */
 	if ((slot == UCMX_SLOT_CONN || slot == UCMX_SLOT_DISCONNECT) &&
-	    READ_ONCE(id->asking)) {
-		WRITE_ONCE(id->asking, false);
+	    READ_ONCE(id->cm_outstanding)) {
+		WRITE_ONCE(id->cm_outstanding, false);
 		/* Pairs with the barrier of NOTIFY's wait. */
 		smp_mb();
-		wake_up_var(&id->asking);
+		wake_up_var(&id->cm_outstanding);
 	}
 	if (READ_ONCE(id->path_cached) && ucmx_path_failed(e))
 		rdma_cmx_drop_cached_path(cm);
@@ -229,7 +229,7 @@ static int ucmx_conn_charge(struct ucmx_id *listen)
 	int ret;
 
 	spin_lock(&listen->lock);
-	/* -ENOMEM: without an answer, so that the peer tries again. */
+	/* -ENOMEM: no reply, so that the peer retries. */
 	if (atomic_read(&listen->waiting) >= READ_ONCE(listen->backlog))
 		ret = -ENOMEM;
 	else if (READ_ONCE(listen->file->nr_events) >=
@@ -252,8 +252,8 @@ static void ucmx_conn_uncharge(struct ucmx_id *listen)
 }
 
 /*
- * The memory is charged to who called LISTEN. Nothing here may wait for that
- * cgroup: its memory.high would put the CM's worker to sleep, for everybody.
+ * The memory is charged to the caller of LISTEN. This must not wait for that
+ * cgroup: its memory.high would block the CM's worker, for everybody.
  */
 static struct ucmx_event *ucmx_conn_alloc(struct ucmx_id *listen,
 					  unsigned int len)
@@ -280,9 +280,9 @@ out:
 }
 
 /*
- * A new id waits in the event that tells of it, in no table and of no file, and
- * owns @cm from the moment that this returns 0. An error makes rdma_cm refuse
- * the request and destroy @cm.
+ * A new id is in the event that reports it, in no table and of no file. It owns
+ * @cm from the moment that this returns 0. An error makes rdma_cm reject the
+ * request and destroy @cm.
  */
 static int ucmx_connect_request(struct ucmx_id *listen, struct rdma_cm_id *cm,
 				struct rdma_cm_event *e)
@@ -314,11 +314,11 @@ refuse:
 }
 
 /**
- * ucmx_cm_handler - event handler of all our cm ids
+ * ucmx_cm_handler - event handler of all cm ids of this module
  * @cm: the id, its handler lock held
  * @e: the event
  *
- * Return: 0, or an error to refuse a connection request.
+ * Return: 0, or an error to reject a connection request.
  */
 int ucmx_cm_handler(struct rdma_cm_id *cm, struct rdma_cm_event *e)
 {
@@ -347,7 +347,7 @@ int ucmx_cm_handler(struct rdma_cm_id *cm, struct rdma_cm_event *e)
 }
 
 /**
- * ucmx_route_resolved - tell of a route that the caller has set
+ * ucmx_route_resolved - report a route that the caller has set
  * @id: the id, its mutex held
  */
 void ucmx_route_resolved(struct ucmx_id *id)

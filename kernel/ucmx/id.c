@@ -2,10 +2,10 @@
 /*
  * Ids: their life, bind and query.
  *
- * An id is closed once, by whoever takes it out of its file's xarray, or finds
- * it in the queue as an unread connection request.
+ * The caller that takes an id out of its file's xarray, or finds it in the
+ * queue as an unread connection request, closes it once.
  * Closing marks it dead under its mutex, so that commands which found it
- * before give up, and ends all that could make events for it before it purges
+ * before fail. It ends all that could make events for the id before it purges
  * the queue.
  */
 #include <linux/memcontrol.h>
@@ -28,7 +28,7 @@ void ucmx_id_cache_exit(void)
 
 /**
  * ucmx_id_alloc - make an id that is in no table yet
- * @gfp: how
+ * @gfp: flags of the allocation
  *
  * Return: the id with one reference, for the table, or NULL.
  */
@@ -89,8 +89,9 @@ int ucmx_id_relock(struct ucmx_id *id, struct ucmx_file *file)
  * @file: file of the caller
  * @handle: handle of the id
  *
- * Return: the id with its mutex held, to be given back by ucmx_id_unlock(),
- * or an error of ucmx_id_relock(). Its device may be gone, then cm is NULL.
+ * Return: the id with its mutex held, which the caller releases with
+ * ucmx_id_unlock(), or an error of ucmx_id_relock(). The device may be gone,
+ * then cm is NULL.
  */
 struct ucmx_id *ucmx_id_lock_any(struct ucmx_file *file, u32 handle)
 {
@@ -163,8 +164,8 @@ static struct rdma_cm_id *ucmx_id_detach(struct ucmx_id *id)
 }
 
 /*
- * The device waits until all its ids are destroyed, and user space may take
- * its time; so the cm id goes now and an empty shell stays.
+ * The device waits until all its ids are destroyed, and user space may keep
+ * them for any time. So the cm id goes now and the id stays without it.
  */
 static void ucmx_id_removal_work(struct work_struct *work)
 {
@@ -182,10 +183,10 @@ static void ucmx_id_removal_work(struct work_struct *work)
 }
 
 /**
- * ucmx_id_may_bind - get ready for the removal of the id's device
+ * ucmx_id_may_bind - prepare for the removal of the id's device
  * @id: the id, its mutex held or not yet known to anybody
  *
- * To be called before what may bind the id to a device.
+ * The caller calls it before an operation that may bind the id to a device.
  *
  * Return: 0 or -ENOMEM.
  */
@@ -194,7 +195,7 @@ int ucmx_id_may_bind(struct ucmx_id *id)
 	return ucmx_id_may_bind_gfp(id, GFP_KERNEL_ACCOUNT);
 }
 
-/* The same, with memory that is allocated as @gfp says. */
+/* The same, with memory that is allocated with @gfp. */
 int ucmx_id_may_bind_gfp(struct ucmx_id *id, gfp_t gfp)
 {
 	struct ucmx_removal *removal;
@@ -215,7 +216,7 @@ int ucmx_id_may_bind_gfp(struct ucmx_id *id, gfp_t gfp)
  * ucmx_id_close - end an id
  * @id: the id, taken out of its table by the caller
  *
- * Its memory goes with the last reference; all else is gone afterwards.
+ * The last reference frees its memory; all else is freed when this returns.
  */
 void ucmx_id_close(struct ucmx_id *id)
 {
@@ -228,7 +229,7 @@ void ucmx_id_close(struct ucmx_id *id)
 	cm = ucmx_id_detach(id);
 	mutex_unlock(&id->mutex);
 
-	/* What makes events, in the order in which one may start another. */
+	/* The sources of events, in the order in which one starts another. */
 	if (cm)
 		rdma_destroy_id(cm);
 	if (id->removal && id->removal->queued)
@@ -306,7 +307,7 @@ int ucmx_id_create(struct ucmx_cmd *cmd)
 	if (ret)
 		goto err_id;
 
-	/* Told first: nothing can fail once others can find it. */
+	/* Copied first: nothing can fail once others can find it. */
 	ret = put_user(id->handle, &uarg->id);
 	if (ret)
 		goto err_handle;
@@ -339,7 +340,7 @@ int ucmx_id_destroy(struct ucmx_cmd *cmd)
 
 	if (arg->reserved)
 		return -EINVAL;
-	/* Find out now if the answer cannot be written. */
+	/* Find out now if the result cannot be written. */
 	if (put_user(0, &uarg->events_reported))
 		return -EFAULT;
 	/* Only one caller gets it. */
@@ -395,7 +396,7 @@ int ucmx_id_query(struct ucmx_cmd *cmd)
 	if (IS_ERR(id))
 		return PTR_ERR(id);
 	memset(arg->paths, 0, sizeof(arg->paths));
-	/* The answer to an address resolution is written by a handler. */
+	/* A handler writes the result of an address resolution. */
 	rdma_lock_handler(id->cm);
 	ucmx_info_fill(id->cm, &arg->info);
 	ucmx_paths_fill(id->cm, arg->paths);

@@ -2,8 +2,8 @@
 /*
  * The commands JOIN and JOIN_MANY. Handles are allocated first and written to
  * user space with no lock held: a page of the caller can take any time, and the
- * removal of the device waits for the id's mutex. What cannot be written is
- * never joined.
+ * removal of the device waits for the id's mutex. A group is never joined if
+ * its handle cannot be written.
  */
 #include <linux/mm.h>
 #include <linux/sched.h>
@@ -11,7 +11,7 @@
 
 #include "ucmx.h"
 
-/* Lock an id again whose mutex was given up, and find out what it has lost. */
+/* Lock an id again after its mutex was released, and check its state. */
 static int ucmx_join_lock(struct ucmx_cmd *cmd, struct ucmx_id *id)
 {
 	int ret = ucmx_id_relock(id, cmd->file);
@@ -62,7 +62,7 @@ put:
 	return ret;
 }
 
-/* One that cannot be had says so in its item, and is NULL in @mcs. */
+/* A failure sets the error of its item, and NULL in @mcs. */
 static void ucmx_join_create(struct ucmx_id *id,
 			     struct rdma_cmx_join_item *items,
 			     struct ucmx_mc **mcs, u32 count)
@@ -109,7 +109,7 @@ static u32 ucmx_join_items(struct ucmx_cmd *cmd,
 #define UCMX_JOIN_ITEM_MIN						\
 	offsetofend(struct rdma_cmx_join_item, param.reserved)
 
-/* An item is a struct like a command's, of the size that the caller knows. */
+/* An item is a struct like a command's, of the caller's size. */
 static int ucmx_join_items_get(const struct rdma_cmx_join_many *arg,
 			       struct rdma_cmx_join_item *items)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Lets the unit tests (selftests/kunit) call what is inside this module.
+ * Lets the unit tests (selftests/kunit) call functions inside this module.
  * Built only for kernels that have KUnit.
  */
 #include <linux/export.h>

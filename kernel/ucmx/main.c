@@ -48,9 +48,9 @@ static int __init ucmx_init(void)
 	if (ret)
 		return ret;
 	/*
-	 * Apart from the system's, whose other users would wait behind many
-	 * ids. Without a rescuer: rdma_destroy_id() flushes a queue of ib_core
-	 * that has none.
+	 * A private work queue, because users of the system's would wait behind
+	 * many ids. It has no rescuer: rdma_destroy_id() flushes a queue of
+	 * ib_core that has none.
 	 */
 	ret = -ENOMEM;
 	ucmx_wq = alloc_workqueue("rdma_ucmx", WQ_UNBOUND, 0);

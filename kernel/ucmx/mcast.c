@@ -3,17 +3,17 @@
  * Multicast memberships.
  *
  * rdma_cm finds a membership by its address and leaves the newest of equal
- * ones, whose event may still be due. So an id joins a group once: all its
- * memberships of that address share a struct ucmx_group, which is what
- * rdma_cm's events come back to, and the last one to go leaves. A membership
- * that comes later gets the group's answer again.
+ * ones, whose event may still be outstanding. So an id joins a group once: all
+ * its memberships of that address share a struct ucmx_group, which is the
+ * context of rdma_cm's events, and the last membership leaves the group. A
+ * later membership receives the group's event again.
  *
  * Memberships of an id change under its mutex. Its lock guards the lists and
- * the state against the event handler. The table of memberships is the module's,
- * so that a handle survives the migration of the id; the entry of a membership
- * that has joined is changed under the mutex of the id only. A handle is an
- * index of that table, permuted by a secret key: nobody can tell from handles
- * how many others there are.
+ * the state against the event handler. The table of memberships belongs to the
+ * module, so that a handle survives the migration of the id. The entry of a
+ * joined membership changes only under the mutex of the id. A handle is an
+ * index of that table, permuted by a secret key: handles do not disclose how
+ * many others there are.
  */
 #include <linux/capability.h>
 #include <linux/once.h>
@@ -33,8 +33,8 @@ enum ucmx_group_state {
 	UCMX_GROUP_GONE,	/* rdma_cm has forgotten it */
 };
 
-/* What a program asks for, zeroed: groups are compared bytewise. */
-struct ucmx_mc_ask {
+/* The request of a program, zeroed: groups are compared bytewise. */
+struct ucmx_mc_req {
 	union rdma_cmx_sockaddr addr;
 	u32 join_flags;
 	u32 flags;
@@ -44,7 +44,7 @@ struct ucmx_mc_ask {
 struct ucmx_group {
 	struct hlist_node node;		/* in ucmx_id.groups */
 	struct list_head mcs;
-	struct ucmx_mc_ask ask;
+	struct ucmx_mc_req req;
 	enum ucmx_group_state state;
 	u64 body[UCMX_MC_BODY / sizeof(u64)];	/* by the id's lock */
 };
@@ -112,7 +112,7 @@ void ucmx_mc_reported(struct ucmx_event *ev)
 	ev->mc->reported++;
 }
 
-/* How many memberships an id has, its mutex is held. */
+/* Count the memberships of an id, its mutex is held. */
 unsigned int ucmx_mc_count(struct ucmx_id *id)
 {
 	struct ucmx_group *group;
@@ -142,19 +142,19 @@ static void ucmx_mc_failed(struct ucmx_mc *mc, enum ucmx_group_state was,
 
 	ev = was == UCMX_GROUP_PENDING ? &mc->join : &mc->error;
 	ev->event = RDMA_CM_EVENT_MULTICAST_ERROR;
-	/* rdma_cm does not say why when the id's GID has gone meanwhile. */
+	/* rdma_cm reports no reason if the id's GID has gone meanwhile. */
 	ev->status = status ?: -EADDRNOTAVAIL;
 	ucmx_event_add(ev, NULL);
 }
 
 /**
- * ucmx_mc_event - how a join ended, or that a group was lost
+ * ucmx_mc_event - report the end of a join, or the loss of a group
  * @id: the id
  * @cm: its cm id, handler lock held
  * @e: the event; its private data is the group
  *
- * A persistent membership that was joined again is told once more, unless
- * the first event has not been read.
+ * A rejoin of a persistent membership is reported once more, unless the first
+ * event has not been read.
  */
 void ucmx_mc_event(struct ucmx_id *id, struct rdma_cm_id *cm,
 		   struct rdma_cm_event *e)
@@ -172,7 +172,7 @@ void ucmx_mc_event(struct ucmx_id *id, struct rdma_cm_id *cm,
 
 	spin_lock(&id->lock);
 	was = group->state;
-	/* DEVICE_REMOVAL is the last that is said of a membership. */
+	/* DEVICE_REMOVAL is the last event of a membership. */
 	if (was == UCMX_GROUP_GONE || was == UCMX_GROUP_ERROR || id->gone)
 		goto unlock;
 	if (e->event == RDMA_CM_EVENT_MULTICAST_JOIN) {
@@ -185,7 +185,7 @@ void ucmx_mc_event(struct ucmx_id *id, struct rdma_cm_id *cm,
 		list_for_each_entry(mc, &group->mcs, list)
 			ucmx_mc_failed(mc, was, e->status);
 	}
-	/* Once for all: there may be many members, and many who poll. */
+	/* Once for all: there may be many members, and many pollers. */
 	ucmx_event_wake(id);
 unlock:
 	spin_unlock(&id->lock);
@@ -198,24 +198,24 @@ static struct ucmx_group *ucmx_group_find(struct ucmx_id *id,
 
 	hlist_for_each_entry(group, &id->groups, node)
 		if (group->state != UCMX_GROUP_GONE &&
-		    !memcmp(&group->ask.addr, addr, sizeof(*addr)))
+		    !memcmp(&group->req.addr, addr, sizeof(*addr)))
 			return group;
 	return NULL;
 }
 
-/* When it returns no handler runs that knows the group, nor will one. */
+/* When it returns, no handler uses the group, and none will. */
 static void ucmx_group_leave(struct ucmx_id *id, struct ucmx_group *group)
 {
 	if (group->state == UCMX_GROUP_GONE)
 		return;
-	rdma_cmx_leave(id->cm, &group->ask.addr);
+	rdma_cmx_leave(id->cm, &group->req.addr);
 	spin_lock(&id->lock);
 	group->state = UCMX_GROUP_GONE;
 	spin_unlock(&id->lock);
 }
 
 /**
- * ucmx_mc_detach - leave all groups, for the cm id is going away
+ * ucmx_mc_detach - leave all groups before the cm id goes away
  * @id: the id, its mutex held, cm still there
  */
 void ucmx_mc_detach(struct ucmx_id *id)
@@ -255,7 +255,7 @@ void ucmx_mc_end(struct ucmx_id *id)
 
 /*
  * Take a membership out of its group, free it, and the group with the last
- * one. Returns how many of its events were handed out.
+ * one. Returns the number of its events that were handed out.
  */
 static u32 ucmx_mc_drop(struct ucmx_id *id, struct ucmx_mc *mc)
 {
@@ -282,32 +282,32 @@ static u32 ucmx_mc_drop(struct ucmx_id *id, struct ucmx_mc *mc)
 
 /* A group for a join, new or shared. */
 static struct ucmx_group *ucmx_group_get(struct ucmx_id *id,
-					 const struct ucmx_mc_ask *ask,
+					 const struct ucmx_mc_req *req,
 					 bool *fresh)
 {
 	struct ucmx_group *group;
 
 	*fresh = false;
-	group = ucmx_group_find(id, &ask->addr);
+	group = ucmx_group_find(id, &req->addr);
 	if (group && group->state == UCMX_GROUP_ERROR) {
 		ucmx_group_leave(id, group);
 		group = NULL;
 	}
 	if (group)
-		return memcmp(&group->ask, ask, sizeof(*ask)) ?
+		return memcmp(&group->req, req, sizeof(*req)) ?
 		       ERR_PTR(-EADDRINUSE) : group;
 
 	group = kzalloc(sizeof(*group), GFP_KERNEL_ACCOUNT);
 	if (!group)
 		return ERR_PTR(-ENOMEM);
 	INIT_LIST_HEAD(&group->mcs);
-	group->ask = *ask;
+	group->req = *req;
 	hlist_add_head(&group->node, &id->groups);
 	*fresh = true;
 	return group;
 }
 
-/* Too late for a group that has failed: its members have been told. */
+/* A failed group takes no more members: it has reported its event. */
 static bool ucmx_group_add(struct ucmx_id *id, struct ucmx_group *group,
 			   struct ucmx_mc *mc)
 {
@@ -328,20 +328,20 @@ static bool ucmx_group_add(struct ucmx_id *id, struct ucmx_group *group,
 }
 
 static int ucmx_mc_start(struct ucmx_id *id, struct ucmx_mc *mc,
-			 const struct ucmx_mc_ask *ask)
+			 const struct ucmx_mc_req *req)
 {
 	struct rdma_cmx_join_attr attr = {
-		.addr = &ask->addr,
-		.join_flags = ask->join_flags,
-		.flags = ask->flags,
-		.param = ask->param,
+		.addr = &req->addr,
+		.join_flags = req->join_flags,
+		.flags = req->flags,
+		.param = req->param,
 	};
 	struct ucmx_group *group;
 	bool fresh;
 	int ret;
 
 	do {
-		group = ucmx_group_get(id, ask, &fresh);
+		group = ucmx_group_get(id, req, &fresh);
 		if (IS_ERR(group))
 			return PTR_ERR(group);
 	} while (!ucmx_group_add(id, group, mc));
@@ -425,34 +425,34 @@ void ucmx_mc_abort(struct ucmx_mc *mc, struct ucmx_file *file)
  * ucmx_mc_join - let a membership join
  * @mc: from ucmx_mc_create(), gone if this fails; the id's mutex held, its
  *	file the same as then, its cm id there
- * @item: what the caller asks for
+ * @item: the caller's request
  *
  * Return: 0 or a negative errno.
  */
 int ucmx_mc_join(struct ucmx_mc *mc, const struct rdma_cmx_join_item *item)
 {
 	struct ucmx_id *id = mc->id;
-	struct ucmx_mc_ask ask;
+	struct ucmx_mc_req req;
 	int ret = -ENODEV;
 
-	/* The removal waits for the mutex: many joins would keep it long. */
+	/* The removal waits for the mutex, which many joins hold for long. */
 	if (READ_ONCE(id->gone))
 		goto abort;
 	ret = -EINVAL;
-	memset(&ask, 0, sizeof(ask));
-	if (ucmx_addr_get(&ask.addr, &item->addr) <= 0 ||
+	memset(&req, 0, sizeof(req));
+	if (ucmx_addr_get(&req.addr, &item->addr) <= 0 ||
 	    item->join_flags >= RDMA_MC_JOIN_FLAG_RESERVED)
 		goto abort;
 	/* A privileged Q_Key. */
 	ret = -EPERM;
 	if (item->param.qkey & UCMX_QKEY_PRIVILEGED && !capable(CAP_NET_RAW))
 		goto abort;
-	ask.join_flags = item->join_flags;
-	ask.flags = item->flags;
-	ask.param = item->param;
+	req.join_flags = item->join_flags;
+	req.flags = item->flags;
+	req.param = item->param;
 	/* Its event may be read before this returns, and LEAVE called. */
 	xa_store(&ucmx_mcs, mc->index, mc, GFP_KERNEL);
-	ret = ucmx_mc_start(id, mc, &ask);
+	ret = ucmx_mc_start(id, mc, &req);
 	if (ret)
 		goto abort;
 	ucmx_stat_inc(UCMX_MCS);
@@ -463,7 +463,7 @@ abort:
 	return ret;
 }
 
-/* Find what to leave; the table's lock is held and keeps the membership. */
+/* Find a membership; the table's lock is held and keeps it. */
 static struct ucmx_mc *ucmx_mc_find(struct ucmx_file *file,
 				    const struct rdma_cmx_destroy *arg)
 {
@@ -484,7 +484,7 @@ int ucmx_leave(struct ucmx_cmd *cmd)
 
 	if (arg->reserved)
 		return -EINVAL;
-	/* Find out now if the answer cannot be written. */
+	/* Find out now if the result cannot be written. */
 	if (put_user(0, &uarg->events_reported))
 		return -EFAULT;
 	xa_lock(&ucmx_mcs);

@@ -2,22 +2,22 @@
 /*
  * Moving an id with its unread events to another file.
  *
- * What comes while events move is held back and follows them. No lock is taken
- * of two files at once.
+ * Events that arrive meanwhile are held back and follow them. Nothing takes
+ * locks of two files at once.
  */
 #include <linux/file.h>
 
 #include "ucmx.h"
 
-/* The id's own share of a file's objects: itself, memberships, requests. */
+/* The id's share of a file's objects: itself, memberships, requests. */
 static unsigned int ucmx_id_weight(struct ucmx_id *id)
 {
 	return 1 + ucmx_mc_count(id) + atomic_read(&id->waiting);
 }
 
 /*
- * Both callers' files are kept open by them. Returns how many events were
- * handed out through the old one; what the new one's readers get is not in it.
+ * The callers keep both files open. Returns the number of events that the old
+ * file has reported, without those that the new one reports.
  */
 static u32 ucmx_id_move(struct ucmx_id *id, struct ucmx_file *to, u32 handle)
 {
@@ -27,7 +27,7 @@ static u32 ucmx_id_move(struct ucmx_id *id, struct ucmx_file *to, u32 handle)
 
 	n += ucmx_event_move(id, to, handle, &reported);
 	ucmx_file_uncharge(from, n);
-	/* Requests may have come since the limit was asked. */
+	/* Requests may have arrived since the check of the limit. */
 	atomic_add(n, &to->nr_objs);
 	return reported;
 }
@@ -67,7 +67,7 @@ static int ucmx_id_migrate_from(struct ucmx_cmd *cmd, struct ucmx_file *from)
 		held = id->hold;
 		arg->events_reported = ucmx_id_move(id, to, arg->new_id);
 		ucmx_handle_moved(to, arg->new_id, id);
-		/* Who reads an event may use the handle at once. */
+		/* A reader of an event may use the handle at once. */
 		if (!held)
 			ucmx_event_unhold(id, 0);
 		ucmx_handle_free(from, arg->id);
@@ -87,7 +87,7 @@ put:
 	return ret ?: ucmx_respond(cmd);
 }
 
-/* With nowhere to move to, all there is to say is how many events it had. */
+/* The id does not move; only return the number of its events. */
 static int ucmx_id_stay(struct ucmx_cmd *cmd)
 {
 	struct rdma_cmx_id_migrate *arg = cmd->buf;

@@ -8,7 +8,7 @@
 
 #include "ucmx.h"
 
-/* More path records than any caller has; the first that fits is taken. */
+/* More path records than any caller has; the first that fits is used. */
 #define UCMX_MAX_OPTION_PATHS	64
 
 static int ucmx_option_id(struct ucmx_id *id, u32 optname, const void *val,
@@ -41,9 +41,9 @@ static int ucmx_option_id(struct ucmx_id *id, u32 optname, const void *val,
 }
 
 /*
- * rdma_cm sets its pointer without a look at what it had. A failed
- * rdma_resolve_route() leaves a record there, which nobody uses any more when
- * rdma_cm takes another one; the pointer changes under the id's mutex only.
+ * rdma_cm sets its pointer without freeing the previous record. A failed
+ * rdma_resolve_route() leaves a record there, which is unused as soon as
+ * rdma_cm takes another one. The pointer changes under the id's mutex only.
  */
 static int ucmx_path_set(struct rdma_cm_id *cm, struct sa_path_rec *path)
 {

@@ -2,13 +2,13 @@
 /*
  * GET_EVENTS and WRITE_EVENT.
  *
- * The read mutex serialises readers, so that events leave in the order in which
- * they came; nobody else takes it. A reader copies the first event into its own
- * record and leaves it in the queue. When user space has the record, the reader
- * takes the event out, unless ucmx_file.reading says that the event was
- * dropped, moved or changed meanwhile: then the record does not count. So user
- * memory is touched under no lock that an event handler, a destroy, a migration
- * or a removal needs, and what fails leaves the event where it was.
+ * The read mutex serialises readers, so that events leave in the order of
+ * arrival; nobody else takes it. A reader copies the first event into a record
+ * and leaves it in the queue. When user space has the record, the reader takes
+ * the event out. If ucmx_file.reading shows that the event was dropped, moved
+ * or changed meanwhile, the record does not count. So no access to user memory
+ * holds a lock that an event handler, a destroy, a migration or a removal
+ * needs, and a failure leaves the event where it was.
  */
 #include <linux/sched/signal.h>
 
@@ -16,7 +16,7 @@
 
 /* An event on its way to user space */
 struct ucmx_record {
-	struct ucmx_event *ev;	/* to compare with, for others may free it */
+	struct ucmx_event *ev;	/* only compared; others may free it */
 	struct ucmx_id *conn;	/* CONNECT_REQUEST: the new id, a reference */
 	u32 handle;		/* of conn */
 	struct rdma_cmx_event rec;
@@ -86,7 +86,7 @@ static bool ucmx_record_start(struct ucmx_file *file, struct ucmx_record *r)
 
 /*
  * User space has the record: take the event out. Nothing fails from here on.
- * -ESTALE if the event is not what it was when the record was made.
+ * -ESTALE if the event has changed since the record was made.
  */
 static int ucmx_record_commit(struct ucmx_file *file, struct ucmx_record *r,
 			      u64 reader)
@@ -129,7 +129,7 @@ static int ucmx_record_commit(struct ucmx_file *file, struct ucmx_record *r,
 	return 0;
 }
 
-/* Give out a record; @count is what the caller will have then. */
+/* Return a record; @count is the number of records with this one. */
 static int ucmx_record_put(struct ucmx_cmd *cmd, struct ucmx_record *r,
 			   void __user *buf, u32 count)
 {
@@ -155,8 +155,8 @@ static int ucmx_record_put(struct ucmx_cmd *cmd, struct ucmx_record *r,
 }
 
 /*
- * Give out the first event. Returns bytes written, 0 if the event has changed
- * meanwhile, or -EAGAIN if there is none.
+ * Return the first event to user space. Returns bytes written, 0 if the event
+ * has changed meanwhile, or -EAGAIN if there is none.
  */
 static noinline_for_stack int ucmx_event_deliver(struct ucmx_cmd *cmd,
 						 void __user *buf, u32 space,
@@ -176,7 +176,7 @@ static noinline_for_stack int ucmx_event_deliver(struct ucmx_cmd *cmd,
 		return r.rec.len;
 	if (ret != -ESTALE)
 		return ret;
-	/* The caller has not got it after all. */
+	/* The caller has not received it. */
 	return put_user(count, &uarg->count);
 }
 
@@ -230,7 +230,7 @@ int ucmx_get_events(struct ucmx_cmd *cmd)
 		ret = ucmx_events_take(cmd);
 	} while (ret == -EAGAIN);
 
-	/* A wake-up wakes one reader; what it leaves is for the next one. */
+	/* A wake-up wakes one reader; it wakes the next one for the rest. */
 	if (!list_empty(&file->events))
 		wake_up_interruptible(&file->wait);
 	return ret;

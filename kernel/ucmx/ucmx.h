@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What the files of rdma_ucmx share.
+ * Declarations that the files of rdma_ucmx share.
  *
  * Objects: a file has ids, an id has memberships and at most one resolution.
  *
@@ -12,14 +12,14 @@
  *  handler lock of cm    rdma_cm's own; taken around event handlers
  *  ucmx_id.lock          where the events of an id go: file, held, reserve,
  *                        groups
- *  ucmx_file.lock        the queue, of its ids too, and what is counted by it
+ *  ucmx_file.lock        the queue, also of its ids, and its counters
  *
- * Readers of a file take turns by ucmx_file.read_mutex. They touch user memory
- * with it held, so nobody else takes it.
+ * ucmx_file.read_mutex serialises the readers of a file. They access user
+ * memory with it held, so nobody else takes it.
  *
- * An id is found in the xarray of its file and kept by a reference; the
- * reference keeps memory only. Who takes ucmx_id.cm away under the mutex
- * (destroy, or the device's removal) has to destroy it.
+ * A command finds an id in the xarray of its file and takes a reference, which
+ * keeps only the memory. Destroy, or the device's removal, takes ucmx_id.cm
+ * away under the mutex and has to destroy it.
  */
 #ifndef UCMX_H
 #define UCMX_H
@@ -40,7 +40,7 @@
 
 #include "compat.h"
 
-/* What all files of a user share */
+/* The state that all files of a user share */
 struct ucmx_user {
 	unsigned long index;		/* the uid */
 	unsigned int refs;
@@ -48,8 +48,8 @@ struct ucmx_user {
 };
 
 struct ucmx_file {
-	spinlock_t lock;		/* the queue and what it counts */
-	struct ucmx_user *user;		/* who opened it */
+	spinlock_t lock;		/* the queue and its counters */
+	struct ucmx_user *user;		/* that opened it */
 	u32 nr_events;			/* unread, also those held back */
 	atomic_t nr_objs;
 	atomic_t nr_requests;
@@ -60,7 +60,7 @@ struct ucmx_file {
 	wait_queue_head_t wait;
 };
 
-/* What an event is kept for; one of each is enough for an id. */
+/* The purpose of a reserved event; an id needs at most one of each. */
 enum ucmx_slot {
 	UCMX_SLOT_NONE,
 	UCMX_SLOT_ADDR,
@@ -86,10 +86,10 @@ enum ucmx_slot {
  * @pd_len: private data at the end of @body, without the padding
  * @event: event type
  * @num_paths: paths in @body
- * @slot: what it is reserved for
+ * @slot: purpose of the reservation
  * @embedded: belongs to another object and is not freed when it is read
  * @counted: in nr_events of the id and its file
- * @unasked: no operation has reserved it
+ * @unsolicited: not reserved by an operation
  */
 struct ucmx_event {
 	struct list_head ready;
@@ -112,7 +112,7 @@ struct ucmx_event {
 	u8 slot;
 	u8 embedded:1;
 	u8 counted:1;
-	u8 unasked:1;
+	u8 unsolicited:1;
 };
 
 /* Comes with the first operation that can bind an id to a device. */
@@ -131,8 +131,8 @@ struct ucmx_id {
 	atomic_t waiting;	/* connection requests that are unread */
 	int backlog;		/* how many may be */
 	u64 uid;
-	u64 owner;		/* cookie of who made it, set before it is known */
-	unsigned long unasked;	/* types unread that no operation asked for */
+	u64 owner;		/* its maker's cookie, set before it is found */
+	unsigned long unsolicited;	/* unread types, not requested */
 	struct ucmx_file *file;	/* NULL: an unread connection request */
 	struct mem_cgroup *memcg;	/* pays for connection requests */
 	struct rdma_cm_id *cm;	/* NULL: device gone, or id dead */
@@ -146,7 +146,7 @@ struct ucmx_id {
 	bool dead;		/* by mutex */
 	bool tos_set;		/* has a type of service, by mutex */
 	bool hidden;		/* not to be found, by its table's lock */
-	bool asking;		/* CONNECT, ACCEPT of a request: no answer yet */
+	bool cm_outstanding;	/* CONNECT, or ACCEPT of a request */
 	bool path_cached;	/* its path came from the cache */
 	bool hold;		/* keep events back, by lock */
 	bool gone;		/* DEVICE_REMOVAL has come, by lock */
@@ -233,7 +233,7 @@ struct ucmx_id *ucmx_id_lock_any(struct ucmx_file *file, u32 handle);
 struct ucmx_id *ucmx_id_lock(struct ucmx_file *file, u32 handle);
 struct ucmx_id *ucmx_id_lock_dev(struct ucmx_file *file, u32 handle);
 void ucmx_id_unlock(struct ucmx_id *id);
-/* Is this the id that a caller means who names its owner, or 0 for any? */
+/* Does the caller's owner cookie match the id? 0 matches any. */
 static inline bool ucmx_id_owned(const struct ucmx_id *id, u64 owner)
 {
 	return !owner || owner == id->owner;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What all files of one user share: the number of resolutions that are
- * outstanding or whose answer the user has not taken. A file counts for the
- * user who opened it.
+ * The state that all files of one user share: the number of resolutions that
+ * are unfinished or whose result the user has not taken. A file counts for the
+ * user that opened it.
  *
  * The xarray's lock guards the references, which files have.
  */

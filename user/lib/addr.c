@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Addresses: their form in the ABI, bind, resolve_addr, resolve_route, and
- * what the kernel says about an id. No locks of its own; the route of an id
- * is written by the thread that binds it or takes its event, as in librdmacm.
+ * Addresses: their form in the ABI, bind, resolve_addr, resolve_route, and the
+ * info of an id from the kernel. The file has no locks; the thread that binds
+ * an id or takes its event writes its route, as in librdmacm.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * rdma_getaddrinfo() and its lists. Every part of an entry is an allocation
- * of its own, as in the stock library: programs take entries apart and put
- * together lists of their own, and have rdma_freeaddrinfo() free them.
+ * rdma_getaddrinfo() and its lists. Every part of an entry is a separate
+ * allocation, as in the stock library: programs take entries apart, build
+ * other lists of them, and free these with rdma_freeaddrinfo().
  */
 #include <netdb.h>
 #include <stdlib.h>
@@ -13,14 +13,14 @@
 
 #include "lib.h"
 
-/* Most answers fit in here. */
+/* Most results fit in here. */
 #define AI_BUF		1024
 
 /* The first published form of an entry's fixed part; never changes. */
 #define ENTRY_MIN	136
 
-/* Seconds after which an interrupted question is not asked again. */
-#define AI_PATIENCE	30
+/* Seconds after which an interrupted request is not sent again. */
+#define AI_TIMEOUT	30
 
 /* Behind each entry of this library. */
 struct cmx_ai {
@@ -119,7 +119,7 @@ err:
 	return NULL;
 }
 
-/* The kernel says it once; each entry has the node's name. */
+/* The kernel returns it once; each entry has the node's name. */
 static int canonname_copy(struct rdma_addrinfo *to,
 			  const struct rdma_addrinfo *from)
 {
@@ -209,10 +209,10 @@ static time_t now(void)
 /* The state of one rdma_getaddrinfo() call. */
 struct ai_call {
 	struct rdma_cmx_getaddrinfo cmd;
-	struct cmx_ask ask;
+	struct cmx_request req;
 	const char *node;
-	void *names;		/* answer of the own libc, or NULL */
-	void *big;		/* buffer for a long answer, or NULL */
+	void *names;		/* answer of this process's libc, or NULL */
+	void *big;		/* buffer for a long result, or NULL */
 	int fd;
 	bool reopened;
 	time_t start;		/* of the first interruption, or 0 */
@@ -229,12 +229,12 @@ static int names_add(struct ai_call *call)
 	err = cmx_names_lookup(call->node, call->names, &len);
 	if (err)
 		return err;
-	call->ask.query.names = (uintptr_t)call->names;
-	call->ask.query.names_len = len;
+	call->req.query.names = (uintptr_t)call->names;
+	call->req.query.names_len = len;
 	return 0;
 }
 
-/* The answer did not fit: ask again, with room for twice as much. */
+/* The result did not fit: send again, with room for twice as much. */
 static int buffer_grow(struct ai_call *call)
 {
 	size_t len = (size_t)call->cmd.len * 2;
@@ -250,21 +250,21 @@ static int buffer_grow(struct ai_call *call)
 	return 0;
 }
 
-/* What went wrong, and is it worth asking again? 0: yes. */
-static int ask_again(struct ai_call *call, int err)
+/* Returns 0 to send the request again, or the error of the call. */
+static int request_retry(struct ai_call *call, int err)
 {
 	switch (err) {
 	case ENOSPC:
 		return buffer_grow(call);
 	case ENOKEY:
-		if (call->names || !call->ask.named)
+		if (call->names || !call->req.named)
 			return err;
 		return names_add(call);
 	case EINTR:
-		/* As libc's, this call is not ended by a signal handler. */
+		/* As with libc, a signal handler does not end this call. */
 		if (!call->start)
 			call->start = now();
-		return now() - call->start < AI_PATIENCE ? 0 : ETIMEDOUT;
+		return now() - call->start < AI_TIMEOUT ? 0 : ETIMEDOUT;
 	case EBADF:
 	case ENOTTY:
 		/* The program has closed files that it did not open. */
@@ -278,20 +278,20 @@ static int ask_again(struct ai_call *call, int err)
 	}
 }
 
-static int ai_ask(struct ai_call *call)
+static int ai_send(struct ai_call *call)
 {
 	int err = 0;
 
-	if (call->ask.named && cmx_names_own())
+	if (call->req.named && cmx_names_own())
 		err = names_add(call);
 	while (!err) {
-		call->cmd.query = call->ask.query;
+		call->cmd.query = call->req.query;
 		if (!ioctl(call->fd, RDMA_CMX_IO(GETADDRINFO), &call->cmd)) {
 			cmx_mem_written((void *)(uintptr_t)call->cmd.buf,
 					call->cmd.len);
 			return 0;
 		}
-		err = ask_again(call, errno);
+		err = request_retry(call, errno);
 	}
 	return err;
 }
@@ -311,7 +311,7 @@ CMX_EXPORT int rdma_getaddrinfo(const char *node, const char *service,
 	if (!node && !service && !hints)
 		return EAI_NONAME;
 
-	err = cmx_ask_init(&call.ask, node, service, hints);
+	err = cmx_request_init(&call.req, node, service, hints);
 	if (err)
 		return eai_from_errno(err);
 	call.cmd.size = sizeof(call.cmd);
@@ -331,18 +331,18 @@ CMX_EXPORT int rdma_getaddrinfo(const char *node, const char *service,
 		goto out;
 	}
 
-	err = ai_ask(&call);
+	err = ai_send(&call);
 	if (!err && cmx_ai_from_kern((const void *)(uintptr_t)call.cmd.buf,
 				     call.cmd.len, res))
 		err = errno;
 	err = eai_from_errno(err);
 out:
-	if (call.names || call.big || call.ask.route) {
+	if (call.names || call.big || call.req.route) {
 		int saved = errno;
 
 		free(call.names);
 		free(call.big);
-		cmx_ask_clear(&call.ask);
+		cmx_request_clear(&call.req);
 		errno = saved;
 	}
 	return err;

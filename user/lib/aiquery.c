@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * From the arguments of rdma_getaddrinfo() to a question for the kernel:
+ * Makes a request to the kernel from the arguments of rdma_getaddrinfo():
  * checks, service names, hints. Pure functions apart from the C library's
  * service database.
  */
@@ -86,9 +86,8 @@ static bool service_find(const char *name, const char *proto, __be16 *port)
 }
 
 /*
- * A service that only one transport has narrows the question to that one.
- * There is one port in a question: should the transports have different
- * ones, the stream's is taken.
+ * A service that only one transport has narrows the query to that one. A query
+ * has one port: if the transports have different ones, it is the stream's.
  */
 static int service_to_port(struct rdma_cmx_ai_query *q, const char *service,
 			   int transports)
@@ -134,7 +133,7 @@ static int hint_addr(struct rdma_cmx_addr *to, const struct sockaddr *addr,
 		return 0;
 	if (!addr || len < sizeof(copy.ss_family))
 		return EINVAL;
-	/* It may lie anywhere, as in a message that came in. */
+	/* It may be unaligned, as in a received message. */
 	memcpy(&copy.ss_family, addr, sizeof(copy.ss_family));
 	if (len != cmx_addr_len(copy.ss_family) ||
 	    (family && family != copy.ss_family))
@@ -144,7 +143,7 @@ static int hint_addr(struct rdma_cmx_addr *to, const struct sockaddr *addr,
 }
 
 /*
- * Path hints come in two forms, told apart by their length. Eight with flags
+ * Path hints have two forms, which differ in their length. Eight with flags
  * are as long as nine without, whose addresses lie where the first have flags
  * that do not exist.
  */
@@ -170,7 +169,7 @@ static bool route_has_flags(const void *route, size_t len)
 }
 
 /* The kernel takes the form with flags. */
-static int hint_route(struct cmx_ask *ask, const void *route, size_t len)
+static int hint_route(struct cmx_request *req, const void *route, size_t len)
 {
 	struct ibv_path_data *data;
 	size_t i, count;
@@ -197,15 +196,16 @@ static int hint_route(struct cmx_ask *ask, const void *route, size_t len)
 	} else {
 		return EINVAL;
 	}
-	ask->route = data;
-	ask->query.route = (uintptr_t)data;
-	ask->query.route_len = count * sizeof(*data);
+	req->route = data;
+	req->query.route = (uintptr_t)data;
+	req->query.route_len = count * sizeof(*data);
 	return 0;
 }
 
-static int hints_init(struct cmx_ask *ask, const struct rdma_addrinfo *hints)
+static int hints_init(struct cmx_request *req,
+		      const struct rdma_addrinfo *hints)
 {
-	struct rdma_cmx_ai_query *q = &ask->query;
+	struct rdma_cmx_ai_query *q = &req->query;
 	int err;
 
 	if ((hints->ai_flags & ~RAI_KNOWN) ||
@@ -223,11 +223,11 @@ static int hints_init(struct cmx_ask *ask, const struct rdma_addrinfo *hints)
 	if (!err)
 		err = hint_addr(&q->dst, hints->ai_dst_addr, hints->ai_dst_len,
 				hints->ai_family);
-	return err ? err : hint_route(ask, hints->ai_route,
+	return err ? err : hint_route(req, hints->ai_route,
 				      hints->ai_route_len);
 }
 
-/* What is no address is a name; with a colon it is an attempt at IPv6. */
+/* A node that is no address is a name; a colon means an IPv6 address. */
 static bool node_is_name(const char *node, const struct rdma_cmx_ai_query *q)
 {
 	struct in_addr addr;
@@ -236,14 +236,14 @@ static bool node_is_name(const char *node, const struct rdma_cmx_ai_query *q)
 	       !strchr(node, ':') && !inet_aton(node, &addr);
 }
 
-static int ask_fill(struct cmx_ask *ask, const char *node, const char *service,
-		    const struct rdma_addrinfo *hints)
+static int request_fill(struct cmx_request *req, const char *node,
+			const char *service, const struct rdma_addrinfo *hints)
 {
-	struct rdma_cmx_ai_query *q = &ask->query;
+	struct rdma_cmx_ai_query *q = &req->query;
 	int transports, err;
 
 	if (hints) {
-		err = hints_init(ask, hints);
+		err = hints_init(req, hints);
 		if (err)
 			return err;
 	}
@@ -261,7 +261,7 @@ static int ask_fill(struct cmx_ask *ask, const char *node, const char *service,
 			return ENOENT;
 		q->node = (uintptr_t)node;
 		q->node_len = len;
-		ask->named = node_is_name(node, q);
+		req->named = node_is_name(node, q);
 	}
 	if (q->ai_flags & RAI_SA) {
 		if (!service || !*service)
@@ -275,23 +275,23 @@ static int ask_fill(struct cmx_ask *ask, const char *node, const char *service,
 	return service ? service_to_port(q, service, transports) : 0;
 }
 
-/* The texts must stay where they are for as long as the question is used. */
-int cmx_ask_init(struct cmx_ask *ask, const char *node, const char *service,
-		 const struct rdma_addrinfo *hints)
+/* The texts must stay where they are as long as @req is used. */
+int cmx_request_init(struct cmx_request *req, const char *node,
+		     const char *service, const struct rdma_addrinfo *hints)
 {
 	int err;
 
-	memset(ask, 0, sizeof(*ask));
-	err = ask_fill(ask, node, service, hints);
+	memset(req, 0, sizeof(*req));
+	err = request_fill(req, node, service, hints);
 	if (err)
-		cmx_ask_clear(ask);
+		cmx_request_clear(req);
 	return err;
 }
 
-void cmx_ask_clear(struct cmx_ask *ask)
+void cmx_request_clear(struct cmx_request *req)
 {
-	free(ask->route);
-	free(ask->node);
-	ask->route = NULL;
-	ask->node = NULL;
+	free(req->route);
+	free(req->node);
+	req->route = NULL;
+	req->node = NULL;
 }

@@ -60,7 +60,7 @@ void cmx_qp_attr_from_kern(struct ibv_qp_attr *dst,
 	dst->alt_timeout = src->alt_timeout;
 }
 
-/* From the wire's bit fields; selector 2 says that a value is exact. */
+/* From the wire's bit fields; selector 2 means that a value is exact. */
 void cmx_path_from_kern(struct ibv_sa_path_rec *dst,
 			const struct ibv_path_record *src)
 {

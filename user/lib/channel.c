@@ -19,7 +19,7 @@ CMX_MEM_ATOMIC(shared_fd)
 
 struct cmx_channel {
 	struct rdma_event_channel channel;
-	bool sync;		/* an id's own: not the program's to close */
+	bool sync;		/* private to an id, not the program's */
 	unsigned int refs;	/* the program's one, and its ids', atomic */
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Connections: connect, listen, accept, reject, disconnect. The QP of an id
- * is taken through its states here; for a QP of the caller's own only the
- * messages go out. No locks: one thread at a time connects an id.
+ * is taken through its states here; for a QP of the caller the functions only
+ * send the messages. No locks: one thread at a time connects an id.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@ static uint8_t min_u8(uint8_t a, uint8_t b)
 	return a < b ? a : b;
 }
 
-/* An id needs a device; a stream id a QP, or the number of the caller's own. */
+/* An id needs a device; a stream id a QP, or the number of the caller's. */
 static int param_check(struct cmx_id *id, const struct rdma_conn_param *param)
 {
 	if (!id->dev)
@@ -141,7 +141,7 @@ CMX_EXPORT int rdma_listen(struct rdma_cm_id *id, int backlog)
 	return cmx_id_set_info(cid, &query.info);
 }
 
-/* The request said what the peer can do: no more than that by default. */
+/* The defaults do not exceed the peer's limits in the request. */
 static void accept_depths(struct cmx_id *id,
 			  const struct rdma_conn_param *param)
 {
@@ -191,7 +191,7 @@ CMX_EXPORT int rdma_accept(struct rdma_cm_id *id,
 
 	if (!datagram)
 		return cmx_complete(cid, sync);
-	/* A service look-up is answered: nothing more comes. */
+	/* The reply to a SIDR request ends it: no event follows. */
 	if (sync)
 		cmx_event_drop_last(cid);
 	return 0;
@@ -267,7 +267,7 @@ CMX_EXPORT int rdma_disconnect(struct rdma_cm_id *id)
 	return cmx_complete(cmx_id(id), sync);
 }
 
-/* The peer has taken the request: get ready to send, and tell it. */
+/* The peer has accepted the request: prepare the QP, and send the RTU. */
 int cmx_conn_respond(struct cmx_id *id)
 {
 	struct rdma_cmx_connect cmd;

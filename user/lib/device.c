@@ -6,8 +6,8 @@
  * on it after their last id is gone. One that was removed is closed with its
  * last id, or when its successor is opened: no object on it is of use any more.
  *
- * One mutex protects the list and all that is in it. What a reference holder
- * reads without it does not change while there is a reference.
+ * One mutex protects the list and all that is in it. The fields that a holder
+ * of a reference reads without it do not change while there is a reference.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -63,9 +63,9 @@ static int max_u8(int value)
 }
 
 /*
- * libibverbs loads its providers once. If it cannot for want of descriptors,
- * there is no device for the rest of the process: so it is not asked before
- * there are some.
+ * libibverbs loads its providers once. If it fails for lack of descriptors, it
+ * finds no device for the rest of the process: so the library does not call it
+ * before some are free.
  */
 #define FDS_WANTED	8
 
@@ -161,8 +161,8 @@ static void device_close(struct cmx_device *dev)
 }
 
 /*
- * Is there another in its place? That it is not there does not say that it was
- * removed: a thread in another network namespace may not see it.
+ * Is there another in its place? A missing device is not always a removed one:
+ * a thread in another network namespace may not see it.
  */
 static bool device_replaced(const struct cmx_device *dev,
 			    struct ibv_device **list)
@@ -181,7 +181,7 @@ static bool device_replaced(const struct cmx_device *dev,
 	return successor;
 }
 
-/* Those that went while no id was there to hear of it. */
+/* Devices that were removed while no id could receive the event. */
 static void devices_prune(struct ibv_device **list)
 {
 	struct cmx_device *dev, *next;
@@ -329,8 +329,8 @@ static struct device_name *name_find_new(uint32_t index)
 
 /*
  * Name of the device with that index, NULL with errno when it is not there.
- * The kernel gives an index to one device only, so that an answer is good
- * for ever, unless somebody renames the device.
+ * The kernel gives an index to one device only, so that a name stays valid
+ * unless somebody renames the device.
  */
 const char *cmx_device_name(uint32_t index)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Endpoints: synchronous ids that are made from an entry of
- * rdma_getaddrinfo() in one call. No state of their own.
+ * rdma_getaddrinfo() in one call. The file has no state.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Events: take one, do what it asks for, hand it on, count its ack.
+ * Events: take one, act on it, return it to the program, count its ack.
  *
- * Exactly one is taken from the kernel at a time: what stays there keeps the
- * channel's fd readable for poll(). An id cannot go away between the kernel
- * handing out an event and its ack, because destroying it waits for the ack:
- * so the id is used without a lock, and acked under the id's.
+ * The library takes exactly one event from the kernel at a time: the others
+ * stay there and keep the channel's fd readable for poll(). An id cannot go
+ * away between the kernel reporting an event and its ack, because destroying
+ * it waits for the ack. So the id is used without a lock, and acked under the
+ * id's.
  *
- * What the cookies of an event point to is looked up first (own.c). Parent and
- * child may read one channel, and each makes ids there that the other has not,
- * or has others in place of, or has destroyed its copy of.
+ * The library first looks up the objects of an event's cookies (own.c). Parent
+ * and child may read one channel, and each makes ids there that the other has
+ * not, or has others in place of, or has destroyed its copy of.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -167,7 +168,7 @@ static bool conn_requested(struct cmx_event *evt,
 	struct cmx_id *id;
 	bool sync;
 
-	/* The handle is of the file it came from: the listener may have moved. */
+	/* The handle is of the event's file: the listener may have moved. */
 	pthread_mutex_lock(&listener->lock);
 	sync = listener->sync && listener->id.channel == channel;
 	pthread_mutex_unlock(&listener->lock);
@@ -216,8 +217,8 @@ static bool mc_event(struct cmx_event *evt, const struct cmx_record *raw)
 }
 
 /*
- * The kernel has no name helper after all: look the name up here. False when
- * that is under way and the event is not to be shown.
+ * The kernel has no name helper after all: look up the name here. False while
+ * that lookup is outstanding, and the program does not receive the event.
  */
 static bool addrinfo_failed(struct cmx_event *evt)
 {
@@ -305,7 +306,7 @@ static struct cmx_id *event_id(struct rdma_event_channel *channel,
 	return id;
 }
 
-/* With what is known of it; false: nobody here waits for this event. */
+/* Fill in the known fields; false: the program does not get the event. */
 static bool event_fill(struct cmx_event *evt,
 		       struct rdma_event_channel *channel,
 		       const struct cmx_record *raw)
@@ -440,9 +441,9 @@ int cmx_event_leave(struct cmx_id *id, struct rdma_cm_event *event,
 }
 
 /*
- * Wait for what a call on a synchronous id has started. An id on a channel may
- * have been destroyed by then, by the thread that took the event: so whether
- * it is a synchronous one (@sync) has to be found out before. Once left, the
+ * Wait for the operation that a call on a synchronous id has started. The
+ * thread that took the event may have destroyed an id on a channel by then: so
+ * the caller reads before whether the id is synchronous (@sync). Once left, the
  * id and the event may be gone.
  */
 int cmx_complete(struct cmx_id *id, bool sync)
@@ -452,7 +453,7 @@ int cmx_complete(struct cmx_id *id, bool sync)
 
 	if (!sync)
 		return 0;
-	/* What was started goes on: its end must not be left to the next call. */
+	/* The operation goes on: the next call must not receive its end. */
 	if (cmx_event_wait(id, &event, false))
 		return -1;
 	status = event->status < 0 ? -event->status : event->status;

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * fork() while other threads are in the library: it waits until none holds a
- * lock that is everybody's, so that the child finds each free and what it
- * protects whole. Set up by the first calls. Order: names, device, file,
- * stock, copies.
+ * global lock, so that the child finds each lock free and its data consistent.
+ * The first calls set it up. Order: names, device, file, stock, copies.
  *
- * Locks of single ids are left alone: which of them another thread held is
- * for the program to know.
+ * The handlers do not take the locks of ids: the program has to know which of
+ * them another thread held.
  *
- * What a child inherits is known by the record of the process that made it.
- * Process numbers do not serve: another PID namespace has others, the same
+ * An inherited object has the record of the process that made it. Process
+ * numbers do not identify it: another PID namespace has others, the same
  * ones for other processes, and does not see all. The record of the process
  * itself is behind a pointer on a page that the kernel clears in a child
- * (MADV_WIPEONFORK), also in one that clone() made, without our handlers. A
- * child that comes by fork() also gets a pidfd of its parent, which says
- * everywhere whether the parent is there. Records stay for good.
+ * (MADV_WIPEONFORK), also in one that clone() made, without the handlers. A
+ * child of fork() also gets a pidfd of its parent, which shows in each
+ * namespace whether the parent is there. Records are never freed.
  *
  * In the kernel an id has the cookie of the process that made it. Two children
  * of a parent that is gone both destroy their copies of its id, and its handle
@@ -33,7 +32,7 @@
 
 struct cmx_process {
 	struct cmx_process *next;
-	uint64_t cookie;	/* by it the kernel knows whose an id is */
+	uint64_t cookie;	/* the owner of an id in the kernel */
 	int pidfd;		/* of another process; -1: there is none */
 	unsigned int ids;	/* of this process, alive or as copies; atomic */
 };
@@ -180,7 +179,7 @@ struct cmx_process *cmx_process_get(void)
 	return process;
 }
 
-/* What this process calls itself for the kernel; 0 without memory. */
+/* The cookie of this process for the kernel; 0 without memory. */
 uint64_t cmx_process_cookie(void)
 {
 	struct cmx_process *process = process_have();
@@ -218,9 +217,9 @@ bool cmx_id_inherited(const struct cmx_id *id)
 }
 
 /*
- * Is the process that made the inherited id there to look after it? If that
- * cannot be known it counts as there: what is not destroyed goes with the last
- * one that has the file open, but what is destroyed cannot come back.
+ * Does the process that made the inherited id still exist? If that is unknown,
+ * it counts as existing: the last close of the file destroys the id anyhow, but
+ * a destroyed id cannot come back.
  */
 bool cmx_id_cared_for(const struct cmx_id *id)
 {
@@ -231,9 +230,9 @@ bool cmx_id_cared_for(const struct cmx_id *id)
 }
 
 /*
- * Destroying a copy does not wait for those who read events of it. So they
- * take this lock from when they look for the id until they are counted. A
- * process that has no copies does without.
+ * Destroying a copy does not wait for readers of its events. So readers hold
+ * this lock from the lookup of the id until they are counted. A process that
+ * has no copies does not take it.
  */
 bool cmx_copies_lock(void)
 {

@@ -3,10 +3,10 @@
  * Life of an id: create, destroy, move to another channel, options.
  *
  * Before an id goes away, each event of it that the kernel handed out must
- * have been acked: the kernel says how many there were, the id counts acks
- * under its lock. The kernel counts those that went to the process that made
- * the id; a child that has a copy counts by itself, and leaves the id in the
- * kernel to its parent for as long as there is one.
+ * have been acked: the kernel reports their number, the id counts acks under
+ * its lock. The kernel counts the events that went to the process that made the
+ * id. A child that has a copy counts by itself, and does not destroy the id in
+ * the kernel while its parent exists.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -45,7 +45,7 @@ struct cmx_id *cmx_id_alloc(struct rdma_event_channel *channel, void *context,
 	id->id.qp_type = qp_type;
 	pthread_mutex_init(&id->lock, NULL);
 	pthread_cond_init(&id->cond, NULL);
-	cmx_mem_atomic(&id->asked, sizeof(id->asked));
+	cmx_mem_atomic(&id->queried, sizeof(id->queried));
 	cmx_own_add(id, CMX_ID);
 	return id;
 
@@ -58,7 +58,7 @@ err_free:
 
 void cmx_id_free(struct cmx_id *id)
 {
-	/* Who has an event of another process's id at this address lets go. */
+	/* A thread with an event of another process's id here drops it. */
 	bool locked = cmx_copies_lock();
 
 	cmx_own_del(id, CMX_ID);
@@ -70,9 +70,9 @@ void cmx_id_free(struct cmx_id *id)
 		cmx_channel_close(id->id.channel);
 	else
 		cmx_channel_put(id->id.channel);
-	if (id->ask) {
-		cmx_ask_clear(id->ask);
-		free(id->ask);
+	if (id->req) {
+		cmx_request_clear(id->req);
+		free(id->req);
 	}
 	/* In a copy it would wait for threads that only the parent has. */
 	if (!cmx_id_inherited(id)) {
@@ -213,9 +213,9 @@ int cmx_id_destroy(struct cmx_id *id)
 }
 
 /*
- * Move to @channel, or to a channel of the id's own. Handles and channel
- * change under the lock of names.c, whose threads use both, and under the
- * id's, which readers of both channels take to find out whose event they have.
+ * Move to @channel, or to a private channel of the id. Handles and channel
+ * change under the lock of names.c, whose threads use both, and under the id's,
+ * which readers of both channels take to find the id of their event.
  */
 int cmx_id_migrate(struct cmx_id *id, struct rdma_event_channel *channel)
 {
@@ -341,7 +341,7 @@ CMX_EXPORT int rdma_set_option(struct rdma_cm_id *id, int level, int optname,
 	cmd.id = cmx_id(id)->handle;
 	if (!cmx_id_ioctl(cmx_id(id), ID_SET_OPTION, &cmd))
 		return 0;
-	/* The API's word for an option that is not known */
+	/* The errno of the API for an unknown option */
 	return cmx_err(errno == EOPNOTSUPP ? ENOSYS : errno);
 }
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What the parts of librdmacmx share. The library translates structs, drives
- * queue pairs and counts acks; everything else is the kernel's work.
+ * Declarations that the parts of librdmacmx share. The library translates
+ * structs, drives queue pairs and counts acks; the kernel does everything else.
  *
  * Locks: each id has a mutex for its counters, its memberships and its last
  * event; device.c has one for the list of open devices, names.c one for
- * look-ups under way. Order: names, copies (fork.c), id. None is held while
+ * outstanding lookups. Order: names, copies (fork.c), id. None is held while
  * something waits, except by pthread_cond_wait().
  */
 #ifndef RDMACMX_LIB_H
@@ -44,7 +44,7 @@ struct cmx_mc {
 	uint32_t join_flags;
 	uint32_t events_completed;
 	bool attached;
-	bool set_qkey;		/* the program has named one */
+	bool set_qkey;		/* the program has given one */
 	uint16_t mlid;
 	union ibv_gid mgid;
 };
@@ -55,16 +55,16 @@ struct cmx_mc {
  */
 struct cmx_id {
 	struct rdma_cm_id id;
-	uint64_t cookie;	/* in events: the address, and a number above it */
+	uint64_t cookie;	/* in events: address, and a number above it */
 	uint32_t handle;
 	uint32_t old_handle;
 	struct rdma_event_channel *old_channel;	/* or NULL */
 	struct cmx_process *process;	/* that made it */
-	bool sync;		/* has a channel of its own */
-	bool connect_error;	/* the connection failed here: no more news */
+	bool sync;		/* has a private channel */
+	bool connect_error;	/* the connection failed here: no more events */
 	bool dying;
 	bool orphan;		/* destroyed; goes with the last ack */
-	bool asked;		/* names.c: a look-up, ever; atomic */
+	bool queried;		/* names.c: a lookup, ever; atomic */
 	uint8_t initiator_depth;
 	uint8_t responder_resources;
 	pthread_mutex_t lock;
@@ -81,8 +81,8 @@ struct cmx_id {
 	struct ibv_qp_init_attr *qp_init_attr;	/* for rdma_get_request() */
 	struct ibv_ece local_ece;
 	struct ibv_ece remote_ece;
-	struct cmx_ask *ask;	/* names.c: what to ask again, or NULL */
-	struct cmx_names_job *job;	/* names.c: look-up under way */
+	struct cmx_request *req;	/* names.c: to send again, or NULL */
+	struct cmx_names_job *job;	/* names.c: outstanding lookup */
 };
 
 /* Behind each struct rdma_cm_event of this library. */
@@ -135,8 +135,8 @@ cmx_channel_ours(const struct rdma_event_channel *channel)
 }
 
 /*
- * A command on the file of an id's channel; -1 with errno on failure. What
- * comes of it may come as an event to any thread.
+ * A command on the file of an id's channel; -1 with errno on failure. Any
+ * thread may receive its result as an event.
  */
 #define cmx_id_ioctl(cid, cmd, arg) (cmx_mem_give(cid),			\
 	ioctl((cid)->id.channel->fd, RDMA_CMX_IO(cmd), arg))
@@ -148,7 +148,7 @@ void *cmx_stock_function(const char *name);
 bool cmx_stock_caller(const void *address, bool look);
 bool cmx_stock_owner(const void *obj, const void *address);
 
-/* Do what the stock library's @fn does, or fail with EINVAL without it. */
+/* Call the stock library's @fn, or fail with EINVAL without it. */
 #define CMX_STOCK(fn, ...) __extension__({				\
 	__typeof__(&(fn)) __fn = (__typeof__(&(fn)))			\
 		cmx_stock_function(#fn);				\
@@ -245,7 +245,7 @@ int cmx_qp_error(struct cmx_id *id);
 int cmx_conn_respond(struct cmx_id *id);
 int cmx_conn_respond_ece(struct cmx_id *id);
 
-/* record.c: an event as the kernel writes it, and what was found in it */
+/* record.c: an event as the kernel writes it, and its parts */
 struct cmx_record {
 	struct rdma_cmx_event ev;
 	struct rdma_cmx_id_info info;		/* by the flag in ev */
@@ -280,21 +280,21 @@ void cmx_mc_detach_all(struct cmx_id *id);
 void cmx_mc_free_all(struct cmx_id *id);
 
 /*
- * aiquery.c: a question for the kernel. Errors are positive errnos of
+ * aiquery.c: a request to the kernel. Errors are positive errnos of
  * RDMA_CMX_AI_ERRNOS, and CMX_ESERVICE.
  */
 #define CMX_ESERVICE	0x10000
 
-struct cmx_ask {
+struct cmx_request {
 	struct rdma_cmx_ai_query query;
 	void *route;		/* query.route, made here, or NULL */
 	char *node;		/* query.node, if a copy, or NULL */
-	bool named;		/* the node is a name, to be looked up */
+	bool named;		/* the node is a name, which needs a lookup */
 };
 
-int cmx_ask_init(struct cmx_ask *ask, const char *node, const char *service,
-		 const struct rdma_addrinfo *hints);
-void cmx_ask_clear(struct cmx_ask *ask);
+int cmx_request_init(struct cmx_request *req, const char *node,
+		     const char *service, const struct rdma_addrinfo *hints);
+void cmx_request_clear(struct cmx_request *req);
 
 /* addrinfo.c */
 int cmx_ai_from_kern(const void *buf, size_t len, struct rdma_addrinfo **res);
@@ -304,7 +304,7 @@ int cmx_ai_from_kern(const void *buf, size_t len, struct rdma_addrinfo **res);
 
 bool cmx_names_own(void);
 int cmx_names_lookup(const char *node, void *buf, size_t *len);
-int cmx_names_resolve(struct cmx_id *id, struct cmx_ask *ask, bool own);
+int cmx_names_resolve(struct cmx_id *id, struct cmx_request *req, bool own);
 bool cmx_names_retry(struct cmx_id *id);
 void cmx_names_cancel(struct cmx_id *id);
 void cmx_names_cancel_channel(struct rdma_event_channel *channel);

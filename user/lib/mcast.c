@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Multicast memberships of an id. The id's lock protects the list and what
- * the memberships say; it is held over JOIN, which does not wait, so that a
- * membership is found as soon as its event can be.
+ * Multicast memberships of an id. The id's lock protects the list and the
+ * memberships. It is held over JOIN, which does not wait, so that a membership
+ * is found as soon as its event can be.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +22,7 @@ static bool addr_is_multicast(const struct sockaddr *addr)
 	case AF_INET6:
 		return IN6_IS_ADDR_MULTICAST(&sin6->sin6_addr);
 	default:
-		/* A GID; the wildcard asks for a group of the SM's choice. */
+		/* A GID; the wildcard requests a group of the SM's choice. */
 		return true;
 	}
 }
@@ -137,7 +137,7 @@ static void last_event_drop(struct cmx_id *id, struct cmx_mc *mc)
 	struct cmx_event *last;
 	bool drop;
 
-	/* Under the lock: whoever takes it from there may free it. */
+	/* Under the lock: a thread that takes it from there may free it. */
 	pthread_mutex_lock(&id->lock);
 	last = (struct cmx_event *)id->id.event;
 	drop = id->sync && cmx_own(last, CMX_EVENT) && last->mc == mc;
@@ -170,7 +170,7 @@ static int mc_leave(struct cmx_id *id, struct cmx_mc *mc)
 	/* Only now: an event in another thread's hands may have attached. */
 	mc_detach(mc);
 	if (err || copy) {
-		/* An event of it may still be out: it goes with the id. */
+		/* An event may be unacked: the membership goes with the id. */
 		mc->next = id->mcs;
 		id->mcs = mc;
 	}
@@ -192,7 +192,7 @@ static void mc_unlink(struct cmx_id *id, struct cmx_mc *mc)
 	}
 }
 
-/* A membership as asked for, and how it is told to the kernel. */
+/* A membership as requested, and its command to the kernel. */
 static struct cmx_mc *mc_alloc(struct cmx_id *id,
 			       const struct rdmacmx_join_attr *attr,
 			       void *context, struct rdma_cmx_join_item *item)
@@ -291,7 +291,7 @@ static int mc_join(struct cmx_id *id, const struct rdmacmx_join_attr *attr,
 		.flags = item.flags,
 		.param = item.param,
 	};
-	/* To the end: what failed is undone on the id. */
+	/* To the end: a failure is undone on the id. */
 	if (sync && cmx_sync_enter(id)) {
 		mc_free(mc);
 		return cmx_err(ECANCELED);
@@ -315,7 +315,7 @@ static int mc_join(struct cmx_id *id, const struct rdmacmx_join_attr *attr,
 	return ret ? cmx_err(err) : 0;
 }
 
-/* What a batch of JOIN_MANY needs: no more than the kernel takes at once. */
+/* One batch of JOIN_MANY: no more than the kernel takes at once. */
 struct batch {
 	struct rdma_cmx_join_item *items;
 	struct cmx_mc **mcs;
@@ -337,7 +337,7 @@ static int batch_fill(struct batch *batch, struct cmx_id *id,
 	return n;
 }
 
-/* An error number, or 0: then the errors stand in @attrs. */
+/* An error number, or 0: then @attrs have the errors. */
 static int batch_join(struct batch *batch, struct cmx_id *id,
 		      struct rdmacmx_join_attr *attrs, int count, int *joined)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What Valgrind cannot see: what our ioctls write, that the kernel hands an id
- * from one thread to another, and which variables are atomic. Where its
- * headers were there at build time it is told; a request costs a few
- * instructions that do nothing outside of it.
+ * Annotations for Valgrind: the memory that the ioctls write, an id that the
+ * kernel passes from one thread to another, and the atomic variables. They are
+ * there if Valgrind's headers were there at build time. Each costs a few
+ * instructions, which do nothing outside of Valgrind.
  */
 #ifndef RDMACMX_MEMCHECK_H
 #define RDMACMX_MEMCHECK_H
@@ -26,7 +26,7 @@ static inline void cmx_mem_give(const void *obj)
 	ANNOTATE_HAPPENS_BEFORE(obj);
 }
 
-/* ... what this one is going to do. */
+/* ... all that this one does next. */
 static inline void cmx_mem_take(const void *obj)
 {
 	ANNOTATE_HAPPENS_AFTER(obj);
@@ -54,7 +54,7 @@ static inline void cmx_mem_atomic(const void *start, size_t len)
 }
 #endif
 
-/* For a file's own variable */
+/* For a static variable */
 #define CMX_MEM_ATOMIC(var)						\
 static void __attribute__((constructor)) cmx_mem_##var(void)		\
 {									\

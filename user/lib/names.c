@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Names that this process looks up itself, because the kernel does not: in a
- * network or mount namespace or under a root directory of its own, without the
- * name helper, or on request. The answer is handed down to the kernel, which
- * makes the event.
+ * This process looks up names itself if the kernel does not: outside of the
+ * initial network and mount namespace and root directory, without the name
+ * helper, or on request. It passes the answer to the kernel, which makes the
+ * event.
  *
- * Whose names a thread sees is the kernel's to judge, for each call: it
- * answers ENOKEY. Nothing about it is kept here, since each thread may enter
+ * The kernel decides for each call which names a thread sees: it returns
+ * ENOKEY. The library keeps nothing about it, since each thread may enter
  * another namespace at any time.
  *
- * An asynchronous look-up has a thread of its own, which cannot be stopped:
- * it keeps a job, not the id, and looks under the lock whether there still is
- * one that wants the answer. The lock protects the list of jobs, id->job and
- * id->ask, and keeps handle and channel of an id with a job from changing. It
+ * An asynchronous lookup has a private thread, which cannot be stopped. The
+ * thread keeps a job, not the id, and checks under the lock whether an id still
+ * waits for the answer. The lock protects the list of jobs, id->job and
+ * id->req, and keeps handle and channel of an id with a job from changing. It
  * is held over commands that do not wait.
  */
 #define _GNU_SOURCE	/* secure_getenv(), unshare() */
@@ -50,8 +50,8 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct cmx_names_job *jobs;
 
 /*
- * Is there a helper, so that it is worth a try? -1: not looked yet. To be
- * wrong about it costs time, the names are right either way.
+ * Is there a helper? -1: not checked yet. A wrong value costs time, the names
+ * are right either way.
  */
 static int helper = -1;
 CMX_MEM_ATOMIC(helper)
@@ -83,8 +83,8 @@ bool cmx_names_own(void)
 }
 
 /*
- * Ask libc. Returns 0, or an errno of rdma_cmx_names.h. @buf has @len bytes,
- * CMX_NAMES_BUF at least.
+ * Look up a name with libc. Returns 0, or an errno of rdma_cmx_names.h. @buf
+ * has @len bytes, CMX_NAMES_BUF at least.
  */
 int cmx_names_lookup(const char *node, void *buf, size_t *len)
 {
@@ -97,13 +97,13 @@ int cmx_names_lookup(const char *node, void *buf, size_t *len)
 
 	if (!cmx_names_valid(node))
 		return ENOENT;
-	/* What an earlier look-up of this thread left would mislead. */
+	/* An earlier lookup of this thread may have left an error. */
 	_res.res_h_errno = 0;
 	errno = 0;
 	ret = getaddrinfo(node, NULL, &hints, &list);
 	if (ret) {
 		ret = cmx_names_errno(ret, _res.res_h_errno, errno);
-		/* As the name helper does: libc cannot tell a refusal. */
+		/* As the name helper does: libc does not report a refusal. */
 		if (ret == EAGAIN && _res.res_h_errno == TRY_AGAIN &&
 		    cmx_probe_ask(node, PROBE_MS) == CMX_PROBE_REFUSED)
 			ret = ECONNREFUSED;
@@ -151,7 +151,7 @@ static void job_finish(struct cmx_names_job *job, int err, const void *names,
 	if (job->id) {
 		cmd.id = job->id->handle;
 		job->id->job = NULL;
-		/* Nothing waits for it after the deadline: no matter. */
+		/* It fails after the deadline, which does not matter. */
 		cmx_id_ioctl(job->id, GIVE_NAMES, &cmd);
 	}
 	free(job);
@@ -166,8 +166,8 @@ static void *job_thread(void *arg)
 
 	/*
 	 * The namespaces are the starter's already. So is the root directory,
-	 * which is shared: the starter is free to change its own from here,
-	 * and to enter a mount namespace, which sharing would forbid.
+	 * which is shared: from here on the starter may change its root
+	 * directory, and enter a mount namespace, which sharing would forbid.
 	 */
 	unshare(CLONE_FS);
 	sem_post(job->started);
@@ -217,16 +217,16 @@ static struct cmx_names_job *job_alloc(const char *node, size_t len)
 }
 
 /*
- * With the lock. Ask the kernel; with @job the names come later, from a
- * thread. The job is the thread's, or freed.
+ * With the lock. Send the request to the kernel; with @job a thread passes the
+ * names later. The thread takes the job, or it is freed.
  */
-static int resolve_locked(struct cmx_id *id, const struct cmx_ask *ask,
+static int resolve_locked(struct cmx_id *id, const struct cmx_request *req,
 			  struct cmx_names_job *job)
 {
 	struct rdma_cmx_resolve_addrinfo cmd = {
 		.size = sizeof(cmd),
 		.id = id->handle,
-		.query = ask->query,
+		.query = req->query,
 	};
 	int err;
 
@@ -237,7 +237,7 @@ static int resolve_locked(struct cmx_id *id, const struct cmx_ask *ask,
 		free(job);
 		return cmx_err(err);
 	}
-	/* One that outlived its deadline may not answer this question. */
+	/* A job that outlived its deadline must not answer this query. */
 	job_cancel(id);
 	if (!job)
 		return 0;
@@ -252,16 +252,16 @@ static int resolve_locked(struct cmx_id *id, const struct cmx_ask *ask,
 	return 0;
 }
 
-/* A copy for asking again, when the caller's texts are gone. */
-static struct cmx_ask *ask_dup(struct cmx_ask *ask)
+/* A copy to send again, when the caller's texts are gone. */
+static struct cmx_request *request_dup(struct cmx_request *req)
 {
-	struct cmx_ask *copy = calloc(1, sizeof(*copy));
+	struct cmx_request *copy = calloc(1, sizeof(*copy));
 
 	if (!copy)
 		return NULL;
-	*copy = *ask;
-	copy->node = strndup((const char *)(uintptr_t)ask->query.node,
-			     ask->query.node_len);
+	*copy = *req;
+	copy->node = strndup((const char *)(uintptr_t)req->query.node,
+			     req->query.node_len);
 	if (!copy->node) {
 		free(copy);
 		return NULL;
@@ -270,18 +270,18 @@ static struct cmx_ask *ask_dup(struct cmx_ask *ask)
 	return copy;
 }
 
-static void ask_replace(struct cmx_id *id, struct cmx_ask *ask)
+static void request_replace(struct cmx_id *id, struct cmx_request *req)
 {
-	if (id->ask) {
-		cmx_ask_clear(id->ask);
-		free(id->ask);
+	if (id->req) {
+		cmx_request_clear(id->req);
+		free(id->req);
 	}
-	id->ask = ask;
+	id->req = req;
 }
 
 /*
  * In the child of fork(), with the lock: the threads are the parent's, which
- * still gives their answers to the kernel.
+ * still passes their answers to the kernel.
  */
 void cmx_names_forked(void)
 {
@@ -296,32 +296,32 @@ void cmx_names_forked(void)
 }
 
 /* Start a resolution; @own: this process looks up the name. */
-int cmx_names_resolve(struct cmx_id *id, struct cmx_ask *ask, bool own)
+int cmx_names_resolve(struct cmx_id *id, struct cmx_request *req, bool own)
 {
 	struct cmx_names_job *job = NULL;
-	struct cmx_ask *copy = NULL;
+	struct cmx_request *copy = NULL;
 	int ret, err;
 
 	if (own) {
-		job = job_alloc((const char *)(uintptr_t)ask->query.node,
-				ask->query.node_len);
+		job = job_alloc((const char *)(uintptr_t)req->query.node,
+				req->query.node_len);
 		if (!job)
 			return -1;
-	} else if (ask->named) {
-		copy = ask_dup(ask);
+	} else if (req->named) {
+		copy = request_dup(req);
 		if (!copy)
 			return -1;
 	}
 
 	pthread_mutex_lock(&lock);
-	__atomic_store_n(&id->asked, true, __ATOMIC_RELAXED);
-	ret = resolve_locked(id, ask, job);
+	__atomic_store_n(&id->queried, true, __ATOMIC_RELAXED);
+	ret = resolve_locked(id, req, job);
 	err = errno;
 	if (!ret) {
 		/* The copy has the route now. */
 		if (copy)
-			ask->route = NULL;
-		ask_replace(id, copy);
+			req->route = NULL;
+		request_replace(id, copy);
 		copy = NULL;
 	}
 	pthread_mutex_unlock(&lock);
@@ -343,9 +343,10 @@ static bool names_initial(struct cmx_id *id)
 }
 
 /*
- * The kernel found no name helper. True: the name is looked up here now, and
- * another event will come. Who asked saw the initial namespaces, or the kernel
- * would not have tried; the thread that takes the event may be elsewhere.
+ * The kernel found no name helper. True: this process looks up the name now,
+ * and another event follows. The requesting thread saw the initial namespaces,
+ * or the kernel would not have tried; the thread that takes the event may be in
+ * others.
  */
 bool cmx_names_retry(struct cmx_id *id)
 {
@@ -353,27 +354,27 @@ bool cmx_names_retry(struct cmx_id *id)
 	bool again = false;
 
 	pthread_mutex_lock(&lock);
-	if (id->ask && names_initial(id)) {
-		job = job_alloc(id->ask->node, strlen(id->ask->node));
-		again = job && !resolve_locked(id, id->ask, job);
-		ask_replace(id, NULL);
+	if (id->req && names_initial(id)) {
+		job = job_alloc(id->req->node, strlen(id->req->node));
+		again = job && !resolve_locked(id, id->req, job);
+		request_replace(id, NULL);
 	}
 	pthread_mutex_unlock(&lock);
 	return again;
 }
 
 /*
- * All of the id's look-ups were started by threads of the id's user. One of
- * them may wait for its answer. Another may be about to retry: it finds nothing
- * to retry any more.
+ * Threads of the id's user started all of the id's lookups. One of them may
+ * wait for its answer. Another may be about to retry: it finds nothing to retry
+ * any more.
  */
 void cmx_names_cancel(struct cmx_id *id)
 {
-	if (!__atomic_load_n(&id->asked, __ATOMIC_RELAXED))
+	if (!__atomic_load_n(&id->queried, __ATOMIC_RELAXED))
 		return;
 	pthread_mutex_lock(&lock);
 	job_cancel(id);
-	ask_replace(id, NULL);
+	request_replace(id, NULL);
 	pthread_mutex_unlock(&lock);
 }
 

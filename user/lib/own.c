@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What is this library's: the address and the kind of each object that it has
- * made and not freed. A pointer from outside is compared with these before a
- * byte behind it is read; that memory may be another library's, a peer may
- * have written it, or it may be freed.
+ * The objects of this library: the address and the kind of each object that it
+ * has made and not freed. The library compares a pointer from outside with
+ * these before it reads a byte behind it; that memory may be another library's,
+ * a peer may have written it, or it may be freed.
  *
  * A tree over the bits of an address, with one byte for each eight bytes of
  * memory at its end. Nodes are only added, and both they and the bytes change
@@ -63,8 +63,8 @@ static uint8_t *unit_find(const void *obj, bool add)
 }
 
 /*
- * -1 with ENOMEM. What was known at this address before is forgotten. Not
- * const, as that would say that there is something to read yet.
+ * -1 with ENOMEM. It replaces an object that was known at this address. @obj is
+ * not const, which would mean that there is something to read yet.
  */
 int cmx_own_add(void *obj, enum cmx_kind kind)
 {

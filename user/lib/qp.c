@@ -9,7 +9,7 @@
 
 #include "lib.h"
 
-static int qp_attr_ask(struct cmx_id *id, struct ibv_qp_attr *attr, int *mask)
+static int qp_attr_query(struct cmx_id *id, struct ibv_qp_attr *attr, int *mask)
 {
 	struct rdma_cmx_init_qp_attr cmd;
 
@@ -31,7 +31,7 @@ static int qp_modify(struct cmx_id *id, struct ibv_qp *qp,
 	struct ibv_qp_attr attr = { .qp_state = state };
 	int mask;
 
-	if (qp_attr_ask(id, &attr, &mask))
+	if (qp_attr_query(id, &attr, &mask))
 		return -1;
 	return rdma_seterrno(ibv_modify_qp(qp, &attr, mask));
 }
@@ -136,7 +136,7 @@ static int qp_ece_init(struct cmx_id *id, struct ibv_qp *qp)
 	return ret && ret != EOPNOTSUPP ? cmx_err(ret) : 0;
 }
 
-/* What became of the peer's options goes back to it. */
+/* The options in use, which go back to the peer. */
 static int qp_ece_result(struct cmx_id *id, struct ibv_qp *qp)
 {
 	struct ibv_ece ece = {};
@@ -229,7 +229,7 @@ CMX_EXPORT int rdma_init_qp_attr(struct rdma_cm_id *id,
 	CMX_ID_OR_STOCK(id, rdma_init_qp_attr, id, qp_attr, qp_attr_mask);
 	if (!qp_attr || !qp_attr_mask)
 		return cmx_err(EINVAL);
-	return qp_attr_ask(cmx_id(id), qp_attr, qp_attr_mask);
+	return qp_attr_query(cmx_id(id), qp_attr, qp_attr_mask);
 }
 
 static void qp_destroy_keep_errno(struct ibv_qp *qp)

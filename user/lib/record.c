@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Event records as the kernel writes them. Kernel and library need not be of
- * the same age: each struct in a record has a length of its own. What is longer
- * here counts as zero there; what is longer there, or unknown, is skipped.
+ * the same age: each struct in a record has a separate length. Fields that only
+ * the library knows count as zero; it skips fields and parts that only the
+ * kernel knows.
  */
 #include <string.h>
 
@@ -11,7 +12,7 @@
 /* The first published form of the fixed part; never changes. */
 #define HEADER_MIN	96
 
-/* What is known here, @size bytes, of a struct that has @len there. */
+/* Copy the known @size bytes of a struct that has @len bytes in the record. */
 void cmx_grown_copy(void *to, size_t size, const void *from, size_t len)
 {
 	if (len > size)
@@ -68,7 +69,7 @@ static int parts_find(struct cmx_record *rec)
 	return 0;
 }
 
-/* What is in @rec->bytes; -1 with EPROTO if it does not add up. */
+/* Parse @rec->bytes; -1 with EPROTO if they are malformed. */
 int cmx_record_parse(struct cmx_record *rec)
 {
 	const struct rdma_cmx_event *raw = (const void *)rec->bytes;

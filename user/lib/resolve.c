@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * rdma_resolve_addrinfo() and rdma_query_addrinfo(): the question and its
- * answer are the kernel's, nothing is kept here.
+ * rdma_resolve_addrinfo() and rdma_query_addrinfo(): the kernel keeps the query
+ * and its result, the library keeps neither.
  */
 #include <stdlib.h>
 
@@ -12,26 +12,26 @@ CMX_EXPORT int rdma_resolve_addrinfo(struct rdma_cm_id *id, const char *node,
 				     const struct rdma_addrinfo *hints)
 {
 	struct cmx_id *cid = cmx_id(id);
-	struct cmx_ask ask;
+	struct cmx_request req;
 	bool sync, own;
 	int err;
 
 	CMX_ID_OR_STOCK(id, rdma_resolve_addrinfo, id, node, service, hints);
 	if (!node && !service && !hints)
 		return cmx_err(EINVAL);
-	err = cmx_ask_init(&ask, node, service, hints);
+	err = cmx_request_init(&req, node, service, hints);
 	if (err)
 		return cmx_err(err == CMX_ESERVICE ? EINVAL : err);
 
 	err = 0;
 	sync = cid->sync;
-	own = ask.named && cmx_names_own();
-	if (cmx_names_resolve(cid, &ask, own))
+	own = req.named && cmx_names_own();
+	if (cmx_names_resolve(cid, &req, own))
 		err = errno;
 	/* The kernel's names are not this thread's. */
 	if (err == ENOKEY && !own)
-		err = cmx_names_resolve(cid, &ask, true) ? errno : 0;
-	cmx_ask_clear(&ask);
+		err = cmx_names_resolve(cid, &req, true) ? errno : 0;
+	cmx_request_clear(&req);
 	return err ? cmx_err(err) : cmx_complete(cid, sync);
 }
 

@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Living beside the stock librdmacm. A preloaded program that uses rsockets
- * has both libraries: rsocket functions are the stock's, but what they call
- * by name (rdma_create_id() and the like) ends up here, and is handed on. An
- * object that is none of ours (own.c) is the stock's if the stock library
- * passes it, which the return address says, or if it is an id that the stock
- * library has made through here: should a function of it end with a jump, the
- * return address is its caller's. Anything else is nobody's, and refused.
+ * has both libraries: rsocket functions are the stock's, but the functions that
+ * they call by name (rdma_create_id() and the like) are these, which forward
+ * the call. An object that is not of this library (own.c) is the stock's if the
+ * stock library passes it, which the return address shows, or if it is an id
+ * that the stock library has made through here: should a function of it end
+ * with a jump, the return address is its caller's. Calls with any other object
+ * fail.
  *
- * The stock library may be loaded later than this one: it is looked for anew
- * whenever something has been loaded since. Once found it is never unloaded:
- * a reference is held for good, so that no other code can come to lie at its
- * addresses, and a call that was handed on cannot lose the code under it.
+ * The stock library may be loaded later than this one: this library searches
+ * again whenever something has been loaded since. Once found it is never
+ * unloaded: a permanent reference prevents that other code comes to lie at its
+ * addresses, and that a forwarded call loses the code under it.
  * That costs a program that wants to unload it the library's few pages; to
  * check at each call would cost every program time.
  *
- * What is found is written with the lock held, and whoever reads does so
- * atomically. The lock is there for fork(), too: glibc leaves a child that is
- * made during dl_iterate_phdr() with a lock that nobody opens. dlopen() is
- * called without it, as a constructor of another library may call us.
+ * The result is written with the lock held and read atomically. The lock is
+ * there for fork(), too: glibc leaves a child that is made during
+ * dl_iterate_phdr() with a lock that nobody unlocks. dlopen() is called without
+ * it, as a constructor of another library may call this one.
  */
 #define _GNU_SOURCE	/* dl_iterate_phdr() */
 #include <dlfcn.h>
@@ -132,8 +133,8 @@ static void stock_find(void)
 }
 
 /*
- * @look: the caller may be a library that was loaded just now. Whoever has
- * an object of the stock library already has been seen.
+ * @look: the caller may be a library that was loaded just now. A caller that
+ * has an object of the stock library has been seen already.
  */
 bool cmx_stock_caller(const void *address, bool look)
 {

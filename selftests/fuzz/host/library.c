@@ -38,11 +38,11 @@ static void *bytes_take(const uint8_t **data, size_t *size, size_t len)
 	return bytes;
 }
 
-static void question(const uint8_t *data, size_t size)
+static void request(const uint8_t *data, size_t size)
 {
 	struct rdma_addrinfo hints = {};
 	char *node, *service;
-	struct cmx_ask ask;
+	struct cmx_request req;
 	uint8_t head[16] = {};
 
 	if (size < sizeof(head))
@@ -66,13 +66,13 @@ static void question(const uint8_t *data, size_t size)
 	hints.ai_route_len = size;
 	hints.ai_route = bytes_take(&data, &size, size);
 	if (node && service &&
-	    !cmx_ask_init(&ask, head[9] & 1 ? node : NULL,
-			  head[9] & 2 ? service : NULL,
-			  head[9] & 4 ? &hints : NULL)) {
-		if (ask.query.node_len > RDMA_CMX_MAX_NODE ||
-		    ask.query.service_len > RDMA_CMX_MAX_SERVICE)
+	    !cmx_request_init(&req, head[9] & 1 ? node : NULL,
+			      head[9] & 2 ? service : NULL,
+			      head[9] & 4 ? &hints : NULL)) {
+		if (req.query.node_len > RDMA_CMX_MAX_NODE ||
+		    req.query.service_len > RDMA_CMX_MAX_SERVICE)
 			abort();
-		cmx_ask_clear(&ask);
+		cmx_request_clear(&req);
 	}
 	free(node);
 	free(service);
@@ -138,7 +138,7 @@ static void event(const uint8_t *data, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static void (*const targets[])(const uint8_t *data, size_t size) = {
-		answer, question, event,
+		answer, request, event,
 	};
 
 	if (size)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * The RDMA connection manager API, source and binary compatible with
- * rdma-core's <rdma/rdma_cma.h>. The functions are those of librdmacmx; what
- * goes beyond this API is in <rdma/rdma_cmx.h>.
+ * rdma-core's <rdma/rdma_cma.h>. The functions are those of librdmacmx;
+ * <rdma/rdma_cmx.h> has its extensions of this API.
  *
- * Unless said otherwise a function returns 0, or -1 with errno set. All
+ * Unless stated otherwise a function returns 0, or -1 with errno set. All
  * functions may be called from many threads at once, but on one id one after
  * another; rdmacmx(7) names those that may come at any time. An object may not
  * be used while another thread destroys it, or after that.
@@ -174,11 +174,11 @@ struct rdma_cm_event {
 
 /* ai_flags */
 #define RAI_PASSIVE		0x00000001	/* for the listening side */
-#define RAI_NUMERICHOST		0x00000002	/* never ask a name server */
+#define RAI_NUMERICHOST		0x00000002	/* no query to a name server */
 #define RAI_NOROUTE		0x00000004	/* do not resolve routes */
 #define RAI_FAMILY		0x00000008	/* read node as ai_family */
-#define RAI_SA			0x00000010	/* ask the InfiniBand SA */
-#define RAI_DNS			0x00000020	/* ask the name service */
+#define RAI_SA			0x00000010	/* query the InfiniBand SA */
+#define RAI_DNS			0x00000020	/* query the name service */
 
 struct rdma_addrinfo {
 	int ai_flags;			/* RAI_* */
@@ -233,7 +233,7 @@ void rdma_destroy_event_channel(struct rdma_event_channel *channel);
 
 /**
  * rdma_create_id - make a communication identifier
- * @channel: where its events go; NULL makes a synchronous id, whose calls
+ * @channel: channel of its events; NULL makes a synchronous id, whose calls
  *	wait for their event and leave it in id->event
  * @id: result
  * @context: value for id->context
@@ -248,8 +248,8 @@ int rdma_create_id(struct rdma_event_channel *channel, struct rdma_cm_id **id,
  * @res: entry of rdma_getaddrinfo(); with RAI_PASSIVE the id is bound,
  *	otherwise its address and route are resolved
  * @pd: protection domain, NULL: the device's default one
- * @qp_init_attr: what the QP shall be like, NULL: no QP. For RAI_PASSIVE
- *	each id of rdma_get_request() gets such a QP
+ * @qp_init_attr: attributes of the QP, NULL: no QP. For RAI_PASSIVE each id of
+ *	rdma_get_request() gets such a QP
  */
 int rdma_create_ep(struct rdma_cm_id **id, struct rdma_addrinfo *res,
 		   struct ibv_pd *pd, struct ibv_qp_init_attr *qp_init_attr);
@@ -261,7 +261,7 @@ int rdma_create_ep(struct rdma_cm_id **id, struct rdma_addrinfo *res,
 void rdma_destroy_ep(struct rdma_cm_id *id);
 
 /**
- * rdma_destroy_id - destroy an id and cancel what it has outstanding
+ * rdma_destroy_id - destroy an id and cancel its outstanding operations
  * @id: id, whose QP has been destroyed before
  *
  * Waits until the events of the id that were handed out are acked; after
@@ -281,7 +281,7 @@ int rdma_bind_addr(struct rdma_cm_id *id, struct sockaddr *addr);
  * @id: id
  * @src_addr: local address, or NULL
  * @dst_addr: address of the peer or of a multicast group
- * @timeout_ms: milliseconds to wait for an answer
+ * @timeout_ms: timeout in milliseconds
  *
  * ADDR_RESOLVED or ADDR_ERROR follows.
  */
@@ -291,7 +291,7 @@ int rdma_resolve_addr(struct rdma_cm_id *id, struct sockaddr *src_addr,
 /**
  * rdma_resolve_route - find the route to the resolved address
  * @id: id
- * @timeout_ms: milliseconds to wait for an answer
+ * @timeout_ms: timeout in milliseconds
  *
  * ROUTE_RESOLVED or ROUTE_ERROR follows.
  */
@@ -318,7 +318,7 @@ int rdma_create_qp_ex(struct rdma_cm_id *id,
 void rdma_destroy_qp(struct rdma_cm_id *id);
 
 /**
- * rdma_connect - ask the peer for a connection
+ * rdma_connect - send a connection request to the peer
  * @id: id with a resolved route; a datagram id looks up the peer's QP
  * @conn_param: parameters, NULL: the defaults
  *
@@ -373,9 +373,9 @@ int rdma_reject_ece(struct rdma_cm_id *id, const void *private_data,
 		    uint8_t private_data_len);
 
 /**
- * rdma_notify - tell the CM about an asynchronous event of the QP
+ * rdma_notify - report an asynchronous event of the QP to the CM
  * @id: id
- * @event: IBV_EVENT_COMM_EST is what it wants to know
+ * @event: the CM needs IBV_EVENT_COMM_EST
  */
 int rdma_notify(struct rdma_cm_id *id, enum ibv_event_type event);
 
@@ -456,7 +456,7 @@ static inline struct sockaddr *rdma_get_peer_addr(struct rdma_cm_id *id)
 
 /**
  * rdma_get_devices - open all RDMA devices
- * @num_devices: how many, or NULL
+ * @num_devices: number of devices, or NULL
  *
  * Returns an array that ends with NULL. The devices stay open.
  */
@@ -516,7 +516,7 @@ int rdma_migrate_id(struct rdma_cm_id *id, struct rdma_event_channel *channel);
  * @node: name or numeric address, or NULL
  * @service: service name or port number, with RAI_SA service name or id; or
  *	NULL
- * @hints: what is wanted, or NULL
+ * @hints: restrictions of the result, or NULL
  * @res: list of results, for rdma_freeaddrinfo()
  *
  * Returns 0 or an EAI_* code for gai_strerror(); for EAI_SYSTEM see errno.
@@ -534,7 +534,7 @@ int rdma_getaddrinfo(const char *node, const char *service,
 void rdma_freeaddrinfo(struct rdma_addrinfo *res);
 
 /**
- * rdma_init_qp_attr - attributes for the next state of a QP of one's own
+ * rdma_init_qp_attr - attributes for the next state of the caller's QP
  * @id: id
  * @qp_attr: in: qp_state; out: attributes for ibv_modify_qp()
  * @qp_attr_mask: their mask
@@ -543,7 +543,7 @@ int rdma_init_qp_attr(struct rdma_cm_id *id, struct ibv_qp_attr *qp_attr,
 		      int *qp_attr_mask);
 
 /**
- * rdma_set_local_ece - ECE options to offer for a QP of one's own
+ * rdma_set_local_ece - ECE options to offer for the caller's QP
  * @id: id without a QP
  * @ece: options
  */
@@ -558,7 +558,7 @@ int rdma_get_remote_ece(struct rdma_cm_id *id, struct ibv_ece *ece);
 
 /**
  * rdma_resolve_addrinfo - rdma_getaddrinfo() without waiting
- * @id: id that the event comes to; for RAI_SA bound to an InfiniBand port
+ * @id: id that receives the event; for RAI_SA bound to an InfiniBand port
  * @node: as for rdma_getaddrinfo(); NULL with RAI_SA
  * @service: as for rdma_getaddrinfo()
  * @hints: as for rdma_getaddrinfo()

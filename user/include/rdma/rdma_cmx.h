@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What librdmacmx offers beyond <rdma/rdma_cma.h>.
+ * The extensions of librdmacmx to <rdma/rdma_cma.h>.
  */
 #ifndef RDMA_CMX_H
 #define RDMA_CMX_H
@@ -12,7 +12,7 @@ extern "C" {
 #endif
 
 /**
- * rdmacmx_ai_device - which local RDMA device reaches an address
+ * rdmacmx_ai_device - get the local RDMA device that reaches an address
  * @ai: an entry that rdma_getaddrinfo() or rdma_query_addrinfo() of this
  *	library returned; not one that the caller has made
  * @port: the device's port number, or NULL
@@ -36,9 +36,9 @@ enum {
 };
 
 /**
- * struct rdmacmx_group - what a multicast group is like
- * @mask: RDMACMX_GROUP_*: which of the other fields are valid. In a join the
- *	others must be 0.
+ * struct rdmacmx_group - parameters of a multicast group
+ * @mask: RDMACMX_GROUP_*: the other fields that are valid. In a join the fields
+ *	that are not must be 0.
  * @qkey: Q_Key, host byte order, not 0
  * @flow_label: flow label, 20 bits, host byte order
  * @pkey: P_Key, host byte order; the port must have it
@@ -62,7 +62,7 @@ struct rdmacmx_group {
 };
 
 enum {
-	/* Join again when the fabric drops the membership. */
+	/* Rejoin when the fabric drops the membership. */
 	RDMACMX_JOIN_PERSISTENT = 1 << 0
 };
 
@@ -71,7 +71,7 @@ enum {
  * @addr: group: IPv4 or IPv6 multicast address, or MGID in a sockaddr_ib
  * @join_flags: enum rdma_cm_mc_join_flags of <rdma/rdma_cma.h>
  * @flags: RDMACMX_JOIN_*
- * @group: what the group has to be like; a mask of 0 asks for nothing
+ * @group: parameters that the group must have; a mask of 0 requires none
  * @context: rdmacmx_join_many(): comes back as param.ud.private_data
  * @error: out, rdmacmx_join_many(): 0 or an errno
  * @reserved: 0
@@ -92,8 +92,8 @@ struct rdmacmx_join_attr {
  * @attr: the group
  * @context: comes back as param.ud.private_data of the event
  *
- * As rdma_join_multicast_ex(), which see; rdmacmx_join_multicast(3) tells what
- * is different. Returns 0, or -1 with errno.
+ * As rdma_join_multicast_ex(); rdmacmx_join_multicast(3) lists the differences.
+ * Returns 0, or -1 with errno.
  */
 int rdmacmx_join_multicast(struct rdma_cm_id *id,
 			   const struct rdmacmx_join_attr *attr, void *context);
@@ -101,19 +101,19 @@ int rdmacmx_join_multicast(struct rdma_cm_id *id,
 /**
  * rdmacmx_join_many - join many groups at once
  * @id: id that is bound to a device
- * @attrs: the groups, each with its context; the errors go there
- * @count: how many, not 0
+ * @attrs: the groups, each with its context and its error
+ * @count: number of groups, not 0
  *
- * All joins are under way together; each has an event of its own. Returns how
- * many were started, or -1 with errno when none was tried.
+ * All joins proceed concurrently; each has a separate event. Returns the number
+ * of started joins, or -1 with errno when none was tried.
  */
 int rdmacmx_join_many(struct rdma_cm_id *id, struct rdmacmx_join_attr *attrs,
 		      int count);
 
 /**
- * rdmacmx_event_group - tell what the group is like that was joined
+ * rdmacmx_event_group - get the parameters of the group that was joined
  * @event: an RDMA_CM_EVENT_MULTICAST_JOIN of this library, not acknowledged
- * @group: where it goes
+ * @group: result
  *
  * Returns 0, or -1 with errno EINVAL: not such an event.
  */

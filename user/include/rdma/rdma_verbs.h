@@ -2,7 +2,7 @@
 /*
  * Short forms of common verbs for an id with a QP: register memory, post
  * work, wait for a completion. Source compatible with rdma-core's
- * <rdma/rdma_verbs.h>. Each returns 0, or -1 with errno set, or as said.
+ * <rdma/rdma_verbs.h>. Each returns 0, or -1 with errno set, or as stated.
  */
 #ifndef RDMA_VERBS_H
 #define RDMA_VERBS_H

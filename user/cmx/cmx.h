@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What the parts of the command cmx share. It is one thread; nothing here
- * locks.
+ * Declarations that the parts of the command cmx share. It is one thread and
+ * needs no locks.
  */
 #ifndef CMX_H
 #define CMX_H
@@ -32,15 +32,15 @@ int cmx_run(int argc, char **argv);
 int failure(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* The same, names the help and returns CMX_USAGE. */
 int misuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* After getopt_long, which has told the wrong option. */
+/* After getopt_long, which has reported the wrong option. */
 int misuse_option(void);
 
-/* The device can be opened; otherwise says what to do, CMX_FAILED. */
+/* CMX_OK if the device can be opened; else prints the remedy, CMX_FAILED. */
 int device_check(void);
 
 /*
  * An address of @family on a port of RDMA device @device. False when there is
- * none, and @reason says why.
+ * none, with the reason in @reason.
  */
 bool device_address(const char *device, int family,
 		    struct sockaddr_storage *addr, const char **reason);
@@ -52,15 +52,15 @@ bool device_address(const char *device, int family,
 bool device_gid(const char *text, struct sockaddr_ib *addr,
 		const char **reason);
 
-/* What cmx resolve --sa asks, and what --dev and --type say. */
-struct service_question {
+/* The arguments of cmx resolve --sa, with those of --dev and --type. */
+struct service_query {
 	const char *service;
 	const char *device;	/* NULL: any */
 	int qp_type;
 	bool json;
 };
 
-int service_resolve(const struct service_question *question);
+int service_resolve(const struct service_query *query);
 
 /* Short names of enum ibv_qp_type and of RDMA_PS_*, and "DEVICE/PORT" */
 const char *type_text(int qp_type);

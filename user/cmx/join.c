@@ -27,8 +27,8 @@ static const char *join_role(const struct join *join)
 }
 
 /*
- * The next event of the id, to be acknowledged by the caller. NULL: none
- * came in time, or the user interrupts; @interrupted tells which.
+ * The next event of the id, which the caller acknowledges. NULL: none arrived
+ * in time, or the user interrupts, which sets @interrupted.
  */
 static struct rdma_cm_event *event_wait(struct join *join, int ms,
 					bool *interrupted)
@@ -93,7 +93,7 @@ static int join_bind(struct join *join)
 	return status ? bind_failure(join, status) : CMX_OK;
 }
 
-/* The group as it is now: what the event says. */
+/* The present group, as the event reports it. */
 static void group_print_json(struct json *json, const struct rdmacmx_group *g)
 {
 	if (g->mask & RDMACMX_GROUP_PKEY)
@@ -186,7 +186,7 @@ static int join_failure(const struct join *join, const char *text, int error)
 		       strerror(error));
 }
 
-/* An answer to a join. */
+/* The result of a join. */
 static int join_answer(struct join *join, const struct rdma_cm_event *event)
 {
 	struct group *group = (struct group *)event->param.ud.private_data;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* What cmx join has been told, and what it has opened. */
+/* The options of cmx join, and the objects that it has opened. */
 #ifndef CMX_JOIN_H
 #define CMX_JOIN_H
 
@@ -34,8 +34,8 @@ struct join {
 };
 
 /*
- * CMX_OK, or told what is wrong. What is allocated for groups and attrs is the
- * caller's then, too.
+ * CMX_OK, or the error after a message. The caller frees groups and attrs, also
+ * after an error.
  */
 int join_parse(struct join *join, int argc, char **argv);
 

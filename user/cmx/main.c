@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* cmx: picks the subcommand; help, version, and how errors are told. */
+/* cmx: picks the subcommand; help, version, and the format of errors. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * cmx resolve: what rdma_getaddrinfo(3) says about a name, and the RDMA
+ * cmx resolve: the result of rdma_getaddrinfo(3) for a name, and the RDMA
  * device behind each source address.
  */
 #define _GNU_SOURCE
@@ -14,7 +14,7 @@
 
 #include "cmx.h"
 
-struct question {
+struct query {
 	const char *node;
 	const char *service;
 	struct rdma_addrinfo hints;
@@ -65,11 +65,11 @@ const char *space_text(int port_space)
 	return "?";
 }
 
-static const char *hint(int error, const struct question *question)
+static const char *hint(int error, const struct query *query)
 {
 	switch (error) {
 	case EAI_NONAME:
-		if (question->hints.ai_flags & RAI_NUMERICHOST)
+		if (query->hints.ai_flags & RAI_NUMERICHOST)
 			return "it is not an address, and -n forbids a look-up";
 		return "check the spelling, /etc/hosts and the DNS zone";
 	case EAI_AGAIN:
@@ -89,34 +89,34 @@ static const char *hint(int error, const struct question *question)
 	return NULL;
 }
 
-static int resolve_failure(int error, const struct question *question)
+static int resolve_failure(int error, const struct query *query)
 {
-	const char *node = question->node ? question->node : "-";
-	const char *what = hint(error, question);
+	const char *node = query->node ? query->node : "-";
+	const char *what = hint(error, query);
 	int err = errno;
 
 	if (error == -1 || error == EAI_SYSTEM)
 		return failure("%s%s%s: %s", node,
-			       question->service ? " " : "",
-			       question->service ? question->service : "",
+			       query->service ? " " : "",
+			       query->service ? query->service : "",
 			       strerror(err));
-	return failure("%s%s%s: %s%s%s", node, question->service ? " " : "",
-		       question->service ? question->service : "",
+	return failure("%s%s%s: %s%s%s", node, query->service ? " " : "",
+		       query->service ? query->service : "",
 		       gai_strerror(error), what ? ": " : "",
 		       what ? what : "");
 }
 
-static void answer_json(const struct question *question,
+static void answer_json(const struct query *query,
 			const struct rdma_addrinfo *list, double ms)
 {
-	const bool passive = question->hints.ai_flags & RAI_PASSIVE;
+	const bool passive = query->hints.ai_flags & RAI_PASSIVE;
 	struct json json = { .file = stdout };
 	const struct rdma_addrinfo *ai;
 	char text[ADDR_TEXT_MAX], name[80];
 
 	json_open(&json, NULL, '{');
-	json_text(&json, "node", question->node);
-	json_text(&json, "service", question->service);
+	json_text(&json, "node", query->node);
+	json_text(&json, "service", query->service);
 	json_text(&json, "canonical_name",
 		  passive ? list->ai_src_canonname : list->ai_dst_canonname);
 	json_number(&json, "microseconds", ms * 1000);
@@ -140,7 +140,7 @@ static void answer_json(const struct question *question,
 	putchar('\n');
 }
 
-static int answer_table(const struct question *question,
+static int answer_table(const struct query *query,
 			const struct rdma_addrinfo *list, double ms)
 {
 	static const char *const head[] = {
@@ -182,7 +182,7 @@ static int answer_table(const struct question *question,
 	return CMX_OK;
 }
 
-static int resolve(const struct question *question)
+static int resolve(const struct query *query)
 {
 	struct timespec start, end;
 	struct rdma_addrinfo *list;
@@ -191,24 +191,24 @@ static int resolve(const struct question *question)
 	if (device_check())
 		return CMX_FAILED;
 	clock_gettime(CLOCK_MONOTONIC, &start);
-	ret = rdma_getaddrinfo(question->node, question->service,
-			       &question->hints, &list);
+	ret = rdma_getaddrinfo(query->node, query->service,
+			       &query->hints, &list);
 	if (ret)
-		return resolve_failure(ret, question);
+		return resolve_failure(ret, query);
 	clock_gettime(CLOCK_MONOTONIC, &end);
 
 	double ms = (end.tv_sec - start.tv_sec) * 1e3 +
 		    (end.tv_nsec - start.tv_nsec) / 1e6;
 
-	if (question->json)
-		answer_json(question, list, ms);
+	if (query->json)
+		answer_json(query, list, ms);
 	else
-		ret = answer_table(question, list, ms);
+		ret = answer_table(query, list, ms);
 	rdma_freeaddrinfo(list);
 	return ret;
 }
 
-/* RC for connections is what most callers mean; "any" is the API's answer. */
+/* Most callers want RC for connections; "any" is the default of the API. */
 static bool type_parse(const char *text, struct rdma_addrinfo *hints)
 {
 	if (!strcmp(text, "rc")) {
@@ -226,20 +226,20 @@ static bool type_parse(const char *text, struct rdma_addrinfo *hints)
 	return true;
 }
 
-static int service_ask(const struct question *question,
-		       struct service_question *service, char **args, int count)
+static int service_run(const struct query *query,
+		       struct service_query *service, char **args, int count)
 {
-	if (question->hints.ai_family || question->hints.ai_flags)
+	if (query->hints.ai_family || query->hints.ai_flags)
 		return misuse("-4, -6, -n and --passive do not go with --sa");
 	if (!count)
 		return misuse("resolve --sa needs a SERVICE: a name or an id");
 	if (count > 1)
 		return misuse("'%s' is one argument too many", args[1]);
-	if (!question->hints.ai_qp_type)
+	if (!query->hints.ai_qp_type)
 		return misuse("--type with --sa: rc or ud");
 	service->service = args[0];
-	service->qp_type = question->hints.ai_qp_type;
-	service->json = question->json;
+	service->qp_type = query->hints.ai_qp_type;
+	service->json = query->json;
 	return service_resolve(service);
 }
 
@@ -254,11 +254,11 @@ int cmx_resolve(int argc, char **argv)
 		{ "type", required_argument, NULL, 't' },
 		{ .name = NULL },
 	};
-	struct question question = {
+	struct query query = {
 		.hints.ai_qp_type = IBV_QPT_RC,
 		.hints.ai_port_space = RDMA_PS_TCP,
 	};
-	struct service_question service = {};
+	struct service_query service = {};
 	bool sa = false;
 	int option;
 
@@ -269,26 +269,26 @@ int cmx_resolve(int argc, char **argv)
 			service.device = optarg;
 			break;
 		case 'j':
-			question.json = true;
+			query.json = true;
 			break;
 		case '4':
 		case '6':
-			if (question.hints.ai_family)
+			if (query.hints.ai_family)
 				return misuse("give -4 or -6, once");
-			question.hints.ai_family =
+			query.hints.ai_family =
 				option == '4' ? AF_INET : AF_INET6;
 			break;
 		case 'n':
-			question.hints.ai_flags |= RAI_NUMERICHOST;
+			query.hints.ai_flags |= RAI_NUMERICHOST;
 			break;
 		case 'p':
-			question.hints.ai_flags |= RAI_PASSIVE;
+			query.hints.ai_flags |= RAI_PASSIVE;
 			break;
 		case 's':
 			sa = true;
 			break;
 		case 't':
-			if (!type_parse(optarg, &question.hints))
+			if (!type_parse(optarg, &query.hints))
 				return misuse("--type '%s': rc, ud or any",
 					      optarg);
 			break;
@@ -297,7 +297,7 @@ int cmx_resolve(int argc, char **argv)
 		}
 	}
 	if (sa)
-		return service_ask(&question, &service, argv + optind,
+		return service_run(&query, &service, argv + optind,
 				   argc - optind);
 	if (service.device)
 		return misuse("--dev goes with --sa only");
@@ -305,13 +305,13 @@ int cmx_resolve(int argc, char **argv)
 		return misuse("resolve needs a NODE: a name or an address");
 	if (argc - optind > 2)
 		return misuse("'%s' is one argument too many", argv[optind + 2]);
-	question.node = argv[optind];
-	question.service = argv[optind + 1];
+	query.node = argv[optind];
+	query.service = argv[optind + 1];
 	/* "-": no node, so the loopback or, passive, the wildcard address. */
-	if (!strcmp(question.node, "-")) {
-		question.node = NULL;
-		if (!question.service)
+	if (!strcmp(query.node, "-")) {
+		query.node = NULL;
+		if (!query.service)
 			return misuse("without a NODE there must be a SERVICE");
 	}
-	return resolve(&question);
+	return resolve(&query);
 }

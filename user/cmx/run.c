@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * cmx run: start a program on librdmacmx in place of librdmacm, by LD_PRELOAD,
- * after a look at what would make that fail, or be passed over in silence.
+ * after a check for conditions that make the preload fail, or the loader ignore
+ * it in silence.
  */
 #define _GNU_SOURCE	/* dladdr() */
 #include <dlfcn.h>
@@ -21,7 +22,7 @@
 #define PRELOAD		"LD_PRELOAD"
 #define LIBRARY		"librdmacmx.so"
 
-/* Exit codes of env(1) and its like, so that the program's own stand apart. */
+/* Exit codes as of env(1), which differ from those of the program. */
 enum {
 	RUN_FAILED = 125,
 	RUN_NOT_EXECUTABLE = 126,
@@ -65,8 +66,8 @@ static bool preload_has(const char *list)
 }
 
 /*
- * Behind what is there: some libraries insist on being the first, and none of
- * them comes behind librdmacm.
+ * Behind the entries that are there: some libraries have to be the first, and
+ * none of them comes behind librdmacm.
  */
 static bool preload_set(const char *library)
 {
@@ -176,8 +177,8 @@ static bool program_privileged(int fd)
 }
 
 /*
- * Tell what can be seen from outside. A script is its interpreter's matter, and
- * one that may not be read is left to the loader.
+ * Report conditions that the file shows. The function does not check scripts,
+ * and leaves an unreadable file to the loader.
  */
 static void program_check(const char *path, const ElfW(Ehdr) *library)
 {
@@ -225,7 +226,7 @@ int cmx_run(int argc, char **argv)
 	    !preload_set(library))
 		return RUN_FAILED;
 	program_check(path, info.dli_fbase);
-	/* As a shell would: what is no program for the kernel is a script. */
+	/* As in a shell: a file that the kernel refuses to run is a script. */
 	execvp(path, argv);
 	err = errno;
 	if (err == ENOENT) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * cmx resolve --sa: who offers a service on the InfiniBand fabric, as the
- * subnet administrator tells rdma_getaddrinfo(3).
+ * cmx resolve --sa: the providers of a service on the InfiniBand fabric, which
+ * rdma_getaddrinfo(3) gets from the subnet administrator.
  */
 #define _GNU_SOURCE
 #include <endian.h>
@@ -15,7 +15,7 @@
 
 #include "cmx.h"
 
-/* What stands in one row or object */
+/* The contents of one row or object */
 struct entry {
 	char gid[ADDR_TEXT_MAX];
 	char source[ADDR_TEXT_MAX];
@@ -88,7 +88,7 @@ static const char *or_null(const char *text)
 	return !*text || !strcmp(text, "-") ? NULL : text;
 }
 
-static void answer_json(const struct service_question *question,
+static void answer_json(const struct service_query *query,
 			const struct rdma_addrinfo *list, double ms)
 {
 	struct json json = { .file = stdout };
@@ -96,7 +96,7 @@ static void answer_json(const struct service_question *question,
 	struct entry entry;
 
 	json_open(&json, NULL, '{');
-	json_text(&json, "service", question->service);
+	json_text(&json, "service", query->service);
 	json_number(&json, "microseconds", ms * 1000);
 	json_open(&json, "addresses", '[');
 	for (ai = list; ai; ai = ai->ai_next) {
@@ -154,10 +154,10 @@ static int answer_table(const struct rdma_addrinfo *list, double ms)
 	return CMX_OK;
 }
 
-int service_resolve(const struct service_question *question)
+int service_resolve(const struct service_query *query)
 {
 	struct rdma_addrinfo hints = { .ai_flags = RAI_SA,
-				       .ai_qp_type = question->qp_type,
+				       .ai_qp_type = query->qp_type,
 				       .ai_port_space = RDMA_PS_IB };
 	struct timespec start, end;
 	struct rdma_addrinfo *list;
@@ -168,21 +168,21 @@ int service_resolve(const struct service_question *question)
 
 	if (device_check())
 		return CMX_FAILED;
-	if (question->device) {
-		if (!device_gid(question->device, &source, &reason))
-			return failure("'%s': %s", question->device, reason);
+	if (query->device) {
+		if (!device_gid(query->device, &source, &reason))
+			return failure("'%s': %s", query->device, reason);
 		hints.ai_src_addr = (struct sockaddr *)&source;
 		hints.ai_src_len = sizeof(source);
 	}
 	clock_gettime(CLOCK_MONOTONIC, &start);
-	ret = rdma_getaddrinfo(NULL, question->service, &hints, &list);
+	ret = rdma_getaddrinfo(NULL, query->service, &hints, &list);
 	if (ret)
-		return failure("%s: %s", question->service, hint(ret, errno));
+		return failure("%s: %s", query->service, hint(ret, errno));
 	clock_gettime(CLOCK_MONOTONIC, &end);
 	ms = (end.tv_sec - start.tv_sec) * 1e3 +
 	     (end.tv_nsec - start.tv_nsec) / 1e6;
-	if (question->json)
-		answer_json(question, list, ms);
+	if (query->json)
+		answer_json(query, list, ms);
 	else
 		ret = answer_table(list, ms);
 	rdma_freeaddrinfo(list);

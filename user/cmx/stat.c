@@ -72,7 +72,7 @@ static bool counter_read(int dir, const char *name, unsigned long long *value)
 	return end != text && (*end == '\n' || !*end);
 }
 
-/* 1: read, 0: the module is not there, -1: told what is wrong. */
+/* 1: read, 0: the module is not there, -1: failed after a message. */
 static int counters_read(const char *module, struct counters *counters)
 {
 	unsigned long long value;

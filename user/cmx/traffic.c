@@ -128,7 +128,7 @@ int traffic_send(struct traffic *traffic, const char *text)
 			return failure("cannot poll the completion queue");
 		if (ret && wc.opcode != IBV_WC_SEND &&
 		    wc.status == IBV_WC_SUCCESS) {
-			/* A sender has no use for what others send. */
+			/* A sender does not use the messages of others. */
 			receive_post(traffic, wc.wr_id);
 			continue;
 		}
@@ -147,7 +147,7 @@ int traffic_send(struct traffic *traffic, const char *text)
 	return CMX_OK;
 }
 
-/* Who sent it: RoCE v2 puts the IP header at the end of the 40 bytes. */
+/* The sender: RoCE v2 puts the IP header at the end of the 40 bytes. */
 static void message_from(const char *grh, char text[ADDR_TEXT_MAX])
 {
 	text[0] = '\0';

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* Datagrams of a joined group: what cmx join --count sends or receives. */
+/* Datagrams of a joined group, which cmx join --count sends or receives. */
 #ifndef CMX_TRAFFIC_H
 #define CMX_TRAFFIC_H
 
@@ -17,7 +17,7 @@ struct traffic {
 	uint32_t qkey;
 };
 
-/* One message. @from is an empty text when the device does not tell. */
+/* One message. @from is empty if the device does not report the sender. */
 struct message {
 	char from[ADDR_TEXT_MAX];
 	char text[128];
@@ -26,13 +26,13 @@ struct message {
 
 /* A UD queue pair on a bound id, with receives posted. 0 or CMX_FAILED. */
 int traffic_open(struct traffic *traffic, struct rdma_cm_id *id);
-/* Where to send, from the join event. */
+/* Set the destination from the join event. */
 int traffic_aim(struct traffic *traffic, const struct rdma_ud_param *ud);
 /* Send @text and wait until it is out. */
 int traffic_send(struct traffic *traffic, const char *text);
 /*
- * Take what has arrived, to be called when @channel->fd is readable.
- * 1: a message, 0: no more for now, -1: failed and told.
+ * Take an arrived message; the caller calls this when @channel->fd is readable.
+ * 1: a message, 0: no more for now, -1: failed after an error message.
  */
 int traffic_take(struct traffic *traffic, struct message *message);
 /* Before the id is destroyed. */

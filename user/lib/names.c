@@ -105,7 +105,7 @@ int cmx_names_lookup(const char *node, void *buf, size_t *len)
 		ret = cmx_names_errno(ret, _res.res_h_errno, errno);
 		/* As the name helper does: libc does not report a refusal. */
 		if (ret == EAGAIN && _res.res_h_errno == TRY_AGAIN &&
-		    cmx_probe_ask(node, PROBE_MS) == CMX_PROBE_REFUSED)
+		    cmx_probe_query(node, PROBE_MS) == CMX_PROBE_REFUSED)
 			ret = ECONNREFUSED;
 		return ret;
 	}

@@ -48,7 +48,7 @@ static bool user_drop(uid_t uid, gid_t gid)
 
 bool cmx_confine(uid_t uid, gid_t gid, const char **what)
 {
-	/* LD_*, RES_OPTIONS, LOCALDOMAIN, HOSTALIASES and what comes next */
+	/* LD_*, RES_OPTIONS, LOCALDOMAIN, HOSTALIASES and future ones */
 	*what = "clear the environment";
 	if (clearenv())
 		return false;

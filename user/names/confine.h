@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Taking from this process all that it does not need for a look-up.
+ * Removal of all rights of this process that a lookup does not need.
  */
 #ifndef CMX_NAMES_CONFINE_H
 #define CMX_NAMES_CONFINE_H
@@ -10,8 +10,8 @@
 
 /*
  * Environment, descriptors, working directory and, when root, the user: after
- * true there is no way back to more rights. After false, errno and @what say
- * which step failed, and the process must not go on.
+ * true there is no way back to more rights. After false, errno and @what are
+ * those of the failed step, and the process must not go on.
  */
 bool cmx_confine(uid_t uid, gid_t gid, const char **what);
 

@@ -53,7 +53,7 @@ static struct {
 	.timeout = 4,
 };
 
-/* Syslog, and standard error, which is nowhere when the kernel asks. */
+/* Syslog, and standard error, which is /dev/null when the kernel starts it. */
 static void __attribute__((format(printf, 1, 2))) complain(const char *fmt, ...)
 {
 	va_list args;
@@ -124,7 +124,7 @@ static bool alarm_start(void)
 	       !setitimer(ITIMER_REAL, &timer, NULL);
 }
 
-/* What the kernel would be told, read back from what it would be given. */
+/* Print the answer that the kernel would get, from its binary form. */
 static void answer_print(const struct rdma_cmx_names *names)
 {
 	const char *canon = (const char *)&names->addrs[names->addr_count];
@@ -157,7 +157,7 @@ static bool answer_give(const void *answer, size_t len)
 	}
 	/*
 	 * The life first: were it set afterwards and failed, the kernel would
-	 * keep the answer for ever. It is short enough to start now.
+	 * never drop the answer. It is short enough to start now.
 	 */
 	if (keyctl_set_timeout(job.key, job.ttl))
 		what = "limit the life of";
@@ -198,8 +198,8 @@ static int child_error(void)
 	return EIO;
 }
 
-/* What the child says has a head and exactly as many bytes as that tells. */
-static bool child_hear(int fd)
+/* The child's reply has a head and exactly the length in it. */
+static bool child_receive(int fd)
 {
 	static struct cmx_reply reply;
 	size_t len = pipe_read(fd, &reply, sizeof(reply));
@@ -222,8 +222,8 @@ static bool child_hear(int fd)
 }
 
 /*
- * A user that nobody else is, made when this was installed; of the file itself,
- * as root asks no other service. Without it, nobody.
+ * The user that the installation has made for this program only. It is read
+ * from the file itself, as root queries no other service. Without it, nobody.
  */
 static void user_default(void)
 {
@@ -267,7 +267,7 @@ static bool job_run(void)
 		return false;
 	}
 	job.child = child;
-	good = child_hear(fd);
+	good = child_receive(fd);
 	kill(child, SIGKILL);
 	return good;
 }
@@ -370,8 +370,8 @@ static bool options_parse(int argc, char **argv)
 }
 
 /*
- * What stands in the configuration is wrong, and where the key stands is no
- * longer sure: it is the one number that there is authority for.
+ * The configuration is wrong, and the position of the key is no longer sure:
+ * the key is the one number that there is authority for.
  */
 static void job_abandon(int argc, char **argv)
 {
@@ -386,7 +386,7 @@ static void job_abandon(int argc, char **argv)
 	}
 }
 
-/* The kernel starts it without any: what is opened next must not become 1. */
+/* The kernel starts it without any: no file opened later may become 1. */
 static void descriptors_setup(void)
 {
 	int fd;

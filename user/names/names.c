@@ -35,7 +35,7 @@ static bool name_syntax(const char *name, size_t len)
 			return false;
 		}
 	}
-	/* One dot at the end is right: it says that the name is absolute. */
+	/* One dot at the end is valid: it marks an absolute name. */
 	return len > 0;
 }
 
@@ -123,9 +123,9 @@ size_t cmx_names_pack(const struct addrinfo *list, void *buf)
 }
 
 /*
- * EAI_NONAME says only that the last service in nsswitch.conf did not know
+ * EAI_NONAME means only that the last service in nsswitch.conf did not know
  * the name. With one behind dns, such as "dns files" or "dns myhostname", it
- * hides that the name server failed, and glibc gives it for a FORMERR too.
+ * hides that the name server failed, and glibc returns it for a FORMERR too.
  */
 static int noname_errno(int dns)
 {
@@ -158,7 +158,7 @@ int cmx_names_errno(int gai, int dns, int sys)
 	case EAI_MEMORY:
 		return ENOMEM;
 	case EAI_SYSTEM:
-		/* ECONNREFUSED here is a local service's, no server's word */
+		/* ECONNREFUSED here is a local service's, no name server's */
 		if (sys == ENOMEM || sys == EAGAIN || sys == ETIMEDOUT)
 			return sys;
 		return EIO;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What the name helper decides without asking anybody: which names it takes,
- * what an answer looks like, which errno a failure is. Pure functions without
- * state, so that tests and fuzzers can call them.
+ * The decisions of the name helper that need no query: the names that it
+ * accepts, the form of an answer, the errno of a failure. Pure functions
+ * without state, so that tests and fuzzers can call them.
  */
 #ifndef CMX_NAMES_H
 #define CMX_NAMES_H
@@ -30,18 +30,18 @@ bool cmx_names_valid(const char *name);
 size_t cmx_names_pack(const struct addrinfo *list, void *buf);
 
 /*
- * The errno of RDMA_CMX_NAMES that tells what happened, 0 for success.
- * @gai: what getaddrinfo returned
- * @dns: res_h_errno, what the DNS client of this process saw last; 0 when it
- *	was not asked
- * @sys: errno, looked at for EAI_SYSTEM only
+ * The errno of RDMA_CMX_NAMES for a result of getaddrinfo, 0 for success.
+ * @gai: return value of getaddrinfo
+ * @dns: res_h_errno, the last error of the DNS client of this process; 0 if it
+ *	sent no query
+ * @sys: errno, used for EAI_SYSTEM only
  */
 int cmx_names_errno(int gai, int dns, int sys);
 
 /* An errno that rdma_cmx_names.h gives a meaning. */
 bool cmx_names_known(int error);
 
-/* @len bytes, aligned, are an answer whose lengths add up, with a good name. */
+/* @len bytes, aligned, are a well-formed answer with a valid name. */
 bool cmx_names_check(const void *answer, size_t len);
 
 /* A decimal number from @min to @max and nothing else. */

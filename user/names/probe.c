@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * glibc's DNS client drops SERVFAIL, NOTIMP and REFUSED alike and, like for a
- * server that nobody runs, says "try again". The kernel promises to tell a
- * refusal apart, so after such a failure the same servers are asked once
- * more, in plain UDP, and their return codes are looked at. The state is the
- * calling thread's: no locks.
+ * glibc's DNS client drops SERVFAIL, NOTIMP and REFUSED alike and returns "try
+ * again", as for a server that nobody runs. The kernel promises to distinguish
+ * a refusal. So after such a failure this file sends a query to the same
+ * servers once more, in plain UDP, and checks their return codes. The state is
+ * the calling thread's: no locks.
  */
 #include <arpa/nameser.h>
 #include <ctype.h>
@@ -21,7 +21,7 @@
 
 bool cmx_probe_setup(long seconds)
 {
-	int turns, retrans;
+	int waits, retrans;
 
 	if (res_init())
 		return false;
@@ -29,8 +29,8 @@ bool cmx_probe_setup(long seconds)
 	 * A server that answers for one family only costs glibc three waits,
 	 * a dead first server one; both must fit before the alarm.
 	 */
-	turns = 4 * (_res.nscount > 0 ? _res.nscount : 1);
-	retrans = seconds / turns;
+	waits = 4 * (_res.nscount > 0 ? _res.nscount : 1);
+	retrans = seconds / waits;
 	if (retrans < 1)
 		retrans = 1;
 	if (_res.retrans > retrans)
@@ -72,7 +72,7 @@ enum cmx_probe cmx_probe_reply(const unsigned char *query, size_t query_len,
 		meaning = CMX_PROBE_FAILING;
 		break;
 	}
-	/* A server that refuses may leave the question out, no other may. */
+	/* Only a server that refuses may omit the question section. */
 	question = reply[4] || reply[5];
 	if (!question)
 		return meaning == CMX_PROBE_REFUSED ? meaning :
@@ -84,7 +84,7 @@ enum cmx_probe cmx_probe_reply(const unsigned char *query, size_t query_len,
 	return meaning;
 }
 
-/* The name that the DNS client asks for first, as res_search(3) does. */
+/* The first name that the DNS client queries, as res_search(3) does. */
 static bool qname_first(const char *name, char *qname, size_t size)
 {
 	unsigned int dots = 0;
@@ -102,7 +102,7 @@ static bool qname_first(const char *name, char *qname, size_t size)
 	return len > 0 && (size_t)len < size;
 }
 
-/* A socket that hears one server only, its ICMP errors included. */
+/* A socket that receives from one server only, with its ICMP errors. */
 static int server_connect(int i)
 {
 	const struct sockaddr *addr = (const void *)&_res.nsaddr_list[i];
@@ -124,8 +124,8 @@ static int server_connect(int i)
 	return fd;
 }
 
-static enum cmx_probe server_hear(int fd, const unsigned char *query,
-				  size_t query_len)
+static enum cmx_probe server_receive(int fd, const unsigned char *query,
+				     size_t query_len)
 {
 	unsigned char reply[NS_PACKETSZ];
 	ssize_t len = recv(fd, reply, sizeof(reply), 0);
@@ -159,16 +159,16 @@ static bool servers_wait(struct pollfd *fds, int count, long long end)
 	return true;
 }
 
-enum cmx_probe cmx_probe_ask(const char *name, int timeout_ms)
+enum cmx_probe cmx_probe_query(const char *name, int timeout_ms)
 {
 	long long end = timeout_ms < 0 ? -1 : now_ms() + timeout_ms;
 	unsigned char query[NS_PACKETSZ];
-	enum cmx_probe heard = CMX_PROBE_SILENT;
+	enum cmx_probe best = CMX_PROBE_SILENT;
 	char qname[NS_MAXDNAME];
 	struct pollfd fds[MAXNS];
 	int waiting = 0, len, i;
 
-	/* A host that asks by TCP only may have a reason: nothing in UDP. */
+	/* A host that queries by TCP only may have a reason: no UDP then. */
 	if (_res.options & RES_USEVC)
 		return CMX_PROBE_FAILING;
 	if (!qname_first(name, qname, sizeof(qname)))
@@ -182,15 +182,15 @@ enum cmx_probe cmx_probe_ask(const char *name, int timeout_ms)
 		fds[i].fd = server_connect(i);
 		fds[i].events = POLLIN;
 		if (fds[i].fd < 0 || send(fds[i].fd, query, len, 0) < 0)
-			heard = CMX_PROBE_FAILING;
+			best = CMX_PROBE_FAILING;
 		else
 			waiting++;
 	}
 	/* One server that may yet do better decides: no need for the rest. */
-	while (waiting && heard <= CMX_PROBE_REFUSED) {
+	while (waiting && best <= CMX_PROBE_REFUSED) {
 		if (!servers_wait(fds, i, end)) {
 			/* One that is silent may yet do better. */
-			heard = CMX_PROBE_FAILING;
+			best = CMX_PROBE_FAILING;
 			break;
 		}
 		for (int s = 0; s < i; s++) {
@@ -198,11 +198,11 @@ enum cmx_probe cmx_probe_ask(const char *name, int timeout_ms)
 
 			if (fds[s].fd < 0 || !fds[s].revents)
 				continue;
-			now = server_hear(fds[s].fd, query, len);
+			now = server_receive(fds[s].fd, query, len);
 			if (now == CMX_PROBE_SILENT)
 				continue;
-			if (now > heard)
-				heard = now;
+			if (now > best)
+				best = now;
 			close(fds[s].fd);
 			fds[s].fd = -1;
 			waiting--;
@@ -211,5 +211,5 @@ enum cmx_probe cmx_probe_ask(const char *name, int timeout_ms)
 	for (int s = 0; s < i; s++)
 		if (fds[s].fd >= 0)
 			close(fds[s].fd);
-	return heard == CMX_PROBE_SILENT ? CMX_PROBE_FAILING : heard;
+	return best == CMX_PROBE_SILENT ? CMX_PROBE_FAILING : best;
 }

@@ -20,7 +20,7 @@
 #include "probe.h"
 #include "resolve.h"
 
-static int name_ask(const char *name, struct addrinfo **list)
+static int name_lookup(const char *name, struct addrinfo **list)
 {
 	static const struct addrinfo hints = {
 		.ai_flags = AI_CANONNAME,
@@ -43,17 +43,17 @@ static int name_resolve(const char *name, long timeout, struct addrinfo **list)
 		return ENOENT;
 	if (!cmx_probe_setup(timeout))
 		return ENOMEM;
-	error = name_ask(name, list);
+	error = name_lookup(name, list);
 	/* Only when it was the DNS client of this process that failed. */
 	if (error != EAGAIN || _res.res_h_errno != TRY_AGAIN)
 		return error;
 
-	switch (cmx_probe_ask(name, -1)) {
+	switch (cmx_probe_query(name, -1)) {
 	case CMX_PROBE_REFUSED:
 		return ECONNREFUSED;
 	case CMX_PROBE_ANSWERED:
 		/* a slow server that has the answer by now */
-		return name_ask(name, list);
+		return name_lookup(name, list);
 	default:
 		return EAGAIN;
 	}
@@ -120,7 +120,7 @@ static void child_run(int fd, const char *name, long timeout)
 	reply.error = name_resolve(name, timeout, &list);
 	if (!reply.error) {
 		reply.len = cmx_names_pack(list, &reply.answer);
-		/* Without an address of use it is one without an address. */
+		/* A name without a usable address has no address. */
 		if (!reply.len)
 			reply.error = ENODATA;
 	}

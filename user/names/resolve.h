@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What the name helper's parent and child have in common.
+ * Declarations that the name helper's parent and child share.
  */
 #ifndef CMX_NAMES_RESOLVE_H
 #define CMX_NAMES_RESOLVE_H
@@ -10,7 +10,7 @@
 
 #include "names.h"
 
-/* What the child writes, up to the end of the answer. */
+/* The reply of the child, which writes it up to the end of the answer. */
 struct cmx_reply {
 	int error;		/* errno, 0 for an answer */
 	unsigned int len;	/* of the answer in bytes, 0 after an error */
@@ -22,8 +22,8 @@ struct cmx_reply {
 
 /*
  * Start a process that resolves @name as this user within @timeout seconds. It
- * gives up the authority over the @key, if there is one. Returns its number, and
- * in @fd where its reply comes; -1 and errno when there is none.
+ * gives up the authority over the @key, if there is one. Returns its number,
+ * and in @fd the pipe of its reply; -1 and errno when there is none.
  */
 pid_t cmx_child_start(const char *name, uid_t uid, gid_t gid, long timeout,
 		      bool key, int *fd);

@@ -8,7 +8,7 @@
  *	time QUESTION		the same 1000 times; tells the fastest and mean time
  *	start QUESTION		ask without waiting
  *	known QUESTION		likewise; takes a result that is known at once
- *	wait			for the callback of start
+ *	wait			for the result of start or known
  *	cancel			the query of start
  *	give-error N		end names of start ("later") with an errno
  *	stress N NAME [MS]	N queries at once, every second one cancelled
@@ -125,7 +125,7 @@ static int consumer_wait(void)
 	long ret;
 
 	if (!consumer.query)
-		return -ENOENT;
+		return consumer.res ? 0 : -ENOENT;
 	ret = wait_for_completion_interruptible_timeout(&consumer.done,
 							90 * HZ);
 	return ret > 0 ? 0 : ret ? -EINTR : -ETIMEDOUT;

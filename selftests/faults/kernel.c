@@ -84,7 +84,7 @@ static void sweep(struct __test_metadata *_metadata, int fd,
 
 TEST_F_TIMEOUT(kernel, KA_01_resolve, SWEEP_LIMIT)
 {
-	SWEEP("check 10.55.0.2 7471", false, NULL);
+	SWEEP("known 10.55.0.2 7471", true, NULL);
 	SWEEP("resolve 10.55.0.2 7471", false, NULL);
 	SWEEP("resolve fd55::2 7471 qp=2", false, NULL);
 	SWEEP("resolve - 7471 passive", false, NULL);

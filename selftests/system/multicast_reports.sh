@@ -3,6 +3,7 @@
 # MC-03, MC-07: what goes over the wire on RoCE v2, IPv4 and IPv6. tcpdump in
 # beta sees a full member's reports and that it leaves, and none of a send-only
 # member. A full member of another group comes last, so that "none" is certain.
+# shellcheck disable=SC2154 # hold sets the names of jobs by eval
 . /usr/lib/rdma-cmx/selftests/lib.sh
 mc=/usr/lib/rdma-cmx/selftests/api/mc.helper
 

@@ -230,7 +230,7 @@ ok "some were refused" test "$(counter name_refused)" -gt 0
 wait_for 15 live_none
 do_ crowd 20 z%.silent.test behind.any.cmx.test >/dev/null
 like "one user cannot hold up a name for another" \
-	"$(do_ resolve behind.any.cmx.test 1 timeout=3000)" '^entries='
+	"$(do_ resolve behind.any.cmx.test 1 timeout=6000)" '^entries='
 do_ crowd 0 >/dev/null
 
 # --- without the helper, in the end ---

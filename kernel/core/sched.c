@@ -110,8 +110,8 @@ static void cmx_sched_user_idle(struct cmx_sched_user *user)
 }
 
 /*
- * A lookup that the user @uid may join, with the key of @like: one that runs,
- * or one of its own that waits. Or NULL.
+ * Returns a lookup with the key of @like that the user @uid may join, or NULL.
+ * It is a running one of any user, or a waiting one of the same user.
  */
 struct cmx_sched_entity *cmx_sched_find(struct cmx_sched *sched,
 					const struct cmx_sched_entity *like,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Counters, per CPU and without locks. Each is a file of its own name in
- * /sys/module/rdma_cmx/counters. Those that begin with live_ count objects
- * and are 0 when nothing is going on.
+ * Counters, per CPU and without locks. Each is the file of the same name in
+ * /sys/module/rdma_cmx/counters. Those that begin with live_ count objects and
+ * are 0 when the module is idle.
  */
 #ifndef CMX_STATS_H
 #define CMX_STATS_H

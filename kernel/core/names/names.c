@@ -3,11 +3,11 @@
  * Names, through the kernel's key service: request-key(8) starts the
  * project's helper, whose answer is a key that stays until it expires.
  *
- * Answers live in a keyring of our own under credentials of our own, so that
- * nobody puts a false one there with add_key(2). A cached answer is found in
- * the caller's context. A cold name becomes a lookup: an object of its own
- * with a work item, since request_key() cannot be interrupted; it goes on,
- * and fills the cache, when those who waited for it have gone.
+ * Answers are in a keyring of this module under credentials of this module, so
+ * that nobody adds a false one with add_key(2). The caller finds a cached answer
+ * itself. A name that is not cached needs a lookup, a separate object with a
+ * work item, because request_key() cannot be interrupted. A lookup without
+ * waiters still completes, and fills the cache.
  *
  * cmx_names_lock guards all lookups, their slots (sched.h), and the lists of
  * waiters. It is innermost. The callback of a waiter runs without it.

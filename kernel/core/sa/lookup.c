@@ -505,7 +505,7 @@ bool cmx_sa_forget(struct cmx_sa_waiter *waiter)
 	if (l) {
 		list_del(&waiter->node);
 		waiter->lookup = NULL;
-		/* Without a slot of its own, no work item knows it. */
+		/* Without a slot, no work item knows it. */
 		if (list_empty(&l->waiters) &&
 		    (l->entity.state == CMX_SCHED_WAITING ||
 		     l->entity.state == CMX_SCHED_FOLLOWING)) {

@@ -2,11 +2,11 @@
 /*
  * One MAD of a query: made, sent, answered, checked.
  *
- * A retry is a MAD of its own with its own transaction id, and the ones
- * before it stay valid: what answers first counts. The same id again, which
- * ib_mad would do by itself, is no good for an answer of several segments:
- * when some of those were lost, the SA starts anew and the half of the answer
- * that the receiver remembers makes it abort that, for 40 s.
+ * A retry is a separate MAD with a new transaction id. The earlier ids stay
+ * valid, and the first response counts. A retry with the same id, as ib_mad does
+ * it, fails for a response of several segments: when some of them are lost, the
+ * SA starts again, and the receiver, which still has the first half, aborts the
+ * new response, for 40 s.
  *
  * A MAD is on the list of its lookup, which cmx_sa_lock guards, from before
  * it is posted until ib_mad gives it back, so it can be cancelled there.

@@ -7,6 +7,9 @@ VERSION := 0.1.0
 newest_headers = $(notdir $(patsubst %/build,%,$(lastword $(shell ls -d /lib/modules/*/build 2>/dev/null | sort -V))))
 KVER ?= $(if $(wildcard /lib/modules/$(shell uname -r)/build),$(shell uname -r),$(newest_headers))
 KDIR ?= /lib/modules/$(KVER)/build
+# The release that KDIR is for: with KDIR= alone KVER is another's
+UTS_H = $(KDIR)/include/generated/utsrelease.h
+KREL = $(or $(shell sed -n 's/^.define UTS_RELEASE "\(.*\)"/\1/p' $(UTS_H) 2>/dev/null),$(KVER))
 
 CC ?= gcc
 CFLAGS ?= -O2 -g
@@ -27,10 +30,13 @@ all: modules user  ## build the modules (for KVER) and user space
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo "Variables: KVER=<kernel release> DESTDIR=<folder> T=<test name> BENCH_JSON=<file>"
+	@echo "  OFA_DIR=<folder of MLNX_OFED's or DOCA-OFED's headers>, or empty for the kernel's own"
 
 modules:  ## build rdma_cmx.ko and rdma_ucmx.ko for KVER
 	@test -d "$(KDIR)" || { echo "no kernel headers in '$(KDIR)': 'make deps' installs Debian's, or set KVER= or KDIR=" >&2; exit 1; }
-	$(MAKE) -C $(KDIR) M=$(CURDIR) modules
+	ofa=$$(kernel/vendor.sh $(KREL)) && $(MAKE) -C $(KDIR) M=$(CURDIR) \
+		$${ofa:+CMX_OFA="$$ofa" KBUILD_EXTRA_SYMBOLS="$$ofa/Module.symvers"} \
+		modules
 
 install: install-modules install-user  ## install all below DESTDIR
 
@@ -47,7 +53,9 @@ clean:  ## remove what was built
 	@test ! -d "$(KDIR)" || $(MAKE) -C $(KDIR) M=$(CURDIR) clean
 	rm -rf $(O)
 
-include user/user.mk
+# The source package of dkms has the modules alone.
+-include user/user.mk
 -include Documentation/docs.mk
-include selftests/selftests.mk
+-include packaging/packaging.mk
+-include selftests/selftests.mk
 -include selftests/vm/vm.mk

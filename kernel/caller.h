@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Queries on behalf of a user. rdma_ucmx calls these; a driver calls those of
+ * Queries on behalf of a user, and a limit. rdma_ucmx calls these; a driver calls those of
  * <rdma/rdma_cmx.h>, for the kernel itself.
  */
 #ifndef CMX_CALLER_H
@@ -13,9 +13,12 @@
 /**
  * struct cmx_caller - on whose behalf a query is made
  * @uid: user whom lookups are counted against
+ * @kernel: a kernel consumer, whose work waits for no process
  * @names: the caller's own answer for the node, or NULL; checked
  * @names_len: bytes of @names
  * @names_later: the answer comes with rdma_cmx_query_give_names()
+ * @port_later: so does the port; the attributes have has_port and port 0. A
+ *	name that the kernel looks up is looked up after that
  * @no_names: the host's names are not the caller's. What would have to be
  *	looked up, or is in the cache, is -ENOKEY; numbers, @names and
  *	@names_later are taken
@@ -28,7 +31,28 @@ struct cmx_caller {
 	const struct rdma_cmx_names *names;
 	size_t names_len;
 	bool names_later;
+	bool port_later;
 	bool no_names;
+	bool kernel;
+};
+
+/**
+ * struct cmx_given - what rdma_cmx_query_give_names() brings
+ * @error: a positive errno: the query fails with it; or 0
+ * @names: the answer of a query with names_later; copied
+ * @names_len: bytes of @names, else 0
+ * @has_port: with the port of a query with port_later
+ * @port: port number in host byte order
+ * @qp_type: IB_QPT_RC or IB_QPT_UD: the service has @port for this type only.
+ *	0: for all that the query leaves open
+ */
+struct cmx_given {
+	int error;
+	const struct rdma_cmx_names *names;
+	size_t names_len;
+	bool has_port;
+	u16 port;
+	u32 qp_type;
 };
 
 /**
@@ -51,7 +75,7 @@ int rdma_cmx_query_start_for(const struct rdma_cmx_query_attr *attr,
 /**
  * rdma_cmx_resolve_for - rdma_cmx_resolve() on behalf of @caller
  * @attr: as there
- * @caller: on whose behalf; without names_later
+ * @caller: on whose behalf; without names_later and port_later
  *
  * Return: as there.
  */
@@ -60,18 +84,24 @@ rdma_cmx_resolve_for(const struct rdma_cmx_query_attr *attr,
 		     const struct cmx_caller *caller);
 
 /**
- * rdma_cmx_query_give_names - bring the answer of the caller's name service
- * @query: started with names_later
- * @error: 0 or a positive errno
- * @names: the answer if @error is 0; copied
- * @names_len: bytes of @names
+ * rdma_cmx_query_give_names - bring what the caller has looked up
+ * @query: started with names_later, port_later or both
+ * @given: an error, or all that @query waits for and nothing else
  *
  * Context: process, may sleep.
- * Return: 0; -ESRCH when the query does not wait for names (any more);
- * -EBADMSG for an answer that is malformed; then the query goes on waiting.
+ * Return: 0; -ESRCH when the query does not wait for its caller (any more);
+ * -EINVAL when @given is not what it waits for, or @qp_type contradicts it;
+ * -EBADMSG for names that are malformed. After the last two the query goes on
+ * waiting.
  */
-int rdma_cmx_query_give_names(struct rdma_cmx_query *query, int error,
-			      const struct rdma_cmx_names *names,
-			      size_t names_len);
+int rdma_cmx_query_give_names(struct rdma_cmx_query *query,
+			      const struct cmx_given *given);
+
+/**
+ * rdma_cmx_max_user_groups - how many groups may a user be a member of?
+ *
+ * Return: the present value of the module parameter groups_per_user.
+ */
+unsigned int rdma_cmx_max_user_groups(void);
 
 #endif /* CMX_CALLER_H */

@@ -1,15 +1,37 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* The only place that checks the kernel version. 6.1 is the oldest one. */
+/*
+ * The only place with differences between kernels; 6.1 is the oldest one. It
+ * tests for what the headers offer, not for version numbers, as distributions
+ * backport. compat.mk tests what the preprocessor cannot. A user of a macro
+ * includes the header that it is about.
+ */
 #ifndef CMX_COMPAT_H
 #define CMX_COMPAT_H
 
-#include <linux/version.h>
+/* Its functions were in linux/kernel.h. */
+#ifdef CMX_HEX_H
+#include <linux/hex.h>
+#endif
 
 /* Since 6.10 a trace event remembers the source of a string by itself. */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 10, 0)
+#ifdef CMX_ASSIGN_STR_DST
 #define cmx_assign_str(dst, src)	__assign_str(dst)
 #else
 #define cmx_assign_str(dst, src)	__assign_str(dst, src)
+#endif
+
+/*
+ * IPv6 may be a module or booted without: until 7.0 a table of functions
+ * spares callers the dependency. From 7.1 it is built in, and they are exported.
+ */
+#ifdef CMX_IPV6_STUBS_H
+#define cmx_ipv6_dev_find(net, addr)	\
+	ipv6_stub->ipv6_dev_find(net, addr, NULL)
+#define cmx_ipv6_route(net, fl6)	\
+	ipv6_stub->ipv6_dst_lookup_flow(net, NULL, fl6, NULL)
+#else
+#define cmx_ipv6_dev_find(net, addr)	ipv6_dev_find(net, addr, NULL)
+#define cmx_ipv6_route(net, fl6)	ip6_dst_lookup_flow(net, NULL, fl6, NULL)
 #endif
 
 /*

@@ -8,7 +8,7 @@
  *	names/				names, by the kernel's key service
  *	sa/				queries of subnet administrators
  *
- * Here are counters (stats.h), slots that users share (sched.h), socket
+ * Here are counters (stats.h), shared lookups and their slots (sched.h), socket
  * addresses (addr.c) and the module's entry (main.c), which includes them all.
  */
 #ifndef CMX_CORE_H

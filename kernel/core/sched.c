@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Slots that users share, see sched.h. */
+/* Lookups that callers share, and their slots, see sched.h. */
 #include <linux/limits.h>
 #include <linux/minmax.h>
 #include <linux/moduleparam.h>
 #include <linux/once.h>
+#include <linux/sched.h>
 #include <linux/siphash.h>
 #include <linux/slab.h>
+#include <linux/spinlock.h>
 
 #include "sched.h"
 
-/* For tables whose keys users choose: nobody can aim at one chain. */
+/* For tables whose keys users choose: no user can aim at one chain. */
 u32 cmx_hash(const void *data, size_t len)
 {
 	static siphash_key_t key __read_mostly;
@@ -29,11 +31,11 @@ const struct kernel_param_ops param_ops_cmx_positive = {
 	.get = param_get_uint,
 };
 
-void cmx_sched_init(struct cmx_sched *sched,
-		    bool (*same)(const struct cmx_sched_entity *a,
-				 const struct cmx_sched_entity *b))
+void cmx_sched_init(struct cmx_sched *sched, spinlock_t *lock,
+		    const struct cmx_sched_ops *ops)
 {
-	sched->same = same;
+	sched->ops = ops;
+	sched->lock = lock;
 	hash_init(sched->lookups);
 	hash_init(sched->users);
 	INIT_LIST_HEAD(&sched->first);
@@ -42,29 +44,38 @@ void cmx_sched_init(struct cmx_sched *sched,
 	INIT_LIST_HEAD(&sched->running);
 }
 
-/* In no state yet that the engine knows. */
-void cmx_sched_entity_init(struct cmx_sched_entity *entity, u32 hash)
+/*
+ * A lookup on behalf of @uid that is not known to @sched yet, and cannot be
+ * joined. Returns 0 or -ENOMEM.
+ */
+int cmx_sched_entity_init(struct cmx_sched_entity *entity,
+			  struct cmx_sched *sched, kuid_t uid, u32 hash)
 {
+	struct cmx_sched_user *user;
+
+	user = kzalloc(sizeof(*user), GFP_KERNEL_ACCOUNT);
+	if (!user)
+		return -ENOMEM;
+	INIT_LIST_HEAD(&user->node);
+	INIT_LIST_HEAD(&user->queue);
+	user->uid = uid;
+
 	entity->state = CMX_SCHED_GONE;
 	INIT_HLIST_NODE(&entity->hash);
 	entity->hash_value = hash;
 	INIT_LIST_HEAD(&entity->node);
 	INIT_LIST_HEAD(&entity->queue);
 	INIT_LIST_HEAD(&entity->followers);
+	INIT_LIST_HEAD(&entity->waiters);
+	entity->sched = sched;
+	entity->user = user;
+	return 0;
 }
 
-/* For cmx_sched_add(), which may find that it is known already. */
-struct cmx_sched_user *cmx_sched_user_alloc(kuid_t uid)
+/* Before a lookup, which is GONE, is freed. */
+void cmx_sched_entity_exit(struct cmx_sched_entity *entity)
 {
-	struct cmx_sched_user *user;
-
-	user = kzalloc(sizeof(*user), GFP_KERNEL_ACCOUNT);
-	if (!user)
-		return NULL;
-	INIT_LIST_HEAD(&user->node);
-	INIT_LIST_HEAD(&user->queue);
-	user->uid = uid;
-	return user;
+	kfree(entity->user);
 }
 
 static u32 cmx_sched_user_hash(kuid_t uid)
@@ -110,47 +121,42 @@ static void cmx_sched_user_idle(struct cmx_sched_user *user)
 }
 
 /*
- * Returns a lookup with the key of @like that the user @uid may join, or NULL.
- * It is a running one of any user, or a waiting one of the same user.
+ * Returns a lookup with the key of @like that its user may join, or NULL. It is
+ * a running one of any user, or a waiting one of the same user.
  */
-struct cmx_sched_entity *cmx_sched_find(struct cmx_sched *sched,
-					const struct cmx_sched_entity *like,
-					kuid_t uid)
+static struct cmx_sched_entity *
+cmx_sched_find(const struct cmx_sched_entity *like)
 {
+	struct cmx_sched *sched = like->sched;
 	struct cmx_sched_entity *entity;
 
 	hash_for_each_possible(sched->lookups, entity, hash, like->hash_value) {
 		if (entity->hash_value == like->hash_value &&
 		    (entity->state == CMX_SCHED_RUNNING ||
-		     uid_eq(entity->user->uid, uid)) &&
-		    sched->same(entity, like))
+		     uid_eq(entity->user->uid, like->user->uid)) &&
+		    sched->ops->same(entity, like))
 			return entity;
 	}
 	return NULL;
 }
 
-/*
- * @entity waits from now on, for the user *@user; if that is known already,
- * @user keeps the caller's struct, otherwise it becomes NULL. -EAGAIN: the
- * user has too many waiting.
- */
-int cmx_sched_add(struct cmx_sched *sched,
-		  const struct cmx_sched_limits *limits,
-		  struct cmx_sched_entity *entity,
-		  struct cmx_sched_user **puser)
+/* @entity waits from now on. -EAGAIN: its user has too many waiting. */
+static int cmx_sched_add(struct cmx_sched *sched,
+			 struct cmx_sched_entity *entity)
 {
-	u32 hash = cmx_sched_user_hash((*puser)->uid);
+	u32 hash = cmx_sched_user_hash(entity->user->uid);
 	struct cmx_sched_user *user;
 
-	user = cmx_sched_user_find(sched, (*puser)->uid, hash);
-	if (user && user->waiting >= limits->waiting_per_user)
-		return -EAGAIN;
-	if (!user) {
-		user = *puser;
-		*puser = NULL;
+	user = cmx_sched_user_find(sched, entity->user->uid, hash);
+	if (user) {
+		if (user->waiting >= sched->ops->limits(sched).waiting_per_user)
+			return -EAGAIN;
+		kfree(entity->user);
+		entity->user = user;
+	} else {
+		user = entity->user;
 		hash_add(sched->users, &user->hash, hash);
 	}
-	entity->user = user;
 	WRITE_ONCE(entity->state, CMX_SCHED_WAITING);
 	hash_add(sched->lookups, &entity->hash, entity->hash_value);
 	list_add_tail(&entity->node, &sched->waiting);
@@ -162,11 +168,10 @@ int cmx_sched_add(struct cmx_sched *sched,
 }
 
 /* @entity waits no longer; its user may be idle now. */
-static void cmx_sched_unqueue(struct cmx_sched *sched,
-			      struct cmx_sched_entity *entity)
+static void cmx_sched_unqueue(struct cmx_sched_entity *entity)
 {
 	list_del_init(&entity->queue);
-	sched->nr_waiting--;
+	entity->sched->nr_waiting--;
 	if (!--entity->user->waiting)
 		list_del_init(&entity->user->node);
 }
@@ -241,10 +246,10 @@ static void cmx_sched_gather(struct cmx_sched *sched,
 				    entity->hash_value) {
 		if (other == entity ||
 		    other->hash_value != entity->hash_value ||
-		    !sched->same(other, entity))
+		    !sched->ops->same(other, entity))
 			continue;
 		user = other->user;
-		cmx_sched_unqueue(sched, other);
+		cmx_sched_unqueue(other);
 		cmx_sched_user_idle(user);
 		hash_del(&other->hash);
 		other->user = NULL;
@@ -254,8 +259,8 @@ static void cmx_sched_gather(struct cmx_sched *sched,
 }
 
 /* The next lookup that gets a slot, which it has now. Or NULL. */
-struct cmx_sched_entity *cmx_sched_next(struct cmx_sched *sched,
-					const struct cmx_sched_limits *limits)
+static struct cmx_sched_entity *
+cmx_sched_next(struct cmx_sched *sched, const struct cmx_sched_limits *limits)
 {
 	struct cmx_sched_user *user;
 	struct cmx_sched_entity *entity;
@@ -264,7 +269,7 @@ struct cmx_sched_entity *cmx_sched_next(struct cmx_sched *sched,
 	if (!user)
 		return NULL;
 	entity = list_first_entry(&user->queue, struct cmx_sched_entity, queue);
-	cmx_sched_unqueue(sched, entity);
+	cmx_sched_unqueue(entity);
 	WRITE_ONCE(entity->state, CMX_SCHED_RUNNING);
 	list_move_tail(&entity->node, &sched->running);
 	sched->nr_running++;
@@ -276,17 +281,64 @@ struct cmx_sched_entity *cmx_sched_next(struct cmx_sched *sched,
 	return entity;
 }
 
-/*
- * @entity, in whatever state, counts no more and cannot be joined. Its
- * followers stay with it.
- */
-void cmx_sched_leave(struct cmx_sched *sched, struct cmx_sched_entity *entity)
+/* Starts the lookups for which there is a slot. */
+void cmx_sched_run(struct cmx_sched *sched)
 {
+	struct cmx_sched_limits limits = sched->ops->limits(sched);
+	struct cmx_sched_entity *entity;
+
+	while ((entity = cmx_sched_next(sched, &limits)))
+		sched->ops->start(entity);
+}
+
+/* For a lookup that can be joined, or whose owner calls complete anyhow. */
+void cmx_sched_wait(struct cmx_sched_entity *entity,
+		    struct cmx_sched_waiter *waiter)
+{
+	waiter->entity = entity;
+	list_add_tail(&waiter->node, &entity->waiters);
+}
+
+/*
+ * @waiter waits for @fresh, or for a lookup of the same key, and starts what may
+ * start. Returns 0; 1: @fresh is not needed; -EAGAIN: neither, the user has too
+ * many lookups waiting.
+ */
+int cmx_sched_join(struct cmx_sched_entity *fresh,
+		   struct cmx_sched_waiter *waiter)
+{
+	struct cmx_sched_entity *entity = cmx_sched_find(fresh);
+	int ret;
+
+	if (!entity) {
+		ret = cmx_sched_add(fresh->sched, fresh);
+		if (ret)
+			return ret;
+	}
+	cmx_sched_wait(entity ?: fresh, waiter);
+	cmx_sched_run(fresh->sched);
+	return entity ? 1 : 0;
+}
+
+/* Does anybody wait for @entity? */
+bool cmx_sched_wanted(const struct cmx_sched_entity *entity)
+{
+	return !list_empty(&entity->waiters) || !list_empty(&entity->followers);
+}
+
+/*
+ * @entity, in whatever state, counts no more and cannot be joined. Its waiters
+ * and followers stay with it. Its slot goes to the next one.
+ */
+void cmx_sched_leave(struct cmx_sched_entity *entity)
+{
+	bool running = entity->state == CMX_SCHED_RUNNING;
 	struct cmx_sched_user *user = entity->user;
+	struct cmx_sched *sched = entity->sched;
 
 	switch (entity->state) {
 	case CMX_SCHED_WAITING:
-		cmx_sched_unqueue(sched, entity);
+		cmx_sched_unqueue(entity);
 		break;
 	case CMX_SCHED_RUNNING:
 		sched->nr_running--;
@@ -308,19 +360,81 @@ void cmx_sched_leave(struct cmx_sched *sched, struct cmx_sched_entity *entity)
 	}
 	list_del_init(&entity->node);
 	WRITE_ONCE(entity->state, CMX_SCHED_GONE);
+	if (running)
+		cmx_sched_run(sched);
 }
 
-/* One that followed @entity and follows it no more, or NULL. */
-struct cmx_sched_entity *cmx_sched_follower(struct cmx_sched_entity *entity)
+static void cmx_sched_call(struct cmx_sched_entity *entity, void *answer,
+			   int error)
 {
+	spinlock_t *lock = entity->sched->lock;
+	struct cmx_sched_waiter *w;
+
+	for (;;) {
+		spin_lock(lock);
+		w = list_first_entry_or_null(&entity->waiters,
+					     struct cmx_sched_waiter, node);
+		if (w) {
+			list_del(&w->node);
+			w->entity = NULL;
+		}
+		spin_unlock(lock);
+		if (!w)
+			return;
+		w->done(w, answer, error);
+		cond_resched();
+	}
+}
+
+/*
+ * Calls the waiters of @entity, which is GONE, and of those that follow it. A
+ * follower is freed; @entity is the caller's.
+ */
+void cmx_sched_complete(struct cmx_sched_entity *entity, void *answer,
+			int error)
+{
+	struct cmx_sched *sched = entity->sched;
 	struct cmx_sched_entity *follower;
 
-	follower = list_first_entry_or_null(&entity->followers,
-					    struct cmx_sched_entity,
-					    node);
-	if (follower) {
-		list_del_init(&follower->node);
-		WRITE_ONCE(follower->state, CMX_SCHED_GONE);
+	cmx_sched_call(entity, answer, error);
+	for (;;) {
+		spin_lock(sched->lock);
+		follower = list_first_entry_or_null(&entity->followers,
+						    struct cmx_sched_entity,
+						    node);
+		if (follower)
+			cmx_sched_leave(follower);
+		spin_unlock(sched->lock);
+		if (!follower)
+			return;
+		cmx_sched_call(follower, answer, error);
+		sched->ops->release(follower);
 	}
-	return follower;
+}
+
+/*
+ * Returns true if @waiter->done() has not been called and will not be; false if
+ * it was, is being called, or @waiter never waited (zeroed). No work item has a
+ * lookup without a slot, so its last waiter releases it.
+ */
+bool cmx_sched_forget(spinlock_t *lock, struct cmx_sched_waiter *waiter)
+{
+	struct cmx_sched_entity *entity, *idle = NULL;
+
+	spin_lock(lock);
+	entity = waiter->entity;
+	if (entity) {
+		list_del(&waiter->node);
+		waiter->entity = NULL;
+		if (list_empty(&entity->waiters) &&
+		    (entity->state == CMX_SCHED_WAITING ||
+		     entity->state == CMX_SCHED_FOLLOWING)) {
+			cmx_sched_leave(entity);
+			idle = entity;
+		}
+	}
+	spin_unlock(lock);
+	if (idle)
+		idle->sched->ops->release(idle);
+	return entity;
 }

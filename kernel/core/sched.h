@@ -1,6 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Slots that users share: lookups of names, and queries of an SA.
+ * Lookups that callers share, and the slots that users share for them: of names,
+ * and queries of an SA.
+ *
+ *	WAITING ──> RUNNING ──> GONE
+ *	   └──> FOLLOWING ────────┘
+ *
+ * A caller joins a lookup with the same key, or starts one. Its waiter is called
+ * once the lookup is GONE: without the lock, from the owner's work item, one
+ * waiter after another, so that those who still wait may leave at any time. A
+ * running lookup without waiters still completes.
  *
  * A lookup that runs cannot be taken back, so what one user must leave to
  * others stays free from the start. Of all slots
@@ -15,23 +24,26 @@
  * one user's lookups the order is that of starting. Root may go beyond the
  * half, up to three quarters.
  *
- * Two users who wait for the same have a lookup each, so that nobody changes
+ * Two users who wait for the same have a lookup each, so that no user changes
  * another's place. When one of them gets a slot, those with the same
  * key follow it: they leave their queues and end with it.
  *
- * The owner's lock guards all of it. Nothing here takes longer with the number
- * of users or of lookups, but for the followers of one lookup.
+ * The owner's lock guards all of it; it is taken here by cmx_sched_forget() and
+ * cmx_sched_complete() only. Nothing under it takes longer with the number of
+ * users, of lookups or of waiters, but for the followers of one lookup.
  */
 #ifndef CMX_SCHED_H
 #define CMX_SCHED_H
 
 #include <linux/hashtable.h>
 #include <linux/list.h>
+#include <linux/spinlock_types.h>
 #include <linux/uidgid.h>
 
 #define CMX_SCHED_BITS		12
 #define CMX_SCHED_USER_BITS	8
 
+struct cmx_sched;
 struct cmx_sched_entity;
 
 /**
@@ -81,7 +93,10 @@ enum cmx_sched_state {
  * @node: in sched->waiting, sched->running or the followers of another
  * @queue: in user->queue, while it waits
  * @followers: lookups that end with this one
- * @user: the user, while it waits or runs
+ * @waiters: callers that wait for it
+ * @sched: where it belongs
+ * @user: the user, while it waits or runs; before that, a new struct of the
+ *	lookup's own for the user
  */
 struct cmx_sched_entity {
 	enum cmx_sched_state state;
@@ -90,12 +105,43 @@ struct cmx_sched_entity {
 	struct list_head node;
 	struct list_head queue;
 	struct list_head followers;
+	struct list_head waiters;
+	struct cmx_sched *sched;
 	struct cmx_sched_user *user;
 };
 
 /**
- * struct cmx_sched - slots and those who want them
+ * struct cmx_sched_waiter - waits for a lookup
+ * @done: called once, from a work item without locks, may sleep: with the
+ *	@answer of the lookup, which is valid during the call, or an @error
+ * @node: among the waiters of @entity
+ * @entity: NULL when it does not wait (any more)
+ */
+struct cmx_sched_waiter {
+	void (*done)(struct cmx_sched_waiter *waiter, void *answer, int error);
+	struct list_head node;
+	struct cmx_sched_entity *entity;
+};
+
+/**
+ * struct cmx_sched_ops - the owner's part
  * @same: do two lookups of the same hash have the same key?
+ * @limits: the limits at the moment; no slots: nothing starts. Under the lock
+ * @start: the lookup has a slot; under the lock
+ * @release: frees a lookup that never had a slot; without the lock
+ */
+struct cmx_sched_ops {
+	bool (*same)(const struct cmx_sched_entity *a,
+		     const struct cmx_sched_entity *b);
+	struct cmx_sched_limits (*limits)(const struct cmx_sched *sched);
+	void (*start)(struct cmx_sched_entity *entity);
+	void (*release)(struct cmx_sched_entity *entity);
+};
+
+/**
+ * struct cmx_sched - slots and those who want them
+ * @ops: the owner's functions
+ * @lock: the owner's lock
  * @lookups: those that wait or run, by key
  * @users: users, by uid
  * @first: users who have lookups waiting and none running
@@ -107,8 +153,8 @@ struct cmx_sched_entity {
  * @nr_root: of those, root's
  */
 struct cmx_sched {
-	bool (*same)(const struct cmx_sched_entity *a,
-		     const struct cmx_sched_entity *b);
+	const struct cmx_sched_ops *ops;
+	spinlock_t *lock;	/* guards all of it */
 	DECLARE_HASHTABLE(lookups, CMX_SCHED_BITS);
 	DECLARE_HASHTABLE(users, CMX_SCHED_USER_BITS);
 	struct list_head first;
@@ -122,24 +168,25 @@ struct cmx_sched {
 
 u32 cmx_hash(const void *data, size_t len);
 
-void cmx_sched_init(struct cmx_sched *sched,
-		    bool (*same)(const struct cmx_sched_entity *a,
-				 const struct cmx_sched_entity *b));
-void cmx_sched_entity_init(struct cmx_sched_entity *entity, u32 hash);
-struct cmx_sched_user *cmx_sched_user_alloc(kuid_t uid);
+void cmx_sched_init(struct cmx_sched *sched, spinlock_t *lock,
+		    const struct cmx_sched_ops *ops);
+int cmx_sched_entity_init(struct cmx_sched_entity *entity,
+			  struct cmx_sched *sched, kuid_t uid, u32 hash);
+void cmx_sched_entity_exit(struct cmx_sched_entity *entity);
 
 /* Under the owner's lock. */
-struct cmx_sched_entity *cmx_sched_find(struct cmx_sched *sched,
-					const struct cmx_sched_entity *like,
-					kuid_t uid);
-int cmx_sched_add(struct cmx_sched *sched,
-		  const struct cmx_sched_limits *limits,
-		  struct cmx_sched_entity *entity,
-		  struct cmx_sched_user **user);
-struct cmx_sched_entity *cmx_sched_next(struct cmx_sched *sched,
-					const struct cmx_sched_limits *limits);
-void cmx_sched_leave(struct cmx_sched *sched, struct cmx_sched_entity *entity);
-struct cmx_sched_entity *cmx_sched_follower(struct cmx_sched_entity *entity);
+int cmx_sched_join(struct cmx_sched_entity *fresh,
+		   struct cmx_sched_waiter *waiter);
+void cmx_sched_wait(struct cmx_sched_entity *entity,
+		    struct cmx_sched_waiter *waiter);
+bool cmx_sched_wanted(const struct cmx_sched_entity *entity);
+void cmx_sched_run(struct cmx_sched *sched);
+void cmx_sched_leave(struct cmx_sched_entity *entity);
+
+/* Without it. */
+void cmx_sched_complete(struct cmx_sched_entity *entity, void *answer,
+			int error);
+bool cmx_sched_forget(spinlock_t *lock, struct cmx_sched_waiter *waiter);
 
 /* Type of module parameters that would stop everything with 0. */
 extern const struct kernel_param_ops param_ops_cmx_positive;

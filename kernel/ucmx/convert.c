@@ -8,6 +8,7 @@
 #include <linux/string.h>
 #include <net/ipv6.h>
 #include <rdma/ib_addr.h>
+#include <rdma/ib_marshall.h>
 #include <rdma/ib_sa.h>
 
 #include "ucmx.h"
@@ -142,4 +143,19 @@ unsigned int ucmx_paths_fill(struct rdma_cm_id *cm,
 		ib_sa_pack_path(rec, &paths[i].path_rec);
 	}
 	return n;
+}
+
+/**
+ * ucmx_fill_ud - the param of an event of a UD id or a membership
+ * @dst: the result, zeroed by the caller
+ * @cm: the id
+ * @src: the parameters from rdma_cm
+ */
+void ucmx_fill_ud(void *dst, struct rdma_cm_id *cm, struct rdma_ud_param *src)
+{
+	struct rdma_cmx_event_ud *ud = dst;
+
+	ud->qp_num = src->qp_num;
+	ud->qkey = src->qkey;
+	ib_copy_ah_attr_to_user(cm->device, &ud->ah_attr, &src->ah_attr);
 }

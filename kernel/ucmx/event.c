@@ -52,7 +52,7 @@ struct ucmx_event *ucmx_event_alloc(struct ucmx_id *id, unsigned int cap,
 	ucmx_event_init(ev, id, 0);
 	ev->body = (u64 *)(ev + 1);
 	ev->cap = cap;
-	ucmx_stat_inc(UCMX_LIVE_EVENTS);
+	ucmx_stat_inc(live_events);
 	return ev;
 }
 
@@ -65,7 +65,7 @@ void ucmx_event_free(struct ucmx_event *ev)
 	if (ev->embedded)
 		return;
 	kfree(ev);
-	ucmx_stat_dec(UCMX_LIVE_EVENTS);
+	ucmx_stat_dec(live_events);
 }
 
 static unsigned int ucmx_slot_cap(enum ucmx_slot slot)
@@ -230,7 +230,7 @@ void ucmx_event_add(struct ucmx_event *ev, const void *body)
 	struct ucmx_file *file = READ_ONCE(id->file);
 
 	lockdep_assert_held(&id->lock);
-	ucmx_stat_inc(UCMX_EVENTS);
+	ucmx_stat_inc(events);
 	if (!file) {
 		/* An unread connection request, which holds all back */
 		if (list_empty(&ev->mine))
@@ -472,34 +472,38 @@ void ucmx_event_move_uncharge(struct ucmx_file *to, u32 n)
 }
 
 /**
- * ucmx_event_move - move an id and its unread events to another file
+ * ucmx_event_leave - take the unread events of an id out of its file
  * @id: the id, its mutex held
- * @to: the new file
- * @handle: the id's handle there
- * @reported: number of events that were handed out until then
+ * @moved: list for them
  *
- * Events that arrive meanwhile are held back and follow the events that move.
- * All stay held until the new handle can be found and the caller calls
- * ucmx_event_unhold().
- *
- * Return: number of connection requests that moved with it.
+ * Events that arrive from now on are held back, until ucmx_event_unhold().
  */
-unsigned int ucmx_event_move(struct ucmx_id *id, struct ucmx_file *to,
-			     u32 handle, u32 *reported)
+void ucmx_event_leave(struct ucmx_id *id, struct list_head *moved)
 {
-	struct ucmx_file *from = id->file;
-	unsigned int conns;
-	LIST_HEAD(moved);
-
 	spin_lock(&id->lock);
 	id->hold = true;
 	spin_unlock(&id->lock);
-	while (ucmx_event_leave_some(id, &moved))
+	while (ucmx_event_leave_some(id, moved))
 		cond_resched();
+}
 
-	spin_lock(&id->lock);
-	list_splice(&moved, &id->held);
-	ucmx_query_move(id, from, to);
+/**
+ * ucmx_event_enter - give the unread events of an id to another file
+ * @id: the id, its lock held, its file still the old one
+ * @to: the new file
+ * @moved: from ucmx_event_leave(); those held back since then follow them
+ * @reported: number of events that were handed out until now
+ *
+ * Return: number of connection requests among them.
+ */
+unsigned int ucmx_event_enter(struct ucmx_id *id, struct ucmx_file *to,
+			      struct list_head *moved, u32 *reported)
+{
+	struct ucmx_file *from = id->file;
+	unsigned int conns;
+
+	lockdep_assert_held(&id->lock);
+	list_splice(moved, &id->held);
 	spin_lock(&from->lock);
 	conns = atomic_read(&id->waiting);
 	*reported = id->reported;
@@ -508,8 +512,5 @@ unsigned int ucmx_event_move(struct ucmx_id *id, struct ucmx_file *to,
 	spin_lock(&to->lock);
 	WRITE_ONCE(to->nr_events, to->nr_events + id->nr_events);
 	spin_unlock(&to->lock);
-	WRITE_ONCE(id->file, to);
-	id->handle = handle;
-	spin_unlock(&id->lock);
 	return conns;
 }

@@ -9,6 +9,7 @@
 #include <linux/poll.h>
 #include <linux/slab.h>
 
+#include "caller.h"
 #include "ucmx.h"
 
 /* Every struct that a command takes; a command works on this, on the stack. */
@@ -54,6 +55,8 @@ static int ucmx_get_info(struct ucmx_cmd *cmd)
 	arg->max_joins = RDMA_CMX_MAX_JOINS;
 	arg->max_event = RDMA_CMX_MAX_EVENT;
 	arg->max_private_data = U8_MAX;
+	arg->max_user_groups = rdma_cmx_max_user_groups();
+	arg->reserved = 0;
 	return ucmx_respond(cmd);
 }
 
@@ -234,8 +237,8 @@ static int ucmx_open(struct inode *inode, struct file *filp)
 	init_waitqueue_head(&file->wait);
 
 	filp->private_data = file;
-	ucmx_stat_inc(UCMX_FILES);
-	ucmx_stat_inc(UCMX_LIVE_FILES);
+	ucmx_stat_inc(files);
+	ucmx_stat_inc(live_files);
 	return stream_open(inode, filp);
 }
 
@@ -260,7 +263,7 @@ static int ucmx_release(struct inode *inode, struct file *filp)
 	mutex_destroy(&file->read_mutex);
 	ucmx_user_put(file->user);
 	kfree(file);
-	ucmx_stat_dec(UCMX_LIVE_FILES);
+	ucmx_stat_dec(live_files);
 	return 0;
 }
 

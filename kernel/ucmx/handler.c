@@ -7,7 +7,6 @@
  */
 #include <linux/sched/mm.h>
 #include <rdma/ib_cm.h>
-#include <rdma/ib_marshall.h>
 #include <rdma/ib_verbs.h>
 
 #include "ucmx.h"
@@ -75,21 +74,6 @@ static void ucmx_fill_conn(void *dst, const struct rdma_cm_event *e)
 	};
 
 	memcpy(dst, &conn, sizeof(conn));
-}
-
-/**
- * ucmx_fill_ud - the param of an event of a UD id or a membership
- * @dst: the result, zeroed by the caller
- * @cm: the id
- * @src: the parameters from rdma_cm
- */
-void ucmx_fill_ud(void *dst, struct rdma_cm_id *cm, struct rdma_ud_param *src)
-{
-	struct rdma_cmx_event_ud *ud = dst;
-
-	ud->qp_num = src->qp_num;
-	ud->qkey = src->qkey;
-	ib_copy_ah_attr_to_user(cm->device, &ud->ah_attr, &src->ah_attr);
 }
 
 static const void *ucmx_private_data(const struct rdma_cm_id *cm,
@@ -191,7 +175,9 @@ static bool ucmx_path_failed(const struct rdma_cm_event *e)
 		return e->status < 0;
 	case RDMA_CM_EVENT_REJECTED:
 		return e->status != IB_CM_REJ_CONSUMER_DEFINED &&
-		       e->status != IB_CM_REJ_INVALID_SERVICE_ID;
+		       e->status != IB_CM_REJ_INVALID_SERVICE_ID &&
+		       /* Any process of the peer can send that. */
+		       e->status != IB_CM_REJ_VENDOR_OPTION_NOT_SUPPORTED;
 	default:
 		return false;
 	}
@@ -309,7 +295,7 @@ static int ucmx_connect_request(struct ucmx_id *listen, struct rdma_cm_id *cm,
 err_charge:
 	ucmx_conn_uncharge(listen);
 refuse:
-	ucmx_stat_inc(UCMX_REFUSED);
+	ucmx_stat_inc(refused_connects);
 	return ret;
 }
 
@@ -329,7 +315,7 @@ int ucmx_cm_handler(struct rdma_cm_id *cm, struct rdma_cm_event *e)
 		return ucmx_connect_request(id, cm, e);
 	case RDMA_CM_EVENT_MULTICAST_JOIN:
 	case RDMA_CM_EVENT_MULTICAST_ERROR:
-		ucmx_mc_event(id, cm, e);
+		ucmx_mc_group_event(id, cm, e);
 		break;
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
 		spin_lock(&id->lock);

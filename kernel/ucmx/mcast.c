@@ -1,19 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Multicast memberships.
+ * Multicast memberships: the handles and events of those that rdma_cmx makes.
  *
- * rdma_cm finds a membership by its address and leaves the newest of equal
- * ones, whose event may still be outstanding. So an id joins a group once: all
- * its memberships of that address share a struct ucmx_group, which is the
- * context of rdma_cm's events, and the last membership leaves the group. A
- * later membership receives the group's event again.
- *
- * Memberships of an id change under its mutex. Its lock guards the lists and
- * the state against the event handler. The table of memberships belongs to the
- * module, so that a handle survives the migration of the id. The entry of a
- * joined membership changes only under the mutex of the id. A handle is an
- * index of that table, permuted by a secret key: handles do not disclose how
- * many others there are.
+ * Memberships of an id change under its mutex. Its event handler reports to
+ * them, with the id's handler lock held. Its lock guards the events. The table
+ * of memberships belongs to the module, so that a handle survives the migration
+ * of the id. The entry of a joined membership changes only under the mutex of
+ * the id. A handle is an index of that table, permuted by a secret key: handles
+ * do not disclose how many others there are.
  */
 #include <linux/capability.h>
 #include <linux/once.h>
@@ -26,37 +20,15 @@
 
 #define UCMX_QKEY_PRIVILEGED	0x80000000
 
-enum ucmx_group_state {
-	UCMX_GROUP_PENDING,
-	UCMX_GROUP_JOINED,
-	UCMX_GROUP_ERROR,	/* of no use, rdma_cm still knows it */
-	UCMX_GROUP_GONE,	/* rdma_cm has forgotten it */
-};
-
-/* The request of a program, zeroed: groups are compared bytewise. */
-struct ucmx_mc_req {
-	union rdma_cmx_sockaddr addr;
-	u32 join_flags;
-	u32 flags;
-	struct rdma_cmx_mc_param param;
-};
-
-struct ucmx_group {
-	struct hlist_node node;		/* in ucmx_id.groups */
-	struct list_head mcs;
-	struct ucmx_mc_req req;
-	enum ucmx_group_state state;
-	u64 body[UCMX_MC_BODY / sizeof(u64)];	/* by the id's lock */
-};
-
 struct ucmx_mc {
-	struct list_head list;		/* in ucmx_group.mcs */
+	struct hlist_node node;		/* in ucmx_id.mcs */
 	struct ucmx_id *id;
-	struct ucmx_group *group;
+	struct rdma_cmx_member *member;	/* NULL: not joined, or device gone */
 	u64 uid;
 	u32 index;			/* in ucmx_mcs */
 	u32 handle;
 	u32 reported;			/* by ucmx_file.lock */
+	bool joined;			/* JOIN was reported, by ucmx_id.lock */
 	struct ucmx_event join;		/* JOIN, or ERROR of the join */
 	struct ucmx_event error;	/* ERROR after a JOIN */
 	u64 body[UCMX_MC_BODY / sizeof(u64)];	/* of join */
@@ -106,112 +78,87 @@ void ucmx_mc_exit(void)
 	xa_destroy(&ucmx_mcs);
 }
 
-/* An event was handed out to the owner; the file's lock is held. */
-void ucmx_mc_reported(struct ucmx_event *ev)
+/* An event was handed out; the file's lock is held. */
+static void ucmx_mc_join_reported(struct ucmx_event *ev, bool owner)
 {
-	ev->mc->reported++;
+	container_of(ev, struct ucmx_mc, join)->reported += owner;
+}
+
+static void ucmx_mc_error_reported(struct ucmx_event *ev, bool owner)
+{
+	container_of(ev, struct ucmx_mc, error)->reported += owner;
 }
 
 /* Count the memberships of an id, its mutex is held. */
 unsigned int ucmx_mc_count(struct ucmx_id *id)
 {
-	struct ucmx_group *group;
 	struct ucmx_mc *mc;
 	unsigned int n = 0;
 
-	hlist_for_each_entry(group, &id->groups, node)
-		list_for_each_entry(mc, &group->mcs, list)
-			n++;
+	hlist_for_each_entry(mc, &id->mcs, node)
+		n++;
 	return n;
 }
 
-static void ucmx_mc_joined(struct ucmx_mc *mc)
+/*
+ * The join has ended, or the group was lost. The cm id is there: it is detached
+ * after it has left. A rejoin is reported once more, unless the first event has
+ * not been read.
+ */
+static void ucmx_mc_event(struct rdma_cmx_member *member,
+			  struct rdma_cm_event *e,
+			  const struct rdma_cmx_mc_param *param, void *context)
 {
+	struct ucmx_mc *mc = context;
+	u64 body[ARRAY_SIZE(mc->body)] = {};
+	struct ucmx_id *id = mc->id;
 	struct ucmx_event *ev = &mc->join;
 
-	ev->event = RDMA_CM_EVENT_MULTICAST_JOIN;
-	ev->len = UCMX_MC_BODY;
-	ev->flags = RDMA_CMX_EVENT_UD | RDMA_CMX_EVENT_MC_PARAM;
-	ucmx_event_add(ev, mc->group->body);
-}
-
-static void ucmx_mc_failed(struct ucmx_mc *mc, enum ucmx_group_state was,
-			   int status)
-{
-	struct ucmx_event *ev;
-
-	ev = was == UCMX_GROUP_PENDING ? &mc->join : &mc->error;
-	ev->event = RDMA_CM_EVENT_MULTICAST_ERROR;
-	/* rdma_cm reports no reason if the id's GID has gone meanwhile. */
-	ev->status = status ?: -EADDRNOTAVAIL;
-	ucmx_event_add(ev, NULL);
-}
-
-/**
- * ucmx_mc_event - report the end of a join, or the loss of a group
- * @id: the id
- * @cm: its cm id, handler lock held
- * @e: the event; its private data is the group
- *
- * A rejoin of a persistent membership is reported once more, unless the first
- * event has not been read.
- */
-void ucmx_mc_event(struct ucmx_id *id, struct rdma_cm_id *cm,
-		   struct rdma_cm_event *e)
-{
-	struct ucmx_group *group = (void *)e->param.ud.private_data;
-	u64 body[ARRAY_SIZE(group->body)] = {};
-	enum ucmx_group_state was;
-	struct ucmx_mc *mc;
-
-	if (e->event == RDMA_CM_EVENT_MULTICAST_JOIN) {
-		ucmx_fill_ud(body, cm, &e->param.ud);
-		rdma_cmx_group_param(cm, &e->param.ud,
-				     (void *)body + UCMX_MC_UD);
+	if (param) {
+		ucmx_fill_ud(body, id->cm, &e->param.ud);
+		memcpy((void *)body + UCMX_MC_UD, param, sizeof(*param));
 	}
 
 	spin_lock(&id->lock);
-	was = group->state;
 	/* DEVICE_REMOVAL is the last event of a membership. */
-	if (was == UCMX_GROUP_GONE || was == UCMX_GROUP_ERROR || id->gone)
+	if (id->gone)
 		goto unlock;
-	if (e->event == RDMA_CM_EVENT_MULTICAST_JOIN) {
-		memcpy(group->body, body, sizeof(body));
-		group->state = UCMX_GROUP_JOINED;
-		list_for_each_entry(mc, &group->mcs, list)
-			ucmx_mc_joined(mc);
-	} else {
-		group->state = UCMX_GROUP_ERROR;
-		list_for_each_entry(mc, &group->mcs, list)
-			ucmx_mc_failed(mc, was, e->status);
+	if (param) {
+		mc->joined = true;
+		ev->len = UCMX_MC_BODY;
+		ev->flags = RDMA_CMX_EVENT_UD | RDMA_CMX_EVENT_MC_PARAM;
+	} else if (mc->joined) {
+		ev = &mc->error;
 	}
-	/* Once for all: there may be many members, and many pollers. */
-	ucmx_event_wake(id);
+	ev->event = e->event;
+	ev->status = e->status;
+	ucmx_event_add(ev, param ? body : NULL);
 unlock:
 	spin_unlock(&id->lock);
 }
 
-static struct ucmx_group *ucmx_group_find(struct ucmx_id *id,
-					  const union rdma_cmx_sockaddr *addr)
+/**
+ * ucmx_mc_group_event - report an event of a group
+ * @id: the id
+ * @cm: its cm id, handler lock held
+ * @e: the event
+ */
+void ucmx_mc_group_event(struct ucmx_id *id, struct rdma_cm_id *cm,
+			 struct rdma_cm_event *e)
 {
-	struct ucmx_group *group;
-
-	hlist_for_each_entry(group, &id->groups, node)
-		if (group->state != UCMX_GROUP_GONE &&
-		    !memcmp(&group->req.addr, addr, sizeof(*addr)))
-			return group;
-	return NULL;
+	rdma_cmx_group_event(cm, e);
+	/* Once for all: there may be many members, and many pollers. */
+	spin_lock(&id->lock);
+	ucmx_event_wake(id);
+	spin_unlock(&id->lock);
 }
 
-/* When it returns, no handler uses the group, and none will. */
-static void ucmx_group_leave(struct ucmx_id *id, struct ucmx_group *group)
+/* When it returns, no handler uses the membership, and none will. */
+static void ucmx_mc_part(struct ucmx_mc *mc)
 {
-	if (group->state == UCMX_GROUP_GONE)
-		return;
-	rdma_cmx_leave(id->cm, &group->req.addr);
-	spin_lock(&id->lock);
-	group->state = UCMX_GROUP_GONE;
-	spin_unlock(&id->lock);
+	if (mc->member)
+		rdma_cmx_leave(mc->member);
+	mc->member = NULL;
 }
 
 /**
@@ -220,17 +167,18 @@ static void ucmx_group_leave(struct ucmx_id *id, struct ucmx_group *group)
  */
 void ucmx_mc_detach(struct ucmx_id *id)
 {
-	struct ucmx_group *group;
+	struct ucmx_mc *mc;
 
-	hlist_for_each_entry(group, &id->groups, node)
-		ucmx_group_leave(id, group);
+	rdma_cmx_leave_all(id->cm);
+	hlist_for_each_entry(mc, &id->mcs, node)
+		mc->member = NULL;
 }
 
 static void ucmx_mc_free(struct ucmx_mc *mc)
 {
 	xa_erase(&ucmx_mcs, mc->index);
 	kfree(mc);
-	ucmx_stat_dec(UCMX_LIVE_MCS);
+	ucmx_stat_dec(live_mcs);
 }
 
 /**
@@ -239,121 +187,51 @@ static void ucmx_mc_free(struct ucmx_mc *mc)
  */
 void ucmx_mc_end(struct ucmx_id *id)
 {
-	struct ucmx_group *group;
 	struct hlist_node *next;
-	struct ucmx_mc *mc, *tmp;
+	struct ucmx_mc *mc;
 
-	hlist_for_each_entry_safe(group, next, &id->groups, node) {
-		list_for_each_entry_safe(mc, tmp, &group->mcs, list) {
-			ucmx_mc_free(mc);
-			ucmx_file_uncharge(id->file, 1);
-		}
-		hlist_del(&group->node);
-		kfree(group);
+	hlist_for_each_entry_safe(mc, next, &id->mcs, node) {
+		ucmx_mc_free(mc);
+		ucmx_file_uncharge(id->file, 1);
 	}
+	INIT_HLIST_HEAD(&id->mcs);
 }
 
 /*
- * Take a membership out of its group, free it, and the group with the last
- * one. Returns the number of its events that were handed out.
+ * Leave and free a membership. Returns the number of its events that were
+ * handed out.
  */
-static u32 ucmx_mc_drop(struct ucmx_id *id, struct ucmx_mc *mc)
+static u32 ucmx_mc_drop(struct ucmx_mc *mc)
 {
-	struct ucmx_group *group = mc->group;
 	u32 reported;
 
-	spin_lock(&id->lock);
-	list_del(&mc->list);
-	spin_unlock(&id->lock);
-	/* Handlers do not find it any more; readers do until this is done. */
+	ucmx_mc_part(mc);
+	hlist_del(&mc->node);
+	/* Readers find them until this is done. */
 	ucmx_event_cancel(&mc->join);
 	ucmx_event_cancel(&mc->error);
 	reported = mc->reported;
 	ucmx_mc_free(mc);
-
-	if (list_empty(&group->mcs)) {
-		if (id->cm)
-			ucmx_group_leave(id, group);
-		hlist_del(&group->node);
-		kfree(group);
-	}
 	return reported;
 }
 
-/* A group for a join, new or shared. */
-static struct ucmx_group *ucmx_group_get(struct ucmx_id *id,
-					 const struct ucmx_mc_req *req,
-					 bool *fresh)
+static int ucmx_mc_start(struct ucmx_mc *mc,
+			 const struct rdma_cmx_join_attr *attr)
 {
-	struct ucmx_group *group;
+	struct rdma_cmx_member *member;
+	struct ucmx_id *id = mc->id;
 
-	*fresh = false;
-	group = ucmx_group_find(id, &req->addr);
-	if (group && group->state == UCMX_GROUP_ERROR) {
-		ucmx_group_leave(id, group);
-		group = NULL;
-	}
-	if (group)
-		return memcmp(&group->req, req, sizeof(*req)) ?
-		       ERR_PTR(-EADDRINUSE) : group;
-
-	group = kzalloc(sizeof(*group), GFP_KERNEL_ACCOUNT);
-	if (!group)
-		return ERR_PTR(-ENOMEM);
-	INIT_LIST_HEAD(&group->mcs);
-	group->req = *req;
-	hlist_add_head(&group->node, &id->groups);
-	*fresh = true;
-	return group;
-}
-
-/* A failed group takes no more members: it has reported its event. */
-static bool ucmx_group_add(struct ucmx_id *id, struct ucmx_group *group,
-			   struct ucmx_mc *mc)
-{
-	bool added;
-
+	member = rdma_cmx_join(id->cm, attr, ucmx_mc_event, mc);
+	if (IS_ERR(member))
+		return PTR_ERR(member);
+	mc->member = member;
+	hlist_add_head(&mc->node, &id->mcs);
+	/* The event of a group that others have joined is there already. */
 	spin_lock(&id->lock);
-	added = group->state != UCMX_GROUP_ERROR;
-	if (added) {
-		mc->group = group;
-		list_add_tail(&mc->list, &group->mcs);
-		if (group->state == UCMX_GROUP_JOINED && !id->gone) {
-			ucmx_mc_joined(mc);
-			ucmx_event_wake(id);
-		}
-	}
+	if (!list_empty(&mc->join.mine))
+		ucmx_event_wake(id);
 	spin_unlock(&id->lock);
-	return added;
-}
-
-static int ucmx_mc_start(struct ucmx_id *id, struct ucmx_mc *mc,
-			 const struct ucmx_mc_req *req)
-{
-	struct rdma_cmx_join_attr attr = {
-		.addr = &req->addr,
-		.join_flags = req->join_flags,
-		.flags = req->flags,
-		.param = req->param,
-	};
-	struct ucmx_group *group;
-	bool fresh;
-	int ret;
-
-	do {
-		group = ucmx_group_get(id, req, &fresh);
-		if (IS_ERR(group))
-			return PTR_ERR(group);
-	} while (!ucmx_group_add(id, group, mc));
-	if (!fresh)
-		return 0;
-
-	ret = rdma_cmx_join(id->cm, &attr, group);
-	if (ret) {
-		hlist_del(&group->node);
-		kfree(group);
-	}
-	return ret;
+	return 0;
 }
 
 /**
@@ -383,19 +261,19 @@ struct ucmx_mc *ucmx_mc_create(struct ucmx_id *id, u64 uid)
 	ucmx_event_init(&mc->error, id, 0);
 	mc->join.embedded = true;
 	mc->error.embedded = true;
-	mc->join.mc = mc;
-	mc->error.mc = mc;
+	mc->join.reported = ucmx_mc_join_reported;
+	mc->error.reported = ucmx_mc_error_reported;
 	mc->join.arg = uid;
 	mc->error.arg = uid;
 	mc->join.body = mc->body;
-	ret = xa_alloc(&ucmx_mcs, &mc->index, XA_ZERO_ENTRY, xa_limit_32b,
+	ret = xa_alloc(&ucmx_mcs, &mc->index, ucmx_hidden(mc), xa_limit_32b,
 		       GFP_KERNEL);
 	if (ret)
 		goto err_free;
 	mc->handle = ucmx_mc_index_to_handle(mc->index);
 	mc->join.obj = mc->handle;
 	mc->error.obj = mc->handle;
-	ucmx_stat_inc(UCMX_LIVE_MCS);
+	ucmx_stat_inc(live_mcs);
 	return mc;
 
 err_free:
@@ -432,30 +310,32 @@ void ucmx_mc_abort(struct ucmx_mc *mc, struct ucmx_file *file)
 int ucmx_mc_join(struct ucmx_mc *mc, const struct rdma_cmx_join_item *item)
 {
 	struct ucmx_id *id = mc->id;
-	struct ucmx_mc_req req;
+	union rdma_cmx_sockaddr addr;
+	struct rdma_cmx_join_attr attr = {
+		.addr = &addr,
+		.join_flags = item->join_flags,
+		.flags = item->flags,
+		.param = item->param,
+	};
 	int ret = -ENODEV;
 
 	/* The removal waits for the mutex, which many joins hold for long. */
 	if (READ_ONCE(id->gone))
 		goto abort;
 	ret = -EINVAL;
-	memset(&req, 0, sizeof(req));
-	if (ucmx_addr_get(&req.addr, &item->addr) <= 0 ||
+	if (ucmx_addr_get(&addr, &item->addr) <= 0 ||
 	    item->join_flags >= RDMA_MC_JOIN_FLAG_RESERVED)
 		goto abort;
 	/* A privileged Q_Key. */
 	ret = -EPERM;
 	if (item->param.qkey & UCMX_QKEY_PRIVILEGED && !capable(CAP_NET_RAW))
 		goto abort;
-	req.join_flags = item->join_flags;
-	req.flags = item->flags;
-	req.param = item->param;
 	/* Its event may be read before this returns, and LEAVE called. */
 	xa_store(&ucmx_mcs, mc->index, mc, GFP_KERNEL);
-	ret = ucmx_mc_start(id, mc, &req);
+	ret = ucmx_mc_start(mc, &attr);
 	if (ret)
 		goto abort;
-	ucmx_stat_inc(UCMX_MCS);
+	ucmx_stat_inc(memberships);
 	return 0;
 
 abort:
@@ -467,11 +347,12 @@ abort:
 static struct ucmx_mc *ucmx_mc_find(struct ucmx_file *file,
 				    const struct rdma_cmx_destroy *arg)
 {
-	struct ucmx_mc *mc = xa_load(&ucmx_mcs,
-				     ucmx_mc_handle_to_index(arg->handle));
+	u32 index = ucmx_mc_handle_to_index(arg->handle);
+	struct ucmx_mc *mc = ucmx_visible(xa_load(&ucmx_mcs, index));
 
 	return mc && READ_ONCE(mc->id->file) == file &&
-	       ucmx_id_owned(mc->id, arg->owner) ? mc : NULL;
+	       ucmx_id_owned(mc->id, arg->owner) &&
+	       ucmx_uid_is(mc->uid, arg->uid) ? mc : NULL;
 }
 
 int ucmx_leave(struct ucmx_cmd *cmd)
@@ -511,7 +392,7 @@ int ucmx_leave(struct ucmx_cmd *cmd)
 		ucmx_id_unlock(id);
 		return -ENOENT;
 	}
-	reported = ucmx_mc_drop(id, mc);
+	reported = ucmx_mc_drop(mc);
 	ucmx_file_uncharge(cmd->file, 1);
 	ucmx_id_unlock(id);
 	return put_user(reported, &uarg->events_reported);

@@ -16,16 +16,24 @@ static unsigned int ucmx_id_weight(struct ucmx_id *id)
 }
 
 /*
- * The callers keep both files open. Returns the number of events that the old
- * file has reported, without those that the new one reports.
+ * The callers keep both files open. All events stay held back until the new
+ * handle can be found. Returns the number of events that the old file has
+ * reported, without those that the new one reports.
  */
 static u32 ucmx_id_move(struct ucmx_id *id, struct ucmx_file *to, u32 handle)
 {
 	struct ucmx_file *from = id->file;
 	unsigned int n = 1 + ucmx_mc_count(id);
+	LIST_HEAD(moved);
 	u32 reported;
 
-	n += ucmx_event_move(id, to, handle, &reported);
+	ucmx_event_leave(id, &moved);
+	spin_lock(&id->lock);
+	ucmx_query_move(id, from, to);
+	n += ucmx_event_enter(id, to, &moved, &reported);
+	WRITE_ONCE(id->file, to);
+	id->handle = handle;
+	spin_unlock(&id->lock);
 	ucmx_file_uncharge(from, n);
 	/* Requests may have arrived since the check of the limit. */
 	atomic_add(n, &to->nr_objs);
@@ -47,7 +55,7 @@ static int ucmx_id_migrate_from(struct ucmx_cmd *cmd, struct ucmx_file *from)
 		return -ENOENT;
 	ret = -ENOENT;
 	if (ucmx_id_owned(id, arg->owner))
-		ret = ucmx_handle_alloc_moving(to, &arg->new_id, id);
+		ret = ucmx_handle_alloc(to, &arg->new_id, id);
 	if (ret)
 		goto put;
 	/* User space has the new handle before anything moves. */
@@ -63,10 +71,10 @@ static int ucmx_id_migrate_from(struct ucmx_cmd *cmd, struct ucmx_file *from)
 	ret = ucmx_event_move_charge(id, to, &events);
 	if (ret)
 		goto uncharge;
-	if (ucmx_handle_move(from, arg->id, id)) {
+	if (ucmx_handle_hide(from, arg->id, id)) {
 		held = id->hold;
 		arg->events_reported = ucmx_id_move(id, to, arg->new_id);
-		ucmx_handle_moved(to, arg->new_id, id);
+		ucmx_handle_show(to, arg->new_id, id);
 		/* A reader of an event may use the handle at once. */
 		if (!held)
 			ucmx_event_unhold(id, 0);

@@ -102,14 +102,10 @@ static int ucmx_record_commit(struct ucmx_file *file, struct ucmx_record *r,
 	id = ev->id;
 	ucmx_event_unlink(ev, file);
 	/* The owner would not see the ack of another process. */
-	if (id->owner == reader) {
+	if (id->owner == reader)
 		id->reported++;
-		if (ucmx_event_is_mc(ev))
-			ucmx_mc_reported(ev);
-	}
-	if (ev->event == RDMA_CMX_EV_ADDRINFO_RESOLVED ||
-	    ev->event == RDMA_CMX_EV_ADDRINFO_ERROR)
-		ucmx_query_read(ev);
+	if (ev->reported)
+		ev->reported(ev, id->owner == reader);
 	if (r->conn) {
 		atomic_dec(&id->waiting);
 		r->conn->owner = reader;
@@ -122,10 +118,8 @@ static int ucmx_record_commit(struct ucmx_file *file, struct ucmx_record *r,
 	/* The id, and with it an embedded event, may be gone now. */
 	if (ev)
 		ucmx_event_free(ev);
-	if (r->conn) {
-		ucmx_handle_moved(file, r->handle, r->conn);
-		ucmx_handle_show(file, r->conn);
-	}
+	if (r->conn)
+		ucmx_handle_show(file, r->handle, r->conn);
 	return 0;
 }
 
@@ -140,7 +134,7 @@ static int ucmx_record_put(struct ucmx_cmd *cmd, struct ucmx_record *r,
 
 	if (r->conn) {
 		/* It is in no other table, but may get into one meanwhile. */
-		ret = ucmx_handle_alloc_moving(file, &r->handle, r->conn);
+		ret = ucmx_handle_alloc(file, &r->handle, r->conn);
 		if (ret)
 			return ret;
 		r->rec.obj = r->handle;

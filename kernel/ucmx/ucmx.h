@@ -4,14 +4,28 @@
  *
  * Objects: a file has ids, an id has memberships and at most one resolution.
  *
+ * Layers; a file calls those of lower ones only:
+ *
+ *	file		the open file, the table of commands
+ *	id_cmd, cm, option, addrinfo, join, migrate, read	commands
+ *	handler		events from rdma_cm
+ *	close		the end of an id: of its resolution, memberships, events
+ *	mcast, query	memberships; resolutions
+ *	id		finds and locks ids
+ *	handle, event	tables of handles; queues of events
+ *	convert, request, user, stats	forms of the ABI; users; counters
+ *
+ * There are three exceptions: all use the limits of a file and ucmx_respond()
+ * (file), the limits and the work queue (main), and migrate tells a file of
+ * this module by its operations.
+ *
  * Locks, outermost first:
  *
  *  ucmx_id.mutex         every command on an id, and each use of ucmx_id.cm;
  *                        the removal of the device waits for it, so no copy
  *                        from or to user space is made under it
  *  handler lock of cm    rdma_cm's own; taken around event handlers
- *  ucmx_id.lock          where the events of an id go: file, held, reserve,
- *                        groups
+ *  ucmx_id.lock          where the events of an id go: file, held, reserve
  *  ucmx_file.lock        the queue, also of its ids, and its counters
  *
  * ucmx_file.read_mutex serialises the readers of a file. They access user
@@ -39,6 +53,7 @@
 #include <rdma/rdma_cmx_ioctl.h>
 
 #include "compat.h"
+#include "stats.h"
 
 /* The state that all files of a user share */
 struct ucmx_user {
@@ -75,7 +90,8 @@ enum ucmx_slot {
  * @mine: in ucmx_id.queued, held or reserve
  * @id: owner
  * @conn: CONNECT_REQUEST: the new id, not yet in any table
- * @mc: multicast events: the membership
+ * @reported: of an embedded event, or NULL: called when user space has it, the
+ *	file's lock held; says whether the id's owner has read it
  * @arg: USER: argument; multicast events: the membership's cookie
  * @body: the record from its param on, as user space gets it
  * @obj: multicast events: the membership's handle
@@ -95,10 +111,8 @@ struct ucmx_event {
 	struct list_head ready;
 	struct list_head mine;
 	struct ucmx_id *id;
-	union {
-		struct ucmx_id *conn;
-		struct ucmx_mc *mc;
-	};
+	struct ucmx_id *conn;
+	void (*reported)(struct ucmx_event *ev, bool owner);
 	u64 arg;
 	u64 *body;
 	u32 obj;
@@ -140,12 +154,11 @@ struct ucmx_id {
 	struct list_head queued;	/* by ucmx_file.lock */
 	struct list_head held;		/* instead, while hold is set */
 	struct list_head reserve;
-	struct hlist_head groups;
+	struct hlist_head mcs;
 	struct ucmx_removal *removal;
 	struct ucmx_query *query;
 	bool dead;		/* by mutex */
 	bool tos_set;		/* has a type of service, by mutex */
-	bool hidden;		/* not to be found, by its table's lock */
 	bool cm_outstanding;	/* CONNECT, or ACCEPT of a request */
 	bool path_cached;	/* its path came from the cache */
 	bool hold;		/* keep events back, by lock */
@@ -161,37 +174,6 @@ struct ucmx_cmd {
 	u32 ksize;		/* bytes of ours */
 	void *buf;
 };
-
-/* stats.c */
-enum ucmx_stat {
-	UCMX_FILES,
-	UCMX_IDS,
-	UCMX_MCS,
-	UCMX_EVENTS,
-	UCMX_REQUESTS,
-	UCMX_REFUSED,
-	UCMX_LIVE_FILES,
-	UCMX_LIVE_IDS,
-	UCMX_LIVE_MCS,
-	UCMX_LIVE_EVENTS,
-	UCMX_LIVE_QUERIES,
-	UCMX_NR_STATS
-};
-
-extern atomic_long_t ucmx_stats[UCMX_NR_STATS];
-
-static inline void ucmx_stat_inc(enum ucmx_stat s)
-{
-	atomic_long_inc(&ucmx_stats[s]);
-}
-
-static inline void ucmx_stat_dec(enum ucmx_stat s)
-{
-	atomic_long_dec(&ucmx_stats[s]);
-}
-
-int ucmx_stats_init(void);
-void ucmx_stats_exit(void);
 
 /* main.c: the work queue of device removal; limits, module parameters */
 extern struct workqueue_struct *ucmx_wq;
@@ -212,17 +194,30 @@ struct ucmx_user *ucmx_user_get(void);
 void ucmx_user_put(struct ucmx_user *user);
 int ucmx_user_charge(struct ucmx_user *user);
 
+/*
+ * A table's entry of an object that may not be found: not yet, or not any more.
+ * Its handle is allocated before, so that nothing fails afterwards.
+ */
+static inline void *ucmx_hidden(void *object)
+{
+	return xa_tag_pointer(object, 1);
+}
+
+/* The object of an entry that may be found, or NULL. */
+static inline void *ucmx_visible(void *entry)
+{
+	return xa_pointer_tag(entry) ? NULL : entry;
+}
+
 /* handle.c */
 void ucmx_handles_init(struct ucmx_file *file);
 int ucmx_handle_alloc(struct ucmx_file *file, u32 *handle, struct ucmx_id *id);
 void ucmx_handle_free(struct ucmx_file *file, u32 handle);
-int ucmx_handle_alloc_moving(struct ucmx_file *file, u32 *handle,
-			     struct ucmx_id *id);
-void ucmx_handle_show(struct ucmx_file *file, struct ucmx_id *id);
-void ucmx_handle_moved(struct ucmx_file *file, u32 handle, struct ucmx_id *id);
+void ucmx_handle_show(struct ucmx_file *file, u32 handle, struct ucmx_id *id);
 struct ucmx_id *ucmx_handle_get(struct ucmx_file *file, u32 handle);
-struct ucmx_id *ucmx_handle_take(struct ucmx_file *file, u32 handle, u64 owner);
-bool ucmx_handle_move(struct ucmx_file *file, u32 handle, struct ucmx_id *id);
+struct ucmx_id *ucmx_handle_take(struct ucmx_file *file, u32 handle, u64 owner,
+				 u64 uid);
+bool ucmx_handle_hide(struct ucmx_file *file, u32 handle, struct ucmx_id *id);
 
 /* id.c */
 int ucmx_id_cache_init(void);
@@ -239,11 +234,25 @@ static inline bool ucmx_id_owned(const struct ucmx_id *id, u64 owner)
 	return !owner || owner == id->owner;
 }
 
-void ucmx_id_get(struct ucmx_id *id);
+/* Is an object with the cookie @uid the one that the caller wants? */
+static inline bool ucmx_uid_is(u64 uid, u64 wanted)
+{
+	return !wanted || wanted == uid;
+}
+
+static inline void ucmx_id_get(struct ucmx_id *id)
+{
+	refcount_inc(&id->ref);
+}
+
 void ucmx_id_put(struct ucmx_id *id);
+
+/* close.c */
 void ucmx_id_close(struct ucmx_id *id);
 int ucmx_id_may_bind(struct ucmx_id *id);
 int ucmx_id_may_bind_gfp(struct ucmx_id *id, gfp_t gfp);
+
+/* id_cmd.c */
 int ucmx_id_create(struct ucmx_cmd *cmd);
 int ucmx_id_destroy(struct ucmx_cmd *cmd);
 int ucmx_id_bind(struct ucmx_cmd *cmd);
@@ -263,6 +272,7 @@ void ucmx_addr_put(struct rdma_cmx_addr *dst, const struct sockaddr *src);
 void ucmx_info_fill(struct rdma_cm_id *cm, struct rdma_cmx_id_info *info);
 unsigned int ucmx_paths_fill(struct rdma_cm_id *cm,
 			     struct ib_path_rec_data *paths);
+void ucmx_fill_ud(void *dst, struct rdma_cm_id *cm, struct rdma_ud_param *src);
 #define UCMX_MAX_PATHS	2
 
 /* event.c */
@@ -285,15 +295,10 @@ void ucmx_event_drop_reserve(struct ucmx_id *id);
 void ucmx_event_unhold(struct ucmx_id *id, u64 uid);
 int ucmx_event_move_charge(struct ucmx_id *id, struct ucmx_file *to, u32 *n);
 void ucmx_event_move_uncharge(struct ucmx_file *to, u32 n);
-unsigned int ucmx_event_move(struct ucmx_id *id, struct ucmx_file *to,
-			     u32 handle, u32 *reported);
+void ucmx_event_leave(struct ucmx_id *id, struct list_head *moved);
+unsigned int ucmx_event_enter(struct ucmx_id *id, struct ucmx_file *to,
+			      struct list_head *moved, u32 *reported);
 #define UCMX_PARAM_LEN	sizeof_field(struct rdma_cmx_event, param)
-
-static inline bool ucmx_event_is_mc(const struct ucmx_event *ev)
-{
-	return ev->event == RDMA_CM_EVENT_MULTICAST_JOIN ||
-	       ev->event == RDMA_CM_EVENT_MULTICAST_ERROR;
-}
 
 /* read.c */
 int ucmx_get_events(struct ucmx_cmd *cmd);
@@ -302,7 +307,6 @@ int ucmx_write_event(struct ucmx_cmd *cmd);
 /* handler.c */
 int ucmx_cm_handler(struct rdma_cm_id *cm, struct rdma_cm_event *e);
 void ucmx_route_resolved(struct ucmx_id *id);
-void ucmx_fill_ud(void *dst, struct rdma_cm_id *cm, struct rdma_ud_param *src);
 
 /* cm.c */
 int ucmx_resolve_addr(struct ucmx_cmd *cmd);
@@ -321,8 +325,11 @@ int ucmx_resolve_addrinfo(struct ucmx_cmd *cmd);
 int ucmx_give_names(struct ucmx_cmd *cmd);
 int ucmx_query_addrinfo(struct ucmx_cmd *cmd);
 int ucmx_getaddrinfo(struct ucmx_cmd *cmd);
+
+/* request.c */
 bool ucmx_names_initial(void);
-void ucmx_query_read(struct ucmx_event *ev);
+
+/* query.c */
 void ucmx_query_move(struct ucmx_id *id, struct ucmx_file *from,
 		     struct ucmx_file *to);
 void ucmx_query_device_gone(struct ucmx_id *id);
@@ -342,9 +349,8 @@ u32 ucmx_mc_handle(const struct ucmx_mc *mc);
 void ucmx_mc_abort(struct ucmx_mc *mc, struct ucmx_file *file);
 int ucmx_mc_join(struct ucmx_mc *mc, const struct rdma_cmx_join_item *item);
 int ucmx_leave(struct ucmx_cmd *cmd);
-void ucmx_mc_event(struct ucmx_id *id, struct rdma_cm_id *cm,
-		   struct rdma_cm_event *e);
-void ucmx_mc_reported(struct ucmx_event *ev);
+void ucmx_mc_group_event(struct ucmx_id *id, struct rdma_cm_id *cm,
+			 struct rdma_cm_event *e);
 unsigned int ucmx_mc_count(struct ucmx_id *id);
 void ucmx_mc_detach(struct ucmx_id *id);
 void ucmx_mc_end(struct ucmx_id *id);

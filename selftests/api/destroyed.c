@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * RA-02: a thread takes the event of an id and destroys it, while the call
- * that has caused the event is on its way back in another one. The call must
- * not touch the id any more. ioctl() of this program is called by the library
- * in place of libc's, and comes back when the id is gone and its memory is in
- * other hands. Or when an event that is gone was acked once more.
+ * RA-02: a thread takes the event of an id and destroys it, while the call that
+ * has caused the event returns in another one. The call must not touch the id
+ * any more. The library calls this program's ioctl() in place of libc's; it
+ * returns when the id is destroyed and its memory is reused, or when a freed
+ * event was acked once more.
  */
 #include <malloc.h>
 #include <pthread.h>

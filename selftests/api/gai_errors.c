@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * GAI-02: how rdma_getaddrinfo() fails, each reason told apart. Misuse that
- * crashes the stock library is in gai_misuse.c.
+ * GAI-02: rdma_getaddrinfo() returns a distinct error for each reason. Misuse
+ * that crashes the stock library is in gai_misuse.c.
  */
 #include "api.h"
 
-/* An error hands nothing back. */
+/* An error returns no result. */
 static struct rdma_addrinfo *const untouched = (void *)0x1234;
 
-static int ask(const char *node, const char *service, int flags, int family)
+static int error_of(const char *node, const char *service, int flags, int family)
 {
 	struct rdma_addrinfo hints = {
 		.ai_flags = flags,
@@ -25,11 +25,11 @@ static int ask(const char *node, const char *service, int flags, int family)
 	return ret;
 }
 
-static int ask_in_zone(const char *zone)
+static int error_in_zone(const char *zone)
 {
 	char name[128];
 
-	return ask(name_fresh(zone, name, sizeof(name)), PORT, 0, 0);
+	return error_of(name_fresh(zone, name, sizeof(name)), PORT, 0, 0);
 }
 
 TEST(GAI_02_nothing_given)
@@ -41,40 +41,40 @@ TEST(GAI_02_nothing_given)
 
 TEST(GAI_02_unknown_node)
 {
-	EXPECT_EQ(EAI_NONAME, ask_in_zone("cmx.test"));
-	EXPECT_EQ(EAI_NONAME, ask_in_zone("nowhere.example"));
-	/* A second time the answer comes from the cache. */
-	EXPECT_EQ(EAI_NONAME, ask("nobody.cmx.test", PORT, 0, 0));
-	EXPECT_EQ(EAI_NONAME, ask("nobody.cmx.test", PORT, 0, 0));
+	EXPECT_EQ(EAI_NONAME, error_in_zone("cmx.test"));
+	EXPECT_EQ(EAI_NONAME, error_in_zone("nowhere.example"));
+	/* The cache answers the second call. */
+	EXPECT_EQ(EAI_NONAME, error_of("nobody.cmx.test", PORT, 0, 0));
+	EXPECT_EQ(EAI_NONAME, error_of("nobody.cmx.test", PORT, 0, 0));
 }
 
 TEST(GAI_02_name_without_address)
 {
-	EXPECT_EQ(EAI_NODATA, ask(NAME_NODATA, PORT, 0, 0));
-	EXPECT_EQ(EAI_NODATA, ask(NAME_NODATA, PORT, 0, AF_UNSPEC));
+	EXPECT_EQ(EAI_NODATA, error_of(NAME_NODATA, PORT, 0, 0));
+	EXPECT_EQ(EAI_NODATA, error_of(NAME_NODATA, PORT, 0, AF_UNSPEC));
 }
 
 TEST(GAI_02_no_address_of_family)
 {
-	EXPECT_EQ(EAI_ADDRFAMILY, ask(NAME_V4, PORT, 0, AF_INET6));
-	EXPECT_EQ(EAI_ADDRFAMILY, ask(NAME_V6, PORT, 0, AF_INET));
-	EXPECT_EQ(EAI_ADDRFAMILY, ask(PEER4, PORT, 0, AF_INET6));
-	EXPECT_EQ(EAI_ADDRFAMILY, ask(PEER6, PORT, 0, AF_INET));
+	EXPECT_EQ(EAI_ADDRFAMILY, error_of(NAME_V4, PORT, 0, AF_INET6));
+	EXPECT_EQ(EAI_ADDRFAMILY, error_of(NAME_V6, PORT, 0, AF_INET));
+	EXPECT_EQ(EAI_ADDRFAMILY, error_of(PEER4, PORT, 0, AF_INET6));
+	EXPECT_EQ(EAI_ADDRFAMILY, error_of(PEER6, PORT, 0, AF_INET));
 }
 
 TEST(GAI_02_server_silent)
 {
-	EXPECT_EQ(EAI_AGAIN, ask_in_zone("silent.test"));
+	EXPECT_EQ(EAI_AGAIN, error_in_zone("silent.test"));
 }
 
 TEST(GAI_02_server_servfail)
 {
-	EXPECT_EQ(EAI_AGAIN, ask_in_zone("servfail.test"));
+	EXPECT_EQ(EAI_AGAIN, error_in_zone("servfail.test"));
 }
 
 TEST(GAI_02_server_refused)
 {
-	EXPECT_EQ(EAI_FAIL, ask_in_zone("refused.test"));
+	EXPECT_EQ(EAI_FAIL, error_in_zone("refused.test"));
 }
 
 TEST(GAI_02_unknown_flags)
@@ -82,31 +82,31 @@ TEST(GAI_02_unknown_flags)
 	unsigned int bit;
 
 	for (bit = 6; bit < 32; bit++) {
-		EXPECT_EQ(EAI_BADFLAGS, ask(PEER4, PORT, 1u << bit, 0)) {
+		EXPECT_EQ(EAI_BADFLAGS, error_of(PEER4, PORT, 1u << bit, 0)) {
 			TH_LOG("flag 0x%x", 1u << bit);
 		}
 	}
-	EXPECT_EQ(EAI_BADFLAGS, ask(NAME_V4, PORT, RAI_PASSIVE | 0x40, 0));
+	EXPECT_EQ(EAI_BADFLAGS, error_of(NAME_V4, PORT, RAI_PASSIVE | 0x40, 0));
 }
 
 TEST(GAI_02_sa_with_dns)
 {
-	EXPECT_EQ(EAI_BADFLAGS, ask(NULL, "svc", RAI_SA | RAI_DNS, 0));
-	EXPECT_EQ(EAI_BADFLAGS, ask(NAME_V4, PORT, RAI_SA | RAI_DNS, 0));
+	EXPECT_EQ(EAI_BADFLAGS, error_of(NULL, "svc", RAI_SA | RAI_DNS, 0));
+	EXPECT_EQ(EAI_BADFLAGS, error_of(NAME_V4, PORT, RAI_SA | RAI_DNS, 0));
 }
 
 TEST(GAI_02_unknown_family)
 {
-	EXPECT_EQ(EAI_FAMILY, ask(PEER4, PORT, 0, AF_UNIX));
-	EXPECT_EQ(EAI_FAMILY, ask(NAME_V4, PORT, 0, 255));
-	EXPECT_EQ(EAI_FAMILY, ask(NAME_V4, PORT, 0, -1));
-	EXPECT_EQ(EAI_FAMILY, ask(NAME_V4, PORT, 0, 0x10002));
+	EXPECT_EQ(EAI_FAMILY, error_of(PEER4, PORT, 0, AF_UNIX));
+	EXPECT_EQ(EAI_FAMILY, error_of(NAME_V4, PORT, 0, 255));
+	EXPECT_EQ(EAI_FAMILY, error_of(NAME_V4, PORT, 0, -1));
+	EXPECT_EQ(EAI_FAMILY, error_of(NAME_V4, PORT, 0, 0x10002));
 }
 
 TEST(GAI_02_unknown_service)
 {
-	EXPECT_EQ(EAI_SERVICE, ask(PEER4, "nosuchservice", 0, 0));
-	EXPECT_EQ(EAI_SERVICE, ask(NULL, "nosuchservice", 0, 0));
+	EXPECT_EQ(EAI_SERVICE, error_of(PEER4, "nosuchservice", 0, 0));
+	EXPECT_EQ(EAI_SERVICE, error_of(NULL, "nosuchservice", 0, 0));
 }
 
 TEST(GAI_02_port_out_of_range)
@@ -118,7 +118,7 @@ TEST(GAI_02_port_out_of_range)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(ports); i++) {
-		EXPECT_EQ(EAI_SERVICE, ask(PEER4, ports[i], 0, 0)) {
+		EXPECT_EQ(EAI_SERVICE, error_of(PEER4, ports[i], 0, 0)) {
 			TH_LOG("service '%s'", ports[i]);
 		}
 	}
@@ -134,16 +134,16 @@ TEST(GAI_02_service_of_other_transport)
 
 	ASSERT_EQ(0, etc_private("services",
 				 "\ncmxtcp 7498/tcp\ncmxudp 7499/udp\n"));
-	EXPECT_EQ(EAI_SERVICE, ask(PEER4, "cmxudp", 0, 0));
+	EXPECT_EQ(EAI_SERVICE, error_of(PEER4, "cmxudp", 0, 0));
 	EXPECT_EQ(EAI_SERVICE, rdma_getaddrinfo(PEER4, "cmxtcp", &hints, &res));
-	/* To be sure that both are known at all */
-	EXPECT_EQ(0, ask(PEER4, "cmxtcp", 0, 0));
+	/* Both services exist for the other transport. */
+	EXPECT_EQ(0, error_of(PEER4, "cmxtcp", 0, 0));
 	ASSERT_EQ(0, rdma_getaddrinfo(PEER4, "cmxudp", &hints, &res));
 	EXPECT_NE(NULL, ai_find(res, "10.55.0.2:7499"));
 	rdma_freeaddrinfo(res);
 }
 
-/* A name that no host can have is an unknown one. */
+/* A name that is longer than the limit is an unknown one. */
 TEST(GAI_02_overlong_node)
 {
 	static const size_t lens[] = { 254, 255, 256, 1023, 1024, 1025, 4096,
@@ -157,7 +157,7 @@ TEST(GAI_02_overlong_node)
 			name[k] = k % 50 == 49 ? '.' : 'a';
 		name[lens[i] - 1] = 'a';
 		name[lens[i]] = '\0';
-		EXPECT_EQ(EAI_NONAME, ask(name, PORT, 0, 0)) {
+		EXPECT_EQ(EAI_NONAME, error_of(name, PORT, 0, 0)) {
 			TH_LOG("%zu bytes", lens[i]);
 		}
 		free(name);
@@ -171,13 +171,13 @@ TEST(GAI_02_overlong_service)
 	ASSERT_NE(NULL, name);
 	memset(name, 'a', 1 << 20);
 	name[1 << 20] = '\0';
-	EXPECT_EQ(EAI_SERVICE, ask(PEER4, name, 0, 0));
+	EXPECT_EQ(EAI_SERVICE, error_of(PEER4, name, 0, 0));
 	memset(name, '7', 1 << 20);
-	EXPECT_EQ(EAI_SERVICE, ask(PEER4, name, 0, 0));
+	EXPECT_EQ(EAI_SERVICE, error_of(PEER4, name, 0, 0));
 	free(name);
 }
 
-/* None of these is a host; what they must not do is more than fail. */
+/* None of these is a host; a call with them fails and does nothing else. */
 TEST(GAI_02_garbage_in_node)
 {
 	static const char *const names[] = {
@@ -189,7 +189,7 @@ TEST(GAI_02_garbage_in_node)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		EXPECT_EQ(EAI_NONAME, ask(names[i], PORT, 0, 0)) {
+		EXPECT_EQ(EAI_NONAME, error_of(names[i], PORT, 0, 0)) {
 			TH_LOG("node '%s'", names[i]);
 		}
 	}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * rdma_getaddrinfo() steered by its hints: QP type and port space, passive
- * side, GIDs, and questions without a node.
+ * rdma_getaddrinfo() with hints: QP type and port space, passive side, GIDs,
+ * and queries without a node.
  */
 #include "api.h"
 
@@ -17,8 +17,8 @@ struct sib {
 };
 
 /*
- * GAI-03. What comes out for a QP type and a port space; qp < 0: EAI_QPTYPE.
- * What is taken and what not is as in rdma-core.
+ * GAI-03. The result for a QP type and a port space; qp < 0: EAI_QPTYPE. The
+ * valid combinations are those of rdma-core.
  */
 FIXTURE(pair) {
 	int unused;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Out of memory: the n-th allocation of a call fails, for every n until the
- * call succeeds. Each failure says so (GAI-02, EAI_MEMORY) and leaks nothing
- * (GAI-13). The allocator below stands before libc's for the library too.
+ * call succeeds. Each call reports EAI_MEMORY (GAI-02) and leaks nothing
+ * (GAI-13). The allocator below replaces libc's for the library, too.
  */
 #include "api.h"
 

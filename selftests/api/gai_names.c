@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * rdma_getaddrinfo() when it succeeds: names, numbers, services, sources and
- * the order of the answer.
+ * the order of the result.
  */
 #include <net/if.h>
 
 #include "api.h"
 
-/* Of each address one entry only. */
+/* Each address has one entry only. */
 static const struct rdma_addrinfo rc_hints = {
 	.ai_qp_type = IBV_QPT_RC,
 	.ai_port_space = RDMA_PS_TCP,
@@ -34,7 +34,7 @@ TEST(GAI_01_name_gives_every_address)
 	rdma_freeaddrinfo(res);
 }
 
-/* As a person may write them; the second kind comes from /etc/hosts. */
+/* Names in other spellings; the second kind comes from /etc/hosts. */
 TEST(GAI_01_spellings_of_a_name)
 {
 	static const char *const names[] = {
@@ -53,7 +53,7 @@ TEST(GAI_01_spellings_of_a_name)
 	}
 }
 
-/* The kernel's own DNS look-up refuses names of one or two characters. */
+/* The kernel's DNS resolver refuses names of one or two characters. */
 TEST(GAI_01_short_name)
 {
 	struct rdma_addrinfo *res;
@@ -68,7 +68,7 @@ TEST(GAI_01_short_name)
 	rdma_freeaddrinfo(res);
 }
 
-/* 127.0.0.1 and ::1 are no address of an RDMA device, but an answer. */
+/* 127.0.0.1 and ::1 are no address of an RDMA device, but a valid result. */
 TEST(GAI_01_localhost)
 {
 	struct rdma_addrinfo *res;
@@ -166,7 +166,7 @@ TEST(GAI_05_numerichost_with_name)
 	dns_barrier();
 	EXPECT_EQ(0, dns_queries(name));
 
-	/* The same name is asked for without the flag. */
+	/* The same name resolves without the flag. */
 	ASSERT_EQ(0, rdma_getaddrinfo(name, PORT, &rc_hints, &res));
 	rdma_freeaddrinfo(res);
 	dns_barrier();
@@ -209,7 +209,7 @@ TEST(GAI_08_source_of_each_destination)
 	ASSERT_EQ(0, rdma_getaddrinfo(NAME_STORAGE, PORT, &rc_hints, &res));
 	EXPECT_STREQ(OWN4, src_of(ai_find(res, "10.55.0.2:7471"), buf, 160));
 	EXPECT_STREQ(OWN6, src_of(ai_find(res, "[fd55::2]:7471"), buf, 160));
-	/* Reached, but not by an RDMA device */
+	/* Reachable, but not by an RDMA device */
 	ai = ai_find(res, "192.168.77.2:7471");
 	ASSERT_NE(NULL, ai);
 	EXPECT_EQ(0, ai->ai_src_len);
@@ -278,7 +278,7 @@ TEST(GAI_11_canonical_name)
 	ASSERT_STREQ(NAME_STORAGE, ai->ai_canonname);
 	ASSERT_EQ(0, rdma_getaddrinfo(NAME_ALIAS, PORT, &rc_hints, &res));
 	EXPECT_EQ(3, ai_count(res));
-	/* Each entry tells of its own destination. */
+	/* Each entry has its destination. */
 	for (entry = res; entry; entry = entry->ai_next) {
 		EXPECT_STREQ(ai->ai_canonname,
 			     entry->ai_dst_canonname ?: "(none)");

@@ -92,7 +92,7 @@ TEST(GAI_05_numbers_are_libcs)
 		EXPECT_TRUE(agrees(texts[i], &numeric_hints));
 }
 
-/* Without the flag a number is that number, whoever looks up names. */
+/* Without the flag a number is that number with either resolver. */
 TEST(GAI_01_numbers_are_no_names)
 {
 	struct rdma_addrinfo hints = numeric_hints;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * GAI-13: 64 threads resolving at once. All start together behind a barrier;
- * each checks its own answers and counts what is wrong.
+ * GAI-13: 64 threads resolve at once. A barrier starts them together; each
+ * checks its results and counts the wrong ones.
  */
 #include <pthread.h>
 
@@ -18,8 +18,8 @@ struct worker {
 
 static pthread_barrier_t start;
 
-/* 1 if the answer is not the expected one */
-static unsigned int number_ask(unsigned int i)
+/* 1 if the result is not the expected one */
+static unsigned int number_resolve(unsigned int i)
 {
 	struct rdma_addrinfo hints = { .ai_qp_type = IBV_QPT_RC }, *res;
 	unsigned int wrong;
@@ -34,7 +34,7 @@ static unsigned int number_ask(unsigned int i)
 	return wrong;
 }
 
-static unsigned int name_ask(unsigned int i)
+static unsigned int name_resolve(unsigned int i)
 {
 	struct rdma_addrinfo hints = { .ai_qp_type = IBV_QPT_RC }, *res;
 	unsigned int wrong;
@@ -51,7 +51,7 @@ static unsigned int name_ask(unsigned int i)
 	return wrong;
 }
 
-static unsigned int error_ask(unsigned int i)
+static unsigned int error_resolve(unsigned int i)
 {
 	struct rdma_addrinfo *res;
 
@@ -67,13 +67,13 @@ static void *work(void *arg)
 	for (unsigned int i = 0; i < ROUNDS; i++)
 		switch ((w->index + i) % 3) {
 		case 0:
-			w->wrong += number_ask(w->index);
+			w->wrong += number_resolve(w->index);
 			break;
 		case 1:
-			w->wrong += name_ask(w->index);
+			w->wrong += name_resolve(w->index);
 			break;
 		case 2:
-			w->wrong += error_ask(w->index);
+			w->wrong += error_resolve(w->index);
 			break;
 		}
 	return NULL;
@@ -103,7 +103,7 @@ static void *first_use(void *arg)
 	unsigned int *wrong = arg;
 
 	pthread_barrier_wait(&start);
-	*wrong = number_ask(0);
+	*wrong = number_resolve(0);
 	return NULL;
 }
 
@@ -124,12 +124,12 @@ TEST(GAI_13_first_use_by_many_threads)
 }
 
 /*
- * The same new name asked by all threads at once goes to the name server as
- * one question of each type.
+ * A new name that all threads resolve at once causes one query of each type to
+ * the name server.
  */
 static char shared_name[128];
 
-static void *shared_ask(void *arg)
+static void *shared_resolve(void *arg)
 {
 	struct rdma_addrinfo hints = { .ai_qp_type = IBV_QPT_RC }, *res;
 	unsigned int *wrong = arg;
@@ -143,7 +143,7 @@ static void *shared_ask(void *arg)
 	return NULL;
 }
 
-TEST(GAI_13_same_name_is_asked_once)
+TEST(GAI_13_same_name_is_queried_once)
 {
 	pthread_t threads[16];
 	unsigned int wrong[16];
@@ -151,7 +151,7 @@ TEST(GAI_13_same_name_is_asked_once)
 	name_fresh("any.cmx.test", shared_name, sizeof(shared_name));
 	ASSERT_EQ(0, pthread_barrier_init(&start, NULL, 16));
 	for (int i = 0; i < 16; i++) {
-		ASSERT_EQ(0, pthread_create(&threads[i], NULL, shared_ask,
+		ASSERT_EQ(0, pthread_create(&threads[i], NULL, shared_resolve,
 					    &wrong[i]));
 	}
 	for (int i = 0; i < 16; i++) {
@@ -159,7 +159,7 @@ TEST(GAI_13_same_name_is_asked_once)
 		EXPECT_EQ(0, wrong[i]);
 	}
 	dns_barrier();
-	/* A and AAAA; a few more if the answer ran out of the cache. */
+	/* A and AAAA; a few more if the response expired in the cache. */
 	EXPECT_LE(1, dns_queries(shared_name));
 	EXPECT_GE(4, dns_queries(shared_name));
 }

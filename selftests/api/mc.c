@@ -147,7 +147,7 @@ TEST_F(mc, MC_01_after_resolve_addr)
 	rdma_destroy_id(id);
 }
 
-/* The id's address is gone from the port: the join cannot find its GID. */
+/* The port does not have the id's address: the join cannot find its GID. */
 TEST_F(mc, MC_01_failure_is_multicast_error)
 {
 	struct rdma_cm_event *event;
@@ -239,7 +239,7 @@ TEST_F(mc, MC_03_send_only_has_none)
 	EXPECT_EQ(0, leave(self->id, GROUP));
 }
 
-/* Leaving the send-only membership takes no other's membership away. */
+/* The leave of the send-only membership ends no other one. */
 TEST_F(mc, MC_03_send_only_leave_beside_full_member)
 {
 	ASSERT_EQ(0, join(self->id, GROUP, RDMA_MC_JOIN_FLAG_FULLMEMBER, NULL));

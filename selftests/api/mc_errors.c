@@ -24,7 +24,7 @@ FIXTURE_SETUP(mc)
 	self->attr.addr = addr_make(&self->group, GROUP, 0);
 }
 
-/* Whatever was refused: no event, and the id still joins. */
+/* After a refusal there is no event, and the id still joins. */
 FIXTURE_TEARDOWN(mc)
 {
 	struct sockaddr_storage good;

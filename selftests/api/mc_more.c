@@ -120,7 +120,7 @@ TEST_F(mc, MC_07_leave_at_once)
 	EXPECT_FALSE(mld_joined());
 }
 
-/* The id's GID is gone from the port. */
+/* The port does not have the id's GID any more. */
 TEST_F(mc, MC_07_failure_is_multicast_error)
 {
 	struct rdma_cm_id *id;

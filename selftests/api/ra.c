@@ -94,7 +94,7 @@ TEST_F(ra, RA_01_source_is_like_bind)
 
 TEST_F(ra, RA_01_bad_source_is_like_bad_bind)
 {
-	/* Not ours; ours without an RDMA device */
+	/* Not local; local without an RDMA device */
 	static const char *const hosts[] = { "203.0.113.1", MGMT4 };
 	struct sockaddr_storage src, dst;
 	int bind_errno;
@@ -154,18 +154,18 @@ TEST_F(ra, RA_01_arp_and_nd)
 	rdma_destroy_id(id6);
 }
 
-/* The shorter one of two is over first, and not before its time. */
+/* The shorter timeout of two ends first, and not before its time. */
 TEST_F(ra, RA_01_timeout_is_kept)
 {
 	struct sockaddr_storage dst;
 	struct rdma_cm_event *event;
-	struct rdma_cm_id *patient;
+	struct rdma_cm_id *longer;
 	long long begin, took;
 
 	run("ip neigh flush to " NOBODY4 " dev " ETH);
-	ASSERT_EQ(0, rdma_create_id(self->channel, &patient, NULL,
+	ASSERT_EQ(0, rdma_create_id(self->channel, &longer, NULL,
 				    RDMA_PS_TCP));
-	ASSERT_EQ(0, rdma_resolve_addr(patient, NULL,
+	ASSERT_EQ(0, rdma_resolve_addr(longer, NULL,
 				       addr_make(&dst, NOBODY4, 7471), 60000));
 	begin = now_ms();
 	ASSERT_EQ(0, rdma_resolve_addr(self->id, NULL,
@@ -177,7 +177,7 @@ TEST_F(ra, RA_01_timeout_is_kept)
 	EXPECT_EQ(-ETIMEDOUT, event->status);
 	EXPECT_LE(450, took);
 	rdma_ack_cm_event(event);
-	EXPECT_EQ(0, rdma_destroy_id(patient));
+	EXPECT_EQ(0, rdma_destroy_id(longer));
 }
 
 TEST_F(ra, RA_01_failure_is_addr_error)
@@ -230,7 +230,7 @@ TEST_F(ra, RA_01_misuse)
 	EXPECT_EQ(0, channel_readable(self->channel, 0));
 }
 
-/* See first_channel.sh for what it opens. Here: it works blindfolded. */
+/* first_channel.sh tests what it opens. Here it works without /sys. */
 TEST(RA_04_first_channel_without_sysfs)
 {
 	struct rdma_event_channel *channel;

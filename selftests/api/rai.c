@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * rdma_resolve_addrinfo(), rdma_query_addrinfo() and rdma_write_cm_event()
- * when all goes well, and what they do while a name server is silent.
+ * when they succeed, and while a name server is silent.
  */
 #include <fcntl.h>
 #include <sys/epoll.h>
@@ -164,7 +164,7 @@ TEST_F(rai, RAI_02_query_before_success)
 	errno = 0;
 	EXPECT_EQ(-1, rdma_query_addrinfo(self->id, &res));
 	EXPECT_EQ(ENOENT, errno);
-	/* Asking did no harm: the resolution is still there and ends. */
+	/* The failed call has no effect: the resolution goes on and ends. */
 	EXPECT_EQ(RDMA_CM_EVENT_ADDRINFO_ERROR,
 		  event_take(self->channel, NULL));
 	errno = 0;
@@ -228,7 +228,7 @@ TEST(RAI_02_result_outlives_id)
 	rdma_freeaddrinfo(res);
 }
 
-/* Resolution says nothing about the id; it can be bound meanwhile. */
+/* Resolution does not bind the id; it can be bound meanwhile. */
 TEST_F(rai, RAI_02_on_a_bound_id)
 {
 	struct rdma_addrinfo *res;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * RAI-07: a second call while one is outstanding, and destroying an id in
- * mid-lookup, from the same thread and from another.
+ * RAI-07: a second call while one is outstanding, and the destruction of an id
+ * during its lookup, from the same thread and from another.
  */
 #include <pthread.h>
 
@@ -71,7 +71,7 @@ TEST_F(rai, RAI_07_destroy_in_flight)
 	EXPECT_EQ(0, channel_readable(self->channel, 0));
 }
 
-/* An event that is there but not read goes with the id. */
+/* The destruction of the id drops its unread event. */
 TEST_F(rai, RAI_07_destroy_with_unread_event)
 {
 	ASSERT_EQ(0, rdma_resolve_addrinfo(self->id, PEER4, PORT, NULL));
@@ -80,7 +80,7 @@ TEST_F(rai, RAI_07_destroy_with_unread_event)
 	EXPECT_EQ(0, channel_readable(self->channel, 0));
 }
 
-/* One cancelled waiter does not take the answer from the others. */
+/* The cancel of one waiter does not affect the others. */
 TEST_F(rai, RAI_07_destroy_leaves_others_their_answer)
 {
 	struct rdma_cm_event *event;
@@ -158,7 +158,7 @@ TEST_F(rai, RAI_07_destroy_races)
 		ASSERT_EQ(0, rdma_create_id(self->channel, &id, NULL,
 					    RDMA_PS_TCP));
 		while (rdma_resolve_addrinfo(id, nodes[i % 4], PORT, NULL)) {
-			/* Look-ups of destroyed ids still count. */
+			/* Lookups of destroyed ids still count. */
 			ASSERT_EQ(EAGAIN, errno);
 			usleep(10000);
 		}
@@ -170,7 +170,7 @@ TEST_F(rai, RAI_07_destroy_races)
 	}
 }
 
-/* Answers come and user events are written while a thread reads them. */
+/* Results arrive and user events are written while a thread reads them. */
 struct race {
 	struct rdma_cm_id *ids[32];
 	pthread_barrier_t barrier;
@@ -224,7 +224,7 @@ TEST(RAI_07_close_of_everything_in_flight)
 	ASSERT_NE(NULL, channel);
 	ASSERT_EQ(0, rdma_create_id(channel, &id, NULL, RDMA_PS_TCP));
 	ASSERT_EQ(0, rdma_resolve_addrinfo(id, name, PORT, NULL));
-	/* Gone with the file, without a destroy of the id */
+	/* The close of the file frees it, without a destroy of the id. */
 	close(channel->fd);
 	EXPECT_TRUE(live_objects_gone(WAIT_MS));
 }

@@ -24,7 +24,7 @@ FIXTURE_TEARDOWN(rai)
 	rdma_destroy_event_channel(self->channel);
 }
 
-/* Resolve what fails later; its status, which no success has. */
+/* Resolve a name that fails later; the event's status, which is not 0. */
 static int status_of(struct rdma_cm_id *id, const char *node, int family)
 {
 	struct rdma_addrinfo hints = { .ai_family = family };
@@ -55,7 +55,7 @@ TEST_F(rai, RAI_03_no_such_name)
 
 	name_fresh("cmx.test", name, sizeof(name));
 	EXPECT_EQ(-ENOENT, status_of(self->id, name, 0));
-	/* From the cache too */
+	/* From the cache, too */
 	EXPECT_EQ(-ENOENT, status_of(self->id, name, 0));
 	resolves_expect(_metadata, self->id);
 }
@@ -160,9 +160,19 @@ TEST_F(rai, RAI_04_nothing_to_resolve)
 
 TEST_F(rai, RAI_04_bad_service)
 {
-	EXPECT_LT(0, at_once(self->id, PEER4, "nosuchservice", NULL));
-	EXPECT_LT(0, at_once(self->id, PEER4, "70000", NULL));
-	EXPECT_LT(0, at_once(self->id, PEER4, "-1", NULL));
+	static const char *const unknown[] = { "nosuchservice", "-1" };
+	int status;
+
+	EXPECT_EQ(EINVAL, at_once(self->id, PEER4, "70000", NULL));
+	/* The name service reports that. */
+	for (size_t i = 0; i < ARRAY_SIZE(unknown); i++) {
+		status = 0;
+		ASSERT_EQ(0, rdma_resolve_addrinfo(self->id, PEER4, unknown[i],
+						   NULL));
+		EXPECT_EQ(RDMA_CM_EVENT_ADDRINFO_ERROR,
+			  event_take(self->channel, &status));
+		EXPECT_EQ(-EINVAL, status);
+	}
 	resolves_expect(_metadata, self->id);
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Names that the library asks its own libc for: with RDMACMX_NAMES=libc, and
- * for a caller in another network namespace (RAI-01, RAI-02, RAI-03, GAI-01,
- * GAI-02). A host that only this process's /etc/hosts knows tells who asked.
+ * Names that the library resolves by libc: with RDMACMX_NAMES=libc, and for a
+ * caller in another network namespace (RAI-01, RAI-02, RAI-03, GAI-01, GAI-02).
+ * A host in this process's private /etc/hosts shows which resolver was used.
  */
 #include <fcntl.h>
 #include <sched.h>
@@ -45,8 +45,8 @@ FIXTURE_TEARDOWN(libc)
 	rdma_destroy_event_channel(self->channel);
 }
 
-/* What the kernel asks does not know the private host. */
-static int kernel_asks(const char *node)
+/* The kernel's resolver does not have the private host. */
+static int kernel_resolve(const char *node)
 {
 	struct rdma_addrinfo *res;
 	pid_t pid = fork();
@@ -72,8 +72,8 @@ TEST_F(libc, GAI_01_libc_name)
 	EXPECT_NE(NULL, ai_find(res, "10.55.0.2:7471"));
 	EXPECT_STREQ(PRIVATE_HOST, res->ai_dst_canonname ?: "(none)");
 	rdma_freeaddrinfo(res);
-	/* And nobody else is shown what this process brought. */
-	EXPECT_EQ(EAI_NONAME, kernel_asks(PRIVATE_HOST));
+	/* No other process sees the names of this one. */
+	EXPECT_EQ(EAI_NONAME, kernel_resolve(PRIVATE_HOST));
 }
 
 TEST_F(libc, RAI_02_libc_name)
@@ -89,7 +89,7 @@ TEST_F(libc, RAI_02_libc_name)
 	EXPECT_NE(NULL, ai_find(res, "10.55.0.2:7471"));
 	EXPECT_STREQ(OWN4, host_text(res->ai_src_addr, text, sizeof(text)));
 	rdma_freeaddrinfo(res);
-	EXPECT_EQ(EAI_NONAME, kernel_asks(PRIVATE_HOST));
+	EXPECT_EQ(EAI_NONAME, kernel_resolve(PRIVATE_HOST));
 }
 
 TEST_F(libc, GAI_02_libc_same_answers_as_the_kernel)
@@ -148,7 +148,7 @@ TEST_F(libc, RAI_01_libc_silent_server_does_not_block)
 	EXPECT_EQ(self->id2, event->id);
 	EXPECT_EQ(RDMA_CM_EVENT_ADDRINFO_RESOLVED, event->event);
 	rdma_ack_cm_event(event);
-	/* The answer comes from the kernel's deadline if libc has none. */
+	/* The kernel's deadline ends the query if libc has no result. */
 	ASSERT_EQ(0, event_wait(self->channel, &event, WAIT_MS));
 	EXPECT_EQ(self->id, event->id);
 	EXPECT_EQ(RDMA_CM_EVENT_ADDRINFO_ERROR, event->event);
@@ -184,7 +184,7 @@ TEST_F(libc, RAI_07_libc_destroy_in_flight)
 	EXPECT_EQ(0, channel_readable(self->channel, 0));
 }
 
-/* Another network namespace, no environment variable: no one has to ask. */
+/* Another network namespace needs no environment variable. */
 TEST(GAI_01_other_namespace)
 {
 	struct rdma_addrinfo *res;
@@ -198,7 +198,7 @@ TEST(GAI_01_other_namespace)
 	/* The namespace has no route at all. */
 	EXPECT_EQ(0, res->ai_src_len);
 	rdma_freeaddrinfo(res);
-	/* Its libc cannot reach the name server that the kernel would ask. */
+	/* Its libc cannot reach the name server of the kernel's resolver. */
 	name_fresh("any.cmx.test", name, sizeof(name));
 	EXPECT_EQ(EAI_AGAIN, rdma_getaddrinfo(name, PORT, &rc_hints, &res));
 }

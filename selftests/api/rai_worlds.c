@@ -2,8 +2,8 @@
 /*
  * Names are those of the caller's world: its network namespace, its mount
  * namespace and its root directory decide, for each call and each thread, and
- * whatever was asked before (GAI-01, GAI-02, RAI-02). The host knows v4only as
- * 10.55.0.2, the other worlds as 10.55.0.1.
+ * whatever the cache has (GAI-01, GAI-02, RAI-02). In the host v4only is
+ * 10.55.0.2, in the other worlds 10.55.0.1.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -98,7 +98,7 @@ TEST_F(world, GAI_01_own_mount_namespace)
 {
 	ASSERT_EQ(0, etc_private("hosts", OTHER_LINES));
 	EXPECT_ALL(OWN4, NAME_V4);
-	/* What is neither name nor number ends as on the host. */
+	/* A text that is neither name nor number ends as on the host. */
 	EXPECT_STREQ("status -2", by_id(self->channel, "no:number", -1,
 					self->buf, sizeof(self->buf)));
 }
@@ -130,7 +130,7 @@ TEST_F(world, RAI_02_id_of_other_namespace)
 	close(host);
 }
 
-/* What another thread does there is seen by the first one only as its own. */
+/* Another thread's change of world does not affect the first one. */
 struct other {
 	pthread_t thread;
 	void (*enter)(struct other *other);
@@ -153,7 +153,7 @@ static void *other_run(void *arg)
 		pthread_barrier_wait(&o->turn);
 	}
 	if (o->host >= 0) {
-		/* Asked there, and back before the answer has come */
+		/* The query starts there, and ends after the return. */
 		by_id(o->channel, NAME_V4, o->host, o->back, sizeof(o->back));
 		by_call(NAME_V4, o->again, sizeof(o->again));
 	}
@@ -234,7 +234,7 @@ TEST_F(world, GAI_01_root_directory_of_a_thread)
 	run("rm -rf /tmp/root.*");
 }
 
-/* What servers say counts in any world: GAI-02. */
+/* Errors of servers are those of each world: GAI-02. */
 TEST_F(world, GAI_02_refusal_in_another_world)
 {
 	struct rdma_addrinfo *res;

@@ -2,10 +2,10 @@
 /*
  * The fixes of drivers/infiniband/core/ucma.c and cma.c since 2018, by class.
  * Each test repeats the attack behind a class as an ordinary user; the comment
- * names the upstream fixes and says how this project excludes the class. KASAN,
+ * names the upstream fixes and how this project excludes the class. KASAN,
  * lockdep and kmemleak of the debug kernel are the judges of the races.
  *
- * Classes without a test of their own here:
+ * Classes without a separate test here:
  *  - "Fix Spectre v1 vulnerability" (ucma): the dispatch table is indexed by
  *    array_index_nospec(); a handle is looked up in an xarray.
  *  - commands by write(), whose credentials are the opener's (ucma, 2016):
@@ -28,7 +28,7 @@
 #include <pthread.h>
 #include <sys/mman.h>
 
-#include "../harness.h"
+#include "harness.h"
 
 #define ROUNDS	200
 
@@ -139,7 +139,7 @@ TEST_F(history, qp_states)
  * ucma: "Don't allow join attempts for unsupported AF family", "Check AF
  * family prior resolving address", "Introduce safer rdma_addr_size()
  * variants"; cma: "Distinguish between sockaddr_in and sockaddr_in6 by size".
- * Each address is checked by its family, and has the room of the largest one.
+ * Each address is checked by its family, in a buffer of the largest one.
  */
 TEST_F(history, families)
 {
@@ -185,7 +185,7 @@ TEST_F(history, join_needs_datagrams)
  * unbalanced cm_id reference count during address resolve", "Do not change
  * route.addr.src_addr outside state checks", "Do not change
  * route.addr.src_addr.ss_family"; ucma: "fix a use-after-free in
- * ucma_resolve_ip()". An address of the subnet that nobody has is outstanding
+ * ucma_resolve_ip()". An address of the subnet that no host has is outstanding
  * while the id is used otherwise and destroyed. One command at a time uses an
  * id; destroying it ends the resolution.
  */
@@ -206,7 +206,7 @@ TEST_F(history, resolutions_one_after_another)
 		if (i % 2)
 			ASSERT_LE(0, id_destroy(self->fd, id));
 	}
-	/* The rest goes with the file, while another one works. */
+	/* The close of the file destroys the rest; another file is in use. */
 	close(self->fd);
 	self->fd = dev_open(0);
 	ASSERT_LE(0, self->fd);
@@ -374,7 +374,7 @@ TEST_F(history, migrate_against_destroy)
 /*
  * ucma: "Fix use-after-free access in ucma_close", "fix a use-after-free in
  * ucma_resolve_ip()". close() of a descriptor of which a thread is inside an
- * ioctl: the file stays until the ioctl is through.
+ * ioctl: the file stays until the ioctl returns.
  */
 TEST_F(history, close_against_migrate)
 {
@@ -414,7 +414,7 @@ static void *guess(void *arg)
 
 /*
  * ucma: "Serialize join and leave on copy_to_user failure". A membership whose
- * handle could not be written is never seen, whoever guesses its handle.
+ * handle could not be written is invisible, even to a guess of its handle.
  */
 TEST_F(history, join_that_cannot_be_written)
 {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A user wants to end memberships of others on RoCE v2. IP counts the members
- * of a group for each netdevice, so whoever leaves where nothing was joined
- * takes away the membership of another: of the kernel, which then answers no
- * neighbour discovery, or of a program. The user moves the id to another
- * netdevice between joining and leaving, or waits until the netdevice has
- * forgotten the join: because it went, moved to another network namespace or
- * had a small MTU for a while. Another user joins without end.
+ * A user tries to end memberships of others on RoCE v2. IP counts the members
+ * of a group for each netdevice, so a leave without a join ends the membership
+ * of another: of the kernel, which then answers no neighbour discovery, or of a
+ * program. The user moves the id to another netdevice between join and leave,
+ * or waits until the netdevice has dropped the join: because it was removed,
+ * moved to another network namespace or had a small MTU. Another user joins
+ * without limit.
  */
 #include "uapi.h"
 
@@ -14,7 +14,7 @@
 #include <pthread.h>
 #include <sys/epoll.h>
 
-#include "../harness.h"
+#include "harness.h"
 
 #define USER		4711
 #define NEIGHBOUR	"ff02::1:ff00:1"	/* of fd96::1, and of fd55::1 */
@@ -357,7 +357,7 @@ TEST(groups_of_one_user)
 	EXPECT_EQ(0, mc_join(fd2, id2, "ff15::a:ffff", 2, &mc));
 	EXPECT_LE(0, mc_leave(fd2, mc));
 
-	/* Whose share it is does not depend on who ends it. */
+	/* The share is that of the joining user, whichever process ends it. */
 	EXPECT_LE(0, id_destroy(fd, id));
 	ASSERT_EQ(0, setresuid(0, 0, 0) || setresuid(USER, USER, 0));
 	EXPECT_EQ(10, join_some(fd2, id2, SHARE, 10, &error));
@@ -414,7 +414,7 @@ TEST(one_group_many_times)
 	EXPECT_EQ(0, number_get(COUNTERS "live_members"));
 }
 
-/* Whoever reads that a group is joined can leave it. */
+/* A reader of the join event can leave the group. */
 struct joining {
 	int fd, rounds, refused;
 };
@@ -461,7 +461,7 @@ TEST(leave_what_was_announced)
 	EXPECT_TRUE(nothing_left());
 }
 
-/* Handles do not count what others have. */
+/* Handles do not reveal the objects of others. */
 TEST(handles_of_memberships)
 {
 	uint32_t id, other, mc[8], theirs, i, near = 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * An unprivileged user who migrates ids between files while others write
- * events to them, read and destroy: each event is delivered once, in order,
- * and to a file that knows the id.
+ * An unprivileged user migrates ids between files while others write events to
+ * them, read and destroy: each event is delivered once, in order, and to a file
+ * that has the id.
  */
 #include "uapi.h"
 
@@ -10,9 +10,9 @@
 #include <sched.h>
 #include <stdatomic.h>
 
-#include "../harness.h"
+#include "harness.h"
 
-#define PATIENCE_S	20
+#define WAIT_S	20
 
 FIXTURE(migration) {
 	int fd, other;
@@ -72,7 +72,7 @@ TEST_F(migration, order)
 
 /*
  * Owners write to their ids, move them to and fro and destroy them, while
- * readers of both files take what comes.
+ * readers of both files take all events.
  */
 #define OWNERS	3
 #define LIVES	12
@@ -188,7 +188,7 @@ TEST_F(migration, once_and_only_once)
 			twice += t.seen[i][j] > 1;
 			lost += t.reported[i] < 0 && !t.seen[i][j];
 		}
-		/* What DESTROY says is what the readers got. */
+		/* DESTROY reports the number of events that the readers got. */
 		if (t.reported[i] >= 0) {
 			EXPECT_EQ(t.reported[i], atomic_load(&t.got[i]));
 		}
@@ -238,7 +238,7 @@ TEST_F(migration, migrate_counts_the_old_file)
 	EXPECT_EQ(0, wrong);
 }
 
-/* Whoever reads an event can use the id in it. */
+/* A reader of an event can use the id in it. */
 struct moved {
 	int fd;
 	_Atomic int got, unknown;
@@ -253,7 +253,7 @@ static void *query_moved(void *arg)
 	struct rdma_cmx_id_query query;
 	struct rdma_cmx_event ev;
 
-	/* Whoever wakes it lets it run. */
+	/* The waker lets it run. */
 	pthread_setschedparam(pthread_self(), SCHED_FIFO, &first);
 	while (!m->over) {
 		poll(&pfd, 1, 100);
@@ -287,7 +287,7 @@ TEST_F(migration, use_what_has_moved)
 				break;
 		if (i < EACH || call(self->other, ID_MIGRATE, &m))
 			break;
-		end = now_ms() + PATIENCE_S * 1000;
+		end = now_ms() + WAIT_S * 1000;
 		while (moved.got < (round + 1) * EACH && now_ms() < end)
 			poll(NULL, 0, 1);
 		if (id_destroy(self->other, m.new_id) != EACH)

@@ -52,7 +52,7 @@ attack_end() {
 	attacker=
 }
 
-# silent TAG: as many names that no server answers as may be asked at a time
+# silent TAG: as many queries of a silent server as may be outstanding
 silent() {
 	local i
 
@@ -65,7 +65,7 @@ silent() {
 	wait_for 40 helpers
 }
 
-# Few at a time, so that four of them are all
+# The limit is four outstanding queries.
 param names_max 4
 param names_per_user 4
 trap cleanup EXIT	# param has one too
@@ -75,8 +75,8 @@ trap cleanup EXIT	# param has one too
 attack 65534 STOP
 silent stop
 wait "${pids[@]}"
-ok "stopped by nobody: the helpers end" wait_for 20 no helpers
-ok "another's name is answered" resolve stop.any.cmx.test
+ok "the user nobody stops the helpers: they end" wait_for 20 no helpers
+ok "another user's name resolves" resolve stop.any.cmx.test
 attack_end
 killall -KILL cmx-names 2>/dev/null
 wait_for 40 live_none
@@ -87,7 +87,7 @@ for i in 1 2 3 4; do
 	resolve "kill$i.any.cmx.test" >/dev/null 2>&1 || failed=$((failed + 1))
 done
 attack_end
-is "killed by nobody: every name is answered" "$failed" 0
+is "the user nobody kills the helpers: every name resolves" "$failed" 0
 
 # --- The helper's own user id ------------------------------------------------
 
@@ -95,12 +95,12 @@ uid=$(sed -n 's/^rdma-cmx:x:\([0-9]*\):.*/\1/p' /etc/passwd)
 attack "$uid" STOP
 silent own
 wait "${pids[@]}"
-ok "stopped by their own user: the helpers end" wait_for 20 no helpers
+ok "their own user stops the helpers: they end" wait_for 20 no helpers
 resolve own.any.cmx.test >/dev/null 2>&1
 is "another's query ends" $(($? < 124)) 1
 attack_end
 wait_for 20 no helpers
-ok "and a name is answered after that" resolve own2.any.cmx.test
+ok "a name resolves after that" resolve own2.any.cmx.test
 wait_for 40 live_none
 params_back
 
@@ -118,19 +118,19 @@ requests() {
 }
 export -f requests
 
-asked_for() {
+query_received() {
 	[ "$(dns_queries "$1")" -gt 0 ]
 }
 
 out=$(as 1000 bash -c requests)
 like "request_key(2) of a user is refused" "$out" 'not permitted'
-unlike "and makes no key" "$out" '^[0-9]'
+unlike "it makes no key" "$out" '^[0-9]'
 out=$(as 1000 unshare -Urn bash -c requests)
-unlike "nor in a namespace of the user's own" "$out" '^[0-9]'
+unlike "it makes none in a private namespace of the user" "$out" '^[0-9]'
 resolve barrier.any.cmx.test >/dev/null
-ok "the name server was asked by the module" \
-	wait_for 40 asked_for barrier.any.cmx.test
-is "and not for the user" "$(dns_queries ' r[0-9].any.cmx.test')" 0
+ok "the module's query reaches the name server" \
+	wait_for 40 query_received barrier.any.cmx.test
+is "the user's query does not" "$(dns_queries ' r[0-9].any.cmx.test')" 0
 
 # --- root's key quota --------------------------------------------------------
 
@@ -147,20 +147,20 @@ sed 's/--ttl [0-9]*/--ttl 600/' saved.conf >"$conf"
 param names_cache_max 4
 trap cleanup EXIT
 before=$(quota)
-# Room for some names, and for less than there will be
+# A quota for fewer names than there will be
 echo $((before + 12)) >$keys/root_maxkeys
 failed=0
 for i in $(seq 16); do
 	resolve "q$i.any.cmx.test" >/dev/null 2>&1 || failed=$((failed + 1))
 done
-is "16 names with room for 4" "$failed" 0
-ok "root has what it had, and 4" wait_for 40 quota_below $((before + 6))
+is "16 names resolve with a quota for 4" "$failed" 0
+ok "root's quota has at most 4 keys more" wait_for 40 quota_below $((before + 6))
 ok "root may add a key" keyctl add user cmx_names_test x @u
 keyctl purge user cmx_names_test >/dev/null
 echo "$max" >$keys/root_maxkeys
 cp saved.conf "$conf"
 
-# --- Limits that would stop everybody ----------------------------------------
+# --- Limits that would stop every user ----------------------------------------
 
 for name in names_max names_per_user names_waiting_per_user names_cache_max; do
 	ok "$name=0 is refused" no param "$name" 0

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# A stuck helper, which any process of its user makes, and root unloads the
-# modules: that ends, and the kernel's key service goes on for everybody.
+# Root unloads the modules with a stuck helper, which any process of its user
+# can cause: the unload ends, and the kernel's key service still works for all
+# users.
 . /usr/lib/rdma-cmx/selftests/lib.sh
 
 user() {
@@ -36,13 +37,13 @@ for round in 1 2; do
 	wait $pid
 	wait_for 40 unload &
 	pid=$!
-	ok "the modules go" wait_for 60 test ! -d /sys/module/rdma_cmx
+	ok "the modules are unloaded" wait_for 60 test ! -d /sys/module/rdma_cmx
 	ok "a user adds a key" user keyctl add user cmx_names_test x @u
 	# Where they did not go
 	killall -KILL cmx-names 2>/dev/null
 	wait $pid
 	modprobe rdma_ucmx
-	ok "they come back" wait_for 40 test -c /dev/infiniband/rdma_cmx
+	ok "they are loaded again" wait_for 40 test -c /dev/infiniband/rdma_cmx
 done
-ok "a name is answered" timeout 60 cmx resolve unload.any.cmx.test
+ok "a name resolves" timeout 60 cmx resolve unload.any.cmx.test
 finish

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * An unprivileged user against the limits of the queue of events: operations
- * that end with events that nobody reads, connection requests that nobody
- * reads, and a close that takes quadratic time.
+ * An unprivileged user against the limits of the event queue: operations with
+ * unread events, unread connection requests, and a close that takes quadratic
+ * time.
  */
 #include "uapi.h"
 
@@ -12,11 +12,11 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "../harness.h"
+#include "harness.h"
 
 #define MAX_EVENTS	"/sys/module/rdma_ucmx/parameters/max_events"
 #define LIMIT		64
-#define PATIENCE_S	20
+#define WAIT_S	20
 
 FIXTURE(queue) {
 	int fd, other;
@@ -42,7 +42,7 @@ FIXTURE_TEARDOWN(queue)
 	EXPECT_TRUE(nothing_left());
 }
 
-/* Write until it is refused; how many were taken, LIMIT * 4 at most. */
+/* Write until a refusal; the number of accepted events, LIMIT * 4 at most. */
 static int write_much(int fd, uint32_t id)
 {
 	int i, ret = 0;
@@ -67,7 +67,7 @@ TEST_F(queue, write_to_a_request)
 	number_set(MAX_EVENTS, LIMIT);
 	EXPECT_EQ(LIMIT, write_much(self->fd, passive));
 	EXPECT_FALSE(event_pending(self->fd));
-	/* The file has no room for another id's events either. */
+	/* The file takes no event of another id either. */
 	EXPECT_EQ(-EAGAIN, id_write_event(self->fd, listener, 0, 0));
 	number_set(MAX_EVENTS, self->max);
 	/* They come when it is accepted, all and in order. */
@@ -82,7 +82,7 @@ TEST_F(queue, write_to_a_request)
 	EXPECT_EQ(LIMIT, write_much(self->fd, listener));
 }
 
-/* One operation that fails again and again, and nobody reads why. */
+/* One operation fails again and again, and its events are unread. */
 TEST_F(queue, errors_without_end)
 {
 	int i, ret = 0, done = 0;
@@ -105,7 +105,7 @@ TEST_F(queue, errors_without_end)
 	}
 	EXPECT_EQ(-EAGAIN, ret);
 	EXPECT_GE(LIMIT + 1, done);
-	/* Nothing was refused that it had begun, and room is room again. */
+	/* No operation lost its event, and the queue has slots again. */
 	for (i = 0; i < done; i++)
 		ASSERT_EQ(0, event_want(self->fd, EV_ADDR_ERROR, &buf));
 	EXPECT_FALSE(event_pending(self->fd));
@@ -114,7 +114,7 @@ TEST_F(queue, errors_without_end)
 	EXPECT_EQ(done + 1, id_destroy(self->fd, id));
 }
 
-/* Whatever ends with an event is refused before it starts. */
+/* An operation that ends with an event is refused before it starts. */
 TEST_F(queue, each_operation_is_refused)
 {
 	struct rdma_cmx_resolve_addrinfo ai = {};
@@ -148,7 +148,7 @@ TEST_F(queue, each_operation_is_refused)
 	EXPECT_EQ(0, connect_start(self->fd, 2, port, &active));
 }
 
-/* Nor do events gather in a file that others are moved to. */
+/* Migrated ids do not exceed the limit of the new file either. */
 TEST_F(queue, migrate_to_a_full_file)
 {
 	struct rdma_cmx_id_migrate migrate = {};
@@ -163,7 +163,7 @@ TEST_F(queue, migrate_to_a_full_file)
 	ASSERT_EQ(LIMIT, write_much(self->other, id));
 	ASSERT_EQ(0, id_write_event(self->fd, migrate.id, 77, 0));
 	EXPECT_EQ(-EAGAIN, call(self->other, ID_MIGRATE, &migrate));
-	/* It is where it was, and moves when there is room. */
+	/* It stays in the old file, and moves when the queue has slots. */
 	EXPECT_EQ(0, id_write_event(self->fd, migrate.id, 78, 0));
 	for (i = 0; i < 2; i++)
 		ASSERT_EQ(0, event_next(self->other, &buf));
@@ -178,7 +178,7 @@ TEST_F(queue, migrate_to_a_full_file)
 	EXPECT_EQ(2, id_destroy(self->other, migrate.new_id));
 }
 
-/* Connection requests that nobody reads */
+/* Unread connection requests */
 TEST_F(queue, requests_unread)
 {
 	const int few = 8, many = 24;
@@ -262,12 +262,12 @@ static pid_t group_listen(int fd, int port_pipe)
 	_exit(0);
 }
 
-/* Who listens pays for requests that nobody reads. */
+/* Unread requests are charged to the listener. */
 TEST_F(queue, requests_are_charged)
 {
 	const int requests = 200;
 	const long bytes = requests * 512;
-	double end = now_ms() + PATIENCE_S * 1000;
+	double end = now_ms() + WAIT_S * 1000;
 	uint16_t port = 0;
 	uint32_t id;
 	long before;
@@ -333,7 +333,7 @@ static void reap(pid_t pid)
 	waitpid(pid, NULL, 0);
 }
 
-/* Who listens above memory.high is throttled, and nobody else. */
+/* Only the listener is throttled above memory.high. */
 TEST_F_TIMEOUT(queue, requests_above_memory_high, 110)
 {
 	int requests = 60, i, cpus = sysconf(_SC_NPROCESSORS_ONLN), sv[2];

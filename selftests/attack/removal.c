@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * A user makes the kernel wait for a page while a command copies, and the
- * administrator removes the RDMA device. Each command that copies has a process
- * of its own, whose copy is stopped by userfaultfd; FUSE does the same for an
- * ordinary user. Meanwhile the id is free for other commands, the device goes,
- * and SIGKILL ends the process. What else delays the end of an id is here, too.
+ * administrator removes the RDMA device. Each command that copies has a
+ * separate process, whose copy userfaultfd stops; FUSE does the same for an
+ * ordinary user. Meanwhile other commands use the id, the removal of the device
+ * ends, and SIGKILL ends the process. Other delays of the end of an id are
+ * here, too.
  */
 #include <linux/userfaultfd.h>
 #include <pthread.h>
@@ -16,7 +17,7 @@
 
 #include "uapi.h"
 
-#include "../harness.h"
+#include "harness.h"
 
 #define PAGE		4096
 #define DEVICE_ADDR	"10.97.0.1"
@@ -29,7 +30,7 @@
 struct victim {
 	int fd, other, uffd;
 	uint32_t id;		/* that the command holds, if any */
-	uint32_t free;		/* that another thread asks for */
+	uint32_t free;		/* that another thread uses */
 	void *arg, *buf;
 	unsigned int ioctl;
 	atomic_int ended;
@@ -254,7 +255,7 @@ static int protect(struct victim *v, void *page, bool on)
 	return ioctl(v->uffd, UFFDIO_WRITEPROTECT, &wp);
 }
 
-/* The pages are filled; from now on one of them stops who touches it. */
+/* The pages are filled; from now on an access to one of them stops. */
 static int stop_set(struct victim *v, enum stop stop)
 {
 	struct uffdio_api api = {
@@ -276,7 +277,7 @@ static int stop_set(struct victim *v, enum stop stop)
 	return protect(v, stop == WRITE_ARG ? v->arg : v->buf, true);
 }
 
-/* True if somebody is stopped, false if the command is over. */
+/* True if a thread is stopped, false if the command is over. */
 static bool stopped(struct victim *v)
 {
 	struct pollfd pfd = { v->uffd, POLLIN, 0 };
@@ -339,7 +340,7 @@ static void victim_main(const struct command *cmd, int to)
 		_exit(1);
 	for (round = 0; round < 2 && stopped(&v); round++) {
 		say(to, 's');
-		/* That it is gone already is an answer as well. */
+		/* It may have ended already. */
 		id_write_event(v.other, v.free, 0, 2);
 		say(to, 'f');
 		if (round || cmd->stop == READ_BUF)
@@ -500,7 +501,7 @@ TEST_F_TIMEOUT(removal, result_is_taken_once, 100)
 	close(v.uffd);
 }
 
-/* What cannot be written is not joined, not even for a moment. */
+/* A group whose handle cannot be written is not joined, even for a moment. */
 TEST_F(removal, unwritable_items_are_not_joined)
 {
 	struct rdma_cmx_join_many arg = {
@@ -523,7 +524,7 @@ TEST_F(removal, unwritable_items_are_not_joined)
 	EXPECT_FALSE(event_pending(self->fd));
 }
 
-/* The peer has the reply of the passive id and does not go on. */
+/* The peer has the reply of the passive id and does not continue. */
 static int half_connect(int fd, uint32_t *passive)
 {
 	uint32_t listener, active;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A user who has a great many addresses annotated and leaves the answers in
- * the kernel. Others are served meanwhile; the user's memory cgroup pays; and
- * the number is bounded for all files of the user.
+ * A user has a great many addresses annotated and leaves the results in the
+ * kernel. Queries of others succeed meanwhile; the results are charged to the
+ * user's memory cgroup; their number is limited over all files of the user.
  */
 #include "uapi.h"
 
@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "../harness.h"
+#include "harness.h"
 
 #define ADDRS		256
 #define PER_FILE	1000
@@ -74,7 +74,7 @@ static int result_take(int fd, uint32_t id)
 	return call(fd, QUERY_ADDRINFO, &arg);
 }
 
-/* Up to FLOOD answers of all addresses, never taken; how many there are. */
+/* Up to FLOOD results of all addresses, never taken; returns their number. */
 static int hoard(uid_t uid, int *error)
 {
 	struct rlimit limit = { 4096, 4096 };
@@ -244,7 +244,7 @@ TEST_F_TIMEOUT(results, charged, 110)
 	close(pipes[0]);
 }
 
-/* Over all files, until an answer was taken or its id has gone */
+/* Over all files, until a result is taken or its id is destroyed */
 TEST_F(results, of_a_user)
 {
 	uint32_t id[5], other;
@@ -268,13 +268,13 @@ TEST_F(results, of_a_user)
 	EXPECT_LE(0, id_destroy(fd[1], id[1]));
 	EXPECT_EQ(0, query_start(fd[0], 1, &other));
 	EXPECT_EQ(-EAGAIN, query_start(fd[0], 1, &other));
-	/* Whoever closes a file has nothing in it. */
+	/* The close of a file frees its results. */
 	close(fd[0]);
 	EXPECT_EQ(0, query_start(fd[1], 1, &other));
 	close(fd[1]);
 }
 
-/* Whoever is at the limit can replace a result of the same id. */
+/* A user at the limit can replace a result of the same id. */
 TEST_F(results, replaced_at_the_limit)
 {
 	union event_buf buf;
@@ -300,6 +300,46 @@ TEST_F(results, replaced_at_the_limit)
 	EXPECT_EQ(0, query_start(fd, 1, &other));
 	EXPECT_EQ(-EAGAIN, query_by(fd, 1, id));
 	close(fd);
+}
+
+static int getaddrinfo_by(int fd, uint32_t len)
+{
+	struct rdma_cmx_getaddrinfo arg = {
+		.query.port_space = RDMA_PS_TCP,
+		.query.node = (uintptr_t)"10.55.0.2",
+		.query.node_len = len,
+	};
+	uint64_t buf[64];
+
+	arg.buf = (uintptr_t)buf;
+	arg.buf_len = sizeof(buf);
+	return call(fd, GETADDRINFO, &arg);
+}
+
+/* A call that waits for its result counts, too, however it ends. */
+TEST_F(results, of_a_user_who_waits)
+{
+	union event_buf buf;
+	uint32_t id;
+	int fd[2], i;
+
+	ASSERT_LT(0, self->user_requests);
+	ASSERT_EQ(0, number_set(UCMX_PARAMETERS "max_user_requests", 1));
+	fd[0] = dev_open(O_NONBLOCK);
+	fd[1] = dev_open(O_NONBLOCK);
+	for (i = 0; i < 3; i++) {
+		EXPECT_EQ(0, getaddrinfo_by(fd[i % 2], 9));
+		EXPECT_EQ(-ENOENT, getaddrinfo_by(fd[i % 2],
+						  RDMA_CMX_MAX_NODE + 1));
+	}
+	ASSERT_EQ(0, query_start(fd[0], 1, &id));
+	ASSERT_EQ(0, event_want(fd[0], RDMA_CMX_EV_ADDRINFO_RESOLVED, &buf));
+	for (i = 0; i < 3; i++)
+		EXPECT_EQ(-EAGAIN, getaddrinfo_by(fd[i % 2], 9));
+	EXPECT_EQ(0, result_take(fd[0], id));
+	EXPECT_EQ(0, getaddrinfo_by(fd[1], 9));
+	close(fd[0]);
+	close(fd[1]);
 }
 
 TEST_HARNESS_MAIN

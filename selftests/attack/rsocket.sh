@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # SEC-01: no peer's bytes decide what an object is. rsocket programs under cmx
-# run, and programs of sockets that librspreload turns into such, have a peer
-# that writes private data where the library once looked for its own mark:
-# they end as they do on the stock library: by a signal, by themselves, or never.
+# run, and socket programs with librspreload, have a peer that writes private
+# data where the library once looked for its mark: they end as on the stock
+# library: by a signal, by exit, or never.
 . /usr/lib/rdma-cmx/selftests/lib.sh
 peer=/usr/lib/rdma-cmx/selftests/attack/tools/rsocket_peer
 echo=/usr/lib/rdma-cmx/selftests/attack/tools/tcp_echo
@@ -46,7 +46,7 @@ ends() {
 server() {
 	port=$((port + 1))
 	"$@" -b $own -p $port >server.log 2>&1 &
-	wait_for 40 listens || diag "nobody listens"
+	wait_for 40 listens || diag "no listener"
 	timeout 60 $peer client $own $port >/dev/null 2>&1
 	ends $!
 }
@@ -58,7 +58,7 @@ client() {
 	port=$((port + 1))
 	timeout 60 $peer server $own $port >/dev/null 2>&1 &
 	hostile=$!
-	wait_for 40 listens || diag "nobody listens"
+	wait_for 40 listens || diag "no listener"
 	timeout 60 "$@" -s $own -p $port >client.log 2>&1
 	how $?
 	wait $hostile
@@ -83,19 +83,19 @@ fi
 port=$((port + 1))
 LD_PRELOAD=$rspreload cmx run $echo server $own $port >server.log 2>&1 &
 pid=$!
-ok "librspreload: the server is at the device" wait_for 40 listens
-unlike "librspreload: and not at TCP" "$(cat /proc/net/tcp)" \
+ok "librspreload: the server listens on the device" wait_for 40 listens
+unlike "librspreload: it does not listen on TCP" "$(cat /proc/net/tcp)" \
 	"$(printf ':%04X ' $port)"
 for _ in 1 2 3; do
 	timeout 60 $peer client $own $port >/dev/null 2>&1
 done
-is "SEC-01: librspreload: the server is there after hostile clients" \
+is "SEC-01: librspreload: the server survives hostile clients" \
 	"$(LD_PRELOAD=$rspreload timeout 60 cmx run $echo client $own $port \
 		2>&1; echo $?)" 0
 # Not in a subshell: the server is a child of this one.
 wait_for 20 ended "$pid" || kill -KILL "$pid"
 wait "$pid"
-is "SEC-01: librspreload: and ends well" $? 0
+is "SEC-01: librspreload: the server exits with 0" $? 0
 diag "$(cat server.log)"
-ok "SEC-01: nothing is left" wait_for 30 live_none
+ok "SEC-01: no object is left" wait_for 30 live_none
 finish

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A reader of events that stops in a page fault while others need its ids: its
- * buffer is a page that is not there until somebody serves the fault, so that
- * GET_EVENTS stops in the middle. Whoever destroys, leaves or migrates does
- * not wait for it, and no event is lost.
+ * A reader of events stops in a page fault while others need its ids: its
+ * buffer is a page that is missing until the fault is served, so that
+ * GET_EVENTS stops in the middle. A destroy, leave or migrate does not wait for
+ * it, and no event is lost.
  */
 #include "uapi.h"
 
@@ -15,9 +15,9 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "../harness.h"
+#include "harness.h"
 
-#define PATIENCE_S	20
+#define WAIT_S	20
 
 FIXTURE(stopped) {
 	int fd, other, uffd;
@@ -81,13 +81,13 @@ FIXTURE_TEARDOWN(stopped)
 	EXPECT_TRUE(nothing_left());
 }
 
-/* Wait until somebody stands in the fault. */
+/* Wait until a thread is in the fault. */
 static bool stopped_wait(FIXTURE_DATA(stopped) *s)
 {
 	struct pollfd pfd = { s->uffd, POLLIN, 0 };
 	struct uffd_msg msg;
 
-	return poll(&pfd, 1, PATIENCE_S * 1000) == 1 &&
+	return poll(&pfd, 1, WAIT_S * 1000) == 1 &&
 	       read(s->uffd, &msg, sizeof(msg)) == sizeof(msg);
 }
 
@@ -110,7 +110,7 @@ static int stopped_end(FIXTURE_DATA(stopped) *s)
 	return s->ret;
 }
 
-/* One command in a thread of its own; false if it does not come back. */
+/* One command in a separate thread; false if it does not return. */
 struct command {
 	int (*run)(int fd, uint32_t handle);
 	int fd, ret;
@@ -133,7 +133,7 @@ static bool command_ends(struct command *c)
 	if (pthread_create(&c->thread, NULL, command_run, c))
 		return false;
 	clock_gettime(CLOCK_REALTIME, &end);
-	end.tv_sec += PATIENCE_S;
+	end.tv_sec += WAIT_S;
 	return !pthread_timedjoin_np(c->thread, NULL, &end);
 }
 
@@ -219,7 +219,7 @@ TEST_F_TIMEOUT(stopped, leave_does_not_wait, 120)
 	ASSERT_EQ(0, id_create(self->fd, RDMA_PS_UDP, 1, &self->id));
 	ASSERT_EQ(0, id_bind(self->fd, self->id, ADDR_RDMA, 0));
 	ASSERT_EQ(0, mc_join(self->fd, self->id, GROUP, 5, &leave.handle));
-	ASSERT_EQ(1, poll(&pfd, 1, PATIENCE_S * 1000));
+	ASSERT_EQ(1, poll(&pfd, 1, WAIT_S * 1000));
 	ASSERT_TRUE(stopped_start(self));
 	ends = command_ends(&leave);
 	EXPECT_TRUE(ends);
@@ -230,7 +230,7 @@ TEST_F_TIMEOUT(stopped, leave_does_not_wait, 120)
 	EXPECT_EQ(0, id_destroy(self->fd, self->id));
 }
 
-/* The new id of a request whose listener goes while the request is read */
+/* The new id of a request whose listener is destroyed during the read */
 TEST_F_TIMEOUT(stopped, request_of_a_destroyed_listener, 120)
 {
 	struct command destroy = { .run = id_destroy, .fd = self->fd };
@@ -243,7 +243,7 @@ TEST_F_TIMEOUT(stopped, request_of_a_destroyed_listener, 120)
 	NEED_FAULTS();
 	ASSERT_EQ(0, listener_new(self->fd, 1, &destroy.handle, &port));
 	ASSERT_EQ(0, connect_start(self->other, 2, port, &active));
-	ASSERT_EQ(1, poll(&pfd, 1, PATIENCE_S * 1000));
+	ASSERT_EQ(1, poll(&pfd, 1, WAIT_S * 1000));
 	ASSERT_TRUE(stopped_start(self));
 	ends = command_ends(&destroy);
 	EXPECT_TRUE(ends);
@@ -273,14 +273,14 @@ TEST_F_TIMEOUT(stopped, request_of_a_moved_listener, 120)
 	NEED_FAULTS();
 	ASSERT_EQ(0, listener_new(self->fd, 1, &move.handle, &port));
 	ASSERT_EQ(0, connect_start(self->other, 2, port, &active));
-	ASSERT_EQ(1, poll(&pfd, 1, PATIENCE_S * 1000));
+	ASSERT_EQ(1, poll(&pfd, 1, WAIT_S * 1000));
 	ASSERT_TRUE(stopped_start(self));
 	migrate_from = self->fd;
 	ends = command_ends(&move);
 	EXPECT_TRUE(ends);
 	if (ends) {
 		ASSERT_EQ(0, event_want(self->other, EV_CONNECT_REQUEST, &buf));
-		/* It is nobody's in the old file, whatever its number. */
+		/* It does not exist in the old file, whatever its number. */
 		for (handle = 0; handle < 8; handle++)
 			EXPECT_EQ(-ENOENT, id_destroy(self->fd, handle));
 		EXPECT_EQ(0, id_accept(self->other, buf.ev.obj, 3));
@@ -291,7 +291,7 @@ TEST_F_TIMEOUT(stopped, request_of_a_moved_listener, 120)
 	EXPECT_EQ(0, move.ret);
 }
 
-/* Who is killed in the fault takes nothing along. */
+/* SIGKILL in the fault loses no event. */
 static _Atomic pid_t victim;
 
 static void *victim_kill(void *arg)

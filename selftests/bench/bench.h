@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * One timed operation of the RDMA connection manager a program run: each
- * function prints the median in microseconds, or says what failed and returns
+ * function prints the median in microseconds, or prints the failure and returns
  * 1. One thread, except in events.c and rate.c.
  */
 #ifndef BENCH_H
@@ -14,7 +14,7 @@
 
 #define BENCH_PORT 7490
 #define BENCH_WAIT_MS 5000
-/* When thousands wait for their turn */
+/* When thousands wait in the queue */
 #define BENCH_LONG_MS 60000
 
 extern struct sockaddr_in bench_local, bench_peer;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * One channel with many ids: what it takes to read an event when many wait,
+ * One channel with many ids: the time to read an event when many wait,
  * by one thread or by several. The readers share nothing but the channel and
  * an atomic count of the events that are left.
  */
@@ -29,8 +29,8 @@ static int resolve_start(struct rdma_event_channel *ch, struct rdma_cm_id **id)
 
 /*
  * Have @count ids resolved, with their events unread. The kernel resolves in
- * the order of asking: what is asked last, on a channel of its own, tells that
- * the others are through.
+ * the order of the calls: the event of the last one, on a separate channel,
+ * shows that the others have ended.
  */
 int bench_resolved(struct rdma_event_channel *ch, struct rdma_cm_id **ids,
 		   unsigned int count)

@@ -147,7 +147,7 @@ static int do_getaddrinfo(double *us)
 	return 0;
 }
 
-/* What stock takes to tell the source address and the device for a peer. */
+/* The time of stock for the source address and the device of a peer */
 static int do_learn(double *us)
 {
 	double start = now_us();
@@ -277,7 +277,7 @@ static int measure(int (*operation)(double *us), unsigned int count)
 	unsigned int i;
 	double unused;
 
-	/* Once for nothing: what is loaded or asked the first time only. */
+	/* The first call is not measured: it loads and caches. */
 	if (!values || (count > 1 && operation(&unused)))
 		return 1;
 	for (i = 0; i < count; i++)

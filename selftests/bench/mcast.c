@@ -15,7 +15,7 @@
 
 #include "bench.h"
 
-/* Nobody else's groups, as many as InfiniBand's 28 bits of the address. */
+/* Unused groups, as many as InfiniBand's 28 bits of the address */
 #define GROUP_BASE 0xee000000u
 /* A single join is short: its figure is the median of some. */
 #define SINGLE_TIMES 21

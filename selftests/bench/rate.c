@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Connections a second: threads that each make one connection after another,
- * from its id to its end, on a channel of their own. The server is on the same
+ * from its id to its end, on a private channel. The server is on the same
  * host (bench serve).
  */
 #define _GNU_SOURCE

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# OPS-02: the command cmx: answers, JSON, exit codes, and what it says when
+# OPS-02: the command cmx: results, JSON, exit codes, and its messages when
 # something is wrong. OPS-03: its counters. Data of MC-12 by its --count.
 . /usr/lib/rdma-cmx/selftests/cmx/functions
 
-json=/usr/lib/rdma-cmx/selftests/cmx/json.helper
+json=/usr/lib/rdma-cmx/selftests/cmx/tools/json
 group=239.55.2.2
 
 json_ok() {
@@ -51,7 +51,7 @@ fails "-n with a name" 1 '-n forbids' cmx resolve -n storage.cmx.test
 fails "-n and -j with quotes" 1 'a"b' cmx resolve -j -n 'a"b'
 
 # usage
-fails "no command" 2 'what to do' cmx
+fails "no command" 2 'a command is missing' cmx
 fails "unknown command" 2 "'frob' is not a command" cmx frob
 fails "no node" 2 'needs a NODE' cmx resolve
 fails "too many arguments" 2 "'c' is one argument too many" cmx resolve a b c
@@ -121,7 +121,7 @@ ok "join --count: JSON lines (OPS-02)" json_ok "$out"
 out=$(peer_wait "$job" 30)
 is "the peer received all (MC-12)" "$?" 0
 like "the peer names the sender" "$out" '"number": 2, "from": "10\.55\.0\.1"'
-ok "what the peer says is JSON" json_ok "$out"
+ok "the peer's output is JSON" json_ok "$out"
 
 # stat
 run cmx stat

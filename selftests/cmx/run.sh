@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # RA-03, OPS-02: cmx run starts a program on librdmacmx, passes on its status,
-# and says what is wrong and what to do where that cannot be.
+# and prints the cause and the remedy where that fails.
 . /usr/lib/rdma-cmx/selftests/cmx/functions
 
 library=$(realpath "$(ls /usr/lib/*/librdmacmx.so.1)")
@@ -10,19 +10,19 @@ nobody=(setpriv --reuid 65534 --regid 65534 --clear-groups)
 # The program
 run cmx run bash -c 'echo "$0,$1,$2"; exit 7' 'a b' '' -x
 is "the status is the program's" "$status" 7
-is "so are the arguments" "$out" "a b,,-x"
-is "nothing else is said" "$err" ""
+is "the arguments are the program's" "$out" "a b,,-x"
+is "nothing else is printed" "$err" ""
 run cmx run -- bash -c 'kill -TERM $$'
 is "a signal ends the program, not a wrapper" "$status" 143
 run cmx run bash -c 'echo $LD_PRELOAD'
 is "the library is preloaded, by its path" "$out" "$library"
 # Busybox, which most commands here are, is linked statically; bash is not.
 run cmx run bash -c 'grep -q librdmacmx /proc/$$/maps; exit $?'
-is "and is in the program" "$status" 0
+is "the program maps the library" "$status" 0
 run env LD_PRELOAD=libdl.so.2 cmx run bash -c 'echo $LD_PRELOAD'
-is "behind what is preloaded already" "$out" "libdl.so.2:$library"
+is "the library follows earlier preloads" "$out" "libdl.so.2:$library"
 run env LD_PRELOAD="libdl.so.2 librdmacmx.so.1" cmx run bash -c 'echo $LD_PRELOAD'
-is "not twice" "$out" "libdl.so.2 librdmacmx.so.1"
+is "it is not preloaded twice" "$out" "libdl.so.2 librdmacmx.so.1"
 before=$(counter ids)
 run cmx run rping -c -a 10.55.0.2 -p 9
 is "rping without a server fails as it does by itself" "$status" \
@@ -64,7 +64,7 @@ run "${nobody[@]}" cmx run /tmp/test/setuid --dump
 is "a setuid program runs" "$status" 0
 like "a setuid program is warned of" "$err" 'warning: .*setuid gets privileges'
 run cmx run /tmp/test/setuid --dump
-is "not where that gives nothing" "$err" ""
+is "root gets no warning of a setuid program" "$err" ""
 cp /usr/bin/setpriv /tmp/test/other
 printf '\x01' | dd of=/tmp/test/other bs=1 seek=4 conv=notrunc 2>/dev/null
 run cmx run /tmp/test/other --dump
@@ -91,6 +91,18 @@ chmod 0666 $device
 run "${nobody[@]}" cmx run bash -c :
 is "everybody may use it" "$status,$err" "0,"
 mv $device $device.away
-fails "no device" 125 'modprobe rdma_ucmx' cmx run true
+run cmx run bash -c 'echo $LD_PRELOAD'
+is "no device: the program runs, preloaded" "$status,$out,$err" "0,$library,"
+before=$(counter ids)
+run env RDMACMX_VERBOSE=1 cmx run rping -c -a 10.55.0.2 -p 9
+like "no device: rping fails as it does by itself" "$err" REJECTED
+is "no device: librdmacm serves it, which is reported once" \
+	"$(grep librdmacmx <<<"$err")" \
+	"librdmacmx: $device is not here: librdmacm serves this process"
+run cmx run rping -c -a 10.55.0.2 -p 9
+like "no device: it fails so again" "$err" REJECTED
+unlike "no device: no unrequested report" "$err" \
+	librdmacmx
+is "no device: no id is made" "$(counter ids)" "$before"
 mv $device.away $device
 finish

@@ -8,49 +8,6 @@
 
 #define DEADLINE_MS	90000
 
-int listener_new(int fd, uint64_t uid, uint32_t *id, uint16_t *port)
-{
-	struct rdma_cmx_id_query query = {};
-	int ret;
-
-	ret = id_create(fd, RDMA_PS_TCP, uid, id) ?:
-	      id_bind(fd, *id, ADDR_RDMA, 0) ?: id_listen(fd, *id);
-	query.id = *id;
-	ret = ret ?: call(fd, ID_QUERY, &query);
-	*port = addr_port(&query.info.src);
-	return ret;
-}
-
-int active_new(int fd, uint64_t uid, uint16_t port, uint32_t *id)
-{
-	union event_buf buf;
-
-	return id_create(fd, RDMA_PS_TCP, uid, id) ?:
-	       id_resolve_addr(fd, *id, NULL, ADDR_RDMA, port) ?:
-	       event_want(fd, EV_ADDR_RESOLVED, &buf) ?:
-	       id_resolve_route(fd, *id) ?:
-	       event_want(fd, EV_ROUTE_RESOLVED, &buf);
-}
-
-int connect_start(int fd, uint64_t uid, uint16_t port, uint32_t *id)
-{
-	return active_new(fd, uid, port, id) ?: id_connect(fd, *id);
-}
-
-int request_get(int fd, uint64_t active_uid, uint32_t *listener,
-		uint32_t *active, uint32_t *passive)
-{
-	union event_buf buf;
-	uint16_t port;
-	int ret;
-
-	ret = listener_new(fd, 1, listener, &port) ?:
-	      connect_start(fd, active_uid, port, active) ?:
-	      event_want(fd, EV_CONNECT_REQUEST, &buf);
-	*passive = buf.ev.obj;
-	return ret;
-}
-
 int name_query(int fd, uint32_t id, const char *name, uint32_t timeout_ms)
 {
 	struct rdma_cmx_resolve_addrinfo arg = {
@@ -192,7 +149,7 @@ bool nothing_left(void)
 	bool none = counter_wait("live_files", 0);
 	unsigned int i;
 
-	/* With the files go all others, and nothing is late. */
+	/* The close of the files frees all others at once. */
 	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		if (!counter(names[i]))
 			continue;

@@ -101,7 +101,7 @@ TEST_F(conn, RA_02_parameters)
 	EXPECT_TRUE(data_is(got->private_data, got->private_data_len,
 			    "answer"));
 	EXPECT_EQ(p->server->qp->qp_num, got->qp_num);
-	/* By default no more than what the request has asked for. */
+	/* By default no more than the values of the request. */
 	EXPECT_EQ(2, got->responder_resources);
 	EXPECT_EQ(3, got->initiator_depth);
 	EXPECT_EQ(0, rdma_ack_cm_event(event));
@@ -189,7 +189,7 @@ TEST_F(conn, RA_02_not_now)
 	struct sockaddr_storage ss;
 	struct rdma_cm_id *id;
 
-	/* Not connected, nobody asked */
+	/* Not connected, and no request */
 	FAILS(EINVAL, rdma_disconnect(p->client));
 	FAILS(EINVAL, rdma_reject(p->client, NULL, 0));
 	FAILS(EINVAL, rdma_accept(p->client, &param));
@@ -385,7 +385,7 @@ FIXTURE_TEARDOWN(dgram)
 	pair_close(&self->p);
 }
 
-/* A datagram id asks for the queue pair behind a port. */
+/* A datagram id requests the queue pair of a port. */
 TEST_F(dgram, RA_02_lookup_and_send)
 {
 	struct rdma_conn_param param = { .private_data = "who",

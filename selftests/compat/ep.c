@@ -2,7 +2,7 @@
 /*
  * RA-02: synchronous ids: endpoints of both sides, with and without a queue
  * pair and a protection domain, and rdma_get_request(). The client is in a
- * thread of its own, since each side waits for the other.
+ * separate thread, since each side waits for the other.
  */
 #include <pthread.h>
 #include <signal.h>

@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # The user ABI holds both ways: the published library (frozen_build.sh) works on
 # today's modules, and today's library on the published modules. Test programs
-# of that time say what worked.
+# of that time say what worked, and today's grown.c of what was added since.
 . /usr/lib/rdma-cmx/selftests/lib.sh
 
 frozen=/usr/lib/rdma-cmx/frozen
 device=/dev/infiniband/rdma_cmx
 
-# abi_version: what GET_INFO tells
+# abi_version: what GET_INFO returns
 abi_version() {
 	cmx --version | sed -n 's/^kernel: ABI \([0-9]*\),.*/\1/p'
 }
@@ -27,13 +27,16 @@ device_there() {
 	wait_for 40 test -c $device
 }
 
+# The file has the next test begin with today's modules, if this one is killed.
 modules_frozen() {
+	touch /run/modules-frozen
 	wait_for 40 modules_gone && insmod $frozen/rdma_cmx.ko &&
 		insmod $frozen/rdma_ucmx.ko && device_there
 }
 
 modules_today() {
-	wait_for 40 modules_gone && modprobe rdma_ucmx && device_there
+	wait_for 40 modules_gone && modprobe rdma_ucmx && device_there &&
+		rm -f /run/modules-frozen
 }
 
 # library_is FILE: do all programs load that one?
@@ -48,7 +51,7 @@ library_is() {
 	done
 }
 
-# program_end FILE: its children have process groups of their own.
+# program_end FILE: its children have separate process groups.
 program_end() {
 	local exe
 
@@ -57,7 +60,7 @@ program_end() {
 	done
 }
 
-# program_run FILE: prints what it said. None that hangs keeps the modules.
+# program_run FILE: prints its output. None that hangs keeps the modules.
 program_run() {
 	local status
 
@@ -88,13 +91,15 @@ programs_run "frozen library, today's modules"
 unset LD_LIBRARY_PATH
 
 trap modules_today EXIT
-ok "the frozen modules come in place of today's" modules_frozen
+ok "the frozen modules replace today's" modules_frozen
 is "GET_INFO: both have the same ABI" "$(abi_version)" "${abi:-a number}"
 ok "the programs load today's library" \
 	library_is "$(ls /usr/lib/*/librdmacmx.so.1)"
 programs_run "today's library, frozen modules"
+ok "today's library, frozen modules: grown" \
+	program_run /usr/lib/rdma-cmx/selftests/compat/grown
 
-ok "today's modules come back" modules_today
+ok "today's modules are loaded again" modules_today
 trap - EXIT
 is "GET_INFO as before" "$(abi_version)" "${abi:-a number}"
 is "their parameters are as before" "$(parameters)" "${parameters:-some}"

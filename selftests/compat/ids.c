@@ -272,7 +272,7 @@ TEST_F(ids, RA_02_devices)
 	rdma_free_devices(list);
 }
 
-/* Events of an id that is gone do not come, and are waited for if taken. */
+/* Events of a destroyed id do not come; its destroy waits for taken ones. */
 TEST_F(ids, RA_02_destroy_with_an_unread_event)
 {
 	ASSERT_EQ(0, resolve(self->id, OWN4));

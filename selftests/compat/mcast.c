@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * RA-02: joining and leaving an IPv4 group on RoCE, what the event says, and
- * what is refused. Where data get, see system/multicast_data.sh.
+ * RA-02: join and leave of an IPv4 group on RoCE, the fields of the event, and
+ * invalid joins. system/multicast_data.sh tests the data.
  */
 #include "pair.h"
 

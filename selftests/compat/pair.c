@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "api.h"
 #include "pair.h"
 
 struct ibv_qp_init_attr pair_qp(int ps)

@@ -7,7 +7,7 @@
 #ifndef CMX_SELFTEST_COMPAT_PAIR_H
 #define CMX_SELFTEST_COMPAT_PAIR_H
 
-#include "../api/api.h"
+#include "api.h"
 #include <rdma/rdma_verbs.h>
 
 struct pair {
@@ -30,7 +30,7 @@ int pair_route(struct pair *p);
 int pair_connect(struct pair *p);
 void pair_close(struct pair *p);
 
-/* The next event of a channel if it is a @type; else NULL, and it is told. */
+/* The next event of a channel if it is a @type; else prints it, and NULL. */
 struct rdma_cm_event *event_want(struct rdma_event_channel *channel, int type);
 /* The same, acked at once: its status, or 1000. */
 int event_status(struct rdma_event_channel *channel, int type);

@@ -24,7 +24,7 @@ FIXTURE_TEARDOWN(requests)
 	rdma_destroy_event_channel(self->to);
 }
 
-/* A request that waits goes with its listener; the id it brings, too. */
+/* The destroy of a listener drops its requests and their ids. */
 TEST_F(requests, RA_02_listener_with_a_request)
 {
 	struct ibv_qp_init_attr attr = pair_qp(RDMA_PS_TCP);

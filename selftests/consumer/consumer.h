@@ -12,7 +12,7 @@ struct seq_file;
 #define CONSUMER_LINE 2048
 
 /**
- * struct consumer_question - a question as a test writes it
+ * struct consumer_question - a query as a test writes it
  * @attr: points into the rest
  * @caller: on whose behalf
  * @src: text after src=
@@ -60,12 +60,19 @@ void consumer_sa_end(void);
 
 int consumer_crowd(unsigned int count, const char *name, const char *last);
 
-/* join.c: what came of it goes to @text. */
+/* join.c: the result goes to @text. */
 int consumer_join(char *line, char *text, size_t size);
 int consumer_join_more(char *line, char *text, size_t size);
 int consumer_join_again(char *text, size_t size);
 int consumer_receive(const char *number, char *text, size_t size);
 int consumer_part(const char *group_text);
+int consumer_member_events(char *text, size_t size);
+int consumer_share(char *line, char *text, size_t size);
 void consumer_leave(void);
+
+/* share.c */
+int consumer_share_run(struct rdma_cm_id *id, unsigned int threads,
+		       const union rdma_cmx_sockaddr *group, char *text,
+		       size_t size);
 
 #endif /* CMX_CONSUMER_H */

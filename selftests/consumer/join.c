@@ -5,10 +5,12 @@
  *			bind, join, wait for the event; qp: with a queue pair
  *			that is ready to receive
  *	more GROUP FLAGS [persistent] [qkey=N]
- *			another group with the same id, likewise
+ *			another membership of the same id, likewise
  *	receive N	wait for so many datagrams, 0: look for one at once
  *	again		wait for another event
- *	part GROUP	leave this group, keep the id; "-": an address of no family
+ *	events		how many each membership has had
+ *	part GROUP	end the newest membership of this group, keep the id
+ *	share THREADS GROUP	threads join and leave it with the same id
  *	leave		leave all and destroy the id
  * SOURCE "-" leaves the id unbound. The event handler stores what came and
  * completes; the caller holds consumer.lock.
@@ -25,6 +27,13 @@
 
 #define JOIN_RECEIVES	32
 #define JOIN_BYTES	2048
+#define JOIN_MEMBERS	64
+
+struct join_member {
+	struct rdma_cmx_member *member;	/* NULL: ended */
+	union rdma_cmx_sockaddr group;
+	unsigned int events;
+};
 
 static struct {
 	struct rdma_cm_id *id;
@@ -33,7 +42,10 @@ static struct {
 	int status;
 	u32 qp_num;
 	u32 qkey;
+	bool param;
 	bool context_is_ours;
+	struct join_member members[JOIN_MEMBERS];
+	unsigned int count;
 
 	struct ib_pd *pd;
 	struct ib_cq *cq;
@@ -43,13 +55,29 @@ static struct {
 
 static int join_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
+	if (event->event == RDMA_CM_EVENT_MULTICAST_JOIN ||
+	    event->event == RDMA_CM_EVENT_MULTICAST_ERROR)
+		rdma_cmx_group_event(id, event);
+	return 0;
+}
+
+static void join_member_event(struct rdma_cmx_member *member,
+			      struct rdma_cm_event *event,
+			      const struct rdma_cmx_mc_param *param,
+			      void *context)
+{
+	struct join_member *m = context;
+
 	joined.event = event->event;
 	joined.status = event->status;
 	joined.qp_num = event->param.ud.qp_num;
 	joined.qkey = event->param.ud.qkey;
-	joined.context_is_ours = event->param.ud.private_data == &joined;
+	joined.param = param && param->mask & RDMA_CMX_MC_QKEY &&
+		       param->qkey == event->param.ud.qkey;
+	joined.context_is_ours = m >= joined.members &&
+				 m < joined.members + JOIN_MEMBERS;
+	m->events++;
 	complete(&joined.done);
-	return 0;
 }
 
 /* All receives share the buffer: what arrives is not looked at. */
@@ -139,6 +167,8 @@ void consumer_leave(void)
 	join_qp_free();
 	rdma_destroy_id(joined.id);
 	joined.id = NULL;
+	memset(joined.members, 0, sizeof(joined.members));
+	joined.count = 0;
 }
 
 static int join_group(const union rdma_cmx_sockaddr *group, u32 flags,
@@ -148,8 +178,12 @@ static int join_group(const union rdma_cmx_sockaddr *group, u32 flags,
 		.addr = group,
 		.join_flags = flags,
 	};
+	struct join_member *m = &joined.members[joined.count];
+	struct rdma_cmx_member *member;
 	char *word;
 
+	if (joined.count == JOIN_MEMBERS)
+		return -ENOSPC;
 	while ((word = strsep(&words, " "))) {
 		if (!strcmp(word, "persistent")) {
 			attr.flags |= RDMA_CMX_JOIN_PERSISTENT;
@@ -163,7 +197,14 @@ static int join_group(const union rdma_cmx_sockaddr *group, u32 flags,
 	}
 	reinit_completion(&joined.done);
 	joined.event = -1;
-	return rdma_cmx_join(joined.id, &attr, &joined);
+	m->group = *group;
+	m->events = 0;
+	member = rdma_cmx_join(joined.id, &attr, join_member_event, m);
+	if (IS_ERR(member))
+		return PTR_ERR(member);
+	m->member = member;
+	joined.count++;
+	return 0;
 }
 
 static int join_start(const char *source, const union rdma_cmx_sockaddr *group,
@@ -195,6 +236,9 @@ static void join_wait(int ret, char *text, size_t size)
 		snprintf(text, size, "at once: error=%d\n", ret);
 		return;
 	}
+	/* A join comes with the parameters, an error without. */
+	if (joined.param == !!joined.status)
+		joined.context_is_ours = false;
 	snprintf(text, size, "event=%s status=%d qp_num=0x%x context=%s\n",
 		 rdma_event_msg(joined.event), joined.status, joined.qp_num,
 		 joined.context_is_ours ? "ours" : "lost");
@@ -269,15 +313,52 @@ int consumer_join_again(char *text, size_t size)
 int consumer_part(const char *group_text)
 {
 	union rdma_cmx_sockaddr group;
-	int ret;
+	struct join_member *m;
+	int i, ret;
 
-	memset(&group, 0, sizeof(group));
-	ret = strcmp(group_text, "-") ?
-	      consumer_parse_addr(group_text, &group) : 0;
+	ret = consumer_parse_addr(group_text, &group);
 	if (ret || !joined.id)
 		return ret ?: -ENOENT;
-	rdma_cmx_leave(joined.id, &group);
+	for (i = joined.count; i-- > 0;) {
+		m = &joined.members[i];
+		if (!m->member || memcmp(&m->group, &group, sizeof(group)))
+			continue;
+		rdma_cmx_leave(m->member);
+		m->member = NULL;
+		/* So that a test can do this any number of times. */
+		if (i + 1 == joined.count)
+			joined.count--;
+		return 0;
+	}
+	return -ENOENT;
+}
+
+int consumer_member_events(char *text, size_t size)
+{
+	unsigned int i;
+	int len = 0;
+
+	for (i = 0; i < joined.count; i++)
+		len += scnprintf(text + len, size - len, "%u ",
+				 joined.members[i].events);
+	scnprintf(text + len, size - len, "of %u\n", joined.count);
 	return 0;
+}
+
+int consumer_share(char *line, char *text, size_t size)
+{
+	union rdma_cmx_sockaddr group;
+	char *number = strsep(&line, " ");
+	unsigned int threads;
+	int ret;
+
+	if (!joined.id || !line || kstrtouint(number, 0, &threads))
+		return -EINVAL;
+	ret = consumer_parse_addr(line, &group);
+	if (!ret)
+		ret = consumer_share_run(joined.id, threads, &group, text,
+					 size);
+	return ret;
 }
 
 int consumer_receive(const char *number, char *text, size_t size)

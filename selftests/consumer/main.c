@@ -2,21 +2,21 @@
 /*
  * cmx_consumer: uses the kernel API of rdma_cmx as a storage driver would, on
  * behalf of tests. A line written to /sys/kernel/debug/cmx_consumer/command
- * does something, /sys/kernel/debug/cmx_consumer/result tells what came of it:
+ * starts an operation, /sys/kernel/debug/cmx_consumer/result has its result:
  *
- *	resolve QUESTION	ask and wait
- *	time QUESTION		the same 1000 times; tells the fastest and mean time
- *	start QUESTION		ask without waiting
- *	known QUESTION		likewise; takes a result that is known at once
+ *	resolve QUERY		send the query and wait
+ *	time QUERY		the same 1000 times; prints fastest and mean time
+ *	start QUERY		send the query without waiting
+ *	known QUERY		likewise; takes a result that is there at once
  *	wait			for the result of start or known
  *	cancel			the query of start
  *	give-error N		end names of start ("later") with an errno
  *	stress N NAME [MS]	N queries at once, every second one cancelled
- *	crowd N NAME LAST	N queries of another user, that go on; 0 ends them
+ *	crowd N NAME LAST	N lasting queries of another user; 0 ends them
  *	services, …		many queries for services, see sa.c
- *	join, more, receive, again, part, leave		memberships, see join.c
+ *	join, more, …, leave	memberships, see join.c
  *
- * QUESTION is described in parse.c. consumer.lock guards everything but what
+ * QUERY is described in parse.c. consumer.lock guards everything but what
  * the callback stores, which consumer.done publishes.
  */
 #include <linux/completion.h>
@@ -147,13 +147,15 @@ static int consumer_cancel(void)
 
 static int consumer_give_error(char *line)
 {
+	struct cmx_given given = {};
 	int error;
 
 	if (!consumer.query)
 		return -ENOENT;
 	if (!line || kstrtoint(line, 10, &error))
 		return -EINVAL;
-	return rdma_cmx_query_give_names(consumer.query, error, NULL, 0);
+	given.error = error;
+	return rdma_cmx_query_give_names(consumer.query, &given);
 }
 
 static int consumer_stress_run(char *line)
@@ -203,12 +205,16 @@ static int consumer_multicast(const char *verb, char *line)
 		consumer_leave();
 		return 0;
 	}
+	if (!strcmp(verb, "events"))
+		return consumer_member_events(text, size);
 	if (!strcmp(verb, "again")) {
 		consumer_reset();
 		return consumer_join_again(text, size);
 	}
 	if (!line)
 		return -EINVAL;
+	if (!strcmp(verb, "share"))
+		return consumer_share(line, text, size);
 	if (!strcmp(verb, "part"))
 		return consumer_part(line);
 	consumer_reset();

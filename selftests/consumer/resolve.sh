@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# The kernel API of rdma_cmx, asked by an in-kernel consumer.
+# The kernel API of rdma_cmx, used by an in-kernel consumer.
 # KA-01, and below it GAI-01 to GAI-08, GAI-14, RAI-01, RAI-03, RAI-05, OPS-04
 . /usr/lib/rdma-cmx/selftests/lib.sh
 
@@ -55,7 +55,7 @@ is "GAI-01 GAI-03 GAI-08: an IPv4 number, both types, its source and device" \
 	"$(resolve 10.55.0.2 7471)" \
 	"entries=2 canonname=10.55.0.2
 $(both "$(entry 10.55.0.1:0 10.55.0.2:7471 rdma 1)")"
-is "KA-01: a number is known at once" \
+is "KA-01: the result of a number is available at once" \
 	"$(do_ known 10.55.0.2 7471 | sed 's/dev=[0-9]\+/dev=rdma/')" \
 	"$(resolve 10.55.0.2 7471)"
 is "GAI-01: an IPv6 number" "$(resolve fd55::2 7471 qp=2)" \
@@ -75,25 +75,25 @@ ud udp $(entry - 192.168.77.2:1 - -)"
 is "GAI-08: unreachable: no source" "$(resolve 203.0.113.9 1 qp=4)" \
 	"entries=1 canonname=203.0.113.9
 ud udp $(entry - 203.0.113.9:1 - -)"
-is "GAI-08: an address of our own" "$(resolve 10.55.0.1 1 qp=2)" \
+is "GAI-08: a local address" "$(resolve 10.55.0.1 1 qp=2)" \
 	"entries=1 canonname=10.55.0.1
 rc tcp $(entry 10.55.0.1:0 10.55.0.1:1 rdma 1)"
 is "GAI-08: a multicast address" "$(resolve 239.1.2.3 1 qp=4 src=10.55.0.1)" \
 	"entries=1 canonname=239.1.2.3
 ud udp $(entry 10.55.0.1:0 239.1.2.3:1 rdma 1)"
-is "GAI-07: the source that is asked for" \
+is "GAI-07: the source of the hints" \
 	"$(resolve 10.55.0.2 1 qp=2 src=10.55.0.1)" \
 	"entries=1 canonname=10.55.0.2
 rc tcp $(entry 10.55.0.1:0 10.55.0.2:1 rdma 1)"
-is "GAI-08: none of a device without RDMA, though it is asked for" \
+is "GAI-08: no source of a device without RDMA, though the hints have it" \
 	"$(resolve 192.168.77.2 1 qp=2 src=192.168.77.1)" \
 	"entries=1 canonname=192.168.77.2
 rc tcp $(entry - 192.168.77.2:1 - -)"
-is "GAI-08: a source that is not ours" \
+is "GAI-08: a source that is not local" \
 	"$(resolve 10.55.0.2 1 qp=2 src=10.99.0.1)" \
 	"entries=1 canonname=10.55.0.2
 rc tcp $(entry - 10.55.0.2:1 - -)"
-is "GAI-08: an IPv6 source that is not ours" \
+is "GAI-08: an IPv6 source that is not local" \
 	"$(resolve fd55::2 1 qp=2 src=fd99::1)" \
 	"entries=1 canonname=fd55::2
 rc tcp $(entry - '[fd55::2]:1' - -)"
@@ -119,7 +119,7 @@ is "GAI-07: family" "$(resolve - 1 qp=2 family=10)" \
 	"entries=1 canonname=-
 rc tcp $(entry - '[::1]:1' - -)"
 
-# --- what cannot be asked ---
+# --- invalid queries ---
 
 check_is "GAI-02" 2 - -
 check_is "GAI-02" 95 10.55.0.2 1 flags=0x40
@@ -138,7 +138,7 @@ check_is "GAI-15" 22 10.55.0.2 1 src=10.55.0.1 dst=fd55::2
 like "GAI-06: a GID" \
 	"$(resolve fe80::1 7471 family=27 flags=8 qp=2 | tail -n 1)" \
 	'dst=fe80::1,sid=0x1061d2f,mask=0xffffffffffffffff,pkey=0xffff '
-is "GAI-03: UC goes with TCP" "$(resolve 10.55.0.2 1 qp=3 | head -2 | tail -1)" \
+is "GAI-03: UC is valid with TCP" "$(resolve 10.55.0.2 1 qp=3 | head -2 | tail -1)" \
 	"qp3 tcp $(entry 10.55.0.1:0 10.55.0.2:1 rdma 1)"
 
 # --- names ---
@@ -155,11 +155,11 @@ before=$(counter name_lookups) hits=$(counter name_hits)
 is "the same again from the cache" "$(resolve storage.cmx.test 7471 qp=2)" \
 	"$list"
 is "the same in capitals" "$(resolve STORAGE.cmx.TEST 7471 qp=2)" "$list"
-is "no look-up for either" "$(counter name_lookups)" "$before"
-is "but two hits" "$(counter name_hits)" "$((hits + 2))"
+is "no lookup for either" "$(counter name_lookups)" "$before"
+is "there are two hits" "$(counter name_hits)" "$((hits + 2))"
 like "GAI-11: the canonical name of an alias" \
 	"$(resolve alias.cmx.test 1 qp=2)" '^entries=3 canonname=storage.cmx.test$'
-is "GAI-06: the family that is asked for" \
+is "GAI-06: the family of the hints" \
 	"$(resolve storage.cmx.test 1 qp=2 family=10)" \
 	"entries=1 canonname=storage.cmx.test
 rc tcp $(entry '[fd55::1]:0' '[fd55::2]:1' rdma 1)"
@@ -174,7 +174,7 @@ errno_is "not a name:" 2 "bad@name" 1
 errno_is "a label of 64 bytes:" 2 "$(printf 'a%.0s' {1..64}).test" 1
 errno_is "an empty label:" 2 a..b 1
 errno_is "254 bytes:" 2 "$(printf 'a.%.0s' {1..127})" 1
-is "nobody was asked for those" "$(counter name_lookups)" "$before"
+is "no lookup for those" "$(counter name_lookups)" "$before"
 
 # --- without waiting ---
 
@@ -188,23 +188,23 @@ like "KA-01: cancelled after its callback" "$(do_ cancel)" '^entries=2 '
 do_ start nosuch2.cmx.test 1 >/dev/null
 is "RAI-03: no such name" "$(do_ wait)" "error=-2"
 do_ start a.silent.test 1 >/dev/null
-is "RAI-01: a silent server keeps nobody" "$(cat $dir/result)" "pending"
+is "RAI-01: a silent server blocks no caller" "$(cat $dir/result)" "pending"
 is "KA-01: cancelled while the server is silent" "$(do_ cancel)" "cancelled"
 is "KA-01: cancelled twice" "$(do_ cancel)" "cancelled"
 SECONDS=0
 do_ start b.silent.test 1 timeout=700 >/dev/null
 is "RAI-03: the deadline" "$(do_ wait)" "error=-110"
-ok "which is the query's own" test $SECONDS -lt 8
+ok "the deadline is that of the query" test $SECONDS -lt 8
 errno_is "RAI-03: the helper's own deadline:" 110 c.silent.test 1
 do_ start later.example 1 later >/dev/null
-is "names that the caller brings" "$(cat $dir/result)" "pending"
+is "names that the caller provides" "$(cat $dir/result)" "pending"
 do_ give-error 61 >/dev/null
-is "an error of the caller's" "$(do_ wait)" "error=-61"
-is "and are not known before" "$(do_ known later.example 1 later)" "pending"
+is "an error from the caller" "$(do_ wait)" "error=-61"
+is "there is no result before" "$(do_ known later.example 1 later)" "pending"
 do_ start later.example 1 later timeout=100 >/dev/null
-is "names that the caller does not bring" "$(do_ wait)" "error=-110"
+is "names that the caller does not provide" "$(do_ wait)" "error=-110"
 do_ start later.example 1 later >/dev/null
-is "cancelled before they come" "$(do_ cancel)" "cancelled"
+is "cancelled before the names come" "$(do_ cancel)" "cancelled"
 
 # --- many ---
 
@@ -215,9 +215,8 @@ before=$(counter name_lookups)
 is "KA-01: one cold name 400 times" \
 	"$(do_ stress 400 one.any.cmx.test 60000 | sed 's/ cancelled=.*failed/ failed/')" \
 	"started=400 refused=0 failed=0 wrong=0"
-# A query that came too late for the look-up and too early for its answer
-# makes another one.
-ok "which is looked up once, or twice" \
+# A query between the end of the lookup and its result starts another lookup.
+ok "there are one or two lookups" \
 	test $(($(counter name_lookups) - before)) -le 2
 is "KA-01: 100 cold names" \
 	"$(do_ stress 100 x%.any.cmx.test 60000 | sed 's/ cancelled=.*failed/ failed/')" \
@@ -245,6 +244,6 @@ mv /run/request-key /usr/sbin/
 is "OPS-04: unload is refused while in use" \
 	"$(rmmod rdma_cmx 2>&1 | grep -c 'in use')" 1
 do_ start d.silent.test 1 >/dev/null
-ok "OPS-04: the consumer goes with a query outstanding" rmmod cmx_consumer
-ok "nothing is left in the end" wait_for 40 live_none
+ok "OPS-04: the consumer is unloaded with a query outstanding" rmmod cmx_consumer
+ok "no object is left in the end" wait_for 40 live_none
 finish

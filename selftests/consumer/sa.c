@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Many questions for services at once, in the way of a test that does
- * something to the SA meanwhile:
+ * Many queries of services at once, for a test that changes the SA meanwhile:
  *	services N KINDS NAME MS SOURCE	start N queries, the first for NAME0,
  *		up to KINDS different names; MS: deadline, SOURCE: "gid:…" or "-"
  *	services-routes …	the same, and for the paths to those
- *	services-wait		for all of them; tells how they ended
+ *	services-wait		for all of them; prints how they ended
  *	services-cancel		those that have not ended
  * All that the callbacks write is atomic or their own query's.
  */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Many queries at once, every second one cancelled at some point of its life:
- * each callback runs once or, after a cancel that says so, never.
+ * each callback runs once or, after a successful cancel, never.
  * Counters are atomic, since callbacks run on any CPU.
  */
 #include <linux/atomic.h>
@@ -92,7 +92,7 @@ static void crowd_done(struct rdma_cmx_query *query,
 	rdma_cmx_result_put(res);
 }
 
-/* Asks for the names @name and in the end for @last as user 1000. */
+/* Queries the names @name and in the end @last as user 1000. */
 int consumer_crowd(unsigned int count, const char *name, const char *last)
 {
 	struct rdma_cmx_query_attr attr = {

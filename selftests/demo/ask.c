@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Ask a library of the RDMA connection manager one question; built for this
- * project's and for the stock one, so that the answers can be compared:
+ * Make one call of a library of the RDMA connection manager; built for this
+ * project's and for the stock one, so that the results can be compared:
  *
  *	ask list NODE [SERVICE]		rdma_getaddrinfo, all that comes back
  *	ask null			... with a NULL result pointer
  *	ask length			... with a length, but no address
  *	ask join ADDRESS SOURCE		rdma_join_multicast_ex of ADDRESS
  *
- * Exit code: 0 an answer, 1 an error that was told.
+ * Exit code: 0 a result, 1 an error that was reported.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -37,7 +37,7 @@ static const char *text(const struct sockaddr *addr, socklen_t len,
 	return buf;
 }
 
-static int tell(int ret, double ms)
+static int error_print(int ret, double ms)
 {
 	if (ret == -1 || ret == EAI_SYSTEM)
 		printf("error after %.1f ms: %s\n", ms, strerror(errno));
@@ -46,7 +46,7 @@ static int tell(int ret, double ms)
 	return 1;
 }
 
-static int ask_list(const char *node, const char *service)
+static int list_print(const char *node, const char *service)
 {
 	const struct rdma_addrinfo hints = {
 		.ai_qp_type = IBV_QPT_RC,
@@ -61,7 +61,7 @@ static int ask_list(const char *node, const char *service)
 	ret = rdma_getaddrinfo(node, service, &hints, &list);
 	end = now_ms();
 	if (ret)
-		return tell(ret, end - start);
+		return error_print(ret, end - start);
 	for (ai = list; ai; ai = ai->ai_next) {
 		printf("address %u: %s, source %s, port %u\n", ++count,
 		       text(ai->ai_dst_addr, ai->ai_dst_len, dst),
@@ -73,12 +73,12 @@ static int ask_list(const char *node, const char *service)
 	return 0;
 }
 
-static int ask_null(void)
+static int null_try(void)
 {
-	return tell(rdma_getaddrinfo("10.55.0.2", "7471", NULL, NULL), 0);
+	return error_print(rdma_getaddrinfo("10.55.0.2", "7471", NULL, NULL), 0);
 }
 
-static int ask_length(void)
+static int length_try(void)
 {
 	const struct rdma_addrinfo hints = {
 		.ai_qp_type = IBV_QPT_RC,
@@ -90,13 +90,13 @@ static int ask_length(void)
 
 	ret = rdma_getaddrinfo("10.55.0.2", "7471", &hints, &list);
 	if (ret)
-		return tell(ret, 0);
+		return error_print(ret, 0);
 	rdma_freeaddrinfo(list);
 	puts("taken");
 	return 0;
 }
 
-static int ask_join(const char *address, const char *source)
+static int join_try(const char *address, const char *source)
 {
 	struct sockaddr_in group = { .sin_family = AF_INET };
 	struct sockaddr_in local = { .sin_family = AF_INET };
@@ -118,9 +118,9 @@ static int ask_join(const char *address, const char *source)
 		return 2;
 	}
 	if (rdma_join_multicast_ex(id, &attr, NULL))
-		return tell(-1, 0);
+		return error_print(-1, 0);
 	if (rdma_get_cm_event(channel, &event))
-		return tell(-1, 0);
+		return error_print(-1, 0);
 	printf("%s\n", rdma_event_str(event->event));
 	rdma_ack_cm_event(event);
 	rdma_leave_multicast(id, (struct sockaddr *)&group);
@@ -131,16 +131,16 @@ static int ask_join(const char *address, const char *source)
 
 int main(int argc, char **argv)
 {
-	/* What was said must be seen also when the library crashes. */
+	/* The output must be complete even if the library crashes. */
 	setvbuf(stdout, NULL, _IONBF, 0);
 	if ((argc == 3 || argc == 4) && !strcmp(argv[1], "list"))
-		return ask_list(argv[2], argv[3]);
+		return list_print(argv[2], argv[3]);
 	if (argc == 2 && !strcmp(argv[1], "null"))
-		return ask_null();
+		return null_try();
 	if (argc == 2 && !strcmp(argv[1], "length"))
-		return ask_length();
+		return length_try();
 	if (argc == 4 && !strcmp(argv[1], "join"))
-		return ask_join(argv[2], argv[3]);
+		return join_try(argv[2], argv[3]);
 	fprintf(stderr, "usage: ask list NODE [SERVICE] | null | length | join ADDRESS SOURCE\n");
 	return 2;
 }

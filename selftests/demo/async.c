@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * async SILENT NAME: resolve a name whose server never answers and, while
- * that is under way, one that is answered; then drop a third one in the
- * middle of its look-up. One thread, one event channel, one poll loop.
+ * async SILENT NAME: resolve a name whose server never answers and, while that
+ * is outstanding, one that resolves; then destroy the id of a third one during
+ * its lookup. One thread, one event channel, one poll loop.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -44,7 +44,7 @@ static struct rdma_cm_id *start(struct rdma_event_channel *channel,
 		perror("rdma_resolve_addrinfo");
 		return NULL;
 	}
-	printf("%8.1f ms  asked for %s: the call took %.3f ms\n", now_ms(),
+	printf("%8.1f ms  query of %s: the call took %.3f ms\n", now_ms(),
 	       name, now_ms() - before);
 	return id;
 }

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # The demonstration: what the project does, step by step, in guest alpha with
-# beta as its peer (`make demo`). Each step says what is about to be seen,
+# beta as its peer (`make demo`). Each step has a description,
 # shows the commands and what they print, and checks it. Exits with 1 when
 # any check fails.
 . /usr/lib/rdma-cmx/selftests/lib.sh
@@ -9,7 +9,7 @@
 
 group=239.55.1.1
 
-# Join in the background until join_end; shows what cmx says, sets $out.
+# Join in the background until join_end; shows the output of cmx, sets $out.
 join_start() {
 	rm -f /run/demo.join
 	: >/run/demo.join
@@ -36,7 +36,7 @@ END
 
 title "A name with three addresses: the storage address first" \
 	"The name server gives the management address first; RDMA cannot use" \
-	"it. cmx asks the kernel's resolver, which knows routes and devices."
+	"it. cmx queries the kernel's resolver, which has routes and devices."
 run 'getent ahosts storage.cmx.test | grep STREAM'
 run 'cmx resolve storage.cmx.test 7471'
 check "all three addresses came back" [ "$(grep -c RC/TCP <<<"$out")" = 3 ]
@@ -51,8 +51,8 @@ echo "  The stock library beside it:"
 run "$here/ask-stock list storage.cmx.test 7471"
 check "stock returns one address only" said '^addresses: 1,'
 
-title "A second question is answered from the kernel's cache" \
-	"Stock asks the name server each time."
+title "The kernel's cache answers a second query" \
+	"Stock queries the name server each time."
 # An answer lives 5 s: it may end between the two, but not each time
 for try in 1 2 3; do
 	$here/ask list storage.cmx.test 7471 >/dev/null
@@ -61,18 +61,18 @@ for try in 1 2 3; do
 	[ "$(dns_queries 'storage\.cmx\.test')" != "$queries" ] || break
 done
 show alpha 'ask list storage.cmx.test 7471'
-check "answered without a question to the name server" \
+check "the query does not reach the name server" \
 	[ "$(dns_queries 'storage\.cmx\.test')" = "$queries" ]
 run "$here/ask-stock list storage.cmx.test 7471"
-check "stock has asked again" \
+check "stock has queried the name server again" \
 	[ "$(dns_queries 'storage\.cmx\.test')" -gt "$queries" ]
 
 title "Not blocked by a name server that is silent" \
 	"Names below silent.test belong to a server that never answers. The" \
-	"call returns at once; another name is answered meanwhile; a look-up" \
-	"can be given up in the middle; the silent one ends as an error event."
+	"call returns at once; another name resolves meanwhile; a lookup can" \
+	"be cancelled; the lookup of the silent name ends with an error event."
 run "$here/async a.silent.test storage.cmx.test"
-check "the whole round went as described" succeeded
+check "all calls and events are as described" succeeded
 echo
 echo "  Stock has only the call that waits:"
 run "$here/ask-stock list b.silent.test 7471"
@@ -86,7 +86,7 @@ run "$here/echo ask storage.cmx.test 7471"
 check "connected, and the data is right" said 'every byte right'
 check "by the first address of the list" \
 	[ "$(grep -c '^trying' <<<"$out")" = 1 ]
-check "the server has seen it too" peer_wait "$job" 30
+check "the server has received the data, too" peer_wait "$job" 30
 echo
 echo "  An unmodified program, with this project's library preloaded:"
 job=$(peer_bg "rping -s -a 10.55.0.2 -p 7472 -C 3 -v")
@@ -96,7 +96,7 @@ check "rping went through /dev/infiniband/rdma_cmx" succeeded
 peer_wait "$job" 30 >/dev/null
 
 title "Multicast: a full member and a send-only member" \
-	"A full member tells the network by IGMP that it listens. A send-only" \
+	"A full member reports by IGMP to the network that it listens. A send-only" \
 	"member sends no IGMP, so that switches do not flood its port."
 before=$(igmp_joined eth0 $group && echo there)
 check "eth0 is not a member of $group" [ -z "$before" ]
@@ -122,7 +122,7 @@ printf '  beta$ cmx join --dev rxe0 --count 3 %s\n' $group
 sed 's/^/    /' <<<"$out"
 check "beta received all three, from alpha" said 'received 3: .*10\.55\.0\.1'
 
-title "The kernel asks the same question" \
+title "The kernel sends the same query" \
 	"cmx_consumer.ko stands for a storage driver: it resolves the name" \
 	"with the in-kernel API, no user space involved on its side."
 run 'modprobe cmx_consumer'
@@ -133,8 +133,8 @@ check "the storage address first, with a device" \
 	line_said 2 'dst=(10\.55\.0\.2|\[fd55::2\]):4420 dev=[0-9]+ port=1'
 run 'rmmod cmx_consumer'
 
-title "Where stock falls short: wrong questions" \
-	"Each gets an error here that says what is wrong."
+title "Where stock falls short: invalid calls" \
+	"Each returns an error here that names the cause."
 run "$here/ask list 10.55.0.2 70000"
 check "port 70000 is refused" told_error
 run "$here/ask-stock list 10.55.0.2 70000"
@@ -154,7 +154,7 @@ run "$here/ask-stock null"
 echo "    $(crash_text)"
 check "stock crashes" [ "$status" -gt 128 ]
 run 'cmx resolve nosuch.cmx.test'
-check "an unknown name is told as such" said 'Name or service not known'
+check "the error of an unknown name names the cause" said 'Name or service not known'
 
 title "Counters, and nothing left behind"
 run 'cmx stat'

@@ -6,10 +6,10 @@
  *				service id to which to connect
  *	echo ask NODE PORT	connect to the first of NODE's addresses that
  *				works, send a block, check the answer
- *	echo ask-sa SERVICE	the same, with what the SA knows of SERVICE
+ *	echo ask-sa SERVICE	the same, with the SA's records of SERVICE
  *				(not with the stock library, which cannot)
- * Built for this project's library and for the stock one, which speak the
- * same protocol on the wire.
+ * Built for this project's library and for the stock one, which use the same
+ * protocol on the wire.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -219,7 +219,7 @@ static int serve(const char *address, const char *port)
 	return 0;
 }
 
-/* A connected id on one address, or NULL with the reason told. */
+/* A connected id on one address, or NULL with the reason printed. */
 static struct rdma_cm_id *reach(struct rdma_event_channel *channel,
 				const struct rdma_addrinfo *ai,
 				struct ibv_mr *mr[2])
@@ -257,8 +257,8 @@ static void address_print(char *text, size_t size, struct sockaddr *addr,
 		getnameinfo(addr, len, text, size, NULL, 0, NI_NUMERICHOST);
 }
 
-static int ask(const char *node, const char *service,
-	       const struct rdma_addrinfo *hints)
+static int client_run(const char *node, const char *service,
+		      const struct rdma_addrinfo *hints)
 {
 	struct rdma_event_channel *channel = rdma_create_event_channel();
 	struct rdma_addrinfo *list, *ai;
@@ -314,12 +314,12 @@ int main(int argc, char **argv)
 	if (argc == 3 && !strcmp(argv[1], "serve-ib"))
 		return serve(argv[2], NULL);
 	if (argc == 4 && !strcmp(argv[1], "ask"))
-		return ask(argv[2], argv[3], &hints);
+		return client_run(argv[2], argv[3], &hints);
 #ifdef RAI_SA
 	if (argc == 3 && !strcmp(argv[1], "ask-sa")) {
 		hints.ai_flags = RAI_SA;
 		hints.ai_port_space = RDMA_PS_IB;
-		return ask(NULL, argv[2], &hints);
+		return client_run(NULL, argv[2], &hints);
 	}
 #endif
 	fprintf(stderr, "usage: echo serve ADDRESS PORT | serve-ib GID | "

@@ -3,13 +3,13 @@
 # The second half of the demonstration, in guest gamma: what the project does on
 # InfiniBand, with a stock subnet manager. The server is the guest itself, as
 # rdma_cm of Linux 6.1 takes connections by GID in the initial network namespace
-# only; the client is a namespace with an HCA of its own. Exits with 1 when any
+# only; the client is a namespace with a separate HCA. Exits with 1 when any
 # check fails.
 . /usr/lib/rdma-cmx/selftests/lib.sh
 . /usr/lib/rdma-cmx/selftests/fabric.sh
 . /usr/lib/rdma-cmx/selftests/demo/show.sh
 
-service=/usr/lib/rdma-cmx/selftests/sa/service.helper
+service=/usr/lib/rdma-cmx/selftests/sa/tools/service
 group=239.55.1.1
 
 # run_client COMMAND: as run, there
@@ -46,7 +46,7 @@ log_shows() {
 	sed 's/^/    /' "$log"
 }
 
-# What the SA says of the members of the group in $log
+# The SA's records of the members of the group in $log
 members_show() {
 	local mgid
 
@@ -57,8 +57,8 @@ members_show() {
 cat <<-END
 
 	The second half: InfiniBand. Four simulated HCAs on a switch, and Debian's
-	OpenSM, which manages them as any subnet. What asks the subnet's
-	administrator (SA) here asks a real one.
+	OpenSM, which manages them as any subnet. A query to the subnet
+	administrator (SA) here goes to a real one.
 END
 
 title "A subnet manager brings the fabric up" \
@@ -77,7 +77,7 @@ for n in 1 2 3 4; do
 	addresses_add "$(fab_dev $n)"
 done
 run 'rdma link | cut -d" " -f 2,5,6,11,12'
-check "all are active, each with a LID of its own" \
+check "all are active, each with a different LID" \
 	[ "$(grep -c 'state ACTIVE' <<<"$out")" = 4 ]
 run "sminfo -C $first"
 check "the master is this one" said SMINFO_MASTER
@@ -85,12 +85,12 @@ check "the master is this one" said SMINFO_MASTER
 client=$(fab_dev 2)
 host_add client 2
 echo
-echo "  The client is a host of its own, with the second HCA; the server is here."
+echo "  The client is a separate host, with the second HCA; the server is here."
 run_client 'rdma link | cut -d" " -f 2,5,6,11,12; ip -br -4 addr show up'
 
 title "One node offers a service, another finds it by name" \
-	"The server listens and registers at the SA. Nobody has to tell the" \
-	"client an address: it asks the SA for the name."
+	"The server listens and registers at the SA. The client needs no" \
+	"address: it queries the SA for the name."
 server_start "$here/echo-stock serve-ib $(dev_gid "$first")"
 log_shows 'service id'
 check "the server listens (the stock library)" said '^listening'
@@ -98,14 +98,14 @@ id=$(sed -n 's/.*service id //p' "$log")
 run "$service -C $first -n backup -i $id set"
 check "registered" succeeded
 run_client "saquery -C $client SR | grep -E 'ServiceID|ServiceGID|ServiceName'"
-questions=$(sa_requests 0x12 0x0031)
+queries=$(sa_requests 0x12 0x0031)
 run_client 'cmx resolve --sa backup'
 check "found, with its id, on the server's port" said "$id"
-check "by one question to the SA" \
-	[ $(($(sa_requests 0x12 0x0031) - questions)) = 1 ]
+check "by one query to the SA" \
+	[ $(($(sa_requests 0x12 0x0031) - queries)) = 1 ]
 run_client 'cmx resolve --sa backup'
-check "asked again: answered from the cache" \
-	[ $(($(sa_requests 0x12 0x0031) - questions)) = 1 ]
+check "the cache answers the second query" \
+	[ $(($(sa_requests 0x12 0x0031) - queries)) = 1 ]
 
 title "Connect to what was found, data over an RC queue pair" \
 	"By GID and service id (AF_IB): no IP address is involved."
@@ -113,21 +113,21 @@ run_client "$here/echo ask-sa backup"
 check "connected, and the data is right" said 'every byte right'
 wait_for 40 grep -q 'served one' "$log"
 out=$(cat "$log")
-check "the server has seen it too" said 'served one client'
+check "the server has received the data, too" said 'served one client'
 run "$service -C $first -i $id delete"
 kill $job 2>/dev/null
 
-title "What goes wrong is told" \
-	"A name that nobody offers, and a subnet manager that is dead."
+title "Failures are reported" \
+	"A name that is not registered, and a subnet manager that is dead."
 run_client 'cmx resolve --sa nosuch'
-check "no such service: an error that says so" told_error
+check "no such service: an error that names the cause" told_error
 sm_pause
 run_client 'cmx resolve --sa late'
 check "the SA does not answer: an error, in some seconds" told_error
 sm_resume
 
 title "A host name: the address that an HCA reaches, by IPoIB" \
-	"The same question as with RoCE."
+	"The same query as with RoCE."
 run 'cmx resolve node2.cmx.test 7471'
 check "both addresses, with the HCA" [ "$(grep -c "$first/1" <<<"$out")" = 2 ]
 server_start "rping -s -a 10.66.0.1 -C 3 -v"

@@ -8,7 +8,7 @@ tests=/usr/lib/rdma-cmx/selftests
 here=$tests/demo
 steps=0 checks=0 broken=0 out='' status=0
 
-# title TITLE LINES...: the next step, and what is about to be seen
+# title TITLE LINES...: the next step, and a description of it
 title() {
 	steps=$((steps + 1))
 	printf '\n=== %d. %s\n' "$steps" "$1"
@@ -65,7 +65,7 @@ succeeded() {
 	[ "$status" = 0 ]
 }
 
-# An error that was told, not a crash and not an answer
+# An error that was reported, not a crash and not a result
 told_error() {
 	[ "$status" = 1 ]
 }
@@ -78,7 +78,7 @@ crash_text() {
 	fi
 }
 
-# The verdict: status 1 when any check failed
+# The result: status 1 when any check failed
 demo_end() {
 	echo
 	if [ $broken = 0 ]; then

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * MADs that a port has sent and received, by class, method, attribute and RMPP
- * type, so that a test can tell how often something was asked.  Under slot.lock.
+ * type, so that a test can count queries.  Under slot.lock.
  */
 
 #include <linux/seq_file.h>

@@ -74,7 +74,7 @@ static int fab_modify_device(struct ib_device *ibdev, int mask,
 	return 0;
 }
 
-/* Only asked for by rdmavt's check that it is there */
+/* Only rdmavt's check that it exists uses it. */
 static unsigned int fab_free_all_qps(struct rvt_dev_info *rdi)
 {
 	return 0;
@@ -87,7 +87,7 @@ static void fab_disassociate_ucontext(struct ib_ucontext *context)
 
 /*
  * rdmavt's mappings hold its object until they are closed, and the object leads
- * to the user context, which does not live that long when the device goes
+ * to the user context, which does not live that long when the device is removed
  * first.  The pages have their own references: let go of the object at once.
  */
 static int (*fab_rvt_mmap)(struct ib_ucontext *context,
@@ -190,7 +190,7 @@ static void fab_parameters(struct fab_dev *dev)
 }
 
 /**
- * fab_dev_events - tell what has happened to a device's port
+ * fab_dev_events - report events of a device's port
  * @dev: the device
  * @events: a bit for each IB_EVENT_*
  *
@@ -266,7 +266,9 @@ int fab_dev_plug(struct fab_slot *slot, struct platform_device *parent)
 	rdi->ibdev.num_comp_vectors = num_online_cpus();
 	snprintf(rdi->ibdev.node_desc, sizeof(rdi->ibdev.node_desc),
 		 "cmx_fabric fab%u", slot->number - 1);
-	rvt_set_ibdev_name(rdi, "%s%d", "fab", slot->number - 1);
+	/* rvt_set_ibdev_name() does this, and is not in newer kernels. */
+	dev_set_name(&rdi->ibdev.dev, "fab%u", slot->number - 1);
+	strscpy(rdi->ibdev.name, dev_name(&rdi->ibdev.dev), IB_DEVICE_NAME_MAX);
 	fab_wire_init(dev);
 	fab_port_setup(dev);
 	fab_parameters(dev);

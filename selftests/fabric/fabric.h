@@ -52,7 +52,7 @@ struct seq_file;
  * @state:	IB_PORT_DOWN, INIT, ARMED or ACTIVE
  * @disabled:	physically, by a subnet manager
  * @pkeys:	host order, as rdmavt wants it
- * The others are what PortInfo says of them.  Under fab_lock.
+ * The others are as in PortInfo.  Under fab_lock.
  */
 struct fab_port {
 	__be64 mkey;
@@ -92,7 +92,7 @@ struct fab_traffic {
  * @ibp:	rdmavt's port
  * @port:	the port's state, under fab_lock
  * @dying:	no more events
- * @answering:	what the subnet asks; from when ib_mad has come until it goes
+ * @answering:	responses to MADs; from ib_mad's start until its end
  * @thinker:	who in ib_mad has an answer that takes time; only to compare
  * @wq:		runs the QPs' send work and the port's receive work
  */
@@ -123,7 +123,7 @@ struct fab_dev {
  * @cable:	the cable is whole; under fab_lock
  * @up:		the link is up physically; under fab_lock
  * @port:	the switch's end; under fab_lock
- * @answer_ms:	how long the device takes to answer what the subnet asks
+ * @answer_ms:	how long the device takes for a response to a MAD
  */
 struct fab_slot {
 	unsigned int number;
@@ -327,8 +327,8 @@ void fab_send_complete(struct rvt_qp *qp, struct rvt_swqe *wqe,
  *
  * fab_rc_send(): the send queue, from the QP's work item (never twice at a
  *   time for one QP), process context, no lock.  Sends what it can and
- *   returns; whoever has news later (a timer, a peer with a new receive
- *   buffer) calls fab_send_schedule().  Flushes in the error state.
+ *   returns; a later cause to send (a timer, a peer with a new receive buffer)
+ *   calls fab_send_schedule().  Flushes in the error state.
  * fab_rc_restart(): rdmavt's notify_restart_rc: the retry timer ran out.
  *   r_lock and s_lock held.  rdmavt schedules the send work right after.
  * fab_rc_reset(): rdmavt's notify_qp_reset; all three locks held, the work item

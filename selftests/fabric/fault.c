@@ -17,7 +17,7 @@
 /**
  * struct fab_fault - one rule
  * @node:	in the slot's list
- * @verdict:	what to do
+ * @verdict:	the action
  * @data:	to datagrams other than MADs
  * @class:	what a MAD must have, or FAB_ANY
  * @method:	likewise
@@ -70,7 +70,7 @@ static bool fab_fault_fits(const struct fab_fault *fault,
 }
 
 /**
- * fab_fault_judge - what is to happen to a packet
+ * fab_fault_judge - the action for a packet
  * @slot: whose device receives it
  * @packet: the packet
  * @ms: set: how long to hold it back

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Knobs in debugfs, for root only: a folder for each slot, which stays when its
- * device is unplugged.  They take the locks of what they turn.
+ * device is unplugged.  They take the locks of what they change.
  */
 
 #include <linux/debugfs.h>

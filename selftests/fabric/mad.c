@@ -9,8 +9,8 @@
 #include "fabric.h"
 
 /*
- * What ib_mad itself answers: with what fab_process_mad() makes, or that nobody
- * takes it.  A MAD that the node sends to itself comes without a GRH.
+ * The requests to which ib_mad itself responds: by fab_process_mad(), or that
+ * no agent takes it.  A MAD that the node sends to itself comes without a GRH.
  */
 static bool fab_mad_asks(const struct ib_mad_hdr *hdr, const struct ib_grh *grh)
 {
@@ -65,12 +65,12 @@ int fab_check_ah(struct ib_device *ibdev, struct rdma_ah_attr *attr)
 }
 
 /*
- * ib_mad sends its answers by an agent that it frees when the device goes, be it
- * to another namespace only, and does not look whether an answer is being sent
- * (agent_send_response() in Linux 6.1): who asks just then makes it use freed
- * memory.  So the device answers nothing any more before ib_mad goes.  This
- * client of ib_core sees to that: it is younger than ib_mad, and of its clients
- * ib_core removes the youngest first.
+ * ib_mad sends its responses by an agent that it frees when the device is
+ * removed, even if only from its namespace, and does not check for a response
+ * that is being sent (agent_send_response() in Linux 6.1): a request at that
+ * moment makes it use freed memory.  So the device stops its responses before
+ * ib_mad's removal.  This client of ib_core does that: it is younger than
+ * ib_mad, and ib_core removes the youngest client first.
  */
 static int fab_answers_begin(struct ib_device *ibdev)
 {
@@ -86,7 +86,7 @@ static void fab_answers_end(struct ib_device *ibdev, void *client_data)
 	struct rvt_qp *qp;
 
 	WRITE_ONCE(dev->answering, false);
-	/* The answers under way: ib_mad makes them in the CQ's work. */
+	/* Responses in progress: ib_mad makes them in the CQ's work. */
 	rcu_read_lock();
 	qp = rcu_dereference(dev->ibp.qp[1]);
 	rcu_read_unlock();
@@ -105,7 +105,7 @@ struct ib_client fab_client = {
  * @lid: from here
  * @sm_lid: to here
  * @sm_sl: with this service level
- * @notice: what to tell
+ * @notice: the notice to send
  *
  * Context: any.
  * Return: the packet, or NULL

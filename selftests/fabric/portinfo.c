@@ -138,7 +138,7 @@ static __be16 fab_portinfo_state(struct fab_port *port,
 }
 
 /**
- * fab_portinfo_set - do what a Set(PortInfo) asks for
+ * fab_portinfo_set - carry out a Set(PortInfo)
  * @port: the port
  * @kind: what kind of port it is
  * @info: what the subnet manager wants

@@ -15,7 +15,7 @@
 
 #include "rc.h"
 
-/* One turn of the work item; the device's other work wants its own. */
+/* The limit of one run of the work item, for the device's other work */
 #define FAB_TURN_REQUESTS	64
 #define FAB_TURN_BYTES		SZ_1M
 
@@ -81,7 +81,7 @@ static void fab_requester_fail(struct rvt_qp *qp)
 
 /*
  * Nothing came back.  True: the timer is running, or would be if the QP's
- * owner had not said by a timeout of 0 that it never ends.
+ * owner had not set a timeout of 0, by which it never ends.
  */
 static bool fab_ack_await(struct rvt_qp *qp)
 {
@@ -204,7 +204,7 @@ void fab_rc_modify(struct rvt_qp *qp, struct ib_qp_attr *attr, int attr_mask,
 	    (attr_mask & IB_QP_EN_SQD_ASYNC_NOTIFY) &&
 	    attr->en_sqd_async_notify)
 		qp->s_flags |= FAB_S_DRAIN_NOTE;
-	/* its work item says that it is drained, or goes on after SQD */
+	/* its work item reports that it is drained, or continues after SQD */
 	if (ib_rvt_state_ops[qp->state] & RVT_PROCESS_SEND_OK)
 		fab_send_schedule(qp);
 }

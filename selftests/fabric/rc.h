@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* Between the two halves of the RC and UC transport: rc.c asks, rc_resp.c answers. */
+/* Interface of rc.c, the requester of RC and UC, and rc_resp.c, the responder */
 #ifndef CMX_FABRIC_RC_H
 #define CMX_FABRIC_RC_H
 
 #include "fabric.h"
 
-/* What the requester hears of its message. */
+/* The response to a message of the requester. */
 enum fab_answer {
 	FAB_ACK,
-	FAB_SILENCE,		/* it got lost, or nobody wanted it */
+	FAB_SILENCE,		/* it was lost, or no QP took it */
 	FAB_RNR,		/* no receive buffer at this moment */
 	FAB_NAK_INVALID,
 	FAB_NAK_ACCESS,
@@ -22,13 +22,13 @@ enum fab_answer {
  * @rnr_code:	set with FAB_RNR: how long to wait, coded as in the packet
  *
  * Context: process context, the requester's work item, no lock.
- * Return: what the responder says.  A UC responder says nothing, so that for
- * UC any answer counts as done.
+ * Return: the responder's response.  A UC responder sends none, so that for UC
+ * any value counts as done.
  */
 enum fab_answer fab_rc_deliver(struct rvt_qp *qp, struct rvt_swqe *wqe,
 			       u8 *rnr_code);
 
-/* Tell the QP's owner.  No lock held, the QP kept alive by the caller. */
+/* Report to the QP's owner.  No lock held, the QP kept alive by the caller. */
 static inline void fab_qp_event(struct rvt_qp *qp, enum ib_event_type type)
 {
 	struct ib_event event = {

@@ -30,7 +30,7 @@
  * @dst:	where they go
  * @wc:		completion of the receive, if there is one
  * @receives:	takes a receive buffer
- * @event:	what the responder's owner is to be told afterwards
+ * @event:	to be reported to the responder's owner afterwards
  * @has_event:	@event is set
  * @comm_est:	this is the first message of the connection
  * @last_wqe:	the responder stopped and hangs on a shared receive queue
@@ -77,7 +77,7 @@ static bool fab_message_is_for(const struct fab_message *m)
 	if ((u16)rdma_ah_get_dlid(&to->remote_ah_attr) != m->slid ||
 	    !fab_pkeys_match(fab_qp_pkey(to), m->pkey))
 		return false;
-	/* UC starts anew with any first packet; nobody acknowledges it. */
+	/* UC starts anew with any first packet, and acknowledges none. */
 	if (to->ibqp.qp_type == IB_QPT_UC)
 		return true;
 	return to->remote_qpn == m->from->ibqp.qp_num &&
@@ -165,7 +165,7 @@ static enum fab_answer fab_send_begin(struct fab_message *m)
 	return answer;
 }
 
-/* A key is asked for only where there is something to touch. */
+/* A key is needed only for an access of at least one byte. */
 static bool fab_remote_get(struct fab_message *m, u64 addr, u32 rkey,
 			   int access)
 {

@@ -90,8 +90,8 @@ bool fab_send_schedule(struct rvt_qp *qp)
 
 /*
  * For a user's datagram that is alone in its queue. It is on the wire when the
- * call returns: programs post their last ones without asking for completions,
- * and destroy the QP at once, which an HCA is quick enough for.
+ * call returns: programs post their last ones without requesting completions,
+ * and destroy the QP at once, for which an HCA is fast enough.
  *
  * Context: process, no lock but those of uverbs' objects.
  */
@@ -105,7 +105,7 @@ static void fab_do_send(struct rvt_qp *qp)
  * fab_recv_complete - complete a receive
  * @qp: the QP
  * @wc: the completion
- * @solicited: the sender asked for an event
+ * @solicited: the sender requested an event
  *
  * When the CQ is full the QP goes to the error state.
  *

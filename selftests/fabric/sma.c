@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * The subnet management agent of a device.  What it reads and writes is under
- * fab_lock; events are told when that is free again.
+ * fab_lock; events are reported after its release.
  */
 
 #include "fabric.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * The switch: where packets go.  Tables and states are looked at under fab_lock,
- * which is free again before a packet goes on.
+ * which is released before a packet is forwarded.
  */
 
 #include <linux/slab.h>
@@ -38,7 +38,7 @@ static struct fab_slot *fab_slot_get(unsigned int number)
 
 /**
  * fab_peer - who answers to a LID
- * @from: who asks
+ * @from: the sender
  * @dlid: the LID
  *
  * Context: any, with a QP's locks or without; under rcu_read_lock(), and what
@@ -126,7 +126,7 @@ static void fab_switch_flood(struct fab_slot *in, struct fab_packet *packet)
 }
 
 /**
- * fab_switch_route - send a packet where its DLID says
+ * fab_switch_route - send a packet to its DLID
  * @packet: the packet, which is given away
  */
 void fab_switch_route(struct fab_packet *packet)

@@ -339,7 +339,7 @@ void fab_switch_gmp(struct fab_packet *packet)
 }
 
 /**
- * fab_switch_trap - tell the subnet manager that a port's state has changed
+ * fab_switch_trap - report a change of a port's state to the subnet manager
  *
  * Sent once: a subnet manager that does not get it sees the change at its next
  * sweep.

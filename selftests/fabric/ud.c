@@ -70,14 +70,14 @@ static struct fab_packet *fab_ud_packet(struct rvt_qp *qp,
 	packet->pkey = rvt_get_pkey(&dev->rdi, 0, key_index);
 	packet->dlid = rdma_ah_get_dlid(ah);
 	packet->slid = FAB_LID_PERMISSIVE;
-	/* Who sends to nobody by name gets answers by the same route */
+	/* A sender to the permissive LID gets responses by the same route */
 	if (lid && packet->dlid != FAB_LID_PERMISSIVE)
 		packet->slid = lid | (rdma_ah_get_path_bits(ah) &
 				      ((1 << READ_ONCE(dev->port.lmc)) - 1));
 	packet->sl = rdma_ah_get_sl(ah);
 	packet->src_qp = qp->ibqp.qp_num;
 	packet->dst_qp = rvt_get_swqe_remote_qpn(wqe);
-	/* The high bit asks for the QP's own key */
+	/* The high bit selects the QP's Q_Key */
 	packet->qkey = qkey & IB_QP_SET_QKEY ? qp->qkey : qkey;
 	packet->solicited = wqe->wr.send_flags & IB_SEND_SOLICITED;
 	if (wqe->wr.opcode == IB_WR_SEND_WITH_IMM) {

@@ -137,7 +137,7 @@ static void fab_rx_hold(struct fab_dev *dev, struct fab_packet *packet, u32 ms)
 		mod_delayed_work(dev->wq, &dev->held_work, wait);
 }
 
-/* A packet that was to be overtaken goes after the one that did so */
+/* An overtaken packet is sent after the one that overtook it */
 static void fab_rx_swapped(struct fab_dev *dev)
 {
 	struct fab_packet *packet, *next;
@@ -251,7 +251,7 @@ void fab_wire_init(struct fab_dev *dev)
 	INIT_DELAYED_WORK(&dev->held_work, fab_held_work);
 }
 
-/* Nobody can find the device any more: what is still on its way is lost */
+/* The device is unlisted: packets on their way to it are lost */
 void fab_wire_stop(struct fab_dev *dev)
 {
 	struct fab_packet *packet, *next;

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# The fabric's knobs do what they say: cable, events, lost and late MADs.
+# The fabric's knobs: cable, events, lost and late MADs.
 . /usr/lib/rdma-cmx/selftests/lib.sh
 . /usr/lib/rdma-cmx/selftests/fabric.sh
 
@@ -14,7 +14,7 @@ hits() {
 	knob_get "$1" faults | sed -n "s/.*hits=//p" | head -n 1
 }
 
-asks_again() {
+joins_again() {
 	[ "$(sa_requests 0x02 0x0038)" -gt "$1" ]
 }
 
@@ -23,26 +23,26 @@ carrier_is() {
 }
 
 # The cable
-ok "SA: the node is known" node_known "$second"
+ok "the SA has the node" node_known "$second"
 ok "cable out: DOWN" link_down "$second"
 ok "IPoIB has no carrier" wait_for 40 carrier_is "$second" down
 ok "the SM drops the node" wait_for 40 no node_known "$second"
 is "the others stay ACTIVE" "$(dev_state "$third")" ACTIVE
 ok "cable in" link_up "$second"
 ok "the SM makes it ACTIVE, IPoIB runs" port_active_wait "$second"
-ok "and knows the node" wait_for 40 node_known "$second"
+ok "the SM has the node again" wait_for 40 node_known "$second"
 
 # Events
 joins=$(sa_requests 0x02 0x0038)
 ok "an event: client reregister" knob_set "$third" event client_reregister
-ok "IPoIB joins its groups again" wait_for 40 asks_again "$joins"
-ok "and runs" port_active_wait "$third"
+ok "IPoIB joins its groups again" wait_for 40 joins_again "$joins"
+ok "IPoIB runs again" port_active_wait "$third"
 is "an event that there is not" \
 	"$(knob_set "$third" event nonsense 2>/dev/null; echo $?)" 1
 
 # MADs on their way to the SA
 knob_set "$first" faults 'drop class=3 method=0x12'
-ok "questions lost: no answer" no sa_query --timeout 300 NR
+ok "lost queries: no response" no sa_query --timeout 300 NR
 ok "counted" test "$(hits "$first")" -ge 1
 knob_set "$first" faults clear
 ok "no longer lost" sa_query NR
@@ -50,13 +50,13 @@ is "the list of faults is empty" "$(knob_get "$first" faults)" ''
 
 knob_set "$first" faults 'delay class=3 method=0x12 ms=700'
 begin=${EPOCHREALTIME/./}
-ok "questions late: an answer" sa_query --timeout 3000 NR
-ok "but after that time" test $((${EPOCHREALTIME/./} - begin)) -ge 700000
+ok "delayed queries: a response" sa_query --timeout 3000 NR
+ok "the response comes after the delay" test $((${EPOCHREALTIME/./} - begin)) -ge 700000
 knob_set "$first" faults clear
 
 knob_set "$first" faults 'duplicate class=3 method=0x12'
 out=$(sa_query NR)
-is "questions doubled: one answer is taken" \
+is "duplicate queries: one response is taken" \
 	"$(grep -c 'NodeRecord dump' <<<"$out")" 5
 ok "counted" test "$(hits "$first")" -ge 1
 knob_set "$first" faults clear

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# A device goes, or changes its namespace, while it makes an answer for the
-# subnet: ib_mad must not find its own end of it freed.
+# A device is removed, or changes its namespace, while it prepares a response to
+# a MAD: ib_mad must not use freed memory.
 . /usr/lib/rdma-cmx/selftests/lib.sh
 . /usr/lib/rdma-cmx/selftests/fabric.sh
 
@@ -9,60 +9,60 @@ first=$(fab_dev 1)
 second=$(fab_dev 2)
 lid=$(dev_lid "$second")
 
-# ask [OPTIONS...]: the second device's NodeInfo, by its LID
-ask() {
+# query [OPTIONS...]: the second device's NodeInfo, by its LID
+query() {
 	smpquery -C "$first" "$@" nodeinfo "$lid"
 }
 
-# How often that has reached it
-asked() {
+# How many of these queries the device has received
+queries() {
 	knob_get "$second" mads |
 		awk '$1 == "0x01" && $2 == "0x01" && $3 == "0x0011" { n += $5 }
 			END { print n + 0 }'
 }
 
-asked_more() {
-	[ "$(asked)" -gt "$1" ]
+more_queries() {
+	[ "$(queries)" -gt "$1" ]
 }
 
-# The device gets a question, and takes 3 s for the answer. Sets asking.
-answer_begin() {
+# The device receives a query, and delays its response by 3 s. Sets query_pid.
+response_begin() {
 	local before
 
-	before=$(asked)
+	before=$(queries)
 	knob_set "$second" answer_ms 3000
-	ask -t 5000 >/dev/null 2>&1 &
-	asking=$!
-	wait_for 40 asked_more "$before"
+	query -t 5000 >/dev/null 2>&1 &
+	query_pid=$!
+	wait_for 40 more_queries "$before"
 }
 
-answer_end() {
+response_end() {
 	knob_set "$second" answer_ms 0
-	kill $asking 2>/dev/null
-	wait $asking 2>/dev/null
+	kill $query_pid 2>/dev/null
+	wait $query_pid 2>/dev/null
 }
 
-second_answers() {
-	dev_is "$second" ACTIVE && ask -t 1000
+second_responds() {
+	dev_is "$second" ACTIVE && query -t 1000
 }
 
-ok "it answers" ask
+ok "the device responds" query
 
-answer_begin
-is "asked: it thinks" $? 0
-ok "it is unplugged" knob_set "$second" plugged 0
-answer_end
-ok "plugged in" knob_set "$second" plugged 1
-ok "it answers again" wait_for 120 second_answers
+response_begin
+is "the device has received a query" $? 0
+ok "the device is unplugged" knob_set "$second" plugged 0
+response_end
+ok "the device is plugged in" knob_set "$second" plugged 1
+ok "the device responds again" wait_for 120 second_responds
 
-answer_begin
-is "asked: it thinks" $? 0
+response_begin
+is "the device has received a query" $? 0
 ip netns add one
-ok "it changes its namespace" rdma dev set "$second" netns one
-answer_end
-ok "it answers there" wait_for 40 ask -t 1000
+ok "the device changes its namespace" rdma dev set "$second" netns one
+response_end
+ok "the device responds there" wait_for 40 query -t 1000
 ip netns del one
-ok "it answers here again" wait_for 120 second_answers
+ok "the device responds here again" wait_for 120 second_responds
 
-ok "an answer takes 10 s at most" no knob_set "$second" answer_ms 10001
+ok "a delay above 10 s is refused" no knob_set "$second" answer_ms 10001
 finish

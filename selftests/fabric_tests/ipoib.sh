@@ -9,7 +9,7 @@ second=$(fab_dev 2) third=$(fab_dev 3)
 
 ok "a host gets the second device" host_add two 2
 ok "another one the third" host_add three 3
-is "the device is there" "$(on two ls /sys/class/infiniband)" "$second"
+is "the host has the device" "$(on two ls /sys/class/infiniband)" "$second"
 ok "it is not here any more" test ! -e "/sys/class/infiniband/$second"
 is "a host does not see another's" "$(on three ls /sys/class/infiniband)" "$third"
 is "its interface is up" \
@@ -30,12 +30,12 @@ on three nc -l -p 7100 <&$open >got &
 receiver=$!
 ok "TCP: a server listens" wait_for 40 on three sh -c 'ss -tln | grep -q 7100'
 head -c 1000000 /dev/urandom >sent
-ok "TCP: a megabyte goes through" timeout 60 \
+ok "TCP: a megabyte arrives" timeout 60 \
 	ip netns exec two sh -c 'nc -w 5 10.66.0.3 7100 <sent'
 wait $receiver
 ok "TCP: every byte as it was" cmp sent got
 
-ok "a host ends, its device comes back" host_del two
+ok "the end of a host returns its device" host_del two
 ok "the device is here" test -e "/sys/class/infiniband/$second"
 ok "ACTIVE, with its interface" port_active_wait "$second"
 ok "the other host still works" ping -c 3 -W 5 10.66.0.3

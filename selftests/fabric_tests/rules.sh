@@ -8,7 +8,7 @@
 first=$(fab_dev 1) second=$(fab_dev 2)
 lid=$(dev_lid "$second")
 
-# NodeRecord, by GetTable: one question of class 3, method 0x12, attribute 0x11
+# NodeRecord, by GetTable: one query of class 3, method 0x12, attribute 0x11
 node_records() {
 	sa_query --timeout 1000 NR
 }
@@ -26,9 +26,9 @@ counters_get() {
 knob_set "$first" mads 0
 is "counts start again" "$(sa_requests 0x12 0x0011)" 0
 node_records >/dev/null
-is "a question is counted" "$(sa_requests 0x12 0x0011)" 1
-is "as what it is" "$(sa_requests 0x12 0x0031)" 0
-like "and its answer as sent" "$(knob_get "$first" mads)" \
+is "the counter has a query" "$(sa_requests 0x12 0x0011)" 1
+is "the counter of another attribute has none" "$(sa_requests 0x12 0x0031)" 0
+like "its response is counted as sent" "$(knob_get "$first" mads)" \
 	'^0x03 0x92 0x0011 1 [0-9]+ [1-9]'
 
 # Which and how many
@@ -37,7 +37,7 @@ ok "skip: the first one passes" node_records
 ok "count: the second is lost" no node_records
 ok "count: the third passes" node_records
 ok "one hit" hits_are "$first" 1
-is "a lost one has come as well" "$(sa_requests 0x12 0x0011)" 4
+is "a lost one is counted as received" "$(sa_requests 0x12 0x0011)" 4
 knob_set "$first" faults clear
 knob_set "$first" faults 'drop class=3 method=0x12 attr=0x31'
 ok "another attribute is left alone" node_records
@@ -50,7 +50,7 @@ knob_set "$first" faults clear
 # The first rule that fits decides
 knob_set "$first" faults 'delay class=3 ms=1'
 knob_set "$first" faults 'drop class=3'
-ok "an earlier rule goes first" node_records
+ok "an earlier rule applies first" node_records
 knob_set "$first" faults clear
 
 # Order
@@ -59,14 +59,14 @@ counters_get 30000 &
 held=$!
 ok "reorder: one is held back" wait_for 40 hits_are "$second" 1
 ok "another overtakes it" counters_get 10000
-# Not within ok(), which has a shell of its own: that one has no such child
+# Not within ok(), which has a subshell: that one has no such child
 wait $held
-is "and then it comes" $? 0
+is "the held one arrives afterwards" $? 0
 knob_set "$second" faults clear
 
 # Datagrams that are not MADs
 ok "a host" host_add two 2
-ok "it answers" ping -c 3 -W 5 10.66.0.2
+ok "the host responds" ping -c 3 -W 5 10.66.0.2
 knob_set "$second" faults 'drop data'
 ok "data lost: it does not" no ping -c 2 -W 1 10.66.0.2
 ok "MADs are not" counters_get 10000

@@ -42,7 +42,7 @@ like "one names the second device's port" "$out" \
 	"port_guid\.+0x0*$(dev_guid "$second" | sed 's/^0*//')"
 out=$(sa_query --src-to-dst "$(dev_lid "$first"):$(dev_lid "$second")")
 like "a path record from one to the other" "$out" "dlid\.+$(dev_lid "$second")\$"
-# With the SM's key the SA tells who is in a group.
+# With the SM's key the SA returns the members of a group.
 out=$(sa_query --smkey 1 -m 0xc000)
 is "IPoIB's broadcast group: all four" "$(grep -c 'PortGid\.*fe80' <<<"$out")" 4
 mask=$(sa_query CPI | sed -n 's/.*Capability mask 2\.*//p')
@@ -50,6 +50,6 @@ ok "the SA can do send-only full members" test $((mask & 0x1000)) != 0
 
 requests=$(sa_requests 0x12 0x0011)
 sa_query NR >/dev/null
-is "the knob has counted one NodeRecord question" \
+is "the knob has counted one NodeRecord query" \
 	"$(($(sa_requests 0x12 0x0011) - requests))" 1
 finish

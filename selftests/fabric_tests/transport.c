@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../harness.h"
+#include "harness.h"
 
 #include "pair.h"
 
@@ -751,7 +751,7 @@ TEST_F(pair, uc_data)
 			      0));
 }
 
-/* What cannot be taken is lost, and nobody minds */
+/* Packets that the receiver cannot take are lost, without an error. */
 TEST_F(pair, uc_loss)
 {
 	ASSERT_TRUE(pair_up(&self->a, &self->b, &uc_attr));

@@ -9,9 +9,9 @@ here=10.66.0.2 there=10.66.0.3
 work=$(mktemp -d)
 group=239.66.0.1
 
-# Its log, for whoever must know why a client failed
+# Its log, for the failure of a client
 server_show() {
-	diag "its server said:"
+	diag "output of its server:"
 	diag "$(tail -n 15 "$work/server.log")"
 }
 
@@ -55,7 +55,7 @@ pair() {
 	ready "$name: the server listens" $listens || return
 	ok "$name" on two timeout 100 "$@" </dev/null || server_show
 	wait $server
-	is "$name: the server ends well too" $? 0 || server_show
+	is "$name: the server exits with 0, too" $? 0 || server_show
 }
 
 host_add one 2
@@ -177,7 +177,7 @@ ok "IPoIB: large packets pass" on two ping -c 3 -s 30000 -W 10 $here
 ok "IPoIB: by a connection" rc_exists
 mode_set datagram
 
-# --- A link that goes away --------------------------------------------------
+# --- A link that goes down --------------------------------------------------
 
 packets_more_than() {
 	[ "$(dev_file "$dev2" ports/1/counters/port_xmit_packets)" -gt "$1" ]
@@ -201,7 +201,7 @@ like "endless pingpong: after its retries" \
 	"$(cat "$work/client.log" "$work/server.log")" \
 	'transport retry counter exceeded'
 link_up "$dev1"
-ok "the link comes back" port_active_wait
+ok "the link is up again" port_active_wait
 serve rping -s -a $here -C 20
 pair "rping: over the link that came back" cm_listens \
 	rping -c -a $here -C 20

@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../harness.h"
+#include "harness.h"
 
 #include "pair.h"
 
@@ -32,7 +32,7 @@ struct worker {
 	}								\
 } while (0)
 
-/* All sorts at once: some will be in the middle when the other end goes */
+/* All sorts at once: some are outstanding when the other end exits */
 static void traffic(struct worker *w, struct end *from, struct end *to)
 {
 	static const uint32_t lengths[] = { 1, 100, 5000, 70000, 1000000 };
@@ -158,7 +158,7 @@ TEST_F_TIMEOUT(stress, uc, 300)
 	run(_metadata, IBV_QPT_UC);
 }
 
-/* A process that goes away with all it has */
+/* A process that exits with all its objects */
 TEST_F_TIMEOUT(stress, killed, 300)
 {
 	struct end a, b;

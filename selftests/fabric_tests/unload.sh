@@ -9,7 +9,7 @@ guid=$(dev_guid "$second")
 netdev=$(dev_netdev "$second")
 
 ok "a device is unplugged" knob_set "$second" plugged 0
-ok "it is gone" test ! -e "/sys/class/infiniband/$second"
+ok "the device is removed" test ! -e "/sys/class/infiniband/$second"
 ok "its interface, too" test ! -e "/sys/class/net/$netdev"
 ok "plugged in" knob_set "$second" plugged 1
 ok "it is back" wait_for 40 test -e "/sys/class/infiniband/$second"
@@ -20,7 +20,7 @@ ok "the SM makes it ACTIVE" port_active_wait "$second"
 
 ok "a device is in a namespace" host_add two 2
 begin=$SECONDS
-ok "the module goes, in use" timeout 60 modprobe -r cmx_fabric
+ok "the module is unloaded in use" timeout 60 modprobe -r cmx_fabric
 ok "without waiting long" test $((SECONDS - begin)) -lt 40
 is "no device is left" "$(fab_list)" ''
 ok "no knob is left" test ! -e /sys/kernel/debug/cmx_fabric
@@ -30,7 +30,7 @@ is "parameter devices=0 is refused" \
 	"$(modprobe cmx_fabric devices=0 2>/dev/null; echo $?)" 1
 is "parameter devices=17 is refused" \
 	"$(modprobe cmx_fabric devices=17 2>/dev/null; echo $?)" 1
-ok "it comes back" fabric_load
+ok "the module is loaded again" fabric_load
 is "with its devices" "$(fab_list | wc -l)" 4
 ok "the whole fabric is up again" fabric_up
 finish

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* Faults in resolutions (RAI-03): ENOMEM, and what was there stays. */
-#include "../common/uapi.h"
+#include "uapi.h"
 #include "faults.h"
 
-#include "../harness.h"
+#include "harness.h"
 
 #define NODE	"faults.example"
 

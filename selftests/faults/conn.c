@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Faults in the connection manager's commands. What rdma_cm does to an id when
- * one of its own allocations fails is rdma_cm's: an ACCEPT that fails refuses
+ * one of its allocations fails is rdma_cm's: an ACCEPT that fails refuses
  * the peer.
  */
-#include "../common/uapi.h"
+#include "uapi.h"
 #include "faults.h"
 
 #include <infiniband/verbs.h>
 
-#include "../harness.h"
+#include "harness.h"
 
 FIXTURE(conn) {
 	int fd;
@@ -104,7 +104,7 @@ static int established(FIXTURE_DATA(conn) *self)
 	       event_want(self->fd, EV_ESTABLISHED, &buf);
 }
 
-/* Both sides go, with what they have not read. */
+/* Both sides are destroyed, with unread events. */
 static void over(FIXTURE_DATA(conn) *self)
 {
 	char buf[8192];
@@ -125,7 +125,7 @@ TEST_F_TIMEOUT(conn, resolve_addr, SWEEP_LIMIT)
 	EACH_FAULT(ASSERT_EQ(0, active_make(self)),
 		   id_resolve_addr(self->peer, self->active, NULL, ADDR_RDMA,
 				   self->port), 0, 0, ({
-		/* One that has started is told of. */
+		/* A started resolution ends with an event. */
 		EXPECT_EQ(0, event_next(self->peer, &buf));
 		EXPECT_GE(EV_ADDR_ERROR, buf.ev.event);
 		over(self);

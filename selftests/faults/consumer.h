@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* cmx_consumer.ko, asked from C: one command, and the text that came of it. */
+/* cmx_consumer.ko, used from C: one command, and the text of its result. */
 #ifndef FAULTS_CONSUMER_H
 #define FAULTS_CONSUMER_H
 

@@ -153,7 +153,7 @@ bool workers_hit(void)
 		int fd = workers[--worker_count];
 
 		hit |= nth_read(fd) == 0;
-		/* Fails for a thread that has gone meanwhile. */
+		/* Fails for a thread that has exited meanwhile. */
 		nth_write(fd, 0);
 		close(fd);
 	}

@@ -14,7 +14,7 @@
 /* No call has more of them. */
 #define FAULTS_MAX	400
 
-/* Let all kinds of allocation fail, and say nothing; false: not possible. */
+/* Let all kinds of allocation fail silently; false: not possible. */
 bool faults_enable(void);
 /* For a kernel without fault injection: the TAP text and 0. */
 int faults_skip(void);

@@ -3,12 +3,12 @@
  * Faults in the commands on files, ids and events: each allocation and each
  * copy fails once. OPS-04
  */
-#include "../common/uapi.h"
+#include "uapi.h"
 #include "faults.h"
 
 #include <rdma/rdma_user_cm.h>
 
-#include "../harness.h"
+#include "harness.h"
 
 FIXTURE(ids) {
 	int fd;

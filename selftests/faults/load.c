@@ -14,7 +14,7 @@
 
 #include "faults.h"
 
-#include "../harness.h"
+#include "harness.h"
 
 /* More than there are in a load */
 #define LOAD_FAULTS	100000
@@ -60,7 +60,7 @@ FIXTURE_TEARDOWN(load)
 
 /*
  * What comes behind the reading of the parameters, of which one with a wrong
- * value tells where that is. rdma_ucmx is left out: when its cache cannot be
+ * value shows where that is. rdma_ucmx is left out: when its cache cannot be
  * made, the kernel itself complains with a trace.
  */
 TEST_F_TIMEOUT(load, OPS_04_core, SWEEP_LIMIT)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* Faults in joins (MC-08) and leaves. */
-#include "../common/uapi.h"
+#include "uapi.h"
 #include "faults.h"
 
-#include "../harness.h"
+#include "harness.h"
 
 #define GROUP6		"ff15::55:31"
 #define ITEMS		5
@@ -106,7 +106,7 @@ static int join_many(int fd, uint32_t id, struct rdma_cmx_join_item *items,
 }
 
 /*
- * Each item says what came of it. EFAULT says that there is none, or that the
+ * Each item has its result. EFAULT means that there is none, or that the
  * items could not be written a second time: each handle that is there counts.
  */
 TEST_F_TIMEOUT(joins, join_many, SWEEP_LIMIT)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Faults in what happens later, in work items: the n-th allocation of each
- * kernel worker fails. Whatever that is, what was asked for ends with an event
- * in time, right or ENOMEM, and works again afterwards. Other users of the
- * workers have faults, too, so which error it is can be theirs.
+ * Faults in work items: the n-th allocation of each kernel worker fails. In any
+ * case the operation ends with an event in time, with success or ENOMEM, and
+ * works again afterwards. Other users of the workers have faults, too, so that
+ * the error can be theirs.
  */
-#include "../common/uapi.h"
+#include "uapi.h"
 #include "work.h"
 
 #define ROUNDS_EVENTS	15

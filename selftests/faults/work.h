@@ -9,7 +9,7 @@
 #include "consumer.h"
 #include "faults.h"
 
-#include "../harness.h"
+#include "harness.h"
 
 /* A sweep ends after so many rounds, or so many in which no fault was met. */
 #define ROUNDS		60

@@ -1,29 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# Fuzzers: of the uAPI in a guest (ioctl), and on the host of what parses
-# text and answers in user space (host/).
-
-fuzz_test := $(O)/selftests/fuzz/ioctl
-selftest_targets += $(fuzz_test)
-
-$(fuzz_test): $(wildcard selftests/fuzz/*.c) selftests/fuzz/fuzz.h \
-		selftests/ioctl/common.c selftests/ioctl/common.h \
-		uapi/rdma/rdma_cmx_ioctl.h
-	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -std=gnu11 -Wall -Wextra -Wno-unused-parameter \
-		-Wno-sign-compare -fno-strict-aliasing -D_GNU_SOURCE -Iuapi \
-		-o $@ $(filter %.c,$^) -lpthread
-
-.PHONY: install-fuzz
-install-selftests: install-fuzz
-install-fuzz: $(fuzz_test)
-	$(INSTALL) -d $(DESTDIR)$(TESTDIR)/fuzz
-	$(INSTALL) -m 755 $(fuzz_test) $(DESTDIR)$(TESTDIR)/fuzz/
-	$(INSTALL) -m 644 selftests/fuzz/timeouts $(DESTDIR)$(TESTDIR)/fuzz/
-
-# libFuzzer's, not of `make selftests`: they need clang.
+# libFuzzer on the host: what parses text and answers in user space. Not of
+# `make selftests`, as it needs clang.
 fuzz_library := selftests/fuzz/host/library.c $(wildcard user/lib/*.c) \
 	user/names/names.c user/names/probe.c
-fuzz_names := selftests/names/fuzz.c user/names/names.c user/names/probe.c
+fuzz_names := selftests/fuzz/host/names.c user/names/names.c user/names/probe.c
 fuzz_llvm := $(O)/selftests/fuzz/library.llvm $(O)/selftests/fuzz/names.llvm
 FUZZ_CFLAGS := -g -O1 -std=gnu11 -D_GNU_SOURCE -w -Iuapi -Iuser/include \
 	-Iuser/lib -Iuser/names -Iselftests/fuzz/host \
@@ -37,9 +17,9 @@ $(fuzz_llvm): selftests/fuzz/host/host.h $(wildcard user/lib/*.h user/names/*.h)
 	@mkdir -p $(@D)
 	clang $(FUZZ_CFLAGS) -o $@ $(filter %.c,$^) -libverbs -lpthread
 
-# For as long as asked: boots of FUZZ_BOOT seconds of calls, each with the next
+# For FUZZ_SECONDS: boots of FUZZ_BOOT seconds of calls, each with the next
 # seed, which is printed. A boot ends like a run of make check, and the first
-# bad one ends all.
+# failed one ends all.
 FUZZ_SECONDS ?= 3600
 FUZZ_SEED ?= $(shell date +%s)
 FUZZ_BOOT ?= 300

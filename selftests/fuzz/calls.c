@@ -38,7 +38,7 @@ const uint16_t fuzz_sizes[FUZZ_COMMANDS] = {
 static void addr_random(struct rng *r, struct fuzz_world *w,
 			struct rdma_cmx_addr *addr)
 {
-	static const char *const text[] = {
+	const char *const text[] = {
 		ADDR_RDMA, ADDR_RDMA, ADDR_RDMA, "fd55::1", ADDR_PLAIN,
 		"0.0.0.0", "::", "127.0.0.1",
 	};
@@ -75,7 +75,7 @@ static void names_random(struct rng *r, struct rdma_cmx_names *names,
 	*len = sizeof(*names) + n * sizeof(names->addrs[0]) + names->canon_len;
 }
 
-/* One path: what it says of itself is right, the record is of any kind. */
+/* One path: its flags are right, the record is random. */
 static void path_random(struct rng *r, struct ib_path_rec_data *path)
 {
 	unsigned int i;
@@ -86,12 +86,12 @@ static void path_random(struct rng *r, struct ib_path_rec_data *path)
 		path->path_rec[i] = rng_below(r, 2) ? rng_next(r) : 0;
 }
 
-/* Numbers and names of the caller's own: no name server is asked. */
+/* Numbers and names from the caller: no query to a name server. */
 static void query_random(struct rng *r, struct fuzz_world *w,
 			 struct fuzz_call *c, struct rdma_cmx_ai_query *q,
 			 bool later)
 {
-	static const char *const node[] = {
+	const char *const node[] = {
 		ADDR_RDMA, "fd55::2", "fe80::1%eth0", "203.0.113.9",
 	};
 	const char *text = node[rng_below(r, 4)];
@@ -101,6 +101,10 @@ static void query_random(struct rng *r, struct fuzz_world *w,
 	q->port = htons(w->port);
 	q->flags = RDMA_CMX_AIQ_PORT;
 	q->port_space = rng_below(r, 2) ? RDMA_PS_TCP : 0;
+	if (later && rng_one_in(r, 4)) {
+		q->port = 0;
+		q->flags = RDMA_CMX_AIQ_PORT_LATER;
+	}
 	if (rng_one_in(r, 6)) {
 		q->route = (uintptr_t)(c->buf + 64);
 		q->route_len = sizeof(struct ib_path_rec_data);
@@ -252,9 +256,16 @@ static void fields_random(struct rng *r, struct fuzz_world *w,
 		query_random(r, w, c, &u->resolve.query, true);
 		break;
 	case RDMA_CMX_CMD_GIVE_NAMES:
-		if (rng_below(r, 2)) {
+		if (rng_one_in(r, 3)) {
 			u->give.error = ENOENT;
 			break;
+		}
+		if (rng_below(r, 2)) {
+			u->give.flags = RDMA_CMX_GIVE_PORT;
+			u->give.port = rng_next(r);
+			u->give.qp_type = rng_one_in(r, 4) ? 4 : 0;
+			if (rng_below(r, 2))
+				break;
 		}
 		u->give.names = (uintptr_t)c->buf;
 		names_random(r, (void *)c->buf, &u->give.names_len);
@@ -297,7 +308,7 @@ void call_make(struct rng *r, struct fuzz_world *w, struct fuzz_call *c,
 	fields_random(r, w, c);
 }
 
-/* A new handle takes a slot; the object that had it goes. */
+/* A new handle takes a slot; the former object is destroyed. */
 static void slot_set(struct fuzz_world *w, const struct fuzz_call *c,
 		     uint32_t handle)
 {

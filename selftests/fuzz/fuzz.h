@@ -8,7 +8,7 @@
 #ifndef FUZZ_H
 #define FUZZ_H
 
-#include "../ioctl/common.h"
+#include "ioctl.h"
 
 #define FUZZ_COMMANDS	26
 #define FUZZ_STRUCT	512	/* longer than any command's */

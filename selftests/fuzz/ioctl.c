@@ -7,6 +7,7 @@
  * one thread the same seed makes the same calls.
  */
 #include "fuzz.h"
+#include "uapi.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -205,13 +206,6 @@ static void world_open(void)
 	}
 	world.pool = memory_get(PROT_READ | PROT_WRITE);
 	world.read_only = memory_get(PROT_READ);
-}
-
-static bool nothing_left(void)
-{
-	return counter_wait("live_files", 0) && counter("live_ids") == 0 &&
-	       counter("live_mcs") == 0 && counter("live_events") == 0 &&
-	       counter("live_queries") == 0;
 }
 
 static bool works(void)

@@ -29,7 +29,7 @@ static uint64_t word_random(struct rng *r, struct fuzz_world *w)
 	}
 }
 
-/* Some bytes are others. The size is left alone: it has a mode of its own. */
+/* Some bytes change. The size does not: it has a separate mode. */
 static void bytes_spoil(struct rng *r, struct fuzz_world *w,
 			struct fuzz_call *c)
 {
@@ -118,8 +118,8 @@ static void *place_spoil(struct rng *r, struct fuzz_world *w,
 }
 
 /*
- * A name server is not asked: that takes two processes each time. The field
- * is where the question of RESOLVE_ADDRINFO and GETADDRINFO is.
+ * No query to a name server: that takes two processes each time. The field is
+ * that of the query in RESOLVE_ADDRINFO and GETADDRINFO.
  */
 static void names_keep(struct fuzz_call *c)
 {

@@ -2,23 +2,23 @@
 /* The discipline of the ABI: sizes, unknown numbers, reserved fields, flags,
  * bad pointers, and the layout that old binaries rely on.
  */
-#include "common.h"
+#include "ioctl.h"
 
 #include <sched.h>
 #include <stddef.h>
 #include <sys/mman.h>
 
-#include "../harness.h"
+#include "harness.h"
 
 #define LAYOUT(type, bytes)						\
 	_Static_assert(sizeof(type) == (bytes) && sizeof(type) % 8 == 0, #type)
 LAYOUT(struct rdma_cmx_addr, 48);
 LAYOUT(struct rdma_cmx_id_info, 216);
-LAYOUT(struct rdma_cmx_get_info, 48);
+LAYOUT(struct rdma_cmx_get_info, 56);
 LAYOUT(struct rdma_cmx_event, 96);
 LAYOUT(struct rdma_cmx_get_events, 32);
 LAYOUT(struct rdma_cmx_id_create, 32);
-LAYOUT(struct rdma_cmx_destroy, 24);
+LAYOUT(struct rdma_cmx_destroy, 32);
 LAYOUT(struct rdma_cmx_id_bind, 280);
 LAYOUT(struct rdma_cmx_id_query, 376);
 LAYOUT(struct rdma_cmx_id_set_option, 32);
@@ -36,7 +36,7 @@ LAYOUT(struct rdma_cmx_write_event, 24);
 LAYOUT(struct rdma_cmx_ai_query, 176);
 LAYOUT(struct rdma_cmx_ai_entry, 136);
 LAYOUT(struct rdma_cmx_resolve_addrinfo, 184);
-LAYOUT(struct rdma_cmx_give_names, 24);
+LAYOUT(struct rdma_cmx_give_names, 40);
 LAYOUT(struct rdma_cmx_query_addrinfo, 24);
 LAYOUT(struct rdma_cmx_getaddrinfo, 200);
 LAYOUT(struct rdma_cmx_mc_param, 24);
@@ -74,7 +74,7 @@ static const struct {
 	CMD_MIN(GET_INFO, rdma_cmx_get_info, 24),
 	CMD(GET_EVENTS, rdma_cmx_get_events),
 	CMD(ID_CREATE, rdma_cmx_id_create),
-	CMD(ID_DESTROY, rdma_cmx_destroy),
+	CMD_MIN(ID_DESTROY, rdma_cmx_destroy, 24),
 	CMD(ID_BIND, rdma_cmx_id_bind),
 	CMD(ID_QUERY, rdma_cmx_id_query),
 	CMD(ID_SET_OPTION, rdma_cmx_id_set_option),
@@ -90,11 +90,11 @@ static const struct {
 	CMD(NOTIFY, rdma_cmx_id_arg),
 	CMD(WRITE_EVENT, rdma_cmx_write_event),
 	CMD(RESOLVE_ADDRINFO, rdma_cmx_resolve_addrinfo),
-	CMD(GIVE_NAMES, rdma_cmx_give_names),
+	CMD_MIN(GIVE_NAMES, rdma_cmx_give_names, 24),
 	CMD(QUERY_ADDRINFO, rdma_cmx_query_addrinfo),
 	CMD(GETADDRINFO, rdma_cmx_getaddrinfo),
 	CMD_MIN(JOIN, rdma_cmx_join, 72),
-	CMD(LEAVE, rdma_cmx_destroy),
+	CMD_MIN(LEAVE, rdma_cmx_destroy, 24),
 	CMD_IN(CONN_QP_ATTR, rdma_cmx_conn_qp_attr, 24),
 	CMD(JOIN_MANY, rdma_cmx_join_many),
 };
@@ -204,14 +204,14 @@ TEST_F(abi, longer_but_zero)
 		EXPECT_EQ(0, arg.more[i]);
 }
 
+/* MODULE/parameters/NAME */
 static long parameter(const char *name)
 {
 	char path[128];
 	long value = -1;
 	FILE *f;
 
-	snprintf(path, sizeof(path), "/sys/module/rdma_ucmx/parameters/%s",
-		 name);
+	snprintf(path, sizeof(path), "/sys/module/%s", name);
 	f = fopen(path, "r");
 	if (!f)
 		return -1;
@@ -226,8 +226,7 @@ static int parameter_set(const char *name, long value)
 	char path[128];
 	FILE *f;
 
-	snprintf(path, sizeof(path), "/sys/module/rdma_ucmx/parameters/%s",
-		 name);
+	snprintf(path, sizeof(path), "/sys/module/%s", name);
 	f = fopen(path, "w");
 	if (!f)
 		return -1;
@@ -241,9 +240,12 @@ TEST_F(abi, limits)
 		const char *name;
 		size_t at;
 	} limits[] = {
-#define LIMIT(name) { #name, offsetof(struct rdma_cmx_get_info, name) }
+#define LIMIT_OF(path, name) { path, offsetof(struct rdma_cmx_get_info, name) }
+#define LIMIT(name) LIMIT_OF("rdma_ucmx/parameters/" #name, name)
 		LIMIT(max_ids), LIMIT(max_requests), LIMIT(max_user_requests),
 		LIMIT(max_events), LIMIT(max_backlog),
+		LIMIT_OF("rdma_cmx/parameters/groups_per_user",
+			 max_user_groups),
 	};
 	struct rdma_cmx_get_info info;
 	unsigned int i, k;
@@ -266,9 +268,16 @@ TEST_F(abi, limits)
 	}
 	EXPECT_EQ(RDMA_CMX_MAX_JOINS, info.max_joins);
 	EXPECT_EQ(RDMA_CMX_MAX_EVENT, info.max_event);
+	EXPECT_EQ(0, info.reserved);
+	/* The form before max_user_groups */
+	memset(&info, 0, sizeof(info));
+	info.size = 48;
+	ASSERT_EQ(0, ioctl(self->fd, RDMA_CMX_IO(GET_INFO), &info));
+	EXPECT_NE(0, info.max_private_data);
+	EXPECT_EQ(0, info.max_user_groups);
 }
 
-/* One more than it says is refused, and no fewer. */
+/* A size above the limit is refused, and no smaller one. */
 TEST_F(abi, limit_of_private_data)
 {
 	struct rdma_cmx_connect conn = { .id = 12345 };
@@ -502,7 +511,7 @@ TEST_F(abi, unknown_flags)
 	conn.flags = 1u << 31;
 	EXPECT_EQ(-EOPNOTSUPP, call(self->fd, ACCEPT, &conn));
 	EXPECT_EQ(-EOPNOTSUPP, call(self->fd, GETADDRINFO, &gai));
-	/* Names that come later need somebody who waits. */
+	/* Names that come later need a waiter. */
 	gai.query.flags = RDMA_CMX_AIQ_NAMES_LATER;
 	EXPECT_EQ(-EOPNOTSUPP, call(self->fd, GETADDRINFO, &gai));
 	gai.query.flags = 0;
@@ -612,7 +621,7 @@ TEST_F(abi, options)
 	EXPECT_EQ(-EINVAL, call(self->fd, ID_SET_OPTION, &opt));
 }
 
-/* A field that nobody set must not show what was on the kernel's stack. */
+/* An unset field must not have bytes of the kernel's stack. */
 TEST_F(abi, no_kernel_memory)
 {
 	struct rdma_cmx_id_query query;

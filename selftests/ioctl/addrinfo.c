@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Questions to the resolver at the uAPI (RAI-01 to RAI-07, GAI-01). Names are
- * mostly brought by the test itself, so that a request stays outstanding for
- * as long as the test wants.
+ * Queries to the resolver at the uAPI (RAI-01 to RAI-07, GAI-01). The test
+ * provides most names itself, so that it decides how long a query stays
+ * outstanding.
  */
-#include "common.h"
+#include "ioctl.h"
 
 #include <pthread.h>
 #include <signal.h>
 
-#include "../harness.h"
+#include "harness.h"
 
 #define NODE	"storage.example"
 
@@ -42,7 +42,7 @@ struct names {
 
 static uint32_t names_make(struct names *n)
 {
-	static const char *const text[] = {
+	const char *const text[] = {
 		ADDR_PLAIN, "203.0.113.9", ADDR_RDMA,
 	};
 	int i;
@@ -102,7 +102,7 @@ static int result_get(int fd, uint32_t id, void *buf, uint32_t buf_len,
 	return ret;
 }
 
-/* Walk an answer; the number of entries, or -1 if it does not add up. */
+/* Walk a result; the number of entries, or -1 if it is malformed. */
 static int entries_count(const void *buf, uint32_t len)
 {
 	const struct rdma_cmx_ai_entry *e;
@@ -156,7 +156,7 @@ TEST_F(addrinfo, numeric)
 	EXPECT_EQ(AF_INET, e->src.family);
 	EXPECT_EQ(1, e->port_num);
 
-	/* ENOSPC says what is needed, to the byte. */
+	/* ENOSPC reports the needed size exactly. */
 	arg.buf_len = arg.len - 1;
 	arg.len = 0;
 	EXPECT_EQ(-ENOSPC, call(self->fd, GETADDRINFO, &arg));
@@ -182,7 +182,7 @@ TEST_F(addrinfo, given_names)
 	EXPECT_EQ(0, answer_check(buf, arg.len));
 }
 
-TEST_F(addrinfo, bad_questions)
+TEST_F(addrinfo, invalid_queries)
 {
 	struct rdma_cmx_getaddrinfo arg = {};
 	uint64_t buf[512];
@@ -215,7 +215,7 @@ TEST_F(addrinfo, bad_questions)
 	arg.query.service = (uintptr_t)node;
 	arg.query.service_len = RDMA_CMX_MAX_SERVICE + 1;
 	EXPECT_GAI(EINVAL);
-	/* Nothing asked. */
+	/* The query has no node and no port. */
 	query_make(&arg.query, NULL);
 	arg.query.flags = 0;
 	arg.query.port = 0;
@@ -238,7 +238,7 @@ TEST_F(addrinfo, bad_questions)
 	EXPECT_GAI(EINVAL);
 	arg.query.names_len = UINT32_MAX;
 	EXPECT_GAI(EINVAL);
-	/* An answer that does not add up. */
+	/* The names are malformed. */
 	arg.query.names_len = names_make(&n);
 	n.head.addr_count = 200;
 	EXPECT_GAI(EBADMSG);
@@ -321,8 +321,8 @@ TEST_F(addrinfo, result_before_event)
 	ASSERT_EQ(0, event_want(self->fd, RDMA_CMX_EV_ADDRINFO_ERROR, &buf));
 }
 
-/* A question that cannot be asked takes no earlier result away. */
-TEST_F(addrinfo, result_survives_bad_question)
+/* An invalid query does not drop an earlier result. */
+TEST_F(addrinfo, result_survives_invalid_query)
 {
 	struct rdma_cmx_resolve_addrinfo arg = { .id = self->id };
 	union event_buf buf;
@@ -374,7 +374,7 @@ TEST_F(addrinfo, failures)
 	EXPECT_EQ(-ENOENT, call(self->fd, RESOLVE_ADDRINFO, &arg));
 	EXPECT_FALSE(event_pending(self->fd));
 
-	/* A bad answer leaves the question open. */
+	/* Malformed names leave the query outstanding. */
 	ASSERT_EQ(0, resolve_later(self->fd, self->id, NODE));
 	EXPECT_EQ(-EINVAL, call(self->fd, GIVE_NAMES, &give));
 	give.error = 5000;
@@ -465,7 +465,186 @@ TEST_F(addrinfo, limit)
 	fclose(f);
 }
 
-/* An answer moves with its id, as does the question. */
+static int port_later(int fd, uint32_t id, const char *node, uint32_t ps,
+		      uint32_t flags)
+{
+	struct rdma_cmx_resolve_addrinfo arg = { .id = id };
+
+	query_make(&arg.query, node);
+	arg.query.port = 0;
+	arg.query.port_space = ps;
+	arg.query.flags = RDMA_CMX_AIQ_PORT_LATER | flags;
+	return call(fd, RESOLVE_ADDRINFO, &arg);
+}
+
+static int port_give(int fd, uint32_t id, uint16_t port, uint32_t qp_type)
+{
+	struct rdma_cmx_give_names arg = {
+		.id = id, .flags = RDMA_CMX_GIVE_PORT, .port = htons(port),
+		.qp_type = qp_type,
+	};
+
+	return call(fd, GIVE_NAMES, &arg);
+}
+
+/* Without a node, for a number, and for addresses that come with the port. */
+TEST_F(addrinfo, port_later)
+{
+	static const uint16_t ports[] = { 1, 4420, 65535, 0 };
+	static const uint32_t types[] = { 0, QPT_RC,
+					  QPT_UD };
+	struct rdma_cmx_give_names both = {
+		.id = self->id, .flags = RDMA_CMX_GIVE_PORT,
+		.port = htons(4420),
+	};
+	uint64_t space[512];
+	struct rdma_cmx_ai_entry *e = (void *)space;
+	union event_buf buf;
+	struct names n;
+	uint32_t len;
+	int i, k;
+
+	for (i = 0; i < 4; i++) {
+		for (k = 0; k < 2; k++) {
+			ASSERT_EQ(0, port_later(self->fd, self->id,
+						k ? ADDR_RDMA : NULL,
+						RDMA_PS_TCP, 0));
+			EXPECT_FALSE(event_pending(self->fd));
+			ASSERT_EQ(0, port_give(self->fd, self->id, ports[i],
+					       0));
+			ASSERT_EQ(0, event_want(self->fd,
+						RDMA_CMX_EV_ADDRINFO_RESOLVED,
+						&buf));
+			ASSERT_EQ(0, result_get(self->fd, self->id, space,
+						sizeof(space), &len));
+			EXPECT_EQ(k ? 1 : 2, entries_count(space, len));
+			EXPECT_EQ(ports[i], addr_port(&e->dst));
+		}
+	}
+	/* A service of one type leaves the entries of that type. */
+	for (i = 0; i < 3; i++) {
+		ASSERT_EQ(0, port_later(self->fd, self->id, ADDR_RDMA, 0, 0));
+		ASSERT_EQ(0, port_give(self->fd, self->id, 1, types[i]));
+		ASSERT_EQ(0, event_want(self->fd, RDMA_CMX_EV_ADDRINFO_RESOLVED,
+					&buf));
+		ASSERT_EQ(0, result_get(self->fd, self->id, space,
+					sizeof(space), &len));
+		EXPECT_EQ(types[i] ? 1 : 2, entries_count(space, len));
+		EXPECT_EQ(types[i] == QPT_UD ? RDMA_PS_UDP :
+							 RDMA_PS_TCP,
+			  e->port_space);
+	}
+	ASSERT_EQ(0, port_later(self->fd, self->id, NODE, RDMA_PS_TCP,
+				RDMA_CMX_AIQ_NAMES_LATER));
+	both.names_len = names_make(&n);
+	both.names = (uintptr_t)&n;
+	ASSERT_EQ(0, call(self->fd, GIVE_NAMES, &both));
+	ASSERT_EQ(0, event_want(self->fd, RDMA_CMX_EV_ADDRINFO_RESOLVED, &buf));
+	ASSERT_EQ(0, result_get(self->fd, self->id, space, sizeof(space),
+				&len));
+	EXPECT_EQ(0, answer_check(space, len));
+}
+
+/* Names that violate the header leave the query outstanding. */
+TEST_F(addrinfo, port_later_misuse)
+{
+	struct rdma_cmx_give_names give = { .id = self->id };
+	struct rdma_cmx_resolve_addrinfo arg = { .id = self->id };
+	struct rdma_cmx_getaddrinfo gai = {};
+	union event_buf buf;
+	struct names n;
+
+	/* The query */
+	query_make(&arg.query, ADDR_RDMA);
+	arg.query.flags |= RDMA_CMX_AIQ_PORT_LATER;
+	EXPECT_EQ(-EINVAL, call(self->fd, RESOLVE_ADDRINFO, &arg));
+	arg.query.flags = RDMA_CMX_AIQ_PORT_LATER;
+	EXPECT_EQ(-EINVAL, call(self->fd, RESOLVE_ADDRINFO, &arg));
+	arg.query.port = 0;
+	arg.query.flags |= 1 << 3;
+	EXPECT_EQ(-EOPNOTSUPP, call(self->fd, RESOLVE_ADDRINFO, &arg));
+	query_make(&arg.query, NULL);
+	arg.query.port = 0;
+	arg.query.flags = RDMA_CMX_AIQ_PORT_LATER;
+	arg.query.ai_flags = RDMA_CMX_AI_SA;
+	arg.query.service = (uintptr_t)"x";
+	arg.query.service_len = 1;
+	EXPECT_EQ(-EINVAL, call(self->fd, RESOLVE_ADDRINFO, &arg));
+	gai.query = arg.query;
+	EXPECT_EQ(-EOPNOTSUPP, call(self->fd, GETADDRINFO, &gai));
+
+	/* A port for an id without a query */
+	EXPECT_EQ(-ESRCH, port_give(self->fd, self->id, 1, 0));
+	ASSERT_EQ(0, resolve_later(self->fd, self->id, NODE));
+	EXPECT_EQ(-EINVAL, port_give(self->fd, self->id, 1, 0));
+	give.flags = RDMA_CMX_GIVE_PORT;
+	give.names_len = names_make(&n);
+	give.names = (uintptr_t)&n;
+	EXPECT_EQ(-EINVAL, call(self->fd, GIVE_NAMES, &give));
+	EXPECT_EQ(0, names_give(self->fd, self->id, 0));
+	ASSERT_EQ(0, event_want(self->fd, RDMA_CMX_EV_ADDRINFO_RESOLVED, &buf));
+
+	/* The answer: names but no port, both, and fields by themselves */
+	ASSERT_EQ(0, port_later(self->fd, self->id, ADDR_RDMA, RDMA_PS_TCP,
+				0));
+	EXPECT_EQ(-EINVAL, names_give(self->fd, self->id, 0));
+	EXPECT_EQ(-EINVAL, call(self->fd, GIVE_NAMES, &give));
+	give = (struct rdma_cmx_give_names){ .id = self->id, .port = 1 };
+	EXPECT_EQ(-EINVAL, call(self->fd, GIVE_NAMES, &give));
+	give.error = ENOENT;
+	EXPECT_EQ(-EINVAL, call(self->fd, GIVE_NAMES, &give));
+	give.flags = RDMA_CMX_GIVE_PORT;
+	EXPECT_EQ(-EINVAL, call(self->fd, GIVE_NAMES, &give));
+	give.error = 0;
+	give.flags |= 2;
+	EXPECT_EQ(-EOPNOTSUPP, call(self->fd, GIVE_NAMES, &give));
+	give.flags = RDMA_CMX_GIVE_PORT;
+	give.reserved = 1;
+	EXPECT_EQ(-EINVAL, call(self->fd, GIVE_NAMES, &give));
+	give.reserved = 0;
+	give.names = (uintptr_t)&n;
+	EXPECT_EQ(-EINVAL, call(self->fd, GIVE_NAMES, &give));
+	/* The first published form has no port. */
+	give = (struct rdma_cmx_give_names){
+		.size = 24, .id = self->id, .flags = RDMA_CMX_GIVE_PORT,
+	};
+	EXPECT_EQ(-1, ioctl(self->fd, RDMA_CMX_IO(GIVE_NAMES), &give));
+	EXPECT_EQ(EINVAL, errno);
+	/* The query has a type, and there are two that a service has. */
+	EXPECT_EQ(-EINVAL, port_give(self->fd, self->id, 1, QPT_RC));
+	EXPECT_FALSE(event_pending(self->fd));
+	EXPECT_EQ(0, port_give(self->fd, self->id, 1, 0));
+	EXPECT_EQ(-ESRCH, port_give(self->fd, self->id, 1, 0));
+	ASSERT_EQ(0, event_want(self->fd, RDMA_CMX_EV_ADDRINFO_RESOLVED, &buf));
+
+	ASSERT_EQ(0, port_later(self->fd, self->id, ADDR_RDMA, 0, 0));
+	EXPECT_EQ(-EINVAL, port_give(self->fd, self->id, 1, QPT_UC));
+	EXPECT_EQ(-EINVAL, port_give(self->fd, self->id, 1, UINT32_MAX));
+	/* It may end by an error of the old form, or with its id. */
+	EXPECT_EQ(0, names_give(self->fd, self->id, EINVAL));
+	ASSERT_EQ(0, event_want(self->fd, RDMA_CMX_EV_ADDRINFO_ERROR, &buf));
+	EXPECT_EQ(-EINVAL, buf.ev.status);
+	ASSERT_EQ(0, port_later(self->fd, self->id, NODE, 0, 0));
+	EXPECT_LE(0, id_destroy(self->fd, self->id));
+}
+
+/* The deadline of a query counts while the caller looks up its port, too. */
+TEST_F(addrinfo, port_later_deadline)
+{
+	struct rdma_cmx_resolve_addrinfo arg = { .id = self->id };
+	union event_buf buf;
+
+	query_make(&arg.query, ADDR_RDMA);
+	arg.query.port = 0;
+	arg.query.flags = RDMA_CMX_AIQ_PORT_LATER;
+	arg.query.timeout_ms = 200;
+	ASSERT_EQ(0, call(self->fd, RESOLVE_ADDRINFO, &arg));
+	ASSERT_EQ(0, event_want(self->fd, RDMA_CMX_EV_ADDRINFO_ERROR, &buf));
+	EXPECT_EQ(-ETIMEDOUT, buf.ev.status);
+	EXPECT_EQ(-ESRCH, port_give(self->fd, self->id, 1, 0));
+}
+
+/* A result moves with its id, as does a query. */
 TEST_F(addrinfo, migrate)
 {
 	struct rdma_cmx_id_migrate arg = { .id = self->id, .src_fd = self->fd };

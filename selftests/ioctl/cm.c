@@ -2,9 +2,9 @@
 /* The connection manager's commands and their events (RA-01, RA-02). */
 #include <sys/mman.h>
 
-#include "common.h"
+#include "ioctl.h"
 
-#include "../harness.h"
+#include "harness.h"
 
 /* IBV_EVENT_PATH_MIG */
 #define PATH_MIGRATED	6
@@ -126,7 +126,7 @@ TEST_F(cm, resolve_addr_fails)
 	EXPECT_EQ(3, id_destroy(self->fd, id));
 }
 
-/* One call tells what three of INIT_QP_ATTR do. */
+/* One call returns the results of three INIT_QP_ATTR. */
 TEST_F(cm, attributes_of_a_connection)
 {
 	struct rdma_cmx_conn_qp_attr all = {};
@@ -204,7 +204,7 @@ TEST_F(cm, life_of_a_connection)
 	attr.qp_state = 7;
 	EXPECT_EQ(-EINVAL, call(self->fd, INIT_QP_ATTR, &attr));
 
-	/* Does not cut off the peer, which is to hear of the end. */
+	/* This does not cut off the peer, which gets the event of the end. */
 	path.id = active;
 	EXPECT_EQ(0, call(self->fd, NOTIFY, &path));
 
@@ -313,7 +313,7 @@ TEST_F(cm, close_with_unread_request)
 	ASSERT_EQ(1, poll(&pfd, 1, 30000));
 }
 
-/* What happens to a request before it is accepted is told afterwards only. */
+/* Events of a request come only after it is accepted. */
 TEST_F(cm, events_before_accept)
 {
 	uint32_t listener, active, passive;
@@ -324,7 +324,7 @@ TEST_F(cm, events_before_accept)
 	ASSERT_EQ(0, event_want(self->fd, EV_CONNECT_REQUEST, &buf));
 	passive = buf.ev.obj;
 	ASSERT_LE(0, id_destroy(self->fd, active));
-	/* The peer has gone; whether accept still works is the CM's matter,
+	/* The peer is destroyed; whether accept still works is the CM's matter,
 	 * but no event with cookie 0 may ever come.
 	 */
 	ret = id_accept(self->fd, passive, 3);
@@ -339,32 +339,18 @@ TEST_F(cm, events_before_accept)
 /* Nothing has been answered yet, and the end of the id is not held up. */
 TEST_F(cm, answer_before_the_reply)
 {
-	struct rdma_cmx_id_query query = {};
 	struct rdma_cmx_reject reject = {};
-	uint32_t listener, active;
-	union event_buf buf;
+	uint32_t listener, active, passive;
 	double start;
 
-	ASSERT_EQ(0, id_create(self->fd, RDMA_PS_TCP, 1, &listener));
-	ASSERT_EQ(0, id_bind(self->fd, listener, ADDR_RDMA, 0));
-	ASSERT_EQ(0, id_listen(self->fd, listener));
-	query.id = listener;
-	ASSERT_EQ(0, call(self->fd, ID_QUERY, &query));
-	ASSERT_EQ(0, id_create(self->fd, RDMA_PS_TCP, 2, &active));
-	ASSERT_EQ(0, id_resolve_addr(self->fd, active, NULL, ADDR_RDMA,
-				     addr_port(&query.info.src)));
-	ASSERT_EQ(0, event_want(self->fd, EV_ADDR_RESOLVED, &buf));
-	ASSERT_EQ(0, id_resolve_route(self->fd, active));
-	ASSERT_EQ(0, event_want(self->fd, EV_ROUTE_RESOLVED, &buf));
-	ASSERT_EQ(0, id_connect(self->fd, active));
-	ASSERT_EQ(0, event_want(self->fd, EV_CONNECT_REQUEST, &buf));
+	ASSERT_EQ(0, request_get(self->fd, 2, &listener, &active, &passive));
 	reject.id = active;
 	EXPECT_EQ(-EINVAL, call(self->fd, REJECT, &reject));
 	EXPECT_EQ(-EINVAL, id_accept(self->fd, active, 3));
 	start = now_ms();
 	EXPECT_LE(0, id_destroy(self->fd, active));
 	EXPECT_GT(8000, now_ms() - start);
-	EXPECT_LE(0, id_destroy(self->fd, buf.ev.obj));
+	EXPECT_LE(0, id_destroy(self->fd, passive));
 }
 
 TEST_F(cm, backlog)
@@ -384,23 +370,20 @@ TEST_F(cm, backlog)
 	query.id = listener;
 	ASSERT_EQ(0, call(self->fd, ID_QUERY, &query));
 	for (i = 0; i < 3; i++) {
-		ASSERT_EQ(0, id_create(other, RDMA_PS_TCP, i + 2, &active[i]));
-		ASSERT_EQ(0, id_resolve_addr(other, active[i], NULL, ADDR_RDMA,
-					     addr_port(&query.info.src)));
-		ASSERT_EQ(0, event_want(other, EV_ADDR_RESOLVED, &buf));
-		ASSERT_EQ(0, id_resolve_route(other, active[i]));
-		ASSERT_EQ(0, event_want(other, EV_ROUTE_RESOLVED, &buf));
+		ASSERT_EQ(0, active_new(other, i + 2,
+					addr_port(&query.info.src),
+					&active[i]));
 	}
 	ASSERT_EQ(0, id_connect(other, active[0]));
 	ASSERT_EQ(0, id_connect(other, active[1]));
-	/* One waits; the other one has no room until it is read, and comes
-	 * when the peer asks again.
+	/* One waits; the other one has no queue slot until that is read, and
+	 * comes with the peer's retry.
 	 */
 	while (counter("refused_connects") == refused && now_ms() < end)
 		poll(NULL, 0, 10);
 	EXPECT_LT(refused, counter("refused_connects"));
 
-	/* Listening fails, and makes no room. */
+	/* Listening fails, and frees no queue slot. */
 	arg.backlog = 10;
 	EXPECT_EQ(-EINVAL, call(self->fd, LISTEN, &arg));
 	refused = counter("refused_connects");
@@ -416,7 +399,7 @@ TEST_F(cm, backlog)
 	close(other);
 }
 
-/* A UD id asks for the peer's queue pair. */
+/* A UD id requests the peer's queue pair. */
 TEST_F(cm, ud_request)
 {
 	struct rdma_cmx_id_query query = {};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* The queue of events: waiting, batches, and that none is lost or doubled. */
-#include "common.h"
+#include "ioctl.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -8,7 +8,7 @@
 #include <sys/epoll.h>
 #include <sys/mman.h>
 
-#include "../harness.h"
+#include "harness.h"
 
 FIXTURE(events) {
 	int fd;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* Ids as objects: handles, limits, files, processes, migration (RA-02). */
-#include "common.h"
+#include "ioctl.h"
 
 #include <pthread.h>
 #include <signal.h>
 #include <sys/wait.h>
 
-#include "../harness.h"
+#include "harness.h"
 
 FIXTURE(ids) {
 	int fd;
@@ -106,7 +106,7 @@ TEST_F(ids, foreign_handles)
 	EXPECT_EQ(0, call(self->fd, ID_QUERY, &query));
 }
 
-/* Every command that names an id, after the id is gone. */
+/* Every command that names an id, after its destruction. */
 TEST_F(ids, stale_handles)
 {
 	struct rdma_cmx_id_query query = {};
@@ -285,7 +285,7 @@ static int fd_receive(int sock)
 	return fd;
 }
 
-/* A passed descriptor keeps the context when its maker is gone. */
+/* A passed descriptor keeps the context when its maker has exited. */
 TEST_F(ids, passed_and_duplicated)
 {
 	struct rdma_cmx_id_query query = {};
@@ -320,7 +320,7 @@ TEST_F(ids, passed_and_duplicated)
 	close(sock[1]);
 }
 
-/* SIGKILL with all kinds of requests under way. */
+/* SIGKILL with all kinds of requests outstanding. */
 TEST_F(ids, killed)
 {
 	int round, pipefd[2], status;

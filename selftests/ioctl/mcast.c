@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* Multicast memberships as objects (MC-01, MC-05, MC-06, MC-13). */
-#include "common.h"
+#include "ioctl.h"
 
 #include <sched.h>
 #include <sys/mman.h>
 
-#include "../harness.h"
+#include "harness.h"
 
 FIXTURE(mcast) {
 	int fd;
@@ -101,7 +101,7 @@ TEST_F(mcast, same_group_twice)
 		EXPECT_EQ(0xffffff, buf.ev.param.ud.qp_num);
 	}
 	EXPECT_EQ(3, seen);
-	/* The older one goes, the newer stays; a third one joins it. */
+	/* The older one is destroyed, the newer stays; a third one joins it. */
 	EXPECT_EQ(1, mc_leave(self->fd, mc[0]));
 	ASSERT_EQ(0, mc_join(self->fd, self->id, GROUP, 102, &mc[2]));
 	ASSERT_EQ(0, event_want(self->fd, EV_MULTICAST_JOIN, &buf));
@@ -199,7 +199,7 @@ TEST_F(mcast, ipv6_group)
 	/* The other family's source cannot send to it. */
 	EXPECT_EQ(-EAFNOSUPPORT,
 		  mc_join(self->fd, self->id, "ff15::55:1", 5, &mc4));
-	/* Destroyed with its memberships, joined or under way. */
+	/* It is destroyed with its memberships, joined or pending. */
 	ASSERT_EQ(0, mc_join(self->fd, id, "ff15::55:1", 6, &mc));
 	ASSERT_EQ(0, event_want(self->fd, EV_MULTICAST_JOIN, &buf));
 	ASSERT_EQ(0, mc_join(self->fd, id, "ff15::55:2", 7, &mc));
@@ -338,7 +338,7 @@ TEST_F(mcast, parameters_misuse)
 	EXPECT_PARAM(-EINVAL, reserved[4], 0, 1);
 	EXPECT_PARAM(-EOPNOTSUPP, qkey, 1u << 8, 0);
 	EXPECT_PARAM(-EOPNOTSUPP, qkey, 1u << 31, 0);
-	/* RoCE has no subnet manager to ask. */
+	/* RoCE has no subnet manager. */
 	EXPECT_PARAM(-EOPNOTSUPP, mtu, RDMA_CMX_MC_MTU, 4);
 	EXPECT_PARAM(-EOPNOTSUPP, rate, RDMA_CMX_MC_RATE, 3);
 	EXPECT_PARAM(-EOPNOTSUPP, pkey, RDMA_CMX_MC_PKEY, 0xffff);
@@ -584,7 +584,7 @@ TEST_F(mcast, many_groups_misuse)
 	arg.items = 8;
 	EXPECT_EQ(-EFAULT, call(self->fd, JOIN_MANY, &arg));
 
-	/* What cannot be told is not done. */
+	/* A join whose handle cannot be written is undone. */
 	page = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
 		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	ASSERT_NE(MAP_FAILED, page);

@@ -3,12 +3,12 @@
  * Whose an id is: what the cookies of owner and reader decide, in processes
  * that share a file. No process number does.
  */
-#include "common.h"
+#include "ioctl.h"
 
 #include <sched.h>
 #include <sys/wait.h>
 
-#include "../harness.h"
+#include "harness.h"
 
 #define MINE	0xfeedface00000001ULL
 #define OTHERS	0xfeedface00000002ULL
@@ -106,7 +106,7 @@ TEST_F(owner, destroys)
 	EXPECT_EQ(-ENOENT, destroy(self->fd, self->id, MINE));
 }
 
-/* One that does not care may destroy any, and has one that anybody has. */
+/* A caller without a cookie may destroy any, and has one that all have. */
 TEST_F(owner, without_cookie)
 {
 	union event_buf buf;
@@ -122,7 +122,7 @@ TEST_F(owner, without_cookie)
 	EXPECT_EQ(1, destroy(self->fd, id, 0));
 }
 
-/* The handle is used again: what it named before is gone. */
+/* The handle is used again: its former object is destroyed. */
 TEST_F(owner, handle_used_again)
 {
 	uint32_t id;
@@ -133,6 +133,45 @@ TEST_F(owner, handle_used_again)
 	EXPECT_EQ(-ENOENT, destroy(self->fd, id, MINE));
 	EXPECT_EQ(0, id_bind(self->fd, id, ADDR_RDMA, 0));
 	EXPECT_EQ(0, destroy(self->fd, id, OTHERS));
+}
+
+static int end(int fd, unsigned int cmd, uint32_t handle, uint64_t owner,
+	       uint64_t uid)
+{
+	struct rdma_cmx_destroy arg = {
+		.size = sizeof(arg), .handle = handle, .owner = owner,
+		.uid = uid,
+	};
+
+	return ioctl(fd, cmd, &arg) ? -errno : (int)arg.events_reported;
+}
+
+/* One owner's objects differ by their cookies. */
+TEST_F(owner, handle_used_again_by_the_owner)
+{
+	const unsigned int destroy_id = RDMA_CMX_IO(ID_DESTROY);
+	const unsigned int leave_mc = RDMA_CMX_IO(LEAVE);
+	struct rdma_cmx_destroy old = { .size = 24, .owner = MINE, .uid = 7 };
+	uint32_t mc;
+
+	EXPECT_EQ(-ENOENT, end(self->fd, destroy_id, self->id, MINE, 2));
+	EXPECT_EQ(-ENOENT, end(self->fd, destroy_id, self->id, 0, ~0ULL));
+	EXPECT_EQ(-ENOENT, end(self->fd, destroy_id, self->id, MINE,
+			       1ULL << 32));
+	ASSERT_EQ(0, id_bind(self->fd, self->id, ADDR_RDMA, 0));
+	ASSERT_EQ(0, mc_join(self->fd, self->id, GROUP, 5, &mc));
+	EXPECT_EQ(-ENOENT, end(self->fd, leave_mc, mc, MINE, 1));
+	EXPECT_EQ(-ENOENT, end(self->fd, leave_mc, mc, OTHERS, 5));
+	EXPECT_EQ(1, counter("live_mcs"));
+	EXPECT_EQ(0, end(self->fd, leave_mc, mc, MINE, 5));
+	/* The first published form does not compare it. */
+	ASSERT_EQ(0, mc_join(self->fd, self->id, GROUP, 5, &mc));
+	old.handle = mc;
+	EXPECT_EQ(0, ioctl(self->fd, leave_mc, &old));
+	EXPECT_EQ(0, end(self->fd, destroy_id, self->id, MINE, 1));
+	ASSERT_EQ(0, create(self->fd, RDMA_PS_UDP, MINE, &old.handle));
+	EXPECT_EQ(0, ioctl(self->fd, destroy_id, &old));
+	EXPECT_EQ(0, counter("live_ids"));
 }
 
 TEST_F(owner, counts_what_went_to_it)
@@ -222,7 +261,7 @@ TEST_F(owner, requests)
 	EXPECT_LE(2, destroy(self->fd, active, MINE));
 }
 
-/* In a PID namespace of its own, where it has its parent's number or not */
+/* In a private PID namespace, where it has its parent's number or not */
 static int child_reads(int fd, uint64_t reader, int n)
 {
 	union event_buf buf;

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# OPS-04: the module stays while it is in use, and goes cleanly when it is not.
+# OPS-04: the module cannot be unloaded while it is in use, and can afterwards.
 . /usr/lib/rdma-cmx/selftests/lib.sh
 
 dev=/dev/infiniband/rdma_cmx
@@ -14,7 +14,7 @@ else
 fi
 exec 3>&-
 ok "OPS-04 rmmod when nothing is open" rmmod rdma_ucmx
-ok "the device node is gone" test ! -e "$dev"
+ok "the device node is removed" test ! -e "$dev"
 ok "the module loads again" modprobe rdma_ucmx
 ok "the device node is back, for everybody" \
 	test "$(stat -c %a "$dev")" = 666

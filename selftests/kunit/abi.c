@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What rdma_cmx_ioctl.h promises of every command: sizes, unknown parts,
+ * The guarantees of rdma_cmx_ioctl.h for every command: sizes, unknown parts,
  * reserved fields, unknown bits, limits. The module's own ioctl is called with
  * memory of the process that loads this module.
  */
@@ -100,10 +100,10 @@ static const struct command {
 	u16 first;
 	u16 size;
 } commands[] = {
-	{ "GET_INFO", 0, 24, 48 },
+	{ "GET_INFO", 0, 24, 56 },
 	{ "GET_EVENTS", 1, 32, 32 },
 	{ "ID_CREATE", 2, 32, 32 },
-	{ "ID_DESTROY", 3, 24, 24 },
+	{ "ID_DESTROY", 3, 24, 32 },
 	{ "ID_BIND", 4, 280, 280 },
 	{ "ID_QUERY", 5, 376, 376 },
 	{ "ID_SET_OPTION", 6, 32, 32 },
@@ -119,11 +119,11 @@ static const struct command {
 	{ "NOTIFY", 16, 16, 16 },
 	{ "WRITE_EVENT", 17, 24, 24 },
 	{ "RESOLVE_ADDRINFO", 18, 184, 184 },
-	{ "GIVE_NAMES", 19, 24, 24 },
+	{ "GIVE_NAMES", 19, 24, 40 },
 	{ "QUERY_ADDRINFO", 20, 24, 24 },
 	{ "GETADDRINFO", 21, 200, 200 },
 	{ "JOIN", 22, 72, 104 },
-	{ "LEAVE", 23, 24, 24 },
+	{ "LEAVE", 23, 24, 32 },
 	{ "CONN_QP_ATTR", 24, 168, 168 },
 	{ "JOIN_MANY", 25, 32, 32 },
 };
@@ -138,7 +138,7 @@ KUNIT_ARRAY_PARAM(command, commands, command_desc);
 #define IOCTL(nr)	_IO(0xbd, nr)
 #define ROOM		(USER_PAGES * PAGE_SIZE)
 
-/* Zeroes that say that they are @size bytes, of which @give are there */
+/* Zeroes with a size field of @size, of which @give bytes exist */
 static long call_zero(u8 *buf, const struct command *c, u32 size)
 {
 	memset(buf, 0, ROOM);
@@ -158,7 +158,7 @@ static void abi_size(struct kunit *test)
 	for (size = 0; size < c->first; size++)
 		KUNIT_EXPECT_EQ_MSG(test, call_zero(buf, c, size), -EINVAL,
 				    "%u bytes", size);
-	/* It is read, and refused only for what it says. */
+	/* The struct is read, and refused only for its content. */
 	whole = call_zero(buf, c, c->size);
 	KUNIT_EXPECT_NE(test, whole, -E2BIG);
 	KUNIT_EXPECT_NE(test, whole, -ENOTTY);
@@ -190,14 +190,14 @@ static void abi_fault(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_NULL(test, buf);
 	*(u32 *)buf = c->size + 8;
-	/* The unknown part is not there. */
+	/* The unknown part does not exist. */
 	KUNIT_EXPECT_EQ(test, call_at(last - c->size, IOCTL(c->nr), buf,
 				      c->size + 8), -EFAULT);
 	*(u32 *)buf = c->size;
 	for (there = 4; there < 12; there += 4)
 		KUNIT_EXPECT_EQ(test, call_at(last - there, IOCTL(c->nr), buf,
 					      c->size), -EFAULT);
-	/* Nor is any of it. */
+	/* None of the struct exists. */
 	KUNIT_EXPECT_EQ(test, call_at(last, IOCTL(c->nr), buf, 0), -EFAULT);
 }
 
@@ -221,8 +221,8 @@ static void abi_unknown(struct kunit *test)
 }
 
 /*
- * Bytes that have to be zero, in calls that name an id that there is not, and
- * would fail for that.
+ * Bytes that have to be zero, in calls that name an id that does not exist, and
+ * that would otherwise fail for that.
  */
 #define NO_ID	99
 
@@ -253,7 +253,7 @@ static const struct reserved {
 	/* CONNECT takes no cookie, DISCONNECT no event. */
 	{ 11, 304, 8, 8 },
 	{ 15, 16, 8, 4 },
-	/* Private data ends where it says, a port is given by a flag. */
+	/* Private data ends at its length, a flag marks a port. */
 	{ 11, 304, 48, 256 },
 	{ 13, 304, 48, 256 },
 	{ 14, 272, 16, 256 },
@@ -310,7 +310,7 @@ static void abi_private_data(struct kunit *test)
 		connect.param.private_data_len = len;
 		memset(connect.param.private_data, 1,
 		       min_t(u32, len, RDMA_CMX_MAX_PRIVATE_DATA));
-		/* No message of the CM has room for more than 255 bytes. */
+		/* No message of the CM holds more than 255 bytes. */
 		KUNIT_EXPECT_EQ(test, call(IOCTL(11), &connect,
 					   sizeof(connect)),
 				len < 256 ? -ENOENT : -EINVAL);
@@ -351,7 +351,7 @@ static void abi_flags(struct kunit *test)
 		ai.id = NO_ID;
 		ai.query.flags = BIT(bit);
 		KUNIT_EXPECT_EQ(test, call(IOCTL(18), &ai, sizeof(ai)),
-				bit < 2 ? -ENOENT : -EOPNOTSUPP);
+				bit < 3 ? -ENOENT : -EOPNOTSUPP);
 		/* GETADDRINFO takes no names later. */
 		memset(&gai, 0, sizeof(gai));
 		gai.size = sizeof(gai);
@@ -366,7 +366,7 @@ static void abi_flags(struct kunit *test)
 	}
 }
 
-/* With NO_PARAM there are none: any byte of them is one too many. */
+/* With NO_PARAM the parameters must be zero. */
 static void abi_no_param(struct kunit *test)
 {
 	struct rdma_cmx_connect connect;
@@ -421,7 +421,7 @@ static void abi_limit_ids(struct kunit *test)
 	id[1] = id_create(test, 0);
 	id_create(test, -EMFILE);
 	KUNIT_EXPECT_EQ(test, id_destroy(id[0]), 0);
-	/* What is left goes with the file. */
+	/* The close of the file destroys the rest. */
 }
 
 static void abi_limit_events(struct kunit *test)
@@ -458,7 +458,7 @@ static void abi_limit_events(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, call(IOCTL(1), &get, sizeof(get)), -EAGAIN);
 }
 
-/* Unfinished resolutions are counted, and no others. */
+/* The count is that of unfinished resolutions. */
 static void abi_limit_requests(struct kunit *test)
 {
 	struct rdma_cmx_resolve_addrinfo ai = {
@@ -498,7 +498,7 @@ static void abi_limit_requests(struct kunit *test)
 	memcpy(buf + 4, &id[2], 4);
 	memcpy(buf + PAGE_SIZE, "host", 4);
 	KUNIT_EXPECT_EQ(test, call(IOCTL(18), buf, ROOM), 0);
-	/* Two are outstanding as the file goes. */
+	/* Two are outstanding when the file is closed. */
 }
 
 /* An older caller's struct: not a byte behind it is written. */
@@ -516,7 +516,7 @@ static void abi_old_caller(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, info->abi_version, 1u);
 	KUNIT_EXPECT_GT(test, info->max_ids, 0u);
 	KUNIT_EXPECT_NULL(test, memchr_inv(buf + 24, 0xa5, ROOM - 24));
-	/* What an older JOIN did not have counts as 0, whatever is there. */
+	/* Fields that an older JOIN did not have are 0, whatever follows. */
 	memset(buf, 0xa5, ROOM);
 	memset(buf, 0, 72);
 	join = (void *)buf;

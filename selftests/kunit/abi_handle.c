@@ -21,35 +21,39 @@ static void handle_life(struct kunit *test)
 	ucmx_handles_init(file);
 	for (i = 0; i < IDS; i++) {
 		refcount_set(&ids[i].ref, 1);
-		ids[i].hidden = true;
 		KUNIT_ASSERT_EQ(test, 0, ucmx_handle_alloc(file, &handle[i],
 							   &ids[i]));
 		KUNIT_EXPECT_NE(test, handle[i], 0u);
 		for (j = 0; j < i; j++)
 			KUNIT_EXPECT_NE(test, handle[i], handle[j]);
-		/* Nobody finds it before it is shown. */
+		/* A lookup does not find it before it is published. */
 		KUNIT_EXPECT_NULL(test, ucmx_handle_get(file, handle[i]));
-		KUNIT_EXPECT_NULL(test, ucmx_handle_take(file, handle[i], 0));
+		KUNIT_EXPECT_NULL(test, ucmx_handle_take(file, handle[i], 0, 0));
 		ids[i].owner = 1000 + i;
-		ucmx_handle_show(file, &ids[i]);
+		ids[i].uid = 2000 + i;
+		ucmx_handle_show(file, handle[i], &ids[i]);
 	}
 	KUNIT_EXPECT_NULL(test, ucmx_handle_get(file, 0));
 	KUNIT_EXPECT_NULL(test, ucmx_handle_get(file, U32_MAX));
 	KUNIT_EXPECT_NULL(test, ucmx_handle_get(file, 0x80000000));
-	KUNIT_EXPECT_NULL(test, ucmx_handle_take(file, 0, 0));
-	KUNIT_EXPECT_NULL(test, ucmx_handle_take(file, U32_MAX, 0));
+	KUNIT_EXPECT_NULL(test, ucmx_handle_take(file, 0, 0, 0));
+	KUNIT_EXPECT_NULL(test, ucmx_handle_take(file, U32_MAX, 0, 0));
 	for (i = 0; i < IDS; i++) {
 		KUNIT_EXPECT_PTR_EQ(test, ucmx_handle_get(file, handle[i]),
 				    &ids[i]);
 		KUNIT_EXPECT_EQ(test, refcount_read(&ids[i].ref), 2u);
-		/* Not by another one's owner. */
+		/* Another file's lookup fails. */
 		KUNIT_EXPECT_NULL(test, ucmx_handle_take(file, handle[i],
-							 999 + i));
-		/* Taken once. The handle is not free for another one yet. */
+							 999 + i, 0));
+		/* So does one with the cookie of the former object. */
+		KUNIT_EXPECT_NULL(test, ucmx_handle_take(file, handle[i], 0,
+							 1999 + i));
+		/* One caller takes it. The handle is not free for reuse yet. */
 		KUNIT_EXPECT_PTR_EQ(test, ucmx_handle_take(file, handle[i],
-							   i % 2 ? 1000 + i : 0),
+							   i % 2 ? 1000 + i : 0,
+							   i % 3 ? 2000 + i : 0),
 				    &ids[i]);
-		KUNIT_EXPECT_NULL(test, ucmx_handle_take(file, handle[i], 0));
+		KUNIT_EXPECT_NULL(test, ucmx_handle_take(file, handle[i], 0, 0));
 		KUNIT_EXPECT_NULL(test, ucmx_handle_get(file, handle[i]));
 		KUNIT_ASSERT_EQ(test, 0, ucmx_handle_alloc(file, &j, &ids[i]));
 		KUNIT_EXPECT_NE(test, j, handle[i]);
@@ -61,7 +65,7 @@ static void handle_life(struct kunit *test)
 	xa_destroy(&file->ids);
 }
 
-/* What is behind the address of a family must be zero. */
+/* The bytes behind the address of a family must be zero. */
 static void address_get(struct kunit *test)
 {
 	union rdma_cmx_sockaddr addr;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A device that can nothing but have GIDs and P_Keys, and SAs whose part is
- * played by the test: it sees what is asked and says what it likes.
+ * A device that has GIDs and P_Keys only, and SAs that the test simulates: it
+ * sees the queries and makes the responses.
  */
 #include <linux/slab.h>
 #include <rdma/ib_cache.h>
@@ -115,7 +115,7 @@ int fake_up(struct fake *fake)
 	return 0;
 }
 
-/* What the removal of a device does, without an agent. */
+/* As the removal of a device, without an agent. */
 void fake_down(struct fake *fake)
 {
 	struct cmx_sa_port *port;
@@ -135,7 +135,7 @@ void fake_down(struct fake *fake)
 	fake->ibdev = NULL;
 }
 
-/* The question that the SA of a port was asked first, with a reference. */
+/* The first outstanding query of a port, with a reference. */
 struct cmx_sa_lookup *fake_asked(struct cmx_sa_port *port)
 {
 	struct cmx_sa_lookup *l;
@@ -149,7 +149,7 @@ struct cmx_sa_lookup *fake_asked(struct cmx_sa_port *port)
 	return l;
 }
 
-/* The SA answers; consumes both references. */
+/* The SA responds; consumes both references. */
 void fake_say(struct cmx_sa_lookup *l, struct cmx_sa_answer *answer, int error)
 {
 	cmx_sa_lookup_response(l, cmx_sa_cache_generation(&l->port->cache),
@@ -158,7 +158,7 @@ void fake_say(struct cmx_sa_lookup *l, struct cmx_sa_answer *answer, int error)
 	cmx_sa_lookup_put(l);
 }
 
-/* What was asked before counts no more. */
+/* Responses to earlier queries become invalid. */
 void fake_generation(struct fake *fake)
 {
 	u32 num;

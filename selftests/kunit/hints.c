@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Which questions are well formed: each combination of flags, family, queue
- * pair type, port space, node and service against the rules of GAI-02, GAI-03,
- * RAI-05 and RDMA_CMX_AI_ERRNOS. Where several rules are broken, any of their
- * errnos will do: no document says which one comes first.
+ * Valid queries: each combination of flags, family, queue pair type, port
+ * space, node and service against the rules of GAI-02, GAI-03, RAI-05 and
+ * RDMA_CMX_AI_ERRNOS. Where several rules are broken, any of their errnos
+ * passes: no document defines their order.
  */
 #include <net/net_namespace.h>
 #include <rdma/ib_sa.h>
@@ -25,7 +25,7 @@ static const u32 qp_types[] = { 0, RC, UC, UD, XRC_SEND, XRC_RECV,
 static const u32 port_spaces[] = { 0, PS_IPOIB, PS_IB, PS_TCP, PS_UDP,
 				   0x107, 0x10106, ~0u };
 
-/* What a question has, beside its hints */
+/* The parts of a query beside its hints */
 static const struct shape {
 	const char *node;
 	const char *service;
@@ -143,7 +143,7 @@ static bool allowed(const struct wanted *w, int ret)
 	return false;
 }
 
-/* The errno of attributes that make no query */
+/* The errno of invalid attributes */
 static int check_for(const struct rdma_cmx_query_attr *attr,
 		     const struct cmx_caller *caller)
 {
@@ -300,7 +300,7 @@ static void hints_arrays(struct kunit *test)
 				.node = "192.0.2.1" }));
 }
 
-/* Texts are taken up to their limit, and refused behind it, never cut. */
+/* Texts up to the limit are taken, longer ones refused, none is cut. */
 static void hints_lengths(struct kunit *test)
 {
 	char *text = kunit_kzalloc(test, RDMA_CMX_MAX_NODE + 2, GFP_KERNEL);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What the unit tests share. A suite tests one file or one rule of the
- * modules; the rule is written down here again, from the documentation, and
- * never taken from the code under test.
+ * Helpers of the unit tests. A suite tests one file or one rule of the modules;
+ * it states the rule again, from the documentation, and never takes it from the
+ * code under test.
  */
 #ifndef CMX_KUNIT_H
 #define CMX_KUNIT_H
@@ -25,7 +25,7 @@ void param_set(struct kunit *test, struct module *mod, const char *name,
 void params_restore(struct kunit *test);
 u32 kunit_random(u32 below);
 
-/* Until @cond; false: in vain. */
+/* Waits until @cond; false after the deadline. */
 #define WAIT_FOR(cond)							\
 ({									\
 	unsigned long end__ = jiffies + KUNIT_WAIT;			\
@@ -37,7 +37,7 @@ u32 kunit_random(u32 below);
 })
 
 /**
- * struct fake - an InfiniBand device whose SAs are played by the test
+ * struct fake - an InfiniBand device whose SAs the test simulates
  * @ibdev: the device, or NULL
  * @port: the SAs of its ports 1 and 2
  *

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Module of all suites, and what they share. Suites run one by one. */
+/* Module of all suites, and their helpers. Suites run one by one. */
 #include <linux/moduleparam.h>
 #include <linux/random.h>
 
@@ -40,7 +40,7 @@ void params_restore(struct kunit *test)
 	}
 }
 
-/* The same numbers in each run, so that a failure comes back. */
+/* The same numbers in each run, so that a failure is reproducible. */
 u32 kunit_random(u32 below)
 {
 	static u32 state = 2463534242u;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Parameters of a join, MC-08: each is in its range if its bit is set, and 0
- * if not; struct rdma_cmx_mc_param says which ranges.
+ * if not; struct rdma_cmx_mc_param has the ranges.
  */
 #include "kunit.h"
 #include "mcast/mcast.h"

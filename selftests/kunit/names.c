@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Host names as they may be asked for, and answers of a name service, which
- * come from a process and are believed in nothing: rdma_cmx_names.h.
+ * Valid host names, and responses of a name service, which come from a process
+ * and are untrusted: rdma_cmx_names.h.
  */
 #include <linux/slab.h>
 
@@ -95,7 +95,7 @@ static struct rdma_cmx_names *answer_make(size_t *len)
 	return n;
 }
 
-/* What the check says of a good answer with a byte of it changed */
+/* The result of the check for a valid response with one byte changed */
 static int answer_with(size_t at, u8 value)
 {
 	struct rdma_cmx_names *n;
@@ -158,14 +158,14 @@ static void answer_fields(struct kunit *test)
 	u32 i;
 
 	KUNIT_EXPECT_EQ(test, answer_with(FIELD(version), 1), 0);
-	/* A link-local address may do without its zone. */
+	/* A link-local address is valid without a zone. */
 	KUNIT_EXPECT_EQ(test, answer_with(FIELD(addrs[1].scope_id), 0), 0);
 	for (i = 0; i < ARRAY_SIZE(bads); i++)
 		KUNIT_EXPECT_EQ_MSG(test,
 				    answer_with(bads[i].at, bads[i].value),
 				    -EBADMSG, "byte %zu is %u", bads[i].at,
 				    bads[i].value);
-	/* One address less makes room for that much more name. */
+	/* One address less allows a name that is longer by its size. */
 	n = answer_make(&len);
 	KUNIT_ASSERT_NOT_NULL(test, n);
 	n->addr_count = 1;
@@ -174,7 +174,7 @@ static void answer_fields(struct kunit *test)
 	kfree(n);
 }
 
-/* Any other length than the one that adds up. */
+/* Any length but the valid one. */
 static void answer_lengths(struct kunit *test)
 {
 	struct rdma_cmx_names *n;
@@ -197,7 +197,7 @@ static void answer_lengths(struct kunit *test)
 	kfree(n);
 }
 
-/* 256 addresses and a name of 253 bytes are the most. */
+/* The limits are 256 addresses and a name of 253 bytes. */
 static void answer_limits(struct kunit *test)
 {
 	size_t room = sizeof(struct rdma_cmx_names) +
@@ -231,7 +231,7 @@ static void answer_limits(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, answer.own);
 }
 
-/* What passes has nothing in it that the rules forbid. */
+/* A response that passes has nothing that the rules forbid. */
 static void answer_random(struct kunit *test)
 {
 	u32 round, i, passed = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Numeric nodes, and questions about addresses: GAI-01, GAI-06, GAI-15. */
+/* Numeric nodes, and properties of addresses: GAI-01, GAI-06, GAI-15. */
 #include <net/net_namespace.h>
 #include <rdma/ib.h>
 
@@ -219,7 +219,7 @@ static void addr_port(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, be64_to_cpu(addr.ib.sib_sid),
 				((u64)spaces[i] << 16) | 0xffff);
 		KUNIT_EXPECT_EQ(test, be64_to_cpu(addr.ib.sib_sid_mask), ~0ull);
-		/* Without a port each one will do. */
+		/* Without a port each one is valid. */
 		cmx_addr_set_port(&addr, spaces[i], 0);
 		KUNIT_EXPECT_EQ(test, be64_to_cpu(addr.ib.sib_sid),
 				(u64)spaces[i] << 16);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Whole resolutions over a device whose SAs the test plays: services of two
- * ports merged, path records, and each state cancelled or out of time.
+ * Whole resolutions over a device whose SAs the test simulates: services of two
+ * ports merged, path records, and a cancel and a timeout in each state.
  */
 #include <linux/completion.h>
 #include <linux/slab.h>
@@ -12,7 +12,7 @@
 #define SERVICE_REC	0x31
 #define PATH_REC	0x35
 
-struct asker {
+struct caller {
 	struct completion done;
 	atomic_t calls;
 	struct rdma_cmx_result *res;
@@ -20,16 +20,16 @@ struct asker {
 };
 
 static struct fake fake;
-static struct asker *asker;
+static struct caller *caller;
 
 static int pipeline_init(struct kunit *test)
 {
 	int ret;
 
-	asker = kunit_kzalloc(test, sizeof(*asker), GFP_KERNEL);
-	if (!asker)
+	caller = kunit_kzalloc(test, sizeof(*caller), GFP_KERNEL);
+	if (!caller)
 		return -ENOMEM;
-	init_completion(&asker->done);
+	init_completion(&caller->done);
 	ret = fake_up(&fake);
 	param_set(test, cmx_kunit_module(), "sa_timeout_ms", 60000);
 	return ret;
@@ -41,10 +41,10 @@ static void pipeline_exit(struct kunit *test)
 	params_restore(test);
 }
 
-static void asker_done(struct rdma_cmx_query *query,
-		       struct rdma_cmx_result *result, void *context)
+static void caller_done(struct rdma_cmx_query *query,
+			struct rdma_cmx_result *result, void *context)
 {
-	struct asker *a = context;
+	struct caller *a = context;
 
 	a->res = result;
 	atomic_inc(&a->calls);
@@ -57,10 +57,10 @@ static void start_attr(struct kunit *test,
 	struct rdma_cmx_query_attr attr = *with;
 
 	attr.net = &init_net;
-	reinit_completion(&asker->done);
-	atomic_set(&asker->calls, 0);
-	KUNIT_ASSERT_EQ(test, 0, rdma_cmx_query_start(&attr, asker_done, asker,
-						      NULL, &asker->q));
+	reinit_completion(&caller->done);
+	atomic_set(&caller->calls, 0);
+	KUNIT_ASSERT_EQ(test, 0, rdma_cmx_query_start(&attr, caller_done, caller,
+						      NULL, &caller->q));
 }
 
 #define START(test, ...)						\
@@ -70,29 +70,30 @@ static void start_attr(struct kunit *test,
 static void end(struct kunit *test, int error, u32 count)
 {
 	KUNIT_ASSERT_NE(test, 0ul,
-			wait_for_completion_timeout(&asker->done, KUNIT_WAIT));
-	rdma_cmx_query_put(asker->q);
-	KUNIT_EXPECT_EQ(test, atomic_read(&asker->calls), 1);
-	KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(asker->res), error);
-	if (!error && !IS_ERR(asker->res))
-		KUNIT_EXPECT_EQ(test, asker->res->count, count);
+			wait_for_completion_timeout(&caller->done, KUNIT_WAIT));
+	rdma_cmx_query_put(caller->q);
+	KUNIT_EXPECT_EQ(test, atomic_read(&caller->calls), 1);
+	KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(caller->res), error);
+	if (!error && !IS_ERR(caller->res))
+		KUNIT_EXPECT_EQ(test, caller->res->count, count);
 }
 
 static void result_drop(void)
 {
-	rdma_cmx_result_put(asker->res);
-	asker->res = NULL;
+	rdma_cmx_result_put(caller->res);
+	caller->res = NULL;
 }
 
 static void cancelled(struct kunit *test)
 {
-	KUNIT_EXPECT_TRUE(test, rdma_cmx_query_cancel(asker->q));
-	rdma_cmx_query_put(asker->q);
-	KUNIT_EXPECT_EQ(test, atomic_read(&asker->calls), 0);
+	KUNIT_EXPECT_TRUE(test, rdma_cmx_query_cancel(caller->q));
+	rdma_cmx_query_put(caller->q);
+	KUNIT_EXPECT_EQ(test, atomic_read(&caller->calls), 0);
 }
 
-/* What the SA of @port is asked, which has to be for @attr_id */
-static struct cmx_sa_lookup *asked(struct kunit *test, u32 port, u16 attr_id)
+/* The first outstanding query of @port, which is for @attr_id */
+static struct cmx_sa_lookup *first_query(struct kunit *test, u32 port,
+					 u16 attr_id)
 {
 	struct cmx_sa_lookup *l;
 
@@ -104,16 +105,16 @@ static struct cmx_sa_lookup *asked(struct kunit *test, u32 port, u16 attr_id)
 	return l;
 }
 
-static void say_services(struct kunit *test, u32 port,
-			 struct cmx_sa_answer *answer)
+static void respond_services(struct kunit *test, u32 port,
+			     struct cmx_sa_answer *answer)
 {
-	fake_say(asked(test, port, SERVICE_REC), answer, 0);
+	fake_say(first_query(test, port, SERVICE_REC), answer, 0);
 }
 
-/* @count paths to where the question wants to go */
-static void say_paths(struct kunit *test, u32 port, u32 count)
+/* @count paths to the destination of the query */
+static void respond_paths(struct kunit *test, u32 port, u32 count)
 {
-	struct cmx_sa_lookup *l = asked(test, port, PATH_REC);
+	struct cmx_sa_lookup *l = first_query(test, port, PATH_REC);
 	struct cmx_sa_answer *answer = cmx_sa_answer_alloc(count, 64);
 	u32 i;
 
@@ -129,7 +130,7 @@ static void say_paths(struct kunit *test, u32 port, u32 count)
 	fake_say(l, answer, 0);
 }
 
-/* The services of @port's answer, at other GIDs than those of the other port */
+/* Services of @port's response, at other GIDs than those of the other port */
 static struct cmx_sa_answer *services_of(u32 port, u32 count)
 {
 	struct cmx_sa_answer *answer = fake_services(count, "target");
@@ -141,20 +142,20 @@ static struct cmx_sa_answer *services_of(u32 port, u32 count)
 	return answer;
 }
 
-/* RAI-06, GAI-12, GAI-09: all ports are asked, and the ways to each service. */
+/* RAI-06, GAI-12, GAI-09: queries to all ports, and paths to each service. */
 static void pipeline_services(struct kunit *test)
 {
 	const struct rdma_cmx_entry *e;
 	u32 i;
 
 	START(test, .flags = RDMA_CMX_AI_SA, .service = "target");
-	say_services(test, 1, services_of(1, 2));
-	say_services(test, 2, services_of(2, 1));
-	say_paths(test, 1, 1);
-	say_paths(test, 1, 2);
-	say_paths(test, 2, 3);
+	respond_services(test, 1, services_of(1, 2));
+	respond_services(test, 2, services_of(2, 1));
+	respond_paths(test, 1, 1);
+	respond_paths(test, 1, 2);
+	respond_paths(test, 2, 3);
 	end(test, 0, 3);
-	rdma_cmx_for_each_entry(e, i, asker->res) {
+	rdma_cmx_for_each_entry(e, i, caller->res) {
 		u8 port = i < 2 ? 1 : 2;
 
 		KUNIT_EXPECT_EQ(test, e->family, AF_IB);
@@ -171,13 +172,13 @@ static void pipeline_services(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, e->connect_len, 0u);
 	}
 	result_drop();
-	/* The same again asks nobody. */
+	/* The same again sends no query. */
 	START(test, .flags = RDMA_CMX_AI_SA, .service = "target");
 	end(test, 0, 3);
 	result_drop();
 }
 
-/* What both ports know comes once; what none can reach comes last. */
+/* A service of both ports comes once; one that no port reaches comes last. */
 static void pipeline_merge(struct kunit *test)
 {
 	struct cmx_sa_answer *answer = services_of(0, 3);
@@ -195,10 +196,10 @@ static void pipeline_merge(struct kunit *test)
 	START(test, .flags = RDMA_CMX_AI_SA | RDMA_CMX_AI_NOROUTE,
 	      .service = "target");
 	cmx_sa_answer_get(answer);
-	say_services(test, 1, answer);
-	say_services(test, 2, answer);
+	respond_services(test, 1, answer);
+	respond_services(test, 2, answer);
 	end(test, 0, 3);
-	rdma_cmx_for_each_entry(e, i, asker->res) {
+	rdma_cmx_for_each_entry(e, i, caller->res) {
 		u16 pkey = be16_to_cpu(e->dst.ib.sib_pkey);
 
 		KUNIT_EXPECT_EQ(test, e->route_count, 0u);
@@ -209,7 +210,7 @@ static void pipeline_merge(struct kunit *test)
 			KUNIT_EXPECT_EQ(test, e->port_num, 0u);
 			break;
 		case 0x8001:
-			/* Port 1 knows it, too, but cannot get there. */
+			/* Port 1 has it, too, but cannot reach it. */
 			KUNIT_EXPECT_EQ(test, e->port_num, 2u);
 			KUNIT_EXPECT_EQ(test, e->src.ib.sib_pkey,
 					cpu_to_be16(0x8001));
@@ -222,7 +223,7 @@ static void pipeline_merge(struct kunit *test)
 	result_drop();
 }
 
-/* Services that nobody asked for, or none, or far too many */
+/* Services that the query does not match, or none, or far too many */
 static void pipeline_strange(struct kunit *test)
 {
 	struct cmx_sa_answer *answer;
@@ -230,16 +231,16 @@ static void pipeline_strange(struct kunit *test)
 
 	START(test, .flags = RDMA_CMX_AI_SA | RDMA_CMX_AI_NOROUTE,
 	      .service = "target");
-	say_services(test, 1, fake_services(3, "other"));
-	say_services(test, 2, fake_services(0, "target"));
+	respond_services(test, 1, fake_services(3, "other"));
+	respond_services(test, 2, fake_services(0, "target"));
 	end(test, -EBADMSG, 0);
 
 	START(test, .flags = RDMA_CMX_AI_SA, .service = "nosuch");
-	say_services(test, 1, fake_services(0, "nosuch"));
-	say_services(test, 2, fake_services(0, "nosuch"));
+	respond_services(test, 1, fake_services(0, "nosuch"));
+	respond_services(test, 2, fake_services(0, "nosuch"));
 	end(test, -ENOENT, 0);
 
-	/* A name without an end, and one that goes on behind it */
+	/* A name without a terminator, and one with bytes behind it */
 	START(test, .flags = RDMA_CMX_AI_SA | RDMA_CMX_AI_NOROUTE,
 	      .service = "x");
 	answer = fake_services(2, "x");
@@ -248,36 +249,36 @@ static void pipeline_strange(struct kunit *test)
 	memset(rec->name, 'x', sizeof(rec->name));
 	rec = (void *)cmx_sa_answer_rec(answer, 1);
 	memset(rec->name + 2, 0xff, sizeof(rec->name) - 2);
-	say_services(test, 1, answer);
-	say_services(test, 2, fake_services(0, "x"));
+	respond_services(test, 1, answer);
+	respond_services(test, 2, fake_services(0, "x"));
 	end(test, 0, 1);
 	result_drop();
 
-	/* 4096 are the most; one that two ports know counts once. */
+	/* The limit is 4096; a service of two ports counts once. */
 	START(test, .flags = RDMA_CMX_AI_SA | RDMA_CMX_AI_NOROUTE,
 	      .service = "many");
-	say_services(test, 1, fake_services(4097, "many"));
-	say_services(test, 2, fake_services(97, "many"));
+	respond_services(test, 1, fake_services(4097, "many"));
+	respond_services(test, 2, fake_services(97, "many"));
 	end(test, -EOVERFLOW, 0);
 }
 
-/* One SA that fails does not spoil the answer of the other: GAI-12 */
+/* An SA that fails does not affect the result of the other: GAI-12 */
 static void pipeline_partial(struct kunit *test)
 {
 	START(test, .flags = RDMA_CMX_AI_SA | RDMA_CMX_AI_NOROUTE,
 	      .service = "target");
-	fake_say(asked(test, 1, SERVICE_REC), NULL, -ECONNREFUSED);
-	say_services(test, 2, services_of(2, 1));
+	fake_say(first_query(test, 1, SERVICE_REC), NULL, -ECONNREFUSED);
+	respond_services(test, 2, services_of(2, 1));
 	end(test, 0, 1);
 	result_drop();
 	START(test, .flags = RDMA_CMX_AI_SA, .service = "b");
-	fake_say(asked(test, 1, SERVICE_REC), NULL, -ECONNREFUSED);
-	say_services(test, 2, fake_services(0, "b"));
+	fake_say(first_query(test, 1, SERVICE_REC), NULL, -ECONNREFUSED);
+	respond_services(test, 2, fake_services(0, "b"));
 	end(test, -ECONNREFUSED, 0);
-	/* Nor does one that says nothing until the deadline. */
+	/* Nor does an SA that is silent until the deadline. */
 	START(test, .flags = RDMA_CMX_AI_SA | RDMA_CMX_AI_NOROUTE,
 	      .service = "target2", .timeout_ms = 4000);
-	say_services(test, 2, fake_services(2, "target2"));
+	respond_services(test, 2, fake_services(2, "target2"));
 	end(test, 0, 2);
 	result_drop();
 }
@@ -287,50 +288,50 @@ static void pipeline_silent(struct kunit *test)
 	START(test, .flags = RDMA_CMX_AI_SA, .service = "target",
 	      .timeout_ms = 20);
 	end(test, -ETIMEDOUT, 0);
-	/* Paths that do not come are left out, an answer it is. */
+	/* Without a path response the result has no routes. */
 	param_set(test, cmx_kunit_module(), "route_timeout_ms", 20);
 	START(test, .flags = RDMA_CMX_AI_FAMILY, .family = AF_IB,
 	      .node = "fe80::100", .qp_type = IB_QPT_RC);
 	end(test, 0, 1);
-	KUNIT_EXPECT_EQ(test, asker->res->entries[0].route_count, 0u);
-	KUNIT_EXPECT_EQ(test, asker->res->entries[0].port_num, 1u);
+	KUNIT_EXPECT_EQ(test, caller->res->entries[0].route_count, 0u);
+	KUNIT_EXPECT_EQ(test, caller->res->entries[0].port_num, 1u);
 	result_drop();
 }
 
 static void pipeline_cancel(struct kunit *test)
 {
 	START(test, .flags = RDMA_CMX_AI_SA, .service = "target");
-	cmx_sa_lookup_put(asked(test, 1, SERVICE_REC));
+	cmx_sa_lookup_put(first_query(test, 1, SERVICE_REC));
 	cancelled(test);
-	/* An SA that answers now tells nobody, but it is remembered. */
-	say_services(test, 1, services_of(1, 1));
-	say_services(test, 2, services_of(2, 1));
-	KUNIT_EXPECT_EQ(test, atomic_read(&asker->calls), 0);
+	/* A response now completes no query; the cache keeps it. */
+	respond_services(test, 1, services_of(1, 1));
+	respond_services(test, 2, services_of(2, 1));
+	KUNIT_EXPECT_EQ(test, atomic_read(&caller->calls), 0);
 
 	START(test, .flags = RDMA_CMX_AI_SA, .service = "target");
-	cmx_sa_lookup_put(asked(test, 1, PATH_REC));
-	cmx_sa_lookup_put(asked(test, 2, PATH_REC));
+	cmx_sa_lookup_put(first_query(test, 1, PATH_REC));
+	cmx_sa_lookup_put(first_query(test, 2, PATH_REC));
 	cancelled(test);
-	say_paths(test, 1, 1);
-	say_paths(test, 2, 1);
-	KUNIT_EXPECT_EQ(test, atomic_read(&asker->calls), 0);
+	respond_paths(test, 1, 1);
+	respond_paths(test, 2, 1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&caller->calls), 0);
 
 	START(test, .flags = RDMA_CMX_AI_SA, .service = "target");
 	end(test, 0, 2);
 	result_drop();
 }
 
-/* The device goes while its SAs are being asked. */
+/* The device is removed while queries to its SAs are outstanding. */
 static void pipeline_removal(struct kunit *test)
 {
 	START(test, .flags = RDMA_CMX_AI_SA, .service = "target");
-	cmx_sa_lookup_put(asked(test, 1, SERVICE_REC));
-	cmx_sa_lookup_put(asked(test, 2, SERVICE_REC));
+	cmx_sa_lookup_put(first_query(test, 1, SERVICE_REC));
+	cmx_sa_lookup_put(first_query(test, 2, SERVICE_REC));
 	fake_down(&fake);
 	end(test, -ENODEV, 0);
 }
 
-/* No more paths than were asked for, and none to somewhere else: GAI-09 */
+/* No more paths than the query requests, none to another GID: GAI-09 */
 static void pipeline_paths(struct kunit *test)
 {
 	struct rdma_cmx_query_attr attr = {
@@ -343,13 +344,13 @@ static void pipeline_paths(struct kunit *test)
 	u32 wanted, i;
 
 	start_attr(test, &attr);
-	l = asked(test, 1, PATH_REC);
+	l = first_query(test, 1, PATH_REC);
 	wanted = l->key.query.rec[49] & 0x7f;	/* NumbPath */
 	cmx_sa_lookup_put(l);
 	KUNIT_EXPECT_GT(test, wanted, 0u);
-	say_paths(test, 1, 3000);
+	respond_paths(test, 1, 3000);
 	end(test, 0, 1);
-	e = asker->res->entries;
+	e = caller->res->entries;
 	KUNIT_EXPECT_EQ(test, e->route_count, wanted);
 	KUNIT_ASSERT_GT(test, e->route_count, 0u);
 	/* Primary first, the others are alternates: ibv_path_data */
@@ -364,7 +365,7 @@ static void pipeline_paths(struct kunit *test)
 
 	fake_generation(&fake);
 	start_attr(test, &attr);
-	l = asked(test, 1, PATH_REC);
+	l = first_query(test, 1, PATH_REC);
 	answer = cmx_sa_answer_alloc(2, 64);
 	KUNIT_ASSERT_NOT_NULL(test, answer);
 	memcpy(answer->data, l->key.query.rec, 64);
@@ -372,20 +373,20 @@ static void pipeline_paths(struct kunit *test)
 	answer->data[8 + 15] ^= 1;	/* another DGID */
 	fake_say(l, answer, 0);
 	end(test, 0, 1);
-	KUNIT_EXPECT_EQ(test, asker->res->entries[0].route_count, 1u);
+	KUNIT_EXPECT_EQ(test, caller->res->entries[0].route_count, 1u);
 	result_drop();
 
-	/* None: by GID it cannot be reached then, GAI-08. */
+	/* Without a path the GID is unreachable: GAI-08. */
 	fake_generation(&fake);
 	start_attr(test, &attr);
-	say_paths(test, 1, 0);
+	respond_paths(test, 1, 0);
 	end(test, 0, 1);
-	KUNIT_EXPECT_EQ(test, asker->res->entries[0].src.sa.sa_family, 0);
-	KUNIT_EXPECT_EQ(test, asker->res->entries[0].port_num, 0u);
+	KUNIT_EXPECT_EQ(test, caller->res->entries[0].src.sa.sa_family, 0);
+	KUNIT_EXPECT_EQ(test, caller->res->entries[0].port_num, 0u);
 	result_drop();
 }
 
-/* hints.ai_route: what it sets is asked for, what is 0 is not. */
+/* hints.ai_route: the query has the fields that are not 0. */
 static void pipeline_limits(struct kunit *test)
 {
 	struct ib_path_rec_data limit = {};
@@ -404,7 +405,7 @@ static void pipeline_limits(struct kunit *test)
 	rec[46] = 0x02;
 	rec[53] = 0x05;		/* QosClass 0, SL */
 	start_attr(test, &attr);
-	l = asked(test, 1, PATH_REC);
+	l = first_query(test, 1, PATH_REC);
 	/* 15.2.5.16: DLID, FlowLabel, SL; and none of their neighbours */
 	KUNIT_EXPECT_EQ(test, be64_to_cpu(l->key.query.comp_mask) &
 			(BIT(4) | BIT(5) | BIT(6) | BIT(8) | BIT(9) | BIT(14) |
@@ -418,13 +419,13 @@ static void pipeline_limits(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, l->key.query.rec[53] & 0x0f, 0x05);
 	cmx_sa_lookup_put(l);
 	cancelled(test);
-	/* To another GID: nobody need be asked, there is no route. */
+	/* A route to another GID: there is none, and no query is sent. */
 	rec[8] = 0xfe;
 	rec[9] = 0x80;
 	rec[23] = 0x77;
 	start_attr(test, &attr);
 	end(test, 0, 1);
-	KUNIT_EXPECT_EQ(test, asker->res->entries[0].route_count, 0u);
+	KUNIT_EXPECT_EQ(test, caller->res->entries[0].route_count, 0u);
 	result_drop();
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The life of a request whose names are brought by the test: it is answered
- * once, or cancelled and never answered, whatever comes at the same time.
+ * The life of a query whose names the test provides: it completes once, or is
+ * cancelled and never completes, whatever happens at the same time.
  */
 #include <linux/completion.h>
 #include <linux/delay.h>
@@ -11,7 +11,7 @@
 #include "kunit.h"
 #include "resolve/query.h"
 
-struct asker {
+struct client {
 	struct completion done;
 	struct completion entered;	/* the callback has begun */
 	struct completion go;		/* it may end */
@@ -23,23 +23,23 @@ struct asker {
 	u32 count;
 };
 
-static struct asker *asker;
+static struct client *client;
 
 static int query_init(struct kunit *test)
 {
-	asker = kunit_kzalloc(test, sizeof(*asker), GFP_KERNEL);
-	if (!asker)
+	client = kunit_kzalloc(test, sizeof(*client), GFP_KERNEL);
+	if (!client)
 		return -ENOMEM;
-	init_completion(&asker->done);
-	init_completion(&asker->entered);
-	init_completion(&asker->go);
+	init_completion(&client->done);
+	init_completion(&client->entered);
+	init_completion(&client->go);
 	return 0;
 }
 
-static void asker_done(struct rdma_cmx_query *query,
-		       struct rdma_cmx_result *result, void *context)
+static void client_done(struct rdma_cmx_query *query,
+			struct rdma_cmx_result *result, void *context)
 {
-	struct asker *a = context;
+	struct client *a = context;
 
 	complete(&a->entered);
 	if (a->hold)
@@ -64,17 +64,17 @@ static struct rdma_cmx_query *start(struct kunit *test, u32 timeout_ms)
 	struct cmx_caller later = { .names_later = true };
 	struct rdma_cmx_query *q = NULL;
 
-	reinit_completion(&asker->done);
-	reinit_completion(&asker->entered);
-	atomic_set(&asker->calls, 0);
+	reinit_completion(&client->done);
+	reinit_completion(&client->entered);
+	atomic_set(&client->calls, 0);
 	KUNIT_ASSERT_EQ(test, 0,
-			rdma_cmx_query_start_for(&attr, &later, asker_done,
-						 asker, NULL, &q));
+			rdma_cmx_query_start_for(&attr, &later, client_done,
+						 client, NULL, &q));
 	KUNIT_ASSERT_NOT_NULL(test, q);
 	return q;
 }
 
-/* Two addresses that no route leads to */
+/* Two addresses without a route */
 static int give(struct rdma_cmx_query *q, int error)
 {
 	struct {
@@ -86,16 +86,32 @@ static int give(struct rdma_cmx_query *q, int error)
 		       { .family = AF_INET, .addr = { 203, 0, 113, 10 } } },
 	};
 
-	return rdma_cmx_query_give_names(q, error, &names.n, sizeof(names));
+	return rdma_cmx_query_give_names(q, &(struct cmx_given){
+		.error = error, .names = &names.n, .names_len = sizeof(names),
+	});
+}
+
+static int give_bad(struct rdma_cmx_query *q, const void *names, size_t len)
+{
+	return rdma_cmx_query_give_names(q, &(struct cmx_given){
+		.names = names, .names_len = len,
+	});
+}
+
+static int give_port(struct rdma_cmx_query *q, u16 port, u32 qp_type)
+{
+	return rdma_cmx_query_give_names(q, &(struct cmx_given){
+		.has_port = true, .port = port, .qp_type = qp_type,
+	});
 }
 
 static void done_wait(struct kunit *test, int error, u32 count)
 {
 	KUNIT_ASSERT_NE(test, 0ul,
-			wait_for_completion_timeout(&asker->done, KUNIT_WAIT));
-	KUNIT_EXPECT_EQ(test, atomic_read(&asker->calls), 1);
-	KUNIT_EXPECT_EQ(test, asker->error, error);
-	KUNIT_EXPECT_EQ(test, asker->count, count);
+			wait_for_completion_timeout(&client->done, KUNIT_WAIT));
+	KUNIT_EXPECT_EQ(test, atomic_read(&client->calls), 1);
+	KUNIT_EXPECT_EQ(test, client->error, error);
+	KUNIT_EXPECT_EQ(test, client->count, count);
 }
 
 static void query_answered(struct kunit *test)
@@ -108,7 +124,7 @@ static void query_answered(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, give(q, ENOENT), -ESRCH);
 	done_wait(test, 0, 2);
 	KUNIT_EXPECT_EQ(test, give(q, 0), -ESRCH);
-	/* When it is over there is nothing to cancel. */
+	/* After the end there is nothing to cancel. */
 	KUNIT_EXPECT_FALSE(test, rdma_cmx_query_cancel(q));
 	KUNIT_EXPECT_FALSE(test, rdma_cmx_query_cancel(q));
 	rdma_cmx_query_put(q);
@@ -131,7 +147,7 @@ static void query_errors(struct kunit *test)
 	}
 }
 
-/* Names that do not add up are refused, and it goes on waiting. */
+/* Malformed names are refused, and the query still waits. */
 static void query_bad_names(struct kunit *test)
 {
 	struct rdma_cmx_names none = { .version = 1 };
@@ -140,13 +156,11 @@ static void query_bad_names(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, give(q, -ENOENT), -EINVAL);
 	KUNIT_EXPECT_EQ(test, give(q, MAX_ERRNO + 1), -EINVAL);
 	KUNIT_EXPECT_EQ(test, give(q, INT_MIN), -EINVAL);
-	KUNIT_EXPECT_EQ(test, -EBADMSG,
-			rdma_cmx_query_give_names(q, 0, NULL, 0));
-	KUNIT_EXPECT_EQ(test, -EBADMSG,
-			rdma_cmx_query_give_names(q, 0, &none, sizeof(none)));
-	KUNIT_EXPECT_EQ(test, -EBADMSG,
-			rdma_cmx_query_give_names(q, 0, &none, 3));
-	KUNIT_EXPECT_EQ(test, atomic_read(&asker->calls), 0);
+	KUNIT_EXPECT_EQ(test, -EINVAL, give_bad(q, NULL, 0));
+	KUNIT_EXPECT_EQ(test, -EBADMSG, give_bad(q, &none, sizeof(none)));
+	KUNIT_EXPECT_EQ(test, -EBADMSG, give_bad(q, &none, 3));
+	KUNIT_EXPECT_EQ(test, -EINVAL, give_port(q, 1, 0));
+	KUNIT_EXPECT_EQ(test, atomic_read(&client->calls), 0);
 	KUNIT_EXPECT_EQ(test, give(q, 0), 0);
 	done_wait(test, 0, 2);
 	rdma_cmx_query_put(q);
@@ -159,7 +173,7 @@ static void query_cancel_waiting(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, rdma_cmx_query_cancel(q));
 	KUNIT_EXPECT_TRUE(test, rdma_cmx_query_cancel(q));
 	KUNIT_EXPECT_EQ(test, give(q, 0), -ESRCH);
-	KUNIT_EXPECT_EQ(test, atomic_read(&asker->calls), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&client->calls), 0);
 	rdma_cmx_query_put(q);
 }
 
@@ -183,7 +197,7 @@ static void query_deadline(struct kunit *test)
 	rdma_cmx_query_put(q);
 }
 
-/* Who put the query away first has an answer all the same. */
+/* The result is complete even if the caller puts the query first. */
 static void query_put_early(struct kunit *test)
 {
 	struct rdma_cmx_query *q = start(test, 20);
@@ -207,33 +221,33 @@ static void cancel_run(struct work_struct *work)
 	WRITE_ONCE(c->ended, true);
 }
 
-/* Cancel waits for a callback that runs, but not for its own. */
+/* Cancel waits for a running callback, except from within it. */
 static void query_cancel_calling(struct kunit *test)
 {
 	struct canceller *c = kunit_kzalloc(test, sizeof(*c), GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(test, c);
 	INIT_WORK(&c->work, cancel_run);
-	asker->hold = true;
-	asker->cancel = true;
-	asker->cancelled = true;
+	client->hold = true;
+	client->cancel = true;
+	client->cancelled = true;
 	c->q = start(test, 0);
 	KUNIT_EXPECT_EQ(test, give(c->q, 0), 0);
-	wait_for_completion_timeout(&asker->entered, KUNIT_WAIT);
+	wait_for_completion_timeout(&client->entered, KUNIT_WAIT);
 	queue_work(system_unbound_wq, &c->work);
 	msleep(50);
 	KUNIT_EXPECT_FALSE(test, READ_ONCE(c->ended));
-	complete(&asker->go);
+	complete(&client->go);
 	flush_work(&c->work);
 	KUNIT_EXPECT_FALSE(test, c->cancelled);
-	KUNIT_EXPECT_FALSE(test, asker->cancelled);
+	KUNIT_EXPECT_FALSE(test, client->cancelled);
 	done_wait(test, 0, 2);
 	rdma_cmx_query_put(c->q);
 }
 
 /*
- * Answer, deadline and cancel at the same time: one of them wins. The answer
- * comes sooner or later as the rounds before went, so that each has its share.
+ * Result, deadline and cancel at the same time: one of them wins. The rounds
+ * before set the delay of the result, so that each wins at times.
  */
 static void query_race(struct kunit *test)
 {
@@ -254,8 +268,8 @@ static void query_race(struct kunit *test)
 			queue_work(system_unbound_wq, &c->work);
 		}
 		flush_work(&c->work);
-		/* After cancel nobody is inside the callback. */
-		KUNIT_EXPECT_EQ(test, atomic_read(&asker->calls),
+		/* After cancel no callback runs. */
+		KUNIT_EXPECT_EQ(test, atomic_read(&client->calls),
 				c->cancelled ? 0 : 1);
 		if (c->cancelled) {
 			cancelled++;
@@ -268,7 +282,7 @@ static void query_race(struct kunit *test)
 	kunit_info(test, "%u of 1000 were cancelled", cancelled);
 }
 
-/* A result that is known at once needs no callback, if the caller takes it. */
+/* The caller can take a result that is available at once, without a callback. */
 static void query_known(struct kunit *test)
 {
 	struct rdma_cmx_query_attr attr = {
@@ -281,7 +295,7 @@ static void query_known(struct kunit *test)
 	struct rdma_cmx_query *q = (void *)1;
 
 	KUNIT_ASSERT_EQ(test, 0,
-			rdma_cmx_query_start(&attr, asker_done, asker, &known,
+			rdma_cmx_query_start(&attr, client_done, client, &known,
 					     &q));
 	KUNIT_ASSERT_NOT_NULL(test, known);
 	KUNIT_EXPECT_EQ(test, known->count, 1);
@@ -289,20 +303,20 @@ static void query_known(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, q, (struct rdma_cmx_query *)NULL);
 	rdma_cmx_result_put(known);
 
-	/* Or the callback gets it. */
+	/* Otherwise the callback gets it. */
 	KUNIT_ASSERT_EQ(test, 0,
-			rdma_cmx_query_start(&attr, asker_done, asker, NULL,
+			rdma_cmx_query_start(&attr, client_done, client, NULL,
 					     &q));
 	done_wait(test, 0, 1);
 	rdma_cmx_query_put(q);
 
-	/* What has to wait is not known. */
+	/* A query that has to wait has no such result. */
 	attr.node = "host.example";
-	reinit_completion(&asker->done);
-	atomic_set(&asker->calls, 0);
+	reinit_completion(&client->done);
+	atomic_set(&client->calls, 0);
 	KUNIT_ASSERT_EQ(test, 0,
-			rdma_cmx_query_start_for(&attr, &later, asker_done,
-						 asker, &known, &q));
+			rdma_cmx_query_start_for(&attr, &later, client_done,
+						 client, &known, &q));
 	KUNIT_EXPECT_PTR_EQ(test, known, (struct rdma_cmx_result *)NULL);
 	KUNIT_EXPECT_EQ(test, give(q, 0), 0);
 	done_wait(test, 0, 2);
@@ -328,7 +342,7 @@ static void query_stop_first(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, req);
 	memset(req, 0x5a, sizeof(*req));
 	KUNIT_ASSERT_EQ(test, 0, cmx_request_init(req, &attr, &later));
-	q = cmx_query_alloc(req, asker_done, asker);
+	q = cmx_query_alloc(req, client_done, client);
 	KUNIT_ASSERT_NOT_NULL(test, q);
 	KUNIT_EXPECT_FALSE(test,
 			   cmx_sa_requests_stop(&q->req.services.requests));
@@ -336,7 +350,7 @@ static void query_stop_first(struct kunit *test)
 	rdma_cmx_query_put(q);
 }
 
-/* A query that fails at once calls nobody back: RAI-04 */
+/* A query that fails at once makes no callback: RAI-04 */
 static void query_refused(struct kunit *test)
 {
 	struct rdma_cmx_names bad = { .version = 9 };
@@ -353,18 +367,63 @@ static void query_refused(struct kunit *test)
 	struct rdma_cmx_query *q = (void *)1;
 
 	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP,
-			rdma_cmx_query_start(&attr, asker_done, asker, &known,
+			rdma_cmx_query_start(&attr, client_done, client, &known,
 					     &q));
 	attr.flags = 0;
 	KUNIT_EXPECT_EQ(test, -EBADMSG,
-			rdma_cmx_query_start_for(&attr, &caller, asker_done,
-						 asker, &known, &q));
+			rdma_cmx_query_start_for(&attr, &caller, client_done,
+						 client, &known, &q));
 	KUNIT_EXPECT_PTR_EQ(test, q, (struct rdma_cmx_query *)NULL);
 	KUNIT_EXPECT_PTR_EQ(test, known, (struct rdma_cmx_result *)NULL);
-	KUNIT_EXPECT_EQ(test, atomic_read(&asker->calls), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&client->calls), 0);
 	caller.names_later = true;
 	KUNIT_EXPECT_EQ(test, -EINVAL,
 			PTR_ERR_OR_ZERO(rdma_cmx_resolve_for(&attr, &caller)));
+}
+
+/* A port is added later, for a number; then the result is available. */
+static void query_port(struct kunit *test)
+{
+	struct rdma_cmx_query_attr attr = {
+		.net = &init_net,
+		.node = "203.0.113.9",
+		.has_port = true,
+	};
+	struct cmx_caller later = { .port_later = true };
+	struct rdma_cmx_result *known;
+	struct rdma_cmx_query *q;
+
+	KUNIT_ASSERT_EQ(test, 0,
+			rdma_cmx_query_start_for(&attr, &later, client_done,
+						 client, &known, &q));
+	KUNIT_ASSERT_NOT_NULL(test, q);
+	KUNIT_EXPECT_EQ(test, -EINVAL, give(q, 0));
+	KUNIT_EXPECT_EQ(test, -EINVAL, give_port(q, 1, IB_QPT_UC));
+	KUNIT_EXPECT_EQ(test, atomic_read(&client->calls), 0);
+	KUNIT_EXPECT_EQ(test, 0, give_port(q, U16_MAX, IB_QPT_UD));
+	KUNIT_EXPECT_EQ(test, -ESRCH, give_port(q, 1, 0));
+	done_wait(test, 0, 1);
+	rdma_cmx_query_put(q);
+
+	/* The query has chosen a type. */
+	reinit_completion(&client->done);
+	atomic_set(&client->calls, 0);
+	attr.port_space = RDMA_PS_TCP;
+	KUNIT_ASSERT_EQ(test, 0,
+			rdma_cmx_query_start_for(&attr, &later, client_done,
+						 client, &known, &q));
+	KUNIT_EXPECT_EQ(test, -EINVAL, give_port(q, 1, IB_QPT_RC));
+	KUNIT_EXPECT_EQ(test, 0, give(q, ENOMEM));
+	done_wait(test, -ENOMEM, 0);
+	rdma_cmx_query_put(q);
+
+	attr.port = 1;
+	KUNIT_EXPECT_EQ(test, -EINVAL,
+			rdma_cmx_query_start_for(&attr, &later, client_done,
+						 client, &known, &q));
+	attr.port = 0;
+	KUNIT_EXPECT_EQ(test, -EINVAL,
+			PTR_ERR_OR_ZERO(rdma_cmx_resolve_for(&attr, &later)));
 }
 
 static struct kunit_case query_cases[] = {
@@ -373,6 +432,7 @@ static struct kunit_case query_cases[] = {
 	KUNIT_CASE(query_stop_first),
 	KUNIT_CASE(query_errors),
 	KUNIT_CASE(query_bad_names),
+	KUNIT_CASE(query_port),
 	KUNIT_CASE(query_cancel_waiting),
 	KUNIT_CASE(query_deadline),
 	KUNIT_CASE(query_put_early),

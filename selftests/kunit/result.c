@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The list that comes out, GAI-03, GAI-08, GAI-10, GAI-14: what a local RDMA
- * device reaches first, then what routing reaches and the rest, both without
- * a source, and within each the resolver's own order.
+ * The order of a result, GAI-03, GAI-08, GAI-10, GAI-14: first the addresses
+ * that a local RDMA device reaches, then those that routing reaches and the
+ * rest, both without a source; within each the order of the resolver.
  */
 #include <linux/slab.h>
 #include <rdma/ib_sa.h>
@@ -27,7 +27,7 @@ static struct cmx_dest *paths_make(struct kunit *test, u32 n)
 			dests[i].src.in.sin_family = AF_INET;
 			dests[i].src.in.sin_addr.s_addr = htonl(0x0a010000 + i);
 		} else {
-			/* Whatever was tried there is of no interest. */
+			/* The source of an earlier attempt is ignored. */
 			memset(&dests[i].src, 0x5a, sizeof(dests[i].src));
 			dests[i].src.sa.sa_family = 0;
 		}

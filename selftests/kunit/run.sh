@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# The unit tests of cmx_kunit.ko run as it is loaded, and say in the kernel log
-# how they end: here each case, and each parameter of a case, becomes a result.
-# The logs in debugfs would be handier, but kernel 6.1 cuts those of a case.
+# The unit tests of cmx_kunit.ko run when it is loaded, and print their results
+# to the kernel log. Each case, and each parameter of a case, becomes a result
+# here. The logs in debugfs are incomplete: kernel 6.1 cuts those of a case.
 . /usr/lib/rdma-cmx/selftests/lib.sh
 
 mark="cmx-kunit: begin $$"
 
-# The log of the run in KTAP, without timestamps; all that is left of it when
-# so much was said that its beginning is lost
+# The log of the run in KTAP, without timestamps; the rest of it if the
+# beginning is lost
 ktap() {
 	dmesg | awk -v mark="$mark" '
 		index($0, mark) { n = 0; next }
@@ -65,7 +65,7 @@ suites_of() {
 }
 
 [ -d /sys/kernel/debug/kunit ] || plan_skip "this kernel has no KUnit"
-# The suites bring devices of their own, and ask what is reached by which.
+# The suites register devices, and test which addresses they reach.
 ok "no other device" rdma link del rxe0
 echo "$mark" >/dev/kmsg
 ok "modprobe cmx_kunit" modprobe cmx_kunit
@@ -78,7 +78,7 @@ while read -r how name; do
 	esac
 done < <(ktap | results)
 
-# None may get lost on the way through the log.
+# The log must be complete.
 is "all suites have ended" "$(ktap | results | sed -n 's/^suite //p' | sort)" \
 	"$(suites_of)"
 ok "rmmod cmx_kunit" rmmod cmx_kunit

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Answers of an SA, which may be broken or hostile: what adds up is taken,
- * all else is EBADMSG, and no byte is read that has not come. ib_mad puts the
- * segments of RMPP together; here is what it may hand over, and what it should
- * not.
+ * Responses of an SA, which may be broken or hostile: a valid one is taken, any
+ * other is EBADMSG, and no byte behind the received ones is read. ib_mad
+ * reassembles the segments of RMPP; the tests have its valid results and
+ * others.
  */
 #include <linux/slab.h>
 #include <rdma/ib_mad.h>
@@ -13,7 +13,7 @@
 #define SEG_DATA	200	/* bytes of records in a MAD */
 #define HEADERS		56	/* bytes before them */
 
-/* An answer that has come: MADs of 256 bytes, each in memory of its own. */
+/* A received response: MADs of 256 bytes, each in a separate allocation. */
 struct answer {
 	struct ib_mad_recv_wc wc;
 	struct ib_mad_recv_buf seg[64];
@@ -87,7 +87,7 @@ static const struct cmx_sa_query port_info = {
 	.rec_len = 72,
 };
 
-/* What it is found to be; it is gone afterwards. */
+/* The result of the check; frees the response. */
 static int answer_read(struct answer *a, const struct cmx_sa_query *q)
 {
 	struct cmx_sa_answer *answer = NULL;
@@ -104,7 +104,7 @@ static int read_len(struct kunit *test, const struct cmx_sa_query *q,
 	return answer_read(answer_make(test, q, len, segs), q);
 }
 
-/* One with another byte in its first segment */
+/* A response with another byte in its first segment */
 static int read_byte(struct kunit *test, size_t at, u8 value)
 {
 	struct answer *a = answer_make(test, &services, 176, 1);
@@ -168,7 +168,7 @@ static void answer_header(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, read_byte(test, 3, 0), -EBADMSG);
 	KUNIT_EXPECT_EQ(test, read_byte(test, 17, 0x35), -EBADMSG);
 	KUNIT_EXPECT_EQ(test, read_byte(test, 16, 1), -EBADMSG);
-	/* Only RMPP says how long a table is. */
+	/* Only RMPP has the length of a table. */
 	KUNIT_EXPECT_EQ(test, read_byte(test, 26, 0), -EBADMSG);
 	KUNIT_EXPECT_EQ(test, read_mad_len(test, HEADERS), 0);
 	KUNIT_EXPECT_EQ(test, read_mad_len(test, HEADERS - 1), -EBADMSG);
@@ -203,7 +203,7 @@ static void answer_offset(struct kunit *test)
 	}
 }
 
-/* Records come whole, in order, and at the right distance. */
+/* Records are complete, in order, and at the right distance. */
 static void answer_records(struct kunit *test)
 {
 	u32 records, i, j, len, stride;
@@ -240,7 +240,7 @@ static void answer_records(struct kunit *test)
 	}
 }
 
-/* A length that segments do not come to: some were lost, or it lies. */
+/* A length that exceeds the segments: some were lost, or it is wrong. */
 static void answer_lost(struct kunit *test)
 {
 	u32 segs;
@@ -249,7 +249,7 @@ static void answer_lost(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, read_len(test, &path, 1600, segs),
 				-EBADMSG);
 	KUNIT_EXPECT_EQ(test, read_len(test, &path, 1600, 8), 0);
-	/* One more than the length needs is of no use. */
+	/* A segment beyond the length is invalid. */
 	KUNIT_EXPECT_EQ(test, read_len(test, &path, 1600, 9), 0);
 	KUNIT_EXPECT_EQ(test, read_len(test, &path, 64 * 8192, 1), -EBADMSG);
 }
@@ -263,14 +263,14 @@ static void answer_most(struct kunit *test)
 
 static void answer_random(struct kunit *test)
 {
-	static const struct cmx_sa_query *const questions[] = {
+	static const struct cmx_sa_query *const queries[] = {
 		&services, &path, &port_info,
 	};
 	u32 round, i, segs;
 
 	for (round = 0; round < 4000; round++) {
 		const struct cmx_sa_query *q =
-			questions[kunit_random(ARRAY_SIZE(questions))];
+			queries[kunit_random(ARRAY_SIZE(queries))];
 		struct cmx_sa_answer *answer = NULL;
 		struct answer *a;
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Answers that are kept: for sa_cache_ms from the question on, never longer
- * than a lease, within the limits, the oldest going first, and not beyond a
- * change of generation.
+ * Cached responses: the cache keeps them for sa_cache_ms from the query on,
+ * never longer than a lease or beyond a change of generation, and within its
+ * limits; it drops the oldest first.
  */
 #include <linux/slab.h>
 
@@ -41,7 +41,7 @@ static void key_make(struct cmx_sa_key *key, u32 n)
 	memcpy(key->query.rec, &n, sizeof(n));
 }
 
-/* Puts @answer in, which is consumed; false: it was not to be kept at all. */
+/* Adds @answer, which is consumed; false: the cache does not take it. */
 static bool put_at(const struct cmx_sa_key *key, struct cmx_sa_answer *answer,
 		   unsigned long sent_at, u32 generation)
 {
@@ -65,7 +65,7 @@ static bool put(u32 n, u32 count)
 		      cmx_sa_cache_generation(cache));
 }
 
-/* How many records the answer has, or -1 when there is none. */
+/* The number of records of the cached response, or -1 when there is none. */
 static int get_key(const struct cmx_sa_key *key)
 {
 	struct cmx_sa_answer *answer = cmx_sa_cache_get(cache, key);
@@ -93,11 +93,11 @@ static void cache_hit(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, get(1), 3);
 	KUNIT_EXPECT_EQ(test, get(1), 3);
 	KUNIT_EXPECT_EQ(test, get(2), -1);
-	/* A newer answer takes the place of the older one. */
+	/* A newer response replaces the older one. */
 	KUNIT_EXPECT_TRUE(test, put(1, 5));
 	KUNIT_EXPECT_EQ(test, get(1), 5);
 	KUNIT_EXPECT_EQ(test, cache->count, 1u);
-	/* Each byte of a question makes another one of it. */
+	/* Queries that differ in any byte are different. */
 	for (i = 0; i < sizeof(key); i++) {
 		key_make(&key, 1);
 		((u8 *)&key)[i] ^= 1;
@@ -118,12 +118,12 @@ static void cache_generation(struct kunit *test)
 	for (i = 0; i < 200; i++)
 		KUNIT_EXPECT_EQ(test, get(i), -1);
 	KUNIT_EXPECT_EQ(test, cache->count, 0u);
-	/* What was asked before the change comes too late. */
+	/* A response to a query before the change is too late. */
 	key_make(&key, 1);
 	put_at(&key, fake_services(1, "s"), jiffies, before);
 	KUNIT_EXPECT_EQ(test, get(1), -1);
 	KUNIT_EXPECT_EQ(test, cache->count, 0u);
-	/* But it throws out nothing that is good. */
+	/* It does not drop a valid one. */
 	KUNIT_EXPECT_TRUE(test, put(1, 2));
 	put_at(&key, fake_services(1, "s"), jiffies, before);
 	KUNIT_EXPECT_EQ(test, get(1), 2);
@@ -137,7 +137,7 @@ static void cache_expiry(struct kunit *test)
 
 	param_set(test, core, "sa_cache_ms", 15000);
 	key_make(&key, 1);
-	/* Its time runs from the question, not from the answer. */
+	/* The time runs from the query, not from the response. */
 	put_at(&key, fake_services(1, "s"), jiffies - 16 * HZ, now);
 	KUNIT_EXPECT_EQ(test, get(1), -1);
 	put_at(&key, fake_services(1, "s"), jiffies - 5 * HZ, now);
@@ -189,7 +189,7 @@ static void cache_lease(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, get_key(&key), 2);
 }
 
-/* Who waits for a service to appear is to find it at once. */
+/* A caller that waits for a new service finds it at once. */
 static void cache_nothing(struct kunit *test)
 {
 	KUNIT_EXPECT_FALSE(test, put(1, 0));
@@ -208,7 +208,7 @@ static void cache_entries(struct kunit *test)
 	}
 	for (i = 0; i < 100; i++)
 		KUNIT_EXPECT_EQ(test, get(i), i < 84 ? -1 : 1);
-	/* A smaller limit counts from the next one on. */
+	/* A smaller limit applies from the next response on. */
 	param_set(test, cmx_kunit_module(), "sa_cache_entries", 4);
 	put(200, 1);
 	KUNIT_EXPECT_LE(test, cache->count, 4u);
@@ -227,12 +227,12 @@ static void cache_memory(struct kunit *test)
 		KUNIT_EXPECT_LE(test, cache->bytes, (size_t)64 * 1024);
 	}
 	KUNIT_EXPECT_GT(test, cache->count, 2u);
-	/* One that is larger than all of it is not kept, nor does it hurt. */
+	/* The cache does not keep a response that is larger than its limit. */
 	count = cache->count;
 	put(200, 400);
 	KUNIT_EXPECT_EQ(test, get(200), -1);
 	KUNIT_EXPECT_EQ(test, cache->count, count);
-	/* But what was known before has been overtaken. */
+	/* The older response to the same query is outdated. */
 	put(202, 1);
 	put(202, 400);
 	KUNIT_EXPECT_EQ(test, get(202), -1);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Questions to an SA on their way: the same asked by many is asked once, each
- * waiter is told once or not at all, and everything ends.
+ * Outstanding queries to an SA: equal queries share one request, each waiter
+ * completes once or not at all, and every query ends.
  */
 #include <linux/completion.h>
 #include <linux/delay.h>
@@ -10,8 +10,8 @@
 
 #include "kunit.h"
 
-struct asker {
-	struct cmx_sa_waiter waiter;
+struct caller {
+	struct cmx_sched_waiter waiter;
 	struct completion done;
 	atomic_t calls;
 	int error;
@@ -19,19 +19,19 @@ struct asker {
 };
 
 static struct fake fake;
-static struct asker *askers;
+static struct caller *callers;
 
-#define ASKERS		256
+#define CALLERS		256
 
 static int lookup_init(struct kunit *test)
 {
 	int i, ret;
 
-	askers = kcalloc(ASKERS, sizeof(*askers), GFP_KERNEL);
-	if (!askers)
+	callers = kcalloc(CALLERS, sizeof(*callers), GFP_KERNEL);
+	if (!callers)
 		return -ENOMEM;
-	for (i = 0; i < ASKERS; i++)
-		init_completion(&askers[i].done);
+	for (i = 0; i < CALLERS; i++)
+		init_completion(&callers[i].done);
 	ret = fake_up(&fake);
 	param_set(test, cmx_kunit_module(), "sa_timeout_ms", 60000);
 	return ret;
@@ -41,14 +41,14 @@ static void lookup_exit(struct kunit *test)
 {
 	fake_down(&fake);
 	params_restore(test);
-	kfree(askers);
-	askers = NULL;
+	kfree(callers);
+	callers = NULL;
 }
 
-static void asker_done(struct cmx_sa_waiter *waiter,
-		       struct cmx_sa_answer *answer, int error)
+static void caller_done(struct cmx_sched_waiter *waiter, void *from, int error)
 {
-	struct asker *a = container_of(waiter, struct asker, waiter);
+	struct caller *a = container_of(waiter, struct caller, waiter);
+	const struct cmx_sa_answer *answer = from;
 
 	a->error = error;
 	a->count = answer ? answer->count : -1;
@@ -56,8 +56,8 @@ static void asker_done(struct cmx_sa_waiter *waiter,
 	complete(&a->done);
 }
 
-/* Queries that the SA of @port is asked, and those that wait. */
-static unsigned int asked(u32 port)
+/* Queries that are outstanding at the SA of @port, and those that are queued */
+static unsigned int outstanding(u32 port)
 {
 	return READ_ONCE(fake.port[port]->sched.nr_running);
 }
@@ -67,7 +67,7 @@ static unsigned int queued(u32 port)
 	return READ_ONCE(fake.port[port]->sched.nr_waiting);
 }
 
-static int ask_as(struct asker *a, u32 port, u32 n, unsigned int uid)
+static int query_send_as(struct caller *a, u32 port, u32 n, unsigned int uid)
 {
 	struct cmx_sa_query q = {
 		.attr_id = cpu_to_be16(0x31),
@@ -77,39 +77,40 @@ static int ask_as(struct asker *a, u32 port, u32 n, unsigned int uid)
 
 	memcpy(q.rec, &n, sizeof(n));
 	memset(&a->waiter, 0, sizeof(a->waiter));
-	a->waiter.done = asker_done;
+	a->waiter.done = caller_done;
 	reinit_completion(&a->done);
 	atomic_set(&a->calls, 0);
 	return cmx_sa_lookup(fake.port[port], &init_net, KUIDT_INIT(uid), &q,
 			     &a->waiter);
 }
 
-static int ask(struct asker *a, u32 port, u32 n)
+static int query_send(struct caller *a, u32 port, u32 n)
 {
-	return ask_as(a, port, n, 0);
+	return query_send_as(a, port, n, 0);
 }
 
-static bool asker_wait(struct asker *a)
+static bool caller_wait(struct caller *a)
 {
 	return wait_for_completion_timeout(&a->done, KUNIT_WAIT);
 }
 
-static void told(struct kunit *test, struct asker *a, int error, int count)
+static void expect_done(struct kunit *test, struct caller *a, int error,
+			int count)
 {
-	KUNIT_ASSERT_TRUE(test, asker_wait(a));
+	KUNIT_ASSERT_TRUE(test, caller_wait(a));
 	KUNIT_EXPECT_EQ(test, atomic_read(&a->calls), 1);
 	KUNIT_EXPECT_EQ(test, a->error, error);
 	KUNIT_EXPECT_EQ(test, a->count, count);
-	/* Through: there is nothing to forget. */
+	/* The query is complete: there is nothing to forget. */
 	KUNIT_EXPECT_FALSE(test, cmx_sa_forget(&a->waiter));
 }
 
-/* The SA of @port is asked, and says that. */
-static void say(struct kunit *test, u32 port, u32 records, int error)
+/* The SA of @port responds to its first outstanding query. */
+static void respond(struct kunit *test, u32 port, u32 records, int error)
 {
 	struct cmx_sa_lookup *l;
 
-	KUNIT_ASSERT_TRUE(test, WAIT_FOR(asked(port)));
+	KUNIT_ASSERT_TRUE(test, WAIT_FOR(outstanding(port)));
 	l = fake_asked(fake.port[port]);
 	KUNIT_ASSERT_NOT_NULL(test, l);
 	fake_say(l, error ? NULL : fake_services(records, "s"), error);
@@ -119,41 +120,41 @@ static void lookup_coalesce(struct kunit *test)
 {
 	int i;
 
-	for (i = 0; i < ASKERS; i++)
-		KUNIT_ASSERT_EQ(test, 0, ask(&askers[i], 1, 7));
-	KUNIT_EXPECT_EQ(test, asked(1), 1u);
+	for (i = 0; i < CALLERS; i++)
+		KUNIT_ASSERT_EQ(test, 0, query_send(&callers[i], 1, 7));
+	KUNIT_EXPECT_EQ(test, outstanding(1), 1u);
 	KUNIT_EXPECT_EQ(test, queued(1), 0u);
-	/* Some go, which the others do not notice. */
-	for (i = 0; i < ASKERS; i += 3)
-		KUNIT_EXPECT_TRUE(test, cmx_sa_forget(&askers[i].waiter));
-	say(test, 1, 2, 0);
-	for (i = 0; i < ASKERS; i++) {
+	/* Some callers cancel. This does not affect the others. */
+	for (i = 0; i < CALLERS; i += 3)
+		KUNIT_EXPECT_TRUE(test, cmx_sa_forget(&callers[i].waiter));
+	respond(test, 1, 2, 0);
+	for (i = 0; i < CALLERS; i++) {
 		if (i % 3)
-			told(test, &askers[i], 0, 2);
+			expect_done(test, &callers[i], 0, 2);
 		else
-			KUNIT_EXPECT_EQ(test, atomic_read(&askers[i].calls),
+			KUNIT_EXPECT_EQ(test, atomic_read(&callers[i].calls),
 					0);
 	}
-	/* And the next one is answered from what is known. */
-	KUNIT_ASSERT_EQ(test, 0, ask(&askers[0], 1, 7));
-	told(test, &askers[0], 0, 2);
-	KUNIT_EXPECT_EQ(test, asked(1), 0u);
+	/* The cache answers the next query. */
+	KUNIT_ASSERT_EQ(test, 0, query_send(&callers[0], 1, 7));
+	expect_done(test, &callers[0], 0, 2);
+	KUNIT_EXPECT_EQ(test, outstanding(1), 0u);
 }
 
-/* Another question, port or answer is another one. */
+/* A different query or port is a different request. */
 static void lookup_apart(struct kunit *test)
 {
-	KUNIT_ASSERT_EQ(test, 0, ask(&askers[0], 1, 1));
-	KUNIT_ASSERT_EQ(test, 0, ask(&askers[1], 1, 2));
-	KUNIT_ASSERT_EQ(test, 0, ask(&askers[2], 2, 1));
-	KUNIT_EXPECT_EQ(test, asked(1), 2u);
-	KUNIT_EXPECT_EQ(test, asked(2), 1u);
-	say(test, 1, 1, 0);
-	say(test, 1, 2, 0);
-	say(test, 2, 3, 0);
-	told(test, &askers[0], 0, 1);
-	told(test, &askers[1], 0, 2);
-	told(test, &askers[2], 0, 3);
+	KUNIT_ASSERT_EQ(test, 0, query_send(&callers[0], 1, 1));
+	KUNIT_ASSERT_EQ(test, 0, query_send(&callers[1], 1, 2));
+	KUNIT_ASSERT_EQ(test, 0, query_send(&callers[2], 2, 1));
+	KUNIT_EXPECT_EQ(test, outstanding(1), 2u);
+	KUNIT_EXPECT_EQ(test, outstanding(2), 1u);
+	respond(test, 1, 1, 0);
+	respond(test, 1, 2, 0);
+	respond(test, 2, 3, 0);
+	expect_done(test, &callers[0], 0, 1);
+	expect_done(test, &callers[1], 0, 2);
+	expect_done(test, &callers[2], 0, 3);
 }
 
 static void lookup_errors(struct kunit *test)
@@ -164,68 +165,68 @@ static void lookup_errors(struct kunit *test)
 	int i;
 
 	for (i = 0; i < ARRAY_SIZE(errors); i++) {
-		KUNIT_ASSERT_EQ(test, 0, ask(&askers[0], 1, i));
-		KUNIT_ASSERT_EQ(test, 0, ask(&askers[1], 1, i));
-		say(test, 1, 0, errors[i]);
-		told(test, &askers[0], errors[i], -1);
-		told(test, &askers[1], errors[i], -1);
-		/* An error is not remembered. */
-		KUNIT_ASSERT_EQ(test, 0, ask(&askers[0], 1, i));
-		KUNIT_EXPECT_EQ(test, asked(1), 1u);
-		say(test, 1, 1, 0);
-		told(test, &askers[0], 0, 1);
+		KUNIT_ASSERT_EQ(test, 0, query_send(&callers[0], 1, i));
+		KUNIT_ASSERT_EQ(test, 0, query_send(&callers[1], 1, i));
+		respond(test, 1, 0, errors[i]);
+		expect_done(test, &callers[0], errors[i], -1);
+		expect_done(test, &callers[1], errors[i], -1);
+		/* The cache keeps no error. */
+		KUNIT_ASSERT_EQ(test, 0, query_send(&callers[0], 1, i));
+		KUNIT_EXPECT_EQ(test, outstanding(1), 1u);
+		respond(test, 1, 1, 0);
+		expect_done(test, &callers[0], 0, 1);
 	}
-	/* Neither is it remembered that there are none. */
-	KUNIT_ASSERT_EQ(test, 0, ask(&askers[0], 1, 100));
-	say(test, 1, 0, 0);
-	told(test, &askers[0], 0, 0);
-	KUNIT_ASSERT_EQ(test, 0, ask(&askers[0], 1, 100));
-	KUNIT_EXPECT_EQ(test, asked(1), 1u);
-	KUNIT_EXPECT_TRUE(test, cmx_sa_forget(&askers[0].waiter));
+	/* The cache keeps no empty response. */
+	KUNIT_ASSERT_EQ(test, 0, query_send(&callers[0], 1, 100));
+	respond(test, 1, 0, 0);
+	expect_done(test, &callers[0], 0, 0);
+	KUNIT_ASSERT_EQ(test, 0, query_send(&callers[0], 1, 100));
+	KUNIT_EXPECT_EQ(test, outstanding(1), 1u);
+	KUNIT_EXPECT_TRUE(test, cmx_sa_forget(&callers[0].waiter));
 }
 
-/* Busy is no answer: the question stays, and ends as -EAGAIN. */
+/* A busy SA gives no response: the query stays, and ends with -EAGAIN. */
 static void lookup_busy(struct kunit *test)
 {
-	KUNIT_ASSERT_EQ(test, 0, ask(&askers[0], 1, 1));
-	say(test, 1, 0, -EBUSY);
-	KUNIT_EXPECT_EQ(test, asked(1), 1u);
-	KUNIT_EXPECT_EQ(test, atomic_read(&askers[0].calls), 0);
-	say(test, 1, 4, 0);
-	told(test, &askers[0], 0, 4);
+	KUNIT_ASSERT_EQ(test, 0, query_send(&callers[0], 1, 1));
+	respond(test, 1, 0, -EBUSY);
+	KUNIT_EXPECT_EQ(test, outstanding(1), 1u);
+	KUNIT_EXPECT_EQ(test, atomic_read(&callers[0].calls), 0);
+	respond(test, 1, 4, 0);
+	expect_done(test, &callers[0], 0, 4);
 
 	param_set(test, cmx_kunit_module(), "sa_timeout_ms", 20);
 	param_set(test, cmx_kunit_module(), "sa_retries", 20);
-	KUNIT_ASSERT_EQ(test, 0, ask(&askers[0], 1, 2));
-	say(test, 1, 0, -EBUSY);
-	told(test, &askers[0], -EAGAIN, -1);
+	KUNIT_ASSERT_EQ(test, 0, query_send(&callers[0], 1, 2));
+	respond(test, 1, 0, -EBUSY);
+	expect_done(test, &callers[0], -EAGAIN, -1);
 }
 
 static void lookup_timeout(struct kunit *test)
 {
 	param_set(test, cmx_kunit_module(), "sa_timeout_ms", 10);
 	param_set(test, cmx_kunit_module(), "sa_retries", 3);
-	KUNIT_ASSERT_EQ(test, 0, ask(&askers[0], 1, 1));
-	told(test, &askers[0], -ETIMEDOUT, -1);
-	KUNIT_EXPECT_EQ(test, asked(1), 0u);
-	/* Nobody waits any more: it is not asked again, and ends, too. */
-	KUNIT_ASSERT_EQ(test, 0, ask(&askers[1], 1, 2));
-	KUNIT_EXPECT_TRUE(test, cmx_sa_forget(&askers[1].waiter));
-	KUNIT_ASSERT_TRUE(test, WAIT_FOR(!asked(1)));
-	KUNIT_EXPECT_EQ(test, atomic_read(&askers[1].calls), 0);
+	KUNIT_ASSERT_EQ(test, 0, query_send(&callers[0], 1, 1));
+	expect_done(test, &callers[0], -ETIMEDOUT, -1);
+	KUNIT_EXPECT_EQ(test, outstanding(1), 0u);
+	/* No caller waits: the query is not sent again, and ends. */
+	KUNIT_ASSERT_EQ(test, 0, query_send(&callers[1], 1, 2));
+	KUNIT_EXPECT_TRUE(test, cmx_sa_forget(&callers[1].waiter));
+	KUNIT_ASSERT_TRUE(test, WAIT_FOR(!outstanding(1)));
+	KUNIT_EXPECT_EQ(test, atomic_read(&callers[1].calls), 0);
 }
 
-/* What comes after the end is not told to anybody. */
+/* A response after the end completes no caller. */
 static void lookup_late(struct kunit *test)
 {
 	struct cmx_sa_lookup *l;
 
-	KUNIT_ASSERT_EQ(test, 0, ask(&askers[0], 1, 1));
-	KUNIT_ASSERT_TRUE(test, WAIT_FOR(asked(1)));
+	KUNIT_ASSERT_EQ(test, 0, query_send(&callers[0], 1, 1));
+	KUNIT_ASSERT_TRUE(test, WAIT_FOR(outstanding(1)));
 	l = fake_asked(fake.port[1]);
 	KUNIT_ASSERT_NOT_NULL(test, l);
-	say(test, 1, 1, 0);
-	told(test, &askers[0], 0, 1);
+	respond(test, 1, 1, 0);
+	expect_done(test, &callers[0], 0, 1);
 	refcount_inc(&l->ref);
 	fake_say(l, fake_services(9, "s"), 0);
 	refcount_inc(&l->ref);
@@ -233,31 +234,31 @@ static void lookup_late(struct kunit *test)
 	refcount_inc(&l->ref);
 	fake_say(l, NULL, -EBUSY);
 	cmx_sa_lookup_put(l);
-	KUNIT_EXPECT_EQ(test, atomic_read(&askers[0].calls), 1);
-	/* Nor does it take the place of what was said first. */
-	KUNIT_ASSERT_EQ(test, 0, ask(&askers[0], 1, 1));
-	told(test, &askers[0], 0, 1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&callers[0].calls), 1);
+	/* It does not replace the first response in the cache. */
+	KUNIT_ASSERT_EQ(test, 0, query_send(&callers[0], 1, 1));
+	expect_done(test, &callers[0], 0, 1);
 }
 
-/* After a change of the port, what it was asked before does not count. */
+/* After a change of the port, responses to earlier requests are dropped. */
 static void lookup_generation(struct kunit *test)
 {
 	struct cmx_sa_lookup *l;
 	u32 before;
 
-	KUNIT_ASSERT_EQ(test, 0, ask(&askers[0], 1, 1));
+	KUNIT_ASSERT_EQ(test, 0, query_send(&callers[0], 1, 1));
 	before = cmx_sa_cache_generation(&fake.port[1]->cache);
-	KUNIT_ASSERT_TRUE(test, WAIT_FOR(asked(1)));
+	KUNIT_ASSERT_TRUE(test, WAIT_FOR(outstanding(1)));
 	l = fake_asked(fake.port[1]);
 	KUNIT_ASSERT_NOT_NULL(test, l);
 	fake_generation(&fake);
 	cmx_sa_lookup_response(l, before, jiffies, NULL, -ECONNREFUSED);
-	KUNIT_EXPECT_EQ(test, asked(1), 1u);
-	KUNIT_EXPECT_EQ(test, atomic_read(&askers[0].calls), 0);
+	KUNIT_EXPECT_EQ(test, outstanding(1), 1u);
+	KUNIT_EXPECT_EQ(test, atomic_read(&callers[0].calls), 0);
 	cmx_sa_lookups_again(fake.port[1]);
 	cmx_sa_lookup_put(l);
-	say(test, 1, 6, 0);
-	told(test, &askers[0], 0, 6);
+	respond(test, 1, 6, 0);
+	expect_done(test, &callers[0], 0, 6);
 }
 
 static void lookup_port_gone(struct kunit *test)
@@ -266,48 +267,48 @@ static void lookup_port_gone(struct kunit *test)
 	int i;
 
 	for (i = 0; i < 20; i++)
-		KUNIT_ASSERT_EQ(test, 0, ask(&askers[i], 1, i));
+		KUNIT_ASSERT_EQ(test, 0, query_send(&callers[i], 1, i));
 	KUNIT_EXPECT_GT(test, queued(1), 0u);
 	spin_lock(&cmx_sa_lock);
 	WRITE_ONCE(port->active, false);
 	spin_unlock(&cmx_sa_lock);
-	KUNIT_EXPECT_EQ(test, ask(&askers[20], 1, 0), -ENODEV);
+	KUNIT_EXPECT_EQ(test, query_send(&callers[20], 1, 0), -ENODEV);
 	cmx_sa_lookups_fail(port, -ENODEV);
 	for (i = 0; i < 20; i++)
-		told(test, &askers[i], -ENODEV, -1);
-	KUNIT_EXPECT_EQ(test, asked(1), 0u);
+		expect_done(test, &callers[i], -ENODEV, -1);
+	KUNIT_EXPECT_EQ(test, outstanding(1), 0u);
 	KUNIT_EXPECT_EQ(test, queued(1), 0u);
 }
 
-/* So many at a time and no more, in the order of asking. */
-static void lookup_turns(struct kunit *test)
+/* A limited number of queries is outstanding, in the order of the calls. */
+static void lookup_order(struct kunit *test)
 {
 	struct cmx_sa_lookup *l;
 	u32 n;
 	int i;
 
-	/* Root leaves a quarter to others. */
+	/* Root leaves a quarter of the slots to others. */
 	param_set(test, cmx_kunit_module(), "sa_parallel", 5);
 	for (i = 0; i < 100; i++)
-		KUNIT_ASSERT_EQ(test, 0, ask(&askers[i], 1, i));
-	KUNIT_EXPECT_EQ(test, asked(1), 4u);
+		KUNIT_ASSERT_EQ(test, 0, query_send(&callers[i], 1, i));
+	KUNIT_EXPECT_EQ(test, outstanding(1), 4u);
 	KUNIT_EXPECT_EQ(test, queued(1), 96u);
-	/* One that goes before its turn leaves nothing behind. */
-	KUNIT_EXPECT_TRUE(test, cmx_sa_forget(&askers[50].waiter));
+	/* A query that is cancelled in the queue leaves nothing behind. */
+	KUNIT_EXPECT_TRUE(test, cmx_sa_forget(&callers[50].waiter));
 	KUNIT_EXPECT_EQ(test, queued(1), 95u);
 	for (i = 0; i < 100; i++) {
 		if (i == 50)
 			continue;
-		KUNIT_ASSERT_TRUE(test, WAIT_FOR(asked(1)));
-		KUNIT_EXPECT_LE(test, asked(1), 4u);
+		KUNIT_ASSERT_TRUE(test, WAIT_FOR(outstanding(1)));
+		KUNIT_EXPECT_LE(test, outstanding(1), 4u);
 		l = fake_asked(fake.port[1]);
 		KUNIT_ASSERT_NOT_NULL(test, l);
 		memcpy(&n, l->key.query.rec, sizeof(n));
 		KUNIT_EXPECT_EQ(test, n, (u32)i);
 		fake_say(l, fake_services(1, "s"), 0);
-		told(test, &askers[i], 0, 1);
+		expect_done(test, &callers[i], 0, 1);
 	}
-	KUNIT_EXPECT_EQ(test, asked(1), 0u);
+	KUNIT_EXPECT_EQ(test, outstanding(1), 0u);
 	KUNIT_EXPECT_EQ(test, queued(1), 0u);
 }
 
@@ -318,53 +319,53 @@ static void lookup_limit(struct kunit *test)
 	param_set(test, cmx_kunit_module(), "sa_parallel", 5);
 	param_set(test, cmx_kunit_module(), "sa_waiting_per_user", 10);
 	for (i = 0; i < 14; i++)
-		KUNIT_ASSERT_EQ(test, 0, ask(&askers[i], 1, i));
-	KUNIT_EXPECT_EQ(test, ask(&askers[14], 1, 14), -EAGAIN);
-	/* The other port has a limit of its own. */
-	KUNIT_EXPECT_EQ(test, 0, ask(&askers[15], 2, 14));
-	/* To join one that waits needs no room. */
-	KUNIT_EXPECT_EQ(test, 0, ask(&askers[16], 1, 13));
+		KUNIT_ASSERT_EQ(test, 0, query_send(&callers[i], 1, i));
+	KUNIT_EXPECT_EQ(test, query_send(&callers[14], 1, 14), -EAGAIN);
+	/* The other port has a separate limit. */
+	KUNIT_EXPECT_EQ(test, 0, query_send(&callers[15], 2, 14));
+	/* A query that joins a queued one takes no queue slot. */
+	KUNIT_EXPECT_EQ(test, 0, query_send(&callers[16], 1, 13));
 	KUNIT_EXPECT_EQ(test, queued(1), 10u);
-	say(test, 1, 1, 0);
-	KUNIT_EXPECT_EQ(test, 0, ask(&askers[17], 1, 14));
-	told(test, &askers[0], 0, 1);
-	KUNIT_EXPECT_EQ(test, ask(&askers[18], 1, 18), -EAGAIN);
-	/* And so has another user. */
-	KUNIT_EXPECT_EQ(test, 0, ask_as(&askers[18], 1, 18, 1000));
+	respond(test, 1, 1, 0);
+	KUNIT_EXPECT_EQ(test, 0, query_send(&callers[17], 1, 14));
+	expect_done(test, &callers[0], 0, 1);
+	KUNIT_EXPECT_EQ(test, query_send(&callers[18], 1, 18), -EAGAIN);
+	/* Another user has a separate limit, too. */
+	KUNIT_EXPECT_EQ(test, 0, query_send_as(&callers[18], 1, 18, 1000));
 	for (i = 1; i < 19; i++)
 		if (i != 14)
 			KUNIT_EXPECT_TRUE(test,
-					  cmx_sa_forget(&askers[i].waiter));
+					  cmx_sa_forget(&callers[i].waiter));
 	KUNIT_EXPECT_EQ(test, queued(1), 0u);
 }
 
-/* The SA, asked for @n first, answers @a. */
-static void answered(struct kunit *test, struct asker *a, u32 n)
+/* The first outstanding query is for @n; its response completes @a. */
+static void respond_first(struct kunit *test, struct caller *a, u32 n)
 {
 	struct cmx_sa_lookup *l;
 	u32 got;
 
-	KUNIT_ASSERT_TRUE(test, WAIT_FOR(asked(1)));
+	KUNIT_ASSERT_TRUE(test, WAIT_FOR(outstanding(1)));
 	l = fake_asked(fake.port[1]);
 	KUNIT_ASSERT_NOT_NULL(test, l);
 	memcpy(&got, l->key.query.rec, sizeof(got));
 	KUNIT_EXPECT_EQ(test, got, n);
 	fake_say(l, fake_services(1, "s"), 0);
-	told(test, a, 0, 1);
+	expect_done(test, a, 0, 1);
 }
 
 static void forget_all(struct kunit *test)
 {
 	int i;
 
-	for (i = 0; i < ASKERS; i++)
-		if (askers[i].waiter.lookup)
+	for (i = 0; i < CALLERS; i++)
+		if (callers[i].waiter.entity)
 			KUNIT_EXPECT_TRUE(test,
-					  cmx_sa_forget(&askers[i].waiter));
+					  cmx_sa_forget(&callers[i].waiter));
 	KUNIT_EXPECT_EQ(test, queued(1), 0u);
 }
 
-/* Is it @n that the SA of port 1 is asked first? */
+/* Is the first outstanding query of port 1 for @n? */
 static bool first_is(u32 n)
 {
 	struct cmx_sa_lookup *l = fake_asked(fake.port[1]);
@@ -377,7 +378,7 @@ static bool first_is(u32 n)
 	return got == n;
 }
 
-/* A query that nobody waits for ends, and takes nobody else's with it. */
+/* A query without a waiter ends, and ends no other query. */
 static void lookup_abandoned(struct kunit *test)
 {
 	int i;
@@ -385,17 +386,17 @@ static void lookup_abandoned(struct kunit *test)
 	param_set(test, cmx_kunit_module(), "sa_timeout_ms", 1000);
 	param_set(test, cmx_kunit_module(), "sa_parallel", 5);
 	for (i = 0; i < 12; i++)
-		KUNIT_ASSERT_EQ(test, 0, ask(&askers[i], 1, i));
+		KUNIT_ASSERT_EQ(test, 0, query_send(&callers[i], 1, i));
 	KUNIT_EXPECT_EQ(test, queued(1), 8u);
 	KUNIT_ASSERT_TRUE(test, first_is(0));
-	KUNIT_EXPECT_TRUE(test, cmx_sa_forget(&askers[0].waiter));
+	KUNIT_EXPECT_TRUE(test, cmx_sa_forget(&callers[0].waiter));
 	KUNIT_ASSERT_TRUE(test, WAIT_FOR(!first_is(0)));
 	for (i = 1; i < 12; i++)
-		KUNIT_EXPECT_EQ(test, atomic_read(&askers[i].calls), 0);
+		KUNIT_EXPECT_EQ(test, atomic_read(&callers[i].calls), 0);
 	forget_all(test);
 }
 
-/* No user takes all turns, or all room to wait; each port by itself. */
+/* No user takes all slots of a port or its whole queue. */
 static void lookup_users(struct kunit *test)
 {
 	int i;
@@ -404,29 +405,29 @@ static void lookup_users(struct kunit *test)
 	param_set(test, cmx_kunit_module(), "sa_per_user", 2);
 	param_set(test, cmx_kunit_module(), "sa_waiting_per_user", 10);
 	for (i = 0; i < 12; i++)
-		KUNIT_ASSERT_EQ(test, 0, ask_as(&askers[i], 1, i, 1000));
-	KUNIT_EXPECT_EQ(test, asked(1), 2u);
+		KUNIT_ASSERT_EQ(test, 0, query_send_as(&callers[i], 1, i, 1000));
+	KUNIT_EXPECT_EQ(test, outstanding(1), 2u);
 	KUNIT_EXPECT_EQ(test, queued(1), 10u);
-	KUNIT_EXPECT_EQ(test, ask_as(&askers[13], 1, 13, 1000), -EAGAIN);
-	KUNIT_EXPECT_EQ(test, 0, ask_as(&askers[14], 2, 13, 1000));
-	/* Another user is asked for at once, and has a queue as well. */
+	KUNIT_EXPECT_EQ(test, query_send_as(&callers[13], 1, 13, 1000), -EAGAIN);
+	KUNIT_EXPECT_EQ(test, 0, query_send_as(&callers[14], 2, 13, 1000));
+	/* Another user has slots at once, and a queue as well. */
 	for (i = 20; i < 24; i++)
-		KUNIT_EXPECT_EQ(test, 0, ask_as(&askers[i], 1, i, 1001));
-	KUNIT_EXPECT_EQ(test, asked(1), 4u);
+		KUNIT_EXPECT_EQ(test, 0, query_send_as(&callers[i], 1, i, 1001));
+	KUNIT_EXPECT_EQ(test, outstanding(1), 4u);
 	KUNIT_EXPECT_EQ(test, queued(1), 12u);
-	/* Turns go round: 2 of each are out. */
-	answered(test, &askers[0], 0);
-	answered(test, &askers[1], 1);
-	answered(test, &askers[20], 20);
-	answered(test, &askers[21], 21);
-	KUNIT_EXPECT_EQ(test, asked(1), 4u);
+	/* The scheduler alternates: 2 queries of each user are outstanding. */
+	respond_first(test, &callers[0], 0);
+	respond_first(test, &callers[1], 1);
+	respond_first(test, &callers[20], 20);
+	respond_first(test, &callers[21], 21);
+	KUNIT_EXPECT_EQ(test, outstanding(1), 4u);
 	forget_all(test);
 }
 
 /*
- * However many users there are and whatever they have out: one who has
- * nothing out gets a slot as long as there is one, and root beyond that. The
- * window is for those who have something out.
+ * A user without an outstanding query gets a free slot, whatever the number of
+ * other users and of their queries; root has a reserve beyond that. The window
+ * limits only users who have queries outstanding.
  */
 static void lookup_reserve(struct kunit *test)
 {
@@ -436,28 +437,29 @@ static void lookup_reserve(struct kunit *test)
 	fake.port[1]->window = 32;
 	for (user = 0; user < 6; user++)
 		for (i = 0; i < 20; i++, n++)
-			KUNIT_ASSERT_EQ(test, 0, ask_as(&askers[n], 1, n,
-							1000 + user));
-	/* Half of the slots, and one more for whoever comes then. */
-	KUNIT_EXPECT_LE(test, asked(1), 16u + 6);
-	for (user = 6; asked(1) < 28; user++, n++) {
-		unsigned int before = asked(1);
+			KUNIT_ASSERT_EQ(test, 0,
+					query_send_as(&callers[n], 1, n, 1000 + user));
+	/* These take half of the slots, and one for each user after that. */
+	KUNIT_EXPECT_LE(test, outstanding(1), 16u + 6);
+	for (user = 6; outstanding(1) < 28; user++, n++) {
+		unsigned int before = outstanding(1);
 
 		fake.port[1]->window = 8;
-		KUNIT_ASSERT_EQ(test, 0, ask_as(&askers[n], 1, n, 1000 + user));
-		KUNIT_ASSERT_EQ(test, asked(1), before + 1);
+		KUNIT_ASSERT_EQ(test, 0,
+				query_send_as(&callers[n], 1, n, 1000 + user));
+		KUNIT_ASSERT_EQ(test, outstanding(1), before + 1);
 	}
-	KUNIT_ASSERT_EQ(test, 0, ask_as(&askers[n], 1, n, 2000));
-	KUNIT_EXPECT_EQ(test, asked(1), 28u);
+	KUNIT_ASSERT_EQ(test, 0, query_send_as(&callers[n], 1, n, 2000));
+	KUNIT_EXPECT_EQ(test, outstanding(1), 28u);
 	n++;
-	KUNIT_ASSERT_EQ(test, 0, ask_as(&askers[n], 1, n, 0));
-	KUNIT_EXPECT_EQ(test, asked(1), 29u);
+	KUNIT_ASSERT_EQ(test, 0, query_send_as(&callers[n], 1, n, 0));
+	KUNIT_EXPECT_EQ(test, outstanding(1), 29u);
 	forget_all(test);
 }
 
 /*
- * What waits far behind in one user's queue waits there for that user alone,
- * and what another user asks for changes nobody's place.
+ * A query far behind in one user's queue delays that user alone. A query of
+ * another user changes the place of none.
  */
 static void lookup_follow(struct kunit *test)
 {
@@ -465,46 +467,46 @@ static void lookup_follow(struct kunit *test)
 
 	param_set(test, cmx_kunit_module(), "sa_parallel", 1);
 	for (i = 0; i < 100; i++)
-		KUNIT_ASSERT_EQ(test, 0, ask_as(&askers[i], 1, i, 1000));
-	KUNIT_EXPECT_EQ(test, 0, ask_as(&askers[100], 1, 99, 1001));
-	KUNIT_EXPECT_EQ(test, 0, ask_as(&askers[101], 1, 99, 1002));
+		KUNIT_ASSERT_EQ(test, 0, query_send_as(&callers[i], 1, i, 1000));
+	KUNIT_EXPECT_EQ(test, 0, query_send_as(&callers[100], 1, 99, 1001));
+	KUNIT_EXPECT_EQ(test, 0, query_send_as(&callers[101], 1, 99, 1002));
 	KUNIT_EXPECT_EQ(test, queued(1), 101u);
-	answered(test, &askers[0], 0);
-	/* One answer for three users, of whom one goes before. */
-	KUNIT_ASSERT_TRUE(test, WAIT_FOR(asked(1)));
+	respond_first(test, &callers[0], 0);
+	/* One response for three users, one of whom cancels before it. */
+	KUNIT_ASSERT_TRUE(test, WAIT_FOR(outstanding(1)));
 	KUNIT_EXPECT_EQ(test, queued(1), 98u);
-	KUNIT_EXPECT_TRUE(test, cmx_sa_forget(&askers[101].waiter));
-	answered(test, &askers[100], 99);
-	told(test, &askers[99], 0, 1);
-	KUNIT_EXPECT_EQ(test, atomic_read(&askers[101].calls), 0);
-	answered(test, &askers[1], 1);
+	KUNIT_EXPECT_TRUE(test, cmx_sa_forget(&callers[101].waiter));
+	respond_first(test, &callers[100], 99);
+	expect_done(test, &callers[99], 0, 1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&callers[101].calls), 0);
+	respond_first(test, &callers[1], 1);
 	forget_all(test);
 }
 
-/* One that follows still waits when the one that runs is for nobody. */
+/* A follower still waits when the query that it follows has no waiter. */
 static void lookup_follower_stays(struct kunit *test)
 {
 	param_set(test, cmx_kunit_module(), "sa_parallel", 1);
 	param_set(test, cmx_kunit_module(), "sa_timeout_ms", 300);
-	KUNIT_ASSERT_EQ(test, 0, ask_as(&askers[0], 1, 0, 1000));
-	KUNIT_ASSERT_EQ(test, 0, ask_as(&askers[1], 1, 1, 1001));
-	KUNIT_ASSERT_EQ(test, 0, ask_as(&askers[2], 1, 1, 1002));
-	answered(test, &askers[0], 0);
-	KUNIT_ASSERT_TRUE(test, WAIT_FOR(asked(1)));
-	KUNIT_EXPECT_TRUE(test, cmx_sa_forget(&askers[1].waiter));
-	/* Sent again, that is, more than once. */
+	KUNIT_ASSERT_EQ(test, 0, query_send_as(&callers[0], 1, 0, 1000));
+	KUNIT_ASSERT_EQ(test, 0, query_send_as(&callers[1], 1, 1, 1001));
+	KUNIT_ASSERT_EQ(test, 0, query_send_as(&callers[2], 1, 1, 1002));
+	respond_first(test, &callers[0], 0);
+	KUNIT_ASSERT_TRUE(test, WAIT_FOR(outstanding(1)));
+	KUNIT_EXPECT_TRUE(test, cmx_sa_forget(&callers[1].waiter));
+	/* The query has a retry in this time. */
 	schedule_timeout_uninterruptible(msecs_to_jiffies(700));
-	answered(test, &askers[2], 1);
-	KUNIT_EXPECT_EQ(test, asked(1), 0u);
+	respond_first(test, &callers[2], 1);
+	KUNIT_EXPECT_EQ(test, outstanding(1), 0u);
 }
 
-/* A port that has come up again keeps what was asked since then. */
+/* A port that has come up again keeps the queries since then. */
 static void lookup_port_back(struct kunit *test)
 {
-	KUNIT_ASSERT_EQ(test, 0, ask(&askers[0], 1, 1));
+	KUNIT_ASSERT_EQ(test, 0, query_send(&callers[0], 1, 1));
 	cmx_sa_lookups_fail(fake.port[1], -ENODEV);
-	KUNIT_EXPECT_EQ(test, asked(1), 1u);
-	answered(test, &askers[0], 1);
+	KUNIT_EXPECT_EQ(test, outstanding(1), 1u);
+	respond_first(test, &callers[0], 1);
 }
 
 struct race {
@@ -519,7 +521,7 @@ static void race_work(struct work_struct *work)
 	fake_say(race->l, fake_services(1, "s"), 0);
 }
 
-/* Answered while it is forgotten: one of both, and whoever loses knows it. */
+/* A response races with a cancel: one of them wins, and the loser sees it. */
 static void lookup_race(struct kunit *test)
 {
 	struct race *race = kunit_kzalloc(test, sizeof(*race), GFP_KERNEL);
@@ -530,26 +532,26 @@ static void lookup_race(struct kunit *test)
 	for (round = 0; round < 500; round++) {
 		fake_generation(&fake);
 		for (i = 0; i < 4; i++)
-			KUNIT_ASSERT_EQ(test, 0, ask(&askers[i], 1, round));
-		KUNIT_ASSERT_TRUE(test, WAIT_FOR(asked(1)));
+			KUNIT_ASSERT_EQ(test, 0, query_send(&callers[i], 1, round));
+		KUNIT_ASSERT_TRUE(test, WAIT_FOR(outstanding(1)));
 		race->l = fake_asked(fake.port[1]);
 		KUNIT_ASSERT_NOT_NULL(test, race->l);
 		queue_work(system_unbound_wq, &race->work);
 		udelay(kunit_random(delay + 1));
 		for (i = 0; i < 4; i++) {
-			if (cmx_sa_forget(&askers[i].waiter)) {
+			if (cmx_sa_forget(&callers[i].waiter)) {
 				forgotten++;
 				delay = min(delay + 5, 2000u);
 				KUNIT_EXPECT_EQ(test, 0,
-						atomic_read(&askers[i].calls));
+						atomic_read(&callers[i].calls));
 			} else {
 				delay -= min(delay, 5u);
-				KUNIT_ASSERT_TRUE(test, asker_wait(&askers[i]));
+				KUNIT_ASSERT_TRUE(test, caller_wait(&callers[i]));
 			}
 		}
 		flush_work(&race->work);
 		for (i = 0; i < 4; i++)
-			KUNIT_EXPECT_LE(test, atomic_read(&askers[i].calls), 1);
+			KUNIT_EXPECT_LE(test, atomic_read(&callers[i].calls), 1);
 	}
 	kunit_info(test, "%u of 2000 were forgotten", forgotten);
 }
@@ -563,7 +565,7 @@ static struct kunit_case lookup_cases[] = {
 	KUNIT_CASE(lookup_late),
 	KUNIT_CASE(lookup_generation),
 	KUNIT_CASE(lookup_port_gone),
-	KUNIT_CASE(lookup_turns),
+	KUNIT_CASE(lookup_order),
 	KUNIT_CASE(lookup_limit),
 	KUNIT_CASE(lookup_abandoned),
 	KUNIT_CASE(lookup_users),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Names and ids of services (RAI-06): an id is what parses whole as a number
- * of base 0, all else is a name.
+ * Names and ids of services (RAI-06): a text that parses as a number of base 0
+ * as a whole is an id, any other is a name.
  */
 #include "resolve/resolve.h"
 #include "kunit.h"

@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# GAI-01, GAI-02, RAI-02, RAI-03 on a host without the name helper: the
-# library asks its own libc, whether it knows beforehand (no configuration)
-# or learns it from the kernel (no request-key program).
+# GAI-01, GAI-02, RAI-02, RAI-03 on a host without the name helper: the library
+# resolves by libc, whether it detects this itself (no configuration) or gets it
+# from the kernel (no request-key program).
 . /usr/lib/rdma-cmx/selftests/lib.sh
 
-resolve=/usr/lib/rdma-cmx/selftests/lib/resolve.helper
+resolve=/usr/lib/rdma-cmx/selftests/lib/tools/resolve
 conf=/etc/request-key.d/rdma-cmx.conf
 program=$(readlink -f /usr/sbin/request-key)
 
@@ -37,14 +37,14 @@ given() {
 mv "$program" "$program.hidden"
 before=$(given)
 all_ways "request-key is missing"
-ok "the names were handed down" test "$(given)" -ge $((before + 3))
+ok "the library gave the names" test "$(given)" -ge $((before + 3))
 mv $conf $conf.hidden
 before=$(given)
 all_ways "no helper is configured"
-ok "the names were handed down again" test "$(given)" -ge $((before + 3))
+ok "the library gave the names again" test "$(given)" -ge $((before + 3))
 restore
-# Not the same names: keys keep for a minute that nobody could answer
+# Other names: keys cache for a minute that no helper answered
 before=$(given)
 is "the helper is back" "$($resolve event storage.cmx.test)" 10.55.0.2
-is "and the kernel looks names up" "$(given)" "$before"
+is "the kernel resolves names" "$(given)" "$before"
 finish

@@ -13,7 +13,7 @@
 #include <rdma/rdma_cmx.h>
 #include <rdma/rdma_cmx_ioctl.h>
 
-#include "../api/api.h"
+#include "api.h"
 
 #define MORE	16		/* bytes that a struct of a newer kernel has */
 #define PORT_RECORDS	7650
@@ -227,7 +227,7 @@ TEST_F(records, longer_user_event)
 	EXPECT_EQ(1, changed);
 }
 
-/* Two ids of one address resolve the same, whatever follows what is known. */
+/* Two ids of one address resolve the same, whatever follows the known part. */
 TEST_F(records, longer_info_and_paths)
 {
 	struct rdma_cm_id *id;
@@ -287,7 +287,7 @@ TEST_F(records, longer_connect_request)
 	ASSERT_EQ(RDMA_CM_EVENT_CONNECT_REQUEST, event->event);
 	EXPECT_EQ(listener, event->listen_id);
 	EXPECT_EQ(0x4711, event->param.conn.qp_num);
-	/* rdma_cm's message has room for more than that, and says so. */
+	/* rdma_cm's message is longer, and its length is reported. */
 	ASSERT_LE(13, event->param.conn.private_data_len);
 	EXPECT_EQ(0, memcmp("13 bytes here", event->param.conn.private_data,
 			    13));
@@ -325,7 +325,7 @@ TEST_F(records, longer_multicast_join)
 	EXPECT_EQ(0, rdma_destroy_id(id));
 }
 
-/* What an older kernel does not say is zero, and the rest is right. */
+/* Fields that an older kernel does not fill are zero, and the rest is right. */
 TEST_F(records, shorter_info)
 {
 	static const union ibv_gid zero;
@@ -358,7 +358,7 @@ TEST_F(records, lengths_that_cannot_be)
 			TH_LOG("way %d", how);
 		}
 	}
-	/* The kernel has given them out, and nobody can ack them. */
+	/* The kernel has delivered them, and no thread can ack them. */
 	rdma_destroy_event_channel(self->channel);
 	self->channel = rdma_create_event_channel();
 	ASSERT_NE(NULL, self->channel);

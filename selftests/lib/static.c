@@ -6,7 +6,7 @@
 #include <pthread.h>
 #include <stdint.h>
 
-#include "../api/api.h"
+#include "api.h"
 
 #define STATIC_PORT	7603
 

@@ -9,7 +9,7 @@
 #include <rdma/rdma_cmx.h>
 #include <rdma/rdma_verbs.h>
 
-#include "../api/api.h"
+#include "api.h"
 
 #define EP_PORT		"7601"
 #define MESSAGE		"over a synchronous id"
@@ -408,7 +408,7 @@ TEST(MC_13_synchronous_leave)
 	attr.qp_type = IBV_QPT_UD;
 	ASSERT_EQ(0, rdma_create_qp(id, NULL, &attr));
 	group = addr_make(&ss, GROUP, 0);
-	/* Twice, and the QP goes before the second is left. */
+	/* Twice, and the QP is destroyed before the second is left. */
 	ASSERT_EQ(0, rdma_join_multicast(id, group, &ss));
 	EXPECT_EQ(RDMA_CM_EVENT_MULTICAST_JOIN, id->event->event);
 	EXPECT_EQ(&ss, id->event->param.ud.private_data);
@@ -449,7 +449,7 @@ TEST(GAI_08_device_of_an_entry)
 	EXPECT_EQ(EINVAL, errno);
 }
 
-/* Lists that the program has changed are freed whole all the same. */
+/* Lists that the program has changed are freed as a whole. */
 TEST(GAI_13_modified_lists)
 {
 	struct rdma_addrinfo *res, *own;

@@ -4,12 +4,9 @@
 # One tool or several; all when empty
 TOOL ?=
 
-.PHONY: lint lint-user
+.PHONY: lint
 lint: deps-lint  ## static checks of kernel and user space, or those named TOOL="a b"
 	@KVER=$(VM_KVER) selftests/lint/lint.sh $(TOOL)
-
-# What lint.sh builds with another compiler: programs, no modules
-lint-user: $(user_targets) $(selftest_targets)
 
 # The folders of the modules, for lint.sh
 .PHONY: lint-modules

@@ -41,7 +41,7 @@ findings() {
 	local tool=$1 line name file part reason
 
 	sed -e "s|$out/tree/||g" -e 's|^\./||' |
-	grep -E '^(kernel|uapi|user|selftests|Documentation|\.ci|README|CONTRIBUTING)[^ :]*:[0-9]+' |
+	grep -E '^(kernel|packaging|uapi|user|selftests|Documentation|\.ci|README|CONTRIBUTING)[^ :]*:[0-9]+' |
 	grep -v ': note: [^[]*$' |
 	sort -u |
 	while read -r line; do

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # The tools of `make lint`; sourced by lint.sh, run in the copy of the tree.
-# Each function prints what its tool says and returns the tool's status.
+# Each function prints the output of its tool and returns the tool's status.
 # shellcheck shell=bash
 
 # The cheap ones first. `make check` runs those of its host test host/lint.
@@ -61,7 +61,7 @@ modules_clean() {
 tool_checkpatch() {
 	local script=$cache/linux-source-6.1/scripts/checkpatch.pl
 
-	# Its status tells of findings; that it ran at all is seen by --version
+	# Its status reports findings; --version shows that it runs
 	perl "$script" --version || return
 	kernel_sources | xargs -P2 -n20 perl "$script" --strict --no-tree \
 		--no-summary --terse --show-types -f
@@ -131,7 +131,7 @@ tool_shellcheck() {
 		s,^([[:space:]]*\. )/usr/lib/rdma-cmx/selftests/,\1$PWD/selftests/,"
 	# Status 1 is no more than what it found, which may all be meant.
 	# shellcheck disable=SC2016 # for the shell that xargs starts
-	find .ci Documentation user selftests -type f | sort | while read -r file; do
+	find .ci Documentation kernel packaging user selftests -type f | sort | while read -r file; do
 		if head -n 1 "$file" | grep -qE '^#!/bin/(ba)?sh' ||
 		   head -n 12 "$file" | grep -q '^# shellcheck shell='; then
 			echo "$file"

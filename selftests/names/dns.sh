@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# The name helper against real name servers, in a network of its own and with
-# a resolv.conf of its own: every failure told apart (GAI-02), all addresses
-# (GAI-01), the canonical name (GAI-11). No key is touched; keys.sh does that.
-# Needs root, unshare(1), ip(8). Prints TAP.
+# The name helper against real name servers, in a private network and with a
+# private resolv.conf: a distinct error for every failure (GAI-02), all
+# addresses (GAI-01), the canonical name (GAI-11). No key is touched; keys.sh
+# does that. Needs root, unshare(1), ip(8). Prints TAP.
 # usage: dns.sh [CMX_NAMES [DNS]] (helper and test server, else the installed ones)
 
 if [ -z "$CMX_DNS_SH" ]; then
@@ -13,11 +13,11 @@ if [ -z "$CMX_DNS_SH" ]; then
 fi
 
 names=${1:-/usr/libexec/rdma-cmx/cmx-names}
-dns=${2:-$(dirname "$0")/dns.helper}
+dns=${2:-$(dirname "$0")/tools/dns}
 dir=$(mktemp -d) || exit 1
 servers=
-n=0
-failed=0
+# shellcheck source-path=SCRIPTDIR source=functions
+. "$(dirname "$0")/functions"
 
 finish()
 {
@@ -28,22 +28,7 @@ finish()
 }
 trap finish EXIT
 
-ok()
-{
-	n=$((n + 1))
-	echo "ok $n - $1"
-}
-
-not_ok()
-{
-	n=$((n + 1))
-	failed=$((failed + 1))
-	echo "not ok $n - $1"
-	shift
-	printf '# %s\n' "$@"
-}
-
-# server ADDRESS [OPTIONS]: back when it takes questions
+# server ADDRESS [OPTIONS]: returns when it takes queries
 server()
 {
 	a=$1
@@ -80,15 +65,15 @@ expect()
 	fi
 }
 
-# expect_quiet TITLE WANTED NAME : and no name server hears of it
+# expect_quiet TITLE WANTED NAME : and no name server receives a query
 expect_quiet()
 {
 	: >"$dir/log"
 	expect "$1" "$2" -- "$3"
 	if [ -s "$dir/log" ]; then
-		not_ok "$1: no question asked" "$(cat "$dir/log")"
+		not_ok "$1: no query is sent" "$(cat "$dir/log")"
 	else
-		ok "$1: no question asked"
+		ok "$1: no query is sent"
 	fi
 }
 
@@ -200,11 +185,11 @@ expect "GAI-02 one refuses, one is down" 'error EAGAIN' a.t
 resolv 'nameserver 127.0.0.2' 'nameserver 127.0.0.4'
 expect "GAI-02 one refuses, one is silent" 'error ETIMEDOUT' a.t
 resolv 'nameserver 127.0.0.9'
-expect "GAI-02 nobody at the server's port" 'error EAGAIN' a.t
+expect "GAI-02 no server at the port" 'error EAGAIN' a.t
 resolv 'nameserver 198.51.100.1'
 expect "GAI-02 no route to the server" 'error EAGAIN' a.t
 resolv 'nameserver ::1'
-expect "GAI-02 nobody at the IPv6 server's port" 'error EAGAIN' a.t
+expect "GAI-02 no server at the IPv6 port" 'error EAGAIN' a.t
 resolv 'nameserver 127.0.0.1' 'search t'
 : >"$dir/log"
 expect "GAI-02 refused by search domain" 'error ECONNREFUSED' refused
@@ -220,11 +205,11 @@ echo 'nx a.t' >"$dir/aliases"
 chmod 644 "$dir/aliases"
 export HOSTALIASES="$dir/aliases" LOCALDOMAIN=t RES_OPTIONS=ndots:5
 : >"$dir/log"
-expect "the environment does not count" 'error ENOENT' nx
+expect "the environment is ignored" 'error ENOENT' nx
 if grep -qE '^(nx|nx\.t|a\.t) ' "$dir/log" && ! grep -q '\.t ' "$dir/log"; then
-	ok "the environment does not count: nx alone is asked"
+	ok "the environment is ignored: the query is for nx only"
 else
-	not_ok "the environment does not count: nx alone is asked" \
+	not_ok "the environment is ignored: the query is for nx only" \
 		"$(cat "$dir/log")"
 fi
 unset HOSTALIASES LOCALDOMAIN RES_OPTIONS
@@ -238,7 +223,7 @@ chmod 755 "$names"
 expect "a user with few files" 'address 192.0.2.1 canonical a.t' a.t
 names=$helper
 
-# child_of PID: the process that resolves, once it has given up what it had
+# child_of PID: the process that resolves, after it has dropped its privileges
 child_of()
 {
 	for file in $(grep -ls "^PPid:	$1\$" /proc/[0-9]*/status); do
@@ -281,7 +266,7 @@ timed_out()
 # What it is while it waits for a server
 waiting
 status_is '^Uid:	4711	4711	4711	4711' \
-	"it is the user of its own" status
+	"it runs as a separate user" status
 status_is '^Gid:	4712	4712	4712	4712' "its group is that user's" \
 	status
 status_is '^Groups:[ 	]*$' "it has no other groups" status
@@ -292,9 +277,9 @@ status_is '^Max core file size  *0  *0' "it dumps no core" limits
 status_is '^Max file size  *0  *0' "it writes no file" limits
 status_is '^Max processes  *0  *0' "it starts no process" limits
 if [ "$mem" = 0 ]; then
-	ok "nobody else of its user can look into it"
+	ok "no other process of its user can inspect it"
 else
-	not_ok "nobody else of its user can look into it"
+	not_ok "no other process of its user can inspect it"
 fi
 status_is '^Uid:	0	0	0	0' "its parent is root" parent
 timed_out "an alarm ends it"
@@ -303,9 +288,9 @@ waiting
 kill -STOP "$child"
 timed_out "an alarm ends it, though it is stopped"
 if ! grep -qs '^State:	[^ZX]' "/proc/$child/status"; then
-	ok "and nothing is left of it"
+	ok "no process is left of it"
 else
-	not_ok "and nothing is left of it" "$(cat "/proc/$child/status")"
+	not_ok "no process is left of it" "$(cat "/proc/$child/status")"
 fi
 
 waiting
@@ -324,7 +309,7 @@ wait $pid
 echo 'root:x:0:0::/:/bin/sh' >"$dir/passwd"
 waiting
 status_is '^Uid:	65534	65534	65534	65534' \
-	"nobody, where it has no user" status
+	"the user nobody, where it has no user" status
 kill "$child"
 wait $pid
 

@@ -9,27 +9,12 @@
 # usage: keys.sh [CMX_NAMES [DNS]] (helper and test server, else the installed ones)
 
 names=${1:-/usr/libexec/rdma-cmx/cmx-names}
-dns=${2:-$(dirname "$0")/dns.helper}
+dns=${2:-$(dirname "$0")/tools/dns}
 [ "$(id -u)" = 0 ] || { echo "1..0 # SKIP needs root"; exit 0; }
 dir=$(mktemp -d) || exit 1
-n=0
-failed=0
+# shellcheck source-path=SCRIPTDIR source=functions
+. "$(dirname "$0")/functions"
 me=cmx-names-test
-
-ok()
-{
-	n=$((n + 1))
-	echo "ok $n - $1"
-}
-
-not_ok()
-{
-	n=$((n + 1))
-	failed=$((failed + 1))
-	echo "not ok $n - $1"
-	shift
-	printf '# %s\n' "$@"
-}
 
 finish()
 {
@@ -56,14 +41,14 @@ request()
 	fi
 }
 
-# expiry DESCRIPTION: what /proc/keys says about its life
+# expiry DESCRIPTION: its life time in /proc/keys
 expiry()
 {
 	awk -v d="$1" '$8 == "user" && index($9, d) == 1 { print $4 }' \
 		/proc/keys
 }
 
-asked()
+queries()
 {
 	grep -c "^$1 1\$" "$dir/log"
 }
@@ -102,14 +87,14 @@ else
 fi
 case $(expiry a.cmx) in
 [345]s)
-	ok "an answer lives as long as --ttl says"
+	ok "the life time of a response is that of --ttl"
 	;;
 *)
-	not_ok "an answer lives as long as --ttl says" "$(cat /proc/keys)"
+	not_ok "the life time of a response is that of --ttl" "$(cat /proc/keys)"
 	;;
 esac
 keyctl request2 user a.cmx '' @u >/dev/null
-if [ "$(asked a.cmx)" = 1 ]; then
+if [ "$(queries a.cmx)" = 1 ]; then
 	ok "an answer is kept"
 else
 	not_ok "an answer is kept" "$(cat "$dir/log")"
@@ -117,17 +102,17 @@ fi
 
 request "GAI-02 no such name" "No such file or directory" nx.cmx
 request "GAI-02 and again" "No such file or directory" nx.cmx
-if [ "$(asked nx.cmx)" = 1 ]; then
+if [ "$(queries nx.cmx)" = 1 ]; then
 	ok "a failure is kept"
 else
 	not_ok "a failure is kept" "$(cat "$dir/log")"
 fi
 case $(expiry nx.cmx) in
 [123]s)
-	ok "a failure lives as long as --negative-ttl says"
+	ok "the life time of a failure is that of --negative-ttl"
 	;;
 *)
-	not_ok "a failure lives as long as --negative-ttl says" \
+	not_ok "the life time of a failure is that of --negative-ttl" \
 		"$(cat /proc/keys)"
 	;;
 esac
@@ -188,10 +173,10 @@ while [ -n "$(expiry a.cmx)" ] && [ "$(expiry a.cmx)" != expd ] &&
 	sleep 0.1
 done
 keyctl request2 user a.cmx '' @u >/dev/null
-if [ "$(asked a.cmx)" = 2 ]; then
-	ok "an answer that is over is asked for again"
+if [ "$(queries a.cmx)" = 2 ]; then
+	ok "a response that has expired is queried again"
 else
-	not_ok "an answer that is over is asked for again" "$(cat "$dir/log")"
+	not_ok "a response that has expired is queried again" "$(cat "$dir/log")"
 fi
 
 echo "1..$n"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * The name helper's decisions, without a network: which names it takes
- * (GAI-02), what it tells the kernel (GAI-01, GAI-11), which errno each
+ * (GAI-02), what it returns to the kernel (GAI-01, GAI-11), which errno each
  * failure becomes (GAI-02), and what a name server's reply means. Prints TAP.
  */
 #define _GNU_SOURCE
@@ -156,7 +156,7 @@ static void test_pack(void)
 	CHECK(answer.names.canon_len == 12 &&
 	      !memcmp(&answer.names.addrs[5], "real.example", 12),
 	      "GAI-11 canonical name");
-	CHECK(len == 8 + 5 * 24 + 12, "length adds up, got %zu", len);
+	CHECK(len == 8 + 5 * 24 + 12, "length is right, got %zu", len);
 
 	e[0].ai.ai_canonname = NULL;
 	len = cmx_names_pack(&e[0].ai, &answer);
@@ -196,7 +196,7 @@ static void test_pack(void)
 	CHECK(!cmx_names_pack(&e[0].ai, &answer), "a short address is skipped");
 }
 
-/* What a parent takes from its child: lengths that add up, errors it may have. */
+/* A parent accepts valid lengths and errors of its child. */
 static void test_check(void)
 {
 	struct addrinfo ai = { .ai_family = AF_INET };
@@ -294,7 +294,7 @@ static void test_replies(void)
 #define MEANS(len) cmx_probe_reply(query, sizeof(query), reply, len)
 	memcpy(reply, query, sizeof(reply));
 	CHECK(MEANS(sizeof(reply)) == CMX_PROBE_SILENT,
-	      "a question is no reply");
+	      "a query is no reply");
 	reply[2] |= 0x80;
 	for (i = 0; i < sizeof(rcodes) / sizeof(rcodes[0]); i++) {
 		reply[3] = 0x80 | i;

@@ -3,7 +3,7 @@
 # RA-03: what a program sees of the device being out of reach, of signals and
 # of fork(), beside what the stock librdmacm shows it.
 . /usr/lib/rdma-cmx/selftests/lib.sh
-probe=/usr/lib/rdma-cmx/selftests/process/probe.helper
+probe=/usr/lib/rdma-cmx/selftests/process/tools/probe
 nodes=/dev/infiniband
 
 stock() {
@@ -49,14 +49,14 @@ is "no permission: EACCES" "$ours" "$(all_are EACCES)"
 is "root may" "$(project $probe open)" "$all_ok"
 out=$("${user[@]}" cmx resolve 10.55.0.2 2>&1)
 is "cmx fails" $((! $?)) 0
-like "cmx says why, and where" "$out" '/dev/infiniband/rdma_cmx.*[Pp]ermission'
+like "the error of cmx names the cause and the file" "$out" '/dev/infiniband/rdma_cmx.*[Pp]ermission'
 
 # It is not remembered: the same process, before and after
 coproc loop { LD_PRELOAD=librdmacmx.so.1 "${user[@]}" $probe loop; }
 # shellcheck disable=SC2154 # coproc sets it
 exec {to}>&"${loop[1]}" {from}<&"${loop[0]}"
 
-ask() {
+probe_run() {
 	local line
 
 	echo >&"$to"
@@ -65,10 +65,10 @@ ask() {
 	done
 }
 
-is "no permission, a process that lives on" "$(ask)" "$(all_are EACCES)"
+is "no permission: the process survives" "$(probe_run)" "$(all_are EACCES)"
 chmod "$mode" $nodes/rdma_cmx
 chmod "$mode_stock" $nodes/rdma_cm
-is "it works once it may" "$(ask)" "$all_ok"
+is "with permission it works" "$(probe_run)" "$all_ok"
 exec {to}>&- {from}<&-
 
 # Without the node
@@ -78,7 +78,7 @@ ours=$(unshare -m bash -c "export LD_PRELOAD=librdmacmx.so.1; $hidden" 2>&1)
 both "$theirs" "$ours"
 is "no device node: ENOENT" "$ours" "$(all_are ENOENT)"
 out=$(unshare -m bash -c "mount -t tmpfs none $nodes; cmx resolve 10.55.0.2" 2>&1)
-like "cmx says what is missing" "$out" '/dev/infiniband/rdma_cmx'
+like "the error of cmx names the missing file" "$out" '/dev/infiniband/rdma_cmx'
 
 # A node with nothing behind it, as one that was made by hand
 dead="mount -t tmpfs none $nodes && mknod -m 666 $nodes/rdma_cmx c 240 4000 &&
@@ -103,9 +103,9 @@ for what in close destroy; do
 	theirs=$(stock $probe $what)
 	ours=$(project $probe $what)
 	both "$theirs" "$ours"
-	like "fork, $what in the child: the parent goes on" "$ours" \
+	like "fork, $what in the child: the parent continues" "$ours" \
 		'^parent RDMA_CM_EVENT_ADDR_RESOLVED'
-	is "fork, $what in the child: what the parent sees is as stock's" \
+	is "fork, $what in the child: the parent's results are those of stock" \
 		"$(grep -v child <<<"$ours")" "$(grep -v child <<<"$theirs")"
 done
 theirs=$(stock $probe read)
@@ -113,7 +113,7 @@ ours=$(project $probe read)
 both "$theirs" "$ours"
 like "fork: the child can read, unlike stock's" "$ours" \
 	'^child RDMA_CM_EVENT_ADDR_RESOLVED'
-like "fork: the parent reads what comes then" "$ours" \
+like "fork: the parent reads later events" "$ours" \
 	'^parent RDMA_CM_EVENT_ROUTE_RESOLVED'
 like "fork: it need not wait for the child's ack" "$ours" \
 	'^rdma_destroy_id ok'

@@ -129,7 +129,7 @@ static int bind_in_child(void *arg)
 	return bind_one("failed") != NULL;
 }
 
-/* A process of its own, so that the device is not open yet. */
+/* A separate process, so that the device is not open yet. */
 static int fork_in_between(void *arg)
 {
 	int delay_us = *(int *)arg;
@@ -158,7 +158,7 @@ TEST(RA_02_fork_while_a_thread_opens_the_device)
 	}
 }
 
-/* The parent's thread looks a name up, and gives the answer all the same. */
+/* The parent's thread resolves a name, and still gives the result. */
 TEST(RAI_07_fork_in_mid_lookup)
 {
 	struct heritage h;

@@ -30,7 +30,7 @@ static int connect_refused(void)
 	return event == RDMA_CM_EVENT_REJECTED ? 0 : -1;
 }
 
-/* As daemon(3) makes them: the one that set everything up is gone. */
+/* As daemon(3) makes them: the process that made the objects has exited. */
 static int serve_inherited(void *arg)
 {
 	struct rdma_conn_param param = { .rnr_retry_count = 7 };
@@ -51,7 +51,7 @@ static int serve_inherited(void *arg)
 	rdma_destroy_qp(id);
 	if (rdma_destroy_id(id) || rdma_destroy_id(h->id))
 		return 4;
-	/* Nobody else has them: they are really gone. */
+	/* No other process has them: they are destroyed. */
 	if (connect_refused())
 		return 5;
 	rdma_destroy_event_channel(h->channel);
@@ -77,7 +77,7 @@ static int setup_and_leave(void *arg)
 	_exit(0);
 }
 
-/* By it a child knows that its parent is gone. */
+/* It shows a child that its parent has exited. */
 #define NEED_PIDFD()							\
 	do {								\
 		int pidfd_ = syscall(SYS_pidfd_open, getpid(), 0);	\
@@ -106,7 +106,7 @@ TEST(RA_02_child_goes_on_when_the_parent_is_gone)
 	close(h.pipe[1]);
 }
 
-/* Two children of a parent that is gone; who is second finds nothing. */
+/* Two children of an exited parent; the second one finds nothing. */
 static int destroy_alone(struct heritage *h, int parent)
 {
 	struct pollfd pfd = { .fd = parent, .events = POLLIN };
@@ -333,7 +333,7 @@ static int no_event(struct rdma_event_channel *channel)
 	return fcntl(channel->fd, F_SETFL, 0) ? __LINE__ : 0;
 }
 
-/* The event is of an id that is not here any more; nor is a new one its id. */
+/* The event is of an id that does not exist any more. */
 static int destroy_and_read(void *arg)
 {
 	struct heritage *h = arg;

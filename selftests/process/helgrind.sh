@@ -17,5 +17,5 @@ for program in process/threads process/close process/fork \
 done
 # With threads of the library's own
 export RDMACMX_NAMES=libc
-ok "helgrind: api/rai_cancel, names asked by libc" helgrind api/rai_cancel
+ok "helgrind: api/rai_cancel, names resolved by libc" helgrind api/rai_cancel
 finish

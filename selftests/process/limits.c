@@ -19,13 +19,13 @@ TEST(RA_02_exec_closes_all)
 {
 	int before = fds_kept_by_exec(false), opened = fds_open();
 	struct rdma_event_channel *channel;
-	struct rdma_cm_id *id, *sync, *asking;
+	struct rdma_cm_id *id, *sync, *resolving;
 	struct rdma_addrinfo *res;
 	struct server server;
 	char name[128], text[64];
 	FILE *f;
 
-	/* Look-ups of this process have sockets of their own. */
+	/* Lookups of this process have private sockets. */
 	setenv("RDMACMX_NAMES", "libc", 1);
 	server_start(&server, PORT_LIMITS);
 	channel = rdma_create_event_channel();
@@ -38,9 +38,9 @@ TEST(RA_02_exec_closes_all)
 	ASSERT_EQ(0, rdma_getaddrinfo(PEER4, PORT, NULL, &res));
 	EXPECT_NE(NULL, rdmacmx_ai_device(res, NULL));
 	rdma_freeaddrinfo(res);
-	asking = id_make(channel);
+	resolving = id_make(channel);
 	name_fresh("silent.test", name, sizeof(name));
-	ASSERT_EQ(0, rdma_resolve_addrinfo(asking, name, PORT, NULL));
+	ASSERT_EQ(0, rdma_resolve_addrinfo(resolving, name, PORT, NULL));
 	ASSERT_TRUE(wait_for(WAIT_MS, "ls -l /proc/%d/fd | grep -q socket:",
 			     getpid()));
 
@@ -57,14 +57,14 @@ TEST(RA_02_exec_closes_all)
 	EXPECT_EQ(0, atoi(text));
 	pclose(f);
 
-	EXPECT_EQ(0, rdma_destroy_id(asking));
+	EXPECT_EQ(0, rdma_destroy_id(resolving));
 	EXPECT_EQ(0, rdma_destroy_id(sync));
 	EXPECT_EQ(0, id_hang_up(id, true));
 	rdma_destroy_event_channel(channel);
 	EXPECT_EQ(0, server_end(&server));
 }
 
-/* What a call that opens something needs, and what it left in the end. */
+/* The objects that a call needs, and those that it leaves at the end */
 struct scene {
 	struct rdma_event_channel *channel;
 	struct rdma_cm_id *id;		/* bound, with a device */
@@ -118,7 +118,7 @@ static int make_qp(struct scene *s)
 	return 0;
 }
 
-/* To a channel of its own, and back */
+/* To a separate channel, and back */
 static int migrate(struct scene *s)
 {
 	if (rdma_migrate_id(s->id, NULL))

@@ -53,7 +53,7 @@ int pthread_mutex_unlock(pthread_mutex_t *mutex)
 	return ret;
 }
 
-/* A name that is not there: as if the kernel had no helper to say so. */
+/* A name that does not exist: as if the kernel had no helper. */
 static void no_helper(struct rdma_cmx_get_events *cmd)
 {
 	struct rdma_cmx_event *ev = (void *)(uintptr_t)cmd->buf;
@@ -108,7 +108,7 @@ static void *request_get(void *arg)
 
 /*
  * The waiter has its event, which is no request, and is about to leave it with
- * the id: nobody would ack it there any more.
+ * the id: no thread would ack it there any more.
  */
 TEST(RA_02_destroy_of_an_id_whose_waiter_leaves)
 {

@@ -29,7 +29,7 @@ static void handler_set(int flags)
 }
 
 /*
- * Signals at this thread, from another one, until told to end. The harness
+ * Signals at this thread, from another one, until it is stopped. The harness
  * has SIGALRM for itself.
  */
 struct storm {
@@ -155,7 +155,7 @@ static void fork_handler(int sig)
 
 #define LAST	1
 
-/* Wakes one reader after the other, until the child has read and gone. */
+/* Wakes one reader after the other, until the child has read and exited. */
 static void *feed_run(void *arg)
 {
 	struct poke *poke = arg;

@@ -9,7 +9,7 @@
 
 #define PORT_THREADS	7640
 
-/* Whole lives of connections, each thread with a channel of its own. */
+/* Whole lives of connections, each thread with a private channel. */
 struct client {
 	pthread_t thread;
 	int rounds;

@@ -1,45 +1,53 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# Real programs over the shim: the same tests on RoCE and, as programs_ib, on
-# InfiniBand. A program of our own is built with librdmacm and, of the same
+# A program of our own for flags.sh: built with librdmacm and, of the same
 # source, with what pkg-config says about an installed librdmacmx.
 
-programs_dir := $(O)/selftests/programs
-programs_stage := $(programs_dir)/stage
-programs_sh := $(wildcard selftests/programs/*.sh)
-programs_bin := $(addprefix $(programs_dir)/,echo_stock.helper echo_cmx.helper \
-	echo_mix.helper)
+programs_tools := $(O)/selftests/programs/tools
+programs_stage := $(O)/selftests/programs/stage
+programs_bin := $(addprefix $(programs_tools)/,echo_stock echo_cmx echo_mix \
+	echo_both echo_static)
 selftest_targets += $(programs_bin)
+selftest_others += programs/tools/echo
 
 PROGRAMS_CC = $(CC) $(CFLAGS) -std=gnu11 -Wall -Werror
 
-$(programs_dir)/echo_stock.helper: selftests/programs/echo.c
+$(programs_tools)/echo_stock: selftests/programs/tools/echo.c
 	@mkdir -p $(@D)
 	$(PROGRAMS_CC) -o $@ $< $$(pkg-config --cflags --libs librdmacm) -libverbs
 
-$(programs_dir)/echo_mix.helper: selftests/programs/echo.c
+$(programs_tools)/echo_mix: selftests/programs/tools/echo.c
 	@mkdir -p $(@D)
 	$(PROGRAMS_CC) -DRSOCKETS -o $@ $< \
 		$$(pkg-config --cflags --libs librdmacm) -libverbs
 
-# Installed into a folder of its own, as the flags name installed files.
-$(programs_dir)/echo_cmx.helper: selftests/programs/echo.c $(lib_so) $(lib_pc) \
+# Installed into a separate folder, as the flags name installed files.
+$(programs_stage)/done: $(lib_so) $(lib_a) $(lib_pc) \
 		$(wildcard user/include/rdma/*.h)
+	@mkdir -p $(@D)
 	rm -rf $(programs_stage)
 	$(MAKE) -s --no-print-directory install-lib DESTDIR=$(abspath $(programs_stage))
-	$(PROGRAMS_CC) -o $@ $< \
-		$$(PKG_CONFIG_SYSROOT_DIR=$(abspath $(programs_stage)) \
-		   PKG_CONFIG_PATH=$(abspath $(programs_stage))$(LIBDIR)/pkgconfig \
-		   pkg-config --cflags --libs rdmacmx) -libverbs
+	@touch $@
 
-.PHONY: install-programs-tests
-install-selftests: install-programs-tests
-install-programs-tests: $(programs_bin)
-	$(INSTALL) -d $(DESTDIR)$(TESTDIR)/programs $(DESTDIR)$(TESTDIR)/programs_ib
-	$(INSTALL) -m 755 $(programs_sh) $(programs_bin) \
-		$(DESTDIR)$(TESTDIR)/programs/
-	$(INSTALL) -m 644 selftests/programs/functions selftests/programs/timeouts \
-		$(DESTDIR)$(TESTDIR)/programs/
-	$(INSTALL) -m 755 $(programs_sh) $(DESTDIR)$(TESTDIR)/programs_ib/
-	$(INSTALL) -m 644 selftests/programs/timeouts \
-		$(DESTDIR)$(TESTDIR)/programs_ib/
-	echo gamma >$(DESTDIR)$(TESTDIR)/programs_ib/guest
+# The output of pkg-config with these options
+programs_flags = $$(PKG_CONFIG_SYSROOT_DIR=$(abspath $(programs_stage)) \
+	PKG_CONFIG_PATH=$(abspath $(programs_stage))$(LIBDIR)/pkgconfig \
+	pkg-config $(1) rdmacmx)
+
+$(programs_tools)/echo_cmx: selftests/programs/tools/echo.c $(programs_stage)/done
+	$(PROGRAMS_CC) -o $@ $< $(call programs_flags,--cflags --libs) -libverbs
+
+# With rsockets, and librdmacm is not named
+$(programs_tools)/echo_both: selftests/programs/tools/echo.c $(programs_stage)/done
+	$(PROGRAMS_CC) -DRSOCKETS -o $@ $< \
+		$(call programs_flags,--cflags --libs) -libverbs
+
+$(programs_tools)/echo_static: selftests/programs/tools/echo.c \
+		$(programs_stage)/done
+	$(PROGRAMS_CC) -DRSOCKETS -o $@ $< $(call programs_flags,--cflags) \
+		$(programs_stage)$(LIBDIR)/librdmacmx.a -libverbs -pthread
+
+.PHONY: install-programs
+install-selftests: install-programs
+install-programs: $(programs_bin)
+	$(INSTALL) -d $(DESTDIR)$(TESTDIR)/programs/tools
+	$(INSTALL) -m 755 $^ $(DESTDIR)$(TESTDIR)/programs/tools/

@@ -21,8 +21,8 @@ none_left "cmtime"
 
 # --- rdma_server, rdma_client --------------------------------------------------
 
-# Each server has a port of its own: for a while after the end the kernel may
-# still hold one, and says EADDRNOTAVAIL (on the stock library, too).
+# Each server has a different port: for a while after the end the kernel may
+# still hold one, and returns EADDRNOTAVAIL (on the stock library, too).
 port=7480
 
 port_listens() {

@@ -8,9 +8,9 @@
 run="cmx run"
 port=18600
 
-# perftest's client asks for its second connection while its server only begins
+# perftest's client requests its second connection while its server only begins
 # to listen for it, and fails when it comes first (on the stock library, too);
-# qperf's server tells its port before it listens there, so its client may be
+# qperf's server sends its port before it listens there, so its client may be
 # rejected (reason 8). So requests to the server take two seconds longer.
 slow_on() {
 	if [ $bed = InfiniBand ]; then
@@ -81,8 +81,8 @@ perf "ib_read_bw -R" "ib_read_bw -s 8192" 8192
 perf "ib_read_lat -R" "ib_read_lat -s 64" 64
 perf "ib_atomic_lat -R" ib_atomic_lat 8
 
-# qperf's server serves one test after another and ends when it is told to
-# (-to: for how long it and its client wait for each other, 5 s if not said)
+# qperf's server serves one test after another and ends by a command
+# (-to: for how long it and its client wait for each other, 5 s by default)
 qperf_serves() {
 	tcp_listens 19765
 }

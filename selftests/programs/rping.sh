@@ -22,7 +22,7 @@ rping_pair "rping, stock client" "2 0" "$run rping -s -a $sa" "rping -c -a $sa"
 rping_pair "rping, IPv6" "2 1" "$run rping -s -a $sa6" "$run rping -c -a $sa6"
 rping_pair "rping, a source address" "2 1" "$run rping -s -a $sa" \
 	"$run rping -c -a $sa -I $ca"
-rping_pair "rping -q, a queue pair of its own" "2 1" \
+rping_pair "rping -q, a separate queue pair" "2 1" \
 	"$run rping -s -q -a $sa" "$run rping -c -q -a $sa"
 swap
 rping_pair "rping, the other way" "2 1" "$run rping -s -a $sa" \

@@ -4,10 +4,10 @@
  * is closed, by another thread. The call ends, as one that came before or one
  * that came too late, and nothing is left.
  */
-#include "../common/uapi.h"
+#include "uapi.h"
 #include "pair.h"
 
-#include "../harness.h"
+#include "harness.h"
 
 #define ROUNDS	60
 #define DALLY_US	20
@@ -312,7 +312,7 @@ FIXTURE_TEARDOWN(commands)
 	EXPECT_TRUE(nothing_left());
 }
 
-/* Errors that can be had when all is as it should be, whoever was first */
+/* Errors that are right in some order of the commands */
 static bool ret_known(int ret)
 {
 	switch (ret) {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * RAI-07: an id is destroyed while an event of it comes, and while another
- * thread reads. DESTROY says how many events of the id were handed out in all
+ * thread reads. DESTROY reports how many events of the id were read in all
  * its life: that is how many the reader has, and none comes afterwards.
  */
-#include "../common/uapi.h"
+#include "uapi.h"
 #include "pair.h"
 
-#include "../harness.h"
+#include "harness.h"
 
 #define ROUNDS	80
 #define UID	77
@@ -19,7 +19,7 @@ struct stage {
 	atomic_bool stop;
 };
 
-/* Reads what is there until it is told to stop, and then what is left. */
+/* Reads events until it is stopped, and then the rest. */
 static void events_read(void *arg)
 {
 	struct stage *s = arg;
@@ -87,7 +87,7 @@ static int start_route_resolved(struct stage *s)
 	       id_resolve_route(s->fd, s->id);
 }
 
-/* It is the listener that goes, with what it has heard of. */
+/* The listener is destroyed, with the requests that it has received. */
 static int start_connect_request(struct stage *s)
 {
 	uint16_t port;

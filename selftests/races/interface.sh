@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # RA-01, OPS-04: the interface under an RDMA device goes down and up, loses
 # its address and gets it back, and vanishes with the device, under load.
-# Each time the load goes on afterwards.
+# Each time the load continues afterwards.
 . "${0%/*}/functions"
 
 rounds=10
@@ -57,17 +57,17 @@ ok "an interface with a device" bed_add
 ok "it works" wait_for 60 works
 load_start 2 10.98.0.1 2
 is "load on it" $? 0
-ok "OPS-04: the address goes and comes, $rounds rounds" readdress
+ok "OPS-04: the address is removed and added, $rounds rounds" readdress
 ok "OPS-04: down and up, $rounds rounds" down_up
-ok "OPS-04: the device goes" timeout 60 rdma link del rxe_race
-ok "OPS-04: the interface goes" timeout 60 ip link del race0
-ok "the processes live" load_alive
+ok "OPS-04: the device is removed" timeout 60 rdma link del rxe_race
+ok "OPS-04: the interface is removed" timeout 60 ip link del race0
+ok "the processes still run" load_alive
 load_stop
-is "and end well" $? 0
-ok "OPS-04: nothing is left" wait_for 30 live_none
-# Only with a new device: soft-RoCE of Linux 6.1 does not get over either, as
+is "the processes exit with 0" $? 0
+ok "OPS-04: no object is left" wait_for 30 live_none
+# Only with a new device: soft-RoCE of Linux 6.1 survives neither, as
 # the stock stack alone shows, with rping for a load.
-ok "the interface and the device come back" bed_add
+ok "the interface and the device are added again" bed_add
 ok "RA-01: they work" wait_for 60 works || diag "$(cat probe.log)"
 bed_del
 finish

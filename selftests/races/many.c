@@ -4,11 +4,11 @@
  * thousands of resolutions are outstanding at once (RAI-01, RAI-07), until
  * they are answered, time out, or their file is closed.
  */
-#include "../common/uapi.h"
+#include "uapi.h"
 
 #include <pthread.h>
 
-#include "../harness.h"
+#include "harness.h"
 
 #define THREADS		4
 #define IDS		25000	/* of each thread */
@@ -173,7 +173,7 @@ TEST_F_TIMEOUT(many, RAI_01_10000_outstanding_are_answered, 200)
 			RDMA_CMX_EV_ADDRINFO_ERROR, -ENOENT, PER_FILE));
 }
 
-/* One name that nobody answers: looked up once, and each has its own event. */
+/* One name of a silent server: one lookup, and an event for each query. */
 TEST_F_TIMEOUT(many, RAI_03_10000_outstanding_time_out, 200)
 {
 	int i;

@@ -4,7 +4,7 @@
 # small one, many ids, events and resolutions end there, in an error or with
 # the process, and others do not notice. Nothing is left.
 . "${0%/*}/functions"
-hoard=/usr/lib/rdma-cmx/selftests/races/hoard.helper
+hoard=/usr/lib/rdma-cmx/selftests/races/tools/hoard
 
 group=/sys/fs/cgroup/small
 rounds=4
@@ -43,7 +43,7 @@ for ((i = 1; i <= rounds; i++)); do
 		"$([ $status = 3 ] || [ $status = 137 ] && echo yes)" yes
 	diag "status $status: $(cat small$i.log)"
 	ok "round $i: it has ended" wait_for 40 ended
-	ok "round $i: nothing is left" wait_for 30 live_none
+	ok "round $i: no object is left" wait_for 30 live_none
 	like "round $i: it was the group's limit" \
 		"$(cat $group/memory.events)" '^max [1-9]'
 	ok "others resolve" timeout 60 cmx resolve storage.cmx.test

@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # RAI-07, OPS-04: a network namespace is deleted while processes in it have
-# everything under way, and while one that has left it holds a file of its
-# making. The namespace goes with its last user, and nothing is left.
+# requests outstanding, and while one that has left it holds a file of its
+# making. The namespace ends with its last user, and no object is left.
 . "${0%/*}/functions"
 
 rounds=8
 
-# Its interface is a pair with one outside: the namespace is gone when that is.
+# Its interface is a pair with one outside: both are destroyed together.
 space_add() {
 	ip netns add race &&
 		ip link add race0 type veth peer name race1 netns race &&
@@ -39,7 +39,7 @@ deleted() {
 }
 
 ok "RAI-07: deleted with a name outstanding, $rounds rounds" deleted
-ok "RAI-07: nothing is left" wait_for 40 live_none
+ok "RAI-07: no object is left" wait_for 40 live_none
 
 # A file that was opened there, and a process that is elsewhere by now
 space_add
@@ -50,9 +50,9 @@ ip netns del race
 ok "the namespace lives as long as the process" test -e /sys/class/net/race0
 kill "$(cat pid)"
 wait 2>/dev/null
-ok "OPS-04: and no longer" wait_for 40 space_gone
+ok "OPS-04: the namespace ends with the process" wait_for 40 space_gone
 
-# A device of its own, in an exclusive world: the fabric's tests do that. Here
+# A private device, in an exclusive world: the fabric's tests do that. Here
 # load on the shared device, from inside and outside.
 space_add
 load_start 2 10.55.0.1 2
@@ -62,9 +62,9 @@ moment 500
 ip netns del race
 kill -KILL $inside
 wait $inside 2>/dev/null
-ok "OPS-04: gone under load" wait_for 30 space_gone
-ok "those outside go on" load_alive
+ok "OPS-04: the namespace is destroyed under load" wait_for 30 space_gone
+ok "the processes outside still run" load_alive
 load_stop
-is "and end well" $? 0
-ok "OPS-04: nothing is left" wait_for 40 live_none
+is "the processes outside exit with 0" $? 0
+ok "OPS-04: no object is left" wait_for 40 live_none
 finish

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# OPS-04: the modules are taken away under load. Refused while there is a
-# user; and as soon as the last one is killed, with whatever was under way,
-# they go, and come back.
+# OPS-04: the modules are unloaded under load. The kernel refuses while there is
+# a user. As soon as the last one is killed, with requests outstanding, they are
+# unloaded and loaded again.
 . "${0%/*}/functions"
 
 rounds=12
@@ -37,10 +37,10 @@ unload_rounds() {
 
 load_start 3 10.55.0.1 2
 is "three processes of two threads are at work" $? 0
-ok "OPS-04: refused 20 times while they are" refused
+ok "OPS-04: the unload is refused 20 times" refused
 load_stop
-is "they end well" $? 0
-like "and have done something" "$(cat load0.log)" 'good [1-9]'
+is "they exit with 0" $? 0
+like "they have completed rounds" "$(cat load0.log)" 'good [1-9]'
 ok "OPS-04: unloaded as soon as they are killed, $rounds rounds" unload_rounds
 ok "a name resolves" timeout 60 cmx resolve storage.cmx.test
 finish

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Questions to the SA that are not asked: those that others are asking just
- * now, and those whose answer is still good. Counted where the SM is. That an
- * answer is dropped is proved with a cache that would keep it for an hour.
+ * SA queries that are not sent: those that are coalesced with an outstanding
+ * one, and those that the cache answers. The SM's device counts the queries.
+ * A cache time of an hour proves that an event drops a response.
  */
 #include <string.h>
 #include <sys/wait.h>
@@ -38,7 +38,7 @@ FIXTURE_TEARDOWN(cache)
 	rdma_destroy_event_channel(self->channel);
 }
 
-TEST_F(cache, asked_once)
+TEST_F(cache, queried_once)
 {
 	long long before;
 
@@ -62,7 +62,7 @@ TEST_F(cache, off)
 	EXPECT_LE(before + 5, questions(ATTR_SERVICE));
 }
 
-/* Each port asks for itself: what it may see can differ. */
+/* Each port sends its queries: the SA may give it a different response. */
 TEST_F(cache, not_for_another_port)
 {
 	struct rdma_cm_id *other = id_on(self->channel, DEV_OTHER);
@@ -76,7 +76,7 @@ TEST_F(cache, not_for_another_port)
 	rdma_destroy_id(other);
 }
 
-/* Not longer than the record lives */
+/* The cache keeps a record no longer than its lease. */
 TEST_F(cache, lease)
 {
 	char name[64];
@@ -87,26 +87,26 @@ TEST_F(cache, lease)
 			     self->sid + 1));
 	ASSERT_EQ(1, sa_count(self->id, name));
 	ASSERT_TRUE(wait_for(WAIT_MS, "[ $(" SELFTESTS
-			     "/sa/service.helper -n %s count) = 0 ]", name));
+			     "/sa/tools/service -n %s count) = 0 ]", name));
 	for (end = now_ms() + WAIT_MS; now_ms() < end; usleep(50000))
 		if (sa_count(self->id, name) != 1)
 			break;
 	EXPECT_EQ(-ENOENT, sa_count(self->id, name));
 }
 
-static void asked_again_expect(struct __test_metadata *_metadata,
-			       FIXTURE_DATA(cache) *self, const char *event)
+static void new_query_expect(struct __test_metadata *_metadata,
+			     FIXTURE_DATA(cache) *self, const char *event)
 {
 	long long before, end;
 
 	ASSERT_EQ(1, sa_count(self->id, self->name));
 	ASSERT_EQ(1, sa_count(self->id, self->name));
-	/* The kernel's own questions after an event do not count. */
+	/* The kernel's other queries after an event do not count. */
 	before = questions(ATTR_SERVICE);
 	ASSERT_EQ(0, bash("%s", event));
-	/* The kernel hears of it from a work item. */
+	/* A work item delivers the event. */
 	for (end = now_ms() + WAIT_MS; now_ms() < end; usleep(20000)) {
-		/* A port in error is none to ask by, for a moment. */
+		/* A port in error sends no query for a moment. */
 		sa_count(self->id, self->name);
 		if (questions(ATTR_SERVICE) > before)
 			break;
@@ -127,7 +127,7 @@ TEST_F(cache, dropped_on_events)
 	for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++) {
 		snprintf(event, sizeof(event), "knob_set %s event %s",
 			 device(DEV_ASK), events[i]);
-		asked_again_expect(_metadata, self, event);
+		new_query_expect(_metadata, self, event);
 	}
 }
 
@@ -138,10 +138,10 @@ TEST_F(cache, dropped_on_link_down)
 	snprintf(event, sizeof(event),
 		 "link_down %s && link_up %s && port_active_wait",
 		 device(DEV_ASK), device(DEV_ASK));
-	asked_again_expect(_metadata, self, event);
+	new_query_expect(_metadata, self, event);
 }
 
-/* The records of the old SM are gone, so the answer is another one. */
+/* The new SM does not have the old records, so the response differs. */
 TEST_F(cache, no_stale_answer_after_SM_restart)
 {
 	long long end;
@@ -159,9 +159,12 @@ TEST_F(cache, no_stale_answer_after_SM_restart)
 #define PROCESSES	20
 #define IDS		50
 
-/* Ready; when told to go, all at once; the number that was answered right */
-static int asker(const char *name, unsigned long long sid, int flags,
-		 int ready, int go)
+/*
+ * A process that reports on @ready that it can start, waits for the end of @go,
+ * and resolves with all ids at once. Returns the number of right results.
+ */
+static int client(const char *name, unsigned long long sid, int flags,
+		  int ready, int go)
 {
 	struct rdma_event_channel *channel = rdma_create_event_channel();
 	struct rdma_addrinfo hints = { .ai_flags = RAI_SA | flags };
@@ -212,7 +215,7 @@ static void crowd(struct __test_metadata *_metadata,
 		if (fork())
 			continue;
 		close(go[1]);
-		_exit(asker(self->name, self->sid, flags, ready[1], go[0]));
+		_exit(client(self->name, self->sid, flags, ready[1], go[0]));
 	}
 	close(ready[1]);
 	for (i = 0; i < PROCESSES; i++)
@@ -226,24 +229,24 @@ static void crowd(struct __test_metadata *_metadata,
 	EXPECT_EQ(PROCESSES * IDS, good);
 	EXPECT_LT(before, after);
 	EXPECT_GE(most, after - before) {
-		TH_LOG("%lld questions", after - before);
+		TH_LOG("%lld queries", after - before);
 	}
 	close(ready[0]);
 	close(go[0]);
 }
 
-TEST_F(cache, thousand_at_once_ask_once)
+TEST_F(cache, thousand_at_once_coalesced)
 {
 	crowd(_metadata, self, RAI_NOROUTE, 2);
 }
 
-/* One question for the service and one for the path */
+/* One query for the service and one for the path */
 TEST_F(cache, thousand_at_once_with_routes)
 {
 	crowd(_metadata, self, 0, 2);
 }
 
-/* Without a cache too: those who come while it is asked share the answer. */
+/* Without a cache, too, callers share the response to an outstanding query. */
 TEST_F(cache, coalesced_without_a_cache)
 {
 	struct rdma_addrinfo hints = { .ai_flags = RAI_SA | RAI_NOROUTE };
@@ -261,7 +264,7 @@ TEST_F(cache, coalesced_without_a_cache)
 	for (i = 0; i < IDS; i++)
 		ASSERT_EQ(0, rdma_resolve_addrinfo(ids[i], NULL, self->name,
 						   &hints));
-	/* One that is cancelled takes nothing from the others. */
+	/* The cancel of one does not affect the others. */
 	rdma_destroy_id(ids[0]);
 	EXPECT_EQ(0, channel_readable(self->channel, 0));
 	ASSERT_EQ(0, bash("sm_resume"));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Resolution by the SA while the fabric misbehaves: the SM is dead, slow or
- * replaced, packets are lost, a port goes down, a device goes away. Every
- * question ends, and the next one after the fault is answered.
+ * Resolution by the SA with faults of the fabric: the SM is dead, slow or
+ * replaced, packets are lost, a port goes down, a device is removed. Every
+ * query ends, and the next one after the fault succeeds.
  */
 #include <string.h>
 
@@ -58,7 +58,7 @@ static int ask_end(struct rdma_event_channel *channel)
 	}
 }
 
-/* A new SM knows no service of before. */
+/* A new SM has no earlier service. */
 static void works_again(struct __test_metadata *_metadata,
 			struct rdma_cm_id *id)
 {
@@ -91,7 +91,7 @@ TEST_F(faults, RAI_03_SM_dies_while_asked)
 	works_again(_metadata, self->id);
 }
 
-/* A known answer is good for its time; what is not known fails. */
+/* A cached response is valid for its time; other queries fail. */
 TEST_F(faults, SM_dies_after_an_answer)
 {
 	char other[64];
@@ -103,7 +103,7 @@ TEST_F(faults, SM_dies_after_an_answer)
 	works_again(_metadata, self->id);
 }
 
-/* It comes back between two repetitions. */
+/* The SM resumes between two retries. */
 TEST_F(faults, SM_slow)
 {
 	long long before = questions(ATTR_SERVICE);
@@ -126,7 +126,7 @@ TEST_F(faults, SM_restarts_while_asked)
 	ASSERT_EQ(0, bash("sm_pause"));
 	ASSERT_EQ(0, ask_start(self->id, service_name(name)));
 	ASSERT_EQ(0, bash("sm_stop && sm_start"));
-	/* The new one says that there is none, unless it came too late. */
+	/* The new SM has no such service, unless it starts too late. */
 	switch (ask_end(self->channel)) {
 	case -ENOENT:
 	case -ETIMEDOUT:
@@ -146,7 +146,7 @@ TEST_F(faults, SM_hands_over)
 	works_again(_metadata, self->id);
 	ASSERT_EQ(0, bash("sm_stop $(fab_dev 1)"));
 	ASSERT_EQ(0, bash("wait_for 60 " SELFTESTS
-			  "/sa/service.helper -C %s count; port_active_wait",
+			  "/sa/tools/service -C %s count; port_active_wait",
 			  device(DEV_ASK)));
 	works_again(_metadata, self->id);
 	ASSERT_EQ(0, bash("sm_stop; sm_start; port_active_wait"));
@@ -176,7 +176,7 @@ TEST_F_TIMEOUT(faults, thirty_percent_of_MADs_lost, 240)
 		good += ret == records;
 		late += ret == -ETIMEDOUT;
 		EXPECT_TRUE(ret == records || ret == -ETIMEDOUT) {
-			TH_LOG("%d records of %d", ret, records);
+			TH_LOG("%d of %d records", ret, records);
 		}
 	}
 	TH_LOG("%d answered, %d timed out", good, late);
@@ -189,14 +189,14 @@ TEST_F(faults, port_down_while_asked)
 	ASSERT_EQ(0, ask_start(self->id, self->name));
 	ASSERT_EQ(0, bash("link_down %s", device(DEV_ASK)));
 	EXPECT_EQ(-ENODEV, ask_end(self->channel));
-	/* And as long as it is down, at once or by the event */
+	/* While it is down queries fail, at once or by the event. */
 	EXPECT_EQ(-ENODEV, sa_count(self->id, self->name));
 	ASSERT_EQ(0, bash("sm_resume && link_up %s && port_active_wait",
 			  device(DEV_ASK)));
 	works_again(_metadata, self->id);
 }
 
-/* The id's own device, too: it gets that event, and nothing hangs. */
+/* The id's device is removed, too: it gets that event, and nothing hangs. */
 TEST_F(faults, device_removed_while_asked)
 {
 	struct rdma_cm_event *event;
@@ -216,7 +216,7 @@ TEST_F(faults, device_removed_while_asked)
 			failed = true;
 		}
 		rdma_ack_cm_event(event);
-		/* The device goes when its ids are gone. */
+		/* The removal ends after the destruction of its ids. */
 		if (removed && failed) {
 			EXPECT_EQ(0, rdma_destroy_id(self->id));
 			self->id = NULL;
@@ -238,7 +238,7 @@ TEST_F(faults, device_removed_while_asked)
 #define CHANNELS	10
 #define IDS		1000
 
-/* Each is taken, and each is answered once the SM is back. */
+/* Each call succeeds, and each query is answered after the SM resumes. */
 TEST_F(faults, ten_thousand_outstanding)
 {
 	static struct rdma_cm_id *ids[CHANNELS][IDS];
@@ -254,7 +254,7 @@ TEST_F(faults, ten_thousand_outstanding)
 			ASSERT_NE(NULL, ids[c][i]);
 		}
 	}
-	/* A slow machine takes seconds to ask them all. */
+	/* A slow machine takes seconds to send them all. */
 	ASSERT_TRUE(parameter_set("query_timeout_ms", "60000", query));
 	ASSERT_TRUE(parameter_set("sa_timeout_ms", "4000", sa));
 	ASSERT_EQ(0, bash("sm_pause"));

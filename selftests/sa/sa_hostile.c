@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Answers of a hostile or broken SA, made by fake.helper: each question ends
- * with an answer that is right or an error that fits, and the next good
- * answer is taken.
+ * Responses of a hostile or broken SA, made by tools/fake: each query ends with
+ * a right result or a fitting error, and the next valid response is taken.
  */
 #include <string.h>
 
 #include "sa.h"
 
-/* Answers with this many records take 1, several or many segments. */
+/* Responses with this many records take 1, several or many segments. */
 #define FEW	1
 #define SOME	5
 #define MANY	200
@@ -37,7 +36,7 @@ FIXTURE_TEARDOWN(fake)
 	rdma_destroy_event_channel(self->channel);
 }
 
-/* One question to a fake SA in this mode: entries, or the errno */
+/* One query to a fake SA in this mode: number of entries, or the errno */
 static int result(struct __test_metadata *_metadata, FIXTURE_DATA(fake) *self,
 		  const char *mode)
 {
@@ -48,7 +47,7 @@ static int result(struct __test_metadata *_metadata, FIXTURE_DATA(fake) *self,
 	if (self->pid < 0)
 		return -ECHILD;
 	ret = sa_count(self->id, service_name(name));
-	/* Not a success because nobody was asked */
+	/* The fake SA has received the query. */
 	EXPECT_LT(0, fake_stop(self->pid)) {
 		TH_LOG("%s", mode);
 	}
@@ -78,7 +77,7 @@ TEST_F(fake, attribute_offset)
 	result_expect(-EBADMSG, "offset=1");
 	result_expect(-EBADMSG, "offset-small");
 	result_expect(-EBADMSG, "offset=0xffff");
-	/* Longer records are what a later version may send. */
+	/* A later version may send longer records. */
 	result_expect(SOME, "-n 5 stride=3");
 	result_expect(MANY, "-n 200 stride=1");
 }
@@ -179,7 +178,7 @@ TEST_F(fake, aborted)
 	result_expect(-ETIMEDOUT, "-n 5 abort");
 }
 
-/* What the kernel goes by is the last segment; the rest is a promise. */
+/* The kernel uses the length of the last segment only. */
 TEST_F(fake, absurd_payload_lengths)
 {
 	result_expect(SOME, "-n 5 million");
@@ -190,7 +189,7 @@ TEST_F(fake, absurd_payload_lengths)
 	result_expect(-EBADMSG, "-n 5 early-last=2");
 }
 
-/* The partition is the record's, also one that the port is not in. */
+/* The P_Key is the record's, even if the port does not have it. */
 TEST_F(fake, RAI_06_partition)
 {
 	struct rdma_addrinfo *res;
@@ -204,7 +203,7 @@ TEST_F(fake, RAI_06_partition)
 	rdma_freeaddrinfo(res);
 	EXPECT_LT(0, fake_stop(self->pid));
 
-	/* Nothing can be sent there: no source, no route. */
+	/* The port cannot send to it: no source, no route. */
 	self->pid = fake_start("-n 1 -p 0x8123 good");
 	ASSERT_LT(0, self->pid);
 	ASSERT_EQ(0, sa_ask(self->id, service_name(name), 0, &res));
@@ -217,7 +216,7 @@ TEST_F(fake, RAI_06_partition)
 	self->pid = 0;
 }
 
-/* Whatever comes of it, it ends, and a good answer is taken afterwards. */
+/* The query ends in any case, and a valid response is taken afterwards. */
 TEST_F(fake, RMPP_headers)
 {
 	static const char *const modes[] = {
@@ -238,7 +237,7 @@ TEST_F(fake, RMPP_headers)
 	result_expect(SOME, "-n 5 good");
 }
 
-/* The same for the other question of a resolution */
+/* The same for the path query of a resolution */
 TEST_F(fake, path_records)
 {
 	static const char *const modes[] = {
@@ -252,7 +251,7 @@ TEST_F(fake, path_records)
 	for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
 		self->pid = fake_start("%s", modes[i]);
 		ASSERT_LT(0, self->pid);
-		/* The service is there; only the way to it is not known. */
+		/* The service exists; only its path is unknown. */
 		EXPECT_EQ(0, sa_ask(self->id, service_name(name), 0, &res)) {
 			TH_LOG("%s", modes[i]);
 		}
@@ -264,7 +263,7 @@ TEST_F(fake, path_records)
 	}
 }
 
-/* No more paths than a question asks for, however many come */
+/* A result has no more paths than the query requests, whatever comes. */
 TEST_F(fake, more_paths_than_asked_for)
 {
 	const size_t path = sizeof(struct ibv_path_data);

@@ -8,16 +8,13 @@ san_lib := $(san_dir)/lib/librdmacmx.so.1
 SAN_FLAGS := -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all \
 	-fno-omit-frame-pointer
 
-# Not gai_memory, which has an allocator of its own, as the sanitizer does, nor
-# destroyed, which waits to get memory back that the sanitizer keeps, nor ep,
-# whose clients leave what they have failed with to the end of the process.
-san_compat := $(filter-out %/ep,$(compat_ours))
-san_api := $(filter-out gai_memory destroyed,$(api_names))
-san_tests := $(patsubst %,$(san_dir)/api_%,$(san_api)) \
-	$(patsubst $(process_dir)/%,$(san_dir)/process_%,$(process_tests)) \
-	$(patsubst $(compat_dir)/%,$(san_dir)/compat_%,$(san_compat)) \
-	$(san_dir)/lib_sync $(san_dir)/faults $(san_dir)/faults_cm
+# selftests/tests lists them: sanitize/ROOM_NAME. Not api/gai_memory, which
+# has a private allocator, as the sanitizer does, nor api/destroyed, which
+# waits to get memory back that the sanitizer keeps, nor compat/ep, whose clients
+# leave what they have failed with to the end of the process.
+san_tests := $(patsubst sanitize/%,$(san_dir)/%,$(filter sanitize/%,$(tests_named)))
 selftest_targets += $(san_tests)
+selftest_others += sanitize/%
 comma := ,
 
 # gcov's: a .gcno lies beside each object, and says where the source was; the
@@ -51,34 +48,34 @@ $(san_lib): $(san_obj) $(san_extra) user/lib/librdmacmx.map \
 		-Wl,-Bsymbolic-functions,-z,nodelete -o $@ \
 		$(filter %.o,$^) --coverage -libverbs
 
-SAN_LINK = $(SAN_FLAGS) -Wl,--wrap=_exit -Wl,-rpath,$(TESTDIR)/sanitize/lib
-SAN_COMMON := selftests/sanitize/leaks.c selftests/api/util.c
+SAN_LINK = -Wl,--wrap=_exit -Wl,-rpath,$(TESTDIR)/sanitize/lib
 
-# The harness's macros are not ours to make clean of warnings, nor of -O1's.
-SAN_CFLAGS = $(filter-out -O%,$(PROCESS_CFLAGS)) $(SAN_LINK)
+# The harness's macros are not ours to make clean of -O1's warnings.
+SAN_CC = $(CC) $(filter-out -O%,$(CFLAGS)) $(TEST_CFLAGS) $(TEST_HEADERS) \
+	$(SAN_FLAGS) -DCOMPAT_DEVICE='"rdma_cmx"'
+san_common := $(patsubst %,$(san_dir)/obj/%.o,\
+	sanitize/leaks common/api common/process compat/pair)
+san_headers := $(test_headers) $(wildcard selftests/sanitize/*.h) \
+	selftests/compat/pair.h
 
-$(san_dir)/api_%: selftests/api/%.c $(SAN_COMMON) selftests/api/api.h $(san_lib)
-	$(CC) $(SAN_CFLAGS) -o $@ $(filter %.c %.1,$^) -libverbs -lpthread -ldl
+$(san_common): $(san_dir)/obj/%.o: selftests/%.c $(san_headers)
+	@mkdir -p $(@D)
+	$(SAN_CC) -c -o $@ $<
 
-$(san_dir)/compat_%: selftests/compat/%.c selftests/compat/pair.c \
-		selftests/compat/pair.h $(SAN_COMMON) selftests/api/api.h \
-		$(san_lib)
-	$(CC) $(SAN_CFLAGS) -DCOMPAT_DEVICE='"rdma_cmx"' -o $@ \
-		$(filter %.c %.1,$^) -libverbs -lpthread
+san_link = $(SAN_CC) $(SAN_LINK) -o $@ $(filter %.c %.o %.1,$^) -libverbs \
+	-lpthread -ldl
 
-$(san_dir)/lib_%: selftests/lib/%.c $(SAN_COMMON) selftests/api/api.h $(san_lib)
-	$(CC) $(SAN_CFLAGS) -o $@ $(filter %.c %.1,$^) -libverbs -lpthread
+# san_rule ROOM: ROOM/NAME as ROOM_NAME
+define san_rule
+$(filter $(san_dir)/$(1)_%,$(san_tests)): $(san_dir)/$(1)_%: \
+		selftests/$(1)/%.c $(san_common) $(san_headers) $(san_lib)
+	$$(san_link)
+endef
+$(foreach room,api compat lib process,$(eval $(call san_rule,$(room))))
 
-$(san_dir)/faults $(san_dir)/faults_cm: $(san_dir)/%: selftests/sanitize/%.c \
-		selftests/sanitize/inject.h selftests/sanitize/sweep.h \
-		selftests/process/util.c $(SAN_COMMON) \
-		selftests/process/process.h selftests/api/api.h $(san_lib)
-	$(CC) $(SAN_CFLAGS) -o $@ $(filter %.c %.1,$^) -libverbs -lpthread
-
-$(san_dir)/process_%: selftests/process/%.c selftests/process/util.c \
-		$(SAN_COMMON) selftests/process/process.h selftests/api/api.h \
-		$(san_lib)
-	$(CC) $(SAN_CFLAGS) -o $@ $(filter %.c %.1,$^) -libverbs -lpthread
+$(filter $(san_dir)/faults%,$(san_tests)): $(san_dir)/%: \
+		selftests/sanitize/%.c $(san_common) $(san_headers) $(san_lib)
+	$(san_link)
 
 .PHONY: sanitize install-sanitize
 sanitize: user $(san_tests)  ## build the library and its tests with ASan and UBSan
@@ -88,5 +85,3 @@ install-sanitize: $(san_tests)
 	$(INSTALL) -d $(DESTDIR)$(TESTDIR)/sanitize/lib
 	$(INSTALL) -m 755 $(san_tests) $(DESTDIR)$(TESTDIR)/sanitize/
 	$(INSTALL) -m 644 $(san_lib) $(DESTDIR)$(TESTDIR)/sanitize/lib/
-	for test in $(notdir $(san_tests)); do echo $$test 600; done \
-		>$(DESTDIR)$(TESTDIR)/sanitize/timeouts

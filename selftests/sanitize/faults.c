@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * RA-02, GAI-02: each thing that the library asks for, of the C library, of
- * libibverbs and of the kernel, fails once in each call (sweep.h). Each failure
- * is told with the errno of what failed, the id can be destroyed, and nothing is
- * lost: the leak checker looks at the end of each test (leaks.c).
- * Here: ids, addresses, devices, queues, names.
+ * RA-02, GAI-02: each request of the library to the C library, to libibverbs
+ * and to the kernel fails once in each call (sweep.h). Each call returns the
+ * errno of the failure, the id can be destroyed, and nothing is lost: the leak
+ * checker runs at the end of each test (leaks.c). Here: ids, addresses,
+ * devices, queues, names.
  */
 #include "sweep.h"
 
@@ -183,9 +183,9 @@ TEST(RA_02_addresses_and_queues)
 }
 
 /*
- * A device is opened by the first id that needs it, so each failure has a
- * process of its own: it exits with 0 if nothing failed, 1 if the failure was
- * told and the next id has its device, else with more.
+ * The first id that needs a device opens it, so each failure has a separate
+ * process: it exits with 0 if nothing failed, 1 if the failure was reported and
+ * the next id has its device, else with more.
  */
 struct first {
 	int (*call)(struct scene *s);
@@ -279,7 +279,7 @@ static int ai_route(struct scene *s)
 	};
 	int ret = getaddrinfo_get(s, PEER4, &hints);
 
-	/* Not a path that leads there: what the answer is is not asked here. */
+	/* Any path: this test does not check the result. */
 	return ret == ENOMEM || ret == EIO ? ret : 0;
 }
 

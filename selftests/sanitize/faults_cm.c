@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * RA-02, GAI-02: each thing that the library asks for, of the C library, of
- * libibverbs and of the kernel, fails once in each call (sweep.h). Each failure
- * is told with the errno of what failed, the id can be destroyed, and nothing is
- * lost: the leak checker looks at the end of each test (leaks.c).
- * Here: connections and groups.
+ * RA-02, GAI-02: each request of the library to the C library, to libibverbs
+ * and to the kernel fails once in each call (sweep.h). Each call returns the
+ * errno of the failure, the id can be destroyed, and nothing is lost: the leak
+ * checker runs at the end of each test (leaks.c). Here: connections and groups.
  */
 #include "sweep.h"
 
@@ -113,8 +112,8 @@ static void nonblocking(struct rdma_event_channel *channel)
 }
 
 /*
- * A request for which there is no id is turned down, and the next event asked
- * for: here is none.
+ * The library rejects a request for which it has no id, and reads the next
+ * event: here is none.
  */
 TEST(RA_02_request)
 {
@@ -151,7 +150,7 @@ TEST(RA_02_request)
 	EXPECT_TRUE(live_objects_gone(WAIT_MS));
 }
 
-/* The same where a request comes with an id and a QP of its own */
+/* The same for a request with an id and a separate QP */
 TEST(RA_02_request_with_qp)
 {
 	int n, ret, err, fds = 0, refused = 0;
@@ -208,8 +207,8 @@ TEST(RA_02_request_with_qp)
 }
 
 /*
- * The peer has accepted, and the QP does not get ready: a connection that has
- * failed is told of once.
+ * The peer has accepted, and the QP does not become ready: the failed
+ * connection is reported once.
  */
 TEST(RA_02_response)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Part of the library that the sanitizers' tests use: what it calls outside
- * goes through here (ld's --wrap, see build.mk), to fail when that was asked
- * for. Nothing has been done then. Close and destroy calls do not fail.
+ * Part of the library that the sanitizers' tests use: its external calls go
+ * through here (ld's --wrap, see build.mk), and fail if the test requests it,
+ * without any effect. Close and destroy calls do not fail.
  */
 #include <errno.h>
 #include <pthread.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What the tests of failures share: the n-th thing that a call asks for fails,
- * for each n until the call meets no more of them (inject.h). Functions, as the
- * harness is one program's; one thread works on a scene.
+ * Helpers of the tests of failures: the n-th request that a call makes fails,
+ * for each n until the call makes fewer (inject.h). Functions, as the harness
+ * is one program's; one thread works on a scene.
  */
 #ifndef CMX_SELFTEST_SWEEP_H
 #define CMX_SELFTEST_SWEEP_H
@@ -11,7 +11,7 @@
 #include <rdma/rdma_cmx.h>
 #include <rdma/rdma_verbs.h>
 
-#include "../process/process.h"
+#include "process.h"
 #include "inject.h"
 
 #define PORT_FAULTS	7690
@@ -82,7 +82,7 @@ static bool live_back(long before)
 	return true;
 }
 
-/* A look-up's thread closes its socket when it ends, after the answer. */
+/* A lookup's thread closes its socket when it ends, after the result. */
 static bool fds_back(int before)
 {
 	long long end = now_ms() + WAIT_MS;

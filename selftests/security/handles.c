@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* A handle means something in its own file only: every command that takes one
- * answers ENOENT for that of another file, whatever user and namespace that
+ * returns ENOENT for that of another file, whatever user and namespace that
  * file was opened in, and leaves the object as it was.
  */
-#include "common.h"
+#include "ioctl.h"
 
 #include <sched.h>
 
-#include "../harness.h"
+#include "harness.h"
 
 #define PORT 7471
 
@@ -119,7 +119,7 @@ TEST_F(handles, of_another_file)
 	EXPECT_TRUE(object_unharmed(self->own, self->id, self->mc));
 }
 
-/* A user without rights, in user and network namespaces of its own */
+/* A user without privileges, in private user and network namespaces */
 TEST_F(handles, of_another_namespace)
 {
 	const char *wrong = NULL;
@@ -141,7 +141,7 @@ TEST_F(handles, of_another_namespace)
 	ASSERT_LE(0, other);
 	EXPECT_EQ(0, tries(other, self->id, self->mc, &wrong))
 		TH_LOG("%s", wrong);
-	/* An id of its own knows nothing of addresses outside. */
+	/* Its id cannot use addresses outside. */
 	ASSERT_EQ(0, id_create(other, RDMA_PS_UDP, 1, &id));
 	EXPECT_EQ(-EADDRNOTAVAIL, id_bind(other, id, ADDR_RDMA, PORT));
 	query.id = id;

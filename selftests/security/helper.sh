@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# What the name helper is while it waits for an answer from outside: a process
-# without rights, as /proc tells, and a parent that no user has power over. A name
-# whose server is silent holds it there.
+# The name helper while it waits for a response of a server: /proc shows that it
+# is a process without privileges, whose parent no user can signal. A name of a
+# silent server holds it there.
 . /usr/lib/rdma-cmx/selftests/lib.sh
 
 pid=
@@ -19,7 +19,7 @@ helper_found() {
 	local found
 
 	for found in $(pidof cmx-names); do
-		# Past the point where it gives up what it had
+		# It has dropped its privileges.
 		if grep -q '^NoNewPrivs:.*1$' "/proc/$found/status" \
 				2>/dev/null; then
 			pid=$found
@@ -38,8 +38,8 @@ limit() {
 	sed -n "s/^$1  *\([^ ]*\)  *\([^ ]*\) .*/\1 \2/p" "$work/limits"
 }
 
-# The helper gives up by itself after some seconds: all that is to be looked
-# at is copied while it is there.
+# The helper exits after some seconds: the test copies everything that it checks
+# while the helper runs.
 look() {
 	local i
 
@@ -58,7 +58,7 @@ look() {
 		as "$uid" readlink "/proc/$pid/cwd" >"$work/peeped" 2>/dev/null
 		as 65534 kill -0 "$pid" 2>"$work/nobody"
 		as "$uid" kill -0 "$parent" 2>"$work/own"
-		# Still the same one, so that all of it is of one process
+		# The same process still exists, so that all copies are of it.
 		if [ -s "$work/limits" ] && [ -s "$work/cwd" ] &&
 		   [ -d "/proc/$pid/fd" ]; then
 			wait $!
@@ -70,31 +70,31 @@ look() {
 }
 
 work=$(mktemp -d)
-# Time to look, on a slow machine too
+# A longer timeout, for a slow machine
 conf=/etc/request-key.d/rdma-cmx.conf
 saved=$(<"$conf")
 trap 'rm -rf "$work"; echo "$saved" >"$conf"' EXIT
 sed -i 's/--timeout [0-9]*/--timeout 8/' "$conf"
 dns_queries >/dev/null
-ok "a helper was seen at work" look
-is "it runs as a user of its own" "$(status Uid)" "$uid $uid $uid $uid"
-is "and as no group of root's" "$(status Gid)" "$uid $uid $uid $uid"
-is "without other groups" "$(status Groups)" ""
+ok "a helper runs" look
+is "it runs as a separate user" "$(status Uid)" "$uid $uid $uid $uid"
+is "it runs as a separate group" "$(status Gid)" "$uid $uid $uid $uid"
+is "it has no other groups" "$(status Groups)" ""
 for set in CapInh CapPrm CapEff CapAmb; do
-	is "without capabilities: $set" "$(status $set)" "0000000000000000"
+	is "it has no capabilities: $set" "$(status $set)" "0000000000000000"
 done
-is "and cannot get any" "$(status NoNewPrivs)" "1"
-is "no core dump" "$(limit 'Max core file size')" "0 0"
+is "it cannot gain any" "$(status NoNewPrivs)" "1"
+is "it dumps no core" "$(limit 'Max core file size')" "0 0"
 is "it writes no file" "$(limit 'Max file size')" "0 0"
 is "it starts no process" "$(limit 'Max processes')" "0 0"
 is "its memory is limited" "$(limit 'Max address space')" \
 	"268435456 268435456"
-is "its files are" "$(limit 'Max open files')" "64 64"
-is "its time is" "$(limit 'Max cpu time')" "10 10"
-is "it is in no folder" "$(cat "$work/cwd")" "/"
-unlike "it has the device not open" "$(cat "$work/fds")" 'rdma_cmx'
-like "nobody cannot signal it" "$(cat "$work/nobody")" 'not permitted'
-like "its parent is root" "$(cat "$work/parent")" '^Uid:	0	0	0	0$'
-like "which its user cannot signal" "$(cat "$work/own")" 'not permitted'
-is "others of its user cannot look into it" "$(cat "$work/peeped")" ""
+is "its open files are limited" "$(limit 'Max open files')" "64 64"
+is "its CPU time is limited" "$(limit 'Max cpu time')" "10 10"
+is "its working directory is the root" "$(cat "$work/cwd")" "/"
+unlike "it does not have the device open" "$(cat "$work/fds")" 'rdma_cmx'
+like "the user nobody cannot signal it" "$(cat "$work/nobody")" 'not permitted'
+like "its parent runs as root" "$(cat "$work/parent")" '^Uid:	0	0	0	0$'
+like "its user cannot signal the parent" "$(cat "$work/own")" 'not permitted'
+is "other processes of its user cannot inspect it" "$(cat "$work/peeped")" ""
 finish

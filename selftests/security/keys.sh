@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# Nobody but root and the helper changes an answer: an ordinary user, also as
-# root of a user namespace, tries each operation on the keyring of answers, on
-# an answer in it, and on one under construction; a key of the same type elsewhere
-# nobody makes, not even root. What root is told stays what the name server says.
+# Only root and the helper change a cached response: an ordinary user, also as
+# root of a user namespace, tries each operation on the keyring of responses, on
+# a response in it, and on one under construction. No user, not even root, makes
+# a key of the same type elsewhere. Root's results remain those of the server.
 . /usr/lib/rdma-cmx/selftests/lib.sh
 
 name=storage.cmx.test
@@ -13,7 +13,7 @@ user() {
 	timeout 30 setpriv --reuid=1000 --regid=1000 --clear-groups "$@"
 }
 
-# As root of a user namespace of its own, too
+# As root of a private user namespace, too
 user_root() {
 	user unshare -Ur "$@"
 }
@@ -23,7 +23,7 @@ root() {
 }
 
 # key_id TYPE DESCRIPTION: the serial number in hexadecimal, as a number.
-# /proc/keys has room for nine letters of the type.
+# /proc/keys has nine letters of the type.
 key_id() {
 	awk -v type="${1:0:9}" -v name="$2" '$8 == type && ($9 == name ||
 		$9 == name ":") { print "0x" $1; exit }' /proc/keys
@@ -38,7 +38,7 @@ addresses() {
 	answer | grep -oE '"(10\.55|192\.168|fd55)[^"]*"' | sort | xargs
 }
 
-# refused NAME COMMAND...: it must fail, and for want of permission
+# refused NAME COMMAND...: the command fails, for lack of permission
 refused() {
 	local what=$1 out
 
@@ -60,7 +60,7 @@ refused() {
 	esac
 }
 
-# One that lives for long: the tests below take a while on a slow machine.
+# A long time to live: the tests below take a while on a slow machine.
 conf=/etc/request-key.d/rdma-cmx.conf
 cp "$conf" /tmp/rdma-cmx.conf
 sed 's/--ttl [0-9]*/--ttl 600/' /tmp/rdma-cmx.conf >"$conf"
@@ -69,9 +69,9 @@ ring=$(key_id keyring .rdma_cmx_names)
 keyctl clear "$ring"
 
 want=$(addresses)
-like "root gets an answer" "$want" '10\.55\.0\.2'
+like "root gets a result" "$want" '10\.55\.0\.2'
 key=$(key_id .rdma_cmx_name $name)
-like "which is a key" "$key" '^0x'
+like "the response is a key" "$key" '^0x'
 
 for who in user user_root; do
 	refused "$who: add to the keyring" \
@@ -104,12 +104,12 @@ for who in user user_root root; do
 	refused "$who: an answer by request_key(2)" \
 		$who keyctl request2 .rdma_cmx_name $name '' @u
 done
-is "and root's answer is what it was" "$(addresses)" "$want"
-is "from the same key" "$(key_id .rdma_cmx_name $name)" "$key"
+is "root's result is unchanged" "$(addresses)" "$want"
+is "its key is the same" "$(key_id .rdma_cmx_name $name)" "$key"
 keyctl clear "$ring"
-is "and again when it is asked for anew" "$(addresses)" "$want"
+is "a new query has the same result" "$(addresses)" "$want"
 
-# An answer under construction belongs to the helper that was told to make it.
+# A response under construction belongs to the helper that makes it.
 seen() {
 	key=$(key_id .rdma_cmx_name $silent)
 	[ -n "$key" ]
@@ -122,7 +122,7 @@ if wait_for 40 seen; then
 	refused "reject an answer to come" \
 		user keyctl reject "$key" 60 rejected 0
 else
-	fail "a key under construction is to be seen"
+	fail "a key under construction is visible"
 fi
 wait $!
 finish

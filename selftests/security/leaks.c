@@ -5,22 +5,14 @@
  * that the allocator of a debug kernel leaves (0x6b, 0x5a, 0xbb, 0xcc), or an
  * address of the kernel.
  */
-#include "common.h"
+#include "ioctl.h"
 
 #include <linux/types.h>
 #include <rdma/ib_user_verbs.h>
 
-#include "../harness.h"
+#include "harness.h"
 
 #define OURS 0xa5
-
-#ifdef ON_INFINIBAND
-#define NODES ADDR_RDMA, "fd66::1", "node1.cmx.test", "node2.cmx.test"
-#define NODE_NAMED "node2.cmx.test"
-#else
-#define NODES ADDR_RDMA, "fd55::1", "storage.cmx.test", "alias.cmx.test"
-#define NODE_NAMED "alias.cmx.test"
-#endif
 
 FIXTURE(leaks) {
 	int fd;
@@ -161,7 +153,7 @@ static int event_clean(int fd, uint32_t type, union event_buf *buf)
 	if (ev->flags & RDMA_CMX_EVENT_INFO &&
 	    !info_clean((void *)ev + ev->header_len))
 		return -EBADMSG;
-	/* Private data comes last of what connections tell. */
+	/* Private data is the last part of an event of a connection. */
 	if (ev->flags & RDMA_CMX_EVENT_PRIVATE_DATA) {
 		pad = -ev->private_data_len & 7;
 		data = (uint8_t *)buf + ev->len - pad;
@@ -274,7 +266,7 @@ TEST_F(leaks, multicast)
 	EXPECT_EQ(0, event_clean(self->fd, RDMA_CMX_EV_USER, &buf));
 }
 
-/* Entries and what is between them */
+/* Entries and the bytes between them */
 static int entries_clean(const void *buf, uint32_t len)
 {
 	const struct rdma_cmx_ai_entry *e;
@@ -314,12 +306,18 @@ static void query_make(struct rdma_cmx_ai_query *query, const char *node)
 
 TEST_F(leaks, getaddrinfo)
 {
-	static const char *const nodes[] = { NODES };
+	static const char *const roce[] = {
+		"10.55.0.1", "fd55::1", "storage.cmx.test", "alias.cmx.test"
+	};
+	static const char *const infiniband[] = {
+		"10.66.0.1", "fd66::1", "node1.cmx.test", "node2.cmx.test"
+	};
+	const char *const *nodes = on_infiniband ? infiniband : roce;
 	struct rdma_cmx_getaddrinfo arg;
 	uint32_t i, needed;
 	char buf[4096];
 
-	for (i = 0; i < sizeof(nodes) / sizeof(nodes[0]); i++) {
+	for (i = 0; i < 4; i++) {
 		memset(&arg, 0, sizeof(arg));
 		query_make(&arg.query, nodes[i]);
 		arg.buf = (uintptr_t)buf;
@@ -348,7 +346,7 @@ TEST_F(leaks, query_addrinfo)
 
 	ASSERT_EQ(0, id_create(self->fd, RDMA_PS_TCP, 1, &id));
 	arg.id = id;
-	query_make(&arg.query, NODE_NAMED);
+	query_make(&arg.query, on_infiniband ? "node2.cmx.test" : "alias.cmx.test");
 	ASSERT_EQ(0, call(self->fd, RESOLVE_ADDRINFO, &arg));
 	ASSERT_EQ(0, event_clean(self->fd, RDMA_CMX_EV_ADDRINFO_RESOLVED,
 				 &event));

@@ -4,7 +4,7 @@
 # an echo over its queue pair; the first is one that works. GAI-14: so a
 # program that takes the first entry reaches the storage network.
 . /usr/lib/rdma-cmx/selftests/lib.sh
-rc=/usr/lib/rdma-cmx/selftests/api/rc.helper
+rc=/usr/lib/rdma-cmx/selftests/api/tools/rc
 
 serve() {
 	job=$(peer_bg "$rc serve $1 $2")
@@ -16,13 +16,13 @@ serve 7501 4
 is "RAI-08: a server in the other guest" $? 0
 
 out=$(timeout 60 $rc connect storage.cmx.test 7501)
-is "RAI-08: the program ends well" $? 0
+is "RAI-08: the program exits with 0" $? 0
 diag "$out"
 is "RAI-08: three entries" "$(wc -l <<<"$out")" 3
 like "RAI-08: IPv4 storage address" "$out" '^10\.55\.0\.2: ok$'
 like "RAI-08: IPv6 storage address" "$out" '^fd55::2: ok$'
 like "GAI-14: the first entry connects" "$(head -1 <<<"$out")" ': ok$'
-like "GAI-14: the management address does not, and is last" \
+like "GAI-14: the management address is last, and does not connect" \
 	"$(tail -1 <<<"$out")" '^192\.168\.77\.2: (RDMA_CM_EVENT_ADDR_ERROR -19|No such device)$'
 
 out=$(timeout 60 $rc connect storage.cmx.test 7501 sync)

@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# The RDMA device goes while requests are outstanding (OPS-04, RAI-07):
-# DEVICE_REMOVAL for each id that was bound to it, nothing hangs, nothing is
+# The RDMA device is removed while requests are outstanding (OPS-04, RAI-07):
+# DEVICE_REMOVAL for each id that was bound to it, nothing hangs, no object is
 # left; it works again when the device is back. GAI-08, GAI-14: without a
 # device the addresses are still found.
 . /usr/lib/rdma-cmx/selftests/lib.sh
-hold=/usr/lib/rdma-cmx/selftests/api/hold.helper
+hold=/usr/lib/rdma-cmx/selftests/api/tools/hold
 
 port_active() {
 	rdma link show rxe0/1 | grep -q 'state ACTIVE'
@@ -19,13 +19,13 @@ device_back() {
 
 $hold 4 10.55.0.1 239.55.9.2 >hold.log 2>&1 &
 pid=$!
-ok "much under way on the device" wait_for 30 grep -q ready hold.log
-ok "OPS-04: the device can go" timeout 60 rdma link del rxe0
-ok "OPS-04: each bound id hears of it" wait_for 30 grep -q removed hold.log
+ok "many requests are outstanding on the device" wait_for 30 grep -q ready hold.log
+ok "OPS-04: the removal of the device ends" timeout 60 rdma link del rxe0
+ok "OPS-04: each bound id gets the event" wait_for 30 grep -q removed hold.log
 wait $pid
-is "OPS-04: the program ends well" $? 0
+is "OPS-04: the program exits with 0" $? 0
 diag "$(cat hold.log)"
-ok "RAI-07: nothing is left" wait_for 30 live_none
+ok "RAI-07: no object is left" wait_for 30 live_none
 
 out=$(timeout 60 cmx resolve storage.cmx.test)
 is "GAI-08: a name resolves without any device" $? 0
@@ -35,21 +35,21 @@ done
 
 # Once more, with a process that does not react and is killed: the verbs
 # device of rxe waits for its user, so the removal ends when the process does.
-ok "the device comes back" device_back
+ok "the device is added again" device_back
 $hold 4 10.55.0.1 239.55.9.3 >hold2.log 2>&1 &
 pid=$!
 ok "ids on it again" wait_for 30 grep -q ready hold2.log
 kill -STOP $pid
 timeout 60 rdma link del rxe0 &
 removal=$!
-ok "OPS-04: the device is going" wait_for 40 \
+ok "OPS-04: the removal of the device has begun" wait_for 40 \
 	bash -c '! rdma link show rxe0/1 2>/dev/null | grep -q state'
 kill -KILL $pid
 wait $pid 2>/dev/null
 wait $removal
-is "OPS-04: it is gone with its last user" $? 0
-ok "RAI-07: nothing is left after the kill" wait_for 30 live_none
-ok "the device comes back again" device_back
-ok "RA-01: and resolves addresses" \
+is "OPS-04: the removal ends with its last user" $? 0
+ok "RAI-07: no object is left after the kill" wait_for 30 live_none
+ok "the device is added once more" device_back
+ok "RA-01: it resolves addresses" \
 	timeout 60 /usr/lib/rdma-cmx/selftests/api/ra
 finish

@@ -1,21 +1,21 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# Names are looked up once for many (issue: coalescing and caching): the name
-# server's log says how often it was asked. GAI-05: no look-up at all for a
-# number or with RAI_NUMERICHOST is in api/gai_names.
+# Lookups of names are coalesced and cached: the name server's log has the
+# number of queries. GAI-05: api/gai_names has the test that a number, or a name
+# with RAI_NUMERICHOST, causes no lookup.
 . /usr/lib/rdma-cmx/selftests/lib.sh
 
 resolve() {
 	timeout 60 cmx resolve "$1" 7471
 }
 
-# Ends the wait for the log: a question of its own, seen in it
+# Waits until the log has a new query, and so all earlier ones
 log_barrier() {
 	getent ahosts "$1.any.cmx.test" >/dev/null
-	wait_for 40 asked_for "$1.any.cmx.test"
+	wait_for 40 query_received "$1.any.cmx.test"
 }
 
-asked_for() {
+query_received() {
 	[ "$(dns_queries "$1")" -gt 0 ]
 }
 
@@ -26,8 +26,8 @@ resolve cache1.any.cmx.test >/dev/null
 resolve cache1.any.cmx.test >/dev/null
 log_barrier b1
 first=$(dns_queries cache0.any.cmx.test)
-ok "the name server was asked" test "$first" -gt 0
-is "GAI-13: three times within its time is asked like once" \
+ok "the name server receives a query" test "$first" -gt 0
+is "GAI-13: three calls within its time cause the queries of one" \
 	"$(dns_queries cache1.any.cmx.test)" "$first"
 
 before=$(counter name_lookups)
@@ -36,18 +36,18 @@ for _ in $(seq 12); do
 done
 wait
 log_barrier b2
-ok "GAI-13: 12 processes ask for one name: one or two look-ups" \
+ok "GAI-13: 12 processes resolve one name: one or two lookups" \
 	test $(($(counter name_lookups) - before)) -le 2
-ok "GAI-13: and the server hears of it as often" \
+ok "GAI-13: the server receives their queries only" \
 	test "$(dns_queries cache2.any.cmx.test)" -le $((2 * first))
 
-# A silent server does not stop the others, and is itself waited for once.
+# A silent server does not stop other names, and one lookup waits for it.
 before=$(counter name_lookups)
 for _ in $(seq 8); do
 	resolve quiet1.silent.test >/dev/null 2>&1 &
 done
 ok "RAI-01: other names resolve meanwhile" resolve cache3.any.cmx.test
 wait
-ok "8 waiters for a silent server: few look-ups" \
+ok "8 waiters for a silent server: few lookups" \
 	test $(($(counter name_lookups) - before)) -le 3
 finish

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # A process that dies with everything outstanding leaves nothing behind
-# (RAI-07, MC-03, OPS-04): look-ups, ids, memberships, listeners. The device
+# (RAI-07, MC-03, OPS-04): lookups, ids, memberships, listeners. The device
 # node's modules cannot be unloaded before, and can after.
 . /usr/lib/rdma-cmx/selftests/lib.sh
-hold=/usr/lib/rdma-cmx/selftests/api/hold.helper
+hold=/usr/lib/rdma-cmx/selftests/api/tools/hold
 
 start() {
 	# Emptied here: the process below may take its time to do so.
@@ -23,7 +23,7 @@ end() {
 
 for signal in KILL TERM SEGV; do
 	start $hold 8 10.55.0.1 239.55.9.1
-	is "much under way ($signal)" $? 0
+	is "many requests are outstanding ($signal)" $? 0
 	ok "MC-03: joined" igmp_joined eth0 239.55.9.1
 	like "there are live objects" "$(live_objects)" '=[1-9]'
 	for module in rdma_ucmx rdma_cmx; do
@@ -32,7 +32,7 @@ for signal in KILL TERM SEGV; do
 		like "OPS-04: because it is in use" "$out" 'in use'
 	done
 	end $signal
-	ok "RAI-07: all is gone after SIG$signal" wait_for 30 live_none
+	ok "RAI-07: no object is left after SIG$signal" wait_for 30 live_none
 	ok "MC-03: the membership too" \
 		bash -c '. /usr/lib/rdma-cmx/selftests/lib.sh; ! igmp_joined eth0 239.55.9.1'
 done
@@ -52,7 +52,7 @@ unload() {
 }
 
 ok "OPS-04: nothing in use: both modules unload" wait_for 40 unload
-ok "OPS-04: and load again" modprobe rdma_ucmx
+ok "OPS-04: the modules load again" modprobe rdma_ucmx
 ok "the device node is back" wait_for 40 test -c /dev/infiniband/rdma_cmx
 ok "a name resolves again" timeout 60 cmx resolve storage.cmx.test
 finish

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # Faults at random moments (RAI-07, OPS-04): processes are killed while they
-# open, resolve, join and listen; the device goes and comes meanwhile. The
+# open, resolve, join and listen; the device is removed and added meanwhile. The
 # random delays choose the moment, nothing waits for them. Nothing may hang,
 # and nothing is left.
 . /usr/lib/rdma-cmx/selftests/lib.sh
@@ -19,7 +19,7 @@ killing() {
 	local i pid
 
 	for i in $(seq "$1"); do
-		$selftests/hold.helper 4 10.55.0.1 239.55.20.1 >/dev/null 2>&1 &
+		$selftests/tools/hold 4 10.55.0.1 239.55.20.1 >/dev/null 2>&1 &
 		pid=$!
 		moment "$2"
 		kill -KILL $pid
@@ -35,22 +35,22 @@ device_back() {
 }
 
 ok "RAI-07: killed at 40 moments" killing 40 400
-ok "RAI-07: nothing is left" wait_for 40 live_none
+ok "RAI-07: no object is left" wait_for 40 live_none
 ok "MC-03: no membership is left" \
 	bash -c '. /usr/lib/rdma-cmx/selftests/lib.sh; ! igmp_joined eth0 239.55.20.1'
 
 # Four at a time
 killing 15 300 & killing 15 300 & killing 15 300 & killing 15 300
 wait
-ok "RAI-07: four at a time: nothing is left" wait_for 40 live_none
+ok "RAI-07: four at a time: no object is left" wait_for 40 live_none
 
-# The device goes at any moment of their start; they end by themselves (their
-# ids report the removal, or a call fails) or are killed.
+# The device is removed at any moment of their start; they end by themselves
+# (their ids report the removal, or a call fails) or are killed.
 removals() {
 	local i pid
 
 	for i in $(seq 10); do
-		$selftests/hold.helper 2 10.55.0.1 239.55.20.2 >/dev/null 2>&1 &
+		$selftests/tools/hold 2 10.55.0.1 239.55.20.2 >/dev/null 2>&1 &
 		pid=$!
 		moment 300
 		timeout 60 rdma link del rxe0 &
@@ -63,9 +63,9 @@ removals() {
 	done
 }
 : >slow
-ok "OPS-04: the device goes at 10 moments" removals
+ok "OPS-04: the device is removed at 10 moments" removals
 is "OPS-04: each program ended by itself" "$(cat slow)" ""
-ok "OPS-04: nothing is left" wait_for 40 live_none
+ok "OPS-04: no object is left" wait_for 40 live_none
 ok "the device is back" device_back
 ok "a name resolves" timeout 60 cmx resolve storage.cmx.test
 
@@ -73,5 +73,5 @@ unload() {
 	timeout 30 rmmod rdma_ucmx && timeout 30 rmmod rdma_cmx
 }
 ok "OPS-04: the modules unload" wait_for 40 unload
-ok "OPS-04: and load again" modprobe rdma_ucmx
+ok "OPS-04: the modules load again" modprobe rdma_ucmx
 finish

@@ -3,7 +3,7 @@
 # GAI-13: valgrind finds nothing in the library: no leak, no undefined value,
 # no access out of bounds; with the kernel's names and with libc's.
 . /usr/lib/rdma-cmx/selftests/lib.sh
-loop=/usr/lib/rdma-cmx/selftests/api/loop.helper
+loop=/usr/lib/rdma-cmx/selftests/api/tools/loop
 
 command -v valgrind >/dev/null || plan_skip "valgrind is not installed"
 
@@ -14,7 +14,7 @@ check() {
 		--track-fds=no --num-callers=20 $loop 3
 }
 
-ok "the program ends well by itself" $loop 3
-ok "GAI-13: names asked by the kernel" check A=1
-ok "GAI-13: names asked by libc" check RDMACMX_NAMES=libc
+ok "the program exits with 0" $loop 3
+ok "GAI-13: names resolved by the kernel" check A=1
+ok "GAI-13: names resolved by libc" check RDMACMX_NAMES=libc
 finish

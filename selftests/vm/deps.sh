@@ -8,7 +8,8 @@
 #
 # deps.sh lint: what `make lint` and libFuzzer need as well, also
 # scripts/coccinelle (into lint-6.1/ there).
-# deps.sh docs: only what `make docs` needs.
+# deps.sh docs, deps.sh packages: only what `make docs`, `make deb` and
+# `make rpm` need.
 set -euo pipefail
 
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/rdma-cmx
@@ -36,6 +37,9 @@ packages_docs=(perl python3-sphinx)
 # Large, and not for `make demo`
 # (Coccinelle loads libpython3.11.so by that name.)
 packages_lint=(sparse coccinelle libpython3-dev clang libclang-rt-14-dev shellcheck)
+# For `make deb` and `make rpm`, which host/packages runs
+packages_packages=(dpkg-dev debhelper dh-dkms fakeroot lintian rpm rpmlint
+	python3-docutils libibverbs-dev librdmacm-dev libkeyutils-dev)
 
 die() { echo "deps: $*" >&2; exit 1; }
 
@@ -99,9 +103,10 @@ command -v dpkg-query >/dev/null ||
 case ${1:-} in
 lint) packages+=("${packages_lint[@]}" "${packages_docs[@]}") ;;
 docs) packages=(linux-headers-amd64 "${packages_docs[@]}") ;;
+packages) packages=("${packages_packages[@]}") ;;
 esac
 mapfile -t missing < <(packages_missing)
-if [ "${1:-}" = docs ]; then
+if [ "${1:-}" = docs ] || [ "${1:-}" = packages ]; then
 	[ ${#missing[@]} = 0 ] || packages_install "${missing[@]}"
 	exit
 fi

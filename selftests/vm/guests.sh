@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# Boot guests and follow what they say. Sourced by run.sh, whose variables
-# these functions use: mode only here top out work kver kernel accel limits
+# Boot guests and follow their output. Sourced by run.sh, whose variables
+# these functions use: mode only quick here top out work kver kernel accel limits
 # counts.
 # shellcheck shell=bash
 
@@ -39,7 +39,7 @@ guest_start() {
 		more='loglevel=7 hung_task_panic=1 kmemleak=on'
 		more+=' rcupdate.rcu_cpu_stall_timeout=300'
 		more+=' kasan_multi_shot kunit.enable=1'
-		# Memory that nobody wrote to is not zero by chance.
+		# Unwritten memory is not zero by chance.
 		more+=' slub_debug=P,kmalloc-*'
 		# KASAN's shadow and what it keeps back
 		megabytes=512
@@ -74,7 +74,7 @@ guest_start() {
 		-append "console=ttyS0 oops=panic panic=-1 log_buf_len=4M \
 mitigations=off no_timer_check $more \
 random.trust_cpu=on net.ifnames=0 rdinit=/init \
-cmx.role=$name cmx.kernel=$kernel cmx.mode=$mode cmx.test=$only cmx.fuzz=${FUZZ:-}" \
+cmx.role=$name cmx.kernel=$kernel cmx.mode=$mode cmx.test=$only cmx.quick=$quick cmx.fuzz=${FUZZ:-}" \
 		-serial "file:$out/$name.console" "${shape[@]}" "$@"
 }
 
@@ -127,7 +127,9 @@ guest_run() {
 	guest_follow "$name" "$from_guest"
 	exec {from_guest}<&-
 	guests_end
-	tar -C "$out" -xzf "$out/$name.tgz" 2>/dev/null
+	# By guest, as a test may run in two of them
+	mkdir -p "$out/$name"
+	tar -C "$out/$name" -xzf "$out/$name.tgz" 2>/dev/null
 	rm -f "$out/$name.tgz"
 
 	read -r p f s <<<"$counts"
@@ -139,7 +141,7 @@ guest_run() {
 	fi
 }
 
-# Show what the guest says, a test's lines at a time, and keep what it tells
+# Show the guest's output, a test's lines at a time, and keep what it reports
 # this script.
 guest_follow() {
 	local name=$1 fd=$2 line limit=$boot_limit word rest status text=''

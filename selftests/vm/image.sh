@@ -1,8 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # Build the guests' initramfs: image.sh KVER WORKDIR, giving
-# WORKDIR/stock.initrd, what either kernel is to run, WORKDIR/stock.tests and
-# debug.tests (lines "GUEST NAME"), and WORKDIR/programs (lines "GUEST MODE").
+# WORKDIR/stock.initrd and WORKDIR/programs (lines "GUEST MODE").
 # After that, image.sh KVER WORKDIR debug gives WORKDIR/debug.initrd,
 # WORKDIR/kernel (a link to what debug/kernel.sh printed) and WORKDIR/gcno-kernel,
 # what gcov needs to know about the modules; gcno-user, of before, is the same of
@@ -115,11 +114,13 @@ project_install() {
 		project_make -j"$(nproc)" all selftests
 		project_make install install-selftests
 		gcno_keep user "$(cd "$top" && pwd -P)" build/sanitize
+	else
+		install -D "$top/selftests/system/bed.sh" \
+			"$root/usr/lib/rdma-cmx/selftests/system/bed.sh"
 	fi
 	mkdir -p "$root/usr/lib/rdma-cmx/selftests" "$root/usr/lib/rdma-cmx/vm"
-	cp -R "$here"/tests/* "$root/usr/lib/rdma-cmx/selftests/"
 	cp "$here"/guest/{lib,fabric}.sh "$root/usr/lib/rdma-cmx/selftests/"
-	cp "$here/debug/tests" "$root/usr/lib/rdma-cmx/vm/debug-tests"
+	cp "$top/selftests/tests" "$root/usr/lib/rdma-cmx/vm/tests"
 	cp "$here"/guest/{peerd,check,lead,dnsmasq.conf,splat.sh,tests.sh,debug.sh} \
 		"$root/usr/lib/rdma-cmx/vm/"
 	gcc -O2 -Wall -o "$root/usr/lib/rdma-cmx/vm/dns-answer" \
@@ -226,13 +227,12 @@ image_write() {
 		>"$work/$1.initrd"
 }
 
+# What was left out by VM_BARE=1 or VM_PARTIAL=1 does not run.
 lists_write() {
-	local kernel tests=$root/usr/lib/rdma-cmx/selftests
+	local tests=$root/usr/lib/rdma-cmx/selftests
 
-	for kernel in stock debug; do
-		tests_list "$tests" $kernel "$here/debug/tests" \
-			>"$work/$kernel.tests"
-	done
+	[ -n "${VM_BARE:-}${VM_PARTIAL:-}" ] ||
+		tests_check "$tests" "$top/selftests"
 	programs_list "$tests" >"$work/programs"
 }
 

@@ -3,7 +3,7 @@
 # functions use: mode out top work kernels lanes kernel broken passed failed
 # skipped host_pid.
 #
-# A job is a process of its own, "guest KERNEL GUEST" or "host". It counts for
+# A job is a separate process, "guest KERNEL GUEST" or "host". It counts for
 # itself and leaves its sums in $work/job-NUMBER. Most of the time a leading
 # guest keeps one processor busy, so that two of them take hardly longer than one.
 # shellcheck shell=bash
@@ -37,7 +37,7 @@ job_say() {
 	failures_find <<<"$text" >>"$work/failures"
 }
 
-# Of what a test has said, its line and those about failed results, at most 8
+# Of the output of a test, its line and those about failed results, at most 8
 failures_find() {
 	awk '
 		/(^| )FAIL / { print; n = 0; next }

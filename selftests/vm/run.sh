@@ -9,6 +9,7 @@
 # side if there is room, and only when there is something for them to do. They
 # boot Debian's kernel ("stock"), the debug kernel, or one after the other.
 #
+# QUICK=1 check: the tests that the table marks as quick
 # KERNEL= stock, debug, or both (default of check; of the others stock); logs of
 #         debug are in its debug/
 # GUEST=  alpha, gamma or delta: that one's part alone
@@ -25,6 +26,7 @@ set -uo pipefail
 mode=${1:-check}
 only=${2:-}
 guest_only=${GUEST:-}
+quick=${QUICK:-}
 here=$(cd "${0%/*}" && pwd)
 top=$(cd "$here/../.." && pwd)
 out=${VM_OUT:-$top/build/vm/run-$$}
@@ -63,13 +65,12 @@ problem() {
 }
 
 host_test() {
-	local name=$1 log=$out/${1//\//_}.log p s f
+	local name=$1 seconds=$2 log=$out/${1//\//_}.log p s f
 
-	shift
-	test_named "$name" "$only" || return 0
+	shift 2
 	: >"$log" || { problem "$name has no place for its log"; return; }
 	# Compilers that have time, beside guests that have none
-	timeout 2400 nice "$@" >"$log" 2>&1 &
+	timeout "$seconds" nice "$@" >"$log" 2>&1 &
 	host_pid=$!
 	wait $host_pid || [ $? = 1 ] || problem "$name did not finish, see $log"
 	host_pid=''
@@ -90,32 +91,28 @@ host_test() {
 }
 
 host_tests() {
+	local name seconds
+
 	kernel=host
-	host_test host/fuzz "$top/selftests/fuzz/host/host.sh"
-	host_test host/abi "$top/selftests/lib/abi.sh"
-	host_test host/man "$top/selftests/lib/man.sh"
-	host_test host/dkms "$here/dkms.sh"
-	host_test host/lint "$top/selftests/lint/lint.sh" --tap
+	while read -r _ name seconds; do
+		host_test "$name" "$seconds" "$top/selftests/$name"
+	done < <(guest_tests host "$work/stock.tests")
 }
 
 # guests_wanted KERNEL: those with a test to run, or with a part in the demo or
 # the bench
 guests_wanted() {
 	case $mode in
-	check)
-		while read -r guest name; do
-			! test_named "$name" "$only" || echo "$guest"
-		done <"$work/$1.tests"
-		;;
+	check) awk '{ print $1 }' "$work/$1.tests" ;;
 	*)
 		awk -v name="$mode" '$2 == name { print $1 }' "$work/programs"
 		;;
-	esac | sort -u | grep -x "${guest_only:-.*}"
+	esac | sort -u | grep -vx host | grep -x "${guest_only:-.*}"
 }
 
 # Alpha's object, and gamma's as its last member
 figures_copy() {
-	local alpha=$out/bench-alpha.json gamma=$out/bench-gamma.json
+	local alpha=$out/alpha/bench.json gamma=$out/gamma/bench.json
 
 	[ -s "$alpha" ] || return
 	if [ -s "$gamma" ]; then
@@ -139,15 +136,26 @@ image_build() {
 	build_failed "the guests' image"
 }
 
-# coverage_judge AREA: see coverage.sh. A whole run's is held; of a part it is
-# only told.
+# The rows of the table that are to run, for each kernel
+tests_choose() {
+	local kernel
+
+	for kernel in stock debug; do
+		tests_list "$top/selftests/tests" $kernel "$only" "$quick" \
+			>"$work/$kernel.tests"
+	done
+}
+
+# coverage_judge AREA: see coverage.sh. A whole run must reach it; of a part it
+# is only printed.
 coverage_judge() {
 	local what=${only:+tests named $only*}${guest_only:+ guest $guest_only}
+	what+=${quick:+ the quick ones}
 
 	# The library's is of one room, of alpha's.
-	case $1,$only,$guest_only in
-	user,*,gamma) return ;;
-	user,,* | user,sanitize,* | user,sanitize/,*) what='' ;;
+	case $1,$only,$guest_only,$quick in
+	user,*,gamma,*) return ;;
+	user,,*, | user,sanitize,*, | user,sanitize/,*,) what='' ;;
 	esac
 	[ -e "$work/gcno-$1" ] || return 0
 	"$here/coverage.sh" "$1" "$work/gcno-$1" "$out" "$what" \
@@ -211,6 +219,7 @@ lanes=${VM_JOBS:-$(lanes_find)}
 
 echo "Building for Linux $kver; logs in $out"
 image_build
+tests_choose
 if [ "${kernels[-1]}" = debug ]; then
 	if [ -z "$(guests_wanted debug)" ]; then
 		kernels=(stock)

@@ -10,7 +10,7 @@ KSELFTEST_DIR := $(CMX_CACHE)/linux-source-6.1/tools/testing/selftests
 VM_KVER = $(if $(filter command%,$(origin KVER)),$(KVER),$(shell selftests/vm/kernel.sh))
 VM_RUN = KVER=$(VM_KVER) GUEST=$(GUEST) KERNEL=$(KERNEL) selftests/vm/run.sh
 
-.PHONY: deps deps-lint check check-stock check-debug coverage demo bench shell
+.PHONY: deps deps-lint check check-quick check-stock check-debug coverage demo bench shell
 
 deps:  ## install what building and testing need (Debian 12)
 	@selftests/vm/deps.sh
@@ -20,6 +20,9 @@ deps-lint: deps
 
 check: deps-lint  ## all tests on both kernels, or those named T=prefix,...; GUEST=gamma
 	@$(VM_RUN) check $(T)
+
+check-quick: deps  ## before each commit: the tests that find most for their time
+	@QUICK=1 $(VM_RUN) check $(T)
 
 check-stock: KERNEL = stock
 check-stock: deps-lint  ## those on Debian's kernel alone

@@ -157,11 +157,13 @@ struct rdma_cmx_id_info {
  *	size holds any record
  * @max_private_data: out: maximum length of private data in CONNECT, ACCEPT and
  *	REJECT, in bytes; the limit of a message may be less
+ * @max_user_groups: out: multicast groups that one user may be a full member of
+ *	on RoCE v2; above it: EAGAIN. The parameter groups_per_user of rdma_cmx
+ * @reserved: out: 0
  *
- * The struct may end behind @max_requests. The first five limits are the
- * present values of module parameters. @max_joins is not below
- * RDMA_CMX_MAX_JOINS. The parameter groups_per_user of the module rdma_cmx
- * limits the multicast groups that a user is a full member of on RoCE v2.
+ * The struct may end behind @max_requests, or before @max_user_groups. The first
+ * five limits are the present values of module parameters, as is
+ * @max_user_groups. @max_joins is not below RDMA_CMX_MAX_JOINS.
  */
 struct rdma_cmx_get_info {
 	__u32 size;
@@ -175,6 +177,8 @@ struct rdma_cmx_get_info {
 	__u32 max_joins;
 	__u32 max_event;
 	__u32 max_private_data;
+	__u32 max_user_groups;
+	__u32 reserved;
 };
 
 enum {
@@ -368,6 +372,10 @@ struct rdma_cmx_id_create {
  * @reserved: 0
  * @owner: 0, or the cookie of the id's owner; ENOENT if the id has another
  *	one, and nothing is destroyed
+ * @uid: 0, or the cookie of the object, as its events report it; ENOENT if it
+ *	has another one, and nothing is destroyed. An id from a CONNECT_REQUEST
+ *	has none before ACCEPT. One owner thus distinguishes its objects, since
+ *	handles are reused. The struct may end before it
  *
  * When the command returns, no event of the object is in the queue, and no
  * further one follows. Destroying an id destroys its memberships, its unread
@@ -380,6 +388,7 @@ struct rdma_cmx_destroy {
 	__u32 events_reported;
 	__u32 reserved;
 	__aligned_u64 owner;
+	__aligned_u64 uid;
 };
 
 /**
@@ -727,7 +736,8 @@ enum {
  * @port_space: RDMA_PS_*, 0: any; with RDMA_CMX_AI_SA the answer has RDMA_PS_IB
  * @family: AF_INET, AF_INET6, AF_IB; 0: any, as is AF_IB without
  *	RDMA_CMX_AI_FAMILY
- * @port: port number in network byte order, valid with RDMA_CMX_AIQ_PORT
+ * @port: port number in network byte order, valid with RDMA_CMX_AIQ_PORT,
+ *	else 0
  * @flags: RDMA_CMX_AIQ_*
  * @timeout_ms: overall deadline in milliseconds; 0: the module's default; above
  *	the module's limit: that limit
@@ -774,6 +784,14 @@ enum {
 	 * answer with GIVE_NAMES. The deadline runs meanwhile.
 	 */
 	RDMA_CMX_AIQ_NAMES_LATER = 1 << 1,
+	/*
+	 * RESOLVE_ADDRINFO only, without RDMA_CMX_AIQ_PORT and
+	 * RDMA_CMX_AI_SA (EINVAL): the caller looks up the port of a service
+	 * and passes it with GIVE_NAMES. The kernel looks up a name after that.
+	 * The deadline runs meanwhile. A kernel that does not know the flag
+	 * refuses the query with EOPNOTSUPP.
+	 */
+	RDMA_CMX_AIQ_PORT_LATER = 1 << 2,
 };
 
 /**
@@ -829,12 +847,22 @@ struct rdma_cmx_resolve_addrinfo {
 /**
  * struct rdma_cmx_give_names - RDMA_CMX_IO(GIVE_NAMES)
  * @size: sizeof(struct rdma_cmx_give_names)
- * @id: handle with an outstanding RDMA_CMX_AIQ_NAMES_LATER
- * @error: 0, or the errno of the lookup
+ * @id: handle with an outstanding RDMA_CMX_AIQ_NAMES_LATER or _PORT_LATER
+ * @error: 0, or the errno of a lookup; then all that follows is 0
  * @names_len: bytes of @names
- * @names: pointer to struct rdma_cmx_names
+ * @names: pointer to struct rdma_cmx_names, for RDMA_CMX_AIQ_NAMES_LATER
+ * @qp_type: with RDMA_CMX_GIVE_PORT, enum ib_uverbs_qp_type, RC or UD: the
+ *	service has @port for this type only, so the result has no entries of
+ *	the other. EINVAL if the query has a qp_type, or a port_space other than
+ *	RDMA_PS_IB. 0: @port is for all types of the query
+ * @port: with RDMA_CMX_GIVE_PORT, port number in network byte order
+ * @flags: RDMA_CMX_GIVE_*
+ * @reserved: 0
  *
- * ENOENT: no such id; ESRCH: no resolution waits for names.
+ * The struct may end behind @names. One command brings all that the query waits
+ * for. ENOENT: no such id; ESRCH: no resolution waits for its caller; EINVAL:
+ * something is missing, or was not requested; EBADMSG: @names is malformed.
+ * After the last two the query goes on waiting.
  */
 struct rdma_cmx_give_names {
 	__u32 size;
@@ -842,6 +870,15 @@ struct rdma_cmx_give_names {
 	__u32 error;
 	__u32 names_len;
 	__aligned_u64 names;
+	__u32 qp_type;
+	__be16 port;
+	__u16 flags;
+	__aligned_u64 reserved;
+};
+
+enum {
+	/* @port is valid, for RDMA_CMX_AIQ_PORT_LATER. */
+	RDMA_CMX_GIVE_PORT = 1 << 0,
 };
 
 /**

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# cmx, the command; its completion; the udev rule.
+# cmx, the command; its completion; the udev rule; the device for containers.
 
 cmx_bin := $(O)/user/cmx
 user_targets += $(cmx_bin)
@@ -13,9 +13,12 @@ $(cmx_bin): $(wildcard user/cmx/*.[ch]) $(wildcard user/include/rdma/*.h) \
 .PHONY: install-cmx
 install-user: install-cmx
 install-cmx: $(cmx_bin)
-	$(INSTALL) -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)/lib/udev/rules.d \
+	$(INSTALL) -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)/usr/lib/udev/rules.d \
+		$(DESTDIR)/etc/cdi \
 		$(DESTDIR)$(PREFIX)/share/bash-completion/completions
 	$(INSTALL) -m 755 $(cmx_bin) $(DESTDIR)$(PREFIX)/bin/
-	$(INSTALL) -m 644 user/udev/60-rdma-cmx.rules $(DESTDIR)/lib/udev/rules.d/
+	$(INSTALL) -m 644 user/udev/60-rdma-cmx.rules \
+		$(DESTDIR)/usr/lib/udev/rules.d/
+	$(INSTALL) -m 644 user/cdi/rdma-cmx.json $(DESTDIR)/etc/cdi/
 	$(INSTALL) -m 644 user/cmx/cmx.bash \
 		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/cmx

@@ -37,6 +37,7 @@ int misuse_option(void);
 
 /* CMX_OK if the device can be opened; else prints the remedy, CMX_FAILED. */
 int device_check(void);
+bool device_absent(void);
 
 /*
  * An address of @family on a port of RDMA device @device. False when there is

@@ -17,26 +17,25 @@ static const char help[] =
 "cmx - resolve names and join multicast groups on RDMA devices\n"
 "\n"
 "  cmx resolve [-j] [-4|-6] [-n] [--passive] [--type rc|ud|any] NODE [SERVICE]\n"
-"      The addresses of NODE, those behind a local RDMA device first, with\n"
-"      the source address and the device that reach each.\n"
+"      Print the addresses of NODE, with the source address and the device\n"
+"      that reach each. Addresses behind a local RDMA device come first.\n"
 "  cmx resolve --sa [-j] [--type rc|ud] [--dev DEVICE[/PORT]] SERVICE\n"
-"      Who offers SERVICE, a name or an id, on the InfiniBand fabric, as its\n"
-"      subnet administrator knows.\n"
+"      Print the service records of SERVICE, a name or an id, that the\n"
+"      subnet administrator (SA) of the InfiniBand fabric has.\n"
 "  cmx join [-j] [--send-only] [--persistent] [--source ADDRESS|--dev DEVICE]\n"
 "           [--qkey N] [--pkey N] [--mtu N] [--rate N] [--sl N]\n"
 "           [--traffic-class N] [--flow-label N] [--hop-limit N]\n"
 "           [--once|--count N] GROUP...\n"
-"      Join multicast groups, print what was joined, and stay until\n"
-"      interrupted.\n"
+"      Join multicast groups, print their parameters, and stay a member\n"
+"      until interrupted.\n"
 "  cmx stat [-j]\n"
-"      The counters of rdma_cmx and rdma_ucmx.\n"
+"      Print the counters of rdma_cmx and rdma_ucmx.\n"
 "  cmx run [--] PROGRAM [ARGUMENT...]\n"
-"      PROGRAM, written for librdmacm, over rdma_cmx (by LD_PRELOAD).\n"
+"      Run PROGRAM, written for librdmacm, over rdma_cmx (by LD_PRELOAD).\n"
 "  cmx help, cmx version\n"
 "\n"
 "  -j, --json   print JSON\n"
-"Exit code: 0 done, 1 failed, 2 wrong usage; of run, PROGRAM's. cmx(1) tells\n"
-"more.\n";
+"Exit code: 0 done, 1 failed, 2 wrong usage; of run, PROGRAM's. See cmx(1).\n";
 
 int failure(const char *format, ...)
 {
@@ -78,6 +77,19 @@ bool number_parse(const char *text, unsigned long max, unsigned long *value)
 	errno = 0;
 	*value = strtoul(text, &end, 10);
 	return !errno && !*end && *value <= max;
+}
+
+/* As in a container that has no right to it. */
+bool device_absent(void)
+{
+	int fd = open(RDMA_CMX_DEVICE, O_RDWR | O_CLOEXEC);
+
+	if (fd >= 0) {
+		close(fd);
+		return false;
+	}
+	return errno == ENOENT || errno == ENOTDIR || errno == ENODEV ||
+	       errno == ENXIO || errno == EPERM;
 }
 
 static int device_open(void)
@@ -124,7 +136,7 @@ static int version(void)
 		       info.features & RDMA_CMX_FEATURE_NAMES ?
 		       " looks up names," : "",
 		       info.features & RDMA_CMX_FEATURE_SA ?
-		       " asks the SA," : "",
+		       " queries the SA," : "",
 		       info.max_ids, info.max_requests);
 	close(fd);
 	return CMX_OK;
@@ -145,7 +157,7 @@ int main(int argc, char **argv)
 	size_t i;
 
 	if (argc < 2)
-		return misuse("what to do? resolve, join, stat, run, help or version");
+		return misuse("a command is missing: resolve, join, stat, run, help or version");
 	for (i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
 		if (!strcmp(argv[1], commands[i].name))
 			ret = commands[i].run(argc - 1, argv + 1);

@@ -70,13 +70,13 @@ static const char *hint(int error, const struct query *query)
 	switch (error) {
 	case EAI_NONAME:
 		if (query->hints.ai_flags & RAI_NUMERICHOST)
-			return "it is not an address, and -n forbids a look-up";
+			return "it is not an address, and -n forbids a name lookup";
 		return "check the spelling, /etc/hosts and the DNS zone";
 	case EAI_AGAIN:
-		return "no name server gave an answer: check /etc/resolv.conf, "
-		       "or try again later";
+		return "no name server responded: check /etc/resolv.conf, or "
+		       "try again later";
 	case EAI_FAIL:
-		return "the name server refuses to answer: see its log";
+		return "the name server refuses the query: see its log";
 	case EAI_NODATA:
 		return "the name exists, but has no address";
 	case EAI_ADDRFAMILY:

@@ -29,20 +29,20 @@ static const char *hint(int error, int err)
 {
 	switch (error) {
 	case EAI_NONAME:
-		return "nobody has registered this service; 'saquery -S' "
-		       "lists those that are there";
+		return "this service is not registered: 'saquery -S' lists "
+		       "the registered ones";
 	case EAI_AGAIN:
-		return "the subnet administrator does not answer, or is busy: "
-		       "is a subnet manager running? 'sminfo' tells";
+		return "the subnet administrator does not respond, or is busy: "
+		       "'sminfo' shows if a subnet manager runs";
 	case EAI_FAIL:
-		return "the subnet administrator refuses to answer: see the "
+		return "the subnet administrator refuses the query: see the "
 		       "log of the subnet manager";
 	case EAI_SERVICE:
 		return "a service is a number of 64 bits or a name of at most "
 		       "63 bytes";
 	case EAI_BADFLAGS:
-		return "the module rdma_cmx that is loaded cannot ask the "
-		       "subnet administrator";
+		return "the loaded module rdma_cmx cannot query the subnet "
+		       "administrator";
 	case EAI_SYSTEM:
 		break;
 	default:
@@ -52,7 +52,7 @@ static const char *hint(int error, int err)
 	case ENODEV:
 		return "no InfiniBand port is active here: see 'rdma link'";
 	case EBADMSG:
-		return "the answer of the subnet administrator is malformed";
+		return "the response of the subnet administrator is malformed";
 	case EINVAL:
 		return "an empty text is not a service";
 	}

@@ -209,7 +209,7 @@ static time_t now(void)
 /* The state of one rdma_getaddrinfo() call. */
 struct ai_call {
 	struct rdma_cmx_getaddrinfo cmd;
-	struct cmx_request req;
+	struct cmx_ai_request req;
 	const char *node;
 	void *names;		/* answer of this process's libc, or NULL */
 	void *big;		/* buffer for a long result, or NULL */
@@ -226,7 +226,7 @@ static int names_add(struct ai_call *call)
 	call->names = malloc(len);
 	if (!call->names)
 		return ENOMEM;
-	err = cmx_names_lookup(call->node, call->names, &len);
+	err = cmx_libc_lookup(call->node, call->names, &len);
 	if (err)
 		return err;
 	call->req.query.names = (uintptr_t)call->names;
@@ -311,7 +311,13 @@ CMX_EXPORT int rdma_getaddrinfo(const char *node, const char *service,
 	if (!node && !service && !hints)
 		return EAI_NONAME;
 
-	err = cmx_request_init(&call.req, node, service, hints);
+	call.fd = cmx_file_shared(false);
+	if (call.fd < 0 && cmx_stock_instead())
+		return CMX_STOCK(rdma_getaddrinfo, node, service, hints, res);
+	/* Not ENOENT for EAI_NONAME: the device is not there. */
+	if (call.fd < 0)
+		return EAI_SYSTEM;
+	err = cmx_ai_request_init(&call.req, node, service, hints, false);
 	if (err)
 		return eai_from_errno(err);
 	call.cmd.size = sizeof(call.cmd);
@@ -324,25 +330,17 @@ CMX_EXPORT int rdma_getaddrinfo(const char *node, const char *service,
 	call.big = NULL;
 	call.reopened = false;
 	call.start = 0;
-	call.fd = cmx_file_shared(false);
-	if (call.fd < 0) {
-		/* Not ENOENT for EAI_NONAME: the device is not there. */
-		err = EAI_SYSTEM;
-		goto out;
-	}
-
 	err = ai_send(&call);
 	if (!err && cmx_ai_from_kern((const void *)(uintptr_t)call.cmd.buf,
 				     call.cmd.len, res))
 		err = errno;
 	err = eai_from_errno(err);
-out:
 	if (call.names || call.big || call.req.route) {
 		int saved = errno;
 
 		free(call.names);
 		free(call.big);
-		cmx_request_clear(&call.req);
+		cmx_ai_request_clear(&call.req);
 		errno = saved;
 	}
 	return err;

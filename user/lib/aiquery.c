@@ -86,42 +86,73 @@ static bool service_find(const char *name, const char *proto, __be16 *port)
 }
 
 /*
- * A service that only one transport has narrows the query to that one. A query
- * has one port: if the transports have different ones, it is the stream's.
+ * May block for as long as the name service does. A service that only one
+ * transport has narrows the query to that one. A query has one port: if the
+ * transports have different ones, it is the stream's.
  */
-static int service_to_port(struct rdma_cmx_ai_query *q, const char *service,
-			   int transports)
+int cmx_service_lookup(const char *service, int transports,
+		       struct cmx_port *port)
 {
-	unsigned int number;
 	__be16 other;
 	int have = 0;
 
+	if ((transports & STREAM) && service_find(service, "tcp", &port->port))
+		have = STREAM;
+	if ((transports & DATAGRAM) && service_find(service, "udp", &other)) {
+		if (!have)
+			port->port = other;
+		if (!have || other == port->port)
+			have |= DATAGRAM;
+	}
+	if (!have)
+		return CMX_ESERVICE;
+	port->qp_type = 0;
+	if (have != transports)
+		port->qp_type = have == STREAM ? IBV_QPT_RC : IBV_QPT_UD;
+	return 0;
+}
+
+/* Look up the port that the kernel would wait for. */
+int cmx_ai_request_lookup(struct cmx_ai_request *req)
+{
+	struct rdma_cmx_ai_query *q = &req->query;
+	struct cmx_port port;
+	int err;
+
+	err = cmx_service_lookup(req->service, req->transports, &port);
+	if (err)
+		return err;
+	req->service = NULL;
+	q->flags &= ~RDMA_CMX_AIQ_PORT_LATER;
 	q->flags |= RDMA_CMX_AIQ_PORT;
+	q->port = port.port;
+	if (!port.qp_type)
+		return 0;
+	if (q->port_space)
+		q->qp_type = port.qp_type;
+	else
+		q->port_space = port.qp_type == IBV_QPT_RC ? RDMA_PS_TCP :
+							     RDMA_PS_UDP;
+	return 0;
+}
+
+static int request_service(struct cmx_ai_request *req, const char *service,
+			   int transports, bool later)
+{
+	unsigned int number;
+
 	if (port_parse(service, &number)) {
-		q->port = htons(number);
+		req->query.flags |= RDMA_CMX_AIQ_PORT;
+		req->query.port = htons(number);
 		return 0;
 	}
 	/* No service is called like a number. */
 	if (strspn(service, "0123456789") == strlen(service))
 		return CMX_ESERVICE;
-
-	if ((transports & STREAM) && service_find(service, "tcp", &q->port))
-		have = STREAM;
-	if ((transports & DATAGRAM) && service_find(service, "udp", &other)) {
-		if (!have)
-			q->port = other;
-		if (!have || other == q->port)
-			have |= DATAGRAM;
-	}
-	if (!have)
-		return CMX_ESERVICE;
-	if (have == transports)
-		return 0;
-	if (q->port_space)
-		q->qp_type = have == STREAM ? IBV_QPT_RC : IBV_QPT_UD;
-	else
-		q->port_space = have == STREAM ? RDMA_PS_TCP : RDMA_PS_UDP;
-	return 0;
+	req->service = service;
+	req->transports = transports;
+	req->query.flags |= RDMA_CMX_AIQ_PORT_LATER;
+	return later ? 0 : cmx_ai_request_lookup(req);
 }
 
 static int hint_addr(struct rdma_cmx_addr *to, const struct sockaddr *addr,
@@ -169,7 +200,7 @@ static bool route_has_flags(const void *route, size_t len)
 }
 
 /* The kernel takes the form with flags. */
-static int hint_route(struct cmx_request *req, const void *route, size_t len)
+static int hint_route(struct cmx_ai_request *req, const void *route, size_t len)
 {
 	struct ibv_path_data *data;
 	size_t i, count;
@@ -202,7 +233,7 @@ static int hint_route(struct cmx_request *req, const void *route, size_t len)
 	return 0;
 }
 
-static int hints_init(struct cmx_request *req,
+static int hints_init(struct cmx_ai_request *req,
 		      const struct rdma_addrinfo *hints)
 {
 	struct rdma_cmx_ai_query *q = &req->query;
@@ -236,8 +267,9 @@ static bool node_is_name(const char *node, const struct rdma_cmx_ai_query *q)
 	       !strchr(node, ':') && !inet_aton(node, &addr);
 }
 
-static int request_fill(struct cmx_request *req, const char *node,
-			const char *service, const struct rdma_addrinfo *hints)
+static int request_fill(struct cmx_ai_request *req, const char *node,
+			const char *service, const struct rdma_addrinfo *hints,
+			bool later)
 {
 	struct rdma_cmx_ai_query *q = &req->query;
 	int transports, err;
@@ -272,26 +304,30 @@ static int request_fill(struct cmx_request *req, const char *node,
 		q->service_len = strlen(service);
 		return 0;
 	}
-	return service ? service_to_port(q, service, transports) : 0;
+	return service ? request_service(req, service, transports, later) : 0;
 }
 
-/* The texts must stay where they are as long as @req is used. */
-int cmx_request_init(struct cmx_request *req, const char *node,
-		     const char *service, const struct rdma_addrinfo *hints)
+/*
+ * The texts must stay where they are as long as @req is used. @later: a service
+ * that is no number is only noted, in @req->service.
+ */
+int cmx_ai_request_init(struct cmx_ai_request *req, const char *node,
+			const char *service, const struct rdma_addrinfo *hints,
+			bool later)
 {
 	int err;
 
 	memset(req, 0, sizeof(*req));
-	err = request_fill(req, node, service, hints);
+	err = request_fill(req, node, service, hints, later);
 	if (err)
-		cmx_request_clear(req);
+		cmx_ai_request_clear(req);
 	return err;
 }
 
-void cmx_request_clear(struct cmx_request *req)
+void cmx_ai_request_clear(struct cmx_ai_request *req)
 {
 	free(req->route);
-	free(req->node);
+	free(req->texts);
 	req->route = NULL;
-	req->node = NULL;
+	req->texts = NULL;
 }

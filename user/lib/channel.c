@@ -35,8 +35,19 @@ void cmx_file_unlock(void)
 
 int cmx_file_open(void)
 {
+	int fd, cancel;
+
 	cmx_fork_init();
-	return open(RDMA_CMX_DEVICE, O_RDWR | O_CLOEXEC);
+	/* open() and close() may end the thread, which may have a lock. */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	fd = open(RDMA_CMX_DEVICE, O_RDWR | O_CLOEXEC);
+	/* It came after the stock library was chosen. */
+	if (fd >= 0 && !cmx_stock_unwanted()) {
+		close(fd);
+		fd = cmx_err(ENODEV);
+	}
+	pthread_setcancelstate(cancel, NULL);
+	return fd;
 }
 
 /*
@@ -115,15 +126,24 @@ void cmx_channel_close(struct rdma_event_channel *channel)
 	cmx_channel_put(channel);
 }
 
+static struct rdma_event_channel *stock_channel(void)
+{
+	__typeof__(&rdma_create_event_channel) fn =
+		cmx_stock_function("rdma_create_event_channel");
+
+	return fn ? fn() : NULL;
+}
+
 CMX_EXPORT struct rdma_event_channel *rdma_create_event_channel(void)
 {
-	if (cmx_called_by_stock(true)) {
-		__typeof__(&rdma_create_event_channel) fn =
-			cmx_stock_function(__func__);
+	struct rdma_event_channel *channel;
 
-		return fn ? fn() : NULL;
-	}
-	return cmx_channel_open(false);
+	if (cmx_called_by_stock(true))
+		return stock_channel();
+	channel = cmx_channel_open(false);
+	if (unlikely(!channel) && cmx_stock_instead())
+		return stock_channel();
+	return channel;
 }
 
 CMX_EXPORT void rdma_destroy_event_channel(struct rdma_event_channel *channel)

@@ -166,6 +166,7 @@ CMX_EXPORT int rdma_accept(struct rdma_cm_id *id,
 	struct cmx_id *cid = cmx_id(id);
 	struct rdma_cmx_connect cmd;
 	bool datagram, sync;
+	uint64_t uid;
 	int err;
 
 	CMX_ID_OR_STOCK(id, rdma_accept, id, param);
@@ -183,8 +184,12 @@ CMX_EXPORT int rdma_accept(struct rdma_cm_id *id,
 	cmd.param.ece_vendor_id = cid->remote_ece.vendor_id;
 	cmd.param.ece_attr_mod = cid->local_ece.options;
 	sync = cid->sync;
+	/* Afterwards the id may not be there any more. */
+	uid = cid->uid;
+	cid->uid = cid->cookie;
 	if (cmx_id_ioctl(cid, ACCEPT, &cmd)) {
 		err = errno;
+		cid->uid = uid;
 		cmx_qp_error(cid);
 		return cmx_err(err);
 	}

@@ -353,7 +353,9 @@ CMX_EXPORT struct ibv_context **rdma_get_devices(int *num_devices)
 	struct ibv_device **list;
 	int i, n, count = 0;
 
-	if (cmx_called_by_stock(true)) {
+	/* The contexts are to be those of the library that makes the ids. */
+	if (cmx_called_by_stock(true) ||
+	    (cmx_file_shared(false) < 0 && cmx_stock_instead())) {
 		__typeof__(&rdma_get_devices) fn =
 			cmx_stock_function(__func__);
 

@@ -74,7 +74,9 @@ CMX_EXPORT int rdma_create_ep(struct rdma_cm_id **id,
 		return cmx_err(EINVAL);
 	if (cmx_id_create(NULL, &new, NULL, res->ai_port_space,
 			  res->ai_qp_type))
-		return -1;
+		return cmx_stock_instead() ?
+		       CMX_STOCK(rdma_create_ep, id, res, pd, qp_init_attr) :
+		       -1;
 
 	if (res->ai_flags & RAI_PASSIVE)
 		ret = ep_passive(cmx_id(new), res, pd, qp_init_attr);

@@ -287,8 +287,7 @@ static bool handle_is(struct cmx_id *id, struct rdma_event_channel *channel,
 static struct cmx_id *event_id(struct rdma_event_channel *channel,
 			       const struct cmx_record *raw, uint32_t *moves)
 {
-	struct cmx_id *id = (struct cmx_id *)(uintptr_t)
-		(raw->ev.uid & ((1ULL << CMX_OWN_BITS) - 1));
+	struct cmx_id *id = cmx_cookie_object(raw->ev.uid);
 	bool locked = cmx_copies_lock();
 
 	if (cmx_id_ours(&id->id)) {
@@ -411,7 +410,7 @@ int cmx_event_wait(struct cmx_id *id, struct rdma_cm_event **event,
 
 /*
  * Leave with @event, if any, kept in @place. ECANCELED: the id is being
- * destroyed, nobody would ack it there, and it is dropped.
+ * destroyed, no thread would ack it there, and it is dropped.
  */
 int cmx_event_leave(struct cmx_id *id, struct rdma_cm_event *event,
 		    struct rdma_cm_event **place)

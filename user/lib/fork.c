@@ -84,7 +84,8 @@ static void parent(void)
 	struct cmx_process *process = process_self();
 
 	if (process && process->pidfd >= 0) {
-		close(process->pidfd);
+		/* close() may end the thread. */
+		syscall(SYS_close, process->pidfd);
 		process->pidfd = -1;
 	}
 	unlock();
@@ -95,6 +96,7 @@ static void child(void)
 	__atomic_store_n(self, NULL, __ATOMIC_RELEASE);
 	cmx_record_forked();
 	cmx_names_forked();
+	cmx_cookie_forked();
 	unlock();
 }
 

@@ -16,15 +16,11 @@
 struct cmx_id *cmx_id_alloc(struct rdma_event_channel *channel, void *context,
 			    enum rdma_port_space ps, enum ibv_qp_type qp_type)
 {
-	static uint16_t number;
 	struct cmx_id *id = calloc(1, sizeof(*id));
 
 	if (!id)
 		return NULL;
-	/* Address and handle may be those of one that a child has a copy of. */
-	id->cookie = (uintptr_t)id |
-		     (uint64_t)__atomic_add_fetch(&number, 1, __ATOMIC_RELAXED) <<
-		     CMX_OWN_BITS;
+	id->cookie = cmx_cookie(id);
 	id->process = cmx_process_get();
 	if (!id->process)
 		goto err_free;
@@ -71,7 +67,7 @@ void cmx_id_free(struct cmx_id *id)
 	else
 		cmx_channel_put(id->id.channel);
 	if (id->req) {
-		cmx_request_clear(id->req);
+		cmx_ai_request_clear(id->req);
 		free(id->req);
 	}
 	/* In a copy it would wait for threads that only the parent has. */
@@ -127,6 +123,7 @@ int cmx_id_create(struct rdma_event_channel *channel, struct rdma_cm_id **res,
 		return cmx_err(err);
 	}
 	id->handle = cmd.id;
+	id->uid = id->cookie;
 	*res = &id->id;
 	return 0;
 }
@@ -182,6 +179,21 @@ static void orphan_destroy(struct cmx_id *id)
 		cmx_id_free(id);
 }
 
+/* A kernel that does not know @cmd->uid does not compare it. */
+int cmx_destroy_ioctl(struct cmx_id *id, unsigned long request,
+		      struct rdma_cmx_destroy *cmd)
+{
+	int ret;
+
+	cmx_mem_give(id);
+	ret = ioctl(id->id.channel->fd, request, cmd);
+	if (ret && errno == E2BIG) {
+		cmd->size = offsetof(struct rdma_cmx_destroy, uid);
+		ret = ioctl(id->id.channel->fd, request, cmd);
+	}
+	return ret;
+}
+
 int cmx_id_destroy(struct cmx_id *id)
 {
 	struct rdma_cmx_destroy cmd = {
@@ -199,8 +211,9 @@ int cmx_id_destroy(struct cmx_id *id)
 	if (id->sync && !cmx_id_inherited(id))
 		waiters_wake(id);
 	if (cmx_id_inherited(id)) {
-		/* Another child may have been first, and have made another. */
-		cmx_id_ioctl(id, ID_DESTROY, &cmd);
+		/* The handle may be another id's by now. */
+		cmd.uid = id->uid;
+		cmx_destroy_ioctl(id, RDMA_CMX_IO(ID_DESTROY), &cmd);
 		orphan_destroy(id);
 		return 0;
 	}
@@ -299,8 +312,11 @@ CMX_EXPORT int rdma_create_id(struct rdma_event_channel *channel,
 		return stock_create(channel, id, context, ps);
 	if (!id || (channel && !cmx_channel_ours(channel)))
 		return cmx_err(EINVAL);
-	return cmx_id_create(channel, id, context, ps,
-			     datagram ? IBV_QPT_UD : IBV_QPT_RC);
+	if (!cmx_id_create(channel, id, context, ps,
+			   datagram ? IBV_QPT_UD : IBV_QPT_RC))
+		return 0;
+	return !channel && cmx_stock_instead() ?
+	       stock_create(channel, id, context, ps) : -1;
 }
 
 CMX_EXPORT int rdma_destroy_id(struct rdma_cm_id *id)

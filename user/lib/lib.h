@@ -42,6 +42,7 @@ struct cmx_mc {
 	struct rdma_cmx_addr addr;
 	uint32_t handle;
 	uint32_t join_flags;
+	uint64_t cookie;	/* as an id's */
 	uint32_t events_completed;
 	bool attached;
 	bool set_qkey;		/* the program has given one */
@@ -56,6 +57,7 @@ struct cmx_mc {
 struct cmx_id {
 	struct rdma_cm_id id;
 	uint64_t cookie;	/* in events: address, and a number above it */
+	uint64_t uid;		/* the same once the kernel has it, else 0 */
 	uint32_t handle;
 	uint32_t old_handle;
 	struct rdma_event_channel *old_channel;	/* or NULL */
@@ -81,7 +83,7 @@ struct cmx_id {
 	struct ibv_qp_init_attr *qp_init_attr;	/* for rdma_get_request() */
 	struct ibv_ece local_ece;
 	struct ibv_ece remote_ece;
-	struct cmx_request *req;	/* names.c: to send again, or NULL */
+	struct cmx_ai_request *req;	/* names.c: to send again, or NULL */
 	struct cmx_names_job *job;	/* names.c: outstanding lookup */
 };
 
@@ -119,6 +121,14 @@ enum cmx_kind {
 
 #define CMX_OWN_BITS	48	/* of the address of an object */
 
+/* The object that a cookie is of, if it is one. */
+static inline void *cmx_cookie_object(uint64_t cookie)
+{
+	return (void *)(uintptr_t)(cookie & ((1ULL << CMX_OWN_BITS) - 1));
+}
+
+uint64_t cmx_cookie(const void *obj);
+void cmx_cookie_forked(void);
 int cmx_own_add(void *obj, enum cmx_kind kind);
 bool cmx_own(const void *obj, enum cmx_kind kind);
 bool cmx_own_del(const void *obj, enum cmx_kind kind);
@@ -145,14 +155,19 @@ cmx_channel_ours(const struct rdma_event_channel *channel)
 void cmx_stock_lock(void);
 void cmx_stock_unlock(void);
 void *cmx_stock_function(const char *name);
+bool cmx_stock_unwanted(void);
+bool cmx_stock_instead(void);
 bool cmx_stock_caller(const void *address, bool look);
 bool cmx_stock_owner(const void *obj, const void *address);
 
-/* Call the stock library's @fn, or fail with EINVAL without it. */
+/*
+ * Call the stock library's @fn. Without the library it fails with EINVAL, with
+ * one that lacks the function with ENOSYS.
+ */
 #define CMX_STOCK(fn, ...) __extension__({				\
 	__typeof__(&(fn)) __fn = (__typeof__(&(fn)))			\
 		cmx_stock_function(#fn);				\
-	__fn ? __fn(__VA_ARGS__) : cmx_err(EINVAL); })
+	__fn ? __fn(__VA_ARGS__) : -1; })
 
 #define CMX_STOCK_VOID(fn, ...) do {					\
 	__typeof__(&(fn)) __fn = (__typeof__(&(fn)))			\
@@ -161,7 +176,10 @@ bool cmx_stock_owner(const void *obj, const void *address);
 		__fn(__VA_ARGS__);					\
 } while (0)
 
-/* Is the function that contains this called by the stock library? */
+/*
+ * Does the stock library call the function that contains this, or does it serve
+ * the whole process?
+ */
 #define cmx_called_by_stock(look)					\
 	unlikely(cmx_stock_caller(__builtin_return_address(0), look))
 
@@ -218,6 +236,8 @@ int cmx_id_create(struct rdma_event_channel *channel, struct rdma_cm_id **id,
 		  void *context, enum rdma_port_space ps,
 		  enum ibv_qp_type qp_type);
 int cmx_id_destroy(struct cmx_id *id);
+int cmx_destroy_ioctl(struct cmx_id *id, unsigned long request,
+		      struct rdma_cmx_destroy *cmd);
 int cmx_id_migrate(struct cmx_id *id, struct rdma_event_channel *channel);
 
 /* addr.c */
@@ -285,16 +305,28 @@ void cmx_mc_free_all(struct cmx_id *id);
  */
 #define CMX_ESERVICE	0x10000
 
-struct cmx_request {
+struct cmx_ai_request {
 	struct rdma_cmx_ai_query query;
 	void *route;		/* query.route, made here, or NULL */
-	char *node;		/* query.node, if a copy, or NULL */
+	char *texts;		/* node and service, if copies, or NULL */
+	const char *service;	/* whose port is looked up later, or NULL */
+	int transports;		/* of that service */
 	bool named;		/* the node is a name, which needs a lookup */
 };
 
-int cmx_request_init(struct cmx_request *req, const char *node,
-		     const char *service, const struct rdma_addrinfo *hints);
-void cmx_request_clear(struct cmx_request *req);
+/* The port of a service, and the QP type that alone has it, or 0. */
+struct cmx_port {
+	__be16 port;
+	uint32_t qp_type;
+};
+
+int cmx_service_lookup(const char *service, int transports,
+		       struct cmx_port *port);
+int cmx_ai_request_init(struct cmx_ai_request *req, const char *node,
+			const char *service, const struct rdma_addrinfo *hints,
+			bool later);
+int cmx_ai_request_lookup(struct cmx_ai_request *req);
+void cmx_ai_request_clear(struct cmx_ai_request *req);
 
 /* addrinfo.c */
 int cmx_ai_from_kern(const void *buf, size_t len, struct rdma_addrinfo **res);
@@ -303,8 +335,8 @@ int cmx_ai_from_kern(const void *buf, size_t len, struct rdma_addrinfo **res);
 #define CMX_NAMES_BUF	8192
 
 bool cmx_names_own(void);
-int cmx_names_lookup(const char *node, void *buf, size_t *len);
-int cmx_names_resolve(struct cmx_id *id, struct cmx_request *req, bool own);
+int cmx_libc_lookup(const char *node, void *buf, size_t *len);
+int cmx_names_resolve(struct cmx_id *id, struct cmx_ai_request *req, bool own);
 bool cmx_names_retry(struct cmx_id *id);
 void cmx_names_cancel(struct cmx_id *id);
 void cmx_names_cancel_channel(struct rdma_event_channel *channel);

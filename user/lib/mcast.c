@@ -119,14 +119,14 @@ void cmx_mc_free_all(struct cmx_id *id)
 /* The membership of an event; NULL: not one that this process knows. */
 struct cmx_mc *cmx_mc_known(struct cmx_id *id, uint64_t uid, uint32_t handle)
 {
-	struct cmx_mc *mc = (struct cmx_mc *)(uintptr_t)uid;
+	struct cmx_mc *mc = cmx_cookie_object(uid);
 	bool known;
 
 	if (!cmx_own(mc, CMX_MC))
 		return NULL;
 	/* It gets its handle under the lock of its id. */
 	pthread_mutex_lock(&id->lock);
-	known = mc->id == id && mc->handle == handle;
+	known = mc->id == id && mc->handle == handle && mc->cookie == uid;
 	pthread_mutex_unlock(&id->lock);
 	return known ? mc : NULL;
 }
@@ -160,7 +160,10 @@ static int mc_leave(struct cmx_id *id, struct cmx_mc *mc)
 	int err = 0;
 
 	last_event_drop(id, mc);
-	if (cmx_id_ioctl(id, LEAVE, &cmd))
+	/* As for a copy of an id */
+	if (copy)
+		cmd.uid = mc->cookie;
+	if (cmx_destroy_ioctl(id, RDMA_CMX_IO(LEAVE), &cmd))
 		err = errno;
 
 	pthread_mutex_lock(&id->lock);
@@ -238,7 +241,8 @@ static struct cmx_mc *mc_alloc(struct cmx_id *id,
 	mc->join_flags = attr->join_flags;
 	mc->addr = item->addr;
 	mc->set_qkey = group->mask & RDMACMX_GROUP_QKEY;
-	item->uid = (uintptr_t)mc;
+	mc->cookie = cmx_cookie(mc);
+	item->uid = mc->cookie;
 	return mc;
 
 invalid:

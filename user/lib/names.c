@@ -2,8 +2,8 @@
 /*
  * This process looks up names itself if the kernel does not: outside of the
  * initial network and mount namespace and root directory, without the name
- * helper, or on request. It passes the answer to the kernel, which makes the
- * event.
+ * helper, or on request. The port of a service it always looks up itself. It
+ * passes the answer to the kernel, which makes the event.
  *
  * The kernel decides for each call which names a thread sees: it returns
  * ENOKEY. The library keeps nothing about it, since each thread may enter
@@ -41,9 +41,12 @@ _Static_assert(CMX_NAMES_ANSWER_MAX <= CMX_NAMES_BUF,
 
 struct cmx_names_job {
 	struct cmx_names_job *next;
-	struct cmx_id *id;	/* NULL: nobody waits any more */
+	struct cmx_id *id;	/* NULL: no waiter any more */
 	sem_t *started;		/* the starter waits for it */
-	char node[];
+	const char *node;	/* to look up, or NULL */
+	const char *service;	/* likewise */
+	int transports;		/* of the service */
+	char texts[];
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -86,7 +89,7 @@ bool cmx_names_own(void)
  * Look up a name with libc. Returns 0, or an errno of rdma_cmx_names.h. @buf
  * has @len bytes, CMX_NAMES_BUF at least.
  */
-int cmx_names_lookup(const char *node, void *buf, size_t *len)
+int cmx_libc_lookup(const char *node, void *buf, size_t *len)
 {
 	struct addrinfo hints = {
 		.ai_socktype = SOCK_STREAM,
@@ -137,31 +140,58 @@ static void job_cancel(struct cmx_id *id)
 }
 
 /* With the lock; @job is done with. */
-static void job_finish(struct cmx_names_job *job, int err, const void *names,
-		       size_t len)
+static void job_finish(struct cmx_names_job *job,
+		       struct rdma_cmx_give_names *cmd)
 {
-	struct rdma_cmx_give_names cmd = {
-		.size = sizeof(cmd),
-		.error = err,
-		.names = err ? 0 : (uintptr_t)names,
-		.names_len = err ? 0 : len,
-	};
-
 	job_unlink(job);
 	if (job->id) {
-		cmd.id = job->id->handle;
+		cmd->size = sizeof(*cmd);
+		cmd->id = job->id->handle;
 		job->id->job = NULL;
 		/* It fails after the deadline, which does not matter. */
-		cmx_id_ioctl(job->id, GIVE_NAMES, &cmd);
+		if (cmx_id_ioctl(job->id, GIVE_NAMES, cmd) &&
+		    errno == ENOMEM) {
+			*cmd = (struct rdma_cmx_give_names){
+				.size = sizeof(*cmd),
+				.id = job->id->handle,
+				.error = ENOMEM,
+			};
+			cmx_id_ioctl(job->id, GIVE_NAMES, cmd);
+		}
 	}
 	free(job);
+}
+
+/* The service first: without a port the addresses are of no use. */
+static int job_lookup(const struct cmx_names_job *job, void *buf, size_t len,
+		      struct rdma_cmx_give_names *cmd)
+{
+	struct cmx_port port;
+	int err;
+
+	if (job->service) {
+		/* As the API has it for a service that is not found. */
+		if (cmx_service_lookup(job->service, job->transports, &port))
+			return EINVAL;
+		cmd->flags = RDMA_CMX_GIVE_PORT;
+		cmd->port = port.port;
+		cmd->qp_type = port.qp_type;
+	}
+	if (job->node) {
+		err = cmx_libc_lookup(job->node, buf, &len);
+		if (err)
+			return err;
+		cmd->names = (uintptr_t)buf;
+		cmd->names_len = len;
+	}
+	return 0;
 }
 
 static void *job_thread(void *arg)
 {
 	struct cmx_names_job *job = arg;
 	uint64_t buf[CMX_NAMES_BUF / sizeof(uint64_t)];
-	size_t len = sizeof(buf);
+	struct rdma_cmx_give_names cmd = {};
 	int err;
 
 	/*
@@ -171,9 +201,11 @@ static void *job_thread(void *arg)
 	 */
 	unshare(CLONE_FS);
 	sem_post(job->started);
-	err = cmx_names_lookup(job->node, buf, &len);
+	err = job_lookup(job, buf, sizeof(buf), &cmd);
+	if (err)
+		cmd = (struct rdma_cmx_give_names){ .error = err };
 	pthread_mutex_lock(&lock);
-	job_finish(job, err, buf, len);
+	job_finish(job, &cmd);
 	pthread_mutex_unlock(&lock);
 	return NULL;
 }
@@ -207,20 +239,46 @@ static int job_thread_start(struct cmx_names_job *job)
 	return err;
 }
 
-static struct cmx_names_job *job_alloc(const char *node, size_t len)
+/* The bytes that request_texts() needs. */
+static size_t request_room(const struct cmx_ai_request *req)
 {
-	struct cmx_names_job *job = calloc(1, sizeof(*job) + len + 1);
+	return req->query.node_len + 1 +
+	       (req->service ? strlen(req->service) + 1 : 0);
+}
 
-	if (job)
-		memcpy(job->node, node, len);
+/*
+ * Copy the node to zeroed @to, and the service behind it, whose copy is
+ * returned, or NULL.
+ */
+static const char *request_texts(const struct cmx_ai_request *req, char *to)
+{
+	if (req->query.node_len)
+		memcpy(to, (const char *)(uintptr_t)req->query.node,
+		       req->query.node_len);
+	if (!req->service)
+		return NULL;
+	return strcpy(to + req->query.node_len + 1, req->service);
+}
+
+/* @own: this process looks up the name. */
+static struct cmx_names_job *job_alloc(const struct cmx_ai_request *req,
+				       bool own)
+{
+	struct cmx_names_job *job = calloc(1, sizeof(*job) + request_room(req));
+
+	if (!job)
+		return NULL;
+	job->service = request_texts(req, job->texts);
+	job->transports = req->transports;
+	job->node = own ? job->texts : NULL;
 	return job;
 }
 
 /*
- * With the lock. Send the request to the kernel; with @job a thread passes the
- * names later. The thread takes the job, or it is freed.
+ * With the lock. Send the request to the kernel; with @job a thread passes what
+ * it finds later. The thread takes the job, or it is freed.
  */
-static int resolve_locked(struct cmx_id *id, const struct cmx_request *req,
+static int resolve_locked(struct cmx_id *id, const struct cmx_ai_request *req,
 			  struct cmx_names_job *job)
 {
 	struct rdma_cmx_resolve_addrinfo cmd = {
@@ -230,7 +288,7 @@ static int resolve_locked(struct cmx_id *id, const struct cmx_request *req,
 	};
 	int err;
 
-	if (job)
+	if (job && job->node)
 		cmd.query.flags |= RDMA_CMX_AIQ_NAMES_LATER;
 	if (cmx_id_ioctl(id, RESOLVE_ADDRINFO, &cmd)) {
 		err = errno;
@@ -247,33 +305,38 @@ static int resolve_locked(struct cmx_id *id, const struct cmx_request *req,
 	jobs = job;
 	id->job = job;
 	err = job_thread_start(job);
-	if (err)
-		job_finish(job, err == EAGAIN ? EAGAIN : ENOMEM, NULL, 0);
+	if (err) {
+		struct rdma_cmx_give_names failed = {
+			.error = err == EAGAIN ? EAGAIN : ENOMEM,
+		};
+
+		job_finish(job, &failed);
+	}
 	return 0;
 }
 
 /* A copy to send again, when the caller's texts are gone. */
-static struct cmx_request *request_dup(struct cmx_request *req)
+static struct cmx_ai_request *request_dup(struct cmx_ai_request *req)
 {
-	struct cmx_request *copy = calloc(1, sizeof(*copy));
+	struct cmx_ai_request *copy = calloc(1, sizeof(*copy));
 
 	if (!copy)
 		return NULL;
 	*copy = *req;
-	copy->node = strndup((const char *)(uintptr_t)req->query.node,
-			     req->query.node_len);
-	if (!copy->node) {
+	copy->texts = calloc(1, request_room(req));
+	if (!copy->texts) {
 		free(copy);
 		return NULL;
 	}
-	copy->query.node = (uintptr_t)copy->node;
+	copy->service = request_texts(req, copy->texts);
+	copy->query.node = (uintptr_t)copy->texts;
 	return copy;
 }
 
-static void request_replace(struct cmx_id *id, struct cmx_request *req)
+static void request_replace(struct cmx_id *id, struct cmx_ai_request *req)
 {
 	if (id->req) {
-		cmx_request_clear(id->req);
+		cmx_ai_request_clear(id->req);
 		free(id->req);
 	}
 	id->req = req;
@@ -296,21 +359,23 @@ void cmx_names_forked(void)
 }
 
 /* Start a resolution; @own: this process looks up the name. */
-int cmx_names_resolve(struct cmx_id *id, struct cmx_request *req, bool own)
+int cmx_names_resolve(struct cmx_id *id, struct cmx_ai_request *req, bool own)
 {
 	struct cmx_names_job *job = NULL;
-	struct cmx_request *copy = NULL;
+	struct cmx_ai_request *copy = NULL;
 	int ret, err;
 
-	if (own) {
-		job = job_alloc((const char *)(uintptr_t)req->query.node,
-				req->query.node_len);
+	if (own || req->service) {
+		job = job_alloc(req, own);
 		if (!job)
 			return -1;
-	} else if (req->named) {
+	}
+	if (!own && req->named) {
 		copy = request_dup(req);
-		if (!copy)
+		if (!copy) {
+			free(job);
 			return -1;
+		}
 	}
 
 	pthread_mutex_lock(&lock);
@@ -327,7 +392,7 @@ int cmx_names_resolve(struct cmx_id *id, struct cmx_request *req, bool own)
 	pthread_mutex_unlock(&lock);
 
 	if (copy) {
-		free(copy->node);
+		free(copy->texts);
 		free(copy);
 	}
 	return ret ? cmx_err(err) : 0;
@@ -355,7 +420,7 @@ bool cmx_names_retry(struct cmx_id *id)
 
 	pthread_mutex_lock(&lock);
 	if (id->req && names_initial(id)) {
-		job = job_alloc(id->req->node, strlen(id->req->node));
+		job = job_alloc(id->req, true);
 		again = job && !resolve_locked(id, id->req, job);
 		request_replace(id, NULL);
 	}

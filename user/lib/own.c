@@ -11,6 +11,8 @@
  * holds little, so that memory that is locked or limited stays free.
  */
 #include <stdlib.h>
+#include <sys/random.h>
+#include <unistd.h>
 
 #include "lib.h"
 
@@ -60,6 +62,31 @@ static uint8_t *unit_find(const void *obj, bool add)
 		node = next;
 	}
 	return (uint8_t *)next + (unit & ((1 << LEAF_BITS) - 1));
+}
+
+/*
+ * Address and handle of a new object may be those of one that is gone, of which
+ * a child of fork() has a copy. The number tells them apart.
+ */
+static uint16_t number;
+CMX_MEM_ATOMIC(number)
+
+uint64_t cmx_cookie(const void *obj)
+{
+	return (uintptr_t)obj |
+	       (uint64_t)__atomic_add_fetch(&number, 1, __ATOMIC_RELAXED) <<
+	       CMX_OWN_BITS;
+}
+
+/* In the child of fork(): its siblings have the same addresses and number. */
+void cmx_cookie_forked(void)
+{
+	uint16_t random;
+
+	if (getrandom(&random, sizeof(random), GRND_NONBLOCK) !=
+	    sizeof(random))
+		random = getpid();
+	__atomic_add_fetch(&number, random, __ATOMIC_RELAXED);
 }
 
 /*

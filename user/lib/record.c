@@ -83,13 +83,13 @@ int cmx_record_parse(struct cmx_record *rec)
 }
 
 /*
- * What this thread asks. A signal handler may fork while it waits, and with
- * SA_RESTART the kernel takes the struct again in the child, too: there it has
- * to have the child's cookie, or the parent waits for acks of the child.
+ * The request of this thread. A signal handler may fork while it waits, and
+ * with SA_RESTART the kernel takes the struct again in the child, too: there it
+ * has to have the child's cookie, or the parent waits for acks of the child.
  */
 static __thread struct rdma_cmx_get_events cmd;
 
-/* In the child of fork(): its only thread goes on with what it asked. */
+/* In the child of fork(): its only thread continues with its request. */
 void cmx_record_forked(void)
 {
 	if (cmd.size)

@@ -7,32 +7,48 @@
 
 #include "lib.h"
 
+static int request_send(struct cmx_id *id, struct cmx_ai_request *req, bool own)
+{
+	int err;
+
+	if (!cmx_names_resolve(id, req, own))
+		return 0;
+	err = errno;
+	/* A kernel that does not wait for a port. Any other error comes again. */
+	if (err != EOPNOTSUPP || !req->service)
+		return err;
+	err = cmx_ai_request_lookup(req);
+	if (err)
+		return err;
+	return cmx_names_resolve(id, req, own) ? errno : 0;
+}
+
 CMX_EXPORT int rdma_resolve_addrinfo(struct rdma_cm_id *id, const char *node,
 				     const char *service,
 				     const struct rdma_addrinfo *hints)
 {
 	struct cmx_id *cid = cmx_id(id);
-	struct cmx_request req;
+	struct cmx_ai_request req;
 	bool sync, own;
 	int err;
 
 	CMX_ID_OR_STOCK(id, rdma_resolve_addrinfo, id, node, service, hints);
 	if (!node && !service && !hints)
 		return cmx_err(EINVAL);
-	err = cmx_request_init(&req, node, service, hints);
+	err = cmx_ai_request_init(&req, node, service, hints, true);
 	if (err)
 		return cmx_err(err == CMX_ESERVICE ? EINVAL : err);
 
-	err = 0;
 	sync = cid->sync;
 	own = req.named && cmx_names_own();
-	if (cmx_names_resolve(cid, &req, own))
-		err = errno;
+	err = request_send(cid, &req, own);
 	/* The kernel's names are not this thread's. */
 	if (err == ENOKEY && !own)
-		err = cmx_names_resolve(cid, &req, true) ? errno : 0;
-	cmx_request_clear(&req);
-	return err ? cmx_err(err) : cmx_complete(cid, sync);
+		err = request_send(cid, &req, true);
+	cmx_ai_request_clear(&req);
+	if (err)
+		return cmx_err(err == CMX_ESERVICE ? EINVAL : err);
+	return cmx_complete(cid, sync);
 }
 
 CMX_EXPORT int rdma_query_addrinfo(struct rdma_cm_id *id,

@@ -16,21 +16,38 @@
  * That costs a program that wants to unload it the library's few pages; to
  * check at each call would cost every program time.
  *
+ * In a place without the device, as in a container that gets only the stock
+ * devices, the stock library serves the whole process. The first call that
+ * needs the device decides that, once: a process that has had a file of the
+ * device keeps this library, since its objects are of no use to the other.
+ *
  * The result is written with the lock held and read atomically. The lock is
  * there for fork(), too: glibc leaves a child that is made during
- * dl_iterate_phdr() with a lock that nobody unlocks. dlopen() is called without
- * it, as a constructor of another library may call this one.
+ * dl_iterate_phdr() with a lock that no thread unlocks. dlopen() is called
+ * without it, as a constructor of another library may call this one.
  */
-#define _GNU_SOURCE	/* dl_iterate_phdr() */
+#define _GNU_SOURCE	/* dl_iterate_phdr(), secure_getenv() */
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <link.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "lib.h"
 
 #ifdef CMX_SHARED
+
+#define STOCK_DEVICE	"/dev/infiniband/rdma_cm"
+
+/* The library that serves this process */
+enum {
+	CMX_PLACE_UNKNOWN,
+	CMX_PLACE_OURS,
+	CMX_PLACE_STOCK,
+};
 
 /* The stock library as dl_iterate_phdr() shows it */
 struct found {
@@ -44,10 +61,12 @@ struct found {
 static uintptr_t stock_start;
 static uintptr_t stock_end;
 static void *stock_handle;
+static int place = CMX_PLACE_UNKNOWN;
 static unsigned long long loads_seen;
 CMX_MEM_ATOMIC(stock_start)
 CMX_MEM_ATOMIC(stock_end)
 CMX_MEM_ATOMIC(stock_handle)
+CMX_MEM_ATOMIC(place)
 CMX_MEM_ATOMIC(loads_seen)
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -62,8 +81,10 @@ void cmx_stock_unlock(void)
 	pthread_mutex_unlock(&lock);
 }
 
+/* Not if it is this library by the stock's name: nothing may be forwarded to it. */
 static void stock_found(const struct dl_phdr_info *info, struct found *found)
 {
+	uintptr_t own = (uintptr_t)stock_found, start;
 	int i;
 
 	for (i = 0; i < info->dlpi_phnum; i++) {
@@ -71,11 +92,14 @@ static void stock_found(const struct dl_phdr_info *info, struct found *found)
 
 		if (ph->p_type != PT_LOAD || !(ph->p_flags & PF_X))
 			continue;
+		start = info->dlpi_addr + ph->p_vaddr;
+		if (own >= start && own < start + ph->p_memsz)
+			return;
 		snprintf(found->path, sizeof(found->path), "%s",
 			 info->dlpi_name);
 		found->base = info->dlpi_addr;
-		found->start = info->dlpi_addr + ph->p_vaddr;
-		found->end = found->start + ph->p_memsz;
+		found->start = start;
+		found->end = start + ph->p_memsz;
 		return;
 	}
 }
@@ -92,7 +116,7 @@ static int stock_look(struct dl_phdr_info *info, size_t size, void *data)
 	if (strncmp(base, "librdmacm.so", 12))
 		return 0;
 	stock_found(info, found);
-	return 1;
+	return !!found->start;
 }
 
 /* It may have been unloaded meanwhile: then the next call looks again. */
@@ -132,6 +156,25 @@ static void stock_find(void)
 		stock_keep(&found);
 }
 
+static int place_get(void)
+{
+	return __atomic_load_n(&place, __ATOMIC_ACQUIRE);
+}
+
+/* Returns the place, which is @new unless it was known already. */
+static int place_decide(int new)
+{
+	int old = CMX_PLACE_UNKNOWN;
+
+	if (!__atomic_compare_exchange_n(&place, &old, new, false,
+					 __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+		return old;
+	if (new == CMX_PLACE_STOCK && secure_getenv("RDMACMX_VERBOSE"))
+		fputs("librdmacmx: " RDMA_CMX_DEVICE " is not here: "
+		      "librdmacm serves this process\n", stderr);
+	return new;
+}
+
 /*
  * @look: the caller may be a library that was loaded just now. A caller that
  * has an object of the stock library has been seen already.
@@ -141,6 +184,8 @@ bool cmx_stock_caller(const void *address, bool look)
 	uintptr_t caller = (uintptr_t)address;
 	uintptr_t start = __atomic_load_n(&stock_start, __ATOMIC_ACQUIRE);
 
+	if (place_get() == CMX_PLACE_STOCK)
+		return true;
 	if (!start && look) {
 		stock_find();
 		start = __atomic_load_n(&stock_start, __ATOMIC_ACQUIRE);
@@ -153,17 +198,71 @@ bool cmx_stock_caller(const void *address, bool look)
 bool cmx_stock_owner(const void *obj, const void *address)
 {
 	return obj && (cmx_own(obj, CMX_STOCK_ID) ||
-		       cmx_stock_caller(address, false));
+		       cmx_stock_caller(address, true));
 }
 
 /* By its own handle: it need not be where a global search finds it. */
 void *cmx_stock_function(const char *name)
 {
+	void *function;
+
 	if (!__atomic_load_n(&stock_start, __ATOMIC_ACQUIRE))
 		stock_find();
-	if (!__atomic_load_n(&stock_start, __ATOMIC_ACQUIRE))
+	if (!__atomic_load_n(&stock_start, __ATOMIC_ACQUIRE)) {
+		errno = EINVAL;
 		return NULL;
-	return dlsym(__atomic_load_n(&stock_handle, __ATOMIC_RELAXED), name);
+	}
+	function = dlsym(__atomic_load_n(&stock_handle, __ATOMIC_RELAXED), name);
+	if (!function)
+		errno = ENOSYS;
+	return function;
+}
+
+/* A file of the device is open. False: another thread was first without. */
+bool cmx_stock_unwanted(void)
+{
+	int now = place_get();
+
+	if (now == CMX_PLACE_UNKNOWN)
+		now = place_decide(CMX_PLACE_OURS);
+	return now == CMX_PLACE_OURS;
+}
+
+static bool stock_device_there(void)
+{
+	int fd = open(STOCK_DEVICE, O_RDWR | O_CLOEXEC);
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+/*
+ * The device cannot be opened, errno has the reason. Does the stock library
+ * serve the process instead? Not if its device cannot be opened, either: the
+ * modules may be loaded later. A device that refuses the user (EACCES) is the
+ * administrator's decision, and an error; a container that has no right to any
+ * such device gets EPERM.
+ */
+bool cmx_stock_instead(void)
+{
+	int err = errno;
+	bool instead = false;
+
+	switch (err) {
+	case ENOENT:
+	case ENOTDIR:
+	case ENODEV:
+	case ENXIO:
+	case EPERM:
+		if (place_get() == CMX_PLACE_UNKNOWN &&
+		    stock_device_there() &&
+		    cmx_stock_function("rdma_create_id"))
+			place_decide(CMX_PLACE_STOCK);
+		instead = place_get() == CMX_PLACE_STOCK;
+	}
+	errno = err;
+	return instead;
 }
 
 #else /* the static library is never preloaded */
@@ -188,7 +287,18 @@ bool cmx_stock_owner(const void *obj, const void *address)
 
 void *cmx_stock_function(const char *name)
 {
+	errno = EINVAL;
 	return NULL;
+}
+
+bool cmx_stock_unwanted(void)
+{
+	return true;
+}
+
+bool cmx_stock_instead(void)
+{
+	return false;
 }
 
 #endif

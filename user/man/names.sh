@@ -5,6 +5,6 @@
 for file; do
 	page=${file##*/}
 	awk '/^SYNOPSIS$/ { on = 1 } /^DESCRIPTION$/ { on = 0 } on' "$file" |
-		grep -oE '\brdma(cmx)?_[a-z0-9_]+\(' |
+		grep -oE '\br[a-z][a-z0-9_]*\(' |
 		sed "s/($/ ${page%%.*}/"
 done

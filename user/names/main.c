@@ -68,9 +68,9 @@ static void usage(void)
 	fputs("usage: cmx-names [OPTIONS] [--] KEY NAME\n"
 	      "       cmx-names [OPTIONS] --print [--] NAME\n"
 	      "Look NAME up for the kernel. request-key(8) starts the first form;\n"
-	      "the second one shows what the kernel would be told.\n\n"
-	      "  --ttl SECONDS           keep an answer so long, 2 to 86400 (5)\n"
-	      "  --negative-ttl SECONDS  keep a failure so long, 2 to 86400 (2)\n"
+	      "the second one prints the answer and leaves the kernel alone.\n\n"
+	      "  --ttl SECONDS           lifetime of an answer, 2 to 86400 (5)\n"
+	      "  --negative-ttl SECONDS  lifetime of a failure, 2 to 86400 (2)\n"
 	      "  --timeout SECONDS       give up after, 1 to 60 (4)\n"
 	      "  --user UID:GID          look up as this user, not root (rdma-cmx)\n"
 	      "  --print                 print the answer, no key is touched\n"
@@ -223,7 +223,8 @@ static bool child_receive(int fd)
 
 /*
  * The user that the installation has made for this program only. It is read
- * from the file itself, as root queries no other service. Without it, nobody.
+ * from the file itself, as root queries no other service. Without it, the user
+ * nobody.
  */
 static void user_default(void)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * glibc's DNS client drops SERVFAIL, NOTIMP and REFUSED alike and returns "try
- * again", as for a server that nobody runs. The kernel promises to distinguish
+ * again", as for a server that does not run. The kernel promises to distinguish
  * a refusal. So after such a failure this file sends a query to the same
  * servers once more, in plain UDP, and checks their return codes. The state is
  * the calling thread's: no locks.

@@ -12,7 +12,7 @@
 enum cmx_probe {
 	CMX_PROBE_SILENT,	/* nothing, or nothing that is an answer */
 	CMX_PROBE_REFUSED,	/* FORMERR, NOTIMP, REFUSED: permanent */
-	CMX_PROBE_FAILING,	/* SERVFAIL, or nobody at the address */
+	CMX_PROBE_FAILING,	/* SERVFAIL, or no server at the address */
 	CMX_PROBE_ANSWERED,	/* an answer, good or bad */
 };
 

@@ -60,10 +60,10 @@ static void cmx_ib_mgid(const struct rdma_cm_id *id,
 	memcpy(mgid, map + 4, sizeof(*mgid));
 }
 
-static void cmx_ib_set_param(struct cmx_member *m,
+static void cmx_ib_set_param(struct cmx_group *g,
 			     const struct rdma_cmx_mc_param *param)
 {
-	struct ib_sa_mcmember_rec *rec = &m->wanted;
+	struct ib_sa_mcmember_rec *rec = &g->wanted;
 
 	if (param->mask & RDMA_CMX_MC_QKEY)
 		rec->qkey = cpu_to_be32(param->qkey);
@@ -78,18 +78,18 @@ static void cmx_ib_set_param(struct cmx_member *m,
 	if (param->mask & RDMA_CMX_MC_MTU) {
 		rec->mtu = param->mtu;
 		rec->mtu_selector = IB_SA_EQ;
-		m->comp_mask |= IB_SA_MCMEMBER_REC_MTU |
+		g->comp_mask |= IB_SA_MCMEMBER_REC_MTU |
 				IB_SA_MCMEMBER_REC_MTU_SELECTOR;
 	}
 	if (param->mask & RDMA_CMX_MC_RATE) {
 		rec->rate = param->rate;
 		rec->rate_selector = IB_SA_EQ;
-		m->comp_mask |= IB_SA_MCMEMBER_REC_RATE |
+		g->comp_mask |= IB_SA_MCMEMBER_REC_RATE |
 				IB_SA_MCMEMBER_REC_RATE_SELECTOR;
 	}
 	if (param->mask & RDMA_CMX_MC_HOP_LIMIT) {
 		rec->hop_limit = param->hop_limit;
-		m->comp_mask |= IB_SA_MCMEMBER_REC_HOP_LIMIT;
+		g->comp_mask |= IB_SA_MCMEMBER_REC_HOP_LIMIT;
 	}
 }
 
@@ -97,45 +97,45 @@ static void cmx_ib_set_param(struct cmx_member *m,
  * A parameter that is not in the mask is as in the partition's broadcast group,
  * which is how rdma_cm does it. An id bound by GID has no such group.
  */
-int cmx_mcast_ib_prepare(struct cmx_member *m,
+int cmx_mcast_ib_prepare(struct cmx_group *g,
 			 const struct rdma_cmx_mc_param *param)
 {
-	struct rdma_dev_addr *dev_addr = &m->id->route.addr.dev_addr;
-	struct ib_sa_mcmember_rec *rec = &m->wanted;
+	struct rdma_dev_addr *dev_addr = &g->id->route.addr.dev_addr;
+	struct ib_sa_mcmember_rec *rec = &g->wanted;
 	union ib_gid broadcast;
 	u16 index;
 	int ret;
 
 	ib_addr_get_mgid(dev_addr, &broadcast);
-	if (m->id->route.addr.src_addr.ss_family != AF_IB) {
-		ret = ib_sa_get_mcmember_rec(m->id->device, m->id->port_num,
+	if (g->id->route.addr.src_addr.ss_family != AF_IB) {
+		ret = ib_sa_get_mcmember_rec(g->id->device, g->id->port_num,
 					     &broadcast, rec);
 		if (ret)
 			return ret;
 	}
-	if (m->id->ps != RDMA_PS_IPOIB || !rec->qkey)
+	if (g->id->ps != RDMA_PS_IPOIB || !rec->qkey)
 		rec->qkey = cpu_to_be32(RDMA_UDP_QKEY);
-	cmx_ib_mgid(m->id, &m->addr, &rec->mgid);
+	cmx_ib_mgid(g->id, &g->addr, &rec->mgid);
 	rdma_addr_get_sgid(dev_addr, &rec->port_gid);
 	rec->pkey = cpu_to_be16(ib_addr_get_pkey(dev_addr));
-	rec->join_state = m->send_only ? BIT(SENDONLY_FULLMEMBER_JOIN) :
+	rec->join_state = g->send_only ? BIT(SENDONLY_FULLMEMBER_JOIN) :
 					 BIT(FULLMEMBER_JOIN);
-	m->comp_mask = IB_SA_MCMEMBER_REC_MGID | IB_SA_MCMEMBER_REC_PORT_GID |
+	g->comp_mask = IB_SA_MCMEMBER_REC_MGID | IB_SA_MCMEMBER_REC_PORT_GID |
 		       IB_SA_MCMEMBER_REC_PKEY | IB_SA_MCMEMBER_REC_JOIN_STATE |
 		       IB_SA_MCMEMBER_REC_QKEY | IB_SA_MCMEMBER_REC_SL |
 		       IB_SA_MCMEMBER_REC_FLOW_LABEL |
 		       IB_SA_MCMEMBER_REC_TRAFFIC_CLASS;
-	if (m->id->ps == RDMA_PS_IPOIB) {
+	if (g->id->ps == RDMA_PS_IPOIB) {
 		rec->mtu_selector = IB_SA_EQ;
 		rec->rate_selector = IB_SA_EQ;
-		m->comp_mask |= IB_SA_MCMEMBER_REC_RATE |
+		g->comp_mask |= IB_SA_MCMEMBER_REC_RATE |
 				IB_SA_MCMEMBER_REC_RATE_SELECTOR |
 				IB_SA_MCMEMBER_REC_MTU |
 				IB_SA_MCMEMBER_REC_MTU_SELECTOR |
 				IB_SA_MCMEMBER_REC_HOP_LIMIT;
 	}
-	cmx_ib_set_param(m, param);
-	if (ib_find_pkey(m->id->device, m->id->port_num,
+	cmx_ib_set_param(g, param);
+	if (ib_find_pkey(g->id->device, g->id->port_num,
 			 be16_to_cpu(rec->pkey), &index))
 		return -EINVAL;
 	return 0;
@@ -144,88 +144,77 @@ int cmx_mcast_ib_prepare(struct cmx_member *m,
 /* ib_sa reports that a join has ended, or that a membership was dropped. */
 static int cmx_ib_callback(int status, struct ib_sa_multicast *multicast)
 {
-	struct cmx_member *m = multicast->context;
+	struct cmx_group *g = multicast->context;
 
-	spin_lock(&m->lock);
-	m->event = true;
-	m->event_status = status;
+	spin_lock(&g->lock);
+	g->event = true;
+	g->event_status = status;
 	if (!status)
-		m->event_rec = multicast->rec;
-	spin_unlock(&m->lock);
-	cmx_member_kick(m, 0);
+		g->event_rec = multicast->rec;
+	spin_unlock(&g->lock);
+	cmx_group_kick(g, 0);
 	/* It is freed by the work, or by whoever leaves. */
 	return 0;
 }
 
-static int cmx_ib_join(struct cmx_member *m)
+static int cmx_ib_join(struct cmx_group *g)
 {
 	struct ib_sa_multicast *mc;
 
-	mc = ib_sa_join_multicast(&cmx_sa_mc_client, m->id->device,
-				  m->id->port_num, &m->wanted, m->comp_mask,
-				  GFP_KERNEL, cmx_ib_callback, m);
+	mc = ib_sa_join_multicast(&cmx_sa_mc_client, g->id->device,
+				  g->id->port_num, &g->wanted, g->comp_mask,
+				  GFP_KERNEL, cmx_ib_callback, g);
 	if (IS_ERR(mc))
 		return PTR_ERR(mc);
-	m->sa_mc = mc;
+	g->sa_mc = mc;
 	return -EINPROGRESS;
 }
 
-/* What a ClassPortInfo says about send-only full members. */
-static int cmx_ib_send_only(const struct cmx_sa_answer *answer)
+/* Does an SA with these capabilities have send-only full members? */
+static int cmx_ib_send_only(u32 caps)
 {
-	const struct ib_class_port_info *info;
-
-	if (!answer->count)
-		return -EOPNOTSUPP;
-	info = cmx_sa_answer_rec(answer, 0);
-	return ib_get_cpi_capmask2((struct ib_class_port_info *)info) &
-	       IB_SA_CAP_MASK2_SENDONLY_FULL_MEM_SUPPORT ? 0 : -EOPNOTSUPP;
+	return caps & IB_SA_CAP_MASK2_SENDONLY_FULL_MEM_SUPPORT ? 0 :
+								  -EOPNOTSUPP;
 }
 
-static void cmx_ib_answered(struct cmx_sa_waiter *waiter,
-			    struct cmx_sa_answer *answer, int error)
+static void cmx_ib_answered(struct cmx_sched_waiter *waiter, void *answer,
+			    int error)
 {
-	struct cmx_member *m = container_of(waiter, struct cmx_member, waiter);
+	struct cmx_group *g = container_of(waiter, struct cmx_group, waiter);
+	u32 caps;
 
-	spin_lock(&m->lock);
-	m->event = true;
-	m->event_status = error ?: cmx_ib_send_only(answer);
-	spin_unlock(&m->lock);
-	cmx_member_kick(m, 0);
-	cmx_member_put(m);
+	if (!error)
+		error = cmx_sa_info_read(answer, &caps) ? -EOPNOTSUPP :
+							  cmx_ib_send_only(caps);
+	spin_lock(&g->lock);
+	g->event = true;
+	g->event_status = error;
+	spin_unlock(&g->lock);
+	cmx_group_kick(g, 0);
+	cmx_group_put(g);
 }
 
 /* 0: there are some, -EINPROGRESS: cmx_ib_answered() is called. */
-static int cmx_ib_query_sendonly(struct cmx_member *m)
+static int cmx_ib_query_sendonly(struct cmx_group *g)
 {
-	struct cmx_sa_query query = {
-		.attr_id = IB_MGMT_CLASSPORTINFO_ATTR_ID,
-		.method = IB_MGMT_METHOD_GET,
-		.rec_len = sizeof(struct ib_class_port_info),
-	};
-	/* The same in all namespaces: one query, and one answer in the cache. */
-	struct net *net = &init_net;
-	struct cmx_sa_answer *answer;
 	struct cmx_sa_port *port;
+	u32 caps;
 	int ret;
 
-	port = cmx_sa_port_get(m->id->device, m->id->port_num);
+	port = cmx_sa_port_get(g->id->device, g->id->port_num);
 	if (!port)
 		return -ENODEV;
-	ret = cmx_sa_cached(port, net, &query, &answer);
+	ret = cmx_sa_info(port, &caps);
 	if (!ret) {
-		ret = cmx_ib_send_only(answer);
-		cmx_sa_answer_put(answer);
-	} else if (ret == -EINPROGRESS) {
-		refcount_inc(&m->ref);
-		m->querying = true;
-		m->waiter.done = cmx_ib_answered;
-		/* The same for all users, so it is no one's. */
-		ret = cmx_sa_lookup(port, net, GLOBAL_ROOT_UID, &query,
-				    &m->waiter);
+		ret = cmx_ib_send_only(caps);
+	} else {
+		refcount_inc(&g->ref);
+		g->querying = true;
+		g->waiter.done = cmx_ib_answered;
+		ret = cmx_sa_info_lookup(port, &g->waiter);
 		if (ret) {
-			m->querying = false;
-			refcount_dec(&m->ref);
+			g->querying = false;
+			refcount_dec(&g->ref);
 		} else {
 			ret = -EINPROGRESS;
 		}
@@ -238,50 +227,50 @@ static int cmx_ib_query_sendonly(struct cmx_member *m)
  * Look at what came. A join that has to go on is no event, the next step then
  * has its own.
  */
-bool cmx_mcast_ib_event(struct cmx_member *m, int *status)
+bool cmx_mcast_ib_event(struct cmx_group *g, int *status)
 {
 	bool event;
 
-	spin_lock(&m->lock);
-	event = m->event;
-	m->event = false;
-	*status = m->event_status;
-	if (event && !*status && !m->querying)
-		m->rec = m->event_rec;
-	spin_unlock(&m->lock);
-	if (event && m->querying) {
-		m->querying = false;
+	spin_lock(&g->lock);
+	event = g->event;
+	g->event = false;
+	*status = g->event_status;
+	if (event && !*status && !g->querying)
+		g->rec = g->event_rec;
+	spin_unlock(&g->lock);
+	if (event && g->querying) {
+		g->querying = false;
 		if (!*status)
-			*status = cmx_ib_join(m);
+			*status = cmx_ib_join(g);
 	}
 	return event;
 }
 
-int cmx_mcast_ib_start(struct cmx_member *m)
+int cmx_mcast_ib_start(struct cmx_group *g)
 {
 	int ret;
 
-	if (m->send_only) {
-		ret = cmx_ib_query_sendonly(m);
+	if (g->send_only) {
+		ret = cmx_ib_query_sendonly(g);
 		if (ret)
 			return ret;
 	}
-	return cmx_ib_join(m);
+	return cmx_ib_join(g);
 }
 
 /* An event after this is ignored: it is of the query alone. */
-void cmx_mcast_ib_stop(struct cmx_member *m)
+void cmx_mcast_ib_stop(struct cmx_group *g)
 {
-	if (m->querying && cmx_sa_forget(&m->waiter))
-		refcount_dec(&m->ref);
-	m->querying = false;
+	if (g->querying && cmx_sa_forget(&g->waiter))
+		refcount_dec(&g->ref);
+	g->querying = false;
 	/* Waits for a running callback. */
-	if (m->sa_mc)
-		ib_sa_free_multicast(m->sa_mc);
-	m->sa_mc = NULL;
-	spin_lock(&m->lock);
-	m->event = false;
-	spin_unlock(&m->lock);
+	if (g->sa_mc)
+		ib_sa_free_multicast(g->sa_mc);
+	g->sa_mc = NULL;
+	spin_lock(&g->lock);
+	g->event = false;
+	spin_unlock(&g->lock);
 }
 
 void cmx_mcast_ib_init(void)

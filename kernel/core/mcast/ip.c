@@ -24,6 +24,7 @@
 #include <net/addrconf.h>
 #include <net/if_inet6.h>
 
+#include "caller.h"
 #include "mcast/mcast.h"
 #include "user.h"
 
@@ -31,6 +32,12 @@ static unsigned int groups_per_user = 1024;
 module_param(groups_per_user, uint, 0644);
 MODULE_PARM_DESC(groups_per_user,
 		 "Maximum IGMP and MLD memberships of one user (default 1024)");
+
+unsigned int rdma_cmx_max_user_groups(void)
+{
+	return READ_ONCE(groups_per_user);
+}
+EXPORT_SYMBOL_GPL(rdma_cmx_max_user_groups);
 
 static DEFINE_HASHTABLE(cmx_ip_groups, 8);	/* by netdevice */
 static DEFINE_XARRAY(cmx_ip_users);		/* by kuid: how many */
@@ -105,7 +112,7 @@ static int cmx_ip4_join(struct cmx_ip_group *g)
 	if (!in_dev)
 		return -ENODEV;
 	ip_mc_inc_group(in_dev, g->in);
-	/* It does not say when it has no memory for a new group. */
+	/* It does not report that it has no memory for a new group. */
 	if (!cmx_ip_counts(in_dev, g->in))
 		return -ENOMEM;
 	in_dev_hold(in_dev);

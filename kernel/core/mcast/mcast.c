@@ -1,18 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Multicast joins: their checks, and who does them. A plain one on InfiniBand
- * goes through rdma_cm, with the checks that it leaves to its callers; on RoCE,
- * and where rdma_cm 6.1 refuses, it is a membership of ours, found by id and
- * address in a table whose lock guards nothing else. Process context.
+ * What a join may request, and what a group then has; the start of the room. A
+ * plain join on InfiniBand goes through rdma_cm, with the checks that it leaves
+ * to its callers. On RoCE, and where rdma_cm 6.1 refuses, rdma_cmx joins.
  */
-#include <linux/export.h>
-#include <linux/hashtable.h>
 #include <linux/string.h>
 #include <rdma/ib_sa.h>
 #include <rdma/rdma_user_cm.h>
 
 #include "mcast/mcast.h"
-#include "mcast/trace.h"
 
 #define CMX_MC_PARAMS							\
 	(RDMA_CMX_MC_QKEY | RDMA_CMX_MC_PKEY | RDMA_CMX_MC_MTU |	\
@@ -23,9 +19,6 @@
 #define CMX_SL_MAX		15
 #define CMX_RATE_MAX		0x3f
 #define CMX_PKEY_BASE		0x7fff
-
-static DEFINE_HASHTABLE(cmx_members, 10);
-static DEFINE_SPINLOCK(cmx_members_lock);
 
 /* A value is either in the mask and in its range, or 0. */
 static bool cmx_value_ok(u32 mask, u32 bit, u32 value, u32 min, u32 max)
@@ -59,8 +52,8 @@ int cmx_mc_param_check(const struct rdma_cmx_mc_param *p)
 	return 0;
 }
 
-static int cmx_join_check(const struct rdma_cm_id *id,
-			  const struct rdma_cmx_join_attr *attr)
+int cmx_join_check(const struct rdma_cm_id *id,
+		   const struct rdma_cmx_join_attr *attr)
 {
 	if (!attr->addr || !id->device || id->qp_type != IB_QPT_UD)
 		return -EINVAL;
@@ -77,128 +70,10 @@ static int cmx_join_check(const struct rdma_cm_id *id,
 	return cmx_mc_param_check(&attr->param);
 }
 
-/*
- * Can rdma_cm do it? Not on RoCE, where it would leave on whatever netdevice
- * the id is bound to by then.
- */
-static bool cmx_join_is_plain(const struct rdma_cm_id *id,
-			      const struct rdma_cmx_join_attr *attr)
-{
-	return !id->qp && !attr->param.mask && !attr->flags &&
-	       !rdma_protocol_roce(id->device, id->port_num) &&
-	       attr->join_flags == RDMA_MC_JOIN_FLAG_FULLMEMBER &&
-	       id->route.addr.src_addr.ss_family != AF_IB;
-}
-
-static int cmx_join_plain(struct rdma_cm_id *id,
-			  const struct rdma_cmx_join_attr *attr, void *context)
-{
-	union rdma_cmx_sockaddr addr = *attr->addr;
-	u8 state = attr->join_flags == RDMA_MC_JOIN_FLAG_FULLMEMBER ?
-		   BIT(FULLMEMBER_JOIN) : BIT(SENDONLY_FULLMEMBER_JOIN);
-	int ret;
-
-	ret = rdma_join_multicast(id, &addr.sa, state, context);
-	/* An errno that user space does not know. */
-	return ret == -ENOTSUPP ? -EOPNOTSUPP : ret;
-}
-
-static int cmx_join_member(struct rdma_cm_id *id,
-			   const struct rdma_cmx_join_attr *attr, void *context)
-{
-	struct cmx_member *m;
-	int ret;
-
-	m = cmx_member_alloc(id, attr, context);
-	if (!m)
-		return -ENOMEM;
-	m->roce = rdma_protocol_roce(id->device, id->port_num);
-	if (m->roce)
-		ret = cmx_mcast_roce_prepare(m, &attr->param);
-	else
-		ret = cmx_mcast_ib_prepare(m, &attr->param);
-	if (ret) {
-		cmx_member_put(m);
-		return ret;
-	}
-	spin_lock(&cmx_members_lock);
-	hash_add(cmx_members, &m->node, (unsigned long)id);
-	/* Within the lock: whoever finds it may free it. */
-	cmx_member_kick(m, 0);
-	spin_unlock(&cmx_members_lock);
-	return 0;
-}
-
-int rdma_cmx_join(struct rdma_cm_id *id, const struct rdma_cmx_join_attr *attr,
-		  void *context)
-{
-	int ret;
-
-	ret = cmx_join_check(id, attr);
-	if (ret)
-		return ret;
-	if (cmx_join_is_plain(id, attr))
-		ret = cmx_join_plain(id, attr, context);
-	else
-		ret = cmx_join_member(id, attr, context);
-	if (!ret)
-		cmx_stat_inc(joins);
-	trace_cmx_join(id, attr->addr, attr->join_flags, ret);
-	return ret;
-}
-EXPORT_SYMBOL_GPL(rdma_cmx_join);
-
-/* Take the newest membership of a group, or of any, out of the table. */
-static struct cmx_member *cmx_member_take(struct rdma_cm_id *id,
-					  const union rdma_cmx_sockaddr *addr)
-{
-	size_t len = addr ? cmx_addr_size(addr->sa.sa_family) : 0;
-	struct cmx_member *m;
-
-	spin_lock(&cmx_members_lock);
-	hash_for_each_possible(cmx_members, m, node, (unsigned long)id) {
-		if (m->id == id && (!addr || !memcmp(&m->addr, addr, len))) {
-			hash_del(&m->node);
-			spin_unlock(&cmx_members_lock);
-			return m;
-		}
-	}
-	spin_unlock(&cmx_members_lock);
-	return NULL;
-}
-
-void rdma_cmx_leave(struct rdma_cm_id *id, const union rdma_cmx_sockaddr *addr)
-{
-	union rdma_cmx_sockaddr copy = *addr;
-	struct cmx_member *m;
-
-	/* Of no length: it would be equal to each group. */
-	if (!cmx_addr_size(copy.sa.sa_family))
-		return;
-	trace_cmx_leave(id, &copy);
-	cmx_stat_inc(leaves);
-	m = cmx_member_take(id, &copy);
-	if (m)
-		cmx_member_end(m);
-	else
-		rdma_leave_multicast(id, &copy.sa);
-}
-EXPORT_SYMBOL_GPL(rdma_cmx_leave);
-
-void rdma_cmx_leave_all(struct rdma_cm_id *id)
-{
-	struct cmx_member *m;
-
-	while ((m = cmx_member_take(id, NULL))) {
-		trace_cmx_leave(id, &m->addr);
-		cmx_stat_inc(leaves);
-		cmx_member_end(m);
-	}
-}
-EXPORT_SYMBOL_GPL(rdma_cmx_leave_all);
-
-void rdma_cmx_group_param(struct rdma_cm_id *id, const struct rdma_ud_param *ud,
-			  struct rdma_cmx_mc_param *param)
+/* The parameters of a joined group, within the id's handler. */
+void cmx_mcast_param(const struct rdma_cm_id *id,
+		     const struct rdma_ud_param *ud,
+		     struct rdma_cmx_mc_param *param)
 {
 	const struct ib_global_route *grh = rdma_ah_read_grh(&ud->ah_attr);
 	struct ib_sa_mcmember_rec rec;
@@ -225,21 +100,26 @@ void rdma_cmx_group_param(struct rdma_cm_id *id, const struct rdma_ud_param *ud,
 	if (!param->mtu)
 		param->mask &= ~RDMA_CMX_MC_MTU;
 }
-EXPORT_SYMBOL_GPL(rdma_cmx_group_param);
 
 int cmx_mcast_init(void)
 {
 	int ret;
 
+	ret = cmx_group_init();
+	if (ret)
+		return ret;
 	ret = cmx_member_init();
-	if (!ret)
-		cmx_mcast_ib_init();
-	return ret;
+	if (ret) {
+		cmx_group_exit();
+		return ret;
+	}
+	cmx_mcast_ib_init();
+	return 0;
 }
 
 void cmx_mcast_exit(void)
 {
-	WARN_ON(!hash_empty(cmx_members));
-	cmx_mcast_ib_exit();
 	cmx_member_exit();
+	cmx_mcast_ib_exit();
+	cmx_group_exit();
 }

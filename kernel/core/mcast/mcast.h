@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Memberships that rdma_cm 6.1 does not make, kept by rdma_cmx itself:
+ * Multicast. A file uses those below it:
  *
- *	mcast.c		checks a join, who does it, the table of memberships
- *	member.c	the life of one: joined, reported, lost, joined again
+ *	member.c	memberships, and how those of an id share a group
+ *	group.c		the life of a group: joined, reported, lost, rejoined
  *	ib.c		how one is joined at the subnet administrator
  *	roce.c		and on RoCE
  *	ip.c		the IGMP and MLD memberships that RoCE v2 needs
+ *	mcast.c		what a join may request; starts and ends the room
  */
 #ifndef CMX_MCAST_H
 #define CMX_MCAST_H
 
+#include <linux/rbtree.h>
 #include <linux/refcount.h>
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
@@ -43,20 +45,28 @@ struct cmx_ip_group {
 	bool charged;
 };
 
-enum cmx_member_state {
-	CMX_MEMBER_IDLE,	/* new, or lost and due to be joined again */
-	CMX_MEMBER_BUSY,	/* the answer is awaited */
-	CMX_MEMBER_JOINED,
-	CMX_MEMBER_FAILED,	/* for good */
+enum cmx_group_state {
+	CMX_GROUP_IDLE,	/* new, or lost and due to be joined again */
+	CMX_GROUP_BUSY,	/* the answer is awaited */
+	CMX_GROUP_JOINED,
+	CMX_GROUP_FAILED,	/* never joined again */
 };
 
 /**
- * struct cmx_member - a membership
- * @node: in the table, by its lock
- * @ref: the table's reference, and one for an outstanding query
- * @id: the id, which outlives the membership
- * @context: for the events
+ * struct cmx_group - a group that an id joins
+ * @node: by address, by the mutex of the id's memberships
+ * @order: in the order of joining until it is left, by the same mutex
+ * @members: memberships, by the id's handler lock
+ * @joined: @ud and @param are known, by the handler lock
+ * @failed: 0, or why the last event was an error, by the handler lock
+ * @ud: of the last event
+ * @param: parameters of the group then
+ * @ref: the members' reference, and one for an outstanding query
+ * @id: the id, which outlives the group
  * @addr: the group, by the caller
+ * @attr: the request
+ * @left: cmx_group_leave() was called, by that mutex
+ * @plain: joined by rdma_cm; what @work does it does then
  * @send_only: send-only full member
  * @persistent: joined again when lost
  * @roce: on a RoCE port, else InfiniBand
@@ -85,12 +95,20 @@ enum cmx_member_state {
  * @event_status: what ib_sa reported last, or how that query ended
  * @event_rec: the group, if @event_status is 0
  */
-struct cmx_member {
-	struct hlist_node node;
+struct cmx_group {
+	struct rb_node node;
+	struct list_head order;
+	struct list_head members;
+	bool joined;
+	int failed;
+	struct rdma_ud_param ud;
+	struct rdma_cmx_mc_param param;
 	refcount_t ref;
 	struct rdma_cm_id *id;
-	void *context;
 	union rdma_cmx_sockaddr addr;
+	struct rdma_cmx_join_attr attr;
+	bool left;
+	bool plain;
 	bool send_only;
 	bool persistent;
 	bool roce;
@@ -104,14 +122,14 @@ struct cmx_member {
 	struct cmx_ip_group ip;
 
 	struct delayed_work work;
-	enum cmx_member_state state;
+	enum cmx_group_state state;
 	bool was_joined;
 	bool attached;
 	union ib_gid attached_gid;
 	u16 attached_lid;
 	unsigned int backoff;
 	bool querying;
-	struct cmx_sa_waiter waiter;
+	struct cmx_sched_waiter waiter;
 	struct ib_sa_multicast *sa_mc;
 
 	spinlock_t lock;	/* what callbacks note */
@@ -125,29 +143,41 @@ struct cmx_member {
 int cmx_mcast_init(void);
 void cmx_mcast_exit(void);
 int cmx_mc_param_check(const struct rdma_cmx_mc_param *p);
+int cmx_join_check(const struct rdma_cm_id *id,
+		   const struct rdma_cmx_join_attr *attr);
+void cmx_mcast_param(const struct rdma_cm_id *id,
+		     const struct rdma_ud_param *ud,
+		     struct rdma_cmx_mc_param *param);
 
 /* member.c */
-struct cmx_member *cmx_member_alloc(struct rdma_cm_id *id,
-				    const struct rdma_cmx_join_attr *attr,
-				    void *context);
-void cmx_member_put(struct cmx_member *m);
-void cmx_member_kick(struct cmx_member *m, unsigned int ms);
-void cmx_member_end(struct cmx_member *m);
 int cmx_member_init(void);
 void cmx_member_exit(void);
 
+/* group.c */
+struct cmx_group *cmx_group_alloc(struct rdma_cm_id *id,
+				  const struct rdma_cmx_join_attr *attr);
+void cmx_group_put(struct cmx_group *g);
+void cmx_group_kick(struct cmx_group *g, unsigned int ms);
+bool cmx_group_is(const struct cmx_group *g,
+		  const struct rdma_cmx_join_attr *attr);
+int cmx_group_join(struct cmx_group *g);
+void cmx_group_keep(struct cmx_group *g, struct rdma_ud_param *ud);
+void cmx_group_leave(struct cmx_group *g);
+int cmx_group_init(void);
+void cmx_group_exit(void);
+
 /* ib.c */
-int cmx_mcast_ib_prepare(struct cmx_member *m,
+int cmx_mcast_ib_prepare(struct cmx_group *g,
 			 const struct rdma_cmx_mc_param *param);
-int cmx_mcast_ib_start(struct cmx_member *m);
-void cmx_mcast_ib_stop(struct cmx_member *m);
-bool cmx_mcast_ib_event(struct cmx_member *m, int *status);
+int cmx_mcast_ib_start(struct cmx_group *g);
+void cmx_mcast_ib_stop(struct cmx_group *g);
+bool cmx_mcast_ib_event(struct cmx_group *g, int *status);
 void cmx_mcast_ib_init(void);
 void cmx_mcast_ib_exit(void);
 
 /* roce.c */
 struct net_device *cmx_mcast_netdev(const struct rdma_cm_id *id, int ifindex);
-int cmx_mcast_roce_prepare(struct cmx_member *m,
+int cmx_mcast_roce_prepare(struct cmx_group *g,
 			   const struct rdma_cmx_mc_param *param);
 u8 cmx_mcast_roce_mtu(const struct rdma_cm_id *id);
 

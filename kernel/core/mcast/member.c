@@ -1,234 +1,384 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The life of a membership: joined, reported, lost, joined again.
+ * Memberships. An id joins a group once, and all its memberships of that
+ * address share the group: rdma_cm finds a group by its address only, and
+ * leaves the newest of equal ones, whose event may still be outstanding. The
+ * last membership leaves the group. A later one receives the group's event.
  *
- * All of it happens in the membership's work item, which never runs twice at
- * once, so most of struct cmx_member needs no lock. The work takes the id's
- * handler lock to call the consumer; therefore nobody may leave within that
- * handler. Leaving marks the membership dead, which keeps the work from being
- * queued again, waits for the work, and then has the membership to itself.
+ * Locks, outermost first: cmx_mcast_id.mutex serialises the joins and leaves of
+ * an id. The id's handler lock, which rdma_cm and the group's work hold when
+ * they report, guards the members of a group and what it has reported. The
+ * lock of the table of ids guards that table and its references.
  */
-#include <linux/netdevice.h>
+#include <linux/export.h>
+#include <linux/rhashtable.h>
 #include <linux/slab.h>
-#include <rdma/ib_cache.h>
 
 #include "mcast/mcast.h"
 #include "mcast/trace.h"
 
-/* Between two tries of a persistent membership, in milliseconds. */
-#define CMX_BACKOFF_MIN		20
-#define CMX_BACKOFF_MAX		5000
+/**
+ * struct cmx_mcast_id - an id that has memberships
+ * @node: in the table
+ * @id: the id
+ * @refs: of memberships and calls, by the table's lock
+ * @mutex: see above
+ * @groups: that can take members, by address
+ * @order: groups that are not left, newest first
+ * @members: all of them
+ * @rcu: delays its end for walks of the table
+ */
+struct cmx_mcast_id {
+	struct rhash_head node;
+	struct rdma_cm_id *id;
+	unsigned int refs;
+	struct mutex mutex;		/* see above */
+	struct rb_root groups;
+	struct list_head order;
+	struct list_head members;
+	struct rcu_head rcu;
+};
 
-static struct workqueue_struct *cmx_member_wq;
+/**
+ * struct rdma_cmx_member - a membership
+ * @node: in cmx_group.members
+ * @all: in cmx_mcast_id.members
+ * @group: what it shares
+ * @owner: its id
+ * @event: callback
+ * @context: for @event
+ */
+struct rdma_cmx_member {
+	struct list_head node;
+	struct list_head all;
+	struct cmx_group *group;
+	struct cmx_mcast_id *owner;
+	rdma_cmx_member_fn event;
+	void *context;
+};
 
-/* Let the work run after @ms milliseconds, unless it is too late. */
-void cmx_member_kick(struct cmx_member *m, unsigned int ms)
+static const struct rhashtable_params cmx_mcast_params = {
+	.key_len = sizeof_field(struct cmx_mcast_id, id),
+	.key_offset = offsetof(struct cmx_mcast_id, id),
+	.head_offset = offsetof(struct cmx_mcast_id, node),
+	.automatic_shrinking = true,
+};
+
+static struct rhashtable cmx_mcast_ids;
+static DEFINE_SPINLOCK(cmx_mcast_lock);
+
+/* With a reference, or NULL. */
+static struct cmx_mcast_id *cmx_mcast_id_find(struct rdma_cm_id *id)
 {
-	spin_lock(&m->lock);
-	if (!m->dead)
-		mod_delayed_work(cmx_member_wq, &m->work, msecs_to_jiffies(ms));
-	spin_unlock(&m->lock);
+	struct cmx_mcast_id *owner;
+
+	spin_lock(&cmx_mcast_lock);
+	owner = rhashtable_lookup_fast(&cmx_mcast_ids, &id, cmx_mcast_params);
+	if (owner)
+		owner->refs++;
+	spin_unlock(&cmx_mcast_lock);
+	return owner;
 }
 
-/* On RoCE it has joined before the work runs. */
-static int cmx_member_start(struct cmx_member *m)
+/* The same, made if it does not exist; NULL without memory. */
+static struct cmx_mcast_id *cmx_mcast_id_get(struct rdma_cm_id *id)
 {
-	return m->roce ? 0 : cmx_mcast_ib_start(m);
-}
+	struct cmx_mcast_id *owner, *fresh;
+	int ret = 0;
 
-static void cmx_member_stop(struct cmx_member *m)
-{
-	if (m->roce)
-		cmx_mcast_ip_leave(&m->ip);
+	owner = cmx_mcast_id_find(id);
+	if (owner)
+		return owner;
+	fresh = kzalloc(sizeof(*fresh), GFP_KERNEL_ACCOUNT);
+	if (!fresh)
+		return NULL;
+	fresh->id = id;
+	fresh->refs = 1;
+	mutex_init(&fresh->mutex);
+	fresh->groups = RB_ROOT;
+	INIT_LIST_HEAD(&fresh->order);
+	INIT_LIST_HEAD(&fresh->members);
+
+	spin_lock(&cmx_mcast_lock);
+	owner = rhashtable_lookup_fast(&cmx_mcast_ids, &id, cmx_mcast_params);
+	if (owner)
+		owner->refs++;
 	else
-		cmx_mcast_ib_stop(m);
+		ret = rhashtable_insert_fast(&cmx_mcast_ids, &fresh->node,
+					     cmx_mcast_params);
+	spin_unlock(&cmx_mcast_lock);
+	if (!owner && !ret)
+		return fresh;
+	mutex_destroy(&fresh->mutex);
+	kfree(fresh);
+	return owner;
 }
 
-static void cmx_member_detach(struct cmx_member *m)
+static void cmx_mcast_id_hold(struct cmx_mcast_id *owner)
 {
-	if (m->attached)
-		ib_detach_mcast(m->qp, &m->attached_gid, m->attached_lid);
-	m->attached = false;
+	spin_lock(&cmx_mcast_lock);
+	owner->refs++;
+	spin_unlock(&cmx_mcast_lock);
 }
 
-/* A group that was joined again may have another MLID. */
-static int cmx_member_attach(struct cmx_member *m)
+static void cmx_mcast_id_put(struct cmx_mcast_id *owner)
 {
-	struct ib_qp_attr attr = { .qkey = be32_to_cpu(m->rec.qkey) };
-	u16 lid = be16_to_cpu(m->rec.mlid);
-	int ret;
+	bool last;
 
-	if (!m->qp || m->send_only)
-		return 0;
-	if (m->attached && m->attached_lid == lid &&
-	    !memcmp(&m->attached_gid, &m->rec.mgid, sizeof(m->rec.mgid)))
-		return 0;
-	cmx_member_detach(m);
-	if (m->set_qkey) {
-		ret = ib_modify_qp(m->qp, &attr, IB_QP_QKEY);
-		if (ret)
-			return ret;
+	spin_lock(&cmx_mcast_lock);
+	last = !--owner->refs;
+	if (last)
+		rhashtable_remove_fast(&cmx_mcast_ids, &owner->node,
+				       cmx_mcast_params);
+	spin_unlock(&cmx_mcast_lock);
+	if (!last)
+		return;
+	mutex_destroy(&owner->mutex);
+	kfree_rcu(owner, rcu);
+}
+
+static int cmx_group_cmp(const void *key, const struct rb_node *node)
+{
+	return memcmp(key, &rb_entry(node, struct cmx_group, node)->addr,
+		      sizeof(union rdma_cmx_sockaddr));
+}
+
+static bool cmx_group_less(struct rb_node *a, const struct rb_node *b)
+{
+	return cmx_group_cmp(&rb_entry(a, struct cmx_group, node)->addr, b) < 0;
+}
+
+/* It takes no more members. */
+static void cmx_group_unlist(struct cmx_mcast_id *owner, struct cmx_group *g)
+{
+	if (RB_EMPTY_NODE(&g->node))
+		return;
+	rb_erase(&g->node, &owner->groups);
+	RB_CLEAR_NODE(&g->node);
+}
+
+static void cmx_group_end(struct cmx_mcast_id *owner, struct cmx_group *g)
+{
+	list_del_init(&g->order);
+	cmx_group_unlist(owner, g);
+	cmx_group_leave(g);
+}
+
+/* Report what the group has reported; the id's handler lock is held. */
+static void cmx_member_report(struct rdma_cmx_member *m)
+{
+	struct cmx_group *g = m->group;
+	struct rdma_cm_event event = {
+		.event = RDMA_CM_EVENT_MULTICAST_JOIN,
+	};
+
+	if (g->failed) {
+		event.event = RDMA_CM_EVENT_MULTICAST_ERROR;
+		event.status = g->failed;
+	} else {
+		event.param.ud = g->ud;
 	}
-	ret = ib_attach_mcast(m->qp, &m->rec.mgid, lid);
-	if (ret)
-		return ret;
-	m->attached = true;
-	m->attached_gid = m->rec.mgid;
-	m->attached_lid = lid;
-	return 0;
+	m->event(m, &event, g->failed ? NULL : &g->param, m->context);
 }
 
-static int cmx_member_ah(struct cmx_member *m, struct rdma_ah_attr *ah_attr)
+void rdma_cmx_group_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
-	struct net_device *ndev = NULL;
-	enum ib_gid_type type = IB_GID_TYPE_IB;
-	int ret;
+	struct cmx_group *g = (void *)event->param.ud.private_data;
+	struct rdma_cmx_member *m;
 
-	if (m->roce) {
-		ndev = cmx_mcast_netdev(m->id, m->ifindex);
-		type = m->gid_type;
+	/* It has reported its end. */
+	if (g->failed)
+		return;
+	if (event->event == RDMA_CM_EVENT_MULTICAST_JOIN)
+		cmx_group_keep(g, &event->param.ud);
+	else
+		/* rdma_cm reports no reason if the id's GID has gone. */
+		g->failed = event->status ?: -EADDRNOTAVAIL;
+	list_for_each_entry(m, &g->members, node)
+		cmx_member_report(m);
+}
+EXPORT_SYMBOL_GPL(rdma_cmx_group_event);
+
+/* Join a group that the id has joined. -ESTALE: it has failed meanwhile. */
+static int cmx_member_share(struct rdma_cmx_member *m, struct cmx_group *g,
+			    const struct rdma_cmx_join_attr *attr)
+{
+	int ret = 0;
+
+	rdma_lock_handler(g->id);
+	if (g->failed) {
+		ret = -ESTALE;
+	} else if (!cmx_group_is(g, attr)) {
+		ret = -EADDRINUSE;
+	} else {
+		m->group = g;
+		list_add_tail(&m->node, &g->members);
+		if (g->joined)
+			cmx_member_report(m);
 	}
-	ret = ib_init_ah_from_mcmember(m->id->device, m->id->port_num, &m->rec,
-				       ndev, type, ah_attr);
-	dev_put(ndev);
-	/* The id's GID has gone since it was bound. */
-	return ret ? -EADDRNOTAVAIL : 0;
-}
-
-static void cmx_member_report(struct cmx_member *m, struct rdma_cm_event *event)
-{
-	event->param.ud.private_data = m->context;
-	trace_cmx_member(m->id, &m->addr, event->status);
-	rdma_lock_handler(m->id);
-	m->id->event_handler(m->id, event);
-	rdma_unlock_handler(m->id);
-}
-
-static int cmx_member_joined(struct cmx_member *m)
-{
-	struct rdma_cm_event event = { .event = RDMA_CM_EVENT_MULTICAST_JOIN };
-	struct rdma_ud_param *ud = &event.param.ud;
-	int ret;
-
-	ret = cmx_member_ah(m, &ud->ah_attr);
-	if (ret)
-		return ret;
-	ret = cmx_member_attach(m);
-	if (ret)
-		goto destroy_ah;
-	if (m->was_joined)
-		cmx_stat_inc(rejoins);
-	m->state = CMX_MEMBER_JOINED;
-	m->was_joined = true;
-	m->backoff = CMX_BACKOFF_MIN;
-	ud->qp_num = 0xffffff;
-	ud->qkey = be32_to_cpu(m->rec.qkey);
-	cmx_member_report(m, &event);
-destroy_ah:
-	rdma_destroy_ah_attr(&ud->ah_attr);
+	rdma_unlock_handler(g->id);
 	return ret;
 }
 
-static void cmx_member_failed(struct cmx_member *m, int status)
+static int cmx_member_start(struct rdma_cmx_member *m,
+			    const struct rdma_cmx_join_attr *attr)
 {
-	struct rdma_cm_event event = {
-		.event = RDMA_CM_EVENT_MULTICAST_ERROR,
-		.status = status,
-	};
+	struct cmx_mcast_id *owner = m->owner;
+	struct cmx_group *g;
+	int ret;
 
-	cmx_member_stop(m);
-	if (m->persistent && m->was_joined) {
-		m->state = CMX_MEMBER_IDLE;
-		cmx_member_kick(m, m->backoff);
-		m->backoff = min(2 * m->backoff, CMX_BACKOFF_MAX);
-		return;
+	g = cmx_group_alloc(owner->id, attr);
+	if (!g)
+		return -ENOMEM;
+	/* Its event may come before the join returns. */
+	m->group = g;
+	list_add(&m->node, &g->members);
+	ret = cmx_group_join(g);
+	if (ret) {
+		cmx_group_put(g);
+		return ret;
 	}
-	cmx_member_detach(m);
-	m->state = CMX_MEMBER_FAILED;
-	cmx_member_report(m, &event);
+	rb_add(&g->node, &owner->groups, cmx_group_less);
+	list_add(&g->order, &owner->order);
+	return 0;
 }
 
-static void cmx_member_work(struct work_struct *work)
+/* The owner's mutex is held. */
+static int cmx_member_join(struct rdma_cmx_member *m,
+			   const struct rdma_cmx_join_attr *attr)
 {
-	struct cmx_member *m =
-		container_of(to_delayed_work(work), struct cmx_member, work);
-	int status;
+	struct cmx_mcast_id *owner = m->owner;
+	struct rb_node *node;
+	struct cmx_group *g;
+	int ret;
 
-	if (m->state == CMX_MEMBER_IDLE) {
-		m->state = CMX_MEMBER_BUSY;
-		status = cmx_member_start(m);
-	} else if (m->roce || !cmx_mcast_ib_event(m, &status)) {
-		return;
+	node = rb_find(attr->addr, &owner->groups, cmx_group_cmp);
+	if (node) {
+		g = rb_entry(node, struct cmx_group, node);
+		ret = cmx_member_share(m, g, attr);
+		if (ret != -ESTALE)
+			return ret;
+		/* Its members have had their last event, and keep it. */
+		cmx_group_end(owner, g);
 	}
-	if (status == -EINPROGRESS)
-		return;
-	if (!status)
-		status = cmx_member_joined(m);
-	if (status)
-		cmx_member_failed(m, status);
+	return cmx_member_start(m, attr);
 }
 
-struct cmx_member *cmx_member_alloc(struct rdma_cm_id *id,
-				    const struct rdma_cmx_join_attr *attr,
-				    void *context)
+static struct rdma_cmx_member *
+cmx_member_new(struct rdma_cm_id *id, const struct rdma_cmx_join_attr *attr,
+	       rdma_cmx_member_fn event, void *context)
 {
-	struct cmx_member *m;
+	struct cmx_mcast_id *owner;
+	struct rdma_cmx_member *m;
+	int ret = -ENOMEM;
 
 	m = kzalloc(sizeof(*m), GFP_KERNEL_ACCOUNT);
 	if (!m)
-		return NULL;
-	refcount_set(&m->ref, 1);
-	spin_lock_init(&m->lock);
-	INIT_DELAYED_WORK(&m->work, cmx_member_work);
-	m->backoff = CMX_BACKOFF_MIN;
-	m->id = id;
-	m->qp = id->qp;
+		return ERR_PTR(-ENOMEM);
+	m->event = event;
 	m->context = context;
-	m->addr = *attr->addr;
-	m->send_only = attr->join_flags ==
-		       RDMA_MC_JOIN_FLAG_SENDONLY_FULLMEMBER;
-	m->persistent = attr->flags & RDMA_CMX_JOIN_PERSISTENT;
-	m->set_qkey = attr->param.mask & RDMA_CMX_MC_QKEY;
-	cmx_stat_inc(live_members);
+	owner = cmx_mcast_id_get(id);
+	if (!owner)
+		goto err_free;
+	m->owner = owner;
+	mutex_lock(&owner->mutex);
+	ret = cmx_member_join(m, attr);
+	if (!ret) {
+		list_add_tail(&m->all, &owner->members);
+		/* The membership's; its callback's user may end it at once. */
+		cmx_mcast_id_hold(owner);
+	}
+	mutex_unlock(&owner->mutex);
+	cmx_mcast_id_put(owner);
+	if (!ret)
+		return m;
+err_free:
+	kfree(m);
+	return ERR_PTR(ret);
+}
+
+struct rdma_cmx_member *
+rdma_cmx_join(struct rdma_cm_id *id, const struct rdma_cmx_join_attr *attr,
+	      rdma_cmx_member_fn event, void *context)
+{
+	struct rdma_cmx_join_attr copy = *attr;
+	union rdma_cmx_sockaddr addr;
+	struct rdma_cmx_member *m;
+	int ret;
+
+	ret = cmx_join_check(id, attr);
+	if (ret)
+		return ERR_PTR(ret);
+	/* Groups are found by all bytes of their address. */
+	memset(&addr, 0, sizeof(addr));
+	memcpy(&addr, attr->addr, cmx_addr_size(attr->addr->sa.sa_family));
+	if (addr.sa.sa_family == AF_INET)
+		memset(addr.in.sin_zero, 0, sizeof(addr.in.sin_zero));
+	copy.addr = &addr;
+	m = cmx_member_new(id, &copy, event, context);
+	trace_cmx_join(id, &addr, attr->join_flags, PTR_ERR_OR_ZERO(m));
 	return m;
 }
+EXPORT_SYMBOL_GPL(rdma_cmx_join);
 
-void cmx_member_put(struct cmx_member *m)
+/* The owner's mutex is held, and the caller gives the reference back. */
+static void cmx_member_leave(struct rdma_cmx_member *m)
 {
-	if (!refcount_dec_and_test(&m->ref))
-		return;
+	struct cmx_group *g = m->group;
+
+	rdma_lock_handler(g->id);
+	list_del(&m->node);
+	rdma_unlock_handler(g->id);
+	list_del(&m->all);
+	if (list_empty(&g->members)) {
+		cmx_group_end(m->owner, g);
+		cmx_group_put(g);
+	}
 	kfree(m);
-	cmx_stat_dec(live_members);
 }
 
-/* Leave; the caller has taken it out of the table. */
-void cmx_member_end(struct cmx_member *m)
+void rdma_cmx_leave(struct rdma_cmx_member *member)
 {
-	spin_lock(&m->lock);
-	m->dead = true;
-	spin_unlock(&m->lock);
-	cancel_delayed_work_sync(&m->work);
-	cmx_member_detach(m);
-	cmx_member_stop(m);
-	cmx_member_put(m);
+	struct cmx_mcast_id *owner = member->owner;
+
+	mutex_lock(&owner->mutex);
+	cmx_member_leave(member);
+	mutex_unlock(&owner->mutex);
+	cmx_mcast_id_put(owner);
 }
+EXPORT_SYMBOL_GPL(rdma_cmx_leave);
+
+void rdma_cmx_leave_all(struct rdma_cm_id *id)
+{
+	struct cmx_mcast_id *owner = cmx_mcast_id_find(id);
+	struct rdma_cmx_member *m, *tmp;
+	struct cmx_group *g, *next;
+
+	if (!owner)
+		return;
+	mutex_lock(&owner->mutex);
+	/*
+	 * In rdma_cm's order, since it walks over all that are newer. Their
+	 * members hold them, and get no event any more.
+	 */
+	list_for_each_entry_safe(g, next, &owner->order, order)
+		cmx_group_end(owner, g);
+	list_for_each_entry_safe(m, tmp, &owner->members, all) {
+		cmx_member_leave(m);
+		cmx_mcast_id_put(owner);
+	}
+	mutex_unlock(&owner->mutex);
+	cmx_mcast_id_put(owner);
+}
+EXPORT_SYMBOL_GPL(rdma_cmx_leave_all);
 
 int cmx_member_init(void)
 {
-	int ret = cmx_mcast_ip_init();
-
-	if (ret)
-		return ret;
-	cmx_member_wq = alloc_workqueue("rdma_cmx_mc",
-					WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
-	if (cmx_member_wq)
-		return 0;
-	cmx_mcast_ip_exit();
-	return -ENOMEM;
+	return rhashtable_init(&cmx_mcast_ids, &cmx_mcast_params);
 }
 
 void cmx_member_exit(void)
 {
-	destroy_workqueue(cmx_member_wq);
-	cmx_mcast_ip_exit();
+	WARN_ON(atomic_read(&cmx_mcast_ids.nelems));
+	rhashtable_destroy(&cmx_mcast_ids);
 }

@@ -75,11 +75,11 @@ static void cmx_roce_mgid(const union rdma_cmx_sockaddr *addr, bool v2,
 	memcpy(mgid->raw + 12, &addr->in.sin_addr, 4);
 }
 
-int cmx_mcast_roce_prepare(struct cmx_member *m,
+int cmx_mcast_roce_prepare(struct cmx_group *g,
 			   const struct rdma_cmx_mc_param *param)
 {
-	sa_family_t family = m->addr.sa.sa_family;
-	struct ib_sa_mcmember_rec *rec = &m->rec;
+	sa_family_t family = g->addr.sa.sa_family;
+	struct ib_sa_mcmember_rec *rec = &g->rec;
 	sa_family_t src;
 	bool v2;
 	int mtu;
@@ -87,18 +87,18 @@ int cmx_mcast_roce_prepare(struct cmx_member *m,
 	/* MGIDs are made of IP addresses. */
 	if (family == AF_IB || param->mask & ~CMX_ROCE_PARAMS)
 		return -EOPNOTSUPP;
-	m->gid_type = cmx_mcast_gid_type(m->id);
-	m->ifindex = cmx_mcast_ifindex(m->id);
-	v2 = m->gid_type == IB_GID_TYPE_ROCE_UDP_ENCAP;
-	src = m->id->route.addr.src_addr.ss_family;
+	g->gid_type = cmx_mcast_gid_type(g->id);
+	g->ifindex = cmx_mcast_ifindex(g->id);
+	v2 = g->gid_type == IB_GID_TYPE_ROCE_UDP_ENCAP;
+	src = g->id->route.addr.src_addr.ss_family;
 	if (v2 && family == AF_INET6 && src != AF_INET6)
 		return -EAFNOSUPPORT;
-	mtu = cmx_netdev_mtu(m->id, m->ifindex);
+	mtu = cmx_netdev_mtu(g->id, g->ifindex);
 	if (mtu <= 0)
 		return mtu ?: -EINVAL;
 
-	cmx_roce_mgid(&m->addr, v2, &rec->mgid);
-	rdma_ip2gid((struct sockaddr *)&m->id->route.addr.src_addr,
+	cmx_roce_mgid(&g->addr, v2, &rec->mgid);
+	rdma_ip2gid((struct sockaddr *)&g->id->route.addr.src_addr,
 		    &rec->port_gid);
 	rec->pkey = cpu_to_be16(0xffff);
 	rec->qkey = cpu_to_be32(param->qkey ?: RDMA_UDP_QKEY);
@@ -111,8 +111,8 @@ int cmx_mcast_roce_prepare(struct cmx_member *m,
 	else
 		rec->hop_limit = v2 ? IPV6_DEFAULT_HOPLIMIT : 1;
 	rec->mtu = mtu;
-	if (m->send_only || !v2)
+	if (g->send_only || !v2)
 		return 0;
-	return cmx_mcast_ip_join(&m->ip, m->id->route.addr.dev_addr.net,
-				 m->ifindex, &m->addr);
+	return cmx_mcast_ip_join(&g->ip, g->id->route.addr.dev_addr.net,
+				 g->ifindex, &g->addr);
 }

@@ -4,13 +4,13 @@
  * project's helper, whose answer is a key that stays until it expires.
  *
  * Answers are in a keyring of this module under credentials of this module, so
- * that nobody adds a false one with add_key(2). The caller finds a cached answer
- * itself. A name that is not cached needs a lookup, a separate object with a
- * work item, because request_key() cannot be interrupted. A lookup without
- * waiters still completes, and fills the cache.
+ * that no user adds a false one with add_key(2). The caller finds a cached
+ * answer itself. A name that is not cached needs a lookup (sched.h), a separate
+ * object with a work item, because request_key() cannot be interrupted. A
+ * lookup without waiters still completes, and fills the cache.
  *
- * cmx_names_lock guards all lookups, their slots (sched.h), and the lists of
- * waiters. It is innermost. The callback of a waiter runs without it.
+ * cmx_names_lock guards all lookups, their slots and their waiters. It is
+ * innermost.
  */
 #include <linux/cred.h>
 #include <linux/ctype.h>
@@ -47,7 +47,6 @@ MODULE_PARM_DESC(names_cache_max,
 
 struct cmx_lookup {
 	struct cmx_sched_entity entity;
-	struct list_head waiters;
 	struct work_struct work;
 	char name[];
 };
@@ -88,7 +87,7 @@ static void cmx_name_fold(char *to, const char *from)
 	*to = 0;
 }
 
-/* Under our credentials. -EAGAIN: not there; else what the key says. */
+/* Under our credentials. -EAGAIN: not there; else the result in the key. */
 static key_ref_t cmx_names_search(const char *folded)
 {
 	return keyring_search(make_key_ref(cmx_names_keyring, true),
@@ -136,8 +135,8 @@ int cmx_names_cached(const char *name, struct cmx_answer *answer)
 }
 
 /*
- * Without request-key(8) that program's own ENOENT comes back, and the key
- * says what is meant.
+ * Without request-key(8) request_key() returns the ENOENT of that program; the
+ * key has the reason.
  */
 static int cmx_names_reason(const char *name, int error)
 {
@@ -154,9 +153,9 @@ static int cmx_names_reason(const char *name, int error)
 }
 
 /*
- * One more answer is about to be kept. When there are enough, all go: they live
- * for seconds anyhow, and those that have expired count until then. What is
- * under way meanwhile is answered, and not kept.
+ * One more answer is about to be cached. At the limit all are dropped: they
+ * live for seconds only, and expired ones count until then. Lookups that are
+ * outstanding meanwhile complete, and their answers are not cached.
  */
 static void cmx_names_make_room(void)
 {
@@ -192,18 +191,6 @@ static int cmx_names_request_key(const char *name, struct cmx_answer *answer)
 	return ret;
 }
 
-static struct cmx_sched_limits cmx_names_limits(void)
-{
-	unsigned int slots = READ_ONCE(names_max);
-
-	return (struct cmx_sched_limits) {
-		.slots = slots,
-		.window = slots,
-		.per_user = READ_ONCE(names_per_user),
-		.waiting_per_user = READ_ONCE(names_waiting_per_user),
-	};
-}
-
 static struct cmx_lookup *cmx_lookup_of(const struct cmx_sched_entity *entity)
 {
 	return container_of(entity, struct cmx_lookup, entity);
@@ -215,53 +202,41 @@ static bool cmx_lookup_same(const struct cmx_sched_entity *a,
 	return !strcmp(cmx_lookup_of(a)->name, cmx_lookup_of(b)->name);
 }
 
-/* Starts what may be started. Under the lock. */
-static void cmx_lookups_run(void)
+static struct cmx_sched_limits cmx_lookup_limits(const struct cmx_sched *sched)
 {
-	struct cmx_sched_limits limits = cmx_names_limits();
-	struct cmx_sched_entity *entity;
+	unsigned int slots = READ_ONCE(names_max);
 
-	while ((entity = cmx_sched_next(&cmx_names_sched, &limits)))
-		queue_work(cmx_names_wq, &cmx_lookup_of(entity)->work);
+	return (struct cmx_sched_limits) {
+		.slots = slots,
+		.window = slots,
+		.per_user = READ_ONCE(names_per_user),
+		.waiting_per_user = READ_ONCE(names_waiting_per_user),
+	};
 }
 
-static void cmx_lookup_free(struct cmx_lookup *l)
+static void cmx_lookup_start(struct cmx_sched_entity *entity)
 {
-	kfree(l);
+	queue_work(cmx_names_wq, &cmx_lookup_of(entity)->work);
+}
+
+static void cmx_lookup_free(struct cmx_sched_entity *entity)
+{
+	cmx_sched_entity_exit(entity);
+	kfree(cmx_lookup_of(entity));
 	cmx_stat_dec(live_lookups);
 }
 
-/*
- * Frees @l, which nobody can join any more. One by one: those who still wait
- * may go at any time, and the lock is not held for all of them.
- */
-static void cmx_lookup_end(struct cmx_lookup *l,
-			   const struct cmx_answer *answer, int error)
-{
-	struct cmx_waiter *w;
-
-	for (;;) {
-		spin_lock(&cmx_names_lock);
-		w = list_first_entry_or_null(&l->waiters, struct cmx_waiter,
-					     node);
-		if (w) {
-			list_del(&w->node);
-			w->lookup = NULL;
-		}
-		spin_unlock(&cmx_names_lock);
-		if (!w)
-			break;
-		w->done(w, answer, error);
-		cond_resched();
-	}
-	cmx_lookup_free(l);
-}
+static const struct cmx_sched_ops cmx_names_ops = {
+	.same = cmx_lookup_same,
+	.limits = cmx_lookup_limits,
+	.start = cmx_lookup_start,
+	.release = cmx_lookup_free,
+};
 
 static void cmx_lookup_work(struct work_struct *work)
 {
 	struct cmx_lookup *l = container_of(work, struct cmx_lookup, work);
-	struct cmx_answer answer = {}, *found;
-	struct cmx_sched_entity *follower;
+	struct cmx_answer answer = {};
 	int error;
 
 	cmx_stat_inc(name_lookups);
@@ -271,26 +246,17 @@ static void cmx_lookup_work(struct work_struct *work)
 		cmx_stat_inc(name_errors);
 	trace_cmx_lookup_done(l->name, error);
 	pr_debug("name %s: %d\n", l->name, error);
-	found = error ? NULL : &answer;
 
 	spin_lock(&cmx_names_lock);
-	cmx_sched_leave(&cmx_names_sched, &l->entity);
-	cmx_lookups_run();
+	cmx_sched_leave(&l->entity);
 	spin_unlock(&cmx_names_lock);
 
-	for (;;) {
-		spin_lock(&cmx_names_lock);
-		follower = cmx_sched_follower(&l->entity);
-		spin_unlock(&cmx_names_lock);
-		if (!follower)
-			break;
-		cmx_lookup_end(cmx_lookup_of(follower), found, error);
-	}
-	cmx_lookup_end(l, found, error);
+	cmx_sched_complete(&l->entity, error ? NULL : &answer, error);
+	cmx_lookup_free(&l->entity);
 	cmx_answer_release(&answer);
 }
 
-static struct cmx_lookup *cmx_lookup_alloc(const char *name)
+static struct cmx_lookup *cmx_lookup_alloc(const char *name, kuid_t uid)
 {
 	size_t len = strlen(name);
 	struct cmx_lookup *l;
@@ -299,84 +265,51 @@ static struct cmx_lookup *cmx_lookup_alloc(const char *name)
 	if (!l)
 		return NULL;
 	cmx_name_fold(l->name, name);
-	cmx_sched_entity_init(&l->entity, cmx_hash(l->name, len));
-	INIT_LIST_HEAD(&l->waiters);
 	INIT_WORK(&l->work, cmx_lookup_work);
+	if (cmx_sched_entity_init(&l->entity, &cmx_names_sched, uid,
+				  cmx_hash(l->name, len))) {
+		kfree(l);
+		return NULL;
+	}
 	cmx_stat_inc(live_lookups);
 	return l;
 }
 
 /*
- * Waits for a name without sleeping on it: @waiter->done() is called once,
- * from a work item, unless cmx_names_forget() comes first. -EAGAIN: the user
- * has too many lookups waiting.
+ * Waits for a name without sleeping on it: @waiter->done() gets a struct
+ * cmx_answer, of which cmx_answer_share() takes a copy, unless
+ * cmx_names_forget() comes first. -EAGAIN: the user has too many lookups
+ * waiting.
  */
-int cmx_names_lookup(const char *name, kuid_t uid, struct cmx_waiter *waiter)
+int cmx_names_lookup(const char *name, kuid_t uid,
+		     struct cmx_sched_waiter *waiter)
 {
-	struct cmx_sched_limits limits = cmx_names_limits();
-	struct cmx_sched_user *user;
 	struct cmx_lookup *l;
-	struct cmx_sched_entity *entity;
-	int ret = 0;
+	int ret;
 
-	l = cmx_lookup_alloc(name);
+	l = cmx_lookup_alloc(name, uid);
 	if (!l)
 		return -ENOMEM;
-	user = cmx_sched_user_alloc(uid);
-	if (!user) {
-		cmx_lookup_free(l);
-		return -ENOMEM;
-	}
-
 	spin_lock(&cmx_names_lock);
-	entity = cmx_sched_find(&cmx_names_sched, &l->entity, uid);
-	if (entity) {
-		waiter->lookup = cmx_lookup_of(entity);
-		cmx_stat_inc(coalesced);
-		trace_cmx_lookup_join(waiter->lookup->name, 0);
-	} else {
-		ret = cmx_sched_add(&cmx_names_sched, &limits, &l->entity,
-				    &user);
-		if (ret) {
-			cmx_stat_inc(name_refused);
-		} else {
-			waiter->lookup = l;
-			l = NULL;
-		}
-	}
-	if (!ret) {
-		list_add_tail(&waiter->node, &waiter->lookup->waiters);
-		cmx_lookups_run();
-	}
+	ret = cmx_sched_join(&l->entity, waiter);
 	spin_unlock(&cmx_names_lock);
-	kfree(user);
-	if (l)
-		cmx_lookup_free(l);
+	if (!ret)
+		return 0;
+	if (ret > 0) {
+		cmx_stat_inc(coalesced);
+		trace_cmx_lookup_join(l->name, 0);
+		ret = 0;
+	} else {
+		cmx_stat_inc(name_refused);
+	}
+	cmx_lookup_free(&l->entity);
 	return ret;
 }
 
 /* True: @waiter->done() will not be called. Harmless on one that is through. */
-bool cmx_names_forget(struct cmx_waiter *waiter)
+bool cmx_names_forget(struct cmx_sched_waiter *waiter)
 {
-	struct cmx_lookup *l, *idle = NULL;
-
-	spin_lock(&cmx_names_lock);
-	l = waiter->lookup;
-	if (l) {
-		list_del(&waiter->node);
-		waiter->lookup = NULL;
-		/* One that runs, or has run, is freed by its work item. */
-		if (list_empty(&l->waiters) &&
-		    (l->entity.state == CMX_SCHED_WAITING ||
-		     l->entity.state == CMX_SCHED_FOLLOWING)) {
-			cmx_sched_leave(&cmx_names_sched, &l->entity);
-			idle = l;
-		}
-	}
-	spin_unlock(&cmx_names_lock);
-	if (idle)
-		cmx_lookup_free(idle);
-	return l;
+	return cmx_sched_forget(&cmx_names_lock, waiter);
 }
 
 int cmx_names_init(void)
@@ -384,7 +317,7 @@ int cmx_names_init(void)
 	struct cred *cred;
 	int ret;
 
-	cmx_sched_init(&cmx_names_sched, cmx_lookup_same);
+	cmx_sched_init(&cmx_names_sched, &cmx_names_lock, &cmx_names_ops);
 	/* The lookups are counted here, the queue need not limit them. */
 	cmx_names_wq = alloc_workqueue("rdma_cmx_names", WQ_UNBOUND,
 				       WQ_MAX_ACTIVE);

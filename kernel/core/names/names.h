@@ -9,14 +9,13 @@
 #ifndef CMX_NAMES_H
 #define CMX_NAMES_H
 
-#include <linux/list.h>
 #include <linux/refcount.h>
 #include <linux/uidgid.h>
 #include <rdma/rdma_cmx_names.h>
 
 #include "core.h"
 
-struct cmx_lookup;
+struct cmx_sched_waiter;
 struct key;
 
 /* answer.c */
@@ -54,24 +53,11 @@ void cmx_answer_share(struct cmx_answer *to, const struct cmx_answer *from);
 void cmx_answer_release(struct cmx_answer *answer);
 
 /* names.c */
-/**
- * struct cmx_waiter - waits for a lookup
- * @done: called once without locks, from a work item: the answer, of which a
- *	copy takes cmx_answer_share(), or an error
- * @node: among the waiters of @lookup
- * @lookup: NULL when it does not wait (any more)
- */
-struct cmx_waiter {
-	void (*done)(struct cmx_waiter *waiter, const struct cmx_answer *answer,
-		     int error);
-	struct list_head node;
-	struct cmx_lookup *lookup;
-};
-
 bool cmx_name_valid(const char *name);
 int cmx_names_cached(const char *name, struct cmx_answer *answer);
-int cmx_names_lookup(const char *name, kuid_t uid, struct cmx_waiter *waiter);
-bool cmx_names_forget(struct cmx_waiter *waiter);
+int cmx_names_lookup(const char *name, kuid_t uid,
+		     struct cmx_sched_waiter *waiter);
+bool cmx_names_forget(struct cmx_sched_waiter *waiter);
 int cmx_names_init(void);
 void cmx_names_stop(void);
 void cmx_names_exit(void);

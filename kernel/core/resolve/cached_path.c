@@ -43,9 +43,12 @@ static struct cmx_sa_port *cmx_cached_path_query(struct rdma_cm_id *id,
 					     &addr->dst_addr);
 	rec.traffic_class = cmx_cached_path_tclass((struct sockaddr *)
 						   &addr->src_addr);
-	cmx_path_query(q, &rec, addr->src_addr.ss_family, NULL);
 	port = cmx_sa_port_get(id->device, id->port_num);
-	return port ?: ERR_PTR(-ENODEV);
+	if (!port)
+		return ERR_PTR(-ENODEV);
+	cmx_path_query(q, &rec, addr->src_addr.ss_family, cmx_sa_has_qos(port),
+		       NULL);
+	return port;
 }
 
 /* The first path of @answer, if it leads to the DGID of @q. */

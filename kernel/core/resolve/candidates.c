@@ -118,6 +118,16 @@ int cmx_candidates_local(const struct cmx_hints *h,
 	return 0;
 }
 
+/* Addresses that were known before the port was. */
+void cmx_candidates_set_port(const struct cmx_hints *h,
+			     struct cmx_candidates *cands)
+{
+	u32 i;
+
+	for (i = 0; i < cands->count; i++)
+		cmx_addr_set_port(&cands->fixed[i], h->port_space, h->port);
+}
+
 static bool cmx_candidate_wanted(const struct cmx_hints *h,
 				 const struct rdma_cmx_names_addr *a)
 {

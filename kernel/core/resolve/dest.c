@@ -48,9 +48,8 @@ static struct net_device *cmx_ndev_of(struct net *net,
 						   ndev, 1))
 				ndev = NULL;
 		} else {
-			ndev = ipv6_stub->ipv6_dev_find(net,
-							&addr->in6.sin6_addr,
-							NULL);
+			ndev = cmx_ipv6_dev_find(net,
+						 &addr->in6.sin6_addr);
 		}
 	}
 	dev_hold(ndev);
@@ -168,7 +167,7 @@ static struct net_device *cmx_dest_ip6(const struct cmx_hints *h,
 	if (cmx_addr_is_link_local(&dest->dst))
 		fl6.flowi6_oif = dest->dst.in6.sin6_scope_id ?:
 				 dest->src.in6.sin6_scope_id;
-	dst = ipv6_stub->ipv6_dst_lookup_flow(h->net, NULL, &fl6, NULL);
+	dst = cmx_ipv6_route(h->net, &fl6);
 	if (IS_ERR(dst))
 		return cmx_dest_error(PTR_ERR(dst));
 

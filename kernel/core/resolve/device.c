@@ -15,7 +15,7 @@
 
 #include "resolve/resolve.h"
 
-struct cmx_device {
+struct cmx_ibdev {
 	struct list_head node;
 	struct ib_device *ibdev;
 };
@@ -35,7 +35,7 @@ static struct ib_client cmx_client = {
 
 static int cmx_device_add(struct ib_device *ibdev)
 {
-	struct cmx_device *dev = kzalloc(sizeof(*dev), GFP_KERNEL);
+	struct cmx_ibdev *dev = kzalloc(sizeof(*dev), GFP_KERNEL);
 
 	if (!dev)
 		return -ENOMEM;
@@ -49,7 +49,7 @@ static int cmx_device_add(struct ib_device *ibdev)
 
 static void cmx_device_remove(struct ib_device *ibdev, void *data)
 {
-	struct cmx_device *dev = data;
+	struct cmx_ibdev *dev = data;
 
 	down_write(&cmx_devices_lock);
 	list_del(&dev->node);
@@ -116,7 +116,7 @@ static void cmx_device_dest_from(struct cmx_dest *dest,
 bool cmx_device_find(struct net *net, const union ib_gid *ip_gid,
 		     struct net_device *ndev, struct cmx_dest *dest)
 {
-	struct cmx_device *dev;
+	struct cmx_ibdev *dev;
 	bool found = false;
 	u32 port;
 
@@ -193,7 +193,7 @@ static bool cmx_port_reaches_gid(struct ib_device *ibdev, u32 port,
 /* The same for AF_IB: a port with that source, or in the subnet of dst. */
 bool cmx_device_find_ib(struct net *net, struct cmx_dest *dest)
 {
-	struct cmx_device *dev;
+	struct cmx_ibdev *dev;
 	bool found = false;
 	u32 port;
 
@@ -219,7 +219,7 @@ out:
 struct cmx_sa_port *cmx_device_sa_port(u32 ibdev_index, u32 port_num)
 {
 	struct cmx_sa_port *port = NULL;
-	struct cmx_device *dev;
+	struct cmx_ibdev *dev;
 
 	down_read(&cmx_devices_lock);
 	list_for_each_entry(dev, &cmx_devices, node) {

@@ -55,6 +55,8 @@ static int cmx_hints_types(struct cmx_hints *h,
 
 	h->qp_type = attr->qp_type;
 	h->port_space = attr->port_space;
+	h->any_type = !h->qp_type &&
+		      (!h->port_space || h->port_space == RDMA_PS_IB);
 
 	switch (attr->port_space) {
 	case 0:
@@ -201,4 +203,22 @@ int cmx_hints_init(struct cmx_hints *h, const struct rdma_cmx_query_attr *attr)
 	    !attr->route_count && !cmx_passive(h))
 		return -ENOENT;
 	return 0;
+}
+
+/* May a service that only @qp_type has choose the type? */
+bool cmx_hints_may_narrow(const struct cmx_hints *h, u32 qp_type)
+{
+	return h->any_type && (qp_type == IB_QPT_RC || qp_type == IB_QPT_UD);
+}
+
+/* The port that the caller has looked up; @qp_type is 0 or may narrow. */
+void cmx_hints_set_port(struct cmx_hints *h, u16 port, u32 qp_type)
+{
+	h->port = port;
+	if (!qp_type)
+		return;
+	h->qp_type = qp_type;
+	if (!h->port_space)
+		h->port_space = qp_type == IB_QPT_UD ? RDMA_PS_UDP :
+						       RDMA_PS_TCP;
 }

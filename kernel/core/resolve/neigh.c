@@ -10,7 +10,9 @@
  *
  * A resolution is an object apart from its query, which may end first. A work
  * item ends it, with the only rdma_addr_cancel(): when that returns, ib_core
- * does not know the object any more, and the callback has returned.
+ * does not know the object any more, and the callback has returned. The paths
+ * go on in a job of the user, who pays for their SA queries: one that sleeps
+ * for memory of the user's cgroup holds up no other user.
  *
  * cmx_neigh_lock guards the lists, the counters and the link between a query
  * and its resolutions. The work item that takes a resolution's link away goes
@@ -54,13 +56,14 @@ MODULE_PARM_DESC(neigh_timeout_ms,
  * @user: whose it is, a reference
  * @lead: the path that leads those which need it
  * @status: how it ended, 0 with @dgid
- * @ended: it has ended, or nobody waits for it
+ * @ended: it has ended, or has no waiter
  * @gate: 2; 0 when it has ended and its start is through
  * @dgid: GID of the neighbour
  * @src: source address, family 0: any
  * @dst: destination address
  * @addr: ib_core's part; @addr.net is a reference
  * @work: ends it
+ * @job: goes on with the paths
  */
 struct cmx_neigh {
 	struct cmx_paths *paths;
@@ -75,6 +78,7 @@ struct cmx_neigh {
 	union rdma_cmx_sockaddr dst;
 	struct rdma_dev_addr addr;
 	struct work_struct work;
+	struct cmx_job job;
 };
 
 static DEFINE_SPINLOCK(cmx_neigh_lock);
@@ -156,6 +160,29 @@ static void cmx_neigh_done(int status, struct sockaddr *src,
 
 static void cmx_neighs_run(void);
 
+/* It counts for its user until all that it led to is through. */
+static void cmx_neigh_free(struct cmx_neigh *n)
+{
+	spin_lock(&cmx_neigh_lock);
+	n->user->neighs--;
+	cmx_neigh_user_list(n->user);
+	spin_unlock(&cmx_neigh_lock);
+	put_net(n->addr.net);
+	cmx_query_user_put(n->user);
+	kfree(n);
+	cmx_stat_dec(live_neighs);
+	cmx_neighs_run();
+}
+
+/* The paths that @n leads are claimed, which keeps their query. */
+static void cmx_neigh_job(struct cmx_job *job)
+{
+	struct cmx_neigh *n = container_of(job, struct cmx_neigh, job);
+
+	cmx_paths_resolved(n->paths, n->lead, n->status, &n->dgid);
+	cmx_neigh_free(n);
+}
+
 static void cmx_neigh_work(struct work_struct *work)
 {
 	struct cmx_neigh *n = container_of(work, struct cmx_neigh, work);
@@ -164,6 +191,8 @@ static void cmx_neigh_work(struct work_struct *work)
 	rdma_addr_cancel(&n->addr);
 
 	spin_lock(&cmx_neigh_lock);
+	/* ib_core is done with it: the jobs of its user delay nobody else. */
+	cmx_neigh_count--;
 	r = n->paths;
 	if (r) {
 		list_del(&n->node);
@@ -173,19 +202,13 @@ static void cmx_neigh_work(struct work_struct *work)
 	}
 	spin_unlock(&cmx_neigh_lock);
 
-	/* It counts until this is through, as it may wait for the query. */
-	if (r)
-		cmx_paths_resolved(r, n->lead, n->status, &n->dgid);
-	spin_lock(&cmx_neigh_lock);
-	n->user->neighs--;
-	cmx_neigh_count--;
-	cmx_neigh_user_list(n->user);
-	spin_unlock(&cmx_neigh_lock);
-	put_net(n->addr.net);
-	cmx_query_user_put(n->user);
-	kfree(n);
-	cmx_stat_dec(live_neighs);
-	cmx_neighs_run();
+	if (r) {
+		/* The job frees @n. */
+		cmx_query_user_run(n->user, &n->job);
+		cmx_neighs_run();
+	} else {
+		cmx_neigh_free(n);
+	}
 }
 
 /* With the lock: @n is r->next's. */
@@ -202,6 +225,7 @@ static void cmx_neigh_init(struct cmx_neigh *n, struct cmx_paths *r)
 		n->addr.bound_dev_if = n->dst.in6.sin6_scope_id;
 	refcount_set(&n->gate, 2);
 	INIT_WORK(&n->work, cmx_neigh_work);
+	n->job.run = cmx_neigh_job;
 	n->user = r->user;
 	cmx_query_user_hold(n->user);
 	n->user->neighs++;

@@ -2,7 +2,9 @@
 /*
  * Path records of the candidates behind an InfiniBand port: one query of
  * the SA for each entry of the result, all at once. They are the queries that
- * rdma_cm would send, so that a route can be taken from the cache later.
+ * rdma_cm would send, so that a route can be taken from the cache later. An SA
+ * without QoS ignores the service, so all entries of an address, and all
+ * services of a node, share one query then.
  *
  * The GID of an IP address comes from ARP or neighbour discovery (neigh.c), if
  * it is not known, before the query. No path record is no error: the
@@ -11,6 +13,7 @@
  * Belongs to one query; see sa/requests.c for who may touch what.
  */
 #include <linux/mm.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/sort.h>
 #include <rdma/ib_pack.h>
@@ -21,6 +24,9 @@
 
 /* Paths to one destination; there are several only with LMC above 0. */
 #define CMX_MAX_PATHS	4
+
+/* Port space of a path that does not depend on it. */
+#define CMX_PATH_ANY_SPACE	0
 
 /* Where the number of paths is on the wire. */
 #define CMX_PATH_NUMB	49
@@ -77,19 +83,23 @@ static void cmx_path_limit(struct cmx_sa_query *q,
 	}
 }
 
-/* The query that rdma_cm sends, but for all paths. */
+/* The query that rdma_cm sends, but for all paths, and no more than counts. */
 void cmx_path_query(struct cmx_sa_query *q, struct sa_path_rec *rec,
-		    sa_family_t family, const struct ib_path_rec_data *limit)
+		    sa_family_t family, bool qos,
+		    const struct ib_path_rec_data *limit)
 {
-	ib_sa_comp_mask mask = IB_SA_PATH_REC_SERVICE_ID |
-			       IB_SA_PATH_REC_DGID | IB_SA_PATH_REC_SGID |
+	ib_sa_comp_mask mask = IB_SA_PATH_REC_DGID | IB_SA_PATH_REC_SGID |
 			       IB_SA_PATH_REC_REVERSIBLE |
 			       IB_SA_PATH_REC_NUMB_PATH | IB_SA_PATH_REC_PKEY;
 
-	if (family == AF_INET)
-		mask |= IB_SA_PATH_REC_QOS_CLASS;
+	if (qos)
+		mask |= IB_SA_PATH_REC_SERVICE_ID;
 	else
+		rec->service_id = 0;
+	if (family != AF_INET)
 		mask |= IB_SA_PATH_REC_TRAFFIC_CLASS;
+	else if (qos)
+		mask |= IB_SA_PATH_REC_QOS_CLASS;
 	rec->rec_type = SA_PATH_REC_TYPE_IB;
 	rec->reversible = 1;
 	rec->numb_path = CMX_MAX_PATHS;
@@ -145,7 +155,32 @@ static bool cmx_path_wanted(const struct cmx_hints *h,
 	       !(h->flags & RDMA_CMX_AI_NOROUTE);
 }
 
-static void cmx_path_add(struct cmx_paths *r, u32 dest, u32 port_space,
+/* The port of @to: a port is looked up once for a query. */
+static void cmx_path_set_port(const struct cmx_paths *r,
+			      struct cmx_path_request *pr,
+			      const struct cmx_dest *to)
+{
+	const struct cmx_dest *other;
+	u32 i;
+
+	/* Each port of the machine passes a request once at most. */
+	for (i = r->count; i-- > 0;) {
+		other = cmx_path_to(r, i);
+		if (other->ibdev_index != to->ibdev_index ||
+		    other->port_num != to->port_num)
+			continue;
+		pr->sa.port = r->req[i].sa.port;
+		pr->qos = r->req[i].qos;
+		if (pr->sa.port)
+			cmx_sa_port_hold(pr->sa.port);
+		return;
+	}
+	pr->sa.port = cmx_device_sa_port(to->ibdev_index, to->port_num);
+	pr->qos = !pr->sa.port || cmx_sa_has_qos(pr->sa.port);
+}
+
+/* Returns true if no other entry of this path needs another query. */
+static bool cmx_path_add(struct cmx_paths *r, u32 dest, u32 port_space,
 			 const struct ib_path_rec_data *limit)
 {
 	struct cmx_path_request *pr = &r->req[r->count];
@@ -157,11 +192,11 @@ static void cmx_path_add(struct cmx_paths *r, u32 dest, u32 port_space,
 	if (to->dgid_state != CMX_DGID_UNRESOLVED)
 		dgid = &rec.dgid;
 	if (limit && !cmx_path_limit_fits(limit, to, dgid))
-		return;
+		return true;
 	pr->dest = dest;
-	pr->port_space = port_space;
-	pr->sa.port = cmx_device_sa_port(to->ibdev_index, to->port_num);
-	cmx_path_query(&pr->sa.query, &rec, to->dst.sa.sa_family,
+	cmx_path_set_port(r, pr, to);
+	pr->port_space = pr->qos ? port_space : CMX_PATH_ANY_SPACE;
+	cmx_path_query(&pr->sa.query, &rec, to->dst.sa.sa_family, pr->qos,
 		       limit);
 	if (limit && !dgid)
 		/* Kept for the comparison to come. */
@@ -169,6 +204,7 @@ static void cmx_path_add(struct cmx_paths *r, u32 dest, u32 port_space,
 		       (const u8 *)limit->path_rec + CMX_PATH_DGID,
 		       sizeof(to->dgid));
 	r->count++;
+	return !pr->qos;
 }
 
 /*
@@ -204,8 +240,11 @@ int cmx_paths_init(struct cmx_paths *r, const struct cmx_hints *h,
 			const struct ib_path_rec_data *limit =
 				h->limit_count ? &h->limits[j] : NULL;
 
-			for (k = 0; k < n_types; k++)
-				cmx_path_add(r, i, types[k].port_space, limit);
+			for (k = 0; k < n_types; k++) {
+				if (cmx_path_add(r, i, types[k].port_space,
+						 limit))
+					break;
+			}
 		}
 	}
 	return 0;
@@ -282,7 +321,7 @@ int cmx_paths_lead(struct cmx_paths *r)
 	return 0;
 }
 
-/* The neighbour of @pr has @dgid, or @status says why it has none. */
+/* The neighbour of @pr has @dgid, or @status is the reason why it has none. */
 static void cmx_path_resolved(struct cmx_paths *r, struct cmx_path_request *pr,
 			      int status, const union ib_gid *dgid)
 {
@@ -318,16 +357,20 @@ static void cmx_paths_follow(struct cmx_paths *r, u32 lead, int status,
 void cmx_paths_resolved(struct cmx_paths *r, u32 lead, int status,
 			const union ib_gid *dgid)
 {
+	struct mem_cgroup *old = set_active_memcg(r->memcg);
+
 	mutex_lock(&r->requests.lock);
 	cmx_paths_follow(r, lead, status, dgid);
+	set_active_memcg(old);
 	cmx_sa_requests_end(&r->requests);
 }
 
 /*
  * @done comes once, maybe before this returns. After cmx_paths_lead(), on
- * behalf of @user.
+ * behalf of @user. @memcg stays until then.
  */
 void cmx_paths_start(struct cmx_paths *r, struct cmx_query_user *user,
+		     struct mem_cgroup *memcg,
 		     void (*done)(struct cmx_sa_requests *requests))
 {
 	struct cmx_path_request *pr;
@@ -350,6 +393,7 @@ void cmx_paths_start(struct cmx_paths *r, struct cmx_query_user *user,
 		cond_resched();
 	}
 	if (leads) {
+		r->memcg = memcg;
 		r->user = user;
 		cmx_neighs_start(r);
 	}
@@ -390,7 +434,7 @@ int cmx_paths_error(const struct cmx_paths *r)
 	return 0;
 }
 
-/* Did the SA say that there is no way there? */
+/* Did the SA report that there is no path? */
 static bool cmx_path_denied(const struct cmx_sa_request *request)
 {
 	if (request->answer)
@@ -447,7 +491,8 @@ u32 cmx_paths_get(const struct cmx_paths *r, u32 dest, u32 port_space,
 	for (i = cmx_paths_first(r, dest);
 	     i < r->count && r->req[i].dest == dest; i++) {
 		pr = &r->req[i];
-		if (pr->port_space != port_space || !pr->sa.answer)
+		if ((pr->port_space != CMX_PATH_ANY_SPACE &&
+		     pr->port_space != port_space) || !pr->sa.answer)
 			continue;
 		end = n + cmx_path_max(&pr->sa);
 		for (j = 0; j < pr->sa.answer->count && n < end; j++) {

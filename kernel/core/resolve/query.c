@@ -3,15 +3,16 @@
  * A query: a request that has to wait, or whose end has to be reported. It ends
  * exactly once.
  *
- *	NAMES ─────┐
+ *	CALLER ────┐
+ *	NAMES ─────┤
  *	SERVICES ──┼──> RUNNING ──> READY ──> CALLING ──> DONE
  *	PATHS ─────┘       │
  *	  ^────────────────┘
  *
- * and from each state up to READY to CANCELLED. NAMES waits for a name
- * service, SERVICES for SAs that know a service, PATHS for SAs that know the
- * way; in RUNNING the request goes on (run.c); READY has the result; CALLING
- * is inside the callback.
+ * and from each state up to READY to CANCELLED. CALLER waits for names or a
+ * port that the caller provides, NAMES for a name service, SERVICES for service
+ * records of SAs, PATHS for path records of SAs; in RUNNING the request
+ * continues (run.c); READY has the result; CALLING is inside the callback.
  *
  * rdma_cmx_query.lock guards the state, and with it who may touch what:
  * the answer of a name service and its error belong to whoever makes it
@@ -22,9 +23,9 @@
  * References: the caller's, one of the lookup or the set of SA queries
  * that is waited for, one of the armed deadline, one of the queued work item.
  *
- * The deadline ends NAMES with an error; SERVICES too, unless some SAs have
- * answered. It ends PATHS with what is known by then: an address without a
- * route is an answer.
+ * The deadline ends CALLER and NAMES with an error; SERVICES too, unless some
+ * SAs have answered. It ends PATHS with what is known by then: an address
+ * without a route is an answer.
  *
  * A consumer uses our symbols, so this module stays while a callback can run;
  * what is left after its last consumer has gone are our own work items, and
@@ -109,7 +110,7 @@ void cmx_query_queue(struct rdma_cmx_query *q)
 int cmx_query_user_set(struct rdma_cmx_query *q)
 {
 	if (!q->user)
-		q->user = cmx_query_user_get(q->req.hints.uid);
+		q->user = cmx_query_user_get(q->req.hints.uid, q->kernel);
 	return q->user ? 0 : -ENOMEM;
 }
 
@@ -146,19 +147,20 @@ bool cmx_query_advance(struct rdma_cmx_query *q, enum cmx_query_state from,
 }
 
 /*
- * NAMES to RUNNING with @answer, which the query takes over, or with @error; the
- * caller goes on with it. Returns false, and leaves @answer alone, if it does
- * not wait for names.
+ * @from to RUNNING with @answer, which the query takes over, or with @error; the
+ * caller goes on with it. Returns false, and leaves @answer alone, if it is not
+ * in that state.
  */
 static bool cmx_query_named(struct rdma_cmx_query *q,
+			    enum cmx_query_state from,
 			    const struct cmx_answer *answer, int error)
 {
 	spin_lock(&q->lock);
-	if (q->state != CMX_QUERY_NAMES) {
+	if (q->state != from) {
 		spin_unlock(&q->lock);
 		return false;
 	}
-	if (answer)
+	if (answer && answer->names)
 		q->req.answer = *answer;
 	q->error = error;
 	q->state = CMX_QUERY_RUNNING;
@@ -166,7 +168,7 @@ static bool cmx_query_named(struct rdma_cmx_query *q,
 	return true;
 }
 
-static void cmx_query_forget_names(struct rdma_cmx_query *q)
+void cmx_query_forget_names(struct rdma_cmx_query *q)
 {
 	if (cmx_names_forget(&q->waiter))
 		rdma_cmx_query_put(q);
@@ -227,8 +229,8 @@ static void cmx_query_deadline(struct work_struct *work)
 		cmx_query_user_run(q->user, &q->stop);
 		return;
 	}
-	if (state == CMX_QUERY_NAMES &&
-	    cmx_query_named(q, NULL, -ETIMEDOUT)) {
+	if (state <= CMX_QUERY_NAMES &&
+	    cmx_query_named(q, state, NULL, -ETIMEDOUT)) {
 		cmx_query_stop(q, state);
 		/* An error is no work. */
 		cmx_query_run(q);
@@ -237,8 +239,8 @@ static void cmx_query_deadline(struct work_struct *work)
 }
 
 /* The lookup is through; consumes its reference. */
-static void cmx_query_names_done(struct cmx_waiter *waiter,
-				 const struct cmx_answer *from, int error)
+static void cmx_query_names_done(struct cmx_sched_waiter *waiter, void *from,
+				 int error)
 {
 	struct rdma_cmx_query *q = container_of(waiter, struct rdma_cmx_query,
 						waiter);
@@ -246,7 +248,7 @@ static void cmx_query_names_done(struct cmx_waiter *waiter,
 
 	if (from)
 		cmx_answer_share(&answer, from);
-	if (cmx_query_named(q, &answer, error))
+	if (cmx_query_named(q, CMX_QUERY_NAMES, &answer, error))
 		cmx_query_queue(q);
 	else
 		cmx_answer_release(&answer);
@@ -289,7 +291,7 @@ cmx_query_alloc(const struct cmx_request *req, rdma_cmx_done_fn done,
 {
 	const struct rdma_cmx_query_attr *attr = req->attr;
 	size_t node_len = attr->node ? strlen(attr->node) : 0;
-	bool names_later = req->caller->names_later;
+	const struct cmx_caller *caller = req->caller;
 	struct rdma_cmx_query *q;
 
 	q = kzalloc(struct_size(q, node, node_len + 1), GFP_KERNEL_ACCOUNT);
@@ -309,35 +311,58 @@ cmx_query_alloc(const struct cmx_request *req, rdma_cmx_done_fn done,
 	get_net(q->req.hints.net);
 	q->memcg = get_mem_cgroup_from_mm(current->mm);
 	q->expires = jiffies + cmx_query_timeout(attr);
-	q->names_later = names_later;
+	q->names_later = caller->names_later && !caller->names;
+	q->port_later = caller->port_later;
+	q->kernel = caller->kernel;
 	q->done = done;
 	q->context = context;
 	cmx_stat_inc(live_queries);
 	return q;
 }
 
-int rdma_cmx_query_give_names(struct rdma_cmx_query *query, int error,
-			      const struct rdma_cmx_names *names,
-			      size_t names_len)
+/* Is it what @q waits for? What this reads never changes. */
+static bool cmx_given_fits(const struct rdma_cmx_query *q,
+			   const struct cmx_given *given)
+{
+	if (given->error)
+		return given->error > 0 && given->error <= MAX_ERRNO;
+	return !given->names_len == !q->names_later &&
+	       given->has_port == q->port_later &&
+	       (!given->qp_type ||
+		(given->has_port &&
+		 cmx_hints_may_narrow(&q->req.hints, given->qp_type)));
+}
+
+int rdma_cmx_query_give_names(struct rdma_cmx_query *query,
+			      const struct cmx_given *given)
 {
 	struct cmx_answer answer = {};
+	struct mem_cgroup *old;
 	int ret;
 
-	if (error < 0 || error > MAX_ERRNO)
-		return -EINVAL;
-	if (!query->names_later)
+	if (!query->names_later && !query->port_later)
 		return -ESRCH;
-	if (!error) {
-		ret = cmx_answer_copy(&answer, names, names_len);
+	if (!cmx_given_fits(query, given))
+		return -EINVAL;
+	if (!given->error && given->names_len) {
+		ret = cmx_answer_copy(&answer, given->names, given->names_len);
 		if (ret)
 			return ret;
 	}
-	if (!cmx_query_named(query, &answer, -error)) {
+	if (!cmx_query_named(query, CMX_QUERY_CALLER, &answer,
+			     -given->error)) {
 		cmx_answer_release(&answer);
 		return -ESRCH;
 	}
-	cmx_stat_inc(names_given);
+	/* Nobody else touches the request of one that is RUNNING. */
+	if (!given->error && given->has_port)
+		cmx_request_set_port(&query->req, given->port, given->qp_type);
+	if (query->names_later)
+		cmx_stat_inc(names_given);
+	/* What it leads to is charged to who started it. */
+	old = set_active_memcg(query->memcg);
 	cmx_query_run(query);
+	set_active_memcg(old);
 	return 0;
 }
 EXPORT_SYMBOL_GPL(rdma_cmx_query_give_names);
@@ -395,8 +420,8 @@ static s64 cmx_query_live(void)
 	for_each_possible_cpu(cpu) {
 		const struct cmx_stats *stats = per_cpu_ptr(&cmx_stats, cpu);
 
-		sum += READ_ONCE(stats->v[CMX_STAT_live_queries]) +
-		       READ_ONCE(stats->v[CMX_STAT_live_neighs]);
+		sum += READ_ONCE(stats->live_queries) +
+		       READ_ONCE(stats->live_neighs);
 	}
 	return sum;
 }

@@ -11,6 +11,7 @@
 #include "resolve/resolve.h"
 
 enum cmx_query_state {
+	CMX_QUERY_CALLER,
 	CMX_QUERY_NAMES,
 	CMX_QUERY_SERVICES,
 	CMX_QUERY_PATHS,
@@ -25,14 +26,16 @@ struct rdma_cmx_query {
 	struct kref ref;
 	spinlock_t lock;		/* guards state, see query.c */
 	enum cmx_query_state state;
-	bool names_later;
+	bool names_later;		/* CALLER waits for names */
+	bool port_later;		/* and for the port */
 	bool late;			/* deadline is over: wait no more */
+	bool kernel;			/* of a kernel consumer */
 	int error;			/* of the names */
 	unsigned long expires;		/* deadline, in jiffies */
 	struct cmx_request req;
 	struct ib_path_rec_data *limits;	/* req.hints.limits */
 	struct rdma_cmx_result *result;	/* from READY on */
-	struct cmx_waiter waiter;
+	struct cmx_sched_waiter waiter;
 	struct cmx_query_user *user;	/* once it waits */
 	struct cmx_job job;		/* its work after it has waited */
 	struct cmx_job stop;		/* likewise, at the deadline */
@@ -54,6 +57,7 @@ cmx_query_alloc(const struct cmx_request *req, rdma_cmx_done_fn done,
 		void *context);
 void cmx_query_queue(struct rdma_cmx_query *q);
 int cmx_query_user_set(struct rdma_cmx_query *q);
+void cmx_query_forget_names(struct rdma_cmx_query *q);
 void cmx_query_disarm(struct rdma_cmx_query *q);
 void cmx_query_arm(struct rdma_cmx_query *q, unsigned long expires);
 bool cmx_query_advance(struct rdma_cmx_query *q, enum cmx_query_state from,

@@ -35,6 +35,7 @@ static int cmx_request_parse_node(struct cmx_request *r)
 	}
 	if (attr->flags & RDMA_CMX_AI_NUMERICHOST)
 		return -ENOENT;
+	r->named = true;
 	r->step = CMX_STEP_NAMES;
 	if (caller->names || caller->names_later)
 		return 0;
@@ -52,6 +53,8 @@ int cmx_request_parse(struct cmx_request *r,
 
 	r->attr = attr;
 	r->caller = caller;
+	r->node = attr->node;
+	r->named = false;
 	r->step = CMX_STEP_DESTS;
 	r->cands.canonname = NULL;
 	memset(&r->answer, 0, sizeof(r->answer));
@@ -64,7 +67,9 @@ int cmx_request_parse(struct cmx_request *r,
 	r->result = NULL;
 
 	if ((caller->names_len && !caller->names) ||
-	    ((caller->names || caller->names_later) && !attr->node))
+	    ((caller->names || caller->names_later) && !attr->node) ||
+	    (caller->port_later && (!attr->has_port || attr->port ||
+				    (attr->flags & RDMA_CMX_AI_SA))))
 		return -EINVAL;
 	ret = cmx_hints_init(&r->hints, attr);
 	if (ret)
@@ -74,9 +79,12 @@ int cmx_request_parse(struct cmx_request *r,
 		r->step = CMX_STEP_SERVICES;
 		return 0;
 	}
-	if (attr->node)
-		return cmx_request_parse_node(r);
-	return cmx_candidates_local(&r->hints, &r->cands);
+	ret = attr->node ? cmx_request_parse_node(r) :
+			   cmx_candidates_local(&r->hints, &r->cands);
+	if (caller->port_later ||
+	    (r->named && caller->names_later && !caller->names))
+		r->step = CMX_STEP_CALLER;
+	return ret;
 }
 
 /*
@@ -95,13 +103,28 @@ int cmx_request_init(struct cmx_request *r,
 		return ret;
 	if (r->step == CMX_STEP_SERVICES)
 		return cmx_services_init(&r->services, &r->hints, attr);
-	if (r->step == CMX_STEP_NAMES && caller->names) {
+	if (r->named && caller->names) {
 		ret = cmx_answer_copy(&r->answer, caller->names,
 				      caller->names_len);
 		if (!ret)
 			cmx_stat_inc(names_given);
 	}
 	return ret;
+}
+
+/* What the caller brings comes first: a wrong service needs no name. */
+static int cmx_request_caller(struct cmx_request *r)
+{
+	r->step = r->named ? CMX_STEP_NAMES : CMX_STEP_DESTS;
+	return CMX_WAIT_CALLER;
+}
+
+/* The port came later than the rest; the request waits for its caller. */
+void cmx_request_set_port(struct cmx_request *r, u16 port, u32 qp_type)
+{
+	cmx_hints_set_port(&r->hints, port, qp_type);
+	if (!r->named)
+		cmx_candidates_set_port(&r->hints, &r->cands);
 }
 
 /* Names that the caller brought, or that are in the cache. */
@@ -111,11 +134,9 @@ static int cmx_request_names(struct cmx_request *r)
 
 	if (r->answer.names)
 		return 0;
-	if (r->caller->names_later)
-		return CMX_WAIT_NAMES;
-	if (!cmx_name_valid(r->attr->node))
+	if (!cmx_name_valid(r->node))
 		return -ENOENT;
-	ret = cmx_names_cached(r->attr->node, &r->answer);
+	ret = cmx_names_cached(r->node, &r->answer);
 	return ret == -EINPROGRESS ? CMX_WAIT_NAMES : ret;
 }
 
@@ -158,6 +179,8 @@ static int cmx_request_result(struct cmx_request *r)
 static int cmx_request_step(struct cmx_request *r)
 {
 	switch (r->step) {
+	case CMX_STEP_CALLER:
+		return cmx_request_caller(r);
 	case CMX_STEP_NAMES:
 		r->step = CMX_STEP_NAMED;
 		return cmx_request_names(r);
@@ -216,6 +239,7 @@ void cmx_request_move(struct cmx_request *r, const struct cmx_request *from,
 		r->dests = r->few;
 	r->paths.h = &r->hints;
 	r->paths.dests = r->dests;
+	r->node = node;
 	r->attr = NULL;
 	r->caller = NULL;
 }

@@ -12,7 +12,10 @@
 #include "resolve/trace.h"
 
 /* A driver queries as root, and by the names of the host. */
-static const struct cmx_caller cmx_kernel = { .uid = GLOBAL_ROOT_UID };
+static const struct cmx_caller cmx_kernel = {
+	.uid = GLOBAL_ROOT_UID,
+	.kernel = true,
+};
 
 /* The end of a request that has not become a query; it is released. */
 static void cmx_resolve_end(struct cmx_request *req,
@@ -133,7 +136,7 @@ rdma_cmx_resolve_for(const struct rdma_cmx_query_attr *attr,
 	struct rdma_cmx_result *res;
 	int ret;
 
-	if (caller->names_later)
+	if (caller->names_later || caller->port_later)
 		return ERR_PTR(-EINVAL);
 	ret = cmx_request_init(&req, attr, caller);
 	if (ret)

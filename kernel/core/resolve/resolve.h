@@ -35,6 +35,7 @@
 #include "names/names.h"
 #include "sa/requests.h"
 
+struct mem_cgroup;
 struct net_device;
 
 #define CMX_AI_FLAGS							\
@@ -51,7 +52,8 @@ struct net_device;
  * @qp_type: of the caller, or what @port_space implies; 0: RC and then UD
  * @port_space: of the caller, or what @qp_type implies
  * @port: port number, 0 if none
- * @has_port: a port was given
+ * @has_port: a port was given, or is going to be
+ * @any_type: neither @qp_type nor @port_space of the caller chose a type
  * @src: wanted source, family 0: any
  * @dst: hints.ai_dst_addr, family 0: none
  * @limits: path records that paths have to agree with, or NULL
@@ -66,6 +68,7 @@ struct cmx_hints {
 	u32 port_space;
 	u16 port;
 	bool has_port;
+	bool any_type;
 	union rdma_cmx_sockaddr src;
 	union rdma_cmx_sockaddr dst;
 	const struct ib_path_rec_data *limits;
@@ -82,6 +85,8 @@ static inline bool cmx_passive(const struct cmx_hints *h)
 
 /* hints.c */
 int cmx_hints_init(struct cmx_hints *h, const struct rdma_cmx_query_attr *attr);
+bool cmx_hints_may_narrow(const struct cmx_hints *h, u32 qp_type);
+void cmx_hints_set_port(struct cmx_hints *h, u16 port, u32 qp_type);
 
 /* numeric.c */
 int cmx_numeric_parse(const struct cmx_hints *h, const char *node,
@@ -133,6 +138,8 @@ int cmx_candidates_local(const struct cmx_hints *h,
 int cmx_candidates_names(const struct cmx_hints *h,
 			 const struct rdma_cmx_names *names,
 			 struct cmx_candidates *cands);
+void cmx_candidates_set_port(const struct cmx_hints *h,
+			     struct cmx_candidates *cands);
 bool cmx_candidates_get(const struct cmx_hints *h,
 			const struct cmx_candidates *cands, u32 i,
 			union rdma_cmx_sockaddr *addr);
@@ -146,7 +153,7 @@ enum cmx_rank {
 
 /* Do we know the GID of a destination on InfiniBand? */
 enum cmx_dgid {
-	CMX_DGID_NONE,		/* no, and nobody does: there is no path */
+	CMX_DGID_NONE,		/* it has none: there is no path */
 	CMX_DGID_UNRESOLVED,	/* ARP or neighbour discovery finds it */
 	CMX_DGID_SELF,		/* it is our own port */
 	CMX_DGID_KNOWN,
@@ -232,7 +239,7 @@ struct cmx_job {
 
 /**
  * struct cmx_query_user - a user whose queries wait
- * @uid: the user
+ * @index: the uid, or what stands for the kernel
  * @refs: references
  * @lock: guards @active and @jobs
  * @active: @work is queued or runs
@@ -244,7 +251,7 @@ struct cmx_job {
  * @neigh_node: among the users who may start one
  */
 struct cmx_query_user {
-	kuid_t uid;
+	unsigned long index;
 	unsigned int refs;
 	spinlock_t lock;		/* guards the jobs */
 	bool active;
@@ -256,7 +263,7 @@ struct cmx_query_user {
 };
 
 /* user.c */
-struct cmx_query_user *cmx_query_user_get(kuid_t uid);
+struct cmx_query_user *cmx_query_user_get(kuid_t uid, bool kernel);
 void cmx_query_user_hold(struct cmx_query_user *user);
 void cmx_query_user_put(struct cmx_query_user *user);
 void cmx_query_user_run(struct cmx_query_user *user, struct cmx_job *job);
@@ -299,7 +306,8 @@ enum cmx_lead {
  * struct cmx_path_request - one path of a query
  * @sa: the SA query
  * @dest: index of the destination
- * @port_space: port space of the entry
+ * @port_space: port space of the entry; 0: of all entries
+ * @qos: the path may depend on the service
  * @same: index of the next one that needs the same neighbour; 0: the last
  * @leads: first of those
  * @lead: the first one's state, guarded by the lock of neigh.c
@@ -308,6 +316,7 @@ struct cmx_path_request {
 	struct cmx_sa_request sa;
 	u32 dest;
 	u32 port_space;
+	bool qos;
 	u32 same;
 	bool leads;
 	u8 lead;
@@ -320,6 +329,7 @@ struct cmx_path_request {
  * @dests: the destinations
  * @count: how many
  * @req: each with the path it is for; NULL: there are none
+ * @memcg: pays for SA queries that follow a neighbour; the query has a reference
  * @user: who waits, if a neighbour is to be resolved; this and what follows
  *	belongs to neigh.c
  * @next: the first of @req that has not begun
@@ -333,6 +343,7 @@ struct cmx_paths {
 	const struct cmx_dest *dests;
 	u32 count;
 	struct cmx_path_request *req;
+	struct mem_cgroup *memcg;
 	struct cmx_query_user *user;
 	u32 next;
 	u32 neigh_count;
@@ -351,13 +362,14 @@ static inline const struct cmx_dest *cmx_path_to(const struct cmx_paths *r,
 
 /* paths.c */
 void cmx_path_query(struct cmx_sa_query *q, struct sa_path_rec *rec,
-		    sa_family_t family,
+		    sa_family_t family, bool qos,
 		    const struct ib_path_rec_data *limit);
 int cmx_paths_init(struct cmx_paths *r, const struct cmx_hints *h,
 		   const struct cmx_dest *dests, u32 n);
 bool cmx_paths_cached(struct cmx_paths *r);
 int cmx_paths_lead(struct cmx_paths *r);
 void cmx_paths_start(struct cmx_paths *r, struct cmx_query_user *user,
+		     struct mem_cgroup *memcg,
 		     void (*done)(struct cmx_sa_requests *requests));
 void cmx_paths_resolved(struct cmx_paths *r, u32 lead, int status,
 			const union ib_gid *dgid);
@@ -379,8 +391,9 @@ struct rdma_cmx_result *cmx_result_build(const struct cmx_hints *h,
 					 const struct cmx_dest *dests, u32 n,
 					 const struct cmx_paths *paths);
 
-/* What a request does next; it begins in NAMES, SERVICES or DESTS. */
+/* What a request does next; it begins in one of those up to DESTS. */
 enum cmx_step {
+	CMX_STEP_CALLER,	/* have the caller bring names or the port */
 	CMX_STEP_NAMES,		/* find the name in the cache */
 	CMX_STEP_NAMED,		/* take the addresses of the answer */
 	CMX_STEP_SERVICES,	/* find the services in the caches */
@@ -393,7 +406,8 @@ enum cmx_step {
 
 /* What a request waits for. */
 enum cmx_wait {
-	CMX_WAIT_NAMES = 1,	/* a name service */
+	CMX_WAIT_CALLER = 1,	/* rdma_cmx_query_give_names() */
+	CMX_WAIT_NAMES,		/* a name service */
 	CMX_WAIT_SERVICES,	/* SAs that know a service */
 	CMX_WAIT_PATHS,		/* SAs that know the way */
 };
@@ -405,6 +419,8 @@ enum cmx_wait {
  * struct cmx_request - a query without its life cycle
  * @attr: attributes of the query, NULL once it was moved
  * @caller: on whose behalf, likewise
+ * @node: of the query, or NULL
+ * @named: it is a name
  * @step: what it does next
  * @hints: the checked attributes
  * @cands: the addresses, once they are known
@@ -419,6 +435,8 @@ enum cmx_wait {
 struct cmx_request {
 	const struct rdma_cmx_query_attr *attr;
 	const struct cmx_caller *caller;
+	const char *node;
+	bool named;
 	enum cmx_step step;
 	struct cmx_hints hints;
 	struct cmx_candidates cands;
@@ -439,6 +457,7 @@ int cmx_request_init(struct cmx_request *r,
 		     const struct rdma_cmx_query_attr *attr,
 		     const struct cmx_caller *caller);
 int cmx_request_advance(struct cmx_request *r);
+void cmx_request_set_port(struct cmx_request *r, u16 port, u32 qp_type);
 void cmx_request_move(struct cmx_request *r, const struct cmx_request *from,
 		      const char *node, const struct ib_path_rec_data *limits);
 void cmx_request_release(struct cmx_request *r);

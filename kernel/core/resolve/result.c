@@ -13,7 +13,7 @@
 /*
  * What rdma_cm of the peer expects in front of private data in an IP port
  * space (annex A11 of the InfiniBand specification). For IP addresses rdma_cm
- * writes it by itself. Version 0 of IP says that the addresses are GIDs.
+ * writes it by itself. Version 0 of IP means that the addresses are GIDs.
  */
 struct cmx_connect_hdr {
 	u8 cma_version;

@@ -48,7 +48,20 @@ static void cmx_query_arm_if(struct rdma_cmx_query *q,
 	spin_unlock(&q->lock);
 }
 
-/* To NAMES; nobody else knows the query before. */
+/* To CALLER; the query is private before. */
+static int cmx_query_wait_caller(struct rdma_cmx_query *q)
+{
+	int ret;
+
+	ret = cmx_query_user_set(q);
+	if (ret)
+		return ret;
+	q->state = CMX_QUERY_CALLER;
+	cmx_query_arm_if(q, CMX_QUERY_CALLER);
+	return 0;
+}
+
+/* RUNNING to NAMES, unless it was cancelled. */
 static int cmx_query_wait_names(struct rdma_cmx_query *q)
 {
 	int ret;
@@ -56,16 +69,20 @@ static int cmx_query_wait_names(struct rdma_cmx_query *q)
 	ret = cmx_query_user_set(q);
 	if (ret)
 		return ret;
-	q->state = CMX_QUERY_NAMES;
-	if (!q->names_later) {
-		kref_get(&q->ref);
-		ret = cmx_names_lookup(q->node, q->req.hints.uid, &q->waiter);
-		if (ret) {
-			rdma_cmx_query_put(q);
-			return ret;
-		}
+	if (!cmx_query_advance(q, CMX_QUERY_RUNNING, CMX_QUERY_NAMES))
+		return 0;
+	kref_get(&q->ref);
+	ret = cmx_names_lookup(q->node, q->req.hints.uid, &q->waiter);
+	if (ret) {
+		rdma_cmx_query_put(q);
+		/* Whoever was first has ended it. */
+		return cmx_query_advance(q, CMX_QUERY_NAMES,
+					 CMX_QUERY_RUNNING) ? ret : 0;
 	}
 	cmx_query_arm_if(q, CMX_QUERY_NAMES);
+	/* It was ended before there was a lookup to forget. */
+	if (READ_ONCE(q->state) != CMX_QUERY_NAMES)
+		cmx_query_forget_names(q);
 	return 0;
 }
 
@@ -109,7 +126,8 @@ static int cmx_query_wait_paths(struct rdma_cmx_query *q)
 	cmx_query_arm(q, expires);
 	kref_get(&q->ref);
 	spin_unlock(&q->lock);
-	cmx_paths_start(&q->req.paths, q->user, cmx_query_paths_done);
+	cmx_paths_start(&q->req.paths, q->user, q->memcg,
+			cmx_query_paths_done);
 	return 0;
 }
 
@@ -120,6 +138,8 @@ static int cmx_query_wait_paths(struct rdma_cmx_query *q)
 int cmx_query_wait(struct rdma_cmx_query *q, enum cmx_wait what)
 {
 	switch (what) {
+	case CMX_WAIT_CALLER:
+		return cmx_query_wait_caller(q);
 	case CMX_WAIT_NAMES:
 		return cmx_query_wait_names(q);
 	case CMX_WAIT_SERVICES:

@@ -327,9 +327,9 @@ static int cmx_services_collect(struct cmx_services *s,
 }
 
 /*
- * The answers together become @cands, which live as long as @s. Returns 0, or
- * how it fails: none has a record, and the first one that gave no answer says
- * why, or else there is no such service.
+ * The answers together become @cands, which live as long as @s. Returns 0;
+ * without any record, the error of the first query that failed, or that of an
+ * unknown service.
  */
 int cmx_services_merge(struct cmx_services *s, struct cmx_candidates *cands)
 {

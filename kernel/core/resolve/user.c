@@ -46,14 +46,17 @@ void cmx_query_user_hold(struct cmx_query_user *user)
 	xa_unlock(&cmx_users);
 }
 
-static struct cmx_query_user *cmx_query_user_alloc(kuid_t uid)
+/* Kernel consumers share one; no user has this index. */
+#define CMX_KERNEL_INDEX	ULONG_MAX
+
+static struct cmx_query_user *cmx_query_user_alloc(unsigned long index)
 {
 	struct cmx_query_user *user;
 
 	user = kzalloc(sizeof(*user), GFP_KERNEL);
 	if (!user)
 		return NULL;
-	user->uid = uid;
+	user->index = index;
 	user->refs = 1;
 	spin_lock_init(&user->lock);
 	INIT_LIST_HEAD(&user->jobs);
@@ -63,10 +66,13 @@ static struct cmx_query_user *cmx_query_user_alloc(kuid_t uid)
 	return user;
 }
 
-/* With a reference, or NULL without memory. */
-struct cmx_query_user *cmx_query_user_get(kuid_t uid)
+/*
+ * With a reference, or NULL without memory. @kernel: the kernel's, whose jobs
+ * do not wait behind those of root's processes.
+ */
+struct cmx_query_user *cmx_query_user_get(kuid_t uid, bool kernel)
 {
-	unsigned long index = __kuid_val(uid);
+	unsigned long index = kernel ? CMX_KERNEL_INDEX : __kuid_val(uid);
 	struct cmx_query_user *user, *fresh;
 
 	xa_lock(&cmx_users);
@@ -77,7 +83,7 @@ struct cmx_query_user *cmx_query_user_get(kuid_t uid)
 	if (user)
 		return user;
 
-	fresh = cmx_query_user_alloc(uid);
+	fresh = cmx_query_user_alloc(index);
 	if (!fresh)
 		return NULL;
 	xa_lock(&cmx_users);
@@ -100,7 +106,7 @@ void cmx_query_user_put(struct cmx_query_user *user)
 	xa_lock(&cmx_users);
 	last = !--user->refs;
 	if (last)
-		__xa_erase(&cmx_users, __kuid_val(user->uid));
+		__xa_erase(&cmx_users, user->index);
 	xa_unlock(&cmx_users);
 	if (last)
 		kfree(user);

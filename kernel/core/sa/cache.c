@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Answers of an SA that are given again for a short while.
+ * Cached responses of an SA.
  *
  * An entry lives for sa_cache_ms from when its query was sent, or as long
- * as the shortest lease among its service records. When something happens
- * after which the SA may say something else, the cache gets a new generation;
- * entries of an older one are not found any more, even before they are freed.
- * The limits make the oldest entries go first: they would go soon anyhow.
+ * as the shortest lease among its service records. An event after which the SA
+ * may respond differently gives the cache a new generation; entries of an older
+ * one are not found any more, even before they are freed. At a limit the oldest
+ * entries are dropped first: they would expire soon.
  *
  * cmx_sa_cache.lock guards all of a cache. Answers are freed without it, and
  * nothing under it takes longer with the number of entries.
@@ -320,7 +320,7 @@ void cmx_sa_cache_init(struct cmx_sa_cache *cache)
 }
 
 /*
- * No query of the port may be under way, so that nothing is added. The
+ * No query of the port may be outstanding, so that nothing is added. The
  * sweep has to find the cache empty, or it would queue itself again.
  */
 void cmx_sa_cache_exit(struct cmx_sa_cache *cache)

@@ -17,6 +17,7 @@
 #ifndef CMX_SA_INT_H
 #define CMX_SA_INT_H
 
+#include <linux/atomic.h>
 #include <linux/rwsem.h>
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
@@ -44,10 +45,10 @@ u32 cmx_sa_key_hash(const struct cmx_sa_key *key);
 bool cmx_sa_key_equal(const struct cmx_sa_key *a, const struct cmx_sa_key *b);
 
 /**
- * struct cmx_sa_cache - answers of one port that may be given again
+ * struct cmx_sa_cache - cached responses to queries of one port
  * @lock: guards all
- * @generation: changes when what the SA said before counts no more; an
- *	answer to a query of an older generation does not come in
+ * @generation: changes when earlier responses of the SA become invalid; the
+ *	response to a query of an older generation is not added
  * @hash: entries by query
  * @entries: the same, oldest first
  * @count: how many
@@ -113,6 +114,8 @@ struct cmx_sa_ah {
  * @window: how many may run, as the SA gets on with them
  * @last_response: when the SA last responded, in jiffies
  * @cache: answers
+ * @info: ClassPortInfo of the SA, see info.c
+ * @info_waiter: waits for it, in the background
  */
 struct cmx_sa_port {
 	refcount_t ref;
@@ -130,6 +133,8 @@ struct cmx_sa_port {
 	unsigned int window;
 	unsigned long last_response;
 	struct cmx_sa_cache cache;
+	atomic64_t info;
+	struct cmx_sched_waiter info_waiter;
 };
 
 /* port.c */
@@ -140,18 +145,23 @@ struct cmx_sa_port *cmx_sa_port_alloc(struct ib_device *dev, u32 num);
 void cmx_sa_port_list(struct cmx_sa_port *port);
 struct cmx_sa_port *cmx_sa_port_unlist(struct ib_device *dev);
 
+/* info.c */
+void cmx_sa_info_init(struct cmx_sa_port *port);
+void cmx_sa_info_learn(struct cmx_sa_port *port, u32 generation,
+		       const struct cmx_sa_answer *answer);
+void cmx_sa_info_refresh(struct cmx_sa_port *port);
+
 /**
- * struct cmx_sa_lookup - an outstanding query, for all who wait for it
+ * struct cmx_sa_lookup - a query, for all who wait for it
  * @ref: of the port until it is GONE, of the queued or running work item, and
  *	of each MAD
  * @entity: its share of the slots
  * @port: whose SA it is for
- * @waiters: those who wait
  * @mads: MADs that have not come back
  * @work: sends, retries, calls the waiters
- * @busy: the SA said so
+ * @busy: the SA reported that it is busy
  * @retries: retries so far
- * @queued_at: when it began to wait, in jiffies
+ * @queued_at: when it was queued, in jiffies
  * @started_at: when it got its slot
  * @deadline: when to give up
  * @error: how it ended
@@ -162,7 +172,6 @@ struct cmx_sa_lookup {
 	refcount_t ref;
 	struct cmx_sched_entity entity;
 	struct cmx_sa_port *port;
-	struct list_head waiters;
 	struct list_head mads;
 	struct delayed_work work;
 	bool busy;
@@ -176,8 +185,7 @@ struct cmx_sa_lookup {
 };
 
 /* lookup.c */
-bool cmx_sa_lookup_same(const struct cmx_sched_entity *a,
-			const struct cmx_sched_entity *b);
+extern const struct cmx_sched_ops cmx_sa_lookup_ops;
 void cmx_sa_lookup_put(struct cmx_sa_lookup *l);
 void cmx_sa_lookup_response(struct cmx_sa_lookup *l, u32 generation,
 			    unsigned long sent_at, struct cmx_sa_answer *answer,

@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Outstanding queries of an SA. The same query of several callers is one
- * lookup:
- *
- *	WAITING ──> RUNNING ──> GONE
- *
- * WAITING waits for a slot (sched.h), since an SA that gets thousands of MADs
- * at once loses most of them, and answers late to the others. RUNNING has MADs
- * out; its work item retries the query until the deadline. GONE has its
- * answer or error, and the work item calls its waiters, and those of lookups
- * that follow it, so that ib_mad does not wait for them. A lookup whose
- * waiters have all gone still takes the answer that comes, for the cache, but
- * does not retry.
+ * lookup (sched.h). It waits for a slot, since an SA that gets thousands of MADs
+ * at once loses most of them, and answers late to the others. With a slot it
+ * has MADs outstanding; its work item retries the query until the deadline. With
+ * an answer or error the work item calls the waiters, so that ib_mad does not
+ * wait for them. A lookup whose waiters have all gone still takes the answer
+ * that comes, for the cache, but does not retry.
  *
  * An answer to a query that was sent before the port changed (the cache has
  * another generation then) does not count: the query is sent again.
@@ -81,6 +76,7 @@ void cmx_sa_lookup_put(struct cmx_sa_lookup *l)
 {
 	if (!refcount_dec_and_test(&l->ref))
 		return;
+	cmx_sched_entity_exit(&l->entity);
 	cmx_sa_answer_put(l->answer);
 	cmx_sa_port_put(l->port);
 	kfree(l);
@@ -103,10 +99,14 @@ static void cmx_sa_window_adapt(struct cmx_sa_port *port, unsigned long took)
 				   CMX_SA_MIN_PARALLEL));
 }
 
-static struct cmx_sched_limits cmx_sa_limits(const struct cmx_sa_port *port)
+/* A port that is not active starts no query. */
+static struct cmx_sched_limits cmx_sa_limits(const struct cmx_sched *sched)
 {
+	const struct cmx_sa_port *port = container_of(sched, struct cmx_sa_port,
+						      sched);
+
 	return (struct cmx_sched_limits) {
-		.slots = READ_ONCE(sa_parallel),
+		.slots = port->active ? READ_ONCE(sa_parallel) : 0,
 		.window = port->window,
 		.per_user = READ_ONCE(sa_per_user),
 		.waiting_per_user = READ_ONCE(sa_waiting_per_user),
@@ -119,8 +119,8 @@ cmx_sa_lookup_of(const struct cmx_sched_entity *entity)
 	return container_of(entity, struct cmx_sa_lookup, entity);
 }
 
-bool cmx_sa_lookup_same(const struct cmx_sched_entity *a,
-			const struct cmx_sched_entity *b)
+static bool cmx_sa_lookup_same(const struct cmx_sched_entity *a,
+			       const struct cmx_sched_entity *b)
 {
 	return cmx_sa_key_equal(&cmx_sa_lookup_of(a)->key,
 				&cmx_sa_lookup_of(b)->key);
@@ -135,24 +135,27 @@ static void cmx_sa_lookup_kick(struct cmx_sa_lookup *l, unsigned long delay)
 		refcount_dec(&l->ref);	/* it was queued, with a reference */
 }
 
-/* Starts the next lookups for which there is a slot. */
-static void cmx_sa_port_schedule(struct cmx_sa_port *port)
+static void cmx_sa_lookup_start(struct cmx_sched_entity *entity)
 {
-	struct cmx_sched_limits limits = cmx_sa_limits(port);
-	struct cmx_sa_lookup *l;
-	struct cmx_sched_entity *entity;
+	struct cmx_sa_lookup *l = cmx_sa_lookup_of(entity);
 
-	while (port->active) {
-		entity = cmx_sched_next(&port->sched, &limits);
-		if (!entity)
-			break;
-		l = cmx_sa_lookup_of(entity);
-		l->started_at = jiffies;
-		l->deadline = jiffies + cmx_sa_timeout_total();
-		cmx_stat_inc(sa_queries);
-		cmx_sa_lookup_kick(l, 0);
-	}
+	l->started_at = jiffies;
+	l->deadline = jiffies + cmx_sa_timeout_total();
+	cmx_stat_inc(sa_queries);
+	cmx_sa_lookup_kick(l, 0);
 }
+
+static void cmx_sa_lookup_release(struct cmx_sched_entity *entity)
+{
+	cmx_sa_lookup_put(cmx_sa_lookup_of(entity));
+}
+
+const struct cmx_sched_ops cmx_sa_lookup_ops = {
+	.same = cmx_sa_lookup_same,
+	.limits = cmx_sa_limits,
+	.start = cmx_sa_lookup_start,
+	.release = cmx_sa_lookup_release,
+};
 
 /*
  * Its work item calls the waiters; that needs the lock, so the reference of
@@ -161,7 +164,7 @@ static void cmx_sa_port_schedule(struct cmx_sa_port *port)
 static void cmx_sa_lookup_done(struct cmx_sa_lookup *l,
 			       struct cmx_sa_answer *answer, int error)
 {
-	cmx_sched_leave(&l->port->sched, &l->entity);
+	cmx_sched_leave(&l->entity);
 	cmx_sa_mads_cancel(l);
 	l->error = error;
 	if (answer) {
@@ -171,9 +174,13 @@ static void cmx_sa_lookup_done(struct cmx_sa_lookup *l,
 	if (error)
 		cmx_stat_inc(sa_errors);
 	trace_cmx_sa_done(l, answer, error);
-	cmx_sa_port_schedule(l->port);
 	cmx_sa_lookup_kick(l, 0);
 	refcount_dec(&l->ref);
+}
+
+static bool cmx_sa_key_is_info(const struct cmx_sa_key *key)
+{
+	return key->query.attr_id == IB_MGMT_CLASSPORTINFO_ATTR_ID;
 }
 
 /*
@@ -188,7 +195,8 @@ void cmx_sa_lookup_response(struct cmx_sa_lookup *l, u32 generation,
 	struct cmx_sa_entry *entry = NULL;
 	LIST_HEAD(victims);
 
-	if (!error)
+	/* The port keeps its SA's ClassPortInfo until the next event. */
+	if (!error && !cmx_sa_key_is_info(&l->key))
 		entry = cmx_sa_entry_alloc(&l->key, answer, sent_at,
 					   generation);
 
@@ -198,6 +206,8 @@ void cmx_sa_lookup_response(struct cmx_sa_lookup *l, u32 generation,
 	if (l->entity.state == CMX_SCHED_RUNNING &&
 	    generation == cmx_sa_cache_generation(&port->cache)) {
 		l->busy = error == -EBUSY;
+		if (!error && cmx_sa_key_is_info(&l->key))
+			cmx_sa_info_learn(port, generation, answer);
 		/* Before the lookup goes, or others would query again. */
 		if (entry)
 			cmx_sa_cache_add(&port->cache, entry, &victims);
@@ -234,6 +244,7 @@ static void cmx_sa_queue_expire(struct cmx_sa_port *port, unsigned long since)
 			more = true;
 		}
 		spin_unlock(&cmx_sa_lock);
+		cond_resched();
 	} while (more);
 }
 
@@ -251,8 +262,7 @@ static void cmx_sa_lookup_step(struct cmx_sa_lookup *l)
 	}
 	again = l->retries;
 	late = time_after_eq(jiffies, l->deadline);
-	over = late || (again && list_empty(&l->waiters) &&
-			list_empty(&l->entity.followers));
+	over = late || (again && !cmx_sched_wanted(&l->entity));
 	if (over) {
 		if (!l->busy)
 			cmx_stat_inc(sa_timeouts);
@@ -267,7 +277,7 @@ static void cmx_sa_lookup_step(struct cmx_sa_lookup *l)
 	}
 	spin_unlock(&cmx_sa_lock);
 
-	/* A query that nobody waits for ends early, and proves nothing. */
+	/* A query without waiters ends early, and proves nothing. */
 	if (late)
 		cmx_sa_queue_expire(port, since);
 	if (over)
@@ -278,47 +288,6 @@ static void cmx_sa_lookup_step(struct cmx_sa_lookup *l)
 		cmx_sa_port_refresh(port);
 	}
 	cmx_sa_mad_send(l);
-}
-
-/* One by one: those who still wait may go at any time. */
-static void cmx_sa_lookup_tell(struct cmx_sa_lookup *l,
-			       struct cmx_sa_answer *answer, int error)
-{
-	struct cmx_sa_waiter *w;
-
-	for (;;) {
-		spin_lock(&cmx_sa_lock);
-		w = list_first_entry_or_null(&l->waiters, struct cmx_sa_waiter,
-					     node);
-		if (w) {
-			list_del(&w->node);
-			w->lookup = NULL;
-		}
-		spin_unlock(&cmx_sa_lock);
-		if (!w)
-			return;
-		w->done(w, answer, error);
-		cond_resched();
-	}
-}
-
-/* Everybody who waits for the same. */
-static void cmx_sa_lookup_tell_all(struct cmx_sa_lookup *l)
-{
-	struct cmx_sa_lookup *other;
-	struct cmx_sched_entity *follower;
-
-	cmx_sa_lookup_tell(l, l->answer, l->error);
-	for (;;) {
-		spin_lock(&cmx_sa_lock);
-		follower = cmx_sched_follower(&l->entity);
-		spin_unlock(&cmx_sa_lock);
-		if (!follower)
-			return;
-		other = cmx_sa_lookup_of(follower);
-		cmx_sa_lookup_tell(other, l->answer, l->error);
-		cmx_sa_lookup_put(other);
-	}
 }
 
 /* With the lock, or the state may be seen before the answer is. */
@@ -338,7 +307,7 @@ static void cmx_sa_lookup_work(struct work_struct *work)
 					       struct cmx_sa_lookup, work);
 
 	if (cmx_sa_lookup_gone(l))
-		cmx_sa_lookup_tell_all(l);
+		cmx_sched_complete(&l->entity, l->answer, l->error);
 	else
 		cmx_sa_lookup_step(l);
 	cmx_sa_lookup_put(l);
@@ -352,7 +321,7 @@ static void cmx_sa_key_init(struct cmx_sa_key *key, struct net *net,
 }
 
 static struct cmx_sa_lookup *
-cmx_sa_lookup_alloc(struct cmx_sa_port *port, struct net *net,
+cmx_sa_lookup_alloc(struct cmx_sa_port *port, struct net *net, kuid_t uid,
 		    const struct cmx_sa_query *query)
 {
 	struct cmx_sa_lookup *l;
@@ -361,13 +330,17 @@ cmx_sa_lookup_alloc(struct cmx_sa_port *port, struct net *net,
 	if (!l)
 		return NULL;
 	refcount_set(&l->ref, 1);
-	INIT_LIST_HEAD(&l->waiters);
 	INIT_LIST_HEAD(&l->mads);
 	INIT_DELAYED_WORK(&l->work, cmx_sa_lookup_work);
+	cmx_sa_key_init(&l->key, net, query);
+	if (cmx_sched_entity_init(&l->entity, &port->sched, uid,
+				  cmx_sa_key_hash(&l->key))) {
+		kfree(l);
+		return NULL;
+	}
 	cmx_sa_port_hold(port);
 	l->port = port;
-	cmx_sa_key_init(&l->key, net, query);
-	cmx_sched_entity_init(&l->entity, cmx_sa_key_hash(&l->key));
+	l->queued_at = jiffies;
 	cmx_stat_inc(live_sa_lookups);
 	return l;
 }
@@ -420,9 +393,16 @@ void cmx_sa_uncache(struct cmx_sa_port *port, struct net *net,
  * @uid: user whom the query is counted for
  * @query: the query; copied
  * @waiter: its done() is called once, maybe by another CPU before this has
- *	returned, unless cmx_sa_forget() comes first
+ *	returned, unless cmx_sa_forget() comes first. It gets a struct
+ *	cmx_sa_answer, or one of these errors:
+ *	-ETIMEDOUT: the SA did not answer;
+ *	-EAGAIN: it was busy all the time;
+ *	-ECONNREFUSED: it refused, or redirected to another one;
+ *	-EBADMSG: its answer is malformed;
+ *	-ENODEV: the port went down, or the device went away;
+ *	-ENOMEM
  *
- * Joins a lookup of the same query that is under way.
+ * Joins an outstanding lookup of the same query.
  *
  * Context: process, may sleep for memory only.
  * Return: 0; -ENODEV: the port is not active (any more); -EAGAIN: too many
@@ -430,60 +410,38 @@ void cmx_sa_uncache(struct cmx_sa_port *port, struct net *net,
  */
 int cmx_sa_lookup(struct cmx_sa_port *port, struct net *net, kuid_t uid,
 		  const struct cmx_sa_query *query,
-		  struct cmx_sa_waiter *waiter)
+		  struct cmx_sched_waiter *waiter)
 {
-	struct cmx_sched_limits limits;
-	struct cmx_sa_lookup *l, *fresh;
-	struct cmx_sched_user *user;
-	struct cmx_sched_entity *entity;
-	int ret = 0;
+	struct cmx_sa_lookup *l;
+	int ret = 1;
 
 	if (WARN_ON_ONCE(query->rec_len > sizeof(query->rec)))
 		return -EINVAL;
-	user = cmx_sched_user_alloc(uid);
-	if (!user)
+	l = cmx_sa_lookup_alloc(port, net, uid, query);
+	if (!l)
 		return -ENOMEM;
-	fresh = cmx_sa_lookup_alloc(port, net, query);
-	if (!fresh) {
-		kfree(user);
-		return -ENOMEM;
-	}
 
 	spin_lock(&cmx_sa_lock);
-	l = fresh;
-	entity = cmx_sched_find(&port->sched, &fresh->entity, uid);
 	/* It may have been answered since the caller looked there. */
-	if (!entity)
-		fresh->answer = cmx_sa_cache_get(&port->cache, &fresh->key);
+	l->answer = cmx_sa_cache_get(&port->cache, &l->key);
 	if (!port->active) {
 		ret = -ENODEV;
-	} else if (entity) {
-		cmx_stat_inc(sa_coalesced);
-		l = cmx_sa_lookup_of(entity);
-	} else if (fresh->answer) {
+	} else if (l->answer) {
 		cmx_stat_inc(sa_hits);
+		cmx_sched_wait(&l->entity, waiter);
 		cmx_sa_lookup_kick(l, 0);
 	} else {
-		limits = cmx_sa_limits(port);
-		ret = cmx_sched_add(&port->sched, &limits, &fresh->entity,
-				    &user);
-		if (ret) {
+		ret = cmx_sched_join(&l->entity, waiter);
+		if (ret > 0)
+			cmx_stat_inc(sa_coalesced);
+		else if (ret)
 			cmx_stat_inc(sa_refused);
-		} else {
-			l->queued_at = jiffies;
-			fresh = NULL;
-		}
-	}
-	if (!ret) {
-		waiter->lookup = l;
-		list_add_tail(&waiter->node, &l->waiters);
-		cmx_sa_port_schedule(port);
 	}
 	spin_unlock(&cmx_sa_lock);
-	kfree(user);
-	if (fresh)
-		cmx_sa_lookup_put(fresh);
-	return ret;
+	/* With an answer, the work item has its own reference. */
+	if (ret)
+		cmx_sa_lookup_put(l);
+	return min(ret, 0);
 }
 
 /**
@@ -496,27 +454,9 @@ int cmx_sa_lookup(struct cmx_sa_port *port, struct net *net, kuid_t uid,
  * Return: true if done() has not been called and will not be; false if it
  * was, is being called, or nothing was waited for.
  */
-bool cmx_sa_forget(struct cmx_sa_waiter *waiter)
+bool cmx_sa_forget(struct cmx_sched_waiter *waiter)
 {
-	struct cmx_sa_lookup *l, *idle = NULL;
-
-	spin_lock(&cmx_sa_lock);
-	l = waiter->lookup;
-	if (l) {
-		list_del(&waiter->node);
-		waiter->lookup = NULL;
-		/* Without a slot, no work item knows it. */
-		if (list_empty(&l->waiters) &&
-		    (l->entity.state == CMX_SCHED_WAITING ||
-		     l->entity.state == CMX_SCHED_FOLLOWING)) {
-			cmx_sched_leave(&l->port->sched, &l->entity);
-			idle = l;
-		}
-	}
-	spin_unlock(&cmx_sa_lock);
-	if (idle)
-		cmx_sa_lookup_put(idle);
-	return l;
+	return cmx_sched_forget(&cmx_sa_lock, waiter);
 }
 
 /*
@@ -540,6 +480,7 @@ void cmx_sa_lookups_fail(struct cmx_sa_port *port, int error)
 		if (l)
 			cmx_sa_lookup_done(l, NULL, error);
 		spin_unlock(&cmx_sa_lock);
+		cond_resched();
 	} while (l);
 }
 
@@ -555,9 +496,12 @@ void cmx_sa_lookups_again(struct cmx_sa_port *port)
 	spin_lock(&cmx_sa_lock);
 	list_for_each_entry(l, &port->sched.running, entity.node) {
 		cmx_sa_mads_cancel(l);
+		/* The new SA's: nothing else queries it before the next event. */
+		if (cmx_sa_key_is_info(&l->key))
+			l->deadline = jiffies + cmx_sa_timeout_total();
 		cmx_sa_lookup_kick(l, 0);
 	}
-	cmx_sa_port_schedule(port);
+	cmx_sched_run(&port->sched);
 	spin_unlock(&cmx_sa_lock);
 }
 

@@ -74,7 +74,7 @@ static int cmx_sa_status(u16 status)
 	case 0:
 		return 0;
 	case CMX_SA_STATUS_NO_RECORDS:
-	case CMX_SA_STATUS_INVALID_GID:	/* nobody has it */
+	case CMX_SA_STATUS_INVALID_GID:	/* no port has it */
 		return 1;
 	case CMX_SA_STATUS_NO_RESOURCES:
 		return -EBUSY;
@@ -120,7 +120,7 @@ static int cmx_sa_measure(const struct cmx_sa_query *q,
 		*stride = q->rec_len;
 		return 0;
 	}
-	/* Only RMPP says how long a table is. */
+	/* Only RMPP has the length of a table. */
 	if (!rmpp)
 		return -EBADMSG;
 	*count = 0;
@@ -137,7 +137,7 @@ static int cmx_sa_measure(const struct cmx_sa_query *q,
 }
 
 /*
- * What an answer to @q says. Returns 0 with a reference in @panswer; -EBUSY:
+ * Read the response to @q. Returns 0 with a reference in @panswer; -EBUSY:
  * the SA may answer later; or as for a waiter.
  */
 int cmx_sa_read(const struct cmx_sa_query *q,

@@ -111,10 +111,12 @@ static void cmx_sa_port_work(struct work_struct *work)
 						refresh);
 
 	cmx_sa_port_refresh(port);
-	if (READ_ONCE(port->active))
+	if (READ_ONCE(port->active)) {
 		cmx_sa_lookups_again(port);
-	else
+		cmx_sa_info_refresh(port);
+	} else {
 		cmx_sa_lookups_fail(port, -ENODEV);
+	}
 }
 
 static void cmx_sa_event(struct ib_event_handler *handler,
@@ -245,7 +247,7 @@ int cmx_sa_ports_for_each(struct net *net,
 	return ret;
 }
 
-/* Without an agent, not active, and known to nobody. */
+/* Without an agent, not active, and not listed. */
 struct cmx_sa_port *cmx_sa_port_alloc(struct ib_device *dev, u32 num)
 {
 	struct cmx_sa_port *port;
@@ -260,10 +262,11 @@ struct cmx_sa_port *cmx_sa_port_alloc(struct ib_device *dev, u32 num)
 	INIT_WORK(&port->refresh, cmx_sa_port_work);
 	init_rwsem(&port->agent_lock);
 	atomic_set(&port->tid, get_random_u32());
-	cmx_sched_init(&port->sched, cmx_sa_lookup_same);
+	cmx_sched_init(&port->sched, &cmx_sa_lock, &cmx_sa_lookup_ops);
 	port->window = CMX_SA_MIN_PARALLEL;
 	port->last_response = jiffies;
 	cmx_sa_cache_init(&port->cache);
+	cmx_sa_info_init(port);
 	cmx_stat_inc(sa_ports);
 	return port;
 }
@@ -297,6 +300,8 @@ static int cmx_sa_port_add(struct ib_device *dev, u32 num)
 	ib_register_event_handler(&port->events);
 	cmx_sa_port_refresh(port);
 	cmx_sa_port_list(port);
+	/* To query the ClassPortInfo; nothing else does so at a time. */
+	queue_work(system_unbound_wq, &port->refresh);
 	return 0;
 }
 

@@ -10,8 +10,8 @@
  */
 #include "sa/requests.h"
 
-static void cmx_sa_request_done(struct cmx_sa_waiter *waiter,
-				struct cmx_sa_answer *answer, int error)
+static void cmx_sa_request_done(struct cmx_sched_waiter *waiter, void *answer,
+				int error)
 {
 	struct cmx_sa_request *request = container_of(waiter,
 						       struct cmx_sa_request,

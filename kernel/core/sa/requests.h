@@ -35,7 +35,7 @@ struct cmx_sa_requests {
  * @query: the query
  */
 struct cmx_sa_request {
-	struct cmx_sa_waiter waiter;
+	struct cmx_sched_waiter waiter;
 	struct cmx_sa_requests *requests;
 	struct cmx_sa_port *port;
 	struct cmx_sa_answer *answer;

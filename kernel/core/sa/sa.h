@@ -4,6 +4,7 @@
  *
  *	port.c		the ports: their MAD agents, their way to the SM, and
  *			what events do to them
+ *	info.c		optional capabilities of the SA
  *	lookup.c	an outstanding query: slots, retries, waiters
  *	mad.c		one MAD: sent, answered, checked
  *	cache.c		answers kept for a while
@@ -19,7 +20,8 @@
 #include <rdma/ib_mad.h>
 #include <rdma/ib_sa.h>
 
-struct cmx_sa_lookup;
+#include "sched.h"
+
 struct cmx_sa_port;
 
 /**
@@ -73,26 +75,6 @@ static inline const void *cmx_sa_answer_rec(const struct cmx_sa_answer *answer,
 	return answer->data + (size_t)i * answer->stride;
 }
 
-/**
- * struct cmx_sa_waiter - waits for an answer
- * @done: called once from a work item without locks, may sleep: with @answer,
- *	which is valid during the call, or, if @error is not 0, without. Errors:
- *	-ETIMEDOUT: the SA did not answer;
- *	-EAGAIN: it was busy all the time;
- *	-ECONNREFUSED: it refused, or redirected to another one;
- *	-EBADMSG: its answer is malformed;
- *	-ENODEV: the port went down, or the device went away;
- *	-ENOMEM
- * @node: among the waiters of @lookup
- * @lookup: NULL when it does not wait (any more)
- */
-struct cmx_sa_waiter {
-	void (*done)(struct cmx_sa_waiter *waiter,
-		     struct cmx_sa_answer *answer, int error);
-	struct list_head node;
-	struct cmx_sa_lookup *lookup;
-};
-
 /*
  * Ports. A reference keeps the struct ib_device in memory, so that its name
  * and index can be read, and GIDs by rdma_query_gid(); it does not keep the
@@ -115,8 +97,15 @@ void cmx_sa_uncache(struct cmx_sa_port *port, struct net *net,
 		    const struct cmx_sa_query *query);
 int cmx_sa_lookup(struct cmx_sa_port *port, struct net *net, kuid_t uid,
 		  const struct cmx_sa_query *query,
-		  struct cmx_sa_waiter *waiter);
-bool cmx_sa_forget(struct cmx_sa_waiter *waiter);
+		  struct cmx_sched_waiter *waiter);
+bool cmx_sa_forget(struct cmx_sched_waiter *waiter);
+
+/* Optional capabilities. */
+int cmx_sa_info(const struct cmx_sa_port *port, u32 *caps);
+int cmx_sa_info_read(const struct cmx_sa_answer *answer, u32 *caps);
+int cmx_sa_info_lookup(struct cmx_sa_port *port,
+		       struct cmx_sched_waiter *waiter);
+bool cmx_sa_has_qos(const struct cmx_sa_port *port);
 
 int cmx_sa_init(void);
 void cmx_sa_exit(void);

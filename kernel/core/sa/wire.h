@@ -6,6 +6,7 @@
 #ifndef CMX_SA_WIRE_H
 #define CMX_SA_WIRE_H
 
+#include <linux/bits.h>
 #include <linux/build_bug.h>
 #include <linux/types.h>
 
@@ -38,6 +39,9 @@ static_assert(sizeof(struct cmx_sa_service_rec) == 176);
 
 /* Bytes of a PathRecord, 15.2.5.16; ib_sa_pack_path() knows its fields. */
 #define CMX_SA_PATH_REC_SIZE	64
+
+/* IsQoSSupported in ClassPortInfo:CapabilityMask2 of the SA. */
+#define CMX_SA_CAP2_QOS		BIT(1)
 
 /*
  * Status of an SA answer: bits of all management classes (13.4.7) in the low

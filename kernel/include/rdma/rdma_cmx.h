@@ -38,6 +38,7 @@
 #include <rdma/rdma_cmx_ioctl.h>
 
 struct net;
+struct rdma_cmx_member;
 struct rdma_cmx_query;
 
 /* Every address that the resolver knows; no larger than sockaddr_ib. */
@@ -268,85 +269,113 @@ struct rdma_cmx_join_attr {
 };
 
 /**
- * rdma_cmx_join - join a multicast group
- * @id: UD id that is bound to a device
- * @attr: the group; copied
- * @context: comes back as param.ud.private_data of the event
+ * typedef rdma_cmx_member_fn - called when a join ends or a membership is lost
+ * @member: the membership; rdma_cmx_join() may not have returned it yet
+ * @event: RDMA_CM_EVENT_MULTICAST_JOIN or _ERROR with its status, as from
+ *	rdma_join_multicast(). param.ud is valid after a join; its private_data
+ *	is NULL. Valid during the call
+ * @param: parameters of the group after a join, by its mask, else NULL.
+ *	On InfiniBand they are those of the subnet administrator
+ * @context: as given to rdma_cmx_join()
  *
- * RDMA_CM_EVENT_MULTICAST_JOIN or _ERROR comes to the id's event handler, as
- * from rdma_join_multicast(), maybe before this returns. It does not wait, so
- * many joins can be outstanding. The handler's return value is ignored. Unlike
+ * Another RDMA_CM_EVENT_MULTICAST_JOIN reports that a persistent membership was
+ * rejoined. RDMA_CM_EVENT_MULTICAST_ERROR is the last event: the membership is
+ * of no use then, and rdma_cmx_leave() frees it.
+ *
+ * Runs with the handler lock of the id held, in process context, and may sleep.
+ * It must neither join nor leave with the id, nor destroy it.
+ */
+typedef void (*rdma_cmx_member_fn)(struct rdma_cmx_member *member,
+				   struct rdma_cm_event *event,
+				   const struct rdma_cmx_mc_param *param,
+				   void *context);
+
+/**
+ * rdma_cmx_join - join a multicast group
+ * @id: UD id that is bound to a device. Its event handler calls
+ *	rdma_cmx_group_event(), and it does not use rdma_join_multicast()
+ * @attr: the group; copied
+ * @event: called with the event of the join, maybe before this returns
+ * @context: for @event
+ *
+ * It does not wait, so many joins can be outstanding. Unlike
  * rdma_join_multicast() it
  *
  * - checks that the address is a multicast one and that the id is bound;
  * - joins IPv6 groups on RoCE v2;
  * - takes an id with a queue pair of rdma_create_qp(). A full member's is
  *   attached to the group before the event, and gets the Q_Key if @attr names
- *   one. Leave before rdma_destroy_qp() and before rdma_destroy_id(): see
- *   rdma_cmx_leave_all();
- * - takes parameters of the group, which rdma_cmx_group_param() returns, too;
- * - joins a persistent membership again when the fabric has dropped it, and
- *   moves the queue pair if the group has another MLID then. The handler gets
- *   another RDMA_CM_EVENT_MULTICAST_JOIN.
+ *   one. Leave before rdma_destroy_qp();
+ * - takes parameters of the group;
+ * - rejoins a persistent membership when the fabric has dropped it, and moves
+ *   the queue pair if the group has another MLID then;
  * - queries whether the subnet administrator has send-only full members, and
  *   fails with -EOPNOTSUPP, by the event, where it has not.
  *
- * One id may join a group more than once, but on InfiniBand either always
- * plainly, without @flags, parameters and queue pair, or never.
+ * The id joins a group once. Its memberships of an address share the group,
+ * which the last one leaves. A membership of a group that is joined already
+ * gets the event before this returns; of a persistent group that is lost and
+ * joined again, the last one. All request the same, with the same queue
+ * pair. After RDMA_CM_EVENT_MULTICAST_ERROR a new membership joins anew.
  *
  * On RoCE v2 a full member joins by IGMP or MLD on the netdevice that the id is
  * bound to now, and leaves there. What the current user has of that is limited
  * by the module parameter groups_per_user; a thread of the kernel has no limit.
  *
- * Context: process, may sleep; takes the RTNL on RoCE.
- * Return: 0; -EINVAL: bad family, join flag, address or parameter, or not
- * bound; -EOPNOTSUPP: a flag or parameter that is not known, or the device
- * cannot do it; -EAFNOSUPPORT: an IPv6 group on RoCE v2 needs an id that is
- * bound to an IPv6 address; -EAGAIN: the user has too many on RoCE v2; -ENODEV:
- * the netdevice is gone or has no IP; -ENOMEM; or as rdma_join_multicast().
+ * Context: process, may sleep; takes the RTNL on RoCE; not in the event handler
+ * of any id. It takes the handler lock of @id, so the caller holds no lock that
+ * @event or an event handler takes. Joins and leaves of an id wait for each
+ * other.
+ * Return: the membership, to be given back with rdma_cmx_leave() or
+ * rdma_cmx_leave_all() before rdma_destroy_id(); or an ERR_PTR, then @event is
+ * not called. -EINVAL: bad family, join flag, address or parameter, or not
+ * bound; -EADDRINUSE: the id has joined the address with another request;
+ * -EOPNOTSUPP: a flag or parameter that is not known, or the device cannot do
+ * it; -EAFNOSUPPORT: an IPv6 group on RoCE v2 needs an id that is bound to an
+ * IPv6 address; -EAGAIN: the user has too many on RoCE v2; -ENODEV: the
+ * netdevice is gone or has no IP; -ENOMEM; or as rdma_join_multicast().
  */
-int rdma_cmx_join(struct rdma_cm_id *id, const struct rdma_cmx_join_attr *attr,
-		  void *context);
+struct rdma_cmx_member *
+rdma_cmx_join(struct rdma_cm_id *id, const struct rdma_cmx_join_attr *attr,
+	      rdma_cmx_member_fn event, void *context);
 
 /**
- * rdma_cmx_leave - leave a multicast group
+ * rdma_cmx_group_event - give an event to the memberships that it is for
  * @id: the id
- * @addr: the group
+ * @event: RDMA_CM_EVENT_MULTICAST_JOIN or _ERROR
  *
- * The newest membership of that address ends; its event does not come any
- * more once this has returned, and a queue pair is attached no more. Nothing
- * ends for an address of another family than AF_INET, AF_INET6 and AF_IB.
+ * The event handler of an id that rdma_cmx_join() was used on calls this for
+ * both events, and returns 0. It calls the rdma_cmx_member_fn of each membership
+ * of the group.
  *
- * Context: process, may sleep; not in the id's event handler.
+ * Context: the event handler of @id.
  */
-void rdma_cmx_leave(struct rdma_cm_id *id, const union rdma_cmx_sockaddr *addr);
+void rdma_cmx_group_event(struct rdma_cm_id *id, struct rdma_cm_event *event);
 
 /**
- * rdma_cmx_leave_all - end what rdma_cm does not know of an id
+ * rdma_cmx_leave - end a membership
+ * @member: the membership; freed
+ *
+ * Its callback is not running and does not run any more once this has returned.
+ * The last membership of a group leaves it and detaches the queue pair.
+ *
+ * Context: process, may sleep; takes the RTNL on RoCE; not in the event handler
+ * of any id, and without a lock that one takes.
+ */
+void rdma_cmx_leave(struct rdma_cmx_member *member);
+
+/**
+ * rdma_cmx_leave_all - end all memberships of an id
  * @id: the id
  *
- * Ends each membership that rdma_destroy_id() would not end, that is all but
- * plain ones on InfiniBand. To be called before rdma_destroy_qp() and
- * rdma_destroy_id() for an id that rdma_cmx_join() was used on, unless
- * rdma_cmx_leave() was called for each of its joins. On
- * RDMA_CM_EVENT_DEVICE_REMOVAL too: let a work item do it, and destroy the id
- * there.
+ * As rdma_cmx_leave() on each. To be called before rdma_destroy_qp() and
+ * rdma_destroy_id(), unless each was left, also where rdma_cm alone would leave
+ * a group by itself. On RDMA_CM_EVENT_DEVICE_REMOVAL, too: let a work item do
+ * it, and destroy the id there.
  *
- * Context: process, may sleep; not in the id's event handler.
+ * Context: process, may sleep; takes the RTNL on RoCE; not in the event handler
+ * of any id, and without a lock that one takes.
  */
 void rdma_cmx_leave_all(struct rdma_cm_id *id);
-
-/**
- * rdma_cmx_group_param - get the parameters of a group
- * @id: the id
- * @ud: from an RDMA_CM_EVENT_MULTICAST_JOIN of @id, within its handler
- * @param: out: what is known, as its mask says
- *
- * On InfiniBand they are those of the subnet administrator.
- *
- * Context: any but interrupts.
- */
-void rdma_cmx_group_param(struct rdma_cm_id *id, const struct rdma_ud_param *ud,
-			  struct rdma_cmx_mc_param *param);
 
 #endif /* RDMA_CMX_H */

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * hold.helper COUNT ADDR GROUP: have much under way, for tests that kill the
- * process or take the device away. COUNT ids that resolve names nobody
- * answers; one bound to ADDR that resolves an address nobody has; one bound
- * to ADDR and joined to GROUP; one listening. Prints "ready", then ends
- * once the three bound ids have reported DEVICE_REMOVAL ("removed"), or by a
- * signal.
+ * hold COUNT ADDR GROUP: have many requests outstanding, for tests that kill
+ * the process or remove the device. COUNT ids that resolve names of a silent
+ * server; one bound to ADDR that resolves an address no host has; one bound to
+ * ADDR and joined to GROUP; one listening. Prints "ready", then ends once the
+ * three bound ids have reported DEVICE_REMOVAL ("removed"), or by a signal.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -17,7 +16,7 @@
 
 static void fatal(const char *what)
 {
-	fprintf(stderr, "hold.helper: %s: %s\n", what, strerror(errno));
+	fprintf(stderr, "hold: %s: %s\n", what, strerror(errno));
 	exit(1);
 }
 
@@ -41,7 +40,7 @@ int main(int argc, char **argv)
 	char name[128];
 
 	if (count < 0) {
-		fprintf(stderr, "usage: hold.helper COUNT ADDR GROUP\n");
+		fprintf(stderr, "usage: hold COUNT ADDR GROUP\n");
 		return 2;
 	}
 	ids = calloc(count + 1, sizeof(*ids));
@@ -66,7 +65,7 @@ int main(int argc, char **argv)
 		if (rdma_get_cm_event(channel, &event))
 			fatal("rdma_get_cm_event");
 		joined = event->event == RDMA_CM_EVENT_MULTICAST_JOIN;
-		/* The device was taken away before all was under way. */
+		/* The device was removed before the last request. */
 		if (event->event == RDMA_CM_EVENT_DEVICE_REMOVAL ||
 		    event->event == RDMA_CM_EVENT_MULTICAST_ERROR)
 			fatal(rdma_event_str(event->event));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * loop.helper ROUNDS: resolve and free all kinds of things so many times, for
- * valgrind. loop.helper channel: open and close one event channel, for strace.
+ * loop ROUNDS: resolve and free all kinds of results ROUNDS times, for
+ * valgrind. loop channel: open and close one event channel, for strace.
  */
 #include <dirent.h>
 #include <stdio.h>
@@ -35,7 +35,7 @@ static int getaddrinfo_round(void)
 	static const struct {
 		const char *node, *service;
 		int flags, family, want;
-	} asks[] = {
+	} calls[] = {
 		{ "storage.cmx.test", "7471", 0, 0, 0 },
 		{ "alias.cmx.test", "7471", 0, AF_INET6, 0 },
 		{ "10.55.0.2", "7471", RAI_NUMERICHOST, 0, 0 },
@@ -50,15 +50,15 @@ static int getaddrinfo_round(void)
 	struct rdma_addrinfo hints, *res;
 	int ret;
 
-	for (size_t i = 0; i < sizeof(asks) / sizeof(asks[0]); i++) {
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
 		memset(&hints, 0, sizeof(hints));
-		hints.ai_flags = asks[i].flags;
-		hints.ai_family = asks[i].family;
-		ret = rdma_getaddrinfo(asks[i].node, asks[i].service, &hints,
+		hints.ai_flags = calls[i].flags;
+		hints.ai_family = calls[i].family;
+		ret = rdma_getaddrinfo(calls[i].node, calls[i].service, &hints,
 				       &res);
-		if (ret != asks[i].want) {
-			fprintf(stderr, "loop.helper: %s: %d, not %d\n",
-				asks[i].node ?: "(none)", ret, asks[i].want);
+		if (ret != calls[i].want) {
+			fprintf(stderr, "loop: %s: %d, not %d\n",
+				calls[i].node ?: "(none)", ret, calls[i].want);
 			return 1;
 		}
 		if (!ret) {
@@ -85,7 +85,7 @@ static int resolve_round(void)
 		return 1;
 	all_read(res);
 	rdma_freeaddrinfo(res);
-	/* A result that nobody takes */
+	/* A result that is not taken */
 	if (rdma_resolve_addrinfo(id, "10.55.0.2", "7471", NULL) ||
 	    rdma_get_cm_event(channel, &event))
 		return 1;
@@ -95,7 +95,7 @@ static int resolve_round(void)
 	return 0;
 }
 
-/* A thread that is still on its way out would pass for a leak. */
+/* A thread that has not exited yet would look like a leak. */
 static int threads_ended(void)
 {
 	int tries, count;

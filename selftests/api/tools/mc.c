@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * mc.helper, the multicast programs of the system tests:
+ * mc, the multicast programs of the system tests:
  *
- *  mc.helper hold ADDR GROUP full|sendonly
+ *  mc hold ADDR GROUP full|sendonly
  *	join, print "joined", wait for the end of standard input, leave
- *  mc.helper send ADDR GROUP SECONDS
+ *  mc send ADDR GROUP SECONDS
  *	join send-only and send a message every 10 ms for that long
- *  mc.helper recv ADDR GROUP COUNT MEMBER...
+ *  mc recv ADDR GROUP COUNT MEMBER...
  *	one id and queue pair for each MEMBER: full; sendonly; own (full, a
  *	queue pair that this program attaches); twice (full, joined twice).
  *	Print "joined"; wait until each but the send-only ones has received
  *	COUNT messages; print the counts
- *  mc.helper leave ADDR GROUP COUNT MEMBER...
+ *  mc leave ADDR GROUP COUNT MEMBER...
  *	as recv, then leave once on the first member; wait until all the
  *	others (and the first, if joined twice) have received COUNT more
  *
@@ -51,7 +51,7 @@ static struct sockaddr_storage local, group;
 
 static void fatal(const char *what)
 {
-	fprintf(stderr, "mc.helper: %s: %s\n", what, strerror(errno));
+	fprintf(stderr, "mc: %s: %s\n", what, strerror(errno));
 	exit(1);
 }
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * rc.helper, connections of the system tests:
+ * rc, connections of the system tests:
  *
- *  rc.helper serve PORT COUNT
+ *  rc serve PORT COUNT
  *	listen on all addresses, print "listening", and send back the first
  *	message of each of COUNT connections
- *  rc.helper connect NAME PORT [sync]
+ *  rc connect NAME PORT [sync]
  *	resolve NAME with rdma_resolve_addrinfo() (sync: rdma_getaddrinfo()),
  *	then resolve_addr, resolve_route, connect and an echo for each entry;
  *	one line "ADDRESS: ok" or "ADDRESS: why not" an entry, in its order
@@ -35,11 +35,11 @@ struct conn {
 
 static void fatal(const char *what)
 {
-	fprintf(stderr, "rc.helper: %s: %s\n", what, strerror(errno));
+	fprintf(stderr, "rc: %s: %s\n", what, strerror(errno));
 	exit(1);
 }
 
-/* NULL, or what was wrong */
+/* NULL, or the error */
 static const char *event_get(struct rdma_event_channel *channel,
 			     enum rdma_cm_event_type want,
 			     struct rdma_cm_id **id)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * bench-sa GID OPERATION COUNT [SERVICE]: resolution by the SA, asked from the
- * port with that GID. Prints microseconds: the median of COUNT operations one
- * after another, or how long COUNT at once take until the last is answered.
- * One thread.
+ * bench-sa GID OPERATION COUNT [SERVICE]: resolution by the SA, with queries by
+ * the port with that GID. Prints microseconds: the median of COUNT operations
+ * one after another, or the time of COUNT at once until the last has ended. One
+ * thread.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -65,7 +65,7 @@ static struct rdma_cm_id *id_make(void)
 	return NULL;
 }
 
-static int ask(struct rdma_cm_id *id)
+static int query_start(struct rdma_cm_id *id)
 {
 	const struct rdma_addrinfo hints = {
 		.ai_flags = RAI_SA | RAI_NOROUTE,
@@ -125,7 +125,7 @@ static int bench_one(unsigned int count)
 		return 1;
 	for (i = 0; i <= count; i++) {
 		start = now_us();
-		if (ask(id) || event_expect(RDMA_CM_EVENT_ADDRINFO_RESOLVED) ||
+		if (query_start(id) || event_expect(RDMA_CM_EVENT_ADDRINFO_RESOLVED) ||
 		    take(id))
 			return 1;
 		values[i] = now_us() - start;
@@ -162,8 +162,8 @@ static int bench_call(unsigned int count)
 	return median_print(values + 1, count);
 }
 
-/* All at once: to the last event; with no question, of the events alone */
-static int bench_many(unsigned int count, bool question)
+/* All at once: to the last event; without @query, of the events alone */
+static int bench_many(unsigned int count, bool query)
 {
 	struct rdma_cm_id **ids = calloc(count, sizeof(*ids));
 	unsigned int i;
@@ -178,12 +178,12 @@ static int bench_many(unsigned int count, bool question)
 	}
 	start = now_us();
 	for (i = 0; i < count; i++) {
-		if (question ? ask(ids[i]) :
+		if (query ? query_start(ids[i]) :
 		    rdma_write_cm_event(ids[i], RDMA_CM_EVENT_USER, 0, 0))
 			return 1;
 	}
 	for (i = 0; i < count; i++)
-		if (event_expect(question ? RDMA_CM_EVENT_ADDRINFO_RESOLVED :
+		if (event_expect(query ? RDMA_CM_EVENT_ADDRINFO_RESOLVED :
 					    RDMA_CM_EVENT_USER))
 			return 1;
 	printf("%.2f\n", now_us() - start);

@@ -42,7 +42,7 @@ static void request(const uint8_t *data, size_t size)
 {
 	struct rdma_addrinfo hints = {};
 	char *node, *service;
-	struct cmx_request req;
+	struct cmx_ai_request req;
 	uint8_t head[16] = {};
 
 	if (size < sizeof(head))
@@ -66,13 +66,13 @@ static void request(const uint8_t *data, size_t size)
 	hints.ai_route_len = size;
 	hints.ai_route = bytes_take(&data, &size, size);
 	if (node && service &&
-	    !cmx_request_init(&req, head[9] & 1 ? node : NULL,
-			      head[9] & 2 ? service : NULL,
-			      head[9] & 4 ? &hints : NULL)) {
+	    !cmx_ai_request_init(&req, head[9] & 1 ? node : NULL,
+				 head[9] & 2 ? service : NULL,
+				 head[9] & 4 ? &hints : NULL, head[9] & 8)) {
 		if (req.query.node_len > RDMA_CMX_MAX_NODE ||
 		    req.query.service_len > RDMA_CMX_MAX_SERVICE)
 			abort();
-		cmx_request_clear(&req);
+		cmx_ai_request_clear(&req);
 	}
 	free(node);
 	free(service);
@@ -81,7 +81,7 @@ static void request(const uint8_t *data, size_t size)
 	free(hints.ai_route);
 }
 
-/* Entries whose lengths are near the truth, or nobody would get far. */
+/* Entries with nearly valid lengths, as others are refused early */
 static void answer(const uint8_t *data, size_t size)
 {
 	struct rdma_addrinfo *list = NULL;

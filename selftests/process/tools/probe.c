@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * probe.helper WHAT: a program of the stock librdmacm that says how it behaves;
- * with librdmacmx preloaded it says how that does.
+ * probe WHAT: a program of the stock librdmacm that prints its behaviour; with
+ * librdmacmx preloaded it prints that of librdmacmx.
  *
- * open	what the calls say that open the device
+ * open	the results of the calls that open the device
  * loop	the same whenever a line is read, until the end of stdin
  * event	a signal while it waits in rdma_get_cm_event()
  * sync	signals while it waits in a synchronous rdma_resolve_addr()
- * close	a child closes its copy of a channel, the parent goes on
+ * close	a child closes its copy of a channel, the parent continues
  * destroy	a child destroys its copy of an id before
  * read	a child reads the parent's event
  */
-#define _GNU_SOURCE	/* strerrorname_np() */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netdb.h>

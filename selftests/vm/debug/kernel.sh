@@ -9,7 +9,7 @@
 #	${XDG_CACHE_HOME:-~/.cache}/rdma-cmx/debug-kernel-VERSION-HASH/
 # Runs at the same time wait for the one that builds.
 set -euo pipefail
-# What the make that called this was told is not for the kernel's.
+# The calling make's options are not for the kernel's make.
 unset MAKEFLAGS MFLAGS MAKELEVEL
 
 here=$(cd "${0%/*}" && pwd)

@@ -21,7 +21,7 @@ sources_copy() {
 	(
 		cd "$top"
 		find Kbuild kernel uapi selftests -type f \( -name '*.[ch]' \
-			-o -name Kbuild \) ! -name '*.mod.c' | LC_ALL=C sort
+			-o -name Kbuild -o -name compat.mk \) ! -name '*.mod.c' | LC_ALL=C sort
 	) >"$list.new"
 	[ ! -e "$list" ] || comm -23 "$list" "$list.new" |
 		while read -r file; do rm -f "${src:?}/$file"; done

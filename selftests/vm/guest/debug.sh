@@ -3,7 +3,7 @@
 # Sourced in the guests.
 # shellcheck shell=bash
 
-# faults_quiet: a failure that a test has asked for is nothing to complain of.
+# faults_quiet: a failure that a test requests is not reported.
 faults_quiet() {
 	local file
 

@@ -6,7 +6,7 @@
 # The fabric at the start of each test (fabric_up): four devices in the initial
 # network namespace, OpenSM on the first, ports ACTIVE, no fault, and no
 # ServiceRecord. Device N has an IPoIB interface with 10.66.0.N/24, fd66::N/64.
-# RDMA devices belong to one namespace each (`rdma system` says exclusive).
+# RDMA devices belong to one namespace each (`rdma system`: exclusive).
 #
 # What runs before each test, or is waited for, starts no program where the shell
 # itself can read a file: on the debug kernel a process takes a quarter of a second.
@@ -267,7 +267,7 @@ sm_start() {
 			-g "0x$(dev_guid "$dev")" -f "$dir/log" "$@" \
 			</dev/null >>"$dir/out" 2>&1
 	) &
-	# A master that hands over has a sweep to end, and questions to answer.
+	# A master that hands over has a sweep to end, and queries to answer.
 	wait_for 90 sm_answers "$dev"
 }
 
@@ -358,7 +358,7 @@ on() {
 }
 
 # A device's interface comes anew each time, and its address holds a queue pair
-# number: nobody may send to the old one.
+# number: no node may send to the old one.
 neighbours_forget() {
 	local host
 
@@ -415,7 +415,7 @@ devices_back() {
 	done
 }
 
-# host_del NAME: what it had goes back
+# host_del NAME: its devices return to the initial namespace
 host_del() {
 	local host=$1 dev back=()
 
@@ -435,7 +435,7 @@ host_del() {
 
 # --- The start state -------------------------------------------------------
 
-# fabric_up: bring it about, whatever was done; says what cannot be had
+# fabric_up: restore the fabric, whatever was done; prints what it cannot
 fabric_up() {
 	local names dev netdev host addresses n=0
 

@@ -153,7 +153,7 @@ process_stop() {
 peer_address=10.55.0.2
 
 # peer 'COMMAND': run in beta; its output and its exit status are the result.
-# A command still running after 100 s, or a peer that is gone, gives 255.
+# A command still running after 100 s, or a dead peer, gives 255.
 peer() {
 	local reply status
 
@@ -172,7 +172,8 @@ peer() {
 	return "$status"
 }
 
-# peer_bg 'COMMAND': start it in beta and go on; prints a name for the job.
+# peer_bg 'COMMAND': start it in beta without waiting; prints a name for the
+# job.
 peer_bg() {
 	local job
 
@@ -189,7 +190,7 @@ peer_bg() {
 	echo "$job"
 }
 
-# peer_log JOB: what it has printed up to now.
+# peer_log JOB: its output up to now.
 peer_log() {
 	peer "cat /run/jobs/$1.log"
 }
@@ -245,13 +246,13 @@ dns_down() {
 	rm -f /run/dns/pid
 }
 
-# dns_use ADDRESS [OPTIONS]: what /etc/resolv.conf says.
+# dns_use ADDRESS [OPTIONS]: the content of /etc/resolv.conf.
 dns_use() {
 	printf 'nameserver %s\noptions %s\n' "$1" \
 		"${2:-timeout:5 attempts:2}" >/etc/resolv.conf
 }
 
-# dns_queries [REGEX]: how many questions matching it were asked up to now.
+# dns_queries [REGEX]: the number of queries up to now that match it.
 dns_queries() {
 	grep -cE "query\\[[A-Z]+\\] .*${1:-}" /run/dns/log
 }

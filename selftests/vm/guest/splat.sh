@@ -34,8 +34,9 @@ splat_where() {
 }
 
 # Debian's rdmavt copies a work request across the fields of a union, and a
-# hardened kernel says so once after each boot. That one report is passed over:
-# its two lines that the list above would find, and only behind its own text.
+# hardened kernel reports it once after each boot. That one report is passed
+# over: its two lines that the list above would find, and only behind its own
+# text.
 stock_drop() {
 	awk '
 	/detected field-spanning write .*"&wqe->.*rdmavt\/qp\.c:2041 / { known = 1 }
@@ -46,7 +47,7 @@ stock_drop() {
 	{ print }'
 }
 
-# A memory cgroup that is at its limit ends one of its processes, and tells of
+# A memory cgroup that is at its limit ends one of its processes, and reports
 # it with a call trace. A machine without memory is another thing.
 limit_drop() {
 	awk '

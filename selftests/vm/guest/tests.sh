@@ -1,71 +1,69 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# What there is to run, and in which guest. Sourced when the image is built and
-# in the guests.
+# What there is to run, and in which guest: the rows of selftests/tests. Sourced
+# on the host and in the guests.
 # shellcheck shell=bash
 
-# room_guest FOLDER ROOM: what its file `guest` says, else alpha
-room_guest() {
-	local guest=alpha
-
-	[ ! -e "$1/$2/guest" ] || read -r guest <"$1/$2/guest"
-	echo "$guest"
-}
-
-# test_named NAME PREFIXES: does it begin with one of them? They have commas in
-# between; without any, each test is meant.
-test_named() {
-	local prefix prefixes
-
-	IFS=, read -ra prefixes <<<"$2"
-	[ ${#prefixes[@]} != 0 ] || return 0
-	for prefix in "${prefixes[@]}"; do
-		case $1 in "$prefix"*) return 0 ;; esac
-	done
-	return 1
-}
-
-# test_debug NAME FILE: is it named in the list of what the debug kernel runs?
-# Prints the word behind it; "yes" if there is none.
-test_debug() {
-	awk -v name="$1" '
-		/^#/ || !NF { next }
-		$1 == name || ($1 ~ /\/$/ && index(name, $1) == 1) {
-			word = NF > 1 ? $2 : word ? word : "yes"
-		}
-		END { if (word) print word; exit !word }' "$2"
-}
-
-# test_here NAME KERNEL FILE: does it run on this one, stock or debug?
-test_here() {
-	local word
-
-	word=$(test_debug "$1" "$3")
-	case $2,$word in
-	debug,?* | stock, | stock,yes) return 0 ;;
-	*) return 1 ;;
-	esac
-}
-
-# tests_list FOLDER KERNEL FILE: the tests below FOLDER, in their order, as
-# "GUEST NAME"; FILE is selftests/vm/debug/tests
+# tests_list TABLE KERNEL [PREFIXES [QUICK]]: what runs on it, in the order of the
+# table, as "GUEST NAME SECONDS"; with QUICK only what is marked so. What ends
+# each guest's run is there when there is a test.
 tests_list() {
-	local file name guest guests=''
+	awk -v kernel="$2" -v prefixes="${3:-}" -v quick="${4:-}" '
+		function among(list,  n, word) {
+			for (n = split(list, word, ","); n > 0; n--)
+				if (word[n] == kernel || word[n] == "all")
+					return 1
+			return 0
+		}
+		function named(name,  n, word) {
+			n = split(prefixes, word, ",")
+			if (!n)
+				return 1
+			for (; n > 0; n--)
+				if (index(name, word[n]) == 1)
+					return 1
+			return 0
+		}
+		/^#/ || !NF { next }
+		$1 == "vm/leaks" ? !($2 in wanted) : !named($1) { next }
+		$1 ~ /^vm\// && !($2 in wanted) && prefixes == "" { next }
+		among(quick ? $5 : $3) || ($1 ~ /^vm\// && among($3)) {
+			wanted[$2]
+			print $2, $1, $4
+		}' "$1"
+}
 
-	# The fuzzer comes after the others: now and then no MAD gets through its
-	# soft-RoCE device any more, until that is made anew.
-	for file in $(printf '%s\n' "$1"/*/* | grep -v /fuzz/) "$1"/fuzz/*; do
-		name=${file#"$1"/}
-		[ -f "$file" ] && [ -x "$file" ] || continue
-		case $name in demo/* | bench/* | *.helper) continue ;; esac
-		test_here "$name" "$2" "$3" || continue
-		guest=$(room_guest "$1" "${name%/*}")
-		echo "$guest $name"
-		case " $guests " in *" $guest "*) ;; *) guests+=" $guest" ;; esac
-	done
-	# Last of all: the modules go and come back.
-	for guest in $guests; do
-		echo "$guest vm/unload_$guest"
-	done
+# guest_tests GUEST FILE: that guest's part of a list
+guest_tests() {
+	awk -v guest="$1" '$1 == guest' "$2"
+}
+
+# tests_check FOLDER SELFTESTS: do the table and what was installed in FOLDER
+# name the same? Tools are in separate folders.
+tests_check() {
+	local wrong
+
+	wrong=$(
+		awk '!/^#/ && NF { print ($2 == "host" ? "host" : "guest"), $1 }' \
+			"$2/tests" | grep -v ' vm/' | sort -u >"$1/.named"
+		{
+			cd "$1" && find . -mindepth 2 -maxdepth 2 -type f -perm -u+x \
+				! -path './demo/*' ! -path './bench/*' -printf 'guest %P\n'
+			cd "$2" && find host -name '*.sh' -printf 'host %p\n'
+		} | sort >"$1/.found"
+		comm -13 "$1/.named" "$1/.found" |
+			sed 's|.* \(.*\)|no row in selftests/tests names \1|'
+		comm -23 "$1/.named" "$1/.found" |
+			sed 's|.* \(.*\)|selftests/tests names \1, which does not exist|'
+		awk '!/^#/ && NF && ($2 !~ /^(alpha|gamma|delta|host)$/ ||
+				$4 !~ /^[0-9]+$/ || NF > 5) {
+			print "selftests/tests:" NR ": not ROOM/NAME GUEST KERNELS SECONDS [QUICK]"
+		}
+		!/^#/ && NF && seen[$1, $2]++ {
+			print "selftests/tests:" NR ": a second row of " $1 " in " $2
+		}' "$2/tests"
+	)
+	rm -f "$1/.named" "$1/.found"
+	[ -z "$wrong" ] || { echo "image: $wrong" >&2; return 1; }
 }
 
 # program_of MODE GUEST: the program of a demo or a bench below the folder

@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# Properties of the kernel's headers that compat.h needs and that its
+# preprocessor cannot test.
+
+# headers_have TEXT,FILE: y if FILE of include/ has TEXT
+headers_have = $(if $(shell grep -sF '$(1)' $(srctree)/include/$(2)),y)
+
+ccflags-$(call headers_have,__assign_str(dst),trace/stages/stage6_event_callback.h) \
+	+= -DCMX_ASSIGN_STR_DST
+
+# Not by __has_include(), which sparse does not know
+headers_file = $(if $(wildcard $(srctree)/include/$(1)),y)
+
+ccflags-$(call headers_file,linux/hex.h) += -DCMX_HEX_H
+ccflags-$(call headers_file,net/ipv6_stubs.h) += -DCMX_IPV6_STUBS_H

@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The life of a group that an id joins: joined, reported, lost, joined again.
+ *
+ * All of it happens in the group's work item, which never runs twice at
+ * once, so most of struct cmx_group needs no lock. The work takes the id's
+ * handler lock to call the consumer; therefore nobody may leave within that
+ * handler. Leaving marks the group dead, which keeps the work from being queued
+ * again, waits for the work, and then has the group to itself.
+ */
+#include <linux/netdevice.h>
+#include <linux/slab.h>
+#include <rdma/ib_cache.h>
+#include <rdma/rdma_user_cm.h>
+
+#include "mcast/mcast.h"
+#include "mcast/trace.h"
+
+/* Between two tries of a persistent group, in milliseconds. */
+#define CMX_BACKOFF_MIN		20
+#define CMX_BACKOFF_MAX		5000
+
+static struct workqueue_struct *cmx_group_wq;
+
+/* Let the work run after @ms milliseconds, unless it is too late. */
+void cmx_group_kick(struct cmx_group *g, unsigned int ms)
+{
+	spin_lock(&g->lock);
+	if (!g->dead)
+		mod_delayed_work(cmx_group_wq, &g->work, msecs_to_jiffies(ms));
+	spin_unlock(&g->lock);
+}
+
+/* On RoCE it has joined before the work runs. */
+static int cmx_group_start(struct cmx_group *g)
+{
+	return g->roce ? 0 : cmx_mcast_ib_start(g);
+}
+
+static void cmx_group_stop(struct cmx_group *g)
+{
+	if (g->roce)
+		cmx_mcast_ip_leave(&g->ip);
+	else
+		cmx_mcast_ib_stop(g);
+}
+
+static void cmx_group_detach(struct cmx_group *g)
+{
+	if (g->attached)
+		ib_detach_mcast(g->qp, &g->attached_gid, g->attached_lid);
+	g->attached = false;
+}
+
+/* A group that was joined again may have another MLID. */
+static int cmx_group_attach(struct cmx_group *g)
+{
+	struct ib_qp_attr attr = { .qkey = be32_to_cpu(g->rec.qkey) };
+	u16 lid = be16_to_cpu(g->rec.mlid);
+	int ret;
+
+	if (!g->qp || g->send_only)
+		return 0;
+	if (g->attached && g->attached_lid == lid &&
+	    !memcmp(&g->attached_gid, &g->rec.mgid, sizeof(g->rec.mgid)))
+		return 0;
+	cmx_group_detach(g);
+	if (g->set_qkey) {
+		ret = ib_modify_qp(g->qp, &attr, IB_QP_QKEY);
+		if (ret)
+			return ret;
+	}
+	ret = ib_attach_mcast(g->qp, &g->rec.mgid, lid);
+	if (ret)
+		return ret;
+	g->attached = true;
+	g->attached_gid = g->rec.mgid;
+	g->attached_lid = lid;
+	return 0;
+}
+
+static int cmx_group_ah(struct cmx_group *g, struct rdma_ah_attr *ah_attr)
+{
+	struct net_device *ndev = NULL;
+	enum ib_gid_type type = IB_GID_TYPE_IB;
+	int ret;
+
+	if (g->roce) {
+		ndev = cmx_mcast_netdev(g->id, g->ifindex);
+		type = g->gid_type;
+	}
+	ret = ib_init_ah_from_mcmember(g->id->device, g->id->port_num, &g->rec,
+				       ndev, type, ah_attr);
+	dev_put(ndev);
+	/* The id's GID has gone since it was bound. */
+	return ret ? -EADDRNOTAVAIL : 0;
+}
+
+static void cmx_group_report(struct cmx_group *g, struct rdma_cm_event *event)
+{
+	event->param.ud.private_data = g;
+	trace_cmx_member(g->id, &g->addr, event->status);
+	rdma_lock_handler(g->id);
+	g->id->event_handler(g->id, event);
+	rdma_unlock_handler(g->id);
+}
+
+static int cmx_group_joined(struct cmx_group *g)
+{
+	struct rdma_cm_event event = { .event = RDMA_CM_EVENT_MULTICAST_JOIN };
+	struct rdma_ud_param *ud = &event.param.ud;
+	int ret;
+
+	ret = cmx_group_ah(g, &ud->ah_attr);
+	if (ret)
+		return ret;
+	ret = cmx_group_attach(g);
+	if (ret)
+		goto destroy_ah;
+	if (g->was_joined)
+		cmx_stat_inc(rejoins);
+	g->state = CMX_GROUP_JOINED;
+	g->was_joined = true;
+	g->backoff = CMX_BACKOFF_MIN;
+	ud->qp_num = 0xffffff;
+	ud->qkey = be32_to_cpu(g->rec.qkey);
+	cmx_group_report(g, &event);
+destroy_ah:
+	rdma_destroy_ah_attr(&ud->ah_attr);
+	return ret;
+}
+
+static void cmx_group_failed(struct cmx_group *g, int status)
+{
+	struct rdma_cm_event event = {
+		.event = RDMA_CM_EVENT_MULTICAST_ERROR,
+		.status = status,
+	};
+
+	cmx_group_stop(g);
+	if (g->persistent && g->was_joined) {
+		g->state = CMX_GROUP_IDLE;
+		cmx_group_kick(g, g->backoff);
+		g->backoff = min(2 * g->backoff, CMX_BACKOFF_MAX);
+		return;
+	}
+	cmx_group_detach(g);
+	g->state = CMX_GROUP_FAILED;
+	cmx_group_report(g, &event);
+}
+
+static void cmx_group_work(struct work_struct *work)
+{
+	struct cmx_group *g =
+		container_of(to_delayed_work(work), struct cmx_group, work);
+	int status;
+
+	if (g->state == CMX_GROUP_IDLE) {
+		g->state = CMX_GROUP_BUSY;
+		status = cmx_group_start(g);
+	} else if (g->roce || !cmx_mcast_ib_event(g, &status)) {
+		return;
+	}
+	if (status == -EINPROGRESS)
+		return;
+	if (!status)
+		status = cmx_group_joined(g);
+	if (status)
+		cmx_group_failed(g, status);
+}
+
+/*
+ * Can rdma_cm do it? Not on RoCE, where it would leave on whatever netdevice
+ * the id is bound to by then.
+ */
+static bool cmx_group_is_plain(const struct cmx_group *g)
+{
+	return !g->qp && !g->attr.param.mask && !g->attr.flags && !g->roce &&
+	       !g->send_only && g->id->route.addr.src_addr.ss_family != AF_IB;
+}
+
+/* @attr is checked, the address padded with zeros. */
+struct cmx_group *cmx_group_alloc(struct rdma_cm_id *id,
+				  const struct rdma_cmx_join_attr *attr)
+{
+	struct cmx_group *g;
+
+	g = kzalloc(sizeof(*g), GFP_KERNEL_ACCOUNT);
+	if (!g)
+		return NULL;
+	RB_CLEAR_NODE(&g->node);
+	INIT_LIST_HEAD(&g->order);
+	INIT_LIST_HEAD(&g->members);
+	refcount_set(&g->ref, 1);
+	spin_lock_init(&g->lock);
+	INIT_DELAYED_WORK(&g->work, cmx_group_work);
+	g->backoff = CMX_BACKOFF_MIN;
+	g->id = id;
+	g->qp = id->qp;
+	g->addr = *attr->addr;
+	g->attr = *attr;
+	g->attr.addr = &g->addr;
+	g->send_only = attr->join_flags ==
+		       RDMA_MC_JOIN_FLAG_SENDONLY_FULLMEMBER;
+	g->persistent = attr->flags & RDMA_CMX_JOIN_PERSISTENT;
+	g->set_qkey = attr->param.mask & RDMA_CMX_MC_QKEY;
+	g->roce = rdma_protocol_roce(id->device, id->port_num);
+	g->plain = cmx_group_is_plain(g);
+	if (!g->plain)
+		cmx_stat_inc(live_members);
+	return g;
+}
+
+void cmx_group_put(struct cmx_group *g)
+{
+	if (!refcount_dec_and_test(&g->ref))
+		return;
+	if (!g->plain)
+		cmx_stat_dec(live_members);
+	kfree(g);
+}
+
+/* Is a join of the group's address the same request? */
+bool cmx_group_is(const struct cmx_group *g,
+		  const struct rdma_cmx_join_attr *attr)
+{
+	return g->attr.join_flags == attr->join_flags &&
+	       g->attr.flags == attr->flags && g->qp == g->id->qp &&
+	       !memcmp(&g->attr.param, &attr->param, sizeof(attr->param));
+}
+
+static int cmx_group_join_plain(struct cmx_group *g)
+{
+	int ret = rdma_join_multicast(g->id, &g->addr.sa, BIT(FULLMEMBER_JOIN),
+				      g);
+
+	/* An errno that user space does not know. */
+	return ret == -ENOTSUPP ? -EOPNOTSUPP : ret;
+}
+
+/* Its event may come before this returns; none comes after an error. */
+int cmx_group_join(struct cmx_group *g)
+{
+	int ret;
+
+	if (g->plain)
+		ret = cmx_group_join_plain(g);
+	else if (g->roce)
+		ret = cmx_mcast_roce_prepare(g, &g->attr.param);
+	else
+		ret = cmx_mcast_ib_prepare(g, &g->attr.param);
+	if (ret)
+		return ret;
+	cmx_stat_inc(joins);
+	if (!g->plain)
+		cmx_group_kick(g, 0);
+	return 0;
+}
+
+/* Keep what was joined for later members; the id's handler lock is held. */
+void cmx_group_keep(struct cmx_group *g, struct rdma_ud_param *ud)
+{
+	if (g->joined)
+		rdma_destroy_ah_attr(&g->ud.ah_attr);
+	g->joined = true;
+	g->ud = *ud;
+	g->ud.private_data = NULL;
+	rdma_copy_ah_attr(&g->ud.ah_attr, &ud->ah_attr);
+	cmx_mcast_param(g->id, ud, &g->param);
+}
+
+/* When it returns, no handler uses the group, and none will. */
+void cmx_group_leave(struct cmx_group *g)
+{
+	if (g->left)
+		return;
+	g->left = true;
+	trace_cmx_leave(g->id, &g->addr);
+	cmx_stat_inc(leaves);
+	if (g->plain) {
+		rdma_leave_multicast(g->id, &g->addr.sa);
+	} else {
+		spin_lock(&g->lock);
+		g->dead = true;
+		spin_unlock(&g->lock);
+		cancel_delayed_work_sync(&g->work);
+		cmx_group_detach(g);
+		cmx_group_stop(g);
+	}
+	if (g->joined)
+		rdma_destroy_ah_attr(&g->ud.ah_attr);
+}
+
+int cmx_group_init(void)
+{
+	int ret = cmx_mcast_ip_init();
+
+	if (ret)
+		return ret;
+	cmx_group_wq = alloc_workqueue("rdma_cmx_mc",
+				       WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	if (cmx_group_wq)
+		return 0;
+	cmx_mcast_ip_exit();
+	return -ENOMEM;
+}
+
+void cmx_group_exit(void)
+{
+	destroy_workqueue(cmx_group_wq);
+	cmx_mcast_ip_exit();
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The end of ids, and of their devices.
+ *
+ * The caller that takes an id out of its file's xarray, or finds it in the
+ * queue as an unread connection request, closes it once.
+ * Closing marks it dead under its mutex, so that commands which found it
+ * before fail. It ends all that could make events for the id before it purges
+ * the queue.
+ */
+#include <linux/slab.h>
+
+#include "ucmx.h"
+
+/* Take the cm id away; the caller destroys it outside of the mutex. */
+static struct rdma_cm_id *ucmx_id_detach(struct ucmx_id *id)
+{
+	struct rdma_cm_id *cm = id->cm;
+
+	lockdep_assert_held(&id->mutex);
+	if (cm) {
+		ucmx_mc_detach(id);
+		id->cm = NULL;
+	}
+	return cm;
+}
+
+/*
+ * The device waits until all its ids are destroyed, and user space may keep
+ * them for any time. So the cm id goes now and the id stays without it.
+ */
+static void ucmx_id_removal_work(struct work_struct *work)
+{
+	struct ucmx_removal *removal =
+		container_of(work, struct ucmx_removal, work);
+	struct ucmx_id *id = removal->ev.id;
+	struct rdma_cm_id *cm;
+
+	mutex_lock(&id->mutex);
+	ucmx_query_device_gone(id);
+	cm = ucmx_id_detach(id);
+	mutex_unlock(&id->mutex);
+	if (cm)
+		rdma_destroy_id(cm);
+}
+
+/**
+ * ucmx_id_may_bind - prepare for the removal of the id's device
+ * @id: the id, its mutex held or not yet known to anybody
+ *
+ * The caller calls it before an operation that may bind the id to a device.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int ucmx_id_may_bind(struct ucmx_id *id)
+{
+	return ucmx_id_may_bind_gfp(id, GFP_KERNEL_ACCOUNT);
+}
+
+/* The same, with memory that is allocated with @gfp. */
+int ucmx_id_may_bind_gfp(struct ucmx_id *id, gfp_t gfp)
+{
+	struct ucmx_removal *removal;
+
+	if (id->removal)
+		return 0;
+	removal = kzalloc(sizeof(*removal), gfp);
+	if (!removal)
+		return -ENOMEM;
+	INIT_WORK(&removal->work, ucmx_id_removal_work);
+	ucmx_event_init(&removal->ev, id, RDMA_CM_EVENT_DEVICE_REMOVAL);
+	removal->ev.embedded = true;
+	id->removal = removal;
+	return 0;
+}
+
+/**
+ * ucmx_id_close - end an id
+ * @id: the id, taken out of its table by the caller
+ *
+ * The last reference frees its memory; all else is freed when this returns.
+ */
+void ucmx_id_close(struct ucmx_id *id)
+{
+	struct ucmx_event *ev, *tmp;
+	struct rdma_cm_id *cm;
+	LIST_HEAD(conns);
+
+	mutex_lock(&id->mutex);
+	id->dead = true;
+	cm = ucmx_id_detach(id);
+	mutex_unlock(&id->mutex);
+
+	/* The sources of events, in the order in which one starts another. */
+	if (cm)
+		rdma_destroy_id(cm);
+	if (id->removal && id->removal->queued)
+		cancel_work_sync(&id->removal->work);
+	ucmx_query_end(id);
+
+	ucmx_event_purge(id, &conns);
+	ucmx_mc_end(id);
+	ucmx_query_drop(id);
+	ucmx_event_drop_reserve(id);
+	kfree(id->removal);
+	ucmx_file_uncharge(id->file, 1);
+
+	list_for_each_entry_safe(ev, tmp, &conns, mine) {
+		spin_lock(&ev->conn->lock);
+		WRITE_ONCE(ev->conn->file, id->file);
+		spin_unlock(&ev->conn->lock);
+		ucmx_id_close(ev->conn);
+		ucmx_id_put(ev->conn);
+		ucmx_event_free(ev);
+		cond_resched();
+	}
+}

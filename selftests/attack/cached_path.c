@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * A cached path on which a connect has failed is not used again; one on which
+ * the peer has rejected is.
+ */
+#include "uapi.h"
+
+#include "harness.h"
+
+#define PORT	7499
+
+FIXTURE(cached_path) {
+	int fd;
+	uint32_t listener;
+};
+
+/* A resolution fills the cache. */
+static int path_known(int fd)
+{
+	struct rdma_cmx_getaddrinfo arg = {
+		.query.node = (uintptr_t)ADDR_RDMA,
+		.query.node_len = strlen(ADDR_RDMA),
+		.query.port_space = RDMA_PS_TCP,
+		.query.port = htons(PORT),
+		.query.flags = RDMA_CMX_AIQ_PORT,
+	};
+	uint64_t buf[512];
+
+	arg.buf = (uintptr_t)buf;
+	arg.buf_len = sizeof(buf);
+	return call(fd, GETADDRINFO, &arg);
+}
+
+/* An id with its route; @cached: whether the path came from the cache. */
+static int route_take(int fd, uint64_t uid, uint32_t *id, bool *cached)
+{
+	long hits = number_get(COUNTERS "sa_hits");
+	union event_buf buf;
+	int ret;
+
+	ret = id_create(fd, RDMA_PS_TCP, uid, id) ?:
+	      id_resolve_addr(fd, *id, NULL, ADDR_RDMA, PORT) ?:
+	      event_want(fd, EV_ADDR_RESOLVED, &buf) ?:
+	      id_resolve_route(fd, *id) ?:
+	      event_want(fd, EV_ROUTE_RESOLVED, &buf);
+	*cached = number_get(COUNTERS "sa_hits") > hits;
+	return ret;
+}
+
+static int connect_as(int fd, uint32_t id, uint32_t qp_num)
+{
+	struct rdma_cmx_connect arg = {
+		.id = id,
+		.param.qp_num = qp_num,
+		.param.responder_resources = 1,
+		.param.initiator_depth = 1,
+		.param.retry_count = 7,
+		.param.rnr_retry_count = 7,
+	};
+
+	return call(fd, CONNECT, &arg);
+}
+
+FIXTURE_SETUP(cached_path)
+{
+	self->fd = dev_open(O_NONBLOCK);
+	ASSERT_LE(0, self->fd);
+	ASSERT_EQ(0, path_known(self->fd));
+}
+
+FIXTURE_TEARDOWN(cached_path)
+{
+	close(self->fd);
+	EXPECT_TRUE(counter_wait("live_ids", 0));
+}
+
+/* No listener: the path is valid. */
+TEST_F(cached_path, refused)
+{
+	union event_buf buf;
+	bool cached;
+	uint32_t id;
+
+	ASSERT_EQ(0, route_take(self->fd, 1, &id, &cached));
+	EXPECT_TRUE(cached);
+	ASSERT_EQ(0, connect_as(self->fd, id, 0x1111));
+	ASSERT_EQ(0, event_want(self->fd, EV_REJECTED, &buf));
+	ASSERT_EQ(0, route_take(self->fd, 2, &id, &cached));
+	EXPECT_TRUE(cached);
+}
+
+/* Wait for events of any order until one of @type; its id's uid */
+static int event_of(int fd, uint32_t type, union event_buf *buf)
+{
+	int ret, i;
+
+	for (i = 0; i < 8; i++) {
+		ret = event_next(fd, buf);
+		if (ret || buf->ev.event == type)
+			return ret;
+	}
+	return -EPROTO;
+}
+
+/*
+ * The number of a queue pair that is connected: the peer's CM rejects it as
+ * stale, without the listener.
+ */
+TEST_F(cached_path, dropped)
+{
+	uint32_t listener, first, second, third;
+	union event_buf buf;
+	bool cached;
+
+	ASSERT_EQ(0, id_create(self->fd, RDMA_PS_TCP, 1, &listener));
+	ASSERT_EQ(0, id_bind(self->fd, listener, ADDR_RDMA, PORT));
+	ASSERT_EQ(0, id_listen(self->fd, listener));
+	ASSERT_EQ(0, route_take(self->fd, 2, &first, &cached));
+	EXPECT_TRUE(cached);
+	ASSERT_EQ(0, route_take(self->fd, 3, &second, &cached));
+	EXPECT_TRUE(cached);
+	ASSERT_EQ(0, connect_as(self->fd, first, 0x2222));
+	ASSERT_EQ(0, event_of(self->fd, EV_CONNECT_REQUEST, &buf));
+	ASSERT_EQ(0, connect_as(self->fd, second, 0x2222));
+	ASSERT_EQ(0, event_of(self->fd, EV_REJECTED, &buf));
+	TH_LOG("reason %d", buf.ev.status);
+	ASSERT_NE(28, buf.ev.status);
+	ASSERT_NE(8, buf.ev.status);
+	while (event_pending(self->fd))
+		ASSERT_EQ(0, event_next(self->fd, &buf));
+	ASSERT_EQ(0, route_take(self->fd, 4, &third, &cached));
+	EXPECT_FALSE(cached);
+	/* A resolution queries the SA, and the cache has the path again. */
+	ASSERT_EQ(0, path_known(self->fd));
+	ASSERT_EQ(0, route_take(self->fd, 5, &third, &cached));
+	EXPECT_TRUE(cached);
+}
+
+TEST_HARNESS_MAIN

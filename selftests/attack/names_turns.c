@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* Users query many names of a silent name server: another user's name resolves
+ * while all of theirs still wait, and so does one of a kernel consumer when
+ * there are more users than slots. A user who has many ids by a user namespace
+ * is one user. A limit of 0 is refused.
+ */
+#include "uapi.h"
+
+#include <sched.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "harness.h"
+
+#define CONSUMER "/sys/kernel/debug/cmx_consumer/"
+#define NAMES 64	/* of an attacker */
+#define ATTACKERS 40
+#define TIMEOUT 60000	/* of the attackers' queries */
+#define OTHERS_TIMEOUT 30000	/* of the queries of others */
+
+static int fd_names(int fd, int process, int count)
+{
+	char name[64];
+	uint32_t id;
+	int i, ret;
+
+	for (i = 0; i < count; i++) {
+		snprintf(name, sizeof(name), "turn%d-%d.silent.test", process,
+			 i);
+		ret = id_create(fd, RDMA_PS_TCP, 1, &id) ?:
+		      name_query(fd, id, name, TIMEOUT);
+		if (ret && ret != -EAGAIN)
+			return ret;
+	}
+	return 0;
+}
+
+/* A process that starts queries as @uid, writes a byte to @out, and stays. */
+static pid_t attacker_start(uid_t uid, int process, int out)
+{
+	pid_t pid = fork();
+	int fd;
+
+	if (pid)
+		return pid;
+	fd = user_become(uid) ? -1 : dev_open(O_NONBLOCK);
+	if (fd < 0 || fd_names(fd, process, NAMES) || write(out, "", 1) != 1)
+		_exit(1);
+	pause();
+	_exit(0);
+}
+
+/* Starts attackers @first to @last - 1; 0 when all have sent their queries. */
+static int attackers_start(pid_t *pids, int first, int last)
+{
+	struct pollfd in = { .events = POLLIN };
+	int i, out[2], ret = 0;
+	char c;
+
+	if (pipe(out))
+		return -1;
+	for (i = first; i < last; i++)
+		pids[i] = attacker_start(2000 + i, i, out[1]);
+	in.fd = out[0];
+	for (i = first; i < last && !ret; i++)
+		ret = poll(&in, 1, 60000) != 1 || read(out[0], &c, 1) != 1;
+	close(out[0]);
+	close(out[1]);
+	return ret;
+}
+
+FIXTURE(turns) {
+	pid_t pids[ATTACKERS];
+	long waiting;
+};
+
+FIXTURE_SETUP(turns)
+{
+	self->waiting = number_get(PARAMETERS "names_waiting_per_user");
+	ASSERT_LT(0, self->waiting);
+}
+
+FIXTURE_TEARDOWN(turns)
+{
+	pids_kill(self->pids, ATTACKERS);
+	number_set(PARAMETERS "names_waiting_per_user", self->waiting);
+	EXPECT_TRUE(number_gone(COUNTERS "live_lookups"));
+}
+
+static bool consumer_resolves(const char *name)
+{
+	char line[256];
+
+	snprintf(line, sizeof(line), "modprobe cmx_consumer && "
+		 "echo 'resolve %s 7471 timeout=%d' >" CONSUMER "command && "
+		 "grep -q '^entries=' " CONSUMER "result; ret=$?; "
+		 "rmmod cmx_consumer; exit $ret", name, OTHERS_TIMEOUT);
+	return !system(line);
+}
+
+TEST_F_TIMEOUT(turns, names, 280)
+{
+	int i, started = 0;
+	static const struct {
+		int attackers;
+		const char *name;
+	} rounds[] = {
+		{ 4, "four.any.cmx.test" },
+		{ 12, "twelve.any.cmx.test" },
+	};
+
+	for (i = 0; i < 2; i++) {
+		ASSERT_EQ(0, attackers_start(self->pids, started,
+					     rounds[i].attackers));
+		started = rounds[i].attackers;
+		EXPECT_EQ(0, user_resolve(3000, rounds[i].name, OTHERS_TIMEOUT)) {
+			TH_LOG("with %d users", started);
+		}
+		EXPECT_LT(started * NAMES / 2,
+			  number_get(COUNTERS "live_lookups"));
+	}
+	/* More than there are slots */
+	ASSERT_EQ(0, attackers_start(self->pids, started, ATTACKERS));
+	EXPECT_TRUE(consumer_resolves("kernel.any.cmx.test"));
+	EXPECT_LT(ATTACKERS * NAMES / 2, number_get(COUNTERS "live_lookups"));
+}
+
+/* With ids 1 to 12 of a user namespace that user 1000 has made */
+static int namespace_query(int in, int out)
+{
+	int fd, i, status, ret = 0;
+	char c = 0;
+	pid_t pid;
+
+	if (user_become(1000) || unshare(CLONE_NEWUSER) ||
+	    write(out, &c, 1) != 1 || read(in, &c, 1) != 1)
+		return 1;
+	for (i = 1; i <= 12 && !ret; i++) {
+		pid = fork();
+		if (!pid) {
+			if (setresuid(i, i, i))
+				_exit(2);
+			fd = dev_open(O_NONBLOCK);
+			if (fd < 0 || fd_names(fd, 100 + i, 8))
+				_exit(3);
+			if (write(out, &c, 1) != 1)
+				_exit(4);
+			pause();
+			_exit(0);
+		}
+		ret = pid < 0;
+	}
+	pause();
+	while (wait(&status) > 0)
+		;
+	return ret;
+}
+
+static int map_write(pid_t pid, const char *file)
+{
+	char path[64];
+	FILE *f;
+	int ret;
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", pid, file);
+	f = fopen(path, "w");
+	if (!f)
+		return -1;
+	ret = fprintf(f, "0 1000 1\n1 100000 100\n") > 0 ? 0 : -1;
+	return fclose(f) ? -1 : ret;
+}
+
+TEST_F_TIMEOUT(turns, subordinate_ids, 280)
+{
+	long refused = number_get(COUNTERS "name_refused");
+	int in[2], out[2], i;
+	char c;
+
+	ASSERT_EQ(0, number_set(PARAMETERS "names_waiting_per_user", 8));
+	ASSERT_EQ(0, pipe(in));
+	ASSERT_EQ(0, pipe(out));
+	self->pids[0] = fork();
+	ASSERT_LE(0, self->pids[0]);
+	if (!self->pids[0]) {
+		/* With it go its children. */
+		setpgid(0, 0);
+		_exit(namespace_query(in[0], out[1]));
+	}
+	ASSERT_EQ(1, read(out[0], &c, 1));
+	ASSERT_EQ(0, map_write(self->pids[0], "uid_map"));
+	ASSERT_EQ(0, map_write(self->pids[0], "gid_map"));
+	ASSERT_EQ(1, write(in[1], &c, 1));
+	for (i = 0; i < 12; i++)
+		ASSERT_EQ(1, read(out[0], &c, 1));
+	/* One user: 8 that run and 8 that wait of 96 */
+	EXPECT_LE(60, number_get(COUNTERS "name_refused") - refused);
+	EXPECT_EQ(0, user_resolve(3000, "subordinate.any.cmx.test",
+				  OTHERS_TIMEOUT));
+	/* The user's own id counts as the same. */
+	EXPECT_EQ(EAGAIN, user_resolve(1000, "own.any.cmx.test", OTHERS_TIMEOUT));
+	kill(-self->pids[0], SIGKILL);
+}
+
+TEST(no_limit_of_zero)
+{
+	static const char * const names[] = {
+		"names_max", "names_per_user", "names_waiting_per_user",
+		"sa_parallel", "sa_per_user", "sa_waiting_per_user",
+		"sa_timeout_ms", "sa_max_records", NULL,
+	};
+	char path[128];
+	long before;
+	int i;
+
+	for (i = 0; names[i]; i++) {
+		snprintf(path, sizeof(path), PARAMETERS "%s", names[i]);
+		before = number_get(path);
+		ASSERT_LT(0, before);
+		EXPECT_EQ(-1, number_set(path, 0)) {
+			TH_LOG("%s", names[i]);
+		}
+		EXPECT_EQ(before, number_get(path));
+		number_set(path, before);
+	}
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * A user's queries resolve addresses on an IPoIB subnet that no host has.
+ * ib_core resolves addresses for the whole node on one thread: queries of
+ * others are scheduled there, too, and few are outstanding at a time.
+ */
+#include "uapi.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+
+#include <rdma/ib_user_sa.h>
+
+#include "harness.h"
+
+#define ADDRS		256
+#define LIMITS		8
+#define QUERIES		8
+#define LATE_MS		8000
+
+struct names {
+	struct rdma_cmx_names head;
+	struct rdma_cmx_names_addr addr[ADDRS];
+};
+
+/* In fd66::/64, @step apart */
+static uint32_t names_make(struct names *n, int query, int step)
+{
+	int i, host;
+
+	memset(n, 0, sizeof(*n));
+	n->head.version = RDMA_CMX_NAMES_VERSION;
+	n->head.addr_count = ADDRS;
+	for (i = 0; i < ADDRS; i++) {
+		n->addr[i].family = AF_INET6;
+		inet_pton(AF_INET6, "fd66::a:0", n->addr[i].addr);
+		host = query * ADDRS + i * step;
+		n->addr[i].addr[14] = host >> 8;
+		n->addr[i].addr[15] = host;
+	}
+	return sizeof(*n);
+}
+
+/* All addresses, both QP types, and each path with each limit */
+static int query_start(int fd, int query, int step)
+{
+	struct ib_path_rec_data limits[LIMITS];
+	struct rdma_cmx_resolve_addrinfo arg = {
+		.query.node = (uintptr_t)"nobody.example",
+		.query.node_len = 14,
+		.query.route = (uintptr_t)limits,
+		.query.route_len = sizeof(limits),
+	};
+	struct names n;
+	int i, ret;
+
+	memset(limits, 0, sizeof(limits));
+	for (i = 0; i < LIMITS; i++) {
+		limits[i].flags = IB_PATH_GMP | IB_PATH_PRIMARY |
+				  IB_PATH_BIDIRECTIONAL;
+		/* Hop limit */
+		((uint8_t *)limits[i].path_rec)[47] = i + 1;
+	}
+	arg.query.names_len = names_make(&n, query, step);
+	arg.query.names = (uintptr_t)&n;
+	ret = id_create(fd, RDMA_PS_TCP, 1, &arg.id);
+	return ret ?: call(fd, RESOLVE_ADDRINFO, &arg);
+}
+
+static int event_wait(int fd, union event_buf *buf)
+{
+	int ret, tries;
+
+	for (tries = 0; tries < 9; tries++) {
+		ret = event_next(fd, buf);
+		if (ret != -ETIME)
+			break;
+	}
+	return ret;
+}
+
+/* As user 1000; 0 when all were answered, without a route or with an error */
+static int flood(int queries, int step)
+{
+	union event_buf buf;
+	int fd, i;
+
+	fd = user_become(1000) ? -1 : dev_open(O_NONBLOCK);
+	if (fd < 0)
+		return 250;
+	for (i = 0; i < queries; i++) {
+		if (query_start(fd, i, step))
+			return 251;
+	}
+	for (i = 0; i < queries; i++) {
+		if (event_wait(fd, &buf))
+			return 252;
+		if (buf.ev.event != RDMA_CMX_EV_ADDRINFO_RESOLVED)
+			return 253;
+	}
+	return 0;
+}
+
+FIXTURE(neighbours) {
+	pid_t pid;
+	double worst;
+	long most;
+};
+
+FIXTURE_SETUP(neighbours)
+{
+	self->pid = 0;
+	self->worst = 0;
+	self->most = 0;
+}
+
+FIXTURE_TEARDOWN(neighbours)
+{
+	pids_kill(&self->pid, 1);
+	EXPECT_TRUE(number_gone(COUNTERS "live_neighs"));
+	EXPECT_TRUE(number_gone(COUNTERS "live_queries"));
+	EXPECT_TRUE(counter_wait("live_files", 0));
+}
+
+/* Another user's query, of an address that needs no neighbour */
+static double resolve_addr(void)
+{
+	double begin = now_ms();
+	union event_buf buf;
+	uint32_t id;
+	int fd = dev_open(O_NONBLOCK), ret;
+
+	ret = id_create(fd, RDMA_PS_TCP, 1, &id) ?:
+	      id_resolve_addr(fd, id, NULL, ADDR_RDMA, 7471) ?:
+	      event_wait(fd, &buf);
+	if (!ret && buf.ev.event != EV_ADDR_RESOLVED)
+		ret = -EPROTO;
+	begin = now_ms() - begin;
+	close(fd);
+	return ret ? 1e9 : begin;
+}
+
+/* Until the flood has ended; its exit status */
+static int watch(struct __test_metadata *_metadata,
+		 FIXTURE_DATA(neighbours) *self)
+{
+	int status;
+	double ms;
+	long n;
+
+	while (waitpid(self->pid, &status, WNOHANG) == 0) {
+		n = number_get(COUNTERS "live_neighs");
+		if (n > self->most)
+			self->most = n;
+		ms = resolve_addr();
+		if (ms > self->worst)
+			self->worst = ms;
+		poll(NULL, 0, 5);
+	}
+	self->pid = 0;
+	TH_LOG("%ld neighbours at a time, another one's took %.0f ms",
+	       self->most, self->worst);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+TEST_F_TIMEOUT(neighbours, many, 110)
+{
+	self->pid = fork();
+	ASSERT_LE(0, self->pid);
+	if (!self->pid)
+		_exit(flood(QUERIES, 1));
+	EXPECT_EQ(0, watch(_metadata, self));
+	EXPECT_GT(LATE_MS, self->worst);
+	EXPECT_LT(0, self->most);
+	/* The counter still has those that have just ended. */
+	EXPECT_GE(number_get(PARAMETERS "neighs_per_user") * 5 / 4, self->most);
+}
+
+/* 256 times the same address, with each limit, is one neighbour. */
+TEST_F_TIMEOUT(neighbours, same, 110)
+{
+	self->pid = fork();
+	ASSERT_LE(0, self->pid);
+	if (!self->pid)
+		_exit(flood(1, 0));
+	EXPECT_EQ(0, watch(_metadata, self));
+	EXPECT_EQ(1, self->most);
+}
+
+/* A query that is cancelled before the result leaves nothing behind. */
+TEST_F_TIMEOUT(neighbours, gone, 110)
+{
+	double end = now_ms() + 60000;
+
+	self->pid = fork();
+	ASSERT_LE(0, self->pid);
+	if (!self->pid)
+		_exit(flood(QUERIES, 1));
+	while (number_get(COUNTERS "live_neighs") <= 0 && now_ms() < end)
+		poll(NULL, 0, 2);
+	EXPECT_LT(0, number_get(COUNTERS "live_neighs"));
+	kill(self->pid, SIGKILL);
+	waitpid(self->pid, NULL, 0);
+	self->pid = 0;
+	EXPECT_GT(1e9, resolve_addr());
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* An SA does not answer the queries of some users: another user's query, which it
+ * answers, is sent at once, and so is one of a kernel consumer with more users
+ * than slots.
+ */
+#include "uapi.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "harness.h"
+
+#define ADDR_ASKER "10.66.0.2"
+#define QUERIES 40	/* of an attacker */
+#define ATTACKERS 80
+#define TIMEOUT 60000
+
+/* A process that queries services as @uid and stays. */
+static pid_t attacker_start(uid_t uid, int process)
+{
+	pid_t pid = fork();
+	char name[32];
+	int fd, i;
+
+	if (pid)
+		return pid;
+	fd = user_become(uid) ? -1 : dev_open(O_NONBLOCK);
+	for (i = 0; i < QUERIES; i++) {
+		snprintf(name, sizeof(name), "turn-%d-%d", process, i);
+		if (fd < 0 || service_query(fd, ADDR_ASKER, name, TIMEOUT))
+			_exit(1);
+	}
+	pause();
+	_exit(0);
+}
+
+/* Bytes of the route to @addr in units of one path record, or 255 */
+static int route_get(void *addr)
+{
+	char buf[4096] __attribute__((aligned(8)));
+	struct rdma_cmx_getaddrinfo arg = {
+		.query.node = (uintptr_t)addr,
+		.query.node_len = strlen(addr),
+		.query.port_space = RDMA_PS_TCP,
+		.query.timeout_ms = TIMEOUT,
+		.buf = (uintptr_t)buf,
+		.buf_len = sizeof(buf),
+	};
+	const struct rdma_cmx_ai_entry *entry = (const void *)buf;
+	int fd = dev_open(0);
+
+	/* By the port whose SA the others query */
+	addr_set(&arg.query.src, ADDR_ASKER, 0);
+	if (fd < 0 || call(fd, GETADDRINFO, &arg))
+		return 255;
+	return entry->route_len / 72;
+}
+
+static int user_route(uid_t uid, char *addr)
+{
+	return user_end(user_start(uid, route_get, addr));
+}
+
+static long lookups(void)
+{
+	return number_get(COUNTERS "live_sa_lookups");
+}
+
+static bool lookups_reach(long value)
+{
+	double end = now_ms() + 60000;
+
+	while (lookups() < value && now_ms() < end)
+		poll(NULL, 0, 20);
+	return lookups() >= value;
+}
+
+FIXTURE(turns) {
+	long timeout, cache, route;
+	pid_t pids[ATTACKERS];
+};
+
+FIXTURE_SETUP(turns)
+{
+	self->timeout = number_get(PARAMETERS "sa_timeout_ms");
+	self->cache = number_get(PARAMETERS "sa_cache_ms");
+	self->route = number_get(PARAMETERS "route_timeout_ms");
+	/* The neighbour is known from here on. */
+	ASSERT_EQ(1, user_route(0, "10.66.0.3"));
+	/* Unanswered queries stay outstanding, and the cache is off. */
+	ASSERT_EQ(0, number_set(PARAMETERS "sa_timeout_ms", 30000));
+	ASSERT_EQ(0, number_set(PARAMETERS "sa_cache_ms", 0));
+	ASSERT_EQ(0, number_set(PARAMETERS "route_timeout_ms", 20000));
+	ASSERT_EQ(0, fabric_bash("knob_set $(fab_dev 1) faults "
+				 "\"drop class=3 method=0x12 attr=0x31 rmpp=0\""));
+}
+
+FIXTURE_TEARDOWN(turns)
+{
+	pids_kill(self->pids, ATTACKERS);
+	EXPECT_EQ(0, fabric_bash("knob_set $(fab_dev 1) faults clear"));
+	number_set(PARAMETERS "sa_timeout_ms", self->timeout);
+	number_set(PARAMETERS "sa_cache_ms", self->cache);
+	number_set(PARAMETERS "route_timeout_ms", self->route);
+	/* Queries without a waiter end at their next retry. */
+	EXPECT_EQ(0, fabric_bash("knob_set $(fab_dev 2) event client_reregister"));
+	EXPECT_TRUE(number_gone(COUNTERS "live_sa_lookups"));
+	EXPECT_EQ(1, user_route(3000, "10.66.0.3"));
+}
+
+TEST_F_TIMEOUT(turns, sa, 280)
+{
+	static const int rounds[] = { 4, 12, ATTACKERS };
+	int i, started = 0;
+
+	for (i = 0; i < 3; i++) {
+		for (; started < rounds[i]; started++) {
+			self->pids[started] = attacker_start(2000 + started,
+							     started);
+			ASSERT_LT(0, self->pids[started]);
+		}
+		/* None of them ends by itself. */
+		ASSERT_TRUE(lookups_reach(started * QUERIES));
+		EXPECT_EQ(1, user_route(rounds[i] == ATTACKERS ? 0 : 3000,
+					"10.66.0.3")) {
+			TH_LOG("with %d users", started);
+		}
+		EXPECT_LE(started * QUERIES, lookups());
+	}
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,200 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# RA-03: librdmacmx is binary and source compatible with librdmacm. Compares
+# headers and libraries with the stock ones; runs on the host, prints TAP.
+set -u
+here=$(cd "${0%/*}" && pwd)
+top=$(cd "$here/../.." && pwd)
+lib=${LIB:-$top/build/user/lib/librdmacmx.so.1}
+work=$(mktemp -d) || exit
+trap 'rm -rf "$work"' EXIT
+count=0 failed=0
+
+# result NAME STATUS [DETAILS]
+result() {
+	count=$((count + 1))
+	if [ "$2" = 0 ]; then
+		echo "ok $count $1"
+	else
+		echo "not ok $count $1"
+		failed=1
+		[ -z "${3:-}" ] || printf '%s\n' "$3" | sed 's/^/# /'
+	fi
+}
+
+symbols() {
+	readelf --dyn-syms -W "$1" | awk '$4 == "FUNC" && $7 != "UND" { print $8 }' |
+		sed 's/@@/@/' | sort
+}
+
+versions() {
+	readelf --dyn-syms -W "$1" |
+		awk '$4 == "OBJECT" && $8 ~ /^RDMACM/ { print $8 }' |
+		sed 's/@@*/@/' | sort
+}
+
+stock=$(ldconfig -p 2>/dev/null | awk '/librdmacm\.so\.1 .*x86-64|librdmacm\.so\.1 / { print $NF; exit }')
+[ -n "$stock" ] || stock=$(ls /usr/lib/*/librdmacm.so.1 2>/dev/null | head -1)
+if [ ! -e "$stock" ] || [ ! -e /usr/include/rdma/rdma_cma.h ]; then
+	echo "TAP version 13"
+	echo "1..0 # SKIP librdmacm-dev is not installed"
+	exit 0
+fi
+
+echo "TAP version 13"
+echo "1..21"
+
+gcc -Wall -o "$work/stock" "$here/abi.c" 2>"$work/err"
+result "the probe compiles with the stock header" $? "$(cat "$work/err")"
+gcc -Wall -Wextra -Werror -I"$top/user/include" -o "$work/ours" "$here/abi.c" \
+	2>"$work/err"
+result "RA-03: function types are the stock's" $? "$(cat "$work/err")"
+"$work/stock" >"$work/stock.txt"
+"$work/ours" >"$work/ours.txt"
+lines=$(wc -l <"$work/stock.txt")
+details=$(diff "$work/stock.txt" "$work/ours.txt") && [ "$lines" -gt 120 ]
+result "RA-03: sizes, offsets and values are the stock's ($lines)" $? "$details"
+
+gcc -Wall -DABI_NEWS -I"$top/user/include" -o "$work/news" "$here/abi.c" \
+	2>"$work/err" && "$work/news" | tail -n 9 >"$work/news.txt"
+details=$(diff - "$work/news.txt" <<-END
+	RDMA_CM_EVENT_ADDRINFO_RESOLVED 16
+	RDMA_CM_EVENT_ADDRINFO_ERROR 17
+	RDMA_CM_EVENT_USER 18
+	RAI_SA 16
+	RAI_DNS 32
+	struct rdma_cm_event.param.arg 24+8
+	EAI_QPTYPE == EAI_SOCKTYPE 1
+	EAI_NODATA -5
+	EAI_ADDRFAMILY -9
+END
+)
+result "RA-03: what is newer has upstream's values" $? "$details"
+
+# names FOLDER: what the headers in it define or declare
+names() {
+	cat "$1"/rdma/{rdma_cma,rdma_verbs,rsocket}.h |
+		gcc -fpreprocessed -dD -E -P -x c - 2>/dev/null |
+		grep -oE '\b((rdma|RDMA|RAI|SOL)_[A-Za-z0-9_]+|r[a-z_]+\()' |
+		sort -u
+}
+
+details=$(comm -23 <(names /usr/include) <(names "$top/user/include"))
+[ "$(names /usr/include | wc -l)" -gt 100 ] && [ -z "$details" ]
+result "RA-03: every name in the stock headers is in ours" $? "$details"
+
+for std in -std=c99 -std=gnu11; do
+	printf '#include <rdma/%s.h>\n' rdma_cma rdma_verbs rdma_cmx rsocket >"$work/h.c"
+	gcc $std -Wall -Wextra -Werror -I"$top/user/include" -fsyntax-only \
+		"$work/h.c" 2>"$work/err"
+	result "the headers compile with $std" $? "$(cat "$work/err")"
+done
+if command -v g++ >/dev/null; then
+	g++ -Wall -Wextra -Werror -I"$top/user/include" -fsyntax-only \
+		-x c++ "$work/h.c" 2>"$work/err"
+	result "the headers compile as C++" $? "$(cat "$work/err")"
+else
+	count=$((count + 1))
+	echo "ok $count the headers compile as C++ # SKIP no g++"
+fi
+
+# Each librdmacm that is installed, and the newest one's list
+stocks() {
+	{
+		ldconfig -p 2>/dev/null |
+			awk '/librdmacm\.so\.1 .*x86-64/ { print $NF }'
+		echo "$stock"
+	} | xargs -r realpath | sort -u
+}
+
+symbols "$lib" >"$work/ours.sym"
+installed=$(stocks | xargs)
+details=$(for file in $installed; do
+	[ "$(symbols "$file" | wc -l)" -gt 60 ] || echo "$file: no symbols"
+	comm -23 <(symbols "$file") "$work/ours.sym"
+	comm -23 <(versions "$file") <(versions "$lib")
+done)
+[ -z "$details" ]
+result "RA-02, RA-03: every function and version of $installed" $? "$details"
+details=$(diff <(grep -v '^#' "$here/symbols" | sort) \
+	<(grep -v '^rdmacmx_.*@RDMACMX_' "$work/ours.sym"))
+result "RA-02: librdmacm's newest functions with their versions, and no other" \
+	$? "$details"
+
+# rsockets by this library alone: shared, static, and with no stock library
+printf '%s\n' '#include <rdma/rsocket.h>' '#include <stdio.h>' \
+	'int main(void)' '{' '	int fd = rsocket(AF_UNIX, SOCK_RAW, 0);' \
+	'	printf("%d %d\n", fd, errno);' '	return 0;' '}' >"$work/rs.c"
+flags="-I$top/user/include -Wl,--no-copy-dt-needed-entries"
+# shellcheck disable=SC2086
+details=$(gcc -o "$work/rs" $flags "$work/rs.c" "$lib" -libverbs 2>&1 &&
+	gcc -o "$work/rs.static" $flags "$work/rs.c" "${lib%.so.1}.a" \
+		-libverbs -pthread 2>&1)
+result "RA-02: rsocket() links with librdmacmx alone" $? "$details"
+
+# rs_say FOLDER PROGRAM: what it prints with FOLDER's libraries first. The stock
+# library answers ENOTSUP (95), this one for itself ENOSYS (38).
+rs_say() {
+	timeout 60 env LD_LIBRARY_PATH="$1" "$work/$2" 2>&1
+}
+
+cp "$lib" "$work/"
+for name in rs rs.static; do
+	is=$(rs_say "$work" $name)
+	[ "$is" = "-1 95" ]
+	result "RA-02: the stock library is called ($name)" $? "$is"
+	mkdir -p "$work/none"
+	cp "$lib" "$work/none/librdmacmx.so.1"
+	: >"$work/none/librdmacm.so.1"
+	is=$(rs_say "$work/none" $name)
+	[ "$is" = "-1 38" ]
+	result "RA-02: ENOSYS where there is none ($name)" $? "$is"
+	ln -sf librdmacmx.so.1 "$work/none/librdmacm.so.1"
+	is=$(rs_say "$work/none" $name)
+	[ "$is" = "-1 38" ]
+	result "RA-02: ENOSYS where that is this library ($name)" $? "$is"
+	rm "$work/none/librdmacm.so.1"
+	cp "$lib" "$work/none/librdmacm.so.1"
+	is=$(rs_say "$work/none" $name)
+	[ "$is" = "-1 38" ]
+	result "RA-02: ENOSYS where that is a copy of it ($name)" $? "$is"
+	rm "$work/none/librdmacm.so.1"
+done
+
+# What programs put on their linker's command line; the headers' inline
+# functions call verbs.
+if command -v pkg-config >/dev/null; then
+	cat >"$work/inline.c" <<-END
+		#include <rdma/rdma_cma.h>
+		#include <rdma/rdma_verbs.h>
+		int main(int argc, char **argv)
+		{
+			return !rdma_reg_msgs((struct rdma_cm_id *)argv, argv, argc);
+		}
+	END
+	flags=$(PKG_CONFIG_PATH=${lib%/*} pkg-config --cflags --libs \
+		--define-variable=libdir="${lib%/*}" \
+		--define-variable=includedir="$top/user/include" rdmacmx 2>&1)
+	# shellcheck disable=SC2086
+	details=$(gcc -o "$work/inline" "$work/inline.c" $flags -Wl,--no-copy-dt-needed-entries 2>&1)
+	result "RA-03: pkg-config's flags link a program with rdma_reg_msgs" $? \
+		"$flags $details"
+else
+	count=$((count + 1))
+	echo "ok $count pkg-config's flags # SKIP no pkg-config"
+fi
+
+# A stock program: each rdma_ symbol is bound to the preloaded library
+if command -v rping >/dev/null; then
+	details=$(LD_DEBUG=bindings LD_BIND_NOW=1 LD_PRELOAD=$lib rping -h 2>&1 |
+		grep -E 'binding file (/[^ ]*/)?rping.*symbol .rdma_' |
+		grep -v librdmacmx)
+	bound=$(LD_DEBUG=bindings LD_BIND_NOW=1 LD_PRELOAD=$lib rping -h 2>&1 |
+		grep -cE 'binding file (/[^ ]*/)?rping.* to .*librdmacmx.*rdma_')
+	[ -z "$details" ] && [ "$bound" -gt 5 ]
+	result "RA-03: preloaded, it serves all of rping's calls ($bound)" $? "$details"
+else
+	count=$((count + 1))
+	echo "ok $count preloaded # SKIP rping is not installed"
+fi
+exit $failed

@@ -1,0 +1,95 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# Paths to IP addresses over IPoIB: GAI-08, GAI-09, GAI-14. Devices 1 and 2 are
+# in different namespaces, so that ARP and neighbour discovery are real.
+. /usr/lib/rdma-cmx/selftests/lib.sh
+. /usr/lib/rdma-cmx/selftests/fabric.sh
+tests=/usr/lib/rdma-cmx/selftests
+
+# gid_short DEV: as inet_ntop() writes it
+gid_short() {
+	dev_gid "$1" | sed -e 's/:0\{1,3\}\([0-9a-f]\)/:\1/g' \
+		-e 's/^fe80:0:0:0:/fe80::/'
+}
+
+paths() {
+	"$tests/sa/tools/paths" "$@"
+}
+
+ok "a namespace with device 2" host_add far 2
+own=$(fab_dev 1) far=$(fab_dev 2)
+path="path $(gid_short "$own")/$(dev_lid "$own")"
+path+=" $(gid_short "$far")/$(dev_lid "$far") ffff"
+netdev=$(dev_netdev "$own")
+
+ip neigh flush dev "$netdev"
+is "GAI-09: path to an IPv4 address, whose GID needs ARP" \
+	"$(paths 10.66.0.2 7471)" "10.66.0.1 10.66.0.2 $path"
+is "GAI-09: the same from the cache" \
+	"$(paths 10.66.0.2 7471)" "10.66.0.1 10.66.0.2 $path"
+is "GAI-09: RAI_NOROUTE" "$(paths noroute 10.66.0.2 7471)" \
+	"10.66.0.1 10.66.0.2"
+
+ip neigh flush dev "$netdev"
+is "GAI-09: path to an IPv6 address, whose GID needs ND" \
+	"$(paths fd66::2 7471)" "fd66::1 fd66::2 $path"
+is "GAI-09: the same from the cache" \
+	"$(paths fd66::2 7471)" "fd66::1 fd66::2 $path"
+is "GAI-09: by name, each address with its path" \
+	"$(paths node2.cmx.test 7471 | sort)" \
+	"10.66.0.1 10.66.0.2 $path
+fd66::1 fd66::2 $path"
+
+is "GAI-09: an id uses the path of the result, IPv4" \
+	"$(paths use 10.66.0.2 7471)" "10.66.0.1 10.66.0.2 $path used"
+is "GAI-09: an id uses the path of the result, IPv6" \
+	"$(paths use fd66::2 7471)" "fd66::1 fd66::2 $path used"
+# Counts Get, which rdma_cm would send, and which IPoIB sends at times.
+cached() {
+	local before
+
+	before=$(sa_requests 0x01 0x0035)
+	paths use 10.66.0.2 7471 && paths use fd66::2 7471 &&
+		[ "$(sa_requests 0x01 0x0035)" = "$before" ]
+}
+ok "GAI-09: no query is sent again" wait_for 40 cached
+ok "GAI-13: valgrind" valgrind --quiet --error-exitcode=99 --leak-check=full \
+	"$tests/sa/tools/paths" node2.cmx.test 7471
+
+self="path $(gid_short "$own")/$(dev_lid "$own")"
+self+=" $(gid_short "$own")/$(dev_lid "$own") ffff"
+is "GAI-09: path to a local address" "$(paths 10.66.0.1 7471)" \
+	"10.66.0.1 10.66.0.1 $self"
+is "GAI-09: from the other side" \
+	"$(on far "$tests/sa/tools/paths" 10.66.0.1 7471 |
+	   sed 's/ path.*//')" "10.66.0.2 10.66.0.1"
+
+# No response: the result has the address without a path after 3 s, and not at
+# the deadline of the query or after the last retry.
+param query_timeout_ms 60000
+param sa_timeout_ms 20000
+SECONDS=0
+is "GAI-09: no host has the address" "$(paths 10.66.0.99 7471)" \
+	"10.66.0.1 10.66.0.99"
+ok "GAI-09: the call returns in time" test $SECONDS -lt 30
+
+# The SA is silent.
+echo 0 >/sys/module/rdma_cmx/parameters/sa_cache_ms
+sm_pause
+SECONDS=0
+is "GAI-09: the SA does not respond" "$(paths 10.66.0.2 7471)" \
+	"10.66.0.1 10.66.0.2"
+ok "GAI-09: the call returns in time" test $SECONDS -lt 30
+params_back
+sm_resume
+is "GAI-09: the SA responds again" "$(paths 10.66.0.2 7471)" \
+	"10.66.0.1 10.66.0.2 $path"
+echo 15000 >/sys/module/rdma_cmx/parameters/sa_cache_ms
+
+# Behind a gateway the GID is not the neighbour's.
+ip route add 10.67.0.0/24 via 10.66.0.2
+is "GAI-09: no path through an IP router" "$(paths 10.67.0.7 7471)" \
+	"10.66.0.1 10.67.0.7"
+ip route del 10.67.0.0/24
+
+finish

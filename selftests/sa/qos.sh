@@ -1,0 +1,130 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# GAI-09: an SA without QoS gets one path query for all services of a node, and
+# so one for both entries of an address. If the SA supports QoS, or this is not
+# known, each service has its own query. The SA's ClassPortInfo decides; no path
+# query waits for it.
+. /usr/lib/rdma-cmx/selftests/lib.sh
+. /usr/lib/rdma-cmx/selftests/fabric.sh
+
+tests=/usr/lib/rdma-cmx/selftests
+consumer=/sys/kernel/debug/cmx_consumer
+client=$(fab_dev 2)
+source=$(dev_gid "$client")
+target=$(dev_gid "$(fab_dev 3)")
+port=7000
+fake_pid=''
+
+# Path queries that have reached the SA
+queries() {
+	if [ -n "$fake_pid" ]; then
+		grep -c '^0x12 0x0035' fake.log
+	else
+		echo $(($(sa_requests 0x12 0x0035) + $(sa_requests 0x01 0x0035)))
+	fi
+}
+
+# resolve: a port that is new; sets $found, entries with a path, and $sent,
+# queries for them
+resolve() {
+	local before
+
+	before=$(queries)
+	port=$((port + 1))
+	echo "resolve $target $port flags=8 family=27 src=gid:$source" \
+		>$consumer/command || return
+	found=$(grep -c ' paths=1' $consumer/result)
+	sent=$(($(queries) - before))
+}
+
+sends() {
+	resolve && [ "$sent" = "$1" ]
+}
+
+# Is the path of another port taken from the cache?
+route_is_cached() {
+	local before
+
+	port=$((port + 2))
+	"$tests/sa/tools/paths" 10.66.0.3 $port >/dev/null || return
+	before=$(queries)
+	[[ $("$tests/sa/tools/paths" use 10.66.0.3 $((port + 1))) == *" used" ]] &&
+		[ "$(queries)" = "$before" ]
+}
+
+counts_on() {
+	[ "$(counter "$1")" -gt "$2" ]
+}
+
+no_lookups() {
+	[ "$(counter live_sa_lookups)" = 0 ]
+}
+
+# fake_responds NAME QUERIES ARGUMENTS...: a fake SA for the querying port
+fake_responds() {
+	local name=$1 want=$2 before
+
+	shift 2
+	before=$(counter sa_queries)
+	: >fake.log
+	"$tests/sa/tools/fake" -C "$(fab_dev 4)" -V "$client" "$@" >fake.log 2>&1 &
+	fake_pid=$!
+	ok "$name: the fake SA starts" wait_for 40 grep -q ready fake.log
+	ok "$name: its ClassPortInfo is queried" \
+		wait_for 40 counts_on sa_queries "$before"
+	case $* in
+	*silent | *busy) ;;
+	*) ok "$name: the query ends" wait_for 40 no_lookups ;;
+	esac
+	resolve
+	is "$name: two entries with a path" "$found" 2
+	is "$name: the number of queries" "$sent" "$want"
+	kill "$fake_pid"
+	wait "$fake_pid"
+	fake_pid=''
+}
+
+modprobe cmx_consumer || plan_skip "cmx_consumer.ko is not installed"
+# No response of an earlier resolution
+param sa_cache_ms 0
+param sa_timeout_ms 5000
+
+ok "OpenSM does not support QoS" wait_for 40 sends 1
+resolve
+is "GAI-09: one query for RC and UD" "$found" 2
+param sa_cache_ms 3600000
+resolve
+resolve
+is "GAI-09: another service has both entries" "$found" 2
+is "no query is sent for it" "$sent" 0
+ok "RA-01: no query is sent for its route" wait_for 40 route_is_cached
+param sa_cache_ms 0
+
+sm_stop
+sm_start "$(fab_dev 1)" -Q
+ok "OpenSM -Q starts" port_active_wait
+ok "OpenSM -Q supports QoS" wait_for 40 sends 2
+resolve
+is "GAI-09: a query for each entry" "$found" 2
+param sa_cache_ms 3600000
+resolve
+resolve
+is "GAI-09: a query for each service" "$sent" 2
+param sa_cache_ms 0
+sm_stop
+sm_start
+ok "OpenSM starts without -Q" port_active_wait
+ok "OpenSM without -Q does not support QoS" wait_for 40 sends 1
+
+fake_responds "QoS" 2 -c 2 good
+fake_responds "no QoS" 1 -c 0x7fffffd good
+for mode in silent busy status=0x0400 redirect attribute; do
+	fake_responds "ClassPortInfo $mode" 2 -a 0x0001 $mode
+done
+
+ok "OpenSM again" wait_for 40 sends 1
+# The module keeps its last result.
+rmmod cmx_consumer
+# A query that no SA responds to ends after 95 s with this timeout.
+ok "no object is left" wait_for 180 live_none
+finish

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* The name queries of a user have one limit, whatever the number of processes
+ * and files. A query above the limit fails at once with EAGAIN, queries of
+ * another user succeed meanwhile, and the first user's queries succeed again
+ * after the earlier ones have ended.
+ */
+#include "uapi.h"
+
+#include <sys/wait.h>
+
+#include "harness.h"
+
+#define PROCESSES 4
+#define FILES 4
+#define IDS 4
+#define QUERIES (PROCESSES * FILES * IDS)
+#define RUNNING 2
+#define WAITING 3
+
+/* Query names of a silent server; returns how many were refused. */
+static int query_many(int process)
+{
+	int f, i, ret, fd[FILES], refused = 0;
+	union event_buf buf;
+	char name[64];
+	uint32_t id;
+
+	for (f = 0; f < FILES; f++) {
+		fd[f] = dev_open(O_NONBLOCK);
+		if (fd[f] < 0)
+			return 255;
+		for (i = 0; i < IDS; i++) {
+			snprintf(name, sizeof(name), "limit%d-%d-%d.silent.test",
+				 process, f, i);
+			if (id_create(fd[f], RDMA_PS_TCP, 1, &id))
+				return 255;
+			ret = name_query(fd[f], id, name, 0);
+			if (ret == -EAGAIN)
+				refused++;
+			else if (ret)
+				return 255;
+		}
+	}
+	/* A refusal comes at once, or soon by an event. */
+	poll(NULL, 0, 500);
+	for (f = 0; f < FILES; f++) {
+		while (event_pending(fd[f])) {
+			if (event_next(fd[f], &buf))
+				return 255;
+			if (buf.ev.event == RDMA_CMX_EV_ADDRINFO_ERROR &&
+			    buf.ev.status == -EAGAIN)
+				refused++;
+		}
+	}
+	return refused;
+}
+
+FIXTURE(limits) {
+	long running;
+	long waiting;
+};
+
+FIXTURE_SETUP(limits)
+{
+	self->running = number_get(PARAMETERS "names_per_user");
+	self->waiting = number_get(PARAMETERS "names_waiting_per_user");
+	ASSERT_LT(0, self->running);
+	ASSERT_LT(0, self->waiting);
+	ASSERT_EQ(0, number_set(PARAMETERS "names_per_user", RUNNING));
+	ASSERT_EQ(0, number_set(PARAMETERS "names_waiting_per_user", WAITING));
+}
+
+FIXTURE_TEARDOWN(limits)
+{
+	number_set(PARAMETERS "names_per_user", self->running);
+	number_set(PARAMETERS "names_waiting_per_user", self->waiting);
+}
+
+TEST_F_TIMEOUT(limits, names_of_one_user, 110)
+{
+	int i, status, refused = 0;
+	pid_t pids[PROCESSES];
+
+	for (i = 0; i < PROCESSES; i++) {
+		pids[i] = fork();
+		ASSERT_LE(0, pids[i]);
+		if (!pids[i])
+			_exit(user_become(1000) ? 254 : query_many(i));
+	}
+	/* These queries wait meanwhile. */
+	EXPECT_EQ(0, user_resolve(65534, "limits-other.any.cmx.test", 0));
+	/* Each process may have one more query under construction. */
+	EXPECT_GE(RUNNING + WAITING + 1 + PROCESSES,
+		  number_get(COUNTERS "live_lookups"));
+	for (i = 0; i < PROCESSES; i++) {
+		ASSERT_EQ(pids[i], waitpid(pids[i], &status, 0));
+		ASSERT_TRUE(WIFEXITED(status));
+		ASSERT_GT(254, WEXITSTATUS(status));
+		refused += WEXITSTATUS(status);
+	}
+	/* On a slow machine a queue slot or two may get free meanwhile. */
+	EXPECT_GE(QUERIES - RUNNING - WAITING, refused);
+	EXPECT_LE(QUERIES / 2, refused);
+
+	/* The processes have exited, and with them their queued queries. */
+	EXPECT_TRUE(number_gone(COUNTERS "live_lookups"));
+	EXPECT_EQ(0, user_resolve(1000, "limits-again.any.cmx.test", 0));
+}
+
+TEST_HARNESS_MAIN

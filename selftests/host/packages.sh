@@ -1,0 +1,211 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# Build the Debian packages; lintian, and the lists of files. Install them in a
+# copy of the host's root directory (an overlay) and purge them: nothing may
+# stay. The rpm packages: rpmlint, and the same files. TAP.
+here=$(cd "${0%/*}" && pwd)
+top=$(cd "$here/../.." && pwd)
+export PATH=$PATH:/usr/sbin:/sbin
+unset MAKEFLAGS MFLAGS MAKELEVEL
+
+# left DIR: what the upper directory of the overlay has that / has not, or has
+# otherwise; a character device stands for what was removed
+left() {
+	local name
+
+	cd "$1" || return
+	find . \( -path ./var/lib/dpkg -o -path ./var/log -o -path ./var/cache \
+		-o -path ./tmp -o -path ./root -o -name '*-' -o -name .pwd.lock \) \
+		-prune -o -print | while read -r name; do
+		if [ -c "$name" ]; then
+			echo "removed:${name#.}"
+		elif [ ! -d "$name" ]; then
+			cmp -s "$name" "/$name" || echo "${name#.}"
+		elif [ ! -d "/$name" ]; then
+			echo "${name#.}"
+		fi
+	done
+}
+
+# packages.sh --install DIR: in a mount namespace
+install_all() {
+	local debs=$1 work root
+
+	work=$(mktemp -d) || return
+	mount -t tmpfs tmpfs "$work" || return
+	root=$work/root
+	mkdir "$work/upper" "$work/work" "$root" || return
+	mount -t overlay -o "lowerdir=/,upperdir=$work/upper,workdir=$work/work" \
+		overlay "$root" || return
+	# Without a kernel's headers dkms adds and builds nothing: host/dkms does.
+	mount --rbind /dev "$root/dev" && mount --rbind /proc "$root/proc" &&
+		mount -t tmpfs tmpfs "$root/lib/modules" || return
+	cp "$debs"/*.deb "$0" "$root/tmp/"
+	rm "$root"/tmp/*-dbgsym_*.deb
+	chroot "$root" "/tmp/${0##*/}" --installed </dev/null
+	echo "left $(left "$work/upper" | xargs)"
+}
+
+# In there: each line is a fact for install_check.
+installed() {
+	local users link packages='rdma-cmx rdma-cmx-dkms librdmacmx-dev librdmacmx1'
+
+	export DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8
+	cd /tmp || return
+	dpkg -P $packages >/dev/null 2>&1
+	users=$(getent passwd; getent group)
+	dpkg -i ./*.deb
+	echo "user $(getent passwd rdma-cmx | cut -d: -f1)"
+	echo "dkms $(dkms status -m rdma-cmx)"
+	echo "cmx $(cmx version | head -n 1)"
+	echo 'int main(void) { return 0; }' >a.c
+	read -ra link < <(pkg-config --cflags --libs rdmacmx)
+	gcc -o a a.c "${link[@]}" && echo links
+	dpkg -P $packages
+	[ "$users" != "$(getent passwd; getent group)" ] || echo "same users"
+}
+
+case ${1:-} in
+--install)
+	install_all "$2"
+	exit
+	;;
+--installed)
+	installed
+	exit
+	;;
+esac
+
+# shellcheck source-path=SCRIPTDIR source=../vm/guest/lib.sh
+. "$here/../vm/guest/lib.sh"
+out=$("$here/../vm/deps.sh" packages 2>&1) || plan_skip "${out##*$'\n'}"
+version=$(sed -n 's/^VERSION *:*= *//p' "$top/Makefile")
+work=$(mktemp -d "${TMPDIR:-/tmp}/cmx-packages.XXXXXX") || exit
+trap 'rm -rf "$work"' EXIT
+deb=$work/deb rpm=$work/rpm
+
+# deb_files PACKAGE: what it installs, without documents, manual pages of
+# functions and the modules' source
+deb_files() {
+	dpkg-deb -c "$deb/$1"_*.deb | awk '$1 !~ /^d/ { print substr($6, 2) }' |
+		grep -vE '^/usr/share/doc/|/man3/|^/usr/src/.*/(core|ucmx)/' |
+		sed "s|/$(gcc -print-multiarch)/|/LIB/|; s|$version|VERSION|" |
+		sort | xargs
+}
+
+# What each Debian package has to install
+files_check() {
+	is "files of rdma-cmx" "$(deb_files rdma-cmx)" "$(xargs <<-END
+		/etc/cdi/rdma-cmx.json
+		/etc/request-key.d/rdma-cmx.conf
+		/usr/bin/cmx
+		/usr/lib/modules-load.d/rdma-cmx.conf
+		/usr/lib/sysusers.d/rdma-cmx.conf
+		/usr/lib/udev/rules.d/60-rdma-cmx.rules
+		/usr/libexec/rdma-cmx/cmx-names
+		/usr/share/bash-completion/completions/cmx
+		/usr/share/man/man1/cmx.1.gz
+		/usr/share/man/man4/rdma_cmx.4.gz
+		/usr/share/man/man8/cmx-names.8.gz
+	END
+	)"
+	is "files of librdmacmx1" "$(deb_files librdmacmx1)" \
+		"/usr/lib/LIB/librdmacmx.so.1"
+	is "files of librdmacmx-dev" "$(deb_files librdmacmx-dev)" "$(xargs <<-END
+		/usr/include/rdma-cmx/rdma/rdma_cma.h
+		/usr/include/rdma-cmx/rdma/rdma_cmx.h
+		/usr/include/rdma-cmx/rdma/rdma_cmx_ioctl.h
+		/usr/include/rdma-cmx/rdma/rdma_cmx_names.h
+		/usr/include/rdma-cmx/rdma/rdma_verbs.h
+		/usr/include/rdma-cmx/rdma/rsocket.h
+		/usr/lib/LIB/librdmacmx.a
+		/usr/lib/LIB/librdmacmx.so
+		/usr/lib/LIB/pkgconfig/rdmacmx.pc
+		/usr/share/man/man7/rdmacmx.7.gz
+	END
+	)"
+	is "the modules' source" "$(dpkg-deb -c "$deb"/rdma-cmx-dkms_*.deb |
+		sed -n "s|.* \./usr/src/rdma-cmx-$version/\(.*[^/]\)$|\1|p" | sort)" \
+		"$(cd "$top" && { git ls-files -co --exclude-standard Kbuild \
+			Makefile dkms.conf kernel uapi ||
+			find Kbuild Makefile dkms.conf kernel uapi -type f; } |
+			sort)"
+}
+
+# The version nodes of the map are those of the symbols file: a program gets the
+# version of the library that has them.
+symbols_check() {
+	is "nodes in the symbols file" \
+		"$(sed -n 's/^ (symver)\([^ ]*\) .*/\1/p' \
+			"$top/debian/librdmacmx1.symbols" | sort | xargs)" \
+		"$(sed -n 's/^\(RDMA[A-Z0-9_.]*\) {$/\1/p' \
+			"$top/user/lib/librdmacmx.map" | sort | xargs)"
+}
+
+# all_files COMMAND...: what packages install that the command lists, where both
+# kinds have it. Only Debian's has the static library; /usr/lib64 is Fedora's.
+all_files() {
+	"$@" | grep -vE '/$|/share/(doc|licenses)|/\.build-id|\.a$' |
+		sed -E "s|^\.||; s|/usr/lib64/|/usr/lib/|; s|\.gz$||
+			s|/usr/lib/$(gcc -print-multiarch)/|/usr/lib/|" |
+		sort -u
+}
+
+deb_list() {
+	local file
+
+	for file in "$deb"/*.deb; do
+		[[ $file == *-dbgsym_* ]] ||
+			dpkg-deb -c "$file" | awk '$1 !~ /^d/ { print $6 }'
+	done
+}
+
+rpm_list() {
+	rpm -qp --qf '[%{FILEMODES:perms} %{FILENAMES}\n]' \
+		"$rpm"/RPMS/*/*.rpm | awk '$1 !~ /^d/ { print $2 }'
+}
+
+rpm_check() {
+	ok "make rpm" "$top/packaging/rpm.sh" "$rpm" || return
+	ok "rpmlint" rpmlint -r "$top/packaging/rpm/rdma-cmx.rpmlintrc" \
+		"$top/packaging/rpm/rdma-cmx.spec" "$rpm"/RPMS/*/*.rpm
+	is "the rpm packages have the same files" "$(all_files rpm_list)" \
+		"$(all_files deb_list)"
+}
+
+install_check() {
+	local out flags=-m
+
+	[ "$(id -u)" = 0 ] || flags=-rm
+	if ! out=$(TMPDIR=$work unshare $flags "$0" --install "$deb" 2>&1); then
+		if [ "$(id -u)" != 0 ] || grep -q 'mount:' <<<"$out"; then
+			for out in 1 2 3 4 5 6; do
+				skip "install and purge $out" "no overlay here"
+			done
+			return
+		fi
+		fail "install and purge"
+		diag "$out"
+		return
+	fi
+	like "installed: the user of the name helper" "$out" "^user rdma-cmx$"
+	like "the modules' source is added to dkms" "$out" \
+		"^dkms rdma-cmx/$version: added"
+	like "cmx runs with the library" "$out" "^cmx .*$version"
+	like "a program links to the library" "$out" "^links$"
+	like "dpkg -P removes the user" "$out" "^same users$"
+	like "dpkg -P leaves nothing" "$out" "^left $" || diag "$out"
+}
+
+plan 17
+is "version in debian/changelog (OPS-01)" \
+	"$(dpkg-parsechangelog -l "$top/debian/changelog" -S Version)" "$version"
+if ok "make deb" "$top/packaging/deb.sh" "$deb"; then
+	ok "lintian" lintian --allow-root --fail-on error \
+		"$deb"/*.changes
+	files_check
+	symbols_check
+	install_check
+	rpm_check
+fi
+finish

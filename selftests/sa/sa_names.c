@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Services by name and by id at a real SA: which texts are ids, what an entry
- * has in it, several records, and what is refused. One process a test.
+ * Services by name and by id at a real SA: texts that are ids, the fields of an
+ * entry, several records, and invalid queries. One process a test.
  */
 #include <string.h>
 
@@ -101,13 +101,13 @@ TEST_F(sa, RAI_06_id_of_all_bits)
 	found_expect(_metadata, self->id, "01777777777777777777777",
 		     UINT64_MAX);
 	found_expect(_metadata, self->id, self->name, UINT64_MAX);
-	/* One more is no id any more, and nobody has it as a name. */
+	/* The next number is no id, and no service has it as a name. */
 	EXPECT_EQ(-ENOENT, sa_count(self->id, "18446744073709551616"));
 	EXPECT_EQ(0, service(DEV_OTHER, "-n %s -i 0xffffffffffffffff delete",
 			     self->name));
 }
 
-/* Which does not parse whole as a number is a name, however it begins. */
+/* A text that does not parse as a number as a whole is a name. */
 TEST_F(sa, RAI_06_names_that_look_like_ids)
 {
 	static const char *const texts[] = {
@@ -122,7 +122,7 @@ TEST_F(sa, RAI_06_names_that_look_like_ids)
 	}
 }
 
-/* A number is asked for as an id only, though a service is called so. */
+/* A number is an id only, even if a service has it as its name. */
 TEST_F(sa, RAI_06_numbers_are_ids)
 {
 	char text[64];
@@ -145,7 +145,7 @@ TEST_F(sa, RAI_06_names_of_63_and_64_bytes)
 			     self->sid));
 	found_expect(_metadata, self->id, longest, self->sid);
 
-	/* Refused at once, not cut to the one that is there; RAI-04 */
+	/* A longer name fails at once, and is not cut to a valid one; RAI-04 */
 	longest[63] = 'n';
 	longest[64] = '\0';
 	errno = 0;
@@ -156,14 +156,14 @@ TEST_F(sa, RAI_06_names_of_63_and_64_bytes)
 	EXPECT_EQ(EAI_SERVICE, rdma_getaddrinfo(NULL, longest,
 			&(struct rdma_addrinfo) { .ai_flags = RAI_SA }, &res));
 
-	/* Nor is a name at the SA cut that fills its field. */
+	/* A name at the SA that fills its field is not cut either. */
 	ASSERT_EQ(0, service(DEV_OTHER, "-n '%s' -i %llu set", longest,
 			     self->sid + 1));
 	longest[63] = '\0';
 	EXPECT_EQ(1, sa_count(self->id, longest));
 }
 
-/* Names are compared whole, and as they are written. */
+/* Names are compared as a whole, and with their case. */
 TEST_F(sa, RAI_06_no_part_of_a_name)
 {
 	char other[80];
@@ -218,10 +218,11 @@ TEST_F(sa, RAI_06_same_name_on_several_nodes)
 	rdma_freeaddrinfo(res);
 }
 
-/* It stays in the list, without a path, behind those that are reached. */
+/* The entry stays in the list, without a path, behind reachable ones. */
 TEST_F(sa, RAI_06_record_whose_GID_is_gone)
 {
 	struct rdma_addrinfo *res = NULL;
+	char usual[32];
 	int ret;
 
 	ASSERT_EQ(0, service(DEV_GONE, "-n %s -i %llu set", self->name,
@@ -232,7 +233,10 @@ TEST_F(sa, RAI_06_record_whose_GID_is_gone)
 			  "gone() { ! sa_query NR | grep -q $(dev_guid %s); }; "
 			  "wait_for 30 gone", device(DEV_GONE),
 			  device(DEV_GONE)));
+	/* An earlier test may have left the path in the cache. */
+	ASSERT_TRUE(parameter_set("sa_cache_ms", "0", usual));
 	ret = sa_ask(self->id, self->name, 0, &res);
+	EXPECT_TRUE(parameter_set("sa_cache_ms", usual, NULL));
 	EXPECT_EQ(0, bash("link_up %s; port_active_wait",
 			  device(DEV_GONE)));
 	ASSERT_EQ(0, ret);
@@ -251,7 +255,7 @@ TEST_F(sa, RAI_03_no_such_service)
 	EXPECT_EQ(-ENOENT, sa_count(self->id, self->name));
 	snprintf(text, sizeof(text), "%llu", self->sid);
 	EXPECT_EQ(-ENOENT, sa_count(self->id, text));
-	/* The id can resolve again, and what is new is seen at once. */
+	/* The id can resolve again, and finds a new service at once. */
 	ASSERT_EQ(0, service(DEV_OTHER, "-n %s -i %llu set", self->name,
 			     self->sid));
 	EXPECT_EQ(1, sa_count(self->id, self->name));
@@ -291,7 +295,7 @@ TEST_F(sa, GAI_12_all_ports_without_an_id)
 						 &hints, &res));
 }
 
-/* Who listens gets the address of its own port, and no destination. */
+/* A passive query returns the address of the port, and no destination. */
 TEST_F(sa, GAI_04_passive)
 {
 	struct rdma_addrinfo hints = { .ai_flags = RAI_SA | RAI_PASSIVE };
@@ -315,7 +319,7 @@ TEST_F(sa, GAI_04_passive)
 			    16));
 	rdma_freeaddrinfo(res);
 
-	/* Each port that asked, once */
+	/* Each port that sends a query, once */
 	ASSERT_EQ(0, rdma_getaddrinfo(NULL, self->name, &hints, &res));
 	for (ai = res; ai; ai = ai->ai_next) {
 		EXPECT_EQ(0, ai->ai_dst_len);
@@ -331,7 +335,7 @@ TEST_F(sa, GAI_04_passive)
 
 #define MANY	300
 
-/* What several ports find is counted once, and is not too much. */
+/* A service that several ports find counts once towards the limit. */
 TEST_F(sa, GAI_12_many_records)
 {
 	struct rdma_addrinfo hints = { .ai_flags = RAI_SA };
@@ -351,7 +355,7 @@ TEST_F(sa, GAI_12_many_records)
 	rdma_freeaddrinfo(res);
 }
 
-TEST_F(sa, RAI_07_one_question_at_a_time)
+TEST_F(sa, RAI_07_one_query_at_a_time)
 {
 	struct rdma_addrinfo hints = { .ai_flags = RAI_SA };
 
@@ -368,8 +372,8 @@ TEST_F(sa, RAI_07_one_question_at_a_time)
 	EXPECT_EQ(0, channel_readable(self->channel, 0));
 }
 
-/* Gone at once, while no SA answers, and without an event */
-TEST_F(sa, RAI_07_destroyed_while_asking)
+/* The id is destroyed at once, while no SA responds, and without an event. */
+TEST_F(sa, RAI_07_destroyed_while_outstanding)
 {
 	struct rdma_addrinfo hints = { .ai_flags = RAI_SA };
 	struct rdma_cm_id *next;
@@ -381,7 +385,7 @@ TEST_F(sa, RAI_07_destroyed_while_asking)
 	self->id = NULL;
 	EXPECT_EQ(0, channel_readable(self->channel, 0));
 	ASSERT_EQ(0, bash("sm_resume"));
-	/* The SA's answer comes for this one, behind that for the other. */
+	/* The SA's response to this query follows that to the other. */
 	next = id_on(self->channel, DEV_ASK);
 	ASSERT_NE(NULL, next);
 	EXPECT_EQ(-ENOENT, sa_count(next, self->name));

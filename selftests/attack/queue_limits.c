@@ -14,7 +14,7 @@
 
 #include "harness.h"
 
-#define MAX_EVENTS	"/sys/module/rdma_ucmx/parameters/max_events"
+#define MAX_EVENTS	UCMX_PARAMETERS "max_events"
 #define LIMIT		64
 #define WAIT_S	20
 

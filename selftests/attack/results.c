@@ -18,7 +18,6 @@
 #define PER_FILE	1000
 #define FLOOD		10000	/* queries */
 #define LATE_MS		4000
-#define UCMX_PARAMETERS	"/sys/module/rdma_ucmx/parameters/"
 #define GROUP_DIR	"/sys/fs/cgroup/attack-results"
 #define GROUP_MB	64
 

@@ -234,20 +234,36 @@ struct rdma_cmx_id_info *event_info(struct rdma_cmx_event *ev)
 	       (void *)ev + ev->header_len : NULL;
 }
 
-long counter(const char *name)
+long number_get(const char *path)
 {
-	char path[128];
+	FILE *f = fopen(path, "r");
 	long value = -1;
-	FILE *f;
 
-	snprintf(path, sizeof(path), "/sys/module/rdma_ucmx/counters/%s", name);
-	f = fopen(path, "r");
 	if (!f)
 		return -1;
 	if (fscanf(f, "%ld", &value) != 1)
 		value = -1;
 	fclose(f);
 	return value;
+}
+
+int number_set(const char *path, long value)
+{
+	FILE *f = fopen(path, "w");
+	int ret;
+
+	if (!f)
+		return -1;
+	ret = fprintf(f, "%ld\n", value) > 0 ? 0 : -1;
+	return fclose(f) ? -1 : ret;
+}
+
+long counter(const char *name)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "/sys/module/rdma_ucmx/counters/%s", name);
+	return number_get(path);
 }
 
 bool counter_wait(const char *name, long value)

@@ -98,6 +98,11 @@ bool event_pending(int fd);
 /* What follows the fixed part of a record; NULL if it is not there. */
 struct rdma_cmx_id_info *event_info(struct rdma_cmx_event *ev);
 
+/* The number in a file, or -1 */
+long number_get(const char *path);
+int number_set(const char *path, long value);
+
+#define UCMX_PARAMETERS	"/sys/module/rdma_ucmx/parameters/"
 /* A file of /sys/module/rdma_ucmx/counters; -1 if it cannot be read. */
 long counter(const char *name);
 /* Wait until a counter has a value; false after 10 s. */

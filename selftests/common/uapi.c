@@ -36,30 +36,6 @@ int service_query(int fd, const char *src, const char *service,
 	       call(fd, RESOLVE_ADDRINFO, &arg);
 }
 
-long number_get(const char *path)
-{
-	FILE *f = fopen(path, "r");
-	long value = -1;
-
-	if (!f)
-		return -1;
-	if (fscanf(f, "%ld", &value) != 1)
-		value = -1;
-	fclose(f);
-	return value;
-}
-
-int number_set(const char *path, long value)
-{
-	FILE *f = fopen(path, "w");
-	int ret;
-
-	if (!f)
-		return -1;
-	ret = fprintf(f, "%ld\n", value) > 0 ? 0 : -1;
-	return fclose(f) ? -1 : ret;
-}
-
 bool number_gone(const char *path)
 {
 	double end = now_ms() + DEADLINE_MS;

@@ -19,10 +19,7 @@ int name_query(int fd, uint32_t id, const char *name, uint32_t timeout_ms);
 int service_query(int fd, const char *src, const char *service,
 		  uint32_t timeout_ms);
 
-/* The number in a file, or -1 */
-long number_get(const char *path);
-int number_set(const char *path, long value);
-/* Wait until it is 0. */
+/* Wait until the number in a file is 0. */
 bool number_gone(const char *path);
 
 int user_become(uid_t uid);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* The discipline of the ABI: sizes, unknown numbers, reserved fields, flags,
- * bad pointers, and the layout that old binaries rely on.
+/* The ABI: the layout that old binaries rely on, the limits that GET_INFO
+ * reports, what other roots and namespaces may do, addresses, options, memory
+ * that is read-only. Sizes and unknown bits are in abi_sizes.c.
  */
 #include "ioctl.h"
 
@@ -59,48 +60,6 @@ LAST(struct rdma_cmx_getaddrinfo, query);
 LAST(struct rdma_cmx_join, param);
 LAST(struct rdma_cmx_join_item, param);
 
-static const struct {
-	unsigned int cmd;
-	uint32_t size;
-	uint32_t min_size;	/* a struct may end here */
-	uint32_t in_size;	/* the rest only goes out */
-	const char *name;
-} commands[] = {
-#define CMD_SIZES(n, type, min, in) \
-	{ RDMA_CMX_IO(n), sizeof(struct type), min, in, #n }
-#define CMD_MIN(n, type, min) CMD_SIZES(n, type, min, sizeof(struct type))
-#define CMD_IN(n, type, in) CMD_SIZES(n, type, sizeof(struct type), in)
-#define CMD(n, type) CMD_MIN(n, type, sizeof(struct type))
-	CMD_MIN(GET_INFO, rdma_cmx_get_info, 24),
-	CMD(GET_EVENTS, rdma_cmx_get_events),
-	CMD(ID_CREATE, rdma_cmx_id_create),
-	CMD_MIN(ID_DESTROY, rdma_cmx_destroy, 24),
-	CMD(ID_BIND, rdma_cmx_id_bind),
-	CMD(ID_QUERY, rdma_cmx_id_query),
-	CMD(ID_SET_OPTION, rdma_cmx_id_set_option),
-	CMD(ID_MIGRATE, rdma_cmx_id_migrate),
-	CMD(RESOLVE_ADDR, rdma_cmx_resolve_addr),
-	CMD(RESOLVE_ROUTE, rdma_cmx_resolve_route),
-	CMD_IN(INIT_QP_ATTR, rdma_cmx_init_qp_attr, 16),
-	CMD_MIN(CONNECT, rdma_cmx_connect, 48),
-	CMD(LISTEN, rdma_cmx_listen),
-	CMD_MIN(ACCEPT, rdma_cmx_connect, 48),
-	CMD(REJECT, rdma_cmx_reject),
-	CMD(DISCONNECT, rdma_cmx_id_arg),
-	CMD(NOTIFY, rdma_cmx_id_arg),
-	CMD(WRITE_EVENT, rdma_cmx_write_event),
-	CMD(RESOLVE_ADDRINFO, rdma_cmx_resolve_addrinfo),
-	CMD_MIN(GIVE_NAMES, rdma_cmx_give_names, 24),
-	CMD(QUERY_ADDRINFO, rdma_cmx_query_addrinfo),
-	CMD(GETADDRINFO, rdma_cmx_getaddrinfo),
-	CMD_MIN(JOIN, rdma_cmx_join, 72),
-	CMD_MIN(LEAVE, rdma_cmx_destroy, 24),
-	CMD_IN(CONN_QP_ATTR, rdma_cmx_conn_qp_attr, 24),
-	CMD(JOIN_MANY, rdma_cmx_join_many),
-};
-
-#define COMMANDS (sizeof(commands) / sizeof(commands[0]))
-
 FIXTURE(abi) {
 	int fd;
 	uint32_t id;
@@ -124,68 +83,6 @@ static int raw(int fd, unsigned int cmd, void *arg)
 	return ioctl(fd, cmd, arg) ? -errno : 0;
 }
 
-TEST_F(abi, numbers)
-{
-	unsigned int i;
-	uint64_t buf[512] = {};
-
-	EXPECT_EQ(26, COMMANDS);
-	for (i = 0; i < COMMANDS; i++)
-		EXPECT_EQ(i, _IOC_NR(commands[i].cmd));
-
-	*(uint32_t *)buf = sizeof(buf);
-	for (i = COMMANDS; i < 256; i++)
-		EXPECT_EQ(-ENOTTY,
-			  raw(self->fd, _IO(RDMA_CMX_IOC_TYPE, i), buf));
-	/* Another type, or a size or direction in the number. */
-	EXPECT_EQ(-ENOTTY, raw(self->fd, _IO(RDMA_CMX_IOC_TYPE + 1, 0), buf));
-	EXPECT_EQ(-ENOTTY, raw(self->fd, _IOWR(RDMA_CMX_IOC_TYPE, 0,
-					       struct rdma_cmx_get_info), buf));
-	EXPECT_EQ(-1, write(self->fd, buf, sizeof(buf)));
-	EXPECT_EQ(EINVAL, errno);
-	EXPECT_EQ(-1, read(self->fd, buf, sizeof(buf)));
-	EXPECT_EQ(EINVAL, errno);
-}
-
-TEST_F(abi, size_too_small)
-{
-	uint64_t buf[512];
-	unsigned int i;
-
-	for (i = 0; i < COMMANDS; i++) {
-		memset(buf, 0, sizeof(buf));
-		*(uint32_t *)buf = commands[i].min_size - 1;
-		EXPECT_EQ(-EINVAL, raw(self->fd, commands[i].cmd, buf))
-			TH_LOG("%s", commands[i].name);
-		*(uint32_t *)buf = 0;
-		EXPECT_EQ(-EINVAL, raw(self->fd, commands[i].cmd, buf))
-			TH_LOG("%s", commands[i].name);
-	}
-}
-
-TEST_F(abi, size_too_long)
-{
-	uint8_t buf[8192];
-	unsigned int i;
-
-	for (i = 0; i < COMMANDS; i++) {
-		/* The unknown part is not zero: in its last byte. */
-		memset(buf, 0, sizeof(buf));
-		*(uint32_t *)buf = commands[i].size + 24;
-		buf[commands[i].size + 23] = 1;
-		EXPECT_EQ(-E2BIG, raw(self->fd, commands[i].cmd, buf))
-			TH_LOG("%s", commands[i].name);
-		/* More than any struct will ever have. */
-		memset(buf, 0, sizeof(buf));
-		*(uint32_t *)buf = 4097;
-		EXPECT_EQ(-E2BIG, raw(self->fd, commands[i].cmd, buf))
-			TH_LOG("%s", commands[i].name);
-		*(uint32_t *)buf = UINT32_MAX;
-		EXPECT_EQ(-E2BIG, raw(self->fd, commands[i].cmd, buf))
-			TH_LOG("%s", commands[i].name);
-	}
-}
-
 TEST_F(abi, longer_but_zero)
 {
 	struct {
@@ -204,36 +101,6 @@ TEST_F(abi, longer_but_zero)
 		EXPECT_EQ(0, arg.more[i]);
 }
 
-/* MODULE/parameters/NAME */
-static long parameter(const char *name)
-{
-	char path[128];
-	long value = -1;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/sys/module/%s", name);
-	f = fopen(path, "r");
-	if (!f)
-		return -1;
-	if (fscanf(f, "%ld", &value) != 1)
-		value = -1;
-	fclose(f);
-	return value;
-}
-
-static int parameter_set(const char *name, long value)
-{
-	char path[128];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/sys/module/%s", name);
-	f = fopen(path, "w");
-	if (!f)
-		return -1;
-	fprintf(f, "%ld", value);
-	return fclose(f);
-}
-
 TEST_F(abi, limits)
 {
 	static const struct {
@@ -241,10 +108,10 @@ TEST_F(abi, limits)
 		size_t at;
 	} limits[] = {
 #define LIMIT_OF(path, name) { path, offsetof(struct rdma_cmx_get_info, name) }
-#define LIMIT(name) LIMIT_OF("rdma_ucmx/parameters/" #name, name)
+#define LIMIT(name) LIMIT_OF(UCMX_PARAMETERS #name, name)
 		LIMIT(max_ids), LIMIT(max_requests), LIMIT(max_user_requests),
 		LIMIT(max_events), LIMIT(max_backlog),
-		LIMIT_OF("rdma_cmx/parameters/groups_per_user",
+		LIMIT_OF("/sys/module/rdma_cmx/parameters/groups_per_user",
 			 max_user_groups),
 	};
 	struct rdma_cmx_get_info info;
@@ -253,18 +120,18 @@ TEST_F(abi, limits)
 	long now;
 
 	for (i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
-		now = parameter(limits[i].name);
+		now = number_get(limits[i].name);
 		ASSERT_LT(0, now);
 		for (k = 0; k < 2; k++) {
 			/* As it is, and as it was changed */
-			ASSERT_EQ(0, parameter_set(limits[i].name, now + k));
+			ASSERT_EQ(0, number_set(limits[i].name, now + k));
 			memset(&info, 0xa5, sizeof(info));
 			ASSERT_EQ(0, call(self->fd, GET_INFO, &info));
 			memcpy(&value, (char *)&info + limits[i].at, 4);
 			EXPECT_EQ(now + k, value)
 				TH_LOG("%s", limits[i].name);
 		}
-		ASSERT_EQ(0, parameter_set(limits[i].name, now));
+		ASSERT_EQ(0, number_set(limits[i].name, now));
 	}
 	EXPECT_EQ(RDMA_CMX_MAX_JOINS, info.max_joins);
 	EXPECT_EQ(RDMA_CMX_MAX_EVENT, info.max_event);
@@ -275,26 +142,6 @@ TEST_F(abi, limits)
 	ASSERT_EQ(0, ioctl(self->fd, RDMA_CMX_IO(GET_INFO), &info));
 	EXPECT_NE(0, info.max_private_data);
 	EXPECT_EQ(0, info.max_user_groups);
-}
-
-/* A size above the limit is refused, and no smaller one. */
-TEST_F(abi, limit_of_private_data)
-{
-	struct rdma_cmx_connect conn = { .id = 12345 };
-	struct rdma_cmx_reject rej = { .id = 12345 };
-	struct rdma_cmx_get_info info = {};
-
-	ASSERT_EQ(0, call(self->fd, GET_INFO, &info));
-	conn.param.private_data_len = info.max_private_data;
-	rej.private_data_len = info.max_private_data;
-	EXPECT_EQ(-ENOENT, call(self->fd, CONNECT, &conn));
-	EXPECT_EQ(-ENOENT, call(self->fd, ACCEPT, &conn));
-	EXPECT_EQ(-ENOENT, call(self->fd, REJECT, &rej));
-	conn.param.private_data_len++;
-	rej.private_data_len++;
-	EXPECT_EQ(-EINVAL, call(self->fd, CONNECT, &conn));
-	EXPECT_EQ(-EINVAL, call(self->fd, ACCEPT, &conn));
-	EXPECT_EQ(-EINVAL, call(self->fd, REJECT, &rej));
 }
 
 /*
@@ -362,28 +209,6 @@ TEST_F(abi, other_namespace)
 	ASSERT_EQ(0, id_create(fd, RDMA_PS_TCP, 1, &id));
 	EXPECT_EQ(-EADDRNOTAVAIL, id_bind(fd, id, ADDR_RDMA, 0));
 	close(fd);
-}
-
-TEST_F(abi, bad_pointers)
-{
-	uint8_t *page, *edge;
-	unsigned int i;
-
-	page = mmap(NULL, 8192, PROT_READ | PROT_WRITE,
-		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	ASSERT_NE(MAP_FAILED, page);
-	ASSERT_EQ(0, munmap(page + 4096, 4096));
-	for (i = 0; i < COMMANDS; i++) {
-		EXPECT_EQ(-EFAULT, raw(self->fd, commands[i].cmd, NULL));
-		EXPECT_EQ(-EFAULT, raw(self->fd, commands[i].cmd,
-				       (void *)0xffff800000000000));
-		/* The last byte that is read is not there. */
-		edge = page + 4096 - commands[i].in_size + 1;
-		memcpy(edge, &commands[i].size, 4);
-		EXPECT_EQ(-EFAULT, raw(self->fd, commands[i].cmd, edge))
-			TH_LOG("%s", commands[i].name);
-	}
-	munmap(page, 4096);
 }
 
 /* What cannot be answered is not done either. */
@@ -456,74 +281,6 @@ TEST_F(abi, misaligned_struct)
 	EXPECT_EQ(0, id_destroy(self->fd, arg.id));
 }
 
-#define EXPECT_RESERVED(cmd, type, field) do {				\
-	struct type arg_ = {};						\
-	memset(&arg_.field, 0xff, sizeof(arg_.field));			\
-	EXPECT_EQ(-EINVAL, call(self->fd, cmd, &arg_))			\
-		TH_LOG(#cmd "." #field);				\
-} while (0)
-
-TEST_F(abi, reserved_fields)
-{
-	EXPECT_RESERVED(ID_BIND, rdma_cmx_id_bind, reserved);
-	EXPECT_RESERVED(ID_QUERY, rdma_cmx_id_query, reserved);
-	EXPECT_RESERVED(ID_DESTROY, rdma_cmx_destroy, reserved);
-	EXPECT_RESERVED(LEAVE, rdma_cmx_destroy, reserved);
-	EXPECT_RESERVED(ID_SET_OPTION, rdma_cmx_id_set_option, reserved);
-	EXPECT_RESERVED(ID_MIGRATE, rdma_cmx_id_migrate, reserved);
-	EXPECT_RESERVED(RESOLVE_ADDR, rdma_cmx_resolve_addr, reserved);
-	EXPECT_RESERVED(RESOLVE_ROUTE, rdma_cmx_resolve_route, reserved);
-	EXPECT_RESERVED(INIT_QP_ATTR, rdma_cmx_init_qp_attr, reserved);
-	EXPECT_RESERVED(CONN_QP_ATTR, rdma_cmx_conn_qp_attr, reserved);
-	EXPECT_RESERVED(CONNECT, rdma_cmx_connect, reserved);
-	EXPECT_RESERVED(CONNECT, rdma_cmx_connect, uid);
-	EXPECT_RESERVED(ACCEPT, rdma_cmx_connect, reserved);
-	EXPECT_RESERVED(LISTEN, rdma_cmx_listen, reserved);
-	EXPECT_RESERVED(REJECT, rdma_cmx_reject, reserved);
-	EXPECT_RESERVED(REJECT, rdma_cmx_reject, reserved2);
-	EXPECT_RESERVED(REJECT, rdma_cmx_reject, reason);
-	EXPECT_RESERVED(DISCONNECT, rdma_cmx_id_arg, reserved);
-	EXPECT_RESERVED(DISCONNECT, rdma_cmx_id_arg, event);
-	EXPECT_RESERVED(NOTIFY, rdma_cmx_id_arg, reserved);
-	EXPECT_RESERVED(WRITE_EVENT, rdma_cmx_write_event, event);
-	EXPECT_RESERVED(JOIN, rdma_cmx_join, reserved);
-	EXPECT_RESERVED(JOIN_MANY, rdma_cmx_join_many, reserved);
-	EXPECT_RESERVED(GETADDRINFO, rdma_cmx_getaddrinfo, reserved);
-	EXPECT_RESERVED(GETADDRINFO, rdma_cmx_getaddrinfo, query.reserved);
-	EXPECT_RESERVED(RESOLVE_ADDRINFO, rdma_cmx_resolve_addrinfo,
-			query.reserved);
-}
-
-TEST_F(abi, unknown_flags)
-{
-	struct rdma_cmx_connect conn = { .id = self->id, .flags = 1 };
-	struct rdma_cmx_getaddrinfo gai = { .query.flags = 1u << 31 };
-	struct rdma_cmx_resolve_addrinfo rai = {
-		.id = self->id, .query.flags = 1u << 31,
-	};
-	struct rdma_cmx_id_set_option opt = { .id = self->id, .level = 77 };
-	struct rdma_cmx_id_bind bind = { .id = self->id, .flags = 1 };
-	struct rdma_cmx_id_query query = { .id = self->id, .flags = 1 };
-
-	EXPECT_EQ(-EOPNOTSUPP, call(self->fd, ID_BIND, &bind));
-	EXPECT_EQ(-EOPNOTSUPP, call(self->fd, ID_QUERY, &query));
-	EXPECT_EQ(-EOPNOTSUPP, call(self->fd, CONNECT, &conn));
-	conn.flags = 1u << 31;
-	EXPECT_EQ(-EOPNOTSUPP, call(self->fd, ACCEPT, &conn));
-	EXPECT_EQ(-EOPNOTSUPP, call(self->fd, GETADDRINFO, &gai));
-	/* Names that come later need a waiter. */
-	gai.query.flags = RDMA_CMX_AIQ_NAMES_LATER;
-	EXPECT_EQ(-EOPNOTSUPP, call(self->fd, GETADDRINFO, &gai));
-	gai.query.flags = 0;
-	gai.query.ai_flags = 1u << 31;
-	EXPECT_EQ(-EOPNOTSUPP, call(self->fd, GETADDRINFO, &gai));
-	EXPECT_EQ(-EOPNOTSUPP, call(self->fd, RESOLVE_ADDRINFO, &rai));
-	EXPECT_EQ(-EOPNOTSUPP, call(self->fd, ID_SET_OPTION, &opt));
-	opt.level = RDMA_OPTION_ID;
-	opt.optname = 77;
-	EXPECT_EQ(-EOPNOTSUPP, call(self->fd, ID_SET_OPTION, &opt));
-}
-
 TEST_F(abi, addresses)
 {
 	struct rdma_cmx_id_bind bind = { .id = self->id };
@@ -540,48 +297,6 @@ TEST_F(abi, addresses)
 	EXPECT_EQ(-EADDRNOTAVAIL, id_bind(self->fd, self->id, "203.0.113.7",
 					  0));
 	EXPECT_EQ(-EINVAL, id_resolve_addr(self->fd, self->id, NULL, NULL, 0));
-}
-
-TEST_F(abi, connection_parameters)
-{
-	struct rdma_cmx_connect conn = { .id = self->id };
-	struct rdma_cmx_reject rej = { .id = self->id };
-
-	conn.param.private_data_len = 257;
-	EXPECT_EQ(-EINVAL, call(self->fd, CONNECT, &conn));
-	EXPECT_EQ(-EINVAL, call(self->fd, ACCEPT, &conn));
-	conn.param.private_data_len = UINT16_MAX;
-	EXPECT_EQ(-EINVAL, call(self->fd, CONNECT, &conn));
-	conn.param.private_data_len = 3;
-	conn.param.private_data[3] = 1;
-	EXPECT_EQ(-EINVAL, call(self->fd, CONNECT, &conn));
-	rej.private_data_len = UINT16_MAX;
-	EXPECT_EQ(-EINVAL, call(self->fd, REJECT, &rej));
-	rej.private_data_len = 0;
-	rej.private_data[255] = 1;
-	EXPECT_EQ(-EINVAL, call(self->fd, REJECT, &rej));
-	/* Not bound to any device. */
-	memset(&conn, 0, sizeof(conn));
-	conn.id = self->id;
-	EXPECT_EQ(-EINVAL, call(self->fd, CONNECT, &conn));
-}
-
-/* Parameters that would not be taken */
-TEST_F(abi, accept_without_parameters)
-{
-	struct rdma_cmx_connect conn;
-	unsigned int i;
-
-	for (i = 0; i <= sizeof(conn.param); i++) {
-		memset(&conn, 0, sizeof(conn));
-		conn.id = 12345;
-		conn.flags = RDMA_CMX_ACCEPT_NO_PARAM;
-		if (i < sizeof(conn.param))
-			((uint8_t *)&conn.param)[i] = 1;
-		EXPECT_EQ(i < sizeof(conn.param) ? -EINVAL : -ENOENT,
-			  call(self->fd, ACCEPT, &conn))
-			TH_LOG("byte %u", i);
-	}
 }
 
 TEST_F(abi, options)

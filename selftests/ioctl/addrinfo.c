@@ -11,7 +11,8 @@
 
 #include "harness.h"
 
-#define NODE	"storage.example"
+#define NODE		"storage.example"
+#define MAX_REQUESTS	UCMX_PARAMETERS "max_requests"
 
 FIXTURE(addrinfo) {
 	int fd;
@@ -437,19 +438,13 @@ TEST_F(addrinfo, destroy_outstanding)
 
 TEST_F(addrinfo, limit)
 {
-	const char *path = "/sys/module/rdma_ucmx/parameters/max_requests";
-	unsigned int old = 0;
+	long old = number_get(MAX_REQUESTS);
 	union event_buf buf;
 	uint32_t id[3];
-	FILE *f;
 	int i;
 
-	f = fopen(path, "r+");
-	ASSERT_NE(NULL, f);
-	ASSERT_EQ(1, fscanf(f, "%u", &old));
-	rewind(f);
-	fprintf(f, "2\n");
-	fflush(f);
+	ASSERT_LT(0, old);
+	ASSERT_EQ(0, number_set(MAX_REQUESTS, 2));
 	for (i = 0; i < 3; i++)
 		ASSERT_EQ(0, id_create(self->fd, RDMA_PS_TCP, i + 1, &id[i]));
 	EXPECT_EQ(0, resolve_later(self->fd, id[0], NODE));
@@ -460,9 +455,7 @@ TEST_F(addrinfo, limit)
 	EXPECT_EQ(0, resolve_later(self->fd, id[2], NODE));
 	EXPECT_EQ(0, id_destroy(self->fd, id[1]));
 	EXPECT_EQ(0, resolve_later(self->fd, id[0], NODE));
-	rewind(f);
-	fprintf(f, "%u\n", old);
-	fclose(f);
+	EXPECT_EQ(0, number_set(MAX_REQUESTS, old));
 }
 
 static int port_later(int fd, uint32_t id, const char *node, uint32_t ps,

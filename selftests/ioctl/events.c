@@ -10,6 +10,8 @@
 
 #include "harness.h"
 
+#define MAX_EVENTS	UCMX_PARAMETERS "max_events"
+
 FIXTURE(events) {
 	int fd;
 	uint32_t id;
@@ -195,26 +197,18 @@ TEST_F(events, destroy_removes_unread)
 
 TEST_F(events, limit)
 {
-	const char *path = "/sys/module/rdma_ucmx/parameters/max_events";
-	unsigned int old = 0;
+	long old = number_get(MAX_EVENTS);
 	union event_buf buf;
-	FILE *f;
 	int i;
 
-	f = fopen(path, "r+");
-	ASSERT_NE(NULL, f);
-	ASSERT_EQ(1, fscanf(f, "%u", &old));
-	rewind(f);
-	fprintf(f, "3\n");
-	fflush(f);
+	ASSERT_LT(0, old);
+	ASSERT_EQ(0, number_set(MAX_EVENTS, 3));
 	for (i = 0; i < 3; i++)
 		EXPECT_EQ(0, id_write_event(self->fd, self->id, i, 0));
 	EXPECT_EQ(-EAGAIN, id_write_event(self->fd, self->id, i, 0));
 	EXPECT_EQ(0, event_want(self->fd, RDMA_CMX_EV_USER, &buf));
 	EXPECT_EQ(0, id_write_event(self->fd, self->id, i, 0));
-	rewind(f);
-	fprintf(f, "%u\n", old);
-	fclose(f);
+	EXPECT_EQ(0, number_set(MAX_EVENTS, old));
 }
 
 TEST_F(events, epoll_edges)

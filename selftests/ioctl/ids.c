@@ -8,6 +8,8 @@
 
 #include "harness.h"
 
+#define MAX_IDS	UCMX_PARAMETERS "max_ids"
+
 FIXTURE(ids) {
 	int fd;
 };
@@ -146,30 +148,14 @@ TEST_F(ids, stale_handles)
 	EXPECT_EQ(-ENOENT, call(self->fd, ID_SET_OPTION, &opt));
 }
 
-static bool param_set(const char *name, unsigned int value, unsigned int *old)
-{
-	char path[128];
-	FILE *f;
-	bool ok;
-
-	snprintf(path, sizeof(path), "/sys/module/rdma_ucmx/parameters/%s",
-		 name);
-	f = fopen(path, "r+");
-	if (!f)
-		return false;
-	ok = !old || fscanf(f, "%u", old) == 1;
-	rewind(f);
-	ok = ok && fprintf(f, "%u\n", value) > 0;
-	return !fclose(f) && ok;
-}
-
 TEST_F(ids, limit)
 {
+	long old = number_get(MAX_IDS);
 	uint32_t id[5];
-	unsigned int old;
 	int i;
 
-	ASSERT_TRUE(param_set("max_ids", 4, &old));
+	ASSERT_LT(0, old);
+	ASSERT_EQ(0, number_set(MAX_IDS, 4));
 	for (i = 0; i < 4; i++)
 		EXPECT_EQ(0, id_create(self->fd, RDMA_PS_UDP, 1, &id[i]));
 	EXPECT_EQ(-EMFILE, id_create(self->fd, RDMA_PS_UDP, 1, &id[4]));
@@ -179,7 +165,7 @@ TEST_F(ids, limit)
 	close(i);
 	EXPECT_EQ(0, id_destroy(self->fd, id[0]));
 	EXPECT_EQ(0, id_create(self->fd, RDMA_PS_UDP, 1, &id[0]));
-	EXPECT_TRUE(param_set("max_ids", old, NULL));
+	EXPECT_EQ(0, number_set(MAX_IDS, old));
 }
 
 TEST_F(ids, bind_and_query)

@@ -12,10 +12,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "bench.h"
+
+#ifdef BENCH_PROJECT
+#include <rdma/rdma_cmx_ioctl.h>
+#endif
 
 struct sockaddr_in bench_local = { .sin_family = AF_INET };
 struct sockaddr_in bench_peer = { .sin_family = AF_INET };
@@ -271,6 +276,36 @@ static int hold(unsigned int count, bool resolved)
 	return 0;
 }
 
+#ifdef BENCH_PROJECT
+/*
+ * What no lookup in the kernel goes below: a system call that copies a struct
+ * of the size of a query and does nothing, and a result list of one entry.
+ */
+static int do_floor(double *us)
+{
+	struct {
+		struct rdma_cmx_get_info info;
+		char rest[sizeof(struct rdma_cmx_getaddrinfo) -
+			  sizeof(struct rdma_cmx_get_info)];
+	} arg = { .info.size = sizeof(arg) };
+	struct rdma_addrinfo *list;
+	double start = now_us();
+
+	if (ioctl(channel->fd, RDMA_CMX_IO(GET_INFO), &arg))
+		return fail("GET_INFO");
+	list = calloc(1, sizeof(*list));
+	if (!list)
+		return fail("calloc");
+	list->ai_src_addr = malloc(sizeof(struct sockaddr_in));
+	list->ai_dst_addr = malloc(sizeof(struct sockaddr_in));
+	free(list->ai_src_addr);
+	free(list->ai_dst_addr);
+	free(list);
+	*us = now_us() - start;
+	return 0;
+}
+#endif
+
 static int measure(int (*operation)(double *us), unsigned int count)
 {
 	double *values = calloc(count, sizeof(*values));
@@ -307,6 +342,9 @@ int main(int argc, char **argv)
 		{ "getaddrinfo", do_getaddrinfo }, { "learn", do_learn },
 		{ "addr", do_addr }, { "route", do_route },
 		{ "join", do_join }, { "leave", do_leave },
+#ifdef BENCH_PROJECT
+		{ "floor", do_floor },
+#endif
 	};
 	unsigned int count;
 	double us;

@@ -253,6 +253,19 @@ void ucmx_event_add(struct ucmx_event *ev, const void *body)
 }
 
 /**
+ * ucmx_file_wake - wake a reader, if one waits
+ * @file: the file, which has events since before the call
+ *
+ * Most events come while the program does something else: those cost no lock.
+ */
+void ucmx_file_wake(struct ucmx_file *file)
+{
+	/* Its barrier pairs with the one of ucmx_poll() and of prepare_to_wait(). */
+	if (wq_has_sleeper(&file->wait))
+		wake_up_interruptible(&file->wait);
+}
+
+/**
  * ucmx_event_wake - wake a reader of events that were added
  * @id: the id, its lock held since then
  */
@@ -267,7 +280,7 @@ void ucmx_event_wake(struct ucmx_id *id)
 	 * go as soon as the id can be migrated.
 	 */
 	if (file && !id->hold)
-		wake_up_interruptible(&file->wait);
+		ucmx_file_wake(file);
 }
 
 /**
@@ -312,7 +325,7 @@ static void ucmx_event_unhold_some(struct ucmx_id *id)
 	id->hold = !list_empty(&id->held);
 	spin_unlock(&file->lock);
 	if (n)
-		wake_up_interruptible(&file->wait);
+		ucmx_file_wake(file);
 }
 
 /**

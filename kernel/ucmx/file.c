@@ -215,6 +215,8 @@ static __poll_t ucmx_poll(struct file *filp, poll_table *wait)
 	struct ucmx_file *file = filp->private_data;
 
 	poll_wait(filp, &file->wait, wait);
+	/* Either this sees an event, or ucmx_file_wake() sees the poller. */
+	smp_mb();
 	return list_empty(&file->events) ? 0 : EPOLLIN | EPOLLRDNORM;
 }
 

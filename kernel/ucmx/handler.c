@@ -143,14 +143,9 @@ static void ucmx_parts_put(struct ucmx_event *ev, struct ucmx_parts *parts,
 		pos += sizeof(struct rdma_cmx_id_info);
 	}
 	if (parts->num_paths) {
-		struct ib_path_rec_data paths[UCMX_MAX_PATHS];
-
-		/* Counted before: the room is for no more than that. */
-		memset(paths, 0, sizeof(paths));
-		ucmx_paths_fill(cm, paths);
-		ev->num_paths = parts->num_paths;
-		memcpy(pos, paths, ev->num_paths * sizeof(paths[0]));
-		pos += ev->num_paths * sizeof(paths[0]);
+		/* As many as were counted: the handler lock is still held. */
+		ev->num_paths = ucmx_paths_fill(cm, pos);
+		pos += ev->num_paths * sizeof(struct ib_path_rec_data);
 	}
 	if (parts->pd_len) {
 		memcpy(pos, parts->pd, parts->pd_len);

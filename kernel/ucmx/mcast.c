@@ -169,6 +169,8 @@ void ucmx_mc_detach(struct ucmx_id *id)
 {
 	struct ucmx_mc *mc;
 
+	if (hlist_empty(&id->mcs))
+		return;
 	rdma_cmx_leave_all(id->cm);
 	hlist_for_each_entry(mc, &id->mcs, node)
 		mc->member = NULL;

@@ -226,7 +226,7 @@ int ucmx_get_events(struct ucmx_cmd *cmd)
 
 	/* A wake-up wakes one reader; it wakes the next one for the rest. */
 	if (!list_empty(&file->events))
-		wake_up_interruptible(&file->wait);
+		ucmx_file_wake(file);
 	return ret;
 }
 

@@ -53,6 +53,8 @@ void cmx_event_drop_last(struct cmx_id *id)
 {
 	struct rdma_cm_event *event;
 
+	if (!__atomic_load_n(&id->id.event, __ATOMIC_RELAXED))
+		return;
 	pthread_mutex_lock(&id->lock);
 	event = id->id.event;
 	id->id.event = NULL;
@@ -318,7 +320,7 @@ static bool event_fill(struct cmx_event *evt,
 			handle_destroy(channel->fd, raw->ev.obj);
 		return false;
 	}
-	memset(evt, 0, sizeof(*evt));
+	memset(evt, 0, offsetof(struct cmx_event, private_data));
 	evt->id = id;
 	evt->moves = moves;
 	evt->event.id = &id->id;

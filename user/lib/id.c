@@ -42,6 +42,7 @@ struct cmx_id *cmx_id_alloc(struct rdma_event_channel *channel, void *context,
 	pthread_mutex_init(&id->lock, NULL);
 	pthread_cond_init(&id->cond, NULL);
 	cmx_mem_atomic(&id->queried, sizeof(id->queried));
+	cmx_mem_atomic(&id->id.event, sizeof(id->id.event));
 	cmx_own_add(id, CMX_ID);
 	return id;
 
@@ -151,6 +152,9 @@ static void waiters_wake(struct cmx_id *id)
 
 static void acks_wait(struct cmx_id *id, uint32_t events_reported)
 {
+	/* No other thread has an event of it. */
+	if (!events_reported)
+		return;
 	pthread_mutex_lock(&id->lock);
 	while ((int32_t)(id->events_completed - events_reported) < 0)
 		pthread_cond_wait(&id->cond, &id->lock);

@@ -41,20 +41,51 @@ static void *node_add(void **pos, size_t size)
 	return old;
 }
 
-/* The byte for @obj; NULL if there is none, and with @add no memory for it. */
-static uint8_t *unit_find(const void *obj, bool add)
+/* Its number among the units of memory; false: no object lies there. */
+static inline bool unit_number(const void *obj, uint64_t *unit)
 {
-	uint64_t unit = (uintptr_t)obj >> UNIT_BITS;
-	void **node = root, **pos, *next = NULL;
+	*unit = (uintptr_t)obj >> UNIT_BITS;
+	return !((uintptr_t)obj & ((1 << UNIT_BITS) - 1)) &&
+	       !(*unit >> UNITS_BITS);
+}
+
+static inline unsigned int node_index(uint64_t unit, int level)
+{
+	return unit >> (LEAF_BITS + level * NODE_BITS) & (NODE_SIZE - 1);
+}
+
+/* The byte for @obj; NULL if there is none. Each call of the API comes here. */
+static inline uint8_t *unit_find(const void *obj)
+{
+	void *node = root;
+	uint64_t unit;
 	int level;
 
-	if (((uintptr_t)obj & ((1 << UNIT_BITS) - 1)) || unit >> UNITS_BITS)
+	if (!unit_number(obj, &unit))
+		return NULL;
+#pragma GCC unroll 3
+	for (level = LEVELS - 1; level >= 0; level--) {
+		node = __atomic_load_n((void **)node + node_index(unit, level),
+				       __ATOMIC_ACQUIRE);
+		if (!node)
+			return NULL;
+	}
+	return (uint8_t *)node + (unit & ((1 << LEAF_BITS) - 1));
+}
+
+/* The same, with the nodes that are missing; NULL: no memory for them. */
+static uint8_t *unit_make(const void *obj)
+{
+	void **node = root, **pos, *next = NULL;
+	uint64_t unit;
+	int level;
+
+	if (!unit_number(obj, &unit))
 		return NULL;
 	for (level = LEVELS - 1; level >= 0; level--) {
-		pos = &node[unit >> (LEAF_BITS + level * NODE_BITS) &
-			    (NODE_SIZE - 1)];
+		pos = &node[node_index(unit, level)];
 		next = __atomic_load_n(pos, __ATOMIC_ACQUIRE);
-		if (!next && add)
+		if (!next)
 			next = node_add(pos, level ? NODE_SIZE * sizeof(void *) :
 						     1 << LEAF_BITS);
 		if (!next)
@@ -95,8 +126,10 @@ void cmx_cookie_forked(void)
  */
 int cmx_own_add(void *obj, enum cmx_kind kind)
 {
-	uint8_t *unit = unit_find(obj, true);
+	uint8_t *unit = unit_find(obj);
 
+	if (!unit)
+		unit = unit_make(obj);
 	if (!unit)
 		return cmx_err(ENOMEM);
 	__atomic_store_n(unit, kind, __ATOMIC_RELEASE);
@@ -105,7 +138,7 @@ int cmx_own_add(void *obj, enum cmx_kind kind)
 
 bool cmx_own(const void *obj, enum cmx_kind kind)
 {
-	const uint8_t *unit = unit_find(obj, false);
+	const uint8_t *unit = unit_find(obj);
 
 	return unit && __atomic_load_n(unit, __ATOMIC_ACQUIRE) == kind;
 }
@@ -113,7 +146,7 @@ bool cmx_own(const void *obj, enum cmx_kind kind)
 /* False: it was not there. True for one of several threads. */
 bool cmx_own_del(const void *obj, enum cmx_kind kind)
 {
-	uint8_t *unit = unit_find(obj, false);
+	uint8_t *unit = unit_find(obj);
 	uint8_t was = kind;
 
 	return unit && __atomic_compare_exchange_n(unit, &was, CMX_NONE, false,

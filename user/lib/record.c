@@ -114,9 +114,10 @@ int cmx_record_get(int fd, struct cmx_record *rec)
 		cmd = outer;
 		return cmx_err(ENOMEM);
 	}
-	/* Memory checkers do not know what the ioctl writes. */
-	memset(rec->bytes, 0, sizeof(rec->bytes));
 	ret = ioctl(fd, RDMA_CMX_IO(GET_EVENTS), &cmd);
 	cmd = outer;
-	return ret ? -1 : cmx_record_parse(rec);
+	if (ret)
+		return -1;
+	cmx_mem_written(rec->bytes, sizeof(rec->bytes));
+	return cmx_record_parse(rec);
 }

@@ -10,8 +10,8 @@
  * fail.
  *
  * The stock library may be loaded later than this one: this library searches
- * again whenever something has been loaded since. Once found it is never
- * unloaded: a permanent reference prevents that other code comes to lie at its
+ * again whenever something has been loaded since, unless the caller is the
+ * program itself, which is never unloaded. Once found it is never unloaded: a permanent reference prevents that other code comes to lie at its
  * addresses, and that a forwarded call loses the code under it.
  * That costs a program that wants to unload it the library's few pages; to
  * check at each call would cost every program time.
@@ -58,11 +58,15 @@ struct found {
 	char path[PATH_MAX];
 };
 
+static uintptr_t program_start;
+static uintptr_t program_end;
 static uintptr_t stock_start;
 static uintptr_t stock_end;
 static void *stock_handle;
 static int place = CMX_PLACE_UNKNOWN;
 static unsigned long long loads_seen;
+CMX_MEM_ATOMIC(program_start)
+CMX_MEM_ATOMIC(program_end)
 CMX_MEM_ATOMIC(stock_start)
 CMX_MEM_ATOMIC(stock_end)
 CMX_MEM_ATOMIC(stock_handle)
@@ -81,10 +85,10 @@ void cmx_stock_unlock(void)
 	pthread_mutex_unlock(&lock);
 }
 
-/* Not if it is this library by the stock's name: nothing may be forwarded to it. */
-static void stock_found(const struct dl_phdr_info *info, struct found *found)
+/* Where its code is; false: it has none. */
+static bool code_find(const struct dl_phdr_info *info, uintptr_t *start,
+		      uintptr_t *end)
 {
-	uintptr_t own = (uintptr_t)stock_found, start;
 	int i;
 
 	for (i = 0; i < info->dlpi_phnum; i++) {
@@ -92,16 +96,43 @@ static void stock_found(const struct dl_phdr_info *info, struct found *found)
 
 		if (ph->p_type != PT_LOAD || !(ph->p_flags & PF_X))
 			continue;
-		start = info->dlpi_addr + ph->p_vaddr;
-		if (own >= start && own < start + ph->p_memsz)
-			return;
-		snprintf(found->path, sizeof(found->path), "%s",
-			 info->dlpi_name);
-		found->base = info->dlpi_addr;
-		found->start = start;
-		found->end = start + ph->p_memsz;
-		return;
+		*start = info->dlpi_addr + ph->p_vaddr;
+		*end = *start + ph->p_memsz;
+		return true;
 	}
+	return false;
+}
+
+/* Not if it is this library by the stock's name: nothing may be forwarded to it. */
+static void stock_found(const struct dl_phdr_info *info, struct found *found)
+{
+	uintptr_t own = (uintptr_t)stock_found, start, end;
+
+	if (!code_find(info, &start, &end) || (own >= start && own < end))
+		return;
+	snprintf(found->path, sizeof(found->path), "%s", info->dlpi_name);
+	found->base = info->dlpi_addr;
+	found->start = start;
+	found->end = end;
+}
+
+/* The lock is held. The program is the only object without a name. */
+static void program_found(const struct dl_phdr_info *info)
+{
+	uintptr_t start, end;
+
+	if (program_start || !code_find(info, &start, &end))
+		return;
+	__atomic_store_n(&program_end, end, __ATOMIC_RELAXED);
+	__atomic_store_n(&program_start, start, __ATOMIC_RELEASE);
+}
+
+static bool by_program(uintptr_t caller)
+{
+	uintptr_t start = __atomic_load_n(&program_start, __ATOMIC_ACQUIRE);
+
+	return start && caller >= start &&
+	       caller < __atomic_load_n(&program_end, __ATOMIC_RELAXED);
 }
 
 static int stock_look(struct dl_phdr_info *info, size_t size, void *data)
@@ -112,6 +143,8 @@ static int stock_look(struct dl_phdr_info *info, size_t size, void *data)
 	if (info->dlpi_adds == loads_seen)
 		return 1;
 	found->loads = info->dlpi_adds;
+	if (!info->dlpi_name[0])
+		program_found(info);
 	base = base ? base + 1 : info->dlpi_name;
 	if (strncmp(base, "librdmacm.so", 12))
 		return 0;
@@ -186,7 +219,7 @@ bool cmx_stock_caller(const void *address, bool look)
 
 	if (place_get() == CMX_PLACE_STOCK)
 		return true;
-	if (!start && look) {
+	if (!start && look && !by_program(caller)) {
 		stock_find();
 		start = __atomic_load_n(&stock_start, __ATOMIC_ACQUIRE);
 	}

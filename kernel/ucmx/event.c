@@ -260,7 +260,7 @@ void ucmx_event_add(struct ucmx_event *ev, const void *body)
  */
 void ucmx_file_wake(struct ucmx_file *file)
 {
-	/* Its barrier pairs with the one of ucmx_poll() and of prepare_to_wait(). */
+	/* Its barrier pairs with those of ucmx_poll() and prepare_to_wait(). */
 	if (wq_has_sleeper(&file->wait))
 		wake_up_interruptible(&file->wait);
 }

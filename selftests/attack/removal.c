@@ -530,7 +530,7 @@ static int half_connect(int fd, uint32_t *passive)
 	uint32_t listener, active;
 	union event_buf buf;
 
-	return request_get(fd, 2, &listener, &active, passive) ?:
+	return request_get(fd, RDMA_PS_TCP, 2, &listener, &active, passive) ?:
 	       id_accept(fd, *passive, 3) ?:
 	       event_want(fd, EV_CONNECT_RESPONSE, &buf);
 }

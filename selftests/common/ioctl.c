@@ -281,12 +281,13 @@ bool counter_wait(const char *name, long value)
 	return true;
 }
 
-int listener_new(int fd, uint64_t uid, uint32_t *id, uint16_t *port)
+static int listener_of(int fd, uint32_t ps, uint64_t uid, uint32_t *id,
+		       uint16_t *port)
 {
 	struct rdma_cmx_id_query query = {};
 	int ret;
 
-	ret = id_create(fd, RDMA_PS_TCP, uid, id) ?:
+	ret = id_create(fd, ps, uid, id) ?:
 	      id_bind(fd, *id, ADDR_RDMA, 0) ?: id_listen(fd, *id);
 	query.id = *id;
 	ret = ret ?: call(fd, ID_QUERY, &query);
@@ -294,15 +295,26 @@ int listener_new(int fd, uint64_t uid, uint32_t *id, uint16_t *port)
 	return ret;
 }
 
-int active_new(int fd, uint64_t uid, uint16_t port, uint32_t *id)
+int listener_new(int fd, uint64_t uid, uint32_t *id, uint16_t *port)
+{
+	return listener_of(fd, RDMA_PS_TCP, uid, id, port);
+}
+
+static int active_of(int fd, uint32_t ps, uint64_t uid, uint16_t port,
+		     uint32_t *id)
 {
 	union event_buf buf;
 
-	return id_create(fd, RDMA_PS_TCP, uid, id) ?:
+	return id_create(fd, ps, uid, id) ?:
 	       id_resolve_addr(fd, *id, NULL, ADDR_RDMA, port) ?:
 	       event_want(fd, EV_ADDR_RESOLVED, &buf) ?:
 	       id_resolve_route(fd, *id) ?:
 	       event_want(fd, EV_ROUTE_RESOLVED, &buf);
+}
+
+int active_new(int fd, uint64_t uid, uint16_t port, uint32_t *id)
+{
+	return active_of(fd, RDMA_PS_TCP, uid, port, id);
 }
 
 int connect_start(int fd, uint64_t uid, uint16_t port, uint32_t *id)
@@ -310,15 +322,16 @@ int connect_start(int fd, uint64_t uid, uint16_t port, uint32_t *id)
 	return active_new(fd, uid, port, id) ?: id_connect(fd, *id);
 }
 
-int request_get(int fd, uint64_t active_uid, uint32_t *listener,
+int request_get(int fd, uint32_t ps, uint64_t active_uid, uint32_t *listener,
 		uint32_t *active, uint32_t *passive)
 {
 	union event_buf buf;
 	uint16_t port;
 	int ret;
 
-	ret = listener_new(fd, 1, listener, &port) ?:
-	      connect_start(fd, active_uid, port, active) ?:
+	ret = listener_of(fd, ps, 1, listener, &port) ?:
+	      active_of(fd, ps, active_uid, port, active) ?:
+	      id_connect(fd, *active) ?:
 	      event_want(fd, EV_CONNECT_REQUEST, &buf);
 	*passive = buf.ev.obj;
 	return ret;
@@ -331,7 +344,7 @@ int connect_pair(int fd, uint32_t *listener, uint32_t *active,
 	union event_buf buf;
 	int ret, seen;
 
-	ret = request_get(fd, 2, listener, active, passive) ?:
+	ret = request_get(fd, RDMA_PS_TCP, 2, listener, active, passive) ?:
 	      id_accept(fd, *passive, 3) ?:
 	      event_want(fd, EV_CONNECT_RESPONSE, &buf);
 	if (ret)

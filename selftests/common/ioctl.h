@@ -116,7 +116,7 @@ int active_new(int fd, uint64_t uid, uint16_t port, uint32_t *id);
 int connect_start(int fd, uint64_t uid, uint16_t port, uint32_t *id);
 
 /* A connection request of @fd to a new listener of @fd; its passive id. */
-int request_get(int fd, uint64_t active_uid, uint32_t *listener,
+int request_get(int fd, uint32_t ps, uint64_t active_uid, uint32_t *listener,
 		uint32_t *active, uint32_t *passive);
 
 /* Connect two ids of @fd over loopback; handles of both ends, of the

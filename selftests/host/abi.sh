@@ -8,19 +8,8 @@ top=$(cd "$here/../.." && pwd)
 lib=${LIB:-$top/build/user/lib/librdmacmx.so.1}
 work=$(mktemp -d) || exit
 trap 'rm -rf "$work"' EXIT
-count=0 failed=0
-
-# result NAME STATUS [DETAILS]
-result() {
-	count=$((count + 1))
-	if [ "$2" = 0 ]; then
-		echo "ok $count $1"
-	else
-		echo "not ok $count $1"
-		failed=1
-		[ -z "${3:-}" ] || printf '%s\n' "$3" | sed 's/^/# /'
-	fi
-}
+# shellcheck source=selftests/common/tap.sh
+. "$here/../common/tap.sh"
 
 symbols() {
 	readelf --dyn-syms -W "$1" | awk '$4 == "FUNC" && $7 != "UND" { print $8 }' |
@@ -197,4 +186,4 @@ else
 	count=$((count + 1))
 	echo "ok $count preloaded # SKIP rping is not installed"
 fi
-exit $failed
+results_end

@@ -9,19 +9,8 @@ lib=${LIB:-$top/build/user/lib/librdmacmx.so.1}
 pages=$top/Documentation/man
 work=$(mktemp -d) || exit
 trap 'rm -rf "$work"' EXIT
-count=0 failed=0
-
-# result NAME STATUS [DETAILS]
-result() {
-	count=$((count + 1))
-	if [ "$2" = 0 ]; then
-		echo "ok $count $1"
-	else
-		echo "not ok $count $1"
-		failed=1
-		[ -z "${3:-}" ] || printf '%s\n' "$3" | sed 's/^/# /'
-	fi
-}
+# shellcheck source=selftests/common/tap.sh
+. "$here/../common/tap.sh"
 
 exported() {
 	readelf --dyn-syms -W "$lib" |
@@ -100,4 +89,4 @@ for name in $functions; do
 done
 [ -z "$details" ]
 result "man 3 NAME and man 3cmx NAME find them" $? "$details"
-exit $failed
+results_end

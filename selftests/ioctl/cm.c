@@ -343,7 +343,8 @@ TEST_F(cm, answer_before_the_reply)
 	uint32_t listener, active, passive;
 	double start;
 
-	ASSERT_EQ(0, request_get(self->fd, 2, &listener, &active, &passive));
+	ASSERT_EQ(0, request_get(self->fd, RDMA_PS_TCP, 2, &listener, &active,
+				 &passive));
 	reject.id = active;
 	EXPECT_EQ(-EINVAL, call(self->fd, REJECT, &reject));
 	EXPECT_EQ(-EINVAL, id_accept(self->fd, active, 3));

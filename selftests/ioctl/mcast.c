@@ -217,25 +217,11 @@ TEST_F(mcast, before_accept)
 		.uid = 4,
 		.param = { .mask = RDMA_CMX_MC_QKEY, .qkey = 0x1111 },
 	};
-	struct rdma_cmx_id_query query = {};
 	uint32_t listener, active, passive, kept;
 	union event_buf buf;
 
-	ASSERT_EQ(0, id_create(self->fd, RDMA_PS_UDP, 2, &listener));
-	ASSERT_EQ(0, id_create(self->fd, RDMA_PS_UDP, 3, &active));
-	ASSERT_EQ(0, id_bind(self->fd, listener, ADDR_RDMA, 0));
-	ASSERT_EQ(0, id_listen(self->fd, listener));
-	query.id = listener;
-	ASSERT_EQ(0, call(self->fd, ID_QUERY, &query));
-	ASSERT_EQ(0, id_resolve_addr(self->fd, active, NULL, ADDR_RDMA,
-				     addr_port(&query.info.src)));
-	ASSERT_EQ(0, event_want(self->fd, EV_ADDR_RESOLVED, &buf));
-	ASSERT_EQ(0, id_resolve_route(self->fd, active));
-	ASSERT_EQ(0, event_want(self->fd, EV_ROUTE_RESOLVED, &buf));
-	ASSERT_EQ(0, id_connect(self->fd, active));
-	ASSERT_EQ(0, event_want(self->fd, EV_CONNECT_REQUEST, &buf));
-	passive = buf.ev.obj;
-
+	ASSERT_EQ(0, request_get(self->fd, RDMA_PS_UDP, 3, &listener, &active,
+				 &passive));
 	arg.id = passive;
 	addr_set(&arg.addr, "239.55.1.61", 0);
 	ASSERT_EQ(0, call(self->fd, JOIN, &arg));

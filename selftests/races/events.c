@@ -98,14 +98,16 @@ static int start_connect_request(struct stage *s)
 
 static int start_connect_response(struct stage *s)
 {
-	return request_get(s->fd, UID, &s->listener, &s->id, &s->peer) ?:
+	return request_get(s->fd, RDMA_PS_TCP, UID, &s->listener, &s->id,
+			   &s->peer) ?:
 	       id_accept(s->fd, s->peer, 2);
 }
 
 static int start_rejected(struct stage *s)
 {
 	struct rdma_cmx_reject arg = {};
-	int ret = request_get(s->fd, UID, &s->listener, &s->id, &s->peer);
+	int ret = request_get(s->fd, RDMA_PS_TCP, UID, &s->listener, &s->id,
+			      &s->peer);
 
 	arg.id = s->peer;
 	return ret ?: call(s->fd, REJECT, &arg);
@@ -118,7 +120,8 @@ static int start_established(struct stage *s)
 	union event_buf buf;
 	int ret;
 
-	ret = request_get(s->fd, 1, &s->listener, &s->peer, &s->id) ?:
+	ret = request_get(s->fd, RDMA_PS_TCP, 1, &s->listener, &s->peer,
+			  &s->id) ?:
 	      id_accept(s->fd, s->id, UID) ?:
 	      event_want(s->fd, EV_CONNECT_RESPONSE, &buf);
 	arg.id = s->peer;

@@ -120,10 +120,11 @@ static struct net_device *cmx_dest_error(int error)
 }
 
 static struct net_device *cmx_dest_ip4(const struct cmx_hints *h,
-				       struct cmx_dest *dest)
+				       struct cmx_dest *dest, int oif)
 {
 	struct flowi4 fl4 = {
 		.daddr = dest->dst.in.sin_addr.s_addr,
+		.flowi4_oif = oif,
 	};
 	struct net_device *ndev;
 	struct rtable *rt;
@@ -145,10 +146,11 @@ static struct net_device *cmx_dest_ip4(const struct cmx_hints *h,
 }
 
 static struct net_device *cmx_dest_ip6(const struct cmx_hints *h,
-				       struct cmx_dest *dest)
+				       struct cmx_dest *dest, int oif)
 {
 	struct flowi6 fl6 = {
 		.daddr = dest->dst.in6.sin6_addr,
+		.flowi6_oif = oif,
 	};
 	struct net_device *ndev;
 	struct dst_entry *dst;
@@ -164,7 +166,7 @@ static struct net_device *cmx_dest_ip6(const struct cmx_hints *h,
 		dev_put(ndev);
 		fl6.saddr = dest->src.in6.sin6_addr;
 	}
-	if (cmx_addr_is_link_local(&dest->dst))
+	if (cmx_addr_is_link_local(&dest->dst) && !oif)
 		fl6.flowi6_oif = dest->dst.in6.sin6_scope_id ?:
 				 dest->src.in6.sin6_scope_id;
 	dst = cmx_ipv6_route(h->net, &fl6);
@@ -196,11 +198,9 @@ static struct net_device *cmx_dest_local(const struct cmx_hints *h,
 	return cmx_ndev_of(h->net, &dest->src);
 }
 
-/*
- * @dest comes with dst, and with src where that is wanted, or with src alone
- * if passive. An unreachable one goes back without src. Returns 0 or -ENOMEM.
- */
-int cmx_dest_annotate(const struct cmx_hints *h, struct cmx_dest *dest)
+/* By interface @oif, or by the routing table's own if that is 0. */
+static int cmx_dest_annotate_by(const struct cmx_hints *h,
+				struct cmx_dest *dest, int oif)
 {
 	struct net_device *ndev;
 	union ib_gid gid;
@@ -211,6 +211,7 @@ int cmx_dest_annotate(const struct cmx_hints *h, struct cmx_dest *dest)
 	dest->rank = CMX_RANK_UNREACHED;
 	dest->port_num = 0;
 	dest->ibdev_index = 0;
+	dest->gid_index = -1;
 	dest->ib = false;
 
 	if (!passive) {
@@ -228,15 +229,15 @@ int cmx_dest_annotate(const struct cmx_hints *h, struct cmx_dest *dest)
 	switch (family) {
 	case AF_INET:
 		ndev = passive ? cmx_dest_local(h, dest) :
-				 cmx_dest_ip4(h, dest);
+				 cmx_dest_ip4(h, dest, oif);
 		break;
 	case AF_INET6:
 		ndev = passive ? cmx_dest_local(h, dest) :
-				 cmx_dest_ip6(h, dest);
+				 cmx_dest_ip6(h, dest, oif);
 		break;
 	case AF_IB:
 		if (!(passive && cmx_addr_is_any(&dest->src)) &&
-		    cmx_device_find_ib(h->net, dest)) {
+		    cmx_device_find_ib(h, dest)) {
 			dest->rank = CMX_RANK_RDMA;
 			goto out;
 		}
@@ -267,6 +268,32 @@ out:
 	return 0;
 }
 
+static bool cmx_dest_taken(const struct cmx_hints *h,
+			   const struct cmx_dest *dest)
+{
+	return !h->by_dev ||
+	       (dest->port_num &&
+		cmx_hints_take(h, dest->ibdev_index, dest->port_num));
+}
+
+/*
+ * @dest comes with dst, and with src where that is wanted, or with src alone
+ * if passive. An unreachable one goes back without src. Where the routing table
+ * prefers another device to the one of the hints, that one's interface counts if
+ * it is in the subnet. Returns 0 or -ENOMEM.
+ */
+int cmx_dest_annotate(const struct cmx_hints *h, struct cmx_dest *dest)
+{
+	int ret, oif;
+
+	ret = cmx_dest_annotate_by(h, dest, 0);
+	if (ret || cmx_dest_taken(h, dest) || !dest->dst.sa.sa_family ||
+	    h->src.sa.sa_family)
+		return ret;
+	oif = cmx_rail_ifindex(h, &dest->dst);
+	return oif ? cmx_dest_annotate_by(h, dest, oif) : 0;
+}
+
 /* To listen on: the service at the port of the query, whoever offers it too. */
 static void cmx_dest_from_own(struct cmx_dest *dest,
 			      const struct cmx_service *s)
@@ -286,6 +313,9 @@ static void cmx_dest_from_own(struct cmx_dest *dest,
 	dest->rank = CMX_RANK_RDMA;
 	dest->ibdev_index = s->ibdev_index;
 	dest->port_num = s->port_num;
+	/* The port's first GID is what its services are queried with. */
+	dest->gid_index = 0;
+	dest->gid_type = IB_GID_TYPE_IB;
 }
 
 static void cmx_dest_from_service(struct cmx_dest *dest,
@@ -310,6 +340,9 @@ static void cmx_dest_from_service(struct cmx_dest *dest,
 	dest->rank = CMX_RANK_RDMA;
 	dest->ibdev_index = s->ibdev_index;
 	dest->port_num = s->port_num;
+	/* The port's first GID is what its services are queried with. */
+	dest->gid_index = 0;
+	dest->gid_type = IB_GID_TYPE_IB;
 	dest->ib = true;
 	dest->dgid_state = CMX_DGID_KNOWN;
 	dest->pkey = s->pkey;
@@ -337,13 +370,17 @@ int cmx_dests_fill(const struct cmx_hints *h,
 			else
 				cmx_dest_from_service(dest,
 						      &cands->services[i]);
-			n++;
+			n += cmx_dest_taken(h, dest);
 			continue;
 		}
 		if (!cmx_candidates_get(h, cands, i, &addr))
 			continue;
 		dest->own_sid = cands->own_sid;
 		if (cmx_passive(h)) {
+			/* The wildcard is at all devices: one is wanted. */
+			if (h->by_dev && cmx_addr_is_any(&addr) &&
+			    !cmx_rail_addr(h, &addr))
+				continue;
 			dest->src = addr;
 			memset(&dest->dst, 0, sizeof(dest->dst));
 		} else if (addr.sa.sa_family) {
@@ -356,7 +393,7 @@ int cmx_dests_fill(const struct cmx_hints *h,
 		ret = cmx_dest_annotate(h, dest);
 		if (ret)
 			return ret;
-		n++;
+		n += cmx_dest_taken(h, dest);
 	}
 	return n;
 }

@@ -18,6 +18,7 @@
 struct cmx_ibdev {
 	struct list_head node;
 	struct ib_device *ibdev;
+	char name[IB_DEVICE_NAME_MAX];
 };
 
 static LIST_HEAD(cmx_devices);
@@ -25,11 +26,13 @@ static DECLARE_RWSEM(cmx_devices_lock);
 
 static int cmx_device_add(struct ib_device *ibdev);
 static void cmx_device_remove(struct ib_device *ibdev, void *data);
+static void cmx_device_rename(struct ib_device *ibdev, void *data);
 
 static struct ib_client cmx_client = {
 	.name = "rdma_cmx",
 	.add = cmx_device_add,
 	.remove = cmx_device_remove,
+	.rename = cmx_device_rename,
 	.no_kverbs_req = true,
 };
 
@@ -40,6 +43,7 @@ static int cmx_device_add(struct ib_device *ibdev)
 	if (!dev)
 		return -ENOMEM;
 	dev->ibdev = ibdev;
+	strscpy(dev->name, dev_name(&ibdev->dev), sizeof(dev->name));
 	ib_set_client_data(ibdev, &cmx_client, dev);
 	down_write(&cmx_devices_lock);
 	list_add_tail(&dev->node, &cmx_devices);
@@ -57,22 +61,36 @@ static void cmx_device_remove(struct ib_device *ibdev, void *data)
 	kfree(dev);
 }
 
+/* It cannot come before the device was added, or after it was removed. */
+static void cmx_device_rename(struct ib_device *ibdev, void *data)
+{
+	struct cmx_ibdev *dev = data;
+
+	down_write(&cmx_devices_lock);
+	strscpy(dev->name, dev_name(&ibdev->dev), sizeof(dev->name));
+	up_write(&cmx_devices_lock);
+}
+
+/* Sets the GID index of @dest. */
 static bool cmx_port_has_gid(struct ib_device *ibdev, u32 port,
 			     const union ib_gid *gid, enum ib_gid_type type,
-			     struct net_device *ndev)
+			     struct net_device *ndev, struct cmx_dest *dest)
 {
 	const struct ib_gid_attr *attr;
 
 	attr = rdma_find_gid_by_port(ibdev, gid, type, port, ndev);
 	if (IS_ERR(attr))
 		return false;
+	dest->gid_index = attr->index;
+	dest->gid_type = attr->gid_type;
 	rdma_put_gid_attr(attr);
 	return true;
 }
 
 /* RoCE knows the address itself, IPoIB and iWARP the netdevice's. */
 static bool cmx_port_owns(struct ib_device *ibdev, u32 port,
-			  const union ib_gid *ip_gid, struct net_device *ndev)
+			  const union ib_gid *ip_gid, struct net_device *ndev,
+			  struct cmx_dest *dest)
 {
 	struct ib_device *owner;
 	union ib_gid gid;
@@ -81,16 +99,17 @@ static bool cmx_port_owns(struct ib_device *ibdev, u32 port,
 		if (ndev->type != ARPHRD_ETHER)
 			return false;
 		return cmx_port_has_gid(ibdev, port, ip_gid,
-					IB_GID_TYPE_ROCE_UDP_ENCAP, ndev) ||
+					IB_GID_TYPE_ROCE_UDP_ENCAP, ndev,
+					dest) ||
 		       cmx_port_has_gid(ibdev, port, ip_gid, IB_GID_TYPE_ROCE,
-					ndev);
+					ndev, dest);
 	}
 	if (rdma_protocol_ib(ibdev, port)) {
 		if (ndev->type != ARPHRD_INFINIBAND)
 			return false;
 		memcpy(&gid, ndev->dev_addr + 4, sizeof(gid));
 		return cmx_port_has_gid(ibdev, port, &gid, IB_GID_TYPE_IB,
-					NULL);
+					NULL, dest);
 	}
 	if (rdma_protocol_iwarp(ibdev, port)) {
 		owner = ib_device_get_by_netdev(ndev, RDMA_DRIVER_UNKNOWN);
@@ -125,7 +144,8 @@ bool cmx_device_find(struct net *net, const union ib_gid *ip_gid,
 		if (!rdma_dev_access_netns(dev->ibdev, net))
 			continue;
 		rdma_for_each_port(dev->ibdev, port) {
-			if (!cmx_port_owns(dev->ibdev, port, ip_gid, ndev))
+			if (!cmx_port_owns(dev->ibdev, port, ip_gid, ndev,
+					   dest))
 				continue;
 			dest->ibdev_index = dev->ibdev->index;
 			dest->port_num = port;
@@ -178,6 +198,8 @@ static bool cmx_port_reaches_gid(struct ib_device *ibdev, u32 port,
 			dest->src.ib.sib_sid = 0;
 			dest->src.ib.sib_sid_mask = 0;
 		}
+		dest->gid_index = i;
+		dest->gid_type = IB_GID_TYPE_IB;
 		if (!dest->dst.sa.sa_family || !rdma_cap_ib_sa(ibdev, port))
 			return true;
 		dest->ib = true;
@@ -191,7 +213,7 @@ static bool cmx_port_reaches_gid(struct ib_device *ibdev, u32 port,
 }
 
 /* The same for AF_IB: a port with that source, or in the subnet of dst. */
-bool cmx_device_find_ib(struct net *net, struct cmx_dest *dest)
+bool cmx_device_find_ib(const struct cmx_hints *h, struct cmx_dest *dest)
 {
 	struct cmx_ibdev *dev;
 	bool found = false;
@@ -199,10 +221,11 @@ bool cmx_device_find_ib(struct net *net, struct cmx_dest *dest)
 
 	down_read(&cmx_devices_lock);
 	list_for_each_entry(dev, &cmx_devices, node) {
-		if (!rdma_dev_access_netns(dev->ibdev, net))
+		if (!rdma_dev_access_netns(dev->ibdev, h->net))
 			continue;
 		rdma_for_each_port(dev->ibdev, port) {
-			if (!cmx_port_reaches_gid(dev->ibdev, port, dest))
+			if (!cmx_hints_take(h, dev->ibdev->index, port) ||
+			    !cmx_port_reaches_gid(dev->ibdev, port, dest))
 				continue;
 			dest->ibdev_index = dev->ibdev->index;
 			dest->port_num = port;
@@ -213,6 +236,62 @@ bool cmx_device_find_ib(struct net *net, struct cmx_dest *dest)
 out:
 	up_read(&cmx_devices_lock);
 	return found;
+}
+
+/*
+ * The device that the caller wants, by the name that it has now; later ones do
+ * not matter. One of another namespace is as one that does not exist.
+ */
+int cmx_device_hint(struct cmx_hints *h, const struct rdma_cmx_query_attr *attr)
+{
+	struct cmx_ibdev *dev;
+	int ret = -ENODEV;
+
+	if (!attr->dev)
+		return attr->dev_port ? -EINVAL : 0;
+	down_read(&cmx_devices_lock);
+	list_for_each_entry(dev, &cmx_devices, node) {
+		if (strcmp(dev->name, attr->dev) ||
+		    !rdma_dev_access_netns(dev->ibdev, h->net))
+			continue;
+		ret = -ENXIO;
+		if (attr->dev_port &&
+		    !rdma_is_port_valid(dev->ibdev, attr->dev_port))
+			break;
+		h->by_dev = true;
+		h->dev_index = dev->ibdev->index;
+		h->dev_port = attr->dev_port;
+		ret = 0;
+		break;
+	}
+	up_read(&cmx_devices_lock);
+	return ret;
+}
+
+/* Calls @fn for each port that the hints name, until it returns true. */
+bool cmx_device_hinted(const struct cmx_hints *h,
+		       bool (*fn)(struct ib_device *ibdev, u32 port, void *arg),
+		       void *arg)
+{
+	struct cmx_ibdev *dev;
+	bool ret = false;
+	u32 port;
+
+	down_read(&cmx_devices_lock);
+	list_for_each_entry(dev, &cmx_devices, node) {
+		if (dev->ibdev->index != h->dev_index ||
+		    !rdma_dev_access_netns(dev->ibdev, h->net))
+			continue;
+		rdma_for_each_port(dev->ibdev, port) {
+			ret = cmx_hints_take(h, h->dev_index, port) &&
+			      fn(dev->ibdev, port, arg);
+			if (ret)
+				break;
+		}
+		break;
+	}
+	up_read(&cmx_devices_lock);
+	return ret;
 }
 
 /* The SA of an InfiniBand port, with a reference, or NULL. */

@@ -163,6 +163,7 @@ int cmx_hints_init(struct cmx_hints *h, const struct rdma_cmx_query_attr *attr)
 	h->flags = attr->flags;
 	h->has_port = attr->has_port;
 	h->port = attr->has_port ? attr->port : 0;
+	h->by_dev = false;
 
 	ret = cmx_hints_family(h, attr);
 	if (ret)

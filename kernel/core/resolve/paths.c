@@ -453,7 +453,8 @@ void cmx_paths_rank(const struct cmx_paths *r, struct cmx_dest *dests)
 		if (dest->dst.sa.sa_family != AF_IB ||
 		    !cmx_path_denied(&r->req[i].sa))
 			continue;
-		dest->rank = CMX_RANK_UNREACHED;
+		dest->rank = r->h->by_dev ? CMX_RANK_DROPPED :
+					    CMX_RANK_UNREACHED;
 		dest->src.sa.sa_family = 0;
 		dest->port_num = 0;
 	}

@@ -72,6 +72,8 @@ int cmx_request_parse(struct cmx_request *r,
 				    (attr->flags & RDMA_CMX_AI_SA))))
 		return -EINVAL;
 	ret = cmx_hints_init(&r->hints, attr);
+	if (!ret)
+		ret = cmx_device_hint(&r->hints, attr);
 	if (ret)
 		return ret;
 	r->hints.uid = caller->uid;
@@ -154,6 +156,9 @@ static int cmx_request_dests(struct cmx_request *r)
 	ret = cmx_dests_fill(&r->hints, &r->cands, r->dests);
 	if (ret < 0)
 		return ret;
+	/* The device that the caller wants reaches none of them. */
+	if (!ret && r->hints.by_dev)
+		return -ENETUNREACH;
 	r->dest_count = ret;
 	return cmx_paths_init(&r->paths, &r->hints, r->dests, r->dest_count);
 }

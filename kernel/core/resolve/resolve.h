@@ -8,7 +8,8 @@
  *	services.c	or, with RAI_SA, the services that the SAs know
  *	candidates.c	the addresses, each annotated by
  *	dest.c		(source address by the routing table),
- *	device.c	(RDMA device of that source) and
+ *	device.c	(RDMA device of that source),
+ *	rail.c		(interfaces of the device that the caller wants) and
  *	paths.c		(path records of an InfiniBand port)
  *	neigh.c		(neighbours whose GID a path needs)
  *	result.c	the list that comes out, put in order
@@ -58,6 +59,9 @@ struct net_device;
  * @dst: hints.ai_dst_addr, family 0: none
  * @limits: path records that paths have to agree with, or NULL
  * @limit_count: how many
+ * @by_dev: only one device counts; cmx_device_hint() sets it and what follows
+ * @dev_index: that device
+ * @dev_port: the port of it that counts, 0: any
  */
 struct cmx_hints {
 	struct net *net;
@@ -73,6 +77,9 @@ struct cmx_hints {
 	union rdma_cmx_sockaddr dst;
 	const struct ib_path_rec_data *limits;
 	u32 limit_count;
+	bool by_dev;
+	u32 dev_index;
+	u32 dev_port;
 };
 
 /* More limits of paths than anybody has; each one is an SA query. */
@@ -81,6 +88,14 @@ struct cmx_hints {
 static inline bool cmx_passive(const struct cmx_hints *h)
 {
 	return h->flags & RDMA_CMX_AI_PASSIVE;
+}
+
+/* May an entry be of this device and port? */
+static inline bool cmx_hints_take(const struct cmx_hints *h, u32 index,
+				  u32 port)
+{
+	return !h->by_dev || (index == h->dev_index &&
+			      (!h->dev_port || port == h->dev_port));
 }
 
 /* hints.c */
@@ -149,6 +164,7 @@ enum cmx_rank {
 	CMX_RANK_REACHED,	/* the routing table reaches it */
 	CMX_RANK_UNREACHED,
 	CMX_RANK_COUNT,
+	CMX_RANK_DROPPED = CMX_RANK_COUNT,	/* not in the result */
 };
 
 /* Do we know the GID of a destination on InfiniBand? */
@@ -166,6 +182,8 @@ enum cmx_dgid {
  * @rank: how well it is reached
  * @ibdev_index: device, valid if @port_num is not 0
  * @port_num: port of the device, 0: none
+ * @gid_index: of @src in the GID table of the port, -1: none
+ * @gid_type: type of that GID
  * @ib: the port has an SA with path records; then what follows counts
  * @dgid_state: what @dgid is worth
  * @own_sid: the service id of @dst is not made of a port number
@@ -179,6 +197,8 @@ struct cmx_dest {
 	enum cmx_rank rank;
 	u32 ibdev_index;
 	u32 port_num;
+	int gid_index;
+	enum ib_gid_type gid_type;
 	bool ib;
 	bool own_sid;
 	u8 dgid_state;
@@ -219,10 +239,19 @@ int cmx_dest_annotate(const struct cmx_hints *h, struct cmx_dest *dest);
 int cmx_dests_fill(const struct cmx_hints *h,
 		   const struct cmx_candidates *cands, struct cmx_dest *dests);
 
+/* rail.c */
+bool cmx_rail_addr(const struct cmx_hints *h, union rdma_cmx_sockaddr *addr);
+int cmx_rail_ifindex(const struct cmx_hints *h,
+		     const union rdma_cmx_sockaddr *dst);
+
 /* device.c */
+bool cmx_device_hinted(const struct cmx_hints *h,
+		       bool (*fn)(struct ib_device *ibdev, u32 port, void *arg),
+		       void *arg);
 bool cmx_device_find(struct net *net, const union ib_gid *ip_gid,
 		     struct net_device *ndev, struct cmx_dest *dest);
-bool cmx_device_find_ib(struct net *net, struct cmx_dest *dest);
+bool cmx_device_find_ib(const struct cmx_hints *h, struct cmx_dest *dest);
+int cmx_device_hint(struct cmx_hints *h, const struct rdma_cmx_query_attr *attr);
 struct cmx_sa_port *cmx_device_sa_port(u32 ibdev_index, u32 port_num);
 int cmx_device_init(void);
 void cmx_device_exit(void);

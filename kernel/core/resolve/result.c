@@ -71,6 +71,8 @@ static void cmx_result_entry_fill(struct cmx_build *b, u32 i,
 		memset(&e->src, 0, sizeof(e->src));
 	e->ibdev_index = dest->ibdev_index;
 	e->port_num = dest->port_num;
+	e->gid_index = dest->port_num ? dest->gid_index : -1;
+	e->gid_type = e->gid_index < 0 ? IB_GID_TYPE_IB : dest->gid_type;
 	e->route_count = 0;
 	e->connect_len = 0;
 	e->route = NULL;
@@ -129,6 +131,15 @@ static void cmx_result_count(const struct cmx_build *b, u32 n, u32 *recs,
 	}
 }
 
+static u32 cmx_result_kept(const struct cmx_dest *dests, u32 n)
+{
+	u32 i, kept = 0;
+
+	for (i = 0; i < n; i++)
+		kept += dests[i].rank != CMX_RANK_DROPPED;
+	return kept;
+}
+
 /* Returns a result with one reference, or an ERR_PTR. */
 struct rdma_cmx_result *cmx_result_build(const struct cmx_hints *h,
 					 const struct cmx_candidates *cands,
@@ -145,7 +156,9 @@ struct rdma_cmx_result *cmx_result_build(const struct cmx_hints *h,
 	build.dests = dests;
 	build.paths = paths;
 	build.n_types = cmx_entry_types(h, build.types);
-	count = n * build.n_types;
+	count = cmx_result_kept(dests, n) * build.n_types;
+	if (!count && n)
+		return ERR_PTR(-ENETUNREACH);
 	cmx_result_count(&build, n, &n_recs, &n_connects);
 	entries = struct_size(res, entries, count);
 	recs = array_size(n_recs, sizeof(*build.recs));

@@ -56,6 +56,7 @@ void cmx_service_query(struct cmx_sa_query *q, const char *service)
 
 /* Ports to query, as they are found. */
 struct cmx_service_ports {
+	const struct cmx_hints *h;
 	const struct cmx_dest *from;	/* only this one, if it has a port */
 	u32 count;
 	u32 room;
@@ -71,6 +72,8 @@ static int cmx_service_port_add(struct cmx_sa_port *port, void *arg)
 
 	if (ports->from->port_num && (ports->from->port_num != num ||
 				      ports->from->ibdev_index != dev->index))
+		return 0;
+	if (!cmx_hints_take(ports->h, dev->index, num))
 		return 0;
 	if (ports->count == ports->room) {
 		u32 room = ports->room ? 2 * ports->room : 4;
@@ -131,6 +134,7 @@ int cmx_services_init(struct cmx_services *s, const struct cmx_hints *h,
 	ret = cmx_service_from(h, attr, &from);
 	if (ret)
 		return ret;
+	ports.h = h;
 	ports.from = &from;
 	s->passive = cmx_passive(h);
 	ret = cmx_sa_ports_for_each(h->net, cmx_service_port_add, &ports);

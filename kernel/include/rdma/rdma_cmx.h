@@ -34,6 +34,7 @@
 #include <linux/kref.h>
 #include <rdma/ib.h>
 #include <rdma/ib_user_sa.h>
+#include <rdma/ib_verbs.h>
 #include <rdma/rdma_cm.h>
 #include <rdma/rdma_cmx_ioctl.h>
 
@@ -74,6 +75,14 @@ union rdma_cmx_sockaddr {
  *	one names the destination
  * @route_count: how many, at most RDMA_CMX_MAX_ROUTES
  * @id: with RDMA_CMX_AI_SA the id whose port is queried, or NULL for all ports
+ * @dev: name of the only RDMA device whose entries count, or NULL: the result
+ *	has no others. Without @src the source is one of the device, if its
+ *	interface is in the subnet of the destination. Passive, a wildcard
+ *	address becomes the device's first address of that family.
+ *	-ENODEV: the namespace has no such device; -ENETUNREACH: it reaches none
+ *	of the addresses
+ * @dev_port: the only port of @dev that counts, 0: any. -ENXIO: the device has
+ *	no such port
  * @timeout_ms: deadline of the query in milliseconds, 0: module parameter
  *	query_timeout_ms. Path records that take longer than the module
  *	parameter route_timeout_ms are left out
@@ -95,6 +104,8 @@ struct rdma_cmx_query_attr {
 	const struct ib_path_rec_data *route;
 	u32 route_count;
 	struct rdma_cm_id *id;
+	const char *dev;
+	u32 dev_port;
 	u32 timeout_ms;
 };
 
@@ -108,6 +119,10 @@ struct rdma_cmx_query_attr {
  * @dst: address of the node; family 0 if passive
  * @ibdev_index: RDMA device that reaches @dst; valid if @port_num is not 0
  * @port_num: its port, 0 when no RDMA device reaches @dst
+ * @gid_index: of the source in the port's GID table, at the time of the query;
+ *	-1: none, as on iWARP, or no RDMA device reaches @dst. Of a RoCE port
+ *	that has it as both types it is that of RoCE v2
+ * @gid_type: valid if @gid_index is not -1
  * @route_count: path records behind @route
  * @connect_len: bytes behind @connect
  * @route: path records on InfiniBand, the first to be used first, or NULL
@@ -123,6 +138,8 @@ struct rdma_cmx_entry {
 	union rdma_cmx_sockaddr dst;
 	u32 ibdev_index;
 	u32 port_num;
+	int gid_index;
+	enum ib_gid_type gid_type;
 	u32 route_count;
 	u32 connect_len;
 	const struct ib_path_rec_data *route;

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The interfaces of the RDMA device that the caller wants: an address to listen
+ * on, and the interface that is in the subnet of a destination.
+ *
+ * Process context. The device list's lock is outermost, RCU below it.
+ */
+#include <linux/if_arp.h>
+#include <linux/inetdevice.h>
+#include <linux/ipv6.h>
+#include <linux/netdevice.h>
+#include <net/addrconf.h>
+#include <net/if_inet6.h>
+#include <net/ipv6.h>
+#include <rdma/ib_cache.h>
+
+#include "resolve/resolve.h"
+
+/**
+ * struct cmx_rail - what is looked for on the ports of the hints
+ * @net: namespace of the interfaces
+ * @addr: wildcard of a family, and then the address; or the destination
+ * @subnet: @addr is a destination
+ * @ifindex: interface that is in its subnet
+ */
+struct cmx_rail {
+	struct net *net;
+	union rdma_cmx_sockaddr *addr;
+	bool subnet;
+	int ifindex;
+};
+
+static bool cmx_rail_ip4(struct cmx_rail *rail, const struct net_device *ndev)
+{
+	const struct in_device *in_dev = __in_dev_get_rcu(ndev);
+	struct in_addr *addr = &rail->addr->in.sin_addr;
+	const struct in_ifaddr *ifa;
+
+	if (!in_dev)
+		return false;
+	in_dev_for_each_ifa_rcu(ifa, in_dev) {
+		if (rail->subnet) {
+			if (inet_ifa_match(addr->s_addr, ifa))
+				return true;
+		} else if (!(ifa->ifa_flags & IFA_F_SECONDARY)) {
+			addr->s_addr = ifa->ifa_local;
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool cmx_rail_ip6(struct cmx_rail *rail, const struct net_device *ndev)
+{
+	const struct inet6_dev *idev = __in6_dev_get(ndev);
+	struct in6_addr *addr = &rail->addr->in6.sin6_addr;
+	const struct inet6_ifaddr *ifa;
+
+	if (!idev)
+		return false;
+	list_for_each_entry_rcu(ifa, &idev->addr_list, if_list) {
+		/* Link-local ones need a zone, tentative ones cannot be used. */
+		if (ipv6_addr_type(&ifa->addr) & IPV6_ADDR_LINKLOCAL ||
+		    (ifa->flags & IFA_F_TENTATIVE &&
+		     !(ifa->flags & IFA_F_OPTIMISTIC)))
+			continue;
+		if (rail->subnet) {
+			if (ipv6_prefix_equal(&ifa->addr, addr,
+					      ifa->prefix_len))
+				return true;
+		} else {
+			*addr = ifa->addr;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* With RCU: is it the one? */
+static bool cmx_rail_ndev(struct cmx_rail *rail, const struct net_device *ndev)
+{
+	bool found;
+
+	if (!net_eq(dev_net(ndev), rail->net) || !(ndev->flags & IFF_UP))
+		return false;
+	if (rail->addr->sa.sa_family == AF_INET)
+		found = cmx_rail_ip4(rail, ndev);
+	else
+		found = cmx_rail_ip6(rail, ndev);
+	if (found)
+		rail->ifindex = ndev->ifindex;
+	return found;
+}
+
+/* On RoCE the GIDs know their interfaces. */
+static bool cmx_rail_roce(struct cmx_rail *rail, struct ib_device *ibdev,
+			  u32 port)
+{
+	const struct net_device *ndev, *last = NULL;
+	const struct ib_gid_attr *attr;
+	bool found = false;
+	int i;
+
+	for (i = 0; i < ibdev->port_data[port].immutable.gid_tbl_len; i++) {
+		attr = rdma_get_gid_attr(ibdev, port, i);
+		if (IS_ERR(attr))
+			continue;
+		rcu_read_lock();
+		ndev = rdma_read_gid_attr_ndev_rcu(attr);
+		/* Neighbours in the table mostly have the same one. */
+		if (!IS_ERR(ndev) && ndev != last)
+			found = cmx_rail_ndev(rail, ndev);
+		last = ndev;
+		rcu_read_unlock();
+		rdma_put_gid_attr(attr);
+		if (found)
+			break;
+		/* An interface may have many addresses. */
+		cond_resched();
+	}
+	return found;
+}
+
+/* IPoIB has the GID in its hardware address; a driver knows iWARP's. */
+static bool cmx_rail_is(struct ib_device *ibdev, u32 port,
+			const union ib_gid *gid, struct net_device *ndev)
+{
+	struct ib_device *owner;
+
+	if (rdma_protocol_ib(ibdev, port))
+		return ndev->type == ARPHRD_INFINIBAND &&
+		       !memcmp(ndev->dev_addr + 4, gid, sizeof(*gid));
+	owner = ib_device_get_by_netdev(ndev, RDMA_DRIVER_UNKNOWN);
+	if (owner)
+		ib_device_put(owner);
+	return owner == ibdev;
+}
+
+static bool cmx_rail_other(struct cmx_rail *rail, struct ib_device *ibdev,
+			   u32 port)
+{
+	struct net_device *ndev;
+	union ib_gid gid = {};
+	bool found = false;
+
+	if (rdma_protocol_ib(ibdev, port) &&
+	    rdma_query_gid(ibdev, port, 0, &gid))
+		return false;
+	rcu_read_lock();
+	for_each_netdev_rcu(rail->net, ndev) {
+		found = cmx_rail_is(ibdev, port, &gid, ndev) &&
+			cmx_rail_ndev(rail, ndev);
+		if (found)
+			break;
+	}
+	rcu_read_unlock();
+	return found;
+}
+
+static bool cmx_rail_port(struct ib_device *ibdev, u32 port, void *arg)
+{
+	struct cmx_rail *rail = arg;
+	union ib_gid gid;
+
+	if (rail->addr->sa.sa_family == AF_IB) {
+		if (!rdma_cap_af_ib(ibdev, port) ||
+		    rdma_query_gid(ibdev, port, 0, &gid))
+			return false;
+		memcpy(&rail->addr->ib.sib_addr, &gid, sizeof(gid));
+		return true;
+	}
+	return rdma_protocol_roce(ibdev, port) ?
+	       cmx_rail_roce(rail, ibdev, port) :
+	       cmx_rail_other(rail, ibdev, port);
+}
+
+/* The wildcard @addr becomes an address of the device; false: it has none. */
+bool cmx_rail_addr(const struct cmx_hints *h, union rdma_cmx_sockaddr *addr)
+{
+	struct cmx_rail rail = { .net = h->net, .addr = addr };
+
+	return cmx_device_hinted(h, cmx_rail_port, &rail);
+}
+
+/*
+ * The interface of the device that has the destination in its subnet, or 0.
+ * What is behind a gateway is left to the routing table: IPv4's takes anything
+ * for on link if only the interface is given.
+ */
+int cmx_rail_ifindex(const struct cmx_hints *h,
+		     const union rdma_cmx_sockaddr *dst)
+{
+	union rdma_cmx_sockaddr addr = *dst;
+	struct cmx_rail rail = {
+		.net = h->net, .addr = &addr, .subnet = true,
+	};
+
+	if (addr.sa.sa_family == AF_IB || cmx_addr_is_link_local(&addr))
+		return 0;
+	return cmx_device_hinted(h, cmx_rail_port, &rail) ? rail.ifindex : 0;
+}

@@ -95,6 +95,22 @@ static int ucmx_copy_padded(void __user **buf, const void *src, size_t len)
 	return 0;
 }
 
+static u32 ucmx_gid_type(const struct rdma_cmx_entry *e)
+{
+	if (e->gid_index < 0)
+		return RDMA_CMX_GID_NONE;
+	switch (e->gid_type) {
+	case IB_GID_TYPE_IB:
+		return RDMA_CMX_GID_IB;
+	case IB_GID_TYPE_ROCE:
+		return RDMA_CMX_GID_ROCE_V1;
+	case IB_GID_TYPE_ROCE_UDP_ENCAP:
+		return RDMA_CMX_GID_ROCE_V2;
+	default:
+		return RDMA_CMX_GID_NONE;
+	}
+}
+
 static int ucmx_entry_put(void __user **buf, const struct rdma_cmx_entry *e,
 			  const char *canonname, size_t canon)
 {
@@ -107,7 +123,7 @@ static int ucmx_entry_put(void __user **buf, const struct rdma_cmx_entry *e,
 	/* All of it is set one by one: there may be no padding in between. */
 	BUILD_BUG_ON(sizeof(out.entry) % 8 || sizeof(*e->route) % 8 ||
 		     offsetof(typeof(out), canon) != sizeof(out.entry) ||
-		     sizeof(out.entry) != 40 + 2 * sizeof(out.entry.src));
+		     sizeof(out.entry) != 48 + 2 * sizeof(out.entry.src));
 	out.entry.len = ucmx_entry_len(e, canon);
 	out.entry.ai_flags = e->flags;
 	out.entry.qp_type = e->qp_type;
@@ -121,6 +137,8 @@ static int ucmx_entry_put(void __user **buf, const struct rdma_cmx_entry *e,
 	out.entry.header_len = sizeof(out.entry);
 	ucmx_addr_put(&out.entry.src, &e->src.sa);
 	ucmx_addr_put(&out.entry.dst, &e->dst.sa);
+	out.entry.gid_index = e->gid_index < 0 ? 0 : e->gid_index;
+	out.entry.gid_type = ucmx_gid_type(e);
 	/* Nothing between, and a name of common length: one copy does it. */
 	if (!e->route_count && !e->connect_len && canon <= sizeof(out.canon)) {
 		memcpy(out.canon, canonname, canon);

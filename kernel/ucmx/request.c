@@ -84,6 +84,25 @@ static int ucmx_request_texts(struct ucmx_request *req,
 	return 0;
 }
 
+/* Which device it is, and in which namespace, the resolver checks. */
+static int ucmx_request_dev(struct ucmx_request *req,
+			    const struct rdma_cmx_ai_query *arg)
+{
+	int ret;
+
+	if (!arg->dev_len)
+		return arg->dev || arg->dev_port ? -EINVAL : 0;
+	/* No device is called so. */
+	if (arg->dev_len >= sizeof(req->dev))
+		return -ENODEV;
+	ret = ucmx_text_get(req->dev, arg->dev, arg->dev_len);
+	if (ret)
+		return ret;
+	req->attr.dev = req->dev;
+	req->attr.dev_port = arg->dev_port;
+	return 0;
+}
+
 void *ucmx_names_get(u64 names, u32 len)
 {
 	if (len < sizeof(struct rdma_cmx_names) ||
@@ -154,6 +173,8 @@ int ucmx_request_get(struct ucmx_request *req,
 		return -EINVAL;
 
 	ret = ucmx_request_texts(req, arg);
+	if (!ret)
+		ret = ucmx_request_dev(req, arg);
 	if (!ret)
 		ret = ucmx_request_arrays(req, arg);
 	if (ret)

@@ -16,6 +16,7 @@ struct ucmx_request {
 	void *names;
 	void *route;
 	char service[RDMA_CMX_MAX_SERVICE + 1];
+	char dev[IB_DEVICE_NAME_MAX];
 	char node[192];
 };
 

@@ -726,6 +726,10 @@ enum {
  *  ENOKEY         no name helper is installed, or the host's names are not
  *                 the caller's: the caller looks up the name and passes the
  *                 answer to the kernel
+ *  ENODEV         no RDMA device has the name @dev, or EAI_SYSTEM
+ *                 with RAI_SA no port can be queried
+ *  ENXIO          @dev has no port @dev_port          EAI_SYSTEM
+ *  ENETUNREACH    @dev reaches none of the addresses  EAI_SYSTEM
  *  others         unchanged                           EAI_SYSTEM
  */
 
@@ -755,6 +759,16 @@ enum {
  *	service for @node
  * @src: hints.ai_src_addr, or family 0
  * @dst: hints.ai_dst_addr, or family 0
+ * @dev: pointer to the name of an RDMA device as rdma(8) shows it, no final
+ *	NUL: the result has entries of this device only. Without @src the source
+ *	is one of the device, if its interface is in the subnet of the
+ *	destination. With RDMA_CMX_AI_PASSIVE a wildcard address becomes the
+ *	device's first address of its family
+ * @dev_len: bytes of @dev, 0: no device is given; then @dev and @dev_port are 0
+ * @dev_port: port of the device, 0: any
+ *
+ * The struct may end behind @dst. A kernel that does not know @dev refuses it
+ * with E2BIG.
  */
 struct rdma_cmx_ai_query {
 	__u32 ai_flags;
@@ -775,6 +789,9 @@ struct rdma_cmx_ai_query {
 	__aligned_u64 names;
 	struct rdma_cmx_addr src;
 	struct rdma_cmx_addr dst;
+	__aligned_u64 dev;
+	__u32 dev_len;
+	__u32 dev_port;
 };
 
 enum {
@@ -794,6 +811,14 @@ enum {
 	RDMA_CMX_AIQ_PORT_LATER = 1 << 2,
 };
 
+/* Types of GIDs. */
+enum {
+	RDMA_CMX_GID_NONE = 0,
+	RDMA_CMX_GID_IB = 1,
+	RDMA_CMX_GID_ROCE_V1 = 2,
+	RDMA_CMX_GID_ROCE_V2 = 3,
+};
+
 /**
  * struct rdma_cmx_ai_entry - one address of a result
  * @len: bytes of this entry with all that follows, a multiple of 8
@@ -811,6 +836,11 @@ enum {
  *	the route follows. The struct grows at its end, as struct rdma_cmx_event
  * @src: source address, family 0: none
  * @dst: destination address, family 0: none
+ * @gid_index: of the source in the port's GID table at the time of the query,
+ *	valid if @gid_type is not RDMA_CMX_GID_NONE. Where a RoCE port has the
+ *	GID as both types it is that of RoCE v2
+ * @gid_type: RDMA_CMX_GID_*; _NONE: no device, no GID as on iWARP, or a kernel
+ *	whose struct ends behind @dst
  */
 struct rdma_cmx_ai_entry {
 	__u32 len;
@@ -826,6 +856,8 @@ struct rdma_cmx_ai_entry {
 	__u32 header_len;
 	struct rdma_cmx_addr src;
 	struct rdma_cmx_addr dst;
+	__u32 gid_index;
+	__u32 gid_type;
 };
 
 /**

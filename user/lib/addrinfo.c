@@ -4,6 +4,7 @@
  * allocation, as in the stock library: programs take entries apart, build
  * other lists of them, and free these with rdma_freeaddrinfo().
  */
+#include <limits.h>
 #include <netdb.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +28,8 @@ struct cmx_ai {
 	struct rdma_addrinfo ai;
 	uint32_t ibdev_index;
 	uint32_t port_num;
+	uint32_t gid_index;
+	uint32_t gid_type;	/* RDMA_CMX_GID_* */
 };
 
 static void *bytes_dup(const void *from, size_t len)
@@ -87,6 +90,8 @@ entry_from_kern(const struct rdma_cmx_ai_entry *raw)
 		},
 		.ibdev_index = e.ibdev_index,
 		.port_num = e.port_num,
+		.gid_index = e.gid_index,
+		.gid_type = e.gid_type,
 	};
 
 	if (addr_dup(&new->ai.ai_src_addr, &new->ai.ai_src_len, &e.src) ||
@@ -296,23 +301,21 @@ static int ai_send(struct ai_call *call)
 	return err;
 }
 
-CMX_EXPORT int rdma_getaddrinfo(const char *node, const char *service,
-				const struct rdma_addrinfo *hints,
-				struct rdma_addrinfo **res)
+static int ai_get(const char *device, const char *node, const char *service,
+		  const struct rdma_addrinfo *hints, struct rdma_addrinfo **res)
 {
 	uint8_t buf[AI_BUF] __attribute__((aligned(8)));
 	struct ai_call call;
 	int err;
 
-	if (cmx_called_by_stock(false))
-		return CMX_STOCK(rdma_getaddrinfo, node, service, hints, res);
 	if (!res)
 		return eai_from_errno(EINVAL);
 	if (!node && !service && !hints)
 		return EAI_NONAME;
 
 	call.fd = cmx_file_shared(false);
-	if (call.fd < 0 && cmx_stock_instead())
+	/* The stock library cannot choose a device. */
+	if (call.fd < 0 && !device && cmx_stock_instead())
 		return CMX_STOCK(rdma_getaddrinfo, node, service, hints, res);
 	/* Not ENOENT for EAI_NONAME: the device is not there. */
 	if (call.fd < 0)
@@ -320,6 +323,11 @@ CMX_EXPORT int rdma_getaddrinfo(const char *node, const char *service,
 	err = cmx_ai_request_init(&call.req, node, service, hints, false);
 	if (err)
 		return eai_from_errno(err);
+	err = cmx_ai_request_device(&call.req, device);
+	if (err) {
+		cmx_ai_request_clear(&call.req);
+		return eai_from_errno(err);
+	}
 	call.cmd.size = sizeof(call.cmd);
 	call.cmd.len = 0;
 	call.cmd.buf = (uintptr_t)buf;
@@ -330,7 +338,7 @@ CMX_EXPORT int rdma_getaddrinfo(const char *node, const char *service,
 	call.big = NULL;
 	call.reopened = false;
 	call.start = 0;
-	err = ai_send(&call);
+	err = cmx_ai_request_error(&call.req, ai_send(&call));
 	if (!err && cmx_ai_from_kern((const void *)(uintptr_t)call.cmd.buf,
 				     call.cmd.len, res))
 		err = errno;
@@ -344,6 +352,23 @@ CMX_EXPORT int rdma_getaddrinfo(const char *node, const char *service,
 		errno = saved;
 	}
 	return err;
+}
+
+CMX_EXPORT int rdma_getaddrinfo(const char *node, const char *service,
+				const struct rdma_addrinfo *hints,
+				struct rdma_addrinfo **res)
+{
+	if (cmx_called_by_stock(false))
+		return CMX_STOCK(rdma_getaddrinfo, node, service, hints, res);
+	return ai_get(NULL, node, service, hints, res);
+}
+
+CMX_EXPORT int rdmacmx_getaddrinfo(const char *device, const char *node,
+				   const char *service,
+				   const struct rdma_addrinfo *hints,
+				   struct rdma_addrinfo **res)
+{
+	return ai_get(device, node, service, hints, res);
 }
 
 CMX_EXPORT void rdma_freeaddrinfo(struct rdma_addrinfo *res)
@@ -381,4 +406,27 @@ CMX_EXPORT const char *rdmacmx_ai_device(const struct rdma_addrinfo *ai,
 	if (name && port)
 		*port = entry->port_num;
 	return name;
+}
+
+CMX_EXPORT int rdmacmx_ai_gid_index(const struct rdma_addrinfo *ai,
+				    int *gid_type)
+{
+	static const int types[] = {
+		[RDMA_CMX_GID_IB] = IBV_GID_TYPE_IB,
+		[RDMA_CMX_GID_ROCE_V1] = IBV_GID_TYPE_ROCE_V1,
+		[RDMA_CMX_GID_ROCE_V2] = IBV_GID_TYPE_ROCE_V2,
+	};
+	const struct cmx_ai *entry = (const struct cmx_ai *)ai;
+
+	if (!cmx_own(entry, CMX_AI))
+		return cmx_err(EINVAL);
+	if (!entry->port_num)
+		return cmx_err(ENODEV);
+	if (entry->gid_type == RDMA_CMX_GID_NONE ||
+	    entry->gid_type >= sizeof(types) / sizeof(types[0]) ||
+	    entry->gid_index > INT_MAX)
+		return cmx_err(ENODATA);
+	if (gid_type)
+		*gid_type = types[entry->gid_type];
+	return entry->gid_index;
 }

@@ -2,15 +2,18 @@
 /*
  * Makes a request to the kernel from the arguments of rdma_getaddrinfo():
  * checks, service names, hints. Pure functions apart from the C library's
- * service database.
+ * service database and the environment.
  */
-#define _GNU_SOURCE	/* getservbyname_r() */
+#define _GNU_SOURCE	/* getservbyname_r(), secure_getenv() */
 #include <arpa/inet.h>
 #include <netdb.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib.h"
+
+#define CMX_DEVICE_ENV	"RDMACMX_DEVICE"
 
 #define RAI_KNOWN	(RAI_PASSIVE | RAI_NUMERICHOST | RAI_NOROUTE |	\
 			 RAI_FAMILY | RAI_SA | RAI_DNS)
@@ -321,6 +324,95 @@ int cmx_ai_request_init(struct cmx_ai_request *req, const char *node,
 	err = request_fill(req, node, service, hints, later);
 	if (err)
 		cmx_ai_request_clear(req);
+	return err;
+}
+
+/*
+ * NAME, NAME:PORT or NAME/PORT, as cmx prints it. What does not end with a
+ * number is all name. The port is that number, 0 without one; 0 is no port.
+ */
+static int device_parse(const char *text, size_t *len, uint32_t *port)
+{
+	const char *digits = text + strlen(text);
+	uint64_t number = 0;
+
+	*port = 0;
+	*len = strlen(text);
+	while (digits > text && digits[-1] >= '0' && digits[-1] <= '9')
+		digits--;
+	if (!*digits || digits - text < 2 || !strchr(":/", digits[-1]))
+		return 0;
+	*len = digits - 1 - text;
+	for (; *digits; digits++) {
+		number = number * 10 + (*digits - '0');
+		if (number > UINT32_MAX)
+			return ENXIO;
+	}
+	*port = number;
+	return number ? 0 : ENXIO;
+}
+
+/* NULL: the device of the environment, if any, unless it is another user's. */
+int cmx_ai_request_device(struct cmx_ai_request *req, const char *device)
+{
+	uint32_t port;
+	size_t len;
+	int err;
+
+	if (!device) {
+		device = secure_getenv(CMX_DEVICE_ENV);
+		if (!device || !*device)
+			return 0;
+		req->device_env = true;
+	}
+	err = device_parse(device, &len, &port);
+	if (!err && (!len || len >= sizeof(req->device)))
+		err = ENODEV;
+	if (err)
+		return cmx_ai_request_error(req, err);
+	memcpy(req->device, device, len);
+	req->query.dev = (uintptr_t)req->device;
+	req->query.dev_len = len;
+	req->query.dev_port = port;
+	return 0;
+}
+
+static bool reported;	/* atomic */
+CMX_MEM_ATOMIC(reported)
+
+/*
+ * The errno of a request that the kernel has refused. A program that does not
+ * know of the variable cannot say that it is wrong: that is said here, once.
+ */
+int cmx_ai_request_error(const struct cmx_ai_request *req, int err)
+{
+	/* A kernel that does not know devices in a query */
+	bool old = err == E2BIG && req->query.dev_len;
+	const char *value, *what = "the loaded module is too old for it";
+
+	if (old)
+		err = EOPNOTSUPP;
+	if (!req->device_env)
+		return err;
+	switch (err) {
+	case ENODEV:
+		what = req->query.ai_flags & RAI_SA ?
+		       "no active InfiniBand port" : "no such RDMA device";
+		break;
+	case ENXIO:
+		what = "the device has no such port";
+		break;
+	case EOPNOTSUPP:
+		if (!old)
+			return err;
+		break;
+	default:
+		return err;
+	}
+	value = secure_getenv(CMX_DEVICE_ENV);
+	if (value && !__atomic_exchange_n(&reported, true, __ATOMIC_RELAXED))
+		fprintf(stderr, "librdmacmx: %s='%s': %s\n", CMX_DEVICE_ENV,
+			value, what);
 	return err;
 }
 

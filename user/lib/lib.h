@@ -312,6 +312,8 @@ struct cmx_ai_request {
 	const char *service;	/* whose port is looked up later, or NULL */
 	int transports;		/* of that service */
 	bool named;		/* the node is a name, which needs a lookup */
+	bool device_env;	/* the environment chose the device */
+	char device[64];	/* query.dev, not terminated */
 };
 
 /* The port of a service, and the QP type that alone has it, or 0. */
@@ -325,6 +327,8 @@ int cmx_service_lookup(const char *service, int transports,
 int cmx_ai_request_init(struct cmx_ai_request *req, const char *node,
 			const char *service, const struct rdma_addrinfo *hints,
 			bool later);
+int cmx_ai_request_device(struct cmx_ai_request *req, const char *device);
+int cmx_ai_request_error(const struct cmx_ai_request *req, int err);
 int cmx_ai_request_lookup(struct cmx_ai_request *req);
 void cmx_ai_request_clear(struct cmx_ai_request *req);
 

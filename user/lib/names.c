@@ -330,6 +330,8 @@ static struct cmx_ai_request *request_dup(struct cmx_ai_request *req)
 	}
 	copy->service = request_texts(req, copy->texts);
 	copy->query.node = (uintptr_t)copy->texts;
+	if (copy->query.dev_len)
+		copy->query.dev = (uintptr_t)copy->device;
 	return copy;
 }
 

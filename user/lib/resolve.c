@@ -38,6 +38,11 @@ CMX_EXPORT int rdma_resolve_addrinfo(struct rdma_cm_id *id, const char *node,
 	err = cmx_ai_request_init(&req, node, service, hints, true);
 	if (err)
 		return cmx_err(err == CMX_ESERVICE ? EINVAL : err);
+	err = cmx_ai_request_device(&req, NULL);
+	if (err) {
+		cmx_ai_request_clear(&req);
+		return cmx_err(err);
+	}
 
 	sync = cid->sync;
 	own = req.named && cmx_names_own();
@@ -45,6 +50,7 @@ CMX_EXPORT int rdma_resolve_addrinfo(struct rdma_cm_id *id, const char *node,
 	/* The kernel's names are not this thread's. */
 	if (err == ENOKEY && !own)
 		err = request_send(cid, &req, true);
+	err = cmx_ai_request_error(&req, err);
 	cmx_ai_request_clear(&req);
 	if (err)
 		return cmx_err(err == CMX_ESERVICE ? EINVAL : err);

@@ -23,6 +23,35 @@ extern "C" {
  */
 const char *rdmacmx_ai_device(const struct rdma_addrinfo *ai, uint8_t *port);
 
+/**
+ * rdmacmx_ai_gid_index - get the index of the local GID of an entry
+ * @ai: as in rdmacmx_ai_device()
+ * @gid_type: type of the GID, IBV_GID_TYPE_*, or NULL
+ *
+ * Returns the index in the GID table of the device's port, as it was when the
+ * entry was made. -1 with errno ENODEV: no local RDMA device reaches the
+ * address; ENODATA: the index is not known (iWARP, or an older module); EINVAL:
+ * @ai is NULL or not from here.
+ */
+int rdmacmx_ai_gid_index(const struct rdma_addrinfo *ai, int *gid_type);
+
+/**
+ * rdmacmx_getaddrinfo - rdma_getaddrinfo() for one RDMA device
+ * @device: NAME, NAME:PORT or NAME/PORT; NULL: as rdma_getaddrinfo()
+ * @node: as rdma_getaddrinfo()
+ * @service: likewise
+ * @hints: likewise
+ * @res: likewise; all entries are of this device and port
+ *
+ * It goes before the environment variable RDMACMX_DEVICE. Returns what
+ * rdma_getaddrinfo() does; EAI_SYSTEM with errno ENODEV: there is no such
+ * device; ENXIO: it has no such port; ENETUNREACH: it reaches no address of
+ * @node. EAI_BADFLAGS: the loaded module does not know of devices.
+ */
+int rdmacmx_getaddrinfo(const char *device, const char *node,
+			const char *service, const struct rdma_addrinfo *hints,
+			struct rdma_addrinfo **res);
+
 /* Fields of struct rdmacmx_group. */
 enum {
 	RDMACMX_GROUP_QKEY = 1 << 0,

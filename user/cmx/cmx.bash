@@ -38,6 +38,7 @@ _cmx() {
 		case ${COMP_WORDS[1]},$prev in
 		*,--type) words='rc ud any' ;;
 		*,--dev) words=$(_cmx_devices) ;;
+		*,--env) words='nccl ucx perftest' ;;
 		*,--count|*,--qkey|*,--pkey|*,--rate|*,--sl) ;;
 		*,--traffic-class|*,--flow-label|*,--hop-limit) ;;
 		*,--mtu) words='256 512 1024 2048 4096' ;;
@@ -45,7 +46,7 @@ _cmx() {
 			words=$(hostname -I 2>/dev/null) ;;
 		resolve,*)
 			words='-j --json -4 -6 -n --numeric --passive --type
-				--sa --dev'
+				--sa --dev --env'
 			[ "${cur:0:1}" = - ] || {
 				mapfile -t COMPREPLY < <(compgen -A hostname \
 							 -- "$cur")

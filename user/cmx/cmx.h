@@ -69,6 +69,13 @@ const char *space_text(int port_space);
 /* Name and port of the device that reaches the entry; NULL: none does. */
 const char *device_text(const struct rdma_addrinfo *ai, char text[80]);
 
+/*
+ * What @form needs to use exactly the port and GID of an entry of @list, the
+ * first with a device: "nccl", "ucx" or "perftest". An exit code.
+ */
+bool env_known(const char *form);
+int env_print(const char *form, const struct rdma_addrinfo *list);
+
 /* A whole decimal number of at most @max, or false. */
 bool number_parse(const char *text, unsigned long max, unsigned long *value);
 

@@ -17,6 +17,8 @@
 struct query {
 	const char *node;
 	const char *service;
+	const char *device;	/* NULL: any */
+	const char *env;	/* form of the output, or NULL */
 	struct rdma_addrinfo hints;
 	bool json;
 };
@@ -31,6 +33,20 @@ const char *device_text(const struct rdma_addrinfo *ai, char text[80])
 		return NULL;
 	snprintf(text, 80, "%s/%u", name, port);
 	return text;
+}
+
+/* Index and type of the local GID; false: not known. */
+static bool gid_text(const struct rdma_addrinfo *ai, int *index,
+		     const char **type)
+{
+	int gid_type;
+
+	*index = rdmacmx_ai_gid_index(ai, &gid_type);
+	if (*index < 0)
+		return false;
+	*type = gid_type == IBV_GID_TYPE_ROCE_V2 ? "RoCEv2" :
+		gid_type == IBV_GID_TYPE_ROCE_V1 ? "RoCEv1" : "IB";
+	return true;
 }
 
 const char *type_text(int qp_type)
@@ -95,6 +111,19 @@ static int resolve_failure(int error, const struct query *query)
 	const char *what = hint(error, query);
 	int err = errno;
 
+	if (query->device && error == EAI_SYSTEM && err == ENODEV)
+		return failure("--dev '%s': there is no such RDMA device, see: "
+			       "rdma link", query->device);
+	if (query->device && error == EAI_SYSTEM && err == ENXIO)
+		return failure("--dev '%s': the device has no such port, see: "
+			       "rdma link", query->device);
+	if (query->device && error == EAI_SYSTEM && err == ENETUNREACH)
+		return failure("%s: RDMA device '%s' reaches none of its "
+			       "addresses: without --dev all are listed",
+			       node, query->device);
+	if (query->device && error == EAI_BADFLAGS)
+		return failure("--dev '%s': the loaded module rdma_ucmx is "
+			       "older than that option", query->device);
 	if (error == -1 || error == EAI_SYSTEM)
 		return failure("%s%s%s: %s", node,
 			       query->service ? " " : "",
@@ -113,6 +142,8 @@ static void answer_json(const struct query *query,
 	struct json json = { .file = stdout };
 	const struct rdma_addrinfo *ai;
 	char text[ADDR_TEXT_MAX], name[80];
+	const char *type = NULL;
+	int index;
 
 	json_open(&json, NULL, '{');
 	json_text(&json, "node", query->node);
@@ -133,6 +164,13 @@ static void answer_json(const struct query *query,
 		json_text(&json, "qp_type", type_text(ai->ai_qp_type));
 		json_text(&json, "port_space", space_text(ai->ai_port_space));
 		json_text(&json, "device", device_text(ai, name));
+		if (gid_text(ai, &index, &type)) {
+			json_number(&json, "gid_index", index);
+			json_text(&json, "gid_type", type);
+		} else {
+			json_text(&json, "gid_index", NULL);
+			json_text(&json, "gid_type", NULL);
+		}
 		json_close(&json, '}');
 	}
 	json_close(&json, ']');
@@ -144,15 +182,17 @@ static int answer_table(const struct query *query,
 			const struct rdma_addrinfo *list, double ms)
 {
 	static const char *const head[] = {
-		"DESTINATION", "SOURCE", "PORT", "TYPE", "DEVICE",
+		"DESTINATION", "SOURCE", "PORT", "TYPE", "DEVICE", "GID",
+		"GID-TYPE",
 	};
-	struct table table = { .columns = 5 };
+	struct table table = { .columns = 7 };
 	char dst[ADDR_TEXT_MAX], src[ADDR_TEXT_MAX], port[8], type[24];
 	const struct rdma_addrinfo *ai;
-	const char *device, *canon;
-	char name[80];
+	const char *device, *canon, *gid_type;
+	char name[80], gid[16];
 	size_t count = 0;
 	bool ok;
+	int index;
 
 	ok = table_add(&table, head);
 	for (ai = list; ai && ok; ai = ai->ai_next, count++) {
@@ -163,10 +203,16 @@ static int answer_table(const struct query *query,
 			 type_text(ai->ai_qp_type),
 			 space_text(ai->ai_port_space));
 		device = device_text(ai, name);
+		if (gid_text(ai, &index, &gid_type)) {
+			snprintf(gid, sizeof(gid), "%d", index);
+		} else {
+			strcpy(gid, "-");
+			gid_type = "-";
+		}
 		ok = table_add(&table, (const char *const []) {
 			addr_text(ai->ai_dst_len ? ai->ai_dst_addr : NULL, dst),
 			addr_text(ai->ai_src_len ? ai->ai_src_addr : NULL, src),
-			port, type, device ? device : "-",
+			port, type, device ? device : "-", gid, gid_type,
 		});
 	}
 	if (ok)
@@ -191,8 +237,8 @@ static int resolve(const struct query *query)
 	if (device_check())
 		return CMX_FAILED;
 	clock_gettime(CLOCK_MONOTONIC, &start);
-	ret = rdma_getaddrinfo(query->node, query->service,
-			       &query->hints, &list);
+	ret = rdmacmx_getaddrinfo(query->device, query->node, query->service,
+				  &query->hints, &list);
 	if (ret)
 		return resolve_failure(ret, query);
 	clock_gettime(CLOCK_MONOTONIC, &end);
@@ -200,7 +246,9 @@ static int resolve(const struct query *query)
 	double ms = (end.tv_sec - start.tv_sec) * 1e3 +
 		    (end.tv_nsec - start.tv_nsec) / 1e6;
 
-	if (query->json)
+	if (query->env)
+		ret = env_print(query->env, list);
+	else if (query->json)
 		answer_json(query, list, ms);
 	else
 		ret = answer_table(query, list, ms);
@@ -238,6 +286,7 @@ static int service_run(const struct query *query,
 	if (!query->hints.ai_qp_type)
 		return misuse("--type with --sa: rc or ud");
 	service->service = args[0];
+	service->device = query->device;
 	service->qp_type = query->hints.ai_qp_type;
 	service->json = query->json;
 	return service_resolve(service);
@@ -247,6 +296,7 @@ int cmx_resolve(int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "dev", required_argument, NULL, 'd' },
+		{ "env", required_argument, NULL, 'e' },
 		{ "json", no_argument, NULL, 'j' },
 		{ "numeric", no_argument, NULL, 'n' },
 		{ "passive", no_argument, NULL, 'p' },
@@ -266,7 +316,13 @@ int cmx_resolve(int argc, char **argv)
 				     NULL)) != -1) {
 		switch (option) {
 		case 'd':
-			service.device = optarg;
+			query.device = optarg;
+			break;
+		case 'e':
+			if (!env_known(optarg))
+				return misuse("--env '%s': nccl, ucx or "
+					      "perftest", optarg);
+			query.env = optarg;
 			break;
 		case 'j':
 			query.json = true;
@@ -296,11 +352,11 @@ int cmx_resolve(int argc, char **argv)
 			return misuse_option();
 		}
 	}
+	if (query.env && (sa || query.json))
+		return misuse("--env goes without --sa and -j");
 	if (sa)
 		return service_run(&query, &service, argv + optind,
 				   argc - optind);
-	if (service.device)
-		return misuse("--dev goes with --sa only");
 	if (optind == argc)
 		return misuse("resolve needs a NODE: a name or an address");
 	if (argc - optind > 2)

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * cmx resolve --env: a result in the form of programs that choose device, port
+ * and GID by themselves.
+ */
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <string.h>
+
+#include <rdma/rdma_cmx.h>
+
+#include "cmx.h"
+
+bool env_known(const char *form)
+{
+	return !strcmp(form, "nccl") || !strcmp(form, "ucx") ||
+	       !strcmp(form, "perftest");
+}
+
+/* Interface names may have any character; the shell reads this. */
+static void value_print(const char *text)
+{
+	if (!text[strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789"
+			       "ABCDEFGHIJKLMNOPQRSTUVWXYZ_-.:@%+,")]) {
+		fputs(text, stdout);
+		return;
+	}
+	putchar('\'');
+	for (; *text; text++) {
+		if (*text == '\'')
+			fputs("'\\''", stdout);
+		else
+			putchar(*text);
+	}
+	putchar('\'');
+}
+
+static bool addr_same(const struct sockaddr *a, const struct sockaddr *b)
+{
+	const struct sockaddr_in6 *a6 = (const void *)a, *b6 = (const void *)b;
+	const struct sockaddr_in *a4 = (const void *)a, *b4 = (const void *)b;
+
+	if (a->sa_family != b->sa_family)
+		return false;
+	if (a->sa_family == AF_INET)
+		return a4->sin_addr.s_addr == b4->sin_addr.s_addr;
+	return a->sa_family == AF_INET6 &&
+	       IN6_ARE_ADDR_EQUAL(&a6->sin6_addr, &b6->sin6_addr) &&
+	       a6->sin6_scope_id == b6->sin6_scope_id;
+}
+
+/* Interface that has the source address; false: there is none. */
+static bool interface_name(const struct rdma_addrinfo *ai,
+			   char name[IF_NAMESIZE])
+{
+	struct ifaddrs *list, *at;
+	bool found = false;
+
+	if (!ai->ai_src_len || getifaddrs(&list))
+		return false;
+	for (at = list; at && !found; at = at->ifa_next) {
+		found = at->ifa_addr && addr_same(at->ifa_addr,
+						  ai->ai_src_addr);
+		if (found)
+			snprintf(name, IF_NAMESIZE, "%s", at->ifa_name);
+	}
+	freeifaddrs(list);
+	return found;
+}
+
+int env_print(const char *form, const struct rdma_addrinfo *list)
+{
+	const struct rdma_addrinfo *ai;
+	const char *device = NULL;
+	char interface[IF_NAMESIZE];
+	uint8_t port = 0;
+	int gid;
+
+	for (ai = list; ai; ai = ai->ai_next) {
+		device = rdmacmx_ai_device(ai, &port);
+		if (device)
+			break;
+	}
+	if (!device)
+		return failure("no RDMA device reaches it: there is nothing "
+			       "to print for %s", form);
+	gid = rdmacmx_ai_gid_index(ai, NULL);
+	if (gid < 0)
+		return failure("the GID index of %s/%u is not known: iWARP "
+			       "has none, and an older module rdma_ucmx does "
+			       "not report it", device, port);
+
+	if (!strcmp(form, "perftest")) {
+		printf("-d ");
+		value_print(device);
+		printf(" -i %u -x %d\n", port, gid);
+	} else if (!strcmp(form, "ucx")) {
+		printf("UCX_NET_DEVICES=");
+		value_print(device);
+		printf(":%u\nUCX_IB_GID_INDEX=%d\n", port, gid);
+	} else {
+		/* The second = means: this name, not all that begin so. */
+		printf("NCCL_IB_HCA==");
+		value_print(device);
+		printf(":%u\nNCCL_IB_GID_INDEX=%d\n", port, gid);
+		if (interface_name(ai, interface)) {
+			printf("NCCL_SOCKET_IFNAME==");
+			value_print(interface);
+			putchar('\n');
+		}
+	}
+	return CMX_OK;
+}

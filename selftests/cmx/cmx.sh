@@ -18,7 +18,7 @@ run cmx resolve storage.cmx.test 7471
 is "resolve: exit code (OPS-02)" "$status" 0
 is "resolve: all addresses (GAI-01)" "$(grep -c 'RC/TCP' <<<"$out")" 3
 like "resolve: storage address first, with its device (GAI-14)" \
-	"$(sed -n 2p <<<"$out")" '^(10\.55\.0\.2|fd55::2) .* 7471 .*rxe0/1$'
+	"$(sed -n 2p <<<"$out")" '^(10\.55\.0\.2|fd55::2) .* 7471 .*rxe0/1 +[0-9]+ +RoCEv2$'
 like "resolve: no device for the management address" \
 	"$(sed -n 4p <<<"$out")" '^192\.168\.77\.2 .*-$'
 like "resolve: canonical name (GAI-11)" "$out" \
@@ -62,7 +62,8 @@ fails "--sa without a service" 2 'needs a SERVICE' cmx resolve --sa
 fails "--sa with a node" 2 "'b' is one argument" cmx resolve --sa a b
 fails "--sa and -4" 2 'not go with --sa' cmx resolve --sa -4 a
 fails "--sa for any type" 2 'rc or ud' cmx resolve --sa --type any a
-fails "--dev without --sa" 2 'with --sa only' cmx resolve --dev rxe0 a
+fails "unknown form" 2 "'mpi': nccl, ucx" cmx resolve --env mpi a
+fails "--env and -j" 2 'without --sa and -j' cmx resolve --env ucx -j a
 fails "--sa on a port that is not InfiniBand" 1 "'rxe0/1': .*not an Inf" \
 	cmx resolve --sa --dev rxe0/1 a
 fails "--sa on an unknown device" 1 "'nosuch0': .*rdma link" \

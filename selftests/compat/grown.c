@@ -6,6 +6,8 @@
  */
 #include <sys/syscall.h>
 
+#include <rdma/rdma_cmx.h>
+
 #include "pair.h"
 
 #define SERVICE		"cmxgrown"
@@ -41,6 +43,30 @@ TEST(RAI_02_service)
 	}
 	EXPECT_EQ(0, rdma_destroy_id(id));
 	rdma_destroy_event_channel(channel);
+}
+
+/* rdma_cmx_ai_entry.gid_index and rdma_cmx_ai_query.dev: both or none */
+TEST(RA_02_device)
+{
+	struct rdma_addrinfo *res = NULL, *one;
+	int index, type, err;
+
+	ASSERT_EQ(0, rdma_getaddrinfo(OWN4, "7471", NULL, &res));
+	errno = 0;
+	index = rdmacmx_ai_gid_index(res, &type);
+	err = errno;
+	if (index < 0) {
+		EXPECT_EQ(ENODATA, err);
+		EXPECT_EQ(EAI_BADFLAGS,
+			  rdmacmx_getaddrinfo(IBDEV, OWN4, "7471", NULL, &one));
+	} else {
+		EXPECT_EQ(IBV_GID_TYPE_ROCE_V2, type);
+		ASSERT_EQ(0, rdmacmx_getaddrinfo(IBDEV, OWN4, "7471", NULL,
+						 &one));
+		EXPECT_EQ(index, rdmacmx_ai_gid_index(one, NULL));
+		rdma_freeaddrinfo(one);
+	}
+	rdma_freeaddrinfo(res);
 }
 
 struct copies {

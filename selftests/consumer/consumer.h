@@ -18,6 +18,7 @@ struct seq_file;
  * @src: text after src=
  * @dst: text after dst=
  * @cancel_inside: the callback cancels its own query
+ * @gids: print the GID indices, too
  */
 struct consumer_question {
 	struct rdma_cmx_query_attr attr;
@@ -25,13 +26,15 @@ struct consumer_question {
 	union rdma_cmx_sockaddr src;
 	union rdma_cmx_sockaddr dst;
 	bool cancel_inside;
+	bool gids;
 };
 
 /* NODE PORT [WORD…], see parse.c; @line is cut to pieces. */
 int consumer_parse(char *line, struct consumer_question *q);
 int consumer_parse_addr(const char *text, union rdma_cmx_sockaddr *addr);
 
-void consumer_print(struct seq_file *m, const struct rdma_cmx_result *res);
+void consumer_print(struct seq_file *m, const struct rdma_cmx_result *res,
+		    bool gids);
 
 /**
  * struct consumer_stress - what came of many queries

@@ -38,6 +38,7 @@ static struct {
 	bool cancel_inside;
 	unsigned int calls;
 	struct completion done;
+	bool gids;
 	struct rdma_cmx_result *res;
 	char text[160];			/* instead of res, if not empty */
 } consumer;
@@ -100,6 +101,7 @@ static int consumer_ask(char *verb, char *line)
 	if (ret)
 		return ret;
 	consumer_reset();
+	consumer.gids = q.gids;
 	if (!strcmp(verb, "resolve")) {
 		consumer.res = rdma_cmx_resolve(&q.attr);
 		return PTR_ERR_OR_ZERO(consumer.res) == -ERESTARTSYS ?
@@ -287,7 +289,7 @@ static int consumer_show(struct seq_file *m, void *v)
 		 !consumer.calls)
 		seq_puts(m, "pending\n");
 	else if (consumer.res)
-		consumer_print(m, consumer.res);
+		consumer_print(m, consumer.res, consumer.gids);
 	mutex_unlock(&consumer.lock);
 	return 0;
 }

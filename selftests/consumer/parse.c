@@ -4,6 +4,7 @@
  *	NODE PORT [passive] [numerichost] [noroute] [sa] [dns] [cancel-inside]
  *		[flags=N] [family=N] [qp=N] [ps=N] [timeout=MS] [later]
  *		[src=ADDRESS] [dst=ADDRESS] [service=TEXT]
+ *		[dev=TEXT] [devport=N] [gids]
  * NODE and PORT may be "-" for none, ADDRESS a number or "gid:GID". No state.
  */
 #include <linux/inet.h>
@@ -49,6 +50,10 @@ static int parse_value(char *word, char *value, struct consumer_question *q)
 		q->attr.service = value;
 		return 0;
 	}
+	if (!strcmp(word, "dev")) {
+		q->attr.dev = value;
+		return 0;
+	}
 	if (kstrtou32(value, 0, &n))
 		return -EINVAL;
 	if (!strcmp(word, "flags"))
@@ -59,6 +64,8 @@ static int parse_value(char *word, char *value, struct consumer_question *q)
 		q->attr.qp_type = n;
 	else if (!strcmp(word, "ps"))
 		q->attr.port_space = n;
+	else if (!strcmp(word, "devport"))
+		q->attr.dev_port = n;
 	else if (!strcmp(word, "timeout"))
 		q->attr.timeout_ms = n;
 	else
@@ -80,6 +87,8 @@ static int parse_word(char *word, struct consumer_question *q)
 		q->attr.flags |= RDMA_CMX_AI_DNS;
 	else if (!strcmp(word, "later"))
 		q->caller.names_later = true;
+	else if (!strcmp(word, "gids"))
+		q->gids = true;
 	else if (!strcmp(word, "cancel-inside"))
 		q->cancel_inside = true;
 	else

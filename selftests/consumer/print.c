@@ -6,7 +6,7 @@
  *	entries=2 canonname=storage.example.com
  *	rc tcp src=10.0.0.1 dst=10.0.0.2:4420 dev=1 port=1
  * with "-" for what there is not, and, on InfiniBand, " paths=1 connect=36"
- * behind it. No state.
+ * behind it; " gid=INDEX/TYPE" or " gid=-1" where it is wanted. No state.
  */
 #include <linux/seq_file.h>
 #include <rdma/ib_verbs.h>
@@ -64,7 +64,8 @@ static void print_types(struct seq_file *m, const struct rdma_cmx_entry *e)
 	}
 }
 
-void consumer_print(struct seq_file *m, const struct rdma_cmx_result *res)
+void consumer_print(struct seq_file *m, const struct rdma_cmx_result *res,
+		    bool gids)
 {
 	const struct rdma_cmx_entry *e;
 	u32 i;
@@ -88,6 +89,10 @@ void consumer_print(struct seq_file *m, const struct rdma_cmx_result *res)
 			seq_printf(m, " paths=%u", e->route_count);
 		if (e->connect_len)
 			seq_printf(m, " connect=%u", e->connect_len);
+		if (gids && e->gid_index >= 0)
+			seq_printf(m, " gid=%d/%d", e->gid_index, e->gid_type);
+		else if (gids)
+			seq_printf(m, " gid=%d", e->gid_index);
 		seq_putc(m, '\n');
 	}
 }

@@ -105,6 +105,13 @@ static void query_random(struct rng *r, struct fuzz_world *w,
 		q->port = 0;
 		q->flags = RDMA_CMX_AIQ_PORT_LATER;
 	}
+	if (rng_one_in(r, 8)) {
+		text = rng_one_in(r, 4) ? "nosuch0" : "rxe0";
+		q->dev = (uintptr_t)text;
+		q->dev_len = strlen(text);
+		q->dev_port = rng_below(r, 3);
+		text = node[rng_below(r, 4)];
+	}
 	if (rng_one_in(r, 6)) {
 		q->route = (uintptr_t)(c->buf + 64);
 		q->route_len = sizeof(struct ib_path_rec_data);

@@ -34,18 +34,20 @@ LAYOUT(struct rdma_cmx_listen, 16);
 LAYOUT(struct rdma_cmx_reject, 272);
 LAYOUT(struct rdma_cmx_id_arg, 16);
 LAYOUT(struct rdma_cmx_write_event, 24);
-LAYOUT(struct rdma_cmx_ai_query, 176);
-LAYOUT(struct rdma_cmx_ai_entry, 136);
-LAYOUT(struct rdma_cmx_resolve_addrinfo, 184);
+LAYOUT(struct rdma_cmx_ai_query, 192);
+LAYOUT(struct rdma_cmx_ai_entry, 144);
+LAYOUT(struct rdma_cmx_resolve_addrinfo, 200);
 LAYOUT(struct rdma_cmx_give_names, 40);
 LAYOUT(struct rdma_cmx_query_addrinfo, 24);
-LAYOUT(struct rdma_cmx_getaddrinfo, 200);
+LAYOUT(struct rdma_cmx_getaddrinfo, 216);
 LAYOUT(struct rdma_cmx_mc_param, 24);
 LAYOUT(struct rdma_cmx_join, 104);
 LAYOUT(struct rdma_cmx_join_item, 96);
 LAYOUT(struct rdma_cmx_join_many, 32);
 _Static_assert(offsetof(struct rdma_cmx_event, param) == 48, "param");
 _Static_assert(offsetof(struct rdma_cmx_ai_entry, src) == 40, "src");
+_Static_assert(offsetof(struct rdma_cmx_ai_entry, gid_index) == 136, "gid");
+_Static_assert(offsetof(struct rdma_cmx_ai_query, dev) == 176, "dev");
 
 /* What may grow is the last of each struct that has it. */
 #define LAST(type, field)						\

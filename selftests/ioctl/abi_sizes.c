@@ -42,10 +42,10 @@ static const struct {
 	CMD(DISCONNECT, rdma_cmx_id_arg),
 	CMD(NOTIFY, rdma_cmx_id_arg),
 	CMD(WRITE_EVENT, rdma_cmx_write_event),
-	CMD(RESOLVE_ADDRINFO, rdma_cmx_resolve_addrinfo),
+	CMD_MIN(RESOLVE_ADDRINFO, rdma_cmx_resolve_addrinfo, 184),
 	CMD_MIN(GIVE_NAMES, rdma_cmx_give_names, 24),
 	CMD(QUERY_ADDRINFO, rdma_cmx_query_addrinfo),
-	CMD(GETADDRINFO, rdma_cmx_getaddrinfo),
+	CMD_MIN(GETADDRINFO, rdma_cmx_getaddrinfo, 200),
 	CMD_MIN(JOIN, rdma_cmx_join, 72),
 	CMD_MIN(LEAVE, rdma_cmx_destroy, 24),
 	CMD_IN(CONN_QP_ATTR, rdma_cmx_conn_qp_attr, 24),
@@ -314,6 +314,10 @@ TEST_F(sizes, reserved_fields)
 	/* A flag marks a port. */
 	EXPECT_RESERVED(RESOLVE_ADDRINFO, rdma_cmx_resolve_addrinfo,
 			query.port);
+	/* A device has a name. */
+	EXPECT_RESERVED(RESOLVE_ADDRINFO, rdma_cmx_resolve_addrinfo, query.dev);
+	EXPECT_RESERVED(RESOLVE_ADDRINFO, rdma_cmx_resolve_addrinfo,
+			query.dev_port);
 }
 
 /* A bit that means nothing yet */

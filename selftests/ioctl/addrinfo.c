@@ -168,6 +168,136 @@ TEST_F(addrinfo, numeric)
 	EXPECT_EQ(-EFAULT, call(self->fd, GETADDRINFO, &arg));
 }
 
+/* The one line of a file of the GID table of rxe0 */
+static int gid_file(const char *name, uint32_t index, char text[64])
+{
+	char path[128];
+	FILE *f;
+
+	snprintf(path, sizeof(path),
+		 "/sys/class/infiniband/rxe0/ports/1/%s/%u", name, index);
+	f = fopen(path, "r");
+	if (!f || !fgets(text, 64, f))
+		text[0] = 0;
+	text[strcspn(text, "\n")] = 0;
+	return f ? fclose(f) : -1;
+}
+
+/* The forms of the query and of the entry before and after devices and GIDs */
+TEST_F(addrinfo, gid_index)
+{
+	struct rdma_cmx_getaddrinfo arg = {};
+	uint64_t buf[512];
+	struct rdma_cmx_ai_entry *e = (void *)buf;
+	struct in6_addr gid, want = {};
+	char text[64];
+
+	query_make(&arg.query, ADDR_RDMA);
+	arg.buf = (uintptr_t)buf;
+	arg.buf_len = sizeof(buf);
+	arg.size = 200;
+	ASSERT_EQ(0, ioctl(self->fd, RDMA_CMX_IO(GETADDRINFO), &arg));
+	ASSERT_EQ(1, entries_count(buf, arg.len));
+	EXPECT_EQ(144, e->header_len);
+	ASSERT_EQ(RDMA_CMX_GID_ROCE_V2, e->gid_type);
+	gid_file("gids", e->gid_index, text);
+	ASSERT_EQ(1, inet_pton(AF_INET6, text, &gid));
+	memset(want.s6_addr + 10, 0xff, 2);
+	inet_pton(AF_INET, ADDR_RDMA, want.s6_addr + 12);
+	EXPECT_EQ(0, memcmp(&gid, &want, sizeof(gid)));
+	gid_file("gid_attrs/types", e->gid_index, text);
+	EXPECT_STREQ("RoCE v2", text);
+
+	/* What is no device's has none. */
+	query_make(&arg.query, ADDR_PLAIN);
+	ASSERT_EQ(0, call(self->fd, GETADDRINFO, &arg));
+	EXPECT_EQ(0, e->port_num);
+	EXPECT_EQ(RDMA_CMX_GID_NONE, e->gid_type);
+	EXPECT_EQ(0, e->gid_index);
+}
+
+#define EXPECT_DEV(err, name, port) do {				\
+	arg.query.dev = (uintptr_t)(name);				\
+	arg.query.dev_len = strlen(name);				\
+	arg.query.dev_port = (port);					\
+	EXPECT_EQ(-(err), call(self->fd, GETADDRINFO, &arg))		\
+		TH_LOG("'%s' %u", name, port);				\
+} while (0)
+
+TEST_F(addrinfo, device)
+{
+	struct rdma_cmx_resolve_addrinfo later = { .id = self->id };
+	struct rdma_cmx_getaddrinfo arg = {};
+	uint64_t buf[512];
+	struct rdma_cmx_ai_entry *e = (void *)buf;
+	char name[65] = {};
+	union event_buf ev;
+	struct names n;
+	uint32_t len;
+
+	arg.buf = (uintptr_t)buf;
+	arg.buf_len = sizeof(buf);
+	/* Of three addresses one is reached by the device. */
+	query_make(&arg.query, NODE);
+	arg.query.names_len = names_make(&n);
+	arg.query.names = (uintptr_t)&n;
+	EXPECT_DEV(0, "rxe0", 0);
+	EXPECT_EQ(1, entries_count(buf, arg.len));
+	EXPECT_EQ(1, e->port_num);
+	EXPECT_DEV(0, "rxe0", 1);
+	EXPECT_EQ(1, entries_count(buf, arg.len));
+	EXPECT_DEV(ENXIO, "rxe0", 2);
+	EXPECT_DEV(ENXIO, "rxe0", UINT32_MAX);
+	EXPECT_DEV(ENODEV, "rxe", 0);
+	EXPECT_DEV(ENODEV, "rxe00", 1);
+	EXPECT_DEV(ENODEV, "nosuch0", 0);
+	memset(name, 'r', 63);
+	EXPECT_DEV(ENODEV, name, 0);
+	name[63] = 'r';
+	EXPECT_DEV(ENODEV, name, 0);
+	arg.query.dev_len = UINT32_MAX;
+	EXPECT_EQ(-ENODEV, call(self->fd, GETADDRINFO, &arg));
+	/* A NUL in it, memory that is none, and half of a device */
+	arg.query.dev = (uintptr_t)"rxe0";
+	arg.query.dev_len = 5;
+	EXPECT_EQ(-EINVAL, call(self->fd, GETADDRINFO, &arg));
+	arg.query.dev = 8;
+	EXPECT_EQ(-EFAULT, call(self->fd, GETADDRINFO, &arg));
+	arg.query.dev_len = 0;
+	EXPECT_EQ(-EINVAL, call(self->fd, GETADDRINFO, &arg));
+	arg.query.dev = 0;
+	arg.query.dev_port = 1;
+	EXPECT_EQ(-EINVAL, call(self->fd, GETADDRINFO, &arg));
+
+	/* None that it reaches */
+	query_make(&arg.query, ADDR_PLAIN);
+	EXPECT_DEV(ENETUNREACH, "rxe0", 1);
+	/* Passive, the wildcard is an address of the device. */
+	query_make(&arg.query, NULL);
+	arg.query.ai_flags = RDMA_CMX_AI_PASSIVE;
+	arg.query.family = AF_INET;
+	EXPECT_DEV(0, "rxe0", 1);
+	ASSERT_EQ(1, entries_count(buf, arg.len));
+	EXPECT_EQ(AF_INET, e->src.family);
+	EXPECT_EQ(4420, addr_port(&e->src));
+	EXPECT_EQ(1, e->port_num);
+	EXPECT_EQ(RDMA_CMX_GID_ROCE_V2, e->gid_type);
+	/* By an event, with names that come later */
+	query_make(&later.query, NODE);
+	later.query.flags |= RDMA_CMX_AIQ_NAMES_LATER;
+	later.query.dev = (uintptr_t)"nosuch0";
+	later.query.dev_len = 7;
+	EXPECT_EQ(-ENODEV, call(self->fd, RESOLVE_ADDRINFO, &later));
+	later.query.dev = (uintptr_t)"rxe0";
+	later.query.dev_len = 4;
+	ASSERT_EQ(0, call(self->fd, RESOLVE_ADDRINFO, &later));
+	ASSERT_EQ(0, names_give(self->fd, self->id, 0));
+	ASSERT_EQ(0, event_want(self->fd, RDMA_CMX_EV_ADDRINFO_RESOLVED, &ev));
+	ASSERT_EQ(0, result_get(self->fd, self->id, buf, sizeof(buf), &len));
+	EXPECT_EQ(1, entries_count(buf, len));
+	EXPECT_EQ(1, e->port_num);
+}
+
 TEST_F(addrinfo, given_names)
 {
 	struct rdma_cmx_getaddrinfo arg = {};

@@ -124,7 +124,8 @@ static void entry_change(struct rdma_cmx_ai_entry *e, uint8_t *buf,
 		*len += MORE;
 		break;
 	case SHORT_HEADER:
-		e->header_len -= 8;
+		/* Shorter than the first form */
+		e->header_len = 128;
 		break;
 	case ODD_HEADER:
 		e->header_len += 4;

@@ -1,0 +1,29 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# Rails on InfiniBand: the GID index of a result, and results of one device.
+. /usr/lib/rdma-cmx/selftests/cmx/functions
+. /usr/lib/rdma-cmx/selftests/fabric.sh
+
+mkdir -p /tmp/test
+dev=$(fab_dev 2)
+
+# rows OUTPUT: source, device, GID index and type of each entry
+rows() {
+	awk '/RC\/TCP/ { print $2, $5, $6, $7 }' <<<"$1" | sort | xargs
+}
+
+run cmx resolve 10.66.0.2 7471
+is "GID index" "$(rows "$out")" "10.66.0.2 $dev/1 0 IB"
+run cmx resolve --dev "$dev:1" 10.66.0.2 7471
+is "--dev" "$(rows "$out")" "10.66.0.2 $dev/1 0 IB"
+run cmx resolve --passive --dev "$dev" - 7471
+is "--dev: the wildcard is an address of IPoIB of each family" \
+	"$(rows "$out")" "10.66.0.2 $dev/1 0 IB fd66::2 $dev/1 0 IB"
+run cmx resolve --env ucx 10.66.0.2
+is "--env" "$out" "UCX_NET_DEVICES=$dev:1
+UCX_IB_GID_INDEX=0"
+fails "no such port" 1 "'$dev:3': the device has no such port" \
+	cmx resolve --dev "$dev:3" 10.66.0.2
+fails "no such device" 1 "no such RDMA device" \
+	cmx resolve --dev nosuch0 10.66.0.2
+finish

@@ -98,11 +98,14 @@ static bool cmx_port_owns(struct ib_device *ibdev, u32 port,
 	if (rdma_protocol_roce(ibdev, port)) {
 		if (ndev->type != ARPHRD_ETHER)
 			return false;
-		return cmx_port_has_gid(ibdev, port, ip_gid,
-					IB_GID_TYPE_ROCE_UDP_ENCAP, ndev,
-					dest) ||
-		       cmx_port_has_gid(ibdev, port, ip_gid, IB_GID_TYPE_ROCE,
-					ndev, dest);
+		/* A port has GIDs of its types only; a search is expensive. */
+		return (rdma_protocol_roce_udp_encap(ibdev, port) &&
+			cmx_port_has_gid(ibdev, port, ip_gid,
+					 IB_GID_TYPE_ROCE_UDP_ENCAP, ndev,
+					 dest)) ||
+		       (rdma_protocol_roce_eth_encap(ibdev, port) &&
+			cmx_port_has_gid(ibdev, port, ip_gid,
+					 IB_GID_TYPE_ROCE, ndev, dest));
 	}
 	if (rdma_protocol_ib(ibdev, port)) {
 		if (ndev->type != ARPHRD_INFINIBAND)

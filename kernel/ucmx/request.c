@@ -103,6 +103,20 @@ static int ucmx_request_dev(struct ucmx_request *req,
 	return 0;
 }
 
+/* The memory is the caller's: memdup_user() charges none to a cgroup. */
+static void *ucmx_array_get(u64 src, u32 len)
+{
+	void *buf = kmalloc(len, GFP_KERNEL_ACCOUNT);
+
+	if (!buf)
+		return ERR_PTR(-ENOMEM);
+	if (copy_from_user(buf, u64_to_user_ptr(src), len)) {
+		kfree(buf);
+		return ERR_PTR(-EFAULT);
+	}
+	return buf;
+}
+
 void *ucmx_names_get(u64 names, u32 len)
 {
 	if (len < sizeof(struct rdma_cmx_names) ||
@@ -111,7 +125,7 @@ void *ucmx_names_get(u64 names, u32 len)
 		  sizeof(struct rdma_cmx_names_addr) +
 		  RDMA_CMX_NAMES_MAX_NAME)
 		return ERR_PTR(-EINVAL);
-	return memdup_user(u64_to_user_ptr(names), len);
+	return ucmx_array_get(names, len);
 }
 
 static int ucmx_request_arrays(struct ucmx_request *req,
@@ -124,7 +138,7 @@ static int ucmx_request_arrays(struct ucmx_request *req,
 		    arg->route_len / sizeof(*req->attr.route) >
 		    RDMA_CMX_MAX_ROUTES)
 			return -EINVAL;
-		buf = memdup_user(u64_to_user_ptr(arg->route), arg->route_len);
+		buf = ucmx_array_get(arg->route, arg->route_len);
 		if (IS_ERR(buf))
 			return PTR_ERR(buf);
 		req->route = buf;

@@ -79,7 +79,7 @@ static int cmx_service_port_add(struct cmx_sa_port *port, void *arg)
 		u32 room = ports->room ? 2 * ports->room : 4;
 
 		new = krealloc_array(ports->port, room, sizeof(*new),
-				     GFP_KERNEL | __GFP_ZERO);
+				     GFP_KERNEL_ACCOUNT | __GFP_ZERO);
 		if (!new)
 			return -ENOMEM;
 		ports->port = new;

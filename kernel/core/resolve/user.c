@@ -53,7 +53,7 @@ static struct cmx_query_user *cmx_query_user_alloc(unsigned long index)
 {
 	struct cmx_query_user *user;
 
-	user = kzalloc(sizeof(*user), GFP_KERNEL);
+	user = kzalloc(sizeof(*user), GFP_KERNEL_ACCOUNT);
 	if (!user)
 		return NULL;
 	user->index = index;

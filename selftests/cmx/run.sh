@@ -104,5 +104,70 @@ like "no device: it fails so again" "$err" REJECTED
 unlike "no device: no unrequested report" "$err" \
 	librdmacmx
 is "no device: no id is made" "$(counter ids)" "$before"
+
+# Half-way states. An engine makes a folder of a volume that is not there, and
+# an image may have a file of that name.
+mkdir $device
+fails "a folder in place of the device" 125 'rdma_cmx: Is a directory' \
+	cmx run true
+run env LD_PRELOAD="$library" timeout 60 rping -c -a 10.55.0.2 -p 9
+ok "a folder in place of the device: a preloaded program fails" \
+	test "$status" != 0
+unlike "a folder in place of the device: and not on librdmacm" "$err" REJECTED
+rmdir $device
+: >$device
+chmod 666 $device
+fails "a file in place of the device" 125 'rdma_cmx is not the device of' \
+	cmx run true
+run env LD_PRELOAD="$library" timeout 60 rping -c -a 10.55.0.2 -p 9
+ok "a file in place of the device: a preloaded program fails" \
+	test "$status" != 0
+unlike "a file in place of the device: and not on librdmacm" "$err" REJECTED
+rm $device
+mknod $device c 1 3
+chmod 666 $device
+fails "another device of that name" 125 'rdma_cmx is not the device of' \
+	cmx run true
+rm $device
 mv $device.away $device
+
+chmod 0600 $device
+run "${nobody[@]}" env LD_PRELOAD="$library" timeout 60 \
+	rping -c -a 10.55.0.2 -p 9
+ok "permission denied: a preloaded program fails" test "$status" != 0
+like "permission denied: it prints the reason" "$err" 'Permission denied'
+chmod 0666 $device
+
+# A container that has no right to the device: EPERM of its cgroup
+group=/tmp/test/group
+mkdir $group
+if mount -t cgroup -o devices none $group; then
+	mkdir $group/pod
+	echo "c $((0x$(stat -c %t $device))):$((0x$(stat -c %T $device))) rwm" \
+		>$group/pod/devices.deny
+	# shellcheck disable=SC2016 # for the shell that it starts
+	run bash -c 'echo $$ >"$1"/cgroup.procs
+		RDMACMX_VERBOSE=1 exec cmx run rping -c -a 10.55.0.2 -p 9' - \
+		$group/pod
+	like "no right by the cgroup: librdmacm serves it" "$err" REJECTED
+	like "no right by the cgroup: which is reported" "$err" \
+		'librdmacm serves this process'
+	rmdir $group/pod
+	umount $group
+else
+	skip "no right by the cgroup" "no devices controller"
+fi
+
+# Our device without those of verbs: names resolve, an id gets no device.
+mkdir /tmp/test/uverbs
+mv /dev/infiniband/uverbs* /tmp/test/uverbs/
+run timeout 60 cmx resolve 10.55.0.2 7471
+is "no uverbs: cmx resolve works" "$status" 0
+like "no uverbs: with the address" "$out" '10\.55\.0\.2'
+run timeout 60 cmx run rping -c -a 10.55.0.2 -p 9
+like "no uverbs: rping fails, in time and by itself" "$status" '^(1|255)$'
+mv /tmp/test/uverbs/* /dev/infiniband/
+run cmx run rping -c -a 10.55.0.2 -p 9
+like "they are back: it reaches the peer" "$err" REJECTED
+ok "nothing is left" wait_for 40 live_none
 finish

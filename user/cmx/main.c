@@ -113,14 +113,20 @@ static int device_open(void)
 	return -1;
 }
 
+/* A file or another device of that name opens, too. */
 int device_check(void)
 {
-	int fd = device_open();
+	struct rdma_cmx_get_info info = { .size = sizeof(info) };
+	int fd = device_open(), ret;
 
 	if (fd < 0)
 		return CMX_FAILED;
+	ret = ioctl(fd, RDMA_CMX_IO(GET_INFO), &info);
+	if (ret)
+		failure(RDMA_CMX_DEVICE " is not the device of rdma_ucmx, or the module and this command do not match: %s",
+			strerror(errno));
 	close(fd);
-	return CMX_OK;
+	return ret ? CMX_FAILED : CMX_OK;
 }
 
 static int version(void)

@@ -23,8 +23,7 @@
  *	looked up, or is in the cache, is -ENOKEY; numbers, @names and
  *	@names_later are taken
  *
- * All that it points to is copied before the call returns. With @names or
- * @names_later the network namespace may be any.
+ * All that it points to is copied before the call returns.
  */
 struct cmx_caller {
 	kuid_t uid;

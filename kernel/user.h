@@ -11,17 +11,20 @@
  * the owner of the outermost one. Those that root makes are containers, each a
  * user by the id of its root; those that map no root are one user together.
  */
-static inline kuid_t cmx_current_user(void)
+static inline kuid_t cmx_user_of(struct user_namespace *ns)
 {
-	struct user_namespace *ns = current_user_ns();
-
-	if (ns == &init_user_ns)
-		return current_uid();
 	while (ns->parent != &init_user_ns)
 		ns = ns->parent;
 	if (!uid_eq(ns->owner, GLOBAL_ROOT_UID))
 		return ns->owner;
 	return make_kuid(ns, 0);
+}
+
+static inline kuid_t cmx_current_user(void)
+{
+	struct user_namespace *ns = current_user_ns();
+
+	return ns == &init_user_ns ? current_uid() : cmx_user_of(ns);
 }
 
 #endif /* CMX_USER_H */

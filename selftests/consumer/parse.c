@@ -2,13 +2,16 @@
 /*
  * Queries from text:
  *	NODE PORT [passive] [numerichost] [noroute] [sa] [dns] [cancel-inside]
- *		[flags=N] [family=N] [qp=N] [ps=N] [timeout=MS] [later]
+ *		[own-net] [flags=N] [family=N] [qp=N] [ps=N] [timeout=MS] [later]
  *		[src=ADDRESS] [dst=ADDRESS] [service=TEXT]
  *		[dev=TEXT] [devport=N] [gids]
- * NODE and PORT may be "-" for none, ADDRESS a number or "gid:GID". No state.
+ * NODE and PORT may be "-" for none, ADDRESS a number or "gid:GID"; own-net is
+ * the network namespace of the writer. No state.
  */
 #include <linux/inet.h>
 #include <linux/kernel.h>
+#include <linux/nsproxy.h>
+#include <linux/sched.h>
 #include <linux/string.h>
 #include <net/net_namespace.h>
 
@@ -89,6 +92,8 @@ static int parse_word(char *word, struct consumer_question *q)
 		q->caller.names_later = true;
 	else if (!strcmp(word, "gids"))
 		q->gids = true;
+	else if (!strcmp(word, "own-net"))
+		q->attr.net = current->nsproxy->net_ns;
 	else if (!strcmp(word, "cancel-inside"))
 		q->cancel_inside = true;
 	else

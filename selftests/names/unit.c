@@ -13,6 +13,7 @@
 #include <sys/socket.h>
 
 #include "names.h"
+#include "netns.h"
 #include "probe.h"
 
 static unsigned int tests, failures;
@@ -326,10 +327,53 @@ static void test_replies(void)
 #undef MEANS
 }
 
+static void test_netns(void)
+{
+	static const struct {
+		const char *text;
+		bool good;
+		unsigned long inum;
+		unsigned long long cookie;
+	} table[] = {
+		{ "a.b", true, 0, 0 },
+		{ "a.b@4026532000:7", true, 4026532000, 7 },
+		{ "a@4294967295:18446744073709551615", true, 4294967295,
+		  18446744073709551615ULL },
+		{ "a@4294967296:1", false },
+		{ "a@1:18446744073709551616", false },
+		{ "a@1:99999999999999999999", false },
+		{ "a@0:1", false },
+		{ "a@", false },
+		{ "a@1", false },
+		{ "a@1:", false },
+		{ "a@:1", false },
+		{ "a@-1:1", false },
+		{ "a@1: 1", false },
+		{ "a@1:1:1", false },
+		{ "a@1@1:1", false },
+		{ "a@../x:1", false },
+	};
+	struct cmx_netns ns;
+	char text[64];
+	size_t i;
+
+	for (i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		strcpy(text, table[i].text);
+		CHECK(cmx_netns_parse(text, &ns) == table[i].good &&
+		      (!table[i].good ||
+		       (ns.inum == table[i].inum && !ns.name &&
+			ns.cookie == table[i].cookie &&
+			!strchr(text, '@') && *text == 'a')),
+		      "KA-01 namespace %zu is %s", i,
+		      table[i].good ? "taken" : "refused");
+	}
+}
+
 int main(void)
 {
 	printf("TAP version 13\n");
 	test_names();
+	test_netns();
 	test_pack();
 	test_check();
 	test_errors();

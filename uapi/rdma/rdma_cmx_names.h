@@ -3,7 +3,9 @@
  * The answer of the name helper to the kernel.
  *
  * rdma_cmx requests a key of type RDMA_CMX_NAMES_KEY_TYPE whose description
- * is the host name. The type begins with a dot, so that add_key(2) and
+ * is the host name. That of a kernel consumer in another network namespace than
+ * the initial one is NAME@INUM:COOKIE, with the inode number and the cookie of
+ * the namespace in decimal. The type begins with a dot, so that add_key(2) and
  * request_key(2) refuse it with EPERM. request-key(8) starts the helper, which
  * instantiates the key with one struct rdma_cmx_names followed by its addresses
  * and the canonical name, or rejects it with one of the errnos below. All
@@ -34,6 +36,7 @@
  *   ETIMEDOUT     no server answered in time         (EAI_AGAIN)
  *   ECONNREFUSED  the servers refuse permanently     (EAI_FAIL)
  *   ENOMEM        the helper ran out of memory       (EAI_MEMORY)
+ *   EOPNOTSUPP    the network namespace has no files (EAI_SYSTEM)
  *   EIO           anything else                      (EAI_SYSTEM)
  * The helper never uses ENOKEY, which means that no helper is installed.
  */

@@ -5,9 +5,9 @@
  * the name; it ends that key with an answer or an errno, in bounded time.
  *
  * Two processes. The parent stays root, so that no user can stop or end it: it
- * has the key and the deadline, and reads nothing but a length. The child has
- * neither rights nor the key; it resolves the name and writes to a pipe
- * (resolve.c). The alarm's handler makes system calls only.
+ * has the key and the deadline, and reads nothing but lengths and the numbers of
+ * a network namespace, which are the kernel's. The child has neither rights nor
+ * the key; it resolves the name and writes to a pipe (resolve.c). The alarm's handler makes system calls only.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -43,7 +43,8 @@
 
 static struct {
 	key_serial_t key;	/* 0: print instead, there is no key */
-	const char *name;
+	char *name;
+	struct cmx_netns netns;
 	long ttl, negative_ttl, timeout;
 	long uid, gid;
 	pid_t child;		/* 0: none yet */
@@ -66,7 +67,7 @@ static void __attribute__((format(printf, 1, 2))) complain(const char *fmt, ...)
 static void usage(void)
 {
 	fputs("usage: cmx-names [OPTIONS] [--] KEY NAME\n"
-	      "       cmx-names [OPTIONS] --print [--] NAME\n"
+	      "       cmx-names [OPTIONS] --print [--netns NETNS] [--] NAME\n"
 	      "Look NAME up for the kernel. request-key(8) starts the first form;\n"
 	      "the second one prints the answer and leaves the kernel alone.\n\n"
 	      "  --ttl SECONDS           lifetime of an answer, 2 to 86400 (5)\n"
@@ -74,6 +75,7 @@ static void usage(void)
 	      "  --timeout SECONDS       give up after, 1 to 60 (4)\n"
 	      "  --user UID:GID          look up as this user, not root (rdma-cmx)\n"
 	      "  --print                 print the answer, no key is touched\n"
+	      "  --netns NETNS           that of a network namespace, see ip-netns(8)\n"
 	      "  --help                  print this\n", stdout);
 }
 
@@ -260,8 +262,8 @@ static bool job_run(void)
 	}
 	if (!job.uid)
 		user_default();
-	child = cmx_child_start(job.name, job.uid, job.gid, job.timeout,
-				job.key, &fd);
+	child = cmx_child_start(job.name, &job.netns, job.uid, job.gid,
+				job.timeout, job.key, &fd);
 	if (child < 0) {
 		job_reject(EIO);
 		complain("cannot start a process");
@@ -307,10 +309,12 @@ static bool options_parse(int argc, char **argv)
 		{ "timeout", required_argument, NULL, 'T' },
 		{ "user", required_argument, NULL, 'u' },
 		{ "print", no_argument, NULL, 'p' },
+		{ "netns", required_argument, NULL, 'N' },
 		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 },
 	};
 	bool good = true, print = false;
+	const char *netns = NULL;
 	int opt, at;
 
 	opterr = 0;
@@ -336,6 +340,9 @@ static bool options_parse(int argc, char **argv)
 			break;
 		case 'p':
 			print = true;
+			break;
+		case 'N':
+			netns = optarg;
 			break;
 		case 'h':
 			usage();
@@ -366,7 +373,16 @@ static bool options_parse(int argc, char **argv)
 		complain("bad key number '%s'", argv[optind]);
 		good = false;
 	}
+	if (netns && !print) {
+		complain("--netns needs --print: the kernel names the namespace itself");
+		good = false;
+	}
 	job.name = argv[argc - 1];
+	if (good && !print && !cmx_netns_parse(job.name, &job.netns)) {
+		complain("bad network namespace in '%s'", job.name);
+		good = false;
+	}
+	job.netns.name = netns;
 	return good;
 }
 

@@ -171,6 +171,7 @@ bool cmx_names_known(int error)
 {
 	static const int known[] = {
 		ENOENT, ENODATA, EAGAIN, ETIMEDOUT, ECONNREFUSED, ENOMEM, EIO,
+		EOPNOTSUPP,
 	};
 	unsigned int i;
 

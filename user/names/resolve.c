@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <keyutils.h>
+#include <nss.h>
 #include <resolv.h>
 #include <signal.h>
 #include <stddef.h>
@@ -79,15 +80,34 @@ static bool alarm_start(long timeout)
 	       !setitimer(ITIMER_REAL, &timer, NULL);
 }
 
-static bool child_prepare(uid_t uid, gid_t gid, long timeout, bool key,
-			  pid_t parent)
+/*
+ * Returns 0 or an errno. Other services than these two may ask a daemon of the
+ * host by a socket: nscd, systemd-resolved.
+ */
+static int netns_enter(const struct cmx_netns *ns, const char **what)
+{
+	if (!cmx_netns_other(ns))
+		return 0;
+	*what = "select the services files and dns";
+	if (__nss_configure_lookup("hosts", "files dns"))
+		return EIO;
+	return cmx_netns_enter(ns, what);
+}
+
+/* False when the reply has an error already, or there is to be none. */
+static bool child_prepare(const struct cmx_netns *ns, uid_t uid, gid_t gid,
+			  long timeout, bool key, pid_t parent, int *error)
 {
 	const char *what = "set the alarm";
 
 	if (alarm_start(timeout)) {
 		what = "drop the authority over the key";
-		if ((!key || authority_drop()) &&
-		    cmx_confine(uid, gid, &what)) {
+		if (key && !authority_drop())
+			goto failed;
+		*error = netns_enter(ns, &what);
+		if (*error == EOPNOTSUPP)
+			return false;
+		if (!*error && cmx_confine(uid, gid, &what)) {
 			/* Behind the change of user, which takes it back */
 			if (!prctl(PR_SET_PDEATHSIG, SIGKILL) &&
 			    getppid() == parent)
@@ -95,6 +115,7 @@ static bool child_prepare(uid_t uid, gid_t gid, long timeout, bool key,
 			what = "end with the parent";
 		}
 	}
+failed:
 	syslog(LOG_ERR, "cannot %s: %m", what);
 	return false;
 }
@@ -127,9 +148,10 @@ static void child_run(int fd, const char *name, long timeout)
 	reply_write(fd, &reply);
 }
 
-pid_t cmx_child_start(const char *name, uid_t uid, gid_t gid, long timeout,
-		      bool key, int *fd)
+pid_t cmx_child_start(const char *name, const struct cmx_netns *ns, uid_t uid,
+		      gid_t gid, long timeout, bool key, int *fd)
 {
+	struct cmx_reply failed = {};
 	pid_t parent = getpid(), pid;
 	int fds[2];
 
@@ -138,8 +160,11 @@ pid_t cmx_child_start(const char *name, uid_t uid, gid_t gid, long timeout,
 	pid = fork();
 	if (!pid) {
 		close(fds[0]);
-		if (child_prepare(uid, gid, timeout, key, parent))
+		if (child_prepare(ns, uid, gid, timeout, key, parent,
+				  &failed.error))
 			child_run(fds[1], name, timeout);
+		else if (failed.error)
+			reply_write(fds[1], &failed);
 		_exit(0);
 	}
 	close(fds[1]);

@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 #include "names.h"
+#include "netns.h"
 
 /* The reply of the child, which writes it up to the end of the answer. */
 struct cmx_reply {
@@ -21,11 +22,12 @@ struct cmx_reply {
 };
 
 /*
- * Start a process that resolves @name as this user within @timeout seconds. It
- * gives up the authority over the @key, if there is one. Returns its number,
- * and in @fd the pipe of its reply; -1 and errno when there is none.
+ * Start a process that resolves @name of the network namespace @ns as this user
+ * within @timeout seconds. It gives up the authority over the @key, if there is
+ * one. Returns its number, and in @fd the pipe of its reply; -1 and errno when
+ * there is none.
  */
-pid_t cmx_child_start(const char *name, uid_t uid, gid_t gid, long timeout,
-		      bool key, int *fd);
+pid_t cmx_child_start(const char *name, const struct cmx_netns *ns, uid_t uid,
+		      gid_t gid, long timeout, bool key, int *fd);
 
 #endif /* CMX_NAMES_RESOLVE_H */

@@ -21,6 +21,7 @@
 #include <linux/sched/task.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
+#include <net/net_namespace.h>
 
 #include "names/names.h"
 #include "names/trace.h"
@@ -79,36 +80,52 @@ bool cmx_name_valid(const char *name)
 	return p != name;
 }
 
-/* Names are compared in lower case. @to has room for the longest. */
-static void cmx_name_fold(char *to, const char *from)
+/* The longest description of a key, with its final NUL */
+#define CMX_NAME_KEY_MAX						\
+	(RDMA_CMX_NAMES_MAX_NAME + sizeof("@4294967295:18446744073709551615"))
+
+/*
+ * The description of a valid name's key. Names are compared in lower case. That
+ * of another namespace than the host's ends with the namespace. Its number is
+ * what user space finds it by, but one that comes later may get the same; the
+ * cookie is used once.
+ */
+static void cmx_name_key(char to[CMX_NAME_KEY_MAX], const char *name,
+			 const struct net *net)
 {
-	while (*from)
-		*to++ = tolower(*from++);
+	char *end = to + CMX_NAME_KEY_MAX;
+
+	while (*name)
+		*to++ = tolower(*name++);
 	*to = 0;
+	if (!net_eq(net, &init_net))
+		scnprintf(to, end - to, "@%u:%llu", net->ns.inum,
+			  net->net_cookie);
 }
 
 /* Under our credentials. -EAGAIN: not there; else the result in the key. */
-static key_ref_t cmx_names_search(const char *folded)
+static key_ref_t cmx_names_search(const char *desc)
 {
 	return keyring_search(make_key_ref(cmx_names_keyring, true),
-			      &cmx_names_key_type, folded, false);
+			      &cmx_names_key_type, desc, false);
 }
 
 /*
  * Answer from the cache without waiting: 0, an error that is remembered, or
  * -EINPROGRESS if it is not in the cache.
  */
-int cmx_names_cached(const char *name, struct cmx_answer *answer)
+int cmx_names_cached(const char *name, const struct net *net,
+		     struct cmx_answer *answer)
 {
-	char folded[RDMA_CMX_NAMES_MAX_NAME + 1];
+	char desc[CMX_NAME_KEY_MAX];
 	const struct cred *old;
 	struct key *key;
 	key_ref_t ref;
 	int ret;
 
-	cmx_name_fold(folded, name);
+	cmx_name_key(desc, name, net);
 	old = override_creds(cmx_names_cred);
-	ref = cmx_names_search(folded);
+	ref = cmx_names_search(desc);
 	revert_creds(old);
 
 	if (IS_ERR(ref)) {
@@ -256,15 +273,19 @@ static void cmx_lookup_work(struct work_struct *work)
 	cmx_answer_release(&answer);
 }
 
-static struct cmx_lookup *cmx_lookup_alloc(const char *name, kuid_t uid)
+static struct cmx_lookup *cmx_lookup_alloc(const char *name,
+					   const struct net *net, kuid_t uid)
 {
-	size_t len = strlen(name);
+	char desc[CMX_NAME_KEY_MAX];
 	struct cmx_lookup *l;
+	size_t len;
 
+	cmx_name_key(desc, name, net);
+	len = strlen(desc);
 	l = kzalloc(struct_size(l, name, len + 1), GFP_KERNEL_ACCOUNT);
 	if (!l)
 		return NULL;
-	cmx_name_fold(l->name, name);
+	memcpy(l->name, desc, len);
 	INIT_WORK(&l->work, cmx_lookup_work);
 	if (cmx_sched_entity_init(&l->entity, &cmx_names_sched, uid,
 				  cmx_hash(l->name, len))) {
@@ -281,13 +302,13 @@ static struct cmx_lookup *cmx_lookup_alloc(const char *name, kuid_t uid)
  * cmx_names_forget() comes first. -EAGAIN: the user has too many lookups
  * waiting.
  */
-int cmx_names_lookup(const char *name, kuid_t uid,
+int cmx_names_lookup(const char *name, const struct net *net, kuid_t uid,
 		     struct cmx_sched_waiter *waiter)
 {
 	struct cmx_lookup *l;
 	int ret;
 
-	l = cmx_lookup_alloc(name, uid);
+	l = cmx_lookup_alloc(name, net, uid);
 	if (!l)
 		return -ENOMEM;
 	spin_lock(&cmx_names_lock);

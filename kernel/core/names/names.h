@@ -17,6 +17,7 @@
 
 struct cmx_sched_waiter;
 struct key;
+struct net;
 
 /* answer.c */
 int cmx_answer_check(const struct rdma_cmx_names *names, size_t len);
@@ -54,8 +55,9 @@ void cmx_answer_release(struct cmx_answer *answer);
 
 /* names.c */
 bool cmx_name_valid(const char *name);
-int cmx_names_cached(const char *name, struct cmx_answer *answer);
-int cmx_names_lookup(const char *name, kuid_t uid,
+int cmx_names_cached(const char *name, const struct net *net,
+		     struct cmx_answer *answer);
+int cmx_names_lookup(const char *name, const struct net *net, kuid_t uid,
 		     struct cmx_sched_waiter *waiter);
 bool cmx_names_forget(struct cmx_sched_waiter *waiter);
 int cmx_names_init(void);

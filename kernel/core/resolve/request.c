@@ -39,9 +39,7 @@ static int cmx_request_parse_node(struct cmx_request *r)
 	r->step = CMX_STEP_NAMES;
 	if (caller->names || caller->names_later)
 		return 0;
-	if (caller->no_names)
-		return -ENOKEY;
-	return net_eq(attr->net, &init_net) ? 0 : -EOPNOTSUPP;
+	return caller->no_names ? -ENOKEY : 0;
 }
 
 /* Checks the attributes alone, and takes nothing that has to be released. */
@@ -138,7 +136,7 @@ static int cmx_request_names(struct cmx_request *r)
 		return 0;
 	if (!cmx_name_valid(r->node))
 		return -ENOENT;
-	ret = cmx_names_cached(r->node, &r->answer);
+	ret = cmx_names_cached(r->node, r->hints.net, &r->answer);
 	return ret == -EINPROGRESS ? CMX_WAIT_NAMES : ret;
 }
 

@@ -10,6 +10,7 @@
 
 #include "resolve/query.h"
 #include "resolve/trace.h"
+#include "user.h"
 
 static unsigned int route_timeout_ms = 3000;
 module_param(route_timeout_ms, uint, 0644);
@@ -61,6 +62,16 @@ static int cmx_query_wait_caller(struct rdma_cmx_query *q)
 	return 0;
 }
 
+/* The kernel's names of a container count for whoever owns the container. */
+static kuid_t cmx_query_names_user(const struct rdma_cmx_query *q)
+{
+	struct user_namespace *ns = q->req.hints.net->user_ns;
+
+	if (!q->kernel || ns == &init_user_ns)
+		return q->req.hints.uid;
+	return cmx_user_of(ns);
+}
+
 /* RUNNING to NAMES, unless it was cancelled. */
 static int cmx_query_wait_names(struct rdma_cmx_query *q)
 {
@@ -72,7 +83,8 @@ static int cmx_query_wait_names(struct rdma_cmx_query *q)
 	if (!cmx_query_advance(q, CMX_QUERY_RUNNING, CMX_QUERY_NAMES))
 		return 0;
 	kref_get(&q->ref);
-	ret = cmx_names_lookup(q->node, q->req.hints.uid, &q->waiter);
+	ret = cmx_names_lookup(q->node, q->req.hints.net,
+			       cmx_query_names_user(q), &q->waiter);
 	if (ret) {
 		rdma_cmx_query_put(q);
 		/* Whoever was first has ended it. */

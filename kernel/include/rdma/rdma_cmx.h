@@ -55,8 +55,9 @@ union rdma_cmx_sockaddr {
 
 /**
  * struct rdma_cmx_query_attr - attributes of a query
- * @net: network namespace whose routes, zones and names count. Names are
- *	looked up in the initial namespace only (-EOPNOTSUPP elsewhere)
+ * @net: network namespace whose routes, zones and names count. Names in
+ *	another than the initial one need /etc/netns/NAME/resolv.conf on the
+ *	host; the query ends with -EOPNOTSUPP where it is missing
  * @node: host name or numeric address, or NULL
  * @service: service name of at most 63 bytes, or a service id, that is a number
  *	of base 0; only with RDMA_CMX_AI_SA, else NULL. The entries are of

@@ -81,6 +81,8 @@ programs_run() {
 }
 
 [ ! -e $frozen/reason ] || plan_skip "$(<$frozen/reason)"
+[ "$(modinfo -F vermagic $frozen/rdma_cmx.ko | cut -d' ' -f1)" = "$(uname -r)" ] ||
+	plan_skip "the published modules were built for another kernel"
 diag "frozen: $(<$frozen/commit)"
 abi=$(abi_version)
 parameters=$(parameters)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # Boot guests and follow their output. Sourced by run.sh, whose variables
-# these functions use: mode only quick here top out work kver kernel accel limits
+# these functions use: mode only quick rows here top out work kver kernel accel limits
 # counts.
 # shellcheck shell=bash
 
@@ -30,8 +30,9 @@ guest_start() {
 
 	shift
 	# Debian's kernel is a peer that is up soon.
-	[ "$name" != beta ] || boots=stock
+	[ "$name,$kernel" != beta,debug ] || boots=stock
 	more='loglevel=5 rcupdate.rcu_cpu_stall_timeout=120'
+	[ "$boots" = stock ] || image=$work/$boots.vmlinuz
 	if [ "$boots" = debug ]; then
 		image=$work/kernel/bzImage
 		# A task that hangs is shown with its stack, which the level hides
@@ -74,7 +75,7 @@ guest_start() {
 		-append "console=ttyS0 oops=panic panic=-1 log_buf_len=4M \
 mitigations=off no_timer_check $more \
 random.trust_cpu=on net.ifnames=0 rdinit=/init \
-cmx.role=$name cmx.kernel=$kernel cmx.mode=$mode cmx.test=$only cmx.quick=$quick cmx.fuzz=${FUZZ:-}" \
+cmx.role=$name cmx.kernel=$kernel cmx.mode=$mode cmx.test=$only cmx.quick=$quick cmx.rows=$(rows_of "$kernel") cmx.fuzz=${FUZZ:-}" \
 		-serial "file:$out/$name.console" "${shape[@]}" "$@"
 }
 

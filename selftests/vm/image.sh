@@ -5,7 +5,10 @@
 # After that, image.sh KVER WORKDIR debug gives WORKDIR/debug.initrd,
 # WORKDIR/kernel (a link to what debug/kernel.sh printed) and WORKDIR/gcno-kernel,
 # what gcov needs to know about the modules; gcno-user, of before, is the same of
-# the library.
+# the library. And image.sh KVER WORKDIR KERNEL, one of next.sh's, gives
+# WORKDIR/KERNEL.initrd and WORKDIR/KERNEL.vmlinuz: Debian's next release, whose
+# programs and libraries are in a folder; the project's own programs are the same
+# as in the others. It ends with 3 when there is no such release here.
 #
 # Busybox, the programs named below and what `make install` and
 # `make install-selftests` install, with every library they need, and the
@@ -14,11 +17,13 @@ set -euo pipefail
 
 kver=$1
 work=$2
-debug=${3:-}
+image=${3:-stock}
 here=$(cd "${0%/*}" && pwd)
 top=$(cd "$here/../.." && pwd)
 root=$work/root
 triplet=$(gcc -print-multiarch)
+# Where programs and stock modules come from; nothing: from this machine
+from=''
 export PATH=$PATH:/usr/sbin:/sbin
 
 programs=(
@@ -53,6 +58,16 @@ tree_make() {
 	ln -s ../run "$root/var/run"
 }
 
+program_find() {
+	local path
+
+	[ -n "$from" ] || { command -v "$1"; return; }
+	for path in "$from"/usr/bin/"$1" "$from"/usr/sbin/"$1"; do
+		[ ! -x "$path" ] || { echo "$path"; return; }
+	done
+	return 1
+}
+
 programs_copy() {
 	local name path file
 
@@ -61,7 +76,7 @@ programs_copy() {
 		ln -sf busybox "$root/usr/bin/$name"
 	done
 	for name in "${programs[@]}"; do
-		path=$(command -v "$name") || {
+		path=$(program_find "$name") || {
 			echo "image: $name is not installed, left out" >&2
 			continue
 		}
@@ -76,32 +91,42 @@ programs_copy() {
 		ln -s "../bin/$name" "$root/usr/sbin/$name"
 	done
 	# Loaded by dlopen, so that ldd does not see them
-	for file in "/lib/$triplet/libgcc_s.so.1" \
-		    "/usr/lib/$triplet"/libibverbs/*.so \
-		    "/usr/lib/$triplet/rsocket/librspreload.so" \
-		    /usr/libexec/valgrind/{memcheck,helgrind}-amd64-linux \
-		    /usr/libexec/valgrind/vgpreload_{core,memcheck,helgrind}-amd64-linux.so \
-		    /usr/libexec/valgrind/default.supp; do
-		[ -e "$file" ] && install -D "$file" "$root${file/#\/lib\///usr/lib/}"
+	for file in "$from/lib/$triplet/libgcc_s.so.1" \
+		    "$from/usr/lib/$triplet"/libibverbs/*.so \
+		    "$from/usr/lib/$triplet/rsocket/librspreload.so" \
+		    "$from"/usr/libexec/valgrind/{memcheck,helgrind}-amd64-linux \
+		    "$from"/usr/libexec/valgrind/vgpreload_{core,memcheck,helgrind}-amd64-linux.so \
+		    "$from/usr/libexec/valgrind/default.supp"; do
+		[ ! -e "$file" ] || install -D "$file" "$(place_of "$file")"
 	done
-	cp -a /etc/libibverbs.d "$root/etc/"
+	cp -a "$from/etc/libibverbs.d" "$root/etc/"
 	# Valgrind wants the loader's symbols, by build id
-	debug_copy "/lib64/ld-linux-x86-64.so.2"
-	debug_copy "/lib/$triplet/libc.so.6"
+	debug_copy "$from/lib64/ld-linux-x86-64.so.2"
+	debug_copy "$from/lib/$triplet/libc.so.6"
+}
+
+# place_of FILE: where a file of the machine or of $from is in the image
+place_of() {
+	local path=${1#"$from"}
+
+	case $path in
+	/lib/* | /lib64/*) path=/usr$path ;;
+	esac
+	echo "$root$path"
 }
 
 debug_copy() {
 	local id file
 
 	id=$(readelf -n "$1" 2>/dev/null | sed -n 's/.*Build ID: //p')
-	file=/usr/lib/debug/.build-id/${id:0:2}/${id:2}.debug
-	[ -e "$file" ] && install -D "$file" "$root$file"
-	return 0
+	file=$from/usr/lib/debug/.build-id/${id:0:2}/${id:2}.debug
+	[ ! -e "$file" ] || install -D "$file" "$(place_of "$file")"
 }
 
 # The project itself and its tests; VM_BARE=1 leaves both out, for work on the
 # bed itself, and VM_PARTIAL=1 goes on with what could be built.
-# Runs at the same time do not build at the same time.
+# Runs at the same time do not build at the same time. All images have what is
+# installed in WORKDIR/project.
 project_make() {
 	flock "$top/build/.lock" make -C "$top" -s --no-print-directory \
 		${VM_PARTIAL:+-k} DESTDIR="$root" KVER="$kver" "$@" ||
@@ -109,6 +134,10 @@ project_make() {
 }
 
 project_install() {
+	local root=$work/project
+
+	rm -rf "$root"
+	tree_make
 	if [ -z "${VM_BARE:-}" ]; then
 		mkdir -p "$top/build"
 		project_make -j"$(nproc)" all selftests
@@ -128,41 +157,67 @@ project_install() {
 	install "$here/guest/init" "$root/init"
 }
 
-# Every library of every program and library, from the root itself or the host
-libraries_copy() {
-	local dirs file lib
+# libraries_of FILE: as ldd prints them. A loader of another release finds its own
+# ones first; those that it lacks, as a compiler's, are the machine's.
+libraries_of() {
+	local dirs=$root/usr/lib/$triplet:$root/usr/lib loader
 
-	dirs=$root/usr/lib/$triplet:$root/usr/lib
+	if [ -n "$from" ]; then
+		dirs+=:$from/usr/lib/$triplet
+		loader=$from/usr/lib64/ld-linux-x86-64.so.2
+		if "$loader" --verify "$1" 2>/dev/null; then
+			"$loader" --library-path "$dirs" --list "$1"
+			return
+		fi
+	fi
+	LD_LIBRARY_PATH=$dirs ldd "$1"
+}
+
+# The project and the programs, of which all images have their own
+root_make() {
+	rm -rf "$root"
+	cp -a "$work/project" "$root"
+	programs_copy
+	etc_write
+}
+
+# Every library of every program and library, from the root itself, from $from,
+# or from the machine
+libraries_copy() {
+	local file lib
+
+	[ -z "$from" ] || install -D "$from/usr/lib64/ld-linux-x86-64.so.2" \
+		"$root/usr/lib64/ld-linux-x86-64.so.2"
 	find "$root/usr" -path '*/lib/modules' -prune -o -path '*/lib/debug' \
 		-prune -o -type f \( -perm -u+x -o -name '*.so*' \) -print |
 	while read -r file; do
-		LD_LIBRARY_PATH=$dirs ldd "$file" 2>/dev/null || true
+		libraries_of "$file" 2>/dev/null || true
 	done | sed -n 's/^\t\(.* => \)\?\(\/[^ ]*\) (.*/\2/p' | sort -u |
 	while read -r lib; do
-		case $lib in
-		"$root"/*) continue ;;
-		/lib64/*) file=$root/usr$lib ;;
-		/lib/*) file=$root/usr$lib ;;
-		*) file=$root$lib ;;
-		esac
+		case $lib in "$root"/*) continue ;; esac
+		file=$(place_of "$lib")
 		[ -e "$file" ] || install -D "$lib" "$file"
 	done
 	# Works for root only; the guest makes the cache else
 	ldconfig -r "$root" 2>/dev/null || true
 }
 
+# modules_copy KVER: some are built in, or are not there at all, on some kernels
 modules_copy() {
-	local from=/lib/modules/$kver to=$root/usr/lib/modules/$kver file
+	local files=$from/lib/modules/$1 to=$root/usr/lib/modules/$1 file
 
 	mkdir -p "$to"
-	cp "$from"/modules.{builtin,builtin.modinfo,order} "$to/"
+	cp "$files"/modules.{builtin,builtin.modinfo,order} "$to/"
 	for file in "${modules[@]}"; do
-		modprobe -S "$kver" --show-depends "$file"
+		modprobe -d "$from/" -S "$1" --show-depends "$file" ||
+			echo "image: no module $file" >&2
 	done | sed -n 's/^insmod \([^ ]*\).*/\1/p' | sort -u |
 	while read -r file; do
-		install -D -m 644 "$file" "$to${file#"$from"}"
+		install -D -m 644 "$file" "$to/${file#*"/modules/$1/"}"
 	done
-	depmod -b "$root" "$kver"
+	# What a guest would do at each boot
+	find "$to" -name '*.xz' -exec xz -d {} +
+	depmod -b "$root" "$1"
 }
 
 etc_write() {
@@ -214,6 +269,38 @@ debug_modules_copy() {
 	gcno_keep kernel "$src" kernel
 }
 
+# next_modules_install KVER: ours, compiled by that release
+next_modules_install() {
+	local to=$root/usr/lib/modules/$1/updates compiler text
+
+	rm -rf "$root/usr/lib/modules"
+	mkdir -p "$to" "$top/build/kernels"
+	compiler=$(next_compiler)
+	text=$(next_compile "$compiler" "$1")
+	[ -z "$text" ] || { echo "$text" >&2; return 1; }
+	next_found "$1" | xargs cp -t "$to"
+}
+
+# next_image KERNEL
+next_image() {
+	local release file
+
+	root=$work/root-$1
+	release=$(next_kver "$1") && from=$(next_guest) && next_mounts || exit
+	[ -e "$from/usr/lib/modules/$release/modules.dep" ] ||
+		depmod -b "$from" "$release"
+	for file in "$from/boot/vmlinuz-$release" \
+		    "$from/usr/lib/modules/$release/vmlinuz"; do
+		[ ! -e "$file" ] || cp "$file" "$work/$1.vmlinuz"
+	done
+	root_make
+	next_modules_install "$release"
+	modules_copy "$release"
+	libraries_copy
+	image_write "$1"
+	rm -rf "$root"
+}
+
 # gcno_keep AREA BUILT FOLDER: those that were built now, before the next build
 gcno_keep() {
 	mkdir -p "$work/gcno-$1" "$2/$3"
@@ -237,18 +324,23 @@ lists_write() {
 }
 
 . "$here/guest/tests.sh"
+. "$here/next.sh"
 
-if [ "$debug" = debug ]; then
+case $image in
+stock) ;;
+debug)
 	debug_modules_copy
 	image_write debug
 	exit
-fi
-rm -rf "$root"
-tree_make
-programs_copy
-etc_write
+	;;
+*)
+	next_image "$image"
+	exit
+	;;
+esac
 project_install
-modules_copy
+root_make
+modules_copy "$kver"
 libraries_copy
 image_write stock
 lists_write

@@ -7,11 +7,13 @@
 # The guests: alpha, with beta at the other end of a virtual wire (RoCE), gamma
 # (InfiniBand), and delta (RoCE, booted without IPv6). All but beta lead, side by
 # side if there is room, and only when there is something for them to do. They
-# boot Debian's kernel ("stock"), the debug kernel, or one after the other.
+# boot Debian's kernel ("stock"), the debug kernel, or one of the next release
+# with that one's user space ("6.12", "newest", see next.sh).
 #
 # QUICK=1 check: the tests that the table marks as quick
-# KERNEL= stock, debug, or both (default of check; of the others stock); logs of
-#         debug are in its debug/
+# KERNEL= one kernel (default of check: all of them; of the others: stock). Logs
+#         of others than stock are in a folder of that name.
+# KERNELS=NAME,... check: on these kernels all that runs on stock
 # GUEST=  alpha, gamma or delta: that one's part alone
 # KVER=   kernel to boot (default: the newest with headers)
 # VM_OUT= folder for logs (default: a new one in build/vm; `last` leads there)
@@ -27,6 +29,7 @@ mode=${1:-check}
 only=${2:-}
 guest_only=${GUEST:-}
 quick=${QUICK:-}
+rows=''
 here=$(cd "${0%/*}" && pwd)
 top=$(cd "$here/../.." && pwd)
 out=${VM_OUT:-$top/build/vm/run-$$}
@@ -42,6 +45,7 @@ host_pid=''
 . "$here/guest/tests.sh"
 . "$here/guests.sh"
 . "$here/jobs.sh"
+. "$here/next.sh"
 
 die() { echo "vm: $*" >&2; exit 1; }
 
@@ -57,6 +61,17 @@ logs_rotate() {
 	ln -sfn "${out##*/}" "$top/build/vm/last"
 	find "$top/build/vm" -maxdepth 1 -name 'run-*' -printf '%T@ %p\n' |
 		sort -rn | tail -n +11 | cut -d' ' -f2- | xargs -r rm -rf
+}
+
+# is_among WORD WORD...
+is_among() {
+	local word=$1 other
+
+	shift
+	for other; do
+		[ "$word" != "$other" ] || return 0
+	done
+	return 1
 }
 
 problem() {
@@ -136,13 +151,58 @@ image_build() {
 	build_failed "the guests' image"
 }
 
+# next_build KERNEL: its image, or its tests are counted as skipped where Debian's
+# next release cannot be had
+next_build() {
+	local log=$out/image-$1.log count
+
+	mkdir -p "$out/$1"
+	"$here/image.sh" "$kver" "$work" "$1" >"$log" 2>&1
+	case $? in
+	0) return ;;
+	3)
+		count=$(wc -l <"$work/$1.tests")
+		skipped=$((skipped + count))
+		job_say <<<"ok $count tests # SKIP $(tail -n 1 "$log")"
+		;;
+	*)
+		problem "no image for $1, see $log"
+		tail -n 15 "$log" | sed 's/^/     | /' | job_say
+		;;
+	esac
+	return 1
+}
+
+# next_job KERNEL: its image is built beside guests that run
+next_job() {
+	local guest
+
+	kernel=$1
+	next_build "$1" || return
+	for guest in $(guests_wanted "$1"); do
+		guests_up=()
+		guest_job "$1" "$guest"
+	done
+}
+
+# rows_of KERNEL: whose rows of the table it runs
+rows_of() {
+	if [ -n "$rows" ]; then
+		echo "$rows"
+	elif is_among "$1" "${next_kernels[@]}"; then
+		echo next
+	else
+		echo "$1"
+	fi
+}
+
 # The rows of the table that are to run, for each kernel
 tests_choose() {
 	local kernel
 
-	for kernel in stock debug; do
-		tests_list "$top/selftests/tests" $kernel "$only" "$quick" \
-			>"$work/$kernel.tests"
+	for kernel in stock debug "${next_kernels[@]}"; do
+		tests_list "$top/selftests/tests" "$(rows_of "$kernel")" \
+			"$only" "$quick" >"$work/$kernel.tests"
 	done
 }
 
@@ -169,14 +229,21 @@ coverage_judge() {
 
 # guest_job KERNEL GUEST
 guest_job() {
-	local guest=$2 on=''
+	local guest=$2 on='' out=$out boot_limit=$boot_limit
 
 	kernel=$1
-	if [ "$kernel" = debug ]; then
+	case $kernel in
+	stock) ;;
+	debug)
 		on=' on the debug kernel'
 		out=$out/debug
 		boot_limit=$((boot_limit * 4))
-	fi
+		;;
+	*)
+		on=" on kernel $kernel"
+		out=$out/$kernel
+		;;
+	esac
 	case $guest in
 	alpha) echo "Booting two guests for RoCE$on ($accel)" ;;
 	gamma) echo "Booting a guest for InfiniBand$on ($accel)" ;;
@@ -200,12 +267,20 @@ case $guest_only in
 '' | alpha | gamma | delta) ;;
 *) die "guests to work in are alpha, gamma and delta, not '$guest_only'" ;;
 esac
-[ "$mode" != check ] || : "${KERNEL:=both}"
-case ${KERNEL:=stock} in
-stock | debug) kernels=("$KERNEL") ;;
-both) kernels=(stock debug) ;;
-*) die "kernels are stock, debug or both, not '$KERNEL'" ;;
-esac
+all=(stock debug "${next_kernels[@]}")
+if [ -n "${KERNELS:-}" ]; then
+	rows=stock
+	IFS=, read -ra kernels <<<"$KERNELS"
+elif [ -n "${KERNEL:-}" ] || [ "$mode" != check ]; then
+	kernels=("${KERNEL:-stock}")
+else
+	kernels=("${all[@]}")
+fi
+for kernel in "${kernels[@]}"; do
+	is_among "$kernel" "${all[@]}" ||
+		die "kernels are ${all[*]}, not '$kernel'"
+done
+kernel=''
 trap cleanup EXIT
 trap 'exit 130' INT TERM HUP
 work=$(mktemp -d "${TMPDIR:-/tmp}/cmx-vm.XXXXXX")
@@ -220,34 +295,39 @@ lanes=${VM_JOBS:-$(lanes_find)}
 echo "Building for Linux $kver; logs in $out"
 image_build
 tests_choose
-if [ "${kernels[-1]}" = debug ]; then
-	if [ -z "$(guests_wanted debug)" ]; then
-		kernels=(stock)
-	else
-		"$here/debug/kernel.sh" >/dev/null || build_failed "the debug kernel"
-		image_build debug
-		mkdir -p "$out/debug"
-	fi
+if is_among debug "${kernels[@]}" && [ -n "$(guests_wanted debug)" ]; then
+	"$here/debug/kernel.sh" >/dev/null || build_failed "the debug kernel"
+	image_build debug
+	mkdir -p "$out/debug"
 fi
 rm -rf "$work/root"
 if [ "$mode" = shell ]; then
 	kernel=${kernels[0]}
+	! is_among "$kernel" "${next_kernels[@]}" || next_build "$kernel" ||
+		build_failed "the guests' image"
 	guest_shell "${guest_only:-alpha}"
 	exit "$code"
 fi
 
 for kernel in "${kernels[@]}"; do
+	if is_among "$kernel" "${next_kernels[@]}"; then
+		[ -z "$(guests_wanted "$kernel")" ] ||
+			job_begin next_job "$kernel"
+		continue
+	fi
 	for guest in $(guests_wanted "$kernel"); do
 		job_begin guest_job "$kernel" "$guest"
 	done
 done
-if [ "$mode,$guest_only" = check, ] && [ "${kernels[0]}" = stock ]; then
+if [ "$mode,$guest_only" = check, ] && is_among stock "${kernels[@]}"; then
 	job_begin host_tests
 fi
 jobs_wait
 kernel=''
-[ "$mode,${kernels[-1]}" != check,debug ] || coverage_judge kernel
-[ "$mode,${kernels[0]}" != check,stock ] || coverage_judge user
+if [ "$mode" = check ]; then
+	! is_among debug "${kernels[@]}" || coverage_judge kernel
+	! is_among stock "${kernels[@]}" || coverage_judge user
+fi
 
 case $mode in
 demo | bench)

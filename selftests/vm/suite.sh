@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # Packages of another Debian release, unpacked into a separate folder:
 #
-#	suite.sh RELEASE folder PACKAGE...	print the folder that has them and
-#						what they depend on
+#	suite.sh RELEASE folder NAME PACKAGE...	print the folder, root-NAME, that
+#						has them and what they depend on
 #	suite.sh RELEASE newest PACKAGE SUITE	print the name that this package
 #						of names depends on, in SUITE
 #
@@ -20,8 +20,8 @@ action=$2
 shift 2
 base=${XDG_CACHE_HOME:-$HOME/.cache}/rdma-cmx/$release
 keyring=/usr/share/keyrings/debian-archive-keyring.gpg
-# What a folder to compile in does without
-left_out=(linux-base pahole perl python3)
+# What a folder to compile in, or to copy programs from, does without
+left_out=(initramfs-tools linux-base pahole perl python3 systemd udev)
 
 die() { echo "suite: $2" >&2; exit "$1"; }
 
@@ -91,7 +91,8 @@ status_write() {
 	while read -r name version; do
 		printf '%s\n' "Package: $name" "Architecture: $arch" \
 			'Status: install ok installed' "Version: $version" \
-			'Maintainer: none' 'Description: none' ''
+			'Multi-Arch: allowed' 'Maintainer: none' \
+			'Description: none' ''
 	done >"$base/status"
 }
 
@@ -106,8 +107,9 @@ closure() {
 }
 
 folder() {
-	local list root=$base/root deb
+	local list root=$base/root-$1 deb
 
+	shift
 	list=$(closure base-files "$@")
 	if [ "$(cat "$root/.packages" 2>/dev/null)" != "$list" ]; then
 		rm -rf "$root" "$root.new" "$base/debs"

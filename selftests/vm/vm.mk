@@ -8,9 +8,10 @@ KSELFTEST_DIR := $(CMX_CACHE)/linux-source-6.1/tools/testing/selftests
 
 # The kernel to boot, unless KVER= was given
 VM_KVER = $(if $(filter command%,$(origin KVER)),$(KVER),$(shell selftests/vm/kernel.sh))
-VM_RUN = KVER=$(VM_KVER) GUEST=$(GUEST) KERNEL=$(KERNEL) selftests/vm/run.sh
+VM_RUN = KVER=$(VM_KVER) GUEST=$(GUEST) KERNEL=$(KERNEL) KERNELS=$(KERNELS) selftests/vm/run.sh
 
-.PHONY: deps deps-lint check check-quick check-stock check-debug coverage demo bench shell
+.PHONY: deps deps-lint check check-quick check-stock check-debug check-6.12 \
+	check-newest coverage demo bench shell
 
 deps:  ## install what building and testing need (Debian 12)
 	@selftests/vm/deps.sh
@@ -18,7 +19,7 @@ deps:  ## install what building and testing need (Debian 12)
 deps-lint: deps
 	@selftests/vm/deps.sh lint
 
-check: deps-lint  ## all tests on both kernels, or those named T=prefix,...; GUEST=gamma
+check: deps-lint  ## all tests, or those named T=prefix,...; GUEST=gamma; KERNELS=6.12: all on it
 	@$(VM_RUN) check $(T)
 
 check-quick: deps  ## before each commit: the tests that find most for their time
@@ -30,6 +31,13 @@ check-stock: deps-lint  ## those on Debian's kernel alone
 
 check-debug: KERNEL = debug
 check-debug: deps  ## those on the debug kernel, which is built when missing
+	@$(VM_RUN) check $(T)
+
+check-6.12 check-newest: KERNEL = $(@:check-%=%)
+check-6.12: deps  ## those on the kernel of Debian 13, with its user space
+	@$(VM_RUN) check $(T)
+
+check-newest: deps  ## those on the newest kernel of Debian 13, likewise
 	@$(VM_RUN) check $(T)
 
 coverage:  ## line coverage of modules and library in the last runs of them

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# The kernels of the next Debian release, with its compiler and its user space:
+# "6.12" is that release's own kernel, "newest" that of its backports. Sourced by
+# scripts that have the tree's folder in top.
+# Each returns 3, and says why on stderr, where there is no such thing here.
+# shellcheck shell=bash
+
+: "${top:?}"
+next_release=trixie
+next_kernels=(6.12 newest)
+next_modules=(. selftests/consumer selftests/fabric)
+next_tools=(bash dash coreutils sed grep mawk findutils diffutils make gcc-14)
+next_programs=(bash coreutils util-linux libc-bin kmod iproute2 dnsmasq-base
+	keyutils ibverbs-providers ibverbs-utils rdmacm-utils perftest qperf
+	libfabric-bin opensm infiniband-diags tcpdump strace valgrind libc6-dbg)
+
+next_suite() {
+	"$top/selftests/vm/suite.sh" $next_release "$@"
+}
+
+# next_kver KERNEL: its release
+next_kver() {
+	local suite=$next_release name
+
+	[ "$1" = "${next_kernels[0]}" ] || suite+=-backports
+	name=$(next_suite newest "linux-headers-$(dpkg --print-architecture)" \
+		"$suite") || return
+	echo "${name#linux-headers-}"
+}
+
+# The release of each, in order
+next_kvers() {
+	local kernel
+
+	for kernel in "${next_kernels[@]}"; do
+		next_kver "$kernel" || return
+	done
+}
+
+# next_mounts: can a process here mount on folders of its own?
+next_mounts() {
+	local why
+
+	why=$(unshare "$([ "$(id -u)" = 0 ] && echo -m || echo -rm)" true 2>&1) ||
+		{ echo "no mount namespace to be had here (${why#unshare: })" >&2
+		  return 3; }
+}
+
+# The folder to compile in, for all of them
+next_compiler() {
+	local root kvers
+
+	next_mounts || return
+	kvers=$(next_kvers) || return
+	# shellcheck disable=SC2046,SC2086 # one word each
+	root=$(next_suite folder compile "${next_tools[@]}" \
+		$(printf 'linux-headers-%s ' $kvers)) || return
+	mkdir -p "$root/mnt"
+	ln -sf mawk "$root/usr/bin/awk"
+	# kernel-doc, which W=1 runs on some kernels: `make lint` has it
+	ln -sf true "$root/usr/bin/perl"
+	echo "$root"
+}
+
+# The folder with the programs for guests, and with the kernels
+next_guest() {
+	local kvers
+
+	kvers=$(next_kvers) || return
+	# shellcheck disable=SC2046,SC2086 # one word each
+	next_suite folder guest "${next_programs[@]}" \
+		$(printf 'linux-image-%s ' $kvers)
+}
+
+# next_compile ROOT KVER: the modules and those of the tests in build/kernels/KVER,
+# as the script below makes them in ROOT, with the copy of the tree at /mnt.
+# Prints what is a warning. One that came once does not come again for an object
+# that is there, so that after one nothing is left.
+next_compile() (
+	root=$1 release=$2 copy=$top/build/kernels/$2 flags=-m
+
+	[ "$(id -u)" = 0 ] || flags=-rm
+	mkdir -p "$copy"
+	exec 9>"$top/build/kernels/lock"
+	flock 9
+	tar -C "$top" -c --exclude='*.o' --exclude='*.ko' --exclude='*.cmd' \
+		--exclude='*.mod*' --exclude=Module.symvers \
+		--exclude=modules.order Kbuild kernel uapi \
+		selftests/consumer selftests/fabric | tar -C "$copy" -x
+	unshare $flags bash -s "$root" "$copy" "$release" "${next_modules[@]}" \
+		>"$copy.log" 2>&1 <<-'END' || echo "it ended with $?" >>"$copy.log"
+	root=$1 copy=$2 kver=$3
+	shift 3
+	mount --rbind "$copy" "$root/mnt" && mount --rbind /dev "$root/dev" &&
+		mount --rbind /proc "$root/proc" &&
+		mount -t tmpfs tmpfs "$root/tmp" || exit
+	for dir; do
+		chroot "$root" env LC_ALL=C make -s -j2 W=1 KCFLAGS=-Werror \
+			CONFIG_DEBUG_INFO= CONFIG_DEBUG_INFO_BTF_MODULES= \
+			-C "/lib/modules/$kver/build" M="/mnt/$dir" $symbols \
+			modules || exit
+		symbols=KBUILD_EXTRA_SYMBOLS=/mnt/Module.symvers
+	done
+	END
+	# But for the tool that is left out, as there is no BTF here
+	! grep -vE '^warning: pahole version|^  (The kernel was built with|You are using):' \
+		"$copy.log" || rm -rf "$copy"
+)
+
+# next_found KVER: what was compiled, a file a line
+next_found() {
+	local dir
+
+	for dir in "${next_modules[@]}"; do
+		find "$top/build/kernels/$1/${dir/#./kernel}" -name '*.ko'
+	done
+}

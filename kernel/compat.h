@@ -35,6 +35,16 @@
 #endif
 
 /*
+ * Where a program begins that the kernel starts. Newer kernels keep their own
+ * threads, init_task too, in an empty root.
+ */
+#ifdef CMX_USERSPACE_INIT_FS
+#define cmx_init_fs	userspace_init_fs
+#else
+#define cmx_init_fs	(init_task.fs)
+#endif
+
+/*
  * For large variables that are filled before they are read: kernels that
  * clear the stack by themselves need not clear these.
  */

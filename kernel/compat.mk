@@ -8,6 +8,9 @@ headers_have = $(if $(shell grep -sF '$(1)' $(srctree)/include/$(2)),y)
 ccflags-$(call headers_have,__assign_str(dst),trace/stages/stage6_event_callback.h) \
 	+= -DCMX_ASSIGN_STR_DST
 
+ccflags-$(call headers_have,struct fs_struct *userspace_init_fs;,linux/fs_struct.h) \
+	+= -DCMX_USERSPACE_INIT_FS
+
 # Not by __has_include(), which sparse does not know
 headers_file = $(if $(wildcard $(srctree)/include/$(1)),y)
 

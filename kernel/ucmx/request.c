@@ -10,23 +10,24 @@
 #include <linux/uaccess.h>
 #include <net/net_namespace.h>
 
+#include "compat.h"
 #include "resolver.h"
 #include "user.h"
 
 /**
  * ucmx_names_initial - does the caller see the names that the helper sees?
  *
- * The helper runs as init_task's child. A name service goes by the network
- * namespace and by files, which the mount namespace and the root directory
- * choose. Both roots are only compared, so neither needs a reference or a
+ * The kernel starts the helper, in the namespaces of init_task. A name service
+ * goes by the network namespace and by files, which the mount namespace and the
+ * root directory choose. Both roots are only compared, so neither needs a reference or a
  * lock; one that another thread is changing counts as the old or the new one.
  *
- * Return: true if all three are init_task's.
+ * Return: true if all three are the helper's.
  */
 bool ucmx_names_initial(void)
 {
 	const struct path *mine = &current->fs->root;
-	const struct path *host = &init_task.fs->root;
+	const struct path *host = &cmx_init_fs->root;
 
 	return net_eq(current->nsproxy->net_ns, &init_net) &&
 	       current->nsproxy->mnt_ns == init_task.nsproxy->mnt_ns &&

@@ -33,7 +33,7 @@ _cmx() {
 		return
 	fi
 	if [ "$COMP_CWORD" = 1 ]; then
-		words='resolve join stat run help version'
+		words='resolve join stat doctor run help version'
 	else
 		case ${COMP_WORDS[1]},$prev in
 		*,--type) words='rc ud any' ;;
@@ -57,6 +57,13 @@ _cmx() {
 				--once --count --qkey --pkey --mtu --rate --sl
 				--traffic-class --flow-label --hop-limit' ;;
 		stat,*) words='-j --json' ;;
+		doctor,*)
+			words='-j --json'
+			[ "${cur:0:1}" = - ] || {
+				mapfile -t COMPREPLY < <(compgen -A hostname \
+							 -- "$cur")
+				return
+			} ;;
 		esac
 	fi
 	mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")

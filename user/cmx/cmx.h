@@ -19,12 +19,14 @@ enum {
 	CMX_USAGE = 2,
 };
 
+struct in6_addr;
 struct rdma_addrinfo;
 struct sockaddr_ib;
 
 int cmx_resolve(int argc, char **argv);
 int cmx_join(int argc, char **argv);
 int cmx_stat(int argc, char **argv);
+int cmx_doctor(int argc, char **argv);
 /* Returns only when the program could not be started. */
 int cmx_run(int argc, char **argv);
 
@@ -52,6 +54,9 @@ bool device_address(const char *device, int family,
  */
 bool device_gid(const char *text, struct sockaddr_ib *addr,
 		const char **reason);
+
+/* Does an IPoIB interface belong to that GID? */
+bool ipoib_of(const char *netdev, const struct in6_addr *gid);
 
 /* The arguments of cmx resolve --sa, with those of --dev and --type. */
 struct service_query {

@@ -68,7 +68,7 @@ static bool roce_address(const char *device, const struct ifaddrs *list,
 }
 
 /* Does an IPoIB interface belong to that GID? Its address ends with it. */
-static bool ipoib_of(const char *name, const struct in6_addr *gid)
+bool ipoib_of(const char *name, const struct in6_addr *gid)
 {
 	unsigned char hw[20];
 	char path[256], text[64];

@@ -33,6 +33,9 @@ static const char help[] =
 "      until interrupted.\n"
 "  cmx stat [-j]\n"
 "      Print the counters of rdma_cmx and rdma_ucmx.\n"
+"  cmx doctor [-j] [NAME [SERVICE]]\n"
+"      Check each step from the modules to the addresses of NAME, and print\n"
+"      what is wrong and the command that mends it.\n"
 "  cmx run [--] PROGRAM [ARGUMENT...]\n"
 "      Run PROGRAM, written for librdmacm, over rdma_cmx (by LD_PRELOAD).\n"
 "  cmx help, cmx version\n"
@@ -160,13 +163,14 @@ int main(int argc, char **argv)
 		{ "resolve", cmx_resolve },
 		{ "join", cmx_join },
 		{ "stat", cmx_stat },
+		{ "doctor", cmx_doctor },
 		{ "run", cmx_run },
 	};
 	int ret = -1;
 	size_t i;
 
 	if (argc < 2)
-		return misuse("a command is missing: resolve, join, stat, run, help or version");
+		return misuse("a command is missing: resolve, join, stat, doctor, run, help or version");
 	for (i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
 		if (!strcmp(argv[1], commands[i].name))
 			ret = commands[i].run(argc - 1, argv + 1);

@@ -1,0 +1,166 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# OPS-02: cmx doctor on RoCE. No false alarm on a healthy host and in a
+# container; each injected fault is named. Routes and neighbours are those of a
+# second soft-RoCE device, on a link to a network namespace.
+# shellcheck disable=SC2016,SC2034 # what eval expands
+. /usr/lib/rdma-cmx/selftests/cmx/functions
+
+json=/usr/lib/rdma-cmx/selftests/cmx/tools/json
+nobody=(setpriv --reuid 65534 --regid 65534 --clear-groups)
+conf=/etc/request-key.d/rdma-cmx.conf
+helper=/usr/libexec/rdma-cmx/cmx-names
+request_key=$(readlink -f /sbin/request-key)
+stock=$(realpath "$(ls /usr/lib/*/librdmacm.so.1)")
+modules=/lib/modules/$(uname -r)
+ours=$(dirname "$(modinfo -n rdma_cmx)")
+core=$(modinfo -n ib_core)
+
+away() {
+	mv "$1" "$1.away"
+}
+
+back() {
+	mv "$1.away" "$1"
+}
+
+side_address() {
+	ip addr replace 10.56.0.1/24 dev d0
+}
+
+side_up() {
+	ip netns add far || return
+	ip link add d0 type veth peer name d1 netns far
+	ip -n far addr add 10.56.0.2/24 dev d1
+	ip -n far link set d1 up
+	side_address
+	ip link set d0 up
+	rdma link add rxe1 type rxe netdev d0
+}
+
+rxe0_add() {
+	rdma link add rxe0 type rxe netdev eth0
+}
+
+cleanup() {
+	eval "$undo"
+	rdma link del rxe1
+	ip link del d0
+	ip netns del far
+} 2>/dev/null
+trap cleanup EXIT
+
+# Healthy
+healthy "host" cmx doctor
+ok "the second device" side_up
+healthy "host with two devices" cmx doctor
+healthy "an ordinary user" "${nobody[@]}" cmx doctor
+healthy "an address" cmx doctor 10.56.0.2 7471
+like "an address: GID index and type" "$out" \
+	'10\.56\.0\.2: reached by rxe1/1, GID index [0-9]+ \(::ffff:10\.56\.0\.1\), RoCE v2$'
+healthy "a name, also of a management address" cmx doctor storage.cmx.test
+like "a name: the management address is no fault" "$out" \
+	'^ok +route-device +192\.168\.77\.2'
+healthy "this host's own name" cmx doctor alpha.cmx.test
+healthy "a container" unshare -m -p -f --mount-proc cmx doctor storage.cmx.test
+run cmx doctor -j storage.cmx.test
+is "-j: exit code" "$status" 0
+ok "-j: JSON" "$json" <<<"$out"
+like "-j: verdict" "$out" '"verdict": \{"id": "healthy"'
+fails "too many arguments" 2 "'c' is one argument too many" cmx doctor a b c
+fails "unknown option" 2 'cmx help' cmx doctor --frob
+fails "an empty name" 2 'not a NAME' cmx doctor ''
+
+# Modules, device
+fault module-user "rdma_ucmx is not loaded" \
+	'rmmod rdma_ucmx' 'modprobe rdma_ucmx'
+fault module-core "no module is loaded" \
+	'modprobe -r rdma_ucmx' 'modprobe rdma_ucmx'
+fault module-missing "not built for this kernel" \
+	'modprobe -r rdma_ucmx; away "$ours"; mv "$ours.away" /run/; depmod' \
+	'mv "/run/${ours##*/}.away" "$ours"; depmod; modprobe rdma_ucmx'
+fault vendor-mix "another ib_core is installed" \
+	'mkdir "$modules/extra"; cp "$core" "$modules/extra"
+	 echo "search extra built-in updates" >/run/depmod; depmod -C /run/depmod' \
+	'rm -r "$modules/extra"; depmod'
+fault device-file "no device file" 'away $device' 'back $device'
+fault device-stale "the file of another device" \
+	'away $device; mknod $device c 10 1' 'rm $device; back $device'
+fault device-rights "no right to the device" \
+	'chmod 600 $device' 'chmod 666 $device' "${nobody[@]}" cmx doctor
+fault verbs-file "no file for verbs" \
+	'away /dev/infiniband/uverbs0' 'back /dev/infiniband/uverbs0'
+
+# Name helper
+fault names-request-key "no request-key" \
+	'away "$request_key"' 'back "$request_key"'
+fault names-config "no configuration of request-key" 'away $conf' 'back $conf'
+fault names-config "the line is for another key type" \
+	'cp $conf $conf.away; sed -i s/rdma_cmx_name/other/ $conf' 'back $conf'
+fault names-helper "no helper" 'away $helper' 'back $helper'
+fault names-helper "the helper is not executable" \
+	'chmod 644 $helper' 'chmod 755 $helper' "${nobody[@]}" cmx doctor
+fault names-run "the helper gives no answer" \
+	'away $helper; printf "#!/bin/sh\n" >$helper; chmod 755 $helper' \
+	'rm $helper; back $helper'
+fault "names-user?" "no user for the helper" \
+	'cp /etc/passwd /etc/passwd.away; sed -i /^rdma-cmx/d /etc/passwd' \
+	'back /etc/passwd'
+
+# Limits, rsockets
+fault memlock-limit "little memory may be locked" : : \
+	prlimit --memlock=65536 "${nobody[@]}" cmx doctor
+fault "rsocket-library?" "no stock library" 'away "$stock"' 'back "$stock"'
+fault "rsocket-device?" "no device of rdma_ucm" \
+	'away /dev/infiniband/rdma_cm' 'back /dev/infiniband/rdma_cm'
+
+# Ports and interfaces
+fault netdev-down "an interface is down" \
+	'ip link set d0 down' 'ip link set d0 up'
+fault port-state "no carrier" \
+	'ip -n far link set d1 down' 'ip -n far link set d1 up'
+fault rdma-device "no RDMA device" \
+	'rdma link del rxe0; rdma link del rxe1' \
+	'rxe0_add; rdma link add rxe1 type rxe netdev d0'
+fault netdev-address "no address" \
+	'rdma link del rxe0; ip addr flush dev d0' 'rxe0_add; side_address'
+fault netdev-bridge "the interface is in a bridge" \
+	'rdma link del rxe0; ip link add br0 type bridge; ip addr flush dev d0
+	 ip link set d0 master br0; ip addr add 10.56.0.1/24 dev br0
+	 ip link set br0 up' \
+	'ip link del br0; rxe0_add; side_address'
+
+# A destination
+fault netdev-bridge "the route is by a bridge" \
+	'ip link add br0 type bridge; ip addr flush dev d0
+	 ip link set d0 master br0; ip addr add 10.56.0.1/24 dev br0
+	 ip link set br0 up' \
+	'ip link del br0; side_address' cmx doctor 10.56.0.2
+fault netdev-macvlan "the route is by a macvlan" \
+	'ip link add mv0 link d0 type macvlan; ip addr add 10.58.0.1/24 dev mv0
+	 ip link set mv0 up' 'ip link del mv0' cmx doctor 10.58.0.2
+fault route-vrf "the interface is in a VRF" \
+	'ip link add red type vrf table 77; ip link set red up
+	 ip link set d0 master red' \
+	'ip link del red; side_address' cmx doctor 10.56.0.2
+fault route-missing "no route" : : cmx doctor unreachable.cmx.test
+fault route-device "a route without RDMA" : : cmx doctor mgmt.cmx.test
+fault neighbour "no neighbour" : : cmx doctor 10.56.0.9
+fault name-unknown "no such name" : : cmx doctor nosuch.cmx.test
+fault name-no-address "a name without an address" : : \
+	cmx doctor nodata.cmx.test
+fault name-server "the server fails" : : cmx doctor x.servfail.test
+fault name-server "no server" dns_down dns_up cmx doctor x.any.cmx.test
+fault service "no such service" : : cmx doctor 10.56.0.2 nosuch
+
+# Names of others
+fault netdev-down "a name with a command in it" \
+	'ip link set d0 down; ip link set d0 name "d;\$(reboot)"' \
+	'ip link set "d;\$(reboot)" name d0; ip link set d0 up'
+run cmx doctor $'no\e[31msuch"name'
+unlike "no control character is printed" "$out" $'\e'
+run cmx doctor -j $'no\e[31msuch"name'
+ok "-j of that: JSON" "$json" <<<"$out"
+is "-j of that: exit code" "$status" 1
+healthy "after all" cmx doctor storage.cmx.test
+finish

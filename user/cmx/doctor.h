@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * What the parts of cmx doctor share: the list of checks, and what the checks
+ * of the ports found for those of a destination. One thread, no locks.
+ */
+#ifndef CMX_DOCTOR_H
+#define CMX_DOCTOR_H
+
+#include <net/if.h>
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum check_state {
+	CHECK_OK,
+	CHECK_WARNING,
+	CHECK_WRONG,
+};
+
+struct check {
+	const char *id;		/* stable, see cmx(1) */
+	enum check_state state;
+	char *text;
+	char *mend;		/* a command; NULL: none */
+};
+
+/* Ports that are looked at; more are named and passed over. */
+#define DOCTOR_PORTS	64
+
+struct port {
+	char device[64];
+	unsigned int number;
+	bool infiniband;
+	bool active;
+	bool usable;		/* active, with an address */
+	char netdev[IF_NAMESIZE];	/* the first, or "" */
+};
+
+struct doctor {
+	struct check *checks;
+	size_t count;
+	bool memory;		/* ran out of it */
+	bool container;		/* looks like one */
+	bool elsewhere;		/* in other than the host's namespaces */
+	int device;		/* the open device, or -1 */
+	uint64_t features;	/* of GET_INFO */
+	const char *node;
+	const char *service;
+	struct port ports[DOCTOR_PORTS];
+	size_t port_count;
+};
+
+/* A line of the report; control characters in it are replaced. */
+void check_add(struct doctor *doctor, enum check_state state, const char *id,
+	       const char *format, ...) __attribute__((format(printf, 4, 5)));
+/* The command that mends what was last added. */
+void check_mend(struct doctor *doctor, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* One word for a shell, for a command to mend. */
+#define QUOTED_MAX 600
+const char *quoted(const char *text, char out[QUOTED_MAX]);
+
+/* First line of the file that @format names, without its end */
+bool file_line(char *text, size_t size, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+bool file_exists(const char *format, ...)
+	__attribute__((format(printf, 1, 2)));
+
+/* The steps, in their order */
+void doctor_modules(struct doctor *doctor);
+void doctor_device(struct doctor *doctor);
+void doctor_names(struct doctor *doctor);
+void doctor_limits(struct doctor *doctor);
+void doctor_ports(struct doctor *doctor);
+void doctor_subnet(struct doctor *doctor);
+void doctor_target(struct doctor *doctor);
+
+/* Text of GID @index of a port, and "RoCE v2" or the like; false: empty. */
+bool port_gid(const struct port *port, unsigned int index,
+	      struct in6_addr *gid, char type[32]);
+/* Does the port work by this network interface? */
+bool port_has_netdev(const struct port *port, const char *netdev);
+const struct port *port_of_netdev(const struct doctor *doctor,
+				  const char *netdev);
+/* An address that is not link-local */
+bool netdev_has_address(const char *netdev);
+
+/* What a network interface is: "bridge", "bond", "vlan", "macvlan", "vrf", ... */
+void netdev_kind(const char *netdev, char kind[32]);
+/*
+ * The port has GIDs of the interfaces above its own. RDMA packets do not pass
+ * through them: soft-RoCE works by none but a VLAN, and a bridge does not see
+ * what an adapter sends. False: @netdev is none of those; else with the check
+ * to report.
+ */
+bool netdev_passed(const struct port *port, const char *netdev,
+		   const char **id, enum check_state *state, char kind[32]);
+/* The bridge, bond or VRF that it is a part of; false: none. */
+bool netdev_master(const char *netdev, char master[IF_NAMESIZE]);
+/* Of the interfaces below @netdev, one that a port works by */
+const struct port *netdev_port_below(const struct doctor *doctor,
+				     const char *netdev,
+				     char lower[IF_NAMESIZE]);
+
+/* The route to @addr: 0, or an errno. */
+struct route {
+	char netdev[IF_NAMESIZE];
+	bool local;
+	struct sockaddr_storage next;	/* the gateway, or the destination */
+};
+
+int route_find(const struct sockaddr *addr, struct route *route);
+/* "REACHABLE", "FAILED", ... of the neighbour cache; NULL: not there. */
+const char *neighbour_state(const struct route *route);
+
+#endif /* CMX_DOCTOR_H */

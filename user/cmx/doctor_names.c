@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * cmx doctor: the name helper. request-key(8), its line for the key type, the
+ * program that this names, its user; then one lookup that the kernel makes.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <glob.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <infiniband/verbs.h>
+#include <rdma/rdma_cma.h>
+#include <rdma/rdma_cmx_ioctl.h>
+
+#include "cmx.h"
+#include "doctor.h"
+
+/* The kernel has this path. */
+#define REQUEST_KEY	"/sbin/request-key"
+#define KEY_TYPE	".rdma_cmx_name"
+#define CONFIG		"/etc/request-key.d/rdma-cmx.conf"
+
+/* The file may be a conffile, which apt does not bring back by itself. */
+static const char *reinstall(void)
+{
+	return file_exists("/var/lib/dpkg/info/rdma-cmx.list") ?
+	       "apt -o Dpkg::Options::=--force-confmiss install --reinstall rdma-cmx" :
+	       "make install-user";
+}
+
+/* The program of a "create" line for the type; NULL: it has none. */
+static char *program_read(const char *path)
+{
+	char *line = NULL, *program = NULL, *save, *word[5];
+	size_t size = 0, i;
+	FILE *file = fopen(path, "re");
+
+	if (!file)
+		return NULL;
+	while (!program && getline(&line, &size, file) > 0) {
+		save = NULL;
+		for (i = 0; i < 5; i++) {
+			word[i] = strtok_r(i ? NULL : line, " \t\n", &save);
+			if (!word[i])
+				break;
+		}
+		if (i == 5 && !strcmp(word[0], "create") &&
+		    !strcmp(word[1], KEY_TYPE))
+			program = strdup(word[4]);
+	}
+	free(line);
+	fclose(file);
+	return program;
+}
+
+static char *program_find(void)
+{
+	char *program = NULL;
+	glob_t files;
+	size_t i;
+
+	if (!glob("/etc/request-key.d/*.conf", 0, NULL, &files)) {
+		for (i = 0; i < files.gl_pathc && !program; i++)
+			program = program_read(files.gl_pathv[i]);
+		globfree(&files);
+	}
+	return program ? program : program_read("/etc/request-key.conf");
+}
+
+static bool program_check(struct doctor *doctor)
+{
+	char name[QUOTED_MAX];
+	char *program;
+	bool ok = false;
+
+	if (access(REQUEST_KEY, X_OK)) {
+		check_add(doctor, CHECK_WRONG, "names-request-key",
+			  REQUEST_KEY ": %s", strerror(errno));
+		check_mend(doctor, file_exists("/etc/debian_version") ?
+			   "apt install keyutils" : "dnf install keyutils");
+		return false;
+	}
+	program = program_find();
+	if (!program) {
+		check_add(doctor, CHECK_WRONG, "names-config",
+			  "no line of /etc/request-key.d names a program for keys of type "
+			  KEY_TYPE);
+		check_mend(doctor, "%s", reinstall());
+	} else if (access(program, F_OK)) {
+		check_add(doctor, CHECK_WRONG, "names-helper", "%s: %s",
+			  program, strerror(errno));
+		check_mend(doctor, "%s", reinstall());
+	} else if (access(program, X_OK)) {
+		check_add(doctor, CHECK_WRONG, "names-helper", "%s: %s",
+			  program, strerror(errno));
+		check_mend(doctor, "chmod 755 %s", quoted(program, name));
+	} else {
+		check_add(doctor, CHECK_OK, "names-helper",
+			  "request-key starts %s", program);
+		ok = true;
+	}
+	free(program);
+	return ok;
+}
+
+static void user_check(struct doctor *doctor)
+{
+	if (getpwnam("rdma-cmx"))
+		return;
+	check_add(doctor, CHECK_WARNING, "names-user",
+		  "the user rdma-cmx is missing, so that names are looked up as nobody");
+	check_mend(doctor, "systemd-sysusers rdma-cmx.conf");
+}
+
+/*
+ * Any answer but ENOKEY is one: the helper has run. This name asks no server
+ * where /etc/hosts has it.
+ */
+static void lookup_check(struct doctor *doctor)
+{
+	static const char node[] = "localhost";
+	char buf[4096] __attribute__((aligned(8)));
+	struct rdma_cmx_getaddrinfo cmd = {
+		.size = sizeof(cmd),
+		.buf = (uintptr_t)buf,
+		.buf_len = sizeof(buf),
+		.query = {
+			.qp_type = IBV_QPT_RC,
+			.port_space = RDMA_PS_TCP,
+			.timeout_ms = 6000,
+			.node = (uintptr_t)node,
+			.node_len = sizeof(node) - 1,
+		},
+	};
+
+	if (!ioctl(doctor->device, RDMA_CMX_IO(GETADDRINFO), &cmd) ||
+	    (errno != ENOKEY && errno != ETIMEDOUT && errno != EAGAIN)) {
+		check_add(doctor, CHECK_OK, "names-run",
+			  "the kernel gets an answer from the helper");
+		return;
+	}
+	if (errno == EAGAIN) {
+		check_add(doctor, CHECK_WARNING, "names-busy",
+			  "this user has as many lookups as the limit allows");
+		check_mend(doctor, "cmx stat");
+		return;
+	}
+	check_add(doctor, CHECK_WRONG, "names-run",
+		  "request-key or the helper gives the kernel no answer: %s",
+		  strerror(errno));
+	check_mend(doctor, "journalctl -b -t cmx-names -t request-key");
+}
+
+void doctor_names(struct doctor *doctor)
+{
+	/* In other namespaces than the host's the kernel asks no helper. */
+	if (doctor->elsewhere) {
+		check_add(doctor, CHECK_OK, "names-helper",
+			  "in this namespace the library looks up names itself");
+		return;
+	}
+	if (!program_check(doctor))
+		return;
+	user_check(doctor);
+	if (doctor->device >= 0 && doctor->features)
+		lookup_check(doctor);
+}

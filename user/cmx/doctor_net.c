@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * cmx doctor: what the kernel says of the network. Kinds of interfaces, what
+ * they are a part of, routes and neighbours (by rtnetlink).
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <glob.h>
+#include <ifaddrs.h>
+#include <linux/if_link.h>
+#include <linux/neighbour.h>
+#include <linux/rtnetlink.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "cmx.h"
+#include "doctor.h"
+
+bool netdev_has_address(const char *netdev)
+{
+	const struct sockaddr_in6 *in6;
+	struct ifaddrs *list, *at;
+	bool found = false;
+
+	if (getifaddrs(&list))
+		return false;
+	for (at = list; at && !found; at = at->ifa_next) {
+		if (!at->ifa_addr || strcmp(at->ifa_name, netdev))
+			continue;
+		in6 = (const void *)at->ifa_addr;
+		found = at->ifa_addr->sa_family == AF_INET ||
+			(at->ifa_addr->sa_family == AF_INET6 &&
+			 !IN6_IS_ADDR_LINKLOCAL(&in6->sin6_addr));
+	}
+	freeifaddrs(list);
+	return found;
+}
+
+bool netdev_master(const char *netdev, char master[IF_NAMESIZE])
+{
+	char path[128], target[256];
+	const char *base;
+	ssize_t len;
+
+	snprintf(path, sizeof(path), "/sys/class/net/%s/master", netdev);
+	len = readlink(path, target, sizeof(target) - 1);
+	if (len <= 0)
+		return false;
+	target[len] = '\0';
+	base = strrchr(target, '/');
+	snprintf(master, IF_NAMESIZE, "%.15s", base ? base + 1 : target);
+	return true;
+}
+
+/* A chain of interfaces is short; the kernel allows 8. */
+static const struct port *port_below(const struct doctor *doctor,
+				     const char *netdev,
+				     char lower[IF_NAMESIZE],
+				     unsigned int depth)
+{
+	const struct port *port = NULL;
+	char path[128], name[IF_NAMESIZE];
+	glob_t files;
+	size_t i;
+
+	snprintf(path, sizeof(path), "/sys/class/net/%s/lower_*", netdev);
+	if (!depth || glob(path, 0, NULL, &files))
+		return NULL;
+	for (i = 0; i < files.gl_pathc && !port; i++) {
+		snprintf(name, sizeof(name), "%.15s",
+			 strrchr(files.gl_pathv[i], '/') + strlen("/lower_"));
+		port = port_of_netdev(doctor, name);
+		if (port)
+			strcpy(lower, name);
+		else
+			port = port_below(doctor, name, lower, depth - 1);
+	}
+	globfree(&files);
+	return port;
+}
+
+const struct port *netdev_port_below(const struct doctor *doctor,
+				     const char *netdev,
+				     char lower[IF_NAMESIZE])
+{
+	return port_below(doctor, netdev, lower, 8);
+}
+
+static const void *address_of(const struct sockaddr *addr, size_t *len)
+{
+	if (addr->sa_family == AF_INET6) {
+		*len = 16;
+		return &((const struct sockaddr_in6 *)addr)->sin6_addr;
+	}
+	*len = 4;
+	return &((const struct sockaddr_in *)addr)->sin_addr;
+}
+
+/* One request of rtnetlink with one reply. */
+struct message {
+	struct nlmsghdr head;
+	union {
+		struct rtmsg route;
+		struct ndmsg neighbour;
+		struct ifinfomsg link;
+	};
+	char attrs[64];
+};
+
+static void attr_add(struct message *msg, int type, const void *data,
+		     size_t len)
+{
+	struct rtattr *attr = (void *)((char *)msg +
+				       NLMSG_ALIGN(msg->head.nlmsg_len));
+
+	attr->rta_type = type;
+	attr->rta_len = RTA_LENGTH(len);
+	memcpy(RTA_DATA(attr), data, len);
+	msg->head.nlmsg_len = NLMSG_ALIGN(msg->head.nlmsg_len) +
+			      RTA_ALIGN(attr->rta_len);
+}
+
+/* 0 and a reply of the wanted type in @reply, or an errno */
+static int ask(struct message *msg, int type, void *reply, size_t size)
+{
+	const struct timeval limit = { .tv_sec = 2 };
+	const struct nlmsghdr *head = reply;
+	const struct nlmsgerr *error;
+	int fd, ret = 0;
+	ssize_t len;
+
+	fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+	if (fd < 0)
+		return errno;
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+	msg->head.nlmsg_flags = NLM_F_REQUEST;
+	if (send(fd, msg, msg->head.nlmsg_len, 0) < 0)
+		ret = errno;
+	len = ret ? 0 : recv(fd, reply, size, 0);
+	if (len < 0)
+		ret = errno;
+	close(fd);
+	if (ret)
+		return ret;
+	if (!NLMSG_OK(head, (size_t)len))
+		return EPROTO;
+	if (head->nlmsg_type == NLMSG_ERROR) {
+		error = NLMSG_DATA(head);
+		return head->nlmsg_len >= NLMSG_LENGTH(sizeof(*error)) &&
+		       error->error ? -error->error : EPROTO;
+	}
+	return head->nlmsg_type == type ? 0 : EPROTO;
+}
+
+/* An attribute of that type, or NULL */
+static const struct rtattr *attr_find(const struct rtattr *attr, int left,
+				      int type)
+{
+	for (; RTA_OK(attr, left); attr = RTA_NEXT(attr, left))
+		if ((attr->rta_type & NLA_TYPE_MASK) == type)
+			return attr;
+	return NULL;
+}
+
+void netdev_kind(const char *netdev, char kind[32])
+{
+	char reply[16384] __attribute__((aligned(8)));
+	const struct nlmsghdr *head = (const void *)reply;
+	struct message msg = {
+		.head.nlmsg_len = NLMSG_LENGTH(sizeof(struct ifinfomsg)),
+		.head.nlmsg_type = RTM_GETLINK,
+		.link.ifi_index = if_nametoindex(netdev),
+	};
+	const struct rtattr *attr;
+
+	strcpy(kind, "interface");
+	if (!msg.link.ifi_index || ask(&msg, RTM_NEWLINK, reply, sizeof(reply)))
+		return;
+	attr = attr_find(IFLA_RTA(NLMSG_DATA(head)),
+			 IFLA_PAYLOAD(head), IFLA_LINKINFO);
+	if (attr)
+		attr = attr_find(RTA_DATA(attr), RTA_PAYLOAD(attr),
+				 IFLA_INFO_KIND);
+	if (attr && RTA_PAYLOAD(attr))
+		snprintf(kind, 32, "%.*s", (int)RTA_PAYLOAD(attr),
+			 (const char *)RTA_DATA(attr));
+}
+
+int route_find(const struct sockaddr *addr, struct route *route)
+{
+	char reply[4096] __attribute__((aligned(8)));
+	const struct nlmsghdr *head = (const void *)reply;
+	const struct rtmsg *rtm = NLMSG_DATA(head);
+	const struct rtattr *attr;
+	struct message msg = {
+		.head.nlmsg_len = NLMSG_LENGTH(sizeof(struct rtmsg)),
+		.head.nlmsg_type = RTM_GETROUTE,
+		.route.rtm_family = addr->sa_family,
+	};
+	const void *data;
+	size_t len;
+	int ret, left;
+
+	memset(route, 0, sizeof(*route));
+	data = address_of(addr, &len);
+	msg.route.rtm_dst_len = 8 * len;
+	attr_add(&msg, RTA_DST, data, len);
+	ret = ask(&msg, RTM_NEWROUTE, reply, sizeof(reply));
+	if (ret)
+		return ret;
+	memcpy(&route->next, addr, len == 4 ? sizeof(struct sockaddr_in) :
+				   sizeof(struct sockaddr_in6));
+	if (rtm->rtm_type == RTN_UNREACHABLE || rtm->rtm_type == RTN_BLACKHOLE)
+		return ENETUNREACH;
+	if (rtm->rtm_type == RTN_PROHIBIT)
+		return EACCES;
+	route->local = rtm->rtm_type == RTN_LOCAL;
+	left = RTM_PAYLOAD(head);
+	for (attr = RTM_RTA(rtm); RTA_OK(attr, left);
+	     attr = RTA_NEXT(attr, left)) {
+		if (attr->rta_type == RTA_OIF &&
+		    RTA_PAYLOAD(attr) == sizeof(unsigned int)) {
+			unsigned int index;
+
+			memcpy(&index, RTA_DATA(attr), sizeof(index));
+			if (!if_indextoname(index, route->netdev))
+				return ENODEV;
+		} else if (attr->rta_type == RTA_GATEWAY &&
+			   RTA_PAYLOAD(attr) == len) {
+			memcpy((void *)address_of((void *)&route->next, &len),
+			       RTA_DATA(attr), len);
+		}
+	}
+	return 0;
+}
+
+const char *neighbour_state(const struct route *route)
+{
+	static const struct {
+		unsigned int bit;
+		const char *name;
+	} names[] = {
+		{ NUD_FAILED, "FAILED" }, { NUD_INCOMPLETE, "INCOMPLETE" },
+		{ NUD_REACHABLE, "REACHABLE" }, { NUD_STALE, "STALE" },
+		{ NUD_DELAY, "DELAY" }, { NUD_PROBE, "PROBE" },
+		{ NUD_PERMANENT, "PERMANENT" }, { NUD_NOARP, "NOARP" },
+	};
+	char reply[4096] __attribute__((aligned(8)));
+	const struct ndmsg *ndm = NLMSG_DATA((struct nlmsghdr *)reply);
+	struct message msg = {
+		.head.nlmsg_len = NLMSG_LENGTH(sizeof(struct ndmsg)),
+		.head.nlmsg_type = RTM_GETNEIGH,
+		.neighbour.ndm_family = route->next.ss_family,
+		.neighbour.ndm_ifindex = if_nametoindex(route->netdev),
+	};
+	const void *data;
+	size_t len, i;
+
+	data = address_of((const void *)&route->next, &len);
+	attr_add(&msg, NDA_DST, data, len);
+	if (ask(&msg, RTM_NEWNEIGH, reply, sizeof(reply)))
+		return NULL;
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (ndm->ndm_state & names[i].bit)
+			return names[i].name;
+	return NULL;
+}

@@ -1,0 +1,463 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * cmx doctor: the RDMA devices and their ports. Namespace mode, verbs device
+ * files, state, network interfaces, GIDs.
+ *
+ * A port that nobody has configured may be down. What is configured, that is
+ * has an address, must be up; and one port must be usable.
+ */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <errno.h>
+#include <glob.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmx.h"
+#include "doctor.h"
+
+#define SYS	"/sys/class/infiniband/%s"
+#define PORT	SYS "/ports/%u"
+#define GIDS	256	/* of a port that are looked at */
+
+bool port_gid(const struct port *port, unsigned int index,
+	      struct in6_addr *gid, char type[32])
+{
+	static const struct in6_addr none;
+	char text[64];
+
+	if (!file_line(text, sizeof(text), PORT "/gids/%u", port->device,
+		       port->number, index) ||
+	    inet_pton(AF_INET6, text, gid) != 1 ||
+	    !memcmp(gid, &none, sizeof(none)))
+		return false;
+	/* An empty entry of 6.1 has a text and no type. The prefix alone is none. */
+	if (!file_line(type, 32, PORT "/gid_attrs/types/%u", port->device,
+		       port->number, index))
+		strcpy(type, "InfiniBand");
+	return memcmp(gid->s6_addr + 8, none.s6_addr, 8) || !port->infiniband;
+}
+
+static bool port_netdev(const struct port *port, unsigned int index,
+			char name[IF_NAMESIZE])
+{
+	return file_line(name, IF_NAMESIZE, PORT "/gid_attrs/ndevs/%u",
+			 port->device, port->number, index);
+}
+
+bool port_has_netdev(const struct port *port, const char *netdev)
+{
+	char name[IF_NAMESIZE], type[32];
+	struct in6_addr gid;
+	unsigned int i;
+
+	if (port->infiniband)
+		return port_gid(port, 0, &gid, type) && ipoib_of(netdev, &gid);
+	for (i = 0; i < GIDS; i++) {
+		/* Behind the last there are none; before, empty entries. */
+		if (!file_exists(PORT "/gids/%u", port->device, port->number,
+				 i))
+			break;
+		if (port_netdev(port, i, name) && !strcmp(name, netdev))
+			return true;
+	}
+	return false;
+}
+
+const struct port *port_of_netdev(const struct doctor *doctor,
+				  const char *netdev)
+{
+	size_t i;
+
+	for (i = 0; i < doctor->port_count; i++)
+		if (port_has_netdev(&doctor->ports[i], netdev))
+			return &doctor->ports[i];
+	return NULL;
+}
+
+/* The first network interface of the port, one with an address if there is */
+static void netdev_find(struct port *port)
+{
+	struct if_nameindex *list = if_nameindex(), *at;
+
+	port->netdev[0] = '\0';
+	for (at = list; at && at->if_name; at++) {
+		if (!port_has_netdev(port, at->if_name))
+			continue;
+		if (!port->netdev[0] || netdev_has_address(at->if_name))
+			strcpy(port->netdev, at->if_name);
+		if (netdev_has_address(at->if_name))
+			break;
+	}
+	if (list)
+		if_freenameindex(list);
+}
+
+static bool netdev_is_up(const char *netdev)
+{
+	unsigned int flags;
+	char text[32];
+
+	return !file_line(text, sizeof(text), "/sys/class/net/%s/flags",
+			  netdev) ||
+	       sscanf(text, "%x", &flags) != 1 || (flags & IFF_UP);
+}
+
+/* "4: ACTIVE": the number; 0: it cannot be read. */
+static int number_read(const struct port *port, const char *name,
+		       char text[64])
+{
+	if (!file_line(text, 64, PORT "/%s", port->device, port->number, name))
+		return 0;
+	return strtol(text, NULL, 0);
+}
+
+/* The configured interface of a port that is not active */
+static void port_down(struct doctor *doctor, struct port *port,
+		      const char *state, int phys)
+{
+	bool wanted = *port->netdev && netdev_has_address(port->netdev);
+	char name[QUOTED_MAX];
+
+	if (port->infiniband && phys == 5) {
+		check_add(doctor, CHECK_WRONG, "sm-missing",
+			  "%s/%u: the cable is there, the state is %s: no subnet manager brings it up",
+			  port->device, port->number, state);
+		check_mend(doctor, "systemctl start opensm");
+		return;
+	}
+	if (wanted && !netdev_is_up(port->netdev)) {
+		check_add(doctor, CHECK_WRONG, "netdev-down",
+			  "%s/%u: %s has an address and is down", port->device,
+			  port->number, port->netdev);
+		check_mend(doctor, "ip link set %s up",
+			   quoted(port->netdev, name));
+		return;
+	}
+	check_add(doctor, wanted ? CHECK_WRONG : CHECK_OK, "port-state",
+		  "%s/%u: %s, %s", port->device, port->number, state,
+		  wanted ? "though its interface has an address" : "not in use");
+	if (wanted)
+		check_mend(doctor, "rdma link show %s/%u    # then the cable, and the port of the switch",
+			   quoted(port->device, name), port->number);
+}
+
+static void gids_check(struct doctor *doctor, struct port *port)
+{
+	char type[32], text[INET6_ADDRSTRLEN], name[QUOTED_MAX];
+	unsigned int i, count = 0, v2 = 0, first = 0;
+	struct in6_addr gid;
+
+	for (i = 0; i < GIDS; i++) {
+		if (!file_exists(PORT "/gids/%u", port->device, port->number,
+				 i))
+			break;
+		if (!port_gid(port, i, &gid, type))
+			continue;
+		if (!strcmp(type, "RoCE v2"))
+			v2++;
+		/* Of several, the one that a program would use */
+		if (!count || (v2 == 1 && !strcmp(type, "RoCE v2"))) {
+			first = i;
+			inet_ntop(AF_INET6, &gid, text, sizeof(text));
+		}
+		count++;
+	}
+	if (!count) {
+		check_add(doctor, CHECK_WRONG, "gid-missing",
+			  "%s/%u: its GID table is empty", port->device,
+			  port->number);
+		if (*port->netdev)
+			check_mend(doctor, "ip link set %s down && ip link set %s up",
+				   quoted(port->netdev, name), name);
+		else
+			check_mend(doctor, "rdma link show %s/%u",
+				   quoted(port->device, name), port->number);
+		return;
+	}
+	if (!port->infiniband && !v2)
+		check_add(doctor, CHECK_WARNING, "gid-type",
+			  "%s/%u: all GIDs are of type RoCE v1, which no router passes",
+			  port->device, port->number);
+	else
+		check_add(doctor, CHECK_OK, "gid",
+			  "%s/%u: %u GIDs, index %u is %s%s%s", port->device,
+			  port->number, count, first, text,
+			  port->infiniband ? "" : ", ",
+			  port->infiniband ? "" : v2 ? "RoCE v2" : "RoCE v1");
+	if (!port->infiniband && !v2)
+		check_mend(doctor, "cma_roce_mode -d %s -p %u -m 2",
+			   quoted(port->device, name), port->number);
+}
+
+bool netdev_passed(const struct port *port, const char *netdev,
+		   const char **id, enum check_state *state, char kind[32])
+{
+	static const struct {
+		const char *kind, *id;
+		bool adapters;	/* other than soft-RoCE, too */
+	} kinds[] = {
+		{ "bridge", "netdev-bridge", true },
+		{ "bond", "netdev-bond", false },
+		{ "macvlan", "netdev-macvlan", false },
+	};
+	char parent[IF_NAMESIZE];
+	bool soft;
+	size_t i;
+
+	/* Soft-RoCE names the interface that it was made on. */
+	soft = file_line(parent, sizeof(parent), SYS "/parent", port->device);
+	if (soft && !strcmp(parent, netdev))
+		return false;
+	netdev_kind(netdev, kind);
+	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		if (strcmp(kind, kinds[i].kind) ||
+		    (!soft && !kinds[i].adapters))
+			continue;
+		*id = kinds[i].id;
+		*state = soft ? CHECK_WRONG : CHECK_WARNING;
+		return true;
+	}
+	return false;
+}
+
+/* What took the interface of a port that has no address */
+static void netdev_taken(struct doctor *doctor, struct port *port)
+{
+	char master[IF_NAMESIZE], kind[32], name[QUOTED_MAX];
+
+	if (!*port->netdev) {
+		check_add(doctor, CHECK_OK, "netdev-address",
+			  "%s/%u: no network interface here, not in use by IP",
+			  port->device, port->number);
+		return;
+	}
+	if (netdev_master(port->netdev, master)) {
+		netdev_kind(master, kind);
+		if (!strcmp(kind, "bridge") || !strcmp(kind, "bond")) {
+			check_add(doctor, CHECK_WRONG, *kind == 'b' &&
+				  kind[1] == 'r' ? "netdev-bridge" :
+				  "netdev-bond",
+				  "%s/%u: %s is a part of the %s %s, whose addresses RDMA does not have",
+				  port->device, port->number, port->netdev,
+				  kind, master);
+			check_mend(doctor, "ip link set %s nomaster",
+				   quoted(port->netdev, name));
+			return;
+		}
+	}
+	check_add(doctor, CHECK_WRONG, "netdev-address",
+		  "%s/%u: %s has no address", port->device, port->number,
+		  port->netdev);
+	check_mend(doctor, "ip addr add ADDRESS/LENGTH dev %s",
+		   quoted(port->netdev, name));
+}
+
+static void netdev_check(struct doctor *doctor, struct port *port)
+{
+	char kind[32], name[QUOTED_MAX];
+	enum check_state state;
+	const char *id;
+
+	if (!*port->netdev || !netdev_has_address(port->netdev)) {
+		netdev_taken(doctor, port);
+		return;
+	}
+	if (!netdev_is_up(port->netdev)) {
+		check_add(doctor, CHECK_WRONG, "netdev-down",
+			  "%s/%u: %s has an address and is down", port->device,
+			  port->number, port->netdev);
+		check_mend(doctor, "ip link set %s up",
+			   quoted(port->netdev, name));
+		return;
+	}
+	if (!port->infiniband && netdev_passed(port, port->netdev, &id, &state,
+					       kind)) {
+		port->usable = state != CHECK_WRONG;
+		check_add(doctor, state, id,
+			  "%s/%u: its address is that of the %s %s, which RDMA packets do not pass",
+			  port->device, port->number, kind, port->netdev);
+		check_mend(doctor, "ip link del %s    # and give its address to the interface below",
+			   quoted(port->netdev, name));
+		return;
+	}
+	port->usable = true;
+	check_add(doctor, CHECK_OK, "netdev", "%s/%u: %s is up, with an address",
+		  port->device, port->number, port->netdev);
+}
+
+static void port_check(struct doctor *doctor, struct port *port)
+{
+	char state[64], phys[64], layer[64];
+
+	port->infiniband = file_line(layer, sizeof(layer), PORT "/link_layer",
+				     port->device, port->number) &&
+			   !strcmp(layer, "InfiniBand");
+	port->active = number_read(port, "state", state) == 4;
+	netdev_find(port);
+	if (!port->active) {
+		port_down(doctor, port, state,
+			  number_read(port, "phys_state", phys));
+		return;
+	}
+	check_add(doctor, CHECK_OK, "port-state", "%s/%u: %s, %s",
+		  port->device, port->number, "ACTIVE",
+		  port->infiniband ? "InfiniBand" : "Ethernet");
+	gids_check(doctor, port);
+	netdev_check(doctor, port);
+}
+
+/*
+ * An interface without an address is no fault as long as another port works, or
+ * on InfiniBand, where GIDs do without.
+ */
+static void ports_judge(struct doctor *doctor, size_t first)
+{
+	bool usable = false;
+	size_t i;
+
+	for (i = 0; i < doctor->port_count; i++)
+		usable |= doctor->ports[i].usable ||
+			  (doctor->ports[i].infiniband &&
+			   doctor->ports[i].active);
+	for (i = first; usable && i < doctor->count; i++) {
+		struct check *check = &doctor->checks[i];
+
+		if (check->state == CHECK_WRONG &&
+		    (!strcmp(check->id, "netdev-address") ||
+		     !strcmp(check->id, "netdev-bridge") ||
+		     !strcmp(check->id, "netdev-macvlan") ||
+		     !strcmp(check->id, "netdev-bond")))
+			check->state = CHECK_OK;
+	}
+	for (i = first; i < doctor->count; i++)
+		usable |= doctor->checks[i].state == CHECK_WRONG;
+	if (usable)
+		return;
+	check_add(doctor, CHECK_WRONG, "port-state",
+		  "no port is active, with a network interface that is up");
+	check_mend(doctor, "rdma link");
+}
+
+/* uverbsN of a device; without the file no program can open it. */
+static void verbs_check(struct doctor *doctor, const char *device)
+{
+	char text[64], name[QUOTED_MAX];
+	bool found = false;
+	const char *base;
+	glob_t files;
+	size_t i;
+
+	if (glob("/sys/class/infiniband_verbs/uverbs*", 0, NULL, &files))
+		files.gl_pathc = 0;
+	for (i = 0; i < files.gl_pathc && !found; i++) {
+		base = strrchr(files.gl_pathv[i], '/') + 1;
+		if (!file_line(text, sizeof(text), "%s/ibdev",
+			       files.gl_pathv[i]) || strcmp(text, device))
+			continue;
+		found = true;
+		snprintf(text, sizeof(text), "/dev/infiniband/%s", base);
+		if (!access(text, R_OK | W_OK)) {
+			check_add(doctor, CHECK_OK, "verbs-file",
+				  "%s: %s can be opened", device, text);
+			continue;
+		}
+		check_add(doctor, CHECK_WRONG, "verbs-file", "%s: %s: %s",
+			  device, text, strerror(errno));
+		if (doctor->container)
+			check_mend(doctor, "podman run --device /dev/infiniband --device rdma-cmx/cm=all IMAGE");
+		else
+			check_mend(doctor, "modprobe -r rdma_ucmx ib_uverbs && modprobe -a ib_uverbs rdma_ucmx");
+	}
+	globfree(&files);
+	if (found)
+		return;
+	check_add(doctor, CHECK_WRONG, "verbs-file",
+		  "%s: it has no file for verbs: ib_uverbs is not loaded",
+		  quoted(device, name));
+	check_mend(doctor, "modprobe ib_uverbs");
+}
+
+/* The RDMA part of a driver whose network part is loaded */
+static const char *driver_missing(void)
+{
+	static const char *const drivers[][2] = {
+		{ "mlx5_core", "mlx5_ib" }, { "mlx4_core", "mlx4_ib" },
+		{ "bnxt_en", "bnxt_re" }, { "ice", "irdma" },
+		{ "i40e", "irdma" }, { "qede", "qedr" },
+		{ "cxgb4", "iw_cxgb4" }, { "hns3", "hns_roce_hw_v2" },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(drivers) / sizeof(drivers[0]); i++)
+		if (file_exists("/sys/module/%s", drivers[i][0]) &&
+		    !file_exists("/sys/module/%s", drivers[i][1]))
+			return drivers[i][1];
+	return NULL;
+}
+
+static void device_missing(struct doctor *doctor, bool exclusive)
+{
+	const char *driver = driver_missing();
+
+	/* The initial namespace has all that nobody moved. */
+	if (exclusive && doctor->elsewhere) {
+		check_add(doctor, CHECK_WRONG, "rdma-namespace",
+			  "RDMA devices belong to one network namespace each, and this one has none");
+		check_mend(doctor, "rdma dev set DEVICE netns NAMESPACE    # on the host");
+		return;
+	}
+	check_add(doctor, CHECK_WRONG, "rdma-device", "there is no RDMA device");
+	if (driver)
+		check_mend(doctor, "modprobe %s", driver);
+	else
+		check_mend(doctor, "rdma link add rxe0 type rxe netdev INTERFACE    # soft-RoCE");
+}
+
+static void device_add(struct doctor *doctor, const char *device)
+{
+	unsigned int number;
+
+	verbs_check(doctor, device);
+	/* Ports are numbered from 1 without a gap. */
+	for (number = 1; file_exists(PORT, device, number); number++) {
+		struct port *port = &doctor->ports[doctor->port_count];
+
+		if (doctor->port_count == DOCTOR_PORTS)
+			return;
+		doctor->port_count++;
+		snprintf(port->device, sizeof(port->device), "%s", device);
+		port->number = number;
+		port_check(doctor, port);
+	}
+}
+
+void doctor_ports(struct doctor *doctor)
+{
+	bool exclusive;
+	char text[8];
+	glob_t files;
+	size_t i, first;
+
+	exclusive = file_line(text, sizeof(text),
+			      "/sys/module/ib_core/parameters/netns_mode") &&
+		    *text == 'N';
+	if (glob("/sys/class/infiniband/*", 0, NULL, &files) ||
+	    !files.gl_pathc) {
+		device_missing(doctor, exclusive);
+		return;
+	}
+	check_add(doctor, CHECK_OK, "rdma-namespace",
+		  "%zu RDMA device%s, in %s", files.gl_pathc,
+		  files.gl_pathc == 1 ? "" : "s", exclusive ?
+		  "this network namespace only" : "all network namespaces");
+	first = doctor->count;
+	for (i = 0; i < files.gl_pathc; i++)
+		device_add(doctor, strrchr(files.gl_pathv[i], '/') + 1);
+	globfree(&files);
+	if (doctor->port_count == DOCTOR_PORTS)
+		check_add(doctor, CHECK_OK, "rdma-device",
+			  "only the first %u ports are checked", DOCTOR_PORTS);
+	ports_judge(doctor, first);
+}

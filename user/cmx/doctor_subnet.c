@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * cmx doctor: what an InfiniBand port needs of its subnet. P_Keys, the subnet
+ * manager (SM), and an answer of the subnet administrator (SA).
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <netdb.h>
+#include <stdlib.h>
+#include <string.h>
+#include <infiniband/ib.h>
+
+#include <rdma/rdma_cmx.h>
+
+#include "cmx.h"
+#include "doctor.h"
+
+#define PORT	"/sys/class/infiniband/%s/ports/%u"
+/* No service has this name; that there is none is an answer. */
+#define SERVICE	"cmx-doctor-asks"
+
+static bool pkey_has(const struct port *port, unsigned long pkey)
+{
+	char text[32];
+	unsigned int i;
+
+	for (i = 0; file_line(text, sizeof(text), PORT "/pkeys/%u",
+			      port->device, port->number, i); i++)
+		if ((strtoul(text, NULL, 0) & 0x7fff) == (pkey & 0x7fff))
+			return true;
+	return false;
+}
+
+static void pkey_check(struct doctor *doctor, const struct port *port)
+{
+	unsigned int i, count = 0, full = 0;
+	unsigned long pkey;
+	char text[32], name[QUOTED_MAX];
+
+	for (i = 0; file_line(text, sizeof(text), PORT "/pkeys/%u",
+			      port->device, port->number, i); i++) {
+		pkey = strtoul(text, NULL, 0);
+		count += !!(pkey & 0x7fff);
+		full += (pkey & 0x7fff) && (pkey & 0x8000);
+	}
+	if (!count) {
+		check_add(doctor, CHECK_WRONG, "pkey-missing",
+			  "%s/%u: it is in no partition", port->device,
+			  port->number);
+		check_mend(doctor, "smpquery -C %s pkeys -D 0    # then partitions.conf of the subnet manager",
+			   quoted(port->device, name));
+		return;
+	}
+	if (*port->netdev && file_line(text, sizeof(text),
+				       "/sys/class/net/%s/pkey", port->netdev) &&
+	    !pkey_has(port, strtoul(text, NULL, 0))) {
+		check_add(doctor, CHECK_WRONG, "pkey-interface",
+			  "%s/%u: the P_Key %s of %s is not in its table",
+			  port->device, port->number, text, port->netdev);
+		check_mend(doctor, "smpquery -C %s pkeys -D 0    # then partitions.conf of the subnet manager",
+			   quoted(port->device, name));
+		return;
+	}
+	if (!full) {
+		check_add(doctor, CHECK_WARNING, "pkey-limited",
+			  "%s/%u: a limited member of each partition, which limited members do not reach",
+			  port->device, port->number);
+		check_mend(doctor, "smpquery -C %s pkeys -D 0    # then partitions.conf of the subnet manager",
+			   quoted(port->device, name));
+		return;
+	}
+	check_add(doctor, CHECK_OK, "pkey", "%s/%u: in %u partitions, %u as a full member",
+		  port->device, port->number, count, full);
+}
+
+static void sa_check(struct doctor *doctor, const struct port *port)
+{
+	struct rdma_addrinfo hints = { .ai_flags = RAI_SA,
+				       .ai_qp_type = IBV_QPT_RC,
+				       .ai_port_space = RDMA_PS_IB };
+	struct rdma_addrinfo *list;
+	struct sockaddr_ib source;
+	char text[80], name[QUOTED_MAX];
+	const char *reason;
+	int ret;
+
+	snprintf(text, sizeof(text), "%s/%u", port->device, port->number);
+	if (!device_gid(text, &source, &reason))
+		return;
+	hints.ai_src_addr = (struct sockaddr *)&source;
+	hints.ai_src_len = sizeof(source);
+	ret = rdma_getaddrinfo(NULL, SERVICE, &hints, &list);
+	if (!ret)
+		rdma_freeaddrinfo(list);
+	if (!ret || ret == EAI_NONAME) {
+		check_add(doctor, CHECK_OK, "sa",
+			  "%s: the subnet administrator answers", text);
+		return;
+	}
+	check_add(doctor, CHECK_WRONG, ret == EAI_FAIL ? "sa-refuses" : "sa",
+		  "%s: the subnet administrator %s", text,
+		  ret == EAI_AGAIN ? "does not answer" :
+		  ret == EAI_FAIL ? "refuses the query" :
+		  ret == EAI_SYSTEM || ret == -1 ? strerror(errno) :
+		  gai_strerror(ret));
+	check_mend(doctor, "sminfo -C %s    # then restart the subnet manager that it names",
+		   quoted(port->device, name));
+}
+
+static void port_check(struct doctor *doctor, const struct port *port)
+{
+	char text[32];
+
+	if (!file_line(text, sizeof(text), PORT "/sm_lid", port->device,
+		       port->number) || !strtoul(text, NULL, 0)) {
+		check_add(doctor, CHECK_WRONG, "sm-missing",
+			  "%s/%u: it knows no subnet manager", port->device,
+			  port->number);
+		check_mend(doctor, "systemctl start opensm");
+		return;
+	}
+	check_add(doctor, CHECK_OK, "sm", "%s/%u: the subnet manager has LID %lu",
+		  port->device, port->number, strtoul(text, NULL, 0));
+	pkey_check(doctor, port);
+	if (doctor->device >= 0)
+		sa_check(doctor, port);
+}
+
+void doctor_subnet(struct doctor *doctor)
+{
+	size_t i;
+
+	for (i = 0; i < doctor->port_count; i++)
+		if (doctor->ports[i].infiniband && doctor->ports[i].active)
+			port_check(doctor, &doctor->ports[i]);
+}

@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * cmx doctor NAME: the name, then each of its addresses, as a program would
+ * resolve them. Where that fails, the kernel's tables have the cause.
+ *
+ * An address that RDMA does not reach is no fault while another is reached: a
+ * host has addresses for its management, too.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <netdb.h>
+#include <string.h>
+#include <arpa/inet.h>
+
+#include <rdma/rdma_cmx.h>
+
+#include "cmx.h"
+#include "doctor.h"
+
+/* A name server may return any number. */
+#define ADDRESSES	16
+#define STEP_MS		3000
+
+static void name_failure(struct doctor *doctor, int error, int err)
+{
+	static const struct {
+		int error;
+		const char *id;
+		const char *mend;	/* with the quoted name */
+	} known[] = {
+		{ EAI_NONAME, "name-unknown", "echo ADDRESS %s >>/etc/hosts" },
+		{ EAI_NODATA, "name-no-address",
+		  "echo ADDRESS %s >>/etc/hosts" },
+		{ EAI_ADDRFAMILY, "name-no-address",
+		  "echo ADDRESS %s >>/etc/hosts" },
+		{ EAI_AGAIN, "name-server",
+		  "getent ahosts %s    # then the servers in /etc/resolv.conf" },
+		{ EAI_FAIL, "name-server",
+		  "getent ahosts %s    # then the servers in /etc/resolv.conf" },
+	};
+	char name[QUOTED_MAX];
+	size_t i;
+
+	quoted(doctor->node, name);
+	for (i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+		if (known[i].error != error)
+			continue;
+		check_add(doctor, CHECK_WRONG, known[i].id, "%s: %s",
+			  doctor->node, gai_strerror(error));
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+		check_mend(doctor, known[i].mend, name);
+#pragma GCC diagnostic pop
+		return;
+	}
+	if (error == EAI_SERVICE) {
+		check_add(doctor, CHECK_WRONG, "service",
+			  "%s: neither a port nor a name in /etc/services",
+			  doctor->service ? doctor->service : "-");
+		check_mend(doctor, "cmx doctor %s 7471    # a port", name);
+		return;
+	}
+	check_add(doctor, CHECK_WRONG, "name", "%s: %s", doctor->node,
+		  error == -1 || error == EAI_SYSTEM ? strerror(err) :
+						       gai_strerror(error));
+	check_mend(doctor, "getent ahosts %s", name);
+}
+
+/* An RDMA port's interface in a VRF: its routes are in the VRF's table. */
+static bool vrf_check(struct doctor *doctor, const char *addr)
+{
+	char master[IF_NAMESIZE], kind[32], name[QUOTED_MAX];
+	size_t i;
+
+	for (i = 0; i < doctor->port_count; i++) {
+		const char *netdev = doctor->ports[i].netdev;
+
+		if (!*netdev || !netdev_master(netdev, master))
+			continue;
+		netdev_kind(master, kind);
+		if (strcmp(kind, "vrf"))
+			continue;
+		check_add(doctor, CHECK_WRONG, "route-vrf",
+			  "%s: no route here, %s of %s/%u is in the VRF %s",
+			  addr, netdev, doctor->ports[i].device,
+			  doctor->ports[i].number, master);
+		check_mend(doctor, "ip link set %s nomaster",
+			   quoted(netdev, name));
+		return true;
+	}
+	return false;
+}
+
+/* Why no RDMA device reaches an address */
+static void unreached(struct doctor *doctor, const struct sockaddr *dst)
+{
+	char lower[IF_NAMESIZE], kind[32], name[QUOTED_MAX];
+	char addr[ADDR_TEXT_MAX];
+	const struct port *port;
+	struct route route;
+	int err;
+
+	addr_text(dst, addr);
+	err = route_find(dst, &route);
+	port = err ? NULL : port_of_netdev(doctor, route.netdev);
+	if (port && !port->active) {
+		check_add(doctor, CHECK_WRONG, "port-state",
+			  "%s: the route leaves by %s, whose port %s/%u is not active",
+			  addr, route.netdev, port->device, port->number);
+		check_mend(doctor, "ip link set %s up",
+			   quoted(route.netdev, name));
+		return;
+	}
+	if (port) {
+		check_add(doctor, CHECK_WRONG, "gid-missing",
+			  "%s: the route leaves by %s, and %s/%u has no GID for its address",
+			  addr, route.netdev, port->device, port->number);
+		check_mend(doctor, "ip link set %s down && ip link set %s up",
+			   quoted(route.netdev, name), name);
+		return;
+	}
+	if (!err && netdev_port_below(doctor, route.netdev, lower)) {
+		netdev_kind(route.netdev, kind);
+		check_add(doctor, CHECK_WRONG,
+			  !strcmp(kind, "bridge") ? "netdev-bridge" :
+			  !strcmp(kind, "bond") ? "netdev-bond" :
+			  !strcmp(kind, "vlan") ? "netdev-vlan" :
+			  !strcmp(kind, "macvlan") ? "netdev-macvlan" :
+			  !strcmp(kind, "vrf") ? "route-vrf" : "netdev-upper",
+			  "%s: the route leaves by the %s %s above %s, which RDMA does not see",
+			  addr, kind, route.netdev, lower);
+		check_mend(doctor, "ip route replace %s dev %s", addr,
+			   quoted(lower, name));
+		return;
+	}
+	if (vrf_check(doctor, addr))
+		return;
+	if (err) {
+		check_add(doctor, CHECK_WRONG, "route-missing",
+			  "%s: no route: %s", addr, strerror(err));
+		check_mend(doctor, "ip route add %s via GATEWAY", addr);
+		return;
+	}
+	check_add(doctor, CHECK_WRONG, "route-device",
+		  "%s: the route leaves by %s, which has no RDMA device", addr,
+		  route.netdev);
+	check_mend(doctor, "ip route replace %s dev INTERFACE    # one of an RDMA device",
+		   addr);
+}
+
+/* Of the addresses that a port reaches by an interface that it cannot use */
+static bool passed_check(struct doctor *doctor, const struct port *port,
+			 const struct sockaddr *dst)
+{
+	char addr[ADDR_TEXT_MAX], kind[32], name[QUOTED_MAX];
+	enum check_state state;
+	struct route route;
+	const char *id;
+
+	if (route_find(dst, &route) || route.local ||
+	    !netdev_passed(port, route.netdev, &id, &state, kind))
+		return false;
+	check_add(doctor, state, id,
+		  "%s: the route leaves by the %s %s, which packets of %s/%u do not pass",
+		  addr_text(dst, addr), kind, route.netdev, port->device,
+		  port->number);
+	check_mend(doctor, "ip link del %s    # and give its address to the interface below",
+		   quoted(route.netdev, name));
+	return true;
+}
+
+static void resolve_failure(struct doctor *doctor, const struct sockaddr *dst,
+			    const char *device, int err)
+{
+	char addr[ADDR_TEXT_MAX], next[ADDR_TEXT_MAX], name[QUOTED_MAX];
+	const char *state = NULL;
+	struct route route;
+
+	addr_text(dst, addr);
+	if (!route_find(dst, &route) && !route.local)
+		state = neighbour_state(&route);
+	if (err == ETIMEDOUT || err == EHOSTUNREACH ||
+	    (state && (!strcmp(state, "FAILED") ||
+		       !strcmp(state, "INCOMPLETE")))) {
+		check_add(doctor, CHECK_WRONG, "neighbour",
+			  "%s: %s does not answer on %s: %s%s%s", addr,
+			  addr_text((void *)&route.next, next), device,
+			  strerror(err), state ? ", neighbour " : "",
+			  state ? state : "");
+		check_mend(doctor, "ip neigh flush to %s dev %s    # then the host and the switch",
+			   next, quoted(route.netdev, name));
+		return;
+	}
+	check_add(doctor, CHECK_WRONG, "address", "%s: rdma_resolve_addr: %s",
+		  addr, strerror(err));
+	check_mend(doctor, "ip route get %s", addr);
+}
+
+/* The port's GID that the connection has, and where in the table it is */
+static void reached(struct doctor *doctor, const struct rdma_cm_id *id,
+		    const struct sockaddr *dst)
+{
+	char addr[ADDR_TEXT_MAX], text[INET6_ADDRSTRLEN];
+	char type[32] = "", next[32];
+	const union ibv_gid *want = &id->route.addr.addr.ibaddr.sgid;
+	struct port port = { .number = id->port_num };
+	unsigned int i, index = 0;
+	struct in6_addr gid;
+
+	addr_text(dst, addr);
+	if (!id->verbs) {
+		check_add(doctor, CHECK_OK, "address", "%s: reached", addr);
+		return;
+	}
+	snprintf(port.device, sizeof(port.device), "%s",
+		 ibv_get_device_name(id->verbs->device));
+	inet_ntop(AF_INET6, want, text, sizeof(text));
+	/* A GID may be there as RoCE v1, too; rdma_cm takes v2, its default. */
+	for (i = 0; i < 256 && strcmp(type, "RoCE v2"); i++) {
+		if (!port_gid(&port, i, &gid, next) ||
+		    memcmp(&gid, want, sizeof(gid)) ||
+		    (*type && strcmp(next, "RoCE v2")))
+			continue;
+		strcpy(type, next);
+		index = i;
+	}
+	if (*type && !strcmp(type, "InfiniBand")) {
+		check_add(doctor, CHECK_OK, "address",
+			  "%s: reached by %s/%u, GID index %u (%s), P_Key 0x%04x",
+			  addr, port.device, port.number, index, text,
+			  ntohs(id->route.addr.addr.ibaddr.pkey));
+		return;
+	}
+	if (*type) {
+		check_add(doctor, CHECK_OK, "address",
+			  "%s: reached by %s/%u, GID index %u (%s), %s", addr,
+			  port.device, port.number, index, text, type);
+		return;
+	}
+	check_add(doctor, CHECK_WRONG, "gid-missing",
+		  "%s: the GID %s is not in the table of %s/%u", addr, text,
+		  port.device, port.number);
+	check_mend(doctor, "rdma link show");
+}
+
+/* Of "DEVICE/PORT" */
+static const struct port *port_named(const struct doctor *doctor,
+				     const char *text)
+{
+	char name[80];
+	size_t i;
+
+	for (i = 0; i < doctor->port_count; i++) {
+		snprintf(name, sizeof(name), "%s/%u", doctor->ports[i].device,
+			 doctor->ports[i].number);
+		if (!strcmp(name, text))
+			return &doctor->ports[i];
+	}
+	return NULL;
+}
+
+static void address_check(struct doctor *doctor, struct rdma_addrinfo *ai)
+{
+	char device[80], addr[ADDR_TEXT_MAX], name[QUOTED_MAX];
+	const struct port *port;
+	struct rdma_cm_id *id;
+
+	if (!device_text(ai, device)) {
+		unreached(doctor, ai->ai_dst_addr);
+		return;
+	}
+	port = port_named(doctor, device);
+	if (port && !port->infiniband &&
+	    passed_check(doctor, port, ai->ai_dst_addr))
+		return;
+	if (rdma_create_id(NULL, &id, NULL, RDMA_PS_TCP)) {
+		check_add(doctor, CHECK_WRONG, "address", "rdma_create_id: %s",
+			  strerror(errno));
+		check_mend(doctor, "cmx stat");
+		return;
+	}
+	if (rdma_resolve_addr(id, ai->ai_src_len ? ai->ai_src_addr : NULL,
+			      ai->ai_dst_addr, STEP_MS)) {
+		resolve_failure(doctor, ai->ai_dst_addr, device, errno);
+	} else if (rdma_resolve_route(id, STEP_MS)) {
+		check_add(doctor, CHECK_WRONG, "path",
+			  "%s: no path by %s: rdma_resolve_route: %s",
+			  addr_text(ai->ai_dst_addr, addr), device,
+			  strerror(errno));
+		device[strcspn(device, "/")] = '\0';
+		check_mend(doctor, "saquery -C %s PR    # the paths that the subnet administrator has",
+			   quoted(device, name));
+	} else {
+		reached(doctor, id, ai->ai_dst_addr);
+	}
+	rdma_destroy_id(id);
+}
+
+/* One is reached: what keeps the others is no fault, or one of that rail. */
+static void addresses_judge(struct doctor *doctor, size_t first)
+{
+	bool reached = false;
+	size_t i;
+
+	for (i = first; i < doctor->count; i++)
+		reached |= doctor->checks[i].state == CHECK_OK;
+	for (i = first; reached && i < doctor->count; i++) {
+		struct check *check = &doctor->checks[i];
+
+		if (check->state == CHECK_WRONG)
+			check->state = !strncmp(check->id, "route-", 6) ?
+				       CHECK_OK : CHECK_WARNING;
+	}
+}
+
+void doctor_target(struct doctor *doctor)
+{
+	struct rdma_addrinfo hints = {
+		.ai_qp_type = IBV_QPT_RC,
+		.ai_port_space = RDMA_PS_TCP,
+	};
+	struct rdma_addrinfo *list, *ai;
+	size_t first, count = 0;
+	int ret, err;
+
+	if (doctor->device < 0)
+		return;
+	ret = rdma_getaddrinfo(doctor->node, doctor->service, &hints, &list);
+	err = errno;
+	if (ret) {
+		name_failure(doctor, ret, err);
+		return;
+	}
+	for (ai = list; ai; ai = ai->ai_next)
+		count++;
+	check_add(doctor, CHECK_OK, "name", "%s has %zu address%s%s",
+		  doctor->node, count, count == 1 ? "" : "es", count > ADDRESSES ?
+		  ", more than are checked" : "");
+	first = doctor->count;
+	for (ai = list, count = 0; ai && count < ADDRESSES;
+	     ai = ai->ai_next, count++)
+		if (ai->ai_dst_len)
+			address_check(doctor, ai);
+	rdma_freeaddrinfo(list);
+	addresses_judge(doctor, first);
+}

@@ -56,6 +56,11 @@ ok "rping's server exits with 0" peer_wait "$job" 20
 
 job=$(peer_bg 'mckey -m 239.5.5.5 -b 10.55.0.2 -c 1 -C 10')
 ok "mckey's receiver joins" wait_for 40 peer 'igmp_joined eth0 239.5.5.5'
-timeout 40 mckey -m 239.5.5.5 -b 10.55.0.1 -s -c 1 -C 100 >sender.log 2>&1
+# No burst beyond what the receiver has room for: newer kernels may deliver no more
+# to a queue pair that had one.
+sends=0
+while ! peer "test -s /run/jobs/$job.status" && [ $((sends += 1)) -le 12 ]; do
+	timeout 40 mckey -m 239.5.5.5 -b 10.55.0.1 -s -c 1 -C 10 >sender.log 2>&1
+done
 ok "multicast, alpha to beta" peer_wait "$job" 20
 finish

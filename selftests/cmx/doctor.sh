@@ -122,6 +122,8 @@ fault port-state "no carrier" \
 fault rdma-device "no RDMA device" \
 	'rdma link del rxe0; rdma link del rxe1' \
 	'rxe0_add; rdma link add rxe1 type rxe netdev d0'
+fault rdma-namespace "no network interface in this namespace" : : \
+	unshare -n cmx doctor
 fault netdev-address "no address" \
 	'rdma link del rxe0; ip addr flush dev d0' 'rxe0_add; side_address'
 fault netdev-bridge "the interface is in a bridge" \

@@ -256,7 +256,9 @@ static void memlock_check(struct doctor *doctor)
 		  "memlock-limit", "this user may lock %llu KiB of memory",
 		  (unsigned long long)limit.rlim_cur >> 10);
 	if (limit.rlim_cur < 8 << 20)
-		check_mend(doctor, "echo '* - memlock unlimited' >/etc/security/limits.d/rdma.conf");
+		check_mend(doctor, doctor->container ?
+			   "podman run --ulimit memlock=-1:-1 IMAGE" :
+			   "echo '* - memlock unlimited' >/etc/security/limits.d/rdma.conf");
 }
 
 static void rsocket_check(struct doctor *doctor)

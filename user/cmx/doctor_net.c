@@ -165,7 +165,7 @@ static const struct rtattr *attr_find(const struct rtattr *attr, int left,
 
 void netdev_kind(const char *netdev, char kind[32])
 {
-	char reply[16384] __attribute__((aligned(8)));
+	char reply[16384] __attribute__((aligned(8))) = "";
 	const struct nlmsghdr *head = (const void *)reply;
 	struct message msg = {
 		.head.nlmsg_len = NLMSG_LENGTH(sizeof(struct ifinfomsg)),
@@ -189,7 +189,7 @@ void netdev_kind(const char *netdev, char kind[32])
 
 int route_find(const struct sockaddr *addr, struct route *route)
 {
-	char reply[4096] __attribute__((aligned(8)));
+	char reply[4096] __attribute__((aligned(8))) = "";
 	const struct nlmsghdr *head = (const void *)reply;
 	const struct rtmsg *rtm = NLMSG_DATA(head);
 	const struct rtattr *attr;
@@ -199,18 +199,23 @@ int route_find(const struct sockaddr *addr, struct route *route)
 		.route.rtm_family = addr->sa_family,
 	};
 	const void *data;
+	uint32_t scope;
 	size_t len;
 	int ret, left;
 
 	memset(route, 0, sizeof(*route));
 	data = address_of(addr, &len);
+	memcpy(&route->next, addr, len == 4 ? sizeof(struct sockaddr_in) :
+				   sizeof(struct sockaddr_in6));
 	msg.route.rtm_dst_len = 8 * len;
 	attr_add(&msg, RTA_DST, data, len);
+	scope = len == 16 ? ((const struct sockaddr_in6 *)addr)->sin6_scope_id :
+			    0;
+	if (scope)
+		attr_add(&msg, RTA_OIF, &scope, sizeof(scope));
 	ret = ask(&msg, RTM_NEWROUTE, reply, sizeof(reply));
 	if (ret)
 		return ret;
-	memcpy(&route->next, addr, len == 4 ? sizeof(struct sockaddr_in) :
-				   sizeof(struct sockaddr_in6));
 	if (rtm->rtm_type == RTN_UNREACHABLE || rtm->rtm_type == RTN_BLACKHOLE)
 		return ENETUNREACH;
 	if (rtm->rtm_type == RTN_PROHIBIT)
@@ -246,7 +251,7 @@ const char *neighbour_state(const struct route *route)
 		{ NUD_DELAY, "DELAY" }, { NUD_PROBE, "PROBE" },
 		{ NUD_PERMANENT, "PERMANENT" }, { NUD_NOARP, "NOARP" },
 	};
-	char reply[4096] __attribute__((aligned(8)));
+	char reply[4096] __attribute__((aligned(8))) = "";
 	const struct ndmsg *ndm = NLMSG_DATA((struct nlmsghdr *)reply);
 	struct message msg = {
 		.head.nlmsg_len = NLMSG_LENGTH(sizeof(struct ndmsg)),

@@ -32,10 +32,12 @@ bool port_gid(const struct port *port, unsigned int index,
 	    inet_pton(AF_INET6, text, gid) != 1 ||
 	    !memcmp(gid, &none, sizeof(none)))
 		return false;
-	/* An empty entry of 6.1 has a text and no type. The prefix alone is none. */
-	if (!file_line(type, 32, PORT "/gid_attrs/types/%u", port->device,
+	/* Of InfiniBand it says "IB/RoCE v1". */
+	if (port->infiniband ||
+	    !file_line(type, 32, PORT "/gid_attrs/types/%u", port->device,
 		       port->number, index))
 		strcpy(type, "InfiniBand");
+	/* The subnet prefix alone is none. */
 	return memcmp(gid->s6_addr + 8, none.s6_addr, 8) || !port->infiniband;
 }
 
@@ -182,8 +184,8 @@ static void gids_check(struct doctor *doctor, struct port *port)
 			  port->device, port->number);
 	else
 		check_add(doctor, CHECK_OK, "gid",
-			  "%s/%u: %u GIDs, index %u is %s%s%s", port->device,
-			  port->number, count, first, text,
+			  "%s/%u: %u GID%s, index %u is %s%s%s", port->device,
+			  port->number, count, count == 1 ? "" : "s", first, text,
 			  port->infiniband ? "" : ", ",
 			  port->infiniband ? "" : v2 ? "RoCE v2" : "RoCE v1");
 	if (!port->infiniband && !v2)
@@ -301,9 +303,8 @@ static void port_check(struct doctor *doctor, struct port *port)
 			  number_read(port, "phys_state", phys));
 		return;
 	}
-	check_add(doctor, CHECK_OK, "port-state", "%s/%u: %s, %s",
-		  port->device, port->number, "ACTIVE",
-		  port->infiniband ? "InfiniBand" : "Ethernet");
+	check_add(doctor, CHECK_OK, "port-state", "%s/%u: ACTIVE, %s",
+		  port->device, port->number, port->infiniband ? "InfiniBand" : "Ethernet");
 	gids_check(doctor, port);
 	netdev_check(doctor, port);
 }
@@ -335,6 +336,16 @@ static void ports_judge(struct doctor *doctor, size_t first)
 		usable |= doctor->checks[i].state == CHECK_WRONG;
 	if (usable)
 		return;
+	for (i = 0; i < doctor->port_count; i++)
+		if (doctor->elsewhere && doctor->ports[i].active &&
+		    !*doctor->ports[i].netdev)
+			break;
+	if (i < doctor->port_count) {
+		check_add(doctor, CHECK_WRONG, "rdma-namespace",
+			  "no RDMA device has a network interface in this network namespace");
+		check_mend(doctor, "ip link set INTERFACE netns NAMESPACE    # on the host");
+		return;
+	}
 	check_add(doctor, CHECK_WRONG, "port-state",
 		  "no port is active, with a network interface that is up");
 	check_mend(doctor, "rdma link");

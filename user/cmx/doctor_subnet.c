@@ -69,11 +69,13 @@ static void pkey_check(struct doctor *doctor, const struct port *port)
 			   quoted(port->device, name));
 		return;
 	}
-	check_add(doctor, CHECK_OK, "pkey", "%s/%u: in %u partitions, %u as a full member",
-		  port->device, port->number, count, full);
+	check_add(doctor, CHECK_OK, "pkey", "%s/%u: in %u partition%s, in %u as a full member",
+		  port->device, port->number, count, count == 1 ? "" : "s",
+		  full);
 }
 
-static void sa_check(struct doctor *doctor, const struct port *port)
+/* False: no answer, or none that helps */
+static bool sa_check(struct doctor *doctor, const struct port *port)
 {
 	struct rdma_addrinfo hints = { .ai_flags = RAI_SA,
 				       .ai_qp_type = IBV_QPT_RC,
@@ -86,7 +88,7 @@ static void sa_check(struct doctor *doctor, const struct port *port)
 
 	snprintf(text, sizeof(text), "%s/%u", port->device, port->number);
 	if (!device_gid(text, &source, &reason))
-		return;
+		return true;
 	hints.ai_src_addr = (struct sockaddr *)&source;
 	hints.ai_src_len = sizeof(source);
 	ret = rdma_getaddrinfo(NULL, SERVICE, &hints, &list);
@@ -95,7 +97,7 @@ static void sa_check(struct doctor *doctor, const struct port *port)
 	if (!ret || ret == EAI_NONAME) {
 		check_add(doctor, CHECK_OK, "sa",
 			  "%s: the subnet administrator answers", text);
-		return;
+		return true;
 	}
 	check_add(doctor, CHECK_WRONG, ret == EAI_FAIL ? "sa-refuses" : "sa",
 		  "%s: the subnet administrator %s", text,
@@ -105,9 +107,11 @@ static void sa_check(struct doctor *doctor, const struct port *port)
 		  gai_strerror(ret));
 	check_mend(doctor, "sminfo -C %s    # then restart the subnet manager that it names",
 		   quoted(port->device, name));
+	return false;
 }
 
-static void port_check(struct doctor *doctor, const struct port *port)
+static bool port_check(struct doctor *doctor, const struct port *port,
+		       bool ask)
 {
 	char text[32];
 
@@ -117,20 +121,22 @@ static void port_check(struct doctor *doctor, const struct port *port)
 			  "%s/%u: it knows no subnet manager", port->device,
 			  port->number);
 		check_mend(doctor, "systemctl start opensm");
-		return;
+		return true;
 	}
 	check_add(doctor, CHECK_OK, "sm", "%s/%u: the subnet manager has LID %lu",
 		  port->device, port->number, strtoul(text, NULL, 0));
 	pkey_check(doctor, port);
-	if (doctor->device >= 0)
-		sa_check(doctor, port);
+	return !ask || sa_check(doctor, port);
 }
 
 void doctor_subnet(struct doctor *doctor)
 {
+	unsigned int failed = 0;
 	size_t i;
 
+	/* Each that does not answer takes ten seconds. */
 	for (i = 0; i < doctor->port_count; i++)
 		if (doctor->ports[i].infiniband && doctor->ports[i].active)
-			port_check(doctor, &doctor->ports[i]);
+			failed += !port_check(doctor, &doctor->ports[i],
+					      doctor->device >= 0 && failed < 2);
 }

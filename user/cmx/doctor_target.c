@@ -95,7 +95,7 @@ static bool vrf_check(struct doctor *doctor, const char *addr)
 static void unreached(struct doctor *doctor, const struct sockaddr *dst)
 {
 	char lower[IF_NAMESIZE], kind[32], name[QUOTED_MAX];
-	char addr[ADDR_TEXT_MAX];
+	char addr[ADDR_TEXT_MAX], where[QUOTED_MAX];
 	const struct port *port;
 	struct route route;
 	int err;
@@ -129,8 +129,8 @@ static void unreached(struct doctor *doctor, const struct sockaddr *dst)
 			  !strcmp(kind, "vrf") ? "route-vrf" : "netdev-upper",
 			  "%s: the route leaves by the %s %s above %s, which RDMA does not see",
 			  addr, kind, route.netdev, lower);
-		check_mend(doctor, "ip route replace %s dev %s", addr,
-			   quoted(lower, name));
+		check_mend(doctor, "ip route replace %s dev %s",
+			   quoted(addr, where), quoted(lower, name));
 		return;
 	}
 	if (vrf_check(doctor, addr))
@@ -138,14 +138,15 @@ static void unreached(struct doctor *doctor, const struct sockaddr *dst)
 	if (err) {
 		check_add(doctor, CHECK_WRONG, "route-missing",
 			  "%s: no route: %s", addr, strerror(err));
-		check_mend(doctor, "ip route add %s via GATEWAY", addr);
+		check_mend(doctor, "ip route add %s via GATEWAY",
+			   quoted(addr, where));
 		return;
 	}
 	check_add(doctor, CHECK_WRONG, "route-device",
 		  "%s: the route leaves by %s, which has no RDMA device", addr,
 		  route.netdev);
 	check_mend(doctor, "ip route replace %s dev INTERFACE    # one of an RDMA device",
-		   addr);
+		   quoted(addr, where));
 }
 
 /* Of the addresses that a port reaches by an interface that it cannot use */
@@ -173,6 +174,7 @@ static void resolve_failure(struct doctor *doctor, const struct sockaddr *dst,
 			    const char *device, int err)
 {
 	char addr[ADDR_TEXT_MAX], next[ADDR_TEXT_MAX], name[QUOTED_MAX];
+	char where[QUOTED_MAX];
 	const char *state = NULL;
 	struct route route;
 
@@ -188,17 +190,33 @@ static void resolve_failure(struct doctor *doctor, const struct sockaddr *dst,
 			  strerror(err), state ? ", neighbour " : "",
 			  state ? state : "");
 		check_mend(doctor, "ip neigh flush to %s dev %s    # then the host and the switch",
-			   next, quoted(route.netdev, name));
+			   quoted(next, where), quoted(route.netdev, name));
 		return;
 	}
 	check_add(doctor, CHECK_WRONG, "address", "%s: rdma_resolve_addr: %s",
 		  addr, strerror(err));
-	check_mend(doctor, "ip route get %s", addr);
+	check_mend(doctor, "ip route get %s", quoted(addr, where));
+}
+
+/* Of "DEVICE/PORT" */
+static const struct port *port_named(const struct doctor *doctor,
+				     const char *text)
+{
+	char name[80];
+	size_t i;
+
+	for (i = 0; i < doctor->port_count; i++) {
+		snprintf(name, sizeof(name), "%s/%u", doctor->ports[i].device,
+			 doctor->ports[i].number);
+		if (!strcmp(name, text))
+			return &doctor->ports[i];
+	}
+	return NULL;
 }
 
 /* The port's GID that the connection has, and where in the table it is */
 static void reached(struct doctor *doctor, const struct rdma_cm_id *id,
-		    const struct sockaddr *dst)
+		    const struct port *known, const struct sockaddr *dst)
 {
 	char addr[ADDR_TEXT_MAX], text[INET6_ADDRSTRLEN];
 	char type[32] = "", next[32];
@@ -212,6 +230,8 @@ static void reached(struct doctor *doctor, const struct rdma_cm_id *id,
 		check_add(doctor, CHECK_OK, "address", "%s: reached", addr);
 		return;
 	}
+	if (known)
+		port.infiniband = known->infiniband;
 	snprintf(port.device, sizeof(port.device), "%s",
 		 ibv_get_device_name(id->verbs->device));
 	inet_ntop(AF_INET6, want, text, sizeof(text));
@@ -241,22 +261,6 @@ static void reached(struct doctor *doctor, const struct rdma_cm_id *id,
 		  "%s: the GID %s is not in the table of %s/%u", addr, text,
 		  port.device, port.number);
 	check_mend(doctor, "rdma link show");
-}
-
-/* Of "DEVICE/PORT" */
-static const struct port *port_named(const struct doctor *doctor,
-				     const char *text)
-{
-	char name[80];
-	size_t i;
-
-	for (i = 0; i < doctor->port_count; i++) {
-		snprintf(name, sizeof(name), "%s/%u", doctor->ports[i].device,
-			 doctor->ports[i].number);
-		if (!strcmp(name, text))
-			return &doctor->ports[i];
-	}
-	return NULL;
 }
 
 static void address_check(struct doctor *doctor, struct rdma_addrinfo *ai)
@@ -291,7 +295,7 @@ static void address_check(struct doctor *doctor, struct rdma_addrinfo *ai)
 		check_mend(doctor, "saquery -C %s PR    # the paths that the subnet administrator has",
 			   quoted(device, name));
 	} else {
-		reached(doctor, id, ai->ai_dst_addr);
+		reached(doctor, id, port, ai->ai_dst_addr);
 	}
 	rdma_destroy_id(id);
 }

@@ -1,0 +1,73 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# OPS-02: cmx doctor on InfiniBand. No false alarm on a healthy host and in a
+# network namespace with one device; each injected fault is named.
+# shellcheck disable=SC2016,SC2034 # what eval expands
+. /usr/lib/rdma-cmx/selftests/cmx/functions
+. /usr/lib/rdma-cmx/selftests/fabric.sh
+
+json=/usr/lib/rdma-cmx/selftests/cmx/tools/json
+second=$(fab_dev 2)
+third=$(fab_dev 3)
+netdev=$(dev_netdev "$second")
+pkey=/sys/class/infiniband/$second/ports/1/pkeys/0
+
+# verbs_file DEV: its device file
+verbs_file() {
+	local dir
+
+	for dir in /sys/class/infiniband_verbs/uverbs*; do
+		[ "$(cat "$dir/ibdev")" != "$1" ] ||
+			echo "/dev/infiniband/${dir##*/}"
+	done
+}
+verbs=$(verbs_file "$third")
+
+sm_again() {
+	sm_stop
+	sm_start "$@"
+}
+
+trap 'eval "$undo"; ip netns del empty 2>/dev/null' EXIT
+
+# Healthy
+healthy "host" cmx doctor
+like "host: the SA was asked at each port" \
+	"$(grep -c '^ok  *sa ' <<<"$out")" '^4$'
+healthy "an address of IPoIB" cmx doctor 10.66.0.3 7471
+like "an address: GID index and P_Key" "$out" \
+	'10\.66\.0\.3: reached by .*/1, GID index 0 \(fe80::.*\), P_Key 0xffff'
+healthy "a name" cmx doctor node2.cmx.test
+run cmx doctor -j node3.cmx.test
+ok "-j: JSON" "$json" <<<"$out"
+like "-j: verdict" "$out" '"verdict": \{"id": "healthy"'
+ok "a host gets the second device" host_add a 2
+healthy "a namespace with one device" ip netns exec a cmx doctor
+ok "the host is removed" host_del a
+ok "the ports are active again" port_active_wait
+netdev=$(dev_netdev "$second")
+
+# Faults
+fault rdma-namespace "a namespace without a device" \
+	'ip netns add empty' 'ip netns del empty' \
+	ip netns exec empty cmx doctor
+fault verbs-file "no file for verbs" 'mv $verbs $verbs.away' \
+	'mv $verbs.away $verbs'
+fault port-state "no cable" 'link_down $second' \
+	'link_up $second; port_active_wait $second'
+fault netdev-down "an IPoIB interface is down" 'ip link set $netdev down' \
+	'ip link set $netdev up; addresses_add $second; port_active_wait $second'
+fault sm-missing "no subnet manager brings the port up" \
+	'sm_stop; link_down $second; link_up $second;
+	 wait_for 60 dev_is $second INIT' 'sm_start; port_active_wait'
+fault sa "the subnet manager does not answer" sm_pause sm_resume
+fault "pkey-limited?" "limited members only" \
+	'echo "Default=0x7fff, ipoib: ALL=limited, SELF=full;" >/run/partitions
+	 sm_again "$(fab_dev 1)" -P /run/partitions
+	 wait_for 60 grep -qi 0x7fff $pkey' \
+	'sm_again; wait_for 60 grep -qi 0xffff $pkey; port_active_wait'
+fault neighbour "no neighbour" : : cmx doctor 10.66.0.99
+fault route-missing "no route" : : cmx doctor mgmt.cmx.test
+fault name-unknown "no such name" : : cmx doctor nosuch.cmx.test
+healthy "after all" cmx doctor node3.cmx.test
+finish

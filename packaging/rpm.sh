@@ -16,7 +16,8 @@ options=()
 ! command -v dpkg >/dev/null || options=(--nodeps
 	--define '_modulesloaddir /usr/lib/modules-load.d'
 	--define '_sysusersdir /usr/lib/sysusers.d'
-	--define '_udevrulesdir /usr/lib/udev/rules.d')
+	--define '_udevrulesdir /usr/lib/udev/rules.d'
+	--define '_unitdir /usr/lib/systemd/system')
 
 "$here/tree.sh" "$out/rdma-cmx-$version"
 tar -C "$out" -czf "$out/SOURCES/rdma-cmx-$version.tar.gz" "rdma-cmx-$version"

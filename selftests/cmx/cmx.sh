@@ -150,6 +150,8 @@ like "completion of an option" "$(complete_line cmx join --se)" '^--send-only$'
 is "completion of a program to run" "$(complete_line cmx run rpin)" rping
 is "completion of what is the program's" \
 	"$(cd / && complete_line cmx run -- rping /us)" /usr
+is "completion of doctor's options" "$(complete_line cmx doctor --)" --json
+is "completion of stat's options" "$(complete_line cmx stat --o)" --output
 is "completion of a device" "$(complete_line cmx join --dev rx)" rxe0
 
 # the device

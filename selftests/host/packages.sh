@@ -100,6 +100,8 @@ files_check() {
 		/etc/request-key.d/rdma-cmx.conf
 		/usr/bin/cmx
 		/usr/lib/modules-load.d/rdma-cmx.conf
+		/usr/lib/systemd/system/rdma-cmx-stat.service
+		/usr/lib/systemd/system/rdma-cmx-stat.timer
 		/usr/lib/sysusers.d/rdma-cmx.conf
 		/usr/lib/udev/rules.d/60-rdma-cmx.rules
 		/usr/libexec/rdma-cmx/cmx-names

@@ -56,7 +56,10 @@ _cmx() {
 			words='-j --json --send-only --persistent --source --dev
 				--once --count --qkey --pkey --mtu --rate --sl
 				--traffic-class --flow-label --hop-limit' ;;
-		stat,*) words='-j --json' ;;
+		stat,--output)
+			mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+			return ;;
+		stat,*) words='-j --json --prometheus --output' ;;
 		doctor,*)
 			words='-j --json'
 			[ "${cur:0:1}" = - ] || {

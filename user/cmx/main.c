@@ -32,6 +32,7 @@ static const char help[] =
 "      Join multicast groups, print their parameters, and stay a member\n"
 "      until interrupted.\n"
 "  cmx stat [-j]\n"
+"  cmx stat --prometheus [--output FILE]\n"
 "      Print the counters of rdma_cmx and rdma_ucmx.\n"
 "  cmx doctor [-j] [NAME [SERVICE]]\n"
 "      Check each step from the modules to the addresses of NAME, and print\n"

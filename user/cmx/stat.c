@@ -10,16 +10,7 @@
 #include <unistd.h>
 
 #include "cmx.h"
-
-struct counter {
-	char *name;
-	unsigned long long value;
-};
-
-struct counters {
-	struct counter *list;
-	size_t count;
-};
+#include "stat.h"
 
 static int counter_order(const void *a, const void *b)
 {
@@ -135,48 +126,65 @@ static bool counters_table(struct table *table, const char *module,
 	return true;
 }
 
-static int stat_print(bool as_json)
+static void modules_json(const struct counters modules[STAT_MODULES])
 {
-	static const char *const modules[] = { "rdma_cmx", "rdma_ucmx" };
-	static const char *const head[] = { "MODULE", "COUNTER", "VALUE" };
-	struct counters counters[2] = {};
-	struct table table = { .columns = 3 };
 	struct json json = { .file = stdout };
-	int ret = CMX_OK, loaded[2];
 	size_t i;
 
-	for (i = 0; i < 2; i++) {
-		loaded[i] = counters_read(modules[i], &counters[i]);
-		if (loaded[i] < 0)
-			ret = CMX_FAILED;
-	}
-	if (ret == CMX_OK && !loaded[0])
-		ret = failure("the module rdma_cmx is not loaded: load it "
-			      "with: modprobe rdma_ucmx");
-	if (ret != CMX_OK)
-		goto out;
+	json_open(&json, NULL, '{');
+	for (i = 0; i < STAT_MODULES; i++)
+		if (modules[i].loaded)
+			counters_json(&json, modules[i].module, &modules[i]);
+	json_close(&json, '}');
+	putchar('\n');
+}
 
-	if (as_json) {
-		json_open(&json, NULL, '{');
-		for (i = 0; i < 2; i++)
-			if (loaded[i])
-				counters_json(&json, modules[i], &counters[i]);
-		json_close(&json, '}');
-		putchar('\n');
-		goto out;
-	}
-	if (!table_add(&table, head) ||
-	    !counters_table(&table, modules[0], &counters[0]) ||
-	    !counters_table(&table, modules[1], &counters[1]))
-		ret = failure("out of memory");
-	else
+static int modules_table(const struct counters modules[STAT_MODULES])
+{
+	static const char *const head[] = { "MODULE", "COUNTER", "VALUE" };
+	struct table table = { .columns = 3 };
+	bool ok = table_add(&table, head);
+	size_t i;
+
+	for (i = 0; i < STAT_MODULES && ok; i++)
+		ok = counters_table(&table, modules[i].module, &modules[i]);
+	if (ok)
 		table_print(&table);
 	table_free(&table);
-	if (ret == CMX_OK && !loaded[1])
+	if (!ok)
+		return failure("out of memory");
+	if (!modules[1].loaded)
 		puts("rdma_ucmx is not loaded");
-out:
-	for (i = 0; i < 2; i++)
-		counters_free(&counters[i]);
+	return CMX_OK;
+}
+
+enum format { FORMAT_TABLE, FORMAT_JSON, FORMAT_PROMETHEUS };
+
+static int stat_print(enum format format, const char *path)
+{
+	struct counters modules[STAT_MODULES] = {
+		{ .module = "rdma_cmx" }, { .module = "rdma_ucmx" },
+	};
+	int ret = CMX_OK, loaded;
+	size_t i;
+
+	for (i = 0; i < STAT_MODULES; i++) {
+		loaded = counters_read(modules[i].module, &modules[i]);
+		if (loaded < 0)
+			ret = CMX_FAILED;
+		modules[i].loaded = loaded > 0;
+	}
+	if (ret == CMX_OK && format == FORMAT_PROMETHEUS)
+		ret = stat_prometheus(modules, path);
+	else if (ret == CMX_OK && !modules[0].loaded)
+		ret = failure("the module rdma_cmx is not loaded: load it "
+			      "with: modprobe rdma_ucmx");
+	else if (ret == CMX_OK && format == FORMAT_JSON)
+		modules_json(modules);
+	else if (ret == CMX_OK)
+		ret = modules_table(modules);
+	for (i = 0; i < STAT_MODULES; i++)
+		counters_free(&modules[i]);
 	return ret;
 }
 
@@ -184,17 +192,35 @@ int cmx_stat(int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "json", no_argument, NULL, 'j' },
+		{ "output", required_argument, NULL, 'o' },
+		{ "prometheus", no_argument, NULL, 'p' },
 		{ .name = NULL },
 	};
-	bool as_json = false;
+	enum format format = FORMAT_TABLE;
+	const char *path = NULL;
 	int option;
 
 	while ((option = getopt_long(argc, argv, "j", options, NULL)) != -1) {
-		if (option != 'j')
+		switch (option) {
+		case 'o':
+			path = optarg;
+			break;
+		case 'j':
+		case 'p':
+			if (format != FORMAT_TABLE)
+				return misuse("give --json or --prometheus, once");
+			format = option == 'j' ? FORMAT_JSON :
+						 FORMAT_PROMETHEUS;
+			break;
+		default:
 			return misuse_option();
-		as_json = true;
+		}
 	}
 	if (optind != argc)
 		return misuse("'%s' is one argument too many", argv[optind]);
-	return stat_print(as_json);
+	if (path && format != FORMAT_PROMETHEUS)
+		return misuse("--output goes with --prometheus only");
+	if (path && !*path)
+		return misuse("--output needs a FILE");
+	return stat_print(format, path);
 }

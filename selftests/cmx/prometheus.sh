@@ -1,0 +1,109 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# OPS-03: cmx stat --prometheus, its format, its values, and a file that is
+# replaced as a whole.
+. /usr/lib/rdma-cmx/selftests/cmx/functions
+
+file=/tmp/test/rdma-cmx.prom
+
+# Each metric: HELP, TYPE, then its samples, and only once; names and labels as
+# the format has them; a counter ends with _total, and nothing else does.
+# Prints what is wrong.
+format_check() {
+	awk '
+	/^# HELP [a-z_][a-z0-9_]* [^ ].*$/ {
+		if (wanted) print NR ": HELP without TYPE before"
+		name = $3; wanted = "TYPE"
+		if (seen[name]++) print NR ": a second " name
+		next
+	}
+	/^# TYPE [a-z_][a-z0-9_]* (counter|gauge)$/ {
+		if (wanted != "TYPE" || $3 != name) print NR ": TYPE of another"
+		if (($4 == "counter") != (name ~ /_total$/))
+			print NR ": " name " is no " $4
+		wanted = "sample"
+		next
+	}
+	/^[a-z_][a-z0-9_]*\{module="rdma_u?cmx"\} [0-9]+$/ {
+		split($0, part, "{")
+		if (part[1] != name || wanted == "TYPE")
+			print NR ": a sample of another"
+		if (name !~ /^rdma_cmx_/) print NR ": not ours"
+		if (sample[$1]++) print NR ": a second " $1
+		wanted = ""
+		next
+	}
+	{ print NR ": " $0 }
+	END { if (wanted) print "the last has no sample"; if (!NR) print "empty" }' "$1"
+	[ -z "$(tail -c 1 "$1")" ] || echo "no newline at the end"
+}
+
+# value METRIC MODULE
+value() {
+	sed -n "s/^rdma_cmx_$1{module=\"$2\"} //p" $file
+}
+
+run cmx stat --prometheus
+is "exit code" "$status" 0
+echo "$out" >/tmp/test/out
+is "format" "$(format_check /tmp/test/out)" ""
+is "as many samples as counters, and one for each module" \
+	"$(grep -vc '^#' /tmp/test/out)" \
+	$(($(cat /sys/module/rdma_{,u}cmx/counters/* | wc -l) + 2))
+is "nothing is written to stderr" "$err" ""
+
+run cmx stat --prometheus --output $file
+is "--output: exit code" "$status" 0
+is "--output: nothing on standard output" "$out" ""
+is "--output: format" "$(format_check $file)" ""
+is "--output: others may read it" "$(stat -c %a $file)" 644
+is "a loaded module" "$(value loaded rdma_ucmx)" 1
+before=$(value requests_total rdma_cmx)
+cmx resolve 10.55.0.2 >/dev/null
+cmx stat --prometheus --output $file
+is "a resolution is counted" "$(value requests_total rdma_cmx)" $((before + 1))
+cmx join --source 10.55.0.1 239.55.2.9 >/tmp/test/join &
+pid=$!
+ok "a member joins" wait_for 40 grep -q Q_Key /tmp/test/join
+cmx stat --prometheus --output $file
+ok "a gauge of what lives" grep -qE '^rdma_cmx_live_[a-z]+\{.*\} [1-9]' $file
+kill $pid
+wait $pid
+
+# The old file stays until the new one is whole: another inode each time
+old=$(stat -c %i $file)
+exec 3<$file
+cmx stat --prometheus --output $file
+ok "the file is replaced, not written to" test "$(stat -c %i $file)" != "$old"
+cat <&3 >/tmp/test/old
+exec 3<&-
+is "who reads the old one reads all of it" "$(format_check /tmp/test/old)" ""
+is "no other file stays" "$(ls /tmp/test/rdma-cmx.prom*)" $file
+mkdir /tmp/test/full
+mount -t tmpfs -o size=4k tmpfs /tmp/test/full
+dd if=/dev/zero of=/tmp/test/full/zero bs=4k count=1 2>/dev/null
+fails "a full disk" 1 'No space' \
+	cmx stat --prometheus --output /tmp/test/full/a.prom
+is "a full disk: no file" "$(ls /tmp/test/full)" zero
+umount /tmp/test/full
+fails "no such folder" 1 'No such file' \
+	cmx stat --prometheus --output /tmp/test/nosuch/a.prom
+fails "--output alone" 2 'with --prometheus only' cmx stat --output $file
+fails "--json too" 2 'once' cmx stat -j --prometheus
+
+ok "no module: rmmod" modprobe -r rdma_ucmx
+run cmx stat --prometheus --output $file
+is "no module: exit code" "$status" 0
+is "no module: format" "$(format_check $file)" ""
+is "no module: its metric" "$(value loaded rdma_cmx)$(value loaded rdma_ucmx)" 00
+modprobe rdma_ucmx
+
+# The timer's unit runs this command.
+unit=/usr/lib/systemd/system/rdma-cmx-stat
+read -ra command < <(sed -n 's/^ExecStart=//p' $unit.service)
+mkdir -p /var/lib/prometheus/node-exporter
+ok "the command of the service" "${command[@]}"
+ok "its file" test -s /var/lib/prometheus/node-exporter/rdma-cmx.prom
+rm -r /var/lib/prometheus
+ok "the timer" grep -q OnUnitActiveSec $unit.timer
+finish

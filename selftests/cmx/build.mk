@@ -1,0 +1,7 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# cmx/trace.sh checks the scripts for bpftrace.
+.PHONY: install-trace
+install-selftests: install-trace
+install-trace:
+	$(INSTALL) -d $(DESTDIR)$(TESTDIR)/cmx/trace
+	$(INSTALL) -m 644 Documentation/trace/*.bt $(DESTDIR)$(TESTDIR)/cmx/trace

@@ -217,6 +217,12 @@ if modprobe cmx_consumer; then
 		"$(ask resolve 10.55.0.2 7471 ps=0x106 dev=rxe1 gids)" \
 		"entries=1 canonname=10.55.0.2
 rc tcp src=10.55.0.11:0 dst=10.55.0.2:7471 dev=rdma port=1 gid=$index/2"
+	is "kernel: a source that is a wildcard is none" \
+		"$(ask resolve 10.55.0.2 7471 ps=0x106 dev=rxe1 src=0.0.0.0 |
+			tail -n 1)" \
+		"rc tcp src=10.55.0.11:0 dst=10.55.0.2:7471 dev=rdma port=1"
+	is "kernel: a source of another device" \
+		"$(ask resolve 10.55.0.2 7471 dev=rxe1 src=10.55.0.1)" error=-101
 	is "kernel: no index" \
 		"$(ask resolve 192.168.77.2 7471 ps=0x106 gids | tail -n 1)" \
 		"rc tcp src=- dst=192.168.77.2:7471 dev=- port=- gid=-1"

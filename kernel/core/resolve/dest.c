@@ -288,7 +288,7 @@ int cmx_dest_annotate(const struct cmx_hints *h, struct cmx_dest *dest)
 
 	ret = cmx_dest_annotate_by(h, dest, 0);
 	if (ret || cmx_dest_taken(h, dest) || !dest->dst.sa.sa_family ||
-	    h->src.sa.sa_family)
+	    (h->src.sa.sa_family && !cmx_addr_is_any(&h->src)))
 		return ret;
 	oif = cmx_rail_ifindex(h, &dest->dst);
 	return oif ? cmx_dest_annotate_by(h, dest, oif) : 0;

@@ -8,8 +8,8 @@ top=$(cd "$here/../.." && pwd)
 lib=${LIB:-$top/build/user/lib/librdmacmx.so.1}
 work=$(mktemp -d) || exit
 trap 'rm -rf "$work"' EXIT
-# shellcheck source=selftests/common/tap.sh
-. "$here/../common/tap.sh"
+# shellcheck source=selftests/host/tap
+. "$here/tap"
 
 symbols() {
 	readelf --dyn-syms -W "$1" | awk '$4 == "FUNC" && $7 != "UND" { print $8 }' |

@@ -9,8 +9,8 @@ lib=${LIB:-$top/build/user/lib/librdmacmx.so.1}
 pages=$top/Documentation/man
 work=$(mktemp -d) || exit
 trap 'rm -rf "$work"' EXIT
-# shellcheck source=selftests/common/tap.sh
-. "$here/../common/tap.sh"
+# shellcheck source=selftests/host/tap
+. "$here/tap"
 
 exported() {
 	readelf --dyn-syms -W "$lib" |

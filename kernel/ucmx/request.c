@@ -19,8 +19,9 @@
  *
  * The kernel starts the helper, in the namespaces of init_task. A name service
  * goes by the network namespace and by files, which the mount namespace and the
- * root directory choose. Both roots are only compared, so neither needs a reference or a
- * lock; one that another thread is changing counts as the old or the new one.
+ * root directory choose. Both roots are only compared, so neither needs a
+ * reference or a lock; one that another thread is changing counts as the old or
+ * the new one.
  *
  * Return: true if all three are the helper's.
  */

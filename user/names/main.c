@@ -7,7 +7,8 @@
  * Two processes. The parent stays root, so that no user can stop or end it: it
  * has the key and the deadline, and reads nothing but lengths and the numbers of
  * a network namespace, which are the kernel's. The child has neither rights nor
- * the key; it resolves the name and writes to a pipe (resolve.c). The alarm's handler makes system calls only.
+ * the key; it resolves the name and writes to a pipe (resolve.c). The alarm's
+ * handler makes system calls only.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>

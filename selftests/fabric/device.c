@@ -274,7 +274,7 @@ int fab_dev_plug(struct fab_slot *slot, struct platform_device *parent)
 	fab_parameters(dev);
 	ib_set_device_ops(&rdi->ibdev, &fab_dev_ops);
 
-	dev->wq = alloc_workqueue("cmx_fab%u", WQ_MEM_RECLAIM, 0,
+	dev->wq = alloc_workqueue("cmx_fab%u", WQ_MEM_RECLAIM | WQ_PERCPU, 0,
 				  slot->number - 1);
 	if (!dev->wq) {
 		ret = -ENOMEM;

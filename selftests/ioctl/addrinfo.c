@@ -208,6 +208,18 @@ TEST_F(addrinfo, gid_index)
 	gid_file("gid_attrs/types", e->gid_index, text);
 	EXPECT_STREQ("RoCE v2", text);
 
+	/* A source that was found by GID has the type of the port's GIDs. */
+	query_make(&arg.query, "::ffff:10.55.0.1");
+	arg.query.ai_flags = RDMA_CMX_AI_FAMILY;
+	arg.query.family = AF_IB;
+	ASSERT_EQ(0, call(self->fd, GETADDRINFO, &arg));
+	ASSERT_EQ(1, entries_count(buf, arg.len));
+	EXPECT_EQ(AF_IB, e->src.family);
+	EXPECT_EQ(1, e->port_num);
+	EXPECT_EQ(RDMA_CMX_GID_ROCE_V2, e->gid_type);
+	gid_file("gid_attrs/types", e->gid_index, text);
+	EXPECT_STREQ("RoCE v2", text);
+
 	/* What is no device's has none. */
 	query_make(&arg.query, ADDR_PLAIN);
 	ASSERT_EQ(0, call(self->fd, GETADDRINFO, &arg));

@@ -8,6 +8,7 @@
 #include <linux/inetdevice.h>
 #include <linux/ipv6.h>
 #include <linux/netdevice.h>
+#include <linux/sched/signal.h>
 #include <net/addrconf.h>
 #include <net/ip6_route.h>
 #include <net/ipv6.h>
@@ -364,6 +365,10 @@ int cmx_dests_fill(const struct cmx_hints *h,
 	for (i = 0; i < cands->count; i++) {
 		struct cmx_dest *dest = &dests[n];
 
+		/* The administrator of the network chooses what each costs. */
+		cond_resched();
+		if (fatal_signal_pending(current))
+			return -ERESTARTSYS;
 		if (cands->services) {
 			if (cmx_passive(h))
 				cmx_dest_from_own(dest, &cands->services[i]);

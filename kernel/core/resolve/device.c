@@ -87,6 +87,46 @@ static bool cmx_port_has_gid(struct ib_device *ibdev, u32 port,
 	return true;
 }
 
+/* Of a netdevice, or of any if @ndev is NULL. */
+static bool cmx_port_has_roce_gid(struct ib_device *ibdev, u32 port,
+				  const union ib_gid *gid,
+				  struct net_device *ndev,
+				  struct cmx_dest *dest)
+{
+	/* A port has GIDs of its types only; a search is expensive. */
+	return (rdma_protocol_roce_udp_encap(ibdev, port) &&
+		cmx_port_has_gid(ibdev, port, gid, IB_GID_TYPE_ROCE_UDP_ENCAP,
+				 ndev, dest)) ||
+	       (rdma_protocol_roce_eth_encap(ibdev, port) &&
+		cmx_port_has_gid(ibdev, port, gid, IB_GID_TYPE_ROCE, ndev,
+				 dest));
+}
+
+/*
+ * A GID of a port, unless it is that of an address in another network
+ * namespace.
+ */
+bool cmx_port_gid_get(struct ib_device *ibdev, u32 port, int index,
+		      const struct net *net, union ib_gid *gid)
+{
+	const struct ib_gid_attr *attr;
+	const struct net_device *ndev;
+	bool visible = true;
+
+	attr = rdma_get_gid_attr(ibdev, port, index);
+	if (IS_ERR(attr))
+		return false;
+	*gid = attr->gid;
+	if (rdma_protocol_roce(ibdev, port)) {
+		rcu_read_lock();
+		ndev = rdma_read_gid_attr_ndev_rcu(attr);
+		visible = IS_ERR(ndev) || net_eq(dev_net(ndev), net);
+		rcu_read_unlock();
+	}
+	rdma_put_gid_attr(attr);
+	return visible;
+}
+
 /* RoCE knows the address itself, IPoIB and iWARP the netdevice's. */
 static bool cmx_port_owns(struct ib_device *ibdev, u32 port,
 			  const union ib_gid *ip_gid, struct net_device *ndev,
@@ -98,14 +138,7 @@ static bool cmx_port_owns(struct ib_device *ibdev, u32 port,
 	if (rdma_protocol_roce(ibdev, port)) {
 		if (ndev->type != ARPHRD_ETHER)
 			return false;
-		/* A port has GIDs of its types only; a search is expensive. */
-		return (rdma_protocol_roce_udp_encap(ibdev, port) &&
-			cmx_port_has_gid(ibdev, port, ip_gid,
-					 IB_GID_TYPE_ROCE_UDP_ENCAP, ndev,
-					 dest)) ||
-		       (rdma_protocol_roce_eth_encap(ibdev, port) &&
-			cmx_port_has_gid(ibdev, port, ip_gid,
-					 IB_GID_TYPE_ROCE, ndev, dest));
+		return cmx_port_has_roce_gid(ibdev, port, ip_gid, ndev, dest);
 	}
 	if (rdma_protocol_ib(ibdev, port)) {
 		if (ndev->type != ARPHRD_INFINIBAND)
@@ -175,7 +208,8 @@ static bool cmx_port_usable(struct ib_device *ibdev, u32 port, __be16 pkey)
 }
 
 /* GID of a port that @dest may start from, in dest->src if that is empty. */
-static bool cmx_port_reaches_gid(struct ib_device *ibdev, u32 port,
+static bool cmx_port_reaches_gid(const struct net *net,
+				 struct ib_device *ibdev, u32 port,
 				 struct cmx_dest *dest)
 {
 	const union ib_gid *want = (void *)&dest->src.ib.sib_addr;
@@ -190,10 +224,16 @@ static bool cmx_port_reaches_gid(struct ib_device *ibdev, u32 port,
 	if (!given && !cmx_port_usable(ibdev, port, dest->dst.ib.sib_pkey))
 		return false;
 	for (i = 0; i < ibdev->port_data[port].immutable.gid_tbl_len; i++) {
-		if (rdma_query_gid(ibdev, port, i, &gid))
+		if (!cmx_port_gid_get(ibdev, port, i, net, &gid))
 			continue;
 		if (given ? memcmp(&gid, want, sizeof(gid)) :
 		    gid.global.subnet_prefix != dgid->global.subnet_prefix)
+			continue;
+		dest->gid_index = i;
+		dest->gid_type = IB_GID_TYPE_IB;
+		/* The same may be there for each type. */
+		if (rdma_protocol_roce(ibdev, port) &&
+		    !cmx_port_has_roce_gid(ibdev, port, &gid, NULL, dest))
 			continue;
 		if (!given) {
 			dest->src.ib = dest->dst.ib;
@@ -201,8 +241,6 @@ static bool cmx_port_reaches_gid(struct ib_device *ibdev, u32 port,
 			dest->src.ib.sib_sid = 0;
 			dest->src.ib.sib_sid_mask = 0;
 		}
-		dest->gid_index = i;
-		dest->gid_type = IB_GID_TYPE_IB;
 		if (!dest->dst.sa.sa_family || !rdma_cap_ib_sa(ibdev, port))
 			return true;
 		dest->ib = true;
@@ -228,7 +266,8 @@ bool cmx_device_find_ib(const struct cmx_hints *h, struct cmx_dest *dest)
 			continue;
 		rdma_for_each_port(dev->ibdev, port) {
 			if (!cmx_hints_take(h, dev->ibdev->index, port) ||
-			    !cmx_port_reaches_gid(dev->ibdev, port, dest))
+			    !cmx_port_reaches_gid(h->net, dev->ibdev, port,
+						  dest))
 				continue;
 			dest->ibdev_index = dev->ibdev->index;
 			dest->port_num = port;

@@ -16,18 +16,25 @@
 
 #include "resolve/resolve.h"
 
+/* Interfaces that a walk over the GIDs remembers */
+#define CMX_RAIL_SEEN	8
+
 /**
  * struct cmx_rail - what is looked for on the ports of the hints
  * @net: namespace of the interfaces
  * @addr: wildcard of a family, and then the address; or the destination
  * @subnet: @addr is a destination
  * @ifindex: interface that is in its subnet
+ * @seen: interfaces that were looked at
+ * @seen_count: how many
  */
 struct cmx_rail {
 	struct net *net;
 	union rdma_cmx_sockaddr *addr;
 	bool subnet;
 	int ifindex;
+	int seen[CMX_RAIL_SEEN];
+	unsigned int seen_count;
 };
 
 static bool cmx_rail_ip4(struct cmx_rail *rail, const struct net_device *ndev)
@@ -76,12 +83,26 @@ static bool cmx_rail_ip6(struct cmx_rail *rail, const struct net_device *ndev)
 	return false;
 }
 
+/* An interface with many addresses has many GIDs: once is enough. */
+static bool cmx_rail_seen(struct cmx_rail *rail, int ifindex)
+{
+	unsigned int i;
+
+	for (i = 0; i < rail->seen_count; i++)
+		if (rail->seen[i] == ifindex)
+			return true;
+	if (rail->seen_count < CMX_RAIL_SEEN)
+		rail->seen[rail->seen_count++] = ifindex;
+	return false;
+}
+
 /* With RCU: is it the one? */
 static bool cmx_rail_ndev(struct cmx_rail *rail, const struct net_device *ndev)
 {
 	bool found;
 
-	if (!net_eq(dev_net(ndev), rail->net) || !(ndev->flags & IFF_UP))
+	if (!net_eq(dev_net(ndev), rail->net) || !(ndev->flags & IFF_UP) ||
+	    cmx_rail_seen(rail, ndev->ifindex))
 		return false;
 	if (rail->addr->sa.sa_family == AF_INET)
 		found = cmx_rail_ip4(rail, ndev);
@@ -96,7 +117,7 @@ static bool cmx_rail_ndev(struct cmx_rail *rail, const struct net_device *ndev)
 static bool cmx_rail_roce(struct cmx_rail *rail, struct ib_device *ibdev,
 			  u32 port)
 {
-	const struct net_device *ndev, *last = NULL;
+	const struct net_device *ndev;
 	const struct ib_gid_attr *attr;
 	bool found = false;
 	int i;
@@ -107,10 +128,8 @@ static bool cmx_rail_roce(struct cmx_rail *rail, struct ib_device *ibdev,
 			continue;
 		rcu_read_lock();
 		ndev = rdma_read_gid_attr_ndev_rcu(attr);
-		/* Neighbours in the table mostly have the same one. */
-		if (!IS_ERR(ndev) && ndev != last)
+		if (!IS_ERR(ndev))
 			found = cmx_rail_ndev(rail, ndev);
-		last = ndev;
 		rcu_read_unlock();
 		rdma_put_gid_attr(attr);
 		if (found)
@@ -164,7 +183,7 @@ static bool cmx_rail_port(struct ib_device *ibdev, u32 port, void *arg)
 
 	if (rail->addr->sa.sa_family == AF_IB) {
 		if (!rdma_cap_af_ib(ibdev, port) ||
-		    rdma_query_gid(ibdev, port, 0, &gid))
+		    !cmx_port_gid_get(ibdev, port, 0, rail->net, &gid))
 			return false;
 		memcpy(&rail->addr->ib.sib_addr, &gid, sizeof(gid));
 		return true;

@@ -245,6 +245,8 @@ int cmx_rail_ifindex(const struct cmx_hints *h,
 		     const union rdma_cmx_sockaddr *dst);
 
 /* device.c */
+bool cmx_port_gid_get(struct ib_device *ibdev, u32 port, int index,
+		      const struct net *net, union ib_gid *gid);
 bool cmx_device_hinted(const struct cmx_hints *h,
 		       bool (*fn)(struct ib_device *ibdev, u32 port, void *arg),
 		       void *arg);

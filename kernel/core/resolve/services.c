@@ -78,8 +78,12 @@ static int cmx_service_port_add(struct cmx_sa_port *port, void *arg)
 	if (ports->count == ports->room) {
 		u32 room = ports->room ? 2 * ports->room : 4;
 
+		/*
+		 * Not charged: a port's removal waits for the caller's lock,
+		 * and a cgroup at its limit makes who charges it sleep.
+		 */
 		new = krealloc_array(ports->port, room, sizeof(*new),
-				     GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+				     GFP_KERNEL | __GFP_ZERO);
 		if (!new)
 			return -ENOMEM;
 		ports->port = new;

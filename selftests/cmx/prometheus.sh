@@ -86,6 +86,10 @@ fails "a full disk" 1 'No space' \
 	cmx stat --prometheus --output /tmp/test/full/a.prom
 is "a full disk: no file" "$(ls /tmp/test/full)" zero
 umount /tmp/test/full
+mkfifo /tmp/test/pipe
+fails "a pipe" 1 'not a regular file' \
+	cmx stat --prometheus --output /tmp/test/pipe
+ok "the pipe stays" test -p /tmp/test/pipe
 fails "no such folder" 1 'No such file' \
 	cmx stat --prometheus --output /tmp/test/nosuch/a.prom
 fails "--output alone" 2 'with --prometheus only' cmx stat --output $file

@@ -60,11 +60,16 @@ static const struct port *port_below(const struct doctor *doctor,
 				     unsigned int depth)
 {
 	const struct port *port = NULL;
-	char path[128], name[IF_NAMESIZE];
+	char path[128], name[IF_NAMESIZE], escaped[2 * IF_NAMESIZE], *to;
 	glob_t files;
 	size_t i;
 
-	snprintf(path, sizeof(path), "/sys/class/net/%s/lower_*", netdev);
+	for (to = escaped; *netdev && to < escaped + sizeof(escaped) - 2;
+	     *to++ = *netdev++)
+		if (strchr("*?[\\", *netdev))
+			*to++ = '\\';
+	*to = 0;
+	snprintf(path, sizeof(path), "/sys/class/net/%s/lower_*", escaped);
 	if (!depth || glob(path, 0, NULL, &files))
 		return NULL;
 	for (i = 0; i < files.gl_pathc && !port; i++) {

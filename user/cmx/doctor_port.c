@@ -291,7 +291,8 @@ static void netdev_check(struct doctor *doctor, struct port *port)
 
 static void port_check(struct doctor *doctor, struct port *port)
 {
-	char state[64], phys[64], layer[64];
+	/* The device may go meanwhile. */
+	char state[64] = "unknown", phys[64] = "unknown", layer[64];
 
 	port->infiniband = file_line(layer, sizeof(layer), PORT "/link_layer",
 				     port->device, port->number) &&

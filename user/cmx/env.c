@@ -3,6 +3,7 @@
  * cmx resolve --env: a result in the form of programs that choose device, port
  * and GID by themselves.
  */
+#include <ctype.h>
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>
@@ -50,7 +51,15 @@ static bool addr_same(const struct sockaddr *a, const struct sockaddr *b)
 	       a6->sin6_scope_id == b6->sin6_scope_id;
 }
 
-/* Interface that has the source address; false: there is none. */
+static bool printable(const char *text)
+{
+	while (*text)
+		if (iscntrl((unsigned char)*text++))
+			return false;
+	return true;
+}
+
+/* Interface that has the source address; false: there is none to print. */
 static bool interface_name(const struct rdma_addrinfo *ai,
 			   char name[IF_NAMESIZE])
 {
@@ -66,7 +75,7 @@ static bool interface_name(const struct rdma_addrinfo *ai,
 			snprintf(name, IF_NAMESIZE, "%s", at->ifa_name);
 	}
 	freeifaddrs(list);
-	return found;
+	return found && printable(name);
 }
 
 int env_print(const char *form, const struct rdma_addrinfo *list)

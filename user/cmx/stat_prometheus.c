@@ -92,6 +92,7 @@ int stat_prometheus(const struct counters modules[STAT_MODULES],
 		    const char *path)
 {
 	FILE *file = NULL;
+	struct stat st;
 	char *other;
 	int fd, err;
 
@@ -99,6 +100,9 @@ int stat_prometheus(const struct counters modules[STAT_MODULES],
 		metrics_print(stdout, modules);
 		return CMX_OK;
 	}
+	/* It would be replaced, by root perhaps: a device, a pipe. */
+	if (!lstat(path, &st) && !S_ISREG(st.st_mode))
+		return failure("%s is not a regular file", path);
 	/* node_exporter reads *.prom, and so not this. */
 	if (asprintf(&other, "%s.XXXXXX", path) < 0)
 		return failure("out of memory");

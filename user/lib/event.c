@@ -74,6 +74,8 @@ static uint8_t private_data_copy(struct cmx_event *evt,
 	if (len > UINT8_MAX)
 		len = UINT8_MAX;
 	memcpy(evt->private_data, raw->private_data, len);
+	/* The memory may have been another peer's event. */
+	memset(evt->private_data + len, 0, sizeof(evt->private_data) - len);
 	*data = evt->private_data;
 	return len;
 }

@@ -54,7 +54,8 @@ perf() {
 	serve "${4-$run} $what -p $port" listens_on $port
 	ask "$1" "${5-$run} $what -p $port $sa"
 	served "$1"
-	like "$1: the client has its line" "$c_out" "^ +$3 +100 +[0-9.]+"
+	# Its clock may not be calibrated on a busy machine: then all times are inf
+	like "$1: the client has its line" "$c_out" "^ +$3 +100 +([0-9.]+|inf)"
 	ids_both "$1" "${4-$run}" "${5-$run}"
 	none_left "$1"
 }

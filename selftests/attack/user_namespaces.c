@@ -224,17 +224,33 @@ FIXTURE_VARIANT(owner) {
 FIXTURE_VARIANT_ADD(owner, requests) { .take = take_request };
 FIXTURE_VARIANT_ADD(owner, groups) { .take = take_group };
 
-FIXTURE_SETUP(owner)
+/* 0, or the number of a limit that cannot be set */
+static int limits_set(void)
 {
 	int i;
 
-	memset(self->pids, 0, sizeof(self->pids));
 	for (i = 0; i < LIMITS; i++) {
 		limits[i].before = number_get(limits[i].path);
-		ASSERT_LT(0, limits[i].before);
+		if (limits[i].before <= 0 ||
+		    number_set(limits[i].path, limits[i].value))
+			return i + 1;
 	}
+	return 0;
+}
+
+static void limits_restore(void)
+{
+	int i;
+
 	for (i = 0; i < LIMITS; i++)
-		ASSERT_EQ(0, number_set(limits[i].path, limits[i].value));
+		if (limits[i].before > 0)
+			number_set(limits[i].path, limits[i].before);
+}
+
+FIXTURE_SETUP(owner)
+{
+	memset(self->pids, 0, sizeof(self->pids));
+	ASSERT_EQ(0, limits_set());
 }
 
 FIXTURE_TEARDOWN(owner)
@@ -245,8 +261,7 @@ FIXTURE_TEARDOWN(owner)
 		container_stop(self->pids[i]);
 	EXPECT_TRUE(counter_wait("live_files", 0));
 	EXPECT_TRUE(number_gone(COUNTERS "live_lookups"));
-	for (i = 0; i < LIMITS; i++)
-		number_set(limits[i].path, limits[i].before);
+	limits_restore();
 }
 
 #define CONTAINER(_n, _owner, _root, _taken) do {			\
@@ -282,18 +297,34 @@ TEST_F_TIMEOUT(owner, has_one_limit, 200)
 	CONTAINER(0, OWNER, OWNER, LIMIT);
 }
 
+FIXTURE(names) {
+	pid_t pid;
+};
+
+FIXTURE_SETUP(names)
+{
+	self->pid = 0;
+	ASSERT_EQ(0, limits_set());
+	/* The limit of names is the one that counts here. */
+	ASSERT_EQ(0, number_set(limits[0].path, limits[0].before));
+}
+
+FIXTURE_TEARDOWN(names)
+{
+	container_stop(self->pid);
+	EXPECT_TRUE(counter_wait("live_files", 0));
+	EXPECT_TRUE(number_gone(COUNTERS "live_lookups"));
+	limits_restore();
+}
+
 /* Slots for names get free as their helpers give up, so this is no equation. */
-TEST_F_TIMEOUT(owner, has_one_limit_of_names, 200)
+TEST_F_TIMEOUT(names, of_an_owner, 200)
 {
 	long refused = number_get(COUNTERS "name_refused");
 	struct count count;
 
-	if (variant->take != take_request)
-		SKIP(return, "the same for each variant");
-	/* Their own limit is the one that counts here. */
-	ASSERT_EQ(0, number_set(limits[0].path, limits[0].before));
-	self->pids[0] = container_start(OWNER, OWNER, take_name, &count);
-	ASSERT_LT(0, self->pids[0]);
+	self->pid = container_start(OWNER, OWNER, take_name, &count);
+	ASSERT_LT(0, self->pid);
 	EXPECT_EQ(0, count.wrong);
 	EXPECT_LE(ALL / 2, number_get(COUNTERS "name_refused") - refused);
 	/* Another owner's namespace waits for none of them. */

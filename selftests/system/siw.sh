@@ -1,0 +1,56 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# A third transport, iWARP, by soft-iWARP: addresses resolve and ids connect as
+# on the stock library, and multicast, which iWARP lacks, is refused. Both ends
+# are here, as Debian's kernel of the peer has no soft-iWARP.
+. /usr/lib/rdma-cmx/selftests/lib.sh
+
+address=10.77.0.1
+ids=/sys/module/rdma_ucmx/counters/ids
+run="cmx run"
+
+listens() {
+	rdma resource show cm_id link siw0 | grep -q 'state LISTEN'
+}
+
+# ping NAME SERVER'S-PREFIX CLIENT'S-PREFIX IDS: five pings with their data
+ping() {
+	local before server out
+
+	before=$(<$ids)
+	# shellcheck disable=SC2086 # a command and its arguments
+	$2 rping -s -a $address -V -v -C 5 >server.log 2>&1 &
+	server=$!
+	ok "$1: the server listens" wait_for 40 listens || diag "$(<server.log)"
+	# shellcheck disable=SC2086
+	out=$($3 timeout 60 rping -c -a $address -V -v -C 5 2>&1)
+	is "$1: the client's status" $? 0
+	is "$1: five pings came back" "$(grep -c '^ping data: ' <<<"$out")" 5 ||
+		diag "$out"
+	wait_for 40 no kill -0 $server || kill -KILL $server
+	wait $server
+	is "$1: the server's status" $? 0
+	is "$1: ids at rdma_cmx" $(($(<$ids) - before)) "$4"
+}
+
+modprobe -q siw
+ip link add iw0 type dummy && ip addr add $address/24 dev iw0 &&
+	ip link set iw0 up multicast on
+why=$(rdma link add siw0 type siw netdev iw0 2>&1) || {
+	ip link del iw0
+	plan_skip "no soft-iWARP on this kernel ($why)"
+}
+like "cmx resolve: the address is at the device" \
+	"$(cmx resolve $address 7471)" "^$address .* siw0/1 +- +-\$"
+ping "rping, stock" "" "" 0
+ping "rping" "$run" "$run" 3
+ping "rping, stock server" "" "$run" 1
+ping "rping, stock client" "$run" "" 2
+
+out=$(timeout 60 cmx join --once --source $address 239.66.7.1 2>&1)
+is "multicast: refused" $? 1
+like "multicast: what cmx says of EOPNOTSUPP" "$out" 'the device, .* cannot join it'
+ok "the device goes" rdma link delete siw0
+ip link del iw0
+ok "no object is left" wait_for 30 live_none
+finish

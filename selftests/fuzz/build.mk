@@ -2,8 +2,9 @@
 # libFuzzer on the host: what parses text and answers in user space. Not of
 # `make selftests`, as it needs clang.
 fuzz_library := selftests/fuzz/host/library.c $(wildcard user/lib/*.c) \
-	user/names/names.c user/names/probe.c
-fuzz_names := selftests/fuzz/host/names.c user/names/names.c user/names/probe.c
+	$(addprefix user/names/,lookup.c names.c probe.c srv.c)
+fuzz_names := selftests/fuzz/host/names.c \
+	$(addprefix user/names/,names.c probe.c srv.c)
 fuzz_llvm := $(O)/selftests/fuzz/library.llvm $(O)/selftests/fuzz/names.llvm
 FUZZ_CFLAGS := -g -O1 -std=gnu11 -D_GNU_SOURCE -w -Iuapi -Iuser/include \
 	-Iuser/lib -Iuser/names -Iselftests/fuzz/host \

@@ -120,7 +120,7 @@ static const struct bad {
 	u8 value;
 } bads[] = {
 	{ FIELD(version), 0 },
-	{ FIELD(version), 2 },
+	{ FIELD(version), 3 },
 	{ FIELD(version) + 1, 1 },
 	{ FIELD(reserved), 1 },
 	{ FIELD(reserved) + 1, 1 },
@@ -132,8 +132,8 @@ static const struct bad {
 	{ FIELD(canon_len), CANON_LEN - 1 },
 	{ FIELD(canon_len), CANON_LEN + 1 },
 	{ FIELD(canon_len) + 1, 0xff },
-	{ FIELD(addrs[0].reserved), 1 },
-	{ FIELD(addrs[1].reserved) + 1, 1 },
+	{ FIELD(addrs[0].port), 1 },
+	{ FIELD(addrs[1].port) + 1, 1 },
 	{ FIELD(addrs[0].family), 0 },
 	{ FIELD(addrs[0].family), 1 },
 	{ FIELD(addrs[0].family), 27 },
@@ -165,9 +165,14 @@ static void answer_fields(struct kunit *test)
 				    answer_with(bads[i].at, bads[i].value),
 				    -EBADMSG, "byte %zu is %u", bads[i].at,
 				    bads[i].value);
-	/* One address less allows a name that is longer by its size. */
 	n = answer_make(&len);
 	KUNIT_ASSERT_NOT_NULL(test, n);
+	n->version = RDMA_CMX_NAMES_VERSION_PORTS;
+	n->addrs[0].port = 0xffff;
+	KUNIT_EXPECT_EQ(test, cmx_answer_check(n, len), 0);
+	/* One address less allows a name that is longer by its size. */
+	n->version = RDMA_CMX_NAMES_VERSION;
+	n->addrs[0].port = 0;
 	n->addr_count = 1;
 	n->canon_len = CANON_LEN + sizeof(n->addrs[0]);
 	KUNIT_EXPECT_EQ(test, cmx_answer_check(n, len), -EBADMSG);

@@ -6,6 +6,7 @@
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
+#include <arpa/nameser.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +16,7 @@
 #include "names.h"
 #include "netns.h"
 #include "probe.h"
+#include "srv.h"
 
 static unsigned int tests, failures;
 
@@ -327,6 +329,142 @@ static void test_replies(void)
 #undef MEANS
 }
 
+/* An answer of SRV records, made piece by piece */
+static unsigned char msg[NS_MAXMSG];
+static size_t msg_len;
+
+static void put(const void *data, size_t len)
+{
+	memcpy(msg + msg_len, data, len);
+	msg_len += len;
+}
+
+static void put16(unsigned int value)
+{
+	unsigned char bytes[2] = { value >> 8, value };
+
+	put(bytes, 2);
+}
+
+static void msg_begin(unsigned int records)
+{
+	msg_len = 0;
+	put16(0x1234);
+	put16(0x8180);
+	put16(1);
+	put16(records);
+	put16(0);
+	put16(0);
+	put("\2_s\4_tcp\1t", 11);	/* and its final 0 */
+	put16(ns_t_srv);
+	put16(ns_c_in);
+}
+
+/* @target: as on the wire, @len bytes */
+static void msg_record(unsigned int type, unsigned int priority,
+		       unsigned int weight, unsigned int port,
+		       const void *target, size_t len)
+{
+	put16(0xc00c);			/* the name of the question */
+	put16(type);
+	put16(ns_c_in);
+	put16(0);
+	put16(60);
+	put16(6 + len);
+	put16(priority);
+	put16(weight);
+	put16(port);
+	put(target, len);
+}
+
+static struct cmx_srv srvs[CMX_SRV_RECORDS];
+
+static void test_srv_parse(void)
+{
+	size_t i, len;
+	int count;
+
+	CHECK(cmx_srv_name("_s._tcp.t") && cmx_srv_name("_s._udp.t."),
+	      "SV-02 names of services");
+	CHECK(!cmx_srv_name("s._tcp.t") && !cmx_srv_name("_s.tcp.t") &&
+	      !cmx_srv_name("_s._tcp") && !cmx_srv_name("_s._tcp.") &&
+	      !cmx_srv_name("_._tcp.t") && !cmx_srv_name("_s._.t") &&
+	      !cmx_srv_name("_s") && !cmx_srv_name(""),
+	      "SV-02 names of hosts");
+
+	msg_begin(6);
+	msg_record(ns_t_srv, 10, 60, 4420, "\1a\1t", 5);
+	msg_record(ns_t_txt, 10, 60, 4420, "\1a\1t", 5);
+	msg_record(ns_t_srv, 0xffff, 0, 0xffff, "\1b\xc0\x14", 4);
+	msg_record(ns_t_srv, 1, 2, 3, "", 1);
+	msg_record(ns_t_srv, 1, 2, 3, "\3a b\1t", 7);	/* no host's name */
+	msg_record(ns_t_srv, 1, 2, 3, "\1a\1t\0x", 6);	/* more than a name */
+	len = msg_len;
+	count = cmx_srv_parse(msg, len, srvs);
+	CHECK(count == 3, "SV-02 the records that are right: %d", count);
+	CHECK(srvs[0].priority == 10 && srvs[0].weight == 60 &&
+	      srvs[0].port == 4420 && !strcmp(srvs[0].host, "a.t"),
+	      "SV-02 a record");
+	CHECK(srvs[1].priority == 0xffff && !srvs[1].weight &&
+	      srvs[1].port == 0xffff && !strcmp(srvs[1].host, "b.t"),
+	      "SV-02 the largest numbers, and a compressed name");
+	CHECK(!srvs[2].host[0], "SV-02 a service that is not offered");
+	for (i = 0; i < len; i++)
+		if (cmx_srv_parse(msg, i, srvs) != -1)
+			break;
+	CHECK(i == len, "SV-02 no shorter message is one: %zu", i);
+
+	msg_begin(CMX_SRV_RECORDS + 1);
+	for (i = 0; i <= CMX_SRV_RECORDS; i++)
+		msg_record(ns_t_srv, 1, 1, i, "\1a\1t", 5);
+	CHECK(cmx_srv_parse(msg, msg_len, srvs) == CMX_SRV_RECORDS,
+	      "SV-02 no more records than there is room for");
+
+	/* A name that leads to itself */
+	msg_begin(1);
+	msg_record(ns_t_srv, 1, 1, 1, "\xc0\x28", 2);
+	CHECK(cmx_srv_parse(msg, msg_len, srvs) <= 0, "SV-02 a name in a circle");
+}
+
+static unsigned int draw;
+
+static unsigned int draw_next(unsigned int max)
+{
+	return draw < max ? draw : max;
+}
+
+/* The order that @draw gives, by the ports */
+static const char *srv_ports(unsigned int number)
+{
+	static const struct cmx_srv list[] = {
+		{ .priority = 2, .weight = 9, .port = 5 },
+		{ .priority = 1, .weight = 3, .port = 1 },
+		{ .priority = 1, .weight = 0, .port = 2 },
+		{ .priority = 1, .weight = 1, .port = 3 },
+	};
+	static char text[5];
+	size_t i;
+
+	memcpy(srvs, list, sizeof(list));
+	draw = number;
+	cmx_srv_order(srvs, 4, draw_next);
+	for (i = 0; i < 4; i++)
+		text[i] = '0' + srvs[i].port;
+	return text;
+}
+
+static void test_srv_order(void)
+{
+	/* RFC 2782: the first whose running sum is not below the number */
+	CHECK(!strcmp(srv_ports(0), "2135") || !strcmp(srv_ports(0), "2315"),
+	      "SV-02 number 0 takes weight 0 first");
+	CHECK(srv_ports(1)[0] != '2', "SV-02 number 1 does not");
+	CHECK(!strncmp(srv_ports(4), "31", 2) || !strncmp(srv_ports(4), "13", 2),
+	      "SV-02 the highest number takes the last one first");
+	CHECK(srv_ports(0)[3] == '5' && srv_ports(2)[3] == '5' &&
+	      srv_ports(4)[3] == '5', "SV-02 a higher priority comes last");
+}
+
 static void test_netns(void)
 {
 	static const struct {
@@ -373,6 +511,8 @@ int main(void)
 {
 	printf("TAP version 13\n");
 	test_names();
+	test_srv_parse();
+	test_srv_order();
 	test_netns();
 	test_pack();
 	test_check();

@@ -21,7 +21,9 @@
 #include <linux/types.h>
 
 #define RDMA_CMX_NAMES_KEY_TYPE	".rdma_cmx_name"
-#define RDMA_CMX_NAMES_VERSION	1
+#define RDMA_CMX_NAMES_VERSION		1
+/* As version 1, and addresses may have ports: the name has SRV records. */
+#define RDMA_CMX_NAMES_VERSION_PORTS	2
 
 /* Addresses in one answer; the helper drops those above the limit. */
 #define RDMA_CMX_NAMES_MAX_ADDRS	256
@@ -44,22 +46,24 @@
 /**
  * struct rdma_cmx_names_addr - one address of a name
  * @family: AF_INET or AF_INET6
- * @reserved: 0
+ * @port: port number of the service at this address, which counts if the
+ *	caller gives none; 0: none, and always in version 1
  * @scope_id: interface index of a link-local IPv6 address, else 0
  * @addr: 4 bytes (AF_INET, the rest 0) or 16 bytes (AF_INET6)
  */
 struct rdma_cmx_names_addr {
 	__u16 family;
-	__u16 reserved;
+	__u16 port;
 	__u32 scope_id;
 	__u8 addr[16];
 };
 
 /**
  * struct rdma_cmx_names - answer, the key's payload
- * @version: RDMA_CMX_NAMES_VERSION
+ * @version: RDMA_CMX_NAMES_VERSION or RDMA_CMX_NAMES_VERSION_PORTS
  * @addr_count: entries of @addrs, 1 to RDMA_CMX_NAMES_MAX_ADDRS, in the
- *	order of the host's name service, without duplicates
+ *	order of the host's name service, without duplicates. With ports, in
+ *	the order of the SRV records
  * @canon_len: bytes of the canonical name behind the last address, without
  *	a final NUL (none is sent); 0 if there is none
  * @reserved: 0

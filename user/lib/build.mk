@@ -6,8 +6,8 @@ lib_dir := $(O)/user/lib
 lib_so := $(lib_dir)/librdmacmx.so.1
 lib_a := $(lib_dir)/librdmacmx.a
 lib_pc := $(lib_dir)/rdmacmx.pc
-lib_src := $(wildcard user/lib/*.c) user/names/names.c \
-	user/names/probe.c
+lib_src := $(wildcard user/lib/*.c) $(addprefix user/names/, \
+	lookup.c names.c probe.c srv.c)
 lib_pic := $(patsubst user/%.c,$(lib_dir)/pic/%.o,$(lib_src))
 lib_obj := $(patsubst user/%.c,$(lib_dir)/obj/%.o,$(lib_src))
 user_targets += $(lib_so) $(lib_a) $(lib_pc)

@@ -27,6 +27,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../names/lookup.h"
 #include "../names/names.h"
 #include "../names/probe.h"
 #include "lib.h"
@@ -91,30 +92,13 @@ bool cmx_names_own(void)
  */
 int cmx_libc_lookup(const char *node, void *buf, size_t *len)
 {
-	struct addrinfo hints = {
-		.ai_socktype = SOCK_STREAM,
-		.ai_flags = AI_CANONNAME,
-	};
-	struct addrinfo *list;
-	int ret;
+	int err = cmx_names_lookup(node, buf, len);
 
-	if (!cmx_names_valid(node))
-		return ENOENT;
-	/* An earlier lookup of this thread may have left an error. */
-	_res.res_h_errno = 0;
-	errno = 0;
-	ret = getaddrinfo(node, NULL, &hints, &list);
-	if (ret) {
-		ret = cmx_names_errno(ret, _res.res_h_errno, errno);
-		/* As the name helper does: libc does not report a refusal. */
-		if (ret == EAGAIN && _res.res_h_errno == TRY_AGAIN &&
-		    cmx_probe_query(node, PROBE_MS) == CMX_PROBE_REFUSED)
-			ret = ECONNREFUSED;
-		return ret;
-	}
-	*len = cmx_names_pack(list, buf);
-	freeaddrinfo(list);
-	return *len ? 0 : ENODATA;
+	/* As the name helper does: libc does not report a refusal. */
+	if (err == EAGAIN && _res.res_h_errno == TRY_AGAIN &&
+	    cmx_probe_query(node, PROBE_MS) == CMX_PROBE_REFUSED)
+		err = ECONNREFUSED;
+	return err;
 }
 
 /* With the lock. */

@@ -138,10 +138,12 @@ static void answer_print(const struct rdma_cmx_names *names)
 		const struct rdma_cmx_names_addr *addr = &names->addrs[i];
 
 		inet_ntop(addr->family, addr->addr, text, sizeof(text));
+		printf("address %s", text);
 		if (addr->scope_id)
-			printf("address %s%%%u\n", text, addr->scope_id);
-		else
-			printf("address %s\n", text);
+			printf("%%%u", addr->scope_id);
+		if (addr->port)
+			printf(" port %u", addr->port);
+		putchar('\n');
 	}
 	if (names->canon_len)
 		printf("canonical %.*s\n", names->canon_len, canon);

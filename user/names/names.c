@@ -86,31 +86,42 @@ static bool addr_listed(const struct rdma_cmx_names *names,
 	return false;
 }
 
-size_t cmx_names_pack(const struct addrinfo *list, void *buf)
+void cmx_names_begin(void *buf, unsigned int version)
+{
+	struct rdma_cmx_names *names = buf;
+
+	memset(names, 0, sizeof(*names));
+	names->version = version;
+}
+
+void cmx_names_add(void *buf, const struct addrinfo *list, unsigned int port)
 {
 	struct rdma_cmx_names *names = buf;
 	struct rdma_cmx_names_addr addr;
 	const struct addrinfo *ai;
-	const char *canon;
-	size_t len;
-
-	memset(names, 0, sizeof(*names));
-	names->version = RDMA_CMX_NAMES_VERSION;
 
 	for (ai = list; ai; ai = ai->ai_next) {
 		if (names->addr_count == RDMA_CMX_NAMES_MAX_ADDRS)
 			break;
-		if (addr_fill(&addr, ai) && !addr_listed(names, &addr))
+		if (!addr_fill(&addr, ai))
+			continue;
+		addr.port = port;
+		if (!addr_listed(names, &addr))
 			names->addrs[names->addr_count++] = addr;
 	}
+}
+
+size_t cmx_names_end(void *buf, const char *canon)
+{
+	struct rdma_cmx_names *names = buf;
+	size_t len;
+
 	if (!names->addr_count)
 		return 0;
-
 	/*
 	 * The canonical name may come from a server that somebody else runs:
 	 * one that is no host name is left out.
 	 */
-	canon = list->ai_canonname;
 	if (canon) {
 		len = strnlen(canon, RDMA_CMX_NAMES_MAX_NAME + 1);
 		if (len <= RDMA_CMX_NAMES_MAX_NAME && name_syntax(canon, len)) {
@@ -120,6 +131,13 @@ size_t cmx_names_pack(const struct addrinfo *list, void *buf)
 	}
 	return sizeof(*names) +
 	       names->addr_count * sizeof(names->addrs[0]) + names->canon_len;
+}
+
+size_t cmx_names_pack(const struct addrinfo *list, void *buf)
+{
+	cmx_names_begin(buf, RDMA_CMX_NAMES_VERSION);
+	cmx_names_add(buf, list, 0);
+	return cmx_names_end(buf, list ? list->ai_canonname : NULL);
 }
 
 /*
@@ -186,7 +204,9 @@ bool cmx_names_check(const void *answer, size_t len)
 	const struct rdma_cmx_names *names = answer;
 	unsigned int i;
 
-	if (len < sizeof(*names) || names->version != RDMA_CMX_NAMES_VERSION ||
+	if (len < sizeof(*names) ||
+	    (names->version != RDMA_CMX_NAMES_VERSION &&
+	     names->version != RDMA_CMX_NAMES_VERSION_PORTS) ||
 	    !names->addr_count ||
 	    names->addr_count > RDMA_CMX_NAMES_MAX_ADDRS ||
 	    names->canon_len > RDMA_CMX_NAMES_MAX_NAME ||

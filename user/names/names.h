@@ -23,10 +23,16 @@
 bool cmx_names_valid(const char *name);
 
 /*
- * Write the answer for @list to @buf, which has room for CMX_NAMES_ANSWER_MAX
- * bytes and is aligned for struct rdma_cmx_names. Returns its length, 0 when
- * @list has no address.
+ * Write an answer to @buf, which has room for CMX_NAMES_ANSWER_MAX bytes and is
+ * aligned for struct rdma_cmx_names: begin it, add the addresses of lists with
+ * the port of each, and end it with the canonical name or NULL. Returns its
+ * length, 0 when it has no address.
  */
+void cmx_names_begin(void *buf, unsigned int version);
+void cmx_names_add(void *buf, const struct addrinfo *list, unsigned int port);
+size_t cmx_names_end(void *buf, const char *canon);
+
+/* The same for one list without ports. */
 size_t cmx_names_pack(const struct addrinfo *list, void *buf);
 
 /*

@@ -18,25 +18,11 @@
 #include <unistd.h>
 
 #include "confine.h"
+#include "lookup.h"
 #include "probe.h"
 #include "resolve.h"
 
-static int name_lookup(const char *name, struct addrinfo **list)
-{
-	static const struct addrinfo hints = {
-		.ai_flags = AI_CANONNAME,
-		.ai_family = AF_UNSPEC,
-		.ai_socktype = SOCK_STREAM,
-	};
-	int gai;
-
-	_res.res_h_errno = 0;
-	errno = 0;
-	gai = getaddrinfo(name, NULL, &hints, list);
-	return cmx_names_errno(gai, _res.res_h_errno, errno);
-}
-
-static int name_resolve(const char *name, long timeout, struct addrinfo **list)
+static int name_resolve(const char *name, long timeout, void *buf, size_t *len)
 {
 	int error;
 
@@ -44,7 +30,7 @@ static int name_resolve(const char *name, long timeout, struct addrinfo **list)
 		return ENOENT;
 	if (!cmx_probe_setup(timeout))
 		return ENOMEM;
-	error = name_lookup(name, list);
+	error = cmx_names_lookup(name, buf, len);
 	/* Only when it was the DNS client of this process that failed. */
 	if (error != EAGAIN || _res.res_h_errno != TRY_AGAIN)
 		return error;
@@ -54,7 +40,7 @@ static int name_resolve(const char *name, long timeout, struct addrinfo **list)
 		return ECONNREFUSED;
 	case CMX_PROBE_ANSWERED:
 		/* a slow server that has the answer by now */
-		return name_lookup(name, list);
+		return cmx_names_lookup(name, buf, len);
 	default:
 		return EAGAIN;
 	}
@@ -136,15 +122,10 @@ static void reply_write(int fd, const struct cmx_reply *reply)
 static void child_run(int fd, const char *name, long timeout)
 {
 	static struct cmx_reply reply;
-	struct addrinfo *list = NULL;
+	size_t len = 0;
 
-	reply.error = name_resolve(name, timeout, &list);
-	if (!reply.error) {
-		reply.len = cmx_names_pack(list, &reply.answer);
-		/* A name without a usable address has no address. */
-		if (!reply.len)
-			reply.error = ENODATA;
-	}
+	reply.error = name_resolve(name, timeout, &reply.answer, &len);
+	reply.len = reply.error ? 0 : len;
 	reply_write(fd, &reply);
 }
 

@@ -10,11 +10,18 @@
 
 #include "names/names.h"
 
-static bool cmx_answer_addr_ok(const struct rdma_cmx_names_addr *a)
+static bool cmx_answer_version_ok(const struct rdma_cmx_names *names)
 {
+	return names->version == RDMA_CMX_NAMES_VERSION ||
+	       names->version == RDMA_CMX_NAMES_VERSION_PORTS;
+}
+
+static bool cmx_answer_addr_ok(const struct rdma_cmx_names *names, u32 i)
+{
+	const struct rdma_cmx_names_addr *a = &names->addrs[i];
 	struct in6_addr in6;
 
-	if (a->reserved)
+	if (a->port && names->version != RDMA_CMX_NAMES_VERSION_PORTS)
 		return false;
 	switch (a->family) {
 	case AF_INET:
@@ -34,9 +41,8 @@ int cmx_answer_check(const struct rdma_cmx_names *names, size_t len)
 	const u8 *canon;
 	u32 i;
 
-	if (len < sizeof(*names) ||
-	    names->version != RDMA_CMX_NAMES_VERSION || names->reserved ||
-	    !names->addr_count ||
+	if (len < sizeof(*names) || !cmx_answer_version_ok(names) ||
+	    names->reserved || !names->addr_count ||
 	    names->addr_count > RDMA_CMX_NAMES_MAX_ADDRS ||
 	    names->canon_len > RDMA_CMX_NAMES_MAX_NAME ||
 	    len != struct_size(names, addrs, names->addr_count) +
@@ -44,7 +50,7 @@ int cmx_answer_check(const struct rdma_cmx_names *names, size_t len)
 		return -EBADMSG;
 
 	for (i = 0; i < names->addr_count; i++) {
-		if (!cmx_answer_addr_ok(&names->addrs[i]))
+		if (!cmx_answer_addr_ok(names, i))
 			return -EBADMSG;
 	}
 	canon = (const u8 *)&names->addrs[names->addr_count];

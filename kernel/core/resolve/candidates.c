@@ -180,6 +180,6 @@ bool cmx_candidates_get(const struct cmx_hints *h,
 		memcpy(&addr->in6.sin6_addr, a->addr, 16);
 		addr->in6.sin6_scope_id = a->scope_id;
 	}
-	cmx_addr_set_port(addr, h->port_space, h->port);
+	cmx_addr_set_port(addr, h->port_space, h->has_port ? h->port : a->port);
 	return true;
 }

@@ -58,7 +58,9 @@ union rdma_cmx_sockaddr {
  * @net: network namespace whose routes, zones and names count. Names in
  *	another than the initial one need /etc/netns/NAME/resolv.conf on the
  *	host; the query ends with -EOPNOTSUPP where it is missing
- * @node: host name or numeric address, or NULL
+ * @node: host name or numeric address, or NULL. For a name
+ *	_service._protocol.domain SRV records give hosts and, without
+ *	@has_port, ports
  * @service: service name of at most 63 bytes, or a service id, that is a number
  *	of base 0; only with RDMA_CMX_AI_SA, else NULL. The entries are of
  *	family AF_IB and port space RDMA_PS_IB, whatever @port_space is

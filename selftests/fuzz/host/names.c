@@ -11,8 +11,29 @@
 
 #include "names.h"
 #include "probe.h"
+#include "srv.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static unsigned int draw(unsigned int max)
+{
+	return max / 2;
+}
+
+static void srv_check(const uint8_t *data, size_t size)
+{
+	static struct cmx_srv list[CMX_SRV_RECORDS];
+	int count = cmx_srv_parse(data, size, list), i;
+
+	for (i = 0; i < count; i++)
+		if (list[i].host[0] && !cmx_names_valid(list[i].host))
+			abort();
+	if (count > 0)
+		cmx_srv_order(list, count, draw);
+	for (i = 1; i < count; i++)
+		if (list[i - 1].priority > list[i].priority)
+			abort();
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -50,6 +71,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		   answer.names.canon_len || len > sizeof(answer))
 		abort();
 
+	srv_check(data, size);
 	cmx_probe_reply(data, half, data + half, size - half);
 	free(text);
 	return 0;

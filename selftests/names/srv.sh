@@ -1,0 +1,71 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# SV-02: names of services, _service._protocol.domain, by their SRV records in
+# the guest's dnsmasq: order, weights and ports, by the kernel's lookup and by
+# the library's own. Its limit of hosts is read from dnsmasq's log.
+. /usr/lib/rdma-cmx/selftests/lib.sh
+
+helper=/usr/libexec/rdma-cmx/cmx-names
+log=/run/dns/log
+
+# entries NAME [PORT]: its addresses and ports in one line
+entries() {
+	cmx resolve -j "$@" 2>&1 |
+		grep -oE '"destination": "[^"]*"|"port": [0-9]+' |
+		grep -oE '[0-9a-f.:]+"?$' | tr -d '"' | paste -sd' ,'
+}
+
+# error_of NAME: what it fails with
+error_of() {
+	"$helper" --print "$1" 2>&1
+}
+
+for way in kernel library; do
+	[ $way = kernel ] || export RDMACMX_NAMES=libc
+	is "SV-02 by priority, with the record's port ($way)" \
+		"$(entries _ordered._tcp.cmx.test)" '10.55.0.2 4421,fd55::2 4422'
+	is "SV-02 the caller's port instead ($way)" \
+		"$(entries _ordered._tcp.cmx.test 7471)" \
+		'10.55.0.2 7471,fd55::2 7471'
+	is "SV-02 one family ($way)" \
+		"$(entries -6 _ordered._tcp.cmx.test)" 'fd55::2 4422'
+	is "SV-02 a host without an address is left out ($way)" \
+		"$(entries _half._tcp.cmx.test)" '10.55.0.2 4432'
+	is "SV-02 no SRV record: the name's own address ($way)" \
+		"$(entries _plain._tcp.cmx.test)" '10.55.0.2 0'
+done
+unset RDMACMX_NAMES
+
+is "SV-02 the only host does not exist" \
+	"$(error_of _lost._tcp.cmx.test)" 'error ENOENT'
+is "SV-02 the service is not offered" \
+	"$(error_of _none._tcp.cmx.test)" 'error ENODATA'
+is "SV-02 no such name" "$(error_of _nosuch._tcp.cmx.test)" 'error ENOENT'
+is "SV-02 the server fails" \
+	"$(error_of _x._tcp.servfail.test)" 'error EAGAIN'
+is "SV-02 the server refuses" \
+	"$(error_of _x._tcp.refused.test)" 'error ECONNREFUSED'
+is "SV-02 the server is silent" \
+	"$("$helper" --print --timeout 2 _x._tcp.silent.test 2>&1)" \
+	'error ETIMEDOUT'
+
+# With weights 90 and 10 fewer than 60 of 100 is less likely than 1e-12, and so
+# few as none of the other 0.00003.
+heavy=0
+for _ in $(seq 100); do
+	first=$("$helper" --print _weighted._tcp.cmx.test | head -n 1)
+	[ "$first" != 'address 10.55.0.2 port 4001' ] || heavy=$((heavy + 1))
+done
+ok "SV-02 by weight: $heavy of 100 begin with 9 of 10" \
+	test $heavy -ge 60 -a $heavy -lt 100
+is "SV-02 both records of a host" \
+	"$("$helper" --print _weighted._tcp.cmx.test | sort | paste -sd,)" \
+	'address 10.55.0.2 port 4001,address 10.55.0.2 port 4002'
+
+is "SV-02 16 hosts of 20 are looked up" \
+	"$("$helper" --print _many._tcp.cmx.test | grep -c ^address)" 16
+is "SV-02 and no others" \
+	"$(grep -oE 'query\[A\] m[0-9]+\.any\.cmx\.test' "$log" | sort -u |
+	   wc -l)" 16
+
+finish

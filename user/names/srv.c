@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * SRV records (RFC 2782). The name server may be anybody's, so nothing in its
+ * answer is believed: a record whose target is no host name is left out, and
+ * the numbers of records and of hosts are limited. No locks.
+ */
+#include <arpa/nameser.h>
+#include <errno.h>
+#include <netdb.h>
+#include <resolv.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "names.h"
+#include "srv.h"
+
+/* Priority, weight and port in front of the target */
+#define SRV_FIXED	6
+
+bool cmx_srv_name(const char *name)
+{
+	const char *dot;
+
+	if (name[0] != '_' || name[1] == '.')
+		return false;
+	dot = strchr(name, '.');
+	if (!dot || dot[1] != '_' || dot[2] == '.')
+		return false;
+	dot = strchr(dot + 1, '.');
+	return dot && dot[1];
+}
+
+static unsigned int get16(const unsigned char *p)
+{
+	return p[0] << 8 | p[1];
+}
+
+/* @data: the record's own data, up to @end of it, in the message @msg */
+static bool srv_read(const unsigned char *msg, const unsigned char *data,
+		     const unsigned char *end, struct cmx_srv *srv)
+{
+	char host[NS_MAXDNAME];
+	int len;
+
+	if (end - data <= SRV_FIXED)
+		return false;
+	len = dn_expand(msg, end, data + SRV_FIXED, host, sizeof(host));
+	if (len != end - data - SRV_FIXED)
+		return false;
+	if (*host && !cmx_names_valid(host))
+		return false;
+	srv->priority = get16(data);
+	srv->weight = get16(data + 2);
+	srv->port = get16(data + 4);
+	strcpy(srv->host, host);
+	return true;
+}
+
+/* Behind a name and @fixed bytes; NULL if the message ends before. */
+static const unsigned char *skip(const unsigned char *p,
+				 const unsigned char *end, int fixed)
+{
+	int len = dn_skipname(p, end);
+
+	return len < 0 || end - p - len < fixed ? NULL : p + len + fixed;
+}
+
+int cmx_srv_parse(const unsigned char *msg, size_t len, struct cmx_srv *list)
+{
+	const unsigned char *end = msg + len, *p = msg + NS_HFIXEDSZ, *data;
+	unsigned int questions, answers;
+	int count = 0;
+
+	if (len < NS_HFIXEDSZ)
+		return -1;
+	questions = get16(msg + 4);
+	answers = get16(msg + 6);
+	while (questions--) {
+		p = skip(p, end, NS_QFIXEDSZ);
+		if (!p)
+			return -1;
+	}
+	while (answers-- && count < CMX_SRV_RECORDS) {
+		data = skip(p, end, NS_RRFIXEDSZ);
+		if (!data || end - data < get16(data - 2))
+			return -1;
+		p = data + get16(data - 2);
+		if (get16(data - 10) == ns_t_srv && get16(data - 8) == ns_c_in)
+			count += srv_read(msg, data, p, &list[count]);
+	}
+	return count;
+}
+
+/* By priority. Weight 0 comes first, so that it has a small chance. */
+static int srv_compare(const void *a, const void *b)
+{
+	const struct cmx_srv *x = a, *y = b;
+
+	if (x->priority != y->priority)
+		return x->priority < y->priority ? -1 : 1;
+	return !!x->weight - !!y->weight;
+}
+
+/* The record of @list, all of one priority, that comes next. */
+static unsigned int srv_choose(const struct cmx_srv *list, unsigned int count,
+			       unsigned int (*random)(unsigned int max))
+{
+	unsigned int sum = 0, chosen, i;
+
+	for (i = 0; i < count; i++)
+		sum += list[i].weight;
+	chosen = random(sum);
+	sum = 0;
+	for (i = 0; i < count - 1; i++) {
+		sum += list[i].weight;
+		if (sum >= chosen)
+			break;
+	}
+	return i;
+}
+
+void cmx_srv_order(struct cmx_srv *list, unsigned int count,
+		   unsigned int (*random)(unsigned int max))
+{
+	unsigned int first, same, i;
+	struct cmx_srv srv;
+
+	qsort(list, count, sizeof(*list), srv_compare);
+	for (first = 0; first < count; first++) {
+		for (same = 1; first + same < count; same++)
+			if (list[first + same].priority != list[first].priority)
+				break;
+		i = first + srv_choose(list + first, same, random);
+		srv = list[i];
+		/* The others keep their order: weight 0 stays in front. */
+		memmove(&list[first + 1], &list[first],
+			(i - first) * sizeof(srv));
+		list[first] = srv;
+	}
+}
+
+static unsigned int srv_random(unsigned int max)
+{
+	unsigned int value = 0;
+
+	/* Without randomness the first one is as good as any. */
+	if (getrandom(&value, sizeof(value), GRND_NONBLOCK) != sizeof(value))
+		return 0;
+	return value % (max + 1);
+}
+
+/* As a name without such records, or as an error? */
+static int srv_error(int dns)
+{
+	switch (dns) {
+	case HOST_NOT_FOUND:
+	case NO_DATA:
+		return 0;
+	case NO_RECOVERY:
+		return -ECONNREFUSED;
+	default:
+		return -EAGAIN;
+	}
+}
+
+int cmx_srv_query(const char *name, struct cmx_srv *list)
+{
+	unsigned char *buf = malloc(NS_MAXMSG);
+	int len, count;
+
+	if (!buf)
+		return -ENOMEM;
+	len = res_search(name, ns_c_in, ns_t_srv, buf, NS_MAXMSG);
+	if (len < 0) {
+		count = srv_error(_res.res_h_errno);
+	} else {
+		count = cmx_srv_parse(buf, len, list);
+		if (count < 0)
+			count = -EAGAIN;
+		else
+			cmx_srv_order(list, count, srv_random);
+	}
+	free(buf);
+	return count;
+}

@@ -20,6 +20,7 @@
 	X(name_refused)		/* names refused by a limit */		\
 	X(coalesced)		/* queries that joined a lookup */	\
 	X(names_given)		/* answers that callers brought */	\
+	X(device_walks)		/* searches of all GID tables for an address */	\
 	X(joins)		/* multicast joins that were started */	\
 	X(leaves)		/* multicast groups left */		\
 	X(rejoins)		/* lost memberships that were joined again */	\

@@ -4,20 +4,25 @@
  * rdma_cm when it binds an id, so that both come to the same port.
  *
  * cmx_devices is guarded by cmx_devices_lock; a device stays valid while it
- * is on the list, since the client's remove callback takes it off first.
+ * is on the list, since the client's remove callback takes it off first. The
+ * device index spares most queries the list and its lock; it is read with RCU,
+ * which the remove callback waits for.
  */
 #include <linux/if_arp.h>
 #include <linux/netdevice.h>
+#include <linux/rcupdate.h>
 #include <linux/rwsem.h>
 #include <linux/slab.h>
 #include <rdma/ib_addr.h>
 #include <rdma/ib_cache.h>
 
+#include "resolve/device_index.h"
 #include "resolve/resolve.h"
 
 struct cmx_ibdev {
 	struct list_head node;
 	struct ib_device *ibdev;
+	struct ib_event_handler events;
 	char name[IB_DEVICE_NAME_MAX];
 };
 
@@ -36,6 +41,16 @@ static struct ib_client cmx_client = {
 	.no_kverbs_req = true,
 };
 
+/*
+ * ib_core reports each change of a GID table of RoCE when the table has it.
+ * Others change rarely; all of them count.
+ */
+static void cmx_device_event(struct ib_event_handler *handler,
+			     struct ib_event *event)
+{
+	cmx_index_drop();
+}
+
 static int cmx_device_add(struct ib_device *ibdev)
 {
 	struct cmx_ibdev *dev = kzalloc(sizeof(*dev), GFP_KERNEL);
@@ -45,8 +60,11 @@ static int cmx_device_add(struct ib_device *ibdev)
 	dev->ibdev = ibdev;
 	strscpy(dev->name, dev_name(&ibdev->dev), sizeof(dev->name));
 	ib_set_client_data(ibdev, &cmx_client, dev);
+	INIT_IB_EVENT_HANDLER(&dev->events, ibdev, cmx_device_event);
+	ib_register_event_handler(&dev->events);
 	down_write(&cmx_devices_lock);
 	list_add_tail(&dev->node, &cmx_devices);
+	cmx_index_drop();
 	up_write(&cmx_devices_lock);
 	return 0;
 }
@@ -57,7 +75,11 @@ static void cmx_device_remove(struct ib_device *ibdev, void *data)
 
 	down_write(&cmx_devices_lock);
 	list_del(&dev->node);
+	cmx_index_drop();
 	up_write(&cmx_devices_lock);
+	ib_unregister_event_handler(&dev->events);
+	/* Who has found it in the index before that is done with it then. */
+	synchronize_rcu();
 	kfree(dev);
 }
 
@@ -127,33 +149,36 @@ bool cmx_port_gid_get(struct ib_device *ibdev, u32 port, int index,
 	return visible;
 }
 
-/* RoCE knows the address itself, IPoIB and iWARP the netdevice's. */
-static bool cmx_port_owns(struct ib_device *ibdev, u32 port,
-			  const union ib_gid *ip_gid, struct net_device *ndev,
-			  struct cmx_dest *dest)
+/* The driver knows. A netdevice with several devices has one of them here. */
+static bool cmx_device_has_ndev(const struct ib_device *ibdev,
+				struct net_device *ndev)
 {
 	struct ib_device *owner;
-	union ib_gid gid;
 
+	owner = ib_device_get_by_netdev(ndev, RDMA_DRIVER_UNKNOWN);
+	if (owner)
+		ib_device_put(owner);
+	return owner == ibdev;
+}
+
+/* RoCE knows the address itself, IPoIB and iWARP the netdevice's: @gid. */
+static bool cmx_port_owns(struct ib_device *ibdev, u32 port,
+			  const union ib_gid *gid, struct net_device *ndev,
+			  struct cmx_dest *dest)
+{
 	if (rdma_protocol_roce(ibdev, port)) {
 		if (ndev->type != ARPHRD_ETHER)
 			return false;
-		return cmx_port_has_roce_gid(ibdev, port, ip_gid, ndev, dest);
+		return cmx_port_has_roce_gid(ibdev, port, gid, ndev, dest);
 	}
 	if (rdma_protocol_ib(ibdev, port)) {
 		if (ndev->type != ARPHRD_INFINIBAND)
 			return false;
-		memcpy(&gid, ndev->dev_addr + 4, sizeof(gid));
-		return cmx_port_has_gid(ibdev, port, &gid, IB_GID_TYPE_IB,
-					NULL, dest);
+		return cmx_port_has_gid(ibdev, port, gid, IB_GID_TYPE_IB, NULL,
+					dest);
 	}
-	if (rdma_protocol_iwarp(ibdev, port)) {
-		owner = ib_device_get_by_netdev(ndev, RDMA_DRIVER_UNKNOWN);
-		if (owner)
-			ib_device_put(owner);
-		return owner == ibdev;
-	}
-	return false;
+	return rdma_protocol_iwarp(ibdev, port) &&
+	       cmx_device_has_ndev(ibdev, ndev);
 }
 
 /* An InfiniBand port: what a path query needs of @ndev. */
@@ -167,33 +192,108 @@ static void cmx_device_dest_from(struct cmx_dest *dest,
 	memcpy(&dest->sgid, ndev->dev_addr + 4, sizeof(dest->sgid));
 }
 
-/* Sets the device of @dest if one owns the address @ip_gid of @ndev. */
-bool cmx_device_find(struct net *net, const union ib_gid *ip_gid,
-		     struct net_device *ndev, struct cmx_dest *dest)
+static void cmx_device_dest_set(struct cmx_dest *dest,
+				const struct cmx_owner *owner,
+				const struct net_device *ndev)
+{
+	dest->ibdev_index = owner->ibdev->index;
+	dest->port_num = owner->port_num;
+	dest->gid_index = owner->gid_index;
+	dest->gid_type = owner->gid_type;
+	if (rdma_cap_ib_sa(owner->ibdev, owner->port_num))
+		cmx_device_dest_from(dest, ndev);
+}
+
+/* With RCU: does what the index has count for @net still? */
+static bool cmx_owner_valid(const struct cmx_owner *owner,
+			    const struct cmx_index_key *key,
+			    const struct net *net, struct net_device *ndev)
+{
+	struct ib_device *ibdev = owner->ibdev;
+	const struct ib_gid_attr *attr;
+	bool valid;
+
+	if (!ibdev)
+		return !owner->iwarp || cmx_device_has_ndev(NULL, ndev);
+	if (!rdma_dev_access_netns(ibdev, net))
+		return false;
+	if (rdma_protocol_iwarp(ibdev, owner->port_num))
+		return cmx_device_has_ndev(ibdev, ndev);
+	attr = rdma_get_gid_attr(ibdev, owner->port_num, owner->gid_index);
+	if (IS_ERR(attr))
+		return false;
+	valid = attr->gid_type == owner->gid_type &&
+		!memcmp(&attr->gid, &key->gid, sizeof(key->gid)) &&
+		(!rdma_protocol_roce(ibdev, owner->port_num) ||
+		 rcu_access_pointer(attr->ndev) == ndev);
+	rdma_put_gid_attr(attr);
+	return valid;
+}
+
+/* Under cmx_devices_lock. */
+static void cmx_device_walk(struct net *net, const union ib_gid *gid,
+			    struct net_device *ndev, struct cmx_dest *dest,
+			    struct cmx_owner *owner)
 {
 	struct cmx_ibdev *dev;
-	bool found = false;
 	u32 port;
 
-	down_read(&cmx_devices_lock);
+	cmx_stat_inc(device_walks);
 	list_for_each_entry(dev, &cmx_devices, node) {
 		if (!rdma_dev_access_netns(dev->ibdev, net))
 			continue;
 		rdma_for_each_port(dev->ibdev, port) {
-			if (!cmx_port_owns(dev->ibdev, port, ip_gid, ndev,
-					   dest))
+			if (rdma_protocol_iwarp(dev->ibdev, port))
+				owner->iwarp = true;
+			if (!cmx_port_owns(dev->ibdev, port, gid, ndev, dest))
 				continue;
-			dest->ibdev_index = dev->ibdev->index;
-			dest->port_num = port;
-			if (rdma_cap_ib_sa(dev->ibdev, port))
-				cmx_device_dest_from(dest, ndev);
-			found = true;
-			goto out;
+			owner->ibdev = dev->ibdev;
+			owner->port_num = port;
+			owner->gid_index = dest->gid_index;
+			owner->gid_type = dest->gid_type;
+			return;
 		}
 	}
-out:
+}
+
+/* Sets the device of @dest if one owns the address @ip_gid of @ndev. */
+bool cmx_device_find(struct net *net, const union ib_gid *ip_gid,
+		     struct net_device *ndev, struct cmx_dest *dest)
+{
+	bool ipoib = ndev->type == ARPHRD_INFINIBAND;
+	struct cmx_index_key key = {
+		.cookie = net->net_cookie,
+		.ndev = ndev,
+	};
+	struct cmx_owner owner = {};
+	bool known;
+	s64 now;
+
+	if (ipoib)
+		memcpy(&key.gid, ndev->dev_addr + 4, sizeof(key.gid));
+	else
+		key.gid = *ip_gid;
+
+	rcu_read_lock();
+	known = cmx_index_find(&key, &owner) &&
+		cmx_owner_valid(&owner, &key, net, ndev);
+	if (known && owner.ibdev)
+		cmx_device_dest_set(dest, &owner, ndev);
+	rcu_read_unlock();
+	if (known)
+		return owner.ibdev;
+
+	memset(&owner, 0, sizeof(owner));
+	down_read(&cmx_devices_lock);
+	now = cmx_index_generation();
+	cmx_device_walk(net, &key.gid, ndev, dest, &owner);
+	if (owner.ibdev)
+		cmx_device_dest_set(dest, &owner, ndev);
+	/* GIDs of InfiniBand change without an event. */
+	if (owner.ibdev || !ipoib)
+		cmx_index_set(&key, &owner, now);
 	up_read(&cmx_devices_lock);
-	return found;
+	return owner.ibdev;
 }
 
 /* Is the port a member of the partition, and up? */
@@ -355,6 +455,7 @@ struct cmx_sa_port *cmx_device_sa_port(u32 ibdev_index, u32 port_num)
 
 int cmx_device_init(void)
 {
+	cmx_index_init();
 	return ib_register_client(&cmx_client);
 }
 

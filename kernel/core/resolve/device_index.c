@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The device index: the port that owns an address of a netdevice, or that none
+ * does. ib_core finds a GID by a walk over a table of up to a thousand entries,
+ * once for each device.
+ *
+ * An entry is what a walk over all devices has found, with the generation of
+ * that time. Each change of a device or of a GID table begins a new generation,
+ * and an entry of an older one is none. The table has a fixed size; a user with
+ * many addresses displaces entries of others, who then walk.
+ *
+ * The lock of a bucket is innermost. Readers take none: they copy an entry and
+ * see by the sequence count whether it is whole.
+ */
+#include <linux/jhash.h>
+#include <linux/random.h>
+#include <linux/seqlock.h>
+
+#include "resolve/device_index.h"
+
+#define CMX_INDEX_BITS	8
+#define CMX_INDEX_WAYS	4
+
+struct cmx_index_entry {
+	struct cmx_index_key key;
+	struct cmx_owner owner;
+	s64 generation;		/* 0: empty */
+};
+
+struct cmx_index_bucket {
+	seqlock_t lock;		/* guards all of it */
+	unsigned int next;	/* is replaced if all are in use */
+	struct cmx_index_entry entry[CMX_INDEX_WAYS];
+};
+
+static struct cmx_index_bucket cmx_index[1 << CMX_INDEX_BITS];
+static atomic64_t cmx_index_now = ATOMIC64_INIT(1);
+static u32 cmx_index_seed __read_mostly;
+
+static struct cmx_index_bucket *
+cmx_index_bucket_of(const struct cmx_index_key *key)
+{
+	u32 hash = jhash2((const u32 *)key, sizeof(*key) / sizeof(u32),
+			  cmx_index_seed);
+
+	/* Or bytes that nobody has set would count. */
+	BUILD_BUG_ON(sizeof(*key) != sizeof(key->gid) + sizeof(key->cookie) +
+				     sizeof(key->ndev) + sizeof(key->zero));
+	return &cmx_index[hash >> (32 - CMX_INDEX_BITS)];
+}
+
+static bool cmx_index_key_is(const struct cmx_index_key *a,
+			     const struct cmx_index_key *b)
+{
+	return !memcmp(&a->gid, &b->gid, sizeof(a->gid)) &&
+	       a->cookie == b->cookie && a->ndev == b->ndev;
+}
+
+/*
+ * With RCU, until whose end the device of @owner stays: its removal begins a
+ * generation and then waits for readers. The caller checks that @owner has the
+ * address still, since an event comes after the change.
+ */
+bool cmx_index_find(const struct cmx_index_key *key, struct cmx_owner *owner)
+{
+	struct cmx_index_bucket *b = cmx_index_bucket_of(key);
+	s64 now = atomic64_read(&cmx_index_now);
+	const struct cmx_index_entry *e;
+	bool found = false;
+	unsigned int seq;
+	int i;
+
+	seq = read_seqbegin(&b->lock);
+	for (i = 0; i < CMX_INDEX_WAYS; i++) {
+		e = &b->entry[i];
+		if (e->generation != now || !cmx_index_key_is(&e->key, key))
+			continue;
+		*owner = e->owner;
+		found = true;
+		break;
+	}
+	return found && !read_seqretry(&b->lock, seq);
+}
+
+/* To be called before the walk whose result cmx_index_set() gets. */
+s64 cmx_index_generation(void)
+{
+	return atomic64_read_acquire(&cmx_index_now);
+}
+
+void cmx_index_set(const struct cmx_index_key *key,
+		   const struct cmx_owner *owner, s64 generation)
+{
+	struct cmx_index_bucket *b = cmx_index_bucket_of(key);
+	struct cmx_index_entry *e, *victim = NULL;
+	int i;
+
+	write_seqlock(&b->lock);
+	for (i = 0; i < CMX_INDEX_WAYS; i++) {
+		e = &b->entry[i];
+		if (cmx_index_key_is(&e->key, key)) {
+			victim = e;
+			break;
+		}
+		if (e->generation != generation)
+			victim = e;
+	}
+	if (!victim)
+		victim = &b->entry[b->next++ % CMX_INDEX_WAYS];
+	victim->key = *key;
+	victim->owner = *owner;
+	victim->generation = generation;
+	write_sequnlock(&b->lock);
+}
+
+/*
+ * Something has changed; any context. A walk that has begun before it leaves no
+ * entry that counts.
+ */
+void cmx_index_drop(void)
+{
+	/* After the change, for who sees the generation: a full barrier. */
+	atomic64_inc_return(&cmx_index_now);
+}
+
+void cmx_index_init(void)
+{
+	int i;
+
+	cmx_index_seed = get_random_u32();
+	for (i = 0; i < ARRAY_SIZE(cmx_index); i++)
+		seqlock_init(&cmx_index[i].lock);
+}

@@ -19,6 +19,7 @@ struct seq_file;
  * @dst: text after dst=
  * @cancel_inside: the callback cancels its own query
  * @gids: print the GID indices, too
+ * @why: and the reason why there is no route
  */
 struct consumer_question {
 	struct rdma_cmx_query_attr attr;
@@ -27,6 +28,7 @@ struct consumer_question {
 	union rdma_cmx_sockaddr dst;
 	bool cancel_inside;
 	bool gids;
+	bool why;
 };
 
 /* NODE PORT [WORD…], see parse.c; @line is cut to pieces. */
@@ -34,7 +36,7 @@ int consumer_parse(char *line, struct consumer_question *q);
 int consumer_parse_addr(const char *text, union rdma_cmx_sockaddr *addr);
 
 void consumer_print(struct seq_file *m, const struct rdma_cmx_result *res,
-		    bool gids);
+		    bool gids, bool why);
 
 /**
  * struct consumer_stress - what came of many queries

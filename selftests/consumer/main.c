@@ -39,6 +39,7 @@ static struct {
 	unsigned int calls;
 	struct completion done;
 	bool gids;
+	bool why;
 	struct rdma_cmx_result *res;
 	char text[160];			/* instead of res, if not empty */
 } consumer;
@@ -102,6 +103,7 @@ static int consumer_ask(char *verb, char *line)
 		return ret;
 	consumer_reset();
 	consumer.gids = q.gids;
+	consumer.why = q.why;
 	if (!strcmp(verb, "resolve")) {
 		consumer.res = rdma_cmx_resolve(&q.attr);
 		return PTR_ERR_OR_ZERO(consumer.res) == -ERESTARTSYS ?
@@ -289,7 +291,8 @@ static int consumer_show(struct seq_file *m, void *v)
 		 !consumer.calls)
 		seq_puts(m, "pending\n");
 	else if (consumer.res)
-		consumer_print(m, consumer.res, consumer.gids);
+		consumer_print(m, consumer.res, consumer.gids,
+			       consumer.why);
 	mutex_unlock(&consumer.lock);
 	return 0;
 }

@@ -6,7 +6,8 @@
  *	entries=2 canonname=storage.example.com
  *	rc tcp src=10.0.0.1 dst=10.0.0.2:4420 dev=1 port=1
  * with "-" for what there is not, and, on InfiniBand, " paths=1 connect=36"
- * behind it; " gid=INDEX/TYPE" or " gid=-1" where it is wanted. No state.
+ * behind it; " gid=INDEX/TYPE" or " gid=-1", and " error=N", where they are
+ * wanted. No state.
  */
 #include <linux/seq_file.h>
 #include <rdma/ib_verbs.h>
@@ -65,7 +66,7 @@ static void print_types(struct seq_file *m, const struct rdma_cmx_entry *e)
 }
 
 void consumer_print(struct seq_file *m, const struct rdma_cmx_result *res,
-		    bool gids)
+		    bool gids, bool why)
 {
 	const struct rdma_cmx_entry *e;
 	u32 i;
@@ -93,6 +94,8 @@ void consumer_print(struct seq_file *m, const struct rdma_cmx_result *res,
 			seq_printf(m, " gid=%d/%d", e->gid_index, e->gid_type);
 		else if (gids)
 			seq_printf(m, " gid=%d", e->gid_index);
+		if (why)
+			seq_printf(m, " error=%d", e->error);
 		seq_putc(m, '\n');
 	}
 }

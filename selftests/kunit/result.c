@@ -45,7 +45,7 @@ static struct rdma_cmx_result *build(const struct cmx_hints *h,
 		.canonname = canonname,
 		.canon_len = canonname ? strlen(canonname) : 0,
 	};
-	struct cmx_paths paths = {};
+	struct cmx_paths paths = { .h = h, .dests = dests };
 
 	return cmx_result_build(h, &cands, dests, n, &paths);
 }

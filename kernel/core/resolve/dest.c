@@ -114,10 +114,24 @@ out:
 	rcu_read_unlock();
 }
 
-/* No way there is an answer, no memory to find one is not. */
-static struct net_device *cmx_dest_error(int error)
+/*
+ * No way there is an answer, no memory to find one is not. A blackhole is
+ * EINVAL, and so is a source of IPv4 that is not local.
+ */
+static struct net_device *cmx_dest_error(struct net *net,
+					 const struct cmx_dest *dest, int error)
 {
-	return error == -ENOMEM || error == -ENOBUFS ? ERR_PTR(-ENOMEM) : NULL;
+	struct net_device *ndev;
+
+	if (error == -ENOBUFS)
+		return ERR_PTR(-ENOMEM);
+	if (error != -EINVAL)
+		return ERR_PTR(error);
+	if (!dest->src.sa.sa_family)
+		return ERR_PTR(-ENETUNREACH);
+	ndev = cmx_ndev_of(net, &dest->src);
+	dev_put(ndev);
+	return ERR_PTR(ndev ? -ENETUNREACH : -EADDRNOTAVAIL);
 }
 
 static struct net_device *cmx_dest_ip4(const struct cmx_hints *h,
@@ -135,7 +149,7 @@ static struct net_device *cmx_dest_ip4(const struct cmx_hints *h,
 		fl4.saddr = dest->src.in.sin_addr.s_addr;
 	rt = ip_route_output_key(h->net, &fl4);
 	if (IS_ERR(rt))
-		return cmx_dest_error(PTR_ERR(rt));
+		return cmx_dest_error(h->net, dest, PTR_ERR(rt));
 
 	dest->src.sa.sa_family = AF_INET;
 	dest->src.in.sin_addr.s_addr = fl4.saddr;
@@ -143,7 +157,7 @@ static struct net_device *cmx_dest_ip4(const struct cmx_hints *h,
 	ndev = cmx_dest_ndev(h->net, &rt->dst, local, &dest->src);
 	cmx_dest_dgid(dest, &rt->dst, &fl4.daddr, local, rt->rt_uses_gateway);
 	ip_rt_put(rt);
-	return ndev;
+	return ndev ?: ERR_PTR(-ENODEV);
 }
 
 static struct net_device *cmx_dest_ip6(const struct cmx_hints *h,
@@ -158,12 +172,12 @@ static struct net_device *cmx_dest_ip6(const struct cmx_hints *h,
 	bool local;
 
 	if (!ipv6_mod_enabled())
-		return NULL;
+		return ERR_PTR(-EAFNOSUPPORT);
 	if (dest->src.sa.sa_family) {
 		/* Unlike IPv4's, this table takes any source. */
 		ndev = cmx_ndev_of(h->net, &dest->src);
 		if (!ndev)
-			return NULL;
+			return ERR_PTR(-EADDRNOTAVAIL);
 		dev_put(ndev);
 		fl6.saddr = dest->src.in6.sin6_addr;
 	}
@@ -172,7 +186,7 @@ static struct net_device *cmx_dest_ip6(const struct cmx_hints *h,
 				 dest->src.in6.sin6_scope_id;
 	dst = cmx_ipv6_route(h->net, &fl6);
 	if (IS_ERR(dst))
-		return cmx_dest_error(PTR_ERR(dst));
+		return cmx_dest_error(h->net, dest, PTR_ERR(dst));
 
 	dest->src.sa.sa_family = AF_INET6;
 	dest->src.in6.sin6_addr = fl6.saddr;
@@ -187,16 +201,24 @@ static struct net_device *cmx_dest_ip6(const struct cmx_hints *h,
 	cmx_dest_dgid(dest, dst, &fl6.daddr, local,
 		      ((struct rt6_info *)dst)->rt6i_flags & RTF_GATEWAY);
 	dst_release(dst);
-	return ndev;
+	return ndev ?: ERR_PTR(-ENODEV);
 }
 
 /* Passive: is the address one of ours? */
 static struct net_device *cmx_dest_local(const struct cmx_hints *h,
 					 struct cmx_dest *dest)
 {
-	if (cmx_addr_is_any(&dest->src))
-		return NULL;
-	return cmx_ndev_of(h->net, &dest->src);
+	struct net_device *ndev = NULL;
+
+	if (!cmx_addr_is_any(&dest->src))
+		ndev = cmx_ndev_of(h->net, &dest->src);
+	return ndev ?: ERR_PTR(-EADDRNOTAVAIL);
+}
+
+/* Why no port is in the subnet of a GID, or has it. */
+static int cmx_dest_ib_error(const struct cmx_dest *dest)
+{
+	return dest->src.sa.sa_family ? -EADDRNOTAVAIL : -ENETUNREACH;
 }
 
 /* By interface @oif, or by the routing table's own if that is 0. */
@@ -210,6 +232,7 @@ static int cmx_dest_annotate_by(const struct cmx_hints *h,
 				       dest->dst.sa.sa_family;
 
 	dest->rank = CMX_RANK_UNREACHED;
+	dest->error = 0;
 	dest->port_num = 0;
 	dest->ibdev_index = 0;
 	dest->gid_index = -1;
@@ -223,6 +246,7 @@ static int cmx_dest_annotate_by(const struct cmx_hints *h,
 			if (cmx_addr_is_any(&dest->src))
 				dest->src.sa.sa_family = 0;
 		} else {
+			dest->error = -EAFNOSUPPORT;
 			goto unreached;
 		}
 	}
@@ -242,28 +266,35 @@ static int cmx_dest_annotate_by(const struct cmx_hints *h,
 			dest->rank = CMX_RANK_RDMA;
 			goto out;
 		}
-		fallthrough;
+		ndev = ERR_PTR(cmx_dest_ib_error(dest));
+		break;
 	default:
-		ndev = NULL;
+		ndev = ERR_PTR(-EAFNOSUPPORT);
 		break;
 	}
-	if (IS_ERR(ndev))
-		return PTR_ERR(ndev);
-	if (!ndev)
+	if (IS_ERR(ndev)) {
+		dest->error = PTR_ERR(ndev);
+		if (dest->error == -ENOMEM)
+			return -ENOMEM;
 		goto unreached;
+	}
 
 	dest->rank = CMX_RANK_REACHED;
 	cmx_gid_from_ip(&dest->src, &gid);
 	if (cmx_device_find(h->net, &gid, ndev, dest))
 		dest->rank = CMX_RANK_RDMA;
+	else
+		dest->error = -ENODEV;
 	dev_put(ndev);
 	goto out;
 
 unreached:
-	if (!passive)
+	if (!passive) {
 		dest->src.sa.sa_family = 0;
-	else if (cmx_addr_is_any(&dest->src))
+	} else if (cmx_addr_is_any(&dest->src)) {
 		dest->rank = CMX_RANK_REACHED;
+		dest->error = 0;
+	}
 out:
 	trace_cmx_annotate(dest);
 	return 0;
@@ -309,6 +340,7 @@ static void cmx_dest_from_own(struct cmx_dest *dest,
 	src->sib_sid_mask = cpu_to_be64(~0ULL);
 	dest->own_sid = true;
 	dest->rank = CMX_RANK_UNREACHED;
+	dest->error = s->reached ? 0 : -EACCES;
 	if (!s->reached)
 		return;
 	dest->rank = CMX_RANK_RDMA;
@@ -332,6 +364,7 @@ static void cmx_dest_from_service(struct cmx_dest *dest,
 	dst->sib_sid_mask = cpu_to_be64(~0ULL);
 	dest->own_sid = true;
 	dest->rank = CMX_RANK_UNREACHED;
+	dest->error = s->reached ? 0 : -EACCES;
 	if (!s->reached)
 		return;
 

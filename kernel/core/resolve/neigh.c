@@ -150,6 +150,9 @@ static void cmx_neigh_done(int status, struct sockaddr *src,
 {
 	struct cmx_neigh *n = context;
 
+	/* To ib_core, too, a silent neighbour is a timeout. */
+	if (status == -ETIMEDOUT)
+		status = -EHOSTUNREACH;
 	if (!status && addr->dev_type != ARPHRD_INFINIBAND)
 		status = -ENODEV;
 	if (!status)

@@ -147,12 +147,17 @@ static bool cmx_path_limit_fits(const struct ib_path_rec_data *limit,
 	       !memcmp(want, &to->sgid, sizeof(to->sgid));
 }
 
+/* Should the entries of @to have path records? */
+static bool cmx_path_asked(const struct cmx_hints *h, const struct cmx_dest *to)
+{
+	return to->ib && to->rank == CMX_RANK_RDMA && to->dst.sa.sa_family &&
+	       !(h->flags & RDMA_CMX_AI_NOROUTE);
+}
+
 static bool cmx_path_wanted(const struct cmx_hints *h,
 			    const struct cmx_dest *to)
 {
-	return to->ib && to->rank == CMX_RANK_RDMA && to->dst.sa.sa_family &&
-	       to->dgid_state != CMX_DGID_NONE &&
-	       !(h->flags & RDMA_CMX_AI_NOROUTE);
+	return cmx_path_asked(h, to) && to->dgid_state != CMX_DGID_NONE;
 }
 
 /* The port of @to: a port is looked up once for a query. */
@@ -455,6 +460,7 @@ void cmx_paths_rank(const struct cmx_paths *r, struct cmx_dest *dests)
 			continue;
 		dest->rank = r->h->by_dev ? CMX_RANK_DROPPED :
 					    CMX_RANK_UNREACHED;
+		dest->error = r->req[i].sa.error ?: -ENOENT;
 		dest->src.sa.sa_family = 0;
 		dest->port_num = 0;
 	}
@@ -479,6 +485,40 @@ static u32 cmx_paths_first(const struct cmx_paths *r, u32 dest)
 			high = mid;
 	}
 	return low;
+}
+
+/* Why a request has no record. */
+static int cmx_path_why(const struct cmx_sa_request *request)
+{
+	/* Those of a path that leads elsewhere are none. */
+	if (request->answer)
+		return -ENOENT;
+	/* The deadline came before the query was sent. */
+	if (!request->error || request->error == -EINPROGRESS)
+		return -ETIMEDOUT;
+	return request->error;
+}
+
+/* Why an entry has no records: 0 if it needs none. */
+int cmx_paths_why(const struct cmx_paths *r, u32 dest, u32 port_space)
+{
+	const struct cmx_dest *to = &r->dests[dest];
+	const struct cmx_path_request *pr;
+	u32 i;
+
+	if (!cmx_path_asked(r->h, to))
+		return 0;
+	if (to->dgid_state == CMX_DGID_NONE)
+		return -EOPNOTSUPP;
+	for (i = cmx_paths_first(r, dest);
+	     i < r->count && r->req[i].dest == dest; i++) {
+		pr = &r->req[i];
+		if (pr->port_space == CMX_PATH_ANY_SPACE ||
+		    pr->port_space == port_space)
+			return cmx_path_why(&pr->sa);
+	}
+	/* No limit agrees with its end points. */
+	return -ENOENT;
 }
 
 /* Writes the records of one entry, or counts them if @recs is NULL. */

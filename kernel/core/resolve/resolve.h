@@ -180,6 +180,7 @@ enum cmx_dgid {
  * @src: local address, family 0: none
  * @dst: address of the node, family 0: none
  * @rank: how well it is reached
+ * @error: why no RDMA device reaches it, or 0
  * @ibdev_index: device, valid if @port_num is not 0
  * @port_num: port of the device, 0: none
  * @gid_index: of @src in the GID table of the port, -1: none
@@ -195,6 +196,7 @@ struct cmx_dest {
 	union rdma_cmx_sockaddr src;
 	union rdma_cmx_sockaddr dst;
 	enum cmx_rank rank;
+	int error;
 	u32 ibdev_index;
 	u32 port_num;
 	int gid_index;
@@ -407,6 +409,7 @@ void cmx_paths_resolved(struct cmx_paths *r, u32 lead, int status,
 void cmx_paths_stop(struct cmx_paths *r);
 int cmx_paths_error(const struct cmx_paths *r);
 void cmx_paths_rank(const struct cmx_paths *r, struct cmx_dest *dests);
+int cmx_paths_why(const struct cmx_paths *r, u32 dest, u32 port_space);
 u32 cmx_paths_get(const struct cmx_paths *r, u32 dest, u32 port_space,
 		  struct ib_path_rec_data *recs);
 void cmx_paths_release(struct cmx_paths *r);

@@ -89,6 +89,9 @@ static void cmx_result_entry_fill(struct cmx_build *b, u32 i,
 		e->route = b->recs;
 		b->recs += e->route_count;
 	}
+	e->error = dest->error;
+	if (!e->error && !e->route_count)
+		e->error = cmx_paths_why(b->paths, i, type->port_space);
 	if (cmx_result_connects(dest, type->port_space)) {
 		cmx_result_connect_fill(b->connect, dest);
 		e->connect_len = sizeof(*b->connect);

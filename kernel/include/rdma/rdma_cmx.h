@@ -126,6 +126,24 @@ struct rdma_cmx_query_attr {
  *	-1: none, as on iWARP, or no RDMA device reaches @dst. Of a RoCE port
  *	that has it as both types it is that of RoCE v2
  * @gid_type: valid if @gid_index is not -1
+ * @error: 0, or the first reason why an RDMA connection to @dst (or a listener
+ *	at @src) would fail now. Without @port_num:
+ *	-ENODEV: the interface is no RDMA device;
+ *	-ENETUNREACH, -EHOSTUNREACH, -EACCES and others: of the routing table.
+ *	-ENETUNREACH for a GID, too, that is in no subnet of a usable port;
+ *	-EADDRNOTAVAIL: the source is no address of the namespace;
+ *	-EAFNOSUPPORT: the source is of another family, or there is no IPv6;
+ *	-EACCES: no port of the query is in the partition of the service.
+ *	With @port_num, on InfiniBand, if path records are requested and @route
+ *	is NULL, and for a GID that is unreachable:
+ *	-ENOENT: the SA has no path, or none that agrees with the requested ones;
+ *	-EHOSTUNREACH: the neighbour does not reply;
+ *	-EOPNOTSUPP: behind an IP router: only rdma_resolve_addr() finds its GID;
+ *	-ETIMEDOUT: the SA does not reply in time;
+ *	-EAGAIN: the SA is busy, or the user has too many queries;
+ *	-ECONNREFUSED, -EBADMSG: the SA refuses, or its response is malformed;
+ *	-ENODEV: the port is not active.
+ *	0 for a wildcard to listen on
  * @route_count: path records behind @route
  * @connect_len: bytes behind @connect
  * @route: path records on InfiniBand, the first to be used first, or NULL
@@ -143,6 +161,7 @@ struct rdma_cmx_entry {
 	u32 port_num;
 	int gid_index;
 	enum ib_gid_type gid_type;
+	int error;
 	u32 route_count;
 	u32 connect_len;
 	const struct ib_path_rec_data *route;

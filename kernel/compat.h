@@ -45,6 +45,32 @@
 #endif
 
 /*
+ * The netdevice of a RoCE or iWARP port, with a reference, or NULL. Before 6.12
+ * it is what the driver reports or, if it has no function for that, has set.
+ */
+#ifdef CMX_IB_DEVICE_GET_NETDEV
+#define cmx_ib_port_netdev(ibdev, port)	ib_device_get_netdev(ibdev, port)
+#else
+#define cmx_ib_port_netdev(ibdev, port)					\
+({									\
+	struct ib_device *__dev = (ibdev);				\
+	struct ib_port_data *__port = &__dev->port_data[port];		\
+	struct net_device *__ndev;					\
+									\
+	if (__dev->ops.get_netdev) {					\
+		__ndev = __dev->ops.get_netdev(__dev, port);		\
+	} else {							\
+		spin_lock(&__port->netdev_lock);			\
+		__ndev = rcu_dereference_protected(__port->netdev,	\
+			lockdep_is_held(&__port->netdev_lock));		\
+		dev_hold(__ndev);					\
+		spin_unlock(&__port->netdev_lock);			\
+	}								\
+	__ndev;								\
+})
+#endif
+
+/*
  * For large variables that are filled before they are read: kernels that
  * clear the stack by themselves need not clear these.
  */

@@ -11,6 +11,9 @@ ccflags-$(call headers_have,__assign_str(dst),trace/stages/stage6_event_callback
 ccflags-$(call headers_have,struct fs_struct *userspace_init_fs;,linux/fs_struct.h) \
 	+= -DCMX_USERSPACE_INIT_FS
 
+ccflags-$(call headers_have,struct net_device *ib_device_get_netdev,rdma/ib_verbs.h) \
+	+= -DCMX_IB_DEVICE_GET_NETDEV
+
 # Not by __has_include(), which sparse does not know
 headers_file = $(if $(wildcard $(srctree)/include/$(1)),y)
 

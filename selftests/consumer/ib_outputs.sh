@@ -36,6 +36,23 @@ why "a GID in no subnet of ours" -101 2001:db8::1 1 family=27 flags=8
 ip route add 10.77.0.0/24 via 10.66.0.2 dev "$netdev"
 why "behind a router" -95 10.77.0.1 1
 ip route del 10.77.0.0/24
+
+# Path records, as rdma_cm takes them
+do_ resolve 10.66.0.2 1 qp=2 >/dev/null
+gid_short() {
+	dev_gid "$1" | sed -e 's/:0\{1,3\}\([0-9a-f]\)/:\1/g' \
+		-e 's/^fe80:0:0:0:/fe80::/'
+}
+path="$(gid_short "$own") $(($(dev_lid "$own")))"
+path+=" -> $(gid_short "$(fab_dev 2)") $(($(dev_lid "$(fab_dev 2)")))"
+is "KA-06: the path record" "$(do_ path 0 0)" "$path pkey=0xffff reversible=1"
+is "KA-06: there is no other" "$(do_ path 0 1)" "error=-2"
+is "KA-06: rdma_cm connects by it" "$(do_ path-use 0)" "used=0"
+is "KA-06: the device" "$(do_ device 0)" "device=$own"
+on far sh -c 'echo device 0 own-net >&3' 3>$dir/command
+is "KA-06: another namespace has not the device" "$(cat $dir/result)" \
+	"device=-"
+
 sm_pause
 why "the SA does not reply" -110 10.66.0.2 1
 sm_resume

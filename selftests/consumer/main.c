@@ -13,6 +13,8 @@
  *	give-error N		end names of start ("later") with an errno
  *	stress N NAME [MS]	N queries at once, every second one cancelled
  *	crowd N NAME LAST	N lasting queries of another user; 0 ends them
+ *	device, path, …		of the last result, and of a netdevice, see
+ *				outputs.c
  *	services, …		many queries for services, see sa.c
  *	join, more, …, leave	memberships, see join.c
  *
@@ -251,6 +253,10 @@ static int consumer_command(char *line)
 		return consumer_sa(verb, line, consumer.text,
 				   sizeof(consumer.text));
 	}
+	if (!strcmp(verb, "device") || !strcmp(verb, "netdev") ||
+	    !strncmp(verb, "path", 4))
+		return consumer_output(verb, line, consumer.res, consumer.text,
+				       sizeof(consumer.text));
 	if (!strcmp(verb, "crowd"))
 		return consumer_crowd_run(line);
 	return consumer_multicast(verb, line);

@@ -12,6 +12,12 @@ do_() {
 
 cleanup() {
 	ip route del 203.0.113.0/24
+	rdma link del rxe1
+	for netdev in bd0 tm0 br0 br1 d0 d1 v0 v1 mv0 mv1; do
+		ip link del $netdev
+	done
+	ip netns del n1
+	wait_for 20 rdma system set netns shared
 } 2>/dev/null
 trap cleanup EXIT
 
@@ -47,5 +53,107 @@ why "to listen beside RDMA" -19 192.168.77.1 1 passive
 why "to listen on an address of another" -99 10.55.0.2 1 passive
 why "a GID in no subnet of ours" -101 2001:db8::1 1 family=27 flags=8
 
+# --- the device of an entry, with a reference ---
+
+device() {
+	do_ resolve "$1" 1 qp=2 >/dev/null && do_ device 0
+}
+
+is "KA-06: the device of an entry" "$(device 10.55.0.2)" "device=rxe0"
+is "KA-06: an entry without a device" "$(device 192.168.77.2)" "device=-"
+is "KA-06: no path records on RoCE" \
+	"$(do_ resolve 10.55.0.2 1 >/dev/null; do_ path 0 0)" "error=-2"
+ip link add d0 type dummy && ip link set d0 up &&
+	ip addr add 10.59.0.1/24 dev d0 && rdma link add rxe1 type rxe netdev d0
+ok "a second device" wait_for 20 eval '[ "$(device 10.59.0.2)" = device=rxe1 ]'
+ip addr flush dev d0
+rdma link del rxe1
+is "KA-06: it has been removed" "$(do_ device 0)" "device=-"
+rdma link add rxe1 type rxe netdev d0
+
+# --- the device of a netdevice ---
+
+# netdev NAME DEVICE WHAT
+netdev() {
+	is "KA-06: $3" "$(do_ netdev "$1")" "device=$2"
+}
+
+# made WHAT COMMAND...: or the kernel does not have it
+made() {
+	"${@:2}" 2>/dev/null || {
+		skip "KA-06: $1" "this kernel has none"
+		return 1
+	}
+}
+
+netdev eth0 rxe0 "the port's own"
+is "KA-06: with the RTNL" "$(do_ netdev eth0 rtnl)" "device=rxe0"
+netdev mgmt0 - "a netdevice without RDMA"
+netdev lo - "the loopback device"
+ip link add link eth0 name v0 type vlan id 5
+netdev v0 rxe0 "a VLAN"
+ip link add link v0 name v1 type vlan id 6
+netdev v1 rxe0 "a VLAN on a VLAN"
+is "KA-06: the same with the RTNL" "$(do_ netdev v1 rtnl)" "device=rxe0"
+ip link add link v1 name mv0 type macvlan
+netdev mv0 rxe0 "a macvlan on that"
+ip link del v0
+ip link add link mgmt0 name v0 type vlan id 5
+netdev v0 - "a VLAN without RDMA"
+ip link add d1 type dummy
+ip link add br0 type bridge
+ip link set d1 master br0
+netdev br0 - "a bridge without RDMA"
+ip link set d0 master br0
+netdev br0 rxe1 "a bridge"
+netdev d1 - "its other port"
+ip link add link br0 name v1 type vlan id 7
+netdev v1 rxe1 "a VLAN on the bridge"
+ip link set d0 nomaster
+netdev br0 - "the bridge has lost its port"
+ip link set d0 down
+if made bond ip link add bd0 type bond; then
+	netdev bd0 - "an empty bond"
+	ip link set d0 master bd0
+	netdev bd0 rxe1 "a bond"
+	ip link add br1 type bridge
+	ip link set bd0 master br1
+	netdev br1 rxe1 "a bridge on the bond"
+	ip link del br1
+	ip link del bd0
+fi
+if made team ip link add tm0 type team; then
+	ip link set d0 master tm0
+	netdev tm0 rxe1 "a team"
+	ip link del tm0
+fi
+
+# --- and of another namespace ---
+
+# there COMMAND...: written by a process of the namespace
+there() {
+	ip netns exec n1 sh -c "echo $* >&3" 3>$dir/command && cat $dir/result
+}
+
+do_ resolve 10.55.0.2 1 qp=2 >/dev/null
+ip netns add n1
+ip link add link eth0 name mv1 type macvlan
+ip link set mv1 netns n1
+is "KA-06: a macvlan of a namespace that shares the device" \
+	"$(there netdev mv1)" "device=rxe0"
+do_ resolve 10.55.0.2 1 qp=2 >/dev/null
+is "KA-06: an entry, there" "$(there device 0 own-net)" "device=rxe0"
+ip netns del n1
+wait_for 20 eval '! ip link show mv1 2>/dev/null'
+ok "a device for one namespace" wait_for 20 rdma system set netns exclusive
+ip netns add n1
+ip link add link eth0 name mv1 type macvlan
+ip link set mv1 netns n1
+is "KA-06: of one that has not the device" "$(there netdev mv1)" "device=-"
+do_ resolve 10.55.0.2 1 qp=2 >/dev/null
+is "KA-06: an entry, there" "$(there device 0 own-net)" "device=-"
+is "KA-06: here" "$(do_ device 0)" "device=rxe0"
+
+cleanup
 rmmod cmx_consumer
 finish

@@ -40,7 +40,7 @@ programs=(
 	tcpdump strace valgrind valgrind.bin
 )
 modules=(
-	virtio_pci virtio_net dummy veth bridge vrf macvlan 8021q
+	virtio_pci virtio_net dummy veth bridge vrf macvlan 8021q bonding team
 	sch_netem sch_prio cls_u32
 	rdma_rxe crc32_pclmul crc32_generic crc32c_intel crc32c_generic
 	ib_uverbs rdma_ucm ib_umad ib_ipoib rdmavt dns_resolver

@@ -56,17 +56,15 @@ static int cmx_cached_path_use(struct rdma_cm_id *id,
 			       const struct cmx_sa_query *q,
 			       const struct cmx_sa_answer *answer)
 {
-	u8 wire[CMX_SA_PATH_REC_SIZE] __aligned(8);
-	struct sa_path_rec rec = {};
+	const u8 *wire = cmx_sa_answer_rec(answer, 0);
+	struct sa_path_rec rec;
 
 	if (!answer->count)
 		return -ENOENT;
-	memcpy(wire, cmx_sa_answer_rec(answer, 0), sizeof(wire));
 	if (memcmp(wire + CMX_PATH_DGID, q->rec + CMX_PATH_DGID,
 		   sizeof(rec.dgid)))
 		return -ENOENT;
-	rec.rec_type = SA_PATH_REC_TYPE_IB;
-	ib_sa_unpack_path(wire, &rec);
+	cmx_path_unpack(wire, &rec);
 	return rdma_set_ib_path(id, &rec);
 }
 

@@ -436,6 +436,29 @@ bool cmx_device_hinted(const struct cmx_hints *h,
 	return ret;
 }
 
+/*
+ * The first device of @net that @fn takes, with a reference of its registration,
+ * or NULL. A device on the list has one, so this gets another.
+ */
+struct ib_device *cmx_device_get(const struct net *net,
+				 bool (*fn)(struct ib_device *ibdev, void *arg),
+				 void *arg)
+{
+	struct ib_device *found = NULL;
+	struct cmx_ibdev *dev;
+
+	down_read(&cmx_devices_lock);
+	list_for_each_entry(dev, &cmx_devices, node) {
+		if (!rdma_dev_access_netns(dev->ibdev, net) ||
+		    !fn(dev->ibdev, arg) || !ib_device_try_get(dev->ibdev))
+			continue;
+		found = dev->ibdev;
+		break;
+	}
+	up_read(&cmx_devices_lock);
+	return found;
+}
+
 /* The SA of an InfiniBand port, with a reference, or NULL. */
 struct cmx_sa_port *cmx_device_sa_port(u32 ibdev_index, u32 port_num)
 {

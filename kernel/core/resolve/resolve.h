@@ -21,6 +21,7 @@
  *	run.c		its work: waits, goes on, calls back
  *	user.c		the order of that work among the users
  *
+ *	entry.c		what a driver takes of an entry of the result
  *	cached_path.c	a path record that is known, for an id of rdma_cm
  */
 #ifndef CMX_RESOLVE_H
@@ -38,6 +39,7 @@
 
 struct mem_cgroup;
 struct net_device;
+struct sa_path_rec;
 
 #define CMX_AI_FLAGS							\
 	(RDMA_CMX_AI_PASSIVE | RDMA_CMX_AI_NUMERICHOST |		\
@@ -256,6 +258,9 @@ bool cmx_device_find(struct net *net, const union ib_gid *ip_gid,
 		     struct net_device *ndev, struct cmx_dest *dest);
 bool cmx_device_find_ib(const struct cmx_hints *h, struct cmx_dest *dest);
 int cmx_device_hint(struct cmx_hints *h, const struct rdma_cmx_query_attr *attr);
+struct ib_device *cmx_device_get(const struct net *net,
+				 bool (*fn)(struct ib_device *ibdev, void *arg),
+				 void *arg);
 struct cmx_sa_port *cmx_device_sa_port(u32 ibdev_index, u32 port_num);
 int cmx_device_init(void);
 void cmx_device_exit(void);
@@ -424,6 +429,9 @@ struct rdma_cmx_result *cmx_result_build(const struct cmx_hints *h,
 					 const struct cmx_candidates *cands,
 					 const struct cmx_dest *dests, u32 n,
 					 const struct cmx_paths *paths);
+
+/* entry.c */
+void cmx_path_unpack(const void *wire, struct sa_path_rec *rec);
 
 /* What a request does next; it begins in one of those up to DESTS. */
 enum cmx_step {

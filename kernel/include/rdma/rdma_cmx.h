@@ -33,12 +33,14 @@
 #include <linux/in6.h>
 #include <linux/kref.h>
 #include <rdma/ib.h>
+#include <rdma/ib_sa.h>
 #include <rdma/ib_user_sa.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/rdma_cm.h>
 #include <rdma/rdma_cmx_ioctl.h>
 
 struct net;
+struct net_device;
 struct rdma_cmx_member;
 struct rdma_cmx_query;
 
@@ -264,6 +266,56 @@ struct rdma_cmx_result *rdma_cmx_resolve(const struct rdma_cmx_query_attr *attr)
  * Context: process, may sleep.
  */
 void rdma_cmx_result_put(struct rdma_cmx_result *result);
+
+/**
+ * rdma_cmx_entry_device - the RDMA device of an entry
+ * @entry: entry of a result
+ * @net: namespace of the query; a device that it may not use is none
+ *
+ * The reference keeps the device registered, and its removal waits for it: give
+ * it back with ib_device_put() soon, or on ib_client.remove. The device may not
+ * be @entry's any more when its address has moved. rdma_get_gid_attr() has the
+ * GID of the entry, by port_num and gid_index.
+ *
+ * Context: process, may sleep. The caller may hold the RTNL. Not in
+ * ib_client.add, remove and rename.
+ * Return: the device, or NULL: the entry has none, or it has been removed.
+ */
+struct ib_device *rdma_cmx_entry_device(const struct rdma_cmx_entry *entry,
+					const struct net *net);
+
+/**
+ * rdma_cmx_entry_path - a path record of an entry
+ * @entry: entry of a result
+ * @i: number of the record, below route_count; the first one is to be used first
+ * @rec: the record, for rdma_set_ib_path() on an id after
+ *	RDMA_CM_EVENT_ADDR_RESOLVED with the addresses of @entry
+ *
+ * Context: any.
+ * Return: 0; -ENOENT: there is no such record, as on RoCE and iWARP. Call
+ * rdma_resolve_route() then.
+ */
+int rdma_cmx_entry_path(const struct rdma_cmx_entry *entry, u32 i,
+			struct sa_path_rec *rec);
+
+/**
+ * rdma_cmx_netdev_device - the RDMA device of a netdevice
+ * @ndev: netdevice, to which the caller has a reference
+ *
+ * That is the device with a port on @ndev or, if there is none, on a netdevice
+ * that @ndev is made of: VLAN, macvlan, bridge, bond, team, in any order. Of
+ * several it is the one that was registered first; a bond may use another one
+ * now. A bridge may have ports without RDMA, too. Whether RDMA reaches a peer
+ * from an address of @ndev is another matter: rdma_cmx_resolve() finds out.
+ * IPoIB of any partition has the device of its port.
+ *
+ * The device is one that the namespace of @ndev may use.
+ *
+ * Context: process, may sleep. The caller may hold the RTNL, but neither RCU
+ * nor a spinlock. Not in ib_client.add, remove and rename.
+ * Return: the device, as from rdma_cmx_entry_device(), or NULL: not RDMA.
+ */
+struct ib_device *rdma_cmx_netdev_device(struct net_device *ndev);
 
 /**
  * rdma_cmx_set_cached_path - give an id a path from the cache

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * What a driver takes of a result, and of a netdevice:
+ *	device I [own-net]	device of entry I of the last result, as its
+ *				own or the writer's namespace has it
+ *	path I N		its path record N
+ *	path-use I		connect by its first one to a port without a
+ *				listener: the peer's CM rejects it
+ *	netdev NAME [rtnl]	device of a netdevice of the writer's namespace
+ * The caller holds consumer.lock.
+ */
+#include <linux/completion.h>
+#include <linux/jiffies.h>
+#include <linux/kernel.h>
+#include <linux/netdevice.h>
+#include <linux/nsproxy.h>
+#include <linux/rtnetlink.h>
+#include <linux/sched.h>
+#include <linux/string.h>
+#include <net/net_namespace.h>
+#include <rdma/ib_sa.h>
+#include <rdma/rdma_cm_ib.h>
+
+#include "consumer.h"
+
+static struct {
+	struct completion event;
+	int last;
+} used = {
+	.event = COMPLETION_INITIALIZER(used.event),
+};
+
+static void device_text(struct ib_device *dev, char *text, size_t size)
+{
+	snprintf(text, size, "device=%s\n", dev ? dev_name(&dev->dev) : "-");
+	if (dev)
+		ib_device_put(dev);
+}
+
+static int output_netdev(char *line, char *text, size_t size)
+{
+	char *name = strsep(&line, " ");
+	struct net_device *ndev;
+
+	ndev = dev_get_by_name(current->nsproxy->net_ns, name);
+	if (!ndev)
+		return -ENODEV;
+	if (line)
+		rtnl_lock();
+	device_text(rdma_cmx_netdev_device(ndev), text, size);
+	if (line)
+		rtnl_unlock();
+	dev_put(ndev);
+	return 0;
+}
+
+static int output_path(const struct rdma_cmx_entry *e, char *line, char *text,
+		       size_t size)
+{
+	struct sa_path_rec rec;
+	u32 n;
+	int ret;
+
+	if (!line || kstrtou32(line, 0, &n))
+		return -EINVAL;
+	ret = rdma_cmx_entry_path(e, n, &rec);
+	if (ret)
+		snprintf(text, size, "error=%d\n", ret);
+	else
+		snprintf(text, size,
+			 "%pI6c %u -> %pI6c %u pkey=0x%x reversible=%u\n",
+			 &rec.sgid, be32_to_cpu(sa_path_get_slid(&rec)),
+			 &rec.dgid, be32_to_cpu(sa_path_get_dlid(&rec)),
+			 be16_to_cpu(rec.pkey), rec.reversible);
+	return 0;
+}
+
+static int used_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
+{
+	used.last = event->event;
+	complete(&used.event);
+	return 0;
+}
+
+static bool used_wait(enum rdma_cm_event_type event)
+{
+	return wait_for_completion_timeout(&used.event, 30 * HZ) &&
+	       used.last == event;
+}
+
+/* Returns 0 if the peer's CM has replied, by the path of the entry. */
+static int output_use_id(const struct rdma_cmx_entry *e, struct rdma_cm_id *id)
+{
+	struct rdma_conn_param param = { .qp_num = 0x77, .retry_count = 1 };
+	union rdma_cmx_sockaddr src = e->src, dst = e->dst;
+	struct sa_path_rec rec;
+	int ret;
+
+	ret = rdma_resolve_addr(id, &src.sa, &dst.sa, 5000);
+	if (ret)
+		return ret;
+	if (!used_wait(RDMA_CM_EVENT_ADDR_RESOLVED))
+		return -EHOSTUNREACH;
+	ret = rdma_cmx_entry_path(e, 0, &rec) ?: rdma_set_ib_path(id, &rec);
+	if (ret)
+		return ret;
+	ret = rdma_connect(id, &param);
+	if (ret)
+		return ret;
+	return used_wait(RDMA_CM_EVENT_REJECTED) ? 0 : -EPROTO;
+}
+
+static int output_use(const struct rdma_cmx_entry *e, char *text, size_t size)
+{
+	struct rdma_cm_id *id;
+
+	reinit_completion(&used.event);
+	id = rdma_create_id(&init_net, used_event, NULL, RDMA_PS_TCP,
+			    IB_QPT_RC);
+	if (IS_ERR(id))
+		return PTR_ERR(id);
+	snprintf(text, size, "used=%d\n", output_use_id(e, id));
+	rdma_destroy_id(id);
+	return 0;
+}
+
+int consumer_output(const char *verb, char *line,
+		    const struct rdma_cmx_result *res, char *text, size_t size)
+{
+	const struct rdma_cmx_entry *e;
+	char *number;
+	u32 i;
+
+	if (!line)
+		return -EINVAL;
+	if (!strcmp(verb, "netdev"))
+		return output_netdev(line, text, size);
+	number = strsep(&line, " ");
+	if (IS_ERR_OR_NULL(res) || kstrtou32(number, 0, &i) || i >= res->count)
+		return -EINVAL;
+	e = &res->entries[i];
+	if (!strcmp(verb, "path"))
+		return output_path(e, line, text, size);
+	if (!strcmp(verb, "path-use"))
+		return output_use(e, text, size);
+	device_text(rdma_cmx_entry_device(e, line ?
+					  current->nsproxy->net_ns : &init_net),
+		    text, size);
+	return 0;
+}

@@ -8,6 +8,10 @@
  * SA starts again, and the receiver, which still has the first half, aborts the
  * new response, for 40 s.
  *
+ * That is also why the service record query of ib_sa, which 6.18 and later have
+ * with RMPP, is not used: its retries are ib_mad's. Each of its queries has one
+ * caller; here callers share a query, and outstanding ones have a limit.
+ *
  * A MAD is on the list of its lookup, which cmx_sa_lock guards, from before
  * it is posted until ib_mad gives it back, so it can be cancelled there.
  */

@@ -65,4 +65,5 @@ SHOW(cmx_sa_port_put);
 SHOW(cmx_sa_port_unlist);
 SHOW(cmx_sa_read);
 SHOW(cmx_sa_requests_stop);
+SHOW(cmx_sa_services_changed);
 SHOW(cmx_service_query);

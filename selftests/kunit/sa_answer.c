@@ -87,6 +87,18 @@ static const struct cmx_sa_query port_info = {
 	.rec_len = 72,
 };
 
+static const struct cmx_sa_query service_set = {
+	.attr_id = cpu_to_be16(0x31),
+	.method = IB_MGMT_METHOD_SET,
+	.rec_len = 176,
+};
+
+static const struct cmx_sa_query service_delete = {
+	.attr_id = cpu_to_be16(0x31),
+	.method = IB_SA_METHOD_DELETE,
+	.rec_len = 176,
+};
+
 /* The result of the check; frees the response. */
 static int answer_read(struct answer *a, const struct cmx_sa_query *q)
 {
@@ -157,6 +169,28 @@ static void answer_status(struct kunit *test)
 		cmx_sa_answer_put(answer);
 		answer_free(a);
 	}
+}
+
+/* 15.4.1: SubnAdmGetResp() for a Set, SubnAdmDeleteResp() for a Delete. */
+static void answer_change(struct kunit *test)
+{
+	struct answer *a;
+
+	a = answer_make(test, &service_set, 200, 1);
+	answer_mad(a, 0)->mad_hdr.method = 0x81;
+	KUNIT_EXPECT_EQ(test, answer_read(a, &service_set), 0);
+	a = answer_make(test, &service_set, 200, 1);
+	answer_mad(a, 0)->mad_hdr.method = 0x82;
+	KUNIT_EXPECT_EQ(test, answer_read(a, &service_set), -EBADMSG);
+	a = answer_make(test, &service_set, 100, 1);
+	answer_mad(a, 0)->mad_hdr.method = 0x81;
+	KUNIT_EXPECT_EQ(test, answer_read(a, &service_set), -EBADMSG);
+	a = answer_make(test, &service_delete, 200, 1);
+	answer_mad(a, 0)->mad_hdr.method = 0x95;
+	KUNIT_EXPECT_EQ(test, answer_read(a, &service_delete), 0);
+	a = answer_make(test, &service_delete, 200, 1);
+	answer_mad(a, 0)->mad_hdr.method = 0x81;
+	KUNIT_EXPECT_EQ(test, answer_read(a, &service_delete), -EBADMSG);
 }
 
 static void answer_header(struct kunit *test)
@@ -297,6 +331,7 @@ static void answer_random(struct kunit *test)
 
 static struct kunit_case answer_cases[] = {
 	KUNIT_CASE(answer_status),
+	KUNIT_CASE(answer_change),
 	KUNIT_CASE(answer_header),
 	KUNIT_CASE(answer_offset),
 	KUNIT_CASE(answer_records),

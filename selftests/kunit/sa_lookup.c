@@ -67,11 +67,12 @@ static unsigned int queued(u32 port)
 	return READ_ONCE(fake.port[port]->sched.nr_waiting);
 }
 
-static int query_send_as(struct caller *a, u32 port, u32 n, unsigned int uid)
+static int method_send_as(struct caller *a, u32 port, u32 n, unsigned int uid,
+			  u8 method)
 {
 	struct cmx_sa_query q = {
 		.attr_id = cpu_to_be16(0x31),
-		.method = IB_SA_METHOD_GET_TABLE,
+		.method = method,
 		.rec_len = 176,
 	};
 
@@ -82,6 +83,11 @@ static int query_send_as(struct caller *a, u32 port, u32 n, unsigned int uid)
 	atomic_set(&a->calls, 0);
 	return cmx_sa_lookup(fake.port[port], &init_net, KUIDT_INIT(uid), &q,
 			     &a->waiter);
+}
+
+static int query_send_as(struct caller *a, u32 port, u32 n, unsigned int uid)
+{
+	return method_send_as(a, port, n, uid, IB_SA_METHOD_GET_TABLE);
 }
 
 static int query_send(struct caller *a, u32 port, u32 n)
@@ -556,6 +562,38 @@ static void lookup_race(struct kunit *test)
 	kunit_info(test, "%u of 2000 were forgotten", forgotten);
 }
 
+/* What sets a record is sent each time; it makes older responses invalid. */
+static void lookup_changes(struct kunit *test)
+{
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		KUNIT_ASSERT_EQ(test, 0,
+				method_send_as(&callers[0], 1, 7, 0,
+					       IB_MGMT_METHOD_SET));
+		respond(test, 1, 1, 0);
+		expect_done(test, &callers[0], 0, 1);
+	}
+	/* A response to it is none to a query. */
+	KUNIT_ASSERT_EQ(test, 0, query_send(&callers[0], 1, 7));
+	KUNIT_EXPECT_EQ(test, outstanding(1), 1u);
+	cmx_sa_services_changed();
+	/* The outstanding query may miss the change. */
+	KUNIT_ASSERT_EQ(test, 0, query_send(&callers[1], 1, 7));
+	KUNIT_EXPECT_TRUE(test, WAIT_FOR(outstanding(1) == 2));
+	respond(test, 1, 1, 0);
+	expect_done(test, &callers[0], 0, 1);
+	respond(test, 1, 2, 0);
+	expect_done(test, &callers[1], 0, 2);
+	/* The second response is in the cache, until the next change. */
+	KUNIT_ASSERT_EQ(test, 0, query_send(&callers[0], 1, 7));
+	expect_done(test, &callers[0], 0, 2);
+	cmx_sa_services_changed();
+	KUNIT_ASSERT_EQ(test, 0, query_send(&callers[0], 1, 7));
+	respond(test, 1, 3, 0);
+	expect_done(test, &callers[0], 0, 3);
+}
+
 static struct kunit_case lookup_cases[] = {
 	KUNIT_CASE(lookup_coalesce),
 	KUNIT_CASE(lookup_apart),
@@ -574,6 +612,7 @@ static struct kunit_case lookup_cases[] = {
 	KUNIT_CASE(lookup_follower_stays),
 	KUNIT_CASE(lookup_port_back),
 	KUNIT_CASE(lookup_race),
+	KUNIT_CASE(lookup_changes),
 	{}
 };
 

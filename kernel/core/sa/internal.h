@@ -34,10 +34,13 @@
 /**
  * struct cmx_sa_key - what makes two queries to a port the same
  * @net: cookie of the network namespace, which is never used again
+ * @services: of a query for services: how often this host has changed its own
+ *	(cmx_sa_services_changed()), so that no older response is used. Else 0
  * @query: the query
  */
 struct cmx_sa_key {
 	u64 net;
+	u64 services;
 	struct cmx_sa_query query;
 };
 
@@ -183,6 +186,13 @@ struct cmx_sa_lookup {
 	struct cmx_sa_answer *answer;
 	struct cmx_sa_key key;
 };
+
+/* Does the query change what the SA has? */
+static inline bool cmx_sa_query_changes(const struct cmx_sa_query *q)
+{
+	return q->method == IB_MGMT_METHOD_SET ||
+	       q->method == IB_SA_METHOD_DELETE;
+}
 
 /* lookup.c */
 extern const struct cmx_sched_ops cmx_sa_lookup_ops;

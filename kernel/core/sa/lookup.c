@@ -52,6 +52,9 @@ MODULE_PARM_DESC(sa_waiting_per_user,
 
 static struct workqueue_struct *cmx_sa_wq;
 
+/* How often this host has changed its services at an SA. */
+static atomic64_t cmx_sa_services = ATOMIC64_INIT(0);
+
 /* How long to wait for a response after @retries retries, in jiffies. */
 static unsigned long cmx_sa_timeout(unsigned int retries)
 {
@@ -196,7 +199,8 @@ void cmx_sa_lookup_response(struct cmx_sa_lookup *l, u32 generation,
 	LIST_HEAD(victims);
 
 	/* The port keeps its SA's ClassPortInfo until the next event. */
-	if (!error && !cmx_sa_key_is_info(&l->key))
+	if (!error && !cmx_sa_key_is_info(&l->key) &&
+	    !cmx_sa_query_changes(&l->key.query))
 		entry = cmx_sa_entry_alloc(&l->key, answer, sent_at,
 					   generation);
 
@@ -262,7 +266,9 @@ static void cmx_sa_lookup_step(struct cmx_sa_lookup *l)
 	}
 	again = l->retries;
 	late = time_after_eq(jiffies, l->deadline);
-	over = late || (again && !cmx_sched_wanted(&l->entity));
+	/* What nobody waits for any more must not change the SA, either. */
+	over = late || ((again || cmx_sa_query_changes(&l->key.query)) &&
+			!cmx_sched_wanted(&l->entity));
 	if (over) {
 		if (!l->busy)
 			cmx_stat_inc(sa_timeouts);
@@ -317,7 +323,24 @@ static void cmx_sa_key_init(struct cmx_sa_key *key, struct net *net,
 			    const struct cmx_sa_query *query)
 {
 	key->net = net->net_cookie;
+	key->services = 0;
+	if (query->attr_id == cpu_to_be16(IB_SA_ATTR_SERVICE_REC) &&
+	    !cmx_sa_query_changes(query))
+		key->services = atomic64_read(&cmx_sa_services);
 	key->query = *query;
+}
+
+/**
+ * cmx_sa_services_changed - forget all responses about services
+ *
+ * For whoever has set or deleted a ServiceRecord. Later queries neither use a
+ * cached response nor join an outstanding query.
+ *
+ * Context: any.
+ */
+void cmx_sa_services_changed(void)
+{
+	atomic64_inc(&cmx_sa_services);
 }
 
 static struct cmx_sa_lookup *

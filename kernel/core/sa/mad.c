@@ -113,11 +113,14 @@ static int cmx_sa_measure(const struct cmx_sa_query *q,
 	const struct ib_sa_mad *mad = (const void *)wc->recv_buf.mad;
 	bool rmpp = mad->rmpp_hdr.rmpp_rtime_flags & IB_MGMT_RMPP_FLAG_ACTIVE;
 	int len = wc->mad_len - IB_MGMT_SA_HDR;
+	u8 method = q->method | IB_MGMT_METHOD_RESP;
 
-	if (mad->mad_hdr.method != (q->method | IB_MGMT_METHOD_RESP) ||
+	if (q->method == IB_MGMT_METHOD_SET)
+		method = IB_MGMT_METHOD_GET_RESP;
+	if (mad->mad_hdr.method != method ||
 	    mad->mad_hdr.attr_id != q->attr_id || len < 0)
 		return -EBADMSG;
-	if (q->method == IB_MGMT_METHOD_GET) {
+	if (q->method != IB_SA_METHOD_GET_TABLE) {
 		if (len < q->rec_len)
 			return -EBADMSG;
 		*count = 1;

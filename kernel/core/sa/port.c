@@ -27,6 +27,48 @@ DEFINE_SPINLOCK(cmx_sa_lock);
 static LIST_HEAD(cmx_sa_ports);
 static DECLARE_RWSEM(cmx_sa_ports_lock);
 
+static LIST_HEAD(cmx_sa_watchers);
+static DECLARE_RWSEM(cmx_sa_watchers_lock);
+
+/**
+ * cmx_sa_watch - be called when a port changes
+ * @watcher: with its function; stays until cmx_sa_unwatch()
+ *
+ * Ports that are there already are not reported.
+ *
+ * Context: process, may sleep.
+ */
+void cmx_sa_watch(struct cmx_sa_watcher *watcher)
+{
+	down_write(&cmx_sa_watchers_lock);
+	list_add_tail(&watcher->node, &cmx_sa_watchers);
+	up_write(&cmx_sa_watchers_lock);
+}
+
+/**
+ * cmx_sa_unwatch - be called no longer
+ * @watcher: not running any more when this returns
+ *
+ * Context: process, may sleep.
+ */
+void cmx_sa_unwatch(struct cmx_sa_watcher *watcher)
+{
+	down_write(&cmx_sa_watchers_lock);
+	list_del(&watcher->node);
+	up_write(&cmx_sa_watchers_lock);
+}
+
+static void cmx_sa_port_changed(struct cmx_sa_port *port,
+				enum cmx_sa_change change)
+{
+	struct cmx_sa_watcher *watcher;
+
+	down_read(&cmx_sa_watchers_lock);
+	list_for_each_entry(watcher, &cmx_sa_watchers, node)
+		watcher->changed(port, change);
+	up_read(&cmx_sa_watchers_lock);
+}
+
 /* May sleep. */
 void cmx_sa_ah_put(struct cmx_sa_ah *ah)
 {
@@ -114,7 +156,10 @@ static void cmx_sa_port_work(struct work_struct *work)
 	if (READ_ONCE(port->active)) {
 		cmx_sa_lookups_again(port);
 		cmx_sa_info_refresh(port);
+		cmx_sa_port_changed(port, CMX_SA_UP);
 	} else {
+		/* First, so that a watcher knows why its queries fail. */
+		cmx_sa_port_changed(port, CMX_SA_DOWN);
 		cmx_sa_lookups_fail(port, -ENODEV);
 	}
 }
@@ -183,6 +228,19 @@ u32 cmx_sa_port_num(const struct cmx_sa_port *port)
 	return port->num;
 }
 
+/**
+ * cmx_sa_port_generation - changes with each event of a port
+ * @port: the port
+ *
+ * A response counts only if the generation is still that of its query.
+ *
+ * Context: any.
+ */
+u32 cmx_sa_port_generation(const struct cmx_sa_port *port)
+{
+	return cmx_sa_cache_generation(&port->cache);
+}
+
 /* An event may be on its way still: the port itself knows better. */
 static bool cmx_sa_port_is_active(struct cmx_sa_port *port)
 {
@@ -242,6 +300,36 @@ int cmx_sa_ports_for_each(struct net *net,
 		ret = fn(port, arg);
 		if (ret)
 			break;
+	}
+	up_read(&cmx_sa_ports_lock);
+	return ret;
+}
+
+/**
+ * cmx_sa_ports_find - is there such an InfiniBand port, active or not?
+ * @net: the network namespace
+ * @dev: name of a device
+ * @num: number of its port, 0: any
+ *
+ * Context: process, may sleep.
+ * Return: 0; -ENXIO: the device has no such port; -ENODEV: no such device, or
+ * it has no port with an SA.
+ */
+int cmx_sa_ports_find(struct net *net, const char *dev, u32 num)
+{
+	struct cmx_sa_port *port;
+	int ret = -ENODEV;
+
+	down_read(&cmx_sa_ports_lock);
+	list_for_each_entry(port, &cmx_sa_ports, node) {
+		if (!rdma_dev_access_netns(port->dev, net) ||
+		    strcmp(dev_name(&port->dev->dev), dev))
+			continue;
+		ret = -ENXIO;
+		if (!num || port->num == num) {
+			ret = 0;
+			break;
+		}
 	}
 	up_read(&cmx_sa_ports_lock);
 	return ret;
@@ -313,6 +401,8 @@ static void cmx_sa_port_remove(struct cmx_sa_port *port)
 
 	ib_unregister_event_handler(&port->events);
 	cancel_work_sync(&port->refresh);
+	/* The last chance to query its SA. */
+	cmx_sa_port_changed(port, CMX_SA_GOING);
 
 	down_write(&port->agent_lock);
 	agent = port->agent;

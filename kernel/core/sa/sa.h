@@ -27,7 +27,9 @@ struct cmx_sa_port;
 /**
  * struct cmx_sa_query - method, attribute and record of a query
  * @attr_id: IB_SA_ATTR_*, big endian
- * @method: IB_SA_METHOD_GET_TABLE or IB_MGMT_METHOD_GET
+ * @method: IB_SA_METHOD_GET_TABLE or IB_MGMT_METHOD_GET; or
+ *	IB_MGMT_METHOD_SET or IB_SA_METHOD_DELETE, whose response has the
+ *	record, and is not cached
  * @rec_len: size of the attribute in bytes, at most 200: that much of @rec
  *	is sent, and the answer's records have no fewer bytes
  * @reserved: 0
@@ -106,6 +108,37 @@ int cmx_sa_info_read(const struct cmx_sa_answer *answer, u32 *caps);
 int cmx_sa_info_lookup(struct cmx_sa_port *port,
 		       struct cmx_sched_waiter *waiter);
 bool cmx_sa_has_qos(const struct cmx_sa_port *port);
+
+/**
+ * enum cmx_sa_change - what a watcher is called for
+ * @CMX_SA_UP: the port is active; it is new, or it had an event, after which
+ *	its SA may be another one, or have lost what it had
+ * @CMX_SA_DOWN: it is not active
+ * @CMX_SA_GOING: it is off the list of ports, and its MAD agent is about to be
+ *	removed; no other call for this port follows
+ */
+enum cmx_sa_change {
+	CMX_SA_UP,
+	CMX_SA_DOWN,
+	CMX_SA_GOING,
+};
+
+/**
+ * struct cmx_sa_watcher - is called when a port changes
+ * @changed: in process context without locks, may sleep; for one port one
+ *	call at a time. The port stays during the call
+ * @node: in the list of watchers
+ */
+struct cmx_sa_watcher {
+	void (*changed)(struct cmx_sa_port *port, enum cmx_sa_change change);
+	struct list_head node;
+};
+
+void cmx_sa_watch(struct cmx_sa_watcher *watcher);
+void cmx_sa_unwatch(struct cmx_sa_watcher *watcher);
+u32 cmx_sa_port_generation(const struct cmx_sa_port *port);
+int cmx_sa_ports_find(struct net *net, const char *dev, u32 num);
+void cmx_sa_services_changed(void);
 
 int cmx_sa_init(void);
 void cmx_sa_exit(void);

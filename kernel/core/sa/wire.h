@@ -36,6 +36,7 @@ static_assert(sizeof(struct cmx_sa_service_rec) == 176);
 #define CMX_SA_SERVICE_LEASE	BIT_ULL(4)
 #define CMX_SA_SERVICE_KEY	BIT_ULL(5)
 #define CMX_SA_SERVICE_NAME	BIT_ULL(6)
+#define CMX_SA_SERVICE_DATA	GENMASK_ULL(36, 7)
 
 /* Bytes of a PathRecord, 15.2.5.16; ib_sa_pack_path() knows its fields. */
 #define CMX_SA_PATH_REC_SIZE	64

@@ -97,6 +97,25 @@ int rdma_cmx_query_give_names(struct rdma_cmx_query *query,
 			      const struct cmx_given *given);
 
 /**
+ * rdma_cmx_advertise_for - rdma_cmx_advertise() on behalf of a user
+ * @attr: as there
+ * @uid: user whom the service and its queries are counted for
+ * @event: as there
+ * @context: as there
+ *
+ * The caller has checked that the user has CAP_NET_ADMIN in the user namespace
+ * that owns the network namespace. The service is on devices of network
+ * namespaces that this user namespace or one below it owns, so a container does
+ * not speak for the host's devices, which it may use where they are shared.
+ *
+ * Return: as there; -EAGAIN: the user has services_per_user services, or all
+ * users have services_max.
+ */
+struct rdma_cmx_service *
+rdma_cmx_advertise_for(const struct rdma_cmx_service_attr *attr, kuid_t uid,
+		       rdma_cmx_service_fn event, void *context);
+
+/**
  * rdma_cmx_max_user_groups - how many groups may a user be a member of?
  *
  * Return: the present value of the module parameter groups_per_user.

@@ -2,6 +2,7 @@
 /* Module entry of rdma_cmx: starts the rooms, stops them in reverse. */
 #include <linux/module.h>
 
+#include "advertise/advertise.h"
 #include "mcast/mcast.h"
 #include "names/names.h"
 #include "resolve/resolve.h"
@@ -26,11 +27,16 @@ static int __init cmx_init(void)
 	ret = cmx_mcast_init();
 	if (ret)
 		goto exit_sa;
-	ret = cmx_query_init();
+	ret = cmx_advertise_init();
 	if (ret)
 		goto exit_mcast;
+	ret = cmx_query_init();
+	if (ret)
+		goto exit_advertise;
 	return 0;
 
+exit_advertise:
+	cmx_advertise_exit();
 exit_mcast:
 	cmx_mcast_exit();
 exit_sa:
@@ -52,6 +58,7 @@ module_init(cmx_init);
  */
 static void __exit cmx_exit(void)
 {
+	cmx_advertise_exit();
 	cmx_mcast_exit();
 	cmx_names_stop();
 	cmx_sa_exit();

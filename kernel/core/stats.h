@@ -24,6 +24,12 @@
 	X(joins)		/* multicast joins that were started */	\
 	X(leaves)		/* multicast groups left */		\
 	X(rejoins)		/* lost memberships that were joined again */	\
+	X(services)		/* services that were advertised */	\
+	X(services_refused)	/* not advertised because of a limit */	\
+	X(services_lost)	/* records on ports that went down */	\
+	X(service_sets)		/* records set or renewed */		\
+	X(service_deletes)	/* records deleted */			\
+	X(service_failures)	/* attempts to set one that failed */	\
 	X(sa_ports)		/* InfiniBand ports with a MAD agent */	\
 	X(sa_queries)		/* queries sent to an SA */		\
 	X(sa_hits)		/* queries completed from the cache */	\
@@ -39,6 +45,8 @@
 	X(live_lookups)							\
 	X(live_results)							\
 	X(live_neighs)		/* outstanding neighbour resolutions */	\
+	X(live_services)						\
+	X(live_service_records)						\
 	X(live_sa_lookups)						\
 	X(live_sa_mads)							\
 	X(live_sa_answers)	/* outside the caches */		\

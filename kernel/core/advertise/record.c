@@ -1,0 +1,482 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The ServiceRecord of a service at the SA of one port.
+ *
+ * Its work item decides what is next: set it, set it again before the lease ends
+ * or after an event of the port, delete it. At most one query is outstanding, so
+ * that a late Set never follows a Delete. An SA that does not respond is queried
+ * again and again, each time later; an event of the port begins anew.
+ *
+ * The key of a record at the SA is its id, GID and P_Key. When the port's GID or
+ * P_Key changes, the old one is deleted first.
+ *
+ * A record that is no longer wanted is deleted at the SA if it may be there. The
+ * record has a deadline for that, after which the lease has to do.
+ */
+#include <linux/jiffies.h>
+#include <linux/kernel.h>
+#include <linux/random.h>
+#include <linux/slab.h>
+#include <rdma/ib_cache.h>
+
+#include "advertise/advertise.h"
+#include "advertise/trace.h"
+#include "sa/wire.h"
+
+/* Between two attempts, in milliseconds. */
+#define CMX_BACKOFF_MIN		1000
+#define CMX_BACKOFF_MAX		16000
+
+/* Events of a port come in groups: after the last one, in milliseconds. */
+#define CMX_SETTLE		100
+
+/* A lease is renewed at least this often, whatever it is, in seconds. */
+#define CMX_RENEW_MAX		(24 * 3600)
+
+static struct workqueue_struct *cmx_record_wq;
+static atomic_t cmx_records = ATOMIC_INIT(0);
+static atomic_t cmx_going = ATOMIC_INIT(0);	/* of ports that are removed */
+
+static void cmx_record_put(struct cmx_record *r)
+{
+	if (!refcount_dec_and_test(&r->ref))
+		return;
+	cmx_sa_port_put(r->port);
+	cmx_service_put(r->service);
+	kfree(r);
+	cmx_stat_dec(live_service_records);
+	if (atomic_dec_and_test(&cmx_records))
+		cmx_service_wake();
+}
+
+/* Under the lock: the work runs after @delay instead of whenever it would. */
+void cmx_record_kick(struct cmx_record *r, unsigned long delay)
+{
+	refcount_inc(&r->ref);
+	if (mod_delayed_work(cmx_record_wq, &r->work, delay))
+		refcount_dec(&r->ref);	/* it was queued, with a reference */
+}
+
+/* Jiffies until @when, which may have passed. */
+static unsigned long cmx_until(unsigned long when)
+{
+	return max_t(long, when - jiffies, 0);
+}
+
+static unsigned long cmx_random_ms(unsigned int ms)
+{
+	return msecs_to_jiffies(reciprocal_scale(get_random_u32(), ms));
+}
+
+/* When to renew a lease: after three to four eighths of it, in jiffies. */
+static unsigned long cmx_record_renewal(u32 lease)
+{
+	unsigned int ms = clamp_t(u32, lease, RDMA_CMX_MIN_LEASE,
+				  CMX_RENEW_MAX) * MSEC_PER_SEC;
+
+	return msecs_to_jiffies(ms / 2) - cmx_random_ms(ms / 8);
+}
+
+/*
+ * The P_Key of a service on @port that requests @wanted. False if the port does
+ * not have it.
+ */
+bool cmx_record_pkey(const struct cmx_sa_port *port, u16 wanted, u16 *pkey)
+{
+	struct ib_device *dev = cmx_sa_port_dev(port);
+	u32 num = cmx_sa_port_num(port);
+	u16 index;
+
+	*pkey = wanted;
+	if (wanted)
+		return !ib_find_cached_pkey(dev, num, wanted, &index);
+	return !ib_get_cached_pkey(dev, num, 0, pkey) && *pkey & 0x7fff;
+}
+
+static void cmx_record_query(const struct cmx_record *r,
+			     struct cmx_sa_query *q)
+{
+	struct cmx_sa_service_rec *rec = (void *)q->rec;
+	const struct rdma_cmx_service *s = r->service;
+	u64 mask = CMX_SA_SERVICE_ID | CMX_SA_SERVICE_GID |
+		   CMX_SA_SERVICE_PKEY;
+
+	BUILD_BUG_ON(sizeof(rec->name) != sizeof(s->name));
+	BUILD_BUG_ON(sizeof(rec->data8) + sizeof(rec->data16) +
+		     sizeof(rec->data32) + sizeof(rec->data64) !=
+		     sizeof(s->data));
+	memset(q, 0, sizeof(*q));
+	q->attr_id = cpu_to_be16(IB_SA_ATTR_SERVICE_REC);
+	q->rec_len = sizeof(*rec);
+	rec->id = cpu_to_be64(s->id);
+	memcpy(rec->gid, &r->gid, sizeof(rec->gid));
+	rec->pkey = cpu_to_be16(r->pkey);
+	if (r->op == CMX_RECORD_SET) {
+		q->method = IB_MGMT_METHOD_SET;
+		mask |= CMX_SA_SERVICE_LEASE | CMX_SA_SERVICE_NAME |
+			CMX_SA_SERVICE_DATA;
+		rec->lease = cpu_to_be32(s->lease);
+		memcpy(rec->name, s->name, sizeof(rec->name));
+		/* The four arrays are one block of the record. */
+		memcpy(q->rec + offsetof(struct cmx_sa_service_rec, data8),
+		       s->data, sizeof(s->data));
+	} else {
+		q->method = IB_SA_METHOD_DELETE;
+	}
+	q->comp_mask = cpu_to_be64(mask);
+}
+
+/* The SA has responded, or has not; the reference of the query is given back. */
+static void cmx_record_done(struct cmx_sched_waiter *waiter, void *answer,
+			    int error)
+{
+	struct cmx_record *r = container_of(waiter, struct cmx_record, waiter);
+	const struct cmx_sa_service_rec *rec;
+	const struct cmx_sa_answer *records = answer;
+
+	mutex_lock(&cmx_service_lock);
+	r->answered = true;
+	r->answer_error = error;
+	r->answer_lease = CMX_SA_LEASE_FOREVER;
+	if (!error && records->count) {
+		rec = cmx_sa_answer_rec(records, 0);
+		r->answer_lease = be32_to_cpu(rec->lease);
+	} else if (!error && r->op == CMX_RECORD_SET) {
+		/* A status that means nothing here. */
+		r->answer_error = -ECONNREFUSED;
+	}
+	cmx_record_kick(r, 0);
+	mutex_unlock(&cmx_service_lock);
+	cmx_record_put(r);
+}
+
+/* Under the lock. Returns 0; or an errno, then nothing is outstanding. */
+static int cmx_record_start(struct cmx_record *r, enum cmx_record_op op)
+{
+	struct cmx_sa_query q;
+	int ret;
+
+	r->op = op;
+	r->answered = false;
+	cmx_record_query(r, &q);
+	memset(&r->waiter, 0, sizeof(r->waiter));
+	r->waiter.done = cmx_record_done;
+	refcount_inc(&r->ref);
+	ret = cmx_sa_lookup(r->port, r->service->net, r->service->uid, &q,
+			    &r->waiter);
+	if (!ret)
+		return 0;
+	refcount_dec(&r->ref);
+	r->op = CMX_RECORD_NONE;
+	return ret;
+}
+
+/* @event is reported once the lock is given back. */
+static void cmx_record_report(struct cmx_record *r,
+			      enum rdma_cmx_service_event_type type, int status,
+			      struct rdma_cmx_service_event *event)
+{
+	event->type = type;
+	event->status = status;
+	event->ibdev_index = cmx_sa_port_dev(r->port)->index;
+	event->port_num = cmx_sa_port_num(r->port);
+	r->reported = type;
+}
+
+static void cmx_record_failed(struct cmx_record *r, int error,
+			      struct rdma_cmx_service_event *event)
+{
+	r->confirmed = false;
+	r->service->error = error;
+	r->due = jiffies + msecs_to_jiffies(r->backoff) +
+		 cmx_random_ms(r->backoff / 4);
+	r->backoff = min(2 * r->backoff, CMX_BACKOFF_MAX);
+	cmx_stat_inc(service_failures);
+	cmx_record_report(r, RDMA_CMX_SERVICE_FAILED, error, event);
+}
+
+static void cmx_record_is_set(struct cmx_record *r,
+			      struct rdma_cmx_service_event *event)
+{
+	if (!r->confirmed || r->again)
+		cmx_sa_services_changed();
+	r->confirmed = true;
+	r->backoff = CMX_BACKOFF_MIN;
+	/* Without an end it is set again after events only. */
+	r->due = jiffies + cmx_record_renewal(min(r->service->lease,
+						  r->answer_lease));
+	cmx_stat_inc(service_sets);
+	if (r->reported != RDMA_CMX_SERVICE_SET || r->again)
+		cmx_record_report(r, RDMA_CMX_SERVICE_SET, 0, event);
+	r->again = false;
+}
+
+/* What came of the query; nothing is outstanding afterwards. */
+static void cmx_record_answer(struct cmx_record *r,
+			      struct rdma_cmx_service_event *event)
+{
+	enum cmx_record_op op = r->op;
+
+	trace_cmx_record(r, r->answer_error);
+	r->op = CMX_RECORD_NONE;
+	if (op == CMX_RECORD_DELETE) {
+		r->exists = false;
+		if (!r->answer_error)
+			cmx_stat_inc(service_deletes);
+		/* One without a response may have been carried out. */
+		cmx_sa_services_changed();
+	} else if (!r->answer_error) {
+		cmx_record_is_set(r, event);
+	} else {
+		cmx_sa_services_changed();
+		if (r->usable)
+			cmx_record_failed(r, r->answer_error, event);
+	}
+}
+
+/* The port is not active; an event will say when it is. */
+static void cmx_record_down(struct cmx_record *r,
+			    struct rdma_cmx_service_event *event)
+{
+	r->confirmed = false;
+	r->service->error = -ENODEV;
+	if (r->reported != RDMA_CMX_SERVICE_SET)
+		return;
+	cmx_stat_inc(services_lost);
+	cmx_record_report(r, RDMA_CMX_SERVICE_LOST, -ENODEV, event);
+}
+
+/* Is it to be set now? Otherwise the work runs again when it is. */
+static bool cmx_record_is_due(struct cmx_record *r)
+{
+	u32 generation = cmx_sa_port_generation(r->port);
+
+	if (generation != r->generation) {
+		r->generation = generation;
+		r->confirmed = false;
+		r->again = true;
+		r->backoff = CMX_BACKOFF_MIN;
+		r->due = jiffies + msecs_to_jiffies(CMX_SETTLE) +
+			 cmx_random_ms(CMX_SETTLE);
+	}
+	if (r->confirmed && r->service->lease == CMX_SA_LEASE_FOREVER &&
+	    r->answer_lease == CMX_SA_LEASE_FOREVER)
+		return false;
+	if (time_after_eq(jiffies, r->due))
+		return true;
+	cmx_record_kick(r, cmx_until(r->due));
+	return false;
+}
+
+/* Sets it, after it has deleted what it was before under another key. */
+static void cmx_record_set(struct cmx_record *r,
+			   struct rdma_cmx_service_event *event)
+{
+	struct ib_device *dev = cmx_sa_port_dev(r->port);
+	union ib_gid gid;
+	u16 pkey = 0;
+	bool passes;
+	int ret;
+
+	ret = rdma_query_gid(dev, cmx_sa_port_num(r->port), 0, &gid);
+	if (!ret && !cmx_record_pkey(r->port, r->service->pkey, &pkey))
+		ret = -ENOENT;
+	if (r->exists && (ret || pkey != r->pkey ||
+			  memcmp(&gid, &r->gid, sizeof(gid)))) {
+		if (!cmx_record_start(r, CMX_RECORD_DELETE))
+			return;
+		r->exists = false;
+	}
+	if (r->claimed && (ret || pkey != r->pkey)) {
+		r->claimed = false;
+		cmx_service_unclaimed(r);
+	}
+	if (!ret && cmx_service_claimed(r, pkey, &passes)) {
+		/* One that ends wakes this. */
+		if (passes)
+			return;
+		ret = -EEXIST;
+	}
+	if (!ret) {
+		r->gid = gid;
+		r->pkey = pkey;
+		r->claimed = true;
+		ret = cmx_record_start(r, CMX_RECORD_SET);
+		if (!ret)
+			r->exists = true;
+	}
+	if (ret) {
+		cmx_record_failed(r, ret, event);
+		cmx_record_kick(r, cmx_until(r->due));
+	}
+}
+
+/* Off the service: its last work, of which @r->ref has a share, goes on. */
+static void cmx_record_ended(struct cmx_record *r)
+{
+	struct rdma_cmx_service *s = r->service;
+
+	r->claimed = false;
+	if (r->going)
+		atomic_dec(&cmx_going);
+	list_del_init(&r->node);
+	if (cancel_delayed_work(&r->work))
+		refcount_dec(&r->ref);
+	cmx_service_unclaimed(r);
+	cmx_service_ended(s);
+	refcount_dec(&r->ref);
+}
+
+/* Nothing is outstanding. */
+static void cmx_record_ending(struct cmx_record *r,
+			      struct rdma_cmx_service_event *event)
+{
+	int ret;
+
+	if (!r->usable || !r->service->withdrawn)
+		cmx_record_down(r, event);
+	if (r->exists && r->usable && time_before(jiffies, r->deadline)) {
+		ret = cmx_record_start(r, CMX_RECORD_DELETE);
+		if (!ret) {
+			cmx_record_kick(r, cmx_until(r->deadline));
+			return;
+		}
+		/* A limit, or no memory: either passes. */
+		if (ret != -ENODEV) {
+			cmx_record_kick(r, msecs_to_jiffies(CMX_SETTLE));
+			return;
+		}
+	}
+	cmx_record_ended(r);
+}
+
+/* True if nothing is outstanding (any more). */
+static bool cmx_record_idle(struct cmx_record *r,
+			    struct rdma_cmx_service_event *event)
+{
+	if (r->op == CMX_RECORD_NONE)
+		return true;
+	if (r->answered) {
+		cmx_record_answer(r, event);
+		return true;
+	}
+	if (!r->ending)
+		return false;
+	if (time_before(jiffies, r->deadline)) {
+		cmx_record_kick(r, cmx_until(r->deadline));
+		return false;
+	}
+	if (!cmx_sa_forget(&r->waiter))
+		return false;	/* done() is about to kick this */
+	cmx_sa_services_changed();
+	r->op = CMX_RECORD_NONE;
+	refcount_dec(&r->ref);
+	return true;
+}
+
+static void cmx_record_step(struct cmx_record *r,
+			    struct rdma_cmx_service_event *event)
+{
+	if (list_empty(&r->node) || !cmx_record_idle(r, event))
+		return;
+	if (r->ending)
+		cmx_record_ending(r, event);
+	else if (!r->usable)
+		cmx_record_down(r, event);
+	else if (cmx_record_is_due(r))
+		cmx_record_set(r, event);
+}
+
+static void cmx_record_work(struct work_struct *work)
+{
+	struct cmx_record *r = container_of(to_delayed_work(work),
+					    struct cmx_record, work);
+	struct rdma_cmx_service_event event = {};
+
+	mutex_lock(&cmx_service_lock);
+	cmx_record_step(r, &event);
+	mutex_unlock(&cmx_service_lock);
+	if (event.type)
+		cmx_service_report(r->service, &event);
+	cmx_record_put(r);
+}
+
+/* Under the lock. The port goes up or down, or had an event. */
+void cmx_record_use(struct cmx_record *r, bool usable)
+{
+	r->usable = usable;
+	cmx_record_kick(r, 0);
+}
+
+/* Under the lock. It ends within @ms milliseconds. */
+void cmx_record_end(struct cmx_record *r, unsigned int ms)
+{
+	unsigned long deadline = jiffies + msecs_to_jiffies(ms);
+
+	if (!r->ending || time_before(deadline, r->deadline))
+		r->deadline = deadline;
+	r->ending = true;
+	cmx_record_kick(r, 0);
+}
+
+/* Likewise, and the removal of its port waits for that. */
+void cmx_record_go(struct cmx_record *r, unsigned int ms)
+{
+	if (!r->going)
+		atomic_inc(&cmx_going);
+	r->going = true;
+	cmx_record_end(r, ms);
+}
+
+/*
+ * Under the lock. A record of @s on @port, which is active. Not charged: the
+ * removal of a port waits for the lock, and a cgroup at its limit makes who
+ * charges it sleep. A user's number of services is limited.
+ */
+int cmx_record_add(struct rdma_cmx_service *s, struct cmx_sa_port *port)
+{
+	struct cmx_record *r;
+
+	r = kzalloc(sizeof(*r), GFP_KERNEL);
+	if (!r)
+		return -ENOMEM;
+	refcount_set(&r->ref, 1);
+	INIT_DELAYED_WORK(&r->work, cmx_record_work);
+	refcount_inc(&s->ref);
+	r->service = s;
+	cmx_sa_port_hold(port);
+	r->port = port;
+	r->usable = true;
+	r->generation = cmx_sa_port_generation(port);
+	r->due = jiffies;
+	r->backoff = CMX_BACKOFF_MIN;
+	if (list_empty(&s->records))
+		s->error = 0;
+	list_add_tail(&r->node, &s->records);
+	atomic_inc(&cmx_records);
+	cmx_stat_inc(live_service_records);
+	cmx_record_kick(r, 0);
+	return 0;
+}
+
+bool cmx_records_going(void)
+{
+	return atomic_read(&cmx_going);
+}
+
+bool cmx_records_none(void)
+{
+	return !atomic_read(&cmx_records);
+}
+
+int cmx_record_init(void)
+{
+	cmx_record_wq = alloc_workqueue("rdma_cmx_service", WQ_UNBOUND, 0);
+	return cmx_record_wq ? 0 : -ENOMEM;
+}
+
+/* There is no record any more; the last work item may still return. */
+void cmx_record_exit(void)
+{
+	destroy_workqueue(cmx_record_wq);
+}

@@ -1,0 +1,504 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Services that this host advertises: checks, limits, and on which ports a
+ * service has a record. The SA knows a record by its service id, GID and
+ * P_Key, and a port has one GID here. So a port has each id once in a partition:
+ * the second is -EEXIST, whoever has the first. A service that is withdrawn does
+ * not count, but its successor waits until the old record is deleted.
+ */
+#include <linux/hashtable.h>
+#include <linux/jiffies.h>
+#include <linux/module.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/wait.h>
+#include <net/net_namespace.h>
+
+#include "advertise/advertise.h"
+#include "advertise/trace.h"
+#include "sa/wire.h"
+
+static unsigned int service_lease_s = 900;
+module_param(service_lease_s, cmx_positive, 0644);
+MODULE_PARM_DESC(service_lease_s,
+		 "Lease in s of services whose owner leaves it open (default 900, at least 4)");
+
+static unsigned int services_per_user = 1024;
+module_param(services_per_user, uint, 0644);
+MODULE_PARM_DESC(services_per_user,
+		 "Maximum services that one user advertises (default 1024)");
+
+static unsigned int services_max = 16384;
+module_param(services_max, uint, 0644);
+MODULE_PARM_DESC(services_max,
+		 "Maximum services of all users and kernel consumers (default 16384)");
+
+/* For the SA to delete a record, in milliseconds: of a device that goes. */
+#define CMX_WITHDRAW_MS		10000
+#define CMX_GOING_MS		1000
+
+#define CMX_SERVICES_BITS	10
+
+struct cmx_service_user {
+	struct list_head node;
+	kuid_t uid;
+	unsigned int count;
+};
+
+DEFINE_MUTEX(cmx_service_lock);	/* services and their records */
+
+static DEFINE_HASHTABLE(cmx_services, CMX_SERVICES_BITS);
+static unsigned int cmx_services_count;
+static LIST_HEAD(cmx_service_users);
+static DECLARE_WAIT_QUEUE_HEAD(cmx_service_wait);
+
+/* Somebody may wait until a record has ended. */
+void cmx_service_wake(void)
+{
+	wake_up_all(&cmx_service_wait);
+}
+
+void cmx_service_put(struct rdma_cmx_service *s)
+{
+	if (!refcount_dec_and_test(&s->ref))
+		return;
+	put_net(s->net);
+	kfree(s);
+	cmx_stat_dec(live_services);
+}
+
+/* Without cmx_service_lock. */
+void cmx_service_report(struct rdma_cmx_service *s,
+			const struct rdma_cmx_service_event *event)
+{
+	mutex_lock(&s->report_lock);
+	if (s->event)
+		s->event(s, event, s->context);
+	mutex_unlock(&s->report_lock);
+}
+
+static u32 cmx_service_hash(u64 id)
+{
+	return cmx_hash(&id, sizeof(id));
+}
+
+static bool cmx_same_partition(u16 a, u16 b)
+{
+	return (a & 0x7fff) == (b & 0x7fff);
+}
+
+/*
+ * Under the lock. Has another service @pkey on the port of @record, with the
+ * same id? @passes: yes, but it is about to end.
+ */
+bool cmx_service_claimed(const struct cmx_record *record, u16 pkey,
+			 bool *passes)
+{
+	const struct rdma_cmx_service *s = record->service, *other;
+	const struct cmx_record *r;
+
+	hash_for_each_possible(cmx_services, other, hash,
+			       cmx_service_hash(s->id)) {
+		if (other == s || other->id != s->id)
+			continue;
+		list_for_each_entry(r, &other->records, node) {
+			if (r->port == record->port && r->claimed &&
+			    cmx_same_partition(r->pkey, pkey)) {
+				*passes = r->ending;
+				return true;
+			}
+		}
+	}
+	return false;
+}
+
+/* Under the lock. Those that @record stood in the way of may go on. */
+void cmx_service_unclaimed(const struct cmx_record *record)
+{
+	struct rdma_cmx_service *s = record->service, *other;
+	struct cmx_record *r;
+
+	hash_for_each_possible(cmx_services, other, hash,
+			       cmx_service_hash(s->id)) {
+		if (other == s || other->id != s->id)
+			continue;
+		list_for_each_entry(r, &other->records, node) {
+			if (r->port != record->port || r->claimed || r->ending)
+				continue;
+			r->due = jiffies;
+			cmx_record_kick(r, 0);
+		}
+	}
+}
+
+/*
+ * May @s be on @port? A user who rules a network namespace but not the one that
+ * the device belongs to may use the device where it is shared, but not say in
+ * its name what services it has.
+ */
+static bool cmx_service_fits(const struct rdma_cmx_service *s,
+			     const struct cmx_sa_port *port)
+{
+	struct ib_device *dev = cmx_sa_port_dev(port);
+	struct user_namespace *ns;
+
+	if (!rdma_dev_access_netns(dev, s->net))
+		return false;
+	if (*s->dev && strcmp(dev_name(&dev->dev), s->dev))
+		return false;
+	if (s->dev_port && s->dev_port != cmx_sa_port_num(port))
+		return false;
+	if (!s->confined)
+		return true;
+	for (ns = read_pnet(&dev->coredev.rdma_net)->user_ns; ns;
+	     ns = ns->parent) {
+		if (ns == s->net->user_ns)
+			return true;
+	}
+	return false;
+}
+
+/* Under the lock: the record of @s on @port that goes on, or NULL. */
+static struct cmx_record *cmx_service_record(struct rdma_cmx_service *s,
+					     const struct cmx_sa_port *port)
+{
+	struct cmx_record *r;
+
+	list_for_each_entry(r, &s->records, node) {
+		if (r->port == port && !r->ending)
+			return r;
+	}
+	return NULL;
+}
+
+/* From cmx_sa_ports_for_each(), under the lock. */
+static int cmx_service_add_port(struct cmx_sa_port *port, void *arg)
+{
+	struct rdma_cmx_service *s = arg;
+
+	return cmx_service_fits(s, port) ? cmx_record_add(s, port) : 0;
+}
+
+static void cmx_service_port(struct rdma_cmx_service *s,
+			     struct cmx_sa_port *port,
+			     enum cmx_sa_change change)
+{
+	struct cmx_record *r = cmx_service_record(s, port);
+
+	switch (change) {
+	case CMX_SA_UP:
+		if (r)
+			cmx_record_use(r, true);
+		else if (!s->withdrawn && cmx_service_fits(s, port) &&
+			 cmx_record_add(s, port))
+			s->error = -ENOMEM;
+		break;
+	case CMX_SA_DOWN:
+		if (r)
+			cmx_record_use(r, false);
+		break;
+	case CMX_SA_GOING:
+		/* Those that end already have no longer, either. */
+		list_for_each_entry(r, &s->records, node) {
+			if (r->port == port)
+				cmx_record_go(r, CMX_GOING_MS);
+		}
+		break;
+	}
+}
+
+static void cmx_service_changed(struct cmx_sa_port *port,
+				enum cmx_sa_change change)
+{
+	struct rdma_cmx_service *s;
+	int i;
+
+	mutex_lock(&cmx_service_lock);
+	hash_for_each(cmx_services, i, s, hash) {
+		cmx_service_port(s, port, change);
+		cond_resched();
+	}
+	mutex_unlock(&cmx_service_lock);
+	if (change == CMX_SA_GOING)
+		wait_event_timeout(cmx_service_wait, !cmx_records_going(),
+				   msecs_to_jiffies(CMX_GOING_MS));
+}
+
+static struct cmx_sa_watcher cmx_service_watcher = {
+	.changed = cmx_service_changed,
+};
+
+/* Under the lock. */
+static struct cmx_service_user *cmx_service_user_find(kuid_t uid)
+{
+	struct cmx_service_user *user;
+
+	list_for_each_entry(user, &cmx_service_users, node) {
+		if (uid_eq(user->uid, uid))
+			return user;
+	}
+	return NULL;
+}
+
+/* Under the lock. @fresh is for a user who has none yet; taken over then. */
+static int cmx_service_count(struct rdma_cmx_service *s,
+			     struct cmx_service_user **fresh)
+{
+	struct cmx_service_user *user = NULL;
+
+	if (s->counted) {
+		user = cmx_service_user_find(s->uid) ?: *fresh;
+		if (user->count >= READ_ONCE(services_per_user))
+			return -EAGAIN;
+	}
+	if (cmx_services_count >= READ_ONCE(services_max))
+		return -EAGAIN;
+	if (user) {
+		if (!user->count++) {
+			list_add(&user->node, &cmx_service_users);
+			*fresh = NULL;
+		}
+	}
+	cmx_services_count++;
+	return 0;
+}
+
+static void cmx_service_uncount(struct rdma_cmx_service *s)
+{
+	struct cmx_service_user *user;
+
+	cmx_services_count--;
+	if (!s->counted)
+		return;
+	user = cmx_service_user_find(s->uid);
+	if (!--user->count) {
+		list_del(&user->node);
+		kfree(user);
+	}
+}
+
+/* Under the lock. A record or the whole has ended. */
+void cmx_service_ended(struct rdma_cmx_service *s)
+{
+	if (s->withdrawn && list_empty(&s->records)) {
+		hash_del(&s->hash);
+		cmx_service_uncount(s);
+		cmx_service_put(s);
+	}
+	cmx_service_wake();
+}
+
+/*
+ * Under the lock. Is there one with the same key on a port of @s? Both may have
+ * no port for now. Where a P_Key is the default one of a port, the ports that
+ * are there decide.
+ */
+static bool cmx_service_exists(const struct rdma_cmx_service *s)
+{
+	const struct rdma_cmx_service *other;
+	const struct cmx_record *r;
+	u16 pkey;
+
+	hash_for_each_possible(cmx_services, other, hash,
+			       cmx_service_hash(s->id)) {
+		if (other->id != s->id || other->withdrawn)
+			continue;
+		if (cmx_same_partition(other->pkey, s->pkey) &&
+		    net_eq(other->net, s->net) &&
+		    (!*other->dev || !*s->dev || !strcmp(other->dev, s->dev)) &&
+		    (!other->dev_port || !s->dev_port ||
+		     other->dev_port == s->dev_port))
+			return true;
+		list_for_each_entry(r, &other->records, node) {
+			if (r->claimed && !r->ending &&
+			    cmx_service_fits(s, r->port) &&
+			    cmx_record_pkey(r->port, s->pkey, &pkey) &&
+			    cmx_same_partition(pkey, r->pkey))
+				return true;
+		}
+	}
+	return false;
+}
+
+/* Under the lock. The records' work items wait for it. */
+static int cmx_service_start(struct rdma_cmx_service *s,
+			     struct cmx_service_user **fresh)
+{
+	int ret;
+
+	if (cmx_service_exists(s))
+		return -EEXIST;
+	ret = cmx_service_count(s, fresh);
+	if (ret) {
+		cmx_stat_inc(services_refused);
+		return ret;
+	}
+	hash_add(cmx_services, &s->hash, cmx_service_hash(s->id));
+	refcount_inc(&s->ref);
+	ret = cmx_sa_ports_for_each(s->net, cmx_service_add_port, s);
+	if (ret)
+		s->error = ret;
+	return 0;
+}
+
+static int cmx_service_check(const struct rdma_cmx_service_attr *attr)
+{
+	if (!attr->net || !attr->name || !*attr->name || !attr->id)
+		return -EINVAL;
+	if (strnlen(attr->name, CMX_SERVICE_NAME_SIZE) == CMX_SERVICE_NAME_SIZE)
+		return -ENAMETOOLONG;
+	if (attr->pkey && !(attr->pkey & 0x7fff))
+		return -EINVAL;
+	if (attr->lease_s && attr->lease_s < RDMA_CMX_MIN_LEASE)
+		return -ERANGE;
+	if (attr->dev_port && !attr->dev)
+		return -EINVAL;
+	if (!attr->dev)
+		return 0;
+	if (!*attr->dev ||
+	    strnlen(attr->dev, IB_DEVICE_NAME_MAX) == IB_DEVICE_NAME_MAX)
+		return -ENODEV;
+	return cmx_sa_ports_find(attr->net, attr->dev, attr->dev_port);
+}
+
+static struct rdma_cmx_service *
+cmx_service_alloc(const struct rdma_cmx_service_attr *attr)
+{
+	struct rdma_cmx_service *s;
+
+	s = kzalloc(sizeof(*s), GFP_KERNEL_ACCOUNT);
+	if (!s)
+		return NULL;
+	refcount_set(&s->ref, 1);
+	INIT_LIST_HEAD(&s->records);
+	mutex_init(&s->report_lock);
+	s->net = get_net(attr->net);
+	s->id = attr->id;
+	s->pkey = attr->pkey;
+	s->lease = attr->lease_s ?: max_t(u32, READ_ONCE(service_lease_s),
+					  RDMA_CMX_MIN_LEASE);
+	if (attr->dev)
+		strscpy(s->dev, attr->dev, sizeof(s->dev));
+	s->dev_port = attr->dev_port;
+	strscpy(s->name, attr->name, sizeof(s->name));
+	memcpy(s->data, attr->data, sizeof(s->data));
+	/* Until a port says otherwise. */
+	s->error = -ENODEV;
+	cmx_stat_inc(live_services);
+	return s;
+}
+
+static struct rdma_cmx_service *
+cmx_service_new(const struct rdma_cmx_service_attr *attr, kuid_t uid,
+		bool user, rdma_cmx_service_fn event, void *context)
+{
+	struct cmx_service_user *fresh;
+	struct rdma_cmx_service *s;
+	int ret;
+
+	ret = cmx_service_check(attr);
+	if (ret)
+		return ERR_PTR(ret);
+	fresh = kzalloc(sizeof(*fresh), GFP_KERNEL_ACCOUNT);
+	if (!fresh)
+		return ERR_PTR(-ENOMEM);
+	fresh->uid = uid;
+	s = cmx_service_alloc(attr);
+	if (!s) {
+		kfree(fresh);
+		return ERR_PTR(-ENOMEM);
+	}
+	s->uid = uid;
+	s->counted = user;
+	s->confined = user;
+	s->event = event;
+	s->context = context;
+	mutex_lock(&cmx_service_lock);
+	ret = cmx_service_start(s, &fresh);
+	if (!ret)
+		trace_cmx_advertise(s);
+	mutex_unlock(&cmx_service_lock);
+	kfree(fresh);
+	if (ret) {
+		cmx_service_put(s);
+		return ERR_PTR(ret);
+	}
+	cmx_stat_inc(services);
+	return s;
+}
+
+struct rdma_cmx_service *
+rdma_cmx_advertise(const struct rdma_cmx_service_attr *attr,
+		   rdma_cmx_service_fn event, void *context)
+{
+	return cmx_service_new(attr, GLOBAL_ROOT_UID, false, event, context);
+}
+EXPORT_SYMBOL_GPL(rdma_cmx_advertise);
+
+struct rdma_cmx_service *
+rdma_cmx_advertise_for(const struct rdma_cmx_service_attr *attr, kuid_t uid,
+		       rdma_cmx_service_fn event, void *context)
+{
+	return cmx_service_new(attr, uid, true, event, context);
+}
+EXPORT_SYMBOL_GPL(rdma_cmx_advertise_for);
+
+void rdma_cmx_withdraw(struct rdma_cmx_service *s)
+{
+	struct cmx_record *r;
+
+	/* No callback after this. */
+	mutex_lock(&s->report_lock);
+	s->event = NULL;
+	mutex_unlock(&s->report_lock);
+
+	mutex_lock(&cmx_service_lock);
+	trace_cmx_withdraw(s);
+	s->withdrawn = true;
+	list_for_each_entry(r, &s->records, node)
+		cmx_record_end(r, CMX_WITHDRAW_MS);
+	cmx_service_ended(s);
+	mutex_unlock(&cmx_service_lock);
+	cmx_service_put(s);
+}
+EXPORT_SYMBOL_GPL(rdma_cmx_withdraw);
+
+void rdma_cmx_service_state(struct rdma_cmx_service *s,
+			    struct rdma_cmx_service_state *state)
+{
+	struct cmx_record *r;
+
+	memset(state, 0, sizeof(*state));
+	mutex_lock(&cmx_service_lock);
+	list_for_each_entry(r, &s->records, node) {
+		if (r->ending)
+			continue;
+		if (r->confirmed)
+			state->set++;
+		else
+			state->waiting++;
+	}
+	if (state->waiting || !state->set)
+		state->error = s->error;
+	mutex_unlock(&cmx_service_lock);
+}
+EXPORT_SYMBOL_GPL(rdma_cmx_service_state);
+
+int cmx_advertise_init(void)
+{
+	int ret;
+
+	ret = cmx_record_init();
+	if (!ret)
+		cmx_sa_watch(&cmx_service_watcher);
+	return ret;
+}
+
+/* Consumers have withdrawn all; the last records end by their deadline. */
+void cmx_advertise_exit(void)
+{
+	cmx_sa_unwatch(&cmx_service_watcher);
+	wait_event(cmx_service_wait, cmx_records_none());
+	cmx_record_exit();
+}

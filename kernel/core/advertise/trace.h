@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* Tracepoints of this room, below events/rdma_cmx in tracefs. */
+#undef TRACE_SYSTEM
+#define TRACE_SYSTEM rdma_cmx
+
+#if !defined(CMX_ADVERTISE_TRACE_H) || defined(TRACE_HEADER_MULTI_READ)
+#define CMX_ADVERTISE_TRACE_H
+
+#include <linux/tracepoint.h>
+
+#include "advertise/advertise.h"
+
+TRACE_EVENT(cmx_advertise,
+	    TP_PROTO(const struct rdma_cmx_service *service),
+	    TP_ARGS(service),
+	    TP_STRUCT__entry(__field(const void *, service)
+			     __field(u64, id)
+			     __field(u16, pkey)
+			     __field(u32, lease)
+			     __array(char, name, CMX_SERVICE_NAME_SIZE)),
+	    TP_fast_assign(__entry->service = service;
+			   __entry->id = service->id;
+			   __entry->pkey = service->pkey;
+			   __entry->lease = service->lease;
+			   memcpy(__entry->name, service->name,
+				  CMX_SERVICE_NAME_SIZE);),
+	    TP_printk("service=%p id=0x%llx pkey=0x%04x lease=%u name=%s",
+		      __entry->service, __entry->id, __entry->pkey,
+		      __entry->lease, __entry->name)
+);
+
+TRACE_EVENT(cmx_withdraw,
+	    TP_PROTO(const struct rdma_cmx_service *service),
+	    TP_ARGS(service),
+	    TP_STRUCT__entry(__field(const void *, service)
+			     __field(u64, id)),
+	    TP_fast_assign(__entry->service = service;
+			   __entry->id = service->id;),
+	    TP_printk("service=%p id=0x%llx", __entry->service, __entry->id)
+);
+
+/* A query for a record has ended: op 1 set it, 2 deleted it. */
+TRACE_EVENT(cmx_record,
+	    TP_PROTO(const struct cmx_record *r, int error),
+	    TP_ARGS(r, error),
+	    TP_STRUCT__entry(__field(const void *, service)
+			     __string(dev,
+				      dev_name(&cmx_sa_port_dev(r->port)->dev))
+			     __field(u32, port)
+			     __field(u64, id)
+			     __field(u16, pkey)
+			     __field(int, op)
+			     __field(int, error)),
+	    TP_fast_assign(__entry->service = r->service;
+			   cmx_assign_str(dev,
+					  dev_name(&cmx_sa_port_dev(r->port)->dev));
+			   __entry->port = cmx_sa_port_num(r->port);
+			   __entry->id = r->service->id;
+			   __entry->pkey = r->pkey;
+			   __entry->op = r->op;
+			   __entry->error = error;),
+	    TP_printk("service=%p dev=%s port=%u id=0x%llx pkey=0x%04x op=%d error=%d",
+		      __entry->service, __get_str(dev), __entry->port,
+		      __entry->id, __entry->pkey, __entry->op,
+		      __entry->error)
+);
+
+#endif /* CMX_ADVERTISE_TRACE_H */
+
+#undef TRACE_INCLUDE_PATH
+#define TRACE_INCLUDE_PATH advertise
+#undef TRACE_INCLUDE_FILE
+#define TRACE_INCLUDE_FILE trace
+#include <trace/define_trace.h>

@@ -84,4 +84,8 @@ int consumer_share_run(struct rdma_cm_id *id, unsigned int threads,
 		       const union rdma_cmx_sockaddr *group, char *text,
 		       size_t size);
 
+/* advertise, advertised, withdraw: see advertise.c. */
+int consumer_advertise(const char *verb, char *line, char *text, size_t size);
+void consumer_withdraw_all(void);
+
 #endif /* CMX_CONSUMER_H */

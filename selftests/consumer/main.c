@@ -17,6 +17,7 @@
  *				outputs.c
  *	services, …		many queries for services, see sa.c
  *	join, more, …, leave	memberships, see join.c
+ *	advertise, …, withdraw	services, see advertise.c
  *
  * QUERY is described in parse.c. consumer.lock guards everything but what
  * the callback stores, which consumer.done publishes.
@@ -257,6 +258,11 @@ static int consumer_command(char *line)
 	    !strncmp(verb, "path", 4))
 		return consumer_output(verb, line, consumer.res, consumer.text,
 				       sizeof(consumer.text));
+	if (!strncmp(verb, "advertise", 9) || !strcmp(verb, "withdraw")) {
+		consumer_reset();
+		return consumer_advertise(verb, line, consumer.text,
+					  sizeof(consumer.text));
+	}
 	if (!strcmp(verb, "crowd"))
 		return consumer_crowd_run(line);
 	return consumer_multicast(verb, line);
@@ -337,6 +343,7 @@ static void __exit consumer_exit(void)
 	consumer_crowd(0, NULL, NULL);
 	consumer_sa_end();
 	consumer_leave();
+	consumer_withdraw_all();
 	mutex_unlock(&consumer.lock);
 }
 module_exit(consumer_exit);

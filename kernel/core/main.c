@@ -3,6 +3,7 @@
 #include <linux/module.h>
 
 #include "advertise/advertise.h"
+#include "connect/connect.h"
 #include "mcast/mcast.h"
 #include "names/names.h"
 #include "resolve/resolve.h"
@@ -33,8 +34,13 @@ static int __init cmx_init(void)
 	ret = cmx_query_init();
 	if (ret)
 		goto exit_advertise;
+	ret = cmx_connect_init();
+	if (ret)
+		goto exit_query;
 	return 0;
 
+exit_query:
+	cmx_query_exit();
 exit_advertise:
 	cmx_advertise_exit();
 exit_mcast:
@@ -58,6 +64,7 @@ module_init(cmx_init);
  */
 static void __exit cmx_exit(void)
 {
+	cmx_connect_exit();
 	cmx_advertise_exit();
 	cmx_mcast_exit();
 	cmx_names_stop();

@@ -21,6 +21,9 @@
 	X(coalesced)		/* queries that joined a lookup */	\
 	X(names_given)		/* answers that callers brought */	\
 	X(device_walks)		/* searches of all GID tables for an address */	\
+	X(connects)		/* connects by name */			\
+	X(connect_requests)	/* of their candidates */		\
+	X(connected)		/* of the connects: with an id */	\
 	X(joins)		/* multicast joins that were started */	\
 	X(leaves)		/* multicast groups left */		\
 	X(rejoins)		/* lost memberships that were joined again */	\
@@ -50,6 +53,7 @@
 	X(live_sa_lookups)						\
 	X(live_sa_mads)							\
 	X(live_sa_answers)	/* outside the caches */		\
+	X(live_connects)						\
 	X(live_members)		/* memberships that rdma_cm does not know */
 
 struct cmx_stats {

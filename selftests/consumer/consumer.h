@@ -10,6 +10,7 @@
 struct seq_file;
 
 #define CONSUMER_LINE 2048
+#define CONSUMER_TEXT 2048
 
 /**
  * struct consumer_question - a query as a test writes it
@@ -87,5 +88,10 @@ int consumer_share_run(struct rdma_cm_id *id, unsigned int threads,
 /* advertise, advertised, withdraw: see advertise.c. */
 int consumer_advertise(const char *verb, char *line, char *text, size_t size);
 void consumer_withdraw_all(void);
+/* connect.c, listen.c: see there. */
+int consumer_connect(const char *verb, char *line, char *text, size_t size);
+void consumer_connect_end(void);
+int consumer_listen(const char *verb, char *line, char *text, size_t size);
+void consumer_unlisten(void);
 
 #endif /* CMX_CONSUMER_H */

@@ -18,6 +18,8 @@
  *	services, …		many queries for services, see sa.c
  *	join, more, …, leave	memberships, see join.c
  *	advertise, …, withdraw	services, see advertise.c
+ *	connect, …		connect by name, see connect.c
+ *	listen, …		its targets, see listen.c
  *
  * QUERY is described in parse.c. consumer.lock guards everything but what
  * the callback stores, which consumer.done publishes.
@@ -44,7 +46,7 @@ static struct {
 	bool gids;
 	bool why;
 	struct rdma_cmx_result *res;
-	char text[160];			/* instead of res, if not empty */
+	char text[CONSUMER_TEXT];	/* instead of res, if not empty */
 } consumer;
 
 static void consumer_done(struct rdma_cmx_query *query,
@@ -265,6 +267,12 @@ static int consumer_command(char *line)
 	}
 	if (!strcmp(verb, "crowd"))
 		return consumer_crowd_run(line);
+	if (!strncmp(verb, "connect", 7))
+		return consumer_connect(verb, line, consumer.text,
+					sizeof(consumer.text));
+	if (!strncmp(verb, "listen", 6) || !strcmp(verb, "unlisten"))
+		return consumer_listen(verb, line, consumer.text,
+				       sizeof(consumer.text));
 	return consumer_multicast(verb, line);
 }
 
@@ -344,6 +352,8 @@ static void __exit consumer_exit(void)
 	consumer_sa_end();
 	consumer_leave();
 	consumer_withdraw_all();
+	consumer_connect_end();
+	consumer_unlisten();
 	mutex_unlock(&consumer.lock);
 }
 module_exit(consumer_exit);

@@ -2,7 +2,7 @@
 /*
  * Faults in the calls of the kernel API, made by cmx_consumer.ko in this
  * thread: each fails with ENOMEM, or gives what it gives without a fault.
- * KA-01, MC-11. The consumer's own allocations fail as well.
+ * KA-01, KA-02, MC-11. The consumer's own allocations fail as well.
  */
 #include "uapi.h"
 #include "consumer.h"
@@ -103,6 +103,15 @@ TEST_F_TIMEOUT(kernel, MC_11_join, SWEEP_LIMIT)
 	/* Another membership of a group */
 	SWEEP("more 239.55.7.3 0", false, "part 239.55.7.3");
 	ASSERT_EQ(0, consumer_do(self->fd, "leave"));
+}
+
+/* What the calling thread does; the candidates are worked on elsewhere. */
+TEST_F_TIMEOUT(kernel, KA_02_connect, SWEEP_LIMIT)
+{
+	ASSERT_EQ(0, consumer_do(self->fd, "listen 10.55.0.1 7600 accept"));
+	SWEEP("connect-sync -- 10.55.0.1 7600", false, "connect-end");
+	SWEEP("connect -- 10.55.0.1 7600", false, "connect-end");
+	ASSERT_EQ(0, consumer_do(self->fd, "unlisten"));
 }
 
 int main(int argc, char **argv)

@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Connect by name: a query, and then candidates that race (race.c). It ends
+ * exactly once, when no candidate is left but the one that is handed over.
+ *
+ * References: the caller's, that of the connect until it has ended, one of each
+ * armed timer and one of each queued work item. The candidates lie in memory of
+ * the connect.
+ *
+ * The timers have a work queue that memory reclaim cannot hold up. The ids are
+ * worked on elsewhere: rdma_destroy_id() waits for work of queues that it can.
+ */
+#include <linux/err.h>
+#include <linux/export.h>
+#include <linux/mm.h>
+#include <linux/moduleparam.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <net/net_namespace.h>
+
+#include "connect/connect.h"
+
+#define CMX_CONNECT_DELAY_MS		250
+#define CMX_CONNECT_DELAY_MIN_MS	10
+
+static unsigned int connect_timeout_ms = 30000;
+module_param(connect_timeout_ms, uint, 0644);
+MODULE_PARM_DESC(connect_timeout_ms,
+		 "Default deadline of a connect by name in ms (default 30000)");
+
+struct workqueue_struct *cmx_connect_wq;
+struct workqueue_struct *cmx_connect_timer_wq;
+
+static void cmx_report_release(struct kref *ref)
+{
+	kvfree(container_of(ref, struct rdma_cmx_connect_report, ref));
+}
+
+void rdma_cmx_connect_report_put(struct rdma_cmx_connect_report *report)
+{
+	if (report)
+		kref_put(&report->ref, cmx_report_release);
+}
+EXPORT_SYMBOL_GPL(rdma_cmx_connect_report_put);
+
+static void cmx_connector_release(struct kref *ref)
+{
+	struct rdma_cmx_connector *c = container_of(ref,
+						    struct rdma_cmx_connector,
+						    ref);
+
+	rdma_cmx_query_put(c->query);
+	kvfree(c->tries);
+	kfree(c);
+	cmx_stat_dec(live_connects);
+}
+
+void rdma_cmx_connect_put(struct rdma_cmx_connector *connector)
+{
+	if (connector)
+		kref_put(&connector->ref, cmx_connector_release);
+}
+EXPORT_SYMBOL_GPL(rdma_cmx_connect_put);
+
+/* With the lock: it is never the last one. */
+void cmx_connector_drop(struct rdma_cmx_connector *c)
+{
+	bool last = kref_put(&c->ref, cmx_connector_release);
+
+	WARN_ON_ONCE(last);
+}
+
+static void cmx_connect_disarm(struct rdma_cmx_connector *c,
+			       struct delayed_work *timer)
+{
+	if (cancel_delayed_work(timer))
+		rdma_cmx_connect_put(c);
+}
+
+/*
+ * Nothing of the race is left, and no lock is held; c->called is decided. @id is
+ * the caller's now, or an ERR_PTR.
+ */
+void cmx_connect_end(struct rdma_cmx_connector *c, struct rdma_cm_id *id)
+{
+	struct rdma_cmx_connect_report *report = c->report;
+
+	cmx_connect_disarm(c, &c->delay_work);
+	cmx_connect_disarm(c, &c->deadline);
+	rdma_cmx_result_put(c->result);
+	put_net(c->net);
+	if (c->called) {
+		if (!IS_ERR(id))
+			cmx_stat_inc(connected);
+		c->done(c, id, report, c->done_context);
+	} else {
+		rdma_cmx_connect_report_put(report);
+	}
+	spin_lock(&c->lock);
+	c->caller = NULL;
+	spin_unlock(&c->lock);
+	complete_all(&c->idle);
+	rdma_cmx_connect_put(c);
+}
+
+/* Ends the query if there is no time for it, or the connect without an id. */
+static void cmx_connect_work(struct work_struct *work)
+{
+	struct rdma_cmx_connector *c = container_of(work,
+						    struct rdma_cmx_connector,
+						    work);
+	bool resolved, end;
+
+	spin_lock(&c->lock);
+	resolved = c->resolved;
+	end = c->ending && !c->winner && !c->ended;
+	if (end) {
+		c->ended = true;
+		c->called = !c->cancelled;
+		c->caller = current;
+	}
+	spin_unlock(&c->lock);
+
+	if (!resolved && rdma_cmx_query_cancel(c->query)) {
+		spin_lock(&c->lock);
+		c->resolved = true;
+		cmx_race(c);
+		spin_unlock(&c->lock);
+	}
+	if (end)
+		cmx_connect_end(c, ERR_PTR(cmx_race_error(c)));
+	rdma_cmx_connect_put(c);
+}
+
+static void cmx_connect_late(struct work_struct *work)
+{
+	struct rdma_cmx_connector *c = container_of(to_delayed_work(work),
+						    struct rdma_cmx_connector,
+						    deadline);
+
+	spin_lock(&c->lock);
+	c->late = true;
+	cmx_race(c);
+	spin_unlock(&c->lock);
+	rdma_cmx_connect_put(c);
+}
+
+/* Memory of the candidates; their number is that of the result. */
+static int cmx_connect_alloc(struct rdma_cmx_connector *c)
+{
+	struct rdma_cmx_result *res = c->result;
+	u32 i;
+
+	c->report = kvzalloc(struct_size(c->report, candidates, res->count),
+			     GFP_KERNEL);
+	c->tries = kvcalloc(res->count, sizeof(*c->tries), GFP_KERNEL);
+	if (!c->report || !c->tries) {
+		kvfree(c->report);
+		c->report = NULL;
+		return -ENOMEM;
+	}
+	kref_init(&c->report->ref);
+	c->report->count = res->count;
+	c->count = res->count;
+	c->report->winner = res->count;
+	for (i = 0; i < res->count; i++)
+		cmx_try_init(&c->tries[i], c, &res->entries[i],
+			     &c->report->candidates[i]);
+	return 0;
+}
+
+static void cmx_connect_resolved(struct rdma_cmx_query *query,
+				 struct rdma_cmx_result *result, void *context)
+{
+	struct rdma_cmx_connector *c = context;
+	int error = PTR_ERR_OR_ZERO(result);
+
+	/* Nobody else looks at these before it is resolved. */
+	if (!error) {
+		c->result = result;
+		error = cmx_connect_alloc(c);
+	}
+	c->error = error;
+	spin_lock(&c->lock);
+	c->resolved = true;
+	cmx_race(c);
+	spin_unlock(&c->lock);
+}
+
+static int cmx_connect_check(const struct rdma_cmx_connect_attr *attr,
+			     struct rdma_cmx_query_attr *query)
+{
+	if (!query->net || !attr->handler || !attr->setup != !attr->teardown ||
+	    (attr->delay_ms && attr->delay_ms < CMX_CONNECT_DELAY_MIN_MS) ||
+	    (query->flags & RDMA_CMX_AI_PASSIVE))
+		return -EINVAL;
+	if (!query->qp_type && query->port_space != RDMA_PS_UDP &&
+	    query->port_space != RDMA_PS_IPOIB)
+		query->qp_type = IB_QPT_RC;
+	/* rdma_create_qp() and ESTABLISHED mean something else for the others. */
+	if (attr->setup && query->qp_type != IB_QPT_RC)
+		return -EOPNOTSUPP;
+	return 0;
+}
+
+static struct rdma_cmx_connector *
+cmx_connector_alloc(const struct rdma_cmx_connect_attr *attr,
+		    void *context, rdma_cmx_connect_fn done, void *done_context)
+{
+	struct rdma_cmx_connector *c;
+
+	c = kzalloc(sizeof(*c), GFP_KERNEL);
+	if (!c)
+		return NULL;
+	kref_init(&c->ref);
+	/* Until it has ended */
+	kref_get(&c->ref);
+	spin_lock_init(&c->lock);
+	init_completion(&c->idle);
+	INIT_WORK(&c->work, cmx_connect_work);
+	INIT_DELAYED_WORK(&c->delay_work, cmx_race_delay);
+	INIT_DELAYED_WORK(&c->deadline, cmx_connect_late);
+	c->attr = *attr;
+	c->limited = attr->query.route_count;
+	c->own_dev = attr->query.dev;
+	memset(&c->attr.query, 0, sizeof(c->attr.query));
+	c->context = context;
+	c->done = done;
+	c->done_context = done_context;
+	c->started = ktime_get();
+	c->delay = msecs_to_jiffies(attr->delay_ms ?: CMX_CONNECT_DELAY_MS);
+	c->expires = jiffies +
+		     msecs_to_jiffies(attr->timeout_ms ?:
+				      READ_ONCE(connect_timeout_ms));
+	cmx_stat_inc(live_connects);
+	return c;
+}
+
+/* The query is there; the connect may have ended already. */
+static void cmx_connect_arm(struct rdma_cmx_connector *c)
+{
+	long left = c->expires - jiffies;
+
+	spin_lock(&c->lock);
+	if (!c->ended && !c->called) {
+		kref_get(&c->ref);
+		queue_delayed_work(cmx_connect_timer_wq, &c->deadline,
+				   max(left, 0L));
+	}
+	spin_unlock(&c->lock);
+}
+
+static int cmx_connect_start(const struct rdma_cmx_connect_attr *attr,
+			     void *context, rdma_cmx_connect_fn done,
+			     void *done_context,
+			     struct rdma_cmx_connector **pconnector)
+{
+	struct rdma_cmx_query_attr query = attr->query;
+	struct rdma_cmx_result *known;
+	struct rdma_cmx_connector *c;
+	int ret;
+
+	*pconnector = NULL;
+	ret = cmx_connect_check(attr, &query);
+	if (ret)
+		return ret;
+	c = cmx_connector_alloc(attr, context, done, done_context);
+	if (!c)
+		return -ENOMEM;
+	c->net = get_net(query.net);
+	*pconnector = c;
+	/* The callback may give back the caller's before this is through. */
+	kref_get(&c->ref);
+	ret = rdma_cmx_query_start(&query, cmx_connect_resolved, c, &known,
+				   &c->query);
+	if (!ret) {
+		cmx_stat_inc(connects);
+		if (known)
+			cmx_connect_resolved(NULL, known, c);
+		cmx_connect_arm(c);
+	} else {
+		*pconnector = NULL;
+		put_net(c->net);
+		/* That of the connect, and the caller's */
+		rdma_cmx_connect_put(c);
+		rdma_cmx_connect_put(c);
+	}
+	rdma_cmx_connect_put(c);
+	return ret;
+}
+
+int rdma_cmx_connect_start(const struct rdma_cmx_connect_attr *attr,
+			   rdma_cmx_connect_fn done, void *context,
+			   struct rdma_cmx_connector **pconnector)
+{
+	*pconnector = NULL;
+	return done ? cmx_connect_start(attr, context, done, context,
+					pconnector) : -EINVAL;
+}
+EXPORT_SYMBOL_GPL(rdma_cmx_connect_start);
+
+/* Is this one of the callbacks? With the lock. */
+static bool cmx_connect_inside(const struct rdma_cmx_connector *c)
+{
+	u32 i;
+
+	if (c->caller == current)
+		return true;
+	for (i = 0; c->resolved && i < c->count; i++)
+		if (c->tries[i].caller == current)
+			return true;
+	return false;
+}
+
+bool rdma_cmx_connect_cancel(struct rdma_cmx_connector *connector)
+{
+	bool inside, called;
+
+	spin_lock(&connector->lock);
+	inside = cmx_connect_inside(connector);
+	called = connector->called;
+	if (!called) {
+		connector->cancelled = true;
+		cmx_race(connector);
+	}
+	spin_unlock(&connector->lock);
+	if (!inside)
+		wait_for_completion(&connector->idle);
+	return !called;
+}
+EXPORT_SYMBOL_GPL(rdma_cmx_connect_cancel);
+
+struct cmx_connect_sync {
+	struct completion done;
+	struct rdma_cm_id *id;
+	struct rdma_cmx_connect_report *report;
+};
+
+static void cmx_connect_sync_done(struct rdma_cmx_connector *connector,
+				  struct rdma_cm_id *id,
+				  struct rdma_cmx_connect_report *report,
+				  void *context)
+{
+	struct cmx_connect_sync *sync = context;
+
+	sync->id = id;
+	sync->report = report;
+	complete(&sync->done);
+}
+
+struct rdma_cm_id *
+rdma_cmx_connect(const struct rdma_cmx_connect_attr *attr, void *context,
+		 struct rdma_cmx_connect_report **report)
+{
+	struct cmx_connect_sync sync = {};
+	struct rdma_cmx_connector *c;
+	int ret;
+
+	if (report)
+		*report = NULL;
+	init_completion(&sync.done);
+	ret = cmx_connect_start(attr, context, cmx_connect_sync_done, &sync,
+				&c);
+	if (ret)
+		return ERR_PTR(ret);
+	/* After a signal the id may still have come first. */
+	if (wait_for_completion_killable(&sync.done) &&
+	    rdma_cmx_connect_cancel(c))
+		sync.id = ERR_PTR(-EINTR);
+	rdma_cmx_connect_put(c);
+	if (report)
+		*report = sync.report;
+	else
+		rdma_cmx_connect_report_put(sync.report);
+	return sync.id;
+}
+EXPORT_SYMBOL_GPL(rdma_cmx_connect);
+
+int cmx_connect_init(void)
+{
+	cmx_connect_wq = alloc_workqueue("rdma_cmx_connect", WQ_UNBOUND, 0);
+	if (!cmx_connect_wq)
+		return -ENOMEM;
+	cmx_connect_timer_wq = alloc_workqueue("rdma_cmx_connect_timer",
+					       WQ_UNBOUND | WQ_HIGHPRI |
+					       WQ_MEM_RECLAIM, 0);
+	if (cmx_connect_timer_wq)
+		return 0;
+	destroy_workqueue(cmx_connect_wq);
+	return -ENOMEM;
+}
+
+/*
+ * Each consumer has ended its connects before it was unloaded: what is left are
+ * work items that give back references.
+ */
+void cmx_connect_exit(void)
+{
+	destroy_workqueue(cmx_connect_timer_wq);
+	destroy_workqueue(cmx_connect_wq);
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Connect by name: what its files share.
+ *
+ *	connect.c	the calls, their deadline, cancel and end
+ *	race.c		which candidate starts, stops or wins
+ *	try.c		one candidate, from its address to its id's end
+ *
+ * cmx_connect.lock guards the state of a connect and of its candidates. It is
+ * innermost, below the handler lock of an id, and taken in process context only.
+ * Nothing is called under it but what queues work.
+ *
+ * The id of a candidate belongs to the candidate's work item, which does not run
+ * beside itself; the id's event handler stores the event and queues it. So
+ * nothing that rdma_cm or the caller may wait for runs in the handler.
+ */
+#ifndef CMX_CONNECT_H
+#define CMX_CONNECT_H
+
+#include <linux/completion.h>
+#include <linux/kref.h>
+#include <linux/spinlock.h>
+#include <linux/workqueue.h>
+
+#include "core.h"
+
+/* Candidates that are under way at a time */
+#define CMX_CONNECT_FLIGHT	8
+
+/**
+ * struct cmx_try - one candidate
+ * @c: the connect
+ * @entry: of the result
+ * @out: its part of the report
+ * @work: does all that is done with the id
+ * @id: its id, @work's only
+ * @step: as in @out, @work's only
+ * @flying: between its start and its end
+ * @up: it was connected or routed, and waits to be handed over or taken down
+ * @stop: it lost, or the call ended
+ * @hand_over: all others are down
+ * @got: the event that its step waits for has come
+ * @error: of an event, 0: none
+ * @connected: it has to be disconnected
+ * @set_up: it has to be torn down, @work's only
+ * @cached: its path is of the cache, @work's only
+ * @path_failed: it failed in a way that the path may be the reason for
+ * @again: the second attempt, without the cache; @work's only
+ * @caller: runs a callback of the caller
+ * @param: of the event that connected it
+ */
+struct cmx_try {
+	struct rdma_cmx_connector *c;
+	const struct rdma_cmx_entry *entry;
+	struct rdma_cmx_candidate *out;
+	struct work_struct work;
+	struct rdma_cm_id *id;
+	enum rdma_cmx_connect_step step;
+	bool flying;
+	bool up;
+	bool stop;
+	bool hand_over;
+	bool got;
+	int error;
+	bool connected;
+	bool set_up;
+	bool cached;
+	bool path_failed;
+	bool again;
+	struct task_struct *caller;
+	struct rdma_conn_param param;
+};
+
+/**
+ * struct rdma_cmx_connector - a connect
+ * @ref: the caller's; its own until it ends; one of each armed timer and queued
+ *	work item
+ * @lock: see above
+ * @attr: of the caller, without what @attr.query points to
+ * @net: of the query, with a reference until it ends
+ * @context: of setup and teardown
+ * @done: the callback
+ * @done_context: of that
+ * @started: when
+ * @expires: deadline, in jiffies
+ * @delay: of the next candidate, in jiffies
+ * @limited: the caller gave path records
+ * @own_dev: the caller gave a device
+ * @query: the resolution, or NULL
+ * @result: its result, or NULL
+ * @error: of the resolution
+ * @report: what became of the candidates, or NULL; the callback's in the end
+ * @count: number of candidates
+ * @tries: the candidates
+ * @resolved: the query is through: what it has left stays
+ * @next: the first candidate that may be untried
+ * @flights: candidates that are flying
+ * @winner: the first that was up, until it is lost
+ * @slow: the delay is over: the next one may start beside the others
+ * @late: the deadline is over
+ * @cancelled: there is no callback any more
+ * @ending: no candidate is left but the winner
+ * @ended: the end has begun
+ * @called: the callback has begun
+ * @caller: runs it
+ * @idle: nothing of the caller runs or will run
+ * @work: ends the query, or the connect
+ * @delay_work: timer of @delay
+ * @deadline: timer of @expires
+ */
+struct rdma_cmx_connector {
+	struct kref ref;
+	spinlock_t lock;		/* see above */
+	struct rdma_cmx_connect_attr attr;
+	struct net *net;
+	void *context;
+	rdma_cmx_connect_fn done;
+	void *done_context;
+	ktime_t started;
+	unsigned long expires;
+	unsigned long delay;
+	bool limited;
+	bool own_dev;
+	struct rdma_cmx_query *query;
+	struct rdma_cmx_result *result;
+	int error;
+	struct rdma_cmx_connect_report *report;
+	u32 count;
+	struct cmx_try *tries;
+	bool resolved;
+	u32 next;
+	u32 flights;
+	struct cmx_try *winner;
+	bool slow;
+	bool late;
+	bool cancelled;
+	bool ending;
+	bool ended;
+	bool called;
+	struct task_struct *caller;
+	struct completion idle;
+	struct work_struct work;
+	struct delayed_work delay_work;
+	struct delayed_work deadline;
+};
+
+static inline u32 cmx_connect_ms(const struct rdma_cmx_connector *c)
+{
+	return ktime_ms_delta(ktime_get(), c->started);
+}
+
+/* connect.c */
+extern struct workqueue_struct *cmx_connect_wq;
+extern struct workqueue_struct *cmx_connect_timer_wq;
+void cmx_connector_drop(struct rdma_cmx_connector *c);
+void cmx_connect_end(struct rdma_cmx_connector *c, struct rdma_cm_id *id);
+int cmx_connect_init(void);
+void cmx_connect_exit(void);
+
+/* race.c */
+void cmx_race(struct rdma_cmx_connector *c);
+void cmx_race_down(struct rdma_cmx_connector *c, struct cmx_try *t);
+int cmx_race_error(const struct rdma_cmx_connector *c);
+void cmx_race_delay(struct work_struct *work);
+
+/* try.c */
+void cmx_try_init(struct cmx_try *t, struct rdma_cmx_connector *c,
+		  const struct rdma_cmx_entry *entry,
+		  struct rdma_cmx_candidate *out);
+void cmx_try_queue(struct cmx_try *t);
+void cmx_try_start(struct cmx_try *t);
+void cmx_try_work(struct work_struct *work);
+
+#endif /* CMX_CONNECT_H */

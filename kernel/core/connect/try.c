@@ -1,0 +1,461 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * One candidate: its id is created, addressed, routed and connected, and handed
+ * over or destroyed. One work item does all of it, from event to event.
+ *
+ * The event handler of the id, under the id's handler lock, only stores what has
+ * come. So the work item may destroy the id at any time, which waits for the
+ * handler. The handover takes both locks: an event comes before it, and ends the
+ * candidate, or after it, and goes to the caller's handler.
+ */
+#include <linux/export.h>
+#include <linux/sched.h>
+#include <rdma/ib_addr.h>
+#include <rdma/ib_cm.h>
+#include <rdma/ib_sa.h>
+#include <rdma/rdma_cm_ib.h>
+
+#include "connect/connect.h"
+
+/* ARP and neighbour discovery give up by then; so does an SA that replies. */
+#define CMX_TRY_ADDR_MS		3000
+#define CMX_TRY_ROUTE_MS	5000
+
+/* What rdma_cm puts in front of private data to an IP address */
+#define CMX_TRY_IP_HEADER	36
+
+void cmx_try_init(struct cmx_try *t, struct rdma_cmx_connector *c,
+		  const struct rdma_cmx_entry *entry,
+		  struct rdma_cmx_candidate *out)
+{
+	t->c = c;
+	t->entry = entry;
+	t->out = out;
+	out->src = entry->src;
+	out->dst = entry->dst;
+	out->ibdev_index = entry->ibdev_index;
+	out->port_num = entry->port_num;
+	out->step = RDMA_CMX_CONNECT_UNTRIED;
+	/* A name server may say anything. */
+	if (!entry->port_num || cmx_addr_is_any(&entry->dst) ||
+	    cmx_addr_is_multicast(&entry->dst)) {
+		out->step = RDMA_CMX_CONNECT_NO_DEVICE;
+		out->error = -ENETUNREACH;
+	}
+	INIT_WORK(&t->work, cmx_try_work);
+}
+
+/* With the lock; the work item has a reference then. */
+void cmx_try_queue(struct cmx_try *t)
+{
+	kref_get(&t->c->ref);
+	if (!queue_work(cmx_connect_wq, &t->work))
+		cmx_connector_drop(t->c);
+}
+
+/* An attempt begins; with the lock. */
+static void cmx_try_reset(struct cmx_try *t)
+{
+	t->step = RDMA_CMX_CONNECT_ADDR;
+	t->up = false;
+	t->stop = false;
+	t->hand_over = false;
+	t->got = false;
+	t->error = 0;
+	t->connected = false;
+	t->cached = false;
+	t->path_failed = false;
+	t->out->reason = 0;
+	t->out->reason_text = NULL;
+	t->out->data_len = 0;
+	t->out->attempts++;
+}
+
+/* With the lock */
+void cmx_try_start(struct cmx_try *t)
+{
+	if (!t->out->attempts)
+		t->out->start_ms = cmx_connect_ms(t->c);
+	t->flying = true;
+	t->again = false;
+	cmx_try_reset(t);
+	cmx_try_queue(t);
+}
+
+/* Does the peer, or whoever has got its request, say that the path is wrong? */
+static bool cmx_try_rejects_path(const struct rdma_cm_id *id, int reason)
+{
+	return rdma_cap_ib_cm(id->device, id->port_num) &&
+	       reason >= IB_CM_REJ_INVALID_GID &&
+	       reason <= IB_CM_REJ_INVALID_PACKET_RATE;
+}
+
+static void cmx_try_data(struct cmx_try *t, const void *data, u8 len)
+{
+	t->out->data_len = data ? len : 0;
+	if (data)
+		memcpy(t->out->data, data, len);
+}
+
+static void cmx_try_established(struct cmx_try *t,
+				const struct rdma_cm_event *event)
+{
+	t->got = true;
+	t->connected = true;
+	t->param = event->param.conn;
+	cmx_try_data(t, event->param.conn.private_data,
+		     event->param.conn.private_data_len);
+	t->param.private_data = t->out->data;
+	t->param.private_data_len = t->out->data_len;
+}
+
+static void cmx_try_rejected(struct cmx_try *t, struct rdma_cm_id *id,
+			     struct rdma_cm_event *event)
+{
+	const void *data;
+	u8 len = 0;
+
+	t->out->reason = event->status;
+	t->out->reason_text = rdma_reject_msg(id, event->status);
+	data = rdma_consumer_reject_data(id, event, &len);
+	cmx_try_data(t, data, len);
+	t->path_failed = cmx_try_rejects_path(id, event->status);
+}
+
+/* The error that an event stands for, 0: none */
+static int cmx_try_event_error(const struct rdma_cm_event *event)
+{
+	bool is_errno = event->status < 0 && event->status >= -MAX_ERRNO;
+
+	switch (event->event) {
+	case RDMA_CM_EVENT_ADDR_ERROR:
+	case RDMA_CM_EVENT_ROUTE_ERROR:
+		return is_errno ? event->status : -EHOSTUNREACH;
+	case RDMA_CM_EVENT_CONNECT_ERROR:
+		return is_errno ? event->status : -ECONNABORTED;
+	case RDMA_CM_EVENT_UNREACHABLE:
+		return is_errno ? event->status : -ETIMEDOUT;
+	case RDMA_CM_EVENT_REJECTED:
+		return -ECONNREFUSED;
+	case RDMA_CM_EVENT_DISCONNECTED:
+		return -ECONNRESET;
+	case RDMA_CM_EVENT_ADDR_CHANGE:
+		return -EADDRNOTAVAIL;
+	case RDMA_CM_EVENT_DEVICE_REMOVAL:
+		return -ENODEV;
+	default:
+		return 0;
+	}
+}
+
+/* Until the handover; the first error counts. */
+static int cmx_try_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
+{
+	int error = cmx_try_event_error(event);
+	struct cmx_try *t = id->context;
+
+	spin_lock(&t->c->lock);
+	switch (event->event) {
+	case RDMA_CM_EVENT_ADDR_RESOLVED:
+	case RDMA_CM_EVENT_ROUTE_RESOLVED:
+		t->got = true;
+		break;
+	case RDMA_CM_EVENT_ESTABLISHED:
+		cmx_try_established(t, event);
+		break;
+	case RDMA_CM_EVENT_REJECTED:
+		if (!t->error)
+			cmx_try_rejected(t, id, event);
+		break;
+	case RDMA_CM_EVENT_UNREACHABLE:
+	case RDMA_CM_EVENT_CONNECT_ERROR:
+		t->path_failed = true;
+		break;
+	default:
+		break;
+	}
+	if (!t->error)
+		t->error = error;
+	if (t->flying)
+		cmx_try_queue(t);
+	spin_unlock(&t->c->lock);
+	return 0;
+}
+
+/* Milliseconds to the deadline, at most @max, and never 0 */
+static unsigned long cmx_try_left(const struct cmx_try *t, unsigned int max)
+{
+	long left = t->c->expires - jiffies;
+
+	return clamp_t(unsigned int, jiffies_to_msecs(max(left, 1L)), 1, max);
+}
+
+static int cmx_try_addr(struct cmx_try *t)
+{
+	const struct rdma_cmx_entry *e = t->entry;
+	struct rdma_cmx_connector *c = t->c;
+	union rdma_cmx_sockaddr src = e->src;
+	struct rdma_cm_id *id;
+
+	id = rdma_create_id(c->net, cmx_try_event, t, e->port_space,
+			    e->qp_type);
+	if (IS_ERR(id))
+		return PTR_ERR(id);
+	t->id = id;
+	if (c->attr.has_tos)
+		rdma_set_service_type(id, c->attr.tos);
+	return rdma_resolve_addr(id, src.sa.sa_family ? &src.sa : NULL,
+				 &e->dst.sa, cmx_try_left(t, CMX_TRY_ADDR_MS));
+}
+
+/* The path of the result, which agrees with those that the caller gave. */
+static int cmx_try_given_path(struct cmx_try *t)
+{
+	const struct rdma_cmx_entry *e = t->entry;
+	struct sa_path_rec rec = {};
+	union ib_gid dgid;
+	u32 wire[16];
+
+	static_assert(sizeof(wire) == sizeof(e->route->path_rec));
+	if (!e->route_count)
+		return -EHOSTUNREACH;
+	memcpy(wire, e->route->path_rec, sizeof(wire));
+	rec.rec_type = SA_PATH_REC_TYPE_IB;
+	ib_sa_unpack_path(wire, &rec);
+	rdma_addr_get_dgid(&t->id->route.addr.dev_addr, &dgid);
+	/* The neighbour has moved since. */
+	if (memcmp(&dgid, &rec.dgid, sizeof(dgid)))
+		return -EHOSTUNREACH;
+	return rdma_set_ib_path(t->id, &rec);
+}
+
+/* Returns 0: an event follows; 1: it has its route; or an error. */
+static int cmx_try_route(struct cmx_try *t)
+{
+	const struct rdma_cmx_connector *c = t->c;
+	struct rdma_cm_id *id = t->id;
+
+	/* Another device with the same address */
+	if (c->own_dev && id->device->index != t->entry->ibdev_index)
+		return -ENODEV;
+	t->step = RDMA_CMX_CONNECT_ROUTE;
+	if (c->limited && rdma_cap_ib_sa(id->device, id->port_num))
+		return cmx_try_given_path(t) ?: 1;
+	if (!t->again && !c->attr.has_tos && !rdma_cmx_set_cached_path(id)) {
+		t->cached = true;
+		return 1;
+	}
+	return rdma_resolve_route(id, cmx_try_left(t, CMX_TRY_ROUTE_MS));
+}
+
+/* Private data of a request that is the caller's and ours */
+static size_t cmx_try_room(const struct rdma_cm_id *id)
+{
+	if (!rdma_cap_ib_cm(id->device, id->port_num))
+		return U8_MAX;
+	return id->route.addr.src_addr.ss_family == AF_IB ?
+	       IB_CM_REQ_PRIVATE_DATA_SIZE :
+	       IB_CM_REQ_PRIVATE_DATA_SIZE - CMX_TRY_IP_HEADER;
+}
+
+static void cmx_try_calls(struct cmx_try *t, struct task_struct *caller)
+{
+	spin_lock(&t->c->lock);
+	t->caller = caller;
+	spin_unlock(&t->c->lock);
+}
+
+static int cmx_try_setup(struct cmx_try *t, struct rdma_conn_param *param)
+{
+	struct rdma_cmx_connector *c = t->c;
+	int ret;
+
+	t->step = RDMA_CMX_CONNECT_SETUP;
+	cmx_try_calls(t, current);
+	ret = c->attr.setup(t->id, t->entry, param, c->context);
+	cmx_try_calls(t, NULL);
+	if (ret)
+		return ret < 0 ? ret : -EINVAL;
+	t->set_up = true;
+	if (!t->id->qp)
+		return -EINVAL;
+	return READ_ONCE(t->stop) ? -ECANCELED : 0;
+}
+
+static int cmx_try_connect(struct cmx_try *t)
+{
+	const struct rdma_cmx_entry *e = t->entry;
+	struct rdma_conn_param param = {
+		.retry_count = t->c->attr.retry_count,
+		.rnr_retry_count = t->c->attr.rnr_retry_count,
+	};
+	u8 data[U8_MAX];
+	size_t len;
+	int ret;
+
+	ret = cmx_try_setup(t, &param);
+	if (ret)
+		return ret;
+	len = (size_t)e->connect_len + param.private_data_len;
+	if (len > cmx_try_room(t->id))
+		return -EMSGSIZE;
+	if (param.private_data_len && !param.private_data)
+		return -EINVAL;
+	if (e->connect_len)
+		memcpy(data, e->connect, e->connect_len);
+	if (param.private_data_len)
+		memcpy(data + e->connect_len, param.private_data,
+		       param.private_data_len);
+	param.private_data = data;
+	param.private_data_len = len;
+
+	t->step = RDMA_CMX_CONNECT_REQUEST;
+	cmx_stat_inc(connect_requests);
+	ret = rdma_connect(t->id, &param);
+	/* What cannot be sent may have an invalid path. */
+	if (ret && ret != -ENOMEM)
+		t->path_failed = true;
+	return ret;
+}
+
+/* The first one wins. */
+static int cmx_try_up(struct cmx_try *t)
+{
+	struct rdma_cmx_connector *c = t->c;
+
+	t->step = RDMA_CMX_CONNECT_UP;
+	spin_lock(&c->lock);
+	t->up = true;
+	if (!c->winner && !t->stop)
+		c->winner = t;
+	else
+		t->stop = true;
+	t->out->end_ms = cmx_connect_ms(c);
+	cmx_race(c);
+	spin_unlock(&c->lock);
+	return 0;
+}
+
+/* What its step waited for has come, or it begins. */
+static int cmx_try_advance(struct cmx_try *t)
+{
+	int ret = 1;
+
+	if (!t->id)
+		return cmx_try_addr(t);
+	if (t->step == RDMA_CMX_CONNECT_ADDR)
+		ret = cmx_try_route(t);
+	if (ret <= 0)
+		return ret;
+	if (t->step == RDMA_CMX_CONNECT_ROUTE && t->c->attr.setup)
+		return cmx_try_connect(t);
+	return cmx_try_up(t);
+}
+
+/* Returns true if it has another attempt. */
+static bool cmx_try_down(struct cmx_try *t, int error)
+{
+	struct rdma_cmx_connector *c = t->c;
+	bool again;
+
+	if (t->id) {
+		if (t->connected)
+			rdma_disconnect(t->id);
+		/* It has not led anywhere in all the time that there was. */
+		if (READ_ONCE(c->late) && t->step == RDMA_CMX_CONNECT_REQUEST)
+			t->path_failed = true;
+		if (t->cached && t->path_failed)
+			rdma_cmx_drop_cached_path(t->id);
+		if (t->set_up) {
+			cmx_try_calls(t, current);
+			c->attr.teardown(t->id, c->context);
+			cmx_try_calls(t, NULL);
+			t->set_up = false;
+		}
+		rdma_destroy_id(t->id);
+		t->id = NULL;
+	}
+	spin_lock(&c->lock);
+	again = t->cached && t->path_failed && !t->stop && !t->up;
+	if (again) {
+		t->again = true;
+		cmx_try_reset(t);
+	} else {
+		t->out->step = t->step;
+		t->out->error = error;
+		t->out->end_ms = cmx_connect_ms(c);
+		cmx_race_down(c, t);
+	}
+	spin_unlock(&c->lock);
+	return again;
+}
+
+/* Its handler and context become the caller's, unless an event was first. */
+static int cmx_try_hand_over(struct cmx_try *t)
+{
+	struct rdma_cmx_connector *c = t->c;
+	struct rdma_cm_id *id = t->id;
+	int error;
+
+	rdma_lock_handler(id);
+	spin_lock(&c->lock);
+	error = c->cancelled ? -ECANCELED : t->error;
+	if (!error) {
+		c->called = true;
+		c->caller = current;
+		t->flying = false;
+		id->event_handler = c->attr.handler;
+		id->context = c->attr.id_context;
+	}
+	spin_unlock(&c->lock);
+	rdma_unlock_handler(id);
+	if (error)
+		return error;
+
+	t->id = NULL;
+	t->out->step = RDMA_CMX_CONNECT_UP;
+	c->report->winner = t - c->tries;
+	c->report->param = t->param;
+	cmx_connect_end(c, id);
+	return 0;
+}
+
+/* Returns true if there is more to do at once. */
+static bool cmx_try_run(struct cmx_try *t)
+{
+	struct rdma_cmx_connector *c = t->c;
+	bool got, hand_over;
+	int ret;
+
+	spin_lock(&c->lock);
+	if (!t->flying) {
+		spin_unlock(&c->lock);
+		return false;
+	}
+	ret = t->stop ? -ECANCELED : t->error;
+	got = t->got || !t->id;
+	t->got = false;
+	hand_over = t->hand_over;
+	spin_unlock(&c->lock);
+
+	if (!ret && t->up && !hand_over)
+		return false;
+	if (!ret && !t->up && !got)
+		return false;
+	if (!ret)
+		ret = t->up ? cmx_try_hand_over(t) : cmx_try_advance(t);
+	if (!ret)
+		/* Its own event may have made it the only one. */
+		return t->up && READ_ONCE(t->flying);
+	return cmx_try_down(t, READ_ONCE(t->error) ?: ret);
+}
+
+void cmx_try_work(struct work_struct *work)
+{
+	struct cmx_try *t = container_of(work, struct cmx_try, work);
+	struct rdma_cmx_connector *c = t->c;
+
+	while (cmx_try_run(t))
+		;
+	rdma_cmx_connect_put(c);
+}

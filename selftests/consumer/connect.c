@@ -1,0 +1,391 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Connect by name, as an initiator would:
+ *	connect WORDS -- QUERY		and wait for the end
+ *	connect-sync WORDS -- QUERY	likewise, by the synchronous call
+ *	connect-start WORDS -- QUERY	without waiting
+ *	connect-wait		for the end of connect-start
+ *	connect-state		of connect-start now
+ *	connect-cancel		end connect-start
+ *	connect-echo		does data come back that is sent?
+ *	connect-events		events after the handover
+ *	connect-end		disconnect and destroy the id
+ * WORDS: routed: no setup; deadline=MS delay=MS tos=N; data=N: bytes of private
+ * data; fail: the setup fails; no-qp: it makes no queue pair; cancel=setup,
+ * teardown, done: cancelled there; times: print them.
+ *
+ * The result is a line for the call and one for each candidate. What the
+ * callbacks write is under connecting.lock.
+ */
+#include <linux/completion.h>
+#include <linux/delay.h>
+#include <linux/jiffies.h>
+#include <linux/kernel.h>
+#include <linux/mutex.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "consumer.h"
+#include "end.h"
+
+static struct {
+	struct mutex lock;	/* see above */
+	bool routed;
+	bool fail;
+	bool no_qp;
+	bool times;
+	const char *cancel;	/* where, or NULL */
+	u8 data_len;
+	struct rdma_cmx_connector *connector;
+	struct completion done;
+	unsigned int calls;
+	unsigned int setups;
+	unsigned int teardowns;
+	unsigned int wrong;	/* promises that were broken */
+	unsigned int removals;
+	unsigned int events;
+	struct rdma_cm_id *id;	/* the result, or an ERR_PTR */
+	struct rdma_cmx_connect_report *report;
+	bool cancelled;
+} connecting = {
+	.lock = __MUTEX_INITIALIZER(connecting.lock),
+	.done = COMPLETION_INITIALIZER(connecting.done),
+};
+
+static u8 connect_data[U8_MAX];
+
+/* Of the id that was handed over */
+static int connect_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
+{
+	mutex_lock(&connecting.lock);
+	if (id->context != &connecting)
+		connecting.wrong++;
+	connecting.events++;
+	if (event->event == RDMA_CM_EVENT_DEVICE_REMOVAL)
+		connecting.removals++;
+	mutex_unlock(&connecting.lock);
+	return 0;
+}
+
+static void connect_cancel_in(const char *place)
+{
+	if (connecting.cancel && !strcmp(connecting.cancel, place) &&
+	    rdma_cmx_connect_cancel(connecting.connector) ==
+	    !strcmp(place, "done"))
+		connecting.wrong++;
+}
+
+static int connect_setup(struct rdma_cm_id *id,
+			 const struct rdma_cmx_entry *entry,
+			 struct rdma_conn_param *param, void *context)
+{
+	struct consumer_end *end;
+
+	mutex_lock(&connecting.lock);
+	if (context != &connecting || !id->device || connecting.calls)
+		connecting.wrong++;
+	connecting.setups++;
+	mutex_unlock(&connecting.lock);
+	connect_cancel_in("setup");
+	if (connecting.fail)
+		return -EPROTO;
+	param->private_data = connect_data;
+	param->private_data_len = connecting.data_len;
+	param->responder_resources = 1;
+	param->initiator_depth = 1;
+	if (connecting.no_qp)
+		return 0;
+	end = consumer_end_make(id, false);
+	return PTR_ERR_OR_ZERO(end);
+}
+
+static void connect_teardown(struct rdma_cm_id *id, void *context)
+{
+	mutex_lock(&connecting.lock);
+	if (context != &connecting || connecting.calls)
+		connecting.wrong++;
+	connecting.teardowns++;
+	mutex_unlock(&connecting.lock);
+	if (id->qp)
+		consumer_end_free(id->qp->qp_context);
+	connect_cancel_in("teardown");
+}
+
+static void connect_done(struct rdma_cmx_connector *connector,
+			 struct rdma_cm_id *id,
+			 struct rdma_cmx_connect_report *report, void *context)
+{
+	mutex_lock(&connecting.lock);
+	if (connector != connecting.connector || connecting.calls++)
+		connecting.wrong++;
+	connecting.id = id;
+	connecting.report = report;
+	mutex_unlock(&connecting.lock);
+	connect_cancel_in("done");
+	complete(&connecting.done);
+}
+
+static void connect_id_end(void)
+{
+	struct rdma_cm_id *id = connecting.id;
+
+	connecting.id = NULL;
+	if (IS_ERR_OR_NULL(id))
+		return;
+	if (id->qp) {
+		rdma_disconnect(id);
+		consumer_end_free(id->qp->qp_context);
+	}
+	rdma_destroy_id(id);
+}
+
+void consumer_connect_end(void)
+{
+	if (connecting.connector) {
+		rdma_cmx_connect_cancel(connecting.connector);
+		rdma_cmx_connect_put(connecting.connector);
+		connecting.connector = NULL;
+	}
+	connect_id_end();
+	rdma_cmx_connect_report_put(connecting.report);
+	connecting.report = NULL;
+	connecting.calls = 0;
+	connecting.setups = 0;
+	connecting.teardowns = 0;
+	connecting.wrong = 0;
+	connecting.removals = 0;
+	connecting.events = 0;
+	connecting.cancelled = false;
+	reinit_completion(&connecting.done);
+}
+
+static int connect_number(char *word, u32 *number)
+{
+	return kstrtou32(word, 0, number) ? -EINVAL : 0;
+}
+
+static int connect_word(char *word, struct rdma_cmx_connect_attr *attr)
+{
+	char *value = strchr(word, '=');
+	u32 n = 0;
+
+	if (!strcmp(word, "routed"))
+		connecting.routed = true;
+	else if (!strcmp(word, "fail"))
+		connecting.fail = true;
+	else if (!strcmp(word, "no-qp"))
+		connecting.no_qp = true;
+	else if (!strcmp(word, "times"))
+		connecting.times = true;
+	else if (!value)
+		return -EINVAL;
+	if (!value)
+		return 0;
+	*value++ = 0;
+	if (!strcmp(word, "cancel")) {
+		connecting.cancel = !strcmp(value, "setup") ? "setup" :
+				    !strcmp(value, "done") ? "done" :
+							     "teardown";
+		return 0;
+	}
+	if (connect_number(value, &n))
+		return -EINVAL;
+	if (!strcmp(word, "deadline"))
+		attr->timeout_ms = n;
+	else if (!strcmp(word, "delay"))
+		attr->delay_ms = n;
+	else if (!strcmp(word, "data"))
+		connecting.data_len = n;
+	else if (!strcmp(word, "tos"))
+		attr->tos = n;
+	else
+		return -EINVAL;
+	attr->has_tos |= !strcmp(word, "tos");
+	return 0;
+}
+
+static int connect_parse(char *line, struct rdma_cmx_connect_attr *attr,
+			 struct consumer_question *q)
+{
+	char *word;
+	int ret;
+
+	memset(attr, 0, sizeof(*attr));
+	connecting.routed = false;
+	connecting.fail = false;
+	connecting.no_qp = false;
+	connecting.times = false;
+	connecting.cancel = NULL;
+	connecting.data_len = 0;
+	while ((word = strsep(&line, " ")) && strcmp(word, "--")) {
+		ret = connect_word(word, attr);
+		if (ret)
+			return ret;
+	}
+	if (!line)
+		return -EINVAL;
+	ret = consumer_parse(line, q);
+	if (ret)
+		return ret;
+	attr->query = q->attr;
+	attr->handler = connect_event;
+	attr->id_context = &connecting;
+	attr->retry_count = 7;
+	attr->rnr_retry_count = 7;
+	if (!connecting.routed) {
+		attr->setup = connect_setup;
+		attr->teardown = connect_teardown;
+	}
+	return 0;
+}
+
+static const char *connect_step(enum rdma_cmx_connect_step step)
+{
+	static const char * const names[] = {
+		"no-device", "untried", "addr", "route", "setup", "request",
+		"up",
+	};
+
+	return step < ARRAY_SIZE(names) ? names[step] : "?";
+}
+
+static size_t connect_print_one(const struct rdma_cmx_candidate *out,
+				char *text, size_t size)
+{
+	size_t len;
+
+	if (out->dst.sa.sa_family == AF_IB)
+		len = scnprintf(text, size, "dst=%pI6c",
+				&out->dst.ib.sib_addr);
+	else
+		len = scnprintf(text, size, "dst=%pISc", &out->dst);
+	len += scnprintf(text + len, size - len,
+			 " step=%s error=%d reason=%d attempts=%u",
+			 connect_step(out->step), out->error, out->reason,
+			 out->attempts);
+	if (connecting.times)
+		len += scnprintf(text + len, size - len, " start=%u end=%u",
+				 out->start_ms, out->end_ms);
+	len += scnprintf(text + len, size - len, " data=%.*s\n",
+			 min(out->data_len, (u8)7), out->data);
+	return len;
+}
+
+static void connect_print(char *text, size_t size)
+{
+	const struct rdma_cmx_connect_report *report = connecting.report;
+	size_t len;
+	u32 i;
+
+	mutex_lock(&connecting.lock);
+	len = scnprintf(text, size,
+			"error=%d calls=%u setups=%u teardowns=%u wrong=%u%s\n",
+			PTR_ERR_OR_ZERO(connecting.id), connecting.calls,
+			connecting.setups, connecting.teardowns,
+			connecting.wrong,
+			connecting.cancelled ? " cancelled" : "");
+	for (i = 0; report && i < report->count; i++)
+		len += connect_print_one(&report->candidates[i], text + len,
+					 size - len);
+	mutex_unlock(&connecting.lock);
+}
+
+static int connect_start(char *line, bool sync, char *text, size_t size)
+{
+	struct rdma_cmx_connect_attr attr;
+	struct consumer_question q;
+	int ret;
+
+	consumer_connect_end();
+	ret = connect_parse(line, &attr, &q);
+	if (ret)
+		return ret;
+	if (sync) {
+		connecting.id = rdma_cmx_connect(&attr, &connecting,
+						 &connecting.report);
+		connect_print(text, size);
+		return 0;
+	}
+	ret = rdma_cmx_connect_start(&attr, connect_done, &connecting,
+				     &connecting.connector);
+	if (ret)
+		snprintf(text, size, "at once: error=%d\n", ret);
+	else
+		snprintf(text, size, "pending\n");
+	return 0;
+}
+
+static int connect_wait(char *text, size_t size)
+{
+	if (!connecting.connector)
+		return text[0] ? 0 : -ENOENT;
+	if (!wait_for_completion_timeout(&connecting.done, 90 * HZ))
+		return -ETIMEDOUT;
+	/* The callback has returned. */
+	rdma_cmx_connect_cancel(connecting.connector);
+	connect_print(text, size);
+	return 0;
+}
+
+static int connect_cancel(char *text, size_t size)
+{
+	if (!connecting.connector)
+		return -ENOENT;
+	connecting.cancelled = rdma_cmx_connect_cancel(connecting.connector);
+	connect_print(text, size);
+	return 0;
+}
+
+static int connect_echo(char *text, size_t size)
+{
+	int ret;
+
+	if (IS_ERR_OR_NULL(connecting.id) || !connecting.id->qp)
+		return -ENOTCONN;
+	ret = consumer_end_echo(connecting.id->qp->qp_context);
+	snprintf(text, size, "echo: error=%d\n", ret);
+	return 0;
+}
+
+static int connect_events(char *text, size_t size)
+{
+	mutex_lock(&connecting.lock);
+	snprintf(text, size, "events=%u removals=%u wrong=%u\n",
+		 connecting.events, connecting.removals, connecting.wrong);
+	mutex_unlock(&connecting.lock);
+	return 0;
+}
+
+/* @line: the words after @verb, or NULL. */
+int consumer_connect(const char *verb, char *line, char *text, size_t size)
+{
+	int ret;
+
+	if (!strcmp(verb, "connect-wait"))
+		return connect_wait(text, size);
+	if (!strcmp(verb, "connect-state")) {
+		connect_print(text, size);
+		return 0;
+	}
+	if (!strcmp(verb, "connect-cancel"))
+		return connect_cancel(text, size);
+	if (!strcmp(verb, "connect-echo"))
+		return connect_echo(text, size);
+	if (!strcmp(verb, "connect-events"))
+		return connect_events(text, size);
+	if (!strcmp(verb, "connect-end")) {
+		consumer_connect_end();
+		return 0;
+	}
+	if (!line)
+		return -EINVAL;
+	text[0] = 0;
+	if (!strcmp(verb, "connect-sync"))
+		return connect_start(line, true, text, size);
+	if (!strcmp(verb, "connect-start"))
+		return connect_start(line, false, text, size);
+	if (strcmp(verb, "connect"))
+		return -EINVAL;
+	ret = connect_start(line, false, text, size);
+	return ret ?: connect_wait(text, size);
+}

@@ -1,0 +1,245 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# Connect by name of an in-kernel consumer: KA-02. Targets are in beta, at
+# 10.55.0.2, and here, at 10.55.0.11 and .12; 10.55.0.3 is nowhere.
+. /usr/lib/rdma-cmx/selftests/lib.sh
+
+dir=/sys/kernel/debug/cmx_consumer
+port=7600
+
+do_() {
+	echo "$*" >$dir/command || return
+	cat $dir/result
+}
+
+# there COMMAND...: of the consumer in beta
+there() {
+	peer "echo '$*' >$dir/command && cat $dir/result"
+}
+
+# name NAME ADDRESS...: in this order
+name() {
+	local name=$1 address
+
+	shift
+	for address; do
+		echo "$address $name"
+	done >>/etc/hosts
+}
+
+# connect WORDS...: the connection ends
+connect() {
+	do_ connect "$@"
+	do_ connect-end >/dev/null
+}
+
+# call ERROR CALLS SETUPS TEARDOWNS [cancelled]
+call() {
+	echo "error=$1 calls=$2 setups=$3 teardowns=$4 wrong=0${5:+ $5}"
+}
+
+# one ADDRESS STEP ERROR [REASON [DATA]]
+one() {
+	echo "dst=$1 step=$2 error=$3 reason=${4:-0} attempts=$(
+		[[ $2 = no-device || $2 = untried ]] && echo 0 || echo 1
+	) data=${5:-}"
+}
+
+# started N: when the candidate began, in ms
+started() {
+	sed -n "$((1 + $1))s/.* start=\([0-9]*\) .*/\1/p"
+}
+
+state() {
+	do_ connect-state | grep -q "$1"
+}
+
+gid_there() {
+	grep -qi "$1" /sys/class/infiniband/rxe0/ports/1/gids/*
+}
+
+modprobe cmx_consumer || plan_skip "cmx_consumer.ko is not installed"
+dns_up
+cp /etc/hosts /run/hosts
+name near.kc.test 10.55.0.3 10.55.0.2
+name slow.kc.test 10.55.0.11 10.55.0.12
+name none.kc.test 10.55.0.12 10.55.0.3
+name mixed.kc.test 10.55.0.2 192.168.77.2
+ip addr add 10.55.0.11/24 dev eth0
+ip addr add 10.55.0.12/24 dev eth0
+ok "GIDs of the addresses" wait_for 40 gid_there 0a37:000c
+ok "a target in beta" peer modprobe cmx_consumer
+there listen 10.55.0.2 $port accept >/dev/null
+there listen fd55::2 $port accept >/dev/null
+do_ listen 10.55.0.11 $port hang >/dev/null
+
+# --- it connects ---
+
+is "KA-02: a number" "$(do_ connect -- 10.55.0.2 $port)" \
+	"$(call 0 1 1 0; one 10.55.0.2 up 0 0 welcome)"
+is "KA-02: data goes there and back" "$(do_ connect-echo)" "echo: error=0"
+do_ connect-end >/dev/null
+ok "KA-02: the target has seen the end" wait_for 30 eval \
+	'there listened | grep -q "requests=1 established=1 ended=1"'
+is "KA-02: IPv6" "$(connect -- fd55::2 $port)" \
+	"$(call 0 1 1 0; one fd55::2 up 0 0 welcome)"
+is "KA-02: a name; an address without a device is not tried" \
+	"$(connect -- mixed.kc.test $port)" \
+	"$(call 0 1 1 0; one 10.55.0.2 up 0 0 welcome
+	   one 192.168.77.2 no-device -101)"
+is "KA-02: the synchronous call" "$(do_ connect-sync -- near.kc.test $port)" \
+	"$(call 0 0 1 0; one 10.55.0.3 addr -125; one 10.55.0.2 up 0 0 welcome)"
+is "KA-02: data goes there and back" "$(do_ connect-echo)" "echo: error=0"
+do_ connect-end >/dev/null
+is "KA-02: a routed id" "$(connect routed -- 10.55.0.2 $port)" \
+	"$(call 0 1 0 0; one 10.55.0.2 up 0)"
+is "KA-02: type of service" "$(connect tos=16 -- 10.55.0.2 $port)" \
+	"$(call 0 1 1 0; one 10.55.0.2 up 0 0 welcome)"
+is "KA-02: a source" "$(connect -- 10.55.0.2 $port src=10.55.0.12)" \
+	"$(call 0 1 1 0; one 10.55.0.2 up 0 0 welcome)"
+
+# --- the first candidate is dead ---
+
+do_ connect times delay=300 -- near.kc.test $port >/run/out
+is "KA-02: the first address is dead, the second wins" \
+	"$(sed 's/ start=.* data/ data/' /run/out)" \
+	"$(call 0 1 1 0; one 10.55.0.3 addr -125; one 10.55.0.2 up 0 0 welcome)"
+ok "KA-02: it starts after the delay" test "$(started 2 </run/out)" -ge 300
+ok "KA-02: and before the first has failed" test "$(started 2 </run/out)" -lt 2900
+do_ connect-end >/dev/null
+do_ listen 10.55.0.12 $port accept >/dev/null
+is "KA-02: the first does not reply, the second wins" \
+	"$(connect delay=200 -- slow.kc.test $port)" \
+	"$(call 0 1 2 1; one 10.55.0.11 request -125
+	   one 10.55.0.12 up 0 0 welcome)"
+do_ unlisten
+
+# --- none connects ---
+
+do_ connect times delay=20000 -- none.kc.test $port >/run/out
+is "KA-02: refused, and dead: the error of the one that came further" \
+	"$(sed 's/ start=.* data/ data/' /run/out)" \
+	"$(call -111 1 1 1; one 10.55.0.12 request -111 8
+	   one 10.55.0.3 addr -110)"
+ok "KA-02: the next one starts when one fails" \
+	test "$(started 2 </run/out)" -lt 15000
+do_ listen 10.55.0.12 $port reject >/dev/null
+is "KA-02: rejected by the consumer, with its data" \
+	"$(connect -- 10.55.0.12 $port)" \
+	"$(call -111 1 1 1; one 10.55.0.12 request -111 28 "go away")"
+is "KA-02: no RDMA device reaches it" "$(connect -- 192.168.77.2 $port)" \
+	"$(call -101 1 0 0; one 192.168.77.2 no-device -101)"
+is "KA-02: no such name" "$(connect -- nosuch.cmx.test $port)" "$(call -2 1 0 0)"
+is "KA-02: a setup that fails" "$(connect fail -- 10.55.0.2 $port)" \
+	"$(call -71 1 1 0; one 10.55.0.2 setup -71)"
+is "KA-02: a setup without a queue pair" "$(connect no-qp -- 10.55.0.2 $port)" \
+	"$(call -22 1 1 1; one 10.55.0.2 setup -22)"
+is "KA-02: as much private data as there is room for" \
+	"$(connect data=56 -- 10.55.0.2 $port)" \
+	"$(call 0 1 1 0; one 10.55.0.2 up 0 0 welcome)"
+is "KA-02: a byte more" "$(connect data=57 -- 10.55.0.2 $port)" \
+	"$(call -90 1 1 1; one 10.55.0.2 setup -90)"
+
+# --- the deadline ---
+
+is "KA-02: shorter than the first attempt" \
+	"$(connect deadline=100 -- 10.55.0.3 $port)" \
+	"$(call -110 1 0 0; one 10.55.0.3 addr -125)"
+do_ listen 10.55.0.11 $port hang >/dev/null
+is "KA-02: while nobody replies" \
+	"$(connect deadline=1500 -- 10.55.0.11 $port)" \
+	"$(call -110 1 1 1; one 10.55.0.11 request -125)"
+SECONDS=0
+is "KA-02: while the name server is silent" \
+	"$(connect deadline=500 -- a.silent.test $port)" "$(call -110 1 0 0)"
+ok "KA-02: it is that of the call" test $SECONDS -lt 8
+
+# --- cancel ---
+
+do_ connect-start -- b.silent.test $port >/dev/null
+is "KA-02: cancelled while a name is looked up" "$(do_ connect-cancel)" \
+	"$(call 0 0 0 0 cancelled)"
+do_ connect-start -- 10.55.0.3 $port >/dev/null
+is "KA-02: cancelled while an address is resolved" "$(do_ connect-cancel)" \
+	"$(call 0 0 0 0 cancelled)"
+do_ connect-start -- 10.55.0.11 $port >/dev/null
+ok "KA-02: a request is outstanding" wait_for 40 state setups=1
+is "KA-02: cancelled while a request is outstanding" "$(do_ connect-cancel)" \
+	"$(call 0 0 1 1 cancelled)"
+is "KA-02: cancelled twice" "$(do_ connect-cancel)" \
+	"$(call 0 0 1 1 cancelled)"
+do_ connect-start cancel=setup -- 10.55.0.2 $port >/dev/null
+ok "KA-02: cancelled in the setup" wait_for 40 state 'teardowns=1 wrong=0'
+is "KA-02: and outside" "$(do_ connect-cancel)" "$(call 0 0 1 1 cancelled)"
+do_ listen 10.55.0.12 $port accept >/dev/null
+do_ connect-start cancel=teardown delay=200 -- slow.kc.test $port >/dev/null
+ok "KA-02: cancelled in the teardown of one that lost" \
+	wait_for 40 state 'teardowns=2 wrong=0'
+is "KA-02: the winner is taken down, too" "$(do_ connect-cancel)" \
+	"$(call 0 0 2 2 cancelled)"
+is "KA-02: cancelled in the callback" \
+	"$(connect cancel=done -- 10.55.0.2 $port)" \
+	"$(call 0 1 1 0; one 10.55.0.2 up 0 0 welcome)"
+do_ connect-start -- 10.55.0.2 $port >/dev/null
+do_ connect-wait >/dev/null
+is "KA-02: cancelled after the end: it has run" \
+	"$(do_ connect-cancel | head -1)" "$(call 0 1 1 0)"
+do_ connect-end >/dev/null
+(echo "connect-sync -- 10.55.0.11 $port" >$dir/command) &
+killed=$!
+ok "KA-02: a synchronous call waits" wait_for 40 eval \
+	'[ "$(counter live_connects)" = 1 ]'
+kill -KILL $killed
+wait $killed 2>/dev/null
+ok "KA-02: it ends with its process" wait_for 30 eval \
+	'[ "$(counter live_connects)" = 0 ]'
+do_ connect-end >/dev/null
+
+# --- refused at once ---
+
+refused() {
+	local errno=$1
+
+	shift
+	is "KA-02: '$*' is error $errno" "$(do_ connect-start "$@")" \
+		"at once: error=-$errno"
+}
+
+refused 22 delay=9 -- 10.55.0.2 $port
+refused 22 -- 10.55.0.2 $port passive
+refused 95 -- 10.55.0.2 $port qp=4
+refused 95 -- 10.55.0.2 $port ps=0x111
+refused 97 -- 10.55.0.2 $port family=99
+refused 19 -- 10.55.0.2 $port dev=nosuch0
+is "KA-02: a routed id for datagrams" "$(connect routed -- 10.55.0.2 $port qp=4)" \
+	"$(call 0 1 0 0; one 10.55.0.2 up 0)"
+
+# --- a target that disconnects at once: lost before the handover, or after ---
+
+do_ unlisten
+do_ listen 10.55.0.12 $port drop >/dev/null
+do_ connect -- 10.55.0.12 $port >/run/out
+like "KA-02: a connection that ends at once" "$(head -1 /run/out)" \
+	'^error=(0|-104) calls=1 setups=1 teardowns=[01] wrong=0$'
+if grep -q '^error=0' /run/out; then
+	ok "KA-02: the event is not lost" wait_for 30 eval \
+		'do_ connect-events | grep -q "events=[1-9].* wrong=0"'
+else
+	like "KA-02: the candidate has lost it" "$(cat /run/out)" \
+		'step=up error=-104'
+fi
+do_ connect-end >/dev/null
+
+# --- in the end ---
+
+do_ unlisten
+do_ listen 10.55.0.11 $port hang >/dev/null
+do_ connect-start -- 10.55.0.11 $port >/dev/null
+ok "KA-02: a request is outstanding" wait_for 40 state setups=1
+ok "KA-02: the consumer is unloaded meanwhile" rmmod cmx_consumer
+ok "no object is left" wait_for 40 live_none
+peer rmmod cmx_consumer
+cat /run/hosts >/etc/hosts
+ip addr del 10.55.0.11/24 dev eth0
+ip addr del 10.55.0.12/24 dev eth0
+finish

@@ -1,0 +1,139 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# Connect by name of an in-kernel consumer on InfiniBand: by service at the SA,
+# by GID in an IP port space and by IPoIB address; paths of the cache; removal
+# of the device. KA-02, RAI-06.
+. /usr/lib/rdma-cmx/selftests/lib.sh
+. /usr/lib/rdma-cmx/selftests/fabric.sh
+dir=/sys/kernel/debug/cmx_consumer
+tests=/usr/lib/rdma-cmx/selftests
+port=7600
+sid=0x13f7600
+
+do_() {
+	echo "$*" >$dir/command || return
+	cat $dir/result
+}
+
+# gid_short DEV: as the kernel writes it
+gid_short() {
+	dev_gid "$1" | sed -e 's/:0\{1,3\}\([0-9a-f]\)/:\1/g' \
+		-e 's/^fe80:0:0:0:/fe80::/'
+}
+
+# connect WORDS...: the connection ends
+connect() {
+	do_ connect "$@"
+	do_ connect-end >/dev/null
+}
+
+# call ERROR CALLS SETUPS TEARDOWNS
+call() {
+	echo "error=$1 calls=$2 setups=$3 teardowns=$4 wrong=0"
+}
+
+# one ADDRESS STEP ERROR [REASON [DATA]]
+one() {
+	echo "dst=$1 step=$2 error=$3 reason=${4:-0} attempts=1 data=${5:-}"
+}
+
+state() {
+	do_ connect-state | grep -q "$1"
+}
+
+modprobe cmx_consumer || plan_skip "cmx_consumer.ko is not installed"
+param sa_cache_ms 600000
+third=$(fab_dev 3) fourth=$(fab_dev 4)
+own=$(gid_short "$(fab_dev 1)") three=$(gid_short "$third")
+four=$(gid_short "$fourth")
+up="$(call 0 1 1 0; one "$three" up 0 0 welcome)"
+
+# --- by service ---
+
+is "KA-02: no such service" "$(connect -- - - sa service=kcsvc)" \
+	"$(call -2 1 0 0)"
+"$tests/sa/tools/service" -C "$third" -n kcsvc -i $sid set
+is "KA-02 RAI-06: nobody listens to the service" \
+	"$(connect -- - - sa service=kcsvc src=gid:"$own")" \
+	"$(call -111 1 1 1; one "$three" request -111 8)"
+ok "a target at the service" do_ listen gid:"$three" $sid accept
+is "KA-02 RAI-06: by name" \
+	"$(do_ connect -- - - sa service=kcsvc src=gid:"$own")" "$up"
+is "KA-02: data goes there and back" "$(do_ connect-echo)" "echo: error=0"
+do_ connect-end >/dev/null
+is "KA-02 RAI-06: by id" "$(connect -- - - sa service=$sid src=gid:"$own")" "$up"
+before=$(counter sa_queries) paths=$(sa_requests 0x01 0x0035)
+is "KA-02: again" "$(connect -- - - sa service=kcsvc src=gid:"$own")" "$up"
+is "KA-02: with what the cache has" \
+	"$(counter sa_queries) $(sa_requests 0x01 0x0035)" "$before $paths"
+is "KA-02: routed" "$(connect routed -- - - sa service=kcsvc src=gid:"$own")" \
+	"$(call 0 1 0 0; one "$three" up 0)"
+is "KA-02: the path of rdma_cm, for a type of service" \
+	"$(connect tos=8 -- - - sa service=kcsvc src=gid:"$own")" "$up"
+is "KA-02: as much private data as there is room for" \
+	"$(connect data=92 -- - - sa service=kcsvc src=gid:"$own")" "$up"
+is "KA-02: a byte more" \
+	"$(connect data=93 -- - - sa service=kcsvc src=gid:"$own")" \
+	"$(call -90 1 1 1; one "$three" setup -90)"
+
+# --- by GID in an IP port space: the header goes in front ---
+
+words="$three $port qp=2 flags=8 family=27 src=gid:$own"
+do_ listen gid:"$three" $((0x1060000 + port)) accept
+is "KA-02 GAI-10: by GID in an IP port space" "$(connect data=56 -- "$words")" \
+	"$up"
+like "KA-02: the target has received the header" "$(do_ listened)" \
+	'data=00000000fe80'
+is "KA-02: a byte more" "$(connect data=57 -- "$words")" \
+	"$(call -90 1 1 1; one "$three" setup -90)"
+
+# --- by IPoIB address ---
+
+ok "a target at the address" do_ listen 10.66.0.3 $port accept
+is "KA-02: by IPoIB address" "$(connect data=56 -- 10.66.0.3 $port)" \
+	"$(call 0 1 1 0; one 10.66.0.3 up 0 0 welcome)"
+
+# --- a path that has led nowhere until the deadline is forgotten ---
+
+do_ unlisten
+do_ listen gid:"$three" $sid hang
+connect -- - - sa service=kcsvc routed src=gid:"$own" >/dev/null
+words="deadline=1500 -- - - sa service=kcsvc src=gid:$own"
+is "KA-02: the deadline while nobody replies" "$(connect "$words")" \
+	"$(call -110 1 1 1; one "$three" request -125)"
+before=$(counter sa_queries)
+is "KA-02: again" "$(connect "$words")" \
+	"$(call -110 1 1 1; one "$three" request -125)"
+is "KA-02: the SA is queried for the path" "$(counter sa_queries)" \
+	$((before + 1))
+
+# --- the device is removed ---
+
+do_ connect-start -- - - sa service=kcsvc src=gid:"$four" >/dev/null
+ok "KA-02: a request is outstanding" wait_for 40 state setups=1
+knob_set "$fourth" plugged 0 &
+removal=$!
+ok "KA-02: the removal of the device ends" wait_for 60 no kill -0 $removal
+is "KA-02: the candidate has failed" \
+	"$(do_ connect-wait)" \
+	"$(call -19 1 1 1; one "$three" request -19)"
+do_ connect-end >/dev/null
+knob_set "$fourth" plugged 1
+ok "the device is back" port_active_wait
+do_ unlisten
+do_ listen gid:"$three" $sid accept
+is "KA-02: it connects" \
+	"$(do_ connect -- - - sa service=kcsvc src=gid:"$four")" "$up"
+knob_set "$fourth" plugged 0 &
+removal=$!
+ok "KA-02: the removal after the handover is the caller's" wait_for 60 eval \
+	'do_ connect-events | grep -q "removals=1 wrong=0"'
+do_ connect-end >/dev/null
+ok "KA-02: the removal ends with the id" wait_for 60 no kill -0 $removal
+knob_set "$fourth" plugged 1
+ok "the device is back" port_active_wait
+
+"$tests/sa/tools/service" -C "$third" -n kcsvc -i $sid delete
+ok "the consumer is unloaded" rmmod cmx_consumer
+ok "no object is left" wait_for 40 live_none
+finish

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Targets:
+ *	listen ADDRESS PORT MODE	accept: and send back what comes, with
+ *			private data "welcome"; reject: with "go away"; hang: no
+ *			reply; drop: accept, and disconnect at once. ADDRESS
+ *			"gid:GID": PORT is the service id, of RDMA_PS_IB or
+ *			RDMA_PS_TCP
+ *	listened	how many requests, connections and ends there were, and
+ *			the private data of the last request
+ *	unlisten	end all of them
+ * The event handlers of all ids share one lock.
+ */
+#include <linux/kernel.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <net/net_namespace.h>
+#include <rdma/ib_cm.h>
+
+#include "consumer.h"
+#include "end.h"
+
+#define LISTENERS	8
+#define LISTEN_SHOWN	16
+
+struct target {
+	struct rdma_cm_id *id;
+	char mode;		/* first letter */
+};
+
+/* An id of a request, with its end if it was accepted */
+struct accepted {
+	struct list_head node;
+	struct rdma_cm_id *id;
+	struct consumer_end *end;
+	char mode;
+};
+
+static struct {
+	struct mutex lock;	/* what the handlers write */
+	struct target targets[LISTENERS];
+	struct list_head accepted;
+	unsigned int requests;
+	unsigned int established;
+	unsigned int ended;
+	u8 data[LISTEN_SHOWN];
+} listening = {
+	.lock = __MUTEX_INITIALIZER(listening.lock),
+	.accepted = LIST_HEAD_INIT(listening.accepted),
+};
+
+static int listen_accept(struct accepted *a)
+{
+	struct rdma_conn_param param = {
+		.private_data = "welcome",
+		.private_data_len = 7,
+		.responder_resources = 1,
+		.initiator_depth = 1,
+		.rnr_retry_count = 7,
+	};
+
+	a->end = consumer_end_make(a->id, true);
+	if (IS_ERR(a->end)) {
+		a->end = NULL;
+		return -ENOMEM;
+	}
+	return rdma_accept(a->id, &param);
+}
+
+/* Of an id that has come with a request; 1 destroys it. */
+static int listen_accepted_event(struct rdma_cm_id *id,
+				 struct rdma_cm_event *event)
+{
+	struct accepted *a = id->context;
+	int ret = 0;
+
+	mutex_lock(&listening.lock);
+	switch (event->event) {
+	case RDMA_CM_EVENT_ESTABLISHED:
+		listening.established++;
+		if (a->mode == 'd')
+			rdma_disconnect(id);
+		break;
+	case RDMA_CM_EVENT_DISCONNECTED:
+	case RDMA_CM_EVENT_REJECTED:
+	case RDMA_CM_EVENT_UNREACHABLE:
+		listening.ended++;
+		break;
+	case RDMA_CM_EVENT_DEVICE_REMOVAL:
+		/* Otherwise it is being ended. */
+		if (list_empty(&a->node))
+			break;
+		list_del(&a->node);
+		if (a->end)
+			consumer_end_free(a->end);
+		kfree(a);
+		ret = 1;
+		break;
+	default:
+		break;
+	}
+	mutex_unlock(&listening.lock);
+	return ret;
+}
+
+/* The id is this function's: a status that is not 0 destroys it. */
+static int listen_request(struct rdma_cm_id *id, struct rdma_cm_event *event)
+{
+	const struct rdma_conn_param *conn = &event->param.conn;
+	struct target *target = id->context;
+	struct accepted *a;
+	int ret = 0;
+
+	listening.requests++;
+	memset(listening.data, 0, sizeof(listening.data));
+	if (conn->private_data_len)
+		memcpy(listening.data, conn->private_data,
+		       min_t(int, conn->private_data_len, LISTEN_SHOWN));
+	if (target->mode == 'r') {
+		rdma_reject(id, "go away", 7, IB_CM_REJ_CONSUMER_DEFINED);
+		return 1;
+	}
+	a = kzalloc(sizeof(*a), GFP_KERNEL);
+	if (!a)
+		return 1;
+	a->id = id;
+	a->mode = target->mode;
+	id->context = a;
+	id->event_handler = listen_accepted_event;
+	if (a->mode != 'h')
+		ret = listen_accept(a);
+	if (ret) {
+		if (a->end)
+			consumer_end_free(a->end);
+		kfree(a);
+		return 1;
+	}
+	list_add(&a->node, &listening.accepted);
+	return 0;
+}
+
+/* Of a target, and of the id of a request at first */
+static int listen_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
+{
+	struct target *target = id->context;
+	int ret = 0;
+
+	mutex_lock(&listening.lock);
+	if (event->event == RDMA_CM_EVENT_CONNECT_REQUEST) {
+		ret = listen_request(id, event);
+	} else if (event->event == RDMA_CM_EVENT_DEVICE_REMOVAL &&
+		   target->id) {
+		target->id = NULL;
+		ret = 1;
+	}
+	mutex_unlock(&listening.lock);
+	return ret;
+}
+
+/* The service id is the port space's, too. */
+static int listen_ib(union rdma_cmx_sockaddr *addr, u64 sid)
+{
+	addr->ib.sib_sid = cpu_to_be64(sid);
+	addr->ib.sib_sid_mask = cpu_to_be64(U64_MAX);
+	return sid >> 16 == RDMA_PS_TCP ? RDMA_PS_TCP : RDMA_PS_IB;
+}
+
+static int listen_start(char *line)
+{
+	char *address = strsep(&line, " "), *port = strsep(&line, " ");
+	struct target *target = listening.targets;
+	int ps = RDMA_PS_TCP, ret;
+	union rdma_cmx_sockaddr addr;
+	struct rdma_cm_id *id;
+	u64 number;
+
+	if (!line || consumer_parse_addr(address, &addr) ||
+	    kstrtou64(port, 0, &number))
+		return -EINVAL;
+	while (target < listening.targets + LISTENERS && target->id)
+		target++;
+	if (target == listening.targets + LISTENERS)
+		return -ENOSPC;
+	if (addr.sa.sa_family == AF_IB)
+		ps = listen_ib(&addr, number);
+	else if (addr.sa.sa_family == AF_INET)
+		addr.in.sin_port = htons(number);
+	else
+		addr.in6.sin6_port = htons(number);
+	id = rdma_create_id(&init_net, listen_event, target, ps, IB_QPT_RC);
+	if (IS_ERR(id))
+		return PTR_ERR(id);
+	target->mode = *line;
+	target->id = id;
+	ret = rdma_bind_addr(id, &addr.sa);
+	if (!ret)
+		ret = rdma_listen(id, 16);
+	if (ret) {
+		target->id = NULL;
+		rdma_destroy_id(id);
+	}
+	return ret;
+}
+
+static void listen_accepted_end(void)
+{
+	struct accepted *a;
+
+	for (;;) {
+		mutex_lock(&listening.lock);
+		a = list_first_entry_or_null(&listening.accepted,
+					     struct accepted, node);
+		if (a)
+			list_del_init(&a->node);
+		mutex_unlock(&listening.lock);
+		if (!a)
+			return;
+		if (a->end)
+			rdma_disconnect(a->id);
+		/* Its handler looks at what is freed below. */
+		if (a->end)
+			consumer_end_free(a->end);
+		a->end = NULL;
+		rdma_destroy_id(a->id);
+		kfree(a);
+	}
+}
+
+void consumer_unlisten(void)
+{
+	struct rdma_cm_id *id;
+	int i;
+
+	for (i = 0; i < LISTENERS; i++) {
+		mutex_lock(&listening.lock);
+		id = listening.targets[i].id;
+		listening.targets[i].id = NULL;
+		mutex_unlock(&listening.lock);
+		if (id)
+			rdma_destroy_id(id);
+	}
+	listen_accepted_end();
+	listening.requests = 0;
+	listening.established = 0;
+	listening.ended = 0;
+}
+
+int consumer_listen(const char *verb, char *line, char *text, size_t size)
+{
+	if (!strcmp(verb, "listen"))
+		return line ? listen_start(line) : -EINVAL;
+	if (!strcmp(verb, "unlisten")) {
+		consumer_unlisten();
+		return 0;
+	}
+	mutex_lock(&listening.lock);
+	snprintf(text, size, "requests=%u established=%u ended=%u data=%*phN\n",
+		 listening.requests, listening.established, listening.ended,
+		 LISTEN_SHOWN, listening.data);
+	mutex_unlock(&listening.lock);
+	return 0;
+}

@@ -92,6 +92,22 @@ fails "a pipe" 1 'not a regular file' \
 ok "the pipe stays" test -p /tmp/test/pipe
 fails "no such folder" 1 'No such file' \
 	cmx stat --prometheus --output /tmp/test/nosuch/a.prom
+ln -s /tmp/test/full /tmp/test/link
+fails "root follows no link: the folder" 1 'does not follow links' \
+	cmx stat --prometheus --output /tmp/test/link/a.prom
+mkdir /tmp/test/full/below
+fails "root follows no link: above it" 1 'does not follow links' \
+	cmx stat --prometheus --output /tmp/test/link/below/a.prom
+is "nothing is written there" "$(find /tmp/test/full -type f)" ""
+ln -s $file /tmp/test/a.prom
+fails "root follows no link: the file" 1 'not a regular file' \
+	cmx stat --prometheus --output /tmp/test/a.prom
+chmod 777 /tmp/test/full
+ok "another user may have links" setpriv --reuid=12345 --regid=12345 \
+	--clear-groups cmx stat --prometheus --output /tmp/test/link/b.prom
+ok "that file" test -s /tmp/test/full/b.prom
+(cd /tmp/test && cmx stat --prometheus --output c.prom)
+ok "a file without a folder" test -s /tmp/test/c.prom
 fails "--output alone" 2 'with --prometheus only' cmx stat --output $file
 fails "--json too" 2 'once' cmx stat -j --prometheus
 

@@ -2,14 +2,19 @@
 /*
  * cmx stat --prometheus: the counters in the text format of Prometheus, for
  * the folder that node_exporter reads. A file there is replaced as a whole:
- * node_exporter must not read a half.
+ * node_exporter must not read a half. The folder may be below one of another
+ * user's, who turns names into links while root writes: it is opened once, and
+ * for root no part of its path may be a link.
  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "cmx.h"
@@ -88,30 +93,58 @@ static void metrics_print(FILE *file,
 	}
 }
 
-int stat_prometheus(const struct counters modules[STAT_MODULES],
-		    const char *path)
+/* The folder of path; *name is what follows. -1 and errno */
+static int folder_open(const char *path, const char **name)
+{
+	const char *slash = strrchr(path, '/');
+	struct open_how how = {
+		.flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
+		.resolve = geteuid() ? 0 : RESOLVE_NO_SYMLINKS,
+	};
+	char *folder;
+	int fd;
+
+	*name = slash ? slash + 1 : path;
+	folder = slash ? strndup(path, slash - path + 1) : strdup(".");
+	if (!folder)
+		return -1;
+	fd = syscall(SYS_openat2, AT_FDCWD, folder, &how, sizeof(how));
+	free(folder);
+	return fd;
+}
+
+/* A new file for name in the folder; its own name is *other. -1 and errno */
+static int file_create(int folder, const char *name, char **other)
+{
+	unsigned int number;
+	int fd;
+
+	if (getrandom(&number, sizeof(number), 0) != sizeof(number))
+		return -1;
+	/* node_exporter reads *.prom, and so not this. */
+	if (asprintf(other, "%s.%08x", name, number) < 0) {
+		*other = NULL;
+		return -1;
+	}
+	fd = openat(folder, *other,
+		    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0) {
+		free(*other);
+		*other = NULL;
+	}
+	return fd;
+}
+
+static int file_replace(int folder, const char *name,
+			const struct counters modules[STAT_MODULES])
 {
 	FILE *file = NULL;
-	struct stat st;
-	char *other;
+	char *other = NULL;
 	int fd, err;
 
-	if (!path) {
-		metrics_print(stdout, modules);
-		return CMX_OK;
-	}
-	/* It would be replaced, by root perhaps: a device, a pipe. */
-	if (!lstat(path, &st) && !S_ISREG(st.st_mode))
-		return failure("%s is not a regular file", path);
-	/* node_exporter reads *.prom, and so not this. */
-	if (asprintf(&other, "%s.XXXXXX", path) < 0)
-		return failure("out of memory");
-	fd = mkostemp(other, O_CLOEXEC);
-	if (fd < 0) {
-		err = errno;
-		free(other);
-		return failure("%s: %s", path, strerror(err));
-	}
+	fd = file_create(folder, name, &other);
+	if (fd < 0)
+		return errno;
 	if (!fchmod(fd, 0644))
 		file = fdopen(fd, "w");
 	err = errno;
@@ -120,13 +153,41 @@ int stat_prometheus(const struct counters modules[STAT_MODULES],
 		err = fflush(file) || ferror(file) ? errno : 0;
 		if (fclose(file) && !err)
 			err = errno;
-		if (!err && rename(other, path))
+		if (!err && renameat(folder, other, folder, name))
 			err = errno;
 	} else {
 		close(fd);
 	}
 	if (err)
-		unlink(other);
+		unlinkat(folder, other, 0);
 	free(other);
+	return err;
+}
+
+int stat_prometheus(const struct counters modules[STAT_MODULES],
+		    const char *path)
+{
+	const char *name;
+	struct stat st;
+	int folder, err;
+
+	if (!path) {
+		metrics_print(stdout, modules);
+		return CMX_OK;
+	}
+	folder = folder_open(path, &name);
+	if (folder < 0 && errno == ELOOP)
+		return failure("%s: root does not follow links in the path",
+			       path);
+	if (folder < 0)
+		return failure("%s: %s", path, strerror(errno));
+	/* It would be replaced, by root perhaps: a device, a pipe. */
+	if (!fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) &&
+	    !S_ISREG(st.st_mode)) {
+		close(folder);
+		return failure("%s is not a regular file", path);
+	}
+	err = file_replace(folder, name, modules);
+	close(folder);
 	return err ? failure("%s: %s", path, strerror(err)) : CMX_OK;
 }

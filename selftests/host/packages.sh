@@ -98,10 +98,10 @@ files_check() {
 	is "files of rdma-cmx" "$(deb_files rdma-cmx)" "$(xargs <<-END
 		/etc/cdi/rdma-cmx.json
 		/etc/request-key.d/rdma-cmx.conf
+		/lib/systemd/system/rdma-cmx-stat.service
+		/lib/systemd/system/rdma-cmx-stat.timer
 		/usr/bin/cmx
 		/usr/lib/modules-load.d/rdma-cmx.conf
-		/usr/lib/systemd/system/rdma-cmx-stat.service
-		/usr/lib/systemd/system/rdma-cmx-stat.timer
 		/usr/lib/sysusers.d/rdma-cmx.conf
 		/usr/lib/udev/rules.d/60-rdma-cmx.rules
 		/usr/libexec/rdma-cmx/cmx-names
@@ -149,6 +149,7 @@ symbols_check() {
 all_files() {
 	"$@" | grep -vE '/$|/share/(doc|licenses)|/\.build-id|\.a$' |
 		sed -E "s|^\.||; s|/usr/lib64/|/usr/lib/|; s|\.gz$||
+			s|^/lib/|/usr/lib/|
 			s|/usr/lib/$(gcc -print-multiarch)/|/usr/lib/|" |
 		sort -u
 }

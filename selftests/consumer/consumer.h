@@ -77,6 +77,10 @@ int consumer_join_again(char *text, size_t size);
 int consumer_receive(const char *number, char *text, size_t size);
 int consumer_part(const char *group_text);
 int consumer_member_events(char *text, size_t size);
+int consumer_join_many(const char *verb, char *line, char *text, size_t size);
+int consumer_history(char *text, size_t size);
+int consumer_end_next(void);
+int consumer_end(char *text, size_t size);
 int consumer_share(char *line, char *text, size_t size);
 void consumer_leave(void);
 

@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Multicast memberships of an in-kernel id:
- *	join SOURCE GROUP FLAGS [qp] [persistent] [qkey=N]
+ *	join SOURCE GROUP FLAGS [qp] [persistent] [lost] [qkey=N]
  *			bind, join, wait for the event; qp: with a queue pair
- *			that is ready to receive
- *	more GROUP FLAGS [persistent] [qkey=N]
+ *			that is ready to receive; lost: report a loss, too
+ *	more GROUP FLAGS [persistent] [lost] [qkey=N]
  *			another membership of the same id, likewise
  *	receive N	wait for so many datagrams, 0: look for one at once
  *	again		wait for another event
  *	events		how many each membership has had
  *	part GROUP	end the newest membership of this group, keep the id
  *	share THREADS GROUP	threads join and leave it with the same id
+ *	many GROUP…	join many with the id, wait for the end of all
+ *	many-leave GROUP…	likewise, but leave all at once
+ *	history		all events that came since the last call
+ *	end-next	the handler destroys the id at the next event
+ *	end		wait for that
  *	leave		leave all and destroy the id
  * SOURCE "-" leaves the id unbound. The event handler stores what came and
  * completes; the caller holds consumer.lock.
@@ -46,6 +51,13 @@ static struct {
 	bool context_is_ours;
 	struct join_member members[JOIN_MEMBERS];
 	unsigned int count;
+	struct rdma_cmx_join_one many[JOIN_MEMBERS];
+	union rdma_cmx_sockaddr many_addr[JOIN_MEMBERS];
+	unsigned int many_done;
+	struct completion all_done;
+	char history[64];
+	bool end;
+	struct completion ended;
 
 	struct ib_pd *pd;
 	struct ib_cq *cq;
@@ -58,7 +70,22 @@ static int join_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	if (event->event == RDMA_CM_EVENT_MULTICAST_JOIN ||
 	    event->event == RDMA_CM_EVENT_MULTICAST_ERROR)
 		rdma_cmx_group_event(id, event);
-	return 0;
+	if (!joined.end)
+		return 0;
+	joined.end = false;
+	complete(&joined.ended);
+	return rdma_cmx_handler_end(id, -ESHUTDOWN);
+}
+
+/* L: lost, J: joined, E: error */
+static void join_history(enum rdma_cm_event_type event)
+{
+	size_t len = strlen(joined.history);
+	char c = event == RDMA_CM_EVENT_MULTICAST_JOIN ? 'J' :
+		 event == RDMA_CMX_EVENT_MULTICAST_LOST ? 'L' : 'E';
+
+	if (len < sizeof(joined.history) - 1)
+		joined.history[len] = c;
 }
 
 static void join_member_event(struct rdma_cmx_member *member,
@@ -68,6 +95,13 @@ static void join_member_event(struct rdma_cmx_member *member,
 {
 	struct join_member *m = context;
 
+	join_history(event->event);
+	if (event->event == RDMA_CMX_EVENT_MULTICAST_LOST) {
+		/* It has a reason, and nothing else. */
+		if (!event->status || param)
+			join_history(RDMA_CM_EVENT_MULTICAST_ERROR);
+		return;
+	}
 	joined.event = event->event;
 	joined.status = event->status;
 	joined.qp_num = event->param.ud.qp_num;
@@ -159,6 +193,15 @@ static void join_qp_free(void)
 	joined.pd = NULL;
 }
 
+static void join_forget(void)
+{
+	joined.id = NULL;
+	joined.end = false;
+	memset(joined.members, 0, sizeof(joined.members));
+	memset(joined.history, 0, sizeof(joined.history));
+	joined.count = 0;
+}
+
 void consumer_leave(void)
 {
 	if (!joined.id)
@@ -166,9 +209,7 @@ void consumer_leave(void)
 	rdma_cmx_leave_all(joined.id);
 	join_qp_free();
 	rdma_destroy_id(joined.id);
-	joined.id = NULL;
-	memset(joined.members, 0, sizeof(joined.members));
-	joined.count = 0;
+	join_forget();
 }
 
 static int join_group(const union rdma_cmx_sockaddr *group, u32 flags,
@@ -187,6 +228,8 @@ static int join_group(const union rdma_cmx_sockaddr *group, u32 flags,
 	while ((word = strsep(&words, " "))) {
 		if (!strcmp(word, "persistent")) {
 			attr.flags |= RDMA_CMX_JOIN_PERSISTENT;
+		} else if (!strcmp(word, "lost")) {
+			attr.report_lost = true;
 		} else if (!strncmp(word, "qkey=", 5)) {
 			attr.param.mask |= RDMA_CMX_MC_QKEY;
 			if (kstrtou32(word + 5, 0, &attr.param.qkey))
@@ -307,6 +350,84 @@ int consumer_join_again(char *text, size_t size)
 		return -ENOENT;
 	join_wait(0, text, size);
 	reinit_completion(&joined.done);
+	return 0;
+}
+
+static void join_all_done(struct rdma_cmx_join_one *joins, u32 count,
+			  void *context)
+{
+	if (joins != joined.many || context != &joined)
+		joined.many_done += 100;
+	joined.many_done++;
+	complete(&joined.all_done);
+}
+
+/* The callback has to come once, after all have ended. */
+static int join_many(char *line, bool leave, char *text, size_t size)
+{
+	unsigned int i, count = 0;
+	char *word;
+	int ret, len;
+
+	if (!joined.id)
+		return -ENOENT;
+	memset(joined.many, 0, sizeof(joined.many));
+	joined.many_done = 0;
+	init_completion(&joined.all_done);
+	while ((word = strsep(&line, " ")) && count < JOIN_MEMBERS) {
+		ret = consumer_parse_addr(word, &joined.many_addr[count]);
+		if (ret)
+			return ret;
+		joined.many[count].attr.addr = &joined.many_addr[count];
+		joined.many[count].status = 1;
+		count++;
+	}
+	ret = rdma_cmx_join_many(joined.id, joined.many, count, join_all_done,
+				 &joined);
+	if (!ret && leave)
+		rdma_cmx_leave_all(joined.id);
+	else if (!ret)
+		wait_for_completion_timeout(&joined.all_done, 20 * HZ);
+	len = scnprintf(text, size, "error=%d done=%u", ret, joined.many_done);
+	for (i = 0; i < count; i++)
+		len += scnprintf(text + len, size - len, " %d%s",
+				 joined.many[i].status,
+				 joined.many[i].member ? "" : "-");
+	scnprintf(text + len, size - len, "\n");
+	return 0;
+}
+
+int consumer_join_many(const char *verb, char *line, char *text, size_t size)
+{
+	return join_many(line, !strcmp(verb, "many-leave"), text, size);
+}
+
+int consumer_history(char *text, size_t size)
+{
+	snprintf(text, size, "%s\n", joined.history);
+	memset(joined.history, 0, sizeof(joined.history));
+	return 0;
+}
+
+int consumer_end_next(void)
+{
+	if (!joined.id)
+		return -ENOENT;
+	init_completion(&joined.ended);
+	joined.end = true;
+	return 0;
+}
+
+int consumer_end(char *text, size_t size)
+{
+	if (!joined.id)
+		return -ENOENT;
+	if (!wait_for_completion_timeout(&joined.ended, 20 * HZ)) {
+		snprintf(text, size, "no event\n");
+		return 0;
+	}
+	join_forget();
+	snprintf(text, size, "ended\n");
 	return 0;
 }
 

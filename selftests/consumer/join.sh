@@ -127,6 +127,18 @@ is "MC-06: a group that the id has joined, too" "$(do_ share 8 239.55.7.8)" \
 	"joins=0 wrong=320"
 do_ leave >/dev/null
 
+# Many with one completion: KA-07
+do_ join 10.55.0.1 239.55.7.20 0 >/dev/null
+is "KA-07: many; one is invalid, one is joined already" \
+	"$(do_ many 239.55.7.21 10.55.0.2 239.55.7.20 239.55.7.22)" \
+	"error=0 done=1 0 -22- 0 0"
+ok "KA-07: IGMP has the first" igmp_joined eth0 239.55.7.21
+ok "KA-07: IGMP has the last" igmp_joined eth0 239.55.7.22
+like "KA-07: left at once" "$(do_ many-leave 239.55.7.23 239.55.7.24)" \
+	'^error=0 done=1 (0|-125) (0|-125)$'
+ok "KA-07: IGMP has none" eval '! igmp_joined eth0 239.55.7.21'
+do_ leave >/dev/null
+
 live() {
 	counter live_members
 }

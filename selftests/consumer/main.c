@@ -216,6 +216,12 @@ static int consumer_multicast(const char *verb, char *line)
 	}
 	if (!strcmp(verb, "events"))
 		return consumer_member_events(text, size);
+	if (!strcmp(verb, "history"))
+		return consumer_history(text, size);
+	if (!strcmp(verb, "end-next"))
+		return consumer_end_next();
+	if (!strcmp(verb, "end"))
+		return consumer_end(text, size);
 	if (!strcmp(verb, "again")) {
 		consumer_reset();
 		return consumer_join_again(text, size);
@@ -227,6 +233,8 @@ static int consumer_multicast(const char *verb, char *line)
 	if (!strcmp(verb, "part"))
 		return consumer_part(line);
 	consumer_reset();
+	if (!strncmp(verb, "many", 4))
+		return consumer_join_many(verb, line, text, size);
 	if (!strcmp(verb, "join"))
 		return consumer_join(line, text, size);
 	if (!strcmp(verb, "more"))

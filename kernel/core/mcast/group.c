@@ -139,6 +139,8 @@ static void cmx_group_failed(struct cmx_group *g, int status)
 
 	cmx_group_stop(g);
 	if (g->persistent && g->was_joined) {
+		if (g->state == CMX_GROUP_JOINED)
+			cmx_members_lost(g, status);
 		g->state = CMX_GROUP_IDLE;
 		cmx_group_kick(g, g->backoff);
 		g->backoff = min(2 * g->backoff, CMX_BACKOFF_MAX);
@@ -263,6 +265,7 @@ void cmx_group_keep(struct cmx_group *g, struct rdma_ud_param *ud)
 	if (g->joined)
 		rdma_destroy_ah_attr(&g->ud.ah_attr);
 	g->joined = true;
+	g->lost = 0;
 	g->ud = *ud;
 	g->ud.private_data = NULL;
 	rdma_copy_ah_attr(&g->ud.ah_attr, &ud->ah_attr);

@@ -59,6 +59,7 @@ enum cmx_group_state {
  * @members: memberships, by the id's handler lock
  * @joined: @ud and @param are known, by the handler lock
  * @failed: 0, or why the last event was an error, by the handler lock
+ * @lost: 0, or why it has to be joined again, by the handler lock
  * @ud: of the last event
  * @param: parameters of the group then
  * @ref: the members' reference, and one for an outstanding query
@@ -101,6 +102,7 @@ struct cmx_group {
 	struct list_head members;
 	bool joined;
 	int failed;
+	int lost;
 	struct rdma_ud_param ud;
 	struct rdma_cmx_mc_param param;
 	refcount_t ref;
@@ -150,6 +152,7 @@ void cmx_mcast_param(const struct rdma_cm_id *id,
 		     struct rdma_cmx_mc_param *param);
 
 /* member.c */
+void cmx_members_lost(struct cmx_group *g, int status);
 int cmx_member_init(void);
 void cmx_member_exit(void);
 

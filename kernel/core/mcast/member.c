@@ -26,6 +26,9 @@
  * @groups: that can take members, by address
  * @order: groups that are not left, newest first
  * @members: all of them
+ * @ended: its handler has destroyed it: no callback is called any more. Set by
+ *	the id's handler lock, before @end is queued
+ * @end: leaves all groups and destroys the id
  * @rcu: delays its end for walks of the table
  */
 struct cmx_mcast_id {
@@ -36,7 +39,25 @@ struct cmx_mcast_id {
 	struct rb_root groups;
 	struct list_head order;
 	struct list_head members;
+	bool ended;
+	struct work_struct end;
 	struct rcu_head rcu;
+};
+
+/**
+ * struct cmx_batch - joins with one callback
+ * @pending: those that have not ended, one more while they are started
+ * @joins: the caller's
+ * @count: how many
+ * @done: callback
+ * @context: for @done
+ */
+struct cmx_batch {
+	atomic_t pending;
+	struct rdma_cmx_join_one *joins;
+	u32 count;
+	rdma_cmx_joined_fn done;
+	void *context;
 };
 
 /**
@@ -45,17 +66,25 @@ struct cmx_mcast_id {
  * @all: in cmx_mcast_id.members
  * @group: what it shares
  * @owner: its id
- * @event: callback
+ * @report_lost: a loss is an event
+ * @event: callback, or NULL
  * @context: for @event
+ * @batch: that its first event counts for, or NULL; by the id's handler lock
+ * @number: which of @batch it is
  */
 struct rdma_cmx_member {
 	struct list_head node;
 	struct list_head all;
 	struct cmx_group *group;
 	struct cmx_mcast_id *owner;
+	bool report_lost;
 	rdma_cmx_member_fn event;
 	void *context;
+	struct cmx_batch *batch;
+	u32 number;
 };
+
+static struct workqueue_struct *cmx_member_wq;
 
 static const struct rhashtable_params cmx_mcast_params = {
 	.key_len = sizeof_field(struct cmx_mcast_id, id),
@@ -80,6 +109,8 @@ static struct cmx_mcast_id *cmx_mcast_id_find(struct rdma_cm_id *id)
 	return owner;
 }
 
+static void cmx_mcast_id_end(struct work_struct *work);
+
 /* The same, made if it does not exist; NULL without memory. */
 static struct cmx_mcast_id *cmx_mcast_id_get(struct rdma_cm_id *id)
 {
@@ -98,6 +129,7 @@ static struct cmx_mcast_id *cmx_mcast_id_get(struct rdma_cm_id *id)
 	fresh->groups = RB_ROOT;
 	INIT_LIST_HEAD(&fresh->order);
 	INIT_LIST_HEAD(&fresh->members);
+	INIT_WORK(&fresh->end, cmx_mcast_id_end);
 
 	spin_lock(&cmx_mcast_lock);
 	owner = rhashtable_lookup_fast(&cmx_mcast_ids, &id, cmx_mcast_params);
@@ -164,6 +196,31 @@ static void cmx_group_end(struct cmx_mcast_id *owner, struct cmx_group *g)
 	cmx_group_leave(g);
 }
 
+static void cmx_batch_put(struct cmx_batch *b)
+{
+	if (!atomic_dec_and_test(&b->pending))
+		return;
+	b->done(b->joins, b->count, b->context);
+	kfree(b);
+}
+
+/* Its first event, or its end: with the handler lock, or on nobody's list. */
+static void cmx_member_settle(struct rdma_cmx_member *m, int status)
+{
+	struct cmx_batch *b = m->batch;
+
+	if (!b)
+		return;
+	m->batch = NULL;
+	if (!m->owner->ended) {
+		b->joins[m->number].status = status;
+		cmx_batch_put(b);
+	} else if (atomic_dec_and_test(&b->pending)) {
+		/* All of it belongs to that id, and the caller has gone. */
+		kfree(b);
+	}
+}
+
 /* Report what the group has reported; the id's handler lock is held. */
 static void cmx_member_report(struct rdma_cmx_member *m)
 {
@@ -178,7 +235,36 @@ static void cmx_member_report(struct rdma_cmx_member *m)
 	} else {
 		event.param.ud = g->ud;
 	}
-	m->event(m, &event, g->failed ? NULL : &g->param, m->context);
+	if (m->event)
+		m->event(m, &event, g->failed ? NULL : &g->param, m->context);
+	cmx_member_settle(m, g->failed);
+}
+
+/* Likewise, to those who want it. */
+static void cmx_member_report_lost(struct rdma_cmx_member *m)
+{
+	struct rdma_cm_event event = {
+		.event = RDMA_CMX_EVENT_MULTICAST_LOST,
+		.status = m->group->lost,
+	};
+
+	if (m->report_lost && m->group->lost && m->event && !m->owner->ended)
+		m->event(m, &event, NULL, m->context);
+}
+
+/*
+ * The group's work: a persistent group is lost, and is going to be joined again.
+ * The id's handler does not know this event, so its members get it directly.
+ */
+void cmx_members_lost(struct cmx_group *g, int status)
+{
+	struct rdma_cmx_member *m;
+
+	rdma_lock_handler(g->id);
+	g->lost = status;
+	list_for_each_entry(m, &g->members, node)
+		cmx_member_report_lost(m);
+	rdma_unlock_handler(g->id);
 }
 
 void rdma_cmx_group_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
@@ -215,6 +301,7 @@ static int cmx_member_share(struct rdma_cmx_member *m, struct cmx_group *g,
 		list_add_tail(&m->node, &g->members);
 		if (g->joined)
 			cmx_member_report(m);
+		cmx_member_report_lost(m);
 	}
 	rdma_unlock_handler(g->id);
 	return ret;
@@ -264,19 +351,19 @@ static int cmx_member_join(struct rdma_cmx_member *m,
 	return cmx_member_start(m, attr);
 }
 
+/* @as has the callback and the batch of the membership to be. */
 static struct rdma_cmx_member *
 cmx_member_new(struct rdma_cm_id *id, const struct rdma_cmx_join_attr *attr,
-	       rdma_cmx_member_fn event, void *context)
+	       const struct rdma_cmx_member *as)
 {
 	struct cmx_mcast_id *owner;
 	struct rdma_cmx_member *m;
 	int ret = -ENOMEM;
 
-	m = kzalloc(sizeof(*m), GFP_KERNEL_ACCOUNT);
+	m = kmemdup(as, sizeof(*m), GFP_KERNEL_ACCOUNT);
 	if (!m)
 		return ERR_PTR(-ENOMEM);
-	m->event = event;
-	m->context = context;
+	m->report_lost = attr->report_lost;
 	owner = cmx_mcast_id_get(id);
 	if (!owner)
 		goto err_free;
@@ -297,9 +384,9 @@ err_free:
 	return ERR_PTR(ret);
 }
 
-struct rdma_cmx_member *
-rdma_cmx_join(struct rdma_cm_id *id, const struct rdma_cmx_join_attr *attr,
-	      rdma_cmx_member_fn event, void *context)
+static struct rdma_cmx_member *
+cmx_join(struct rdma_cm_id *id, const struct rdma_cmx_join_attr *attr,
+	 const struct rdma_cmx_member *as)
 {
 	struct rdma_cmx_join_attr copy = *attr;
 	union rdma_cmx_sockaddr addr;
@@ -315,11 +402,58 @@ rdma_cmx_join(struct rdma_cm_id *id, const struct rdma_cmx_join_attr *attr,
 	if (addr.sa.sa_family == AF_INET)
 		memset(addr.in.sin_zero, 0, sizeof(addr.in.sin_zero));
 	copy.addr = &addr;
-	m = cmx_member_new(id, &copy, event, context);
+	m = cmx_member_new(id, &copy, as);
 	trace_cmx_join(id, &addr, attr->join_flags, PTR_ERR_OR_ZERO(m));
 	return m;
 }
+
+struct rdma_cmx_member *
+rdma_cmx_join(struct rdma_cm_id *id, const struct rdma_cmx_join_attr *attr,
+	      rdma_cmx_member_fn event, void *context)
+{
+	struct rdma_cmx_member as = { .event = event, .context = context };
+
+	return cmx_join(id, attr, &as);
+}
 EXPORT_SYMBOL_GPL(rdma_cmx_join);
+
+int rdma_cmx_join_many(struct rdma_cm_id *id, struct rdma_cmx_join_one *joins,
+		       u32 count, rdma_cmx_joined_fn done, void *context)
+{
+	struct rdma_cmx_member as = {};
+	struct rdma_cmx_member *m;
+	struct cmx_batch *b;
+	u32 i;
+
+	if (!count)
+		return -EINVAL;
+	b = kmalloc(sizeof(*b), GFP_KERNEL_ACCOUNT);
+	if (!b)
+		return -ENOMEM;
+	atomic_set(&b->pending, 1);
+	b->joins = joins;
+	b->count = count;
+	b->done = done;
+	b->context = context;
+	as.batch = b;
+	for (i = 0; i < count; i++) {
+		as.event = joins[i].event;
+		as.context = joins[i].context;
+		as.number = i;
+		atomic_inc(&b->pending);
+		m = cmx_join(id, &joins[i].attr, &as);
+		if (IS_ERR(m)) {
+			joins[i].status = PTR_ERR(m);
+			m = NULL;
+			atomic_dec(&b->pending);
+		}
+		joins[i].member = m;
+		cond_resched();
+	}
+	cmx_batch_put(b);
+	return 0;
+}
+EXPORT_SYMBOL_GPL(rdma_cmx_join_many);
 
 /* The owner's mutex is held, and the caller gives the reference back. */
 static void cmx_member_leave(struct rdma_cmx_member *m)
@@ -334,6 +468,7 @@ static void cmx_member_leave(struct rdma_cmx_member *m)
 		cmx_group_end(m->owner, g);
 		cmx_group_put(g);
 	}
+	cmx_member_settle(m, -ECANCELED);
 	kfree(m);
 }
 
@@ -372,13 +507,60 @@ void rdma_cmx_leave_all(struct rdma_cm_id *id)
 }
 EXPORT_SYMBOL_GPL(rdma_cmx_leave_all);
 
-int cmx_member_init(void)
+/* Of an id that is being destroyed. Only a child of it, a listener, is new. */
+static int cmx_mcast_id_ended(struct rdma_cm_id *id,
+			      struct rdma_cm_event *event)
 {
-	return rhashtable_init(&cmx_mcast_ids, &cmx_mcast_params);
+	return event->event == RDMA_CM_EVENT_CONNECT_REQUEST ? -ECONNREFUSED :
+							       0;
 }
 
+static void cmx_mcast_id_end(struct work_struct *work)
+{
+	struct cmx_mcast_id *owner = container_of(work, struct cmx_mcast_id,
+						  end);
+	struct rdma_cm_id *id = owner->id;
+
+	rdma_cmx_leave_all(id);
+	/* Before another id can have the same address. */
+	cmx_mcast_id_put(owner);
+	if (id->qp)
+		rdma_destroy_qp(id);
+	rdma_destroy_id(id);
+}
+
+int rdma_cmx_handler_end(struct rdma_cm_id *id, int ret)
+{
+	struct cmx_mcast_id *owner = ret ? cmx_mcast_id_find(id) : NULL;
+
+	if (!owner)
+		return ret;
+	owner->ended = true;
+	/* rdma_cm reads it with the handler lock, which it holds now. */
+	id->event_handler = cmx_mcast_id_ended;
+	queue_work(cmx_member_wq, &owner->end);
+	return 0;
+}
+EXPORT_SYMBOL_GPL(rdma_cmx_handler_end);
+
+int cmx_member_init(void)
+{
+	int ret;
+
+	cmx_member_wq = alloc_workqueue("rdma_cmx_end",
+					WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	if (!cmx_member_wq)
+		return -ENOMEM;
+	ret = rhashtable_init(&cmx_mcast_ids, &cmx_mcast_params);
+	if (ret)
+		destroy_workqueue(cmx_member_wq);
+	return ret;
+}
+
+/* An id may still be on its way out after its consumer was unloaded. */
 void cmx_member_exit(void)
 {
+	destroy_workqueue(cmx_member_wq);
 	WARN_ON(atomic_read(&cmx_mcast_ids.nelems));
 	rhashtable_destroy(&cmx_mcast_ids);
 }

@@ -352,26 +352,39 @@ void rdma_cmx_drop_cached_path(struct rdma_cm_id *id);
  * @join_flags: RDMA_MC_JOIN_FLAG_FULLMEMBER or _SENDONLY_FULLMEMBER
  * @flags: RDMA_CMX_JOIN_*
  * @param: parameters of the group; a mask of 0 requests none
+ * @report_lost: with RDMA_CMX_JOIN_PERSISTENT, report
+ *	RDMA_CMX_EVENT_MULTICAST_LOST, too; to this membership only
  */
 struct rdma_cmx_join_attr {
 	const union rdma_cmx_sockaddr *addr;
 	u32 join_flags;
 	u32 flags;
 	struct rdma_cmx_mc_param param;
+	bool report_lost;
 };
+
+/*
+ * A persistent membership is lost: what is sent to the group may not arrive until
+ * RDMA_CM_EVENT_MULTICAST_JOIN reports that it was rejoined. The status says why.
+ * rdma_cm has no such event: compare with it before a switch.
+ */
+#define RDMA_CMX_EVENT_MULTICAST_LOST	((enum rdma_cm_event_type)0x10000)
 
 /**
  * typedef rdma_cmx_member_fn - called when a join ends or a membership is lost
  * @member: the membership; rdma_cmx_join() may not have returned it yet
  * @event: RDMA_CM_EVENT_MULTICAST_JOIN or _ERROR with its status, as from
- *	rdma_join_multicast(). param.ud is valid after a join; its private_data
- *	is NULL. Valid during the call
+ *	rdma_join_multicast(), or RDMA_CMX_EVENT_MULTICAST_LOST if requested.
+ *	param.ud is valid after a join; its private_data is NULL. Valid during
+ *	the call
  * @param: parameters of the group after a join, by its mask, else NULL.
  *	On InfiniBand they are those of the subnet administrator
  * @context: as given to rdma_cmx_join()
  *
  * Another RDMA_CM_EVENT_MULTICAST_JOIN reports that a persistent membership was
- * rejoined. RDMA_CM_EVENT_MULTICAST_ERROR is the last event: the membership is
+ * rejoined; RDMA_CMX_EVENT_MULTICAST_LOST comes before it, once, where it was
+ * requested. A membership of a group that is lost at the time gets the group's
+ * last join and then that event, before rdma_cmx_join() returns. RDMA_CM_EVENT_MULTICAST_ERROR is the last event: the membership is
  * of no use then, and rdma_cmx_leave() frees it.
  *
  * Runs with the handler lock of the id held, in process context, and may sleep.
@@ -432,6 +445,56 @@ rdma_cmx_join(struct rdma_cm_id *id, const struct rdma_cmx_join_attr *attr,
 	      rdma_cmx_member_fn event, void *context);
 
 /**
+ * struct rdma_cmx_join_one - one join of many
+ * @attr: the group, as for rdma_cmx_join()
+ * @event: called with each event of the membership, or NULL
+ * @context: for @event
+ * @member: out: the membership, or NULL if the join failed at once
+ * @status: out: 0 if the group was joined, or why not: the errno of
+ *	rdma_cmx_join() or the status of the event; -ECANCELED: the membership
+ *	was ended before
+ */
+struct rdma_cmx_join_one {
+	struct rdma_cmx_join_attr attr;
+	rdma_cmx_member_fn event;
+	void *context;
+	struct rdma_cmx_member *member;
+	int status;
+};
+
+/**
+ * typedef rdma_cmx_joined_fn - called when all of many joins have ended
+ * @joins: as given to rdma_cmx_join_many()
+ * @count: how many
+ * @context: as given to rdma_cmx_join_many()
+ *
+ * Runs in process context and may sleep; maybe with the handler lock of the id
+ * held, so it must neither join nor leave with the id, nor destroy it.
+ */
+typedef void (*rdma_cmx_joined_fn)(struct rdma_cmx_join_one *joins, u32 count,
+				   void *context);
+
+/**
+ * rdma_cmx_join_many - join many multicast groups
+ * @id: as for rdma_cmx_join()
+ * @joins: the groups, and then the memberships; stays until @done was called.
+ *	The addresses are copied
+ * @count: how many, not 0
+ * @done: called once when each join has ended by its first event or at once;
+ *	maybe before this returns
+ * @context: for @done
+ *
+ * As rdma_cmx_join() for each. A join that fails ends no other one. A membership
+ * counts as ended when it is left; rdma_cmx_leave_all() thus has called @done
+ * when it returns, unless the id was given to rdma_cmx_handler_end().
+ *
+ * Context: as rdma_cmx_join().
+ * Return: 0, and @done is called; -EINVAL: @count is 0; -ENOMEM.
+ */
+int rdma_cmx_join_many(struct rdma_cm_id *id, struct rdma_cmx_join_one *joins,
+		       u32 count, rdma_cmx_joined_fn done, void *context);
+
+/**
  * rdma_cmx_group_event - give an event to the memberships that it is for
  * @id: the id
  * @event: RDMA_CM_EVENT_MULTICAST_JOIN or _ERROR
@@ -469,6 +532,29 @@ void rdma_cmx_leave(struct rdma_cmx_member *member);
  * of any id, and without a lock that one takes.
  */
 void rdma_cmx_leave_all(struct rdma_cm_id *id);
+
+/**
+ * rdma_cmx_handler_end - let an event handler destroy its id
+ * @id: the id
+ * @ret: what the handler would return; not 0: the id is to be destroyed
+ *
+ * rdma_cm destroys an id when its handler returns another value than 0. It does
+ * not know the memberships of rdma_cmx_join(), which would be left with an id
+ * that was freed. A handler of an id that may have some therefore ends with
+ *
+ *	return rdma_cmx_handler_end(id, ret);
+ *
+ * With memberships, a work item of rdma_cmx then leaves them all and destroys
+ * the id, as after rdma_cmx_leave_all(), and its queue pair of rdma_create_qp(),
+ * if any. Whoever frees the CQ and PD of one must know when, and rather does
+ * all of this in a work item of its own. From this call on nobody uses the id or
+ * a membership, and none of their callbacks is called, nor that of
+ * rdma_cmx_join_many().
+ *
+ * Context: the event handler of @id.
+ * Return: what the handler is to return: @ret, or 0 if rdma_cmx destroys @id.
+ */
+int rdma_cmx_handler_end(struct rdma_cm_id *id, int ret);
 
 /* --- Services at the subnet administrators --- */
 

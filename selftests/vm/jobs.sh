@@ -6,10 +6,13 @@
 # A job is a separate process, "guest KERNEL GUEST" or "host". It counts for
 # itself and leaves its sums in $work/job-NUMBER. Most of the time a leading
 # guest keeps one processor busy, so that two of them take hardly longer than one.
+# A job aside takes no place of a guest: it compiles, in the time that guests
+# leave.
 # shellcheck shell=bash
 
 declare -A job_pid=()
 jobs_begun=0
+declare -A aside_pid=()
 
 # A processor for each, and memory: two guests take 4 GB, KASAN another 1.
 lanes_find() {
@@ -68,12 +71,24 @@ job_run() {
 	"$@"
 }
 
-# job_begin WHAT...: when there is a place
-job_begin() {
-	[ "${#job_pid[@]}" -lt "$lanes" ] || job_wait
+job_start() {
 	jobs_begun=$((jobs_begun + 1))
 	job_run "$@" &
 	job_pid[$!]=$jobs_begun
+}
+
+# job_begin WHAT...: when there is a place
+job_begin() {
+	while [ $((${#job_pid[@]} - ${#aside_pid[@]})) -ge "$lanes" ]; do
+		job_wait
+	done
+	job_start "$@"
+}
+
+# job_aside WHAT...: at once
+job_aside() {
+	job_start "$@"
+	aside_pid[$!]=1
 }
 
 # Until any has ended
@@ -86,7 +101,7 @@ job_wait() {
 	fi
 	passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
 	[ "$b" = 0 ] || broken=$b
-	unset "job_pid[$pid]"
+	unset "job_pid[$pid]" "aside_pid[$pid]"
 }
 
 jobs_wait() {

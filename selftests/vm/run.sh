@@ -144,9 +144,9 @@ build_failed() {
 }
 
 image_build() {
-	local log=$out/image${1:+-$1}.log
+	local log=$out/image.log
 
-	"$here/image.sh" "$kver" "$work" "$@" >"$log" 2>&1 && return
+	"$here/image.sh" "$kver" "$work" >"$log" 2>&1 && return
 	cat "$log"
 	build_failed "the guests' image"
 }
@@ -173,16 +173,50 @@ next_build() {
 	return 1
 }
 
-# next_job KERNEL: its image is built beside guests that run
-next_job() {
-	local guest
+# debug_build: the kernel and its image, or a failure
+debug_build() {
+	local log=$out/image-debug.log
 
-	kernel=$1
-	next_build "$1" || return
-	for guest in $(guests_wanted "$1"); do
-		guests_up=()
-		guest_job "$1" "$guest"
+	mkdir -p "$out/debug"
+	# Its messages are for the terminal.
+	if ! "$here/debug/kernel.sh" >/dev/null; then
+		problem "the debug kernel could not be built"
+	elif ! "$here/image.sh" "$kver" "$work" debug >"$log" 2>&1; then
+		problem "no image for debug, see $log"
+		tail -n 15 "$log" | sed 's/^/     | /' | job_say
+	else
+		rm -rf "$work/root"
+		return 0
+	fi
+	return 1
+}
+
+# aside_job WHAT...: the images of these kernels, then the tests of "host". The
+# guests of a kernel wait for its file: empty when there is no image.
+aside_job() {
+	renice -n 19 "$BASHPID" >/dev/null
+	for kernel; do
+		case $kernel in
+		host)
+			host_tests
+			continue
+			;;
+		debug) debug_build ;;
+		*) next_build "$kernel" ;;
+		esac && echo there >"$work/$kernel.image.new"
+		: >>"$work/$kernel.image.new"
+		mv "$work/$kernel.image.new" "$work/$kernel.image"
 	done
+}
+
+# image_wait KERNEL: for a kernel of an aside_job; is there one?
+image_wait() {
+	[ "$1" != stock ] || return 0
+	until [ -e "$work/$1.image" ]; do
+		kill -0 "${!aside_pid[@]}" 2>/dev/null || return
+		sleep 1
+	done
+	[ -s "$work/$1.image" ]
 }
 
 # rows_of KERNEL: whose rows of the table it runs
@@ -190,7 +224,7 @@ rows_of() {
 	if [ -n "$rows" ]; then
 		echo "$rows"
 	elif is_among "$1" "${next_kernels[@]}"; then
-		echo next
+		echo "next,$1"
 	else
 		echo "$1"
 	fi
@@ -232,6 +266,7 @@ guest_job() {
 	local guest=$2 on='' out=$out boot_limit=$boot_limit
 
 	kernel=$1
+	image_wait "$kernel" || return
 	case $kernel in
 	stock) ;;
 	debug)
@@ -295,33 +330,34 @@ lanes=${VM_JOBS:-$(lanes_find)}
 echo "Building for Linux $kver; logs in $out"
 image_build
 tests_choose
-if is_among debug "${kernels[@]}" && [ -n "$(guests_wanted debug)" ]; then
-	"$here/debug/kernel.sh" >/dev/null || build_failed "the debug kernel"
-	image_build debug
-	mkdir -p "$out/debug"
-fi
-rm -rf "$work/root"
 if [ "$mode" = shell ]; then
 	kernel=${kernels[0]}
-	! is_among "$kernel" "${next_kernels[@]}" || next_build "$kernel" ||
-		build_failed "the guests' image"
+	case $kernel in
+	stock) ;;
+	debug) debug_build ;;
+	*) next_build "$kernel" ;;
+	esac || build_failed "the guests' image"
 	guest_shell "${guest_only:-alpha}"
 	exit "$code"
 fi
 
+# What compiles has the processors' time that guests leave.
+aside=()
 for kernel in "${kernels[@]}"; do
-	if is_among "$kernel" "${next_kernels[@]}"; then
-		[ -z "$(guests_wanted "$kernel")" ] ||
-			job_begin next_job "$kernel"
-		continue
-	fi
+	[ "$kernel" = stock ] || [ -z "$(guests_wanted "$kernel")" ] ||
+		aside+=("$kernel")
+done
+if [ "$mode,$guest_only" = check, ] && is_among stock "${kernels[@]}"; then
+	aside+=(host)
+fi
+# Of the stock image, what the debug kernel's is made of
+is_among debug "${aside[@]}" || rm -rf "$work/root"
+[ "${#aside[@]}" = 0 ] || job_aside aside_job "${aside[@]}"
+for kernel in "${kernels[@]}"; do
 	for guest in $(guests_wanted "$kernel"); do
 		job_begin guest_job "$kernel" "$guest"
 	done
 done
-if [ "$mode,$guest_only" = check, ] && is_among stock "${kernels[@]}"; then
-	job_begin host_tests
-fi
 jobs_wait
 kernel=''
 if [ "$mode" = check ]; then

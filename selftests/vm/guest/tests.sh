@@ -4,13 +4,14 @@
 # shellcheck shell=bash
 
 # tests_list TABLE KERNEL [PREFIXES [QUICK]]: what runs on it, in the order of the
-# table, as "GUEST NAME SECONDS"; with QUICK only what is marked so. What ends
-# each guest's run is there when there is a test.
+# table, as "GUEST NAME SECONDS"; with QUICK only what is marked so. KERNEL may be
+# several words that the table has for it, with commas. What ends each guest's run
+# is there when there is a test.
 tests_list() {
 	awk -v kernel="$2" -v prefixes="${3:-}" -v quick="${4:-}" '
 		function among(list,  n, word) {
 			for (n = split(list, word, ","); n > 0; n--)
-				if (word[n] == kernel || word[n] == "all")
+				if (word[n] in kernels || word[n] == "all")
 					return 1
 			return 0
 		}
@@ -22,6 +23,10 @@ tests_list() {
 				if (index(name, word[n]) == 1)
 					return 1
 			return 0
+		}
+		BEGIN {
+			for (i = split(kernel, name, ","); i > 0; i--)
+				kernels[name[i]]
 		}
 		/^#/ || !NF { next }
 		$1 == "vm/leaks" ? !($2 in wanted) : !named($1) { next }

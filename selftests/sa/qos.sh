@@ -52,6 +52,15 @@ route_is_cached() {
 		[ "$(queries)" = "$before" ]
 }
 
+# One query for a name with a port of its own, and none for the route
+srv_route_is_cached() {
+	local before
+
+	before=$(queries)
+	[[ $("$tests/sa/tools/paths" use _qos._tcp.cmx.test -) == *" used" ]] &&
+		[ "$(queries)" = $((before + 1)) ]
+}
+
 counts_on() {
 	[ "$(counter "$1")" -gt "$2" ]
 }
@@ -110,6 +119,8 @@ param sa_cache_ms 3600000
 resolve
 resolve
 is "GAI-09: a query for each service" "$sent" 2
+ok "SV-02: the port of an SRV record has its path for the route" \
+	srv_route_is_cached
 param sa_cache_ms 0
 sm_stop
 sm_start

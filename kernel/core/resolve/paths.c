@@ -114,6 +114,19 @@ void cmx_path_query(struct cmx_sa_query *q, struct sa_path_rec *rec,
 		cmx_path_limit(q, limit);
 }
 
+/* As rdma_cm has it in its query; SRV records give each address a port. */
+static u16 cmx_path_port(const struct cmx_hints *h, const struct cmx_dest *to)
+{
+	switch (to->dst.sa.sa_family) {
+	case AF_INET:
+		return ntohs(to->dst.in.sin_port);
+	case AF_INET6:
+		return ntohs(to->dst.in6.sin6_port);
+	default:
+		return h->port;
+	}
+}
+
 static void cmx_path_rec_init(const struct cmx_hints *h,
 			      const struct cmx_dest *to, u32 port_space,
 			      struct sa_path_rec *rec)
@@ -129,7 +142,7 @@ static void cmx_path_rec_init(const struct cmx_hints *h,
 		rec->service_id = to->dst.ib.sib_sid;
 	else
 		rec->service_id = cpu_to_be64(((u64)port_space << 16) +
-					      h->port);
+					      cmx_path_port(h, to));
 }
 
 /* Do the end points of a limit fit, as far as they are known? */

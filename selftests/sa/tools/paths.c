@@ -2,7 +2,7 @@
 /*
  * paths [noroute|use] NODE PORT: the result of rdma_getaddrinfo(), one line an
  * entry of type RC: source, destination, and for each path both GIDs and
- * LIDs and the P_Key; or "error TEXT". With "use" an id then takes its address
+ * LIDs and the P_Key; or "error TEXT". PORT "-" is none. With "use" an id then takes its address
  * and its route, and "used" stands behind the line.
  */
 #include <arpa/inet.h>
@@ -61,13 +61,15 @@ int main(int argc, char **argv)
 	};
 	struct rdma_addrinfo *res, *ai;
 	const struct ibv_path_data *data;
+	const char *port;
 	int ret;
 
 	if (argc == 4 && !strcmp(argv[1], "noroute"))
 		hints.ai_flags = RAI_NOROUTE;
 	else if (argc != 3 && !(argc == 4 && !strcmp(argv[1], "use")))
 		return 2;
-	ret = rdma_getaddrinfo(argv[argc - 2], argv[argc - 1], &hints, &res);
+	port = strcmp(argv[argc - 1], "-") ? argv[argc - 1] : NULL;
+	ret = rdma_getaddrinfo(argv[argc - 2], port, &hints, &res);
 	if (ret) {
 		printf("error %s\n", gai_strerror(ret));
 		return 1;

@@ -62,6 +62,11 @@ is "SV-02 both records of a host" \
 	"$("$helper" --print _weighted._tcp.cmx.test | sort | paste -sd,)" \
 	'address 10.55.0.2 port 4001,address 10.55.0.2 port 4002'
 
+is "SV-02 a host whose server is silent is left out" \
+	"$("$helper" --print _dead._tcp.cmx.test 2>&1)" \
+	'address 10.55.0.2 port 4452'
+is "SV-02 the only host's server refuses" \
+	"$(error_of _refused._tcp.cmx.test)" 'error EAGAIN'
 is "SV-02 16 hosts of 20 are looked up" \
 	"$("$helper" --print _many._tcp.cmx.test | grep -c ^address)" 16
 is "SV-02 and no others" \

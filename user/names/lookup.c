@@ -8,15 +8,25 @@
 #include <errno.h>
 #include <netdb.h>
 #include <resolv.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <strings.h>
 #include <time.h>
 
 #include "lookup.h"
 #include "names.h"
 #include "srv.h"
 
-/* After this time no other host is looked up: a zone may name many. */
-#define HOSTS_SECONDS	5
+/*
+ * The time for all hosts of a service, in seconds: with addresses of one, and
+ * without any. The name helper has 4 in all.
+ */
+#define HOSTS_SECONDS	1
+#define NONE_SECONDS	5
+
+/* Addresses of one host, so that no host takes the room of all others */
+#define HOST_ADDRS	(RDMA_CMX_NAMES_MAX_ADDRS / CMX_SRV_HOSTS)
 
 static int host_lookup(const char *name, struct addrinfo **list)
 {
@@ -43,69 +53,103 @@ static time_t seconds(void)
 }
 
 /*
+ * The target of a record is an absolute name: no search list counts for it. The
+ * same host may have several ports, one record behind the other.
+ */
+static int target_lookup(const struct cmx_srv *list, unsigned int i,
+			 struct addrinfo **addrs)
+{
+	char name[sizeof(list->host) + 1];
+
+	if (i && *addrs && !strcasecmp(list[i].host, list[i - 1].host))
+		return 0;
+	if (*addrs)
+		freeaddrinfo(*addrs);
+	*addrs = NULL;
+	snprintf(name, sizeof(name), "%s.", list[i].host);
+	return host_lookup(name, addrs);
+}
+
+/*
  * A host that cannot be looked up is left out. Its error counts if no host has
  * an address.
  */
-static int hosts_lookup(const struct cmx_srv *list, unsigned int count,
-			void *buf, size_t *len)
+static int targets_lookup(const struct cmx_srv *list, unsigned int count,
+			  void *buf, size_t *len)
 {
-	unsigned int i, hosts = 0;
+	const struct rdma_cmx_names *names = buf;
+	struct addrinfo *addrs = NULL;
 	time_t start = seconds();
-	struct addrinfo *addrs;
+	unsigned int i;
 	int error = ENODATA, ret;
 
 	cmx_names_begin(buf, RDMA_CMX_NAMES_VERSION_PORTS);
-	for (i = 0; i < count && hosts < CMX_SRV_HOSTS; i++) {
+	for (i = 0; i < count && i < CMX_SRV_HOSTS; i++) {
 		if (!list[i].host[0])
 			continue;
-		if (hosts && seconds() - start >= HOSTS_SECONDS)
+		if (seconds() - start >=
+		    (names->addr_count ? HOSTS_SECONDS : NONE_SECONDS))
 			break;
-		hosts++;
-		ret = host_lookup(list[i].host, &addrs);
-		if (ret) {
-			if (error == ENODATA)
-				error = ret;
-			continue;
-		}
-		cmx_names_add(buf, addrs, list[i].port);
-		freeaddrinfo(addrs);
+		ret = target_lookup(list, i, &addrs);
+		if (!ret)
+			cmx_names_add(buf, addrs, list[i].port, HOST_ADDRS);
+		else if (error == ENODATA)
+			error = ret;
 	}
+	if (addrs)
+		freeaddrinfo(addrs);
 	/* There may be several hosts: none of their names is canonical. */
 	*len = cmx_names_end(buf, NULL);
 	return *len ? 0 : error;
 }
 
-/* -1: the name has no SRV records. */
-static int service_lookup(const char *name, void *buf, size_t *len)
+/* -1: the name has no SRV records, or a host's lookup has to decide. */
+static int service_lookup(const char *name, void *buf, size_t *len, int *error)
 {
 	struct cmx_srv *list = calloc(CMX_SRV_RECORDS, sizeof(*list));
-	int count, error = -1;
+	int count, ret = -1;
+	int retry, retrans;
 
 	if (!list)
 		return ENOMEM;
 	_res.res_h_errno = 0;
 	count = cmx_srv_query(name, list);
-	if (count < 0)
-		error = -count;
-	else if (count)
-		error = hosts_lookup(list, count, buf, len);
+	if (count < 0) {
+		*error = -count;
+	} else if (count) {
+		/* A silent server of one host leaves time for the others. */
+		retry = _res.retry;
+		retrans = _res.retrans;
+		_res.retry = 1;
+		_res.retrans = 1;
+		ret = targets_lookup(list, count, buf, len);
+		_res.retry = retry;
+		_res.retrans = retrans;
+		/* The error is that of another name. */
+		_res.res_h_errno = 0;
+	}
 	free(list);
-	return error;
+	return ret;
 }
 
 int cmx_names_lookup(const char *name, void *buf, size_t *len)
 {
+	int error, dns, srv_error = 0;
 	struct addrinfo *list;
-	int error;
 
 	if (!cmx_names_valid(name))
 		return ENOENT;
 	if (cmx_srv_name(name)) {
-		error = service_lookup(name, buf, len);
+		error = service_lookup(name, buf, len, &srv_error);
 		if (error >= 0)
 			return error;
 	}
+	dns = _res.res_h_errno;
 	error = host_lookup(name, &list);
+	if (error && srv_error) {
+		error = srv_error;
+		_res.res_h_errno = dns;
+	}
 	if (error)
 		return error;
 	*len = cmx_names_pack(list, buf);

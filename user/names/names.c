@@ -94,20 +94,23 @@ void cmx_names_begin(void *buf, unsigned int version)
 	names->version = version;
 }
 
-void cmx_names_add(void *buf, const struct addrinfo *list, unsigned int port)
+void cmx_names_add(void *buf, const struct addrinfo *list, unsigned int port,
+		   unsigned int max)
 {
 	struct rdma_cmx_names *names = buf;
 	struct rdma_cmx_names_addr addr;
 	const struct addrinfo *ai;
 
-	for (ai = list; ai; ai = ai->ai_next) {
-		if (names->addr_count == RDMA_CMX_NAMES_MAX_ADDRS)
-			break;
+	if (max + names->addr_count > RDMA_CMX_NAMES_MAX_ADDRS)
+		max = RDMA_CMX_NAMES_MAX_ADDRS - names->addr_count;
+	for (ai = list; ai && max; ai = ai->ai_next) {
 		if (!addr_fill(&addr, ai))
 			continue;
 		addr.port = port;
-		if (!addr_listed(names, &addr))
-			names->addrs[names->addr_count++] = addr;
+		if (addr_listed(names, &addr))
+			continue;
+		names->addrs[names->addr_count++] = addr;
+		max--;
 	}
 }
 
@@ -136,7 +139,7 @@ size_t cmx_names_end(void *buf, const char *canon)
 size_t cmx_names_pack(const struct addrinfo *list, void *buf)
 {
 	cmx_names_begin(buf, RDMA_CMX_NAMES_VERSION);
-	cmx_names_add(buf, list, 0);
+	cmx_names_add(buf, list, 0, RDMA_CMX_NAMES_MAX_ADDRS);
 	return cmx_names_end(buf, list ? list->ai_canonname : NULL);
 }
 

@@ -24,12 +24,13 @@ bool cmx_names_valid(const char *name);
 
 /*
  * Write an answer to @buf, which has room for CMX_NAMES_ANSWER_MAX bytes and is
- * aligned for struct rdma_cmx_names: begin it, add the addresses of lists with
+ * aligned for struct rdma_cmx_names: begin it, add @max addresses of lists with
  * the port of each, and end it with the canonical name or NULL. Returns its
  * length, 0 when it has no address.
  */
 void cmx_names_begin(void *buf, unsigned int version);
-void cmx_names_add(void *buf, const struct addrinfo *list, unsigned int port);
+void cmx_names_add(void *buf, const struct addrinfo *list, unsigned int port,
+		   unsigned int max);
 size_t cmx_names_end(void *buf, const char *canon);
 
 /* The same for one list without ports. */

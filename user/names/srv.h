@@ -13,7 +13,7 @@
 
 /* Records of an answer that count. */
 #define CMX_SRV_RECORDS	64
-/* Hosts that one name makes the helper look up. */
+/* Records whose hosts are looked up. */
 #define CMX_SRV_HOSTS	16
 
 struct cmx_srv {

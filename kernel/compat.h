@@ -66,6 +66,11 @@
 		dev_hold(__ndev);					\
 		spin_unlock(&__port->netdev_lock);			\
 	}								\
+	/* One that is going has no use. */				\
+	if (__ndev && __ndev->reg_state != NETREG_REGISTERED) {		\
+		dev_put(__ndev);					\
+		__ndev = NULL;						\
+	}								\
 	__ndev;								\
 })
 #endif

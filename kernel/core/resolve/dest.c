@@ -236,6 +236,7 @@ static int cmx_dest_annotate_by(const struct cmx_hints *h,
 	dest->port_num = 0;
 	dest->ibdev_index = 0;
 	dest->gid_index = -1;
+	dest->gid_type = IB_GID_TYPE_IB;
 	dest->ib = false;
 
 	if (!passive) {

@@ -264,6 +264,7 @@ bool cmx_device_find(struct net *net, const union ib_gid *ip_gid,
 	struct cmx_index_key key = {
 		.cookie = net->net_cookie,
 		.ndev = ndev,
+		.type = ndev->type,
 	};
 	struct cmx_owner owner = {};
 	bool known;

@@ -45,7 +45,8 @@ cmx_index_bucket_of(const struct cmx_index_key *key)
 
 	/* Or bytes that nobody has set would count. */
 	BUILD_BUG_ON(sizeof(*key) != sizeof(key->gid) + sizeof(key->cookie) +
-				     sizeof(key->ndev) + sizeof(key->zero));
+				     sizeof(key->ndev) + sizeof(key->type) +
+				     sizeof(key->zero));
 	return &cmx_index[hash >> (32 - CMX_INDEX_BITS)];
 }
 
@@ -53,7 +54,8 @@ static bool cmx_index_key_is(const struct cmx_index_key *a,
 			     const struct cmx_index_key *b)
 {
 	return !memcmp(&a->gid, &b->gid, sizeof(a->gid)) &&
-	       a->cookie == b->cookie && a->ndev == b->ndev;
+	       a->cookie == b->cookie && a->ndev == b->ndev &&
+	       a->type == b->type;
 }
 
 /*
@@ -96,6 +98,9 @@ void cmx_index_set(const struct cmx_index_key *key,
 	int i;
 
 	write_seqlock(&b->lock);
+	/* A walk that took long displaces nothing that counts. */
+	if (generation != atomic64_read(&cmx_index_now))
+		goto unlock;
 	for (i = 0; i < CMX_INDEX_WAYS; i++) {
 		e = &b->entry[i];
 		if (cmx_index_key_is(&e->key, key)) {
@@ -110,6 +115,7 @@ void cmx_index_set(const struct cmx_index_key *key,
 	victim->key = *key;
 	victim->owner = *owner;
 	victim->generation = generation;
+unlock:
 	write_sequnlock(&b->lock);
 }
 

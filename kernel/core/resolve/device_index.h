@@ -12,12 +12,14 @@ struct net_device;
  * @gid: the address as a GID table has it
  * @cookie: of the network namespace, which no later one gets again
  * @ndev: the netdevice; compared, never followed
+ * @type: its ARPHRD_* type: another netdevice may get its memory
  * @zero: where pointers are short: no padding
  */
 struct cmx_index_key {
 	union ib_gid gid;
 	u64 cookie;
 	const struct net_device *ndev;
+	u64 type;
 	u8 zero[sizeof(u64) - sizeof(void *)];
 };
 

@@ -290,7 +290,8 @@ struct ib_device *rdma_cmx_entry_device(const struct rdma_cmx_entry *entry,
  * @entry: entry of a result
  * @i: number of the record, below route_count; the first one is to be used first
  * @rec: the record, for rdma_set_ib_path() on an id after
- *	RDMA_CM_EVENT_ADDR_RESOLVED with the addresses of @entry
+ *	RDMA_CM_EVENT_ADDR_RESOLVED with the addresses of @entry. Where
+ *	rdma_cap_opa_ah(), sa_convert_path_ib_to_opa() has to convert it
  *
  * Context: any.
  * Return: 0; -ENOENT: there is no such record, as on RoCE and iWARP. Call

@@ -73,10 +73,13 @@ TEST_F(faults, RAI_03_SM_dead_before)
 {
 	struct rdma_addrinfo hints = { .ai_flags = RAI_SA };
 	struct rdma_addrinfo *res;
+	char retries[32];
 
+	ASSERT_TRUE(parameter_set("sa_retries", "3", retries));
 	ASSERT_EQ(0, bash("sm_stop"));
 	EXPECT_EQ(-ETIMEDOUT, sa_count(self->id, self->name));
 	EXPECT_EQ(EAI_AGAIN, rdma_getaddrinfo(NULL, self->name, &hints, &res));
+	EXPECT_TRUE(parameter_set("sa_retries", retries, NULL));
 	ASSERT_EQ(0, bash("sm_start && port_active_wait"));
 	works_again(_metadata, self->id);
 }
@@ -155,32 +158,50 @@ TEST_F(faults, SM_hands_over)
 
 #define ROUNDS	30
 
-/* Every sixth answer takes several segments. */
+/* All at the same time; every sixth answer takes several segments. */
 TEST_F_TIMEOUT(faults, thirty_percent_of_MADs_lost, 240)
 {
-	int ret, records, good = 0, late = 0;
+	struct rdma_cm_id *ids[ROUNDS];
+	struct rdma_cm_event *event;
+	struct rdma_addrinfo *res;
+	int i, records, good = 0, late = 0;
 	char name[80];
 
-	for (int i = 0; i < ROUNDS; i++)
+	for (i = 0; i < ROUNDS; i++) {
 		ASSERT_EQ(0, service(DEV_OTHER, "-n %s-%d -i %llu -c %d set",
 				     self->name, i, self->sid + 100 + 10 * i,
 				     i % 6 ? 1 : 5));
+		ids[i] = id_on(self->channel, DEV_ASK);
+		ASSERT_NE(NULL, ids[i]);
+		ids[i]->context = (void *)(intptr_t)(i % 6 ? 1 : 5);
+	}
 	ASSERT_EQ(0, bash("knob_set %s faults 'drop chance=30'",
 			  device(DEV_ASK)));
 	ASSERT_EQ(0, bash("knob_set %s faults 'drop chance=30'",
 			  device(DEV_SM)));
-	for (int i = 0; i < ROUNDS; i++) {
+	for (i = 0; i < ROUNDS; i++) {
 		snprintf(name, sizeof(name), "%s-%d", self->name, i);
-		records = i % 6 ? 1 : 5;
-		ret = sa_count(self->id, name);
-		good += ret == records;
-		late += ret == -ETIMEDOUT;
-		EXPECT_TRUE(ret == records || ret == -ETIMEDOUT) {
-			TH_LOG("%d of %d records", ret, records);
+		ASSERT_EQ(0, ask_start(ids[i], name));
+	}
+	for (i = 0; i < ROUNDS; i++) {
+		ASSERT_EQ(0, event_wait(self->channel, &event, WAIT_MS));
+		if (event->event == RDMA_CM_EVENT_ADDRINFO_RESOLVED) {
+			records = (intptr_t)event->id->context;
+			ASSERT_EQ(0, rdma_query_addrinfo(event->id, &res));
+			EXPECT_EQ(records, ai_count(res));
+			rdma_freeaddrinfo(res);
+			good++;
+		} else {
+			EXPECT_EQ(RDMA_CM_EVENT_ADDRINFO_ERROR, event->event);
+			EXPECT_EQ(-ETIMEDOUT, event->status);
+			late++;
 		}
+		rdma_ack_cm_event(event);
 	}
 	TH_LOG("%d answered, %d timed out", good, late);
 	EXPECT_LE(ROUNDS / 2, good);
+	for (i = 0; i < ROUNDS; i++)
+		EXPECT_EQ(0, rdma_destroy_id(ids[i]));
 }
 
 TEST_F(faults, port_down_while_asked)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Responses of a hostile or broken SA, made by tools/fake: each query ends with
- * a right result or a fitting error, and the next valid response is taken.
+ * a right result or a fitting error, and the next valid response is taken. It
+ * has fewer retries than by default, which sa/core_faults.sh has.
  */
 #include <string.h>
 
@@ -11,15 +12,19 @@
 #define FEW	1
 #define SOME	5
 #define MANY	200
+/* Twice as many as a mode spoils responses of one query */
+#define RETRIES	"4"
 
 FIXTURE(fake) {
 	struct rdma_event_channel *channel;
 	struct rdma_cm_id *id;
 	pid_t pid;
+	char retries[32];
 };
 
 FIXTURE_SETUP(fake)
 {
+	ASSERT_TRUE(parameter_set("sa_retries", RETRIES, self->retries));
 	self->channel = rdma_create_event_channel();
 	ASSERT_NE(NULL, self->channel);
 	self->id = id_on(self->channel, DEV_ASK);
@@ -31,6 +36,7 @@ FIXTURE_TEARDOWN(fake)
 {
 	if (self->pid > 0)
 		fake_stop(self->pid);
+	EXPECT_TRUE(parameter_set("sa_retries", self->retries, NULL));
 	EXPECT_EQ(0, bash("sm_resume"));
 	EXPECT_EQ(0, rdma_destroy_id(self->id));
 	rdma_destroy_event_channel(self->channel);

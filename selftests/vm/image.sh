@@ -142,6 +142,9 @@ project_install() {
 		mkdir -p "$top/build"
 		project_make -j"$(nproc)" all selftests
 		project_make install install-selftests
+		# 50 MB of each image, and of what each modprobe reads
+		find "$root" -name '*.ko' \
+			-exec strip --strip-debug {} +
 		gcno_keep user "$(cd "$top" && pwd -P)" build/sanitize
 	else
 		install -D "$top/selftests/system/bed.sh" \

@@ -61,11 +61,17 @@ static void advertised_event(struct rdma_cmx_service *service,
 
 static int advertise_data(const char *hex, u8 data[64])
 {
-	size_t len = strlen(hex);
+	size_t i, len = strlen(hex);
+	char byte[3] = {};
 
 	if (len % 2 || len > 128)
 		return -EINVAL;
-	return hex2bin(data, hex, len / 2);
+	for (i = 0; i < len; i += 2) {
+		memcpy(byte, hex + i, 2);
+		if (kstrtou8(byte, 16, &data[i / 2]))
+			return -EINVAL;
+	}
+	return 0;
 }
 
 struct advertise_request {

@@ -42,7 +42,7 @@ static void advertised_event(struct rdma_cmx_service *service,
 	struct rdma_cmx_service_state state;
 
 	/* It may. */
-	rdma_cmx_service_state(service, &state);
+	rdma_cmx_service_get_state(service, &state);
 	spin_lock(&advertised.lock);
 	switch (event->type) {
 	case RDMA_CMX_SERVICE_SET:
@@ -194,7 +194,7 @@ static int advertised_print(const char *line, char *text, size_t size)
 	for (i = first; i <= last; i++) {
 		if (!advertised.all[i])
 			continue;
-		rdma_cmx_service_state(advertised.all[i], &state);
+		rdma_cmx_service_get_state(advertised.all[i], &state);
 		count++;
 		set += state.set;
 		waiting += state.waiting;

@@ -464,8 +464,8 @@ void rdma_cmx_withdraw(struct rdma_cmx_service *s)
 }
 EXPORT_SYMBOL_GPL(rdma_cmx_withdraw);
 
-void rdma_cmx_service_state(struct rdma_cmx_service *s,
-			    struct rdma_cmx_service_state *state)
+void rdma_cmx_service_get_state(struct rdma_cmx_service *s,
+				struct rdma_cmx_service_state *state)
 {
 	struct cmx_record *r;
 
@@ -483,7 +483,7 @@ void rdma_cmx_service_state(struct rdma_cmx_service *s,
 		state->error = s->error;
 	mutex_unlock(&cmx_service_lock);
 }
-EXPORT_SYMBOL_GPL(rdma_cmx_service_state);
+EXPORT_SYMBOL_GPL(rdma_cmx_service_get_state);
 
 int cmx_advertise_init(void)
 {

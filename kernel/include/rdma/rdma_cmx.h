@@ -634,7 +634,7 @@ struct rdma_cmx_service_event {
  * @context: as given to rdma_cmx_advertise()
  *
  * Calls for a service come one by one, for a port in order, in process context.
- * They may sleep, and call rdma_cmx_service_state(), but not
+ * They may sleep, and call rdma_cmx_service_get_state(), but not
  * rdma_cmx_withdraw() with @service.
  */
 typedef void (*rdma_cmx_service_fn)(struct rdma_cmx_service *service,
@@ -696,14 +696,15 @@ rdma_cmx_advertise(const struct rdma_cmx_service_attr *attr,
 void rdma_cmx_withdraw(struct rdma_cmx_service *service);
 
 /**
- * rdma_cmx_service_state - where is a service?
+ * rdma_cmx_service_get_state - where is a service?
  * @service: the service
  * @state: out
  *
  * Context: process, may sleep; it waits for no SA.
  */
-void rdma_cmx_service_state(struct rdma_cmx_service *service,
-			    struct rdma_cmx_service_state *state);
+void rdma_cmx_service_get_state(struct rdma_cmx_service *service,
+				struct rdma_cmx_service_state *state);
+
 /*
  * Connect by name
  */

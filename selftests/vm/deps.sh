@@ -8,8 +8,8 @@
 #
 # deps.sh lint: what `make lint` and libFuzzer need as well, also
 # scripts/coccinelle (into lint-6.1/ there).
-# deps.sh docs, deps.sh packages: only what `make docs`, `make deb` and
-# `make rpm` need.
+# deps.sh docs, deps.sh packages, deps.sh upgrade: only what `make docs`, what
+# `make deb` and `make rpm`, and what the test host/upgrade need.
 set -euo pipefail
 
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/rdma-cmx
@@ -40,6 +40,8 @@ packages_lint=(sparse coccinelle libpython3-dev clang libclang-rt-14-dev shellch
 # For `make deb` and `make rpm`, which host/packages runs
 packages_packages=(dpkg-dev debhelper dh-dkms fakeroot lintian rpm rpmlint
 	python3-docutils libibverbs-dev librdmacm-dev libkeyutils-dev)
+# For host/upgrade
+packages_upgrade=("${packages_packages[@]}" mmdebstrap qemu-system-x86)
 
 die() { echo "deps: $*" >&2; exit 1; }
 
@@ -104,12 +106,15 @@ case ${1:-} in
 lint) packages+=("${packages_lint[@]}" "${packages_docs[@]}") ;;
 docs) packages=(linux-headers-amd64 "${packages_docs[@]}") ;;
 packages) packages=("${packages_packages[@]}") ;;
+upgrade) packages=("${packages_upgrade[@]}") ;;
 esac
 mapfile -t missing < <(packages_missing)
-if [ "${1:-}" = docs ] || [ "${1:-}" = packages ]; then
+case ${1:-} in
+docs | packages | upgrade)
 	[ ${#missing[@]} = 0 ] || packages_install "${missing[@]}"
 	exit
-fi
+	;;
+esac
 if [ ${#missing[@]} != 0 ]; then
 	# Naming both brings image and headers to the same version.
 	packages_install "${missing[@]}" linux-image-amd64 linux-headers-amd64

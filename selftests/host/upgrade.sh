@@ -1,0 +1,252 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# OPS-01: the Debian packages on a fresh Debian, from apt-get install to purge.
+#
+# 1. Here, by chroot in a copy of the fresh root directory (vm/fresh.sh, an
+#    overlay), without network: apt-get install of the packages; DKMS builds for
+#    the older kernel. Then an upgrade to the newer one, by apt: DKMS builds
+#    again. A compiler in an emulated guest takes ten times as long.
+# 2. In a guest that has this directory as its root, by 9p: systemd boots the
+#    newer kernel with the initrd that the upgrade made. The service works;
+#    apt-get purge. See vm/guest/upgraded.
+# 3. Here: the files before and after; apt-get install once more. TAP.
+here=$(cd "${0%/*}" && pwd)
+top=$(cd "$here/../.." && pwd)
+export PATH=$PATH:/usr/sbin:/sbin
+unset MAKEFLAGS MFLAGS MAKELEVEL
+
+# shellcheck source-path=SCRIPTDIR source=../vm/guest/lib.sh
+. "$here/../vm/guest/lib.sh"
+kver=${KVER:-$("$here/../vm/kernel.sh")} || exit
+if [ -z "${CMX_UPGRADE_FRESH:-}" ]; then
+	[ "$(id -u)" = 0 ] || plan_skip "only root can make a root directory"
+	why=$(unshare -mn true 2>&1) ||
+		plan_skip "no namespaces to be had here (${why#unshare: })"
+	why=$("$here/../vm/deps.sh" upgrade 2>&1) || plan_skip "${why##*$'\n'}"
+	err=$(mktemp) || exit
+	CMX_UPGRADE_FRESH=$("$here/../vm/fresh.sh" "$kver" 2>"$err")
+	status=$?
+	why=$(cat "$err")
+	rm -f "$err"
+	case $status in
+	0) ;;
+	3) plan_skip "$why" ;;
+	*)
+		plan 1
+		fail "a fresh Debian can be had"
+		diag "$why"
+		finish
+		;;
+	esac
+	export CMX_UPGRADE_FRESH
+	exec unshare -mn "$0"
+fi
+
+fresh=$CMX_UPGRADE_FRESH
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/rdma-cmx
+old=$(cat "$fresh/old")
+version=$(sed -n 's/^VERSION *:*= *//p' "$top/Makefile")
+# shellcheck source-path=SCRIPTDIR source=../vm/guests.sh
+. "$here/../vm/guests.sh"
+work=$(mktemp -d "${TMPDIR:-/tmp}/cmx-upgrade.XXXXXX") || exit
+qemu=''
+trap cleanup EXIT
+trap 'exit 143' TERM INT HUP
+root=$work/root
+
+cleanup() {
+	[ -z "$qemu" ] || kill -KILL "$qemu" 2>/dev/null
+	umount -R -l "$work" 2>/dev/null
+	rm -rf --one-file-system "$work"
+}
+
+# in_root COMMAND...
+in_root() {
+	chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root \
+		DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8 "$@" </dev/null
+}
+
+root_mount() {
+	mount -t tmpfs -o size=2g tmpfs "$work" &&
+		mkdir "$work/upper" "$work/work" "$root" &&
+		mount -t overlay -o \
+			"lowerdir=$fresh/root,upperdir=$work/upper,workdir=$work/work" \
+			overlay "$root" &&
+		binds_mount
+}
+
+binds_mount() {
+	mount --rbind /dev "$root/dev" && mount --rbind /proc "$root/proc"
+}
+
+binds_umount() {
+	umount -R -l "$root/dev" && umount -R -l "$root/proc"
+}
+
+# What a machine has that was installed a while ago, node_exporter's folder as
+# Debian's package makes it, the packages, and what runs in the guest
+root_fill() {
+	rm -f "$root"/etc/apt/sources.list.d/* "$root/etc/resolv.conf"
+	echo fresh >"$root/etc/hostname"
+	printf '%s\n' '127.0.0.1 localhost fresh' '10.99.0.1 host.cmx.test' \
+		>"$root/etc/hosts"
+	printf '%032d\n' 7 >"$root/etc/machine-id"
+	in_root useradd -r -d /var/lib/prometheus prometheus
+	mkdir -p "$root/var/lib/prometheus/node-exporter" "$root/srv/repository" \
+		"$root/srv/cmx-test"
+	in_root chown prometheus: /var/lib/prometheus
+	cp "$fresh"/debs/*.deb "$work"/deb/*.deb "$root/srv/repository"
+	(cd "$root/srv/repository" && dpkg-scanpackages . >Packages) 2>/dev/null
+	echo 'deb [trusted=yes] file:/srv/repository ./' >"$root/etc/apt/sources.list"
+	cp "$here"/../vm/guest/{upgraded,lib.sh} "$root/srv/cmx-test"
+	cat >"$root/etc/systemd/system/cmx-test.service" <<-END
+	[Unit]
+	After=multi-user.target
+	[Service]
+	Type=oneshot
+	Environment=HOME=/root DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8
+	ExecStart=/srv/cmx-test/upgraded $kver
+	ExecStopPost=/bin/systemctl --no-block poweroff
+	StandardOutput=append:/srv/cmx-test/out
+	StandardError=append:/srv/cmx-test/out
+	END
+	mkdir -p "$root/etc/systemd/system/default.target.wants"
+	ln -s ../cmx-test.service "$root/etc/systemd/system/default.target.wants"
+	in_root depmod "$old"
+	in_root apt-get -q update
+}
+
+install_all() {
+	in_root apt-get -q -y install rdma-cmx librdmacmx1
+}
+
+# dkms status, a word for each kernel
+dkms_kernels() {
+	in_root dkms status -m rdma-cmx -v "$version" |
+		sed -n 's|^[^,]*, \([^,]*\), .*: \(.*\)|\1:\2|p' | sort -V | xargs
+}
+
+accounts() {
+	(cd "$root/etc" && sha256sum passwd group && cut -d: -f1 shadow gshadow) |
+		xargs
+}
+
+# All below root but what is in memory only there
+files() {
+	(cd "$root" && find . \( -path ./proc -o -path ./dev -o -path ./run \
+		-o -path ./tmp -o -path ./srv -o -path ./sys \) -prune -o \
+		-printf '%y%m %U:%G %P\n' | sort -k 3)
+}
+
+# Names that are there after the purge and were not before; those of the newer
+# kernel's packages and what the system makes of them are not the project's.
+left() {
+	local deb
+
+	for deb in "$fresh"/debs/*.deb; do
+		dpkg-deb -c "$deb"
+	done | awk '{ sub(/^\.\//, "", $6); sub(/\/$/, "", $6)
+		sub(/^(lib|sbin|bin)\//, "usr/&", $6); print $6 }' |
+		sort -u >"$work/kernel"
+	comm -13 <(cut -d' ' -f3- "$work/before" | sort) \
+		<(cut -d' ' -f3- "$work/after" | sort) |
+		grep -vxFf "$work/kernel" |
+		grep -vE "^(boot/)?initrd|^vmlinuz|^usr/lib/modules/$kver/modules\\." |
+		grep -vE '^var/(log|cache/(apt|ldconfig))/' |
+		grep -vE '^var/lib/(dpkg/info/linux-|dpkg/triggers/|initramfs-tools/)' |
+		grep -vE '^var/lib/(systemd/(random-seed|linger)|dbus/machine-id)$' |
+		grep -vE '^var/lib/systemd/timers(/stamp-[^r].*)?$' |
+		xargs
+}
+
+# What was there before and is not now, or has another owner or mode
+changed() {
+	comm -23 <(sort "$work/before") <(sort "$work/after") |
+		grep -v ' var/cache/apt/' | xargs
+}
+
+guest_boot() {
+	local accel=$accel
+
+	[ "$accel" != tcg ] || accel=tcg,thread=multi
+	: >"$work/console"
+	timeout "${VM_DEADLINE:-1500}" qemu-system-x86_64 -name upgrade \
+		-accel "$accel" -cpu max -nodefaults -no-user-config \
+		-display none -no-reboot -m 768 -smp 1,maxcpus=2 \
+		-kernel "$root/boot/vmlinuz-$kver" \
+		-initrd "$root/boot/initrd.img-$kver" \
+		-virtfs "local,path=$root,mount_tag=root,\
+security_model=passthrough,multidevs=remap" \
+		-append "root=root rootfstype=9p rw \
+rootflags=trans=virtio,version=9p2000.L,cache=loose,msize=262144 \
+console=ttyS0 oops=panic panic=-1 mitigations=off no_timer_check loglevel=5 \
+random.trust_cpu=on net.ifnames=0 systemd.getty_auto=0 \
+systemd.mask=getty.target systemd.mask=apt-daily.timer \
+systemd.mask=apt-daily-upgrade.timer systemd.mask=dpkg-db-backup.timer" \
+		-serial "file:$work/console" </dev/null >"$work/qemu" 2>&1 &
+	qemu=$!
+	wait "$qemu"
+	qemu=''
+}
+
+# Its results are this test's.
+guest_results() {
+	local line name
+
+	while IFS= read -r line; do
+		name=${line#*ok [0-9]* }
+		case $line in
+		'ok '*) pass "$name" ;;
+		'not ok '*) fail "$name" ;;
+		'#'*) echo "$line" ;;
+		esac
+	done <"$root/srv/cmx-test/out"
+	like "the guest's test came to its end" "$(tail -n 1 \
+		"$root/srv/cmx-test/out")" '^1\.\.[0-9]+$' || {
+		diag "$(tail -n 30 "$work/console")"
+		diag "$(cat "$work/qemu")"
+		return 1
+	}
+}
+
+root_mount >/dev/null 2>&1 || plan_skip "no overlay here"
+accel=$(accel_find)
+if ! ok "make deb" "$top/packaging/deb.sh" "$work/deb"; then
+	finish
+fi
+rm -f "$work"/deb/*-dbgsym_*.deb
+ok "a fresh Debian without network" root_fill
+files >"$work/before"
+before=$(accounts)
+
+ok "apt-get install rdma-cmx" install_all
+is "DKMS builds for the kernel that is there" "$(dkms_kernels)" "$old:installed"
+ok "apt-get install of a newer kernel" in_root apt-get -q -y install \
+	"linux-image-$kver" "linux-headers-$kver"
+is "DKMS builds for the newer kernel" "$(dkms_kernels)" \
+	"$old:installed $kver:installed"
+is "both kernels have the modules" \
+	"$(cd "$root/lib/modules" && echo */updates/dkms/*.ko)" \
+	"$(for k in "$old" "$kver"; do
+		echo "$k"/updates/dkms/rdma_{,u}cmx.ko
+	done | xargs)"
+binds_umount
+guest_boot
+guest_results || finish
+binds_mount
+
+files >"$work/after"
+is "a purge leaves no file" "$(left)" ""
+is "a purge changes nothing" "$(changed)" ""
+is "a purge leaves no account" "$(accounts)" "$before"
+is "no file of the system mentions it" "$(cd "$root" &&
+	grep -rIl cmx etc var/lib/{dpkg,systemd,apt,dbus} usr/lib/systemd \
+		usr/lib/modules/*/modules.* |
+		grep -vE '^var/lib/apt/lists/|-$|/cmx-test|initramfs-tools/|etc/hosts$')" ""
+# One kernel is enough now.
+ok "apt-get purge of the older kernel's headers" in_root apt-get -q -y purge \
+	"linux-headers-$old"
+ok "apt-get install once more" install_all
+is "DKMS builds once more" "$(dkms_kernels)" "$kver:installed"
+like "cmx runs" "$(in_root cmx version)" "^cmx .*$version"
+finish

@@ -49,7 +49,10 @@ static void cmx_record_put(struct cmx_record *r)
 		cmx_service_wake();
 }
 
-/* Under the lock: the work runs after @delay instead of whenever it would. */
+/*
+ * The work runs after @delay instead of whenever it would. Under the lock, or
+ * with a reference: a record that has ended does nothing any more.
+ */
 void cmx_record_kick(struct cmx_record *r, unsigned long delay)
 {
 	refcount_inc(&r->ref);
@@ -126,7 +129,10 @@ static void cmx_record_query(const struct cmx_record *r,
 	q->comp_mask = cpu_to_be64(mask);
 }
 
-/* The SA has responded, or has not; the reference of the query is given back. */
+/*
+ * The SA has responded, or has not; the reference of the query is given back.
+ * Without the lock, whose holder may make queries of all users wait.
+ */
 static void cmx_record_done(struct cmx_sched_waiter *waiter, void *answer,
 			    int error)
 {
@@ -134,19 +140,21 @@ static void cmx_record_done(struct cmx_sched_waiter *waiter, void *answer,
 	const struct cmx_sa_service_rec *rec;
 	const struct cmx_sa_answer *records = answer;
 
-	mutex_lock(&cmx_service_lock);
-	r->answered = true;
 	r->answer_error = error;
 	r->answer_lease = CMX_SA_LEASE_FOREVER;
 	if (!error && records->count) {
 		rec = cmx_sa_answer_rec(records, 0);
 		r->answer_lease = be32_to_cpu(rec->lease);
+		if (be64_to_cpu(rec->id) != r->service->id ||
+		    memcmp(rec->gid, &r->gid, sizeof(rec->gid)))
+			r->answer_error = -EBADMSG;
 	} else if (!error && r->op == CMX_RECORD_SET) {
 		/* A status that means nothing here. */
 		r->answer_error = -ECONNREFUSED;
 	}
+	/* Pairs with cmx_record_idle(). */
+	smp_store_release(&r->answered, true);
 	cmx_record_kick(r, 0);
-	mutex_unlock(&cmx_service_lock);
 	cmx_record_put(r);
 }
 
@@ -199,7 +207,7 @@ static void cmx_record_is_set(struct cmx_record *r,
 			      struct rdma_cmx_service_event *event)
 {
 	if (!r->confirmed || r->again)
-		cmx_sa_services_changed();
+		cmx_sa_services_changed(r->port);
 	r->confirmed = true;
 	r->backoff = CMX_BACKOFF_MIN;
 	/* Without an end it is set again after events only. */
@@ -224,11 +232,13 @@ static void cmx_record_answer(struct cmx_record *r,
 		if (!r->answer_error)
 			cmx_stat_inc(service_deletes);
 		/* One without a response may have been carried out. */
-		cmx_sa_services_changed();
+		cmx_sa_services_changed(r->port);
 	} else if (!r->answer_error) {
 		cmx_record_is_set(r, event);
 	} else {
-		cmx_sa_services_changed();
+		/* Unless it was refused, it may have been carried out. */
+		if (r->answer_error != -ECONNREFUSED)
+			cmx_sa_services_changed(r->port);
 		if (r->usable)
 			cmx_record_failed(r, r->answer_error, event);
 	}
@@ -315,6 +325,7 @@ static void cmx_record_set(struct cmx_record *r,
 static void cmx_record_ended(struct cmx_record *r)
 {
 	struct rdma_cmx_service *s = r->service;
+	bool claimed = r->claimed;
 
 	r->claimed = false;
 	if (r->going)
@@ -322,7 +333,8 @@ static void cmx_record_ended(struct cmx_record *r)
 	list_del_init(&r->node);
 	if (cancel_delayed_work(&r->work))
 		refcount_dec(&r->ref);
-	cmx_service_unclaimed(r);
+	if (claimed)
+		cmx_service_unclaimed(r);
 	cmx_service_ended(s);
 	refcount_dec(&r->ref);
 }
@@ -356,7 +368,8 @@ static bool cmx_record_idle(struct cmx_record *r,
 {
 	if (r->op == CMX_RECORD_NONE)
 		return true;
-	if (r->answered) {
+	/* Pairs with cmx_record_done(). */
+	if (smp_load_acquire(&r->answered)) {
 		cmx_record_answer(r, event);
 		return true;
 	}
@@ -368,7 +381,7 @@ static bool cmx_record_idle(struct cmx_record *r,
 	}
 	if (!cmx_sa_forget(&r->waiter))
 		return false;	/* done() is about to kick this */
-	cmx_sa_services_changed();
+	cmx_sa_services_changed(r->port);
 	r->op = CMX_RECORD_NONE;
 	refcount_dec(&r->ref);
 	return true;

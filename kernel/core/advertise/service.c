@@ -145,7 +145,8 @@ static bool cmx_service_fits(const struct rdma_cmx_service *s,
 
 	if (!rdma_dev_access_netns(dev, s->net))
 		return false;
-	if (*s->dev && strcmp(dev_name(&dev->dev), s->dev))
+	/* Not dev_name(), which a rename frees. */
+	if (*s->dev && strncmp(dev->name, s->dev, IB_DEVICE_NAME_MAX))
 		return false;
 	if (s->dev_port && s->dev_port != cmx_sa_port_num(port))
 		return false;
@@ -172,7 +173,13 @@ static struct cmx_record *cmx_service_record(struct rdma_cmx_service *s,
 	return NULL;
 }
 
-/* From cmx_sa_ports_for_each(), under the lock. */
+/* The walk itself makes sure that the ports are up to date. */
+static int cmx_service_look_port(struct cmx_sa_port *port, void *arg)
+{
+	return 0;
+}
+
+/* From cmx_sa_ports_active(), under the lock. */
 static int cmx_service_add_port(struct cmx_sa_port *port, void *arg)
 {
 	struct rdma_cmx_service *s = arg;
@@ -245,14 +252,17 @@ static struct cmx_service_user *cmx_service_user_find(kuid_t uid)
 static int cmx_service_count(struct rdma_cmx_service *s,
 			     struct cmx_service_user **fresh)
 {
+	unsigned int max = READ_ONCE(services_max);
 	struct cmx_service_user *user = NULL;
 
 	if (s->counted) {
+		/* An eighth is for the kernel's own. */
+		max -= max / 8;
 		user = cmx_service_user_find(s->uid) ?: *fresh;
 		if (user->count >= READ_ONCE(services_per_user))
 			return -EAGAIN;
 	}
-	if (cmx_services_count >= READ_ONCE(services_max))
+	if (cmx_services_count >= max)
 		return -EAGAIN;
 	if (user) {
 		if (!user->count++) {
@@ -336,7 +346,7 @@ static int cmx_service_start(struct rdma_cmx_service *s,
 	}
 	hash_add(cmx_services, &s->hash, cmx_service_hash(s->id));
 	refcount_inc(&s->ref);
-	ret = cmx_sa_ports_for_each(s->net, cmx_service_add_port, s);
+	ret = cmx_sa_ports_active(s->net, cmx_service_add_port, s);
 	if (ret)
 		s->error = ret;
 	return 0;
@@ -414,6 +424,8 @@ cmx_service_new(const struct rdma_cmx_service_attr *attr, kuid_t uid,
 	s->confined = user;
 	s->event = event;
 	s->context = context;
+	/* Before the lock: it may wait for the firmware of a device. */
+	cmx_sa_ports_for_each(s->net, cmx_service_look_port, NULL);
 	mutex_lock(&cmx_service_lock);
 	ret = cmx_service_start(s, &fresh);
 	if (!ret)
@@ -432,7 +444,8 @@ struct rdma_cmx_service *
 rdma_cmx_advertise(const struct rdma_cmx_service_attr *attr,
 		   rdma_cmx_service_fn event, void *context)
 {
-	return cmx_service_new(attr, GLOBAL_ROOT_UID, false, event, context);
+	/* A user of their own: the kernel's path queries wait for none. */
+	return cmx_service_new(attr, INVALID_UID, false, event, context);
 }
 EXPORT_SYMBOL_GPL(rdma_cmx_advertise);
 

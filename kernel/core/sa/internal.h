@@ -35,7 +35,8 @@
  * struct cmx_sa_key - what makes two queries to a port the same
  * @net: cookie of the network namespace, which is never used again
  * @services: of a query for services: how often this host has changed its own
- *	(cmx_sa_services_changed()), so that no older response is used. Else 0
+ *	at the SA (cmx_sa_services_changed()), so that no older response is used.
+ *	Of one that changes the SA: its number. Else 0
  * @query: the query
  */
 struct cmx_sa_key {
@@ -116,6 +117,7 @@ struct cmx_sa_ah {
  * @sched: lookups that wait or run, and their users
  * @window: how many may run, as the SA gets on with them
  * @last_response: when the SA last responded, in jiffies
+ * @services: how often this host has changed its services at the SA
  * @cache: answers
  * @info: ClassPortInfo of the SA, see info.c
  * @info_waiter: waits for it, in the background
@@ -135,6 +137,7 @@ struct cmx_sa_port {
 	struct cmx_sched sched;
 	unsigned int window;
 	unsigned long last_response;
+	atomic64_t services;
 	struct cmx_sa_cache cache;
 	atomic64_t info;
 	struct cmx_sched_waiter info_waiter;

@@ -52,8 +52,8 @@ MODULE_PARM_DESC(sa_waiting_per_user,
 
 static struct workqueue_struct *cmx_sa_wq;
 
-/* How often this host has changed its services at an SA. */
-static atomic64_t cmx_sa_services = ATOMIC64_INIT(0);
+/* Numbers queries that change the SA. */
+static atomic64_t cmx_sa_changes = ATOMIC64_INIT(0);
 
 /* How long to wait for a response after @retries retries, in jiffies. */
 static unsigned long cmx_sa_timeout(unsigned int retries)
@@ -206,9 +206,14 @@ void cmx_sa_lookup_response(struct cmx_sa_lookup *l, u32 generation,
 
 	spin_lock(&cmx_sa_lock);
 	port->last_response = jiffies;
-	cmx_sa_window_adapt(port, port->last_response - sent_at);
+	if (!cmx_sa_query_changes(&l->key.query))
+		cmx_sa_window_adapt(port, port->last_response - sent_at);
 	if (l->entity.state == CMX_SCHED_RUNNING &&
 	    generation == cmx_sa_cache_generation(&port->cache)) {
+		/* Whoever sets a record has retries of its own, and time. */
+		if (error == -EBUSY &&
+		    l->key.query.method == IB_MGMT_METHOD_SET)
+			error = -EAGAIN;
 		l->busy = error == -EBUSY;
 		if (!error && cmx_sa_key_is_info(&l->key))
 			cmx_sa_info_learn(port, generation, answer);
@@ -277,7 +282,8 @@ static void cmx_sa_lookup_step(struct cmx_sa_lookup *l)
 		/* Now, or it would put off what the answer makes urgent. */
 		cmx_sa_lookup_kick(l, min(cmx_sa_timeout(l->retries),
 					  l->deadline - jiffies));
-		if (again)
+		/* An SA without room for records may answer all else. */
+		if (again && !cmx_sa_query_changes(&l->key.query))
 			cmx_sa_window_adapt(port, cmx_sa_timeout(0));
 		l->retries++;
 	}
@@ -319,28 +325,32 @@ static void cmx_sa_lookup_work(struct work_struct *work)
 	cmx_sa_lookup_put(l);
 }
 
-static void cmx_sa_key_init(struct cmx_sa_key *key, struct net *net,
+static void cmx_sa_key_init(struct cmx_sa_key *key,
+			    const struct cmx_sa_port *port, struct net *net,
 			    const struct cmx_sa_query *query)
 {
 	key->net = net->net_cookie;
 	key->services = 0;
-	if (query->attr_id == cpu_to_be16(IB_SA_ATTR_SERVICE_REC) &&
-	    !cmx_sa_query_changes(query))
-		key->services = atomic64_read(&cmx_sa_services);
+	/* Each change is a query of its own: nobody joins an older one. */
+	if (cmx_sa_query_changes(query))
+		key->services = atomic64_inc_return(&cmx_sa_changes);
+	else if (query->attr_id == cpu_to_be16(IB_SA_ATTR_SERVICE_REC))
+		key->services = atomic64_read(&port->services);
 	key->query = *query;
 }
 
 /**
- * cmx_sa_services_changed - forget all responses about services
+ * cmx_sa_services_changed - forget all responses of an SA about services
+ * @port: whose SA it is
  *
  * For whoever has set or deleted a ServiceRecord. Later queries neither use a
  * cached response nor join an outstanding query.
  *
  * Context: any.
  */
-void cmx_sa_services_changed(void)
+void cmx_sa_services_changed(struct cmx_sa_port *port)
 {
-	atomic64_inc(&cmx_sa_services);
+	atomic64_inc(&port->services);
 }
 
 static struct cmx_sa_lookup *
@@ -355,7 +365,7 @@ cmx_sa_lookup_alloc(struct cmx_sa_port *port, struct net *net, kuid_t uid,
 	refcount_set(&l->ref, 1);
 	INIT_LIST_HEAD(&l->mads);
 	INIT_DELAYED_WORK(&l->work, cmx_sa_lookup_work);
-	cmx_sa_key_init(&l->key, net, query);
+	cmx_sa_key_init(&l->key, port, net, query);
 	if (cmx_sched_entity_init(&l->entity, &port->sched, uid,
 				  cmx_sa_key_hash(&l->key))) {
 		kfree(l);
@@ -384,7 +394,7 @@ int cmx_sa_cached(struct cmx_sa_port *port, struct net *net,
 {
 	struct cmx_sa_key key;
 
-	cmx_sa_key_init(&key, net, query);
+	cmx_sa_key_init(&key, port, net, query);
 	*answer = cmx_sa_cache_get(&port->cache, &key);
 	if (!*answer)
 		return -EINPROGRESS;
@@ -405,7 +415,7 @@ void cmx_sa_uncache(struct cmx_sa_port *port, struct net *net,
 {
 	struct cmx_sa_key key;
 
-	cmx_sa_key_init(&key, net, query);
+	cmx_sa_key_init(&key, port, net, query);
 	cmx_sa_cache_remove(&port->cache, &key);
 }
 

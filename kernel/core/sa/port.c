@@ -275,27 +275,19 @@ struct cmx_sa_port *cmx_sa_port_get(struct ib_device *dev, u32 port_num)
 	return found;
 }
 
-/**
- * cmx_sa_ports_for_each - each active InfiniBand port that a namespace may use
- * @net: the network namespace
- * @fn: called for each; it may keep the port by cmx_sa_port_hold(); what is
- *	not zero ends the walk. It must not wait for an SA, nor look for ports.
- * @arg: for @fn
- *
- * Context: process, may sleep.
- * Return: what @fn returned last, 0 without ports.
- */
-int cmx_sa_ports_for_each(struct net *net,
-			  int (*fn)(struct cmx_sa_port *port, void *arg),
-			  void *arg)
+static int cmx_sa_ports_walk(struct net *net, bool look,
+			     int (*fn)(struct cmx_sa_port *port, void *arg),
+			     void *arg)
 {
 	struct cmx_sa_port *port;
 	int ret = 0;
 
 	down_read(&cmx_sa_ports_lock);
 	list_for_each_entry(port, &cmx_sa_ports, node) {
-		if (!rdma_dev_access_netns(port->dev, net) ||
-		    !cmx_sa_port_is_active(port))
+		if (!rdma_dev_access_netns(port->dev, net))
+			continue;
+		if (look ? !cmx_sa_port_is_active(port) :
+			   !READ_ONCE(port->active))
 			continue;
 		ret = fn(port, arg);
 		if (ret)
@@ -303,6 +295,39 @@ int cmx_sa_ports_for_each(struct net *net,
 	}
 	up_read(&cmx_sa_ports_lock);
 	return ret;
+}
+
+/**
+ * cmx_sa_ports_for_each - each active InfiniBand port that a namespace may use
+ * @net: the network namespace
+ * @fn: called for each; it may keep the port by cmx_sa_port_hold(); what is
+ *	not zero ends the walk. It must not wait for an SA, nor look for ports.
+ * @arg: for @fn
+ *
+ * Context: process, may sleep, also for the firmware of a port that is down.
+ * Return: what @fn returned last, 0 without ports.
+ */
+int cmx_sa_ports_for_each(struct net *net,
+			  int (*fn)(struct cmx_sa_port *port, void *arg),
+			  void *arg)
+{
+	return cmx_sa_ports_walk(net, true, fn, arg);
+}
+
+/**
+ * cmx_sa_ports_active - the same for the ports that are known to be active
+ * @net: as there
+ * @fn: as there
+ * @arg: as there
+ *
+ * Context: process, may sleep; it waits for no firmware.
+ * Return: as there.
+ */
+int cmx_sa_ports_active(struct net *net,
+			int (*fn)(struct cmx_sa_port *port, void *arg),
+			void *arg)
+{
+	return cmx_sa_ports_walk(net, false, fn, arg);
 }
 
 /**
@@ -323,7 +348,7 @@ int cmx_sa_ports_find(struct net *net, const char *dev, u32 num)
 	down_read(&cmx_sa_ports_lock);
 	list_for_each_entry(port, &cmx_sa_ports, node) {
 		if (!rdma_dev_access_netns(port->dev, net) ||
-		    strcmp(dev_name(&port->dev->dev), dev))
+		    strncmp(port->dev->name, dev, IB_DEVICE_NAME_MAX))
 			continue;
 		ret = -ENXIO;
 		if (!num || port->num == num) {

@@ -87,6 +87,9 @@ void cmx_sa_port_hold(struct cmx_sa_port *port);
 void cmx_sa_port_put(struct cmx_sa_port *port);
 struct ib_device *cmx_sa_port_dev(const struct cmx_sa_port *port);
 u32 cmx_sa_port_num(const struct cmx_sa_port *port);
+int cmx_sa_ports_active(struct net *net,
+			int (*fn)(struct cmx_sa_port *port, void *arg),
+			void *arg);
 int cmx_sa_ports_for_each(struct net *net,
 			  int (*fn)(struct cmx_sa_port *port, void *arg),
 			  void *arg);
@@ -138,7 +141,7 @@ void cmx_sa_watch(struct cmx_sa_watcher *watcher);
 void cmx_sa_unwatch(struct cmx_sa_watcher *watcher);
 u32 cmx_sa_port_generation(const struct cmx_sa_port *port);
 int cmx_sa_ports_find(struct net *net, const char *dev, u32 num);
-void cmx_sa_services_changed(void);
+void cmx_sa_services_changed(struct cmx_sa_port *port);
 
 int cmx_sa_init(void);
 void cmx_sa_exit(void);

@@ -568,7 +568,8 @@ struct rdma_cmx_service;
 /**
  * struct rdma_cmx_service_attr - a service to advertise
  * @net: network namespace on whose InfiniBand ports it is. A reference is held
- *	until the service has ended
+ *	until the service has ended: no pernet exit function can be the one that
+ *	withdraws it
  * @name: name of 1 to 63 bytes. One that is a number is found by id only: see
  *	rdma_cmx_query_attr.service
  * @id: service id in host byte order, not 0
@@ -635,7 +636,7 @@ struct rdma_cmx_service_event {
  *
  * Calls for a service come one by one, for a port in order, in process context.
  * They may sleep, and call rdma_cmx_service_get_state(), but not
- * rdma_cmx_withdraw() with @service.
+ * rdma_cmx_withdraw().
  */
 typedef void (*rdma_cmx_service_fn)(struct rdma_cmx_service *service,
 				    const struct rdma_cmx_service_event *event,
@@ -690,7 +691,7 @@ rdma_cmx_advertise(const struct rdma_cmx_service_attr *attr,
  * The records are deleted afterwards, in the background. If an SA does not
  * respond for ten seconds, the record stays until its lease ends.
  *
- * Context: process, may sleep; not in the callback of @service, and without a
+ * Context: process, may sleep; not in the callback of a service, and without a
  * lock that it takes. It waits for no SA.
  */
 void rdma_cmx_withdraw(struct rdma_cmx_service *service);

@@ -82,12 +82,16 @@ void cmx_try_start(struct cmx_try *t)
 	cmx_try_queue(t);
 }
 
-/* Does the peer, or whoever has got its request, say that the path is wrong? */
+/*
+ * Does the peer, or whoever has got its request, say that the path is wrong? A
+ * host that has the LID now looks for the service first, before the GIDs.
+ */
 static bool cmx_try_rejects_path(const struct rdma_cm_id *id, int reason)
 {
 	return rdma_cap_ib_cm(id->device, id->port_num) &&
-	       reason >= IB_CM_REJ_INVALID_GID &&
-	       reason <= IB_CM_REJ_INVALID_PACKET_RATE;
+	       (reason == IB_CM_REJ_INVALID_SERVICE_ID ||
+		(reason >= IB_CM_REJ_INVALID_GID &&
+		 reason <= IB_CM_REJ_INVALID_PACKET_RATE));
 }
 
 static void cmx_try_data(struct cmx_try *t, const void *data, u8 len)
@@ -362,7 +366,8 @@ static bool cmx_try_down(struct cmx_try *t, int error)
 		if (t->connected)
 			rdma_disconnect(t->id);
 		/* It has not led anywhere in all the time that there was. */
-		if (READ_ONCE(c->late) && t->step == RDMA_CMX_CONNECT_REQUEST)
+		if (READ_ONCE(c->late) && !READ_ONCE(c->winner) &&
+		    t->step == RDMA_CMX_CONNECT_REQUEST)
 			t->path_failed = true;
 		if (t->cached && t->path_failed)
 			rdma_cmx_drop_cached_path(t->id);
@@ -376,7 +381,8 @@ static bool cmx_try_down(struct cmx_try *t, int error)
 		t->id = NULL;
 	}
 	spin_lock(&c->lock);
-	again = t->cached && t->path_failed && !t->stop && !t->up;
+	again = t->cached && t->path_failed && !t->stop && !t->up &&
+		error != -ENODEV;
 	if (again) {
 		t->again = true;
 		cmx_try_reset(t);

@@ -369,7 +369,7 @@ cmx_member_new(struct rdma_cm_id *id, const struct rdma_cmx_join_attr *attr,
 		goto err_free;
 	m->owner = owner;
 	mutex_lock(&owner->mutex);
-	ret = cmx_member_join(m, attr);
+	ret = READ_ONCE(owner->ended) ? -ESHUTDOWN : cmx_member_join(m, attr);
 	if (!ret) {
 		list_add_tail(&m->all, &owner->members);
 		/* The membership's; its callback's user may end it at once. */

@@ -516,7 +516,8 @@ void rdma_cmx_group_event(struct rdma_cm_id *id, struct rdma_cm_event *event);
  * The last membership of a group leaves it and detaches the queue pair.
  *
  * Context: process, may sleep; takes the RTNL on RoCE; not in the event handler
- * of any id, and without a lock that one takes.
+ * of any id, and without a lock that one or a callback of rdma_cmx_join_many()
+ * takes.
  */
 void rdma_cmx_leave(struct rdma_cmx_member *member);
 
@@ -550,7 +551,8 @@ void rdma_cmx_leave_all(struct rdma_cm_id *id);
  * if any. Whoever frees the CQ and PD of one must know when, and rather does
  * all of this in a work item of its own. From this call on nobody uses the id or
  * a membership, and none of their callbacks is called, nor that of
- * rdma_cmx_join_many().
+ * rdma_cmx_join_many(). A join that is running in another thread uses the id: a
+ * consumer with such threads returns 0 and destroys the id when they are through.
  *
  * Context: the event handler of @id.
  * Return: what the handler is to return: @ret, or 0 if rdma_cmx destroys @id.
@@ -846,7 +848,8 @@ struct rdma_cmx_connect_attr {
  * Runs once, in process context without a lock, may sleep. It is the last
  * callback: all other candidates are taken down before. It does not run any
  * more once rdma_cmx_connect_cancel() has returned. It may destroy the id, call
- * rdma_cmx_connect_put() and start another connect.
+ * rdma_cmx_connect_put() and start another connect, but neither wait for one
+ * nor cancel another: they need the work queue that it runs on.
  */
 typedef void (*rdma_cmx_connect_fn)(struct rdma_cmx_connector *connector,
 				    struct rdma_cm_id *id,
@@ -888,7 +891,7 @@ typedef void (*rdma_cmx_connect_fn)(struct rdma_cmx_connector *connector,
  *
  * A name needs a user process, and the ids need memory: neither is for a path
  * that memory reclaim waits for. The addresses of a result that is kept need no
- * user process; the deadline does not wait for memory.
+ * user process.
  *
  * Context: process, may sleep for memory and locks only.
  * Return: 0, or why there is no connect; then @done is not called. -EINVAL: no
@@ -912,7 +915,10 @@ int rdma_cmx_connect_start(const struct rdma_cmx_connect_attr *attr,
  * be taken down. Not in the event handler of an id.
  *
  * Context: process, may sleep until running callbacks are through and the
- * candidates are destroyed; never for a name server, an SA or a peer. The
+ * candidates are destroyed; never for a name server or an SA. On InfiniBand
+ * and RoCE it waits for no peer; rdma_connect() of an iWARP driver may wait for
+ * a silent one, about two minutes on siw, and holds up handover and deadline
+ * as long. The
  * caller holds no lock that setup, teardown or the callback takes.
  * Return: true if the callback has not run and will not: there is no id.
  */

@@ -115,8 +115,8 @@ out:
 }
 
 /*
- * No way there is an answer, no memory to find one is not. A blackhole is
- * EINVAL, and so is a source of IPv4 that is not local.
+ * No way there is an answer, no memory to find one is not. A black hole is
+ * EINVAL. A source of IPv4 that is not local is ENETUNREACH, as is no route.
  */
 static struct net_device *cmx_dest_error(struct net *net,
 					 const struct cmx_dest *dest, int error)
@@ -125,10 +125,10 @@ static struct net_device *cmx_dest_error(struct net *net,
 
 	if (error == -ENOBUFS)
 		return ERR_PTR(-ENOMEM);
-	if (error != -EINVAL)
+	if (error == -EINVAL)
+		error = -ENETUNREACH;
+	if (error != -ENETUNREACH || !dest->src.sa.sa_family)
 		return ERR_PTR(error);
-	if (!dest->src.sa.sa_family)
-		return ERR_PTR(-ENETUNREACH);
 	ndev = cmx_ndev_of(net, &dest->src);
 	dev_put(ndev);
 	return ERR_PTR(ndev ? -ENETUNREACH : -EADDRNOTAVAIL);

@@ -57,5 +57,58 @@ sm_pause
 why "the SA does not reply" -110 10.66.0.2 1
 sm_resume
 
+# The type of service is the QoS class of a path. An SA without QoS has one path.
+param sa_cache_ms 3600000
+
+# path TOS: sets $sent, path queries for it that reached the SA
+path() {
+	local before
+
+	before=$(sa_requests 0x12 0x0035)
+	do_ resolve 10.66.0.2 7900 qp=2 tos="$1" >path.log
+	sent=$(($(sa_requests 0x12 0x0035) - before))
+	grep -q ' paths=1' path.log
+}
+
+sends() {
+	path "$1" && [ "$sent" = "$2" ]
+}
+
+cd "$(mktemp -d)" || exit
+ok "a path without a type of service" wait_for 40 path 0
+ok "KA-06: without QoS it is the path of another type, too" \
+	wait_for 40 sends 8 0
+is "KA-06: an id with a type of service takes it" \
+	"$(do_ path-known 0 24)" "known=0"
+sm_stop
+sm_start "$own" -Q
+ok "OpenSM -Q starts" port_active_wait
+# RC and UD are two services
+param sa_cache_ms 0
+qos() {
+	local before
+
+	before=$(sa_requests 0x12 0x0035)
+	do_ resolve 10.66.0.2 7900 >/dev/null
+	[ $(($(sa_requests 0x12 0x0035) - before)) = 2 ]
+}
+ok "the module knows that it has QoS" wait_for 40 qos
+param sa_cache_ms 3600000
+path 0
+path 8
+is "KA-06: with QoS a type of service has its own query" "$sent" 1
+path 8
+is "KA-06: and its path is cached" "$sent" 0
+path 0
+is "KA-06: beside the other one" "$sent" 0
+is "KA-06: an id of the type takes it" "$(do_ path-known 0 8)" "known=0"
+is "KA-06: one of none takes the other" "$(do_ path-known 0 0 drop)" "known=0"
+is "KA-06: which is dropped" "$(do_ path-known 0 0)" "known=-2"
+is "KA-06: alone" "$(do_ path-known 0 8)" "known=0"
+is "KA-06: one of another type takes none" "$(do_ path-known 0 9)" "known=-2"
+sm_stop
+sm_start
+ok "OpenSM starts without -Q" port_active_wait
+
 rmmod cmx_consumer
 finish

@@ -6,6 +6,8 @@
  *	path I N		its path record N
  *	path-use I		connect by its first one to a port without a
  *				listener: the peer's CM rejects it
+ *	path-known I TOS [drop]	give an id of that type of service its path from
+ *				the cache; drop: and drop it there
  *	netdev NAME [rtnl]	device of a netdevice of the writer's namespace
  * The caller holds consumer.lock.
  */
@@ -124,6 +126,43 @@ static int output_use(const struct rdma_cmx_entry *e, char *text, size_t size)
 	return 0;
 }
 
+static int output_known_id(const struct rdma_cmx_entry *e, u8 tos, bool drop,
+			   struct rdma_cm_id *id)
+{
+	union rdma_cmx_sockaddr src = e->src, dst = e->dst;
+	int ret;
+
+	rdma_set_service_type(id, tos);
+	ret = rdma_resolve_addr(id, &src.sa, &dst.sa, 5000);
+	if (ret)
+		return ret;
+	if (!used_wait(RDMA_CM_EVENT_ADDR_RESOLVED))
+		return -EHOSTUNREACH;
+	ret = rdma_cmx_set_cached_path_tos(id, tos);
+	if (drop)
+		rdma_cmx_drop_cached_path_tos(id, tos);
+	return ret;
+}
+
+static int output_known(const struct rdma_cmx_entry *e, char *line, char *text,
+			size_t size)
+{
+	char *number = strsep(&line, " ");
+	struct rdma_cm_id *id;
+	u8 tos;
+
+	if (!number || kstrtou8(number, 0, &tos))
+		return -EINVAL;
+	reinit_completion(&used.event);
+	id = rdma_create_id(&init_net, used_event, NULL, RDMA_PS_TCP,
+			    IB_QPT_RC);
+	if (IS_ERR(id))
+		return PTR_ERR(id);
+	snprintf(text, size, "known=%d\n", output_known_id(e, tos, line, id));
+	rdma_destroy_id(id);
+	return 0;
+}
+
 int consumer_output(const char *verb, char *line,
 		    const struct rdma_cmx_result *res, char *text, size_t size)
 {
@@ -143,6 +182,8 @@ int consumer_output(const char *verb, char *line,
 		return output_path(e, line, text, size);
 	if (!strcmp(verb, "path-use"))
 		return output_use(e, text, size);
+	if (!strcmp(verb, "path-known"))
+		return output_known(e, line, text, size);
 	device_text(rdma_cmx_entry_device(e, line ?
 					  current->nsproxy->net_ns : &init_net),
 		    text, size);

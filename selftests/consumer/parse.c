@@ -4,7 +4,7 @@
  *	NODE PORT [passive] [numerichost] [noroute] [sa] [dns] [cancel-inside]
  *		[own-net] [flags=N] [family=N] [qp=N] [ps=N] [timeout=MS] [later]
  *		[src=ADDRESS] [dst=ADDRESS] [service=TEXT]
- *		[dev=TEXT] [devport=N] [gids] [why]
+ *		[dev=TEXT] [devport=N] [gids] [why] [tos=N]
  * NODE and PORT may be "-" for none, ADDRESS a number or "gid:GID"; own-net is
  * the network namespace of the writer. No state.
  */
@@ -69,6 +69,8 @@ static int parse_value(char *word, char *value, struct consumer_question *q)
 		q->attr.port_space = n;
 	else if (!strcmp(word, "devport"))
 		q->attr.dev_port = n;
+	else if (!strcmp(word, "tos"))
+		q->attr.tos = n;
 	else if (!strcmp(word, "timeout"))
 		q->attr.timeout_ms = n;
 	else

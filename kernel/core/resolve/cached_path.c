@@ -11,22 +11,8 @@
 #include "resolve/resolve.h"
 #include "sa/wire.h"
 
-static u8 cmx_cached_path_tclass(const struct sockaddr *addr)
-{
-	switch (addr->sa_family) {
-	case AF_INET6:
-		return be32_to_cpu(((const struct sockaddr_in6 *)
-				    addr)->sin6_flowinfo) >> 20;
-	case AF_IB:
-		return be32_to_cpu(((const struct sockaddr_ib *)
-				    addr)->sib_flowinfo) >> 20;
-	default:
-		return 0;
-	}
-}
-
 /* The query of rdma_resolve_route(), and its port with a reference. */
-static struct cmx_sa_port *cmx_cached_path_query(struct rdma_cm_id *id,
+static struct cmx_sa_port *cmx_cached_path_query(struct rdma_cm_id *id, u8 tos,
 						 struct cmx_sa_query *q)
 {
 	struct rdma_addr *addr = &id->route.addr;
@@ -41,8 +27,7 @@ static struct cmx_sa_port *cmx_cached_path_query(struct rdma_cm_id *id,
 	rec.pkey = cpu_to_be16(ib_addr_get_pkey(&addr->dev_addr));
 	rec.service_id = rdma_get_service_id(id, (struct sockaddr *)
 					     &addr->dst_addr);
-	rec.traffic_class = cmx_cached_path_tclass((struct sockaddr *)
-						   &addr->src_addr);
+	cmx_path_set_class(&rec, (struct sockaddr *)&addr->src_addr, tos);
 	port = cmx_sa_port_get(id->device, id->port_num);
 	if (!port)
 		return ERR_PTR(-ENODEV);
@@ -68,7 +53,7 @@ static int cmx_cached_path_use(struct rdma_cm_id *id,
 	return rdma_set_ib_path(id, &rec);
 }
 
-int rdma_cmx_set_cached_path(struct rdma_cm_id *id)
+int rdma_cmx_set_cached_path_tos(struct rdma_cm_id *id, u8 tos)
 {
 	struct cmx_sa_answer *answer;
 	struct cmx_sa_query q CMX_UNINIT;
@@ -78,7 +63,7 @@ int rdma_cmx_set_cached_path(struct rdma_cm_id *id)
 	/* Left by a failed rdma_resolve_route(): rdma_cm would lose it. */
 	if (id->route.path_rec)
 		return -ENOENT;
-	port = cmx_cached_path_query(id, &q);
+	port = cmx_cached_path_query(id, tos, &q);
 	if (IS_ERR(port))
 		return PTR_ERR(port);
 	ret = cmx_sa_cached(port, id->route.addr.dev_addr.net, &q, &answer);
@@ -89,17 +74,29 @@ int rdma_cmx_set_cached_path(struct rdma_cm_id *id)
 	cmx_sa_answer_put(answer);
 	return ret;
 }
+EXPORT_SYMBOL_GPL(rdma_cmx_set_cached_path_tos);
+
+int rdma_cmx_set_cached_path(struct rdma_cm_id *id)
+{
+	return rdma_cmx_set_cached_path_tos(id, 0);
+}
 EXPORT_SYMBOL_GPL(rdma_cmx_set_cached_path);
 
-void rdma_cmx_drop_cached_path(struct rdma_cm_id *id)
+void rdma_cmx_drop_cached_path_tos(struct rdma_cm_id *id, u8 tos)
 {
 	struct cmx_sa_query q CMX_UNINIT;
 	struct cmx_sa_port *port;
 
-	port = cmx_cached_path_query(id, &q);
+	port = cmx_cached_path_query(id, tos, &q);
 	if (IS_ERR(port))
 		return;
 	cmx_sa_uncache(port, id->route.addr.dev_addr.net, &q);
 	cmx_sa_port_put(port);
+}
+EXPORT_SYMBOL_GPL(rdma_cmx_drop_cached_path_tos);
+
+void rdma_cmx_drop_cached_path(struct rdma_cm_id *id)
+{
+	rdma_cmx_drop_cached_path_tos(id, 0);
 }
 EXPORT_SYMBOL_GPL(rdma_cmx_drop_cached_path);

@@ -83,6 +83,21 @@ static void cmx_path_limit(struct cmx_sa_query *q,
 	}
 }
 
+/* What rdma_cm makes of an id's type of service and source. */
+void cmx_path_set_class(struct sa_path_rec *rec, const struct sockaddr *src,
+			u8 tos)
+{
+	__be32 flow = 0;
+
+	if (src->sa_family == AF_INET)
+		rec->qos_class = cpu_to_be16(tos);
+	else if (src->sa_family == AF_INET6)
+		flow = ((const struct sockaddr_in6 *)src)->sin6_flowinfo;
+	else if (src->sa_family == AF_IB)
+		flow = ((const struct sockaddr_ib *)src)->sib_flowinfo;
+	rec->traffic_class = be32_to_cpu(flow) >> 20;
+}
+
 /* The query that rdma_cm sends, but for all paths, and no more than counts. */
 void cmx_path_query(struct cmx_sa_query *q, struct sa_path_rec *rec,
 		    sa_family_t family, bool qos,
@@ -100,6 +115,8 @@ void cmx_path_query(struct cmx_sa_query *q, struct sa_path_rec *rec,
 		mask |= IB_SA_PATH_REC_TRAFFIC_CLASS;
 	else if (qos)
 		mask |= IB_SA_PATH_REC_QOS_CLASS;
+	else
+		rec->qos_class = 0;
 	rec->rec_type = SA_PATH_REC_TYPE_IB;
 	rec->reversible = 1;
 	rec->numb_path = CMX_MAX_PATHS;
@@ -143,6 +160,7 @@ static void cmx_path_rec_init(const struct cmx_hints *h,
 	else
 		rec->service_id = cpu_to_be64(((u64)port_space << 16) +
 					      cmx_path_port(h, to));
+	cmx_path_set_class(rec, &to->src.sa, h->tos);
 }
 
 /* Do the end points of a limit fit, as far as they are known? */

@@ -64,6 +64,7 @@ struct sa_path_rec;
  * @by_dev: only one device counts; cmx_device_hint() sets it and what follows
  * @dev_index: that device
  * @dev_port: the port of it that counts, 0: any
+ * @tos: type of service
  */
 struct cmx_hints {
 	struct net *net;
@@ -82,6 +83,7 @@ struct cmx_hints {
 	bool by_dev;
 	u32 dev_index;
 	u32 dev_port;
+	u8 tos;
 };
 
 /* More limits of paths than anybody has; each one is an SA query. */
@@ -399,6 +401,8 @@ static inline const struct cmx_dest *cmx_path_to(const struct cmx_paths *r,
 #define CMX_PATH_DGID	8
 
 /* paths.c */
+void cmx_path_set_class(struct sa_path_rec *rec, const struct sockaddr *src,
+			u8 tos);
 void cmx_path_query(struct cmx_sa_query *q, struct sa_path_rec *rec,
 		    sa_family_t family, bool qos,
 		    const struct ib_path_rec_data *limit);

@@ -89,6 +89,10 @@ union rdma_cmx_sockaddr {
  *	of the addresses
  * @dev_port: the only port of @dev that counts, 0: any. -ENXIO: the device has
  *	no such port
+ * @tos: type of service that the ids will have by rdma_set_service_type(), or 0.
+ *	It is the QoS class of path queries to IPv4 addresses, as it is in
+ *	rdma_resolve_route(). For IPv6 and AF_IB the flow information of @src has
+ *	the traffic class, and RoCE has no path records
  * @timeout_ms: deadline of the query in milliseconds, 0: module parameter
  *	query_timeout_ms. Path records that take longer than the module
  *	parameter route_timeout_ms are left out
@@ -112,6 +116,7 @@ struct rdma_cmx_query_attr {
 	struct rdma_cm_id *id;
 	const char *dev;
 	u32 dev_port;
+	u8 tos;
 	u32 timeout_ms;
 };
 
@@ -326,14 +331,27 @@ struct ib_device *rdma_cmx_netdev_device(struct net_device *ndev);
  * The cache has the path records of earlier resolutions. With such a path the
  * id is as after RDMA_CM_EVENT_ROUTE_RESOLVED, which does not come: the caller
  * goes on at once. After an error nothing has changed: call
- * rdma_resolve_route(). Not for an id with a type of service
- * (rdma_set_service_type()), which may need another path.
+ * rdma_resolve_route(). An id with a type of service (rdma_set_service_type())
+ * may need another path: see rdma_cmx_set_cached_path_tos().
  *
  * Context: process, may sleep.
  * Return: 0; -ENOENT: no such path is known; -EOPNOTSUPP: not an InfiniBand
  * port; -ENODEV: the port is not active; or as rdma_set_ib_path().
  */
 int rdma_cmx_set_cached_path(struct rdma_cm_id *id);
+
+/**
+ * rdma_cmx_set_cached_path_tos - likewise, for an id with a type of service
+ * @id: as for rdma_cmx_set_cached_path()
+ * @tos: as given to rdma_set_service_type(), which does not tell others
+ *
+ * Queries with rdma_cmx_query_attr.tos have left such a path in the cache. An SA
+ * without QoS has the same one for all types of service.
+ *
+ * Context: process, may sleep.
+ * Return: as rdma_cmx_set_cached_path().
+ */
+int rdma_cmx_set_cached_path_tos(struct rdma_cm_id *id, u8 tos);
 
 /**
  * rdma_cmx_drop_cached_path - forget a path that does not work
@@ -346,6 +364,15 @@ int rdma_cmx_set_cached_path(struct rdma_cm_id *id);
  * Context: process, may sleep.
  */
 void rdma_cmx_drop_cached_path(struct rdma_cm_id *id);
+
+/**
+ * rdma_cmx_drop_cached_path_tos - likewise, for an id with a type of service
+ * @id: as for rdma_cmx_drop_cached_path()
+ * @tos: as for rdma_cmx_set_cached_path_tos()
+ *
+ * Context: process, may sleep.
+ */
+void rdma_cmx_drop_cached_path_tos(struct rdma_cm_id *id, u8 tos);
 
 /**
  * struct rdma_cmx_join_attr - a multicast membership

@@ -65,7 +65,10 @@ is "KA-06: no path records on RoCE" \
 	"$(do_ resolve 10.55.0.2 1 >/dev/null; do_ path 0 0)" "error=-2"
 ip link add d0 type dummy && ip link set d0 up &&
 	ip addr add 10.59.0.1/24 dev d0 && rdma link add rxe1 type rxe netdev d0
-ok "a second device" wait_for 20 eval '[ "$(device 10.59.0.2)" = device=rxe1 ]'
+second() {
+	[ "$(device 10.59.0.2)" = device=rxe1 ]
+}
+ok "a second device" wait_for 20 second
 ip addr flush dev d0
 rdma link del rxe1
 is "KA-06: it has been removed" "$(do_ device 0)" "device=-"

@@ -110,6 +110,7 @@ static void cmx_connect_work(struct work_struct *work)
 						    struct rdma_cmx_connector,
 						    work);
 	bool resolved, end;
+	int error = 0;
 
 	spin_lock(&c->lock);
 	resolved = c->resolved;
@@ -118,6 +119,7 @@ static void cmx_connect_work(struct work_struct *work)
 		c->ended = true;
 		c->called = !c->cancelled;
 		c->caller = current;
+		error = cmx_race_error(c);
 	}
 	spin_unlock(&c->lock);
 
@@ -128,7 +130,7 @@ static void cmx_connect_work(struct work_struct *work)
 		spin_unlock(&c->lock);
 	}
 	if (end)
-		cmx_connect_end(c, ERR_PTR(cmx_race_error(c)));
+		cmx_connect_end(c, ERR_PTR(error));
 	rdma_cmx_connect_put(c);
 }
 
@@ -139,7 +141,7 @@ static void cmx_connect_late(struct work_struct *work)
 						    deadline);
 
 	spin_lock(&c->lock);
-	c->late = true;
+	WRITE_ONCE(c->late, true);
 	cmx_race(c);
 	spin_unlock(&c->lock);
 	rdma_cmx_connect_put(c);

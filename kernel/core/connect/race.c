@@ -53,7 +53,7 @@ static void cmx_race_stop(struct rdma_cmx_connector *c)
 
 		if (!t->flying || t->stop || (t == c->winner && !c->cancelled))
 			continue;
-		t->stop = true;
+		WRITE_ONCE(t->stop, true);
 		cmx_try_queue(t);
 	}
 }
@@ -118,7 +118,7 @@ void cmx_race_down(struct rdma_cmx_connector *c, struct cmx_try *t)
 	cmx_race(c);
 }
 
-/* Why there is no id: the error of the candidate that came furthest. */
+/* Why there is no id: with the lock, the error of the one that came furthest. */
 int cmx_race_error(const struct rdma_cmx_connector *c)
 {
 	const struct rdma_cmx_candidate *out, *best = NULL;

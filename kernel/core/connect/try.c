@@ -179,7 +179,7 @@ static int cmx_try_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 		break;
 	}
 	if (!t->error)
-		t->error = error;
+		WRITE_ONCE(t->error, error);
 	if (t->flying)
 		cmx_try_queue(t);
 	spin_unlock(&t->c->lock);

@@ -97,7 +97,7 @@ is "KA-02: by IPoIB address" "$(connect data=56 -- 10.66.0.3 $port)" \
 
 do_ unlisten >/dev/null
 do_ listen gid:"$three" $sid hang >/dev/null
-connect -- - - sa service=kcsvc routed src=gid:"$own" >/dev/null
+connect routed -- - - sa service=kcsvc src=gid:"$own" >/dev/null
 words="deadline=4000 -- - - sa service=kcsvc src=gid:$own"
 is "KA-02: the deadline while nobody replies" "$(connect "$words")" \
 	"$(call -110 1 1 1; one "$three" request -125)"
@@ -119,7 +119,7 @@ is "KA-02: the candidate has failed" \
 	"$(call -19 1 1 1; one "$three" request -19)"
 do_ connect-end >/dev/null
 knob_set "$fourth" plugged 1
-ok "the device is back" port_active_wait
+ok "the device is back" wait_for 120 dev_is "$fourth" ACTIVE
 do_ unlisten >/dev/null
 do_ listen gid:"$three" $sid accept >/dev/null
 is "KA-02: it connects" \
@@ -131,7 +131,7 @@ ok "KA-02: the removal after the handover is the caller's" wait_for 60 eval \
 do_ connect-end >/dev/null
 ok "KA-02: the removal ends with the id" wait_for 60 no kill -0 $removal
 knob_set "$fourth" plugged 1
-ok "the device is back" port_active_wait
+ok "the device is back" wait_for 120 dev_is "$fourth" ACTIVE
 
 "$tests/sa/tools/service" -C "$third" -n kcsvc -i $sid delete
 ok "the consumer is unloaded" rmmod cmx_consumer

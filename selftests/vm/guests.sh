@@ -39,6 +39,8 @@ guest_start() {
 		# otherwise, and ends the guest, not to wait for hours.
 		more='loglevel=7 hung_task_panic=1 kmemleak=on'
 		more+=' rcupdate.rcu_cpu_stall_timeout=300'
+		# Grace periods as short as can be: a netdevice has many to end.
+		more+=' rcupdate.rcu_expedited=1'
 		more+=' kasan_multi_shot kunit.enable=1'
 		# Unwritten memory is not zero by chance.
 		more+=' slub_debug=P,kmalloc-*'

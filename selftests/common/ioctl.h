@@ -64,6 +64,12 @@ enum {
 	QPT_XRC_TGT = 10,
 };
 
+/* A kernel with KASAN, lockdep and faults: a call takes ten times as long. */
+static inline bool kernel_slow(void)
+{
+	return !access("/sys/kernel/debug/failslab", F_OK);
+}
+
 int dev_open(int flags);
 /* The type that goes with a port space */
 uint32_t qp_type_of(uint32_t ps);

@@ -2,7 +2,8 @@
 /*
  * Large numbers: ids come and go without end and without growth (RA-02), and
  * thousands of resolutions are outstanding at once (RAI-01, RAI-07), until
- * they are answered, time out, or their file is closed.
+ * they are answered, time out, or their file is closed. A slow kernel has a
+ * tenth of all: what it sees in each, it sees in the first ones.
  */
 #include "uapi.h"
 
@@ -13,20 +14,23 @@
 #define THREADS		4
 #define IDS		25000	/* of each thread */
 #define AT_ONCE		10000
-#define PER_FILE	1000	/* below max_requests, 1,024 */
-#define FILES		(AT_ONCE / PER_FILE)
+#define FILES		10	/* each below max_requests, 1,024 */
 /* What may stay in the allocator's caches, in KiB. */
 #define SLACK_KB	4096
 
 FIXTURE(many) {
 	int fd[FILES];
 	uint32_t id[AT_ONCE];
+	int ids, at_once, per_file;
 };
 
 FIXTURE_SETUP(many)
 {
 	int i;
 
+	self->ids = IDS / (kernel_slow() ? 10 : 1);
+	self->at_once = AT_ONCE / (kernel_slow() ? 10 : 1);
+	self->per_file = self->at_once / FILES;
 	ASSERT_TRUE(counter_wait("live_files", 0));
 	for (i = 0; i < FILES; i++) {
 		self->fd[i] = dev_open(O_NONBLOCK);
@@ -108,12 +112,14 @@ TEST_F_TIMEOUT(many, RA_02_100000_ids, 200)
 	ASSERT_EQ(0, ids_come_and_go(self->fd[0], 500));
 	before = slab_unreclaimable();
 	ASSERT_LT(0, before);
-	ASSERT_EQ(0, ids_come_and_go(self->fd[0], IDS));
+	ASSERT_EQ(0, ids_come_and_go(self->fd[0], self->ids));
 	EXPECT_EQ(0, counter("live_ids"));
 	after = slab_unreclaimable();
-	TH_LOG("%d ids; SUnreclaim %ld KiB before, %ld after", THREADS * IDS,
-	       before, after);
-	EXPECT_GT(before + SLACK_KB, after);
+	TH_LOG("%d ids; SUnreclaim %ld KiB before, %ld after",
+	       THREADS * self->ids, before, after);
+	/* KASAN keeps what was freed; there kmemleak sees what is lost. */
+	if (!kernel_slow())
+		EXPECT_GT(before + SLACK_KB, after);
 }
 
 static int resolve(int fd, uint32_t id, const char *node, uint32_t flags,
@@ -144,15 +150,16 @@ static int events_count(int fd, uint32_t event, int status, int wanted)
 	return count;
 }
 
-static int all_start(int *fd, uint32_t *id, const char *node, uint32_t flags,
+static int all_start(FIXTURE_DATA(many) *self, const char *node, uint32_t flags,
 		     uint32_t ms)
 {
-	int i, ret = 0;
+	int i, fd, ret = 0;
 
-	for (i = 0; i < AT_ONCE && !ret; i++)
-		ret = id_create(fd[i / PER_FILE], RDMA_PS_TCP, i + 1,
-				&id[i]) ?:
-		      resolve(fd[i / PER_FILE], id[i], node, flags, ms);
+	for (i = 0; i < self->at_once && !ret; i++) {
+		fd = self->fd[i / self->per_file];
+		ret = id_create(fd, RDMA_PS_TCP, i + 1, &self->id[i]) ?:
+		      resolve(fd, self->id[i], node, flags, ms);
+	}
 	return ret;
 }
 
@@ -161,16 +168,17 @@ TEST_F_TIMEOUT(many, RAI_01_10000_outstanding_are_answered, 200)
 	struct rdma_cmx_give_names give = { .error = ENOENT };
 	int i;
 
-	ASSERT_EQ(0, all_start(self->fd, self->id, "many.example",
-			       RDMA_CMX_AIQ_NAMES_LATER, 60000));
-	EXPECT_EQ(AT_ONCE, counter("live_queries"));
-	for (i = 0; i < AT_ONCE; i++) {
+	ASSERT_EQ(0, all_start(self, "many.example", RDMA_CMX_AIQ_NAMES_LATER,
+			       60000));
+	EXPECT_EQ(self->at_once, counter("live_queries"));
+	for (i = 0; i < self->at_once; i++) {
 		give.id = self->id[i];
-		ASSERT_EQ(0, call(self->fd[i / PER_FILE], GIVE_NAMES, &give));
+		ASSERT_EQ(0, call(self->fd[i / self->per_file], GIVE_NAMES,
+				  &give));
 	}
 	for (i = 0; i < FILES; i++)
-		EXPECT_EQ(PER_FILE, events_count(self->fd[i],
-			RDMA_CMX_EV_ADDRINFO_ERROR, -ENOENT, PER_FILE));
+		EXPECT_EQ(self->per_file, events_count(self->fd[i],
+			RDMA_CMX_EV_ADDRINFO_ERROR, -ENOENT, self->per_file));
 }
 
 /* One name of a silent server: one lookup, and an event for each query. */
@@ -178,18 +186,17 @@ TEST_F_TIMEOUT(many, RAI_03_10000_outstanding_time_out, 200)
 {
 	int i;
 
-	ASSERT_EQ(0, all_start(self->fd, self->id, "many.silent.test", 0,
-			       3000));
+	ASSERT_EQ(0, all_start(self, "many.silent.test", 0, 3000));
 	for (i = 0; i < FILES; i++)
-		EXPECT_EQ(PER_FILE, events_count(self->fd[i],
-			RDMA_CMX_EV_ADDRINFO_ERROR, -ETIMEDOUT, PER_FILE));
+		EXPECT_EQ(self->per_file, events_count(self->fd[i],
+			RDMA_CMX_EV_ADDRINFO_ERROR, -ETIMEDOUT,
+			self->per_file));
 }
 
 TEST_F_TIMEOUT(many, RAI_07_10000_outstanding_are_closed, 200)
 {
-	ASSERT_EQ(0, all_start(self->fd, self->id, "many.silent.test", 0,
-			       60000));
-	EXPECT_EQ(AT_ONCE, counter("live_queries"));
+	ASSERT_EQ(0, all_start(self, "many.silent.test", 0, 60000));
+	EXPECT_EQ(self->at_once, counter("live_queries"));
 }
 
 TEST_HARNESS_MAIN

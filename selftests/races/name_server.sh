@@ -7,6 +7,7 @@
 
 rounds=10
 queries=12
+! kernel_slow || rounds=5 queries=4
 
 flap() {
 	local i

@@ -6,6 +6,7 @@
 . "${0%/*}/functions"
 
 rounds=8
+! kernel_slow || rounds=4
 
 # Its interface is a pair with one outside: both are destroyed together.
 space_add() {

@@ -6,6 +6,7 @@
 . "${0%/*}/functions"
 
 rounds=12
+! kernel_slow || rounds=5
 
 refused() {
 	local i

@@ -126,9 +126,12 @@ param sa_parallel 64
 ok "no object is left" wait_for 40 live_none
 before=$(counter sa_queries)
 param query_timeout_max_ms 240000
-query 10000 10000 none- 240000
-is "KA-01: 10000 different queries outstanding" "$(result)" "answered=0 error-2=10000"
-is "OPS-03: each is sent" "$(($(counter sa_queries) - before))" 10000
+many=10000
+! kernel_slow || many=1000
+query $many $many none- 240000
+is "KA-01: $many different queries outstanding" "$(result)" \
+	"answered=0 error-2=$many"
+is "OPS-03: each is sent" "$(($(counter sa_queries) - before))" $many
 
 ok "no object is left in the end" wait_for 40 live_none
 rmmod cmx_consumer

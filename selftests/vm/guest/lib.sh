@@ -259,6 +259,12 @@ dns_queries() {
 
 # --- Kernel ----------------------------------------------------------------
 
+# kernel_slow: one with KASAN, lockdep and faults, where a call takes ten times as
+# long. What is about large numbers has smaller ones there.
+kernel_slow() {
+	[ -e /sys/kernel/debug/failslab ]
+}
+
 # counter NAME: of either module; nothing when it does not exist.
 counter() {
 	cat "/sys/module/rdma_cmx/counters/$1" \

@@ -9,6 +9,7 @@
 #include <linux/uidgid.h>
 #include <rdma/rdma_cmx.h>
 #include <rdma/rdma_cmx_names.h>
+#include <rdma/rdma_cmx_service.h>
 
 /**
  * struct cmx_caller - on whose behalf a query is made

@@ -51,6 +51,7 @@
 #include <rdma/rdma_cm.h>
 #include <rdma/rdma_cmx.h>
 #include <rdma/rdma_cmx_ioctl.h>
+#include <rdma/rdma_cmx_mcast.h>
 
 #include "compat.h"
 #include "stats.h"

@@ -4,6 +4,9 @@
 #define CMX_CONSUMER_H
 
 #include <rdma/rdma_cmx.h>
+#include <rdma/rdma_cmx_connect.h>
+#include <rdma/rdma_cmx_mcast.h>
+#include <rdma/rdma_cmx_service.h>
 
 #include "caller.h"
 

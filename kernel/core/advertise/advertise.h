@@ -23,6 +23,7 @@
 #include <linux/mutex.h>
 #include <linux/refcount.h>
 #include <linux/workqueue.h>
+#include <rdma/rdma_cmx_service.h>
 
 #include "core.h"
 #include "sa/sa.h"

@@ -225,6 +225,7 @@ cmx_connector_alloc(const struct rdma_cmx_connect_attr *attr,
 	c->attr = *attr;
 	c->limited = attr->query.route_count;
 	c->own_dev = attr->query.dev;
+	c->tos = attr->has_tos ? attr->tos : 0;
 	memset(&c->attr.query, 0, sizeof(c->attr.query));
 	c->context = context;
 	c->done = done;
@@ -269,6 +270,8 @@ static int cmx_connect_start(const struct rdma_cmx_connect_attr *attr,
 	c = cmx_connector_alloc(attr, context, done, done_context);
 	if (!c)
 		return -ENOMEM;
+	if (attr->has_tos)
+		query.tos = attr->tos;
 	c->net = get_net(query.net);
 	*pconnector = c;
 	/* The callback may give back the caller's before this is through. */

@@ -21,6 +21,7 @@
 #include <linux/kref.h>
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
+#include <rdma/rdma_cmx_connect.h>
 
 #include "core.h"
 
@@ -86,6 +87,7 @@ struct cmx_try {
  * @delay: of the next candidate, in jiffies
  * @limited: the caller gave path records
  * @own_dev: the caller gave a device
+ * @tos: type of service of the ids
  * @query: the resolution, or NULL
  * @result: its result, or NULL
  * @error: of the resolution
@@ -121,6 +123,7 @@ struct rdma_cmx_connector {
 	unsigned long delay;
 	bool limited;
 	bool own_dev;
+	u8 tos;
 	struct rdma_cmx_query *query;
 	struct rdma_cmx_result *result;
 	int error;

@@ -245,7 +245,7 @@ static int cmx_try_route(struct cmx_try *t)
 	t->step = RDMA_CMX_CONNECT_ROUTE;
 	if (c->limited && rdma_cap_ib_sa(id->device, id->port_num))
 		return cmx_try_given_path(t) ?: 1;
-	if (!t->again && !c->attr.has_tos && !rdma_cmx_set_cached_path(id)) {
+	if (!t->again && !rdma_cmx_set_cached_path_tos(id, c->tos)) {
 		t->cached = true;
 		return 1;
 	}
@@ -370,7 +370,7 @@ static bool cmx_try_down(struct cmx_try *t, int error)
 		    t->step == RDMA_CMX_CONNECT_REQUEST)
 			t->path_failed = true;
 		if (t->cached && t->path_failed)
-			rdma_cmx_drop_cached_path(t->id);
+			rdma_cmx_drop_cached_path_tos(t->id, c->tos);
 		if (t->set_up) {
 			cmx_try_calls(t, current);
 			c->attr.teardown(t->id, c->context);

@@ -17,6 +17,7 @@
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
 #include <rdma/ib_sa.h>
+#include <rdma/rdma_cmx_mcast.h>
 
 #include "core.h"
 #include "sa/sa.h"

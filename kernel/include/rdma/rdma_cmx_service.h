@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* In-kernel API of rdma_cmx: services at the subnet administrators. */
+#ifndef RDMA_CMX_SERVICE_H
+#define RDMA_CMX_SERVICE_H
+
+#include <rdma/rdma_cmx.h>
+
+struct rdma_cmx_service;
+
+/* The shortest lease, in seconds: time for a renewal and its retries. */
+#define RDMA_CMX_MIN_LEASE	4
+#define RDMA_CMX_LEASE_FOREVER	0xffffffff
+
+/**
+ * struct rdma_cmx_service_attr - a service to advertise
+ * @net: network namespace on whose InfiniBand ports it is. A reference is held
+ *	until the service has ended: no pernet exit function can be the one that
+ *	withdraws it
+ * @name: name of 1 to 63 bytes. One that is a number is found by id only: see
+ *	rdma_cmx_query_attr.service
+ * @id: service id in host byte order, not 0
+ * @pkey: P_Key, 0: the first one in the P_Key table of each port
+ * @data: the record's service data, as it is on the wire: 16 bytes of data8,
+ *	8 numbers of data16, 4 of data32, 2 of data64, all big endian
+ * @lease_s: lease in seconds, at least RDMA_CMX_MIN_LEASE; 0: module parameter
+ *	service_lease_s; RDMA_CMX_LEASE_FOREVER: without end. Such a record stays
+ *	at the SA when this host cannot delete it any more
+ * @dev: name of the only RDMA device, or NULL: all, also those that come later
+ * @dev_port: its only port, 0: all
+ *
+ * All that it points to is copied before the call returns.
+ */
+struct rdma_cmx_service_attr {
+	struct net *net;
+	const char *name;
+	u64 id;
+	u16 pkey;
+	u8 data[64];
+	u32 lease_s;
+	const char *dev;
+	u32 dev_port;
+};
+
+/**
+ * enum rdma_cmx_service_event_type - what happened to a service on a port
+ * @RDMA_CMX_SERVICE_SET: the SA of the port has the record. Again after each
+ *	event of the port, when the record was set again; not at renewals
+ * @RDMA_CMX_SERVICE_LOST: the port went down or away. The record is set when it
+ *	is back
+ * @RDMA_CMX_SERVICE_FAILED: an attempt to set or renew the record failed.
+ *	Others follow: after 1 s, later 16 s, or at the next event of the port
+ */
+enum rdma_cmx_service_event_type {
+	RDMA_CMX_SERVICE_SET = 1,
+	RDMA_CMX_SERVICE_LOST,
+	RDMA_CMX_SERVICE_FAILED,
+};
+
+/**
+ * struct rdma_cmx_service_event - for a rdma_cmx_service_fn
+ * @type: see above
+ * @status: 0 or a negative errno. -ETIMEDOUT: the SA does not respond; -EAGAIN:
+ *	it is busy, or the user has too many SA queries; -ECONNREFUSED: it
+ *	refuses the record; -EBADMSG: its response is malformed; -ENOENT: the
+ *	port does not have the P_Key; -EEXIST: another service has the id in this
+ *	partition on this port; -ENODEV: the port is not active; -ENOMEM
+ * @ibdev_index: RDMA device of the port
+ * @port_num: its number
+ */
+struct rdma_cmx_service_event {
+	enum rdma_cmx_service_event_type type;
+	int status;
+	u32 ibdev_index;
+	u32 port_num;
+};
+
+/**
+ * typedef rdma_cmx_service_fn - called when a service changes on a port
+ * @service: the service; rdma_cmx_advertise() may not have returned it yet
+ * @event: what happened; valid during the call
+ * @context: as given to rdma_cmx_advertise()
+ *
+ * Calls for a service come one by one, for a port in order, in process context.
+ * They may sleep, and call rdma_cmx_service_get_state(), but not
+ * rdma_cmx_withdraw().
+ */
+typedef void (*rdma_cmx_service_fn)(struct rdma_cmx_service *service,
+				    const struct rdma_cmx_service_event *event,
+				    void *context);
+
+/**
+ * struct rdma_cmx_service_state - where a service is
+ * @set: ports whose SA has the record, as of the last query and event
+ * @waiting: ports that were active and whose SA has not
+ * @error: 0 if @set is not 0 and @waiting is; else why the last attempt failed,
+ *	0 if none has failed yet, -ENODEV without an active port
+ */
+struct rdma_cmx_service_state {
+	u32 set;
+	u32 waiting;
+	int error;
+};
+
+/**
+ * rdma_cmx_advertise - advertise a service at the SAs
+ * @attr: the service
+ * @event: called when it changes, or NULL
+ * @context: for @event
+ *
+ * A record is set at the SA of each InfiniBand port that @attr names, as soon as
+ * the port is active. Its ServiceGID is the port's first GID. The record is
+ * renewed before its lease ends, and set again when the port has an event: SM,
+ * LID, GID or P_Key change, client reregister, port up. An SA that does not
+ * respond or refuses is queried again.
+ *
+ * Two services of a host with the same id, P_Key and port would be one record,
+ * whatever their names, so the second one is refused. Where that shows later,
+ * as on a port that is added, the second one waits until the first has ended.
+ *
+ * Context: process, may sleep; it waits for no SA.
+ * Return: the service, to be given back with rdma_cmx_withdraw(); or an ERR_PTR,
+ * then @event is not called. -EINVAL: no or an empty name, id 0, an invalid
+ * P_Key, or a port without a device; -ENAMETOOLONG; -ERANGE: the lease is too
+ * short; -EEXIST: see above; -ENODEV, -ENXIO: @net has no such InfiniBand
+ * device, or the device no such port; -EAGAIN: there are services_max services;
+ * -ENOMEM.
+ */
+struct rdma_cmx_service *
+rdma_cmx_advertise(const struct rdma_cmx_service_attr *attr,
+		   rdma_cmx_service_fn event, void *context);
+
+/**
+ * rdma_cmx_withdraw - end a service
+ * @service: the service; freed
+ *
+ * Its callback is not running and does not run any more once this has returned.
+ * The records are deleted afterwards, in the background. If an SA does not
+ * respond for ten seconds, the record stays until its lease ends.
+ *
+ * Context: process, may sleep; not in the callback of a service, and without a
+ * lock that it takes. It waits for no SA.
+ */
+void rdma_cmx_withdraw(struct rdma_cmx_service *service);
+
+/**
+ * rdma_cmx_service_get_state - where is a service?
+ * @service: the service
+ * @state: out
+ *
+ * Context: process, may sleep; it waits for no SA.
+ */
+void rdma_cmx_service_get_state(struct rdma_cmx_service *service,
+				struct rdma_cmx_service_state *state);
+
+#endif /* RDMA_CMX_SERVICE_H */

@@ -228,7 +228,7 @@ if grep -q '^error=0' connect.out; then
 		'do_ connect-events | grep -q "events=[1-9].* wrong=0"'
 else
 	like "KA-02: the candidate has lost it" "$(cat connect.out)" \
-		'step=up error=-104'
+		'step=(request|up) error=-104'
 fi
 do_ connect-end >/dev/null
 

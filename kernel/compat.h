@@ -54,11 +54,12 @@
 #define cmx_ib_port_netdev(ibdev, port)					\
 ({									\
 	struct ib_device *__dev = (ibdev);				\
-	struct ib_port_data *__port = &__dev->port_data[port];		\
+	u32 __num = (port);						\
+	struct ib_port_data *__port = &__dev->port_data[__num];		\
 	struct net_device *__ndev;					\
 									\
 	if (__dev->ops.get_netdev) {					\
-		__ndev = __dev->ops.get_netdev(__dev, port);		\
+		__ndev = __dev->ops.get_netdev(__dev, __num);		\
 	} else {							\
 		spin_lock(&__port->netdev_lock);			\
 		__ndev = rcu_dereference_protected(__port->netdev,	\

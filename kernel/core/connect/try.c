@@ -82,16 +82,12 @@ void cmx_try_start(struct cmx_try *t)
 	cmx_try_queue(t);
 }
 
-/*
- * Does the peer, or whoever has got its request, say that the path is wrong? A
- * host that has the LID now looks for the service first, before the GIDs.
- */
+/* Does the peer, or whoever has got its request, say that the path is wrong? */
 static bool cmx_try_rejects_path(const struct rdma_cm_id *id, int reason)
 {
 	return rdma_cap_ib_cm(id->device, id->port_num) &&
-	       (reason == IB_CM_REJ_INVALID_SERVICE_ID ||
-		(reason >= IB_CM_REJ_INVALID_GID &&
-		 reason <= IB_CM_REJ_INVALID_PACKET_RATE));
+	       reason >= IB_CM_REJ_INVALID_GID &&
+	       reason <= IB_CM_REJ_INVALID_PACKET_RATE;
 }
 
 static void cmx_try_data(struct cmx_try *t, const void *data, u8 len)
@@ -369,7 +365,13 @@ static bool cmx_try_down(struct cmx_try *t, int error)
 		if (READ_ONCE(c->late) && !READ_ONCE(c->winner) &&
 		    t->step == RDMA_CMX_CONNECT_REQUEST)
 			t->path_failed = true;
-		if (t->cached && t->path_failed)
+		/*
+		 * Another host that has the LID now has no such service, and
+		 * says so before it looks at the GIDs.
+		 */
+		if (t->cached &&
+		    (t->path_failed ||
+		     t->out->reason == IB_CM_REJ_INVALID_SERVICE_ID))
 			rdma_cmx_drop_cached_path_tos(t->id, c->tos);
 		if (t->set_up) {
 			cmx_try_calls(t, current);

@@ -53,7 +53,7 @@ struct cmx_mcast_id {
  * @context: for @done
  */
 struct cmx_batch {
-	atomic_t pending;
+	refcount_t pending;
 	struct rdma_cmx_join_one *joins;
 	u32 count;
 	rdma_cmx_joined_fn done;
@@ -198,7 +198,7 @@ static void cmx_group_end(struct cmx_mcast_id *owner, struct cmx_group *g)
 
 static void cmx_batch_put(struct cmx_batch *b)
 {
-	if (!atomic_dec_and_test(&b->pending))
+	if (!refcount_dec_and_test(&b->pending))
 		return;
 	b->done(b->joins, b->count, b->context);
 	kfree(b);
@@ -215,7 +215,7 @@ static void cmx_member_settle(struct rdma_cmx_member *m, int status)
 	if (!m->owner->ended) {
 		b->joins[m->number].status = status;
 		cmx_batch_put(b);
-	} else if (atomic_dec_and_test(&b->pending)) {
+	} else if (refcount_dec_and_test(&b->pending)) {
 		/* All of it belongs to that id, and the caller has gone. */
 		kfree(b);
 	}
@@ -430,7 +430,7 @@ int rdma_cmx_join_many(struct rdma_cm_id *id, struct rdma_cmx_join_one *joins,
 	b = kmalloc(sizeof(*b), GFP_KERNEL_ACCOUNT);
 	if (!b)
 		return -ENOMEM;
-	atomic_set(&b->pending, 1);
+	refcount_set(&b->pending, 1);
 	b->joins = joins;
 	b->count = count;
 	b->done = done;
@@ -440,12 +440,12 @@ int rdma_cmx_join_many(struct rdma_cm_id *id, struct rdma_cmx_join_one *joins,
 		as.event = joins[i].event;
 		as.context = joins[i].context;
 		as.number = i;
-		atomic_inc(&b->pending);
+		refcount_inc(&b->pending);
 		m = cmx_join(id, &joins[i].attr, &as);
 		if (IS_ERR(m)) {
 			joins[i].status = PTR_ERR(m);
 			m = NULL;
-			atomic_dec(&b->pending);
+			refcount_dec(&b->pending);
 		}
 		joins[i].member = m;
 		cond_resched();

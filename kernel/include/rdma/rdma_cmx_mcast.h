@@ -45,8 +45,9 @@ struct rdma_cmx_join_attr {
  * Another RDMA_CM_EVENT_MULTICAST_JOIN reports that a persistent membership was
  * rejoined; RDMA_CMX_EVENT_MULTICAST_LOST comes before it, once, where it was
  * requested. A membership of a group that is lost at the time gets the group's
- * last join and then that event, before rdma_cmx_join() returns. RDMA_CM_EVENT_MULTICAST_ERROR is the last event: the membership is
- * of no use then, and rdma_cmx_leave() frees it.
+ * last join and then that event, before rdma_cmx_join() returns.
+ * RDMA_CM_EVENT_MULTICAST_ERROR is the last event: the membership is of no use
+ * then, and rdma_cmx_leave() frees it.
  *
  * Runs with the handler lock of the id held, in process context, and may sleep.
  * It must neither join nor leave with the id, nor destroy it.

@@ -67,8 +67,11 @@ static void end_sent(struct ib_cq *cq, struct ib_wc *wc)
 
 void consumer_end_free(struct consumer_end *end)
 {
-	if (end->id->qp)
+	/* A late completion must not find the queue freed: rxe waits for none. */
+	if (end->id->qp) {
+		ib_drain_qp(end->id->qp);
 		rdma_destroy_qp(end->id);
+	}
 	if (end->cq)
 		ib_free_cq(end->cq);
 	if (end->mapped)

@@ -19,11 +19,11 @@
 #include "srv.h"
 
 /*
- * The time for all hosts of a service, in seconds: with addresses of one, and
- * without any. The name helper has 4 in all.
+ * The time for all hosts of a service, in milliseconds: with addresses of one,
+ * and without any. The name helper has 4 seconds in all.
  */
-#define HOSTS_SECONDS	1
-#define NONE_SECONDS	5
+#define HOSTS_MS	2000
+#define NONE_MS		5000
 
 /* Addresses of one host, so that no host takes the room of all others */
 #define HOST_ADDRS	(RDMA_CMX_NAMES_MAX_ADDRS / CMX_SRV_HOSTS)
@@ -44,12 +44,12 @@ static int host_lookup(const char *name, struct addrinfo **list)
 	return cmx_names_errno(gai, _res.res_h_errno, errno);
 }
 
-static time_t seconds(void)
+static long long now_ms(void)
 {
 	struct timespec now;
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec;
+	return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
 }
 
 /*
@@ -79,7 +79,7 @@ static int targets_lookup(const struct cmx_srv *list, unsigned int count,
 {
 	const struct rdma_cmx_names *names = buf;
 	struct addrinfo *addrs = NULL;
-	time_t start = seconds();
+	long long start = now_ms();
 	unsigned int i;
 	int error = ENODATA, ret;
 
@@ -87,8 +87,7 @@ static int targets_lookup(const struct cmx_srv *list, unsigned int count,
 	for (i = 0; i < count && i < CMX_SRV_HOSTS; i++) {
 		if (!list[i].host[0])
 			continue;
-		if (seconds() - start >=
-		    (names->addr_count ? HOSTS_SECONDS : NONE_SECONDS))
+		if (now_ms() - start >= (names->addr_count ? HOSTS_MS : NONE_MS))
 			break;
 		ret = target_lookup(list, i, &addrs);
 		if (!ret)

@@ -155,6 +155,37 @@ TEST(GAI_01_port_limits)
 	rdma_freeaddrinfo(res);
 }
 
+/* Looked up by the kernel, and by the library itself: its parser, sanitized */
+TEST(SV_02_hosts_and_ports_of_a_service)
+{
+	struct rdma_addrinfo *res;
+	int way;
+
+	for (way = 0; way < 2; way++) {
+		if (way)
+			ASSERT_EQ(0, setenv("RDMACMX_NAMES", "libc", 1));
+		ASSERT_EQ(0, rdma_getaddrinfo("_ordered._tcp.cmx.test", NULL,
+					      &rc_hints, &res));
+		EXPECT_EQ(2, ai_count(res));
+		EXPECT_EQ(res, ai_find(res, "10.55.0.2:4421"));
+		EXPECT_NE(NULL, ai_find(res, "[fd55::2]:4422"));
+		rdma_freeaddrinfo(res);
+		ASSERT_EQ(0, rdma_getaddrinfo("_weighted._tcp.cmx.test", NULL,
+					      &rc_hints, &res));
+		EXPECT_NE(NULL, ai_find(res, "10.55.0.2:4001"));
+		EXPECT_NE(NULL, ai_find(res, "10.55.0.2:4002"));
+		rdma_freeaddrinfo(res);
+		ASSERT_EQ(0, rdma_getaddrinfo("_plain._tcp.cmx.test", PORT,
+					      &rc_hints, &res));
+		EXPECT_NE(NULL, ai_find(res, "10.55.0.2:7471"));
+		rdma_freeaddrinfo(res);
+		EXPECT_EQ(EAI_NODATA, rdma_getaddrinfo("_none._tcp.cmx.test",
+						       NULL, &rc_hints, &res));
+		EXPECT_EQ(EAI_NONAME, rdma_getaddrinfo("_lost._tcp.cmx.test",
+						       NULL, &rc_hints, &res));
+	}
+}
+
 TEST(GAI_05_numerichost_with_name)
 {
 	struct rdma_addrinfo hints = rc_hints, *res;

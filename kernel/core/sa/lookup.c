@@ -210,7 +210,7 @@ void cmx_sa_lookup_response(struct cmx_sa_lookup *l, u32 generation,
 		cmx_sa_window_adapt(port, port->last_response - sent_at);
 	if (l->entity.state == CMX_SCHED_RUNNING &&
 	    generation == cmx_sa_cache_generation(&port->cache)) {
-		/* Whoever sets a record has retries of its own, and time. */
+		/* The record retries a Set itself, later. */
 		if (error == -EBUSY &&
 		    l->key.query.method == IB_MGMT_METHOD_SET)
 			error = -EAGAIN;
@@ -331,7 +331,7 @@ static void cmx_sa_key_init(struct cmx_sa_key *key,
 {
 	key->net = net->net_cookie;
 	key->services = 0;
-	/* Each change is a query of its own: nobody joins an older one. */
+	/* A change never joins an older one. */
 	if (cmx_sa_query_changes(query))
 		key->services = atomic64_inc_return(&cmx_sa_changes);
 	else if (query->attr_id == cpu_to_be16(IB_SA_ATTR_SERVICE_REC))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * In-kernel API of rdma_cmx: address resolution beside rdma_cm. The rest has
- * headers of its own:
+ * In-kernel API of rdma_cmx: address resolution beside rdma_cm. Other headers
+ * have the rest:
  *
  *	<rdma/rdma_cmx_connect.h>	connect by name
  *	<rdma/rdma_cmx_service.h>	services at the subnet administrators

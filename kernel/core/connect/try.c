@@ -211,17 +211,11 @@ static int cmx_try_addr(struct cmx_try *t)
 /* The path of the result, which agrees with those that the caller gave. */
 static int cmx_try_given_path(struct cmx_try *t)
 {
-	const struct rdma_cmx_entry *e = t->entry;
-	struct sa_path_rec rec = {};
+	struct sa_path_rec rec;
 	union ib_gid dgid;
-	u32 wire[16];
 
-	static_assert(sizeof(wire) == sizeof(e->route->path_rec));
-	if (!e->route_count)
+	if (rdma_cmx_entry_path(t->entry, 0, &rec))
 		return -EHOSTUNREACH;
-	memcpy(wire, e->route->path_rec, sizeof(wire));
-	rec.rec_type = SA_PATH_REC_TYPE_IB;
-	ib_sa_unpack_path(wire, &rec);
 	rdma_addr_get_dgid(&t->id->route.addr.dev_addr, &dgid);
 	/* The neighbour has moved since. */
 	if (memcmp(&dgid, &rec.dgid, sizeof(dgid)))

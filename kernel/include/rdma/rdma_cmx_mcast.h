@@ -210,7 +210,7 @@ void rdma_cmx_leave_all(struct rdma_cm_id *id);
  * With memberships, a work item of rdma_cmx then leaves them all and destroys
  * the id, as after rdma_cmx_leave_all(), and its queue pair of rdma_create_qp(),
  * if any. Whoever frees the CQ and PD of one must know when, and rather does
- * all of this in a work item of its own. From this call on nobody uses the id or
+ * all of this in its own work item. From this call on nobody uses the id or
  * a membership, and none of their callbacks is called, nor that of
  * rdma_cmx_join_many(). A join that is running in another thread uses the id: a
  * consumer with such threads returns 0 and destroys the id when they are through.

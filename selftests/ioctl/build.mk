@@ -5,7 +5,8 @@ selftest_others += $(ioctl32_tests)
 selftest_targets += $(ioctl32_tests:%=$(O)/selftests/%)
 
 $(ioctl32_tests:%=$(O)/selftests/%): $(O)/selftests/ioctl32/%: \
-		selftests/ioctl/%.c selftests/common/ioctl.c $(test_headers)
+		selftests/ioctl/%.c selftests/common/ioctl.c $(test_headers) \
+		$(wildcard selftests/ioctl/*.h)
 	@mkdir -p $(@D)
 	$(TEST_CC) -m32 -static -Wno-pointer-to-int-cast -o $@ \
 		$(filter %.c,$^) -lpthread

@@ -1,0 +1,436 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Requests to the resolver at the uAPI that stay outstanding (RAI-01 to RAI-07):
+ * names and ports that the library gives later, deadlines, limits, migration.
+ */
+#include "addrinfo.h"
+
+#include <pthread.h>
+#include <signal.h>
+
+#define MAX_REQUESTS	UCMX_PARAMETERS "max_requests"
+
+TEST_F(addrinfo, asynchronous)
+{
+	union event_buf buf;
+	uint64_t space[512];
+	uint32_t len, need;
+
+	EXPECT_EQ(-ENOENT, result_get(self->fd, self->id, space,
+				      sizeof(space), &len));
+	ASSERT_EQ(0, resolve_later(self->fd, self->id, NODE));
+	EXPECT_FALSE(event_pending(self->fd));
+	EXPECT_EQ(-EBUSY, resolve_later(self->fd, self->id, NODE));
+	EXPECT_EQ(-ENOENT, result_get(self->fd, self->id, space,
+				      sizeof(space), &len));
+	ASSERT_EQ(0, names_give(self->fd, self->id, 0));
+	EXPECT_EQ(-ESRCH, names_give(self->fd, self->id, 0));
+	ASSERT_EQ(0, event_want(self->fd, RDMA_CMX_EV_ADDRINFO_RESOLVED,
+				&buf));
+	EXPECT_EQ(0, buf.ev.status);
+	EXPECT_EQ(self->id, buf.ev.id);
+	EXPECT_EQ(sizeof(buf.ev), buf.ev.len);
+
+	EXPECT_EQ(-ENOSPC, result_get(self->fd, self->id, space, 8, &need));
+	EXPECT_LT(3 * sizeof(struct rdma_cmx_ai_entry), need);
+	EXPECT_EQ(-EFAULT, result_get(self->fd, self->id, NULL, 4096, &len));
+	ASSERT_EQ(0, result_get(self->fd, self->id, space, need, &len));
+	EXPECT_EQ(need, len);
+	EXPECT_EQ(0, answer_check(space, len));
+	/* Once. */
+	EXPECT_EQ(-ENOENT, result_get(self->fd, self->id, space,
+				      sizeof(space), &len));
+	EXPECT_EQ(1, id_destroy(self->fd, self->id));
+}
+
+/* RAI-02: the result may be taken before the event is read. */
+TEST_F(addrinfo, result_before_event)
+{
+	struct pollfd pfd = { self->fd, POLLIN, 0 };
+	union event_buf buf;
+	uint64_t space[512];
+	uint32_t len;
+
+	ASSERT_EQ(0, resolve_later(self->fd, self->id, NODE));
+	ASSERT_EQ(0, names_give(self->fd, self->id, 0));
+	ASSERT_EQ(1, poll(&pfd, 1, 30000));
+	ASSERT_EQ(0, result_get(self->fd, self->id, space, sizeof(space),
+				&len));
+	EXPECT_EQ(0, answer_check(space, len));
+	EXPECT_EQ(-EBUSY, resolve_later(self->fd, self->id, NODE));
+	ASSERT_EQ(0, event_want(self->fd, RDMA_CMX_EV_ADDRINFO_RESOLVED,
+				&buf));
+	/* RAI-07: now another one, and one more without taking the result. */
+	ASSERT_EQ(0, resolve_later(self->fd, self->id, NODE));
+	ASSERT_EQ(0, names_give(self->fd, self->id, 0));
+	ASSERT_EQ(0, event_want(self->fd, RDMA_CMX_EV_ADDRINFO_RESOLVED,
+				&buf));
+	ASSERT_EQ(0, resolve_later(self->fd, self->id, NODE));
+	EXPECT_EQ(-ENOENT, result_get(self->fd, self->id, space,
+				      sizeof(space), &len));
+	ASSERT_EQ(0, names_give(self->fd, self->id, ENOENT));
+	ASSERT_EQ(0, event_want(self->fd, RDMA_CMX_EV_ADDRINFO_ERROR, &buf));
+}
+
+/* An invalid query does not drop an earlier result. */
+TEST_F(addrinfo, result_survives_invalid_query)
+{
+	struct rdma_cmx_resolve_addrinfo arg = { .id = self->id };
+	union event_buf buf;
+	uint64_t space[512];
+	struct names n;
+	uint32_t len;
+
+	ASSERT_EQ(0, resolve_later(self->fd, self->id, NODE));
+	ASSERT_EQ(0, names_give(self->fd, self->id, 0));
+	ASSERT_EQ(0, event_want(self->fd, RDMA_CMX_EV_ADDRINFO_RESOLVED,
+				&buf));
+	query_make(&arg.query, NODE);
+	arg.query.names_len = names_make(&n);
+	arg.query.names = (uintptr_t)&n;
+	n.head.version = RDMA_CMX_NAMES_VERSION_PORTS + 1;
+	EXPECT_EQ(-EBADMSG, call(self->fd, RESOLVE_ADDRINFO, &arg));
+	ASSERT_EQ(0, result_get(self->fd, self->id, space, sizeof(space),
+				&len));
+	EXPECT_EQ(0, answer_check(space, len));
+	EXPECT_FALSE(event_pending(self->fd));
+}
+
+/* RAI-03, RAI-04: late failures are events, early ones are not. */
+TEST_F(addrinfo, failures)
+{
+	static const int errors[] = {
+		ENOENT, ENODATA, EAGAIN, ETIMEDOUT, ECONNREFUSED, EIO,
+	};
+	struct rdma_cmx_resolve_addrinfo arg = { .id = self->id };
+	struct rdma_cmx_give_names give = { .id = self->id };
+	union event_buf buf;
+	struct names n;
+	uint32_t len;
+	int i;
+
+	for (i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
+		ASSERT_EQ(0, resolve_later(self->fd, self->id, NODE));
+		ASSERT_EQ(0, names_give(self->fd, self->id, errors[i]));
+		ASSERT_EQ(0, event_want(self->fd, RDMA_CMX_EV_ADDRINFO_ERROR,
+					&buf));
+		EXPECT_EQ(-errors[i], buf.ev.status);
+		EXPECT_EQ(-ENOENT, result_get(self->fd, self->id, &buf,
+					      sizeof(buf), &len));
+	}
+	query_make(&arg.query, NODE);
+	arg.query.ai_flags = RDMA_CMX_AI_SA | RDMA_CMX_AI_DNS;
+	EXPECT_EQ(-EOPNOTSUPP, call(self->fd, RESOLVE_ADDRINFO, &arg));
+	arg.query.ai_flags = RDMA_CMX_AI_NUMERICHOST;
+	EXPECT_EQ(-ENOENT, call(self->fd, RESOLVE_ADDRINFO, &arg));
+	EXPECT_FALSE(event_pending(self->fd));
+
+	/* Malformed names leave the query outstanding. */
+	ASSERT_EQ(0, resolve_later(self->fd, self->id, NODE));
+	EXPECT_EQ(-EINVAL, call(self->fd, GIVE_NAMES, &give));
+	give.error = 5000;
+	EXPECT_EQ(-EINVAL, call(self->fd, GIVE_NAMES, &give));
+	give.error = 0;
+	give.names_len = names_make(&n);
+	give.names = 8;
+	EXPECT_EQ(-EFAULT, call(self->fd, GIVE_NAMES, &give));
+	give.names = (uintptr_t)&n;
+	n.head.addr_count = 100;
+	EXPECT_EQ(-EBADMSG, call(self->fd, GIVE_NAMES, &give));
+	EXPECT_FALSE(event_pending(self->fd));
+	EXPECT_EQ(0, names_give(self->fd, self->id, 0));
+	EXPECT_EQ(0, event_want(self->fd, RDMA_CMX_EV_ADDRINFO_RESOLVED,
+				&buf));
+}
+
+TEST_F(addrinfo, deadline)
+{
+	struct rdma_cmx_resolve_addrinfo arg = { .id = self->id };
+	union event_buf buf;
+	double start = now_ms();
+
+	query_make(&arg.query, NODE);
+	arg.query.flags |= RDMA_CMX_AIQ_NAMES_LATER;
+	arg.query.timeout_ms = 200;
+	ASSERT_EQ(0, call(self->fd, RESOLVE_ADDRINFO, &arg));
+	ASSERT_EQ(0, event_want(self->fd, RDMA_CMX_EV_ADDRINFO_ERROR, &buf));
+	EXPECT_EQ(-ETIMEDOUT, buf.ev.status);
+	/* A timer may fire up to a tick early: 10 ms at most. */
+	EXPECT_LE(190, now_ms() - start);
+	EXPECT_EQ(-ESRCH, names_give(self->fd, self->id, 0));
+}
+
+/* RAI-07: destroy is prompt and nothing of the request is left. */
+TEST_F(addrinfo, destroy_outstanding)
+{
+	struct rdma_cmx_resolve_addrinfo arg = {};
+	double start = now_ms();
+	uint32_t id;
+	int i;
+
+	for (i = 0; i < 20; i++) {
+		ASSERT_EQ(0, id_create(self->fd, RDMA_PS_TCP, 2, &id));
+		if (i & 1) {
+			/* A name server that never answers. */
+			arg.id = id;
+			query_make(&arg.query, "outstanding.silent.test");
+			ASSERT_EQ(0, call(self->fd, RESOLVE_ADDRINFO, &arg));
+		} else {
+			ASSERT_EQ(0, resolve_later(self->fd, id, NODE));
+		}
+		EXPECT_EQ(0, id_destroy(self->fd, id));
+	}
+	/* Long before the deadline of the name */
+	EXPECT_GT(9000, now_ms() - start);
+	EXPECT_EQ(0, counter("live_queries"));
+	EXPECT_FALSE(event_pending(self->fd));
+}
+
+TEST_F(addrinfo, limit)
+{
+	long old = number_get(MAX_REQUESTS);
+	union event_buf buf;
+	uint32_t id[3];
+	int i;
+
+	ASSERT_LT(0, old);
+	ASSERT_EQ(0, number_set(MAX_REQUESTS, 2));
+	for (i = 0; i < 3; i++)
+		ASSERT_EQ(0, id_create(self->fd, RDMA_PS_TCP, i + 1, &id[i]));
+	EXPECT_EQ(0, resolve_later(self->fd, id[0], NODE));
+	EXPECT_EQ(0, resolve_later(self->fd, id[1], NODE));
+	EXPECT_EQ(-EAGAIN, resolve_later(self->fd, id[2], NODE));
+	EXPECT_EQ(0, names_give(self->fd, id[0], 0));
+	EXPECT_EQ(0, event_want(self->fd, RDMA_CMX_EV_ADDRINFO_RESOLVED, &buf));
+	EXPECT_EQ(0, resolve_later(self->fd, id[2], NODE));
+	EXPECT_EQ(0, id_destroy(self->fd, id[1]));
+	EXPECT_EQ(0, resolve_later(self->fd, id[0], NODE));
+	EXPECT_EQ(0, number_set(MAX_REQUESTS, old));
+}
+
+static int port_later(int fd, uint32_t id, const char *node, uint32_t ps,
+		      uint32_t flags)
+{
+	struct rdma_cmx_resolve_addrinfo arg = { .id = id };
+
+	query_make(&arg.query, node);
+	arg.query.port = 0;
+	arg.query.port_space = ps;
+	arg.query.flags = RDMA_CMX_AIQ_PORT_LATER | flags;
+	return call(fd, RESOLVE_ADDRINFO, &arg);
+}
+
+static int port_give(int fd, uint32_t id, uint16_t port, uint32_t qp_type)
+{
+	struct rdma_cmx_give_names arg = {
+		.id = id, .flags = RDMA_CMX_GIVE_PORT, .port = htons(port),
+		.qp_type = qp_type,
+	};
+
+	return call(fd, GIVE_NAMES, &arg);
+}
+
+/* Without a node, for a number, and for addresses that come with the port. */
+TEST_F(addrinfo, port_later)
+{
+	static const uint16_t ports[] = { 1, 4420, 65535, 0 };
+	static const uint32_t types[] = { 0, QPT_RC,
+					  QPT_UD };
+	struct rdma_cmx_give_names both = {
+		.id = self->id, .flags = RDMA_CMX_GIVE_PORT,
+		.port = htons(4420),
+	};
+	uint64_t space[512];
+	struct rdma_cmx_ai_entry *e = (void *)space;
+	union event_buf buf;
+	struct names n;
+	uint32_t len;
+	int i, k;
+
+	for (i = 0; i < 4; i++) {
+		for (k = 0; k < 2; k++) {
+			ASSERT_EQ(0, port_later(self->fd, self->id,
+						k ? ADDR_RDMA : NULL,
+						RDMA_PS_TCP, 0));
+			EXPECT_FALSE(event_pending(self->fd));
+			ASSERT_EQ(0, port_give(self->fd, self->id, ports[i],
+					       0));
+			ASSERT_EQ(0, event_want(self->fd,
+						RDMA_CMX_EV_ADDRINFO_RESOLVED,
+						&buf));
+			ASSERT_EQ(0, result_get(self->fd, self->id, space,
+						sizeof(space), &len));
+			EXPECT_EQ(k ? 1 : 2, entries_count(space, len));
+			EXPECT_EQ(ports[i], addr_port(&e->dst));
+		}
+	}
+	/* A service of one type leaves the entries of that type. */
+	for (i = 0; i < 3; i++) {
+		ASSERT_EQ(0, port_later(self->fd, self->id, ADDR_RDMA, 0, 0));
+		ASSERT_EQ(0, port_give(self->fd, self->id, 1, types[i]));
+		ASSERT_EQ(0, event_want(self->fd, RDMA_CMX_EV_ADDRINFO_RESOLVED,
+					&buf));
+		ASSERT_EQ(0, result_get(self->fd, self->id, space,
+					sizeof(space), &len));
+		EXPECT_EQ(types[i] ? 1 : 2, entries_count(space, len));
+		EXPECT_EQ(types[i] == QPT_UD ? RDMA_PS_UDP :
+							 RDMA_PS_TCP,
+			  e->port_space);
+	}
+	ASSERT_EQ(0, port_later(self->fd, self->id, NODE, RDMA_PS_TCP,
+				RDMA_CMX_AIQ_NAMES_LATER));
+	both.names_len = names_make(&n);
+	both.names = (uintptr_t)&n;
+	ASSERT_EQ(0, call(self->fd, GIVE_NAMES, &both));
+	ASSERT_EQ(0, event_want(self->fd, RDMA_CMX_EV_ADDRINFO_RESOLVED, &buf));
+	ASSERT_EQ(0, result_get(self->fd, self->id, space, sizeof(space),
+				&len));
+	EXPECT_EQ(0, answer_check(space, len));
+}
+
+/* Names that violate the header leave the query outstanding. */
+TEST_F(addrinfo, port_later_misuse)
+{
+	struct rdma_cmx_give_names give = { .id = self->id };
+	struct rdma_cmx_resolve_addrinfo arg = { .id = self->id };
+	struct rdma_cmx_getaddrinfo gai = {};
+	union event_buf buf;
+	struct names n;
+
+	/* The query */
+	query_make(&arg.query, ADDR_RDMA);
+	arg.query.flags |= RDMA_CMX_AIQ_PORT_LATER;
+	EXPECT_EQ(-EINVAL, call(self->fd, RESOLVE_ADDRINFO, &arg));
+	arg.query.flags = RDMA_CMX_AIQ_PORT_LATER;
+	EXPECT_EQ(-EINVAL, call(self->fd, RESOLVE_ADDRINFO, &arg));
+	arg.query.port = 0;
+	arg.query.flags |= 1 << 3;
+	EXPECT_EQ(-EOPNOTSUPP, call(self->fd, RESOLVE_ADDRINFO, &arg));
+	query_make(&arg.query, NULL);
+	arg.query.port = 0;
+	arg.query.flags = RDMA_CMX_AIQ_PORT_LATER;
+	arg.query.ai_flags = RDMA_CMX_AI_SA;
+	arg.query.service = (uintptr_t)"x";
+	arg.query.service_len = 1;
+	EXPECT_EQ(-EINVAL, call(self->fd, RESOLVE_ADDRINFO, &arg));
+	gai.query = arg.query;
+	EXPECT_EQ(-EOPNOTSUPP, call(self->fd, GETADDRINFO, &gai));
+
+	/* A port for an id without a query */
+	EXPECT_EQ(-ESRCH, port_give(self->fd, self->id, 1, 0));
+	ASSERT_EQ(0, resolve_later(self->fd, self->id, NODE));
+	EXPECT_EQ(-EINVAL, port_give(self->fd, self->id, 1, 0));
+	give.flags = RDMA_CMX_GIVE_PORT;
+	give.names_len = names_make(&n);
+	give.names = (uintptr_t)&n;
+	EXPECT_EQ(-EINVAL, call(self->fd, GIVE_NAMES, &give));
+	EXPECT_EQ(0, names_give(self->fd, self->id, 0));
+	ASSERT_EQ(0, event_want(self->fd, RDMA_CMX_EV_ADDRINFO_RESOLVED, &buf));
+
+	/* The answer: names but no port, both, and fields by themselves */
+	ASSERT_EQ(0, port_later(self->fd, self->id, ADDR_RDMA, RDMA_PS_TCP,
+				0));
+	EXPECT_EQ(-EINVAL, names_give(self->fd, self->id, 0));
+	EXPECT_EQ(-EINVAL, call(self->fd, GIVE_NAMES, &give));
+	give = (struct rdma_cmx_give_names){ .id = self->id, .port = 1 };
+	EXPECT_EQ(-EINVAL, call(self->fd, GIVE_NAMES, &give));
+	give.error = ENOENT;
+	EXPECT_EQ(-EINVAL, call(self->fd, GIVE_NAMES, &give));
+	give.flags = RDMA_CMX_GIVE_PORT;
+	EXPECT_EQ(-EINVAL, call(self->fd, GIVE_NAMES, &give));
+	give.error = 0;
+	give.flags |= 2;
+	EXPECT_EQ(-EOPNOTSUPP, call(self->fd, GIVE_NAMES, &give));
+	give.flags = RDMA_CMX_GIVE_PORT;
+	give.reserved = 1;
+	EXPECT_EQ(-EINVAL, call(self->fd, GIVE_NAMES, &give));
+	give.reserved = 0;
+	give.names = (uintptr_t)&n;
+	EXPECT_EQ(-EINVAL, call(self->fd, GIVE_NAMES, &give));
+	/* The first published form has no port. */
+	give = (struct rdma_cmx_give_names){
+		.size = 24, .id = self->id, .flags = RDMA_CMX_GIVE_PORT,
+	};
+	EXPECT_EQ(-1, ioctl(self->fd, RDMA_CMX_IO(GIVE_NAMES), &give));
+	EXPECT_EQ(EINVAL, errno);
+	/* The query has a type, and there are two that a service has. */
+	EXPECT_EQ(-EINVAL, port_give(self->fd, self->id, 1, QPT_RC));
+	EXPECT_FALSE(event_pending(self->fd));
+	EXPECT_EQ(0, port_give(self->fd, self->id, 1, 0));
+	EXPECT_EQ(-ESRCH, port_give(self->fd, self->id, 1, 0));
+	ASSERT_EQ(0, event_want(self->fd, RDMA_CMX_EV_ADDRINFO_RESOLVED, &buf));
+
+	ASSERT_EQ(0, port_later(self->fd, self->id, ADDR_RDMA, 0, 0));
+	EXPECT_EQ(-EINVAL, port_give(self->fd, self->id, 1, QPT_UC));
+	EXPECT_EQ(-EINVAL, port_give(self->fd, self->id, 1, UINT32_MAX));
+	/* It may end by an error of the old form, or with its id. */
+	EXPECT_EQ(0, names_give(self->fd, self->id, EINVAL));
+	ASSERT_EQ(0, event_want(self->fd, RDMA_CMX_EV_ADDRINFO_ERROR, &buf));
+	EXPECT_EQ(-EINVAL, buf.ev.status);
+	ASSERT_EQ(0, port_later(self->fd, self->id, NODE, 0, 0));
+	EXPECT_LE(0, id_destroy(self->fd, self->id));
+}
+
+/* The deadline of a query counts while the caller looks up its port, too. */
+TEST_F(addrinfo, port_later_deadline)
+{
+	struct rdma_cmx_resolve_addrinfo arg = { .id = self->id };
+	union event_buf buf;
+
+	query_make(&arg.query, ADDR_RDMA);
+	arg.query.port = 0;
+	arg.query.flags = RDMA_CMX_AIQ_PORT_LATER;
+	arg.query.timeout_ms = 200;
+	ASSERT_EQ(0, call(self->fd, RESOLVE_ADDRINFO, &arg));
+	ASSERT_EQ(0, event_want(self->fd, RDMA_CMX_EV_ADDRINFO_ERROR, &buf));
+	EXPECT_EQ(-ETIMEDOUT, buf.ev.status);
+	EXPECT_EQ(-ESRCH, port_give(self->fd, self->id, 1, 0));
+}
+
+/* A result moves with its id, as does a query. */
+TEST_F(addrinfo, migrate)
+{
+	struct rdma_cmx_id_migrate arg = { .id = self->id, .src_fd = self->fd };
+	int to = dev_open(O_NONBLOCK);
+	union event_buf buf;
+	uint64_t space[512];
+	uint32_t len;
+
+	ASSERT_EQ(0, resolve_later(self->fd, self->id, NODE));
+	ASSERT_EQ(0, call(to, ID_MIGRATE, &arg));
+	EXPECT_EQ(-ENOENT, names_give(self->fd, self->id, 0));
+	EXPECT_EQ(0, names_give(to, arg.new_id, 0));
+	ASSERT_EQ(0, event_want(to, RDMA_CMX_EV_ADDRINFO_RESOLVED, &buf));
+	ASSERT_EQ(0, result_get(to, arg.new_id, space, sizeof(space), &len));
+	EXPECT_EQ(0, answer_check(space, len));
+	close(to);
+}
+
+static void on_alarm(int sig)
+{
+}
+
+/* A signal ends a wait for a name server. */
+TEST_F(addrinfo, interrupted)
+{
+	struct sigaction sa = { .sa_handler = on_alarm };
+	struct rdma_cmx_getaddrinfo arg = {};
+	double start = now_ms();
+	uint64_t buf[64];
+	int ret;
+
+	sigaction(SIGALRM, &sa, NULL);
+	query_make(&arg.query, "interrupted.silent.test");
+	arg.buf = (uintptr_t)buf;
+	arg.buf_len = sizeof(buf);
+	ualarm(300000, 100000);
+	ret = call(self->fd, GETADDRINFO, &arg);
+	ualarm(0, 0);
+	if (ret == -ENOKEY)
+		SKIP(return, "no name helper is installed");
+	EXPECT_EQ(-EINTR, ret);
+	/* Long before the deadline of the name */
+	EXPECT_GT(9000, now_ms() - start);
+}
+
+TEST_HARNESS_MAIN

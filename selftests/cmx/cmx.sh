@@ -72,6 +72,22 @@ fails "--sa without InfiniBand" 1 'a: no InfiniBand port is active' \
 	cmx resolve --sa a
 fails "--sa with a long name" 1 'at most 63' \
 	cmx resolve --sa "$(printf 'n%.0s' {1..64})"
+fails "nvme without a command" 2 'one command: connect' cmx nvme a
+fails "no subsystem" 2 'needs --nqn' cmx nvme connect a
+fails "an option in the name of the subsystem" 2 "'a,b': .*commas" \
+	cmx nvme connect --nqn a,b c
+fails "an empty name of the subsystem" 2 "'': 1 to 223" cmx nvme connect -n '' c
+fails "a name that is too long" 2 '1 to 223' \
+	cmx nvme connect -n "$(printf 'n%.0s' {1..224})" c
+fails "no name of an array" 2 'needs a NAME' cmx nvme connect -n a
+fails "an option behind the name" 2 'in front of NAME' \
+	cmx nvme connect -n a b --follow
+fails "a word behind the port" 2 "'d' is one argument" \
+	cmx nvme connect -n a b c d
+fails "seconds of nothing" 2 "'0': seconds from 1" \
+	cmx nvme connect -n a --follow=0 b
+fails "--follow and -j" 2 'without -j' cmx nvme connect -n a --follow -j b
+fails "no nvme-rdma" 1 'modprobe nvme-rdma' cmx nvme connect -n a 10.55.0.2
 fails "no group" 2 'needs a GROUP' cmx join
 fails "not a multicast address" 2 "'10.1.2.3'" cmx join 10.1.2.3
 fails "count of nothing" 2 "'0'" cmx join --count 0 $group

@@ -37,6 +37,8 @@ packages_docs=(perl python3-sphinx)
 # Large, and not for `make demo`
 # (Coccinelle loads libpython3.11.so by that name.)
 packages_lint=(sparse coccinelle libpython3-dev clang libclang-rt-14-dev shellcheck)
+# Large as well; programs/nvme alone needs them
+packages_storage=(nvme-cli fio e2fsprogs)
 # For `make deb` and `make rpm`, which host/packages runs
 packages_packages=(dpkg-dev debhelper dh-dkms fakeroot lintian rpm rpmlint
 	python3-docutils libibverbs-dev librdmacm-dev libkeyutils-dev)
@@ -103,7 +105,10 @@ command -v dpkg-query >/dev/null ||
 	    "What is needed: ${packages[*]}"
 
 case ${1:-} in
-lint) packages+=("${packages_lint[@]}" "${packages_docs[@]}") ;;
+lint)
+	packages+=("${packages_lint[@]}" "${packages_docs[@]}"
+		"${packages_storage[@]}")
+	;;
 docs) packages=(linux-headers-amd64 "${packages_docs[@]}") ;;
 packages) packages=("${packages_packages[@]}") ;;
 upgrade) packages=("${packages_upgrade[@]}") ;;

@@ -38,12 +38,14 @@ programs=(
 	opensm ibstat ibping sminfo saquery smpquery perfquery ibportstate
 	ibnetdiscover
 	tcpdump strace valgrind valgrind.bin
+	nvme fio mkfs.ext4
 )
 modules=(
 	virtio_pci virtio_net dummy veth bridge vrf macvlan 8021q bonding team
 	sch_netem sch_prio cls_u32
 	rdma_rxe crc32_pclmul crc32_generic crc32c_intel crc32c_generic
 	ib_uverbs rdma_ucm ib_umad ib_ipoib rdmavt dns_resolver
+	nvmet-rdma nvme-rdma brd ext4 vxlan
 )
 
 tree_make() {

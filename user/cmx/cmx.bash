@@ -33,7 +33,7 @@ _cmx() {
 		return
 	fi
 	if [ "$COMP_CWORD" = 1 ]; then
-		words='resolve join stat doctor run help version'
+		words='resolve join stat doctor nvme run help version'
 	else
 		case ${COMP_WORDS[1]},$prev in
 		*,--type) words='rc ud any' ;;
@@ -60,6 +60,15 @@ _cmx() {
 			mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 			return ;;
 		stat,*) words='-j --json --prometheus --output' ;;
+		nvme,nvme) words=connect ;;
+		nvme,--nqn|nvme,-n) ;;
+		nvme,*)
+			words='-j --json --dev --follow --nqn'
+			[ "${cur:0:1}" = - ] || {
+				mapfile -t COMPREPLY < <(compgen -A hostname \
+							 -- "$cur")
+				return
+			} ;;
 		doctor,*)
 			words='-j --json'
 			[ "${cur:0:1}" = - ] || {

@@ -27,6 +27,7 @@ int cmx_resolve(int argc, char **argv);
 int cmx_join(int argc, char **argv);
 int cmx_stat(int argc, char **argv);
 int cmx_doctor(int argc, char **argv);
+int cmx_nvme(int argc, char **argv);
 /* Returns only when the program could not be started. */
 int cmx_run(int argc, char **argv);
 

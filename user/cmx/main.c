@@ -37,6 +37,11 @@ static const char help[] =
 "  cmx doctor [-j] [NAME [SERVICE]]\n"
 "      Check each step from the modules to the addresses of NAME, and print\n"
 "      what is wrong and the command that mends it.\n"
+"  cmx nvme connect [-j] [--dev DEVICE[:PORT]] [--follow[=SECONDS]]\n"
+"           --nqn NQN NAME [SERVICE] [-- OPTION...]\n"
+"      Connect the NVMe subsystem NQN over each address of NAME that an RDMA\n"
+"      device reaches, by nvme-cli with OPTION; --follow: stay, and follow the\n"
+"      addresses of NAME.\n"
 "  cmx run [--] PROGRAM [ARGUMENT...]\n"
 "      Run PROGRAM, written for librdmacm, over rdma_cmx (by LD_PRELOAD).\n"
 "  cmx help, cmx version\n"
@@ -165,13 +170,14 @@ int main(int argc, char **argv)
 		{ "join", cmx_join },
 		{ "stat", cmx_stat },
 		{ "doctor", cmx_doctor },
+		{ "nvme", cmx_nvme },
 		{ "run", cmx_run },
 	};
 	int ret = -1;
 	size_t i;
 
 	if (argc < 2)
-		return misuse("a command is missing: resolve, join, stat, doctor, run, help or version");
+		return misuse("a command is missing: resolve, join, stat, doctor, nvme, run, help or version");
 	for (i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
 		if (!strcmp(argv[1], commands[i].name))
 			ret = commands[i].run(argc - 1, argv + 1);

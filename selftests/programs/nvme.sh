@@ -1,0 +1,225 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# KA-05 on RoCE: Debian's nvmet-rdma in beta, its nvme-rdma in alpha, found by
+# name with cmx nvme: both rails as paths, a file system with fio's
+# verification, and the target's move to another address meanwhile.
+. /usr/lib/rdma-cmx/selftests/lib.sh
+
+nqn=nqn.2026-11.test.cmx:array
+target=/sys/kernel/config/nvmet
+dir=/run/nvme
+disk=/mnt/disk
+options=(-- --hostnqn=nqn.2026-11.test.cmx:alpha
+	--hostid=6f1e32a0-8d2b-4c3e-9a11-5d0c8e6a7b42
+	--nr-io-queues=1 --reconnect-delay=1)
+follower=''
+
+# rail_command ADDRESS PEER: a second netdevice between the guests, and a device.
+# Not over eth0 by name: its device would own the address as well.
+rail_command() {
+	echo "modprobe vxlan
+		ip link add rail2 type vxlan id 57 dstport 4789 \
+			remote $2 &&
+		ip link set rail2 up && ip addr add $1/24 dev rail2 &&
+		rdma link add rxe_r2 type rxe netdev rail2"
+}
+
+rail_del='rdma link del rxe_r2; ip link del rail2'
+
+# port_add NUMBER ADDRESS PORT, in beta
+port_add() {
+	peer "cd $target/ports && mkdir $1 && cd $1 &&
+		echo rdma >addr_trtype && echo ipv4 >addr_adrfam &&
+		echo $2 >addr_traddr && echo $3 >addr_trsvcid &&
+		ln -s $target/subsystems/$nqn subsystems/"
+}
+
+# port_del NUMBER: as when the service goes away; its connections end.
+port_del() {
+	peer "rm $target/ports/$1/subsystems/$nqn && rmdir $target/ports/$1"
+}
+
+target_add() {
+	peer "modprobe brd rd_nr=1 rd_size=65536 max_part=0 &&
+		modprobe nvmet-rdma &&
+		{ mountpoint -q /sys/kernel/config ||
+		  mount -t configfs none /sys/kernel/config; } &&
+		cd $target/subsystems && mkdir $nqn && cd $nqn &&
+		echo 1 >attr_allow_any_host && mkdir namespaces/1 &&
+		echo -n /dev/ram0 >namespaces/1/device_path &&
+		echo 1 >namespaces/1/enable"
+}
+
+target_del() {
+	peer "cd $target/ports && for p in *; do
+			rm -f \$p/subsystems/*; rmdir \$p
+		done
+		cd $target/subsystems/$nqn && echo 0 >namespaces/1/enable &&
+		rmdir namespaces/1 && cd .. && rmdir $nqn
+		modprobe -r nvmet-rdma nvmet brd
+		$rail_del
+		ip addr del 10.55.0.12/24 dev eth0"
+}
+
+# name_is ADDRESS...: of the array, from now on
+name_is() {
+	printf '%s array.nvme.test\n' "$@" >$dir/hosts
+	kill -HUP "$(cat $dir/pid)"
+	wait_for 30 names_are "$@"
+}
+
+names_are() {
+	[ "$(cmx resolve array.nvme.test 4420 | awk '$3 == 4420 { print $1 }' |
+		sort | paste -sd' ')" = "$(printf '%s\n' "$@" | sort |
+		paste -sd' ')" ]
+}
+
+dns_begin() {
+	mkdir -p $dir
+	: >$dir/hosts
+	dnsmasq --conf-file=/dev/null --no-resolv --no-hosts --bind-interfaces \
+		--listen-address=127.0.0.5 --addn-hosts=$dir/hosts --user=root \
+		--pid-file=$dir/pid \
+		--local=/nvme.test/ --srv-host=_nvme._tcp.nvme.test,array.nvme.test,4420
+	dns_use 127.0.0.5
+}
+
+cleanup() {
+	[ -z "$follower" ] || kill "$follower"
+	umount $disk
+	nvme disconnect --nqn=$nqn
+	target_del
+	eval "$rail_del"
+	kill "$(cat $dir/pid)"
+	dns_up
+	modprobe -r nvme-rdma ext4
+} >/dev/null 2>&1
+trap cleanup EXIT
+
+# paths STATE: the addresses of the array's controllers in that state
+paths() {
+	local ctrl
+
+	for ctrl in /sys/class/nvme/nvme*; do
+		[ "$(cat "$ctrl/subsysnqn" 2>/dev/null)" = $nqn ] &&
+			[ "$(cat "$ctrl/state")" = "$1" ] &&
+			sed 's/.*traddr=\([^,]*\),trsvcid=\([^,]*\).*/\1 \2/' \
+				"$ctrl/address"
+	done | sort | paste -sd,
+}
+
+paths_are() {
+	[ "$(paths live)" = "$1" ]
+}
+
+paths_left() {
+	[ "$(cat /sys/class/nvme/nvme*/subsysnqn | grep -cx $nqn)" = "$1" ]
+}
+
+disk_find() {
+	local head
+
+	for head in /sys/class/nvme-subsystem/nvme-subsys*/nvme*n1; do
+		[ "$(cat "$head/../subsysnqn" 2>/dev/null)" = $nqn ] &&
+			echo "/dev/${head##*/}"
+	done | head -n 1
+}
+
+# fio_run NAME OPTION...: to the file system, its data verified
+fio_run() {
+	fio --name=disk --directory=$disk --bs=4k --rw=randwrite --direct=1 \
+		--ioengine=psync --verify=crc32c --verify_fatal=1 --size=8m \
+		--output-format=json --output="$dir/fio.$1" "${@:2}" \
+		>"$dir/fio.$1.log" 2>&1
+}
+
+# --- the bed ---
+
+modprobe -a nvme-rdma ext4
+dns_begin
+ok "a second rail here" eval "$(rail_command 10.57.0.1 10.55.0.2)"
+ok "and in the other guest" peer "$(rail_command 10.57.0.2 10.55.0.1)"
+ok "a target" target_add
+ok "at the first rail" port_add 1 10.55.0.2 4420
+ok "at the second rail" port_add 2 10.57.0.2 4420
+ok "the rails reach each other" wait_for 60 ping -c 1 -W 2 10.57.0.2
+
+# --- errors ---
+
+is "KA-05: no name" "$(cmx nvme connect --nqn $nqn nosuch.nvme.test 2>&1)" \
+	"cmx: nosuch.nvme.test: Name or service not known: run 'cmx doctor' with the name"
+name_is 192.168.77.2
+is "KA-05: no RDMA device reaches it" \
+	"$(cmx nvme connect --nqn $nqn array.nvme.test 2>&1)" \
+	"cmx: array.nvme.test: no RDMA device reaches any of its addresses"
+name_is 10.55.0.2
+like "KA-05: a subsystem that the target does not have" \
+	"$(cmx nvme connect --nqn $nqn.other array.nvme.test 4420 \
+		"${options[@]}" 2>&1)" \
+	"none of its 1 addresses has the subsystem '$nqn.other'"
+
+# --- both rails ---
+
+# Nobody has the first one.
+name_is 10.55.0.9 10.55.0.2 10.57.0.2
+connected=$(cmx nvme connect --nqn $nqn _nvme._tcp.nvme.test "${options[@]}" \
+	2>&1)
+diag "$connected"
+is "KA-05: a path for each rail, by an SRV name" "$(paths live)" \
+	"10.55.0.2 4420,10.57.0.2 4420"
+is "KA-05: by the device of each" \
+	"$(awk '$2 == "live" { print $3, $6 }' <<<"$connected" | sort | paste -sd,)" \
+	"10.55.0.2 rxe0/1,10.57.0.2 rxe_r2/1"
+like "KA-05: an address that does not answer is reported" "$connected" \
+	'^cmx: 10\.55\.0\.9 4420: nvme connect has failed$'
+name_is 10.55.0.2 10.57.0.2
+count=$(cmx nvme connect -j --nqn $nqn array.nvme.test "${options[@]}" |
+	grep -o '"state": "live"' | wc -l)
+is "KA-05: what is connected is not connected twice" "$count" 2
+node=$(disk_find)
+ok "KA-05: one disk" test -b "$node"
+ok "KA-05: a file system" mkfs.ext4 -q -F "$node"
+mkdir -p $disk
+ok "KA-05: mounted" mount -t ext4 "$node" $disk
+ok "KA-05: written and verified" fio_run first
+cp /usr/bin/bash $disk/copy
+ok "KA-05: unmounted" umount $disk
+ok "KA-05: mounted again" mount -t ext4 "$node" $disk
+ok "KA-05: the same data" cmp /usr/bin/bash $disk/copy
+ok "KA-05: verified again" fio_run again --verify_only
+
+# --- the target moves ---
+
+cmx nvme connect --follow=1 --nqn $nqn _nvme._tcp.nvme.test "${options[@]}" \
+	>$dir/follow 2>&1 &
+follower=$!
+fio_run moving --time_based --runtime=20 --verify_backlog=64 &
+writer=$!
+# As another machine with the same data: nothing is left of the old one, and its
+# controllers have other ids.
+ok "KA-05: the target goes" eval "port_del 1 && port_del 2"
+ok "KA-05: and comes with another address" \
+	peer "echo 1000 >$target/subsystems/$nqn/attr_cntlid_min &&
+		ip addr add 10.55.0.12/24 dev eth0"
+ok "KA-05: which it listens at" port_add 3 10.55.0.12 4420
+name_is 10.55.0.12
+ok "KA-05: the path is the new one" wait_for 120 paths_are "10.55.0.12 4420"
+ok "KA-05: the old ones are gone" wait_for 60 paths_left 1
+wait $writer
+is "KA-05: no write has failed" "$?" 0
+is "KA-05: and no byte is wrong" \
+	"$(grep -o '"error" : [0-9]*' $dir/fio.moving)" '"error" : 0'
+stall=$(grep -A3 '"clat_ns"' $dir/fio.moving | sed -n 's/.*"max" : \([0-9]*\).*/\1/p' |
+	sort -n | tail -n 1)
+diag "the longest write took $((stall / 1000000)) ms"
+like "KA-05: the follower reports the new path" "$(cat $dir/follow)" \
+	'^connected nvme[0-9]+ 10\.55\.0\.12 4420$'
+is "KA-05: and those that it has removed" \
+	"$(grep ^disconnected $dir/follow | awk '{ print $3 }' | sort | paste -sd,)" \
+	10.55.0.2,10.57.0.2
+ok "KA-05: unmounted" umount $disk
+kill "$follower"
+wait "$follower"
+is "KA-05: a follower that is ended ends well" "$?" 0
+is "KA-05: and leaves the connections" "$(paths live)" "10.55.0.12 4420"
+finish

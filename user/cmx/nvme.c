@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * cmx nvme connect: an NVMe over RDMA subsystem by name. Each address of the
+ * name that an RDMA device reaches becomes a path of it; nvme-cli connects.
+ * --follow resolves the name again and again, adds the paths that are new and
+ * removes those that the name has no longer.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <getopt.h>
+#include <netdb.h>
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <rdma/rdma_cmx.h>
+
+#include "nvme.h"
+
+#define FABRICS		"/dev/nvme-fabrics"
+#define PORT		4420	/* IANA's, of nvme */
+#define FOLLOW_SECONDS	10
+#define FOLLOW_MAX	86400
+
+struct nvme {
+	const char *node;
+	const char *service;
+	const char *device;	/* NULL: any */
+	const char *nqn;
+	char *const *options;	/* of nvme-cli */
+	unsigned long follow;	/* seconds; 0: once */
+	bool json;
+};
+
+/*
+ * An address for each entry that a device reaches. False: none, with the reason
+ * in @why.
+ */
+static bool paths_resolve(const struct nvme *nvme, struct nvme_paths *paths,
+			  char why[160])
+{
+	struct rdma_addrinfo hints = {
+		.ai_qp_type = IBV_QPT_RC,
+		.ai_port_space = RDMA_PS_TCP,
+	};
+	struct rdma_addrinfo *list, *ai;
+	struct nvme_path *path;
+	unsigned int port;
+	const char *text;
+	int ret;
+
+	paths->count = 0;
+	ret = rdmacmx_getaddrinfo(nvme->device, nvme->node, nvme->service,
+				  &hints, &list);
+	if (ret) {
+		text = ret == -1 || ret == EAI_SYSTEM ? strerror(errno) :
+		       gai_strerror(ret);
+		snprintf(why, 160, "%s: run 'cmx doctor' with the name", text);
+		return false;
+	}
+	for (ai = list; ai && paths->count < NVME_PATHS_MAX; ai = ai->ai_next) {
+		path = &paths->path[paths->count];
+		memset(path, 0, sizeof(*path));
+		text = device_text(ai, path->device);
+		if (!text || !ai->ai_src_len)
+			continue;
+		addr_text(ai->ai_dst_addr, path->addr);
+		addr_text(ai->ai_src_addr, path->source);
+		/* The kernel's list of options has commas in between. */
+		if (strchr(path->addr, ',') || strchr(path->source, ','))
+			continue;
+		port = addr_port(ai->ai_dst_addr);
+		snprintf(path->port, sizeof(path->port), "%u",
+			 port ? port : PORT);
+		if (!nvme_path_find(paths, path))
+			paths->count++;
+	}
+	rdma_freeaddrinfo(list);
+	if (!paths->count)
+		snprintf(why, 160, "no RDMA device reaches any of its addresses");
+	return paths->count;
+}
+
+static bool is_live(const struct nvme_path *path)
+{
+	return !strcmp(path->state, "live");
+}
+
+/* Those of @want that @have lacks */
+static void paths_missing(const struct nvme_paths *want,
+			  const struct nvme_paths *have,
+			  struct nvme_paths *missing)
+{
+	size_t i;
+
+	missing->count = 0;
+	for (i = 0; i < want->count; i++)
+		if (!nvme_path_find(have, &want->path[i]))
+			missing->path[missing->count++] = want->path[i];
+}
+
+/* Controllers of the answer, with the device that reaches each */
+static void paths_joined(const struct nvme_paths *want,
+			 const struct nvme_paths *have,
+			 struct nvme_paths *joined)
+{
+	const struct nvme_path *ctrl;
+	struct nvme_path *path;
+	size_t i;
+
+	joined->count = 0;
+	for (i = 0; i < want->count; i++) {
+		ctrl = nvme_path_find(have, &want->path[i]);
+		if (!ctrl)
+			continue;
+		path = &joined->path[joined->count++];
+		*path = want->path[i];
+		strcpy(path->name, ctrl->name);
+		strcpy(path->state, ctrl->state);
+	}
+}
+
+static int paths_print(const struct nvme *nvme, const struct nvme_paths *paths)
+{
+	static const char *const head[] = {
+		"CONTROLLER", "STATE", "ADDRESS", "PORT", "SOURCE", "DEVICE",
+	};
+	struct table table = { .columns = 6 };
+	struct json json = { .file = stdout };
+	const struct nvme_path *path;
+	bool ok;
+	size_t i;
+
+	if (nvme->json) {
+		json_open(&json, NULL, '{');
+		json_text(&json, "nqn", nvme->nqn);
+		json_open(&json, "paths", '[');
+		for (i = 0; i < paths->count; i++) {
+			path = &paths->path[i];
+			json_open(&json, NULL, '{');
+			json_text(&json, "controller", path->name);
+			json_text(&json, "state", path->state);
+			json_text(&json, "address", path->addr);
+			json_text(&json, "port", path->port);
+			json_text(&json, "source", path->source);
+			json_text(&json, "device", path->device);
+			json_close(&json, '}');
+		}
+		json_close(&json, ']');
+		json_close(&json, '}');
+		putchar('\n');
+		return CMX_OK;
+	}
+	ok = table_add(&table, head);
+	for (i = 0; i < paths->count && ok; i++) {
+		path = &paths->path[i];
+		ok = table_add(&table, (const char *const []) {
+			path->name, path->state, path->addr, path->port,
+			path->source, path->device,
+		});
+	}
+	if (ok)
+		table_print(&table);
+	table_free(&table);
+	return ok ? CMX_OK : failure("out of memory");
+}
+
+/* Connect what is not connected yet; how many of @want are, in @joined. */
+static bool paths_connect(const struct nvme *nvme,
+			  const struct nvme_paths *want, bool quiet,
+			  struct nvme_paths *joined)
+{
+	static struct nvme_paths have, missing;
+
+	nvme_controllers(nvme->nqn, &have);
+	paths_missing(want, &have, &missing);
+	if (missing.count &&
+	    !nvme_connect(&missing, nvme->nqn, nvme->options, quiet))
+		return false;
+	nvme_controllers(nvme->nqn, &have);
+	paths_joined(want, &have, joined);
+	return true;
+}
+
+static int connect_once(const struct nvme *nvme)
+{
+	static struct nvme_paths want, joined;
+	char why[160];
+
+	if (!paths_resolve(nvme, &want, why))
+		return failure("%s: %s", nvme->node, why);
+	if (!paths_connect(nvme, &want, false, &joined))
+		return CMX_FAILED;
+	if (!joined.count)
+		return failure("%s: none of its %zu addresses has the subsystem '%s'",
+			       nvme->node, want.count, nvme->nqn);
+	return paths_print(nvme, &joined);
+}
+
+/* One line for a change, at once: it is a log. */
+static void change_print(const char *what, const struct nvme_path *path)
+{
+	printf("%s %s %s %s\n", what, path->name, path->addr, path->port);
+	fflush(stdout);
+}
+
+/* Report paths that have come since the last round. */
+static void changes_print(const struct nvme_paths *old,
+			  const struct nvme_paths *now)
+{
+	size_t i;
+
+	for (i = 0; i < now->count; i++)
+		if (!nvme_path_find(old, &now->path[i]))
+			change_print("connected", &now->path[i]);
+}
+
+/*
+ * Remove the controllers whose address the name has no longer, but only while
+ * one of @joined is live: a wrong answer must not take the last path away.
+ */
+static void paths_remove(const struct nvme *nvme, const struct nvme_paths *want,
+			 const struct nvme_paths *joined)
+{
+	static struct nvme_paths have;
+	size_t i;
+
+	for (i = 0; i < joined->count && !is_live(&joined->path[i]); i++)
+		;
+	if (i == joined->count)
+		return;
+	nvme_controllers(nvme->nqn, &have);
+	for (i = 0; i < have.count; i++)
+		if (!nvme_path_find(want, &have.path[i]) &&
+		    nvme_disconnect(&have.path[i]))
+			change_print("disconnected", &have.path[i]);
+}
+
+/* Until a signal; SIGHUP ends the pause only. The connections stay. */
+static int connect_follow(const struct nvme *nvme)
+{
+	static struct nvme_paths want, joined, old;
+	const struct timespec pause = { .tv_sec = nvme->follow };
+	char why[160], last[160] = "";
+	bool first = true;
+	sigset_t signals;
+	int sig;
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGINT);
+	sigaddset(&signals, SIGTERM);
+	sigaddset(&signals, SIGHUP);
+	sigprocmask(SIG_BLOCK, &signals, NULL);
+	do {
+		if (!paths_resolve(nvme, &want, why)) {
+			/* The same one each round is no news. */
+			if (strcmp(why, last))
+				failure("%s: %s", nvme->node, why);
+			strcpy(last, why);
+		} else {
+			last[0] = '\0';
+			if (!paths_connect(nvme, &want, !first, &joined))
+				return CMX_FAILED;
+			changes_print(&old, &joined);
+			paths_remove(nvme, &want, &joined);
+			old = joined;
+			first = false;
+		}
+		sig = sigtimedwait(&signals, NULL, &pause);
+	} while (sig < 0 || sig == SIGHUP);
+	return CMX_OK;
+}
+
+static bool fabrics_check(void)
+{
+	if (!access(FABRICS, R_OK | W_OK))
+		return true;
+	if (errno == ENOENT)
+		failure("there is no " FABRICS ": load it with: modprobe nvme-rdma");
+	else
+		failure(FABRICS ": %s: only root connects", strerror(errno));
+	return false;
+}
+
+/* A comma would begin another option of the kernel's list. */
+static bool nqn_valid(const char *nqn)
+{
+	return *nqn && strlen(nqn) <= NVME_NQN_MAX && !strpbrk(nqn, ", \t\n");
+}
+
+static int nvme_run(const struct nvme *nvme)
+{
+	if (device_check() || !fabrics_check())
+		return CMX_FAILED;
+	return nvme->follow ? connect_follow(nvme) : connect_once(nvme);
+}
+
+int cmx_nvme(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "dev", required_argument, NULL, 'd' },
+		{ "follow", optional_argument, NULL, 'f' },
+		{ "json", no_argument, NULL, 'j' },
+		{ "nqn", required_argument, NULL, 'n' },
+		{ .name = NULL },
+	};
+	struct nvme nvme = {};
+	int option, words;
+
+	if (argc < 2 || strcmp(argv[1], "connect"))
+		return misuse("nvme has one command: connect");
+	argc--, argv++;
+	/* "+": what follows the name is nvme's. */
+	while ((option = getopt_long(argc, argv, "+jn:", options, NULL)) != -1) {
+		switch (option) {
+		case 'd':
+			nvme.device = optarg;
+			break;
+		case 'f':
+			nvme.follow = FOLLOW_SECONDS;
+			if (optarg && (!number_parse(optarg, FOLLOW_MAX,
+						     &nvme.follow) ||
+				       !nvme.follow))
+				return misuse("--follow '%s': seconds from 1 to %d",
+					      optarg, FOLLOW_MAX);
+			break;
+		case 'j':
+			nvme.json = true;
+			break;
+		case 'n':
+			if (!nqn_valid(optarg))
+				return misuse("--nqn '%s': 1 to %d characters without blanks and commas",
+					      optarg, NVME_NQN_MAX);
+			nvme.nqn = optarg;
+			break;
+		default:
+			return misuse_option();
+		}
+	}
+	if (!nvme.nqn)
+		return misuse("nvme connect needs --nqn NQN");
+	if (nvme.json && nvme.follow)
+		return misuse("--follow goes without -j");
+	argv += optind;
+	for (words = 0; argv[words] && strcmp(argv[words], "--"); words++)
+		;
+	if (!words)
+		return misuse("nvme connect needs a NAME");
+	if (*argv[0] == '-' || (words > 1 && *argv[1] == '-'))
+		return misuse("options come in front of NAME, those of nvme behind --");
+	if (words > 2)
+		return misuse("'%s' is one argument too many: options of nvme come behind --",
+			      argv[2]);
+	nvme.node = argv[0];
+	nvme.service = words > 1 ? argv[1] : NULL;
+	nvme.options = argv + words + !!argv[words];
+	return nvme_run(&nvme);
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* cmx nvme: the paths to a subsystem, and nvme-cli's commands for them. */
+#ifndef CMX_NVME_H
+#define CMX_NVME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "cmx.h"
+
+/* As many as nvme-cli takes: the rest of an answer is left out. */
+#define NVME_PATHS_MAX	32
+#define NVME_NQN_MAX	223
+
+/*
+ * A controller of the subsystem, or an address that is to have one. All text is
+ * numeric, as in the "address" file of a controller.
+ */
+struct nvme_path {
+	char addr[ADDR_TEXT_MAX];
+	char port[16];
+	char source[ADDR_TEXT_MAX];	/* "" of a controller without one */
+	char device[80];
+	char name[32];			/* of the controller, "nvme0"; "" */
+	char state[16];			/* of the controller */
+};
+
+struct nvme_paths {
+	size_t count;
+	struct nvme_path path[NVME_PATHS_MAX];
+};
+
+/* Controllers of subsystem @nqn over RDMA that the kernel has now. */
+void nvme_controllers(const char *nqn, struct nvme_paths *paths);
+
+/* Is it the same address, port and, where both have one, source? */
+bool nvme_path_same(const struct nvme_path *a, const struct nvme_path *b);
+
+/* That of @paths; NULL: none. */
+const struct nvme_path *nvme_path_find(const struct nvme_paths *paths,
+				       const struct nvme_path *path);
+
+/*
+ * Run "nvme connect" for all @paths at the same time, with @options behind the
+ * command's own, and wait for them. @quiet: without what nvme says. False when
+ * nvme itself cannot be started, which is reported.
+ */
+bool nvme_connect(const struct nvme_paths *paths, const char *nqn,
+		  char *const options[], bool quiet);
+
+/* Run "nvme disconnect" for one controller. */
+bool nvme_disconnect(const struct nvme_path *path);
+
+#endif /* CMX_NVME_H */

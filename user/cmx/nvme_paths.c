@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* cmx nvme: controllers in sysfs, and nvme-cli, which makes and removes them. */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "nvme.h"
+
+#define CONTROLLERS	"/sys/class/nvme"
+
+extern char **environ;
+
+/* One line of a controller's file; false: gone meanwhile. */
+static bool file_read(const char *name, const char *file, char *text,
+		      size_t size)
+{
+	char path[300];
+	ssize_t len;
+	int fd;
+
+	snprintf(path, sizeof(path), CONTROLLERS "/%s/%s", name, file);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	len = read(fd, text, size - 1);
+	close(fd);
+	if (len < 0)
+		return false;
+	text[len] = '\0';
+	text[strcspn(text, "\n")] = '\0';
+	return true;
+}
+
+/* The value of @key in "key=value,key=value"; false: none, or too long. */
+static bool value_get(const char *list, const char *key, char *value,
+		      size_t size)
+{
+	size_t len = strlen(key), n;
+
+	for (; *list; list += strcspn(list, ","), list += *list == ',') {
+		if (strncmp(list, key, len) || list[len] != '=')
+			continue;
+		list += len + 1;
+		n = strcspn(list, ",");
+		if (n >= size)
+			return false;
+		memcpy(value, list, n);
+		value[n] = '\0';
+		return true;
+	}
+	return false;
+}
+
+static bool controller_get(const char *name, const char *nqn,
+			   struct nvme_path *path)
+{
+	char text[512];
+
+	if (strlen(name) >= sizeof(path->name) ||
+	    !file_read(name, "transport", text, sizeof(text)) ||
+	    strcmp(text, "rdma") ||
+	    !file_read(name, "subsysnqn", text, sizeof(text)) ||
+	    strcmp(text, nqn) ||
+	    !file_read(name, "address", text, sizeof(text)) ||
+	    !value_get(text, "traddr", path->addr, sizeof(path->addr)) ||
+	    !value_get(text, "trsvcid", path->port, sizeof(path->port)))
+		return false;
+	if (!value_get(text, "host_traddr", path->source,
+		       sizeof(path->source)))
+		path->source[0] = '\0';
+	strcpy(path->name, name);
+	path->device[0] = '\0';
+	return file_read(name, "state", path->state, sizeof(path->state));
+}
+
+void nvme_controllers(const char *nqn, struct nvme_paths *paths)
+{
+	DIR *dir = opendir(CONTROLLERS);
+	struct dirent *entry;
+
+	paths->count = 0;
+	if (!dir)
+		return;
+	while (paths->count < NVME_PATHS_MAX && (entry = readdir(dir)))
+		if (entry->d_name[0] != '.' &&
+		    controller_get(entry->d_name, nqn,
+				   &paths->path[paths->count]))
+			paths->count++;
+	closedir(dir);
+}
+
+bool nvme_path_same(const struct nvme_path *a, const struct nvme_path *b)
+{
+	return !strcmp(a->addr, b->addr) && !strcmp(a->port, b->port) &&
+	       (!*a->source || !*b->source || !strcmp(a->source, b->source));
+}
+
+const struct nvme_path *nvme_path_find(const struct nvme_paths *paths,
+				       const struct nvme_path *path)
+{
+	size_t i;
+
+	for (i = 0; i < paths->count; i++)
+		if (nvme_path_same(&paths->path[i], path))
+			return &paths->path[i];
+	return NULL;
+}
+
+/* 0, or an errno. The signals that the command waits for reach nvme as usual. */
+static int nvme_start(char *const argv[], bool quiet, pid_t *pid)
+{
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attr;
+	sigset_t none;
+	int err;
+
+	sigemptyset(&none);
+	posix_spawnattr_init(&attr);
+	posix_spawnattr_setsigmask(&attr, &none);
+	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK);
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+	/* It prints the controller's name, which the command does better. */
+	posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
+	if (quiet)
+		posix_spawn_file_actions_adddup2(&actions, 1, 2);
+	err = posix_spawnp(pid, argv[0], &actions, &attr, argv, environ);
+	posix_spawn_file_actions_destroy(&actions);
+	posix_spawnattr_destroy(&attr);
+	return err;
+}
+
+static bool nvme_wait(pid_t pid)
+{
+	int status;
+
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return false;
+	return WIFEXITED(status) && !WEXITSTATUS(status);
+}
+
+static void start_failure(int err)
+{
+	if (err == ENOENT)
+		failure("there is no program nvme in PATH: install nvme-cli");
+	else
+		failure("nvme cannot be started: %s", strerror(err));
+}
+
+/* "--@key=@value", which nothing that a name server says makes two options. */
+static char *option_make(const char *key, const char *value)
+{
+	char *text;
+
+	return asprintf(&text, "--%s=%s", key, value) < 0 ? NULL : text;
+}
+
+static int connect_start(const struct nvme_path *path, const char *nqn,
+			 char *const options[], bool quiet, pid_t *pid)
+{
+	char *own[4] = {
+		option_make("nqn", nqn),
+		option_make("traddr", path->addr),
+		option_make("trsvcid", path->port),
+		option_make("host-traddr", path->source),
+	};
+	size_t count, i;
+	char **argv;
+	int err = ENOMEM;
+
+	for (count = 0; options[count]; count++)
+		;
+	argv = calloc(3 + 4 + count + 1, sizeof(*argv));
+	if (argv && own[0] && own[1] && own[2] && own[3]) {
+		argv[0] = "nvme";
+		argv[1] = "connect";
+		argv[2] = "--transport=rdma";
+		memcpy(argv + 3, own, sizeof(own));
+		memcpy(argv + 7, options, count * sizeof(*argv));
+		err = nvme_start(argv, quiet, pid);
+	}
+	free(argv);
+	for (i = 0; i < 4; i++)
+		free(own[i]);
+	return err;
+}
+
+bool nvme_connect(const struct nvme_paths *paths, const char *nqn,
+		  char *const options[], bool quiet)
+{
+	pid_t pid[NVME_PATHS_MAX];
+	size_t i, started;
+	int err = 0;
+
+	/* Side by side: a dead address takes seconds. */
+	for (started = 0; started < paths->count; started++) {
+		err = connect_start(&paths->path[started], nqn, options, quiet,
+				    &pid[started]);
+		if (err)
+			break;
+	}
+	for (i = 0; i < started; i++)
+		if (!nvme_wait(pid[i]) && !quiet)
+			failure("%s %s: nvme connect has failed",
+				paths->path[i].addr, paths->path[i].port);
+	if (err)
+		start_failure(err);
+	return !err;
+}
+
+bool nvme_disconnect(const struct nvme_path *path)
+{
+	char *device = option_make("device", path->name);
+	char *argv[] = { "nvme", "disconnect", device, NULL };
+	pid_t pid;
+	int err;
+
+	err = device ? nvme_start(argv, false, &pid) : ENOMEM;
+	free(device);
+	if (err) {
+		start_failure(err);
+		return false;
+	}
+	return nvme_wait(pid);
+}

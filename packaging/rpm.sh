@@ -12,12 +12,15 @@ rm -rf "$1"
 mkdir -p "$1/SOURCES"
 out=$(cd "$1" && pwd)
 options=()
-# Nor are there the macros of systemd.
+# Nor are there the macros of systemd: folders, and what scripts of Fedora do.
 ! command -v dpkg >/dev/null || options=(--nodeps
 	--define '_modulesloaddir /usr/lib/modules-load.d'
 	--define '_sysusersdir /usr/lib/sysusers.d'
 	--define '_udevrulesdir /usr/lib/udev/rules.d'
-	--define '_unitdir /usr/lib/systemd/system')
+	--define '_unitdir /usr/lib/systemd/system'
+	--define "systemd_post() [ \$1 -ne 1 ] || systemctl --no-reload preset %{*} || :"
+	--define "systemd_preun() [ \$1 -ne 0 ] || systemctl --no-reload disable --now %{*} || :"
+	--define 'systemd_postun() systemctl daemon-reload || :')
 
 "$here/tree.sh" "$out/rdma-cmx-$version"
 tar -C "$out" -czf "$out/SOURCES/rdma-cmx-$version.tar.gz" "rdma-cmx-$version"

@@ -174,6 +174,36 @@ rpm_check() {
 		"$top/packaging/rpm/rdma-cmx.spec" "$rpm"/RPMS/*/*.rpm
 	is "the rpm packages have the same files" "$(all_files rpm_list)" \
 		"$(all_files deb_list)"
+	scripts_check
+}
+
+# rpm_script NAME N: the commands of a script of the package with the timer, N of
+# which will be installed
+rpm_script() {
+	rpm -qp --qf "%{$1}" "$rpm"/RPMS/*/rdma-cmx-[0-9]*.rpm |
+		PATH=$work/stub:$PATH sh -s "$2"
+}
+
+scripts_check() {
+	local command timer=rdma-cmx-stat.timer
+
+	mkdir "$work/stub"
+	for command in systemctl rm; do
+		printf '#!/bin/sh\necho "%s $*"\n' $command >"$work/stub/$command"
+		chmod 755 "$work/stub/$command"
+	done
+	is "rpm: the timer is as the distribution presets it" \
+		"$(rpm_script POSTIN 1)" "systemctl --no-reload preset $timer"
+	is "rpm: an upgrade lets the timer run" \
+		"$(rpm_script POSTIN 2; rpm_script PREUN 1; rpm_script POSTUN 1)" \
+		"systemctl daemon-reload"
+	is "rpm: the timer ends with the package" \
+		"$(rpm_script PREUN 0; rpm_script POSTUN 0)" "$(cat <<-END
+		systemctl --no-reload disable --now $timer ${timer%timer}service
+		systemctl daemon-reload
+		rm -f /var/lib/prometheus/node-exporter/rdma-cmx.prom
+	END
+	)"
 }
 
 install_check() {
@@ -200,7 +230,7 @@ install_check() {
 	like "dpkg -P leaves nothing" "$out" "^left $" || diag "$out"
 }
 
-plan 17
+plan 20
 is "version in debian/changelog (OPS-01)" \
 	"$(dpkg-parsechangelog -l "$top/debian/changelog" -S Version)" "$version"
 if ok "make deb" "$top/packaging/deb.sh" "$deb"; then

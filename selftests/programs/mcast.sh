@@ -10,29 +10,6 @@ group=239.66.5.1
 group6=ff15::66:5
 mgid=ff15::66:6
 
-# mckey_pair NAME "RECEIVER SENDER" COMMAND COMMAND: ids of a run of each, and
-# ten messages of thirty. A sender starts anew as long as the receiver waits, as
-# the network may need its time to lead the group there.
-mckey_pair() {
-	local name=$1 want=$2 sends=0
-
-	serve "$3" true
-	while ! job_ended && [ $((sends += 1)) -lt 12 ]; do
-		c_out=$(at "$cl" "$4" 2>&1) || break
-	done
-	served "$name"
-	like "$name: all messages came" "$s_out" '^data transfers complete'
-	like "$name: the receiver's status" "$s_out" '^return status 0'
-	like "$name: all were sent" "$c_out" '^data transfers complete'
-	like "$name: the sender's status" "$c_out" '^return status 0'
-	if [ "$sv" = "$cl" ]; then
-		like "$name: ids at rdma_cmx" "$(ids_since)" "\<$((1 + sends))\>"
-	else
-		ids "$name" "${want% *} $((${want#* } * sends))"
-	fi
-	none_left "$name"
-}
-
 mckey_pair "mckey" "1 1" "$run mckey -m $group -b $sa -C 10" \
 	"$run mckey -m $group -b $ca -s -C 30"
 mckey_pair "mckey, the sender is a send-only member" "1 1" \

@@ -389,17 +389,25 @@ dev_has_netdev() {
 	[ -n "$netdev" ]
 }
 
+# netdev_follow DEV HOST: the interface comes anew with its device: in the initial
+# namespace, from where it is moved, or, on newer kernels, in that of the device
+netdev_follow() {
+	local netdev
+
+	rm -f "$fab_state/$1.host"
+	netdev_find "$1"
+	[ -z "$netdev" ] || ip link set "$netdev" netns "$2" || return
+	echo "$2" >"$fab_state/$1.host"
+	dev_has_netdev "$1"
+}
+
 # host_add NAME N: a namespace that has the N-th device, and its addresses
 host_add() {
-	local host=$1 dev netdev
+	local host=$1 dev
 
 	dev=$(fab_dev "$2")
 	ip netns add "$host" && rdma dev set "$dev" netns "$host" || return
-	# The interface has come anew, and in the initial namespace.
-	wait_for 40 dev_has_netdev "$dev" || return
-	netdev=$(dev_netdev "$dev")
-	ip link set "$netdev" netns "$host" || return
-	echo "$host" >"$fab_state/$dev.host"
+	wait_for 40 netdev_follow "$dev" "$host" || return
 	on "$host" ip link set lo up
 	addresses_add "$dev"
 	neighbours_forget

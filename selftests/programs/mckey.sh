@@ -1,0 +1,19 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# RA-03, MC-12: mckey, unmodified, over the shim, in short, for the kernels that
+# programs/mcast.sh does not run on.
+. /usr/lib/rdma-cmx/selftests/lib.sh
+. /usr/lib/rdma-cmx/selftests/programs/functions
+
+group=239.66.5.1
+group6=ff15::66:5
+
+mckey_pair "mckey" "1 1" "cmx run mckey -m $group -b $sa -C 10" \
+	"cmx run mckey -m $group -b $ca -s -C 30"
+mckey_pair "mckey, the sender is a send-only member" "1 1" \
+	"cmx run mckey -m $group -b $sa -C 10" \
+	"cmx run mckey -m $group -b $ca -s -o -C 30"
+mckey_pair "mckey, IPv6" "1 1" "cmx run mckey -m $group6 -b $sa6 -C 10" \
+	"cmx run mckey -m $group6 -b $ca6 -s -C 30"
+bed_end
+finish

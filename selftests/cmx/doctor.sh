@@ -3,7 +3,7 @@
 # OPS-02: cmx doctor on RoCE. No false alarm on a healthy host and in a
 # container; each injected fault is named. Routes and neighbours are those of a
 # second soft-RoCE device, on a link to a network namespace.
-# shellcheck disable=SC2016,SC2034 # what eval expands
+# shellcheck disable=SC2016,SC2034,SC2154 # what eval expands
 . /usr/lib/rdma-cmx/selftests/cmx/functions
 
 json=/usr/lib/rdma-cmx/selftests/cmx/tools/json
@@ -28,6 +28,43 @@ side_address() {
 	ip addr replace 10.56.0.1/24 dev d0
 }
 
+# The device d0 is below a bond or a VLAN, whose other end is far.
+bond_up() {
+	rdma link del rxe1
+	ip addr flush dev d0
+	ip link set d0 down
+	ip link add bond7 type bond mode active-backup miimon 50
+	ip link set d0 master bond7
+	ip addr add 10.56.0.1/24 dev bond7
+	ip link set bond7 up
+	rdma link add rxe1 type rxe netdev bond7
+}
+
+bond_down() {
+	ip link del bond7
+	ip link set d0 up
+	side_address
+	rdma link del rxe1
+	rdma link add rxe1 type rxe netdev d0
+}
+
+# vlan_up NETDEV: VLAN 7 above it
+vlan_up() {
+	ip link add link "$1" name v0 type vlan id 7
+	ip addr add 10.57.0.1/24 dev v0
+	ip link set v0 up
+}
+
+far_vlan_up() {
+	ip -n far link add link d1 name v1 type vlan id 7
+	ip -n far addr add 10.57.0.2/24 dev v1
+	ip -n far link set v1 up
+}
+
+mends() {
+	eval "$(sed -n 's/^mend: //p' <<<"$out")"
+}
+
 side_up() {
 	ip netns add far || return
 	ip link add d0 type veth peer name d1 netns far
@@ -44,6 +81,8 @@ rxe0_add() {
 
 cleanup() {
 	eval "$undo"
+	ip link del bond7
+	ip link del v0
 	rdma link del rxe1
 	ip link del d0
 	ip netns del far
@@ -119,6 +158,12 @@ fault netdev-down "an interface is down" \
 	'ip link set d0 down' 'ip link set d0 up'
 fault port-state "no carrier" \
 	'ip -n far link set d1 down' 'ip -n far link set d1 up'
+# Soft-RoCE has RoCE v2 only: another type is a file's word here.
+fault "gid-type?" "RoCE v1 only" : : unshare -m bash -c '
+	cd /sys/class/infiniband/rxe1/ports/1/gid_attrs &&
+	mount -t tmpfs none types && for i in {0..15}; do
+		echo "IB/RoCE v1" >"/sys/class/infiniband/rxe1/ports/1/gid_attrs/types/$i"
+	done; cmx doctor'
 fault rdma-device "no RDMA device" \
 	'rdma link del rxe0; rdma link del rxe1' \
 	'rxe0_add; rdma link add rxe1 type rxe netdev d0'
@@ -141,6 +186,41 @@ fault netdev-bridge "the route is by a bridge" \
 fault netdev-macvlan "the route is by a macvlan" \
 	'ip link add mv0 link d0 type macvlan; ip addr add 10.58.0.1/24 dev mv0
 	 ip link set mv0 up' 'ip link del mv0' cmx doctor 10.58.0.2
+
+# VLAN and bond
+far_vlan_up
+vlan_up d0
+healthy "a VLAN" cmx doctor 10.57.0.2
+fault netdev-down "the VLAN is down" \
+	'ip link set v0 down' 'ip link set v0 up' cmx doctor 10.57.0.2
+fault neighbour "the other host is not in the VLAN" \
+	'ip -n far link del v1' far_vlan_up cmx doctor 10.57.0.2
+fault route-device "the VLAN is above an interface without RDMA" \
+	'ip link del v0; vlan_up mgmt0' 'ip link del v0' cmx doctor 10.57.0.2
+fault route-device "the address is that of an interface without RDMA" \
+	'ip addr flush dev d0; ip addr add 10.56.0.1/24 dev mgmt0' \
+	'ip addr del 10.56.0.1/24 dev mgmt0; side_address' \
+	cmx doctor 10.56.0.2
+bond_up
+vlan_up bond7
+healthy "a device on a bond" cmx doctor 10.56.0.2
+healthy "a VLAN above it" cmx doctor 10.57.0.2
+fault port-state "the bond's only slave is down" \
+	'ip link set d0 down' 'ip link set d0 up'
+fault port-state "the bond's only slave was moved" 'ip link set d0 nomaster' \
+	'ip link set d0 down; ip link set d0 master bond7' \
+	cmx doctor 10.56.0.2
+below='rdma link del rxe1; rdma link add rxe1 type rxe netdev d0'
+fault netdev-bond "the device is below the bond" "$below" mends \
+	cmx doctor 10.56.0.2
+healthy "the device is moved to the bond as told" cmx doctor 10.56.0.2
+fault netdev-bond "the device is below the VLAN's bond" "$below" mends \
+	cmx doctor 10.57.0.2
+eval "$below"
+fault port-state "the device is below the bond, whose slave is down" \
+	'ip link set d0 down' 'ip link set d0 up; bond_down' \
+	cmx doctor 10.56.0.2
+
 fault route-vrf "the interface is in a VRF" \
 	'ip link add red type vrf table 77; ip link set red up
 	 ip link set d0 master red' \

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # OPS-02: cmx doctor on InfiniBand. No false alarm on a healthy host and in a
 # network namespace with one device; each injected fault is named.
-# shellcheck disable=SC2016,SC2034 # what eval expands
+# shellcheck disable=SC2016,SC2034,SC2154 # what eval expands
 . /usr/lib/rdma-cmx/selftests/cmx/functions
 . /usr/lib/rdma-cmx/selftests/fabric.sh
 
@@ -66,6 +66,22 @@ fault "pkey-limited?" "limited members only" \
 	 sm_again "$(fab_dev 1)" -P /run/partitions
 	 wait_for 60 grep -qi 0x7fff $pkey' \
 	'sm_again; wait_for 60 grep -qi 0xffff $pkey; port_active_wait'
+# A partition, its interface, and the loss of the partition
+child_add() {
+	echo 0x8007 >"/sys/class/net/$netdev/create_child"
+	ip addr add 10.67.0.2/24 dev "$netdev.8007"
+	ip link set "$netdev.8007" up
+}
+fault pkey-interface "an interface of a partition that the port is not in" \
+	child_add 'ip link del $netdev.8007' cmx doctor 10.67.0.3
+echo 'Default=0x7fff, ipoib: ALL=full; cmx=0x0007, ipoib: ALL=full;' \
+	>/run/partitions
+sm_again "$(fab_dev 1)" -P /run/partitions
+ok "a second partition" wait_for 60 grep -qi 0x8007 "${pkey%0}"*
+child_add
+healthy "an interface of the second partition" cmx doctor
+fault pkey-interface "the port has lost that partition" sm_again \
+	'ip link del $netdev.8007; port_active_wait'
 fault neighbour "no neighbour" : : cmx doctor 10.66.0.99
 fault route-missing "no route" : : cmx doctor mgmt.cmx.test
 fault name-unknown "no such name" : : cmx doctor nosuch.cmx.test

@@ -89,14 +89,26 @@ bool netdev_has_address(const char *netdev);
 
 /* What a network interface is: "bridge", "bond", "vlan", "macvlan", "vrf", ... */
 void netdev_kind(const char *netdev, char kind[32]);
+/* Below VLANs, whatever they are above: @netdev itself when it is no VLAN */
+void netdev_below_vlans(const char *netdev, char lower[IF_NAMESIZE]);
+/* Of an interface that RDMA packets do not pass: the check to report */
+struct passed {
+	const char *id;
+	enum check_state state;
+	bool soft;			/* soft-RoCE */
+	char kind[32];
+	char netdev[IF_NAMESIZE];	/* itself, or what its VLANs are above */
+};
+
 /*
  * The port has GIDs of the interfaces above its own. RDMA packets do not pass
  * through them: soft-RoCE works by none but a VLAN, and a bridge does not see
- * what an adapter sends. False: @netdev is none of those; else with the check
- * to report.
+ * what an adapter sends. False: @netdev is none of those.
  */
 bool netdev_passed(const struct port *port, const char *netdev,
-		   const char **id, enum check_state *state, char kind[32]);
+		   struct passed *passed);
+void passed_mend(struct doctor *doctor, const struct port *port,
+		 const struct passed *passed);
 /* The bridge, bond or VRF that it is a part of; false: none. */
 bool netdev_master(const char *netdev, char master[IF_NAMESIZE]);
 /* Of the interfaces below @netdev, one that a port works by */
@@ -112,6 +124,8 @@ struct route {
 };
 
 int route_find(const struct sockaddr *addr, struct route *route);
+/* An interface that would be the route to @addr and is down; false: none. */
+bool netdev_down_to(const struct sockaddr *addr, char netdev[IF_NAMESIZE]);
 /* "REACHABLE", "FAILED", ... of the neighbour cache; NULL: not there. */
 const char *neighbour_state(const struct route *route);
 

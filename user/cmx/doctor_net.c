@@ -54,15 +54,12 @@ bool netdev_master(const char *netdev, char master[IF_NAMESIZE])
 }
 
 /* A chain of interfaces is short; the kernel allows 8. */
-static const struct port *port_below(const struct doctor *doctor,
-				     const char *netdev,
-				     char lower[IF_NAMESIZE],
-				     unsigned int depth)
+#define DEPTH	8
+
+/* The links to the interfaces below, to be freed; false: there is none. */
+static bool lowers_find(const char *netdev, glob_t *files)
 {
-	const struct port *port = NULL;
-	char path[128], name[IF_NAMESIZE], escaped[2 * IF_NAMESIZE], *to;
-	glob_t files;
-	size_t i;
+	char path[128], escaped[2 * IF_NAMESIZE], *to;
 
 	for (to = escaped; *netdev && to < escaped + sizeof(escaped) - 2;
 	     *to++ = *netdev++)
@@ -70,11 +67,45 @@ static const struct port *port_below(const struct doctor *doctor,
 			*to++ = '\\';
 	*to = 0;
 	snprintf(path, sizeof(path), "/sys/class/net/%s/lower_*", escaped);
-	if (!depth || glob(path, 0, NULL, &files))
+	return !glob(path, 0, NULL, files);
+}
+
+static void lower_name(const char *path, char name[IF_NAMESIZE])
+{
+	snprintf(name, IF_NAMESIZE, "%.15s",
+		 strrchr(path, '/') + strlen("/lower_"));
+}
+
+void netdev_below_vlans(const char *netdev, char lower[IF_NAMESIZE])
+{
+	unsigned int depth;
+	char kind[32];
+	glob_t files;
+
+	snprintf(lower, IF_NAMESIZE, "%.15s", netdev);
+	for (depth = 0; depth < DEPTH; depth++) {
+		netdev_kind(lower, kind);
+		if (strcmp(kind, "vlan") || !lowers_find(lower, &files))
+			return;
+		lower_name(files.gl_pathv[0], lower);
+		globfree(&files);
+	}
+}
+
+static const struct port *port_below(const struct doctor *doctor,
+				     const char *netdev,
+				     char lower[IF_NAMESIZE],
+				     unsigned int depth)
+{
+	const struct port *port = NULL;
+	char name[IF_NAMESIZE];
+	glob_t files;
+	size_t i;
+
+	if (!depth || !lowers_find(netdev, &files))
 		return NULL;
 	for (i = 0; i < files.gl_pathc && !port; i++) {
-		snprintf(name, sizeof(name), "%.15s",
-			 strrchr(files.gl_pathv[i], '/') + strlen("/lower_"));
+		lower_name(files.gl_pathv[i], name);
 		port = port_of_netdev(doctor, name);
 		if (port)
 			strcpy(lower, name);
@@ -89,7 +120,7 @@ const struct port *netdev_port_below(const struct doctor *doctor,
 				     const char *netdev,
 				     char lower[IF_NAMESIZE])
 {
-	return port_below(doctor, netdev, lower, 8);
+	return port_below(doctor, netdev, lower, DEPTH);
 }
 
 static const void *address_of(const struct sockaddr *addr, size_t *len)
@@ -243,6 +274,42 @@ int route_find(const struct sockaddr *addr, struct route *route)
 		}
 	}
 	return 0;
+}
+
+/* Are @a and @b the same where @mask has ones? */
+static bool same_network(const struct sockaddr *a, const struct sockaddr *b,
+			 const struct sockaddr *mask)
+{
+	const unsigned char *x, *y, *m;
+	size_t len, i;
+
+	x = address_of(a, &len);
+	y = address_of(b, &len);
+	m = address_of(mask, &len);
+	for (i = 0; i < len; i++)
+		if ((x[i] ^ y[i]) & m[i])
+			return false;
+	return true;
+}
+
+bool netdev_down_to(const struct sockaddr *addr, char netdev[IF_NAMESIZE])
+{
+	struct ifaddrs *list, *at;
+	bool found = false;
+
+	if (getifaddrs(&list))
+		return false;
+	for (at = list; at && !found; at = at->ifa_next) {
+		if (!at->ifa_addr || !at->ifa_netmask ||
+		    at->ifa_addr->sa_family != addr->sa_family ||
+		    (at->ifa_flags & IFF_UP))
+			continue;
+		found = same_network(addr, at->ifa_addr, at->ifa_netmask);
+		if (found)
+			snprintf(netdev, IF_NAMESIZE, "%.15s", at->ifa_name);
+	}
+	freeifaddrs(list);
+	return found;
 }
 
 const char *neighbour_state(const struct route *route)

@@ -194,7 +194,7 @@ static void gids_check(struct doctor *doctor, struct port *port)
 }
 
 bool netdev_passed(const struct port *port, const char *netdev,
-		   const char **id, enum check_state *state, char kind[32])
+		   struct passed *passed)
 {
 	static const struct {
 		const char *kind, *id;
@@ -205,23 +205,40 @@ bool netdev_passed(const struct port *port, const char *netdev,
 		{ "macvlan", "netdev-macvlan", false },
 	};
 	char parent[IF_NAMESIZE];
-	bool soft;
 	size_t i;
 
+	netdev_below_vlans(netdev, passed->netdev);
 	/* Soft-RoCE names the interface that it was made on. */
-	soft = file_line(parent, sizeof(parent), SYS "/parent", port->device);
-	if (soft && !strcmp(parent, netdev))
+	passed->soft = file_line(parent, sizeof(parent), SYS "/parent",
+				 port->device);
+	if (passed->soft && !strcmp(parent, passed->netdev))
 		return false;
-	netdev_kind(netdev, kind);
+	netdev_kind(passed->netdev, passed->kind);
 	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-		if (strcmp(kind, kinds[i].kind) ||
-		    (!soft && !kinds[i].adapters))
+		if (strcmp(passed->kind, kinds[i].kind) ||
+		    (!passed->soft && !kinds[i].adapters))
 			continue;
-		*id = kinds[i].id;
-		*state = soft ? CHECK_WRONG : CHECK_WARNING;
+		passed->id = kinds[i].id;
+		passed->state = passed->soft ? CHECK_WRONG : CHECK_WARNING;
 		return true;
 	}
 	return false;
+}
+
+void passed_mend(struct doctor *doctor, const struct port *port,
+		 const struct passed *passed)
+{
+	char netdev[QUOTED_MAX], device[QUOTED_MAX];
+	const char *upper = quoted(passed->netdev, netdev);
+	const char *name = quoted(port->device, device);
+
+	/* The network stays as it is. */
+	if (passed->soft)
+		check_mend(doctor, "rdma link del %s && rdma link add %s type rxe netdev %s",
+			   name, name, upper);
+	else
+		check_mend(doctor, "ip link del %s    # and give its address to the interface below",
+			   upper);
 }
 
 /* What took the interface of a port that has no address */
@@ -258,9 +275,8 @@ static void netdev_taken(struct doctor *doctor, struct port *port)
 
 static void netdev_check(struct doctor *doctor, struct port *port)
 {
-	char kind[32], name[QUOTED_MAX];
-	enum check_state state;
-	const char *id;
+	char name[QUOTED_MAX];
+	struct passed passed;
 
 	if (!*port->netdev || !netdev_has_address(port->netdev)) {
 		netdev_taken(doctor, port);
@@ -274,14 +290,13 @@ static void netdev_check(struct doctor *doctor, struct port *port)
 			   quoted(port->netdev, name));
 		return;
 	}
-	if (!port->infiniband && netdev_passed(port, port->netdev, &id, &state,
-					       kind)) {
-		port->usable = state != CHECK_WRONG;
-		check_add(doctor, state, id,
-			  "%s/%u: its address is that of the %s %s, which RDMA packets do not pass",
-			  port->device, port->number, kind, port->netdev);
-		check_mend(doctor, "ip link del %s    # and give its address to the interface below",
-			   quoted(port->netdev, name));
+	if (!port->infiniband && netdev_passed(port, port->netdev, &passed)) {
+		port->usable = passed.state != CHECK_WRONG;
+		check_add(doctor, passed.state, passed.id,
+			  "%s/%u: its address is that of %s; RDMA packets do not pass the %s %s",
+			  port->device, port->number, port->netdev, passed.kind,
+			  passed.netdev);
+		passed_mend(doctor, port, &passed);
 		return;
 	}
 	port->usable = true;

@@ -31,11 +31,34 @@ static bool pkey_has(const struct port *port, unsigned long pkey)
 	return false;
 }
 
+/* An IPoIB interface of the port, in use, whose partition the port is not in */
+static bool interface_find(const struct port *port, char netdev[IF_NAMESIZE],
+			   char pkey[32])
+{
+	struct if_nameindex *list = if_nameindex(), *at;
+	bool found = false;
+
+	for (at = list; at && at->if_name && !found; at++) {
+		if (!port_has_netdev(port, at->if_name) ||
+		    (strcmp(at->if_name, port->netdev) &&
+		     !netdev_has_address(at->if_name)))
+			continue;
+		found = file_line(pkey, 32, "/sys/class/net/%s/pkey",
+				  at->if_name) &&
+			!pkey_has(port, strtoul(pkey, NULL, 0));
+		if (found)
+			snprintf(netdev, IF_NAMESIZE, "%.15s", at->if_name);
+	}
+	if (list)
+		if_freenameindex(list);
+	return found;
+}
+
 static void pkey_check(struct doctor *doctor, const struct port *port)
 {
 	unsigned int i, count = 0, full = 0;
+	char netdev[IF_NAMESIZE], text[32], name[QUOTED_MAX];
 	unsigned long pkey;
-	char text[32], name[QUOTED_MAX];
 
 	for (i = 0; file_line(text, sizeof(text), PORT "/pkeys/%u",
 			      port->device, port->number, i); i++) {
@@ -51,12 +74,10 @@ static void pkey_check(struct doctor *doctor, const struct port *port)
 			   quoted(port->device, name));
 		return;
 	}
-	if (*port->netdev && file_line(text, sizeof(text),
-				       "/sys/class/net/%s/pkey", port->netdev) &&
-	    !pkey_has(port, strtoul(text, NULL, 0))) {
+	if (interface_find(port, netdev, text)) {
 		check_add(doctor, CHECK_WRONG, "pkey-interface",
 			  "%s/%u: the P_Key %s of %s is not in its table",
-			  port->device, port->number, text, port->netdev);
+			  port->device, port->number, text, netdev);
 		check_mend(doctor, "smpquery -C %s pkeys -D 0    # then partitions.conf of the subnet manager",
 			   quoted(port->device, name));
 		return;

@@ -94,7 +94,8 @@ static bool vrf_check(struct doctor *doctor, const char *addr)
 /* Why no RDMA device reaches an address */
 static void unreached(struct doctor *doctor, const struct sockaddr *dst)
 {
-	char lower[IF_NAMESIZE], kind[32], name[QUOTED_MAX];
+	char lower[IF_NAMESIZE], below[IF_NAMESIZE];
+	char kind[32], name[QUOTED_MAX];
 	char addr[ADDR_TEXT_MAX], where[QUOTED_MAX];
 	const struct port *port;
 	struct route route;
@@ -119,8 +120,27 @@ static void unreached(struct doctor *doctor, const struct sockaddr *dst)
 			   quoted(route.netdev, name), name);
 		return;
 	}
-	if (!err && netdev_port_below(doctor, route.netdev, lower)) {
+	if (netdev_down_to(dst, lower) &&
+	    (port_of_netdev(doctor, lower) ||
+	     netdev_port_below(doctor, lower, below))) {
+		check_add(doctor, CHECK_WRONG, "netdev-down",
+			  "%s: %s has an address of that network and is down",
+			  addr, lower);
+		check_mend(doctor, "ip link set %s up", quoted(lower, name));
+		return;
+	}
+	port = err ? NULL : netdev_port_below(doctor, route.netdev, lower);
+	if (port) {
 		netdev_kind(route.netdev, kind);
+		if (!port->active) {
+			check_add(doctor, CHECK_WRONG, "port-state",
+				  "%s: the route leaves by the %s %s above %s, whose port %s/%u is not active",
+				  addr, kind, route.netdev, lower, port->device,
+				  port->number);
+			check_mend(doctor, "ip link set %s up",
+				   quoted(lower, name));
+			return;
+		}
 		check_add(doctor, CHECK_WRONG,
 			  !strcmp(kind, "bridge") ? "netdev-bridge" :
 			  !strcmp(kind, "bond") ? "netdev-bond" :
@@ -153,20 +173,18 @@ static void unreached(struct doctor *doctor, const struct sockaddr *dst)
 static bool passed_check(struct doctor *doctor, const struct port *port,
 			 const struct sockaddr *dst)
 {
-	char addr[ADDR_TEXT_MAX], kind[32], name[QUOTED_MAX];
-	enum check_state state;
+	char addr[ADDR_TEXT_MAX];
+	struct passed passed;
 	struct route route;
-	const char *id;
 
 	if (route_find(dst, &route) || route.local ||
-	    !netdev_passed(port, route.netdev, &id, &state, kind))
+	    !netdev_passed(port, route.netdev, &passed))
 		return false;
-	check_add(doctor, state, id,
-		  "%s: the route leaves by the %s %s, which packets of %s/%u do not pass",
-		  addr_text(dst, addr), kind, route.netdev, port->device,
-		  port->number);
-	check_mend(doctor, "ip link del %s    # and give its address to the interface below",
-		   quoted(route.netdev, name));
+	check_add(doctor, passed.state, passed.id,
+		  "%s: the route leaves by %s, and packets of %s/%u do not pass the %s %s",
+		  addr_text(dst, addr), route.netdev, port->device,
+		  port->number, passed.kind, passed.netdev);
+	passed_mend(doctor, port, &passed);
 	return true;
 }
 

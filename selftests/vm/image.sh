@@ -34,7 +34,7 @@ programs=(
 	ibv_devices ibv_devinfo ibv_rc_pingpong ibv_uc_pingpong ibv_ud_pingpong
 	ibv_srq_pingpong ibv_asyncwatch
 	ib_send_lat ib_send_bw ib_write_lat ib_write_bw ib_read_lat ib_read_bw
-	ib_atomic_lat ib_atomic_bw
+	ib_atomic_lat ib_atomic_bw ucx_perftest
 	opensm ibstat ibping sminfo saquery smpquery perfquery ibportstate
 	ibnetdiscover
 	tcpdump strace valgrind valgrind.bin
@@ -96,6 +96,7 @@ programs_copy() {
 	for file in "$from/lib/$triplet/libgcc_s.so.1" \
 		    "$from/usr/lib/$triplet"/libibverbs/*.so \
 		    "$from/usr/lib/$triplet/rsocket/librspreload.so" \
+		    "$from/usr/lib/$triplet/ucx"/libuct_ib.so.0 \
 		    "$from"/usr/libexec/valgrind/{memcheck,helgrind}-amd64-linux \
 		    "$from"/usr/libexec/valgrind/vgpreload_{core,memcheck,helgrind}-amd64-linux.so \
 		    "$from/usr/libexec/valgrind/default.supp"; do

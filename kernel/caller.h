@@ -15,6 +15,10 @@
  * struct cmx_caller - on whose behalf a query is made
  * @uid: user whom lookups are counted against
  * @kernel: a kernel consumer, whose work waits for no process
+ * @room: memory of the caller for the result, or NULL; rdma_cmx_resolve_for()
+ *	only. A small result of a query that does not wait is there, and is not
+ *	put
+ * @room_size: bytes of @room
  * @names: the caller's own answer for the node, or NULL; checked
  * @names_len: bytes of @names
  * @names_later: the answer comes with rdma_cmx_query_give_names()
@@ -24,7 +28,7 @@
  *	looked up, or is in the cache, is -ENOKEY; numbers, @names and
  *	@names_later are taken
  *
- * All that it points to is copied before the call returns.
+ * All else that it points to is copied before the call returns.
  */
 struct cmx_caller {
 	kuid_t uid;
@@ -34,6 +38,8 @@ struct cmx_caller {
 	bool port_later;
 	bool no_names;
 	bool kernel;
+	struct rdma_cmx_result *room;
+	size_t room_size;
 };
 
 /**

@@ -208,12 +208,20 @@ put:
 	return ret;
 }
 
+/* Room for a result of two entries, which most are not longer than. */
+union ucmx_room {
+	struct rdma_cmx_result res;
+	u64 room[(sizeof(struct rdma_cmx_result) + 64 +
+		  2 * sizeof(struct rdma_cmx_entry)) / sizeof(u64)];
+};
+
 int ucmx_getaddrinfo(struct ucmx_cmd *cmd)
 {
 	struct rdma_cmx_getaddrinfo __user *uarg = cmd->ubuf;
 	struct rdma_cmx_getaddrinfo *arg = cmd->buf;
 	struct rdma_cmx_result *res;
 	struct ucmx_request req CMX_UNINIT;
+	union ucmx_room room CMX_UNINIT;
 	int ret;
 
 	if (arg->reserved)
@@ -227,6 +235,8 @@ int ucmx_getaddrinfo(struct ucmx_cmd *cmd)
 	ret = ucmx_request_get(&req, &arg->query, false);
 	if (ret)
 		goto put;
+	req.caller.room = &room.res;
+	req.caller.room_size = sizeof(room);
 	ucmx_stat_inc(requests);
 	res = rdma_cmx_resolve_for(&req.attr, &req.caller);
 	if (IS_ERR(res)) {
@@ -237,7 +247,8 @@ int ucmx_getaddrinfo(struct ucmx_cmd *cmd)
 	}
 	ret = ucmx_result_put(u64_to_user_ptr(arg->buf), arg->buf_len,
 			      &arg->len, res);
-	rdma_cmx_result_put(res);
+	if (res != &room.res)
+		rdma_cmx_result_put(res);
 	/* Of the struct only this changes: the rest need not be copied back. */
 	if ((!ret || ret == -ENOSPC) && put_user(arg->len, &uarg->len))
 		ret = -EFAULT;

@@ -47,7 +47,7 @@ static struct rdma_cmx_result *build(const struct cmx_hints *h,
 	};
 	struct cmx_paths paths = { .h = h, .dests = dests };
 
-	return cmx_result_build(h, &cands, dests, n, &paths);
+	return cmx_result_build(h, &cands, dests, n, &paths, NULL);
 }
 
 /* The next path of the order, for which @seen is changed. */
@@ -208,10 +208,46 @@ static void result_local(struct kunit *test)
 	}
 }
 
+/* In the memory of the caller if it fits, and nowhere behind it */
+static void result_room(struct kunit *test)
+{
+	static const struct cmx_hints any = {};
+	const struct cmx_candidates cands = {
+		.canonname = "host.example", .canon_len = 12,
+	};
+	const size_t need = struct_size((struct rdma_cmx_result *)NULL,
+					entries, 2) + 13;
+	struct cmx_dest *dests = paths_make(test, 1);
+	struct cmx_paths paths = { .h = &any, .dests = dests };
+	struct cmx_caller caller = {};
+	struct rdma_cmx_result *res;
+	u8 *room;
+
+	room = kunit_kzalloc(test, need + 64, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, room);
+	caller.room = (struct rdma_cmx_result *)room;
+	for (caller.room_size = need - 1; caller.room_size <= need + 1;
+	     caller.room_size++) {
+		bool fits = caller.room_size >= need;
+
+		memset(room, 0x5a, need + 64);
+		res = cmx_result_build(&any, &cands, dests, 1, &paths, &caller);
+		KUNIT_ASSERT_NOT_ERR_OR_NULL(test, res);
+		KUNIT_EXPECT_EQ(test, res == caller.room, fits);
+		KUNIT_EXPECT_EQ(test, res->count, 2u);
+		KUNIT_EXPECT_STREQ(test, res->canonname, "host.example");
+		KUNIT_EXPECT_NULL(test, memchr_inv(room + (fits ? need : 0),
+						   0x5a, 64 + (fits ? 0 : need)));
+		if (res != caller.room)
+			rdma_cmx_result_put(res);
+	}
+}
+
 static struct kunit_case result_cases[] = {
 	KUNIT_CASE(result_order),
 	KUNIT_CASE(result_connect),
 	KUNIT_CASE(result_local),
+	KUNIT_CASE(result_room),
 	{}
 };
 

@@ -170,7 +170,7 @@ static int cmx_request_result(struct cmx_request *r)
 		return ret;
 	cmx_paths_rank(&r->paths, r->dests);
 	r->result = cmx_result_build(&r->hints, &r->cands, r->dests,
-				     r->dest_count, &r->paths);
+				     r->dest_count, &r->paths, r->caller);
 	if (!IS_ERR(r->result))
 		return 0;
 	ret = PTR_ERR(r->result);

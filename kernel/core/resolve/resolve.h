@@ -432,7 +432,8 @@ void cmx_neighs_stop(struct cmx_paths *r);
 struct rdma_cmx_result *cmx_result_build(const struct cmx_hints *h,
 					 const struct cmx_candidates *cands,
 					 const struct cmx_dest *dests, u32 n,
-					 const struct cmx_paths *paths);
+					 const struct cmx_paths *paths,
+					 const struct cmx_caller *caller);
 
 /* entry.c */
 void cmx_path_unpack(const void *wire, struct sa_path_rec *rec);

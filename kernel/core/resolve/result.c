@@ -143,16 +143,20 @@ static u32 cmx_result_kept(const struct cmx_dest *dests, u32 n)
 	return kept;
 }
 
-/* Returns a result with one reference, or an ERR_PTR. */
+/*
+ * Returns a result with one reference, or an ERR_PTR. One in the memory of
+ * @caller, which is NULL when the query has waited, is not put.
+ */
 struct rdma_cmx_result *cmx_result_build(const struct cmx_hints *h,
 					 const struct cmx_candidates *cands,
 					 const struct cmx_dest *dests, u32 n,
-					 const struct cmx_paths *paths)
+					 const struct cmx_paths *paths,
+					 const struct cmx_caller *caller)
 {
-	struct rdma_cmx_result *res;
-	size_t entries, recs, connects, canon_len;
+	size_t entries, recs, connects, canon_len, size;
+	struct cmx_build build CMX_UNINIT;
 	u32 count, n_recs, n_connects;
-	struct cmx_build build;
+	struct rdma_cmx_result *res;
 	char *canon;
 
 	build.h = h;
@@ -167,11 +171,15 @@ struct rdma_cmx_result *cmx_result_build(const struct cmx_hints *h,
 	recs = array_size(n_recs, sizeof(*build.recs));
 	connects = array_size(n_connects, sizeof(*build.connect));
 	canon_len = cands->canon_len ? cands->canon_len + 1 : 0;
-	res = kvmalloc(size_add(size_add(entries, recs),
-				size_add(connects, canon_len)),
-		       GFP_KERNEL_ACCOUNT);
-	if (!res)
-		return ERR_PTR(-ENOMEM);
+	size = size_add(size_add(entries, recs), size_add(connects, canon_len));
+	if (caller && caller->room && size <= caller->room_size) {
+		res = caller->room;
+	} else {
+		res = kvmalloc(size, GFP_KERNEL_ACCOUNT);
+		if (!res)
+			return ERR_PTR(-ENOMEM);
+		cmx_stat_inc(live_results);
+	}
 	kref_init(&res->ref);
 	res->count = count;
 	res->canonname = NULL;
@@ -186,7 +194,6 @@ struct rdma_cmx_result *cmx_result_build(const struct cmx_hints *h,
 		canon[cands->canon_len] = 0;
 		res->canonname = canon;
 	}
-	cmx_stat_inc(live_results);
 	return res;
 }
 

@@ -12,7 +12,7 @@
  * The lock of a bucket is innermost. Readers take none: they copy an entry and
  * see by the sequence count whether it is whole.
  */
-#include <linux/jhash.h>
+#include <linux/hash.h>
 #include <linux/random.h>
 #include <linux/seqlock.h>
 
@@ -35,19 +35,26 @@ struct cmx_index_bucket {
 
 static struct cmx_index_bucket cmx_index[1 << CMX_INDEX_BITS];
 static atomic64_t cmx_index_now = ATOMIC64_INIT(1);
-static u32 cmx_index_seed __read_mostly;
+static u64 cmx_index_seed __read_mostly;
+
+/* The table is small: whoever wants to fill a bucket fills all of them. */
+static u64 cmx_index_mix(u64 hash)
+{
+	hash *= GOLDEN_RATIO_64;
+	return hash ^ hash >> 32;
+}
 
 static struct cmx_index_bucket *
 cmx_index_bucket_of(const struct cmx_index_key *key)
 {
-	u32 hash = jhash2((const u32 *)key, sizeof(*key) / sizeof(u32),
-			  cmx_index_seed);
+	u64 hash = cmx_index_seed;
 
-	/* Or bytes that nobody has set would count. */
-	BUILD_BUG_ON(sizeof(*key) != sizeof(key->gid) + sizeof(key->cookie) +
-				     sizeof(key->ndev) + sizeof(key->type) +
-				     sizeof(key->zero));
-	return &cmx_index[hash >> (32 - CMX_INDEX_BITS)];
+	/* The type is the netdevice's. */
+	hash = cmx_index_mix(hash ^ (__force u64)key->gid.global.subnet_prefix);
+	hash = cmx_index_mix(hash ^ (__force u64)key->gid.global.interface_id);
+	hash = cmx_index_mix(hash ^ key->cookie);
+	hash = cmx_index_mix(hash ^ (uintptr_t)key->ndev);
+	return &cmx_index[hash >> (64 - CMX_INDEX_BITS)];
 }
 
 static bool cmx_index_key_is(const struct cmx_index_key *a,
@@ -133,7 +140,7 @@ void cmx_index_init(void)
 {
 	int i;
 
-	cmx_index_seed = get_random_u32();
+	cmx_index_seed = get_random_u64();
 	for (i = 0; i < ARRAY_SIZE(cmx_index); i++)
 		seqlock_init(&cmx_index[i].lock);
 }

@@ -13,14 +13,12 @@ struct net_device;
  * @cookie: of the network namespace, which no later one gets again
  * @ndev: the netdevice; compared, never followed
  * @type: its ARPHRD_* type: another netdevice may get its memory
- * @zero: where pointers are short: no padding
  */
 struct cmx_index_key {
 	union ib_gid gid;
 	u64 cookie;
 	const struct net_device *ndev;
 	u64 type;
-	u8 zero[sizeof(u64) - sizeof(void *)];
 };
 
 /**

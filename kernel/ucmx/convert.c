@@ -13,6 +13,19 @@
 
 #include "ucmx.h"
 
+/* Are all bytes behind the family 0? Nearly all requests have such addresses. */
+static bool ucmx_addr_none(const struct rdma_cmx_addr *addr)
+{
+	const u64 *word = (const u64 *)addr;
+	u64 bits = 0;
+	size_t i;
+
+	BUILD_BUG_ON(sizeof(*addr) % sizeof(*word));
+	for (i = 0; i < sizeof(*addr) / sizeof(*word); i++)
+		bits |= word[i];
+	return !bits;
+}
+
 /**
  * ucmx_addr_get - take an address from a caller's struct
  * @dst: the copy
@@ -27,14 +40,11 @@ int ucmx_addr_get(union rdma_cmx_sockaddr *dst,
 
 	BUILD_BUG_ON(sizeof(*dst) > sizeof(*src));
 	dst->sa.sa_family = 0;
-	if (src->family)
-		len = rdma_addr_size((const struct sockaddr *)src);
-	else
-		len = sizeof(src->family);
+	if (!src->family)
+		return ucmx_addr_none(src) ? 0 : -EINVAL;
+	len = rdma_addr_size((const struct sockaddr *)src);
 	if (!len || memchr_inv((const u8 *)src + len, 0, sizeof(*src) - len))
 		return -EINVAL;
-	if (!src->family)
-		return 0;
 
 	memset(dst, 0, sizeof(*dst));
 	memcpy(dst, src, len);

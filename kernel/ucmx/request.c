@@ -51,8 +51,11 @@ void ucmx_request_put(struct ucmx_request *req)
 {
 	if (req->node_buf != req->node)
 		kfree(req->node_buf);
-	kfree(req->names);
-	kfree(req->route);
+	/* Most have neither. */
+	if (unlikely(req->names || req->route)) {
+		kfree(req->names);
+		kfree(req->route);
+	}
 }
 
 static int ucmx_request_texts(struct ucmx_request *req,

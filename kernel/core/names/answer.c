@@ -121,6 +121,8 @@ void cmx_answer_share(struct cmx_answer *to, const struct cmx_answer *from)
 
 void cmx_answer_release(struct cmx_answer *answer)
 {
+	if (!answer->names)
+		return;
 	cmx_shared_names_put(answer->shared);
 	kfree(answer->own);
 	memset(answer, 0, sizeof(*answer));

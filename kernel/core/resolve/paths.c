@@ -592,6 +592,8 @@ void cmx_paths_release(struct cmx_paths *r)
 {
 	u32 i;
 
+	if (!r->count && !r->req)
+		return;
 	for (i = 0; i < r->count; i++)
 		cmx_sa_request_release(&r->req[i].sa);
 	kvfree(r->req);

@@ -382,6 +382,8 @@ void cmx_services_release(struct cmx_services *s)
 {
 	u32 i;
 
+	if (!s->port && !s->list)
+		return;
 	for (i = 0; i < s->count; i++)
 		cmx_sa_request_release(&s->port[i].sa);
 	kfree(s->port);

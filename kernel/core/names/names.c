@@ -13,7 +13,6 @@
  * innermost.
  */
 #include <linux/cred.h>
-#include <linux/ctype.h>
 #include <linux/key-type.h>
 #include <linux/keyctl.h>
 #include <linux/module.h>
@@ -60,6 +59,15 @@ static const struct cred *cmx_names_cred;
 static struct key *cmx_names_keyring;
 static atomic_t cmx_names_kept;
 
+#define CMX_LABEL_MAX	63
+
+/* Of ASCII only; isalnum() has letters of Latin 1, too. */
+static bool cmx_name_char(u8 c)
+{
+	return (u8)((c | 0x20) - 'a') < 26 || (u8)(c - '0') < 10 ||
+	       c == '-' || c == '_';
+}
+
 /* Letters, digits, '-', '_' in labels of up to 63 bytes. */
 bool cmx_name_valid(const char *name)
 {
@@ -67,17 +75,15 @@ bool cmx_name_valid(const char *name)
 
 	for (p = name; *p; p++) {
 		if (*p == '.') {
-			if (p == label)
+			if (p == label || p - label > CMX_LABEL_MAX)
 				return false;
 			label = p + 1;
-		} else if (!isascii(*p) ||
-			   (!isalnum(*p) && *p != '-' && *p != '_')) {
+		} else if (!cmx_name_char(*p)) {
 			return false;
 		}
-		if (p - label >= 63 || p - name >= RDMA_CMX_NAMES_MAX_NAME)
-			return false;
 	}
-	return p != name;
+	return p != name && p - label <= CMX_LABEL_MAX &&
+	       p - name <= RDMA_CMX_NAMES_MAX_NAME;
 }
 
 /* The longest description of a key, with its final NUL */
@@ -94,9 +100,11 @@ static void cmx_name_key(char to[CMX_NAME_KEY_MAX], const char *name,
 			 const struct net *net)
 {
 	char *end = to + CMX_NAME_KEY_MAX;
+	u8 c;
 
-	while (*name)
-		*to++ = tolower(*name++);
+	/* Of ASCII only, as the name is. */
+	while ((c = *name++))
+		*to++ = (u8)(c - 'A') < 26 ? c + 'a' - 'A' : c;
 	*to = 0;
 	if (!net_eq(net, &init_net))
 		scnprintf(to, end - to, "@%u:%llu", net->ns.inum,

@@ -346,10 +346,9 @@ abort:
 }
 
 /* Find a membership; the table's lock is held and keeps it. */
-static struct ucmx_mc *ucmx_mc_find(struct ucmx_file *file,
+static struct ucmx_mc *ucmx_mc_find(struct ucmx_file *file, u32 index,
 				    const struct rdma_cmx_destroy *arg)
 {
-	u32 index = ucmx_mc_handle_to_index(arg->handle);
 	struct ucmx_mc *mc = ucmx_visible(xa_load(&ucmx_mcs, index));
 
 	return mc && READ_ONCE(mc->id->file) == file &&
@@ -363,15 +362,16 @@ int ucmx_leave(struct ucmx_cmd *cmd)
 	struct rdma_cmx_destroy *arg = cmd->buf;
 	struct ucmx_id *id = NULL;
 	struct ucmx_mc *mc;
-	u32 reported;
+	u32 reported, index;
 
 	if (arg->reserved)
 		return -EINVAL;
 	/* Find out now if the result cannot be written. */
 	if (put_user(0, &uarg->events_reported))
 		return -EFAULT;
+	index = ucmx_mc_handle_to_index(arg->handle);
 	xa_lock(&ucmx_mcs);
-	mc = ucmx_mc_find(cmd->file, arg);
+	mc = ucmx_mc_find(cmd->file, index, arg);
 	if (mc) {
 		id = mc->id;
 		ucmx_id_get(id);
@@ -386,7 +386,7 @@ int ucmx_leave(struct ucmx_cmd *cmd)
 	}
 	/* It may have gone, and its handle to another, while we waited. */
 	xa_lock(&ucmx_mcs);
-	mc = id->dead ? NULL : ucmx_mc_find(cmd->file, arg);
+	mc = id->dead ? NULL : ucmx_mc_find(cmd->file, index, arg);
 	if (mc && mc->id != id)
 		mc = NULL;
 	xa_unlock(&ucmx_mcs);

@@ -261,12 +261,32 @@ static int hints_init(struct cmx_ai_request *req,
 				      hints->ai_route_len);
 }
 
+/* Is it an IPv4 address in its usual form? inet_aton() knows more, slowly. */
+static bool is_quad(const char *text)
+{
+	unsigned int part, dots = 0;
+	const char *start;
+
+	for (;; text++) {
+		for (start = text, part = 0; *text >= '0' && *text <= '9'; text++)
+			part = part * 10 + (*text - '0');
+		/* A leading zero is octal. */
+		if (text == start || text - start > 3 || part > 255 ||
+		    (*start == '0' && text - start > 1))
+			return false;
+		if (*text != '.')
+			return dots == 3 && !*text;
+		if (++dots > 3)
+			return false;
+	}
+}
+
 /* A node that is no address is a name; a colon means an IPv6 address. */
 static bool node_is_name(const char *node, const struct rdma_cmx_ai_query *q)
 {
 	struct in_addr addr;
 
-	return !(q->ai_flags & (RAI_NUMERICHOST | RAI_SA)) &&
+	return !(q->ai_flags & (RAI_NUMERICHOST | RAI_SA)) && !is_quad(node) &&
 	       !strchr(node, ':') && !inet_aton(node, &addr);
 }
 

@@ -136,6 +136,62 @@ TEST_F(rai, RAI_02_same_list_as_getaddrinfo)
 	same_expect(_metadata, self->id2, NAME_STORAGE, NULL, &rc_hints);
 }
 
+static long requests(void)
+{
+	FILE *f = fopen("/sys/module/rdma_cmx/counters/requests", "re");
+	long value = -1;
+
+	if (f) {
+		if (fscanf(f, "%ld", &value) != 1)
+			value = -1;
+		fclose(f);
+	}
+	return value;
+}
+
+/* The library knows the wildcard itself: it answers as the kernel does. */
+TEST_F(rai, RAI_02_same_wildcard)
+{
+	static const int families[] = { 0, AF_INET, AF_INET6, AF_IB };
+	static const int types[][2] = {
+		{ 0, 0 }, { 0, RDMA_PS_TCP }, { 0, RDMA_PS_UDP },
+		{ 0, RDMA_PS_IPOIB }, { 0, RDMA_PS_IB }, { IBV_QPT_RC, 0 },
+		{ IBV_QPT_UC, 0 }, { IBV_QPT_UD, 0 },
+		{ IBV_QPT_XRC_RECV, RDMA_PS_TCP }, { IBV_QPT_UD, RDMA_PS_IB },
+		{ IBV_QPT_UD, RDMA_PS_IPOIB }, { IBV_QPT_RC, RDMA_PS_IB },
+	};
+	static const int flags[] = { 0, RAI_NUMERICHOST | RAI_NOROUTE,
+				     RAI_FAMILY };
+	struct rdma_addrinfo hints = {}, *res;
+	unsigned int f, t, g;
+	long before;
+
+	for (f = 0; f < ARRAY_SIZE(families); f++) {
+		for (t = 0; t < ARRAY_SIZE(types); t++) {
+			for (g = 0; g < ARRAY_SIZE(flags); g++) {
+				hints.ai_family = families[f];
+				hints.ai_qp_type = types[t][0];
+				hints.ai_port_space = types[t][1];
+				hints.ai_flags = RAI_PASSIVE | flags[g];
+				same_expect(_metadata, self->id, NULL, PORT,
+					    &hints);
+			}
+			same_expect(_metadata, self->id, NULL, NULL, &hints);
+		}
+	}
+
+	before = requests();
+	EXPECT_LE(0, before);
+	hints = (struct rdma_addrinfo){ .ai_flags = RAI_PASSIVE };
+	ASSERT_EQ(0, rdma_getaddrinfo(NULL, PORT, &hints, &res));
+	rdma_freeaddrinfo(res);
+	EXPECT_EQ(before, requests());
+	/* An address is the kernel's to know. */
+	ASSERT_EQ(0, rdma_getaddrinfo(OWN4, PORT, &hints, &res));
+	rdma_freeaddrinfo(res);
+	EXPECT_EQ(before + 1, requests());
+}
+
 TEST_F(rai, RAI_02_query_once)
 {
 	struct rdma_addrinfo *res;

@@ -211,6 +211,12 @@ static time_t now(void)
 	return ts.tv_sec;
 }
 
+/* What an entry is for */
+struct cmx_ai_type {
+	uint32_t qp_type;
+	uint32_t port_space;
+};
+
 /* The state of one rdma_getaddrinfo() call. */
 struct ai_call {
 	struct rdma_cmx_getaddrinfo cmd;
@@ -301,10 +307,77 @@ static int ai_send(struct ai_call *call)
 	return err;
 }
 
+/* Is it a request for the wildcard to listen on, and nothing else? */
+static bool is_wildcard(const struct rdma_cmx_ai_query *q)
+{
+	const uint32_t flags = RAI_PASSIVE | RAI_NUMERICHOST | RAI_NOROUTE |
+			       RAI_FAMILY;
+
+	return (q->ai_flags & RAI_PASSIVE) && !(q->ai_flags & ~flags) &&
+	       !(q->flags & ~RDMA_CMX_AIQ_PORT) &&
+	       !(q->family == AF_IB && (q->ai_flags & RAI_FAMILY)) &&
+	       !q->node_len && !q->service_len && !q->dev_len &&
+	       !q->route_len && !q->src.family && !q->dst.family;
+}
+
+/* RC and UD, if the hints name neither, as the kernel has it. */
+static unsigned int wildcard_types(const struct rdma_cmx_ai_query *q,
+				   struct cmx_ai_type types[2])
+{
+	bool dgram = q->qp_type == IBV_QPT_UD ||
+		     q->port_space == RDMA_PS_UDP ||
+		     q->port_space == RDMA_PS_IPOIB;
+
+	types[0].qp_type = q->qp_type;
+	types[0].port_space = q->port_space;
+	if (!q->port_space)
+		types[0].port_space = dgram ? RDMA_PS_UDP : RDMA_PS_TCP;
+	if (!q->qp_type)
+		types[0].qp_type = dgram ? IBV_QPT_UD : IBV_QPT_RC;
+	types[1].qp_type = IBV_QPT_UD;
+	types[1].port_space = RDMA_PS_UDP;
+	return q->qp_type || q->port_space ? 1 : 2;
+}
+
+/*
+ * The wildcard is an address of no device: the result does not depend on what
+ * the kernel knows. Fills @entries with it, in the kernel's order; returns how
+ * many.
+ */
+static unsigned int wildcard_fill(const struct rdma_cmx_ai_query *q,
+				  struct rdma_cmx_ai_entry *entries)
+{
+	static const uint16_t families[] = { AF_INET, AF_INET6 };
+	struct rdma_cmx_ai_entry *e = entries;
+	struct cmx_ai_type types[2];
+	unsigned int i, j, count = wildcard_types(q, types);
+
+	for (i = 0; i < 2; i++) {
+		if (q->family != families[i] && q->family && q->family != AF_IB)
+			continue;
+		for (j = 0; j < count; j++, e++) {
+			memset(e, 0, sizeof(*e));
+			e->len = sizeof(*e);
+			e->header_len = sizeof(*e);
+			e->ai_flags = q->ai_flags;
+			e->qp_type = types[j].qp_type;
+			e->port_space = types[j].port_space;
+			e->family = families[i];
+			e->src.family = families[i];
+			/* Where sin_port and sin6_port both are */
+			memcpy(e->src.data, &q->port, sizeof(q->port));
+		}
+	}
+	return e - entries;
+}
+
 static int ai_get(const char *device, const char *node, const char *service,
 		  const struct rdma_addrinfo *hints, struct rdma_addrinfo **res)
 {
-	uint8_t buf[AI_BUF] __attribute__((aligned(8)));
+	union {
+		struct rdma_cmx_ai_entry wildcards[4];
+		uint8_t bytes[AI_BUF];
+	} buf;
 	struct ai_call call;
 	int err;
 
@@ -330,7 +403,7 @@ static int ai_get(const char *device, const char *node, const char *service,
 	}
 	call.cmd.size = sizeof(call.cmd);
 	call.cmd.len = 0;
-	call.cmd.buf = (uintptr_t)buf;
+	call.cmd.buf = (uintptr_t)&buf;
 	call.cmd.buf_len = sizeof(buf);
 	call.cmd.reserved = 0;
 	call.node = node;
@@ -338,7 +411,11 @@ static int ai_get(const char *device, const char *node, const char *service,
 	call.big = NULL;
 	call.reopened = false;
 	call.start = 0;
-	err = cmx_ai_request_error(&call.req, ai_send(&call));
+	if (is_wildcard(&call.req.query))
+		call.cmd.len = wildcard_fill(&call.req.query, buf.wildcards) *
+			       sizeof(buf.wildcards[0]);
+	else
+		err = cmx_ai_request_error(&call.req, ai_send(&call));
 	if (!err && cmx_ai_from_kern((const void *)(uintptr_t)call.cmd.buf,
 				     call.cmd.len, res))
 		err = errno;

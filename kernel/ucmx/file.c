@@ -37,6 +37,8 @@ union ucmx_args {
 	struct rdma_cmx_getaddrinfo getaddrinfo;
 	struct rdma_cmx_join join;
 	struct rdma_cmx_join_many join_many;
+	struct rdma_cmx_advertise advertise;
+	struct rdma_cmx_query_advertised advertised;
 };
 
 static int ucmx_get_info(struct ucmx_cmd *cmd)
@@ -44,7 +46,8 @@ static int ucmx_get_info(struct ucmx_cmd *cmd)
 	struct rdma_cmx_get_info *arg = cmd->buf;
 
 	arg->abi_version = RDMA_CMX_ABI_VERSION;
-	arg->features = RDMA_CMX_FEATURE_SA | RDMA_CMX_FEATURE_MCAST;
+	arg->features = RDMA_CMX_FEATURE_SA | RDMA_CMX_FEATURE_MCAST |
+			RDMA_CMX_FEATURE_ADVERTISE;
 	if (ucmx_names_initial())
 		arg->features |= RDMA_CMX_FEATURE_NAMES;
 	arg->max_ids = READ_ONCE(ucmx_max_ids);
@@ -149,6 +152,10 @@ static const struct ucmx_op ucmx_ops[] = {
 		   struct rdma_cmx_conn_qp_attr, attr,
 		   offsetof(struct rdma_cmx_conn_qp_attr, attr)),
 	UCMX_OP(JOIN_MANY, ucmx_join_many, struct rdma_cmx_join_many, reserved),
+	UCMX_OP(ADVERTISE, ucmx_advertise, struct rdma_cmx_advertise, data),
+	UCMX_OP(WITHDRAW, ucmx_withdraw, struct rdma_cmx_destroy, uid),
+	UCMX_OP(QUERY_ADVERTISED, ucmx_query_advertised,
+		struct rdma_cmx_query_advertised, reserved),
 };
 
 /*
@@ -212,12 +219,23 @@ static long ucmx_ioctl(struct file *filp, unsigned int ioctl,
 
 static __poll_t ucmx_poll(struct file *filp, poll_table *wait)
 {
+	bool changes = poll_requested_events(wait) & EPOLLPRI;
 	struct ucmx_file *file = filp->private_data;
+	__poll_t mask = 0;
 
 	poll_wait(filp, &file->wait, wait);
-	/* Either this sees an event, or ucmx_file_wake() sees the poller. */
+	if (changes)
+		poll_wait(filp, &file->changes, wait);
+	/*
+	 * Either this sees an event, or ucmx_file_wake() sees the poller.
+	 * Likewise a change, and ucmx_service_event().
+	 */
 	smp_mb();
-	return list_empty(&file->events) ? 0 : EPOLLIN | EPOLLRDNORM;
+	if (!list_empty(&file->events))
+		mask |= EPOLLIN | EPOLLRDNORM;
+	if (changes && atomic_read(&file->changed) > 0)
+		mask |= EPOLLPRI;
+	return mask;
 }
 
 static int ucmx_open(struct inode *inode, struct file *filp)
@@ -236,6 +254,7 @@ static int ucmx_open(struct inode *inode, struct file *filp)
 	INIT_LIST_HEAD(&file->events);
 	mutex_init(&file->read_mutex);
 	ucmx_handles_init(file);
+	ucmx_services_init(file);
 	init_waitqueue_head(&file->wait);
 
 	filp->private_data = file;
@@ -259,6 +278,8 @@ static int ucmx_release(struct inode *inode, struct file *filp)
 		ucmx_id_put(id);
 		cond_resched();
 	}
+
+	ucmx_services_end(file);
 
 	WARN_ON_ONCE(!list_empty(&file->events));
 	xa_destroy(&file->ids);

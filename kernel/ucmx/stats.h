@@ -18,6 +18,7 @@
 	X(live_files)							\
 	X(live_ids)							\
 	X(live_mcs)							\
+	X(live_advertised)	/* services that have a handle */	\
 	X(live_events)							\
 	X(live_queries)
 

@@ -2,12 +2,13 @@
 /*
  * Declarations that the files of rdma_ucmx share.
  *
- * Objects: a file has ids, an id has memberships and at most one resolution.
+ * Objects: a file has ids and services, an id has memberships and at most one
+ * resolution.
  *
  * Layers; a file calls those of lower ones only:
  *
  *	file		the open file, the table of commands
- *	id_cmd, cm, option, addrinfo, join, migrate, read	commands
+ *	id_cmd, cm, option, addrinfo, join, migrate, read, service	commands
  *	handler		events from rdma_cm
  *	close		the end of an id: of its resolution, memberships, events
  *	mcast, query	memberships; resolutions
@@ -27,6 +28,8 @@
  *  handler lock of cm    rdma_cm's own; taken around event handlers
  *  ucmx_id.lock          where the events of an id go: file, held, reserve
  *  ucmx_file.lock        the queue, also of its ids, and its counters
+ *
+ * ucmx_service.mutex is outside of those of rdma_cmx and of no other.
  *
  * ucmx_file.read_mutex serialises the readers of a file. They access user
  * memory with it held, so nobody else takes it.
@@ -74,6 +77,9 @@ struct ucmx_file {
 	struct mutex read_mutex;	/* serialises readers */
 	struct xarray ids;		/* at handle - 1 */
 	wait_queue_head_t wait;
+	struct xarray services;		/* at handle */
+	atomic_t changed;		/* services, since they were queried */
+	wait_queue_head_t changes;	/* of services */
 };
 
 /* The purpose of a reserved event; an id needs at most one of each. */
@@ -337,6 +343,13 @@ void ucmx_query_move(struct ucmx_id *id, struct ucmx_file *from,
 void ucmx_query_device_gone(struct ucmx_id *id);
 void ucmx_query_end(struct ucmx_id *id);
 void ucmx_query_drop(struct ucmx_id *id);
+
+/* service.c */
+void ucmx_services_init(struct ucmx_file *file);
+void ucmx_services_end(struct ucmx_file *file);
+int ucmx_advertise(struct ucmx_cmd *cmd);
+int ucmx_withdraw(struct ucmx_cmd *cmd);
+int ucmx_query_advertised(struct ucmx_cmd *cmd);
 
 /* join.c */
 int ucmx_join(struct ucmx_cmd *cmd);

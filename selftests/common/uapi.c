@@ -121,6 +121,7 @@ bool nothing_left(void)
 {
 	static const char * const names[] = {
 		"live_ids", "live_mcs", "live_events", "live_queries",
+		"live_advertised",
 	};
 	bool none = counter_wait("live_files", 0);
 	unsigned int i;

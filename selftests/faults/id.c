@@ -202,6 +202,29 @@ TEST_F_TIMEOUT(ids, migrate, SWEEP_LIMIT)
 	close(to);
 }
 
+/* Without a port: what follows on one is in work items. */
+TEST_F_TIMEOUT(ids, advertise, SWEEP_LIMIT)
+{
+	struct rdma_cmx_advertise arg = { .service_id = 1, .name = "fault" };
+	struct rdma_cmx_query_advertised query = {};
+	struct rdma_cmx_destroy end = {};
+
+	EACH_FAULT(, call(self->fd, ADVERTISE, &arg), 0, 0, ({
+		end.handle = arg.handle;
+		EXPECT_EQ(0, call(self->fd, WITHDRAW, &end));
+	}));
+	EXPECT_EQ(0, counter("live_advertised"));
+	ASSERT_EQ(0, call(self->fd, ADVERTISE, &arg));
+	query.handle = arg.handle;
+	EACH_FAULT(, call(self->fd, QUERY_ADVERTISED, &query), 0, 0,);
+	end.handle = arg.handle;
+	EXPECT_EQ(0, call(self->fd, WITHDRAW, &end));
+	EACH_FAULT(({ ASSERT_EQ(0, call(self->fd, ADVERTISE, &arg));
+		      end.handle = arg.handle; }),
+		   call(self->fd, WITHDRAW, &end), 0, -ENOENT,);
+	EXPECT_EQ(0, counter("live_advertised"));
+}
+
 int main(int argc, char **argv)
 {
 	return faults_enable() ? test_harness_run(argc, argv) : faults_skip();

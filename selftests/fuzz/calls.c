@@ -33,6 +33,10 @@ const uint16_t fuzz_sizes[FUZZ_COMMANDS] = {
 	[RDMA_CMX_CMD_LEAVE] = sizeof(struct rdma_cmx_destroy),
 	[RDMA_CMX_CMD_CONN_QP_ATTR] = sizeof(struct rdma_cmx_conn_qp_attr),
 	[RDMA_CMX_CMD_JOIN_MANY] = sizeof(struct rdma_cmx_join_many),
+	[RDMA_CMX_CMD_ADVERTISE] = sizeof(struct rdma_cmx_advertise),
+	[RDMA_CMX_CMD_WITHDRAW] = sizeof(struct rdma_cmx_destroy),
+	[RDMA_CMX_CMD_QUERY_ADVERTISED] =
+		sizeof(struct rdma_cmx_query_advertised),
 };
 
 static void addr_random(struct rng *r, struct fuzz_world *w,
@@ -210,6 +214,8 @@ static void fields_random(struct rng *r, struct fuzz_world *w,
 		struct rdma_cmx_query_addrinfo query;
 		struct rdma_cmx_getaddrinfo getaddrinfo;
 		struct rdma_cmx_join join;
+		struct rdma_cmx_advertise advertise;
+		struct rdma_cmx_query_advertised advertised;
 	} *u = (void *)c->arg;
 
 	switch (c->cmd) {
@@ -293,6 +299,21 @@ static void fields_random(struct rng *r, struct fuzz_world *w,
 		break;
 	case RDMA_CMX_CMD_JOIN_MANY:
 		join_many_random(r, c, (void *)c->arg);
+		break;
+	case RDMA_CMX_CMD_ADVERTISE:
+		u->advertise.service_id = 1 + rng_below(r, 100);
+		u->advertise.name[0] = 'a' + rng_below(r, 26);
+		u->advertise.lease_s = rng_below(r, 2) ? 0 : 4 + rng_next(r);
+		break;
+	case RDMA_CMX_CMD_WITHDRAW:
+	case RDMA_CMX_CMD_QUERY_ADVERTISED:
+		/* Handles are low numbers, each file has its own. */
+		u->advertised.handle = 1 + rng_below(r, 8);
+		if (c->cmd == RDMA_CMX_CMD_WITHDRAW)
+			break;
+		u->advertised.ports = (uintptr_t)c->buf;
+		u->advertised.max_ports = rng_below(r, 4);
+		u->advertised.port_size = sizeof(struct rdma_cmx_service_port);
 		break;
 	}
 }

@@ -65,6 +65,9 @@ static const uint8_t weights[FUZZ_COMMANDS] = {
 	[RDMA_CMX_CMD_LEAVE] = 10,
 	[RDMA_CMX_CMD_CONN_QP_ATTR] = 30,
 	[RDMA_CMX_CMD_JOIN_MANY] = 2,
+	[RDMA_CMX_CMD_ADVERTISE] = 12,
+	[RDMA_CMX_CMD_WITHDRAW] = 12,
+	[RDMA_CMX_CMD_QUERY_ADVERTISED] = 20,
 };
 
 /* The steps of usual sequences: one often follows the other on one id. */

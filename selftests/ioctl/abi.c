@@ -44,10 +44,15 @@ LAYOUT(struct rdma_cmx_mc_param, 24);
 LAYOUT(struct rdma_cmx_join, 104);
 LAYOUT(struct rdma_cmx_join_item, 96);
 LAYOUT(struct rdma_cmx_join_many, 32);
+LAYOUT(struct rdma_cmx_advertise, 240);
+LAYOUT(struct rdma_cmx_service_port, 40);
+LAYOUT(struct rdma_cmx_query_advertised, 40);
 _Static_assert(offsetof(struct rdma_cmx_event, param) == 48, "param");
 _Static_assert(offsetof(struct rdma_cmx_ai_entry, src) == 40, "src");
 _Static_assert(offsetof(struct rdma_cmx_ai_entry, gid_index) == 136, "gid");
 _Static_assert(offsetof(struct rdma_cmx_ai_query, dev) == 176, "dev");
+_Static_assert(offsetof(struct rdma_cmx_advertise, name) == 48, "name");
+_Static_assert(offsetof(struct rdma_cmx_service_port, gid) == 24, "gid");
 
 /* What may grow is the last of each struct that has it. */
 #define LAST(type, field)						\

@@ -50,6 +50,9 @@ static const struct {
 	CMD_MIN(LEAVE, rdma_cmx_destroy, 24),
 	CMD_IN(CONN_QP_ATTR, rdma_cmx_conn_qp_attr, 24),
 	CMD(JOIN_MANY, rdma_cmx_join_many),
+	CMD(ADVERTISE, rdma_cmx_advertise),
+	CMD(WITHDRAW, rdma_cmx_destroy),
+	CMD(QUERY_ADVERTISED, rdma_cmx_query_advertised),
 };
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
@@ -82,7 +85,7 @@ TEST_F(sizes, numbers)
 	uint64_t buf[512] = { sizeof(buf) };
 	unsigned int i, dir;
 
-	EXPECT_EQ(26, COMMANDS);
+	EXPECT_EQ(29, COMMANDS);
 	for (i = 0; i < COMMANDS; i++) {
 		EXPECT_EQ(i, _IOC_NR(commands[i].cmd));
 		/* A direction, a size or another type in the number */
@@ -307,6 +310,9 @@ TEST_F(sizes, reserved_fields)
 	EXPECT_RESERVED(WRITE_EVENT, rdma_cmx_write_event, event);
 	EXPECT_RESERVED(JOIN, rdma_cmx_join, reserved);
 	EXPECT_RESERVED(JOIN_MANY, rdma_cmx_join_many, reserved);
+	EXPECT_RESERVED(ADVERTISE, rdma_cmx_advertise, reserved);
+	EXPECT_RESERVED(WITHDRAW, rdma_cmx_destroy, reserved);
+	EXPECT_RESERVED(QUERY_ADVERTISED, rdma_cmx_query_advertised, reserved);
 	EXPECT_RESERVED(GETADDRINFO, rdma_cmx_getaddrinfo, reserved);
 	EXPECT_RESERVED(GETADDRINFO, rdma_cmx_getaddrinfo, query.reserved);
 	EXPECT_RESERVED(RESOLVE_ADDRINFO, rdma_cmx_resolve_addrinfo,

@@ -362,4 +362,40 @@ TEST_F(leaks, query_addrinfo)
 	EXPECT_TRUE(all(buf + query.len, sizeof(buf) - query.len, OURS));
 }
 
+TEST_F(leaks, services)
+{
+	struct rdma_cmx_advertise arg = { .service_id = 0x1061999, .name = "leak" };
+	struct pollfd pfd = { .fd = self->fd, .events = POLLPRI };
+	struct rdma_cmx_query_advertised query;
+	struct rdma_cmx_service_port ports[8];
+	uint32_t i;
+
+	arg.handle = 0xa5a5a5a5;
+	ASSERT_EQ(0, call(self->fd, ADVERTISE, &arg));
+	EXPECT_EQ(-1, stain(&arg, sizeof(arg)));
+	do {
+		memset(&query, OURS, sizeof(query));
+		memset(ports, OURS, sizeof(ports));
+		query.handle = arg.handle;
+		query.ports = (uintptr_t)ports;
+		query.max_ports = 8;
+		query.port_size = sizeof(ports[0]);
+		query.reserved = 0;
+		ASSERT_EQ(0, call(self->fd, QUERY_ADVERTISED, &query));
+		EXPECT_EQ(-1, stain(&query, sizeof(query)));
+		ASSERT_GE(8, query.num_ports);
+		EXPECT_EQ(-1, stain(ports, query.num_ports * sizeof(ports[0])));
+		EXPECT_TRUE(all(&ports[query.num_ports],
+				(8 - query.num_ports) * sizeof(ports[0]), OURS));
+		for (i = 0; i < query.num_ports; i++) {
+			EXPECT_TRUE(ZERO(ports[i].reserved));
+			/* What is not set says nothing of a record. */
+			EXPECT_TRUE(ports[i].state == RDMA_CMX_SERVICE_PORT_SET ||
+				    (ZERO(ports[i].gid) && !ports[i].pkey));
+		}
+	} while (on_infiniband && query.num_set < query.num_ports &&
+		 poll(&pfd, 1, 60000) == 1);
+	EXPECT_TRUE(!on_infiniband || query.num_set);
+}
+
 TEST_HARNESS_MAIN

@@ -5,8 +5,8 @@
  * This is version 1. From this version on a struct grows only at its end.
  * Numbers and meanings do not change.
  *
- * One open file is one context and one event channel. Objects (ids and
- * multicast memberships) are 32-bit handles of that file; 0 is never a
+ * One open file is one context and one event channel. Objects (ids, multicast
+ * memberships and services) are 32-bit handles of that file; 0 is never a
  * handle. Every command is an ioctl with one struct, which the kernel reads
  * and writes in place. The first field of the struct is its size in bytes:
  *
@@ -92,6 +92,9 @@ enum {
 	RDMA_CMX_CMD_LEAVE,
 	RDMA_CMX_CMD_CONN_QP_ATTR,
 	RDMA_CMX_CMD_JOIN_MANY,
+	RDMA_CMX_CMD_ADVERTISE,
+	RDMA_CMX_CMD_WITHDRAW,
+	RDMA_CMX_CMD_QUERY_ADVERTISED,
 };
 
 #define RDMA_CMX_IO(cmd)	_IO(RDMA_CMX_IOC_TYPE, RDMA_CMX_CMD_##cmd)
@@ -145,7 +148,7 @@ struct rdma_cmx_id_info {
  * @size: sizeof(struct rdma_cmx_get_info)
  * @abi_version: out: RDMA_CMX_ABI_VERSION; grows, never breaks
  * @features: out: RDMA_CMX_FEATURE_* bits
- * @max_ids: out: ids and memberships of one context; above it: EMFILE
+ * @max_ids: out: ids, memberships and services of one context; above it: EMFILE
  * @max_requests: out: unfinished resolutions of one context; above it: EAGAIN
  * @max_user_requests: out: resolutions of one user, in all contexts, that are
  *	unfinished or whose result was not taken; above it: EAGAIN
@@ -198,6 +201,8 @@ enum {
 	 * JOIN_MANY exists, MULTICAST_JOIN reports the group's parameters.
 	 */
 	RDMA_CMX_FEATURE_MCAST = 1 << 2,
+	/* ADVERTISE, WITHDRAW and QUERY_ADVERTISED exist. */
+	RDMA_CMX_FEATURE_ADVERTISE = 1 << 3,
 };
 
 /*
@@ -364,9 +369,10 @@ struct rdma_cmx_id_create {
 };
 
 /**
- * struct rdma_cmx_destroy - RDMA_CMX_IO(ID_DESTROY) and RDMA_CMX_IO(LEAVE)
+ * struct rdma_cmx_destroy - RDMA_CMX_IO(ID_DESTROY), RDMA_CMX_IO(LEAVE) and
+ *	RDMA_CMX_IO(WITHDRAW)
  * @size: sizeof(struct rdma_cmx_destroy)
- * @handle: id or membership
+ * @handle: id, membership or service
  * @events_reported: out: events of the object that GET_EVENTS returned to a
  *	reader whose cookie is that of the id's owner, 0 or not
  * @reserved: 0
@@ -1102,6 +1108,136 @@ struct rdma_cmx_join_many {
 	__u32 count;
 	__u32 item_size;
 	__u32 joined;
+	__u32 reserved;
+};
+
+/* Bytes of the service data of a ServiceRecord. */
+#define RDMA_CMX_SERVICE_DATA	64
+
+/* A lease without end. */
+#define RDMA_CMX_SERVICE_FOREVER	0xffffffff
+
+/**
+ * struct rdma_cmx_advertise - RDMA_CMX_IO(ADVERTISE)
+ * @size: sizeof(struct rdma_cmx_advertise)
+ * @handle: out: handle of the service
+ * @uid: cookie, for WITHDRAW
+ * @owner: cookie of the process, as in struct rdma_cmx_id_create
+ * @service_id: service id, host byte order, not 0
+ * @flags: 0
+ * @lease_s: lease in seconds, at least 4 (ERANGE); 0: the parameter
+ *	service_lease_s of rdma_cmx; RDMA_CMX_SERVICE_FOREVER: without end
+ * @dev_port: the only port of @dev, 0: all
+ * @pkey: P_Key, host byte order; 0: the first one of each port
+ * @reserved: 0
+ * @name: name of 1 to RDMA_CMX_MAX_SERVICE bytes; zeros follow
+ * @dev: name of the only RDMA device as rdma(8) shows it; zeros follow. All
+ *	zeros: all InfiniBand devices, those that come later included
+ * @data: the service data as they are on the wire
+ *
+ * The kernel sets a ServiceRecord at the subnet administrator of each
+ * InfiniBand port that the caller's network namespace may use, renews it before
+ * the lease ends, and sets it again after an event of the port. The command
+ * waits for none: QUERY_ADVERTISED reports what came of it. WITHDRAW, and the
+ * last close of the file, delete the records in the background.
+ *
+ * The service is on devices whose network namespace the user namespace of the
+ * caller's network namespace owns, or one below it. It holds the network
+ * namespace as a socket does.
+ *
+ * poll reports EPOLLPRI while a service of the file has changed since
+ * QUERY_ADVERTISED was last called for it.
+ *
+ * EPERM: the caller lacks CAP_NET_ADMIN in the user namespace that owns its
+ * network namespace. EINVAL: no name, a name or @dev that does not end with a
+ * zero or has one in the middle, id 0, a P_Key without a partition, or a port
+ * without a device. ENODEV, ENXIO: there is no such InfiniBand device or port.
+ * EEXIST: a service of this host has the id in this partition on a port of this
+ * one. EAGAIN: the user has services_per_user services, or all users have
+ * services_max (parameters of rdma_cmx); a service counts until its records are
+ * deleted.
+ */
+struct rdma_cmx_advertise {
+	__u32 size;
+	__u32 handle;
+	__aligned_u64 uid;
+	__aligned_u64 owner;
+	__aligned_u64 service_id;
+	__u32 flags;
+	__u32 lease_s;
+	__u32 dev_port;
+	__u16 pkey;
+	__u16 reserved;
+	__u8 name[RDMA_CMX_MAX_SERVICE + 1];
+	__u8 dev[64];
+	__u8 data[RDMA_CMX_SERVICE_DATA];
+};
+
+/* States of a service at a port. */
+enum {
+	/* The subnet administrator has the record. */
+	RDMA_CMX_SERVICE_PORT_SET = 1,
+	/*
+	 * It has not, or has not confirmed the last renewal. Attempts follow
+	 * without end.
+	 */
+	RDMA_CMX_SERVICE_PORT_TRYING = 2,
+	/* The port is not active. The record is set when it is. */
+	RDMA_CMX_SERVICE_PORT_DOWN = 3,
+};
+
+/**
+ * struct rdma_cmx_service_port - a service at one port
+ * @ibdev_index: index of the RDMA device, as rdma(8) shows it
+ * @port_num: its port
+ * @state: RDMA_CMX_SERVICE_PORT_*
+ * @error: 0, or the negative errno of the last attempt, if it is not set:
+ *	-ETIMEDOUT: the subnet administrator does not respond; -EAGAIN: it is
+ *	busy, or the user has too many queries; -ECONNREFUSED: it refuses the
+ *	record; -EBADMSG: its response is malformed; -ENOENT: the port does not
+ *	have the P_Key; -EEXIST: another service has the id in this partition on
+ *	this port; -ENODEV: the port is not active; -ENOMEM
+ * @lease_s: the lease that was granted, if it is set
+ * @pkey: P_Key of the record, likewise
+ * @reserved: 0
+ * @gid: ServiceGID of the record, likewise
+ */
+struct rdma_cmx_service_port {
+	__u32 ibdev_index;
+	__u32 port_num;
+	__u32 state;
+	__s32 error;
+	__u32 lease_s;
+	__u16 pkey;
+	__u16 reserved;
+	__u8 gid[16];
+};
+
+/**
+ * struct rdma_cmx_query_advertised - RDMA_CMX_IO(QUERY_ADVERTISED)
+ * @size: sizeof(struct rdma_cmx_query_advertised)
+ * @handle: handle of a service
+ * @ports: pointer to struct rdma_cmx_service_port []
+ * @max_ports: number of ports that @ports has room for; 0: @ports is not used
+ * @port_size: sizeof(struct rdma_cmx_service_port), the distance between two
+ *	ports. Shorter than the first published form: EINVAL; more than a page:
+ *	E2BIG. The kernel writes zeros behind the part that it knows
+ * @num_ports: out: ports that the service is at. If these are more than
+ *	@max_ports, @ports has the first @max_ports
+ * @num_set: out: of those, in state SET
+ * @error: out: the error of a port that is not set, 0 if none has one; -ENODEV
+ *	without a port
+ * @reserved: 0
+ */
+struct rdma_cmx_query_advertised {
+	__u32 size;
+	__u32 handle;
+	__aligned_u64 ports;
+	__u32 max_ports;
+	__u32 port_size;
+	__u32 num_ports;
+	__u32 num_set;
+	__s32 error;
 	__u32 reserved;
 };
 

@@ -102,6 +102,8 @@ enum cmx_record_op {
  * @gid: of the last attempt to set it
  * @pkey: likewise
  * @confirmed: the SA has it, as of the last query and the last event
+ * @error: why it is not confirmed; 0: the first attempt has not ended
+ * @lease: that the SA has granted last, in seconds
  * @again: there was an event since it was reported
  * @reported: the last event of the consumer
  * @generation: of the port, when that was last looked at
@@ -128,6 +130,8 @@ struct cmx_record {
 	union ib_gid gid;
 	u16 pkey;
 	bool confirmed;
+	int error;
+	u32 lease;
 	bool again;
 	enum rdma_cmx_service_event_type reported;
 	u32 generation;
@@ -151,6 +155,8 @@ void cmx_advertise_exit(void);
 /* record.c; those with "Under the lock" need cmx_service_lock. */
 int cmx_record_add(struct rdma_cmx_service *s, struct cmx_sa_port *port);
 void cmx_record_kick(struct cmx_record *r, unsigned long delay);
+void cmx_record_state(const struct cmx_record *r,
+		      struct rdma_cmx_service_port *port);
 void cmx_record_use(struct cmx_record *r, bool usable);
 void cmx_record_end(struct cmx_record *r, unsigned int ms);
 void cmx_record_go(struct cmx_record *r, unsigned int ms);

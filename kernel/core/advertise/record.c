@@ -195,6 +195,7 @@ static void cmx_record_failed(struct cmx_record *r, int error,
 			      struct rdma_cmx_service_event *event)
 {
 	r->confirmed = false;
+	r->error = error;
 	r->service->error = error;
 	r->due = jiffies + msecs_to_jiffies(r->backoff) +
 		 cmx_random_ms(r->backoff / 4);
@@ -209,10 +210,11 @@ static void cmx_record_is_set(struct cmx_record *r,
 	if (!r->confirmed || r->again)
 		cmx_sa_services_changed(r->port);
 	r->confirmed = true;
+	r->error = 0;
 	r->backoff = CMX_BACKOFF_MIN;
+	r->lease = min(r->service->lease, r->answer_lease);
 	/* Without an end it is set again after events only. */
-	r->due = jiffies + cmx_record_renewal(min(r->service->lease,
-						  r->answer_lease));
+	r->due = jiffies + cmx_record_renewal(r->lease);
 	cmx_stat_inc(service_sets);
 	if (r->reported != RDMA_CMX_SERVICE_SET || r->again)
 		cmx_record_report(r, RDMA_CMX_SERVICE_SET, 0, event);
@@ -249,8 +251,10 @@ static void cmx_record_down(struct cmx_record *r,
 			    struct rdma_cmx_service_event *event)
 {
 	r->confirmed = false;
+	r->error = -ENODEV;
 	r->service->error = -ENODEV;
-	if (r->reported != RDMA_CMX_SERVICE_SET)
+	if (r->reported != RDMA_CMX_SERVICE_SET &&
+	    r->reported != RDMA_CMX_SERVICE_FAILED)
 		return;
 	cmx_stat_inc(services_lost);
 	cmx_record_report(r, RDMA_CMX_SERVICE_LOST, -ENODEV, event);
@@ -412,6 +416,27 @@ static void cmx_record_work(struct work_struct *work)
 	if (event.type)
 		cmx_service_report(r->service, &event);
 	cmx_record_put(r);
+}
+
+/* Under the lock. Where it is, for the service's owner. */
+void cmx_record_state(const struct cmx_record *r,
+		      struct rdma_cmx_service_port *port)
+{
+	memset(port, 0, sizeof(*port));
+	port->ibdev_index = cmx_sa_port_dev(r->port)->index;
+	port->port_num = cmx_sa_port_num(r->port);
+	port->error = r->error;
+	if (r->confirmed)
+		port->state = RDMA_CMX_SERVICE_PORT_SET;
+	else if (r->usable)
+		port->state = RDMA_CMX_SERVICE_PORT_TRYING;
+	else
+		port->state = RDMA_CMX_SERVICE_PORT_DOWN;
+	if (!r->confirmed)
+		return;
+	port->lease_s = r->lease;
+	port->pkey = r->pkey;
+	memcpy(port->gid, &r->gid, sizeof(port->gid));
 }
 
 /* Under the lock. The port goes up or down, or had an event. */

@@ -498,6 +498,26 @@ void rdma_cmx_service_get_state(struct rdma_cmx_service *s,
 }
 EXPORT_SYMBOL_GPL(rdma_cmx_service_get_state);
 
+unsigned int rdma_cmx_service_get_ports(struct rdma_cmx_service *s,
+					struct rdma_cmx_service_port *ports,
+					unsigned int room)
+{
+	const struct cmx_record *r;
+	unsigned int n = 0;
+
+	mutex_lock(&cmx_service_lock);
+	list_for_each_entry(r, &s->records, node) {
+		if (r->ending)
+			continue;
+		if (n < room)
+			cmx_record_state(r, &ports[n]);
+		n++;
+	}
+	mutex_unlock(&cmx_service_lock);
+	return n;
+}
+EXPORT_SYMBOL_GPL(rdma_cmx_service_get_ports);
+
 int cmx_advertise_init(void)
 {
 	int ret;

@@ -4,6 +4,7 @@
 #define RDMA_CMX_SERVICE_H
 
 #include <rdma/rdma_cmx.h>
+#include <rdma/rdma_cmx_ioctl.h>
 
 struct rdma_cmx_service;
 
@@ -151,5 +152,19 @@ void rdma_cmx_withdraw(struct rdma_cmx_service *service);
  */
 void rdma_cmx_service_get_state(struct rdma_cmx_service *service,
 				struct rdma_cmx_service_state *state);
+
+/**
+ * rdma_cmx_service_get_ports - where is a service, port by port?
+ * @service: the service
+ * @ports: out: its ports, in no order
+ * @room: how many @ports has room for; 0: @ports may be NULL
+ *
+ * Context: process, may sleep; it waits for no SA.
+ * Return: how many ports there are. If these are more than @room, @ports has
+ * the first.
+ */
+unsigned int rdma_cmx_service_get_ports(struct rdma_cmx_service *service,
+					struct rdma_cmx_service_port *ports,
+					unsigned int room);
 
 #endif /* RDMA_CMX_SERVICE_H */

@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Services that a file advertises: ADVERTISE, WITHDRAW and QUERY_ADVERTISED.
+ *
+ * Who takes a service out of the table of its file withdraws it. A query keeps
+ * only the memory, by a reference. The service's mutex serialises queries and
+ * the withdrawal. No memory of the caller is touched under it. The callback of
+ * rdma_cmx takes no lock; it runs before ADVERTISE returns at the earliest, and
+ * not after the withdrawal, so the file is there.
+ */
+#include <linux/capability.h>
+#include <linux/nsproxy.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <net/net_namespace.h>
+
+#include "caller.h"
+#include "ucmx.h"
+#include "user.h"
+
+/* The first published form of a port; never changes. */
+#define UCMX_SERVICE_PORT_MIN						\
+	offsetofend(struct rdma_cmx_service_port, gid)
+
+struct ucmx_service {
+	refcount_t ref;
+	u32 handle;
+	u64 uid;
+	u64 owner;
+	struct ucmx_file *file;
+	struct mutex mutex;		/* query against withdrawal */
+	struct rdma_cmx_service *service;	/* NULL: withdrawn */
+	atomic_t changed;		/* since it was queried: 0 or 1 */
+};
+
+void ucmx_services_init(struct ucmx_file *file)
+{
+	xa_init_flags(&file->services, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
+	init_waitqueue_head(&file->changes);
+}
+
+static void ucmx_service_put(struct ucmx_service *s)
+{
+	if (!refcount_dec_and_test(&s->ref))
+		return;
+	mutex_destroy(&s->mutex);
+	kfree(s);
+	ucmx_stat_dec(live_advertised);
+}
+
+/* A port of the service has changed. */
+static void ucmx_service_event(struct rdma_cmx_service *service,
+			       const struct rdma_cmx_service_event *event,
+			       void *context)
+{
+	struct ucmx_service *s = context;
+
+	if (!atomic_xchg(&s->changed, 1))
+		atomic_inc(&s->file->changed);
+	/* Ordered against ucmx_poll(). */
+	if (wq_has_sleeper(&s->file->changes))
+		wake_up_interruptible_poll(&s->file->changes, EPOLLPRI);
+}
+
+/* What changes from now on is news. */
+static void ucmx_service_seen(struct ucmx_service *s)
+{
+	if (atomic_xchg(&s->changed, 0))
+		atomic_dec(&s->file->changed);
+}
+
+/* Takes over the table's reference. The handle is hidden, or gone with it. */
+static void ucmx_service_end(struct ucmx_service *s)
+{
+	mutex_lock(&s->mutex);
+	rdma_cmx_withdraw(s->service);
+	s->service = NULL;
+	mutex_unlock(&s->mutex);
+	/* No callback after that. */
+	ucmx_service_seen(s);
+	ucmx_service_put(s);
+}
+
+/**
+ * ucmx_services_end - withdraw all services of a file that is released
+ * @file: the file
+ */
+void ucmx_services_end(struct ucmx_file *file)
+{
+	struct ucmx_service *s;
+	unsigned long handle;
+
+	xa_for_each(&file->services, handle, s) {
+		ucmx_file_uncharge(file, 1);
+		ucmx_service_end(s);
+		cond_resched();
+	}
+	xa_destroy(&file->services);
+}
+
+/* Text in an array of @size bytes: it ends there, and only zeros follow. */
+static bool ucmx_text_ends(const u8 *text, size_t size)
+{
+	size_t len = strnlen(text, size);
+
+	return len < size && !memchr_inv(text + len, 0, size - len);
+}
+
+static int ucmx_advertise_check(const struct rdma_cmx_advertise *arg)
+{
+	if (arg->flags)
+		return -EOPNOTSUPP;
+	if (arg->reserved || !arg->service_id || !*arg->name ||
+	    !ucmx_text_ends(arg->name, sizeof(arg->name)) ||
+	    !ucmx_text_ends(arg->dev, sizeof(arg->dev)))
+		return -EINVAL;
+	if (!ns_capable(current->nsproxy->net_ns->user_ns, CAP_NET_ADMIN))
+		return -EPERM;
+	return 0;
+}
+
+static struct ucmx_service *
+ucmx_service_alloc(struct ucmx_file *file, const struct rdma_cmx_advertise *arg)
+{
+	struct ucmx_service *s = kzalloc(sizeof(*s), GFP_KERNEL_ACCOUNT);
+
+	if (!s)
+		return NULL;
+	refcount_set(&s->ref, 1);
+	mutex_init(&s->mutex);
+	s->file = file;
+	s->uid = arg->uid;
+	s->owner = arg->owner;
+	ucmx_stat_inc(live_advertised);
+	return s;
+}
+
+static int ucmx_service_start(struct ucmx_service *s,
+			      const struct rdma_cmx_advertise *arg)
+{
+	struct rdma_cmx_service_attr attr = {
+		.net = current->nsproxy->net_ns,
+		.name = arg->name,
+		.id = arg->service_id,
+		.pkey = arg->pkey,
+		.lease_s = arg->lease_s,
+		.dev = *arg->dev ? arg->dev : NULL,
+		.dev_port = arg->dev_port,
+	};
+
+	BUILD_BUG_ON(sizeof(attr.data) != sizeof(arg->data));
+	memcpy(attr.data, arg->data, sizeof(attr.data));
+	s->service = rdma_cmx_advertise_for(&attr, cmx_current_user(),
+					    ucmx_service_event, s);
+	return PTR_ERR_OR_ZERO(s->service);
+}
+
+int ucmx_advertise(struct ucmx_cmd *cmd)
+{
+	struct rdma_cmx_advertise __user *uarg = cmd->ubuf;
+	struct rdma_cmx_advertise *arg = cmd->buf;
+	struct ucmx_file *file = cmd->file;
+	struct ucmx_service *s;
+	int ret;
+
+	ret = ucmx_advertise_check(arg);
+	if (ret)
+		return ret;
+	ret = ucmx_file_charge(file, 1);
+	if (ret)
+		return ret;
+	ret = -ENOMEM;
+	s = ucmx_service_alloc(file, arg);
+	if (!s)
+		goto err_charge;
+	ret = xa_alloc(&file->services, &s->handle, ucmx_hidden(s),
+		       xa_limit_32b, GFP_KERNEL);
+	if (ret)
+		goto err_put;
+	/* Nobody is told of a service whose handle cannot be written. */
+	ret = put_user(s->handle, &uarg->handle);
+	if (ret)
+		goto err_handle;
+	ret = ucmx_service_start(s, arg);
+	if (ret)
+		goto err_handle;
+	/* The entry exists: this needs no memory. */
+	xa_store(&file->services, s->handle, s, 0);
+	return 0;
+
+err_handle:
+	xa_erase(&file->services, s->handle);
+err_put:
+	ucmx_service_put(s);
+err_charge:
+	ucmx_file_uncharge(file, 1);
+	return ret;
+}
+
+int ucmx_withdraw(struct ucmx_cmd *cmd)
+{
+	struct rdma_cmx_destroy __user *uarg = cmd->ubuf;
+	struct rdma_cmx_destroy *arg = cmd->buf;
+	struct ucmx_file *file = cmd->file;
+	struct ucmx_service *s;
+
+	if (arg->reserved)
+		return -EINVAL;
+	/* A service has no events. */
+	if (put_user(0, &uarg->events_reported))
+		return -EFAULT;
+	xa_lock(&file->services);
+	s = ucmx_visible(xa_load(&file->services, arg->handle));
+	if (s && ((arg->owner && arg->owner != s->owner) ||
+		  !ucmx_uid_is(s->uid, arg->uid)))
+		s = NULL;
+	if (s)
+		__xa_erase(&file->services, arg->handle);
+	xa_unlock(&file->services);
+	if (!s)
+		return -ENOENT;
+	ucmx_service_end(s);
+	ucmx_file_uncharge(file, 1);
+	return 0;
+}
+
+static struct ucmx_service *ucmx_service_get(struct ucmx_file *file, u32 handle)
+{
+	struct ucmx_service *s;
+
+	xa_lock(&file->services);
+	s = ucmx_visible(xa_load(&file->services, handle));
+	if (s)
+		refcount_inc(&s->ref);
+	xa_unlock(&file->services);
+	return s;
+}
+
+/* Returns the number of ports, of which @ports has at most @room. */
+static int ucmx_service_ports(struct ucmx_service *s,
+			      struct rdma_cmx_service_port *ports,
+			      unsigned int room)
+{
+	int n = -ENOENT;
+
+	mutex_lock(&s->mutex);
+	if (s->service)
+		n = rdma_cmx_service_get_ports(s->service, ports, room);
+	mutex_unlock(&s->mutex);
+	return n;
+}
+
+static void ucmx_advertised_sum(struct rdma_cmx_query_advertised *arg,
+				const struct rdma_cmx_service_port *ports,
+				unsigned int n)
+{
+	unsigned int i;
+
+	arg->num_ports = n;
+	arg->num_set = 0;
+	arg->error = n ? 0 : -ENODEV;
+	for (i = 0; i < n; i++) {
+		if (ports[i].state == RDMA_CMX_SERVICE_PORT_SET)
+			arg->num_set++;
+		else if (ports[i].error)
+			arg->error = ports[i].error;
+	}
+}
+
+/* The ports that there is room for, to user space. */
+static int ucmx_advertised_put(const struct rdma_cmx_query_advertised *arg,
+			       const struct rdma_cmx_service_port *ports)
+{
+	unsigned int i, n = min(arg->num_ports, arg->max_ports);
+	size_t len = min_t(size_t, arg->port_size, sizeof(*ports));
+	void __user *pos = u64_to_user_ptr(arg->ports);
+
+	for (i = 0; i < n; i++, pos += arg->port_size) {
+		if (copy_to_user(pos, &ports[i], len) ||
+		    clear_user(pos + len, arg->port_size - len))
+			return -EFAULT;
+	}
+	return 0;
+}
+
+static int ucmx_advertised(struct ucmx_cmd *cmd, struct ucmx_service *s)
+{
+	struct rdma_cmx_query_advertised *arg = cmd->buf;
+	struct rdma_cmx_service_port *ports = NULL;
+	int n = 0, room, ret;
+
+	/* Before the ports are read: a later change is not missed. */
+	ucmx_service_seen(s);
+	/* A port may come between the two calls, but not again and again. */
+	do {
+		kvfree(ports);
+		room = n;
+		ports = NULL;
+		if (room) {
+			ports = kvcalloc(room, sizeof(*ports),
+					 GFP_KERNEL_ACCOUNT);
+			if (!ports)
+				return -ENOMEM;
+		}
+		n = ucmx_service_ports(s, ports, room);
+	} while (n > room && !fatal_signal_pending(current));
+	ret = n < 0 ? n : n > room ? -EINTR : 0;
+	if (!ret) {
+		ucmx_advertised_sum(arg, ports, n);
+		ret = ucmx_advertised_put(arg, ports);
+	}
+	kvfree(ports);
+	return ret ?: ucmx_respond(cmd);
+}
+
+int ucmx_query_advertised(struct ucmx_cmd *cmd)
+{
+	struct rdma_cmx_query_advertised *arg = cmd->buf;
+	struct ucmx_service *s;
+	int ret;
+
+	if (arg->reserved)
+		return -EINVAL;
+	if (arg->max_ports && arg->port_size < UCMX_SERVICE_PORT_MIN)
+		return -EINVAL;
+	if (arg->max_ports && arg->port_size > PAGE_SIZE)
+		return -E2BIG;
+	s = ucmx_service_get(cmd->file, arg->handle);
+	if (!s)
+		return -ENOENT;
+	ret = ucmx_advertised(cmd, s);
+	ucmx_service_put(s);
+	return ret;
+}

@@ -351,7 +351,7 @@ int cmx_ai_request_init(struct cmx_ai_request *req, const char *node,
  * NAME, NAME:PORT or NAME/PORT, as cmx prints it. What does not end with a
  * number is all name. The port is that number, 0 without one; 0 is no port.
  */
-static int device_parse(const char *text, size_t *len, uint32_t *port)
+int cmx_device_parse(const char *text, size_t *len, uint32_t *port)
 {
 	const char *digits = text + strlen(text);
 	uint64_t number = 0;
@@ -385,7 +385,7 @@ int cmx_ai_request_device(struct cmx_ai_request *req, const char *device)
 			return 0;
 		req->device_env = true;
 	}
-	err = device_parse(device, &len, &port);
+	err = cmx_device_parse(device, &len, &port);
 	if (!err && (!len || len >= sizeof(req->device)))
 		err = ENODEV;
 	if (err)

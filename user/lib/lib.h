@@ -327,6 +327,7 @@ int cmx_service_lookup(const char *service, int transports,
 int cmx_ai_request_init(struct cmx_ai_request *req, const char *node,
 			const char *service, const struct rdma_addrinfo *hints,
 			bool later);
+int cmx_device_parse(const char *text, size_t *len, uint32_t *port);
 int cmx_ai_request_device(struct cmx_ai_request *req, const char *device);
 int cmx_ai_request_error(const struct cmx_ai_request *req, int err);
 int cmx_ai_request_lookup(struct cmx_ai_request *req);

@@ -149,6 +149,110 @@ int rdmacmx_join_many(struct rdma_cm_id *id, struct rdmacmx_join_attr *attrs,
 int rdmacmx_event_group(const struct rdma_cm_event *event,
 			struct rdmacmx_group *group);
 
+struct rdmacmx_service;
+
+/* A lease without end. */
+#define RDMACMX_LEASE_FOREVER	0xffffffff
+
+/* Bytes of service data. */
+#define RDMACMX_SERVICE_DATA	64
+
+/**
+ * struct rdmacmx_service_attr - a service to advertise
+ * @name: name of 1 to 63 bytes
+ * @id: service id, host byte order, not 0
+ * @device: NAME, NAME:PORT or NAME/PORT; NULL: all InfiniBand devices
+ * @data: service data as they are on the wire, or NULL; zeros follow
+ * @data_len: bytes of @data, at most RDMACMX_SERVICE_DATA
+ * @lease: lease in seconds, at least 4; 0: the module's default
+ * @pkey: P_Key, host byte order; 0: the first one of each port
+ * @reserved: 0
+ */
+struct rdmacmx_service_attr {
+	const char *name;
+	uint64_t id;
+	const char *device;
+	const void *data;
+	size_t data_len;
+	uint32_t lease;
+	uint16_t pkey;
+	uint16_t reserved[9];
+};
+
+enum rdmacmx_service_state {
+	RDMACMX_SERVICE_SET = 1,	/* the SA has the record */
+	RDMACMX_SERVICE_TRYING = 2,	/* or may not have it (any more) */
+	RDMACMX_SERVICE_DOWN = 3	/* the port is not active */
+};
+
+/**
+ * struct rdmacmx_service_port - a service at one port
+ * @device: name of the RDMA device; empty if it has gone
+ * @port: its port
+ * @state: enum rdmacmx_service_state
+ * @error: errno of the last attempt, if the record is not set
+ * @lease: granted lease in seconds, if it is set
+ * @pkey: P_Key of the record, host byte order, likewise
+ * @gid: GID of the record, likewise
+ * @reserved: 0
+ */
+struct rdmacmx_service_port {
+	char device[64];
+	uint32_t port;
+	uint32_t state;
+	int error;
+	uint32_t lease;
+	uint16_t pkey;
+	uint16_t reserved[7];
+	union ibv_gid gid;
+};
+
+/**
+ * rdmacmx_advertise - advertise a service at the subnet administrators
+ * @attr: the service
+ *
+ * The kernel sets a record at each port and renews it until rdmacmx_withdraw()
+ * or the end of the process. The call waits for no subnet administrator.
+ *
+ * Returns the service, or NULL with errno. EPERM: the process lacks
+ * CAP_NET_ADMIN; EEXIST: this host advertises the id already; EINVAL,
+ * ENAMETOOLONG, EMSGSIZE, ERANGE: the name, data or lease are out of range;
+ * ENODEV, ENXIO: there is no such InfiniBand device or port; EAGAIN: the user
+ * advertises too many; EOPNOTSUPP: the loaded module cannot.
+ */
+struct rdmacmx_service *
+rdmacmx_advertise(const struct rdmacmx_service_attr *attr);
+
+/**
+ * rdmacmx_withdraw - end a service
+ * @service: the service; freed
+ *
+ * The records are deleted in the background. Returns 0, or -1 with errno EINVAL.
+ */
+int rdmacmx_withdraw(struct rdmacmx_service *service);
+
+/**
+ * rdmacmx_service_fd - get the file of a service, for poll(2)
+ * @service: the service
+ *
+ * poll(2) reports POLLPRI while the service has changed since the last
+ * rdmacmx_service_ports(). The file is not to be closed or read. Returns -1 with
+ * errno EINVAL if @service is NULL.
+ */
+int rdmacmx_service_fd(const struct rdmacmx_service *service);
+
+/**
+ * rdmacmx_service_ports - where is a service, port by port?
+ * @service: the service
+ * @ports: its ports
+ * @room: how many @ports has room for; 0: @ports may be NULL
+ *
+ * Returns how many ports there are, of which @ports has the first; 0 while no
+ * InfiniBand port is active. -1 with errno EINVAL or ENOMEM.
+ */
+int rdmacmx_service_ports(struct rdmacmx_service *service,
+			  struct rdmacmx_service_port *ports, int room);
+
 #ifdef __cplusplus
 }
 #endif

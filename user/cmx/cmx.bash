@@ -33,7 +33,7 @@ _cmx() {
 		return
 	fi
 	if [ "$COMP_CWORD" = 1 ]; then
-		words='resolve join stat doctor nvme run help version'
+		words='resolve join advertise stat doctor nvme run help version'
 	else
 		case ${COMP_WORDS[1]},$prev in
 		*,--type) words='rc ud any' ;;
@@ -41,6 +41,8 @@ _cmx() {
 		*,--env) words='nccl ucx perftest' ;;
 		*,--count|*,--qkey|*,--pkey|*,--rate|*,--sl) ;;
 		*,--traffic-class|*,--flow-label|*,--hop-limit) ;;
+		*,--id|*,--port|*,--data|*,--data-hex) ;;
+		*,--lease) words=forever ;;
 		*,--mtu) words='256 512 1024 2048 4096' ;;
 		*,--source)
 			words=$(hostname -I 2>/dev/null) ;;
@@ -56,6 +58,9 @@ _cmx() {
 			words='-j --json --send-only --persistent --source --dev
 				--once --count --qkey --pkey --mtu --rate --sl
 				--traffic-class --flow-label --hop-limit' ;;
+		advertise,*)
+			words='-j --json --id --port --data --data-hex --lease
+				--pkey --dev' ;;
 		stat,--output)
 			mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 			return ;;

@@ -31,6 +31,10 @@ static const char help[] =
 "           [--once|--count N] GROUP...\n"
 "      Join multicast groups, print their parameters, and stay a member\n"
 "      until interrupted.\n"
+"  cmx advertise [-j] [--id N|--port N] [--data TEXT|--data-hex HEX]\n"
+"                [--lease SECONDS|forever] [--pkey N] [--dev DEVICE[:PORT]] NAME\n"
+"      Advertise the service NAME at the subnet administrators of the\n"
+"      InfiniBand fabric, and print what comes of it, until interrupted.\n"
 "  cmx stat [-j]\n"
 "  cmx stat --prometheus [--output FILE]\n"
 "      Print the counters of rdma_cmx and rdma_ucmx.\n"
@@ -168,6 +172,7 @@ int main(int argc, char **argv)
 	} commands[] = {
 		{ "resolve", cmx_resolve },
 		{ "join", cmx_join },
+		{ "advertise", cmx_advertise },
 		{ "stat", cmx_stat },
 		{ "doctor", cmx_doctor },
 		{ "nvme", cmx_nvme },
@@ -177,7 +182,7 @@ int main(int argc, char **argv)
 	size_t i;
 
 	if (argc < 2)
-		return misuse("a command is missing: resolve, join, stat, doctor, nvme, run, help or version");
+		return misuse("a command is missing: resolve, join, advertise, stat, doctor, nvme, run, help or version");
 	for (i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
 		if (!strcmp(argv[1], commands[i].name))
 			ret = commands[i].run(argc - 1, argv + 1);

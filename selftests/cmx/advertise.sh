@@ -1,0 +1,169 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# SV-01, OPS-02: cmx advertise: what it prints, what the SA has meanwhile, two
+# nodes with one name, an SA that does not respond, a device that goes, a kill.
+. /usr/lib/rdma-cmx/selftests/cmx/functions
+. /usr/lib/rdma-cmx/selftests/fabric.sh
+
+mkdir -p /tmp/test
+tools=/usr/lib/rdma-cmx/selftests
+two=$(fab_dev 2) three=$(fab_dev 3) four=$(fab_dev 4)
+
+# advertise FILE ARGUMENTS...: in the background, its output in FILE; sets pid
+advertise() {
+	local file=$1
+
+	shift
+	cmx advertise "$@" >"$file" 2>&1 &
+	pid=$!
+}
+
+# prints_wait NAME SECONDS FILE REGEX [COUNT]: so many lines match
+prints() {
+	[ "$(grep -cE -e "$2" "$1")" -ge "${3:-1}" ]
+}
+
+prints_wait() {
+	ok "$1" wait_for "$2" prints "$3" "$4" "${5:-1}" || diag "$(cat "$3")"
+}
+
+# records NAME: of all fields, sorted
+records() {
+	"$tools/sa/tools/service" -C "$two" -n "$1" list | sort
+}
+
+records_are() {
+	[ "$("$tools/sa/tools/service" -C "$two" -n "$1" count)" = "$2" ]
+}
+
+no_records() {
+	[ "$(counter live_service_records)" = 0 ] && records_are "$1" 0
+}
+
+gid_of() {
+	dev_gid "$1" | sed -e 's/:0\{1,3\}\([0-9a-f]\)/:\1/g' \
+		-e 's/^fe80:0:0:0:/fe80::/'
+}
+
+# --- one service on all ports ---
+
+advertise log --id 0x1061144 --data hello --lease 600 storage
+prints_wait "SV-01: set at all ports" 60 log \
+	'^set +[^ ]+/1  GID fe80::[^ ]+, P_Key 0xffff, lease 600 s$' 4
+like "its id is printed" "$(head -n 1 log)" \
+	'^advertised +storage, id 0x0000000001061144$'
+like "SV-01: the SA has all of it" "$(records storage)" \
+	"^0x0000000001061144 $(gid_of "$three") 0xffff 600 storage 68656c6c6f$"
+fails "the id again" 1 'advertises the id 0x1061144 .*another --id' \
+	cmx advertise --id 0x1061144 other
+knob_set "$three" plugged 0
+prints_wait "a device goes" 60 log "^gone +$three/1 "
+knob_set "$three" plugged 1
+prints_wait "and is back" 120 log "^set +$three/1 " 2
+port_active_wait
+link_down "$three"
+prints_wait "a port goes down" 60 log "^down +$three/1  the port is not active"
+link_up "$three"
+prints_wait "and is up" 120 log "^set +$three/1 " 3
+port_active_wait
+kill -TERM "$pid"
+wait "$pid"
+is "a signal ends it (OPS-02)" "$?" 0
+like "and withdraws" "$(tail -n 1 log)" '^withdrawn +storage, id '
+ok "SV-01: from the SA, too" wait_for 30 no_records storage
+
+# --- two nodes, one name ---
+
+host_add node 4
+advertise log --dev "$two" storage
+first=$pid
+ip netns exec node cmx advertise -j storage >log2 2>&1 &
+second=$!
+prints_wait "SV-01: one node" 60 log "^set +$two/1 "
+prints_wait "SV-01: another" 60 log2 '"event": "set"'
+is "SV-01: two entries of one name" \
+	"$(cmx resolve --sa --dev "$two" storage | tail -n 1 | cut -d' ' -f1,2)" \
+	"2 entries"
+is "SV-01: with the same id" "$(records storage | cut -d' ' -f1 | sort -u | wc -l)" 1
+like "JSON: what is set" "$(cat log2)" "\"event\": \"set\", \"service\": \"storage\", \"service_id\": \"0x02[0-9a-f]{14}\", \"device\": \"$four\", \"port\": 1, \"gid\": \"fe80::[^\"]*\", \"pkey\": \"0xffff\", \"lease\": 900"
+while read -r line; do
+	ok "JSON: each line is one object" "$tools/cmx/tools/json" <<<"$line"
+done <log2
+
+# --- killed ---
+
+kill -KILL $second
+wait $second
+ok "SV-01: kill -9 withdraws" wait_for 30 records_are storage 1
+kill -INT $first
+wait $first
+ok "SV-01: all are withdrawn" wait_for 30 no_records storage
+ok "and the namespace goes" host_del node
+
+# --- the SA does not respond ---
+
+sm_pause
+advertise log --dev "$three" late
+prints_wait "SV-01: an SA that does not respond is reported" 60 log \
+	"^trying +$three/1  the subnet administrator does not respond: 'sminfo'"
+sm_resume
+prints_wait "SV-01: and the record is set when it is back" 60 log \
+	"^set +$three/1 "
+kill -HUP "$pid"
+wait "$pid"
+advertise log --dev "$three/1" --pkey 0x8123 partition
+prints_wait "a P_Key that the port does not have" 60 log \
+	"^trying +$three/1  the port does not have the P_Key"
+kill "$pid"
+wait "$pid"
+
+# --- forms ---
+
+advertise log --dev "$two" --port 4420 --lease forever --data-hex 0aFF0b nvme
+prints_wait "a lease without end" 60 log 'no end of the lease$'
+like "an id by port, data by digits" "$(records nvme)" \
+	"^0x0000000001061144 [^ ]+ 0xffff 4294967295 nvme 0aff0b$"
+kill "$pid"
+wait "$pid"
+advertise log --dev "$two" 0x77
+prints_wait "an id instead of a name" 60 log "^set "
+ok "is found by it" cmx resolve --sa --dev "$two" 0x77
+kill "$pid"
+wait "$pid"
+
+# --- what is refused ---
+
+fails "an ordinary user" 1 'mine: .*CAP_NET_ADMIN.*root' \
+	setpriv --reuid 1000 --regid 1000 --clear-groups cmx advertise mine
+fails "another user namespace" 1 'mine: .*CAP_NET_ADMIN' \
+	unshare -r cmx advertise mine
+unshare -r -n cmx advertise mine >log 2>&1 &
+pid=$!
+prints_wait "a network namespace without a device" 30 log \
+	'^waiting +mine, id 0x02.*no InfiniBand port is active'
+kill "$pid"
+wait "$pid"
+fails "no such device" 1 "'nosuch0': no such InfiniBand device.*rdma link" \
+	cmx advertise --dev nosuch0 x
+fails "no such port" 1 "'$two:7': the device has no such port" \
+	cmx advertise --dev "$two:7" x
+param services_per_user 0
+fails "the limit of a user" 1 'services_per_user' cmx advertise x
+params_back
+fails "no name" 2 'needs one NAME' cmx advertise
+fails "two names" 2 'needs one NAME' cmx advertise a b
+fails "a long name" 2 'has 64 bytes: a name has 1 to 63' \
+	cmx advertise "$(printf 'n%.0s' {1..64})"
+fails "long data" 2 'has 65 bytes: at most 64' \
+	cmx advertise --data "$(printf 'n%.0s' {1..65})" x
+fails "odd digits" 2 "'abc': pairs of hexadecimal digits" \
+	cmx advertise --data-hex abc x
+fails "a short lease" 2 "'3': seconds, at least 4" cmx advertise --lease 3 x
+fails "id 0" 2 "'0': a number of 64 bits, not 0" cmx advertise --id 0 x
+fails "two ids" 2 'once' cmx advertise --id 1 --port 2 x
+fails "another id than the name" 2 "'0x7' is found as a service id" \
+	cmx advertise --id 8 0x7
+fails "no partition" 2 "'0x8000': a number like" cmx advertise --pkey 0x8000 x
+
+ok "nothing is left" wait_for 40 live_none
+finish

@@ -123,6 +123,21 @@ rdma_cmx_advertise_for(const struct rdma_cmx_service_attr *attr, kuid_t uid,
 		       rdma_cmx_service_fn event, void *context);
 
 /**
+ * rdma_cmx_get_services_for - rdma_cmx_get_services() on behalf of a user
+ * @attr: as there
+ * @uid: user whom the queries are counted for
+ *
+ * The caller has checked that the user has CAP_NET_ADMIN in the user namespace
+ * that owns the network namespace, if the query is for all services. It then
+ * goes to devices of network namespaces that this user namespace or one below
+ * it owns. The records are charged to the cgroup of the caller.
+ *
+ * Return: as there.
+ */
+struct rdma_cmx_services *
+rdma_cmx_get_services_for(const struct rdma_cmx_services_attr *attr, kuid_t uid);
+
+/**
  * rdma_cmx_max_user_groups - how many groups may a user be a member of?
  *
  * Return: the present value of the module parameter groups_per_user.

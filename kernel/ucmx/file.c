@@ -39,6 +39,7 @@ union ucmx_args {
 	struct rdma_cmx_join_many join_many;
 	struct rdma_cmx_advertise advertise;
 	struct rdma_cmx_query_advertised advertised;
+	struct rdma_cmx_get_services services;
 };
 
 static int ucmx_get_info(struct ucmx_cmd *cmd)
@@ -47,7 +48,7 @@ static int ucmx_get_info(struct ucmx_cmd *cmd)
 
 	arg->abi_version = RDMA_CMX_ABI_VERSION;
 	arg->features = RDMA_CMX_FEATURE_SA | RDMA_CMX_FEATURE_MCAST |
-			RDMA_CMX_FEATURE_ADVERTISE;
+			RDMA_CMX_FEATURE_ADVERTISE | RDMA_CMX_FEATURE_SERVICES;
 	if (ucmx_names_initial())
 		arg->features |= RDMA_CMX_FEATURE_NAMES;
 	arg->max_ids = READ_ONCE(ucmx_max_ids);
@@ -156,6 +157,8 @@ static const struct ucmx_op ucmx_ops[] = {
 	UCMX_OP(WITHDRAW, ucmx_withdraw, struct rdma_cmx_destroy, uid),
 	UCMX_OP(QUERY_ADVERTISED, ucmx_query_advertised,
 		struct rdma_cmx_query_advertised, reserved),
+	UCMX_OP(GET_SERVICES, ucmx_get_services, struct rdma_cmx_get_services,
+		dev),
 };
 
 /*

@@ -99,14 +99,6 @@ void ucmx_services_end(struct ucmx_file *file)
 	xa_destroy(&file->services);
 }
 
-/* Text in an array of @size bytes: it ends there, and only zeros follow. */
-static bool ucmx_text_ends(const u8 *text, size_t size)
-{
-	size_t len = strnlen(text, size);
-
-	return len < size && !memchr_inv(text + len, 0, size - len);
-}
-
 static int ucmx_advertise_check(const struct rdma_cmx_advertise *arg)
 {
 	if (arg->flags)
@@ -268,22 +260,6 @@ static void ucmx_advertised_sum(struct rdma_cmx_query_advertised *arg,
 	}
 }
 
-/* The ports that there is room for, to user space. */
-static int ucmx_advertised_put(const struct rdma_cmx_query_advertised *arg,
-			       const struct rdma_cmx_service_port *ports)
-{
-	unsigned int i, n = min(arg->num_ports, arg->max_ports);
-	size_t len = min_t(size_t, arg->port_size, sizeof(*ports));
-	void __user *pos = u64_to_user_ptr(arg->ports);
-
-	for (i = 0; i < n; i++, pos += arg->port_size) {
-		if (copy_to_user(pos, &ports[i], len) ||
-		    clear_user(pos + len, arg->port_size - len))
-			return -EFAULT;
-	}
-	return 0;
-}
-
 static int ucmx_advertised(struct ucmx_cmd *cmd, struct ucmx_service *s)
 {
 	struct rdma_cmx_query_advertised *arg = cmd->buf;
@@ -308,7 +284,9 @@ static int ucmx_advertised(struct ucmx_cmd *cmd, struct ucmx_service *s)
 	ret = n < 0 ? n : n > room ? -EINTR : 0;
 	if (!ret) {
 		ucmx_advertised_sum(arg, ports, n);
-		ret = ucmx_advertised_put(arg, ports);
+		ret = ucmx_items_put(arg->ports, arg->port_size, ports,
+				     sizeof(*ports),
+				     min(arg->num_ports, arg->max_ports));
 	}
 	kvfree(ports);
 	return ret ?: ucmx_respond(cmd);

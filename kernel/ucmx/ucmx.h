@@ -8,7 +8,7 @@
  * Layers; a file calls those of lower ones only:
  *
  *	file		the open file, the table of commands
- *	id_cmd, cm, option, addrinfo, join, migrate, read, service	commands
+ *	id_cmd, cm, option, addrinfo, join, migrate, read, service, records	commands
  *	handler		events from rdma_cm
  *	close		the end of an id: of its resolution, memberships, events
  *	mcast, query	memberships; resolutions
@@ -350,6 +350,12 @@ void ucmx_services_end(struct ucmx_file *file);
 int ucmx_advertise(struct ucmx_cmd *cmd);
 int ucmx_withdraw(struct ucmx_cmd *cmd);
 int ucmx_query_advertised(struct ucmx_cmd *cmd);
+
+/* records.c */
+bool ucmx_text_ends(const u8 *text, size_t size);
+int ucmx_items_put(u64 to, u32 item_size, const void *items, size_t size,
+		   unsigned int n);
+int ucmx_get_services(struct ucmx_cmd *cmd);
 
 /* join.c */
 int ucmx_join(struct ucmx_cmd *cmd);

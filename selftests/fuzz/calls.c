@@ -37,6 +37,7 @@ const uint16_t fuzz_sizes[FUZZ_COMMANDS] = {
 	[RDMA_CMX_CMD_WITHDRAW] = sizeof(struct rdma_cmx_destroy),
 	[RDMA_CMX_CMD_QUERY_ADVERTISED] =
 		sizeof(struct rdma_cmx_query_advertised),
+	[RDMA_CMX_CMD_GET_SERVICES] = sizeof(struct rdma_cmx_get_services),
 };
 
 static void addr_random(struct rng *r, struct fuzz_world *w,
@@ -216,6 +217,7 @@ static void fields_random(struct rng *r, struct fuzz_world *w,
 		struct rdma_cmx_join join;
 		struct rdma_cmx_advertise advertise;
 		struct rdma_cmx_query_advertised advertised;
+		struct rdma_cmx_get_services services;
 	} *u = (void *)c->arg;
 
 	switch (c->cmd) {
@@ -314,6 +316,14 @@ static void fields_random(struct rng *r, struct fuzz_world *w,
 		u->advertised.ports = (uintptr_t)c->buf;
 		u->advertised.max_ports = rng_below(r, 4);
 		u->advertised.port_size = sizeof(struct rdma_cmx_service_port);
+		break;
+	case RDMA_CMX_CMD_GET_SERVICES:
+		u->services.flags = 0;
+		u->services.service[0] = rng_below(r, 2) ? 'a' : 0;
+		u->services.records = (uintptr_t)c->buf;
+		u->services.max_records = rng_below(r, 4);
+		u->services.record_size =
+			sizeof(struct rdma_cmx_service_record);
 		break;
 	}
 }

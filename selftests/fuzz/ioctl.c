@@ -68,6 +68,7 @@ static const uint8_t weights[FUZZ_COMMANDS] = {
 	[RDMA_CMX_CMD_ADVERTISE] = 12,
 	[RDMA_CMX_CMD_WITHDRAW] = 12,
 	[RDMA_CMX_CMD_QUERY_ADVERTISED] = 20,
+	[RDMA_CMX_CMD_GET_SERVICES] = 10,
 };
 
 /* The steps of usual sequences: one often follows the other on one id. */

@@ -47,6 +47,8 @@ LAYOUT(struct rdma_cmx_join_many, 32);
 LAYOUT(struct rdma_cmx_advertise, 240);
 LAYOUT(struct rdma_cmx_service_port, 40);
 LAYOUT(struct rdma_cmx_query_advertised, 40);
+LAYOUT(struct rdma_cmx_service_record, 168);
+LAYOUT(struct rdma_cmx_get_services, 176);
 _Static_assert(offsetof(struct rdma_cmx_event, param) == 48, "param");
 _Static_assert(offsetof(struct rdma_cmx_ai_entry, src) == 40, "src");
 _Static_assert(offsetof(struct rdma_cmx_ai_entry, gid_index) == 136, "gid");

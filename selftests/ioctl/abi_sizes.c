@@ -53,6 +53,7 @@ static const struct {
 	CMD(ADVERTISE, rdma_cmx_advertise),
 	CMD(WITHDRAW, rdma_cmx_destroy),
 	CMD(QUERY_ADVERTISED, rdma_cmx_query_advertised),
+	CMD(GET_SERVICES, rdma_cmx_get_services),
 };
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
@@ -85,7 +86,7 @@ TEST_F(sizes, numbers)
 	uint64_t buf[512] = { sizeof(buf) };
 	unsigned int i, dir;
 
-	EXPECT_EQ(29, COMMANDS);
+	EXPECT_EQ(30, COMMANDS);
 	for (i = 0; i < COMMANDS; i++) {
 		EXPECT_EQ(i, _IOC_NR(commands[i].cmd));
 		/* A direction, a size or another type in the number */
@@ -313,6 +314,7 @@ TEST_F(sizes, reserved_fields)
 	EXPECT_RESERVED(ADVERTISE, rdma_cmx_advertise, reserved);
 	EXPECT_RESERVED(WITHDRAW, rdma_cmx_destroy, reserved);
 	EXPECT_RESERVED(QUERY_ADVERTISED, rdma_cmx_query_advertised, reserved);
+	EXPECT_RESERVED(GET_SERVICES, rdma_cmx_get_services, reserved);
 	EXPECT_RESERVED(GETADDRINFO, rdma_cmx_getaddrinfo, reserved);
 	EXPECT_RESERVED(GETADDRINFO, rdma_cmx_getaddrinfo, query.reserved);
 	EXPECT_RESERVED(RESOLVE_ADDRINFO, rdma_cmx_resolve_addrinfo,

@@ -398,4 +398,37 @@ TEST_F(leaks, services)
 	EXPECT_TRUE(!on_infiniband || query.num_set);
 }
 
+TEST_F(leaks, records)
+{
+	struct rdma_cmx_advertise arg = { .service_id = 0x1061998, .name = "leak" };
+	struct pollfd pfd = { .fd = self->fd, .events = POLLPRI };
+	struct rdma_cmx_service_record records[8];
+	struct rdma_cmx_get_services query;
+	uint32_t i;
+
+	if (!on_infiniband)
+		SKIP(return, "there is no SA");
+	ASSERT_EQ(0, call(self->fd, ADVERTISE, &arg));
+	do {
+		memset(&query, 0, sizeof(query));
+		memset(records, OURS, sizeof(records));
+		strcpy((char *)query.service, "leak");
+		query.records = (uintptr_t)records;
+		query.max_records = 8;
+		query.record_size = sizeof(records[0]);
+		query.num_records = 0xa5a5a5a5;
+		query.num_ports = 0xa5a5a5a5;
+		query.error = 0xa5a5a5a5;
+		ASSERT_EQ(0, call(self->fd, GET_SERVICES, &query));
+		EXPECT_EQ(-1, stain(&query, sizeof(query)));
+	} while (!query.num_records && poll(&pfd, 1, 60000) == 1);
+	ASSERT_LT(0, query.num_records);
+	for (i = 0; i < query.num_records; i++) {
+		EXPECT_TRUE(ZERO(records[i].reserved));
+		EXPECT_TRUE(ZERO(records[i].data));
+		EXPECT_TRUE(all(records[i].name + 4, 60, 0));
+	}
+	EXPECT_TRUE(all(&records[i], (8 - i) * sizeof(records[0]), OURS));
+}
+
 TEST_HARNESS_MAIN

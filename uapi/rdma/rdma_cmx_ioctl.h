@@ -95,6 +95,7 @@ enum {
 	RDMA_CMX_CMD_ADVERTISE,
 	RDMA_CMX_CMD_WITHDRAW,
 	RDMA_CMX_CMD_QUERY_ADVERTISED,
+	RDMA_CMX_CMD_GET_SERVICES,
 };
 
 #define RDMA_CMX_IO(cmd)	_IO(RDMA_CMX_IOC_TYPE, RDMA_CMX_CMD_##cmd)
@@ -203,6 +204,8 @@ enum {
 	RDMA_CMX_FEATURE_MCAST = 1 << 2,
 	/* ADVERTISE, WITHDRAW and QUERY_ADVERTISED exist. */
 	RDMA_CMX_FEATURE_ADVERTISE = 1 << 3,
+	/* GET_SERVICES exists. */
+	RDMA_CMX_FEATURE_SERVICES = 1 << 4,
 };
 
 /*
@@ -1239,6 +1242,80 @@ struct rdma_cmx_query_advertised {
 	__u32 num_set;
 	__s32 error;
 	__u32 reserved;
+};
+
+/**
+ * struct rdma_cmx_service_record - a ServiceRecord, without its key
+ * @service_id: service id, host byte order
+ * @gid: ServiceGID
+ * @lease_s: lease in seconds, as the SA reports it
+ * @pkey: P_Key, host byte order
+ * @reserved: 0
+ * @ibdev_index: RDMA device of the port whose SA has it
+ * @port_num: that port
+ * @name: name; a zero ends it if it is shorter than the array
+ * @data: the service data as they are on the wire
+ */
+struct rdma_cmx_service_record {
+	__aligned_u64 service_id;
+	__u8 gid[16];
+	__u32 lease_s;
+	__u16 pkey;
+	__u16 reserved;
+	__u32 ibdev_index;
+	__u32 port_num;
+	__u8 name[RDMA_CMX_MAX_SERVICE + 1];
+	__u8 data[RDMA_CMX_SERVICE_DATA];
+};
+
+/**
+ * struct rdma_cmx_get_services - RDMA_CMX_IO(GET_SERVICES)
+ * @size: sizeof(struct rdma_cmx_get_services)
+ * @flags: 0
+ * @records: pointer to struct rdma_cmx_service_record []
+ * @max_records: number of records that @records has room for
+ * @record_size: sizeof(struct rdma_cmx_service_record), the distance between
+ *	two records, as port_size of struct rdma_cmx_query_advertised
+ * @timeout_ms: deadline, as in struct rdma_cmx_ai_query
+ * @dev_port: the only port of @dev, 0: all
+ * @num_records: out: number of records, also if there is no room for them
+ * @num_ports: out: ports whose SA has responded
+ * @error: out: 0, or the negative errno of the first port whose SA has not
+ * @reserved: 0
+ * @service: name of a service, or its id as a number; zeros follow. All zeros:
+ *	all services
+ * @dev: name of the only RDMA device; zeros follow. All zeros: all devices
+ *
+ * The command queries the subnet administrators of the active InfiniBand ports
+ * of the caller's network namespace in parallel and waits for the responses,
+ * which may come from the cache. A record that several have is there once. A
+ * service that is not registered is no error, @num_records is 0.
+ *
+ * All services are queried on devices that the caller may advertise on, see
+ * struct rdma_cmx_advertise.
+ *
+ * ENOSPC: there are more than @max_records records; the caller sends the query
+ * again. EPERM: all services, and the caller lacks CAP_NET_ADMIN in the user
+ * namespace that owns its network namespace. EINVAL: a text that does not end
+ * with a zero or has one in the middle, a port without a device. ENODEV: no
+ * port is active, or there is no such device; ENXIO: the device has no such
+ * port. EOVERFLOW: more than 16384 records. EINTR: a signal. If no SA has
+ * responded: the error of the first port, as in struct rdma_cmx_service_port.
+ */
+struct rdma_cmx_get_services {
+	__u32 size;
+	__u32 flags;
+	__aligned_u64 records;
+	__u32 max_records;
+	__u32 record_size;
+	__u32 timeout_ms;
+	__u32 dev_port;
+	__u32 num_records;
+	__u32 num_ports;
+	__s32 error;
+	__u32 reserved;
+	__u8 service[RDMA_CMX_MAX_SERVICE + 1];
+	__u8 dev[64];
 };
 
 #endif /* RDMA_CMX_IOCTL_H */

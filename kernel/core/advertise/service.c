@@ -141,7 +141,6 @@ static bool cmx_service_fits(const struct rdma_cmx_service *s,
 			     const struct cmx_sa_port *port)
 {
 	struct ib_device *dev = cmx_sa_port_dev(port);
-	struct user_namespace *ns;
 
 	if (!rdma_dev_access_netns(dev, s->net))
 		return false;
@@ -150,14 +149,7 @@ static bool cmx_service_fits(const struct rdma_cmx_service *s,
 		return false;
 	if (s->dev_port && s->dev_port != cmx_sa_port_num(port))
 		return false;
-	if (!s->confined)
-		return true;
-	for (ns = read_pnet(&dev->coredev.rdma_net)->user_ns; ns;
-	     ns = ns->parent) {
-		if (ns == s->net->user_ns)
-			return true;
-	}
-	return false;
+	return !s->confined || cmx_sa_port_ruled(port, s->net);
 }
 
 /* Under the lock: the record of @s on @port that goes on, or NULL. */

@@ -270,9 +270,10 @@ static void cmx_query_init_one(struct rdma_cmx_query *q)
 	q->waiter.done = cmx_query_names_done;
 }
 
-static unsigned long cmx_query_timeout(const struct rdma_cmx_query_attr *attr)
+/* For a caller that requests @timeout_ms, 0: the default. */
+unsigned long cmx_query_jiffies(u32 timeout_ms)
 {
-	u32 ms = attr->timeout_ms ?: READ_ONCE(query_timeout_ms);
+	u32 ms = timeout_ms ?: READ_ONCE(query_timeout_ms);
 
 	return msecs_to_jiffies(min(ms, READ_ONCE(query_timeout_max_ms)));
 }
@@ -310,7 +311,7 @@ cmx_query_alloc(const struct cmx_request *req, rdma_cmx_done_fn done,
 	q->state = CMX_QUERY_RUNNING;
 	get_net(q->req.hints.net);
 	q->memcg = get_mem_cgroup_from_mm(current->mm);
-	q->expires = jiffies + cmx_query_timeout(attr);
+	q->expires = jiffies + cmx_query_jiffies(attr->timeout_ms);
 	q->names_later = caller->names_later && !caller->names;
 	q->port_later = caller->port_later;
 	q->kernel = caller->kernel;

@@ -39,6 +39,7 @@
 
 struct mem_cgroup;
 struct net_device;
+struct cmx_sa_service_rec;
 struct sa_path_rec;
 
 #define CMX_AI_FLAGS							\
@@ -326,6 +327,8 @@ struct cmx_services {
 
 /* services.c */
 void cmx_service_query(struct cmx_sa_query *q, const char *service);
+bool cmx_service_matches(const struct cmx_sa_query *q,
+			 const struct cmx_sa_service_rec *rec);
 int cmx_services_init(struct cmx_services *s, const struct cmx_hints *h,
 		      const struct rdma_cmx_query_attr *attr);
 bool cmx_services_cached(struct cmx_services *s, struct net *net);
@@ -511,6 +514,7 @@ void cmx_request_release(struct cmx_request *r);
 
 /* query.c */
 extern struct workqueue_struct *cmx_wq;	/* for work of our own only */
+unsigned long cmx_query_jiffies(u32 timeout_ms);
 int cmx_query_init(void);
 void cmx_query_exit(void);
 

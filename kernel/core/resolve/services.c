@@ -193,11 +193,14 @@ void cmx_services_stop(struct cmx_services *s)
 	cmx_sa_requests_put(&s->requests);
 }
 
-static bool cmx_service_matches(const struct cmx_sa_query *q,
-				const struct cmx_sa_service_rec *rec)
+/* Is @rec one that @q is for? A query without a component is for all. */
+bool cmx_service_matches(const struct cmx_sa_query *q,
+			 const struct cmx_sa_service_rec *rec)
 {
 	const struct cmx_sa_service_rec *want = (const void *)q->rec;
 
+	if (!q->comp_mask)
+		return true;
 	if (q->comp_mask == cpu_to_be64(CMX_SA_SERVICE_ID))
 		return rec->id == want->id;
 	return !strncmp(rec->name, want->name, sizeof(rec->name));

@@ -17,6 +17,8 @@
 #include <linux/module.h>
 #include <linux/random.h>
 #include <linux/slab.h>
+#include <linux/user_namespace.h>
+#include <net/net_namespace.h>
 #include <rdma/ib_cache.h>
 
 #include "sa/internal.h"
@@ -328,6 +330,29 @@ int cmx_sa_ports_active(struct net *net,
 			void *arg)
 {
 	return cmx_sa_ports_walk(net, false, fn, arg);
+}
+
+/**
+ * cmx_sa_port_ruled - does the owner of a namespace rule a port's device?
+ * @port: the port
+ * @net: the network namespace
+ *
+ * A device may be shared with a namespace whose owner does not rule that of the
+ * device: the owner may use it, but neither speak for it nor see all.
+ *
+ * Return: true if the user namespace of @net, or one below it, owns the network
+ * namespace of the device.
+ */
+bool cmx_sa_port_ruled(const struct cmx_sa_port *port, const struct net *net)
+{
+	const struct user_namespace *ns;
+
+	for (ns = read_pnet(&port->dev->coredev.rdma_net)->user_ns; ns;
+	     ns = ns->parent) {
+		if (ns == net->user_ns)
+			return true;
+	}
+	return false;
 }
 
 /**

@@ -87,6 +87,7 @@ void cmx_sa_port_hold(struct cmx_sa_port *port);
 void cmx_sa_port_put(struct cmx_sa_port *port);
 struct ib_device *cmx_sa_port_dev(const struct cmx_sa_port *port);
 u32 cmx_sa_port_num(const struct cmx_sa_port *port);
+bool cmx_sa_port_ruled(const struct cmx_sa_port *port, const struct net *net);
 int cmx_sa_ports_active(struct net *net,
 			int (*fn)(struct cmx_sa_port *port, void *arg),
 			void *arg);

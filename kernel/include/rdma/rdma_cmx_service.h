@@ -167,4 +167,58 @@ unsigned int rdma_cmx_service_get_ports(struct rdma_cmx_service *service,
 					struct rdma_cmx_service_port *ports,
 					unsigned int room);
 
+/**
+ * struct rdma_cmx_services_attr - a query for ServiceRecords
+ * @net: network namespace on whose InfiniBand ports
+ * @service: name, or id as a number; as rdma_cmx_query_attr.service. NULL: all
+ * @dev: name of the only RDMA device, or NULL: all
+ * @dev_port: its only port, 0: all
+ * @timeout_ms: deadline, as in rdma_cmx_query_attr
+ */
+struct rdma_cmx_services_attr {
+	struct net *net;
+	const char *service;
+	const char *dev;
+	u32 dev_port;
+	u32 timeout_ms;
+};
+
+/**
+ * struct rdma_cmx_services - ServiceRecords
+ * @count: number of records
+ * @ports: ports whose SA has responded, at least one
+ * @error: 0, or why the first of the other ports has no response
+ * @records: the records; one that several SAs have, once
+ */
+struct rdma_cmx_services {
+	u32 count;
+	u32 ports;
+	int error;
+	struct rdma_cmx_service_record records[];
+};
+
+/**
+ * rdma_cmx_get_services - query the SAs for ServiceRecords
+ * @attr: the query
+ *
+ * The records are those that a resolution with RDMA_CMX_AI_SA would use, with
+ * name, lease and data. A response may come from the cache. SAs are queried in
+ * parallel. A service that is not registered is no error: there are 0 records.
+ *
+ * Context: process, sleeps until the SAs have responded or a signal is pending.
+ * Return: the records, to be given back with rdma_cmx_put_services(); or an
+ * ERR_PTR. -ENODEV: no InfiniBand port of @attr is active, or there is no such
+ * device; -ENXIO: the device has no such port; -EINVAL; -EINTR; -EOVERFLOW:
+ * more than 16384 records; -ENOMEM; without any response the error of the first
+ * port: -ETIMEDOUT, -EAGAIN, -ECONNREFUSED or -EBADMSG.
+ */
+struct rdma_cmx_services *
+rdma_cmx_get_services(const struct rdma_cmx_services_attr *attr);
+
+/**
+ * rdma_cmx_put_services - free ServiceRecords
+ * @services: from rdma_cmx_get_services(); NULL and ERR_PTRs are ignored
+ */
+void rdma_cmx_put_services(struct rdma_cmx_services *services);
+
 #endif /* RDMA_CMX_SERVICE_H */

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * GET_SERVICES: ServiceRecords of the SAs. And what it has in common with the
+ * services that a file advertises: texts in a struct, arrays for the caller.
+ */
+#include <linux/capability.h>
+#include <linux/nsproxy.h>
+#include <linux/sched/signal.h>
+#include <linux/string.h>
+#include <net/net_namespace.h>
+
+#include "resolver.h"
+#include "user.h"
+
+/* The first published form of a record; never changes. */
+#define UCMX_SERVICE_RECORD_MIN						\
+	offsetofend(struct rdma_cmx_service_record, data)
+
+/**
+ * ucmx_text_ends - check a text in an array
+ * @text: the text
+ * @size: bytes of the array
+ *
+ * Return: true if it ends there, and only zeros follow.
+ */
+bool ucmx_text_ends(const u8 *text, size_t size)
+{
+	size_t len = strnlen(text, size);
+
+	return len < size && !memchr_inv(text + len, 0, size - len);
+}
+
+/**
+ * ucmx_items_put - copy an array to user space
+ * @to: pointer of user space
+ * @item_size: distance between two items there; zeros fill the rest of each
+ * @items: the array
+ * @size: bytes of an item in it
+ * @n: number of items
+ *
+ * Return: 0, -EFAULT, or -EINTR if the process is being killed.
+ */
+int ucmx_items_put(u64 to, u32 item_size, const void *items, size_t size,
+		   unsigned int n)
+{
+	size_t len = min_t(size_t, item_size, size);
+	void __user *pos = u64_to_user_ptr(to);
+
+	for (; n; n--, pos += item_size, items += size) {
+		if (copy_to_user(pos, items, len) ||
+		    clear_user(pos + len, item_size - len))
+			return -EFAULT;
+		if (fatal_signal_pending(current))
+			return -EINTR;
+		cond_resched();
+	}
+	return 0;
+}
+
+static int ucmx_services_check(const struct rdma_cmx_get_services *arg)
+{
+	if (arg->flags)
+		return -EOPNOTSUPP;
+	if (arg->reserved || !ucmx_text_ends(arg->service,
+					     sizeof(arg->service)) ||
+	    !ucmx_text_ends(arg->dev, sizeof(arg->dev)) ||
+	    arg->record_size < UCMX_SERVICE_RECORD_MIN)
+		return -EINVAL;
+	if (arg->record_size > PAGE_SIZE)
+		return -E2BIG;
+	/*
+	 * The names of all services are not for everybody, and the response is
+	 * the longest that an SA sends.
+	 */
+	if (!*arg->service &&
+	    !ns_capable(current->nsproxy->net_ns->user_ns, CAP_NET_ADMIN))
+		return -EPERM;
+	return 0;
+}
+
+static int ucmx_services_put(struct ucmx_cmd *cmd,
+			     const struct rdma_cmx_services *services)
+{
+	struct rdma_cmx_get_services *arg = cmd->buf;
+	int ret = 0;
+
+	arg->num_records = services->count;
+	arg->num_ports = services->ports;
+	arg->error = services->error;
+	if (services->count > arg->max_records)
+		ret = -ENOSPC;
+	else
+		ret = ucmx_items_put(arg->records, arg->record_size,
+				     services->records,
+				     sizeof(*services->records),
+				     services->count);
+	if ((!ret || ret == -ENOSPC) && ucmx_respond(cmd))
+		ret = -EFAULT;
+	return ret;
+}
+
+int ucmx_get_services(struct ucmx_cmd *cmd)
+{
+	struct rdma_cmx_get_services *arg = cmd->buf;
+	struct rdma_cmx_services_attr attr = {
+		.net = current->nsproxy->net_ns,
+		.service = *arg->service ? arg->service : NULL,
+		.dev = *arg->dev ? arg->dev : NULL,
+		.dev_port = arg->dev_port,
+		.timeout_ms = arg->timeout_ms,
+	};
+	struct rdma_cmx_services *services;
+	int ret;
+
+	ret = ucmx_services_check(arg);
+	if (ret)
+		return ret;
+	ret = ucmx_request_charge(cmd->file);
+	if (ret)
+		return ret;
+	ret = ucmx_user_charge(cmd->file->user);
+	if (ret)
+		goto uncharge;
+	ucmx_stat_inc(requests);
+	services = rdma_cmx_get_services_for(&attr, cmx_current_user());
+	if (IS_ERR(services)) {
+		ret = PTR_ERR(services);
+	} else {
+		ret = ucmx_services_put(cmd, services);
+		rdma_cmx_put_services(services);
+	}
+	atomic_dec(&cmd->file->user->requests);
+uncharge:
+	atomic_dec(&cmd->file->nr_requests);
+	return ret;
+}

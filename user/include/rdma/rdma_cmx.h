@@ -253,6 +253,47 @@ int rdmacmx_service_fd(const struct rdmacmx_service *service);
 int rdmacmx_service_ports(struct rdmacmx_service *service,
 			  struct rdmacmx_service_port *ports, int room);
 
+/**
+ * struct rdmacmx_service_record - a record of a subnet administrator
+ * @id: service id, host byte order
+ * @gid: GID of the node that has the service
+ * @lease: lease in seconds, RDMACMX_LEASE_FOREVER: without end
+ * @pkey: P_Key, host byte order
+ * @reserved: 0
+ * @device: RDMA device of the port whose subnet administrator has it
+ * @port: that port
+ * @name: name; a zero ends it
+ * @data: service data as they are on the wire
+ */
+struct rdmacmx_service_record {
+	uint64_t id;
+	union ibv_gid gid;
+	uint32_t lease;
+	uint16_t pkey;
+	uint16_t reserved;
+	char device[64];
+	uint32_t port;
+	char name[68];
+	uint8_t data[RDMACMX_SERVICE_DATA];
+};
+
+/**
+ * rdmacmx_get_services - get the records of a service
+ * @device: NAME, NAME:PORT or NAME/PORT; NULL: all InfiniBand devices
+ * @service: its name, or its id as a number; NULL: all services
+ * @records: the records, to be freed with free()
+ * @error: 0, or why a subnet administrator has not responded, if another one
+ *	has; or NULL
+ *
+ * Returns the number of records, which may be 0; or -1 with errno. EPERM: all
+ * services need CAP_NET_ADMIN; ENODEV, ENXIO: no such active port; ETIMEDOUT,
+ * EAGAIN, ECONNREFUSED, EBADMSG: what the subnet administrator did; EINVAL,
+ * ENAMETOOLONG: @service; EOVERFLOW: too many records; EOPNOTSUPP: the loaded
+ * module cannot.
+ */
+int rdmacmx_get_services(const char *device, const char *service,
+			 struct rdmacmx_service_record **records, int *error);
+
 #ifdef __cplusplus
 }
 #endif

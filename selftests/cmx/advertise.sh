@@ -54,6 +54,32 @@ like "its id is printed" "$(head -n 1 log)" \
 	'^advertised +storage, id 0x0000000001061144$'
 like "SV-01: the SA has all of it" "$(records storage)" \
 	"^0x0000000001061144 $(gid_of "$three") 0xffff 600 storage 68656c6c6f$"
+run cmx services storage
+is "cmx services: exit code (OPS-02)" "$status" 0
+like "cmx services: a record" "$out" \
+	"^storage  0x0000000001061144  $(gid_of "$three") +0xffff  600 +[^ ]+/1 +hello$"
+is "cmx services: each once, from all SAs" "$(tail -n 1 <<<"$out")" "4 records"
+run cmx services --dev "$two"
+is "cmx services: all, from one SA" "$(tail -n 1 <<<"$out")" "4 records"
+run cmx services -j 0x1061144
+ok "cmx services: JSON (OPS-02)" "$tools/cmx/tools/json" <<<"$out"
+like "cmx services: JSON members" "$out" '"name": "storage", "service_id": "0x0000000001061144", "gid": "fe80::[^"]*", "pkey": "0xffff", "lease": 600, "device": "[^"]+", "port": 1, "data": "68656c6c6f", "text": "hello"'
+ok "cmx services: an ordinary user, by name" setpriv --reuid 1000 \
+	--regid 1000 --clear-groups cmx services storage
+fails "cmx services: all" 1 'CAP_NET_ADMIN.*give the NAME' \
+	setpriv --reuid 1000 --regid 1000 --clear-groups cmx services
+fails "cmx services: none" 1 'nosuch: this service is not registered' \
+	cmx services nosuch
+fails "cmx services: no such device" 1 "'nosuch0': no active" \
+	cmx services --dev nosuch0
+fails "cmx services: two names" 2 'takes one NAME' cmx services a b
+# What is not text, and what a terminal would obey
+"$tools/sa/tools/service" -C "$two" -n $'bad\e[31m' -i 0x99 -d 01ff set
+like "cmx services: no control characters" "$(cmx services 0x99)" \
+	'^bad\?\[31m .* 0x01ff$'
+ok "cmx services: JSON with them" "$tools/cmx/tools/json" \
+	< <(cmx services -j 0x99)
+"$tools/sa/tools/service" -C "$two" -n $'bad\e[31m' -i 0x99 delete
 fails "the id again" 1 'advertises the id 0x1061144 .*another --id' \
 	cmx advertise --id 0x1061144 other
 knob_set "$three" plugged 0
@@ -106,6 +132,8 @@ sm_pause
 advertise log --dev "$three" late
 prints_wait "SV-01: an SA that does not respond is reported" 60 log \
 	"^trying +$three/1  the subnet administrator does not respond: 'sminfo'"
+fails "cmx services: a silent SA" 1 'never: .*does not respond.*sminfo' \
+	cmx services never
 sm_resume
 prints_wait "SV-01: and the record is set when it is back" 60 log \
 	"^set +$three/1 "

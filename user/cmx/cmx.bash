@@ -33,7 +33,7 @@ _cmx() {
 		return
 	fi
 	if [ "$COMP_CWORD" = 1 ]; then
-		words='resolve join advertise stat doctor nvme run help version'
+		words='resolve join advertise services stat doctor nvme run help version'
 	else
 		case ${COMP_WORDS[1]},$prev in
 		*,--type) words='rc ud any' ;;
@@ -61,6 +61,7 @@ _cmx() {
 		advertise,*)
 			words='-j --json --id --port --data --data-hex --lease
 				--pkey --dev' ;;
+		services,*) words='-j --json --dev' ;;
 		stat,--output)
 			mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 			return ;;

@@ -26,6 +26,7 @@ struct sockaddr_ib;
 int cmx_resolve(int argc, char **argv);
 int cmx_join(int argc, char **argv);
 int cmx_advertise(int argc, char **argv);
+int cmx_services(int argc, char **argv);
 int cmx_stat(int argc, char **argv);
 int cmx_doctor(int argc, char **argv);
 int cmx_nvme(int argc, char **argv);

@@ -35,6 +35,9 @@ static const char help[] =
 "                [--lease SECONDS|forever] [--pkey N] [--dev DEVICE[:PORT]] NAME\n"
 "      Advertise the service NAME at the subnet administrators of the\n"
 "      InfiniBand fabric, and print what comes of it, until interrupted.\n"
+"  cmx services [-j] [--dev DEVICE[:PORT]] [NAME]\n"
+"      Print the service records of NAME, a name or an id, or of all services,\n"
+"      with their leases and data.\n"
 "  cmx stat [-j]\n"
 "  cmx stat --prometheus [--output FILE]\n"
 "      Print the counters of rdma_cmx and rdma_ucmx.\n"
@@ -173,6 +176,7 @@ int main(int argc, char **argv)
 		{ "resolve", cmx_resolve },
 		{ "join", cmx_join },
 		{ "advertise", cmx_advertise },
+		{ "services", cmx_services },
 		{ "stat", cmx_stat },
 		{ "doctor", cmx_doctor },
 		{ "nvme", cmx_nvme },
@@ -182,7 +186,7 @@ int main(int argc, char **argv)
 	size_t i;
 
 	if (argc < 2)
-		return misuse("a command is missing: resolve, join, advertise, stat, doctor, nvme, run, help or version");
+		return misuse("a command is missing: resolve, join, advertise, services, stat, doctor, nvme, run, help or version");
 	for (i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
 		if (!strcmp(argv[1], commands[i].name))
 			ret = commands[i].run(argc - 1, argv + 1);

@@ -227,8 +227,8 @@ static __poll_t ucmx_poll(struct file *filp, poll_table *wait)
 	__poll_t mask = 0;
 
 	poll_wait(filp, &file->wait, wait);
-	if (changes)
-		poll_wait(filp, &file->changes, wait);
+	/* Also for others: EPOLL_CTL_MOD may request it, and adds no queue. */
+	poll_wait(filp, &file->changes, wait);
 	/*
 	 * Either this sees an event, or ucmx_file_wake() sees the poller.
 	 * Likewise a change, and ucmx_service_event().

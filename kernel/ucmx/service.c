@@ -63,11 +63,22 @@ static void ucmx_service_event(struct rdma_cmx_service *service,
 		wake_up_interruptible_poll(&s->file->changes, EPOLLPRI);
 }
 
-/* What changes from now on is news. */
-static void ucmx_service_seen(struct ucmx_service *s)
+/* What changes from now on is news. True if something was. */
+static bool ucmx_service_seen(struct ucmx_service *s)
 {
-	if (atomic_xchg(&s->changed, 0))
-		atomic_dec(&s->file->changed);
+	if (!atomic_xchg(&s->changed, 0))
+		return false;
+	atomic_dec(&s->file->changed);
+	return true;
+}
+
+/* A query has failed: what it would have reported is still news. */
+static void ucmx_service_unseen(struct ucmx_service *s)
+{
+	mutex_lock(&s->mutex);
+	if (s->service)
+		ucmx_service_event(s->service, NULL, s);
+	mutex_unlock(&s->mutex);
 }
 
 /* Takes over the table's reference. The handle is hidden, or gone with it. */
@@ -266,8 +277,6 @@ static int ucmx_advertised(struct ucmx_cmd *cmd, struct ucmx_service *s)
 	struct rdma_cmx_service_port *ports = NULL;
 	int n = 0, room, ret;
 
-	/* Before the ports are read: a later change is not missed. */
-	ucmx_service_seen(s);
 	/* A port may come between the two calls, but not again and again. */
 	do {
 		kvfree(ports);
@@ -296,6 +305,7 @@ int ucmx_query_advertised(struct ucmx_cmd *cmd)
 {
 	struct rdma_cmx_query_advertised *arg = cmd->buf;
 	struct ucmx_service *s;
+	bool news;
 	int ret;
 
 	if (arg->reserved)
@@ -307,7 +317,11 @@ int ucmx_query_advertised(struct ucmx_cmd *cmd)
 	s = ucmx_service_get(cmd->file, arg->handle);
 	if (!s)
 		return -ENOENT;
+	/* Before the ports are read: a later change is not missed. */
+	news = ucmx_service_seen(s);
 	ret = ucmx_advertised(cmd, s);
+	if (ret && news)
+		ucmx_service_unseen(s);
 	ucmx_service_put(s);
 	return ret;
 }

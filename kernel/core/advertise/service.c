@@ -248,8 +248,8 @@ static int cmx_service_count(struct rdma_cmx_service *s,
 	struct cmx_service_user *user = NULL;
 
 	if (s->counted) {
-		/* An eighth is for the kernel's own. */
-		max -= max / 8;
+		/* An eighth is for the kernel's own, another one for root. */
+		max -= max / 8 * (uid_eq(s->uid, GLOBAL_ROOT_UID) ? 1 : 2);
 		user = cmx_service_user_find(s->uid) ?: *fresh;
 		if (user->count >= READ_ONCE(services_per_user))
 			return -EAGAIN;

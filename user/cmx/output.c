@@ -88,6 +88,9 @@ static void json_string(FILE *file, const char *text)
 			fprintf(file, "\\%c", *s);
 		} else if (*s < 0x20 || *s == 0x7f) {
 			fprintf(file, "\\u%04x", *s);
+		} else if (*s == 0xc2 && s[1] < 0xa0) {
+			/* C1: a terminal takes U+009B for ESC [. */
+			fprintf(file, "\\u%04x", s[1]);
 		} else {
 			fwrite(s, len, 1, file);
 		}

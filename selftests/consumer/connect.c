@@ -12,7 +12,9 @@
  *	connect-end		disconnect and destroy the id
  * WORDS: routed: no setup; deadline=MS delay=MS tos=N; data=N: bytes of private
  * data; fail: the setup fails; no-qp: it makes no queue pair; cancel=setup,
- * teardown, done: cancelled there; times: print them.
+ * teardown, done: cancelled there; times: print them; setup-ms=N, teardown-ms=N:
+ * how long these take, each second teardown twice as long; handler-ends: the
+ * id's handler returns 1 in the end.
  *
  * The result is a line for the call and one for each candidate. What the
  * callbacks write is under connecting.lock.
@@ -34,6 +36,9 @@ static struct {
 	bool fail;
 	bool no_qp;
 	bool times;
+	bool handler_ends;
+	u32 setup_ms;
+	u32 teardown_ms;
 	const char *cancel;	/* where, or NULL */
 	u8 data_len;
 	struct rdma_cmx_connector *connector;
@@ -57,14 +62,23 @@ static u8 connect_data[U8_MAX];
 /* Of the id that was handed over */
 static int connect_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
+	int ret = 0;
+
 	mutex_lock(&connecting.lock);
 	if (id->context != &connecting)
 		connecting.wrong++;
 	connecting.events++;
 	if (event->event == RDMA_CM_EVENT_DEVICE_REMOVAL)
 		connecting.removals++;
+	/* Not before the callback has run */
+	if (connecting.handler_ends && connecting.id == id &&
+	    event->event == RDMA_CM_EVENT_DISCONNECTED) {
+		connecting.id = NULL;
+		consumer_end_free(id->qp->qp_context);
+		ret = 1;
+	}
 	mutex_unlock(&connecting.lock);
-	return 0;
+	return ret;
 }
 
 static void connect_cancel_in(const char *place)
@@ -87,6 +101,7 @@ static int connect_setup(struct rdma_cm_id *id,
 	connecting.setups++;
 	mutex_unlock(&connecting.lock);
 	connect_cancel_in("setup");
+	msleep(connecting.setup_ms);
 	if (connecting.fail)
 		return -EPROTO;
 	param->private_data = connect_data;
@@ -101,13 +116,18 @@ static int connect_setup(struct rdma_cm_id *id,
 
 static void connect_teardown(struct rdma_cm_id *id, void *context)
 {
+	bool second;
+
 	mutex_lock(&connecting.lock);
 	if (context != &connecting || connecting.calls)
 		connecting.wrong++;
-	connecting.teardowns++;
+	/* That of a winner that is lost, behind that of the one that stopped */
+	second = connecting.teardowns++ % 2;
 	mutex_unlock(&connecting.lock);
 	if (id->qp)
 		consumer_end_free(id->qp->qp_context);
+	consumer_listen_lose(!second);
+	msleep(connecting.teardown_ms << second);
 	connect_cancel_in("teardown");
 }
 
@@ -177,6 +197,8 @@ static int connect_word(char *word, struct rdma_cmx_connect_attr *attr)
 		connecting.no_qp = true;
 	else if (!strcmp(word, "times"))
 		connecting.times = true;
+	else if (!strcmp(word, "handler-ends"))
+		connecting.handler_ends = true;
 	else if (!value)
 		return -EINVAL;
 	if (!value)
@@ -198,6 +220,10 @@ static int connect_word(char *word, struct rdma_cmx_connect_attr *attr)
 		connecting.data_len = n;
 	else if (!strcmp(word, "tos"))
 		attr->tos = n;
+	else if (!strcmp(word, "setup-ms"))
+		connecting.setup_ms = n;
+	else if (!strcmp(word, "teardown-ms"))
+		connecting.teardown_ms = n;
 	else
 		return -EINVAL;
 	attr->has_tos |= !strcmp(word, "tos");
@@ -215,6 +241,9 @@ static int connect_parse(char *line, struct rdma_cmx_connect_attr *attr,
 	connecting.fail = false;
 	connecting.no_qp = false;
 	connecting.times = false;
+	connecting.handler_ends = false;
+	connecting.setup_ms = 0;
+	connecting.teardown_ms = 0;
 	connecting.cancel = NULL;
 	connecting.data_len = 0;
 	while ((word = strsep(&line, " ")) && strcmp(word, "--")) {

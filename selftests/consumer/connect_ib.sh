@@ -32,9 +32,9 @@ call() {
 	echo "error=$1 calls=$2 setups=$3 teardowns=$4 wrong=0"
 }
 
-# one ADDRESS STEP ERROR [REASON [DATA]]
+# one ADDRESS STEP ERROR [REASON [DATA [ATTEMPTS]]]
 one() {
-	echo "dst=$1 step=$2 error=$3 reason=${4:-0} attempts=1 data=${5:-}"
+	echo "dst=$1 step=$2 error=$3 reason=${4:-0} attempts=${6:-1} data=${5:-}"
 }
 
 state() {
@@ -93,33 +93,72 @@ ok "a target at the address" do_ listen 10.66.0.3 $port accept
 is "KA-02: by IPoIB address" "$(connect data=56 -- 10.66.0.3 $port)" \
 	"$(call 0 1 1 0; one 10.66.0.3 up 0 0 welcome)"
 
-# --- a path that has led nowhere until the deadline is forgotten ---
+# --- a path of the cache that leads nowhere is forgotten ---
 
 do_ unlisten >/dev/null
-do_ listen gid:"$three" $sid hang >/dev/null
-connect routed -- - - sa service=kcsvc src=gid:"$own" >/dev/null
-words="deadline=4000 -- - - sa service=kcsvc src=gid:$own"
-is "KA-02: the deadline while nobody replies" "$(connect "$words")" \
-	"$(call -110 1 1 1; one "$three" request -125)"
-before=$(counter sa_queries)
-is "KA-02: again" "$(connect "$words")" \
-	"$(call -110 1 1 1; one "$three" request -125)"
-is "KA-02: the SA is queried for the path" "$(counter sa_queries)" \
+do_ listen gid:"$three" $sid first >/dev/null
+words="- - sa service=kcsvc src=gid:$own"
+connect routed -- "$words" >/dev/null
+before=$(sa_requests 0x01 0x0035)
+SECONDS=0
+is "KA-02: no reply on the path of the cache; on a new one it connects" \
+	"$(connect -- "$words")" "$(call 0 1 2 1; one "$three" up 0 0 welcome 2)"
+ok "KA-02: after a part of the time" test $SECONDS -lt 25
+is "KA-02: the SA was queried for it" "$(sa_requests 0x01 0x0035)" \
 	$((before + 1))
+before=$(counter sa_queries)
+connect routed -- "$words" >/dev/null
+is "KA-02: the path of the cache was forgotten" "$(counter sa_queries)" \
+	$((before + 1))
+do_ unlisten >/dev/null
+do_ listen gid:"$three" $sid hang >/dev/null
+is "KA-02: the deadline while nobody replies" \
+	"$(connect deadline=4000 -- "$words")" \
+	"$(call -110 1 2 2; one "$three" request -125 0 '' 2)"
 
 # --- the device is removed ---
 
-do_ connect-start -- - - sa service=kcsvc src=gid:"$four" >/dev/null
-ok "KA-02: a request is outstanding" wait_for 40 state setups=1
-knob_set "$fourth" plugged 0 &
-removal=$!
-ok "KA-02: the removal of the device ends" wait_for 60 no kill -0 $removal
-is "KA-02: the candidate has failed" \
-	"$(do_ connect-wait)" \
-	"$(call -19 1 1 1; one "$three" request -19)"
-do_ connect-end >/dev/null
-knob_set "$fourth" plugged 1
-ok "the device is back" wait_for 120 dev_is "$fourth" ACTIVE
+# removed NAME CONDITION STEP WORDS...: of a connect from the fourth. The address
+# may also fail with the interface, and the route with the port.
+removed() {
+	local name=$1 condition=$2 step=$3 removal
+
+	shift 3
+	do_ connect-start "$@" >/dev/null
+	ok "KA-02: $name" wait_for 40 eval "$condition"
+	knob_set "$fourth" plugged 0 &
+	removal=$!
+	like "KA-02: the candidate has failed" "$(do_ connect-wait | tail -n 1)" \
+		" step=$step error=-[1-9]"
+	ok "KA-02: the removal of the device ends" \
+		wait_for 60 no kill -0 $removal
+	like "KA-02: once" "$(do_ connect-state)" ' calls=1 .* wrong=0$'
+	do_ connect-end >/dev/null
+	knob_set "$fourth" plugged 1
+	wait_for 40 devices_back "$fourth"
+	addresses_add "$fourth"
+	ok "the device is back" port_active_wait "$fourth"
+}
+
+bound() {
+	rdma resource show cm_id | grep -q "$fourth.*\[rdma_cmx\]"
+}
+
+queried() {
+	[ "$(sa_requests 0x01 0x0035)" -gt "$paths" ]
+}
+
+removed "a request is outstanding" 'state setups=1' request \
+	-- - - sa service=kcsvc src=gid:"$four"
+removed "an address is being resolved" bound addr \
+	-- 10.66.0.99 $port src=10.66.0.4
+knob_set "$(fab_dev 1)" faults 'drop class=3 method=0x01 attr=0x35 rmpp=0'
+paths=$(sa_requests 0x01 0x0035)
+removed "a route is being resolved" queried route \
+	-- "$three" $port qp=2 flags=8 family=27 src=gid:"$four" noroute
+knob_set "$(fab_dev 1)" faults clear
+removed "the setup runs" 'state setups=1' '(setup|request)' \
+	setup-ms=3000 -- - - sa service=kcsvc src=gid:"$four"
 do_ unlisten >/dev/null
 do_ listen gid:"$three" $sid accept >/dev/null
 is "KA-02: it connects" \

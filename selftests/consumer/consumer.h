@@ -100,5 +100,6 @@ int consumer_connect(const char *verb, char *line, char *text, size_t size);
 void consumer_connect_end(void);
 int consumer_listen(const char *verb, char *line, char *text, size_t size);
 void consumer_unlisten(void);
+void consumer_listen_lose(bool losing);
 
 #endif /* CMX_CONSUMER_H */

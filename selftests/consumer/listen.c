@@ -3,7 +3,10 @@
  * Targets:
  *	listen ADDRESS PORT MODE	accept: and send back what comes, with
  *			private data "welcome"; reject: with "go away"; hang: no
- *			reply; drop: accept, and disconnect at once. ADDRESS
+ *			reply; drop: accept, and disconnect at once; first: no
+ *			reply to the first request, accept the others; lose:
+ *			accept, and disconnect while a connect.c takes down a
+ *			candidate that stopped. ADDRESS
  *			"gid:GID": PORT is the service id, of RDMA_PS_IB or
  *			RDMA_PS_TCP
  *	listened	how many requests, connections and ends there were, and
@@ -22,12 +25,13 @@
 #include "consumer.h"
 #include "end.h"
 
-#define LISTENERS	8
+#define LISTENERS	12
 #define LISTEN_SHOWN	16
 
 struct target {
 	struct rdma_cm_id *id;
 	char mode;		/* first letter */
+	bool asked;		/* a request has come */
 };
 
 /* An id of a request, with its end if it was accepted */
@@ -36,6 +40,7 @@ struct accepted {
 	struct rdma_cm_id *id;
 	struct consumer_end *end;
 	char mode;
+	bool up;
 };
 
 static struct {
@@ -45,6 +50,7 @@ static struct {
 	unsigned int requests;
 	unsigned int established;
 	unsigned int ended;
+	bool losing;
 	u8 data[LISTEN_SHOWN];
 } listening = {
 	.lock = __MUTEX_INITIALIZER(listening.lock),
@@ -80,7 +86,8 @@ static int listen_accepted_event(struct rdma_cm_id *id,
 	switch (event->event) {
 	case RDMA_CM_EVENT_ESTABLISHED:
 		listening.established++;
-		if (a->mode == 'd')
+		a->up = true;
+		if (a->mode == 'd' || (a->mode == 'l' && listening.losing))
 			rdma_disconnect(id);
 		break;
 	case RDMA_CM_EVENT_DISCONNECTED:
@@ -105,6 +112,19 @@ static int listen_accepted_event(struct rdma_cm_id *id,
 	return ret;
 }
 
+/* For mode "lose", now and until it is called with false */
+void consumer_listen_lose(bool losing)
+{
+	struct accepted *a;
+
+	mutex_lock(&listening.lock);
+	listening.losing = losing;
+	list_for_each_entry(a, &listening.accepted, node)
+		if (losing && a->mode == 'l' && a->up)
+			rdma_disconnect(a->id);
+	mutex_unlock(&listening.lock);
+}
+
 /* The id is this function's: a status that is not 0 destroys it. */
 static int listen_request(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
@@ -127,6 +147,9 @@ static int listen_request(struct rdma_cm_id *id, struct rdma_cm_event *event)
 		return 1;
 	a->id = id;
 	a->mode = target->mode;
+	if (a->mode == 'f')
+		a->mode = target->asked ? 'a' : 'h';
+	target->asked = true;
 	id->context = a;
 	id->event_handler = listen_accepted_event;
 	if (a->mode != 'h')
@@ -193,6 +216,7 @@ static int listen_start(char *line)
 	if (IS_ERR(id))
 		return PTR_ERR(id);
 	target->mode = *line;
+	target->asked = false;
 	target->id = id;
 	ret = rdma_bind_addr(id, &addr.sa);
 	if (!ret)

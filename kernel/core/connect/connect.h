@@ -25,8 +25,18 @@
 
 #include "core.h"
 
-/* Candidates that are under way at a time */
+/* Candidates that are under way at a time; as many may be on their way down. */
 #define CMX_CONNECT_FLIGHT	8
+
+/* How often a candidate may start again after it has stopped for another one */
+#define CMX_CONNECT_REVIVALS	3
+
+/*
+ * Milliseconds that a candidate has before it gives way to one that waits, and a
+ * path of the cache before it is replaced: a request that was lost is sent again
+ * within that time, after 4.3 s on InfiniBand and RoCE.
+ */
+#define CMX_CONNECT_LIMIT_MS	5000
 
 /**
  * struct cmx_try - one candidate
@@ -34,11 +44,16 @@
  * @entry: of the result
  * @out: its part of the report
  * @work: does all that is done with the id
+ * @limit: timer of an attempt on a path of the cache
+ * @since: when it was started, in jiffies
  * @id: its id, @work's only
  * @step: as in @out, @work's only
  * @flying: between its start and its end
  * @up: it was connected or routed, and waits to be handed over or taken down
  * @stop: it lost, or the call ended
+ * @leaving: it gives way to one that waits
+ * @waiting: it stopped, and may start again
+ * @revivals: how often that was so
  * @hand_over: all others are down
  * @got: the event that its step waits for has come
  * @error: of an event, 0: none
@@ -55,11 +70,16 @@ struct cmx_try {
 	const struct rdma_cmx_entry *entry;
 	struct rdma_cmx_candidate *out;
 	struct work_struct work;
+	struct delayed_work limit;
+	unsigned long since;
 	struct rdma_cm_id *id;
 	enum rdma_cmx_connect_step step;
 	bool flying;
 	bool up;
 	bool stop;
+	bool leaving;
+	bool waiting;
+	u8 revivals;
 	bool hand_over;
 	bool got;
 	int error;
@@ -85,6 +105,7 @@ struct cmx_try {
  * @started: when
  * @expires: deadline, in jiffies
  * @delay: of the next candidate, in jiffies
+ * @share: what a candidate has before it gives way, in jiffies
  * @limited: the caller gave path records
  * @own_dev: the caller gave a device
  * @tos: type of service of the ids
@@ -97,6 +118,7 @@ struct cmx_try {
  * @resolved: the query is through: what it has left stays
  * @next: the first candidate that may be untried
  * @flights: candidates that are flying
+ * @leaving: those of them that give way
  * @winner: the first that was up, until it is lost
  * @slow: the delay is over: the next one may start beside the others
  * @late: the deadline is over
@@ -121,6 +143,7 @@ struct rdma_cmx_connector {
 	ktime_t started;
 	unsigned long expires;
 	unsigned long delay;
+	unsigned long share;
 	bool limited;
 	bool own_dev;
 	u8 tos;
@@ -133,6 +156,7 @@ struct rdma_cmx_connector {
 	bool resolved;
 	u32 next;
 	u32 flights;
+	u32 leaving;
 	struct cmx_try *winner;
 	bool slow;
 	bool late;

@@ -3,7 +3,9 @@
  * Which candidate starts, stops or wins, in the manner of RFC 8305: the next one
  * starts when none is under way, or when the last start is some time ago. The
  * first that is up wins, and the others stop; if it is lost before it is handed
- * over, those that stopped for it may start again.
+ * over, those that stopped for it may start again, a few times. When all places
+ * are taken, the one that was started first gives way to the next one, after its
+ * share of the time: silent peers do not keep the others out.
  *
  * All of it is decisions: with the connect's lock, from any work item, without
  * waiting. Work items of the candidates and of the connect carry them out.
@@ -20,28 +22,78 @@ static void cmx_race_queue(struct rdma_cmx_connector *c)
 		cmx_connector_drop(c);
 }
 
-static void cmx_race_arm(struct rdma_cmx_connector *c)
+static void cmx_race_timer(struct rdma_cmx_connector *c, unsigned long delay)
 {
-	c->slow = false;
 	kref_get(&c->ref);
-	if (mod_delayed_work(cmx_connect_timer_wq, &c->delay_work, c->delay))
+	if (mod_delayed_work(cmx_connect_timer_wq, &c->delay_work, delay))
 		cmx_connector_drop(c);
 }
 
-/* The next candidate that a device reaches and that has not failed. */
-static bool cmx_race_start(struct rdma_cmx_connector *c)
+/* The next candidate that a device reaches and that has not failed, or NULL */
+static struct cmx_try *cmx_race_next(struct rdma_cmx_connector *c)
 {
-	while (c->next < c->count) {
-		struct cmx_try *t = &c->tries[c->next++];
+	for (; c->next < c->count; c->next++) {
+		struct cmx_try *t = &c->tries[c->next];
 
-		if (t->flying || t->out->error)
-			continue;
-		c->flights++;
-		cmx_try_start(t);
-		cmx_race_arm(c);
-		return true;
+		if (!t->flying && (!t->out->error || t->waiting))
+			return t;
 	}
-	return false;
+	return NULL;
+}
+
+static void cmx_race_start(struct rdma_cmx_connector *c, struct cmx_try *t)
+{
+	c->next++;
+	c->flights++;
+	cmx_try_start(t);
+	c->slow = false;
+	cmx_race_timer(c, c->delay);
+}
+
+/* Those that are up, connected or failed leave by themselves. */
+static struct cmx_try *cmx_race_oldest(const struct rdma_cmx_connector *c)
+{
+	struct cmx_try *oldest = NULL;
+	u32 i;
+
+	for (i = 0; i < c->count; i++) {
+		struct cmx_try *t = &c->tries[i];
+
+		if (t->flying && !t->error && !t->connected && !t->up &&
+		    (!oldest || time_before(t->since, oldest->since)))
+			oldest = t;
+	}
+	return oldest;
+}
+
+/* The oldest gives way, if it has had its share of the time. */
+static bool cmx_race_make_room(struct rdma_cmx_connector *c)
+{
+	struct cmx_try *t = cmx_race_oldest(c);
+	unsigned long now = jiffies;
+
+	/* Destroying an id may take long: they do not pile up. */
+	if (!t || c->leaving == CMX_CONNECT_FLIGHT)
+		return false;
+	if (time_before(now, t->since + c->share)) {
+		cmx_race_timer(c, t->since + c->share - now);
+		return false;
+	}
+	t->leaving = true;
+	c->leaving++;
+	WRITE_ONCE(t->error, -ETIMEDOUT);
+	cmx_try_queue(t);
+	return true;
+}
+
+static bool cmx_race_may_start(struct rdma_cmx_connector *c)
+{
+	u32 active = c->flights - c->leaving;
+
+	if (!active)
+		return true;
+	return c->slow &&
+	       (active < CMX_CONNECT_FLIGHT || cmx_race_make_room(c));
 }
 
 static void cmx_race_stop(struct rdma_cmx_connector *c)
@@ -63,6 +115,7 @@ void cmx_race(struct rdma_cmx_connector *c)
 {
 	/* What is up by the deadline is in time. */
 	bool over = c->cancelled || (c->late && !c->winner);
+	struct cmx_try *t;
 
 	if (c->ending)
 		return;
@@ -74,10 +127,8 @@ void cmx_race(struct rdma_cmx_connector *c)
 	if (over || c->winner) {
 		cmx_race_stop(c);
 	} else {
-		while (c->flights < CMX_CONNECT_FLIGHT &&
-		       (!c->flights || c->slow))
-			if (!cmx_race_start(c))
-				break;
+		while ((t = cmx_race_next(c)) && cmx_race_may_start(c))
+			cmx_race_start(c, t);
 	}
 	/* The winner of a connect that goes on is the only one that may be left. */
 	if (c->flights > (c->winner && !c->cancelled))
@@ -94,10 +145,12 @@ void cmx_race(struct rdma_cmx_connector *c)
 /* It stopped for a winner that is lost: it may start again. */
 static void cmx_race_revive(struct rdma_cmx_connector *c, struct cmx_try *t)
 {
-	if (t->flying || !t->stop || t->out->error != -ECANCELED)
+	/* Peers that accept and disconnect must not keep this going. */
+	if (t->flying || !t->stop || t->out->error != -ECANCELED ||
+	    t->waiting || t->revivals == CMX_CONNECT_REVIVALS)
 		return;
-	t->out->error = 0;
-	t->out->step = RDMA_CMX_CONNECT_UNTRIED;
+	t->revivals++;
+	t->waiting = true;
 	c->next = min_t(u32, c->next, t - c->tries);
 }
 
@@ -108,6 +161,9 @@ void cmx_race_down(struct rdma_cmx_connector *c, struct cmx_try *t)
 
 	t->flying = false;
 	c->flights--;
+	if (t->leaving)
+		c->leaving--;
+	t->leaving = false;
 	if (c->winner == t) {
 		c->winner = NULL;
 		c->ending = false;

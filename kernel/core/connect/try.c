@@ -24,6 +24,29 @@
 /* What rdma_cm puts in front of private data to an IP address */
 #define CMX_TRY_IP_HEADER	36
 
+/* The path of the cache has led nowhere. */
+static void cmx_try_late(struct work_struct *work)
+{
+	struct cmx_try *t = container_of(to_delayed_work(work), struct cmx_try,
+					 limit);
+	struct rdma_cmx_connector *c = t->c;
+
+	spin_lock(&c->lock);
+	if (t->flying && !t->stop && !t->error && !t->connected) {
+		t->path_failed = true;
+		WRITE_ONCE(t->error, -ETIMEDOUT);
+		cmx_try_queue(t);
+	}
+	spin_unlock(&c->lock);
+	rdma_cmx_connect_put(c);
+}
+
+static void cmx_try_disarm(struct cmx_try *t)
+{
+	if (cancel_delayed_work_sync(&t->limit))
+		rdma_cmx_connect_put(t->c);
+}
+
 void cmx_try_init(struct cmx_try *t, struct rdma_cmx_connector *c,
 		  const struct rdma_cmx_entry *entry,
 		  struct rdma_cmx_candidate *out)
@@ -43,6 +66,7 @@ void cmx_try_init(struct cmx_try *t, struct rdma_cmx_connector *c,
 		out->error = -ENETUNREACH;
 	}
 	INIT_WORK(&t->work, cmx_try_work);
+	INIT_DELAYED_WORK(&t->limit, cmx_try_late);
 }
 
 /* With the lock; the work item has a reference then. */
@@ -77,7 +101,10 @@ void cmx_try_start(struct cmx_try *t)
 	if (!t->out->attempts)
 		t->out->start_ms = cmx_connect_ms(t->c);
 	t->flying = true;
+	t->waiting = false;
+	t->out->error = 0;
 	t->again = false;
+	t->since = jiffies;
 	cmx_try_reset(t);
 	cmx_try_queue(t);
 }
@@ -180,6 +207,20 @@ static int cmx_try_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 		cmx_try_queue(t);
 	spin_unlock(&t->c->lock);
 	return 0;
+}
+
+/* The other half is for a path that is not of the cache. */
+static void cmx_try_arm(struct cmx_try *t)
+{
+	long left = t->c->expires - jiffies;
+
+	/* Too short for two */
+	if (left < HZ)
+		return;
+	kref_get(&t->c->ref);
+	queue_delayed_work(cmx_connect_timer_wq, &t->limit,
+			   min_t(long, left / 2,
+				 msecs_to_jiffies(CMX_CONNECT_LIMIT_MS)));
 }
 
 /* Milliseconds to the deadline, at most @max, and never 0 */
@@ -304,6 +345,8 @@ static int cmx_try_connect(struct cmx_try *t)
 	param.private_data_len = len;
 
 	t->step = RDMA_CMX_CONNECT_REQUEST;
+	if (t->cached)
+		cmx_try_arm(t);
 	cmx_stat_inc(connect_requests);
 	ret = rdma_connect(t->id, &param);
 	/* What cannot be sent may have an invalid path. */
@@ -318,6 +361,7 @@ static int cmx_try_up(struct cmx_try *t)
 	struct rdma_cmx_connector *c = t->c;
 
 	t->step = RDMA_CMX_CONNECT_UP;
+	cmx_try_disarm(t);
 	spin_lock(&c->lock);
 	t->up = true;
 	if (!c->winner && !t->stop)
@@ -352,12 +396,14 @@ static bool cmx_try_down(struct cmx_try *t, int error)
 	struct rdma_cmx_connector *c = t->c;
 	bool again;
 
+	cmx_try_disarm(t);
 	if (t->id) {
 		if (t->connected)
 			rdma_disconnect(t->id);
 		/* It has not led anywhere in all the time that there was. */
-		if (READ_ONCE(c->late) && !READ_ONCE(c->winner) &&
-		    t->step == RDMA_CMX_CONNECT_REQUEST)
+		if (t->step == RDMA_CMX_CONNECT_REQUEST &&
+		    (READ_ONCE(t->leaving) ||
+		     (READ_ONCE(c->late) && !READ_ONCE(c->winner))))
 			t->path_failed = true;
 		/*
 		 * Another host that has the LID now has no such service, and
@@ -377,8 +423,8 @@ static bool cmx_try_down(struct cmx_try *t, int error)
 		t->id = NULL;
 	}
 	spin_lock(&c->lock);
-	again = t->cached && t->path_failed && !t->stop && !t->up &&
-		error != -ENODEV;
+	again = t->cached && t->path_failed && !t->stop && !t->leaving &&
+		!t->up && error != -ENODEV;
 	if (again) {
 		t->again = true;
 		cmx_try_reset(t);

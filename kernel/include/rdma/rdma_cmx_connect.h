@@ -37,6 +37,7 @@ enum rdma_cmx_connect_step {
  * @error: why it went no further: 0: it is the winner, or untried;
  *	-ENETUNREACH: no RDMA device reaches it; -ECANCELED: it was still under
  *	way when another one won or the call was ended;
+ *	-ETIMEDOUT: no response, or it gave way to another one;
  *	-ECONNREFUSED: rejected; -ECONNRESET: disconnected before the handover;
  *	-ENODEV: the device was removed, or the id was bound to another one than
  *	the query's @dev; -EADDRNOTAVAIL: the local address changed; -EMSGSIZE:
@@ -44,7 +45,8 @@ enum rdma_cmx_connect_step {
  *	or of the setup
  * @reason: status of RDMA_CM_EVENT_REJECTED, else 0
  * @reason_text: rdma_reject_msg() of it, or NULL
- * @attempts: 2 if a path of the cache had failed
+ * @attempts: how often it was tried: again after a path of the cache that
+ *	failed, and after the loss of a winner that it had stopped for
  * @start_ms: when it was first started, since the start of the call
  * @end_ms: when it came up or failed
  * @data_len: bytes of @data
@@ -159,21 +161,28 @@ typedef void (*rdma_cmx_connect_fn)(struct rdma_cmx_connector *connector,
  *
  * The candidates are the entries of the query's result, in their order. The
  * next one starts when one has failed, or has not succeeded in time; no more
- * than eight are under way at a time. The first one that is connected wins. All
- * others are disconnected, if they were connected, and destroyed.
+ * than eight are under way at a time. When another one waits beside eight, the
+ * one that was started first gives way, with -ETIMEDOUT, after five seconds or
+ * its share of the time: the time divided by the number of eights that the
+ * candidates make up. So silent peers do not keep the others out; without one
+ * that waits, the deadline is the only limit. The first one that is connected
+ * wins. All others are disconnected, if they were connected, and destroyed.
  *
  * A candidate takes its path from the cache if it is there. If a connect on
- * such a path fails other than by a reject of the peer, the path is forgotten,
- * and the candidate is tried once more with rdma_resolve_route(). With
- * attr->query.route the path is the one of the result, which agrees with it,
- * and there is no second attempt.
+ * such a path fails other than by a reject of the peer, or has no reply after
+ * five seconds or half of the time that is left, the path is forgotten, and the
+ * candidate is tried once more with rdma_resolve_route(). A peer that is slow to
+ * accept may so get two requests, of which the first is withdrawn. If less than
+ * a second is left there is no second attempt. Nor is there one with
+ * attr->query.route: the path is the one of the result, which agrees with it.
  *
  * Private data: that of an entry by GID in an IP port space is preceded by the
  * header that the peer expects; the setup does not care.
  *
  * An event of the winner before the handover, such as
  * RDMA_CM_EVENT_DISCONNECTED or _DEVICE_REMOVAL, ends it, and the other
- * candidates go on. After the handover, which is immediately before @done, it
+ * candidates go on; each of those that stopped for it starts again, three times
+ * at most. After the handover, which is immediately before @done, it
  * goes to the handler of @attr, which may run before @done, but in an id that
  * the setup has seen. Until @done has run the handler returns 0.
  *

@@ -13,7 +13,8 @@
 selftest_targets :=
 selftest_others := bench/% demo/% host/%
 selftest_modules := selftests/consumer/cmx_consumer.ko \
-	selftests/fabric/cmx_fabric.ko
+	selftests/fabric/cmx_fabric.ko \
+	selftests/storage/cmx_target.ko selftests/storage/cmx_initiator.ko
 
 tests_named := $(shell awk '/^[a-z]/ { print $$1 }' selftests/tests | sort -u)
 with_main := $(shell grep -lE '^int main\>|TEST_HARNESS_MAIN' \

@@ -1,0 +1,48 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# A storage target that advertises itself at the SA, and an initiator that finds
+# it by the name of its service: KA-04
+. /usr/lib/rdma-cmx/selftests/lib.sh
+. /usr/lib/rdma-cmx/selftests/fabric.sh
+. /usr/lib/rdma-cmx/selftests/storage/functions
+
+# gid_short DEV: as the kernel writes it
+gid_short() {
+	dev_gid "$1" | sed -e 's/:0\{1,3\}\([0-9a-f]\)/:\1/g' \
+		-e 's/^fe80:0:0:0:/fe80::/'
+}
+
+service_is_set() {
+	sa_services | grep -qx storage
+}
+
+first=$(fab_dev 1) third=$(fab_dev 3) fourth=$(fab_dev 4)
+
+ok "an initiator without a target" \
+	modprobe cmx_initiator service=storage dev="$first"
+ok "a target" modprobe cmx_target name=storage dev="$third"
+works "by service" 1 "$(gid_short "$third")"
+is "KA-04: the target has all blocks" \
+	"$(cat /sys/module/cmx_target/parameters/used)" 16
+ok "the target's service is at the SA" service_is_set
+
+ok "the target ends" rmmod cmx_target
+ok "its service is withdrawn" wait_for 40 no service_is_set
+ok "and starts" modprobe cmx_target name=storage dev="$third"
+works "after a restart" 2 "$(gid_short "$third")"
+
+ok "the target ends" rmmod cmx_target
+ok "its service is withdrawn" wait_for 40 no service_is_set
+ok "and starts elsewhere" modprobe cmx_target name=storage dev="$fourth"
+works "after a move" 3 "$(gid_short "$fourth")"
+
+ok "the target's device is removed" knob_set "$fourth" plugged 0
+ok "and comes back" knob_set "$fourth" plugged 1
+wait_for 40 devices_back "$fourth"
+addresses_add "$fourth"
+ok "its port is active" port_active_wait "$fourth"
+works "after the removal of the device" 4 "$(gid_short "$fourth")"
+
+ok "the target is unloaded" rmmod cmx_target
+initiator_end "the initiator is unloaded"
+finish

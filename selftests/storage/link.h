@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * What the storage target and initiator share: the protocol, and one end of a
+ * connection, that is a queue pair and the memory that it reads and writes.
+ *
+ * The target's reply to a connect says where its blocks are. The initiator
+ * writes and reads them by RDMA; the target sees nothing of it.
+ */
+#ifndef CMX_STORAGE_LINK_H
+#define CMX_STORAGE_LINK_H
+
+#include <linux/list.h>
+#include <linux/slab.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/rdma_cm.h>
+
+#define STORAGE_BLOCK	4096
+#define STORAGE_BLOCKS	16
+#define STORAGE_BYTES	(STORAGE_BLOCKS * STORAGE_BLOCK)
+#define STORAGE_MAGIC	0x434d5853
+
+/* Private data of the target's reply */
+struct storage_welcome {
+	__be32 magic;
+	__be32 rkey;
+	__be64 addr;
+};
+
+/**
+ * struct storage_link - one end of a connection
+ * @node: for the target's list
+ * @id: its id, which has the queue pair
+ * @pd: its protection domain
+ * @cq: completion queue of the queue pair
+ * @dma: address of the memory for the device
+ * @bytes: size of the memory, 0: not mapped
+ */
+struct storage_link {
+	struct list_head node;
+	struct rdma_cm_id *id;
+	struct ib_pd *pd;
+	struct ib_cq *cq;
+	u64 dma;
+	size_t bytes;
+};
+
+/* The id stays; @link is freed by the caller. Nothing is outstanding after it. */
+static inline void storage_link_close(struct storage_link *link)
+{
+	if (link->id->qp) {
+		ib_drain_qp(link->id->qp);
+		rdma_destroy_qp(link->id);
+	}
+	if (!IS_ERR_OR_NULL(link->cq))
+		ib_free_cq(link->cq);
+	if (link->bytes)
+		ib_dma_unmap_single(link->pd->device, link->dma, link->bytes,
+				    DMA_BIDIRECTIONAL);
+	if (!IS_ERR_OR_NULL(link->pd))
+		ib_dealloc_pd(link->pd);
+}
+
+static inline int storage_link_qp(struct storage_link *link)
+{
+	struct ib_qp_init_attr attr = {
+		.qp_type = IB_QPT_RC,
+		.qp_context = link,
+		.sq_sig_type = IB_SIGNAL_ALL_WR,
+		.send_cq = link->cq,
+		.recv_cq = link->cq,
+		/* Drained queues take one more of each. */
+		.cap = {
+			.max_send_wr = 4,
+			.max_recv_wr = 2,
+			.max_send_sge = 1,
+			.max_recv_sge = 1,
+		},
+	};
+
+	return rdma_create_qp(link->id, link->pd, &attr);
+}
+
+/*
+ * For an id that has its device; @flags are of the protection domain. After an
+ * error there is nothing to close.
+ */
+static inline int storage_link_open(struct storage_link *link,
+				    struct rdma_cm_id *id, void *memory,
+				    size_t bytes, unsigned int flags)
+{
+	int ret = -EIO;
+
+	link->id = id;
+	INIT_LIST_HEAD(&link->node);
+	link->pd = ib_alloc_pd(id->device, flags);
+	if (IS_ERR(link->pd))
+		return PTR_ERR(link->pd);
+	link->dma = ib_dma_map_single(id->device, memory, bytes,
+				      DMA_BIDIRECTIONAL);
+	if (ib_dma_mapping_error(id->device, link->dma))
+		goto close;
+	link->bytes = bytes;
+	link->cq = ib_alloc_cq(id->device, link, 8, 0, IB_POLL_WORKQUEUE);
+	ret = PTR_ERR_OR_ZERO(link->cq);
+	if (!ret)
+		ret = storage_link_qp(link);
+	if (!ret)
+		return 0;
+close:
+	storage_link_close(link);
+	return ret;
+}
+
+#endif /* CMX_STORAGE_LINK_H */

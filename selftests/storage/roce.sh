@@ -1,0 +1,37 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# A storage target in beta, and an initiator that finds it by an SRV record or a
+# name: KA-04. Of the SRV record's hosts the first has 10.55.0.2, port 4421, the
+# second fd55::2, port 4422.
+. /usr/lib/rdma-cmx/selftests/lib.sh
+. /usr/lib/rdma-cmx/selftests/storage/functions
+
+dns_up
+cp /etc/hosts /run/hosts
+
+ok "a target in beta" peer "modprobe cmx_target port=4421"
+ok "an initiator" modprobe cmx_initiator node=_ordered._tcp.cmx.test
+works "by SRV record" 1 10.55.0.2:4421
+is "KA-04: the target has all blocks" \
+	"$(peer "cat /sys/module/cmx_target/parameters/used")" 16
+
+ok "the target ends" peer "rmmod cmx_target"
+ok "and starts" peer "modprobe cmx_target port=4421"
+works "after a restart" 2 10.55.0.2:4421
+
+ok "the target ends" peer "rmmod cmx_target"
+ok "and starts elsewhere" peer "modprobe cmx_target port=4422"
+works "after a move" 3 "[fd55::2]:4422"
+
+ok "the target ends" peer "rmmod cmx_target"
+initiator_end "the initiator is unloaded while it connects"
+
+ok "the target is back" peer "modprobe cmx_target"
+printf '%s storage.ka.test\n' 10.55.0.3 10.55.0.2 >>/etc/hosts
+ok "an initiator" modprobe cmx_initiator node=storage.ka.test port=7700
+works "the first address is dead" 1 10.55.0.2:7700
+initiator_end "the initiator is unloaded while it works"
+
+cat /run/hosts >/etc/hosts
+ok "the target is unloaded" peer "rmmod cmx_target"
+finish

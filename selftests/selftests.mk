@@ -55,7 +55,8 @@ programs := $(filter-out $(selftest_others),\
 programs += $(filter-out %.sh vm/% $(selftest_others) $(programs),$(tests_named))
 test_scripts := $(filter-out $(selftest_others:%=selftests/%) selftests/lint/% \
 	selftests/vm/%,$(wildcard selftests/*/*.sh))
-test_data := $(wildcard selftests/*/functions selftests/*/*.supp)
+test_data := $(wildcard selftests/*/functions selftests/*/*_functions \
+	selftests/*/*.supp)
 
 $(common_obj): $(O)/selftests/%.o: selftests/%.c $(test_headers)
 	@mkdir -p $(@D)

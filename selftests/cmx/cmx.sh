@@ -87,6 +87,7 @@ fails "a word behind the port" 2 "'d' is one argument" \
 fails "seconds of nothing" 2 "'0': seconds from 1" \
 	cmx nvme connect -n a --follow=0 b
 fails "--follow and -j" 2 'without -j' cmx nvme connect -n a --follow -j b
+fails "--sa and a port" 2 "'4420': with --sa" cmx nvme connect -n a --sa b 4420
 fails "no nvme-rdma" 1 'modprobe nvme-rdma' cmx nvme connect -n a 10.55.0.2
 fails "no group" 2 'needs a GROUP' cmx join
 fails "not a multicast address" 2 "'10.1.2.3'" cmx join 10.1.2.3

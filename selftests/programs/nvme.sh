@@ -4,15 +4,13 @@
 # name with cmx nvme: both rails as paths, a file system with fio's
 # verification, and the target's move to another address meanwhile.
 . /usr/lib/rdma-cmx/selftests/lib.sh
+. /usr/lib/rdma-cmx/selftests/programs/nvme_functions
 
-nqn=nqn.2026-11.test.cmx:array
-target=/sys/kernel/config/nvmet
-dir=/run/nvme
-disk=/mnt/disk
-options=(-- --hostnqn=nqn.2026-11.test.cmx:alpha
-	--hostid=6f1e32a0-8d2b-4c3e-9a11-5d0c8e6a7b42
-	--nr-io-queues=1 --reconnect-delay=1)
 follower=''
+
+at_target() {
+	peer "$1"
+}
 
 # rail_command ADDRESS PEER: a second netdevice between the guests, and a device.
 # Not over eth0 by name: its device would own the address as well.
@@ -25,41 +23,6 @@ rail_command() {
 }
 
 rail_del='rdma link del rxe_r2; ip link del rail2'
-
-# port_add NUMBER ADDRESS PORT, in beta
-port_add() {
-	peer "cd $target/ports && mkdir $1 && cd $1 &&
-		echo rdma >addr_trtype && echo ipv4 >addr_adrfam &&
-		echo $2 >addr_traddr && echo $3 >addr_trsvcid &&
-		ln -s $target/subsystems/$nqn subsystems/"
-}
-
-# port_del NUMBER: as when the service goes away; its connections end.
-port_del() {
-	peer "rm $target/ports/$1/subsystems/$nqn && rmdir $target/ports/$1"
-}
-
-target_add() {
-	peer "modprobe brd rd_nr=1 rd_size=65536 max_part=0 &&
-		modprobe nvmet-rdma &&
-		{ mountpoint -q /sys/kernel/config ||
-		  mount -t configfs none /sys/kernel/config; } &&
-		cd $target/subsystems && mkdir $nqn && cd $nqn &&
-		echo 1 >attr_allow_any_host && mkdir namespaces/1 &&
-		echo -n /dev/ram0 >namespaces/1/device_path &&
-		echo 1 >namespaces/1/enable"
-}
-
-target_del() {
-	peer "cd $target/ports && for p in *; do
-			rm -f \$p/subsystems/*; rmdir \$p
-		done
-		cd $target/subsystems/$nqn && echo 0 >namespaces/1/enable &&
-		rmdir namespaces/1 && cd .. && rmdir $nqn
-		modprobe -r nvmet-rdma nvmet brd
-		$rail_del
-		ip addr del 10.55.0.12/24 dev eth0"
-}
 
 # name_is ADDRESS...: of the array, from now on
 name_is() {
@@ -75,7 +38,6 @@ names_are() {
 }
 
 dns_begin() {
-	mkdir -p $dir
 	: >$dir/hosts
 	dnsmasq --conf-file=/dev/null --no-resolv --no-hosts --bind-interfaces \
 		--listen-address=127.0.0.5 --addn-hosts=$dir/hosts --user=root \
@@ -89,6 +51,7 @@ cleanup() {
 	umount $disk
 	nvme disconnect --nqn=$nqn
 	target_del
+	peer "$rail_del; ip addr del 10.55.0.12/24 dev eth0"
 	eval "$rail_del"
 	kill "$(cat $dir/pid)"
 	dns_up
@@ -96,41 +59,8 @@ cleanup() {
 } >/dev/null 2>&1
 trap cleanup EXIT
 
-# paths STATE: the addresses of the array's controllers in that state
-paths() {
-	local ctrl
-
-	for ctrl in /sys/class/nvme/nvme*; do
-		[ "$(cat "$ctrl/subsysnqn" 2>/dev/null)" = $nqn ] &&
-			[ "$(cat "$ctrl/state")" = "$1" ] &&
-			sed 's/.*traddr=\([^,]*\),trsvcid=\([^,]*\).*/\1 \2/' \
-				"$ctrl/address"
-	done | sort | paste -sd,
-}
-
-paths_are() {
-	[ "$(paths live)" = "$1" ]
-}
-
 paths_left() {
 	[ "$(cat /sys/class/nvme/nvme*/subsysnqn | grep -cx $nqn)" = "$1" ]
-}
-
-disk_find() {
-	local head
-
-	for head in /sys/class/nvme-subsystem/nvme-subsys*/nvme*n1; do
-		[ "$(cat "$head/../subsysnqn" 2>/dev/null)" = $nqn ] &&
-			echo "/dev/${head##*/}"
-	done | head -n 1
-}
-
-# fio_run NAME OPTION...: to the file system, its data verified
-fio_run() {
-	fio --name=disk --directory=$disk --bs=4k --rw=randwrite --direct=1 \
-		--ioengine=psync --verify=crc32c --verify_fatal=1 --size=8m \
-		--output-format=json --output="$dir/fio.$1" "${@:2}" \
-		>"$dir/fio.$1.log" 2>&1
 }
 
 # --- the bed ---
@@ -179,7 +109,6 @@ is "KA-05: what is connected is not connected twice" "$count" 2
 node=$(disk_find)
 ok "KA-05: one disk" test -b "$node"
 ok "KA-05: a file system" mkfs.ext4 -q -F "$node"
-mkdir -p $disk
 ok "KA-05: mounted" mount -t ext4 "$node" $disk
 ok "KA-05: written and verified" fio_run first
 cp /usr/bin/bash $disk/copy

@@ -69,7 +69,7 @@ _cmx() {
 		nvme,nvme) words=connect ;;
 		nvme,--nqn|nvme,-n) ;;
 		nvme,*)
-			words='-j --json --dev --follow --nqn'
+			words='-j --json --dev --follow --nqn --sa'
 			[ "${cur:0:1}" = - ] || {
 				mapfile -t COMPREPLY < <(compgen -A hostname \
 							 -- "$cur")

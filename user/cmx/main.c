@@ -44,7 +44,7 @@ static const char help[] =
 "  cmx doctor [-j] [NAME [SERVICE]]\n"
 "      Check each step from the modules to the addresses of NAME, and print\n"
 "      what is wrong and the command that mends it.\n"
-"  cmx nvme connect [-j] [--dev DEVICE[:PORT]] [--follow[=SECONDS]]\n"
+"  cmx nvme connect [-j] [--sa] [--dev DEVICE[:PORT]] [--follow[=SECONDS]]\n"
 "           --nqn NQN NAME [SERVICE] [-- OPTION...]\n"
 "      Connect the NVMe subsystem NQN over each address of NAME that an RDMA\n"
 "      device reaches, by nvme-cli with OPTION; --follow: stay, and follow the\n"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * cmx nvme connect: an NVMe over RDMA subsystem by name. Each address of the
- * name that an RDMA device reaches becomes a path of it; nvme-cli connects.
+ * name, or of the service at the subnet administrator, that an RDMA device
+ * reaches becomes a path of it; nvme-cli connects.
  * --follow resolves the name again and again, adds the paths that are new and
  * removes those that the name has no longer.
  */
@@ -10,6 +11,7 @@
 #include <getopt.h>
 #include <netdb.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -30,40 +32,31 @@ struct nvme {
 	const char *nqn;
 	char *const *options;	/* of nvme-cli */
 	unsigned long follow;	/* seconds; 0: once */
+	bool sa;
 	bool json;
 };
 
-/*
- * An address for each entry that a device reaches. False: none, with the reason
- * in @why.
- */
-static bool paths_resolve(const struct nvme *nvme, struct nvme_paths *paths,
-			  char why[160])
+/* The addresses of the entries that a device reaches; 0 or the result of the call */
+static int paths_add(const struct nvme *nvme, const char *node,
+		     const char *service, int flags, struct nvme_paths *paths)
 {
 	struct rdma_addrinfo hints = {
+		.ai_flags = flags,
 		.ai_qp_type = IBV_QPT_RC,
 		.ai_port_space = RDMA_PS_TCP,
 	};
 	struct rdma_addrinfo *list, *ai;
 	struct nvme_path *path;
 	unsigned int port;
-	const char *text;
 	int ret;
 
-	paths->count = 0;
-	ret = rdmacmx_getaddrinfo(nvme->device, nvme->node, nvme->service,
-				  &hints, &list);
-	if (ret) {
-		text = ret == -1 || ret == EAI_SYSTEM ? strerror(errno) :
-		       gai_strerror(ret);
-		snprintf(why, 160, "%s: run 'cmx doctor' with the name", text);
-		return false;
-	}
+	ret = rdmacmx_getaddrinfo(nvme->device, node, service, &hints, &list);
+	if (ret)
+		return ret;
 	for (ai = list; ai && paths->count < NVME_PATHS_MAX; ai = ai->ai_next) {
 		path = &paths->path[paths->count];
 		memset(path, 0, sizeof(*path));
-		text = device_text(ai, path->device);
-		if (!text || !ai->ai_src_len)
+		if (!ai->ai_src_len || !device_text(ai, path->device))
 			continue;
 		addr_text(ai->ai_dst_addr, path->addr);
 		addr_text(ai->ai_src_addr, path->source);
@@ -77,8 +70,60 @@ static bool paths_resolve(const struct nvme *nvme, struct nvme_paths *paths,
 			paths->count++;
 	}
 	rdma_freeaddrinfo(list);
-	if (!paths->count)
-		snprintf(why, 160, "no RDMA device reaches any of its addresses");
+	return 0;
+}
+
+/*
+ * "ADDRESS" or "ADDRESS PORT", which the service data of a record have. Anybody
+ * on the fabric may have written them; what is no address gives no path.
+ */
+static void record_add(const struct nvme *nvme,
+		       const struct rdmacmx_service_record *rec,
+		       struct nvme_paths *paths)
+{
+	char text[RDMACMX_SERVICE_DATA + 1], *port;
+
+	memcpy(text, rec->data, sizeof(rec->data));
+	text[sizeof(rec->data)] = '\0';
+	port = strchr(text, ' ');
+	if (port)
+		*port++ = '\0';
+	if (*text)
+		paths_add(nvme, text, port, RAI_NUMERICHOST, paths);
+}
+
+static int records_add(const struct nvme *nvme, struct nvme_paths *paths)
+{
+	struct rdmacmx_service_record *records;
+	int count, i;
+
+	count = rdmacmx_get_services(nvme->device, nvme->node, &records, NULL);
+	if (count < 0)
+		return -1;
+	for (i = 0; i < count; i++)
+		record_add(nvme, &records[i], paths);
+	free(records);
+	return 0;
+}
+
+/* All addresses that a device reaches. False: none, with the reason in @why. */
+static bool paths_resolve(const struct nvme *nvme, struct nvme_paths *paths,
+			  char why[160])
+{
+	int ret;
+
+	paths->count = 0;
+	ret = nvme->sa ? records_add(nvme, paths) :
+	      paths_add(nvme, nvme->node, nvme->service, 0, paths);
+	if (ret)
+		snprintf(why, 160, "%s: run 'cmx %s' with the name",
+			 ret == -1 || ret == EAI_SYSTEM ? strerror(errno) :
+			 gai_strerror(ret),
+			 nvme->sa ? "services" : "doctor");
+	else if (!paths->count)
+		snprintf(why, 160, nvme->sa ?
+			 "no service record with an address that an RDMA device reaches" :
+			 "no RDMA device reaches any of its addresses");
 	return paths->count;
 }
 
@@ -303,6 +348,7 @@ int cmx_nvme(int argc, char **argv)
 		{ "follow", optional_argument, NULL, 'f' },
 		{ "json", no_argument, NULL, 'j' },
 		{ "nqn", required_argument, NULL, 'n' },
+		{ "sa", no_argument, NULL, 's' },
 		{ .name = NULL },
 	};
 	struct nvme nvme = {};
@@ -334,6 +380,9 @@ int cmx_nvme(int argc, char **argv)
 					      optarg, NVME_NQN_MAX);
 			nvme.nqn = optarg;
 			break;
+		case 's':
+			nvme.sa = true;
+			break;
 		default:
 			return misuse_option();
 		}
@@ -352,6 +401,9 @@ int cmx_nvme(int argc, char **argv)
 	if (words > 2)
 		return misuse("'%s' is one argument too many: options of nvme come behind --",
 			      argv[2]);
+	if (nvme.sa && words > 1)
+		return misuse("'%s': with --sa the records have the ports",
+			      argv[1]);
 	nvme.node = argv[0];
 	nvme.service = words > 1 ? argv[1] : NULL;
 	nvme.options = argv + words + !!argv[words];

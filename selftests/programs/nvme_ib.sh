@@ -1,0 +1,46 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# KA-05 on InfiniBand: addresses that `cmx advertise` has set at the SA are found
+# and given to nvme-rdma, each with its port; what is no address is not.
+. /usr/lib/rdma-cmx/selftests/lib.sh
+. /usr/lib/rdma-cmx/selftests/fabric.sh
+. /usr/lib/rdma-cmx/selftests/programs/nvme_functions
+
+two=$(fab_dev 2) three=$(fab_dev 3)
+jobs=()
+
+cleanup() {
+	kill "${jobs[@]}"
+	wait "${jobs[@]}"
+	modprobe -r nvme-rdma
+} >/dev/null 2>&1
+trap cleanup EXIT
+
+# advertise NUMBER DATA ARGUMENTS...: returns when the SA has the record
+advertise() {
+	cmx advertise --data "$2" "${@:3}" array >$dir/advertise.$1 2>&1 &
+	jobs+=($!)
+	wait_for 60 grep -q '^set ' $dir/advertise.$1
+}
+
+modprobe nvme-rdma
+is "KA-05: a service that nobody advertises" \
+	"$(cmx nvme connect --sa --nqn $nqn array 2>&1)" \
+	"cmx: array: no service record with an address that an RDMA device reaches"
+# 64 bytes without an end, no address, and an address with an option
+advertise 0 "$(printf '1%.0s' {1..64})" --id 0x1061001 --dev "$two"
+advertise 1 "10.66.0.2,nqn=other" --id 0x1061002 --dev "$two"
+is "KA-05: records without an address" \
+	"$(cmx nvme connect --sa --nqn $nqn array 2>&1)" \
+	"cmx: array: no service record with an address that an RDMA device reaches"
+ok "KA-05: advertised at the second device" advertise 2 10.66.0.2 --dev "$two"
+ok "KA-05: and at the third" advertise 3 '10.66.0.3 4421' --dev "$three"
+# The HCA of the fabric has no memory registration by work request, without which
+# nvme-rdma uses no device: this is as far as it comes.
+tried=$(cmx nvme connect --sa --nqn $nqn array "${options[@]}" 2>&1)
+is "KA-05: found, each with its port" \
+	"$(grep -o '^cmx: .*: nvme connect' <<<"$tried" | sort | paste -sd,)" \
+	"cmx: 10.66.0.2 4420: nvme connect,cmx: 10.66.0.3 4421: nvme connect"
+like "KA-05: nvme-rdma says why it does not connect" "$(dmesg | tail -n 20)" \
+	'Memory registrations not supported'
+finish

@@ -25,7 +25,11 @@ if [ $status != 0 ]; then
 	finish
 fi
 
-plan $((2 * ${#next_kernels[@]}))
+plan $((1 + 2 * ${#next_kernels[@]}))
+is "RE-01: no code asks for the version of the kernel" \
+	"$(cd "$top" && grep -rnE '\<(LINUX_VERSION_CODE|KERNEL_VERSION)\>' \
+		--include='*.[ch]' --include=Kbuild --include='*.mk' \
+		kernel selftests uapi)" ""
 for kver in $(next_kvers); do
 	is "RE-01: no warning for $kver" \
 		"$(next_compile "$root" "$kver" | tail -n 30)" ""

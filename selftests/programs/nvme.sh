@@ -106,6 +106,19 @@ name_is 10.55.0.2 10.57.0.2
 count=$(cmx nvme connect -j --nqn $nqn array.nvme.test "${options[@]}" |
 	grep -o '"state": "live"' | wc -l)
 is "KA-05: what is connected is not connected twice" "$count" 2
+# A follower of one device leaves the paths of the other one.
+before=$(</sys/module/rdma_ucmx/counters/requests)
+cmx nvme connect --follow=1 --dev rxe0 --nqn $nqn array.nvme.test \
+	"${options[@]}" >$dir/follow.dev 2>&1 &
+follower=$!
+rounds() {
+	[ "$(</sys/module/rdma_ucmx/counters/requests)" -ge $((before + 4)) ]
+}
+ok "KA-05: a follower of one device" wait_for 60 rounds
+kill "$follower"
+wait "$follower"
+is "KA-05: leaves the paths of the other" "$(paths live)" \
+	"10.55.0.2 4420,10.57.0.2 4420"
 node=$(disk_find)
 ok "KA-05: one disk" test -b "$node"
 ok "KA-05: a file system" mkfs.ext4 -q -F "$node"

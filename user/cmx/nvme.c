@@ -36,9 +36,27 @@ struct nvme {
 	bool json;
 };
 
-/* The addresses of the entries that a device reaches; 0 or the result of the call */
+/* What a name stands for now */
+struct answer {
+	struct nvme_paths want;
+	struct nvme_paths unreached;	/* by any device now */
+	bool more;			/* not all of it is here */
+};
+
+static void path_add(struct nvme_paths *paths, const struct nvme_path *path,
+		     bool *more)
+{
+	if (nvme_path_find(paths, path))
+		return;
+	if (paths->count < NVME_PATHS_MAX)
+		paths->path[paths->count++] = *path;
+	else
+		*more = true;
+}
+
+/* Add the addresses of a result; 0 or the result of the call */
 static int paths_add(const struct nvme *nvme, const char *node,
-		     const char *service, int flags, struct nvme_paths *paths)
+		     const char *service, int flags, struct answer *answer)
 {
 	struct rdma_addrinfo hints = {
 		.ai_flags = flags,
@@ -46,28 +64,26 @@ static int paths_add(const struct nvme *nvme, const char *node,
 		.ai_port_space = RDMA_PS_TCP,
 	};
 	struct rdma_addrinfo *list, *ai;
-	struct nvme_path *path;
+	struct nvme_path path;
 	unsigned int port;
 	int ret;
 
 	ret = rdmacmx_getaddrinfo(nvme->device, node, service, &hints, &list);
 	if (ret)
 		return ret;
-	for (ai = list; ai && paths->count < NVME_PATHS_MAX; ai = ai->ai_next) {
-		path = &paths->path[paths->count];
-		memset(path, 0, sizeof(*path));
-		if (!ai->ai_src_len || !device_text(ai, path->device))
-			continue;
-		addr_text(ai->ai_dst_addr, path->addr);
-		addr_text(ai->ai_src_addr, path->source);
+	for (ai = list; ai; ai = ai->ai_next) {
+		memset(&path, 0, sizeof(path));
+		addr_text(ai->ai_dst_addr, path.addr);
+		if (device_text(ai, path.device) && ai->ai_src_len)
+			addr_text(ai->ai_src_addr, path.source);
 		/* The kernel's list of options has commas in between. */
-		if (strchr(path->addr, ',') || strchr(path->source, ','))
+		if (strchr(path.addr, ',') || strchr(path.source, ','))
 			continue;
 		port = addr_port(ai->ai_dst_addr);
-		snprintf(path->port, sizeof(path->port), "%u",
+		snprintf(path.port, sizeof(path.port), "%u",
 			 port ? port : PORT);
-		if (!nvme_path_find(paths, path))
-			paths->count++;
+		path_add(*path.source ? &answer->want : &answer->unreached,
+			 &path, &answer->more);
 	}
 	rdma_freeaddrinfo(list);
 	return 0;
@@ -79,7 +95,7 @@ static int paths_add(const struct nvme *nvme, const char *node,
  */
 static void record_add(const struct nvme *nvme,
 		       const struct rdmacmx_service_record *rec,
-		       struct nvme_paths *paths)
+		       struct answer *answer)
 {
 	char text[RDMACMX_SERVICE_DATA + 1], *port;
 
@@ -89,10 +105,10 @@ static void record_add(const struct nvme *nvme,
 	if (port)
 		*port++ = '\0';
 	if (*text)
-		paths_add(nvme, text, port, RAI_NUMERICHOST, paths);
+		paths_add(nvme, text, port, RAI_NUMERICHOST, answer);
 }
 
-static int records_add(const struct nvme *nvme, struct nvme_paths *paths)
+static int records_add(const struct nvme *nvme, struct answer *answer)
 {
 	struct rdmacmx_service_record *records;
 	int count, i;
@@ -101,35 +117,30 @@ static int records_add(const struct nvme *nvme, struct nvme_paths *paths)
 	if (count < 0)
 		return -1;
 	for (i = 0; i < count; i++)
-		record_add(nvme, &records[i], paths);
+		record_add(nvme, &records[i], answer);
 	free(records);
 	return 0;
 }
 
-/* All addresses that a device reaches. False: none, with the reason in @why. */
-static bool paths_resolve(const struct nvme *nvme, struct nvme_paths *paths,
-			  char why[160])
+/* False: there is no address that a device reaches, with the reason in @why. */
+static bool answer_get(const struct nvme *nvme, struct answer *answer,
+		       char why[160])
 {
 	int ret;
 
-	paths->count = 0;
-	ret = nvme->sa ? records_add(nvme, paths) :
-	      paths_add(nvme, nvme->node, nvme->service, 0, paths);
+	memset(answer, 0, sizeof(*answer));
+	ret = nvme->sa ? records_add(nvme, answer) :
+	      paths_add(nvme, nvme->node, nvme->service, 0, answer);
 	if (ret)
 		snprintf(why, 160, "%s: run 'cmx %s' with the name",
 			 ret == -1 || ret == EAI_SYSTEM ? strerror(errno) :
 			 gai_strerror(ret),
 			 nvme->sa ? "services" : "doctor");
-	else if (!paths->count)
+	else if (!answer->want.count)
 		snprintf(why, 160, nvme->sa ?
 			 "no service record with an address that an RDMA device reaches" :
 			 "no RDMA device reaches any of its addresses");
-	return paths->count;
-}
-
-static bool is_live(const struct nvme_path *path)
-{
-	return !strcmp(path->state, "live");
+	return answer->want.count;
 }
 
 /* Those of @want that @have lacks */
@@ -230,16 +241,17 @@ static bool paths_connect(const struct nvme *nvme,
 
 static int connect_once(const struct nvme *nvme)
 {
-	static struct nvme_paths want, joined;
+	static struct nvme_paths joined;
+	static struct answer answer;
 	char why[160];
 
-	if (!paths_resolve(nvme, &want, why))
+	if (!answer_get(nvme, &answer, why))
 		return failure("%s: %s", nvme->node, why);
-	if (!paths_connect(nvme, &want, false, &joined))
+	if (!paths_connect(nvme, &answer.want, false, &joined))
 		return CMX_FAILED;
 	if (!joined.count)
 		return failure("%s: none of its %zu addresses has the subsystem '%s'",
-			       nvme->node, want.count, nvme->nqn);
+			       nvme->node, answer.want.count, nvme->nqn);
 	return paths_print(nvme, &joined);
 }
 
@@ -261,32 +273,52 @@ static void changes_print(const struct nvme_paths *old,
 			change_print("connected", &now->path[i]);
 }
 
-/*
- * Remove the controllers whose address the name has no longer, but only while
- * one of @joined is live: a wrong answer must not take the last path away.
- */
-static void paths_remove(const struct nvme *nvme, const struct nvme_paths *want,
-			 const struct nvme_paths *joined)
+static bool has_source(const struct nvme_paths *paths, const char *source)
 {
-	static struct nvme_paths have;
 	size_t i;
 
-	for (i = 0; i < joined->count && !is_live(&joined->path[i]); i++)
-		;
-	if (i == joined->count)
+	for (i = 0; i < paths->count; i++)
+		if (!strcmp(paths->path[i].source, source))
+			return true;
+	return false;
+}
+
+/*
+ * Remove the controllers whose address the name has no longer, but only those
+ * whose namespaces the controllers of @joined serve: a wrong answer, or one that
+ * comes before the namespaces are found, must not take a disk away. An address
+ * that no device reaches now is one of the name all the same. If one device is
+ * asked for, the answer says nothing of the others' paths.
+ */
+static void paths_remove(const struct nvme *nvme, const struct answer *answer,
+			 const struct nvme_paths *joined)
+{
+	const bool one_device = nvme->device || getenv("RDMACMX_DEVICE");
+	static struct nvme_paths have;
+	const struct nvme_path *path;
+	size_t i;
+
+	if (answer->more)
 		return;
 	nvme_controllers(nvme->nqn, &have);
-	for (i = 0; i < have.count; i++)
-		if (!nvme_path_find(want, &have.path[i]) &&
-		    nvme_disconnect(&have.path[i]))
-			change_print("disconnected", &have.path[i]);
+	for (i = 0; i < have.count; i++) {
+		path = &have.path[i];
+		if (nvme_path_find(&answer->want, path) ||
+		    nvme_path_find(&answer->unreached, path) ||
+		    (one_device && !has_source(&answer->want, path->source)) ||
+		    !nvme_served(path, joined))
+			continue;
+		if (nvme_disconnect(path, nvme->nqn))
+			change_print("disconnected", path);
+	}
 }
 
 /* Until a signal; SIGHUP ends the pause only. The connections stay. */
 static int connect_follow(const struct nvme *nvme)
 {
-	static struct nvme_paths want, joined, old;
 	const struct timespec pause = { .tv_sec = nvme->follow };
+	static struct nvme_paths joined, old;
+	static struct answer answer;
 	char why[160], last[160] = "";
 	bool first = true;
 	sigset_t signals;
@@ -298,17 +330,15 @@ static int connect_follow(const struct nvme *nvme)
 	sigaddset(&signals, SIGHUP);
 	sigprocmask(SIG_BLOCK, &signals, NULL);
 	do {
-		if (!paths_resolve(nvme, &want, why)) {
+		if (!answer_get(nvme, &answer, why)) {
 			/* The same one each round is no news. */
 			if (strcmp(why, last))
 				failure("%s: %s", nvme->node, why);
 			strcpy(last, why);
-		} else {
+		} else if (paths_connect(nvme, &answer.want, !first, &joined)) {
 			last[0] = '\0';
-			if (!paths_connect(nvme, &want, !first, &joined))
-				return CMX_FAILED;
 			changes_print(&old, &joined);
-			paths_remove(nvme, &want, &joined);
+			paths_remove(nvme, &answer, &joined);
 			old = joined;
 			first = false;
 		}
@@ -336,6 +366,8 @@ static bool nqn_valid(const char *nqn)
 
 static int nvme_run(const struct nvme *nvme)
 {
+	/* Inherited as ignored, it would take the exit codes of nvme away. */
+	signal(SIGCHLD, SIG_DFL);
 	if (device_check() || !fabrics_check())
 		return CMX_FAILED;
 	return nvme->follow ? connect_follow(nvme) : connect_once(nvme);

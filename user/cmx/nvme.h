@@ -48,7 +48,13 @@ const struct nvme_path *nvme_path_find(const struct nvme_paths *paths,
 bool nvme_connect(const struct nvme_paths *paths, const char *nqn,
 		  char *const options[], bool quiet);
 
-/* Run "nvme disconnect" for one controller. */
-bool nvme_disconnect(const struct nvme_path *path);
+/*
+ * Does a live controller of @by serve each namespace of the controller @path?
+ * Not before it has found them, and not without the kernel's multipath.
+ */
+bool nvme_served(const struct nvme_path *path, const struct nvme_paths *by);
+
+/* Run "nvme disconnect" for one controller, if it is still that of @nqn. */
+bool nvme_disconnect(const struct nvme_path *path, const char *nqn);
 
 #endif /* CMX_NVME_H */

@@ -113,6 +113,86 @@ const struct nvme_path *nvme_path_find(const struct nvme_paths *paths,
 	return NULL;
 }
 
+/*
+ * "nvme0c2n1" is namespace 1 of subsystem 0 at controller 2. Without multipath
+ * it is "nvme2n1", a disk that no other controller has.
+ */
+static bool namespace_parse(const char *text, unsigned int *subsys,
+			    unsigned int *number)
+{
+	unsigned int ctrl;
+	int len = 0;
+
+	if (sscanf(text, "nvme%uc%un%u%n", subsys, &ctrl, number, &len) == 3 &&
+	    !text[len])
+		return true;
+	return false;
+}
+
+static bool is_namespace(const char *text)
+{
+	unsigned int ctrl, number;
+	int len = 0;
+
+	return sscanf(text, "nvme%un%u%n", &ctrl, &number, &len) == 2 &&
+	       !text[len];
+}
+
+/* Does the controller have that namespace, with access? */
+static bool namespace_served(const char *name, unsigned int subsys,
+			     unsigned int number)
+{
+	char file[96], state[32];
+	unsigned int ctrl;
+
+	if (sscanf(name, "nvme%u", &ctrl) != 1)
+		return false;
+	snprintf(file, sizeof(file), "nvme%uc%un%u/size", subsys, ctrl, number);
+	if (!file_read(name, file, state, sizeof(state)))
+		return false;
+	snprintf(file, sizeof(file), "nvme%uc%un%u/ana_state", subsys, ctrl,
+		 number);
+	return !file_read(name, file, state, sizeof(state)) ||
+	       !strcmp(state, "optimized") || !strcmp(state, "non-optimized");
+}
+
+static bool namespace_served_by(const struct nvme_paths *by,
+				unsigned int subsys, unsigned int number)
+{
+	size_t i;
+
+	for (i = 0; i < by->count; i++)
+		if (!strcmp(by->path[i].state, "live") &&
+		    namespace_served(by->path[i].name, subsys, number))
+			return true;
+	return false;
+}
+
+bool nvme_served(const struct nvme_path *path, const struct nvme_paths *by)
+{
+	unsigned int subsys, number;
+	struct dirent *entry;
+	char name[300];
+	bool served = false;
+	size_t i;
+	DIR *dir;
+
+	for (i = 0; i < by->count; i++)
+		served |= !strcmp(by->path[i].state, "live");
+	snprintf(name, sizeof(name), CONTROLLERS "/%s", path->name);
+	dir = served ? opendir(name) : NULL;
+	if (!dir)
+		return false;
+	while (served && (entry = readdir(dir))) {
+		if (namespace_parse(entry->d_name, &subsys, &number))
+			served = namespace_served_by(by, subsys, number);
+		else if (is_namespace(entry->d_name))
+			served = false;
+	}
+	closedir(dir);
+	return served;
+}
+
 /* 0, or an errno. The signals that the command waits for reach nvme as usual. */
 static int nvme_start(char *const argv[], bool quiet, pid_t *pid)
 {
@@ -216,13 +296,19 @@ bool nvme_connect(const struct nvme_paths *paths, const char *nqn,
 	return !err;
 }
 
-bool nvme_disconnect(const struct nvme_path *path)
+bool nvme_disconnect(const struct nvme_path *path, const char *nqn)
 {
-	char *device = option_make("device", path->name);
-	char *argv[] = { "nvme", "disconnect", device, NULL };
+	char *device, *argv[] = { "nvme", "disconnect", NULL, NULL };
+	struct nvme_path now;
 	pid_t pid;
 	int err;
 
+	/* Those before it took time, and names are used again. */
+	if (!controller_get(path->name, nqn, &now) ||
+	    !nvme_path_same(&now, path))
+		return false;
+	device = option_make("device", path->name);
+	argv[2] = device;
 	err = device ? nvme_start(argv, false, &pid) : ENOMEM;
 	free(device);
 	if (err) {

@@ -4,8 +4,8 @@
 # skipped host_pid.
 #
 # A job is a separate process, "guest KERNEL GUEST" or "host". It counts for
-# itself and leaves its sums in $work/job-NUMBER. Most of the time a leading
-# guest keeps one processor busy, so that two of them take hardly longer than one.
+# itself and leaves its sums in $work/job-NUMBER. A guest waits for half of its
+# time, so that three of them keep two processors busy.
 # A job aside takes no place of a guest: it compiles, in the time that guests
 # leave.
 # shellcheck shell=bash
@@ -14,12 +14,12 @@ declare -A job_pid=()
 jobs_begun=0
 declare -A aside_pid=()
 
-# A processor for each, and memory: two guests take 4 GB, KASAN another 1.
+# Three for two processors, and memory: two guests take 4 GB, KASAN another 1.
 lanes_find() {
 	local cpus free
 
 	[ "$mode" = check ] || { echo 1; return; }
-	cpus=$(nproc)
+	cpus=$(($(nproc) * 3 / 2))
 	free=$(awk '$1 == "MemAvailable:" { print int($2 / 5000000) }' /proc/meminfo)
 	echo $((cpus < free ? cpus : free > 0 ? free : 1))
 }

@@ -23,7 +23,7 @@
  * sections. Behind SOME of a row, one of STRIDE is enough to find its end.
  */
 #define SOME		24
-#define STRIDE		8
+#define STRIDE		16
 
 FIXTURE(load) {
 	int core;

@@ -84,7 +84,7 @@ tool_kernel_doc() {
 	xargs "$kdir/scripts/kernel-doc" -none
 }
 
-# Each on all sources at once, and not longer than a minute
+# Each on all sources at once: some seconds, or minutes beside guests
 tool_coccinelle() {
 	local scripts=$cache/lint-6.1/scripts/coccinelle
 
@@ -99,7 +99,7 @@ tool_coccinelle() {
 		xargs -P2 -I{} bash -c '
 			options=$(sed -n "s|^// Options: ||p" "$1")
 			echo "== $1"
-			timeout 120 spatch -D report --very-quiet \
+			timeout 1200 spatch -D report --very-quiet \
 				--cocci-file "$1" --dir . -I kernel/include \
 				-I uapi $options
 		' sh "$scripts/{}"

@@ -195,9 +195,6 @@ debug_build() {
 # aside_job WHAT...: the images of these kernels, then the tests of "host". The
 # guests of a kernel wait for its file: empty when there is no image.
 aside_job() {
-	# Not less: guests that are never idle would leave the last of these
-	# tests nothing until they end.
-	renice -n 5 "$BASHPID" >/dev/null
 	for kernel; do
 		case $kernel in
 		host)

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * SV-01: services and their records by the library, where there is no
+ * InfiniBand: what it refuses, and a service that waits for a port.
+ */
+#include <poll.h>
+#include <rdma/rdma_cmx.h>
+
+#include "api.h"
+
+#define REFUSED(err, attr) do {						\
+	errno = 0;							\
+	EXPECT_EQ(NULL, rdmacmx_advertise(attr));			\
+	EXPECT_EQ(err, errno);						\
+} while (0)
+
+TEST(SV_01_refused)
+{
+	struct rdmacmx_service_attr attr = { .name = "a", .id = 0x1061d2f };
+	char name[66], data[RDMACMX_SERVICE_DATA + 1] = {};
+
+	memset(name, 'n', sizeof(name));
+	name[64] = '\0';
+	REFUSED(EINVAL, NULL);
+	attr.name = NULL;
+	REFUSED(EINVAL, &attr);
+	attr.name = "";
+	REFUSED(EINVAL, &attr);
+	attr.name = name;
+	REFUSED(ENAMETOOLONG, &attr);
+	attr.name = "a";
+	attr.id = 0;
+	REFUSED(EINVAL, &attr);
+	attr.id = 0x1061d2f;
+	attr.data = data;
+	attr.data_len = sizeof(data);
+	REFUSED(EMSGSIZE, &attr);
+	attr.data_len = 1;
+	attr.lease = 1;
+	REFUSED(ERANGE, &attr);
+	attr.lease = 0;
+	attr.device = "nosuch0";
+	REFUSED(ENODEV, &attr);
+	errno = 0;
+	EXPECT_EQ(-1, rdmacmx_withdraw(NULL));
+	EXPECT_EQ(EINVAL, errno);
+	errno = 0;
+	EXPECT_EQ(-1, rdmacmx_service_fd(NULL));
+	EXPECT_EQ(EINVAL, errno);
+	errno = 0;
+	EXPECT_EQ(-1, rdmacmx_service_ports(NULL, NULL, 0));
+	EXPECT_EQ(EINVAL, errno);
+}
+
+TEST(SV_01_waits_for_a_port)
+{
+	struct rdmacmx_service_attr attr = {
+		.name = "waits", .id = 0x1061d2f, .data = "d", .data_len = 1,
+	};
+	struct rdmacmx_service_port ports[2];
+	struct rdmacmx_service *service;
+	struct pollfd pfd = { .events = POLLPRI };
+
+	service = rdmacmx_advertise(&attr);
+	ASSERT_NE(NULL, service);
+	EXPECT_EQ(0, rdmacmx_service_ports(service, NULL, 0));
+	EXPECT_EQ(0, rdmacmx_service_ports(service, ports, 2));
+	pfd.fd = rdmacmx_service_fd(service);
+	EXPECT_LE(0, pfd.fd);
+	EXPECT_EQ(0, poll(&pfd, 1, 0));
+	EXPECT_EQ(0, rdmacmx_withdraw(service));
+}
+
+TEST(SV_01_records)
+{
+	struct rdmacmx_service_record *records = NULL;
+	char name[66];
+	int error = 0;
+
+	memset(name, 'n', sizeof(name));
+	name[64] = '\0';
+	errno = 0;
+	EXPECT_EQ(-1, rdmacmx_get_services(NULL, "a", &records, &error));
+	EXPECT_EQ(ENODEV, errno);
+	errno = 0;
+	EXPECT_EQ(-1, rdmacmx_get_services(NULL, NULL, &records, NULL));
+	EXPECT_EQ(ENODEV, errno);
+	errno = 0;
+	EXPECT_EQ(-1, rdmacmx_get_services("nosuch0", "a", &records, NULL));
+	EXPECT_EQ(ENODEV, errno);
+	errno = 0;
+	EXPECT_EQ(-1, rdmacmx_get_services(NULL, name, &records, NULL));
+	EXPECT_EQ(ENAMETOOLONG, errno);
+}
+
+TEST_HARNESS_MAIN

@@ -181,7 +181,7 @@ int ucmx_advertise(struct ucmx_cmd *cmd)
 		       xa_limit_32b, GFP_KERNEL);
 	if (ret)
 		goto err_put;
-	/* Nobody is told of a service whose handle cannot be written. */
+	/* The SA gets no record of a service whose handle cannot be written. */
 	ret = put_user(s->handle, &uarg->handle);
 	if (ret)
 		goto err_handle;

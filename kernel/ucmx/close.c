@@ -10,6 +10,7 @@
  */
 #include <linux/slab.h>
 
+#include "route.h"
 #include "ucmx.h"
 
 /* Take the cm id away; the caller destroys it outside of the mutex. */
@@ -41,7 +42,7 @@ static void ucmx_id_removal_work(struct work_struct *work)
 	cm = ucmx_id_detach(id);
 	mutex_unlock(&id->mutex);
 	if (cm)
-		rdma_destroy_id(cm);
+		rdma_cmx_route_destroy(cm, &id->route);
 }
 
 /**
@@ -93,7 +94,7 @@ void ucmx_id_close(struct ucmx_id *id)
 
 	/* The sources of events, in the order in which one starts another. */
 	if (cm)
-		rdma_destroy_id(cm);
+		rdma_cmx_route_destroy(cm, &id->route);
 	if (id->removal && id->removal->queued)
 		cancel_work_sync(&id->removal->work);
 	ucmx_query_end(id);

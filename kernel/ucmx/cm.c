@@ -9,6 +9,7 @@
 #include <rdma/ib_cm.h>
 #include <rdma/ib_marshall.h>
 
+#include "route.h"
 #include "ucmx.h"
 
 /* Timeout of a work item of ib_cm; a removed device has no such item. */
@@ -54,7 +55,7 @@ static int ucmx_route_start(struct ucmx_id *id, u32 timeout_ms)
 		return 0;
 	}
 	WRITE_ONCE(id->path_cached, false);
-	return rdma_resolve_route(id->cm, timeout_ms);
+	return rdma_cmx_route_start(id->cm, &id->route, timeout_ms);
 }
 
 int ucmx_resolve_route(struct ucmx_cmd *cmd)

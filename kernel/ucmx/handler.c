@@ -9,6 +9,7 @@
 #include <rdma/ib_cm.h>
 #include <rdma/ib_verbs.h>
 
+#include "route.h"
 #include "ucmx.h"
 
 static enum ucmx_slot ucmx_slot_of(u8 event)
@@ -305,6 +306,7 @@ int ucmx_cm_handler(struct rdma_cm_id *cm, struct rdma_cm_event *e)
 {
 	struct ucmx_id *id = cm->context;
 
+	rdma_cmx_route_event(&id->route, e);
 	switch (e->event) {
 	case RDMA_CM_EVENT_CONNECT_REQUEST:
 		return ucmx_connect_request(id, cm, e);

@@ -170,6 +170,7 @@ struct ucmx_id {
 	bool path_cached;	/* its path came from the cache */
 	bool hold;		/* keep events back, by lock */
 	bool gone;		/* DEVICE_REMOVAL has come, by lock */
+	u8 route;		/* the query of its route, see route.h */
 };
 
 /* One ioctl that is being executed. */

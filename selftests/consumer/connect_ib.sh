@@ -154,9 +154,32 @@ removed "an address is being resolved" bound addr \
 	-- 10.66.0.99 $port src=10.66.0.4
 knob_set "$(fab_dev 1)" faults 'drop class=3 method=0x01 attr=0x35 rmpp=0'
 paths=$(sa_requests 0x01 0x0035)
+# Newer kernels may fall over a breakpoint on an emulated processor.
+case $(uname -r) in
+6.1.*) ok "rdma_cm cancels slowly" do_ slow-cancel 800 ;;
+esac
 removed "a route is being resolved" queried route \
 	-- "$three" $port qp=2 flags=8 family=27 src=gid:"$four" noroute
 knob_set "$(fab_dev 1)" faults clear
+
+# The same for the id of a process: it knows the neighbour and queries the path.
+ok "a host" host_add one 2
+ok "the neighbour is known" wait_for 60 \
+	ping -q -c 1 -W 1 -I "$(dev_netdev "$fourth")" 10.66.0.2
+knob_set "$(fab_dev 1)" faults 'drop class=3 method=0x01 attr=0x35 rmpp=0'
+paths=$(sa_requests 0x01 0x0035)
+cmx run rping -c -a 10.66.0.2 -I 10.66.0.4 -C 1 >/dev/null 2>&1 &
+process=$!
+ok "OPS-04: a process has a route query" wait_for 60 queried
+ok "OPS-04: the removal of its device ends" knob_set "$fourth" plugged 0
+ok "OPS-04: so does the process" wait_for 60 no kill -0 $process
+ok "the host is gone" host_del one
+knob_set "$(fab_dev 1)" faults clear
+ok "rdma_cm cancels as ever" do_ slow-cancel 0
+knob_set "$fourth" plugged 1
+wait_for 40 devices_back "$fourth"
+addresses_add "$fourth"
+ok "the device is back" port_active_wait "$fourth"
 removed "the setup runs" 'state setups=1' '(setup|request)' \
 	setup-ms=3000 -- - - sa service=kcsvc src=gid:"$four"
 do_ unlisten >/dev/null

@@ -67,6 +67,10 @@ int consumer_stress(unsigned int count, const char *name, u32 timeout_ms,
 int consumer_sa(const char *verb, char *line, char *text, size_t size);
 void consumer_sa_end(void);
 
+/* slow-cancel: see slow.c. */
+int consumer_slow(const char *ms);
+void consumer_slow_end(void);
+
 /* outputs.c: the result goes to @text. */
 int consumer_output(const char *verb, char *line,
 		    const struct rdma_cmx_result *res, char *text, size_t size);

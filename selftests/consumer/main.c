@@ -20,6 +20,7 @@
  *	advertise, …, withdraw	services, see advertise.c
  *	connect, …		connect by name, see connect.c
  *	listen, …		its targets, see listen.c
+ *	slow-cancel MS		of route queries by rdma_cm, see slow.c
  *
  * QUERY is described in parse.c. consumer.lock guards everything but what
  * the callback stores, which consumer.done publishes.
@@ -278,6 +279,10 @@ static int consumer_command(char *line)
 	if (!strncmp(verb, "connect", 7))
 		return consumer_connect(verb, line, consumer.text,
 					sizeof(consumer.text));
+	if (!strcmp(verb, "slow-cancel")) {
+		consumer_reset();
+		return consumer_slow(line);
+	}
 	if (!strncmp(verb, "listen", 6) || !strcmp(verb, "unlisten"))
 		return consumer_listen(verb, line, consumer.text,
 				       sizeof(consumer.text));
@@ -362,6 +367,7 @@ static void __exit consumer_exit(void)
 	consumer_withdraw_all();
 	consumer_connect_end();
 	consumer_unlisten();
+	consumer_slow_end();
 	mutex_unlock(&consumer.lock);
 }
 module_exit(consumer_exit);

@@ -62,6 +62,7 @@
  * @cached: its path is of the cache, @work's only
  * @path_failed: it failed in a way that the path may be the reason for
  * @again: the second attempt, without the cache; @work's only
+ * @route: the query of its route, see route.h
  * @caller: runs a callback of the caller
  * @param: of the event that connected it
  */
@@ -88,6 +89,7 @@ struct cmx_try {
 	bool cached;
 	bool path_failed;
 	bool again;
+	u8 route;
 	struct task_struct *caller;
 	struct rdma_conn_param param;
 };

@@ -16,6 +16,7 @@
 #include <rdma/rdma_cm_ib.h>
 
 #include "connect/connect.h"
+#include "route.h"
 
 /* ARP and neighbour discovery give up by then; so does an SA that replies. */
 #define CMX_TRY_ADDR_MS		3000
@@ -181,6 +182,7 @@ static int cmx_try_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	int error = cmx_try_event_error(event);
 	struct cmx_try *t = id->context;
 
+	rdma_cmx_route_event(&t->route, event);
 	spin_lock(&t->c->lock);
 	switch (event->event) {
 	case RDMA_CM_EVENT_ADDR_RESOLVED:
@@ -280,7 +282,8 @@ static int cmx_try_route(struct cmx_try *t)
 		t->cached = true;
 		return 1;
 	}
-	return rdma_resolve_route(id, cmx_try_left(t, CMX_TRY_ROUTE_MS));
+	return rdma_cmx_route_start(id, &t->route,
+				    cmx_try_left(t, CMX_TRY_ROUTE_MS));
 }
 
 /* Private data of a request that is the caller's and ours */
@@ -419,7 +422,7 @@ static bool cmx_try_down(struct cmx_try *t, int error)
 			cmx_try_calls(t, NULL);
 			t->set_up = false;
 		}
-		rdma_destroy_id(t->id);
+		rdma_cmx_route_destroy(t->id, &t->route);
 		t->id = NULL;
 	}
 	spin_lock(&c->lock);

@@ -77,10 +77,24 @@ static void cmx_device_remove(struct ib_device *ibdev, void *data)
 	list_del(&dev->node);
 	cmx_index_drop();
 	up_write(&cmx_devices_lock);
+	cmx_route_settle();
 	ib_unregister_event_handler(&dev->events);
 	/* Who has found it in the index before that is done with it then. */
 	synchronize_rcu();
 	kfree(dev);
+}
+
+/* Has its removal not begun? */
+bool cmx_device_is_known(const struct ib_device *ibdev)
+{
+	struct cmx_ibdev *dev;
+	bool known = false;
+
+	down_read(&cmx_devices_lock);
+	list_for_each_entry(dev, &cmx_devices, node)
+		known |= dev->ibdev == ibdev;
+	up_read(&cmx_devices_lock);
+	return known;
 }
 
 /* It cannot come before the device was added, or after it was removed. */

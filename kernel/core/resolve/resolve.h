@@ -23,6 +23,7 @@
  *
  *	entry.c		what a driver takes of an entry of the result
  *	cached_path.c	a path record that is known, for an id of rdma_cm
+ *	route.c		the route query of such an id, and its device's removal
  */
 #ifndef CMX_RESOLVE_H
 #define CMX_RESOLVE_H
@@ -265,8 +266,12 @@ struct ib_device *cmx_device_get(const struct net *net,
 				 bool (*fn)(struct ib_device *ibdev, void *arg),
 				 void *arg);
 struct cmx_sa_port *cmx_device_sa_port(u32 ibdev_index, u32 port_num);
+bool cmx_device_is_known(const struct ib_device *ibdev);
 int cmx_device_init(void);
 void cmx_device_exit(void);
+
+/* route.c */
+void cmx_route_settle(void);
 
 /**
  * struct cmx_job - work of a query that has waited

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Route queries of rdma_cm, and ids that are destroyed while one is outstanding:
+ * see route.h for the race with the removal of the device.
+ *
+ * ib_core removes its clients in the reverse order of their registration, so this
+ * module's remove callback returns before that of rdma_cm begins. It waits for
+ * ids that are being destroyed. From then on, an id is destroyed after
+ * DEVICE_REMOVAL only, when the thread that removes the device is through with
+ * the id.
+ */
+#include <linux/export.h>
+#include <linux/rcupdate.h>
+#include <linux/srcu.h>
+#include <linux/wait_bit.h>
+#include <rdma/rdma_cm.h>
+
+#include "resolve/resolve.h"
+#include "route.h"
+
+DEFINE_STATIC_SRCU(cmx_route_srcu);
+
+/**
+ * rdma_cmx_route_start - query the route of an id
+ * @id: the id; its handler calls rdma_cmx_route_event()
+ * @route: the state of its query
+ * @timeout_ms: as for rdma_resolve_route()
+ *
+ * Context: process context, may sleep. Takes the handler lock, which the event
+ * waits for.
+ *
+ * Return: as rdma_resolve_route().
+ */
+int rdma_cmx_route_start(struct rdma_cm_id *id, u8 *route, u32 timeout_ms)
+{
+	int ret;
+
+	rdma_lock_handler(id);
+	ret = rdma_resolve_route(id, timeout_ms);
+	if (!ret)
+		WRITE_ONCE(*route, CMX_ROUTE_OUTSTANDING);
+	rdma_unlock_handler(id);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(rdma_cmx_route_start);
+
+/**
+ * rdma_cmx_route_event - an event of an id has come
+ * @route: the state of the id's query
+ * @event: any event
+ *
+ * Context: the id's event handler.
+ */
+void rdma_cmx_route_event(u8 *route, const struct rdma_cm_event *event)
+{
+	enum cmx_route state;
+
+	if (READ_ONCE(*route) != CMX_ROUTE_OUTSTANDING)
+		return;
+	switch (event->event) {
+	case RDMA_CM_EVENT_ROUTE_RESOLVED:
+	case RDMA_CM_EVENT_ROUTE_ERROR:
+		state = CMX_ROUTE_NONE;
+		break;
+	case RDMA_CM_EVENT_DEVICE_REMOVAL:
+		state = CMX_ROUTE_REMOVED;
+		break;
+	default:
+		return;
+	}
+	WRITE_ONCE(*route, state);
+	/* Pairs with the barrier of wait_var_event(). */
+	smp_mb();
+	wake_up_var(route);
+}
+EXPORT_SYMBOL_GPL(rdma_cmx_route_event);
+
+/* Returns false if the removal of the device has begun. */
+static bool cmx_route_destroy_before_removal(struct rdma_cm_id *id)
+{
+	int index = srcu_read_lock(&cmx_route_srcu);
+	bool known = cmx_device_is_known(id->device);
+
+	if (known)
+		rdma_destroy_id(id);
+	srcu_read_unlock(&cmx_route_srcu, index);
+	return known;
+}
+
+/**
+ * rdma_cmx_route_destroy - destroy an id that may have an outstanding query
+ * @id: the id
+ * @route: the state of its query
+ *
+ * Context: process context, may sleep. Not in an event handler, and with no lock
+ * that the handler of @id takes.
+ */
+void rdma_cmx_route_destroy(struct rdma_cm_id *id, u8 *route)
+{
+	if (READ_ONCE(*route) == CMX_ROUTE_OUTSTANDING) {
+		if (cmx_route_destroy_before_removal(id)) {
+			WRITE_ONCE(*route, CMX_ROUTE_NONE);
+			return;
+		}
+		wait_var_event(route,
+			       READ_ONCE(*route) != CMX_ROUTE_OUTSTANDING);
+	}
+	if (READ_ONCE(*route) == CMX_ROUTE_REMOVED) {
+		/* When the handler has returned, cancelling does not sleep. */
+		rdma_lock_handler(id);
+		rdma_unlock_handler(id);
+		synchronize_rcu_tasks();
+	}
+	rdma_destroy_id(id);
+	WRITE_ONCE(*route, CMX_ROUTE_NONE);
+}
+EXPORT_SYMBOL_GPL(rdma_cmx_route_destroy);
+
+/* The device is not known any more: who destroys an id sees that from now on. */
+void cmx_route_settle(void)
+{
+	synchronize_srcu(&cmx_route_srcu);
+}

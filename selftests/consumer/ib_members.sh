@@ -52,9 +52,13 @@ ok "KA-07: all are joined again" wait_for 60 came JJJ
 
 # --- many ---
 
-is "KA-07: many, one of them invalid" \
-	"$(do_ many 239.66.8.11 239.66.8.12 10.66.0.2 239.66.8.13)" \
-	"error=0 done=1 0 0 -22- 0"
+# The members were joined again by what they know of the group. A new group needs
+# IPoIB in its broadcast group, which may come later; then it joins at once.
+many() {
+	[ "$(do_ many 239.66.8.11 239.66.8.12 10.66.0.2 239.66.8.13)" = \
+		"error=0 done=1 0 0 -22- 0" ]
+}
+ok "KA-07: many, one of them invalid" wait_for 60 many
 is "KA-07: all of them invalid" "$(do_ many 10.66.0.2 10.66.0.3)" \
 	"error=0 done=1 -22- -22-"
 sm_pause

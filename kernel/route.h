@@ -4,9 +4,9 @@
  *
  * When a device is removed, rdma_cm reports DEVICE_REMOVAL and cancels the query
  * after that, without the handler lock. An id that is destroyed in between has no
- * device any more, and rdma_cm dereferences NULL (cma_send_device_removal_put()
- * of Linux 5.10 and later). So who queries routes with rdma_cm does it, and
- * destroys the id, by these calls.
+ * device any more, and rdma_cm dereferences NULL: cma_send_device_removal_put()
+ * of Linux 6.1. So who queries routes with rdma_cm does it, and destroys the id,
+ * by these calls.
  */
 #ifndef CMX_ROUTE_H
 #define CMX_ROUTE_H

@@ -226,12 +226,9 @@ int ucmx_getaddrinfo(struct ucmx_cmd *cmd)
 
 	if (arg->reserved)
 		return -EINVAL;
-	ret = ucmx_request_charge(cmd->file);
+	ret = ucmx_call_charge(cmd->file);
 	if (ret)
 		return ret;
-	ret = ucmx_user_charge(cmd->file->user);
-	if (ret)
-		goto uncharge;
 	ret = ucmx_request_get(&req, &arg->query, false);
 	if (ret)
 		goto put;
@@ -254,8 +251,6 @@ int ucmx_getaddrinfo(struct ucmx_cmd *cmd)
 		ret = -EFAULT;
 put:
 	ucmx_request_put(&req);
-	atomic_dec(&cmd->file->user->requests);
-uncharge:
-	atomic_dec(&cmd->file->nr_requests);
+	ucmx_call_uncharge(cmd->file);
 	return ret;
 }

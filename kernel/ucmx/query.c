@@ -26,13 +26,38 @@ struct ucmx_query {
 	bool charged;		/* to the file's user, by ucmx_id.lock */
 };
 
-int ucmx_request_charge(struct ucmx_file *file)
+static int ucmx_request_charge(struct ucmx_file *file)
 {
 	if (atomic_inc_return(&file->nr_requests) <=
 	    READ_ONCE(ucmx_max_requests))
 		return 0;
 	atomic_dec(&file->nr_requests);
 	return -EAGAIN;
+}
+
+/**
+ * ucmx_call_charge - count a command that waits for its result
+ * @file: the file
+ *
+ * Return: 0, then ucmx_call_uncharge() follows; or -EAGAIN.
+ */
+int ucmx_call_charge(struct ucmx_file *file)
+{
+	int ret;
+
+	ret = ucmx_request_charge(file);
+	if (ret)
+		return ret;
+	ret = ucmx_user_charge(file->user);
+	if (ret)
+		atomic_dec(&file->nr_requests);
+	return ret;
+}
+
+void ucmx_call_uncharge(struct ucmx_file *file)
+{
+	atomic_dec(&file->user->requests);
+	atomic_dec(&file->nr_requests);
 }
 
 /* The record of an event was handed out; the file's lock is held. */

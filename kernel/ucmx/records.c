@@ -115,12 +115,9 @@ int ucmx_get_services(struct ucmx_cmd *cmd)
 	ret = ucmx_services_check(arg);
 	if (ret)
 		return ret;
-	ret = ucmx_request_charge(cmd->file);
+	ret = ucmx_call_charge(cmd->file);
 	if (ret)
 		return ret;
-	ret = ucmx_user_charge(cmd->file->user);
-	if (ret)
-		goto uncharge;
 	ucmx_stat_inc(requests);
 	services = rdma_cmx_get_services_for(&attr, cmx_current_user());
 	if (IS_ERR(services)) {
@@ -129,8 +126,6 @@ int ucmx_get_services(struct ucmx_cmd *cmd)
 		ret = ucmx_services_put(cmd, services);
 		rdma_cmx_put_services(services);
 	}
-	atomic_dec(&cmd->file->user->requests);
-uncharge:
-	atomic_dec(&cmd->file->nr_requests);
+	ucmx_call_uncharge(cmd->file);
 	return ret;
 }

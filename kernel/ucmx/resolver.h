@@ -27,7 +27,8 @@ void ucmx_request_put(struct ucmx_request *req);
 void *ucmx_names_get(u64 names, u32 len);
 
 /* query.c */
-int ucmx_request_charge(struct ucmx_file *file);
+int ucmx_call_charge(struct ucmx_file *file);
+void ucmx_call_uncharge(struct ucmx_file *file);
 int ucmx_query_start(struct ucmx_id *id, struct ucmx_request *req);
 int ucmx_query_give_names(struct ucmx_id *id, const struct cmx_given *given);
 struct rdma_cmx_result *ucmx_result_get(struct ucmx_id *id);

@@ -187,11 +187,15 @@ int ucmx_advertise(struct ucmx_cmd *cmd)
 		goto err_handle;
 	ret = ucmx_service_start(s, arg);
 	if (ret)
-		goto err_handle;
+		goto err_written;
 	/* The entry exists: this needs no memory. */
 	xa_store(&file->services, s->handle, s, 0);
 	return 0;
 
+err_written:
+	/* A command that fails changes nothing. */
+	if (put_user(arg->handle, &uarg->handle))
+		ret = -EFAULT;
 err_handle:
 	xa_erase(&file->services, s->handle);
 err_put:

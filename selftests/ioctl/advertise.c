@@ -18,6 +18,7 @@
 #define PORTS		4	/* of the simulated fabric */
 #define WAIT_MS		90000
 #define ROUNDS		200
+#define UNCHANGED	0xa5a5a5a5	/* a handle before the call */
 
 FIXTURE(advertise) {
 	int fd;
@@ -109,7 +110,9 @@ TEST_F(advertise, SV_01_set_and_withdrawn)
 	EXPECT_EQ(0xa5, *(uint8_t *)&ports[PORTS]);
 	/* The id is taken, whatever the name. */
 	self->arg.name[0] = 'I';
+	self->arg.handle = UNCHANGED;
 	EXPECT_EQ(-EEXIST, call(self->fd, ADVERTISE, &self->arg));
+	EXPECT_EQ(UNCHANGED, self->arg.handle);
 	EXPECT_EQ(1, counter("live_advertised"));
 	EXPECT_EQ(0, withdraw(self->fd, 1));
 	EXPECT_EQ(-ENOENT, withdraw(self->fd, 1));
@@ -159,14 +162,17 @@ TEST_F(advertise, ports)
 
 TEST_F(advertise, fields)
 {
-	struct rdma_cmx_advertise good = self->arg;
+	struct rdma_cmx_advertise good;
 	unsigned int i;
 
+	self->arg.handle = UNCHANGED;
+	good = self->arg;
 #define REFUSED(want, field, value) do {				\
 	self->arg = good;						\
 	self->arg.field = value;					\
 	EXPECT_EQ(want, call(self->fd, ADVERTISE, &self->arg))		\
 		TH_LOG(#field);						\
+	EXPECT_EQ(UNCHANGED, self->arg.handle) TH_LOG(#field);		\
 } while (0)
 	REFUSED(-EINVAL, service_id, 0);
 	REFUSED(-EINVAL, name[0], 0);
@@ -189,6 +195,7 @@ TEST_F(advertise, fields)
 	self->arg = good;
 	strcpy((char *)self->arg.dev, "nosuch0");
 	EXPECT_EQ(-ENODEV, call(self->fd, ADVERTISE, &self->arg));
+	EXPECT_EQ(UNCHANGED, self->arg.handle);
 	EXPECT_EQ(0, counter("live_advertised"));
 	/* The longest name */
 	self->arg = good;
@@ -306,7 +313,9 @@ TEST_F(advertise, limits)
 		handles[i] = self->arg.handle;
 		self->arg.service_id++;
 	}
+	self->arg.handle = UNCHANGED;
 	EXPECT_EQ(-EAGAIN, call(self->fd, ADVERTISE, &self->arg));
+	EXPECT_EQ(UNCHANGED, self->arg.handle);
 	EXPECT_EQ(0, number_set(PARAMETERS "services_per_user", per_user));
 	EXPECT_EQ(3, counter("live_advertised"));
 	ASSERT_EQ(0, number_set(UCMX_PARAMETERS "max_ids", 3));

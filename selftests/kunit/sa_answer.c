@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Responses of an SA, which may be broken or hostile: a valid one is taken, any
- * other is EBADMSG, and no byte behind the received ones is read. ib_mad
- * reassembles the segments of RMPP; the tests have its valid results and
- * others.
+ * Responses of an SA, which may be broken or hostile: a valid one is taken, one
+ * with too many records is EOVERFLOW, any other is EBADMSG, and no byte behind
+ * the received ones is read. ib_mad reassembles the segments of RMPP; the tests
+ * have its valid results and others.
  */
 #include <linux/slab.h>
 #include <rdma/ib_mad.h>
@@ -292,7 +292,9 @@ static void answer_most(struct kunit *test)
 {
 	param_set(test, cmx_kunit_module(), "sa_max_records", 10);
 	KUNIT_EXPECT_EQ(test, read_len(test, &path, 64 * 10, 4), 0);
-	KUNIT_EXPECT_EQ(test, read_len(test, &path, 64 * 11, 4), -EBADMSG);
+	KUNIT_EXPECT_EQ(test, read_len(test, &path, 64 * 11, 4), -EOVERFLOW);
+	/* A length that is no multiple is malformed, however long. */
+	KUNIT_EXPECT_EQ(test, read_len(test, &path, 64 * 11 + 1, 4), -EBADMSG);
 }
 
 static void answer_random(struct kunit *test)

@@ -95,6 +95,18 @@ TEST_F(fake, table_that_does_not_add_up)
 	result_expect(-EBADMSG, "-n 200 truncated=1");
 }
 
+/* Not malformed: the administrator can raise the limit. */
+TEST_F(fake, more_records_than_the_limit)
+{
+	char most[32];
+
+	ASSERT_TRUE(parameter_set("sa_max_records", "4", most));
+	result_expect(-EOVERFLOW, "-n 5 good");
+	EXPECT_TRUE(parameter_set("sa_max_records", "5", NULL));
+	result_expect(SOME, "-n 5 good");
+	EXPECT_TRUE(parameter_set("sa_max_records", most, NULL));
+}
+
 TEST_F(fake, records_of_others)
 {
 	int ret = result(_metadata, self, "-n 5 foreign");

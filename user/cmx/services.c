@@ -49,8 +49,10 @@ static int query_failure(const struct services *query, int error)
 		return failure("%s: the response of the subnet administrator is "
 			       "malformed", what);
 	case EOVERFLOW:
-		return failure("%s: there are more records than the kernel "
-			       "returns: give the NAME of a service", what);
+		return failure("%s: there are more than 16384 records, or one "
+			       "subnet administrator has more than the "
+			       "parameter sa_max_records of rdma_cmx: give the "
+			       "NAME of a service, or raise it", what);
 	case EOPNOTSUPP:
 		return failure("%s: the loaded module rdma_ucmx does not know "
 			       "of records: install the one of this version",

@@ -432,6 +432,7 @@ void cmx_sa_uncache(struct cmx_sa_port *port, struct net *net,
  *	-EAGAIN: it was busy all the time;
  *	-ECONNREFUSED: it refused, or redirected to another one;
  *	-EBADMSG: its answer is malformed;
+ *	-EOVERFLOW: its answer has more than sa_max_records records;
  *	-ENODEV: the port went down, or the device went away;
  *	-ENOMEM
  *

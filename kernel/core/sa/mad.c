@@ -26,7 +26,7 @@
 static unsigned int sa_max_records = 8192;
 module_param(sa_max_records, cmx_positive, 0644);
 MODULE_PARM_DESC(sa_max_records,
-		 "Maximum records in an SA response; a longer one is malformed (default 8192)");
+		 "Maximum records in an SA response; a longer one fails with EOVERFLOW (default 8192)");
 
 struct cmx_sa_mad {
 	struct list_head node;
@@ -136,10 +136,11 @@ static int cmx_sa_measure(const struct cmx_sa_query *q,
 		*stride = q->rec_len;
 		return 0;
 	}
-	if (*stride < q->rec_len || !*stride || len % *stride ||
-	    len / *stride > READ_ONCE(sa_max_records))
+	if (*stride < q->rec_len || !*stride || len % *stride)
 		return -EBADMSG;
 	*count = len / *stride;
+	if (*count > READ_ONCE(sa_max_records))
+		return -EOVERFLOW;
 	return 0;
 }
 

@@ -5,6 +5,7 @@
  * separate thread, since each side waits for the other.
  */
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,6 +57,8 @@ struct client {
 	struct rdma_conn_param *param;
 	bool own_pd;
 	bool late_qp;
+	sem_t sent;		/* the message is acknowledged, or failed */
+	sem_t served;		/* the server has what it waits for */
 	int error;		/* step that failed, or 0 */
 	int errnum;
 };
@@ -109,8 +112,11 @@ static int client_run(struct client *c)
 	if (id->event->event != RDMA_CM_EVENT_ESTABLISHED)
 		return 9;
 	err = client_send(id);
+	sem_post(&c->sent);
 	if (err)
 		return err;
+	/* On a busy machine the DREQ overtakes the RTU otherwise. */
+	sem_wait(&c->served);
 	if (rdma_disconnect(id))
 		return 13;
 	rdma_destroy_ep(id);
@@ -126,7 +132,14 @@ static void *client_thread(void *arg)
 	return NULL;
 }
 
-static int server_receive(struct rdma_cm_id *id)
+static int client_start(FIXTURE_DATA(ep) *self, struct client *c)
+{
+	c->ai = self->active;
+	return sem_init(&c->sent, 0, 0) ?: sem_init(&c->served, 0, 0) ?:
+	       pthread_create(&self->thread, NULL, client_thread, c);
+}
+
+static int server_message(struct rdma_cm_id *id)
 {
 	char text[64] = "";
 	struct ibv_mr *mr = rdma_reg_msgs(id, text, sizeof(text));
@@ -142,9 +155,23 @@ static int server_receive(struct rdma_cm_id *id)
 		return 4;
 	if (strcmp(text, TEXT))
 		return 5;
-	if (rdma_dereg_mr(mr))
-		return 6;
-	return rdma_disconnect(id) ? 7 : 0;
+	return rdma_dereg_mr(mr) ? 6 : 0;
+}
+
+/*
+ * The client waits for the end, whatever comes of the message. A queue pair in
+ * the error state no longer acknowledges it, and soft-RoCE retries for ever.
+ */
+static int server_receive(struct rdma_cm_id *id, struct client *c)
+{
+	int ret = server_message(id);
+
+	sem_post(&c->served);
+	if (!ret)
+		sem_wait(&c->sent);
+	if (rdma_disconnect(id) && !ret)
+		ret = 7;
+	return ret;
 }
 
 static void listen_on(struct __test_metadata *_metadata,
@@ -170,8 +197,7 @@ TEST_F(ep, RA_02_all_by_the_endpoint)
 	listen_on(_metadata, self, NULL, &attr);
 	/* The caller's is copied, not changed. */
 	EXPECT_EQ(IBV_QPT_UD, attr.qp_type);
-	c.ai = self->active;
-	ASSERT_EQ(0, pthread_create(&self->thread, NULL, client_thread, &c));
+	ASSERT_EQ(0, client_start(self, &c));
 	ASSERT_EQ(0, rdma_get_request(self->listener, &id));
 	ASSERT_NE(NULL, id->event);
 	EXPECT_EQ(RDMA_CM_EVENT_CONNECT_REQUEST, id->event->event);
@@ -181,7 +207,7 @@ TEST_F(ep, RA_02_all_by_the_endpoint)
 	ASSERT_NE(NULL, id->qp);
 	EXPECT_EQ(IBV_QPT_RC, id->qp->qp_type);
 	EXPECT_EQ(self->listener->pd, id->pd);
-	EXPECT_EQ(0, server_receive(id));
+	EXPECT_EQ(0, server_receive(id, &c));
 	pthread_join(self->thread, NULL);
 	EXPECT_EQ(0, c.error);
 	rdma_destroy_ep(id);
@@ -200,13 +226,12 @@ TEST_F(ep, RA_02_own_domains)
 	ASSERT_NE(NULL, pd);
 	listen_on(_metadata, self, pd, &attr);
 	EXPECT_EQ(pd, self->listener->pd);
-	c.ai = self->active;
-	ASSERT_EQ(0, pthread_create(&self->thread, NULL, client_thread, &c));
+	ASSERT_EQ(0, client_start(self, &c));
 	ASSERT_EQ(0, rdma_get_request(self->listener, &id));
 	ASSERT_NE(NULL, id->qp);
 	EXPECT_EQ(pd, id->qp->pd);
 	EXPECT_EQ(pd, id->pd);
-	EXPECT_EQ(0, server_receive(id));
+	EXPECT_EQ(0, server_receive(id, &c));
 	pthread_join(self->thread, NULL);
 	EXPECT_EQ(0, c.error);
 	rdma_destroy_ep(id);
@@ -221,12 +246,11 @@ TEST_F(ep, RA_02_queue_pairs_later)
 	struct rdma_cm_id *id;
 
 	listen_on(_metadata, self, NULL, NULL);
-	c.ai = self->active;
-	ASSERT_EQ(0, pthread_create(&self->thread, NULL, client_thread, &c));
+	ASSERT_EQ(0, client_start(self, &c));
 	ASSERT_EQ(0, rdma_get_request(self->listener, &id));
 	EXPECT_EQ(NULL, id->qp);
 	ASSERT_EQ(0, rdma_create_qp(id, NULL, &attr));
-	EXPECT_EQ(0, server_receive(id));
+	EXPECT_EQ(0, server_receive(id, &c));
 	pthread_join(self->thread, NULL);
 	EXPECT_EQ(0, c.error);
 	rdma_destroy_ep(id);
@@ -244,16 +268,15 @@ TEST_F(ep, RA_02_connection_data)
 	struct rdma_cm_id *id;
 
 	listen_on(_metadata, self, NULL, &attr);
-	c.ai = self->active;
-	free(c.ai->ai_connect);
-	c.ai->ai_connect = strdup("head");
-	c.ai->ai_connect_len = 4;
-	ASSERT_EQ(0, pthread_create(&self->thread, NULL, client_thread, &c));
+	free(self->active->ai_connect);
+	self->active->ai_connect = strdup("head");
+	self->active->ai_connect_len = 4;
+	ASSERT_EQ(0, client_start(self, &c));
 	ASSERT_EQ(0, rdma_get_request(self->listener, &id));
 	EXPECT_TRUE(data_is(id->event->param.conn.private_data,
 			    id->event->param.conn.private_data_len,
 			    "headtail"));
-	EXPECT_EQ(0, server_receive(id));
+	EXPECT_EQ(0, server_receive(id, &c));
 	pthread_join(self->thread, NULL);
 	EXPECT_EQ(0, c.error);
 	rdma_destroy_ep(id);
@@ -265,8 +288,7 @@ TEST_F(ep, RA_02_rejected)
 	struct rdma_cm_id *id;
 
 	listen_on(_metadata, self, NULL, NULL);
-	c.ai = self->active;
-	ASSERT_EQ(0, pthread_create(&self->thread, NULL, client_thread, &c));
+	ASSERT_EQ(0, client_start(self, &c));
 	ASSERT_EQ(0, rdma_get_request(self->listener, &id));
 	EXPECT_EQ(0, rdma_reject(id, NULL, 0));
 	pthread_join(self->thread, NULL);
@@ -284,8 +306,7 @@ TEST_F(ep, RA_02_request_without_a_queue_pair)
 
 	attr.cap.max_send_wr = 0x7fffffff;
 	listen_on(_metadata, self, NULL, &attr);
-	c.ai = self->active;
-	ASSERT_EQ(0, pthread_create(&self->thread, NULL, client_thread, &c));
+	ASSERT_EQ(0, client_start(self, &c));
 	errno = 0;
 	EXPECT_EQ(-1, rdma_get_request(self->listener, &id));
 	EXPECT_LT(0, errno);

@@ -39,6 +39,7 @@ static struct rdma_addrinfo *ai_get(int flags)
 struct side {
 	struct rdma_cm_id *listener;
 	char buf[64];
+	sem_t sent;		/* the client's message is acknowledged */
 	sem_t served;
 	int result;
 };
@@ -75,6 +76,9 @@ static void *server(void *arg)
 	}
 	side->result = request_serve(side, id);
 	sem_post(&side->served);
+	/* A queue pair in the error state does not acknowledge it any more. */
+	if (!side->result)
+		sem_wait(&side->sent);
 	rdma_disconnect(id);
 	rdma_destroy_ep(id);
 	return NULL;
@@ -97,6 +101,7 @@ TEST(RA_02_endpoints)
 	rdma_freeaddrinfo(res);
 	EXPECT_EQ(htons(atoi(EP_PORT)), rdma_get_src_port(side.listener));
 	ASSERT_EQ(0, rdma_listen(side.listener, 4));
+	ASSERT_EQ(0, sem_init(&side.sent, 0, 0));
 	ASSERT_EQ(0, sem_init(&side.served, 0, 0));
 	ASSERT_EQ(0, pthread_create(&thread, NULL, server, &side));
 
@@ -119,6 +124,7 @@ TEST(RA_02_endpoints)
 	ASSERT_EQ(0, rdma_post_send(id, NULL, out, sizeof(out), mr, 0));
 	EXPECT_EQ(1, rdma_get_send_comp(id, &wc));
 	EXPECT_EQ(0, wc.status);
+	sem_post(&side.sent);
 	sem_wait(&side.served);
 	/* Either waits for the other to do so, for a minute at most. */
 	rdma_disconnect(id);

@@ -183,6 +183,7 @@ TEST(RAI_07_fork_in_mid_lookup)
 
 struct pair {
 	struct rdma_cm_id *listener;
+	struct rdma_cm_id *id;	/* of the request */
 	char *buf;
 	int wrong;
 };
@@ -204,7 +205,8 @@ static void *receive(void *arg)
 	if (rdma_get_recv_comp(id, &wc) == 1 && !wc.status)
 		pair->wrong = 0;
 	rdma_dereg_mr(mr);
-	rdma_destroy_ep(id);
+	/* Its queue pair still has to acknowledge the message. */
+	pair->id = id;
 	return NULL;
 }
 
@@ -255,6 +257,7 @@ TEST(RA_02_ibv_fork_init)
 	EXPECT_STREQ(MESSAGE, pair.buf);
 	rdma_dereg_mr(mr);
 	rdma_destroy_ep(id);
+	rdma_destroy_ep(pair.id);
 	rdma_destroy_ep(pair.listener);
 	munmap(pair.buf, 4096);
 }

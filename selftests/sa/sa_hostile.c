@@ -4,6 +4,7 @@
  * a right result or a fitting error, and the next valid response is taken. It
  * has fewer retries than by default, which sa/core_faults.sh has.
  */
+#include <rdma/rdma_cmx.h>
 #include <string.h>
 
 #include "sa.h"
@@ -296,6 +297,59 @@ TEST_F(fake, more_paths_than_asked_for)
 	rdma_freeaddrinfo(res);
 	EXPECT_LT(0, fake_stop(self->pid));
 	self->pid = 0;
+}
+
+/* Wait for changes until the service is like that. */
+static bool service_is(struct rdmacmx_service *service, unsigned int state,
+		       unsigned int lease)
+{
+	struct pollfd pfd = {
+		.fd = rdmacmx_service_fd(service), .events = POLLPRI,
+	};
+	struct rdmacmx_service_port port;
+
+	do {
+		if (poll(&pfd, 1, WAIT_MS) != 1 ||
+		    rdmacmx_service_ports(service, &port, 1) != 1)
+			return false;
+	} while (port.state != state || port.lease != lease);
+	return true;
+}
+
+/* It is granted 5 s at first. */
+TEST_F(fake, SV_01_renewal_with_another_lease)
+{
+	struct rdmacmx_service_attr attr = {
+		.name = "renewed", .id = service_id(), .device = device(DEV_ASK),
+		.lease = 8,
+	};
+	struct rdmacmx_service *service;
+
+	self->pid = fake_start("-t 1 lease=5");
+	ASSERT_LT(0, self->pid);
+	service = rdmacmx_advertise(&attr);
+	ASSERT_NE(NULL, service);
+	EXPECT_TRUE(service_is(service, RDMACMX_SERVICE_SET, 8));
+	EXPECT_EQ(0, rdmacmx_withdraw(service));
+	EXPECT_LT(0, fake_stop(self->pid));
+	self->pid = 0;
+}
+
+/* No SA responds, so the first attempt has not ended when the port goes down. */
+TEST_F(fake, SV_01_port_down_before_the_first_result)
+{
+	struct rdmacmx_service_attr attr = {
+		.name = "early", .id = service_id(), .device = device(DEV_ASK),
+	};
+	struct rdmacmx_service *service;
+
+	service = rdmacmx_advertise(&attr);
+	ASSERT_NE(NULL, service);
+	ASSERT_EQ(0, bash("link_down $(fab_dev %d)", DEV_ASK));
+	EXPECT_TRUE(service_is(service, RDMACMX_SERVICE_DOWN, 0));
+	EXPECT_EQ(0, rdmacmx_withdraw(service));
+	ASSERT_EQ(0, bash("sm_resume && link_up $(fab_dev %d) && "
+			  "port_active_wait && sm_pause", DEV_ASK));
 }
 
 TEST_HARNESS_MAIN

@@ -105,7 +105,7 @@ enum cmx_record_op {
  * @error: why it is not confirmed; 0: the first attempt has not ended
  * @lease: that the SA has granted last, in seconds
  * @again: there was an event since it was reported
- * @reported: the last event of the consumer
+ * @reported: the last event of the consumer, 0: none since the port is active
  * @generation: of the port, when that was last looked at
  * @due: when to set it the next time
  * @backoff: milliseconds to wait after the next failure

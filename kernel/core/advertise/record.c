@@ -207,18 +207,22 @@ static void cmx_record_failed(struct cmx_record *r, int error,
 static void cmx_record_is_set(struct cmx_record *r,
 			      struct rdma_cmx_service_event *event)
 {
+	u32 lease = min(r->service->lease, r->answer_lease);
+	bool report = r->reported != RDMA_CMX_SERVICE_SET || r->again ||
+		      lease != r->lease;
+
 	if (!r->confirmed || r->again)
 		cmx_sa_services_changed(r->port);
 	r->confirmed = true;
+	r->again = false;
 	r->error = 0;
 	r->backoff = CMX_BACKOFF_MIN;
-	r->lease = min(r->service->lease, r->answer_lease);
+	r->lease = lease;
 	/* Without an end it is set again after events only. */
 	r->due = jiffies + cmx_record_renewal(r->lease);
 	cmx_stat_inc(service_sets);
-	if (r->reported != RDMA_CMX_SERVICE_SET || r->again)
+	if (report)
 		cmx_record_report(r, RDMA_CMX_SERVICE_SET, 0, event);
-	r->again = false;
 }
 
 /* What came of the query; nothing is outstanding afterwards. */
@@ -253,8 +257,7 @@ static void cmx_record_down(struct cmx_record *r,
 	r->confirmed = false;
 	r->error = -ENODEV;
 	r->service->error = -ENODEV;
-	if (r->reported != RDMA_CMX_SERVICE_SET &&
-	    r->reported != RDMA_CMX_SERVICE_FAILED)
+	if (r->reported == RDMA_CMX_SERVICE_LOST)
 		return;
 	cmx_stat_inc(services_lost);
 	cmx_record_report(r, RDMA_CMX_SERVICE_LOST, -ENODEV, event);
@@ -442,6 +445,8 @@ void cmx_record_state(const struct cmx_record *r,
 /* Under the lock. The port goes up or down, or had an event. */
 void cmx_record_use(struct cmx_record *r, bool usable)
 {
+	if (usable && r->reported == RDMA_CMX_SERVICE_LOST)
+		r->reported = 0;
 	r->usable = usable;
 	cmx_record_kick(r, 0);
 }

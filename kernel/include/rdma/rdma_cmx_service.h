@@ -45,9 +45,10 @@ struct rdma_cmx_service_attr {
 /**
  * enum rdma_cmx_service_event_type - what happened to a service on a port
  * @RDMA_CMX_SERVICE_SET: the SA of the port has the record. Again after each
- *	event of the port, when the record was set again; not at renewals
- * @RDMA_CMX_SERVICE_LOST: the port went down or away. The record is set when it
- *	is back
+ *	event of the port, when the record was set again, and at a renewal that
+ *	grants another lease; not at others
+ * @RDMA_CMX_SERVICE_LOST: the port went down or away, maybe before the SA had
+ *	the record. The record is set when it is back
  * @RDMA_CMX_SERVICE_FAILED: an attempt to set or renew the record failed.
  *	Others follow: after 1 s, later 16 s, or at the next event of the port
  */

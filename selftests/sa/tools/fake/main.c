@@ -302,7 +302,7 @@ static void request_answer(struct fake *fake, void *buf)
 				htobe16(UMAD_SA_STATUS_NO_RECORDS << 8);
 		reply.segments[0] = (struct segment) {
 			.copies = 1,
-			.data = reply.len ? reply.table : request.data,
+			.data = reply.len ? reply.table : reply.head.data,
 			.len = reply.len ? reply.size : SA_SEGMENT,
 		};
 		reply.segment_count = 1;

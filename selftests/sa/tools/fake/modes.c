@@ -63,6 +63,15 @@ static void trailing(struct reply *reply, unsigned long arg)
 	reply->len += arg && arg < 80 ? arg : 8;
 }
 
+/* The SA grants what it likes. */
+static void lease(struct reply *reply, unsigned long arg)
+{
+	struct service_record *rec = (void *)reply->head.data;
+
+	if (reply->head.mad_hdr.method == UMAD_METHOD_GET_RESP)
+		rec->lease = htobe32(arg);
+}
+
 /* Records that the query does not match */
 static void foreign(struct reply *reply, unsigned long arg)
 {
@@ -259,6 +268,8 @@ const struct mode fake_modes[] = {
 	{ "truncated", "=N: the last N bytes are missing",
 	  .records = truncate_table },
 	{ "trailing", "=N bytes behind the last record", .records = trailing },
+	{ "lease", "=S: a Set is granted a lease of S seconds",
+	  .records = lease },
 	{ "foreign", "other records than requested", .records = foreign },
 	{ "repeat", "=N: the first record N times", .records = repeat },
 	{ "noise", "=SEED: random bytes", .records = noise },

@@ -112,7 +112,7 @@ static int qp_make(struct rdma_cm_id *id, struct ibv_mr *mr[2])
 	return 0;
 }
 
-static int send_out(struct rdma_cm_id *id, struct ibv_mr *mr)
+static int send_post(struct rdma_cm_id *id, struct ibv_mr *mr)
 {
 	struct ibv_sge sge = { .addr = (uintptr_t)out, .length = BLOCK,
 			       .lkey = mr->lkey };
@@ -120,9 +120,7 @@ static int send_out(struct rdma_cm_id *id, struct ibv_mr *mr)
 				  .opcode = IBV_WR_SEND,
 				  .send_flags = IBV_SEND_SIGNALED }, *bad;
 
-	if (ibv_post_send(id->qp, &wr, &bad))
-		return fail("ibv_post_send");
-	return complete(id, id->send_cq, id->send_cq_channel);
+	return ibv_post_send(id->qp, &wr, &bad) ? fail("ibv_post_send") : 0;
 }
 
 static void id_close(struct rdma_cm_id *id, struct ibv_mr *mr[2])
@@ -208,7 +206,8 @@ static int serve(const char *address, const char *port)
 		return 1;
 	for (i = 0; i < BLOCK; i++)
 		out[i] = in[BLOCK - 1 - i];
-	if (send_out(id, mr[0]) ||
+	/* The client may disconnect before it has acknowledged the reply. */
+	if (send_post(id, mr[0]) ||
 	    event_wait(channel, RDMA_CM_EVENT_DISCONNECTED))
 		return 1;
 	rdma_disconnect(id);
@@ -287,7 +286,8 @@ static int client_run(const char *node, const char *service,
 	       ibv_get_device_name(id->verbs->device), id->qp->qp_num);
 	for (i = 0; i < BLOCK; i++)
 		out[i] = i * 7 + (i >> 8);
-	if (send_out(id, mr[0]) ||
+	if (send_post(id, mr[0]) ||
+	    complete(id, id->send_cq, id->send_cq_channel) ||
 	    complete(id, id->recv_cq, id->recv_cq_channel))
 		return 1;
 	for (i = 0; i < BLOCK; i++)

@@ -156,7 +156,8 @@ static void serve(unsigned int port, int count)
 		if (wrong || completions_wait(&c, 1))
 			fatal(wrong ?: "message");
 		memcpy(c.out, c.in, MSG_LEN);
-		if (msg_send(&c) || completions_wait(&c, 1))
+		/* The client may disconnect before it acknowledges this. */
+		if (msg_send(&c))
 			fatal("echo");
 		wrong = event_get(channel, RDMA_CM_EVENT_DISCONNECTED, NULL);
 		if (wrong)

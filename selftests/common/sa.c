@@ -135,8 +135,27 @@ unsigned long long service_id(void)
 
 long long questions(unsigned int attr)
 {
-	return bash_number("echo $(($(sa_requests 0x01 0x%04x) + $(sa_requests 0x12 0x%04x)))",
-			   attr, attr);
+	return bash_number("sa_requests 0x12 0x%04x", attr);
+}
+
+int paths_lost(bool lost)
+{
+	return bash("knob_set %s faults '%s'", device(DEV_SM),
+		    lost ? "drop class=3 attr=0x35" : "clear");
+}
+
+bool cache_renew(void)
+{
+	/* An event that IPoIB ignores; each port then queries ClassPortInfo. */
+	return !bash("idle() { [ $(counter live_sa_lookups) = 0 ]; }\n"
+		     "wait_for 60 idle || exit\n"
+		     "before=$(counter sa_queries) ports=$(counter sa_ports)\n"
+		     "for dev in $(cat $fab_state/devices); do"
+		     " knob_set $dev event device_fatal; done\n"
+		     "known() {"
+		     " [ $(counter sa_queries) -ge $((before + ports)) ] &&"
+		     " idle; }\n"
+		     "wait_for 60 known");
 }
 
 long long counter(const char *name)

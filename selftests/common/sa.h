@@ -43,12 +43,23 @@ const char *service_name(char name[64]);
 unsigned long long service_id(void);
 
 /*
- * Queries (Get and GetTable) that the device of the SM has received up to now,
- * on attribute @attr
+ * Queries on attribute @attr that the device of the SM has received up to now
+ * by GetTable, which is what rdma_cmx sends. rdma_cm and IPoIB send Get, and
+ * again when the SA is slow: these are not counted, see paths_lost().
  */
 #define ATTR_SERVICE	0x31
 #define ATTR_PATH	0x35
 long long questions(unsigned int attr);
+/*
+ * Path queries of all kinds are lost on their way to the SA, until false. What
+ * succeeds meanwhile has sent none, whoever else sends them.
+ */
+int paths_lost(bool lost);
+/*
+ * Empty the cache, and wait until the capabilities of the SA are known again: a
+ * path query depends on them.
+ */
+bool cache_renew(void);
 /* A counter of rdma_cmx, -1 if there is none. */
 long long counter(const char *name);
 

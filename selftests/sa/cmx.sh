@@ -15,7 +15,7 @@ service() {
 
 # run COMMAND...: sets $out, $err, $status
 run() {
-	out=$(timeout 60 "$@" 2>err)
+	out=$(timeout 100 "$@" 2>err)
 	status=$?
 	err=$(cat err)
 }
@@ -36,6 +36,7 @@ gid() {
 	service -g "$(dev_gid "$1")" -n svc list | awk '{ print $2; exit }'
 }
 
+patient
 service -n svc -i 0x12345678 set
 lid=$(dev_lid "$server")
 where=$(gid "$server")

@@ -15,7 +15,7 @@ service() {
 
 # query N KINDS NAME [MS]: start; result: wait, and print how it ended
 query() {
-	echo "services $1 $2 $3 ${4:-20000} gid:$(dev_gid "$client")" \
+	echo "services $1 $2 $3 ${4:-60000} gid:$(dev_gid "$client")" \
 		>$consumer/command
 }
 
@@ -37,7 +37,7 @@ cache_drop() {
 	for dev in $(cat "$fab_state/devices"); do
 		knob_set "$dev" event client_reregister
 	done
-	wait_for 40 cached_is 0
+	wait_for 90 cached_is 0
 }
 
 more_than() {
@@ -46,7 +46,7 @@ more_than() {
 
 modprobe cmx_consumer || plan_skip "cmx_consumer.ko is not installed"
 # A late response of a busy machine causes no retry.
-param sa_timeout_ms 5000
+param sa_timeout_ms 20000
 ok "the cache is empty" cache_drop
 service -n 'svc-%u' -i 0x100 -c 5 set || fail "no services"
 
@@ -94,14 +94,13 @@ is "the cache keeps no empty response" "$(counter sa_cached)" 1
 # --- changes while a query is outstanding ---
 
 ok "the cache is empty again" cache_drop
-param sa_timeout_ms 20000
-knob_set "$client" faults "delay class=3 method=0x92 ms=3000 count=1"
+knob_set "$client" faults "delay class=3 method=0x92 ms=12000 count=1"
 before=$(queries)
-query 1 1 svc- 40000
+query 1 1 svc-
 ok "the SA responds, and the response is delayed" \
-	wait_for 40 more_than queries "$before"
+	wait_for 90 more_than queries "$before"
 # The next response comes long after it.
-knob_set "$client" faults "delay class=3 method=0x92 ms=6000"
+knob_set "$client" faults "delay class=3 method=0x92 ms=15000"
 ok "the service is deleted meanwhile" service -i 0x100 delete
 knob_set "$client" event client_reregister
 is "the old response is invalid after an event" "$(result)" \
@@ -123,7 +122,7 @@ ok "OPS-03: a counter has them" test "$(counter sa_refused)" -gt 0
 sm_resume
 param sa_waiting_per_user 16384
 param sa_parallel 64
-ok "no object is left" wait_for 40 live_none
+ok "no object is left" wait_for 90 live_none
 before=$(counter sa_queries)
 param query_timeout_max_ms 240000
 many=10000
@@ -131,8 +130,8 @@ many=10000
 query $many $many none- 240000
 is "KA-01: $many different queries outstanding" "$(result)" \
 	"answered=0 error-2=$many"
-is "OPS-03: each is sent" "$(($(counter sa_queries) - before))" $many
+ok "OPS-03: each is sent" test "$(($(counter sa_queries) - before))" -ge $many
 
-ok "no object is left in the end" wait_for 40 live_none
+ok "no object is left in the end" wait_for 90 live_none
 rmmod cmx_consumer
 finish

@@ -41,6 +41,7 @@ works() {
 modprobe cmx_consumer || plan_skip "cmx_consumer.ko is not installed"
 /usr/lib/rdma-cmx/selftests/sa/tools/service -C "$server" -n svc0 -i 1 set ||
 	fail "no service"
+param sa_timeout_ms 1000
 works "a query succeeds at first"
 
 # --- lost, late, silent ---
@@ -72,12 +73,12 @@ query 300 300 none-
 echo services-cancel >$consumer/command
 is "KA-01: queries are cancelled while the SM is silent" "$(result)" \
 	"answered=0 cancelled=300"
-ok "no query stays outstanding" wait_for 40 live_none
+ok "no query stays outstanding" wait_for 90 live_none
 timeouts_long
 knob_set "$client" event client_reregister
 before=$(counter sa_retries)
 query 5 1 svc
-ok "the query has a retry" wait_for 40 counts_on sa_retries "$before"
+ok "the query has a retry" wait_for 90 counts_on sa_retries "$before"
 sm_resume
 is "KA-01: the SM resumes and answers it" "$(result)" \
 	"answered=5 entries=1..1"
@@ -144,12 +145,12 @@ is "OPS-04: rdma_cmx cannot be unloaded while it is used" \
 	"$(rmmod rdma_cmx 2>&1 | grep -c 'in use')" 1
 ok "OPS-04: the consumer is unloaded" rmmod cmx_consumer
 ok "OPS-04: rdma_ucmx is unloaded" rmmod rdma_ucmx
-ok "OPS-04: rdma_cmx is unloaded with MADs outstanding" timeout 20 rmmod rdma_cmx
+ok "OPS-04: rdma_cmx is unloaded with MADs outstanding" timeout 100 rmmod rdma_cmx
 sm_resume
 ok "the modules are loaded again" modprobe -a rdma_ucmx cmx_consumer
 timeouts_long
 query 1 1 none-
 is "KA-01: a query is sent and answered" "$(result)" "answered=0 error-2=1"
-ok "no object is left in the end" wait_for 40 live_none
+ok "no object is left in the end" wait_for 90 live_none
 rmmod cmx_consumer
 finish

@@ -32,7 +32,7 @@ fuzz() {
 	/usr/lib/rdma-cmx/selftests/sa/tools/fake -C "$(fab_dev 4)" \
 		-V "$client" -a "$attr" -n 5 -c 2 fuzz="$seed" >"$log" 2>&1 &
 	pid=$!
-	ok "$what: the fake SA starts" wait_for 30 grep -q ready "$log"
+	ok "$what: the fake SA starts" wait_for 90 grep -q ready "$log"
 	# One with QoS: each service has path queries of its own.
 	knob_set "$client" event device_fatal
 	while [ "$n" -lt "$answers" ] && [ $round -lt 200 ] &&

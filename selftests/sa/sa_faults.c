@@ -148,7 +148,7 @@ TEST_F(faults, SM_hands_over)
 			  device(DEV_OTHER)));
 	works_again(_metadata, self->id);
 	ASSERT_EQ(0, bash("sm_stop $(fab_dev 1)"));
-	ASSERT_EQ(0, bash("wait_for 60 " SELFTESTS
+	ASSERT_EQ(0, bash("wait_for 120 " SELFTESTS
 			  "/sa/tools/service -C %s count; port_active_wait",
 			  device(DEV_ASK)));
 	works_again(_metadata, self->id);
@@ -245,7 +245,7 @@ TEST_F(faults, device_removed_while_asked)
 	}
 	EXPECT_TRUE(removed);
 	EXPECT_TRUE(failed);
-	ASSERT_EQ(0, bash("sm_resume; gone() { [ ! -e /sys/class/infiniband/%s ]; }; wait_for 30 gone",
+	ASSERT_EQ(0, bash("sm_resume; gone() { [ ! -e /sys/class/infiniband/%s ]; }; wait_for 120 gone",
 			  device(DEV_ASK)));
 	ASSERT_EQ(0, run("echo 1 >/sys/kernel/debug/cmx_fabric/fab%d/plugged",
 			 DEV_ASK - 1));

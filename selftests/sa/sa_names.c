@@ -231,7 +231,7 @@ TEST_F(sa, RAI_06_record_whose_GID_is_gone)
 			     self->sid + 1));
 	ASSERT_EQ(0, bash("link_down %s; "
 			  "gone() { ! sa_query NR | grep -q $(dev_guid %s); }; "
-			  "wait_for 30 gone", device(DEV_GONE),
+			  "wait_for 120 gone", device(DEV_GONE),
 			  device(DEV_GONE)));
 	/* An earlier test may have left the path in the cache. */
 	ASSERT_TRUE(parameter_set("sa_cache_ms", "0", usual));

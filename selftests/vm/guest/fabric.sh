@@ -325,12 +325,13 @@ sm_usual() {
 		[[ $services != *ServiceName* ]]
 }
 
-# sa_query ARGUMENTS...: saquery from the first device
+# sa_query ARGUMENTS...: saquery from the first device. It sends a query once,
+# and waits for a second by default.
 sa_query() {
 	local dev
 
 	dev=$(fab_dev 1)
-	dev_run "$dev" saquery -C "$dev" "$@"
+	dev_run "$dev" saquery -C "$dev" --timeout 20000 "$@"
 }
 
 # sa_services: the names in all ServiceRecords

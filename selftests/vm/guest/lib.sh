@@ -290,6 +290,15 @@ params_back() {
 	params_old=()
 }
 
+# patient [SA_MS]: a machine that stands still for some seconds ends no query;
+# SA_MS is the time until the first retry of an SA query.
+patient() {
+	param sa_timeout_ms "${1:-1500}"
+	param query_timeout_ms 60000
+	param route_timeout_ms 30000
+	param neigh_timeout_ms 5000
+}
+
 # live_objects: those that are not zero, as NAME=VALUE lines.
 live_objects() {
 	local file value

@@ -7,8 +7,8 @@
 
 is "SV-01: before" "$(resolved adv)" "error=-2"
 first=$(do_ advertise adv 0x1061d2f data="$hex" lease=600)
-state_wait "KA-03: set at all ports" 60 "count=1 set=4 waiting=0 error=0" "$first"
-records_wait "KA-03: the SA has four records" 20 adv 4
+state_wait "KA-03: set at all ports" 120 "count=1 set=4 waiting=0 error=0" "$first"
+records_wait "KA-03: the SA has four records" 120 adv 4
 is "KA-03: and the module finds them, in spite of its cache" \
 	"$(resolved adv)" "entries=4"
 is "SV-01: with id, P_Key, lease, name, data" \
@@ -27,33 +27,33 @@ is "SV-01: no such device" "$(do_ advertise adv 0x10 dev=none0)" "error=-19"
 is "SV-01: no such port" "$(do_ advertise adv 0x10 dev="$three" port=9)" \
 	"error=-6"
 do_ withdraw "$first"
-records_wait "KA-03: withdrawn" 30 adv 0
+records_wait "KA-03: withdrawn" 120 adv 0
 is "KA-03: and not in the cache, either" "$(resolved adv)" "error=-2"
-ok "nothing is left" wait_for 30 no_live
+ok "nothing is left" wait_for 90 no_live
 
 # --- one port, two services of one name ---
 
 a=$(do_ advertise twin 0x1001 dev="$one" lease=4294967295)
 b=$(do_ advertise twin 0x1001 dev="$three" port=1 lease=0xffffffff)
-state_wait "SV-01: one port" 60 "set=1 waiting=0" "$a"
-state_wait "SV-01: another" 60 "set=1 waiting=0" "$b"
+state_wait "SV-01: one port" 120 "set=1 waiting=0" "$a"
+state_wait "SV-01: another" 120 "set=1 waiting=0" "$b"
 is "SV-01: two services of one name are two entries" "$(resolved twin)" \
 	"entries=2"
 do_ withdraw "$a"
 again=$(do_ advertise twin 0x1001 dev="$one" lease=0xffffffff)
-state_wait "SV-01: withdrawn and advertised again at once" 60 "set=1 waiting=0" "$again"
-records_wait "SV-01: still two records" 20 twin 2
+state_wait "SV-01: withdrawn and advertised again at once" 120 "set=1 waiting=0" "$again"
+records_wait "SV-01: still two records" 120 twin 2
 pkey=$(do_ advertise part 0x1002 dev="$one" pkey=0x8123)
-state_wait "SV-01: a P_Key that the port does not have" 30 "set=0 waiting=1 error=-2 " "$pkey"
+state_wait "SV-01: a P_Key that the port does not have" 120 "set=0 waiting=1 error=-2 " "$pkey"
 do_ withdraw
-records_wait "KA-03: both withdrawn" 30 twin 0
+records_wait "KA-03: both withdrawn" 120 twin 0
 
 # --- lost responses ---
 
 before=$(counter sa_retries)
 knob_set "$three" faults "drop class=3 method=0x81 attr=0x31 count=2"
 first=$(do_ advertise lossy 0x2002 dev="$three")
-state_wait "SV-01: set although responses are lost" 60 \
+state_wait "SV-01: set although responses are lost" 120 \
 	"set=1 waiting=0 error=0 events=1,0,0" "$first"
 ok "SV-01: by retries" [ "$(counter sa_retries)" -ge $((before + 2)) ]
 knob_set "$three" faults clear
@@ -62,52 +62,52 @@ do_ withdraw
 # --- SA away and back, events ---
 
 first=$(do_ advertise stays 0x3001)
-state_wait "SV-01: set" 60 "set=4 waiting=0" "$first"
+state_wait "SV-01: set" 120 "set=4 waiting=0" "$first"
 sm_stop
 sm_start
 state_wait "SV-01: set again after the restart of the SM" 120 "set=4 waiting=0 error=0 events=([89]|1[0-9])," "$first"
-records_wait "SV-01: the new SA has the records" 60 stays 4
+records_wait "SV-01: the new SA has the records" 120 stays 4
 sm_pause
 second=$(do_ advertise late 0x3002 dev="$three")
-state_wait "SV-01: an SA that does not respond is reported" 60 \
+state_wait "SV-01: an SA that does not respond is reported" 120 \
 	"set=0 waiting=1 error=-110 events=0,0,[1-9]" "$second"
 ok "SV-01: and counted" [ "$(counter service_failures)" -gt 0 ]
 sm_resume
-state_wait "SV-01: set when it is back" 60 "set=1 waiting=0 error=0" "$second"
+state_wait "SV-01: set when it is back" 120 "set=1 waiting=0 error=0" "$second"
 before=$(sets)
 knob_set "$three" event client_reregister
 more() {
 	[ "$(sets)" -ge $((before + 2)) ]
 }
-ok "SV-01: both set again after a client reregister" wait_for 30 more
+ok "SV-01: both set again after a client reregister" wait_for 90 more
 link_down "$three"
-state_wait "SV-01: a port goes down" 30 "set=3 waiting=1 error=-19" "$first"
+state_wait "SV-01: a port goes down" 120 "set=3 waiting=1 error=-19" "$first"
 like "SV-01: the service there is lost" "$(state "$second")" "events=[0-9]+,1,"
 link_up "$three"
 port_active_wait "$three"
-state_wait "SV-01: and is back" 60 "set=1 waiting=0 error=0" "$second"
+state_wait "SV-01: and is back" 120 "set=1 waiting=0 error=0" "$second"
 
 # --- the device goes and comes ---
 
 knob_set "$three" plugged 0
-state_wait "SV-01: the device is removed" 60 "set=3 waiting=0 error=0" "$first"
-state_wait "SV-01: a service of this device only" 30 "set=0 waiting=0 error=-19" "$second"
+state_wait "SV-01: the device is removed" 120 "set=3 waiting=0 error=0" "$first"
+state_wait "SV-01: a service of this device only" 120 "set=0 waiting=0 error=-19" "$second"
 knob_set "$three" plugged 1
 state_wait "SV-01: set at the port that came later" 120 "set=4 waiting=0" "$first"
 port_active_wait
-records_wait "SV-01: and at the SA" 60 stays 4
+records_wait "SV-01: and at the SA" 120 stays 4
 
 # --- network namespaces ---
 
 host_add other 4
-state_wait "SV-01: a device of another namespace is not used" 60 \
+state_wait "SV-01: a device of another namespace is not used" 120 \
 	"set=3 waiting=0" "$first"
 third=$(nsenter --net=/run/netns/other bash -c "
 	echo advertise inner 0x3004 >$dir/command; cat $dir/result")
-state_wait "SV-01: but by a service of that namespace, and no other" 60 \
+state_wait "SV-01: but by a service of that namespace, and no other" 120 \
 	"set=1 waiting=0" "$third"
 do_ withdraw "$third"
-records_wait "SV-01: which is withdrawn" 30 inner 0
+records_wait "SV-01: which is withdrawn" 120 inner 0
 # A service holds its namespace until it has ended.
 ok "SV-01: and lets the namespace go" host_del other
 state_wait "SV-01: the device is back" 120 "set=4 waiting=0" "$first"
@@ -115,8 +115,8 @@ state_wait "SV-01: the device is back" 120 "set=4 waiting=0" "$first"
 # --- the consumer is unloaded ---
 
 rmmod cmx_consumer
-records_wait "KA-03: withdrawn at the unloading" 60 stays 0
-ok "nothing is left" wait_for 30 no_live
+records_wait "KA-03: withdrawn at the unloading" 120 stays 0
+ok "nothing is left" wait_for 90 no_live
 modprobe cmx_consumer
 
 # --- limits ---
@@ -129,18 +129,18 @@ is "SV-01: is not that of another" "$(do_ advertise v 0x5000 user=1001 dev="$one
 is "SV-01: nor of the kernel" "$(do_ advertise w 0x6000 dev="$one" count=5)" \
 	"advertised=5 error=0"
 do_ withdraw
-ok "all end" wait_for 60 no_live
+ok "all end" wait_for 90 no_live
 is "SV-01: the share is free again" "$(do_ advertise u 0x4000 user=1000 dev="$one" count=3)" \
 	"advertised=3 error=0"
 do_ withdraw
-ok "all end" wait_for 60 no_live
+ok "all end" wait_for 90 no_live
 param services_max 2
 is "SV-01: the limit of all" "$(do_ advertise w 0x6000 dev="$one" count=5)" \
 	"advertised=2 error=-11"
 do_ withdraw
 params_back
-ok "all end" wait_for 60 no_live
+ok "all end" wait_for 90 no_live
 
-ok "no object is left in the end" wait_for 40 live_none
+ok "no object is left in the end" wait_for 90 live_none
 rmmod cmx_consumer
 finish

@@ -43,6 +43,7 @@ state() {
 
 modprobe cmx_consumer || plan_skip "cmx_consumer.ko is not installed"
 param sa_cache_ms 600000
+patient
 third=$(fab_dev 3) fourth=$(fab_dev 4)
 own=$(gid_short "$(fab_dev 1)") three=$(gid_short "$third")
 four=$(gid_short "$fourth")
@@ -62,10 +63,12 @@ is "KA-02 RAI-06: by name" \
 is "KA-02: data goes there and back" "$(do_ connect-echo)" "echo: error=0"
 do_ connect-end >/dev/null
 is "KA-02 RAI-06: by id" "$(connect -- - - sa service=$sid src=gid:"$own")" "$up"
-before=$(counter sa_queries) paths=$(sa_requests 0x01 0x0035)
+before=$(counter sa_queries)
+# rdma_cm's queries are lost. IPoIB sends some, too, so they are not counted.
+knob_set "$(fab_dev 1)" faults 'drop class=3 method=0x01 attr=0x35'
 is "KA-02: again" "$(connect -- - - sa service=kcsvc src=gid:"$own")" "$up"
-is "KA-02: with what the cache has" \
-	"$(counter sa_queries) $(sa_requests 0x01 0x0035)" "$before $paths"
+is "KA-02: with what the cache has" "$(counter sa_queries)" "$before"
+knob_set "$(fab_dev 1)" faults clear
 is "KA-02: routed" "$(connect routed -- - - sa service=kcsvc src=gid:"$own")" \
 	"$(call 0 1 0 0; one "$three" up 0)"
 is "KA-02: the path of rdma_cm, for a type of service" \
@@ -103,9 +106,9 @@ before=$(sa_requests 0x01 0x0035)
 SECONDS=0
 is "KA-02: no reply on the path of the cache; on a new one it connects" \
 	"$(connect -- "$words")" "$(call 0 1 2 1; one "$three" up 0 0 welcome 2)"
-ok "KA-02: after a part of the time" test $SECONDS -lt 25
-is "KA-02: the SA was queried for it" "$(sa_requests 0x01 0x0035)" \
-	$((before + 1))
+ok "KA-02: after a part of the time" test $SECONDS -lt 40
+ok "KA-02: the SA was queried for it" \
+	test "$(sa_requests 0x01 0x0035)" -gt "$before"
 before=$(counter sa_queries)
 connect routed -- "$words" >/dev/null
 is "KA-02: the path of the cache was forgotten" "$(counter sa_queries)" \
@@ -113,7 +116,7 @@ is "KA-02: the path of the cache was forgotten" "$(counter sa_queries)" \
 do_ unlisten >/dev/null
 do_ listen gid:"$three" $sid hang >/dev/null
 is "KA-02: the deadline while nobody replies" \
-	"$(connect deadline=4000 -- "$words")" \
+	"$(connect deadline=16000 -- "$words")" \
 	"$(call -110 1 2 2; one "$three" request -125 0 '' 2)"
 
 # --- the device is removed ---
@@ -125,17 +128,17 @@ removed() {
 
 	shift 3
 	do_ connect-start "$@" >/dev/null
-	ok "KA-02: $name" wait_for 40 eval "$condition"
+	ok "KA-02: $name" wait_for 90 eval "$condition"
 	knob_set "$fourth" plugged 0 &
 	removal=$!
 	like "KA-02: the candidate has failed" "$(do_ connect-wait | tail -n 1)" \
 		" step=$step error=-[1-9]"
 	ok "KA-02: the removal of the device ends" \
-		wait_for 60 no kill -0 $removal
+		wait_for 90 no kill -0 $removal
 	like "KA-02: once" "$(do_ connect-state)" ' calls=1 .* wrong=0$'
 	do_ connect-end >/dev/null
 	knob_set "$fourth" plugged 1
-	wait_for 40 devices_back "$fourth"
+	wait_for 90 devices_back "$fourth"
 	addresses_add "$fourth"
 	ok "the device is back" port_active_wait "$fourth"
 }
@@ -144,6 +147,7 @@ bound() {
 	rdma resource show cm_id | grep -q "$fourth.*\[rdma_cmx\]"
 }
 
+# By rdma_cm, or by IPoIB a moment before
 queried() {
 	[ "$(sa_requests 0x01 0x0035)" -gt "$paths" ]
 }
@@ -158,26 +162,26 @@ paths=$(sa_requests 0x01 0x0035)
 case $(uname -r) in
 6.1.*) ok "rdma_cm cancels slowly" do_ slow-cancel 800 ;;
 esac
-removed "a route is being resolved" queried route \
+removed "a route is being resolved" queried '(addr|route)' \
 	-- "$three" $port qp=2 flags=8 family=27 src=gid:"$four" noroute
 knob_set "$(fab_dev 1)" faults clear
 
 # The same for the id of a process: it knows the neighbour and queries the path.
 ok "a host" host_add one 2
-ok "the neighbour is known" wait_for 60 \
+ok "the neighbour is known" wait_for 90 \
 	ping -q -c 1 -W 1 -I "$(dev_netdev "$fourth")" 10.66.0.2
 knob_set "$(fab_dev 1)" faults 'drop class=3 method=0x01 attr=0x35 rmpp=0'
 paths=$(sa_requests 0x01 0x0035)
 cmx run rping -c -a 10.66.0.2 -I 10.66.0.4 -C 1 >/dev/null 2>&1 &
 process=$!
-ok "OPS-04: a process has a route query" wait_for 60 queried
+ok "OPS-04: a process has a route query" wait_for 90 queried
 ok "OPS-04: the removal of its device ends" knob_set "$fourth" plugged 0
-ok "OPS-04: so does the process" wait_for 60 no kill -0 $process
+ok "OPS-04: so does the process" wait_for 90 no kill -0 $process
 ok "the host is gone" host_del one
 knob_set "$(fab_dev 1)" faults clear
 ok "rdma_cm cancels as ever" do_ slow-cancel 0
 knob_set "$fourth" plugged 1
-wait_for 40 devices_back "$fourth"
+wait_for 90 devices_back "$fourth"
 addresses_add "$fourth"
 ok "the device is back" port_active_wait "$fourth"
 removed "the setup runs" 'state setups=1' '(setup|request)' \
@@ -188,14 +192,14 @@ is "KA-02: it connects" \
 	"$(do_ connect -- - - sa service=kcsvc src=gid:"$four")" "$up"
 knob_set "$fourth" plugged 0 &
 removal=$!
-ok "KA-02: the removal after the handover is the caller's" wait_for 60 eval \
+ok "KA-02: the removal after the handover is the caller's" wait_for 90 eval \
 	'do_ connect-events | grep -q "removals=1 wrong=0"'
 do_ connect-end >/dev/null
-ok "KA-02: the removal ends with the id" wait_for 60 no kill -0 $removal
+ok "KA-02: the removal ends with the id" wait_for 90 no kill -0 $removal
 knob_set "$fourth" plugged 1
 ok "the device is back" wait_for 120 dev_is "$fourth" ACTIVE
 
 "$tests/sa/tools/service" -C "$third" -n kcsvc -i $sid delete
 ok "the consumer is unloaded" rmmod cmx_consumer
-ok "no object is left" wait_for 40 live_none
+ok "no object is left" wait_for 90 live_none
 finish

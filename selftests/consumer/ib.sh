@@ -37,6 +37,7 @@ entry() {
 }
 
 modprobe cmx_consumer || plan_skip "cmx_consumer.ko is not installed"
+patient
 own=$(gid_short "$(fab_dev 1)") three=$(gid_short "$(fab_dev 3)")
 four=$(gid_short "$(fab_dev 4)")
 

@@ -34,21 +34,21 @@ modprobe cmx_consumer || plan_skip "cmx_consumer.ko is not installed"
 
 # --- lost ---
 
-ok "KA-07: a persistent membership" wait_for 30 joins 239.66.8.1 0 persistent lost
-ok "one join" wait_for 5 came J
+ok "KA-07: a persistent membership" wait_for 90 joins 239.66.8.1 0 persistent lost
+ok "one join" wait_for 90 came J
 knob_set "$own" event client_reregister
-ok "KA-07: it is lost and then joined again" wait_for 40 came LJ
+ok "KA-07: it is lost and then joined again" wait_for 90 came LJ
 is "KA-07: another one of the group that did not ask" \
 	"$(do_ more 239.66.8.1 0 persistent)" "$joined"
-ok "one join" wait_for 5 came J
+ok "one join" wait_for 90 came J
 sm_pause
 knob_set "$own" event client_reregister
-ok "KA-07: one of both reports the loss" wait_for 40 came L
+ok "KA-07: one of both reports the loss" wait_for 90 came L
 is "KA-07: a third one has the last join" \
 	"$(do_ more 239.66.8.1 0 persistent lost)" "$joined"
-ok "KA-07: and learns that it is lost" wait_for 5 came JL
+ok "KA-07: and learns that it is lost" wait_for 90 came JL
 sm_resume
-ok "KA-07: all are joined again" wait_for 60 came JJJ
+ok "KA-07: all are joined again" wait_for 90 came JJJ
 
 # --- many ---
 
@@ -58,7 +58,7 @@ many() {
 	[ "$(do_ many 239.66.8.11 239.66.8.12 10.66.0.2 239.66.8.13)" = \
 		"error=0 done=1 0 0 -22- 0" ]
 }
-ok "KA-07: many, one of them invalid" wait_for 60 many
+ok "KA-07: many, one of them invalid" wait_for 90 many
 is "KA-07: all of them invalid" "$(do_ many 10.66.0.2 10.66.0.3)" \
 	"error=0 done=1 -22- -22-"
 sm_pause
@@ -66,13 +66,13 @@ is "KA-07: left before they are joined" \
 	"$(do_ many-leave 239.66.8.14 239.66.8.15)" "error=0 done=1 -125 -125"
 sm_resume
 do_ leave >/dev/null
-ok "no membership is left" wait_for 40 none_left
+ok "no membership is left" wait_for 90 none_left
 
 # --- a handler that destroys its id ---
 
 # ends NAME: with a group of rdma_cm, whose event comes, and two of rdma_cmx
 ends() {
-	ok "$1" wait_for 30 joins 239.66.8.3 0
+	ok "$1" wait_for 90 joins 239.66.8.3 0
 	do_ more 239.66.8.4 0 persistent >/dev/null
 	do_ more 239.66.8.5 0 persistent lost >/dev/null
 	do_ end-next >/dev/null
@@ -80,13 +80,13 @@ ends() {
 	knob_set "$own" event client_reregister
 	is "KA-07: $1: the handler ends it" "$(do_ end)" "ended"
 	ok "KA-07: $1: no membership is left" \
-		wait_for 40 none_left
+		wait_for 90 none_left
 	[ "$2" = paused ] && sm_resume
 }
 
 ends "an id" working
 ends "an id while the SM is silent" paused
 rmmod cmx_consumer
-ok "KA-07: no id is left" wait_for 20 \
+ok "KA-07: no id is left" wait_for 90 \
 	eval '! rdma resource show cm_id 2>/dev/null | grep -q cmx_consumer'
 finish

@@ -16,6 +16,8 @@ do_() {
 modprobe cmx_consumer || plan_skip "cmx_consumer.ko is not installed"
 ok "a namespace with device 2" host_add far 2
 param sa_cache_ms 0
+# No retry of a query counts as another one.
+patient 5000
 
 # why NAME ERROR QUERY: the reason why the only entry has no route
 why() {
@@ -75,9 +77,9 @@ sends() {
 }
 
 cd "$(mktemp -d)" || exit
-ok "a path without a type of service" wait_for 40 path 0
+ok "a path without a type of service" wait_for 90 path 0
 ok "KA-06: without QoS it is the path of another type, too" \
-	wait_for 40 sends 8 0
+	wait_for 90 sends 8 0
 is "KA-06: an id with a type of service takes it" \
 	"$(do_ path-known 0 24)" "known=0"
 sm_stop
@@ -92,20 +94,24 @@ qos() {
 	do_ resolve 10.66.0.2 7900 >/dev/null
 	[ $(($(sa_requests 0x12 0x0035) - before)) = 2 ]
 }
-ok "the module knows that it has QoS" wait_for 40 qos
+ok "the module knows that it has QoS" wait_for 90 qos
 param sa_cache_ms 3600000
-path 0
-path 8
-is "KA-06: with QoS a type of service has its own query" "$sent" 1
-path 8
-is "KA-06: and its path is cached" "$sent" 0
-path 0
-is "KA-06: beside the other one" "$sent" 0
-is "KA-06: an id of the type takes it" "$(do_ path-known 0 8)" "known=0"
+# An event may empty the cache meanwhile. Each round has a type that is new.
+tos=4
+own_query() {
+	tos=$((tos + 4))
+	path 0 && path $tos && [ "$sent" = 1 ] &&
+		path $tos && [ "$sent" = 0 ] && path 0 && [ "$sent" = 0 ]
+}
+wait_for 90 own_query
+is "KA-06: with QoS a type of service has its own query, cached beside the other" \
+	$? 0
+is "KA-06: an id of the type takes it" "$(do_ path-known 0 $tos)" "known=0"
 is "KA-06: one of none takes the other" "$(do_ path-known 0 0 drop)" "known=0"
 is "KA-06: which is dropped" "$(do_ path-known 0 0)" "known=-2"
-is "KA-06: alone" "$(do_ path-known 0 8)" "known=0"
-is "KA-06: one of another type takes none" "$(do_ path-known 0 9)" "known=-2"
+is "KA-06: alone" "$(do_ path-known 0 $tos)" "known=0"
+is "KA-06: one of another type takes none" \
+	"$(do_ path-known 0 $((tos + 1)))" "known=-2"
 sm_stop
 sm_start
 ok "OpenSM starts without -Q" port_active_wait

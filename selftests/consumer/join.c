@@ -273,7 +273,7 @@ static int join_start(const char *source, const union rdma_cmx_sockaddr *group,
 
 static void join_wait(int ret, char *text, size_t size)
 {
-	if (!ret && !wait_for_completion_timeout(&joined.done, 20 * HZ))
+	if (!ret && !wait_for_completion_timeout(&joined.done, 60 * HZ))
 		ret = -ETIMEDOUT;
 	if (ret) {
 		snprintf(text, size, "at once: error=%d\n", ret);
@@ -387,7 +387,7 @@ static int join_many(char *line, bool leave, char *text, size_t size)
 	if (!ret && leave)
 		rdma_cmx_leave_all(joined.id);
 	else if (!ret)
-		wait_for_completion_timeout(&joined.all_done, 20 * HZ);
+		wait_for_completion_timeout(&joined.all_done, 60 * HZ);
 	len = scnprintf(text, size, "error=%d done=%u", ret, joined.many_done);
 	for (i = 0; i < count; i++)
 		len += scnprintf(text + len, size - len, " %d%s",
@@ -422,7 +422,7 @@ int consumer_end(char *text, size_t size)
 {
 	if (!joined.id)
 		return -ENOENT;
-	if (!wait_for_completion_timeout(&joined.ended, 20 * HZ)) {
+	if (!wait_for_completion_timeout(&joined.ended, 60 * HZ)) {
 		snprintf(text, size, "no event\n");
 		return 0;
 	}

@@ -86,7 +86,7 @@ static int used_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 
 static bool used_wait(enum rdma_cm_event_type event)
 {
-	return wait_for_completion_timeout(&used.event, 30 * HZ) &&
+	return wait_for_completion_timeout(&used.event, 60 * HZ) &&
 	       used.last == event;
 }
 
@@ -98,7 +98,7 @@ static int output_use_id(const struct rdma_cmx_entry *e, struct rdma_cm_id *id)
 	struct sa_path_rec rec;
 	int ret;
 
-	ret = rdma_resolve_addr(id, &src.sa, &dst.sa, 5000);
+	ret = rdma_resolve_addr(id, &src.sa, &dst.sa, 30000);
 	if (ret)
 		return ret;
 	if (!used_wait(RDMA_CM_EVENT_ADDR_RESOLVED))
@@ -133,7 +133,7 @@ static int output_known_id(const struct rdma_cmx_entry *e, u8 tos, bool drop,
 	int ret;
 
 	rdma_set_service_type(id, tos);
-	ret = rdma_resolve_addr(id, &src.sa, &dst.sa, 5000);
+	ret = rdma_resolve_addr(id, &src.sa, &dst.sa, 30000);
 	if (ret)
 		return ret;
 	if (!used_wait(RDMA_CM_EVENT_ADDR_RESOLVED))

@@ -17,7 +17,7 @@ cleanup() {
 		ip link del $netdev
 	done
 	ip netns del n1
-	wait_for 20 rdma system set netns shared
+	wait_for 90 rdma system set netns shared
 } 2>/dev/null
 trap cleanup EXIT
 
@@ -68,7 +68,7 @@ ip link add d0 type dummy && ip link set d0 up &&
 second() {
 	[ "$(device 10.59.0.2)" = device=rxe1 ]
 }
-ok "a second device" wait_for 20 second
+ok "a second device" wait_for 90 second
 ip addr flush dev d0
 rdma link del rxe1
 is "KA-06: it has been removed" "$(do_ device 0)" "device=-"
@@ -147,8 +147,8 @@ is "KA-06: a macvlan of a namespace that shares the device" \
 do_ resolve 10.55.0.2 1 qp=2 >/dev/null
 is "KA-06: an entry, there" "$(there device 0 own-net)" "device=rxe0"
 ip netns del n1
-wait_for 20 eval '! ip link show mv1 2>/dev/null'
-ok "a device for one namespace" wait_for 20 rdma system set netns exclusive
+wait_for 90 eval '! ip link show mv1 2>/dev/null'
+ok "a device for one namespace" wait_for 90 rdma system set netns exclusive
 ip netns add n1
 ip link add link eth0 name mv1 type macvlan
 ip link set mv1 netns n1

@@ -33,7 +33,7 @@ response_begin() {
 	knob_set "$second" answer_ms 3000
 	query -t 5000 >/dev/null 2>&1 &
 	query_pid=$!
-	wait_for 40 more_queries "$before"
+	wait_for 90 more_queries "$before"
 }
 
 response_end() {
@@ -46,7 +46,7 @@ second_responds() {
 	dev_is "$second" ACTIVE && query -t 1000
 }
 
-ok "the device responds" query
+ok "the device responds" wait_for 90 query
 
 response_begin
 is "the device has received a query" $? 0
@@ -60,7 +60,7 @@ is "the device has received a query" $? 0
 ip netns add one
 ok "the device changes its namespace" rdma dev set "$second" netns one
 response_end
-ok "the device responds there" wait_for 40 query -t 1000
+ok "the device responds there" wait_for 90 query -t 1000
 ip netns del one
 ok "the device responds here again" wait_for 120 second_responds
 

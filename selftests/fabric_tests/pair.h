@@ -66,12 +66,12 @@ int end_rdma(struct end *end, uint64_t id, enum ibv_wr_opcode opcode,
 	     size_t remote_offset);
 int end_post(struct end *end, struct ibv_send_wr *wr);
 
-/* The next completion; -ETIME when there is none within 20 s */
+/* The next completion; -ETIME when there is none within 60 s */
 int end_sent(struct end *end, struct ibv_wc *wc);
 int end_received(struct end *end, struct ibv_wc *wc);
 /* No completion up to now */
 bool end_idle(struct end *end);
-/* The next asynchronous event of any kind; negative after 20 s */
+/* The next asynchronous event of any kind; negative after 60 s */
 int end_event(struct end *end);
 
 #endif

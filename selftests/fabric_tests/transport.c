@@ -314,7 +314,7 @@ TEST_F(pair, rc_solicited)
 	EXPECT_EQ(0, poll(&poll_in, 1, 100));
 	wr.send_flags |= IBV_SEND_SOLICITED;
 	ASSERT_EQ(0, end_post(&self->a, &wr));
-	EXPECT_EQ(1, poll(&poll_in, 1, 20000));
+	EXPECT_EQ(1, poll(&poll_in, 1, 60000));
 	ASSERT_EQ(0, ibv_get_cq_event(self->b.recv_channel, &cq, &context));
 	ibv_ack_cq_events(cq, 1);
 	RECEIVED(&self->b, 1, IBV_WC_SUCCESS);

@@ -321,7 +321,8 @@ sm_usual() {
 	[ "${files[*]}" = "/run/sm/$dev/pid" ] || return
 	[ "$(<"/run/sm/$dev/options")" = '' ] || return
 	sm_resume 2>/dev/null || return
-	services=$(saquery -C "$dev" --timeout 500 SR 2>/dev/null) &&
+	# A new one would disturb the next test with its sweeps.
+	services=$(saquery -C "$dev" --timeout 10000 SR 2>/dev/null) &&
 		[[ $services != *ServiceName* ]]
 }
 

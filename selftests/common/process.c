@@ -73,7 +73,7 @@ struct rdma_cm_id *id_ready(struct rdma_event_channel *channel,
 
 	if (id_resolve_addr(id, NULL, OWN4, port, &status) ==
 	    RDMA_CM_EVENT_ADDR_RESOLVED &&
-	    !rdma_resolve_route(id, 5000) &&
+	    !rdma_resolve_route(id, 30000) &&
 	    !take(id, RDMA_CM_EVENT_ROUTE_RESOLVED) && !qp_make(id, IBV_QPT_RC))
 		return id;
 	fprintf(stderr, "# id_ready: %m\n");

@@ -18,7 +18,7 @@ receive() {
 	esac
 	in_bg receiver on two "$mc" "$what" $to "$group" 5 "$@"
 	log_wait receiver joined
-	in_bg sender on one timeout 90 "$mc" send $from "$group" 80
+	in_bg sender on one timeout 300 "$mc" send $from "$group" 80
 	wait "$receiver_pid"
 	status=$?
 	out=$(cat receiver.log)
@@ -43,7 +43,7 @@ is "MC-12: an IPv6 group" $status 0
 like "MC-12: the send-only member receives nothing from it" "$out" 'sendonly=0$'
 
 # The event
-in_bg member on two timeout 60 cmx join -j --dev "$dev3" 239.66.1.5
+in_bg member on two timeout 300 cmx join -j --dev "$dev3" 239.66.1.5
 log_wait member joined
 like "MC-01: an MLID of the multicast range" "$(said member mlid)" \
 	'^(49[1-9]|5[0-9]|6[0-5])[0-9]+$'
@@ -56,8 +56,8 @@ is "MC-01: left" $? 0
 
 # With the stock stack at the other end
 in_bg stock on two mckey -m 239.66.1.6 -b 10.66.0.3 -C 5
-wait_for 40 has stock joined
-in_bg sender on one timeout 60 "$mc" send 10.66.0.2 239.66.1.6 50
+wait_for 90 has stock joined
+in_bg sender on one timeout 300 "$mc" send 10.66.0.2 239.66.1.6 50
 wait "$stock_pid"
 is "MC-12: a stock receiver receives from this sender" $? 0
 kill "$sender_pid"

@@ -30,7 +30,7 @@ unplug() {
 # plug: back, with its addresses
 plug() {
 	knob_set "$dev3" plugged 1
-	wait_for 40 devices_back "$dev3" || return
+	wait_for 90 devices_back "$dev3" || return
 	addresses_add "$dev3"
 	port_active_wait "$dev3"
 }
@@ -52,11 +52,11 @@ member joining --persistent 239.66.7.5
 dropped() {
 	[ "$(knob_get "$dev1" faults)" != "$before" ]
 }
-ok "one more join is outstanding" wait_for 40 dropped
+ok "one more join is outstanding" wait_for 90 dropped
 unplug
 wait $unplug_pid
 is "OPS-04: the removal of the device ends" $? 0
-ok "OPS-04: the device is removed" wait_for 40 gone
+ok "OPS-04: the device is removed" wait_for 90 gone
 for kind in "${kinds[@]}" joining; do
 	pid=${kind}_pid
 	wait "${!pid}"
@@ -66,7 +66,7 @@ for kind in "${kinds[@]}"; do
 	ok "OPS-04: $kind gets the event of the removal" has "$kind" "$lost"
 done
 unlike "MC-09: the outstanding join did not succeed" "$(cat joining.log)" '"joined"'
-ok "MC-09: no object is left" wait_for 40 live_none
+ok "MC-09: no object is left" wait_for 90 live_none
 
 knob_set "$dev1" faults clear
 ok "the device is back" plug
@@ -82,7 +82,7 @@ for kind in "${kinds[@]}"; do
 	kill -STOP "${!pid}"
 done
 unplug
-ok "OPS-04: the device is removed though no process reacts" wait_for 40 gone
+ok "OPS-04: the device is removed though no process reacts" wait_for 90 gone
 wait $unplug_pid
 is "OPS-04: its removal ends" $? 0
 is "MC-09: no membership is left" "$(counter live_members)" 0

@@ -17,7 +17,7 @@ receive() {
 	*:*) from=fd55::1 to=fd55::2 ;;
 	esac
 	job=$(peer_bg "$mc $what $to $group 5 $*")
-	wait_for 40 peer "grep -q joined /run/jobs/$job.log" ||
+	wait_for 90 peer "grep -q joined /run/jobs/$job.log" ||
 		diag "no receiver: $(peer_log "$job")"
 	timeout 100 $mc send $from "$group" 90 >sender.log 2>&1 &
 	sender=$!
@@ -73,9 +73,9 @@ peer_stop "$job"
 
 # With the stock stack at the other end
 job=$(peer_bg 'mckey -m 239.55.12.9 -b 10.55.0.2 -c 1 -C 5')
-ok "mckey joins in beta" wait_for 40 peer 'igmp_joined eth0 239.55.12.9'
-timeout 60 $mc send 10.55.0.1 239.55.12.9 50 >sender.log 2>&1 &
+ok "mckey joins in beta" wait_for 90 peer 'igmp_joined eth0 239.55.12.9'
+timeout 150 $mc send 10.55.0.1 239.55.12.9 120 >sender.log 2>&1 &
 sender=$!
-ok "MC-12: a stock receiver receives from this sender" peer_wait "$job" 40
+ok "MC-12: a stock receiver receives from this sender" peer_wait "$job" 120
 kill $sender
 finish

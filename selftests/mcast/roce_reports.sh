@@ -11,10 +11,10 @@ mc=/usr/lib/rdma-cmx/selftests/api/tools/mc
 # below ok, whose commands are in a subshell.
 hold() {
 	[ -p "$1.fifo" ] || mkfifo "$1.fifo"
-	timeout 100 $mc hold "$own" "$2" "$3" <"$1.fifo" >"$1.log" 2>&1 &
+	timeout 300 $mc hold "$own" "$2" "$3" <"$1.fifo" >"$1.log" 2>&1 &
 	exec {fd}>"$1.fifo"
 	eval "$1_fd=$fd $1_pid=$!"
-	wait_for 40 grep -q joined "$1.log"
+	wait_for 90 grep -q joined "$1.log"
 }
 
 release() {
@@ -44,7 +44,7 @@ reports() {
 
 	job=$(peer_bg "tcpdump -Z root -n -l -v -i eth0 $2")
 	ok "tcpdump listens in beta" \
-		wait_for 40 peer "grep -q 'listening on' /run/jobs/$job.log"
+		wait_for 90 peer "grep -q 'listening on' /run/jobs/$job.log"
 
 	hold quiet "${group}1" sendonly
 	is "$id: a send-only join" $? 0
@@ -53,21 +53,21 @@ reports() {
 	is "$id: a full-member join" $? 0
 	ok "$id: it holds one" member 2
 	ok "$id: beta sees the full member's report" \
-		wait_for 40 seen "${group}2" to_ex
+		wait_for 90 seen "${group}2" to_ex
 	release loud
 	is "$id: leave" $? 0
-	ok "$id: beta sees it leave" wait_for 40 seen "${group}2" to_in
-	ok "$id: no membership any more" eval '! member 2'
+	ok "$id: beta sees it leave" wait_for 90 seen "${group}2" to_in
+	ok "$id: no membership any more" wait_for 90 eval '! member 2'
 	release quiet
 	is "$id: the send-only member leaves" $? 0
 
 	# Whatever the send-only member might have sent is before this report.
 	hold last "${group}3" full
 	is "$id: a last full member" $? 0
-	ok "$id: beta sees it" wait_for 40 seen "${group}3" to_ex
+	ok "$id: beta sees it" wait_for 90 seen "${group}3" to_ex
 	# Killed, it leaves as well.
 	kill "$last_pid"
-	ok "$id: a member that dies leaves" wait_for 40 eval '! member 3'
+	ok "$id: a member that dies leaves" wait_for 90 eval '! member 3'
 	release last
 	unlike "$id: beta receives no report of the send-only member" \
 		"$(peer_log "$job")" "${group}1([^0-9a-f]|\$)"

@@ -15,10 +15,10 @@ port_event() {
 
 	before=$(counter sa_events)
 	knob_set "$dev2" event device_fatal
-	ok "MC-04: $1" wait_for 40 events_on "$before"
+	ok "MC-04: $1" wait_for 90 events_on "$before"
 }
 
-in_bg member timeout 60 cmx join -j --send-only --dev "$dev2" 239.66.2.1
+in_bg member timeout 300 cmx join -j --send-only --dev "$dev2" 239.66.2.1
 ok "MC-04: OpenSM has send-only full members" log_wait member joined
 like "MC-04: the group as the SA made it" "$(cat member.log)" '"pkey": 65535'
 end member
@@ -27,10 +27,10 @@ is "MC-04: left" $? 0
 queries() {
 	counter sa_queries
 }
-in_bg first timeout 60 cmx join --send-only --dev "$dev2" 239.66.2.2
+in_bg first timeout 300 cmx join --send-only --dev "$dev2" 239.66.2.2
 log_wait first joined
 before=$(queries)
-in_bg second timeout 60 cmx join --send-only --dev "$dev2" 239.66.2.3
+in_bg second timeout 300 cmx join --send-only --dev "$dev2" 239.66.2.3
 log_wait second joined
 is "MC-04: ClassPortInfo is queried once and cached" "$(queries)" "$before"
 end first
@@ -38,10 +38,10 @@ end second
 
 sm_stop
 in_bg fake $tests/sa/tools/fake -C "$dev1" -V "$dev2" good
-wait_for 40 has fake .
+wait_for 90 has fake .
 # It has OpenSM's LID, so nothing else shows that it is another one.
 port_event "an event: the SA may be another one"
-out=$(timeout 60 cmx join --send-only --dev "$dev2" 239.66.2.4 2>&1)
+out=$(timeout 300 cmx join --send-only --dev "$dev2" 239.66.2.4 2>&1)
 is "MC-04: without them the join fails" $? 1
 like "MC-04: the error names the cause" "$out" 'subnet manager.*cannot join'
 kill "$fake_pid"
@@ -49,11 +49,11 @@ wait "$fake_pid"
 
 # No SA responds.
 port_event "an event: the SA may be another one again"
-out=$(timeout 60 cmx join --send-only --dev "$dev2" 239.66.2.5 2>&1)
+out=$(timeout 300 cmx join --send-only --dev "$dev2" 239.66.2.5 2>&1)
 is "MC-04: without a response the join fails" $? 1
 sm_start
 is "OpenSM is back" $? 0
 # IPoIB has to be back in its own groups first
-ok "MC-04: the join works again" wait_for 60 \
+ok "MC-04: the join works again" wait_for 90 \
 	timeout 20 cmx join --send-only --once --dev "$dev2" 239.66.2.6
 finish

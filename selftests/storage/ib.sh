@@ -27,18 +27,18 @@ is "KA-04: the target has all blocks" \
 ok "the target's service is at the SA" service_is_set
 
 ok "the target ends" rmmod cmx_target
-ok "its service is withdrawn" wait_for 40 no service_is_set
+ok "its service is withdrawn" wait_for 120 no service_is_set
 ok "and starts" modprobe cmx_target name=storage dev="$third"
 works "after a restart" 2 "$(gid_short "$third")"
 
 ok "the target ends" rmmod cmx_target
-ok "its service is withdrawn" wait_for 40 no service_is_set
+ok "its service is withdrawn" wait_for 120 no service_is_set
 ok "and starts elsewhere" modprobe cmx_target name=storage dev="$fourth"
 works "after a move" 3 "$(gid_short "$fourth")"
 
 ok "the target's device is removed" knob_set "$fourth" plugged 0
 ok "and comes back" knob_set "$fourth" plugged 1
-wait_for 40 devices_back "$fourth"
+wait_for 120 devices_back "$fourth"
 addresses_add "$fourth"
 ok "its port is active" port_active_wait "$fourth"
 works "after the removal of the device" 4 "$(gid_short "$fourth")"

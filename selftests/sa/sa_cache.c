@@ -180,8 +180,11 @@ static int client(const char *name, unsigned long long sid, int flags,
 
 	for (i = 0; i < IDS; i++) {
 		ids[i] = channel ? id_on(channel, DEV_ASK) : NULL;
-		if (!ids[i])
+		if (!ids[i]) {
+			fprintf(stderr, "# id %d of a client: %s\n", i,
+				strerror(errno));
 			return 0;
+		}
 	}
 	if (write(ready, &byte, 1) != 1 || read(go, &byte, 1) != 0)
 		return 0;
@@ -209,6 +212,7 @@ static void crowd(struct __test_metadata *_metadata,
 		  FIXTURE_DATA(cache) *self, int flags, int most)
 {
 	int ready[2], go[2], status, i, good = 0;
+	struct pollfd poll_in = { .events = POLLIN };
 	long long before, after;
 	char byte;
 
@@ -223,8 +227,12 @@ static void crowd(struct __test_metadata *_metadata,
 		_exit(client(self->name, self->sid, flags, ready[1], go[0]));
 	}
 	close(ready[1]);
-	for (i = 0; i < PROCESSES; i++)
+	poll_in.fd = ready[0];
+	/* The others wait for the start, and keep the pipe open. */
+	for (i = 0; i < PROCESSES; i++) {
+		ASSERT_EQ(1, poll(&poll_in, 1, WAIT_MS));
 		ASSERT_EQ(1, read(ready[0], &byte, 1));
+	}
 	before = questions(ATTR_SERVICE) + questions(ATTR_PATH);
 	ASSERT_LE(0, before);
 	close(go[1]);

@@ -159,9 +159,11 @@ TEST(GAI_13_same_name_is_queried_once)
 		EXPECT_EQ(0, wrong[i]);
 	}
 	dns_barrier();
-	/* A and AAAA; a few more if the response expired in the cache. */
+	/* A and AAAA; more if a late thread finds the response expired. Each
+	 * by itself would be 32.
+	 */
 	EXPECT_LE(1, dns_queries(shared_name));
-	EXPECT_GE(4, dns_queries(shared_name));
+	EXPECT_GE(12, dns_queries(shared_name));
 }
 
 TEST_HARNESS_MAIN

@@ -10,7 +10,7 @@
  *	then resolve_addr, resolve_route, connect and an echo for each entry;
  *	one line "ADDRESS: ok" or "ADDRESS: why not" an entry, in its order
  *
- * One thread; each wait for an event gives up after 30 s.
+ * One thread; each wait for an event gives up after 60 s.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -22,7 +22,7 @@
 #include <unistd.h>
 #include <rdma/rdma_cma.h>
 
-#define WAIT_MS 30000
+#define WAIT_MS 60000
 #define MSG_LEN 64
 
 struct conn {

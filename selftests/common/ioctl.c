@@ -4,7 +4,7 @@
 
 #include <time.h>
 
-#define DEADLINE_MS	30000
+#define DEADLINE_MS	60000
 
 const char *addr_rdma = "10.55.0.1";
 bool on_infiniband;

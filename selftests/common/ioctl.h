@@ -96,7 +96,7 @@ uint16_t addr_port(const struct rdma_cmx_addr *addr);
 /* Take up to @max events, without waiting. */
 int events_get(int fd, void *buf, uint32_t len, uint32_t max,
 	       uint32_t *count);
-/* Wait for the next event; -ETIME when the deadline of 10 s is over. */
+/* Wait for the next event; -ETIME when the deadline of 60 s is over. */
 int event_next(int fd, union event_buf *buf);
 /* The same, and check what kind it is; -EPROTO if not @type. */
 int event_want(int fd, uint32_t type, union event_buf *buf);
@@ -111,7 +111,7 @@ int number_set(const char *path, long value);
 #define UCMX_PARAMETERS	"/sys/module/rdma_ucmx/parameters/"
 /* A file of /sys/module/rdma_ucmx/counters; -1 if it cannot be read. */
 long counter(const char *name);
-/* Wait until a counter has a value; false after 10 s. */
+/* Wait until a counter has a value; false after 60 s. */
 bool counter_wait(const char *name, long value);
 
 /* A listening id with user id @uid, and the port that it got. */

@@ -245,9 +245,12 @@ TEST_F(advertise, poll)
 	ASSERT_EQ(0, query(self->fd, self->arg.handle, &arg, NULL, 0));
 	EXPECT_EQ(0, poll(&pfd, 1, 0));
 	ASSERT_EQ(0, fabric_bash("knob_set $(fab_dev 3) link 0"));
-	ASSERT_EQ(1, poll(&pfd, 1, WAIT_MS));
-	EXPECT_EQ(POLLPRI, pfd.revents);
-	ASSERT_EQ(0, query(self->fd, self->arg.handle, &arg, NULL, 0));
+	/* Others may be set anew before. */
+	do {
+		ASSERT_EQ(1, poll(&pfd, 1, WAIT_MS));
+		EXPECT_EQ(POLLPRI, pfd.revents);
+		ASSERT_EQ(0, query(self->fd, self->arg.handle, &arg, NULL, 0));
+	} while (arg.num_set == PORTS);
 	EXPECT_EQ(PORTS - 1, arg.num_set);
 	EXPECT_EQ(-ENODEV, arg.error);
 	/* One that is withdrawn with a change that nobody has seen */
@@ -393,6 +396,17 @@ TEST_F(advertise, races)
 	EXPECT_EQ(0, counter("live_advertised"));
 }
 
+/* A query of saquery may be late. */
+static int services_are(int count)
+{
+	char command[128];
+
+	snprintf(command, sizeof(command),
+		 "n() { [ $(sa_services | grep -cx ioctl) = %d ]; }; wait_for 60 n",
+		 count);
+	return fabric_bash(command);
+}
+
 /* Whoever is killed has withdrawn all. */
 TEST_F(advertise, SEC_05_killed)
 {
@@ -413,12 +427,12 @@ TEST_F(advertise, SEC_05_killed)
 	}
 	close(pipes[1]);
 	ASSERT_EQ(1, read(pipes[0], &c, 1));
-	EXPECT_EQ(0, fabric_bash("[ $(sa_services | grep -cx ioctl) = 4 ]"));
+	EXPECT_EQ(0, services_are(4));
 	kill(pid, SIGKILL);
 	EXPECT_EQ(pid, waitpid(pid, &status, 0));
 	EXPECT_TRUE(counter_wait("live_advertised", 0));
 	EXPECT_TRUE(number_gone(COUNTERS "live_service_records"));
-	EXPECT_EQ(0, fabric_bash("[ $(sa_services | grep -cx ioctl) = 0 ]"));
+	EXPECT_EQ(0, services_are(0));
 }
 
 struct records {
@@ -436,6 +450,7 @@ static int records_get(int fd, const char *service, struct records *r)
 	r->arg.records = (uintptr_t)r->records;
 	r->arg.max_records = 8;
 	r->arg.record_size = sizeof(r->records[0]);
+	r->arg.timeout_ms = 60000;
 	return call(fd, GET_SERVICES, &r->arg);
 }
 
@@ -571,20 +586,27 @@ TEST_F(advertise, records_late)
 {
 	struct sigaction action = { .sa_handler = nothing };
 	struct records r;
-	double start;
+	double start, took = 1e9;
+	int i;
 
 	ASSERT_EQ(0, fabric_bash("sm_pause"));
 	memset(&r, 0, sizeof(r));
 	strcpy((char *)r.arg.service, "late");
 	r.arg.record_size = sizeof(r.records[0]);
 	r.arg.timeout_ms = 300;
-	start = now_ms();
-	EXPECT_EQ(-ETIMEDOUT, call(self->fd, GET_SERVICES, &r.arg));
-	EXPECT_GT(5000, now_ms() - start);
+	/* More than once, as a guest may stand still */
+	for (i = 0; i < 4 && took >= 5000; i++) {
+		start = now_ms();
+		EXPECT_EQ(-ETIMEDOUT, call(self->fd, GET_SERVICES, &r.arg));
+		took = now_ms() - start;
+	}
+	EXPECT_GT(5000, took);
 	sigaction(SIGALRM, &action, NULL);
-	alarm(1);
-	r.arg.timeout_ms = 20000;
+	/* Again and again: the first may come before the wait. */
+	ualarm(500000, 500000);
+	r.arg.timeout_ms = 60000;
 	EXPECT_EQ(-EINTR, call(self->fd, GET_SERVICES, &r.arg));
+	ualarm(0, 0);
 	EXPECT_EQ(0, fabric_bash("sm_resume"));
 	EXPECT_TRUE(number_gone(COUNTERS "live_sa_lookups"));
 }

@@ -296,7 +296,7 @@ TEST_F(cm, listener_with_unread_request)
 	struct pollfd pfd = { self->fd, POLLIN, 0 };
 
 	ASSERT_EQ(0, request_make(self->fd, &listener, &active));
-	ASSERT_EQ(1, poll(&pfd, 1, 30000));
+	ASSERT_EQ(1, poll(&pfd, 1, 60000));
 	EXPECT_EQ(3, counter("live_ids"));
 	EXPECT_EQ(0, id_destroy(self->fd, listener));
 	EXPECT_EQ(1, counter("live_ids"));
@@ -310,7 +310,7 @@ TEST_F(cm, close_with_unread_request)
 	struct pollfd pfd = { self->fd, POLLIN, 0 };
 
 	ASSERT_EQ(0, request_make(self->fd, &listener, &active));
-	ASSERT_EQ(1, poll(&pfd, 1, 30000));
+	ASSERT_EQ(1, poll(&pfd, 1, 60000));
 }
 
 /* Events of a request come only after it is accepted. */
@@ -350,7 +350,8 @@ TEST_F(cm, answer_before_the_reply)
 	EXPECT_EQ(-EINVAL, id_accept(self->fd, active, 3));
 	start = now_ms();
 	EXPECT_LE(0, id_destroy(self->fd, active));
-	EXPECT_GT(8000, now_ms() - start);
+	/* A forgotten reply takes 69 s. */
+	EXPECT_GT(30000, now_ms() - start);
 	EXPECT_LE(0, id_destroy(self->fd, passive));
 }
 
@@ -361,7 +362,7 @@ TEST_F(cm, backlog)
 	uint32_t listener, active[3];
 	union event_buf buf;
 	long refused = counter("refused_connects");
-	double end = now_ms() + 30000;
+	double end = now_ms() + 60000;
 	int other = dev_open(O_NONBLOCK), i;
 
 	ASSERT_EQ(0, id_create(self->fd, RDMA_PS_TCP, 1, &listener));
@@ -389,7 +390,7 @@ TEST_F(cm, backlog)
 	EXPECT_EQ(-EINVAL, call(self->fd, LISTEN, &arg));
 	refused = counter("refused_connects");
 	ASSERT_EQ(0, id_connect(other, active[2]));
-	end = now_ms() + 30000;
+	end = now_ms() + 60000;
 	while (counter("refused_connects") == refused && now_ms() < end)
 		poll(NULL, 0, 10);
 	EXPECT_LT(refused, counter("refused_connects"));

@@ -172,7 +172,7 @@ TEST_F(events, request_survives_a_bad_buffer)
 	ASSERT_EQ(0, id_resolve_route(other, active));
 	ASSERT_EQ(0, event_want(other, EV_ROUTE_RESOLVED, &buf));
 	ASSERT_EQ(0, id_connect(other, active));
-	ASSERT_EQ(1, poll(&pfd, 1, 30000));
+	ASSERT_EQ(1, poll(&pfd, 1, 60000));
 	EXPECT_EQ(-EFAULT, events_get(self->fd, NULL, 4096, 0, NULL));
 	EXPECT_EQ(-ENOSPC, events_get(self->fd, &buf, 96, 0, NULL));
 	ASSERT_EQ(0, event_want(self->fd, EV_CONNECT_REQUEST, &buf));
@@ -223,7 +223,7 @@ TEST_F(events, epoll_edges)
 	/* Each event is an edge, also when others wait. */
 	for (i = 0; i < 3; i++) {
 		ASSERT_EQ(0, id_write_event(self->fd, self->id, i, 0));
-		EXPECT_EQ(1, epoll_wait(ep, &ev, 1, 1000));
+		EXPECT_EQ(1, epoll_wait(ep, &ev, 1, 30000));
 		EXPECT_EQ(0, epoll_wait(ep, &ev, 1, 0));
 	}
 	for (i = 0; i < 3; i++)
@@ -235,12 +235,14 @@ static void on_signal(int sig)
 {
 }
 
+static _Atomic bool kicked;
+
+/* Until it is out of the wait, however late it came there */
 static void *kick(void *arg)
 {
 	pthread_t *main_thread = arg;
-	int i;
 
-	for (i = 0; i < 200; i++) {
+	while (!kicked) {
 		pthread_kill(*main_thread, SIGUSR1);
 		poll(NULL, 0, 5);
 	}
@@ -257,6 +259,7 @@ TEST_F(events, interrupted_wait)
 	fcntl(self->fd, F_SETFL, 0);
 	ASSERT_EQ(0, pthread_create(&thread, NULL, kick, &me));
 	EXPECT_EQ(-EINTR, events_get(self->fd, &buf, sizeof(buf), 0, NULL));
+	kicked = true;
 	pthread_join(thread, NULL);
 }
 

@@ -439,7 +439,7 @@ TEST_F(ids, migrate_with_all)
 	ASSERT_EQ(0, id_resolve_route(to, active));
 	ASSERT_EQ(0, event_want(to, EV_ROUTE_RESOLVED, &buf));
 	ASSERT_EQ(0, id_connect(to, active));
-	ASSERT_EQ(1, poll(&pfd, 1, 30000));
+	ASSERT_EQ(1, poll(&pfd, 1, 60000));
 	EXPECT_EQ(0, migrate(to, self->fd, listener, &moved));
 	EXPECT_FALSE(event_pending(self->fd));
 	ASSERT_EQ(0, event_want(to, EV_CONNECT_REQUEST, &buf));

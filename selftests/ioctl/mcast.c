@@ -127,7 +127,7 @@ TEST_F(mcast, leave_with_unread_event)
 		ASSERT_EQ(0, mc_join(self->fd, self->id, GROUP, 1, &a));
 		ASSERT_EQ(0, mc_join(self->fd, self->id, "239.55.0.2", 2, &b));
 		if (round & 1) {
-			ASSERT_EQ(1, poll(&pfd, 1, 30000));
+			ASSERT_EQ(1, poll(&pfd, 1, 60000));
 		}
 		EXPECT_EQ(0, mc_leave(self->fd, a));
 		ASSERT_EQ(0, event_want(self->fd, EV_MULTICAST_JOIN, &buf));

@@ -41,7 +41,7 @@ static int take(int fd, uint64_t reader, union event_buf *buf)
 	};
 	struct pollfd pfd = { .fd = fd, .events = POLLIN };
 
-	if (poll(&pfd, 1, 30000) != 1)
+	if (poll(&pfd, 1, 60000) != 1)
 		return -ETIME;
 	return call(fd, GET_EVENTS, &arg);
 }

@@ -13,9 +13,10 @@ else
 	pass "OPS-04 rmmod is refused while the device is open"
 fi
 exec 3>&-
-ok "OPS-04 rmmod when nothing is open" rmmod rdma_ucmx
+ok "OPS-04 rmmod when nothing is open" wait_for 40 rmmod rdma_ucmx
 ok "the device node is removed" test ! -e "$dev"
 ok "the module loads again" modprobe rdma_ucmx
+wait_for 40 test -c "$dev"
 ok "the device node is back, for everybody" \
 	test "$(stat -c %a "$dev")" = 666
 ok "all counters of live objects are zero" \

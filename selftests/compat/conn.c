@@ -303,7 +303,7 @@ static void wildcard_check(struct __test_metadata *_metadata, struct pair *p,
 	ASSERT_EQ(0, rdma_create_id(p->called, &client, NULL, RDMA_PS_TCP));
 	ASSERT_EQ(RDMA_CM_EVENT_ADDR_RESOLVED,
 		  id_resolve_addr(client, NULL, addr, port, NULL));
-	ASSERT_EQ(0, rdma_resolve_route(client, 5000));
+	ASSERT_EQ(0, rdma_resolve_route(client, 30000));
 	ASSERT_EQ(0, event_status(p->called, RDMA_CM_EVENT_ROUTE_RESOLVED));
 	ASSERT_EQ(0, rdma_create_qp(client, NULL, &attr));
 	ASSERT_EQ(0, rdma_connect(client, NULL));

@@ -64,7 +64,7 @@ program_end() {
 program_run() {
 	local status
 
-	timeout 60 "$1" >program.log 2>&1
+	timeout 200 "$1" >program.log 2>&1
 	status=$?
 	[ $status = 0 ] || program_end "$1"
 	cat program.log

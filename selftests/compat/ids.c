@@ -36,7 +36,7 @@ static int resolve(struct rdma_cm_id *id, const char *dst)
 {
 	struct sockaddr_storage ss;
 
-	return rdma_resolve_addr(id, NULL, addr_make(&ss, dst, 7471), 5000);
+	return rdma_resolve_addr(id, NULL, addr_make(&ss, dst, 7471), 30000);
 }
 
 TEST_F(ids, RA_02_unread_events_move_along)
@@ -49,7 +49,7 @@ TEST_F(ids, RA_02_unread_events_move_along)
 	EXPECT_EQ(0, event_status(self->to, RDMA_CM_EVENT_ADDR_RESOLVED));
 	/* And back, with what comes from now on */
 	ASSERT_EQ(0, rdma_migrate_id(self->id, self->from));
-	ASSERT_EQ(0, rdma_resolve_route(self->id, 5000));
+	ASSERT_EQ(0, rdma_resolve_route(self->id, 30000));
 	EXPECT_EQ(0, event_status(self->from, RDMA_CM_EVENT_ROUTE_RESOLVED));
 	EXPECT_EQ(0, channel_readable(self->to, 0));
 	/* To where it is already */
@@ -94,7 +94,7 @@ TEST_F(ids, RA_02_migrate_waits_for_acks)
 	EXPECT_EQ(0, rdma_ack_cm_event(event));
 	pthread_join(thread, NULL);
 	EXPECT_EQ(0, m.ret);
-	ASSERT_EQ(0, rdma_resolve_route(self->id, 5000));
+	ASSERT_EQ(0, rdma_resolve_route(self->id, 30000));
 	EXPECT_EQ(0, event_status(self->to, RDMA_CM_EVENT_ROUTE_RESOLVED));
 }
 
@@ -110,7 +110,7 @@ TEST_F(ids, RA_02_to_no_channel_and_back)
 	EXPECT_EQ(EINVAL, errno);
 	ASSERT_EQ(0, rdma_migrate_id(self->id, self->to));
 	EXPECT_EQ(NULL, self->id->event);
-	ASSERT_EQ(0, rdma_resolve_route(self->id, 5000));
+	ASSERT_EQ(0, rdma_resolve_route(self->id, 30000));
 	EXPECT_EQ(0, event_status(self->to, RDMA_CM_EVENT_ROUTE_RESOLVED));
 }
 
@@ -136,7 +136,7 @@ TEST_F(ids, RA_02_option_tos)
 	ASSERT_EQ(0, SET(self->id, TOS, tos));
 	ASSERT_EQ(0, resolve(self->id, OWN4));
 	ASSERT_EQ(0, event_status(self->from, RDMA_CM_EVENT_ADDR_RESOLVED));
-	ASSERT_EQ(0, rdma_resolve_route(self->id, 5000));
+	ASSERT_EQ(0, rdma_resolve_route(self->id, 30000));
 	ASSERT_EQ(0, event_status(self->from, RDMA_CM_EVENT_ROUTE_RESOLVED));
 	ASSERT_LT(0, self->id->route.num_paths);
 	EXPECT_EQ(tos, self->id->route.path_rec[0].traffic_class);

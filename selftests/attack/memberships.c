@@ -153,7 +153,7 @@ FIXTURE_TEARDOWN(memberships)
 	close(self->fd);
 	if (self->bed)
 		bed_del();
-	EXPECT_EQ(0, number_get(COUNTERS "live_members"));
+	EXPECT_TRUE(number_gone(COUNTERS "live_members"));
 }
 
 /* The id of an unprivileged user, bound to @addr; it does not stay without. */
@@ -165,12 +165,12 @@ static int user_id(int fd, const char *addr, uint32_t *id)
 		return -errno;
 	ret = id_create(fd, RDMA_PS_UDP, 1, id);
 	/* A new device gets its GIDs in the background. */
-	for (i = 0; !ret && i < 200; i++) {
+	for (i = 0; !ret && i < 1200; i++) {
 		ret = id_bind(fd, *id, addr, 0);
 		if (ret != -ENODEV && ret != -EADDRNOTAVAIL)
 			break;
 		poll(NULL, 0, 50);
-		if (i < 199)
+		if (i < 1199)
 			ret = 0;
 	}
 	return ret;
@@ -225,7 +225,7 @@ TEST(neighbour_discovery)
 	EXPECT_EQ(eth, users6("eth0", NEIGHBOUR));
 	EXPECT_EQ(atk, users6("atk0", NEIGHBOUR));
 	EXPECT_EQ(0, system("ip -n atk neigh flush all && ip netns exec atk "
-			    "ping -6 -c 1 -W 20 fd96::1 >/dev/null"));
+			    "ping -6 -c 3 -W 30 fd96::1 >/dev/null"));
 	bed_del();
 }
 
@@ -291,8 +291,8 @@ TEST_F(memberships, netdevice_in_another_namespace)
 
 	JOINED();
 	ASSERT_EQ(0, system("ip netns add atk && "
-			    "timeout 20 ip link set atk0 netns atk && "
-			    "timeout 20 ip -n atk link set atk0 netns 1 && "
+			    "timeout 60 ip link set atk0 netns atk && "
+			    "timeout 60 ip -n atk link set atk0 netns 1 && "
 			    "ip link set atk0 up"));
 	EXPECT_EQ(0, users("atk0", variant->group));
 	fd = member("atk0", variant->group);
@@ -365,7 +365,7 @@ TEST(groups_of_one_user)
 	setresuid(0, 0, 0);
 	close(fd);
 	close(fd2);
-	EXPECT_EQ(0, number_get(COUNTERS "live_members"));
+	EXPECT_TRUE(number_gone(COUNTERS "live_members"));
 }
 
 /* One answer of the group is an event of each membership, seen by all. */
@@ -397,7 +397,7 @@ TEST(one_group_many_times)
 		EXPECT_EQ(RDMA_CMX_MAX_JOINS, arg.joined);
 	}
 	for (i = 0; i < POLLS; i++)
-		EXPECT_EQ(1, epoll_wait(ep[i], &ready, 1, 20000));
+		EXPECT_EQ(1, epoll_wait(ep[i], &ready, 1, 60000));
 	while (seen < TIMES && !event_want(fd, EV_MULTICAST_JOIN, &buf)) {
 		seen++;
 		if (buf.ev.obj_uid >= TIMES || got[buf.ev.obj_uid]++)
@@ -411,7 +411,7 @@ TEST(one_group_many_times)
 	for (i = 0; i < POLLS; i++)
 		close(ep[i]);
 	close(fd);
-	EXPECT_EQ(0, number_get(COUNTERS "live_members"));
+	EXPECT_TRUE(number_gone(COUNTERS "live_members"));
 }
 
 /* A reader of the join event can leave the group. */

@@ -12,7 +12,7 @@
 
 #include "harness.h"
 
-#define WAIT_S	20
+#define WAIT_S	60
 
 FIXTURE(migration) {
 	int fd, other;

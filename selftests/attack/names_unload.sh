@@ -35,9 +35,9 @@ for round in 1 2; do
 	ok "a helper waits" wait_for 40 children_stop
 	killall -KILL cmx
 	wait $pid
-	wait_for 40 unload &
+	wait_for 100 unload &
 	pid=$!
-	ok "the modules are unloaded" wait_for 60 test ! -d /sys/module/rdma_cmx
+	ok "the modules are unloaded" wait_for 110 test ! -d /sys/module/rdma_cmx
 	ok "a user adds a key" user keyctl add user cmx_names_test x @u
 	# Where they did not go
 	killall -KILL cmx-names 2>/dev/null

@@ -410,8 +410,8 @@ FIXTURE_TEARDOWN(removal)
 {
 	close(self->fd);
 	EXPECT_TRUE(counter_wait("live_ids", 0));
-	EXPECT_EQ(0, counter("live_mcs"));
-	EXPECT_EQ(0, counter("live_queries"));
+	EXPECT_TRUE(counter_wait("live_mcs", 0));
+	EXPECT_TRUE(counter_wait("live_queries", 0));
 }
 
 TEST_F_TIMEOUT(removal, stopped_copies, 400)

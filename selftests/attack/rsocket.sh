@@ -33,7 +33,7 @@ how() {
 
 # ends PID: how, or "never"
 ends() {
-	if wait_for 20 ended "$1"; then
+	if wait_for 40 ended "$1"; then
 		wait "$1"
 		how $?
 	else
@@ -93,9 +93,9 @@ is "SEC-01: librspreload: the server survives hostile clients" \
 	"$(LD_PRELOAD=$rspreload timeout 60 cmx run $echo client $own $port \
 		2>&1; echo $?)" 0
 # Not in a subshell: the server is a child of this one.
-wait_for 20 ended "$pid" || kill -KILL "$pid"
+wait_for 60 ended "$pid" || kill -KILL "$pid"
 wait "$pid"
 is "SEC-01: librspreload: the server exits with 0" $? 0
 diag "$(cat server.log)"
-ok "SEC-01: no object is left" wait_for 30 live_none
+ok "SEC-01: no object is left" wait_for 90 live_none
 finish

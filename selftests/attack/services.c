@@ -13,7 +13,7 @@
 
 #include "harness.h"
 
-#define WAIT_MS		30000
+#define WAIT_MS		60000
 #define PER_USER	7
 #define MAX		16
 #define USERS		3

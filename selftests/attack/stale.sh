@@ -5,7 +5,7 @@
 . /usr/lib/rdma-cmx/selftests/lib.sh
 tools=/usr/lib/rdma-cmx/selftests/attack/tools
 
-out=$(timeout 100 cmx run $tools/stale 10.55.0.1 2>&1)
+out=$(timeout 200 cmx run $tools/stale 10.55.0.1 2>&1)
 is "SEC-01: destroyed objects are refused" "$? $out" "0 0 wrong"
-ok "SEC-01: no object is left" wait_for 30 live_none
+ok "SEC-01: no object is left" wait_for 90 live_none
 finish

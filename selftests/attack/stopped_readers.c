@@ -17,7 +17,7 @@
 
 #include "harness.h"
 
-#define WAIT_S	20
+#define WAIT_S	60
 
 FIXTURE(stopped) {
 	int fd, other, uffd;
@@ -147,7 +147,7 @@ static int two_ids(FIXTURE_DATA(stopped) *s)
 	       id_write_event(s->fd, s->next, 14, 0);
 }
 
-TEST_F_TIMEOUT(stopped, destroy_does_not_wait, 120)
+TEST_F_TIMEOUT(stopped, destroy_does_not_wait, 280)
 {
 	struct rdma_cmx_event *ev = self->page;
 	struct command destroy = { .run = id_destroy, .fd = self->fd };
@@ -179,7 +179,7 @@ static int migrate(int fd, uint32_t id)
 	return call(fd, ID_MIGRATE, &m) ?: (int)m.events_reported;
 }
 
-TEST_F_TIMEOUT(stopped, migrate_does_not_wait, 120)
+TEST_F_TIMEOUT(stopped, migrate_does_not_wait, 280)
 {
 	struct command move = { .run = migrate, .fd = self->other };
 	struct rdma_cmx_event *ev = self->page;
@@ -209,7 +209,7 @@ TEST_F_TIMEOUT(stopped, migrate_does_not_wait, 120)
 	EXPECT_FALSE(event_pending(self->other));
 }
 
-TEST_F_TIMEOUT(stopped, leave_does_not_wait, 120)
+TEST_F_TIMEOUT(stopped, leave_does_not_wait, 280)
 {
 	struct command leave = { .run = mc_leave, .fd = self->fd };
 	struct pollfd pfd = { self->fd, POLLIN, 0 };
@@ -231,7 +231,7 @@ TEST_F_TIMEOUT(stopped, leave_does_not_wait, 120)
 }
 
 /* The new id of a request whose listener is destroyed during the read */
-TEST_F_TIMEOUT(stopped, request_of_a_destroyed_listener, 120)
+TEST_F_TIMEOUT(stopped, request_of_a_destroyed_listener, 280)
 {
 	struct command destroy = { .run = id_destroy, .fd = self->fd };
 	struct pollfd pfd = { self->fd, POLLIN, 0 };
@@ -261,7 +261,7 @@ TEST_F_TIMEOUT(stopped, request_of_a_destroyed_listener, 120)
 }
 
 /* A request that moves with its listener while it is read */
-TEST_F_TIMEOUT(stopped, request_of_a_moved_listener, 120)
+TEST_F_TIMEOUT(stopped, request_of_a_moved_listener, 280)
 {
 	struct command move = { .run = migrate, .fd = self->other };
 	struct pollfd pfd = { self->fd, POLLIN, 0 };
@@ -301,7 +301,7 @@ static void *victim_kill(void *arg)
 	return NULL;
 }
 
-TEST_F_TIMEOUT(stopped, killed_reader, 120)
+TEST_F_TIMEOUT(stopped, killed_reader, 280)
 {
 	union event_buf buf;
 	pthread_t killer;

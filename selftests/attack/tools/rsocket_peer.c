@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define TIMEOUT_MS	5000
+#define TIMEOUT_MS	30000
 
 static struct {
 	char magic[8];

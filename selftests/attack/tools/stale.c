@@ -18,7 +18,7 @@
 
 #define ID_MAGIC	0x7869646d636d5831ULL
 #define EVENT_MAGIC	0x7876656d636d5831ULL
-#define TIMEOUT_MS	5000
+#define TIMEOUT_MS	30000
 
 static int wrong;
 
@@ -138,7 +138,7 @@ int main(int argc, char **argv)
 
 	if (argc != 2 || inet_pton(AF_INET, argv[1], &sin.sin_addr) != 1)
 		return 2;
-	alarm(60);
+	alarm(180);
 	channel = rdma_create_event_channel();
 	if (!channel)
 		return 1;

@@ -82,7 +82,7 @@ int main(int argc, char **argv)
 	if (argc != 4 || inet_pton(AF_INET, argv[2], &addr.sin_addr) != 1)
 		return 2;
 	addr.sin_port = htons(atoi(argv[3]));
-	alarm(60);
+	alarm(300);
 	fd = socket(AF_INET, SOCK_STREAM, 0);
 	if (fd < 0)
 		return failed("socket");

@@ -58,7 +58,7 @@ struct server {
 void server_start(struct server *server, unsigned int port);
 /* Has all ended well? The same as wrong. */
 int server_end(struct server *server);
-/* Are @connections established, but for a few overtaken ones? */
+/* Are @connections established, but for half that may be overtaken? */
 bool server_served(const struct server *server, unsigned int connections);
 
 /* A child that runs @fn and exits with what it returns, within WAIT_MS. */

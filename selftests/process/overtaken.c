@@ -18,6 +18,8 @@ static __thread bool slow;	/* this thread is to be overtaken */
 static bool armed;		/* from now on; all below are atomic */
 static bool on_the_way;		/* it has its event */
 static bool destroying;		/* the other is in rdma_destroy_id() */
+static bool waking;		/* there, it has told the waiters to leave */
+static bool leaving;		/* the overtaken thread waits for that */
 static unsigned int retries;
 
 static bool get(bool *flag)
@@ -48,7 +50,10 @@ int pthread_mutex_unlock(pthread_mutex_t *mutex)
 	ret = real(mutex);
 	if (slow && get(&armed)) {
 		set(&on_the_way);
-		usleep(PAUSE_US);
+		if (get(&leaving))
+			await(&waking, WAIT_MS * 1000);
+		else
+			usleep(PAUSE_US);
 	}
 	return ret;
 }
@@ -74,6 +79,8 @@ int ioctl(int fd, unsigned long request, ...)
 	va_start(ap, request);
 	arg = va_arg(ap, void *);
 	va_end(ap);
+	if (request == RDMA_CMX_IO(WRITE_EVENT) && !slow && get(&on_the_way))
+		set(&waking);
 	if (request == RDMA_CMX_IO(ID_DESTROY) && !slow) {
 		set(&destroying);
 		if (get(&armed))
@@ -120,6 +127,7 @@ TEST(RA_02_destroy_of_an_id_whose_waiter_leaves)
 	while (!__atomic_load_n(&o.tid, __ATOMIC_SEQ_CST))
 		usleep(1000);
 	ASSERT_TRUE(thread_sleeps(o.tid, SYS_ioctl));
+	set(&leaving);
 	set(&armed);
 	ASSERT_EQ(0, rdma_write_cm_event(o.id, RDMA_CM_EVENT_USER, 0, 0));
 	await(&on_the_way, WAIT_MS * 1000);

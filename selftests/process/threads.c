@@ -508,7 +508,8 @@ TEST(RA_02_listener_moves_while_requests_come)
 	}
 	TH_LOG("%d moves, %d and %d requests", moves, refusers[0].requests,
 	       refusers[1].requests);
-	EXPECT_EQ(client.rounds, refusers[0].requests + refusers[1].requests);
+	/* One more for each that the client has sent again, on a slow machine */
+	EXPECT_LE(client.rounds, refusers[0].requests + refusers[1].requests);
 	EXPECT_EQ(0, rdma_destroy_id(listener));
 	for (i = 0; i < 2; i++) {
 		EXPECT_EQ(0, rdma_destroy_id(refusers[i].end));

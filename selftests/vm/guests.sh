@@ -31,7 +31,7 @@ guest_start() {
 	shift
 	# Debian's kernel is a peer that is up soon.
 	[ "$name,$kernel" != beta,debug ] || boots=stock
-	more='loglevel=5 rcupdate.rcu_cpu_stall_timeout=120'
+	more='loglevel=5 rcupdate.rcu_cpu_stall_timeout=120 watchdog_thresh=60'
 	[ "$boots" = stock ] || image=$work/$boots.vmlinuz
 	if [ "$boots" = debug ]; then
 		image=$work/kernel/bzImage
@@ -80,6 +80,7 @@ guest_start() {
 		-append "console=ttyS0 oops=panic panic=-1 log_buf_len=4M \
 mitigations=off no_timer_check $more \
 random.trust_cpu=on net.ifnames=0 rdinit=/init \
+sysctl.kernel.hung_task_timeout_secs=300 \
 cmx.role=$name cmx.kernel=$kernel cmx.mode=$mode cmx.test=$only cmx.quick=$quick cmx.rows=$(rows_of "$kernel") cmx.fuzz=${FUZZ:-}" \
 		-serial "file:$out/$name.console" "${shape[@]}" "$@"
 }
@@ -173,7 +174,8 @@ guest_follow() {
 			case $word in
 			@start)
 				current=${rest% *}
-				limit=$((${rest##* } + 60))
+				# The limit of the test, and what restores the bed
+				limit=$((${rest##* } + 900))
 				;;
 			@counts) counts=$rest ;;
 			@result) counts=$rest result=$rest ;;

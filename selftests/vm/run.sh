@@ -35,8 +35,9 @@ top=$(cd "$here/../.." && pwd)
 out=${VM_OUT:-$top/build/vm/run-$$}
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/rdma-cmx
 kver=${KVER:-$("$here/kernel.sh")} || exit
-boot_limit=${VM_BOOT_LIMIT:-180}
-deadline=${VM_DEADLINE:-3600}
+# A kernel that panics ends its guest at once: these are for what hangs.
+boot_limit=${VM_BOOT_LIMIT:-600}
+deadline=${VM_DEADLINE:-10800}
 passed=0 failed=0 skipped=0 code=1 broken=0
 kernel='' work='' current='boot' counts='0 0 0' result='' guests_up=()
 host_pid=''

@@ -122,8 +122,9 @@ finish() {
 # --- Waiting ---------------------------------------------------------------
 
 # wait_for SECONDS COMMAND...: until the command succeeds; 1 when it never does.
+# A machine that shares its processors gets three times as long.
 wait_for() {
-	local end=$((SECONDS + $1))
+	local end=$((SECONDS + 3 * $1))
 
 	shift
 	while ! "$@" >/dev/null 2>&1; do

@@ -8,6 +8,9 @@
 mkdir -p /tmp/test
 tools=/usr/lib/rdma-cmx/selftests
 two=$(fab_dev 2) three=$(fab_dev 3) four=$(fab_dev 4)
+# A machine that stands still for some seconds ends no query.
+param sa_timeout_ms 1500
+param query_timeout_ms 60000
 
 # advertise FILE ARGUMENTS...: in the background, its output in FILE; sets pid
 advertise() {

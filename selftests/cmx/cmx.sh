@@ -102,13 +102,13 @@ like "version" "$out" '^cmx [0-9]+\.[0-9]+\.[0-9]+'
 like "version: the kernel's ABI" "$out" 'ABI 1'
 
 # join
-run timeout 30 cmx join --once --source 10.55.0.1 $group
+run timeout 120 cmx join --once --source 10.55.0.1 $group
 is "join: exit code (OPS-02)" "$status" 0
 like "join: device and source (MC-01)" "$out" 'device +rxe0/1'
 like "join: queue pair (MC-01)" "$out" 'QP +0xffffff'
 ok "join --once: left again (MC-03)" \
 	wait_for 40 eval "! igmp_joined eth0 $group"
-run timeout 30 cmx join -j --once --send-only --dev rxe0 $group
+run timeout 120 cmx join -j --once --send-only --dev rxe0 $group
 ok "join -j: JSON (OPS-02)" json_ok "$out"
 like "join -j: role" "$out" '"role": "send-only full member"'
 fails "join on an unknown device" 1 "'nosuch0'.*rdma link" \
@@ -119,7 +119,7 @@ fails "join by an address without RDMA" 1 'no RDMA device' \
 fails "join without a route" 1 "$group: no route.*--source or --dev" \
 	cmx join $group
 ip route add $group/32 dev eth0
-run timeout 30 cmx join --once $group
+run timeout 120 cmx join --once $group
 ip route del $group/32 dev eth0
 like "join by the routing table (MC-01)" "$out" 'source +10\.55\.0\.1'
 
@@ -133,10 +133,14 @@ is "join ends by SIGTERM with 0 (OPS-02)" $? 0
 
 job=$(peer_bg "cmx join -j --dev rxe0 --count 2 $group")
 ok "the peer joins" wait_for 30 peer "grep -q joined /run/jobs/$job.log"
-run timeout 60 cmx join -j --send-only --dev rxe0 --count 2 $group
+# Datagrams may get lost.
+for _ in {1..5}; do
+	run timeout 100 cmx join -j --send-only --dev rxe0 --count 2 $group
+	! wait_for 10 peer "test -s /run/jobs/$job.status" || break
+done
 is "join --count: sent (MC-12)" "$(grep -c '"sent"' <<<"$out")" 2
 ok "join --count: JSON lines (OPS-02)" json_ok "$out"
-out=$(peer_wait "$job" 30)
+out=$(peer_wait "$job")
 is "the peer received all (MC-12)" "$?" 0
 like "the peer names the sender" "$out" '"number": 2, "from": "10\.55\.0\.1"'
 ok "the peer's output is JSON" json_ok "$out"

@@ -194,16 +194,17 @@ ip link set "r'\$x" down
 ip link set "r'\$x" name rail2
 
 # perftest takes it: on both sides the first device would do as well, but not
-# its first GID, which is no address.
+# its first GID, which is no address. -u 20: 4 s until a retry, as a guest may stand
+# still.
 peer_args=$(peer "cmx resolve --passive --env perftest 10.55.0.2")
 like "the peer's" "$peer_args" '^-d rxe0 -i 1 -x [0-9]+$'
-job=$(peer_bg "ib_write_bw $peer_args -n 50 -F -p 18800")
+job=$(peer_bg "ib_write_bw $peer_args -u 20 -n 50 -F -p 18800")
 # shellcheck disable=SC2016
 wait_for 60 peer "grep -qE ':$(printf %04X 18800) [0-9A-F:]+ 0A' /proc/net/tcp \
 	/proc/net/tcp6"
 # shellcheck disable=SC2046
-run ib_write_bw $(cmx resolve --env perftest 10.55.0.2) -n 50 -F -p 18800 \
-	10.55.0.2
+run ib_write_bw $(cmx resolve --env perftest 10.55.0.2) -u 20 -n 50 -F \
+	-p 18800 10.55.0.2
 is "perftest with the printed options" "$status" 0
 like "perftest: the GID is that of the address" "$out" \
 	'GID: 00:00:00:00:00:00:00:00:00:00:255:255:10:55:00:01'

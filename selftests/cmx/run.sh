@@ -110,7 +110,7 @@ is "no device: no id is made" "$(counter ids)" "$before"
 mkdir $device
 fails "a folder in place of the device" 125 'rdma_cmx: Is a directory' \
 	cmx run true
-run env LD_PRELOAD="$library" timeout 60 rping -c -a 10.55.0.2 -p 9
+run env LD_PRELOAD="$library" timeout 120 rping -c -a 10.55.0.2 -p 9
 ok "a folder in place of the device: a preloaded program fails" \
 	test "$status" != 0
 unlike "a folder in place of the device: and not on librdmacm" "$err" REJECTED
@@ -119,7 +119,7 @@ rmdir $device
 chmod 666 $device
 fails "a file in place of the device" 125 'rdma_cmx is not the device of' \
 	cmx run true
-run env LD_PRELOAD="$library" timeout 60 rping -c -a 10.55.0.2 -p 9
+run env LD_PRELOAD="$library" timeout 120 rping -c -a 10.55.0.2 -p 9
 ok "a file in place of the device: a preloaded program fails" \
 	test "$status" != 0
 unlike "a file in place of the device: and not on librdmacm" "$err" REJECTED
@@ -132,7 +132,7 @@ rm $device
 mv $device.away $device
 
 chmod 0600 $device
-run "${nobody[@]}" env LD_PRELOAD="$library" timeout 60 \
+run "${nobody[@]}" env LD_PRELOAD="$library" timeout 120 \
 	rping -c -a 10.55.0.2 -p 9
 ok "permission denied: a preloaded program fails" test "$status" != 0
 like "permission denied: it prints the reason" "$err" 'Permission denied'
@@ -161,10 +161,10 @@ fi
 # Our device without those of verbs: names resolve, an id gets no device.
 mkdir /tmp/test/uverbs
 mv /dev/infiniband/uverbs* /tmp/test/uverbs/
-run timeout 60 cmx resolve 10.55.0.2 7471
+run timeout 120 cmx resolve 10.55.0.2 7471
 is "no uverbs: cmx resolve works" "$status" 0
 like "no uverbs: with the address" "$out" '10\.55\.0\.2'
-run timeout 60 cmx run rping -c -a 10.55.0.2 -p 9
+run timeout 120 cmx run rping -c -a 10.55.0.2 -p 9
 like "no uverbs: rping fails, in time and by itself" "$status" '^(1|255)$'
 mv /tmp/test/uverbs/* /dev/infiniband/
 run cmx run rping -c -a 10.55.0.2 -p 9

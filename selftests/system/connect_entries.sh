@@ -15,7 +15,7 @@ serve() {
 serve 7501 4
 is "RAI-08: a server in the other guest" $? 0
 
-out=$(timeout 60 $rc connect storage.cmx.test 7501)
+out=$(timeout 100 $rc connect storage.cmx.test 7501)
 is "RAI-08: the program exits with 0" $? 0
 diag "$out"
 is "RAI-08: three entries" "$(wc -l <<<"$out")" 3
@@ -25,9 +25,9 @@ like "GAI-14: the first entry connects" "$(head -1 <<<"$out")" ': ok$'
 like "GAI-14: the management address is last, and does not connect" \
 	"$(tail -1 <<<"$out")" '^192\.168\.77\.2: (RDMA_CM_EVENT_ADDR_ERROR -19|No such device)$'
 
-out=$(timeout 60 $rc connect storage.cmx.test 7501 sync)
+out=$(timeout 100 $rc connect storage.cmx.test 7501 sync)
 like "rdma_getaddrinfo: IPv4 storage address" "$out" '^10\.55\.0\.2: ok$'
 like "rdma_getaddrinfo: IPv6 storage address" "$out" '^fd55::2: ok$'
-ok "RAI-08: the server saw four good connections" peer_wait "$job" 20
+ok "RAI-08: the server saw four good connections" peer_wait "$job"
 
 finish

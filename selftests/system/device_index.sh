@@ -80,10 +80,10 @@ done
 
 ok "an address moves" eval 'ip addr del 10.98.1.1/24 dev idx1 &&
 	ip addr add 10.98.1.1/24 dev idx0 && wait_for 40 has_gid rxe_i0 10.98.1.1'
-ok "to the device of its netdevice" wait_for 5 device_is 10.98.1.1 rxe_i0/1
+ok "to the device of its netdevice" wait_for 20 device_is 10.98.1.1 rxe_i0/1
 ok "and back" eval 'ip addr del 10.98.1.1/24 dev idx0 &&
 	ip addr add 10.98.1.1/24 dev idx1 && wait_for 40 has_gid rxe_i1 10.98.1.1'
-ok "its device again" wait_for 5 device_is 10.98.1.1 rxe_i1/1
+ok "its device again" wait_for 20 device_is 10.98.1.1 rxe_i1/1
 
 swaps() {
 	local i n=0 m=1 at
@@ -107,22 +107,22 @@ ok "20 times: never the device of another netdevice" swaps
 ip link add br_i type bridge
 ip addr add 10.98.2.1/24 dev br_i
 ip link set br_i up
-ok "no device has the bridge's address" wait_for 10 device_is 10.98.2.1 -
+ok "no device has the bridge's address" wait_for 20 device_is 10.98.2.1 -
 ok "which is in the index" wait_for 40 known 10.98.2.1
 ip link set idx1 master br_i
 ok "a port with a device" wait_for 40 has_gid rxe_i1 10.98.2.1
-ok "it is its device's" wait_for 5 device_is 10.98.2.1 rxe_i1/1
+ok "it is its device's" wait_for 20 device_is 10.98.2.1 rxe_i1/1
 ok "which is in the index, too" wait_for 40 known 10.98.2.1
 ip link set idx0 master br_i
 ok "a second one" wait_for 40 has_gid rxe_i0 10.98.2.1
-ok "it is the first one's, as for rdma_cm" wait_for 5 \
+ok "it is the first one's, as for rdma_cm" wait_for 20 \
 	device_is 10.98.2.1 rxe_i0/1
 ip link set idx0 nomaster
 ok "the port leaves" wait_for 40 no has_gid rxe_i0 10.98.2.1
-ok "it is the second one's" wait_for 5 device_is 10.98.2.1 rxe_i1/1
+ok "it is the second one's" wait_for 20 device_is 10.98.2.1 rxe_i1/1
 ip link set idx1 nomaster
 ok "the other one leaves" wait_for 40 no has_gid rxe_i1 10.98.2.1
-ok "it is none's" wait_for 5 device_is 10.98.2.1 -
+ok "it is none's" wait_for 20 device_is 10.98.2.1 -
 
 # --- devices ---
 
@@ -135,10 +135,10 @@ is "its address stays without" "$(device 10.98.1.1)" -
 is "that of another one has its device" "$(device 10.98.0.1)" rxe_i0/1
 ok "it comes back" rxe_add rxe_i1 idx1
 ok "with its GID" wait_for 40 has_gid rxe_i1 10.98.1.1
-ok "and has the address" wait_for 5 device_is 10.98.1.1 rxe_i1/1
+ok "and has the address" wait_for 20 device_is 10.98.1.1 rxe_i1/1
 ok "a device on a netdevice without" rxe_add rxe_m mgmt0
 ok "with a GID" wait_for 40 has_gid rxe_m 192.168.77.1
-ok "has its address" wait_for 5 device_is 192.168.77.1 rxe_m/1
+ok "has its address" wait_for 20 device_is 192.168.77.1 rxe_m/1
 ok "and goes" rdma link del rxe_m
 is "the address is none's again" "$(device 192.168.77.1)" -
 
@@ -179,7 +179,7 @@ ip -n index link set mv_i up
 ip -n index addr add 10.98.3.1/24 dev mv_i
 ip addr add 10.98.3.1/24 dev mgmt0
 ok "an address in a namespace" wait_for 40 has_gid rxe_i1 10.98.3.1
-ok "has its device" wait_for 10 \
+ok "has its device" wait_for 20 \
 	device_is 10.98.3.1 rxe_i1/1 ip netns exec index
 is "the same one outside has none" "$(device 10.98.3.1)" -
 is "with the index" "$(device 10.98.3.1 ip netns exec index) \

@@ -13,14 +13,14 @@ port_active() {
 
 device_back() {
 	[ -e /sys/class/infiniband/rxe0 ] ||
-		timeout 30 rdma link add rxe0 type rxe netdev eth0
+		timeout 120 rdma link add rxe0 type rxe netdev eth0
 	wait_for 40 port_active
 }
 
 $hold 4 10.55.0.1 239.55.9.2 >hold.log 2>&1 &
 pid=$!
 ok "many requests are outstanding on the device" wait_for 30 grep -q ready hold.log
-ok "OPS-04: the removal of the device ends" timeout 60 rdma link del rxe0
+ok "OPS-04: the removal of the device ends" timeout 200 rdma link del rxe0
 ok "OPS-04: each bound id gets the event" wait_for 30 grep -q removed hold.log
 wait $pid
 is "OPS-04: the program exits with 0" $? 0
@@ -40,7 +40,7 @@ $hold 4 10.55.0.1 239.55.9.3 >hold2.log 2>&1 &
 pid=$!
 ok "ids on it again" wait_for 30 grep -q ready hold2.log
 kill -STOP $pid
-timeout 60 rdma link del rxe0 &
+timeout 200 rdma link del rxe0 &
 removal=$!
 ok "OPS-04: the removal of the device has begun" wait_for 40 \
 	bash -c '! rdma link show rxe0/1 2>/dev/null | grep -q state'
@@ -51,5 +51,5 @@ is "OPS-04: the removal ends with its last user" $? 0
 ok "RAI-07: no object is left after the kill" wait_for 30 live_none
 ok "the device is added once more" device_back
 ok "RA-01: it resolves addresses" \
-	timeout 60 /usr/lib/rdma-cmx/selftests/api/ra
+	timeout 300 /usr/lib/rdma-cmx/selftests/api/ra
 finish

@@ -21,6 +21,6 @@ unlike "RA-04: no netlink" "$(cat mine)" 'AF_NETLINK'
 unlike "RA-04: no verbs provider is loaded" "$(cat mine)" 'libibverbs.d|-rdmav'
 
 # The same program would show it: with the first id that is bound it looks.
-trace stock timeout 20 rping -c -a 10.55.0.2 -p 1 -C 1 >/dev/null 2>&1
+trace stock timeout 90 rping -c -a 10.55.0.2 -p 1 -C 1 >/dev/null 2>&1
 like "a scan is visible to this test" "$(cat stock)" '"/sys/class/infiniband|AF_NETLINK|uverbs'
 finish

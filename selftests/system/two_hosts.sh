@@ -112,7 +112,7 @@ mcast() {
 	on two cmx run mckey -m "$2" -b "$4" -C 10 >receiver.log 2>&1 &
 	receiver=$!
 	while kill -0 $receiver 2>/dev/null && [ $((sends += 1)) -lt 12 ]; do
-		on one timeout 30 cmx run mckey -m "$2" -b "$3" \
+		on one timeout 90 cmx run mckey -m "$2" -b "$3" \
 			-s ${5:+"$5"} -C 30 >sender.log 2>&1
 	done
 	kill -KILL $receiver 2>/dev/null

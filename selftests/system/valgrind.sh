@@ -8,7 +8,7 @@ loop=/usr/lib/rdma-cmx/selftests/api/tools/loop
 command -v valgrind >/dev/null || plan_skip "valgrind is not installed"
 
 check() {
-	timeout 250 env "$@" valgrind --quiet --error-exitcode=99 \
+	timeout 900 env "$@" valgrind --quiet --error-exitcode=99 \
 		--leak-check=full --show-leak-kinds=definite,indirect,possible \
 		--errors-for-leak-kinds=definite,indirect,possible \
 		--track-fds=no --num-callers=20 $loop 3

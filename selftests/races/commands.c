@@ -324,7 +324,7 @@ static bool ret_known(int ret)
 	return ret >= 0;
 }
 
-TEST_F_TIMEOUT(commands, RAI_07_destroy_against_each_command, 240)
+TEST_F_TIMEOUT(commands, RAI_07_destroy_against_each_command, 600)
 {
 	struct stage *s = &self->stage;
 	unsigned int i, round, seed = 2;
@@ -358,7 +358,7 @@ TEST_F_TIMEOUT(commands, RAI_07_destroy_against_each_command, 240)
 	TH_LOG("%zu commands, %d rounds each", COMMANDS, ROUNDS);
 }
 
-TEST_F_TIMEOUT(commands, OPS_04_close_against_each_command, 240)
+TEST_F_TIMEOUT(commands, OPS_04_close_against_each_command, 600)
 {
 	struct stage *s = &self->stage;
 	unsigned int i, round, seed = 3;

@@ -289,7 +289,7 @@ TEST_F(device, removal_unread)
 	}
 }
 
-TEST_F_TIMEOUT(device, removal_under_load, 120)
+TEST_F_TIMEOUT(device, removal_under_load, 500)
 {
 	struct player p[THREADS];
 	pthread_t t[THREADS];

@@ -232,7 +232,7 @@ static unsigned int read_by_start(const struct kind *kind)
 	       kind->start == start_rejected ? 2 : 0;
 }
 
-TEST_F_TIMEOUT(events, RAI_07_destroy_against_each_event, 240)
+TEST_F_TIMEOUT(events, RAI_07_destroy_against_each_event, 800)
 {
 	unsigned int i, round, seed = 5, early, before;
 	struct stage *s = &self->stage;

@@ -21,7 +21,7 @@ bed_del() {
 
 # One process gets through a whole round
 works() {
-	timeout 60 "$load" 10.98.0.1 1 >probe.log 2>&1 &
+	timeout 200 "$load" 10.98.0.1 1 >probe.log 2>&1 &
 	wait_for 30 grep -q ready probe.log
 	kill $!
 	wait $!
@@ -59,8 +59,8 @@ load_start 2 10.98.0.1 2
 is "load on it" $? 0
 ok "OPS-04: the address is removed and added, $rounds rounds" readdress
 ok "OPS-04: down and up, $rounds rounds" down_up
-ok "OPS-04: the device is removed" timeout 60 rdma link del rxe_race
-ok "OPS-04: the interface is removed" timeout 60 ip link del race0
+ok "OPS-04: the device is removed" timeout 200 rdma link del rxe_race
+ok "OPS-04: the interface is removed" timeout 200 ip link del race0
 ok "the processes still run" load_alive
 load_stop
 is "the processes exit with 0" $? 0

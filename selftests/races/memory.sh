@@ -46,7 +46,7 @@ for ((i = 1; i <= rounds; i++)); do
 	ok "round $i: no object is left" wait_for 30 live_none
 	like "round $i: it was the group's limit" \
 		"$(cat $group/memory.events)" '^max [1-9]'
-	ok "others resolve" timeout 60 cmx resolve storage.cmx.test
+	ok "others resolve" timeout 100 cmx resolve storage.cmx.test
 	confined_del
 done
 confined 200M "$hoard" 10000 >large.log 2>&1

@@ -18,6 +18,8 @@ flap() {
 		dns_silent
 		moment 400
 		dns_up
+		# However slow the machine is, some get a response.
+		[ $i != 0 ] || wait_for 90 grep -qs 'status 0' answers{1..4}
 		moment 400
 	done
 }
@@ -52,5 +54,5 @@ diag "$(cat answers? | grep -v '^status' | sed 's/f[0-9]x[0-9]*/NAME/; s/in [0-9
 like "GAI-02: some of them right" "$(cat answers?)" 'status 0'
 ok "RAI-03: no object is left" wait_for 30 live_none
 ok "GAI-01: names resolve again" wait_for 40 \
-	timeout 60 cmx resolve after-all.any.cmx.test
+	timeout 120 cmx resolve after-all.any.cmx.test
 finish

@@ -43,5 +43,5 @@ load_stop
 is "they exit with 0" $? 0
 like "they have completed rounds" "$(cat load0.log)" 'good [1-9]'
 ok "OPS-04: unloaded as soon as they are killed, $rounds rounds" unload_rounds
-ok "a name resolves" timeout 60 cmx resolve storage.cmx.test
+ok "a name resolves" timeout 100 cmx resolve storage.cmx.test
 finish

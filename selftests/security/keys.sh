@@ -10,7 +10,7 @@ name=storage.cmx.test
 silent=k1.silent.test
 
 user() {
-	timeout 30 setpriv --reuid=1000 --regid=1000 --clear-groups "$@"
+	timeout 100 setpriv --reuid=1000 --regid=1000 --clear-groups "$@"
 }
 
 # As root of a private user namespace, too
@@ -19,7 +19,7 @@ user_root() {
 }
 
 root() {
-	timeout 30 "$@"
+	timeout 100 "$@"
 }
 
 # key_id TYPE DESCRIPTION: the serial number in hexadecimal, as a number.
@@ -30,7 +30,7 @@ key_id() {
 }
 
 answer() {
-	timeout 60 cmx resolve -j "$name" 4420
+	timeout 120 cmx resolve -j "$name" 4420
 }
 
 # The addresses alone, in their order
@@ -114,7 +114,7 @@ seen() {
 	key=$(key_id .rdma_cmx_name $silent)
 	[ -n "$key" ]
 }
-timeout 60 cmx resolve $silent >/dev/null 2>&1 &
+timeout 120 cmx resolve $silent >/dev/null 2>&1 &
 if wait_for 40 seen; then
 	refused "assume authority over an answer to come" \
 		user keyctl instantiate "$key" false 0

@@ -144,7 +144,7 @@ FIXTURE_TEARDOWN(limits)
 }
 
 /* The last caller is not the last one served: the scheduler alternates. */
-TEST_F_TIMEOUT(limits, scheduling_of_users, 280)
+TEST_F_TIMEOUT(limits, scheduling_of_users, 600)
 {
 	long left;
 	int i;
@@ -165,7 +165,7 @@ TEST_F_TIMEOUT(limits, scheduling_of_users, 280)
 }
 
 /* The queue of a port is longer than the limit of one user. */
-TEST_F_TIMEOUT(limits, queue_of_users, 280)
+TEST_F_TIMEOUT(limits, queue_of_users, 600)
 {
 	int i, sent = 0, refused = 0;
 

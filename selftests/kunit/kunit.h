@@ -14,7 +14,7 @@
 #include "sa/internal.h"
 #include "sa/wire.h"
 
-#define KUNIT_WAIT	(30 * HZ)	/* nothing takes longer, not even here */
+#define KUNIT_WAIT	(90 * HZ)	/* nothing takes longer, not even here */
 
 /* kernel/core/kunit.c */
 struct module *cmx_kunit_module(void);

@@ -277,7 +277,7 @@ static void pipeline_partial(struct kunit *test)
 	end(test, -ECONNREFUSED, 0);
 	/* Nor does an SA that is silent until the deadline. */
 	START(test, .flags = RDMA_CMX_AI_SA | RDMA_CMX_AI_NOROUTE,
-	      .service = "target2", .timeout_ms = 4000);
+	      .service = "target2", .timeout_ms = 12000);
 	respond_services(test, 2, fake_services(2, "target2"));
 	end(test, 0, 2);
 	result_drop();

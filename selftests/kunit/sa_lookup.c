@@ -201,8 +201,9 @@ static void lookup_busy(struct kunit *test)
 	respond(test, 1, 4, 0);
 	expect_done(test, &callers[0], 0, 4);
 
-	param_set(test, cmx_kunit_module(), "sa_timeout_ms", 20);
-	param_set(test, cmx_kunit_module(), "sa_retries", 20);
+	/* 9 s, so that it does not time out before the response */
+	param_set(test, cmx_kunit_module(), "sa_timeout_ms", 1000);
+	param_set(test, cmx_kunit_module(), "sa_retries", 4);
 	KUNIT_ASSERT_EQ(test, 0, query_send(&callers[0], 1, 2));
 	respond(test, 1, 0, -EBUSY);
 	expect_done(test, &callers[0], -EAGAIN, -1);
@@ -216,6 +217,7 @@ static void lookup_timeout(struct kunit *test)
 	expect_done(test, &callers[0], -ETIMEDOUT, -1);
 	KUNIT_EXPECT_EQ(test, outstanding(1), 0u);
 	/* No caller waits: the query is not sent again, and ends. */
+	param_set(test, cmx_kunit_module(), "sa_timeout_ms", 2000);
 	KUNIT_ASSERT_EQ(test, 0, query_send(&callers[1], 1, 2));
 	KUNIT_EXPECT_TRUE(test, cmx_sa_forget(&callers[1].waiter));
 	KUNIT_ASSERT_TRUE(test, WAIT_FOR(!outstanding(1)));
@@ -389,7 +391,7 @@ static void lookup_abandoned(struct kunit *test)
 {
 	int i;
 
-	param_set(test, cmx_kunit_module(), "sa_timeout_ms", 1000);
+	param_set(test, cmx_kunit_module(), "sa_timeout_ms", 4000);
 	param_set(test, cmx_kunit_module(), "sa_parallel", 5);
 	for (i = 0; i < 12; i++)
 		KUNIT_ASSERT_EQ(test, 0, query_send(&callers[i], 1, i));
@@ -493,7 +495,7 @@ static void lookup_follow(struct kunit *test)
 static void lookup_follower_stays(struct kunit *test)
 {
 	param_set(test, cmx_kunit_module(), "sa_parallel", 1);
-	param_set(test, cmx_kunit_module(), "sa_timeout_ms", 300);
+	param_set(test, cmx_kunit_module(), "sa_timeout_ms", 1000);
 	KUNIT_ASSERT_EQ(test, 0, query_send_as(&callers[0], 1, 0, 1000));
 	KUNIT_ASSERT_EQ(test, 0, query_send_as(&callers[1], 1, 1, 1001));
 	KUNIT_ASSERT_EQ(test, 0, query_send_as(&callers[2], 1, 1, 1002));
@@ -501,7 +503,7 @@ static void lookup_follower_stays(struct kunit *test)
 	KUNIT_ASSERT_TRUE(test, WAIT_FOR(outstanding(1)));
 	KUNIT_EXPECT_TRUE(test, cmx_sa_forget(&callers[1].waiter));
 	/* The query has a retry in this time. */
-	schedule_timeout_uninterruptible(msecs_to_jiffies(700));
+	schedule_timeout_uninterruptible(msecs_to_jiffies(2300));
 	respond_first(test, &callers[2], 1);
 	KUNIT_EXPECT_EQ(test, outstanding(1), 0u);
 }

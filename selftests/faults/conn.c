@@ -71,7 +71,7 @@ static int request_made(FIXTURE_DATA(conn) *self)
 	struct pollfd pfd = { self->fd, POLLIN, 0 };
 	int ret = active_route(self) ?: id_connect(self->peer, self->active);
 
-	return ret ?: poll(&pfd, 1, 20000) == 1 ? 0 : -ETIME;
+	return ret ?: poll(&pfd, 1, 60000) == 1 ? 0 : -ETIME;
 }
 
 static int request_read(FIXTURE_DATA(conn) *self)

@@ -41,13 +41,13 @@ FIXTURE_TEARDOWN(work)
 
 TEST_F_TIMEOUT(work, KA_01_services, SWEEP_LIMIT)
 {
-	WORK_SWEEP("start - - sa service=work src=10.66.0.2 timeout=30000",
+	WORK_SWEEP("start - - sa service=work src=10.66.0.2 timeout=60000",
 		   "wait", NULL);
 }
 
 TEST_F_TIMEOUT(work, KA_01_paths, SWEEP_LIMIT)
 {
-	WORK_SWEEP("start 10.66.0.2 7471 qp=2 timeout=30000", "wait", NULL);
+	WORK_SWEEP("start 10.66.0.2 7471 qp=2 timeout=60000", "wait", NULL);
 }
 
 /* Both ends by their GIDs */
@@ -61,7 +61,7 @@ TEST_F_TIMEOUT(work, KA_01_gids, SWEEP_LIMIT)
 	ASSERT_EQ(2, fscanf(f, "%63s %63s", here, there));
 	pclose(f);
 	snprintf(command, sizeof(command),
-		 "start %s 7471 family=27 flags=8 src=gid:%s timeout=30000",
+		 "start %s 7471 family=27 flags=8 src=gid:%s timeout=60000",
 		 there, here);
 	WORK_SWEEP(command, "wait", NULL);
 }

@@ -31,7 +31,7 @@ FIXTURE_TEARDOWN(work)
 /* A name that no cache knows, by the name helper */
 TEST_F_TIMEOUT(work, KA_01_names, SWEEP_LIMIT)
 {
-	WORK_SWEEP("start work%d.any.cmx.test 1 timeout=20000", "wait", NULL);
+	WORK_SWEEP("start work%d.any.cmx.test 1 timeout=60000", "wait", NULL);
 }
 
 TEST_F_TIMEOUT(work, MC_11_joins, SWEEP_LIMIT)

@@ -34,7 +34,7 @@ dkms_do() {
 	local action=$1
 
 	shift
-	timeout 900 dkms "$action" -m rdma-cmx -v "$version" --no-depmod \
+	timeout 2700 dkms "$action" -m rdma-cmx -v "$version" --no-depmod \
 		--dkmstree "$work/tree" --sourcetree "$work/src" \
 		--installtree "$work/modules" "$@" </dev/null 2>&1
 }

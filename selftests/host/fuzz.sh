@@ -14,7 +14,7 @@ make -C "$top" -s --no-print-directory fuzz-targets 2>&1 || exit
 for target in "${targets[@]}"; do
 	n=$((n + 1))
 	# What a mistake was made with stays beside the target.
-	if timeout 500 "$top/build/selftests/fuzz/$target.llvm" \
+	if timeout 1800 "$top/build/selftests/fuzz/$target.llvm" \
 		-seed="$seed" -runs="$inputs" -timeout=60 \
 		-dict="$top/selftests/fuzz/host/words.dict" \
 		-artifact_prefix="$top/build/selftests/fuzz/$target." 2>&1; then

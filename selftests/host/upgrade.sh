@@ -170,7 +170,7 @@ guest_boot() {
 
 	[ "$accel" != tcg ] || accel=tcg,thread=multi
 	: >"$work/console"
-	timeout "${VM_DEADLINE:-1500}" qemu-system-x86_64 -name upgrade \
+	timeout "${VM_DEADLINE:-4500}" qemu-system-x86_64 -name upgrade \
 		-accel "$accel" -cpu max -nodefaults -no-user-config \
 		-display none -no-reboot -m 768 -smp 1,maxcpus=2 \
 		-kernel "$root/boot/vmlinuz-$kver" \

@@ -112,13 +112,13 @@ static void *serve(void *arg)
 static void state_look(struct __test_metadata *_metadata, int fd)
 {
 	struct pollfd pfd = { .fd = fd, .events = POLLOUT };
-	struct timeval timeout = { .tv_sec = 10 };
+	struct timeval timeout = { .tv_sec = 60 };
 	struct sockaddr_in sin, peer = address();
 	socklen_t len = sizeof(sin);
 	int error = -1;
 	fd_set fds;
 
-	ASSERT_EQ(1, rpoll(&pfd, 1, 10000));
+	ASSERT_EQ(1, rpoll(&pfd, 1, 60000));
 	EXPECT_EQ(POLLOUT, pfd.revents);
 	FD_ZERO(&fds);
 	FD_SET(fd, &fds);
@@ -154,7 +154,7 @@ TEST(every_way)
 	ASSERT_LE(0, listener);
 	ASSERT_EQ(0, pthread_create(&server, NULL, serve, &listener));
 	ASSERT_EQ(0, rdma_create_id(NULL, &id, NULL, RDMA_PS_TCP));
-	ASSERT_EQ(0, rdma_resolve_addr(id, NULL, (struct sockaddr *)&sin, 5000));
+	ASSERT_EQ(0, rdma_resolve_addr(id, NULL, (struct sockaddr *)&sin, 30000));
 
 	fd = rsocket(AF_INET, SOCK_STREAM, 0);
 	ASSERT_LE(0, fd);

@@ -212,7 +212,7 @@ TEST(RA_02_migrate)
 
 	ASSERT_EQ(0, rdma_create_id(NULL, &id, NULL, RDMA_PS_TCP));
 	ASSERT_EQ(0, rdma_resolve_addr(id, NULL, addr_make(&ss, PEER4, 1),
-				       2000));
+				       30000));
 	EXPECT_EQ(RDMA_CM_EVENT_ADDR_RESOLVED, id->event->event);
 	errno = 0;
 	EXPECT_EQ(-1, rdma_migrate_id(id, NULL));
@@ -222,7 +222,7 @@ TEST(RA_02_migrate)
 	ASSERT_NE(NULL, channel);
 	ASSERT_EQ(0, rdma_migrate_id(id, channel));
 	EXPECT_EQ(channel, id->channel);
-	ASSERT_EQ(0, rdma_resolve_route(id, 2000));
+	ASSERT_EQ(0, rdma_resolve_route(id, 30000));
 	ASSERT_EQ(0, event_wait(channel, &event, WAIT_MS));
 	EXPECT_EQ(id, event->id);
 	EXPECT_EQ(RDMA_CM_EVENT_ROUTE_RESOLVED, event->event);

@@ -32,7 +32,7 @@ static int leaks_find(void)
 {
 	int i;
 
-	for (i = 0; i < 10; i++) {
+	for (i = 0; i < 50; i++) {
 		if (!__lsan_do_recoverable_leak_check())
 			return 0;
 		usleep(200000);

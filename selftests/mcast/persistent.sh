@@ -10,7 +10,7 @@ is "two hosts" $? 0
 
 # sent N: one sends, and the member has received N messages in all
 sent() {
-	on one timeout 20 cmx join -j --send-only --dev "$dev2" --count 3 \
+	on one timeout 60 cmx join -j --send-only --dev "$dev2" --count 3 \
 		$group >sender.log 2>&1
 	has member received "$1"
 }
@@ -21,11 +21,11 @@ data() {
 	local before
 
 	before=$(grep -c received member.log)
-	ok "MC-09: $1: data arrives" wait_for 90 sent $((before + 1)) ||
+	ok "MC-09: $1: data arrives" wait_for 60 sent $((before + 1)) ||
 		diag "$(cat sender.log)"
 }
 
-in_bg member on two timeout 550 cmx join -j --persistent --dev "$dev3" \
+in_bg member on two timeout 900 cmx join -j --persistent --dev "$dev3" \
 	--count 100000 $group
 log_wait member joined
 data "at first"
@@ -39,7 +39,7 @@ again() {
 	data "$1"
 }
 
-in_bg plain on two timeout 550 cmx join -j --dev "$dev3" 239.66.5.2
+in_bg plain on two timeout 900 cmx join -j --dev "$dev3" 239.66.5.2
 log_wait plain joined
 knob_set "$dev3" event client_reregister
 again "client reregistration"
@@ -59,7 +59,7 @@ again "the subnet manager started anew"
 
 # Handover: one of higher priority takes over on the fourth device.
 sm_start "$(fab_dev 4)" -p 14
-wait_for 90 eval '[ "$(sm_master)" = "$(dev_guid "$(fab_dev 4)")" ]'
+wait_for 40 eval '[ "$(sm_master)" = "$(dev_guid "$(fab_dev 4)")" ]'
 is "the second subnet manager is the master" $? 0
 again "another subnet manager"
 
@@ -70,9 +70,9 @@ is "MC-09: no membership is left" "$(counter live_members)" 0
 
 # The membership is lost during its leave: nothing hangs. IPoIB has to be back
 # in its own groups first.
-ok "MC-09: the new subnet manager takes members" wait_for 90 \
-	on two timeout 20 cmx join --once --dev "$dev3" 239.66.5.3
-in_bg member on two timeout 100 cmx join -j --persistent --dev "$dev3" $group
+ok "MC-09: the new subnet manager takes members" wait_for 120 \
+	on two timeout 60 cmx join --once --dev "$dev3" 239.66.5.3
+in_bg member on two timeout 300 cmx join -j --persistent --dev "$dev3" $group
 log_wait member joined
 link_down "$dev3"
 end member

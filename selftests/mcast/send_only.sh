@@ -15,7 +15,7 @@ port_event() {
 
 	before=$(counter sa_events)
 	knob_set "$dev2" event device_fatal
-	ok "MC-04: $1" wait_for 90 events_on "$before"
+	ok "MC-04: $1" wait_for 40 events_on "$before"
 }
 
 in_bg member timeout 300 cmx join -j --send-only --dev "$dev2" 239.66.2.1
@@ -38,7 +38,7 @@ end second
 
 sm_stop
 in_bg fake $tests/sa/tools/fake -C "$dev1" -V "$dev2" good
-wait_for 90 has fake .
+wait_for 40 has fake .
 # It has OpenSM's LID, so nothing else shows that it is another one.
 port_event "an event: the SA may be another one"
 out=$(timeout 300 cmx join --send-only --dev "$dev2" 239.66.2.4 2>&1)
@@ -54,6 +54,6 @@ is "MC-04: without a response the join fails" $? 1
 sm_start
 is "OpenSM is back" $? 0
 # IPoIB has to be back in its own groups first
-ok "MC-04: the join works again" wait_for 90 \
-	timeout 20 cmx join --send-only --once --dev "$dev2" 239.66.2.6
+ok "MC-04: the join works again" wait_for 120 \
+	timeout 60 cmx join --send-only --once --dev "$dev2" 239.66.2.6
 finish

@@ -10,32 +10,33 @@ group=239.66.5.1
 group6=ff15::66:5
 mgid=ff15::66:6
 
+# More than mckey, which does not wait for its sends, can leave behind at its end
 mckey_pair "mckey" "1 1" "$run mckey -m $group -b $sa -C 10" \
-	"$run mckey -m $group -b $ca -s -C 30"
+	"$run mckey -m $group -b $ca -s -C 1000"
 mckey_pair "mckey, the sender is a send-only member" "1 1" \
 	"$run mckey -m $group -b $sa -C 10" \
-	"$run mckey -m $group -b $ca -s -o -C 30"
+	"$run mckey -m $group -b $ca -s -o -C 1000"
 mckey_pair "mckey, stock sender" "1 0" "$run mckey -m $group -b $sa -C 10" \
-	"mckey -m $group -b $ca -s -C 30"
+	"mckey -m $group -b $ca -s -C 1000"
 mckey_pair "mckey, stock receiver" "0 1" "mckey -m $group -b $sa -C 10" \
-	"$run mckey -m $group -b $ca -s -C 30"
+	"$run mckey -m $group -b $ca -s -C 1000"
 mckey_pair "mckey, IPv6" "1 1" "$run mckey -m $group6 -b $sa6 -C 10" \
-	"$run mckey -m $group6 -b $ca6 -s -C 30"
+	"$run mckey -m $group6 -b $ca6 -s -C 1000"
 
 # On one side: what is sent comes back to it. Both count in the same place.
 other=$cl cl=$sv
 mckey_pair "mckey, loopback" "" "$run mckey -m $group -b $sa -C 10" \
-	"$run mckey -m $group -b $sa -s -C 30"
+	"$run mckey -m $group -b $sa -s -C 1000"
 cl=$other
 
 if [ $bed = InfiniBand ]; then
 	mckey_pair "mckey -p, the port space of IPoIB" "1 1" \
 		"$run mckey -p 2 -m $group -b $sa -C 10" \
-		"$run mckey -p 2 -m $group -b $ca -s -C 30"
+		"$run mckey -p 2 -m $group -b $ca -s -C 1000"
 	# A group by its MGID. Who comes with another Q_Key than it has, as that of
 	# another port space, is refused.
 	mckey_pair "mckey -M" "1 1" "$run mckey -M $mgid -b $sa -C 10" \
-		"$run mckey -M $mgid -b $ca -s -C 30"
+		"$run mckey -M $mgid -b $ca -s -C 1000"
 	group_known() {
 		sa_query MCMR | grep -q "ff15:.*66:$1\$"
 	}
@@ -45,7 +46,7 @@ if [ $bed = InfiniBand ]; then
 	# refused MGID'S END [PREFIX]
 	refused() {
 		outcome "${2:-} mckey -p 2 -M ff15::66:$1 -b $sa -C 10" \
-			"${2:-} mckey -M ff15::66:$1 -b $ca -s -C 30" \
+			"${2:-} mckey -M ff15::66:$1 -b $ca -s -C 1000" \
 			"group_there $1" 4
 	}
 	stock=$(refused 7)

@@ -28,7 +28,7 @@ rail_del='rdma link del rxe_r2; ip link del rail2'
 name_is() {
 	printf '%s array.nvme.test\n' "$@" >$dir/hosts
 	kill -HUP "$(cat $dir/pid)"
-	wait_for 30 names_are "$@"
+	wait_for 60 names_are "$@"
 }
 
 names_are() {

@@ -50,14 +50,20 @@ hosts_line()
 	printf 'hosts: %s\n' "$1" >"$dir/nsswitch.conf"
 }
 
-# expect TITLE WANTED [ARGUMENTS] : what it prints, in one line
+# expect TITLE WANTED [ARGUMENTS] : what it prints, in one line. Its alarm comes
+# after 4 s, for which a busy machine may stand still: then once more.
 expect()
 {
 	title=$1
 	want=$2
 	shift 2
-	got=$("$names" --print "$@" 2>&1 | tr '\n' ' ')
-	got=${got% }
+	for _ in 1 2 3; do
+		got=$("$names" --print "$@" 2>&1 | tr '\n' ' ')
+		got=${got% }
+		if [ "$got" = "$want" ] || [ "$got" != 'error ETIMEDOUT' ]; then
+			break
+		fi
+	done
 	if [ "$got" = "$want" ]; then
 		ok "$title"
 	else
@@ -122,7 +128,7 @@ for hosts in 'files dns' 'dns files'; do
 done
 
 hosts_line 'files dns'
-sorted=$("$names" --print both.t | sort | tr '\n' ' ')
+sorted=$("$names" --print --timeout 60 both.t | sort | tr '\n' ' ')
 want='address 192.0.2.1 address 192.0.2.2 address 2001:db8::1'
 want="$want address 2001:db8::2 canonical both.t "
 if [ "$sorted" = "$want" ]; then
@@ -130,13 +136,13 @@ if [ "$sorted" = "$want" ]; then
 else
 	not_ok "GAI-01 every address" "$sorted"
 fi
-count=$("$names" --print dup.t | grep -c '^address')
+count=$("$names" --print --timeout 60 dup.t | grep -c '^address')
 if [ "$count" = 3 ]; then
 	ok "GAI-01 no address twice"
 else
 	not_ok "GAI-01 no address twice" "wanted 3, got $count"
 fi
-count=$("$names" --print many.t | grep -c '^address')
+count=$("$names" --print --timeout 60 many.t | grep -c '^address')
 if [ "$count" = 256 ]; then
 	ok "GAI-01 of 300 addresses 256"
 else
@@ -238,10 +244,10 @@ child_of()
 waiting()
 {
 	: >"$dir/log"
-	"$names" --print --timeout 4 "$@" silent.t >"$dir/out" &
+	"$names" --print --timeout 15 "$@" silent.t >"$dir/out" &
 	pid=$!
 	tries=0
-	while ! [ -s "$dir/log" ] && [ $tries -lt 100 ]; do
+	while ! [ -s "$dir/log" ] && [ $tries -lt 300 ]; do
 		tries=$((tries + 1))
 		sleep 0.05
 	done

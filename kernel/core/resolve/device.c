@@ -6,9 +6,10 @@
  * cmx_devices is guarded by cmx_devices_lock; a device stays valid while it
  * is on the list, since the client's remove callback takes it off first. The
  * device index spares most queries the list and its lock; it is read with RCU,
- * which the remove callback waits for.
+ * which the remove callback waits for. cmx_removal_until is guarded likewise.
  */
 #include <linux/if_arp.h>
+#include <linux/jiffies.h>
 #include <linux/netdevice.h>
 #include <linux/rcupdate.h>
 #include <linux/rwsem.h>
@@ -28,6 +29,11 @@ struct cmx_ibdev {
 
 static LIST_HEAD(cmx_devices);
 static DECLARE_RWSEM(cmx_devices_lock);
+
+/* Clients that were registered before this one remove a device within that time. */
+#define CMX_REMOVAL_MS	30000
+
+static u64 cmx_removal_until;	/* of the last one, in jiffies */
 
 static int cmx_device_add(struct ib_device *ibdev);
 static void cmx_device_remove(struct ib_device *ibdev, void *data);
@@ -75,6 +81,7 @@ static void cmx_device_remove(struct ib_device *ibdev, void *data)
 
 	down_write(&cmx_devices_lock);
 	list_del(&dev->node);
+	cmx_removal_until = get_jiffies_64() + msecs_to_jiffies(CMX_REMOVAL_MS);
 	cmx_index_drop();
 	up_write(&cmx_devices_lock);
 	cmx_route_settle();
@@ -95,6 +102,17 @@ bool cmx_device_is_known(const struct ib_device *ibdev)
 		known |= dev->ibdev == ibdev;
 	up_read(&cmx_devices_lock);
 	return known;
+}
+
+/* Jiffies for which DEVICE_REMOVAL of the last device may yet come; 0: none */
+unsigned long cmx_device_removal_left(void)
+{
+	u64 now = get_jiffies_64(), until;
+
+	down_read(&cmx_devices_lock);
+	until = cmx_removal_until;
+	up_read(&cmx_devices_lock);
+	return time_before64(now, until) ? until - now : 0;
 }
 
 /* It cannot come before the device was added, or after it was removed. */

@@ -267,6 +267,7 @@ struct ib_device *cmx_device_get(const struct net *net,
 				 void *arg);
 struct cmx_sa_port *cmx_device_sa_port(u32 ibdev_index, u32 port_num);
 bool cmx_device_is_known(const struct ib_device *ibdev);
+unsigned long cmx_device_removal_left(void);
 int cmx_device_init(void);
 void cmx_device_exit(void);
 

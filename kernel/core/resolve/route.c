@@ -8,6 +8,11 @@
  * ids that are being destroyed. From then on, an id is destroyed after
  * DEVICE_REMOVAL only, when the thread that removes the device is through with
  * the id.
+ *
+ * Clients between the two may take long, and one may wait for the process that
+ * destroys the id, as uverbs of some drivers does. So the wait for DEVICE_REMOVAL
+ * has a limit. It does not start if no device is being removed: this module's add
+ * callback may be late, or have failed, and the user chooses the query's timeout.
  */
 #include <linux/export.h>
 #include <linux/rcupdate.h>
@@ -75,7 +80,7 @@ void rdma_cmx_route_event(u8 *route, const struct rdma_cm_event *event)
 }
 EXPORT_SYMBOL_GPL(rdma_cmx_route_event);
 
-/* Returns false if the removal of the device has begun. */
+/* Returns false if the removal of the device has begun, or it is not added yet. */
 static bool cmx_route_destroy_before_removal(struct rdma_cm_id *id)
 {
 	int index = srcu_read_lock(&cmx_route_srcu);
@@ -97,13 +102,19 @@ static bool cmx_route_destroy_before_removal(struct rdma_cm_id *id)
  */
 void rdma_cmx_route_destroy(struct rdma_cm_id *id, u8 *route)
 {
-	if (READ_ONCE(*route) == CMX_ROUTE_OUTSTANDING) {
+	unsigned long left;
+
+	while (READ_ONCE(*route) == CMX_ROUTE_OUTSTANDING) {
 		if (cmx_route_destroy_before_removal(id)) {
 			WRITE_ONCE(*route, CMX_ROUTE_NONE);
 			return;
 		}
-		wait_var_event(route,
-			       READ_ONCE(*route) != CMX_ROUTE_OUTSTANDING);
+		left = cmx_device_removal_left();
+		if (!left)
+			break;
+		wait_var_event_timeout(route, READ_ONCE(*route) !=
+				       CMX_ROUTE_OUTSTANDING,
+				       min_t(unsigned long, left, HZ));
 	}
 	if (READ_ONCE(*route) == CMX_ROUTE_REMOVED) {
 		/* When the handler has returned, cancelling does not sleep. */

@@ -17,20 +17,32 @@ struct rdma_cm_event;
 struct rdma_cm_id;
 
 /**
- * enum cmx_route - the route query of an id
+ * enum cmx_route_state - the route query of an id
  * @CMX_ROUTE_NONE: not outstanding
  * @CMX_ROUTE_OUTSTANDING: its event has not come
  * @CMX_ROUTE_REMOVED: DEVICE_REMOVAL came instead
  */
-enum cmx_route {
+enum cmx_route_state {
 	CMX_ROUTE_NONE,
 	CMX_ROUTE_OUTSTANDING,
 	CMX_ROUTE_REMOVED,
 };
 
-/* resolve/route.c of rdma_cmx; an enum cmx_route is in *@route. */
-int rdma_cmx_route_start(struct rdma_cm_id *id, u8 *route, u32 timeout_ms);
-void rdma_cmx_route_event(u8 *route, const struct rdma_cm_event *event);
-void rdma_cmx_route_destroy(struct rdma_cm_id *id, u8 *route);
+/**
+ * struct cmx_route - the same, in the object of an id
+ * @state: an enum cmx_route_state
+ * @grace: REMOVED: grace periods that had begun by then
+ */
+struct cmx_route {
+	u8 state;
+	u32 grace;
+};
+
+/* resolve/route.c of rdma_cmx */
+int rdma_cmx_route_start(struct rdma_cm_id *id, struct cmx_route *route,
+			 u32 timeout_ms);
+void rdma_cmx_route_event(struct cmx_route *route,
+			  const struct rdma_cm_event *event);
+void rdma_cmx_route_destroy(struct rdma_cm_id *id, struct cmx_route *route);
 
 #endif /* CMX_ROUTE_H */

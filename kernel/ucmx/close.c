@@ -10,7 +10,6 @@
  */
 #include <linux/slab.h>
 
-#include "route.h"
 #include "ucmx.h"
 
 /* Take the cm id away; the caller destroys it outside of the mutex. */

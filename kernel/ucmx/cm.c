@@ -9,7 +9,6 @@
 #include <rdma/ib_cm.h>
 #include <rdma/ib_marshall.h>
 
-#include "route.h"
 #include "ucmx.h"
 
 /* Timeout of a work item of ib_cm; a removed device has no such item. */

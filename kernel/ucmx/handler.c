@@ -9,7 +9,6 @@
 #include <rdma/ib_cm.h>
 #include <rdma/ib_verbs.h>
 
-#include "route.h"
 #include "ucmx.h"
 
 static enum ucmx_slot ucmx_slot_of(u8 event)

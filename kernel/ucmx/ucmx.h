@@ -57,6 +57,7 @@
 #include <rdma/rdma_cmx_mcast.h>
 
 #include "compat.h"
+#include "route.h"
 #include "stats.h"
 
 /* The state that all files of a user share */
@@ -170,7 +171,7 @@ struct ucmx_id {
 	bool path_cached;	/* its path came from the cache */
 	bool hold;		/* keep events back, by lock */
 	bool gone;		/* DEVICE_REMOVAL has come, by lock */
-	u8 route;		/* the query of its route, see route.h */
+	struct cmx_route route;	/* the query of its route, see route.h */
 };
 
 /* One ioctl that is being executed. */

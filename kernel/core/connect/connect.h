@@ -24,6 +24,7 @@
 #include <rdma/rdma_cmx_connect.h>
 
 #include "core.h"
+#include "route.h"
 
 /* Candidates that are under way at a time; as many may be on their way down. */
 #define CMX_CONNECT_FLIGHT	8
@@ -89,7 +90,7 @@ struct cmx_try {
 	bool cached;
 	bool path_failed;
 	bool again;
-	u8 route;
+	struct cmx_route route;
 	struct task_struct *caller;
 	struct rdma_conn_param param;
 };

@@ -16,7 +16,6 @@
 #include <rdma/rdma_cm_ib.h>
 
 #include "connect/connect.h"
-#include "route.h"
 
 /* ARP and neighbour discovery give up by then; so does an SA that replies. */
 #define CMX_TRY_ADDR_MS		3000

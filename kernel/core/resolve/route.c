@@ -7,7 +7,7 @@
  * module's remove callback returns before that of rdma_cm begins. It waits for
  * ids that are being destroyed. From then on, an id is destroyed after
  * DEVICE_REMOVAL only, when the thread that removes the device is through with
- * the id.
+ * the id: it does not sleep from the event until it has cancelled the query.
  *
  * Clients between the two may take long, and one may wait for the process that
  * destroys the id, as uverbs of some drivers does. So the wait for DEVICE_REMOVAL
@@ -15,6 +15,7 @@
  * callback may be late, or have failed, and the user chooses the query's timeout.
  */
 #include <linux/export.h>
+#include <linux/mutex.h>
 #include <linux/rcupdate.h>
 #include <linux/srcu.h>
 #include <linux/wait_bit.h>
@@ -24,6 +25,11 @@
 #include "route.h"
 
 DEFINE_STATIC_SRCU(cmx_route_srcu);
+
+/* Serialises grace periods: all ids of a device share one or two. */
+static DEFINE_MUTEX(cmx_route_mutex);
+static u32 cmx_route_begun;
+static u32 cmx_route_ended;
 
 /**
  * rdma_cmx_route_start - query the route of an id
@@ -36,14 +42,15 @@ DEFINE_STATIC_SRCU(cmx_route_srcu);
  *
  * Return: as rdma_resolve_route().
  */
-int rdma_cmx_route_start(struct rdma_cm_id *id, u8 *route, u32 timeout_ms)
+int rdma_cmx_route_start(struct rdma_cm_id *id, struct cmx_route *route,
+			 u32 timeout_ms)
 {
 	int ret;
 
 	rdma_lock_handler(id);
 	ret = rdma_resolve_route(id, timeout_ms);
 	if (!ret)
-		WRITE_ONCE(*route, CMX_ROUTE_OUTSTANDING);
+		WRITE_ONCE(route->state, CMX_ROUTE_OUTSTANDING);
 	rdma_unlock_handler(id);
 	return ret;
 }
@@ -54,13 +61,14 @@ EXPORT_SYMBOL_GPL(rdma_cmx_route_start);
  * @route: the state of the id's query
  * @event: any event
  *
- * Context: the id's event handler.
+ * Context: the id's event handler, which does not sleep after that.
  */
-void rdma_cmx_route_event(u8 *route, const struct rdma_cm_event *event)
+void rdma_cmx_route_event(struct cmx_route *route,
+			  const struct rdma_cm_event *event)
 {
-	enum cmx_route state;
+	enum cmx_route_state state;
 
-	if (READ_ONCE(*route) != CMX_ROUTE_OUTSTANDING)
+	if (READ_ONCE(route->state) != CMX_ROUTE_OUTSTANDING)
 		return;
 	switch (event->event) {
 	case RDMA_CM_EVENT_ROUTE_RESOLVED:
@@ -69,14 +77,17 @@ void rdma_cmx_route_event(u8 *route, const struct rdma_cm_event *event)
 		break;
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
 		state = CMX_ROUTE_REMOVED;
+		/* Those that begin later wait for this thread. */
+		route->grace = READ_ONCE(cmx_route_begun);
 		break;
 	default:
 		return;
 	}
-	WRITE_ONCE(*route, state);
+	/* After @grace, which is read without the handler lock */
+	smp_store_release(&route->state, state);
 	/* Pairs with the barrier of wait_var_event(). */
 	smp_mb();
-	wake_up_var(route);
+	wake_up_var(&route->state);
 }
 EXPORT_SYMBOL_GPL(rdma_cmx_route_event);
 
@@ -92,6 +103,27 @@ static bool cmx_route_destroy_before_removal(struct rdma_cm_id *id)
 	return known;
 }
 
+static bool cmx_route_is_over(const struct cmx_route *route)
+{
+	/* Pairs with the release of cmx_route_wait_cancelled(). */
+	return (s32)(smp_load_acquire(&cmx_route_ended) - route->grace) > 0;
+}
+
+/* The thread that removes the device has cancelled the query then. */
+static void cmx_route_wait_cancelled(const struct cmx_route *route)
+{
+	if (cmx_route_is_over(route))
+		return;
+	mutex_lock(&cmx_route_mutex);
+	if (!cmx_route_is_over(route)) {
+		WRITE_ONCE(cmx_route_begun, cmx_route_begun + 1);
+		synchronize_rcu_tasks();
+		/* What the removing threads have done comes first. */
+		smp_store_release(&cmx_route_ended, cmx_route_begun);
+	}
+	mutex_unlock(&cmx_route_mutex);
+}
+
 /**
  * rdma_cmx_route_destroy - destroy an id that may have an outstanding query
  * @id: the id
@@ -100,30 +132,27 @@ static bool cmx_route_destroy_before_removal(struct rdma_cm_id *id)
  * Context: process context, may sleep. Not in an event handler, and with no lock
  * that the handler of @id takes.
  */
-void rdma_cmx_route_destroy(struct rdma_cm_id *id, u8 *route)
+void rdma_cmx_route_destroy(struct rdma_cm_id *id, struct cmx_route *route)
 {
 	unsigned long left;
 
-	while (READ_ONCE(*route) == CMX_ROUTE_OUTSTANDING) {
+	while (READ_ONCE(route->state) == CMX_ROUTE_OUTSTANDING) {
 		if (cmx_route_destroy_before_removal(id)) {
-			WRITE_ONCE(*route, CMX_ROUTE_NONE);
+			WRITE_ONCE(route->state, CMX_ROUTE_NONE);
 			return;
 		}
 		left = cmx_device_removal_left();
 		if (!left)
 			break;
-		wait_var_event_timeout(route, READ_ONCE(*route) !=
+		wait_var_event_timeout(&route->state, READ_ONCE(route->state) !=
 				       CMX_ROUTE_OUTSTANDING,
 				       min_t(unsigned long, left, HZ));
 	}
-	if (READ_ONCE(*route) == CMX_ROUTE_REMOVED) {
-		/* When the handler has returned, cancelling does not sleep. */
-		rdma_lock_handler(id);
-		rdma_unlock_handler(id);
-		synchronize_rcu_tasks();
-	}
+	/* Pairs with the release of rdma_cmx_route_event(). */
+	if (smp_load_acquire(&route->state) == CMX_ROUTE_REMOVED)
+		cmx_route_wait_cancelled(route);
 	rdma_destroy_id(id);
-	WRITE_ONCE(*route, CMX_ROUTE_NONE);
+	WRITE_ONCE(route->state, CMX_ROUTE_NONE);
 }
 EXPORT_SYMBOL_GPL(rdma_cmx_route_destroy);
 

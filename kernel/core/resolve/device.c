@@ -8,12 +8,14 @@
  * device index spares most queries the list and its lock; it is read with RCU,
  * which the remove callback waits for. cmx_removal_until is guarded likewise.
  */
+#include <linux/atomic.h>
 #include <linux/if_arp.h>
 #include <linux/jiffies.h>
 #include <linux/netdevice.h>
 #include <linux/rcupdate.h>
 #include <linux/rwsem.h>
 #include <linux/slab.h>
+#include <linux/wait_bit.h>
 #include <rdma/ib_addr.h>
 #include <rdma/ib_cache.h>
 
@@ -24,6 +26,7 @@ struct cmx_ibdev {
 	struct list_head node;
 	struct ib_device *ibdev;
 	struct ib_event_handler events;
+	atomic_t holds;		/* of who has to be through before the removal */
 	char name[IB_DEVICE_NAME_MAX];
 };
 
@@ -84,24 +87,41 @@ static void cmx_device_remove(struct ib_device *ibdev, void *data)
 	cmx_removal_until = get_jiffies_64() + msecs_to_jiffies(CMX_REMOVAL_MS);
 	cmx_index_drop();
 	up_write(&cmx_devices_lock);
-	cmx_route_settle();
+	/* Pairs with cmx_device_release(): nobody finds it any more. */
+	wait_var_event(&dev->holds, !atomic_read(&dev->holds));
 	ib_unregister_event_handler(&dev->events);
 	/* Who has found it in the index before that is done with it then. */
 	synchronize_rcu();
 	kfree(dev);
 }
 
-/* Has its removal not begun? */
-bool cmx_device_is_known(const struct ib_device *ibdev)
+/*
+ * Delay the removal of a device until cmx_device_release(). NULL: it has begun, or
+ * the device is not added yet.
+ */
+struct cmx_ibdev *cmx_device_hold(const struct ib_device *ibdev)
 {
-	struct cmx_ibdev *dev;
-	bool known = false;
+	struct cmx_ibdev *dev, *found = NULL;
 
 	down_read(&cmx_devices_lock);
-	list_for_each_entry(dev, &cmx_devices, node)
-		known |= dev->ibdev == ibdev;
+	list_for_each_entry(dev, &cmx_devices, node) {
+		if (dev->ibdev != ibdev)
+			continue;
+		atomic_inc(&dev->holds);
+		found = dev;
+		break;
+	}
 	up_read(&cmx_devices_lock);
-	return known;
+	return found;
+}
+
+void cmx_device_release(struct cmx_ibdev *dev)
+{
+	atomic_t *holds = &dev->holds;
+
+	/* @dev may be freed then; its address is all that the other call needs. */
+	if (atomic_dec_and_test(holds))
+		wake_up_var(holds);
 }
 
 /* Jiffies for which DEVICE_REMOVAL of the last device may yet come; 0: none */

@@ -266,13 +266,11 @@ struct ib_device *cmx_device_get(const struct net *net,
 				 bool (*fn)(struct ib_device *ibdev, void *arg),
 				 void *arg);
 struct cmx_sa_port *cmx_device_sa_port(u32 ibdev_index, u32 port_num);
-bool cmx_device_is_known(const struct ib_device *ibdev);
+struct cmx_ibdev *cmx_device_hold(const struct ib_device *ibdev);
+void cmx_device_release(struct cmx_ibdev *dev);
 unsigned long cmx_device_removal_left(void);
 int cmx_device_init(void);
 void cmx_device_exit(void);
-
-/* route.c */
-void cmx_route_settle(void);
 
 /**
  * struct cmx_job - work of a query that has waited

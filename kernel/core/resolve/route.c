@@ -17,14 +17,11 @@
 #include <linux/export.h>
 #include <linux/mutex.h>
 #include <linux/rcupdate.h>
-#include <linux/srcu.h>
 #include <linux/wait_bit.h>
 #include <rdma/rdma_cm.h>
 
 #include "resolve/resolve.h"
 #include "route.h"
-
-DEFINE_STATIC_SRCU(cmx_route_srcu);
 
 /* Serialises grace periods: all ids of a device share one or two. */
 static DEFINE_MUTEX(cmx_route_mutex);
@@ -94,13 +91,13 @@ EXPORT_SYMBOL_GPL(rdma_cmx_route_event);
 /* Returns false if the removal of the device has begun, or it is not added yet. */
 static bool cmx_route_destroy_before_removal(struct rdma_cm_id *id)
 {
-	int index = srcu_read_lock(&cmx_route_srcu);
-	bool known = cmx_device_is_known(id->device);
+	struct cmx_ibdev *dev = cmx_device_hold(id->device);
 
-	if (known)
-		rdma_destroy_id(id);
-	srcu_read_unlock(&cmx_route_srcu, index);
-	return known;
+	if (!dev)
+		return false;
+	rdma_destroy_id(id);
+	cmx_device_release(dev);
+	return true;
 }
 
 static bool cmx_route_is_over(const struct cmx_route *route)
@@ -155,9 +152,3 @@ void rdma_cmx_route_destroy(struct rdma_cm_id *id, struct cmx_route *route)
 	WRITE_ONCE(route->state, CMX_ROUTE_NONE);
 }
 EXPORT_SYMBOL_GPL(rdma_cmx_route_destroy);
-
-/* The device is not known any more: who destroys an id sees that from now on. */
-void cmx_route_settle(void)
-{
-	synchronize_srcu(&cmx_route_srcu);
-}

@@ -67,8 +67,9 @@ int consumer_stress(unsigned int count, const char *name, u32 timeout_ms,
 int consumer_sa(const char *verb, char *line, char *text, size_t size);
 void consumer_sa_end(void);
 
-/* slow-cancel: see slow.c. */
+/* slow-cancel, fail-add: see slow.c. */
 int consumer_slow(const char *ms);
+int consumer_fail_add(const char *on);
 void consumer_slow_end(void);
 
 /* outputs.c: the result goes to @text. */

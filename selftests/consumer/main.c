@@ -21,6 +21,7 @@
  *	connect, …		connect by name, see connect.c
  *	listen, …		its targets, see listen.c
  *	slow-cancel MS		of route queries by rdma_cm, see slow.c
+ *	fail-add 0 or 1		no device can be added to rdma_cmx, likewise
  *
  * QUERY is described in parse.c. consumer.lock guards everything but what
  * the callback stores, which consumer.done publishes.
@@ -282,6 +283,10 @@ static int consumer_command(char *line)
 	if (!strcmp(verb, "slow-cancel")) {
 		consumer_reset();
 		return consumer_slow(line);
+	}
+	if (!strcmp(verb, "fail-add")) {
+		consumer_reset();
+		return consumer_fail_add(line);
 	}
 	if (!strncmp(verb, "listen", 6) || !strcmp(verb, "unlisten"))
 		return consumer_listen(verb, line, consumer.text,

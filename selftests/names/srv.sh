@@ -17,7 +17,7 @@ entries() {
 
 # error_of NAME: what it fails with
 error_of() {
-	"$helper" --print "$1" 2>&1
+	"$helper" --print --timeout 60 "$1" 2>&1
 }
 
 for way in kernel library; do
@@ -53,22 +53,26 @@ is "SV-02 the server is silent" \
 # few as none of the other 0.00003.
 heavy=0
 for _ in $(seq 100); do
-	first=$("$helper" --print _weighted._tcp.cmx.test | head -n 1)
+	first=$("$helper" --print --timeout 60 _weighted._tcp.cmx.test | head -n 1)
 	[ "$first" != 'address 10.55.0.2 port 4001' ] || heavy=$((heavy + 1))
 done
 ok "SV-02 by weight: $heavy of 100 begin with 9 of 10" \
 	test $heavy -ge 60 -a $heavy -lt 100
 is "SV-02 both records of a host" \
-	"$("$helper" --print _weighted._tcp.cmx.test | sort | paste -sd,)" \
+	"$("$helper" --print --timeout 60 _weighted._tcp.cmx.test | sort | paste -sd,)" \
 	'address 10.55.0.2 port 4001,address 10.55.0.2 port 4002'
 
-is "SV-02 a host whose server is silent is left out" \
-	"$("$helper" --print _dead._tcp.cmx.test 2>&1)" \
+# Once more where the machine stood still until the helper's alarm
+for _ in 1 2 3; do
+	got=$("$helper" --print _dead._tcp.cmx.test 2>&1)
+	[ "$got" = 'error ETIMEDOUT' ] || break
+done
+is "SV-02 a host whose server is silent is left out" "$got" \
 	'address 10.55.0.2 port 4452'
 is "SV-02 the only host's server refuses" \
 	"$(error_of _refused._tcp.cmx.test)" 'error EAGAIN'
 is "SV-02 16 hosts of 20 are looked up" \
-	"$("$helper" --print _many._tcp.cmx.test | grep -c ^address)" 16
+	"$("$helper" --print --timeout 60 _many._tcp.cmx.test | grep -c ^address)" 16
 is "SV-02 and no others" \
 	"$(grep -oE 'query\[A\] m[0-9]+\.any\.cmx\.test' "$log" | sort -u |
 	   wc -l)" 16

@@ -41,7 +41,7 @@ request()
 	fi
 }
 
-# expiry DESCRIPTION: its life time in /proc/keys
+# expiry DESCRIPTION: its life time in /proc/keys, in seconds or a larger unit
 expiry()
 {
 	awk -v d="$1" '$8 == "user" && index($9, d) == 1 { print $4 }' \
@@ -55,9 +55,10 @@ queries()
 
 mkdir -p /etc/request-key.d
 cat >/etc/request-key.d/$me.conf <<END
-create user *.cmx * $names --ttl 5 --negative-ttl 3 --timeout 2 -- %k %d
-create user *.bare * $names --ttl 5 --negative-ttl 2 --timeout 2 %k %d
-create user *.short * $names --ttl 5 --negative-ttl 2 -- %k %d
+create user *.cmx * $names --ttl 90 --negative-ttl 40 --timeout 60 -- %k %d
+create user *.late * $names --ttl 5 --negative-ttl 2 --timeout 2 -- %k %d
+create user *.bare * $names --ttl 5 --negative-ttl 2 --timeout 60 %k %d
+create user *.short * $names --ttl 5 --negative-ttl 2 --timeout 60 -- %k %d
 create user *.badttl * $names --ttl 1 -- %k %d
 create user *.badopt * $names --wrong 1 -- %k %d
 create user *.args * $names --ttl 5 -- %k %d %d
@@ -86,7 +87,7 @@ else
 		"wanted: $want" "got:    $got"
 fi
 case $(expiry a.cmx) in
-[345]s)
+[5-9][0-9]s | 1m)
 	ok "the life time of a response is that of --ttl"
 	;;
 *)
@@ -108,7 +109,7 @@ else
 	not_ok "a failure is kept" "$(cat "$dir/log")"
 fi
 case $(expiry nx.cmx) in
-[123]s)
+[5-9]s | [123][0-9]s | 40s)
 	ok "the life time of a failure is that of --negative-ttl"
 	;;
 *)
@@ -119,9 +120,14 @@ esac
 request "GAI-02 no address" "No data available" txt.cmx
 request "GAI-02 SERVFAIL" "Resource temporarily unavailable" servfail.cmx
 request "GAI-02 REFUSED" "Connection refused" refused.cmx
-start=$(now)
-request "GAI-02 silence" "Connection timed out" silent.cmx
-took=$(($(now) - start))
+request "GAI-02 silence" "Connection timed out" silent.late
+# More than once, as a busy machine may stand still
+for i in 1 2 3 4 5; do
+	start=$(now)
+	keyctl request2 user "silent.$i.late" '' @u >/dev/null 2>&1
+	took=$(($(now) - start))
+	[ $took -ge 400 ] || break
+done
 if [ $took -ge 190 ] && [ $took -lt 400 ]; then
 	ok "GAI-02 silence ends after --timeout"
 else
@@ -166,14 +172,16 @@ else
 fi
 request "no helper is ENOKEY" "Required key not available" a.unhandled
 
+keyctl request2 user a.short '' @u >/dev/null
+before=$(queries a.short)
 tries=0
-while [ -n "$(expiry a.cmx)" ] && [ "$(expiry a.cmx)" != expd ] &&
-      [ $tries -lt 100 ]; do
+while [ -n "$(expiry a.short)" ] && [ "$(expiry a.short)" != expd ] &&
+      [ $tries -lt 300 ]; do
 	tries=$((tries + 1))
 	sleep 0.1
 done
-keyctl request2 user a.cmx '' @u >/dev/null
-if [ "$(queries a.cmx)" = 2 ]; then
+keyctl request2 user a.short '' @u >/dev/null
+if [ "$(queries a.short)" = $((before + 1)) ]; then
 	ok "a response that has expired is queried again"
 else
 	not_ok "a response that has expired is queried again" "$(cat "$dir/log")"

@@ -89,12 +89,14 @@ knob_set "$three" plugged 0
 prints_wait "a device goes" 60 log "^gone +$three/1 "
 knob_set "$three" plugged 1
 prints_wait "and is back" 120 log "^set +$three/1 " 2
-port_active_wait
+wait_for 90 devices_back "$three"
+addresses_add "$three"
+ok "its port is active" port_active_wait "$three"
 link_down "$three"
 prints_wait "a port goes down" 60 log "^down +$three/1  the port is not active"
 link_up "$three"
 prints_wait "and is up" 120 log "^set +$three/1 " 3
-port_active_wait
+ok "its port is active again" port_active_wait "$three"
 kill -TERM "$pid"
 wait "$pid"
 is "a signal ends it (OPS-02)" "$?" 0

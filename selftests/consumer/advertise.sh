@@ -94,7 +94,9 @@ state_wait "SV-01: the device is removed" 120 "set=3 waiting=0 error=0" "$first"
 state_wait "SV-01: a service of this device only" 120 "set=0 waiting=0 error=-19" "$second"
 knob_set "$three" plugged 1
 state_wait "SV-01: set at the port that came later" 120 "set=4 waiting=0" "$first"
-port_active_wait
+wait_for 90 devices_back "$three"
+addresses_add "$three"
+ok "its port is active" port_active_wait "$three"
 records_wait "SV-01: and at the SA" 120 stays 4
 
 # --- network namespaces ---

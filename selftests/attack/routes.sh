@@ -16,12 +16,12 @@ start() {
 	/usr/lib/rdma-cmx/selftests/attack/tools/routes "$1" $addr "${@:2}" \
 		>log 2>&1 &
 	pid=$!
-	ok "a user has route queries: ${*:1:2}" wait_for 150 grep -q ready log
+	ok "a user has route queries: ${*:1:2}" wait_for 50 grep -q ready log
 }
 
 # ended: and nothing failed
 ended() {
-	wait_for 150 no kill -0 "$pid" && grep -q ended log
+	wait_for 50 no kill -0 "$pid" && grep -q ended log
 }
 
 unplug() {
@@ -30,7 +30,7 @@ unplug() {
 }
 
 removal_ended() {
-	wait_for 150 no kill -0 "$removal"
+	wait_for 50 no kill -0 "$removal"
 }
 
 back() {
@@ -55,6 +55,15 @@ fail_add() {
 	echo "fail-add $1" >/sys/kernel/debug/cmx_consumer/command
 }
 
+cleanup() {
+	[ ! -d /sys/module/cmx_consumer ] || { fail_add 0; rmmod cmx_consumer; }
+	[ ! -e $tracing/events/kprobes/cmx_grace ] || {
+		echo 0 >$tracing/events/kprobes/cmx_grace/enable
+		echo >$tracing/kprobe_events
+	}
+} 2>/dev/null
+trap cleanup EXIT
+
 # graces: calls that wait for a grace period, since this was called first
 graces() {
 	[ -e $tracing/events/kprobes/cmx_grace ] || {
@@ -71,8 +80,8 @@ for mode in close destroy namespaces; do
 done
 start hold 200
 kill -KILL $pid
-ok "OPS-04: nor does SIGKILL" wait_for 150 no kill -0 $pid
-ok "OPS-04: no object is left" wait_for 150 live_none
+ok "OPS-04: nor does SIGKILL" wait_for 50 no kill -0 $pid
+ok "OPS-04: no object is left" wait_for 50 live_none
 
 start events 200
 before=$(graces)
@@ -104,10 +113,10 @@ diag "$(cat log)"
 verbs
 start hold 20 "/dev/infiniband/$verbs"
 unplug
-ok "the removal has begun" wait_for 150 test ! -e "/sys/class/infiniband_verbs/$verbs"
+ok "the removal has begun" wait_for 50 test ! -e "/sys/class/infiniband_verbs/$verbs"
 kill -KILL $pid
 ok "OPS-04: SIGKILL ends the process that the verbs wait for" \
-	wait_for 150 no kill -0 $pid
+	wait_for 50 no kill -0 $pid
 ok "OPS-04: the removal ends then" removal_ended
 ok "the device is back" back
 
@@ -121,11 +130,11 @@ ok "there is memory" fail_add 0
 start hold 20
 kill -KILL $pid
 ok "OPS-04: SIGKILL ends the process without rdma_cmx's device" \
-	wait_for 150 no kill -0 $pid
+	wait_for 50 no kill -0 $pid
 unplug
 ok "OPS-04: the removal ends without rdma_cmx's device" removal_ended
 ok "the device is back" back
 ok "the consumer is unloaded" rmmod cmx_consumer
 knob_set "$(fab_dev 1)" faults clear
-ok "OPS-04: no object is left" wait_for 150 live_none
+ok "OPS-04: no object is left" wait_for 50 live_none
 finish

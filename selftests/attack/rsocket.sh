@@ -33,7 +33,8 @@ how() {
 
 # ends PID: how, or "never"
 ends() {
-	if wait_for 40 ended "$1"; then
+	# Most never do, over either library: this is waited for to the end.
+	if wait_for 10 ended "$1"; then
 		wait "$1"
 		how $?
 	else

@@ -25,7 +25,7 @@ data() {
 		diag "$(cat sender.log)"
 }
 
-in_bg member on two timeout 900 cmx join -j --persistent --dev "$dev3" \
+in_bg member on two timeout 2900 cmx join -j --persistent --dev "$dev3" \
 	--count 100000 $group
 log_wait member joined
 data "at first"
@@ -39,7 +39,7 @@ again() {
 	data "$1"
 }
 
-in_bg plain on two timeout 900 cmx join -j --dev "$dev3" 239.66.5.2
+in_bg plain on two timeout 2900 cmx join -j --dev "$dev3" 239.66.5.2
 log_wait plain joined
 knob_set "$dev3" event client_reregister
 again "client reregistration"

@@ -83,8 +83,12 @@ TEST_F(cancel, RAI_07_destroy_while_paths_are_asked)
 
 TEST_F(cancel, RAI_07_destroy_while_neighbours_are_looked_for)
 {
+	char usual[32];
+
+	ASSERT_TRUE(parameter_set("neigh_timeout_ms", "60000", usual));
 	destroy_expect(_metadata, self->channel, "10.66.0.99", PORT);
 	destroy_expect(_metadata, self->channel, "fd66::99", PORT);
+	EXPECT_TRUE(parameter_set("neigh_timeout_ms", usual, NULL));
 }
 
 /* Without path responses there is a result, without a route. */

@@ -54,10 +54,9 @@ like "MC-01: the SA has the group" "$(sa_query -g)" \
 end member
 is "MC-01: left" $? 0
 
-# With the stock stack at the other end
+# With the stock stack at the other end, which joins meanwhile
 in_bg stock on two mckey -m 239.66.1.6 -b 10.66.0.3 -C 5
-wait_for 90 has stock joined
-in_bg sender on one timeout 300 "$mc" send 10.66.0.2 239.66.1.6 50
+in_bg sender on one timeout 300 "$mc" send 10.66.0.2 239.66.1.6 200
 wait "$stock_pid"
 is "MC-12: a stock receiver receives from this sender" $? 0
 kill "$sender_pid"

@@ -78,13 +78,19 @@ static int cmx_device_add(struct ib_device *ibdev)
 	return 0;
 }
 
+/* Under the lock. Ids wait for DEVICE_REMOVAL so long from now on. */
+static void cmx_removal_limit(void)
+{
+	cmx_removal_until = get_jiffies_64() + msecs_to_jiffies(CMX_REMOVAL_MS);
+}
+
 static void cmx_device_remove(struct ib_device *ibdev, void *data)
 {
 	struct cmx_ibdev *dev = data;
 
 	down_write(&cmx_devices_lock);
 	list_del(&dev->node);
-	cmx_removal_until = get_jiffies_64() + msecs_to_jiffies(CMX_REMOVAL_MS);
+	cmx_removal_limit();
 	cmx_index_drop();
 	up_write(&cmx_devices_lock);
 	/* Pairs with cmx_device_release(): nobody finds it any more. */
@@ -93,6 +99,10 @@ static void cmx_device_remove(struct ib_device *ibdev, void *data)
 	/* Who has found it in the index before that is done with it then. */
 	synchronize_rcu();
 	kfree(dev);
+	/* The other clients come now, and those above may have taken long. */
+	down_write(&cmx_devices_lock);
+	cmx_removal_limit();
+	up_write(&cmx_devices_lock);
 }
 
 /*

@@ -53,6 +53,9 @@ static const char *hint(int error, int err)
 		return "no InfiniBand port is active here: see 'rdma link'";
 	case EBADMSG:
 		return "the response of the subnet administrator is malformed";
+	case EOVERFLOW:
+		return "there are more than 4096 services, or more records than "
+		       "the parameter sa_max_records of rdma_cmx";
 	case EINVAL:
 		return "an empty text is not a service";
 	}

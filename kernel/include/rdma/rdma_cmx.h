@@ -153,6 +153,7 @@ struct rdma_cmx_query_attr {
  *	-ETIMEDOUT: the SA does not reply in time;
  *	-EAGAIN: the SA is busy, or the user has too many queries;
  *	-ECONNREFUSED, -EBADMSG: the SA refuses, or its response is malformed;
+ *	-EOVERFLOW: it has more records than the parameter sa_max_records;
  *	-ENODEV: the port is not active.
  *	0 for a wildcard to listen on
  * @route_count: path records behind @route

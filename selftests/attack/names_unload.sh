@@ -24,15 +24,28 @@ children_stop() {
 	[ -n "$(children)" ] && kill -STOP $(children)
 }
 
+# A helper exists for four seconds. A busy machine may take these to start it, and
+# then the next query starts another one.
+query_until_stopped() {
+	children_stop && return
+	kill -0 $pid && return 1
+	query=$((query + 1))
+	user cmx resolve "unload$query.silent.test" >/dev/null 2>&1 &
+	pid=$!
+	return 1
+}
+
 unload() {
 	[ ! -d /sys/module/rdma_ucmx ] || rmmod rdma_ucmx || return
 	rmmod rdma_cmx
 }
 
+query=0
 for round in 1 2; do
-	user cmx resolve "unload$round.silent.test" >/dev/null 2>&1 &
+	user cmx resolve "round$round.silent.test" >/dev/null 2>&1 &
 	pid=$!
-	ok "a helper waits" wait_for 40 children_stop
+	wait_for 40 query_until_stopped
+	is "a helper waits" $? 0
 	killall -KILL cmx
 	wait $pid
 	wait_for 100 unload &

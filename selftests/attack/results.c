@@ -140,6 +140,7 @@ TEST_F_TIMEOUT(results, turns, 280)
 	double took, worst = 0;
 	union event_buf buf;
 	int fd, status = -1, n = 0, late = 0, error = 0;
+	long results;
 	uint32_t id;
 
 	self->pid = fork();
@@ -154,13 +155,17 @@ TEST_F_TIMEOUT(results, turns, 280)
 	ASSERT_LE(0, fd);
 	/* And once when all has been started */
 	do {
+		results = number_get(COUNTERS "live_results");
 		took = now_ms();
 		ASSERT_EQ(0, query_start(fd, 1, &id));
 		ASSERT_EQ(0, event_want(fd, RDMA_CMX_EV_ADDRINFO_RESOLVED, &buf));
 		took = now_ms() - took;
 		if (took > worst)
 			worst = took;
-		late += took > LATE_MS;
+		/* A guest that stands still makes no results for others, either. */
+		late += took > LATE_MS &&
+			number_get(COUNTERS "live_results") - results >
+			FLOOD / 20;
 		ASSERT_EQ(0, result_take(fd, id));
 		ASSERT_LE(0, id_destroy(fd, id));
 		n++;
@@ -170,8 +175,7 @@ TEST_F_TIMEOUT(results, turns, 280)
 	TH_LOG("%d queries meanwhile, the longest took %.0f ms", n, worst);
 	EXPECT_TRUE(WIFEXITED(status));
 	EXPECT_EQ(0, WEXITSTATUS(status));
-	/* A guest may stand still once. */
-	EXPECT_GE(1, late);
+	EXPECT_EQ(0, late);
 	close(fd);
 	ASSERT_EQ(0, setresuid(0, 0, 0));
 }

@@ -7,9 +7,10 @@
 dir=/sys/kernel/debug/cmx_consumer
 port=7600
 
+# What is tried more than once breaks no rule in any of its tries.
 do_() {
 	echo "$*" >$dir/command || return
-	cat $dir/result
+	tee -a results <$dir/result
 }
 
 # there COMMAND...: of the consumer in beta
@@ -329,4 +330,5 @@ cat /run/hosts >/etc/hosts
 for n in {11..19}; do
 	ip addr del 10.55.0.$n/24 dev eth0
 done
+unlike "KA-02: no attempt broke a rule" "$(cat results)" ' wrong=[1-9]'
 finish

@@ -74,7 +74,7 @@ work=$(mktemp -d)
 conf=/etc/request-key.d/rdma-cmx.conf
 saved=$(<"$conf")
 trap 'rm -rf "$work"; echo "$saved" >"$conf"' EXIT
-sed -i 's/--timeout [0-9]*/--timeout 8/' "$conf"
+sed -i 's/--timeout [0-9]*/--timeout 20/' "$conf"
 dns_queries >/dev/null
 ok "a helper runs" look
 is "it runs as a separate user" "$(status Uid)" "$uid $uid $uid $uid"

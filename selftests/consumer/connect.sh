@@ -81,11 +81,12 @@ name slow.kc.test 10.55.0.11 10.55.0.12
 name none.kc.test 10.55.0.12 10.55.0.3
 name mixed.kc.test 10.55.0.2 192.168.77.2
 name many.kc.test 10.55.0.{11..19}
-name drops.kc.test 10.55.0.{11..15} 10.55.0.19
-for n in {11..19}; do
+name drops.kc.test 10.55.0.{11..16}
+name share.kc.test 10.55.0.{11..20}
+for n in {11..20}; do
 	ip addr add 10.55.0.$n/24 dev eth0
 done
-ok "GIDs of the addresses" wait_for 90 gid_there 0a37:0013
+ok "GIDs of the addresses" wait_for 90 gid_there 0a37:0014
 ok "a target in beta" peer "modprobe cmx_consumer"
 there listen 10.55.0.2 $port accept >/dev/null
 there listen fd55::2 $port accept >/dev/null
@@ -165,21 +166,39 @@ do_ unlisten >/dev/null
 
 # --- peers that accept and disconnect while the others are taken down ---
 
-do_ listen 10.55.0.11 $port hang >/dev/null
-for n in {12..15}; do
-	do_ listen 10.55.0.$n $port lose >/dev/null
-done
-do_ listen 10.55.0.19 $port accept >/dev/null
-# It depends on who is taken down when.
+# The good one replies when each of the others has been the first once. It
+# depends on who is taken down when.
 starts_again() {
+	do_ unlisten >/dev/null
+	do_ listen 10.55.0.11 $port patient >/dev/null
+	for n in {12..16}; do
+		do_ listen 10.55.0.$n $port lose >/dev/null
+	done
 	connect delay=200 teardown-ms=1000 -- drops.kc.test $port >connect.out
 	[ "$(cat connect.out)" = "$(
-		call 0 1 9 8; one 10.55.0.11 request -125 0 '' 4
-		for n in {12..15}; do one 10.55.0.$n up -104 0 welcome; done
-		one 10.55.0.19 up 0 0 welcome)" ]
+		call 0 1 11 10; one 10.55.0.11 up 0 0 welcome 6
+		for n in {12..16}; do one 10.55.0.$n up -104 0 welcome; done)" ]
 }
-ok "KA-02: for three such peers another candidate starts again" \
+ok "KA-02: for five such peers a good one starts again, and they do not" \
 	wait_for 90 starts_again || diag "$(cat connect.out)"
+do_ unlisten >/dev/null
+
+# As long as the first is taken down, the deadline is near: eight silent peers
+# have had their share of the rest before the last one's turn.
+do_ listen 10.55.0.12 $port lose >/dev/null
+for n in 11 {13..19}; do
+	do_ listen 10.55.0.$n $port hang >/dev/null
+done
+do_ listen 10.55.0.20 $port accept >/dev/null
+shared_anew() {
+	connect times delay=100 deadline=10000 teardown-ms=3000 -- \
+		share.kc.test $port >connect.out
+	grep -q '^dst=10.55.0.12 step=up error=-104 ' connect.out &&
+		[ "$(started 10 <connect.out)" -ge 6000 ] &&
+		grep -q '^error=0 ' connect.out
+}
+ok "KA-02: when a winner is lost the rest of the time is shared anew" \
+	wait_for 90 shared_anew || diag "$(cat connect.out)"
 do_ unlisten >/dev/null
 
 # --- none connects ---
@@ -327,7 +346,7 @@ ok "KA-02: the consumer is unloaded meanwhile" rmmod cmx_consumer
 ok "no object is left" wait_for 90 live_none
 peer "rmmod cmx_consumer"
 cat /run/hosts >/etc/hosts
-for n in {11..19}; do
+for n in {11..20}; do
 	ip addr del 10.55.0.$n/24 dev eth0
 done
 unlike "KA-02: no attempt broke a rule" "$(cat results)" ' wrong=[1-9]'

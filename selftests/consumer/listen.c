@@ -4,7 +4,8 @@
  *	listen ADDRESS PORT MODE	accept: and send back what comes, with
  *			private data "welcome"; reject: with "go away"; hang: no
  *			reply; drop: accept, and disconnect at once; first: no
- *			reply to the first request, accept the others; lose:
+ *			reply to the first request, accept the others; patient:
+ *			likewise to the first five; lose:
  *			accept, and disconnect while a connect.c takes down a
  *			candidate that stopped. ADDRESS
  *			"gid:GID": PORT is the service id, of RDMA_PS_IB or
@@ -27,11 +28,12 @@
 
 #define LISTENERS	12
 #define LISTEN_SHOWN	16
+#define LISTEN_PATIENT	5
 
 struct target {
 	struct rdma_cm_id *id;
 	char mode;		/* first letter */
-	bool asked;		/* a request has come */
+	unsigned int asked;	/* requests that have come */
 };
 
 /* An id of a request, with its end if it was accepted */
@@ -149,7 +151,9 @@ static int listen_request(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	a->mode = target->mode;
 	if (a->mode == 'f')
 		a->mode = target->asked ? 'a' : 'h';
-	target->asked = true;
+	if (a->mode == 'p')
+		a->mode = target->asked < LISTEN_PATIENT ? 'h' : 'a';
+	target->asked++;
 	id->context = a;
 	id->event_handler = listen_accepted_event;
 	if (a->mode != 'h')
@@ -216,7 +220,7 @@ static int listen_start(char *line)
 	if (IS_ERR(id))
 		return PTR_ERR(id);
 	target->mode = *line;
-	target->asked = false;
+	target->asked = 0;
 	target->id = id;
 	ret = rdma_bind_addr(id, &addr.sa);
 	if (!ret)

@@ -147,20 +147,6 @@ static void cmx_connect_late(struct work_struct *work)
 	rdma_cmx_connect_put(c);
 }
 
-/* Each candidate has its share of the time, even if all peers are silent. */
-static void cmx_connect_share(struct rdma_cmx_connector *c)
-{
-	long left = c->expires - jiffies;
-	u32 i, tries = 0;
-
-	for (i = 0; i < c->count; i++)
-		tries += !c->tries[i].out->error;
-	if (tries)
-		left /= DIV_ROUND_UP(tries, CMX_CONNECT_FLIGHT);
-	c->share = clamp_t(long, left, 1,
-			   msecs_to_jiffies(CMX_CONNECT_LIMIT_MS));
-}
-
 /* Memory of the candidates; their number is that of the result. */
 static int cmx_connect_alloc(struct rdma_cmx_connector *c)
 {
@@ -182,7 +168,7 @@ static int cmx_connect_alloc(struct rdma_cmx_connector *c)
 	for (i = 0; i < res->count; i++)
 		cmx_try_init(&c->tries[i], c, &res->entries[i],
 			     &c->report->candidates[i]);
-	cmx_connect_share(c);
+	cmx_race_share(c);
 	return 0;
 }
 

@@ -29,9 +29,6 @@
 /* Candidates that are under way at a time; as many may be on their way down. */
 #define CMX_CONNECT_FLIGHT	8
 
-/* How often a candidate may start again after it has stopped for another one */
-#define CMX_CONNECT_REVIVALS	3
-
 /*
  * Milliseconds that a candidate has before it gives way to one that waits, and a
  * path of the cache before it is replaced: a request that was lost is sent again
@@ -53,8 +50,6 @@
  * @up: it was connected or routed, and waits to be handed over or taken down
  * @stop: it lost, or the call ended
  * @leaving: it gives way to one that waits
- * @waiting: it stopped, and may start again
- * @revivals: how often that was so
  * @hand_over: all others are down
  * @got: the event that its step waits for has come
  * @error: of an event, 0: none
@@ -80,8 +75,6 @@ struct cmx_try {
 	bool up;
 	bool stop;
 	bool leaving;
-	bool waiting;
-	u8 revivals;
 	bool hand_over;
 	bool got;
 	int error;
@@ -108,7 +101,8 @@ struct cmx_try {
  * @started: when
  * @expires: deadline, in jiffies
  * @delay: of the next candidate, in jiffies
- * @share: what a candidate has before it gives way, in jiffies
+ * @share: what a candidate has before it gives way, in jiffies; of the time that
+ *	was left at the start, or when the last winner was lost
  * @limited: the caller gave path records
  * @own_dev: the caller gave a device
  * @tos: type of service of the ids
@@ -192,6 +186,7 @@ void cmx_race(struct rdma_cmx_connector *c);
 void cmx_race_down(struct rdma_cmx_connector *c, struct cmx_try *t);
 int cmx_race_error(const struct rdma_cmx_connector *c);
 void cmx_race_delay(struct work_struct *work);
+void cmx_race_share(struct rdma_cmx_connector *c);
 
 /* try.c */
 void cmx_try_init(struct cmx_try *t, struct rdma_cmx_connector *c,

@@ -3,9 +3,11 @@
  * Which candidate starts, stops or wins, in the manner of RFC 8305: the next one
  * starts when none is under way, or when the last start is some time ago. The
  * first that is up wins, and the others stop; if it is lost before it is handed
- * over, those that stopped for it may start again, a few times. When all places
- * are taken, the one that was started first gives way to the next one, after its
- * share of the time: silent peers do not keep the others out.
+ * over, it has failed, and those that stopped for it may start again. So there
+ * are no more losses than candidates, each of which stops no more than are under
+ * way. When all places are taken, the one that was started first gives way to
+ * the next one, after its share of the time: silent peers do not keep the others
+ * out.
  *
  * All of it is decisions: with the connect's lock, from any work item, without
  * waiting. Work items of the candidates and of the connect carry them out.
@@ -29,13 +31,34 @@ static void cmx_race_timer(struct rdma_cmx_connector *c, unsigned long delay)
 		cmx_connector_drop(c);
 }
 
+/* Has it not failed? One that stopped for a winner may start again. */
+static bool cmx_race_alive(const struct cmx_try *t)
+{
+	return t->flying || !t->out->error ||
+	       (t->stop && t->out->error == -ECANCELED);
+}
+
+/* Each candidate has its share of the time, even if all peers are silent. */
+void cmx_race_share(struct rdma_cmx_connector *c)
+{
+	long left = c->expires - jiffies;
+	u32 i, alive = 0;
+
+	for (i = 0; i < c->count; i++)
+		alive += cmx_race_alive(&c->tries[i]);
+	if (alive)
+		left /= DIV_ROUND_UP(alive, CMX_CONNECT_FLIGHT);
+	c->share = clamp_t(long, left, 1,
+			   msecs_to_jiffies(CMX_CONNECT_LIMIT_MS));
+}
+
 /* The next candidate that a device reaches and that has not failed, or NULL */
 static struct cmx_try *cmx_race_next(struct rdma_cmx_connector *c)
 {
 	for (; c->next < c->count; c->next++) {
 		struct cmx_try *t = &c->tries[c->next];
 
-		if (!t->flying && (!t->out->error || t->waiting))
+		if (!t->flying && cmx_race_alive(t))
 			return t;
 	}
 	return NULL;
@@ -142,23 +165,9 @@ void cmx_race(struct rdma_cmx_connector *c)
 	}
 }
 
-/* It stopped for a winner that is lost: it may start again. */
-static void cmx_race_revive(struct rdma_cmx_connector *c, struct cmx_try *t)
-{
-	/* Peers that accept and disconnect must not keep this going. */
-	if (t->flying || !t->stop || t->out->error != -ECANCELED ||
-	    t->waiting || t->revivals == CMX_CONNECT_REVIVALS)
-		return;
-	t->revivals++;
-	t->waiting = true;
-	c->next = min_t(u32, c->next, t - c->tries);
-}
-
 /* @t is down; with the lock. */
 void cmx_race_down(struct rdma_cmx_connector *c, struct cmx_try *t)
 {
-	u32 i;
-
 	t->flying = false;
 	c->flights--;
 	if (t->leaving)
@@ -167,10 +176,12 @@ void cmx_race_down(struct rdma_cmx_connector *c, struct cmx_try *t)
 	if (c->winner == t) {
 		c->winner = NULL;
 		c->ending = false;
+		/* Those that stopped for it are down or on their way there. */
+		c->next = 0;
+		cmx_race_share(c);
 	}
-	if (!c->winner && !c->cancelled && !c->late)
-		for (i = 0; i < c->count; i++)
-			cmx_race_revive(c, &c->tries[i]);
+	if (t->stop)
+		c->next = min_t(u32, c->next, t - c->tries);
 	cmx_race(c);
 }
 

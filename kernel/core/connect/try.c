@@ -101,7 +101,6 @@ void cmx_try_start(struct cmx_try *t)
 	if (!t->out->attempts)
 		t->out->start_ms = cmx_connect_ms(t->c);
 	t->flying = true;
-	t->waiting = false;
 	t->out->error = 0;
 	t->again = false;
 	t->since = jiffies;

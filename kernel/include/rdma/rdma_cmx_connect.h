@@ -46,7 +46,7 @@ enum rdma_cmx_connect_step {
  * @reason: status of RDMA_CM_EVENT_REJECTED, else 0
  * @reason_text: rdma_reject_msg() of it, or NULL
  * @attempts: how often it was tried: again after a path of the cache that
- *	failed, and after the loss of a winner that it had stopped for
+ *	failed, and after each loss of a winner that it had stopped for
  * @start_ms: when it was first started, since the start of the call
  * @end_ms: when it came up or failed
  * @data_len: bytes of @data
@@ -181,8 +181,9 @@ typedef void (*rdma_cmx_connect_fn)(struct rdma_cmx_connector *connector,
  *
  * An event of the winner before the handover, such as
  * RDMA_CM_EVENT_DISCONNECTED or _DEVICE_REMOVAL, ends it, and the other
- * candidates go on; each of those that stopped for it starts again, three times
- * at most. After the handover, which is immediately before @done, it
+ * candidates go on; those that stopped for it start again, and have their share
+ * of the time that is left. It is not tried again: a candidate can be lost so
+ * once. After the handover, which is immediately before @done, it
  * goes to the handler of @attr, which may run before @done, but in an id that
  * the setup has seen. Until @done has run the handler returns 0.
  *

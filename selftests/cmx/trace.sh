@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# The scripts for bpftrace in Documentation/trace: the kernel has their
-# tracepoints and fields, and a beginning and its end have the same key. There
-# is no bpftrace here; its compiler is as large as all else.
+# OPS-03: the scripts for bpftrace in Documentation/trace. The kernel has their
+# tracepoints and fields, and a beginning and its end have the same key. Then
+# bpftrace runs them, and they report what happened. Its compiler is as large as
+# the image, so it comes from the host's /usr, which the guest reads by 9p.
 . /usr/lib/rdma-cmx/selftests/cmx/functions
 
 trace=/sys/kernel/tracing
@@ -72,4 +73,81 @@ like "cmx_lookup_start has the name" "$log" \
 	'cmx_lookup_start: name=trace\.any\.cmx\.test '
 like "cmx_lookup_done has it, too" "$log" \
 	'cmx_lookup_done: name=trace\.any\.cmx\.test error=0'
+
+# --- bpftrace ----------------------------------------------------------------
+
+usr=/run/host-usr
+bpftrace=$usr/bin/bpftrace
+trap 'umount $usr 2>/dev/null' EXIT
+
+usr_mount() {
+	mkdir -p $usr && modprobe -qa 9pnet_virtio 9p &&
+		mount -t 9p -o trans=virtio,version=9p2000.L,ro,cache=loose usr $usr
+}
+
+# traced SCRIPT: what it prints while $work runs, from start to end; ${did[]}: how
+# far each counter went meanwhile
+work=/tmp/test/work
+declare -A did
+traced() {
+	local name
+
+	for name in name_lookups name_hits completed failed; do
+		did[$name]=$(counter $name)
+	done
+	# -c takes no script.
+	out=$(LD_LIBRARY_PATH=$(echo $usr/lib/*-linux-gnu) timeout 250 \
+		$bpftrace -c "/bin/bash $work" "$scripts/$1" 2>/tmp/test/err)
+	is "$1: exit code" $? 0 || diag "$(cat /tmp/test/err)"
+	for name in "${!did[@]}"; do
+		did[$name]=$(($(counter "$name") - did[$name]))
+	done
+	diag "$out"
+}
+
+# sum REGEX: of all rows of a histogram, or the numbers of maps
+sum() {
+	awk -v map="^@$1:\$" '
+		/^@/ { on = $1 ~ map; if (on && NF > 1) n += $2 }
+		on && /^[[(]/ { sub(/\|.*/, ""); n += $NF }
+		END { print n + 0 }' <<<"$out"
+}
+
+if ! usr_mount 2>/dev/null || [ ! -x $bpftrace ]; then
+	skip "bpftrace runs the scripts" "the host has none for this guest"
+	finish
+fi
+# Two lookups at least, one answer of the cache, which a machine that stands still
+# may have forgotten meanwhile, and one failure
+cat >$work <<-'END'
+	unset LD_LIBRARY_PATH
+	hits=/sys/module/rdma_cmx/counters/name_hits
+	before=$(<$hits)
+	{
+		cmx resolve nosuch.bpf.test 7471
+		for i in {1..100}; do
+			cmx resolve bpf.any.cmx.test 7471
+			[ $(<$hits) = $before ] || break
+		done
+	} >/dev/null 2>&1
+	exit 0
+END
+traced names.bt
+like "names.bt: the name that fails" "$out" \
+	'^nosuch\.bpf\.test: error -2 after [0-9]+ ms$'
+ok "names.bt: there were lookups" test "${did[name_lookups]}" -ge 2
+is "names.bt: the time of each lookup" "$(sum lookup_ms)" \
+	"${did[name_lookups]}"
+ok "names.bt: the cache had one" test "${did[name_hits]}" -ge 1
+is "names.bt: each answer of the cache" "$(sum cached)" "${did[name_hits]}"
+traced queries.bt
+ok "queries.bt: there were resolutions" test "${did[completed]}" -ge 2
+is "queries.bt: the time of each resolution" "$(sum resolution_us)" \
+	$((did[completed] + did[failed]))
+is "queries.bt: those that succeed" "$(sum 'resolution_errors[[]0[]]')" \
+	"${did[completed]}"
+is "queries.bt: those that fail" "$(sum 'resolution_errors[[]-.*')" \
+	"${did[failed]}"
+is "queries.bt: the number of entries of each" "$(sum resolution_entries)" \
+	$((did[completed] + did[failed]))
 finish

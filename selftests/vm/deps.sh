@@ -35,8 +35,10 @@ packages=(
 # Sphinx for `make docs`, which runs scripts/kernel-doc of the kernel's headers
 packages_docs=(perl python3-sphinx)
 # Large, and not for `make demo`
-# (Coccinelle loads libpython3.11.so by that name.)
-packages_lint=(sparse coccinelle libpython3-dev clang libclang-rt-14-dev shellcheck)
+# (Coccinelle loads libpython3.11.so by that name. bpftrace, for cmx/trace, has
+# its compiler in common with clang.)
+packages_lint=(sparse coccinelle libpython3-dev clang libclang-rt-14-dev
+	shellcheck bpftrace)
 # Large as well; programs/nvme alone needs them
 packages_storage=(nvme-cli fio e2fsprogs)
 # For `make deb` and `make rpm`, which host/packages runs

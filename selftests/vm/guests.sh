@@ -56,6 +56,10 @@ guest_start() {
 	alpha)
 		shape=(-m $((1536 + megabytes)) -smp "$cpus")
 		wire_add alpha beta 1
+		# For cmx/trace: bpftrace's compiler is as large as the image.
+		[ "$boots" != stock ] || ! type -p bpftrace >/dev/null ||
+			shape+=(-virtfs "local,path=/usr,mount_tag=usr,\
+security_model=none,readonly=on")
 		;;
 	beta)
 		# For one processor that can never have company, QEMU's emulation

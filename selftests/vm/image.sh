@@ -46,6 +46,7 @@ modules=(
 	rdma_rxe crc32_pclmul crc32_generic crc32c_intel crc32c_generic
 	ib_uverbs rdma_ucm ib_umad ib_ipoib rdmavt dns_resolver
 	nvmet-rdma nvme-rdma brd ext4 vxlan
+	9p 9pnet_virtio
 )
 
 tree_make() {

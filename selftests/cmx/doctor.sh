@@ -61,6 +61,40 @@ far_vlan_up() {
 	ip -n far link set v1 up
 }
 
+# vlan_plain NETDEV: VLAN 9 above d0 by that name, without any address
+vlan_plain() {
+	ip link add link d0 name "$1" type vlan id 9
+	sysctl -qw "net.ipv6.conf.$1.disable_ipv6=1"
+	ip link set "$1" up
+}
+
+# pod_up: another network namespace, whose interface has the name of rxe0's
+pod_up() {
+	ip netns add pod
+	ip -n pod link add eth0 type dummy
+	ip -n pod addr add 10.99.0.1/24 dev eth0
+	ip -n pod link set eth0 up
+}
+
+# A cgroup in which no file for verbs of rxe1 can be opened
+cgroup=/sys/fs/cgroup/doctor
+limit_up() {
+	echo +rdma >/sys/fs/cgroup/cgroup.subtree_control
+	mkdir $cgroup && echo "rxe1 hca_handle=0" >$cgroup/rdma.max
+}
+
+# garble NAME: the helper's answer for NAME is malformed
+garble() {
+	away "$helper"
+	cat >"$helper" <<-END
+	#!/bin/bash
+	[ "\${!#}" != $1 ] ||
+		exec $(type -P keyctl) instantiate "\${@: -2:1}" garbage 0
+	exec $helper.away "\$@"
+	END
+	chmod 755 "$helper"
+}
+
 mends() {
 	eval "$(sed -n 's/^mend: //p' <<<"$out")"
 }
@@ -81,11 +115,13 @@ rxe0_add() {
 
 cleanup() {
 	eval "$undo"
+	params_back
 	ip link del bond7
 	ip link del v0
 	rdma link del rxe1
 	ip link del d0
 	ip netns del far
+	ip netns del pod
 } 2>/dev/null
 trap cleanup EXIT
 
@@ -102,6 +138,11 @@ like "a name: the management address is no fault" "$out" \
 	'^ok +route-device +192\.168\.77\.2'
 healthy "this host's own name" cmx doctor alpha.cmx.test
 healthy "a container" unshare -m -p -f --mount-proc cmx doctor storage.cmx.test
+ip addr flush dev d0
+ip addr add 10.56.0.1/24 dev d0 label d0:rail
+healthy "an address with a label" cmx doctor 10.56.0.2
+ip addr flush dev d0
+side_address
 run cmx doctor -j storage.cmx.test
 is "-j: exit code" "$status" 0
 ok "-j: JSON" "$json" <<<"$out"
@@ -122,6 +163,10 @@ fault vendor-mix "another ib_core is installed" \
 	'mkdir "$modules/extra"; cp "$core" "$modules/extra"
 	 echo "search extra built-in updates" >/run/depmod; depmod -C /run/depmod' \
 	'rm -r "$modules/extra"; depmod'
+# No vendor's modules are at hand: its mark is a file's word here.
+fault vendor-mix "ib_core of a vendor with the kernel's rdma_cm" : : \
+	unshare -m bash -c 'echo O >/run/taint
+	mount --bind /run/taint /sys/module/ib_core/taint; cmx doctor'
 fault device-file "no device file" 'away $device' 'back $device'
 fault device-stale "the file of another device" \
 	'away $device; mknod $device c 10 1' 'rm $device; back $device'
@@ -129,6 +174,14 @@ fault device-rights "no right to the device" \
 	'chmod 600 $device' 'chmod 666 $device' "${nobody[@]}" cmx doctor
 fault verbs-file "no file for verbs" \
 	'away /dev/infiniband/uverbs0' 'back /dev/infiniband/uverbs0'
+
+# No older modules are at hand: strace changes what the first ioctl returns.
+fault abi "the modules refuse GET_INFO" : : \
+	strace -o /dev/null -e trace=ioctl -e inject=ioctl:error=ENOTTY:when=1 \
+	cmx doctor
+fault abi "the modules have an older ABI" : : \
+	strace -o /dev/null -e trace=ioctl \
+	-e inject=ioctl:poke_exit=@arg3=4000000000000000:when=1 cmx doctor
 
 # Name helper
 fault names-request-key "no request-key" \
@@ -142,9 +195,41 @@ fault names-helper "the helper is not executable" \
 fault names-run "the helper gives no answer" \
 	'away $helper; printf "#!/bin/sh\n" >$helper; chmod 755 $helper' \
 	'rm $helper; back $helper'
+fault names-run "the helper's answers are malformed" \
+	'garble localhost' 'rm $helper; back $helper'
 fault "names-user?" "no user for the helper" \
 	'cp /etc/passwd /etc/passwd.away; sed -i /^rdma-cmx/d /etc/passwd' \
 	'back /etc/passwd'
+
+# busy: a user has more lookups than the limits allow, until $idle is there
+idle=/tmp/test/idle
+busy() {
+	local i
+
+	param names_per_user 1
+	param names_waiting_per_user 1
+	trap cleanup EXIT
+	rm -f "$idle"
+	busy_pids=()
+	for i in 1 2 3 4; do
+		until [ -e "$idle" ]; do
+			"${nobody[@]}" timeout 60 cmx resolve "busy$i.silent.test"
+		done >/dev/null 2>&1 &
+		busy_pids+=($!)
+	done
+}
+
+busy_end() {
+	touch "$idle"
+	killall -KILL -q cmx
+	wait "${busy_pids[@]}"
+	params_back
+	wait_for 60 live_none
+}
+fault "names-busy?" "as many lookups as the limit allows" busy busy_end \
+	"${nobody[@]}" cmx doctor
+fault names-busy "a name for which there are too many lookups" busy busy_end \
+	"${nobody[@]}" cmx doctor x.any.cmx.test
 
 # Limits, rsockets
 fault memlock-limit "little memory may be locked" : : \
@@ -169,6 +254,8 @@ fault rdma-device "no RDMA device" \
 	'rxe0_add; rdma link add rxe1 type rxe netdev d0'
 fault rdma-namespace "no network interface in this namespace" : : \
 	unshare -n cmx doctor
+fault rdma-namespace "an interface with the name of the device's" \
+	pod_up 'ip netns del pod' ip netns exec pod cmx doctor
 fault netdev-address "no address" \
 	'rdma link del rxe0; ip addr flush dev d0' 'rxe0_add; side_address'
 fault netdev-bridge "the interface is in a bridge" \
@@ -186,11 +273,23 @@ fault netdev-bridge "the route is by a bridge" \
 fault netdev-macvlan "the route is by a macvlan" \
 	'ip link add mv0 link d0 type macvlan; ip addr add 10.58.0.1/24 dev mv0
 	 ip link set mv0 up' 'ip link del mv0' cmx doctor 10.58.0.2
+fault netdev-upper "the route is by a team" \
+	'ip addr flush dev d0; ip link set d0 down; ip link add tm0 type team
+	 ip link set d0 master tm0; ip addr add 10.58.0.1/24 dev tm0
+	 ip link set tm0 up; ip link set d0 up' \
+	'ip link del tm0; ip link set d0 up; side_address' cmx doctor 10.58.0.2
+fault netdev-vlan "the route is by a VLAN without an address" \
+	'vlan_plain v9; ip route add 10.59.0.0/24 dev v9 src 10.56.0.1' \
+	'ip link del v9' cmx doctor 10.59.0.2
 
 # VLAN and bond
 far_vlan_up
 vlan_up d0
 healthy "a VLAN" cmx doctor 10.57.0.2
+fault gid-missing "the route has the source address of another interface" \
+	'ip route add 10.57.0.2 dev v0 src 10.56.0.1' mends cmx doctor 10.57.0.2
+healthy "the source address is changed as told" cmx doctor 10.57.0.2
+ip route del 10.57.0.2 dev v0
 fault netdev-down "the VLAN is down" \
 	'ip link set v0 down' 'ip link set v0 up' cmx doctor 10.57.0.2
 fault neighbour "the other host is not in the VLAN" \
@@ -201,6 +300,11 @@ fault route-device "the address is that of an interface without RDMA" \
 	'ip addr flush dev d0; ip addr add 10.56.0.1/24 dev mgmt0' \
 	'ip addr del 10.56.0.1/24 dev mgmt0; side_address' \
 	cmx doctor 10.56.0.2
+fault route-device "an interface that is down has a shorter prefix" \
+	'ip link add link d0 name v8 type vlan id 8
+	 ip addr add 172.16.0.1/12 dev v8; ip addr add 172.20.0.1/24 dev mgmt0' \
+	'ip link del v8; ip addr del 172.20.0.1/24 dev mgmt0' \
+	cmx doctor 172.20.0.2
 bond_up
 vlan_up bond7
 healthy "a device on a bond" cmx doctor 10.56.0.2
@@ -228,11 +332,17 @@ fault route-vrf "the interface is in a VRF" \
 fault route-missing "no route" : : cmx doctor unreachable.cmx.test
 fault route-device "a route without RDMA" : : cmx doctor mgmt.cmx.test
 fault neighbour "no neighbour" : : cmx doctor 10.56.0.9
+fault address "a cgroup whose limit of device handles is used up" \
+	limit_up 'rmdir $cgroup' bash -c "
+	echo \$\$ >$cgroup/cgroup.procs && exec cmx doctor 10.56.0.2"
 fault name-unknown "no such name" : : cmx doctor nosuch.cmx.test
 fault name-no-address "a name without an address" : : \
 	cmx doctor nodata.cmx.test
 fault name-server "the server fails" : : cmx doctor x.servfail.test
 fault name-server "no server" dns_down dns_up cmx doctor x.any.cmx.test
+fault name "the helper's answer for a name is malformed" \
+	'garble garbage.any.cmx.test' 'rm $helper; back $helper' \
+	cmx doctor garbage.any.cmx.test
 fault service "no such service" : : cmx doctor 10.56.0.2 nosuch
 
 # Names of others

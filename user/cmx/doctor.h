@@ -32,6 +32,7 @@ struct port {
 	char device[64];
 	unsigned int number;
 	bool infiniband;
+	bool iwarp;
 	bool active;
 	bool usable;		/* active, with an address */
 	char netdev[IF_NAMESIZE];	/* the first, or "" */
@@ -43,6 +44,7 @@ struct doctor {
 	bool memory;		/* ran out of it */
 	bool container;		/* looks like one */
 	bool elsewhere;		/* in other than the host's namespaces */
+	bool busy;		/* the user has too many lookups */
 	int device;		/* the open device, or -1 */
 	uint64_t features;	/* of GET_INFO */
 	const char *node;
@@ -86,11 +88,20 @@ const struct port *port_of_netdev(const struct doctor *doctor,
 				  const char *netdev);
 /* An address that is not link-local */
 bool netdev_has_address(const char *netdev);
+bool netdev_owns_address(const char *netdev, const struct sockaddr *addr);
+/*
+ * Is @gid made of an address of @netdev, or of its MAC address? That tells an
+ * interface from one of the same name in another network namespace: sysfs shows
+ * the names of all.
+ */
+bool netdev_has_gid(const char *netdev, const struct in6_addr *gid);
 
 /* What a network interface is: "bridge", "bond", "vlan", "macvlan", "vrf", ... */
 void netdev_kind(const char *netdev, char kind[32]);
 /* Below VLANs, whatever they are above: @netdev itself when it is no VLAN */
 void netdev_below_vlans(const char *netdev, char lower[IF_NAMESIZE]);
+/* Is there an interface below it? */
+bool netdev_is_upper(const char *netdev);
 /* Of an interface that RDMA packets do not pass: the check to report */
 struct passed {
 	const char *id;
@@ -121,10 +132,17 @@ struct route {
 	char netdev[IF_NAMESIZE];
 	bool local;
 	struct sockaddr_storage next;	/* the gateway, or the destination */
+	struct sockaddr_storage source;	/* AF_UNSPEC: it names none */
 };
 
 int route_find(const struct sockaddr *addr, struct route *route);
-/* An interface that would be the route to @addr and is down; false: none. */
+/* The bits of @addr that its route has; 0: there is none, or the default. */
+unsigned int route_length(const struct sockaddr *addr);
+/*
+ * An interface that would be the route to @addr and is down: @addr is in the
+ * network of its address, and no longer route is there, which would win even if
+ * the interface were up. False: none.
+ */
 bool netdev_down_to(const struct sockaddr *addr, char netdev[IF_NAMESIZE]);
 /* "REACHABLE", "FAILED", ... of the neighbour cache; NULL: not there. */
 const char *neighbour_state(const struct route *route);

@@ -117,8 +117,8 @@ static void user_check(struct doctor *doctor)
 }
 
 /*
- * Any answer but ENOKEY is one: the helper has run. This name asks no server
- * where /etc/hosts has it.
+ * Any answer but ENOKEY and a malformed one is good: the helper has run. This
+ * name asks no server where /etc/hosts has it.
  */
 static void lookup_check(struct doctor *doctor)
 {
@@ -138,19 +138,21 @@ static void lookup_check(struct doctor *doctor)
 	};
 
 	if (!ioctl(doctor->device, RDMA_CMX_IO(GETADDRINFO), &cmd) ||
-	    (errno != ENOKEY && errno != ETIMEDOUT && errno != EAGAIN)) {
+	    (errno != ENOKEY && errno != EBADMSG && errno != ETIMEDOUT &&
+	     errno != EAGAIN)) {
 		check_add(doctor, CHECK_OK, "names-run",
 			  "the kernel gets an answer from the helper");
 		return;
 	}
 	if (errno == EAGAIN) {
+		doctor->busy = true;
 		check_add(doctor, CHECK_WARNING, "names-busy",
 			  "this user has as many lookups as the limit allows");
 		check_mend(doctor, "cmx stat");
 		return;
 	}
 	check_add(doctor, CHECK_WRONG, "names-run",
-		  "request-key or the helper gives the kernel no answer: %s",
+		  "request-key or the helper gives the kernel no good answer: %s",
 		  strerror(errno));
 	check_mend(doctor, "journalctl -b -t cmx-names -t request-key");
 }

@@ -10,12 +10,21 @@
 #include <linux/if_link.h>
 #include <linux/neighbour.h>
 #include <linux/rtnetlink.h>
+#include <netpacket/packet.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "cmx.h"
 #include "doctor.h"
+
+/* IPv4 addresses have labels: the name, and maybe ":" and more. */
+static bool netdev_is(const char *netdev, const struct ifaddrs *at)
+{
+	size_t len = strcspn(at->ifa_name, ":");
+
+	return strlen(netdev) == len && !strncmp(at->ifa_name, netdev, len);
+}
 
 bool netdev_has_address(const char *netdev)
 {
@@ -26,12 +35,52 @@ bool netdev_has_address(const char *netdev)
 	if (getifaddrs(&list))
 		return false;
 	for (at = list; at && !found; at = at->ifa_next) {
-		if (!at->ifa_addr || strcmp(at->ifa_name, netdev))
+		if (!at->ifa_addr || !netdev_is(netdev, at))
 			continue;
 		in6 = (const void *)at->ifa_addr;
 		found = at->ifa_addr->sa_family == AF_INET ||
 			(at->ifa_addr->sa_family == AF_INET6 &&
 			 !IN6_IS_ADDR_LINKLOCAL(&in6->sin6_addr));
+	}
+	freeifaddrs(list);
+	return found;
+}
+
+/* The default GID has the MAC address as IPv6 has it, or with a dev_id. */
+static bool gid_of_mac(const struct in6_addr *gid, const struct ifaddrs *at)
+{
+	const struct sockaddr_ll *ll = (const void *)at->ifa_addr;
+	const unsigned char *mac = ll->sll_addr, *eui = gid->s6_addr + 8;
+
+	if (ll->sll_halen != 6)
+		return false;
+	/* iWARP has nothing but the MAC address. */
+	if (!memcmp(gid->s6_addr, mac, 6))
+		return true;
+	return IN6_IS_ADDR_LINKLOCAL(gid) && !((eui[0] ^ mac[0]) & ~2) &&
+	       !memcmp(eui + 1, mac + 1, 2) && !memcmp(eui + 5, mac + 3, 3);
+}
+
+bool netdev_has_gid(const char *netdev, const struct in6_addr *gid)
+{
+	struct ifaddrs *list, *at;
+	bool found = false;
+
+	if (getifaddrs(&list))
+		return false;
+	for (at = list; at && !found; at = at->ifa_next) {
+		const struct sockaddr_in *in = (const void *)at->ifa_addr;
+		const struct sockaddr_in6 *in6 = (const void *)at->ifa_addr;
+
+		if (!at->ifa_addr || !netdev_is(netdev, at))
+			continue;
+		if (at->ifa_addr->sa_family == AF_INET)
+			found = IN6_IS_ADDR_V4MAPPED(gid) &&
+				!memcmp(gid->s6_addr + 12, &in->sin_addr, 4);
+		else if (at->ifa_addr->sa_family == AF_INET6)
+			found = !memcmp(gid, &in6->sin6_addr, sizeof(*gid));
+		else if (at->ifa_addr->sa_family == AF_PACKET)
+			found = gid_of_mac(gid, at);
 	}
 	freeifaddrs(list);
 	return found;
@@ -90,6 +139,16 @@ void netdev_below_vlans(const char *netdev, char lower[IF_NAMESIZE])
 		lower_name(files.gl_pathv[0], lower);
 		globfree(&files);
 	}
+}
+
+bool netdev_is_upper(const char *netdev)
+{
+	glob_t files;
+
+	if (!lowers_find(netdev, &files))
+		return false;
+	globfree(&files);
+	return true;
 }
 
 static const struct port *port_below(const struct doctor *doctor,
@@ -223,33 +282,44 @@ void netdev_kind(const char *netdev, char kind[32])
 			 (const char *)RTA_DATA(attr));
 }
 
-int route_find(const struct sockaddr *addr, struct route *route)
+/* The reply to a request for the route to @addr, or an errno */
+static int route_ask(const struct sockaddr *addr, unsigned int flags,
+		     void *reply, size_t size)
 {
-	char reply[4096] __attribute__((aligned(8))) = "";
-	const struct nlmsghdr *head = (const void *)reply;
-	const struct rtmsg *rtm = NLMSG_DATA(head);
-	const struct rtattr *attr;
 	struct message msg = {
 		.head.nlmsg_len = NLMSG_LENGTH(sizeof(struct rtmsg)),
 		.head.nlmsg_type = RTM_GETROUTE,
 		.route.rtm_family = addr->sa_family,
+		.route.rtm_flags = flags,
 	};
 	const void *data;
 	uint32_t scope;
 	size_t len;
-	int ret, left;
 
-	memset(route, 0, sizeof(*route));
 	data = address_of(addr, &len);
-	memcpy(&route->next, addr, len == 4 ? sizeof(struct sockaddr_in) :
-				   sizeof(struct sockaddr_in6));
 	msg.route.rtm_dst_len = 8 * len;
 	attr_add(&msg, RTA_DST, data, len);
 	scope = len == 16 ? ((const struct sockaddr_in6 *)addr)->sin6_scope_id :
 			    0;
 	if (scope)
 		attr_add(&msg, RTA_OIF, &scope, sizeof(scope));
-	ret = ask(&msg, RTM_NEWROUTE, reply, sizeof(reply));
+	return ask(&msg, RTM_NEWROUTE, reply, size);
+}
+
+int route_find(const struct sockaddr *addr, struct route *route)
+{
+	char reply[4096] __attribute__((aligned(8))) = "";
+	const struct nlmsghdr *head = (const void *)reply;
+	const struct rtmsg *rtm = NLMSG_DATA(head);
+	const struct rtattr *attr;
+	size_t len;
+	int ret, left;
+
+	memset(route, 0, sizeof(*route));
+	address_of(addr, &len);
+	memcpy(&route->next, addr, len == 4 ? sizeof(struct sockaddr_in) :
+				   sizeof(struct sockaddr_in6));
+	ret = route_ask(addr, 0, reply, sizeof(reply));
 	if (ret)
 		return ret;
 	if (rtm->rtm_type == RTN_UNREACHABLE || rtm->rtm_type == RTN_BLACKHOLE)
@@ -271,42 +341,83 @@ int route_find(const struct sockaddr *addr, struct route *route)
 			   RTA_PAYLOAD(attr) == len) {
 			memcpy((void *)address_of((void *)&route->next, &len),
 			       RTA_DATA(attr), len);
+		} else if (attr->rta_type == RTA_PREFSRC &&
+			   RTA_PAYLOAD(attr) == len) {
+			route->source.ss_family = addr->sa_family;
+			memcpy((void *)address_of((void *)&route->source, &len),
+			       RTA_DATA(attr), len);
 		}
 	}
 	return 0;
 }
 
-/* Are @a and @b the same where @mask has ones? */
-static bool same_network(const struct sockaddr *a, const struct sockaddr *b,
-			 const struct sockaddr *mask)
+unsigned int route_length(const struct sockaddr *addr)
+{
+	char reply[4096] __attribute__((aligned(8))) = "";
+	const struct rtmsg *rtm = NLMSG_DATA((struct nlmsghdr *)reply);
+
+	return route_ask(addr, RTM_F_FIB_MATCH, reply, sizeof(reply)) ? 0 :
+	       rtm->rtm_dst_len;
+}
+
+bool netdev_owns_address(const char *netdev, const struct sockaddr *addr)
+{
+	struct ifaddrs *list, *at;
+	const void *data;
+	bool found = false;
+	size_t len;
+
+	if (getifaddrs(&list))
+		return false;
+	data = address_of(addr, &len);
+	for (at = list; at && !found; at = at->ifa_next)
+		found = at->ifa_addr &&
+			at->ifa_addr->sa_family == addr->sa_family &&
+			netdev_is(netdev, at) &&
+			!memcmp(address_of(at->ifa_addr, &len), data, len);
+	freeifaddrs(list);
+	return found;
+}
+
+/* Bits of @mask if @a and @b are the same there; -1: they are not. */
+static int same_network(const struct sockaddr *a, const struct sockaddr *b,
+			const struct sockaddr *mask)
 {
 	const unsigned char *x, *y, *m;
+	int bits = 0;
 	size_t len, i;
 
 	x = address_of(a, &len);
 	y = address_of(b, &len);
 	m = address_of(mask, &len);
-	for (i = 0; i < len; i++)
+	for (i = 0; i < len; i++) {
 		if ((x[i] ^ y[i]) & m[i])
-			return false;
-	return true;
+			return -1;
+		bits += __builtin_popcount(m[i]);
+	}
+	return bits;
 }
 
 bool netdev_down_to(const struct sockaddr *addr, char netdev[IF_NAMESIZE])
 {
+	int bits, longest = route_length(addr);
 	struct ifaddrs *list, *at;
 	bool found = false;
 
 	if (getifaddrs(&list))
 		return false;
-	for (at = list; at && !found; at = at->ifa_next) {
+	for (at = list; at; at = at->ifa_next) {
 		if (!at->ifa_addr || !at->ifa_netmask ||
 		    at->ifa_addr->sa_family != addr->sa_family ||
 		    (at->ifa_flags & IFF_UP))
 			continue;
-		found = same_network(addr, at->ifa_addr, at->ifa_netmask);
-		if (found)
-			snprintf(netdev, IF_NAMESIZE, "%.15s", at->ifa_name);
+		bits = same_network(addr, at->ifa_addr, at->ifa_netmask);
+		if (bits < longest || (found && bits == longest))
+			continue;
+		found = true;
+		longest = bits;
+		snprintf(netdev, IF_NAMESIZE, "%.*s",
+			 (int)strcspn(at->ifa_name, ":"), at->ifa_name);
 	}
 	freeifaddrs(list);
 	return found;

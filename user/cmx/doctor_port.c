@@ -33,9 +33,11 @@ bool port_gid(const struct port *port, unsigned int index,
 	    !memcmp(gid, &none, sizeof(none)))
 		return false;
 	/* Of InfiniBand it says "IB/RoCE v1". */
-	if (port->infiniband ||
-	    !file_line(type, 32, PORT "/gid_attrs/types/%u", port->device,
-		       port->number, index))
+	if (port->iwarp)
+		strcpy(type, "iWARP");
+	else if (port->infiniband ||
+		 !file_line(type, 32, PORT "/gid_attrs/types/%u", port->device,
+			    port->number, index))
 		strcpy(type, "InfiniBand");
 	/* The subnet prefix alone is none. */
 	return memcmp(gid->s6_addr + 8, none.s6_addr, 8) || !port->infiniband;
@@ -46,6 +48,11 @@ static bool port_netdev(const struct port *port, unsigned int index,
 {
 	return file_line(name, IF_NAMESIZE, PORT "/gid_attrs/ndevs/%u",
 			 port->device, port->number, index);
+}
+
+static bool port_roce(const struct port *port)
+{
+	return !port->infiniband && !port->iwarp;
 }
 
 bool port_has_netdev(const struct port *port, const char *netdev)
@@ -61,7 +68,12 @@ bool port_has_netdev(const struct port *port, const char *netdev)
 		if (!file_exists(PORT "/gids/%u", port->device, port->number,
 				 i))
 			break;
-		if (port_netdev(port, i, name) && !strcmp(name, netdev))
+		/* Linux before 6.5 has no names for iWARP. */
+		if (port_netdev(port, i, name) ? strcmp(name, netdev) :
+						 !port->iwarp)
+			continue;
+		if (port_gid(port, i, &gid, type) &&
+		    netdev_has_gid(netdev, &gid))
 			return true;
 	}
 	return false;
@@ -178,19 +190,18 @@ static void gids_check(struct doctor *doctor, struct port *port)
 				   quoted(port->device, name), port->number);
 		return;
 	}
-	if (!port->infiniband && !v2)
+	if (port_roce(port) && !v2) {
 		check_add(doctor, CHECK_WARNING, "gid-type",
 			  "%s/%u: all GIDs are of type RoCE v1, which no router passes",
 			  port->device, port->number);
-	else
-		check_add(doctor, CHECK_OK, "gid",
-			  "%s/%u: %u GID%s, index %u is %s%s%s", port->device,
-			  port->number, count, count == 1 ? "" : "s", first, text,
-			  port->infiniband ? "" : ", ",
-			  port->infiniband ? "" : v2 ? "RoCE v2" : "RoCE v1");
-	if (!port->infiniband && !v2)
 		check_mend(doctor, "cma_roce_mode -d %s -p %u -m 2",
 			   quoted(port->device, name), port->number);
+		return;
+	}
+	check_add(doctor, CHECK_OK, "gid",
+		  "%s/%u: %u GID%s, index %u is %s%s", port->device,
+		  port->number, count, count == 1 ? "" : "s", first, text,
+		  port_roce(port) ? ", RoCE v2" : "");
 }
 
 bool netdev_passed(const struct port *port, const char *netdev,
@@ -207,8 +218,11 @@ bool netdev_passed(const struct port *port, const char *netdev,
 	char parent[IF_NAMESIZE];
 	size_t i;
 
+	/* iWARP is TCP, which passes all of them. */
+	if (!port_roce(port))
+		return false;
 	netdev_below_vlans(netdev, passed->netdev);
-	/* Soft-RoCE names the interface that it was made on. */
+	/* Soft-RoCE names the interface that it was made on, never a VLAN. */
 	passed->soft = file_line(parent, sizeof(parent), SYS "/parent",
 				 port->device);
 	if (passed->soft && !strcmp(parent, passed->netdev))
@@ -222,7 +236,11 @@ bool netdev_passed(const struct port *port, const char *netdev,
 		passed->state = passed->soft ? CHECK_WRONG : CHECK_WARNING;
 		return true;
 	}
-	return false;
+	/* A VRF only has addresses; packets leave by its parts. */
+	passed->id = "netdev-upper";
+	passed->state = CHECK_WRONG;
+	return passed->soft && strcmp(passed->kind, "vrf") &&
+	       netdev_is_upper(passed->netdev);
 }
 
 void passed_mend(struct doctor *doctor, const struct port *port,
@@ -290,7 +308,7 @@ static void netdev_check(struct doctor *doctor, struct port *port)
 			   quoted(port->netdev, name));
 		return;
 	}
-	if (!port->infiniband && netdev_passed(port, port->netdev, &passed)) {
+	if (netdev_passed(port, port->netdev, &passed)) {
 		port->usable = passed.state != CHECK_WRONG;
 		check_add(doctor, passed.state, passed.id,
 			  "%s/%u: its address is that of %s; RDMA packets do not pass the %s %s",
@@ -308,10 +326,14 @@ static void port_check(struct doctor *doctor, struct port *port)
 {
 	/* The device may go meanwhile. */
 	char state[64] = "unknown", phys[64] = "unknown", layer[64];
+	char node[64];
 
 	port->infiniband = file_line(layer, sizeof(layer), PORT "/link_layer",
 				     port->device, port->number) &&
 			   !strcmp(layer, "InfiniBand");
+	/* "4: RNIC" */
+	port->iwarp = file_line(node, sizeof(node), SYS "/node_type",
+				port->device) && strtol(node, NULL, 0) == 4;
 	port->active = number_read(port, "state", state) == 4;
 	netdev_find(port);
 	if (!port->active) {
@@ -320,7 +342,8 @@ static void port_check(struct doctor *doctor, struct port *port)
 		return;
 	}
 	check_add(doctor, CHECK_OK, "port-state", "%s/%u: ACTIVE, %s",
-		  port->device, port->number, port->infiniband ? "InfiniBand" : "Ethernet");
+		  port->device, port->number, port->infiniband ? "InfiniBand" :
+		  port->iwarp ? "iWARP" : "Ethernet");
 	gids_check(doctor, port);
 	netdev_check(doctor, port);
 }
@@ -345,6 +368,7 @@ static void ports_judge(struct doctor *doctor, size_t first)
 		    (!strcmp(check->id, "netdev-address") ||
 		     !strcmp(check->id, "netdev-bridge") ||
 		     !strcmp(check->id, "netdev-macvlan") ||
+		     !strcmp(check->id, "netdev-upper") ||
 		     !strcmp(check->id, "netdev-bond")))
 			check->state = CHECK_OK;
 	}

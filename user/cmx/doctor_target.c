@@ -42,6 +42,13 @@ static void name_failure(struct doctor *doctor, int error, int err)
 	size_t i;
 
 	quoted(doctor->node, name);
+	if (error == EAI_AGAIN && doctor->busy) {
+		check_add(doctor, CHECK_WRONG, "names-busy",
+			  "%s: not looked up, as this user has too many lookups",
+			  doctor->node);
+		check_mend(doctor, "cmx stat");
+		return;
+	}
 	for (i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
 		if (known[i].error != error)
 			continue;
@@ -91,6 +98,29 @@ static bool vrf_check(struct doctor *doctor, const char *addr)
 	return false;
 }
 
+/* A GID is of an address and its interface; the source of a route may be of any. */
+static void source_elsewhere(struct doctor *doctor, const struct port *port,
+			     const struct sockaddr *dst,
+			     const struct route *route)
+{
+	char addr[ADDR_TEXT_MAX], source[ADDR_TEXT_MAX], next[ADDR_TEXT_MAX];
+	char where[QUOTED_MAX], via[QUOTED_MAX], name[QUOTED_MAX];
+	bool direct;
+
+	addr_text(dst, addr);
+	addr_text((void *)&route->next, next);
+	direct = !strcmp(addr, next);
+	check_add(doctor, CHECK_WRONG, "gid-missing",
+		  "%s: the route leaves by %s from %s, and %s/%u has no GID of that address there",
+		  addr, route->netdev,
+		  addr_text((void *)&route->source, source), port->device,
+		  port->number);
+	check_mend(doctor, "ip route replace %s%s%s dev %s",
+		   quoted(addr, where), direct ? "" : " via ",
+		   direct ? "" : quoted(next, via),
+		   quoted(route->netdev, name));
+}
+
 /* Why no RDMA device reaches an address */
 static void unreached(struct doctor *doctor, const struct sockaddr *dst)
 {
@@ -112,7 +142,12 @@ static void unreached(struct doctor *doctor, const struct sockaddr *dst)
 			   quoted(route.netdev, name));
 		return;
 	}
-	if (port) {
+	if (port && !port->iwarp && route.source.ss_family != AF_UNSPEC &&
+	    !netdev_owns_address(route.netdev, (void *)&route.source)) {
+		source_elsewhere(doctor, port, dst, &route);
+		return;
+	}
+	if (port && !port->iwarp) {
 		check_add(doctor, CHECK_WRONG, "gid-missing",
 			  "%s: the route leaves by %s, and %s/%u has no GID for its address",
 			  addr, route.netdev, port->device, port->number);
@@ -248,10 +283,19 @@ static void reached(struct doctor *doctor, const struct rdma_cm_id *id,
 		check_add(doctor, CHECK_OK, "address", "%s: reached", addr);
 		return;
 	}
-	if (known)
+	if (known) {
 		port.infiniband = known->infiniband;
+		port.iwarp = known->iwarp;
+	}
 	snprintf(port.device, sizeof(port.device), "%s",
 		 ibv_get_device_name(id->verbs->device));
+	/* It has one GID, and rdma_cm uses none. */
+	if (port.iwarp) {
+		check_add(doctor, CHECK_OK, "address",
+			  "%s: reached by %s/%u, iWARP", addr, port.device,
+			  port.number);
+		return;
+	}
 	inet_ntop(AF_INET6, want, text, sizeof(text));
 	/* A GID may be there as RoCE v1, too; rdma_cm takes v2, its default. */
 	for (i = 0; i < 256 && strcmp(type, "RoCE v2"); i++) {
@@ -292,8 +336,7 @@ static void address_check(struct doctor *doctor, struct rdma_addrinfo *ai)
 		return;
 	}
 	port = port_named(doctor, device);
-	if (port && !port->infiniband &&
-	    passed_check(doctor, port, ai->ai_dst_addr))
+	if (port && passed_check(doctor, port, ai->ai_dst_addr))
 		return;
 	if (rdma_create_id(NULL, &id, NULL, RDMA_PS_TCP)) {
 		check_add(doctor, CHECK_WRONG, "address", "rdma_create_id: %s",

@@ -38,11 +38,15 @@ healthy "an address of IPoIB" cmx doctor 10.66.0.3 7471
 like "an address: GID index and P_Key" "$out" \
 	'10\.66\.0\.3: reached by .*/1, GID index 0 \(fe80::.*\), P_Key 0xffff'
 healthy "a name" cmx doctor node2.cmx.test
+healthy "a container in the host's network" \
+	unshare -m -p -f --mount-proc cmx doctor node2.cmx.test
 run cmx doctor -j node3.cmx.test
 ok "-j: JSON" "$json" <<<"$out"
 like "-j: verdict" "$out" '"verdict": \{"id": "healthy"'
 ok "a host gets the second device" host_add a 2
 healthy "a namespace with one device" ip netns exec a cmx doctor
+healthy "a container with one device" \
+	ip netns exec a unshare -m -p -f --mount-proc cmx doctor 10.66.0.3
 ok "the host is removed" host_del a
 ok "the ports are active again" port_active_wait
 netdev=$(dev_netdev "$second")
@@ -61,6 +65,35 @@ fault sm-missing "no subnet manager brings the port up" \
 	'sm_stop; link_down $second; link_up $second;
 	 wait_for 60 dev_is $second INIT' 'sm_start; port_active_wait'
 fault sa "the subnet manager does not answer" sm_pause sm_resume
+# Of an SA that fails otherwise than by silence: a substitute, for all ports
+fake_sa() {
+	local i victims=()
+
+	sm_pause
+	for i in 1 2 3 4; do
+		victims+=(-V "$(fab_dev $i)")
+	done
+	rm -f /tmp/test/fake.log
+	/usr/lib/rdma-cmx/selftests/sa/tools/fake -C "$(fab_dev 4)" \
+		"${victims[@]}" "$@" >/tmp/test/fake.log 2>&1 &
+	fake=$!
+	wait_for 40 grep -q ready /tmp/test/fake.log
+}
+
+fake_sa_end() {
+	kill "$fake"
+	wait "$fake"
+	sm_resume
+	port_active_wait
+}
+
+fault sa-refuses "the subnet administrator refuses the query" \
+	'fake_sa status=0x0200' fake_sa_end
+fault path "the subnet administrator has no path" \
+	'fake_sa -a 0x35 empty' fake_sa_end cmx doctor 10.66.0.4
+# OpenSM leaves no port without the default partition: a file's word.
+fault pkey-missing "a port is in no partition" : : unshare -m bash -c "
+	mount -t tmpfs none ${pkey%/0} && echo 0x0000 >$pkey && cmx doctor"
 fault "pkey-limited?" "limited members only" \
 	'echo "Default=0x7fff, ipoib: ALL=limited, SELF=full;" >/run/partitions
 	 sm_again "$(fab_dev 1)" -P /run/partitions

@@ -5,7 +5,7 @@
 
 # The cheap ones first. `make check` runs those of its host test host/lint.
 tools=(checkpatch w1 sparse kernel-doc coccinelle analyzer clang clang-kernel
-	shellcheck columns rst docs)
+	shellcheck columns rst doctor docs)
 
 # Not run: scripts/coccinelle is for the whole kernel.
 cocci_skip=(
@@ -159,6 +159,32 @@ tool_rst() {
 			>/dev/null || status=$?
 	done
 	return "$status"
+}
+
+# Each id of cmx doctor is in cmx(1), and a test has a fault that it names; the
+# document on testing says how many.
+tool_doctor() {
+	local man=Documentation/man/cmx.1.rst doc=Documentation/testing.rst
+	local tests=(selftests/cmx/doctor.sh selftests/cmx/doctor_ib.sh)
+	local id ids text want
+
+	ids=$(sed -n '/^Ids do not change/,/^cmx nvme connect/p' "$man" |
+		grep -oE '^([a-z]+(-[a-z]+)*(, )?)+$|\*\*netdev-[a-z]+\*\*' |
+		tr -d '*,' | tr ' ' '\n' | grep . | sort -u)
+	for id in $ids; do
+		grep -qE "^fault \"?${id}[? \"]" "${tests[@]}" ||
+			echo "$man:1: no test has a fault for '$id'"
+		grep -q "\"$id\"" user/cmx/doctor*.c ||
+			echo "$man:1: cmx doctor has no id '$id'"
+	done
+	grep -ohE '^fault "?[a-z-]+' "${tests[@]}" | sed -E 's/fault "?//' |
+		sort -u | grep -vxFf <(echo "$ids") |
+		sed "s|.*|$man:1: the id '&' is missing|"
+	text=$(tr -s ' \n' ' ' <"$doc")
+	want="names $(cat "${tests[@]}" | grep -c '^fault ') injected faults by"
+	want+=" $(wc -l <<<"$ids") ids"
+	[[ $text == *"$want"* ]] ||
+		echo "$doc:1: the tests say: cmx doctor $want"
 }
 
 tool_docs() {

@@ -3,7 +3,7 @@
 # A third transport, iWARP, by soft-iWARP: addresses resolve and ids connect as
 # on the stock library, and multicast, which iWARP lacks, is refused. Both ends
 # are here, as Debian's kernel of the peer has no soft-iWARP.
-. /usr/lib/rdma-cmx/selftests/lib.sh
+. /usr/lib/rdma-cmx/selftests/cmx/functions
 
 address=10.77.0.1
 ids=/sys/module/rdma_ucmx/counters/ids
@@ -46,6 +46,42 @@ ping "rping, stock" "" "" 0
 ping "rping" "$run" "$run" 3
 ping "rping, stock server" "" "$run" 1
 ping "rping, stock client" "$run" "" 2
+
+# No interface keeps TCP from its way. There is another device, of soft-RoCE.
+healthy "cmx doctor" cmx doctor
+like "cmx doctor: the interface is that of the device" "$out" \
+	'^ok +netdev +siw0/1: iw0 is up, with an address$'
+healthy "cmx doctor, an address" cmx doctor $address
+like "cmx doctor, an address: by iWARP" "$out" \
+	": reached by siw0/1, iWARP\$"
+trap 'rdma link del siw1; ip link del iw1; ip link del iwb; ip netns del far' EXIT
+vlan_over_bridge() {
+	ip netns add far
+	ip link add iw1 type veth peer name d1 netns far
+	ip -n far link set d1 up
+	ip -n far link add link d1 name v1 type vlan id 5
+	ip -n far addr add 10.78.0.2/24 dev v1
+	ip -n far link set v1 up
+	ip link add iwb type bridge
+	ip link set iw1 master iwb
+	ip link set iw1 up
+	ip link set iwb up
+	ip link add link iwb name iwv type vlan id 5
+	ip addr add 10.78.0.1/24 dev iwv
+	ip link set iwv up
+	rdma link add siw1 type siw netdev iwv
+}
+ok "a device on a VLAN of a bridge" vlan_over_bridge
+healthy "cmx doctor, a VLAN of a bridge" cmx doctor 10.78.0.2
+like "cmx doctor, a VLAN of a bridge: by iWARP" "$out" \
+	'^ok +address +10\.78\.0\.2: reached by siw1/1, iWARP$'
+{
+	rdma link del siw1
+	ip link del iwb
+	ip link del iw1
+	ip netns del far
+} 2>/dev/null
+trap - EXIT
 
 out=$(timeout 60 cmx join --once --source $address 239.66.7.1 2>&1)
 is "multicast: refused" $? 1

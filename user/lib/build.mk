@@ -27,7 +27,7 @@ $(lib_so): $(lib_pic) user/lib/librdmacmx.map
 	$(CC) -shared $(CFLAGS) $(LDFLAGS) -Wl,-soname,librdmacmx.so.1 \
 		-Wl,--version-script=user/lib/librdmacmx.map \
 		-Wl,-Bsymbolic-functions,-z,nodelete,-z,defs,-z,relro,-z,now \
-		-o $@ $(lib_pic) -libverbs -pthread
+		-o $@ $(lib_pic) -pthread
 	ln -sf librdmacmx.so.1 $(lib_dir)/librdmacmx.so
 
 $(lib_a): $(lib_obj)

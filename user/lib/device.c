@@ -94,6 +94,8 @@ static struct ibv_device **device_list_get(int *n)
 
 	if (!__atomic_load_n(&loaded, __ATOMIC_RELAXED) && fds_check())
 		return NULL;
+	if (cmx_verbs_load())
+		return NULL;
 	list = ibv_get_device_list(n);
 	if (list && list[0])
 		__atomic_store_n(&loaded, true, __ATOMIC_RELAXED);

@@ -215,6 +215,16 @@ void cmx_channel_get(struct rdma_event_channel *channel);
 void cmx_channel_put(struct rdma_event_channel *channel);
 void cmx_channel_close(struct rdma_event_channel *channel);
 
+/* verbs.c */
+#ifdef CMX_SHARED
+int cmx_verbs_load(void);
+#else
+static inline int cmx_verbs_load(void)
+{
+	return 0;	/* linked with it */
+}
+#endif
+
 /* device.c */
 void cmx_device_lock(void);
 void cmx_device_unlock(void);

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * RA-02: libibverbs is loaded with the first device that the library opens. A
+ * process without one does not have it, and a host without libibverbs is an
+ * error of the call that needs a device. No test here calls verbs itself.
+ */
+#include <dlfcn.h>
+#include <limits.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/mount.h>
+
+#include "api.h"
+
+#define THREADS 8
+
+/* The file that @name is mapped from; false: it is not. */
+static bool mapped(const char *name, char *path)
+{
+	FILE *f = fopen("/proc/self/maps", "r");
+	char line[PATH_MAX + 128];
+	bool found = false;
+
+	while (f && !found && fgets(line, sizeof(line), f)) {
+		found = strstr(line, name) && strchr(line, '/');
+		if (found && path)
+			sscanf(strchr(line, '/'), "%4095s", path);
+	}
+	if (f)
+		fclose(f);
+	return found;
+}
+
+/* In front of that of libibverbs, as a program that measures verbs has it */
+static int pds;
+
+struct ibv_pd *ibv_alloc_pd(struct ibv_context *context)
+{
+	void *handle = dlopen("libibverbs.so.1", RTLD_NOW | RTLD_NOLOAD);
+	__typeof__(&ibv_alloc_pd) fn = handle ? dlsym(handle, __func__) : NULL;
+
+	__atomic_add_fetch(&pds, 1, __ATOMIC_RELAXED);
+	return fn ? fn(context) : NULL;
+}
+
+static struct rdma_cm_id *id_new(void)
+{
+	struct rdma_cm_id *id;
+
+	return rdma_create_id(NULL, &id, NULL, RDMA_PS_TCP) ? NULL : id;
+}
+
+TEST(RA_02_not_before_the_first_device)
+{
+	struct rdma_addrinfo *res;
+	struct rdma_cm_id *id;
+
+	ASSERT_FALSE(mapped("libibverbs.so", NULL));
+	ASSERT_EQ(0, rdma_getaddrinfo(OWN4, "7471", NULL, &res));
+	rdma_freeaddrinfo(res);
+	id = id_new();
+	ASSERT_NE(NULL, id);
+	EXPECT_FALSE(mapped("libibverbs.so", NULL));
+	EXPECT_EQ(0, id_bind(id, OWN4, 0));
+	EXPECT_NE(NULL, id->verbs);
+	EXPECT_TRUE(mapped("libibverbs.so", NULL));
+	EXPECT_EQ(1, pds);
+	EXPECT_EQ(0, rdma_destroy_id(id));
+}
+
+/* Where another process has loaded it from, which does not change this one */
+static int path_find(char *path)
+{
+	int status, ends[2];
+	pid_t pid;
+
+	if (pipe(ends))
+		return -1;
+	pid = fork();
+	if (!pid) {
+		struct rdma_cm_id *id = id_new();
+
+		if (!id || id_bind(id, OWN4, 0) || !mapped("libibverbs.so", path))
+			_exit(1);
+		_exit(write(ends[1], path, PATH_MAX) != PATH_MAX);
+	}
+	close(ends[1]);
+	status = pid > 0 && read(ends[0], path, PATH_MAX) == PATH_MAX ? 0 : -1;
+	close(ends[0]);
+	return waitpid(pid, NULL, 0) == pid ? status : -1;
+}
+
+TEST(RA_02_a_host_without_libibverbs)
+{
+	char path[PATH_MAX];
+	struct rdma_cm_id *id;
+
+	ASSERT_EQ(0, path_find(path));
+	ASSERT_FALSE(mapped("libibverbs.so", NULL));
+	ASSERT_EQ(0, unshare(CLONE_NEWNS));
+	ASSERT_EQ(0, mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL));
+	ASSERT_EQ(0, mount("/dev/null", path, NULL, MS_BIND, NULL));
+	id = id_new();
+	ASSERT_NE(NULL, id);
+	EXPECT_EQ(-1, id_bind(id, OWN4, 0));
+	EXPECT_EQ(ELIBACC, errno);
+	EXPECT_EQ(NULL, id->verbs);
+	EXPECT_EQ(NULL, rdma_get_devices(NULL));
+	EXPECT_EQ(ELIBACC, errno);
+	EXPECT_EQ(0, rdma_destroy_id(id));
+	/* It is looked for again. */
+	ASSERT_EQ(0, umount(path));
+	id = id_new();
+	ASSERT_NE(NULL, id);
+	EXPECT_EQ(0, id_bind(id, OWN4, 0));
+	EXPECT_NE(NULL, id->verbs);
+	EXPECT_EQ(0, rdma_destroy_id(id));
+}
+
+static void *bind_first(void *barrier)
+{
+	struct rdma_cm_id *id = id_new();
+	struct ibv_context **list;
+	long ret;
+
+	pthread_barrier_wait(barrier);
+	list = rdma_get_devices(NULL);
+	ret = !id || !list || id_bind(id, OWN4, 0) || !id->verbs;
+	if (list)
+		rdma_free_devices(list);
+	if (id)
+		rdma_destroy_id(id);
+	return (void *)ret;
+}
+
+TEST(RA_02_by_many_threads_at_once)
+{
+	pthread_t threads[THREADS];
+	pthread_barrier_t barrier;
+	void *ret;
+	int i;
+
+	ASSERT_EQ(0, pthread_barrier_init(&barrier, NULL, THREADS));
+	for (i = 0; i < THREADS; i++)
+		ASSERT_EQ(0, pthread_create(&threads[i], NULL, bind_first,
+					    &barrier));
+	for (i = 0; i < THREADS; i++) {
+		ASSERT_EQ(0, pthread_join(threads[i], &ret));
+		EXPECT_EQ(NULL, ret);
+	}
+}
+
+TEST_HARNESS_MAIN

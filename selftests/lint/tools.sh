@@ -137,9 +137,13 @@ tool_shellcheck() {
 			echo "$file"
 		fi
 	done | xargs -P2 -n8 bash -c '
-		shellcheck -x -P SCRIPTDIR -f gcc "$@"
-		[ $? -le 1 ]
-	' sh
+		found=$(shellcheck -x -P SCRIPTDIR -f gcc "$@")
+		[ $? -le 1 ] || exit
+		# Not between the lines of the other one
+		exec 9<"$0"
+		flock 9
+		[ -z "$found" ] || printf "%s\n" "$found"
+	' selftests/lint/tools.sh
 }
 
 # Documents are read in terminals, too. The locale counts characters.

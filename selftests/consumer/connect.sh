@@ -83,6 +83,7 @@ name mixed.kc.test 10.55.0.2 192.168.77.2
 name many.kc.test 10.55.0.{11..19}
 name drops.kc.test 10.55.0.{11..16}
 name share.kc.test 10.55.0.{11..20}
+name mean.kc.test 10.55.0.{11..19}
 for n in {11..20}; do
 	ip addr add 10.55.0.$n/24 dev eth0
 done
@@ -199,6 +200,28 @@ shared_anew() {
 }
 ok "KA-02: when a winner is lost the rest of the time is shared anew" \
 	wait_for 90 shared_anew || diag "$(cat connect.out)"
+do_ unlisten >/dev/null
+
+# Three are silent, and five accept and disconnect, before the good one. Each of
+# the five costs a delay, not three more for those that start again.
+for n in {11..13}; do
+	do_ listen 10.55.0.$n $port hang >/dev/null
+done
+for n in {14..18}; do
+	do_ listen 10.55.0.$n $port lose >/dev/null
+done
+do_ listen 10.55.0.19 $port accept >/dev/null
+found_behind() {
+	connect delay=2000 deadline=36000 teardown-ms=1000 -- \
+		mean.kc.test $port >connect.out
+	[ "$(cat connect.out)" = "$(
+		call 0 1 24 23
+		for n in {11..13}; do one 10.55.0.$n request -125 0 '' 6; done
+		for n in {14..18}; do one 10.55.0.$n up -104 0 welcome; done
+		one 10.55.0.19 up 0 0 welcome)" ]
+}
+ok "KA-02: behind silent peers and five such the good one is found in time" \
+	wait_for 90 found_behind || diag "$(cat connect.out)"
 do_ unlisten >/dev/null
 
 # --- none connects ---

@@ -82,7 +82,8 @@ static struct cmx_try *cmx_race_oldest(const struct rdma_cmx_connector *c)
 	for (i = 0; i < c->count; i++) {
 		struct cmx_try *t = &c->tries[i];
 
-		if (t->flying && !t->error && !t->connected && !t->up &&
+		if (t->flying && !t->leaving && !t->error && !t->connected &&
+		    !t->up &&
 		    (!oldest || time_before(t->since, oldest->since)))
 			oldest = t;
 	}
@@ -104,18 +105,22 @@ static bool cmx_race_make_room(struct rdma_cmx_connector *c)
 	}
 	t->leaving = true;
 	c->leaving++;
-	WRITE_ONCE(t->error, -ETIMEDOUT);
+	/* One that has stopped for a winner has not failed. */
+	if (!t->stop)
+		WRITE_ONCE(t->error, -ETIMEDOUT);
 	cmx_try_queue(t);
 	return true;
 }
 
-static bool cmx_race_may_start(struct rdma_cmx_connector *c)
+/* One that starts again has waited before: @t need not do so once more. */
+static bool cmx_race_may_start(struct rdma_cmx_connector *c,
+			       const struct cmx_try *t)
 {
 	u32 active = c->flights - c->leaving;
 
 	if (!active)
 		return true;
-	return c->slow &&
+	return (c->slow || t->out->attempts) &&
 	       (active < CMX_CONNECT_FLIGHT || cmx_race_make_room(c));
 }
 
@@ -150,7 +155,7 @@ void cmx_race(struct rdma_cmx_connector *c)
 	if (over || c->winner) {
 		cmx_race_stop(c);
 	} else {
-		while ((t = cmx_race_next(c)) && cmx_race_may_start(c))
+		while ((t = cmx_race_next(c)) && cmx_race_may_start(c, t))
 			cmx_race_start(c, t);
 	}
 	/* The winner of a connect that goes on is the only one that may be left. */

@@ -403,7 +403,7 @@ static bool cmx_try_down(struct cmx_try *t, int error)
 			rdma_disconnect(t->id);
 		/* It has not led anywhere in all the time that there was. */
 		if (t->step == RDMA_CMX_CONNECT_REQUEST &&
-		    (READ_ONCE(t->leaving) ||
+		    ((READ_ONCE(t->leaving) && !READ_ONCE(t->stop)) ||
 		     (READ_ONCE(c->late) && !READ_ONCE(c->winner))))
 			t->path_failed = true;
 		/*

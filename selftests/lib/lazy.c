@@ -36,8 +36,7 @@ static int pds;
 
 struct ibv_pd *ibv_alloc_pd(struct ibv_context *context)
 {
-	void *handle = dlopen("libibverbs.so.1", RTLD_NOW | RTLD_NOLOAD);
-	__typeof__(&ibv_alloc_pd) fn = handle ? dlsym(handle, __func__) : NULL;
+	__typeof__(&ibv_alloc_pd) fn = dlsym(RTLD_NEXT, __func__);
 
 	__atomic_add_fetch(&pds, 1, __ATOMIC_RELAXED);
 	return fn ? fn(context) : NULL;

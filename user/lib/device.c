@@ -365,16 +365,15 @@ CMX_EXPORT struct ibv_context **rdma_get_devices(int *num_devices)
 	}
 	if (num_devices)
 		*num_devices = 0;
+	pthread_mutex_lock(&lock);
 	list = device_list_get(&n);
 	if (!list)
-		return NULL;
+		goto unlock;
 	result = n ? calloc(n + 1, sizeof(*result)) : NULL;
 	if (!result) {
 		errno = n ? ENOMEM : ENODEV;
-		goto out;
+		goto free_list;
 	}
-
-	pthread_mutex_lock(&lock);
 	for (i = 0; i < n; i++) {
 		dev = device_find(ibv_get_device_guid(list[i]),
 				  ibv_get_device_index(list[i]));
@@ -385,11 +384,12 @@ CMX_EXPORT struct ibv_context **rdma_get_devices(int *num_devices)
 		dev->refs++;
 		result[count++] = dev->verbs;
 	}
-	pthread_mutex_unlock(&lock);
 	if (num_devices)
 		*num_devices = count;
-out:
+free_list:
 	ibv_free_device_list(list);
+unlock:
+	pthread_mutex_unlock(&lock);
 	return result;
 }
 

@@ -141,6 +141,8 @@ healthy "a container" unshare -m -p -f --mount-proc cmx doctor storage.cmx.test
 ip addr flush dev d0
 ip addr add 10.56.0.1/24 dev d0 label d0:rail
 healthy "an address with a label" cmx doctor 10.56.0.2
+like "an address with a label: it is the interface's" "$out" \
+	'^ok +netdev +rxe1/1: d0 is up, with an address$'
 ip addr flush dev d0
 side_address
 run cmx doctor -j storage.cmx.test
@@ -287,7 +289,10 @@ far_vlan_up
 vlan_up d0
 healthy "a VLAN" cmx doctor 10.57.0.2
 fault gid-missing "the route has the source address of another interface" \
-	'ip route add 10.57.0.2 dev v0 src 10.56.0.1' mends cmx doctor 10.57.0.2
+	'ip route add 10.57.0.2 dev v0 src 10.56.0.1' 'found=$out; mends' \
+	cmx doctor 10.57.0.2
+like "the route has the source address of another interface: the finding" \
+	"$found" ': the route leaves by v0 from 10\.56\.0\.1, '
 healthy "the source address is changed as told" cmx doctor 10.57.0.2
 ip route del 10.57.0.2 dev v0
 fault netdev-down "the VLAN is down" \

@@ -72,10 +72,11 @@ check "no port is active" [ "$(grep -c 'state INIT' <<<"$out")" = 4 ]
 first=$(fab_dev 1)
 sm_start
 echo "  gamma\$ opensm -g 0x$(dev_guid "$first") &"
-port_active_wait
+# IPoIB joins its groups when its interface is up.
 for n in 1 2 3 4; do
 	addresses_add "$(fab_dev $n)"
 done
+check "IPoIB runs on all of them" port_active_wait
 run 'rdma link | cut -d" " -f 2,5,6,11,12'
 check "all are active, each with a different LID" \
 	[ "$(grep -c 'state ACTIVE' <<<"$out")" = 4 ]

@@ -42,6 +42,7 @@
 	X(sa_errors)		/* queries that ended with any error */	\
 	X(sa_redirects)		/* answers that named another SA */	\
 	X(sa_refused)		/* queries refused by a limit */	\
+	X(sa_memory_refused)	/* responses refused by sa_kb_per_user */ \
 	X(sa_events)		/* changes of a port that emptied its cache */	\
 	X(sa_cached)		/* answers in the caches */		\
 	X(live_queries)							\
@@ -53,6 +54,7 @@
 	X(live_sa_lookups)						\
 	X(live_sa_mads)							\
 	X(live_sa_answers)	/* outside the caches */		\
+	X(live_sa_bytes)	/* of responses that queries keep */	\
 	X(live_connects)						\
 	X(live_members)		/* memberships that rdma_cm does not know */
 
@@ -64,6 +66,8 @@ DECLARE_PER_CPU(struct cmx_stats, cmx_stats);
 
 #define cmx_stat_inc(name)	this_cpu_inc(cmx_stats.name)
 #define cmx_stat_dec(name)	this_cpu_dec(cmx_stats.name)
+#define cmx_stat_add(name, n)	this_cpu_add(cmx_stats.name, (s64)(n))
+#define cmx_stat_sub(name, n)	this_cpu_sub(cmx_stats.name, (s64)(n))
 
 int cmx_stats_init(void);
 void cmx_stats_exit(void);

@@ -429,6 +429,39 @@ static void pipeline_limits(struct kunit *test)
 	result_drop();
 }
 
+/* A refused response ends the query; no response is kept longer than of use. */
+static void pipeline_memory(struct kunit *test)
+{
+	const struct rdma_cmx_entry *e;
+	u32 i;
+
+	param_set(test, cmx_kunit_module(), "sa_kb_per_user", 1);
+	/* The SA of port 2 is silent. */
+	START(test, .flags = RDMA_CMX_AI_SA, .service = "target");
+	respond_services(test, 1, services_of(1, 100));
+	end(test, -EAGAIN, 0);
+	KUNIT_EXPECT_EQ(test, cmx_sa_held(INVALID_UID), 0ul);
+	respond_services(test, 2, services_of(2, 0));
+
+	fake_generation(&fake);
+	START(test, .flags = RDMA_CMX_AI_SA, .service = "target");
+	respond_services(test, 1, services_of(1, 1));
+	KUNIT_EXPECT_TRUE(test, WAIT_FOR(cmx_sa_held(INVALID_UID)));
+	respond_services(test, 2, services_of(2, 0));
+	/* The services are merged when the path is queried. */
+	KUNIT_ASSERT_TRUE(test,
+			  WAIT_FOR(READ_ONCE(fake.port[1]->sched.nr_running)));
+	KUNIT_EXPECT_EQ(test, cmx_sa_held(INVALID_UID), 0ul);
+	respond_paths(test, 1, 20);
+	end(test, 0, 1);
+	rdma_cmx_for_each_entry(e, i, caller->res) {
+		KUNIT_EXPECT_EQ(test, e->route_count, 0u);
+		KUNIT_EXPECT_EQ(test, e->error, -EAGAIN);
+	}
+	result_drop();
+	KUNIT_EXPECT_EQ(test, cmx_sa_held(INVALID_UID), 0ul);
+}
+
 static struct kunit_case pipeline_cases[] = {
 	KUNIT_CASE(pipeline_services),
 	KUNIT_CASE(pipeline_merge),
@@ -439,6 +472,7 @@ static struct kunit_case pipeline_cases[] = {
 	KUNIT_CASE(pipeline_removal),
 	KUNIT_CASE(pipeline_paths),
 	KUNIT_CASE(pipeline_limits),
+	KUNIT_CASE(pipeline_memory),
 	{}
 };
 

@@ -414,7 +414,7 @@ void cmx_paths_start(struct cmx_paths *r, struct cmx_query_user *user,
 	u8 state;
 	u32 i;
 
-	cmx_sa_requests_begin(&r->requests, done);
+	cmx_sa_requests_begin(&r->requests, r->h->holder, done);
 	for (i = 0; i < r->count && !r->requests.stopped; i++) {
 		pr = &r->req[i];
 		state = cmx_path_to(r, i)->dgid_state;

@@ -101,7 +101,7 @@ static int cmx_records_query(struct cmx_records *r, kuid_t uid)
 
 	init_completion(&r->done);
 	cmx_sa_requests_init(&r->requests);
-	cmx_sa_requests_begin(&r->requests, cmx_records_done);
+	cmx_sa_requests_begin(&r->requests, uid, cmx_records_done);
 	for (i = 0; i < r->count; i++) {
 		atomic_inc(&r->requests.pending);
 		r->port[i].requests = &r->requests;

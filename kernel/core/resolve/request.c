@@ -75,6 +75,8 @@ int cmx_request_parse(struct cmx_request *r,
 	if (ret)
 		return ret;
 	r->hints.uid = caller->uid;
+	/* The kernel's responses are not those of root's processes. */
+	r->hints.holder = caller->kernel ? INVALID_UID : caller->uid;
 	if (attr->flags & RDMA_CMX_AI_SA) {
 		r->step = CMX_STEP_SERVICES;
 		return 0;

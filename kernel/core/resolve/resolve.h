@@ -52,6 +52,7 @@ struct sa_path_rec;
  * struct cmx_hints - checked attributes of a query, without its name
  * @net: of the caller; whoever keeps the hints keeps a reference
  * @uid: of the caller; cmx_request_parse() sets it
+ * @holder: user whom SA responses are charged to; likewise
  * @flags: RDMA_CMX_AI_*
  * @family: AF_INET, AF_INET6; AF_IB only with RAI_FAMILY; 0: any
  * @qp_type: of the caller, or what @port_space implies; 0: RC and then UD
@@ -71,6 +72,7 @@ struct sa_path_rec;
 struct cmx_hints {
 	struct net *net;
 	kuid_t uid;
+	kuid_t holder;
 	u32 flags;
 	sa_family_t family;
 	u32 qp_type;
@@ -320,11 +322,13 @@ void cmx_query_user_run(struct cmx_query_user *user, struct cmx_job *job);
  * @port: each with the port it is for; NULL: there are none
  * @list: services of all answers, once they are merged
  * @passive: to listen on: of each port, each service once
+ * @started: @requests is in use
  */
 struct cmx_services {
 	struct cmx_sa_requests requests;
 	u32 count;
 	bool passive;
+	bool started;
 	struct cmx_service_request *port;
 	struct cmx_service *list;
 };
@@ -337,7 +341,8 @@ int cmx_services_init(struct cmx_services *s, const struct cmx_hints *h,
 		      const struct rdma_cmx_query_attr *attr);
 bool cmx_services_cached(struct cmx_services *s, struct net *net);
 void cmx_services_start(struct cmx_services *s, const struct cmx_hints *h,
-			void (*done)(struct cmx_sa_requests *requests));
+			void (*done)(struct cmx_sa_requests *requests),
+			void (*failed)(struct cmx_sa_requests *requests));
 void cmx_services_stop(struct cmx_services *s);
 int cmx_services_merge(struct cmx_services *s, struct cmx_candidates *cands);
 void cmx_services_release(struct cmx_services *s);

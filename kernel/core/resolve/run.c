@@ -28,7 +28,28 @@ static void cmx_query_services_done(struct cmx_sa_requests *requests)
 	rdma_cmx_query_put(q);
 }
 
-/* Likewise for path records. */
+/*
+ * One of them is refused, and with it the query: it waits for no other. In a job
+ * of the user, as at the deadline.
+ */
+static void cmx_query_services_failed(struct cmx_sa_requests *requests)
+{
+	struct rdma_cmx_query *q = container_of(requests, struct rdma_cmx_query,
+						req.services.requests);
+	bool first;
+
+	spin_lock(&q->lock);
+	first = q->state == CMX_QUERY_SERVICES && !q->late;
+	if (first) {
+		q->late = true;
+		kref_get(&q->ref);
+	}
+	spin_unlock(&q->lock);
+	if (first)
+		cmx_query_user_run(q->user, &q->stop);
+}
+
+/* As cmx_query_services_done(), for path records. */
 static void cmx_query_paths_done(struct cmx_sa_requests *requests)
 {
 	struct rdma_cmx_query *q = container_of(requests, struct rdma_cmx_query,
@@ -110,7 +131,7 @@ static int cmx_query_wait_services(struct rdma_cmx_query *q)
 	kref_get(&q->ref);
 	cmx_query_arm_if(q, CMX_QUERY_SERVICES);
 	cmx_services_start(&q->req.services, &q->req.hints,
-			   cmx_query_services_done);
+			   cmx_query_services_done, cmx_query_services_failed);
 	return 0;
 }
 

@@ -141,6 +141,7 @@ int cmx_services_init(struct cmx_services *s, const struct cmx_hints *h,
 	ports.h = h;
 	ports.from = &from;
 	s->passive = cmx_passive(h);
+	s->started = false;
 	ret = cmx_sa_ports_for_each(h->net, cmx_service_port_add, &ports);
 	s->count = ports.count;
 	s->port = ports.port;
@@ -167,13 +168,19 @@ bool cmx_services_cached(struct cmx_services *s, struct net *net)
 	return true;
 }
 
-/* @done comes once, maybe before this returns. */
+/*
+ * @done comes once, maybe before this returns. @failed: the services of one port
+ * are refused, and a list without them would look complete.
+ */
 void cmx_services_start(struct cmx_services *s, const struct cmx_hints *h,
-			void (*done)(struct cmx_sa_requests *requests))
+			void (*done)(struct cmx_sa_requests *requests),
+			void (*failed)(struct cmx_sa_requests *requests))
 {
 	u32 i;
 
-	cmx_sa_requests_begin(&s->requests, done);
+	s->started = true;
+	s->requests.failed = failed;
+	cmx_sa_requests_begin(&s->requests, h->holder, done);
 	for (i = 0; i < s->count; i++) {
 		atomic_inc(&s->requests.pending);
 		s->port[i].sa.requests = &s->requests;
@@ -348,6 +355,8 @@ int cmx_services_merge(struct cmx_services *s, struct cmx_candidates *cands)
 	struct cmx_service_set set;
 	int error = 0, ret;
 
+	if (s->started && s->requests.refused)
+		return s->requests.refused;
 	for (i = 0; i < s->count; i++) {
 		const struct cmx_sa_request *request = &s->port[i].sa;
 
@@ -369,6 +378,9 @@ int cmx_services_merge(struct cmx_services *s, struct cmx_candidates *cands)
 	s->list = set.list;
 	ret = cmx_services_collect(s, &set, &strange);
 	kvfree(set.slots);
+	/* Paths may be waited for next. */
+	for (i = 0; i < s->count; i++)
+		cmx_sa_request_drop(&s->port[i].sa);
 	if (ret)
 		return ret;
 	if (!set.count)

@@ -151,6 +151,11 @@ struct cmx_sa_port *cmx_sa_port_alloc(struct ib_device *dev, u32 num);
 void cmx_sa_port_list(struct cmx_sa_port *port);
 struct cmx_sa_port *cmx_sa_port_unlist(struct ib_device *dev);
 
+/* hold.c */
+unsigned long cmx_sa_held(kuid_t uid);
+int cmx_sa_charge(kuid_t uid, const struct cmx_sa_answer *answer);
+void cmx_sa_uncharge(kuid_t uid, const struct cmx_sa_answer *answer);
+
 /* info.c */
 void cmx_sa_info_init(struct cmx_sa_port *port);
 void cmx_sa_info_learn(struct cmx_sa_port *port, u32 generation,

@@ -7,8 +7,90 @@
  * answered or stopped. Until done() runs an answer belongs to whoever fills
  * it in, afterwards to the owner of all. cmx_sa_requests.lock keeps a stop from
  * overtaking the start; answers come in without it.
+ *
+ * An answer is charged to the holder of all while a request has it (hold.c).
+ * What the cache has needs no charge before the start: a call that ends with it
+ * waits for nothing.
  */
+#include "sa/internal.h"
 #include "sa/requests.h"
+
+/* Takes @request's answer away, which is charged, for cmx_sa_request_free(). */
+static struct cmx_sa_answer *cmx_sa_request_take(struct cmx_sa_request *request)
+{
+	struct cmx_sa_answer *answer = request->answer;
+
+	request->answer = NULL;
+	request->charged = false;
+	return answer;
+}
+
+static void cmx_sa_request_free(const struct cmx_sa_requests *requests,
+				struct cmx_sa_answer *answer)
+{
+	cmx_sa_uncharge(requests->holder, answer);
+	cmx_sa_answer_put(answer);
+}
+
+/*
+ * No answer is of use any more. The caller has a share of pending. Those who
+ * have not got theirs do not get it; no more of them than there are ports.
+ */
+static void cmx_sa_requests_refuse(struct cmx_sa_requests *requests, int error)
+{
+	struct cmx_sa_answer *answer;
+	struct cmx_sa_request *r;
+
+	do {
+		answer = NULL;
+		spin_lock(&requests->held_lock);
+		if (!requests->refused)
+			requests->refused = error;
+		r = list_first_entry_or_null(&requests->held,
+					     struct cmx_sa_request, held);
+		if (r) {
+			list_del(&r->held);
+			answer = cmx_sa_request_take(r);
+			r->error = error;
+		}
+		spin_unlock(&requests->held_lock);
+		if (answer)
+			cmx_sa_request_free(requests, answer);
+	} while (answer);
+	requests->failed(requests);
+}
+
+/*
+ * @answer is for @request, which takes a reference if its holder may have it.
+ * What is refused stays with the others who want it.
+ */
+static void cmx_sa_request_hold(struct cmx_sa_request *request,
+				struct cmx_sa_answer *answer)
+{
+	struct cmx_sa_requests *requests = request->requests;
+	int ret = cmx_sa_charge(requests->holder, answer);
+
+	if (!ret) {
+		cmx_sa_answer_get(answer);
+		spin_lock(&requests->held_lock);
+		ret = requests->refused;
+		if (!ret) {
+			request->answer = answer;
+			request->charged = true;
+			if (requests->failed)
+				list_add(&request->held, &requests->held);
+		}
+		spin_unlock(&requests->held_lock);
+		if (ret)
+			cmx_sa_request_free(requests, answer);
+	}
+	/* One with an answer belongs to whoever refuses another. */
+	if (!ret)
+		return;
+	request->error = ret;
+	if (requests->failed)
+		cmx_sa_requests_refuse(requests, ret);
+}
 
 static void cmx_sa_request_done(struct cmx_sched_waiter *waiter, void *answer,
 				int error)
@@ -17,11 +99,9 @@ static void cmx_sa_request_done(struct cmx_sched_waiter *waiter, void *answer,
 						       struct cmx_sa_request,
 						       waiter);
 
-	if (!error) {
-		cmx_sa_answer_get(answer);
-		request->answer = answer;
-	}
 	request->error = error;
+	if (!error)
+		cmx_sa_request_hold(request, answer);
 	cmx_sa_requests_put(request->requests);
 }
 
@@ -39,11 +119,19 @@ bool cmx_sa_request_cached(struct cmx_sa_request *request, struct net *net)
 void cmx_sa_request_start(struct cmx_sa_request *request, struct net *net,
 			  kuid_t uid)
 {
+	struct cmx_sa_answer *answer;
 	int ret;
 
 	if (cmx_sa_request_cached(request, net)) {
-		ret = -EALREADY;
-	} else if (READ_ONCE(request->requests->stopped)) {
+		answer = request->answer;
+		request->answer = NULL;
+		request->error = 0;
+		cmx_sa_request_hold(request, answer);
+		cmx_sa_answer_put(answer);
+		cmx_sa_requests_put(request->requests);
+		return;
+	}
+	if (READ_ONCE(request->requests->stopped)) {
 		ret = -ETIMEDOUT;
 	} else if (!request->port) {
 		ret = -ENODEV;
@@ -56,8 +144,7 @@ void cmx_sa_request_start(struct cmx_sa_request *request, struct net *net,
 	if (!ret)
 		return;
 	request->started = false;
-	if (!request->answer)
-		request->error = ret;
+	request->error = ret;
 	cmx_sa_requests_put(request->requests);
 }
 
@@ -70,10 +157,21 @@ void cmx_sa_request_stop(struct cmx_sa_request *request)
 	cmx_sa_requests_put(request->requests);
 }
 
+/* For the owner of all. The answer is not needed any more, or never was. */
+void cmx_sa_request_drop(struct cmx_sa_request *request)
+{
+	if (request->charged) {
+		cmx_sa_request_free(request->requests,
+				    cmx_sa_request_take(request));
+	} else {
+		cmx_sa_answer_put(request->answer);
+		request->answer = NULL;
+	}
+}
+
 void cmx_sa_request_release(struct cmx_sa_request *request)
 {
-	if (request->answer)
-		cmx_sa_answer_put(request->answer);
+	cmx_sa_request_drop(request);
 	if (request->port)
 		cmx_sa_port_put(request->port);
 }
@@ -85,13 +183,19 @@ void cmx_sa_requests_init(struct cmx_sa_requests *requests)
 	requests->stopped = false;
 	atomic_set(&requests->pending, 0);
 	requests->done = NULL;
+	requests->failed = NULL;
+	requests->holder = INVALID_UID;
+	spin_lock_init(&requests->held_lock);
+	requests->refused = 0;
+	INIT_LIST_HEAD(&requests->held);
 }
 
 /* Whoever starts queries does so between begin and end. */
-void cmx_sa_requests_begin(struct cmx_sa_requests *requests,
+void cmx_sa_requests_begin(struct cmx_sa_requests *requests, kuid_t holder,
 			   void (*done)(struct cmx_sa_requests *requests))
 {
 	requests->done = done;
+	requests->holder = holder;
 	atomic_set(&requests->pending, 1);
 	mutex_lock(&requests->lock);
 }

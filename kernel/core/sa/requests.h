@@ -4,7 +4,9 @@
 #define CMX_SA_REQUESTS_H
 
 #include <linux/atomic.h>
+#include <linux/list.h>
 #include <linux/mutex.h>
+#include <linux/spinlock.h>
 #include <linux/uidgid.h>
 
 #include "sa/sa.h"
@@ -16,12 +18,24 @@
  * @pending: those without an answer, one more while they are started
  * @done: called once when none is pending any more; by whoever saw to that,
  *	in process context without locks
+ * @holder: user whom the answers are charged to, INVALID_UID: the kernel
+ * @failed: NULL, or one answer that is refused makes the others useless: they
+ *	are freed at once, and this is called in process context without locks,
+ *	once or more, while queries may be outstanding
+ * @held_lock: guards what follows, and with @failed the answers
+ * @refused: then, why the answer was refused, or 0
+ * @held: then, requests with an answer
  */
 struct cmx_sa_requests {
 	struct mutex lock;	/* starting against stopping */
 	bool stopped;
 	atomic_t pending;
 	void (*done)(struct cmx_sa_requests *requests);
+	kuid_t holder;
+	void (*failed)(struct cmx_sa_requests *requests);
+	spinlock_t held_lock;	/* guards answers, see above */
+	int refused;
+	struct list_head held;
 };
 
 /**
@@ -32,6 +46,8 @@ struct cmx_sa_requests {
  * @answer: a reference; NULL if there is none (yet)
  * @error: why, a negative errno
  * @started: @waiter may be waiting
+ * @charged: @answer is charged to the holder of @requests
+ * @held: among those with an answer
  * @query: the query
  */
 struct cmx_sa_request {
@@ -41,6 +57,8 @@ struct cmx_sa_request {
 	struct cmx_sa_answer *answer;
 	int error;
 	bool started;
+	bool charged;
+	struct list_head held;
 	struct cmx_sa_query query;
 };
 
@@ -48,9 +66,10 @@ bool cmx_sa_request_cached(struct cmx_sa_request *request, struct net *net);
 void cmx_sa_request_start(struct cmx_sa_request *request, struct net *net,
 			  kuid_t uid);
 void cmx_sa_request_stop(struct cmx_sa_request *request);
+void cmx_sa_request_drop(struct cmx_sa_request *request);
 void cmx_sa_request_release(struct cmx_sa_request *request);
 void cmx_sa_requests_init(struct cmx_sa_requests *requests);
-void cmx_sa_requests_begin(struct cmx_sa_requests *requests,
+void cmx_sa_requests_begin(struct cmx_sa_requests *requests, kuid_t holder,
 			   void (*done)(struct cmx_sa_requests *requests));
 void cmx_sa_requests_end(struct cmx_sa_requests *requests);
 bool cmx_sa_requests_stop(struct cmx_sa_requests *requests);

@@ -8,6 +8,7 @@
  *	lookup.c	an outstanding query: slots, retries, waiters
  *	mad.c		one MAD: sent, answered, checked
  *	cache.c		answers kept for a while
+ *	hold.c		answers that the queries of a user keep
  *	requests.c	several queries that are sent together
  *	wire.h		layout of records
  */

@@ -151,7 +151,8 @@ struct rdma_cmx_query_attr {
  *	-EHOSTUNREACH: the neighbour does not reply;
  *	-EOPNOTSUPP: behind an IP router: only rdma_resolve_addr() finds its GID;
  *	-ETIMEDOUT: the SA does not reply in time;
- *	-EAGAIN: the SA is busy, or the user has too many queries;
+ *	-EAGAIN: the SA is busy, or the user has too many queries, or too much
+ *	memory of responses;
  *	-ECONNREFUSED, -EBADMSG: the SA refuses, or its response is malformed;
  *	-EOVERFLOW: it has more records than the parameter sa_max_records;
  *	-ENODEV: the port is not active.

@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Responses that queries keep: each user pays for the whole of each, within
+ * sa_kb_per_user, and nobody for those of others; nothing is left on any way
+ * that a query ends.
+ */
+#include <linux/completion.h>
+#include <linux/slab.h>
+#include <net/net_namespace.h>
+
+#include "kunit.h"
+#include "sa/requests.h"
+
+#define KERNEL	INVALID_UID
+#define ALICE	KUIDT_INIT(4711)
+#define BOB	KUIDT_INIT(4712)
+
+#define SOME	100	/* records, of 176 bytes each */
+#define SETS	4
+
+/* Queries of one user, each for a service @n at the port of its index */
+struct set {
+	struct cmx_sa_requests requests;
+	struct cmx_sa_request request[FAKE_PORTS + 1];
+	struct completion done;
+	atomic_t failed;
+};
+
+static struct fake fake;
+static struct set *sets;
+
+static int hold_init(struct kunit *test)
+{
+	int ret;
+
+	sets = kcalloc(SETS, sizeof(*sets), GFP_KERNEL);
+	if (!sets)
+		return -ENOMEM;
+	ret = fake_up(&fake);
+	param_set(test, cmx_kunit_module(), "sa_timeout_ms", 60000);
+	return ret;
+}
+
+static void hold_exit(struct kunit *test)
+{
+	fake_down(&fake);
+	params_restore(test);
+	kfree(sets);
+	sets = NULL;
+	KUNIT_EXPECT_EQ(test, cmx_sa_held(ALICE), 0ul);
+	KUNIT_EXPECT_EQ(test, cmx_sa_held(BOB), 0ul);
+	KUNIT_EXPECT_EQ(test, cmx_sa_held(KERNEL), 0ul);
+}
+
+static void set_done(struct cmx_sa_requests *requests)
+{
+	complete(&container_of(requests, struct set, requests)->done);
+}
+
+static void set_failed(struct cmx_sa_requests *requests)
+{
+	atomic_inc(&container_of(requests, struct set, requests)->failed);
+}
+
+/* At @ports ports. @whole: without one response the others are useless. */
+static void set_start(struct set *s, kuid_t uid, u32 n, u32 ports, bool whole)
+{
+	struct cmx_sa_request *r;
+	u32 i;
+
+	memset(s, 0, sizeof(*s));
+	init_completion(&s->done);
+	cmx_sa_requests_init(&s->requests);
+	if (whole)
+		s->requests.failed = set_failed;
+	cmx_sa_requests_begin(&s->requests, uid, set_done);
+	for (i = 1; i <= ports; i++) {
+		r = &s->request[i];
+		r->requests = &s->requests;
+		cmx_sa_port_hold(fake.port[i]);
+		r->port = fake.port[i];
+		r->query.attr_id = cpu_to_be16(0x31);
+		r->query.method = IB_SA_METHOD_GET_TABLE;
+		r->query.rec_len = 176;
+		memcpy(r->query.rec, &n, sizeof(n));
+		atomic_inc(&s->requests.pending);
+		cmx_sa_request_start(r, &init_net, uid);
+	}
+	cmx_sa_requests_end(&s->requests);
+}
+
+static void set_wait(struct kunit *test, struct set *s)
+{
+	KUNIT_ASSERT_NE(test, 0ul,
+			wait_for_completion_timeout(&s->done, KUNIT_WAIT));
+}
+
+static void set_release(struct set *s)
+{
+	u32 i;
+
+	for (i = 1; i <= FAKE_PORTS; i++) {
+		if (s->request[i].port)
+			cmx_sa_request_release(&s->request[i]);
+		s->request[i].port = NULL;
+	}
+}
+
+static void set_stop(struct kunit *test, struct set *s)
+{
+	u32 i;
+
+	KUNIT_ASSERT_TRUE(test, cmx_sa_requests_stop(&s->requests));
+	for (i = 1; i <= FAKE_PORTS; i++)
+		cmx_sa_request_stop(&s->request[i]);
+	cmx_sa_requests_put(&s->requests);
+	set_wait(test, s);
+}
+
+/* The SA of @port responds to its first outstanding query. */
+static void respond(struct kunit *test, u32 port, u32 records)
+{
+	struct cmx_sa_lookup *l;
+
+	KUNIT_ASSERT_TRUE(test,
+			  WAIT_FOR(READ_ONCE(fake.port[port]->sched.nr_running)));
+	l = fake_asked(fake.port[port]);
+	KUNIT_ASSERT_NOT_NULL(test, l);
+	fake_say(l, fake_services(records, "s"), 0);
+}
+
+static void expect_error(struct kunit *test, const struct set *s, u32 port,
+			 int error)
+{
+	KUNIT_EXPECT_EQ(test, s->request[port].error, error);
+	KUNIT_EXPECT_EQ(test, !s->request[port].answer, !!error);
+}
+
+/* What @records cost: their bytes, and not a KB more */
+static void expect_held(struct kunit *test, kuid_t uid, u32 records)
+{
+	KUNIT_EXPECT_GE(test, cmx_sa_held(uid), 176ul * records);
+	KUNIT_EXPECT_LE(test, cmx_sa_held(uid),
+			176ul * records + (records ? 1024 : 0));
+}
+
+/* The limit counts all queries of one user, and only those. */
+static void hold_limit(struct kunit *test)
+{
+	u32 i;
+
+	/* 17600 bytes and a head: twice, but not three times */
+	param_set(test, cmx_kunit_module(), "sa_kb_per_user", 40);
+	for (i = 0; i < 3; i++) {
+		set_start(&sets[i], ALICE, i, 1, false);
+		respond(test, 1, SOME);
+		set_wait(test, &sets[i]);
+	}
+	expect_error(test, &sets[0], 1, 0);
+	expect_error(test, &sets[1], 1, 0);
+	expect_error(test, &sets[2], 1, -EAGAIN);
+	expect_held(test, ALICE, 2 * SOME);
+	set_release(&sets[2]);
+	expect_held(test, ALICE, 2 * SOME);
+
+	set_start(&sets[2], BOB, 10, 1, false);
+	respond(test, 1, SOME);
+	set_wait(test, &sets[2]);
+	set_start(&sets[3], KERNEL, 11, 1, false);
+	respond(test, 1, SOME);
+	set_wait(test, &sets[3]);
+	expect_error(test, &sets[2], 1, 0);
+	expect_error(test, &sets[3], 1, 0);
+	expect_held(test, BOB, SOME);
+	expect_held(test, KERNEL, SOME);
+	set_release(&sets[3]);
+
+	/* What ends makes room. */
+	set_release(&sets[0]);
+	expect_held(test, ALICE, SOME);
+	set_start(&sets[0], ALICE, 12, 1, false);
+	respond(test, 1, SOME);
+	set_wait(test, &sets[0]);
+	expect_error(test, &sets[0], 1, 0);
+
+	/* A limit that is lower than what is kept already */
+	param_set(test, cmx_kunit_module(), "sa_kb_per_user", 1);
+	set_start(&sets[3], ALICE, 13, 1, false);
+	respond(test, 1, 1);
+	set_wait(test, &sets[3]);
+	expect_error(test, &sets[3], 1, -EAGAIN);
+	set_release(&sets[3]);
+	for (i = 0; i < 3; i++)
+		set_release(&sets[i]);
+}
+
+/* Each one that keeps a shared response pays for it, and nobody else. */
+static void hold_shared(struct kunit *test)
+{
+	u32 i;
+
+	param_set(test, cmx_kunit_module(), "sa_kb_per_user", 20);
+	set_start(&sets[0], ALICE, 1, 1, false);
+	set_start(&sets[1], ALICE, 1, 1, false);
+	set_start(&sets[2], BOB, 1, 1, false);
+	KUNIT_EXPECT_EQ(test, READ_ONCE(fake.port[1]->sched.nr_running), 1u);
+	respond(test, 1, SOME);
+	for (i = 0; i < 3; i++)
+		set_wait(test, &sets[i]);
+	expect_error(test, &sets[0], 1, 0);
+	expect_error(test, &sets[1], 1, -EAGAIN);
+	expect_error(test, &sets[2], 1, 0);
+	expect_held(test, ALICE, SOME);
+	expect_held(test, BOB, SOME);
+	/* The one who paid goes; the other still pays. */
+	set_release(&sets[0]);
+	expect_held(test, ALICE, 0);
+	expect_held(test, BOB, SOME);
+	set_release(&sets[1]);
+	set_release(&sets[2]);
+}
+
+/* A response from the cache is kept like any other. */
+static void hold_cached(struct kunit *test)
+{
+	u32 i;
+
+	param_set(test, cmx_kunit_module(), "sa_kb_per_user", 20);
+	set_start(&sets[0], BOB, 1, 1, false);
+	respond(test, 1, SOME);
+	set_wait(test, &sets[0]);
+	for (i = 1; i < 3; i++) {
+		set_start(&sets[i], ALICE, 1, 1, false);
+		set_wait(test, &sets[i]);
+	}
+	KUNIT_EXPECT_EQ(test, READ_ONCE(fake.port[1]->sched.nr_running), 0u);
+	expect_error(test, &sets[1], 1, 0);
+	expect_error(test, &sets[2], 1, -EAGAIN);
+	expect_held(test, ALICE, SOME);
+	for (i = 0; i < 3; i++)
+		set_release(&sets[i]);
+	/* The cache has it, and no user. */
+	expect_held(test, ALICE, 0);
+	expect_held(test, BOB, 0);
+}
+
+/* A refused response frees the others at once if they are of no use then. */
+static void hold_whole(struct kunit *test)
+{
+	u32 first;
+
+	param_set(test, cmx_kunit_module(), "sa_kb_per_user", 20);
+	for (first = 1; first <= 2; first++) {
+		set_start(&sets[0], ALICE, first, 2, true);
+		respond(test, first, SOME);
+		KUNIT_ASSERT_TRUE(test, WAIT_FOR(cmx_sa_held(ALICE)));
+		KUNIT_EXPECT_EQ(test, atomic_read(&sets[0].failed), 0);
+		respond(test, 3 - first, SOME);
+		set_wait(test, &sets[0]);
+		KUNIT_EXPECT_EQ(test, atomic_read(&sets[0].failed), 1);
+		expect_held(test, ALICE, 0);
+		expect_error(test, &sets[0], 1, -EAGAIN);
+		expect_error(test, &sets[0], 2, -EAGAIN);
+		set_release(&sets[0]);
+	}
+	/* While another is outstanding; its response is not kept. */
+	set_start(&sets[0], ALICE, 3, 2, true);
+	respond(test, 2, 2 * SOME);
+	KUNIT_ASSERT_TRUE(test, WAIT_FOR(atomic_read(&sets[0].failed)));
+	KUNIT_EXPECT_FALSE(test, completion_done(&sets[0].done));
+	respond(test, 1, 1);
+	set_wait(test, &sets[0]);
+	expect_held(test, ALICE, 0);
+	expect_error(test, &sets[0], 1, -EAGAIN);
+	set_release(&sets[0]);
+	/* Else they stay. */
+	set_start(&sets[0], ALICE, 4, 2, false);
+	respond(test, 1, SOME);
+	KUNIT_ASSERT_TRUE(test, WAIT_FOR(cmx_sa_held(ALICE)));
+	respond(test, 2, SOME);
+	set_wait(test, &sets[0]);
+	expect_error(test, &sets[0], 1, 0);
+	expect_error(test, &sets[0], 2, -EAGAIN);
+	expect_held(test, ALICE, SOME);
+	set_release(&sets[0]);
+}
+
+/* An end without a response charges nobody; one half way charges that half. */
+static void hold_ends(struct kunit *test)
+{
+	/* Cancelled, or the deadline */
+	set_start(&sets[0], ALICE, 1, 2, true);
+	respond(test, 1, SOME);
+	KUNIT_ASSERT_TRUE(test, WAIT_FOR(cmx_sa_held(ALICE)));
+	set_stop(test, &sets[0]);
+	expect_held(test, ALICE, SOME);
+	set_release(&sets[0]);
+	expect_held(test, ALICE, 0);
+	/* It comes for nobody. */
+	respond(test, 2, SOME);
+	expect_held(test, ALICE, 0);
+
+	/* The device goes. */
+	set_start(&sets[0], ALICE, 2, 2, true);
+	respond(test, 1, SOME);
+	KUNIT_ASSERT_TRUE(test, WAIT_FOR(cmx_sa_held(ALICE)));
+	fake_down(&fake);
+	set_wait(test, &sets[0]);
+	expect_error(test, &sets[0], 1, 0);
+	expect_error(test, &sets[0], 2, -ENODEV);
+	expect_held(test, ALICE, SOME);
+	set_release(&sets[0]);
+	expect_held(test, ALICE, 0);
+}
+
+static struct kunit_case hold_cases[] = {
+	KUNIT_CASE(hold_limit),
+	KUNIT_CASE(hold_shared),
+	KUNIT_CASE(hold_cached),
+	KUNIT_CASE(hold_whole),
+	KUNIT_CASE(hold_ends),
+	{}
+};
+
+static struct kunit_suite hold_suite = {
+	.name = "cmx_sa_hold",
+	.init = hold_init,
+	.exit = hold_exit,
+	.test_cases = hold_cases,
+};
+
+kunit_test_suite(hold_suite);

@@ -2,13 +2,16 @@
 /*
  * RA-02: libibverbs is loaded with the first device that the library opens. A
  * process without one does not have it, and a host without libibverbs is an
- * error of the call that needs a device. No test here calls verbs itself.
+ * error of the call that needs a device, as is one in another root than that of
+ * the start. No test here calls verbs itself.
  */
 #include <dlfcn.h>
 #include <limits.h>
 #include <pthread.h>
 #include <sched.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
+#include <rdma/rsocket.h>
 
 #include "api.h"
 
@@ -89,6 +92,7 @@ static int path_find(char *path)
 	return waitpid(pid, NULL, 0) == pid ? status : -1;
 }
 
+/* In this mount namespace: the library loads nothing from another one. */
 TEST(RA_02_a_host_without_libibverbs)
 {
 	char path[PATH_MAX];
@@ -96,24 +100,129 @@ TEST(RA_02_a_host_without_libibverbs)
 
 	ASSERT_EQ(0, path_find(path));
 	ASSERT_FALSE(mapped("libibverbs.so", NULL));
-	ASSERT_EQ(0, unshare(CLONE_NEWNS));
-	ASSERT_EQ(0, mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL));
-	ASSERT_EQ(0, mount("/dev/null", path, NULL, MS_BIND, NULL));
 	id = id_new();
 	ASSERT_NE(NULL, id);
+	ASSERT_EQ(0, mount("/dev/null", path, NULL, MS_BIND, NULL));
 	EXPECT_EQ(-1, id_bind(id, OWN4, 0));
 	EXPECT_EQ(ELIBACC, errno);
 	EXPECT_EQ(NULL, id->verbs);
 	EXPECT_EQ(NULL, rdma_get_devices(NULL));
 	EXPECT_EQ(ELIBACC, errno);
+	ASSERT_EQ(0, umount(path));
 	EXPECT_EQ(0, rdma_destroy_id(id));
 	/* It is looked for again. */
-	ASSERT_EQ(0, umount(path));
 	id = id_new();
 	ASSERT_NE(NULL, id);
 	EXPECT_EQ(0, id_bind(id, OWN4, 0));
 	EXPECT_NE(NULL, id->verbs);
 	EXPECT_EQ(0, rdma_destroy_id(id));
+}
+
+/* Directories of this root that a loader or a provider needs */
+static const char *const folders[] = {
+	"dev", "etc", "lib", "lib64", "proc", "sys", "usr",
+};
+
+/* A root with the files of this one, below a directory of the same mount */
+static int root_make(char dir[64])
+{
+	char from[16], to[80];
+	size_t i;
+
+	strcpy(dir, "/lazy.XXXXXX");
+	if (!mkdtemp(dir))
+		return -1;
+	for (i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
+		snprintf(from, sizeof(from), "/%s", folders[i]);
+		snprintf(to, sizeof(to), "%s/%s", dir, folders[i]);
+		if (!access(from, F_OK) &&
+		    (mkdir(to, 0755) ||
+		     mount(from, to, NULL, MS_BIND | MS_REC, NULL)))
+			return -1;
+	}
+	return 0;
+}
+
+static void root_remove(const char *dir)
+{
+	char to[80];
+	size_t i;
+
+	for (i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
+		snprintf(to, sizeof(to), "%s/%s", dir, folders[i]);
+		umount2(to, MNT_DETACH);
+		rmdir(to);
+	}
+	rmdir(dir);
+}
+
+/*
+ * In another root, which has the same files: 0, or what is wrong. @before: the
+ * libraries are there already.
+ */
+static int elsewhere_try(const char *dir, bool before)
+{
+	struct ibv_context **list;
+	struct rdma_cm_id *id;
+	int socket;
+
+	if (before) {
+		list = rdma_get_devices(NULL);
+		socket = rsocket(AF_INET, SOCK_STREAM, 0);
+		if (!list || socket < 0)
+			return 1;
+		rdma_free_devices(list);
+		rclose(socket);
+	}
+	if (dir ? chroot(dir) || chdir("/") : unshare(CLONE_NEWNS))
+		return 2;
+	id = id_new();
+	if (!id)
+		return 3;
+	if (before)
+		return id_bind(id, OWN4, 0) || !id->verbs ? 4 : 0;
+	if (!id_bind(id, OWN4, 0) || errno != ELIBACC)
+		return 5;
+	if (rdma_get_devices(NULL) || errno != ELIBACC)
+		return 6;
+	if (rsocket(AF_INET, SOCK_STREAM, 0) >= 0 || errno != ELIBACC)
+		return 7;
+	return mapped("libibverbs.so", NULL) ? 8 : 0;
+}
+
+static int elsewhere(const char *dir, bool before)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (!pid)
+		_exit(elsewhere_try(dir, before));
+	return pid > 0 && waitpid(pid, &status, 0) == pid &&
+	       WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+TEST(RA_02_nothing_is_loaded_from_another_root)
+{
+	char dir[64];
+
+	EXPECT_EQ(0, root_make(dir));
+	EXPECT_EQ(0, elsewhere(dir, false));
+	EXPECT_EQ(0, elsewhere(dir, true));
+	root_remove(dir);
+	/* The same directory, but another mount */
+	strcpy(dir, "/lazy.XXXXXX");
+	ASSERT_NE(NULL, mkdtemp(dir));
+	EXPECT_EQ(0, mount("/", dir, NULL, MS_BIND | MS_REC, NULL));
+	EXPECT_EQ(0, elsewhere(dir, false));
+	EXPECT_EQ(0, elsewhere(dir, true));
+	EXPECT_EQ(0, umount2(dir, MNT_DETACH));
+	rmdir(dir);
+}
+
+TEST(RA_02_nothing_is_loaded_from_another_mount_namespace)
+{
+	EXPECT_EQ(0, elsewhere(NULL, false));
+	EXPECT_EQ(0, elsewhere(NULL, true));
 }
 
 static void *bind_first(void *barrier)

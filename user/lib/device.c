@@ -92,7 +92,9 @@ static struct ibv_device **device_list_get(int *n)
 {
 	struct ibv_device **list;
 
-	if (!__atomic_load_n(&loaded, __ATOMIC_RELAXED) && fds_check())
+	/* The first device makes libibverbs load the providers, once. */
+	if (!__atomic_load_n(&loaded, __ATOMIC_RELAXED) &&
+	    (cmx_root_check() || fds_check()))
 		return NULL;
 	if (cmx_verbs_load())
 		return NULL;

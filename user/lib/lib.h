@@ -215,6 +215,10 @@ void cmx_channel_get(struct rdma_event_channel *channel);
 void cmx_channel_put(struct rdma_event_channel *channel);
 void cmx_channel_close(struct rdma_event_channel *channel);
 
+/* root.c */
+int cmx_root_check(void);
+void *cmx_load(const char *name, int flags);
+
 /* verbs.c */
 #ifdef CMX_SHARED
 int cmx_verbs_load(void);

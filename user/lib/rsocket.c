@@ -11,7 +11,8 @@
  * one, the stock library is bound to its own functions: a program that exports
  * its symbols must not give it ids that have another layout behind them.
  *
- * Without a stock library, or where it is older than the function: ENOSYS.
+ * Without a stock library, or where it is older than the function: ENOSYS. It is
+ * not loaded from another root (root.c): ELIBACC.
  */
 #define _GNU_SOURCE	/* RTLD_DEEPBIND */
 #include <dlfcn.h>
@@ -26,14 +27,15 @@
 static void *stock_load(const char *name)
 {
 	/* Another thread may do the same. It stays loaded, see stock.c. */
-	if (!dlopen("librdmacm.so.1", RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE))
+	if (!cmx_load("librdmacm.so.1", RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE))
 		return NULL;
 	return cmx_stock_function(name);
 }
 
 #else
 
-static void *stock_handle;
+static void *stock_handle;	/* atomic */
+CMX_MEM_ATOMIC(stock_handle)
 
 /*
  * Only a program that exports its symbols catches the calls of the stock
@@ -50,14 +52,19 @@ static void stock_open(void)
 			return;
 		flags |= RTLD_DEEPBIND;
 	}
-	stock_handle = dlopen("librdmacm.so.1", flags);
+	__atomic_store_n(&stock_handle, cmx_load("librdmacm.so.1", flags),
+			 __ATOMIC_RELEASE);
 }
 
 static void *stock_load(const char *name)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-	pthread_once(&once, stock_open);
+	if (!__atomic_load_n(&stock_handle, __ATOMIC_ACQUIRE)) {
+		if (cmx_root_check())
+			return NULL;
+		pthread_once(&once, stock_open);
+	}
 	return stock_handle ? dlsym(stock_handle, name) : NULL;
 }
 
@@ -86,7 +93,7 @@ static void *stock_get(void **fn, const char *name, const void *self)
 
 static int absent(void)
 {
-	return cmx_err(ENOSYS);
+	return cmx_root_check() ? -1 : cmx_err(ENOSYS);
 }
 
 #define STOCK(name) ({							\

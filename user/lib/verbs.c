@@ -117,9 +117,9 @@ int cmx_verbs_load(void)
 
 	if (__atomic_load_n(&loaded, __ATOMIC_ACQUIRE))
 		return 0;
-	handle = dlopen(VERBS_LIBRARY, RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE);
+	handle = cmx_load(VERBS_LIBRARY, RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE);
 	if (!handle)
-		return cmx_err(ELIBACC);
+		return -1;
 	for (i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++) {
 		function = dlsym(RTLD_DEFAULT, symbols[i].name);
 		if (function == dlsym(handle, symbols[i].name))

@@ -225,6 +225,34 @@ TEST(RA_02_nothing_is_loaded_from_another_mount_namespace)
 	EXPECT_EQ(0, elsewhere(NULL, true));
 }
 
+/* Ended at the first cancellation point that it comes to */
+static void *cancelled(void *done)
+{
+	pthread_cancel(pthread_self());
+	rdma_get_devices(NULL);
+	*(bool *)done = true;
+	pthread_testcancel();
+	return NULL;
+}
+
+/* Opening the devices is none, as it would leave the list locked. */
+TEST(RA_02_a_thread_is_cancelled_while_it_loads)
+{
+	struct ibv_context **list;
+	bool done = false;
+	pthread_t thread;
+	void *ret;
+
+	ASSERT_FALSE(mapped("libibverbs.so", NULL));
+	ASSERT_EQ(0, pthread_create(&thread, NULL, cancelled, &done));
+	ASSERT_EQ(0, pthread_join(thread, &ret));
+	EXPECT_TRUE(done);
+	EXPECT_EQ(PTHREAD_CANCELED, ret);
+	list = rdma_get_devices(NULL);
+	EXPECT_NE(NULL, list);
+	rdma_free_devices(list);
+}
+
 static void *bind_first(void *barrier)
 {
 	struct rdma_cm_id *id = id_new();

@@ -39,15 +39,27 @@ struct device_name {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct cmx_device *devices;
 static struct device_name *names;
+static int holder_cancel;	/* cancel state of who holds the lock */
 
+/*
+ * libibverbs and its providers open and close files with the lock held. A
+ * thread that was cancelled there would keep it for ever.
+ */
 void cmx_device_lock(void)
 {
+	int cancel;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	pthread_mutex_lock(&lock);
+	holder_cancel = cancel;
 }
 
 void cmx_device_unlock(void)
 {
+	int cancel = holder_cancel;
+
 	pthread_mutex_unlock(&lock);
+	pthread_setcancelstate(cancel, NULL);
 }
 
 /* A kernel or a provider without indices leaves only the GUID to go by. */
@@ -226,7 +238,7 @@ struct cmx_device *cmx_device_get(uint64_t node_guid, uint32_t index)
 {
 	struct cmx_device *dev;
 
-	pthread_mutex_lock(&lock);
+	cmx_device_lock();
 	dev = device_find(node_guid, index);
 	if (!dev)
 		dev = device_find_new(node_guid, index);
@@ -237,7 +249,7 @@ struct cmx_device *cmx_device_get(uint64_t node_guid, uint32_t index)
 	}
 	if (dev)
 		dev->refs++;
-	pthread_mutex_unlock(&lock);
+	cmx_device_unlock();
 	return dev;
 }
 
@@ -249,16 +261,16 @@ static void device_put(struct cmx_device *dev)
 
 void cmx_device_put(struct cmx_device *dev)
 {
-	pthread_mutex_lock(&lock);
+	cmx_device_lock();
 	device_put(dev);
-	pthread_mutex_unlock(&lock);
+	cmx_device_unlock();
 }
 
 void cmx_device_dead(struct cmx_device *dev)
 {
-	pthread_mutex_lock(&lock);
+	cmx_device_lock();
 	dev->dead = true;
-	pthread_mutex_unlock(&lock);
+	cmx_device_unlock();
 }
 
 struct ibv_context *cmx_device_verbs(struct cmx_device *dev)
@@ -280,11 +292,11 @@ struct ibv_xrcd *cmx_device_xrcd(struct cmx_device *dev)
 	};
 	struct ibv_xrcd *xrcd;
 
-	pthread_mutex_lock(&lock);
+	cmx_device_lock();
 	if (!dev->xrcd)
 		dev->xrcd = ibv_open_xrcd(dev->verbs, &attr);
 	xrcd = dev->xrcd;
-	pthread_mutex_unlock(&lock);
+	cmx_device_unlock();
 	return xrcd;
 }
 
@@ -340,13 +352,13 @@ const char *cmx_device_name(uint32_t index)
 {
 	struct device_name *name;
 
-	pthread_mutex_lock(&lock);
+	cmx_device_lock();
 	for (name = names; name; name = name->next)
 		if (name->index == index)
 			break;
 	if (!name)
 		name = name_find_new(index);
-	pthread_mutex_unlock(&lock);
+	cmx_device_unlock();
 	return name ? name->name : NULL;
 }
 
@@ -367,7 +379,7 @@ CMX_EXPORT struct ibv_context **rdma_get_devices(int *num_devices)
 	}
 	if (num_devices)
 		*num_devices = 0;
-	pthread_mutex_lock(&lock);
+	cmx_device_lock();
 	list = device_list_get(&n);
 	if (!list)
 		goto unlock;
@@ -391,7 +403,7 @@ CMX_EXPORT struct ibv_context **rdma_get_devices(int *num_devices)
 free_list:
 	ibv_free_device_list(list);
 unlock:
-	pthread_mutex_unlock(&lock);
+	cmx_device_unlock();
 	return result;
 }
 
@@ -406,7 +418,7 @@ CMX_EXPORT void rdma_free_devices(struct ibv_context **list)
 	}
 	if (!list)
 		return;
-	pthread_mutex_lock(&lock);
+	cmx_device_lock();
 	for (i = 0; list[i]; i++) {
 		for (dev = devices; dev; dev = dev->next)
 			if (dev->verbs == list[i])
@@ -414,6 +426,6 @@ CMX_EXPORT void rdma_free_devices(struct ibv_context **list)
 		if (dev)
 			device_put(dev);
 	}
-	pthread_mutex_unlock(&lock);
+	cmx_device_unlock();
 	free(list);
 }

@@ -278,7 +278,7 @@ static void event_print(const struct advertise *adv, const char *event,
 			const char *text)
 {
 	struct json json = { .file = stdout };
-	char gid[INET6_ADDRSTRLEN], id[24], pkey[8];
+	char gid[INET6_ADDRSTRLEN], id[24], pkey[8], name[CLEAN_MAX];
 	bool set = port && port->state == RDMACMX_SERVICE_SET && !text;
 
 	snprintf(id, sizeof(id), "0x%016llx", (unsigned long long)adv->attr.id);
@@ -307,9 +307,9 @@ static void event_print(const struct advertise *adv, const char *event,
 	} else {
 		printf("%-10s  ", event);
 		if (port)
-			printf("%s/%u", port->device, port->port);
+			printf("%s/%u", clean(port->device, name), port->port);
 		else
-			printf("%s, id %s", adv->attr.name, id);
+			printf("%s, id %s", clean(adv->attr.name, name), id);
 		if (set && port->lease == RDMACMX_LEASE_FOREVER)
 			printf("  GID %s, P_Key %s, no end of the lease\n", gid,
 			       pkey);

@@ -33,7 +33,7 @@ int cmx_nvme(int argc, char **argv);
 /* Returns only when the program could not be started. */
 int cmx_run(int argc, char **argv);
 
-/* "cmx: ..." to stderr; returns CMX_FAILED. */
+/* "cmx: ..." to stderr, one line, cleaned; returns CMX_FAILED. */
 int failure(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* The same, names the help and returns CMX_USAGE. */
 int misuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -92,6 +92,15 @@ bool number_parse(const char *text, unsigned long max, unsigned long *value);
 const char *addr_text(const struct sockaddr *addr, char text[ADDR_TEXT_MAX]);
 unsigned int addr_port(const struct sockaddr *addr);
 
+/*
+ * For a terminal: what it would obey, or what changes how the rest looks, is a
+ * '?' afterwards. Names of devices, hosts and services are anybody's choice.
+ */
+void text_clean(char *text);
+/* The same in a copy, cut to its room. */
+#define CLEAN_MAX 256
+const char *clean(const char *text, char out[CLEAN_MAX]);
+
 /* A JSON document on a stream, one line. */
 struct json {
 	FILE *file;
@@ -104,9 +113,11 @@ void json_text(struct json *json, const char *key, const char *value);
 void json_number(struct json *json, const char *key, unsigned long long value);
 void json_integer(struct json *json, const char *key, long long value);
 
-/* Rows of text, aligned when all are known. */
+/* Rows of cleaned text, aligned when all are known. */
+#define TABLE_COLUMNS 8
+
 struct table {
-	size_t columns;
+	size_t columns;		/* at most TABLE_COLUMNS */
 	size_t rows;
 	char **cells;
 };

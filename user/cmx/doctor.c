@@ -18,14 +18,6 @@
 #include "cmx.h"
 #include "doctor.h"
 
-/* Other than ASCII is as good as a control character, in some terminal. */
-static void text_clean(char *text)
-{
-	for (; *text; text++)
-		if (*text < 0x20 || *text > 0x7e)
-			*text = '?';
-}
-
 void check_add(struct doctor *doctor, enum check_state state, const char *id,
 	       const char *format, ...)
 {

@@ -95,6 +95,9 @@ int env_print(const char *form, const struct rdma_addrinfo *list)
 		return failure("no RDMA device reaches it: there is nothing "
 			       "to print for %s", form);
 	gid = rdmacmx_ai_gid_index(ai, NULL);
+	if (!printable(device))
+		return failure("the name of the RDMA device has control "
+			       "characters: rename it with: rdma dev set");
 	if (gid < 0)
 		return failure("the GID index of %s/%u is not known: iWARP "
 			       "has none, and an older module rdma_ucmx does "

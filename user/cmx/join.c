@@ -129,6 +129,7 @@ static void joined_print(const struct join *join, const struct group *group,
 {
 	const struct rdma_ud_param *ud = &event->param.ud;
 	char source[ADDR_TEXT_MAX], mgid[INET6_ADDRSTRLEN];
+	char name[CLEAN_MAX], text[CLEAN_MAX];
 	const char *device = ibv_get_device_name(join->id->verbs->device);
 	struct json json = { .file = stdout };
 	struct rdmacmx_group like = {};
@@ -159,8 +160,8 @@ static void joined_print(const struct join *join, const struct group *group,
 		       "  MLID    0x%04x\n"
 		       "  QP      0x%06x\n"
 		       "  Q_Key   0x%08x\n",
-		       group->text, again ? "again " : "", join_role(join),
-		       device, join->id->port_num, source, mgid,
+		       clean(group->text, text), again ? "again " : "",
+		       join_role(join), clean(device, name), join->id->port_num, source, mgid,
 		       ud->ah_attr.dlid, ud->qp_num, ud->qkey);
 		group_print(&like);
 	}
@@ -267,7 +268,7 @@ static void message_print(const struct join *join,
 static int send_one(struct join *join)
 {
 	struct json json = { .file = stdout };
-	char host[HOST_NAME_MAX + 1] = "", text[128];
+	char host[HOST_NAME_MAX + 1] = "", text[128], shown[CLEAN_MAX];
 
 	gethostname(host, sizeof(host) - 1);
 	join->done++;
@@ -283,7 +284,7 @@ static int send_one(struct join *join)
 		json_close(&json, '}');
 		putchar('\n');
 	} else {
-		printf("sent %lu: %s\n", join->done, text);
+		printf("sent %lu: %s\n", join->done, clean(text, shown));
 	}
 	fflush(stdout);
 	return CMX_OK;

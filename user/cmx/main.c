@@ -56,16 +56,28 @@ static const char help[] =
 "  -j, --json   print JSON\n"
 "Exit code: 0 done, 1 failed, 2 wrong usage; of run, PROGRAM's. See cmx(1).\n";
 
+/* Without memory the name that it is about is the least of the trouble. */
+static void report(const char *format, va_list args)
+{
+	char *text;
+
+	if (vasprintf(&text, format, args) < 0) {
+		fputs("cmx: out of memory\n", stderr);
+		return;
+	}
+	text_clean(text);
+	fprintf(stderr, "cmx: %s\n", text);
+	free(text);
+}
+
 int failure(const char *format, ...)
 {
 	va_list args;
 
 	fflush(stdout);
-	fputs("cmx: ", stderr);
 	va_start(args, format);
-	vfprintf(stderr, format, args);
+	report(format, args);
 	va_end(args);
-	putc('\n', stderr);
 	return CMX_FAILED;
 }
 
@@ -73,11 +85,10 @@ int misuse(const char *format, ...)
 {
 	va_list args;
 
-	fputs("cmx: ", stderr);
 	va_start(args, format);
-	vfprintf(stderr, format, args);
+	report(format, args);
 	va_end(args);
-	fputs("\n'cmx help' shows how it is used.\n", stderr);
+	fputs("'cmx help' shows how it is used.\n", stderr);
 	return CMX_USAGE;
 }
 

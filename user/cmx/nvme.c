@@ -258,7 +258,11 @@ static int connect_once(const struct nvme *nvme)
 /* One line for a change, at once: it is a log. */
 static void change_print(const char *what, const struct nvme_path *path)
 {
-	printf("%s %s %s %s\n", what, path->name, path->addr, path->port);
+	char addr[CLEAN_MAX];
+
+	/* An address may name the interface that it is valid on. */
+	printf("%s %s %s %s\n", what, path->name, clean(path->addr, addr),
+	       path->port);
 	fflush(stdout);
 }
 

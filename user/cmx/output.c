@@ -73,6 +73,47 @@ static int utf8_len(const unsigned char *s)
 	return len;
 }
 
+/* The character at @s has @len bytes. */
+static bool is_harmless(const unsigned char *s, int len)
+{
+	if (len == 1)
+		return *s >= 0x20 && *s != 0x7f;
+	/* C1: a terminal takes U+009B for ESC [. */
+	if (s[0] == 0xc2)
+		return s[1] >= 0xa0;
+	/* Ends of lines, no width, another direction: U+200B to U+206F */
+	if (s[0] == 0xe2 && s[1] == 0x80)
+		return s[2] < 0x8b || (s[2] > 0x8f && s[2] < 0xa8) ||
+		       s[2] > 0xae;
+	if (s[0] == 0xe2 && s[1] == 0x81)
+		return s[2] < 0xa0 || s[2] > 0xaf;
+	return len != 0;
+}
+
+void text_clean(char *text)
+{
+	const unsigned char *from = (const unsigned char *)text;
+	int len;
+
+	for (; *from; from += len ? len : 1) {
+		len = utf8_len(from);
+		if (!is_harmless(from, len)) {
+			*text++ = '?';
+			continue;
+		}
+		memmove(text, from, len);
+		text += len;
+	}
+	*text = '\0';
+}
+
+const char *clean(const char *text, char out[CLEAN_MAX])
+{
+	snprintf(out, CLEAN_MAX, "%s", text);
+	text_clean(out);
+	return out;
+}
+
 static void json_string(FILE *file, const char *text)
 {
 	const unsigned char *s = (const unsigned char *)text;
@@ -161,6 +202,7 @@ bool table_add(struct table *table, const char *const cells[])
 				free(grown[at + i]);
 			return false;
 		}
+		text_clean(grown[at + i]);
 	}
 	table->rows++;
 	return true;
@@ -168,8 +210,17 @@ bool table_add(struct table *table, const char *const cells[])
 
 void table_print(const struct table *table)
 {
-	size_t row, column, width, len;
+	size_t row, column, len, width[TABLE_COLUMNS] = {};
 	const char *cell;
+
+	for (row = 0; row < table->rows; row++) {
+		for (column = 0; column < table->columns; column++) {
+			len = strlen(table->cells[row * table->columns +
+						  column]);
+			if (len > width[column])
+				width[column] = len;
+		}
+	}
 
 	for (row = 0; row < table->rows; row++) {
 		for (column = 0; column < table->columns; column++) {
@@ -178,14 +229,7 @@ void table_print(const struct table *table)
 				puts(cell);
 				break;
 			}
-			width = 0;
-			for (size_t r = 0; r < table->rows; r++) {
-				len = strlen(table->cells[r * table->columns +
-							  column]);
-				if (len > width)
-					width = len;
-			}
-			printf("%-*s  ", (int)width, cell);
+			printf("%-*s  ", (int)width[column], cell);
 		}
 	}
 }

@@ -189,7 +189,7 @@ static int answer_table(const struct query *query,
 	char dst[ADDR_TEXT_MAX], src[ADDR_TEXT_MAX], port[8], type[24];
 	const struct rdma_addrinfo *ai;
 	const char *device, *canon, *gid_type;
-	char name[80], gid[16];
+	char name[80], gid[16], text[CLEAN_MAX];
 	size_t count = 0;
 	bool ok;
 	int index;
@@ -224,7 +224,7 @@ static int answer_table(const struct query *query,
 					 list->ai_src_canonname;
 	printf("%zu %s in %.3f ms%s%s\n", count,
 	       count == 1 ? "entry" : "entries", ms,
-	       canon ? ", canonical name " : "", canon ? canon : "");
+	       canon ? ", canonical name " : "", clean(canon ?: "", text));
 	return CMX_OK;
 }
 

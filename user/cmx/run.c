@@ -145,8 +145,7 @@ static int program_failure(const char *name, int err)
 
 static void warn_ignored(const char *path, const char *why, const char *remedy)
 {
-	fprintf(stderr,
-		"cmx: warning: %s %s, so that nothing can be preloaded: it runs without librdmacmx. %s\n",
+	failure("warning: %s %s, so that nothing can be preloaded: it runs without librdmacmx. %s",
 		path, why, remedy);
 }
 

@@ -2,13 +2,18 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # OPS-02: names of interfaces, devices and files that others have chosen. None
 # reaches a terminal as more than text, or a shell as more than a word.
+# shellcheck disable=SC1091,SC2016 # the file is in the guest; names with a $
 . /usr/lib/rdma-cmx/selftests/cmx/functions
 
 json=/usr/lib/rdma-cmx/selftests/cmx/tools/json
+ran=/tmp/test/ran
 esc=$'d0\e[31m'
 
 cleanup() {
+	rdma link del rxe1
 	ip link del "$esc"
+	ip link del d0
+	rm -rf /tmp/test/names
 } 2>/dev/null
 trap cleanup EXIT
 
@@ -28,8 +33,8 @@ unlike "an interface with an escape sequence: escaped there" "$out" $'\e'
 like "an interface with an escape sequence: by its number" "$out" '\\u001b\[31m'
 ip link del "$esc"
 # A new line would begin another message; U+202E turns what follows around.
-for text in $'a\e]0;b' $'a\ncmx: b' $'a\rb' $'a\x7fb' $'a\x9bb' $'a\u009bb' \
-	$'a\u202eb' $'a\u2028b'; do
+for text in $'a\e]0;b' $'a\ncmx: b' $'a\rb' $'a\x7fb' $'a\x9bb' $'a\xc2\x9bb' \
+	$'a\xe2\x80\xaeb' $'a\xe2\x80\xa8b'; do
 	for command in "run" "resolve --env" "resolve a b" "stat"; do
 		# shellcheck disable=SC2086 # words
 		run cmx $command "$text"
@@ -41,7 +46,49 @@ for text in $'a\e]0;b' $'a\ncmx: b' $'a\rb' $'a\x7fb' $'a\x9bb' $'a\u009bb' \
 			"$err" 'a\?.*b'
 	done
 done
-run cmx stat --json $'\u00e9\u20ac'
-like "other text stays" "$err" $'\u00e9\u20ac'
+run cmx stat --json $'\xc3\xa9\xe2\x82\xac'
+like "other text stays" "$err" $'\xc3\xa9\xe2\x82\xac'
 
+# Completion: bash evaluates what is left on its command line.
+complete_line() {
+	. /usr/share/bash-completion/completions/cmx
+	COMP_WORDS=("$@")
+	COMP_CWORD=$(($# - 1))
+	COMPREPLY=()
+	_cmx
+	printf '%s\n' "${COMPREPLY[@]}"
+}
+# words: the lines of completion as the shell reads them, in order
+words() {
+	local line word
+
+	LC_ALL=C sort | while IFS= read -r line; do
+		eval "word=($line)"
+		# shellcheck disable=SC2154 # by eval
+		printf '<%s>' "${word[@]}"
+	done
+}
+
+mkdir /tmp/test/names
+cd /tmp/test/names || exit 1
+touch "f\$(touch $(basename $ran))" 'f;g h'
+is "completion of a file" "$(complete_line cmx stat --output f | words)" \
+	"<f\$(touch ran)><f;g h>"
+is "completion of a program's file" \
+	"$(complete_line cmx run -- ls f | words)" "<f\$(touch ran)><f;g h>"
+ip link add d0 type dummy
+ip link set d0 up
+ip addr add 10.56.0.1/24 dev d0
+ok "a device" rdma link add rxe1 type rxe netdev d0
+ok "a device with a command in its name" \
+	rdma dev set rxe1 name "r\$(touch ran);\`touch ran\`"
+is "completion of a device" "$(complete_line cmx join --dev r | words)" \
+	"<r\$(touch ran);\`touch ran\`><rxe0>"
+printf '10.55.0.2 h$(touch,ran)\n' >/tmp/test/hosts
+HOSTFILE=/tmp/test/hosts
+is "completion of a host" "$(complete_line cmx doctor 'h$' | words)" \
+	'<h$(touch,ran)>'
+is "no command was run" "$(find /tmp/test -name 'ran*')" ""
+cd / || exit 1
+rm -r /tmp/test/names
 finish

@@ -1,11 +1,33 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # Completion of cmx(1) for bash.
+#
+# Names of devices, hosts and programs are not ours: whoever chose them must not
+# choose a command of this shell. compgen -W would expand them, and what
+# COMPREPLY has is typed into the command line as it is: so they are quoted.
 
+# _cmx_quoted: adds the lines of standard input, each as one word of a shell
+_cmx_quoted() {
+	local name
+
+	while IFS= read -r name; do
+		# The user's own ~/ stays what it is.
+		case $name in
+		'~/'*) printf -v name '~/%q' "${name:2}" ;;
+		*) printf -v name %q "$name" ;;
+		esac
+		COMPREPLY+=("$name")
+	done
+}
+
+# _cmx_devices WORD: those whose names begin so
 _cmx_devices() {
-	local dir
+	local dir name
 
 	for dir in /sys/class/infiniband/*; do
-		[ -e "$dir" ] && echo "${dir##*/}"
+		name=${dir##*/}
+		[ -e "$dir" ] && [[ $name = "$1"* ]] || continue
+		printf -v name %q "$name"
+		COMPREPLY+=("$name")
 	done
 }
 
@@ -16,10 +38,9 @@ _cmx_run() {
 	if declare -F _command_offset >/dev/null; then
 		_command_offset $first
 	elif [ "$COMP_CWORD" = $first ]; then
-		mapfile -t COMPREPLY < <(compgen -c -- "${COMP_WORDS[first]}")
+		_cmx_quoted < <(compgen -c -- "${COMP_WORDS[first]}")
 	else
-		mapfile -t COMPREPLY < <(compgen -f -- \
-			"${COMP_WORDS[COMP_CWORD]}")
+		_cmx_quoted < <(compgen -f -- "${COMP_WORDS[COMP_CWORD]}")
 	fi
 }
 
@@ -27,6 +48,7 @@ _cmx() {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}
 	local words=
 
+	COMPREPLY=()
 	# What follows is the program's: its name, then its own completion.
 	if [ "${COMP_WORDS[1]}" = run ] && [ "$COMP_CWORD" -gt 1 ]; then
 		_cmx_run
@@ -37,7 +59,9 @@ _cmx() {
 	else
 		case ${COMP_WORDS[1]},$prev in
 		*,--type) words='rc ud any' ;;
-		*,--dev) words=$(_cmx_devices) ;;
+		*,--dev)
+			_cmx_devices "$cur"
+			return ;;
 		*,--env) words='nccl ucx perftest' ;;
 		*,--count|*,--qkey|*,--pkey|*,--rate|*,--sl) ;;
 		*,--traffic-class|*,--flow-label|*,--hop-limit) ;;
@@ -45,13 +69,12 @@ _cmx() {
 		*,--lease) words=forever ;;
 		*,--mtu) words='256 512 1024 2048 4096' ;;
 		*,--source)
-			words=$(hostname -I 2>/dev/null) ;;
+			words=$(hostname -I 2>/dev/null | tr -cd '0-9a-f:. ') ;;
 		resolve,*)
 			words='-j --json -4 -6 -n --numeric --passive --type
 				--sa --dev --env'
 			[ "${cur:0:1}" = - ] || {
-				mapfile -t COMPREPLY < <(compgen -A hostname \
-							 -- "$cur")
+				_cmx_quoted < <(compgen -A hostname -- "$cur")
 				return
 			} ;;
 		join,*)
@@ -63,7 +86,7 @@ _cmx() {
 				--pkey --dev' ;;
 		services,*) words='-j --json --dev' ;;
 		stat,--output)
-			mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+			_cmx_quoted < <(compgen -f -- "$cur")
 			return ;;
 		stat,*) words='-j --json --prometheus --output' ;;
 		nvme,nvme) words=connect ;;
@@ -71,15 +94,13 @@ _cmx() {
 		nvme,*)
 			words='-j --json --dev --follow --nqn --sa'
 			[ "${cur:0:1}" = - ] || {
-				mapfile -t COMPREPLY < <(compgen -A hostname \
-							 -- "$cur")
+				_cmx_quoted < <(compgen -A hostname -- "$cur")
 				return
 			} ;;
 		doctor,*)
 			words='-j --json'
 			[ "${cur:0:1}" = - ] || {
-				mapfile -t COMPREPLY < <(compgen -A hostname \
-							 -- "$cur")
+				_cmx_quoted < <(compgen -A hostname -- "$cur")
 				return
 			} ;;
 		esac

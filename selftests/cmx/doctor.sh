@@ -116,6 +116,7 @@ rxe0_add() {
 cleanup() {
 	eval "$undo"
 	params_back
+	ip link del group 56
 	ip link del bond7
 	ip link del v0
 	rdma link del rxe1
@@ -354,6 +355,19 @@ fault service "no such service" : : cmx doctor 10.56.0.2 nosuch
 fault netdev-down "a name with a command in it" \
 	'ip link set d0 down; ip link set d0 name "d;\$(reboot)"' \
 	'ip link set "d;\$(reboot)" name d0; ip link set d0 up'
+# calls: to the files of the kernel; how long they take is the machine's affair
+calls() {
+	strace -f -o /tmp/test/calls -e trace=%file cmx doctor >/dev/null 2>&1
+	wc -l </tmp/test/calls
+}
+few=$(calls)
+for i in {1..300}; do
+	echo "link add many$i group 56 type dummy"
+done >/tmp/test/batch
+ok "300 other interfaces" ip -batch /tmp/test/batch
+ok "300 other interfaces: a few files for each at most" \
+	test $(($(calls) - few)) -le 1500
+ip link del group 56
 run cmx doctor $'no\e[31msuch"name'
 unlike "no control character is printed" "$out" $'\e'
 run cmx doctor -j $'no\e[31msuch"name'

@@ -243,6 +243,8 @@ static int doctor_run(struct doctor *doctor, bool json)
 		free(doctor->checks[i].mend);
 	}
 	free(doctor->checks);
+	for (i = 0; i < doctor->port_count; i++)
+		free(doctor->ports[i].gids);
 	if (doctor->device >= 0)
 		close(doctor->device);
 	return ret;

@@ -28,6 +28,12 @@ struct check {
 /* Ports that are looked at; more are named and passed over. */
 #define DOCTOR_PORTS	64
 
+/* An entry of a port's table */
+struct port_gid {
+	struct in6_addr gid;	/* all zeros: it has none */
+	char netdev[IF_NAMESIZE];	/* "": it has no name */
+};
+
 struct port {
 	char device[64];
 	unsigned int number;
@@ -36,6 +42,8 @@ struct port {
 	bool active;
 	bool usable;		/* active, with an address */
 	char netdev[IF_NAMESIZE];	/* the first, or "" */
+	struct port_gid *gids;	/* as they were read once, or NULL */
+	unsigned int gid_count;
 };
 
 struct doctor {

@@ -26,15 +26,27 @@ static bool netdev_is(const char *netdev, const struct ifaddrs *at)
 	return strlen(netdev) == len && !strncmp(at->ifa_name, netdev, len);
 }
 
+/*
+ * All addresses, as they were at the first call: there may be thousands, and
+ * each interface of a port is searched for among them. Lives as long as the
+ * process. NULL: they cannot be read.
+ */
+static const struct ifaddrs *addresses(void)
+{
+	static struct ifaddrs *list;
+
+	if (!list && getifaddrs(&list))
+		list = NULL;
+	return list;
+}
+
 bool netdev_has_address(const char *netdev)
 {
 	const struct sockaddr_in6 *in6;
-	struct ifaddrs *list, *at;
+	const struct ifaddrs *at;
 	bool found = false;
 
-	if (getifaddrs(&list))
-		return false;
-	for (at = list; at && !found; at = at->ifa_next) {
+	for (at = addresses(); at && !found; at = at->ifa_next) {
 		if (!at->ifa_addr || !netdev_is(netdev, at))
 			continue;
 		in6 = (const void *)at->ifa_addr;
@@ -42,7 +54,6 @@ bool netdev_has_address(const char *netdev)
 			(at->ifa_addr->sa_family == AF_INET6 &&
 			 !IN6_IS_ADDR_LINKLOCAL(&in6->sin6_addr));
 	}
-	freeifaddrs(list);
 	return found;
 }
 
@@ -63,12 +74,10 @@ static bool gid_of_mac(const struct in6_addr *gid, const struct ifaddrs *at)
 
 bool netdev_has_gid(const char *netdev, const struct in6_addr *gid)
 {
-	struct ifaddrs *list, *at;
+	const struct ifaddrs *at;
 	bool found = false;
 
-	if (getifaddrs(&list))
-		return false;
-	for (at = list; at && !found; at = at->ifa_next) {
+	for (at = addresses(); at && !found; at = at->ifa_next) {
 		const struct sockaddr_in *in = (const void *)at->ifa_addr;
 		const struct sockaddr_in6 *in6 = (const void *)at->ifa_addr;
 
@@ -82,7 +91,6 @@ bool netdev_has_gid(const char *netdev, const struct in6_addr *gid)
 		else if (at->ifa_addr->sa_family == AF_PACKET)
 			found = gid_of_mac(gid, at);
 	}
-	freeifaddrs(list);
 	return found;
 }
 
@@ -151,10 +159,13 @@ bool netdev_is_upper(const char *netdev)
 	return true;
 }
 
+/* A bridge has a thousand parts, each of which may have as many. */
+#define LOWERS	4096
+
 static const struct port *port_below(const struct doctor *doctor,
 				     const char *netdev,
 				     char lower[IF_NAMESIZE],
-				     unsigned int depth)
+				     unsigned int depth, unsigned int *left)
 {
 	const struct port *port = NULL;
 	char name[IF_NAMESIZE];
@@ -163,13 +174,15 @@ static const struct port *port_below(const struct doctor *doctor,
 
 	if (!depth || !lowers_find(netdev, &files))
 		return NULL;
-	for (i = 0; i < files.gl_pathc && !port; i++) {
+	for (i = 0; i < files.gl_pathc && !port && *left; i++) {
+		--*left;
 		lower_name(files.gl_pathv[i], name);
 		port = port_of_netdev(doctor, name);
 		if (port)
 			strcpy(lower, name);
 		else
-			port = port_below(doctor, name, lower, depth - 1);
+			port = port_below(doctor, name, lower, depth - 1,
+					  left);
 	}
 	globfree(&files);
 	return port;
@@ -179,7 +192,9 @@ const struct port *netdev_port_below(const struct doctor *doctor,
 				     const char *netdev,
 				     char lower[IF_NAMESIZE])
 {
-	return port_below(doctor, netdev, lower, DEPTH);
+	unsigned int left = LOWERS;
+
+	return port_below(doctor, netdev, lower, DEPTH, &left);
 }
 
 static const void *address_of(const struct sockaddr *addr, size_t *len)
@@ -362,20 +377,17 @@ unsigned int route_length(const struct sockaddr *addr)
 
 bool netdev_owns_address(const char *netdev, const struct sockaddr *addr)
 {
-	struct ifaddrs *list, *at;
+	const struct ifaddrs *at;
 	const void *data;
 	bool found = false;
 	size_t len;
 
-	if (getifaddrs(&list))
-		return false;
 	data = address_of(addr, &len);
-	for (at = list; at && !found; at = at->ifa_next)
+	for (at = addresses(); at && !found; at = at->ifa_next)
 		found = at->ifa_addr &&
 			at->ifa_addr->sa_family == addr->sa_family &&
 			netdev_is(netdev, at) &&
 			!memcmp(address_of(at->ifa_addr, &len), data, len);
-	freeifaddrs(list);
 	return found;
 }
 
@@ -401,12 +413,10 @@ static int same_network(const struct sockaddr *a, const struct sockaddr *b,
 bool netdev_down_to(const struct sockaddr *addr, char netdev[IF_NAMESIZE])
 {
 	int bits, longest = route_length(addr);
-	struct ifaddrs *list, *at;
+	const struct ifaddrs *at;
 	bool found = false;
 
-	if (getifaddrs(&list))
-		return false;
-	for (at = list; at; at = at->ifa_next) {
+	for (at = addresses(); at; at = at->ifa_next) {
 		if (!at->ifa_addr || !at->ifa_netmask ||
 		    at->ifa_addr->sa_family != addr->sa_family ||
 		    (at->ifa_flags & IFF_UP))
@@ -419,7 +429,6 @@ bool netdev_down_to(const struct sockaddr *addr, char netdev[IF_NAMESIZE])
 		snprintf(netdev, IF_NAMESIZE, "%.*s",
 			 (int)strcspn(at->ifa_name, ":"), at->ifa_name);
 	}
-	freeifaddrs(list);
 	return found;
 }
 

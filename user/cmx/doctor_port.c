@@ -55,25 +55,53 @@ static bool port_roce(const struct port *port)
 	return !port->infiniband && !port->iwarp;
 }
 
-bool port_has_netdev(const struct port *port, const char *netdev)
+/*
+ * Once for all interfaces that it is searched for: a host may have thousands,
+ * and another user may have made most of them.
+ */
+static void gids_read(struct doctor *doctor, struct port *port)
 {
-	char name[IF_NAMESIZE], type[32];
-	struct in6_addr gid;
+	struct port_gid *entry;
+	char type[32];
 	unsigned int i;
 
 	if (port->infiniband)
-		return port_gid(port, 0, &gid, type) && ipoib_of(netdev, &gid);
+		return;
+	port->gids = calloc(GIDS, sizeof(*port->gids));
+	if (!port->gids) {
+		doctor->memory = true;
+		return;
+	}
 	for (i = 0; i < GIDS; i++) {
 		/* Behind the last there are none; before, empty entries. */
 		if (!file_exists(PORT "/gids/%u", port->device, port->number,
 				 i))
 			break;
+		entry = &port->gids[i];
+		if (!port_gid(port, i, &entry->gid, type))
+			memset(&entry->gid, 0, sizeof(entry->gid));
+		if (!port_netdev(port, i, entry->netdev))
+			entry->netdev[0] = '\0';
+	}
+	port->gid_count = i;
+}
+
+bool port_has_netdev(const struct port *port, const char *netdev)
+{
+	static const struct in6_addr none;
+	struct in6_addr gid;
+	char type[32];
+	unsigned int i;
+
+	if (port->infiniband)
+		return port_gid(port, 0, &gid, type) && ipoib_of(netdev, &gid);
+	for (i = 0; i < port->gid_count; i++) {
 		/* Linux before 6.5 has no names for iWARP. */
-		if (port_netdev(port, i, name) ? strcmp(name, netdev) :
-						 !port->iwarp)
+		if (*port->gids[i].netdev ?
+		    strcmp(port->gids[i].netdev, netdev) : !port->iwarp)
 			continue;
-		if (port_gid(port, i, &gid, type) &&
-		    netdev_has_gid(netdev, &gid))
+		if (memcmp(&port->gids[i].gid, &none, sizeof(none)) &&
+		    netdev_has_gid(netdev, &port->gids[i].gid))
 			return true;
 	}
 	return false;
@@ -335,6 +363,7 @@ static void port_check(struct doctor *doctor, struct port *port)
 	port->iwarp = file_line(node, sizeof(node), SYS "/node_type",
 				port->device) && strtol(node, NULL, 0) == 4;
 	port->active = number_read(port, "state", state) == 4;
+	gids_read(doctor, port);
 	netdev_find(port);
 	if (!port->active) {
 		port_down(doctor, port, state,
@@ -470,6 +499,8 @@ static void device_add(struct doctor *doctor, const char *device)
 {
 	unsigned int number;
 
+	if (doctor->port_count == DOCTOR_PORTS)
+		return;
 	verbs_check(doctor, device);
 	/* Ports are numbered from 1 without a gap. */
 	for (number = 1; file_exists(PORT, device, number); number++) {

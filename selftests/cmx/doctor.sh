@@ -338,6 +338,10 @@ fault route-vrf "the interface is in a VRF" \
 fault route-missing "no route" : : cmx doctor unreachable.cmx.test
 fault route-device "a route without RDMA" : : cmx doctor mgmt.cmx.test
 fault neighbour "no neighbour" : : cmx doctor 10.56.0.9
+fault address "a broadcast address" : : cmx doctor 10.56.0.255
+fault address "a broadcast address of any network" : : \
+	cmx doctor 255.255.255.255
+fault address "a multicast address" : : cmx doctor 239.1.2.3
 fault address "a cgroup whose limit of device handles is used up" \
 	limit_up 'rmdir $cgroup' bash -c "
 	echo \$\$ >$cgroup/cgroup.procs && exec cmx doctor 10.56.0.2"

@@ -139,6 +139,7 @@ const struct port *netdev_port_below(const struct doctor *doctor,
 struct route {
 	char netdev[IF_NAMESIZE];
 	bool local;
+	bool group;			/* a broadcast or multicast address */
 	struct sockaddr_storage next;	/* the gateway, or the destination */
 	struct sockaddr_storage source;	/* AF_UNSPEC: it names none */
 };

@@ -342,6 +342,8 @@ int route_find(const struct sockaddr *addr, struct route *route)
 	if (rtm->rtm_type == RTN_PROHIBIT)
 		return EACCES;
 	route->local = rtm->rtm_type == RTN_LOCAL;
+	route->group = rtm->rtm_type == RTN_BROADCAST ||
+		       rtm->rtm_type == RTN_MULTICAST;
 	left = RTM_PAYLOAD(head);
 	for (attr = RTM_RTA(rtm); RTA_OK(attr, left);
 	     attr = RTA_NEXT(attr, left)) {

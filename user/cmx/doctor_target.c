@@ -325,12 +325,45 @@ static void reached(struct doctor *doctor, const struct rdma_cm_id *id,
 	check_mend(doctor, "rdma link show");
 }
 
+/*
+ * A connection has one other end, and these have none. The kernel resolves
+ * them, as it needs nobody's reply.
+ */
+static bool group_check(struct doctor *doctor, const struct sockaddr *dst)
+{
+	const struct sockaddr_in6 *in6 = (const void *)dst;
+	const struct sockaddr_in *in = (const void *)dst;
+	bool multicast = dst->sa_family == AF_INET6 ?
+			 IN6_IS_ADDR_MULTICAST(&in6->sin6_addr) :
+			 IN_MULTICAST(ntohl(in->sin_addr.s_addr));
+	/* A host without a default route has none to that one. */
+	bool broadcast = dst->sa_family == AF_INET &&
+			 in->sin_addr.s_addr == htonl(INADDR_BROADCAST);
+	char addr[ADDR_TEXT_MAX], where[QUOTED_MAX];
+	struct route route;
+
+	if (!multicast && !broadcast &&
+	    (route_find(dst, &route) || !route.group))
+		return false;
+	addr_text(dst, addr);
+	check_add(doctor, CHECK_WRONG, "address",
+		  "%s: a %s address, which no connection has", addr,
+		  multicast ? "multicast" : "broadcast");
+	if (multicast)
+		check_mend(doctor, "cmx join %s", quoted(addr, where));
+	else
+		check_mend(doctor, "cmx doctor HOST    # the address of one");
+	return true;
+}
+
 static void address_check(struct doctor *doctor, struct rdma_addrinfo *ai)
 {
 	char device[80], addr[ADDR_TEXT_MAX], name[QUOTED_MAX];
 	const struct port *port;
 	struct rdma_cm_id *id;
 
+	if (group_check(doctor, ai->ai_dst_addr))
+		return;
 	if (!device_text(ai, device)) {
 		unreached(doctor, ai->ai_dst_addr);
 		return;

@@ -176,7 +176,7 @@ fault device-stale "the file of another device" \
 fault device-rights "no right to the device" \
 	'chmod 600 $device' 'chmod 666 $device' "${nobody[@]}" cmx doctor
 fault verbs-file "no file for verbs" \
-	'away /dev/infiniband/uverbs0' 'back /dev/infiniband/uverbs0'
+	'away /dev/infiniband/uverbs0' 'mends; rm /dev/infiniband/uverbs0.away'
 
 # No older modules are at hand: strace changes what the first ioctl returns.
 fault abi "the modules refuse GET_INFO" : : \
@@ -358,7 +358,36 @@ fault service "no such service" : : cmx doctor 10.56.0.2 nosuch
 # Names of others
 fault netdev-down "a name with a command in it" \
 	'ip link set d0 down; ip link set d0 name "d;\$(reboot)"' \
-	'ip link set "d;\$(reboot)" name d0; ip link set d0 up'
+	'mends; up=$(ip -br link show up dev "d;\$(reboot)")
+	 ip link set "d;\$(reboot)" down; ip link set "d;\$(reboot)" name d0
+	 ip link set d0 up'
+like "a name with a command in it: it is up" "$up" '^d;'
+fault netdev-down "a name that is a word of ip" \
+	'ip link set d0 down; ip link set d0 name down' \
+	'mends; up=$(ip -br link show up dev down)
+	 ip link set dev down down; ip link set dev down name d0
+	 ip link set d0 up'
+like "a name that is a word of ip: it is up" "$up" '^down'
+# words: those of the command that mends
+words() (
+	getent() {
+		printf '<%s>' "$@"
+	}
+	mends
+)
+for name in "a b;touch /tmp/test/ran" "it's\$(touch /tmp/test/ran)" \
+	$'a\e[31m\nb' $'a\\b\xc3\xa9\x9b' '*'; do
+	run cmx doctor "$name"
+	is "the name $(printf %q "$name") is one word" "$(words)" \
+		"<ahosts><--><$name>"
+	is "the name $(printf %q "$name"): its text is no more" \
+		"$(LC_ALL=C tr -d ' -~\n\303\251' <<<"$out")" ""
+done
+run cmx doctor "$(printf 'a %.0s' {1..500})"
+is "a name for which there is no room" "$(words)" \
+	"<ahosts><--><NAME>"
+ok "no command was run" test ! -e /tmp/test/ran
+
 # calls: to the files of the kernel; how long they take is the machine's affair
 calls() {
 	strace -f -o /tmp/test/calls -e trace=%file cmx doctor >/dev/null 2>&1

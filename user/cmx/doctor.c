@@ -7,6 +7,11 @@
  * Names come from name servers, devices and interfaces from whoever named them.
  * So no text reaches the terminal with control characters in it, and no name a
  * command without quotes.
+ *
+ * Who runs the command may be logged in by the interface that it is about, and
+ * have his files behind the driver. So no command takes an interface down or
+ * apart, an address or a route away, or a driver out: there it shows more of the
+ * cause, and the comment says what to do.
  */
 #define _GNU_SOURCE
 #include <getopt.h>
@@ -60,6 +65,28 @@ void check_mend(struct doctor *doctor, const char *format, ...)
 		text_clean(check->mend);
 }
 
+static bool is_ascii(const char *text)
+{
+	while (*text)
+		if (*text < 0x20 || *text++ > 0x7e)
+			return false;
+	return true;
+}
+
+/*
+ * One character between '...', or between $'...', where a shell finds what the
+ * terminal must not get. Returns its length there, 4 at most.
+ */
+static size_t quote(char c, bool escapes, char out[5])
+{
+	if (!escapes && c == '\'')
+		return sprintf(out, "'\\''");
+	if (escapes && (c < 0x20 || c > 0x7e || c == '\'' || c == '\\'))
+		return sprintf(out, "\\%03o", (unsigned char)c);
+	*out = c;
+	return 1;
+}
+
 const char *quoted(const char *text, char out[QUOTED_MAX])
 {
 	static const char plain[] =
@@ -72,16 +99,15 @@ const char *quoted(const char *text, char out[QUOTED_MAX])
 		strcpy(out, text);
 		return out;
 	}
+	if (!is_ascii(text))
+		out[at++] = '$';
 	out[at++] = '\'';
 	/* Room for the longest piece, the last quote and the end */
-	for (; *text && at < QUOTED_MAX - 6; text++) {
-		if (*text == '\'') {
-			memcpy(out + at, "'\\''", 4);
-			at += 4;
-		} else {
-			out[at++] = *text;
-		}
-	}
+	for (; *text && at < QUOTED_MAX - 6; text++)
+		at += quote(*text, *out == '$', out + at);
+	/* A part of a name may be another's name: a word to be replaced. */
+	if (*text)
+		return strcpy(out, "NAME");
 	out[at++] = '\'';
 	out[at] = '\0';
 	return out;

@@ -68,7 +68,10 @@ void check_add(struct doctor *doctor, enum check_state state, const char *id,
 void check_mend(struct doctor *doctor, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* One word for a shell, for a command to mend. */
+/*
+ * One word for a shell, for a command to mend. It may begin with a '-'. NAME if
+ * there is no room for it.
+ */
 #define QUOTED_MAX 600
 const char *quoted(const char *text, char out[QUOTED_MAX]);
 

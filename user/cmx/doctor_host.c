@@ -76,8 +76,10 @@ static bool module_tainted(const char *module)
 static void vendor_check(struct doctor *doctor)
 {
 	static const char *const others[] = { "ib_cm", "iw_cm", "rdma_cm" };
+	/* The network and the disks of the host may be behind these modules. */
 	const char *mend = file_exists("/etc/init.d/openibd") ?
-		"/etc/init.d/openibd restart" : "reboot";
+		"modinfo -n ib_core rdma_cm    # then restart openibd or the host, when nothing uses them" :
+		"modinfo -n ib_core rdma_cm    # then restart the host, when nothing uses them";
 	bool vendor = module_tainted("ib_core");
 	enum installed disk = module_find("ib_core");
 	size_t i;

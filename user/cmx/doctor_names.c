@@ -97,7 +97,7 @@ static bool program_check(struct doctor *doctor)
 	} else if (access(program, X_OK)) {
 		check_add(doctor, CHECK_WRONG, "names-helper", "%s: %s",
 			  program, strerror(errno));
-		check_mend(doctor, "chmod 755 %s", quoted(program, name));
+		check_mend(doctor, "chmod 755 -- %s", quoted(program, name));
 	} else {
 		check_add(doctor, CHECK_OK, "names-helper",
 			  "request-key starts %s", program);

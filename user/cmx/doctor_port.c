@@ -173,7 +173,7 @@ static void port_down(struct doctor *doctor, struct port *port,
 		check_add(doctor, CHECK_WRONG, "netdev-down",
 			  "%s/%u: %s has an address and is down", port->device,
 			  port->number, port->netdev);
-		check_mend(doctor, "ip link set %s up",
+		check_mend(doctor, "ip link set dev %s up",
 			   quoted(port->netdev, name));
 		return;
 	}
@@ -211,8 +211,8 @@ static void gids_check(struct doctor *doctor, struct port *port)
 			  "%s/%u: its GID table is empty", port->device,
 			  port->number);
 		if (*port->netdev)
-			check_mend(doctor, "ip link set %s down && ip link set %s up",
-				   quoted(port->netdev, name), name);
+			check_mend(doctor, "ip addr show dev %s    # then take it down and up, if the host can do without it",
+				   quoted(port->netdev, name));
 		else
 			check_mend(doctor, "rdma link show %s/%u",
 				   quoted(port->device, name), port->number);
@@ -280,10 +280,10 @@ void passed_mend(struct doctor *doctor, const struct port *port,
 
 	/* The network stays as it is. */
 	if (passed->soft)
-		check_mend(doctor, "rdma link del %s && rdma link add %s type rxe netdev %s",
+		check_mend(doctor, "rdma link del %s && rdma link add %s type rxe netdev %s    # if nothing uses it: rdma resource show qp",
 			   name, name, upper);
 	else
-		check_mend(doctor, "ip link del %s    # and give its address to the interface below",
+		check_mend(doctor, "ip -d link show dev %s    # then give its address to the interface below, from the console",
 			   upper);
 }
 
@@ -307,7 +307,7 @@ static void netdev_taken(struct doctor *doctor, struct port *port)
 				  "%s/%u: %s is a part of the %s %s, whose addresses RDMA does not have",
 				  port->device, port->number, port->netdev,
 				  kind, master);
-			check_mend(doctor, "ip link set %s nomaster",
+			check_mend(doctor, "ip -d link show dev %s    # then take it out, if the host can do without it there",
 				   quoted(port->netdev, name));
 			return;
 		}
@@ -332,7 +332,7 @@ static void netdev_check(struct doctor *doctor, struct port *port)
 		check_add(doctor, CHECK_WRONG, "netdev-down",
 			  "%s/%u: %s has an address and is down", port->device,
 			  port->number, port->netdev);
-		check_mend(doctor, "ip link set %s up",
+		check_mend(doctor, "ip link set dev %s up",
 			   quoted(port->netdev, name));
 		return;
 	}
@@ -412,7 +412,7 @@ static void ports_judge(struct doctor *doctor, size_t first)
 	if (i < doctor->port_count) {
 		check_add(doctor, CHECK_WRONG, "rdma-namespace",
 			  "no RDMA device has a network interface in this network namespace");
-		check_mend(doctor, "ip link set INTERFACE netns NAMESPACE    # on the host");
+		check_mend(doctor, "ip link set dev INTERFACE netns NAMESPACE    # on the host, if that can do without it");
 		return;
 	}
 	check_add(doctor, CHECK_WRONG, "port-state",
@@ -423,11 +423,13 @@ static void ports_judge(struct doctor *doctor, size_t first)
 /* uverbsN of a device; without the file no program can open it. */
 static void verbs_check(struct doctor *doctor, const char *device)
 {
-	char text[64], name[QUOTED_MAX];
+	char text[64], number[32], name[QUOTED_MAX];
+	unsigned int major, minor;
 	bool found = false;
 	const char *base;
 	glob_t files;
 	size_t i;
+	int err;
 
 	if (glob("/sys/class/infiniband_verbs/uverbs*", 0, NULL, &files))
 		files.gl_pathc = 0;
@@ -438,17 +440,25 @@ static void verbs_check(struct doctor *doctor, const char *device)
 			continue;
 		found = true;
 		snprintf(text, sizeof(text), "/dev/infiniband/%s", base);
-		if (!access(text, R_OK | W_OK)) {
+		err = access(text, R_OK | W_OK) ? errno : 0;
+		if (!err) {
 			check_add(doctor, CHECK_OK, "verbs-file",
 				  "%s: %s can be opened", device, text);
 			continue;
 		}
 		check_add(doctor, CHECK_WRONG, "verbs-file", "%s: %s: %s",
-			  device, text, strerror(errno));
+			  device, text, strerror(err));
 		if (doctor->container)
 			check_mend(doctor, "podman run --device /dev/infiniband --device rdma-cmx/cm=all IMAGE");
+		else if (err == ENOENT &&
+			 file_line(number, sizeof(number), "%s/dev",
+				   files.gl_pathv[i]) &&
+			 sscanf(number, "%u:%u", &major, &minor) == 2)
+			check_mend(doctor, "mknod -m 666 %s c %u %u",
+				   quoted(text, name), major, minor);
 		else
-			check_mend(doctor, "modprobe -r rdma_ucmx ib_uverbs && modprobe -a ib_uverbs rdma_ucmx");
+			check_mend(doctor, "udevadm trigger %s",
+				   quoted(text, name));
 	}
 	globfree(&files);
 	if (found)

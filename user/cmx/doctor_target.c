@@ -34,14 +34,17 @@ static void name_failure(struct doctor *doctor, int error, int err)
 		{ EAI_ADDRFAMILY, "name-no-address",
 		  "echo ADDRESS %s >>/etc/hosts" },
 		{ EAI_AGAIN, "name-server",
-		  "getent ahosts %s    # then the servers in /etc/resolv.conf" },
+		  "getent ahosts -- %s    # then the servers in /etc/resolv.conf" },
 		{ EAI_FAIL, "name-server",
-		  "getent ahosts %s    # then the servers in /etc/resolv.conf" },
+		  "getent ahosts -- %s    # then the servers in /etc/resolv.conf" },
 	};
 	char name[QUOTED_MAX];
+	bool usual;
 	size_t i;
 
 	quoted(doctor->node, name);
+	/* No host has such a name, and /etc/hosts no place for it. */
+	usual = !strcmp(doctor->node, name);
 	if (error == EAI_AGAIN && doctor->busy) {
 		check_add(doctor, CHECK_WRONG, "names-busy",
 			  "%s: not looked up, as this user has too many lookups",
@@ -56,7 +59,8 @@ static void name_failure(struct doctor *doctor, int error, int err)
 			  doctor->node, gai_strerror(error));
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
-		check_mend(doctor, known[i].mend, name);
+		check_mend(doctor, usual ? known[i].mend : "getent ahosts -- %s",
+			   name);
 #pragma GCC diagnostic pop
 		return;
 	}
@@ -64,19 +68,20 @@ static void name_failure(struct doctor *doctor, int error, int err)
 		check_add(doctor, CHECK_WRONG, "service",
 			  "%s: neither a port nor a name in /etc/services",
 			  doctor->service ? doctor->service : "-");
-		check_mend(doctor, "cmx doctor %s 7471    # a port", name);
+		check_mend(doctor, "cmx doctor -- %s 7471    # a port", name);
 		return;
 	}
 	check_add(doctor, CHECK_WRONG, "name", "%s: %s", doctor->node,
 		  error == -1 || error == EAI_SYSTEM ? strerror(err) :
 						       gai_strerror(error));
-	check_mend(doctor, "getent ahosts %s", name);
+	check_mend(doctor, "getent ahosts -- %s", name);
 }
 
 /* An RDMA port's interface in a VRF: its routes are in the VRF's table. */
 static bool vrf_check(struct doctor *doctor, const char *addr)
 {
 	char master[IF_NAMESIZE], kind[32], name[QUOTED_MAX];
+	char where[QUOTED_MAX];
 	size_t i;
 
 	for (i = 0; i < doctor->port_count; i++) {
@@ -91,8 +96,8 @@ static bool vrf_check(struct doctor *doctor, const char *addr)
 			  "%s: no route here, %s of %s/%u is in the VRF %s",
 			  addr, netdev, doctor->ports[i].device,
 			  doctor->ports[i].number, master);
-		check_mend(doctor, "ip link set %s nomaster",
-			   quoted(netdev, name));
+		check_mend(doctor, "ip vrf exec %s cmx doctor %s    # and the program likewise",
+			   quoted(master, name), quoted(addr, where));
 		return true;
 	}
 	return false;
@@ -115,6 +120,8 @@ static void source_elsewhere(struct doctor *doctor, const struct port *port,
 		  addr, route->netdev,
 		  addr_text((void *)&route->source, source), port->device,
 		  port->number);
+	/* The zone is that of dev. */
+	next[strcspn(next, "%")] = '\0';
 	check_mend(doctor, "ip route replace %s%s%s dev %s",
 		   quoted(addr, where), direct ? "" : " via ",
 		   direct ? "" : quoted(next, via),
@@ -138,7 +145,7 @@ static void unreached(struct doctor *doctor, const struct sockaddr *dst)
 		check_add(doctor, CHECK_WRONG, "port-state",
 			  "%s: the route leaves by %s, whose port %s/%u is not active",
 			  addr, route.netdev, port->device, port->number);
-		check_mend(doctor, "ip link set %s up",
+		check_mend(doctor, "ip link set dev %s up",
 			   quoted(route.netdev, name));
 		return;
 	}
@@ -151,8 +158,8 @@ static void unreached(struct doctor *doctor, const struct sockaddr *dst)
 		check_add(doctor, CHECK_WRONG, "gid-missing",
 			  "%s: the route leaves by %s, and %s/%u has no GID for its address",
 			  addr, route.netdev, port->device, port->number);
-		check_mend(doctor, "ip link set %s down && ip link set %s up",
-			   quoted(route.netdev, name), name);
+		check_mend(doctor, "ip addr show dev %s    # then take it down and up, if the host can do without it",
+			   quoted(route.netdev, name));
 		return;
 	}
 	if (netdev_down_to(dst, lower) &&
@@ -161,7 +168,7 @@ static void unreached(struct doctor *doctor, const struct sockaddr *dst)
 		check_add(doctor, CHECK_WRONG, "netdev-down",
 			  "%s: %s has an address of that network and is down",
 			  addr, lower);
-		check_mend(doctor, "ip link set %s up", quoted(lower, name));
+		check_mend(doctor, "ip link set dev %s up", quoted(lower, name));
 		return;
 	}
 	port = err ? NULL : netdev_port_below(doctor, route.netdev, lower);
@@ -172,7 +179,7 @@ static void unreached(struct doctor *doctor, const struct sockaddr *dst)
 				  "%s: the route leaves by the %s %s above %s, whose port %s/%u is not active",
 				  addr, kind, route.netdev, lower, port->device,
 				  port->number);
-			check_mend(doctor, "ip link set %s up",
+			check_mend(doctor, "ip link set dev %s up",
 				   quoted(lower, name));
 			return;
 		}
@@ -184,8 +191,9 @@ static void unreached(struct doctor *doctor, const struct sockaddr *dst)
 			  !strcmp(kind, "vrf") ? "route-vrf" : "netdev-upper",
 			  "%s: the route leaves by the %s %s above %s, which RDMA does not see",
 			  addr, kind, route.netdev, lower);
-		check_mend(doctor, "ip route replace %s dev %s",
-			   quoted(addr, where), quoted(lower, name));
+		/* Of a part of a bridge or bond, IP would not see the reply. */
+		check_mend(doctor, "ip addr show dev %s    # then an address that this interface reaches by itself",
+			   quoted(lower, name));
 		return;
 	}
 	if (vrf_check(doctor, addr))
@@ -200,8 +208,8 @@ static void unreached(struct doctor *doctor, const struct sockaddr *dst)
 	check_add(doctor, CHECK_WRONG, "route-device",
 		  "%s: the route leaves by %s, which has no RDMA device", addr,
 		  route.netdev);
-	check_mend(doctor, "ip route replace %s dev INTERFACE    # one of an RDMA device",
-		   quoted(addr, where));
+	/* Who is logged in from there would not be any more. */
+	check_mend(doctor, "rdma link show    # then an address that one of these reaches");
 }
 
 /* Of the addresses that a port reaches by an interface that it cannot use */
@@ -242,8 +250,14 @@ static void resolve_failure(struct doctor *doctor, const struct sockaddr *dst,
 			  addr_text((void *)&route.next, next), device,
 			  strerror(err), state ? ", neighbour " : "",
 			  state ? state : "");
-		check_mend(doctor, "ip neigh flush to %s dev %s    # then the host and the switch",
-			   quoted(next, where), quoted(route.netdev, name));
+		next[strcspn(next, "%")] = '\0';
+		if (*route.netdev)
+			check_mend(doctor, "ip neigh flush to %s dev %s    # then the host and the switch",
+				   quoted(next, where),
+				   quoted(route.netdev, name));
+		else
+			check_mend(doctor, "ip route get %s",
+				   quoted(addr, where));
 		return;
 	}
 	check_add(doctor, CHECK_WRONG, "address", "%s: rdma_resolve_addr: %s",

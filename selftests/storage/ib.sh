@@ -6,16 +6,6 @@
 . /usr/lib/rdma-cmx/selftests/fabric.sh
 . /usr/lib/rdma-cmx/selftests/storage/functions
 
-# gid_short DEV: as the kernel writes it
-gid_short() {
-	dev_gid "$1" | sed -e 's/:0\{1,3\}\([0-9a-f]\)/:\1/g' \
-		-e 's/^fe80:0:0:0:/fe80::/'
-}
-
-service_is_set() {
-	sa_services | grep -qx storage
-}
-
 first=$(fab_dev 1) third=$(fab_dev 3) fourth=$(fab_dev 4)
 
 ok "an initiator without a target" \

@@ -90,6 +90,12 @@ static void initiator_queue(unsigned int ms)
 			   msecs_to_jiffies(ms));
 }
 
+/* All blocks; it stays as long as the module. */
+static const struct storage_hello initiator_hello = {
+	.magic = cpu_to_be32(STORAGE_MAGIC),
+	.count = cpu_to_be32(STORAGE_BLOCKS),
+};
+
 static int initiator_setup(struct rdma_cm_id *id,
 			   const struct rdma_cmx_entry *entry,
 			   struct rdma_conn_param *param, void *context)
@@ -104,6 +110,8 @@ static int initiator_setup(struct rdma_cm_id *id,
 	ret = storage_link_open(link, id, initiator.buffer, STORAGE_BLOCK, 0);
 	if (ret)
 		kfree(link);
+	param->private_data = &initiator_hello;
+	param->private_data_len = sizeof(initiator_hello);
 	param->initiator_depth = 1;
 	return ret;
 }

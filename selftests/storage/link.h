@@ -3,13 +3,13 @@
  * What the storage target and initiator share: the protocol, and one end of a
  * connection, that is a queue pair and the memory that it reads and writes.
  *
- * The target's reply to a connect says where its blocks are. The initiator
- * writes and reads them by RDMA; the target sees nothing of it.
+ * The initiator's request says which blocks it wants, the target's reply where
+ * these are. The initiator writes and reads them by RDMA; the target sees
+ * nothing of it.
  */
 #ifndef CMX_STORAGE_LINK_H
 #define CMX_STORAGE_LINK_H
 
-#include <linux/list.h>
 #include <linux/slab.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/rdma_cm.h>
@@ -19,7 +19,19 @@
 #define STORAGE_BYTES	(STORAGE_BLOCKS * STORAGE_BLOCK)
 #define STORAGE_MAGIC	0x434d5853
 
-/* Private data of the target's reply */
+/*
+ * Private data of the initiator's request: @count blocks from @first on. rdma_cm
+ * looks for its own header in each request. It takes one that begins with zero,
+ * with no IP version behind, for that of an id of AF_IB, which has no header.
+ */
+struct storage_hello {
+	__be32 zero;
+	__be32 magic;
+	__be32 first;
+	__be32 count;
+};
+
+/* Private data of the target's reply: where the first one is */
 struct storage_welcome {
 	__be32 magic;
 	__be32 rkey;
@@ -28,7 +40,6 @@ struct storage_welcome {
 
 /**
  * struct storage_link - one end of a connection
- * @node: for the target's list
  * @id: its id, which has the queue pair
  * @pd: its protection domain
  * @cq: completion queue of the queue pair
@@ -36,7 +47,6 @@ struct storage_welcome {
  * @bytes: size of the memory, 0: not mapped
  */
 struct storage_link {
-	struct list_head node;
 	struct rdma_cm_id *id;
 	struct ib_pd *pd;
 	struct ib_cq *cq;
@@ -44,7 +54,10 @@ struct storage_link {
 	size_t bytes;
 };
 
-/* The id stays; @link is freed by the caller. Nothing is outstanding after it. */
+/*
+ * The id stays; @link is freed by the caller. Nothing is outstanding after it.
+ * It waits for completions, so it is not for the event handler of an id.
+ */
 static inline void storage_link_close(struct storage_link *link)
 {
 	if (link->id->qp) {
@@ -91,7 +104,6 @@ static inline int storage_link_open(struct storage_link *link,
 	int ret = -EIO;
 
 	link->id = id;
-	INIT_LIST_HEAD(&link->node);
 	link->pd = ib_alloc_pd(id->device, flags);
 	if (IS_ERR(link->pd))
 		return PTR_ERR(link->pd);

@@ -4,14 +4,20 @@
  * port of all addresses, and with a name also at a service id, which it
  * advertises at the SA. Documentation/kernel-api.rst explains it.
  *
- * target.lock guards the list of links, and the blocks against the reader of
- * the parameter. Who takes a link from the list ends it:
- * the event handler, or the end of the module.
+ * A request is checked before anything is allocated for it, and there is a limit
+ * of connections: whoever reaches the port chooses what it says and how often.
+ *
+ * target.lock guards the list of peers, their number, and the blocks against the
+ * reader of the parameter. Who takes a peer from the list queues the work item
+ * that ends it: the event handler, or the end of the module. A handler must not
+ * wait for completions, and the end waits for the work queue.
  */
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/string.h>
+#include <linux/workqueue.h>
 #include <net/net_namespace.h>
+#include <rdma/ib_cm.h>
 #include <rdma/rdma_cmx_service.h>
 
 #include "link.h"
@@ -28,16 +34,29 @@ static char *dev;
 module_param(dev, charp, 0444);
 MODULE_PARM_DESC(dev, "The only device to serve at, and to advertise it at");
 
+static uint connections = 64;
+module_param(connections, uint, 0444);
+MODULE_PARM_DESC(connections, "Limit of connections, others are rejected");
+
+/* A connection, from its request until nothing of it is left */
+struct target_peer {
+	struct storage_link link;
+	struct list_head node;
+	struct work_struct work;
+};
+
 static struct {
 	struct mutex lock;	/* see above */
-	struct list_head links;
+	struct list_head peers;
+	unsigned int count;	/* also those that are being ended */
+	struct workqueue_struct *wq;
 	void *blocks;
 	struct rdma_cm_id *by_addr;
 	struct rdma_cm_id *by_service;
 	struct rdma_cmx_service *service;
 } target = {
 	.lock = __MUTEX_INITIALIZER(target.lock),
-	.links = LIST_HEAD_INIT(target.links),
+	.peers = LIST_HEAD_INIT(target.peers),
 };
 
 /* Which blocks have been written: their number is in the parameter "used". */
@@ -56,30 +75,106 @@ static int target_used(char *text, const struct kernel_param *kp)
 static const struct kernel_param_ops target_used_ops = { .get = target_used };
 module_param_cb(used, &target_used_ops, NULL, 0444);
 
-static int target_link_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
+static int target_count(char *text, const struct kernel_param *kp)
 {
-	struct storage_link *link = id->context;
-	bool mine = false;
+	return sysfs_emit(text, "%u\n", READ_ONCE(target.count));
+}
+
+static const struct kernel_param_ops target_count_ops = { .get = target_count };
+module_param_cb(peers, &target_count_ops, NULL, 0444);
+
+static void target_peer_work(struct work_struct *work)
+{
+	struct target_peer *peer = container_of(work, struct target_peer, work);
+	struct rdma_cm_id *id = peer->link.id;
+
+	rdma_disconnect(id);
+	storage_link_close(&peer->link);
+	/* Its handler may look at the peer until this returns. */
+	rdma_destroy_id(id);
+	kfree(peer);
+	mutex_lock(&target.lock);
+	target.count--;
+	mutex_unlock(&target.lock);
+}
+
+/* With the lock; once for each peer, as its work item frees it. */
+static void target_peer_end(struct target_peer *peer)
+{
+	if (list_empty(&peer->node))
+		return;
+	list_del_init(&peer->node);
+	queue_work(target.wq, &peer->work);
+}
+
+static int target_peer_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
+{
+	struct target_peer *peer = id->context;
 
 	if (event->event != RDMA_CM_EVENT_DISCONNECTED &&
 	    event->event != RDMA_CM_EVENT_REJECTED &&
 	    event->event != RDMA_CM_EVENT_UNREACHABLE &&
+	    event->event != RDMA_CM_EVENT_CONNECT_ERROR &&
 	    event->event != RDMA_CM_EVENT_DEVICE_REMOVAL)
 		return 0;
 	mutex_lock(&target.lock);
-	if (!list_empty(&link->node)) {
-		list_del_init(&link->node);
-		mine = true;
-	}
+	target_peer_end(peer);
 	mutex_unlock(&target.lock);
-	if (!mine)
-		return 0;
-	storage_link_close(link);
-	kfree(link);
-	return 1;	/* rdma_cm destroys the id. */
+	return 0;	/* The work item destroys the id. */
 }
 
-static int target_accept(struct rdma_cm_id *id)
+/* Which blocks does it want? Returns NULL, or why there are none for it. */
+static const char *target_hello(const struct rdma_conn_param *request,
+				u32 *first, u32 *count)
+{
+	const struct storage_hello *hello = request->private_data;
+
+	/* InfiniBand pads it with zeros, others pass its length as it is. */
+	if (!hello || request->private_data_len < sizeof(*hello))
+		return "short";
+	if (hello->magic != cpu_to_be32(STORAGE_MAGIC))
+		return "magic";
+	*first = be32_to_cpu(hello->first);
+	*count = be32_to_cpu(hello->count);
+	if (*first >= STORAGE_BLOCKS || !*count ||
+	    *count > STORAGE_BLOCKS - *first)
+		return "range";
+	return NULL;
+}
+
+/* Before it is on the list, and without a queue pair */
+static void target_peer_drop(struct target_peer *peer)
+{
+	kfree(peer);
+	mutex_lock(&target.lock);
+	target.count--;
+	mutex_unlock(&target.lock);
+}
+
+/* With a place below the limit, which the peer keeps until it is freed */
+static struct target_peer *target_peer_new(void)
+{
+	struct target_peer *peer;
+	bool full;
+
+	mutex_lock(&target.lock);
+	full = target.count >= connections;
+	target.count += !full;
+	mutex_unlock(&target.lock);
+	if (full)
+		return ERR_PTR(-EBUSY);
+	peer = kzalloc(sizeof(*peer), GFP_KERNEL);
+	if (!peer) {
+		target_peer_drop(NULL);
+		return ERR_PTR(-ENOMEM);
+	}
+	INIT_WORK(&peer->work, target_peer_work);
+	return peer;
+}
+
+/* An errno if the id is not the peer's. */
+static int target_accept(struct target_peer *peer, struct rdma_cm_id *id,
+			 u32 first)
 {
 	struct storage_welcome welcome = { .magic = cpu_to_be32(STORAGE_MAGIC) };
 	struct rdma_conn_param param = {
@@ -88,33 +183,55 @@ static int target_accept(struct rdma_cm_id *id)
 		.responder_resources = 1,
 		.rnr_retry_count = 7,
 	};
-	struct storage_link *link;
+	struct storage_link *link = &peer->link;
 	int ret;
 
-	link = kzalloc(sizeof(*link), GFP_KERNEL);
-	if (!link)
-		return -ENOMEM;
 	/* A real target registers what it exposes. Not all test devices can. */
 	ret = storage_link_open(link, id, target.blocks, STORAGE_BYTES,
 				IB_PD_UNSAFE_GLOBAL_RKEY);
 	if (ret)
-		goto free;
+		return ret;
 	welcome.rkey = cpu_to_be32(link->pd->unsafe_global_rkey);
-	welcome.addr = cpu_to_be64(link->dma);
-	id->context = link;
-	id->event_handler = target_link_event;
+	welcome.addr = cpu_to_be64(link->dma + first * STORAGE_BLOCK);
+	id->context = peer;
+	id->event_handler = target_peer_event;
 	ret = rdma_accept(id, &param);
-	if (ret)
-		goto close;
 	mutex_lock(&target.lock);
-	list_add(&link->node, &target.links);
+	list_add(&peer->node, &target.peers);
+	/* rdma_accept() has rejected it then. */
+	if (ret)
+		target_peer_end(peer);
 	mutex_unlock(&target.lock);
 	return 0;
-close:
-	storage_link_close(link);
-free:
-	kfree(link);
-	return ret;
+}
+
+/* rdma_cm destroys the id, and has the peer wait for no reply. */
+static int target_refuse(struct rdma_cm_id *id, const char *why)
+{
+	rdma_reject(id, why, strlen(why), IB_CM_REJ_CONSUMER_DEFINED);
+	return 1;
+}
+
+static int target_request(struct rdma_cm_id *id,
+			  const struct rdma_conn_param *request)
+{
+	struct target_peer *peer;
+	u32 first, count;
+	const char *why;
+
+	why = target_hello(request, &first, &count);
+	if (why)
+		return target_refuse(id, why);
+	if (dev && strcmp(dev, dev_name(&id->device->dev)))
+		return target_refuse(id, "device");
+	peer = target_peer_new();
+	if (IS_ERR(peer))
+		return target_refuse(id, PTR_ERR(peer) == -EBUSY ? "full" :
+								   "memory");
+	if (!target_accept(peer, id, first))
+		return 0;
+	target_peer_drop(peer);
+	return target_refuse(id, "memory");
 }
 
 /* Of a listener, and of the id of a request at first */
@@ -122,10 +239,7 @@ static int target_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
 	if (event->event != RDMA_CM_EVENT_CONNECT_REQUEST)
 		return 0;
-	/* rdma_cm rejects the request and destroys its id. */
-	if (dev && strcmp(dev, dev_name(&id->device->dev)))
-		return -ENODEV;
-	return target_accept(id);
+	return target_request(id, &event->param.conn);
 }
 
 static struct rdma_cm_id *target_listen(enum rdma_ucm_port_space ps,
@@ -187,37 +301,28 @@ static int target_advertise(void)
 	return PTR_ERR(target.service);
 }
 
-static struct storage_link *target_take_link(void)
+static void target_free(void)
 {
-	struct storage_link *link;
-
-	mutex_lock(&target.lock);
-	link = list_first_entry_or_null(&target.links, struct storage_link,
-					node);
-	if (link)
-		list_del_init(&link->node);
-	mutex_unlock(&target.lock);
-	return link;
-}
-
-static void target_end(void)
-{
-	struct storage_link *link;
-	struct rdma_cm_id *id;
-
-	rdma_destroy_id(target.by_addr);
-	while ((link = target_take_link())) {
-		id = link->id;
-		rdma_disconnect(id);
-		storage_link_close(link);
-		/* Its handler may look at the link until this returns. */
-		rdma_destroy_id(id);
-		kfree(link);
-	}
+	if (target.wq)
+		destroy_workqueue(target.wq);
 	mutex_lock(&target.lock);
 	kfree(target.blocks);
 	target.blocks = NULL;
 	mutex_unlock(&target.lock);
+}
+
+static void target_end(void)
+{
+	struct target_peer *peer, *next;
+
+	/* From here on there is no request. */
+	rdma_destroy_id(target.by_addr);
+	mutex_lock(&target.lock);
+	list_for_each_entry_safe(peer, next, &target.peers, node)
+		target_peer_end(peer);
+	mutex_unlock(&target.lock);
+	/* This waits for all of them. */
+	target_free();
 }
 
 static void __exit target_exit(void)
@@ -236,10 +341,14 @@ static int __init target_init(void)
 	target.blocks = kzalloc(STORAGE_BYTES, GFP_KERNEL);
 	if (!target.blocks)
 		return -ENOMEM;
+	target.wq = alloc_workqueue("cmx_target", WQ_UNBOUND, 0);
+	if (!target.wq) {
+		target_free();
+		return -ENOMEM;
+	}
 	target.by_addr = target_listen_addr();
 	if (IS_ERR(target.by_addr)) {
-		kfree(target.blocks);
-		target.blocks = NULL;
+		target_free();
 		return PTR_ERR(target.by_addr);
 	}
 	if (name)

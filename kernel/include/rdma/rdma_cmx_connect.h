@@ -178,6 +178,9 @@ typedef void (*rdma_cmx_connect_fn)(struct rdma_cmx_connector *connector,
  *
  * Private data: that of an entry by GID in an IP port space is preceded by the
  * header that the peer expects; the setup does not care.
+ * That of an entry of a service is sent as it is, and rdma_cm of the peer looks
+ * for its header there: the first byte must be 0 and the upper half of the second
+ * neither 4 nor 6, or the request is rejected as one for an invalid service id.
  *
  * An event of the winner before the handover, such as
  * RDMA_CM_EVENT_DISCONNECTED or _DEVICE_REMOVAL, ends it, and the other

@@ -6,14 +6,20 @@
  * moves. Documentation/kernel-api.rst explains it.
  *
  * One work item does all of it. It is queued by itself, or by the callback of
- * the connect that it has started, never by both. initiator.lock guards what the
- * parameter "status" shows.
+ * the connect that it has started, never by both. What it waits for ends by
+ * initiator.wait, also when the connection is lost or the module is unloaded.
+ * initiator.lock guards what the parameter "status" shows.
+ *
+ * A block that has begun stays until it is written, read back and compared: its
+ * contents are apart from the memory that a device writes to, which belongs to
+ * one link and is not touched while a request is outstanding there.
  */
-#include <linux/completion.h>
 #include <linux/crc32.h>
+#include <linux/ktime.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/random.h>
+#include <linux/wait.h>
 #include <linux/workqueue.h>
 #include <net/net_namespace.h>
 #include <rdma/rdma_cmx_connect.h>
@@ -40,25 +46,45 @@ static char *dev;
 module_param(dev, charp, 0444);
 MODULE_PARM_DESC(dev, "The only device to connect from");
 
+/**
+ * struct initiator_link - a connection, or a candidate for one
+ * @link: its queue pair
+ * @memory: what is written to the target, and behind it what is read
+ * @cqe: of the request
+ * @done: the request is complete, and @status is its status
+ * @status: see there
+ */
+struct initiator_link {
+	struct storage_link link;
+	u8 *memory;
+	struct ib_cqe cqe;
+	bool done;
+	enum ib_wc_status status;
+};
+
 static struct {
 	struct delayed_work work;
 	bool stopping;
 	struct rdma_cmx_connector *connector;
-	struct storage_link *link;	/* NULL: not connected */
+	struct initiator_link *link;	/* NULL: not connected */
 	bool lost;			/* the link has ended */
+	wait_queue_head_t wait;		/* for a request, lost or stopping */
 	u64 addr;			/* of the target's blocks */
 	u32 rkey;
-	u8 *buffer;
-	struct ib_cqe cqe;
-	struct completion done;
-	enum ib_wc_status wc_status;
+	u8 *data;			/* of the block */
+	bool begun;			/* there is a block */
+	ktime_t since;			/* when it has begun */
 	struct mutex lock;		/* see above */
+	unsigned int attempts;		/* to connect */
 	unsigned int connects;
 	unsigned int blocks;
+	unsigned int retried;
+	unsigned int longest_ms;	/* from begin to end of a block */
 	unsigned int wrong;
 	int error;
 	union rdma_cmx_sockaddr dst;
 } initiator = {
+	.wait = __WAIT_QUEUE_HEAD_INITIALIZER(initiator.wait),
 	.lock = __MUTEX_INITIALIZER(initiator.lock),
 };
 
@@ -67,9 +93,12 @@ static int initiator_status(char *text, const struct kernel_param *kp)
 	int len;
 
 	mutex_lock(&initiator.lock);
-	len = sysfs_emit(text, "connects=%u blocks=%u wrong=%u error=%d dst=",
-			 initiator.connects, initiator.blocks, initiator.wrong,
-			 initiator.error);
+	len = sysfs_emit(text, "attempts=%u connects=%u blocks=%u retried=%u ",
+			 initiator.attempts, initiator.connects,
+			 initiator.blocks, initiator.retried);
+	len += sysfs_emit_at(text, len, "longest_ms=%u wrong=%u error=%d dst=",
+			     initiator.longest_ms, initiator.wrong,
+			     initiator.error);
 	if (initiator.dst.sa.sa_family == AF_IB)
 		len += sysfs_emit_at(text, len, "%pI6c\n",
 				     &initiator.dst.ib.sib_addr);
@@ -96,42 +125,70 @@ static const struct storage_hello initiator_hello = {
 	.count = cpu_to_be32(STORAGE_BLOCKS),
 };
 
+static void initiator_io_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct initiator_link *link = container_of(wc->wr_cqe,
+						   struct initiator_link, cqe);
+
+	link->status = wc->status;
+	/* Who sees it finds the status, and the memory as the device left it. */
+	smp_store_release(&link->done, true);
+	wake_up(&initiator.wait);
+}
+
+static void initiator_link_free(struct initiator_link *link)
+{
+	kfree(link->memory);
+	kfree(link);
+}
+
 static int initiator_setup(struct rdma_cm_id *id,
 			   const struct rdma_cmx_entry *entry,
 			   struct rdma_conn_param *param, void *context)
 {
-	struct storage_link *link;
+	struct initiator_link *link;
 	int ret;
 
 	link = kzalloc(sizeof(*link), GFP_KERNEL);
 	if (!link)
 		return -ENOMEM;
-	/* Only the winner writes to the buffer. */
-	ret = storage_link_open(link, id, initiator.buffer, STORAGE_BLOCK, 0);
+	link->cqe.done = initiator_io_done;
+	link->memory = kzalloc(2 * STORAGE_BLOCK, GFP_KERNEL);
+	ret = link->memory ? storage_link_open(&link->link, id, link->memory,
+					       2 * STORAGE_BLOCK, 0) : -ENOMEM;
 	if (ret)
-		kfree(link);
+		initiator_link_free(link);
 	param->private_data = &initiator_hello;
 	param->private_data_len = sizeof(initiator_hello);
 	param->initiator_depth = 1;
 	return ret;
 }
 
+static struct initiator_link *initiator_link_of(struct rdma_cm_id *id)
+{
+	return container_of((struct storage_link *)id->qp->qp_context,
+			    struct initiator_link, link);
+}
+
 static void initiator_teardown(struct rdma_cm_id *id, void *context)
 {
-	struct storage_link *link = id->qp ? id->qp->qp_context : NULL;
+	struct initiator_link *link;
 
-	if (!link)
+	if (!id->qp)
 		return;
-	storage_link_close(link);
-	kfree(link);
+	link = initiator_link_of(id);
+	storage_link_close(&link->link);
+	initiator_link_free(link);
 }
 
 /* Of the id that was handed over, from then on */
 static int initiator_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
 	if (event->event == RDMA_CM_EVENT_DISCONNECTED ||
-	    event->event == RDMA_CM_EVENT_DEVICE_REMOVAL)
+	    event->event == RDMA_CM_EVENT_DEVICE_REMOVAL) {
 		WRITE_ONCE(initiator.lost, true);
+		wake_up(&initiator.wait);
+	}
 	return 0;	/* The work item destroys the id. */
 }
 
@@ -155,7 +212,7 @@ static void initiator_connected(struct rdma_cmx_connector *connector,
 	mutex_lock(&initiator.lock);
 	initiator.error = PTR_ERR_OR_ZERO(id);
 	if (!IS_ERR(id)) {
-		initiator.link = id->qp->qp_context;
+		initiator.link = initiator_link_of(id);
 		initiator.connects++;
 		initiator.dst = report->candidates[report->winner].dst;
 		if (!initiator_welcome(&report->candidates[report->winner])) {
@@ -189,6 +246,9 @@ static void initiator_connect(void)
 	};
 	int ret;
 
+	mutex_lock(&initiator.lock);
+	initiator.attempts++;
+	mutex_unlock(&initiator.lock);
 	ret = rdma_cmx_connect_start(&attr, initiator_connected, NULL,
 				     &initiator.connector);
 	if (!ret)
@@ -201,37 +261,43 @@ static void initiator_connect(void)
 
 static void initiator_disconnect(void)
 {
-	struct storage_link *link = initiator.link;
-	struct rdma_cm_id *id = link->id;
+	struct initiator_link *link = initiator.link;
+	struct rdma_cm_id *id = link->link.id;
 
 	initiator.link = NULL;
 	rdma_disconnect(id);
-	storage_link_close(link);
+	storage_link_close(&link->link);
 	rdma_destroy_id(id);
-	kfree(link);
+	initiator_link_free(link);
 	/* There was no other id that had an event. */
 	WRITE_ONCE(initiator.lost, false);
 }
 
-static void initiator_io_done(struct ib_cq *cq, struct ib_wc *wc)
+static bool initiator_io_ends(const struct initiator_link *link)
 {
-	initiator.wc_status = wc->status;
-	complete(&initiator.done);
+	/* Pairs with initiator_io_done(). */
+	return smp_load_acquire(&link->done) || READ_ONCE(initiator.lost) ||
+	       READ_ONCE(initiator.stopping);
 }
 
-/* Between the buffer and a block of the target */
-static int initiator_io(enum ib_wr_opcode opcode, unsigned int block)
+/*
+ * Between a block of the target and the memory of the link, from @offset on. An
+ * error leaves the memory to the device until the link is closed, which waits
+ * for the completion.
+ */
+static int initiator_io(enum ib_wr_opcode opcode, unsigned int block,
+			unsigned int offset)
 {
-	struct storage_link *link = initiator.link;
-	struct ib_device *ibdev = link->pd->device;
+	struct initiator_link *link = initiator.link;
+	struct ib_device *ibdev = link->link.pd->device;
 	struct ib_sge sge = {
-		.addr = link->dma,
+		.addr = link->link.dma + offset,
 		.length = STORAGE_BLOCK,
-		.lkey = link->pd->local_dma_lkey,
+		.lkey = link->link.pd->local_dma_lkey,
 	};
 	struct ib_rdma_wr wr = {
 		.wr = {
-			.wr_cqe = &initiator.cqe,
+			.wr_cqe = &link->cqe,
 			.sg_list = &sge,
 			.num_sge = 1,
 			.opcode = opcode,
@@ -242,40 +308,61 @@ static int initiator_io(enum ib_wr_opcode opcode, unsigned int block)
 	};
 	int ret;
 
-	reinit_completion(&initiator.done);
-	ib_dma_sync_single_for_device(ibdev, link->dma, STORAGE_BLOCK,
-				      DMA_BIDIRECTIONAL);
-	ret = ib_post_send(link->id->qp, &wr.wr, NULL);
+	link->done = false;
+	ib_dma_sync_single_for_device(ibdev, link->link.dma + offset,
+				      STORAGE_BLOCK, DMA_BIDIRECTIONAL);
+	ret = ib_post_send(link->link.id->qp, &wr.wr, NULL);
 	if (ret)
 		return ret;
-	/* After this time the link is closed, which waits for the completion. */
-	if (!wait_for_completion_timeout(&initiator.done,
-					 msecs_to_jiffies(INITIATOR_IO_MS)))
+	wait_event_timeout(initiator.wait, initiator_io_ends(link),
+			   msecs_to_jiffies(INITIATOR_IO_MS));
+	/* Likewise: the status and the memory are read behind it. */
+	if (!smp_load_acquire(&link->done))
 		return -ETIMEDOUT;
-	ib_dma_sync_single_for_cpu(ibdev, link->dma, STORAGE_BLOCK,
-				   DMA_BIDIRECTIONAL);
-	return initiator.wc_status == IB_WC_SUCCESS ? 0 : -EIO;
+	ib_dma_sync_single_for_cpu(ibdev, link->link.dma + offset,
+				   STORAGE_BLOCK, DMA_BIDIRECTIONAL);
+	return link->status == IB_WC_SUCCESS ? 0 : -EIO;
+}
+
+/* What is written stays, whatever becomes of the connection. */
+static void initiator_block_begin(void)
+{
+	if (initiator.begun)
+		return;
+	get_random_bytes(initiator.data, STORAGE_BLOCK);
+	initiator.since = ktime_get();
+	initiator.begun = true;
+}
+
+static void initiator_block_end(bool wrong)
+{
+	u64 ms = ktime_ms_delta(ktime_get(), initiator.since);
+
+	mutex_lock(&initiator.lock);
+	initiator.blocks++;
+	initiator.wrong += wrong;
+	initiator.longest_ms = max_t(u64, initiator.longest_ms, ms);
+	mutex_unlock(&initiator.lock);
+	initiator.begun = false;
 }
 
 /* Written and read by one connection: another one may have another target. */
-static int initiator_block(unsigned int block)
+static int initiator_block(void)
 {
-	u32 sum;
+	unsigned int block = initiator.blocks % STORAGE_BLOCKS;
+	u8 *memory = initiator.link->memory;
 	int ret;
 
-	get_random_bytes(initiator.buffer, STORAGE_BLOCK);
-	sum = crc32(0, initiator.buffer, STORAGE_BLOCK);
-	ret = initiator_io(IB_WR_RDMA_WRITE, block);
+	memcpy(memory, initiator.data, STORAGE_BLOCK);
+	ret = initiator_io(IB_WR_RDMA_WRITE, block, 0);
 	if (ret)
 		return ret;
-	memset(initiator.buffer, 0, STORAGE_BLOCK);
-	ret = initiator_io(IB_WR_RDMA_READ, block);
+	memset(memory + STORAGE_BLOCK, 0, STORAGE_BLOCK);
+	ret = initiator_io(IB_WR_RDMA_READ, block, STORAGE_BLOCK);
 	if (ret)
 		return ret;
-	mutex_lock(&initiator.lock);
-	initiator.blocks++;
-	initiator.wrong += crc32(0, initiator.buffer, STORAGE_BLOCK) != sum;
-	mutex_unlock(&initiator.lock);
+	initiator_block_end(crc32(0, memory + STORAGE_BLOCK, STORAGE_BLOCK) !=
+			    crc32(0, initiator.data, STORAGE_BLOCK));
 	return 0;
 }
 
@@ -286,14 +373,19 @@ static void initiator_work(struct work_struct *work)
 	/* The connect has ended. */
 	rdma_cmx_connect_put(initiator.connector);
 	initiator.connector = NULL;
+	initiator_block_begin();
 	if (initiator.link && READ_ONCE(initiator.lost))
 		initiator_disconnect();
 	if (!initiator.link) {
 		initiator_connect();
 		return;
 	}
-	if (initiator_block(initiator.blocks % STORAGE_BLOCKS))
+	if (initiator_block()) {
 		WRITE_ONCE(initiator.lost, true);
+		mutex_lock(&initiator.lock);
+		initiator.retried++;
+		mutex_unlock(&initiator.lock);
+	}
 	initiator_queue(INITIATOR_PAUSE_MS);
 }
 
@@ -301,11 +393,9 @@ static int __init initiator_init(void)
 {
 	if (!node == !service)
 		return -EINVAL;
-	initiator.buffer = kzalloc(STORAGE_BLOCK, GFP_KERNEL);
-	if (!initiator.buffer)
+	initiator.data = kmalloc(STORAGE_BLOCK, GFP_KERNEL);
+	if (!initiator.data)
 		return -ENOMEM;
-	initiator.cqe.done = initiator_io_done;
-	init_completion(&initiator.done);
 	INIT_DELAYED_WORK(&initiator.work, initiator_work);
 	initiator_queue(0);
 	return 0;
@@ -314,6 +404,8 @@ static int __init initiator_init(void)
 static void __exit initiator_exit(void)
 {
 	WRITE_ONCE(initiator.stopping, true);
+	wake_up(&initiator.wait);
+	/* Nothing else that the work item does waits for a peer. */
 	cancel_delayed_work_sync(&initiator.work);
 	if (initiator.connector) {
 		rdma_cmx_connect_cancel(initiator.connector);
@@ -323,7 +415,7 @@ static void __exit initiator_exit(void)
 	cancel_delayed_work_sync(&initiator.work);
 	if (initiator.link)
 		initiator_disconnect();
-	kfree(initiator.buffer);
+	kfree(initiator.data);
 }
 
 module_init(initiator_init);

@@ -16,12 +16,16 @@ is "KA-04: the target has all blocks" \
 	"$(peer "cat /sys/module/cmx_target/parameters/used")" 16
 
 ok "the target ends" peer "rmmod cmx_target"
+gap
 ok "and starts" peer "modprobe cmx_target port=4421"
 works "after a restart" 2 10.55.0.2:4421
+waited "after a restart"
 
 ok "the target ends" peer "rmmod cmx_target"
+gap
 ok "and starts elsewhere" peer "modprobe cmx_target port=4422"
 works "after a move" 3 "[fd55::2]:4422"
+waited "after a move"
 
 ok "the target ends" peer "rmmod cmx_target"
 initiator_end "the initiator is unloaded while it connects"

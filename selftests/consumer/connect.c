@@ -11,10 +11,10 @@
  *	connect-events		events after the handover
  *	connect-end		disconnect and destroy the id
  * WORDS: routed: no setup; deadline=MS delay=MS tos=N; data=N: bytes of private
- * data; fail: the setup fails; no-qp: it makes no queue pair; cancel=setup,
- * teardown, done: cancelled there; times: print them; setup-ms=N, teardown-ms=N:
- * how long these take, each second teardown twice as long; handler-ends: the
- * id's handler returns 1 in the end.
+ * data, all zero; hex=DIGITS: this private data; fail: the setup fails; no-qp:
+ * it makes no queue pair; cancel=setup, teardown, done: cancelled there; times:
+ * print them; setup-ms=N, teardown-ms=N: how long these take, each second
+ * teardown twice as long; handler-ends: the id's handler returns 1 in the end.
  *
  * The result is a line for the call and one for each candidate. What the
  * callbacks write is under connecting.lock.
@@ -184,6 +184,21 @@ static int connect_number(char *word, u32 *number)
 	return kstrtou32(word, 0, number) ? -EINVAL : 0;
 }
 
+/* The private data of the requests */
+static int connect_hex(const char *digits)
+{
+	size_t i, len = strlen(digits);
+
+	if (len % 2 || len / 2 > sizeof(connect_data))
+		return -EINVAL;
+	for (i = 0; i < len / 2; i++) {
+		if (sscanf(digits + 2 * i, "%2hhx", &connect_data[i]) != 1)
+			return -EINVAL;
+	}
+	connecting.data_len = len / 2;
+	return 0;
+}
+
 static int connect_word(char *word, struct rdma_cmx_connect_attr *attr)
 {
 	char *value = strchr(word, '=');
@@ -210,6 +225,8 @@ static int connect_word(char *word, struct rdma_cmx_connect_attr *attr)
 							     "teardown";
 		return 0;
 	}
+	if (!strcmp(word, "hex"))
+		return connect_hex(value);
 	if (connect_number(value, &n))
 		return -EINVAL;
 	if (!strcmp(word, "deadline"))
@@ -246,6 +263,7 @@ static int connect_parse(char *line, struct rdma_cmx_connect_attr *attr,
 	connecting.teardown_ms = 0;
 	connecting.cancel = NULL;
 	connecting.data_len = 0;
+	memset(connect_data, 0, sizeof(connect_data));
 	while ((word = strsep(&line, " ")) && strcmp(word, "--")) {
 		ret = connect_word(word, attr);
 		if (ret)

@@ -34,11 +34,6 @@ TEST_F_TIMEOUT(work, KA_01_names, SWEEP_LIMIT)
 	WORK_SWEEP("start work%d.any.cmx.test 1 timeout=60000", "wait", NULL);
 }
 
-TEST_F_TIMEOUT(work, MC_11_joins, SWEEP_LIMIT)
-{
-	WORK_SWEEP("join 10.55.0.1 239.55.7.3 0 qp qkey=0x777", NULL, "leave");
-}
-
 /* An id of rdma_ucmx: each step ends with its event. */
 TEST_F_TIMEOUT(work, events, SWEEP_LIMIT)
 {

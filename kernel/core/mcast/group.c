@@ -2,11 +2,12 @@
 /*
  * The life of a group that an id joins: joined, reported, lost, joined again.
  *
- * All of it happens in the group's work item, which never runs twice at
- * once, so most of struct cmx_group needs no lock. The work takes the id's
- * handler lock to call the consumer; therefore nobody may leave within that
- * handler. Leaving marks the group dead, which keeps the work from being queued
- * again, waits for the work, and then has the group to itself.
+ * On RoCE all of it is done when the join returns. On InfiniBand it happens in
+ * the group's work item, which never runs twice at once, so most of struct
+ * cmx_group needs no lock. The work takes the id's handler lock to call the
+ * consumer; therefore nobody may leave within that handler. Leaving marks the
+ * group dead, which keeps the work from being queued again, waits for the work,
+ * and then has the group to itself.
  */
 #include <linux/netdevice.h>
 #include <linux/slab.h>
@@ -20,6 +21,9 @@
 #define CMX_BACKOFF_MIN		20
 #define CMX_BACKOFF_MAX		5000
 
+/* That of every group */
+#define CMX_MC_QP_NUM		0xffffff
+
 static struct workqueue_struct *cmx_group_wq;
 
 /* Let the work run after @ms milliseconds, unless it is too late. */
@@ -29,12 +33,6 @@ void cmx_group_kick(struct cmx_group *g, unsigned int ms)
 	if (!g->dead)
 		mod_delayed_work(cmx_group_wq, &g->work, msecs_to_jiffies(ms));
 	spin_unlock(&g->lock);
-}
-
-/* On RoCE it has joined before the work runs. */
-static int cmx_group_start(struct cmx_group *g)
-{
-	return g->roce ? 0 : cmx_mcast_ib_start(g);
 }
 
 static void cmx_group_stop(struct cmx_group *g)
@@ -79,23 +77,6 @@ static int cmx_group_attach(struct cmx_group *g)
 	return 0;
 }
 
-static int cmx_group_ah(struct cmx_group *g, struct rdma_ah_attr *ah_attr)
-{
-	struct net_device *ndev = NULL;
-	enum ib_gid_type type = IB_GID_TYPE_IB;
-	int ret;
-
-	if (g->roce) {
-		ndev = cmx_mcast_netdev(g->id, g->ifindex);
-		type = g->gid_type;
-	}
-	ret = ib_init_ah_from_mcmember(g->id->device, g->id->port_num, &g->rec,
-				       ndev, type, ah_attr);
-	dev_put(ndev);
-	/* The id's GID has gone since it was bound. */
-	return ret ? -EADDRNOTAVAIL : 0;
-}
-
 static void cmx_group_report(struct cmx_group *g, struct rdma_cm_event *event)
 {
 	event->param.ud.private_data = g;
@@ -111,9 +92,10 @@ static int cmx_group_joined(struct cmx_group *g)
 	struct rdma_ud_param *ud = &event.param.ud;
 	int ret;
 
-	ret = cmx_group_ah(g, &ud->ah_attr);
-	if (ret)
-		return ret;
+	/* The id's GID has gone since it was bound. */
+	if (ib_init_ah_from_mcmember(g->id->device, g->id->port_num, &g->rec,
+				     NULL, IB_GID_TYPE_IB, &ud->ah_attr))
+		return -EADDRNOTAVAIL;
 	ret = cmx_group_attach(g);
 	if (ret)
 		goto destroy_ah;
@@ -122,7 +104,7 @@ static int cmx_group_joined(struct cmx_group *g)
 	g->state = CMX_GROUP_JOINED;
 	g->was_joined = true;
 	g->backoff = CMX_BACKOFF_MIN;
-	ud->qp_num = 0xffffff;
+	ud->qp_num = CMX_MC_QP_NUM;
 	ud->qkey = be32_to_cpu(g->rec.qkey);
 	cmx_group_report(g, &event);
 destroy_ah:
@@ -159,8 +141,8 @@ static void cmx_group_work(struct work_struct *work)
 
 	if (g->state == CMX_GROUP_IDLE) {
 		g->state = CMX_GROUP_BUSY;
-		status = cmx_group_start(g);
-	} else if (g->roce || !cmx_mcast_ib_event(g, &status)) {
+		status = cmx_mcast_ib_start(g);
+	} else if (!cmx_mcast_ib_event(g, &status)) {
 		return;
 	}
 	if (status == -EINPROGRESS)
@@ -187,26 +169,30 @@ struct cmx_group *cmx_group_alloc(struct rdma_cm_id *id,
 {
 	struct cmx_group *g;
 
-	g = kzalloc(sizeof(*g), GFP_KERNEL_ACCOUNT);
+	g = kmalloc(sizeof(*g), GFP_KERNEL_ACCOUNT);
 	if (!g)
 		return NULL;
+	/* Cleared in place by words, which kzalloc() does by bytes. */
+	*g = (struct cmx_group) {
+		.ref = REFCOUNT_INIT(1),
+		.id = id,
+		.addr = *attr->addr,
+		.attr = *attr,
+		.send_only = attr->join_flags ==
+			     RDMA_MC_JOIN_FLAG_SENDONLY_FULLMEMBER,
+		.persistent = attr->flags & RDMA_CMX_JOIN_PERSISTENT,
+		.roce = rdma_protocol_roce(id->device, id->port_num),
+		.set_qkey = attr->param.mask & RDMA_CMX_MC_QKEY,
+		.qp = id->qp,
+		.backoff = CMX_BACKOFF_MIN,
+	};
 	RB_CLEAR_NODE(&g->node);
 	INIT_LIST_HEAD(&g->order);
 	INIT_LIST_HEAD(&g->members);
-	refcount_set(&g->ref, 1);
 	spin_lock_init(&g->lock);
-	INIT_DELAYED_WORK(&g->work, cmx_group_work);
-	g->backoff = CMX_BACKOFF_MIN;
-	g->id = id;
-	g->qp = id->qp;
-	g->addr = *attr->addr;
-	g->attr = *attr;
+	if (!g->roce)
+		INIT_DELAYED_WORK(&g->work, cmx_group_work);
 	g->attr.addr = &g->addr;
-	g->send_only = attr->join_flags ==
-		       RDMA_MC_JOIN_FLAG_SENDONLY_FULLMEMBER;
-	g->persistent = attr->flags & RDMA_CMX_JOIN_PERSISTENT;
-	g->set_qkey = attr->param.mask & RDMA_CMX_MC_QKEY;
-	g->roce = rdma_protocol_roce(id->device, id->port_num);
 	g->plain = cmx_group_is_plain(g);
 	if (!g->plain)
 		cmx_stat_inc(live_members);
@@ -240,7 +226,36 @@ static int cmx_group_join_plain(struct cmx_group *g)
 	return ret == -ENOTSUPP ? -EOPNOTSUPP : ret;
 }
 
-/* Its event may come before this returns; none comes after an error. */
+/* Nobody else knows the group yet, so its members need no lock. */
+static int cmx_group_join_roce(struct cmx_group *g)
+{
+	int ret, status;
+
+	ret = cmx_mcast_roce_join(g, &g->attr.param, &status);
+	if (ret)
+		return ret;
+	if (!status) {
+		status = cmx_group_attach(g);
+		if (status)
+			rdma_destroy_ah_attr(&g->ud.ah_attr);
+	}
+	trace_cmx_member(g->id, &g->addr, status);
+	if (status) {
+		cmx_group_stop(g);
+		g->failed = status;
+		return 0;
+	}
+	g->joined = true;
+	g->ud.qp_num = CMX_MC_QP_NUM;
+	g->ud.qkey = be32_to_cpu(g->rec.qkey);
+	cmx_mcast_param(g);
+	return 0;
+}
+
+/*
+ * On RoCE its event is there when this returns, and is not reported. Otherwise
+ * it may be reported before this returns. None comes after an error.
+ */
 int cmx_group_join(struct cmx_group *g)
 {
 	int ret;
@@ -248,13 +263,13 @@ int cmx_group_join(struct cmx_group *g)
 	if (g->plain)
 		ret = cmx_group_join_plain(g);
 	else if (g->roce)
-		ret = cmx_mcast_roce_prepare(g, &g->attr.param);
+		ret = cmx_group_join_roce(g);
 	else
 		ret = cmx_mcast_ib_prepare(g, &g->attr.param);
 	if (ret)
 		return ret;
 	cmx_stat_inc(joins);
-	if (!g->plain)
+	if (!g->plain && !g->roce)
 		cmx_group_kick(g, 0);
 	return 0;
 }
@@ -269,7 +284,15 @@ void cmx_group_keep(struct cmx_group *g, struct rdma_ud_param *ud)
 	g->ud = *ud;
 	g->ud.private_data = NULL;
 	rdma_copy_ah_attr(&g->ud.ah_attr, &ud->ah_attr);
-	cmx_mcast_param(g->id, ud, &g->param);
+	cmx_mcast_param(g);
+}
+
+static void cmx_group_quiesce(struct cmx_group *g)
+{
+	spin_lock(&g->lock);
+	g->dead = true;
+	spin_unlock(&g->lock);
+	cancel_delayed_work_sync(&g->work);
 }
 
 /* When it returns, no handler uses the group, and none will. */
@@ -283,10 +306,8 @@ void cmx_group_leave(struct cmx_group *g)
 	if (g->plain) {
 		rdma_leave_multicast(g->id, &g->addr.sa);
 	} else {
-		spin_lock(&g->lock);
-		g->dead = true;
-		spin_unlock(&g->lock);
-		cancel_delayed_work_sync(&g->work);
+		if (!g->roce)
+			cmx_group_quiesce(g);
 		cmx_group_detach(g);
 		cmx_group_stop(g);
 	}

@@ -70,12 +70,11 @@ int cmx_join_check(const struct rdma_cm_id *id,
 	return cmx_mc_param_check(&attr->param);
 }
 
-/* The parameters of a joined group, within the id's handler. */
-void cmx_mcast_param(const struct rdma_cm_id *id,
-		     const struct rdma_ud_param *ud,
-		     struct rdma_cmx_mc_param *param)
+/* The parameters of a joined group; the id's handler lock is held. */
+void cmx_mcast_param(struct cmx_group *g)
 {
-	const struct ib_global_route *grh = rdma_ah_read_grh(&ud->ah_attr);
+	const struct ib_global_route *grh = rdma_ah_read_grh(&g->ud.ah_attr);
+	struct rdma_cmx_mc_param *param = &g->param;
 	struct ib_sa_mcmember_rec rec;
 	union ib_gid mgid = grh->dgid;
 
@@ -83,15 +82,15 @@ void cmx_mcast_param(const struct rdma_cm_id *id,
 	param->mask = RDMA_CMX_MC_QKEY | RDMA_CMX_MC_SL | RDMA_CMX_MC_MTU |
 		      RDMA_CMX_MC_TRAFFIC_CLASS | RDMA_CMX_MC_FLOW_LABEL |
 		      RDMA_CMX_MC_HOP_LIMIT;
-	param->qkey = ud->qkey;
-	param->sl = rdma_ah_get_sl(&ud->ah_attr);
+	param->qkey = g->ud.qkey;
+	param->sl = rdma_ah_get_sl(&g->ud.ah_attr);
 	param->traffic_class = grh->traffic_class;
 	param->flow_label = grh->flow_label;
 	param->hop_limit = grh->hop_limit;
-	if (rdma_protocol_roce(id->device, id->port_num)) {
-		param->mtu = cmx_mcast_roce_mtu(id);
-	} else if (!ib_sa_get_mcmember_rec(id->device, id->port_num, &mgid,
-					   &rec)) {
+	if (g->roce) {
+		param->mtu = g->rec.mtu;
+	} else if (!ib_sa_get_mcmember_rec(g->id->device, g->id->port_num,
+					   &mgid, &rec)) {
 		param->mask |= RDMA_CMX_MC_PKEY | RDMA_CMX_MC_RATE;
 		param->pkey = be16_to_cpu(rec.pkey);
 		param->mtu = rec.mtu;
@@ -108,7 +107,7 @@ int cmx_mcast_init(void)
 	ret = cmx_group_init();
 	if (ret)
 		return ret;
-	ret = cmx_member_init();
+	ret = cmx_members_init();
 	if (ret) {
 		cmx_group_exit();
 		return ret;
@@ -119,7 +118,7 @@ int cmx_mcast_init(void)
 
 void cmx_mcast_exit(void)
 {
-	cmx_member_exit();
+	cmx_members_exit();
 	cmx_mcast_ib_exit();
 	cmx_group_exit();
 }

@@ -46,6 +46,30 @@ struct cmx_ip_group {
 	bool charged;
 };
 
+/**
+ * struct rdma_cmx_member - a membership
+ * @node: in cmx_group.members
+ * @all: in cmx_mcast_id.members
+ * @group: what it shares
+ * @owner: its id
+ * @report_lost: a loss is an event
+ * @event: callback, or NULL
+ * @context: for @event
+ * @batch: that its first event counts for, or NULL; by the id's handler lock
+ * @number: which of @batch it is
+ */
+struct rdma_cmx_member {
+	struct list_head node;
+	struct list_head all;
+	struct cmx_group *group;
+	struct cmx_mcast_id *owner;
+	bool report_lost;
+	rdma_cmx_member_fn event;
+	void *context;
+	struct cmx_batch *batch;
+	u32 number;
+};
+
 enum cmx_group_state {
 	CMX_GROUP_IDLE,	/* new, or lost and due to be joined again */
 	CMX_GROUP_BUSY,	/* the answer is awaited */
@@ -58,6 +82,7 @@ enum cmx_group_state {
  * @node: by address, by the mutex of the id's memberships
  * @order: in the order of joining until it is left, by the same mutex
  * @members: memberships, by the id's handler lock
+ * @first: the membership that made the group; most groups have no other
  * @joined: @ud and @param are known, by the handler lock
  * @failed: 0, or why the last event was an error, by the handler lock
  * @lost: 0, or why it has to be joined again, by the handler lock
@@ -81,7 +106,8 @@ enum cmx_group_state {
  * @gid_type: RoCE: of the id then
  * @ip: RoCE: what the netdevice has joined
  * @work: all that happens to it, one by one; what follows is this work's own,
- *	or of whoever leaves, once the work is stopped
+ *	or of whoever leaves, once the work is stopped. On RoCE all is done when
+ *	the join returns, and the work is never queued
  * @state: see above
  * @was_joined: it has been joined once
  * @attached: @qp is attached to @attached_gid and @attached_lid
@@ -101,6 +127,7 @@ struct cmx_group {
 	struct rb_node node;
 	struct list_head order;
 	struct list_head members;
+	struct rdma_cmx_member first;
 	bool joined;
 	int failed;
 	int lost;
@@ -148,14 +175,12 @@ void cmx_mcast_exit(void);
 int cmx_mc_param_check(const struct rdma_cmx_mc_param *p);
 int cmx_join_check(const struct rdma_cm_id *id,
 		   const struct rdma_cmx_join_attr *attr);
-void cmx_mcast_param(const struct rdma_cm_id *id,
-		     const struct rdma_ud_param *ud,
-		     struct rdma_cmx_mc_param *param);
+void cmx_mcast_param(struct cmx_group *g);
 
 /* member.c */
 void cmx_members_lost(struct cmx_group *g, int status);
-int cmx_member_init(void);
-void cmx_member_exit(void);
+int cmx_members_init(void);
+void cmx_members_exit(void);
 
 /* group.c */
 struct cmx_group *cmx_group_alloc(struct rdma_cm_id *id,
@@ -180,10 +205,8 @@ void cmx_mcast_ib_init(void);
 void cmx_mcast_ib_exit(void);
 
 /* roce.c */
-struct net_device *cmx_mcast_netdev(const struct rdma_cm_id *id, int ifindex);
-int cmx_mcast_roce_prepare(struct cmx_group *g,
-			   const struct rdma_cmx_mc_param *param);
-u8 cmx_mcast_roce_mtu(const struct rdma_cm_id *id);
+int cmx_mcast_roce_join(struct cmx_group *g,
+			const struct rdma_cmx_mc_param *param, int *status);
 
 /* ip.c */
 int cmx_mcast_ip_join(struct cmx_ip_group *g, struct net *net, int ifindex,

@@ -11,7 +11,7 @@
  * lock of the table of ids guards that table and its references.
  */
 #include <linux/export.h>
-#include <linux/rhashtable.h>
+#include <linux/rbtree.h>
 #include <linux/slab.h>
 
 #include "mcast/mcast.h"
@@ -29,10 +29,9 @@
  * @ended: its handler has destroyed it: no callback is called any more. Set by
  *	the id's handler lock, before @end is queued
  * @end: leaves all groups and destroys the id
- * @rcu: delays its end for walks of the table
  */
 struct cmx_mcast_id {
-	struct rhash_head node;
+	struct rb_node node;
 	struct rdma_cm_id *id;
 	unsigned int refs;
 	struct mutex mutex;		/* see above */
@@ -41,7 +40,6 @@ struct cmx_mcast_id {
 	struct list_head members;
 	bool ended;
 	struct work_struct end;
-	struct rcu_head rcu;
 };
 
 /**
@@ -60,51 +58,38 @@ struct cmx_batch {
 	void *context;
 };
 
-/**
- * struct rdma_cmx_member - a membership
- * @node: in cmx_group.members
- * @all: in cmx_mcast_id.members
- * @group: what it shares
- * @owner: its id
- * @report_lost: a loss is an event
- * @event: callback, or NULL
- * @context: for @event
- * @batch: that its first event counts for, or NULL; by the id's handler lock
- * @number: which of @batch it is
- */
-struct rdma_cmx_member {
-	struct list_head node;
-	struct list_head all;
-	struct cmx_group *group;
-	struct cmx_mcast_id *owner;
-	bool report_lost;
-	rdma_cmx_member_fn event;
-	void *context;
-	struct cmx_batch *batch;
-	u32 number;
-};
-
 static struct workqueue_struct *cmx_member_wq;
 
-static const struct rhashtable_params cmx_mcast_params = {
-	.key_len = sizeof_field(struct cmx_mcast_id, id),
-	.key_offset = offsetof(struct cmx_mcast_id, id),
-	.head_offset = offsetof(struct cmx_mcast_id, node),
-	.automatic_shrinking = true,
-};
-
-static struct rhashtable cmx_mcast_ids;
+/* The ids that have memberships, by address: most have none */
+static struct rb_root cmx_mcast_ids = RB_ROOT;
 static DEFINE_SPINLOCK(cmx_mcast_lock);
+
+static int cmx_mcast_id_cmp(const void *key, const struct rb_node *node)
+{
+	const struct rdma_cm_id *id = key;
+	const struct rdma_cm_id *other = rb_entry(node, struct cmx_mcast_id,
+						  node)->id;
+
+	return id < other ? -1 : id > other;
+}
+
+static int cmx_mcast_id_order(struct rb_node *a, const struct rb_node *b)
+{
+	return cmx_mcast_id_cmp(rb_entry(a, struct cmx_mcast_id, node)->id, b);
+}
 
 /* With a reference, or NULL. */
 static struct cmx_mcast_id *cmx_mcast_id_find(struct rdma_cm_id *id)
 {
-	struct cmx_mcast_id *owner;
+	struct cmx_mcast_id *owner = NULL;
+	struct rb_node *node;
 
 	spin_lock(&cmx_mcast_lock);
-	owner = rhashtable_lookup_fast(&cmx_mcast_ids, &id, cmx_mcast_params);
-	if (owner)
+	node = rb_find(id, &cmx_mcast_ids, cmx_mcast_id_cmp);
+	if (node) {
+		owner = rb_entry(node, struct cmx_mcast_id, node);
 		owner->refs++;
+	}
 	spin_unlock(&cmx_mcast_lock);
 	return owner;
 }
@@ -115,31 +100,28 @@ static void cmx_mcast_id_end(struct work_struct *work);
 static struct cmx_mcast_id *cmx_mcast_id_get(struct rdma_cm_id *id)
 {
 	struct cmx_mcast_id *owner, *fresh;
-	int ret = 0;
+	struct rb_node *node;
 
 	owner = cmx_mcast_id_find(id);
 	if (owner)
 		return owner;
-	fresh = kzalloc(sizeof(*fresh), GFP_KERNEL_ACCOUNT);
+	fresh = kmalloc(sizeof(*fresh), GFP_KERNEL_ACCOUNT);
 	if (!fresh)
 		return NULL;
-	fresh->id = id;
-	fresh->refs = 1;
+	*fresh = (struct cmx_mcast_id) { .id = id, .refs = 1 };
 	mutex_init(&fresh->mutex);
-	fresh->groups = RB_ROOT;
 	INIT_LIST_HEAD(&fresh->order);
 	INIT_LIST_HEAD(&fresh->members);
 	INIT_WORK(&fresh->end, cmx_mcast_id_end);
 
 	spin_lock(&cmx_mcast_lock);
-	owner = rhashtable_lookup_fast(&cmx_mcast_ids, &id, cmx_mcast_params);
-	if (owner)
+	node = rb_find_add(&fresh->node, &cmx_mcast_ids, cmx_mcast_id_order);
+	if (node) {
+		owner = rb_entry(node, struct cmx_mcast_id, node);
 		owner->refs++;
-	else
-		ret = rhashtable_insert_fast(&cmx_mcast_ids, &fresh->node,
-					     cmx_mcast_params);
+	}
 	spin_unlock(&cmx_mcast_lock);
-	if (!owner && !ret)
+	if (!owner)
 		return fresh;
 	mutex_destroy(&fresh->mutex);
 	kfree(fresh);
@@ -160,13 +142,12 @@ static void cmx_mcast_id_put(struct cmx_mcast_id *owner)
 	spin_lock(&cmx_mcast_lock);
 	last = !--owner->refs;
 	if (last)
-		rhashtable_remove_fast(&cmx_mcast_ids, &owner->node,
-				       cmx_mcast_params);
+		rb_erase(&owner->node, &cmx_mcast_ids);
 	spin_unlock(&cmx_mcast_lock);
 	if (!last)
 		return;
 	mutex_destroy(&owner->mutex);
-	kfree_rcu(owner, rcu);
+	kfree(owner);
 }
 
 static int cmx_group_cmp(const void *key, const struct rb_node *node)
@@ -235,7 +216,7 @@ static void cmx_member_report(struct rdma_cmx_member *m)
 	} else {
 		event.param.ud = g->ud;
 	}
-	if (m->event)
+	if (m->event && !m->owner->ended)
 		m->event(m, &event, g->failed ? NULL : &g->param, m->context);
 	cmx_member_settle(m, g->failed);
 }
@@ -285,108 +266,132 @@ void rdma_cmx_group_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 }
 EXPORT_SYMBOL_GPL(rdma_cmx_group_event);
 
-/* Join a group that the id has joined. -ESTALE: it has failed meanwhile. */
-static int cmx_member_share(struct rdma_cmx_member *m, struct cmx_group *g,
-			    const struct rdma_cmx_join_attr *attr)
+static void cmx_member_init(struct rdma_cmx_member *m, struct cmx_group *g,
+			    const struct rdma_cmx_join_attr *attr,
+			    const struct rdma_cmx_member *as)
 {
+	*m = *as;
+	m->report_lost = attr->report_lost;
+	m->group = g;
+}
+
+/* The first one of a group is a part of it. */
+static void cmx_member_free(struct rdma_cmx_member *m)
+{
+	if (m != &m->group->first)
+		kfree(m);
+}
+
+/* Join a group that the id has joined. -ESTALE: it has failed meanwhile. */
+static struct rdma_cmx_member *
+cmx_member_share(struct cmx_group *g, const struct rdma_cmx_join_attr *attr,
+		 const struct rdma_cmx_member *as)
+{
+	struct rdma_cmx_member *m;
 	int ret = 0;
 
+	m = kmalloc(sizeof(*m), GFP_KERNEL_ACCOUNT);
+	if (!m)
+		return ERR_PTR(-ENOMEM);
+	cmx_member_init(m, g, attr, as);
 	rdma_lock_handler(g->id);
 	if (g->failed) {
 		ret = -ESTALE;
 	} else if (!cmx_group_is(g, attr)) {
 		ret = -EADDRINUSE;
 	} else {
-		m->group = g;
 		list_add_tail(&m->node, &g->members);
 		if (g->joined)
 			cmx_member_report(m);
 		cmx_member_report_lost(m);
 	}
 	rdma_unlock_handler(g->id);
-	return ret;
+	if (!ret)
+		return m;
+	kfree(m);
+	return ERR_PTR(ret);
 }
 
-static int cmx_member_start(struct rdma_cmx_member *m,
-			    const struct rdma_cmx_join_attr *attr)
+static struct rdma_cmx_member *
+cmx_member_start(const struct rdma_cmx_join_attr *attr,
+		 const struct rdma_cmx_member *as)
 {
-	struct cmx_mcast_id *owner = m->owner;
+	struct cmx_mcast_id *owner = as->owner;
+	struct rdma_cmx_member *m;
 	struct cmx_group *g;
 	int ret;
 
 	g = cmx_group_alloc(owner->id, attr);
 	if (!g)
-		return -ENOMEM;
+		return ERR_PTR(-ENOMEM);
+	m = &g->first;
+	cmx_member_init(m, g, attr, as);
 	/* Its event may come before the join returns. */
-	m->group = g;
 	list_add(&m->node, &g->members);
 	ret = cmx_group_join(g);
 	if (ret) {
 		cmx_group_put(g);
-		return ret;
+		return ERR_PTR(ret);
 	}
 	rb_add(&g->node, &owner->groups, cmx_group_less);
 	list_add(&g->order, &owner->order);
-	return 0;
+	if (g->roce) {
+		rdma_lock_handler(g->id);
+		cmx_member_report(m);
+		rdma_unlock_handler(g->id);
+	}
+	return m;
 }
 
 /* The owner's mutex is held. */
-static int cmx_member_join(struct rdma_cmx_member *m,
-			   const struct rdma_cmx_join_attr *attr)
+static struct rdma_cmx_member *
+cmx_member_join(const struct rdma_cmx_join_attr *attr,
+		const struct rdma_cmx_member *as)
 {
-	struct cmx_mcast_id *owner = m->owner;
+	struct cmx_mcast_id *owner = as->owner;
+	struct rdma_cmx_member *m;
 	struct rb_node *node;
 	struct cmx_group *g;
-	int ret;
 
 	node = rb_find(attr->addr, &owner->groups, cmx_group_cmp);
 	if (node) {
 		g = rb_entry(node, struct cmx_group, node);
-		ret = cmx_member_share(m, g, attr);
-		if (ret != -ESTALE)
-			return ret;
+		m = cmx_member_share(g, attr, as);
+		if (m != ERR_PTR(-ESTALE))
+			return m;
 		/* Its members have had their last event, and keep it. */
 		cmx_group_end(owner, g);
 	}
-	return cmx_member_start(m, attr);
+	return cmx_member_start(attr, as);
 }
 
 /* @as has the callback and the batch of the membership to be. */
 static struct rdma_cmx_member *
 cmx_member_new(struct rdma_cm_id *id, const struct rdma_cmx_join_attr *attr,
-	       const struct rdma_cmx_member *as)
+	       struct rdma_cmx_member *as)
 {
-	struct cmx_mcast_id *owner;
-	struct rdma_cmx_member *m;
-	int ret = -ENOMEM;
+	struct rdma_cmx_member *m = ERR_PTR(-ESHUTDOWN);
+	struct cmx_mcast_id *owner = cmx_mcast_id_get(id);
 
-	m = kmemdup(as, sizeof(*m), GFP_KERNEL_ACCOUNT);
-	if (!m)
-		return ERR_PTR(-ENOMEM);
-	m->report_lost = attr->report_lost;
-	owner = cmx_mcast_id_get(id);
 	if (!owner)
-		goto err_free;
-	m->owner = owner;
+		return ERR_PTR(-ENOMEM);
+	as->owner = owner;
 	mutex_lock(&owner->mutex);
-	ret = READ_ONCE(owner->ended) ? -ESHUTDOWN : cmx_member_join(m, attr);
-	if (!ret) {
+	if (!READ_ONCE(owner->ended))
+		m = cmx_member_join(attr, as);
+	if (!IS_ERR(m)) {
 		list_add_tail(&m->all, &owner->members);
 		/* The membership's; its callback's user may end it at once. */
 		cmx_mcast_id_hold(owner);
 	}
 	mutex_unlock(&owner->mutex);
 	cmx_mcast_id_put(owner);
-	if (!ret)
-		return m;
-err_free:
-	kfree(m);
-	return ERR_PTR(ret);
+	return m;
 }
 
 static struct rdma_cmx_member *
 cmx_join(struct rdma_cm_id *id, const struct rdma_cmx_join_attr *attr,
-	 const struct rdma_cmx_member *as)
+	 struct rdma_cmx_member *as)
 {
 	struct rdma_cmx_join_attr copy = *attr;
 	union rdma_cmx_sockaddr addr;
@@ -459,17 +464,19 @@ EXPORT_SYMBOL_GPL(rdma_cmx_join_many);
 static void cmx_member_leave(struct rdma_cmx_member *m)
 {
 	struct cmx_group *g = m->group;
+	bool last;
 
 	rdma_lock_handler(g->id);
 	list_del(&m->node);
 	rdma_unlock_handler(g->id);
 	list_del(&m->all);
-	if (list_empty(&g->members)) {
+	last = list_empty(&g->members);
+	if (last)
 		cmx_group_end(m->owner, g);
-		cmx_group_put(g);
-	}
 	cmx_member_settle(m, -ECANCELED);
-	kfree(m);
+	cmx_member_free(m);
+	if (last)
+		cmx_group_put(g);
 }
 
 void rdma_cmx_leave(struct rdma_cmx_member *member)
@@ -543,24 +550,16 @@ int rdma_cmx_handler_end(struct rdma_cm_id *id, int ret)
 }
 EXPORT_SYMBOL_GPL(rdma_cmx_handler_end);
 
-int cmx_member_init(void)
+int cmx_members_init(void)
 {
-	int ret;
-
 	cmx_member_wq = alloc_workqueue("rdma_cmx_end",
 					WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
-	if (!cmx_member_wq)
-		return -ENOMEM;
-	ret = rhashtable_init(&cmx_mcast_ids, &cmx_mcast_params);
-	if (ret)
-		destroy_workqueue(cmx_member_wq);
-	return ret;
+	return cmx_member_wq ? 0 : -ENOMEM;
 }
 
 /* An id may still be on its way out after its consumer was unloaded. */
-void cmx_member_exit(void)
+void cmx_members_exit(void)
 {
 	destroy_workqueue(cmx_member_wq);
-	WARN_ON(atomic_read(&cmx_mcast_ids.nelems));
-	rhashtable_destroy(&cmx_mcast_ids);
+	WARN_ON(!RB_EMPTY_ROOT(&cmx_mcast_ids));
 }

@@ -2,7 +2,7 @@
 /*
  * Memberships on RoCE: the MGID, and for full members on RoCE v2 the IGMP or
  * MLD membership of the netdevice. Nobody answers: a join is done when the
- * netdevice has it, which is before rdma_cmx_join() returns. All of them are
+ * netdevice has it, and is reported before rdma_cmx_join() returns. All are
  * ours: rdma_cm leaves on the netdevice that the id is bound to by then, and
  * another rdma_resolve_addr() may have bound it to another one.
  */
@@ -31,32 +31,6 @@ static int cmx_mcast_ifindex(const struct rdma_cm_id *id)
 	return READ_ONCE(id->route.addr.dev_addr.bound_dev_if);
 }
 
-/* A netdevice with a reference, or NULL. */
-struct net_device *cmx_mcast_netdev(const struct rdma_cm_id *id, int ifindex)
-{
-	if (!ifindex)
-		return NULL;
-	return dev_get_by_index(id->route.addr.dev_addr.net, ifindex);
-}
-
-static int cmx_netdev_mtu(const struct rdma_cm_id *id, int ifindex)
-{
-	struct net_device *ndev = cmx_mcast_netdev(id, ifindex);
-	int mtu;
-
-	if (!ndev)
-		return -ENODEV;
-	mtu = iboe_get_mtu(READ_ONCE(ndev->mtu));
-	dev_put(ndev);
-	return mtu;
-}
-
-/* MTU of the id's port, enum ib_mtu, or 0. */
-u8 cmx_mcast_roce_mtu(const struct rdma_cm_id *id)
-{
-	return max(cmx_netdev_mtu(id, cmx_mcast_ifindex(id)), 0);
-}
-
 /* The same MGIDs as rdma_cm uses. */
 static void cmx_roce_mgid(const union rdma_cmx_sockaddr *addr, bool v2,
 			  union ib_gid *mgid)
@@ -75,27 +49,10 @@ static void cmx_roce_mgid(const union rdma_cmx_sockaddr *addr, bool v2,
 	memcpy(mgid->raw + 12, &addr->in.sin_addr, 4);
 }
 
-int cmx_mcast_roce_prepare(struct cmx_group *g,
-			   const struct rdma_cmx_mc_param *param)
+static void cmx_roce_rec(struct cmx_group *g, bool v2, enum ib_mtu mtu,
+			 const struct rdma_cmx_mc_param *param)
 {
-	sa_family_t family = g->addr.sa.sa_family;
 	struct ib_sa_mcmember_rec *rec = &g->rec;
-	sa_family_t src;
-	bool v2;
-	int mtu;
-
-	/* MGIDs are made of IP addresses. */
-	if (family == AF_IB || param->mask & ~CMX_ROCE_PARAMS)
-		return -EOPNOTSUPP;
-	g->gid_type = cmx_mcast_gid_type(g->id);
-	g->ifindex = cmx_mcast_ifindex(g->id);
-	v2 = g->gid_type == IB_GID_TYPE_ROCE_UDP_ENCAP;
-	src = g->id->route.addr.src_addr.ss_family;
-	if (v2 && family == AF_INET6 && src != AF_INET6)
-		return -EAFNOSUPPORT;
-	mtu = cmx_netdev_mtu(g->id, g->ifindex);
-	if (mtu <= 0)
-		return mtu ?: -EINVAL;
 
 	cmx_roce_mgid(&g->addr, v2, &rec->mgid);
 	rdma_ip2gid((struct sockaddr *)&g->id->route.addr.src_addr,
@@ -111,8 +68,50 @@ int cmx_mcast_roce_prepare(struct cmx_group *g,
 	else
 		rec->hop_limit = v2 ? IPV6_DEFAULT_HOPLIMIT : 1;
 	rec->mtu = mtu;
-	if (g->send_only || !v2)
-		return 0;
-	return cmx_mcast_ip_join(&g->ip, g->id->route.addr.dev_addr.net,
-				 g->ifindex, &g->addr);
+}
+
+/*
+ * Join, and find the address of the group into g->ud. An error of that is in
+ * @status, for the event; what is returned is an error of the call.
+ */
+int cmx_mcast_roce_join(struct cmx_group *g,
+			const struct rdma_cmx_mc_param *param, int *status)
+{
+	struct net *net = g->id->route.addr.dev_addr.net;
+	sa_family_t family = g->addr.sa.sa_family;
+	struct net_device *ndev = NULL;
+	sa_family_t src;
+	enum ib_mtu mtu;
+	bool v2;
+	int ret = 0;
+
+	/* MGIDs are made of IP addresses. */
+	if (family == AF_IB || param->mask & ~CMX_ROCE_PARAMS)
+		return -EOPNOTSUPP;
+	g->gid_type = cmx_mcast_gid_type(g->id);
+	g->ifindex = cmx_mcast_ifindex(g->id);
+	v2 = g->gid_type == IB_GID_TYPE_ROCE_UDP_ENCAP;
+	src = g->id->route.addr.src_addr.ss_family;
+	if (v2 && family == AF_INET6 && src != AF_INET6)
+		return -EAFNOSUPPORT;
+	if (g->ifindex)
+		ndev = dev_get_by_index(net, g->ifindex);
+	if (!ndev)
+		return -ENODEV;
+	mtu = iboe_get_mtu(READ_ONCE(ndev->mtu));
+	cmx_roce_rec(g, v2, mtu, param);
+	if (!mtu)
+		ret = -EINVAL;
+	else if (!g->send_only && v2)
+		ret = cmx_mcast_ip_join(&g->ip, net, g->ifindex, &g->addr);
+	if (ret)
+		goto put;
+	*status = 0;
+	/* The id's GID has gone since it was bound. */
+	if (ib_init_ah_from_mcmember(g->id->device, g->id->port_num, &g->rec,
+				     ndev, g->gid_type, &g->ud.ah_attr))
+		*status = -EADDRNOTAVAIL;
+put:
+	dev_put(ndev);
+	return ret;
 }

@@ -65,7 +65,8 @@ typedef void (*rdma_cmx_member_fn)(struct rdma_cmx_member *member,
  * @event: called with the event of the join, maybe before this returns
  * @context: for @event
  *
- * It does not wait, so many joins can be outstanding. Unlike
+ * It does not wait, so many joins can be outstanding. On RoCE nobody answers:
+ * @event is called before this returns, and the event handler is not. Unlike
  * rdma_join_multicast() it
  *
  * - checks that the address is a multicast one and that the id is bound;

@@ -350,18 +350,20 @@ void ucmx_event_unhold(struct ucmx_id *id, u64 uid)
 }
 
 /**
- * ucmx_event_cancel - drop an event that is part of another object
- * @ev: the event; the id's mutex is held, and nobody posts it any more
+ * ucmx_event_cancel - drop the two events that are part of another object
+ * @a: an event; the id's mutex is held, and nobody posts either any more
+ * @b: the other one, of the same id
  */
-void ucmx_event_cancel(struct ucmx_event *ev)
+void ucmx_event_cancel(struct ucmx_event *a, struct ucmx_event *b)
 {
-	struct ucmx_id *id = ev->id;
+	struct ucmx_id *id = a->id;
 	struct ucmx_file *file;
 
 	spin_lock(&id->lock);
 	file = id->file;
 	spin_lock(&file->lock);
-	ucmx_event_unlink(ev, file);
+	ucmx_event_unlink(a, file);
+	ucmx_event_unlink(b, file);
 	spin_unlock(&file->lock);
 	spin_unlock(&id->lock);
 }

@@ -3,79 +3,68 @@
  * Multicast memberships: the handles and events of those that rdma_cmx makes.
  *
  * Memberships of an id change under its mutex. Its event handler reports to
- * them, with the id's handler lock held. Its lock guards the events. The table
+ * them, with the id's handler lock held. Its lock guards the events. The tree
  * of memberships belongs to the module, so that a handle survives the migration
- * of the id. The entry of a joined membership changes only under the mutex of
- * the id. A handle is an index of that table, permuted by a secret key: handles
- * do not disclose how many others there are.
+ * of the id. A joined membership leaves it only under the mutex of the id. A
+ * handle is a random number: handles do not disclose how many others there are.
  */
 #include <linux/capability.h>
-#include <linux/once.h>
 #include <linux/random.h>
-#include <linux/siphash.h>
+#include <linux/rbtree.h>
 #include <linux/slab.h>
-#include <linux/xarray.h>
 
 #include "ucmx.h"
 
 #define UCMX_QKEY_PRIVILEGED	0x80000000
 
 struct ucmx_mc {
+	struct rb_node entry;		/* in ucmx_mcs */
 	struct hlist_node node;		/* in ucmx_id.mcs */
 	struct ucmx_id *id;
 	struct rdma_cmx_member *member;	/* NULL: not joined, or device gone */
 	u64 uid;
-	u32 index;			/* in ucmx_mcs */
 	u32 handle;
 	u32 reported;			/* by ucmx_file.lock */
+	bool shown;			/* LEAVE may find it */
 	bool joined;			/* JOIN was reported, by ucmx_id.lock */
 	struct ucmx_event join;		/* JOIN, or ERROR of the join */
 	struct ucmx_event error;	/* ERROR after a JOIN */
 	u64 body[UCMX_MC_BODY / sizeof(u64)];	/* of join */
 };
 
-static DEFINE_XARRAY_FLAGS(ucmx_mcs, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
+static struct rb_root ucmx_mcs = RB_ROOT;	/* by handle */
+static DEFINE_SPINLOCK(ucmx_mcs_lock);
 
-/* A Feistel network over the halves of a number; 0 stays 0. */
-#define UCMX_MC_ROUNDS	4
-
-static u16 ucmx_mc_round(u16 half, unsigned int round)
+static int ucmx_mc_cmp(const void *key, const struct rb_node *node)
 {
-	static siphash_key_t key;
+	u32 handle = *(const u32 *)key;
+	u32 other = rb_entry(node, struct ucmx_mc, entry)->handle;
 
-	get_random_once(&key, sizeof(key));
-	return siphash_1u32(half | round << 16, &key);
+	return handle < other ? -1 : handle > other;
 }
 
-static u32 ucmx_mc_index_to_handle(u32 x)
+static int ucmx_mc_order(struct rb_node *a, const struct rb_node *b)
 {
-	int i;
-
-	do {
-		for (i = 0; i < UCMX_MC_ROUNDS; i++)
-			x = x << 16 | (x >> 16 ^ ucmx_mc_round(x, i));
-	} while (!x);
-	return x;
+	return ucmx_mc_cmp(&rb_entry(a, struct ucmx_mc, entry)->handle, b);
 }
 
-static u32 ucmx_mc_handle_to_index(u32 x)
+/* Give it a handle, which is not 0. */
+static void ucmx_mc_enter(struct ucmx_mc *mc)
 {
-	int i;
+	bool used;
 
-	if (!x)
-		return 0;
 	do {
-		for (i = UCMX_MC_ROUNDS; i-- > 0;)
-			x = x >> 16 | (u32)(u16)(x ^ ucmx_mc_round(x >> 16,
-								   i)) << 16;
-	} while (!x);
-	return x;
+		mc->handle = get_random_u32();
+		spin_lock(&ucmx_mcs_lock);
+		used = !mc->handle ||
+		       rb_find_add(&mc->entry, &ucmx_mcs, ucmx_mc_order);
+		spin_unlock(&ucmx_mcs_lock);
+	} while (used);
 }
 
 void ucmx_mc_exit(void)
 {
-	WARN_ON(!xa_empty(&ucmx_mcs));
-	xa_destroy(&ucmx_mcs);
+	WARN_ON(!RB_EMPTY_ROOT(&ucmx_mcs));
 }
 
 /* An event was handed out; the file's lock is held. */
@@ -178,7 +167,9 @@ void ucmx_mc_detach(struct ucmx_id *id)
 
 static void ucmx_mc_free(struct ucmx_mc *mc)
 {
-	xa_erase(&ucmx_mcs, mc->index);
+	spin_lock(&ucmx_mcs_lock);
+	rb_erase(&mc->entry, &ucmx_mcs);
+	spin_unlock(&ucmx_mcs_lock);
 	kfree(mc);
 	ucmx_stat_dec(live_mcs);
 }
@@ -210,8 +201,7 @@ static u32 ucmx_mc_drop(struct ucmx_mc *mc)
 	ucmx_mc_part(mc);
 	hlist_del(&mc->node);
 	/* Readers find them until this is done. */
-	ucmx_event_cancel(&mc->join);
-	ucmx_event_cancel(&mc->error);
+	ucmx_event_cancel(&mc->join, &mc->error);
 	reported = mc->reported;
 	ucmx_mc_free(mc);
 	return reported;
@@ -228,7 +218,7 @@ static int ucmx_mc_start(struct ucmx_mc *mc,
 		return PTR_ERR(member);
 	mc->member = member;
 	hlist_add_head(&mc->node, &id->mcs);
-	/* The event of a group that others have joined is there already. */
+	/* On RoCE, and of a group that others have joined, it is there already. */
 	spin_lock(&id->lock);
 	if (!list_empty(&mc->join.mine))
 		ucmx_event_wake(id);
@@ -253,36 +243,34 @@ struct ucmx_mc *ucmx_mc_create(struct ucmx_id *id, u64 uid)
 	ret = ucmx_event_check(id) ?: ucmx_file_charge(id->file, 1);
 	if (ret)
 		return ERR_PTR(ret);
-	ret = -ENOMEM;
-	mc = kzalloc(sizeof(*mc), GFP_KERNEL_ACCOUNT);
-	if (!mc)
-		goto err_charge;
-	mc->id = id;
-	mc->uid = uid;
+	mc = kmalloc(sizeof(*mc), GFP_KERNEL_ACCOUNT);
+	if (!mc) {
+		ucmx_file_uncharge(id->file, 1);
+		return ERR_PTR(-ENOMEM);
+	}
+	/* Cleared in place by words, which kzalloc() does by bytes. */
+	*mc = (struct ucmx_mc) {
+		.id = id,
+		.uid = uid,
+		.join = {
+			.embedded = true,
+			.reported = ucmx_mc_join_reported,
+			.arg = uid,
+			.body = mc->body,
+		},
+		.error = {
+			.embedded = true,
+			.reported = ucmx_mc_error_reported,
+			.arg = uid,
+		},
+	};
 	ucmx_event_init(&mc->join, id, 0);
 	ucmx_event_init(&mc->error, id, 0);
-	mc->join.embedded = true;
-	mc->error.embedded = true;
-	mc->join.reported = ucmx_mc_join_reported;
-	mc->error.reported = ucmx_mc_error_reported;
-	mc->join.arg = uid;
-	mc->error.arg = uid;
-	mc->join.body = mc->body;
-	ret = xa_alloc(&ucmx_mcs, &mc->index, ucmx_hidden(mc), xa_limit_32b,
-		       GFP_KERNEL);
-	if (ret)
-		goto err_free;
-	mc->handle = ucmx_mc_index_to_handle(mc->index);
+	ucmx_mc_enter(mc);
 	mc->join.obj = mc->handle;
 	mc->error.obj = mc->handle;
 	ucmx_stat_inc(live_mcs);
 	return mc;
-
-err_free:
-	kfree(mc);
-err_charge:
-	ucmx_file_uncharge(id->file, 1);
-	return ERR_PTR(ret);
 }
 
 u32 ucmx_mc_handle(const struct ucmx_mc *mc)
@@ -333,7 +321,7 @@ int ucmx_mc_join(struct ucmx_mc *mc, const struct rdma_cmx_join_item *item)
 	if (item->param.qkey & UCMX_QKEY_PRIVILEGED && !capable(CAP_NET_RAW))
 		goto abort;
 	/* Its event may be read before this returns, and LEAVE called. */
-	xa_store(&ucmx_mcs, mc->index, mc, GFP_KERNEL);
+	WRITE_ONCE(mc->shown, true);
 	ret = ucmx_mc_start(mc, &attr);
 	if (ret)
 		goto abort;
@@ -345,13 +333,14 @@ abort:
 	return ret;
 }
 
-/* Find a membership; the table's lock is held and keeps it. */
-static struct ucmx_mc *ucmx_mc_find(struct ucmx_file *file, u32 index,
+/* Find a membership; the tree's lock is held and keeps it. */
+static struct ucmx_mc *ucmx_mc_find(struct ucmx_file *file,
 				    const struct rdma_cmx_destroy *arg)
 {
-	struct ucmx_mc *mc = ucmx_visible(xa_load(&ucmx_mcs, index));
+	struct rb_node *node = rb_find(&arg->handle, &ucmx_mcs, ucmx_mc_cmp);
+	struct ucmx_mc *mc = rb_entry_safe(node, struct ucmx_mc, entry);
 
-	return mc && READ_ONCE(mc->id->file) == file &&
+	return mc && READ_ONCE(mc->shown) && READ_ONCE(mc->id->file) == file &&
 	       ucmx_id_owned(mc->id, arg->owner) &&
 	       ucmx_uid_is(mc->uid, arg->uid) ? mc : NULL;
 }
@@ -362,21 +351,20 @@ int ucmx_leave(struct ucmx_cmd *cmd)
 	struct rdma_cmx_destroy *arg = cmd->buf;
 	struct ucmx_id *id = NULL;
 	struct ucmx_mc *mc;
-	u32 reported, index;
+	u32 reported;
 
 	if (arg->reserved)
 		return -EINVAL;
 	/* Find out now if the result cannot be written. */
 	if (put_user(0, &uarg->events_reported))
 		return -EFAULT;
-	index = ucmx_mc_handle_to_index(arg->handle);
-	xa_lock(&ucmx_mcs);
-	mc = ucmx_mc_find(cmd->file, index, arg);
+	spin_lock(&ucmx_mcs_lock);
+	mc = ucmx_mc_find(cmd->file, arg);
 	if (mc) {
 		id = mc->id;
 		ucmx_id_get(id);
 	}
-	xa_unlock(&ucmx_mcs);
+	spin_unlock(&ucmx_mcs_lock);
 	if (!id)
 		return -ENOENT;
 
@@ -385,11 +373,11 @@ int ucmx_leave(struct ucmx_cmd *cmd)
 		return -EINTR;
 	}
 	/* It may have gone, and its handle to another, while we waited. */
-	xa_lock(&ucmx_mcs);
-	mc = id->dead ? NULL : ucmx_mc_find(cmd->file, index, arg);
+	spin_lock(&ucmx_mcs_lock);
+	mc = id->dead ? NULL : ucmx_mc_find(cmd->file, arg);
 	if (mc && mc->id != id)
 		mc = NULL;
-	xa_unlock(&ucmx_mcs);
+	spin_unlock(&ucmx_mcs_lock);
 	if (!mc) {
 		ucmx_id_unlock(id);
 		return -ENOENT;

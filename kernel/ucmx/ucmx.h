@@ -299,7 +299,7 @@ void ucmx_event_add(struct ucmx_event *ev, const void *body);
 void ucmx_event_wake(struct ucmx_id *id);
 void ucmx_file_wake(struct ucmx_file *file);
 void ucmx_event_unlink(struct ucmx_event *ev, struct ucmx_file *file);
-void ucmx_event_cancel(struct ucmx_event *ev);
+void ucmx_event_cancel(struct ucmx_event *a, struct ucmx_event *b);
 void ucmx_event_purge(struct ucmx_id *id, struct list_head *conns);
 void ucmx_event_drop_reserve(struct ucmx_id *id);
 void ucmx_event_unhold(struct ucmx_id *id, u64 uid);

@@ -2,10 +2,15 @@
 /* Multicast memberships as objects (MC-01, MC-05, MC-06, MC-13). */
 #include "ioctl.h"
 
+#include <poll.h>
+#include <pthread.h>
 #include <sched.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 
 #include "harness.h"
+
+#define WAIT_MS 60000
 
 FIXTURE(mcast) {
 	int fd;
@@ -116,6 +121,87 @@ TEST_F(mcast, same_group_twice)
 }
 
 /* Leaving takes the unread event along, and only its own. */
+/* A thread that waits for an event of the channel. */
+struct waiter {
+	pthread_t thread;
+	int fd;
+	bool polls;		/* it polls, else it reads */
+	_Atomic pid_t tid;
+	int ret;
+	union event_buf buf;
+};
+
+static void *waiter_run(void *arg)
+{
+	struct waiter *w = arg;
+	struct pollfd pfd = { .fd = w->fd, .events = POLLIN };
+	uint32_t count;
+
+	w->tid = syscall(SYS_gettid);
+	if (w->polls)
+		w->ret = poll(&pfd, 1, -1) == 1 ? 0 : -errno;
+	if (!w->ret)
+		w->ret = events_get(w->fd, &w->buf, sizeof(w->buf), 1, &count);
+	return NULL;
+}
+
+/* Is the thread asleep in its call? Before that nobody has to wake it. */
+static bool waiter_sleeps(struct waiter *w)
+{
+	long nr = w->polls ? SYS_poll : SYS_ioctl;
+	double end = now_ms() + WAIT_MS;
+	char path[64], text[64];
+	FILE *f;
+
+	for (; now_ms() < end; usleep(1000)) {
+		snprintf(path, sizeof(path), "/proc/self/task/%d/syscall",
+			 w->tid);
+		f = fopen(path, "r");
+		if (!f)
+			continue;
+		if (!fgets(text, sizeof(text), f))
+			text[0] = '\0';
+		fclose(f);
+		if (text[0] >= '0' && text[0] <= '9' && atol(text) == nr)
+			return true;
+	}
+	return false;
+}
+
+/* The join of a second membership shares the group of the first. */
+TEST_F(mcast, a_join_wakes)
+{
+	struct timespec end;
+	struct waiter w;
+	uint32_t mcs[2];
+	int i;
+
+	ASSERT_EQ(0, fcntl(self->fd, F_SETFL, 0));
+	for (i = 0; i < 4; i++) {
+		w = (struct waiter) { .fd = self->fd, .polls = i / 2 };
+		ASSERT_EQ(0, pthread_create(&w.thread, NULL, waiter_run, &w));
+		EXPECT_TRUE(waiter_sleeps(&w));
+		EXPECT_EQ(0, mc_join(self->fd, self->id, GROUP, 70 + i,
+				     &mcs[i % 2]));
+		clock_gettime(CLOCK_REALTIME, &end);
+		end.tv_sec += WAIT_MS / 1000;
+		if (pthread_timedjoin_np(w.thread, NULL, &end)) {
+			EXPECT_STREQ("woken by the join", "asleep");
+			/* Another event ends it. */
+			id_write_event(self->fd, self->id, 0, 0);
+			pthread_join(w.thread, NULL);
+		}
+		EXPECT_EQ(0, w.ret);
+		EXPECT_EQ(EV_MULTICAST_JOIN, w.buf.ev.event);
+		EXPECT_EQ(70 + i, w.buf.ev.obj_uid);
+		if (i % 2) {
+			EXPECT_EQ(1, mc_leave(self->fd, mcs[0]));
+			EXPECT_EQ(1, mc_leave(self->fd, mcs[1]));
+		}
+	}
+	ASSERT_EQ(0, fcntl(self->fd, F_SETFL, O_NONBLOCK));
+}
+
 TEST_F(mcast, leave_with_unread_event)
 {
 	struct pollfd pfd = { self->fd, POLLIN, 0 };

@@ -137,6 +137,8 @@ static void last_event_drop(struct cmx_id *id, struct cmx_mc *mc)
 	struct cmx_event *last;
 	bool drop;
 
+	if (!id->sync)
+		return;
 	/* Under the lock: a thread that takes it from there may free it. */
 	pthread_mutex_lock(&id->lock);
 	last = (struct cmx_event *)id->id.event;
@@ -195,29 +197,9 @@ static void mc_unlink(struct cmx_id *id, struct cmx_mc *mc)
 	}
 }
 
-/* A membership as requested, and its command to the kernel. */
-static struct cmx_mc *mc_alloc(struct cmx_id *id,
-			       const struct rdmacmx_join_attr *attr,
-			       void *context, struct rdma_cmx_join_item *item)
+static struct rdma_cmx_mc_param group_param(const struct rdmacmx_group *group)
 {
-	const struct rdmacmx_group *group = &attr->group;
-	struct cmx_mc *mc = NULL;
-	size_t i;
-
-	memset(item, 0, sizeof(*item));
-	errno = EINVAL;
-	for (i = 0; i < sizeof(attr->reserved) / sizeof(attr->reserved[0]); i++)
-		if (attr->reserved[i])
-			return NULL;
-	if (!attr->addr || group->reserved)
-		return NULL;
-	if (cmx_addr_to_kern(&item->addr, attr->addr))
-		return NULL;
-	if (!addr_is_multicast(attr->addr))
-		goto invalid;
-	item->join_flags = attr->join_flags;
-	item->flags = attr->flags;
-	item->param = (struct rdma_cmx_mc_param) {
+	return (struct rdma_cmx_mc_param) {
 		.mask = group->mask,
 		.qkey = group->qkey,
 		.flow_label = group->flow_label,
@@ -228,25 +210,43 @@ static struct cmx_mc *mc_alloc(struct cmx_id *id,
 		.traffic_class = group->traffic_class,
 		.hop_limit = group->hop_limit,
 	};
+}
+
+/* A membership as requested; the command to the kernel is made of both. */
+static struct cmx_mc *mc_alloc(struct cmx_id *id,
+			       const struct rdmacmx_join_attr *attr,
+			       void *context)
+{
+	struct cmx_mc *mc;
+	size_t i;
+	int err;
+
+	errno = EINVAL;
+	for (i = 0; i < sizeof(attr->reserved) / sizeof(attr->reserved[0]); i++)
+		if (attr->reserved[i])
+			return NULL;
+	if (!attr->addr || attr->group.reserved)
+		return NULL;
 	mc = calloc(1, sizeof(*mc));
 	if (!mc)
 		return NULL;
-	if (cmx_own_add(mc, CMX_MC)) {
-		free(mc);
-		errno = ENOMEM;
-		return NULL;
-	}
+	err = EINVAL;
+	if (cmx_addr_to_kern(&mc->addr, attr->addr) ||
+	    !addr_is_multicast(attr->addr))
+		goto err_free;
+	err = ENOMEM;
+	if (cmx_own_add(mc, CMX_MC))
+		goto err_free;
 	mc->id = id;
 	mc->context = context;
 	mc->join_flags = attr->join_flags;
-	mc->addr = item->addr;
-	mc->set_qkey = group->mask & RDMACMX_GROUP_QKEY;
+	mc->set_qkey = attr->group.mask & RDMACMX_GROUP_QKEY;
 	mc->cookie = cmx_cookie(mc);
-	item->uid = mc->cookie;
 	return mc;
 
-invalid:
-	errno = EINVAL;
+err_free:
+	free(mc);
+	errno = err;
 	return NULL;
 }
 
@@ -278,22 +278,21 @@ static int mc_complete(struct cmx_id *id, struct cmx_mc *mc)
 static int mc_join(struct cmx_id *id, const struct rdmacmx_join_attr *attr,
 		   void *context)
 {
-	struct rdma_cmx_join_item item;
 	struct rdma_cmx_join cmd;
 	struct cmx_mc *mc;
 	bool sync = id->sync;
 	int ret, err;
 
-	mc = mc_alloc(id, attr, context, &item);
+	mc = mc_alloc(id, attr, context);
 	if (!mc)
 		return -1;
 	cmd = (struct rdma_cmx_join) {
 		.size = sizeof(cmd),
-		.join_flags = item.join_flags,
-		.uid = item.uid,
-		.addr = item.addr,
-		.flags = item.flags,
-		.param = item.param,
+		.join_flags = attr->join_flags,
+		.uid = mc->cookie,
+		.addr = mc->addr,
+		.flags = attr->flags,
+		.param = group_param(&attr->group),
 	};
 	/* To the end: a failure is undone on the id. */
 	if (sync && cmx_sync_enter(id)) {
@@ -332,11 +331,18 @@ static int batch_fill(struct batch *batch, struct cmx_id *id,
 	int i, n = 0;
 
 	for (i = 0; i < count; i++) {
-		batch->mcs[n] = mc_alloc(id, &attrs[i], attrs[i].context,
-					 &batch->items[n]);
+		batch->mcs[n] = mc_alloc(id, &attrs[i], attrs[i].context);
 		attrs[i].error = batch->mcs[n] ? 0 : errno;
-		if (batch->mcs[n])
-			batch->index[n++] = i;
+		if (!batch->mcs[n])
+			continue;
+		batch->items[n] = (struct rdma_cmx_join_item) {
+			.join_flags = attrs[i].join_flags,
+			.uid = batch->mcs[n]->cookie,
+			.addr = batch->mcs[n]->addr,
+			.flags = attrs[i].flags,
+			.param = group_param(&attrs[i].group),
+		};
+		batch->index[n++] = i;
 	}
 	return n;
 }

@@ -3,57 +3,48 @@
  * The root directory that shared objects are loaded from. The library loads
  * libibverbs with the first device, libibverbs its providers, and rsockets the
  * stock library: all of them long after the start of the program. A program
- * that has entered a container's root directory or mount namespace meanwhile
- * would get code there that the container has chosen, with the program's
- * rights. So the library remembers the root that it was loaded from, and loads
- * nothing from another one.
+ * that has entered a container's root directory meanwhile would get code there
+ * that the container has chosen, with the program's rights. So the library
+ * remembers the root that it was loaded from, and loads nothing from another
+ * one.
  *
- * Each mount namespace has mounts of its own, so the number of the root's mount
- * tells namespaces apart. Unlike /proc/self/ns/mnt it needs no file that the
- * other root could forge. A root that the kernel gives no number for (Linux
- * before 5.8) is told by device and inode alone.
+ * Device and inode tell a root. The number of its mount is not compared: it
+ * differs also after a plain unshare(CLONE_NEWNS), where nothing else does.
  */
-#define _GNU_SOURCE	/* statx() */
+#define _GNU_SOURCE
 #include <dlfcn.h>
-#include <fcntl.h>
 #include <sys/stat.h>
 
 #include "lib.h"
 
-/* From Linux 6.8 on: a number that no later mount gets */
-#ifndef STATX_MNT_ID_UNIQUE
-#define STATX_MNT_ID_UNIQUE	0x4000U
-#endif
-
-#define MOUNT	(STATX_MNT_ID | STATX_MNT_ID_UNIQUE)
-
-/* Written before any thread can be there, then only read */
-static struct statx start;
+static struct stat start;
 static bool known;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-static bool root_get(struct statx *root)
+static void root_learn(void)
 {
-	return !statx(AT_FDCWD, "/", AT_NO_AUTOMOUNT, STATX_INO | MOUNT, root);
+	known = !stat("/", &start);
 }
 
 static void __attribute__((constructor)) root_remember(void)
 {
 	int err = errno;
 
-	known = root_get(&start);
+	pthread_once(&once, root_learn);
 	errno = err;
 }
 
-/* 0, or ELIBACC: the root is not the one that the library was loaded from. */
+/*
+ * 0, or ELIBACC: the root is not the one that the library was loaded from. The
+ * constructor of another library may come before the one here.
+ */
 int cmx_root_check(void)
 {
-	struct statx now;
+	struct stat now;
 
-	if (!known || !root_get(&now) || now.stx_ino != start.stx_ino ||
-	    now.stx_dev_major != start.stx_dev_major ||
-	    now.stx_dev_minor != start.stx_dev_minor ||
-	    (now.stx_mask & MOUNT) != (start.stx_mask & MOUNT) ||
-	    ((now.stx_mask & MOUNT) && now.stx_mnt_id != start.stx_mnt_id))
+	pthread_once(&once, root_learn);
+	if (known && (stat("/", &now) || now.st_ino != start.st_ino ||
+		      now.st_dev != start.st_dev))
 		return cmx_err(ELIBACC);
 	return 0;
 }
@@ -67,10 +58,11 @@ void *cmx_load(const char *name, int flags)
 	void *handle;
 	int cancel;
 
-	if (cmx_root_check())
-		return NULL;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-	handle = dlopen(name, flags);
+	/* What the program has already comes from no file. */
+	handle = dlopen(name, flags | RTLD_NOLOAD);
+	if (!handle && !cmx_root_check())
+		handle = dlopen(name, flags);
 	pthread_setcancelstate(cancel, NULL);
 	if (!handle)
 		errno = ELIBACC;

@@ -7,17 +7,38 @@
 #include <linux/user_namespace.h>
 
 /*
+ * The user of a container that maps no root: the first id that it maps. Never
+ * INVALID_UID, which stands for the kernel's consumers.
+ */
+static inline kuid_t cmx_container_user(const struct user_namespace *ns)
+{
+	const struct uid_gid_map *map = &ns->uid_map;
+	u32 extents = READ_ONCE(map->nr_extents);
+	u32 first;
+
+	/* The map is written once, before its size: map_write() */
+	smp_rmb();
+	if (!extents)
+		return ns->owner;
+	first = extents > UID_GID_MAP_MAX_BASE_EXTENTS ?
+		map->forward[0].lower_first : map->extent[0].lower_first;
+	return KUIDT_INIT(first);
+}
+
+/*
  * A user who makes a user namespace gets many ids in it but stays one user:
- * the owner of the outermost one. Those that root makes are containers, each a
- * user by the id of its root; those that map no root are one user together.
+ * the owner of the outermost one. Those that root makes are containers.
  */
 static inline kuid_t cmx_user_of(struct user_namespace *ns)
 {
+	kuid_t root;
+
 	while (ns->parent != &init_user_ns)
 		ns = ns->parent;
 	if (!uid_eq(ns->owner, GLOBAL_ROOT_UID))
 		return ns->owner;
-	return make_kuid(ns, 0);
+	root = make_kuid(ns, 0);
+	return uid_valid(root) ? root : cmx_container_user(ns);
 }
 
 static inline kuid_t cmx_current_user(void)

@@ -70,6 +70,7 @@ static void __exit cmx_exit(void)
 	cmx_names_stop();
 	cmx_sa_exit();
 	cmx_query_exit();
+	cmx_sa_hold_exit();
 	cmx_names_exit();
 	cmx_device_exit();
 	cmx_stats_exit();

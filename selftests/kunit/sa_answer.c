@@ -293,6 +293,9 @@ static void answer_most(struct kunit *test)
 	param_set(test, cmx_kunit_module(), "sa_max_records", 10);
 	KUNIT_EXPECT_EQ(test, read_len(test, &path, 64 * 10, 4), 0);
 	KUNIT_EXPECT_EQ(test, read_len(test, &path, 64 * 11, 4), -EOVERFLOW);
+	/* Nor more memory than those have, by a distance between them. */
+	KUNIT_EXPECT_EQ(test, read_offset(test, 640, 128 / 8), 0);
+	KUNIT_EXPECT_EQ(test, read_offset(test, 768, 128 / 8), -EOVERFLOW);
 	/* A length that is no multiple is malformed, however long. */
 	KUNIT_EXPECT_EQ(test, read_len(test, &path, 64 * 11 + 1, 4), -EBADMSG);
 }

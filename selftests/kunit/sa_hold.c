@@ -10,6 +10,7 @@
 
 #include "kunit.h"
 #include "sa/requests.h"
+#include "user.h"
 
 #define KERNEL	INVALID_UID
 #define ALICE	KUIDT_INIT(4711)
@@ -313,12 +314,35 @@ static void hold_ends(struct kunit *test)
 	expect_held(test, ALICE, 0);
 }
 
+/* A container of root's, which maps no root: its user is not the kernel. */
+static void hold_container(struct kunit *test)
+{
+	struct user_namespace *ns;
+
+	ns = kunit_kzalloc(test, sizeof(*ns), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, ns);
+	ns->parent = &init_user_ns;
+	ns->owner = GLOBAL_ROOT_UID;
+	/* Nothing is mapped yet. */
+	KUNIT_EXPECT_TRUE(test, uid_eq(cmx_user_of(ns), GLOBAL_ROOT_UID));
+	ns->uid_map.nr_extents = 1;
+	ns->uid_map.extent[0].first = 1000;
+	ns->uid_map.extent[0].lower_first = __kuid_val(ALICE);
+	ns->uid_map.extent[0].count = 1;
+	KUNIT_EXPECT_TRUE(test, uid_eq(cmx_user_of(ns), ALICE));
+	/* With a root it is that one. */
+	ns->uid_map.extent[0].first = 0;
+	ns->uid_map.extent[0].lower_first = __kuid_val(BOB);
+	KUNIT_EXPECT_TRUE(test, uid_eq(cmx_user_of(ns), BOB));
+}
+
 static struct kunit_case hold_cases[] = {
 	KUNIT_CASE(hold_limit),
 	KUNIT_CASE(hold_shared),
 	KUNIT_CASE(hold_cached),
 	KUNIT_CASE(hold_whole),
 	KUNIT_CASE(hold_ends),
+	KUNIT_CASE(hold_container),
 	{}
 };
 

@@ -12,6 +12,7 @@
 #include <net/net_namespace.h>
 
 #include "resolve/resolve.h"
+#include "user.h"
 
 /* A number, or a name; may names be looked up for this caller? */
 static int cmx_request_parse_node(struct cmx_request *r)
@@ -40,6 +41,20 @@ static int cmx_request_parse_node(struct cmx_request *r)
 	if (caller->names || caller->names_later)
 		return 0;
 	return caller->no_names ? -ENOKEY : 0;
+}
+
+/*
+ * The kernel's responses are not those of root's processes, and those for a
+ * container count for whoever owns it.
+ */
+static kuid_t cmx_request_holder(const struct cmx_request *r,
+				 const struct cmx_caller *caller)
+{
+	struct user_namespace *ns = r->hints.net->user_ns;
+
+	if (!caller->kernel)
+		return caller->uid;
+	return ns == &init_user_ns ? INVALID_UID : cmx_user_of(ns);
 }
 
 /* Checks the attributes alone, and takes nothing that has to be released. */
@@ -75,8 +90,7 @@ int cmx_request_parse(struct cmx_request *r,
 	if (ret)
 		return ret;
 	r->hints.uid = caller->uid;
-	/* The kernel's responses are not those of root's processes. */
-	r->hints.holder = caller->kernel ? INVALID_UID : caller->uid;
+	r->hints.holder = cmx_request_holder(r, caller);
 	if (attr->flags & RDMA_CMX_AI_SA) {
 		r->step = CMX_STEP_SERVICES;
 		return 0;

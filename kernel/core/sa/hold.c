@@ -88,3 +88,9 @@ void cmx_sa_uncharge(kuid_t uid, const struct cmx_sa_answer *answer)
 	} while (!cmx_sa_held_set(uid, n, n - bytes));
 	cmx_stat_sub(live_sa_bytes, bytes);
 }
+
+void cmx_sa_hold_exit(void)
+{
+	WARN_ON(!xa_empty(&cmx_sa_holders));
+	xa_destroy(&cmx_sa_holders);
+}

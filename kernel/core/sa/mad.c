@@ -114,6 +114,7 @@ static int cmx_sa_measure(const struct cmx_sa_query *q,
 	bool rmpp = mad->rmpp_hdr.rmpp_rtime_flags & IB_MGMT_RMPP_FLAG_ACTIVE;
 	int len = wc->mad_len - IB_MGMT_SA_HDR;
 	u8 method = q->method | IB_MGMT_METHOD_RESP;
+	u32 max;
 
 	if (q->method == IB_MGMT_METHOD_SET)
 		method = IB_MGMT_METHOD_GET_RESP;
@@ -139,7 +140,9 @@ static int cmx_sa_measure(const struct cmx_sa_query *q,
 	if (*stride < q->rec_len || !*stride || len % *stride)
 		return -EBADMSG;
 	*count = len / *stride;
-	if (*count > READ_ONCE(sa_max_records))
+	max = READ_ONCE(sa_max_records);
+	/* The distance of the records is the SA's to choose. */
+	if (*count > max || len > (u64)max * round_up(q->rec_len, 8))
 		return -EOVERFLOW;
 	return 0;
 }

@@ -119,10 +119,10 @@ bool cmx_sa_request_cached(struct cmx_sa_request *request, struct net *net)
 void cmx_sa_request_start(struct cmx_sa_request *request, struct net *net,
 			  kuid_t uid)
 {
+	int ret = READ_ONCE(request->requests->refused);
 	struct cmx_sa_answer *answer;
-	int ret;
 
-	if (cmx_sa_request_cached(request, net)) {
+	if (!ret && cmx_sa_request_cached(request, net)) {
 		answer = request->answer;
 		request->answer = NULL;
 		request->error = 0;
@@ -131,7 +131,9 @@ void cmx_sa_request_start(struct cmx_sa_request *request, struct net *net,
 		cmx_sa_requests_put(request->requests);
 		return;
 	}
-	if (READ_ONCE(request->requests->stopped)) {
+	if (ret) {
+		/* Another's answer was refused: this one is of no use. */
+	} else if (READ_ONCE(request->requests->stopped)) {
 		ret = -ETIMEDOUT;
 	} else if (!request->port) {
 		ret = -ENODEV;

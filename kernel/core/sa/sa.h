@@ -147,5 +147,6 @@ void cmx_sa_services_changed(struct cmx_sa_port *port);
 
 int cmx_sa_init(void);
 void cmx_sa_exit(void);
+void cmx_sa_hold_exit(void);
 
 #endif /* CMX_SA_H */

@@ -4,7 +4,7 @@
  *	NODE PORT [passive] [numerichost] [noroute] [sa] [dns] [cancel-inside]
  *		[own-net] [flags=N] [family=N] [qp=N] [ps=N] [timeout=MS] [later]
  *		[src=ADDRESS] [dst=ADDRESS] [service=TEXT]
- *		[dev=TEXT] [devport=N] [gids] [why] [tos=N]
+ *		[dev=TEXT] [devport=N] [gids] [why] [tos=N] [refresh]
  * NODE and PORT may be "-" for none, ADDRESS a number or "gid:GID"; own-net is
  * the network namespace of the writer. No state.
  */
@@ -92,6 +92,8 @@ static int parse_word(char *word, struct consumer_question *q)
 		q->attr.flags |= RDMA_CMX_AI_DNS;
 	else if (!strcmp(word, "later"))
 		q->caller.names_later = true;
+	else if (!strcmp(word, "refresh"))
+		q->attr.refresh = true;
 	else if (!strcmp(word, "gids"))
 		q->gids = true;
 	else if (!strcmp(word, "why"))

@@ -48,6 +48,7 @@ MODULE_PARM_DESC(names_cache_max,
 struct cmx_lookup {
 	struct cmx_sched_entity entity;
 	struct work_struct work;
+	bool refresh;			/* past what the keyring has */
 	char name[];
 };
 
@@ -190,14 +191,37 @@ static void cmx_names_make_room(void)
 		atomic_set(&cmx_names_kept, 1);
 }
 
+/*
+ * Puts a key that has expired in the place of the one that the keyring has. A
+ * negative one is found by nobody, so there is nothing else that ends it.
+ */
+static int cmx_names_displace(const char *name)
+{
+	const struct cred *cred = cmx_names_cred;
+	struct key *key;
+	int ret;
+
+	key = key_alloc(&cmx_names_key_type, name, cred->fsuid, cred->fsgid,
+			cred, KEY_POS_ALL, KEY_ALLOC_NOT_IN_QUOTA, NULL);
+	if (IS_ERR(key))
+		return PTR_ERR(key);
+	ret = key_reject_and_link(key, 0, EKEYEXPIRED, cmx_names_keyring, NULL);
+	key_put(key);
+	return ret;
+}
+
 /* The uninterruptible part. */
-static int cmx_names_request_key(const char *name, struct cmx_answer *answer)
+static int cmx_names_request_key(const char *name, bool refresh,
+				 struct cmx_answer *answer)
 {
 	const struct cred *old;
 	struct key *key;
 	int ret, tries;
 
 	cmx_names_make_room();
+	ret = refresh ? cmx_names_displace(name) : 0;
+	if (ret)
+		return ret;
 	old = override_creds(cmx_names_cred);
 	/* A key may expire between its being found and being looked at. */
 	for (tries = 0; tries < 2; tries++) {
@@ -266,7 +290,7 @@ static void cmx_lookup_work(struct work_struct *work)
 
 	cmx_stat_inc(name_lookups);
 	trace_cmx_lookup_start(l->name, 0);
-	error = cmx_names_request_key(l->name, &answer);
+	error = cmx_names_request_key(l->name, l->refresh, &answer);
 	if (error)
 		cmx_stat_inc(name_errors);
 	trace_cmx_lookup_done(l->name, error);
@@ -282,7 +306,8 @@ static void cmx_lookup_work(struct work_struct *work)
 }
 
 static struct cmx_lookup *cmx_lookup_alloc(const char *name,
-					   const struct net *net, kuid_t uid)
+					   const struct net *net, kuid_t uid,
+					   bool refresh)
 {
 	char desc[CMX_NAME_KEY_MAX];
 	struct cmx_lookup *l;
@@ -294,6 +319,7 @@ static struct cmx_lookup *cmx_lookup_alloc(const char *name,
 	if (!l)
 		return NULL;
 	memcpy(l->name, desc, len);
+	l->refresh = refresh;
 	INIT_WORK(&l->work, cmx_lookup_work);
 	if (cmx_sched_entity_init(&l->entity, &cmx_names_sched, uid,
 				  cmx_hash(l->name, len))) {
@@ -308,15 +334,15 @@ static struct cmx_lookup *cmx_lookup_alloc(const char *name,
  * Waits for a name without sleeping on it: @waiter->done() gets a struct
  * cmx_answer, of which cmx_answer_share() takes a copy, unless
  * cmx_names_forget() comes first. -EAGAIN: the user has too many lookups
- * waiting.
+ * waiting. @refresh: no cached answer; that of a lookup which has begun will do.
  */
 int cmx_names_lookup(const char *name, const struct net *net, kuid_t uid,
-		     struct cmx_sched_waiter *waiter)
+		     bool refresh, struct cmx_sched_waiter *waiter)
 {
 	struct cmx_lookup *l;
 	int ret;
 
-	l = cmx_lookup_alloc(name, net, uid);
+	l = cmx_lookup_alloc(name, net, uid, refresh);
 	if (!l)
 		return -ENOMEM;
 	spin_lock(&cmx_names_lock);

@@ -58,7 +58,7 @@ bool cmx_name_valid(const char *name);
 int cmx_names_cached(const char *name, const struct net *net,
 		     struct cmx_answer *answer);
 int cmx_names_lookup(const char *name, const struct net *net, kuid_t uid,
-		     struct cmx_sched_waiter *waiter);
+		     bool refresh, struct cmx_sched_waiter *waiter);
 bool cmx_names_forget(struct cmx_sched_waiter *waiter);
 int cmx_names_init(void);
 void cmx_names_stop(void);

@@ -165,6 +165,7 @@ int cmx_hints_init(struct cmx_hints *h, const struct rdma_cmx_query_attr *attr)
 	h->port = attr->has_port ? attr->port : 0;
 	h->by_dev = false;
 	h->tos = attr->tos;
+	h->refresh = attr->refresh;
 
 	ret = cmx_hints_family(h, attr);
 	if (ret)

@@ -230,6 +230,7 @@ static bool cmx_path_add(struct cmx_paths *r, u32 dest, u32 port_space,
 	if (limit && !cmx_path_limit_fits(limit, to, dgid))
 		return true;
 	pr->dest = dest;
+	pr->sa.refresh = r->h->refresh;
 	cmx_path_set_port(r, pr, to);
 	pr->port_space = pr->qos ? port_space : CMX_PATH_ANY_SPACE;
 	cmx_path_query(&pr->sa.query, &rec, to->dst.sa.sa_family, pr->qos,

@@ -74,6 +74,7 @@ int cmx_request_parse(struct cmx_request *r,
 	r->services.count = 0;
 	r->services.port = NULL;
 	r->services.list = NULL;
+	r->services.partial = false;
 	r->dests = NULL;
 	r->paths.count = 0;
 	r->paths.req = NULL;
@@ -152,6 +153,8 @@ static int cmx_request_names(struct cmx_request *r)
 		return 0;
 	if (!cmx_name_valid(r->node))
 		return -ENOENT;
+	if (r->hints.refresh)
+		return CMX_WAIT_NAMES;
 	ret = cmx_names_cached(r->node, r->hints.net, &r->answer);
 	return ret == -EINPROGRESS ? CMX_WAIT_NAMES : ret;
 }
@@ -187,8 +190,10 @@ static int cmx_request_result(struct cmx_request *r)
 	cmx_paths_rank(&r->paths, r->dests);
 	r->result = cmx_result_build(&r->hints, &r->cands, r->dests,
 				     r->dest_count, &r->paths, r->caller);
-	if (!IS_ERR(r->result))
+	if (!IS_ERR(r->result)) {
+		r->result->partial = r->services.partial;
 		return 0;
+	}
 	ret = PTR_ERR(r->result);
 	r->result = NULL;
 	return ret;

@@ -68,6 +68,7 @@ struct sa_path_rec;
  * @dev_index: that device
  * @dev_port: the port of it that counts, 0: any
  * @tos: type of service
+ * @refresh: what the caches have does not count
  */
 struct cmx_hints {
 	struct net *net;
@@ -88,6 +89,7 @@ struct cmx_hints {
 	u32 dev_index;
 	u32 dev_port;
 	u8 tos;
+	bool refresh;
 };
 
 /* More limits of paths than anybody has; each one is an SA query. */
@@ -323,12 +325,14 @@ void cmx_query_user_run(struct cmx_query_user *user, struct cmx_job *job);
  * @list: services of all answers, once they are merged
  * @passive: to listen on: of each port, each service once
  * @started: @requests is in use
+ * @partial: an SA did not respond
  */
 struct cmx_services {
 	struct cmx_sa_requests requests;
 	u32 count;
 	bool passive;
 	bool started;
+	bool partial;
 	struct cmx_service_request *port;
 	struct cmx_service *list;
 };

@@ -182,6 +182,7 @@ struct rdma_cmx_result *cmx_result_build(const struct cmx_hints *h,
 	}
 	kref_init(&res->ref);
 	res->count = count;
+	res->partial = false;
 	res->canonname = NULL;
 
 	build.e = res->entries;

@@ -105,7 +105,8 @@ static int cmx_query_wait_names(struct rdma_cmx_query *q)
 		return 0;
 	kref_get(&q->ref);
 	ret = cmx_names_lookup(q->node, q->req.hints.net,
-			       cmx_query_names_user(q), &q->waiter);
+			       cmx_query_names_user(q),
+			       q->req.hints.refresh, &q->waiter);
 	if (ret) {
 		rdma_cmx_query_put(q);
 		/* Whoever was first has ended it. */

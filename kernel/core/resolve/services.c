@@ -151,8 +151,10 @@ int cmx_services_init(struct cmx_services *s, const struct cmx_hints *h,
 		cmx_services_release(s);
 		return ret;
 	}
-	for (i = 0; i < s->count; i++)
+	for (i = 0; i < s->count; i++) {
 		cmx_service_query(&s->port[i].sa.query, attr->service);
+		s->port[i].sa.refresh = h->refresh;
+	}
 	return 0;
 }
 
@@ -386,6 +388,7 @@ int cmx_services_merge(struct cmx_services *s, struct cmx_candidates *cands)
 	if (!set.count)
 		return error ?: strange ? -EBADMSG : -ENOENT;
 
+	s->partial = error;
 	memset(cands, 0, sizeof(*cands));
 	cands->count = set.count;
 	cands->services = s->list;

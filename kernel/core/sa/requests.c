@@ -105,9 +105,14 @@ static void cmx_sa_request_done(struct cmx_sched_waiter *waiter, void *answer,
 	cmx_sa_requests_put(request->requests);
 }
 
-/* True if the answer is there. */
+/* True if the answer is there. What comes after a refresh has begun is new. */
 bool cmx_sa_request_cached(struct cmx_sa_request *request, struct net *net)
 {
+	if (request->refresh && request->port) {
+		request->refresh = false;
+		cmx_sa_uncache(request->port, net, &request->query);
+		return false;
+	}
 	if (!request->answer && request->port)
 		request->error = cmx_sa_cached(request->port, net,
 					       &request->query,

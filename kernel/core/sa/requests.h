@@ -48,6 +48,7 @@ struct cmx_sa_requests {
  * @started: @waiter may be waiting
  * @charged: @answer is charged to the holder of @requests
  * @held: among those with an answer
+ * @refresh: what the cache has does not count
  * @query: the query
  */
 struct cmx_sa_request {
@@ -59,6 +60,7 @@ struct cmx_sa_request {
 	bool started;
 	bool charged;
 	struct list_head held;
+	bool refresh;
 	struct cmx_sa_query query;
 };
 

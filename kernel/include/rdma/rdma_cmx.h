@@ -99,6 +99,9 @@ union rdma_cmx_sockaddr {
  * @timeout_ms: deadline of the query in milliseconds, 0: module parameter
  *	query_timeout_ms. Path records that take longer than the module
  *	parameter route_timeout_ms are left out
+ * @refresh: names, services and path records are queried although a cache has
+ *	them, or knows that they do not exist; what the query finds is cached. A
+ *	query for the same that is outstanding already will do
  *
  * All that it points to is copied before the call returns.
  */
@@ -121,6 +124,7 @@ struct rdma_cmx_query_attr {
 	u32 dev_port;
 	u8 tos;
 	u32 timeout_ms;
+	bool refresh;
 };
 
 /**
@@ -185,6 +189,8 @@ struct rdma_cmx_entry {
  * struct rdma_cmx_result - result of a query, read only
  * @ref: reference count
  * @count: number of @entries, at least 1
+ * @partial: with RDMA_CMX_AI_SA: the SA of a port did not respond, so entries
+ *	that only it knows are missing
  * @canonname: canonical name of the node, or NULL
  * @entries: best first: reached by a local RDMA device; reached otherwise;
  *	unreachable
@@ -192,6 +198,7 @@ struct rdma_cmx_entry {
 struct rdma_cmx_result {
 	struct kref ref;
 	u32 count;
+	bool partial;
 	const char *canonname;
 	struct rdma_cmx_entry entries[];
 };

@@ -76,3 +76,7 @@ SHOW(cmx_sa_requests_put);
 SHOW(cmx_sa_requests_stop);
 SHOW(cmx_sa_services_changed);
 SHOW(cmx_service_query);
+SHOW(cmx_watch_changed);
+SHOW(cmx_watch_delay);
+SHOW(cmx_watch_gone);
+SHOW(cmx_watch_set);

@@ -34,11 +34,16 @@ static int __init cmx_init(void)
 	ret = cmx_query_init();
 	if (ret)
 		goto exit_advertise;
-	ret = cmx_connect_init();
+	ret = cmx_watch_init();
 	if (ret)
 		goto exit_query;
+	ret = cmx_connect_init();
+	if (ret)
+		goto exit_watch;
 	return 0;
 
+exit_watch:
+	cmx_watch_exit();
 exit_query:
 	cmx_query_exit();
 exit_advertise:
@@ -65,6 +70,7 @@ module_init(cmx_init);
 static void __exit cmx_exit(void)
 {
 	cmx_connect_exit();
+	cmx_watch_exit();
 	cmx_advertise_exit();
 	cmx_mcast_exit();
 	cmx_names_stop();

@@ -106,5 +106,8 @@ void consumer_connect_end(void);
 int consumer_listen(const char *verb, char *line, char *text, size_t size);
 void consumer_unlisten(void);
 void consumer_listen_lose(bool losing);
+/* watch, watched, unwatch, …: see watch.c. */
+int consumer_watch(const char *verb, char *line, char *text, size_t size);
+void consumer_unwatch(void);
 
 #endif /* CMX_CONSUMER_H */

@@ -20,6 +20,7 @@
  *	advertise, …, withdraw	services, see advertise.c
  *	connect, …		connect by name, see connect.c
  *	listen, …		its targets, see listen.c
+ *	watch, …, unwatch	watches, see watch.c
  *	slow-cancel MS		of route queries by rdma_cm, see slow.c
  *	fail-add 0 or 1		no device can be added to rdma_cmx, likewise
  *
@@ -280,6 +281,11 @@ static int consumer_command(char *line)
 	if (!strncmp(verb, "connect", 7))
 		return consumer_connect(verb, line, consumer.text,
 					sizeof(consumer.text));
+	if (!strncmp(verb, "watch", 5) || !strcmp(verb, "unwatch")) {
+		consumer_reset();
+		return consumer_watch(verb, line, consumer.text,
+				      sizeof(consumer.text));
+	}
 	if (!strcmp(verb, "slow-cancel")) {
 		consumer_reset();
 		return consumer_slow(line);
@@ -373,6 +379,7 @@ static void __exit consumer_exit(void)
 	consumer_connect_end();
 	consumer_unlisten();
 	consumer_slow_end();
+	consumer_unwatch();
 	mutex_unlock(&consumer.lock);
 }
 module_exit(consumer_exit);

@@ -2,7 +2,7 @@
 /*
  * Faults in the calls of the kernel API, made by cmx_consumer.ko in this
  * thread: each fails with ENOMEM, or gives what it gives without a fault.
- * KA-01, KA-02, MC-11. The consumer's own allocations fail as well.
+ * KA-01, KA-02, KA-08, MC-11. The consumer's own allocations fail as well.
  */
 #include "uapi.h"
 #include "consumer.h"
@@ -112,6 +112,12 @@ TEST_F_TIMEOUT(kernel, KA_02_connect, SWEEP_LIMIT)
 	SWEEP("connect-sync -- 10.55.0.1 7600", false, "connect-end");
 	SWEEP("connect -- 10.55.0.1 7600", false, "connect-end");
 	ASSERT_EQ(0, consumer_do(self->fd, "unlisten"));
+}
+
+TEST_F_TIMEOUT(kernel, KA_08_watch, SWEEP_LIMIT)
+{
+	SWEEP("watch -- 10.55.0.2 7471", false, "unwatch");
+	SWEEP("resolve 10.55.0.2 7471 refresh", false, NULL);
 }
 
 int main(int argc, char **argv)

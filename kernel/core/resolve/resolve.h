@@ -24,6 +24,8 @@
  *	entry.c		what a driver takes of an entry of the result
  *	cached_path.c	a path record that is known, for an id of rdma_cm
  *	route.c		the route query of such an id, and its device's removal
+ *	watch.c		queries that are repeated, to report another answer,
+ *	watch_set.c	and what makes it another one
  */
 #ifndef CMX_RESOLVE_H
 #define CMX_RESOLVE_H
@@ -453,6 +455,32 @@ struct rdma_cmx_result *cmx_result_build(const struct cmx_hints *h,
 
 /* entry.c */
 void cmx_path_unpack(const void *wire, struct sa_path_rec *rec);
+
+/**
+ * struct cmx_watch_set - what an answer consists of
+ * @count: number of different entries
+ * @partial: there may be more
+ * @hash: of each, in ascending order
+ */
+struct cmx_watch_set {
+	u32 count;
+	bool partial;
+	u64 hash[];
+};
+
+/* The longest time between two queries of a watch, before it is doubled. */
+#define CMX_WATCH_MAX_MS	(24 * 3600 * 1000)
+
+/* watch_set.c */
+u32 cmx_watch_delay(u32 base_ms, unsigned int fails, u32 random);
+bool cmx_watch_gone(int error, bool own_src);
+struct cmx_watch_set *cmx_watch_set(const struct rdma_cmx_result *res);
+bool cmx_watch_changed(const struct cmx_watch_set *old,
+		       const struct cmx_watch_set *set);
+
+/* watch.c */
+int cmx_watch_init(void);
+void cmx_watch_exit(void);
 
 /* What a request does next; it begins in one of those up to DESTS. */
 enum cmx_step {

@@ -44,9 +44,11 @@
 #include <rdma/rdma_cm.h>
 #include <rdma/rdma_cmx_ioctl.h>
 
+struct module;
 struct net;
 struct net_device;
 struct rdma_cmx_query;
+struct rdma_cmx_watch;
 
 /* Every address that the resolver knows; no larger than sockaddr_ib. */
 union rdma_cmx_sockaddr {
@@ -284,6 +286,101 @@ struct rdma_cmx_result *rdma_cmx_resolve(const struct rdma_cmx_query_attr *attr)
  * Context: process, may sleep.
  */
 void rdma_cmx_result_put(struct rdma_cmx_result *result);
+
+/**
+ * struct rdma_cmx_watch_attr - attributes of a watch
+ * @query: the query, without @id and @route; @refresh is not used
+ * @owner: THIS_MODULE of the caller: it stays during a callback, and its
+ *	watches are counted
+ * @interval_ms: time between two queries in milliseconds, at most a day, 0: 30 s;
+ *	at least the module parameter watch_gap_ms. The last quarter beyond it is
+ *	random
+ */
+struct rdma_cmx_watch_attr {
+	struct rdma_cmx_query_attr query;
+	struct module *owner;
+	u32 interval_ms;
+};
+
+/**
+ * typedef rdma_cmx_watch_fn - called when an answer is known or another one
+ * @watch: the watch; rdma_cmx_watch() may not have returned it yet
+ * @result: the answer, with a reference for the callee; or an ERR_PTR.
+ *	-ENOENT, -ENODATA, -EADDRNOTAVAIL: the name service or the SAs have
+ *	answered that there is none. -ENETDOWN: the network namespace is gone;
+ *	this is the last callback
+ * @context: as given to rdma_cmx_watch()
+ *
+ * Runs in process context, for a watch one at a time, may sleep, and may call
+ * rdma_cmx_watch_refresh(), rdma_cmx_watch_stop() and everything else that
+ * process context may. While it runs its watch sends no query. Other watches go
+ * on, unless WQ_MAX_ACTIVE callbacks (at least 512) sleep at the same time; a
+ * module has no more watches than a quarter of the module parameter watches_max.
+ */
+typedef void (*rdma_cmx_watch_fn)(struct rdma_cmx_watch *watch,
+				  struct rdma_cmx_result *result,
+				  void *context);
+
+/**
+ * rdma_cmx_watch - report the answer of a query, and each other one
+ * @attr: the query, and how often
+ * @changed: the callback
+ * @context: for @changed
+ *
+ * The first answer is reported. A later one is if it has another set of
+ * destinations (passive: sources) with their ports, service ids and types, or if
+ * others of them are reached by an RDMA device. Order, sources, devices, path
+ * records, @error of an entry and the canonical name make no difference. A
+ * query that fails changes nothing; the next one comes after watch_gap_ms,
+ * doubled by each failure in a row, up to sixteen times. Of a partial result
+ * only entries that are new count. An entry whose path records did not come in
+ * time counts as it was.
+ *
+ * Queries take what the caches have: a change is reported after the lifetime or
+ * lease of the old answer, and one interval, at most. An event of an RDMA device,
+ * such as a GID, P_Key, SM or port change, is followed by a query sooner, but not
+ * before watch_gap_ms have passed since the last one began.
+ *
+ * An answer says where to connect, not that a connection is broken: an SA that
+ * has been restarted may know no services for some time.
+ *
+ * The watch has no reference of @attr.query.net; the caller has one for the
+ * time of this call.
+ *
+ * Context: process, may sleep for memory; it waits for no query.
+ * Return: the watch, to be ended by rdma_cmx_watch_stop(); or an ERR_PTR, then
+ * @changed is not called: the errno of the attributes as from
+ * rdma_cmx_query_start(), -EINVAL: @id, @route or the interval; -EAGAIN: there
+ * are watches_max watches, or the owner has a quarter of them; -ENOMEM.
+ */
+struct rdma_cmx_watch *rdma_cmx_watch(const struct rdma_cmx_watch_attr *attr,
+				      rdma_cmx_watch_fn changed, void *context);
+
+/**
+ * rdma_cmx_watch_refresh - query past the caches
+ * @watch: the watch
+ *
+ * The next query comes as soon as watch_gap_ms allow, and is one with @refresh
+ * of struct rdma_cmx_query_attr, and so are those after it until one does not
+ * fail. Called again before that, it changes nothing.
+ *
+ * Context: process; it does not sleep.
+ */
+void rdma_cmx_watch_refresh(struct rdma_cmx_watch *watch);
+
+/**
+ * rdma_cmx_watch_stop - end a watch
+ * @watch: the watch; freed. To be called once
+ *
+ * Its callback is not running and does not run any more once this has returned,
+ * unless this is called by that callback, which is then the last. The owner's
+ * module is not unloaded before that callback has returned.
+ *
+ * Context: process, may sleep until a running callback has returned, never for a
+ * name server or an SA. Without a lock that the callback takes, and not in the
+ * callback of another watch.
+ */
+void rdma_cmx_watch_stop(struct rdma_cmx_watch *watch);
 
 /**
  * rdma_cmx_entry_device - the RDMA device of an entry

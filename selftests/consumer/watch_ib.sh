@@ -1,0 +1,125 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# KA-08: a watch of a service at the SA: set, moved, deleted; what the cache has,
+# an event of the port, a refresh; SAs that do not respond.
+. /usr/lib/rdma-cmx/selftests/lib.sh
+. /usr/lib/rdma-cmx/selftests/fabric.sh
+dir=/sys/kernel/debug/cmx_consumer
+tests=/usr/lib/rdma-cmx/selftests
+day=86400000
+
+do_() {
+	echo "$*" >$dir/command || return
+	cat $dir/result
+}
+
+# gid_short DEV: as the kernel writes it
+gid_short() {
+	dev_gid "$1" | sed -e 's/:0\{1,3\}\([0-9a-f]\)/:\1/g' \
+		-e 's/^fe80:0:0:0:/fe80::/'
+}
+
+# service DEV set|delete
+service() {
+	"$tests/sa/tools/service" -C "$1" -n watched -i 0x1062f01 "$2"
+}
+
+seen() {
+	do_ watched "$1" | sed 's/ partial.*dst=/ /'
+}
+
+seen_is() {
+	[ "$(seen "$1")" = "$2" ]
+}
+
+# event NAME N TEXT: it comes
+event() {
+	wait_for 90 seen_is "$2" "$3"
+	is "$1" "$(seen "$2")" "$3"
+}
+
+# last NAME N TEXT: the last event; some may have been in between
+last_is() {
+	[ "$(seen "$1" | cut -d' ' -f2-)" = "$2" ]
+}
+
+last() {
+	wait_for 90 last_is "$2" "$3"
+	is "$1" "$(seen "$2" | cut -d' ' -f2-)" "$3"
+}
+
+partial_is() {
+	do_ watched "$1" | grep -q '^events=2 error=0 partial=1'
+}
+
+grown() {
+	[ $(($(counter "$1") - $2)) -ge "$3" ]
+}
+
+modprobe cmx_consumer || plan_skip "cmx_consumer.ko is not installed"
+patient
+param watch_gap_ms 100
+param sa_cache_ms $day
+third=$(fab_dev 3) fourth=$(fab_dev 4)
+three=$(gid_short "$third") four=$(gid_short "$fourth")
+query="- - sa noroute service=watched"
+
+# --- set, moved ---
+
+w=$(do_ watch interval=300 -- "$query")
+event "KA-08: no such service" "$w" "events=1 error=-2 -"
+ok "a service of device 3" service "$third" set
+event "KA-08: it appears" "$w" "events=2 error=0 $three"
+do_ unwatch "$w" >/dev/null
+
+w=$(do_ watch interval=$day -- "$query")
+event "KA-08: once a day" "$w" "events=1 error=0 $three"
+ok "it moves to device 4" service "$fourth" set
+service "$third" delete
+# Each device's event empties the cache of its port.
+for device in 1 2 3 4; do
+	knob_set "$(fab_dev $device)" event client_reregister
+done
+last "KA-08: an event of the ports brings a query" "$w" "error=0 $four"
+service "$third" set
+service "$fourth" delete
+do_ watch-refresh "$w"
+last "KA-08: a refresh passes the cache" "$w" "error=0 $three"
+service "$third" delete
+do_ watch-refresh "$w"
+last "KA-08: the service is gone" "$w" "error=-2 -"
+do_ unwatch "$w" >/dev/null
+
+# --- SAs that do not respond ---
+
+param sa_cache_ms 0
+param sa_retries 0
+service "$third" set
+w=$(do_ watch interval=300 -- "$query")
+event "KA-08: with all SAs" "$w" "events=1 error=0 $three"
+for device in 1 2; do
+	knob_set "$(fab_dev $device)" faults 'drop class=3 method=0x92 attr=0x31'
+done
+before=$(counter sa_timeouts)
+ok "two ports have no response" wait_for 120 grown sa_timeouts "$before" 6
+is "KA-08: what the others have is no other answer" "$(seen "$w")" \
+	"events=1 error=0 $three"
+service "$fourth" set
+wait_for 90 partial_is "$w"
+like "KA-08: a partial answer with a new entry is one" "$(do_ watched "$w")" \
+	"^events=2 error=0 partial=1 .*$four"
+for device in 3 4; do
+	knob_set "$(fab_dev $device)" faults 'drop class=3 method=0x92 attr=0x31'
+done
+before=$(counter sa_timeouts)
+ok "no SA responds" wait_for 120 grown sa_timeouts "$before" 8
+like "KA-08: which is no event" "$(do_ watched "$w")" '^events=2 .* wrong=0 '
+for device in 1 2 3 4; do
+	knob_set "$(fab_dev $device)" faults clear
+done
+service "$third" delete
+event "KA-08: they respond again" "$w" "events=3 error=0 $four"
+ok "KA-08 OPS-04: the consumer is unloaded with a running watch" \
+	wait_for 60 rmmod cmx_consumer
+ok "no object is left in the end" wait_for 90 live_none
+finish

@@ -225,4 +225,36 @@ TEST(newest)
 	dlclose(stock);
 }
 
+/*
+ * In another root what the loaded stock library lacks is missing, and not
+ * refused, and an rsocket goes on. With no stock library it is refused there,
+ * see lib/lazy.
+ */
+TEST(newest_in_another_root)
+{
+	char root[] = "/tmp/rsockets.XXXXXX";
+	int fd = rsocket(AF_INET, SOCK_STREAM, 0), epfd, err, one = 1;
+	void *stock;
+	bool old;
+
+	ASSERT_LE(0, fd);
+	stock = dlopen("librdmacm.so.1", RTLD_LAZY | RTLD_NOLOAD);
+	ASSERT_NE(NULL, stock);
+	old = !dlsym(stock, "repoll_create");
+	ASSERT_NE(NULL, mkdtemp(root));
+	ASSERT_EQ(0, chroot(root));
+	ASSERT_EQ(0, chdir("/"));
+	errno = 0;
+	epfd = repoll_create(0);
+	err = errno;
+	EXPECT_EQ(old, epfd < 0);
+	EXPECT_EQ(old, err == ENOSYS)
+		TH_LOG("%s", strerror(err));
+	if (epfd >= 0)
+		rclose(epfd);
+	EXPECT_EQ(0, rsetsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one,
+				 sizeof(one)));
+	EXPECT_EQ(0, rclose(fd));
+}
+
 TEST_HARNESS_MAIN

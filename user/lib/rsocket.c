@@ -12,7 +12,7 @@
  * its symbols must not give it ids that have another layout behind them.
  *
  * Without a stock library, or where it is older than the function: ENOSYS. It is
- * not loaded from another root (root.c): ELIBACC.
+ * not loaded from another root (root.c): ELIBACC, unless it was loaded before.
  */
 #define _GNU_SOURCE	/* RTLD_DEEPBIND */
 #include <dlfcn.h>
@@ -30,6 +30,11 @@ static void *stock_load(const char *name)
 	if (!cmx_load("librdmacm.so.1", RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE))
 		return NULL;
 	return cmx_stock_function(name);
+}
+
+static bool stock_loaded(void)
+{
+	return cmx_stock_function("rsocket");
 }
 
 #else
@@ -68,6 +73,11 @@ static void *stock_load(const char *name)
 	return stock_handle ? dlsym(stock_handle, name) : NULL;
 }
 
+static bool stock_loaded(void)
+{
+	return __atomic_load_n(&stock_handle, __ATOMIC_ACQUIRE);
+}
+
 #endif
 
 /*
@@ -93,7 +103,7 @@ static void *stock_get(void **fn, const char *name, const void *self)
 
 static int absent(void)
 {
-	return cmx_root_check() ? -1 : cmx_err(ENOSYS);
+	return !stock_loaded() && cmx_root_check() ? -1 : cmx_err(ENOSYS);
 }
 
 #define STOCK(name) ({							\

@@ -137,7 +137,7 @@ static void last_event_drop(struct cmx_id *id, struct cmx_mc *mc)
 	struct cmx_event *last;
 	bool drop;
 
-	if (!id->sync)
+	if (!__atomic_load_n(&id->id.event, __ATOMIC_RELAXED))
 		return;
 	/* Under the lock: a thread that takes it from there may free it. */
 	pthread_mutex_lock(&id->lock);

@@ -65,7 +65,8 @@ static int param_to_kern(struct cmx_id *id, struct rdma_cmx_conn_param *to,
 		to->qp_num = qp->qp_num;
 		to->srq = !!qp->srq;
 	}
-	if (private_data_add(to, id->connect, id->connect_len))
+	if (id->ep &&
+	    private_data_add(to, id->ep->connect, id->ep->connect_len))
 		return -1;
 	return from ? private_data_add(to, from->private_data,
 				       from->private_data_len) : 0;
@@ -115,9 +116,8 @@ CMX_EXPORT int rdma_connect(struct rdma_cm_id *id,
 	if (!sync)
 		return 0;
 
-	free(cid->connect);
-	cid->connect = NULL;
-	cid->connect_len = 0;
+	free(cid->ep);
+	cid->ep = NULL;
 	return cmx_complete(cid, sync);
 }
 
@@ -165,8 +165,7 @@ CMX_EXPORT int rdma_accept(struct rdma_cm_id *id,
 {
 	struct cmx_id *cid = cmx_id(id);
 	struct rdma_cmx_connect cmd;
-	bool datagram, sync;
-	uint64_t uid;
+	bool datagram, sync, known;
 	int err;
 
 	CMX_ID_OR_STOCK(id, rdma_accept, id, param);
@@ -176,7 +175,7 @@ CMX_EXPORT int rdma_accept(struct rdma_cm_id *id,
 	accept_depths(cid, param);
 	if (connect_init(&cmd, cid, param))
 		return -1;
-	cmd.uid = cid->cookie;
+	cmd.uid = cmx_id_cookie(cid);
 	datagram = id->qp_type == IBV_QPT_UD;
 	if (!datagram && cmx_qp_connected(cid, cid->responder_resources,
 					  cid->initiator_depth))
@@ -185,11 +184,11 @@ CMX_EXPORT int rdma_accept(struct rdma_cm_id *id,
 	cmd.param.ece_attr_mod = cid->local_ece.options;
 	sync = cid->sync;
 	/* Afterwards the id may not be there any more. */
-	uid = cid->uid;
-	cid->uid = cid->cookie;
+	known = cid->known;
+	cid->known = true;
 	if (cmx_id_ioctl(cid, ACCEPT, &cmd)) {
 		err = errno;
-		cid->uid = uid;
+		cid->known = known;
 		cmx_qp_error(cid);
 		return cmx_err(err);
 	}
@@ -281,7 +280,7 @@ int cmx_conn_respond(struct cmx_id *id)
 	memset(&cmd, 0, sizeof(cmd) - sizeof(cmd.param.private_data));
 	cmd.size = sizeof(cmd) - sizeof(cmd.param.private_data);
 	cmd.id = id->handle;
-	cmd.uid = id->cookie;
+	cmd.uid = cmx_id_cookie(id);
 	cmd.flags = RDMA_CMX_ACCEPT_NO_PARAM;
 
 	if (!cmx_qp_connected(id, RDMA_MAX_RESP_RES, RDMA_MAX_INIT_DEPTH) &&

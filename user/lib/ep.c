@@ -20,11 +20,11 @@ static int ep_passive(struct cmx_id *id, const struct rdma_addrinfo *res,
 		id->id.pd = pd;
 	if (!attr)
 		return 0;
-	id->qp_init_attr = malloc(sizeof(*attr));
-	if (!id->qp_init_attr)
+	id->ep = calloc(1, sizeof(*id->ep));
+	if (!id->ep)
 		return -1;
-	*id->qp_init_attr = *attr;
-	id->qp_init_attr->qp_type = res->ai_qp_type;
+	id->ep->qp_init_attr = *attr;
+	id->ep->qp_init_attr.qp_type = res->ai_qp_type;
 	return 0;
 }
 
@@ -53,11 +53,11 @@ static int ep_active(struct cmx_id *id, const struct rdma_addrinfo *res,
 	}
 	if (!res->ai_connect_len)
 		return 0;
-	id->connect = malloc(res->ai_connect_len);
-	if (!id->connect)
+	id->ep = calloc(1, sizeof(*id->ep) + res->ai_connect_len);
+	if (!id->ep)
 		return -1;
-	memcpy(id->connect, res->ai_connect, res->ai_connect_len);
-	id->connect_len = res->ai_connect_len;
+	memcpy(id->ep->connect, res->ai_connect, res->ai_connect_len);
+	id->ep->connect_len = res->ai_connect_len;
 	return 0;
 }
 
@@ -137,8 +137,8 @@ CMX_EXPORT int rdma_get_request(struct rdma_cm_id *listen,
 		err = event->status < 0 ? -event->status : event->status;
 	} else if (event->event != RDMA_CM_EVENT_CONNECT_REQUEST) {
 		err = EINVAL;
-	} else if (cid->qp_init_attr) {
-		attr = *cid->qp_init_attr;
+	} else if (cid->ep) {
+		attr = cid->ep->qp_init_attr;
 		if (rdma_create_qp(new, listen->pd, &attr))
 			err = errno;
 	}

@@ -12,10 +12,41 @@
  * and child may read one channel, and each makes ids there that the other has
  * not, or has others in place of, or has destroyed its copy of.
  */
+#define _GNU_SOURCE	/* syscall() */
+#include <limits.h>
+#include <linux/futex.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "lib.h"
+
+/*
+ * With the id's lock, which others have meanwhile: wait until one of them has
+ * changed what threads wait for. The caller looks whether it is that. The word
+ * that the kernel compares takes the place of a pthread_cond_t, which is larger
+ * than all that an id has beside its lock.
+ */
+void cmx_id_wait(struct cmx_id *id)
+{
+	uint32_t changes = id->changes;
+
+	id->sleepers++;
+	pthread_mutex_unlock(&id->lock);
+	syscall(SYS_futex, &id->changes, FUTEX_WAIT_PRIVATE, changes, NULL);
+	pthread_mutex_lock(&id->lock);
+	id->sleepers--;
+}
+
+/* With the id's lock */
+static void id_wake(struct cmx_id *id)
+{
+	if (likely(!id->sleepers))
+		return;
+	__atomic_add_fetch(&id->changes, 1, __ATOMIC_RELAXED);
+	syscall(SYS_futex, &id->changes, FUTEX_WAKE_PRIVATE, INT_MAX);
+}
 
 static void id_complete(struct cmx_id *id, struct cmx_mc *mc, uint32_t moves)
 {
@@ -30,7 +61,7 @@ static void id_complete(struct cmx_id *id, struct cmx_mc *mc, uint32_t moves)
 	last = id->orphan &&
 	       id->events_completed ==
 	       __atomic_load_n(&id->events_taken, __ATOMIC_RELAXED);
-	pthread_cond_broadcast(&id->cond);
+	id_wake(id);
 	pthread_mutex_unlock(&id->lock);
 	if (unlikely(last))
 		cmx_id_free(id);
@@ -296,7 +327,7 @@ static struct cmx_id *event_id(struct rdma_event_channel *channel,
 
 	if (cmx_id_ours(&id->id)) {
 		cmx_mem_take(id);
-		if (id->cookie == raw->ev.uid &&
+		if (cmx_id_cookie(id) == raw->ev.uid &&
 		    handle_is(id, channel, raw->ev.id, moves))
 			__atomic_add_fetch(&id->events_taken, 1,
 					   __ATOMIC_RELAXED);
@@ -386,7 +417,7 @@ void cmx_sync_leave(struct cmx_id *id)
 {
 	pthread_mutex_lock(&id->lock);
 	id->waiters--;
-	pthread_cond_broadcast(&id->cond);
+	id_wake(id);
 	pthread_mutex_unlock(&id->lock);
 }
 
@@ -428,7 +459,7 @@ int cmx_event_leave(struct cmx_id *id, struct rdma_cm_event *event,
 		if (event)
 			*place = event;
 		id->waiters--;
-		pthread_cond_broadcast(&id->cond);
+		id_wake(id);
 	}
 	pthread_mutex_unlock(&id->lock);
 	if (!dying)

@@ -20,7 +20,7 @@ struct cmx_id *cmx_id_alloc(struct rdma_event_channel *channel, void *context,
 
 	if (!id)
 		return NULL;
-	id->cookie = cmx_cookie(id);
+	id->number = cmx_cookie_number();
 	id->process = cmx_process_get();
 	if (!id->process)
 		goto err_free;
@@ -40,8 +40,7 @@ struct cmx_id *cmx_id_alloc(struct rdma_event_channel *channel, void *context,
 	id->id.ps = ps;
 	id->id.qp_type = qp_type;
 	pthread_mutex_init(&id->lock, NULL);
-	pthread_cond_init(&id->cond, NULL);
-	cmx_mem_atomic(&id->queried, sizeof(id->queried));
+	cmx_mem_atomic(&id->names, sizeof(id->names));
 	cmx_mem_atomic(&id->id.event, sizeof(id->id.event));
 	cmx_own_add(id, CMX_ID);
 	return id;
@@ -67,18 +66,12 @@ void cmx_id_free(struct cmx_id *id)
 		cmx_channel_close(id->id.channel);
 	else
 		cmx_channel_put(id->id.channel);
-	if (id->req) {
-		cmx_ai_request_clear(id->req);
-		free(id->req);
-	}
-	/* In a copy it would wait for threads that only the parent has. */
-	if (!cmx_id_inherited(id)) {
-		pthread_cond_destroy(&id->cond);
+	cmx_names_free(id);
+	/* In a copy a thread that only the parent has may have it. */
+	if (!cmx_id_inherited(id))
 		pthread_mutex_destroy(&id->lock);
-	}
 	free(id->id.route.path_rec);
-	free(id->qp_init_attr);
-	free(id->connect);
+	free(id->ep);
 	cmx_process_put(id->process);
 	free(id);
 }
@@ -116,7 +109,7 @@ int cmx_id_create(struct rdma_event_channel *channel, struct rdma_cm_id **res,
 	id = cmx_id_alloc(channel, context, ps, qp_type);
 	if (!id)
 		return -1;
-	cmd.uid = id->cookie;
+	cmd.uid = cmx_id_cookie(id);
 	cmd.owner = cmx_id_owner(id);
 	if (cmx_id_ioctl(id, ID_CREATE, &cmd)) {
 		err = errno;
@@ -124,7 +117,7 @@ int cmx_id_create(struct rdma_event_channel *channel, struct rdma_cm_id **res,
 		return cmx_err(err);
 	}
 	id->handle = cmd.id;
-	id->uid = id->cookie;
+	id->known = true;
 	*res = &id->id;
 	return 0;
 }
@@ -146,7 +139,7 @@ static void waiters_wake(struct cmx_id *id)
 		if (cmx_id_ioctl(id, WRITE_EVENT, &cmd))
 			break;
 	while (id->waiters)
-		pthread_cond_wait(&id->cond, &id->lock);
+		cmx_id_wait(id);
 	pthread_mutex_unlock(&id->lock);
 }
 
@@ -157,7 +150,7 @@ static void acks_wait(struct cmx_id *id, uint32_t events_reported)
 		return;
 	pthread_mutex_lock(&id->lock);
 	while ((int32_t)(id->events_completed - events_reported) < 0)
-		pthread_cond_wait(&id->cond, &id->lock);
+		cmx_id_wait(id);
 	pthread_mutex_unlock(&id->lock);
 }
 
@@ -216,7 +209,7 @@ int cmx_id_destroy(struct cmx_id *id)
 		waiters_wake(id);
 	if (cmx_id_inherited(id)) {
 		/* The handle may be another id's by now. */
-		cmd.uid = id->uid;
+		cmd.uid = id->known ? cmx_id_cookie(id) : 0;
 		cmx_destroy_ioctl(id, RDMA_CMX_IO(ID_DESTROY), &cmd);
 		orphan_destroy(id);
 		return 0;
@@ -289,7 +282,7 @@ int cmx_id_migrate(struct cmx_id *id, struct rdma_event_channel *channel)
 	while (!cmx_id_inherited(id) &&
 	       (int32_t)(id->events_completed - cmd.events_reported -
 			 (channel == old ? 0 : id->moved_completed)) < 0)
-		pthread_cond_wait(&id->cond, &id->lock);
+		cmx_id_wait(id);
 	id->old_channel = NULL;
 	pthread_mutex_unlock(&id->lock);
 	return 0;

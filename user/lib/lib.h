@@ -6,7 +6,7 @@
  * Locks: each id has a mutex for its counters, its memberships and its last
  * event; device.c has one for the list of open devices, names.c one for
  * outstanding lookups. Order: names, copies (fork.c), id. None is held while
- * something waits, except by pthread_cond_wait().
+ * something waits; cmx_id_wait() gives an id's back meanwhile.
  */
 #ifndef RDMACMX_LIB_H
 #define RDMACMX_LIB_H
@@ -31,7 +31,7 @@
 #define unlikely(x)	__builtin_expect(!!(x), 0)
 
 struct cmx_device;
-struct cmx_names_job;
+struct cmx_id_names;
 struct cmx_process;
 
 /* A multicast membership, on the list of its id. */
@@ -50,41 +50,52 @@ struct cmx_mc {
 	union ibv_gid mgid;
 };
 
+/* Options of a queue pair that both ends negotiate */
+struct cmx_ece {
+	uint32_t vendor_id;
+	uint32_t options;
+};
+
+/* What rdma_create_ep() was given for later */
+struct cmx_ep {
+	struct ibv_qp_init_attr qp_init_attr;	/* for rdma_get_request() */
+	size_t connect_len;
+	uint8_t connect[];	/* opens the private data of a connect */
+};
+
 /*
  * Behind each struct rdma_cm_id of this library. While the id moves to another
- * channel, events of it may be about that it had before.
+ * channel, events of it may be about that it had before. Programs have
+ * thousands: what few of them need is behind a pointer.
  */
 struct cmx_id {
 	struct rdma_cm_id id;
-	uint64_t cookie;	/* in events: address, and a number above it */
-	uint64_t uid;		/* the same once the kernel has it, else 0 */
+	struct cmx_process *process;	/* that made it */
+	struct rdma_event_channel *old_channel;	/* or NULL */
 	uint32_t handle;
 	uint32_t old_handle;
-	struct rdma_event_channel *old_channel;	/* or NULL */
-	struct cmx_process *process;	/* that made it */
-	bool sync;		/* has a private channel */
-	bool connect_error;	/* the connection failed here: no more events */
-	bool dying;
-	bool orphan;		/* destroyed; goes with the last ack */
-	bool queried;		/* names.c: a lookup, ever; atomic */
-	uint8_t initiator_depth;
-	uint8_t responder_resources;
 	pthread_mutex_t lock;
-	pthread_cond_t cond;
+	uint32_t changes;	/* for cmx_id_wait() */
+	unsigned int sleepers;	/* threads in it */
+	unsigned int waiters;	/* threads between enter and leave, event.c */
 	uint32_t events_completed;
 	uint32_t events_taken;	/* by this process, atomic */
 	uint32_t moves;		/* to another channel */
 	uint32_t moved_completed;	/* acks of what came since the last one */
-	unsigned int waiters;	/* threads between enter and leave, event.c */
+	uint16_t number;	/* see cmx_id_cookie() */
+	bool known;		/* the kernel has the cookie */
+	bool sync;		/* has a private channel */
+	bool connect_error;	/* the connection failed here: no more events */
+	bool dying;
+	bool orphan;		/* destroyed; goes with the last ack */
+	uint8_t initiator_depth;
+	uint8_t responder_resources;
+	struct cmx_ece local_ece;
+	struct cmx_ece remote_ece;
 	struct cmx_device *dev;
 	struct cmx_mc *mcs;
-	void *connect;		/* opens the private data of a connect */
-	size_t connect_len;
-	struct ibv_qp_init_attr *qp_init_attr;	/* for rdma_get_request() */
-	struct ibv_ece local_ece;
-	struct ibv_ece remote_ece;
-	struct cmx_ai_request *req;	/* names.c: to send again, or NULL */
-	struct cmx_names_job *job;	/* names.c: outstanding lookup */
+	struct cmx_ep *ep;	/* or NULL */
+	struct cmx_id_names *names;	/* names.c, or NULL; atomic */
 };
 
 /* Behind each struct rdma_cm_event of this library. */
@@ -127,8 +138,15 @@ static inline void *cmx_cookie_object(uint64_t cookie)
 	return (void *)(uintptr_t)(cookie & ((1ULL << CMX_OWN_BITS) - 1));
 }
 
+uint16_t cmx_cookie_number(void);
 uint64_t cmx_cookie(const void *obj);
 void cmx_cookie_forked(void);
+/* In the id's events: its address, and a number above it */
+static inline uint64_t cmx_id_cookie(const struct cmx_id *id)
+{
+	return (uintptr_t)id | (uint64_t)id->number << CMX_OWN_BITS;
+}
+
 int cmx_own_add(void *obj, enum cmx_kind kind);
 bool cmx_own(const void *obj, enum cmx_kind kind);
 bool cmx_own_del(const void *obj, enum cmx_kind kind);
@@ -295,6 +313,7 @@ void cmx_record_forked(void);
 int cmx_record_parse(struct cmx_record *rec);
 
 /* event.c */
+void cmx_id_wait(struct cmx_id *id);
 int cmx_event_get(struct rdma_event_channel *channel,
 		  struct rdma_cm_event **event);
 int cmx_event_wait(struct cmx_id *id, struct rdma_cm_event **event,
@@ -357,6 +376,7 @@ bool cmx_names_own(void);
 int cmx_libc_lookup(const char *node, void *buf, size_t *len);
 int cmx_names_resolve(struct cmx_id *id, struct cmx_ai_request *req, bool own);
 bool cmx_names_retry(struct cmx_id *id);
+void cmx_names_free(struct cmx_id *id);
 void cmx_names_cancel(struct cmx_id *id);
 void cmx_names_cancel_channel(struct rdma_event_channel *channel);
 void cmx_names_lock(void);

@@ -171,7 +171,7 @@ static int mc_leave(struct cmx_id *id, struct cmx_mc *mc)
 	pthread_mutex_lock(&id->lock);
 	while (!err && !copy && (int32_t)(mc->events_completed -
 				 cmd.events_reported) < 0)
-		pthread_cond_wait(&id->cond, &id->lock);
+		cmx_id_wait(id);
 	/* Only now: an event in another thread's hands may have attached. */
 	mc_detach(mc);
 	if (err || copy) {

@@ -11,8 +11,8 @@
  *
  * An asynchronous lookup has a private thread, which cannot be stopped. The
  * thread keeps a job, not the id, and checks under the lock whether an id still
- * waits for the answer. The lock protects the list of jobs, id->job and
- * id->req, and keeps handle and channel of an id with a job from changing. It
+ * waits for the answer. The lock protects the list of jobs and what id->names
+ * points to, and keeps handle and channel of an id with a job from changing. It
  * is held over commands that do not wait.
  */
 #define _GNU_SOURCE	/* secure_getenv(), unshare() */
@@ -48,6 +48,12 @@ struct cmx_names_job {
 	const char *service;	/* likewise */
 	int transports;		/* of the service */
 	char texts[];
+};
+
+/* Of an id that has looked up a name, ever */
+struct cmx_id_names {
+	struct cmx_ai_request *req;	/* to send again, or NULL */
+	struct cmx_names_job *job;	/* outstanding, or NULL */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -117,10 +123,10 @@ static void job_unlink(struct cmx_names_job *job)
 /* With the lock. The thread finds out, and frees the job. */
 static void job_cancel(struct cmx_id *id)
 {
-	if (!id->job)
+	if (!id->names->job)
 		return;
-	id->job->id = NULL;
-	id->job = NULL;
+	id->names->job->id = NULL;
+	id->names->job = NULL;
 }
 
 /* With the lock; @job is done with. */
@@ -131,7 +137,7 @@ static void job_finish(struct cmx_names_job *job,
 	if (job->id) {
 		cmd->size = sizeof(*cmd);
 		cmd->id = job->id->handle;
-		job->id->job = NULL;
+		job->id->names->job = NULL;
 		/* It fails after the deadline, which does not matter. */
 		if (cmx_id_ioctl(job->id, GIVE_NAMES, cmd) &&
 		    errno == ENOMEM) {
@@ -287,7 +293,7 @@ static int resolve_locked(struct cmx_id *id, const struct cmx_ai_request *req,
 	job->id = id;
 	job->next = jobs;
 	jobs = job;
-	id->job = job;
+	id->names->job = job;
 	err = job_thread_start(job);
 	if (err) {
 		struct rdma_cmx_give_names failed = {
@@ -321,11 +327,39 @@ static struct cmx_ai_request *request_dup(struct cmx_ai_request *req)
 
 static void request_replace(struct cmx_id *id, struct cmx_ai_request *req)
 {
-	if (id->req) {
-		cmx_ai_request_clear(id->req);
-		free(id->req);
+	if (id->names->req) {
+		cmx_ai_request_clear(id->names->req);
+		free(id->names->req);
 	}
-	id->req = req;
+	id->names->req = req;
+}
+
+static bool names_known(const struct cmx_id *id)
+{
+	return __atomic_load_n(&id->names, __ATOMIC_ACQUIRE);
+}
+
+/* With the lock. -1: no memory. It stays until the id goes. */
+static int names_make(struct cmx_id *id)
+{
+	struct cmx_id_names *names;
+
+	if (names_known(id))
+		return 0;
+	names = calloc(1, sizeof(*names));
+	if (!names)
+		return -1;
+	__atomic_store_n(&id->names, names, __ATOMIC_RELEASE);
+	return 0;
+}
+
+/* Of an id that no thread uses any more */
+void cmx_names_free(struct cmx_id *id)
+{
+	if (!names_known(id))
+		return;
+	request_replace(id, NULL);
+	free(id->names);
 }
 
 /*
@@ -365,8 +399,11 @@ int cmx_names_resolve(struct cmx_id *id, struct cmx_ai_request *req, bool own)
 	}
 
 	pthread_mutex_lock(&lock);
-	__atomic_store_n(&id->queried, true, __ATOMIC_RELAXED);
-	ret = resolve_locked(id, req, job);
+	ret = names_make(id);
+	if (ret)
+		free(job);
+	else
+		ret = resolve_locked(id, req, job);
 	err = errno;
 	if (!ret) {
 		/* The copy has the route now. */
@@ -405,9 +442,9 @@ bool cmx_names_retry(struct cmx_id *id)
 	bool again = false;
 
 	pthread_mutex_lock(&lock);
-	if (id->req && names_initial(id)) {
-		job = job_alloc(id->req, true);
-		again = job && !resolve_locked(id, id->req, job);
+	if (names_known(id) && id->names->req && names_initial(id)) {
+		job = job_alloc(id->names->req, true);
+		again = job && !resolve_locked(id, id->names->req, job);
 		request_replace(id, NULL);
 	}
 	pthread_mutex_unlock(&lock);
@@ -421,7 +458,7 @@ bool cmx_names_retry(struct cmx_id *id)
  */
 void cmx_names_cancel(struct cmx_id *id)
 {
-	if (!__atomic_load_n(&id->queried, __ATOMIC_RELAXED))
+	if (!names_known(id))
 		return;
 	pthread_mutex_lock(&lock);
 	job_cancel(id);

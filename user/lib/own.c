@@ -5,8 +5,8 @@
  * these before it reads a byte behind it; that memory may be another library's,
  * a peer may have written it, or it may be freed.
  *
- * A tree over the bits of an address, with one byte for each eight bytes of
- * memory at its end. Nodes are only added, and both they and the bytes change
+ * A tree over the bits of an address, with one byte for each place where malloc()
+ * can put an object at its end. Nodes are only added, and both they and the bytes change
  * atomically: no locks, and fork() at any time leaves a whole tree. A node
  * holds little, so that memory that is locked or limited stays free.
  */
@@ -16,8 +16,9 @@
 
 #include "lib.h"
 
-#define UNIT_BITS	3	/* objects lie on multiples of eight */
-#define LEAF_BITS	12
+/* malloc() puts objects on multiples of that. */
+#define UNIT_BITS	(_Alignof(max_align_t) >= 16 ? 4 : 3)
+#define LEAF_BITS	(15 - UNIT_BITS)
 #define NODE_BITS	11
 #define LEVELS		3	/* of nodes */
 #define NODE_SIZE	(1 << NODE_BITS)
@@ -102,11 +103,14 @@ static uint8_t *unit_make(const void *obj)
 static uint16_t number;
 CMX_MEM_ATOMIC(number)
 
+uint16_t cmx_cookie_number(void)
+{
+	return __atomic_add_fetch(&number, 1, __ATOMIC_RELAXED);
+}
+
 uint64_t cmx_cookie(const void *obj)
 {
-	return (uintptr_t)obj |
-	       (uint64_t)__atomic_add_fetch(&number, 1, __ATOMIC_RELAXED) <<
-	       CMX_OWN_BITS;
+	return (uintptr_t)obj | (uint64_t)cmx_cookie_number() << CMX_OWN_BITS;
 }
 
 /* In the child of fork(): its siblings have the same addresses and number. */

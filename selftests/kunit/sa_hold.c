@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Responses that queries keep: each user pays for the whole of each, within
- * sa_kb_per_user, and nobody for those of others; nothing is left on any way
- * that a query ends.
+ * Responses that queries keep: each user pays once for the whole of each,
+ * within sa_kb_per_user, and nobody for those of others; nothing is left on any
+ * way that a query ends.
  */
 #include <linux/completion.h>
 #include <linux/slab.h>
@@ -195,7 +195,7 @@ static void hold_limit(struct kunit *test)
 		set_release(&sets[i]);
 }
 
-/* Each one that keeps a shared response pays for it, and nobody else. */
+/* Each user that keeps a shared response pays for it, once, and nobody else. */
 static void hold_shared(struct kunit *test)
 {
 	u32 i;
@@ -206,18 +206,24 @@ static void hold_shared(struct kunit *test)
 	set_start(&sets[2], BOB, 1, 1, false);
 	KUNIT_EXPECT_EQ(test, READ_ONCE(fake.port[1]->sched.nr_running), 1u);
 	respond(test, 1, SOME);
-	for (i = 0; i < 3; i++)
+	for (i = 0; i < 3; i++) {
 		set_wait(test, &sets[i]);
-	expect_error(test, &sets[0], 1, 0);
-	expect_error(test, &sets[1], 1, -EAGAIN);
-	expect_error(test, &sets[2], 1, 0);
+		expect_error(test, &sets[i], 1, 0);
+	}
 	expect_held(test, ALICE, SOME);
 	expect_held(test, BOB, SOME);
-	/* The one who paid goes; the other still pays. */
+	/* Another response does not fit beside it. */
+	set_start(&sets[3], ALICE, 2, 1, false);
+	respond(test, 1, SOME);
+	set_wait(test, &sets[3]);
+	expect_error(test, &sets[3], 1, -EAGAIN);
+	set_release(&sets[3]);
+	/* The first query goes; its user still pays, for the second. */
 	set_release(&sets[0]);
+	expect_held(test, ALICE, SOME);
+	set_release(&sets[1]);
 	expect_held(test, ALICE, 0);
 	expect_held(test, BOB, SOME);
-	set_release(&sets[1]);
 	set_release(&sets[2]);
 }
 
@@ -233,16 +239,47 @@ static void hold_cached(struct kunit *test)
 	for (i = 1; i < 3; i++) {
 		set_start(&sets[i], ALICE, 1, 1, false);
 		set_wait(test, &sets[i]);
+		expect_error(test, &sets[i], 1, 0);
+		expect_held(test, ALICE, SOME);
 	}
 	KUNIT_EXPECT_EQ(test, READ_ONCE(fake.port[1]->sched.nr_running), 0u);
-	expect_error(test, &sets[1], 1, 0);
-	expect_error(test, &sets[2], 1, -EAGAIN);
+	/* Below what the user keeps: that may be kept once more, nothing else. */
+	param_set(test, cmx_kunit_module(), "sa_kb_per_user", 1);
+	set_start(&sets[3], ALICE, 1, 1, false);
+	set_wait(test, &sets[3]);
+	expect_error(test, &sets[3], 1, 0);
 	expect_held(test, ALICE, SOME);
-	for (i = 0; i < 3; i++)
+	for (i = 0; i < 4; i++)
 		set_release(&sets[i]);
 	/* The cache has it, and no user. */
 	expect_held(test, ALICE, 0);
 	expect_held(test, BOB, 0);
+}
+
+#define MANY	1000	/* queries of one user for one response */
+
+static void hold_many(struct kunit *test)
+{
+	struct set *many = kvcalloc(MANY, sizeof(*many), GFP_KERNEL);
+	u32 i, wrong = 0;
+
+	KUNIT_ASSERT_NOT_NULL(test, many);
+	param_set(test, cmx_kunit_module(), "sa_kb_per_user", 20);
+	for (i = 0; i < MANY; i++)
+		set_start(&many[i], ALICE, 1, 1, false);
+	respond(test, 1, SOME);
+	for (i = 0; i < MANY; i++) {
+		set_wait(test, &many[i]);
+		wrong += many[i].request[1].error || !many[i].request[1].answer;
+	}
+	KUNIT_EXPECT_EQ(test, wrong, 0u);
+	/* In another order than they came */
+	for (i = 0; i < MANY; i++) {
+		expect_held(test, ALICE, SOME);
+		set_release(&many[i * 7 % MANY]);
+	}
+	expect_held(test, ALICE, 0);
+	kvfree(many);
 }
 
 /* A refused response frees the others at once if they are of no use then. */
@@ -340,6 +377,7 @@ static struct kunit_case hold_cases[] = {
 	KUNIT_CASE(hold_limit),
 	KUNIT_CASE(hold_shared),
 	KUNIT_CASE(hold_cached),
+	KUNIT_CASE(hold_many),
 	KUNIT_CASE(hold_whole),
 	KUNIT_CASE(hold_ends),
 	KUNIT_CASE(hold_container),

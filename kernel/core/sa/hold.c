@@ -3,18 +3,21 @@
  * Memory of SA responses that a user's queries keep.
  *
  * A response has no owner when it arrives: ib_mad's work item allocates it, and
- * queries of several users may share it. So whoever keeps one is charged for the
- * whole of it, once for each query that keeps it. No user then pays for what
- * another keeps, and the sum over the users is never less than the memory. A
- * response that only the cache has is the cache's, see cache.c.
+ * queries of several users may share it. So each user whose queries keep one is
+ * charged for the whole of it: once, for all queries of that user, until the
+ * last of them gives it back. No user then pays for what another keeps, and the
+ * sum over the users is never less than the memory. A response that only the
+ * cache has is the cache's, see cache.c.
  *
- * The xarray's lock guards the sums; kernel consumers share one, with the index
- * of INVALID_UID.
+ * cmx_sa_hold_lock guards all of it. Users, and the responses of a user, are in
+ * trees: users choose the length of both. Kernel consumers are the user
+ * INVALID_UID.
  */
 #include <linux/limits.h>
 #include <linux/minmax.h>
 #include <linux/module.h>
-#include <linux/xarray.h>
+#include <linux/rbtree.h>
+#include <linux/slab.h>
 
 #include "sa/internal.h"
 
@@ -23,24 +26,95 @@ module_param(sa_kb_per_user, cmx_positive, 0644);
 MODULE_PARM_DESC(sa_kb_per_user,
 		 "Maximum memory in KB of SA responses that queries of one user keep (default 65536)");
 
-static DEFINE_XARRAY(cmx_sa_holders);		/* by kuid: bytes */
+/**
+ * struct cmx_sa_holder - a user whose queries keep responses
+ * @node: in cmx_sa_holders, by @uid
+ * @uid: the user
+ * @bytes: memory of those responses
+ * @holdings: the responses
+ */
+struct cmx_sa_holder {
+	struct rb_node node;
+	kuid_t uid;
+	unsigned long bytes;
+	struct rb_root holdings;
+};
+
+/**
+ * struct cmx_sa_holding - a response that queries of one user keep
+ * @node: in cmx_sa_holder.holdings, by @answer
+ * @answer: the response, which these queries have references to
+ * @queries: how many
+ */
+struct cmx_sa_holding {
+	struct rb_node node;
+	const struct cmx_sa_answer *answer;
+	unsigned long queries;
+};
+
+static struct rb_root cmx_sa_holders = RB_ROOT;
+static DEFINE_SPINLOCK(cmx_sa_hold_lock);
+
+static int cmx_sa_holder_cmp(const void *key, const struct rb_node *node)
+{
+	uid_t uid = __kuid_val(*(const kuid_t *)key);
+	uid_t other = __kuid_val(rb_entry(node, struct cmx_sa_holder,
+					  node)->uid);
+
+	return uid < other ? -1 : uid > other;
+}
+
+static bool cmx_sa_holder_less(struct rb_node *a, const struct rb_node *b)
+{
+	return cmx_sa_holder_cmp(&rb_entry(a, struct cmx_sa_holder, node)->uid,
+				 b) < 0;
+}
+
+static struct cmx_sa_holder *cmx_sa_holder_find(kuid_t uid)
+{
+	struct rb_node *node = rb_find(&uid, &cmx_sa_holders,
+				       cmx_sa_holder_cmp);
+
+	return node ? rb_entry(node, struct cmx_sa_holder, node) : NULL;
+}
+
+static int cmx_sa_holding_cmp(const void *key, const struct rb_node *node)
+{
+	const struct cmx_sa_answer *answer = key;
+	const struct cmx_sa_answer *other = rb_entry(node,
+						     struct cmx_sa_holding,
+						     node)->answer;
+
+	return answer < other ? -1 : answer > other;
+}
+
+static bool cmx_sa_holding_less(struct rb_node *a, const struct rb_node *b)
+{
+	return cmx_sa_holding_cmp(rb_entry(a, struct cmx_sa_holding,
+					   node)->answer, b) < 0;
+}
+
+static struct cmx_sa_holding *
+cmx_sa_holding_find(const struct cmx_sa_holder *holder,
+		    const struct cmx_sa_answer *answer)
+{
+	struct rb_node *node = rb_find(answer, &holder->holdings,
+				       cmx_sa_holding_cmp);
+
+	return node ? rb_entry(node, struct cmx_sa_holding, node) : NULL;
+}
 
 /* What the queries of @uid keep, in bytes. */
 unsigned long cmx_sa_held(kuid_t uid)
 {
-	void *entry = xa_load(&cmx_sa_holders, __kuid_val(uid));
+	const struct cmx_sa_holder *holder;
+	unsigned long bytes;
 
-	return entry ? xa_to_value(entry) : 0;
-}
-
-/* Set a user's sum to @new if it is @n. Returns whether it was, or an errno. */
-static int cmx_sa_held_set(kuid_t uid, unsigned long n, unsigned long new)
-{
-	void *old = n ? xa_mk_value(n) : NULL, *was;
-
-	was = xa_cmpxchg(&cmx_sa_holders, __kuid_val(uid), old,
-			 new ? xa_mk_value(new) : NULL, GFP_KERNEL);
-	return xa_err(was) ?: was == old;
+	spin_lock(&cmx_sa_hold_lock);
+	holder = cmx_sa_holder_find(uid);
+	bytes = holder ? holder->bytes : 0;
+	spin_unlock(&cmx_sa_hold_lock);
+	return bytes;
 }
 
 static unsigned long cmx_sa_hold_max(void)
@@ -50,47 +124,118 @@ static unsigned long cmx_sa_hold_max(void)
 
 static unsigned long cmx_sa_answer_bytes(const struct cmx_sa_answer *answer)
 {
-	return sizeof(*answer) + answer->len;
+	return sizeof(struct cmx_sa_holding) + sizeof(*answer) + answer->len;
 }
 
 /*
- * A query of @uid is to keep @answer. Returns 0; -EAGAIN, and counts that, if
- * the user keeps too much already; or -ENOMEM. May sleep.
+ * With the lock. One more query of @uid keeps @answer, which another one keeps
+ * already. False: none does.
  */
-int cmx_sa_charge(kuid_t uid, const struct cmx_sa_answer *answer)
+static bool cmx_sa_hold_again(kuid_t uid, const struct cmx_sa_answer *answer)
 {
-	unsigned long n, bytes = cmx_sa_answer_bytes(answer);
-	unsigned long max = cmx_sa_hold_max();
-	int ret;
+	struct cmx_sa_holder *holder = cmx_sa_holder_find(uid);
+	struct cmx_sa_holding *holding = NULL;
 
-	do {
-		n = cmx_sa_held(uid);
-		/* The limit may be lower than it was. */
-		if (bytes > max || n > max - bytes) {
-			cmx_stat_inc(sa_memory_refused);
-			return -EAGAIN;
-		}
-		ret = cmx_sa_held_set(uid, n, n + bytes);
-	} while (!ret);
-	if (ret < 0)
-		return ret;
+	if (holder)
+		holding = cmx_sa_holding_find(holder, answer);
+	if (holding)
+		holding->queries++;
+	return holding;
+}
+
+/*
+ * With the lock. The first query of @uid keeps @answer. What is used of
+ * @holder and @holding is NULL afterwards.
+ */
+static int cmx_sa_hold_first(kuid_t uid, const struct cmx_sa_answer *answer,
+			     struct cmx_sa_holder **holder,
+			     struct cmx_sa_holding **holding)
+{
+	unsigned long bytes = cmx_sa_answer_bytes(answer);
+	unsigned long max = cmx_sa_hold_max();
+	struct cmx_sa_holder *h = cmx_sa_holder_find(uid);
+
+	/* The limit may be lower than it was. */
+	if (bytes > max || (h && h->bytes > max - bytes))
+		return -EAGAIN;
+	if (!h) {
+		h = *holder;
+		*holder = NULL;
+		h->uid = uid;
+		rb_add(&h->node, &cmx_sa_holders, cmx_sa_holder_less);
+	}
+	h->bytes += bytes;
+	(*holding)->answer = answer;
+	(*holding)->queries = 1;
+	rb_add(&(*holding)->node, &h->holdings, cmx_sa_holding_less);
+	*holding = NULL;
 	cmx_stat_add(live_sa_bytes, bytes);
 	return 0;
 }
 
-/* What takes the place of a sum, or takes it away, needs no memory. */
+/*
+ * A query of @uid is to keep @answer, which the caller has a reference to.
+ * Returns 0; -EAGAIN, and counts that, if the user keeps too much already; or
+ * -ENOMEM. May sleep.
+ */
+int cmx_sa_charge(kuid_t uid, const struct cmx_sa_answer *answer)
+{
+	struct cmx_sa_holding *holding;
+	struct cmx_sa_holder *holder;
+	int ret = -ENOMEM;
+	bool again;
+
+	spin_lock(&cmx_sa_hold_lock);
+	again = cmx_sa_hold_again(uid, answer);
+	spin_unlock(&cmx_sa_hold_lock);
+	if (again)
+		return 0;
+
+	holder = kzalloc(sizeof(*holder), GFP_KERNEL);
+	holding = kmalloc(sizeof(*holding), GFP_KERNEL);
+	if (holder && holding) {
+		spin_lock(&cmx_sa_hold_lock);
+		/* Another query of the user may have been first meanwhile. */
+		ret = cmx_sa_hold_again(uid, answer) ? 0 :
+		      cmx_sa_hold_first(uid, answer, &holder, &holding);
+		spin_unlock(&cmx_sa_hold_lock);
+	}
+	kfree(holding);
+	kfree(holder);
+	if (ret == -EAGAIN)
+		cmx_stat_inc(sa_memory_refused);
+	return ret;
+}
+
+/* A query of @uid keeps @answer no longer; the caller still has a reference. */
 void cmx_sa_uncharge(kuid_t uid, const struct cmx_sa_answer *answer)
 {
-	unsigned long n, bytes = cmx_sa_answer_bytes(answer);
+	unsigned long bytes = cmx_sa_answer_bytes(answer);
+	struct cmx_sa_holding *holding = NULL;
+	struct cmx_sa_holder *holder;
+	bool last;
 
-	do {
-		n = cmx_sa_held(uid);
-	} while (!cmx_sa_held_set(uid, n, n - bytes));
+	spin_lock(&cmx_sa_hold_lock);
+	holder = cmx_sa_holder_find(uid);
+	if (holder)
+		holding = cmx_sa_holding_find(holder, answer);
+	if (WARN_ON_ONCE(!holding) || --holding->queries) {
+		spin_unlock(&cmx_sa_hold_lock);
+		return;
+	}
+	rb_erase(&holding->node, &holder->holdings);
+	holder->bytes -= bytes;
+	last = RB_EMPTY_ROOT(&holder->holdings);
+	if (last)
+		rb_erase(&holder->node, &cmx_sa_holders);
+	spin_unlock(&cmx_sa_hold_lock);
+	kfree(holding);
+	if (last)
+		kfree(holder);
 	cmx_stat_sub(live_sa_bytes, bytes);
 }
 
 void cmx_sa_hold_exit(void)
 {
-	WARN_ON(!xa_empty(&cmx_sa_holders));
-	xa_destroy(&cmx_sa_holders);
+	WARN_ON(!RB_EMPTY_ROOT(&cmx_sa_holders));
 }

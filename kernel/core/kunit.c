@@ -32,6 +32,7 @@ SHOW(cmx_answer_release);
 SHOW(cmx_candidates_local);
 SHOW(cmx_hints_init);
 SHOW(cmx_mc_param_check);
+SHOW(cmx_mcast_roce_join);
 SHOW(cmx_name_valid);
 SHOW(cmx_numeric_parse);
 SHOW(cmx_query_alloc);

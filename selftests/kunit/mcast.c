@@ -1,8 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Parameters of a join, MC-08: each is in its range if its bit is set, and 0
- * if not; struct rdma_cmx_mc_param has the ranges.
+ * if not; struct rdma_cmx_mc_param has the ranges. And a join that waits for
+ * the RTNL holds no netdevice.
  */
+#include <linux/completion.h>
+#include <linux/etherdevice.h>
+#include <linux/kthread.h>
+#include <linux/netdevice.h>
+#include <linux/rtnetlink.h>
+#include <linux/sched/task.h>
+#include <linux/slab.h>
+#include <net/net_namespace.h>
+
 #include "kunit.h"
 #include "mcast/mcast.h"
 
@@ -87,10 +97,91 @@ static void mcast_mask(struct kunit *test)
 	}
 }
 
+/* A full member on RoCE v2, and the thread that joins */
+struct join {
+	struct cmx_group group;
+	struct rdma_cm_id id;
+	struct rdma_cmx_mc_param param;
+	struct completion done;
+	int ret;
+};
+
+static int join_run(void *arg)
+{
+	struct join *j = arg;
+	int status;
+
+	j->ret = cmx_mcast_roce_join(&j->group, &j->param, &status);
+	complete(&j->done);
+	return 0;
+}
+
+static const struct net_device_ops ndev_ops = {};
+
+static struct net_device *ndev_new(void)
+{
+	struct net_device *ndev;
+
+	ndev = alloc_netdev(0, "cmxk%d", NET_NAME_ENUM, ether_setup);
+	if (!ndev)
+		return NULL;
+	ndev->netdev_ops = &ndev_ops;
+	ndev->needs_free_netdev = true;
+	eth_hw_addr_random(ndev);
+	if (!register_netdev(ndev))
+		return ndev;
+	free_netdev(ndev);
+	return NULL;
+}
+
+static void mcast_waits_for_rtnl(struct kunit *test)
+{
+	struct task_struct *thread;
+	struct net_device *ndev;
+	struct join *j;
+	int refs;
+
+	j = kunit_kzalloc(test, sizeof(*j), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, j);
+	ndev = ndev_new();
+	KUNIT_ASSERT_NOT_NULL(test, ndev);
+	init_completion(&j->done);
+	j->id.route.addr.dev_addr.net = &init_net;
+	j->id.route.addr.dev_addr.bound_dev_if = ndev->ifindex;
+	j->id.route.addr.src_addr.ss_family = AF_INET;
+	j->group.id = &j->id;
+	j->group.addr.in.sin_family = AF_INET;
+	j->group.addr.in.sin_addr.s_addr = htonl(0xe0000901);
+	thread = kthread_create(join_run, j, "cmx_join");
+	if (IS_ERR(thread)) {
+		unregister_netdev(ndev);
+		KUNIT_FAIL(test, "no thread");
+		return;
+	}
+	get_task_struct(thread);
+
+	rtnl_lock();
+	refs = netdev_refcnt_read(ndev);
+	wake_up_process(thread);
+	/* Nothing else in a join waits that way. */
+	KUNIT_EXPECT_TRUE(test, WAIT_FOR(READ_ONCE(thread->__state) ==
+					 TASK_UNINTERRUPTIBLE));
+	KUNIT_EXPECT_FALSE(test, completion_done(&j->done));
+	KUNIT_EXPECT_EQ(test, netdev_refcnt_read(ndev), refs);
+	unregister_netdevice(ndev);
+	rtnl_unlock();
+
+	KUNIT_EXPECT_NE(test, 0ul,
+			wait_for_completion_timeout(&j->done, KUNIT_WAIT));
+	KUNIT_EXPECT_EQ(test, j->ret, -ENODEV);
+	put_task_struct(thread);
+}
+
 static struct kunit_case mcast_cases[] = {
 	KUNIT_CASE_PARAM(mcast_range, field_gen_params),
 	KUNIT_CASE(mcast_pkey),
 	KUNIT_CASE(mcast_mask),
+	KUNIT_CASE(mcast_waits_for_rtnl),
 	{}
 };
 

@@ -70,6 +70,38 @@ static void cmx_roce_rec(struct cmx_group *g, bool v2, enum ib_mtu mtu,
 	rec->mtu = mtu;
 }
 
+/* 0: too small for the smallest MTU of RDMA. */
+static int cmx_roce_mtu(struct net *net, int ifindex, enum ib_mtu *mtu)
+{
+	struct net_device *ndev;
+
+	rcu_read_lock();
+	ndev = ifindex ? dev_get_by_index_rcu(net, ifindex) : NULL;
+	if (ndev)
+		*mtu = iboe_get_mtu(READ_ONCE(ndev->mtu));
+	rcu_read_unlock();
+	return ndev ? 0 : -ENODEV;
+}
+
+/*
+ * Find the address of the group into g->ud. The netdevice is held for that
+ * only: who unregisters it waits for the reference, and a join for the RTNL.
+ */
+static int cmx_roce_address(struct cmx_group *g, struct net *net, int *status)
+{
+	struct net_device *ndev = dev_get_by_index(net, g->ifindex);
+
+	if (!ndev)
+		return -ENODEV;
+	*status = 0;
+	/* The id's GID has gone since it was bound. */
+	if (ib_init_ah_from_mcmember(g->id->device, g->id->port_num, &g->rec,
+				     ndev, g->gid_type, &g->ud.ah_attr))
+		*status = -EADDRNOTAVAIL;
+	dev_put(ndev);
+	return 0;
+}
+
 /*
  * Join, and find the address of the group into g->ud. An error of that is in
  * @status, for the event; what is returned is an error of the call.
@@ -79,11 +111,10 @@ int cmx_mcast_roce_join(struct cmx_group *g,
 {
 	struct net *net = g->id->route.addr.dev_addr.net;
 	sa_family_t family = g->addr.sa.sa_family;
-	struct net_device *ndev = NULL;
 	sa_family_t src;
 	enum ib_mtu mtu;
 	bool v2;
-	int ret = 0;
+	int ret;
 
 	/* MGIDs are made of IP addresses. */
 	if (family == AF_IB || param->mask & ~CMX_ROCE_PARAMS)
@@ -94,24 +125,19 @@ int cmx_mcast_roce_join(struct cmx_group *g,
 	src = g->id->route.addr.src_addr.ss_family;
 	if (v2 && family == AF_INET6 && src != AF_INET6)
 		return -EAFNOSUPPORT;
-	if (g->ifindex)
-		ndev = dev_get_by_index(net, g->ifindex);
-	if (!ndev)
-		return -ENODEV;
-	mtu = iboe_get_mtu(READ_ONCE(ndev->mtu));
+	ret = cmx_roce_mtu(net, g->ifindex, &mtu);
+	if (ret)
+		return ret;
 	cmx_roce_rec(g, v2, mtu, param);
 	if (!mtu)
-		ret = -EINVAL;
-	else if (!g->send_only && v2)
+		return -EINVAL;
+	if (!g->send_only && v2) {
 		ret = cmx_mcast_ip_join(&g->ip, net, g->ifindex, &g->addr);
+		if (ret)
+			return ret;
+	}
+	ret = cmx_roce_address(g, net, status);
 	if (ret)
-		goto put;
-	*status = 0;
-	/* The id's GID has gone since it was bound. */
-	if (ib_init_ah_from_mcmember(g->id->device, g->id->port_num, &g->rec,
-				     ndev, g->gid_type, &g->ud.ah_attr))
-		*status = -EADDRNOTAVAIL;
-put:
-	dev_put(ndev);
+		cmx_mcast_ip_leave(&g->ip);
 	return ret;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The fixes of drivers/infiniband/core/ucma.c and cma.c since 2018, by class.
+ * The fixes of drivers/infiniband/core/ucma.c and cma.c since 2018, and those
+ * of addr.c, multicast.c and sa_query.c that have a like here, by class.
  * Each test repeats the attack behind a class as an ordinary user; the comment
  * names the upstream fixes and how this project excludes the class. KASAN,
  * lockdep and kmemleak of the debug kernel are the judges of the races.
@@ -22,6 +23,56 @@
  *    system/multicast_reports.sh counts them.
  *  - "Fix use after free race in roce multicast join" (cma): memberships of
  *    the core have a work item that leaving waits for; races/many.
+ *  - "ucma_context reference leak in error path", "Fix refcount 0 incr in
+ *    ucma_get_ctx()" (ucma): each command gets its id by ucmx_id_lock() and has
+ *    one way out; faults/id and its like fail each allocation, and no object is
+ *    left.
+ *  - "Change backlog into an atomic" (ucma): ucmx_id.waiting is one;
+ *    attack/queue_limits.
+ *  - "Fix rdma_resolve_route() memory leak" (cma): a path of the user's takes
+ *    the place of what an earlier resolution left; sa/option,
+ *    SEC_path_after_error_leaves_nothing.
+ *  - "Fix leaking the multicast GID table reference" (cma, core): a group has
+ *    one address handle attribute, and whoever ends the group gives it back,
+ *    whether its event was read or not; attack/memberships removes the device.
+ *  - "Use correct address when leaving multicast group" (cma): a membership
+ *    remembers where it joined; attack/memberships.
+ *  - "Initialize ib_sa_multicast structure to 0 when join" (cma): struct
+ *    cmx_group is assigned as a whole.
+ *  - "Fix hang when cma_netevent_callback fails to queue_work" (cma): work that
+ *    was queued already gives the second reference back; cmx_sa_lookup_kick(),
+ *    kunit lookup_race.
+ *  - "prevent rdma id destroy during cma_iw_handler" (cma): no id is destroyed
+ *    in its handler but by the handler's result; system/siw.sh has iWARP.
+ *  - "Add missing locking to rdma_accept()", "Fix locking for the
+ *    RDMA_CM_CONNECT state" (cma): ACCEPT holds the handler lock; ioctl/cm,
+ *    lockdep.
+ *  - "Protect RMW with qp_mutex" (cma): options are set under ucmx_id.mutex;
+ *    races/commands.
+ *  - "Remove open coding of overflow checking for private_data_len" (cma):
+ *    lengths are 32 bits wide until they are checked; ioctl/abi_sizes.
+ *  - "Fix arguments order in net device validation", "Use output interface for
+ *    net_dev check", "Do not ignore net namespace for unbound cm_id" (cma):
+ *    a device counts in its namespace; security/namespaces.sh, races/netns.sh.
+ *  - "fix null-ptr-deref Read in cma_cleanup" (cma): faults/load fails each
+ *    step of the init, and the module is loaded again.
+ *  - "Fix race with netevent_callback()/rdma_addr_cancel()" (addr): one work
+ *    item for each neighbour ends its resolution; attack/neighbours.
+ *  - "Be strict with gid size", "Check for the presence of LS_NLA_TYPE_DGID
+ *    correctly" (addr): no netlink here. What a helper writes to a key is
+ *    checked by its lengths; kunit names.
+ *  - "Fix rb-tree corruption on MGID reassignment in join_handler" (multicast):
+ *    groups are in the tree of an id by the address that was requested, which
+ *    does not change when the SA answers.
+ *  - "Resolving use-after-free in ib_nl_send_msg" (sa_query): a lookup is in
+ *    the port's lists only when it is complete; kunit lookup_race.
+ *  - "Use strscpy_pad instead of memcpy to copy a string" (sa_query): names in
+ *    records are padded with zeros; security/leaks.
+ *  - "Fix sa_local_svc_timeout_ms read race", "Enforce min retry interval and
+ *    deadline" (sa_query): a parameter is read once and clamped;
+ *    cmx_sa_timeout().
+ * Without a like here: default_roce_mode_store (configfs), res_to_rt
+ * (restrack), static rates and GID lookups of iWARP.
  */
 #include "uapi.h"
 
@@ -71,8 +122,9 @@ static int qp_attr(int fd, uint32_t id, uint32_t state)
 /*
  * ucma: "Fix access to non-initialized CM_ID object", "Ensure that CM_ID
  * exists prior to access it", "Check that device is connected prior to access
- * it", "Check that device exists prior to accessing it". An id is visible
- * when it is complete, and commands that need a device look for one.
+ * it", "Check that device exists prior to accessing it", "Don't allow setting
+ * RDMA_OPTION_IB_PATH without an RDMA device". An id is visible when it is
+ * complete, and commands that need a device look for one.
  */
 TEST_F(history, commands_before_their_time)
 {
@@ -103,8 +155,8 @@ TEST_F(history, commands_before_their_time)
 }
 
 /*
- * ucma: "Limit possible option size". A length above the largest value is
- * refused before memory is allocated.
+ * ucma: "Limit possible option size", "Correct option size check using optlen".
+ * A length above the largest value is refused before memory is allocated.
  */
 TEST_F(history, option_sizes)
 {
@@ -216,9 +268,44 @@ TEST_F(history, resolutions_one_after_another)
 }
 
 /*
+ * ucma: "Lock the handler in ucma_write_cm_event()". A user's event is queued
+ * while rdma_cm reports one: each arrives once.
+ */
+TEST_F(history, event_beside_the_handlers)
+{
+	struct rdma_cmx_event *ev;
+	union event_buf buf;
+	int i, n, user, resolved;
+	uint32_t id;
+
+	close(self->fd);
+	self->fd = dev_open(0);
+	ASSERT_LE(0, self->fd);
+	ev = &buf.ev;
+	for (i = 0; i < ROUNDS; i++) {
+		ASSERT_EQ(0, id_create(self->fd, RDMA_PS_TCP, 2, &id));
+		ASSERT_EQ(0, id_resolve_addr(self->fd, id, NULL, ADDR_RDMA, 1));
+		ASSERT_EQ(0, id_write_event(self->fd, id, 0, 1));
+		user = 0;
+		resolved = 0;
+		for (n = 0; n < 2; n++) {
+			ASSERT_EQ(0, event_next(self->fd, &buf));
+			user += ev->event == RDMA_CMX_EV_USER;
+			resolved += ev->event == EV_ADDR_RESOLVED;
+		}
+		EXPECT_EQ(1, user);
+		EXPECT_EQ(1, resolved);
+		EXPECT_FALSE(event_pending(self->fd));
+		EXPECT_EQ(2, id_destroy(self->fd, id));
+	}
+}
+
+/*
  * core: "Refactor rdma_bind_addr" (CVE-2023-2176); cma: "Fix listener leak in
- * rdma_cma_listen_on_all() failure", "Protect bind_list and listen_list while
- * finding matching cm id". Binding and listening twice, on any address and on
+ * rdma_cma_listen_on_all() failure", "Fix deadlock on &lock in
+ * rdma_cma_listen_on_all() error unwind", "Split apart the multiple uses of the
+ * same list heads", "Protect bind_list and listen_list while finding matching
+ * cm id". Binding and listening twice, on any address and on
  * one, in each order.
  */
 TEST_F(history, bind_and_listen_again)

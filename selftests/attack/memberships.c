@@ -154,6 +154,8 @@ FIXTURE_TEARDOWN(memberships)
 	if (self->bed)
 		bed_del();
 	EXPECT_TRUE(number_gone(COUNTERS "live_members"));
+	/* What ib_core logs if a membership has left a reference to a GID */
+	EXPECT_NE(0, system("dmesg | grep 'rxe_atk: GID entry ref leak'"));
 }
 
 /* The id of an unprivileged user, bound to @addr; it does not stay without. */

@@ -34,9 +34,12 @@ static int __init cmx_init(void)
 	ret = cmx_query_init();
 	if (ret)
 		goto exit_advertise;
-	ret = cmx_watch_init();
+	ret = cmx_prefetch_init();
 	if (ret)
 		goto exit_query;
+	ret = cmx_watch_init();
+	if (ret)
+		goto exit_prefetch;
 	ret = cmx_connect_init();
 	if (ret)
 		goto exit_watch;
@@ -44,6 +47,8 @@ static int __init cmx_init(void)
 
 exit_watch:
 	cmx_watch_exit();
+exit_prefetch:
+	cmx_prefetch_exit();
 exit_query:
 	cmx_query_exit();
 exit_advertise:
@@ -71,6 +76,7 @@ static void __exit cmx_exit(void)
 {
 	cmx_connect_exit();
 	cmx_watch_exit();
+	cmx_prefetch_exit();
 	cmx_advertise_exit();
 	cmx_mcast_exit();
 	cmx_names_stop();

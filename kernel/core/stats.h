@@ -24,6 +24,8 @@
 	X(connects)		/* connects by name */			\
 	X(connect_requests)	/* of their candidates */		\
 	X(connected)		/* of the connects: with an id */	\
+	X(paths_queries)	/* calls for many paths */		\
+	X(paths_destinations)	/* of those */				\
 	X(watch_queries)	/* queries of watches */		\
 	X(watch_events)		/* callbacks of watches */		\
 	X(joins)		/* multicast joins that were started */	\
@@ -58,6 +60,7 @@
 	X(live_sa_answers)	/* outside the caches */		\
 	X(live_sa_bytes)	/* of responses that queries keep */	\
 	X(live_connects)						\
+	X(live_paths_queries)						\
 	X(live_watches)							\
 	X(live_members)		/* memberships that rdma_cm does not know */
 

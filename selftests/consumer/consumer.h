@@ -106,6 +106,9 @@ void consumer_connect_end(void);
 int consumer_listen(const char *verb, char *line, char *text, size_t size);
 void consumer_unlisten(void);
 void consumer_listen_lose(bool losing);
+/* paths, …: see paths.c. */
+int consumer_paths(const char *verb, char *line, char *text, size_t size);
+void consumer_paths_end(void);
 /* watch, watched, unwatch, …: see watch.c. */
 int consumer_watch(const char *verb, char *line, char *text, size_t size);
 void consumer_unwatch(void);

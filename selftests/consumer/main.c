@@ -21,6 +21,7 @@
  *	connect, …		connect by name, see connect.c
  *	listen, …		its targets, see listen.c
  *	watch, …, unwatch	watches, see watch.c
+ *	paths, …		many paths, see paths.c
  *	slow-cancel MS		of route queries by rdma_cm, see slow.c
  *	fail-add 0 or 1		no device can be added to rdma_cmx, likewise
  *
@@ -267,6 +268,11 @@ static int consumer_command(char *line)
 		return consumer_sa(verb, line, consumer.text,
 				   sizeof(consumer.text));
 	}
+	if (!strncmp(verb, "paths", 5)) {
+		consumer.text[0] = 0;
+		return consumer_paths(verb, line, consumer.text,
+				      sizeof(consumer.text));
+	}
 	if (!strcmp(verb, "device") || !strcmp(verb, "netdev") ||
 	    !strncmp(verb, "path", 4))
 		return consumer_output(verb, line, consumer.res, consumer.text,
@@ -380,6 +386,7 @@ static void __exit consumer_exit(void)
 	consumer_unlisten();
 	consumer_slow_end();
 	consumer_unwatch();
+	consumer_paths_end();
 	mutex_unlock(&consumer.lock);
 }
 module_exit(consumer_exit);

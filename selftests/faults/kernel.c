@@ -2,7 +2,7 @@
 /*
  * Faults in the calls of the kernel API, made by cmx_consumer.ko in this
  * thread: each fails with ENOMEM, or gives what it gives without a fault.
- * KA-01, KA-02, KA-08, MC-11. The consumer's own allocations fail as well.
+ * KA-01, KA-02, KA-08, KA-09, MC-11. The consumer's own allocations fail as well.
  */
 #include "uapi.h"
 #include "consumer.h"
@@ -118,6 +118,14 @@ TEST_F_TIMEOUT(kernel, KA_08_watch, SWEEP_LIMIT)
 {
 	SWEEP("watch -- 10.55.0.2 7471", false, "unwatch");
 	SWEEP("resolve 10.55.0.2 7471 refresh", false, NULL);
+}
+
+/* RoCE has no path records, but the call and its queries are the same. */
+TEST_F_TIMEOUT(kernel, KA_09_paths, SWEEP_LIMIT)
+{
+	SWEEP("paths-sync 10.55.0.2 10.55.0.3", false, NULL);
+	SWEEP("paths-start alt 10.55.0.2/10.55.0.3 fd55::2", false,
+	      "paths-cancel");
 }
 
 int main(int argc, char **argv)

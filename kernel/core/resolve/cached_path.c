@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * A path record that a resolution has left in the cache, for an id that would
- * query the SA again. No state, process context.
+ * query the SA again; and how it is forgotten. No state, process context.
  */
 #include <linux/export.h>
+#include <linux/string.h>
 #include <rdma/ib_addr.h>
 #include <rdma/ib_sa.h>
 #include <rdma/rdma_cm_ib.h>
@@ -100,3 +101,29 @@ void rdma_cmx_drop_cached_path(struct rdma_cm_id *id)
 	rdma_cmx_drop_cached_path_tos(id, 0);
 }
 EXPORT_SYMBOL_GPL(rdma_cmx_drop_cached_path);
+
+/*
+ * The cache forgets the path that a query with @attr would find there if its
+ * destination has @dgid. No query is sent, and no neighbour is looked for.
+ */
+int cmx_cached_path_forget(const struct rdma_cmx_query_attr *attr,
+			   const union ib_gid *dgid)
+{
+	struct cmx_request req CMX_UNINIT;
+	struct cmx_sa_request *sa;
+	int ret;
+	u32 i;
+
+	ret = cmx_request_init(&req, attr, &cmx_kernel);
+	if (ret)
+		return ret;
+	ret = cmx_request_prepare(&req);
+	for (i = 0; !ret && i < req.paths.count; i++) {
+		sa = &req.paths.req[i].sa;
+		memcpy(sa->query.rec + CMX_PATH_DGID, dgid, sizeof(*dgid));
+		if (sa->port)
+			cmx_sa_uncache(sa->port, attr->net, &sa->query);
+	}
+	cmx_request_release(&req);
+	return ret;
+}

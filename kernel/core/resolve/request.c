@@ -249,6 +249,20 @@ int cmx_request_advance(struct cmx_request *r)
 }
 
 /*
+ * As far as the queries for path records, none of which is sent. For a request
+ * without a name and a service: it waits for nothing before that. Returns 0 or
+ * how it has failed.
+ */
+int cmx_request_prepare(struct cmx_request *r)
+{
+	int ret = 0;
+
+	while (!ret && r->step != CMX_STEP_PATHS)
+		ret = cmx_request_step(r);
+	return ret;
+}
+
+/*
  * Moves a request that @from has begun. @node and @limits are copies of what
  * the caller's attributes point to, and stay; nothing of those counts then.
  */

@@ -12,7 +12,7 @@
 #include "resolve/trace.h"
 
 /* A driver queries as root, and by the names of the host. */
-static const struct cmx_caller cmx_kernel = {
+const struct cmx_caller cmx_kernel = {
 	.uid = GLOBAL_ROOT_UID,
 	.kernel = true,
 };

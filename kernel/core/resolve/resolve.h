@@ -22,8 +22,11 @@
  *	user.c		the order of that work among the users
  *
  *	entry.c		what a driver takes of an entry of the result
- *	cached_path.c	a path record that is known, for an id of rdma_cm
+ *	cached_path.c	a path record that is known, for an id of rdma_cm, and
+ *			how it is forgotten
  *	route.c		the route query of such an id, and its device's removal
+ *	prefetch.c	path records of many destinations, before they are needed,
+ *	prefetch_lane.c	and the queries for them
  *	watch.c		queries that are repeated, to report another answer,
  *	watch_set.c	and what makes it another one
  */
@@ -482,6 +485,10 @@ bool cmx_watch_changed(const struct cmx_watch_set *old,
 int cmx_watch_init(void);
 void cmx_watch_exit(void);
 
+/* prefetch.c */
+int cmx_prefetch_init(void);
+void cmx_prefetch_exit(void);
+
 /* What a request does next; it begins in one of those up to DESTS. */
 enum cmx_step {
 	CMX_STEP_CALLER,	/* have the caller bring names or the port */
@@ -548,10 +555,18 @@ int cmx_request_init(struct cmx_request *r,
 		     const struct rdma_cmx_query_attr *attr,
 		     const struct cmx_caller *caller);
 int cmx_request_advance(struct cmx_request *r);
+int cmx_request_prepare(struct cmx_request *r);
 void cmx_request_set_port(struct cmx_request *r, u16 port, u32 qp_type);
 void cmx_request_move(struct cmx_request *r, const struct cmx_request *from,
 		      const char *node, const struct ib_path_rec_data *limits);
 void cmx_request_release(struct cmx_request *r);
+
+/* resolve.c */
+extern const struct cmx_caller cmx_kernel;
+
+/* cached_path.c */
+int cmx_cached_path_forget(const struct rdma_cmx_query_attr *attr,
+			   const union ib_gid *dgid);
 
 /* query.c */
 extern struct workqueue_struct *cmx_wq;	/* for work of our own only */

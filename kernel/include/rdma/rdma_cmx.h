@@ -4,6 +4,7 @@
  * have the rest:
  *
  *	<rdma/rdma_cmx_connect.h>	connect by name
+ *	<rdma/rdma_cmx_path.h>		path records of many peers
  *	<rdma/rdma_cmx_service.h>	services at the subnet administrators
  *	<rdma/rdma_cmx_mcast.h>		multicast memberships
  *

@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Paths to many destinations: a call, whose lanes (prefetch_lane.c) share them.
+ *
+ *	RUNNING ──> CALLING ──> DONE
+ *	   └──> CANCELLED
+ *
+ * The path of a destination belongs to the lane that has taken it, until the
+ * last lane has ended; that one calls back.
+ *
+ * rdma_cmx_paths_query.lock guards the state, the next destination and the number of
+ * lanes that work. Innermost; nothing is called under it.
+ */
+#include <linux/atomic.h>
+#include <linux/completion.h>
+#include <linux/export.h>
+#include <linux/jiffies.h>
+#include <linux/kref.h>
+#include <linux/limits.h>
+#include <linux/memcontrol.h>
+#include <linux/minmax.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/overflow.h>
+#include <linux/sched.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <net/net_namespace.h>
+#include <rdma/rdma_cmx_path.h>
+
+#include "resolve/prefetch.h"
+
+static unsigned int paths_max = 16384;
+module_param(paths_max, uint, 0644);
+MODULE_PARM_DESC(paths_max,
+		 "Maximum destinations of all outstanding calls of kernel consumers for many paths (default 16384)");
+
+/* Queries of one call that are outstanding at a time. */
+#define CMX_LANES	32u
+
+struct workqueue_struct *cmx_many_wq;
+
+/* Destinations of outstanding calls. */
+static atomic_t cmx_many_count = ATOMIC_INIT(0);
+
+static bool cmx_many_reserve(u32 count)
+{
+	u32 max = min_t(u32, READ_ONCE(paths_max), INT_MAX);
+	int n = atomic_read(&cmx_many_count);
+
+	do {
+		/* The limit may be lower than it was. */
+		if (count > max || n > max - count)
+			return false;
+	} while (!atomic_try_cmpxchg(&cmx_many_count, &n, n + count));
+	return true;
+}
+
+static void cmx_many_free(struct kref *ref)
+{
+	kvfree(container_of(ref, struct rdma_cmx_paths, ref));
+}
+
+void rdma_cmx_paths_put(struct rdma_cmx_paths *paths)
+{
+	if (!IS_ERR_OR_NULL(paths))
+		kref_put(&paths->ref, cmx_many_free);
+}
+EXPORT_SYMBOL_GPL(rdma_cmx_paths_put);
+
+static void cmx_many_query_free(struct kref *ref)
+{
+	struct rdma_cmx_paths_query *p = container_of(ref,
+						      struct rdma_cmx_paths_query,
+						      ref);
+
+	rdma_cmx_paths_put(p->paths);
+	kvfree(p->alt_dst);
+	mem_cgroup_put(p->memcg);
+	kvfree(p);
+	cmx_stat_dec(live_paths_queries);
+}
+
+void rdma_cmx_paths_query_put(struct rdma_cmx_paths_query *query)
+{
+	if (query)
+		kref_put(&query->ref, cmx_many_query_free);
+}
+EXPORT_SYMBOL_GPL(rdma_cmx_paths_query_put);
+
+/* It has ended: what it has reserved is free, and its own reference goes. */
+static void cmx_many_ended(struct rdma_cmx_paths_query *p, u32 count)
+{
+	atomic_sub(count, &cmx_many_count);
+	put_net(p->attr.net);
+	complete_all(&p->idle);
+	rdma_cmx_paths_query_put(p);
+}
+
+/* Of the last lane, unless the call is cancelled. */
+void cmx_many_call(struct rdma_cmx_paths_query *p)
+{
+	struct rdma_cmx_paths *paths = p->paths;
+	u32 i, count = paths->count;
+
+	for (i = 0; i < count; i++)
+		paths->found += !paths->paths[i].error;
+	p->paths = NULL;
+	p->done(p, paths, p->context);
+
+	spin_lock(&p->lock);
+	WRITE_ONCE(p->state, CMX_MANY_DONE);
+	p->caller = NULL;
+	spin_unlock(&p->lock);
+	cmx_many_ended(p, count);
+}
+
+bool rdma_cmx_paths_cancel(struct rdma_cmx_paths_query *query)
+{
+	bool first, self;
+	u32 i;
+
+	spin_lock(&query->lock);
+	first = query->state == CMX_MANY_RUNNING;
+	if (first)
+		WRITE_ONCE(query->state, CMX_MANY_CANCELLED);
+	self = query->caller == current;
+	spin_unlock(&query->lock);
+	if (first) {
+		for (i = 0; i < query->lane_count; i++)
+			cmx_lane_stop(&query->lanes[i]);
+		cmx_many_ended(query, query->paths->count);
+	} else if (!self) {
+		wait_for_completion(&query->idle);
+	}
+	return READ_ONCE(query->state) == CMX_MANY_CANCELLED;
+}
+EXPORT_SYMBOL_GPL(rdma_cmx_paths_cancel);
+
+/* The attributes of each query. Returns 0 or the errno of the call. */
+static int cmx_many_attr(struct rdma_cmx_paths_query *p,
+			 const struct rdma_cmx_paths_attr *attr)
+{
+	struct rdma_cmx_query_attr *query = &p->attr;
+
+	query->net = attr->net;
+	query->port_space = attr->port_space;
+	query->qp_type = attr->port_space ? 0 : IB_QPT_RC;
+	query->tos = attr->tos;
+	query->refresh = attr->refresh;
+	query->dev_port = attr->dev_port;
+	if (attr->dev) {
+		if (strscpy(p->dev, attr->dev, sizeof(p->dev)) < 0)
+			return -ENODEV;
+		query->dev = p->dev;
+	}
+	if (attr->src) {
+		if (!cmx_addr_size(attr->src->sa.sa_family))
+			return -EINVAL;
+		memcpy(&p->src, attr->src,
+		       cmx_addr_size(attr->src->sa.sa_family));
+		query->src = &p->src;
+	}
+	return 0;
+}
+
+/* With these attributes the query of a destination must be possible. */
+static int cmx_many_attr_check(const struct rdma_cmx_query_attr *query)
+{
+	struct rdma_cmx_query_attr attr = *query;
+	struct cmx_hints hints;
+
+	attr.has_port = true;
+	return cmx_hints_init(&hints, &attr) ?: cmx_device_hint(&hints, &attr);
+}
+
+/* Each address as far as its family goes; others fail one by one. */
+static void cmx_many_addr(union rdma_cmx_sockaddr *to,
+			  const union rdma_cmx_sockaddr *from)
+{
+	memset(to, 0, sizeof(*to));
+	memcpy(to, from, cmx_addr_size(from->sa.sa_family) ?:
+	       sizeof(from->sa.sa_family));
+}
+
+static int cmx_many_copy(struct rdma_cmx_paths_query *p,
+			 const struct rdma_cmx_paths_attr *attr)
+{
+	u32 i;
+
+	p->paths = kvzalloc(struct_size(p->paths, paths, attr->count),
+			    GFP_KERNEL_ACCOUNT);
+	if (!p->paths)
+		return -ENOMEM;
+	kref_init(&p->paths->ref);
+	p->paths->count = attr->count;
+	for (i = 0; i < attr->count; i++) {
+		cmx_many_addr(&p->paths->paths[i].dst, &attr->dst[i]);
+		p->paths->paths[i].error = -ETIMEDOUT;
+		if (attr->alternate)
+			p->paths->paths[i].alt_error = -ETIMEDOUT;
+		cond_resched();
+	}
+	p->alternate = attr->alternate;
+	if (!attr->alternate || !attr->alt_dst)
+		return 0;
+	p->alt_dst = kvmalloc_array(attr->count, sizeof(*p->alt_dst),
+				    GFP_KERNEL_ACCOUNT);
+	if (!p->alt_dst)
+		return -ENOMEM;
+	for (i = 0; i < attr->count; i++) {
+		cmx_many_addr(&p->alt_dst[i], &attr->alt_dst[i]);
+		cond_resched();
+	}
+	return 0;
+}
+
+static struct rdma_cmx_paths_query *
+cmx_many_alloc(const struct rdma_cmx_paths_attr *attr)
+{
+	u32 i, lanes = min(attr->count, CMX_LANES);
+	struct rdma_cmx_paths_query *p;
+	int ret;
+
+	p = kvzalloc(struct_size(p, lanes, lanes), GFP_KERNEL_ACCOUNT);
+	if (!p)
+		return ERR_PTR(-ENOMEM);
+	cmx_stat_inc(live_paths_queries);
+	kref_init(&p->ref);
+	spin_lock_init(&p->lock);
+	init_completion(&p->idle);
+	p->lane_count = lanes;
+	p->working = lanes;
+	for (i = 0; i < lanes; i++)
+		cmx_lane_init(&p->lanes[i], p);
+	ret = cmx_many_attr(p, attr) ?: cmx_many_attr_check(&p->attr) ?:
+	      cmx_many_copy(p, attr);
+	if (!ret)
+		return p;
+	rdma_cmx_paths_query_put(p);
+	return ERR_PTR(ret);
+}
+
+int rdma_cmx_paths_start(const struct rdma_cmx_paths_attr *attr,
+			 rdma_cmx_paths_fn done, void *context,
+			 struct rdma_cmx_paths_query **pquery)
+{
+	struct rdma_cmx_paths_query *p;
+	u32 i;
+
+	*pquery = NULL;
+	if (!attr->net || !attr->dst || !done || !attr->count ||
+	    attr->count > RDMA_CMX_MAX_PATHS)
+		return -EINVAL;
+	if (!cmx_many_reserve(attr->count))
+		return -EAGAIN;
+	p = cmx_many_alloc(attr);
+	if (IS_ERR(p)) {
+		atomic_sub(attr->count, &cmx_many_count);
+		return PTR_ERR(p);
+	}
+	get_net(p->attr.net);
+	p->memcg = get_mem_cgroup_from_mm(current->mm);
+	p->expires = jiffies + cmx_query_jiffies(attr->timeout_ms);
+	p->done = done;
+	p->context = context;
+	cmx_stat_inc(paths_queries);
+	cmx_stat_add(paths_destinations, attr->count);
+	*pquery = p;
+	/* @done may give back the caller's reference before this is through. */
+	kref_get(&p->ref);
+	kref_get(&p->ref);
+	for (i = 0; i < p->lane_count; i++)
+		queue_work(cmx_many_wq, &p->lanes[i].work);
+	rdma_cmx_paths_query_put(p);
+	return 0;
+}
+EXPORT_SYMBOL_GPL(rdma_cmx_paths_start);
+
+struct cmx_many_sync {
+	struct completion done;
+	struct rdma_cmx_paths *paths;
+};
+
+static void cmx_many_sync_done(struct rdma_cmx_paths_query *query,
+			       struct rdma_cmx_paths *paths, void *context)
+{
+	struct cmx_many_sync *sync = context;
+
+	sync->paths = paths;
+	complete(&sync->done);
+}
+
+struct rdma_cmx_paths *
+rdma_cmx_paths_get(const struct rdma_cmx_paths_attr *attr)
+{
+	struct rdma_cmx_paths_query *p;
+	struct cmx_many_sync sync;
+	int ret;
+
+	init_completion(&sync.done);
+	ret = rdma_cmx_paths_start(attr, cmx_many_sync_done, &sync, &p);
+	if (ret)
+		return ERR_PTR(ret);
+	/* After a signal all may still have come first. */
+	if (wait_for_completion_interruptible(&sync.done) &&
+	    rdma_cmx_paths_cancel(p))
+		sync.paths = ERR_PTR(-ERESTARTSYS);
+	rdma_cmx_paths_query_put(p);
+	return sync.paths;
+}
+EXPORT_SYMBOL_GPL(rdma_cmx_paths_get);
+
+/* The query of the alternate path, as its lane has sent it */
+static int cmx_many_forget_alt(const struct rdma_cmx_path *path,
+			       struct rdma_cmx_query_attr *query)
+{
+	char dev[IB_DEVICE_NAME_MAX];
+	int ret;
+
+	ret = cmx_many_dev(path, query->net, dev, NULL);
+	if (ret)
+		return ret;
+	query->src = NULL;
+	query->dst = &path->alt_dst;
+	query->dev = dev;
+	query->dev_port = path->alt_port_num;
+	return cmx_cached_path_forget(query, &path->rec[1].dgid);
+}
+
+int rdma_cmx_path_invalidate(const struct rdma_cmx_paths_attr *attr,
+			     const struct rdma_cmx_path *path)
+{
+	struct rdma_cmx_paths_query *p;
+	struct rdma_cmx_query_attr query;
+	int ret;
+
+	if (!attr->net)
+		return -EINVAL;
+	/* Nothing was found, so nothing is known. */
+	if (path->error)
+		return 0;
+	p = kzalloc(sizeof(*p), GFP_KERNEL);
+	if (!p)
+		return -ENOMEM;
+	ret = cmx_many_attr(p, attr);
+	query = p->attr;
+	query.dst = &path->dst;
+	if (!ret)
+		ret = cmx_cached_path_forget(&query, &path->rec[0].dgid);
+	if (!ret && !path->alt_error && path->alt_dst.sa.sa_family)
+		ret = cmx_many_forget_alt(path, &query);
+	kfree(p);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(rdma_cmx_path_invalidate);
+
+int cmx_prefetch_init(void)
+{
+	cmx_many_wq = alloc_workqueue("rdma_cmx_paths", WQ_UNBOUND,
+				      WQ_MAX_ACTIVE);
+	return cmx_many_wq ? 0 : -ENOMEM;
+}
+
+/* Consumers have ended or cancelled all calls. */
+void cmx_prefetch_exit(void)
+{
+	destroy_workqueue(cmx_many_wq);
+}

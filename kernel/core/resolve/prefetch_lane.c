@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The lanes of a call for many paths (prefetch.c).
+ *
+ * A lane has one query (query.c) outstanding at most, and takes the next
+ * destination when that has ended: one that costs much time holds up its lane
+ * only. The queries are those of a resolution, so what they leave in the cache
+ * is what an id looks for. For an alternate path a lane may send further
+ * queries, one for each other port of the device.
+ *
+ * A lane belongs to its work item, which is queued by the start, or by the
+ * callback of the query that it has started, never by both. Whoever cancels the
+ * call owns it once work item and query have ended.
+ */
+#include <linux/jiffies.h>
+#include <linux/minmax.h>
+#include <linux/sched.h>
+#include <linux/sched/mm.h>
+#include <linux/string.h>
+
+#include "resolve/prefetch.h"
+
+/* Ports of a device that are tried for an alternate path. */
+#define CMX_ALT_PORTS	4
+
+static bool cmx_many_running(const struct rdma_cmx_paths_query *p)
+{
+	return READ_ONCE(p->state) == CMX_MANY_RUNNING;
+}
+
+/* A lane has nothing to do any more; it may be gone when this returns. */
+static void cmx_lane_end(struct cmx_lane *lane)
+{
+	struct rdma_cmx_paths_query *p = lane->all;
+	bool last;
+
+	spin_lock(&p->lock);
+	last = !--p->working && p->state == CMX_MANY_RUNNING;
+	if (last) {
+		WRITE_ONCE(p->state, CMX_MANY_CALLING);
+		p->caller = current;
+	}
+	spin_unlock(&p->lock);
+	if (last)
+		cmx_many_call(p);
+}
+
+/* The next destination; false: there is none, or no time for one. */
+static bool cmx_lane_next(struct cmx_lane *lane)
+{
+	struct rdma_cmx_paths_query *p = lane->all;
+	bool more;
+
+	if (time_after_eq(jiffies, p->expires)) {
+		if (lane->alt_port)
+			p->paths->paths[lane->i].alt_error = -ETIMEDOUT;
+		return false;
+	}
+	if (lane->alt_port)
+		return true;
+	spin_lock(&p->lock);
+	more = p->next < p->paths->count;
+	if (more)
+		lane->i = p->next++;
+	spin_unlock(&p->lock);
+	return more;
+}
+
+static void cmx_lane_done(struct rdma_cmx_query *query,
+			  struct rdma_cmx_result *result, void *context)
+{
+	struct cmx_lane *lane = context;
+
+	lane->result = result;
+	queue_work(cmx_many_wq, &lane->work);
+}
+
+static u64 cmx_path_sid(const struct rdma_cmx_paths_query *p,
+			const union rdma_cmx_sockaddr *dst)
+{
+	u64 space = (u64)(p->attr.port_space ?: RDMA_PS_TCP) << 16;
+
+	switch (dst->sa.sa_family) {
+	case AF_INET:
+		return space + ntohs(dst->in.sin_port);
+	case AF_INET6:
+		return space + ntohs(dst->in6.sin6_port);
+	default:
+		return be64_to_cpu(dst->ib.sib_sid);
+	}
+}
+
+/* The same GID as an address, for a query from another port */
+static void cmx_path_alt_gid(const struct rdma_cmx_paths_query *p,
+			     const struct rdma_cmx_path *path,
+			     union rdma_cmx_sockaddr *dst)
+{
+	struct sockaddr_ib *ib = &dst->ib;
+
+	memset(dst, 0, sizeof(*dst));
+	ib->sib_family = AF_IB;
+	ib->sib_pkey = path->rec[0].pkey;
+	memcpy(&ib->sib_addr, &path->rec[0].dgid, sizeof(path->rec[0].dgid));
+	ib->sib_sid = cpu_to_be64(cmx_path_sid(p, &path->dst));
+	ib->sib_sid_mask = cpu_to_be64(~0ULL);
+	/* It has the traffic class; the source is made of this address. */
+	if (path->src.sa.sa_family == AF_INET6)
+		ib->sib_flowinfo = path->src.in6.sin6_flowinfo;
+	else if (path->src.sa.sa_family == AF_IB)
+		ib->sib_flowinfo = path->src.ib.sib_flowinfo;
+}
+
+static void cmx_lane_attr(const struct cmx_lane *lane,
+			  struct rdma_cmx_query_attr *attr)
+{
+	const struct rdma_cmx_paths_query *p = lane->all;
+	const struct rdma_cmx_path *path = &p->paths->paths[lane->i];
+
+	*attr = p->attr;
+	attr->dst = &path->dst;
+	if (!lane->alt_port)
+		return;
+	attr->dst = &path->alt_dst;
+	/* The source is that of the other port. */
+	attr->src = NULL;
+	attr->dev = lane->dev;
+	attr->dev_port = lane->alt_port;
+}
+
+/* NULL: the query is outstanding. */
+static struct rdma_cmx_result *cmx_lane_query(struct cmx_lane *lane)
+{
+	long left = lane->all->expires - jiffies;
+	struct rdma_cmx_query_attr attr;
+	struct rdma_cmx_result *known;
+	int ret;
+
+	cmx_lane_attr(lane, &attr);
+	/* 0 is another deadline, and this one may have come meanwhile. */
+	attr.timeout_ms = jiffies_to_msecs(max(left, 1L));
+	ret = rdma_cmx_query_start(&attr, cmx_lane_done, lane, &known,
+				   &lane->query);
+	return ret ? ERR_PTR(ret) : known;
+}
+
+/* Why the first entry of @res has no path, or 0. */
+static int cmx_path_error(const struct rdma_cmx_result *res)
+{
+	if (IS_ERR(res))
+		return PTR_ERR(res);
+	if (res->entries[0].error)
+		return res->entries[0].error;
+	return res->entries[0].route_count ? 0 : -EOPNOTSUPP;
+}
+
+/* The first record with other LIDs at both ends than @rec[0] */
+static bool cmx_path_second(const struct rdma_cmx_entry *e,
+			    struct sa_path_rec *rec)
+{
+	u32 i;
+
+	for (i = 1; !rdma_cmx_entry_path(e, i, &rec[1]); i++) {
+		if (sa_path_get_slid(&rec[1]) != sa_path_get_slid(&rec[0]) &&
+		    sa_path_get_dlid(&rec[1]) != sa_path_get_dlid(&rec[0]))
+			return true;
+	}
+	memset(&rec[1], 0, sizeof(rec[1]));
+	return false;
+}
+
+/* The port after the last one that was tried; the first path's is none. */
+static void cmx_lane_port(struct cmx_lane *lane, u32 ports, u32 own)
+{
+	do {
+		lane->alt_port++;
+	} while (lane->alt_port == own);
+	if (lane->alt_port > ports)
+		lane->alt_port = 0;
+}
+
+/* The name of the device of @path, and how many ports it has */
+int cmx_many_dev(const struct rdma_cmx_path *path, struct net *net, char *dev,
+		 u32 *ports)
+{
+	struct rdma_cmx_entry e = {
+		.ibdev_index = path->ibdev_index,
+		.port_num = path->port_num,
+	};
+	struct ib_device *ibdev;
+
+	ibdev = rdma_cmx_entry_device(&e, net);
+	if (!ibdev)
+		return -ENODEV;
+	strscpy(dev, dev_name(&ibdev->dev), IB_DEVICE_NAME_MAX);
+	if (ports)
+		*ports = ibdev->phys_port_cnt;
+	ib_device_put(ibdev);
+	return 0;
+}
+
+/* Prepares a query for an alternate path, if there is another port. */
+static void cmx_lane_other(struct cmx_lane *lane, struct rdma_cmx_path *path)
+{
+	const struct rdma_cmx_paths_query *p = lane->all;
+	u32 ports;
+
+	if (!lane->alt_left ||
+	    cmx_many_dev(path, p->attr.net, lane->dev, &ports)) {
+		lane->alt_port = 0;
+		return;
+	}
+	lane->alt_left--;
+	cmx_lane_port(lane, ports, path->port_num);
+	if (!lane->alt_port)
+		return;
+	if (p->alt_dst && p->alt_dst[lane->i].sa.sa_family)
+		path->alt_dst = p->alt_dst[lane->i];
+	else
+		cmx_path_alt_gid(p, path, &path->alt_dst);
+}
+
+static void cmx_lane_first(struct cmx_lane *lane, struct rdma_cmx_path *path,
+			   const struct rdma_cmx_result *res)
+{
+	const struct rdma_cmx_entry *e;
+
+	path->error = cmx_path_error(res);
+	if (lane->all->alternate)
+		path->alt_error = path->error ?: -ENOENT;
+	if (path->error)
+		return;
+	e = &res->entries[0];
+	path->src = e->src;
+	path->ibdev_index = e->ibdev_index;
+	path->port_num = e->port_num;
+	rdma_cmx_entry_path(e, 0, &path->rec[0]);
+	if (!lane->all->alternate)
+		return;
+	if (cmx_path_second(e, path->rec)) {
+		path->alt_error = 0;
+		path->alt_port_num = path->port_num;
+		return;
+	}
+	lane->alt_left = CMX_ALT_PORTS;
+	cmx_lane_other(lane, path);
+}
+
+static void cmx_lane_alternate(struct cmx_lane *lane, struct rdma_cmx_path *path,
+			       const struct rdma_cmx_result *res)
+{
+	int error = cmx_path_error(res);
+	struct sa_path_rec rec;
+
+	if (!error) {
+		rdma_cmx_entry_path(&res->entries[0], 0, &rec);
+		/* An SA is not to be trusted with that. */
+		if (sa_path_get_slid(&rec) == sa_path_get_slid(&path->rec[0]))
+			error = -ENOENT;
+	}
+	if (!error) {
+		path->rec[1] = rec;
+		path->alt_error = 0;
+		path->alt_port_num = lane->alt_port;
+		lane->alt_port = 0;
+		return;
+	}
+	/* That no other port reaches it is what -ENOENT says. */
+	if (error != -ENETUNREACH)
+		path->alt_error = error;
+	cmx_lane_other(lane, path);
+	if (!lane->alt_port)
+		memset(&path->alt_dst, 0, sizeof(path->alt_dst));
+}
+
+static void cmx_lane_take(struct cmx_lane *lane, struct rdma_cmx_result *res)
+{
+	struct rdma_cmx_path *path = &lane->all->paths->paths[lane->i];
+
+	if (lane->alt_port)
+		cmx_lane_alternate(lane, path, res);
+	else
+		cmx_lane_first(lane, path, res);
+	rdma_cmx_result_put(res);
+}
+
+/* From one query to the next. Returns false: one is outstanding. */
+static bool cmx_lane_run(struct cmx_lane *lane)
+{
+	struct rdma_cmx_result *res = lane->result;
+
+	rdma_cmx_query_put(lane->query);
+	lane->query = NULL;
+	lane->result = NULL;
+	for (;;) {
+		if (res)
+			cmx_lane_take(lane, res);
+		if (!cmx_many_running(lane->all) || !cmx_lane_next(lane))
+			return true;
+		res = cmx_lane_query(lane);
+		if (!res)
+			return false;
+		cond_resched();
+	}
+}
+
+static void cmx_lane_work(struct work_struct *work)
+{
+	struct cmx_lane *lane = container_of(work, struct cmx_lane, work);
+	struct mem_cgroup *old;
+	bool end;
+
+	/* Whoever has cancelled it takes what the lane has. */
+	if (!cmx_many_running(lane->all))
+		return;
+	old = set_active_memcg(lane->all->memcg);
+	end = cmx_lane_run(lane);
+	set_active_memcg(old);
+	if (end)
+		cmx_lane_end(lane);
+}
+
+void cmx_lane_init(struct cmx_lane *lane, struct rdma_cmx_paths_query *all)
+{
+	lane->all = all;
+	INIT_WORK(&lane->work, cmx_lane_work);
+}
+
+/* Nothing of it runs afterwards. */
+void cmx_lane_stop(struct cmx_lane *lane)
+{
+	cancel_work_sync(&lane->work);
+	if (lane->query) {
+		rdma_cmx_query_cancel(lane->query);
+		/* Its callback may have queued it. */
+		cancel_work_sync(&lane->work);
+		rdma_cmx_query_put(lane->query);
+		lane->query = NULL;
+	}
+	rdma_cmx_result_put(lane->result);
+	lane->result = NULL;
+}

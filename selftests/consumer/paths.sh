@@ -1,0 +1,207 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# KA-09: many paths in one call, before they are needed: found, shared, taken by
+# connects without a query, forgotten; a second path from LMC; deadline, cancel,
+# limits, namespaces, unload.
+. /usr/lib/rdma-cmx/selftests/lib.sh
+. /usr/lib/rdma-cmx/selftests/fabric.sh
+dir=/sys/kernel/debug/cmx_consumer
+first=$(fab_dev 1) fourth=$(fab_dev 4)
+
+do_() {
+	echo "$*" >$dir/command || return
+	cat $dir/result
+}
+
+# gid_short DEV: as the kernel writes it
+gid_short() {
+	dev_gid "$1" | sed -e 's/:0\{1,3\}\([0-9a-f]\)/:\1/g' \
+		-e 's/^fe80:0:0:0:/fe80::/'
+}
+
+# path N: the record from the first device to the N-th
+path() {
+	local dev
+
+	dev=$(fab_dev "$1")
+	echo "$(gid_short "$first") $(dev_lid "$first") ->" \
+		"$(gid_short "$dev") $(dev_lid "$dev") port=1"
+}
+
+# sent NAME COUNT COMMAND...: queries that reached the SA meanwhile; sets $result.
+# Nobody else has such queries: those of rdma_cm and IPoIB are of method 1.
+sent() {
+	local name=$1 count=$2 before
+
+	shift 2
+	before=$(sa_requests 0x12 0x0035)
+	result=$(do_ "$@")
+	is "KA-09: $name" $(($(sa_requests 0x12 0x0035) - before)) "$count"
+}
+
+# Several hosts, or each address would be one of our own
+modprobe cmx_consumer || plan_skip "cmx_consumer.ko is not installed"
+for n in 2 3 4; do
+	ok "a namespace with device $n" host_add "peer$n" $n
+done
+param sa_cache_ms 3600000
+patient 5000
+addresses="10.66.0.2 10.66.0.3 10.66.0.4"
+gids="gid:$(dev_gid "$(fab_dev 2)") gid:$(dev_gid "$(fab_dev 3)")"
+gids+=" gid:$(dev_gid "$fourth")"
+
+# --- bad input ---
+
+is "KA-09: bad attributes" "$(do_ paths-bad)" \
+	"-22 -22 -22 -22 -22 -19 -19 -22 -91 -22"
+like "KA-09: a source of another family" \
+	"$(do_ paths src=10.66.0.1 gid:fe80::1)" 'error=-22$'
+
+# --- found once, and taken from the cache ---
+
+# An event of a port may empty the cache of all.
+once() {
+	do_ paths refresh "$addresses" >/dev/null
+	before=$(sa_requests 0x12 0x0035)
+	result=$(do_ paths "$addresses")
+	[ "$(sa_requests 0x12 0x0035)" = "$before" ]
+}
+wait_for 90 once
+is "KA-09: the second time from the cache" $? 0
+is "KA-09: all are found" "$result" "found=3 of 3
+error=0 $(path 2)
+error=0 $(path 3)
+error=0 $(path 4)"
+is "KA-09: by the call that waits" "$(do_ paths-sync "$addresses")" "$result"
+sent "a refresh queries the SA for each" 3 paths refresh "$addresses"
+is "KA-09: the same paths" "$(echo "$result" | head -n 1)" "found=3 of 3"
+do_ resolve 10.66.0.3 7900 qp=2 noroute >/dev/null
+is "KA-09: an id takes the path without a query" \
+	"$(do_ path-known 0 0)" "known=0"
+is "KA-09: rdma_cm connects by the record" "$(do_ paths-use 1 0)" "used=0"
+
+# A connect by address: rdma_cm's queries are lost, so it needs none.
+knob_set "$first" faults 'drop class=3 method=0x01 attr=0x35'
+before=$(counter sa_queries)
+like "KA-09: connect by name takes it" \
+	"$(do_ connect routed -- 10.66.0.2 7900 src=10.66.0.1)" 'step=up error=0'
+do_ connect-end >/dev/null
+is "KA-09: without a query" "$(counter sa_queries)" "$before"
+knob_set "$first" faults clear
+
+# --- forgotten ---
+
+do_ paths "$addresses" >/dev/null
+is "KA-09: a path is forgotten" "$(do_ paths-forget 1)" "forgot=0"
+sent "which costs one query" 1 paths "$addresses"
+do_ paths-forget 0 >/dev/null
+do_ resolve 10.66.0.2 7900 qp=2 noroute >/dev/null
+is "KA-09: an id finds it no more" "$(do_ path-known 0 0)" "known=-2"
+do_ paths "$addresses" >/dev/null
+ip neigh flush dev "$(dev_netdev "$first")"
+is "KA-09: forgotten without its neighbour" "$(do_ paths-forget 2)" "forgot=0"
+sent "it costs one query" 1 paths "$addresses"
+
+# --- GIDs, and destinations that fail ---
+
+like "KA-09: by GID" "$(do_ paths "$gids")" '^found=3 of 3$'
+ip route add 10.77.0.0/24 via 10.66.0.2 dev "$(dev_netdev "$first")"
+ip route add prohibit 10.78.0.0/24
+is "KA-09: each fails for itself" \
+	"$(do_ paths 10.66.0.99 10.66.0.2 10.77.0.1 gid:fe80::dead 10.78.0.1 \
+		gid:2001:db8::1 | sed "s/ $(gid_short "$first").*//")" \
+	"found=1 of 6
+error=-113
+error=0
+error=-95
+error=-2
+error=-13
+error=-101"
+ip route del 10.77.0.0/24
+ip route del prohibit 10.78.0.0/24
+is "KA-09: another device reaches none" \
+	"$(do_ paths "dev=$first" devport=2 10.66.0.2)" "error=-6"
+
+# --- equal ones share a query; many ---
+
+do_ paths "$addresses" >/dev/null
+for n in 0 1 2; do
+	do_ paths-forget $n >/dev/null
+done
+sent "300 destinations are three queries" 3 paths repeat=100 "$addresses"
+is "KA-09: all are found" "$(echo "$result" | head -n 1)" "found=300 of 300"
+# Those that are outstanding at a time share one; later ones begin another.
+param sa_cache_ms 0
+before=$(counter sa_coalesced)
+is "KA-09: without a cache" \
+	"$(do_ paths repeat=100 "$addresses" | head -n 1)" \
+	"found=300 of 300"
+ok "KA-09: outstanding queries are shared" \
+	test "$(counter sa_coalesced)" -gt "$before"
+param sa_cache_ms 3600000
+param paths_max 2
+is "KA-09: above paths_max" "$(do_ paths "$addresses")" "error=-11"
+param paths_max 16384
+
+# --- a silent SA: deadline, cancel, others ---
+
+do_ paths "$addresses" >/dev/null
+sm_pause
+do_ paths-forget 0 >/dev/null
+is "KA-09: what is known is found although the SA is silent" \
+	"$(do_ paths timeout=2000 "$addresses" | sed 's/ .*->.*//')" \
+	"found=2 of 3
+error=-110
+error=0
+error=0"
+do_ paths-start refresh timeout=60000 repeat=100 "$addresses" >/dev/null
+ok "KA-09: a call is outstanding" \
+	wait_for 60 test "$(counter live_paths_queries)" = 1
+is "KA-09: it is cancelled" "$(do_ paths-cancel)" \
+	"cancelled=1 calls=0 again=1"
+sm_resume
+is "KA-09: the callback cancels its own call" \
+	"$(do_ paths inside refresh "$addresses" | head -n 1)" "found=3 of 3"
+is "KA-09: that it has run is what a cancel reports" "$(do_ paths-cancel)" \
+	"cancelled=0 calls=1 again=0"
+
+# --- another namespace ---
+
+before=$(sa_requests 0x12 0x0035)
+on peer2 sh -c 'echo paths own-net 10.66.0.3 >&3' 3>$dir/command
+like "KA-09: a namespace has its own device" "$(cat $dir/result)" \
+	"^error=0 $(gid_short "$(fab_dev 2)") "
+is "KA-09: and nothing of another's cache" \
+	$(($(sa_requests 0x12 0x0035) - before)) 1
+
+# --- a second path ---
+
+is "KA-09: a port with one LID has no second path" \
+	"$(do_ paths alt 10.66.0.2 | tail -n 1)" "error=0 $(path 2) alt=-2"
+sm_stop
+sm_start "$first" -l 1
+ok "OpenSM -l 1 starts" port_active_wait
+# alternate TEXT: another SLID and another DLID?
+alternate() {
+	do_ paths alt refresh 10.66.0.3 >alt.log
+	sed -n 's/^error=0 [^ ]* \([0-9]*\) -> [^ ]* \([0-9]*\) port=1 alt=0 [^ ]* \([0-9]*\) -> [^ ]* \([0-9]*\) port=1$/\1 \2 \3 \4/p' \
+		alt.log >lids.log
+	read -r slid dlid slid2 dlid2 <lids.log &&
+		[ "$slid" != "$slid2" ] && [ "$dlid" != "$dlid2" ]
+}
+cd "$(mktemp -d)" || exit
+wait_for 120 alternate
+is "KA-09: with LMC 1 the second path has other LIDs" $? 0
+is "KA-09: rdma_cm connects by it" "$(do_ paths-use 0 1)" "used=0"
+sm_stop
+sm_start
+ok "OpenSM starts with LMC 0" port_active_wait
+
+# --- unload ---
+
+sm_pause
+do_ paths-start refresh timeout=60000 repeat=100 "$addresses" >/dev/null
+ok "KA-09 OPS-04: the consumer is unloaded in mid-call" wait_for 60 rmmod cmx_consumer
+sm_resume
+ok "no object is left" wait_for 90 live_none
+finish

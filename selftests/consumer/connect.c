@@ -13,8 +13,9 @@
  * WORDS: routed: no setup; deadline=MS delay=MS tos=N; data=N: bytes of private
  * data, all zero; hex=DIGITS: this private data; fail: the setup fails; no-qp:
  * it makes no queue pair; cancel=setup, teardown, done: cancelled there; times:
- * print them; setup-ms=N, teardown-ms=N: how long these take, each second
- * teardown twice as long; handler-ends: the id's handler returns 1 in the end.
+ * print them; whole: print how many bytes of "listen ... N" have come;
+ * setup-ms=N, teardown-ms=N: how long these take, each second teardown twice as
+ * long; handler-ends: the id's handler returns 1 in the end.
  *
  * The result is a line for the call and one for each candidate. What the
  * callbacks write is under connecting.lock.
@@ -36,6 +37,7 @@ static struct {
 	bool fail;
 	bool no_qp;
 	bool times;
+	bool whole;
 	bool handler_ends;
 	u32 setup_ms;
 	u32 teardown_ms;
@@ -212,6 +214,8 @@ static int connect_word(char *word, struct rdma_cmx_connect_attr *attr)
 		connecting.no_qp = true;
 	else if (!strcmp(word, "times"))
 		connecting.times = true;
+	else if (!strcmp(word, "whole"))
+		connecting.whole = true;
 	else if (!strcmp(word, "handler-ends"))
 		connecting.handler_ends = true;
 	else if (!value)
@@ -258,6 +262,7 @@ static int connect_parse(char *line, struct rdma_cmx_connect_attr *attr,
 	connecting.fail = false;
 	connecting.no_qp = false;
 	connecting.times = false;
+	connecting.whole = false;
 	connecting.handler_ends = false;
 	connecting.setup_ms = 0;
 	connecting.teardown_ms = 0;
@@ -299,6 +304,7 @@ static const char *connect_step(enum rdma_cmx_connect_step step)
 static size_t connect_print_one(const struct rdma_cmx_candidate *out,
 				char *text, size_t size)
 {
+	unsigned int n = 0;
 	size_t len;
 
 	if (out->dst.sa.sa_family == AF_IB)
@@ -313,6 +319,11 @@ static size_t connect_print_one(const struct rdma_cmx_candidate *out,
 	if (connecting.times)
 		len += scnprintf(text + len, size - len, " start=%u end=%u",
 				 out->start_ms, out->end_ms);
+	if (connecting.whole) {
+		while (n < out->data_len && out->data[n] == consumer_pattern()[n])
+			n++;
+		len += scnprintf(text + len, size - len, " whole=%u", n);
+	}
 	len += scnprintf(text + len, size - len, " data=%.*s\n",
 			 min(out->data_len, (u8)7), out->data);
 	return len;

@@ -160,3 +160,14 @@ int consumer_end_echo(struct consumer_end *end)
 		return -ETIMEDOUT;
 	return end->good ? 0 : -EBADMSG;
 }
+
+/* Bytes of private data that are known: U8_MAX of them */
+const u8 *consumer_pattern(void)
+{
+	static u8 bytes[U8_MAX];
+	int i;
+
+	for (i = 0; i < U8_MAX; i++)
+		bytes[i] = 'a' + i % 26;
+	return bytes;
+}

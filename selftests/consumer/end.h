@@ -27,5 +27,6 @@ struct consumer_end {
 struct consumer_end *consumer_end_make(struct rdma_cm_id *id, bool server);
 void consumer_end_free(struct consumer_end *end);
 int consumer_end_echo(struct consumer_end *end);
+const u8 *consumer_pattern(void);
 
 #endif /* CMX_CONSUMER_END_H */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Targets:
- *	listen ADDRESS PORT MODE	accept: and send back what comes, with
+ *	listen ADDRESS PORT MODE [N]	accept: and send back what comes, with
  *			private data "welcome"; reject: with "go away"; hang: no
  *			reply; drop: accept, and disconnect at once; first: no
  *			reply to the first request, accept the others; patient:
@@ -9,7 +9,7 @@
  *			accept, and disconnect while a connect.c takes down a
  *			candidate that stopped. ADDRESS
  *			"gid:GID": PORT is the service id, of RDMA_PS_IB or
- *			RDMA_PS_TCP
+ *			RDMA_PS_TCP. N: that many bytes of private data instead
  *	listened	how many requests, connections and ends there were, and
  *			the private data of the last request
  *	unlisten	end all of them
@@ -33,6 +33,8 @@
 struct target {
 	struct rdma_cm_id *id;
 	char mode;		/* first letter */
+	const u8 *reply;	/* private data */
+	u8 reply_len;
 	unsigned int asked;	/* requests that have come */
 };
 
@@ -59,11 +61,11 @@ static struct {
 	.accepted = LIST_HEAD_INIT(listening.accepted),
 };
 
-static int listen_accept(struct accepted *a)
+static int listen_accept(struct accepted *a, const struct target *target)
 {
 	struct rdma_conn_param param = {
-		.private_data = "welcome",
-		.private_data_len = 7,
+		.private_data = target->reply,
+		.private_data_len = target->reply_len,
 		.responder_resources = 1,
 		.initiator_depth = 1,
 		.rnr_retry_count = 7,
@@ -141,7 +143,8 @@ static int listen_request(struct rdma_cm_id *id, struct rdma_cm_event *event)
 		memcpy(listening.data, conn->private_data,
 		       min_t(int, conn->private_data_len, LISTEN_SHOWN));
 	if (target->mode == 'r') {
-		rdma_reject(id, "go away", 7, IB_CM_REJ_CONSUMER_DEFINED);
+		rdma_reject(id, target->reply, target->reply_len,
+			    IB_CM_REJ_CONSUMER_DEFINED);
 		return 1;
 	}
 	a = kzalloc(sizeof(*a), GFP_KERNEL);
@@ -157,7 +160,7 @@ static int listen_request(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	id->context = a;
 	id->event_handler = listen_accepted_event;
 	if (a->mode != 'h')
-		ret = listen_accept(a);
+		ret = listen_accept(a, target);
 	if (ret) {
 		if (a->end)
 			consumer_end_free(a->end);
@@ -194,22 +197,37 @@ static int listen_ib(union rdma_cmx_sockaddr *addr, u64 sid)
 	return sid >> 16 == RDMA_PS_TCP ? RDMA_PS_TCP : RDMA_PS_IB;
 }
 
+/* What the target at @mode says: the usual words, or @len bytes */
+static int listen_reply(struct target *target, const char *mode, const char *len)
+{
+	target->reply = *mode == 'r' ? "go away" : "welcome";
+	target->reply_len = 7;
+	if (!len)
+		return 0;
+	target->reply = consumer_pattern();
+	return kstrtou8(len, 10, &target->reply_len);
+}
+
 static int listen_start(char *line)
 {
 	char *address = strsep(&line, " "), *port = strsep(&line, " ");
 	struct target *target = listening.targets;
 	int ps = RDMA_PS_TCP, ret;
 	union rdma_cmx_sockaddr addr;
+	char *mode = line ? strsep(&line, " ") : NULL;
 	struct rdma_cm_id *id;
 	u64 number;
 
-	if (!line || consumer_parse_addr(address, &addr) ||
+	if (!mode || consumer_parse_addr(address, &addr) ||
 	    kstrtou64(port, 0, &number))
 		return -EINVAL;
 	while (target < listening.targets + LISTENERS && target->id)
 		target++;
 	if (target == listening.targets + LISTENERS)
 		return -ENOSPC;
+	ret = listen_reply(target, mode, line);
+	if (ret)
+		return ret;
 	if (addr.sa.sa_family == AF_IB)
 		ps = listen_ib(&addr, number);
 	else if (addr.sa.sa_family == AF_INET)
@@ -219,7 +237,7 @@ static int listen_start(char *line)
 	id = rdma_create_id(&init_net, listen_event, target, ps, IB_QPT_RC);
 	if (IS_ERR(id))
 		return PTR_ERR(id);
-	target->mode = *line;
+	target->mode = *mode;
 	target->asked = 0;
 	target->id = id;
 	ret = rdma_bind_addr(id, &addr.sa);

@@ -96,6 +96,9 @@ static int initiator_status(char *text, const struct kernel_param *kp)
 	len = sysfs_emit(text, "attempts=%u connects=%u blocks=%u retried=%u ",
 			 initiator.attempts, initiator.connects,
 			 initiator.blocks, initiator.retried);
+	if (initiator.dst.sa.sa_family == AF_IB)
+		len += sysfs_emit_at(text, len, "pkey=%#x ",
+				     ntohs(initiator.dst.ib.sib_pkey));
 	len += sysfs_emit_at(text, len, "longest_ms=%u wrong=%u error=%d dst=",
 			     initiator.longest_ms, initiator.wrong,
 			     initiator.error);

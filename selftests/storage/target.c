@@ -17,6 +17,7 @@
 #include <linux/string.h>
 #include <linux/workqueue.h>
 #include <net/net_namespace.h>
+#include <rdma/ib_addr.h>
 #include <rdma/ib_cm.h>
 #include <rdma/rdma_cmx_service.h>
 
@@ -33,6 +34,10 @@ MODULE_PARM_DESC(name, "Name of the service to advertise, none: no service");
 static char *dev;
 module_param(dev, charp, 0444);
 MODULE_PARM_DESC(dev, "The only device to serve at, and to advertise it at");
+
+static ushort pkey;
+module_param(pkey, ushort, 0444);
+MODULE_PARM_DESC(pkey, "The only partition to serve, and to advertise it in, 0: all, the port's first");
 
 static uint connections = 64;
 module_param(connections, uint, 0444);
@@ -224,6 +229,9 @@ static int target_request(struct rdma_cm_id *id,
 		return target_refuse(id, why);
 	if (dev && strcmp(dev, dev_name(&id->device->dev)))
 		return target_refuse(id, "device");
+	/* A listener of rdma_cm takes requests of all partitions. */
+	if (pkey && pkey != ib_addr_get_pkey(&id->route.addr.dev_addr))
+		return target_refuse(id, "partition");
 	peer = target_peer_new();
 	if (IS_ERR(peer))
 		return target_refuse(id, PTR_ERR(peer) == -EBUSY ? "full" :
@@ -274,7 +282,7 @@ static struct rdma_cm_id *target_listen_service(u64 id)
 {
 	struct sockaddr_ib any = {
 		.sib_family = AF_IB,
-		.sib_pkey = htons(0xffff),
+		.sib_pkey = htons(pkey ?: 0xffff),
 		.sib_sid = cpu_to_be64(id),
 		.sib_sid_mask = cpu_to_be64(U64_MAX),
 	};
@@ -288,6 +296,7 @@ static int target_advertise(void)
 		.net = &init_net,
 		.name = name,
 		.id = (u64)RDMA_PS_IB << 16 | port,
+		.pkey = pkey,
 		.dev = dev,
 	};
 

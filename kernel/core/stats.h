@@ -49,6 +49,12 @@
 	X(sa_memory_refused)	/* responses refused by sa_kb_per_user */ \
 	X(sa_events)		/* changes of a port that emptied its cache */	\
 	X(sa_cached)		/* answers in the caches */		\
+	X(sa_subscribed)	/* ports whose SA reports changes of paths */ \
+	X(sa_subscribes)	/* subscriptions that were sent to an SA */ \
+	X(sa_subscribe_errors)	/* attempts to subscribe that failed */	\
+	X(sa_reports)		/* reports of SAs: a GID in, out of service */ \
+	X(sa_reports_ignored)	/* not from the SA, malformed, or of no use */ \
+	X(paths_dropped)	/* paths that were dropped for a report */ \
 	X(live_queries)							\
 	X(live_lookups)							\
 	X(live_results)							\

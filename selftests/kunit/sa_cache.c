@@ -2,7 +2,9 @@
 /*
  * Cached responses: the cache keeps them for sa_cache_ms from the query on,
  * never longer than a lease or beyond a change of generation, and within its
- * limits; it drops the oldest first.
+ * limits; it drops the oldest first. While the SA reports changes, paths that
+ * were queried since then live for sa_path_cache_ms; a report drops those to
+ * its GID.
  */
 #include <linux/slab.h>
 
@@ -28,6 +30,8 @@ static void cache_exit(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, cache->count, 0u);
 	KUNIT_EXPECT_EQ(test, cache->bytes, (size_t)0);
 	KUNIT_EXPECT_TRUE(test, list_empty(&cache->entries));
+	KUNIT_EXPECT_TRUE(test, list_empty(&cache->paths));
+	KUNIT_EXPECT_TRUE(test, hash_empty(cache->gids));
 	kvfree(cache);
 }
 
@@ -240,6 +244,132 @@ static void cache_memory(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, get(201), 1);
 }
 
+/* A path query to the GID whose last byte is @gid; @n makes it another one. */
+static void path_key_make(struct cmx_sa_key *key, u8 gid, u8 n)
+{
+	memset(key, 0, sizeof(*key));
+	key->net = 1 + n;
+	key->query.attr_id = cpu_to_be16(0x35);
+	key->query.method = IB_SA_METHOD_GET_TABLE;
+	key->query.rec_len = 64;
+	/* DGID: component 2, at byte 8 */
+	key->query.comp_mask = cpu_to_be64(1 << 2);
+	key->query.rec[8] = 0xfe;
+	key->query.rec[8 + 15] = gid;
+}
+
+static bool put_path(u8 gid, u8 n, unsigned long sent_at)
+{
+	struct cmx_sa_key key;
+
+	path_key_make(&key, gid, n);
+	return put_at(&key, fake_services(1, "s"), sent_at,
+		      cmx_sa_cache_generation(cache));
+}
+
+static int get_path(u8 gid, u8 n)
+{
+	struct cmx_sa_key key;
+
+	path_key_make(&key, gid, n);
+	return get_key(&key);
+}
+
+/* The time at which the SA begins to report */
+static void follow(struct kunit *test)
+{
+	KUNIT_EXPECT_TRUE(test, cmx_sa_cache_follow(cache,
+			  cmx_sa_cache_generation(cache)));
+}
+
+static void cache_followed(struct kunit *test)
+{
+	struct module *core = cmx_kunit_module();
+	unsigned long since;
+	struct cmx_sa_key key;
+
+	param_set(test, core, "sa_cache_ms", 15000);
+	param_set(test, core, "sa_path_cache_ms", 600000);
+	/* An earlier query may have had a response of before a change. */
+	put_path(1, 0, jiffies - 20 * HZ);
+	KUNIT_EXPECT_EQ(test, get_path(1, 0), -1);
+	follow(test);
+	KUNIT_EXPECT_EQ(test, get_path(1, 0), -1);
+	/* As if it had begun long ago */
+	since = jiffies - 700 * HZ;
+	cache->followed_since = since;
+	put_path(2, 0, jiffies - 599 * HZ);
+	KUNIT_EXPECT_EQ(test, get_path(2, 0), 1);
+	put_path(3, 0, jiffies - 601 * HZ);
+	KUNIT_EXPECT_EQ(test, get_path(3, 0), -1);
+	/* Only paths */
+	key_make(&key, 1);
+	put_at(&key, fake_services(1, "s"), jiffies - 20 * HZ,
+	       cmx_sa_cache_generation(cache));
+	KUNIT_EXPECT_EQ(test, get(1), -1);
+	/* A subscription that is renewed */
+	follow(test);
+	KUNIT_EXPECT_EQ(test, cache->followed_since, since);
+	KUNIT_EXPECT_EQ(test, get_path(2, 0), 1);
+	param_set(test, core, "sa_path_cache_ms", 0);
+	KUNIT_EXPECT_EQ(test, get_path(2, 0), -1);
+	param_set(test, core, "sa_path_cache_ms", 600000);
+	KUNIT_EXPECT_EQ(test, get_path(2, 0), 1);
+	/* It is lost: what there is does not live long any more. */
+	cmx_sa_cache_unfollow(cache);
+	KUNIT_EXPECT_EQ(test, get_path(2, 0), -1);
+	follow(test);
+	KUNIT_EXPECT_EQ(test, get_path(2, 0), -1);
+	/* One of before an event is none. */
+	cmx_sa_cache_drop(cache);
+	KUNIT_EXPECT_FALSE(test, cmx_sa_cache_follow(cache,
+			   cmx_sa_cache_generation(cache) - 1));
+	put_path(2, 0, jiffies - 20 * HZ);
+	KUNIT_EXPECT_EQ(test, get_path(2, 0), -1);
+}
+
+static void cache_gid(struct kunit *test)
+{
+	union ib_gid gid = { .raw = { 0xfe, [15] = 2 } };
+	u32 count;
+	int i;
+
+	/* More than a step */
+	for (i = 0; i < 200; i++)
+		put_path(2, i, jiffies);
+	for (i = 0; i < 100; i++)
+		put_path(3 + i, 0, jiffies);
+	put(1, 1);
+	count = cache->count;
+	KUNIT_EXPECT_EQ(test, cmx_sa_cache_drop_gid(cache, &gid), 200u);
+	KUNIT_EXPECT_EQ(test, cache->count, count - 200);
+	for (i = 0; i < 200; i++)
+		KUNIT_EXPECT_EQ(test, get_path(2, i), -1);
+	for (i = 0; i < 100; i++)
+		KUNIT_EXPECT_EQ(test, get_path(3 + i, 0), 1);
+	KUNIT_EXPECT_EQ(test, get(1), 1);
+	KUNIT_EXPECT_EQ(test, cmx_sa_cache_drop_gid(cache, &gid), 0u);
+	put_path(2, 0, jiffies);
+	KUNIT_EXPECT_EQ(test, get_path(2, 0), 1);
+}
+
+/* The oldest one goes first, of whatever kind. */
+static void cache_kinds(struct kunit *test)
+{
+	param_set(test, cmx_kunit_module(), "sa_cache_entries", 3);
+	put(1, 1);
+	schedule_timeout_uninterruptible(2);
+	put_path(1, 0, jiffies);
+	schedule_timeout_uninterruptible(2);
+	put(2, 1);
+	put_path(2, 0, jiffies);
+	KUNIT_EXPECT_EQ(test, get(1), -1);
+	KUNIT_EXPECT_EQ(test, get_path(1, 0), 1);
+	put(3, 1);
+	KUNIT_EXPECT_EQ(test, get_path(1, 0), -1);
+	KUNIT_EXPECT_EQ(test, get(2), 1);
+}
+
 static struct kunit_case cache_cases[] = {
 	KUNIT_CASE(cache_hit),
 	KUNIT_CASE(cache_generation),
@@ -248,6 +378,9 @@ static struct kunit_case cache_cases[] = {
 	KUNIT_CASE(cache_nothing),
 	KUNIT_CASE(cache_entries),
 	KUNIT_CASE(cache_memory),
+	KUNIT_CASE(cache_followed),
+	KUNIT_CASE(cache_gid),
+	KUNIT_CASE(cache_kinds),
 	{}
 };
 

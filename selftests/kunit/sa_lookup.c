@@ -147,6 +147,50 @@ static void lookup_coalesce(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, outstanding(1), 0u);
 }
 
+static int path_send(struct caller *a, u8 gid)
+{
+	struct cmx_sa_query q = {
+		.attr_id = cpu_to_be16(0x35),
+		.method = IB_SA_METHOD_GET_TABLE,
+		.rec_len = 64,
+		.comp_mask = cpu_to_be64(1 << 2),
+		.rec[8] = 0xfe,
+		.rec[8 + 15] = gid,
+	};
+
+	memset(&a->waiter, 0, sizeof(a->waiter));
+	a->waiter.done = caller_done;
+	reinit_completion(&a->done);
+	atomic_set(&a->calls, 0);
+	return cmx_sa_lookup(fake.port[1], &init_net, KUIDT_INIT(0), &q,
+			     &a->waiter);
+}
+
+/* A path that changes while a query is outstanding */
+static void lookup_gid_changed(struct kunit *test)
+{
+	union ib_gid gid = { .raw = { 0xfe, [15] = 9 } };
+
+	KUNIT_ASSERT_EQ(test, 0, path_send(&callers[0], 9));
+	cmx_sa_gid_changed(fake.port[1], &gid);
+	/* A later query does not join an earlier one. */
+	KUNIT_ASSERT_EQ(test, 0, path_send(&callers[1], 9));
+	KUNIT_EXPECT_EQ(test, outstanding(1), 2u);
+	/* The response to the earlier one is used, but not cached. */
+	respond(test, 1, 1, 0);
+	expect_done(test, &callers[0], 0, 1);
+	KUNIT_ASSERT_EQ(test, 0, path_send(&callers[0], 9));
+	KUNIT_EXPECT_EQ(test, outstanding(1), 1u);
+	KUNIT_EXPECT_EQ(test, atomic_read(&callers[0].calls), 0);
+	/* That to the later one is. */
+	respond(test, 1, 2, 0);
+	expect_done(test, &callers[0], 0, 2);
+	expect_done(test, &callers[1], 0, 2);
+	KUNIT_ASSERT_EQ(test, 0, path_send(&callers[0], 9));
+	expect_done(test, &callers[0], 0, 2);
+	KUNIT_EXPECT_EQ(test, outstanding(1), 0u);
+}
+
 /* A different query or port is a different request. */
 static void lookup_apart(struct kunit *test)
 {
@@ -598,6 +642,7 @@ static void lookup_changes(struct kunit *test)
 
 static struct kunit_case lookup_cases[] = {
 	KUNIT_CASE(lookup_coalesce),
+	KUNIT_CASE(lookup_gid_changed),
 	KUNIT_CASE(lookup_apart),
 	KUNIT_CASE(lookup_errors),
 	KUNIT_CASE(lookup_busy),

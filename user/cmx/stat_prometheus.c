@@ -24,7 +24,7 @@
 static bool is_gauge(const char *name)
 {
 	return !strncmp(name, "live_", 5) || !strcmp(name, "sa_cached") ||
-	       !strcmp(name, "sa_ports");
+	       !strcmp(name, "sa_ports") || !strcmp(name, "sa_subscribed");
 }
 
 /* The names are files in sysfs; what is no metric's name is passed over. */

@@ -6,7 +6,11 @@
  * as the shortest lease among its service records. An event after which the SA
  * may respond differently gives the cache a new generation; entries of an older
  * one are not found any more, even before they are freed. At a limit the oldest
- * entries are dropped first: they would expire soon.
+ * entries are dropped first.
+ *
+ * While the SA reports changes of paths (inform.c), a path whose query was sent
+ * since then lives for sa_path_cache_ms instead. A report drops the paths to its
+ * GID, which have an index.
  *
  * cmx_sa_cache.lock guards all of a cache. Answers are freed without it, and
  * nothing under it takes longer with the number of entries.
@@ -23,6 +27,11 @@ module_param(sa_cache_ms, uint, 0644);
 MODULE_PARM_DESC(sa_cache_ms,
 		 "Lifetime in ms of cached SA responses (default 15000, 0: none are cached)");
 
+static unsigned int sa_path_cache_ms = 600000;
+module_param(sa_path_cache_ms, uint, 0644);
+MODULE_PARM_DESC(sa_path_cache_ms,
+		 "Lifetime in ms of cached paths while the SA reports changes (default 600000, 0: sa_cache_ms)");
+
 static unsigned int sa_cache_entries = 4096;
 module_param(sa_cache_entries, uint, 0644);
 MODULE_PARM_DESC(sa_cache_entries,
@@ -36,12 +45,22 @@ MODULE_PARM_DESC(sa_cache_kb,
 /* Entries that one step under the lock takes away at most. */
 #define CMX_SA_CACHE_BATCH 64
 
+#define CMX_SA_CACHE_MAX_MS (24 * 3600 * MSEC_PER_SEC)
+
+/*
+ * @gid: of a path: by its DGID
+ * @added: when, in jiffies
+ * @life: without reports, in jiffies since @sent_at
+ */
 struct cmx_sa_entry {
 	struct hlist_node hash;
+	struct hlist_node gid;
 	struct list_head node;
 	u32 generation;
 	u32 hash_value;
-	unsigned long expires;
+	unsigned long added;
+	unsigned long sent_at;
+	unsigned long life;
 	size_t bytes;
 	struct cmx_sa_answer *answer;
 	struct cmx_sa_key key;
@@ -75,11 +94,55 @@ static struct cmx_sa_entry *cmx_sa_entry_find(struct cmx_sa_cache *cache,
 	return NULL;
 }
 
+const union ib_gid *cmx_sa_query_dgid(const struct cmx_sa_query *q)
+{
+	const __be64 mask = (__force __be64)IB_SA_PATH_REC_DGID;
+
+	if (q->attr_id != cpu_to_be16(IB_SA_ATTR_PATH_REC) ||
+	    !(q->comp_mask & mask))
+		return NULL;
+	return (const union ib_gid *)(q->rec + CMX_SA_PATH_DGID);
+}
+
+u32 cmx_sa_gid_hash(const union ib_gid *gid)
+{
+	return cmx_hash(gid->raw, sizeof(gid->raw));
+}
+
+/* The list of an entry: its entries expire in about the order of the list. */
+static struct list_head *cmx_sa_entry_list(struct cmx_sa_cache *cache,
+					   struct cmx_sa_entry *e)
+{
+	return hash_hashed(&e->gid) ? &cache->paths : &cache->entries;
+}
+
+/* When @e expires, in jiffies. Under the lock, or before it is added. */
+static unsigned long cmx_sa_entry_expires(const struct cmx_sa_cache *cache,
+					  struct cmx_sa_entry *e)
+{
+	unsigned int ms = min_t(unsigned int, READ_ONCE(sa_path_cache_ms),
+				CMX_SA_CACHE_MAX_MS);
+
+	if (ms && cache->followed == cache->generation &&
+	    hash_hashed(&e->gid) &&
+	    time_after_eq(e->sent_at, cache->followed_since))
+		return e->sent_at + msecs_to_jiffies(ms);
+	return e->sent_at + e->life;
+}
+
+static bool cmx_sa_entry_valid(const struct cmx_sa_cache *cache,
+			       struct cmx_sa_entry *e)
+{
+	return e->generation == cache->generation &&
+	       time_before(jiffies, cmx_sa_entry_expires(cache, e));
+}
+
 static void cmx_sa_entry_remove(struct cmx_sa_cache *cache,
 				struct cmx_sa_entry *e,
 				struct list_head *victims)
 {
 	hash_del(&e->hash);
+	hash_del(&e->gid);
 	list_move_tail(&e->node, victims);
 	cache->count--;
 	cache->bytes -= e->bytes;
@@ -117,8 +180,7 @@ struct cmx_sa_answer *cmx_sa_cache_get(struct cmx_sa_cache *cache,
 	hash = cmx_sa_key_hash(key);
 	spin_lock(&cache->lock);
 	e = cmx_sa_entry_find(cache, key, hash);
-	if (e && e->generation == cache->generation &&
-	    time_before(jiffies, e->expires)) {
+	if (e && cmx_sa_entry_valid(cache, e)) {
 		answer = e->answer;
 		cmx_sa_answer_get(answer);
 	}
@@ -126,12 +188,12 @@ struct cmx_sa_answer *cmx_sa_cache_get(struct cmx_sa_cache *cache,
 	return answer;
 }
 
-/* How long an answer may be used, in ms. */
+/* How long an answer may be used without reports, in ms. */
 static unsigned int cmx_sa_answer_life(const struct cmx_sa_key *key,
 				       const struct cmx_sa_answer *answer)
 {
 	unsigned int life = min_t(unsigned int, READ_ONCE(sa_cache_ms),
-				  24 * 3600 * MSEC_PER_SEC);
+				  CMX_SA_CACHE_MAX_MS);
 	const struct cmx_sa_service_rec *rec;
 	u64 lease;
 	u32 i;
@@ -171,10 +233,12 @@ struct cmx_sa_entry *cmx_sa_entry_alloc(const struct cmx_sa_key *key,
 	if (!e)
 		return NULL;
 	INIT_LIST_HEAD(&e->node);
+	INIT_HLIST_NODE(&e->gid);
 	e->key = *key;
 	e->hash_value = cmx_sa_key_hash(key);
 	e->generation = generation;
-	e->expires = sent_at + msecs_to_jiffies(life);
+	e->sent_at = sent_at;
+	e->life = msecs_to_jiffies(life);
 	e->bytes = sizeof(*e) + sizeof(*answer) + answer->len;
 	e->answer = answer;
 	cmx_sa_answer_get(answer);
@@ -199,6 +263,43 @@ static bool cmx_sa_cache_full(const struct cmx_sa_cache *cache,
 	       cache->bytes + e->bytes > cmx_sa_cache_bytes();
 }
 
+/* The oldest entry of a cache that has one. */
+static struct cmx_sa_entry *cmx_sa_cache_oldest(struct cmx_sa_cache *cache)
+{
+	struct cmx_sa_entry *e, *path;
+
+	e = list_first_entry_or_null(&cache->entries, struct cmx_sa_entry,
+				     node);
+	path = list_first_entry_or_null(&cache->paths, struct cmx_sa_entry,
+					node);
+	if (!e || (path && time_before(path->added, e->added)))
+		return path;
+	return e;
+}
+
+/* Under the lock. Some time after the first entry expires is early enough. */
+static void cmx_sa_cache_link(struct cmx_sa_cache *cache,
+			      struct cmx_sa_entry *e)
+{
+	const union ib_gid *dgid = cmx_sa_query_dgid(&e->key.query);
+	bool first;
+
+	hash_add(cache->hash, &e->hash, e->hash_value);
+	if (dgid)
+		hash_add(cache->gids, &e->gid, cmx_sa_gid_hash(dgid));
+	first = list_empty(cmx_sa_entry_list(cache, e));
+	list_add_tail(&e->node, cmx_sa_entry_list(cache, e));
+	e->added = jiffies;
+	cache->count++;
+	cache->bytes += e->bytes;
+	/* What is there of the other list may stay for longer. */
+	if (first)
+		mod_delayed_work(system_unbound_wq, &cache->sweep, e->life + 1);
+	else
+		queue_delayed_work(system_unbound_wq, &cache->sweep,
+				   e->life + 1);
+}
+
 /* Takes @e over. @victims are for cmx_sa_entries_free(), without locks. */
 void cmx_sa_cache_add(struct cmx_sa_cache *cache, struct cmx_sa_entry *e,
 		      struct list_head *victims)
@@ -218,20 +319,13 @@ void cmx_sa_cache_add(struct cmx_sa_cache *cache, struct cmx_sa_entry *e,
 	for (i = 0; i < CMX_SA_CACHE_BATCH && cache->count; i++) {
 		if (!cmx_sa_cache_full(cache, e))
 			break;
-		old = list_first_entry(&cache->entries, struct cmx_sa_entry,
-				       node);
-		cmx_sa_entry_remove(cache, old, victims);
+		cmx_sa_entry_remove(cache, cmx_sa_cache_oldest(cache), victims);
 	}
 	if (cmx_sa_cache_full(cache, e))
 		goto drop;
-	hash_add(cache->hash, &e->hash, e->hash_value);
-	list_add_tail(&e->node, &cache->entries);
-	cache->count++;
-	cache->bytes += e->bytes;
+	cmx_sa_cache_link(cache, e);
 	cmx_stat_inc(sa_cached);
 	cmx_stat_dec(live_sa_answers);
-	queue_delayed_work(system_unbound_wq, &cache->sweep,
-			   msecs_to_jiffies(READ_ONCE(sa_cache_ms)) + 1);
 	spin_unlock(&cache->lock);
 	return;
 
@@ -240,49 +334,70 @@ drop:
 	spin_unlock(&cache->lock);
 }
 
+/* Takes up to a batch from the front of a list. Returns how many. */
+static unsigned int cmx_sa_list_purge(struct cmx_sa_cache *cache,
+				      struct list_head *list,
+				      struct list_head *victims)
+{
+	struct cmx_sa_entry *e, *tmp;
+	unsigned int i = 0;
+
+	list_for_each_entry_safe(e, tmp, list, node) {
+		if (i == CMX_SA_CACHE_BATCH || cmx_sa_entry_valid(cache, e))
+			break;
+		cmx_sa_entry_remove(cache, e, victims);
+		i++;
+	}
+	return i;
+}
+
 /*
  * Frees entries that are of no use any more, beginning with the oldest,
  * in steps. Those behind one that is still good wait for the next time.
  */
 static void cmx_sa_cache_purge(struct cmx_sa_cache *cache)
 {
-	struct cmx_sa_entry *e, *tmp;
 	LIST_HEAD(victims);
-	unsigned int i;
+	unsigned int n;
 
 	do {
-		i = 0;
 		spin_lock(&cache->lock);
-		list_for_each_entry_safe(e, tmp, &cache->entries, node) {
-			if (i == CMX_SA_CACHE_BATCH)
-				break;
-			if (e->generation == cache->generation &&
-			    time_before(jiffies, e->expires))
-				break;
-			cmx_sa_entry_remove(cache, e, &victims);
-			i++;
-		}
+		n = max(cmx_sa_list_purge(cache, &cache->entries, &victims),
+			cmx_sa_list_purge(cache, &cache->paths, &victims));
 		spin_unlock(&cache->lock);
 		cmx_sa_entries_free(&victims);
 		INIT_LIST_HEAD(&victims);
-	} while (i == CMX_SA_CACHE_BATCH);
+		cond_resched();
+	} while (n == CMX_SA_CACHE_BATCH);
+}
+
+/* Sweeps again when the first entry of @list expires. Under the lock. */
+static void cmx_sa_sweep_later(struct cmx_sa_cache *cache,
+			       struct list_head *list,
+			       unsigned long *delay)
+{
+	struct cmx_sa_entry *e;
+	long left;
+
+	e = list_first_entry_or_null(list, struct cmx_sa_entry, node);
+	if (!e)
+		return;
+	left = cmx_sa_entry_expires(cache, e) - jiffies;
+	*delay = min_t(unsigned long, *delay, max_t(long, left, HZ / 10));
 }
 
 static void cmx_sa_cache_sweep(struct work_struct *work)
 {
 	struct cmx_sa_cache *cache = container_of(to_delayed_work(work),
 						  struct cmx_sa_cache, sweep);
-	struct cmx_sa_entry *e;
-	unsigned long delay;
+	unsigned long delay = MAX_JIFFY_OFFSET;
 
 	cmx_sa_cache_purge(cache);
 	spin_lock(&cache->lock);
-	e = list_first_entry_or_null(&cache->entries, struct cmx_sa_entry,
-				     node);
-	if (e) {
-		delay = max_t(long, e->expires - jiffies, HZ / 10);
+	cmx_sa_sweep_later(cache, &cache->entries, &delay);
+	cmx_sa_sweep_later(cache, &cache->paths, &delay);
+	if (delay < MAX_JIFFY_OFFSET)
 		queue_delayed_work(system_unbound_wq, &cache->sweep, delay);
-	}
 	spin_unlock(&cache->lock);
 }
 
@@ -302,6 +417,63 @@ void cmx_sa_cache_remove(struct cmx_sa_cache *cache,
 	cmx_sa_entries_free(&victims);
 }
 
+/* The paths to @gid have changed. Returns how many there were. */
+unsigned int cmx_sa_cache_drop_gid(struct cmx_sa_cache *cache,
+				   const union ib_gid *gid)
+{
+	u32 hash = cmx_sa_gid_hash(gid);
+	unsigned int n, sum = 0;
+	struct cmx_sa_entry *e;
+	struct hlist_node *tmp;
+	LIST_HEAD(victims);
+
+	do {
+		n = 0;
+		spin_lock(&cache->lock);
+		hash_for_each_possible_safe(cache->gids, e, tmp, gid, hash) {
+			if (memcmp(cmx_sa_query_dgid(&e->key.query), gid,
+				   sizeof(*gid)))
+				continue;
+			cmx_sa_entry_remove(cache, e, &victims);
+			if (++n == CMX_SA_CACHE_BATCH)
+				break;
+		}
+		spin_unlock(&cache->lock);
+		cmx_sa_entries_free(&victims);
+		INIT_LIST_HEAD(&victims);
+		sum += n;
+		cond_resched();
+	} while (n == CMX_SA_CACHE_BATCH);
+	return sum;
+}
+
+/*
+ * The SA reports changes of paths in @generation. Queries that are sent from now
+ * on get long-lived responses. Returns false if @generation is over.
+ */
+bool cmx_sa_cache_follow(struct cmx_sa_cache *cache, u32 generation)
+{
+	bool ok;
+
+	spin_lock(&cache->lock);
+	ok = generation == cache->generation;
+	if (ok && cache->followed != generation) {
+		cache->followed = generation;
+		/* What was sent in this jiffy may have been before. */
+		cache->followed_since = jiffies + 1;
+	}
+	spin_unlock(&cache->lock);
+	return ok;
+}
+
+/* It may not do so any more. */
+void cmx_sa_cache_unfollow(struct cmx_sa_cache *cache)
+{
+	spin_lock(&cache->lock);
+	cache->followed = cache->generation - 1;
+	spin_unlock(&cache->lock);
+}
+
 /* No answer to a query sent before this is returned after it. */
 void cmx_sa_cache_drop(struct cmx_sa_cache *cache)
 {
@@ -315,7 +487,10 @@ void cmx_sa_cache_init(struct cmx_sa_cache *cache)
 {
 	spin_lock_init(&cache->lock);
 	hash_init(cache->hash);
+	hash_init(cache->gids);
 	INIT_LIST_HEAD(&cache->entries);
+	INIT_LIST_HEAD(&cache->paths);
+	cache->followed = cache->generation - 1;
 	INIT_DELAYED_WORK(&cache->sweep, cmx_sa_cache_sweep);
 }
 

@@ -53,8 +53,12 @@ bool cmx_sa_key_equal(const struct cmx_sa_key *a, const struct cmx_sa_key *b);
  * @lock: guards all
  * @generation: changes when earlier responses of the SA become invalid; the
  *	response to a query of an older generation is not added
+ * @followed: generation in which the SA reports changes of paths
+ * @followed_since: of queries that were sent since then, in jiffies
  * @hash: entries by query
- * @entries: the same, oldest first
+ * @gids: paths by DGID
+ * @entries: other entries, oldest first
+ * @paths: paths, oldest first
  * @count: how many
  * @bytes: their memory
  * @sweep: frees what has expired
@@ -62,8 +66,12 @@ bool cmx_sa_key_equal(const struct cmx_sa_key *a, const struct cmx_sa_key *b);
 struct cmx_sa_cache {
 	spinlock_t lock;	/* guards all of it */
 	u32 generation;
+	u32 followed;
+	unsigned long followed_since;
 	DECLARE_HASHTABLE(hash, CMX_SA_HASH_BITS);
+	DECLARE_HASHTABLE(gids, CMX_SA_HASH_BITS);
 	struct list_head entries;
+	struct list_head paths;
 	u32 count;
 	size_t bytes;
 	struct delayed_work sweep;
@@ -87,18 +95,62 @@ void cmx_sa_entries_free(struct list_head *victims);
 void cmx_sa_cache_remove(struct cmx_sa_cache *cache,
 			 const struct cmx_sa_key *key);
 void cmx_sa_cache_drop(struct cmx_sa_cache *cache);
+/* The DGID of a path query, or NULL */
+const union ib_gid *cmx_sa_query_dgid(const struct cmx_sa_query *q);
+u32 cmx_sa_gid_hash(const union ib_gid *gid);
+unsigned int cmx_sa_cache_drop_gid(struct cmx_sa_cache *cache,
+				   const union ib_gid *gid);
+bool cmx_sa_cache_follow(struct cmx_sa_cache *cache, u32 generation);
+void cmx_sa_cache_unfollow(struct cmx_sa_cache *cache);
 
 /**
  * struct cmx_sa_ah - the way to the SM
  * @ref: of the port, and of each MAD that uses it
  * @ah: address handle
+ * @lid: of the SM
  * @pkey_index: of the default partition
  */
 struct cmx_sa_ah {
 	refcount_t ref;
 	struct ib_ah *ah;
+	u32 lid;
 	u16 pkey_index;
 };
+
+/**
+ * struct cmx_sa_inform - reports of the SA, and the subscription to them
+ * @agent: MAD agent for reports, or NULL: @work changes it
+ * @responses: MADs that confirm a report and are not sent yet
+ * @work: subscribes, and renews that; all but what has another comment is its
+ * @gone: the port goes: @work is not queued any more; by cmx_sa_lock
+ * @waiter: for the response to a subscription
+ * @pending: @waiter waits
+ * @answered: it has its response, which @error is of; by release and acquire
+ * @error: of a subscription
+ * @next: index of the trap that is subscribed to
+ * @generation: of the cache, when it began
+ * @due: when to begin again, in jiffies
+ * @backoff: how long after a failure
+ * @subscribed: the port counts as such
+ */
+struct cmx_sa_inform {
+	struct ib_mad_agent *agent;
+	atomic_t responses;
+	struct delayed_work work;
+	bool gone;
+	struct cmx_sched_waiter waiter;
+	bool pending;
+	bool answered;
+	int error;
+	unsigned int next;
+	u32 generation;
+	unsigned long due;
+	unsigned long backoff;
+	bool subscribed;
+};
+
+/* Counters of changes of GIDs, for queries that are outstanding */
+#define CMX_SA_GID_CHANGES 256
 
 /**
  * struct cmx_sa_port - an InfiniBand port
@@ -121,6 +173,9 @@ struct cmx_sa_ah {
  * @cache: answers
  * @info: ClassPortInfo of the SA, see info.c
  * @info_waiter: waits for it, in the background
+ * @inform: reports of the SA
+ * @gid_changes: how often a path to a GID has changed, by its hash, by
+ *	cmx_sa_lock
  */
 struct cmx_sa_port {
 	refcount_t ref;
@@ -141,6 +196,8 @@ struct cmx_sa_port {
 	struct cmx_sa_cache cache;
 	atomic64_t info;
 	struct cmx_sched_waiter info_waiter;
+	struct cmx_sa_inform inform;
+	u32 gid_changes[CMX_SA_GID_CHANGES];
 };
 
 /* port.c */
@@ -150,6 +207,8 @@ void cmx_sa_port_refresh(struct cmx_sa_port *port);
 struct cmx_sa_port *cmx_sa_port_alloc(struct ib_device *dev, u32 num);
 void cmx_sa_port_list(struct cmx_sa_port *port);
 struct cmx_sa_port *cmx_sa_port_unlist(struct ib_device *dev);
+
+void cmx_sa_port_event(struct cmx_sa_port *port, int event);
 
 /* hold.c */
 unsigned long cmx_sa_held(kuid_t uid);
@@ -161,6 +220,19 @@ void cmx_sa_info_init(struct cmx_sa_port *port);
 void cmx_sa_info_learn(struct cmx_sa_port *port, u32 generation,
 		       const struct cmx_sa_answer *answer);
 void cmx_sa_info_refresh(struct cmx_sa_port *port);
+
+/* inform.c */
+void cmx_sa_inform_init(struct cmx_sa_port *port);
+void cmx_sa_inform_refresh(struct cmx_sa_port *port);
+void cmx_sa_inform_stop(struct cmx_sa_port *port);
+
+/* report.c */
+void cmx_sa_report_post(struct cmx_sa_port *port, struct ib_mad_send_buf *buf,
+			struct cmx_sa_ah *ah);
+void cmx_sa_report_sent(struct ib_mad_agent *agent, struct ib_mad_send_wc *wc);
+void cmx_sa_report_received(struct ib_mad_agent *agent,
+			    struct ib_mad_send_buf *buf,
+			    struct ib_mad_recv_wc *wc);
 
 /**
  * struct cmx_sa_lookup - a query, for all who wait for it
@@ -177,6 +249,7 @@ void cmx_sa_info_refresh(struct cmx_sa_port *port);
  * @deadline: when to give up
  * @error: how it ended
  * @answer: if well
+ * @gid_changes: of a path: those of its DGID before the query was sent
  * @key: the query
  */
 struct cmx_sa_lookup {
@@ -192,6 +265,7 @@ struct cmx_sa_lookup {
 	unsigned long deadline;
 	int error;
 	struct cmx_sa_answer *answer;
+	u32 gid_changes;
 	struct cmx_sa_key key;
 };
 
@@ -210,11 +284,14 @@ void cmx_sa_lookup_response(struct cmx_sa_lookup *l, u32 generation,
 			    int error);
 void cmx_sa_lookups_fail(struct cmx_sa_port *port, int error);
 void cmx_sa_lookups_again(struct cmx_sa_port *port);
+unsigned int cmx_sa_gid_changed(struct cmx_sa_port *port,
+				const union ib_gid *gid);
 int cmx_sa_lookups_init(void);
 void cmx_sa_lookups_exit(void);
 
 /* mad.c */
 struct cmx_sa_answer *cmx_sa_answer_alloc(u32 count, u32 stride);
+struct cmx_sa_ah *cmx_sa_ah_get(struct cmx_sa_port *port, u32 *generation);
 int cmx_sa_read(const struct cmx_sa_query *q,
 		const struct ib_mad_recv_wc *wc,
 		struct cmx_sa_answer **panswer);

@@ -9,7 +9,8 @@
  * that comes, for the cache, but does not retry.
  *
  * An answer to a query that was sent before the port changed (the cache has
- * another generation then) does not count: the query is sent again.
+ * another generation then) does not count: the query is sent again. One that was
+ * sent before its path changed is not cached.
  *
  * cmx_sa_lock guards all of it.
  */
@@ -125,8 +126,11 @@ cmx_sa_lookup_of(const struct cmx_sched_entity *entity)
 static bool cmx_sa_lookup_same(const struct cmx_sched_entity *a,
 			       const struct cmx_sched_entity *b)
 {
-	return cmx_sa_key_equal(&cmx_sa_lookup_of(a)->key,
-				&cmx_sa_lookup_of(b)->key);
+	const struct cmx_sa_lookup *l = cmx_sa_lookup_of(a);
+	const struct cmx_sa_lookup *m = cmx_sa_lookup_of(b);
+
+	return l->gid_changes == m->gid_changes &&
+	       cmx_sa_key_equal(&l->key, &m->key);
 }
 
 /* Has the work item of @l run after @delay, or sooner if it would anyhow. */
@@ -144,7 +148,10 @@ static void cmx_sa_lookup_start(struct cmx_sched_entity *entity)
 
 	l->started_at = jiffies;
 	l->deadline = jiffies + cmx_sa_timeout_total();
-	cmx_stat_inc(sa_queries);
+	if (l->key.query.attr_id == cpu_to_be16(IB_SA_ATTR_INFORM_INFO))
+		cmx_stat_inc(sa_subscribes);
+	else
+		cmx_stat_inc(sa_queries);
 	cmx_sa_lookup_kick(l, 0);
 }
 
@@ -186,6 +193,35 @@ static bool cmx_sa_key_is_info(const struct cmx_sa_key *key)
 	return key->query.attr_id == IB_MGMT_CLASSPORTINFO_ATTR_ID;
 }
 
+/* Changes of paths to the DGID of a query, up to now */
+static u32 cmx_sa_gid_changes(const struct cmx_sa_port *port,
+			      const struct cmx_sa_query *query)
+{
+	const union ib_gid *gid = cmx_sa_query_dgid(query);
+
+	if (!gid)
+		return 0;
+	return READ_ONCE(port->gid_changes[cmx_sa_gid_hash(gid) %
+					   CMX_SA_GID_CHANGES]);
+}
+
+/*
+ * The paths to a GID have changed. The cache drops them. It does not get those
+ * that were queried before, nor does a later query join an earlier one. Returns
+ * the number of paths that were dropped.
+ */
+unsigned int cmx_sa_gid_changed(struct cmx_sa_port *port,
+				const union ib_gid *gid)
+{
+	u32 *changes = &port->gid_changes[cmx_sa_gid_hash(gid) %
+					  CMX_SA_GID_CHANGES];
+
+	spin_lock(&cmx_sa_lock);
+	WRITE_ONCE(*changes, *changes + 1);
+	spin_unlock(&cmx_sa_lock);
+	return cmx_sa_cache_drop_gid(&port->cache, gid);
+}
+
 /*
  * The SA has responded to a MAD of @l that was sent at @sent_at. -EBUSY:
  * that it cannot answer now; the next retry is due anyhow.
@@ -218,9 +254,11 @@ void cmx_sa_lookup_response(struct cmx_sa_lookup *l, u32 generation,
 		if (!error && cmx_sa_key_is_info(&l->key))
 			cmx_sa_info_learn(port, generation, answer);
 		/* Before the lookup goes, or others would query again. */
-		if (entry)
+		if (entry && l->gid_changes ==
+			     cmx_sa_gid_changes(port, &l->key.query)) {
 			cmx_sa_cache_add(&port->cache, entry, &victims);
-		entry = NULL;
+			entry = NULL;
+		}
 		if (!l->busy)
 			cmx_sa_lookup_done(l, answer, error);
 	}
@@ -366,6 +404,7 @@ cmx_sa_lookup_alloc(struct cmx_sa_port *port, struct net *net, kuid_t uid,
 	INIT_LIST_HEAD(&l->mads);
 	INIT_DELAYED_WORK(&l->work, cmx_sa_lookup_work);
 	cmx_sa_key_init(&l->key, port, net, query);
+	l->gid_changes = cmx_sa_gid_changes(port, query);
 	if (cmx_sched_entity_init(&l->entity, &port->sched, uid,
 				  cmx_sa_key_hash(&l->key))) {
 		kfree(l);

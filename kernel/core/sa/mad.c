@@ -238,8 +238,8 @@ void cmx_sa_mads_cancel(struct cmx_sa_lookup *l)
 		ib_modify_mad(m->buf, 0);
 }
 
-static struct cmx_sa_ah *cmx_sa_ah_get(struct cmx_sa_port *port,
-				       u32 *generation)
+/* The way to the SM with a reference, or NULL. */
+struct cmx_sa_ah *cmx_sa_ah_get(struct cmx_sa_port *port, u32 *generation)
 {
 	struct cmx_sa_ah *ah;
 

@@ -114,6 +114,7 @@ static struct cmx_sa_ah *cmx_sa_ah_make(struct cmx_sa_port *port,
 		kfree(ah);
 		return NULL;
 	}
+	ah->lid = attr->sm_lid;
 	return ah;
 }
 
@@ -158,12 +159,22 @@ static void cmx_sa_port_work(struct work_struct *work)
 	if (READ_ONCE(port->active)) {
 		cmx_sa_lookups_again(port);
 		cmx_sa_info_refresh(port);
+		cmx_sa_inform_refresh(port);
 		cmx_sa_port_changed(port, CMX_SA_UP);
 	} else {
 		/* First, so that a watcher knows why its queries fail. */
 		cmx_sa_port_changed(port, CMX_SA_DOWN);
 		cmx_sa_lookups_fail(port, -ENODEV);
 	}
+}
+
+/* Its SA may have lost what it had, or respond differently. */
+void cmx_sa_port_event(struct cmx_sa_port *port, int event)
+{
+	trace_cmx_sa_event(port, event);
+	cmx_stat_inc(sa_events);
+	cmx_sa_cache_drop(&port->cache);
+	queue_work(system_unbound_wq, &port->refresh);
 }
 
 static void cmx_sa_event(struct ib_event_handler *handler,
@@ -188,10 +199,7 @@ static void cmx_sa_event(struct ib_event_handler *handler,
 	default:
 		return;
 	}
-	trace_cmx_sa_event(port, event->event);
-	cmx_stat_inc(sa_events);
-	cmx_sa_cache_drop(&port->cache);
-	queue_work(system_unbound_wq, &port->refresh);
+	cmx_sa_port_event(port, event->event);
 }
 
 /**
@@ -405,6 +413,7 @@ struct cmx_sa_port *cmx_sa_port_alloc(struct ib_device *dev, u32 num)
 	port->last_response = jiffies;
 	cmx_sa_cache_init(&port->cache);
 	cmx_sa_info_init(port);
+	cmx_sa_inform_init(port);
 	cmx_stat_inc(sa_ports);
 	return port;
 }
@@ -425,7 +434,7 @@ static int cmx_sa_port_add(struct ib_device *dev, u32 num)
 	port = cmx_sa_port_alloc(dev, num);
 	if (!port)
 		return -ENOMEM;
-	/* Sends only: unsolicited MADs are not ours. */
+	/* Sends only: reports have another agent. */
 	agent = ib_register_mad_agent(dev, num, IB_QPT_GSI, NULL,
 				      IB_MGMT_RMPP_VERSION, cmx_sa_mad_sent,
 				      cmx_sa_mad_received, port, 0);
@@ -450,6 +459,7 @@ static void cmx_sa_port_remove(struct cmx_sa_port *port)
 	struct cmx_sa_ah *ah;
 
 	ib_unregister_event_handler(&port->events);
+	cmx_sa_inform_stop(port);
 	cancel_work_sync(&port->refresh);
 	/* The last chance to query its SA. */
 	cmx_sa_port_changed(port, CMX_SA_GOING);

@@ -5,6 +5,8 @@
  *	port.c		the ports: their MAD agents, their way to the SM, and
  *			what events do to them
  *	info.c		optional capabilities of the SA
+ *	inform.c	subscription to the SA's reports
+ *	report.c	a report: a GID in or out of service
  *	lookup.c	an outstanding query: slots, retries, waiters
  *	mad.c		one MAD: sent, answered, checked
  *	cache.c		answers kept for a while

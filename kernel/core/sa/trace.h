@@ -90,6 +90,48 @@ TRACE_EVENT(cmx_sa_event,
 		      __entry->port, __entry->event)
 );
 
+/*
+ * A report: trap 0 if it was ignored, then slid and qp are its source; dropped:
+ * paths to the GID.
+ */
+TRACE_EVENT(cmx_sa_report,
+	    TP_PROTO(const struct cmx_sa_port *port, const struct ib_wc *wc,
+		     u16 trap, const union ib_gid *gid, unsigned int dropped),
+	    TP_ARGS(port, wc, trap, gid, dropped),
+	    TP_STRUCT__entry(__string(dev, dev_name(&port->dev->dev))
+			     __field(u32, port)
+			     __field(u32, slid)
+			     __field(u32, qp)
+			     __field(u16, trap)
+			     __array(u8, gid, 16)
+			     __field(unsigned int, dropped)),
+	    TP_fast_assign(cmx_assign_str(dev, dev_name(&port->dev->dev));
+			   __entry->port = port->num;
+			   __entry->slid = wc->slid;
+			   __entry->qp = wc->src_qp;
+			   __entry->trap = trap;
+			   memcpy(__entry->gid, gid->raw, 16);
+			   __entry->dropped = dropped;),
+	    TP_printk("dev=%s port=%u slid=%u qp=%u trap=%u gid=%pI6 dropped=%u",
+		      __get_str(dev), __entry->port, __entry->slid,
+		      __entry->qp, __entry->trap, __entry->gid,
+		      __entry->dropped)
+);
+
+/* The state of a subscription: 0: the port has it; or an error. */
+TRACE_EVENT(cmx_sa_inform,
+	    TP_PROTO(const struct cmx_sa_port *port, int error),
+	    TP_ARGS(port, error),
+	    TP_STRUCT__entry(__string(dev, dev_name(&port->dev->dev))
+			     __field(u32, port)
+			     __field(int, error)),
+	    TP_fast_assign(cmx_assign_str(dev, dev_name(&port->dev->dev));
+			   __entry->port = port->num;
+			   __entry->error = error;),
+	    TP_printk("dev=%s port=%u error=%d", __get_str(dev),
+		      __entry->port, __entry->error)
+);
+
 #endif /* CMX_SA_TRACE_H */
 
 #undef TRACE_INCLUDE_PATH

@@ -40,6 +40,46 @@ static_assert(sizeof(struct cmx_sa_service_rec) == 176);
 
 /* Bytes of a PathRecord, 15.2.5.16; ib_sa_pack_path() knows its fields. */
 #define CMX_SA_PATH_REC_SIZE	64
+#define CMX_SA_PATH_DGID	8
+
+/* 13.4.8.3 InformInfo, for generic traps. */
+struct cmx_sa_inform_info {
+	u8 gid[16];		/* of the trap's source, 0: by LID */
+	__be16 lid_begin;	/* CMX_SA_INFORM_ALL */
+	__be16 lid_end;
+	__be16 reserved;
+	u8 is_generic;
+	u8 subscribe;		/* 1, or 0: end it */
+	__be16 type;		/* CMX_SA_INFORM_ALL */
+	__be16 trap;
+	__be32 qpn;		/* 24 bits, then 5 of the response time */
+	__be32 producer;	/* 24 bits, CMX_SA_INFORM_ALL_PRODUCERS */
+} __packed __aligned(4);
+
+static_assert(sizeof(struct cmx_sa_inform_info) == 36);
+
+#define CMX_SA_INFORM_ALL		0xffff
+#define CMX_SA_INFORM_ALL_PRODUCERS	0xffffff
+
+/* 13.4.8.2 Notice, as traps 64 and 65 have it. */
+struct cmx_sa_notice {
+	u8 type;		/* CMX_SA_NOTICE_GENERIC, and 7 bits */
+	u8 producer[3];
+	__be16 trap;
+	__be16 lid;		/* of the issuer */
+	__be16 toggle_count;
+	u8 reserved[6];
+	u8 gid[16];
+	u8 padding[32];
+	u8 issuer[16];
+} __packed __aligned(2);
+
+static_assert(sizeof(struct cmx_sa_notice) == 80);
+
+#define CMX_SA_NOTICE_GENERIC		0x80
+
+#define CMX_SA_TRAP_GID_IN		64
+#define CMX_SA_TRAP_GID_OUT		65
 
 /* IsQoSSupported in ClassPortInfo:CapabilityMask2 of the SA. */
 #define CMX_SA_CAP2_QOS		BIT(1)

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Reports of an SA: a GID has come into service or gone out of it, so the paths
+ * to it have changed. Each drops what the cache has for that GID, and is
+ * confirmed, or the SA would send it again.
+ *
+ * Any node can send such a MAD to QP 1. It counts only if it comes from QP 1 of
+ * the LID of the SM, which no other port can send from, in the partition of the
+ * SA; others have no effect and no response. A report costs the paths that it
+ * drops; nothing is queued but its response, and of these a few.
+ *
+ * Runs in work items of ib_mad, for one port one at a time. No locks.
+ */
+#include <rdma/ib_cache.h>
+
+#include "sa/internal.h"
+#include "sa/trace.h"
+#include "sa/wire.h"
+
+/* Responses that are not sent yet; a report without one comes again. */
+#define CMX_SA_MAX_RESPONSES 32
+
+/* Sends @buf to @ah, and consumes both. */
+void cmx_sa_report_post(struct cmx_sa_port *port, struct ib_mad_send_buf *buf,
+			struct cmx_sa_ah *ah)
+{
+	buf->ah = ah->ah;
+	buf->context[0] = ah;
+	atomic_inc(&port->inform.responses);
+	cmx_stat_inc(live_sa_mads);
+	if (!ib_post_send_mad(buf, NULL))
+		return;
+	cmx_stat_dec(live_sa_mads);
+	atomic_dec(&port->inform.responses);
+	ib_free_send_mad(buf);
+	cmx_sa_ah_put(ah);
+}
+
+void cmx_sa_report_sent(struct ib_mad_agent *agent, struct ib_mad_send_wc *wc)
+{
+	struct cmx_sa_port *port = agent->context;
+
+	cmx_sa_ah_put(wc->send_buf->context[0]);
+	ib_free_send_mad(wc->send_buf);
+	atomic_dec(&port->inform.responses);
+	cmx_stat_dec(live_sa_mads);
+}
+
+/* Is it of the partition by which the SA is reached? */
+static bool cmx_sa_report_pkey(const struct cmx_sa_port *port,
+			       const struct cmx_sa_ah *ah,
+			       const struct ib_wc *wc)
+{
+	u16 pkey, ours;
+
+	return !ib_get_cached_pkey(port->dev, port->num, wc->pkey_index,
+				   &pkey) &&
+	       !ib_get_cached_pkey(port->dev, port->num, ah->pkey_index,
+				   &ours) &&
+	       !((pkey ^ ours) & 0x7fff);
+}
+
+/* Is it from the SA, and well formed? */
+static bool cmx_sa_report_is_valid(const struct cmx_sa_port *port,
+				   const struct cmx_sa_ah *ah,
+				   const struct ib_mad_recv_wc *wc)
+{
+	const struct ib_sa_mad *mad = (const void *)wc->recv_buf.mad;
+
+	return wc->wc->slid == ah->lid && wc->wc->src_qp == 1 &&
+	       cmx_sa_report_pkey(port, ah, wc->wc) &&
+	       mad->mad_hdr.method == IB_MGMT_METHOD_REPORT &&
+	       mad->mad_hdr.attr_id == cpu_to_be16(IB_SA_ATTR_NOTICE) &&
+	       !(mad->rmpp_hdr.rmpp_rtime_flags & IB_MGMT_RMPP_FLAG_ACTIVE) &&
+	       wc->mad_len >= IB_MGMT_SA_HDR + sizeof(struct cmx_sa_notice);
+}
+
+/* The response is the report with another method. */
+static void cmx_sa_report_respond(struct cmx_sa_port *port,
+				  struct ib_mad_agent *agent,
+				  struct cmx_sa_ah *ah,
+				  const struct ib_mad_recv_wc *wc)
+{
+	struct ib_mad_send_buf *buf;
+	struct ib_sa_mad *mad;
+
+	if (atomic_read(&port->inform.responses) >= CMX_SA_MAX_RESPONSES)
+		return;
+	buf = ib_create_send_mad(agent, 1, wc->wc->pkey_index, 0,
+				 IB_MGMT_SA_HDR, IB_MGMT_SA_DATA, GFP_KERNEL,
+				 IB_MGMT_BASE_VERSION);
+	if (IS_ERR(buf))
+		return;
+	mad = buf->mad;
+	memcpy(mad, wc->recv_buf.mad, sizeof(*mad));
+	mad->mad_hdr.method = IB_MGMT_METHOD_REPORT_RESP;
+	mad->mad_hdr.status = 0;
+	refcount_inc(&ah->ref);
+	cmx_sa_report_post(port, buf, ah);
+}
+
+/* Is @gid one of the port's? */
+static bool cmx_sa_report_is_own(const struct cmx_sa_port *port,
+				 const union ib_gid *gid)
+{
+	const struct ib_gid_attr *attr;
+
+	attr = rdma_find_gid_by_port(port->dev, gid, IB_GID_TYPE_IB, port->num,
+				     NULL);
+	if (IS_ERR(attr))
+		return false;
+	rdma_put_gid_attr(attr);
+	return true;
+}
+
+/* Returns false if it is of no use. */
+static bool cmx_sa_report_apply(struct cmx_sa_port *port,
+				const struct ib_mad_recv_wc *wc)
+{
+	const struct ib_sa_mad *mad = (const void *)wc->recv_buf.mad;
+	const struct cmx_sa_notice *notice = (const void *)mad->data;
+	u16 trap = be16_to_cpu(notice->trap);
+	unsigned int dropped;
+	union ib_gid gid;
+
+	if (!(notice->type & CMX_SA_NOTICE_GENERIC) ||
+	    (trap != CMX_SA_TRAP_GID_IN && trap != CMX_SA_TRAP_GID_OUT))
+		return false;
+	memcpy(&gid, notice->gid, sizeof(gid));
+	cmx_stat_inc(sa_reports);
+	dropped = cmx_sa_gid_changed(port, &gid);
+	cmx_stat_add(paths_dropped, dropped);
+	trace_cmx_sa_report(port, wc->wc, trap, &gid, dropped);
+	/* All paths begin there. */
+	if (cmx_sa_report_is_own(port, &gid))
+		cmx_sa_port_event(port, IB_EVENT_GID_CHANGE);
+	return true;
+}
+
+static void cmx_sa_report_ignored(const struct cmx_sa_port *port,
+				  const struct ib_wc *wc)
+{
+	cmx_stat_inc(sa_reports_ignored);
+	trace_cmx_sa_report(port, wc, 0, &zgid, 0);
+}
+
+void cmx_sa_report_received(struct ib_mad_agent *agent,
+			    struct ib_mad_send_buf *buf,
+			    struct ib_mad_recv_wc *wc)
+{
+	struct cmx_sa_port *port = agent->context;
+	struct cmx_sa_ah *ah;
+	u32 generation;
+
+	ah = cmx_sa_ah_get(port, &generation);
+	if (!ah || !cmx_sa_report_is_valid(port, ah, wc)) {
+		cmx_sa_report_ignored(port, wc->wc);
+	} else {
+		/* Before the SA takes it off its list */
+		if (!cmx_sa_report_apply(port, wc))
+			cmx_sa_report_ignored(port, wc->wc);
+		cmx_sa_report_respond(port, agent, ah, wc);
+	}
+	cmx_sa_ah_put(ah);
+	ib_free_recv_mad(wc);
+}

@@ -1,0 +1,219 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# The cache follows the fabric: each port subscribes to the SA's reports of GIDs
+# in and out of service. A report drops the paths to its GID and no others; a
+# forged or malformed one has no effect. While a port is subscribed its paths live
+# long, else for sa_cache_ms. OPS-03
+. /usr/lib/rdma-cmx/selftests/lib.sh
+. /usr/lib/rdma-cmx/selftests/fabric.sh
+
+tools=/usr/lib/rdma-cmx/selftests/sa/tools
+manager=$(fab_dev 1) client=$(fab_dev 2) third=$(fab_dev 3) fourth=$(fab_dev 4)
+consumer=/sys/kernel/debug/cmx_consumer
+
+queries() {
+	sa_requests 0x12 0x0035
+}
+
+# path DEV: of the client to it; the SA's queries for it
+path() {
+	local before
+
+	before=$(queries)
+	echo "resolve $(dev_gid "$1") 7471 flags=8 family=27 src=gid:$(dev_gid "$client")" \
+		>$consumer/command
+	grep -q ' paths=1' $consumer/result || { echo "no path"; return; }
+	echo $(($(queries) - before))
+}
+
+# report FROM ARGUMENTS...: to the client; how many are confirmed
+report() {
+	"$tools/report" -C "$1" "${@:2}"
+}
+
+lid() {
+	dev_lid "$client"
+}
+
+# records: subscriptions that the SA has
+records() {
+	sa_query IIR | grep -c '^InformInfoRecord'
+}
+
+records_are() {
+	[ "$(records)" = "$1" ]
+}
+
+# sent N: has the SA received more queries than that?
+sent() {
+	[ "$(queries)" -gt "$1" ]
+}
+
+subscribed() {
+	[ "$(counter sa_subscribed)" = "$1" ]
+}
+
+more() {
+	[ "$(counter "$1")" -gt "$2" ]
+}
+
+# again DEV...: an event, after which a port subscribes again
+again() {
+	local dev
+
+	for dev; do
+		knob_set "$dev" event client_reregister
+	done
+}
+
+# long: does a path live longer than sa_cache_ms, which is next to nothing?
+long() {
+	path "$third" >/dev/null
+	[ "$(path "$third")" = 0 ]
+}
+
+no_lookups() {
+	[ "$(counter live_sa_lookups)" = 0 ]
+}
+
+modprobe cmx_consumer || plan_skip "cmx_consumer.ko is not installed"
+patient
+
+# --- subscribed ---
+
+ok "each port subscribes" wait_for 90 subscribed 4
+ok "the SA has two subscriptions of each" wait_for 90 records_are 8
+param sa_cache_ms 1
+ok "a path lives longer than other responses" wait_for 60 long
+param sa_path_cache_ms 1
+ok "unless that is off" wait_for 60 no long
+param sa_path_cache_ms 600000
+ok "paths to two peers" wait_for 60 long
+path "$fourth" >/dev/null
+is "both are cached" "$(path "$third") $(path "$fourth")" "0 0"
+
+# --- reports of OpenSM ---
+
+reports=$(counter sa_reports)
+link_down "$third"
+ok "a peer's link goes down: the SA reports it" \
+	wait_for 90 more sa_reports "$reports"
+reports=$(counter sa_reports)
+link_up "$third"
+ok "it comes up: likewise" wait_for 90 more sa_reports "$reports"
+port_active_wait
+is "the path to the other peer has stayed" "$(path "$fourth")" 0
+is "the path to this one is queried again" "$(path "$third")" 1
+
+# --- forged, malformed ---
+
+ignored=$(counter sa_reports_ignored) reports=$(counter sa_reports)
+is "a report of another port is not confirmed" \
+	"$(report "$fourth" -g "$(dev_gid "$third")" "$(lid)")" 0
+is "it is counted" "$(($(counter sa_reports_ignored) - ignored))" 1
+for kind in vendor rmpp attribute; do
+	report "$manager" -g "$(dev_gid "$third")" "$(lid)" $kind >/dev/null
+done
+report "$manager" -g "$(dev_gid "$third")" -t 128 "$(lid)" >/dev/null
+is "malformed ones of the SM's port, too" \
+	"$(($(counter sa_reports_ignored) - ignored))" 5
+is "none of them counts as a report" "$(counter sa_reports)" "$reports"
+is "nor drops a path" "$(path "$third") $(path "$fourth")" "0 0"
+
+# --- of the SM's port ---
+
+dropped=$(counter paths_dropped)
+is "a report of the SM's port is confirmed" \
+	"$(report "$manager" -g "$(dev_gid "$third")" "$(lid)")" 1
+is "it drops a path" "$(($(counter paths_dropped) - dropped))" 1
+is "and no other" "$(path "$fourth")" 0
+is "it is queried again" "$(path "$third")" 1
+report "$manager" -t 64 -g "$(dev_gid "$third")" "$(lid)" >/dev/null
+is "a report of a GID in service drops its path, too" "$(path "$third")" 1
+is "the report of an unknown GID is confirmed" \
+	"$(report "$manager" -g fe80::1234 "$(lid)")" 1
+is "and drops nothing" "$(path "$third") $(path "$fourth")" "0 0"
+events=$(counter sa_events)
+report "$manager" -g "$(dev_gid "$client")" "$(lid)" >/dev/null
+ok "one of the port's GID is an event of the port" more sa_events "$events"
+ok "the port subscribes again" wait_for 90 subscribed 4
+ok "and has its paths again" wait_for 60 long
+
+many=3000
+! kernel_slow || many=300
+reports=$(counter sa_reports)
+report "$fourth" -c 300 -g "$(dev_gid "$third")" "$(lid)" >/dev/null &
+report "$manager" -c $many -g "$(dev_gid "$fourth")" "$(lid)" >confirmed
+wait
+ok "thousands of reports are received" \
+	test $(($(counter sa_reports) - reports)) -ge $many
+ok "and confirmed" test "$(<confirmed)" -ge $((many * 9 / 10))
+is "the other path has stayed" "$(path "$third")" 0
+
+# --- a response that was outstanding ---
+
+# No retry counts as another query.
+param sa_timeout_ms 20000
+report "$manager" -g "$(dev_gid "$third")" "$(lid)" >/dev/null
+knob_set "$client" faults "delay class=3 method=0x92 ms=6000 count=1"
+before=$(queries)
+path "$third" >answer &
+wait_for 60 sent "$before"
+report "$manager" -g "$(dev_gid "$third")" "$(lid)" >/dev/null
+wait $!
+is "a query that was outstanding at a report ends" "$(<answer)" 1
+is "its response is not cached" "$(path "$third")" 1
+is "that to a later one is" "$(path "$third")" 0
+knob_set "$client" faults clear
+param sa_timeout_ms 1500
+
+# --- not subscribed ---
+
+param sa_subscribe 0
+mapfile -t devices <"$fab_state/devices"
+again "${devices[@]}"
+ok "the ports end their subscriptions" wait_for 90 subscribed 0
+ok "the SA has none" wait_for 90 records_are 0
+ok "a path does not live long" wait_for 60 no long
+"$tools/report" -C "$client" hold >held &
+holder=$!
+ok "a program takes the reports of a port" wait_for 60 grep -q ready held
+param sa_subscribe 1
+errors=$(counter sa_subscribe_errors)
+again "${devices[@]}"
+ok "the other ports subscribe" wait_for 90 subscribed 3
+ok "this one cannot, which is counted" \
+	wait_for 60 more sa_subscribe_errors "$errors"
+ok "its paths do not live long" wait_for 60 no long
+kill $holder
+wait $holder 2>/dev/null
+ok "it can when the program has ended" wait_for 120 subscribed 4
+ok "and its paths live long" wait_for 60 long
+
+# --- an SA that refuses, a new SM ---
+
+sm_stop
+errors=$(counter sa_subscribe_errors)
+"$tools/fake" -C "$fourth" -V "$client" good >fake.log 2>&1 &
+fake=$!
+ok "an SA that refuses subscriptions" wait_for 90 grep -q ready fake.log
+ok "the port has none" wait_for 90 more sa_subscribe_errors "$errors"
+kill $fake
+wait $fake
+sm_start
+port_active_wait
+ok "a new SM: each port subscribes" wait_for 90 subscribed 4
+ok "the new SA has the subscriptions" wait_for 90 records_are 8
+
+# --- removal ---
+
+knob_set "$third" plugged 0
+ok "a device goes" wait_for 90 subscribed 3
+knob_set "$third" plugged 1
+ok "it comes back" wait_for 90 subscribed 4
+wait_for 90 devices_back "$third" && addresses_add "$third"
+port_active_wait
+params_back
+ok "no query is left" wait_for 90 no_lookups
+rmmod cmx_consumer
+finish

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * report: send reports of a GID in or out of service, as an SA does, from the
+ * port of a device; from that of the subnet manager they are valid, from others
+ * forged. Prints how many were confirmed. "report hold" instead keeps the
+ * reports that arrive at a port from others, and prints "ready".
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "mad.h"
+
+/* Reports outstanding at the same time, and how long they wait */
+#define WINDOW	16
+#define WAIT_MS	3000
+
+#define METHOD_REPORT	0x06
+#define ATTR_NOTICE	0x02
+
+static const char usage[] =
+"report [OPTION...] LID [KIND]\n"
+"report -C DEVICE hold\n"
+"  -C, --device DEVICE\n"
+"  -g, --gid GID\n"
+"  -t, --trap NUMBER    (default: 65)\n"
+"  -c, --count N        (default: 1)\n"
+"KIND: vendor, rmpp, attribute, or nothing: well formed\n";
+
+static void agent_register(struct mad_port *port, bool hold)
+{
+	struct umad_reg_attr attr = {
+		.mgmt_class = UMAD_CLASS_SUBN_ADM,
+		.mgmt_class_version = UMAD_SA_CLASS_VERSION,
+		.method_mask[0] = hold ? 1ULL << METHOD_REPORT : 0,
+	};
+
+	if (umad_register2(port->fd, &attr, &port->agent))
+		die("%s: cannot register: %s", port->device, strerror(errno));
+}
+
+static void report_send(struct mad_port *port, unsigned int lid,
+			uint32_t tid, unsigned int trap,
+			const uint8_t gid[16], const char *kind)
+{
+	uint8_t buf[umad_size() + MAD_SIZE];
+	struct umad_sa_packet *mad;
+
+	memset(buf, 0, sizeof(buf));
+	mad = umad_get_mad(buf);
+	mad->mad_hdr.base_version = 1;
+	mad->mad_hdr.mgmt_class = UMAD_CLASS_SUBN_ADM;
+	mad->mad_hdr.class_version = UMAD_SA_CLASS_VERSION;
+	mad->mad_hdr.method = METHOD_REPORT;
+	mad->mad_hdr.tid = htobe64(tid);
+	mad->mad_hdr.attr_id = htobe16(ATTR_NOTICE +
+				       !strcmp(kind, "attribute"));
+	if (!strcmp(kind, "rmpp")) {
+		mad->rmpp_hdr.rmpp_version = UMAD_RMPP_VERSION;
+		mad->rmpp_hdr.rmpp_type = RMPP_TYPE_DATA;
+		mad->rmpp_hdr.rmpp_rtime_flags = RMPP_ACTIVE | RMPP_FIRST;
+		mad->rmpp_hdr.seg_num = htobe32(1);
+	}
+	/* Informational, from a class manager */
+	mad->data[0] = (strcmp(kind, "vendor") ? 0x80 : 0) | 3;
+	mad->data[3] = 4;
+	mad->data[4] = trap >> 8;
+	mad->data[5] = trap;
+	mad->data[6] = port->lid >> 8;
+	mad->data[7] = port->lid;
+	memcpy(mad->data + 16, gid, 16);
+	memcpy(mad->data + 64, port->gid, 16);
+	umad_set_addr(buf, lid, 1, port->sm_sl, 0x80010000);
+	if (umad_send(port->fd, port->agent, buf, MAD_SIZE, WAIT_MS, 0))
+		die("%s: cannot send: %s", port->device, strerror(errno));
+}
+
+/* Waits for one; true if it is a confirmation and not a timeout. */
+static bool report_confirmed(struct mad_port *port)
+{
+	uint8_t buf[umad_size() + MAD_SIZE];
+	const struct umad_sa_packet *mad = umad_get_mad(buf);
+	int len = MAD_SIZE;
+
+	if (umad_recv(port->fd, buf, &len, 20 * WAIT_MS) < 0)
+		die("%s: cannot receive: %s", port->device, strerror(errno));
+	return !umad_status(buf) && mad->mad_hdr.method ==
+	       (METHOD_REPORT | UMAD_METHOD_RESP_MASK);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "device", required_argument, NULL, 'C' },
+		{ "gid", required_argument, NULL, 'g' },
+		{ "trap", required_argument, NULL, 't' },
+		{ "count", required_argument, NULL, 'c' },
+		{}
+	};
+	unsigned int lid, trap = 65, count = 1, sent = 0, ended = 0, good = 0;
+	const char *device = NULL, *kind = "";
+	struct mad_port port;
+	uint8_t gid[16] = {};
+	int c;
+
+	while ((c = getopt_long(argc, argv, "C:g:t:c:", options, NULL)) != -1) {
+		switch (c) {
+		case 'C':
+			device = optarg;
+			break;
+		case 'g':
+			if (inet_pton(AF_INET6, optarg, gid) != 1)
+				die("'%s' is not a GID", optarg);
+			break;
+		case 't':
+			trap = strtoul(optarg, NULL, 0);
+			break;
+		case 'c':
+			count = strtoul(optarg, NULL, 0);
+			break;
+		default:
+			die("%s", usage);
+		}
+	}
+	if (optind == argc)
+		die("%s", usage);
+	mad_open(&port, device, 1);
+	if (!strcmp(argv[optind], "hold")) {
+		agent_register(&port, true);
+		puts("ready");
+		fflush(stdout);
+		pause();
+		return 0;
+	}
+	lid = strtoul(argv[optind], NULL, 0);
+	if (optind + 1 < argc)
+		kind = argv[optind + 1];
+	agent_register(&port, false);
+	while (ended < count) {
+		while (sent < count && sent - ended < WINDOW)
+			report_send(&port, lid, ++sent, trap, gid, kind);
+		good += report_confirmed(&port);
+		ended++;
+	}
+	printf("%u\n", good);
+	mad_close(&port);
+	return 0;
+}

@@ -22,9 +22,12 @@ static int __init cmx_init(void)
 	ret = cmx_names_init();
 	if (ret)
 		goto exit_device;
-	ret = cmx_sa_init();
+	ret = cmx_route_init();
 	if (ret)
 		goto exit_names;
+	ret = cmx_sa_init();
+	if (ret)
+		goto exit_route;
 	ret = cmx_mcast_init();
 	if (ret)
 		goto exit_sa;
@@ -57,6 +60,8 @@ exit_mcast:
 	cmx_mcast_exit();
 exit_sa:
 	cmx_sa_exit();
+exit_route:
+	cmx_route_exit();
 exit_names:
 	cmx_names_stop();
 	cmx_names_exit();
@@ -81,6 +86,7 @@ static void __exit cmx_exit(void)
 	cmx_mcast_exit();
 	cmx_names_stop();
 	cmx_sa_exit();
+	cmx_route_exit();
 	cmx_query_exit();
 	cmx_sa_hold_exit();
 	cmx_names_exit();

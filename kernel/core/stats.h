@@ -21,6 +21,8 @@
 	X(coalesced)		/* queries that joined a lookup */	\
 	X(names_given)		/* answers that callers brought */	\
 	X(device_walks)		/* searches of all GID tables for an address */	\
+	X(routes)		/* routes of ids that were queried, not in the cache */ \
+	X(routes_by_cm)		/* of those: left to rdma_cm after an error */ \
 	X(connects)		/* connects by name */			\
 	X(connect_requests)	/* of their candidates */		\
 	X(connected)		/* of the connects: with an id */	\
@@ -55,6 +57,7 @@
 	X(sa_reports)		/* reports of SAs: a GID in, out of service */ \
 	X(sa_reports_ignored)	/* not from the SA, malformed, or of no use */ \
 	X(paths_dropped)	/* paths that were dropped for a report */ \
+	X(paths_failed)		/* likewise, for a connect that failed */ \
 	X(live_queries)							\
 	X(live_lookups)							\
 	X(live_results)							\

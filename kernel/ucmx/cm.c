@@ -41,20 +41,19 @@ int ucmx_resolve_addr(struct ucmx_cmd *cmd)
 	return ret == -ENOBUFS ? -ENOMEM : ret;
 }
 
-/*
- * rdma_cm does not query a path again that a resolution has returned. The path
- * can be used only where rdma_cm would send the same query.
- */
+/* A path that the cache has is not queried again. */
 static int ucmx_route_start(struct ucmx_id *id, u32 timeout_ms)
 {
+	if (cmx_route_is_queried(&id->route))
+		return -EINVAL;
 	/* Before the state that lets the id connect */
 	WRITE_ONCE(id->path_cached, true);
-	if (timeout_ms && !id->tos_set && !rdma_cmx_set_cached_path(id->cm)) {
+	if (timeout_ms && !rdma_cmx_set_cached_path_tos(id->cm, id->tos)) {
 		ucmx_route_resolved(id);
 		return 0;
 	}
-	WRITE_ONCE(id->path_cached, false);
-	return rdma_cmx_route_start(id->cm, &id->route, timeout_ms);
+	return rdma_cmx_route_start(id->cm, &id->route, timeout_ms, id->tos,
+				    KUIDT_INIT(id->file->user->index));
 }
 
 int ucmx_resolve_route(struct ucmx_cmd *cmd)

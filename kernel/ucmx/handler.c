@@ -195,7 +195,7 @@ static void ucmx_event_from_cm(struct ucmx_id *id, struct rdma_cm_id *cm,
 		wake_up_var(&id->cm_outstanding);
 	}
 	if (READ_ONCE(id->path_cached) && ucmx_path_failed(e))
-		rdma_cmx_drop_cached_path(cm);
+		rdma_cmx_drop_cached_path_tos(cm, READ_ONCE(id->tos));
 	len = ucmx_parts_get(&parts, cm, e);
 	ev = ucmx_event_take(id, e->event, slot, len);
 	if (!ev)
@@ -337,6 +337,7 @@ void ucmx_route_resolved(struct ucmx_id *id)
 	struct rdma_cm_event e = { .event = RDMA_CM_EVENT_ROUTE_RESOLVED };
 
 	rdma_lock_handler(id->cm);
+	rdma_cmx_route_event(&id->route, &e);
 	ucmx_event_from_cm(id, id->cm, &e);
 	rdma_unlock_handler(id->cm);
 }

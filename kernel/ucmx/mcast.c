@@ -314,6 +314,7 @@ int ucmx_mc_join(struct ucmx_mc *mc, const struct rdma_cmx_join_item *item)
 		goto abort;
 	ret = -EINVAL;
 	if (ucmx_addr_get(&addr, &item->addr) <= 0 ||
+	    cmx_route_is_queried(&id->route) ||
 	    item->join_flags >= RDMA_MC_JOIN_FLAG_RESERVED)
 		goto abort;
 	/* A privileged Q_Key. */

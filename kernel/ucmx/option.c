@@ -22,7 +22,7 @@ static int ucmx_option_id(struct ucmx_id *id, u32 optname, const void *val,
 		if (len != sizeof(*byte))
 			return -EINVAL;
 		rdma_set_service_type(id->cm, *byte);
-		id->tos_set = true;
+		id->tos = *byte;
 		return 0;
 	case RDMA_OPTION_ID_REUSEADDR:
 		if (len != sizeof(*num))
@@ -71,6 +71,8 @@ static int ucmx_option_path(struct ucmx_id *id,
 			return -EINVAL;
 	}
 	if (!cm->device || !rdma_cap_ib_cm(cm->device, cm->port_num))
+		return -EINVAL;
+	if (cmx_route_is_queried(&id->route))
 		return -EINVAL;
 
 	memset(&path, 0, sizeof(path));

@@ -166,9 +166,9 @@ struct ucmx_id {
 	struct ucmx_removal *removal;
 	struct ucmx_query *query;
 	bool dead;		/* by mutex */
-	bool tos_set;		/* has a type of service, by mutex */
+	u8 tos;			/* type of service, by mutex */
 	bool cm_outstanding;	/* CONNECT, or ACCEPT of a request */
-	bool path_cached;	/* its path came from the cache */
+	bool path_cached;	/* its path may be in the cache */
 	bool hold;		/* keep events back, by lock */
 	bool gone;		/* DEVICE_REMOVAL has come, by lock */
 	struct cmx_route route;	/* the query of its route, see route.h */

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# An ordinary user's route queries to a silent SA have the longest timeout. All
+# An ordinary user's route queries to a silent SA have the longest timeout, this
+# module's and those of rdma_cm, which go on when this module's have failed. All
 # that ends them ends at once: close, destroy, SIGKILL, the end of namespaces, the
 # removal of the device, also while the verbs wait for the process, and if rdma_cmx
 # has no memory for the device (OPS-04).
@@ -12,11 +13,23 @@ tracing=/sys/kernel/tracing
 
 # start MODE IDS [FILE]: of tools/routes
 start() {
+	local before
+
 	: >log
+	before=$(counter routes_by_cm)
 	/usr/lib/rdma-cmx/selftests/attack/tools/routes "$1" $addr "${@:2}" \
 		>log 2>&1 &
 	pid=$!
-	ok "a user has route queries: ${*:1:2}" wait_for 50 grep -q ready log
+	ok "a user has route queries of $querier: ${*:1:2}" \
+		wait_for 50 grep -q ready log
+	case $querier,$1 in
+	rdma_cm,hold | rdma_cm,events) wait_for 50 by_cm $((before + $2)) ;;
+	esac
+}
+
+# by_cm N: does rdma_cm have that many queries?
+by_cm() {
+	[ "$(counter routes_by_cm)" -ge "$1" ]
 }
 
 # ended: and nothing failed
@@ -73,40 +86,50 @@ graces() {
 	awk '$1 == "cmx_grace" { print $2 }' $tracing/kprobe_profile
 }
 
-knob_set "$(fab_dev 1)" faults 'drop class=3 method=0x01 attr=0x35 rmpp=0'
-for mode in close destroy namespaces; do
-	start $mode 200
-	ok "OPS-04: $mode does not wait for the SA" ended
-done
-start hold 200
-kill -KILL $pid
-ok "OPS-04: nor does SIGKILL" wait_for 50 no kill -0 $pid
-ok "OPS-04: no object is left" wait_for 50 live_none
+knob_set "$(fab_dev 1)" faults 'drop class=3 attr=0x35 rmpp=0'
+for querier in module rdma_cm; do
+	# The module's queries last for the test, or end at once.
+	if [ $querier = module ]; then
+		param sa_timeout_ms 60000
+	else
+		param sa_timeout_ms 10
+		param sa_retries 0
+	fi
+	for mode in close destroy namespaces; do
+		start $mode 200
+		ok "OPS-04: $mode does not wait for the SA" ended
+	done
+	start hold 200
+	kill -KILL $pid
+	ok "OPS-04: nor does SIGKILL" wait_for 50 no kill -0 $pid
+	ok "OPS-04: no object is left" wait_for 50 live_none
 
-start events 200
-before=$(graces)
-unplug
-ok "OPS-04: the removal of the device ends" removal_ended
-ok "OPS-04: each id gets the event" ended
-# Of RCU tasks, a tenth of a second and more each
-if [ -n "$before" ]; then
-	ok "OPS-04: ids share grace periods" test $(($(graces) - before)) -lt 100
-	echo 0 >$tracing/events/kprobes/cmx_grace/enable
-	echo >$tracing/kprobe_events
-else
-	skip "OPS-04: ids share grace periods" "no events of kprobes"
-fi
-ok "the device is back" back
-
-start threads 4
-for round in 1 2; do
+	start events 200
+	before=$(graces)
 	unplug
-	ok "OPS-04: the removal ends under threads, $round" removal_ended
+	ok "OPS-04: the removal of the device ends" removal_ended
+	ok "OPS-04: each id gets the event" ended
+	# Of RCU tasks, a tenth of a second and more each
+	if [ -n "$before" ]; then
+		ok "OPS-04: ids share grace periods" \
+			test $(($(graces) - before)) -lt 100
+		echo 0 >$tracing/events/kprobes/cmx_grace/enable
+		echo >$tracing/kprobe_events
+	else
+		skip "OPS-04: ids share grace periods" "no events of kprobes"
+	fi
 	ok "the device is back" back
+
+	start threads 4
+	for round in 1 2; do
+		unplug
+		ok "OPS-04: the removal ends under threads, $round" removal_ended
+		ok "the device is back" back
+	done
+	kill -TERM $pid
+	ok "OPS-04: the threads end" ended
+	diag "$(cat log)"
 done
-kill -TERM $pid
-ok "OPS-04: the threads end" ended
-diag "$(cat log)"
 
 # On the debug kernel the verbs' client of ib_core is removed before that of
 # rdma_cm, which reports the removal.

@@ -52,9 +52,9 @@ service() {
 	"$tests/sa/tools/service" -C "$third" -n kcgone -i $sid "$1"
 }
 
-# drop METHOD ATTRIBUTE: the SA gets no such query
+# drop WORD...: the SA gets no such query
 drop() {
-	knob_set "$(fab_dev 1)" faults "drop class=3 method=$1 attr=$2"
+	knob_set "$(fab_dev 1)" faults "drop class=3 $*"
 }
 
 drop_none() {
@@ -65,13 +65,13 @@ drop_none() {
 # what lets it go on. The steps are lookup, addr, route, setup and request.
 hold() {
 	case $1 in
-	lookup) drop 0x12 0x31 ;;
-	route) drop 0x01 0x35 ;;
+	lookup) drop method=0x12 attr=0x31 ;;
+	route) drop attr=0x35 ;;
 	setup | request) do_ listen gid:"$three" $sid hang >/dev/null ;;
 	esac
 	case $1 in
 	lookup) seen=$(sa_requests 0x12 0x0031) ;;
-	*) seen=$(sa_requests 0x01 0x0035) ;;
+	*) seen=$(sa_requests 0x12 0x0035) ;;
 	esac
 }
 
@@ -91,7 +91,7 @@ held() {
 	case $1 in
 	lookup) [ "$(sa_requests 0x12 0x0031)" -gt "$seen" ] ;;
 	addr) [ "$(ids)" = 1 ] ;;
-	route) [ "$(sa_requests 0x01 0x0035)" -gt "$seen" ] ;;
+	route) [ "$(sa_requests 0x12 0x0035)" -gt "$seen" ] ;;
 	setup) state setups=1 ;;
 	request) listened requests=1 ;;
 	esac

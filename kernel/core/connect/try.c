@@ -281,7 +281,8 @@ static int cmx_try_route(struct cmx_try *t)
 		return 1;
 	}
 	return rdma_cmx_route_start(id, &t->route,
-				    cmx_try_left(t, CMX_TRY_ROUTE_MS));
+				    cmx_try_left(t, CMX_TRY_ROUTE_MS), c->tos,
+				    GLOBAL_ROOT_UID);
 }
 
 /* Private data of a request that is the caller's and ours */
@@ -410,8 +411,8 @@ static bool cmx_try_down(struct cmx_try *t, int error)
 		 * Another host that has the LID now has no such service, and
 		 * says so before it looks at the GIDs.
 		 */
-		if (t->cached &&
-		    (t->path_failed ||
+		if (t->path_failed ||
+		    (t->cached &&
 		     t->out->reason == IB_CM_REJ_INVALID_SERVICE_ID))
 			rdma_cmx_drop_cached_path_tos(t->id, c->tos);
 		if (t->set_up) {

@@ -8,13 +8,20 @@
 #include <rdma/ib_addr.h>
 #include <rdma/ib_sa.h>
 #include <rdma/rdma_cm_ib.h>
+#include <rdma/rdma_netlink.h>
 
 #include "resolve/resolve.h"
 #include "sa/wire.h"
 
+/* Is there a provider of paths, which ib_sa queries before the SA (ibacm)? */
+bool cmx_route_has_provider(void)
+{
+	return rdma_nl_chk_listeners(RDMA_NL_GROUP_LS);
+}
+
 /* The query of rdma_resolve_route(), and its port with a reference. */
-static struct cmx_sa_port *cmx_cached_path_query(struct rdma_cm_id *id, u8 tos,
-						 struct cmx_sa_query *q)
+struct cmx_sa_port *cmx_cached_path_query(struct rdma_cm_id *id, u8 tos,
+					  struct cmx_sa_query *q)
 {
 	struct rdma_addr *addr = &id->route.addr;
 	struct sa_path_rec rec = {};
@@ -62,7 +69,7 @@ int rdma_cmx_set_cached_path_tos(struct rdma_cm_id *id, u8 tos)
 	int ret;
 
 	/* Left by a failed rdma_resolve_route(): rdma_cm would lose it. */
-	if (id->route.path_rec)
+	if (id->route.path_rec || cmx_route_has_provider())
 		return -ENOENT;
 	port = cmx_cached_path_query(id, tos, &q);
 	if (IS_ERR(port))
@@ -91,7 +98,8 @@ void rdma_cmx_drop_cached_path_tos(struct rdma_cm_id *id, u8 tos)
 	port = cmx_cached_path_query(id, tos, &q);
 	if (IS_ERR(port))
 		return;
-	cmx_sa_uncache(port, id->route.addr.dev_addr.net, &q);
+	if (cmx_sa_uncache(port, id->route.addr.dev_addr.net, &q))
+		cmx_stat_inc(paths_failed);
 	cmx_sa_port_put(port);
 }
 EXPORT_SYMBOL_GPL(rdma_cmx_drop_cached_path_tos);

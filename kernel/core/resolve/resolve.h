@@ -574,4 +574,18 @@ unsigned long cmx_query_jiffies(u32 timeout_ms);
 int cmx_query_init(void);
 void cmx_query_exit(void);
 
+/* cached_path.c */
+bool cmx_route_has_provider(void);
+struct cmx_sa_port *cmx_cached_path_query(struct rdma_cm_id *id, u8 tos,
+					  struct cmx_sa_query *q);
+
+struct cmx_route;
+
+/* route_query.c */
+int cmx_route_query_start(struct rdma_cm_id *id, struct cmx_route *route,
+			  u32 timeout_ms, u8 tos, kuid_t uid);
+void cmx_route_query_stop(struct cmx_route *route);
+int cmx_route_init(void);
+void cmx_route_exit(void);
+
 #endif /* CMX_RESOLVE_H */

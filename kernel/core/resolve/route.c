@@ -33,6 +33,10 @@ static u32 cmx_route_ended;
  * @id: the id; its handler calls rdma_cmx_route_event()
  * @route: the state of its query
  * @timeout_ms: as for rdma_resolve_route()
+ * @tos: type of service of @id
+ * @uid: user whom a query of the SA is counted for
+ *
+ * One call at a time for an id. The events are those of rdma_resolve_route().
  *
  * Context: process context, may sleep. Takes the handler lock, which the event
  * waits for.
@@ -40,10 +44,14 @@ static u32 cmx_route_ended;
  * Return: as rdma_resolve_route().
  */
 int rdma_cmx_route_start(struct rdma_cm_id *id, struct cmx_route *route,
-			 u32 timeout_ms)
+			 u32 timeout_ms, u8 tos, kuid_t uid)
 {
 	int ret;
 
+	if (cmx_route_is_queried(route))
+		return -EINVAL;
+	if (!cmx_route_query_start(id, route, timeout_ms, tos, uid))
+		return 0;
 	rdma_lock_handler(id);
 	ret = rdma_resolve_route(id, timeout_ms);
 	if (!ret)
@@ -65,6 +73,20 @@ void rdma_cmx_route_event(struct cmx_route *route,
 {
 	enum cmx_route_state state;
 
+	switch (event->event) {
+	case RDMA_CM_EVENT_ADDR_RESOLVED:
+		route->addressed = true;
+		break;
+	case RDMA_CM_EVENT_ROUTE_RESOLVED:
+	case RDMA_CM_EVENT_DEVICE_REMOVAL:
+		route->addressed = false;
+		/* This module's query of a removed device has no event. */
+		if (cmx_route_is_queried(route))
+			WRITE_ONCE(route->state, CMX_ROUTE_NONE);
+		break;
+	default:
+		break;
+	}
 	if (READ_ONCE(route->state) != CMX_ROUTE_OUTSTANDING)
 		return;
 	switch (event->event) {
@@ -133,9 +155,11 @@ void rdma_cmx_route_destroy(struct rdma_cm_id *id, struct cmx_route *route)
 {
 	unsigned long left;
 
+	cmx_route_query_stop(route);
 	while (READ_ONCE(route->state) == CMX_ROUTE_OUTSTANDING) {
 		if (cmx_route_destroy_before_removal(id)) {
 			WRITE_ONCE(route->state, CMX_ROUTE_NONE);
+			route->addressed = false;
 			return;
 		}
 		left = cmx_device_removal_left();
@@ -150,5 +174,7 @@ void rdma_cmx_route_destroy(struct rdma_cm_id *id, struct cmx_route *route)
 		cmx_route_wait_cancelled(route);
 	rdma_destroy_id(id);
 	WRITE_ONCE(route->state, CMX_ROUTE_NONE);
+	/* Another id may get it. */
+	route->addressed = false;
 }
 EXPORT_SYMBOL_GPL(rdma_cmx_route_destroy);

@@ -401,8 +401,8 @@ static void cmx_sa_cache_sweep(struct work_struct *work)
 	spin_unlock(&cache->lock);
 }
 
-/* The answer to @key has turned out to be wrong. */
-void cmx_sa_cache_remove(struct cmx_sa_cache *cache,
+/* The answer to @key has turned out to be wrong. Was there one? */
+bool cmx_sa_cache_remove(struct cmx_sa_cache *cache,
 			 const struct cmx_sa_key *key)
 {
 	u32 hash = cmx_sa_key_hash(key);
@@ -415,6 +415,7 @@ void cmx_sa_cache_remove(struct cmx_sa_cache *cache,
 		cmx_sa_entry_remove(cache, e, &victims);
 	spin_unlock(&cache->lock);
 	cmx_sa_entries_free(&victims);
+	return e;
 }
 
 /* The paths to @gid have changed. Returns how many there were. */

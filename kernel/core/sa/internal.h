@@ -92,7 +92,7 @@ void cmx_sa_cache_add(struct cmx_sa_cache *cache, struct cmx_sa_entry *entry,
 		      struct list_head *victims);
 void cmx_sa_entry_free(struct cmx_sa_entry *entry);
 void cmx_sa_entries_free(struct list_head *victims);
-void cmx_sa_cache_remove(struct cmx_sa_cache *cache,
+bool cmx_sa_cache_remove(struct cmx_sa_cache *cache,
 			 const struct cmx_sa_key *key);
 void cmx_sa_cache_drop(struct cmx_sa_cache *cache);
 /* The DGID of a path query, or NULL */

@@ -448,14 +448,15 @@ int cmx_sa_cached(struct cmx_sa_port *port, struct net *net,
  * @query: the query
  *
  * Context: process.
+ * Return: true if there was one.
  */
-void cmx_sa_uncache(struct cmx_sa_port *port, struct net *net,
+bool cmx_sa_uncache(struct cmx_sa_port *port, struct net *net,
 		    const struct cmx_sa_query *query)
 {
 	struct cmx_sa_key key;
 
 	cmx_sa_key_init(&key, port, net, query);
-	cmx_sa_cache_remove(&port->cache, &key);
+	return cmx_sa_cache_remove(&port->cache, &key);
 }
 
 /**

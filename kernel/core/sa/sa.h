@@ -102,7 +102,7 @@ int cmx_sa_ports_for_each(struct net *net,
 int cmx_sa_cached(struct cmx_sa_port *port, struct net *net,
 		  const struct cmx_sa_query *query,
 		  struct cmx_sa_answer **answer);
-void cmx_sa_uncache(struct cmx_sa_port *port, struct net *net,
+bool cmx_sa_uncache(struct cmx_sa_port *port, struct net *net,
 		    const struct cmx_sa_query *query);
 int cmx_sa_lookup(struct cmx_sa_port *port, struct net *net, kuid_t uid,
 		  const struct cmx_sa_query *query,

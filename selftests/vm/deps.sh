@@ -8,8 +8,9 @@
 #
 # deps.sh lint: what `make lint` and libFuzzer need as well, also
 # scripts/coccinelle (into lint-6.1/ there).
-# deps.sh docs, deps.sh packages, deps.sh upgrade: only what `make docs`, what
-# `make deb` and `make rpm`, and what the test host/upgrade need.
+# deps.sh docs, deps.sh packages, deps.sh upgrade, deps.sh simulate: only what
+# `make docs`, what `make deb` and `make rpm`, what the test host/upgrade, and
+# what the drawings of `make simulate` need.
 set -euo pipefail
 
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/rdma-cmx
@@ -46,6 +47,8 @@ packages_packages=(dpkg-dev debhelper dh-dkms fakeroot lintian rpm rpmlint
 	python3-docutils libibverbs-dev librdmacm-dev libkeyutils-dev)
 # For host/upgrade
 packages_upgrade=("${packages_packages[@]}" mmdebstrap qemu-system-x86)
+# For `make simulate`
+packages_simulate=(gnuplot-nox)
 
 die() { echo "deps: $*" >&2; exit 1; }
 
@@ -114,10 +117,11 @@ lint)
 docs) packages=(linux-headers-amd64 "${packages_docs[@]}") ;;
 packages) packages=("${packages_packages[@]}") ;;
 upgrade) packages=("${packages_upgrade[@]}") ;;
+simulate) packages=("${packages_simulate[@]}") ;;
 esac
 mapfile -t missing < <(packages_missing)
 case ${1:-} in
-docs | packages | upgrade)
+docs | packages | upgrade | simulate)
 	[ ${#missing[@]} = 0 ] || packages_install "${missing[@]}"
 	exit
 	;;

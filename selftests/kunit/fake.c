@@ -82,6 +82,8 @@ static struct cmx_sa_port *fake_port_up(struct ib_device *ibdev, u32 num)
 
 	if (port) {
 		port->active = true;
+		/* As if the SA had responded some times */
+		port->window = 8;
 		cmx_sa_port_list(port);
 	}
 	return port;

@@ -268,6 +268,31 @@ static void lookup_timeout(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic_read(&callers[1].calls), 0);
 }
 
+/*
+ * An SA whose responses take long gets a second request, and not the ten that
+ * its parameters allow; and after that one query at a time.
+ */
+static void lookup_slow(struct kunit *test)
+{
+	struct cmx_sa_port *port = fake.port[1];
+	struct cmx_sa_lookup *l;
+
+	param_set(test, cmx_kunit_module(), "sa_timeout_ms", 50);
+	param_set(test, cmx_kunit_module(), "sa_retries", 9);
+	port->response = msecs_to_jiffies(60000);
+	port->window = 2;
+	KUNIT_ASSERT_EQ(test, 0, query_send(&callers[0], 1, 1));
+	KUNIT_ASSERT_TRUE(test, WAIT_FOR(outstanding(1)));
+	l = fake_asked(port);
+	KUNIT_ASSERT_NOT_NULL(test, l);
+	expect_done(test, &callers[0], -ETIMEDOUT, -1);
+	KUNIT_EXPECT_LE(test, l->retries, 2u);
+	KUNIT_EXPECT_EQ(test, port->window, 1u);
+	cmx_sa_lookup_put(l);
+	port->response = 0;
+	port->window = 8;
+}
+
 /* A response after the end completes no caller. */
 static void lookup_late(struct kunit *test)
 {
@@ -647,6 +672,7 @@ static struct kunit_case lookup_cases[] = {
 	KUNIT_CASE(lookup_errors),
 	KUNIT_CASE(lookup_busy),
 	KUNIT_CASE(lookup_timeout),
+	KUNIT_CASE(lookup_slow),
 	KUNIT_CASE(lookup_late),
 	KUNIT_CASE(lookup_generation),
 	KUNIT_CASE(lookup_port_gone),

@@ -35,7 +35,8 @@ void job_defaults(struct sim_job *job)
 		.sa_queue = 200000,
 		.sa_fifo = 10000 * SIM_MS,
 		.cm = 100 * SIM_US,
-		.window = 8,
+		.window = 1,
+		.adaptive = true,
 		.sample = 20000,
 		.max_events = 4000000,
 		.seed = 1,
@@ -59,7 +60,7 @@ static void policy_init(struct policy *policy, const struct sim_job *job)
 			.first = IBACM_TIMEOUT,
 			.next = IBACM_TIMEOUT,
 			.total = IBACM_ATTEMPTS * IBACM_TIMEOUT,
-			.window = 8,
+			.window = 1,
 			.window_max = 1,
 			.of_node = true,
 		};

@@ -28,8 +28,11 @@
 
 #define CMX_SA_HASH_BITS 10
 
-/* Outstanding queries that an SA gets even if it seems to be overloaded. */
-#define CMX_SA_MIN_PARALLEL 8
+/*
+ * Outstanding queries of a port to begin with, and however late the SA responds.
+ * A cluster's nodes all have as many.
+ */
+#define CMX_SA_MIN_PARALLEL 1
 
 /**
  * struct cmx_sa_key - what makes two queries to a port the same
@@ -168,6 +171,7 @@ struct cmx_sa_inform {
  * @tid: lower half of the last transaction id
  * @sched: lookups that wait or run, and their users
  * @window: how many may run, as the SA gets on with them
+ * @response: mean response time of the SA, in jiffies
  * @last_response: when the SA last responded, in jiffies
  * @services: how often this host has changed its services at the SA
  * @cache: answers
@@ -191,6 +195,7 @@ struct cmx_sa_port {
 	atomic_t tid;
 	struct cmx_sched sched;
 	unsigned int window;
+	unsigned long response;
 	unsigned long last_response;
 	atomic64_t services;
 	struct cmx_sa_cache cache;

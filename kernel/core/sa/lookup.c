@@ -76,6 +76,18 @@ static unsigned long cmx_sa_timeout_total(void)
 	return sum;
 }
 
+/*
+ * When to retry a query. An SA that many nodes query at once responds late, and
+ * a retry that comes before the response is more work for it, which delays the
+ * others: so not before twice the mean response time, but once at least.
+ */
+static unsigned long cmx_sa_retry_delay(const struct cmx_sa_port *port,
+					unsigned int retries)
+{
+	return max(cmx_sa_timeout(retries),
+		   min(2 * port->response, cmx_sa_timeout_total() / 2));
+}
+
 void cmx_sa_lookup_put(struct cmx_sa_lookup *l)
 {
 	if (!refcount_dec_and_test(&l->ref))
@@ -97,10 +109,18 @@ static void cmx_sa_window_adapt(struct cmx_sa_port *port, unsigned long took)
 	if (took < cmx_sa_timeout(0) / 2)
 		port->window++;
 	else if (took >= cmx_sa_timeout(0))
-		port->window -= port->window / 4;
+		port->window -= DIV_ROUND_UP(port->window, 4);
 	port->window = clamp(port->window, CMX_SA_MIN_PARALLEL,
 			     max_t(unsigned int, READ_ONCE(sa_parallel),
 				   CMX_SA_MIN_PARALLEL));
+}
+
+/* The SA has responded after @took. Under cmx_sa_lock. */
+static void cmx_sa_response_time(struct cmx_sa_port *port, unsigned long took)
+{
+	port->response = port->response ? (7 * port->response + took) / 8 :
+					  took;
+	cmx_sa_window_adapt(port, took);
 }
 
 /* A port that is not active starts no query. */
@@ -243,7 +263,7 @@ void cmx_sa_lookup_response(struct cmx_sa_lookup *l, u32 generation,
 	spin_lock(&cmx_sa_lock);
 	port->last_response = jiffies;
 	if (!cmx_sa_query_changes(&l->key.query))
-		cmx_sa_window_adapt(port, port->last_response - sent_at);
+		cmx_sa_response_time(port, port->last_response - sent_at);
 	if (l->entity.state == CMX_SCHED_RUNNING &&
 	    generation == cmx_sa_cache_generation(&port->cache)) {
 		/* The record retries a Set itself, later. */
@@ -318,7 +338,7 @@ static void cmx_sa_lookup_step(struct cmx_sa_lookup *l)
 		cmx_sa_lookup_done(l, NULL, l->busy ? -EAGAIN : -ETIMEDOUT);
 	} else {
 		/* Now, or it would put off what the answer makes urgent. */
-		cmx_sa_lookup_kick(l, min(cmx_sa_timeout(l->retries),
+		cmx_sa_lookup_kick(l, min(cmx_sa_retry_delay(port, l->retries),
 					  l->deadline - jiffies));
 		/* An SA without room for records may answer all else. */
 		if (again && !cmx_sa_query_changes(&l->key.query))

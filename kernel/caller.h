@@ -6,8 +6,10 @@
 #ifndef CMX_CALLER_H
 #define CMX_CALLER_H
 
+#include <linux/ktime.h>
 #include <linux/uidgid.h>
 #include <rdma/rdma_cmx.h>
+#include <rdma/rdma_cmx_connect.h>
 #include <rdma/rdma_cmx_names.h>
 #include <rdma/rdma_cmx_service.h>
 
@@ -136,6 +138,46 @@ rdma_cmx_advertise_for(const struct rdma_cmx_service_attr *attr, kuid_t uid,
  */
 struct rdma_cmx_services *
 rdma_cmx_get_services_for(const struct rdma_cmx_services_attr *attr, kuid_t uid);
+
+/**
+ * struct cmx_connect_given - what a connect on behalf of a user begins with
+ * @result: the candidates
+ * @before: report of an earlier connect to @result: those that failed there
+ *	stay as they are; or NULL
+ * @started: when the first connect to @result has started
+ * @port_space: of the id that the user has; others take no part
+ * @qp_type: likewise
+ * @limited: the user gave path records
+ * @own_dev: the user gave a device
+ */
+struct cmx_connect_given {
+	struct rdma_cmx_result *result;
+	const struct rdma_cmx_connect_report *before;
+	ktime_t started;
+	u32 port_space;
+	u32 qp_type;
+	bool limited;
+	bool own_dev;
+};
+
+/**
+ * rdma_cmx_connect_start_for - rdma_cmx_connect_start() on behalf of a user
+ * @attr: as there, without setup; of its query only net is used
+ * @given: as above; the connect takes a reference of the result
+ * @done: as there
+ * @context: as there
+ * @pconnector: as there
+ *
+ * The memory of the candidates is charged to the cgroup of the caller. The
+ * callback does not run before this returns if the caller holds a lock that it
+ * takes.
+ *
+ * Return: 0, -EINVAL or -ENOMEM.
+ */
+int rdma_cmx_connect_start_for(const struct rdma_cmx_connect_attr *attr,
+			       const struct cmx_connect_given *given,
+			       rdma_cmx_connect_fn done, void *context,
+			       struct rdma_cmx_connector **pconnector);
 
 /**
  * rdma_cmx_max_user_groups - how many groups may a user be a member of?

@@ -28,7 +28,8 @@ module_param(connect_timeout_ms, uint, 0644);
 MODULE_PARM_DESC(connect_timeout_ms,
 		 "Default deadline of a connect by name in ms (default 30000)");
 
-struct workqueue_struct *cmx_connect_wq;
+static struct workqueue_struct *cmx_connect_wq;
+static struct workqueue_struct *cmx_connect_user_wq;
 struct workqueue_struct *cmx_connect_timer_wq;
 
 static void cmx_report_release(struct kref *ref)
@@ -147,15 +148,36 @@ static void cmx_connect_late(struct work_struct *work)
 	rdma_cmx_connect_put(c);
 }
 
+/* What a user gave: candidates that failed before or are none of the id's */
+static void cmx_connect_given(struct rdma_cmx_connector *c,
+			      const struct cmx_connect_given *given)
+{
+	const struct rdma_cmx_candidate *old;
+	u32 i;
+
+	for (i = 0; i < c->count; i++) {
+		const struct rdma_cmx_entry *entry = &c->result->entries[i];
+		struct rdma_cmx_candidate *out = &c->report->candidates[i];
+
+		old = given->before ? &given->before->candidates[i] : NULL;
+		if (old && old->error && old->error != -ECANCELED)
+			*out = *old;
+		else if (entry->port_space != given->port_space ||
+			 entry->qp_type != given->qp_type)
+			out->error = -EPROTOTYPE;
+	}
+}
+
 /* Memory of the candidates; their number is that of the result. */
-static int cmx_connect_alloc(struct rdma_cmx_connector *c)
+static int cmx_connect_alloc(struct rdma_cmx_connector *c,
+			     const struct cmx_connect_given *given, gfp_t gfp)
 {
 	struct rdma_cmx_result *res = c->result;
 	u32 i;
 
 	c->report = kvzalloc(struct_size(c->report, candidates, res->count),
-			     GFP_KERNEL);
-	c->tries = kvcalloc(res->count, sizeof(*c->tries), GFP_KERNEL);
+			     gfp);
+	c->tries = kvcalloc(res->count, sizeof(*c->tries), gfp);
 	if (!c->report || !c->tries) {
 		kvfree(c->report);
 		c->report = NULL;
@@ -168,6 +190,8 @@ static int cmx_connect_alloc(struct rdma_cmx_connector *c)
 	for (i = 0; i < res->count; i++)
 		cmx_try_init(&c->tries[i], c, &res->entries[i],
 			     &c->report->candidates[i]);
+	if (given)
+		cmx_connect_given(c, given);
 	cmx_race_share(c);
 	return 0;
 }
@@ -181,7 +205,7 @@ static void cmx_connect_resolved(struct rdma_cmx_query *query,
 	/* Nobody else looks at these before it is resolved. */
 	if (!error) {
 		c->result = result;
-		error = cmx_connect_alloc(c);
+		error = cmx_connect_alloc(c, NULL, GFP_KERNEL);
 	}
 	c->error = error;
 	spin_lock(&c->lock);
@@ -190,11 +214,16 @@ static void cmx_connect_resolved(struct rdma_cmx_query *query,
 	spin_unlock(&c->lock);
 }
 
+static bool cmx_connect_delay_ok(const struct rdma_cmx_connect_attr *attr)
+{
+	return !attr->delay_ms || attr->delay_ms >= CMX_CONNECT_DELAY_MIN_MS;
+}
+
 static int cmx_connect_check(const struct rdma_cmx_connect_attr *attr,
 			     struct rdma_cmx_query_attr *query)
 {
 	if (!query->net || !attr->handler || !attr->setup != !attr->teardown ||
-	    (attr->delay_ms && attr->delay_ms < CMX_CONNECT_DELAY_MIN_MS) ||
+	    !cmx_connect_delay_ok(attr) ||
 	    (query->flags & RDMA_CMX_AI_PASSIVE))
 		return -EINVAL;
 	if (!query->qp_type && query->port_space != RDMA_PS_UDP &&
@@ -208,11 +237,12 @@ static int cmx_connect_check(const struct rdma_cmx_connect_attr *attr,
 
 static struct rdma_cmx_connector *
 cmx_connector_alloc(const struct rdma_cmx_connect_attr *attr,
-		    void *context, rdma_cmx_connect_fn done, void *done_context)
+		    void *context, rdma_cmx_connect_fn done, void *done_context,
+		    gfp_t gfp)
 {
 	struct rdma_cmx_connector *c;
 
-	c = kzalloc(sizeof(*c), GFP_KERNEL);
+	c = kzalloc(sizeof(*c), gfp);
 	if (!c)
 		return NULL;
 	kref_init(&c->ref);
@@ -223,6 +253,7 @@ cmx_connector_alloc(const struct rdma_cmx_connect_attr *attr,
 	INIT_WORK(&c->work, cmx_connect_work);
 	INIT_DELAYED_WORK(&c->delay_work, cmx_race_delay);
 	INIT_DELAYED_WORK(&c->deadline, cmx_connect_late);
+	c->wq = cmx_connect_wq;
 	c->attr = *attr;
 	c->limited = attr->query.route_count;
 	c->own_dev = attr->query.dev;
@@ -268,7 +299,7 @@ static int cmx_connect_start(const struct rdma_cmx_connect_attr *attr,
 	ret = cmx_connect_check(attr, &query);
 	if (ret)
 		return ret;
-	c = cmx_connector_alloc(attr, context, done, done_context);
+	c = cmx_connector_alloc(attr, context, done, done_context, GFP_KERNEL);
 	if (!c)
 		return -ENOMEM;
 	if (attr->has_tos)
@@ -304,6 +335,48 @@ int rdma_cmx_connect_start(const struct rdma_cmx_connect_attr *attr,
 					pconnector) : -EINVAL;
 }
 EXPORT_SYMBOL_GPL(rdma_cmx_connect_start);
+
+int rdma_cmx_connect_start_for(const struct rdma_cmx_connect_attr *attr,
+			       const struct cmx_connect_given *given,
+			       rdma_cmx_connect_fn done, void *context,
+			       struct rdma_cmx_connector **pconnector)
+{
+	struct rdma_cmx_connector *c;
+	int ret;
+
+	*pconnector = NULL;
+	if (!cmx_connect_delay_ok(attr))
+		return -EINVAL;
+	c = cmx_connector_alloc(attr, context, done, context,
+				GFP_KERNEL_ACCOUNT);
+	if (!c)
+		return -ENOMEM;
+	c->wq = cmx_connect_user_wq;
+	c->limited = given->limited;
+	c->own_dev = given->own_dev;
+	c->started = given->started;
+	c->result = given->result;
+	ret = cmx_connect_alloc(c, given, GFP_KERNEL_ACCOUNT);
+	if (ret) {
+		/* That of the connect, and the caller's */
+		rdma_cmx_connect_put(c);
+		rdma_cmx_connect_put(c);
+		return ret;
+	}
+	kref_get(&c->result->ref);
+	c->net = get_net(attr->query.net);
+	*pconnector = c;
+	kref_get(&c->ref);
+	cmx_stat_inc(connects);
+	spin_lock(&c->lock);
+	c->resolved = true;
+	cmx_race(c);
+	spin_unlock(&c->lock);
+	cmx_connect_arm(c);
+	rdma_cmx_connect_put(c);
+	return 0;
+}
+EXPORT_SYMBOL_GPL(rdma_cmx_connect_start_for);
 
 /* Is this one of the callbacks? With the lock. */
 static bool cmx_connect_inside(const struct rdma_cmx_connector *c)
@@ -387,11 +460,17 @@ int cmx_connect_init(void)
 	cmx_connect_wq = alloc_workqueue("rdma_cmx_connect", WQ_UNBOUND, 0);
 	if (!cmx_connect_wq)
 		return -ENOMEM;
+	cmx_connect_user_wq = alloc_workqueue("rdma_cmx_connect_user",
+					      WQ_UNBOUND, 0);
+	if (!cmx_connect_user_wq)
+		goto err;
 	cmx_connect_timer_wq = alloc_workqueue("rdma_cmx_connect_timer",
 					       WQ_UNBOUND | WQ_HIGHPRI |
 					       WQ_MEM_RECLAIM, 0);
 	if (cmx_connect_timer_wq)
 		return 0;
+	destroy_workqueue(cmx_connect_user_wq);
+err:
 	destroy_workqueue(cmx_connect_wq);
 	return -ENOMEM;
 }
@@ -403,5 +482,6 @@ int cmx_connect_init(void)
 void cmx_connect_exit(void)
 {
 	destroy_workqueue(cmx_connect_timer_wq);
+	destroy_workqueue(cmx_connect_user_wq);
 	destroy_workqueue(cmx_connect_wq);
 }

@@ -93,6 +93,8 @@ struct cmx_try {
  * @ref: the caller's; its own until it ends; one of each armed timer and queued
  *	work item
  * @lock: see above
+ * @wq: where its work items run: those of users do not delay those of the
+ *	kernel
  * @attr: of the caller, without what @attr.query points to
  * @net: of the query, with a reference until it ends
  * @context: of setup and teardown
@@ -132,6 +134,7 @@ struct cmx_try {
 struct rdma_cmx_connector {
 	struct kref ref;
 	spinlock_t lock;		/* see above */
+	struct workqueue_struct *wq;
 	struct rdma_cmx_connect_attr attr;
 	struct net *net;
 	void *context;
@@ -174,7 +177,6 @@ static inline u32 cmx_connect_ms(const struct rdma_cmx_connector *c)
 }
 
 /* connect.c */
-extern struct workqueue_struct *cmx_connect_wq;
 extern struct workqueue_struct *cmx_connect_timer_wq;
 void cmx_connector_drop(struct rdma_cmx_connector *c);
 void cmx_connect_end(struct rdma_cmx_connector *c, struct rdma_cm_id *id);

@@ -20,7 +20,7 @@
 static void cmx_race_queue(struct rdma_cmx_connector *c)
 {
 	kref_get(&c->ref);
-	if (!queue_work(cmx_connect_wq, &c->work))
+	if (!queue_work(c->wq, &c->work))
 		cmx_connector_drop(c);
 }
 

@@ -73,7 +73,7 @@ void cmx_try_init(struct cmx_try *t, struct rdma_cmx_connector *c,
 void cmx_try_queue(struct cmx_try *t)
 {
 	kref_get(&t->c->ref);
-	if (!queue_work(cmx_connect_wq, &t->work))
+	if (!queue_work(t->c->wq, &t->work))
 		cmx_connector_drop(t->c);
 }
 

@@ -96,6 +96,7 @@ void ucmx_id_close(struct ucmx_id *id)
 		rdma_cmx_route_destroy(cm, &id->route);
 	if (id->removal && id->removal->queued)
 		cancel_work_sync(&id->removal->work);
+	ucmx_any_end(id);
 	ucmx_query_end(id);
 
 	ucmx_event_purge(id, &conns);

@@ -208,6 +208,7 @@ int ucmx_connect(struct ucmx_cmd *cmd)
 		.attr_mod = arg->param.ece_attr_mod,
 	};
 	struct rdma_conn_param param;
+	u8 data[U8_MAX] CMX_UNINIT;
 	struct ucmx_id *id;
 	int ret;
 
@@ -222,9 +223,14 @@ int ucmx_connect(struct ucmx_cmd *cmd)
 	if (IS_ERR(id))
 		return PTR_ERR(id);
 	ret = ucmx_reserve_conn(id);
+	if (!ret)
+		ret = ucmx_any_private_data(id, &param, data);
 	if (!ret) {
 		ucmx_conn_qkey(id->cm, &param);
+		ucmx_any_connects(id);
 		ret = ucmx_connect_start(id, &param, &ece);
+		if (ret)
+			ucmx_any_replied(id);
 	}
 	ucmx_id_unlock(id);
 	return ret;

@@ -40,6 +40,8 @@ union ucmx_args {
 	struct rdma_cmx_advertise advertise;
 	struct rdma_cmx_query_advertised advertised;
 	struct rdma_cmx_get_services services;
+	struct rdma_cmx_resolve_any any;
+	struct rdma_cmx_query_candidates candidates;
 };
 
 static int ucmx_get_info(struct ucmx_cmd *cmd)
@@ -48,7 +50,8 @@ static int ucmx_get_info(struct ucmx_cmd *cmd)
 
 	arg->abi_version = RDMA_CMX_ABI_VERSION;
 	arg->features = RDMA_CMX_FEATURE_SA | RDMA_CMX_FEATURE_MCAST |
-			RDMA_CMX_FEATURE_ADVERTISE | RDMA_CMX_FEATURE_SERVICES;
+			RDMA_CMX_FEATURE_ADVERTISE |
+			RDMA_CMX_FEATURE_SERVICES | RDMA_CMX_FEATURE_CONNECT;
 	if (ucmx_names_initial())
 		arg->features |= RDMA_CMX_FEATURE_NAMES;
 	arg->max_ids = READ_ONCE(ucmx_max_ids);
@@ -159,6 +162,10 @@ static const struct ucmx_op ucmx_ops[] = {
 		struct rdma_cmx_query_advertised, reserved),
 	UCMX_OP(GET_SERVICES, ucmx_get_services, struct rdma_cmx_get_services,
 		dev),
+	UCMX_OP(RESOLVE_ANY, ucmx_resolve_any, struct rdma_cmx_resolve_any,
+		reason),
+	UCMX_OP(QUERY_CANDIDATES, ucmx_query_candidates,
+		struct rdma_cmx_query_candidates, reserved),
 };
 
 /*

@@ -196,6 +196,8 @@ static void ucmx_event_from_cm(struct ucmx_id *id, struct rdma_cm_id *cm,
 	}
 	if (READ_ONCE(id->path_cached) && ucmx_path_failed(e))
 		rdma_cmx_drop_cached_path_tos(cm, READ_ONCE(id->tos));
+	if (slot == UCMX_SLOT_CONN && !ucmx_any_replied(id))
+		return;
 	len = ucmx_parts_get(&parts, cm, e);
 	ev = ucmx_event_take(id, e->event, slot, len);
 	if (!ev)
@@ -340,4 +342,23 @@ void ucmx_route_resolved(struct ucmx_id *id)
 	rdma_cmx_route_event(&id->route, &e);
 	ucmx_event_from_cm(id, id->cm, &e);
 	rdma_unlock_handler(id->cm);
+}
+
+/**
+ * ucmx_route_adopted - an id takes over a cm id that has its route
+ * @id: the id, its mutex held
+ * @cm: the cm id, its handler lock held
+ *
+ * The event comes before any other of @cm.
+ */
+void ucmx_route_adopted(struct ucmx_id *id, struct rdma_cm_id *cm)
+{
+	struct rdma_cm_event e = { .event = RDMA_CM_EVENT_ROUTE_RESOLVED };
+
+	cm->event_handler = ucmx_cm_handler;
+	cm->context = id;
+	id->cm = cm;
+	/* It may be: then a failure to connect drops the path. */
+	WRITE_ONCE(id->path_cached, true);
+	ucmx_event_from_cm(id, cm, &e);
 }

@@ -99,15 +99,23 @@ struct ucmx_id *ucmx_id_lock_any(struct ucmx_file *file, u32 handle)
  * @file: file of the caller
  * @handle: handle of the id
  *
- * Return: as ucmx_id_lock_any(), or -ENODEV.
+ * Return: as ucmx_id_lock_any(), -ENODEV, or -EBUSY while its candidates race.
  */
 struct ucmx_id *ucmx_id_lock(struct ucmx_file *file, u32 handle)
 {
 	struct ucmx_id *id = ucmx_id_lock_any(file, handle);
 
-	if (!IS_ERR(id) && !id->cm) {
+	int ret = 0;
+
+	if (IS_ERR(id))
+		return id;
+	if (!id->cm)
+		ret = -ENODEV;
+	else if (id->racing)
+		ret = -EBUSY;
+	if (ret) {
 		ucmx_id_unlock(id);
-		return ERR_PTR(-ENODEV);
+		return ERR_PTR(ret);
 	}
 	return id;
 }

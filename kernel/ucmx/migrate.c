@@ -30,6 +30,7 @@ static u32 ucmx_id_move(struct ucmx_id *id, struct ucmx_file *to, u32 handle)
 	ucmx_event_leave(id, &moved);
 	spin_lock(&id->lock);
 	ucmx_query_move(id, from, to);
+	ucmx_any_move(id, from, to);
 	n += ucmx_event_enter(id, to, &moved, &reported);
 	WRITE_ONCE(id->file, to);
 	id->handle = handle;

@@ -16,12 +16,14 @@ static int ucmx_option_id(struct ucmx_id *id, u32 optname, const void *val,
 {
 	const u8 *byte = val;
 	const int *num = val;
+	int ret;
 
 	switch (optname) {
 	case RDMA_OPTION_ID_TOS:
 		if (len != sizeof(*byte))
 			return -EINVAL;
 		rdma_set_service_type(id->cm, *byte);
+		id->tos_set = true;
 		id->tos = *byte;
 		return 0;
 	case RDMA_OPTION_ID_REUSEADDR:
@@ -35,7 +37,12 @@ static int ucmx_option_id(struct ucmx_id *id, u32 optname, const void *val,
 	case RDMA_OPTION_ID_ACK_TIMEOUT:
 		if (len != sizeof(*byte))
 			return -EINVAL;
-		return rdma_set_ack_timeout(id->cm, *byte);
+		ret = rdma_set_ack_timeout(id->cm, *byte);
+		if (!ret) {
+			id->ack_timeout_set = true;
+			id->ack_timeout = *byte;
+		}
+		return ret;
 	}
 	return -EOPNOTSUPP;
 }

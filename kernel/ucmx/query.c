@@ -23,6 +23,8 @@ struct ucmx_query {
 	bool done;		/* finished, by ucmx_id.lock */
 	bool read;		/* event handed out, by ucmx_file.lock */
 	bool by_device;		/* sent from the id's port */
+	bool limited;		/* the caller gave path records */
+	bool own_dev;		/* the caller gave a device */
 	bool charged;		/* to the file's user, by ucmx_id.lock */
 };
 
@@ -239,10 +241,12 @@ int ucmx_query_start(struct ucmx_id *id, struct ucmx_request *req)
 	/* The kernel looks up names only for requests of the host. */
 	if (!net_eq(req->attr.net, &init_net))
 		req->caller.no_names = true;
-	if (req->attr.flags & RDMA_CMX_AI_SA) {
+	if ((req->attr.flags & RDMA_CMX_AI_SA) && !req->all_ports) {
 		req->attr.id = id->cm;
 		uq->by_device = true;
 	}
+	uq->limited = req->attr.route_count;
+	uq->own_dev = req->attr.dev;
 	/* The last one stays until this one has started. */
 	spin_lock(&id->lock);
 	old = id->query;
@@ -298,6 +302,13 @@ struct rdma_cmx_result *ucmx_result_get(struct ucmx_id *id)
 		kref_get(&res->ref);
 	spin_unlock(&id->lock);
 	return res;
+}
+
+/* What the request of a result was limited to; the id's mutex is held. */
+void ucmx_query_limits(struct ucmx_id *id, bool *limited, bool *own_dev)
+{
+	*limited = id->query->limited;
+	*own_dev = id->query->own_dev;
 }
 
 /*

@@ -176,13 +176,16 @@ int ucmx_request_get(struct ucmx_request *req,
 	req->route = NULL;
 
 	if (later)
-		known |= RDMA_CMX_AIQ_NAMES_LATER | RDMA_CMX_AIQ_PORT_LATER;
+		known |= RDMA_CMX_AIQ_NAMES_LATER | RDMA_CMX_AIQ_PORT_LATER |
+			 RDMA_CMX_AIQ_ALL_PORTS;
 	if (arg->flags & ~known)
 		return -EOPNOTSUPP;
 	if ((arg->flags & RDMA_CMX_AIQ_PORT) &&
 	    (arg->flags & RDMA_CMX_AIQ_PORT_LATER))
 		return -EINVAL;
-	if (arg->reserved)
+	req->all_ports = arg->flags & RDMA_CMX_AIQ_ALL_PORTS;
+	if (arg->reserved ||
+	    (req->all_ports && !(arg->ai_flags & RDMA_CMX_AI_SA)))
 		return -EINVAL;
 	if (!(arg->flags & RDMA_CMX_AIQ_PORT) && arg->port)
 		return -EINVAL;

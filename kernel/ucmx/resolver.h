@@ -15,6 +15,7 @@ struct ucmx_request {
 	char *node_buf;
 	void *names;
 	void *route;
+	bool all_ports;		/* not only that of the id */
 	char service[RDMA_CMX_MAX_SERVICE + 1];
 	char dev[IB_DEVICE_NAME_MAX];
 	char node[192];
@@ -32,6 +33,7 @@ void ucmx_call_uncharge(struct ucmx_file *file);
 int ucmx_query_start(struct ucmx_id *id, struct ucmx_request *req);
 int ucmx_query_give_names(struct ucmx_id *id, const struct cmx_given *given);
 struct rdma_cmx_result *ucmx_result_get(struct ucmx_id *id);
+void ucmx_query_limits(struct ucmx_id *id, bool *limited, bool *own_dev);
 bool ucmx_result_take(struct ucmx_id *id, struct rdma_cmx_result *res);
 
 #endif /* UCMX_RESOLVER_H */

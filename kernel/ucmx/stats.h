@@ -14,13 +14,15 @@
 	X(memberships)		/* multicast memberships that were started */	\
 	X(events)		/* events queued */			\
 	X(requests)		/* resolutions that were started */	\
+	X(races)		/* of candidates, that were started */	\
 	X(refused_connects)	/* connection requests refused by a limit */	\
 	X(live_files)							\
 	X(live_ids)							\
 	X(live_mcs)							\
 	X(live_advertised)	/* services that have a handle */	\
 	X(live_events)							\
-	X(live_queries)
+	X(live_queries)						\
+	X(live_races)		/* ids that have candidates */
 
 struct ucmx_stats {
 	UCMX_STATS(CMX_COUNTER_FIELD)

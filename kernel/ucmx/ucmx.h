@@ -9,8 +9,8 @@
  *
  *	file		the open file, the table of commands
  *	id_cmd, cm, option, addrinfo, join, migrate, read, service, records	commands
- *	handler		events from rdma_cm
  *	close		the end of an id: of its resolution, memberships, events
+ *	handler, any	events from rdma_cm; races of candidates
  *	mcast, query	memberships; resolutions
  *	id		finds and locks ids
  *	handle, event	tables of handles; queues of events
@@ -53,6 +53,7 @@
 #include <linux/xarray.h>
 #include <rdma/rdma_cm.h>
 #include <rdma/rdma_cmx.h>
+#include <rdma/rdma_cmx_connect.h>
 #include <rdma/rdma_cmx_ioctl.h>
 #include <rdma/rdma_cmx_mcast.h>
 
@@ -165,8 +166,13 @@ struct ucmx_id {
 	struct hlist_head mcs;
 	struct ucmx_removal *removal;
 	struct ucmx_query *query;
+	struct ucmx_any *any;	/* candidates, by mutex and lock */
 	bool dead;		/* by mutex */
+	bool tos_set;		/* has a type of service, by mutex */
+	bool ack_timeout_set;	/* likewise */
 	u8 tos;			/* type of service, by mutex */
+	u8 ack_timeout;
+	bool racing;		/* its candidates, by mutex and lock */
 	bool cm_outstanding;	/* CONNECT, or ACCEPT of a request */
 	bool path_cached;	/* its path may be in the cache */
 	bool hold;		/* keep events back, by lock */
@@ -317,6 +323,7 @@ int ucmx_write_event(struct ucmx_cmd *cmd);
 /* handler.c */
 int ucmx_cm_handler(struct rdma_cm_id *cm, struct rdma_cm_event *e);
 void ucmx_route_resolved(struct ucmx_id *id);
+void ucmx_route_adopted(struct ucmx_id *id, struct rdma_cm_id *cm);
 
 /* cm.c */
 int ucmx_resolve_addr(struct ucmx_cmd *cmd);
@@ -345,6 +352,17 @@ void ucmx_query_move(struct ucmx_id *id, struct ucmx_file *from,
 void ucmx_query_device_gone(struct ucmx_id *id);
 void ucmx_query_end(struct ucmx_id *id);
 void ucmx_query_drop(struct ucmx_id *id);
+
+/* any.c */
+int ucmx_resolve_any(struct ucmx_cmd *cmd);
+int ucmx_query_candidates(struct ucmx_cmd *cmd);
+void ucmx_any_move(struct ucmx_id *id, struct ucmx_file *from,
+		   struct ucmx_file *to);
+void ucmx_any_connects(struct ucmx_id *id);
+bool ucmx_any_replied(struct ucmx_id *id);
+int ucmx_any_private_data(struct ucmx_id *id, struct rdma_conn_param *param,
+			  u8 buf[U8_MAX]);
+void ucmx_any_end(struct ucmx_id *id);
 
 /* service.c */
 void ucmx_services_init(struct ucmx_file *file);

@@ -38,6 +38,9 @@ const uint16_t fuzz_sizes[FUZZ_COMMANDS] = {
 	[RDMA_CMX_CMD_QUERY_ADVERTISED] =
 		sizeof(struct rdma_cmx_query_advertised),
 	[RDMA_CMX_CMD_GET_SERVICES] = sizeof(struct rdma_cmx_get_services),
+	[RDMA_CMX_CMD_RESOLVE_ANY] = sizeof(struct rdma_cmx_resolve_any),
+	[RDMA_CMX_CMD_QUERY_CANDIDATES] =
+		sizeof(struct rdma_cmx_query_candidates),
 };
 
 static void addr_random(struct rng *r, struct fuzz_world *w,
@@ -106,6 +109,8 @@ static void query_random(struct rng *r, struct fuzz_world *w,
 	q->port = htons(w->port);
 	q->flags = RDMA_CMX_AIQ_PORT;
 	q->port_space = rng_below(r, 2) ? RDMA_PS_TCP : 0;
+	if (later && rng_one_in(r, 16))
+		q->flags |= RDMA_CMX_AIQ_ALL_PORTS;
 	if (later && rng_one_in(r, 4)) {
 		q->port = 0;
 		q->flags = RDMA_CMX_AIQ_PORT_LATER;
@@ -218,6 +223,8 @@ static void fields_random(struct rng *r, struct fuzz_world *w,
 		struct rdma_cmx_advertise advertise;
 		struct rdma_cmx_query_advertised advertised;
 		struct rdma_cmx_get_services services;
+		struct rdma_cmx_resolve_any any;
+		struct rdma_cmx_query_candidates candidates;
 	} *u = (void *)c->arg;
 
 	switch (c->cmd) {
@@ -324,6 +331,22 @@ static void fields_random(struct rng *r, struct fuzz_world *w,
 		u->services.max_records = rng_below(r, 4);
 		u->services.record_size =
 			sizeof(struct rdma_cmx_service_record);
+		break;
+	case RDMA_CMX_CMD_RESOLVE_ANY:
+		u->any.flags = rng_below(r, 3);
+		if (u->any.flags & RDMA_CMX_ANY_NEXT) {
+			u->any.step = RDMA_CMX_STEP_SETUP + rng_below(r, 2);
+			u->any.error = 1 + rng_below(r, 133);
+			break;
+		}
+		u->any.timeout_ms = 1 + rng_below(r, 200);
+		u->any.delay_ms = rng_below(r, 2) ? 10 : 0;
+		break;
+	case RDMA_CMX_CMD_QUERY_CANDIDATES:
+		u->candidates.candidates = (uintptr_t)c->buf;
+		u->candidates.max_candidates = rng_below(r, 4);
+		u->candidates.candidate_size =
+			sizeof(struct rdma_cmx_candidate_info);
 		break;
 	}
 }

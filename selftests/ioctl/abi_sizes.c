@@ -54,6 +54,8 @@ static const struct {
 	CMD(WITHDRAW, rdma_cmx_destroy),
 	CMD(QUERY_ADVERTISED, rdma_cmx_query_advertised),
 	CMD(GET_SERVICES, rdma_cmx_get_services),
+	CMD(RESOLVE_ANY, rdma_cmx_resolve_any),
+	CMD(QUERY_CANDIDATES, rdma_cmx_query_candidates),
 };
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
@@ -86,7 +88,7 @@ TEST_F(sizes, numbers)
 	uint64_t buf[512] = { sizeof(buf) };
 	unsigned int i, dir;
 
-	EXPECT_EQ(30, COMMANDS);
+	EXPECT_EQ(32, COMMANDS);
 	for (i = 0; i < COMMANDS; i++) {
 		EXPECT_EQ(i, _IOC_NR(commands[i].cmd));
 		/* A direction, a size or another type in the number */
@@ -315,6 +317,7 @@ TEST_F(sizes, reserved_fields)
 	EXPECT_RESERVED(WITHDRAW, rdma_cmx_destroy, reserved);
 	EXPECT_RESERVED(QUERY_ADVERTISED, rdma_cmx_query_advertised, reserved);
 	EXPECT_RESERVED(GET_SERVICES, rdma_cmx_get_services, reserved);
+	EXPECT_RESERVED(QUERY_CANDIDATES, rdma_cmx_query_candidates, reserved);
 	EXPECT_RESERVED(GETADDRINFO, rdma_cmx_getaddrinfo, reserved);
 	EXPECT_RESERVED(GETADDRINFO, rdma_cmx_getaddrinfo, query.reserved);
 	EXPECT_RESERVED(RESOLVE_ADDRINFO, rdma_cmx_resolve_addrinfo,
@@ -349,7 +352,8 @@ TEST_F(sizes, unknown_flags)
 			  -ENOENT : -EOPNOTSUPP,
 			  call(self->fd, ACCEPT, &conn));
 		rai.query.flags = 1u << i;
-		EXPECT_EQ(i < 3 ? -ENOENT : -EOPNOTSUPP,
+		EXPECT_EQ(i < 3 ? -ENOENT : i == 3 ? -EINVAL :
+			  -EOPNOTSUPP,
 			  call(self->fd, RESOLVE_ADDRINFO, &rai));
 		/* Names that come later need a waiter. */
 		gai.query.flags = 1u << i;

@@ -229,6 +229,34 @@ static int run_leave(struct stage *s)
 	return mc_leave(s->fd, s->mc);
 }
 
+static int run_any(struct stage *s)
+{
+	struct rdma_cmx_resolve_any arg = { .id = s->id, .timeout_ms = 9000 };
+
+	return call(s->fd, RESOLVE_ANY, &arg);
+}
+
+static int run_next(struct stage *s)
+{
+	struct rdma_cmx_resolve_any arg = {
+		.id = s->id, .flags = RDMA_CMX_ANY_NEXT,
+		.step = RDMA_CMX_STEP_REQUEST, .error = ECONNREFUSED,
+	};
+
+	return call(s->fd, RESOLVE_ANY, &arg);
+}
+
+static int run_candidates(struct stage *s)
+{
+	struct rdma_cmx_candidate_info list[2];
+	struct rdma_cmx_query_candidates arg = {
+		.id = s->id, .candidates = (uintptr_t)list, .max_candidates = 2,
+		.candidate_size = sizeof(list[0]),
+	};
+
+	return call(s->fd, QUERY_CANDIDATES, &arg);
+}
+
 static const struct command commands[] = {
 	{ "GET_INFO", run_get_info }, { "GET_EVENTS", run_get_events },
 	{ "ID_CREATE", run_create }, { "ID_DESTROY", run_destroy },
@@ -248,13 +276,16 @@ static const struct command commands[] = {
 	{ "QUERY_ADDRINFO", run_query_addrinfo },
 	{ "GETADDRINFO", run_getaddrinfo }, { "JOIN", run_join },
 	{ "JOIN_MANY", run_join_many }, { "LEAVE", run_leave },
+	{ "RESOLVE_ANY", run_any }, { "RESOLVE_ANY, next", run_next },
+	{ "QUERY_CANDIDATES", run_candidates },
 };
 
 #define COMMANDS	(sizeof(commands) / sizeof(commands[0]))
 
 /*
  * What the command finds: an id that is new, bound and joined, resolved as far
- * as routing, or one end of a connection, in turn.
+ * as routing, one end of a connection, a name that it waits for, a result, or a
+ * race of its addresses, in turn.
  */
 static int stage_set(struct stage *s, unsigned int round)
 {
@@ -266,7 +297,7 @@ static int stage_set(struct stage *s, unsigned int round)
 	if (s->fd < 0 || s->other < 0)
 		return -errno;
 	s->mc = 0;
-	switch (round % 5) {
+	switch (round % 7) {
 	case 0:
 		return id_create(s->fd, RDMA_PS_TCP, 1, &s->id);
 	case 1:
@@ -280,9 +311,18 @@ static int stage_set(struct stage *s, unsigned int round)
 		       id_resolve_route(s->fd, s->id);
 	case 3:
 		return connect_pair(s->fd, &s->listener, &active, &s->id);
-	default:
+	case 4:
 		return id_create(s->fd, RDMA_PS_TCP, 1, &s->id) ?:
 		       resolve(s, "races.example", RDMA_CMX_AIQ_NAMES_LATER);
+	case 5:
+		return id_create(s->fd, RDMA_PS_TCP, 1, &s->id) ?:
+		       run_resolve_number(s) ?:
+		       event_want(s->fd, RDMA_CMX_EV_ADDRINFO_RESOLVED, &buf);
+	default:
+		return id_create(s->fd, RDMA_PS_TCP, 1, &s->id) ?:
+		       run_resolve_number(s) ?:
+		       event_want(s->fd, RDMA_CMX_EV_ADDRINFO_RESOLVED, &buf) ?:
+		       run_any(s);
 	}
 }
 

@@ -54,6 +54,8 @@ static int tries(int fd, uint32_t id, uint32_t mc, const char **wrong)
 		.id = id, .items = (uintptr_t)&item, .count = 1,
 		.item_size = sizeof(item),
 	};
+	struct rdma_cmx_resolve_any any = { .id = id, .timeout_ms = 1 };
+	struct rdma_cmx_query_candidates cand = { .id = id };
 	uint32_t other;
 	int failed = 0;
 
@@ -85,6 +87,8 @@ static int tries(int fd, uint32_t id, uint32_t mc, const char **wrong)
 	REFUSED(call(fd, RESOLVE_ADDRINFO, &rai));
 	REFUSED(call(fd, GIVE_NAMES, &names));
 	REFUSED(call(fd, QUERY_ADDRINFO, &qai));
+	REFUSED(call(fd, RESOLVE_ANY, &any));
+	REFUSED(call(fd, QUERY_CANDIDATES, &cand));
 	REFUSED(mc_join(fd, id, GROUP, 1, &other));
 	REFUSED(call(fd, JOIN_MANY, &many));
 	REFUSED(mc_leave(fd, mc));

@@ -96,6 +96,8 @@ enum {
 	RDMA_CMX_CMD_WITHDRAW,
 	RDMA_CMX_CMD_QUERY_ADVERTISED,
 	RDMA_CMX_CMD_GET_SERVICES,
+	RDMA_CMX_CMD_RESOLVE_ANY,
+	RDMA_CMX_CMD_QUERY_CANDIDATES,
 };
 
 #define RDMA_CMX_IO(cmd)	_IO(RDMA_CMX_IOC_TYPE, RDMA_CMX_CMD_##cmd)
@@ -206,6 +208,8 @@ enum {
 	RDMA_CMX_FEATURE_ADVERTISE = 1 << 3,
 	/* GET_SERVICES exists. */
 	RDMA_CMX_FEATURE_SERVICES = 1 << 4,
+	/* RESOLVE_ANY and QUERY_CANDIDATES exist. */
+	RDMA_CMX_FEATURE_CONNECT = 1 << 5,
 };
 
 /*
@@ -818,6 +822,12 @@ enum {
 	 * refuses the query with EOPNOTSUPP.
 	 */
 	RDMA_CMX_AIQ_PORT_LATER = 1 << 2,
+	/*
+	 * RESOLVE_ADDRINFO only, with RDMA_CMX_AI_SA (else EINVAL): query the
+	 * subnet administrators of all InfiniBand ports, as GETADDRINFO does;
+	 * the id need not be bound. RDMA_CMX_FEATURE_CONNECT
+	 */
+	RDMA_CMX_AIQ_ALL_PORTS = 1 << 3,
 };
 
 /* Types of GIDs. */
@@ -1317,6 +1327,136 @@ struct rdma_cmx_get_services {
 	__u32 reserved;
 	__u8 service[RDMA_CMX_MAX_SERVICE + 1];
 	__u8 dev[64];
+};
+
+/**
+ * struct rdma_cmx_resolve_any - RDMA_CMX_IO(RESOLVE_ANY)
+ * @size: sizeof(struct rdma_cmx_resolve_any)
+ * @id: handle
+ * @flags: RDMA_CMX_ANY_*
+ * @timeout_ms: deadline in milliseconds, of this command and of those with
+ *	RDMA_CMX_ANY_NEXT that follow it; 0: EINVAL. With RDMA_CMX_ANY_NEXT: 0
+ * @delay_ms: after this time the next candidate starts beside those that are
+ *	under way; 0: 250, else at least 10
+ * @step: RDMA_CMX_ANY_NEXT: RDMA_CMX_STEP_SETUP or _REQUEST: where the last
+ *	candidate has failed; else 0
+ * @error: RDMA_CMX_ANY_NEXT: a positive errno: why; else 0
+ * @reason: RDMA_CMX_ANY_NEXT: the status of REJECTED, or 0; else 0
+ *
+ * The command resolves address and route of the candidates: the entries of the
+ * result that RESOLVE_ADDRINFO has left, and that was not taken. They race as
+ * in RFC 8305, in their order: the next one starts when one has failed or is
+ * slow. The first one that has its route wins: the id is then bound, addressed
+ * and routed to it. Candidates of another port space or QP type than the id's
+ * take no part.
+ *
+ * The event ROUTE_RESOLVED with info and paths, or ROUTE_ERROR, follows. Its
+ * status is the errno of the candidate that came furthest; -ETIMEDOUT: the
+ * deadline; -ENETUNREACH: no RDMA device reaches a candidate. Until then
+ * commands on the id fail with EBUSY, but GET_EVENTS, ID_DESTROY, ID_MIGRATE,
+ * WRITE_EVENT and QUERY_ADDRINFO. After ROUTE_ERROR the id is not bound.
+ *
+ * The id keeps its type of service and its ACK timeout. A CONNECT that follows
+ * puts the data that the entry needs in front of the private data.
+ *
+ * With RDMA_CMX_ANY_NEXT the command continues after the winner has failed: the
+ * kernel destroys the connection and what belongs to it, and the candidates
+ * that have not failed race. ENOENT: all have. ETIMEDOUT: the deadline is over.
+ * EINVAL: there is no winner.
+ *
+ * ENOENT: there is no result. EINVAL: the id is bound, or the result is for
+ * RDMA_CMX_AI_PASSIVE. EAGAIN: a limit of the resolutions, among which the
+ * command counts until its event. EBUSY: one is outstanding. ENODEV: the id has
+ * lost its device.
+ */
+struct rdma_cmx_resolve_any {
+	__u32 size;
+	__u32 id;
+	__u32 flags;
+	__u32 timeout_ms;
+	__u32 delay_ms;
+	__u32 step;
+	__u32 error;
+	__u32 reason;
+};
+
+enum {
+	/* Continue with the candidates that have not failed. */
+	RDMA_CMX_ANY_NEXT = 1 << 0,
+	/*
+	 * The deadline is that of the connection, too: UNREACHABLE with
+	 * -ETIMEDOUT follows a CONNECT that has no reply when the winner has
+	 * had its share of the time: with other candidates left five seconds at
+	 * most. No reply is reported after that. RDMA_CMX_ANY_NEXT continues.
+	 */
+	RDMA_CMX_ANY_CONNECT = 1 << 1,
+};
+
+/* How far a candidate has come. */
+enum {
+	RDMA_CMX_STEP_NO_DEVICE = 0,	/* no device reaches it */
+	RDMA_CMX_STEP_UNTRIED = 1,
+	RDMA_CMX_STEP_ADDR = 2,		/* its address was resolved */
+	RDMA_CMX_STEP_ROUTE = 3,	/* its route was resolved */
+	RDMA_CMX_STEP_SETUP = 4,	/* the caller made a queue pair */
+	RDMA_CMX_STEP_REQUEST = 5,	/* it was connected */
+	RDMA_CMX_STEP_UP = 6,		/* nothing has failed */
+};
+
+/**
+ * struct rdma_cmx_candidate_info - what became of one entry of the result
+ * @src: its source, family 0: none
+ * @dst: its destination
+ * @ibdev_index: its RDMA device, valid if @port_num is not 0
+ * @port_num: port of the device, 0: none
+ * @step: RDMA_CMX_STEP_*: what was done last
+ * @error: 0: the winner, or untried; else the negative errno of @step.
+ *	-ENETUNREACH: no RDMA device reaches it; -EPROTOTYPE: of another port
+ *	space or QP type; -ECANCELED: under way when another one won
+ * @reason: status of REJECTED, else 0
+ * @attempts: how often it was tried
+ * @start_ms: when it was first started, since the command without
+ *	RDMA_CMX_ANY_NEXT
+ * @end_ms: when it was routed or failed
+ */
+struct rdma_cmx_candidate_info {
+	struct rdma_cmx_addr src;
+	struct rdma_cmx_addr dst;
+	__u32 ibdev_index;
+	__u32 port_num;
+	__u32 step;
+	__s32 error;
+	__u32 reason;
+	__u32 attempts;
+	__u32 start_ms;
+	__u32 end_ms;
+};
+
+/**
+ * struct rdma_cmx_query_candidates - RDMA_CMX_IO(QUERY_CANDIDATES)
+ * @size: sizeof(struct rdma_cmx_query_candidates)
+ * @id: handle
+ * @candidates: pointer to struct rdma_cmx_candidate_info []
+ * @max_candidates: number that @candidates has room for; 0: it is not used
+ * @candidate_size: sizeof(struct rdma_cmx_candidate_info), the distance between
+ *	two, as port_size of struct rdma_cmx_query_advertised
+ * @num_candidates: out: number of candidates. If these are more than
+ *	@max_candidates, @candidates has the first @max_candidates
+ * @winner: out: index of the one that the id is routed to, @num_candidates: none
+ * @reserved: 0
+ *
+ * The command reports what RESOLVE_ANY did. ENOENT: nothing, or its
+ * candidates were not tried; EBUSY: it is outstanding.
+ */
+struct rdma_cmx_query_candidates {
+	__u32 size;
+	__u32 id;
+	__aligned_u64 candidates;
+	__u32 max_candidates;
+	__u32 candidate_size;
+	__u32 num_candidates;
+	__u32 winner;
+	__aligned_u64 reserved;
 };
 
 #endif /* RDMA_CMX_IOCTL_H */

@@ -1,0 +1,563 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * RESOLVE_ANY and QUERY_CANDIDATES: the entries of an id's result race for its
+ * address and route, and the id takes over the cm id of the winner.
+ *
+ * The object of the command changes under the id's mutex. The callback of the
+ * race takes the mutex, so that nothing waits for it with the mutex held while
+ * the race is outstanding. An event of the winner before it is taken over ends
+ * it. What the event handler and the timer use is guarded by ucmx_id.lock.
+ *
+ * The cm id that the winner replaces is not bound and has no events.
+ */
+#include <linux/mm.h>
+#include <linux/slab.h>
+
+#include "resolver.h"
+
+/* A request that was lost is sent again within that time, after 4.3 s. */
+#define UCMX_ANY_LIMIT_MS	5000
+
+/* The first published form of a candidate; never changes. */
+#define UCMX_CANDIDATE_MIN						\
+	offsetofend(struct rdma_cmx_candidate_info, end_ms)
+
+/**
+ * struct ucmx_any - the candidates of an id
+ * @id: the id
+ * @result: with a reference
+ * @connector: the last race
+ * @report: of the last race that has ended, or NULL
+ * @started: when the first race was
+ * @expires: deadline, in jiffies
+ * @delay_ms: of the next candidate
+ * @limited: the caller gave path records
+ * @own_dev: the caller gave a device
+ * @connect: the deadline is that of the connection, too
+ * @lost: an event of the winner, by the handler lock of its cm id
+ * @limit: timer of a CONNECT
+ * @armed: a CONNECT has no reply, by ucmx_id.lock
+ * @expired: it was given up, likewise
+ */
+struct ucmx_any {
+	struct ucmx_id *id;
+	struct rdma_cmx_result *result;
+	struct rdma_cmx_connector *connector;
+	struct rdma_cmx_connect_report *report;
+	ktime_t started;
+	unsigned long expires;
+	u32 delay_ms;
+	bool limited;
+	bool own_dev;
+	bool connect;
+	int lost;
+	struct delayed_work limit;
+	bool armed;
+	bool expired;
+};
+
+static struct rdma_cmx_candidate *ucmx_any_winner(const struct ucmx_any *any)
+{
+	struct rdma_cmx_connect_report *report = any->report;
+
+	return report && report->winner < report->count ?
+	       &report->candidates[report->winner] : NULL;
+}
+
+/* One that NEXT would start: it has not failed, or was only too slow. */
+static bool ucmx_any_alive(const struct rdma_cmx_candidate *c)
+{
+	return !c->error || c->error == -ECANCELED;
+}
+
+/* Candidates that may still win, beside the winner; the mutex is held. */
+static u32 ucmx_any_left(const struct ucmx_any *any)
+{
+	const struct rdma_cmx_connect_report *report = any->report;
+	u32 i, n = 0;
+
+	for (i = 0; i < report->count; i++)
+		n += i != report->winner &&
+		     ucmx_any_alive(&report->candidates[i]);
+	return n;
+}
+
+/* Of the winner, until the id has taken it over */
+static int ucmx_any_event(struct rdma_cm_id *cm, struct rdma_cm_event *e)
+{
+	struct ucmx_any *any = cm->context;
+
+	if (e->event == RDMA_CM_EVENT_DEVICE_REMOVAL)
+		any->lost = -ENODEV;
+	else if (e->event == RDMA_CM_EVENT_ADDR_CHANGE && !any->lost)
+		any->lost = -EADDRNOTAVAIL;
+	return 0;
+}
+
+/* The id takes @cm over; its mutex is held. After an error @cm is not its. */
+static int ucmx_any_adopt(struct ucmx_any *any, struct rdma_cm_id *cm)
+{
+	struct ucmx_id *id = any->id;
+	int ret = 0;
+
+	/* An id that has lost a device stays without. */
+	if (id->dead || READ_ONCE(id->gone))
+		return -ENODEV;
+	if (id->ack_timeout_set)
+		ret = rdma_set_ack_timeout(cm, id->ack_timeout);
+	if (ret)
+		return ret;
+	rdma_lock_handler(cm);
+	ret = any->lost;
+	if (!ret)
+		ucmx_route_adopted(id, cm);
+	rdma_unlock_handler(cm);
+	return ret;
+}
+
+static void ucmx_any_error(struct ucmx_id *id, int status)
+{
+	struct ucmx_event *ev;
+
+	ev = ucmx_event_take(id, RDMA_CM_EVENT_ROUTE_ERROR, UCMX_SLOT_ROUTE, 0);
+	if (!ev)
+		return;
+	ev->event = RDMA_CM_EVENT_ROUTE_ERROR;
+	ev->status = status;
+	ucmx_event_post(ev);
+}
+
+/* The id's mutex is held. */
+static void ucmx_any_ended(struct ucmx_id *id)
+{
+	spin_lock(&id->lock);
+	id->racing = false;
+	ucmx_call_uncharge(id->file);
+	spin_unlock(&id->lock);
+}
+
+static void ucmx_any_done(struct rdma_cmx_connector *connector,
+			  struct rdma_cm_id *cm,
+			  struct rdma_cmx_connect_report *report, void *context)
+{
+	struct ucmx_any *any = context;
+	struct ucmx_id *id = any->id;
+	int status = PTR_ERR_OR_ZERO(cm);
+	struct rdma_cm_id *drop = NULL;
+
+	mutex_lock(&id->mutex);
+	rdma_cmx_connect_report_put(any->report);
+	any->report = report;
+	if (!status) {
+		drop = id->cm;
+		status = ucmx_any_adopt(any, cm);
+		if (status) {
+			drop = cm;
+			ucmx_any_winner(any)->error = status;
+			report->winner = report->count;
+		}
+	}
+	ucmx_any_ended(id);
+	if (status)
+		ucmx_any_error(id, status);
+	mutex_unlock(&id->mutex);
+	if (drop)
+		rdma_destroy_id(drop);
+}
+
+/**
+ * ucmx_any_move - move the share of the limits of an id that moves
+ * @id: the id, its lock held
+ * @from: its file
+ * @to: the other one
+ */
+void ucmx_any_move(struct ucmx_id *id, struct ucmx_file *from,
+		   struct ucmx_file *to)
+{
+	if (!id->racing)
+		return;
+	ucmx_call_uncharge(from);
+	atomic_inc(&to->nr_requests);
+	atomic_inc(&to->user->requests);
+}
+
+/* The reply to CONNECT has not come in time. */
+static void ucmx_any_late(struct work_struct *work)
+{
+	struct ucmx_any *any = container_of(to_delayed_work(work),
+					    struct ucmx_any, limit);
+	struct ucmx_id *id = any->id;
+	struct ucmx_event *ev;
+	bool expired;
+
+	spin_lock(&id->lock);
+	expired = any->armed;
+	any->armed = false;
+	any->expired = expired;
+	spin_unlock(&id->lock);
+	if (!expired)
+		return;
+	ev = ucmx_event_take(id, RDMA_CM_EVENT_UNREACHABLE, UCMX_SLOT_CONN, 0);
+	if (!ev)
+		return;
+	ev->event = RDMA_CM_EVENT_UNREACHABLE;
+	ev->status = -ETIMEDOUT;
+	ucmx_event_post(ev);
+}
+
+/**
+ * ucmx_any_connects - a CONNECT is about to be sent
+ * @id: the id, its mutex held
+ */
+void ucmx_any_connects(struct ucmx_id *id)
+{
+	struct ucmx_any *any = id->any;
+	long left;
+	u32 others;
+
+	if (!any || !any->connect || !ucmx_any_winner(any))
+		return;
+	left = any->expires - jiffies;
+	others = ucmx_any_left(any);
+	if (others)
+		left = min_t(long, left / (others + 1),
+			     msecs_to_jiffies(UCMX_ANY_LIMIT_MS));
+	spin_lock(&id->lock);
+	any->armed = true;
+	spin_unlock(&id->lock);
+	mod_delayed_work(ucmx_wq, &any->limit, max(left, 1L));
+}
+
+/**
+ * ucmx_any_replied - the reply to CONNECT has come, or it was not sent
+ * @id: the id
+ *
+ * Return: false if it was given up before, and its end reported.
+ */
+bool ucmx_any_replied(struct ucmx_id *id)
+{
+	bool expired = false;
+
+	spin_lock(&id->lock);
+	if (id->any) {
+		id->any->armed = false;
+		expired = id->any->expired;
+	}
+	spin_unlock(&id->lock);
+	return !expired;
+}
+
+/**
+ * ucmx_any_private_data - put the data of the winner's entry first
+ * @id: the id, its mutex held
+ * @param: parameters of the request
+ * @buf: room for all private data
+ *
+ * Return: 0, or -EINVAL if there is too much of it.
+ */
+int ucmx_any_private_data(struct ucmx_id *id, struct rdma_conn_param *param,
+			  u8 buf[U8_MAX])
+{
+	const struct rdma_cmx_entry *entry;
+
+	if (!id->any || !ucmx_any_winner(id->any))
+		return 0;
+	entry = &id->any->result->entries[id->any->report->winner];
+	if (!entry->connect_len)
+		return 0;
+	if (entry->connect_len > U8_MAX - param->private_data_len)
+		return -EINVAL;
+	memcpy(buf, entry->connect, entry->connect_len);
+	memcpy(buf + entry->connect_len, param->private_data,
+	       param->private_data_len);
+	param->private_data = buf;
+	param->private_data_len += entry->connect_len;
+	return 0;
+}
+
+/* It does not race: the mutex of its id may be held. */
+static void ucmx_any_free(struct ucmx_any *any)
+{
+	if (!any)
+		return;
+	cancel_delayed_work_sync(&any->limit);
+	/* The callback has run, but may be on its way out. */
+	if (any->connector)
+		rdma_cmx_connect_cancel(any->connector);
+	rdma_cmx_connect_put(any->connector);
+	rdma_cmx_connect_report_put(any->report);
+	rdma_cmx_result_put(any->result);
+	kfree(any);
+	ucmx_stat_dec(live_races);
+}
+
+/**
+ * ucmx_any_end - end the race of a dead id, whose cm id is destroyed
+ * @id: the id
+ */
+void ucmx_any_end(struct ucmx_id *id)
+{
+	struct ucmx_any *any = id->any;
+
+	if (!any)
+		return;
+	/* The callback finds the id dead, or does not run. */
+	rdma_cmx_connect_cancel(any->connector);
+	mutex_lock(&id->mutex);
+	if (id->racing)
+		ucmx_any_ended(id);
+	mutex_unlock(&id->mutex);
+	ucmx_any_free(any);
+	id->any = NULL;
+}
+
+/* The mutex is held until the id knows of the race. */
+static int ucmx_any_start(struct ucmx_id *id, struct ucmx_any *any)
+{
+	long left = any->expires - jiffies;
+	struct rdma_cmx_connect_attr attr = {
+		.query.net = id->cm->route.addr.dev_addr.net,
+		.handler = ucmx_any_event,
+		.id_context = any,
+		.has_tos = id->tos_set,
+		.tos = id->tos,
+		.timeout_ms = jiffies_to_msecs(max(left, 1L)),
+		.delay_ms = any->delay_ms,
+	};
+	struct cmx_connect_given given = {
+		.result = any->result,
+		.before = any->report,
+		.started = any->started,
+		.port_space = id->cm->ps,
+		.qp_type = id->cm->qp_type,
+		.limited = any->limited,
+		.own_dev = any->own_dev,
+	};
+	struct rdma_cmx_connector *connector;
+	int ret;
+
+	ret = ucmx_id_may_bind(id);
+	if (!ret)
+		ret = ucmx_event_reserve(id, UCMX_SLOT_ROUTE);
+	if (!ret)
+		ret = ucmx_call_charge(id->file);
+	if (ret)
+		return ret;
+	any->lost = 0;
+	spin_lock(&id->lock);
+	any->expired = false;
+	id->racing = true;
+	spin_unlock(&id->lock);
+	ret = rdma_cmx_connect_start_for(&attr, &given, ucmx_any_done, any,
+					 &connector);
+	if (ret) {
+		ucmx_any_ended(id);
+		return ret;
+	}
+	if (any->connector)
+		rdma_cmx_connect_cancel(any->connector);
+	rdma_cmx_connect_put(any->connector);
+	any->connector = connector;
+	ucmx_stat_inc(races);
+	return 0;
+}
+
+static struct ucmx_any *ucmx_any_alloc(struct ucmx_id *id,
+				       const struct rdma_cmx_resolve_any *arg)
+{
+	struct ucmx_any *any = kzalloc(sizeof(*any), GFP_KERNEL_ACCOUNT);
+
+	if (!any)
+		return NULL;
+	any->id = id;
+	any->started = ktime_get();
+	any->expires = jiffies + msecs_to_jiffies(arg->timeout_ms);
+	any->delay_ms = arg->delay_ms;
+	any->connect = arg->flags & RDMA_CMX_ANY_CONNECT;
+	INIT_DELAYED_WORK(&any->limit, ucmx_any_late);
+	ucmx_stat_inc(live_races);
+	return any;
+}
+
+/* The id is not bound: it has no events, and nothing is done with it. */
+static bool ucmx_any_idle(const struct ucmx_id *id)
+{
+	return !id->cm->device && !id->cm->route.addr.src_addr.ss_family &&
+	       !id->hold;
+}
+
+static int ucmx_any_first(struct ucmx_id *id,
+			  const struct rdma_cmx_resolve_any *arg)
+{
+	struct ucmx_any *any, *old;
+	int ret;
+
+	if (!arg->timeout_ms || arg->step || arg->error || arg->reason ||
+	    !ucmx_any_idle(id))
+		return -EINVAL;
+	any = ucmx_any_alloc(id, arg);
+	if (!any)
+		return -ENOMEM;
+	any->result = ucmx_result_get(id);
+	ret = any->result ? 0 : -ENOENT;
+	if (!ret && any->result->count &&
+	    (any->result->entries[0].flags & RDMA_CMX_AI_PASSIVE))
+		ret = -EINVAL;
+	if (!ret) {
+		ucmx_query_limits(id, &any->limited, &any->own_dev);
+		ret = ucmx_any_start(id, any);
+	}
+	if (ret) {
+		ucmx_any_free(any);
+		return ret;
+	}
+	spin_lock(&id->lock);
+	old = id->any;
+	id->any = any;
+	spin_unlock(&id->lock);
+	ucmx_any_free(old);
+	return 0;
+}
+
+/* Another cm id in place of the failed one, whose events end with it */
+static int ucmx_any_renew(struct ucmx_id *id)
+{
+	struct rdma_cm_id *old = id->cm, *cm;
+
+	cm = rdma_create_id(old->route.addr.dev_addr.net, ucmx_cm_handler, id,
+			    old->ps, old->qp_type);
+	if (IS_ERR(cm))
+		return PTR_ERR(cm);
+	if (id->tos_set)
+		rdma_set_service_type(cm, id->tos);
+	if (id->ack_timeout_set)
+		rdma_set_ack_timeout(cm, id->ack_timeout);
+	id->cm = cm;
+	rdma_cmx_route_destroy(old, &id->route);
+	memset(&id->route, 0, sizeof(id->route));
+	WRITE_ONCE(id->cm_outstanding, false);
+	WRITE_ONCE(id->path_cached, false);
+	return 0;
+}
+
+static int ucmx_any_next(struct ucmx_id *id,
+			 const struct rdma_cmx_resolve_any *arg)
+{
+	struct ucmx_any *any = id->any;
+	struct rdma_cmx_candidate *failed;
+	int ret;
+
+	if (arg->timeout_ms || arg->delay_ms || !arg->error ||
+	    arg->error > MAX_ERRNO ||
+	    (arg->step != RDMA_CMX_STEP_SETUP &&
+	     arg->step != RDMA_CMX_STEP_REQUEST))
+		return -EINVAL;
+	failed = any ? ucmx_any_winner(any) : NULL;
+	if (!failed || id->backlog || ucmx_mc_count(id))
+		return -EINVAL;
+	if (READ_ONCE(id->gone))
+		return -ENODEV;
+	failed->step = (enum rdma_cmx_connect_step)arg->step;
+	failed->error = -(int)arg->error;
+	failed->reason = arg->reason;
+	failed->end_ms = ktime_ms_delta(ktime_get(), any->started);
+	if (!ucmx_any_left(any))
+		return -ENOENT;
+	if (time_after_eq(jiffies, any->expires))
+		return -ETIMEDOUT;
+	cancel_delayed_work_sync(&any->limit);
+	ret = ucmx_any_renew(id);
+	return ret ?: ucmx_any_start(id, any);
+}
+
+int ucmx_resolve_any(struct ucmx_cmd *cmd)
+{
+	struct rdma_cmx_resolve_any *arg = cmd->buf;
+	struct ucmx_id *id;
+	int ret;
+
+	if (arg->flags & ~(u32)(RDMA_CMX_ANY_NEXT | RDMA_CMX_ANY_CONNECT))
+		return -EOPNOTSUPP;
+	if (arg->flags == (RDMA_CMX_ANY_NEXT | RDMA_CMX_ANY_CONNECT))
+		return -EINVAL;
+	id = ucmx_id_lock(cmd->file, arg->id);
+	if (IS_ERR(id))
+		return PTR_ERR(id);
+	if (arg->flags & RDMA_CMX_ANY_NEXT)
+		ret = ucmx_any_next(id, arg);
+	else
+		ret = ucmx_any_first(id, arg);
+	ucmx_id_unlock(id);
+	return ret;
+}
+
+static void ucmx_candidate_fill(struct rdma_cmx_candidate_info *to,
+				const struct rdma_cmx_candidate *from)
+{
+	BUILD_BUG_ON(RDMA_CMX_STEP_UP != (int)RDMA_CMX_CONNECT_UP);
+	ucmx_addr_put(&to->src, &from->src.sa);
+	ucmx_addr_put(&to->dst, &from->dst.sa);
+	to->ibdev_index = from->ibdev_index;
+	to->port_num = from->port_num;
+	to->step = from->step;
+	to->error = from->error;
+	to->reason = from->reason;
+	to->attempts = from->attempts;
+	to->start_ms = from->start_ms;
+	to->end_ms = from->end_ms;
+}
+
+/* Copies of at most @arg->max_candidates, or NULL for none; the mutex is held */
+static struct rdma_cmx_candidate_info *
+ucmx_candidates_get(struct ucmx_id *id, struct rdma_cmx_query_candidates *arg,
+		    u32 *n)
+{
+	struct rdma_cmx_candidate_info *infos;
+	struct rdma_cmx_connect_report *report;
+	u32 i;
+
+	*n = 0;
+	if (id->racing)
+		return ERR_PTR(-EBUSY);
+	report = id->any ? id->any->report : NULL;
+	if (!report)
+		return ERR_PTR(-ENOENT);
+	arg->num_candidates = report->count;
+	arg->winner = report->winner;
+	*n = min(arg->max_candidates, report->count);
+	if (!*n)
+		return NULL;
+	infos = kvcalloc(*n, sizeof(*infos), GFP_KERNEL_ACCOUNT);
+	if (!infos)
+		return ERR_PTR(-ENOMEM);
+	for (i = 0; i < *n; i++)
+		ucmx_candidate_fill(&infos[i], &report->candidates[i]);
+	return infos;
+}
+
+int ucmx_query_candidates(struct ucmx_cmd *cmd)
+{
+	struct rdma_cmx_query_candidates *arg = cmd->buf;
+	struct rdma_cmx_candidate_info *infos;
+	struct ucmx_id *id;
+	u32 n;
+	int ret;
+
+	if (arg->reserved)
+		return -EINVAL;
+	if (arg->max_candidates && arg->candidate_size < UCMX_CANDIDATE_MIN)
+		return -EINVAL;
+	if (arg->max_candidates && arg->candidate_size > PAGE_SIZE)
+		return -E2BIG;
+	id = ucmx_id_lock_any(cmd->file, arg->id);
+	if (IS_ERR(id))
+		return PTR_ERR(id);
+	infos = ucmx_candidates_get(id, arg, &n);
+	ucmx_id_unlock(id);
+	if (IS_ERR(infos))
+		return PTR_ERR(infos);
+	ret = ucmx_items_put(arg->candidates, arg->candidate_size, infos,
+			     sizeof(*infos), n);
+	kvfree(infos);
+	return ret ?: ucmx_respond(cmd);
+}

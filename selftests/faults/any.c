@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Faults in RESOLVE_ANY and QUERY_CANDIDATES (KA-02): ENOMEM, and the same call
+ * works afterwards. 10.55.0.1 and fd55::1 are here.
+ */
+#include "uapi.h"
+#include "faults.h"
+
+#include "harness.h"
+
+FIXTURE(any) {
+	int fd;
+	uint32_t id;
+};
+
+FIXTURE_SETUP(any)
+{
+	self->fd = dev_open(O_NONBLOCK);
+	ASSERT_LE(0, self->fd);
+}
+
+FIXTURE_TEARDOWN(any)
+{
+	close(self->fd);
+	EXPECT_TRUE(nothing_left());
+}
+
+/* An id with a result of two addresses */
+static int result_make(FIXTURE_DATA(any) *self)
+{
+	struct {
+		struct rdma_cmx_names head;
+		struct rdma_cmx_names_addr addr[2];
+	} names = {
+		.head = { .version = RDMA_CMX_NAMES_VERSION, .addr_count = 2 },
+		.addr = { { .family = AF_INET }, { .family = AF_INET6 } },
+	};
+	struct rdma_cmx_resolve_addrinfo arg = {};
+	union event_buf buf;
+	int ret;
+
+	inet_pton(AF_INET, ADDR_RDMA, names.addr[0].addr);
+	inet_pton(AF_INET6, "fd55::1", names.addr[1].addr);
+	ret = id_create(self->fd, RDMA_PS_TCP, 1, &self->id);
+	if (ret)
+		return ret;
+	arg.id = self->id;
+	arg.query.node = (uintptr_t)"faults.example";
+	arg.query.node_len = 14;
+	arg.query.port_space = RDMA_PS_TCP;
+	arg.query.names = (uintptr_t)&names;
+	arg.query.names_len = sizeof(names);
+	return call(self->fd, RESOLVE_ADDRINFO, &arg) ?:
+	       event_want(self->fd, RDMA_CMX_EV_ADDRINFO_RESOLVED, &buf);
+}
+
+static int race_start(FIXTURE_DATA(any) *self)
+{
+	struct rdma_cmx_resolve_any arg = { .id = self->id };
+
+	arg.timeout_ms = 60000;
+	return call(self->fd, RESOLVE_ANY, &arg);
+}
+
+static int next_start(FIXTURE_DATA(any) *self)
+{
+	struct rdma_cmx_resolve_any arg = { .id = self->id };
+
+	arg.flags = RDMA_CMX_ANY_NEXT;
+	arg.step = RDMA_CMX_STEP_SETUP;
+	arg.error = EIO;
+	return call(self->fd, RESOLVE_ANY, &arg);
+}
+
+static int routed(FIXTURE_DATA(any) *self)
+{
+	union event_buf buf;
+
+	return event_want(self->fd, EV_ROUTE_RESOLVED, &buf);
+}
+
+static int report_get(FIXTURE_DATA(any) *self)
+{
+	struct rdma_cmx_candidate_info list[2];
+	struct rdma_cmx_query_candidates arg = { .id = self->id };
+
+	arg.candidates = (uintptr_t)list;
+	arg.max_candidates = 2;
+	arg.candidate_size = sizeof(list[0]);
+	return call(self->fd, QUERY_CANDIDATES, &arg);
+}
+
+TEST_F_TIMEOUT(any, resolve_any, SWEEP_LIMIT)
+{
+	EACH_FAULT(ASSERT_EQ(0, result_make(self)), race_start(self), 0, 0, ({
+		EXPECT_EQ(0, routed(self));
+		EXPECT_FALSE(event_pending(self->fd));
+		EXPECT_LE(0, id_destroy(self->fd, self->id));
+	}));
+}
+
+TEST_F_TIMEOUT(any, next, SWEEP_LIMIT)
+{
+	EACH_FAULT(({
+		ASSERT_EQ(0, result_make(self));
+		ASSERT_EQ(0, race_start(self));
+		ASSERT_EQ(0, routed(self));
+	}), next_start(self), 0, 0, ({
+		EXPECT_EQ(0, routed(self));
+		EXPECT_FALSE(event_pending(self->fd));
+		EXPECT_LE(0, id_destroy(self->fd, self->id));
+	}));
+}
+
+TEST_F_TIMEOUT(any, query_candidates, SWEEP_LIMIT)
+{
+	ASSERT_EQ(0, result_make(self));
+	ASSERT_EQ(0, race_start(self));
+	ASSERT_EQ(0, routed(self));
+	EACH_FAULT(, report_get(self), 0, 0,);
+}
+
+int main(int argc, char **argv)
+{
+	return faults_enable() ? test_harness_run(argc, argv) : faults_skip();
+}

@@ -1,0 +1,497 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * RESOLVE_ANY and QUERY_CANDIDATES at the uAPI: KA-02 for user space. The test
+ * gives the addresses itself: 10.55.0.1 is here, with IPv6 fd55::1; 10.55.0.77
+ * answers no ARP; 192.168.77.1 has no RDMA device.
+ */
+#include "ioctl.h"
+
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <sys/wait.h>
+
+#include "harness.h"
+
+#define NOBODY	"10.55.0.77"
+#define OWN6	"fd55::1"
+#define MAX	8
+
+FIXTURE(any) {
+	int fd;
+	uint32_t id;
+	union event_buf ev;
+	struct rdma_cmx_candidate_info list[MAX];
+	uint32_t count, winner;
+};
+
+FIXTURE_SETUP(any)
+{
+	self->fd = dev_open(O_NONBLOCK);
+	ASSERT_LE(0, self->fd);
+	ASSERT_EQ(0, id_create(self->fd, RDMA_PS_TCP, 1, &self->id));
+}
+
+FIXTURE_TEARDOWN(any)
+{
+	close(self->fd);
+	EXPECT_TRUE(counter_wait("live_files", 0));
+	EXPECT_EQ(0, counter("live_races"));
+	EXPECT_EQ(0, counter("live_queries"));
+	EXPECT_EQ(0, counter("live_events"));
+	EXPECT_EQ(0, counter("live_ids"));
+	EXPECT_EQ(0, number_get("/sys/module/rdma_cmx/counters/live_connects"));
+}
+
+/* Have the id a result of these addresses, in this order. */
+static int result_ps(int fd, uint32_t id, uint32_t ps, uint16_t port,
+		     uint32_t ai_flags, ...)
+{
+	struct rdma_cmx_resolve_addrinfo arg = { .id = id };
+	struct {
+		struct rdma_cmx_names head;
+		struct rdma_cmx_names_addr addr[MAX];
+	} names = { .head.version = RDMA_CMX_NAMES_VERSION };
+	union event_buf ev;
+	const char *text;
+	va_list ap;
+	int n = 0, ret;
+
+	va_start(ap, ai_flags);
+	while ((text = va_arg(ap, const char *))) {
+		names.addr[n].family = strchr(text, ':') ? AF_INET6 : AF_INET;
+		inet_pton(names.addr[n].family, text, names.addr[n].addr);
+		n++;
+	}
+	va_end(ap);
+	names.head.addr_count = n;
+	arg.query.node = (uintptr_t)"any.example";
+	arg.query.node_len = 11;
+	arg.query.ai_flags = ai_flags;
+	arg.query.port_space = ps;
+	arg.query.port = htons(port);
+	arg.query.flags = RDMA_CMX_AIQ_PORT;
+	arg.query.names = (uintptr_t)&names;
+	arg.query.names_len = sizeof(names.head) + n * sizeof(names.addr[0]);
+	ret = call(fd, RESOLVE_ADDRINFO, &arg);
+	return ret ? ret : event_want(fd, RDMA_CMX_EV_ADDRINFO_RESOLVED, &ev);
+}
+
+#define result(fd, id, port, ...) \
+	result_ps(fd, id, RDMA_PS_TCP, port, 0, __VA_ARGS__, NULL)
+
+static int any(int fd, uint32_t id, uint32_t flags, uint32_t timeout_ms)
+{
+	struct rdma_cmx_resolve_any arg = {
+		.id = id, .flags = flags, .timeout_ms = timeout_ms,
+	};
+
+	return call(fd, RESOLVE_ANY, &arg);
+}
+
+static int any_next(int fd, uint32_t id, uint32_t error, uint32_t reason)
+{
+	struct rdma_cmx_resolve_any arg = {
+		.id = id, .flags = RDMA_CMX_ANY_NEXT,
+		.step = RDMA_CMX_STEP_REQUEST, .error = error, .reason = reason,
+	};
+
+	return call(fd, RESOLVE_ANY, &arg);
+}
+
+static int candidates(int fd, uint32_t id, struct rdma_cmx_candidate_info *list,
+		      uint32_t *count, uint32_t *winner)
+{
+	struct rdma_cmx_query_candidates arg = {
+		.id = id, .candidates = (uintptr_t)list,
+		.max_candidates = MAX, .candidate_size = sizeof(*list),
+	};
+	int ret = call(fd, QUERY_CANDIDATES, &arg);
+
+	*count = arg.num_candidates;
+	*winner = arg.winner;
+	return ret;
+}
+
+#define CANDIDATES() \
+	candidates(self->fd, self->id, self->list, &self->count, &self->winner)
+
+static bool addr_is(const struct rdma_cmx_addr *addr, const char *text)
+{
+	struct rdma_cmx_addr want;
+
+	addr_set(&want, text, addr_port(addr));
+	return want.family == addr->family &&
+	       !memcmp(want.data + 2, addr->data + 2,
+		       want.family == AF_INET ? 4 : 20);
+}
+
+TEST_F(any, refused)
+{
+	struct rdma_cmx_resolve_any arg = { .id = self->id };
+	struct rdma_cmx_query_candidates query = { .id = self->id };
+
+	EXPECT_EQ(-ENOENT, CANDIDATES());
+	/* No result, no deadline, a delay that is too short */
+	EXPECT_EQ(-ENOENT, any(self->fd, self->id, 0, 1000));
+	ASSERT_EQ(0, result(self->fd, self->id, 4420, ADDR_RDMA));
+	EXPECT_EQ(-EINVAL, any(self->fd, self->id, 0, 0));
+	arg.timeout_ms = 1000;
+	arg.delay_ms = 9;
+	EXPECT_EQ(-EINVAL, call(self->fd, RESOLVE_ANY, &arg));
+	arg.delay_ms = 0;
+	arg.flags = 1 << 2;
+	EXPECT_EQ(-EOPNOTSUPP, call(self->fd, RESOLVE_ANY, &arg));
+	arg.flags = RDMA_CMX_ANY_NEXT | RDMA_CMX_ANY_CONNECT;
+	EXPECT_EQ(-EINVAL, call(self->fd, RESOLVE_ANY, &arg));
+	arg.flags = 0;
+	/* What belongs to NEXT only */
+	arg.error = 1;
+	EXPECT_EQ(-EINVAL, call(self->fd, RESOLVE_ANY, &arg));
+	arg.error = 0;
+	arg.step = RDMA_CMX_STEP_REQUEST;
+	EXPECT_EQ(-EINVAL, call(self->fd, RESOLVE_ANY, &arg));
+	arg.step = 0;
+	arg.reason = 8;
+	EXPECT_EQ(-EINVAL, call(self->fd, RESOLVE_ANY, &arg));
+	EXPECT_EQ(-EINVAL, any_next(self->fd, self->id, 1, 0));
+	EXPECT_EQ(-ENOENT, any(self->fd, self->id + 1, 0, 1000));
+	EXPECT_EQ(-ENOENT, CANDIDATES());
+	query.max_candidates = 1;
+	query.candidate_size = offsetof(struct rdma_cmx_candidate_info, end_ms);
+	EXPECT_EQ(-EINVAL, call(self->fd, QUERY_CANDIDATES, &query));
+	query.candidate_size = 4097;
+	EXPECT_EQ(-E2BIG, call(self->fd, QUERY_CANDIDATES, &query));
+
+	/* A bound id, and a result to bind to */
+	ASSERT_EQ(0, id_bind(self->fd, self->id, ADDR_RDMA, 0));
+	EXPECT_EQ(-EINVAL, any(self->fd, self->id, 0, 1000));
+	ASSERT_LE(0, id_destroy(self->fd, self->id));
+	ASSERT_EQ(0, id_create(self->fd, RDMA_PS_TCP, 1, &self->id));
+	ASSERT_EQ(0, result_ps(self->fd, self->id, RDMA_PS_TCP, 4420,
+			       RDMA_CMX_AI_PASSIVE, ADDR_RDMA, NULL));
+	EXPECT_EQ(-EINVAL, any(self->fd, self->id, 0, 1000));
+	EXPECT_FALSE(event_pending(self->fd));
+}
+
+TEST_F(any, limits)
+{
+	long max = number_get(UCMX_PARAMETERS "max_requests");
+	int ret;
+
+	ASSERT_EQ(0, result(self->fd, self->id, 4420, ADDR_RDMA));
+	ASSERT_EQ(0, number_set(UCMX_PARAMETERS "max_requests", 0));
+	ret = any(self->fd, self->id, 0, 1000);
+	ASSERT_EQ(0, number_set(UCMX_PARAMETERS "max_requests", max));
+	EXPECT_EQ(-EAGAIN, ret);
+	max = number_get(UCMX_PARAMETERS "max_user_requests");
+	/* The result counts, too. */
+	ASSERT_EQ(0, number_set(UCMX_PARAMETERS "max_user_requests", 1));
+	ret = any(self->fd, self->id, 0, 1000);
+	ASSERT_EQ(0, number_set(UCMX_PARAMETERS "max_user_requests", max));
+	EXPECT_EQ(-EAGAIN, ret);
+	EXPECT_EQ(0, any(self->fd, self->id, 0, 60000));
+	EXPECT_EQ(0, event_want(self->fd, EV_ROUTE_RESOLVED, &self->ev));
+}
+
+/* The first address is dead, the second one wins; the id is its. */
+TEST_F(any, second_wins)
+{
+	struct rdma_cmx_id_info *info;
+
+	ASSERT_EQ(0, result(self->fd, self->id, 4420, ADDR_PLAIN, NOBODY,
+			    ADDR_RDMA));
+	ASSERT_EQ(0, any(self->fd, self->id, 0, 60000));
+	ASSERT_EQ(0, event_want(self->fd, EV_ROUTE_RESOLVED, &self->ev));
+	EXPECT_EQ(0, self->ev.ev.status);
+	EXPECT_EQ(1, self->ev.ev.uid);
+	EXPECT_EQ(self->id, self->ev.ev.id);
+	info = event_info(&self->ev.ev);
+	ASSERT_NE(NULL, info);
+	EXPECT_TRUE(addr_is(&info->dst, ADDR_RDMA));
+	EXPECT_EQ(4420, addr_port(&info->dst));
+	EXPECT_NE(0, info->node_guid);
+	EXPECT_FALSE(event_pending(self->fd));
+
+	ASSERT_EQ(0, CANDIDATES());
+	ASSERT_EQ(3, self->count);
+	/* Those that a device reaches come first. */
+	EXPECT_EQ(1, self->winner);
+	EXPECT_TRUE(addr_is(&self->list[0].dst, NOBODY));
+	EXPECT_EQ(RDMA_CMX_STEP_ADDR, self->list[0].step);
+	EXPECT_TRUE(self->list[0].error == -ECANCELED ||
+		    self->list[0].error == -ETIMEDOUT);
+	EXPECT_EQ(1, self->list[0].attempts);
+	EXPECT_TRUE(addr_is(&self->list[1].dst, ADDR_RDMA));
+	EXPECT_EQ(RDMA_CMX_STEP_UP, self->list[1].step);
+	EXPECT_EQ(0, self->list[1].error);
+	EXPECT_EQ(1, self->list[1].port_num);
+	/* Beside the first one; timers of the kernel count in ticks. */
+	if (self->list[0].error == -ECANCELED)
+		EXPECT_LE(240, self->list[1].start_ms);
+	EXPECT_LE(self->list[1].start_ms, self->list[1].end_ms);
+	EXPECT_TRUE(addr_is(&self->list[2].dst, ADDR_PLAIN));
+	EXPECT_EQ(RDMA_CMX_STEP_NO_DEVICE, self->list[2].step);
+	EXPECT_EQ(-ENETUNREACH, self->list[2].error);
+	EXPECT_EQ(0, self->list[2].attempts);
+
+	/* It is bound now: there is no second first time. */
+	EXPECT_EQ(-EINVAL, any(self->fd, self->id, 0, 1000));
+}
+
+/* Of all ports only where ports are queried */
+TEST_F(any, all_ports)
+{
+	struct rdma_cmx_resolve_addrinfo arg = { .id = self->id };
+
+	arg.query.node = (uintptr_t)ADDR_RDMA;
+	arg.query.node_len = strlen(ADDR_RDMA);
+	arg.query.flags = RDMA_CMX_AIQ_ALL_PORTS;
+	EXPECT_EQ(-EINVAL, call(self->fd, RESOLVE_ADDRINFO, &arg));
+	/* There is no InfiniBand port. */
+	arg.query.node = 0;
+	arg.query.node_len = 0;
+	arg.query.ai_flags = RDMA_CMX_AI_SA;
+	arg.query.service = (uintptr_t)"a";
+	arg.query.service_len = 1;
+	EXPECT_EQ(-ENODEV, call(self->fd, RESOLVE_ADDRINFO, &arg));
+	EXPECT_FALSE(event_pending(self->fd));
+}
+
+/* Fewer than there are, and none */
+TEST_F(any, room)
+{
+	struct rdma_cmx_query_candidates arg = {
+		.candidates = (uintptr_t)self->list, .max_candidates = 1,
+		.candidate_size = sizeof(self->list[0]),
+	};
+
+	ASSERT_EQ(0, result(self->fd, self->id, 4420, ADDR_RDMA, ADDR_PLAIN));
+	ASSERT_EQ(0, any(self->fd, self->id, 0, 60000));
+	ASSERT_EQ(0, event_want(self->fd, EV_ROUTE_RESOLVED, &self->ev));
+	memset(self->list, 0xa5, sizeof(self->list));
+	arg.id = self->id;
+	ASSERT_EQ(0, call(self->fd, QUERY_CANDIDATES, &arg));
+	EXPECT_EQ(2, arg.num_candidates);
+	EXPECT_EQ(0, arg.winner);
+	EXPECT_EQ(0, self->list[0].error);
+	EXPECT_EQ((__s32)0xa5a5a5a5, self->list[1].error);
+	arg.max_candidates = 0;
+	arg.candidate_size = 0;
+	arg.num_candidates = 0;
+	ASSERT_EQ(0, call(self->fd, QUERY_CANDIDATES, &arg));
+	EXPECT_EQ(2, arg.num_candidates);
+	arg.max_candidates = 1;
+	arg.candidate_size = sizeof(self->list[0]);
+	arg.candidates = 8;
+	EXPECT_EQ(-EFAULT, call(self->fd, QUERY_CANDIDATES, &arg));
+}
+
+/* All are dead; the deadline is shorter than the first attempt. */
+TEST_F(any, none_wins)
+{
+	ASSERT_EQ(0, result(self->fd, self->id, 4420, ADDR_PLAIN));
+	ASSERT_EQ(0, any(self->fd, self->id, 0, 60000));
+	ASSERT_EQ(0, event_want(self->fd, EV_ROUTE_ERROR, &self->ev));
+	EXPECT_EQ(-ENETUNREACH, self->ev.ev.status);
+	ASSERT_EQ(0, CANDIDATES());
+	EXPECT_EQ(1, self->count);
+	EXPECT_EQ(1, self->winner);
+
+	ASSERT_EQ(0, result(self->fd, self->id, 4420, NOBODY));
+	ASSERT_EQ(0, any(self->fd, self->id, 0, 100));
+	ASSERT_EQ(0, event_want(self->fd, EV_ROUTE_ERROR, &self->ev));
+	EXPECT_EQ(-ETIMEDOUT, self->ev.ev.status);
+	ASSERT_EQ(0, CANDIDATES());
+	EXPECT_EQ(RDMA_CMX_STEP_ADDR, self->list[0].step);
+	EXPECT_NE(0, self->list[0].error);
+
+	/* The id can do all that it could do before. */
+	EXPECT_EQ(0, id_bind(self->fd, self->id, ADDR_RDMA, 0));
+}
+
+/* Addresses of another port space are none of the id's. */
+TEST_F(any, other_type)
+{
+	ASSERT_EQ(0, result_ps(self->fd, self->id, RDMA_PS_UDP, 4420, 0,
+			       ADDR_RDMA, NULL));
+	ASSERT_EQ(0, any(self->fd, self->id, 0, 60000));
+	ASSERT_EQ(0, event_want(self->fd, EV_ROUTE_ERROR, &self->ev));
+	EXPECT_EQ(-ENETUNREACH, self->ev.ev.status);
+	ASSERT_EQ(0, CANDIDATES());
+	ASSERT_EQ(1, self->count);
+	EXPECT_EQ(-EPROTOTYPE, self->list[0].error);
+}
+
+TEST_F(any, busy)
+{
+	struct rdma_cmx_id_query query = { .id = self->id };
+
+	ASSERT_EQ(0, result(self->fd, self->id, 4420, NOBODY));
+	ASSERT_EQ(0, any(self->fd, self->id, 0, 60000));
+	EXPECT_EQ(-EBUSY, any(self->fd, self->id, 0, 60000));
+	EXPECT_EQ(-EBUSY, any_next(self->fd, self->id, 1, 0));
+	EXPECT_EQ(-EBUSY, CANDIDATES());
+	EXPECT_EQ(-EBUSY, id_bind(self->fd, self->id, ADDR_RDMA, 0));
+	EXPECT_EQ(-EBUSY, id_listen(self->fd, self->id));
+	EXPECT_EQ(-EBUSY, call(self->fd, ID_QUERY, &query));
+	/* An event of the program's passes it. */
+	EXPECT_EQ(0, id_write_event(self->fd, self->id, 0, 7));
+	EXPECT_EQ(0, event_want(self->fd, RDMA_CMX_EV_USER, &self->ev));
+	/* Destroyed in the middle: no event follows. */
+	EXPECT_LE(0, id_destroy(self->fd, self->id));
+	EXPECT_FALSE(event_pending(self->fd));
+}
+
+/* The race moves with its id. */
+TEST_F(any, migrate)
+{
+	struct rdma_cmx_id_migrate arg = { .id = self->id, .src_fd = self->fd };
+	int fd = dev_open(O_NONBLOCK);
+
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, result(self->fd, self->id, 4420, NOBODY, ADDR_RDMA));
+	ASSERT_EQ(0, any(self->fd, self->id, 0, 60000));
+	ASSERT_EQ(0, call(fd, ID_MIGRATE, &arg));
+	ASSERT_EQ(0, event_want(fd, EV_ROUTE_RESOLVED, &self->ev));
+	EXPECT_EQ(arg.new_id, self->ev.ev.id);
+	ASSERT_EQ(0, candidates(fd, arg.new_id, self->list, &self->count,
+				&self->winner));
+	EXPECT_EQ(1, self->winner);
+	close(fd);
+}
+
+/* Killed in the middle; the fixture checks that nothing is left. */
+TEST_F(any, killed)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (!pid) {
+		int fd = dev_open(O_NONBLOCK);
+		uint32_t id;
+
+		if (id_create(fd, RDMA_PS_TCP, 1, &id) ||
+		    result(fd, id, 4420, NOBODY) || any(fd, id, 0, 60000))
+			_exit(1);
+		kill(getpid(), SIGKILL);
+	}
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_TRUE(WIFSIGNALED(status));
+}
+
+/* The first address has no listener, the second one has. */
+TEST_F(any, next_address)
+{
+	struct rdma_cmx_id_info *info;
+	uint32_t listener, passive;
+	uint16_t port = 4477;
+
+	ASSERT_EQ(0, id_create(self->fd, RDMA_PS_TCP, 2, &listener));
+	ASSERT_EQ(0, id_bind(self->fd, listener, OWN6, port));
+	ASSERT_EQ(0, id_listen(self->fd, listener));
+	ASSERT_EQ(0, result(self->fd, self->id, port, ADDR_RDMA, OWN6));
+	ASSERT_EQ(0, any(self->fd, self->id, RDMA_CMX_ANY_CONNECT, 120000));
+	ASSERT_EQ(0, event_want(self->fd, EV_ROUTE_RESOLVED, &self->ev));
+	ASSERT_EQ(0, id_connect(self->fd, self->id));
+	ASSERT_EQ(0, event_want(self->fd, EV_REJECTED, &self->ev));
+	ASSERT_EQ(0, any_next(self->fd, self->id, ECONNREFUSED,
+			      self->ev.ev.status));
+	ASSERT_EQ(0, event_want(self->fd, EV_ROUTE_RESOLVED, &self->ev));
+	info = event_info(&self->ev.ev);
+	ASSERT_NE(NULL, info);
+	EXPECT_TRUE(addr_is(&info->dst, OWN6));
+	ASSERT_EQ(0, CANDIDATES());
+	ASSERT_EQ(2, self->count);
+	EXPECT_EQ(1, self->winner);
+	EXPECT_EQ(RDMA_CMX_STEP_REQUEST, self->list[0].step);
+	EXPECT_EQ(-ECONNREFUSED, self->list[0].error);
+	EXPECT_EQ(8, self->list[0].reason);
+	EXPECT_LE(self->list[0].end_ms, self->list[1].start_ms);
+
+	ASSERT_EQ(0, id_connect(self->fd, self->id));
+	ASSERT_EQ(0, event_want(self->fd, EV_CONNECT_REQUEST, &self->ev));
+	passive = self->ev.ev.obj;
+	ASSERT_EQ(0, id_accept(self->fd, passive, 3));
+	ASSERT_EQ(0, event_want(self->fd, EV_CONNECT_RESPONSE, &self->ev));
+	EXPECT_EQ(self->id, self->ev.ev.id);
+	/* There is none after it. */
+	EXPECT_EQ(-ENOENT, any_next(self->fd, self->id, ECONNRESET, 0));
+	ASSERT_EQ(0, CANDIDATES());
+	EXPECT_EQ(-ECONNRESET, self->list[1].error);
+}
+
+/* A peer that does not reply: the deadline is that of the connection. */
+TEST_F(any, no_reply)
+{
+	uint32_t listener;
+	uint16_t port;
+
+	ASSERT_EQ(0, listener_new(self->fd, 2, &listener, &port));
+	ASSERT_EQ(0, result(self->fd, self->id, port, ADDR_RDMA));
+	ASSERT_EQ(0, any(self->fd, self->id, RDMA_CMX_ANY_CONNECT, 8000));
+	ASSERT_EQ(0, event_want(self->fd, EV_ROUTE_RESOLVED, &self->ev));
+	ASSERT_EQ(0, id_connect(self->fd, self->id));
+	ASSERT_EQ(0, event_want(self->fd, EV_CONNECT_REQUEST, &self->ev));
+	ASSERT_EQ(0, event_want(self->fd, EV_UNREACHABLE, &self->ev));
+	EXPECT_EQ(-ETIMEDOUT, self->ev.ev.status);
+	EXPECT_EQ(-ENOENT, any_next(self->fd, self->id, ETIMEDOUT, 0));
+}
+
+/* One that does not reply has its share, then the next one follows. */
+TEST_F(any, no_reply_then_next)
+{
+	uint32_t listener;
+	uint16_t port = 4478;
+
+	ASSERT_EQ(0, id_create(self->fd, RDMA_PS_TCP, 2, &listener));
+	ASSERT_EQ(0, id_bind(self->fd, listener, ADDR_RDMA, port));
+	ASSERT_EQ(0, id_listen(self->fd, listener));
+	ASSERT_EQ(0, result(self->fd, self->id, port, ADDR_RDMA, OWN6));
+	ASSERT_EQ(0, any(self->fd, self->id, RDMA_CMX_ANY_CONNECT, 120000));
+	ASSERT_EQ(0, event_want(self->fd, EV_ROUTE_RESOLVED, &self->ev));
+	ASSERT_EQ(0, id_connect(self->fd, self->id));
+	ASSERT_EQ(0, event_want(self->fd, EV_CONNECT_REQUEST, &self->ev));
+	ASSERT_EQ(0, event_want(self->fd, EV_UNREACHABLE, &self->ev));
+	EXPECT_EQ(-ETIMEDOUT, self->ev.ev.status);
+	ASSERT_EQ(0, any_next(self->fd, self->id, ETIMEDOUT, 0));
+	ASSERT_EQ(0, event_want(self->fd, EV_ROUTE_RESOLVED, &self->ev));
+	ASSERT_EQ(0, CANDIDATES());
+	EXPECT_EQ(1, self->winner);
+	EXPECT_EQ(-ETIMEDOUT, self->list[0].error);
+}
+
+/* The type of service and the ACK timeout stay the id's. */
+TEST_F(any, options)
+{
+	struct rdma_cmx_id_set_option arg = {
+		.id = self->id, .level = RDMA_OPTION_ID,
+		.optname = RDMA_OPTION_ID_ACK_TIMEOUT, .optlen = 1,
+	};
+	struct rdma_cmx_init_qp_attr qp = { .id = self->id, .qp_state = 2 };
+	uint8_t value = 9;
+	uint32_t listener, passive;
+	uint16_t port;
+
+	arg.optval = (uintptr_t)&value;
+	ASSERT_EQ(0, call(self->fd, ID_SET_OPTION, &arg));
+	arg.optname = RDMA_OPTION_ID_TOS;
+	value = 32;
+	ASSERT_EQ(0, call(self->fd, ID_SET_OPTION, &arg));
+	ASSERT_EQ(0, listener_new(self->fd, 2, &listener, &port));
+	ASSERT_EQ(0, result(self->fd, self->id, port, ADDR_RDMA));
+	ASSERT_EQ(0, any(self->fd, self->id, 0, 60000));
+	ASSERT_EQ(0, event_want(self->fd, EV_ROUTE_RESOLVED, &self->ev));
+	ASSERT_EQ(0, id_connect(self->fd, self->id));
+	ASSERT_EQ(0, event_want(self->fd, EV_CONNECT_REQUEST, &self->ev));
+	passive = self->ev.ev.obj;
+	ASSERT_EQ(0, id_accept(self->fd, passive, 3));
+	ASSERT_EQ(0, event_want(self->fd, EV_CONNECT_RESPONSE, &self->ev));
+	ASSERT_EQ(0, call(self->fd, INIT_QP_ATTR, &qp));
+	EXPECT_EQ(32, qp.attr.ah_attr.grh.traffic_class);
+	qp.qp_state = 3;
+	ASSERT_EQ(0, call(self->fd, INIT_QP_ATTR, &qp));
+	EXPECT_EQ(9, qp.attr.timeout);
+}
+
+TEST_HARNESS_MAIN

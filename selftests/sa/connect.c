@@ -6,6 +6,7 @@
  */
 #include <pthread.h>
 #include <string.h>
+#include <rdma/rdma_cmx.h>
 
 #include "sa.h"
 
@@ -318,6 +319,95 @@ TEST(RA_01_route_with_a_type_of_service)
 	}
 	EXPECT_TRUE(parameter_set("sa_cache_ms", usual, NULL));
 	rdma_freeaddrinfo(res);
+	rdma_destroy_event_channel(channel);
+}
+
+/* By name, in one call: the kernel finds the port that reaches the service. */
+static int name_connect(struct rdma_event_channel *channel,
+			struct rdma_cm_id **id, int port_space,
+			const char *node, const char *service_text,
+			struct rdma_addrinfo *hints,
+			struct rdma_conn_param *param)
+{
+	struct ibv_qp_init_attr qp = {
+		.cap = { .max_send_wr = 1, .max_recv_wr = 1,
+			 .max_send_sge = 1, .max_recv_sge = 1 },
+	};
+	struct rdmacmx_connect_attr attr = {
+		.qp_init_attr = &qp, .conn_param = param, .timeout_ms = 120000,
+	};
+
+	if (rdma_create_id(channel, id, NULL, port_space))
+		return -1;
+	if (rdmacmx_connect_name(*id, node, service_text, hints, &attr))
+		return -errno;
+	return event_take(channel, NULL);
+}
+
+TEST(KA_02_program_connects_to_a_service)
+{
+	struct rdma_event_channel *channel = rdma_create_event_channel();
+	struct rdma_addrinfo hints = { .ai_flags = RAI_SA };
+	struct rdmacmx_candidate list[8];
+	struct rdma_cm_id *id;
+	unsigned long long sid;
+	struct listener l;
+	char name[64];
+	int n;
+
+	ASSERT_EQ(0, listener_start(&l, RDMA_PS_IB, &sid));
+	service_name(name);
+	ASSERT_EQ(0, service(DEV_LISTEN, "-n %s -i %llu set", name, sid));
+	EXPECT_EQ(RDMA_CM_EVENT_ESTABLISHED,
+		  name_connect(channel, &id, RDMA_PS_IB, NULL, name, &hints,
+			       NULL));
+	pthread_join(l.thread, NULL);
+	EXPECT_EQ(0, l.error);
+	n = rdmacmx_connect_report(id, list, 8);
+	ASSERT_LE(1, n);
+	EXPECT_EQ(AF_IB, list[0].dst.ss_family);
+	while (n-- && list[n].step != RDMACMX_STEP_UP)
+		;
+	ASSERT_LE(0, n);
+	EXPECT_EQ(0, list[n].error);
+	rdma_destroy_ep(id);
+	listener_end(&l);
+	EXPECT_EQ(0, service(DEV_LISTEN, "-n %s -i %llu delete", name, sid));
+	/* A service that is not there */
+	EXPECT_EQ(RDMA_CM_EVENT_ADDRINFO_ERROR,
+		  name_connect(channel, &id, RDMA_PS_IB, NULL, "no such service",
+			       &hints, NULL));
+	rdma_destroy_id(id);
+	rdma_destroy_event_channel(channel);
+}
+
+/* By GID in an IP port space: its data goes before the program's. */
+TEST(KA_02_program_connects_to_a_gid)
+{
+	struct rdma_event_channel *channel = rdma_create_event_channel();
+	struct rdma_addrinfo hints = {
+		.ai_flags = RAI_FAMILY, .ai_family = AF_IB,
+	};
+	struct rdma_conn_param param = {
+		.private_data = TEXT, .private_data_len = sizeof(TEXT),
+		.retry_count = 7,
+	};
+	struct rdma_cm_id *id;
+	unsigned long long sid;
+	struct listener l;
+	char port[16];
+
+	ASSERT_EQ(0, listener_start(&l, RDMA_PS_TCP, &sid));
+	snprintf(port, sizeof(port), "%llu", sid & 0xffff);
+	EXPECT_EQ(RDMA_CM_EVENT_ESTABLISHED,
+		  name_connect(channel, &id, RDMA_PS_TCP, gid_text(DEV_LISTEN),
+			       port, &hints, &param));
+	pthread_join(l.thread, NULL);
+	EXPECT_EQ(0, l.error);
+	ASSERT_LE(CONNECT_LEN + sizeof(TEXT), l.len);
+	EXPECT_EQ(0, memcmp(l.data + CONNECT_LEN, TEXT, sizeof(TEXT)));
+	rdma_destroy_ep(id);
+	listener_end(&l);
 	rdma_destroy_event_channel(channel);
 }
 

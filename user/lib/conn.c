@@ -87,14 +87,11 @@ static int connect_init(struct rdma_cmx_connect *cmd, struct cmx_id *id,
 	return 0;
 }
 
-CMX_EXPORT int rdma_connect(struct rdma_cm_id *id,
-			    struct rdma_conn_param *param)
+/* Send the request; any thread may have the reply before this returns. */
+int cmx_conn_request(struct cmx_id *cid, const struct rdma_conn_param *param)
 {
-	struct cmx_id *cid = cmx_id(id);
 	struct rdma_cmx_connect cmd;
-	bool sync;
 
-	CMX_ID_OR_STOCK(id, rdma_connect, id, param);
 	if (param_check(cid, param))
 		return -1;
 
@@ -109,8 +106,18 @@ CMX_EXPORT int rdma_connect(struct rdma_cm_id *id,
 		return -1;
 	cmd.param.ece_vendor_id = cid->local_ece.vendor_id;
 	cmd.param.ece_attr_mod = cid->local_ece.options;
+	return cmx_id_ioctl(cid, CONNECT, &cmd);
+}
+
+CMX_EXPORT int rdma_connect(struct rdma_cm_id *id,
+			    struct rdma_conn_param *param)
+{
+	struct cmx_id *cid = cmx_id(id);
+	bool sync;
+
+	CMX_ID_OR_STOCK(id, rdma_connect, id, param);
 	sync = cid->sync;
-	if (cmx_id_ioctl(cid, CONNECT, &cmd))
+	if (cmx_conn_request(cid, param))
 		return -1;
 	/* On a channel: another thread may have destroyed it by now. */
 	if (!sync)

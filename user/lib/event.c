@@ -180,6 +180,7 @@ static void conn_responded(struct cmx_event *evt, const struct cmx_record *raw)
 	} else {
 		evt->event.event = RDMA_CM_EVENT_ESTABLISHED;
 	}
+	cmx_named_replied(id, !id->connect_error);
 }
 
 /* Of an id that came with a request, and is the reader's. */
@@ -257,7 +258,17 @@ static bool mc_event(struct cmx_event *evt, const struct cmx_record *raw)
  */
 static bool addrinfo_failed(struct cmx_event *evt)
 {
-	return evt->event.status != -ENOKEY || !cmx_names_retry(evt->id);
+	if (evt->event.status == -ENOKEY && cmx_names_retry(evt->id))
+		return false;
+	return cmx_named_failed(evt->id, &evt->event);
+}
+
+/* Of a connect by name, which continues: false; or it ends */
+static bool named_event(struct cmx_event *evt, int ret)
+{
+	if (ret < 0)
+		event_failed(evt, RDMA_CM_EVENT_ROUTE_ERROR);
+	return ret;
 }
 
 /* False: not an event for the program. */
@@ -273,9 +284,12 @@ static bool event_process(struct cmx_event *evt,
 			event_failed(evt, RDMA_CM_EVENT_ADDR_ERROR);
 		return true;
 	case RDMA_CM_EVENT_ROUTE_RESOLVED:
-		if (resolved(evt, raw))
-			event_failed(evt, RDMA_CM_EVENT_ROUTE_ERROR);
-		return true;
+		return named_event(evt, cmx_named_routed(id,
+					resolved(evt, raw) ? errno : 0));
+	case RDMA_CM_EVENT_ROUTE_ERROR:
+	case RDMA_CM_EVENT_UNREACHABLE:
+	case RDMA_CM_EVENT_CONNECT_ERROR:
+		return cmx_named_failed(id, &evt->event);
 	case RDMA_CM_EVENT_CONNECT_REQUEST:
 		return conn_requested(evt, channel, raw);
 	case RDMA_CM_EVENT_CONNECT_RESPONSE:
@@ -285,16 +299,18 @@ static bool event_process(struct cmx_event *evt,
 		if (id->connect_error)
 			return false;
 		cmx_qp_error(id);
-		return true;
+		return cmx_named_failed(id, &evt->event);
 	case RDMA_CM_EVENT_DISCONNECTED:
 		return !id->connect_error;
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
 		if (id->dev)
 			cmx_device_dead(id->dev);
-		return true;
+		return cmx_named_failed(id, &evt->event);
 	case RDMA_CM_EVENT_MULTICAST_JOIN:
 	case RDMA_CM_EVENT_MULTICAST_ERROR:
 		return mc_event(evt, raw);
+	case RDMA_CMX_EV_ADDRINFO_RESOLVED:
+		return named_event(evt, cmx_named_resolved(id));
 	case RDMA_CMX_EV_ADDRINFO_ERROR:
 		return addrinfo_failed(evt);
 	case RDMA_CMX_EV_USER:

@@ -54,9 +54,11 @@ err_free:
 
 void cmx_id_free(struct cmx_id *id)
 {
-	/* A thread with an event of another process's id here drops it. */
-	bool locked = cmx_copies_lock();
+	bool locked;
 
+	cmx_named_free(id);
+	/* A thread with an event of another process's id here drops it. */
+	locked = cmx_copies_lock();
 	cmx_own_del(id, CMX_ID);
 	cmx_copies_unlock(locked);
 	cmx_mc_free_all(id);

@@ -32,6 +32,7 @@
 
 struct cmx_device;
 struct cmx_id_names;
+struct cmx_named;
 struct cmx_process;
 
 /* A multicast membership, on the list of its id. */
@@ -96,6 +97,7 @@ struct cmx_id {
 	struct cmx_mc *mcs;
 	struct cmx_ep *ep;	/* or NULL */
 	struct cmx_id_names *names;	/* names.c, or NULL; atomic */
+	struct cmx_named *named;	/* named.c: connect by name, ever */
 };
 
 /* Behind each struct rdma_cm_event of this library. */
@@ -292,8 +294,10 @@ void cmx_path_from_kern(struct ibv_sa_path_rec *dst,
 int cmx_qp_connected(struct cmx_id *id, uint8_t responder_resources,
 		     uint8_t initiator_depth);
 int cmx_qp_error(struct cmx_id *id);
+void cmx_qp_destroy(struct cmx_id *id);
 
 /* conn.c */
+int cmx_conn_request(struct cmx_id *id, const struct rdma_conn_param *param);
 int cmx_conn_respond(struct cmx_id *id);
 int cmx_conn_respond_ece(struct cmx_id *id);
 
@@ -365,6 +369,16 @@ int cmx_ai_request_device(struct cmx_ai_request *req, const char *device);
 int cmx_ai_request_error(const struct cmx_ai_request *req, int err);
 int cmx_ai_request_lookup(struct cmx_ai_request *req);
 void cmx_ai_request_clear(struct cmx_ai_request *req);
+
+/* resolve.c */
+int cmx_resolve_start(struct cmx_id *id, struct cmx_ai_request *req);
+
+/* named.c */
+int cmx_named_resolved(struct cmx_id *id);
+int cmx_named_routed(struct cmx_id *id, int err);
+bool cmx_named_failed(struct cmx_id *id, const struct rdma_cm_event *event);
+void cmx_named_replied(struct cmx_id *id, bool established);
+void cmx_named_free(struct cmx_id *id);
 
 /* addrinfo.c */
 int cmx_ai_from_kern(const void *buf, size_t len, struct rdma_addrinfo **res);

@@ -318,6 +318,17 @@ CMX_EXPORT int rdma_create_qp(struct rdma_cm_id *id, struct ibv_pd *pd,
 	return ret;
 }
 
+void cmx_qp_destroy(struct cmx_id *id)
+{
+	if (!id->id.qp)
+		return;
+	/* An attached QP could not be destroyed. */
+	cmx_mc_detach_all(id);
+	ibv_destroy_qp(id->id.qp);
+	id->id.qp = NULL;
+	cqs_destroy(&id->id);
+}
+
 CMX_EXPORT void rdma_destroy_qp(struct rdma_cm_id *id)
 {
 	if (unlikely(!cmx_id_ours(id))) {
@@ -325,13 +336,7 @@ CMX_EXPORT void rdma_destroy_qp(struct rdma_cm_id *id)
 			CMX_STOCK_VOID(rdma_destroy_qp, id);
 		return;
 	}
-	if (!id->qp)
-		return;
-	/* An attached QP could not be destroyed. */
-	cmx_mc_detach_all(cmx_id(id));
-	ibv_destroy_qp(id->qp);
-	id->qp = NULL;
-	cqs_destroy(id);
+	cmx_qp_destroy(cmx_id(id));
 }
 
 CMX_EXPORT int rdma_create_srq_ex(struct rdma_cm_id *id,

@@ -23,13 +23,26 @@ static int request_send(struct cmx_id *id, struct cmx_ai_request *req, bool own)
 	return cmx_names_resolve(id, req, own) ? errno : 0;
 }
 
+/* Returns 0, an errno or CMX_ESERVICE. */
+int cmx_resolve_start(struct cmx_id *id, struct cmx_ai_request *req)
+{
+	bool own = req->named && cmx_names_own();
+	int err;
+
+	err = request_send(id, req, own);
+	/* The kernel's names are not this thread's. */
+	if (err == ENOKEY && !own)
+		err = request_send(id, req, true);
+	return cmx_ai_request_error(req, err);
+}
+
 CMX_EXPORT int rdma_resolve_addrinfo(struct rdma_cm_id *id, const char *node,
 				     const char *service,
 				     const struct rdma_addrinfo *hints)
 {
 	struct cmx_id *cid = cmx_id(id);
 	struct cmx_ai_request req;
-	bool sync, own;
+	bool sync;
 	int err;
 
 	CMX_ID_OR_STOCK(id, rdma_resolve_addrinfo, id, node, service, hints);
@@ -45,12 +58,7 @@ CMX_EXPORT int rdma_resolve_addrinfo(struct rdma_cm_id *id, const char *node,
 	}
 
 	sync = cid->sync;
-	own = req.named && cmx_names_own();
-	err = request_send(cid, &req, own);
-	/* The kernel's names are not this thread's. */
-	if (err == ENOKEY && !own)
-		err = request_send(cid, &req, true);
-	err = cmx_ai_request_error(&req, err);
+	err = cmx_resolve_start(cid, &req);
 	cmx_ai_request_clear(&req);
 	if (err)
 		return cmx_err(err == CMX_ESERVICE ? EINVAL : err);

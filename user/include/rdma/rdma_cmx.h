@@ -294,6 +294,102 @@ struct rdmacmx_service_record {
 int rdmacmx_get_services(const char *device, const char *service,
 			 struct rdmacmx_service_record **records, int *error);
 
+/**
+ * struct rdmacmx_connect_attr - attributes of a connect by name
+ * @device: NAME, NAME:PORT or NAME/PORT; NULL: all RDMA devices
+ * @qp_init_attr: queue pair to be made, as for rdma_create_qp(); its type is
+ *	the id's. NULL: the id is resolved and not connected
+ * @pd: protection domain, or NULL; only with @qp_init_attr
+ * @conn_param: as for rdma_connect(), or NULL; only with @qp_init_attr
+ * @timeout_ms: deadline of all of it in milliseconds; 0: 30 seconds
+ * @delay_ms: after this time the next address is tried beside those that are
+ *	under way, at least 10; 0: 250
+ * @reserved: 0
+ *
+ * All is copied.
+ */
+struct rdmacmx_connect_attr {
+	const char *device;
+	struct ibv_qp_init_attr *qp_init_attr;
+	struct ibv_pd *pd;
+	struct rdma_conn_param *conn_param;
+	uint32_t timeout_ms;
+	uint32_t delay_ms;
+	uint32_t reserved[6];
+};
+
+/**
+ * rdmacmx_connect_name - resolve a name and connect to it
+ * @id: id that is not bound
+ * @node: as rdma_getaddrinfo()
+ * @service: likewise
+ * @hints: likewise; port space and QP type are the id's
+ * @attr: attributes, or NULL
+ *
+ * The addresses of the name race for address and route, as in RFC 8305; the
+ * next one follows when a connection fails. One event is reported: without a
+ * queue pair RDMA_CM_EVENT_ROUTE_RESOLVED, with one RDMA_CM_EVENT_ESTABLISHED;
+ * or the error of the last step, see rdmacmx_connect_name(3). With a
+ * synchronous id the call waits for it.
+ *
+ * Returns 0, or -1 with errno.
+ */
+int rdmacmx_connect_name(struct rdma_cm_id *id, const char *node,
+			 const char *service, const struct rdma_addrinfo *hints,
+			 const struct rdmacmx_connect_attr *attr);
+
+/* What was done last for an address. */
+enum rdmacmx_step {
+	RDMACMX_STEP_NO_DEVICE = 0,	/* no RDMA device reaches it */
+	RDMACMX_STEP_UNTRIED = 1,
+	RDMACMX_STEP_ADDR = 2,		/* rdma_resolve_addr() */
+	RDMACMX_STEP_ROUTE = 3,		/* rdma_resolve_route() */
+	RDMACMX_STEP_SETUP = 4,		/* rdma_create_qp() */
+	RDMACMX_STEP_REQUEST = 5,	/* rdma_connect() */
+	RDMACMX_STEP_UP = 6		/* it has won */
+};
+
+/**
+ * struct rdmacmx_candidate - what became of an address
+ * @src: source address, family 0: none
+ * @dst: destination address
+ * @device: name of the RDMA device; empty: none reaches @dst, or it has gone
+ * @port: its port
+ * @step: enum rdmacmx_step
+ * @error: errno of @step; 0: the winner, or untried; ECANCELED: under way when
+ *	another one won
+ * @reason: status of RDMA_CM_EVENT_REJECTED, or 0
+ * @attempts: how often it was tried
+ * @start_ms: when it was started, since the addresses were known
+ * @end_ms: when it was routed or failed
+ * @reserved: 0
+ */
+struct rdmacmx_candidate {
+	struct sockaddr_storage src;
+	struct sockaddr_storage dst;
+	char device[64];
+	uint32_t port;
+	uint32_t step;
+	int error;
+	uint32_t reason;
+	uint32_t attempts;
+	uint32_t start_ms;
+	uint32_t end_ms;
+	uint32_t reserved[5];
+};
+
+/**
+ * rdmacmx_connect_report - get what became of the addresses of a name
+ * @id: id of rdmacmx_connect_name(), after its event
+ * @candidates: the addresses, in the order of rdma_getaddrinfo()
+ * @room: how many @candidates has room for; 0: @candidates may be NULL
+ *
+ * Returns how many there are, of which @candidates has the first. -1 with errno
+ * ENOENT: none was tried; EBUSY: the event has not come; EINVAL, ENOMEM.
+ */
+int rdmacmx_connect_report(struct rdma_cm_id *id,
+			   struct rdmacmx_candidate *candidates, int room);
+
 #ifdef __cplusplus
 }
 #endif

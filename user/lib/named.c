@@ -1,0 +1,405 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Connect by name. The kernel resolves the name, and has its addresses race for
+ * a route. The thread that takes an event of the id does what follows: it
+ * starts the race, makes the queue pair, sends the request, continues with the
+ * next address after a failure. The program gets the last event only.
+ *
+ * One event of the id is outstanding at a time, so that no two threads work on
+ * it. What an event needs is set before the command that leads to it: another
+ * thread may have the event before the command returns.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <rdma/rdma_cmx.h>
+
+#include "lib.h"
+
+#define TIMEOUT_MS	30000
+
+/* What the next event of the id is about */
+enum named_state {
+	NAMED_NONE,
+	NAMED_NAMES,
+	NAMED_ROUTE,
+	NAMED_REPLY,
+};
+
+struct cmx_named {
+	enum named_state state;
+	bool connects;
+	bool has_param;
+	bool own_qp;		/* the program has not got the queue pair */
+	uint64_t deadline;	/* in ms */
+	uint32_t delay_ms;
+	struct ibv_pd *pd;
+	struct ibv_qp_init_attr qp_attr;
+	struct rdma_conn_param param;
+	uint8_t data[UINT8_MAX];
+};
+
+static uint64_t now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000ULL + ts.tv_nsec / 1000000;
+}
+
+static int supported = -1;
+CMX_MEM_ATOMIC(supported)
+
+/* Does the module know of it? It stays while a file of it is open. */
+static bool kernel_knows(struct cmx_id *id)
+{
+	struct rdma_cmx_get_info cmd = { .size = sizeof(cmd) };
+	int known = __atomic_load_n(&supported, __ATOMIC_RELAXED);
+
+	if (known > 0)
+		return true;
+	known = !cmx_id_ioctl(id, GET_INFO, &cmd) &&
+		(cmd.features & RDMA_CMX_FEATURE_CONNECT);
+	__atomic_store_n(&supported, known, __ATOMIC_RELAXED);
+	return known;
+}
+
+/* Before the id is freed, when nothing works on it any more. */
+void cmx_named_free(struct cmx_id *id)
+{
+	if (id->named && id->named->own_qp && !cmx_id_inherited(id))
+		cmx_qp_destroy(id);
+	free(id->named);
+	id->named = NULL;
+}
+
+static void qp_drop(struct cmx_id *id)
+{
+	int err = errno;
+
+	cmx_qp_destroy(id);
+	id->named->own_qp = false;
+	errno = err;
+}
+
+/* The next address may be of another device. */
+static void device_drop(struct cmx_id *id)
+{
+	if (!id->dev)
+		return;
+	cmx_device_put(id->dev);
+	id->dev = NULL;
+	id->id.verbs = NULL;
+	id->id.pd = NULL;
+	id->id.port_num = 0;
+}
+
+/* True: another candidate follows; false: there is none, the event is last. */
+static bool named_next(struct cmx_id *id, uint32_t step, int err, int reason)
+{
+	struct cmx_named *named = id->named;
+	struct rdma_cmx_resolve_any cmd = {
+		.size = sizeof(cmd),
+		.id = id->handle,
+		.flags = RDMA_CMX_ANY_NEXT,
+		.step = step,
+		.error = err,
+		.reason = reason,
+	};
+
+	qp_drop(id);
+	device_drop(id);
+	named->state = NAMED_ROUTE;
+	if (!cmx_id_ioctl(id, RESOLVE_ANY, &cmd))
+		return true;
+	named->state = NAMED_NONE;
+	return false;
+}
+
+/*
+ * The name is resolved. Returns 0: the program does not get the event; 1: it is
+ * the program's; -1 with errno: the connect ends.
+ */
+int cmx_named_resolved(struct cmx_id *id)
+{
+	struct cmx_named *named = id->named;
+	struct rdma_cmx_resolve_any cmd = {
+		.size = sizeof(cmd),
+		.id = id->handle,
+	};
+	uint64_t now = now_ms();
+
+	if (!named || named->state != NAMED_NAMES)
+		return 1;
+	named->state = NAMED_NONE;
+	if (now >= named->deadline)
+		return cmx_err(ETIMEDOUT);
+	cmd.timeout_ms = named->deadline - now;
+	cmd.delay_ms = named->delay_ms;
+	cmd.flags = named->connects ? RDMA_CMX_ANY_CONNECT : 0;
+	named->state = NAMED_ROUTE;
+	if (!cmx_id_ioctl(id, RESOLVE_ANY, &cmd))
+		return 0;
+	named->state = NAMED_NONE;
+	return -1;
+}
+
+/* Returns a step with errno, or 0. */
+static int named_connect(struct cmx_id *id)
+{
+	struct cmx_named *named = id->named;
+	struct ibv_qp_init_attr attr = named->qp_attr;
+	struct rdma_conn_param param = named->param;
+
+	attr.qp_type = id->id.qp_type;
+	if (rdma_create_qp(&id->id, named->pd, &attr))
+		return RDMA_CMX_STEP_SETUP;
+	named->own_qp = true;
+	param.private_data = named->data;
+	named->state = NAMED_REPLY;
+	if (cmx_conn_request(id, named->has_param ? &param : NULL))
+		return RDMA_CMX_STEP_REQUEST;
+	return 0;
+}
+
+/*
+ * The id has a route, or @err: the device cannot be used. Returns as
+ * cmx_named_resolved().
+ */
+int cmx_named_routed(struct cmx_id *id, int err)
+{
+	struct cmx_named *named = id->named;
+	int step = RDMA_CMX_STEP_SETUP;
+
+	if (!named || named->state != NAMED_ROUTE)
+		return err ? cmx_err(err) : 1;
+	if (!named->connects) {
+		named->state = NAMED_NONE;
+		return err ? cmx_err(err) : 1;
+	}
+	if (!err) {
+		step = named_connect(id);
+		if (!step)
+			return 0;
+		err = errno ? errno : EINVAL;
+	}
+	return named_next(id, step, err, 0) ? 0 : cmx_err(err);
+}
+
+static int event_error(const struct rdma_cm_event *event)
+{
+	if (event->event == RDMA_CM_EVENT_REJECTED)
+		return ECONNREFUSED;
+	if (event->status < 0)
+		return -event->status;
+	return event->event == RDMA_CM_EVENT_UNREACHABLE ? ETIMEDOUT :
+							    ECONNABORTED;
+}
+
+/*
+ * An event of failure of the kernel. False: another candidate follows, the
+ * program does not get the event.
+ */
+bool cmx_named_failed(struct cmx_id *id, const struct rdma_cm_event *event)
+{
+	struct cmx_named *named = id->named;
+	bool reply = named && named->state == NAMED_REPLY;
+	int reason = 0;
+
+	if (!named)
+		return true;
+	named->state = NAMED_NONE;
+	if (!reply || event->event == RDMA_CM_EVENT_DEVICE_REMOVAL)
+		return true;
+	if (event->event == RDMA_CM_EVENT_REJECTED)
+		reason = event->status;
+	return !named_next(id, RDMA_CMX_STEP_REQUEST, event_error(event),
+			   reason);
+}
+
+/* The peer has replied; the library has @established the connection, or not. */
+void cmx_named_replied(struct cmx_id *id, bool established)
+{
+	struct cmx_named *named = id->named;
+
+	if (!named || named->state != NAMED_REPLY)
+		return;
+	named->state = NAMED_NONE;
+	if (established)
+		named->own_qp = false;
+	else
+		qp_drop(id);
+}
+
+static int attr_check(struct cmx_id *id,
+		      const struct rdmacmx_connect_attr *attr)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(attr->reserved) / sizeof(attr->reserved[0]); i++)
+		if (attr->reserved[i])
+			return EINVAL;
+	if (!attr->qp_init_attr)
+		return attr->pd || attr->conn_param ? EINVAL : 0;
+	/* Other types mean something else by ESTABLISHED. */
+	if (id->id.qp_type != IBV_QPT_RC)
+		return EOPNOTSUPP;
+	if (attr->conn_param && attr->conn_param->private_data_len &&
+	    !attr->conn_param->private_data)
+		return EINVAL;
+	return 0;
+}
+
+static void named_fill(struct cmx_named *named,
+		       const struct rdmacmx_connect_attr *attr, uint32_t timeout)
+{
+	memset(named, 0, sizeof(*named));
+	named->deadline = now_ms() + timeout;
+	named->delay_ms = attr->delay_ms;
+	if (!attr->qp_init_attr)
+		return;
+	named->connects = true;
+	named->pd = attr->pd;
+	named->qp_attr = *attr->qp_init_attr;
+	if (!attr->conn_param)
+		return;
+	named->has_param = true;
+	named->param = *attr->conn_param;
+	if (named->param.private_data_len)
+		memcpy(named->data, named->param.private_data,
+		       named->param.private_data_len);
+}
+
+static int named_start(struct cmx_id *id, const char *node, const char *service,
+		       const struct rdma_addrinfo *given,
+		       const struct rdmacmx_connect_attr *attr,
+		       uint32_t timeout)
+{
+	struct rdma_addrinfo hints = {};
+	struct cmx_ai_request req;
+	int err;
+
+	if (given)
+		hints = *given;
+	if (hints.ai_flags & RAI_PASSIVE)
+		return EINVAL;
+	/* Services of the SA have their own port space. */
+	if ((hints.ai_flags & RAI_SA) && id->id.ps != RDMA_PS_IB)
+		return EPROTOTYPE;
+	if (!hints.ai_port_space)
+		hints.ai_port_space = id->id.ps;
+	if (!hints.ai_qp_type)
+		hints.ai_qp_type = id->id.qp_type;
+	err = cmx_ai_request_init(&req, node, service, &hints, true);
+	if (err)
+		return err;
+	req.query.timeout_ms = timeout;
+	if (hints.ai_flags & RAI_SA)
+		req.query.flags |= RDMA_CMX_AIQ_ALL_PORTS;
+	err = cmx_ai_request_device(&req, attr->device);
+	if (!err) {
+		named_fill(id->named, attr, timeout);
+		id->named->state = NAMED_NAMES;
+		err = cmx_resolve_start(id, &req);
+		if (err)
+			id->named->state = NAMED_NONE;
+	}
+	cmx_ai_request_clear(&req);
+	return err;
+}
+
+CMX_EXPORT int rdmacmx_connect_name(struct rdma_cm_id *id, const char *node,
+				    const char *service,
+				    const struct rdma_addrinfo *hints,
+				    const struct rdmacmx_connect_attr *attr)
+{
+	const struct rdmacmx_connect_attr none = {};
+	struct cmx_id *cid = cmx_id(id);
+	bool sync;
+	int err;
+
+	if (!attr)
+		attr = &none;
+	if (!cmx_id_ours(id) || (!node && !service && !hints))
+		return cmx_err(EINVAL);
+	err = attr_check(cid, attr);
+	if (err)
+		return cmx_err(err);
+	if (cid->named && cid->named->state != NAMED_NONE)
+		return cmx_err(EBUSY);
+	if (cid->dev || cid->id.qp)
+		return cmx_err(EINVAL);
+	if (!kernel_knows(cid))
+		return cmx_err(EOPNOTSUPP);
+	if (!cid->named) {
+		cid->named = malloc(sizeof(*cid->named));
+		if (!cid->named)
+			return -1;
+		cid->named->state = NAMED_NONE;
+		cid->named->own_qp = false;
+	}
+	sync = cid->sync;
+	err = named_start(cid, node, service, hints, attr,
+			  attr->timeout_ms ? attr->timeout_ms : TIMEOUT_MS);
+	if (err)
+		return cmx_err(err == CMX_ESERVICE ? EINVAL : err);
+	return cmx_complete(cid, sync);
+}
+
+static void candidate_from_kern(struct rdmacmx_candidate *to,
+				const struct rdma_cmx_candidate_info *from)
+{
+	const char *name = NULL;
+
+	memset(to, 0, sizeof(*to));
+	cmx_addr_from_kern(&to->src, &from->src);
+	cmx_addr_from_kern(&to->dst, &from->dst);
+	if (from->port_num)
+		name = cmx_device_name(from->ibdev_index);
+	if (name)
+		strncpy(to->device, name, sizeof(to->device) - 1);
+	to->port = from->port_num;
+	to->step = from->step;
+	to->error = -from->error;
+	to->reason = from->reason;
+	to->attempts = from->attempts;
+	to->start_ms = from->start_ms;
+	to->end_ms = from->end_ms;
+}
+
+CMX_EXPORT int rdmacmx_connect_report(struct rdma_cm_id *id,
+				      struct rdmacmx_candidate *candidates,
+				      int room)
+{
+	struct rdma_cmx_query_candidates cmd = {
+		.size = sizeof(cmd),
+		.candidate_size = sizeof(struct rdma_cmx_candidate_info),
+	};
+	struct rdma_cmx_candidate_info *raw = NULL;
+	int i, ret, err;
+
+	if (!cmx_id_ours(id) || room < 0 || (room && !candidates))
+		return cmx_err(EINVAL);
+	if (room) {
+		raw = calloc(room, sizeof(*raw));
+		if (!raw)
+			return -1;
+	}
+	cmd.id = cmx_id(id)->handle;
+	cmd.candidates = (uintptr_t)raw;
+	cmd.max_candidates = room;
+	ret = cmx_id_ioctl(cmx_id(id), QUERY_CANDIDATES, &cmd);
+	err = errno;
+	if (!ret) {
+		ret = cmd.num_candidates;
+		if (room > ret)
+			room = ret;
+		cmx_mem_written(raw, room * sizeof(*raw));
+		for (i = 0; i < room; i++)
+			candidate_from_kern(&candidates[i], &raw[i]);
+	}
+	free(raw);
+	errno = err;
+	return ret;
+}

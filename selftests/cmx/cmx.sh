@@ -89,6 +89,11 @@ fails "seconds of nothing" 2 "'0': seconds from 1" \
 fails "--follow and -j" 2 'without -j' cmx nvme connect -n a --follow -j b
 fails "--sa and a port" 2 "'4420': with --sa" cmx nvme connect -n a --sa b 4420
 fails "no nvme-rdma" 1 'modprobe nvme-rdma' cmx nvme connect -n a 10.55.0.2
+fails "connect without a service" 2 'a NODE and a SERVICE' cmx connect a
+fails "connect --sa without a service" 2 'needs a SERVICE' cmx connect --sa
+fails "connect --sa and -4" 2 'not go with --sa' cmx connect --sa -4 a
+fails "connect: too many arguments" 2 "'c' is one" cmx connect a b c
+fails "connect: no time" 2 "'0': seconds" cmx connect --timeout 0 a b
 fails "no group" 2 'needs a GROUP' cmx join
 fails "not a multicast address" 2 "'10.1.2.3'" cmx join 10.1.2.3
 fails "count of nothing" 2 "'0'" cmx join --count 0 $group
@@ -100,6 +105,22 @@ like "help: names each command" "$out" 'resolve.*'
 run cmx version
 like "version" "$out" '^cmx [0-9]+\.[0-9]+\.[0-9]+'
 like "version: the kernel's ABI" "$out" 'ABI 1'
+
+# connect
+run cmx connect --route -j storage.cmx.test 7471
+is "connect --route: exit code (KA-02)" "$status" 0
+ok "connect -j: JSON" json_ok "$out"
+like "connect -j: the winner, and one without a device" "$out" \
+	'"step": "up", "error": null.*"device": null, "step": "no-device"'
+run timeout 120 cmx connect 10.55.0.2 7999
+is "connect: nobody listens: exit code" "$status" 1
+like "connect: nobody listens" "$err" '10\.55\.0\.2 7999: refused'
+like "connect: the step that failed" "$out" '10\.55\.0\.2 .* request .* refused$'
+run timeout 120 cmx connect 192.168.77.2 7471
+is "connect: no device: exit code" "$status" 1
+like "connect: no device" "$err" 'no RDMA device'
+fails "connect: unknown name" 1 'nosuch\.cmx\.test: .*not known' \
+	cmx connect nosuch.cmx.test 7471
 
 # join
 run timeout 120 cmx join --once --source 10.55.0.1 $group

@@ -55,7 +55,8 @@ _cmx() {
 		return
 	fi
 	if [ "$COMP_CWORD" = 1 ]; then
-		words='resolve join advertise services stat doctor nvme run help version'
+		words='resolve connect join advertise services stat doctor nvme run
+			help version'
 	else
 		case ${COMP_WORDS[1]},$prev in
 		*,--type) words='rc ud any' ;;
@@ -67,12 +68,19 @@ _cmx() {
 		*,--traffic-class|*,--flow-label|*,--hop-limit) ;;
 		*,--id|*,--port|*,--data|*,--data-hex) ;;
 		*,--lease) words=forever ;;
+		*,--timeout) ;;
 		*,--mtu) words='256 512 1024 2048 4096' ;;
 		*,--source)
 			words=$(hostname -I 2>/dev/null | tr -cd '0-9a-f:. ') ;;
 		resolve,*)
 			words='-j --json -4 -6 -n --numeric --passive --type
 				--sa --dev --env'
+			[ "${cur:0:1}" = - ] || {
+				_cmx_quoted < <(compgen -A hostname -- "$cur")
+				return
+			} ;;
+		connect,*)
+			words='-j --json -4 -6 --route --timeout --sa --dev'
 			[ "${cur:0:1}" = - ] || {
 				_cmx_quoted < <(compgen -A hostname -- "$cur")
 				return

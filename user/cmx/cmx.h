@@ -24,6 +24,7 @@ struct rdma_addrinfo;
 struct sockaddr_ib;
 
 int cmx_resolve(int argc, char **argv);
+int cmx_connect(int argc, char **argv);
 int cmx_join(int argc, char **argv);
 int cmx_advertise(int argc, char **argv);
 int cmx_services(int argc, char **argv);

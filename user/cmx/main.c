@@ -25,6 +25,11 @@ static const char help[] =
 "  cmx resolve --sa [-j] [--type rc|ud] [--dev DEVICE[/PORT]] SERVICE\n"
 "      Print the service records of SERVICE, a name or an id, that the\n"
 "      subnet administrator (SA) of the InfiniBand fabric has.\n"
+"  cmx connect [-j] [-4|-6] [--route] [--timeout SECONDS]\n"
+"              [--dev DEVICE[:PORT]] NODE SERVICE\n"
+"  cmx connect --sa [OPTION...] SERVICE\n"
+"      Connect to the first address of NODE that works, print what became of\n"
+"      each and when, and disconnect; --route: resolve only.\n"
 "  cmx join [-j] [--send-only] [--persistent] [--source ADDRESS|--dev DEVICE]\n"
 "           [--qkey N] [--pkey N] [--mtu N] [--rate N] [--sl N]\n"
 "           [--traffic-class N] [--flow-label N] [--hop-limit N]\n"
@@ -185,6 +190,7 @@ int main(int argc, char **argv)
 		int (*run)(int argc, char **argv);
 	} commands[] = {
 		{ "resolve", cmx_resolve },
+		{ "connect", cmx_connect },
 		{ "join", cmx_join },
 		{ "advertise", cmx_advertise },
 		{ "services", cmx_services },
@@ -197,7 +203,7 @@ int main(int argc, char **argv)
 	size_t i;
 
 	if (argc < 2)
-		return misuse("a command is missing: resolve, join, advertise, services, stat, doctor, nvme, run, help or version");
+		return misuse("a command is missing: resolve, connect, join, advertise, services, stat, doctor, nvme, run, help or version");
 	for (i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
 		if (!strcmp(argv[1], commands[i].name))
 			ret = commands[i].run(argc - 1, argv + 1);

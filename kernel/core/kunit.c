@@ -6,6 +6,7 @@
 #include <linux/export.h>
 #include <linux/module.h>
 
+#include "connect/window.h"
 #include "mcast/mcast.h"
 #include "resolve/query.h"
 #include "sa/internal.h"
@@ -81,7 +82,16 @@ SHOW(cmx_sa_requests_put);
 SHOW(cmx_sa_requests_stop);
 SHOW(cmx_sa_services_changed);
 SHOW(cmx_service_query);
+SHOW(cmx_slot_get);
+SHOW(cmx_slot_release);
+SHOW(cmx_slot_wait);
 SHOW(cmx_watch_changed);
 SHOW(cmx_watch_delay);
 SHOW(cmx_watch_gone);
 SHOW(cmx_watch_set);
+SHOW(cmx_window);
+SHOW(cmx_window_epoch);
+SHOW(cmx_window_limit);
+SHOW(cmx_window_lock);
+SHOW(cmx_window_running);
+SHOW(cmx_window_sign);

@@ -28,6 +28,11 @@
 	X(connected)		/* of the connects: with an id */	\
 	X(paths_queries)	/* calls for many paths */		\
 	X(paths_destinations)	/* of those */				\
+	X(connect_slots)	/* connection requests that got a slot */	\
+	X(connect_waits)	/* connection requests that waited */	\
+	X(connect_wait_ms)	/* for how long, in all */		\
+	X(connect_timeouts)	/* of the waits: without a slot in time */	\
+	X(connect_refused)	/* refused by connect_queue */		\
 	X(watch_queries)	/* queries of watches */		\
 	X(watch_events)		/* callbacks of watches */		\
 	X(joins)		/* multicast joins that were started */	\
@@ -70,6 +75,7 @@
 	X(live_sa_bytes)	/* of responses that queries keep */	\
 	X(live_connects)						\
 	X(live_paths_queries)						\
+	X(live_connect_waits)						\
 	X(live_watches)							\
 	X(live_members)		/* memberships that rdma_cm does not know */
 

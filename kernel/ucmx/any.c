@@ -432,6 +432,9 @@ static int ucmx_any_renew(struct ucmx_id *id)
 		rdma_set_service_type(cm, id->tos);
 	if (id->ack_timeout_set)
 		rdma_set_ack_timeout(cm, id->ack_timeout);
+	/* The request of the failed one may wait, or have a slot. */
+	ucmx_connect_end(id);
+	id->cm_used = false;
 	id->cm = cm;
 	rdma_cmx_route_destroy(old, &id->route);
 	memset(&id->route, 0, sizeof(id->route));

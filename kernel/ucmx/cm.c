@@ -183,23 +183,6 @@ static int ucmx_answer_check(struct ucmx_id *id)
 	return READ_ONCE(id->cm_outstanding) ? -EINVAL : 0;
 }
 
-/* Only the first CONNECT of an id can succeed. */
-static int ucmx_connect_start(struct ucmx_id *id,
-			      struct rdma_conn_param *param,
-			      struct rdma_ucm_ece *ece)
-{
-	bool first = !READ_ONCE(id->cm_outstanding);
-	int ret;
-
-	/* The reply may arrive before the call returns. */
-	if (first)
-		WRITE_ONCE(id->cm_outstanding, true);
-	ret = rdma_connect_ece(id->cm, param, ece);
-	if (ret && first)
-		WRITE_ONCE(id->cm_outstanding, false);
-	return ret;
-}
-
 int ucmx_connect(struct ucmx_cmd *cmd)
 {
 	struct rdma_cmx_connect *arg = cmd->buf;
@@ -359,7 +342,8 @@ int ucmx_disconnect(struct ucmx_cmd *cmd)
 	id = ucmx_id_lock_dev(cmd->file, arg->id);
 	if (IS_ERR(id))
 		return PTR_ERR(id);
-	ret = rdma_disconnect(id->cm);
+	/* A connect that waits has no connection, and an end. */
+	ret = ucmx_connect_stop(id) ? 0 : rdma_disconnect(id->cm);
 	ucmx_id_unlock(id);
 	return ret;
 }

@@ -178,13 +178,25 @@ static bool ucmx_path_failed(const struct rdma_cm_event *e)
 	}
 }
 
+static void ucmx_event_make(struct ucmx_id *id, struct rdma_cm_id *cm,
+			    struct rdma_cm_event *e)
+{
+	struct ucmx_parts parts;
+	struct ucmx_event *ev;
+	unsigned int len;
+
+	len = ucmx_parts_get(&parts, cm, e);
+	ev = ucmx_event_take(id, e->event, ucmx_slot_of(e->event), len);
+	if (!ev)
+		return;
+	ucmx_parts_put(ev, &parts, cm, e);
+	ucmx_event_post(ev);
+}
+
 static void ucmx_event_from_cm(struct ucmx_id *id, struct rdma_cm_id *cm,
 			       struct rdma_cm_event *e)
 {
 	enum ucmx_slot slot = ucmx_slot_of(e->event);
-	struct ucmx_parts parts;
-	struct ucmx_event *ev;
-	unsigned int len;
 
 	/* A peer that disconnects sends no other reply. */
 	if ((slot == UCMX_SLOT_CONN || slot == UCMX_SLOT_DISCONNECT) &&
@@ -198,12 +210,7 @@ static void ucmx_event_from_cm(struct ucmx_id *id, struct rdma_cm_id *cm,
 		rdma_cmx_drop_cached_path_tos(cm, READ_ONCE(id->tos));
 	if (slot == UCMX_SLOT_CONN && !ucmx_any_replied(id))
 		return;
-	len = ucmx_parts_get(&parts, cm, e);
-	ev = ucmx_event_take(id, e->event, slot, len);
-	if (!ev)
-		return;
-	ucmx_parts_put(ev, &parts, cm, e);
-	ucmx_event_post(ev);
+	ucmx_event_make(id, cm, e);
 }
 
 /* Count a request against the limits of the listening id and its file. */
@@ -285,6 +292,7 @@ static int ucmx_connect_request(struct ucmx_id *listen, struct rdma_cm_id *cm,
 	ucmx_parts_put(ev, &parts, cm, e);
 	ev->conn->cm = cm;
 	ev->conn->hold = true;
+	ev->conn->cm_used = true;
 	cm->context = ev->conn;
 	ucmx_event_post(ev);
 	return 0;
@@ -308,6 +316,7 @@ int ucmx_cm_handler(struct rdma_cm_id *cm, struct rdma_cm_event *e)
 	struct ucmx_id *id = cm->context;
 
 	rdma_cmx_route_event(&id->route, e);
+	rdma_cmx_slot_event(&id->slot, e);
 	switch (e->event) {
 	case RDMA_CM_EVENT_CONNECT_REQUEST:
 		return ucmx_connect_request(id, cm, e);
@@ -361,4 +370,23 @@ void ucmx_route_adopted(struct ucmx_id *id, struct rdma_cm_id *cm)
 	/* It may be: then a failure to connect drops the path. */
 	WRITE_ONCE(id->path_cached, true);
 	ucmx_event_from_cm(id, cm, &e);
+}
+
+/**
+ * ucmx_connect_failed - report the end of a connect that has sent no request
+ * @id: the id, its mutex held
+ * @event: event type
+ * @error: negative errno
+ *
+ * It says nothing about the path.
+ */
+void ucmx_connect_failed(struct ucmx_id *id, u8 event, int error)
+{
+	struct rdma_cm_event e = { .event = event, .status = error };
+
+	if (!ucmx_any_replied(id))
+		return;
+	rdma_lock_handler(id->cm);
+	ucmx_event_make(id, id->cm, &e);
+	rdma_unlock_handler(id->cm);
 }

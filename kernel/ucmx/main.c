@@ -56,9 +56,12 @@ static int __init ucmx_init(void)
 	ucmx_wq = alloc_workqueue("rdma_ucmx", WQ_UNBOUND, 0);
 	if (!ucmx_wq)
 		goto err_cache;
-	ret = ucmx_stats_init();
+	ret = ucmx_connect_init();
 	if (ret)
 		goto err_wq;
+	ret = ucmx_stats_init();
+	if (ret)
+		goto err_connect;
 	ret = misc_register(&ucmx_device);
 	if (ret)
 		goto err_stats;
@@ -66,6 +69,8 @@ static int __init ucmx_init(void)
 
 err_stats:
 	ucmx_stats_exit();
+err_connect:
+	ucmx_connect_exit();
 err_wq:
 	destroy_workqueue(ucmx_wq);
 err_cache:
@@ -79,6 +84,7 @@ static void __exit ucmx_exit(void)
 	misc_deregister(&ucmx_device);
 	ucmx_stats_exit();
 	ucmx_mc_exit();
+	ucmx_connect_exit();
 	destroy_workqueue(ucmx_wq);
 	ucmx_id_cache_exit();
 }

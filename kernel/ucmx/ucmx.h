@@ -11,6 +11,7 @@
  *	id_cmd, cm, option, addrinfo, join, migrate, read, service, records	commands
  *	close		the end of an id: of its resolution, memberships, events
  *	handler, any	events from rdma_cm; races of candidates
+ *	connect		connects that wait for a slot
  *	mcast, query	memberships; resolutions
  *	id		finds and locks ids
  *	handle, event	tables of handles; queues of events
@@ -60,6 +61,7 @@
 #include "compat.h"
 #include "route.h"
 #include "stats.h"
+#include "slot.h"
 
 /* The state that all files of a user share */
 struct ucmx_user {
@@ -167,6 +169,8 @@ struct ucmx_id {
 	struct ucmx_removal *removal;
 	struct ucmx_query *query;
 	struct ucmx_any *any;	/* candidates, by mutex and lock */
+	struct ucmx_connect *connect;	/* that waits for a slot, by mutex */
+	struct cmx_slot slot;	/* of an outstanding request, see slot.h */
 	bool dead;		/* by mutex */
 	bool tos_set;		/* has a type of service, by mutex */
 	bool ack_timeout_set;	/* likewise */
@@ -174,6 +178,7 @@ struct ucmx_id {
 	u8 ack_timeout;
 	bool racing;		/* its candidates, by mutex and lock */
 	bool cm_outstanding;	/* CONNECT, or ACCEPT of a request */
+	bool cm_used;		/* CONNECT has succeeded, or is the peer's */
 	bool path_cached;	/* its path may be in the cache */
 	bool hold;		/* keep events back, by lock */
 	bool gone;		/* DEVICE_REMOVAL has come, by lock */
@@ -324,6 +329,7 @@ int ucmx_write_event(struct ucmx_cmd *cmd);
 int ucmx_cm_handler(struct rdma_cm_id *cm, struct rdma_cm_event *e);
 void ucmx_route_resolved(struct ucmx_id *id);
 void ucmx_route_adopted(struct ucmx_id *id, struct rdma_cm_id *cm);
+void ucmx_connect_failed(struct ucmx_id *id, u8 event, int error);
 
 /* cm.c */
 int ucmx_resolve_addr(struct ucmx_cmd *cmd);
@@ -336,6 +342,14 @@ int ucmx_accept(struct ucmx_cmd *cmd);
 int ucmx_reject(struct ucmx_cmd *cmd);
 int ucmx_disconnect(struct ucmx_cmd *cmd);
 int ucmx_notify(struct ucmx_cmd *cmd);
+
+/* connect.c */
+int ucmx_connect_start(struct ucmx_id *id, struct rdma_conn_param *param,
+		       struct rdma_ucm_ece *ece);
+bool ucmx_connect_stop(struct ucmx_id *id);
+void ucmx_connect_end(struct ucmx_id *id);
+int ucmx_connect_init(void);
+void ucmx_connect_exit(void);
 
 /* addrinfo.c */
 int ucmx_resolve_addrinfo(struct ucmx_cmd *cmd);

@@ -165,6 +165,29 @@ TEST_F_TIMEOUT(conn, connect, SWEEP_LIMIT)
 		   id_connect(self->peer, self->active), 0, 0, over(self));
 }
 
+/* The same, of one that has to wait for a slot */
+TEST_F_TIMEOUT(conn, connect_wait, SWEEP_LIMIT)
+{
+	long window = number_get(PARAMETERS "connect_window");
+	long reply = number_get(PARAMETERS "connect_reply_ms");
+	uint32_t id;
+	int i;
+
+	ASSERT_EQ(0, number_set(PARAMETERS "connect_window", 64));
+	ASSERT_EQ(0, number_set(PARAMETERS "connect_reply_ms", 3600000));
+	ASSERT_EQ(0, id_listen(self->fd, self->listener));
+	for (i = 0; i < 9; i++)
+		ASSERT_EQ(0, connect_start(self->peer, 2, self->port, &id));
+	EACH_FAULT(ASSERT_EQ(0, active_route(self)),
+		   id_connect(self->peer, self->active), 0, 0, ({
+		EXPECT_EQ(1, number_get(COUNTERS "live_connect_waits"));
+		id_destroy(self->peer, self->active);
+		EXPECT_EQ(0, number_get(COUNTERS "live_connect_waits"));
+	}));
+	EXPECT_EQ(0, number_set(PARAMETERS "connect_window", window));
+	EXPECT_EQ(0, number_set(PARAMETERS "connect_reply_ms", reply));
+}
+
 /* A request that cannot be handed out now comes with the next call. */
 TEST_F_TIMEOUT(conn, get_request, SWEEP_LIMIT)
 {

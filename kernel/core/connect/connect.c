@@ -19,6 +19,7 @@
 #include <net/net_namespace.h>
 
 #include "connect/connect.h"
+#include "connect/window.h"
 
 #define CMX_CONNECT_DELAY_MS		250
 #define CMX_CONNECT_DELAY_MIN_MS	10
@@ -457,6 +458,7 @@ EXPORT_SYMBOL_GPL(rdma_cmx_connect);
 
 int cmx_connect_init(void)
 {
+	cmx_windows_init();
 	cmx_connect_wq = alloc_workqueue("rdma_cmx_connect", WQ_UNBOUND, 0);
 	if (!cmx_connect_wq)
 		return -ENOMEM;
@@ -481,6 +483,7 @@ err:
  */
 void cmx_connect_exit(void)
 {
+	cmx_slot_exit();
 	destroy_workqueue(cmx_connect_timer_wq);
 	destroy_workqueue(cmx_connect_user_wq);
 	destroy_workqueue(cmx_connect_wq);

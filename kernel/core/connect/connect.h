@@ -25,6 +25,7 @@
 
 #include "core.h"
 #include "route.h"
+#include "slot.h"
 
 /* Candidates that are under way at a time; as many may be on their way down. */
 #define CMX_CONNECT_FLIGHT	8
@@ -59,6 +60,7 @@
  * @path_failed: it failed in a way that the path may be the reason for
  * @again: the second attempt, without the cache; @work's only
  * @route: the query of its route, see route.h
+ * @slot: for its connection request, see slot.h
  * @caller: runs a callback of the caller
  * @param: of the event that connected it
  */
@@ -84,6 +86,7 @@ struct cmx_try {
 	bool path_failed;
 	bool again;
 	struct cmx_route route;
+	struct cmx_slot slot;
 	struct task_struct *caller;
 	struct rdma_conn_param param;
 };

@@ -181,6 +181,7 @@ static int cmx_try_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	struct cmx_try *t = id->context;
 
 	rdma_cmx_route_event(&t->route, event);
+	rdma_cmx_slot_event(&t->slot, event);
 	spin_lock(&t->c->lock);
 	switch (event->event) {
 	case RDMA_CM_EVENT_ADDR_RESOLVED:
@@ -302,6 +303,29 @@ static void cmx_try_calls(struct cmx_try *t, struct task_struct *caller)
 	spin_unlock(&t->c->lock);
 }
 
+/* The slot is there, or not in time. */
+static void cmx_try_granted(void *context, int error)
+{
+	struct cmx_try *t = context;
+
+	spin_lock(&t->c->lock);
+	t->got = true;
+	if (!t->error)
+		WRITE_ONCE(t->error, error);
+	if (t->flying)
+		cmx_try_queue(t);
+	spin_unlock(&t->c->lock);
+}
+
+/* Returns 0: it has a slot; 1: that follows; or an error. */
+static int cmx_try_slot(struct cmx_try *t)
+{
+	if (t->slot.state == CMX_SLOT_HELD || !rdma_cmx_slot_get(&t->slot, t->id))
+		return 0;
+	return rdma_cmx_slot_wait(&t->slot, t->id, GLOBAL_ROOT_UID,
+				  cmx_try_granted, t);
+}
+
 static int cmx_try_setup(struct cmx_try *t, struct rdma_conn_param *param)
 {
 	struct rdma_cmx_connector *c = t->c;
@@ -387,9 +411,12 @@ static int cmx_try_advance(struct cmx_try *t)
 		ret = cmx_try_route(t);
 	if (ret <= 0)
 		return ret;
-	if (t->step == RDMA_CMX_CONNECT_ROUTE && t->c->attr.setup)
-		return cmx_try_connect(t);
-	return cmx_try_up(t);
+	if (t->step != RDMA_CMX_CONNECT_ROUTE || !t->c->attr.setup)
+		return cmx_try_up(t);
+	ret = cmx_try_slot(t);
+	if (ret)
+		return min(ret, 0);
+	return cmx_try_connect(t);
 }
 
 /* Returns true if it has another attempt. */
@@ -421,6 +448,8 @@ static bool cmx_try_down(struct cmx_try *t, int error)
 			cmx_try_calls(t, NULL);
 			t->set_up = false;
 		}
+		rdma_cmx_slot_cancel(&t->slot);
+		rdma_cmx_slot_put(&t->slot);
 		rdma_cmx_route_destroy(t->id, &t->route);
 		t->id = NULL;
 	}
@@ -462,6 +491,7 @@ static int cmx_try_hand_over(struct cmx_try *t)
 	if (error)
 		return error;
 
+	rdma_cmx_slot_put(&t->slot);
 	t->id = NULL;
 	t->out->step = RDMA_CMX_CONNECT_UP;
 	c->report->winner = t - c->tries;

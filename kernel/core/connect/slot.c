@@ -1,0 +1,537 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Slots of connects, in the window of their destination and in that of their
+ * port: taken at once, or waited for, and given back. See slot.h for the
+ * callers, connect/window.h for the rules and the lock.
+ *
+ * While anything waits, a work item looks once a second: for connects that have
+ * waited for too long, and for slots that do not count any more.
+ */
+#include <linux/export.h>
+#include <linux/jiffies.h>
+#include <linux/moduleparam.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/workqueue.h>
+#include <rdma/ib.h>
+#include <rdma/ib_cm.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/rdma_cm.h>
+
+#include "connect/connect.h"
+#include "connect/trace.h"
+#include "connect/window.h"
+#include "sched.h"
+
+/* Waits that end before the lock is released once, at each of both windows */
+#define CMX_SLOT_BATCH	64
+
+static unsigned int connect_queue = 65536;
+module_param(connect_queue, uint, 0644);
+MODULE_PARM_DESC(connect_queue, "Maximum waiting connects of one user (default 65536)");
+
+static unsigned int connect_wait_ms = 120000;
+module_param(connect_wait_ms, cmx_positive, 0644);
+MODULE_PARM_DESC(connect_wait_ms, "Milliseconds after which a waiting connect fails (default 120000)");
+
+static LIST_HEAD(cmx_slot_waits);	/* oldest first */
+
+static void cmx_slot_look(struct work_struct *work);
+static DECLARE_DELAYED_WORK(cmx_slot_work, cmx_slot_look);
+
+static struct cmx_window *cmx_slot_window(const struct cmx_slot *slot,
+					  enum cmx_window_stage stage)
+{
+	return cmx_window(stage == CMX_STAGE_DEST ? slot->dest :
+			  CMX_WINDOW_DESTS + slot->port);
+}
+
+/* Windows of an id; false: nothing limits its requests. */
+static bool cmx_slot_find(const struct rdma_cm_id *id, u16 *dest, u8 *port)
+{
+	const struct sockaddr_storage *to = &id->route.addr.dst_addr;
+	struct {
+		u64 addr[2];
+		u64 service;
+		u32 device;
+		u32 port;
+	} key = {};
+
+	/* iWARP connects by TCP, which has windows. */
+	if (!READ_ONCE(cmx_connect_window) || !id->device ||
+	    !rdma_cap_ib_cm(id->device, id->port_num))
+		return false;
+	switch (to->ss_family) {
+	case AF_INET:
+		key.addr[0] = (__force u32)
+			((const struct sockaddr_in *)to)->sin_addr.s_addr;
+		key.service = (__force u16)
+			((const struct sockaddr_in *)to)->sin_port;
+		break;
+	case AF_INET6:
+		memcpy(key.addr, &((const struct sockaddr_in6 *)to)->sin6_addr,
+		       sizeof(key.addr));
+		key.service = (__force u16)
+			((const struct sockaddr_in6 *)to)->sin6_port;
+		break;
+	case AF_IB:
+		memcpy(key.addr, &((const struct sockaddr_ib *)to)->sib_addr,
+		       sizeof(key.addr));
+		key.service = (__force u64)
+			((const struct sockaddr_ib *)to)->sib_sid;
+		break;
+	default:
+		return false;
+	}
+	key.device = id->device->index;
+	key.port = id->port_num;
+	*dest = cmx_hash(&key, sizeof(key)) % CMX_WINDOW_DESTS;
+	*port = (id->device->index + id->port_num * 17) % CMX_WINDOW_PORTS;
+	return true;
+}
+
+/* The same, by the numbers of the windows; -EINPROGRESS: it must wait. */
+int cmx_slot_get(struct cmx_slot *slot, u16 dest, u8 port)
+{
+	struct cmx_window *to = cmx_window(dest);
+	struct cmx_window *by = cmx_window(CMX_WINDOW_DESTS + port);
+	int ret = 0;
+
+	spin_lock(&cmx_window_lock);
+	if (cmx_window_free(to) && cmx_window_free(by)) {
+		cmx_window_take(to);
+		cmx_window_take(by);
+		slot->epoch = to->epoch;
+		slot->dest = dest;
+		slot->port = port;
+		WRITE_ONCE(slot->state, CMX_SLOT_HELD);
+	} else {
+		ret = -EINPROGRESS;
+	}
+	spin_unlock(&cmx_window_lock);
+	return ret;
+}
+
+/**
+ * rdma_cmx_slot_get - take a slot, if there is one at once
+ * @slot: of the id, which has none
+ * @id: an id with a device and a destination
+ *
+ * Nothing is allocated, and nothing waits.
+ *
+ * Context: process context.
+ * Return: 0: it may connect; -EINPROGRESS: it must wait, see
+ * rdma_cmx_slot_wait().
+ */
+int rdma_cmx_slot_get(struct cmx_slot *slot, const struct rdma_cm_id *id)
+{
+	u16 dest;
+	u8 port;
+	int ret;
+
+	if (!cmx_slot_find(id, &dest, &port))
+		return 0;
+	ret = cmx_slot_get(slot, dest, port);
+	if (!ret)
+		cmx_stat_inc(connect_slots);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(rdma_cmx_slot_get);
+
+static void cmx_slot_queue(struct cmx_window_wait *wait,
+			   enum cmx_window_stage stage)
+{
+	struct cmx_window_user *u = wait->user[stage];
+
+	wait->stage = stage;
+	list_add_tail(&wait->queue, &u->queue);
+	if (!u->waiting++)
+		list_add_tail(&u->node,
+			      &cmx_slot_window(wait->slot, stage)->users);
+}
+
+static void cmx_slot_unqueue(struct cmx_window_wait *wait)
+{
+	struct cmx_window_user *u = wait->user[wait->stage];
+
+	list_del_init(&wait->queue);
+	if (!--u->waiting)
+		list_del_init(&u->node);
+}
+
+static void cmx_wait_free(struct cmx_window_wait *wait)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(wait->user); i++)
+		kfree(wait->user[i]);
+	kfree(wait);
+}
+
+/* It neither waits nor has a slot of the reserve. */
+static void cmx_wait_drop(struct cmx_window_wait *wait)
+{
+	unsigned int i;
+
+	wait->slot->wait = NULL;
+	for (i = 0; i < ARRAY_SIZE(wait->user); i++)
+		if (wait->user[i])
+			cmx_window_user_leave(wait, i);
+	kfree(wait);
+}
+
+/* It counts no more among those that wait. */
+static void cmx_wait_over(struct cmx_window_wait *wait, int error)
+{
+	u32 ms = jiffies_to_msecs(jiffies - wait->since);
+
+	list_del(&wait->all);
+	wait->user[CMX_STAGES]->waiting--;
+	cmx_window_user_leave(wait, CMX_STAGES);
+	if (wait->at_once)
+		return;
+	cmx_stat_add(connect_wait_ms, ms);
+	cmx_stat_dec(live_connect_waits);
+	trace_cmx_connect_granted(wait->slot->dest, ms, error);
+}
+
+/* It has both slots. */
+static void cmx_slot_granted(struct cmx_window_wait *wait)
+{
+	struct cmx_slot *slot = wait->slot;
+	rdma_cmx_slot_fn done = wait->at_once ? NULL : wait->done;
+	void *context = wait->context;
+	unsigned int i, kept = 0;
+
+	cmx_stat_inc(connect_slots);
+	cmx_wait_over(wait, 0);
+	WRITE_ONCE(slot->state, CMX_SLOT_HELD);
+	for (i = 0; i < CMX_STAGES; i++)
+		kept += wait->user[i]->reserved == wait;
+	if (!kept)
+		cmx_wait_drop(wait);
+	if (done)
+		done(context, 0);
+}
+
+static bool cmx_slot_run(struct cmx_window *w);
+
+static void cmx_slot_stage_done(struct cmx_window_wait *wait)
+{
+	struct cmx_slot *slot = wait->slot;
+	struct cmx_window *to = cmx_slot_window(slot, CMX_STAGE_DEST);
+
+	if (wait->stage == CMX_STAGE_DEST) {
+		slot->epoch = to->epoch;
+		cmx_slot_queue(wait, CMX_STAGE_PORT);
+		cmx_slot_run(cmx_slot_window(slot, CMX_STAGE_PORT));
+		return;
+	}
+	/* Both count from now on. */
+	cmx_window_give(to, slot->epoch);
+	cmx_window_take(to);
+	slot->epoch = to->epoch;
+	cmx_slot_granted(wait);
+}
+
+/*
+ * Gives slots to those who wait at @w: one is free for each that was given back.
+ * Returns true if there may be more, when many count no longer.
+ */
+static bool cmx_slot_run(struct cmx_window *w)
+{
+	struct cmx_window_wait *wait;
+	struct cmx_window_user *u;
+	unsigned int n;
+	bool reserved;
+
+	for (n = 0; n < CMX_SLOT_BATCH; n++) {
+		u = cmx_window_next(w, &reserved);
+		if (!u)
+			return false;
+		wait = list_first_entry(&u->queue, struct cmx_window_wait,
+					queue);
+		cmx_slot_unqueue(wait);
+		if (u->waiting)
+			list_move_tail(&u->node, &w->users);
+		cmx_window_take(w);
+		if (reserved) {
+			u->reserved = wait;
+			u->since = w->epoch;
+		}
+		cmx_slot_stage_done(wait);
+	}
+	return true;
+}
+
+/* The owner may free @slot then: it sees that without the lock. */
+static void cmx_slot_none(struct cmx_slot *slot)
+{
+	/* Pairs with the acquire of cmx_slot_is_none(). */
+	smp_store_release(&slot->state, CMX_SLOT_NONE);
+}
+
+static bool cmx_slot_is_none(const struct cmx_slot *slot)
+{
+	/* Pairs with the release of cmx_slot_none(). */
+	return smp_load_acquire(&slot->state) == CMX_SLOT_NONE;
+}
+
+/* A connect that waits gets no slot. */
+static void cmx_slot_stop(struct cmx_window_wait *wait, int error)
+{
+	struct cmx_slot *slot = wait->slot;
+	struct cmx_window *to = cmx_slot_window(slot, CMX_STAGE_DEST);
+
+	cmx_slot_unqueue(wait);
+	cmx_wait_over(wait, error);
+	if (wait->stage == CMX_STAGE_PORT)
+		cmx_window_give(to, slot->epoch);
+	cmx_wait_drop(wait);
+	cmx_slot_none(slot);
+	cmx_slot_run(to);
+}
+
+static struct cmx_window_wait *cmx_wait_alloc(kuid_t uid)
+{
+	struct cmx_window_wait *wait;
+	struct cmx_window_user *u;
+	unsigned int i;
+
+	wait = kzalloc(sizeof(*wait), GFP_KERNEL_ACCOUNT);
+	if (!wait)
+		return NULL;
+	for (i = 0; i < ARRAY_SIZE(wait->user); i++) {
+		u = kzalloc(sizeof(*u), GFP_KERNEL_ACCOUNT);
+		if (!u) {
+			cmx_wait_free(wait);
+			return NULL;
+		}
+		INIT_LIST_HEAD(&u->node);
+		INIT_LIST_HEAD(&u->queue);
+		u->uid = uid;
+		wait->user[i] = u;
+	}
+	return wait;
+}
+
+/* Returns 0: it has a slot; 1: it waits; or -EAGAIN, and @wait is not used. */
+static int cmx_slot_begin(struct cmx_slot *slot, struct cmx_window_wait *wait)
+{
+	struct cmx_window_user *sum;
+
+	sum = cmx_window_user_find(wait->user[0]->uid, CMX_WINDOW_NONE);
+	if ((sum ? sum->waiting : 0) >= READ_ONCE(connect_queue))
+		return -EAGAIN;
+	cmx_window_user_join(wait, CMX_STAGE_DEST, slot->dest);
+	cmx_window_user_join(wait, CMX_STAGE_PORT,
+			     CMX_WINDOW_DESTS + slot->port);
+	cmx_window_user_join(wait, CMX_STAGES, CMX_WINDOW_NONE);
+	wait->user[CMX_STAGES]->waiting++;
+	wait->slot = slot;
+	wait->since = jiffies;
+	wait->at_once = true;
+	slot->wait = wait;
+	WRITE_ONCE(slot->state, CMX_SLOT_WAITING);
+	list_add_tail(&wait->all, &cmx_slot_waits);
+	cmx_slot_queue(wait, CMX_STAGE_DEST);
+	cmx_slot_run(cmx_slot_window(slot, CMX_STAGE_DEST));
+	if (slot->state == CMX_SLOT_HELD)
+		return 0;
+	wait->at_once = false;
+	cmx_stat_inc(connect_waits);
+	cmx_stat_inc(live_connect_waits);
+	trace_cmx_connect_wait(slot->dest, __kuid_val(wait->user[0]->uid));
+	queue_delayed_work(cmx_connect_timer_wq, &cmx_slot_work, HZ);
+	return 1;
+}
+
+int cmx_slot_wait(struct cmx_slot *slot, u16 dest, u8 port, kuid_t uid,
+		  rdma_cmx_slot_fn done, void *context)
+{
+	struct cmx_window_wait *wait = cmx_wait_alloc(uid);
+	int ret;
+
+	if (!wait)
+		return -ENOMEM;
+	wait->done = done;
+	wait->context = context;
+	spin_lock(&cmx_window_lock);
+	slot->dest = dest;
+	slot->port = port;
+	ret = cmx_slot_begin(slot, wait);
+	spin_unlock(&cmx_window_lock);
+	if (ret < 0) {
+		cmx_wait_free(wait);
+		cmx_stat_inc(connect_refused);
+	}
+	return ret;
+}
+
+/**
+ * rdma_cmx_slot_wait - wait for a slot
+ * @slot: of the id, which has none
+ * @id: as for rdma_cmx_slot_get()
+ * @uid: the user; root for kernel consumers
+ * @done: called once if this returns 1, and rdma_cmx_slot_cancel() does not come
+ *	first
+ * @context: of @done
+ *
+ * Context: process context, may sleep. The memory is the caller's.
+ * Return: 0: it has a slot; 1: it waits; -ENOMEM; -EAGAIN: too many connects of
+ * the user wait.
+ */
+int rdma_cmx_slot_wait(struct cmx_slot *slot, const struct rdma_cm_id *id,
+		       kuid_t uid, rdma_cmx_slot_fn done, void *context)
+{
+	u16 dest;
+	u8 port;
+
+	if (!cmx_slot_find(id, &dest, &port))
+		return 0;
+	return cmx_slot_wait(slot, dest, port, uid, done, context);
+}
+EXPORT_SYMBOL_GPL(rdma_cmx_slot_wait);
+
+/**
+ * rdma_cmx_slot_cancel - wait no longer
+ * @slot: of the id
+ *
+ * Context: process context.
+ * Return: true if it has waited: the callback was not called and will not be.
+ * false: nothing has changed.
+ */
+bool rdma_cmx_slot_cancel(struct cmx_slot *slot)
+{
+	bool waited;
+
+	if (cmx_slot_is_none(slot))
+		return false;
+	spin_lock(&cmx_window_lock);
+	waited = slot->state == CMX_SLOT_WAITING;
+	if (waited)
+		cmx_slot_stop(slot->wait, -ECANCELED);
+	spin_unlock(&cmx_window_lock);
+	return waited;
+}
+EXPORT_SYMBOL_GPL(rdma_cmx_slot_cancel);
+
+void cmx_slot_release(struct cmx_slot *slot, enum cmx_window_sign sign)
+{
+	struct cmx_window *to, *by;
+
+	spin_lock(&cmx_window_lock);
+	if (slot->state == CMX_SLOT_HELD) {
+		to = cmx_slot_window(slot, CMX_STAGE_DEST);
+		by = cmx_slot_window(slot, CMX_STAGE_PORT);
+		if (slot->wait)
+			cmx_wait_drop(slot->wait);
+		cmx_window_give(to, slot->epoch);
+		cmx_window_give(by, slot->epoch);
+		cmx_window_sign(to, slot->epoch, sign);
+		cmx_slot_none(slot);
+		cmx_slot_run(to);
+		cmx_slot_run(by);
+	}
+	spin_unlock(&cmx_window_lock);
+}
+
+/**
+ * rdma_cmx_slot_put - give back a slot, if there is one
+ * @slot: of the id, whose REQ was not sent, or which is about to be destroyed
+ *
+ * Context: process context.
+ */
+void rdma_cmx_slot_put(struct cmx_slot *slot)
+{
+	if (!cmx_slot_is_none(slot))
+		cmx_slot_release(slot, CMX_WINDOW_NO_SIGN);
+}
+EXPORT_SYMBOL_GPL(rdma_cmx_slot_put);
+
+/* Of rdma_cmx_slot_event() */
+void rdma_cmx_slot_end(struct cmx_slot *slot, const struct rdma_cm_event *event)
+{
+	enum cmx_window_sign sign = CMX_WINDOW_NO_SIGN;
+
+	switch (event->event) {
+	case RDMA_CM_EVENT_CONNECT_RESPONSE:
+	case RDMA_CM_EVENT_ESTABLISHED:
+		sign = CMX_WINDOW_REPLY;
+		break;
+	case RDMA_CM_EVENT_UNREACHABLE:
+		/* A positive status is the peer's, of a SIDR_REP. */
+		if (event->status < 0)
+			sign = CMX_WINDOW_BUSY;
+		break;
+	case RDMA_CM_EVENT_REJECTED:
+		if (event->status == IB_CM_REJ_NO_QP ||
+		    event->status == IB_CM_REJ_NO_RESOURCES ||
+		    event->status == IB_CM_REJ_TIMEOUT)
+			sign = CMX_WINDOW_BUSY;
+		break;
+	case RDMA_CM_EVENT_CONNECT_ERROR:
+	case RDMA_CM_EVENT_DISCONNECTED:
+	case RDMA_CM_EVENT_DEVICE_REMOVAL:
+	case RDMA_CM_EVENT_ADDR_ERROR:
+		/* The last one: a SIDR_REP with a Q_Key that is refused */
+		break;
+	default:
+		return;
+	}
+	cmx_slot_release(slot, sign);
+}
+EXPORT_SYMBOL_GPL(rdma_cmx_slot_end);
+
+/* Returns true if there may be more. */
+static bool cmx_slot_expire_some(void)
+{
+	unsigned long limit = msecs_to_jiffies(READ_ONCE(connect_wait_ms));
+	struct cmx_window_wait *wait;
+	unsigned int n;
+
+	spin_lock(&cmx_window_lock);
+	for (n = 0; n < CMX_SLOT_BATCH; n++) {
+		wait = list_first_entry_or_null(&cmx_slot_waits,
+						struct cmx_window_wait, all);
+		if (!wait || jiffies - wait->since < limit)
+			break;
+		cmx_stat_inc(connect_timeouts);
+		/* The owner's put or cancel waits until it is stopped. */
+		wait->done(wait->context, -ETIMEDOUT);
+		cmx_slot_stop(wait, -ETIMEDOUT);
+	}
+	spin_unlock(&cmx_window_lock);
+	return n == CMX_SLOT_BATCH;
+}
+
+static void cmx_slot_look(struct work_struct *work)
+{
+	struct cmx_window *w;
+	unsigned int i;
+	bool more;
+
+	while (cmx_slot_expire_some())
+		cond_resched();
+	for (i = 0; i < CMX_WINDOW_COUNT; i++) {
+		w = cmx_window(i);
+		if (list_empty_careful(&w->users))
+			continue;
+		do {
+			spin_lock(&cmx_window_lock);
+			more = cmx_slot_run(w);
+			spin_unlock(&cmx_window_lock);
+			cond_resched();
+		} while (more);
+	}
+	spin_lock(&cmx_window_lock);
+	if (!list_empty(&cmx_slot_waits))
+		queue_delayed_work(cmx_connect_timer_wq, &cmx_slot_work, HZ);
+	spin_unlock(&cmx_window_lock);
+}
+
+/* No slot is left: their owners use this module. */
+void cmx_slot_exit(void)
+{
+	cancel_delayed_work_sync(&cmx_slot_work);
+}

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Windows of outstanding connection requests: their slots and limits, and which
+ * user is next. See connect/window.h. All under cmx_window_lock.
+ */
+#include <linux/hashtable.h>
+#include <linux/jiffies.h>
+#include <linux/math64.h>
+#include <linux/minmax.h>
+#include <linux/moduleparam.h>
+#include <linux/slab.h>
+
+#include "connect/trace.h"
+#include "connect/window.h"
+#include "sched.h"
+
+#define CMX_WINDOW_PARAM_MIN	64
+#define CMX_WINDOW_PARAM_MAX	32768
+
+DEFINE_SPINLOCK(cmx_window_lock);
+static struct cmx_window cmx_windows[CMX_WINDOW_COUNT];
+static DEFINE_HASHTABLE(cmx_window_users, 10);
+
+unsigned int cmx_connect_window = 1024;
+
+static int cmx_window_set(const char *val, const struct kernel_param *kp)
+{
+	unsigned int n;
+	int ret;
+
+	ret = kstrtouint(val, 0, &n);
+	if (ret)
+		return ret;
+	if (n && (n < CMX_WINDOW_PARAM_MIN || n > CMX_WINDOW_PARAM_MAX))
+		return -EINVAL;
+	WRITE_ONCE(*(unsigned int *)kp->arg, n);
+	return 0;
+}
+
+static const struct kernel_param_ops param_ops_cmx_window = {
+	.set = cmx_window_set,
+	.get = param_get_uint,
+};
+
+#define param_check_cmx_window	param_check_uint
+
+module_param_named(connect_window, cmx_connect_window, cmx_window, 0644);
+MODULE_PARM_DESC(connect_window, "Maximum outstanding connection requests of a port, 64 to 32768 (default 1024, 0 for no limit)");
+
+static unsigned int connect_reply_ms = 4000;
+module_param(connect_reply_ms, cmx_positive, 0644);
+MODULE_PARM_DESC(connect_reply_ms, "Milliseconds for which a connection request without a reply counts as outstanding; up to half as long again (default 4000)");
+
+struct cmx_window *cmx_window(unsigned int index)
+{
+	return &cmx_windows[index];
+}
+
+/*
+ * With a new parameter all windows begin anew: what is outstanding is of another
+ * epoch, before or after.
+ */
+u32 cmx_window_epoch(void)
+{
+	unsigned long ms = READ_ONCE(connect_reply_ms);
+
+	return div_u64(get_jiffies_64(),
+		       msecs_to_jiffies(ms) / (CMX_WINDOW_EPOCHS - 1) + 1);
+}
+
+/* Who waited when the limit was turned off gets a slot at the next look. */
+unsigned int cmx_window_limit(const struct cmx_window *w)
+{
+	unsigned int max = READ_ONCE(cmx_connect_window) ?: U16_MAX;
+
+	if (w - cmx_windows >= CMX_WINDOW_DESTS)
+		return max;
+	return clamp_t(unsigned int, w->limit ?: max / CMX_WINDOW_START,
+		       CMX_WINDOW_MIN, max / CMX_WINDOW_MAX);
+}
+
+/* Slots of epochs that have ended count no more. */
+static void cmx_window_advance(struct cmx_window *w)
+{
+	u32 now = cmx_window_epoch();
+	u16 *count;
+
+	if (w->epoch == now)
+		return;
+	if (now - w->epoch >= CMX_WINDOW_EPOCHS)
+		w->epoch = now - CMX_WINDOW_EPOCHS;
+	while (w->epoch != now) {
+		count = &w->count[++w->epoch % CMX_WINDOW_EPOCHS];
+		w->running -= *count;
+		*count = 0;
+	}
+}
+
+unsigned int cmx_window_running(struct cmx_window *w)
+{
+	cmx_window_advance(w);
+	return w->running;
+}
+
+/* Has the common half a slot? */
+static bool cmx_window_half_free(struct cmx_window *w)
+{
+	return cmx_window_running(w) < (cmx_window_limit(w) + 1) / 2;
+}
+
+/* May a connect take a slot without memory of a user? */
+bool cmx_window_free(struct cmx_window *w)
+{
+	return list_empty(&w->users) && cmx_window_half_free(w);
+}
+
+void cmx_window_take(struct cmx_window *w)
+{
+	cmx_window_advance(w);
+	w->count[w->epoch % CMX_WINDOW_EPOCHS]++;
+	w->running++;
+}
+
+/* Give back a slot that was taken in @epoch. */
+void cmx_window_give(struct cmx_window *w, u32 epoch)
+{
+	cmx_window_advance(w);
+	if (w->epoch - epoch >= CMX_WINDOW_EPOCHS)
+		return;
+	w->count[epoch % CMX_WINDOW_EPOCHS]--;
+	w->running--;
+}
+
+static void cmx_window_resize(struct cmx_window *w, unsigned int limit)
+{
+	trace_cmx_connect_window(w - cmx_windows, w->running,
+				 cmx_window_limit(w), limit);
+	w->limit = limit;
+	w->replies = 0;
+}
+
+/* A request that was sent in @epoch to this destination has come to that. */
+void cmx_window_sign(struct cmx_window *w, u32 epoch, enum cmx_window_sign sign)
+{
+	unsigned int limit = cmx_window_limit(w);
+	u32 now = cmx_window_epoch();
+
+	if (sign == CMX_WINDOW_NO_SIGN)
+		return;
+	/* It was sent again, or the listener has made it wait. */
+	if (now - epoch >= CMX_WINDOW_EPOCHS)
+		sign = CMX_WINDOW_BUSY;
+	if (sign == CMX_WINDOW_REPLY) {
+		if (++w->replies >= limit)
+			cmx_window_resize(w, limit + 1);
+	} else if ((s32)(epoch - w->shrunk) > 0 || (s32)(now - w->shrunk) < 0) {
+		w->shrunk = now;
+		cmx_window_resize(w, max(limit / 2, CMX_WINDOW_MIN + 0U));
+	}
+}
+
+static u32 cmx_window_user_hash(kuid_t uid, unsigned int window)
+{
+	u32 key[] = { __kuid_val(uid), window };
+
+	return cmx_hash(key, sizeof(key));
+}
+
+struct cmx_window_user *cmx_window_user_find(kuid_t uid, unsigned int window)
+{
+	u32 hash = cmx_window_user_hash(uid, window);
+	struct cmx_window_user *u;
+
+	hash_for_each_possible(cmx_window_users, u, hash, hash) {
+		if (u->window == window && uid_eq(u->uid, uid))
+			return u;
+	}
+	return NULL;
+}
+
+/* @wait belongs to the user of @wait->user[i] at a window from now on. */
+void cmx_window_user_join(struct cmx_window_wait *wait, unsigned int i,
+			  unsigned int window)
+{
+	struct cmx_window_user *fresh = wait->user[i];
+	struct cmx_window_user *u = cmx_window_user_find(fresh->uid, window);
+
+	if (u) {
+		kfree(fresh);
+		wait->user[i] = u;
+	} else {
+		u = fresh;
+		u->window = window;
+		hash_add(cmx_window_users, &u->hash,
+			 cmx_window_user_hash(u->uid, window));
+	}
+	u->refs++;
+}
+
+void cmx_window_user_leave(struct cmx_window_wait *wait, unsigned int i)
+{
+	struct cmx_window_user *u = wait->user[i];
+
+	wait->user[i] = NULL;
+	if (u->reserved == wait)
+		u->reserved = NULL;
+	if (--u->refs)
+		return;
+	hash_del(&u->hash);
+	kfree(u);
+}
+
+/* Has @u a slot of the reserve, which counts? */
+static bool cmx_window_user_served(const struct cmx_window_user *u)
+{
+	return u->reserved &&
+	       cmx_window_epoch() - u->since < CMX_WINDOW_EPOCHS;
+}
+
+static bool cmx_window_may_reserve(const struct cmx_window *w,
+				   const struct cmx_window_user *u)
+{
+	unsigned int limit = cmx_window_limit(w);
+	const struct cmx_window_user *root;
+
+	if (cmx_window_user_served(u))
+		return false;
+	if (!uid_eq(u->uid, GLOBAL_ROOT_UID)) {
+		root = cmx_window_user_find(GLOBAL_ROOT_UID, w - cmx_windows);
+		/* One is root's, if it has none. */
+		limit -= !root || !cmx_window_user_served(root);
+	}
+	return w->running < limit;
+}
+
+/*
+ * The user who is next, or NULL. Users who have been given a slot are behind
+ * those who have not: few are passed over, no more than have one of the reserve.
+ */
+struct cmx_window_user *cmx_window_next(struct cmx_window *w, bool *reserved)
+{
+	struct cmx_window_user *u;
+
+	u = list_first_entry_or_null(&w->users, struct cmx_window_user, node);
+	if (!u)
+		return NULL;
+	*reserved = !cmx_window_half_free(w);
+	if (!*reserved)
+		return u;
+	list_for_each_entry(u, &w->users, node) {
+		if (cmx_window_user_served(u))
+			continue;
+		if (cmx_window_may_reserve(w, u))
+			return u;
+		break;
+	}
+	/* What is left may be root's. */
+	u = cmx_window_user_find(GLOBAL_ROOT_UID, w - cmx_windows);
+	return u && u->waiting && cmx_window_may_reserve(w, u) ? u : NULL;
+}
+
+void cmx_windows_init(void)
+{
+	u32 now = cmx_window_epoch();
+	unsigned int i;
+
+	for (i = 0; i < CMX_WINDOW_COUNT; i++) {
+		INIT_LIST_HEAD(&cmx_windows[i].users);
+		cmx_windows[i].epoch = now;
+		cmx_windows[i].shrunk = now - 1;
+	}
+}

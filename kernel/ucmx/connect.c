@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * CONNECT, and connects that wait for a slot (slot.h).
+ *
+ * One that need not wait calls rdma_cm in the caller's context and leaves nothing
+ * but its slot. One that waits keeps a copy of its parameters, which the caller
+ * pays for, and its work item calls rdma_cm when it has a slot. Meanwhile the id
+ * is like one with an outstanding REQ. What fails after CONNECT has returned is
+ * reported by an event: CONNECT_ERROR, or UNREACHABLE if there was no slot in
+ * time.
+ *
+ * id->connect, by the id's mutex, names the connect that waits. Who sets it to
+ * NULL ends the connect: its work item; DISCONNECT; the end of the id or of its
+ * device. A work item that does not find itself there does nothing.
+ */
+#include <linux/slab.h>
+#include <linux/workqueue.h>
+#include <rdma/ib_cm.h>
+
+#include "ucmx.h"
+#include "user.h"
+
+/* What rdma_cm puts in front of private data to an IP address */
+#define UCMX_CMA_HEADER		36
+
+/**
+ * struct ucmx_connect - a connect that waits
+ * @work: sends the request
+ * @id: the id, with a reference
+ * @error: there is no slot
+ * @param: of the caller
+ * @ece: of the caller
+ * @data: private data of @param
+ */
+struct ucmx_connect {
+	struct work_struct work;
+	struct ucmx_id *id;
+	int error;
+	struct rdma_conn_param param;
+	struct rdma_ucm_ece ece;
+	u8 data[];
+};
+
+/*
+ * Work items wait for the mutex of their ids, so that those of one user are not
+ * in the way of device removal, or of many other users.
+ */
+static struct workqueue_struct *ucmx_connect_wq;
+
+/* Only the first CONNECT of an id can succeed. */
+static int ucmx_connect_send(struct ucmx_id *id, struct rdma_conn_param *param,
+			     struct rdma_ucm_ece *ece)
+{
+	bool first = !READ_ONCE(id->cm_outstanding);
+	int ret;
+
+	/* The reply may arrive before the call returns. */
+	if (first)
+		WRITE_ONCE(id->cm_outstanding, true);
+	ret = rdma_connect_ece(id->cm, param, ece);
+	if (!ret)
+		id->cm_used = true;
+	else if (first)
+		WRITE_ONCE(id->cm_outstanding, false);
+	return ret;
+}
+
+/*
+ * Would rdma_cm send the request? If not, it says so at once. What it cannot say
+ * before it has a slot is an event: no memory, or an invalid path.
+ */
+static bool ucmx_connect_may_wait(struct ucmx_id *id,
+				  const struct rdma_conn_param *param)
+{
+	struct rdma_cm_id *cm = id->cm;
+	unsigned int room, paths;
+
+	rdma_lock_handler(cm);
+	paths = ucmx_paths_fill(cm, NULL);
+	rdma_unlock_handler(cm);
+	room = cm->qp_type == IB_QPT_UD ? IB_CM_SIDR_REQ_PRIVATE_DATA_SIZE :
+					  IB_CM_REQ_PRIVATE_DATA_SIZE;
+	if (cm->route.addr.src_addr.ss_family != AF_IB)
+		room -= UCMX_CMA_HEADER;
+	return paths && param->private_data_len <= room;
+}
+
+static void ucmx_connect_granted(void *context, int error)
+{
+	struct ucmx_connect *c = context;
+
+	c->error = error;
+	queue_work(ucmx_connect_wq, &c->work);
+}
+
+static void ucmx_connect_free(struct ucmx_connect *c)
+{
+	ucmx_id_put(c->id);
+	kfree(c);
+}
+
+static void ucmx_connect_now(struct ucmx_connect *c)
+{
+	struct ucmx_id *id = c->id;
+	int ret;
+
+	id->connect = NULL;
+	WRITE_ONCE(id->cm_outstanding, false);
+	/* DEVICE_REMOVAL is the last event. */
+	if (READ_ONCE(id->gone)) {
+		rdma_cmx_slot_put(&id->slot);
+		return;
+	}
+	if (c->error) {
+		ucmx_connect_failed(id, RDMA_CM_EVENT_UNREACHABLE, c->error);
+		return;
+	}
+	ret = ucmx_connect_send(id, &c->param, &c->ece);
+	if (!ret)
+		return;
+	rdma_cmx_slot_put(&id->slot);
+	ucmx_connect_failed(id, RDMA_CM_EVENT_CONNECT_ERROR, ret);
+}
+
+static void ucmx_connect_work(struct work_struct *work)
+{
+	struct ucmx_connect *c = container_of(work, struct ucmx_connect, work);
+	struct ucmx_id *id = c->id;
+
+	mutex_lock(&id->mutex);
+	if (id->connect == c)
+		ucmx_connect_now(c);
+	mutex_unlock(&id->mutex);
+	ucmx_connect_free(c);
+}
+
+static int ucmx_connect_wait(struct ucmx_id *id,
+			     const struct rdma_conn_param *param,
+			     const struct rdma_ucm_ece *ece)
+{
+	struct ucmx_connect *c;
+	int ret;
+
+	c = kzalloc(struct_size(c, data, param->private_data_len),
+		    GFP_KERNEL_ACCOUNT);
+	if (!c)
+		return -ENOMEM;
+	INIT_WORK(&c->work, ucmx_connect_work);
+	c->param = *param;
+	c->ece = *ece;
+	memcpy(c->data, param->private_data, param->private_data_len);
+	c->param.private_data = c->data;
+	ucmx_id_get(id);
+	c->id = id;
+	id->connect = c;
+	WRITE_ONCE(id->cm_outstanding, true);
+	ret = rdma_cmx_slot_wait(&id->slot, id->cm, cmx_current_user(),
+				 ucmx_connect_granted, c);
+	if (ret > 0)
+		return 0;
+	id->connect = NULL;
+	WRITE_ONCE(id->cm_outstanding, false);
+	if (!ret) {
+		ret = ucmx_connect_send(id, &c->param, &c->ece);
+		if (ret)
+			rdma_cmx_slot_put(&id->slot);
+	}
+	ucmx_connect_free(c);
+	return ret;
+}
+
+/**
+ * ucmx_connect_start - send a connection request, at once or later
+ * @id: the id, its mutex held, its events reserved
+ * @param: parameters
+ * @ece: of the caller, too
+ *
+ * Return: 0, or as rdma_connect(), or -EAGAIN if too many connects wait.
+ */
+int ucmx_connect_start(struct ucmx_id *id, struct rdma_conn_param *param,
+		       struct rdma_ucm_ece *ece)
+{
+	int ret;
+
+	/* As after the REQ of the first one */
+	if (id->connect)
+		return -EINVAL;
+	/* rdma_cm refuses it, and the slot is the first one's. */
+	if (id->cm_used)
+		return ucmx_connect_send(id, param, ece);
+	if (rdma_cmx_slot_get(&id->slot, id->cm) &&
+	    ucmx_connect_may_wait(id, param))
+		return ucmx_connect_wait(id, param, ece);
+	ret = ucmx_connect_send(id, param, ece);
+	if (ret)
+		rdma_cmx_slot_put(&id->slot);
+	return ret;
+}
+
+/* Ends a connect that waits, if there is one. The id's mutex is held. */
+static bool ucmx_connect_drop(struct ucmx_id *id)
+{
+	struct ucmx_connect *c = id->connect;
+
+	if (!c)
+		return false;
+	id->connect = NULL;
+	WRITE_ONCE(id->cm_outstanding, false);
+	if (rdma_cmx_slot_cancel(&id->slot))
+		ucmx_connect_free(c);
+	return true;
+}
+
+/**
+ * ucmx_connect_stop - DISCONNECT of an id
+ * @id: the id, its mutex held
+ *
+ * Return: false if no connect waits.
+ */
+bool ucmx_connect_stop(struct ucmx_id *id)
+{
+	if (!ucmx_connect_drop(id))
+		return false;
+	rdma_cmx_slot_put(&id->slot);
+	ucmx_connect_failed(id, RDMA_CM_EVENT_CONNECT_ERROR, -ECONNABORTED);
+	return true;
+}
+
+/**
+ * ucmx_connect_end - the id loses its cm id
+ * @id: the id, its mutex held
+ */
+void ucmx_connect_end(struct ucmx_id *id)
+{
+	ucmx_connect_drop(id);
+	rdma_cmx_slot_put(&id->slot);
+}
+
+int ucmx_connect_init(void)
+{
+	ucmx_connect_wq = alloc_workqueue("rdma_ucmx_connect", WQ_UNBOUND,
+					  WQ_MAX_ACTIVE);
+	return ucmx_connect_wq ? 0 : -ENOMEM;
+}
+
+void ucmx_connect_exit(void)
+{
+	destroy_workqueue(ucmx_connect_wq);
+}

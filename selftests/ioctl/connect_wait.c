@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * CONNECT of ids when too many requests are outstanding: it returns 0, and the
+ * request goes later. Until then the id is like one with an outstanding REQ.
+ *
+ * The listener accepts nothing. connect_window is 64, so 16 requests may be
+ * outstanding to it: 8 of whoever comes, and one more of this user.
+ */
+#include "uapi.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "harness.h"
+
+#define WINDOW		PARAMETERS "connect_window"
+#define QUEUE		PARAMETERS "connect_queue"
+#define WAIT_MS		PARAMETERS "connect_wait_ms"
+#define REPLY_MS	PARAMETERS "connect_reply_ms"
+#define WAITS		COUNTERS "live_connect_waits"
+#define OUTSTANDING	9
+
+static bool waits_are(long n)
+{
+	double end = now_ms() + 60000;
+
+	while (number_get(WAITS) != n && now_ms() < end)
+		poll(NULL, 0, 10);
+	return number_get(WAITS) == n;
+}
+
+FIXTURE(wait) {
+	long window, queue, ms, reply;
+	int fd, other;
+	uint16_t port;
+	uint32_t listener, out[OUTSTANDING];
+};
+
+FIXTURE_SETUP(wait)
+{
+	int i;
+
+	ASSERT_TRUE(counter_wait("live_files", 0));
+	ASSERT_TRUE(waits_are(0));
+	self->window = number_get(WINDOW);
+	self->queue = number_get(QUEUE);
+	self->ms = number_get(WAIT_MS);
+	self->reply = number_get(REPLY_MS);
+	ASSERT_EQ(0, number_set(WINDOW, 64));
+	/* However slow the machine is */
+	ASSERT_EQ(0, number_set(REPLY_MS, 3600000));
+	self->fd = dev_open(O_NONBLOCK);
+	self->other = dev_open(O_NONBLOCK);
+	ASSERT_EQ(0, listener_new(self->fd, 1, &self->listener, &self->port));
+	for (i = 0; i < OUTSTANDING; i++)
+		ASSERT_EQ(0, connect_start(self->other, 2, self->port,
+					   &self->out[i]));
+	ASSERT_EQ(0, number_get(WAITS));
+}
+
+FIXTURE_TEARDOWN(wait)
+{
+	number_set(WINDOW, self->window);
+	number_set(QUEUE, self->queue);
+	number_set(WAIT_MS, self->ms);
+	number_set(REPLY_MS, self->reply);
+	close(self->other);
+	close(self->fd);
+	EXPECT_TRUE(waits_are(0));
+	EXPECT_TRUE(nothing_left());
+}
+
+/* Accept the next @n requests. */
+static int accept_some(int fd, int n)
+{
+	union event_buf buf;
+	int i, ret;
+
+	for (i = 0; i < n; i++) {
+		do {
+			ret = event_next(fd, &buf);
+			if (ret)
+				return ret;
+		} while (buf.ev.event != EV_CONNECT_REQUEST);
+		ret = id_accept(fd, buf.ev.obj, 3);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+/* Wait for the next event of the active side; its type, or a negative errno */
+static int next_of(int fd, uint32_t *id)
+{
+	union event_buf buf;
+	int ret = event_next(fd, &buf);
+
+	*id = buf.ev.id;
+	return ret ?: buf.ev.event;
+}
+
+/* All requests arrive, and all are accepted. */
+TEST_F(wait, all_connect)
+{
+	uint32_t id[40], got;
+	int i, j, n = 40, seen = 0;
+
+	for (i = 0; i < n; i++)
+		ASSERT_EQ(0, connect_start(self->other, 2, self->port, &id[i]));
+	EXPECT_TRUE(number_get(WAITS) > 0);
+	ASSERT_EQ(0, accept_some(self->fd, n + OUTSTANDING));
+	for (i = 0; i < n + OUTSTANDING; i++) {
+		ASSERT_EQ(EV_CONNECT_RESPONSE, next_of(self->other, &got));
+		for (j = 0; j < n; j++)
+			seen += got == id[j];
+	}
+	EXPECT_EQ(n, seen);
+	EXPECT_TRUE(waits_are(0));
+}
+
+/* A listener that accepts none before it has all of them */
+TEST_F(wait, listener_wants_all)
+{
+	union event_buf buf;
+	uint32_t id, passive[30];
+	int i, n = 30;
+
+	ASSERT_EQ(0, number_set(REPLY_MS, 1000));
+	for (i = OUTSTANDING; i < n; i++)
+		ASSERT_EQ(0, connect_start(self->other, 2, self->port, &id));
+	for (i = 0; i < n; i++) {
+		ASSERT_EQ(0, event_want(self->fd, EV_CONNECT_REQUEST, &buf));
+		passive[i] = buf.ev.obj;
+	}
+	for (i = 0; i < n; i++)
+		ASSERT_EQ(0, id_accept(self->fd, passive[i], 3));
+	for (i = 0; i < n; i++)
+		ASSERT_EQ(EV_CONNECT_RESPONSE, next_of(self->other, &id));
+}
+
+/* Calls on an id that waits */
+TEST_F(wait, calls)
+{
+	struct rdma_cmx_id_migrate migrate = {};
+	struct rdma_cmx_connect accept = {};
+	struct rdma_cmx_reject reject = {};
+	struct rdma_cmx_id_arg arg = {};
+	union event_buf buf;
+	uint32_t id, got;
+
+	ASSERT_EQ(0, connect_start(self->other, 7, self->port, &id));
+	ASSERT_EQ(1, number_get(WAITS));
+	EXPECT_EQ(-EINVAL, id_connect(self->other, id));
+	EXPECT_EQ(-EINVAL, id_resolve_route(self->other, id));
+	EXPECT_EQ(-EINVAL, id_resolve_addr(self->other, id, NULL, ADDR_RDMA,
+					   self->port));
+	EXPECT_EQ(-EINVAL, id_bind(self->other, id, ADDR_RDMA, 0));
+	EXPECT_EQ(-EINVAL, id_listen(self->other, id));
+	accept.id = id;
+	accept.uid = 7;
+	EXPECT_EQ(-EINVAL, call(self->other, ACCEPT, &accept));
+	reject.id = id;
+	EXPECT_EQ(-EINVAL, call(self->other, REJECT, &reject));
+	arg.id = id;
+	arg.event = 5;	/* IB_EVENT_COMM_EST */
+	EXPECT_EQ(-EINVAL, call(self->other, NOTIFY, &arg));
+	EXPECT_FALSE(event_pending(self->other));
+	EXPECT_EQ(1, number_get(WAITS));
+
+	/* It moves, and is connected there. */
+	migrate.src_fd = self->other;
+	migrate.id = id;
+	ASSERT_EQ(0, call(self->fd, ID_MIGRATE, &migrate));
+	EXPECT_EQ(1, number_get(WAITS));
+	ASSERT_EQ(0, accept_some(self->fd, OUTSTANDING));
+	do {
+		ASSERT_EQ(0, event_next(self->fd, &buf));
+	} while (buf.ev.event != EV_CONNECT_REQUEST);
+	ASSERT_EQ(0, id_accept(self->fd, buf.ev.obj, 3));
+	do {
+		ASSERT_EQ(0, event_next(self->fd, &buf));
+	} while (buf.ev.id != migrate.new_id);
+	EXPECT_EQ(EV_CONNECT_RESPONSE, buf.ev.event);
+	EXPECT_EQ(7, buf.ev.uid);
+	EXPECT_EQ(EV_CONNECT_RESPONSE, next_of(self->other, &got));
+}
+
+/* DISCONNECT ends the wait with an event; the id may connect again. */
+TEST_F(wait, disconnect)
+{
+	struct rdma_cmx_id_arg arg = {};
+	union event_buf buf;
+	uint32_t id;
+
+	ASSERT_EQ(0, connect_start(self->other, 7, self->port, &id));
+	ASSERT_EQ(1, number_get(WAITS));
+	arg.id = id;
+	ASSERT_EQ(0, call(self->other, DISCONNECT, &arg));
+	EXPECT_EQ(0, number_get(WAITS));
+	ASSERT_EQ(0, event_want(self->other, EV_CONNECT_ERROR, &buf));
+	EXPECT_EQ(id, buf.ev.id);
+	EXPECT_EQ(-ECONNABORTED, buf.ev.status);
+	EXPECT_EQ(-EINVAL, call(self->other, DISCONNECT, &arg));
+	EXPECT_EQ(0, id_connect(self->other, id));
+	EXPECT_EQ(1, number_get(WAITS));
+	EXPECT_EQ(3, id_destroy(self->other, id));
+	EXPECT_EQ(0, number_get(WAITS));
+}
+
+/* No slot in time */
+TEST_F(wait, too_long)
+{
+	union event_buf buf;
+	uint32_t id;
+
+	ASSERT_EQ(0, number_set(WAIT_MS, 1));
+	ASSERT_EQ(0, connect_start(self->other, 7, self->port, &id));
+	ASSERT_EQ(0, event_want(self->other, EV_UNREACHABLE, &buf));
+	EXPECT_EQ(id, buf.ev.id);
+	EXPECT_EQ(-ETIMEDOUT, buf.ev.status);
+	/* It has sent nothing, and may try again. */
+	ASSERT_EQ(0, number_set(WAIT_MS, self->ms));
+	EXPECT_EQ(0, id_connect(self->other, id));
+	EXPECT_EQ(1, number_get(WAITS));
+}
+
+/* What rdma_cm refuses, it refuses at once. */
+TEST_F(wait, refused)
+{
+	struct rdma_cmx_connect arg = { .param.private_data_len = 200 };
+	uint32_t id, bound;
+
+	ASSERT_EQ(0, active_new(self->other, 7, self->port, &id));
+	arg.id = id;
+	EXPECT_EQ(-EINVAL, call(self->other, CONNECT, &arg));
+	ASSERT_EQ(0, id_create(self->other, RDMA_PS_TCP, 1, &bound));
+	ASSERT_EQ(0, id_bind(self->other, bound, ADDR_RDMA, 0));
+	EXPECT_EQ(-EINVAL, id_connect(self->other, bound));
+	EXPECT_EQ(-EINVAL, id_connect(self->other, self->out[0]));
+	EXPECT_EQ(0, number_get(WAITS));
+
+	/* The user's queue */
+	ASSERT_EQ(0, number_set(QUEUE, 1));
+	EXPECT_EQ(0, id_connect(self->other, id));
+	ASSERT_EQ(0, active_new(self->other, 7, self->port, &bound));
+	EXPECT_EQ(-EAGAIN, id_connect(self->other, bound));
+	EXPECT_EQ(1, number_get(WAITS));
+	/* Until the other one goes */
+	EXPECT_EQ(2, id_destroy(self->other, id));
+	EXPECT_EQ(0, id_connect(self->other, bound));
+}
+
+/* An id of another file, whose process is killed, or that is closed */
+TEST_F(wait, close)
+{
+	uint32_t id;
+	pid_t pid;
+	int fd, i;
+
+	fd = dev_open(O_NONBLOCK);
+	ASSERT_LE(0, fd);
+	for (i = 0; i < 20; i++)
+		ASSERT_EQ(0, connect_start(fd, 7, self->port, &id));
+	EXPECT_EQ(20, number_get(WAITS));
+	close(fd);
+	EXPECT_EQ(0, number_get(WAITS));
+
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (!pid) {
+		fd = dev_open(O_NONBLOCK);
+		for (i = 0; i < 20; i++)
+			if (connect_start(fd, 7, self->port, &id))
+				_exit(1);
+		pause();
+		_exit(0);
+	}
+	EXPECT_TRUE(waits_are(20));
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	EXPECT_TRUE(waits_are(0));
+}
+
+/* The device goes: DEVICE_REMOVAL is the only event of an id that waits. */
+TEST_F(wait, device_removal)
+{
+	const char *usual = addr_rdma;
+	union event_buf buf;
+	uint32_t id[12], got;
+	uint16_t port;
+	int i, n = 0;
+
+	if (on_infiniband)
+		SKIP(return, "no soft-RoCE device here");
+	ASSERT_EQ(0, system("ip link add cmxrm0 type dummy && "
+			    "ip addr add 10.97.0.1/24 dev cmxrm0 && "
+			    "ip link set cmxrm0 up && "
+			    "rdma link add rxe_rm type rxe netdev cmxrm0"));
+	addr_rdma = "10.97.0.1";
+	EXPECT_EQ(0, listener_new(self->fd, 1, &got, &port));
+	for (i = 0; i < 12; i++)
+		EXPECT_EQ(0, connect_start(self->other, 10 + i, port, &id[i]));
+	addr_rdma = usual;
+	EXPECT_EQ(12 - OUTSTANDING, number_get(WAITS));
+	EXPECT_EQ(0, system("rdma link del rxe_rm"));
+	EXPECT_TRUE(waits_are(0));
+	while (n < 12 && !event_next(self->other, &buf)) {
+		if (buf.ev.uid >= 10 + OUTSTANDING)
+			EXPECT_EQ(EV_DEVICE_REMOVAL, buf.ev.event);
+		n += buf.ev.event == EV_DEVICE_REMOVAL;
+	}
+	EXPECT_EQ(12, n);
+	EXPECT_EQ(-ENODEV, id_connect(self->other, id[11]));
+	EXPECT_EQ(0, system("ip link del cmxrm0"));
+}
+
+/* Who waits when the limit goes is connected. */
+TEST_F(wait, off)
+{
+	uint32_t id;
+	int i;
+
+	ASSERT_EQ(0, connect_start(self->other, 7, self->port, &id));
+	ASSERT_EQ(1, number_get(WAITS));
+	ASSERT_EQ(0, number_set(WINDOW, 0));
+	EXPECT_TRUE(waits_are(0));
+	EXPECT_EQ(0, accept_some(self->fd, OUTSTANDING + 1));
+	for (i = 0; i < OUTSTANDING + 1; i++)
+		ASSERT_EQ(EV_CONNECT_RESPONSE, next_of(self->other, &id));
+	ASSERT_EQ(0, connect_start(self->other, 7, self->port, &id));
+	EXPECT_EQ(0, number_get(WAITS));
+}
+
+TEST(parameters)
+{
+	static const long bad[] = { -1, 1, 63, 32769, 1 << 20 };
+	static const long good[] = { 0, 64, 32768 };
+	long window = number_get(WINDOW);
+	unsigned int i;
+
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		EXPECT_NE(0, number_set(WINDOW, bad[i]));
+		EXPECT_EQ(window, number_get(WINDOW));
+	}
+	for (i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+		EXPECT_EQ(0, number_set(WINDOW, good[i]));
+		EXPECT_EQ(good[i], number_get(WINDOW));
+	}
+	EXPECT_EQ(0, number_set(WINDOW, window));
+	EXPECT_NE(0, number_set(WAIT_MS, 0));
+}
+
+TEST_HARNESS_MAIN

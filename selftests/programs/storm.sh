@@ -1,0 +1,65 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# Many processes of ucmatose connect to one server at the same time: all are
+# connected, with the usual limit of outstanding requests and with a small one,
+# which most of them have to wait for. The stock library runs beside it.
+. /usr/lib/rdma-cmx/selftests/lib.sh
+. /usr/lib/rdma-cmx/selftests/programs/functions
+
+processes=20 connections=16
+counters=/sys/module/rdma_cmx/counters
+window=/sys/module/rdma_cmx/parameters/connect_window
+
+# storm PREFIX: sets $failed, the number of clients that did not end well
+storm() {
+	local i pids=()
+
+	serve "$1 ucmatose -b $sa -c $((processes * connections)) -C 0"
+	for ((i = 0; i < processes; i++)); do
+		# shellcheck disable=SC2086 # two words, or none
+		timeout 150 $1 ucmatose -s "$sa" -c $connections -C 0 \
+			>client$i.log 2>&1 </dev/null &
+		pids+=($!)
+	done
+	failed=0
+	for ((i = 0; i < processes; i++)); do
+		wait "${pids[i]}" && grep -q '^return status 0' client$i.log &&
+			continue
+		failed=$((failed + 1))
+		diag "client $i: $(tail -n 3 client$i.log)"
+	done
+}
+
+# storm_served NAME
+storm_served() {
+	is "$1: clients that fail" $failed 0
+	served "$1"
+	like "$1: the server's status" "$s_out" '^return status 0'
+	none_left "$1"
+}
+
+before=$(<$counters/connect_waits)
+timeouts=$(<$counters/connect_timeouts)
+storm "cmx run"
+storm_served "$((processes * connections)) connections"
+waited=$(<$counters/connect_waits)
+wait_ms=$(<$counters/connect_wait_ms)
+diag "$((waited - before)) connects have waited"
+
+limit=$(<$window)
+echo 64 >$window
+storm "cmx run"
+storm_served "$((processes * connections)) connections, 64 outstanding"
+is "none has waited for too long" "$(<$counters/connect_timeouts)" "$timeouts"
+ok "connects have waited" [ "$(<$counters/connect_waits)" -gt "$waited" ]
+diag "$(($(<$counters/connect_waits) - waited)) connects have waited," \
+	"$(($(<$counters/connect_wait_ms) - wait_ms)) ms in all"
+echo "$limit" >$window
+is "none waits" "$(<$counters/live_connect_waits)" 0
+
+storm ""
+diag "stock library: $failed of $processes clients fail"
+serve_end
+
+bed_end
+finish

@@ -7,7 +7,8 @@
 
 json=/usr/lib/rdma-cmx/selftests/cmx/tools/json
 ran=/tmp/test/ran
-esc=$'d0\e[31m'
+# Also U+202E and U+1D173, of the kind that shows the rest in another way
+esc=$'d0\e[31m\xe2\x80\xae\xf0\x9d\x85\xb3'
 
 cleanup() {
 	rdma link del rxe1
@@ -25,16 +26,17 @@ ip link set "$esc" up
 run cmx resolve -n "fe80::56:2%$esc"
 is "an interface with an escape sequence: exit code" "$status" 0
 like "an interface with an escape sequence: its address is there" "$out" \
-	'fe80::56:2%d0\?\[31m'
+	'fe80::56:2%d0\?\[31m\?\? '
 unlike "an interface with an escape sequence: not for the terminal" "$out" $'\e'
 run cmx resolve -n -j "fe80::56:2%$esc"
 ok "an interface with an escape sequence: JSON" "$json" <<<"$out"
 unlike "an interface with an escape sequence: escaped there" "$out" $'\e'
-like "an interface with an escape sequence: by its number" "$out" '\\u001b\[31m'
+like "an interface with an escape sequence: by its number" "$out" \
+	'\\u001b\[31m\\u202e\\ud834\\udd73'
 ip link del "$esc"
 # A new line would begin another message; U+202E turns what follows around.
 for text in $'a\e]0;b' $'a\ncmx: b' $'a\rb' $'a\x7fb' $'a\x9bb' $'a\xc2\x9bb' \
-	$'a\xe2\x80\xaeb' $'a\xe2\x80\xa8b'; do
+	$'a\xe2\x80\xaeb' $'a\xe2\x80\xa8b' $'a\xf3\xa0\x81\x81b'; do
 	for command in "run" "resolve --env" "resolve a b" "stat"; do
 		# shellcheck disable=SC2086 # words
 		run cmx $command "$text"
@@ -45,6 +47,45 @@ for text in $'a\e]0;b' $'a\ncmx: b' $'a\rb' $'a\x7fb' $'a\x9bb' $'a\xc2\x9bb' \
 		like "$command $(printf %q "$text"): with the rest of it" \
 			"$err" 'a\?.*b'
 	done
+done
+# What is not shown, or shows the rest in another way: the first and the last of
+# each range of Cf, Zl, Zp and Default_Ignorable_Code_Point of Unicode 16
+hidden=(ad ad 34f 34f 600 605 61c 61c 6dd 6dd 70f 70f 890 891 8e2 8e2 115f 1160
+	17b4 17b5 180b 180f 200b 200f 2028 202e 2060 206f 3164 3164 fe00 fe0f
+	feff feff ffa0 ffa0 fff0 fffb 110bd 110bd 110cd 110cd 13430 1343f
+	1bca0 1bca3 1d173 1d17a e0000 e0fff)
+# point CODE: the character, of two bytes or more, in UTF-8; the guests have no
+# locale for it
+point() {
+	local code=$1 tail='' lead=0x3f byte
+
+	while ((code > lead)); do
+		printf -v byte '\\x%x' $((0x80 | code & 0x3f))
+		tail=$byte$tail
+		((code >>= 6, lead >>= 1))
+	done
+	printf -v byte '\\x%x' $((0xff & ~(2 * lead + 1) | code))
+	printf %b "$byte$tail"
+}
+
+# shows FIRST LAST: as many '?' as characters, and the two beside these stay
+shows() {
+	local first=$((16#$1)) last=$((16#$2)) code text want
+
+	text=$(point $((first - 1)))
+	want=$text
+	for ((code = first; code <= last && code < first + 20; code++)); do
+		text+=$(point "$code")
+		want+='?'
+	done
+	text+=$(point "$last")$(point $((last + 1)))
+	want+="?$(point $((last + 1)))"
+	run cmx stat "$text"
+	is "U+$1 to U+$2 are no text" "${err%%$'\n'*}" \
+		"cmx: '$want' is one argument too many"
+}
+for ((i = 0; i < ${#hidden[@]}; i += 2)); do
+	shows "${hidden[i]}" "${hidden[i + 1]}"
 done
 run cmx stat --json $'\xc3\xa9\xe2\x82\xac'
 like "other text stays" "$err" $'\xc3\xa9\xe2\x82\xac'

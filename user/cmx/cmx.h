@@ -93,9 +93,13 @@ bool number_parse(const char *text, unsigned long max, unsigned long *value);
 const char *addr_text(const struct sockaddr *addr, char text[ADDR_TEXT_MAX]);
 unsigned int addr_port(const struct sockaddr *addr);
 
+/* Bytes of the UTF-8 character that @text begins with; 0: that is none. */
+int text_char(const char *text, uint32_t *value);
+/* Would a terminal obey it, not show it, or show the rest in another way? */
+bool text_hidden(uint32_t value);
 /*
- * For a terminal: what it would obey, or what changes how the rest looks, is a
- * '?' afterwards. Names of devices, hosts and services are anybody's choice.
+ * For a terminal: hidden characters, and bytes that are none, are a '?'
+ * afterwards. Names of devices, hosts and services are anybody's choice.
  */
 void text_clean(char *text);
 /* The same in a copy, cut to its room. */

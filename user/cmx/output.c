@@ -48,94 +48,26 @@ unsigned int addr_port(const struct sockaddr *addr)
 	return 0;
 }
 
-/* Bytes of the UTF-8 character at @s, 0 if there is none. */
-static int utf8_len(const unsigned char *s)
-{
-	int len, i;
-
-	if (s[0] < 0x80)
-		return 1;
-	if (s[0] >= 0xc2 && s[0] < 0xe0)
-		len = 2;
-	else if (s[0] >= 0xe0 && s[0] < 0xf0)
-		len = 3;
-	else if (s[0] >= 0xf0 && s[0] < 0xf5)
-		len = 4;
-	else
-		return 0;
-	for (i = 1; i < len; i++)
-		if ((s[i] & 0xc0) != 0x80)
-			return 0;
-	/* Overlong forms, surrogates, and values above U+10FFFF. */
-	if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
-	    (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
-		return 0;
-	return len;
-}
-
-/* The character at @s has @len bytes. */
-static bool is_harmless(const unsigned char *s, int len)
-{
-	if (len == 1)
-		return *s >= 0x20 && *s != 0x7f;
-	/* C1: a terminal takes U+009B for ESC [. */
-	if (s[0] == 0xc2)
-		return s[1] >= 0xa0;
-	/* Ends of lines, no width, another direction: U+200B to U+206F */
-	if (s[0] == 0xe2 && s[1] == 0x80)
-		return s[2] < 0x8b || (s[2] > 0x8f && s[2] < 0xa8) ||
-		       s[2] > 0xae;
-	if (s[0] == 0xe2 && s[1] == 0x81)
-		return s[2] < 0xa0 || s[2] > 0xaf;
-	return len != 0;
-}
-
-void text_clean(char *text)
-{
-	const unsigned char *from = (const unsigned char *)text;
-	int len;
-
-	for (; *from; from += len ? len : 1) {
-		len = utf8_len(from);
-		if (!is_harmless(from, len)) {
-			*text++ = '?';
-			continue;
-		}
-		memmove(text, from, len);
-		text += len;
-	}
-	*text = '\0';
-}
-
-const char *clean(const char *text, char out[CLEAN_MAX])
-{
-	snprintf(out, CLEAN_MAX, "%s", text);
-	text_clean(out);
-	return out;
-}
-
 static void json_string(FILE *file, const char *text)
 {
-	const unsigned char *s = (const unsigned char *)text;
+	uint32_t value;
 	int len;
 
 	putc('"', file);
-	while (*s) {
-		len = utf8_len(s);
-		if (!len) {
+	for (; *text; text += len ? len : 1) {
+		len = text_char(text, &value);
+		if (!len)
 			fputs("\\ufffd", file);
-			len = 1;
-		} else if (*s == '"' || *s == '\\') {
-			fprintf(file, "\\%c", *s);
-		} else if (*s < 0x20 || *s == 0x7f) {
-			fprintf(file, "\\u%04x", *s);
-		} else if (*s == 0xc2 && s[1] < 0xa0) {
-			/* C1: a terminal takes U+009B for ESC [. */
-			fprintf(file, "\\u%04x", s[1]);
-		} else {
-			fwrite(s, len, 1, file);
-		}
-		s += len;
+		else if (value == '"' || value == '\\')
+			fprintf(file, "\\%c", *text);
+		else if (!text_hidden(value))
+			fwrite(text, len, 1, file);
+		else if (value < 0x10000)
+			fprintf(file, "\\u%04x", value);
+		else
+			fprintf(file, "\\u%04x\\u%04x",
+				0xd7c0 + (value >> 10),
+				0xdc00 + (value & 0x3ff));
 	}
 	putc('"', file);
 }

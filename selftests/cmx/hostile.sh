@@ -90,6 +90,33 @@ done
 run cmx stat --json $'\xc3\xa9\xe2\x82\xac'
 like "other text stays" "$err" $'\xc3\xa9\xe2\x82\xac'
 
+# Options: getopt would print them as they are.
+for command in resolve join advertise services stat doctor "nvme connect"; do
+	# shellcheck disable=SC2086 # words
+	run cmx $command $'--a\e]0;b\nc=d'
+	is "$command: an unknown option is one message" "${err%%$'\n'*}" \
+		"cmx: '--a?]0;b?c' is not an option"
+	is "$command: an unknown option: exit code" "$status" 2
+	# shellcheck disable=SC2086 # words
+	run cmx $command $'-\x9bj'
+	is "$command: an unknown letter" "${err%%$'\n'*}" \
+		"cmx: '-?' is not an option"
+done
+while IFS='|' read -r line want; do
+	# shellcheck disable=SC2086 # words
+	run cmx $line
+	is "$line: one message" "${err%%$'\n'*}" "cmx: $want"
+	is "$line: exit code" "$status" 2
+done <<'END'
+doctor -xj|'-x' is not an option
+doctor --json=3|'--json' takes no argument
+join --send=x -j|'--send' takes no argument
+join --s|'--s' is not an option
+join --json -sj|'-s' is not an option
+stat --prometheus --output|'--output' needs an argument
+resolve -jt|'-jt' needs an argument
+END
+
 # Completion: bash evaluates what is left on its command line.
 complete_line() {
 	. /usr/share/bash-completion/completions/cmx

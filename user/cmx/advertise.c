@@ -147,13 +147,12 @@ static int option_parse(struct advertise *adv, int option, const char *text)
 		/* What rdma_cm listens on for it */
 		adv->attr.id = (uint64_t)RDMA_PS_TCP << 16 | value;
 		return CMX_OK;
-	case 'k':
+	default:	/* 'k' */
 		if (!wide_parse(text, UINT16_MAX, &value) || !(value & 0x7fff))
 			return misuse("--pkey '%s': a number like 0xffff", text);
 		adv->attr.pkey = value;
 		return CMX_OK;
 	}
-	return misuse_option();
 }
 
 static int name_parse(struct advertise *adv, const char *name)
@@ -192,7 +191,9 @@ static int advertise_parse(struct advertise *adv, int argc, char **argv)
 	bool id = false, data = false;
 	int option, ret;
 
-	while ((option = getopt_long(argc, argv, "j", options, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, ":j", options, NULL)) != -1) {
+		if (option == '?' || option == ':')
+			return misuse_option(option, argv, options);
 		if ((option == 'i' || option == 'p') && id)
 			return misuse("give --id or --port, once");
 		if ((option == 't' || option == 'x') && data)

@@ -38,8 +38,12 @@ int cmx_run(int argc, char **argv);
 int failure(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* The same, names the help and returns CMX_USAGE. */
 int misuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* After getopt_long, which has reported the wrong option. */
-int misuse_option(void);
+/*
+ * The same for what getopt_long() has returned: '?' or, as a ':' begins the
+ * short options, ':'. It prints nothing itself: it would as the bytes are.
+ */
+struct option;
+int misuse_option(int option, char **argv, const struct option *longs);
 
 /* CMX_OK if the device can be opened; else prints the remedy, CMX_FAILED. */
 int device_check(void);

@@ -212,7 +212,8 @@ int cmx_connect(int argc, char **argv)
 	bool sa = false;
 	int option, count;
 
-	while ((option = getopt_long(argc, argv, "j46", options, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, ":j46", options,
+				     NULL)) != -1) {
 		switch (option) {
 		case 'd':
 			con.attr.device = optarg;
@@ -237,7 +238,7 @@ int cmx_connect(int argc, char **argv)
 					      "to 86400", optarg);
 			break;
 		default:
-			return misuse_option();
+			return misuse_option(option, argv, options);
 		}
 	}
 	if (sa && con.hints.ai_family)

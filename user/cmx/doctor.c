@@ -286,9 +286,9 @@ int cmx_doctor(int argc, char **argv)
 	bool json = false;
 	int option;
 
-	while ((option = getopt_long(argc, argv, "j", options, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, ":j", options, NULL)) != -1) {
 		if (option != 'j')
-			return misuse_option();
+			return misuse_option(option, argv, options);
 		json = true;
 	}
 	if (argc - optind > 2)

@@ -145,7 +145,7 @@ static int join_options(struct join *join, int argc, char **argv,
 	};
 	int option;
 
-	while ((option = getopt_long(argc, argv, "j", options, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, ":j", options, NULL)) != -1) {
 		switch (option) {
 		case 'j':
 			join->json = true;
@@ -171,8 +171,9 @@ static int join_options(struct join *join, int argc, char **argv,
 		case 'o':
 			join->once = true;
 			break;
+		case ':':
 		case '?':
-			return misuse_option();
+			return misuse_option(option, argv, options);
 		default:
 			if (wanted_parse(&join->wanted, option, optarg))
 				return CMX_USAGE;

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <getopt.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,10 +98,23 @@ int misuse(const char *format, ...)
 	return CMX_USAGE;
 }
 
-int misuse_option(void)
+int misuse_option(int option, char **argv, const struct option *longs)
 {
-	fputs("'cmx help' shows how it is used.\n", stderr);
-	return CMX_USAGE;
+	/* It is behind the one that it is about, but in a word like -jx. */
+	const char *arg = argv[optind - 1];
+	size_t len = strcspn(arg, "=");
+
+	if (option == ':')
+		return misuse("'%s' needs an argument", arg);
+	/* An unknown long option has no letter. */
+	if (!optopt)
+		return misuse("'%.*s' is not an option", (int)len, arg);
+	/* Letters of long options that take no argument may be unknown, too. */
+	for (; longs->name && len > 2 && arg[len]; longs++)
+		if (longs->val == optopt && !strncmp(arg, "--", 2) &&
+		    !strncmp(arg + 2, longs->name, len - 2))
+			return misuse("'%.*s' takes no argument", (int)len, arg);
+	return misuse("'-%c' is not an option", optopt);
 }
 
 bool number_parse(const char *text, unsigned long max, unsigned long *value)

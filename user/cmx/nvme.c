@@ -394,7 +394,7 @@ int cmx_nvme(int argc, char **argv)
 		return misuse("nvme has one command: connect");
 	argc--, argv++;
 	/* "+": what follows the name is nvme's. */
-	while ((option = getopt_long(argc, argv, "+jn:", options, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, "+:jn:", options, NULL)) != -1) {
 		switch (option) {
 		case 'd':
 			nvme.device = optarg;
@@ -420,7 +420,7 @@ int cmx_nvme(int argc, char **argv)
 			nvme.sa = true;
 			break;
 		default:
-			return misuse_option();
+			return misuse_option(option, argv, options);
 		}
 	}
 	if (!nvme.nqn)

@@ -312,7 +312,7 @@ int cmx_resolve(int argc, char **argv)
 	bool sa = false;
 	int option;
 
-	while ((option = getopt_long(argc, argv, "j46nt:", options,
+	while ((option = getopt_long(argc, argv, ":j46nt:", options,
 				     NULL)) != -1) {
 		switch (option) {
 		case 'd':
@@ -349,7 +349,7 @@ int cmx_resolve(int argc, char **argv)
 					      optarg);
 			break;
 		default:
-			return misuse_option();
+			return misuse_option(option, argv, options);
 		}
 	}
 	if (query.env && (sa || query.json))

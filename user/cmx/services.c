@@ -228,7 +228,7 @@ int cmx_services(int argc, char **argv)
 	struct services query = {};
 	int option;
 
-	while ((option = getopt_long(argc, argv, "j", options, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, ":j", options, NULL)) != -1) {
 		switch (option) {
 		case 'j':
 			query.json = true;
@@ -237,7 +237,7 @@ int cmx_services(int argc, char **argv)
 			query.device = optarg;
 			break;
 		default:
-			return misuse_option();
+			return misuse_option(option, argv, options);
 		}
 	}
 	if (argc - optind > 1)

@@ -200,7 +200,7 @@ int cmx_stat(int argc, char **argv)
 	const char *path = NULL;
 	int option;
 
-	while ((option = getopt_long(argc, argv, "j", options, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, ":j", options, NULL)) != -1) {
 		switch (option) {
 		case 'o':
 			path = optarg;
@@ -213,7 +213,7 @@ int cmx_stat(int argc, char **argv)
 						 FORMAT_PROMETHEUS;
 			break;
 		default:
-			return misuse_option();
+			return misuse_option(option, argv, options);
 		}
 	}
 	if (optind != argc)

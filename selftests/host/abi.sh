@@ -87,9 +87,12 @@ else
 	echo "ok $count the headers compile as C++ # SKIP no g++"
 fi
 
-# Each librdmacm that is installed, and the newest one's list
+# Each librdmacm that is installed or, of the next Debian release, unpacked
+# (vm/next.sh); the newest one's list is in symbols
 stocks() {
 	{
+		ls "${XDG_CACHE_HOME:-$HOME/.cache}"/rdma-cmx/*/root-guest/usr/lib/*/librdmacm.so.1 \
+			2>/dev/null
 		ldconfig -p 2>/dev/null |
 			awk '/librdmacm\.so\.1 .*x86-64/ { print $NF }'
 		echo "$stock"
@@ -104,7 +107,10 @@ details=$(for file in $installed; do
 	comm -23 <(versions "$file") <(versions "$lib")
 done)
 [ -z "$details" ]
-result "RA-02, RA-03: every function and version of $installed" $? "$details"
+state=$?
+# shellcheck disable=SC2086 # one file each
+result "RA-02, RA-03: every function and version of $(basename -a $installed |
+	xargs)" $state "$details"
 details=$(diff <(grep -v '^#' "$here/symbols" | sort) \
 	<(grep -v '^rdmacmx_.*@RDMACMX_' "$work/ours.sym"))
 result "RA-02: librdmacm's newest functions with their versions, and no other" \

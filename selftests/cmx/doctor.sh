@@ -289,13 +289,41 @@ fault netdev-vlan "the route is by a VLAN without an address" \
 far_vlan_up
 vlan_up d0
 healthy "a VLAN" cmx doctor 10.57.0.2
+route="proto 99 table 77 metric 7 mtu 1400 advmss 1300"
 fault gid-missing "the route has the source address of another interface" \
-	'ip route add 10.57.0.2 dev v0 src 10.56.0.1' 'found=$out; mends' \
+	'ip rule add to 10.57.0.2 table 77
+	 ip route add 10.57.0.0/28 dev v0 src 10.56.0.1 $route
+	 routes=$(ip route show table all)' 'found=$out; mends' \
 	cmx doctor 10.57.0.2
 like "the route has the source address of another interface: the finding" \
 	"$found" ': the route leaves by v0 from 10\.56\.0\.1, '
 healthy "the source address is changed as told" cmx doctor 10.57.0.2
-ip route del 10.57.0.2 dev v0
+is "the source address is changed as told: nothing else is" \
+	"$(ip route show table all)" "$(sed '/dev v0 .*metric 7/s/ src [^ ]*//' \
+	<<<"$routes")"
+ip route del 10.57.0.0/28 dev v0 table 77
+ip rule del to 10.57.0.2 table 77
+fault gid-missing "that route is by a gateway" \
+	'ip route add 10.59.0.0/24 via 10.57.0.2 dev v0 src 10.56.0.1 metric 9
+	 routes=$(ip route show)' mends cmx doctor 10.59.0.2
+healthy "the source address of that is changed as told" cmx doctor 10.59.0.2
+is "the source address of that is changed as told: nothing else is" \
+	"$(ip route show)" "$(sed '/^10.59/s/ src [^ ]*//' <<<"$routes")"
+ip route del 10.59.0.0/24
+fault gid-missing "that route has what ip would not keep" \
+	'ip route add 10.57.0.2 dev v0 src 10.56.0.1 mtu lock 1400' \
+	'found=$out; ip route del 10.57.0.2' cmx doctor 10.57.0.2
+like "that route has what ip would not keep: it is shown" "$found" \
+	'^mend: ip route get fibmatch 10\.57\.0\.2 '
+fault gid-missing "that route is of IPv6" \
+	'ip addr add fd57::1/64 dev v0 nodad; ip addr add fd56::1/64 dev d0 nodad
+	 ip route add fd57::2 dev v0 src fd56::1 metric 9 proto 99 mtu 1400
+	 routes=$(ip -6 route show)' mends cmx doctor fd57::2
+is "the source address of IPv6 is changed as told: nothing else is" \
+	"$(ip -6 route show)" "$(sed '/^fd57::2/s/ src [^ ]*//' <<<"$routes")"
+ip route del fd57::2
+ip addr del fd56::1/64 dev d0
+ip addr del fd57::1/64 dev v0
 fault netdev-down "the VLAN is down" \
 	'ip link set v0 down' 'ip link set v0 up' cmx doctor 10.57.0.2
 fault neighbour "the other host is not in the VLAN" \
@@ -334,7 +362,29 @@ fault port-state "the device is below the bond, whose slave is down" \
 fault route-vrf "the interface is in a VRF" \
 	'ip link add red type vrf table 77; ip link set red up
 	 ip link set d0 master red' \
-	'ip link del red; side_address' cmx doctor 10.56.0.2
+	mends cmx doctor 10.56.0.2
+healthy "the route of the VRF is added as told" cmx doctor 10.56.0.2
+ip route del 10.56.0.2
+fault route-vrf "the VRF has a gateway" \
+	'ip route add 10.59.0.0/24 via 10.56.0.2 table 77' mends \
+	cmx doctor 10.59.0.2
+healthy "its route is added as told" cmx doctor 10.59.0.2
+ip route del 10.59.0.2
+fault route-vrf "there is a route beside that of the VRF" \
+	'ip route add 10.56.0.0/24 dev mgmt0' \
+	'found=$out; shown=$(mends); ip route del 10.56.0.0/24 dev mgmt0
+	 ip link del red; side_address' cmx doctor 10.56.0.2
+like "there is a route beside that of the VRF: it stays" "$found" \
+	'^mend: ip route get vrf red 10\.56\.0\.2 '
+like "there is a route beside that of the VRF: the source is shown" \
+	"$shown" ' dev d0 .*src 10\.56\.0\.1'
+# ip takes a zone as a device.
+fault route-missing "no route to a link-local address" \
+	'ip -6 route del fe80::/64 dev d0' mends cmx doctor fe80::56:9%d0
+like "no route to a link-local address: it is added as told" \
+	"$(ip -6 route get fe80::56:9 dev d0)" '^fe80::56:9 .*dev d0 '
+ip -6 route del fe80::56:9 dev d0
+ip -6 route add fe80::/64 dev d0 proto kernel metric 256
 fault route-missing "no route" : : cmx doctor unreachable.cmx.test
 fault route-device "a route without RDMA" : : cmx doctor mgmt.cmx.test
 fault neighbour "no neighbour" : : cmx doctor 10.56.0.9

@@ -138,7 +138,7 @@ const struct port *netdev_port_below(const struct doctor *doctor,
 				     const char *netdev,
 				     char lower[IF_NAMESIZE]);
 
-/* The route to @addr: 0, or an errno. */
+/* The route to @addr, in @vrf if that is not NULL: 0, or an errno. */
 struct route {
 	char netdev[IF_NAMESIZE];
 	bool local;
@@ -147,7 +147,15 @@ struct route {
 	struct sockaddr_storage source;	/* AF_UNSPEC: it names none */
 };
 
-int route_find(const struct sockaddr *addr, struct route *route);
+int route_find(const struct sockaddr *addr, const char *vrf,
+	       struct route *route);
+/*
+ * That route as ip reads it, by @dev, a quoted word, and with all that it has
+ * but its source address. False: it has none, or what ip would not keep: several
+ * next hops, an encapsulation, an end, locked metrics.
+ */
+bool route_unsourced(const struct sockaddr *addr, const char *dev, char *text,
+		     size_t size);
 /* The bits of @addr that its route has; 0: there is none, or the default. */
 unsigned int route_length(const struct sockaddr *addr);
 /*

@@ -4,6 +4,7 @@
  * they are a part of, routes and neighbours (by rtnetlink).
  */
 #define _GNU_SOURCE
+#include <arpa/inet.h>
 #include <errno.h>
 #include <glob.h>
 #include <ifaddrs.h>
@@ -297,9 +298,9 @@ void netdev_kind(const char *netdev, char kind[32])
 			 (const char *)RTA_DATA(attr));
 }
 
-/* The reply to a request for the route to @addr, or an errno */
-static int route_ask(const struct sockaddr *addr, unsigned int flags,
-		     void *reply, size_t size)
+/* The reply to a request for the route to @addr by @oif, or an errno */
+static int route_ask(const struct sockaddr *addr, uint32_t oif,
+		     unsigned int flags, void *reply, size_t size)
 {
 	struct message msg = {
 		.head.nlmsg_len = NLMSG_LENGTH(sizeof(struct rtmsg)),
@@ -308,20 +309,20 @@ static int route_ask(const struct sockaddr *addr, unsigned int flags,
 		.route.rtm_flags = flags,
 	};
 	const void *data;
-	uint32_t scope;
 	size_t len;
 
 	data = address_of(addr, &len);
 	msg.route.rtm_dst_len = 8 * len;
 	attr_add(&msg, RTA_DST, data, len);
-	scope = len == 16 ? ((const struct sockaddr_in6 *)addr)->sin6_scope_id :
-			    0;
-	if (scope)
-		attr_add(&msg, RTA_OIF, &scope, sizeof(scope));
+	if (!oif && len == 16)
+		oif = ((const struct sockaddr_in6 *)addr)->sin6_scope_id;
+	if (oif)
+		attr_add(&msg, RTA_OIF, &oif, sizeof(oif));
 	return ask(&msg, RTM_NEWROUTE, reply, size);
 }
 
-int route_find(const struct sockaddr *addr, struct route *route)
+int route_find(const struct sockaddr *addr, const char *vrf,
+	       struct route *route)
 {
 	char reply[4096] __attribute__((aligned(8))) = "";
 	const struct nlmsghdr *head = (const void *)reply;
@@ -334,7 +335,8 @@ int route_find(const struct sockaddr *addr, struct route *route)
 	address_of(addr, &len);
 	memcpy(&route->next, addr, len == 4 ? sizeof(struct sockaddr_in) :
 				   sizeof(struct sockaddr_in6));
-	ret = route_ask(addr, 0, reply, sizeof(reply));
+	ret = route_ask(addr, vrf ? if_nametoindex(vrf) : 0, 0, reply,
+			sizeof(reply));
 	if (ret)
 		return ret;
 	if (rtm->rtm_type == RTN_UNREACHABLE || rtm->rtm_type == RTN_BLACKHOLE)
@@ -373,8 +375,122 @@ unsigned int route_length(const struct sockaddr *addr)
 	char reply[4096] __attribute__((aligned(8))) = "";
 	const struct rtmsg *rtm = NLMSG_DATA((struct nlmsghdr *)reply);
 
-	return route_ask(addr, RTM_F_FIB_MATCH, reply, sizeof(reply)) ? 0 :
-	       rtm->rtm_dst_len;
+	return route_ask(addr, 0, RTM_F_FIB_MATCH, reply,
+			 sizeof(reply)) ? 0 : rtm->rtm_dst_len;
+}
+
+/* One number of a route's metrics, as ip writes it; false: another kind */
+static bool metric_text(const struct rtattr *attr, FILE *file)
+{
+	static const char *const names[RTAX_MAX + 1] = {
+		[RTAX_MTU] = "mtu", [RTAX_WINDOW] = "window",
+		[RTAX_ADVMSS] = "advmss", [RTAX_REORDERING] = "reordering",
+		[RTAX_HOPLIMIT] = "hoplimit", [RTAX_INITCWND] = "initcwnd",
+		[RTAX_INITRWND] = "initrwnd", [RTAX_QUICKACK] = "quickack",
+	};
+	uint32_t value;
+
+	if (attr->rta_type > RTAX_MAX || !names[attr->rta_type] ||
+	    RTA_PAYLOAD(attr) != sizeof(value))
+		return false;
+	memcpy(&value, RTA_DATA(attr), sizeof(value));
+	fprintf(file, " %s %u", names[attr->rta_type], value);
+	return true;
+}
+
+/* An attribute of a route, but for those of its head; false likewise */
+static bool attr_text(const struct rtattr *attr, int family, FILE *file)
+{
+	const struct rtattr *metric = RTA_DATA(attr);
+	int left = RTA_PAYLOAD(attr);
+	char text[INET6_ADDRSTRLEN];
+	bool known = true;
+	uint32_t value = 0;
+
+	if (left >= (int)sizeof(value))
+		memcpy(&value, RTA_DATA(attr), sizeof(value));
+	switch (attr->rta_type) {
+	case RTA_DST:
+	case RTA_OIF:
+	case RTA_PREFSRC:
+	case RTA_CACHEINFO:	/* of IPv6, what it counts; the rest below */
+		return true;
+	case RTA_GATEWAY:
+		if (left != (family == AF_INET ? 4 : 16))
+			return false;
+		inet_ntop(family, RTA_DATA(attr), text, sizeof(text));
+		fprintf(file, " via %s", text);
+		return true;
+	case RTA_TABLE:
+		fprintf(file, " table %u", value);
+		return true;
+	case RTA_PRIORITY:
+		fprintf(file, " metric %u", value);
+		return true;
+	case RTA_PREF:		/* medium is the default */
+		return left == 1 && !*(const char *)RTA_DATA(attr);
+	case RTA_METRICS:
+		for (; known && RTA_OK(metric, left);
+		     metric = RTA_NEXT(metric, left))
+			known = metric_text(metric, file);
+		return known;
+	}
+	return false;
+}
+
+/* A route that ends by itself, which only IPv6 has */
+static bool expires(const struct rtattr *attr)
+{
+	const struct rta_cacheinfo *info = RTA_DATA(attr);
+
+	return attr->rta_type == RTA_CACHEINFO &&
+	       (RTA_PAYLOAD(attr) < sizeof(*info) || info->rta_expires);
+}
+
+bool route_unsourced(const struct sockaddr *addr, const char *dev,
+		     char *text, size_t size)
+{
+	char reply[4096] __attribute__((aligned(8))) = "";
+	const struct nlmsghdr *head = (const void *)reply;
+	const struct rtmsg *rtm = NLMSG_DATA(head);
+	const struct rtattr *attr, *dst;
+	char to[INET6_ADDRSTRLEN] = "::";
+	bool known;
+	FILE *file;
+	int left;
+
+	if (route_ask(addr, 0, RTM_F_FIB_MATCH, reply, sizeof(reply)))
+		return false;
+	left = RTM_PAYLOAD(head);
+	dst = attr_find(RTM_RTA(rtm), left, RTA_DST);
+	known = rtm->rtm_type == RTN_UNICAST && !rtm->rtm_src_len &&
+		attr_find(RTM_RTA(rtm), left, RTA_PREFSRC) &&
+		!(rtm->rtm_flags & ~(RTM_F_FIB_MATCH | RTM_F_OFFLOAD |
+				     RTM_F_OFFLOAD_FAILED | RTM_F_TRAP |
+				     RTNH_F_ONLINK | RTNH_F_LINKDOWN |
+				     RTNH_F_OFFLOAD | RTNH_F_TRAP));
+	if (rtm->rtm_family == AF_INET)
+		strcpy(to, "0.0.0.0");
+	if (dst && RTA_PAYLOAD(dst) == (rtm->rtm_family == AF_INET ? 4 : 16))
+		inet_ntop(rtm->rtm_family, RTA_DATA(dst), to, sizeof(to));
+	file = fmemopen(text, size, "w");
+	if (!file)
+		return false;
+	fprintf(file, "%s/%u dev %s proto %u", to, rtm->rtm_dst_len, dev,
+		rtm->rtm_protocol);
+	/* Those of IPv6 have none. */
+	if (rtm->rtm_family == AF_INET)
+		fprintf(file, " scope %u", rtm->rtm_scope);
+	if (rtm->rtm_tos)
+		fprintf(file, " tos 0x%02x", rtm->rtm_tos);
+	if (rtm->rtm_flags & RTNH_F_ONLINK)
+		fputs(" onlink", file);
+	for (attr = RTM_RTA(rtm); known && RTA_OK(attr, left);
+	     attr = RTA_NEXT(attr, left))
+		known = attr_text(attr, rtm->rtm_family, file) &&
+			!expires(attr);
+	/* Without room the last character does not fit. */
+	return !fclose(file) && known && strlen(text) < size - 1;
 }
 
 bool netdev_owns_address(const char *netdev, const struct sockaddr *addr)

@@ -77,27 +77,61 @@ static void name_failure(struct doctor *doctor, int error, int err)
 	check_mend(doctor, "getent ahosts -- %s", name);
 }
 
-/* An RDMA port's interface in a VRF: its routes are in the VRF's table. */
-static bool vrf_check(struct doctor *doctor, const char *addr)
+/* For ip, which takes a zone as dev */
+static const char *ip_words(const struct sockaddr *addr, char out[QUOTED_MAX])
+{
+	char text[ADDR_TEXT_MAX], zone[QUOTED_MAX];
+	size_t len;
+
+	addr_text(addr, text);
+	len = strcspn(text, "%");
+	snprintf(out, QUOTED_MAX, "%.*s", (int)len, text);
+	if (text[len])
+		snprintf(out + len, QUOTED_MAX - len, " dev %.400s",
+			 quoted(text + len + 1, zone));
+	return out;
+}
+
+/*
+ * An RDMA port's interface is in a VRF, whose table has the route. rdma_cm looks
+ * there for who binds to an address of the interface; ip vrf exec is for sockets
+ * and changes nothing for it.
+ */
+static bool vrf_check(struct doctor *doctor, const struct sockaddr *dst,
+		      bool missing)
 {
 	char master[IF_NAMESIZE], kind[32], name[QUOTED_MAX];
-	char where[QUOTED_MAX];
+	char addr[ADDR_TEXT_MAX], next[ADDR_TEXT_MAX] = "";
+	bool direct;
 	size_t i;
 
+	addr_text(dst, addr);
 	for (i = 0; i < doctor->port_count; i++) {
-		const char *netdev = doctor->ports[i].netdev;
+		const struct port *port = &doctor->ports[i];
+		struct route route;
 
-		if (!*netdev || !netdev_master(netdev, master))
+		if (!*port->netdev || !netdev_master(port->netdev, master))
 			continue;
 		netdev_kind(master, kind);
-		if (strcmp(kind, "vrf"))
+		if (strcmp(kind, "vrf") || route_find(dst, master, &route) ||
+		    strcmp(route.netdev, port->netdev))
 			continue;
 		check_add(doctor, CHECK_WRONG, "route-vrf",
-			  "%s: no route here, %s of %s/%u is in the VRF %s",
-			  addr, netdev, doctor->ports[i].device,
-			  doctor->ports[i].number, master);
-		check_mend(doctor, "ip vrf exec %s cmx doctor %s    # and the program likewise",
-			   quoted(master, name), quoted(addr, where));
+			  "%s: the route by %s of %s/%u is in the VRF %s", addr,
+			  port->netdev, port->device, port->number, master);
+		addr_text((void *)&route.next, next);
+		direct = !strcmp(addr, next);
+		addr[strcspn(addr, "%")] = '\0';
+		next[strcspn(next, "%")] = '\0';
+		/* Another route may be that of who is logged in. */
+		if (missing)
+			check_mend(doctor, "ip route add %s%s%s dev %s    # or bind the program to an address of that interface",
+				   addr, direct ? "" : " via ",
+				   direct ? "" : next,
+				   quoted(port->netdev, name));
+		else
+			check_mend(doctor, "ip route get vrf %s %s    # then bind the program to the source address that this shows",
+				   quoted(master, name), addr);
 		return true;
 	}
 	return false;
@@ -108,24 +142,22 @@ static void source_elsewhere(struct doctor *doctor, const struct port *port,
 			     const struct sockaddr *dst,
 			     const struct route *route)
 {
-	char addr[ADDR_TEXT_MAX], source[ADDR_TEXT_MAX], next[ADDR_TEXT_MAX];
-	char where[QUOTED_MAX], via[QUOTED_MAX], name[QUOTED_MAX];
-	bool direct;
+	char addr[ADDR_TEXT_MAX], source[ADDR_TEXT_MAX];
+	char where[QUOTED_MAX], name[QUOTED_MAX], text[1024];
 
 	addr_text(dst, addr);
-	addr_text((void *)&route->next, next);
-	direct = !strcmp(addr, next);
 	check_add(doctor, CHECK_WRONG, "gid-missing",
 		  "%s: the route leaves by %s from %s, and %s/%u has no GID of that address there",
 		  addr, route->netdev,
 		  addr_text((void *)&route->source, source), port->device,
 		  port->number);
-	/* The zone is that of dev. */
-	next[strcspn(next, "%")] = '\0';
-	check_mend(doctor, "ip route replace %s%s%s dev %s",
-		   quoted(addr, where), direct ? "" : " via ",
-		   direct ? "" : quoted(next, via),
-		   quoted(route->netdev, name));
+	quoted(route->netdev, name);
+	/* The kernel takes an address of the interface. */
+	if (route_unsourced(dst, name, text, sizeof(text)))
+		check_mend(doctor, "ip route change %s", text);
+	else
+		check_mend(doctor, "ip route get fibmatch %s    # then give this route a source address of %s",
+			   ip_words(dst, where), name);
 }
 
 /* Why no RDMA device reaches an address */
@@ -139,7 +171,7 @@ static void unreached(struct doctor *doctor, const struct sockaddr *dst)
 	int err;
 
 	addr_text(dst, addr);
-	err = route_find(dst, &route);
+	err = route_find(dst, NULL, &route);
 	port = err ? NULL : port_of_netdev(doctor, route.netdev);
 	if (port && !port->active) {
 		check_add(doctor, CHECK_WRONG, "port-state",
@@ -196,13 +228,14 @@ static void unreached(struct doctor *doctor, const struct sockaddr *dst)
 			   quoted(lower, name));
 		return;
 	}
-	if (vrf_check(doctor, addr))
+	if (vrf_check(doctor, dst, err))
 		return;
 	if (err) {
 		check_add(doctor, CHECK_WRONG, "route-missing",
 			  "%s: no route: %s", addr, strerror(err));
-		check_mend(doctor, "ip route add %s via GATEWAY",
-			   quoted(addr, where));
+		ip_words(dst, where);
+		check_mend(doctor, "ip route add %s%s", where,
+			   strchr(where, ' ') ? "" : " via GATEWAY");
 		return;
 	}
 	check_add(doctor, CHECK_WRONG, "route-device",
@@ -220,7 +253,7 @@ static bool passed_check(struct doctor *doctor, const struct port *port,
 	struct passed passed;
 	struct route route;
 
-	if (route_find(dst, &route) || route.local ||
+	if (route_find(dst, NULL, &route) || route.local ||
 	    !netdev_passed(port, route.netdev, &passed))
 		return false;
 	check_add(doctor, passed.state, passed.id,
@@ -240,7 +273,7 @@ static void resolve_failure(struct doctor *doctor, const struct sockaddr *dst,
 	struct route route;
 
 	addr_text(dst, addr);
-	if (!route_find(dst, &route) && !route.local)
+	if (!route_find(dst, NULL, &route) && !route.local)
 		state = neighbour_state(&route);
 	if (err == ETIMEDOUT || err == EHOSTUNREACH ||
 	    (state && (!strcmp(state, "FAILED") ||
@@ -257,12 +290,12 @@ static void resolve_failure(struct doctor *doctor, const struct sockaddr *dst,
 				   quoted(route.netdev, name));
 		else
 			check_mend(doctor, "ip route get %s",
-				   quoted(addr, where));
+				   ip_words(dst, where));
 		return;
 	}
 	check_add(doctor, CHECK_WRONG, "address", "%s: rdma_resolve_addr: %s",
 		  addr, strerror(err));
-	check_mend(doctor, "ip route get %s", quoted(addr, where));
+	check_mend(doctor, "ip route get %s", ip_words(dst, where));
 }
 
 /* Of "DEVICE/PORT" */
@@ -357,7 +390,7 @@ static bool group_check(struct doctor *doctor, const struct sockaddr *dst)
 	struct route route;
 
 	if (!multicast && !broadcast &&
-	    (route_find(dst, &route) || !route.group))
+	    (route_find(dst, NULL, &route) || !route.group))
 		return false;
 	addr_text(dst, addr);
 	check_add(doctor, CHECK_WRONG, "address",

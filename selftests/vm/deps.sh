@@ -30,7 +30,7 @@ packages=(
 	# in the guests
 	ibverbs-providers rdmacm-utils ibverbs-utils perftest iproute2
 	dnsmasq-base keyutils tcpdump strace valgrind libc6-dbg
-	opensm infiniband-diags qperf libfabric-bin ucx-utils
+	opensm infiniband-diags qperf libfabric-bin ucx-utils crun
 )
 
 # Sphinx for `make docs`, which runs scripts/kernel-doc of the kernel's headers

@@ -38,7 +38,7 @@ programs=(
 	opensm ibstat ibping sminfo saquery smpquery perfquery ibportstate
 	ibnetdiscover
 	tcpdump strace valgrind valgrind.bin
-	nvme fio mkfs.ext4
+	nvme fio mkfs.ext4 crun
 )
 modules=(
 	virtio_pci virtio_net dummy veth bridge vrf macvlan 8021q bonding team

@@ -154,6 +154,8 @@ is "KA-05: and no byte is wrong" \
 stall=$(grep -A3 '"clat_ns"' $dir/fio.moving | sed -n 's/.*"max" : \([0-9]*\).*/\1/p' |
 	sort -n | tail -n 1)
 diag "the longest write took $((stall / 1000000)) ms"
+ok "KA-05: no write has waited longer than the move may take" \
+	test "$stall" -lt $((120 * 1000000000))
 like "KA-05: the follower reports the new path" "$(cat $dir/follow)" \
 	'^connected nvme[0-9]+ 10\.55\.0\.12 4420$'
 is "KA-05: and those that it has removed" \

@@ -26,7 +26,7 @@
  * @names_later: the answer comes with rdma_cmx_query_give_names()
  * @port_later: so does the port; the attributes have has_port and port 0. A
  *	name that the kernel looks up is looked up after that
- * @no_names: the host's names are not the caller's. What would have to be
+ * @no_names: the host's names are not the caller's. A name that would be
  *	looked up, or is in the cache, is -ENOKEY; numbers, @names and
  *	@names_later are taken
  *
@@ -115,7 +115,7 @@ int rdma_cmx_query_give_names(struct rdma_cmx_query *query,
  * The caller has checked that the user has CAP_NET_ADMIN in the user namespace
  * that owns the network namespace. The service is on devices of network
  * namespaces that this user namespace or one below it owns, so a container does
- * not speak for the host's devices, which it may use where they are shared.
+ * not advertise on the host's devices, which it may use where they are shared.
  *
  * Return: as there; -EAGAIN: the user has services_per_user services, or all
  * users have services_max.

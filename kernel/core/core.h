@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What all files of rdma_cmx share. They lie in six rooms, and a room includes
- * headers of those to the right of it only:
+ * Declarations that all files of rdma_cmx share. They lie in six rooms, and a
+ * room includes headers of those to the right of it only:
  *
  *	connect/ ──> resolve/		connect by name
  *	resolve/ ──> names/, sa/	a query, from its hints to its result

@@ -74,8 +74,8 @@ exit_stats:
 module_init(cmx_init);
 
 /*
- * What completes queries stops before them; the key type goes after them, as its
- * end destroys what they were answered with.
+ * The sources of answers stop before the queries; the key type goes after them,
+ * as its end destroys their answers.
  */
 static void __exit cmx_exit(void)
 {

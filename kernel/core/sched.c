@@ -206,8 +206,8 @@ static bool cmx_sched_may_more(const struct cmx_sched *sched,
 }
 
 /*
- * Who is next, or NULL. Root, if it waits for its first slot behind others, is
- * found by its uid when only its reserve is left.
+ * The next user, or NULL. Root, if it waits for its first slot behind others,
+ * is found by its uid when only its reserve is left.
  */
 static struct cmx_sched_user *
 cmx_sched_next_user(struct cmx_sched *sched,

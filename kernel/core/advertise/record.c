@@ -225,7 +225,7 @@ static void cmx_record_is_set(struct cmx_record *r,
 		cmx_record_report(r, RDMA_CMX_SERVICE_SET, 0, event);
 }
 
-/* What came of the query; nothing is outstanding afterwards. */
+/* The outcome of the query; nothing is outstanding afterwards. */
 static void cmx_record_answer(struct cmx_record *r,
 			      struct rdma_cmx_service_event *event)
 {

@@ -141,7 +141,7 @@ static void cmx_race_stop(struct rdma_cmx_connector *c)
 /* With the lock, whenever something has changed. */
 void cmx_race(struct rdma_cmx_connector *c)
 {
-	/* What is up by the deadline is in time. */
+	/* A connection that is up by the deadline is in time. */
 	bool over = c->cancelled || (c->late && !c->winner);
 	struct cmx_try *t;
 

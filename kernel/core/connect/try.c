@@ -21,7 +21,7 @@
 #define CMX_TRY_ADDR_MS		3000
 #define CMX_TRY_ROUTE_MS	5000
 
-/* What rdma_cm puts in front of private data to an IP address */
+/* Length of rdma_cm's header before private data to an IP address */
 #define CMX_TRY_IP_HEADER	36
 
 /* The path of the cache has led nowhere. */
@@ -375,7 +375,7 @@ static int cmx_try_connect(struct cmx_try *t)
 		cmx_try_arm(t);
 	cmx_stat_inc(connect_requests);
 	ret = rdma_connect(t->id, &param);
-	/* What cannot be sent may have an invalid path. */
+	/* The path of a request that cannot be sent may be invalid. */
 	if (ret && ret != -ENOMEM)
 		t->path_failed = true;
 	return ret;
@@ -400,7 +400,7 @@ static int cmx_try_up(struct cmx_try *t)
 	return 0;
 }
 
-/* What its step waited for has come, or it begins. */
+/* Its step has received its event, or it begins. */
 static int cmx_try_advance(struct cmx_try *t)
 {
 	int ret = 1;

@@ -80,7 +80,7 @@ static int cmx_ip_charge(struct cmx_ip_group *g)
 	return 0;
 }
 
-/* What takes the place of a number, or takes it away, needs no memory. */
+/* An entry that is replaced or erased needs no memory. */
 static void cmx_ip_uncharge(struct cmx_ip_group *g)
 {
 	unsigned long n;
@@ -189,7 +189,7 @@ static void cmx_ip_drop(struct cmx_ip_group *g)
 	g->ndev = NULL;
 }
 
-/* What cannot join again now, for want of memory, stays without. */
+/* A group without memory to join again stays without a membership. */
 static void cmx_ip_renew(struct cmx_ip_group *g)
 {
 	if (cmx_ip_counted(g))
@@ -245,7 +245,7 @@ int cmx_mcast_ip_join(struct cmx_ip_group *g, struct net *net, int ifindex,
 		return ret;
 
 	rtnl_lock();
-	/* What is found here has not been unregistered yet. */
+	/* A netdevice that is found here has not been unregistered yet. */
 	ndev = __dev_get_by_index(net, ifindex);
 	g->ndev = ndev;
 	ret = ndev ? cmx_ip_count(g) : -ENODEV;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What a join may request, and what a group then has; the start of the room. A
+ * Validates a join and fills the group's parameters; the start of the room. A
  * plain join on InfiniBand goes through rdma_cm, with the checks that it leaves
  * to its callers. On RoCE, and where rdma_cm 6.1 refuses, rdma_cmx joins.
  */

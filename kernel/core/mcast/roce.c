@@ -14,7 +14,7 @@
 
 #include "mcast/mcast.h"
 
-/* What has a meaning without a subnet administrator. */
+/* Parameters that have a meaning without a subnet administrator */
 #define CMX_ROCE_PARAMS							\
 	(RDMA_CMX_MC_QKEY | RDMA_CMX_MC_SL | RDMA_CMX_MC_TRAFFIC_CLASS |	\
 	 RDMA_CMX_MC_FLOW_LABEL | RDMA_CMX_MC_HOP_LIMIT)

@@ -26,7 +26,7 @@ struct cmx_ibdev {
 	struct list_head node;
 	struct ib_device *ibdev;
 	struct ib_event_handler events;
-	atomic_t holds;		/* of who has to be through before the removal */
+	atomic_t holds;		/* the removal waits until there is none */
 	char name[IB_DEVICE_NAME_MAX];
 };
 
@@ -78,7 +78,7 @@ static int cmx_device_add(struct ib_device *ibdev)
 	return 0;
 }
 
-/* Under the lock. Ids wait for DEVICE_REMOVAL so long from now on. */
+/* Under the lock. Ids wait for DEVICE_REMOVAL until then. */
 static void cmx_removal_limit(void)
 {
 	cmx_removal_until = get_jiffies_64() + msecs_to_jiffies(CMX_REMOVAL_MS);
@@ -96,7 +96,7 @@ static void cmx_device_remove(struct ib_device *ibdev, void *data)
 	/* Pairs with cmx_device_release(): nobody finds it any more. */
 	wait_var_event(&dev->holds, !atomic_read(&dev->holds));
 	ib_unregister_event_handler(&dev->events);
-	/* Who has found it in the index before that is done with it then. */
+	/* Readers that found it in the index before are done with it then. */
 	synchronize_rcu();
 	kfree(dev);
 	/* The other clients come now, and those above may have taken long. */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What a driver takes of an entry: its device and its path records, in the form
- * of ib_core and rdma_cm. And the device of a netdevice, for drivers that begin
- * with one. No state, process context; the lock of the device list is outermost.
+ * Device and path records of an entry for drivers, in the form of ib_core and
+ * rdma_cm. And the device of a netdevice, for drivers that begin with one. No
+ * state, process context; the lock of the device list is outermost.
  */
 #include <linux/export.h>
 #include <linux/if_arp.h>

@@ -83,7 +83,7 @@ static void cmx_path_limit(struct cmx_sa_query *q,
 	}
 }
 
-/* What rdma_cm makes of an id's type of service and source. */
+/* As rdma_cm does from an id's type of service and source. */
 void cmx_path_set_class(struct sa_path_rec *rec, const struct sockaddr *src,
 			u8 tos)
 {

@@ -78,7 +78,7 @@ static void cmx_query_free_work(struct work_struct *work)
 }
 
 /*
- * What a query waited for, and much memory, needs process context. Not in a
+ * To release an SA request or much memory needs process context. Not in a
  * job of the user: the job before may sleep for memory of the user's cgroup.
  */
 static void cmx_query_release(struct kref *ref)
@@ -174,7 +174,7 @@ void cmx_query_forget_names(struct rdma_cmx_query *q)
 		rdma_cmx_query_put(q);
 }
 
-/* Whatever a query in @state waits for, it does so no more. */
+/* Ends the wait of a query in @state. */
 static void cmx_query_stop(struct rdma_cmx_query *q, enum cmx_query_state state)
 {
 	switch (state) {
@@ -360,7 +360,7 @@ int rdma_cmx_query_give_names(struct rdma_cmx_query *query,
 		cmx_request_set_port(&query->req, given->port, given->qp_type);
 	if (query->names_later)
 		cmx_stat_inc(names_given);
-	/* What it leads to is charged to who started it. */
+	/* Memory is charged to the cgroup that started it. */
 	old = set_active_memcg(query->memcg);
 	cmx_query_run(query);
 	set_active_memcg(old);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* What query.c, run.c and resolve.c share: the query itself. */
+/* The query itself, which query.c, run.c and resolve.c share. */
 #ifndef CMX_QUERY_H
 #define CMX_QUERY_H
 

@@ -202,9 +202,9 @@ bool cmx_rail_addr(const struct cmx_hints *h, union rdma_cmx_sockaddr *addr)
 }
 
 /*
- * The interface of the device that has the destination in its subnet, or 0.
- * What is behind a gateway is left to the routing table: IPv4's takes anything
- * for on link if only the interface is given.
+ * The interface of the device that has the destination in its subnet, or 0. The
+ * routing table decides about destinations behind a gateway: IPv4's takes
+ * anything for on link if only the interface is given.
  */
 int cmx_rail_ifindex(const struct cmx_hints *h,
 		     const union rdma_cmx_sockaddr *dst)

@@ -129,7 +129,7 @@ int cmx_request_init(struct cmx_request *r,
 	return ret;
 }
 
-/* What the caller brings comes first: a wrong service needs no name. */
+/* Names or port of the caller come first: a wrong service needs no name. */
 static int cmx_request_caller(struct cmx_request *r)
 {
 	r->step = r->named ? CMX_STEP_NAMES : CMX_STEP_DESTS;

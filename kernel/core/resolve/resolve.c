@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Where queries come in. Each begins as a request on the stack: its attributes
- * are checked once, its text is parsed once, and each cache is searched once.
- * What is known then ends there; a query (query.c) is made only of a request
- * that has to wait, or whose end the callback has to report.
+ * are checked once, its text is parsed once, and each cache is searched once. A
+ * known result ends it there; a query (query.c) is made only of a request that
+ * has to wait, or whose end the callback has to report.
  */
 #include <linux/completion.h>
 #include <linux/module.h>

@@ -14,8 +14,8 @@
  *	neigh.c		(neighbours whose GID a path needs)
  *	result.c	the list that comes out, put in order
  *
- * What is known at once ends there, on the stack of resolve.c, where all calls
- * come in. Otherwise the request goes on in a query:
+ * A request whose result is known ends there, on the stack of resolve.c, where
+ * all calls come in. Otherwise it goes on in a query:
  *
  *	query.c		its state, deadline, cancel and end
  *	run.c		its work: waits, goes on, calls back
@@ -489,7 +489,7 @@ void cmx_watch_exit(void);
 int cmx_prefetch_init(void);
 void cmx_prefetch_exit(void);
 
-/* What a request does next; it begins in one of those up to DESTS. */
+/* The next step of a request; it begins in one of those up to DESTS. */
 enum cmx_step {
 	CMX_STEP_CALLER,	/* have the caller bring names or the port */
 	CMX_STEP_NAMES,		/* find the name in the cache */
@@ -502,7 +502,7 @@ enum cmx_step {
 	CMX_STEP_DONE,
 };
 
-/* What a request waits for. */
+/* The event that a request waits for */
 enum cmx_wait {
 	CMX_WAIT_CALLER = 1,	/* rdma_cmx_query_give_names() */
 	CMX_WAIT_NAMES,		/* a name service */

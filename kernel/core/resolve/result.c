@@ -11,7 +11,7 @@
 #include "resolve/resolve.h"
 
 /*
- * What rdma_cm of the peer expects in front of private data in an IP port
+ * The header that rdma_cm of the peer expects before private data in an IP port
  * space (annex A11 of the InfiniBand specification). For IP addresses rdma_cm
  * writes it by itself. Version 0 of IP means that the addresses are GIDs.
  */

@@ -137,7 +137,7 @@ static void cmx_route_wait_cancelled(const struct cmx_route *route)
 	if (!cmx_route_is_over(route)) {
 		WRITE_ONCE(cmx_route_begun, cmx_route_begun + 1);
 		synchronize_rcu_tasks();
-		/* What the removing threads have done comes first. */
+		/* Ordered after the work of the removing threads */
 		smp_store_release(&cmx_route_ended, cmx_route_begun);
 	}
 	mutex_unlock(&cmx_route_mutex);

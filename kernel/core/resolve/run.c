@@ -109,7 +109,7 @@ static int cmx_query_wait_names(struct rdma_cmx_query *q)
 			       q->req.hints.refresh, &q->waiter);
 	if (ret) {
 		rdma_cmx_query_put(q);
-		/* Whoever was first has ended it. */
+		/* Cancel, deadline or this: the first has ended it. */
 		return cmx_query_advance(q, CMX_QUERY_NAMES,
 					 CMX_QUERY_RUNNING) ? ret : 0;
 	}

@@ -319,7 +319,7 @@ static int cmx_service_add(struct cmx_service_set *set, bool passive,
 			continue;
 		}
 		cmx_service_fill(&new, port, rec);
-		/* Who else offers it does not matter to who listens. */
+		/* A listener does not care which ports offer it. */
 		if (passive)
 			new.gid = new.sgid;
 		ret = cmx_service_insert(set, &new);
@@ -366,7 +366,7 @@ int cmx_services_merge(struct cmx_services *s, struct cmx_candidates *cands)
 			total = min(total + request->answer->count,
 				    CMX_MAX_SERVICES);
 		else if (request->error == -ENOMEM)
-			/* What is left would look complete. */
+			/* The rest would look complete. */
 			return -ENOMEM;
 		else if (!error)
 			error = request->error;

@@ -3,7 +3,7 @@
  * Users, who share the work queue fairly.
  *
  * A user is known while one of the user's queries waits for names, SAs or
- * neighbours. What such a query does once they have answered is a job. One
+ * neighbours. The work of such a query once they have answered is a job. One
  * job of a user runs at a time, and a user who has more of them goes to the
  * end of the work queue after each: a job waits for one job of each other
  * user, however many they have.

@@ -447,7 +447,7 @@ static void cmx_watch_device(struct ib_device *dev)
 	list_for_each_entry(w, &cmx_watches, node) {
 		if (!w->net || !rdma_dev_access_netns(dev, w->net))
 			continue;
-		/* What failed may work now. */
+		/* A query that failed may succeed now. */
 		w->fails = 0;
 		cmx_watch_pull(w, CMX_WATCH_SETTLE_MS +
 			       get_random_u32() % spread);

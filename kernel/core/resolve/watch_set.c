@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What a watch (watch.c) keeps of an answer, when that is another one, and how
- * long it waits. It keeps the set of its entries' hashes, 8 bytes each. The hash
- * is keyed: no name server can make two answers look the same. No state, process
- * context, may sleep.
+ * The answer of a watch (watch.c): how two of them are compared, and how long
+ * the watch waits. It keeps the set of its entries' hashes, 8 bytes each. The
+ * hash is keyed: no name server can make two answers look the same. No state,
+ * process context, may sleep.
  */
 #include <linux/errno.h>
 #include <linux/minmax.h>
@@ -35,9 +35,9 @@ bool cmx_watch_gone(int error, bool own_src)
 }
 
 /*
- * What makes an entry another one. Its source and device do not: they depend on
- * which SA was the first to know a service, and on routes. Without a padding that
- * has a value.
+ * The parts of an entry that count. Its source and device do not: they depend
+ * on which SA was the first to know a service, and on routes. Without a padding
+ * that has a value.
  */
 struct cmx_watch_key {
 	union rdma_cmx_sockaddr addr;

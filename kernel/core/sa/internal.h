@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What the files of sa.h share among themselves.
+ * Declarations that the files of sa.h share.
  *
  * Locks, outermost first:
  *

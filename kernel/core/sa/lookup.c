@@ -329,7 +329,7 @@ static void cmx_sa_lookup_step(struct cmx_sa_lookup *l)
 	}
 	again = l->retries;
 	late = time_after_eq(jiffies, l->deadline);
-	/* What nobody waits for any more must not change the SA, either. */
+	/* Without a waiter it must not change the SA, either. */
 	over = late || ((again || cmx_sa_query_changes(&l->key.query)) &&
 			!cmx_sched_wanted(&l->entity));
 	if (over) {

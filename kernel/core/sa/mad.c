@@ -330,7 +330,7 @@ void cmx_sa_mad_send(struct cmx_sa_lookup *l)
 		cmx_sa_mad_free(m);
 		goto unlock;
 	}
-	/* Who was through in the meantime could not cancel it yet. */
+	/* A lookup that ended meanwhile could not cancel it yet. */
 	spin_lock(&cmx_sa_lock);
 	if (l->entity.state == CMX_SCHED_GONE)
 		cmx_sa_mads_cancel(l);

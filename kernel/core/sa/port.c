@@ -346,7 +346,7 @@ int cmx_sa_ports_active(struct net *net,
  * @net: the network namespace
  *
  * A device may be shared with a namespace whose owner does not rule that of the
- * device: the owner may use it, but neither speak for it nor see all.
+ * device: the owner may use it, but neither advertise on it nor see all.
  *
  * Return: true if the user namespace of @net, or one below it, owns the network
  * namespace of the device.

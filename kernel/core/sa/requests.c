@@ -9,7 +9,7 @@
  * overtaking the start; answers come in without it.
  *
  * An answer is charged to the holder of all while a request has it (hold.c).
- * What the cache has needs no charge before the start: a call that ends with it
+ * A cached answer needs no charge before the start: a call that ends with it
  * waits for nothing.
  */
 #include "sa/internal.h"
@@ -62,7 +62,7 @@ static void cmx_sa_requests_refuse(struct cmx_sa_requests *requests, int error)
 
 /*
  * @answer is for @request, which takes a reference if its holder may have it.
- * What is refused stays with the others who want it.
+ * A refused answer stays with the other requests for it.
  */
 static void cmx_sa_request_hold(struct cmx_sa_request *request,
 				struct cmx_sa_answer *answer)
@@ -105,7 +105,7 @@ static void cmx_sa_request_done(struct cmx_sched_waiter *waiter, void *answer,
 	cmx_sa_requests_put(request->requests);
 }
 
-/* True if the answer is there. What comes after a refresh has begun is new. */
+/* True if the answer is there. After a refresh has begun it is new. */
 bool cmx_sa_request_cached(struct cmx_sa_request *request, struct net *net)
 {
 	if (request->refresh && request->port) {
@@ -183,7 +183,7 @@ void cmx_sa_request_release(struct cmx_sa_request *request)
 		cmx_sa_port_put(request->port);
 }
 
-/* Whatever is in its memory. A stop that comes before the start finds 0. */
+/* The memory may hold anything. A stop before the start finds 0. */
 void cmx_sa_requests_init(struct cmx_sa_requests *requests)
 {
 	mutex_init(&requests->lock);
@@ -197,7 +197,7 @@ void cmx_sa_requests_init(struct cmx_sa_requests *requests)
 	INIT_LIST_HEAD(&requests->held);
 }
 
-/* Whoever starts queries does so between begin and end. */
+/* Queries start between begin and end. */
 void cmx_sa_requests_begin(struct cmx_sa_requests *requests, kuid_t holder,
 			   void (*done)(struct cmx_sa_requests *requests))
 {

@@ -453,7 +453,7 @@ int rdma_cmx_set_cached_path(struct rdma_cm_id *id);
 /**
  * rdma_cmx_set_cached_path_tos - likewise, for an id with a type of service
  * @id: as for rdma_cmx_set_cached_path()
- * @tos: as given to rdma_set_service_type(), which does not tell others
+ * @tos: as given to rdma_set_service_type(), which does not report it
  *
  * Queries with rdma_cmx_query_attr.tos have left such a path in the cache. An SA
  * without QoS has the same one for all types of service.

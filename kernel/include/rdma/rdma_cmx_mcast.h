@@ -87,8 +87,8 @@ typedef void (*rdma_cmx_member_fn)(struct rdma_cmx_member *member,
  * pair. After RDMA_CM_EVENT_MULTICAST_ERROR a new membership joins anew.
  *
  * On RoCE v2 a full member joins by IGMP or MLD on the netdevice that the id is
- * bound to now, and leaves there. What the current user has of that is limited
- * by the module parameter groups_per_user; a thread of the kernel has no limit.
+ * bound to now, and leaves there. The module parameter groups_per_user limits
+ * these memberships of the current user; a thread of the kernel has no limit.
  *
  * Context: process, may sleep; takes the RTNL on RoCE; not in the event handler
  * of any id. It takes the handler lock of @id, so the caller holds no lock that
@@ -209,12 +209,13 @@ void rdma_cmx_leave_all(struct rdma_cm_id *id);
  *	return rdma_cmx_handler_end(id, ret);
  *
  * With memberships, a work item of rdma_cmx then leaves them all and destroys
- * the id, as after rdma_cmx_leave_all(), and its queue pair of rdma_create_qp(),
- * if any. Whoever frees the CQ and PD of one must know when, and rather does
- * all of this in its own work item. From this call on nobody uses the id or
- * a membership, and none of their callbacks is called, nor that of
- * rdma_cmx_join_many(). A join that is running in another thread uses the id: a
- * consumer with such threads returns 0 and destroys the id when they are through.
+ * the id, as after rdma_cmx_leave_all(), and its queue pair of
+ * rdma_create_qp(), if any. A consumer that frees the CQ and PD of one must
+ * know when, and rather does all of this in its own work item. From this call
+ * on nobody uses the id or a membership, and none of their callbacks is called,
+ * nor that of rdma_cmx_join_many(). A join that is running in another thread
+ * uses the id: a consumer with such threads returns 0 and destroys the id when
+ * they are through.
  *
  * Context: the event handler of @id.
  * Return: what the handler is to return: @ret, or 0 if rdma_cmx destroys @id.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* What the files of the resolver's commands share. */
+/* Declarations that the files of the resolver's commands share */
 #ifndef UCMX_RESOLVER_H
 #define UCMX_RESOLVER_H
 

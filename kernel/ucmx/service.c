@@ -2,7 +2,7 @@
 /*
  * Services that a file advertises: ADVERTISE, WITHDRAW and QUERY_ADVERTISED.
  *
- * Who takes a service out of the table of its file withdraws it. A query keeps
+ * A service is withdrawn once it is out of the table of its file. A query keeps
  * only the memory, by a reference. The service's mutex serialises queries and
  * the withdrawal. No memory of the caller is touched under it. The callback of
  * rdma_cmx takes no lock; it runs before ADVERTISE returns at the earliest, and
@@ -63,7 +63,7 @@ static void ucmx_service_event(struct rdma_cmx_service *service,
 		wake_up_interruptible_poll(&s->file->changes, EPOLLPRI);
 }
 
-/* What changes from now on is news. True if something was. */
+/* Clears the mark of a change. True if there was one. */
 static bool ucmx_service_seen(struct ucmx_service *s)
 {
 	if (!atomic_xchg(&s->changed, 0))
@@ -72,7 +72,7 @@ static bool ucmx_service_seen(struct ucmx_service *s)
 	return true;
 }
 
-/* A query has failed: what it would have reported is still news. */
+/* A query has failed: the change that it would report is marked again. */
 static void ucmx_service_unseen(struct ucmx_service *s)
 {
 	mutex_lock(&s->mutex);
@@ -309,7 +309,7 @@ int ucmx_query_advertised(struct ucmx_cmd *cmd)
 {
 	struct rdma_cmx_query_advertised *arg = cmd->buf;
 	struct ucmx_service *s;
-	bool news;
+	bool changed;
 	int ret;
 
 	if (arg->reserved)
@@ -322,9 +322,9 @@ int ucmx_query_advertised(struct ucmx_cmd *cmd)
 	if (!s)
 		return -ENOENT;
 	/* Before the ports are read: a later change is not missed. */
-	news = ucmx_service_seen(s);
+	changed = ucmx_service_seen(s);
 	ret = ucmx_advertised(cmd, s);
-	if (ret && news)
+	if (ret && changed)
 		ucmx_service_unseen(s);
 	ucmx_service_put(s);
 	return ret;

@@ -211,7 +211,7 @@ static time_t now(void)
 	return ts.tv_sec;
 }
 
-/* What an entry is for */
+/* Transport of an entry */
 struct cmx_ai_type {
 	uint32_t qp_type;
 	uint32_t port_space;

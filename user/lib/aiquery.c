@@ -348,8 +348,8 @@ int cmx_ai_request_init(struct cmx_ai_request *req, const char *node,
 }
 
 /*
- * NAME, NAME:PORT or NAME/PORT, as cmx prints it. What does not end with a
- * number is all name. The port is that number, 0 without one; 0 is no port.
+ * NAME, NAME:PORT or NAME/PORT, as cmx prints it. A text that does not end with
+ * a number is all name. The port is that number, 0 without one; 0 is no port.
  */
 int cmx_device_parse(const char *text, size_t *len, uint32_t *port)
 {

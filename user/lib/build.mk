@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# librdmacmx: shared and static library, pkg-config file. What the name helper
-# knows about names is compiled in here too.
+# librdmacmx: shared and static library, pkg-config file. It contains the name
+# helper's code for names, too.
 
 lib_dir := $(O)/user/lib
 lib_so := $(lib_dir)/librdmacmx.so.1

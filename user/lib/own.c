@@ -98,7 +98,7 @@ static uint8_t *unit_make(const void *obj)
 
 /*
  * Address and handle of a new object may be those of one that is gone, of which
- * a child of fork() has a copy. The number tells them apart.
+ * a child of fork() has a copy. The number distinguishes them.
  */
 static uint16_t number;
 CMX_MEM_ATOMIC(number)

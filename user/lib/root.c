@@ -8,7 +8,7 @@
  * remembers the root that it was loaded from, and loads nothing from another
  * one.
  *
- * Device and inode tell a root. The number of its mount is not compared: it
+ * Device and inode identify a root. The number of its mount is not compared: it
  * differs also after a plain unshare(CLONE_NEWNS), where nothing else does.
  */
 #define _GNU_SOURCE
@@ -50,7 +50,7 @@ int cmx_root_check(void)
 }
 
 /*
- * dlopen(), NULL with ELIBACC. What it loads may have constructors that open
+ * dlopen(), NULL with ELIBACC. The object may have constructors that open
  * files: a thread that ended there would leave the dynamic loader locked.
  */
 void *cmx_load(const char *name, int flags)
@@ -59,7 +59,7 @@ void *cmx_load(const char *name, int flags)
 	int cancel;
 
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-	/* What the program has already comes from no file. */
+	/* A library that the program has already comes from no file. */
 	handle = dlopen(name, flags | RTLD_NOLOAD);
 	if (!handle && !cmx_root_check())
 		handle = dlopen(name, flags);

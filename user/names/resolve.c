@@ -67,8 +67,8 @@ static bool alarm_start(long timeout)
 }
 
 /*
- * Returns 0 or an errno. Other services than these two may ask a daemon of the
- * host by a socket: nscd, systemd-resolved.
+ * Returns 0 or an errno. Other services than these two may query a daemon of
+ * the host by a socket: nscd, systemd-resolved.
  */
 static int netns_enter(const struct cmx_netns *ns, const char **what)
 {

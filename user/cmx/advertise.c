@@ -144,7 +144,7 @@ static int option_parse(struct advertise *adv, int option, const char *text)
 		if (!wide_parse(text, UINT16_MAX, &value) || !value)
 			return misuse("--port '%s': a number from 1 to 65535",
 				      text);
-		/* What rdma_cm listens on for it */
+		/* The service id that rdma_cm listens on for it */
 		adv->attr.id = (uint64_t)RDMA_PS_TCP << 16 | value;
 		return CMX_OK;
 	default:	/* 'k' */
@@ -163,7 +163,7 @@ static int name_parse(struct advertise *adv, const char *name)
 		return misuse("'%s' has %zu bytes: a name has 1 to %d", name,
 			      strlen(name), NAME_MAX_LEN);
 	adv->attr.name = name;
-	/* Who queries a number queries an id. */
+	/* A query for a number is one for an id. */
 	if (wide_parse(name, UINT64_MAX, &number)) {
 		if (!number || (adv->attr.id && adv->attr.id != number))
 			return misuse("'%s' is found as a service id: give a "

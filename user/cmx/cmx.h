@@ -83,8 +83,8 @@ const char *space_text(int port_space);
 const char *device_text(const struct rdma_addrinfo *ai, char text[80]);
 
 /*
- * What @form needs to use exactly the port and GID of an entry of @list, the
- * first with a device: "nccl", "ucx" or "perftest". An exit code.
+ * Print the settings by which @form ("nccl", "ucx" or "perftest") uses exactly
+ * the port and GID of the first entry of @list with a device. An exit code.
  */
 bool env_known(const char *form);
 int env_print(const char *form, const struct rdma_addrinfo *list);

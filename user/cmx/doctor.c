@@ -8,10 +8,10 @@
  * So no text reaches the terminal with control characters in it, and no name a
  * command without quotes.
  *
- * Who runs the command may be logged in by the interface that it is about, and
- * have his files behind the driver. So no command takes an interface down or
- * apart, an address or a route away, or a driver out: there it shows more of the
- * cause, and the comment says what to do.
+ * The user may be logged in by the interface in question, and have files behind
+ * the driver. So no command takes an interface down or apart, an address or a
+ * route away, or a driver out: there it shows more of the cause, and the
+ * comment says what to do.
  */
 #define _GNU_SOURCE
 #include <getopt.h>

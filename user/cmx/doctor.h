@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What the parts of cmx doctor share: the list of checks, and what the checks
- * of the ports found for those of a destination. One thread, no locks.
+ * Declarations that the parts of cmx doctor share: the list of checks, and the
+ * findings of the ports' checks for those of a destination. One thread, no
+ * locks.
  */
 #ifndef CMX_DOCTOR_H
 #define CMX_DOCTOR_H
@@ -101,13 +102,13 @@ const struct port *port_of_netdev(const struct doctor *doctor,
 bool netdev_has_address(const char *netdev);
 bool netdev_owns_address(const char *netdev, const struct sockaddr *addr);
 /*
- * Is @gid made of an address of @netdev, or of its MAC address? That tells an
- * interface from one of the same name in another network namespace: sysfs shows
- * the names of all.
+ * Is @gid made of an address of @netdev, or of its MAC address? An interface of
+ * the same name in another network namespace has another one: sysfs shows the
+ * names of all.
  */
 bool netdev_has_gid(const char *netdev, const struct in6_addr *gid);
 
-/* What a network interface is: "bridge", "bond", "vlan", "macvlan", "vrf", ... */
+/* The kind of a network interface: "bridge", "bond", "vlan", "vrf", ... */
 void netdev_kind(const char *netdev, char kind[32]);
 /* Below VLANs, whatever they are above: @netdev itself when it is no VLAN */
 void netdev_below_vlans(const char *netdev, char lower[IF_NAMESIZE]);

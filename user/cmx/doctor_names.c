@@ -117,8 +117,8 @@ static void user_check(struct doctor *doctor)
 }
 
 /*
- * Any answer but ENOKEY and a malformed one is good: the helper has run. This
- * name asks no server where /etc/hosts has it.
+ * Any answer but ENOKEY and a malformed one is good: the helper has run. A name
+ * in /etc/hosts needs no server.
  */
 static void lookup_check(struct doctor *doctor)
 {
@@ -159,7 +159,7 @@ static void lookup_check(struct doctor *doctor)
 
 void doctor_names(struct doctor *doctor)
 {
-	/* In other namespaces than the host's the kernel asks no helper. */
+	/* In other namespaces than the host's the kernel starts no helper. */
 	if (doctor->elsewhere) {
 		check_add(doctor, CHECK_OK, "names-helper",
 			  "in this namespace the library looks up names itself");

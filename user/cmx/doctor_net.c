@@ -233,7 +233,7 @@ static void attr_add(struct message *msg, int type, const void *data,
 }
 
 /* 0 and a reply of the wanted type in @reply, or an errno */
-static int ask(struct message *msg, int type, void *reply, size_t size)
+static int request(struct message *msg, int type, void *reply, size_t size)
 {
 	const struct timeval limit = { .tv_sec = 2 };
 	const struct nlmsghdr *head = reply;
@@ -286,7 +286,8 @@ void netdev_kind(const char *netdev, char kind[32])
 	const struct rtattr *attr;
 
 	strcpy(kind, "interface");
-	if (!msg.link.ifi_index || ask(&msg, RTM_NEWLINK, reply, sizeof(reply)))
+	if (!msg.link.ifi_index ||
+	    request(&msg, RTM_NEWLINK, reply, sizeof(reply)))
 		return;
 	attr = attr_find(IFLA_RTA(NLMSG_DATA(head)),
 			 IFLA_PAYLOAD(head), IFLA_LINKINFO);
@@ -318,7 +319,7 @@ static int route_ask(const struct sockaddr *addr, uint32_t oif,
 		oif = ((const struct sockaddr_in6 *)addr)->sin6_scope_id;
 	if (oif)
 		attr_add(&msg, RTA_OIF, &oif, sizeof(oif));
-	return ask(&msg, RTM_NEWROUTE, reply, size);
+	return request(&msg, RTM_NEWROUTE, reply, size);
 }
 
 int route_find(const struct sockaddr *addr, const char *vrf,
@@ -574,7 +575,7 @@ const char *neighbour_state(const struct route *route)
 
 	data = address_of((const void *)&route->next, &len);
 	attr_add(&msg, NDA_DST, data, len);
-	if (ask(&msg, RTM_NEWNEIGH, reply, sizeof(reply)))
+	if (request(&msg, RTM_NEWNEIGH, reply, sizeof(reply)))
 		return NULL;
 	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (ndm->ndm_state & names[i].bit)

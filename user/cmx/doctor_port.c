@@ -3,8 +3,8 @@
  * cmx doctor: the RDMA devices and their ports. Namespace mode, verbs device
  * files, state, network interfaces, GIDs.
  *
- * A port that nobody has configured may be down. What is configured, that is
- * has an address, must be up; and one port must be usable.
+ * A port that nobody has configured may be down. A port that has an address
+ * must be up, and one port must be usable.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -287,7 +287,7 @@ void passed_mend(struct doctor *doctor, const struct port *port,
 			   upper);
 }
 
-/* What took the interface of a port that has no address */
+/* The master of the interface of a port that has no address */
 static void netdev_taken(struct doctor *doctor, struct port *port)
 {
 	char master[IF_NAMESIZE], kind[32], name[QUOTED_MAX];

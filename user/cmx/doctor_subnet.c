@@ -17,7 +17,7 @@
 
 #define PORT	"/sys/class/infiniband/%s/ports/%u"
 /* No service has this name; that there is none is an answer. */
-#define SERVICE	"cmx-doctor-asks"
+#define SERVICE	"cmx-doctor-query"
 
 static bool pkey_has(const struct port *port, unsigned long pkey)
 {
@@ -132,7 +132,7 @@ static bool sa_check(struct doctor *doctor, const struct port *port)
 }
 
 static bool port_check(struct doctor *doctor, const struct port *port,
-		       bool ask)
+		       bool query)
 {
 	char text[32];
 
@@ -147,7 +147,7 @@ static bool port_check(struct doctor *doctor, const struct port *port,
 	check_add(doctor, CHECK_OK, "sm", "%s/%u: the subnet manager has LID %lu",
 		  port->device, port->number, strtoul(text, NULL, 0));
 	pkey_check(doctor, port);
-	return !ask || sa_check(doctor, port);
+	return !query || sa_check(doctor, port);
 }
 
 void doctor_subnet(struct doctor *doctor)

@@ -241,7 +241,7 @@ static void unreached(struct doctor *doctor, const struct sockaddr *dst)
 	check_add(doctor, CHECK_WRONG, "route-device",
 		  "%s: the route leaves by %s, which has no RDMA device", addr,
 		  route.netdev);
-	/* Who is logged in from there would not be any more. */
+	/* A login from there would end. */
 	check_mend(doctor, "rdma link show    # then an address that one of these reaches");
 }
 

@@ -36,7 +36,7 @@ struct nvme {
 	bool json;
 };
 
-/* What a name stands for now */
+/* The present answer for a name */
 struct answer {
 	struct nvme_paths want;
 	struct nvme_paths unreached;	/* by any device now */
@@ -289,10 +289,10 @@ static bool has_source(const struct nvme_paths *paths, const char *source)
 
 /*
  * Remove the controllers whose address the name has no longer, but only those
- * whose namespaces the controllers of @joined serve: a wrong answer, or one that
- * comes before the namespaces are found, must not take a disk away. An address
- * that no device reaches now is one of the name all the same. If one device is
- * asked for, the answer says nothing of the others' paths.
+ * whose namespaces the controllers of @joined serve: a wrong answer, or one
+ * that comes before the namespaces are found, must not take a disk away. An
+ * address that no device reaches now is one of the name all the same. With a
+ * requested device, the answer says nothing of the others' paths.
  */
 static void paths_remove(const struct nvme *nvme, const struct answer *answer,
 			 const struct nvme_paths *joined)
@@ -335,7 +335,7 @@ static int connect_follow(const struct nvme *nvme)
 	sigprocmask(SIG_BLOCK, &signals, NULL);
 	do {
 		if (!answer_get(nvme, &answer, why)) {
-			/* The same one each round is no news. */
+			/* The same one is reported once. */
 			if (strcmp(why, last))
 				failure("%s: %s", nvme->node, why);
 			strcpy(last, why);

@@ -3,7 +3,7 @@
  * cmx stat --prometheus: the counters in the text format of Prometheus, for
  * the folder that node_exporter reads. A file there is replaced as a whole:
  * node_exporter must not read a half. The folder may be below one of another
- * user's, who turns names into links while root writes: it is opened once, and
+ * user, who replaces names by links while root writes: it is opened once, and
  * for root no part of its path may be a link.
  */
 #define _GNU_SOURCE
@@ -20,7 +20,7 @@
 #include "cmx.h"
 #include "stat.h"
 
-/* What shrinks is a gauge; rdma_cmx(4) says what each is. */
+/* A value that can shrink is a gauge; rdma_cmx(4) says which. */
 static bool is_gauge(const char *name)
 {
 	return !strncmp(name, "live_", 5) || !strcmp(name, "sa_cached") ||

@@ -3,6 +3,14 @@
  * reports, what other roots and namespaces may do, addresses, options, memory
  * that is read-only. Sizes and unknown bits are in abi_sizes.c.
  */
+#include <rdma/ib_user_sa.h>
+#include <rdma/ib_user_verbs.h>
+/* Without padding on 32 and on 64 bits, all fields lie at the same offsets. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic error "-Wpadded"
+#include <rdma/rdma_cmx_ioctl.h>
+#pragma GCC diagnostic pop
+
 #include "ioctl.h"
 
 #include <sched.h>

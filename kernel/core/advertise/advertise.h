@@ -82,7 +82,7 @@ enum cmx_record_op {
 };
 
 /**
- * struct cmx_record - the record of a service at one port
+ * struct cmx_port_record - the record of a service at one port
  * @ref: of the service's list, of the queued work item, and of @op
  * @node: in the service's list; empty once it has ended
  * @service: the service, with a reference
@@ -110,7 +110,7 @@ enum cmx_record_op {
  * @due: when to set it the next time
  * @backoff: milliseconds to wait after the next failure
  */
-struct cmx_record {
+struct cmx_port_record {
 	refcount_t ref;
 	struct list_head node;
 	struct rdma_cmx_service *service;
@@ -144,9 +144,9 @@ extern struct mutex cmx_service_lock;
 void cmx_service_put(struct rdma_cmx_service *s);
 void cmx_service_report(struct rdma_cmx_service *s,
 			const struct rdma_cmx_service_event *event);
-bool cmx_service_claimed(const struct cmx_record *record, u16 pkey,
+bool cmx_service_claimed(const struct cmx_port_record *record, u16 pkey,
 			 bool *passes);
-void cmx_service_unclaimed(const struct cmx_record *record);
+void cmx_service_unclaimed(const struct cmx_port_record *record);
 void cmx_service_ended(struct rdma_cmx_service *s);
 void cmx_service_wake(void);
 int cmx_advertise_init(void);
@@ -154,12 +154,12 @@ void cmx_advertise_exit(void);
 
 /* record.c; those with "Under the lock" need cmx_service_lock. */
 int cmx_record_add(struct rdma_cmx_service *s, struct cmx_sa_port *port);
-void cmx_record_kick(struct cmx_record *r, unsigned long delay);
-void cmx_record_state(const struct cmx_record *r,
+void cmx_record_kick(struct cmx_port_record *r, unsigned long delay);
+void cmx_record_state(const struct cmx_port_record *r,
 		      struct rdma_cmx_service_port *port);
-void cmx_record_use(struct cmx_record *r, bool usable);
-void cmx_record_end(struct cmx_record *r, unsigned int ms);
-void cmx_record_go(struct cmx_record *r, unsigned int ms);
+void cmx_record_use(struct cmx_port_record *r, bool usable);
+void cmx_record_end(struct cmx_port_record *r, unsigned int ms);
+void cmx_record_go(struct cmx_port_record *r, unsigned int ms);
 bool cmx_record_pkey(const struct cmx_sa_port *port, u16 wanted, u16 *pkey);
 bool cmx_records_none(void);
 bool cmx_records_going(void);

@@ -37,7 +37,7 @@ static struct workqueue_struct *cmx_record_wq;
 static atomic_t cmx_records = ATOMIC_INIT(0);
 static atomic_t cmx_going = ATOMIC_INIT(0);	/* of ports that are removed */
 
-static void cmx_record_put(struct cmx_record *r)
+static void cmx_record_put(struct cmx_port_record *r)
 {
 	if (!refcount_dec_and_test(&r->ref))
 		return;
@@ -53,7 +53,7 @@ static void cmx_record_put(struct cmx_record *r)
  * The work runs after @delay instead of whenever it would. Under the lock, or
  * with a reference: a record that has ended does nothing any more.
  */
-void cmx_record_kick(struct cmx_record *r, unsigned long delay)
+void cmx_record_kick(struct cmx_port_record *r, unsigned long delay)
 {
 	refcount_inc(&r->ref);
 	if (mod_delayed_work(cmx_record_wq, &r->work, delay))
@@ -96,7 +96,7 @@ bool cmx_record_pkey(const struct cmx_sa_port *port, u16 wanted, u16 *pkey)
 	return !ib_get_cached_pkey(dev, num, 0, pkey) && *pkey & 0x7fff;
 }
 
-static void cmx_record_query(const struct cmx_record *r,
+static void cmx_record_query(const struct cmx_port_record *r,
 			     struct cmx_sa_query *q)
 {
 	struct cmx_sa_service_rec *rec = (void *)q->rec;
@@ -136,7 +136,8 @@ static void cmx_record_query(const struct cmx_record *r,
 static void cmx_record_done(struct cmx_sched_waiter *waiter, void *answer,
 			    int error)
 {
-	struct cmx_record *r = container_of(waiter, struct cmx_record, waiter);
+	struct cmx_port_record *r = container_of(waiter, struct cmx_port_record,
+						 waiter);
 	const struct cmx_sa_service_rec *rec;
 	const struct cmx_sa_answer *records = answer;
 
@@ -159,7 +160,7 @@ static void cmx_record_done(struct cmx_sched_waiter *waiter, void *answer,
 }
 
 /* Under the lock. Returns 0; or an errno, then nothing is outstanding. */
-static int cmx_record_start(struct cmx_record *r, enum cmx_record_op op)
+static int cmx_record_start(struct cmx_port_record *r, enum cmx_record_op op)
 {
 	struct cmx_sa_query q;
 	int ret;
@@ -180,7 +181,7 @@ static int cmx_record_start(struct cmx_record *r, enum cmx_record_op op)
 }
 
 /* @event is reported once the lock is given back. */
-static void cmx_record_report(struct cmx_record *r,
+static void cmx_record_report(struct cmx_port_record *r,
 			      enum rdma_cmx_service_event_type type, int status,
 			      struct rdma_cmx_service_event *event)
 {
@@ -191,7 +192,7 @@ static void cmx_record_report(struct cmx_record *r,
 	r->reported = type;
 }
 
-static void cmx_record_failed(struct cmx_record *r, int error,
+static void cmx_record_failed(struct cmx_port_record *r, int error,
 			      struct rdma_cmx_service_event *event)
 {
 	r->confirmed = false;
@@ -204,7 +205,7 @@ static void cmx_record_failed(struct cmx_record *r, int error,
 	cmx_record_report(r, RDMA_CMX_SERVICE_FAILED, error, event);
 }
 
-static void cmx_record_is_set(struct cmx_record *r,
+static void cmx_record_is_set(struct cmx_port_record *r,
 			      struct rdma_cmx_service_event *event)
 {
 	u32 lease = min(r->service->lease, r->answer_lease);
@@ -226,7 +227,7 @@ static void cmx_record_is_set(struct cmx_record *r,
 }
 
 /* The outcome of the query; nothing is outstanding afterwards. */
-static void cmx_record_answer(struct cmx_record *r,
+static void cmx_record_answer(struct cmx_port_record *r,
 			      struct rdma_cmx_service_event *event)
 {
 	enum cmx_record_op op = r->op;
@@ -251,7 +252,7 @@ static void cmx_record_answer(struct cmx_record *r,
 }
 
 /* The port is not active; an event will say when it is. */
-static void cmx_record_down(struct cmx_record *r,
+static void cmx_record_down(struct cmx_port_record *r,
 			    struct rdma_cmx_service_event *event)
 {
 	r->confirmed = false;
@@ -264,7 +265,7 @@ static void cmx_record_down(struct cmx_record *r,
 }
 
 /* Is it to be set now? Otherwise the work runs again when it is. */
-static bool cmx_record_is_due(struct cmx_record *r)
+static bool cmx_record_is_due(struct cmx_port_record *r)
 {
 	u32 generation = cmx_sa_port_generation(r->port);
 
@@ -286,7 +287,7 @@ static bool cmx_record_is_due(struct cmx_record *r)
 }
 
 /* Sets it, after it has deleted what it was before under another key. */
-static void cmx_record_set(struct cmx_record *r,
+static void cmx_record_set(struct cmx_port_record *r,
 			   struct rdma_cmx_service_event *event)
 {
 	struct ib_device *dev = cmx_sa_port_dev(r->port);
@@ -329,7 +330,7 @@ static void cmx_record_set(struct cmx_record *r,
 }
 
 /* Off the service: its last work, of which @r->ref has a share, goes on. */
-static void cmx_record_ended(struct cmx_record *r)
+static void cmx_record_ended(struct cmx_port_record *r)
 {
 	struct rdma_cmx_service *s = r->service;
 	bool claimed = r->claimed;
@@ -347,7 +348,7 @@ static void cmx_record_ended(struct cmx_record *r)
 }
 
 /* Nothing is outstanding. */
-static void cmx_record_ending(struct cmx_record *r,
+static void cmx_record_ending(struct cmx_port_record *r,
 			      struct rdma_cmx_service_event *event)
 {
 	int ret;
@@ -370,7 +371,7 @@ static void cmx_record_ending(struct cmx_record *r,
 }
 
 /* True if nothing is outstanding (any more). */
-static bool cmx_record_idle(struct cmx_record *r,
+static bool cmx_record_idle(struct cmx_port_record *r,
 			    struct rdma_cmx_service_event *event)
 {
 	if (r->op == CMX_RECORD_NONE)
@@ -394,7 +395,7 @@ static bool cmx_record_idle(struct cmx_record *r,
 	return true;
 }
 
-static void cmx_record_step(struct cmx_record *r,
+static void cmx_record_step(struct cmx_port_record *r,
 			    struct rdma_cmx_service_event *event)
 {
 	if (list_empty(&r->node) || !cmx_record_idle(r, event))
@@ -409,8 +410,8 @@ static void cmx_record_step(struct cmx_record *r,
 
 static void cmx_record_work(struct work_struct *work)
 {
-	struct cmx_record *r = container_of(to_delayed_work(work),
-					    struct cmx_record, work);
+	struct cmx_port_record *r = container_of(to_delayed_work(work),
+						 struct cmx_port_record, work);
 	struct rdma_cmx_service_event event = {};
 
 	mutex_lock(&cmx_service_lock);
@@ -422,7 +423,7 @@ static void cmx_record_work(struct work_struct *work)
 }
 
 /* Under the lock. Where it is, for the service's owner. */
-void cmx_record_state(const struct cmx_record *r,
+void cmx_record_state(const struct cmx_port_record *r,
 		      struct rdma_cmx_service_port *port)
 {
 	memset(port, 0, sizeof(*port));
@@ -443,7 +444,7 @@ void cmx_record_state(const struct cmx_record *r,
 }
 
 /* Under the lock. The port goes up or down, or had an event. */
-void cmx_record_use(struct cmx_record *r, bool usable)
+void cmx_record_use(struct cmx_port_record *r, bool usable)
 {
 	if (usable && r->reported == RDMA_CMX_SERVICE_LOST)
 		r->reported = 0;
@@ -452,7 +453,7 @@ void cmx_record_use(struct cmx_record *r, bool usable)
 }
 
 /* Under the lock. It ends within @ms milliseconds. */
-void cmx_record_end(struct cmx_record *r, unsigned int ms)
+void cmx_record_end(struct cmx_port_record *r, unsigned int ms)
 {
 	unsigned long deadline = jiffies + msecs_to_jiffies(ms);
 
@@ -463,7 +464,7 @@ void cmx_record_end(struct cmx_record *r, unsigned int ms)
 }
 
 /* Likewise, and the removal of its port waits for that. */
-void cmx_record_go(struct cmx_record *r, unsigned int ms)
+void cmx_record_go(struct cmx_port_record *r, unsigned int ms)
 {
 	if (!r->going)
 		atomic_inc(&cmx_going);
@@ -478,7 +479,7 @@ void cmx_record_go(struct cmx_record *r, unsigned int ms)
  */
 int cmx_record_add(struct rdma_cmx_service *s, struct cmx_sa_port *port)
 {
-	struct cmx_record *r;
+	struct cmx_port_record *r;
 
 	r = kzalloc(sizeof(*r), GFP_KERNEL);
 	if (!r)

@@ -92,11 +92,11 @@ static bool cmx_same_partition(u16 a, u16 b)
  * Under the lock. Has another service @pkey on the port of @record, with the
  * same id? @passes: yes, but it is about to end.
  */
-bool cmx_service_claimed(const struct cmx_record *record, u16 pkey,
+bool cmx_service_claimed(const struct cmx_port_record *record, u16 pkey,
 			 bool *passes)
 {
 	const struct rdma_cmx_service *s = record->service, *other;
-	const struct cmx_record *r;
+	const struct cmx_port_record *r;
 
 	hash_for_each_possible(cmx_services, other, hash,
 			       cmx_service_hash(s->id)) {
@@ -114,10 +114,10 @@ bool cmx_service_claimed(const struct cmx_record *record, u16 pkey,
 }
 
 /* Under the lock. Those that @record stood in the way of may go on. */
-void cmx_service_unclaimed(const struct cmx_record *record)
+void cmx_service_unclaimed(const struct cmx_port_record *record)
 {
 	struct rdma_cmx_service *s = record->service, *other;
-	struct cmx_record *r;
+	struct cmx_port_record *r;
 
 	hash_for_each_possible(cmx_services, other, hash,
 			       cmx_service_hash(s->id)) {
@@ -153,10 +153,10 @@ static bool cmx_service_fits(const struct rdma_cmx_service *s,
 }
 
 /* Under the lock: the record of @s on @port that goes on, or NULL. */
-static struct cmx_record *cmx_service_record(struct rdma_cmx_service *s,
-					     const struct cmx_sa_port *port)
+static struct cmx_port_record *cmx_service_record(struct rdma_cmx_service *s,
+						  const struct cmx_sa_port *port)
 {
-	struct cmx_record *r;
+	struct cmx_port_record *r;
 
 	list_for_each_entry(r, &s->records, node) {
 		if (r->port == port && !r->ending)
@@ -183,7 +183,7 @@ static void cmx_service_port(struct rdma_cmx_service *s,
 			     struct cmx_sa_port *port,
 			     enum cmx_sa_change change)
 {
-	struct cmx_record *r = cmx_service_record(s, port);
+	struct cmx_port_record *r = cmx_service_record(s, port);
 
 	switch (change) {
 	case CMX_SA_UP:
@@ -299,7 +299,7 @@ void cmx_service_ended(struct rdma_cmx_service *s)
 static bool cmx_service_exists(const struct rdma_cmx_service *s)
 {
 	const struct rdma_cmx_service *other;
-	const struct cmx_record *r;
+	const struct cmx_port_record *r;
 	u16 pkey;
 
 	hash_for_each_possible(cmx_services, other, hash,
@@ -451,7 +451,7 @@ EXPORT_SYMBOL_GPL(rdma_cmx_advertise_for);
 
 void rdma_cmx_withdraw(struct rdma_cmx_service *s)
 {
-	struct cmx_record *r;
+	struct cmx_port_record *r;
 
 	/* No callback after this. */
 	mutex_lock(&s->report_lock);
@@ -472,7 +472,7 @@ EXPORT_SYMBOL_GPL(rdma_cmx_withdraw);
 void rdma_cmx_service_get_state(struct rdma_cmx_service *s,
 				struct rdma_cmx_service_state *state)
 {
-	struct cmx_record *r;
+	struct cmx_port_record *r;
 
 	memset(state, 0, sizeof(*state));
 	mutex_lock(&cmx_service_lock);
@@ -494,7 +494,7 @@ unsigned int rdma_cmx_service_get_ports(struct rdma_cmx_service *s,
 					struct rdma_cmx_service_port *ports,
 					unsigned int room)
 {
-	const struct cmx_record *r;
+	const struct cmx_port_record *r;
 	unsigned int n = 0;
 
 	mutex_lock(&cmx_service_lock);

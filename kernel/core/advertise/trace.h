@@ -41,7 +41,7 @@ TRACE_EVENT(cmx_withdraw,
 
 /* A query for a record has ended: op 1 set it, 2 deleted it. */
 TRACE_EVENT(cmx_record,
-	    TP_PROTO(const struct cmx_record *r, int error),
+	    TP_PROTO(const struct cmx_port_record *r, int error),
 	    TP_ARGS(r, error),
 	    TP_STRUCT__entry(__field(const void *, service)
 			     __string(dev,

@@ -336,8 +336,8 @@ static struct cmx_lookup *cmx_lookup_alloc(const char *name,
  * cmx_names_forget() comes first. -EAGAIN: the user has too many lookups
  * waiting. @refresh: no cached answer; that of a lookup which has begun will do.
  */
-int cmx_names_lookup(const char *name, const struct net *net, kuid_t uid,
-		     bool refresh, struct cmx_sched_waiter *waiter)
+int cmx_names_wait(const char *name, const struct net *net, kuid_t uid,
+		   bool refresh, struct cmx_sched_waiter *waiter)
 {
 	struct cmx_lookup *l;
 	int ret;

@@ -57,8 +57,8 @@ void cmx_answer_release(struct cmx_answer *answer);
 bool cmx_name_valid(const char *name);
 int cmx_names_cached(const char *name, const struct net *net,
 		     struct cmx_answer *answer);
-int cmx_names_lookup(const char *name, const struct net *net, kuid_t uid,
-		     bool refresh, struct cmx_sched_waiter *waiter);
+int cmx_names_wait(const char *name, const struct net *net, kuid_t uid,
+		   bool refresh, struct cmx_sched_waiter *waiter);
 bool cmx_names_forget(struct cmx_sched_waiter *waiter);
 int cmx_names_init(void);
 void cmx_names_stop(void);

@@ -503,9 +503,9 @@ bool cmx_device_hinted(const struct cmx_hints *h,
  * The first device of @net that @fn takes, with a reference of its registration,
  * or NULL. A device on the list has one, so this gets another.
  */
-struct ib_device *cmx_device_get(const struct net *net,
-				 bool (*fn)(struct ib_device *ibdev, void *arg),
-				 void *arg)
+struct ib_device *cmx_device_first(const struct net *net,
+				   bool (*fn)(struct ib_device *ibdev, void *arg),
+				   void *arg)
 {
 	struct ib_device *found = NULL;
 	struct cmx_ibdev *dev;

@@ -25,7 +25,7 @@ struct ib_device *rdma_cmx_entry_device(const struct rdma_cmx_entry *entry,
 {
 	if (!entry->port_num)
 		return NULL;
-	return cmx_device_get(net, cmx_entry_is, (void *)entry);
+	return cmx_device_first(net, cmx_entry_is, (void *)entry);
 }
 EXPORT_SYMBOL_GPL(rdma_cmx_entry_device);
 
@@ -112,10 +112,10 @@ struct ib_device *rdma_cmx_netdev_device(struct net_device *ndev)
 	struct cmx_netdev want = { .ndev = ndev };
 	struct ib_device *ibdev;
 
-	ibdev = cmx_device_get(dev_net(ndev), cmx_device_has_netdev, &want);
+	ibdev = cmx_device_first(dev_net(ndev), cmx_device_has_netdev, &want);
 	if (ibdev)
 		return ibdev;
 	want.above = true;
-	return cmx_device_get(dev_net(ndev), cmx_device_has_netdev, &want);
+	return cmx_device_first(dev_net(ndev), cmx_device_has_netdev, &want);
 }
 EXPORT_SYMBOL_GPL(rdma_cmx_netdev_device);

@@ -104,9 +104,9 @@ static int cmx_query_wait_names(struct rdma_cmx_query *q)
 	if (!cmx_query_advance(q, CMX_QUERY_RUNNING, CMX_QUERY_NAMES))
 		return 0;
 	kref_get(&q->ref);
-	ret = cmx_names_lookup(q->node, q->req.hints.net,
-			       cmx_query_names_user(q),
-			       q->req.hints.refresh, &q->waiter);
+	ret = cmx_names_wait(q->node, q->req.hints.net,
+			     cmx_query_names_user(q), q->req.hints.refresh,
+			     &q->waiter);
 	if (ret) {
 		rdma_cmx_query_put(q);
 		/* Cancel, deadline or this: the first has ended it. */

@@ -11,6 +11,7 @@
  *	device.c	(RDMA device of that source),
  *	rail.c		(interfaces of the device that the caller wants) and
  *	paths.c		(path records of an InfiniBand port)
+ *	path_query.c	(the SA query for them)
  *	neigh.c		(neighbours whose GID a path needs)
  *	result.c	the list that comes out, put in order
  *
@@ -421,12 +422,14 @@ static inline const struct cmx_dest *cmx_path_to(const struct cmx_paths *r,
 /* Where the destination of a path record is on the wire. */
 #define CMX_PATH_DGID	8
 
-/* paths.c */
+/* path_query.c */
 void cmx_path_set_class(struct sa_path_rec *rec, const struct sockaddr *src,
 			u8 tos);
 void cmx_path_query(struct cmx_sa_query *q, struct sa_path_rec *rec,
 		    sa_family_t family, bool qos,
 		    const struct ib_path_rec_data *limit);
+
+/* paths.c */
 int cmx_paths_init(struct cmx_paths *r, const struct cmx_hints *h,
 		   const struct cmx_dest *dests, u32 n);
 bool cmx_paths_cached(struct cmx_paths *r);

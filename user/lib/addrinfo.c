@@ -61,9 +61,10 @@ entry_from_kern(const struct rdma_cmx_ai_entry *raw)
 	const char *route = (const char *)raw + raw->header_len;
 	const char *connect = route + raw->route_len;
 	const char *canon = connect + padded(raw->connect_len);
-	struct rdma_cmx_ai_entry e;
+	const struct rdma_cmx_ai_entry *e = raw;
+	struct rdma_cmx_ai_entry whole;
 	struct cmx_ai *new;
-	char **name;
+	char *name;
 
 	if (raw->header_len % 8 ||
 	    raw->len < (uint64_t)raw->header_len + raw->route_len +
@@ -71,7 +72,11 @@ entry_from_kern(const struct rdma_cmx_ai_entry *raw)
 		errno = EPROTO;
 		return NULL;
 	}
-	cmx_grown_copy(&e, sizeof(e), raw, raw->header_len);
+	/* Of an older kernel: the fields that it does not know are 0. */
+	if (raw->header_len < sizeof(*raw)) {
+		cmx_grown_copy(&whole, sizeof(whole), raw, raw->header_len);
+		e = &whole;
+	}
 	/* Not calloc(), which takes a lock to get memory that we fill anyhow. */
 	new = malloc(sizeof(*new));
 	if (!new)
@@ -83,38 +88,42 @@ entry_from_kern(const struct rdma_cmx_ai_entry *raw)
 	}
 	*new = (struct cmx_ai){
 		.ai = {
-			.ai_flags = e.ai_flags,
-			.ai_family = e.family,
-			.ai_qp_type = e.qp_type,
-			.ai_port_space = e.port_space,
+			.ai_flags = e->ai_flags,
+			.ai_family = e->family,
+			.ai_qp_type = e->qp_type,
+			.ai_port_space = e->port_space,
 		},
-		.ibdev_index = e.ibdev_index,
-		.port_num = e.port_num,
-		.gid_index = e.gid_index,
-		.gid_type = e.gid_type,
+		.ibdev_index = e->ibdev_index,
+		.port_num = e->port_num,
+		.gid_index = e->gid_index,
+		.gid_type = e->gid_type,
 	};
 
-	if (addr_dup(&new->ai.ai_src_addr, &new->ai.ai_src_len, &e.src) ||
-	    addr_dup(&new->ai.ai_dst_addr, &new->ai.ai_dst_len, &e.dst))
+	if (addr_dup(&new->ai.ai_src_addr, &new->ai.ai_src_len, &e->src) ||
+	    addr_dup(&new->ai.ai_dst_addr, &new->ai.ai_dst_len, &e->dst))
 		goto err;
-	if (e.route_len) {
-		new->ai.ai_route = bytes_dup(route, e.route_len);
+	if (e->route_len) {
+		new->ai.ai_route = bytes_dup(route, e->route_len);
 		if (!new->ai.ai_route)
 			goto err;
-		new->ai.ai_route_len = e.route_len;
+		new->ai.ai_route_len = e->route_len;
 	}
-	if (e.connect_len) {
-		new->ai.ai_connect = bytes_dup(connect, e.connect_len);
+	if (e->connect_len) {
+		new->ai.ai_connect = bytes_dup(connect, e->connect_len);
 		if (!new->ai.ai_connect)
 			goto err;
-		new->ai.ai_connect_len = e.connect_len;
+		new->ai.ai_connect_len = e->connect_len;
 	}
-	if (e.canon_len) {
-		name = e.ai_flags & RAI_PASSIVE ? &new->ai.ai_src_canonname :
-						   &new->ai.ai_dst_canonname;
-		*name = strndup(canon, e.canon_len);
-		if (!*name)
+	if (e->canon_len) {
+		name = malloc(e->canon_len + 1);
+		if (!name)
 			goto err;
+		memcpy(name, canon, e->canon_len);
+		name[e->canon_len] = 0;
+		if (e->ai_flags & RAI_PASSIVE)
+			new->ai.ai_src_canonname = name;
+		else
+			new->ai.ai_dst_canonname = name;
 	}
 	return &new->ai;
 
@@ -293,7 +302,7 @@ static int ai_send(struct ai_call *call)
 {
 	int err = 0;
 
-	if (call->req.named && cmx_names_own())
+	if (call->req.named && cmx_names_own(&call->req))
 		err = names_add(call);
 	while (!err) {
 		call->cmd.query = call->req.query;

@@ -10,9 +10,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "lib.h"
 
+#define CMX_ENV		"RDMACMX_"
 #define CMX_DEVICE_ENV	"RDMACMX_DEVICE"
 
 #define RAI_KNOWN	(RAI_PASSIVE | RAI_NUMERICHOST | RAI_NOROUTE |	\
@@ -58,6 +60,18 @@ static int port_space_transports(int port_space)
 static bool family_known(int family)
 {
 	return !family || cmx_addr_len(family);
+}
+
+/* Is there a variable of this library? Nearly no program has one. */
+static bool env_any(void)
+{
+	char **var = environ;
+
+	for (; var && *var; var++)
+		if ((*var)[0] == CMX_ENV[0] && (*var)[1] == CMX_ENV[1] &&
+		    !strncmp(*var, CMX_ENV, sizeof(CMX_ENV) - 1))
+			return true;
+	return false;
 }
 
 /* Decimal digits and nothing else; false also above 65535. */
@@ -286,8 +300,12 @@ static bool node_is_name(const char *node, const struct rdma_cmx_ai_query *q)
 {
 	struct in_addr addr;
 
-	return !(q->ai_flags & (RAI_NUMERICHOST | RAI_SA)) && !is_quad(node) &&
-	       !strchr(node, ':') && !inet_aton(node, &addr);
+	if (q->ai_flags & (RAI_NUMERICHOST | RAI_SA))
+		return false;
+	/* All that inet_aton() takes begins with a digit. */
+	if (*node < '0' || *node > '9')
+		return !strchr(node, ':');
+	return !is_quad(node) && !strchr(node, ':') && !inet_aton(node, &addr);
 }
 
 static int request_fill(struct cmx_ai_request *req, const char *node,
@@ -341,6 +359,7 @@ int cmx_ai_request_init(struct cmx_ai_request *req, const char *node,
 	int err;
 
 	memset(req, 0, sizeof(*req));
+	req->env = env_any();
 	err = request_fill(req, node, service, hints, later);
 	if (err)
 		cmx_ai_request_clear(req);
@@ -380,7 +399,7 @@ int cmx_ai_request_device(struct cmx_ai_request *req, const char *device)
 	int err;
 
 	if (!device) {
-		device = secure_getenv(CMX_DEVICE_ENV);
+		device = req->env ? secure_getenv(CMX_DEVICE_ENV) : NULL;
 		if (!device || !*device)
 			return 0;
 		req->device_env = true;

@@ -349,7 +349,8 @@ struct cmx_ai_request {
 	const char *service;	/* whose port is looked up later, or NULL */
 	int transports;		/* of that service */
 	bool named;		/* the node is a name, which needs a lookup */
-	bool device_env;	/* the environment chose the device */
+	bool env;		/* there is a variable of this library */
+	bool device_env;	/* it has chosen the device */
 	char device[64];	/* query.dev, not terminated */
 };
 
@@ -386,7 +387,7 @@ int cmx_ai_from_kern(const void *buf, size_t len, struct rdma_addrinfo **res);
 /* names.c */
 #define CMX_NAMES_BUF	8192
 
-bool cmx_names_own(void);
+bool cmx_names_own(const struct cmx_ai_request *req);
 int cmx_libc_lookup(const char *node, void *buf, size_t *len);
 int cmx_names_resolve(struct cmx_id *id, struct cmx_ai_request *req, bool own);
 bool cmx_names_retry(struct cmx_id *id);

@@ -76,10 +76,10 @@ void cmx_names_unlock(void)
 	pthread_mutex_unlock(&lock);
 }
 
-/* Are names looked up here from the start? */
-bool cmx_names_own(void)
+/* Is the name looked up here from the start? */
+bool cmx_names_own(const struct cmx_ai_request *req)
 {
-	const char *env = secure_getenv("RDMACMX_NAMES");
+	const char *env = req->env ? secure_getenv("RDMACMX_NAMES") : NULL;
 	int known;
 
 	if (env && !strcmp(env, "libc"))

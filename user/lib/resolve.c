@@ -26,7 +26,7 @@ static int request_send(struct cmx_id *id, struct cmx_ai_request *req, bool own)
 /* Returns 0, an errno or CMX_ESERVICE. */
 int cmx_resolve_start(struct cmx_id *id, struct cmx_ai_request *req)
 {
-	bool own = req->named && cmx_names_own();
+	bool own = req->named && cmx_names_own(req);
 	int err;
 
 	err = request_send(id, req, own);

@@ -135,7 +135,7 @@ FIXTURE_TEARDOWN(results)
 }
 
 /* Another user's query of one address does not wait for those of the first. */
-TEST_F_TIMEOUT(results, turns, 280)
+TEST_F_TIMEOUT(results, slots, 280)
 {
 	double took, worst = 0;
 	union event_buf buf;

@@ -27,7 +27,7 @@ static int fd_names(int fd, int process, int count)
 	int i, ret;
 
 	for (i = 0; i < count; i++) {
-		snprintf(name, sizeof(name), "turn%d-%d.silent.test", process,
+		snprintf(name, sizeof(name), "slot%d-%d.silent.test", process,
 			 i);
 		ret = id_create(fd, RDMA_PS_TCP, 1, &id) ?:
 		      name_query(fd, id, name, TIMEOUT);
@@ -84,12 +84,12 @@ static int helper_timeout(int seconds)
 	return system(line);
 }
 
-FIXTURE(turns) {
+FIXTURE(slots) {
 	pid_t pids[ATTACKERS];
 	long waiting, longest;
 };
 
-FIXTURE_SETUP(turns)
+FIXTURE_SETUP(slots)
 {
 	ASSERT_EQ(0, helper_timeout(12));
 	self->waiting = number_get(PARAMETERS "names_waiting_per_user");
@@ -98,7 +98,7 @@ FIXTURE_SETUP(turns)
 	ASSERT_EQ(0, number_set(PARAMETERS "query_timeout_max_ms", TIMEOUT));
 }
 
-FIXTURE_TEARDOWN(turns)
+FIXTURE_TEARDOWN(slots)
 {
 	/* A namespace's processes are a group. */
 	if (self->pids[0] > 0)
@@ -121,7 +121,7 @@ static bool consumer_resolves(const char *name)
 	return !system(line);
 }
 
-TEST_F_TIMEOUT(turns, names, 280)
+TEST_F_TIMEOUT(slots, names, 280)
 {
 	long slots = number_get(PARAMETERS "names_max");
 	int i, started = 0;
@@ -206,7 +206,7 @@ static int map_write(pid_t pid, const char *file)
 	return fclose(f) ? -1 : ret;
 }
 
-TEST_F_TIMEOUT(turns, subordinate_ids, 280)
+TEST_F_TIMEOUT(slots, subordinate_ids, 280)
 {
 	long refused = number_get(COUNTERS "name_refused");
 	int in[2], out[2], i, own = 0;

@@ -26,7 +26,7 @@ static pid_t attacker_start(uid_t uid, int process)
 		return pid;
 	fd = user_become(uid) ? -1 : dev_open(O_NONBLOCK);
 	for (i = 0; i < QUERIES; i++) {
-		snprintf(name, sizeof(name), "turn-%d-%d", process, i);
+		snprintf(name, sizeof(name), "slot-%d-%d", process, i);
 		if (fd < 0 || service_query(fd, ADDR_ASKER, name, TIMEOUT))
 			_exit(1);
 	}
@@ -86,12 +86,12 @@ static bool lookups_reach(long value)
 	return lookups() >= value;
 }
 
-FIXTURE(turns) {
+FIXTURE(slots) {
 	long timeout, cache, route, longest;
 	pid_t pids[ATTACKERS];
 };
 
-FIXTURE_SETUP(turns)
+FIXTURE_SETUP(slots)
 {
 	self->timeout = number_get(PARAMETERS "sa_timeout_ms");
 	self->cache = number_get(PARAMETERS "sa_cache_ms");
@@ -108,7 +108,7 @@ FIXTURE_SETUP(turns)
 				 "\"drop class=3 method=0x12 attr=0x31 rmpp=0\""));
 }
 
-FIXTURE_TEARDOWN(turns)
+FIXTURE_TEARDOWN(slots)
 {
 	pids_kill(self->pids, ATTACKERS);
 	EXPECT_EQ(0, fabric_bash("knob_set $(fab_dev 1) faults clear"));
@@ -122,7 +122,7 @@ FIXTURE_TEARDOWN(turns)
 	EXPECT_TRUE(user_routes(3000, "10.66.0.3"));
 }
 
-TEST_F_TIMEOUT(turns, sa, 280)
+TEST_F_TIMEOUT(slots, sa, 280)
 {
 	static const int rounds[] = { 4, 12, ATTACKERS };
 	int i, started = 0;

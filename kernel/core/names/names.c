@@ -69,47 +69,51 @@ static bool cmx_name_char(u8 c)
 	       c == '-' || c == '_';
 }
 
-/* Letters, digits, '-', '_' in labels of up to 63 bytes. */
-bool cmx_name_valid(const char *name)
-{
-	const char *p, *label = name;
-
-	for (p = name; *p; p++) {
-		if (*p == '.') {
-			if (p == label || p - label > CMX_LABEL_MAX)
-				return false;
-			label = p + 1;
-		} else if (!cmx_name_char(*p)) {
-			return false;
-		}
-	}
-	return p != name && p - label <= CMX_LABEL_MAX &&
-	       p - name <= RDMA_CMX_NAMES_MAX_NAME;
-}
-
 /* The longest description of a key, with its final NUL */
 #define CMX_NAME_KEY_MAX						\
 	(RDMA_CMX_NAMES_MAX_NAME + sizeof("@4294967295:18446744073709551615"))
 
 /*
- * The description of a valid name's key. Names are compared in lower case. That
- * of another namespace than the host's ends with the namespace. Its number is
- * what user space finds it by, but one that comes later may get the same; the
- * cookie is used once.
+ * The description of a name's key; false: the name is invalid. A valid one has
+ * letters, digits, '-', '_' in labels of up to 63 bytes. Names are compared in
+ * lower case. That of another namespace than the host's ends with the namespace.
+ * Its number is what user space finds it by, but one that comes later may get
+ * the same; the cookie is used once.
  */
-static void cmx_name_key(char to[CMX_NAME_KEY_MAX], const char *name,
+static bool cmx_name_key(char to[CMX_NAME_KEY_MAX], const char *name,
 			 const struct net *net)
 {
 	char *end = to + CMX_NAME_KEY_MAX;
+	const char *p, *label = name;
 	u8 c;
 
-	/* Of ASCII only, as the name is. */
-	while ((c = *name++))
+	for (p = name; (c = *p); p++) {
+		if (c == '.') {
+			if (p == label || p - label > CMX_LABEL_MAX)
+				return false;
+			label = p + 1;
+		} else if (!cmx_name_char(c)) {
+			return false;
+		}
+		if (p - name == RDMA_CMX_NAMES_MAX_NAME)
+			return false;
 		*to++ = (u8)(c - 'A') < 26 ? c + 'a' - 'A' : c;
+	}
+	if (p == name || p - label > CMX_LABEL_MAX)
+		return false;
 	*to = 0;
 	if (!net_eq(net, &init_net))
 		scnprintf(to, end - to, "@%u:%llu", net->ns.inum,
 			  net->net_cookie);
+	return true;
+}
+
+/* Can there be an answer for a name? */
+bool cmx_name_valid(const char *name)
+{
+	char desc[CMX_NAME_KEY_MAX];
+
+	return cmx_name_key(desc, name, &init_net);
 }
 
 /* Under our credentials. -EAGAIN: not there; else the result in the key. */
@@ -120,19 +124,20 @@ static key_ref_t cmx_names_search(const char *desc)
 }
 
 /*
- * Answer from the cache without waiting: 0, an error that is remembered, or
- * -EINPROGRESS if it is not in the cache.
+ * Answer from the cache without waiting: 0, an error that is remembered, -ENOENT
+ * for an invalid name, or -EINPROGRESS if it is not in the cache.
  */
 int cmx_names_cached(const char *name, const struct net *net,
 		     struct cmx_answer *answer)
 {
-	char desc[CMX_NAME_KEY_MAX];
+	char desc[CMX_NAME_KEY_MAX] CMX_UNINIT;
 	const struct cred *old;
 	struct key *key;
 	key_ref_t ref;
 	int ret;
 
-	cmx_name_key(desc, name, net);
+	if (!cmx_name_key(desc, name, net))
+		return -ENOENT;
 	old = override_creds(cmx_names_cred);
 	ref = cmx_names_search(desc);
 	revert_creds(old);
@@ -305,16 +310,12 @@ static void cmx_lookup_work(struct work_struct *work)
 	cmx_answer_release(&answer);
 }
 
-static struct cmx_lookup *cmx_lookup_alloc(const char *name,
-					   const struct net *net, kuid_t uid,
+static struct cmx_lookup *cmx_lookup_alloc(const char *desc, kuid_t uid,
 					   bool refresh)
 {
-	char desc[CMX_NAME_KEY_MAX];
+	size_t len = strlen(desc);
 	struct cmx_lookup *l;
-	size_t len;
 
-	cmx_name_key(desc, name, net);
-	len = strlen(desc);
 	l = kzalloc(struct_size(l, name, len + 1), GFP_KERNEL_ACCOUNT);
 	if (!l)
 		return NULL;
@@ -339,10 +340,13 @@ static struct cmx_lookup *cmx_lookup_alloc(const char *name,
 int cmx_names_wait(const char *name, const struct net *net, kuid_t uid,
 		   bool refresh, struct cmx_sched_waiter *waiter)
 {
+	char desc[CMX_NAME_KEY_MAX];
 	struct cmx_lookup *l;
 	int ret;
 
-	l = cmx_lookup_alloc(name, net, uid, refresh);
+	if (!cmx_name_key(desc, name, net))
+		return -ENOENT;
+	l = cmx_lookup_alloc(desc, uid, refresh);
 	if (!l)
 		return -ENOMEM;
 	spin_lock(&cmx_names_lock);

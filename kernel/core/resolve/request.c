@@ -151,10 +151,8 @@ static int cmx_request_names(struct cmx_request *r)
 
 	if (r->answer.names)
 		return 0;
-	if (!cmx_name_valid(r->node))
-		return -ENOENT;
 	if (r->hints.refresh)
-		return CMX_WAIT_NAMES;
+		return cmx_name_valid(r->node) ? CMX_WAIT_NAMES : -ENOENT;
 	ret = cmx_names_cached(r->node, r->hints.net, &r->answer);
 	return ret == -EINPROGRESS ? CMX_WAIT_NAMES : ret;
 }

@@ -53,6 +53,13 @@ static inline bool cmx_route_is_queried(const struct cmx_route *route)
 	return READ_ONCE(route->state) == CMX_ROUTE_QUERIED;
 }
 
+/* Is the address final? Then its readers need no lock. */
+static inline bool cmx_route_is_addressed(const struct cmx_route *route)
+{
+	/* Pairs with rdma_cmx_route_event(). */
+	return smp_load_acquire(&route->addressed);
+}
+
 /* resolve/route.c of rdma_cmx */
 int rdma_cmx_route_start(struct rdma_cm_id *id, struct cmx_route *route,
 			 u32 timeout_ms, u8 tos, kuid_t uid);

@@ -48,7 +48,8 @@ static int ucmx_route_start(struct ucmx_id *id, u32 timeout_ms)
 		return -EINVAL;
 	/* Before the state that lets the id connect */
 	WRITE_ONCE(id->path_cached, true);
-	if (timeout_ms && !rdma_cmx_set_cached_path_tos(id->cm, id->tos)) {
+	if (timeout_ms && cmx_route_is_addressed(&id->route) &&
+	    !rdma_cmx_set_cached_path_tos(id->cm, id->tos)) {
 		ucmx_route_resolved(id);
 		return 0;
 	}

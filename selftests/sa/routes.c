@@ -16,6 +16,7 @@
 #define RECONNECTS	200
 #define PROCESSES	4
 #define LONG_MS		60000
+#define SHORT_ROUNDS	200
 
 FIXTURE(routes) {
 	struct rdma_event_channel *channel;
@@ -209,6 +210,42 @@ TEST_F(routes, timeout_of_rdma_cm)
 	lost_expect(_metadata, self, "100");
 	EXPECT_TRUE(parameter_set("sa_retries", retries, NULL));
 	EXPECT_LT(before, counter("routes_by_cm"));
+}
+
+/* The shortest timeout for each query of a silent SA */
+static int route_short(void)
+{
+	struct rdma_event_channel *channel = rdma_create_event_channel();
+	struct rdma_cm_id *id = channel ? addressed(channel, 4) : NULL;
+	int i, status;
+
+	if (!id)
+		return -1;
+	for (i = 0; i < SHORT_ROUNDS; i++) {
+		if (rdma_resolve_route(id, 1) ||
+		    event_take(channel, &status) != RDMA_CM_EVENT_ROUTE_ERROR ||
+		    status != -ETIMEDOUT)
+			return -1;
+	}
+	return 0;
+}
+
+/* It may be over before the query is sent: there is one event all the same. */
+TEST_F(routes, shortest_timeout)
+{
+	pid_t pids[PROCESSES];
+	int status;
+
+	ASSERT_EQ(0, paths_lost(true));
+	for (int i = 0; i < PROCESSES; i++) {
+		pids[i] = fork();
+		if (!pids[i])
+			_exit(route_short() ? 1 : 0);
+	}
+	for (int i = 0; i < PROCESSES; i++) {
+		ASSERT_EQ(pids[i], waitpid(pids[i], &status, 0));
+		EXPECT_EQ(0, status);
+	}
 }
 
 /* A GID that no port has: rdma_cm reports EINVAL for all errors of the SA. */

@@ -75,11 +75,12 @@ void rdma_cmx_route_event(struct cmx_route *route,
 
 	switch (event->event) {
 	case RDMA_CM_EVENT_ADDR_RESOLVED:
-		route->addressed = true;
+		/* Pairs with cmx_route_is_addressed(). */
+		smp_store_release(&route->addressed, true);
 		break;
 	case RDMA_CM_EVENT_ROUTE_RESOLVED:
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
-		route->addressed = false;
+		WRITE_ONCE(route->addressed, false);
 		/* This module's query of a removed device has no event. */
 		if (cmx_route_is_queried(route))
 			WRITE_ONCE(route->state, CMX_ROUTE_NONE);
@@ -159,7 +160,7 @@ void rdma_cmx_route_destroy(struct rdma_cm_id *id, struct cmx_route *route)
 	while (READ_ONCE(route->state) == CMX_ROUTE_OUTSTANDING) {
 		if (cmx_route_destroy_before_removal(id)) {
 			WRITE_ONCE(route->state, CMX_ROUTE_NONE);
-			route->addressed = false;
+			WRITE_ONCE(route->addressed, false);
 			return;
 		}
 		left = cmx_device_removal_left();
@@ -175,6 +176,6 @@ void rdma_cmx_route_destroy(struct rdma_cm_id *id, struct cmx_route *route)
 	rdma_destroy_id(id);
 	WRITE_ONCE(route->state, CMX_ROUTE_NONE);
 	/* Another id may get it. */
-	route->addressed = false;
+	WRITE_ONCE(route->addressed, false);
 }
 EXPORT_SYMBOL_GPL(rdma_cmx_route_destroy);

@@ -100,7 +100,14 @@ static void cmx_route_query_done(struct cmx_sched_waiter *waiter, void *answer,
 	q->error = error ?: cmx_route_query_take(q, answer);
 	/* Pairs with cmx_route_query_over(). */
 	smp_store_release(&q->answered, true);
-	cmx_route_query_kick(q, 0);
+	/*
+	 * Before it is ended. While a work item is cancelled, mod_delayed_work()
+	 * of Linux 6.10 and later neither queues it nor returns so.
+	 */
+	spin_lock(&cmx_route_lock);
+	if (q->route)
+		cmx_route_query_kick(q, 0);
+	spin_unlock(&cmx_route_lock);
 	cmx_route_query_put(q);
 }
 
@@ -158,13 +165,14 @@ static void cmx_route_query_end(struct cmx_route_query *q,
 	rdma_lock_handler(id);
 	if (route->state != CMX_ROUTE_QUERIED)
 		goto unlock;
-	WRITE_ONCE(route->state, CMX_ROUTE_NONE);
+	/* QUERIED until rdma_cm has the route: no command sets another one. */
 	if (decided)
 		event.status = cmx_route_set(q);
 	else
 		event.status = cmx_route_hand_over(q, route);
 	if (!event.status && !decided)
 		goto unlock;
+	WRITE_ONCE(route->state, CMX_ROUTE_NONE);
 	event.event = event.status ? RDMA_CM_EVENT_ROUTE_ERROR :
 				     RDMA_CM_EVENT_ROUTE_RESOLVED;
 	id->event_handler(id, &event);
@@ -260,6 +268,38 @@ static int cmx_route_query_send(struct cmx_route_query *q,
 }
 
 /*
+ * The deadline may have come before the waiter waited. The work item has found
+ * nothing to end then.
+ */
+static void cmx_route_query_late(struct cmx_route_query *q)
+{
+	spin_lock(&cmx_route_lock);
+	if (q->route && time_after_eq(jiffies, q->deadline))
+		cmx_route_query_kick(q, 0);
+	spin_unlock(&cmx_route_lock);
+}
+
+/* With a reference for the route, and one for the caller */
+static struct cmx_route_query *
+cmx_route_query_alloc(struct rdma_cm_id *id, struct cmx_route *route,
+		      const struct cmx_sa_query *query, u32 timeout_ms)
+{
+	struct cmx_route_query *q;
+
+	q = kzalloc(sizeof(*q), GFP_KERNEL_ACCOUNT);
+	if (!q)
+		return NULL;
+	refcount_set(&q->ref, 2);
+	INIT_DELAYED_WORK(&q->work, cmx_route_query_work);
+	q->waiter.done = cmx_route_query_done;
+	q->id = id;
+	q->route = route;
+	q->deadline = jiffies + msecs_to_jiffies(timeout_ms);
+	memcpy(&q->dgid, query->rec + CMX_PATH_DGID, sizeof(q->dgid));
+	return q;
+}
+
+/*
  * Queries the route of @id. Returns 0 if an event will come; or an error: rdma_cm
  * is to do it.
  */
@@ -273,14 +313,15 @@ int cmx_route_query_start(struct rdma_cm_id *id, struct cmx_route *route,
 
 	/* What is left of one that has ended */
 	cmx_route_query_stop(route);
-	if (!timeout_ms)
+	/* Until then rdma_cm changes the address. */
+	if (!timeout_ms || !cmx_route_is_addressed(route))
 		return -EINVAL;
 	if (cmx_route_has_provider())
 		return -EOPNOTSUPP;
 	port = cmx_cached_path_query(id, tos, &query);
 	if (IS_ERR(port))
 		return PTR_ERR(port);
-	q = kzalloc(sizeof(*q), GFP_KERNEL_ACCOUNT);
+	q = cmx_route_query_alloc(id, route, &query, timeout_ms);
 	if (!q) {
 		cmx_sa_port_put(port);
 		return -ENOMEM;
@@ -289,13 +330,6 @@ int cmx_route_query_start(struct rdma_cm_id *id, struct cmx_route *route,
 		kfree(q);
 		goto put;
 	}
-	refcount_set(&q->ref, 1);
-	INIT_DELAYED_WORK(&q->work, cmx_route_query_work);
-	q->waiter.done = cmx_route_query_done;
-	q->id = id;
-	q->route = route;
-	q->deadline = jiffies + msecs_to_jiffies(timeout_ms);
-	memcpy(&q->dgid, query.rec + CMX_PATH_DGID, sizeof(q->dgid));
 	spin_lock(&cmx_route_lock);
 	route->query = q;
 	spin_unlock(&cmx_route_lock);
@@ -305,6 +339,9 @@ int cmx_route_query_start(struct rdma_cm_id *id, struct cmx_route *route,
 	ret = cmx_route_query_send(q, port, &query, uid);
 	if (ret)
 		cmx_route_query_stop(route);
+	else
+		cmx_route_query_late(q);
+	cmx_route_query_put(q);
 put:
 	cmx_sa_port_put(port);
 	return ret;

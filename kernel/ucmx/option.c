@@ -95,9 +95,12 @@ static int ucmx_option_path(struct ucmx_id *id,
 	} else {
 		ret = ucmx_path_set(cm, &path);
 	}
-	if (!ret)
-		ucmx_route_resolved(id);
-	return ret;
+	if (ret)
+		return ret;
+	/* It may be that of a resolution: a failure to connect drops it. */
+	WRITE_ONCE(id->path_cached, true);
+	ucmx_route_resolved(id);
+	return 0;
 }
 
 static int ucmx_option_ib(struct ucmx_id *id, u32 optname, void *val, u32 len)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A cached path on which a connect has failed is not used again; one on which
- * the peer has rejected is.
+ * A cached path on which a connect has failed is not used again, whether the id
+ * took it from the cache, or from a result that did; one on which the peer has
+ * rejected is.
  */
 #include "uapi.h"
 
@@ -31,18 +32,21 @@ static int path_known(int fd)
 	return call(fd, GETADDRINFO, &arg);
 }
 
-/* An id with its route; @cached: whether the path came from the cache. */
-static int route_take(int fd, uint64_t uid, uint32_t *id, bool *cached)
+/*
+ * An id with its route, which @buf has; @cached: whether the path came from the
+ * cache.
+ */
+static int route_take(int fd, uint64_t uid, uint32_t *id, union event_buf *buf,
+		      bool *cached)
 {
 	long hits = number_get(COUNTERS "sa_hits");
-	union event_buf buf;
 	int ret;
 
 	ret = id_create(fd, RDMA_PS_TCP, uid, id) ?:
 	      id_resolve_addr(fd, *id, NULL, ADDR_RDMA, PORT) ?:
-	      event_want(fd, EV_ADDR_RESOLVED, &buf) ?:
+	      event_want(fd, EV_ADDR_RESOLVED, buf) ?:
 	      id_resolve_route(fd, *id) ?:
-	      event_want(fd, EV_ROUTE_RESOLVED, &buf);
+	      event_want(fd, EV_ROUTE_RESOLVED, buf);
 	*cached = number_get(COUNTERS "sa_hits") > hits;
 	return ret;
 }
@@ -81,11 +85,11 @@ TEST_F(cached_path, refused)
 	bool cached;
 	uint32_t id;
 
-	ASSERT_EQ(0, route_take(self->fd, 1, &id, &cached));
+	ASSERT_EQ(0, route_take(self->fd, 1, &id, &buf, &cached));
 	EXPECT_TRUE(cached);
 	ASSERT_EQ(0, connect_as(self->fd, id, 0x1111));
 	ASSERT_EQ(0, event_want(self->fd, EV_REJECTED, &buf));
-	ASSERT_EQ(0, route_take(self->fd, 2, &id, &cached));
+	ASSERT_EQ(0, route_take(self->fd, 2, &id, &buf, &cached));
 	EXPECT_TRUE(cached);
 }
 
@@ -102,23 +106,52 @@ static int event_of(int fd, uint32_t type, union event_buf *buf)
 	return -EPROTO;
 }
 
+/* An id whose path is the first one of @with, a ROUTE_RESOLVED */
+static int path_give(int fd, uint64_t uid, const union event_buf *with,
+		     uint32_t *id)
+{
+	const struct rdma_cmx_event *ev = &with->ev;
+	struct rdma_cmx_id_set_option arg = {
+		.level = RDMA_OPTION_IB,
+		.optname = RDMA_OPTION_IB_PATH,
+		.optval = (uintptr_t)with + ev->header_len + ev->info_len,
+		.optlen = sizeof(struct ib_path_rec_data),
+	};
+	union event_buf buf;
+	int ret;
+
+	if (!ev->num_paths)
+		return -ENODATA;
+	ret = id_create(fd, RDMA_PS_TCP, uid, id) ?:
+	      id_resolve_addr(fd, *id, NULL, ADDR_RDMA, PORT) ?:
+	      event_want(fd, EV_ADDR_RESOLVED, &buf);
+	arg.id = *id;
+	return ret ?: call(fd, ID_SET_OPTION, &arg) ?:
+	       event_want(fd, EV_ROUTE_RESOLVED, &buf);
+}
+
 /*
  * The number of a queue pair that is connected: the peer's CM rejects it as
  * stale, without the listener.
  */
-TEST_F(cached_path, dropped)
+static void stale_expect(struct __test_metadata *_metadata,
+			 FIXTURE_DATA(cached_path) *self, bool given)
 {
 	uint32_t listener, first, second, third;
-	union event_buf buf;
+	union event_buf buf, path;
 	bool cached;
 
 	ASSERT_EQ(0, id_create(self->fd, RDMA_PS_TCP, 1, &listener));
 	ASSERT_EQ(0, id_bind(self->fd, listener, ADDR_RDMA, PORT));
 	ASSERT_EQ(0, id_listen(self->fd, listener));
-	ASSERT_EQ(0, route_take(self->fd, 2, &first, &cached));
+	ASSERT_EQ(0, route_take(self->fd, 2, &first, &path, &cached));
 	EXPECT_TRUE(cached);
-	ASSERT_EQ(0, route_take(self->fd, 3, &second, &cached));
-	EXPECT_TRUE(cached);
+	if (given) {
+		ASSERT_EQ(0, path_give(self->fd, 3, &path, &second));
+	} else {
+		ASSERT_EQ(0, route_take(self->fd, 3, &second, &buf, &cached));
+		EXPECT_TRUE(cached);
+	}
 	ASSERT_EQ(0, connect_as(self->fd, first, 0x2222));
 	ASSERT_EQ(0, event_of(self->fd, EV_CONNECT_REQUEST, &buf));
 	ASSERT_EQ(0, connect_as(self->fd, second, 0x2222));
@@ -128,12 +161,23 @@ TEST_F(cached_path, dropped)
 	ASSERT_NE(8, buf.ev.status);
 	while (event_pending(self->fd))
 		ASSERT_EQ(0, event_next(self->fd, &buf));
-	ASSERT_EQ(0, route_take(self->fd, 4, &third, &cached));
+	ASSERT_EQ(0, route_take(self->fd, 4, &third, &buf, &cached));
 	EXPECT_FALSE(cached);
 	/* A resolution queries the SA, and the cache has the path again. */
 	ASSERT_EQ(0, path_known(self->fd));
-	ASSERT_EQ(0, route_take(self->fd, 5, &third, &cached));
+	ASSERT_EQ(0, route_take(self->fd, 5, &third, &buf, &cached));
 	EXPECT_TRUE(cached);
+}
+
+TEST_F(cached_path, dropped)
+{
+	stale_expect(_metadata, self, false);
+}
+
+/* rdma_create_ep() gives an id the path of its result. */
+TEST_F(cached_path, dropped_of_result)
+{
+	stale_expect(_metadata, self, true);
 }
 
 TEST_HARNESS_MAIN

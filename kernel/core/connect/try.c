@@ -16,6 +16,7 @@
 #include <rdma/rdma_cm_ib.h>
 
 #include "connect/connect.h"
+#include "resolve/resolve.h"
 
 /* ARP and neighbour discovery give up by then; so does an SA that replies. */
 #define CMX_TRY_ADDR_MS		3000
@@ -476,6 +477,8 @@ static int cmx_try_hand_over(struct cmx_try *t)
 	struct rdma_cm_id *id = t->id;
 	int error;
 
+	/* Its work item may not be through yet, and uses both. */
+	cmx_route_query_stop(&t->route);
 	rdma_lock_handler(id);
 	spin_lock(&c->lock);
 	error = c->cancelled ? -ECANCELED : t->error;

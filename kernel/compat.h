@@ -21,6 +21,16 @@
 #endif
 
 /*
+ * Since 6.12, with its group of events, RDMA's netlink lets processes without
+ * CAP_NET_ADMIN listen, to the queries of ib_sa, too.
+ */
+#ifdef CMX_NL_GROUP_NOTIFY
+#define CMX_NL_PRIVILEGED	false
+#else
+#define CMX_NL_PRIVILEGED	true
+#endif
+
+/*
  * IPv6 may be a module or booted without: until 7.0 a table of functions
  * spares callers the dependency. From 7.1 it is built in, and they are exported.
  */

@@ -14,6 +14,10 @@ ccflags-$(call headers_have,struct fs_struct *userspace_init_fs;,linux/fs_struct
 ccflags-$(call headers_have,struct net_device *ib_device_get_netdev,rdma/ib_verbs.h) \
 	+= -DCMX_IB_DEVICE_GET_NETDEV
 
+# Came with the event of netlink that any process may listen to
+ccflags-$(call headers_have,RDMA_NL_GROUP_NOTIFY,uapi/rdma/rdma_netlink.h) \
+	+= -DCMX_NL_GROUP_NOTIFY
+
 # Not by __has_include(), which sparse does not know
 headers_file = $(if $(wildcard $(srctree)/include/$(1)),y)
 

@@ -328,12 +328,17 @@ TEST_F(routes, other_calls_meanwhile)
 	EXPECT_EQ(0, channel_readable(self->channel, 0));
 }
 
-/* A provider of paths is queried first, as ib_sa does; the cache is not used. */
+/*
+ * A provider of paths is queried first, as ib_sa does, and the cache is not used,
+ * unless any process may be one.
+ */
 TEST_F(routes, provider)
 {
 	long long before, routes;
+	char usual[32];
 	pid_t pid;
 
+	ASSERT_TRUE(parameter_set("path_provider", "Y", usual));
 	ASSERT_EQ(0, route_once(self->channel, 3));
 	pid = fork();
 	if (!pid) {
@@ -348,6 +353,11 @@ TEST_F(routes, provider)
 	EXPECT_EQ(0, bash("grep -q query /tmp/test/provider.log"));
 	EXPECT_EQ(before, questions(ATTR_PATH));
 	EXPECT_EQ(routes, counter("routes"));
+	EXPECT_TRUE(parameter_set("path_provider", "N", NULL));
+	routes = counter("sa_hits");
+	EXPECT_EQ(0, route_once(self->channel, 3));
+	EXPECT_LT(routes, counter("sa_hits"));
+	EXPECT_TRUE(parameter_set("path_provider", usual, NULL));
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 	routes = counter("sa_hits");

@@ -4,6 +4,7 @@
  * query the SA again; and how it is forgotten. No state, process context.
  */
 #include <linux/export.h>
+#include <linux/module.h>
 #include <linux/string.h>
 #include <rdma/ib_addr.h>
 #include <rdma/ib_sa.h>
@@ -13,10 +14,16 @@
 #include "resolve/resolve.h"
 #include "sa/wire.h"
 
+static bool path_provider = CMX_NL_PRIVILEGED;
+module_param(path_provider, bool, 0644);
+MODULE_PARM_DESC(path_provider,
+		 "Let a provider of paths on netlink have the route queries (default on until Linux 6.11, then off: any process may listen)");
+
 /* Is there a provider of paths, which ib_sa queries before the SA (ibacm)? */
 bool cmx_route_has_provider(void)
 {
-	return rdma_nl_chk_listeners(RDMA_NL_GROUP_LS);
+	return READ_ONCE(path_provider) &&
+	       rdma_nl_chk_listeners(RDMA_NL_GROUP_LS);
 }
 
 /* The query of rdma_resolve_route(), and its port with a reference. */

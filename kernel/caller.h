@@ -147,6 +147,7 @@ rdma_cmx_get_services_for(const struct rdma_cmx_services_attr *attr, kuid_t uid)
  * @started: when the first connect to @result has started
  * @port_space: of the id that the user has; others take no part
  * @qp_type: likewise
+ * @uid: the user, whom the queries of routes are counted for
  * @limited: the user gave path records
  * @own_dev: the user gave a device
  */
@@ -156,6 +157,7 @@ struct cmx_connect_given {
 	ktime_t started;
 	u32 port_space;
 	u32 qp_type;
+	kuid_t uid;
 	bool limited;
 	bool own_dev;
 };

@@ -330,6 +330,7 @@ static int ucmx_any_start(struct ucmx_id *id, struct ucmx_any *any)
 		.started = any->started,
 		.port_space = id->cm->ps,
 		.qp_type = id->cm->qp_type,
+		.uid = KUIDT_INIT(id->file->user->index),
 		.limited = any->limited,
 		.own_dev = any->own_dev,
 	};

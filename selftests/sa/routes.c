@@ -328,6 +328,52 @@ TEST_F(routes, other_calls_meanwhile)
 	EXPECT_EQ(0, channel_readable(self->channel, 0));
 }
 
+/* The race of a user is counted for the user, also when root has too many. */
+TEST_F(routes, race_of_a_user)
+{
+	struct rdmacmx_connect_attr attr = { .timeout_ms = 120000 };
+	struct rdma_event_channel *channel;
+	struct rdma_cm_id *ids[2], *id, *other;
+	char parallel[32], waiting[32];
+	long long refused;
+
+	ASSERT_TRUE(parameter_set("sa_cache_ms", "0", NULL));
+	ASSERT_TRUE(parameter_set("sa_parallel", "1", parallel));
+	ASSERT_TRUE(parameter_set("sa_waiting_per_user", "1", waiting));
+	/* Who opens the file is the user. */
+	ASSERT_EQ(0, setresuid(1000, 1000, 0));
+	channel = rdma_create_event_channel();
+	ASSERT_EQ(0, setresuid(0, 0, 0));
+	ASSERT_NE(NULL, channel);
+	ASSERT_EQ(0, rdma_create_id(channel, &id, NULL, RDMA_PS_TCP));
+	ASSERT_EQ(0, rdma_create_id(channel, &other, NULL, RDMA_PS_TCP));
+	ASSERT_EQ(0, rdmacmx_connect_name(id, "10.66.0.4", "7481", NULL,
+					  &attr));
+	ASSERT_EQ(1, channel_readable(channel, WAIT_MS));
+	for (int i = 0; i < 2; i++) {
+		ids[i] = addressed(self->channel, 2 + i);
+		ASSERT_NE(NULL, ids[i]);
+	}
+	ASSERT_EQ(0, paths_lost(true));
+	/* One is sent, one waits. */
+	for (int i = 0; i < 2; i++)
+		ASSERT_EQ(0, rdma_resolve_route(ids[i], LONG_MS));
+	refused = counter("sa_refused");
+	/* The name is resolved here, the race starts. */
+	ASSERT_EQ(0, rdma_write_cm_event(other, RDMA_CM_EVENT_USER, 0, 0));
+	EXPECT_EQ(RDMA_CM_EVENT_USER, event_take(channel, NULL));
+	EXPECT_EQ(RDMA_CM_EVENT_ROUTE_ERROR, event_take(channel, NULL));
+	EXPECT_EQ(refused, counter("sa_refused"));
+	ASSERT_EQ(0, paths_lost(false));
+	EXPECT_EQ(0, rdma_destroy_id(ids[0]));
+	EXPECT_EQ(0, rdma_destroy_id(ids[1]));
+	EXPECT_EQ(0, rdma_destroy_id(id));
+	EXPECT_EQ(0, rdma_destroy_id(other));
+	rdma_destroy_event_channel(channel);
+	EXPECT_TRUE(parameter_set("sa_waiting_per_user", waiting, NULL));
+	EXPECT_TRUE(parameter_set("sa_parallel", parallel, NULL));
+}
+
 /*
  * A provider of paths is queried first, as ib_sa does, and the cache is not used,
  * unless any process may be one.

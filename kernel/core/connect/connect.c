@@ -259,6 +259,7 @@ cmx_connector_alloc(const struct rdma_cmx_connect_attr *attr,
 	c->limited = attr->query.route_count;
 	c->own_dev = attr->query.dev;
 	c->tos = attr->has_tos ? attr->tos : 0;
+	c->uid = GLOBAL_ROOT_UID;
 	memset(&c->attr.query, 0, sizeof(c->attr.query));
 	c->context = context;
 	c->done = done;
@@ -355,6 +356,7 @@ int rdma_cmx_connect_start_for(const struct rdma_cmx_connect_attr *attr,
 	c->wq = cmx_connect_user_wq;
 	c->limited = given->limited;
 	c->own_dev = given->own_dev;
+	c->uid = given->uid;
 	c->started = given->started;
 	c->result = given->result;
 	ret = cmx_connect_alloc(c, given, GFP_KERNEL_ACCOUNT);

@@ -111,6 +111,7 @@ struct cmx_try {
  * @limited: the caller gave path records
  * @own_dev: the caller gave a device
  * @tos: type of service of the ids
+ * @uid: whom the queries of routes are counted for; root for kernel consumers
  * @query: the resolution, or NULL
  * @result: its result, or NULL
  * @error: of the resolution
@@ -150,6 +151,7 @@ struct rdma_cmx_connector {
 	bool limited;
 	bool own_dev;
 	u8 tos;
+	kuid_t uid;
 	struct rdma_cmx_query *query;
 	struct rdma_cmx_result *result;
 	int error;

@@ -284,7 +284,7 @@ static int cmx_try_route(struct cmx_try *t)
 	}
 	return rdma_cmx_route_start(id, &t->route,
 				    cmx_try_left(t, CMX_TRY_ROUTE_MS), c->tos,
-				    GLOBAL_ROOT_UID);
+				    c->uid);
 }
 
 /* Private data of a request that is the caller's and ours */

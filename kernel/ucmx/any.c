@@ -158,7 +158,8 @@ static void ucmx_any_done(struct rdma_cmx_connector *connector,
 		}
 	}
 	ucmx_any_ended(id);
-	if (status)
+	/* DEVICE_REMOVAL is the last event. */
+	if (status && !READ_ONCE(id->gone))
 		ucmx_any_error(id, status);
 	mutex_unlock(&id->mutex);
 	if (drop)
@@ -188,12 +189,13 @@ static void ucmx_any_late(struct work_struct *work)
 					    struct ucmx_any, limit);
 	struct ucmx_id *id = any->id;
 	struct ucmx_event *ev;
-	bool expired;
+	bool expired, gone;
 
 	spin_lock(&id->lock);
 	expired = any->armed;
 	any->armed = false;
-	any->expired = expired;
+	if (expired)
+		WRITE_ONCE(any->expired, true);
 	spin_unlock(&id->lock);
 	if (!expired)
 		return;
@@ -202,21 +204,48 @@ static void ucmx_any_late(struct work_struct *work)
 		return;
 	ev->event = RDMA_CM_EVENT_UNREACHABLE;
 	ev->status = -ETIMEDOUT;
-	ucmx_event_post(ev);
+	spin_lock(&id->lock);
+	/* DEVICE_REMOVAL is the last event. */
+	gone = id->gone;
+	if (!gone)
+		ucmx_event_post_locked(ev);
+	spin_unlock(&id->lock);
+	if (gone)
+		ucmx_event_free(ev);
+}
+
+/* Was the CONNECT given up, and that reported? The id's mutex is held. */
+bool ucmx_any_expired(struct ucmx_id *id)
+{
+	return id->any && READ_ONCE(id->any->expired);
+}
+
+/*
+ * The id, its mutex held, loses its cm id. A path by which no reply has come in
+ * time may lead nowhere, which rdma_cm will not report any more.
+ */
+void ucmx_any_drop_path(struct ucmx_id *id)
+{
+	if (ucmx_any_expired(id) && id->cm_used && !READ_ONCE(id->gone))
+		rdma_cmx_drop_cached_path_tos(id->cm, id->tos);
 }
 
 /**
  * ucmx_any_connects - a CONNECT is about to be sent
  * @id: the id, its mutex held
+ *
+ * Return: true if ucmx_any_replied() is to follow when it was not sent; an
+ * earlier CONNECT has its own deadline.
  */
-void ucmx_any_connects(struct ucmx_id *id)
+bool ucmx_any_connects(struct ucmx_id *id)
 {
 	struct ucmx_any *any = id->any;
 	long left;
 	u32 others;
 
-	if (!any || !any->connect || !ucmx_any_winner(any))
-		return;
+	if (!any || !any->connect || !ucmx_any_winner(any) || id->connect ||
+	    id->cm_used)
+		return false;
 	left = any->expires - jiffies;
 	others = ucmx_any_left(any);
 	if (others)
@@ -224,8 +253,10 @@ void ucmx_any_connects(struct ucmx_id *id)
 			     msecs_to_jiffies(UCMX_ANY_LIMIT_MS));
 	spin_lock(&id->lock);
 	any->armed = true;
+	WRITE_ONCE(any->expired, false);
 	spin_unlock(&id->lock);
 	mod_delayed_work(ucmx_wq, &any->limit, max(left, 1L));
+	return true;
 }
 
 /**
@@ -346,7 +377,7 @@ static int ucmx_any_start(struct ucmx_id *id, struct ucmx_any *any)
 		return ret;
 	any->lost = 0;
 	spin_lock(&id->lock);
-	any->expired = false;
+	WRITE_ONCE(any->expired, false);
 	id->racing = true;
 	spin_unlock(&id->lock);
 	ret = rdma_cmx_connect_start_for(&attr, &given, ucmx_any_done, any,
@@ -433,6 +464,7 @@ static int ucmx_any_renew(struct ucmx_id *id)
 		rdma_set_service_type(cm, id->tos);
 	if (id->ack_timeout_set)
 		rdma_set_ack_timeout(cm, id->ack_timeout);
+	ucmx_any_drop_path(id);
 	/* The request of the failed one may wait, or have a slot. */
 	ucmx_connect_end(id);
 	id->cm_used = false;
@@ -462,7 +494,9 @@ static int ucmx_any_next(struct ucmx_id *id,
 	if (READ_ONCE(id->gone))
 		return -ENODEV;
 	failed->step = (enum rdma_cmx_connect_step)arg->step;
-	failed->error = -(int)arg->error;
+	/* What a race has cancelled races again. */
+	failed->error = arg->error == ECANCELED ? -ECONNABORTED :
+						  -(int)arg->error;
 	failed->reason = arg->reason;
 	failed->end_ms = ktime_ms_delta(ktime_get(), any->started);
 	if (!ucmx_any_left(any))

@@ -19,6 +19,7 @@ static struct rdma_cm_id *ucmx_id_detach(struct ucmx_id *id)
 
 	lockdep_assert_held(&id->mutex);
 	if (cm) {
+		ucmx_any_drop_path(id);
 		ucmx_connect_end(id);
 		ucmx_mc_detach(id);
 		id->cm = NULL;

@@ -194,6 +194,7 @@ int ucmx_connect(struct ucmx_cmd *cmd)
 	struct rdma_conn_param param;
 	u8 data[U8_MAX] CMX_UNINIT;
 	struct ucmx_id *id;
+	bool limited;
 	int ret;
 
 	if (arg->reserved || arg->uid)
@@ -211,9 +212,9 @@ int ucmx_connect(struct ucmx_cmd *cmd)
 		ret = ucmx_any_private_data(id, &param, data);
 	if (!ret) {
 		ucmx_conn_qkey(id->cm, &param);
-		ucmx_any_connects(id);
+		limited = ucmx_any_connects(id);
 		ret = ucmx_connect_start(id, &param, &ece);
-		if (ret)
+		if (ret && limited)
 			ucmx_any_replied(id);
 	}
 	ucmx_id_unlock(id);

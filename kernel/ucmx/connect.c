@@ -106,8 +106,8 @@ static void ucmx_connect_now(struct ucmx_connect *c)
 
 	id->connect = NULL;
 	WRITE_ONCE(id->cm_outstanding, false);
-	/* DEVICE_REMOVAL is the last event. */
-	if (READ_ONCE(id->gone)) {
+	/* DEVICE_REMOVAL is the last event, and so is the end of a deadline. */
+	if (READ_ONCE(id->gone) || ucmx_any_expired(id)) {
 		rdma_cmx_slot_put(&id->slot);
 		return;
 	}

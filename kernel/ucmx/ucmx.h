@@ -372,7 +372,9 @@ int ucmx_resolve_any(struct ucmx_cmd *cmd);
 int ucmx_query_candidates(struct ucmx_cmd *cmd);
 void ucmx_any_move(struct ucmx_id *id, struct ucmx_file *from,
 		   struct ucmx_file *to);
-void ucmx_any_connects(struct ucmx_id *id);
+bool ucmx_any_connects(struct ucmx_id *id);
+bool ucmx_any_expired(struct ucmx_id *id);
+void ucmx_any_drop_path(struct ucmx_id *id);
 bool ucmx_any_replied(struct ucmx_id *id);
 int ucmx_any_private_data(struct ucmx_id *id, struct rdma_conn_param *param,
 			  u8 buf[U8_MAX]);

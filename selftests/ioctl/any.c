@@ -16,6 +16,9 @@
 #define NOBODY	"10.55.0.77"
 #define OWN6	"fd55::1"
 #define MAX	8
+#define WINDOW		"/sys/module/rdma_cmx/parameters/connect_window"
+#define REPLY_MS	"/sys/module/rdma_cmx/parameters/connect_reply_ms"
+#define OUTSTANDING	9	/* of one user, with a window of 64 */
 
 FIXTURE(any) {
 	int fd;
@@ -437,6 +440,82 @@ TEST_F(any, no_reply)
 	ASSERT_EQ(0, event_want(self->fd, EV_UNREACHABLE, &self->ev));
 	EXPECT_EQ(-ETIMEDOUT, self->ev.ev.status);
 	EXPECT_EQ(-ENOENT, any_next(self->fd, self->id, ETIMEDOUT, 0));
+}
+
+/* A second CONNECT fails, and takes nothing from the first one. */
+TEST_F(any, second_connect)
+{
+	uint32_t listener;
+	uint16_t port;
+
+	ASSERT_EQ(0, listener_new(self->fd, 2, &listener, &port));
+	ASSERT_EQ(0, result(self->fd, self->id, port, ADDR_RDMA));
+	ASSERT_EQ(0, any(self->fd, self->id, RDMA_CMX_ANY_CONNECT, 8000));
+	ASSERT_EQ(0, event_want(self->fd, EV_ROUTE_RESOLVED, &self->ev));
+	ASSERT_EQ(0, id_connect(self->fd, self->id));
+	EXPECT_EQ(-EINVAL, id_connect(self->fd, self->id));
+	ASSERT_EQ(0, event_want(self->fd, EV_CONNECT_REQUEST, &self->ev));
+	ASSERT_EQ(0, event_want(self->fd, EV_UNREACHABLE, &self->ev));
+	EXPECT_EQ(-ETIMEDOUT, self->ev.ev.status);
+	EXPECT_EQ(-EINVAL, id_connect(self->fd, self->id));
+	EXPECT_FALSE(event_pending(self->fd));
+}
+
+/* One that was given up while it waited for a slot is not sent later. */
+TEST_F(any, given_up_before_its_slot)
+{
+	long window = number_get(WINDOW), reply = number_get(REPLY_MS);
+	uint32_t listener, out[OUTSTANDING];
+	int i, ret, tries, fd = dev_open(O_NONBLOCK);
+	int peer = dev_open(O_NONBLOCK);
+	uint16_t port;
+
+	ASSERT_LE(0, fd);
+	ASSERT_LE(0, peer);
+	ASSERT_EQ(0, number_set(WINDOW, 64));
+	ASSERT_EQ(0, number_set(REPLY_MS, 3600000));
+	ASSERT_EQ(0, listener_new(peer, 2, &listener, &port));
+	for (i = 0; i < OUTSTANDING; i++)
+		ASSERT_EQ(0, connect_start(fd, 3, port, &out[i]));
+	ASSERT_EQ(0, result(self->fd, self->id, port, ADDR_RDMA));
+	ASSERT_EQ(0, any(self->fd, self->id, RDMA_CMX_ANY_CONNECT, 8000));
+	ASSERT_EQ(0, event_want(self->fd, EV_ROUTE_RESOLVED, &self->ev));
+	ASSERT_EQ(0, id_connect(self->fd, self->id));
+	ASSERT_EQ(0, event_want(self->fd, EV_UNREACHABLE, &self->ev));
+	EXPECT_EQ(-EINVAL, id_connect(self->fd, self->id));
+	for (i = 0; i < OUTSTANDING; i++)
+		EXPECT_LE(0, id_destroy(fd, out[i]));
+	/* Its wait ends, and it has sent nothing: another one may be sent. */
+	for (tries = 0; tries < 6000; tries++) {
+		ret = id_connect(self->fd, self->id);
+		if (ret != -EINVAL)
+			break;
+		poll(NULL, 0, 10);
+	}
+	EXPECT_EQ(0, ret);
+	/* The deadline is over, which is reported once more. */
+	EXPECT_EQ(0, event_want(self->fd, EV_UNREACHABLE, &self->ev));
+	EXPECT_EQ(-ETIMEDOUT, self->ev.ev.status);
+	close(fd);
+	close(peer);
+	EXPECT_EQ(0, number_set(WINDOW, window));
+	EXPECT_EQ(0, number_set(REPLY_MS, reply));
+}
+
+/* An error that means something else in a report ends the candidate, too. */
+TEST_F(any, cancelled_is_a_failure)
+{
+	uint16_t port = 4479;
+
+	ASSERT_EQ(0, result(self->fd, self->id, port, ADDR_RDMA, OWN6));
+	ASSERT_EQ(0, any(self->fd, self->id, 0, 60000));
+	ASSERT_EQ(0, event_want(self->fd, EV_ROUTE_RESOLVED, &self->ev));
+	ASSERT_EQ(0, any_next(self->fd, self->id, ECANCELED, 0));
+	ASSERT_EQ(0, event_want(self->fd, EV_ROUTE_RESOLVED, &self->ev));
+	ASSERT_EQ(0, CANDIDATES());
+	EXPECT_EQ(1, self->winner);
+	EXPECT_EQ(-ECONNABORTED, self->list[0].error);
+	EXPECT_EQ(-ENOENT, any_next(self->fd, self->id, ECANCELED, 0));
 }
 
 /* One that does not reply has its share, then the next one follows. */

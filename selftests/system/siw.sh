@@ -7,6 +7,7 @@
 
 address=10.77.0.1
 ids=/sys/module/rdma_ucmx/counters/ids
+named=/usr/lib/rdma-cmx/selftests/lib/tools/named
 run="cmx run"
 
 listens() {
@@ -46,6 +47,16 @@ ping "rping, stock" "" "" 0
 ping "rping" "$run" "$run" 3
 ping "rping, stock server" "" "$run" 1
 ping "rping, stock client" "$run" "" 2
+
+# ESTABLISHED comes from the kernel, and ends the call as for InfiniBand.
+cmx run rping -s -a $address >server.log 2>&1 &
+server=$!
+ok "connect by name: the server listens" wait_for 40 listens
+is "connect by name: one event, and the id is bound" \
+	"$(timeout 60 $named $address 7174)" \
+	$'RDMA_CM_EVENT_ESTABLISHED\nInvalid argument'
+wait_for 40 no kill -0 $server || kill -KILL $server
+wait $server
 
 # No interface keeps TCP from its way. There is another device, of soft-RoCE.
 healthy "cmx doctor" cmx doctor

@@ -40,7 +40,7 @@ void cmx_id_wait(struct cmx_id *id)
 }
 
 /* With the id's lock */
-static void id_wake(struct cmx_id *id)
+void cmx_id_wake(struct cmx_id *id)
 {
 	if (likely(!id->sleepers))
 		return;
@@ -61,7 +61,7 @@ static void id_complete(struct cmx_id *id, struct cmx_mc *mc, uint32_t moves)
 	last = id->orphan &&
 	       id->events_completed ==
 	       __atomic_load_n(&id->events_taken, __ATOMIC_RELAXED);
-	id_wake(id);
+	cmx_id_wake(id);
 	pthread_mutex_unlock(&id->lock);
 	if (unlikely(last))
 		cmx_id_free(id);
@@ -285,7 +285,14 @@ static bool event_process(struct cmx_event *evt,
 		return true;
 	case RDMA_CM_EVENT_ROUTE_RESOLVED:
 		return named_event(evt, cmx_named_routed(id,
-					resolved(evt, raw) ? errno : 0));
+					resolved(evt, raw) ? errno ?: ENODEV : 0));
+	case RDMA_CM_EVENT_ESTABLISHED:
+		/* iWARP has no CONNECT_RESPONSE. */
+		cmx_named_replied(id, true);
+		return true;
+	case RDMA_CM_EVENT_ADDR_CHANGE:
+	case RDMA_CM_EVENT_TIMEWAIT_EXIT:
+		return !cmx_named_goes_on(id);
 	case RDMA_CM_EVENT_ROUTE_ERROR:
 	case RDMA_CM_EVENT_UNREACHABLE:
 	case RDMA_CM_EVENT_CONNECT_ERROR:
@@ -363,6 +370,7 @@ static bool event_fill(struct cmx_event *evt,
 {
 	uint32_t moves;
 	struct cmx_id *id = event_id(channel, raw, &moves);
+	bool named, wanted;
 
 	if (!id) {
 		if (raw->ev.event == RDMA_CM_EVENT_CONNECT_REQUEST)
@@ -376,10 +384,15 @@ static bool event_fill(struct cmx_event *evt,
 	evt->event.event = raw->ev.event;
 	evt->event.status = raw->ev.status;
 	param_copy(evt, raw);
-	if (event_process(evt, channel, raw))
-		return true;
-	id_complete(id, evt->mc, moves);
-	return false;
+	named = cmx_named_enter(id);
+	/* An id that is being destroyed takes no further step. */
+	wanted = !(named && id->named_ended && cmx_named_goes_on(id)) &&
+		 event_process(evt, channel, raw);
+	if (named)
+		cmx_named_leave(id);
+	if (!wanted)
+		id_complete(id, evt->mc, moves);
+	return wanted;
 }
 
 int cmx_event_get(struct rdma_event_channel *channel,
@@ -433,7 +446,7 @@ void cmx_sync_leave(struct cmx_id *id)
 {
 	pthread_mutex_lock(&id->lock);
 	id->waiters--;
-	id_wake(id);
+	cmx_id_wake(id);
 	pthread_mutex_unlock(&id->lock);
 }
 
@@ -475,7 +488,7 @@ int cmx_event_leave(struct cmx_id *id, struct rdma_cm_event *event,
 		if (event)
 			*place = event;
 		id->waiters--;
-		id_wake(id);
+		cmx_id_wake(id);
 	}
 	pthread_mutex_unlock(&id->lock);
 	if (!dying)
@@ -509,6 +522,9 @@ int cmx_complete(struct cmx_id *id, bool sync)
 	status = event->status < 0 ? -event->status : event->status;
 	if (status && event->event == RDMA_CM_EVENT_REJECTED)
 		status = ECONNREFUSED;
+	/* Its status is 0, but a connect by name has ended. */
+	if (id->named && event->event == RDMA_CM_EVENT_DEVICE_REMOVAL)
+		status = ENODEV;
 	if (cmx_event_leave(id, event, &id->id.event))
 		return -1;
 	return status ? cmx_err(status) : 0;

@@ -200,6 +200,7 @@ int cmx_id_destroy(struct cmx_id *id)
 		.handle = id->handle,
 		.owner = cmx_id_owner(id),
 	};
+	int err;
 
 	cmx_names_cancel(id);
 	if (id->id.channel->fd < 0 ||
@@ -216,8 +217,12 @@ int cmx_id_destroy(struct cmx_id *id)
 		orphan_destroy(id);
 		return 0;
 	}
-	if (cmx_id_ioctl(id, ID_DESTROY, &cmd))
-		return -1;
+	cmx_named_end(id, true);
+	if (cmx_id_ioctl(id, ID_DESTROY, &cmd)) {
+		err = errno;
+		cmx_named_end(id, false);
+		return cmx_err(err);
+	}
 	cmx_event_drop_last(id);
 	acks_wait(id, cmd.events_reported);
 	cmx_id_free(id);
@@ -240,6 +245,7 @@ int cmx_id_migrate(struct cmx_id *id, struct rdma_event_channel *channel)
 	struct rdma_event_channel *old = id->id.channel;
 	bool was_sync = id->sync;
 	bool sync = !channel;
+	bool named;
 	int err;
 
 	if (was_sync && sync)
@@ -250,12 +256,15 @@ int cmx_id_migrate(struct cmx_id *id, struct rdma_event_channel *channel)
 			return -1;
 	}
 
+	named = cmx_named_enter(id);
 	cmx_names_lock();
 	pthread_mutex_lock(&id->lock);
 	if (ioctl(channel->fd, RDMA_CMX_IO(ID_MIGRATE), &cmd)) {
 		err = errno;
 		pthread_mutex_unlock(&id->lock);
 		cmx_names_unlock();
+		if (named)
+			cmx_named_leave(id);
 		if (sync)
 			cmx_channel_close(channel);
 		return cmx_err(err);
@@ -272,6 +281,8 @@ int cmx_id_migrate(struct cmx_id *id, struct rdma_event_channel *channel)
 	id->moved_completed = 0;
 	pthread_mutex_unlock(&id->lock);
 	cmx_names_unlock();
+	if (named)
+		cmx_named_leave(id);
 
 	if (was_sync) {
 		cmx_event_drop_last(id);

@@ -89,6 +89,8 @@ struct cmx_id {
 	bool connect_error;	/* the connection failed here: no more events */
 	bool dying;
 	bool orphan;		/* destroyed; goes with the last ack */
+	bool named_busy;	/* a thread is between enter and leave, named.c */
+	bool named_ended;	/* no step of a connect by name begins any more */
 	uint8_t initiator_depth;
 	uint8_t responder_resources;
 	struct cmx_ece local_ece;
@@ -318,6 +320,7 @@ int cmx_record_parse(struct cmx_record *rec);
 
 /* event.c */
 void cmx_id_wait(struct cmx_id *id);
+void cmx_id_wake(struct cmx_id *id);
 int cmx_event_get(struct rdma_event_channel *channel,
 		  struct rdma_cm_event **event);
 int cmx_event_wait(struct cmx_id *id, struct rdma_cm_event **event,
@@ -378,6 +381,10 @@ int cmx_resolve_start(struct cmx_id *id, struct cmx_ai_request *req);
 int cmx_named_resolved(struct cmx_id *id);
 int cmx_named_routed(struct cmx_id *id, int err);
 bool cmx_named_failed(struct cmx_id *id, const struct rdma_cm_event *event);
+bool cmx_named_enter(struct cmx_id *id);
+void cmx_named_leave(struct cmx_id *id);
+void cmx_named_end(struct cmx_id *id, bool end);
+bool cmx_named_goes_on(const struct cmx_id *id);
 void cmx_named_replied(struct cmx_id *id, bool established);
 void cmx_named_free(struct cmx_id *id);
 

@@ -210,12 +210,59 @@ bool cmx_named_failed(struct cmx_id *id, const struct rdma_cm_event *event)
 	if (!named)
 		return true;
 	named->state = NAMED_NONE;
-	if (!reply || event->event == RDMA_CM_EVENT_DEVICE_REMOVAL)
+	if (!reply || event->event == RDMA_CM_EVENT_DEVICE_REMOVAL) {
+		if (named->own_qp)
+			qp_drop(id);
 		return true;
+	}
 	if (event->event == RDMA_CM_EVENT_REJECTED)
 		reason = event->status;
 	return !named_next(id, RDMA_CMX_STEP_REQUEST, event_error(event),
 			   reason);
+}
+
+/*
+ * One thread at a time has an event of the id, or moves it: DEVICE_REMOVAL comes
+ * at any time, and handle and channel are used without a lock. Returns false,
+ * and no leave follows, for an id that was never connected by name.
+ */
+bool cmx_named_enter(struct cmx_id *id)
+{
+	/* A thread that only the parent has may be in between. */
+	if (!id->named || cmx_id_inherited(id))
+		return false;
+	pthread_mutex_lock(&id->lock);
+	while (id->named_busy)
+		cmx_id_wait(id);
+	id->named_busy = true;
+	pthread_mutex_unlock(&id->lock);
+	return true;
+}
+
+void cmx_named_leave(struct cmx_id *id)
+{
+	pthread_mutex_lock(&id->lock);
+	id->named_busy = false;
+	cmx_id_wake(id);
+	pthread_mutex_unlock(&id->lock);
+}
+
+/*
+ * The id is about to be destroyed (or is not, after all): its handle may be
+ * another id's then, and a step that has begun would be that id's.
+ */
+void cmx_named_end(struct cmx_id *id, bool end)
+{
+	if (!cmx_named_enter(id))
+		return;
+	id->named_ended = end;
+	cmx_named_leave(id);
+}
+
+/* Is another event of a connect by name to come? */
+bool cmx_named_goes_on(const struct cmx_id *id)
+{
+	return id->named && id->named->state != NAMED_NONE;
 }
 
 /* The peer has replied; the library has @established the connection, or not. */

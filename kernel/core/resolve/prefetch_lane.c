@@ -191,7 +191,8 @@ int cmx_many_dev(const struct rdma_cmx_path *path, struct net *net, char *dev,
 	ibdev = rdma_cmx_entry_device(&e, net);
 	if (!ibdev)
 		return -ENODEV;
-	strscpy(dev, dev_name(&ibdev->dev), IB_DEVICE_NAME_MAX);
+	/* Not dev_name(), which a rename frees. */
+	strscpy(dev, ibdev->name, IB_DEVICE_NAME_MAX);
 	if (ports)
 		*ports = ibdev->phys_port_cnt;
 	ib_device_put(ibdev);
@@ -253,8 +254,12 @@ static void cmx_lane_alternate(struct cmx_lane *lane, struct rdma_cmx_path *path
 
 	if (!error) {
 		rdma_cmx_entry_path(&res->entries[0], 0, &rec);
-		/* An SA is not to be trusted with that. */
-		if (sa_path_get_slid(&rec) == sa_path_get_slid(&path->rec[0]))
+		/*
+		 * An SA is not to be trusted with that, and the device's name
+		 * may be another one's by now.
+		 */
+		if (res->entries[0].ibdev_index != path->ibdev_index ||
+		    sa_path_get_slid(&rec) == sa_path_get_slid(&path->rec[0]))
 			error = -ENOENT;
 	}
 	if (!error) {

@@ -78,8 +78,8 @@ struct rdma_cmx_paths_attr {
  *	of @rec[0]
  * @rec: the path, and the alternate one, as rdma_set_ib_path() takes them
  *
- * The alternate path has another SLID and another DLID. It is one that the SA
- * knows beside the first, if the ports have several LIDs (LMC above 0); or one
+ * The alternate path has another SLID. It is one that the SA knows beside the
+ * first, with another DLID, if the ports have several LIDs (LMC above 0); or one
  * from another port of the same device, to @alt_dst or, without that, to the
  * same GID; this last one does not depend on @tos of the attributes. Which
  * switches the two have in common, the SA does not say.

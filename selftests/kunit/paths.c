@@ -299,6 +299,39 @@ static void paths_late(struct kunit *test)
 	call_drop(&calls[0]);
 }
 
+static void other_done(struct rdma_cmx_paths_query *query,
+		       struct rdma_cmx_paths *paths, void *context)
+{
+	struct call *c = context;
+
+	/* The lanes of all calls are one class of lockdep. */
+	if (rdma_cmx_paths_cancel(calls[1].q))
+		atomic_inc(&c->calls);
+	c->paths = paths;
+	complete(&c->done);
+}
+
+/* A callback cancels another call. */
+static void paths_cancel_other(struct kunit *test)
+{
+	const struct rdma_cmx_paths_attr attr = {
+		.net = &init_net, .dst = dst, .count = 1,
+	};
+
+	START(test, &calls[1], .dst = dst + 1, .count = 40);
+	KUNIT_ASSERT_TRUE(test, WAIT_FOR(outstanding(1) == 32));
+	reinit_completion(&calls[0].done);
+	atomic_set(&calls[0].calls, 0);
+	param_set(test, cmx_kunit_module(), "route_timeout_ms", 1);
+	KUNIT_ASSERT_EQ(test, 0, rdma_cmx_paths_start(&attr, other_done,
+						      &calls[0], &calls[0].q));
+	end(test, &calls[0], 0, 1);
+	call_drop(&calls[0]);
+	KUNIT_EXPECT_TRUE(test, rdma_cmx_paths_cancel(calls[1].q));
+	rdma_cmx_paths_query_put(calls[1].q);
+	KUNIT_EXPECT_EQ(test, atomic_read(&calls[1].calls), 0);
+}
+
 static void expect_second(struct kunit *test, u32 port, u32 slid, u32 dlid)
 {
 	struct rdma_cmx_path *path = calls[0].paths->paths;
@@ -420,6 +453,7 @@ static struct kunit_case paths_cases[] = {
 	KUNIT_CASE(paths_share),
 	KUNIT_CASE(paths_window),
 	KUNIT_CASE(paths_cancel),
+	KUNIT_CASE(paths_cancel_other),
 	KUNIT_CASE(paths_late),
 	KUNIT_CASE(paths_alternate),
 	KUNIT_CASE(paths_invalidate),

@@ -6,7 +6,8 @@
  *	   └──> CANCELLED
  *
  * The path of a destination belongs to the lane that has taken it, until the
- * last lane has ended; that one calls back.
+ * last lane has ended. The callback has a work item without a lane, so that it
+ * may cancel other calls, whose lanes that waits for.
  *
  * rdma_cmx_paths_query.lock guards the state, the next destination and the number of
  * lanes that work. Innermost; nothing is called under it.
@@ -98,12 +99,18 @@ static void cmx_many_ended(struct rdma_cmx_paths_query *p, u32 count)
 	rdma_cmx_paths_query_put(p);
 }
 
-/* Of the last lane, unless the call is cancelled. */
-void cmx_many_call(struct rdma_cmx_paths_query *p)
+/* The last lane queues it, unless the call is cancelled. */
+static void cmx_many_call(struct work_struct *work)
 {
+	struct rdma_cmx_paths_query *p = container_of(work,
+						      struct rdma_cmx_paths_query,
+						      call);
 	struct rdma_cmx_paths *paths = p->paths;
 	u32 i, count = paths->count;
 
+	spin_lock(&p->lock);
+	p->caller = current;
+	spin_unlock(&p->lock);
 	for (i = 0; i < count; i++)
 		paths->found += !paths->paths[i].error;
 	p->paths = NULL;
@@ -230,6 +237,7 @@ cmx_many_alloc(const struct rdma_cmx_paths_attr *attr)
 	kref_init(&p->ref);
 	spin_lock_init(&p->lock);
 	init_completion(&p->idle);
+	INIT_WORK(&p->call, cmx_many_call);
 	p->lane_count = lanes;
 	p->working = lanes;
 	for (i = 0; i < lanes; i++)

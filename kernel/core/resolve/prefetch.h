@@ -57,7 +57,8 @@ struct cmx_lane {
  * @paths: what is found
  * @done: the callback
  * @context: for @done
- * @caller: runs the callback
+ * @call: runs the callback
+ * @caller: the thread that does
  * @idle: it has run, or will not
  * @lane_count: how many
  * @lanes: they
@@ -78,6 +79,7 @@ struct rdma_cmx_paths_query {
 	struct rdma_cmx_paths *paths;
 	rdma_cmx_paths_fn done;
 	void *context;
+	struct work_struct call;
 	struct task_struct *caller;
 	struct completion idle;
 	u32 lane_count;
@@ -86,7 +88,6 @@ struct rdma_cmx_paths_query {
 
 /* prefetch.c */
 extern struct workqueue_struct *cmx_many_wq;
-void cmx_many_call(struct rdma_cmx_paths_query *p);
 
 /* prefetch_lane.c */
 void cmx_lane_init(struct cmx_lane *lane, struct rdma_cmx_paths_query *all);

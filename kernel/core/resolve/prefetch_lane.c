@@ -36,13 +36,11 @@ static void cmx_lane_end(struct cmx_lane *lane)
 
 	spin_lock(&p->lock);
 	last = !--p->working && p->state == CMX_MANY_RUNNING;
-	if (last) {
+	if (last)
 		WRITE_ONCE(p->state, CMX_MANY_CALLING);
-		p->caller = current;
-	}
 	spin_unlock(&p->lock);
 	if (last)
-		cmx_many_call(p);
+		queue_work(cmx_many_wq, &p->call);
 }
 
 /* The next destination; false: there is none, or no time for one. */

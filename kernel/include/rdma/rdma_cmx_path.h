@@ -117,8 +117,8 @@ struct rdma_cmx_paths {
  * @context: as given to rdma_cmx_paths_start()
  *
  * Runs once, in process context, may sleep. Does not run any more once
- * rdma_cmx_paths_cancel() has returned. It may call rdma_cmx_paths_query_put()
- * and start another query.
+ * rdma_cmx_paths_cancel() has returned. It may call rdma_cmx_paths_query_put(),
+ * start another query and cancel others.
  */
 typedef void (*rdma_cmx_paths_fn)(struct rdma_cmx_paths_query *query,
 				  struct rdma_cmx_paths *paths, void *context);

@@ -5,6 +5,7 @@
  * path, cancel, deadline, and what the cache forgets: rdma_cmx_path.h.
  */
 #include <linux/completion.h>
+#include <linux/kthread.h>
 #include <linux/slab.h>
 #include <net/net_namespace.h>
 #include <rdma/rdma_cmx_path.h>
@@ -332,6 +333,46 @@ static void paths_cancel_other(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic_read(&calls[1].calls), 0);
 }
 
+static int cancel_run(void *arg)
+{
+	struct call *c = arg;
+	struct rdma_cmx_paths_query *q;
+
+	while (!(q = READ_ONCE(c->q)))
+		cond_resched();
+	rdma_cmx_paths_cancel(q);
+	rdma_cmx_paths_query_put(q);
+	complete(&c->done);
+	return 0;
+}
+
+/* A thread that sees the call before its start has returned cancels it. */
+static void paths_cancel_start(struct kunit *test)
+{
+	const struct rdma_cmx_paths_attr attr = {
+		.net = &init_net, .dst = dst, .count = DESTS,
+	};
+	struct call *c = &calls[0];
+	struct task_struct *thread;
+	unsigned int i;
+
+	for (i = 0; i < 300; i++) {
+		c->q = NULL;
+		reinit_completion(&c->done);
+		thread = kthread_run(cancel_run, c, "cmx_cancel");
+		KUNIT_ASSERT_FALSE(test, IS_ERR(thread));
+		/* The thread goes on only if it starts. */
+		KUNIT_ASSERT_TRUE(test,
+				  WAIT_FOR(!rdma_cmx_paths_start(&attr, call_done,
+								 &calls[1],
+								 &c->q)));
+		KUNIT_ASSERT_NE(test, 0ul,
+				wait_for_completion_timeout(&c->done,
+							    KUNIT_WAIT));
+	}
+	KUNIT_EXPECT_EQ(test, atomic_read(&calls[1].calls), 0);
+}
+
 static void expect_second(struct kunit *test, u32 port, u32 slid, u32 dlid)
 {
 	struct rdma_cmx_path *path = calls[0].paths->paths;
@@ -454,6 +495,7 @@ static struct kunit_case paths_cases[] = {
 	KUNIT_CASE(paths_window),
 	KUNIT_CASE(paths_cancel),
 	KUNIT_CASE(paths_cancel_other),
+	KUNIT_CASE(paths_cancel_start),
 	KUNIT_CASE(paths_late),
 	KUNIT_CASE(paths_alternate),
 	KUNIT_CASE(paths_invalidate),

@@ -10,7 +10,7 @@
  * may cancel other calls, whose lanes that waits for.
  *
  * rdma_cmx_paths_query.lock guards the state, the next destination and the number of
- * lanes that work. Innermost; nothing is called under it.
+ * lanes that work. Innermost; only the start queues its lanes under it.
  */
 #include <linux/atomic.h>
 #include <linux/completion.h>
@@ -250,12 +250,22 @@ cmx_many_alloc(const struct rdma_cmx_paths_attr *attr)
 	return ERR_PTR(ret);
 }
 
+/* Another thread that has @pquery already may have cancelled it. */
+static void cmx_many_begin(struct rdma_cmx_paths_query *p)
+{
+	u32 i;
+
+	spin_lock(&p->lock);
+	for (i = 0; p->state == CMX_MANY_RUNNING && i < p->lane_count; i++)
+		queue_work(cmx_many_wq, &p->lanes[i].work);
+	spin_unlock(&p->lock);
+}
+
 int rdma_cmx_paths_start(const struct rdma_cmx_paths_attr *attr,
 			 rdma_cmx_paths_fn done, void *context,
 			 struct rdma_cmx_paths_query **pquery)
 {
 	struct rdma_cmx_paths_query *p;
-	u32 i;
 
 	*pquery = NULL;
 	if (!attr->net || !attr->dst || !done || !attr->count ||
@@ -275,12 +285,11 @@ int rdma_cmx_paths_start(const struct rdma_cmx_paths_attr *attr,
 	p->context = context;
 	cmx_stat_inc(paths_queries);
 	cmx_stat_add(paths_destinations, attr->count);
-	*pquery = p;
-	/* @done may give back the caller's reference before this is through. */
+	/* The caller's reference may be given back before this is through. */
 	kref_get(&p->ref);
 	kref_get(&p->ref);
-	for (i = 0; i < p->lane_count; i++)
-		queue_work(cmx_many_wq, &p->lanes[i].work);
+	WRITE_ONCE(*pquery, p);
+	cmx_many_begin(p);
 	rdma_cmx_paths_query_put(p);
 	return 0;
 }

@@ -267,6 +267,36 @@ static void window_age(struct kunit *test)
 	KUNIT_EXPECT_LE(test, running(DEST), 1u);
 }
 
+/* Any number of milliseconds is one. */
+static void window_long(struct kunit *test)
+{
+	static const unsigned int ms[] = { INT_MAX, INT_MAX + 1U, UINT_MAX };
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(ms); i++) {
+		param_set(test, cmx_kunit_module(), "connect_reply_ms", ms[i]);
+		KUNIT_EXPECT_EQ(test, 0, get_to(i, DEST));
+		KUNIT_EXPECT_EQ(test, running(DEST), i + 1u);
+	}
+}
+
+/* Slots that count no more, because the epochs were others in between */
+static void window_other_epochs(struct kunit *test)
+{
+	int i;
+
+	fill(test);
+	param_set(test, cmx_kunit_module(), "connect_reply_ms", 1800000);
+	KUNIT_EXPECT_EQ(test, running(DEST), 0u);
+	KUNIT_EXPECT_EQ(test, port_running(), 0u);
+	param_set(test, cmx_kunit_module(), "connect_reply_ms", 3600000);
+	for (i = 0; i < COMMON; i++)
+		release(i);
+	KUNIT_EXPECT_EQ(test, running(DEST), 0u);
+	KUNIT_EXPECT_EQ(test, port_running(), 0u);
+	fill(test);
+}
+
 /* Those that wait get slots when there is no limit any more. */
 static void window_off(struct kunit *test)
 {
@@ -377,6 +407,8 @@ static struct kunit_case window_cases[] = {
 	KUNIT_CASE(window_queue),
 	KUNIT_CASE(window_timeout),
 	KUNIT_CASE(window_age),
+	KUNIT_CASE(window_long),
+	KUNIT_CASE(window_other_epochs),
 	KUNIT_CASE(window_off),
 	KUNIT_CASE(window_limit),
 	KUNIT_CASE(window_random),

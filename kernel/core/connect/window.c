@@ -62,7 +62,9 @@ struct cmx_window *cmx_window(unsigned int index)
  */
 u32 cmx_window_epoch(void)
 {
-	unsigned long ms = READ_ONCE(connect_reply_ms);
+	/* Of more, msecs_to_jiffies() makes what is too long for a divisor. */
+	unsigned int ms = min_t(unsigned int, READ_ONCE(connect_reply_ms),
+				INT_MAX);
 
 	return div_u64(get_jiffies_64(),
 		       msecs_to_jiffies(ms) / (CMX_WINDOW_EPOCHS - 1) + 1);
@@ -83,7 +85,7 @@ unsigned int cmx_window_limit(const struct cmx_window *w)
 static void cmx_window_advance(struct cmx_window *w)
 {
 	u32 now = cmx_window_epoch();
-	u16 *count;
+	int *count;
 
 	if (w->epoch == now)
 		return;
@@ -99,7 +101,7 @@ static void cmx_window_advance(struct cmx_window *w)
 unsigned int cmx_window_running(struct cmx_window *w)
 {
 	cmx_window_advance(w);
-	return w->running;
+	return max(w->running, 0);
 }
 
 /* Has the common half a slot? */
@@ -121,11 +123,14 @@ void cmx_window_take(struct cmx_window *w)
 	w->running++;
 }
 
-/* Give back a slot that was taken in @epoch. */
+/*
+ * Give back a slot that was taken in @epoch. It may count no more although that
+ * epoch does: others came in between.
+ */
 void cmx_window_give(struct cmx_window *w, u32 epoch)
 {
 	cmx_window_advance(w);
-	if (w->epoch - epoch >= CMX_WINDOW_EPOCHS)
+	if (w->epoch - epoch >= CMX_WINDOW_EPOCHS || w->running <= 0)
 		return;
 	w->count[epoch % CMX_WINDOW_EPOCHS]--;
 	w->running--;
@@ -133,7 +138,7 @@ void cmx_window_give(struct cmx_window *w, u32 epoch)
 
 static void cmx_window_resize(struct cmx_window *w, unsigned int limit)
 {
-	trace_cmx_connect_window(w - cmx_windows, w->running,
+	trace_cmx_connect_window(w - cmx_windows, cmx_window_running(w),
 				 cmx_window_limit(w), limit);
 	w->limit = limit;
 	w->replies = 0;
@@ -217,7 +222,7 @@ static bool cmx_window_user_served(const struct cmx_window_user *u)
 	       cmx_window_epoch() - u->since < CMX_WINDOW_EPOCHS;
 }
 
-static bool cmx_window_may_reserve(const struct cmx_window *w,
+static bool cmx_window_may_reserve(struct cmx_window *w,
 				   const struct cmx_window_user *u)
 {
 	unsigned int limit = cmx_window_limit(w);
@@ -230,7 +235,7 @@ static bool cmx_window_may_reserve(const struct cmx_window *w,
 		/* One is root's, if it has none. */
 		limit -= !root || !cmx_window_user_served(root);
 	}
-	return w->running < limit;
+	return cmx_window_running(w) < limit;
 }
 
 /*

@@ -58,7 +58,7 @@
  * struct cmx_window - slots of a destination or a port
  * @users: users with connects that wait here; the next one first
  * @epoch: to which @count was brought up to date
- * @count: slots taken in an epoch
+ * @count: slots taken in an epoch; less than 0 if one was taken as it ended
  * @running: sum of those
  * @limit: of a destination; 0: as at the start
  * @replies: since @limit has changed
@@ -67,8 +67,8 @@
 struct cmx_window {
 	struct list_head users;
 	u32 epoch;
-	u16 count[CMX_WINDOW_EPOCHS];
-	u16 running;
+	int count[CMX_WINDOW_EPOCHS];
+	int running;
 	u16 limit;
 	u16 replies;
 	u32 shrunk;

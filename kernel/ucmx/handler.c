@@ -387,6 +387,8 @@ void ucmx_connect_failed(struct ucmx_id *id, u8 event, int error)
 	if (!ucmx_any_replied(id))
 		return;
 	rdma_lock_handler(id->cm);
-	ucmx_event_make(id, id->cm, &e);
+	/* DEVICE_REMOVAL is the last event. */
+	if (!READ_ONCE(id->gone))
+		ucmx_event_make(id, id->cm, &e);
 	rdma_unlock_handler(id->cm);
 }

@@ -437,6 +437,8 @@ TEST_F(any, no_reply)
 	ASSERT_EQ(0, event_want(self->fd, EV_ROUTE_RESOLVED, &self->ev));
 	ASSERT_EQ(0, id_connect(self->fd, self->id));
 	ASSERT_EQ(0, event_want(self->fd, EV_CONNECT_REQUEST, &self->ev));
+	/* One more is refused, and the deadline stays. */
+	EXPECT_EQ(-EINVAL, id_connect(self->fd, self->id));
 	ASSERT_EQ(0, event_want(self->fd, EV_UNREACHABLE, &self->ev));
 	EXPECT_EQ(-ETIMEDOUT, self->ev.ev.status);
 	EXPECT_EQ(-ENOENT, any_next(self->fd, self->id, ETIMEDOUT, 0));

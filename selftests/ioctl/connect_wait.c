@@ -224,6 +224,55 @@ TEST_F(wait, too_long)
 	EXPECT_EQ(1, number_get(WAITS));
 }
 
+/* CONNECT of an id that RESOLVE_ANY has routed: it has eight seconds. */
+static int connect_any(int fd, const char *addr, uint16_t port, uint32_t *id)
+{
+	struct rdma_cmx_resolve_addrinfo name = {
+		.query.node = (uintptr_t)addr,
+		.query.node_len = strlen(addr),
+		.query.port_space = RDMA_PS_TCP,
+		.query.port = htons(port),
+		.query.flags = RDMA_CMX_AIQ_PORT,
+	};
+	struct rdma_cmx_resolve_any any = {
+		.flags = RDMA_CMX_ANY_CONNECT, .timeout_ms = 8000,
+	};
+	union event_buf buf;
+	int ret;
+
+	ret = id_create(fd, RDMA_PS_TCP, 7, id);
+	name.id = *id;
+	any.id = *id;
+	return ret ?: call(fd, RESOLVE_ADDRINFO, &name) ?:
+	       event_want(fd, RDMA_CMX_EV_ADDRINFO_RESOLVED, &buf) ?:
+	       call(fd, RESOLVE_ANY, &any) ?:
+	       event_want(fd, EV_ROUTE_RESOLVED, &buf) ?:
+	       id_connect(fd, *id);
+}
+
+/* The deadline is over before there is a slot. */
+TEST_F(wait, deadline)
+{
+	union event_buf buf;
+	uint32_t id;
+	double end;
+	int ret;
+
+	ASSERT_EQ(0, connect_any(self->other, addr_rdma, self->port, &id));
+	ASSERT_EQ(1, number_get(WAITS));
+	ASSERT_EQ(0, event_want(self->other, EV_UNREACHABLE, &buf));
+	EXPECT_EQ(-ETIMEDOUT, buf.ev.status);
+	EXPECT_EQ(id, buf.ev.id);
+
+	/* Then nothing is sent, and it may try again. */
+	ASSERT_EQ(0, number_set(WINDOW, 0));
+	EXPECT_TRUE(waits_are(0));
+	end = now_ms() + 60000;
+	while ((ret = id_connect(self->other, id)) && now_ms() < end)
+		poll(NULL, 0, 10);
+	EXPECT_EQ(0, ret);
+}
+
 /* What rdma_cm refuses, it refuses at once. */
 TEST_F(wait, refused)
 {
@@ -312,6 +361,38 @@ TEST_F(wait, device_removal)
 	EXPECT_EQ(12, n);
 	EXPECT_EQ(-ENODEV, id_connect(self->other, id[11]));
 	EXPECT_EQ(0, system("ip link del cmxrm0"));
+}
+
+/* Nor does an event follow when the deadline of a CONNECT is over. */
+TEST_F(wait, removal_and_deadline)
+{
+	const char *usual = addr_rdma;
+	uint32_t listener, gone, id;
+	union event_buf buf;
+	uint16_t port;
+	int fd;
+
+	if (on_infiniband)
+		SKIP(return, "no soft-RoCE device here");
+	fd = dev_open(O_NONBLOCK);
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, system("ip link add cmxrm0 type dummy && "
+			    "ip addr add 10.97.0.1/24 dev cmxrm0 && "
+			    "ip link set cmxrm0 up && "
+			    "rdma link add rxe_rm type rxe netdev cmxrm0"));
+	addr_rdma = "10.97.0.1";
+	EXPECT_EQ(0, listener_new(self->fd, 1, &listener, &port));
+	EXPECT_EQ(0, connect_any(fd, addr_rdma, port, &gone));
+	addr_rdma = usual;
+	EXPECT_EQ(0, system("rdma link del rxe_rm"));
+	EXPECT_EQ(0, event_want(fd, EV_DEVICE_REMOVAL, &buf));
+	EXPECT_EQ(gone, buf.ev.id);
+	/* The deadline of this one is later. */
+	EXPECT_EQ(0, connect_any(fd, addr_rdma, self->port, &id));
+	EXPECT_EQ(0, event_want(fd, EV_UNREACHABLE, &buf));
+	EXPECT_EQ(id, buf.ev.id);
+	EXPECT_EQ(0, system("ip link del cmxrm0"));
+	close(fd);
 }
 
 /* Who waits when the limit goes is connected. */

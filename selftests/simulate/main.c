@@ -164,10 +164,10 @@ static int storm_main(void)
 		return usage("out of range", "a size of the storm");
 	storm_run(&storm, &r);
 	printf("nodes=%" PRIu32 " clients=%" PRIu32 " window=%" PRIu32
-	       " connected=%" PRIu32 " failed=%" PRIu32 " rejected=%" PRIu64
+	       " connected=%" PRIu32 " failed=%" PRIu32 " dropped=%" PRIu64
 	       " lost=%" PRIu64 " sent=%" PRIu64 " median_ms=%.3f"
 	       " ideal_ms=%.3f last_ms=%.3f\n", storm.nodes, storm.clients,
-	       storm.window, r.connected, r.failed, r.rejected, r.lost, r.sent,
+	       storm.window, r.connected, r.failed, r.dropped, r.lost, r.sent,
 	       r.median_ms, r.ideal_ms, r.last_ms);
 	return 0;
 }

@@ -144,8 +144,8 @@ struct sim_storm {
 	sim_time accept;	/* what the listener takes for a connection */
 	sim_time timeout;	/* of a REQ */
 	uint32_t retries;	/* of a REQ */
-	uint32_t tries;		/* a program gives up after so many refusals */
-	sim_time again;		/* from a refusal to its next attempt */
+	uint32_t tries;		/* a program gives up after so many timeouts */
+	sim_time again;		/* from a timeout to its next attempt */
 	sim_time spread;
 	uint64_t seed;
 };
@@ -153,9 +153,10 @@ struct sim_storm {
 struct sim_storm_result {
 	uint32_t connected;
 	uint32_t failed;	/* clients that never were */
-	uint64_t rejected;	/* REJ: the backlog was full */
+	uint64_t dropped;	/* REQs that found the backlog full */
 	uint64_t lost;		/* REQs that found no receive posted */
 	uint64_t sent;		/* REQs, with retries */
+	uint32_t window;	/* of the first node, at the end */
 	double median_ms, last_ms;	/* of those who connected */
 	double ideal_ms;	/* median if the listener never waited */
 };

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Clients on one listener. A REQ passes two queues: the receives that are posted
- * on QP1 of the listener's node, where one too many is lost, and the backlog of
- * the listener, where one too many is rejected. The listener accepts one after
- * another. A client repeats a lost REQ after the CM's timeout; a program whose
- * connect was rejected calls again later, some times.
+ * on QP1 of the listener's node, and the backlog of the listener. One too many is
+ * lost in either: ucma, and this project, return ENOMEM for a full backlog, and
+ * ib_cm drops the REQ. The listener accepts one after another. A client repeats a
+ * REQ without a REP after the CM's timeout. When all of these had none, the
+ * program calls again later, some times.
  *
  * With a window, a node has no more than half of that many REQs outstanding; the
- * other half is for other users, who do nothing here. It grows by one with each
- * window of REPs, and halves when a REQ gets a REJ or no reply, once in
- * WINDOW_EPOCH. A REQ counts no longer than WINDOW_LIFE. That is the window of
- * kernel/core/connect for a destination.
+ * other half is for other users, who do nothing here, and one slot of it for this
+ * user, which is left out. The window grows by one with each window of REPs. It
+ * halves, once for the REQs that were outstanding together, when the CM has given
+ * up, or a REP comes after the epochs in which its REQ counts. That is the window
+ * of kernel/core/connect/window.c for a destination.
  *
  * One thread, no locks.
  */
@@ -19,8 +21,9 @@
 
 #include "simulate.h"
 
-#define WINDOW_LIFE	(5000 * SIM_MS)
-#define WINDOW_EPOCH	(2000 * SIM_MS)
+/* A request counts in the epoch in which it was sent and in the two after it. */
+#define WINDOW_EPOCH	(2001 * SIM_MS)
+#define WINDOW_EPOCHS	3
 
 enum {
 	STORM_CALL, STORM_TIMER, STORM_RECEIVED, STORM_ACCEPTED, STORM_UNCOUNT
@@ -35,7 +38,7 @@ struct client {
 	bool armed;		/* a STORM_TIMER is there */
 	bool queued;		/* in the backlog */
 	bool counts;		/* in node.running */
-	sim_time counted;	/* since then */
+	uint32_t epoch;		/* since then */
 };
 
 struct ring {
@@ -47,7 +50,7 @@ struct node {
 	struct ring calls;	/* clients who wait for the window */
 	uint32_t running, window;
 	uint32_t replies;	/* since it has changed */
-	sim_time shrunk;
+	uint32_t shrunk;	/* epoch in which that halved it, and one */
 };
 
 struct storm {
@@ -122,6 +125,11 @@ static void req_send(struct storm *storm, uint32_t index)
 			 STORM_RECEIVED, 0);
 }
 
+static uint32_t epoch_of(const struct storm *storm)
+{
+	return storm->now / WINDOW_EPOCH;
+}
+
 static void client_uncount(struct storm *storm, struct client *c)
 {
 	if (c->counts)
@@ -139,27 +147,32 @@ static void node_run(struct storm *storm, struct node *node)
 		index = ring_take(&node->calls);
 		c = &storm->clients[index];
 		c->counts = true;
-		c->counted = storm->now;
+		c->epoch = epoch_of(storm);
 		c->sent = 0;
 		node->running++;
 		if (storm->p->window)
-			heap_add(&storm->heap, storm->now + WINDOW_LIFE,
+			heap_add(&storm->heap,
+				 (c->epoch + WINDOW_EPOCHS) * WINDOW_EPOCH,
 				 STORM_UNCOUNT, index);
 		req_send(storm, index);
 	}
 }
 
-static void window_adapt(struct storm *storm, struct node *node, bool good)
+/* As cmx_window_sign(), for a request that was sent in @epoch */
+static void window_adapt(struct storm *storm, struct node *node, uint32_t epoch,
+			 bool good)
 {
-	if (!good) {
-		if (node->shrunk && storm->now - node->shrunk < WINDOW_EPOCH)
+	uint32_t now = epoch_of(storm);
+
+	if (good && now - epoch < WINDOW_EPOCHS) {
+		if (++node->replies < node->window)
 			return;
-		node->shrunk = storm->now + !storm->now;
-		node->window /= 2;
-	} else if (++node->replies >= node->window) {
 		node->window++;
 	} else {
-		return;
+		if (epoch < node->shrunk)
+			return;
+		node->shrunk = now + 1;
+		node->window /= 2;
 	}
 	node->replies = 0;
 	if (node->window < storm->p->window_min)
@@ -175,9 +188,7 @@ static void client_end(struct storm *storm, struct client *c, bool good)
 
 	c->waiting = false;
 	client_uncount(storm, c);
-	/* A reply that comes late is no good one. */
-	window_adapt(storm, node,
-		     good && storm->now - c->counted < WINDOW_LIFE);
+	window_adapt(storm, node, c->epoch, good);
 	node_run(storm, node);
 }
 
@@ -216,7 +227,6 @@ static void on_timer(struct storm *storm, uint32_t index)
 	} else if (c->sent > storm->p->retries) {
 		client_failed(storm, index);
 	} else {
-		window_adapt(storm, &storm->nodes[c->node], false);
 		req_send(storm, index);
 	}
 }
@@ -226,7 +236,7 @@ static void on_uncount(struct storm *storm, uint32_t index)
 {
 	struct client *c = &storm->clients[index];
 
-	if (!c->counts || storm->now - c->counted < WINDOW_LIFE)
+	if (!c->counts || epoch_of(storm) - c->epoch < WINDOW_EPOCHS)
 		return;
 	client_uncount(storm, c);
 	node_run(storm, &storm->nodes[c->node]);
@@ -244,8 +254,7 @@ static void on_received(struct storm *storm)
 	if (!c->waiting || c->queued)
 		return;
 	if (storm->backlog.count == storm->p->backlog) {
-		storm->result->rejected++;
-		client_failed(storm, index);
+		storm->result->dropped++;
 		return;
 	}
 	c->queued = true;
@@ -347,6 +356,7 @@ void storm_run(const struct sim_storm *p, struct sim_storm_result *result)
 	qsort(storm.waits, result->connected, sizeof(*storm.waits), wait_order);
 	if (result->connected)
 		result->median_ms = storm.waits[result->connected / 2];
+	result->window = storm.nodes[0].window;
 	result->ideal_ms = (p->clients / 2 + 1) * (double)p->accept / SIM_MS;
 	storm_free(&storm);
 }

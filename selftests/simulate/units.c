@@ -310,20 +310,24 @@ static void test_storm(void)
 	is("... one after another, ms", r.last_ms, 100);
 	is("... half of them within, ms", r.median_ms, 51);
 	is("... as if the listener never waited", r.median_ms, r.ideal_ms);
+	/* 10 of them each 4.295 s */
 	storm.backlog = 10;
+	storm_run(&storm, &r);
+	is("backlog of 10: all connect", r.connected, 100);
+	is("... and the others are dropped, each time", r.dropped, 450);
+	is("... and sent again", r.sent, 550);
+	is("... 10 each time, ms", r.last_ms, 9 * 4295 + 10);
+	storm.retries = 2;
 	storm.tries = 1;
 	storm_run(&storm, &r);
-	is("backlog of 10: the others are rejected", r.rejected, 90);
-	is("... and fail", r.failed, 90);
-	storm.tries = 20;
-	storm_run(&storm, &r);
-	is("... or come again, 10 each second", r.connected, 100);
+	is("... or as many as the retries allow", r.connected, 30);
+	is("... and the others fail", r.failed, 70);
 	/* Half of it is for others. */
 	storm.window = 4;
 	storm.window_first = 4;
 	storm.window_min = 4;
 	storm_run(&storm, &r);
-	is("window of 4 on 4 nodes: none is rejected", r.rejected, 0);
+	is("window of 4 on 4 nodes: none is dropped", r.dropped, 0);
 	is("... and no time is lost, ms", r.last_ms, 100);
 
 	/* 30 at once, 8 receives, of which none is done before all have come:
@@ -343,6 +347,49 @@ static void test_storm(void)
 	is("... or as many as the retries allow", r.connected, 24);
 }
 
+static void test_window(void)
+{
+	struct sim_storm storm;
+	struct sim_storm_result r;
+
+	/* 8 + 9 + ... + 15 = 92 REPs for those from 8 to 16 */
+	storm_defaults(&storm);
+	storm.nodes = 1;
+	storm.clients = 100;
+	storm.window = 512;
+	storm.window_first = 8;
+	storm.window_min = 8;
+	storm.accept = 1;
+	storm_run(&storm, &r);
+	is("window of 8: it grows by one with each window of REPs", r.window,
+	   16);
+	storm.window = 10;
+	storm_run(&storm, &r);
+	is("... as far as it may", r.window, 10);
+
+	/* Four are lost, and have their REP in the third epoch. */
+	storm_defaults(&storm);
+	storm.nodes = 1;
+	storm.clients = 12;
+	storm.window = 32;
+	storm.mad_queue = 8;
+	storm_run(&storm, &r);
+	is("window of 32: REQs are lost", r.lost, 4);
+	is("... once each, which does not halve it", r.window, 32);
+
+	/* REPs after 1.5 s, 3 s and so on: the fifth is late, and the others */
+	storm_defaults(&storm);
+	storm.nodes = 1;
+	storm.clients = 8;
+	storm.window = 32;
+	storm.accept = 1500 * SIM_MS;
+	storm_run(&storm, &r);
+	is("... late REPs of one time halve it once", r.window, 16);
+	storm.window_min = 20;
+	storm_run(&storm, &r);
+	is("... but not below the least", r.window, 20);
+}
+
 int main(void)
 {
 	setvbuf(stdout, NULL, _IOLBF, 0);
@@ -354,6 +401,7 @@ int main(void)
 	test_failover();
 	test_limits();
 	test_storm();
+	test_window();
 	printf("1..%d\n", count);
 	return failed;
 }

@@ -322,6 +322,12 @@ fault gid-missing "that route is of IPv6" \
 is "the source address of IPv6 is changed as told: nothing else is" \
 	"$(ip -6 route show)" "$(sed '/^fd57::2/s/ src [^ ]*//' <<<"$routes")"
 ip route del fd57::2
+# Each interface has such routes, and ip would change the first one.
+fault gid-missing "that route is of a zone" \
+	'ip route add fe80::57:9 dev v0 src fd56::1' \
+	'found=$out; ip route del fe80::57:9 dev v0' cmx doctor fe80::57:9%v0
+like "that route is of a zone: it is shown" "$found" \
+	'^mend: ip route get fibmatch fe80::57:9 dev v0 '
 ip addr del fd56::1/64 dev d0
 ip addr del fd57::1/64 dev v0
 fault netdev-down "the VLAN is down" \

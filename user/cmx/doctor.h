@@ -153,7 +153,8 @@ int route_find(const struct sockaddr *addr, const char *vrf,
 /*
  * That route as ip reads it, by @dev, a quoted word, and with all that it has
  * but its source address. False: it has none, or what ip would not keep: several
- * next hops, an encapsulation, an end, locked metrics.
+ * next hops, an encapsulation, an end, locked metrics; or ip may change another
+ * interface's, as @addr has a zone.
  */
 bool route_unsourced(const struct sockaddr *addr, const char *dev, char *text,
 		     size_t size);

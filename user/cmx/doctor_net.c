@@ -460,6 +460,13 @@ bool route_unsourced(const struct sockaddr *addr, const char *dev,
 	FILE *file;
 	int left;
 
+	/*
+	 * "ip route change" replaces the first route of that prefix and metric,
+	 * and each interface has one of these.
+	 */
+	if (addr->sa_family == AF_INET6 &&
+	    ((const struct sockaddr_in6 *)addr)->sin6_scope_id)
+		return false;
 	if (route_ask(addr, 0, RTM_F_FIB_MATCH, reply, sizeof(reply)))
 		return false;
 	left = RTM_PAYLOAD(head);

@@ -113,6 +113,7 @@ doctor --json=3|'--json' takes no argument
 join --send=x -j|'--send' takes no argument
 join --s|'--s' is not an option
 join --json -sj|'-s' is not an option
+join --dev=a -dj|'-d' is not an option
 stat --prometheus --output|'--output' needs an argument
 resolve -jt|'-jt' needs an argument
 END

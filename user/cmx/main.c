@@ -109,9 +109,13 @@ int misuse_option(int option, char **argv, const struct option *longs)
 	/* An unknown long option has no letter. */
 	if (!optopt)
 		return misuse("'%.*s' is not an option", (int)len, arg);
-	/* Letters of long options that take no argument may be unknown, too. */
+	/*
+	 * Letters of long options may be unknown, too, and @arg is the one before
+	 * while the word goes on.
+	 */
 	for (; longs->name && len > 2 && arg[len]; longs++)
-		if (longs->val == optopt && !strncmp(arg, "--", 2) &&
+		if (longs->val == optopt && !longs->has_arg &&
+		    !strncmp(arg, "--", 2) &&
 		    !strncmp(arg + 2, longs->name, len - 2))
 			return misuse("'%.*s' takes no argument", (int)len, arg);
 	return misuse("'-%c' is not an option", optopt);

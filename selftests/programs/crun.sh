@@ -19,7 +19,10 @@ type -P crun >/dev/null || plan_skip "crun is not installed"
 cleanup() {
 	crun --root "$box/state" delete -f box
 	umount "$box/rootfs"
-	rm -rf "$box"
+	# If that has failed it is still the guest's root.
+	rmdir "$box/rootfs"
+	rm -rf "$box/state" "$box/config.json"
+	rmdir "$box"
 } 2>/dev/null
 trap cleanup EXIT
 

@@ -449,7 +449,15 @@ void rdma_cmx_slot_put(struct cmx_slot *slot)
 }
 EXPORT_SYMBOL_GPL(rdma_cmx_slot_put);
 
-/* Of rdma_cmx_slot_event() */
+/**
+ * rdma_cmx_slot_end - give back a slot, if @event ends its request
+ * @slot: of the id, which has one
+ * @event: of the id
+ *
+ * rdma_cmx_slot_event() calls it.
+ *
+ * Context: the id's event handler.
+ */
 void rdma_cmx_slot_end(struct cmx_slot *slot, const struct rdma_cm_event *event)
 {
 	enum cmx_window_sign sign = CMX_WINDOW_NO_SIGN;

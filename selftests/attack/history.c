@@ -71,8 +71,34 @@
  *  - "Fix sa_local_svc_timeout_ms read race", "Enforce min retry interval and
  *    deadline" (sa_query): a parameter is read once and clamped;
  *    cmx_sa_timeout().
- * Without a like here: default_roce_mode_store (configfs), res_to_rt
- * (restrack), static rates and GID lookups of iWARP.
+ *  - "Allow path records to exactly fit the output buffer" (ucma): a record
+ *    that has the size of the buffer is written; ioctl/events,
+ *    no_space_keeps_the_event. Path records are in structs of a fixed size.
+ *  - "Using the standard locking pattern when delivering the removal event",
+ *    "Simplify DEVICE_REMOVAL for internal_id" (cma): the handler marks the id
+ *    under its lock and starts a work item, which destroys under
+ *    ucmx_id.mutex; attack/removal, races/device.
+ *  - "Don't overwrite sgid_attr after device is released" (cma), "Don't access
+ *    cm_id after its destruction" (core): whoever destroys takes ucmx_id.cm
+ *    away first, and what the device gives is read only under the mutex while
+ *    it is there; attack/removal.
+ *  - "Consolidate the destruction of a cma_multicast in one place" (cma):
+ *    cmx_group_leave() is the one place; attack/memberships.
+ *  - "Fix workqueue crash in cma_netevent_work_handler" (cma): each work item
+ *    is initialized once, when its object is made.
+ *  - "Fix hardware address comparison length in netevent callback" (cma):
+ *    nothing compares hardware addresses. The GID of a neighbour is read from
+ *    a copy of the largest length; attack/neighbours.
+ *  - "add missed unregister_pernet_subsys in init failure" (cma): as
+ *    cma_cleanup, above.
+ *  - "Update CMA destination address on rdma_resolve_addr" (core): rdma_cm
+ *    alone has the addresses of an id, and ID_QUERY reads them there.
+ *  - "Resolv use-after-free in ib_nl_make_request" (sa_query): as
+ *    ib_nl_send_msg, above: no request that can end is touched after it is
+ *    sent without a reference.
+ * Without a like here: default_roce_mode_store and make_cma_ports (configfs),
+ * res_to_rt (restrack), static rates and GID lookups of iWARP, neighbours
+ * without ARP, whose MAC address ib_core finds.
  */
 #include "uapi.h"
 

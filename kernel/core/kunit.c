@@ -31,6 +31,7 @@ SHOW(cmx_answer_check);
 SHOW(cmx_answer_copy);
 SHOW(cmx_answer_release);
 SHOW(cmx_candidates_local);
+SHOW(cmx_hash);
 SHOW(cmx_hints_init);
 SHOW(cmx_mc_param_check);
 SHOW(cmx_mcast_roce_join);

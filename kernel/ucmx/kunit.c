@@ -11,6 +11,9 @@
 
 SHOW(ucmx_addr_get);
 SHOW(ucmx_addr_put);
+SHOW(ucmx_event_add);
+SHOW(ucmx_event_init);
+SHOW(ucmx_event_unlink);
 SHOW(ucmx_fops);
 SHOW(ucmx_handle_alloc);
 SHOW(ucmx_handle_free);

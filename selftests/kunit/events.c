@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * An event that is part of another object, as that of a membership, and comes
+ * once more: while it waits, while a reader has a copy of it on the way to user
+ * space, and after it was read. No state is lost, and none is reported twice.
+ */
+#include <linux/slab.h>
+
+#include "ucmx.h"
+#include "kunit.h"
+
+/* The body of an event is one number: the state that it reports. */
+struct bed {
+	struct ucmx_file file;
+	struct ucmx_id id;
+	struct ucmx_event ev, other;
+	u64 body, other_body;
+};
+
+static struct bed *bed_make(struct kunit *test)
+{
+	struct bed *b = kunit_kzalloc(test, sizeof(*b), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, b);
+	spin_lock_init(&b->file.lock);
+	INIT_LIST_HEAD(&b->file.events);
+	spin_lock_init(&b->id.lock);
+	INIT_LIST_HEAD(&b->id.queued);
+	INIT_LIST_HEAD(&b->id.held);
+	b->id.file = &b->file;
+	ucmx_event_init(&b->ev, &b->id, 0);
+	ucmx_event_init(&b->other, &b->id, 0);
+	b->ev.body = &b->body;
+	b->other.body = &b->other_body;
+	b->ev.embedded = true;
+	b->other.embedded = true;
+	b->ev.len = sizeof(b->body);
+	b->other.len = sizeof(b->other_body);
+	return b;
+}
+
+static void comes(struct bed *b, struct ucmx_event *ev, u64 state)
+{
+	spin_lock(&b->id.lock);
+	ucmx_event_add(ev, &state);
+	spin_unlock(&b->id.lock);
+}
+
+static struct ucmx_event *first(struct bed *b)
+{
+	return list_first_entry_or_null(&b->file.events, struct ucmx_event,
+					ready);
+}
+
+/* What a reader does before and after its copy to user space */
+static u64 copy_begins(struct bed *b)
+{
+	u64 copy;
+
+	spin_lock(&b->file.lock);
+	b->file.reading = first(b);
+	copy = *b->file.reading->body;
+	spin_unlock(&b->file.lock);
+	return copy;
+}
+
+/* False: the copy does not count. */
+static bool copy_counts(struct bed *b, struct ucmx_event *ev)
+{
+	bool counts;
+
+	spin_lock(&b->file.lock);
+	counts = b->file.reading == ev;
+	if (counts)
+		ucmx_event_unlink(ev, &b->file);
+	spin_unlock(&b->file.lock);
+	return counts;
+}
+
+static void events_while_it_is_read(struct kunit *test)
+{
+	struct bed *b = bed_make(test);
+
+	comes(b, &b->ev, 1);
+	comes(b, &b->other, 100);
+	KUNIT_EXPECT_EQ(test, copy_begins(b), 1ull);
+	comes(b, &b->ev, 2);
+	/* The reader has what is old: the event is read again, as the first. */
+	KUNIT_EXPECT_FALSE(test, copy_counts(b, &b->ev));
+	KUNIT_EXPECT_PTR_EQ(test, first(b), &b->ev);
+	KUNIT_EXPECT_EQ(test, b->file.nr_events, 2u);
+	KUNIT_EXPECT_EQ(test, copy_begins(b), 2ull);
+	KUNIT_EXPECT_TRUE(test, copy_counts(b, &b->ev));
+	/* Once, and another's event is no reason to read it again. */
+	KUNIT_EXPECT_PTR_EQ(test, first(b), &b->other);
+	KUNIT_EXPECT_EQ(test, copy_begins(b), 100ull);
+	comes(b, &b->ev, 3);
+	KUNIT_EXPECT_TRUE(test, copy_counts(b, &b->other));
+	KUNIT_EXPECT_EQ(test, copy_begins(b), 3ull);
+	KUNIT_EXPECT_TRUE(test, copy_counts(b, &b->ev));
+	KUNIT_EXPECT_NULL(test, first(b));
+	KUNIT_EXPECT_EQ(test, b->file.nr_events, 0u);
+}
+
+static void events_while_it_waits(struct kunit *test)
+{
+	struct bed *b = bed_make(test);
+
+	comes(b, &b->ev, 1);
+	comes(b, &b->other, 100);
+	comes(b, &b->ev, 2);
+	KUNIT_EXPECT_EQ(test, b->file.nr_events, 2u);
+	KUNIT_EXPECT_EQ(test, copy_begins(b), 2ull);
+	KUNIT_EXPECT_TRUE(test, copy_counts(b, &b->ev));
+	KUNIT_EXPECT_EQ(test, copy_begins(b), 100ull);
+	KUNIT_EXPECT_TRUE(test, copy_counts(b, &b->other));
+	/* Held back, as before the accept of a request */
+	b->id.hold = true;
+	comes(b, &b->ev, 3);
+	comes(b, &b->ev, 4);
+	KUNIT_EXPECT_NULL(test, first(b));
+	KUNIT_EXPECT_TRUE(test, list_is_singular(&b->id.held));
+	KUNIT_EXPECT_EQ(test, b->body, 4ull);
+	KUNIT_EXPECT_EQ(test, b->file.nr_events, 1u);
+}
+
+static struct kunit_case events_cases[] = {
+	KUNIT_CASE(events_while_it_is_read),
+	KUNIT_CASE(events_while_it_waits),
+	{}
+};
+
+static struct kunit_suite events_suite = {
+	.name = "cmx_events",
+	.test_cases = events_cases,
+};
+
+kunit_test_suite(events_suite);

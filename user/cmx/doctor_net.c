@@ -299,6 +299,9 @@ void netdev_kind(const char *netdev, char kind[32])
 			 (const char *)RTA_DATA(attr));
 }
 
+/* The matching route as it was added, with its table */
+#define ROUTE_MATCH	(RTM_F_FIB_MATCH | RTM_F_LOOKUP_TABLE)
+
 /* The reply to a request for the route to @addr by @oif, or an errno */
 static int route_ask(const struct sockaddr *addr, uint32_t oif,
 		     unsigned int flags, void *reply, size_t size)
@@ -376,7 +379,7 @@ unsigned int route_length(const struct sockaddr *addr)
 	char reply[4096] __attribute__((aligned(8))) = "";
 	const struct rtmsg *rtm = NLMSG_DATA((struct nlmsghdr *)reply);
 
-	return route_ask(addr, 0, RTM_F_FIB_MATCH, reply,
+	return route_ask(addr, 0, ROUTE_MATCH, reply,
 			 sizeof(reply)) ? 0 : rtm->rtm_dst_len;
 }
 
@@ -467,7 +470,7 @@ bool route_unsourced(const struct sockaddr *addr, const char *dev,
 	if (addr->sa_family == AF_INET6 &&
 	    ((const struct sockaddr_in6 *)addr)->sin6_scope_id)
 		return false;
-	if (route_ask(addr, 0, RTM_F_FIB_MATCH, reply, sizeof(reply)))
+	if (route_ask(addr, 0, ROUTE_MATCH, reply, sizeof(reply)))
 		return false;
 	left = RTM_PAYLOAD(head);
 	dst = attr_find(RTM_RTA(rtm), left, RTA_DST);

@@ -66,7 +66,7 @@ drop_none() {
 hold() {
 	case $1 in
 	lookup) drop method=0x12 attr=0x31 ;;
-	route) drop attr=0x35 ;;
+	route) drop attr=0x35 rmpp=0 ;;
 	setup | request) do_ listen gid:"$three" $sid hang >/dev/null ;;
 	esac
 	case $1 in

@@ -14,15 +14,10 @@ $(simulate_bins): $(simulate_src) $(wildcard selftests/simulate/*.h)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -std=gnu11 -Wall -Wextra -o $@ $(filter %.c,$^)
 
-.PHONY: simulate deps-simulate install-simulate
+.PHONY: simulate deps-simulate
 simulate: $(simulate_dir)/simulate deps-simulate  ## job start on 1 to 10,000 nodes: tables, and drawings in Documentation
 	@selftests/simulate/run $< Documentation
 
 # Drawings are skipped without it.
 deps-simulate:
 	@selftests/vm/deps.sh simulate || true
-
-install-selftests: install-simulate
-install-simulate: $(simulate_dir)/simulate
-	$(INSTALL) -d $(DESTDIR)$(TESTDIR)/simulate
-	$(INSTALL) -m 755 $< $(DESTDIR)$(TESTDIR)/simulate/

@@ -443,7 +443,7 @@ CMX_EXPORT int rdmacmx_connect_report(struct rdma_cm_id *id,
 		if (room > ret)
 			room = ret;
 		cmx_mem_written(raw, room * sizeof(*raw));
-		for (i = 0; i < room; i++)
+		for (i = 0; raw && i < room; i++)
 			candidate_from_kern(&candidates[i], &raw[i]);
 	}
 	free(raw);

@@ -65,17 +65,17 @@ struct rdma_cmx_paths_attr {
  * struct rdma_cmx_path - the path to one destination
  * @dst: the destination
  * @src: source address, family 0: none
- * @error: 0: @rec[0] is valid; or why there is no path: @error of struct
+ * @error: 0: the first @rec is valid; or why there is no path: @error of struct
  *	rdma_cmx_entry, or that of the query; -EOPNOTSUPP also for RoCE and
  *	iWARP, which have no path records; -ETIMEDOUT also if the deadline came
  *	first
  * @ibdev_index: the RDMA device; valid if @error is 0
  * @port_num: its port
- * @alt_error: with @alternate: 0: @rec[1] is valid; -ENOENT: the fabric has no
+ * @alt_error: with @alternate: 0: the second @rec is valid; -ENOENT: the fabric has no
  *	second path; or why it was not found
- * @alt_port_num: the port that @rec[1] starts at
- * @alt_dst: what @rec[1] was queried for; family 0: it is an answer to the query
- *	of @rec[0]
+ * @alt_port_num: the port that the second @rec starts at
+ * @alt_dst: what the second @rec was queried for; family 0: it is an answer to the query
+ *	of the first @rec
  * @rec: the path, and the alternate one, as rdma_set_ib_path() takes them
  *
  * The alternate path has another SLID. It is one that the SA knows beside the

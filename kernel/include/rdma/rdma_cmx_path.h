@@ -71,11 +71,11 @@ struct rdma_cmx_paths_attr {
  *	first
  * @ibdev_index: the RDMA device; valid if @error is 0
  * @port_num: its port
- * @alt_error: with @alternate: 0: the second @rec is valid; -ENOENT: the fabric has no
- *	second path; or why it was not found
+ * @alt_error: with @alternate: 0: the second @rec is valid; -ENOENT: the fabric
+ *	has no second path; or why it was not found
  * @alt_port_num: the port that the second @rec starts at
- * @alt_dst: what the second @rec was queried for; family 0: it is an answer to the query
- *	of the first @rec
+ * @alt_dst: what the second @rec was queried for; family 0: it is an answer to
+ *	the query of the first @rec
  * @rec: the path, and the alternate one, as rdma_set_ib_path() takes them
  *
  * The alternate path has another SLID. It is one that the SA knows beside the

@@ -305,7 +305,7 @@ TEST_F(addrinfo, port_later_misuse)
 	arg.query.flags = RDMA_CMX_AIQ_PORT_LATER;
 	EXPECT_EQ(-EINVAL, call(self->fd, RESOLVE_ADDRINFO, &arg));
 	arg.query.port = 0;
-	arg.query.flags |= 1 << 3;
+	arg.query.flags |= RDMA_CMX_AIQ_ALL_PORTS << 1;
 	EXPECT_EQ(-EOPNOTSUPP, call(self->fd, RESOLVE_ADDRINFO, &arg));
 	query_make(&arg.query, NULL);
 	arg.query.port = 0;

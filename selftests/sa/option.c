@@ -15,6 +15,7 @@ FIXTURE(option) {
 	struct rdma_addrinfo *res;
 	struct rdma_cm_id *id;
 	struct ibv_path_data path;
+	char cache_ms[32];
 };
 
 FIXTURE_SETUP(option)
@@ -26,6 +27,8 @@ FIXTURE_SETUP(option)
 		.ai_port_space = RDMA_PS_IB,
 	};
 
+	/* Each route queries the SA. */
+	ASSERT_TRUE(parameter_set("sa_cache_ms", "0", self->cache_ms));
 	self->channel = rdma_create_event_channel();
 	ASSERT_NE(NULL, self->channel);
 	ASSERT_EQ(0, rdma_getaddrinfo(gid_text(DEV_OTHER), "1", &hints,
@@ -46,6 +49,7 @@ FIXTURE_TEARDOWN(option)
 	rdma_freeaddrinfo(self->res);
 	rdma_destroy_event_channel(self->channel);
 	paths_lost(false);
+	EXPECT_TRUE(parameter_set("sa_cache_ms", self->cache_ms, NULL));
 }
 
 static int path_set(struct rdma_cm_id *id, void *path, size_t len)
@@ -136,7 +140,6 @@ static int path_after_error(struct rdma_event_channel *channel,
 			    FIXTURE_DATA(option) *self)
 {
 	struct rdma_cm_id *id;
-	uint8_t tos = 1;	/* so that the path is not cached */
 	int ret;
 
 	if (rdma_create_id(channel, &id, NULL, RDMA_PS_IB))
@@ -144,8 +147,6 @@ static int path_after_error(struct rdma_event_channel *channel,
 	ret = rdma_resolve_addr(id, self->res->ai_src_addr,
 				self->res->ai_dst_addr, 30000) ||
 	      event_take(channel, NULL) != RDMA_CM_EVENT_ADDR_RESOLVED ||
-	      rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, &tos,
-			      sizeof(tos)) ||
 	      rdma_resolve_route(id, 1) ||
 	      event_take(channel, NULL) != RDMA_CM_EVENT_ROUTE_ERROR ||
 	      path_set(id, &self->path, sizeof(self->path)) ||

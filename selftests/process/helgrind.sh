@@ -11,8 +11,7 @@ helgrind() {
 		--suppressions="$tests/process/helgrind.supp"
 }
 
-for program in process/threads process/close process/fork \
-		process/fork_inherit lib/sync; do
+for program in process/threads process/close process/fork lib/sync; do
 	ok "helgrind: $program" helgrind $program
 done
 # With threads of the library's own

@@ -3,7 +3,7 @@
  * A reader of events stops in a page fault while others need its ids: its
  * buffer is a page that is missing until the fault is served, so that
  * GET_EVENTS stops in the middle. A destroy, leave or migrate does not wait for
- * it, and no event is lost.
+ * it, and no event is lost, be it changed meanwhile.
  */
 #include "uapi.h"
 
@@ -289,6 +289,86 @@ TEST_F_TIMEOUT(stopped, request_of_a_moved_listener, 280)
 	if (!ends)
 		pthread_join(move.thread, NULL);
 	EXPECT_EQ(0, move.ret);
+}
+
+static int group_join(int fd, uint32_t id, uint32_t flags, uint8_t mtu)
+{
+	struct rdma_cmx_join arg = {
+		.id = id,
+		.uid = 5,
+		.flags = flags,
+		.param = { .mask = mtu ? RDMA_CMX_MC_MTU : 0, .mtu = mtu },
+	};
+
+	addr_set(&arg.addr, GROUP, 0);
+	return call(fd, JOIN, &arg);
+}
+
+static int event_mtu(struct rdma_cmx_event *ev)
+{
+	struct rdma_cmx_mc_param *param = (void *)ev + ev->header_len;
+
+	return ev->event == EV_MULTICAST_JOIN &&
+	       ev->flags & RDMA_CMX_EVENT_MC_PARAM ? param->mtu : -1;
+}
+
+/* @command of bash, after which a persistent membership joins again */
+static bool rejoined_by(const char *command)
+{
+	long before = number_get(COUNTERS "rejoins");
+	time_t end = time(NULL) + WAIT_S;
+
+	if (fabric_bash(command))
+		return false;
+	while (number_get(COUNTERS "rejoins") <= before) {
+		if (time(NULL) > end)
+			return false;
+		usleep(10000);
+	}
+	return true;
+}
+
+/*
+ * A persistent membership joins again while its first event is read: a subnet
+ * manager that has lost the group makes it with another MTU. The reader gets
+ * what is true now.
+ */
+TEST_F_TIMEOUT(stopped, rejoined_meanwhile, 280)
+{
+	struct rdma_cmx_event *ev = self->page;
+	struct pollfd pfd = { self->fd, POLLIN, 0 };
+	union event_buf buf;
+	uint32_t maker;
+	int mtu;
+
+	NEED_FAULTS();
+	if (!on_infiniband)
+		SKIP(return, "on RoCE nothing is joined again");
+	ASSERT_EQ(0, id_create(self->fd, RDMA_PS_UDP, 1, &self->id));
+	ASSERT_EQ(0, id_bind(self->fd, self->id, ADDR_RDMA, 0));
+	ASSERT_EQ(0, id_create(self->other, RDMA_PS_UDP, 2, &maker));
+	ASSERT_EQ(0, id_bind(self->other, maker, ADDR_RDMA, 0));
+	ASSERT_EQ(0, group_join(self->other, maker, 0, 1));
+	ASSERT_EQ(0, event_next(self->other, &buf));
+	ASSERT_EQ(1, event_mtu(&buf.ev));
+	ASSERT_EQ(0, group_join(self->fd, self->id, RDMA_CMX_JOIN_PERSISTENT,
+				0));
+	ASSERT_EQ(1, poll(&pfd, 1, WAIT_S * 1000));
+	EXPECT_EQ(1, id_destroy(self->other, maker));
+	ASSERT_TRUE(stopped_start(self));
+	EXPECT_TRUE(rejoined_by("sm_stop; sm_start && port_active_wait"));
+	/* By then the join before it has been reported. */
+	EXPECT_TRUE(rejoined_by("knob_set $(fab_dev 1) event "
+				"client_reregister"));
+	EXPECT_EQ(0, stopped_end(self));
+	ASSERT_EQ(1, self->arg.count);
+	ASSERT_EQ(0, id_create(self->other, RDMA_PS_UDP, 3, &maker));
+	ASSERT_EQ(0, id_bind(self->other, maker, ADDR_RDMA, 0));
+	ASSERT_EQ(0, group_join(self->other, maker, 0, 0));
+	ASSERT_EQ(0, event_next(self->other, &buf));
+	mtu = event_mtu(&buf.ev);
+	EXPECT_LT(1, mtu);
+	EXPECT_EQ(mtu, event_mtu(ev));
 }
 
 /* SIGKILL in the fault loses no event. */

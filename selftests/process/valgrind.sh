@@ -9,8 +9,8 @@
 leaks="--leak-check=full --show-leak-kinds=definite,indirect
 	--errors-for-leak-kinds=definite,indirect"
 
-# process/threads, process/fork and process/fork_inherit run under ASan, and took
-# more here than all others.
+# process/threads, process/fork and process/fork_inherit run under ASan, and
+# took more here than all others.
 for program in process/close api/gai_misuse; do
 	# shellcheck disable=SC2086 # several options
 	ok "memcheck: $program" run $program $leaks

@@ -44,16 +44,19 @@ int ucmx_resolve_addr(struct ucmx_cmd *cmd)
 /* A path that the cache has is not queried again. */
 static int ucmx_route_start(struct ucmx_id *id, u32 timeout_ms)
 {
+	struct rdma_cm_id *cm = id->cm;
+
 	if (cmx_route_is_queried(&id->route))
 		return -EINVAL;
 	/* Before the state that lets the id connect */
 	WRITE_ONCE(id->path_cached, true);
 	if (timeout_ms && cmx_route_is_addressed(&id->route) &&
-	    !rdma_cmx_set_cached_path_tos(id->cm, id->tos)) {
+	    rdma_cap_ib_sa(cm->device, cm->port_num) &&
+	    !rdma_cmx_set_cached_path_tos(cm, id->tos)) {
 		ucmx_route_resolved(id);
 		return 0;
 	}
-	return rdma_cmx_route_start(id->cm, &id->route, timeout_ms, id->tos,
+	return rdma_cmx_route_start(cm, &id->route, timeout_ms, id->tos,
 				    KUIDT_INIT(id->file->user->index));
 }
 

@@ -18,6 +18,7 @@
 #include <linux/mutex.h>
 #include <linux/rcupdate.h>
 #include <linux/wait_bit.h>
+#include <rdma/ib_verbs.h>
 #include <rdma/rdma_cm.h>
 
 #include "resolve/resolve.h"
@@ -27,6 +28,32 @@
 static DEFINE_MUTEX(cmx_route_mutex);
 static u32 cmx_route_begun;
 static u32 cmx_route_ended;
+
+/* Does rdma_cm make the route itself, in a work item that it never cancels? */
+static bool cmx_route_is_local(const struct rdma_cm_id *id,
+			       const struct cmx_route *route)
+{
+	return cmx_route_is_addressed(route) &&
+	       READ_ONCE(route->state) == CMX_ROUTE_NONE &&
+	       !rdma_cap_ib_sa(id->device, id->port_num);
+}
+
+/*
+ * Without the handler lock: the work item would wait for it. No other query is
+ * outstanding, so that no event of one ends the state. A DEVICE_REMOVAL before
+ * the call makes the call fail; one after it finds the state.
+ */
+static int cmx_route_start_local(struct rdma_cm_id *id, struct cmx_route *route,
+				 u32 timeout_ms)
+{
+	int ret;
+
+	WRITE_ONCE(route->state, CMX_ROUTE_OUTSTANDING);
+	ret = rdma_resolve_route(id, timeout_ms);
+	if (ret)
+		WRITE_ONCE(route->state, CMX_ROUTE_NONE);
+	return ret;
+}
 
 /**
  * rdma_cmx_route_start - query the route of an id
@@ -39,7 +66,7 @@ static u32 cmx_route_ended;
  * One call at a time for an id. The events are those of rdma_resolve_route().
  *
  * Context: process context, may sleep. Takes the handler lock, which the event
- * waits for.
+ * waits for, if the port has an SA.
  *
  * Return: as rdma_resolve_route().
  */
@@ -50,6 +77,8 @@ int rdma_cmx_route_start(struct rdma_cm_id *id, struct cmx_route *route,
 
 	if (cmx_route_is_queried(route))
 		return -EINVAL;
+	if (cmx_route_is_local(id, route))
+		return cmx_route_start_local(id, route, timeout_ms);
 	if (!cmx_route_query_start(id, route, timeout_ms, tos, uid))
 		return 0;
 	rdma_lock_handler(id);

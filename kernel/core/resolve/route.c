@@ -40,8 +40,9 @@ static bool cmx_route_is_local(const struct rdma_cm_id *id,
 
 /*
  * Without the handler lock: the work item would wait for it. No other query is
- * outstanding, so that no event of one ends the state. A DEVICE_REMOVAL before
- * the call makes the call fail; one after it finds the state.
+ * outstanding, so that no event of one ends the state. DEVICE_REMOVAL may come
+ * while the call fails, and the thread that removes the device goes on as if
+ * there was a query: REMOVED stays.
  */
 static int cmx_route_start_local(struct rdma_cm_id *id, struct cmx_route *route,
 				 u32 timeout_ms)
@@ -50,8 +51,12 @@ static int cmx_route_start_local(struct rdma_cm_id *id, struct cmx_route *route,
 
 	WRITE_ONCE(route->state, CMX_ROUTE_OUTSTANDING);
 	ret = rdma_resolve_route(id, timeout_ms);
-	if (ret)
+	if (!ret)
+		return 0;
+	rdma_lock_handler(id);
+	if (route->state == CMX_ROUTE_OUTSTANDING)
 		WRITE_ONCE(route->state, CMX_ROUTE_NONE);
+	rdma_unlock_handler(id);
 	return ret;
 }
 

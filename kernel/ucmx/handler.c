@@ -348,8 +348,11 @@ void ucmx_route_resolved(struct ucmx_id *id)
 	struct rdma_cm_event e = { .event = RDMA_CM_EVENT_ROUTE_RESOLVED };
 
 	rdma_lock_handler(id->cm);
-	rdma_cmx_route_event(&id->route, &e);
-	ucmx_event_from_cm(id, id->cm, &e);
+	/* DEVICE_REMOVAL is the last event. */
+	if (!READ_ONCE(id->gone)) {
+		rdma_cmx_route_event(&id->route, &e);
+		ucmx_event_from_cm(id, id->cm, &e);
+	}
 	rdma_unlock_handler(id->cm);
 }
 

@@ -255,7 +255,7 @@ bool ucmx_any_connects(struct ucmx_id *id)
 	any->armed = true;
 	WRITE_ONCE(any->expired, false);
 	spin_unlock(&id->lock);
-	mod_delayed_work(ucmx_wq, &any->limit, max(left, 1L));
+	mod_delayed_work(ucmx_timer_wq, &any->limit, max(left, 1L));
 	return true;
 }
 

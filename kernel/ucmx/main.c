@@ -31,6 +31,7 @@ module_param_named(max_backlog, ucmx_max_backlog, uint, 0644);
 MODULE_PARM_DESC(max_backlog, "unread connection requests of one listening id (1024)");
 
 struct workqueue_struct *ucmx_wq;
+struct workqueue_struct *ucmx_timer_wq;
 
 static struct miscdevice ucmx_device = {
 	.minor = MISC_DYNAMIC_MINOR,
@@ -56,9 +57,12 @@ static int __init ucmx_init(void)
 	ucmx_wq = alloc_workqueue("rdma_ucmx", WQ_UNBOUND, 0);
 	if (!ucmx_wq)
 		goto err_cache;
+	ucmx_timer_wq = alloc_workqueue("rdma_ucmx_timer", WQ_UNBOUND, 0);
+	if (!ucmx_timer_wq)
+		goto err_wq;
 	ret = ucmx_connect_init();
 	if (ret)
-		goto err_wq;
+		goto err_timer;
 	ret = ucmx_stats_init();
 	if (ret)
 		goto err_connect;
@@ -71,6 +75,8 @@ err_stats:
 	ucmx_stats_exit();
 err_connect:
 	ucmx_connect_exit();
+err_timer:
+	destroy_workqueue(ucmx_timer_wq);
 err_wq:
 	destroy_workqueue(ucmx_wq);
 err_cache:
@@ -85,6 +91,7 @@ static void __exit ucmx_exit(void)
 	ucmx_stats_exit();
 	ucmx_mc_exit();
 	ucmx_connect_exit();
+	destroy_workqueue(ucmx_timer_wq);
 	destroy_workqueue(ucmx_wq);
 	ucmx_id_cache_exit();
 }

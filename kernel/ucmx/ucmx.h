@@ -195,8 +195,12 @@ struct ucmx_cmd {
 	void *buf;
 };
 
-/* main.c: the work queue of device removal; limits, module parameters */
+/*
+ * main.c: the work queue of device removal, and that of deadlines, whose work
+ * items wait for no mutex; limits, module parameters
+ */
 extern struct workqueue_struct *ucmx_wq;
+extern struct workqueue_struct *ucmx_timer_wq;
 extern unsigned int ucmx_max_ids;
 extern unsigned int ucmx_max_requests;
 extern unsigned int ucmx_max_user_requests;

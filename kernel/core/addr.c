@@ -55,6 +55,21 @@ bool cmx_addr_is_any(const union rdma_cmx_sockaddr *addr)
 	}
 }
 
+/* Port number of an address, 0: none; as rdma_cm reads it */
+u16 cmx_addr_port(const union rdma_cmx_sockaddr *addr)
+{
+	switch (addr->sa.sa_family) {
+	case AF_INET:
+		return ntohs(addr->in.sin_port);
+	case AF_INET6:
+		return ntohs(addr->in6.sin6_port);
+	case AF_IB:
+		return be64_to_cpu(addr->ib.sib_sid & addr->ib.sib_sid_mask);
+	default:
+		return 0;
+	}
+}
+
 /*
  * Port number of an IP address; for AF_IB the service id that stands for
  * the port in its port space, as rdma_cm reads it.

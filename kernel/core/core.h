@@ -27,6 +27,7 @@ size_t cmx_addr_size(sa_family_t family);
 bool cmx_addr_is_link_local(const union rdma_cmx_sockaddr *addr);
 bool cmx_addr_is_multicast(const union rdma_cmx_sockaddr *addr);
 bool cmx_addr_is_any(const union rdma_cmx_sockaddr *addr);
+u16 cmx_addr_port(const union rdma_cmx_sockaddr *addr);
 void cmx_addr_set_port(union rdma_cmx_sockaddr *addr, u32 port_space, u16 port);
 
 #endif /* CMX_CORE_H */

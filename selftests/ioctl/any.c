@@ -177,6 +177,56 @@ TEST_F(any, refused)
 	EXPECT_FALSE(event_pending(self->fd));
 }
 
+/* A new id with a result whose source is @src and @port */
+static int result_from(int fd, uint32_t *id, const char *src, uint16_t port)
+{
+	struct rdma_cmx_resolve_addrinfo arg = {
+		.query.node = (uintptr_t)addr_rdma,
+		.query.node_len = strlen(addr_rdma),
+		.query.port_space = RDMA_PS_TCP,
+		.query.port = htons(4420),
+		.query.flags = RDMA_CMX_AIQ_PORT,
+	};
+	union event_buf ev;
+	int ret = id_create(fd, RDMA_PS_TCP, 1, id);
+
+	arg.id = *id;
+	addr_set(&arg.query.src, src, port);
+	ret = ret ?: call(fd, RESOLVE_ADDRINFO, &arg);
+	return ret ?: event_want(fd, RDMA_CMX_EV_ADDRINFO_RESOLVED, &ev);
+}
+
+/* A port below 1024 takes a capability, as RESOLVE_ADDR and ID_BIND say. */
+TEST_F(any, source_port)
+{
+	const char *sources[] = { ADDR_RDMA, "0.0.0.0" };
+	struct rdma_cmx_id_query query = {};
+	unsigned int i;
+
+	ASSERT_EQ(0, result_from(self->fd, &query.id, ADDR_RDMA, 80));
+	ASSERT_EQ(0, any(self->fd, query.id, 0, 60000));
+	ASSERT_EQ(0, event_want(self->fd, EV_ROUTE_RESOLVED, &self->ev));
+	ASSERT_EQ(0, call(self->fd, ID_QUERY, &query));
+	EXPECT_EQ(80, addr_port(&query.info.src));
+	ASSERT_LE(0, id_destroy(self->fd, query.id));
+
+	ASSERT_EQ(0, setresgid(2000, 2000, 2000));
+	ASSERT_EQ(0, setresuid(2000, 2000, 2000));
+	for (i = 0; i < sizeof(sources) / sizeof(sources[0]); i++) {
+		ASSERT_EQ(0, result_from(self->fd, &query.id, sources[i], 80));
+		ASSERT_EQ(0, any(self->fd, query.id, 0, 60000));
+		ASSERT_EQ(0, event_want(self->fd, EV_ROUTE_ERROR, &self->ev));
+		EXPECT_EQ(-EACCES, self->ev.ev.status);
+		ASSERT_EQ(0, candidates(self->fd, query.id, self->list,
+					&self->count, &self->winner));
+		EXPECT_EQ(RDMA_CMX_STEP_ADDR, self->list[0].step);
+		EXPECT_EQ(-EACCES, self->list[0].error);
+	}
+	ASSERT_EQ(0, result_from(self->fd, &query.id, ADDR_RDMA, 2000));
+	ASSERT_EQ(0, any(self->fd, query.id, 0, 60000));
+	EXPECT_EQ(0, event_want(self->fd, EV_ROUTE_RESOLVED, &self->ev));
+}
+
 TEST_F(any, limits)
 {
 	long max = number_get(UCMX_PARAMETERS "max_requests");

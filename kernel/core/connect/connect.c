@@ -10,6 +10,7 @@
  * The timers have a work queue that memory reclaim cannot hold up. The ids are
  * worked on elsewhere: rdma_destroy_id() waits for work of queues that it can.
  */
+#include <linux/capability.h>
 #include <linux/err.h>
 #include <linux/export.h>
 #include <linux/mm.h>
@@ -17,6 +18,7 @@
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <net/net_namespace.h>
+#include <net/sock.h>
 
 #include "connect/connect.h"
 #include "connect/window.h"
@@ -149,7 +151,18 @@ static void cmx_connect_late(struct work_struct *work)
 	rdma_cmx_connect_put(c);
 }
 
-/* What a user gave: candidates that failed before or are none of the id's */
+/* A work item binds the id: rdma_cm would ask for the worker's capability. */
+static bool cmx_connect_may_bind(const struct rdma_cmx_entry *entry)
+{
+	u16 port = cmx_addr_port(&entry->src);
+
+	return !port || port >= PROT_SOCK || capable(CAP_NET_BIND_SERVICE);
+}
+
+/*
+ * What a user gave, in the user's context: candidates that failed before, are
+ * none of the id's, or have a source port that the user may not use
+ */
 static void cmx_connect_given(struct rdma_cmx_connector *c,
 			      const struct cmx_connect_given *given)
 {
@@ -161,11 +174,15 @@ static void cmx_connect_given(struct rdma_cmx_connector *c,
 		struct rdma_cmx_candidate *out = &c->report->candidates[i];
 
 		old = given->before ? &given->before->candidates[i] : NULL;
-		if (old && old->error && old->error != -ECANCELED)
+		if (old && old->error && old->error != -ECANCELED) {
 			*out = *old;
-		else if (entry->port_space != given->port_space ||
-			 entry->qp_type != given->qp_type)
+		} else if (entry->port_space != given->port_space ||
+			   entry->qp_type != given->qp_type) {
 			out->error = -EPROTOTYPE;
+		} else if (!out->error && !cmx_connect_may_bind(entry)) {
+			out->step = RDMA_CMX_CONNECT_ADDR;
+			out->error = -EACCES;
+		}
 	}
 }
 

@@ -29,6 +29,8 @@ MODULE_PARM_DESC(sa_subscribe,
 
 /* All ports of a subnet have the same event at a time. */
 #define CMX_SA_INFORM_SPREAD	HZ
+/* Between events that reports of the port's own GID cause */
+#define CMX_SA_INFORM_OWN	(60 * HZ)
 #define CMX_SA_INFORM_RENEW	(300 * HZ)
 #define CMX_SA_INFORM_BACKOFF	(5 * HZ)
 
@@ -298,11 +300,37 @@ static void cmx_sa_inform_work(struct work_struct *work)
 	}
 }
 
+static void cmx_sa_inform_own_work(struct work_struct *work)
+{
+	struct cmx_sa_inform *in = container_of(to_delayed_work(work),
+						struct cmx_sa_inform, own);
+
+	WRITE_ONCE(in->own_due, jiffies + CMX_SA_INFORM_OWN);
+	cmx_sa_port_event(container_of(in, struct cmx_sa_port, inform),
+			  IB_EVENT_GID_CHANGE);
+}
+
+/*
+ * A report of the port's own GID is an event of the port, which costs its cache
+ * and its subscriptions. Any node can have the SM send one. So the first counts
+ * at once, and the next ones together when some time is over: an SM that has lost
+ * the port for a while tells it by an event, too.
+ */
+void cmx_sa_inform_own(struct cmx_sa_port *port)
+{
+	struct cmx_sa_inform *in = &port->inform;
+	long left = READ_ONCE(in->own_due) - jiffies;
+
+	queue_delayed_work(system_unbound_wq, &in->own, max(left, 0L));
+}
+
 void cmx_sa_inform_init(struct cmx_sa_port *port)
 {
 	struct cmx_sa_inform *in = &port->inform;
 
 	INIT_DELAYED_WORK(&in->work, cmx_sa_inform_work);
+	INIT_DELAYED_WORK(&in->own, cmx_sa_inform_own_work);
+	in->own_due = jiffies;
 	atomic_set(&in->responses, 0);
 	/* Stale at once */
 	in->generation = cmx_sa_cache_generation(&port->cache) - 1;
@@ -327,5 +355,7 @@ void cmx_sa_inform_stop(struct cmx_sa_port *port)
 	/* Its lookup has a reference of the port if this is too late. */
 	cmx_sa_forget(&in->waiter);
 	cmx_sa_inform_unregister(port);
+	/* After the last report */
+	cancel_delayed_work_sync(&in->own);
 	cmx_sa_inform_count(in, false);
 }

@@ -135,6 +135,8 @@ struct cmx_sa_ah {
  * @due: when to begin again, in jiffies
  * @backoff: how long after a failure
  * @subscribed: the port counts as such
+ * @own: a GID of the port has changed
+ * @own_due: not before then, in jiffies
  */
 struct cmx_sa_inform {
 	struct ib_mad_agent *agent;
@@ -150,6 +152,8 @@ struct cmx_sa_inform {
 	unsigned long due;
 	unsigned long backoff;
 	bool subscribed;
+	struct delayed_work own;
+	unsigned long own_due;
 };
 
 /* Counters of changes of GIDs, for queries that are outstanding */
@@ -229,6 +233,7 @@ void cmx_sa_info_refresh(struct cmx_sa_port *port);
 /* inform.c */
 void cmx_sa_inform_init(struct cmx_sa_port *port);
 void cmx_sa_inform_refresh(struct cmx_sa_port *port);
+void cmx_sa_inform_own(struct cmx_sa_port *port);
 void cmx_sa_inform_stop(struct cmx_sa_port *port);
 
 /* report.c */

@@ -6,8 +6,9 @@
  *
  * Any node can send such a MAD to QP 1. It counts only if it comes from QP 1 of
  * the LID of the SM, which no other port can send from, in the partition of the
- * SA; others have no effect and no response. A report costs the paths that it
- * drops; nothing is queued but its response, and of these a few.
+ * SA; others have no effect and no response. But the SM forwards the traps of any
+ * node. A report costs the paths that it drops, and one of the port's own GID the
+ * cache, once a minute; nothing is queued but its response, and of these a few.
  *
  * Runs in work items of ib_mad, for one port one at a time. No locks.
  */
@@ -133,7 +134,7 @@ static bool cmx_sa_report_apply(struct cmx_sa_port *port,
 	trace_cmx_sa_report(port, wc->wc, trap, &gid, dropped);
 	/* All paths begin there. */
 	if (cmx_sa_report_is_own(port, &gid))
-		cmx_sa_port_event(port, IB_EVENT_GID_CHANGE);
+		cmx_sa_inform_own(port);
 	return true;
 }
 

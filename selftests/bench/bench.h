@@ -28,6 +28,10 @@ void median_print(double *values, unsigned int count);
 int event_expect(struct rdma_event_channel *channel,
 		 enum rdma_cm_event_type want);
 
+struct ibv_pd *bench_qp_attr(struct ibv_context *verbs,
+			     struct ibv_qp_init_attr *attr);
+int bench_qp(struct rdma_cm_id *id);
+int bench_name(unsigned int count, const char *name, bool call);
 int bench_connect(unsigned int count, bool at_once);
 int bench_connection(struct rdma_event_channel *channel);
 int bench_serve(void);

@@ -29,6 +29,7 @@ install-bench: $(bench_bins)
 	$(INSTALL) -m 755 $(bench_bins) selftests/bench/run selftests/bench/fabric \
 		$(DESTDIR)$(TESTDIR)/bench/
 	$(INSTALL) -m 644 selftests/bench/fabric_mcast \
-		selftests/bench/run_devices selftests/bench/run_idle \
+		selftests/bench/fabric_services selftests/bench/run_devices \
+		selftests/bench/run_idle selftests/bench/run_names \
 		selftests/bench/run_programs \
 		$(DESTDIR)$(TESTDIR)/bench/

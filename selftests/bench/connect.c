@@ -24,22 +24,29 @@ static struct rdma_conn_param param = {
 static struct ibv_pd *pd;
 static struct ibv_cq *cq;
 
-static int qp_make(struct rdma_cm_id *id)
+/* Of a queue pair on the device of @verbs */
+struct ibv_pd *bench_qp_attr(struct ibv_context *verbs,
+			     struct ibv_qp_init_attr *attr)
 {
-	struct ibv_qp_init_attr attr = {
+	if (!pd)
+		pd = ibv_alloc_pd(verbs);
+	if (!cq)
+		cq = ibv_create_cq(verbs, 16, NULL, NULL, 0);
+	*attr = (struct ibv_qp_init_attr){
+		.send_cq = cq, .recv_cq = cq,
 		.cap = { .max_send_wr = 1, .max_recv_wr = 1,
 			 .max_send_sge = 1, .max_recv_sge = 1 },
 		.qp_type = IBV_QPT_RC,
 	};
+	return cq ? pd : NULL;
+}
 
-	if (!pd)
-		pd = ibv_alloc_pd(id->verbs);
-	if (!cq)
-		cq = ibv_create_cq(id->verbs, 16, NULL, NULL, 0);
-	if (!pd || !cq)
+int bench_qp(struct rdma_cm_id *id)
+{
+	struct ibv_qp_init_attr attr;
+
+	if (!bench_qp_attr(id->verbs, &attr))
 		return fail("ibv_alloc_pd, ibv_create_cq");
-	attr.send_cq = cq;
-	attr.recv_cq = cq;
 	return rdma_create_qp(id, pd, &attr) ? fail("rdma_create_qp") : 0;
 }
 
@@ -64,7 +71,7 @@ static int prepare(struct rdma_event_channel *channel, struct rdma_cm_id **id)
 	if (rdma_resolve_route(*id, BENCH_WAIT_MS))
 		return fail("rdma_resolve_route");
 	return event_expect(channel, RDMA_CM_EVENT_ROUTE_RESOLVED) ||
-	       qp_make(*id);
+	       bench_qp(*id);
 }
 
 /* Time for each of @count connections, made at once or one by one. */
@@ -148,7 +155,7 @@ static int serve_event(enum rdma_cm_event_type type, struct rdma_cm_id *id)
 {
 	switch (type) {
 	case RDMA_CM_EVENT_CONNECT_REQUEST:
-		if (qp_make(id))
+		if (bench_qp(id))
 			return 1;
 		return rdma_accept(id, &param) ? fail("rdma_accept") : 0;
 	case RDMA_CM_EVENT_DISCONNECTED:

@@ -372,6 +372,10 @@ int main(int argc, char **argv)
 		return bench_connect(count, false);
 	if (!strcmp(argv[1], "connects"))
 		return bench_connect(count, true);
+	if (!strcmp(argv[1], "name"))
+		return bench_name(count, name, false);
+	if (!strcmp(argv[1], "name-call"))
+		return bench_name(count, name, true);
 	if (!strcmp(argv[1], "events"))
 		return bench_events(count, name ? strtoul(name, NULL, 10) : 1);
 	if (!strcmp(argv[1], "rate"))

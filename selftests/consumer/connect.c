@@ -3,6 +3,7 @@
  * Connect by name, as an initiator would:
  *	connect WORDS -- QUERY		and wait for the end
  *	connect-sync WORDS -- QUERY	likewise, by the synchronous call
+ *	connect-time N WORDS -- QUERY	likewise, N times; prints the median time in µs
  *	connect-start WORDS -- QUERY	without waiting
  *	connect-wait		for the end of connect-start
  *	connect-state		of connect-start now
@@ -24,12 +25,16 @@
 #include <linux/delay.h>
 #include <linux/jiffies.h>
 #include <linux/kernel.h>
+#include <linux/ktime.h>
 #include <linux/mutex.h>
 #include <linux/slab.h>
+#include <linux/sort.h>
 #include <linux/string.h>
 
 #include "consumer.h"
 #include "end.h"
+
+#define CONNECT_TIMES	1000
 
 static struct {
 	struct mutex lock;	/* see above */
@@ -103,7 +108,8 @@ static int connect_setup(struct rdma_cm_id *id,
 	connecting.setups++;
 	mutex_unlock(&connecting.lock);
 	connect_cancel_in("setup");
-	msleep(connecting.setup_ms);
+	if (connecting.setup_ms)
+		msleep(connecting.setup_ms);
 	if (connecting.fail)
 		return -EPROTO;
 	param->private_data = connect_data;
@@ -129,7 +135,8 @@ static void connect_teardown(struct rdma_cm_id *id, void *context)
 	if (id->qp)
 		consumer_end_free(id->qp->qp_context);
 	consumer_listen_lose(!second);
-	msleep(connecting.teardown_ms << second);
+	if (connecting.teardown_ms)
+		msleep(connecting.teardown_ms << second);
 	connect_cancel_in("teardown");
 }
 
@@ -373,6 +380,49 @@ static int connect_start(char *line, bool sync, char *text, size_t size)
 	return 0;
 }
 
+static int connect_time_cmp(const void *a, const void *b)
+{
+	u64 x = *(const u64 *)a, y = *(const u64 *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* From the call to the id, which is disconnected and destroyed each time */
+static int connect_time(char *line, char *text, size_t size)
+{
+	struct rdma_cmx_connect_attr attr;
+	struct consumer_question q;
+	unsigned int i, count;
+	u64 *ns, start;
+	int ret;
+
+	if (kstrtouint(strsep(&line, " "), 10, &count) || !line || !count ||
+	    count > CONNECT_TIMES)
+		return -EINVAL;
+	consumer_connect_end();
+	ret = connect_parse(line, &attr, &q);
+	if (ret)
+		return ret;
+	ns = kcalloc(count, sizeof(*ns), GFP_KERNEL);
+	if (!ns)
+		return -ENOMEM;
+	for (i = 0; i < count && !ret; i++) {
+		start = ktime_get_ns();
+		connecting.id = rdma_cmx_connect(&attr, &connecting, NULL);
+		ns[i] = ktime_get_ns() - start;
+		ret = PTR_ERR_OR_ZERO(connecting.id);
+		consumer_connect_end();
+	}
+	sort(ns, count, sizeof(*ns), connect_time_cmp, NULL);
+	if (ret)
+		snprintf(text, size, "error=%d\n", ret);
+	else
+		snprintf(text, size, "%llu.%02llu\n", ns[count / 2] / 1000,
+			 ns[count / 2] % 1000 / 10);
+	kfree(ns);
+	return 0;
+}
+
 static int connect_wait(char *text, size_t size)
 {
 	if (!connecting.connector)
@@ -440,6 +490,8 @@ int consumer_connect(const char *verb, char *line, char *text, size_t size)
 	text[0] = 0;
 	if (!strcmp(verb, "connect-sync"))
 		return connect_start(line, true, text, size);
+	if (!strcmp(verb, "connect-time"))
+		return connect_time(line, text, size);
 	if (!strcmp(verb, "connect-start"))
 		return connect_start(line, false, text, size);
 	if (strcmp(verb, "connect"))

@@ -117,28 +117,24 @@ static void bed_del(void)
 	       "ip netns del atk 2>/dev/null");
 }
 
-FIXTURE(memberships) {
-	int fd;
-	uint32_t id;
-	uint32_t mc;
-	bool bed;
-};
-
-FIXTURE_VARIANT(memberships) {
+/* What each test does with a membership of either family, on one netdevice */
+static const struct family {
 	const char *group;
 	const char *source;	/* of eth0 */
 	const char *beyond;	/* behind mgmt0 */
 	const char *own;	/* of atk0 */
+} families[] = {
+	{ GROUP6, "fd55::1", "fd77::2", "fd96::1" },
+	{ GROUP4, "10.55.0.1", "192.168.77.2", "10.96.0.1" },
 };
 
-FIXTURE_VARIANT_ADD(memberships, ipv6) {
-	.group = GROUP6, .source = "fd55::1", .beyond = "fd77::2",
-	.own = "fd96::1",
-};
+#define FAMILIES	2
 
-FIXTURE_VARIANT_ADD(memberships, ipv4) {
-	.group = GROUP4, .source = "10.55.0.1", .beyond = "192.168.77.2",
-	.own = "10.96.0.1",
+FIXTURE(memberships) {
+	int fd;
+	uint32_t id[FAMILIES];
+	uint32_t mc[FAMILIES];
+	bool bed;
 };
 
 FIXTURE_SETUP(memberships)
@@ -189,20 +185,26 @@ static int user_joins(int fd, uint32_t id, const char *group, uint32_t *mc)
 /* Join with one netdevice, leave with another */
 TEST_F(memberships, id_moves)
 {
+	const struct family *family;
 	union event_buf buf;
-	int fd = member("mgmt0", variant->group);
+	int i, fd;
 
-	ASSERT_LE(0, fd);
-	ASSERT_EQ(0, user_id(self->fd, variant->source, &self->id));
-	ASSERT_EQ(0, user_joins(self->fd, self->id, variant->group, &self->mc));
-	EXPECT_EQ(1, users("eth0", variant->group));
-	ASSERT_EQ(0, id_resolve_addr(self->fd, self->id, variant->source,
-				     variant->beyond, 7));
-	ASSERT_EQ(0, event_want(self->fd, EV_ADDR_RESOLVED, &buf));
-	EXPECT_EQ(1, mc_leave(self->fd, self->mc));
-	EXPECT_EQ(1, users("mgmt0", variant->group));
-	EXPECT_EQ(0, users("eth0", variant->group));
-	close(fd);
+	for (i = 0; i < FAMILIES; i++) {
+		family = &families[i];
+		fd = member("mgmt0", family->group);
+		ASSERT_LE(0, fd);
+		ASSERT_EQ(0, user_id(self->fd, family->source, &self->id[i]));
+		ASSERT_EQ(0, user_joins(self->fd, self->id[i], family->group,
+					&self->mc[i]));
+		EXPECT_EQ(1, users("eth0", family->group));
+		ASSERT_EQ(0, id_resolve_addr(self->fd, self->id[i],
+					     family->source, family->beyond, 7));
+		ASSERT_EQ(0, event_want(self->fd, EV_ADDR_RESOLVED, &buf));
+		EXPECT_EQ(1, mc_leave(self->fd, self->mc[i]));
+		EXPECT_EQ(1, users("mgmt0", family->group));
+		EXPECT_EQ(0, users("eth0", family->group));
+		close(fd);
+	}
 }
 
 /* The same with the group that neighbour discovery needs */
@@ -235,11 +237,44 @@ TEST(neighbour_discovery)
 #define JOINED() do {							\
 	ASSERT_EQ(0, bed_add());					\
 	self->bed = true;						\
-	ASSERT_EQ(0, user_id(self->fd, variant->own, &self->id));	\
-	ASSERT_EQ(0, user_joins(self->fd, self->id, variant->group,	\
-				&self->mc));				\
-	ASSERT_EQ(1, users("atk0", variant->group));			\
+	for (int i = 0; i < FAMILIES; i++) {				\
+		ASSERT_EQ(0, user_id(self->fd, families[i].own,		\
+				     &self->id[i]));			\
+		ASSERT_EQ(0, user_joins(self->fd, self->id[i],		\
+					families[i].group,		\
+					&self->mc[i]));			\
+		ASSERT_EQ(1, users("atk0", families[i].group));		\
+	}								\
 	ASSERT_EQ(0, setresuid(0, 0, 0));				\
+} while (0)
+
+/* Members of each family's group */
+#define USERS(count, dev) do {						\
+	for (int i = 0; i < FAMILIES; i++)				\
+		EXPECT_EQ(count, users(dev, families[i].group));	\
+} while (0)
+
+#define LEFT() do {							\
+	for (int i = 0; i < FAMILIES; i++)				\
+		EXPECT_EQ(1, mc_leave(self->fd, self->mc[i]));		\
+} while (0)
+
+#define DESTROYED() do {						\
+	for (int i = 0; i < FAMILIES; i++)				\
+		EXPECT_LE(0, id_destroy(self->fd, self->id[i]));	\
+} while (0)
+
+/* Others' memberships */
+#define OTHERS(fds) do {						\
+	for (int i = 0; i < FAMILIES; i++) {				\
+		fds[i] = member("atk0", families[i].group);		\
+		ASSERT_LE(0, fds[i]);					\
+	}								\
+} while (0)
+
+#define CLOSED(fds) do {						\
+	for (int i = 0; i < FAMILIES; i++)				\
+		close(fds[i]);						\
 } while (0)
 
 TEST_F(memberships, netdevice_renamed)
@@ -248,60 +283,58 @@ TEST_F(memberships, netdevice_renamed)
 	ASSERT_EQ(0, system("ip link set atk0 down && "
 			    "ip link set atk0 name atk1 && "
 			    "ip link set atk1 up"));
-	EXPECT_EQ(1, users("atk1", variant->group));
-	EXPECT_EQ(1, mc_leave(self->fd, self->mc));
-	EXPECT_EQ(0, users("atk1", variant->group));
+	USERS(1, "atk1");
+	LEFT();
+	USERS(0, "atk1");
 }
 
 /* IP forgets all members, and the membership is made anew. */
 TEST_F(memberships, netdevice_with_a_small_mtu)
 {
-	int fd;
+	int fds[FAMILIES];
 
 	JOINED();
 	ASSERT_EQ(0, system("ip link set atk0 mtu 60"));
-	EXPECT_EQ(0, users("atk0", variant->group));
+	USERS(0, "atk0");
 	ASSERT_EQ(0, system("ip link set atk0 mtu 1500"));
-	EXPECT_EQ(1, users("atk0", variant->group));
-	fd = member("atk0", variant->group);
-	ASSERT_LE(0, fd);
-	EXPECT_EQ(1, mc_leave(self->fd, self->mc));
-	EXPECT_EQ(1, users("atk0", variant->group));
-	close(fd);
-	EXPECT_EQ(0, users("atk0", variant->group));
+	USERS(1, "atk0");
+	OTHERS(fds);
+	LEFT();
+	USERS(1, "atk0");
+	CLOSED(fds);
+	USERS(0, "atk0");
 }
 
 /* Left while IP knows nothing: there is nothing to undo later. */
 TEST_F(memberships, left_with_a_small_mtu)
 {
-	int fd;
+	int fds[FAMILIES];
 
 	JOINED();
 	ASSERT_EQ(0, system("ip link set atk0 mtu 60"));
-	EXPECT_EQ(1, mc_leave(self->fd, self->mc));
+	LEFT();
 	ASSERT_EQ(0, system("ip link set atk0 mtu 1500"));
-	EXPECT_EQ(0, users("atk0", variant->group));
-	fd = member("atk0", variant->group);
-	EXPECT_EQ(1, users("atk0", variant->group));
-	close(fd);
+	USERS(0, "atk0");
+	OTHERS(fds);
+	USERS(1, "atk0");
+	CLOSED(fds);
 }
 
 /* It comes back with the same index. */
 TEST_F(memberships, netdevice_in_another_namespace)
 {
-	int fd;
+	int fds[FAMILIES];
 
 	JOINED();
 	ASSERT_EQ(0, system("ip netns add atk && "
 			    "timeout 60 ip link set atk0 netns atk && "
 			    "timeout 60 ip -n atk link set atk0 netns 1 && "
 			    "ip link set atk0 up"));
-	EXPECT_EQ(0, users("atk0", variant->group));
-	fd = member("atk0", variant->group);
-	ASSERT_LE(0, fd);
-	EXPECT_LE(0, id_destroy(self->fd, self->id));
-	EXPECT_EQ(1, users("atk0", variant->group));
-	close(fd);
+	USERS(0, "atk0");
+	OTHERS(fds);
+	DESTROYED();
+	USERS(1, "atk0");
+	CLOSED(fds);
 }
 
 /* It does not wait for its members. */
@@ -309,9 +342,9 @@ TEST_F(memberships, netdevice_goes)
 {
 	JOINED();
 	ASSERT_EQ(0, system("timeout 60 ip link del atk0"));
-	EXPECT_LE(0, id_destroy(self->fd, self->id));
+	DESTROYED();
 	ASSERT_EQ(0, bed_add());
-	EXPECT_EQ(0, users("atk0", variant->group));
+	USERS(0, "atk0");
 }
 
 /* How many of @count groups, from @first on, could be joined */

@@ -11,8 +11,9 @@ rspreload=$(ls /usr/lib/*/rsocket/librspreload.so)
 own=10.55.0.1
 port=7480
 
+# listens PORT
 listens() {
-	rdma resource show cm_id | grep -qE "LISTEN .*src-addr [^ ]*:$port( |\$)"
+	rdma resource show cm_id | grep -qE "LISTEN .*src-addr [^ ]*:$1( |\$)"
 }
 
 ended() {
@@ -43,37 +44,51 @@ ends() {
 	fi
 }
 
-# server COMMAND...: how it ends that a hostile client connects to
+# server PORT COMMAND...: how it ends that a hostile client connects to
 server() {
-	port=$((port + 1))
-	"$@" -b $own -p $port >server.log 2>&1 &
-	wait_for 40 listens || diag "no listener"
-	timeout 60 $peer client $own $port >/dev/null 2>&1
-	ends $!
+	local port=$1 pid
+
+	shift
+	"$@" -b $own -p "$port" >"server.$port" 2>&1 &
+	pid=$!
+	wait_for 40 listens "$port" || diag "no listener"
+	timeout 60 $peer client $own "$port" >/dev/null 2>&1
+	ends $pid
 }
 
-# client COMMAND...: how it ends that connects to a hostile server
+# client PORT COMMAND...: how it ends that connects to a hostile server
 client() {
-	local hostile
+	local port=$1 hostile
 
-	port=$((port + 1))
-	timeout 60 $peer server $own $port >/dev/null 2>&1 &
+	shift
+	timeout 60 $peer server $own "$port" >/dev/null 2>&1 &
 	hostile=$!
-	wait_for 40 listens || diag "no listener"
-	timeout 60 "$@" -s $own -p $port >client.log 2>&1
+	wait_for 40 listens "$port" || diag "no listener"
+	timeout 60 "$@" -s $own -p "$port" >"client.$port" 2>&1
 	how $?
 	wait $hostile
 }
 
+# All at the same time, as most are waited for to the end
+pids=()
 for program in rstream riostream; do
-	run="$program -S 1000 -C 2 -I 2"
 	for side in server client; do
-		# shellcheck disable=SC2086 # a command and its arguments
-		want=$($side $run)
-		# shellcheck disable=SC2086
-		got=$($side cmx run $run)
+		for run in "" "cmx run "; do
+			port=$((port + 1))
+			# shellcheck disable=SC2086 # a command and its arguments
+			$side $port $run$program -S 1000 -C 2 -I 2 \
+				>"$side.$run$program" &
+			pids+=($!)
+		done
+	done
+done
+wait "${pids[@]}"
+for program in rstream riostream; do
+	for side in server client; do
+		like "SEC-01: $program, $side: it ends, or never" \
+			"$(<"$side.$program")" '^(never|exit|signal [0-9]+)$'
 		is "SEC-01: $program, $side: ends as on the stock library" \
-			"$got" "$want"
+			"$(<"$side.cmx run $program")" "$(<"$side.$program")"
 	done
 done
 
@@ -84,7 +99,7 @@ fi
 port=$((port + 1))
 LD_PRELOAD=$rspreload cmx run $echo server $own $port >server.log 2>&1 &
 pid=$!
-ok "librspreload: the server listens on the device" wait_for 40 listens
+ok "librspreload: the server listens on the device" wait_for 40 listens $port
 unlike "librspreload: it does not listen on TCP" "$(cat /proc/net/tcp)" \
 	"$(printf ':%04X ' $port)"
 for _ in 1 2 3; do

@@ -37,13 +37,14 @@ kernel_sources() {
 	done
 }
 
-# All modules; what they are built with comes as arguments
+# All modules; what they are built with comes as arguments. For warnings neither
+# debug information nor versions of symbols are needed.
 modules_build() {
-	local dir status=0
+	local dir status=0 quick=(KCFLAGS=-g0 CONFIG_MODVERSIONS=)
 
-	make -k -j2 -C "$kdir" M="$PWD" "$@" modules || status=$?
+	make -k -j2 -C "$kdir" M="$PWD" "${quick[@]}" "$@" modules || status=$?
 	for dir in "${modules[@]}"; do
-		make -k -j2 -C "$kdir" M="$PWD/$dir" \
+		make -k -j2 -C "$kdir" M="$PWD/$dir" "${quick[@]}" \
 			KBUILD_EXTRA_SYMBOLS="$PWD/Module.symvers" "$@" \
 			modules || status=$?
 	done
@@ -107,11 +108,12 @@ tool_coccinelle() {
 }
 
 tool_analyzer() {
-	make -k -j2 -s O="$out/analyzer" CC=gcc CFLAGS="-O2 -g -fanalyzer" user
+	make -k -j2 -s O="$out/analyzer" CC=gcc CFLAGS="-O2 -fanalyzer" user
 }
 
+# Its warnings are those of its parser: it needs not optimize.
 tool_clang() {
-	make -k -j2 -s O="$out/clang" CC=clang lint-user
+	make -k -j2 -s O="$out/clang" CC=clang CFLAGS=-O0 lint-user
 }
 
 # Objects only: linking is no use, and objtool knows gcc's ways here.

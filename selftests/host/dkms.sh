@@ -34,7 +34,8 @@ dkms_do() {
 	local action=$1
 
 	shift
-	timeout 2700 dkms "$action" -m rdma-cmx -v "$version" --no-depmod \
+	# It would strip the debug information
+	KCFLAGS=-g0 timeout 2700 dkms "$action" -m rdma-cmx -v "$version" --no-depmod \
 		--dkmstree "$work/tree" --sourcetree "$work/src" \
 		--installtree "$work/modules" "$@" </dev/null 2>&1
 }

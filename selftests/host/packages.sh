@@ -230,10 +230,20 @@ install_check() {
 	like "dpkg -P leaves nothing" "$out" "^left $" || diag "$out"
 }
 
+# What host/upgrade.sh installs, if the sources are the same then
+keep() {
+	local kept=$top/build/deb-tested
+
+	rm -rf "$kept"
+	mkdir -p "$kept" && cp "$deb"/*.deb "$kept" &&
+		"$top/packaging/tree.sh" --sum >"$kept/sources"
+}
+
 plan 20
 is "version in debian/changelog (OPS-01)" \
 	"$(dpkg-parsechangelog -l "$top/debian/changelog" -S Version)" "$version"
 if ok "make deb" "$top/packaging/deb.sh" "$deb"; then
+	keep || diag "the packages cannot be kept"
 	ok "lintian" lintian --allow-root --fail-on error \
 		"$deb"/*.changes
 	files_check

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # OPS-01: the Debian packages on a fresh Debian, from apt-get install to purge.
 #
+# The packages are those that host/packages.sh has built of the same sources, if
+# there are any.
 # 1. Here, by chroot in a copy of the fresh root directory (vm/fresh.sh, an
 #    overlay), without network: apt-get install of the packages; DKMS builds for
 #    the older kernel. Then an upgrade to the newer one, by apt: DKMS builds
@@ -9,7 +11,8 @@
 # 2. In a guest that has this directory as its root, by 9p: systemd boots the
 #    newer kernel with the initrd that the upgrade made. The service works;
 #    apt-get purge. See vm/guest/upgraded.
-# 3. Here: the files before and after; apt-get install once more. TAP.
+# 3. Here: the files before and after, which are the same: another installation is
+#    like the first. TAP.
 here=$(cd "${0%/*}" && pwd)
 top=$(cd "$here/../.." && pwd)
 export PATH=$PATH:/usr/sbin:/sbin
@@ -60,10 +63,11 @@ cleanup() {
 	rm -rf --one-file-system "$work"
 }
 
-# in_root COMMAND...
+# in_root COMMAND... (dkms strips the debug information that a compiler makes)
 in_root() {
 	chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root \
-		DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8 "$@" </dev/null
+		DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8 KCFLAGS=-g0 \
+		"$@" </dev/null
 }
 
 root_mount() {
@@ -114,6 +118,17 @@ root_fill() {
 	ln -s ../cmx-test.service "$root/etc/systemd/system/default.target.wants"
 	in_root depmod "$old"
 	in_root apt-get -q update
+}
+
+debs_get() {
+	local kept=$top/build/deb-tested
+
+	if [ "$(cat "$kept/sources" 2>/dev/null)" = \
+		"$("$top/packaging/tree.sh" --sum)" ]; then
+		mkdir "$work/deb" && cp "$kept"/*.deb "$work/deb"
+	else
+		"$top/packaging/deb.sh" "$work/deb"
+	fi
 }
 
 install_all() {
@@ -211,7 +226,7 @@ guest_results() {
 
 root_mount >/dev/null 2>&1 || plan_skip "no overlay here"
 accel=$(accel_find)
-if ! ok "make deb" "$top/packaging/deb.sh" "$work/deb"; then
+if ! ok "Debian packages" debs_get; then
 	finish
 fi
 rm -f "$work"/deb/*-dbgsym_*.deb
@@ -243,10 +258,4 @@ is "no file of the system mentions it" "$(cd "$root" &&
 	grep -rIl cmx etc var/lib/{dpkg,systemd,apt,dbus} usr/lib/systemd \
 		usr/lib/modules/*/modules.* |
 		grep -vE '^var/lib/apt/lists/|-$|/cmx-test|initramfs-tools/|etc/hosts$')" ""
-# One kernel is enough now.
-ok "apt-get purge of the older kernel's headers" in_root apt-get -q -y purge \
-	"linux-headers-$old"
-ok "apt-get install once more" install_all
-is "DKMS builds once more" "$(dkms_kernels)" "$kver:installed"
-like "cmx runs" "$(in_root cmx version)" "^cmx .*$version"
 finish

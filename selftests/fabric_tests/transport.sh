@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# The stock stack over the simulated fabric: rdma_cm's and perftest's programs
-# between two hosts, each a namespace with one device.
+# The stock stack over the simulated fabric: perftest's and libibverbs' programs
+# between two hosts, each a namespace with one device. programs/ has those of
+# rdma_cm, with the stock library at either end.
 . /usr/lib/rdma-cmx/selftests/lib.sh
 . /usr/lib/rdma-cmx/selftests/fabric.sh
 
-here=10.66.0.2 there=10.66.0.3
+here=10.66.0.2
 work=$(mktemp -d)
-group=239.66.0.1
 
 # Its log, for the failure of a client
 server_show() {
@@ -62,59 +62,9 @@ host_add one 2
 host_add two 3
 dev1=$(fab_dev 2) dev2=$(fab_dev 3)
 
-# --- rdma_cm --------------------------------------------------------------
-
-serve rping -s -a $here -C 100 -S 20000 -V
-pair "rping: reads and writes, with the data looked at" cm_listens \
-	rping -c -a $here -C 100 -S 20000 -V
-
-serve ucmatose -b $here -c 8 -C 20 -S 5000
-pair "ucmatose: eight connections" cm_listens \
-	ucmatose -s $here -c 8 -C 20 -S 5000
-
-serve udaddy -b $here -c 4 -C 20
-pair "udaddy: datagrams" cm_listens udaddy -s $here -c 4 -C 20
-
-# Its server never ends
-serve cmtime -b $here -c 20
-ready "cmtime: the server listens" cm_listens
-ok "cmtime: twenty connections" on two timeout 100 \
-	cmtime -s $here -c 20 </dev/null || server_show
-kill $server
-wait $server 2>/dev/null
-
-# --- Multicast ------------------------------------------------------------
-
-# The sender starts anew until the receiver has what it waits for: a message
-# that comes before the SM has set the switch is lost.
-mcast() {
-	local name=$1 sends=0
-
-	shift
-	serve mckey -m $group -b $here -c 1 -C 10
-	while kill -0 $server 2>/dev/null && [ $((sends += 1)) -lt 60 ]; do
-		on two timeout 20 mckey -m $group -b $there -c 1 -C 10 -s "$@" \
-			>"$work/client.log" 2>&1 </dev/null ||
-			diag "$(cat "$work/client.log")"
-	done
-	wait $server
-	is "$name" $? 0 || server_show
-}
-mcast "mckey: a member sends, a member receives"
-mcast "mckey: a send-only member sends" -o
-
 # --- perftest -------------------------------------------------------------
 
-# perf NAME PROGRAM OPTIONS...: connected by rdma_cm
-perf_cm() {
-	local name=$1
-
-	shift
-	serve "$@" -F -R
-	pair "$name, by rdma_cm" cm_listens "$@" -F -R $here
-}
-
-# The same with the numbers exchanged over TCP
+# perf_plain NAME PROGRAM OPTIONS...: the numbers are exchanged over TCP
 perf_plain() {
 	local name=$1 program=$2
 
@@ -124,9 +74,6 @@ perf_plain() {
 		"$program" "$@" -F -d "$dev2" -p 18600 $here
 }
 
-perf_cm ib_send_bw ib_send_bw -n 200 -s 65536
-perf_cm ib_write_lat ib_write_lat -n 200 -s 64
-perf_cm ib_read_bw ib_read_bw -n 200 -s 65536
 perf_plain ib_send_bw ib_send_bw -n 200 -s 65536
 perf_plain ib_send_lat ib_send_lat -n 200 -s 64
 perf_plain ib_write_bw ib_write_bw -n 100 -s 1000000

@@ -14,7 +14,7 @@
 
 #include "pair.h"
 
-#define ROUNDS	60
+#define ROUNDS	24
 
 /* One connection on two devices of this process, over and over again */
 struct worker {

@@ -86,6 +86,7 @@ graces() {
 	awk '$1 == "cmx_grace" { print $2 }' $tracing/kprobe_profile
 }
 
+many=$(kernel_slow && echo 40 || echo 200)
 knob_set "$(fab_dev 1)" faults 'drop class=3 attr=0x35 rmpp=0'
 for querier in module rdma_cm; do
 	# The module's queries last for the test, or end at once. Those that nobody
@@ -97,15 +98,15 @@ for querier in module rdma_cm; do
 		param sa_retries 0
 	fi
 	for mode in close destroy namespaces; do
-		start $mode 200
+		start $mode "$many"
 		ok "OPS-04: $mode does not wait for the SA" ended
 	done
-	start hold 200
+	start hold "$many"
 	kill -KILL $pid
 	ok "OPS-04: nor does SIGKILL" wait_for 50 no kill -0 $pid
 	ok "OPS-04: no object is left" wait_for 50 live_none
 
-	start events 200
+	start events "$many"
 	before=$(graces)
 	unplug
 	ok "OPS-04: the removal of the device ends" removal_ended

@@ -11,7 +11,7 @@ helgrind() {
 		--suppressions="$tests/process/helgrind.supp"
 }
 
-for program in process/threads process/close process/fork lib/sync; do
+for program in process/threads process/fork lib/sync; do
 	ok "helgrind: $program" helgrind $program
 done
 # With threads of the library's own

@@ -1,0 +1,606 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Threads of unprivileged users race CONNECT, DISCONNECT, RESOLVE_ANY, ID_MIGRATE,
+ * ID_DESTROY, close and others on ids that wait for a slot. Meanwhile root changes
+ * the parameters, removes the device of one user, tries to unload the modules, and
+ * kills attackers and a listener. Another listener never accepts.
+ *
+ * A user who attacks nobody connects all the time. Afterwards no object is left,
+ * and all slots are free.
+ */
+#include "uapi.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "harness.h"
+
+#define WINDOW		PARAMETERS "connect_window"
+#define QUEUE		PARAMETERS "connect_queue"
+#define WAIT_MS		PARAMETERS "connect_wait_ms"
+#define REPLY_MS	PARAMETERS "connect_reply_ms"
+#define WAITS		COUNTERS "live_connect_waits"
+#define CONSUMER	"/sys/kernel/debug/cmx_consumer/command"
+#define DEVICE_ADDR	"10.97.0.1"
+#define HOUR_MS		3600000
+#define STORM_MS	12000
+#define ATTACKERS	3
+#define THREADS		3
+#define CELLS		64
+#define FILES		3
+#define VICTIM		3000
+#define VICTIM_CONNECTS	3
+#define MANY		100
+
+/* Ports of the listeners */
+#define SERVED		22001	/* accepts */
+#define SILENT		22002	/* never does */
+#define MORTAL		22003	/* is killed now and then */
+#define REMOVABLE	22004	/* of DEVICE_ADDR */
+
+static struct shared {
+	_Atomic uint32_t calls;
+	_Atomic bool calm, served;
+	_Atomic int connected;
+} *shared;
+
+/* An attacking process: its files, and ids in them */
+static struct {
+	_Atomic int fd[FILES];
+	_Atomic uint64_t cell[CELLS];	/* file << 32 | handle; 0: none */
+	const char *addr;
+} mine;
+
+/* The CM refuses numbers that it knows from connections in their time-wait. */
+static void param_set(struct rdma_cmx_conn_param *param)
+{
+	param->qp_num = ++shared->calls & 0xffffff;
+	param->retry_count = 7;
+	param->rnr_retry_count = 7;
+	param->responder_resources = 1;
+	param->initiator_depth = 1;
+	param->private_data_len = param->qp_num % 20;
+}
+
+static int connect_call(int fd, uint32_t id)
+{
+	struct rdma_cmx_connect arg = { .id = id };
+
+	param_set(&arg.param);
+	return call(fd, CONNECT, &arg);
+}
+
+static int accept_call(int fd, uint32_t id)
+{
+	struct rdma_cmx_connect arg = { .id = id, .uid = 3 };
+
+	param_set(&arg.param);
+	return call(fd, ACCEPT, &arg);
+}
+
+static int listen_at(int fd, const char *addr, uint16_t port)
+{
+	uint32_t id;
+
+	return id_create(fd, RDMA_PS_TCP, 1, &id) ?:
+	       id_bind(fd, id, addr, port) ?: id_listen(fd, id);
+}
+
+/* Accepts all, and destroys what was accepted some time ago. */
+static int serve_run(void *arg)
+{
+	int fd = dev_open(O_NONBLOCK);
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	uint32_t old[64] = {}, n = 0;
+	union event_buf buf;
+
+	if (fd < 0 || listen_at(fd, ADDR_RDMA, SERVED))
+		return 1;
+	shared->served = true;
+	for (;;) {
+		if (poll(&p, 1, 1000) != 1 ||
+		    events_get(fd, &buf, sizeof(buf), 1, NULL) ||
+		    buf.ev.event != EV_CONNECT_REQUEST)
+			continue;
+		accept_call(fd, buf.ev.obj);
+		if (old[n % 64])
+			id_destroy(fd, old[n % 64]);
+		old[n++ % 64] = buf.ev.obj;
+	}
+}
+
+static int silent_run(void *arg)
+{
+	int fd = dev_open(O_NONBLOCK);
+	double end = now_ms() + 60000;
+
+	/* Ids of the one before it may be on their way out. */
+	while (fd >= 0 && listen_at(fd, ADDR_RDMA, (uintptr_t)arg)) {
+		if (now_ms() > end)
+			return 1;
+		poll(NULL, 0, 50);
+	}
+	pause();
+	return 0;
+}
+
+/* Connects, and has a reply: 0, 1: there was no slot in time; or an error */
+static int victim_connect(int fd)
+{
+	union event_buf buf;
+	uint32_t id;
+	int ret;
+
+	ret = active_new(fd, 9, SERVED, &id) ?: connect_call(fd, id);
+	if (ret == -EAGAIN)
+		ret = 1;
+	else if (!ret)
+		ret = event_next(fd, &buf);
+	if (!ret && buf.ev.event == EV_UNREACHABLE && buf.ev.status == -ETIMEDOUT)
+		ret = 1;
+	else if (!ret && buf.ev.event != EV_CONNECT_RESPONSE)
+		ret = -EPROTO;
+	if (ret < 0)
+		fprintf(stderr, "# the victim's error %d, event %u, %d\n", ret,
+			buf.ev.event, buf.ev.status);
+	id_destroy(fd, id);
+	return ret;
+}
+
+static int victim_run(void *arg)
+{
+	int fd = dev_open(O_NONBLOCK), ret, n = 0;
+	bool calm;
+
+	while (n < VICTIM_CONNECTS) {
+		calm = shared->calm;
+		ret = victim_connect(fd);
+		if (ret < 0 || (ret && calm))
+			return 1;
+		n += calm;
+	}
+	return 0;
+}
+
+static int cell_get(unsigned int *seed, uint32_t *id, _Atomic uint64_t **cell)
+{
+	uint64_t value;
+
+	*cell = &mine.cell[rand_r(seed) % CELLS];
+	value = **cell;
+	*id = value;
+	return mine.fd[value >> 32];
+}
+
+static int addrinfo(int fd, uint32_t id)
+{
+	struct rdma_cmx_resolve_addrinfo arg = {
+		.id = id,
+		.query.node = (uintptr_t)mine.addr,
+		.query.node_len = strlen(mine.addr),
+		.query.port_space = RDMA_PS_TCP,
+		.query.port = htons(id % 2 ? SILENT : MORTAL),
+		.query.flags = RDMA_CMX_AIQ_PORT,
+	};
+
+	return call(fd, RESOLVE_ADDRINFO, &arg);
+}
+
+static int any(int fd, uint32_t id, bool next)
+{
+	struct rdma_cmx_resolve_any arg = {
+		.id = id,
+		.flags = next ? RDMA_CMX_ANY_NEXT : RDMA_CMX_ANY_CONNECT,
+		.timeout_ms = next ? 0 : 500 + id % 4 * 4000,
+		.delay_ms = next ? 0 : 10,
+		.step = next ? RDMA_CMX_STEP_REQUEST : 0,
+		.error = next ? ECONNREFUSED : 0,
+	};
+
+	return call(fd, RESOLVE_ANY, &arg);
+}
+
+/* Is a command too early, and may come again? */
+static bool again(int ret, double end)
+{
+	if ((ret != -EINVAL && ret != -EBUSY && ret != -ENOENT) ||
+	    now_ms() > end)
+		return false;
+	poll(NULL, 0, 1);
+	return true;
+}
+
+static int read_some(int fd)
+{
+	union event_buf buf;
+
+	return events_get(fd, &buf, sizeof(buf), 0, NULL);
+}
+
+/* A new id for a cell, which others may use from now on; and it connects. */
+static void id_make(unsigned int *seed)
+{
+	unsigned int file = rand_r(seed) % FILES, how = rand_r(seed);
+	uint16_t port = how % 3 ? SILENT : how & 8 ? SERVED : MORTAL;
+	bool by_name = how & 4;
+	double end = now_ms() + 2000;
+	int fd = mine.fd[file], ret;
+	uint64_t old;
+	uint32_t id;
+
+	if (!strcmp(mine.addr, DEVICE_ADDR))
+		port = REMOVABLE;
+	if (id_create(fd, RDMA_PS_TCP, 7, &id))
+		return;
+	old = atomic_exchange(&mine.cell[rand_r(seed) % CELLS],
+			      (uint64_t)file << 32 | id);
+	id_destroy(mine.fd[old >> 32], old);
+	if (by_name) {
+		ret = addrinfo(fd, id);
+		while (!ret && again(ret = any(fd, id, false), end))
+			ret = read_some(fd);
+	} else {
+		ret = id_resolve_addr(fd, id, NULL, mine.addr, port);
+		while (!ret && again(ret = id_resolve_route(fd, id), end))
+			ret = 0;
+	}
+	while (!ret && again(ret = connect_call(fd, id), end))
+		ret = 0;
+	if (!ret && by_name)
+		any(fd, id, true);
+	shared->connected += !ret;
+}
+
+static int migrate(unsigned int *seed)
+{
+	struct rdma_cmx_id_migrate arg = {};
+	unsigned int to = rand_r(seed) % FILES;
+	_Atomic uint64_t *cell;
+	int ret;
+
+	arg.src_fd = cell_get(seed, &arg.id, &cell);
+	ret = call(mine.fd[to], ID_MIGRATE, &arg);
+	if (!ret)
+		*cell = (uint64_t)to << 32 | arg.new_id;
+	return ret;
+}
+
+static int reopen(unsigned int *seed)
+{
+	unsigned int i = rand_r(seed) % FILES;
+	int fd = dev_open(O_NONBLOCK);
+
+	if (fd < 0)
+		return fd;
+	return close(atomic_exchange(&mine.fd[i], fd));
+}
+
+static int one_call(unsigned int *seed, unsigned int what)
+{
+	struct rdma_cmx_candidate_info infos[4];
+	struct rdma_cmx_query_candidates query = {
+		.candidates = (uintptr_t)infos, .max_candidates = 4,
+		.candidate_size = sizeof(infos[0]),
+	};
+	struct rdma_cmx_reject reject = {};
+	struct rdma_cmx_id_arg arg = {};
+	_Atomic uint64_t *cell;
+	uint32_t id;
+	int fd = cell_get(seed, &id, &cell);
+
+	switch (what) {
+	case 0 ... 3:
+		return connect_call(fd, id);
+	case 4 ... 7:
+		arg.id = id;
+		return call(fd, DISCONNECT, &arg);
+	case 8 ... 9:
+		return id_destroy(fd, id) < 0;
+	case 10 ... 12:
+		return migrate(seed);
+	case 13 ... 14:
+		return any(fd, id, true);
+	case 15:
+		return any(fd, id, false);
+	case 16:
+		query.id = id;
+		return call(fd, QUERY_CANDIDATES, &query);
+	case 17 ... 19:
+		return read_some(fd);
+	case 20:
+		return accept_call(fd, id);
+	case 21:
+		reject.id = id;
+		return call(fd, REJECT, &reject);
+	case 22:
+		arg.id = id;
+		arg.event = 4;	/* IB_EVENT_COMM_EST */
+		return call(fd, NOTIFY, &arg);
+	case 23:
+		return id_resolve_route(fd, id);
+	case 24:
+		return addrinfo(fd, id);
+	case 25:
+		return rand_r(seed) % 8 ? 1 : reopen(seed);
+	default:
+		id_make(seed);
+		return 1;
+	}
+}
+
+static void *attack(void *arg)
+{
+	unsigned int seed = (uintptr_t)arg, what;
+
+	for (;;) {
+		usleep(rand_r(&seed) % 4000);
+		what = rand_r(&seed) % 40;
+		one_call(&seed, what);
+	}
+	return NULL;
+}
+
+static pid_t attacker_start(int i)
+{
+	pthread_t thread;
+	uintptr_t t;
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	if (user_become(2000 + i))
+		_exit(1);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	mine.addr = i == 2 ? DEVICE_ADDR : i ? ADDR_RDMA : "alpha.cmx.test";
+	for (t = 0; t < FILES; t++)
+		mine.fd[t] = dev_open(O_NONBLOCK);
+	for (t = 0; t < THREADS; t++)
+		pthread_create(&thread, NULL, attack,
+			       (void *)(t + getpid() * THREADS));
+	pause();
+	_exit(0);
+}
+
+static bool waits_are(long n)
+{
+	double end = now_ms() + 60000;
+
+	while (number_get(WAITS) != n && now_ms() < end)
+		poll(NULL, 0, 10);
+	return number_get(WAITS) == n;
+}
+
+static int device_add(void)
+{
+	return system("rdma link add rxe_rm type rxe netdev cmxrm0");
+}
+
+static int device_del(void)
+{
+	return system("rdma link del rxe_rm 2>/dev/null");
+}
+
+static int netdev_add(void)
+{
+	return system("ip link add cmxrm0 type dummy && "
+		      "ip addr add " DEVICE_ADDR "/24 dev cmxrm0 && "
+		      "ip link set cmxrm0 up");
+}
+
+static void text_put(const char *path, const char *text)
+{
+	FILE *f = fopen(path, "w");
+
+	if (!f)
+		return;
+	fputs(text, f);
+	fclose(f);
+}
+
+static void parameter_change(void)
+{
+	static const long windows[] = { 64, 64, 64, 65, 128, 0 };
+	static const long queues[] = { 65536, 20, 1 };
+	static const long waits[] = { HOUR_MS, 1000, 1 };
+
+	number_set(WINDOW, windows[rand() % 6]);
+	number_set(QUEUE, queues[rand() % 3]);
+	number_set(WAIT_MS, waits[rand() % 3]);
+}
+
+/* No slot counts for less than an hour, unless it is given back. */
+static void parameters_calm(void)
+{
+	number_set(WINDOW, 64);
+	number_set(QUEUE, 65536);
+	number_set(WAIT_MS, HOUR_MS);
+	number_set(REPLY_MS, HOUR_MS);
+}
+
+static void pid_again(pid_t *pid, pid_t fresh)
+{
+	pids_kill(pid, 1);
+	*pid = fresh;
+}
+
+static bool unload_refused(const char *module)
+{
+	return syscall(SYS_delete_module, module, O_NONBLOCK) < 0;
+}
+
+FIXTURE(races) {
+	long window, queue, wait, reply;
+	pid_t serve, silent, mortal, victim, pids[ATTACKERS];
+};
+
+FIXTURE_SETUP(races)
+{
+	ASSERT_TRUE(counter_wait("live_files", 0));
+	ASSERT_EQ(0, system("modprobe cmx_consumer"));
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
+		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, shared);
+	self->window = number_get(WINDOW);
+	self->queue = number_get(QUEUE);
+	self->wait = number_get(WAIT_MS);
+	self->reply = number_get(REPLY_MS);
+	parameters_calm();
+	ASSERT_EQ(0, netdev_add());
+	ASSERT_EQ(0, device_add());
+}
+
+FIXTURE_TEARDOWN(races)
+{
+	pids_kill(self->pids, ATTACKERS);
+	pids_kill(&self->victim, 1);
+	pids_kill(&self->serve, 1);
+	pids_kill(&self->silent, 1);
+	pids_kill(&self->mortal, 1);
+	system("rmmod cmx_consumer 2>/dev/null");
+	EXPECT_TRUE(waits_are(0));
+	EXPECT_TRUE(nothing_left());
+	EXPECT_TRUE(number_gone(COUNTERS "live_connects"));
+	EXPECT_TRUE(number_gone(COUNTERS "live_results"));
+	number_set(WINDOW, self->window);
+	number_set(QUEUE, self->queue);
+	number_set(WAIT_MS, self->wait);
+	number_set(REPLY_MS, self->reply);
+	device_del();
+	EXPECT_EQ(0, system("ip link del cmxrm0"));
+}
+
+/* Slots of the port that the next connects do not find, or a negative number */
+static long slots_missing_now(void)
+{
+	int fd = dev_open(O_NONBLOCK), passive = dev_open(O_NONBLOCK), i, j;
+	long missing = -1;
+	uint16_t port;
+	uint32_t id;
+
+	for (i = 0; i < 5; i++) {
+		if (listener_new(passive, 1, &id, &port))
+			goto out;
+		for (j = 0; j < 7; j++)
+			if (active_new(fd, 2, port, &id) ||
+			    connect_call(fd, id))
+				goto out;
+	}
+	/* 35 connects for half of 64 slots, and the one that is root's */
+	missing = number_get(WAITS) - 2;
+out:
+	close(fd);
+	close(passive);
+	return waits_are(0) ? missing : -1;
+}
+
+/* Two of the listeners may share a window, but not each time. */
+static long slots_missing(void)
+{
+	long missing = 1;
+	int i;
+
+	for (i = 0; i < 3 && missing > 0; i++)
+		missing = slots_missing_now();
+	return missing;
+}
+
+TEST_F(races, storm)
+{
+	double end = now_ms() + STORM_MS;
+	long waited = number_get(COUNTERS "connect_waits");
+	int round, i;
+
+	self->serve = user_start(0, serve_run, NULL);
+	while (!shared->served && now_ms() < end + 60000)
+		poll(NULL, 0, 10);
+	self->silent = user_start(0, silent_run, (void *)SILENT);
+	self->victim = user_start(VICTIM, victim_run, NULL);
+	for (i = 0; i < ATTACKERS; i++)
+		self->pids[i] = attacker_start(i);
+	srand(getpid());
+	/* All of it at least once, however slow the machine is */
+	for (round = 0; round < 6 || now_ms() < end; round++) {
+		poll(NULL, 0, 100);
+		parameter_change();
+		pid_again(&self->mortal,
+			  user_start(0, silent_run, (void *)MORTAL));
+		text_put(CONSUMER, "connect-start deadline=9000 -- "
+			 "10.55.0.1 22002");
+		EXPECT_TRUE(unload_refused("rdma_ucmx"));
+		EXPECT_TRUE(unload_refused("rdma_cmx"));
+		if (round % 3 == 1) {
+			EXPECT_EQ(0, device_del());
+			pid_again(&self->pids[round % ATTACKERS],
+				  attacker_start(round % ATTACKERS));
+			EXPECT_EQ(0, device_add());
+		}
+		text_put(CONSUMER, round % 2 ? "connect-cancel" : "connect-end");
+		ASSERT_EQ(0, waitpid(self->victim, NULL, WNOHANG));
+	}
+	parameters_calm();
+	text_put(CONSUMER, "connect-end");
+	shared->calm = true;
+	EXPECT_EQ(0, user_end(self->victim));
+	self->victim = 0;
+	EXPECT_LT(0, shared->connected);
+	EXPECT_LT(waited, number_get(COUNTERS "connect_waits"));
+	pids_kill(self->pids, ATTACKERS);
+	pids_kill(&self->mortal, 1);
+	memset(self->pids, 0, sizeof(self->pids));
+	self->mortal = 0;
+	ASSERT_TRUE(waits_are(0));
+	EXPECT_EQ(0, slots_missing());
+}
+
+/*
+ * A hundred ids of a process wait, and a connect of a kernel consumer, which is
+ * root's, too: the consumer goes, the device or the process.
+ */
+static int many_run(void *arg)
+{
+	const char *addr = addr_rdma = arg;
+	int fd = dev_open(O_NONBLOCK), silent = dev_open(O_NONBLOCK), i;
+	char text[64];
+	uint32_t id;
+
+	if (listen_at(silent, addr, SILENT))
+		return 1;
+	for (i = 0; i < MANY; i++)
+		if (active_new(fd, 7, SILENT, &id) || connect_call(fd, id))
+			return 1;
+	snprintf(text, sizeof(text), "connect-start deadline=600000 -- %s %u",
+		 addr, SILENT);
+	text_put(CONSUMER, text);
+	pause();
+	return 0;
+}
+
+/* Half of 16 are sent, and one of the user. */
+#define MANY_WAIT	(MANY - 9)
+
+TEST_F(races, device)
+{
+	self->serve = user_start(0, many_run, DEVICE_ADDR);
+	ASSERT_TRUE(waits_are(MANY_WAIT + 1));
+	EXPECT_EQ(0, device_del());
+	EXPECT_TRUE(waits_are(0));
+}
+
+TEST_F(races, killed)
+{
+	self->serve = user_start(0, many_run, (void *)ADDR_RDMA);
+	ASSERT_TRUE(waits_are(MANY_WAIT + 1));
+	EXPECT_EQ(0, system("rmmod cmx_consumer"));
+	EXPECT_TRUE(waits_are(MANY_WAIT));
+	pids_kill(&self->serve, 1);
+	self->serve = 0;
+	EXPECT_TRUE(waits_are(0));
+	EXPECT_EQ(0, slots_missing());
+}
+
+TEST_HARNESS_MAIN

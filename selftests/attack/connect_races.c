@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Threads of unprivileged users race CONNECT, DISCONNECT, RESOLVE_ANY, ID_MIGRATE,
- * ID_DESTROY, close and others on ids that wait for a slot. Meanwhile root changes
- * the parameters, removes the device of one user, tries to unload the modules, and
- * kills attackers and a listener. Another listener never accepts.
+ * Threads of unprivileged users race CONNECT, DISCONNECT, RESOLVE_ANY,
+ * ID_MIGRATE, ID_DESTROY, close and others on ids that wait for a slot.
+ * Meanwhile root changes the parameters, removes the device of one user, tries
+ * to unload the modules, and kills attackers and a listener. Another listener
+ * never accepts.
  *
- * A user who attacks nobody connects all the time. Afterwards no object is left,
- * and all slots are free.
+ * A user who attacks nobody connects all the time. Afterwards no object is
+ * left, and all slots are free.
  */
 #include "uapi.h"
 
@@ -46,7 +47,7 @@
 static struct shared {
 	_Atomic uint32_t calls;
 	_Atomic bool calm, served;
-	_Atomic int connected;
+	_Atomic int connected, nexts;
 } *shared;
 
 /* An attacking process: its files, and ids in them */
@@ -177,17 +178,32 @@ static int cell_get(unsigned int *seed, uint32_t *id, _Atomic uint64_t **cell)
 	return mine.fd[value >> 32];
 }
 
+/* A result of three addresses */
 static int addrinfo(int fd, uint32_t id)
 {
+	const char *const text[] = { mine.addr, "fd55::1", ADDR_RDMA };
+	struct {
+		struct rdma_cmx_names head;
+		struct rdma_cmx_names_addr addr[3];
+	} names = {
+		.head.version = RDMA_CMX_NAMES_VERSION, .head.addr_count = 3,
+	};
 	struct rdma_cmx_resolve_addrinfo arg = {
 		.id = id,
-		.query.node = (uintptr_t)mine.addr,
-		.query.node_len = strlen(mine.addr),
+		.query.node = (uintptr_t)"any.example",
+		.query.node_len = 11,
 		.query.port_space = RDMA_PS_TCP,
 		.query.port = htons(id % 2 ? SILENT : MORTAL),
 		.query.flags = RDMA_CMX_AIQ_PORT,
+		.query.names = (uintptr_t)&names,
+		.query.names_len = sizeof(names),
 	};
+	int i;
 
+	for (i = 0; i < 3; i++) {
+		names.addr[i].family = i == 1 ? AF_INET6 : AF_INET;
+		inet_pton(names.addr[i].family, text[i], names.addr[i].addr);
+	}
 	return call(fd, RESOLVE_ADDRINFO, &arg);
 }
 
@@ -252,7 +268,7 @@ static void id_make(unsigned int *seed)
 	while (!ret && again(ret = connect_call(fd, id), end))
 		ret = 0;
 	if (!ret && by_name)
-		any(fd, id, true);
+		shared->nexts += !any(fd, id, true);
 	shared->connected += !ret;
 }
 
@@ -356,7 +372,7 @@ static pid_t attacker_start(int i)
 	if (user_become(2000 + i))
 		_exit(1);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	mine.addr = i == 2 ? DEVICE_ADDR : i ? ADDR_RDMA : "alpha.cmx.test";
+	mine.addr = i == 2 ? DEVICE_ADDR : ADDR_RDMA;
 	for (t = 0; t < FILES; t++)
 		mine.fd[t] = dev_open(O_NONBLOCK);
 	for (t = 0; t < THREADS; t++)
@@ -547,7 +563,10 @@ TEST_F(races, storm)
 	shared->calm = true;
 	EXPECT_EQ(0, user_end(self->victim));
 	self->victim = 0;
+	fprintf(stderr, "# %d connects, %d NEXT\n", shared->connected,
+		shared->nexts);
 	EXPECT_LT(0, shared->connected);
+	EXPECT_LT(0, shared->nexts);
 	EXPECT_LT(waited, number_get(COUNTERS "connect_waits"));
 	pids_kill(self->pids, ATTACKERS);
 	pids_kill(&self->mortal, 1);

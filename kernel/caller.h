@@ -140,6 +140,62 @@ struct rdma_cmx_services *
 rdma_cmx_get_services_for(const struct rdma_cmx_services_attr *attr, kuid_t uid);
 
 /**
+ * struct cmx_paths_attr - which cached paths
+ * @net: network namespace, whose resolutions have left them
+ * @dgid: the only GID that they lead to, or NULL: all
+ * @dev: name of the only RDMA device, or NULL: all
+ * @dev_port: its only port, 0: all
+ */
+struct cmx_paths_attr {
+	struct net *net;
+	const union ib_gid *dgid;
+	const char *dev;
+	u32 dev_port;
+};
+
+/**
+ * typedef cmx_paths_fn - takes some of the paths
+ * @paths: the paths; valid during the call
+ * @count: how many, at least 1
+ * @arg: as given to rdma_cmx_get_paths()
+ *
+ * Called without locks. May sleep.
+ *
+ * Return: 0, or an error that ends the list.
+ */
+typedef int (*cmx_paths_fn)(const struct rdma_cmx_cached_path *paths,
+			    unsigned int count, void *arg);
+
+/**
+ * rdma_cmx_get_paths - list cached paths
+ * @attr: which ones; its dgid is not used
+ * @fn: called for some of them at a time
+ * @arg: for @fn
+ *
+ * Ports that are not active have none. The memory is charged to the cgroup of the
+ * caller, and does not grow with the number of paths.
+ *
+ * Context: process, may sleep; it waits for no SA.
+ * Return: 0; -EINVAL: a port without a device; -ENODEV: there is no such
+ * InfiniBand device; -ENXIO: the device has no such port; -EINTR: a fatal signal
+ * is pending; -ENOMEM; or an error of @fn.
+ */
+int rdma_cmx_get_paths(const struct cmx_paths_attr *attr, cmx_paths_fn fn,
+		       void *arg);
+
+/**
+ * rdma_cmx_drop_paths - drop cached paths
+ * @attr: which ones
+ * @count: out: how many were dropped, also after an error
+ *
+ * The response to a query that was sent before is not cached.
+ *
+ * Context: process, may sleep; it waits for no SA.
+ * Return: as rdma_cmx_get_paths().
+ */
+int rdma_cmx_drop_paths(const struct cmx_paths_attr *attr, u32 *count);
+
+/**
  * struct cmx_connect_given - what a connect on behalf of a user begins with
  * @result: the candidates
  * @before: report of an earlier connect to @result: those that failed there

@@ -61,8 +61,14 @@
 	X(sa_subscribe_errors)	/* attempts to subscribe that failed */	\
 	X(sa_reports)		/* reports of SAs: a GID in, out of service */ \
 	X(sa_reports_ignored)	/* not from the SA, malformed, or of no use */ \
+	X(paths_hits)		/* of sa_hits: for paths */		\
+	X(paths_coalesced)	/* of sa_coalesced: for paths */	\
 	X(paths_dropped)	/* paths that were dropped for a report */ \
 	X(paths_failed)		/* likewise, for a connect that failed */ \
+	X(paths_forgotten)	/* by a user's command */		\
+	X(paths_outdated)	/* for an event of the port */		\
+	X(paths_evicted)	/* for a limit of the cache */		\
+	X(paths_expired)	/* after their lifetime */		\
 	X(live_queries)							\
 	X(live_lookups)							\
 	X(live_results)							\

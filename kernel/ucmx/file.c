@@ -42,6 +42,8 @@ union ucmx_args {
 	struct rdma_cmx_get_services services;
 	struct rdma_cmx_resolve_any any;
 	struct rdma_cmx_query_candidates candidates;
+	struct rdma_cmx_get_paths get_paths;
+	struct rdma_cmx_drop_paths drop_paths;
 };
 
 static int ucmx_get_info(struct ucmx_cmd *cmd)
@@ -51,7 +53,8 @@ static int ucmx_get_info(struct ucmx_cmd *cmd)
 	arg->abi_version = RDMA_CMX_ABI_VERSION;
 	arg->features = RDMA_CMX_FEATURE_SA | RDMA_CMX_FEATURE_MCAST |
 			RDMA_CMX_FEATURE_ADVERTISE |
-			RDMA_CMX_FEATURE_SERVICES | RDMA_CMX_FEATURE_CONNECT;
+			RDMA_CMX_FEATURE_SERVICES | RDMA_CMX_FEATURE_CONNECT |
+			RDMA_CMX_FEATURE_PATHS;
 	if (ucmx_names_initial())
 		arg->features |= RDMA_CMX_FEATURE_NAMES;
 	arg->max_ids = READ_ONCE(ucmx_max_ids);
@@ -166,6 +169,8 @@ static const struct ucmx_op ucmx_ops[] = {
 		reason),
 	UCMX_OP(QUERY_CANDIDATES, ucmx_query_candidates,
 		struct rdma_cmx_query_candidates, reserved),
+	UCMX_OP(GET_PATHS, ucmx_get_paths, struct rdma_cmx_get_paths, dev),
+	UCMX_OP(DROP_PATHS, ucmx_drop_paths, struct rdma_cmx_drop_paths, dev),
 };
 
 /*

@@ -397,6 +397,10 @@ int ucmx_items_put(u64 to, u32 item_size, const void *items, size_t size,
 		   unsigned int n);
 int ucmx_get_services(struct ucmx_cmd *cmd);
 
+/* paths.c */
+int ucmx_get_paths(struct ucmx_cmd *cmd);
+int ucmx_drop_paths(struct ucmx_cmd *cmd);
+
 /* join.c */
 int ucmx_join(struct ucmx_cmd *cmd);
 int ucmx_join_many(struct ucmx_cmd *cmd);

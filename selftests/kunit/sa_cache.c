@@ -4,7 +4,8 @@
  * never longer than a lease or beyond a change of generation, and within its
  * limits; it drops the oldest first. While the SA reports changes, paths that
  * were queried since then live for sa_path_cache_ms; a report drops those to
- * its GID.
+ * its GID. A walk over the paths of a network namespace lists them, or drops
+ * them, whatever comes and goes meanwhile.
  */
 #include <linux/slab.h>
 
@@ -353,6 +354,99 @@ static void cache_gid(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, get_path(2, 0), 1);
 }
 
+/* All paths of a namespace, @room at a time; the sum of their counts */
+static unsigned int list(u64 net, unsigned int room, unsigned int *steps)
+{
+	static struct rdma_cmx_cached_path paths[64];
+	struct cmx_sa_walk walk;
+	unsigned int n = 0;
+
+	*steps = 0;
+	cmx_sa_walk_begin(cache, &walk);
+	while (!cmx_sa_walk_over(&walk)) {
+		n += cmx_sa_cache_list(cache, net, &walk, paths, room);
+		++*steps;
+	}
+	return n;
+}
+
+static void cache_list(struct kunit *test)
+{
+	struct rdma_cmx_cached_path path;
+	unsigned int steps;
+	struct cmx_sa_walk walk;
+	int i;
+
+	KUNIT_EXPECT_EQ(test, list(1, 64, &steps), 0u);
+	/* Between those of other namespaces: 1 has one of five. */
+	for (i = 0; i < 250; i++)
+		put_path(i, i % 5, jiffies);
+	put(1, 1);
+	KUNIT_EXPECT_EQ(test, list(1, 64, &steps), 50u);
+	/* A step is short, also when it finds nothing. */
+	KUNIT_EXPECT_GE(test, steps, 250u / CMX_SA_CACHE_BATCH);
+	KUNIT_EXPECT_EQ(test, list(1, 1, &steps), 50u);
+	KUNIT_EXPECT_GE(test, steps, 50u);
+	KUNIT_EXPECT_EQ(test, list(99, 64, &steps), 0u);
+	KUNIT_EXPECT_GE(test, steps, 250u / CMX_SA_CACHE_BATCH);
+
+	/* What comes during the walk is not of it, what goes neither. */
+	cmx_sa_walk_begin(cache, &walk);
+	KUNIT_EXPECT_EQ(test, cmx_sa_cache_list(cache, 1, &walk, &path, 1), 1u);
+	for (i = 0; i < 50; i++) {
+		struct cmx_sa_key key;
+
+		path_key_make(&key, 5 * i, 0);
+		cmx_sa_cache_remove(cache, &key, CMX_SA_GONE_FAILED);
+		/* Again, as a new one */
+		put_path(5 * i, 0, jiffies);
+	}
+	i = 0;
+	while (!cmx_sa_walk_over(&walk))
+		i += cmx_sa_cache_list(cache, 1, &walk, &path, 1);
+	KUNIT_EXPECT_EQ(test, i, 0);
+	KUNIT_EXPECT_EQ(test, list(1, 64, &steps), 50u);
+
+	/* Expired and outdated ones are not found, either. */
+	put_path(251, 98, jiffies - 24 * 3600 * HZ);
+	KUNIT_EXPECT_EQ(test, list(99, 64, &steps), 0u);
+	param_set(test, cmx_kunit_module(), "sa_cache_ms", 0);
+	KUNIT_EXPECT_EQ(test, list(1, 64, &steps), 0u);
+	param_set(test, cmx_kunit_module(), "sa_cache_ms", 15000);
+	cmx_sa_cache_drop(cache);
+	KUNIT_EXPECT_EQ(test, list(1, 64, &steps), 0u);
+	KUNIT_EXPECT_TRUE(test, RB_EMPTY_ROOT(&cache->order));
+}
+
+static void cache_drop_net(struct kunit *test)
+{
+	union ib_gid gid = { .raw = { 0xfe, [15] = 7 } };
+	unsigned int steps;
+	int i;
+
+	for (i = 0; i < 250; i++)
+		put_path(i % 25, i % 5, jiffies);
+	KUNIT_EXPECT_EQ(test, list(3, 64, &steps), 5u);
+	for (i = 0; i < 200; i++)
+		put_path(i, 2, jiffies);
+	put(1, 1);
+	KUNIT_EXPECT_EQ(test, list(3, 64, &steps), 200u);
+	/* Of one GID, in one namespace */
+	put_path(7, 1, jiffies);
+	KUNIT_EXPECT_EQ(test, cmx_sa_cache_drop_net(cache, 3, &gid), 1u);
+	KUNIT_EXPECT_EQ(test, get_path(7, 2), -1);
+	KUNIT_EXPECT_EQ(test, get_path(7, 1), 1);
+	KUNIT_EXPECT_EQ(test, get_path(8, 2), 1);
+	KUNIT_EXPECT_EQ(test, cmx_sa_cache_drop_net(cache, 3, &gid), 0u);
+	/* All of it, and nothing else */
+	KUNIT_EXPECT_EQ(test, cmx_sa_cache_drop_net(cache, 3, NULL), 199u);
+	KUNIT_EXPECT_EQ(test, list(3, 64, &steps), 0u);
+	KUNIT_EXPECT_EQ(test, list(1, 64, &steps), 5u);
+	KUNIT_EXPECT_EQ(test, get(1), 1);
+	put_path(7, 2, jiffies);
+	KUNIT_EXPECT_EQ(test, list(3, 64, &steps), 1u);
+}
+
 /* The oldest one goes first, of whatever kind. */
 static void cache_kinds(struct kunit *test)
 {
@@ -380,6 +474,8 @@ static struct kunit_case cache_cases[] = {
 	KUNIT_CASE(cache_memory),
 	KUNIT_CASE(cache_followed),
 	KUNIT_CASE(cache_gid),
+	KUNIT_CASE(cache_list),
+	KUNIT_CASE(cache_drop_net),
 	KUNIT_CASE(cache_kinds),
 	{}
 };

@@ -105,8 +105,8 @@ void rdma_cmx_drop_cached_path_tos(struct rdma_cm_id *id, u8 tos)
 	port = cmx_cached_path_query(id, tos, &q);
 	if (IS_ERR(port))
 		return;
-	if (cmx_sa_uncache(port, id->route.addr.dev_addr.net, &q))
-		cmx_stat_inc(paths_failed);
+	cmx_sa_uncache(port, id->route.addr.dev_addr.net, &q,
+		       CMX_SA_GONE_FAILED);
 	cmx_sa_port_put(port);
 }
 EXPORT_SYMBOL_GPL(rdma_cmx_drop_cached_path_tos);
@@ -137,7 +137,8 @@ int cmx_cached_path_forget(const struct rdma_cmx_query_attr *attr,
 		sa = &req.paths.req[i].sa;
 		memcpy(sa->query.rec + CMX_PATH_DGID, dgid, sizeof(*dgid));
 		if (sa->port)
-			cmx_sa_uncache(sa->port, attr->net, &sa->query);
+			cmx_sa_uncache(sa->port, attr->net, &sa->query,
+				       CMX_SA_GONE_FAILED);
 	}
 	cmx_request_release(&req);
 	return ret;

@@ -10,7 +10,8 @@
  *
  * While the SA reports changes of paths (inform.c), a path whose query was sent
  * since then lives for sa_path_cache_ms instead. A report drops the paths to its
- * GID, which have an index.
+ * GID, which have an index. Paths have numbers, too, so that a walk over them
+ * (paths.c) goes on where it was after the lock was given back.
  *
  * cmx_sa_cache.lock guards all of a cache. Answers are freed without it, and
  * nothing under it takes longer with the number of entries.
@@ -20,6 +21,7 @@
 #include <linux/slab.h>
 
 #include "sa/internal.h"
+#include "sa/trace.h"
 #include "sa/wire.h"
 
 static unsigned int sa_cache_ms = 15000;
@@ -42,29 +44,7 @@ module_param(sa_cache_kb, uint, 0644);
 MODULE_PARM_DESC(sa_cache_kb,
 		 "Maximum memory in KB of cached SA responses per port (default 4096)");
 
-/* Entries that one step under the lock takes away at most. */
-#define CMX_SA_CACHE_BATCH 64
-
 #define CMX_SA_CACHE_MAX_MS (24 * 3600 * MSEC_PER_SEC)
-
-/*
- * @gid: of a path: by its DGID
- * @added: when, in jiffies
- * @life: without reports, in jiffies since @sent_at
- */
-struct cmx_sa_entry {
-	struct hlist_node hash;
-	struct hlist_node gid;
-	struct list_head node;
-	u32 generation;
-	u32 hash_value;
-	unsigned long added;
-	unsigned long sent_at;
-	unsigned long life;
-	size_t bytes;
-	struct cmx_sa_answer *answer;
-	struct cmx_sa_key key;
-};
 
 u32 cmx_sa_key_hash(const struct cmx_sa_key *key)
 {
@@ -117,8 +97,8 @@ static struct list_head *cmx_sa_entry_list(struct cmx_sa_cache *cache,
 }
 
 /* When @e expires, in jiffies. Under the lock, or before it is added. */
-static unsigned long cmx_sa_entry_expires(const struct cmx_sa_cache *cache,
-					  struct cmx_sa_entry *e)
+unsigned long cmx_sa_entry_expires(const struct cmx_sa_cache *cache,
+				   struct cmx_sa_entry *e)
 {
 	unsigned int ms = min_t(unsigned int, READ_ONCE(sa_path_cache_ms),
 				CMX_SA_CACHE_MAX_MS);
@@ -130,19 +110,51 @@ static unsigned long cmx_sa_entry_expires(const struct cmx_sa_cache *cache,
 	return e->sent_at + e->life;
 }
 
-static bool cmx_sa_entry_valid(const struct cmx_sa_cache *cache,
-			       struct cmx_sa_entry *e)
+/* Under the lock. */
+bool cmx_sa_entry_valid(const struct cmx_sa_cache *cache,
+			struct cmx_sa_entry *e)
 {
 	return e->generation == cache->generation &&
 	       time_before(jiffies, cmx_sa_entry_expires(cache, e));
 }
 
-static void cmx_sa_entry_remove(struct cmx_sa_cache *cache,
-				struct cmx_sa_entry *e,
-				struct list_head *victims)
+static void cmx_sa_path_gone(const struct cmx_sa_entry *e, enum cmx_sa_gone why)
+{
+	trace_cmx_path_gone(&e->key.query, why);
+	switch (why) {
+	case CMX_SA_GONE_EXPIRED:
+		cmx_stat_inc(paths_expired);
+		break;
+	case CMX_SA_GONE_EVENT:
+		cmx_stat_inc(paths_outdated);
+		break;
+	case CMX_SA_GONE_LIMIT:
+		cmx_stat_inc(paths_evicted);
+		break;
+	case CMX_SA_GONE_REPORT:
+		cmx_stat_inc(paths_dropped);
+		break;
+	case CMX_SA_GONE_FAILED:
+		cmx_stat_inc(paths_failed);
+		break;
+	case CMX_SA_GONE_COMMAND:
+		cmx_stat_inc(paths_forgotten);
+		break;
+	case CMX_SA_GONE_RENEWED:
+		break;
+	}
+}
+
+/* Under the lock. */
+void cmx_sa_entry_remove(struct cmx_sa_cache *cache, struct cmx_sa_entry *e,
+			 struct list_head *victims, enum cmx_sa_gone why)
 {
 	hash_del(&e->hash);
-	hash_del(&e->gid);
+	if (hash_hashed(&e->gid)) {
+		hash_del(&e->gid);
+		rb_erase(&e->order, &cache->order);
+		cmx_sa_path_gone(e, why);
+	}
 	list_move_tail(&e->node, victims);
 	cache->count--;
 	cache->bytes -= e->bytes;
@@ -167,6 +179,12 @@ void cmx_sa_entries_free(struct list_head *victims)
 		cmx_sa_entry_free(e);
 }
 
+/* If not, no entry is found, whatever there is. */
+bool cmx_sa_cache_usable(void)
+{
+	return READ_ONCE(sa_cache_ms);
+}
+
 /* The answer with a reference, or NULL. */
 struct cmx_sa_answer *cmx_sa_cache_get(struct cmx_sa_cache *cache,
 				       const struct cmx_sa_key *key)
@@ -175,7 +193,7 @@ struct cmx_sa_answer *cmx_sa_cache_get(struct cmx_sa_cache *cache,
 	struct cmx_sa_entry *e;
 	u32 hash;
 
-	if (!READ_ONCE(sa_cache_ms))
+	if (!cmx_sa_cache_usable())
 		return NULL;
 	hash = cmx_sa_key_hash(key);
 	spin_lock(&cache->lock);
@@ -277,6 +295,12 @@ static struct cmx_sa_entry *cmx_sa_cache_oldest(struct cmx_sa_cache *cache)
 	return e;
 }
 
+static bool cmx_sa_path_less(struct rb_node *a, const struct rb_node *b)
+{
+	return rb_entry(a, struct cmx_sa_entry, order)->number <
+	       rb_entry(b, struct cmx_sa_entry, order)->number;
+}
+
 /* Under the lock. Some time after the first entry expires is early enough. */
 static void cmx_sa_cache_link(struct cmx_sa_cache *cache,
 			      struct cmx_sa_entry *e)
@@ -285,8 +309,11 @@ static void cmx_sa_cache_link(struct cmx_sa_cache *cache,
 	bool first;
 
 	hash_add(cache->hash, &e->hash, e->hash_value);
-	if (dgid)
+	if (dgid) {
 		hash_add(cache->gids, &e->gid, cmx_sa_gid_hash(dgid));
+		e->number = ++cache->number;
+		rb_add(&e->order, &cache->order, cmx_sa_path_less);
+	}
 	first = list_empty(cmx_sa_entry_list(cache, e));
 	list_add_tail(&e->node, cmx_sa_entry_list(cache, e));
 	e->added = jiffies;
@@ -300,26 +327,41 @@ static void cmx_sa_cache_link(struct cmx_sa_cache *cache,
 				   e->life + 1);
 }
 
+/* Why @e goes if nothing else is the reason. Under the lock. */
+static enum cmx_sa_gone cmx_sa_entry_end(const struct cmx_sa_cache *cache,
+					 struct cmx_sa_entry *e,
+					 enum cmx_sa_gone why)
+{
+	if (e->generation != cache->generation)
+		return CMX_SA_GONE_EVENT;
+	return cmx_sa_entry_valid(cache, e) ? why : CMX_SA_GONE_EXPIRED;
+}
+
 /* Takes @e over. @victims are for cmx_sa_entries_free(), without locks. */
 void cmx_sa_cache_add(struct cmx_sa_cache *cache, struct cmx_sa_entry *e,
 		      struct list_head *victims)
 {
 	struct cmx_sa_entry *old;
+	enum cmx_sa_gone why;
 	unsigned int i;
 
 	spin_lock(&cache->lock);
 	if (e->generation != cache->generation)
 		goto drop;
 	old = cmx_sa_entry_find(cache, &e->key, e->hash_value);
-	if (old)
-		cmx_sa_entry_remove(cache, old, victims);
+	if (old) {
+		why = cmx_sa_entry_end(cache, old, CMX_SA_GONE_RENEWED);
+		cmx_sa_entry_remove(cache, old, victims, why);
+	}
 	/* Others need not make room for what does not stay. */
 	if (!cmx_sa_cache_takes(e))
 		goto drop;
 	for (i = 0; i < CMX_SA_CACHE_BATCH && cache->count; i++) {
 		if (!cmx_sa_cache_full(cache, e))
 			break;
-		cmx_sa_entry_remove(cache, cmx_sa_cache_oldest(cache), victims);
+		old = cmx_sa_cache_oldest(cache);
+		why = cmx_sa_entry_end(cache, old, CMX_SA_GONE_LIMIT);
+		cmx_sa_entry_remove(cache, old, victims, why);
 	}
 	if (cmx_sa_cache_full(cache, e))
 		goto drop;
@@ -345,7 +387,9 @@ static unsigned int cmx_sa_list_purge(struct cmx_sa_cache *cache,
 	list_for_each_entry_safe(e, tmp, list, node) {
 		if (i == CMX_SA_CACHE_BATCH || cmx_sa_entry_valid(cache, e))
 			break;
-		cmx_sa_entry_remove(cache, e, victims);
+		cmx_sa_entry_remove(cache, e, victims,
+				    cmx_sa_entry_end(cache, e,
+						     CMX_SA_GONE_EXPIRED));
 		i++;
 	}
 	return i;
@@ -403,7 +447,7 @@ static void cmx_sa_cache_sweep(struct work_struct *work)
 
 /* The answer to @key has turned out to be wrong. Was there one? */
 bool cmx_sa_cache_remove(struct cmx_sa_cache *cache,
-			 const struct cmx_sa_key *key)
+			 const struct cmx_sa_key *key, enum cmx_sa_gone why)
 {
 	u32 hash = cmx_sa_key_hash(key);
 	struct cmx_sa_entry *e;
@@ -412,7 +456,7 @@ bool cmx_sa_cache_remove(struct cmx_sa_cache *cache,
 	spin_lock(&cache->lock);
 	e = cmx_sa_entry_find(cache, key, hash);
 	if (e)
-		cmx_sa_entry_remove(cache, e, &victims);
+		cmx_sa_entry_remove(cache, e, &victims, why);
 	spin_unlock(&cache->lock);
 	cmx_sa_entries_free(&victims);
 	return e;
@@ -435,7 +479,8 @@ unsigned int cmx_sa_cache_drop_gid(struct cmx_sa_cache *cache,
 			if (memcmp(cmx_sa_query_dgid(&e->key.query), gid,
 				   sizeof(*gid)))
 				continue;
-			cmx_sa_entry_remove(cache, e, &victims);
+			cmx_sa_entry_remove(cache, e, &victims,
+					    CMX_SA_GONE_REPORT);
 			if (++n == CMX_SA_CACHE_BATCH)
 				break;
 		}
@@ -491,6 +536,7 @@ void cmx_sa_cache_init(struct cmx_sa_cache *cache)
 	hash_init(cache->gids);
 	INIT_LIST_HEAD(&cache->entries);
 	INIT_LIST_HEAD(&cache->paths);
+	cache->order = RB_ROOT;
 	cache->followed = cache->generation - 1;
 	INIT_DELAYED_WORK(&cache->sweep, cmx_sa_cache_sweep);
 }

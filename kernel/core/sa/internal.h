@@ -18,9 +18,12 @@
 #define CMX_SA_INT_H
 
 #include <linux/atomic.h>
+#include <linux/rbtree.h>
 #include <linux/rwsem.h>
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
+
+#include <rdma/rdma_cmx_ioctl.h>
 
 #include "core.h"
 #include "sa/sa.h"
@@ -62,6 +65,8 @@ bool cmx_sa_key_equal(const struct cmx_sa_key *a, const struct cmx_sa_key *b);
  * @gids: paths by DGID
  * @entries: other entries, oldest first
  * @paths: paths, oldest first
+ * @order: paths by number
+ * @number: of the path that was added last
  * @count: how many
  * @bytes: their memory
  * @sweep: frees what has expired
@@ -75,12 +80,47 @@ struct cmx_sa_cache {
 	DECLARE_HASHTABLE(gids, CMX_SA_HASH_BITS);
 	struct list_head entries;
 	struct list_head paths;
+	struct rb_root order;
+	u64 number;
 	u32 count;
 	size_t bytes;
 	struct delayed_work sweep;
 };
 
-struct cmx_sa_entry;
+/**
+ * struct cmx_sa_entry - a cached response
+ * @hash: by its query
+ * @gid: of a path: by its DGID
+ * @node: in cmx_sa_cache.entries or cmx_sa_cache.paths
+ * @order: of a path: by its number
+ * @number: of a path: no other one of its cache has had it
+ * @generation: of the cache, when the query was sent
+ * @hash_value: of @key
+ * @added: when, in jiffies
+ * @sent_at: when its query was sent, in jiffies
+ * @life: without reports, in jiffies since @sent_at
+ * @bytes: its memory
+ * @answer: the response
+ * @key: the query
+ */
+struct cmx_sa_entry {
+	struct hlist_node hash;
+	struct hlist_node gid;
+	struct list_head node;
+	struct rb_node order;
+	u64 number;
+	u32 generation;
+	u32 hash_value;
+	unsigned long added;
+	unsigned long sent_at;
+	unsigned long life;
+	size_t bytes;
+	struct cmx_sa_answer *answer;
+	struct cmx_sa_key key;
+};
+
+/* Entries that one step under the lock of a cache looks at or takes away. */
+#define CMX_SA_CACHE_BATCH 64
 
 /* cache.c */
 void cmx_sa_cache_init(struct cmx_sa_cache *cache);
@@ -96,7 +136,14 @@ void cmx_sa_cache_add(struct cmx_sa_cache *cache, struct cmx_sa_entry *entry,
 void cmx_sa_entry_free(struct cmx_sa_entry *entry);
 void cmx_sa_entries_free(struct list_head *victims);
 bool cmx_sa_cache_remove(struct cmx_sa_cache *cache,
-			 const struct cmx_sa_key *key);
+			 const struct cmx_sa_key *key, enum cmx_sa_gone why);
+bool cmx_sa_cache_usable(void);
+unsigned long cmx_sa_entry_expires(const struct cmx_sa_cache *cache,
+				   struct cmx_sa_entry *e);
+bool cmx_sa_entry_valid(const struct cmx_sa_cache *cache,
+			struct cmx_sa_entry *e);
+void cmx_sa_entry_remove(struct cmx_sa_cache *cache, struct cmx_sa_entry *e,
+			 struct list_head *victims, enum cmx_sa_gone why);
 void cmx_sa_cache_drop(struct cmx_sa_cache *cache);
 /* The DGID of a path query, or NULL */
 const union ib_gid *cmx_sa_query_dgid(const struct cmx_sa_query *q);
@@ -105,6 +152,29 @@ unsigned int cmx_sa_cache_drop_gid(struct cmx_sa_cache *cache,
 				   const union ib_gid *gid);
 bool cmx_sa_cache_follow(struct cmx_sa_cache *cache, u32 generation);
 void cmx_sa_cache_unfollow(struct cmx_sa_cache *cache);
+
+/**
+ * struct cmx_sa_walk - a walk over the paths of a cache, step by step
+ * @next: number of the path to go on with
+ * @last: of the last one: the walk has no path that is added later
+ */
+struct cmx_sa_walk {
+	u64 next;
+	u64 last;
+};
+
+/* paths.c */
+void cmx_sa_walk_begin(struct cmx_sa_cache *cache, struct cmx_sa_walk *walk);
+unsigned int cmx_sa_cache_list(struct cmx_sa_cache *cache, u64 net,
+			       struct cmx_sa_walk *walk,
+			       struct rdma_cmx_cached_path *paths, unsigned int room);
+unsigned int cmx_sa_cache_drop_net(struct cmx_sa_cache *cache, u64 net,
+				   const union ib_gid *gid);
+
+static inline bool cmx_sa_walk_over(const struct cmx_sa_walk *walk)
+{
+	return walk->next > walk->last;
+}
 
 /**
  * struct cmx_sa_ah - the way to the SM
@@ -260,6 +330,7 @@ void cmx_sa_report_received(struct ib_mad_agent *agent,
  * @error: how it ended
  * @answer: if well
  * @gid_changes: of a path: those of its DGID before the query was sent
+ * @dropped: a user has dropped the path meanwhile: the response is not cached
  * @key: the query
  */
 struct cmx_sa_lookup {
@@ -276,6 +347,7 @@ struct cmx_sa_lookup {
 	int error;
 	struct cmx_sa_answer *answer;
 	u32 gid_changes;
+	bool dropped;
 	struct cmx_sa_key key;
 };
 
@@ -296,6 +368,8 @@ void cmx_sa_lookups_fail(struct cmx_sa_port *port, int error);
 void cmx_sa_lookups_again(struct cmx_sa_port *port);
 unsigned int cmx_sa_gid_changed(struct cmx_sa_port *port,
 				const union ib_gid *gid);
+void cmx_sa_lookups_drop(struct cmx_sa_port *port, u64 net,
+			 const union ib_gid *gid);
 int cmx_sa_lookups_init(void);
 void cmx_sa_lookups_exit(void);
 

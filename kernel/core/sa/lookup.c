@@ -149,7 +149,7 @@ static bool cmx_sa_lookup_same(const struct cmx_sched_entity *a,
 	const struct cmx_sa_lookup *l = cmx_sa_lookup_of(a);
 	const struct cmx_sa_lookup *m = cmx_sa_lookup_of(b);
 
-	return l->gid_changes == m->gid_changes &&
+	return l->gid_changes == m->gid_changes && l->dropped == m->dropped &&
 	       cmx_sa_key_equal(&l->key, &m->key);
 }
 
@@ -243,6 +243,28 @@ unsigned int cmx_sa_gid_changed(struct cmx_sa_port *port,
 }
 
 /*
+ * A user drops the paths of a namespace, or those to @gid if that is not NULL:
+ * the responses to queries that were sent before are not cached, nor does a later
+ * query join one of them. At most sa_parallel queries are outstanding; the SA
+ * receives those that wait later.
+ */
+void cmx_sa_lookups_drop(struct cmx_sa_port *port, u64 net,
+			 const union ib_gid *gid)
+{
+	const union ib_gid *dgid;
+	struct cmx_sa_lookup *l;
+
+	spin_lock(&cmx_sa_lock);
+	list_for_each_entry(l, &port->sched.running, entity.node) {
+		dgid = cmx_sa_query_dgid(&l->key.query);
+		if (l->key.net == net && dgid &&
+		    (!gid || !memcmp(dgid, gid, sizeof(*gid))))
+			l->dropped = true;
+	}
+	spin_unlock(&cmx_sa_lock);
+}
+
+/*
  * The SA has responded to a MAD of @l that was sent at @sent_at. -EBUSY:
  * that it cannot answer now; the next retry is due anyhow.
  */
@@ -274,8 +296,9 @@ void cmx_sa_lookup_response(struct cmx_sa_lookup *l, u32 generation,
 		if (!error && cmx_sa_key_is_info(&l->key))
 			cmx_sa_info_learn(port, generation, answer);
 		/* Before the lookup goes, or others would query again. */
-		if (entry && l->gid_changes ==
-			     cmx_sa_gid_changes(port, &l->key.query)) {
+		if (entry && !l->dropped &&
+		    l->gid_changes == cmx_sa_gid_changes(port,
+							 &l->key.query)) {
 			cmx_sa_cache_add(&port->cache, entry, &victims);
 			entry = NULL;
 		}
@@ -437,6 +460,25 @@ cmx_sa_lookup_alloc(struct cmx_sa_port *port, struct net *net, kuid_t uid,
 	return l;
 }
 
+/* A query was not sent: @joined: it waits for another's response. */
+static void cmx_sa_saved(const struct cmx_sa_port *port,
+			 const struct cmx_sa_query *query, bool joined)
+{
+	bool path = cmx_sa_query_dgid(query);
+
+	if (path)
+		trace_cmx_path_saved(port, query, joined);
+	if (joined) {
+		cmx_stat_inc(sa_coalesced);
+		if (path)
+			cmx_stat_inc(paths_coalesced);
+	} else {
+		cmx_stat_inc(sa_hits);
+		if (path)
+			cmx_stat_inc(paths_hits);
+	}
+}
+
 /**
  * cmx_sa_cached - complete a query from the cache
  * @port: whose SA it is for
@@ -457,7 +499,7 @@ int cmx_sa_cached(struct cmx_sa_port *port, struct net *net,
 	*answer = cmx_sa_cache_get(&port->cache, &key);
 	if (!*answer)
 		return -EINPROGRESS;
-	cmx_stat_inc(sa_hits);
+	cmx_sa_saved(port, query, false);
 	return 0;
 }
 
@@ -466,17 +508,18 @@ int cmx_sa_cached(struct cmx_sa_port *port, struct net *net,
  * @port: whose SA
  * @net: on whose behalf
  * @query: the query
+ * @why: why, if it is a path
  *
  * Context: process.
  * Return: true if there was one.
  */
 bool cmx_sa_uncache(struct cmx_sa_port *port, struct net *net,
-		    const struct cmx_sa_query *query)
+		    const struct cmx_sa_query *query, enum cmx_sa_gone why)
 {
 	struct cmx_sa_key key;
 
 	cmx_sa_key_init(&key, port, net, query);
-	return cmx_sa_cache_remove(&port->cache, &key);
+	return cmx_sa_cache_remove(&port->cache, &key, why);
 }
 
 /**
@@ -521,13 +564,13 @@ int cmx_sa_lookup(struct cmx_sa_port *port, struct net *net, kuid_t uid,
 	if (!port->active) {
 		ret = -ENODEV;
 	} else if (l->answer) {
-		cmx_stat_inc(sa_hits);
+		cmx_sa_saved(port, query, false);
 		cmx_sched_wait(&l->entity, waiter);
 		cmx_sa_lookup_kick(l, 0);
 	} else {
 		ret = cmx_sched_join(&l->entity, waiter);
 		if (ret > 0)
-			cmx_stat_inc(sa_coalesced);
+			cmx_sa_saved(port, query, true);
 		else if (ret)
 			cmx_stat_inc(sa_refused);
 	}

@@ -130,7 +130,6 @@ static bool cmx_sa_report_apply(struct cmx_sa_port *port,
 	memcpy(&gid, notice->gid, sizeof(gid));
 	cmx_stat_inc(sa_reports);
 	dropped = cmx_sa_gid_changed(port, &gid);
-	cmx_stat_add(paths_dropped, dropped);
 	trace_cmx_sa_report(port, wc->wc, trap, &gid, dropped);
 	/* All paths begin there. */
 	if (cmx_sa_report_is_own(port, &gid))

@@ -110,7 +110,8 @@ bool cmx_sa_request_cached(struct cmx_sa_request *request, struct net *net)
 {
 	if (request->refresh && request->port) {
 		request->refresh = false;
-		cmx_sa_uncache(request->port, net, &request->query);
+		cmx_sa_uncache(request->port, net, &request->query,
+			       CMX_SA_GONE_RENEWED);
 		return false;
 	}
 	if (!request->answer && request->port)

@@ -10,6 +10,7 @@
  *	lookup.c	an outstanding query: slots, retries, waiters
  *	mad.c		one MAD: sent, answered, checked
  *	cache.c		answers kept for a while
+ *	paths.c		cached paths, for users who list and drop them
  *	hold.c		answers that the queries of a user keep
  *	requests.c	several queries that are sent together
  *	wire.h		layout of records
@@ -98,12 +99,32 @@ int cmx_sa_ports_for_each(struct net *net,
 			  int (*fn)(struct cmx_sa_port *port, void *arg),
 			  void *arg);
 
+/**
+ * enum cmx_sa_gone - why a cached path is there no longer
+ * @CMX_SA_GONE_EXPIRED: its lifetime is over
+ * @CMX_SA_GONE_EVENT: its port had an event
+ * @CMX_SA_GONE_LIMIT: the cache is full
+ * @CMX_SA_GONE_REPORT: the SA has reported a change of its DGID
+ * @CMX_SA_GONE_FAILED: a connect has failed, or a consumer has forgotten it
+ * @CMX_SA_GONE_COMMAND: a user has dropped it
+ * @CMX_SA_GONE_RENEWED: a newer response has come, or is wanted
+ */
+enum cmx_sa_gone {
+	CMX_SA_GONE_EXPIRED,
+	CMX_SA_GONE_EVENT,
+	CMX_SA_GONE_LIMIT,
+	CMX_SA_GONE_REPORT,
+	CMX_SA_GONE_FAILED,
+	CMX_SA_GONE_COMMAND,
+	CMX_SA_GONE_RENEWED,
+};
+
 /* Queries. None of these waits for an SA. */
 int cmx_sa_cached(struct cmx_sa_port *port, struct net *net,
 		  const struct cmx_sa_query *query,
 		  struct cmx_sa_answer **answer);
 bool cmx_sa_uncache(struct cmx_sa_port *port, struct net *net,
-		    const struct cmx_sa_query *query);
+		    const struct cmx_sa_query *query, enum cmx_sa_gone why);
 int cmx_sa_lookup(struct cmx_sa_port *port, struct net *net, kuid_t uid,
 		  const struct cmx_sa_query *query,
 		  struct cmx_sched_waiter *waiter);

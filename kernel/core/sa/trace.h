@@ -9,6 +9,7 @@
 #include <linux/tracepoint.h>
 
 #include "sa/internal.h"
+#include "sa/wire.h"
 
 /* A MAD is about to be sent. */
 TRACE_EVENT(cmx_sa_ask,
@@ -130,6 +131,54 @@ TRACE_EVENT(cmx_sa_inform,
 			   __entry->error = error;),
 	    TP_printk("dev=%s port=%u error=%d", __get_str(dev),
 		      __entry->port, __entry->error)
+);
+
+/* A path query was not sent: the cache has the path, or it joined another. */
+TRACE_EVENT(cmx_path_saved,
+	    TP_PROTO(const struct cmx_sa_port *port,
+		     const struct cmx_sa_query *query, bool joined),
+	    TP_ARGS(port, query, joined),
+	    TP_STRUCT__entry(__string(dev, dev_name(&port->dev->dev))
+			     __field(u32, port)
+			     __array(u8, dgid, 16)
+			     __field(int, joined)),
+	    TP_fast_assign(cmx_assign_str(dev, dev_name(&port->dev->dev));
+			   __entry->port = port->num;
+			   memcpy(__entry->dgid, cmx_sa_query_dgid(query), 16);
+			   __entry->joined = joined;),
+	    TP_printk("dev=%s port=%u dgid=%pI6 joined=%d", __get_str(dev),
+		      __entry->port, __entry->dgid, __entry->joined)
+);
+
+TRACE_DEFINE_ENUM(CMX_SA_GONE_EXPIRED);
+TRACE_DEFINE_ENUM(CMX_SA_GONE_EVENT);
+TRACE_DEFINE_ENUM(CMX_SA_GONE_LIMIT);
+TRACE_DEFINE_ENUM(CMX_SA_GONE_REPORT);
+TRACE_DEFINE_ENUM(CMX_SA_GONE_FAILED);
+TRACE_DEFINE_ENUM(CMX_SA_GONE_COMMAND);
+TRACE_DEFINE_ENUM(CMX_SA_GONE_RENEWED);
+
+/* A path has left the cache. */
+TRACE_EVENT(cmx_path_gone,
+	    TP_PROTO(const struct cmx_sa_query *query, enum cmx_sa_gone why),
+	    TP_ARGS(query, why),
+	    TP_STRUCT__entry(__array(u8, sgid, 16)
+			     __array(u8, dgid, 16)
+			     __field(int, why)),
+	    TP_fast_assign(memcpy(__entry->sgid, query->rec + CMX_SA_PATH_SGID,
+				  16);
+			   memcpy(__entry->dgid, cmx_sa_query_dgid(query), 16);
+			   __entry->why = why;),
+	    TP_printk("sgid=%pI6 dgid=%pI6 why=%s", __entry->sgid,
+		      __entry->dgid,
+		      __print_symbolic(__entry->why,
+				       { CMX_SA_GONE_EXPIRED, "expired" },
+				       { CMX_SA_GONE_EVENT, "event" },
+				       { CMX_SA_GONE_LIMIT, "limit" },
+				       { CMX_SA_GONE_REPORT, "report" },
+				       { CMX_SA_GONE_FAILED, "failed" },
+				       { CMX_SA_GONE_COMMAND, "command" },
+				       { CMX_SA_GONE_RENEWED, "renewed" }))
 );
 
 #endif /* CMX_SA_TRACE_H */

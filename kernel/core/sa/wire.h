@@ -41,6 +41,7 @@ static_assert(sizeof(struct cmx_sa_service_rec) == 176);
 /* Bytes of a PathRecord, 15.2.5.16; ib_sa_pack_path() knows its fields. */
 #define CMX_SA_PATH_REC_SIZE	64
 #define CMX_SA_PATH_DGID	8
+#define CMX_SA_PATH_SGID	24
 
 /* 13.4.8.3 InformInfo, for generic traps. */
 struct cmx_sa_inform_info {

@@ -55,8 +55,8 @@ _cmx() {
 		return
 	fi
 	if [ "$COMP_CWORD" = 1 ]; then
-		words='resolve connect join advertise services stat doctor nvme run
-			help version'
+		words='resolve connect join advertise services paths stat doctor
+			nvme run help version'
 	else
 		case ${COMP_WORDS[1]},$prev in
 		*,--type) words='rc ud any' ;;
@@ -93,6 +93,22 @@ _cmx() {
 			words='-j --json --id --port --data --data-hex --lease
 				--pkey --dev' ;;
 		services,*) words='-j --json --dev' ;;
+		paths,paths) words='list preload drop -j --json --dev' ;;
+		paths,--file|paths,-f)
+			_cmx_quoted < <(compgen -f -- "$cur")
+			return ;;
+		paths,--service) ;;
+		paths,*)
+			case ${COMP_WORDS[2]} in
+			preload) words='-j --json --file --service' ;;
+			drop) words='-j --json --all --dev' ;;
+			*) words='-j --json --dev' ;;
+			esac
+			[ "${COMP_WORDS[2]}" != preload ] ||
+				[ "${cur:0:1}" = - ] || {
+				_cmx_quoted < <(compgen -A hostname -- "$cur")
+				return
+			} ;;
 		stat,--output)
 			_cmx_quoted < <(compgen -f -- "$cur")
 			return ;;

@@ -28,6 +28,7 @@ int cmx_connect(int argc, char **argv);
 int cmx_join(int argc, char **argv);
 int cmx_advertise(int argc, char **argv);
 int cmx_services(int argc, char **argv);
+int cmx_paths(int argc, char **argv);
 int cmx_stat(int argc, char **argv);
 int cmx_doctor(int argc, char **argv);
 int cmx_nvme(int argc, char **argv);
@@ -45,6 +46,8 @@ int misuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
 struct option;
 int misuse_option(int option, char **argv, const struct option *longs);
 
+/* The open device, or -1 after a message with the remedy. */
+int device_open(void);
 /* CMX_OK if the device can be opened; else prints the remedy, CMX_FAILED. */
 int device_check(void);
 bool device_absent(void);

@@ -44,6 +44,11 @@ static const char help[] =
 "  cmx services [-j] [--dev DEVICE[:PORT]] [NAME]\n"
 "      Print the service records of NAME, a name or an id, or of all services,\n"
 "      with their leases and data.\n"
+"  cmx paths [list] [-j] [--dev DEVICE[:PORT]]\n"
+"  cmx paths preload [-j] [--service SERVICE] [--file FILE] [NAME...]\n"
+"  cmx paths drop [-j] [--dev DEVICE[:PORT]] --all|GID...\n"
+"      Print the cached paths of InfiniBand ports; fill the cache with those\n"
+"      to each NAME, also of FILE, a line each; drop all, or those to a GID.\n"
 "  cmx stat [-j]\n"
 "  cmx stat --prometheus [--output FILE]\n"
 "      Print the counters of rdma_cmx and rdma_ucmx.\n"
@@ -145,7 +150,7 @@ bool device_absent(void)
 	       errno == ENXIO || errno == EPERM;
 }
 
-static int device_open(void)
+int device_open(void)
 {
 	int fd = open(RDMA_CMX_DEVICE, O_RDWR | O_CLOEXEC);
 
@@ -212,6 +217,7 @@ int main(int argc, char **argv)
 		{ "join", cmx_join },
 		{ "advertise", cmx_advertise },
 		{ "services", cmx_services },
+		{ "paths", cmx_paths },
 		{ "stat", cmx_stat },
 		{ "doctor", cmx_doctor },
 		{ "nvme", cmx_nvme },
@@ -221,7 +227,7 @@ int main(int argc, char **argv)
 	size_t i;
 
 	if (argc < 2)
-		return misuse("a command is missing: resolve, connect, join, advertise, services, stat, doctor, nvme, run, help or version");
+		return misuse("a command is missing: resolve, connect, join, advertise, services, paths, stat, doctor, nvme, run, help or version");
 	for (i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
 		if (!strcmp(argv[1], commands[i].name))
 			ret = commands[i].run(argc - 1, argv + 1);

@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * cmx paths preload: resolves names by rdma_resolve_addrinfo(3), which leaves
+ * their paths in the cache. A limited number of resolutions is outstanding; each
+ * has an id, which the next name takes over.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rdma/rdma_cmx.h>
+
+#include "cmx.h"
+#include "paths.h"
+
+/* Resolutions at a time; the SA has fewer queries of a port at a time. */
+#define SLOTS	64
+
+/* What there is of a name at most, as for a resolution */
+#define NAME_BYTES	1024
+
+/* A resolution; not in use without a name */
+struct slot {
+	struct rdma_cm_id *id;
+	char *name;
+	size_t line;		/* of the file; 0: of the command line */
+};
+
+struct work {
+	const struct preload *preload;
+	struct rdma_event_channel *channel;
+	struct slot slots[SLOTS];
+	unsigned int outstanding;
+	FILE *file;
+	char *buf;
+	size_t size;
+	size_t line;
+	char **next;		/* of the command line */
+	unsigned long names;
+	unsigned long failed;
+	unsigned long paths;
+};
+
+static void name_failed(struct work *w, const char *name, size_t line,
+			const char *why)
+{
+	w->failed++;
+	if (line)
+		failure("%s:%zu: %s: %s", w->preload->file, line, name, why);
+	else
+		failure("%s: %s", name, why);
+}
+
+/* The first word of a line; NULL: a comment or nothing */
+static char *word_of(char *line)
+{
+	line += strspn(line, " \t\r\n");
+	line[strcspn(line, " \t\r\n")] = '\0';
+	return *line && *line != '#' ? line : NULL;
+}
+
+/*
+ * The next name and its line; NULL: there is no other. One that is malformed is
+ * reported.
+ */
+static const char *name_next(struct work *w, size_t *line)
+{
+	char *name;
+	ssize_t len;
+
+	*line = 0;
+	if (*w->next) {
+		w->names++;
+		return *w->next++;
+	}
+	while (w->file && (len = getline(&w->buf, &w->size, w->file)) >= 0) {
+		*line = ++w->line;
+		if (strlen(w->buf) != (size_t)len) {
+			w->names++;
+			name_failed(w, "-", *line, "the line has a NUL");
+			continue;
+		}
+		name = word_of(w->buf);
+		if (!name)
+			continue;
+		w->names++;
+		if (strlen(name) <= NAME_BYTES)
+			return name;
+		name[32] = '\0';
+		name_failed(w, name, *line, "the name is too long");
+	}
+	return NULL;
+}
+
+static const char *status_text(int error)
+{
+	switch (error) {
+	case ENOENT:
+		return "it is not known: check the spelling";
+	case ENODATA:
+		return "the name exists, but has no address";
+	case EAGAIN:
+		return "the name server does not respond, or a limit is reached";
+	case ETIMEDOUT:
+		return "no answer in time";
+	}
+	return strerror(error);
+}
+
+static struct slot *slot_free(struct work *w)
+{
+	unsigned int i;
+
+	for (i = 0; i < SLOTS; i++)
+		if (!w->slots[i].name)
+			return &w->slots[i];
+	return NULL;
+}
+
+/* An errno; EAGAIN: when others have ended, it may start. */
+static int slot_start(struct work *w, struct slot *slot, const char *name,
+		      size_t line)
+{
+	const struct rdma_addrinfo hints = {
+		.ai_qp_type = IBV_QPT_RC,
+		.ai_port_space = RDMA_PS_TCP,
+	};
+
+	if (!slot->id && rdma_create_id(w->channel, &slot->id, slot,
+					RDMA_PS_TCP)) {
+		slot->id = NULL;
+		return errno;
+	}
+	slot->name = strdup(name);
+	if (!slot->name)
+		return ENOMEM;
+	slot->line = line;
+	if (!rdma_resolve_addrinfo(slot->id, name, w->preload->service,
+				   &hints)) {
+		w->outstanding++;
+		return 0;
+	}
+	free(slot->name);
+	slot->name = NULL;
+	return errno;
+}
+
+/* Does the entry's path begin at an InfiniBand port? */
+static bool entry_on_ib(const struct rdma_addrinfo *ai)
+{
+	int type;
+
+	return rdmacmx_ai_gid_index(ai, &type) >= 0 &&
+	       type == IBV_GID_TYPE_IB;
+}
+
+/* Counts the paths of a result; one that is missing is a failure. */
+static void result_take(struct work *w, const struct slot *slot)
+{
+	struct rdma_addrinfo *list, *ai;
+	char text[ADDR_TEXT_MAX], why[ADDR_TEXT_MAX + 64];
+	bool found = false, lost = false;
+
+	if (rdma_query_addrinfo(slot->id, &list)) {
+		name_failed(w, slot->name, slot->line, strerror(errno));
+		return;
+	}
+	for (ai = list; ai; ai = ai->ai_next) {
+		if (!entry_on_ib(ai))
+			continue;
+		found = true;
+		if (ai->ai_route_len) {
+			w->paths++;
+		} else if (!lost) {
+			lost = true;
+			snprintf(why, sizeof(why), "no path to %s: see 'cmx "
+				 "doctor'", addr_text(ai->ai_dst_addr, text));
+			name_failed(w, slot->name, slot->line, why);
+		}
+	}
+	if (!found)
+		name_failed(w, slot->name, slot->line,
+			    "no InfiniBand port reaches it");
+	rdma_freeaddrinfo(list);
+}
+
+/* Waits until a resolution ends: each has a deadline. 0, or a message */
+static int slot_wait(struct work *w)
+{
+	struct rdma_cm_event *event;
+	struct slot *slot;
+	int type, status;
+
+	if (rdma_get_cm_event(w->channel, &event))
+		return failure("cannot wait for the resolutions: %s",
+			       strerror(errno));
+	slot = event->id->context;
+	type = event->event;
+	status = event->status;
+	rdma_ack_cm_event(event);
+	if (!slot->name)
+		return 0;
+	if (type == RDMA_CM_EVENT_ADDRINFO_RESOLVED)
+		result_take(w, slot);
+	else
+		name_failed(w, slot->name, slot->line, status_text(-status));
+	free(slot->name);
+	slot->name = NULL;
+	w->outstanding--;
+	return 0;
+}
+
+static int name_start(struct work *w, const char *name, size_t line)
+{
+	int err, ret;
+
+	do {
+		err = w->outstanding == SLOTS ? EAGAIN :
+		      slot_start(w, slot_free(w), name, line);
+		if (err == EAGAIN && w->outstanding) {
+			ret = slot_wait(w);
+			if (ret)
+				return ret;
+			continue;
+		}
+		if (err)
+			name_failed(w, name, line, status_text(err));
+		return 0;
+	} while (true);
+}
+
+static int work_run(struct work *w)
+{
+	const char *name;
+	size_t line;
+	int ret;
+
+	while ((name = name_next(w, &line))) {
+		ret = name_start(w, name, line);
+		if (ret)
+			return ret;
+	}
+	if (w->file && ferror(w->file)) {
+		w->failed++;
+		failure("%s: %s", w->preload->file, strerror(errno));
+	}
+	while (w->outstanding) {
+		ret = slot_wait(w);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+static void work_print(const struct work *w)
+{
+	struct json json = { .file = stdout };
+
+	if (w->preload->json) {
+		json_open(&json, NULL, '{');
+		json_number(&json, "names", w->names);
+		json_number(&json, "failed", w->failed);
+		json_number(&json, "paths", w->paths);
+		json_close(&json, '}');
+		putchar('\n');
+		return;
+	}
+	printf("%lu %s, %lu failed, %lu %s\n", w->names,
+	       w->names == 1 ? "name" : "names", w->failed, w->paths,
+	       w->paths == 1 ? "path" : "paths");
+}
+
+static void work_end(struct work *w)
+{
+	unsigned int i;
+
+	for (i = 0; i < SLOTS; i++) {
+		if (w->slots[i].id)
+			rdma_destroy_id(w->slots[i].id);
+		free(w->slots[i].name);
+	}
+	if (w->channel)
+		rdma_destroy_event_channel(w->channel);
+	free(w->buf);
+	if (w->file && w->file != stdin)
+		fclose(w->file);
+}
+
+int paths_preload(const struct preload *preload)
+{
+	struct work w = { .preload = preload, .next = preload->names };
+	int ret = CMX_FAILED;
+
+	if (device_check())
+		return CMX_FAILED;
+	if (preload->file) {
+		w.file = strcmp(preload->file, "-") ?
+			 fopen(preload->file, "re") : stdin;
+		if (!w.file)
+			return failure("%s: %s", preload->file,
+				       strerror(errno));
+	}
+	w.channel = rdma_create_event_channel();
+	if (w.channel)
+		ret = work_run(&w);
+	else
+		failure("%s", strerror(errno));
+	if (!ret) {
+		work_print(&w);
+		ret = w.failed ? CMX_FAILED : CMX_OK;
+	}
+	work_end(&w);
+	return ret;
+}

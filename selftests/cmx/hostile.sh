@@ -143,6 +143,9 @@ cd /tmp/test/names || exit 1
 touch "f\$(touch $(basename $ran))" 'f;g h'
 is "completion of a file" "$(complete_line cmx stat --output f | words)" \
 	"<f\$(touch ran)><f;g h>"
+is "completion of a file of names" \
+	"$(complete_line cmx paths preload --file f | words)" \
+	"<f\$(touch ran)><f;g h>"
 is "completion of a program's file" \
 	"$(complete_line cmx run -- ls f | words)" "<f\$(touch ran)><f;g h>"
 ip link add d0 type dummy

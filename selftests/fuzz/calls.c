@@ -41,6 +41,8 @@ const uint16_t fuzz_sizes[FUZZ_COMMANDS] = {
 	[RDMA_CMX_CMD_RESOLVE_ANY] = sizeof(struct rdma_cmx_resolve_any),
 	[RDMA_CMX_CMD_QUERY_CANDIDATES] =
 		sizeof(struct rdma_cmx_query_candidates),
+	[RDMA_CMX_CMD_GET_PATHS] = sizeof(struct rdma_cmx_get_paths),
+	[RDMA_CMX_CMD_DROP_PATHS] = sizeof(struct rdma_cmx_drop_paths),
 };
 
 static void addr_random(struct rng *r, struct fuzz_world *w,
@@ -225,6 +227,8 @@ static void fields_random(struct rng *r, struct fuzz_world *w,
 		struct rdma_cmx_get_services services;
 		struct rdma_cmx_resolve_any any;
 		struct rdma_cmx_query_candidates candidates;
+		struct rdma_cmx_get_paths get_paths;
+		struct rdma_cmx_drop_paths drop_paths;
 	} *u = (void *)c->arg;
 
 	switch (c->cmd) {
@@ -347,6 +351,16 @@ static void fields_random(struct rng *r, struct fuzz_world *w,
 		u->candidates.max_candidates = rng_below(r, 4);
 		u->candidates.candidate_size =
 			sizeof(struct rdma_cmx_candidate_info);
+		break;
+	case RDMA_CMX_CMD_GET_PATHS:
+		u->get_paths.flags = 0;
+		u->get_paths.paths = (uintptr_t)c->buf;
+		u->get_paths.max_paths = rng_below(r, 4);
+		u->get_paths.path_size = sizeof(struct rdma_cmx_cached_path);
+		break;
+	case RDMA_CMX_CMD_DROP_PATHS:
+		u->drop_paths.flags = 0;
+		u->drop_paths.dgid[15] = rng_below(r, 2);
 		break;
 	}
 }

@@ -10,7 +10,7 @@
 
 #include "ioctl.h"
 
-#define FUZZ_COMMANDS	32
+#define FUZZ_COMMANDS	34
 #define FUZZ_STRUCT	512	/* longer than any command's */
 #define FUZZ_FILES	3
 #define FUZZ_SLOTS	24	/* handles that are kept at a time */

@@ -71,6 +71,8 @@ static const uint8_t weights[FUZZ_COMMANDS] = {
 	[RDMA_CMX_CMD_GET_SERVICES] = 10,
 	[RDMA_CMX_CMD_RESOLVE_ANY] = 20,
 	[RDMA_CMX_CMD_QUERY_CANDIDATES] = 20,
+	[RDMA_CMX_CMD_GET_PATHS] = 20,
+	[RDMA_CMX_CMD_DROP_PATHS] = 20,
 };
 
 /* The steps of usual sequences: one often follows the other on one id. */

@@ -60,12 +60,16 @@ LAYOUT(struct rdma_cmx_get_services, 176);
 LAYOUT(struct rdma_cmx_resolve_any, 32);
 LAYOUT(struct rdma_cmx_candidate_info, 128);
 LAYOUT(struct rdma_cmx_query_candidates, 40);
+LAYOUT(struct rdma_cmx_cached_path, 96);
+LAYOUT(struct rdma_cmx_get_paths, 96);
+LAYOUT(struct rdma_cmx_drop_paths, 96);
 _Static_assert(offsetof(struct rdma_cmx_event, param) == 48, "param");
 _Static_assert(offsetof(struct rdma_cmx_ai_entry, src) == 40, "src");
 _Static_assert(offsetof(struct rdma_cmx_ai_entry, gid_index) == 136, "gid");
 _Static_assert(offsetof(struct rdma_cmx_ai_query, dev) == 176, "dev");
 _Static_assert(offsetof(struct rdma_cmx_advertise, name) == 48, "name");
 _Static_assert(offsetof(struct rdma_cmx_service_port, gid) == 24, "gid");
+_Static_assert(offsetof(struct rdma_cmx_cached_path, path) == 24, "path");
 
 /* What may grow is the last of each struct that has it. */
 #define LAST(type, field)						\

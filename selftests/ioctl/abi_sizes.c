@@ -56,6 +56,8 @@ static const struct {
 	CMD(GET_SERVICES, rdma_cmx_get_services),
 	CMD(RESOLVE_ANY, rdma_cmx_resolve_any),
 	CMD(QUERY_CANDIDATES, rdma_cmx_query_candidates),
+	CMD(GET_PATHS, rdma_cmx_get_paths),
+	CMD(DROP_PATHS, rdma_cmx_drop_paths),
 };
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
@@ -88,7 +90,7 @@ TEST_F(sizes, numbers)
 	uint64_t buf[512] = { sizeof(buf) };
 	unsigned int i, dir;
 
-	EXPECT_EQ(32, COMMANDS);
+	EXPECT_EQ(34, COMMANDS);
 	for (i = 0; i < COMMANDS; i++) {
 		EXPECT_EQ(i, _IOC_NR(commands[i].cmd));
 		/* A direction, a size or another type in the number */

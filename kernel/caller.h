@@ -203,7 +203,8 @@ int rdma_cmx_drop_paths(const struct cmx_paths_attr *attr, u32 *count);
  * @started: when the first connect to @result has started
  * @port_space: of the id that the user has; others take no part
  * @qp_type: likewise
- * @uid: the user, whom the queries of routes are counted for
+ * @uid: the user, whom the queries of routes are counted for, and by whom the
+ *	work is scheduled
  * @limited: the user gave path records
  * @own_dev: the user gave a device
  */
@@ -226,9 +227,10 @@ struct cmx_connect_given {
  * @context: as there
  * @pconnector: as there
  *
- * The memory of the candidates is charged to the cgroup of the caller. The
- * callback does not run before this returns if the caller holds a lock that it
- * takes.
+ * The memory of the candidates, and what their work allocates, is charged to the
+ * cgroup of the caller. One work item of all connects of a user runs at a time:
+ * a callback that waits for another connect of the user waits for ever. It does
+ * not run before this returns if the caller holds a lock that it takes.
  *
  * Return: 0, -EINVAL or -ENOMEM.
  */

@@ -24,6 +24,7 @@
 	X(routes)		/* routes of ids that were queried, not in the cache */ \
 	X(routes_by_cm)		/* of those: left to rdma_cm after an error */ \
 	X(connects)		/* connects by name */			\
+	X(connect_attempts)	/* of their candidates, with an id each */ \
 	X(connect_requests)	/* of their candidates */		\
 	X(connected)		/* of the connects: with an id */	\
 	X(paths_queries)	/* calls for many paths */		\

@@ -9,13 +9,17 @@
  *
  * The timers have a work queue that memory reclaim cannot hold up. The ids are
  * worked on elsewhere: rdma_destroy_id() waits for work of queues that it can.
+ * That is a work queue of kernel consumers, or one that is scheduled by user
+ * (resolve/user.c).
  */
 #include <linux/capability.h>
 #include <linux/err.h>
 #include <linux/export.h>
+#include <linux/memcontrol.h>
 #include <linux/mm.h>
 #include <linux/moduleparam.h>
 #include <linux/sched.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <net/net_namespace.h>
 #include <net/sock.h>
@@ -32,7 +36,6 @@ MODULE_PARM_DESC(connect_timeout_ms,
 		 "Default deadline of a connect by name in ms (default 30000)");
 
 static struct workqueue_struct *cmx_connect_wq;
-static struct workqueue_struct *cmx_connect_user_wq;
 struct workqueue_struct *cmx_connect_timer_wq;
 
 static void cmx_report_release(struct kref *ref)
@@ -54,6 +57,8 @@ static void cmx_connector_release(struct kref *ref)
 						    ref);
 
 	rdma_cmx_query_put(c->query);
+	mem_cgroup_put(c->memcg);
+	cmx_query_user_put(c->user);
 	kvfree(c->tries);
 	kfree(c);
 	cmx_stat_dec(live_connects);
@@ -72,6 +77,51 @@ void cmx_connector_drop(struct rdma_cmx_connector *c)
 	bool last = kref_put(&c->ref, cmx_connector_release);
 
 	WARN_ON_ONCE(last);
+}
+
+static void cmx_connect_job(struct cmx_job *job)
+{
+	struct cmx_connect_item *item = container_of(job,
+						     struct cmx_connect_item,
+						     job);
+	struct rdma_cmx_connector *c = item->c;
+	struct mem_cgroup *old;
+
+	spin_lock(&c->lock);
+	item->queued = false;
+	spin_unlock(&c->lock);
+	old = set_active_memcg(c->memcg);
+	/* It gives the reference of the connect back, and with it the item. */
+	item->work.func(&item->work);
+	set_active_memcg(old);
+}
+
+/* @fn has a reference of @c, which it gives back. */
+void cmx_connect_item_init(struct cmx_connect_item *item,
+			   struct rdma_cmx_connector *c, work_func_t fn)
+{
+	item->c = c;
+	INIT_WORK(&item->work, fn);
+	item->job.run = cmx_connect_job;
+}
+
+/* With the lock; the item has a reference then. */
+void cmx_connect_queue(struct cmx_connect_item *item)
+{
+	struct rdma_cmx_connector *c = item->c;
+	bool queued;
+
+	kref_get(&c->ref);
+	if (c->user) {
+		queued = item->queued;
+		item->queued = true;
+		if (!queued)
+			cmx_query_user_run(c->user, &item->job);
+	} else {
+		queued = !queue_work(cmx_connect_wq, &item->work);
+	}
+	if (queued)
+		cmx_connector_drop(c);
 }
 
 static void cmx_connect_disarm(struct rdma_cmx_connector *c,
@@ -112,7 +162,7 @@ static void cmx_connect_work(struct work_struct *work)
 {
 	struct rdma_cmx_connector *c = container_of(work,
 						    struct rdma_cmx_connector,
-						    work);
+						    item.work);
 	bool resolved, end;
 	int error = 0;
 
@@ -268,10 +318,9 @@ cmx_connector_alloc(const struct rdma_cmx_connect_attr *attr,
 	kref_get(&c->ref);
 	spin_lock_init(&c->lock);
 	init_completion(&c->idle);
-	INIT_WORK(&c->work, cmx_connect_work);
+	cmx_connect_item_init(&c->item, c, cmx_connect_work);
 	INIT_DELAYED_WORK(&c->delay_work, cmx_race_delay);
 	INIT_DELAYED_WORK(&c->deadline, cmx_connect_late);
-	c->wq = cmx_connect_wq;
 	c->attr = *attr;
 	c->limited = attr->query.route_count;
 	c->own_dev = attr->query.dev;
@@ -370,13 +419,15 @@ int rdma_cmx_connect_start_for(const struct rdma_cmx_connect_attr *attr,
 				GFP_KERNEL_ACCOUNT);
 	if (!c)
 		return -ENOMEM;
-	c->wq = cmx_connect_user_wq;
+	c->user = cmx_query_user_get(&cmx_connect_users, given->uid, false);
+	c->memcg = get_mem_cgroup_from_mm(current->mm);
 	c->limited = given->limited;
 	c->own_dev = given->own_dev;
 	c->uid = given->uid;
 	c->started = given->started;
 	c->result = given->result;
-	ret = cmx_connect_alloc(c, given, GFP_KERNEL_ACCOUNT);
+	ret = c->user ? cmx_connect_alloc(c, given, GFP_KERNEL_ACCOUNT) :
+			-ENOMEM;
 	if (ret) {
 		/* That of the connect, and the caller's */
 		rdma_cmx_connect_put(c);
@@ -481,16 +532,16 @@ int cmx_connect_init(void)
 	cmx_connect_wq = alloc_workqueue("rdma_cmx_connect", WQ_UNBOUND, 0);
 	if (!cmx_connect_wq)
 		return -ENOMEM;
-	cmx_connect_user_wq = alloc_workqueue("rdma_cmx_connect_user",
-					      WQ_UNBOUND, 0);
-	if (!cmx_connect_user_wq)
+	cmx_connect_users.wq = alloc_workqueue("rdma_cmx_connect_user",
+					       WQ_UNBOUND, 0);
+	if (!cmx_connect_users.wq)
 		goto err;
 	cmx_connect_timer_wq = alloc_workqueue("rdma_cmx_connect_timer",
 					       WQ_UNBOUND | WQ_HIGHPRI |
 					       WQ_MEM_RECLAIM, 0);
 	if (cmx_connect_timer_wq)
 		return 0;
-	destroy_workqueue(cmx_connect_user_wq);
+	destroy_workqueue(cmx_connect_users.wq);
 err:
 	destroy_workqueue(cmx_connect_wq);
 	return -ENOMEM;
@@ -504,6 +555,6 @@ void cmx_connect_exit(void)
 {
 	cmx_slot_exit();
 	destroy_workqueue(cmx_connect_timer_wq);
-	destroy_workqueue(cmx_connect_user_wq);
+	destroy_workqueue(cmx_connect_users.wq);
 	destroy_workqueue(cmx_connect_wq);
 }

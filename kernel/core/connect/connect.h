@@ -8,7 +8,8 @@
  *
  * cmx_connect.lock guards the state of a connect and of its candidates. It is
  * innermost, below the handler lock of an id, and taken in process context only.
- * Nothing is called under it but what queues work.
+ * Nothing is called under it but what queues work: the locks of resolve/user.c are
+ * inside.
  *
  * The id of a candidate belongs to the candidate's work item, which does not run
  * beside itself; the id's event handler stores the event and queues it. So
@@ -24,6 +25,7 @@
 #include <rdma/rdma_cmx_connect.h>
 
 #include "core.h"
+#include "resolve/resolve.h"
 #include "route.h"
 #include "slot.h"
 
@@ -38,15 +40,29 @@
 #define CMX_CONNECT_LIMIT_MS	5000
 
 /**
+ * struct cmx_connect_item - a work item of a connect or of a candidate
+ * @c: the connect
+ * @work: what runs, and how it is queued for a kernel consumer
+ * @job: for a user, likewise
+ * @queued: @job is among those of the user
+ */
+struct cmx_connect_item {
+	struct rdma_cmx_connector *c;
+	struct work_struct work;
+	struct cmx_job job;
+	bool queued;
+};
+
+/**
  * struct cmx_try - one candidate
  * @c: the connect
  * @entry: of the result
  * @out: its part of the report
- * @work: does all that is done with the id
+ * @item: does all that is done with the id
  * @limit: timer of an attempt on a path of the cache
  * @since: when it was started, in jiffies
- * @id: its id, @work's only
- * @step: as in @out, @work's only
+ * @id: its id, @item's only
+ * @step: as in @out, @item's only
  * @flying: between its start and its end
  * @up: it was connected or routed, and waits to be handed over or taken down
  * @stop: it lost, or the call ended
@@ -55,10 +71,10 @@
  * @got: the event that its step waits for has come
  * @error: of an event, 0: none
  * @connected: it has to be disconnected
- * @set_up: it has to be torn down, @work's only
- * @cached: its path is of the cache, @work's only
+ * @set_up: it has to be torn down, @item's only
+ * @cached: its path is of the cache, @item's only
  * @path_failed: it failed in a way that the path may be the reason for
- * @again: the second attempt, without the cache; @work's only
+ * @again: the second attempt, without the cache; @item's only
  * @route: the query of its route, see route.h
  * @slot: for its connection request, see slot.h
  * @caller: runs a callback of the caller
@@ -68,7 +84,7 @@ struct cmx_try {
 	struct rdma_cmx_connector *c;
 	const struct rdma_cmx_entry *entry;
 	struct rdma_cmx_candidate *out;
-	struct work_struct work;
+	struct cmx_connect_item item;
 	struct delayed_work limit;
 	unsigned long since;
 	struct rdma_cm_id *id;
@@ -96,8 +112,9 @@ struct cmx_try {
  * @ref: the caller's; its own until it ends; one of each armed timer and queued
  *	work item
  * @lock: see above
- * @wq: where its work items run: those of users do not delay those of the
- *	kernel
+ * @user: whose jobs its work items are; NULL: a kernel consumer's, whose items
+ *	have a work queue that no user delays
+ * @memcg: of the user, pays for what the work items allocate
  * @attr: of the caller, without what @attr.query points to
  * @net: of the query, with a reference until it ends
  * @context: of setup and teardown
@@ -131,14 +148,15 @@ struct cmx_try {
  * @called: the callback has begun
  * @caller: runs it
  * @idle: nothing of the caller runs or will run
- * @work: ends the query, or the connect
+ * @item: ends the query, or the connect
  * @delay_work: timer of @delay
  * @deadline: timer of @expires
  */
 struct rdma_cmx_connector {
 	struct kref ref;
 	spinlock_t lock;		/* see above */
-	struct workqueue_struct *wq;
+	struct cmx_query_user *user;
+	struct mem_cgroup *memcg;
 	struct rdma_cmx_connect_attr attr;
 	struct net *net;
 	void *context;
@@ -171,7 +189,7 @@ struct rdma_cmx_connector {
 	bool called;
 	struct task_struct *caller;
 	struct completion idle;
-	struct work_struct work;
+	struct cmx_connect_item item;
 	struct delayed_work delay_work;
 	struct delayed_work deadline;
 };
@@ -183,6 +201,9 @@ static inline u32 cmx_connect_ms(const struct rdma_cmx_connector *c)
 
 /* connect.c */
 extern struct workqueue_struct *cmx_connect_timer_wq;
+void cmx_connect_item_init(struct cmx_connect_item *item,
+			   struct rdma_cmx_connector *c, work_func_t fn);
+void cmx_connect_queue(struct cmx_connect_item *item);
 void cmx_connector_drop(struct rdma_cmx_connector *c);
 void cmx_connect_end(struct rdma_cmx_connector *c, struct rdma_cm_id *id);
 int cmx_connect_init(void);

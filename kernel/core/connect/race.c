@@ -16,14 +16,6 @@
 
 #include "connect/connect.h"
 
-/* To the work item of the connect, which has a reference then. */
-static void cmx_race_queue(struct rdma_cmx_connector *c)
-{
-	kref_get(&c->ref);
-	if (!queue_work(c->wq, &c->work))
-		cmx_connector_drop(c);
-}
-
 static void cmx_race_timer(struct rdma_cmx_connector *c, unsigned long delay)
 {
 	kref_get(&c->ref);
@@ -149,7 +141,7 @@ void cmx_race(struct rdma_cmx_connector *c)
 		return;
 	if (!c->resolved) {
 		if (over)
-			cmx_race_queue(c);
+			cmx_connect_queue(&c->item);
 		return;
 	}
 	if (over || c->winner) {
@@ -166,7 +158,7 @@ void cmx_race(struct rdma_cmx_connector *c)
 		c->winner->hand_over = true;
 		cmx_try_queue(c->winner);
 	} else {
-		cmx_race_queue(c);
+		cmx_connect_queue(&c->item);
 	}
 }
 

@@ -16,7 +16,6 @@
 #include <rdma/rdma_cm_ib.h>
 
 #include "connect/connect.h"
-#include "resolve/resolve.h"
 
 /* ARP and neighbour discovery give up by then; so does an SA that replies. */
 #define CMX_TRY_ADDR_MS		3000
@@ -66,16 +65,14 @@ void cmx_try_init(struct cmx_try *t, struct rdma_cmx_connector *c,
 		out->step = RDMA_CMX_CONNECT_NO_DEVICE;
 		out->error = -ENETUNREACH;
 	}
-	INIT_WORK(&t->work, cmx_try_work);
+	cmx_connect_item_init(&t->item, c, cmx_try_work);
 	INIT_DELAYED_WORK(&t->limit, cmx_try_late);
 }
 
 /* With the lock; the work item has a reference then. */
 void cmx_try_queue(struct cmx_try *t)
 {
-	kref_get(&t->c->ref);
-	if (!queue_work(t->c->wq, &t->work))
-		cmx_connector_drop(t->c);
+	cmx_connect_queue(&t->item);
 }
 
 /* An attempt begins; with the lock. */
@@ -94,6 +91,7 @@ static void cmx_try_reset(struct cmx_try *t)
 	t->out->reason_text = NULL;
 	t->out->data_len = 0;
 	t->out->attempts++;
+	cmx_stat_inc(connect_attempts);
 }
 
 /* With the lock */
@@ -535,7 +533,7 @@ static bool cmx_try_run(struct cmx_try *t)
 
 void cmx_try_work(struct work_struct *work)
 {
-	struct cmx_try *t = container_of(work, struct cmx_try, work);
+	struct cmx_try *t = container_of(work, struct cmx_try, item.work);
 	struct rdma_cmx_connector *c = t->c;
 
 	while (cmx_try_run(t))

@@ -110,7 +110,8 @@ void cmx_query_queue(struct rdma_cmx_query *q)
 int cmx_query_user_set(struct rdma_cmx_query *q)
 {
 	if (!q->user)
-		q->user = cmx_query_user_get(q->req.hints.uid, q->kernel);
+		q->user = cmx_query_user_get(&cmx_query_users,
+					     q->req.hints.uid, q->kernel);
 	return q->user ? 0 : -ENOMEM;
 }
 
@@ -399,6 +400,7 @@ int cmx_query_init(void)
 	cmx_deadline_wq = alloc_workqueue("rdma_cmx_deadline",
 					  WQ_UNBOUND | WQ_HIGHPRI, 0);
 	cmx_free_wq = alloc_workqueue("rdma_cmx_free", WQ_UNBOUND, 0);
+	cmx_query_users.wq = cmx_wq;
 	if (cmx_wq && cmx_call_wq && cmx_deadline_wq && cmx_free_wq)
 		return 0;
 	if (cmx_free_wq)

@@ -37,6 +37,7 @@
 #include <linux/list.h>
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
+#include <linux/xarray.h>
 #include <rdma/ib_addr.h>
 #include <rdma/ib_verbs.h>
 
@@ -283,7 +284,17 @@ int cmx_device_init(void);
 void cmx_device_exit(void);
 
 /**
- * struct cmx_job - work of a query that has waited
+ * struct cmx_users - users who share a work queue
+ * @users: by uid; its lock guards their references
+ * @wq: where their jobs run
+ */
+struct cmx_users {
+	struct xarray users;
+	struct workqueue_struct *wq;
+};
+
+/**
+ * struct cmx_job - work of a query that has waited, or of a connect
  * @node: among the jobs of the user
  * @run: does it; @job may be gone when it returns
  */
@@ -293,7 +304,8 @@ struct cmx_job {
 };
 
 /**
- * struct cmx_query_user - a user whose queries wait
+ * struct cmx_query_user - a user whose queries wait, or who has connects
+ * @users: all users of the work queue
  * @index: the uid, or what stands for the kernel
  * @refs: references
  * @lock: guards @active and @jobs
@@ -306,6 +318,7 @@ struct cmx_job {
  * @neigh_node: among the users who may start one
  */
 struct cmx_query_user {
+	struct cmx_users *users;
 	unsigned long index;
 	unsigned int refs;
 	spinlock_t lock;		/* guards the jobs */
@@ -318,7 +331,10 @@ struct cmx_query_user {
 };
 
 /* user.c */
-struct cmx_query_user *cmx_query_user_get(kuid_t uid, bool kernel);
+extern struct cmx_users cmx_query_users;
+extern struct cmx_users cmx_connect_users;
+struct cmx_query_user *cmx_query_user_get(struct cmx_users *users, kuid_t uid,
+					  bool kernel);
 void cmx_query_user_hold(struct cmx_query_user *user);
 void cmx_query_user_put(struct cmx_query_user *user);
 void cmx_query_user_run(struct cmx_query_user *user, struct cmx_job *job);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Users, who share the work queue fairly.
+ * Users, who share a work queue fairly.
  *
  * A user is known while one of the user's queries waits for names, SAs or
  * neighbours. The work of such a query once they have answered is a job. One
@@ -8,14 +8,23 @@
  * end of the work queue after each: a job waits for one job of each other
  * user, however many they have.
  *
+ * So it is with the work of users' connects. It has a work queue of its own, as
+ * it may sleep in rdma_cm: it holds up no query, and of connects only those of
+ * the same user.
+ *
  * The xarray's lock guards references, cmx_query_user.lock guards the jobs.
  */
 #include <linux/slab.h>
-#include <linux/xarray.h>
 
 #include "resolve/resolve.h"
 
-static DEFINE_XARRAY(cmx_users);
+struct cmx_users cmx_query_users = {
+	.users = XARRAY_INIT(cmx_query_users.users, 0),
+};
+
+struct cmx_users cmx_connect_users = {
+	.users = XARRAY_INIT(cmx_connect_users.users, 0),
+};
 
 static void cmx_query_user_work(struct work_struct *work)
 {
@@ -32,7 +41,7 @@ static void cmx_query_user_work(struct work_struct *work)
 	spin_lock(&user->lock);
 	user->active = !list_empty(&user->jobs);
 	if (user->active)
-		queue_work(cmx_wq, &user->work);
+		queue_work(user->users->wq, &user->work);
 	spin_unlock(&user->lock);
 	/* The work item that is queued has a reference as this one had. */
 	cmx_query_user_put(user);
@@ -41,21 +50,25 @@ static void cmx_query_user_work(struct work_struct *work)
 /* The caller has a reference. */
 void cmx_query_user_hold(struct cmx_query_user *user)
 {
-	xa_lock(&cmx_users);
+	struct xarray *users = &user->users->users;
+
+	xa_lock(users);
 	user->refs++;
-	xa_unlock(&cmx_users);
+	xa_unlock(users);
 }
 
 /* Kernel consumers share one; no user has this index. */
 #define CMX_KERNEL_INDEX	ULONG_MAX
 
-static struct cmx_query_user *cmx_query_user_alloc(unsigned long index)
+static struct cmx_query_user *cmx_query_user_alloc(struct cmx_users *users,
+						   unsigned long index)
 {
 	struct cmx_query_user *user;
 
 	user = kzalloc(sizeof(*user), GFP_KERNEL_ACCOUNT);
 	if (!user)
 		return NULL;
+	user->users = users;
 	user->index = index;
 	user->refs = 1;
 	spin_lock_init(&user->lock);
@@ -70,27 +83,28 @@ static struct cmx_query_user *cmx_query_user_alloc(unsigned long index)
  * With a reference, or NULL without memory. @kernel: the kernel's, whose jobs
  * do not wait behind those of root's processes.
  */
-struct cmx_query_user *cmx_query_user_get(kuid_t uid, bool kernel)
+struct cmx_query_user *cmx_query_user_get(struct cmx_users *users, kuid_t uid,
+					  bool kernel)
 {
 	unsigned long index = kernel ? CMX_KERNEL_INDEX : __kuid_val(uid);
 	struct cmx_query_user *user, *fresh;
 
-	xa_lock(&cmx_users);
-	user = xa_load(&cmx_users, index);
+	xa_lock(&users->users);
+	user = xa_load(&users->users, index);
 	if (user)
 		user->refs++;
-	xa_unlock(&cmx_users);
+	xa_unlock(&users->users);
 	if (user)
 		return user;
 
-	fresh = cmx_query_user_alloc(index);
+	fresh = cmx_query_user_alloc(users, index);
 	if (!fresh)
 		return NULL;
-	xa_lock(&cmx_users);
-	user = __xa_cmpxchg(&cmx_users, index, NULL, fresh, GFP_KERNEL);
+	xa_lock(&users->users);
+	user = __xa_cmpxchg(&users->users, index, NULL, fresh, GFP_KERNEL);
 	if (user && !xa_is_err(user))
 		user->refs++;
-	xa_unlock(&cmx_users);
+	xa_unlock(&users->users);
 	if (!user)
 		return fresh;
 	kfree(fresh);
@@ -99,15 +113,17 @@ struct cmx_query_user *cmx_query_user_get(kuid_t uid, bool kernel)
 
 void cmx_query_user_put(struct cmx_query_user *user)
 {
+	struct xarray *users;
 	bool last;
 
 	if (!user)
 		return;
-	xa_lock(&cmx_users);
+	users = &user->users->users;
+	xa_lock(users);
 	last = !--user->refs;
 	if (last)
-		__xa_erase(&cmx_users, user->index);
-	xa_unlock(&cmx_users);
+		__xa_erase(users, user->index);
+	xa_unlock(users);
 	if (last)
 		kfree(user);
 }
@@ -120,7 +136,7 @@ void cmx_query_user_run(struct cmx_query_user *user, struct cmx_job *job)
 	list_add_tail(&job->node, &user->jobs);
 	if (!user->active) {
 		user->active = true;
-		queue_work(cmx_wq, &user->work);
+		queue_work(user->users->wq, &user->work);
 	}
 	spin_unlock(&user->lock);
 }

@@ -172,7 +172,7 @@ typedef int (*cmx_paths_fn)(const struct rdma_cmx_cached_path *paths,
  * @fn: called for some of them at a time
  * @arg: for @fn
  *
- * Ports that are not active have none. The memory is charged to the cgroup of the
+ * Ports that have left the fabric have none. The memory is charged to the cgroup of the
  * caller, and does not grow with the number of paths.
  *
  * Context: process, may sleep; it waits for no SA.

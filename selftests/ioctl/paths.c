@@ -162,6 +162,8 @@ TEST_F(paths, without_a_cache)
 	ASSERT_EQ(0, number_set(PARAMETERS "sa_cache_ms", 0));
 	ASSERT_EQ(0, paths_get(self));
 	EXPECT_EQ(0, self->get.num_paths);
+	ASSERT_EQ(0, paths_drop(self));
+	EXPECT_EQ(0, self->drop.num_paths);
 }
 
 /* An event of the port outdates its paths; no other port's. */

@@ -328,9 +328,8 @@ static void cmx_sa_cache_link(struct cmx_sa_cache *cache,
 }
 
 /* Why @e goes if nothing else is the reason. Under the lock. */
-static enum cmx_sa_gone cmx_sa_entry_end(const struct cmx_sa_cache *cache,
-					 struct cmx_sa_entry *e,
-					 enum cmx_sa_gone why)
+enum cmx_sa_gone cmx_sa_entry_end(const struct cmx_sa_cache *cache,
+				  struct cmx_sa_entry *e, enum cmx_sa_gone why)
 {
 	if (e->generation != cache->generation)
 		return CMX_SA_GONE_EVENT;

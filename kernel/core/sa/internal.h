@@ -142,6 +142,8 @@ unsigned long cmx_sa_entry_expires(const struct cmx_sa_cache *cache,
 				   struct cmx_sa_entry *e);
 bool cmx_sa_entry_valid(const struct cmx_sa_cache *cache,
 			struct cmx_sa_entry *e);
+enum cmx_sa_gone cmx_sa_entry_end(const struct cmx_sa_cache *cache,
+				  struct cmx_sa_entry *e, enum cmx_sa_gone why);
 void cmx_sa_entry_remove(struct cmx_sa_cache *cache, struct cmx_sa_entry *e,
 			 struct list_head *victims, enum cmx_sa_gone why);
 void cmx_sa_cache_drop(struct cmx_sa_cache *cache);

@@ -9,11 +9,15 @@
  * between. Those that have come since the walk began have higher numbers than it
  * has, so that it ends. What is listed goes to the caller without locks.
  *
+ * One step runs at a time, so that those who make many calls delay a query no
+ * longer than one of them does.
+ *
  * A port stays by a reference meanwhile, but not its device: a port that goes
  * empties its cache, and takes nothing more.
  */
 #include <linux/export.h>
 #include <linux/jiffies.h>
+#include <linux/mutex.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -22,6 +26,9 @@
 #include "caller.h"
 #include "sa/internal.h"
 #include "sa/wire.h"
+
+/* A step over a cache, or over the outstanding queries of a port */
+static DEFINE_MUTEX(cmx_sa_walk_mutex);
 
 /* Paths that are listed in one step */
 #define CMX_SA_PATHS_STEP	32
@@ -126,8 +133,9 @@ static unsigned int cmx_sa_walk_drop(struct cmx_sa_cache *cache, u64 net,
 				     struct cmx_sa_walk *walk,
 				     const union ib_gid *gid)
 {
-	const union ib_gid *dgid;
 	struct cmx_sa_entry *e, *next;
+	const union ib_gid *dgid;
+	enum cmx_sa_gone why;
 	unsigned int i, n = 0;
 	LIST_HEAD(victims);
 
@@ -139,8 +147,10 @@ static unsigned int cmx_sa_walk_drop(struct cmx_sa_cache *cache, u64 net,
 		if (e->key.net != net ||
 		    (gid && memcmp(dgid, gid, sizeof(*gid))))
 			continue;
-		cmx_sa_entry_remove(cache, e, &victims, CMX_SA_GONE_COMMAND);
-		n++;
+		/* What is not used any more goes, but does not count. */
+		why = cmx_sa_entry_end(cache, e, CMX_SA_GONE_COMMAND);
+		n += why == CMX_SA_GONE_COMMAND && cmx_sa_cache_usable();
+		cmx_sa_entry_remove(cache, e, &victims, why);
 	}
 	spin_unlock(&cache->lock);
 	cmx_sa_entries_free(&victims);
@@ -158,9 +168,10 @@ unsigned int cmx_sa_cache_drop_net(struct cmx_sa_cache *cache, u64 net,
 	unsigned int n = 0;
 
 	cmx_sa_walk_begin(cache, &walk);
-	while (!cmx_sa_walk_over(&walk) && !fatal_signal_pending(current)) {
+	while (!cmx_sa_walk_over(&walk) &&
+	       !mutex_lock_killable(&cmx_sa_walk_mutex)) {
 		n += cmx_sa_walk_drop(cache, net, &walk, gid);
-		cond_resched();
+		mutex_unlock(&cmx_sa_walk_mutex);
 	}
 	return n;
 }
@@ -220,10 +231,12 @@ static int cmx_sa_path_ports_get(struct cmx_sa_path_ports *ports)
 		return -EINVAL;
 	if (attr->dev)
 		ret = cmx_sa_ports_find(attr->net, attr->dev, attr->dev_port);
-	/* One that is not known to be active has no paths. */
+	/*
+	 * Also one that is not active, for want of a response of its firmware:
+	 * without an event, it may use its paths later.
+	 */
 	if (!ret)
-		ret = cmx_sa_ports_active(attr->net, cmx_sa_path_port_add,
-					  ports);
+		ret = cmx_sa_ports_all(attr->net, cmx_sa_path_port_add, ports);
 	if (ret)
 		cmx_sa_path_ports_put(ports);
 	return ret;
@@ -239,17 +252,17 @@ static int cmx_sa_port_list_paths(struct cmx_sa_port *port, u64 net,
 
 	cmx_sa_walk_begin(&port->cache, &walk);
 	while (!ret && !cmx_sa_walk_over(&walk)) {
-		if (fatal_signal_pending(current))
+		if (mutex_lock_killable(&cmx_sa_walk_mutex))
 			return -EINTR;
 		n = cmx_sa_cache_list(&port->cache, net, &walk, paths,
 				      CMX_SA_PATHS_STEP);
+		mutex_unlock(&cmx_sa_walk_mutex);
 		for (i = 0; i < n; i++) {
 			paths[i].ibdev_index = port->dev->index;
 			paths[i].port_num = port->num;
 		}
 		if (n)
 			ret = fn(paths, n, arg);
-		cond_resched();
 	}
 	return ret;
 }
@@ -289,10 +302,13 @@ int rdma_cmx_drop_paths(const struct cmx_paths_attr *attr, u32 *count)
 	ret = cmx_sa_path_ports_get(&ports);
 	if (ret)
 		return ret;
-	for (i = 0; i < ports.count && !fatal_signal_pending(current); i++) {
+	for (i = 0; i < ports.count; i++) {
+		if (mutex_lock_killable(&cmx_sa_walk_mutex))
+			break;
 		/* First, or a response would come in between. */
 		cmx_sa_lookups_drop(ports.port[i], attr->net->net_cookie,
 				    attr->dgid);
+		mutex_unlock(&cmx_sa_walk_mutex);
 		*count += cmx_sa_cache_drop_net(&ports.port[i]->cache,
 						attr->net->net_cookie,
 						attr->dgid);

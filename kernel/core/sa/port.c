@@ -285,7 +285,26 @@ struct cmx_sa_port *cmx_sa_port_get(struct ib_device *dev, u32 port_num)
 	return found;
 }
 
-static int cmx_sa_ports_walk(struct net *net, bool look,
+enum cmx_sa_which {
+	CMX_SA_PORTS_ALL,
+	CMX_SA_PORTS_KNOWN,	/* known to be active */
+	CMX_SA_PORTS_ACTIVE,	/* by their firmware, if they were not */
+};
+
+static bool cmx_sa_port_matches(struct cmx_sa_port *port,
+				enum cmx_sa_which which)
+{
+	switch (which) {
+	case CMX_SA_PORTS_KNOWN:
+		return READ_ONCE(port->active);
+	case CMX_SA_PORTS_ACTIVE:
+		return cmx_sa_port_is_active(port);
+	default:
+		return true;
+	}
+}
+
+static int cmx_sa_ports_walk(struct net *net, enum cmx_sa_which which,
 			     int (*fn)(struct cmx_sa_port *port, void *arg),
 			     void *arg)
 {
@@ -294,10 +313,8 @@ static int cmx_sa_ports_walk(struct net *net, bool look,
 
 	down_read(&cmx_sa_ports_lock);
 	list_for_each_entry(port, &cmx_sa_ports, node) {
-		if (!rdma_dev_access_netns(port->dev, net))
-			continue;
-		if (look ? !cmx_sa_port_is_active(port) :
-			   !READ_ONCE(port->active))
+		if (!rdma_dev_access_netns(port->dev, net) ||
+		    !cmx_sa_port_matches(port, which))
 			continue;
 		ret = fn(port, arg);
 		if (ret)
@@ -321,7 +338,7 @@ int cmx_sa_ports_for_each(struct net *net,
 			  int (*fn)(struct cmx_sa_port *port, void *arg),
 			  void *arg)
 {
-	return cmx_sa_ports_walk(net, true, fn, arg);
+	return cmx_sa_ports_walk(net, CMX_SA_PORTS_ACTIVE, fn, arg);
 }
 
 /**
@@ -337,7 +354,22 @@ int cmx_sa_ports_active(struct net *net,
 			int (*fn)(struct cmx_sa_port *port, void *arg),
 			void *arg)
 {
-	return cmx_sa_ports_walk(net, false, fn, arg);
+	return cmx_sa_ports_walk(net, CMX_SA_PORTS_KNOWN, fn, arg);
+}
+
+/**
+ * cmx_sa_ports_all - the same for all ports, active or not
+ * @net: as there
+ * @fn: as there
+ * @arg: as there
+ *
+ * Context: process, may sleep; it waits for no firmware.
+ * Return: as there.
+ */
+int cmx_sa_ports_all(struct net *net,
+		     int (*fn)(struct cmx_sa_port *port, void *arg), void *arg)
+{
+	return cmx_sa_ports_walk(net, CMX_SA_PORTS_ALL, fn, arg);
 }
 
 /**

@@ -95,6 +95,8 @@ bool cmx_sa_port_ruled(const struct cmx_sa_port *port, const struct net *net);
 int cmx_sa_ports_active(struct net *net,
 			int (*fn)(struct cmx_sa_port *port, void *arg),
 			void *arg);
+int cmx_sa_ports_all(struct net *net,
+		     int (*fn)(struct cmx_sa_port *port, void *arg), void *arg);
 int cmx_sa_ports_for_each(struct net *net,
 			  int (*fn)(struct cmx_sa_port *port, void *arg),
 			  void *arg);

@@ -117,6 +117,20 @@ done >/tmp/test/many
 run cmx paths preload --file /tmp/test/many
 is "300 names" "$out" "300 names, 0 failed, 300 paths"
 is "300 names: exit code" "$status" 0
+# As many as ids, and a line that is longer than memory
+ids=$(cat /sys/module/rdma_ucmx/parameters/max_ids)
+echo 16 >/sys/module/rdma_ucmx/parameters/max_ids
+run cmx paths preload --file /tmp/test/many
+is "300 names, 16 ids" "$out" "300 names, 0 failed, 300 paths"
+echo "$ids" >/sys/module/rdma_ucmx/parameters/max_ids
+run bash -c 'ulimit -v 150000
+	{ echo 10.66.0.3; head -c 160M /dev/zero | tr "\\0" x; echo
+	  echo 10.66.0.4; } | cmx paths preload --file -'
+is "a line of 160 MB: exit code" "$status" 1
+is "a line of 160 MB: the sums" "$out" "3 names, 1 failed, 2 paths"
+like "a line of 160 MB: which one" "$err" '^cmx: -:2: x+: the name is too long$'
+fails "a folder" 1 'cannot be read to its end' \
+	bash -c 'cmx paths preload --file /tmp/test >/dev/null'
 fails "an address without InfiniBand" 1 'no InfiniBand port reaches it' \
 	bash -c 'cmx paths preload 192.168.77.1 >/dev/null'
 fails "no such file" 1 '/tmp/test/nosuch: No such file' \

@@ -274,7 +274,8 @@ static int paths_drop(const char *device, struct rdma_cmx_drop_paths *cmd,
 		dropped += cmd->num_paths;
 	} while (!err && *gids);
 	close(fd);
-	if (err)
+	/* Of those before the one that failed */
+	if (err && !dropped)
 		return paths_failure(device, err);
 	if (json) {
 		json_open(&out, NULL, '{');
@@ -285,7 +286,7 @@ static int paths_drop(const char *device, struct rdma_cmx_drop_paths *cmd,
 		printf("%u %s dropped\n", dropped,
 		       dropped == 1 ? "path" : "paths");
 	}
-	return CMX_OK;
+	return err ? paths_failure(device, err) : CMX_OK;
 }
 
 /* The arguments of a command; what another one has is refused. */

@@ -6,6 +6,8 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,6 +21,8 @@
 
 /* What there is of a name at most, as for a resolution */
 #define NAME_BYTES	1024
+/* Of a line, whose first word is a name */
+#define LINE_BYTES	4096
 
 /* A resolution; not in use without a name */
 struct slot {
@@ -33,8 +37,8 @@ struct work {
 	struct slot slots[SLOTS];
 	unsigned int outstanding;
 	FILE *file;
-	char *buf;
-	size_t size;
+	char buf[LINE_BYTES];	/* a line from its first word on */
+	bool nul;		/* the line has one */
 	size_t line;
 	char **next;		/* of the command line */
 	unsigned long names;
@@ -60,6 +64,30 @@ static char *word_of(char *line)
 	return *line && *line != '#' ? line : NULL;
 }
 
+/* The beginning of the next line; false: there is none, or it has no end */
+static bool line_read(struct work *w)
+{
+	size_t len = 0;
+	bool any = false;
+	int c;
+
+	w->nul = false;
+	while ((c = getc_unlocked(w->file)) != EOF) {
+		any = true;
+		if (c == '\n')
+			break;
+		/* What was cut does not matter behind the first word. */
+		if (!len && strchr(" \t\r", c) && c)
+			continue;
+		if (!c)
+			w->nul = true;
+		else if (len < sizeof(w->buf) - 1)
+			w->buf[len++] = c;
+	}
+	w->buf[len] = '\0';
+	return any && !ferror(w->file);
+}
+
 /*
  * The next name and its line; NULL: there is no other. One that is malformed is
  * reported.
@@ -67,16 +95,15 @@ static char *word_of(char *line)
 static const char *name_next(struct work *w, size_t *line)
 {
 	char *name;
-	ssize_t len;
 
 	*line = 0;
 	if (*w->next) {
 		w->names++;
 		return *w->next++;
 	}
-	while (w->file && (len = getline(&w->buf, &w->size, w->file)) >= 0) {
+	while (w->file && line_read(w)) {
 		*line = ++w->line;
-		if (strlen(w->buf) != (size_t)len) {
+		if (w->nul) {
 			w->names++;
 			name_failed(w, "-", *line, "the line has a NUL");
 			continue;
@@ -118,7 +145,13 @@ static struct slot *slot_free(struct work *w)
 	return NULL;
 }
 
-/* An errno; EAGAIN: when others have ended, it may start. */
+/* Is it a limit that has room when others have ended? */
+static bool is_limit(int err)
+{
+	return err == EAGAIN || err == EMFILE;
+}
+
+/* An errno */
 static int slot_start(struct work *w, struct slot *slot, const char *name,
 		      size_t line)
 {
@@ -126,6 +159,7 @@ static int slot_start(struct work *w, struct slot *slot, const char *name,
 		.ai_qp_type = IBV_QPT_RC,
 		.ai_port_space = RDMA_PS_TCP,
 	};
+	int err;
 
 	if (!slot->id && rdma_create_id(w->channel, &slot->id, slot,
 					RDMA_PS_TCP)) {
@@ -141,9 +175,10 @@ static int slot_start(struct work *w, struct slot *slot, const char *name,
 		w->outstanding++;
 		return 0;
 	}
+	err = errno;
 	free(slot->name);
 	slot->name = NULL;
-	return errno;
+	return err;
 }
 
 /* Does the entry's path begin at an InfiniBand port? */
@@ -218,7 +253,7 @@ static int name_start(struct work *w, const char *name, size_t line)
 	do {
 		err = w->outstanding == SLOTS ? EAGAIN :
 		      slot_start(w, slot_free(w), name, line);
-		if (err == EAGAIN && w->outstanding) {
+		if (is_limit(err) && w->outstanding) {
 			ret = slot_wait(w);
 			if (ret)
 				return ret;
@@ -243,7 +278,7 @@ static int work_run(struct work *w)
 	}
 	if (w->file && ferror(w->file)) {
 		w->failed++;
-		failure("%s: %s", w->preload->file, strerror(errno));
+		failure("%s: cannot be read to its end", w->preload->file);
 	}
 	while (w->outstanding) {
 		ret = slot_wait(w);
@@ -282,7 +317,6 @@ static void work_end(struct work *w)
 	}
 	if (w->channel)
 		rdma_destroy_event_channel(w->channel);
-	free(w->buf);
 	if (w->file && w->file != stdin)
 		fclose(w->file);
 }

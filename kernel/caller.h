@@ -172,8 +172,8 @@ typedef int (*cmx_paths_fn)(const struct rdma_cmx_cached_path *paths,
  * @fn: called for some of them at a time
  * @arg: for @fn
  *
- * Ports that have left the fabric have none. The memory is charged to the cgroup of the
- * caller, and does not grow with the number of paths.
+ * Ports that have left the fabric have none. The memory is charged to the cgroup
+ * of the caller, and does not grow with the number of paths.
  *
  * Context: process, may sleep; it waits for no SA.
  * Return: 0; -EINVAL: a port without a device; -ENODEV: there is no such
@@ -227,10 +227,10 @@ struct cmx_connect_given {
  * @context: as there
  * @pconnector: as there
  *
- * The memory of the candidates, and what their work allocates, is charged to the
- * cgroup of the caller. One work item of all connects of a user runs at a time:
- * a callback that waits for another connect of the user waits for ever. It does
- * not run before this returns if the caller holds a lock that it takes.
+ * The memory of the candidates is charged to the cgroup of the caller. One work
+ * item of all connects of a user runs at a time: a callback that waits for
+ * another connect of the user waits for ever. It does not run before this
+ * returns if the caller holds a lock that it takes.
  *
  * Return: 0, -EINVAL or -ENOMEM.
  */
@@ -238,6 +238,18 @@ int rdma_cmx_connect_start_for(const struct rdma_cmx_connect_attr *attr,
 			       const struct cmx_connect_given *given,
 			       rdma_cmx_connect_fn done, void *context,
 			       struct rdma_cmx_connector **pconnector);
+
+/**
+ * rdma_cmx_connect_stop - let a connect end
+ * @connector: from rdma_cmx_connect_start_for()
+ *
+ * rdma_cmx_connect_cancel() is to follow, and waits. Whoever ends many connects
+ * stops all of them first: what others go on with would keep each one waiting.
+ * The callback is not called unless it has begun.
+ *
+ * Context: any that may take a spinlock; it does not sleep.
+ */
+void rdma_cmx_connect_stop(struct rdma_cmx_connector *connector);
 
 /**
  * rdma_cmx_max_user_groups - how many groups may a user be a member of?

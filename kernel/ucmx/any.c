@@ -323,6 +323,16 @@ static void ucmx_any_free(struct ucmx_any *any)
 }
 
 /**
+ * ucmx_any_stop - have the race of an id come to its end
+ * @id: the id, its mutex held; ucmx_any_end() follows
+ */
+void ucmx_any_stop(struct ucmx_id *id)
+{
+	if (id->any && id->any->connector)
+		rdma_cmx_connect_stop(id->any->connector);
+}
+
+/**
  * ucmx_any_end - end the race of a dead id, whose cm id is destroyed
  * @id: the id
  */

@@ -284,6 +284,13 @@ static int ucmx_release(struct inode *inode, struct file *filp)
 	struct ucmx_id *id;
 	unsigned long index;
 
+	/* Work items of a user's races run one by one: none is for nothing. */
+	xa_for_each(&file->ids, index, id) {
+		mutex_lock(&id->mutex);
+		ucmx_any_stop(id);
+		mutex_unlock(&id->mutex);
+		cond_resched();
+	}
 	/*
 	 * Connection requests that arrive meanwhile are in the queue, not in
 	 * the table, and are freed with their listening id.

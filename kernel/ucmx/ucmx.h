@@ -382,6 +382,7 @@ void ucmx_any_drop_path(struct ucmx_id *id);
 bool ucmx_any_replied(struct ucmx_id *id);
 int ucmx_any_private_data(struct ucmx_id *id, struct rdma_conn_param *param,
 			  u8 buf[U8_MAX]);
+void ucmx_any_stop(struct ucmx_id *id);
 void ucmx_any_end(struct ucmx_id *id);
 
 /* service.c */

@@ -168,4 +168,30 @@ TEST_F_TIMEOUT(races, of_another_user, 280)
 	EXPECT_GT(RACES, least);
 }
 
+/* The end of the process ends all of its races at once, not one after another. */
+TEST(killed)
+{
+	long attempts, left;
+	int out[2];
+	pid_t pid;
+	char c;
+
+	ASSERT_TRUE(counter_wait("live_files", 0));
+	ASSERT_EQ(0, pipe(out));
+	left = RACES * ADDRS + number_get(ATTEMPTS);
+	pid = attacker_start(out[1]);
+	ASSERT_LT(0, pid);
+	close(out[1]);
+	ASSERT_EQ(1, read(out[0], &c, 1));
+	attempts = number_get(ATTEMPTS);
+	left -= attempts;
+	EXPECT_EQ(0, kill(pid, SIGKILL));
+	EXPECT_EQ(pid, waitpid(pid, NULL, 0));
+	EXPECT_TRUE(nothing_left());
+	attempts = number_get(ATTEMPTS) - attempts;
+	TH_LOG("%ld attempts after the end, %ld were left", attempts, left);
+	EXPECT_LT(RACES, left);
+	EXPECT_GT(left / 2, attempts);
+}
+
 TEST_HARNESS_MAIN

@@ -15,11 +15,9 @@
 #include <linux/capability.h>
 #include <linux/err.h>
 #include <linux/export.h>
-#include <linux/memcontrol.h>
 #include <linux/mm.h>
 #include <linux/moduleparam.h>
 #include <linux/sched.h>
-#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <net/net_namespace.h>
 #include <net/sock.h>
@@ -57,7 +55,6 @@ static void cmx_connector_release(struct kref *ref)
 						    ref);
 
 	rdma_cmx_query_put(c->query);
-	mem_cgroup_put(c->memcg);
 	cmx_query_user_put(c->user);
 	kvfree(c->tries);
 	kfree(c);
@@ -85,15 +82,16 @@ static void cmx_connect_job(struct cmx_job *job)
 						     struct cmx_connect_item,
 						     job);
 	struct rdma_cmx_connector *c = item->c;
-	struct mem_cgroup *old;
 
 	spin_lock(&c->lock);
 	item->queued = false;
 	spin_unlock(&c->lock);
-	old = set_active_memcg(c->memcg);
-	/* It gives the reference of the connect back, and with it the item. */
+	/*
+	 * It gives the reference of the connect back, and with it the item. What
+	 * it allocates is charged to no cgroup: one at its limits would have it
+	 * sleep, and the user's exit and the removal of devices wait for it.
+	 */
 	item->work.func(&item->work);
-	set_active_memcg(old);
 }
 
 /* @fn has a reference of @c, which it gives back. */
@@ -420,7 +418,6 @@ int rdma_cmx_connect_start_for(const struct rdma_cmx_connect_attr *attr,
 	if (!c)
 		return -ENOMEM;
 	c->user = cmx_query_user_get(&cmx_connect_users, given->uid, false);
-	c->memcg = get_mem_cgroup_from_mm(current->mm);
 	c->limited = given->limited;
 	c->own_dev = given->own_dev;
 	c->uid = given->uid;
@@ -461,6 +458,17 @@ static bool cmx_connect_inside(const struct rdma_cmx_connector *c)
 			return true;
 	return false;
 }
+
+void rdma_cmx_connect_stop(struct rdma_cmx_connector *connector)
+{
+	spin_lock(&connector->lock);
+	if (!connector->called) {
+		connector->cancelled = true;
+		cmx_race(connector);
+	}
+	spin_unlock(&connector->lock);
+}
+EXPORT_SYMBOL_GPL(rdma_cmx_connect_stop);
 
 bool rdma_cmx_connect_cancel(struct rdma_cmx_connector *connector)
 {

@@ -114,7 +114,6 @@ struct cmx_try {
  * @lock: see above
  * @user: whose jobs its work items are; NULL: a kernel consumer's, whose items
  *	have a work queue that no user delays
- * @memcg: of the user, pays for what the work items allocate
  * @attr: of the caller, without what @attr.query points to
  * @net: of the query, with a reference until it ends
  * @context: of setup and teardown
@@ -156,7 +155,6 @@ struct rdma_cmx_connector {
 	struct kref ref;
 	spinlock_t lock;		/* see above */
 	struct cmx_query_user *user;
-	struct mem_cgroup *memcg;
 	struct rdma_cmx_connect_attr attr;
 	struct net *net;
 	void *context;

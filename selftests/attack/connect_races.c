@@ -563,8 +563,8 @@ TEST_F(races, storm)
 	shared->calm = true;
 	EXPECT_EQ(0, user_end(self->victim));
 	self->victim = 0;
-	EXPECT_LT(0, shared->connected);
-	EXPECT_LT(0, shared->nexts);
+	EXPECT_LT(0, atomic_load(&shared->connected));
+	EXPECT_LT(0, atomic_load(&shared->nexts));
 	EXPECT_LT(waited, number_get(COUNTERS "connect_waits"));
 	pids_kill(self->pids, ATTACKERS);
 	pids_kill(&self->mortal, 1);

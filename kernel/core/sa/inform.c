@@ -305,7 +305,6 @@ static void cmx_sa_inform_own_work(struct work_struct *work)
 	struct cmx_sa_inform *in = container_of(to_delayed_work(work),
 						struct cmx_sa_inform, own);
 
-	WRITE_ONCE(in->own_due, jiffies + CMX_SA_INFORM_OWN);
 	cmx_sa_port_event(container_of(in, struct cmx_sa_port, inform),
 			  IB_EVENT_GID_CHANGE);
 }
@@ -314,14 +313,17 @@ static void cmx_sa_inform_own_work(struct work_struct *work)
  * A report of the port's own GID is an event of the port, which costs its cache
  * and its subscriptions. Any node can have the SM send one. So the first counts
  * at once, and the next ones together when some time is over: an SM that has lost
- * the port for a while tells it by an event, too.
+ * the port for a while tells it by an event, too. One call at a time for a port.
  */
 void cmx_sa_inform_own(struct cmx_sa_port *port)
 {
 	struct cmx_sa_inform *in = &port->inform;
-	long left = READ_ONCE(in->own_due) - jiffies;
+	long left = in->own_due - jiffies;
 
-	queue_delayed_work(system_unbound_wq, &in->own, max(left, 0L));
+	/* What is long ago may look like the future. */
+	left = clamp_t(long, left, 0, CMX_SA_INFORM_OWN);
+	if (queue_delayed_work(system_unbound_wq, &in->own, left))
+		in->own_due = jiffies + left + CMX_SA_INFORM_OWN;
 }
 
 void cmx_sa_inform_init(struct cmx_sa_port *port)

@@ -208,7 +208,7 @@ struct cmx_sa_ah {
  * @backoff: how long after a failure
  * @subscribed: the port counts as such
  * @own: a GID of the port has changed
- * @own_due: not before then, in jiffies
+ * @own_due: not before then, in jiffies; the reports' only
  */
 struct cmx_sa_inform {
 	struct ib_mad_agent *agent;

@@ -124,7 +124,7 @@ run cmx paths preload --file /tmp/test/many
 is "300 names, 16 ids" "$out" "300 names, 0 failed, 300 paths"
 echo "$ids" >/sys/module/rdma_ucmx/parameters/max_ids
 run bash -c 'ulimit -v 150000
-	{ echo 10.66.0.3; head -c 160M /dev/zero | tr "\\0" x; echo
+	{ echo 10.66.0.3; head -c 160000000 /dev/zero | tr "\\0" x; echo
 	  echo 10.66.0.4; } | cmx paths preload --file -'
 is "a line of 160 MB: exit code" "$status" 1
 is "a line of 160 MB: the sums" "$out" "3 names, 1 failed, 2 paths"

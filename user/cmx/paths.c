@@ -271,7 +271,9 @@ static int paths_drop(const char *device, struct rdma_cmx_drop_paths *cmd,
 		if (*gids)
 			inet_pton(AF_INET6, *gids++, cmd->dgid);
 		err = ioctl(fd, RDMA_CMX_IO(DROP_PATHS), cmd) ? errno : 0;
-		dropped += cmd->num_paths;
+		/* An error leaves the number of the call before. */
+		if (!err)
+			dropped += cmd->num_paths;
 	} while (!err && *gids);
 	close(fd);
 	/* Of those before the one that failed */

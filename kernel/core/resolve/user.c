@@ -8,9 +8,8 @@
  * end of the work queue after each: a job waits for one job of each other
  * user, however many they have.
  *
- * So it is with the work of users' connects. It has a work queue of its own, as
- * it may sleep in rdma_cm: it holds up no query, and of connects only those of
- * the same user.
+ * The work of users' connects is scheduled likewise, on a separate work queue: it
+ * may sleep in rdma_cm. It delays no query, and only connects of the same user.
  *
  * The xarray's lock guards references, cmx_query_user.lock guards the jobs.
  */

@@ -199,7 +199,7 @@ static int cmx_sa_path_port_add(struct cmx_sa_port *port, void *arg)
 
 		/*
 		 * Not charged: a port's removal waits for the caller's lock,
-		 * and a cgroup at its limit makes who charges it sleep.
+		 * and a cgroup at its limit lets whoever charges it sleep.
 		 */
 		new = krealloc_array(ports->port, room, sizeof(*new),
 				     GFP_KERNEL);

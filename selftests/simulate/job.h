@@ -6,7 +6,7 @@
 #include "simulate.h"
 
 /*
- * The limits of kernel/core/sa/lookup.c: of 64 slots a single ordinary user gets
+ * The limits of kernel/core/sa/load.c: of 64 slots a single ordinary user gets
  * 22 (cmx_sched_may_more()); a query ends after CMX_TOTAL.
  */
 #define CMX_WINDOW_MAX	22

@@ -360,6 +360,15 @@ static inline bool cmx_sa_query_changes(const struct cmx_sa_query *q)
 	       q->method == IB_SA_METHOD_DELETE;
 }
 
+/* load.c */
+unsigned long cmx_sa_timeout(unsigned int retries);
+unsigned long cmx_sa_timeout_total(void);
+unsigned long cmx_sa_retry_delay(const struct cmx_sa_port *port,
+				 unsigned int retries);
+void cmx_sa_window_adapt(struct cmx_sa_port *port, unsigned long took);
+void cmx_sa_response_time(struct cmx_sa_port *port, unsigned long took);
+struct cmx_sched_limits cmx_sa_limits(const struct cmx_sched *sched);
+
 /* lookup.c */
 extern const struct cmx_sched_ops cmx_sa_lookup_ops;
 void cmx_sa_lookup_put(struct cmx_sa_lookup *l);

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Outstanding queries of an SA. The same query of several callers is one
- * lookup (sched.h). It waits for a slot, since an SA that gets thousands of MADs
- * at once loses most of them, and answers late to the others. With a slot it
- * has MADs outstanding; its work item retries the query until the deadline. With
- * an answer or error the work item calls the waiters, so that ib_mad does not
- * wait for them. A lookup whose waiters have all gone still takes the answer
- * that comes, for the cache, but does not retry.
+ * lookup (sched.h). It waits for a slot (load.c). With a slot it has MADs
+ * outstanding; its work item retries the query until the deadline. With an
+ * answer or error the work item calls the waiters, so that ib_mad does not wait
+ * for them. A lookup whose waiters have all gone still takes the answer that
+ * comes, for the cache, but does not retry.
  *
  * An answer to a query that was sent before the port changed (the cache has
  * another generation then) does not count: the query is sent again. One that was
@@ -15,7 +14,6 @@
  * cmx_sa_lock guards all of it.
  */
 #include <linux/jiffies.h>
-#include <linux/module.h>
 #include <linux/slab.h>
 #include <net/net_namespace.h>
 
@@ -23,70 +21,10 @@
 #include "sa/trace.h"
 #include "sched.h"
 
-static unsigned int sa_timeout_ms = 400;
-module_param(sa_timeout_ms, cmx_positive, 0644);
-MODULE_PARM_DESC(sa_timeout_ms,
-		 "Time in ms until the first retry of an SA query (default 400); twice that between the next ones");
-
-static unsigned int sa_retries = 9;
-module_param(sa_retries, uint, 0644);
-MODULE_PARM_DESC(sa_retries,
-		 "Retries of an SA query (default 9, at most 20)");
-
-static unsigned int sa_parallel = 64;
-module_param(sa_parallel, cmx_positive, 0644);
-MODULE_PARM_DESC(sa_parallel,
-		 "Maximum outstanding SA queries per port (default 64)");
-
-static unsigned int sa_per_user = 48;
-module_param(sa_per_user, cmx_positive, 0644);
-MODULE_PARM_DESC(sa_per_user,
-		 "Of those, maximum queries of one user (default 48)");
-
-static unsigned int sa_waiting_per_user = 16384;
-module_param(sa_waiting_per_user, cmx_positive, 0644);
-MODULE_PARM_DESC(sa_waiting_per_user,
-		 "Maximum waiting SA queries of one user and port (default 16384)");
-
-#define CMX_SA_MAX_RETRIES 20
-#define CMX_SA_MAX_TIMEOUT_MS 60000
-
 static struct workqueue_struct *cmx_sa_wq;
 
 /* Numbers queries that change the SA. */
 static atomic64_t cmx_sa_changes = ATOMIC64_INIT(0);
-
-/* How long to wait for a response after @retries retries, in jiffies. */
-static unsigned long cmx_sa_timeout(unsigned int retries)
-{
-	unsigned int ms = clamp_t(unsigned int, READ_ONCE(sa_timeout_ms), 1,
-				  CMX_SA_MAX_TIMEOUT_MS);
-
-	return msecs_to_jiffies(retries ? 2 * ms : ms);
-}
-
-static unsigned long cmx_sa_timeout_total(void)
-{
-	unsigned int i, retries = min_t(unsigned int, READ_ONCE(sa_retries),
-					CMX_SA_MAX_RETRIES);
-	unsigned long sum = 0;
-
-	for (i = 0; i <= retries; i++)
-		sum += cmx_sa_timeout(i);
-	return sum;
-}
-
-/*
- * When to retry a query. An SA that many nodes query at once responds late, and
- * a retry that comes before the response is more work for it, which delays the
- * others: so not before twice the mean response time, but once at least.
- */
-static unsigned long cmx_sa_retry_delay(const struct cmx_sa_port *port,
-					unsigned int retries)
-{
-	return max(cmx_sa_timeout(retries),
-		   min(2 * port->response, cmx_sa_timeout_total() / 2));
-}
 
 void cmx_sa_lookup_put(struct cmx_sa_lookup *l)
 {
@@ -97,44 +35,6 @@ void cmx_sa_lookup_put(struct cmx_sa_lookup *l)
 	cmx_sa_port_put(l->port);
 	kfree(l);
 	cmx_stat_dec(live_sa_lookups);
-}
-
-/*
- * The number of outstanding queries follows what the SA can do: it grows with
- * each answer that comes at once, and shrinks when one is late, so that retries
- * do not become most of what the SA has to do. Under cmx_sa_lock.
- */
-static void cmx_sa_window_adapt(struct cmx_sa_port *port, unsigned long took)
-{
-	if (took < cmx_sa_timeout(0) / 2)
-		port->window++;
-	else if (took >= cmx_sa_timeout(0))
-		port->window -= DIV_ROUND_UP(port->window, 4);
-	port->window = clamp(port->window, CMX_SA_MIN_PARALLEL,
-			     max_t(unsigned int, READ_ONCE(sa_parallel),
-				   CMX_SA_MIN_PARALLEL));
-}
-
-/* The SA has responded after @took. Under cmx_sa_lock. */
-static void cmx_sa_response_time(struct cmx_sa_port *port, unsigned long took)
-{
-	port->response = port->response ? (7 * port->response + took) / 8 :
-					  took;
-	cmx_sa_window_adapt(port, took);
-}
-
-/* A port that is not active starts no query. */
-static struct cmx_sched_limits cmx_sa_limits(const struct cmx_sched *sched)
-{
-	const struct cmx_sa_port *port = container_of(sched, struct cmx_sa_port,
-						      sched);
-
-	return (struct cmx_sched_limits) {
-		.slots = port->active ? READ_ONCE(sa_parallel) : 0,
-		.window = port->window,
-		.per_user = READ_ONCE(sa_per_user),
-		.waiting_per_user = READ_ONCE(sa_waiting_per_user),
-	};
 }
 
 static struct cmx_sa_lookup *

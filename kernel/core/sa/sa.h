@@ -7,7 +7,8 @@
  *	info.c		optional capabilities of the SA
  *	inform.c	subscription to the SA's reports
  *	report.c	a report: a GID in or out of service
- *	lookup.c	an outstanding query: slots, retries, waiters
+ *	lookup.c	an outstanding query: retries, waiters
+ *	load.c		how many are outstanding, and when they are retried
  *	mad.c		one MAD: sent, answered, checked
  *	cache.c		answers kept for a while
  *	paths.c		cached paths, for users who list and drop them

@@ -156,7 +156,12 @@ void cmx_sa_report_received(struct ib_mad_agent *agent,
 	if (!ah || !cmx_sa_report_is_valid(port, ah, wc)) {
 		cmx_sa_report_ignored(port, wc->wc);
 	} else {
-		/* Before the SA takes it off its list */
+		/*
+		 * The paths to the GID are dropped before the SA is sent the
+		 * response, after which it does not repeat the report. The
+		 * event of a GID of the port is queued only: its work item
+		 * runs later.
+		 */
 		if (!cmx_sa_report_apply(port, wc))
 			cmx_sa_report_ignored(port, wc->wc);
 		cmx_sa_report_respond(port, agent, ah, wc);

@@ -1,86 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * RESOLVE_ANY and QUERY_CANDIDATES: the entries of an id's result race for its
- * address and route, and the id takes over the cm id of the winner.
+ * RESOLVE_ANY: the entries of an id's result race for its address and route,
+ * and the id takes over the cm id of the winner.
  *
  * The object of the command changes under the id's mutex. The callback of the
  * race takes the mutex, so that nothing waits for it with the mutex held while
  * the race is outstanding. An event of the winner before it is taken over ends
- * it. What the event handler and the timer use is guarded by ucmx_id.lock.
+ * it.
  *
  * The cm id that the winner replaces is not bound and has no events.
  */
-#include <linux/mm.h>
 #include <linux/slab.h>
 
-#include "resolver.h"
-
-/* A request that was lost is sent again within that time, after 4.3 s. */
-#define UCMX_ANY_LIMIT_MS	5000
-
-/* The first published form of a candidate; never changes. */
-#define UCMX_CANDIDATE_MIN						\
-	offsetofend(struct rdma_cmx_candidate_info, end_ms)
-
-/**
- * struct ucmx_any - the candidates of an id
- * @id: the id
- * @result: with a reference
- * @connector: the last race
- * @report: of the last race that has ended, or NULL
- * @started: when the first race was
- * @expires: deadline, in jiffies
- * @delay_ms: of the next candidate
- * @limited: the caller gave path records
- * @own_dev: the caller gave a device
- * @connect: the deadline is that of the connection, too
- * @lost: an event of the winner, by the handler lock of its cm id
- * @limit: timer of a CONNECT
- * @armed: a CONNECT has no reply, by ucmx_id.lock
- * @expired: it was given up, likewise
- */
-struct ucmx_any {
-	struct ucmx_id *id;
-	struct rdma_cmx_result *result;
-	struct rdma_cmx_connector *connector;
-	struct rdma_cmx_connect_report *report;
-	ktime_t started;
-	unsigned long expires;
-	u32 delay_ms;
-	bool limited;
-	bool own_dev;
-	bool connect;
-	int lost;
-	struct delayed_work limit;
-	bool armed;
-	bool expired;
-};
-
-static struct rdma_cmx_candidate *ucmx_any_winner(const struct ucmx_any *any)
-{
-	struct rdma_cmx_connect_report *report = any->report;
-
-	return report && report->winner < report->count ?
-	       &report->candidates[report->winner] : NULL;
-}
-
-/* One that NEXT would start: it has not failed, or was only too slow. */
-static bool ucmx_any_alive(const struct rdma_cmx_candidate *c)
-{
-	return !c->error || c->error == -ECANCELED;
-}
-
-/* Candidates that may still win, beside the winner; the mutex is held. */
-static u32 ucmx_any_left(const struct ucmx_any *any)
-{
-	const struct rdma_cmx_connect_report *report = any->report;
-	u32 i, n = 0;
-
-	for (i = 0; i < report->count; i++)
-		n += i != report->winner &&
-		     ucmx_any_alive(&report->candidates[i]);
-	return n;
-}
+#include "any.h"
 
 /* Of the winner, until the id has taken it over */
 static int ucmx_any_event(struct rdma_cm_id *cm, struct rdma_cm_event *e)
@@ -180,130 +112,6 @@ void ucmx_any_move(struct ucmx_id *id, struct ucmx_file *from,
 	ucmx_call_uncharge(from);
 	atomic_inc(&to->nr_requests);
 	atomic_inc(&to->user->requests);
-}
-
-/* The reply to CONNECT has not come in time. */
-static void ucmx_any_late(struct work_struct *work)
-{
-	struct ucmx_any *any = container_of(to_delayed_work(work),
-					    struct ucmx_any, limit);
-	struct ucmx_id *id = any->id;
-	struct ucmx_event *ev;
-	bool expired, gone;
-
-	spin_lock(&id->lock);
-	expired = any->armed;
-	any->armed = false;
-	if (expired)
-		WRITE_ONCE(any->expired, true);
-	spin_unlock(&id->lock);
-	if (!expired)
-		return;
-	ev = ucmx_event_take(id, RDMA_CM_EVENT_UNREACHABLE, UCMX_SLOT_CONN, 0);
-	if (!ev)
-		return;
-	ev->event = RDMA_CM_EVENT_UNREACHABLE;
-	ev->status = -ETIMEDOUT;
-	spin_lock(&id->lock);
-	/* DEVICE_REMOVAL is the last event. */
-	gone = id->gone;
-	if (!gone)
-		ucmx_event_post_locked(ev);
-	spin_unlock(&id->lock);
-	if (gone)
-		ucmx_event_free(ev);
-}
-
-/* Was the CONNECT given up, and that reported? The id's mutex is held. */
-bool ucmx_any_expired(struct ucmx_id *id)
-{
-	return id->any && READ_ONCE(id->any->expired);
-}
-
-/*
- * The id, its mutex held, loses its cm id. A path by which no reply has come in
- * time may lead nowhere, which rdma_cm will not report any more.
- */
-void ucmx_any_drop_path(struct ucmx_id *id)
-{
-	if (ucmx_any_expired(id) && id->cm_used && !READ_ONCE(id->gone))
-		rdma_cmx_drop_cached_path_tos(id->cm, id->tos);
-}
-
-/**
- * ucmx_any_connects - a CONNECT is about to be sent
- * @id: the id, its mutex held
- *
- * Return: true if ucmx_any_replied() is to follow when it was not sent; an
- * earlier CONNECT has its own deadline.
- */
-bool ucmx_any_connects(struct ucmx_id *id)
-{
-	struct ucmx_any *any = id->any;
-	long left;
-	u32 others;
-
-	if (!any || !any->connect || !ucmx_any_winner(any) || id->connect ||
-	    id->cm_used)
-		return false;
-	left = any->expires - jiffies;
-	others = ucmx_any_left(any);
-	if (others)
-		left = min_t(long, left / (others + 1),
-			     msecs_to_jiffies(UCMX_ANY_LIMIT_MS));
-	spin_lock(&id->lock);
-	any->armed = true;
-	WRITE_ONCE(any->expired, false);
-	spin_unlock(&id->lock);
-	mod_delayed_work(ucmx_timer_wq, &any->limit, max(left, 1L));
-	return true;
-}
-
-/**
- * ucmx_any_replied - the reply to CONNECT has come, or it was not sent
- * @id: the id
- *
- * Return: false if it was given up before, and its end reported.
- */
-bool ucmx_any_replied(struct ucmx_id *id)
-{
-	bool expired = false;
-
-	spin_lock(&id->lock);
-	if (id->any) {
-		id->any->armed = false;
-		expired = id->any->expired;
-	}
-	spin_unlock(&id->lock);
-	return !expired;
-}
-
-/**
- * ucmx_any_private_data - put the data of the winner's entry first
- * @id: the id, its mutex held
- * @param: parameters of the request
- * @buf: room for all private data
- *
- * Return: 0, or -EINVAL if there is too much of it.
- */
-int ucmx_any_private_data(struct ucmx_id *id, struct rdma_conn_param *param,
-			  u8 buf[U8_MAX])
-{
-	const struct rdma_cmx_entry *entry;
-
-	if (!id->any || !ucmx_any_winner(id->any))
-		return 0;
-	entry = &id->any->result->entries[id->any->report->winner];
-	if (!entry->connect_len)
-		return 0;
-	if (entry->connect_len > U8_MAX - param->private_data_len)
-		return -EINVAL;
-	memcpy(buf, entry->connect, entry->connect_len);
-	memcpy(buf + entry->connect_len, param->private_data,
-	       param->private_data_len);
-	param->private_data = buf;
-	param->private_data_len += entry->connect_len;
-	return 0;
 }
 
 /* It does not race: the mutex of its id may be held. */
@@ -537,75 +345,4 @@ int ucmx_resolve_any(struct ucmx_cmd *cmd)
 		ret = ucmx_any_first(id, arg);
 	ucmx_id_unlock(id);
 	return ret;
-}
-
-static void ucmx_candidate_fill(struct rdma_cmx_candidate_info *to,
-				const struct rdma_cmx_candidate *from)
-{
-	BUILD_BUG_ON(RDMA_CMX_STEP_UP != (int)RDMA_CMX_CONNECT_UP);
-	ucmx_addr_put(&to->src, &from->src.sa);
-	ucmx_addr_put(&to->dst, &from->dst.sa);
-	to->ibdev_index = from->ibdev_index;
-	to->port_num = from->port_num;
-	to->step = from->step;
-	to->error = from->error;
-	to->reason = from->reason;
-	to->attempts = from->attempts;
-	to->start_ms = from->start_ms;
-	to->end_ms = from->end_ms;
-}
-
-/* Copies of at most @arg->max_candidates, or NULL for none; the mutex is held */
-static struct rdma_cmx_candidate_info *
-ucmx_candidates_get(struct ucmx_id *id, struct rdma_cmx_query_candidates *arg,
-		    u32 *n)
-{
-	struct rdma_cmx_candidate_info *infos;
-	struct rdma_cmx_connect_report *report;
-	u32 i;
-
-	*n = 0;
-	if (id->racing)
-		return ERR_PTR(-EBUSY);
-	report = id->any ? id->any->report : NULL;
-	if (!report)
-		return ERR_PTR(-ENOENT);
-	arg->num_candidates = report->count;
-	arg->winner = report->winner;
-	*n = min(arg->max_candidates, report->count);
-	if (!*n)
-		return NULL;
-	infos = kvcalloc(*n, sizeof(*infos), GFP_KERNEL_ACCOUNT);
-	if (!infos)
-		return ERR_PTR(-ENOMEM);
-	for (i = 0; i < *n; i++)
-		ucmx_candidate_fill(&infos[i], &report->candidates[i]);
-	return infos;
-}
-
-int ucmx_query_candidates(struct ucmx_cmd *cmd)
-{
-	struct rdma_cmx_query_candidates *arg = cmd->buf;
-	struct rdma_cmx_candidate_info *infos;
-	struct ucmx_id *id;
-	u32 n;
-	int ret;
-
-	if (arg->reserved)
-		return -EINVAL;
-	if (arg->max_candidates && arg->candidate_size < UCMX_CANDIDATE_MIN)
-		return -EINVAL;
-	if (arg->max_candidates && arg->candidate_size > PAGE_SIZE)
-		return -E2BIG;
-	id = ucmx_id_lock_any(cmd->file, arg->id);
-	if (IS_ERR(id))
-		return PTR_ERR(id);
-	infos = ucmx_candidates_get(id, arg, &n);
-	ucmx_id_unlock(id);
-	if (IS_ERR(infos))
-		return PTR_ERR(infos);
-	ret = ucmx_items_put(arg->candidates, arg->candidate_size, infos,
-			     sizeof(*infos), n);
-	kvfree(infos);
-	return ret ?: ucmx_respond(cmd);
 }

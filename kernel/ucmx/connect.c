@@ -7,7 +7,7 @@
  * pays for, and its work item calls rdma_cm when it has a slot. Meanwhile the id
  * is like one with an outstanding REQ. What fails after CONNECT has returned is
  * reported by an event: CONNECT_ERROR, or UNREACHABLE if there was no slot in
- * time. One whose deadline (any.c) has passed is not sent any more.
+ * time. One whose deadline (winner.c) has passed is not sent any more.
  *
  * id->connect, by the id's mutex, names the connect that waits. Who sets it to
  * NULL ends the connect: its work item; DISCONNECT; the end of the id or of its

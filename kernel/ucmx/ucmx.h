@@ -8,10 +8,12 @@
  * Layers; a file calls those of lower ones only:
  *
  *	file		the open file, the table of commands
- *	id_cmd, cm, option, addrinfo, join, migrate, read, service, records	commands
+ *	id_cmd, cm, option, addrinfo, candidates, join, migrate, read, service,
+ *	records		commands
  *	close		the end of an id: of its resolution, memberships, events
  *	handler, any	events from rdma_cm; races of candidates
  *	connect		connects that wait for a slot
+ *	winner		the connect of a race's winner
  *	mcast, query	memberships; resolutions
  *	id		finds and locks ids
  *	handle, event	tables of handles; queues of events
@@ -373,17 +375,21 @@ void ucmx_query_drop(struct ucmx_id *id);
 
 /* any.c */
 int ucmx_resolve_any(struct ucmx_cmd *cmd);
-int ucmx_query_candidates(struct ucmx_cmd *cmd);
 void ucmx_any_move(struct ucmx_id *id, struct ucmx_file *from,
 		   struct ucmx_file *to);
+void ucmx_any_stop(struct ucmx_id *id);
+void ucmx_any_end(struct ucmx_id *id);
+
+/* candidates.c */
+int ucmx_query_candidates(struct ucmx_cmd *cmd);
+
+/* winner.c */
 bool ucmx_any_connects(struct ucmx_id *id);
 bool ucmx_any_expired(struct ucmx_id *id);
 void ucmx_any_drop_path(struct ucmx_id *id);
 bool ucmx_any_replied(struct ucmx_id *id);
 int ucmx_any_private_data(struct ucmx_id *id, struct rdma_conn_param *param,
 			  u8 buf[U8_MAX]);
-void ucmx_any_stop(struct ucmx_id *id);
-void ucmx_any_end(struct ucmx_id *id);
 
 /* service.c */
 void ucmx_services_init(struct ucmx_file *file);

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * The candidates of an id, for the files of RESOLVE_ANY: any.c races them,
+ * winner.c connects the one that won, candidates.c reports on all.
+ *
+ * struct ucmx_any changes under the id's mutex, but for what has another
+ * comment.
+ */
+#ifndef UCMX_ANY_H
+#define UCMX_ANY_H
+
+#include "resolver.h"
+
+/**
+ * struct ucmx_any - the candidates of an id
+ * @id: the id
+ * @result: with a reference
+ * @connector: the last race
+ * @report: of the last race that has ended, or NULL
+ * @started: when the first race was
+ * @expires: deadline, in jiffies
+ * @delay_ms: of the next candidate
+ * @limited: the caller gave path records
+ * @own_dev: the caller gave a device
+ * @connect: the deadline is that of the connection, too
+ * @lost: an event of the winner, by the handler lock of its cm id
+ * @limit: timer of a CONNECT
+ * @armed: a CONNECT has no reply, by ucmx_id.lock
+ * @expired: it was given up, likewise
+ */
+struct ucmx_any {
+	struct ucmx_id *id;
+	struct rdma_cmx_result *result;
+	struct rdma_cmx_connector *connector;
+	struct rdma_cmx_connect_report *report;
+	ktime_t started;
+	unsigned long expires;
+	u32 delay_ms;
+	bool limited;
+	bool own_dev;
+	bool connect;
+	int lost;
+	struct delayed_work limit;
+	bool armed;
+	bool expired;
+};
+
+static inline struct rdma_cmx_candidate *
+ucmx_any_winner(const struct ucmx_any *any)
+{
+	struct rdma_cmx_connect_report *report = any->report;
+
+	return report && report->winner < report->count ?
+	       &report->candidates[report->winner] : NULL;
+}
+
+/* winner.c */
+u32 ucmx_any_left(const struct ucmx_any *any);
+void ucmx_any_late(struct work_struct *work);
+
+#endif /* UCMX_ANY_H */

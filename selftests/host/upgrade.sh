@@ -57,8 +57,9 @@ trap cleanup EXIT
 trap 'exit 143' TERM INT HUP
 root=$work/root
 
+# $qemu is timeout(1), which passes TERM on to QEMU, but cannot pass KILL on.
 cleanup() {
-	[ -z "$qemu" ] || kill -KILL "$qemu" 2>/dev/null
+	[ -z "$qemu" ] || { kill "$qemu" && wait "$qemu"; } 2>/dev/null
 	umount -R -l "$work" 2>/dev/null
 	rm -rf --one-file-system "$work"
 }
@@ -185,7 +186,7 @@ guest_boot() {
 
 	[ "$accel" != tcg ] || accel=tcg,thread=multi
 	: >"$work/console"
-	timeout "${VM_DEADLINE:-4500}" qemu-system-x86_64 -name upgrade \
+	timeout -k 10 "${VM_DEADLINE:-4500}" qemu-system-x86_64 -name upgrade \
 		-accel "$accel" -cpu max -nodefaults -no-user-config \
 		-display none -no-reboot -m 768 -smp 1,maxcpus=2 \
 		-kernel "$root/boot/vmlinuz-$kver" \

@@ -43,11 +43,6 @@ no_records() {
 	[ "$(counter live_service_records)" = 0 ] && records_are "$1" 0
 }
 
-gid_of() {
-	dev_gid "$1" | sed -e 's/:0\{1,3\}\([0-9a-f]\)/:\1/g' \
-		-e 's/^fe80:0:0:0:/fe80::/'
-}
-
 # --- one service on all ports ---
 
 advertise log --id 0x1061144 --data hello --lease 600 storage
@@ -56,11 +51,11 @@ prints_wait "SV-01: set at all ports" 60 log \
 like "its id is printed" "$(head -n 1 log)" \
 	'^advertised +storage, id 0x0000000001061144$'
 like "SV-01: the SA has all of it" "$(records storage)" \
-	"^0x0000000001061144 $(gid_of "$three") 0xffff 600 storage 68656c6c6f$"
+	"^0x0000000001061144 $(gid_short "$three") 0xffff 600 storage 68656c6c6f$"
 run cmx services storage
 is "cmx services: exit code (OPS-02)" "$status" 0
 like "cmx services: a record" "$out" \
-	"^storage  0x0000000001061144  $(gid_of "$three") +0xffff  600 +[^ ]+/1 +hello$"
+	"^storage  0x0000000001061144  $(gid_short "$three") +0xffff  600 +[^ ]+/1 +hello$"
 is "cmx services: each once, from all SAs" "$(tail -n 1 <<<"$out")" "4 records"
 run cmx services --dev "$two"
 is "cmx services: all, from one SA" "$(tail -n 1 <<<"$out")" "4 records"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # Services that an in-kernel consumer advertises: KA-03, SV-01.
-. "${0%/*}/functions"
+. "${0%/*}/advertise_functions"
 
 # --- set, found, withdrawn ---
 

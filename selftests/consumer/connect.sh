@@ -3,8 +3,8 @@
 # Connect by name of an in-kernel consumer: KA-02. Targets are in beta, at
 # 10.55.0.2, and here, at 10.55.0.11 and .12; 10.55.0.3 is nowhere.
 . /usr/lib/rdma-cmx/selftests/lib.sh
+. /usr/lib/rdma-cmx/selftests/consumer/connect_functions
 
-dir=/sys/kernel/debug/cmx_consumer
 port=7600
 
 # What is tried more than once breaks no rule in any of its tries.
@@ -28,24 +28,6 @@ name() {
 	done >>/etc/hosts
 }
 
-# connect WORDS...: the connection ends
-connect() {
-	do_ connect "$@"
-	do_ connect-end >/dev/null
-}
-
-# call ERROR CALLS SETUPS TEARDOWNS [cancelled]
-call() {
-	echo "error=$1 calls=$2 setups=$3 teardowns=$4 wrong=0${5:+ $5}"
-}
-
-# one ADDRESS STEP ERROR [REASON [DATA [ATTEMPTS]]]
-one() {
-	echo "dst=$1 step=$2 error=$3 reason=${4:-0} attempts=$(
-		[[ $2 = no-device || $2 = untried ]] && echo 0 || echo "${6:-1}"
-	) data=${5:-}"
-}
-
 # dead: on a slow machine the dead address may have its timeout before the end
 dead() {
 	sed 's/^\(dst=10.55.0.3 step=addr error=\)-110 /\1-125 /'
@@ -54,10 +36,6 @@ dead() {
 # started N: when the candidate began, in ms
 started() {
 	sed -n "$((1 + $1))s/.* start=\([0-9]*\) .*/\1/p"
-}
-
-state() {
-	do_ connect-state | grep -q "$1"
 }
 
 # Ids of connects; the targets' have another owner.

@@ -5,15 +5,9 @@
 # removal of the device at the later steps.
 . /usr/lib/rdma-cmx/selftests/lib.sh
 . /usr/lib/rdma-cmx/selftests/fabric.sh
-dir=/sys/kernel/debug/cmx_consumer
-tests=/usr/lib/rdma-cmx/selftests
+. /usr/lib/rdma-cmx/selftests/consumer/connect_functions
 port=7600
 sid=0x13f7600
-
-do_() {
-	echo "$*" >$dir/command || return
-	cat $dir/result
-}
 
 # start WORDS...: in the network namespace $space, if there is one
 start() {
@@ -23,25 +17,6 @@ start() {
 	else
 		do_ connect-start "$@"
 	fi
-}
-
-# gid_short DEV: as the kernel writes it
-gid_short() {
-	dev_gid "$1" | sed -e 's/:0\{1,3\}\([0-9a-f]\)/:\1/g' \
-		-e 's/^fe80:0:0:0:/fe80::/'
-}
-
-# call ERROR CALLS SETUPS TEARDOWNS [cancelled]
-call() {
-	echo "error=$1 calls=$2 setups=$3 teardowns=$4 wrong=0${5:+ $5}"
-}
-
-one() {
-	echo "dst=$1 step=$2 error=$3 reason=${4:-0} attempts=1 data=${5:-}"
-}
-
-state() {
-	do_ connect-state | grep -q "$1"
 }
 
 listened() {

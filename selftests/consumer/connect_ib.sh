@@ -5,41 +5,9 @@
 # of the device. KA-02, RAI-06.
 . /usr/lib/rdma-cmx/selftests/lib.sh
 . /usr/lib/rdma-cmx/selftests/fabric.sh
-dir=/sys/kernel/debug/cmx_consumer
-tests=/usr/lib/rdma-cmx/selftests
+. /usr/lib/rdma-cmx/selftests/consumer/connect_functions
 port=7600
 sid=0x13f7600
-
-do_() {
-	echo "$*" >$dir/command || return
-	cat $dir/result
-}
-
-# gid_short DEV: as the kernel writes it
-gid_short() {
-	dev_gid "$1" | sed -e 's/:0\{1,3\}\([0-9a-f]\)/:\1/g' \
-		-e 's/^fe80:0:0:0:/fe80::/'
-}
-
-# connect WORDS...: the connection ends
-connect() {
-	do_ connect "$@"
-	do_ connect-end >/dev/null
-}
-
-# call ERROR CALLS SETUPS TEARDOWNS
-call() {
-	echo "error=$1 calls=$2 setups=$3 teardowns=$4 wrong=0"
-}
-
-# one ADDRESS STEP ERROR [REASON [DATA [ATTEMPTS]]]
-one() {
-	echo "dst=$1 step=$2 error=$3 reason=${4:-0} attempts=${6:-1} data=${5:-}"
-}
-
-state() {
-	do_ connect-state | grep -q "$1"
-}
 
 modprobe cmx_consumer || plan_skip "cmx_consumer.ko is not installed"
 param sa_cache_ms 600000

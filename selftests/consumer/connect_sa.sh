@@ -5,39 +5,8 @@
 # length. KA-02, RAI-06.
 . /usr/lib/rdma-cmx/selftests/lib.sh
 . /usr/lib/rdma-cmx/selftests/fabric.sh
-dir=/sys/kernel/debug/cmx_consumer
-tests=/usr/lib/rdma-cmx/selftests
+. /usr/lib/rdma-cmx/selftests/consumer/connect_functions
 sid=0x13f7600
-
-do_() {
-	echo "$*" >$dir/command || return
-	cat $dir/result
-}
-
-# gid_short DEV: as the kernel writes it
-gid_short() {
-	dev_gid "$1" | sed -e 's/:0\{1,3\}\([0-9a-f]\)/:\1/g' \
-		-e 's/^fe80:0:0:0:/fe80::/'
-}
-
-# connect WORDS...: the connection ends
-connect() {
-	do_ connect "$@"
-	do_ connect-end >/dev/null
-}
-
-# call ERROR CALLS SETUPS TEARDOWNS
-call() {
-	echo "error=$1 calls=$2 setups=$3 teardowns=$4 wrong=0"
-}
-
-one() {
-	echo "dst=$1 step=$2 error=$3 reason=${4:-0} attempts=1 data=${5:-}"
-}
-
-state() {
-	do_ connect-state | grep -q "$1"
-}
 
 seen_more() {
 	[ "$(sa_requests "$1" "$2")" -gt "$seen" ]

@@ -4,24 +4,11 @@
 # GAI-12.
 . /usr/lib/rdma-cmx/selftests/lib.sh
 . /usr/lib/rdma-cmx/selftests/fabric.sh
-tests=/usr/lib/rdma-cmx/selftests
-dir=/sys/kernel/debug/cmx_consumer
-
-# do_ COMMAND...: the result goes to stdout
-do_() {
-	echo "$*" >$dir/command || return
-	cat $dir/result
-}
+. /usr/lib/rdma-cmx/selftests/consumer/functions
 
 # Entries without the device's number, which depends on the boot
 resolve() {
 	do_ resolve "$@" 2>&1 | sed 's/dev=[0-9]\+/dev=rdma/'
-}
-
-# gid_short DEV: as the kernel writes it
-gid_short() {
-	dev_gid "$1" | sed -e 's/:0\{1,3\}\([0-9a-f]\)/:\1/g' \
-		-e 's/^fe80:0:0:0:/fe80::/'
 }
 
 # service DEV ARGUMENTS...

@@ -4,15 +4,10 @@
 # completion, a handler destroys its id. KA-07
 . /usr/lib/rdma-cmx/selftests/lib.sh
 . /usr/lib/rdma-cmx/selftests/fabric.sh
+. /usr/lib/rdma-cmx/selftests/consumer/functions
 
-dir=/sys/kernel/debug/cmx_consumer
 own=$(fab_dev 1)
 joined="event=multicast join status=0 qp_num=0xffffff context=ours"
-
-do_() {
-	echo "$*" >$dir/command || return
-	cat $dir/result
-}
 
 # joins GROUP WORDS: IPoIB may have to be back in its own groups first
 joins() {

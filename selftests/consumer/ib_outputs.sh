@@ -3,15 +3,10 @@
 # What a result of the kernel API tells a driver on InfiniBand: KA-06
 . /usr/lib/rdma-cmx/selftests/lib.sh
 . /usr/lib/rdma-cmx/selftests/fabric.sh
+. /usr/lib/rdma-cmx/selftests/consumer/functions
 
-dir=/sys/kernel/debug/cmx_consumer
 own=$(fab_dev 1)
 netdev=$(dev_netdev "$own")
-
-do_() {
-	echo "$*" >$dir/command || return
-	cat $dir/result
-}
 
 modprobe cmx_consumer || plan_skip "cmx_consumer.ko is not installed"
 ok "a namespace with device 2" host_add far 2
@@ -41,10 +36,6 @@ ip route del 10.77.0.0/24
 
 # Path records, as rdma_cm takes them
 do_ resolve 10.66.0.2 1 qp=2 >/dev/null
-gid_short() {
-	dev_gid "$1" | sed -e 's/:0\{1,3\}\([0-9a-f]\)/:\1/g' \
-		-e 's/^fe80:0:0:0:/fe80::/'
-}
 path="$(gid_short "$own") $(($(dev_lid "$own")))"
 path+=" -> $(gid_short "$(fab_dev 2)") $(($(dev_lid "$(fab_dev 2)")))"
 is "KA-06: the path record" "$(do_ path 0 0)" "$path pkey=0xffff reversible=1"

@@ -2,14 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # Multicast joins of an in-kernel consumer: MC-01, MC-03, MC-05
 . /usr/lib/rdma-cmx/selftests/lib.sh
-
-tests=/usr/lib/rdma-cmx/selftests
-dir=/sys/kernel/debug/cmx_consumer
-
-do_() {
-	echo "$*" >$dir/command || return
-	cat $dir/result
-}
+. /usr/lib/rdma-cmx/selftests/consumer/functions
 
 modprobe cmx_consumer || plan_skip "cmx_consumer.ko is not installed"
 

@@ -2,13 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # What a result of the kernel API tells a driver on RoCE: KA-06
 . /usr/lib/rdma-cmx/selftests/lib.sh
-
-dir=/sys/kernel/debug/cmx_consumer
-
-do_() {
-	echo "$*" >$dir/command || return
-	cat $dir/result
-}
+. /usr/lib/rdma-cmx/selftests/consumer/functions
 
 cleanup() {
 	ip route del 203.0.113.0/24

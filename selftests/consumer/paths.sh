@@ -5,19 +5,8 @@
 # limits, namespaces, unload.
 . /usr/lib/rdma-cmx/selftests/lib.sh
 . /usr/lib/rdma-cmx/selftests/fabric.sh
-dir=/sys/kernel/debug/cmx_consumer
+. /usr/lib/rdma-cmx/selftests/consumer/functions
 first=$(fab_dev 1) fourth=$(fab_dev 4)
-
-do_() {
-	echo "$*" >$dir/command || return
-	cat $dir/result
-}
-
-# gid_short DEV: as the kernel writes it
-gid_short() {
-	dev_gid "$1" | sed -e 's/:0\{1,3\}\([0-9a-f]\)/:\1/g' \
-		-e 's/^fe80:0:0:0:/fe80::/'
-}
 
 # path N: the record from the first device to the N-th
 path() {

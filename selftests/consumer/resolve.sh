@@ -3,14 +3,7 @@
 # The kernel API of rdma_cmx, used by an in-kernel consumer.
 # KA-01, and below it GAI-01 to GAI-08, GAI-14, RAI-01, RAI-03, RAI-05, OPS-04
 . /usr/lib/rdma-cmx/selftests/lib.sh
-
-dir=/sys/kernel/debug/cmx_consumer
-
-# do_ COMMAND...: its errno is the status; the result goes to stdout
-do_() {
-	echo "$*" >$dir/command || return
-	cat $dir/result
-}
+. /usr/lib/rdma-cmx/selftests/consumer/functions
 
 # Entries without the device's number, which depends on the boot
 resolve() {

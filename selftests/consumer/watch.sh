@@ -3,15 +3,10 @@
 # KA-08: a consumer's watch of a name reports another answer, and nothing else;
 # forced refresh; stop at each moment; limits; the end of a network namespace.
 . /usr/lib/rdma-cmx/selftests/lib.sh
-dir=/sys/kernel/debug/cmx_consumer
+. /usr/lib/rdma-cmx/selftests/consumer/functions
 dns=$(mktemp -d)
 conf=/etc/request-key.d/rdma-cmx.conf
 name=array.watch.test
-
-do_() {
-	echo "$*" >$dir/command || return
-	cat $dir/result
-}
 
 # hosts ADDRESS...: of $name from now on
 hosts() {

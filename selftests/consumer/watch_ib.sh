@@ -4,20 +4,8 @@
 # an event of the port, a refresh; SAs that do not respond.
 . /usr/lib/rdma-cmx/selftests/lib.sh
 . /usr/lib/rdma-cmx/selftests/fabric.sh
-dir=/sys/kernel/debug/cmx_consumer
-tests=/usr/lib/rdma-cmx/selftests
+. /usr/lib/rdma-cmx/selftests/consumer/functions
 day=86400000
-
-do_() {
-	echo "$*" >$dir/command || return
-	cat $dir/result
-}
-
-# gid_short DEV: as the kernel writes it
-gid_short() {
-	dev_gid "$1" | sed -e 's/:0\{1,3\}\([0-9a-f]\)/:\1/g' \
-		-e 's/^fe80:0:0:0:/fe80::/'
-}
 
 # service DEV set|delete
 service() {

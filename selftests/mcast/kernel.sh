@@ -3,12 +3,7 @@
 # MC-11 on InfiniBand: the in-kernel consumer, on the first device, joins with
 # a queue pair of the kernel; a program in another namespace sends.
 . "${0%/*}/functions"
-
-dir=/sys/kernel/debug/cmx_consumer
-do_() {
-	echo "$*" >$dir/command || return
-	cat $dir/result
-}
+. /usr/lib/rdma-cmx/selftests/consumer/functions
 
 host_add one 2
 is "a host" $? 0

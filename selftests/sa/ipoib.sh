@@ -6,12 +6,6 @@
 . /usr/lib/rdma-cmx/selftests/fabric.sh
 tests=/usr/lib/rdma-cmx/selftests
 
-# gid_short DEV: as inet_ntop() writes it
-gid_short() {
-	dev_gid "$1" | sed -e 's/:0\{1,3\}\([0-9a-f]\)/:\1/g' \
-		-e 's/^fe80:0:0:0:/fe80::/'
-}
-
 paths() {
 	"$tests/sa/tools/paths" "$@"
 }

@@ -5,14 +5,8 @@
 . /usr/lib/rdma-cmx/selftests/lib.sh
 . /usr/lib/rdma-cmx/selftests/fabric.sh
 . /usr/lib/rdma-cmx/selftests/storage/functions
-dir=/sys/kernel/debug/cmx_consumer
-tests=/usr/lib/rdma-cmx/selftests
+. /usr/lib/rdma-cmx/selftests/consumer/functions
 magic=00000000434d5853
-
-do_() {
-	echo "$*" >$dir/command || return
-	cat $dir/result
-}
 
 # request DIGITS: a connection with this private data; how it ends
 request() {

@@ -107,6 +107,12 @@ dev_gid() {
 	dev_file "$1" "ports/1/gids/${2:-0}"
 }
 
+# gid_short DEV: its first GID as the kernel and inet_ntop() write it
+gid_short() {
+	dev_gid "$1" | sed -e 's/:0\{1,3\}\([0-9a-f]\)/:\1/g' \
+		-e 's/^fe80:0:0:0:/fe80::/'
+}
+
 # dev_lid DEV: decimal
 dev_lid() {
 	echo $(($(dev_file "$1" ports/1/lid)))

@@ -32,7 +32,7 @@ trap 'eval "$undo"; ip netns del empty 2>/dev/null' EXIT
 
 # Healthy
 healthy "host" cmx doctor
-like "host: the SA was asked at each port" \
+like "host: each port sends the SA a query" \
 	"$(grep -c '^ok  *sa ' <<<"$out")" '^4$'
 healthy "an address of IPoIB" cmx doctor 10.66.0.3 7471
 like "an address: GID index and P_Key" "$out" \

@@ -9,7 +9,7 @@ mkdir -p /tmp/test
 json=/usr/lib/rdma-cmx/selftests/cmx/tools/json
 three=$(fab_dev 3) four=$(fab_dev 4)
 # A machine that stands still for some seconds ends no query, and no path.
-patient
+timeouts_long
 param sa_cache_ms 3600000
 
 user() {

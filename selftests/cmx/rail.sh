@@ -47,7 +47,7 @@ column() {
 	awk -v n="$1" 'NR == 2 { print $n }' <<<"$2"
 }
 
-ask() {
+query() {
 	echo "$*" >$consumer/command || return
 	sed 's/dev=[0-9]\+/dev=rdma/' $consumer/result
 }
@@ -215,26 +215,26 @@ is "perftest: the server" $? 0
 
 if modprobe cmx_consumer; then
 	is "kernel: the device's entries, with their GID" \
-		"$(ask resolve 10.55.0.2 7471 ps=0x106 dev=rxe1 gids)" \
+		"$(query resolve 10.55.0.2 7471 ps=0x106 dev=rxe1 gids)" \
 		"entries=1 canonname=10.55.0.2
 rc tcp src=10.55.0.11:0 dst=10.55.0.2:7471 dev=rdma port=1 gid=$index/2"
 	is "kernel: a source that is a wildcard is none" \
-		"$(ask resolve 10.55.0.2 7471 ps=0x106 dev=rxe1 src=0.0.0.0 |
+		"$(query resolve 10.55.0.2 7471 ps=0x106 dev=rxe1 src=0.0.0.0 |
 			tail -n 1)" \
 		"rc tcp src=10.55.0.11:0 dst=10.55.0.2:7471 dev=rdma port=1"
 	is "kernel: a source of another device" \
-		"$(ask resolve 10.55.0.2 7471 dev=rxe1 src=10.55.0.1)" error=-101
+		"$(query resolve 10.55.0.2 7471 dev=rxe1 src=10.55.0.1)" error=-101
 	is "kernel: no index" \
-		"$(ask resolve 192.168.77.2 7471 ps=0x106 gids | tail -n 1)" \
+		"$(query resolve 192.168.77.2 7471 ps=0x106 gids | tail -n 1)" \
 		"rc tcp src=- dst=192.168.77.2:7471 dev=- port=- gid=-1"
 	is "kernel: no such device" \
-		"$(ask resolve 10.55.0.2 7471 dev=nosuch0)" error=-19
+		"$(query resolve 10.55.0.2 7471 dev=nosuch0)" error=-19
 	is "kernel: no such port" \
-		"$(ask resolve 10.55.0.2 7471 dev=rxe1 devport=2)" error=-6
+		"$(query resolve 10.55.0.2 7471 dev=rxe1 devport=2)" error=-6
 	is "kernel: a port without a device" \
-		"$(ask resolve 10.55.0.2 7471 devport=1)" error=-22
+		"$(query resolve 10.55.0.2 7471 devport=1)" error=-22
 	is "kernel: none reached" \
-		"$(ask resolve 192.168.77.2 7471 dev=rxe1)" error=-101
+		"$(query resolve 192.168.77.2 7471 dev=rxe1)" error=-101
 	modprobe -r cmx_consumer
 else
 	skip "kernel" "cmx_consumer.ko is not installed"

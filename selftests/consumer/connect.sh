@@ -149,7 +149,7 @@ do_ unlisten >/dev/null
 # depends on who is taken down when.
 starts_again() {
 	do_ unlisten >/dev/null
-	do_ listen 10.55.0.11 $port patient >/dev/null
+	do_ listen 10.55.0.11 $port sixth >/dev/null
 	for n in {12..16}; do
 		do_ listen 10.55.0.$n $port lose >/dev/null
 	done

@@ -84,7 +84,7 @@ let_go() {
 
 modprobe cmx_consumer || plan_skip "cmx_consumer.ko is not installed"
 param sa_cache_ms 0
-patient
+timeouts_long
 third=$(fab_dev 3) fourth=$(fab_dev 4) space=''
 three=$(gid_short "$third") four=$(gid_short "$fourth")
 steps="lookup addr route setup request"

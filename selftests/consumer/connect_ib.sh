@@ -11,7 +11,7 @@ sid=0x13f7600
 
 modprobe cmx_consumer || plan_skip "cmx_consumer.ko is not installed"
 param sa_cache_ms 600000
-patient
+timeouts_long
 third=$(fab_dev 3) fourth=$(fab_dev 4)
 own=$(gid_short "$(fab_dev 1)") three=$(gid_short "$third")
 four=$(gid_short "$fourth")

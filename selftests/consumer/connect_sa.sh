@@ -14,7 +14,7 @@ seen_more() {
 
 cd "$(mktemp -d)" || exit
 modprobe cmx_consumer || plan_skip "cmx_consumer.ko is not installed"
-patient
+timeouts_long
 param sa_cache_ms 0
 first=$(fab_dev 1) second=$(fab_dev 2) third=$(fab_dev 3)
 own=$(gid_short "$first") three=$(gid_short "$third")

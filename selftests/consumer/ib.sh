@@ -24,7 +24,7 @@ entry() {
 }
 
 modprobe cmx_consumer || plan_skip "cmx_consumer.ko is not installed"
-patient
+timeouts_long
 own=$(gid_short "$(fab_dev 1)") three=$(gid_short "$(fab_dev 3)")
 four=$(gid_short "$(fab_dev 4)")
 

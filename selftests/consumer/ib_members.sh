@@ -33,7 +33,7 @@ ok "KA-07: a persistent membership" wait_for 90 joins 239.66.8.1 0 persistent lo
 ok "one join" wait_for 90 came J
 knob_set "$own" event client_reregister
 ok "KA-07: it is lost and then joined again" wait_for 90 came LJ
-is "KA-07: another one of the group that did not ask" \
+is "KA-07: another one of the group that has not requested it" \
 	"$(do_ more 239.66.8.1 0 persistent)" "$joined"
 ok "one join" wait_for 90 came J
 sm_pause

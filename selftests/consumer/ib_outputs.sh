@@ -12,7 +12,7 @@ modprobe cmx_consumer || plan_skip "cmx_consumer.ko is not installed"
 ok "a namespace with device 2" host_add far 2
 param sa_cache_ms 0
 # No retry of a query counts as another one.
-patient 5000
+timeouts_long 5000
 
 # why NAME ERROR QUERY: the reason why the only entry has no route
 why() {

@@ -4,12 +4,12 @@
  *	listen ADDRESS PORT MODE [N]	accept: and send back what comes, with
  *			private data "welcome"; reject: with "go away"; hang: no
  *			reply; drop: accept, and disconnect at once; first: no
- *			reply to the first request, accept the others; patient:
- *			likewise to the first five; lose:
- *			accept, and disconnect while a connect.c takes down a
- *			candidate that stopped. ADDRESS
- *			"gid:GID": PORT is the service id, of RDMA_PS_IB or
- *			RDMA_PS_TCP. N: that many bytes of private data instead
+ *			reply to the first request, accept the others; sixth:
+ *			no reply to the first five; lose: accept, and disconnect
+ *			while a connect.c takes down a candidate that stopped.
+ *			ADDRESS "gid:GID": PORT is the service id, of RDMA_PS_IB
+ *			or RDMA_PS_TCP. N: that many bytes of private data
+ *			instead
  *	listened	how many requests, connections and ends there were, and
  *			the private data of the last request
  *	unlisten	end all of them
@@ -28,14 +28,14 @@
 
 #define LISTENERS	12
 #define LISTEN_SHOWN	16
-#define LISTEN_PATIENT	5
+#define LISTEN_SILENT	5
 
 struct target {
 	struct rdma_cm_id *id;
 	char mode;		/* first letter */
 	const u8 *reply;	/* private data */
 	u8 reply_len;
-	unsigned int asked;	/* requests that have come */
+	unsigned int requests;	/* so far */
 };
 
 /* An id of a request, with its end if it was accepted */
@@ -153,10 +153,10 @@ static int listen_request(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	a->id = id;
 	a->mode = target->mode;
 	if (a->mode == 'f')
-		a->mode = target->asked ? 'a' : 'h';
-	if (a->mode == 'p')
-		a->mode = target->asked < LISTEN_PATIENT ? 'h' : 'a';
-	target->asked++;
+		a->mode = target->requests ? 'a' : 'h';
+	if (a->mode == 's')
+		a->mode = target->requests < LISTEN_SILENT ? 'h' : 'a';
+	target->requests++;
 	id->context = a;
 	id->event_handler = listen_accepted_event;
 	if (a->mode != 'h')
@@ -238,7 +238,7 @@ static int listen_start(char *line)
 	if (IS_ERR(id))
 		return PTR_ERR(id);
 	target->mode = *mode;
-	target->asked = 0;
+	target->requests = 0;
 	target->id = id;
 	ret = rdma_bind_addr(id, &addr.sa);
 	if (!ret)

@@ -34,7 +34,7 @@ for n in 2 3 4; do
 	ok "a namespace with device $n" host_add "peer$n" $n
 done
 param sa_cache_ms 3600000
-patient 5000
+timeouts_long 5000
 addresses="10.66.0.2 10.66.0.3 10.66.0.4"
 gids="gid:$(dev_gid "$(fab_dev 2)") gid:$(dev_gid "$(fab_dev 3)")"
 gids+=" gid:$(dev_gid "$fourth")"

@@ -45,7 +45,7 @@ grown() {
 }
 
 modprobe cmx_consumer || plan_skip "cmx_consumer.ko is not installed"
-patient
+timeouts_long
 param watch_gap_ms 100
 param sa_cache_ms $day
 third=$(fab_dev 3) fourth=$(fab_dev 4)

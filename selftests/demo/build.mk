@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# Programs of the demonstration. ask and echo come twice, from one source:
+# Programs of the demonstration. call and echo come twice, from one source:
 # on this project's library, and (-stock) on the stock librdmacm.
 
 demo_dir := $(O)/selftests/demo
-demo_bins := $(addprefix $(demo_dir)/,ask ask-stock echo echo-stock async)
+demo_bins := $(addprefix $(demo_dir)/,call call-stock echo echo-stock async)
 selftest_targets += $(demo_bins)
 
 $(demo_dir)/%-stock: selftests/demo/%.c

@@ -48,22 +48,22 @@ run 'cmx resolve -j -4 storage.cmx.test 7471'
 check "the same as JSON" said '"destination": "10.55.0.2"'
 echo
 echo "  The stock library beside it:"
-run "$here/ask-stock list storage.cmx.test 7471"
+run "$here/call-stock list storage.cmx.test 7471"
 check "stock returns one address only" said '^addresses: 1,'
 
 title "The kernel's cache answers a second query" \
 	"Stock queries the name server each time."
 # An answer lives 5 s: it may end between the two, but not each time
 for try in 1 2 3; do
-	$here/ask list storage.cmx.test 7471 >/dev/null
+	$here/call list storage.cmx.test 7471 >/dev/null
 	queries=$(dns_queries 'storage\.cmx\.test')
-	out=$($here/ask list storage.cmx.test 7471)
+	out=$($here/call list storage.cmx.test 7471)
 	[ "$(dns_queries 'storage\.cmx\.test')" != "$queries" ] || break
 done
-show alpha 'ask list storage.cmx.test 7471'
+show alpha 'call list storage.cmx.test 7471'
 check "the query does not reach the name server" \
 	[ "$(dns_queries 'storage\.cmx\.test')" = "$queries" ]
-run "$here/ask-stock list storage.cmx.test 7471"
+run "$here/call-stock list storage.cmx.test 7471"
 check "stock has queried the name server again" \
 	[ "$(dns_queries 'storage\.cmx\.test')" -gt "$queries" ]
 
@@ -75,14 +75,14 @@ run "$here/async a.silent.test storage.cmx.test"
 check "all calls and events are as described" succeeded
 echo
 echo "  Stock has only the call that waits:"
-run "$here/ask-stock list b.silent.test 7471"
+run "$here/call-stock list b.silent.test 7471"
 check "stock was blocked for seconds" said 'after [0-9]{4,}\.'
 
 title "Connect to the first address, data over an RC queue pair" \
 	"The server on beta uses the stock stack: on the wire it is the same."
 job=$(peer_bg "$here/echo-stock serve :: 7471")
 wait_for 40 peer "grep -q listening /run/jobs/$job.log"
-run "$here/echo ask storage.cmx.test 7471"
+run "$here/echo connect storage.cmx.test 7471"
 check "connected, and the data is right" said 'every byte right'
 check "by the first address of the list" \
 	[ "$(grep -c '^trying' <<<"$out")" = 1 ]
@@ -135,22 +135,22 @@ run 'rmmod cmx_consumer'
 
 title "Where stock falls short: invalid calls" \
 	"Each returns an error here that names the cause."
-run "$here/ask list 10.55.0.2 70000"
+run "$here/call list 10.55.0.2 70000"
 check "port 70000 is refused" told_error
-run "$here/ask-stock list 10.55.0.2 70000"
+run "$here/call-stock list 10.55.0.2 70000"
 check "stock takes it" succeeded
-run "$here/ask join 10.1.2.3 10.55.0.1"
+run "$here/call join 10.1.2.3 10.55.0.1"
 check "10.1.2.3 is not a multicast address: refused" told_error
-run "$here/ask-stock join 10.1.2.3 10.55.0.1"
+run "$here/call-stock join 10.1.2.3 10.55.0.1"
 check "stock joins it" succeeded
-run "$here/ask length"
+run "$here/call length"
 check "a length without an address is refused" told_error
-run "$here/ask-stock length"
+run "$here/call-stock length"
 echo "    $(crash_text)"
 check "stock does not refuse it" no told_error
-run "$here/ask null"
+run "$here/call null"
 check "no place for the result: refused" told_error
-run "$here/ask-stock null"
+run "$here/call-stock null"
 echo "    $(crash_text)"
 check "stock crashes" [ "$status" -gt 128 ]
 run 'cmx resolve nosuch.cmx.test'

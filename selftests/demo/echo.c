@@ -4,9 +4,9 @@
  *	echo serve ADDRESS PORT	answer one client with what it sends, reversed
  *	echo serve-ib GID	the same on an InfiniBand port; prints the
  *				service id to which to connect
- *	echo ask NODE PORT	connect to the first of NODE's addresses that
+ *	echo connect NODE PORT	connect to the first of NODE's addresses that
  *				works, send a block, check the answer
- *	echo ask-sa SERVICE	the same, with the SA's records of SERVICE
+ *	echo connect-sa SERVICE	the same, with the SA's records of SERVICE
  *				(not with the stock library, which cannot)
  * Built for this project's library and for the stock one, which use the same
  * protocol on the wire.
@@ -313,16 +313,16 @@ int main(int argc, char **argv)
 		return serve(argv[2], argv[3]);
 	if (argc == 3 && !strcmp(argv[1], "serve-ib"))
 		return serve(argv[2], NULL);
-	if (argc == 4 && !strcmp(argv[1], "ask"))
+	if (argc == 4 && !strcmp(argv[1], "connect"))
 		return client_run(argv[2], argv[3], &hints);
 #ifdef RAI_SA
-	if (argc == 3 && !strcmp(argv[1], "ask-sa")) {
+	if (argc == 3 && !strcmp(argv[1], "connect-sa")) {
 		hints.ai_flags = RAI_SA;
 		hints.ai_port_space = RDMA_PS_IB;
 		return client_run(NULL, argv[2], &hints);
 	}
 #endif
 	fprintf(stderr, "usage: echo serve ADDRESS PORT | serve-ib GID | "
-		"ask NODE PORT | ask-sa SERVICE\n");
+		"connect NODE PORT | connect-sa SERVICE\n");
 	return 2;
 }

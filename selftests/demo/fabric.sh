@@ -110,7 +110,7 @@ check "the cache answers the second query" \
 
 title "Connect to what was found, data over an RC queue pair" \
 	"By GID and service id (AF_IB): no IP address is involved."
-run_client "$here/echo ask-sa backup"
+run_client "$here/echo connect-sa backup"
 check "connected, and the data is right" said 'every byte right'
 wait_for 40 grep -q 'served one' "$log"
 out=$(cat "$log")

@@ -26,7 +26,7 @@ if [ $status != 0 ]; then
 fi
 
 plan $((1 + 2 * ${#next_kernels[@]}))
-is "RE-01: no code asks for the version of the kernel" \
+is "RE-01: no code depends on the version of the kernel" \
 	"$(cd "$top" && grep -rnE '\<(LINUX_VERSION_CODE|KERNEL_VERSION)\>' \
 		--include='*.[ch]' --include=Kbuild --include='*.mk' \
 		kernel selftests uapi)" ""

@@ -230,7 +230,7 @@ TEST_F(advertise, cookies)
 	close(other);
 }
 
-/* poll reports a change until the service is queried, and only if asked. */
+/* poll reports a change until the service is queried, and only if requested. */
 TEST_F(advertise, poll)
 {
 	struct pollfd pfd = { .fd = self->fd, .events = POLLPRI | POLLIN };
@@ -545,7 +545,7 @@ static int records_run(void *arg)
 	       100 + r.arg.num_records;
 }
 
-/* Everybody may ask for a name, but not for all names. */
+/* Everybody may query a name, but not all names. */
 TEST_F(advertise, SEC_records)
 {
 	ASSERT_EQ(0, call(self->fd, ADVERTISE, &self->arg));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * GAI-08: the device, port and GID index of an entry, and the device that a
- * program or its environment asks for.
+ * program or its environment requests.
  */
 #include <rdma/rdma_cmx.h>
 

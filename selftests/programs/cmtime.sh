@@ -10,7 +10,7 @@ run="cmx run"
 
 # Its server never ends; its client prints a line for each step.
 serve "$run cmtime -b $sa -c 1000"
-ask "cmtime, 1,000 connections" "$run cmtime -s $sa -c 1000"
+client "cmtime, 1,000 connections" "$run cmtime -s $sa -c 1000"
 for step in "create id" "resolve addr" "resolve route" "create qp" \
 	    "(cm )?connect" disconnect "destroy( id)?"; do
 	like "cmtime, 1,000 connections: $step" "$c_out" "^$step *:? +[0-9]"
@@ -36,7 +36,7 @@ port_listens() {
 ended() {
 	: $((port += 1))
 	serve "$3 -p $port" port_listens
-	ask "$1" "$4 -s $sa -p $port"
+	client "$1" "$4 -s $sa -p $port"
 	served "$1"
 	both_say "$1" ': end 0'
 	ids "$1" "$2"

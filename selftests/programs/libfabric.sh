@@ -29,7 +29,7 @@ fi_serves() {
 # fi_pair NAME ENDPOINT BYTES: 20 round trips each, with their data looked at
 fi_pair() {
 	serve "$run fi_pingpong -p verbs -e $2 -c -I 20 -S $3" fi_serves
-	ask "$1" "$run fi_pingpong -p verbs -e $2 -c -I 20 -S $3 $sa"
+	client "$1" "$run fi_pingpong -p verbs -e $2 -c -I 20 -S $3 $sa"
 	served "$1"
 	like "$1: 20 messages came back" "$c_out" "^[0-9a-z]+ +20 +=20 "
 	unlike "$1: at rdma_cmx" "$(ids_since)" '^0( |$)|(^| )0$'

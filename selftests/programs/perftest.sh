@@ -52,7 +52,7 @@ perf() {
 
 	: $((port += 1))
 	serve "${4-$run} $what -p $port" listens_on $port
-	ask "$1" "${5-$run} $what -p $port $sa"
+	client "$1" "${5-$run} $what -p $port $sa"
 	served "$1"
 	# Its clock may not be calibrated on a busy machine: then all times are inf
 	like "$1: the client has its line" "$c_out" "^ +$3 +100 +([0-9.]+|inf)"
@@ -88,12 +88,12 @@ qperf_serves() {
 	tcp_listens 19765
 }
 serve "$run qperf" qperf_serves
-ask "qperf -cm 1" "$run qperf $sa -cm 1 -t 1 -to 60 rc_lat rc_bw rc_rdma_write_lat \
+client "qperf -cm 1" "$run qperf $sa -cm 1 -t 1 -to 60 rc_lat rc_bw rc_rdma_write_lat \
 	rc_rdma_read_bw"
 is "qperf -cm 1: latencies" "$(lines "$c_out" '^ +latency += +[1-9]')" 2
 is "qperf -cm 1: bandwidths" "$(lines "$c_out" '^ +(send_)?bw += +[1-9]')" 2
 diag "$c_out"
-ask "qperf, quit" "$run qperf $sa -to 60 quit"
+client "qperf, quit" "$run qperf $sa -to 60 quit"
 served "qperf"
 ids_both "qperf" "$run" "$run"
 # One may be sent again

@@ -33,7 +33,7 @@ swap
 # comes while it is busy with another one (on the stock library, too); each is
 # stopped in the middle, so that the last one finds all of them there.
 serve "$run rping -s -P -S 500 -a $sa"
-ask "rping -P: five clients at the same time" "
+client "rping -P: five clients at the same time" "
 	cd \$(mktemp -d) || exit
 	for i in {1..5}; do
 		$run rping -c -V -v -C 300 -S 500 -a $sa >\$i 2>&1 &

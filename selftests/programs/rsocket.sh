@@ -23,7 +23,7 @@ stream() {
 	shift 2
 	serve "$run $program -b $sa $*"
 	ok "$name: the library is in the server" preloaded "$program"
-	ask "$name" "$run $program -s $sa $*"
+	client "$name" "$run $program -s $sa $*"
 	served "$name"
 	both_say "$name: its line" '^(custom|[0-9]+[km]?_lat|[0-9]+[km]?_bw) +[0-9]'
 	ids "$name" "0 0"

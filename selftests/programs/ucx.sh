@@ -17,7 +17,7 @@ perftest() {
 # ucx_pair NAME SERVER CLIENT: addresses of a family
 ucx_pair() {
 	serve "$(perftest "$3")" tcp_listens 13337
-	ask "$1" "$(perftest "$2") -t am_lat -n 100 -w 10 -s 64 $sa"
+	client "$1" "$(perftest "$2") -t am_lat -n 100 -w 10 -s 64 $sa"
 	served "$1"
 	like "$1: a hundred messages" "$c_out" '^Final: +100 '
 }

@@ -36,7 +36,7 @@ gid() {
 	service -g "$(dev_gid "$1")" -n svc list | awk '{ print $2; exit }'
 }
 
-patient
+timeouts_long
 service -n svc -i 0x12345678 set
 lid=$(dev_lid "$server")
 where=$(gid "$server")

@@ -26,7 +26,7 @@ counts_on() {
 
 # A busy SA on a busy machine may be silent for longer than the default timeout
 # of a query (8 s).
-timeouts_long() {
+timeouts_max() {
 	param sa_timeout_ms 3000
 	param sa_retries 20
 	param query_timeout_max_ms 240000
@@ -74,7 +74,7 @@ echo services-cancel >$consumer/command
 is "KA-01: queries are cancelled while the SM is silent" "$(result)" \
 	"answered=0 cancelled=300"
 ok "no query stays outstanding" wait_for 90 live_none
-timeouts_long
+timeouts_max
 knob_set "$client" event client_reregister
 before=$(counter sa_retries)
 query 5 1 svc
@@ -148,7 +148,7 @@ ok "OPS-04: rdma_ucmx is unloaded" rmmod rdma_ucmx
 ok "OPS-04: rdma_cmx is unloaded with MADs outstanding" timeout 100 rmmod rdma_cmx
 sm_resume
 ok "the modules are loaded again" modprobe -a rdma_ucmx cmx_consumer
-timeouts_long
+timeouts_max
 query 1 1 none-
 is "KA-01: a query is sent and answered" "$(result)" "answered=0 error-2=1"
 ok "no object is left in the end" wait_for 90 live_none

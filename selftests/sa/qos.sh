@@ -106,7 +106,7 @@ fake_responds() {
 modprobe cmx_consumer || plan_skip "cmx_consumer.ko is not installed"
 # No response of an earlier resolution
 param sa_cache_ms 0
-patient 5000
+timeouts_long 5000
 
 ok "OpenSM does not support QoS" wait_for 90 sends 1
 resolve

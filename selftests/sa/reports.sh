@@ -77,7 +77,7 @@ no_lookups() {
 }
 
 modprobe cmx_consumer || plan_skip "cmx_consumer.ko is not installed"
-patient
+timeouts_long
 
 # --- subscribed ---
 

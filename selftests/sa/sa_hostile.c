@@ -70,7 +70,7 @@ static int result(struct __test_metadata *_metadata, FIXTURE_DATA(fake) *self,
 	}								\
 } while (0)
 
-/* No response is ever right: the retries need not be patient. */
+/* No response is ever right: the timeouts need not be long. */
 #define result_late(mode) do {						\
 	char usual_[32];						\
 									\

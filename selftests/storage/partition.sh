@@ -23,7 +23,7 @@ no_member() {
 }
 
 # Devices 1 and 3 are in both partitions.
-patient
+timeouts_long
 echo "Default=0x7fff, ipoib: ALL=full;
 cmx=0x0007: 0x$(dev_guid "$first")=full, 0x$(dev_guid "$third")=full;" \
 	>/run/partitions

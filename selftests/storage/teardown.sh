@@ -25,7 +25,7 @@ peers() {
 }
 
 modprobe cmx_consumer || plan_skip "cmx_consumer.ko is not installed"
-patient
+timeouts_long
 first=$(fab_dev 1) third=$(fab_dev 3) own=$(gid_short "$(fab_dev 1)")
 good=${magic}0000000000000010
 

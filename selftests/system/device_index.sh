@@ -150,8 +150,8 @@ comes_goes() {
 	done
 }
 
-# Both are asked for all the time.
-asked() {
+# Both are queried all the time.
+queried() {
 	local at
 
 	while [ ! -e going ]; do
@@ -161,11 +161,11 @@ asked() {
 	done >wrong
 }
 rm -f going
-asked &
-asks=$!
+queried &
+queries=$!
 ok "a device comes and goes while queries run" comes_goes
 touch going
-wait $asks
+wait $queries
 is "no other device was reported" "$(<wrong)" ""
 ok "it has its address in the end" wait_for 40 device_is 10.98.1.1 rxe_i1/1
 

@@ -291,9 +291,9 @@ params_back() {
 	params_old=()
 }
 
-# patient [SA_MS]: a machine that stands still for some seconds ends no query;
+# timeouts_long [SA_MS]: a machine that stands still for some seconds ends no query;
 # SA_MS is the time until the first retry of an SA query.
-patient() {
+timeouts_long() {
 	param sa_timeout_ms "${1:-1500}"
 	param query_timeout_ms 60000
 	param route_timeout_ms 30000

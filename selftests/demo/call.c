@@ -3,10 +3,10 @@
  * Make one call of a library of the RDMA connection manager; built for this
  * project's and for the stock one, so that the results can be compared:
  *
- *	ask list NODE [SERVICE]		rdma_getaddrinfo, all that comes back
- *	ask null			... with a NULL result pointer
- *	ask length			... with a length, but no address
- *	ask join ADDRESS SOURCE		rdma_join_multicast_ex of ADDRESS
+ *	call list NODE [SERVICE]		rdma_getaddrinfo, all that comes back
+ *	call null			... with a NULL result pointer
+ *	call length			... with a length, but no address
+ *	call join ADDRESS SOURCE		rdma_join_multicast_ex of ADDRESS
  *
  * Exit code: 0 a result, 1 an error that was reported.
  */
@@ -141,6 +141,6 @@ int main(int argc, char **argv)
 		return length_try();
 	if (argc == 4 && !strcmp(argv[1], "join"))
 		return join_try(argv[2], argv[3]);
-	fprintf(stderr, "usage: ask list NODE [SERVICE] | null | length | join ADDRESS SOURCE\n");
+	fprintf(stderr, "usage: call list NODE [SERVICE] | null | length | join ADDRESS SOURCE\n");
 	return 2;
 }

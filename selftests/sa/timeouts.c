@@ -19,7 +19,7 @@ static struct {
 	{ "neigh_timeout_ms", "5000" },
 };
 
-static void __attribute__((constructor)) patient_begin(void)
+static void __attribute__((constructor)) timeouts_begin(void)
 {
 	for (unsigned int i = 0; i < sizeof(times) / sizeof(times[0]); i++)
 		if (!parameter_set(times[i].name, times[i].value,
@@ -27,7 +27,7 @@ static void __attribute__((constructor)) patient_begin(void)
 			times[i].usual[0] = '\0';
 }
 
-static void __attribute__((destructor)) patient_end(void)
+static void __attribute__((destructor)) timeouts_end(void)
 {
 	for (unsigned int i = 0; i < sizeof(times) / sizeof(times[0]); i++)
 		if (times[i].usual[0])

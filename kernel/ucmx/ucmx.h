@@ -20,7 +20,7 @@
  *	convert, request, user, stats	forms of the ABI; users; counters
  *
  * There are three exceptions: all use the limits of a file and ucmx_respond()
- * (file), the limits and the work queue (main), and migrate tells a file of
+ * (file), the limits and the work queue (main), and migrate knows a file of
  * this module by its operations.
  *
  * Locks, outermost first:

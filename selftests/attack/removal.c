@@ -354,7 +354,7 @@ static void victim_main(const struct command *cmd, int to)
 }
 
 /* The next byte; 0 when the deadline is over. */
-static char hear(int from)
+static char receive(int from)
 {
 	struct pollfd pfd = { from, POLLIN, 0 };
 	char what;
@@ -429,13 +429,13 @@ TEST_F_TIMEOUT(removal, stopped_copies, 400)
 		close(pipes[i][1]);
 	}
 	for (i = 0; i < COMMANDS; i++) {
-		char what = hear(pipes[i][0]);
+		char what = receive(pipes[i][0]);
 
 		EXPECT_EQ('s', what) {
 			TH_LOG("%s was not stopped", commands[i].name);
 		}
-		for (; what == 's'; what = hear(pipes[i][0])) {
-			what = hear(pipes[i][0]);
+		for (; what == 's'; what = receive(pipes[i][0])) {
+			what = receive(pipes[i][0]);
 			EXPECT_EQ('f', what) {
 				TH_LOG("%s holds its id", commands[i].name);
 			}

@@ -297,8 +297,8 @@ fault gid-missing "the route has the source address of another interface" \
 	cmx doctor 10.57.0.2
 like "the route has the source address of another interface: the finding" \
 	"$found" ': the route leaves by v0 from 10\.56\.0\.1, '
-healthy "the source address is changed as told" cmx doctor 10.57.0.2
-is "the source address is changed as told: nothing else is" \
+healthy "the source address is changed as printed" cmx doctor 10.57.0.2
+is "the source address is changed as printed: nothing else is" \
 	"$(ip route show table all)" "$(sed '/dev v0 .*metric 7/s/ src [^ ]*//' \
 	<<<"$routes")"
 ip route del 10.57.0.0/28 dev v0 table 77
@@ -306,8 +306,8 @@ ip rule del to 10.57.0.2 table 77
 fault gid-missing "that route is by a gateway" \
 	'ip route add 10.59.0.0/24 via 10.57.0.2 dev v0 src 10.56.0.1 metric 9
 	 routes=$(ip route show)' mends cmx doctor 10.59.0.2
-healthy "the source address of that is changed as told" cmx doctor 10.59.0.2
-is "the source address of that is changed as told: nothing else is" \
+healthy "the source address of that is changed as printed" cmx doctor 10.59.0.2
+is "the source address of that is changed as printed: nothing else is" \
 	"$(ip route show)" "$(sed '/^10.59/s/ src [^ ]*//' <<<"$routes")"
 ip route del 10.59.0.0/24
 fault gid-missing "that route has what ip would not keep" \
@@ -319,7 +319,7 @@ fault gid-missing "that route is of IPv6" \
 	'ip addr add fd57::1/64 dev v0 nodad; ip addr add fd56::1/64 dev d0 nodad
 	 ip route add fd57::2 dev v0 src fd56::1 metric 9 proto 99 mtu 1400
 	 routes=$(ip -6 route show)' mends cmx doctor fd57::2
-is "the source address of IPv6 is changed as told: nothing else is" \
+is "the source address of IPv6 is changed as printed: nothing else is" \
 	"$(ip -6 route show)" "$(sed '/^fd57::2/s/ src [^ ]*//' <<<"$routes")"
 ip route del fd57::2
 # Each interface has such routes, and ip would change the first one.
@@ -357,7 +357,7 @@ fault port-state "the bond's only slave was moved" 'ip link set d0 nomaster' \
 below='rdma link del rxe1; rdma link add rxe1 type rxe netdev d0'
 fault netdev-bond "the device is below the bond" "$below" mends \
 	cmx doctor 10.56.0.2
-healthy "the device is moved to the bond as told" cmx doctor 10.56.0.2
+healthy "the device is moved to the bond as printed" cmx doctor 10.56.0.2
 fault netdev-bond "the device is below the VLAN's bond" "$below" mends \
 	cmx doctor 10.57.0.2
 eval "$below"
@@ -369,12 +369,12 @@ fault route-vrf "the interface is in a VRF" \
 	'ip link add red type vrf table 77; ip link set red up
 	 ip link set d0 master red' \
 	mends cmx doctor 10.56.0.2
-healthy "the route of the VRF is added as told" cmx doctor 10.56.0.2
+healthy "the route of the VRF is added as printed" cmx doctor 10.56.0.2
 ip route del 10.56.0.2
 fault route-vrf "the VRF has a gateway" \
 	'ip route add 10.59.0.0/24 via 10.56.0.2 table 77' mends \
 	cmx doctor 10.59.0.2
-healthy "its route is added as told" cmx doctor 10.59.0.2
+healthy "its route is added as printed" cmx doctor 10.59.0.2
 ip route del 10.59.0.2
 fault route-vrf "there is a route beside that of the VRF" \
 	'ip route add 10.56.0.0/24 dev mgmt0' \
@@ -387,7 +387,7 @@ like "there is a route beside that of the VRF: the source is shown" \
 # ip takes a zone as a device.
 fault route-missing "no route to a link-local address" \
 	'ip -6 route del fe80::/64 dev d0' mends cmx doctor fe80::56:9%d0
-like "no route to a link-local address: it is added as told" \
+like "no route to a link-local address: it is added as printed" \
 	"$(ip -6 route get fe80::56:9 dev d0)" '^fe80::56:9 .*dev d0 '
 ip -6 route del fe80::56:9 dev d0
 ip -6 route add fe80::/64 dev d0 proto kernel metric 256

@@ -133,7 +133,7 @@ unsigned long long service_id(void)
 	       (unsigned long long)service_number() << 16;
 }
 
-long long questions(unsigned int attr)
+long long sa_queries(unsigned int attr)
 {
 	return bash_number("sa_requests 0x12 0x%04x", attr);
 }

@@ -49,7 +49,7 @@ unsigned long long service_id(void);
  */
 #define ATTR_SERVICE	0x31
 #define ATTR_PATH	0x35
-long long questions(unsigned int attr);
+long long sa_queries(unsigned int attr);
 /*
  * Path queries of all kinds are lost on their way to the SA, until false. What
  * succeeds meanwhile has sent none, whoever else sends them.

@@ -27,7 +27,7 @@ TEST_F(conn, RA_03_the_right_device)
 	const char *want = getenv("COMPAT_DEVICE") ?: COMPAT_DEVICE;
 	char text[256];
 
-	EXPECT_STREQ(want, channel_device(self->p.called, text, sizeof(text)));
+	EXPECT_STREQ(want, channel_device(self->p.active, text, sizeof(text)));
 }
 
 TEST_F(conn, RA_02_parameters)
@@ -47,7 +47,7 @@ TEST_F(conn, RA_02_parameters)
 	EXPECT_EQ(IBV_QPS_INIT, qp_state(p->client->qp));
 	ASSERT_EQ(0, rdma_connect(p->client, &param));
 
-	event = event_want(p->heard, RDMA_CM_EVENT_CONNECT_REQUEST);
+	event = event_want(p->passive, RDMA_CM_EVENT_CONNECT_REQUEST);
 	ASSERT_NE(NULL, event);
 	EXPECT_EQ(0, event->status);
 	EXPECT_EQ(p->listener, event->listen_id);
@@ -55,7 +55,7 @@ TEST_F(conn, RA_02_parameters)
 	ASSERT_NE(p->listener, p->server);
 	/* It begins like its listener, bound to the device. */
 	EXPECT_EQ(p, p->server->context);
-	EXPECT_EQ(p->heard, p->server->channel);
+	EXPECT_EQ(p->passive, p->server->channel);
 	EXPECT_EQ(RDMA_PS_TCP, p->server->ps);
 	EXPECT_EQ(IBV_QPT_RC, p->server->qp_type);
 	EXPECT_EQ(p->client->verbs, p->server->verbs);
@@ -93,7 +93,7 @@ TEST_F(conn, RA_02_parameters)
 	ASSERT_EQ(0, rdma_accept(p->server, &param));
 	EXPECT_EQ(IBV_QPS_RTS, qp_state(p->server->qp));
 
-	event = event_want(p->called, RDMA_CM_EVENT_ESTABLISHED);
+	event = event_want(p->active, RDMA_CM_EVENT_ESTABLISHED);
 	ASSERT_NE(NULL, event);
 	got = &event->param.conn;
 	EXPECT_EQ(p->client, event->id);
@@ -106,7 +106,7 @@ TEST_F(conn, RA_02_parameters)
 	EXPECT_EQ(3, got->initiator_depth);
 	EXPECT_EQ(0, rdma_ack_cm_event(event));
 	EXPECT_EQ(IBV_QPS_RTS, qp_state(p->client->qp));
-	EXPECT_EQ(0, event_status(p->heard, RDMA_CM_EVENT_ESTABLISHED));
+	EXPECT_EQ(0, event_status(p->passive, RDMA_CM_EVENT_ESTABLISHED));
 }
 
 TEST_F(conn, RA_02_disconnect)
@@ -116,10 +116,10 @@ TEST_F(conn, RA_02_disconnect)
 	ASSERT_EQ(0, pair_connect(p));
 	EXPECT_EQ(0, rdma_disconnect(p->client));
 	EXPECT_EQ(IBV_QPS_ERR, qp_state(p->client->qp));
-	EXPECT_EQ(0, event_status(p->heard, RDMA_CM_EVENT_DISCONNECTED));
+	EXPECT_EQ(0, event_status(p->passive, RDMA_CM_EVENT_DISCONNECTED));
 	EXPECT_EQ(0, rdma_disconnect(p->server));
 	EXPECT_EQ(IBV_QPS_ERR, qp_state(p->server->qp));
-	EXPECT_EQ(0, event_status(p->called, RDMA_CM_EVENT_DISCONNECTED));
+	EXPECT_EQ(0, event_status(p->active, RDMA_CM_EVENT_DISCONNECTED));
 }
 
 /* Until @id is rejected; the request's id is left in @p. */
@@ -131,7 +131,7 @@ static int request(struct pair *p)
 	if (rdma_create_qp(p->client, NULL, &attr) ||
 	    rdma_connect(p->client, NULL))
 		return -1;
-	event = event_want(p->heard, RDMA_CM_EVENT_CONNECT_REQUEST);
+	event = event_want(p->passive, RDMA_CM_EVENT_CONNECT_REQUEST);
 	if (!event)
 		return -1;
 	p->server = event->id;
@@ -149,7 +149,7 @@ TEST_F(conn, RA_02_reject)
 
 	ASSERT_EQ(0, request(p));
 	ASSERT_EQ(0, rdma_reject(p->server, "no room", 8));
-	event = event_want(p->called, RDMA_CM_EVENT_REJECTED);
+	event = event_want(p->active, RDMA_CM_EVENT_REJECTED);
 	ASSERT_NE(NULL, event);
 	EXPECT_EQ(REASON_CONSUMER, event->status);
 	EXPECT_TRUE(data_is(event->param.conn.private_data,
@@ -165,7 +165,7 @@ TEST_F(conn, RA_02_reject_for_ece)
 
 	ASSERT_EQ(0, request(p));
 	ASSERT_EQ(0, rdma_reject_ece(p->server, "other make", 11));
-	event = event_want(p->called, RDMA_CM_EVENT_REJECTED);
+	event = event_want(p->active, RDMA_CM_EVENT_REJECTED);
 	ASSERT_NE(NULL, event);
 	EXPECT_EQ(REASON_VENDOR_OPTION, event->status);
 	EXPECT_TRUE(data_is(event->param.conn.private_data,
@@ -211,8 +211,8 @@ TEST_F(conn, RA_02_not_now)
 	param.initiator_depth = 254;
 	FAILS(EINVAL, rdma_connect(p->client, &param));
 
-	FAILS(EINVAL, rdma_create_id(p->called, &id, NULL, 0x4711));
-	ASSERT_EQ(0, rdma_create_id(p->called, &id, NULL, RDMA_PS_TCP));
+	FAILS(EINVAL, rdma_create_id(p->active, &id, NULL, 0x4711));
+	ASSERT_EQ(0, rdma_create_id(p->active, &id, NULL, RDMA_PS_TCP));
 	ss.ss_family = AF_UNIX;
 	FAILS(EINVAL, rdma_bind_addr(id, (struct sockaddr *)&ss));
 	FAILS(EINVAL, rdma_resolve_addr(id, NULL, (struct sockaddr *)&ss, 1));
@@ -244,7 +244,7 @@ TEST_F(conn, RA_02_private_data_limits)
 	FAILS(EINVAL, rdma_connect(p->client, &param));
 	param.private_data_len = 56;
 	ASSERT_EQ(0, rdma_connect(p->client, &param));
-	event = event_want(p->heard, RDMA_CM_EVENT_CONNECT_REQUEST);
+	event = event_want(p->passive, RDMA_CM_EVENT_CONNECT_REQUEST);
 	ASSERT_NE(NULL, event);
 	EXPECT_EQ(56, event->param.conn.private_data_len);
 	p->server = event->id;
@@ -256,7 +256,7 @@ TEST_F(conn, RA_02_private_data_limits)
 	FAILS(EINVAL, rdma_accept(p->server, &param));
 	EXPECT_EQ(IBV_QPS_ERR, qp_state(p->server->qp));
 	/* That is the end of the request: the CM has refused it. */
-	event = event_want(p->called, RDMA_CM_EVENT_REJECTED);
+	event = event_want(p->active, RDMA_CM_EVENT_REJECTED);
 	ASSERT_NE(NULL, event);
 	EXPECT_EQ(148, event->param.conn.private_data_len);
 	EXPECT_EQ(0, rdma_ack_cm_event(event));
@@ -270,7 +270,7 @@ TEST_F(conn, RA_02_private_data_limit_of_reject)
 	ASSERT_EQ(0, request(p));
 	FAILS(EINVAL, rdma_reject(p->server, data, 149));
 	ASSERT_EQ(0, rdma_reject(p->server, data, 148));
-	EXPECT_EQ(REASON_CONSUMER, event_status(p->called,
+	EXPECT_EQ(REASON_CONSUMER, event_status(p->active,
 						RDMA_CM_EVENT_REJECTED));
 }
 
@@ -287,7 +287,7 @@ TEST_F(conn, RA_02_largest_answer)
 	ASSERT_EQ(0, request(p));
 	ASSERT_EQ(0, rdma_create_qp(p->server, NULL, &attr));
 	ASSERT_EQ(0, rdma_accept(p->server, &param));
-	EXPECT_EQ(0, event_status(p->called, RDMA_CM_EVENT_ESTABLISHED));
+	EXPECT_EQ(0, event_status(p->active, RDMA_CM_EVENT_ESTABLISHED));
 }
 
 /* A client of either family gets through to the wildcard. */
@@ -300,14 +300,14 @@ static void wildcard_check(struct __test_metadata *_metadata, struct pair *p,
 	struct rdma_cm_id *client;
 	char text[160];
 
-	ASSERT_EQ(0, rdma_create_id(p->called, &client, NULL, RDMA_PS_TCP));
+	ASSERT_EQ(0, rdma_create_id(p->active, &client, NULL, RDMA_PS_TCP));
 	ASSERT_EQ(RDMA_CM_EVENT_ADDR_RESOLVED,
 		  id_resolve_addr(client, NULL, addr, port, NULL));
 	ASSERT_EQ(0, rdma_resolve_route(client, 30000));
-	ASSERT_EQ(0, event_status(p->called, RDMA_CM_EVENT_ROUTE_RESOLVED));
+	ASSERT_EQ(0, event_status(p->active, RDMA_CM_EVENT_ROUTE_RESOLVED));
 	ASSERT_EQ(0, rdma_create_qp(client, NULL, &attr));
 	ASSERT_EQ(0, rdma_connect(client, NULL));
-	event = event_want(p->heard, RDMA_CM_EVENT_CONNECT_REQUEST);
+	event = event_want(p->passive, RDMA_CM_EVENT_CONNECT_REQUEST);
 	ASSERT_NE(NULL, event);
 	EXPECT_EQ(listener, event->listen_id);
 	EXPECT_STREQ(addr, host_text(rdma_get_local_addr(event->id), text,
@@ -317,7 +317,7 @@ static void wildcard_check(struct __test_metadata *_metadata, struct pair *p,
 	EXPECT_EQ(0, rdma_ack_cm_event(event));
 	EXPECT_EQ(0, rdma_destroy_id(p->server));
 	p->server = NULL;
-	EXPECT_EQ(REASON_CONSUMER, event_status(p->called,
+	EXPECT_EQ(REASON_CONSUMER, event_status(p->active,
 						RDMA_CM_EVENT_REJECTED));
 	rdma_destroy_qp(client);
 	EXPECT_EQ(0, rdma_destroy_id(client));
@@ -328,7 +328,7 @@ TEST_F(conn, RA_02_listen_without_an_address)
 	struct pair *p = &self->p;
 	struct rdma_cm_id *id;
 
-	ASSERT_EQ(0, rdma_create_id(p->heard, &id, NULL, RDMA_PS_TCP));
+	ASSERT_EQ(0, rdma_create_id(p->passive, &id, NULL, RDMA_PS_TCP));
 	ASSERT_EQ(0, rdma_listen(id, 1));
 	EXPECT_NE(0, rdma_get_src_port(id));
 	EXPECT_EQ(NULL, id->verbs);
@@ -341,7 +341,7 @@ TEST_F(conn, RA_02_wildcard_of_both_families)
 	struct pair *p = &self->p;
 	struct rdma_cm_id *id;
 
-	ASSERT_EQ(0, rdma_create_id(p->heard, &id, NULL, RDMA_PS_TCP));
+	ASSERT_EQ(0, rdma_create_id(p->passive, &id, NULL, RDMA_PS_TCP));
 	ASSERT_EQ(0, id_bind(id, "::", 0));
 	ASSERT_EQ(0, rdma_listen(id, 1));
 	EXPECT_EQ(NULL, id->verbs);
@@ -354,7 +354,7 @@ TEST_F(conn, RA_02_addresses_of_an_idle_id)
 {
 	struct rdma_cm_id *id;
 
-	ASSERT_EQ(0, rdma_create_id(self->p.called, &id, self, RDMA_PS_UDP));
+	ASSERT_EQ(0, rdma_create_id(self->p.active, &id, self, RDMA_PS_UDP));
 	EXPECT_EQ(0, rdma_get_src_port(id));
 	EXPECT_EQ(0, rdma_get_dst_port(id));
 	EXPECT_EQ(0, rdma_get_local_addr(id)->sa_family);
@@ -403,7 +403,7 @@ TEST_F(dgram, RA_02_lookup_and_send)
 	ASSERT_EQ(0, rdma_create_qp(p->client, NULL, &attr));
 	EXPECT_EQ(IBV_QPS_RTS, qp_state(p->client->qp));
 	ASSERT_EQ(0, rdma_connect(p->client, &param));
-	event = event_want(p->heard, RDMA_CM_EVENT_CONNECT_REQUEST);
+	event = event_want(p->passive, RDMA_CM_EVENT_CONNECT_REQUEST);
 	ASSERT_NE(NULL, event);
 	ud = &event->param.ud;
 	EXPECT_TRUE(data_is(ud->private_data, ud->private_data_len, "who"));
@@ -418,7 +418,7 @@ TEST_F(dgram, RA_02_lookup_and_send)
 	param.private_data_len = 3;
 	ASSERT_EQ(0, rdma_accept(p->server, &param));
 
-	event = event_want(p->called, RDMA_CM_EVENT_ESTABLISHED);
+	event = event_want(p->active, RDMA_CM_EVENT_ESTABLISHED);
 	ASSERT_NE(NULL, event);
 	ud = &event->param.ud;
 	EXPECT_TRUE(data_is(ud->private_data, ud->private_data_len, "me"));
@@ -451,7 +451,7 @@ TEST_F(dgram, RA_02_reject)
 {
 	ASSERT_EQ(0, request(&self->p));
 	ASSERT_EQ(0, rdma_reject(self->p.server, "nobody", 7));
-	EXPECT_EQ(SIDR_REJECTED, event_status(self->p.called,
+	EXPECT_EQ(SIDR_REJECTED, event_status(self->p.active,
 					      RDMA_CM_EVENT_UNREACHABLE));
 }
 

@@ -85,7 +85,7 @@ static int own_request(struct pair *p, struct own *client, struct own *server)
 	param.qp_num = client->qp->qp_num;
 	if (rdma_connect(p->client, &param))
 		return 2;
-	event = event_want(p->heard, RDMA_CM_EVENT_CONNECT_REQUEST);
+	event = event_want(p->passive, RDMA_CM_EVENT_CONNECT_REQUEST);
 	if (!event)
 		return 3;
 	p->server = event->id;
@@ -107,7 +107,7 @@ static int own_accept(struct pair *p, struct own *server)
 
 	if (rdma_accept(p->server, &param))
 		return 1;
-	event = event_want(p->called, RDMA_CM_EVENT_CONNECT_RESPONSE);
+	event = event_want(p->active, RDMA_CM_EVENT_CONNECT_RESPONSE);
 	if (!event)
 		return 2;
 	qpn = event->param.conn.qp_num;
@@ -167,14 +167,14 @@ TEST_F(ownqp, RA_02_establish)
 	ASSERT_EQ(0, own_accept(p, &self->server));
 	ASSERT_EQ(0, own_ready(&self->client, p->client));
 	ASSERT_EQ(0, rdma_establish(p->client));
-	ASSERT_EQ(0, event_status(p->heard, RDMA_CM_EVENT_ESTABLISHED));
+	ASSERT_EQ(0, event_status(p->passive, RDMA_CM_EVENT_ESTABLISHED));
 	EXPECT_EQ(0, own_send(&self->client, &self->server));
 	EXPECT_EQ(0, rdma_disconnect(p->client));
-	EXPECT_EQ(0, event_status(p->heard, RDMA_CM_EVENT_DISCONNECTED));
+	EXPECT_EQ(0, event_status(p->passive, RDMA_CM_EVENT_DISCONNECTED));
 	/* The states of the program's own queue pair are its own affair. */
 	EXPECT_EQ(IBV_QPS_RTS, qp_state(self->client.qp));
 	EXPECT_EQ(0, rdma_disconnect(p->server));
-	EXPECT_EQ(0, event_status(p->called, RDMA_CM_EVENT_DISCONNECTED));
+	EXPECT_EQ(0, event_status(p->active, RDMA_CM_EVENT_DISCONNECTED));
 }
 
 /* Data came before the client's last word: the server may go ahead. */
@@ -188,7 +188,7 @@ TEST_F(ownqp, RA_02_notify)
 	EXPECT_EQ(-1, rdma_notify(p->server, IBV_EVENT_QP_FATAL));
 	EXPECT_EQ(EINVAL, errno);
 	ASSERT_EQ(0, rdma_notify(p->server, IBV_EVENT_COMM_EST));
-	EXPECT_EQ(0, event_status(p->heard, RDMA_CM_EVENT_ESTABLISHED));
+	EXPECT_EQ(0, event_status(p->passive, RDMA_CM_EVENT_ESTABLISHED));
 }
 
 TEST_F(ownqp, RA_02_attributes)
@@ -209,7 +209,7 @@ TEST_F(ownqp, RA_02_attributes)
 	EXPECT_EQ(-1, rdma_init_qp_attr(p->client, &attr, &mask));
 	EXPECT_EQ(EINVAL, errno);
 	/* No device */
-	ASSERT_EQ(0, rdma_create_id(p->called, &id, NULL, RDMA_PS_TCP));
+	ASSERT_EQ(0, rdma_create_id(p->active, &id, NULL, RDMA_PS_TCP));
 	attr.qp_state = IBV_QPS_INIT;
 	errno = 0;
 	EXPECT_EQ(-1, rdma_init_qp_attr(id, &attr, &mask));

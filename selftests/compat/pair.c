@@ -55,7 +55,7 @@ int event_status(struct rdma_event_channel *channel, int type)
 
 static int pair_listen(struct pair *p)
 {
-	return rdma_create_id(p->heard, &p->listener, p, p->ps) ||
+	return rdma_create_id(p->passive, &p->listener, p, p->ps) ||
 	       id_bind(p->listener, OWN4, 0) || rdma_listen(p->listener, 4);
 }
 
@@ -69,17 +69,17 @@ int pair_route(struct pair *p)
 		return -1;
 	if (rdma_resolve_route(p->client, 5000))
 		return -1;
-	return event_status(p->called, RDMA_CM_EVENT_ROUTE_RESOLVED) ? -1 : 0;
+	return event_status(p->active, RDMA_CM_EVENT_ROUTE_RESOLVED) ? -1 : 0;
 }
 
 int pair_open(struct pair *p, int ps)
 {
 	memset(p, 0, sizeof(*p));
 	p->ps = ps;
-	p->heard = rdma_create_event_channel();
-	p->called = rdma_create_event_channel();
-	if (!p->heard || !p->called || pair_listen(p) ||
-	    rdma_create_id(p->called, &p->client, NULL, ps))
+	p->passive = rdma_create_event_channel();
+	p->active = rdma_create_event_channel();
+	if (!p->passive || !p->active || pair_listen(p) ||
+	    rdma_create_id(p->active, &p->client, NULL, ps))
 		return -1;
 	return pair_route(p);
 }
@@ -93,7 +93,7 @@ int pair_connect(struct pair *p)
 		return -1;
 	if (rdma_connect(p->client, NULL))
 		return -1;
-	event = event_want(p->heard, RDMA_CM_EVENT_CONNECT_REQUEST);
+	event = event_want(p->passive, RDMA_CM_EVENT_CONNECT_REQUEST);
 	if (!event)
 		return -1;
 	p->server = event->id;
@@ -101,11 +101,11 @@ int pair_connect(struct pair *p)
 	attr = pair_qp(p->ps);
 	if (rdma_create_qp(p->server, NULL, &attr) ||
 	    rdma_accept(p->server, NULL) ||
-	    event_status(p->called, RDMA_CM_EVENT_ESTABLISHED))
+	    event_status(p->active, RDMA_CM_EVENT_ESTABLISHED))
 		return -1;
 	if (p->ps != RDMA_PS_TCP)
 		return 0;
-	return event_status(p->heard, RDMA_CM_EVENT_ESTABLISHED) ? -1 : 0;
+	return event_status(p->passive, RDMA_CM_EVENT_ESTABLISHED) ? -1 : 0;
 }
 
 static void id_end(struct rdma_cm_id *id)
@@ -124,8 +124,8 @@ void pair_close(struct pair *p)
 	id_end(p->client);
 	id_end(p->server);
 	id_end(p->listener);
-	rdma_destroy_event_channel(p->heard);
-	rdma_destroy_event_channel(p->called);
+	rdma_destroy_event_channel(p->passive);
+	rdma_destroy_event_channel(p->active);
 }
 
 const char *channel_device(struct rdma_event_channel *channel, char *buf,

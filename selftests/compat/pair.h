@@ -11,8 +11,8 @@
 #include <rdma/rdma_verbs.h>
 
 struct pair {
-	struct rdma_event_channel *heard;	/* the listener's channel */
-	struct rdma_event_channel *called;	/* the client's */
+	struct rdma_event_channel *passive;	/* the listener's channel */
+	struct rdma_event_channel *active;	/* the client's */
 	struct rdma_cm_id *listener;
 	struct rdma_cm_id *client;
 	struct rdma_cm_id *server;		/* made by the request */

@@ -34,9 +34,9 @@ TEST_F(requests, RA_02_listener_with_a_request)
 
 	ASSERT_EQ(0, rdma_create_qp(p->client, NULL, &attr));
 	ASSERT_EQ(0, rdma_connect(p->client, NULL));
-	ASSERT_EQ(1, channel_readable(p->heard, WAIT_MS));
+	ASSERT_EQ(1, channel_readable(p->passive, WAIT_MS));
 	ASSERT_EQ(0, rdma_migrate_id(p->listener, self->to));
-	EXPECT_EQ(0, channel_readable(p->heard, 0));
+	EXPECT_EQ(0, channel_readable(p->passive, 0));
 	event = event_want(self->to, RDMA_CM_EVENT_CONNECT_REQUEST);
 	ASSERT_NE(NULL, event);
 	id = event->id;
@@ -44,7 +44,7 @@ TEST_F(requests, RA_02_listener_with_a_request)
 	EXPECT_EQ(p->listener, event->listen_id);
 	EXPECT_EQ(0, rdma_ack_cm_event(event));
 	EXPECT_EQ(0, rdma_reject(id, NULL, 0));
-	EXPECT_EQ(28, event_status(p->called, RDMA_CM_EVENT_REJECTED));
+	EXPECT_EQ(28, event_status(p->active, RDMA_CM_EVENT_REJECTED));
 	EXPECT_EQ(0, rdma_destroy_id(id));
 }
 
@@ -56,13 +56,13 @@ TEST_F(requests, RA_02_listener_becomes_synchronous)
 
 	ASSERT_EQ(0, rdma_create_qp(p->client, NULL, &attr));
 	ASSERT_EQ(0, rdma_connect(p->client, NULL));
-	ASSERT_EQ(1, channel_readable(p->heard, WAIT_MS));
+	ASSERT_EQ(1, channel_readable(p->passive, WAIT_MS));
 	ASSERT_EQ(0, rdma_migrate_id(p->listener, NULL));
 	ASSERT_EQ(0, rdma_get_request(p->listener, &id));
 	EXPECT_NE(p->listener->channel, id->channel);
 	EXPECT_EQ(p->listener, id->event->listen_id);
 	EXPECT_EQ(0, rdma_reject(id, NULL, 0));
-	EXPECT_EQ(28, event_status(p->called, RDMA_CM_EVENT_REJECTED));
+	EXPECT_EQ(28, event_status(p->active, RDMA_CM_EVENT_REJECTED));
 	EXPECT_EQ(0, rdma_destroy_id(id));
 }
 

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# What a result of the kernel API tells a driver on RoCE: KA-06
+# What a driver learns from a result of the kernel API on RoCE: KA-06
 . /usr/lib/rdma-cmx/selftests/lib.sh
 . /usr/lib/rdma-cmx/selftests/consumer/functions
 

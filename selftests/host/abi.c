@@ -249,7 +249,7 @@ static void values(void)
 /* Newer than the stock header of Debian 12: numbers of upstream. */
 static void additions(void)
 {
-#ifdef ABI_NEWS
+#ifdef ABI_ADDED
 	VALUE(RDMA_CM_EVENT_ADDRINFO_RESOLVED);
 	VALUE(RDMA_CM_EVENT_ADDRINFO_ERROR);
 	VALUE(RDMA_CM_EVENT_USER);

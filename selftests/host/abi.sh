@@ -44,9 +44,9 @@ lines=$(wc -l <"$work/stock.txt")
 details=$(diff "$work/stock.txt" "$work/ours.txt") && [ "$lines" -gt 120 ]
 result "RA-03: sizes, offsets and values are the stock's ($lines)" $? "$details"
 
-gcc -Wall -DABI_NEWS -I"$top/user/include" -o "$work/news" "$here/abi.c" \
-	2>"$work/err" && "$work/news" | tail -n 9 >"$work/news.txt"
-details=$(diff - "$work/news.txt" <<-END
+gcc -Wall -DABI_ADDED -I"$top/user/include" -o "$work/added" "$here/abi.c" \
+	2>"$work/err" && "$work/added" | tail -n 9 >"$work/added.txt"
+details=$(diff - "$work/added.txt" <<-END
 	RDMA_CM_EVENT_ADDRINFO_RESOLVED 16
 	RDMA_CM_EVENT_ADDRINFO_ERROR 17
 	RDMA_CM_EVENT_USER 18

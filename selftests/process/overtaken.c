@@ -18,7 +18,7 @@ static __thread bool slow;	/* this thread is to be overtaken */
 static bool armed;		/* from now on; all below are atomic */
 static bool on_the_way;		/* it has its event */
 static bool destroying;		/* the other is in rdma_destroy_id() */
-static bool waking;		/* there, it has told the waiters to leave */
+static bool waking;		/* there, it has woken the waiters */
 static bool leaving;		/* the overtaken thread waits for that */
 static unsigned int retries;
 

@@ -3,7 +3,7 @@
 # OPS-04: an address handle ends before its protection domain. A device is
 # removed while queries are outstanding, whose MADs have address handles of the
 # SM, and after events that make the module replace its own. The kernel's calls
-# of the driver tell how many address handles a protection domain has at its end.
+# of the driver print how many address handles a protection domain has at its end.
 . /usr/lib/rdma-cmx/selftests/lib.sh
 . /usr/lib/rdma-cmx/selftests/fabric.sh
 fourth=$(fab_dev 4)

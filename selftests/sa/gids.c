@@ -149,13 +149,13 @@ TEST(GAI_09_no_route_if_not_wanted)
 	long long before;
 
 	hints.ai_flags |= RAI_NOROUTE;
-	before = questions(ATTR_PATH);
+	before = sa_queries(ATTR_PATH);
 	ASSERT_EQ(0, rdma_getaddrinfo(gid_text(2), PORT, &hints, &res));
 	gid_expect(_metadata, res, 2, SID_IB + PORT_NUM);
 	EXPECT_EQ(0, res->ai_route_len);
 	EXPECT_EQ(NULL, res->ai_route);
 	rdma_freeaddrinfo(res);
-	EXPECT_EQ(before, questions(ATTR_PATH));
+	EXPECT_EQ(before, sa_queries(ATTR_PATH));
 }
 
 TEST(GAI_09_passive_has_no_route)

@@ -110,7 +110,7 @@ static pid_t routes_start(unsigned int rounds)
 /* No name is resolved before: the routes themselves fill the cache. */
 TEST_F(routes, a_query_for_each_peer)
 {
-	long long before = questions(ATTR_PATH), routes = counter("routes");
+	long long before = sa_queries(ATTR_PATH), routes = counter("routes");
 	long long by_cm = counter("routes_by_cm");
 	pid_t pids[PROCESSES];
 	int status;
@@ -127,7 +127,7 @@ TEST_F(routes, a_query_for_each_peer)
 		ASSERT_EQ(pids[i], waitpid(pids[i], &status, 0));
 		EXPECT_EQ(0, status);
 	}
-	EXPECT_EQ(before + PEERS, questions(ATTR_PATH));
+	EXPECT_EQ(before + PEERS, sa_queries(ATTR_PATH));
 	/* Those of several processes at once share one. */
 	EXPECT_LE(routes + PEERS, counter("routes"));
 	EXPECT_GE(routes + PEERS * PROCESSES, counter("routes"));
@@ -147,7 +147,7 @@ TEST_F(routes, without_a_cache)
 		ids[i] = addressed(self->channel, 3);
 		ASSERT_NE(NULL, ids[i]);
 	}
-	before = questions(ATTR_PATH);
+	before = sa_queries(ATTR_PATH);
 	/* All are outstanding before the SA receives the first. */
 	ASSERT_EQ(0, bash("knob_set %s faults"
 			  " 'delay class=3 method=0x12 attr=0x35 ms=3000'",
@@ -159,11 +159,11 @@ TEST_F(routes, without_a_cache)
 			  event_take(self->channel, &status));
 		EXPECT_EQ(0, status);
 	}
-	EXPECT_EQ(before + 1, questions(ATTR_PATH));
+	EXPECT_EQ(before + 1, sa_queries(ATTR_PATH));
 	for (int i = 0; i < 20; i++)
 		EXPECT_EQ(0, rdma_destroy_id(ids[i]));
 	ASSERT_EQ(0, route_once(self->channel, 3));
-	EXPECT_EQ(before + 2, questions(ATTR_PATH));
+	EXPECT_EQ(before + 2, sa_queries(ATTR_PATH));
 }
 
 static void lost_expect(struct __test_metadata *_metadata,
@@ -397,11 +397,11 @@ TEST_F(routes, provider)
 		_exit(127);
 	}
 	EXPECT_TRUE(wait_for(WAIT_MS, "grep -q ready /tmp/test/provider.log"));
-	before = questions(ATTR_PATH);
+	before = sa_queries(ATTR_PATH);
 	routes = counter("routes");
 	EXPECT_EQ(0, route_once(self->channel, 3));
 	EXPECT_EQ(0, bash("grep -q query /tmp/test/provider.log"));
-	EXPECT_EQ(before, questions(ATTR_PATH));
+	EXPECT_EQ(before, sa_queries(ATTR_PATH));
 	EXPECT_EQ(routes, counter("routes"));
 	EXPECT_TRUE(parameter_set("path_provider", "N", NULL));
 	routes = counter("sa_hits");

@@ -47,11 +47,11 @@ TEST_F(cache, queried_once)
 	long long before;
 
 	ASSERT_EQ(1, sa_count(self->id, self->name));
-	before = questions(ATTR_SERVICE);
+	before = sa_queries(ATTR_SERVICE);
 	ASSERT_LE(0, before);
 	for (int i = 0; i < 100; i++)
 		ASSERT_EQ(1, sa_count(self->id, self->name));
-	EXPECT_EQ(before, questions(ATTR_SERVICE));
+	EXPECT_EQ(before, sa_queries(ATTR_SERVICE));
 }
 
 TEST_F(cache, off)
@@ -60,10 +60,10 @@ TEST_F(cache, off)
 
 	ASSERT_TRUE(parameter_set("sa_cache_ms", "0", NULL));
 	ASSERT_EQ(1, sa_count(self->id, self->name));
-	before = questions(ATTR_SERVICE);
+	before = sa_queries(ATTR_SERVICE);
 	for (int i = 0; i < 5; i++)
 		ASSERT_EQ(1, sa_count(self->id, self->name));
-	EXPECT_LE(before + 5, questions(ATTR_SERVICE));
+	EXPECT_LE(before + 5, sa_queries(ATTR_SERVICE));
 }
 
 /* Each port sends its queries: the SA may give it a different response. */
@@ -74,9 +74,9 @@ TEST_F(cache, not_for_another_port)
 
 	ASSERT_NE(NULL, other);
 	ASSERT_EQ(1, sa_count(self->id, self->name));
-	before = questions(ATTR_SERVICE);
+	before = sa_queries(ATTR_SERVICE);
 	EXPECT_EQ(1, sa_count(other, self->name));
-	EXPECT_LT(before, questions(ATTR_SERVICE));
+	EXPECT_LT(before, sa_queries(ATTR_SERVICE));
 	rdma_destroy_id(other);
 }
 
@@ -106,16 +106,16 @@ static void new_query_expect(struct __test_metadata *_metadata,
 	ASSERT_EQ(1, sa_count(self->id, self->name));
 	ASSERT_EQ(1, sa_count(self->id, self->name));
 	/* The kernel's other queries after an event do not count. */
-	before = questions(ATTR_SERVICE);
+	before = sa_queries(ATTR_SERVICE);
 	ASSERT_EQ(0, bash("%s", event));
 	/* A work item delivers the event. */
 	for (end = now_ms() + WAIT_MS; now_ms() < end; usleep(20000)) {
 		/* A port in error sends no query for a moment. */
 		sa_count(self->id, self->name);
-		if (questions(ATTR_SERVICE) > before)
+		if (sa_queries(ATTR_SERVICE) > before)
 			break;
 	}
-	EXPECT_LT(before, questions(ATTR_SERVICE)) {
+	EXPECT_LT(before, sa_queries(ATTR_SERVICE)) {
 		TH_LOG("after: %s", event);
 	}
 }
@@ -233,12 +233,12 @@ static void crowd(struct __test_metadata *_metadata,
 		ASSERT_EQ(1, poll(&poll_in, 1, WAIT_MS));
 		ASSERT_EQ(1, read(ready[0], &byte, 1));
 	}
-	before = questions(ATTR_SERVICE) + questions(ATTR_PATH);
+	before = sa_queries(ATTR_SERVICE) + sa_queries(ATTR_PATH);
 	ASSERT_LE(0, before);
 	close(go[1]);
 	while (wait(&status) > 0)
 		good += WIFEXITED(status) ? WEXITSTATUS(status) : 0;
-	after = questions(ATTR_SERVICE) + questions(ATTR_PATH);
+	after = sa_queries(ATTR_SERVICE) + sa_queries(ATTR_PATH);
 	EXPECT_EQ(PROCESSES * IDS, good);
 	EXPECT_LT(before, after);
 	EXPECT_GE(most, after - before) {

@@ -113,14 +113,14 @@ TEST_F(faults, SM_dies_after_an_answer)
 /* The SM resumes between two retries. */
 TEST_F(faults, SM_slow)
 {
-	long long before = questions(ATTR_SERVICE);
+	long long before = sa_queries(ATTR_SERVICE);
 
 	ASSERT_EQ(0, bash("sm_pause"));
 	ASSERT_EQ(0, ask_start(self->id, self->name));
 	for (long long end = now_ms() + WAIT_MS; now_ms() < end; usleep(50000))
-		if (questions(ATTR_SERVICE) >= before + 2)
+		if (sa_queries(ATTR_SERVICE) >= before + 2)
 			break;
-	EXPECT_LE(before + 2, questions(ATTR_SERVICE));
+	EXPECT_LE(before + 2, sa_queries(ATTR_SERVICE));
 	EXPECT_EQ(0, channel_readable(self->channel, 0));
 	ASSERT_EQ(0, bash("sm_resume"));
 	EXPECT_EQ(0, ask_end(self->channel));

@@ -199,7 +199,7 @@ static void cmx_connect_late(struct work_struct *work)
 	rdma_cmx_connect_put(c);
 }
 
-/* A work item binds the id: rdma_cm would ask for the worker's capability. */
+/* A work item binds the id: rdma_cm would check the capability of the worker. */
 static bool cmx_connect_may_bind(const struct rdma_cmx_entry *entry)
 {
 	u16 port = cmx_addr_port(&entry->src);

@@ -313,7 +313,7 @@ static void cmx_sa_inform_own_work(struct work_struct *work)
  * A report of the port's own GID is an event of the port, which costs its cache
  * and its subscriptions. Any node can have the SM send one. So the first counts
  * at once, and the next ones together when some time is over: an SM that has lost
- * the port for a while tells it by an event, too. One call at a time for a port.
+ * the port for a while has an event for that, too. One call at a time for a port.
  */
 void cmx_sa_inform_own(struct cmx_sa_port *port)
 {

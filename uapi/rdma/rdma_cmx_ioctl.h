@@ -1341,7 +1341,7 @@ struct rdma_cmx_get_services {
  * @timeout_ms: deadline in milliseconds, of this command and of those with
  *	RDMA_CMX_ANY_NEXT that follow it; 0: EINVAL. With RDMA_CMX_ANY_NEXT: 0
  * @delay_ms: after this time the next candidate starts beside those that are
- *	under way; 0: 250, else at least 10
+ *	outstanding; 0: 250, else at least 10
  * @step: RDMA_CMX_ANY_NEXT: RDMA_CMX_STEP_SETUP or _REQUEST: where the last
  *	candidate has failed; else 0
  * @error: RDMA_CMX_ANY_NEXT: a positive errno: why; else 0
@@ -1416,7 +1416,7 @@ enum {
  * @step: RDMA_CMX_STEP_*: what was done last
  * @error: 0: the winner, or untried; else the negative errno of @step.
  *	-ENETUNREACH: no RDMA device reaches it; -EPROTOTYPE: of another port
- *	space or QP type; -ECANCELED: under way when another one won
+ *	space or QP type; -ECANCELED: outstanding when another one won
  * @reason: status of REJECTED, else 0
  * @attempts: how often it was tried
  * @start_ms: when it was first started, since the command without

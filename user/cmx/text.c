@@ -41,7 +41,7 @@ int text_char(const char *text, uint32_t *value)
 /*
  * Unicode 16: the general categories Cc, Cf, Zl and Zp, and the property
  * Default_Ignorable_Code_Point. A terminal obeys those (it takes U+009B for
- * ESC [), or shows none of them, or shows what follows in another way.
+ * ESC [), or shows none of them, or shows the rest differently.
  */
 static const struct {
 	uint32_t first, last;

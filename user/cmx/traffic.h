@@ -28,7 +28,7 @@ struct message {
 int traffic_open(struct traffic *traffic, struct rdma_cm_id *id);
 /* Set the destination from the join event. */
 int traffic_aim(struct traffic *traffic, const struct rdma_ud_param *ud);
-/* Send @text and wait until it is out. */
+/* Send @text and wait until it is sent. */
 int traffic_send(struct traffic *traffic, const char *text);
 /*
  * Take an arrived message; the caller calls this when @channel->fd is readable.

@@ -29,7 +29,7 @@
 #include "route.h"
 #include "slot.h"
 
-/* Candidates that are under way at a time; as many may be on their way down. */
+/* Candidates that are outstanding at a time; as many may be being destroyed. */
 #define CMX_CONNECT_FLIGHT	8
 
 /*

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Which candidate starts, stops or wins, in the manner of RFC 8305: the next one
- * starts when none is under way, or when the last start is some time ago. The
+ * starts when none is outstanding, or when the last start is some time ago. The
  * first that is up wins, and the others stop; if it is lost before it is handed
  * over, it has failed, and those that stopped for it may start again. So there
  * are no more losses than candidates, each of which stops no more than are under
@@ -173,7 +173,7 @@ void cmx_race_down(struct rdma_cmx_connector *c, struct cmx_try *t)
 	if (c->winner == t) {
 		c->winner = NULL;
 		c->ending = false;
-		/* Those that stopped for it are down or on their way there. */
+		/* Those that stopped for it are down, or are being taken down. */
 		c->next = 0;
 		cmx_race_share(c);
 	}

@@ -114,7 +114,7 @@ enum cmx_group_state {
  * @attached_gid: see above
  * @attached_lid: see above
  * @backoff: milliseconds to wait after the next failure
- * @querying: the query whether the SA has send-only full members is out
+ * @querying: the query for send-only full members at the SA is outstanding
  * @waiter: of that query
  * @sa_mc: membership of ib_sa
  * @lock: guards what follows

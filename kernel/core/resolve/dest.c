@@ -115,7 +115,7 @@ out:
 }
 
 /*
- * No way there is an answer, no memory to find one is not. A black hole is
+ * Having no route is a result, having no memory to find one is not. A black hole is
  * EINVAL. A source of IPv4 that is not local is ENETUNREACH, as is no route.
  */
 static struct net_device *cmx_dest_error(struct net *net,

@@ -193,7 +193,7 @@ enum cmx_dgid {
 };
 
 /**
- * struct cmx_dest - one address with what we know about the way there
+ * struct cmx_dest - a destination, with its source, device and route
  * @src: local address, family 0: none
  * @dst: address of the node, family 0: none
  * @rank: how well it is reached
@@ -525,8 +525,8 @@ enum cmx_step {
 enum cmx_wait {
 	CMX_WAIT_CALLER = 1,	/* rdma_cmx_query_give_names() */
 	CMX_WAIT_NAMES,		/* a name service */
-	CMX_WAIT_SERVICES,	/* SAs that know a service */
-	CMX_WAIT_PATHS,		/* SAs that know the way */
+	CMX_WAIT_SERVICES,	/* SAs that have a service */
+	CMX_WAIT_PATHS,		/* SAs that have paths */
 };
 
 /* Most requests have no more destinations than fit on the stack. */

@@ -179,7 +179,7 @@ static inline bool cmx_sa_walk_over(const struct cmx_sa_walk *walk)
 }
 
 /**
- * struct cmx_sa_ah - the way to the SM
+ * struct cmx_sa_ah - the address of the SM
  * @ref: of the port, and of each MAD that uses it
  * @ah: address handle
  * @lid: of the SM
@@ -241,7 +241,7 @@ struct cmx_sa_inform {
  * @refresh: reads state and SM again
  * @agent_lock: see above
  * @agent: MAD agent, NULL once the device goes
- * @ah: way to the SM, NULL: not known; changes under @agent_lock and
+ * @ah: address of the SM, NULL: not known; changes under @agent_lock and
  *	cmx_sa_lock
  * @active: takes queries; likewise
  * @tid: lower half of the last transaction id

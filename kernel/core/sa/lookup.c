@@ -522,7 +522,7 @@ void cmx_sa_lookups_fail(struct cmx_sa_port *port, int error)
 }
 
 /*
- * The way to the SA is another one, or the SA itself: each outstanding query is
+ * The address of the SA has changed, or the SA: each outstanding query is
  * sent again at once. There are at most sa_parallel of them. And those go on
  * that waited while the port was down for a moment.
  */

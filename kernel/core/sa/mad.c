@@ -238,7 +238,7 @@ void cmx_sa_mads_cancel(struct cmx_sa_lookup *l)
 		ib_modify_mad(m->buf, 0);
 }
 
-/* The way to the SM with a reference, or NULL. */
+/* The address of the SM with a reference, or NULL. */
 struct cmx_sa_ah *cmx_sa_ah_get(struct cmx_sa_port *port, u32 *generation)
 {
 	struct cmx_sa_ah *ah;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * InfiniBand ports: an object for each, with a MAD agent, the way to the SM,
+ * InfiniBand ports: an object for each, with a MAD agent, the address of the SM,
  * and what events do to queries and answers.
  *
  * cmx_sa_ports is guarded by cmx_sa_ports_lock. A port is on it from its

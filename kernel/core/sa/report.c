@@ -61,7 +61,7 @@ static bool cmx_sa_report_pkey(const struct cmx_sa_port *port,
 	       !((pkey ^ ours) & 0x7fff);
 }
 
-/* Is it from the SA, and well formed? */
+/* Is it from the SA, and valid? */
 static bool cmx_sa_report_is_valid(const struct cmx_sa_port *port,
 				   const struct cmx_sa_ah *ah,
 				   const struct ib_mad_recv_wc *wc)

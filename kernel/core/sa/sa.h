@@ -2,7 +2,7 @@
 /*
  * Queries of the subnet administrator (SA) of an InfiniBand port.
  *
- *	port.c		the ports: their MAD agents, their way to the SM, and
+ *	port.c		the ports: their MAD agents, the address of the SM, and
  *			what events do to them
  *	info.c		optional capabilities of the SA
  *	inform.c	subscription to the SA's reports

@@ -97,7 +97,7 @@ struct rdma_cmx_connect_report {
  * @timeout_ms: deadline of the whole call in milliseconds, 0: module parameter
  *	connect_timeout_ms
  * @delay_ms: after this time the next candidate starts beside those that are
- *	under way (RFC 8305, Connection Attempt Delay), 0: 250, at least 10
+ *	outstanding (RFC 8305, Connection Attempt Delay), 0: 250, at least 10
  * @retry_count: preset of the setup's param
  * @rnr_retry_count: likewise
  * @setup: called for a candidate when its route is resolved. It creates the
@@ -161,7 +161,7 @@ typedef void (*rdma_cmx_connect_fn)(struct rdma_cmx_connector *connector,
  *
  * The candidates are the entries of the query's result, in their order. The
  * next one starts when one has failed, or has not succeeded in time; no more
- * than eight are under way at a time. When another one waits beside eight, the
+ * than eight are outstanding at a time. When another one waits beside eight, the
  * one that was started first gives way, with -ETIMEDOUT, after five seconds or
  * its share of the time: the time divided by the number of eights that the
  * candidates make up. So silent peers do not keep the others out; without one

@@ -303,7 +303,7 @@ int rdmacmx_get_services(const char *device, const char *service,
  * @conn_param: as for rdma_connect(), or NULL; only with @qp_init_attr
  * @timeout_ms: deadline of all of it in milliseconds; 0: 30 seconds
  * @delay_ms: after this time the next address is tried beside those that are
- *	under way, at least 10; 0: 250
+ *	outstanding, at least 10; 0: 250
  * @reserved: 0
  *
  * All is copied.
@@ -356,7 +356,7 @@ enum rdmacmx_step {
  * @device: name of the RDMA device; empty: none reaches @dst, or it has gone
  * @port: its port
  * @step: enum rdmacmx_step
- * @error: errno of @step; 0: the winner, or untried; ECANCELED: under way when
+ * @error: errno of @step; 0: the winner, or untried; ECANCELED: outstanding when
  *	another one won
  * @reason: status of RDMA_CM_EVENT_REJECTED, or 0
  * @attempts: how often it was tried

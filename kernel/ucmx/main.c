@@ -12,23 +12,28 @@
 
 unsigned int ucmx_max_ids = 65536;
 module_param_named(max_ids, ucmx_max_ids, uint, 0644);
-MODULE_PARM_DESC(max_ids, "ids and multicast memberships of one open file (65536)");
+MODULE_PARM_DESC(max_ids,
+		 "Maximum ids, memberships and services of one open file (default 65536)");
 
 unsigned int ucmx_max_requests = 1024;
 module_param_named(max_requests, ucmx_max_requests, uint, 0644);
-MODULE_PARM_DESC(max_requests, "unfinished resolutions of one open file (1024)");
+MODULE_PARM_DESC(max_requests,
+		 "Maximum unfinished resolutions of one open file (default 1024)");
 
 unsigned int ucmx_max_user_requests = 16384;
 module_param_named(max_user_requests, ucmx_max_user_requests, uint, 0644);
-MODULE_PARM_DESC(max_user_requests, "resolutions of one user that are unfinished or whose answer was not taken (16384)");
+MODULE_PARM_DESC(max_user_requests,
+		 "Maximum resolutions of one user that are unfinished or whose result was not taken (default 16384)");
 
 unsigned int ucmx_max_events = 65536;
 module_param_named(max_events, ucmx_max_events, uint, 0644);
-MODULE_PARM_DESC(max_events, "unread events of one open file above which nothing starts that ends with one (65536)");
+MODULE_PARM_DESC(max_events,
+		 "Maximum unread events of one open file; above it no command starts that ends with an event (default 65536)");
 
 unsigned int ucmx_max_backlog = 1024;
 module_param_named(max_backlog, ucmx_max_backlog, uint, 0644);
-MODULE_PARM_DESC(max_backlog, "unread connection requests of one listening id (1024)");
+MODULE_PARM_DESC(max_backlog,
+		 "Maximum unread connection requests of one listening id (default 1024)");
 
 struct workqueue_struct *ucmx_wq;
 struct workqueue_struct *ucmx_timer_wq;

@@ -123,7 +123,8 @@ static int connect_failure(const struct connect *con, int error)
 
 	switch (error) {
 	case ENOENT:
-		return failure("%s: it is not known: check the spelling", node);
+		return failure("%s: there is no such name or "
+			       "service: check the spelling", node);
 	case ENETUNREACH:
 		return failure("%s: no RDMA device reaches an address of it: "
 			       "see 'cmx doctor %s'", node, node);
@@ -131,10 +132,11 @@ static int connect_failure(const struct connect *con, int error)
 		return failure("%s %s: refused: nothing listens there, or the "
 			       "peer rejects", node, con->service ?: "");
 	case ETIMEDOUT:
-		return failure("%s: no answer in time", node);
+		return failure("%s: no response before the deadline: 'cmx "
+			       "doctor' checks this host", node);
 	case EOPNOTSUPP:
-		return failure("%s: the loaded module rdma_ucmx does not know "
-			       "of it: install the one of this version", node);
+		return failure("%s: the loaded module rdma_ucmx cannot connect "
+			       "by name: install the one of this version", node);
 	}
 	return failure("%s: %s", node, strerror(error));
 }

@@ -86,7 +86,7 @@ static int join_bind(struct join *join)
 	event = event_wait(join, RESOLVE_MS + 5000, &interrupted);
 	if (!event)
 		return interrupted ? CMX_FAILED :
-		       failure("%s: no answer from the kernel", join->text);
+		       failure("%s: the kernel has reported no event", join->text);
 	status = event->event == RDMA_CM_EVENT_ADDR_RESOLVED ? 0 :
 		 event->status ? -event->status : ENODEV;
 	rdma_ack_cm_event(event);

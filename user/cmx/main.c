@@ -243,6 +243,6 @@ int main(int argc, char **argv)
 		return misuse("'%s' is not a command of cmx", argv[1]);
 	/* A full disk or a closed pipe must not look like success. */
 	if ((fflush(stdout) || ferror(stdout)) && ret == CMX_OK)
-		ret = failure("cannot write the answer: %s", strerror(errno));
+		ret = failure("cannot write the output: %s", strerror(errno));
 	return ret;
 }

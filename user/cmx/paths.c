@@ -197,8 +197,8 @@ static int paths_failure(const char *device, int error)
 		return failure("--dev '%s': the device has no such port: see "
 			       "'rdma link'", device ?: "");
 	case ENOTTY:
-		return failure("the loaded module rdma_ucmx does not know of "
-			       "paths: install the one of this version");
+		return failure("the loaded module rdma_ucmx has no "
+			       "commands for paths: install the one of this version");
 	}
 	return failure("paths: %s", strerror(error));
 }

@@ -124,13 +124,13 @@ static const char *status_text(int error)
 {
 	switch (error) {
 	case ENOENT:
-		return "it is not known: check the spelling";
+		return "there is no such name: check the spelling";
 	case ENODATA:
 		return "the name exists, but has no address";
 	case EAGAIN:
 		return "the name server does not respond, or a limit is reached";
 	case ETIMEDOUT:
-		return "no answer in time";
+		return "no response before the deadline";
 	}
 	return strerror(error);
 }

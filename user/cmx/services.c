@@ -54,8 +54,8 @@ static int query_failure(const struct services *query, int error)
 			       "parameter sa_max_records of rdma_cmx: give the "
 			       "NAME of a service, or raise it", what);
 	case EOPNOTSUPP:
-		return failure("%s: the loaded module rdma_ucmx does not know "
-			       "of records: install the one of this version",
+		return failure("%s: the loaded module rdma_ucmx cannot list "
+			       "services: install the one of this version",
 			       what);
 	}
 	return failure("%s: %s", what, strerror(error));

@@ -135,7 +135,7 @@ struct other {
 	pthread_t thread;
 	void (*enter)(struct other *other);
 	struct rdma_event_channel *channel;
-	pthread_barrier_t turn;
+	pthread_barrier_t barrier;
 	int host;
 	bool entered;
 	char call[128], event[128], back[128], again[128];
@@ -147,10 +147,10 @@ static void *other_run(void *arg)
 
 	o->enter(o);
 	for (int i = 0; i < 4; i++) {
-		pthread_barrier_wait(&o->turn);
+		pthread_barrier_wait(&o->barrier);
 		by_call(NAME_V4, o->call, sizeof(o->call));
 		by_id(o->channel, NAME_V4, -1, o->event, sizeof(o->event));
-		pthread_barrier_wait(&o->turn);
+		pthread_barrier_wait(&o->barrier);
 	}
 	if (o->host >= 0) {
 		/* The query starts there, and ends after the return. */
@@ -201,13 +201,13 @@ static void other_threads(struct __test_metadata *_metadata,
 	ASSERT_NE(NULL, o.channel);
 	if (back)
 		o.host = open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
-	ASSERT_EQ(0, pthread_barrier_init(&o.turn, NULL, 2));
+	ASSERT_EQ(0, pthread_barrier_init(&o.barrier, NULL, 2));
 	ASSERT_EQ(0, pthread_create(&o.thread, NULL, other_run, &o));
 	for (int i = 0; i < 4; i++) {
-		pthread_barrier_wait(&o.turn);
+		pthread_barrier_wait(&o.barrier);
 		/* At the same time */
 		EXPECT_STREQ(PEER4, by_call(NAME_V4, buf, sizeof(buf)));
-		pthread_barrier_wait(&o.turn);
+		pthread_barrier_wait(&o.barrier);
 		EXPECT_STREQ(OWN4, o.call);
 		EXPECT_STREQ(OWN4, o.event);
 		EXPECT_STREQ(PEER4, by_call(NAME_V4, buf, sizeof(buf)));
@@ -219,7 +219,7 @@ static void other_threads(struct __test_metadata *_metadata,
 		EXPECT_STREQ(PEER4, o.again);
 		close(o.host);
 	}
-	pthread_barrier_destroy(&o.turn);
+	pthread_barrier_destroy(&o.barrier);
 	rdma_destroy_event_channel(o.channel);
 }
 

@@ -172,7 +172,7 @@ TEST_F_TIMEOUT(connects, queue, 280)
 	self->pids[0] = attacker_start(2000, 1);
 	ASSERT_TRUE(waits_reach(CONNECTS - 9, CONNECTS - 9));
 	ASSERT_EQ(0, number_set(PARAMETERS "connect_queue", CONNECTS));
-	/* This process is root's, and has a queue of its own. */
+	/* This process is root's, and has a separate queue. */
 	fd = dev_open(O_NONBLOCK);
 	for (i = 0; i < 2 * CONNECTS && !ret; i++)
 		ret = connect_start(fd, 2, ports[0], &id);

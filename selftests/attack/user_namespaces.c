@@ -86,7 +86,7 @@ static void take_many(take_fn take, int first, struct count *count)
 	}
 }
 
-/* The @n-th process: an id of its own, every other one in a namespace inside. */
+/* The @n-th process: a separate id, every other one in a namespace inside. */
 static void member_run(take_fn take, int n, int out)
 {
 	uid_t uid = 1 + n * ((SUBIDS - 2) / (PROCESSES - 1));

@@ -272,7 +272,7 @@ struct rdma_cm_id *id_on(struct rdma_event_channel *channel, unsigned int n)
 	return NULL;
 }
 
-int sa_ask(struct rdma_cm_id *id, const char *service, int flags,
+int sa_get(struct rdma_cm_id *id, const char *service, int flags,
 	   struct rdma_addrinfo **res)
 {
 	struct rdma_addrinfo hints = { .ai_flags = RAI_SA | flags };
@@ -298,7 +298,7 @@ int sa_count(struct rdma_cm_id *id, const char *service)
 	struct rdma_addrinfo *res;
 	int ret;
 
-	ret = sa_ask(id, service, RAI_NOROUTE, &res);
+	ret = sa_get(id, service, RAI_NOROUTE, &res);
 	if (ret)
 		return ret;
 	ret = ai_count(res);

@@ -75,7 +75,7 @@ int fake_stop(pid_t pid);
 struct rdma_cm_id *id_on(struct rdma_event_channel *channel, unsigned int n);
 
 /* Query by @id and wait; 0 and @res, or the negative errno of call or event. */
-int sa_ask(struct rdma_cm_id *id, const char *service, int flags,
+int sa_get(struct rdma_cm_id *id, const char *service, int flags,
 	   struct rdma_addrinfo **res);
 /* The same without the result: the number of entries, or the errno. */
 int sa_count(struct rdma_cm_id *id, const char *service);

@@ -33,7 +33,7 @@ TEST_F(conn, RA_03_the_right_device)
 TEST_F(conn, RA_02_parameters)
 {
 	struct rdma_conn_param param = {
-		.private_data = "question", .private_data_len = 9,
+		.private_data = "greeting", .private_data_len = 9,
 		.responder_resources = 2, .initiator_depth = 3,
 		.flow_control = 1, .retry_count = 5, .rnr_retry_count = 6,
 	};
@@ -73,7 +73,7 @@ TEST_F(conn, RA_02_parameters)
 	EXPECT_EQ(p->client->qp->qp_num, got->qp_num);
 	EXPECT_EQ(0, got->srq);
 	EXPECT_TRUE(data_is(got->private_data, got->private_data_len,
-			    "question"));
+			    "greeting"));
 	EXPECT_EQ(0, rdma_ack_cm_event(event));
 
 	EXPECT_EQ(rdma_get_src_port(p->listener),

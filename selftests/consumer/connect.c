@@ -259,7 +259,7 @@ static int connect_word(char *word, struct rdma_cmx_connect_attr *attr)
 }
 
 static int connect_parse(char *line, struct rdma_cmx_connect_attr *attr,
-			 struct consumer_question *q)
+			 struct consumer_request *q)
 {
 	char *word;
 	int ret;
@@ -358,7 +358,7 @@ static void connect_print(char *text, size_t size)
 static int connect_start(char *line, bool sync, char *text, size_t size)
 {
 	struct rdma_cmx_connect_attr attr;
-	struct consumer_question q;
+	struct consumer_request q;
 	int ret;
 
 	consumer_connect_end();
@@ -391,7 +391,7 @@ static int connect_time_cmp(const void *a, const void *b)
 static int connect_time(char *line, char *text, size_t size)
 {
 	struct rdma_cmx_connect_attr attr;
-	struct consumer_question q;
+	struct consumer_request q;
 	unsigned int i, count;
 	u64 *ns, start;
 	int ret;

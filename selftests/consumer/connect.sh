@@ -163,7 +163,7 @@ ok "KA-02: for five such peers a good one starts again, and they do not" \
 do_ unlisten >/dev/null
 
 # As long as the first is taken down, the deadline is near: eight silent peers
-# have had their share of the rest before the last one's turn.
+# have had their share of the rest before the last one starts.
 do_ listen 10.55.0.12 $port lose >/dev/null
 for n in 11 {13..19}; do
 	do_ listen 10.55.0.$n $port hang >/dev/null

@@ -16,7 +16,7 @@ struct seq_file;
 #define CONSUMER_TEXT 2048
 
 /**
- * struct consumer_question - a query as a test writes it
+ * struct consumer_request - a query as a test writes it
  * @attr: points into the rest
  * @caller: on whose behalf
  * @src: text after src=
@@ -25,7 +25,7 @@ struct seq_file;
  * @gids: print the GID indices, too
  * @why: and the reason why there is no route
  */
-struct consumer_question {
+struct consumer_request {
 	struct rdma_cmx_query_attr attr;
 	struct cmx_caller caller;
 	union rdma_cmx_sockaddr src;
@@ -36,7 +36,7 @@ struct consumer_question {
 };
 
 /* NODE PORT [WORD…], see parse.c; @line is cut to pieces. */
-int consumer_parse(char *line, struct consumer_question *q);
+int consumer_parse(char *line, struct consumer_request *q);
 int consumer_parse_addr(const char *text, union rdma_cmx_sockaddr *addr);
 
 void consumer_print(struct seq_file *m, const struct rdma_cmx_result *res,

@@ -101,10 +101,10 @@ static void consumer_time(const struct rdma_cmx_query_attr *attr)
 		 div_u64(sum, i));
 }
 
-static int consumer_ask(char *verb, char *line)
+static int consumer_query(char *verb, char *line)
 {
 	struct rdma_cmx_result **known;
-	struct consumer_question q;
+	struct consumer_request q;
 	int ret;
 
 	ret = consumer_parse(line, &q);
@@ -254,7 +254,7 @@ static int consumer_command(char *line)
 
 	if (!strcmp(verb, "resolve") || !strcmp(verb, "start") ||
 	    !strcmp(verb, "known") || !strcmp(verb, "time"))
-		return line ? consumer_ask(verb, line) : -EINVAL;
+		return line ? consumer_query(verb, line) : -EINVAL;
 	if (!strcmp(verb, "wait"))
 		return consumer_wait();
 	if (!strcmp(verb, "cancel"))

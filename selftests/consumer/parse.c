@@ -37,7 +37,7 @@ int consumer_parse_addr(const char *text, union rdma_cmx_sockaddr *addr)
 	return -EINVAL;
 }
 
-static int parse_value(char *word, char *value, struct consumer_question *q)
+static int parse_value(char *word, char *value, struct consumer_request *q)
 {
 	u32 n;
 
@@ -78,7 +78,7 @@ static int parse_value(char *word, char *value, struct consumer_question *q)
 	return 0;
 }
 
-static int parse_word(char *word, struct consumer_question *q)
+static int parse_word(char *word, struct consumer_request *q)
 {
 	if (!strcmp(word, "passive"))
 		q->attr.flags |= RDMA_CMX_AI_PASSIVE;
@@ -107,7 +107,7 @@ static int parse_word(char *word, struct consumer_question *q)
 	return 0;
 }
 
-int consumer_parse(char *line, struct consumer_question *q)
+int consumer_parse(char *line, struct consumer_request *q)
 {
 	char *node, *port, *word, *value;
 	int ret;

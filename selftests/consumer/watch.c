@@ -177,7 +177,7 @@ static int watch_start(const char *verb, char *line, char *text, size_t size)
 	bool many = !strcmp(verb, "watch-many");
 	struct rdma_cmx_watch_attr attr = { .owner = THIS_MODULE };
 	unsigned int i, count = 1, done = 0;
-	struct consumer_question q;
+	struct consumer_request q;
 	struct watch_one how = {};
 	char *n;
 	int ret;

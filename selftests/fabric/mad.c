@@ -12,7 +12,8 @@
  * The requests to which ib_mad itself responds: by fab_process_mad(), or that
  * no agent takes it.  A MAD that the node sends to itself comes without a GRH.
  */
-static bool fab_mad_asks(const struct ib_mad_hdr *hdr, const struct ib_grh *grh)
+static bool fab_mad_requests(const struct ib_mad_hdr *hdr,
+			     const struct ib_grh *grh)
 {
 	return grh && (hdr->method == IB_MGMT_METHOD_GET ||
 		       hdr->method == IB_MGMT_METHOD_SET);
@@ -39,7 +40,7 @@ int fab_process_mad(struct ib_device *ibdev, int flags, u32 port_num,
 	struct fab_dev *dev = fab_dev_of(ibdev);
 	int ret;
 
-	if (!READ_ONCE(dev->answering) && fab_mad_asks(&in->mad_hdr, grh))
+	if (!READ_ONCE(dev->answering) && fab_mad_requests(&in->mad_hdr, grh))
 		return IB_MAD_RESULT_SUCCESS | IB_MAD_RESULT_CONSUMED;
 	*out = *in;
 	ret = fab_mad_answer(dev, out);

@@ -61,7 +61,7 @@ static int first_family(int fd, struct rdma_cmx_ai_query *query)
 	return ret ?: entries[0].src.family;
 }
 
-static int ask_node(int fd, const char *node, uint32_t flags)
+static int resolved(int fd, const char *node, uint32_t flags)
 {
 	struct rdma_cmx_ai_query query = {
 		.ai_flags = flags,
@@ -80,14 +80,14 @@ TEST_F(no_ipv6, resolver)
 
 	for (i = 0; i < ARRAY_SIZE(addresses); i++) {
 		TH_LOG("%s", addresses[i]);
-		EXPECT_EQ(0, ask_node(self->fd, addresses[i], 0));
-		EXPECT_EQ(AF_INET6, ask_node(self->fd, addresses[i],
+		EXPECT_EQ(0, resolved(self->fd, addresses[i], 0));
+		EXPECT_EQ(AF_INET6, resolved(self->fd, addresses[i],
 					     RDMA_CMX_AI_PASSIVE));
 		/* By its index: libc takes a name with some addresses only. */
 		snprintf(node, sizeof(node), "%s%%%u", addresses[i],
 			 if_nametoindex("eth0"));
-		EXPECT_EQ(0, ask_node(self->fd, node, 0));
-		EXPECT_EQ(AF_INET6, ask_node(self->fd, node,
+		EXPECT_EQ(0, resolved(self->fd, node, 0));
+		EXPECT_EQ(AF_INET6, resolved(self->fd, node,
 					     RDMA_CMX_AI_PASSIVE));
 
 		/* With a source, with and without a scope */
@@ -141,8 +141,8 @@ TEST_F(no_ipv6, ipv4_goes_on)
 	union event_buf buf;
 	uint32_t id, mc;
 
-	EXPECT_EQ(AF_INET, ask_node(self->fd, ADDR_RDMA, 0));
-	EXPECT_EQ(AF_INET, ask_node(self->fd, "10.55.0.2", 0));
+	EXPECT_EQ(AF_INET, resolved(self->fd, ADDR_RDMA, 0));
+	EXPECT_EQ(AF_INET, resolved(self->fd, "10.55.0.2", 0));
 	ASSERT_EQ(0, id_bind(self->fd, self->id, ADDR_RDMA, 0));
 	ASSERT_EQ(0, mc_join(self->fd, self->id, GROUP, 2, &mc));
 	ASSERT_EQ(0, event_want(self->fd, EV_MULTICAST_JOIN, &buf));

@@ -138,7 +138,7 @@ void fake_down(struct fake *fake)
 }
 
 /* The first outstanding query of a port, with a reference. */
-struct cmx_sa_lookup *fake_asked(struct cmx_sa_port *port)
+struct cmx_sa_lookup *fake_lookup(struct cmx_sa_port *port)
 {
 	struct cmx_sa_lookup *l;
 

@@ -53,7 +53,7 @@ struct fake {
 
 int fake_up(struct fake *fake);
 void fake_down(struct fake *fake);
-struct cmx_sa_lookup *fake_asked(struct cmx_sa_port *port);
+struct cmx_sa_lookup *fake_lookup(struct cmx_sa_port *port);
 void fake_say(struct cmx_sa_lookup *l, struct cmx_sa_answer *answer, int error);
 void fake_generation(struct fake *fake);
 struct cmx_sa_answer *fake_services(u32 count, const char *name);

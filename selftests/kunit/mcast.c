@@ -65,7 +65,7 @@ static void mcast_range(struct kunit *test)
 		KUNIT_EXPECT_EQ_MSG(test, check(f, f->bit, v),
 				    good ? 0 : -EINVAL, "%#x", v);
 		KUNIT_EXPECT_EQ_MSG(test, check(f, 0, v), v ? -EINVAL : 0,
-				    "%#x unasked", v);
+				    "%#x unrequested", v);
 	}
 }
 

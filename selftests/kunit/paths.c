@@ -120,7 +120,7 @@ static void respond(struct kunit *test, u32 port, u32 count, bool same,
 	u32 i;
 
 	KUNIT_ASSERT_TRUE(test, WAIT_FOR(READ_ONCE(fake.port[port]->sched.nr_running)));
-	l = fake_asked(fake.port[port]);
+	l = fake_lookup(fake.port[port]);
 	KUNIT_ASSERT_NOT_NULL(test, l);
 	if (!error) {
 		answer = cmx_sa_answer_alloc(count, 64);

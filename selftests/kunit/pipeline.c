@@ -99,7 +99,7 @@ static struct cmx_sa_lookup *first_query(struct kunit *test, u32 port,
 
 	KUNIT_ASSERT_TRUE(test,
 			  WAIT_FOR(READ_ONCE(fake.port[port]->sched.nr_running)));
-	l = fake_asked(fake.port[port]);
+	l = fake_lookup(fake.port[port]);
 	KUNIT_ASSERT_NOT_NULL(test, l);
 	KUNIT_EXPECT_EQ(test, be16_to_cpu(l->key.query.attr_id), attr_id);
 	return l;

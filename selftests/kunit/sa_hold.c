@@ -125,7 +125,7 @@ static void respond(struct kunit *test, u32 port, u32 records)
 
 	KUNIT_ASSERT_TRUE(test,
 			  WAIT_FOR(READ_ONCE(fake.port[port]->sched.nr_running)));
-	l = fake_asked(fake.port[port]);
+	l = fake_lookup(fake.port[port]);
 	KUNIT_ASSERT_NOT_NULL(test, l);
 	fake_say(l, fake_services(records, "s"), 0);
 }

@@ -54,7 +54,7 @@ static void respond(struct kunit *test, u32 generation,
 
 	waiter.done = info_done;
 	KUNIT_ASSERT_EQ(test, 0, cmx_sa_info_lookup(fake.port[1], &waiter));
-	l = fake_asked(fake.port[1]);
+	l = fake_lookup(fake.port[1]);
 	KUNIT_ASSERT_NOT_NULL(test, l);
 	cmx_sa_lookup_response(l, generation, jiffies, answer, error);
 	cmx_sa_answer_put(answer);

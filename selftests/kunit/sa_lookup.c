@@ -117,7 +117,7 @@ static void respond(struct kunit *test, u32 port, u32 records, int error)
 	struct cmx_sa_lookup *l;
 
 	KUNIT_ASSERT_TRUE(test, WAIT_FOR(outstanding(port)));
-	l = fake_asked(fake.port[port]);
+	l = fake_lookup(fake.port[port]);
 	KUNIT_ASSERT_NOT_NULL(test, l);
 	fake_say(l, error ? NULL : fake_services(records, "s"), error);
 }
@@ -283,7 +283,7 @@ static void lookup_slow(struct kunit *test)
 	port->window = 2;
 	KUNIT_ASSERT_EQ(test, 0, query_send(&callers[0], 1, 1));
 	KUNIT_ASSERT_TRUE(test, WAIT_FOR(outstanding(1)));
-	l = fake_asked(port);
+	l = fake_lookup(port);
 	KUNIT_ASSERT_NOT_NULL(test, l);
 	expect_done(test, &callers[0], -ETIMEDOUT, -1);
 	KUNIT_EXPECT_LE(test, l->retries, 2u);
@@ -300,7 +300,7 @@ static void lookup_late(struct kunit *test)
 
 	KUNIT_ASSERT_EQ(test, 0, query_send(&callers[0], 1, 1));
 	KUNIT_ASSERT_TRUE(test, WAIT_FOR(outstanding(1)));
-	l = fake_asked(fake.port[1]);
+	l = fake_lookup(fake.port[1]);
 	KUNIT_ASSERT_NOT_NULL(test, l);
 	respond(test, 1, 1, 0);
 	expect_done(test, &callers[0], 0, 1);
@@ -326,7 +326,7 @@ static void lookup_generation(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, 0, query_send(&callers[0], 1, 1));
 	before = cmx_sa_cache_generation(&fake.port[1]->cache);
 	KUNIT_ASSERT_TRUE(test, WAIT_FOR(outstanding(1)));
-	l = fake_asked(fake.port[1]);
+	l = fake_lookup(fake.port[1]);
 	KUNIT_ASSERT_NOT_NULL(test, l);
 	fake_generation(&fake);
 	cmx_sa_lookup_response(l, before, jiffies, NULL, -ECONNREFUSED);
@@ -378,7 +378,7 @@ static void lookup_order(struct kunit *test)
 			continue;
 		KUNIT_ASSERT_TRUE(test, WAIT_FOR(outstanding(1)));
 		KUNIT_EXPECT_LE(test, outstanding(1), 4u);
-		l = fake_asked(fake.port[1]);
+		l = fake_lookup(fake.port[1]);
 		KUNIT_ASSERT_NOT_NULL(test, l);
 		memcpy(&n, l->key.query.rec, sizeof(n));
 		KUNIT_EXPECT_EQ(test, n, (u32)i);
@@ -423,7 +423,7 @@ static void respond_first(struct kunit *test, struct caller *a, u32 n)
 	u32 got;
 
 	KUNIT_ASSERT_TRUE(test, WAIT_FOR(outstanding(1)));
-	l = fake_asked(fake.port[1]);
+	l = fake_lookup(fake.port[1]);
 	KUNIT_ASSERT_NOT_NULL(test, l);
 	memcpy(&got, l->key.query.rec, sizeof(got));
 	KUNIT_EXPECT_EQ(test, got, n);
@@ -445,7 +445,7 @@ static void forget_all(struct kunit *test)
 /* Is the first outstanding query of port 1 for @n? */
 static bool first_is(u32 n)
 {
-	struct cmx_sa_lookup *l = fake_asked(fake.port[1]);
+	struct cmx_sa_lookup *l = fake_lookup(fake.port[1]);
 	u32 got = ~n;
 
 	if (l) {
@@ -611,7 +611,7 @@ static void lookup_race(struct kunit *test)
 		for (i = 0; i < 4; i++)
 			KUNIT_ASSERT_EQ(test, 0, query_send(&callers[i], 1, round));
 		KUNIT_ASSERT_TRUE(test, WAIT_FOR(outstanding(1)));
-		race->l = fake_asked(fake.port[1]);
+		race->l = fake_lookup(fake.port[1]);
 		KUNIT_ASSERT_NOT_NULL(test, race->l);
 		queue_work(system_unbound_wq, &race->work);
 		udelay(kunit_random(delay + 1));

@@ -134,7 +134,7 @@ static void window_once(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, port_running(), (unsigned int)COMMON - 1);
 }
 
-/* Each user has a slot that the others cannot take, root has one of its own. */
+/* Each user has a slot that the others cannot take, root has a separate one. */
 static void window_reserve(struct kunit *test)
 {
 	int i, n = COMMON;

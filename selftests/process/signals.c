@@ -338,7 +338,7 @@ TEST(RAI_01_getaddrinfo_goes_on)
 	rdma_freeaddrinfo(res);
 }
 
-static int ask_silent(void *arg)
+static int query_silent(void *arg)
 {
 	struct rdma_addrinfo *res;
 	char name[128];
@@ -356,7 +356,7 @@ static long long waiting_kill(int sig)
 	pid_t pid;
 	FILE *f;
 
-	pid = child_start(ask_silent, NULL);
+	pid = child_start(query_silent, NULL);
 	snprintf(path, sizeof(path), "/proc/%d/syscall", pid);
 	start = now_ms();
 	do {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# A program of our own for flags.sh: built with librdmacm and, of the same
+# A program for flags.sh: built with librdmacm and, of the same
 # source, with what pkg-config says about an installed librdmacmx.
 
 programs_tools := $(O)/selftests/programs/tools

@@ -283,9 +283,9 @@ static const struct command commands[] = {
 #define COMMANDS	(sizeof(commands) / sizeof(commands[0]))
 
 /*
- * What the command finds: an id that is new, bound and joined, resolved as far
- * as routing, one end of a connection, a name that it waits for, a result, or a
- * race of its addresses, in turn.
+ * What the command finds, round by round: an id that is new, bound and joined,
+ * resolved as far as routing, one end of a connection, a name that it waits for,
+ * a result, or a race of its addresses.
  */
 static int stage_set(struct stage *s, unsigned int round)
 {

@@ -107,7 +107,7 @@ TEST_F(cancel, GAI_09_paths_do_not_come_in_time)
 	ASSERT_TRUE(parameter_set("route_timeout_ms", "3000", route));
 	ASSERT_TRUE(parameter_set("sa_timeout_ms", "20000", sa));
 	start = now_ms();
-	ret = sa_ask(id, self->name, 0, &res);
+	ret = sa_get(id, self->name, 0, &res);
 	EXPECT_GT(30000, now_ms() - start);
 	EXPECT_TRUE(parameter_set("route_timeout_ms", route, NULL));
 	EXPECT_TRUE(parameter_set("sa_timeout_ms", sa, NULL));
@@ -123,7 +123,7 @@ TEST_F(cancel, GAI_09_paths_do_not_come_in_time)
 }
 
 /* The port goes down in both stages: an error at once, or no route. */
-TEST_F(cancel, RAI_03_port_down_while_it_is_asked)
+TEST_F(cancel, RAI_03_port_down_while_it_is_queried)
 {
 	struct rdma_cm_id *id = id_on(self->channel, DEV_ASK);
 	struct rdma_addrinfo *res;
@@ -143,7 +143,7 @@ TEST_F(cancel, RAI_03_port_down_while_it_is_asked)
 
 	ASSERT_EQ(0, bash("link_up %s; knob_set %s faults clear; "
 			  "port_active_wait", device(DEV_ASK), device(DEV_SM)));
-	ASSERT_EQ(0, sa_ask(id, self->name, 0, &res));
+	ASSERT_EQ(0, sa_get(id, self->name, 0, &res));
 	EXPECT_NE(0, res->ai_route_len);
 	rdma_freeaddrinfo(res);
 	rdma_destroy_id(id);

@@ -123,7 +123,7 @@ static struct rdma_cm_id *ep_connect(struct rdma_addrinfo *ai, const void *data,
 	return NULL;
 }
 
-static struct rdma_addrinfo *gid_ask(unsigned long long sid, int port_space)
+static struct rdma_addrinfo *gid_get(unsigned long long sid, int port_space)
 {
 	struct rdma_addrinfo hints = {
 		.ai_flags = RAI_FAMILY,
@@ -147,7 +147,7 @@ TEST(GAI_10_connect_data_goes_first)
 	struct listener l;
 
 	ASSERT_EQ(0, listener_start(&l, RDMA_PS_TCP, &sid));
-	res = gid_ask(sid, RDMA_PS_TCP);
+	res = gid_get(sid, RDMA_PS_TCP);
 	ASSERT_NE(NULL, res);
 	ASSERT_EQ(CONNECT_LEN, res->ai_connect_len);
 	id = ep_connect(res, TEXT, sizeof(TEXT));
@@ -171,7 +171,7 @@ TEST(GAI_10_connect_without_data)
 	struct listener l;
 
 	ASSERT_EQ(0, listener_start(&l, RDMA_PS_IB, &sid));
-	res = gid_ask(sid, RDMA_PS_IB);
+	res = gid_get(sid, RDMA_PS_IB);
 	ASSERT_NE(NULL, res);
 	EXPECT_EQ(0, res->ai_connect_len);
 	id = ep_connect(res, NULL, 0);
@@ -200,7 +200,7 @@ TEST(GAI_10_own_data_in_the_port_space_of_infiniband)
 	struct listener l;
 
 	ASSERT_EQ(0, listener_start(&l, RDMA_PS_IB, &sid));
-	res = gid_ask(sid, RDMA_PS_IB);
+	res = gid_get(sid, RDMA_PS_IB);
 	ASSERT_NE(NULL, res);
 	EXPECT_EQ(0, res->ai_connect_len);
 	errno = 0;
@@ -265,7 +265,7 @@ TEST(RAI_08_connect_to_each_service)
 	ASSERT_EQ(0, listener_start(&l, RDMA_PS_IB, &sid));
 	service_name(name);
 	ASSERT_EQ(0, service(DEV_LISTEN, "-n %s -i %llu set", name, sid));
-	ASSERT_EQ(0, sa_ask(bound, name, 0, &res));
+	ASSERT_EQ(0, sa_get(bound, name, 0, &res));
 	ASSERT_EQ(1, ai_count(res));
 	EXPECT_LT(0, res->ai_route_len);
 
@@ -298,7 +298,7 @@ TEST(RA_01_route_with_a_type_of_service)
 
 	ASSERT_TRUE(parameter_set("sa_cache_ms", "3600000", usual));
 	ASSERT_TRUE(cache_renew());
-	res = gid_ask(1, RDMA_PS_IB);
+	res = gid_get(1, RDMA_PS_IB);
 	ASSERT_NE(NULL, res);
 	for (int i = 0; i < 2; i++) {
 		ASSERT_EQ(0, rdma_create_id(channel, &id, NULL, RDMA_PS_IB));

@@ -33,7 +33,7 @@ fuzz() {
 		-V "$client" -a "$attr" -n 5 -c 2 fuzz="$seed" >"$log" 2>&1 &
 	pid=$!
 	ok "$what: the fake SA starts" wait_for 90 grep -q ready "$log"
-	# One with QoS: each service has path queries of its own.
+	# One with QoS: each service has separate path queries.
 	knob_set "$client" event device_fatal
 	while [ "$n" -lt "$answers" ] && [ $round -lt 200 ] &&
 		kill -0 $pid 2>/dev/null; do

@@ -63,7 +63,7 @@ route_is_cached() {
 	used 10.66.0.3 $((port + 1)) && [ "$(queries)" = "$before" ]
 }
 
-# One query for a name with a port of its own, and none for the route
+# One query for a name with a separate port, and none for the route
 srv_route_is_cached() {
 	local before
 

@@ -36,7 +36,7 @@ FIXTURE_TEARDOWN(faults)
 	rdma_destroy_event_channel(self->channel);
 }
 
-static int ask_start(struct rdma_cm_id *id, const char *service)
+static int query_start(struct rdma_cm_id *id, const char *service)
 {
 	struct rdma_addrinfo hints = { .ai_flags = RAI_SA | RAI_NOROUTE };
 
@@ -44,7 +44,7 @@ static int ask_start(struct rdma_cm_id *id, const char *service)
 }
 
 /* The status of the event, 0 when resolved */
-static int ask_end(struct rdma_event_channel *channel)
+static int query_end(struct rdma_event_channel *channel)
 {
 	int status = 0;
 
@@ -86,12 +86,12 @@ TEST_F(faults, RAI_03_SM_dead_before)
 	works_again(_metadata, self->id);
 }
 
-TEST_F(faults, RAI_03_SM_dies_while_asked)
+TEST_F(faults, RAI_03_SM_dies_while_queried)
 {
 	ASSERT_EQ(0, bash("sm_pause"));
-	ASSERT_EQ(0, ask_start(self->id, self->name));
+	ASSERT_EQ(0, query_start(self->id, self->name));
 	ASSERT_EQ(0, bash("sm_stop"));
-	EXPECT_EQ(-ETIMEDOUT, ask_end(self->channel));
+	EXPECT_EQ(-ETIMEDOUT, query_end(self->channel));
 	ASSERT_EQ(0, bash("sm_start && port_active_wait"));
 	works_again(_metadata, self->id);
 }
@@ -116,25 +116,25 @@ TEST_F(faults, SM_slow)
 	long long before = sa_queries(ATTR_SERVICE);
 
 	ASSERT_EQ(0, bash("sm_pause"));
-	ASSERT_EQ(0, ask_start(self->id, self->name));
+	ASSERT_EQ(0, query_start(self->id, self->name));
 	for (long long end = now_ms() + WAIT_MS; now_ms() < end; usleep(50000))
 		if (sa_queries(ATTR_SERVICE) >= before + 2)
 			break;
 	EXPECT_LE(before + 2, sa_queries(ATTR_SERVICE));
 	EXPECT_EQ(0, channel_readable(self->channel, 0));
 	ASSERT_EQ(0, bash("sm_resume"));
-	EXPECT_EQ(0, ask_end(self->channel));
+	EXPECT_EQ(0, query_end(self->channel));
 }
 
-TEST_F(faults, SM_restarts_while_asked)
+TEST_F(faults, SM_restarts_while_queried)
 {
 	char name[64];
 
 	ASSERT_EQ(0, bash("sm_pause"));
-	ASSERT_EQ(0, ask_start(self->id, service_name(name)));
+	ASSERT_EQ(0, query_start(self->id, service_name(name)));
 	ASSERT_EQ(0, bash("sm_stop && sm_start"));
 	/* The new SM has no such service, unless it starts too late. */
-	switch (ask_end(self->channel)) {
+	switch (query_end(self->channel)) {
 	case -ENOENT:
 	case -ETIMEDOUT:
 		break;
@@ -185,7 +185,7 @@ TEST_F_TIMEOUT(faults, thirty_percent_of_MADs_lost, 240)
 			  device(DEV_SM)));
 	for (i = 0; i < ROUNDS; i++) {
 		snprintf(name, sizeof(name), "%s-%d", self->name, i);
-		ASSERT_EQ(0, ask_start(ids[i], name));
+		ASSERT_EQ(0, query_start(ids[i], name));
 	}
 	for (i = 0; i < ROUNDS; i++) {
 		ASSERT_EQ(0, event_wait(self->channel, &event, WAIT_MS));
@@ -208,12 +208,12 @@ TEST_F_TIMEOUT(faults, thirty_percent_of_MADs_lost, 240)
 		EXPECT_EQ(0, rdma_destroy_id(ids[i]));
 }
 
-TEST_F(faults, port_down_while_asked)
+TEST_F(faults, port_down_while_queried)
 {
 	ASSERT_EQ(0, bash("sm_pause"));
-	ASSERT_EQ(0, ask_start(self->id, self->name));
+	ASSERT_EQ(0, query_start(self->id, self->name));
 	ASSERT_EQ(0, bash("link_down %s", device(DEV_ASK)));
-	EXPECT_EQ(-ENODEV, ask_end(self->channel));
+	EXPECT_EQ(-ENODEV, query_end(self->channel));
 	/* While it is down queries fail, at once or by the event. */
 	EXPECT_EQ(-ENODEV, sa_count(self->id, self->name));
 	ASSERT_EQ(0, bash("sm_resume && link_up %s && port_active_wait",
@@ -222,13 +222,13 @@ TEST_F(faults, port_down_while_asked)
 }
 
 /* The id's device is removed, too: it gets that event, and nothing hangs. */
-TEST_F(faults, device_removed_while_asked)
+TEST_F(faults, device_removed_while_queried)
 {
 	struct rdma_cm_event *event;
 	bool removed = false, failed = false;
 
 	ASSERT_EQ(0, bash("sm_pause"));
-	ASSERT_EQ(0, ask_start(self->id, self->name));
+	ASSERT_EQ(0, query_start(self->id, self->name));
 	ASSERT_EQ(0, run("echo 0 >/sys/kernel/debug/cmx_fabric/fab%d/plugged &",
 			 DEV_ASK - 1));
 	while ((!removed || !failed) &&
@@ -287,13 +287,13 @@ TEST_F(faults, three_thousand_outstanding)
 		for (i = 0; i < IDS; i++) {
 			snprintf(name, sizeof(name), "%s%s", self->name,
 				 i % 4 ? "" : "-none");
-			ASSERT_EQ(0, ask_start(ids[c][i], name));
+			ASSERT_EQ(0, query_start(ids[c][i], name));
 		}
 	}
 	ASSERT_EQ(0, bash("sm_resume"));
 	for (c = 0; c < CHANNELS; c++) {
 		for (i = 0; i < IDS; i++) {
-			ret = ask_end(channels[c]);
+			ret = query_end(channels[c]);
 			found += !ret;
 			none += ret == -ENOENT;
 		}

@@ -225,7 +225,7 @@ TEST_F(fake, RAI_06_partition)
 
 	self->pid = fake_start("-n 1 -p 0x7fff good");
 	ASSERT_LT(0, self->pid);
-	ASSERT_EQ(0, sa_ask(self->id, service_name(name), 0, &res));
+	ASSERT_EQ(0, sa_get(self->id, service_name(name), 0, &res));
 	EXPECT_EQ(0x7fff, be16toh(ib(res->ai_dst_addr)->sib_pkey));
 	EXPECT_NE(0, res->ai_src_len);
 	rdma_freeaddrinfo(res);
@@ -234,7 +234,7 @@ TEST_F(fake, RAI_06_partition)
 	/* The port cannot send to it: no source, no route. */
 	self->pid = fake_start("-n 1 -p 0x8123 good");
 	ASSERT_LT(0, self->pid);
-	ASSERT_EQ(0, sa_ask(self->id, service_name(name), 0, &res));
+	ASSERT_EQ(0, sa_get(self->id, service_name(name), 0, &res));
 	EXPECT_EQ(NULL, res->ai_next);
 	EXPECT_EQ(0x8123, be16toh(ib(res->ai_dst_addr)->sib_pkey));
 	EXPECT_EQ(0, res->ai_src_len);
@@ -280,7 +280,7 @@ TEST_F(fake, path_records)
 		self->pid = fake_start("%s", modes[i]);
 		ASSERT_LT(0, self->pid);
 		/* The service exists; only its path is unknown. */
-		EXPECT_EQ(0, sa_ask(self->id, service_name(name), 0, &res)) {
+		EXPECT_EQ(0, sa_get(self->id, service_name(name), 0, &res)) {
 			TH_LOG("%s", modes[i]);
 		}
 		EXPECT_EQ(1, ai_count(res));
@@ -292,7 +292,7 @@ TEST_F(fake, path_records)
 }
 
 /* A result has no more paths than the query requests, whatever comes. */
-TEST_F(fake, more_paths_than_asked_for)
+TEST_F(fake, more_paths_than_requested)
 {
 	const size_t path = sizeof(struct ibv_path_data);
 	struct rdma_addrinfo *res;
@@ -300,7 +300,7 @@ TEST_F(fake, more_paths_than_asked_for)
 
 	self->pid = fake_start("-a 0x35 -n 1 repeat=1000");
 	ASSERT_LT(0, self->pid);
-	ASSERT_EQ(0, sa_ask(self->id, service_name(name), 0, &res));
+	ASSERT_EQ(0, sa_get(self->id, service_name(name), 0, &res));
 	EXPECT_LE(path, res->ai_route_len);
 	EXPECT_GE(4 * path, res->ai_route_len);
 	rdma_freeaddrinfo(res);

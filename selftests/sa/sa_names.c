@@ -62,7 +62,7 @@ static void found_expect(struct __test_metadata *_metadata,
 {
 	struct rdma_addrinfo *res;
 
-	ASSERT_EQ(0, sa_ask(id, text, 0, &res)) {
+	ASSERT_EQ(0, sa_get(id, text, 0, &res)) {
 		TH_LOG("service '%s'", text);
 	}
 	entry_expect(_metadata, res, sid);
@@ -186,7 +186,7 @@ TEST_F(sa, RAI_06_several_records)
 
 	ASSERT_EQ(0, service(DEV_OTHER, "-n %s -i %llu -c 7 set", self->name,
 			     self->sid));
-	ASSERT_EQ(0, sa_ask(self->id, self->name, 0, &res));
+	ASSERT_EQ(0, sa_get(self->id, self->name, 0, &res));
 	EXPECT_EQ(7, ai_count(res));
 	for (ai = res; ai; ai = ai->ai_next) {
 		ASSERT_NE(NULL, ib(ai->ai_dst_addr));
@@ -206,7 +206,7 @@ TEST_F(sa, RAI_06_same_name_on_several_nodes)
 	for (n = 1; n <= DEVICES; n++)
 		ASSERT_EQ(0, service(n, "-n %s -i %llu set", self->name,
 				     self->sid));
-	ASSERT_EQ(0, sa_ask(self->id, self->name, 0, &res));
+	ASSERT_EQ(0, sa_get(self->id, self->name, 0, &res));
 	EXPECT_EQ(DEVICES, ai_count(res));
 	for (ai = res; ai; ai = ai->ai_next) {
 		EXPECT_EQ(self->sid, be64toh(ib(ai->ai_dst_addr)->sib_sid));
@@ -235,7 +235,7 @@ TEST_F(sa, RAI_06_record_whose_GID_is_gone)
 			  device(DEV_GONE)));
 	/* An earlier test may have left the path in the cache. */
 	ASSERT_TRUE(parameter_set("sa_cache_ms", "0", usual));
-	ret = sa_ask(self->id, self->name, 0, &res);
+	ret = sa_get(self->id, self->name, 0, &res);
 	EXPECT_TRUE(parameter_set("sa_cache_ms", usual, NULL));
 	EXPECT_EQ(0, bash("link_up %s; port_active_wait",
 			  device(DEV_GONE)));
@@ -305,7 +305,7 @@ TEST_F(sa, GAI_04_passive)
 	for (n = DEV_ASK; n <= DEV_OTHER; n++)
 		ASSERT_EQ(0, service(n, "-n %s -i %llu set", self->name,
 				     self->sid));
-	ASSERT_EQ(0, sa_ask(self->id, self->name, RAI_PASSIVE, &res));
+	ASSERT_EQ(0, sa_get(self->id, self->name, RAI_PASSIVE, &res));
 	EXPECT_EQ(1, ai_count(res));
 	EXPECT_EQ(AF_IB, res->ai_family);
 	EXPECT_EQ(0, res->ai_dst_len);
@@ -401,9 +401,9 @@ TEST_F(sa, RAI_04_misuse)
 
 	ASSERT_EQ(0, rdma_create_id(self->channel, &unbound, NULL,
 				    RDMA_PS_IB));
-	EXPECT_EQ(-EINVAL, sa_ask(unbound, self->name, 0, &res));
+	EXPECT_EQ(-EINVAL, sa_get(unbound, self->name, 0, &res));
 	rdma_destroy_id(unbound);
-	EXPECT_EQ(-EINVAL, sa_ask(self->id, "", 0, &res));
+	EXPECT_EQ(-EINVAL, sa_get(self->id, "", 0, &res));
 	hints.ai_flags = RAI_SA | RAI_DNS;
 	EXPECT_EQ(-1, rdma_resolve_addrinfo(self->id, NULL, self->name,
 					    &hints));

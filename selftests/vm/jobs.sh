@@ -49,7 +49,7 @@ failures_find() {
 
 # Once more at the end, where they are looked for: of a long run often only the
 # last lines are at hand.
-failures_tell() {
+failures_print() {
 	[ -s "$work/failures" ] || return
 	echo "What failed, logs in $out:"
 	head -n 40 "$work/failures"

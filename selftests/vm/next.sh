@@ -37,7 +37,7 @@ next_kvers() {
 	done
 }
 
-# next_mounts: can a process here mount on folders of its own?
+# next_mounts: can a process here mount on private folders?
 next_mounts() {
 	local why
 

@@ -377,6 +377,6 @@ esac
 if [ $((passed + failed + skipped)) = 0 ]; then
 	problem "no test ran${only:+: none is called $only*}"
 fi
-[ "$failed" = 0 ] || failures_tell
+[ "$failed" = 0 ] || failures_print
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" = 0 ]

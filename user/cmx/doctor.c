@@ -8,8 +8,8 @@
  * So no text reaches the terminal with control characters in it, and no name a
  * command without quotes.
  *
- * The user may be logged in by the interface in question, and have files behind
- * the driver. So no command takes an interface down or apart, an address or a
+ * The user may be logged in by that interface, and have files behind the
+ * driver. So no command takes an interface down or apart, an address or a
  * route away, or a driver out: there it shows more of the cause, and the
  * comment says what to do.
  */

@@ -303,7 +303,7 @@ void netdev_kind(const char *netdev, char kind[32])
 #define ROUTE_MATCH	(RTM_F_FIB_MATCH | RTM_F_LOOKUP_TABLE)
 
 /* The reply to a request for the route to @addr by @oif, or an errno */
-static int route_ask(const struct sockaddr *addr, uint32_t oif,
+static int route_get(const struct sockaddr *addr, uint32_t oif,
 		     unsigned int flags, void *reply, size_t size)
 {
 	struct message msg = {
@@ -339,7 +339,7 @@ int route_find(const struct sockaddr *addr, const char *vrf,
 	address_of(addr, &len);
 	memcpy(&route->next, addr, len == 4 ? sizeof(struct sockaddr_in) :
 				   sizeof(struct sockaddr_in6));
-	ret = route_ask(addr, vrf ? if_nametoindex(vrf) : 0, 0, reply,
+	ret = route_get(addr, vrf ? if_nametoindex(vrf) : 0, 0, reply,
 			sizeof(reply));
 	if (ret)
 		return ret;
@@ -379,7 +379,7 @@ unsigned int route_length(const struct sockaddr *addr)
 	char reply[4096] __attribute__((aligned(8))) = "";
 	const struct rtmsg *rtm = NLMSG_DATA((struct nlmsghdr *)reply);
 
-	return route_ask(addr, 0, ROUTE_MATCH, reply,
+	return route_get(addr, 0, ROUTE_MATCH, reply,
 			 sizeof(reply)) ? 0 : rtm->rtm_dst_len;
 }
 
@@ -470,7 +470,7 @@ bool route_unsourced(const struct sockaddr *addr, const char *dev,
 	if (addr->sa_family == AF_INET6 &&
 	    ((const struct sockaddr_in6 *)addr)->sin6_scope_id)
 		return false;
-	if (route_ask(addr, 0, ROUTE_MATCH, reply, sizeof(reply)))
+	if (route_get(addr, 0, ROUTE_MATCH, reply, sizeof(reply)))
 		return false;
 	left = RTM_PAYLOAD(head);
 	dst = attr_find(RTM_RTA(rtm), left, RTA_DST);

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # The manual pages, from Documentation/man. Those of functions are in section
 # 3cmx, since librdmacm-dev has pages of the same names in 3; a function that
-# has no page of its own is a link to the one that describes it.
+# has no page is a link to the one that describes it.
 
 # Without rst2man (package python3-docutils) there are no manual pages.
 rst2man := $(firstword $(shell command -v rst2man rst2man.py 2>/dev/null))

@@ -322,7 +322,7 @@ void cmx_sa_mad_send(struct cmx_sa_lookup *l)
 	list_add_tail(&m->node, &l->mads);
 	spin_unlock(&cmx_sa_lock);
 
-	trace_cmx_sa_ask(l, m->buf->mad);
+	trace_cmx_sa_send(l, m->buf->mad);
 	if (ib_post_send_mad(m->buf, NULL)) {
 		spin_lock(&cmx_sa_lock);
 		list_del(&m->node);

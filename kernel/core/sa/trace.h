@@ -12,7 +12,7 @@
 #include "sa/wire.h"
 
 /* A MAD is about to be sent. */
-TRACE_EVENT(cmx_sa_ask,
+TRACE_EVENT(cmx_sa_send,
 	    TP_PROTO(const struct cmx_sa_lookup *l,
 		     const struct ib_mad_hdr *hdr),
 	    TP_ARGS(l, hdr),

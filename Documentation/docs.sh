@@ -42,6 +42,13 @@ api_page kernel/include/rdma/rdma_cmx_path.h "In-kernel API: many paths"
 api_page kernel/include/rdma/rdma_cmx_service.h "In-kernel API: services"
 api_page kernel/include/rdma/rdma_cmx_mcast.h "In-kernel API: multicast"
 api_page uapi/rdma/rdma_cmx_ioctl.h "User ABI: the ioctls"
+api_page uapi/rdma/rdma_cmx_ioctl_types.h "User ABI: common structs"
+api_page uapi/rdma/rdma_cmx_ioctl_event.h "User ABI: events"
+api_page uapi/rdma/rdma_cmx_ioctl_id.h "User ABI: ids and connections"
+api_page uapi/rdma/rdma_cmx_ioctl_resolve.h "User ABI: names and services"
+api_page uapi/rdma/rdma_cmx_ioctl_mcast.h "User ABI: multicast"
+api_page uapi/rdma/rdma_cmx_ioctl_service.h "User ABI: advertised services"
+api_page uapi/rdma/rdma_cmx_ioctl_path.h "User ABI: cached paths"
 api_page uapi/rdma/rdma_cmx_names.h "User ABI: the name helper's answer"
 # Plain docutils, which checks index.rst in the tree, has no toctree.
 {

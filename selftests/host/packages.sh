@@ -117,6 +117,13 @@ files_check() {
 		/usr/include/rdma-cmx/rdma/rdma_cma.h
 		/usr/include/rdma-cmx/rdma/rdma_cmx.h
 		/usr/include/rdma-cmx/rdma/rdma_cmx_ioctl.h
+		/usr/include/rdma-cmx/rdma/rdma_cmx_ioctl_event.h
+		/usr/include/rdma-cmx/rdma/rdma_cmx_ioctl_id.h
+		/usr/include/rdma-cmx/rdma/rdma_cmx_ioctl_mcast.h
+		/usr/include/rdma-cmx/rdma/rdma_cmx_ioctl_path.h
+		/usr/include/rdma-cmx/rdma/rdma_cmx_ioctl_resolve.h
+		/usr/include/rdma-cmx/rdma/rdma_cmx_ioctl_service.h
+		/usr/include/rdma-cmx/rdma/rdma_cmx_ioctl_types.h
 		/usr/include/rdma-cmx/rdma/rdma_cmx_names.h
 		/usr/include/rdma-cmx/rdma/rdma_verbs.h
 		/usr/include/rdma-cmx/rdma/rsocket.h

@@ -24,7 +24,7 @@ SAN_COVERAGE := --coverage -fprofile-update=atomic
 
 $(san_obj): $(san_dir)/obj/%.o: user/%.c $(wildcard user/lib/*.h) \
 		$(wildcard user/names/*.h user/include/rdma/*.h) \
-		uapi/rdma/rdma_cmx_ioctl.h selftests/sanitize/build.mk
+		$(wildcard uapi/rdma/*.h) selftests/sanitize/build.mk
 	@mkdir -p $(@D)
 	$(CC) $(filter-out -O%,$(USER_CFLAGS)) $(SAN_FLAGS) $(SAN_COVERAGE) \
 		-DCMX_SHARED -fPIC -fvisibility=hidden -pthread -c -o $(abspath $@) $(CURDIR)/$<

@@ -11,7 +11,7 @@
 
 #include "harness.h"
 
-#define ADDR_ASKER	"10.66.0.2"
+#define ADDR_CLIENT	"10.66.0.2"
 #define FAKE_LOG	"/tmp/test/fake.log"
 #define PARAMETER	PARAMETERS "sa_kb_per_user"
 
@@ -42,23 +42,6 @@ static int query_all(int fd, const char *service)
 	};
 
 	return call(fd, GETADDRINFO, &arg);
-}
-
-/* The result of a query: 0, or a negative errno */
-static int query_result(int fd)
-{
-	union event_buf buf;
-	int ret, tries;
-
-	for (tries = 0; tries < 4; tries++) {
-		ret = event_next(fd, &buf);
-		if (ret != -ETIME)
-			break;
-	}
-	if (ret)
-		return ret;
-	return buf.ev.event == RDMA_CMX_EV_ADDRINFO_RESOLVED ? 0 :
-	       buf.ev.status;
 }
 
 struct query {
@@ -108,7 +91,7 @@ static int resolve(void *service)
 {
 	int fd = dev_open(O_NONBLOCK);
 
-	return -(fd < 0 ? fd : service_query(fd, ADDR_ASKER, service, TIMEOUT)
+	return -(fd < 0 ? fd : service_query(fd, ADDR_CLIENT, service, TIMEOUT)
 				?: query_result(fd));
 }
 

@@ -10,7 +10,7 @@
 
 #include "harness.h"
 
-#define ADDR_ASKER "10.66.0.2"
+#define ADDR_CLIENT "10.66.0.2"
 #define QUERIES 40	/* of an attacker */
 #define ATTACKERS 80
 #define TIMEOUT 240000
@@ -27,7 +27,7 @@ static pid_t attacker_start(uid_t uid, int process)
 	fd = user_become(uid) ? -1 : dev_open(O_NONBLOCK);
 	for (i = 0; i < QUERIES; i++) {
 		snprintf(name, sizeof(name), "slot-%d-%d", process, i);
-		if (fd < 0 || service_query(fd, ADDR_ASKER, name, TIMEOUT))
+		if (fd < 0 || service_query(fd, ADDR_CLIENT, name, TIMEOUT))
 			_exit(1);
 	}
 	pause();
@@ -50,7 +50,7 @@ static int route_get(void *addr)
 	int fd = dev_open(0);
 
 	/* By the port whose SA the others query */
-	addr_set(&arg.query.src, ADDR_ASKER, 0);
+	addr_set(&arg.query.src, ADDR_CLIENT, 0);
 	if (fd < 0 || call(fd, GETADDRINFO, &arg))
 		return 255;
 	return entry->route_len / 72;

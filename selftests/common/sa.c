@@ -221,7 +221,7 @@ pid_t fake_start(const char *fmt, ...)
 	va_end(ap);
 	snprintf(cmd, sizeof(cmd),
 		 "exec " SELFTESTS "/sa/tools/fake -C %s -V %s %s >" FAKE_LOG " 2>&1",
-		 device(DEV_FAKE), device(DEV_ASK), args);
+		 device(DEV_FAKE), device(DEV_OWN), args);
 	unlink(FAKE_LOG);
 	pid = fork();
 	if (!pid) {

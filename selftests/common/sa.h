@@ -19,7 +19,7 @@
 /* OpenSM is on the first; the tests query by the second. */
 #define DEVICES		4
 #define DEV_SM		1
-#define DEV_ASK		2
+#define DEV_OWN		2
 #define DEV_OTHER	3
 #define DEV_FAKE	4
 #define DEV_GONE	4
@@ -66,7 +66,7 @@ long long counter(const char *name);
 /* Set a parameter of rdma_cmx; @old gets its former value, if not NULL. */
 bool parameter_set(const char *name, const char *value, char old[32]);
 
-/* The fake SA instead of the SM, for DEV_ASK. Its process, or -1. */
+/* The fake SA instead of the SM, for DEV_OWN. Its process, or -1. */
 pid_t fake_start(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Requests that it got, or -1 */
 int fake_stop(pid_t pid);

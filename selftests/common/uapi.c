@@ -36,6 +36,22 @@ int service_query(int fd, const char *src, const char *service,
 	       call(fd, RESOLVE_ADDRINFO, &arg);
 }
 
+int query_result(int fd)
+{
+	union event_buf buf;
+	int ret, tries;
+
+	for (tries = 0; tries < 9; tries++) {
+		ret = event_next(fd, &buf);
+		if (ret != -ETIME)
+			break;
+	}
+	if (ret)
+		return ret;
+	return buf.ev.event == RDMA_CMX_EV_ADDRINFO_RESOLVED ? 0 :
+	       buf.ev.status;
+}
+
 bool number_gone(const char *path)
 {
 	double end = now_ms() + DEADLINE_MS;

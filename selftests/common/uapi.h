@@ -19,6 +19,9 @@ int name_query(int fd, uint32_t id, const char *name, uint32_t timeout_ms);
 int service_query(int fd, const char *src, const char *service,
 		  uint32_t timeout_ms);
 
+/* The result of one of them: 0, or a negative errno. It waits for minutes. */
+int query_result(int fd);
+
 /* Wait until the number in a file is 0. */
 bool number_gone(const char *path);
 

@@ -173,14 +173,6 @@ TEST_F(conn, RA_02_reject_for_ece)
 	EXPECT_EQ(0, rdma_ack_cm_event(event));
 }
 
-#define FAILS(want, call) do {						\
-	errno = 0;							\
-	EXPECT_EQ(-1, call);						\
-	EXPECT_EQ(want, errno) {					\
-		TH_LOG("%s", #call);					\
-	}								\
-} while (0)
-
 TEST_F(conn, RA_02_not_now)
 {
 	struct rdma_conn_param param = { .retry_count = 7 };

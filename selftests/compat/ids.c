@@ -117,13 +117,6 @@ TEST_F(ids, RA_02_to_no_channel_and_back)
 #define SET(id, opt, val) \
 	rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_##opt, &(val), \
 			sizeof(val))
-#define FAILS(want, call) do {						\
-	errno = 0;							\
-	EXPECT_EQ(-1, call);						\
-	EXPECT_EQ(want, errno) {					\
-		TH_LOG("%s", #call);					\
-	}								\
-} while (0)
 
 TEST_F(ids, RA_02_option_tos)
 {

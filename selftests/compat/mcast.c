@@ -91,14 +91,6 @@ TEST_F(mcast, RA_02_join_ex)
 	ASSERT_EQ(0, rdma_leave_multicast(self->id, self->addr));
 }
 
-#define FAILS(want, call) do {						\
-	errno = 0;							\
-	EXPECT_EQ(-1, call);						\
-	EXPECT_EQ(want, errno) {					\
-		TH_LOG("%s", #call);					\
-	}								\
-} while (0)
-
 TEST_F(mcast, RA_02_join_misuse)
 {
 	struct rdma_cm_join_mc_attr_ex attr = { .addr = self->addr };

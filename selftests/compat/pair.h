@@ -35,6 +35,15 @@ struct rdma_cm_event *event_want(struct rdma_event_channel *channel, int type);
 /* The same, acked at once: its status, or 1000. */
 int event_status(struct rdma_event_channel *channel, int type);
 
+/* A call of the library fails with an errno. */
+#define FAILS(want, call) do {						\
+	errno = 0;							\
+	EXPECT_EQ(-1, call);						\
+	EXPECT_EQ(want, errno) {					\
+		TH_LOG("%s", #call);					\
+	}								\
+} while (0)
+
 /* Which device a channel is of: "rdma_cmx", or the stock one, "rdma_cm". */
 const char *channel_device(struct rdma_event_channel *channel, char *buf,
 			   size_t len);

@@ -51,7 +51,7 @@ static void destroy_expect(struct __test_metadata *_metadata,
 	long long start;
 
 	for (int i = 0; i < IDS; i++) {
-		ids[i] = id_on(channel, DEV_ASK);
+		ids[i] = id_on(channel, DEV_OWN);
 		ASSERT_NE(NULL, ids[i]);
 		ASSERT_EQ(0, resolve(ids[i], node, service));
 	}
@@ -71,7 +71,7 @@ TEST_F(cancel, RAI_07_destroy_while_services_are_asked)
 
 TEST_F(cancel, RAI_07_destroy_while_paths_are_asked)
 {
-	struct rdma_cm_id *id = id_on(self->channel, DEV_ASK);
+	struct rdma_cm_id *id = id_on(self->channel, DEV_OWN);
 
 	ASSERT_NE(NULL, id);
 	ASSERT_EQ(1, sa_count(id, self->name));
@@ -94,7 +94,7 @@ TEST_F(cancel, RAI_07_destroy_while_neighbours_are_looked_for)
 /* Without path responses there is a result, without a route. */
 TEST_F(cancel, GAI_09_paths_do_not_come_in_time)
 {
-	struct rdma_cm_id *id = id_on(self->channel, DEV_ASK);
+	struct rdma_cm_id *id = id_on(self->channel, DEV_OWN);
 	char route[32], sa[32];
 	struct rdma_addrinfo *res;
 	long long start;
@@ -113,7 +113,7 @@ TEST_F(cancel, GAI_09_paths_do_not_come_in_time)
 	EXPECT_TRUE(parameter_set("sa_timeout_ms", sa, NULL));
 	/* The query, which has no waiter, ends before its timeout. */
 	EXPECT_EQ(0, bash("knob_set %s event client_reregister",
-			  device(DEV_ASK)));
+			  device(DEV_OWN)));
 	ASSERT_EQ(0, ret);
 	EXPECT_EQ(1, ai_count(res));
 	EXPECT_EQ(0, res->ai_route_len);
@@ -125,7 +125,7 @@ TEST_F(cancel, GAI_09_paths_do_not_come_in_time)
 /* The port goes down in both stages: an error at once, or no route. */
 TEST_F(cancel, RAI_03_port_down_while_it_is_queried)
 {
-	struct rdma_cm_id *id = id_on(self->channel, DEV_ASK);
+	struct rdma_cm_id *id = id_on(self->channel, DEV_OWN);
 	struct rdma_addrinfo *res;
 	int status;
 
@@ -133,7 +133,7 @@ TEST_F(cancel, RAI_03_port_down_while_it_is_queried)
 	ASSERT_EQ(0, bash("knob_set %s faults 'drop class=3 attr=0x31'",
 			  device(DEV_SM)));
 	ASSERT_EQ(0, resolve(id, NULL, self->name));
-	ASSERT_EQ(0, bash("link_down %s", device(DEV_ASK)));
+	ASSERT_EQ(0, bash("link_down %s", device(DEV_OWN)));
 	EXPECT_EQ(RDMA_CM_EVENT_ADDRINFO_ERROR,
 		  event_take(self->channel, &status));
 	EXPECT_EQ(-ENODEV, status);
@@ -142,7 +142,7 @@ TEST_F(cancel, RAI_03_port_down_while_it_is_queried)
 	EXPECT_EQ(ENODEV, errno);
 
 	ASSERT_EQ(0, bash("link_up %s; knob_set %s faults clear; "
-			  "port_active_wait", device(DEV_ASK), device(DEV_SM)));
+			  "port_active_wait", device(DEV_OWN), device(DEV_SM)));
 	ASSERT_EQ(0, sa_get(id, self->name, 0, &res));
 	EXPECT_NE(0, res->ai_route_len);
 	rdma_freeaddrinfo(res);
@@ -165,7 +165,7 @@ static void *churn_run(void *arg)
 	struct rdma_addrinfo *res;
 
 	for (int i = 0; i < ROUNDS && channel && !c->error; i++) {
-		id = id_on(channel, DEV_ASK);
+		id = id_on(channel, DEV_OWN);
 		if (!id || resolve(id, NULL, c->name)) {
 			c->error = "cannot send a query";
 			break;
@@ -197,7 +197,7 @@ TEST_F(cancel, RAI_07_destroy_at_any_moment)
 			  "echo 0 >/sys/module/rdma_cmx/parameters/sa_cache_ms",
 			  device(DEV_SM)));
 	/* These values are read before the threads start. */
-	gid(DEV_ASK);
+	gid(DEV_OWN);
 	for (int i = 0; i < THREADS; i++) {
 		churn[i].name = self->name;
 		churn[i].seed = i;

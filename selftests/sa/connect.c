@@ -260,7 +260,7 @@ TEST(RAI_08_connect_to_each_service)
 
 	ASSERT_TRUE(parameter_set("sa_cache_ms", "3600000", usual));
 	ASSERT_TRUE(cache_renew());
-	bound = id_on(channel, DEV_ASK);
+	bound = id_on(channel, DEV_OWN);
 	ASSERT_NE(NULL, bound);
 	ASSERT_EQ(0, listener_start(&l, RDMA_PS_IB, &sid));
 	service_name(name);

@@ -263,7 +263,7 @@ TEST_F(routes, no_path)
 	};
 	int status;
 
-	self->id = id_on(self->channel, DEV_ASK);
+	self->id = id_on(self->channel, DEV_OWN);
 	ASSERT_NE(NULL, self->id);
 	addr.sib_pkey = htobe16(0xffff);
 	addr.sib_addr.sib_raw[15] ^= 0x77;

@@ -24,7 +24,7 @@ FIXTURE_SETUP(cache)
 	ASSERT_TRUE(parameter_set("sa_timeout_ms", "20000", self->timeout));
 	self->channel = rdma_create_event_channel();
 	ASSERT_NE(NULL, self->channel);
-	self->id = id_on(self->channel, DEV_ASK);
+	self->id = id_on(self->channel, DEV_OWN);
 	ASSERT_NE(NULL, self->id);
 	service_name(self->name);
 	self->sid = service_id();
@@ -130,7 +130,7 @@ TEST_F(cache, dropped_on_events)
 
 	for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++) {
 		snprintf(event, sizeof(event), "knob_set %s event %s",
-			 device(DEV_ASK), events[i]);
+			 device(DEV_OWN), events[i]);
 		new_query_expect(_metadata, self, event);
 	}
 }
@@ -141,7 +141,7 @@ TEST_F(cache, dropped_on_link_down)
 
 	snprintf(event, sizeof(event),
 		 "link_down %s && link_up %s && port_active_wait",
-		 device(DEV_ASK), device(DEV_ASK));
+		 device(DEV_OWN), device(DEV_OWN));
 	new_query_expect(_metadata, self, event);
 }
 
@@ -179,7 +179,7 @@ static int client(const char *name, unsigned long long sid, int flags,
 	char byte = 0;
 
 	for (i = 0; i < IDS; i++) {
-		ids[i] = channel ? id_on(channel, DEV_ASK) : NULL;
+		ids[i] = channel ? id_on(channel, DEV_OWN) : NULL;
 		if (!ids[i]) {
 			fprintf(stderr, "# id %d of a client: %s\n", i,
 				strerror(errno));
@@ -219,7 +219,7 @@ static void crowd(struct __test_metadata *_metadata,
 	ASSERT_TRUE(cache_renew());
 	ASSERT_EQ(0, pipe(ready));
 	ASSERT_EQ(0, pipe(go));
-	gid(DEV_ASK);
+	gid(DEV_OWN);
 	for (i = 0; i < PROCESSES; i++) {
 		if (fork())
 			continue;
@@ -269,7 +269,7 @@ TEST_F(cache, coalesced_without_a_cache)
 
 	ASSERT_TRUE(parameter_set("sa_cache_ms", "0", NULL));
 	for (i = 0; i < IDS; i++) {
-		ids[i] = id_on(self->channel, DEV_ASK);
+		ids[i] = id_on(self->channel, DEV_OWN);
 		ASSERT_NE(NULL, ids[i]);
 	}
 	coalesced = counter("sa_coalesced");

@@ -19,7 +19,7 @@ FIXTURE_SETUP(faults)
 {
 	self->channel = rdma_create_event_channel();
 	ASSERT_NE(NULL, self->channel);
-	self->id = id_on(self->channel, DEV_ASK);
+	self->id = id_on(self->channel, DEV_OWN);
 	ASSERT_NE(NULL, self->id);
 	service_name(self->name);
 	self->sid = service_id();
@@ -30,7 +30,7 @@ FIXTURE_SETUP(faults)
 FIXTURE_TEARDOWN(faults)
 {
 	EXPECT_EQ(0, bash("knobs_off $(fab_dev 1); knobs_off $(fab_dev 2); sm_resume; link_up %s",
-			  device(DEV_ASK)));
+			  device(DEV_OWN)));
 	if (self->id)
 		EXPECT_EQ(0, rdma_destroy_id(self->id));
 	rdma_destroy_event_channel(self->channel);
@@ -154,7 +154,7 @@ TEST_F(faults, SM_hands_over)
 	ASSERT_EQ(0, bash("sm_stop $(fab_dev 1)"));
 	ASSERT_EQ(0, bash("wait_for 120 " SELFTESTS
 			  "/sa/tools/service -C %s count; port_active_wait",
-			  device(DEV_ASK)));
+			  device(DEV_OWN)));
 	works_again(_metadata, self->id);
 	ASSERT_EQ(0, bash("sm_stop; sm_start; port_active_wait"));
 	works_again(_metadata, self->id);
@@ -175,12 +175,12 @@ TEST_F_TIMEOUT(faults, thirty_percent_of_MADs_lost, 240)
 		ASSERT_EQ(0, service(DEV_OTHER, "-n %s-%d -i %llu -c %d set",
 				     self->name, i, self->sid + 100 + 10 * i,
 				     i % 6 ? 1 : 5));
-		ids[i] = id_on(self->channel, DEV_ASK);
+		ids[i] = id_on(self->channel, DEV_OWN);
 		ASSERT_NE(NULL, ids[i]);
 		ids[i]->context = (void *)(intptr_t)(i % 6 ? 1 : 5);
 	}
 	ASSERT_EQ(0, bash("knob_set %s faults 'drop chance=30'",
-			  device(DEV_ASK)));
+			  device(DEV_OWN)));
 	ASSERT_EQ(0, bash("knob_set %s faults 'drop chance=30'",
 			  device(DEV_SM)));
 	for (i = 0; i < ROUNDS; i++) {
@@ -212,12 +212,12 @@ TEST_F(faults, port_down_while_queried)
 {
 	ASSERT_EQ(0, bash("sm_pause"));
 	ASSERT_EQ(0, query_start(self->id, self->name));
-	ASSERT_EQ(0, bash("link_down %s", device(DEV_ASK)));
+	ASSERT_EQ(0, bash("link_down %s", device(DEV_OWN)));
 	EXPECT_EQ(-ENODEV, query_end(self->channel));
 	/* While it is down queries fail, at once or by the event. */
 	EXPECT_EQ(-ENODEV, sa_count(self->id, self->name));
 	ASSERT_EQ(0, bash("sm_resume && link_up %s && port_active_wait",
-			  device(DEV_ASK)));
+			  device(DEV_OWN)));
 	works_again(_metadata, self->id);
 }
 
@@ -230,7 +230,7 @@ TEST_F(faults, device_removed_while_queried)
 	ASSERT_EQ(0, bash("sm_pause"));
 	ASSERT_EQ(0, query_start(self->id, self->name));
 	ASSERT_EQ(0, run("echo 0 >/sys/kernel/debug/cmx_fabric/fab%d/plugged &",
-			 DEV_ASK - 1));
+			 DEV_OWN - 1));
 	while ((!removed || !failed) &&
 	       !event_wait(self->channel, &event, WAIT_MS)) {
 		if (event->event == RDMA_CM_EVENT_DEVICE_REMOVAL) {
@@ -250,11 +250,11 @@ TEST_F(faults, device_removed_while_queried)
 	EXPECT_TRUE(removed);
 	EXPECT_TRUE(failed);
 	ASSERT_EQ(0, bash("sm_resume; gone() { [ ! -e /sys/class/infiniband/%s ]; }; wait_for 120 gone",
-			  device(DEV_ASK)));
+			  device(DEV_OWN)));
 	ASSERT_EQ(0, run("echo 1 >/sys/kernel/debug/cmx_fabric/fab%d/plugged",
-			 DEV_ASK - 1));
-	ASSERT_EQ(0, bash("wait_for 120 dev_is %s ACTIVE", device(DEV_ASK)));
-	self->id = id_on(self->channel, DEV_ASK);
+			 DEV_OWN - 1));
+	ASSERT_EQ(0, bash("wait_for 120 dev_is %s ACTIVE", device(DEV_OWN)));
+	self->id = id_on(self->channel, DEV_OWN);
 	ASSERT_NE(NULL, self->id);
 	works_again(_metadata, self->id);
 }
@@ -275,7 +275,7 @@ TEST_F(faults, three_thousand_outstanding)
 		channels[c] = rdma_create_event_channel();
 		ASSERT_NE(NULL, channels[c]);
 		for (i = 0; i < IDS; i++) {
-			ids[c][i] = id_on(channels[c], DEV_ASK);
+			ids[c][i] = id_on(channels[c], DEV_OWN);
 			ASSERT_NE(NULL, ids[c][i]);
 		}
 	}

@@ -28,7 +28,7 @@ FIXTURE_SETUP(fake)
 	ASSERT_TRUE(parameter_set("sa_retries", RETRIES, self->retries));
 	self->channel = rdma_create_event_channel();
 	ASSERT_NE(NULL, self->channel);
-	self->id = id_on(self->channel, DEV_ASK);
+	self->id = id_on(self->channel, DEV_OWN);
 	ASSERT_NE(NULL, self->id);
 	ASSERT_EQ(0, bash("sm_pause"));
 }
@@ -329,7 +329,7 @@ static bool service_is(struct rdmacmx_service *service, unsigned int state,
 TEST_F(fake, SV_01_renewal_with_another_lease)
 {
 	struct rdmacmx_service_attr attr = {
-		.name = "renewed", .id = service_id(), .device = device(DEV_ASK),
+		.name = "renewed", .id = service_id(), .device = device(DEV_OWN),
 		.lease = 8,
 	};
 	struct rdmacmx_service *service;
@@ -348,17 +348,17 @@ TEST_F(fake, SV_01_renewal_with_another_lease)
 TEST_F(fake, SV_01_port_down_before_the_first_result)
 {
 	struct rdmacmx_service_attr attr = {
-		.name = "early", .id = service_id(), .device = device(DEV_ASK),
+		.name = "early", .id = service_id(), .device = device(DEV_OWN),
 	};
 	struct rdmacmx_service *service;
 
 	service = rdmacmx_advertise(&attr);
 	ASSERT_NE(NULL, service);
-	ASSERT_EQ(0, bash("link_down $(fab_dev %d)", DEV_ASK));
+	ASSERT_EQ(0, bash("link_down $(fab_dev %d)", DEV_OWN));
 	EXPECT_TRUE(service_is(service, RDMACMX_SERVICE_DOWN, 0));
 	EXPECT_EQ(0, rdmacmx_withdraw(service));
 	ASSERT_EQ(0, bash("sm_resume && link_up $(fab_dev %d) && "
-			  "port_active_wait && sm_pause", DEV_ASK));
+			  "port_active_wait && sm_pause", DEV_OWN));
 }
 
 TEST_HARNESS_MAIN

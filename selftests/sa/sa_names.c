@@ -18,7 +18,7 @@ FIXTURE_SETUP(sa)
 {
 	self->channel = rdma_create_event_channel();
 	ASSERT_NE(NULL, self->channel);
-	self->id = id_on(self->channel, DEV_ASK);
+	self->id = id_on(self->channel, DEV_OWN);
 	ASSERT_NE(NULL, self->id);
 	service_name(self->name);
 	self->sid = service_id();
@@ -53,7 +53,7 @@ static void entry_expect(struct __test_metadata *_metadata,
 	EXPECT_EQ(UINT64_MAX, be64toh(dst->sib_sid_mask));
 	EXPECT_EQ(0xffff, be16toh(dst->sib_pkey));
 	EXPECT_EQ(0, memcmp(&dst->sib_addr, gid(DEV_OTHER), 16));
-	EXPECT_EQ(0, memcmp(&src->sib_addr, gid(DEV_ASK), 16));
+	EXPECT_EQ(0, memcmp(&src->sib_addr, gid(DEV_OWN), 16));
 }
 
 static void found_expect(struct __test_metadata *_metadata,
@@ -302,7 +302,7 @@ TEST_F(sa, GAI_04_passive)
 	struct rdma_addrinfo *res, *ai;
 	unsigned int n, own = 0;
 
-	for (n = DEV_ASK; n <= DEV_OTHER; n++)
+	for (n = DEV_OWN; n <= DEV_OTHER; n++)
 		ASSERT_EQ(0, service(n, "-n %s -i %llu set", self->name,
 				     self->sid));
 	ASSERT_EQ(0, sa_get(self->id, self->name, RAI_PASSIVE, &res));
@@ -315,7 +315,7 @@ TEST_F(sa, GAI_04_passive)
 	ASSERT_NE(NULL, ib(res->ai_src_addr));
 	EXPECT_EQ(sizeof(struct sockaddr_ib), res->ai_src_len);
 	EXPECT_EQ(self->sid, be64toh(ib(res->ai_src_addr)->sib_sid));
-	EXPECT_EQ(0, memcmp(&ib(res->ai_src_addr)->sib_addr, gid(DEV_ASK),
+	EXPECT_EQ(0, memcmp(&ib(res->ai_src_addr)->sib_addr, gid(DEV_OWN),
 			    16));
 	rdma_freeaddrinfo(res);
 
@@ -329,7 +329,7 @@ TEST_F(sa, GAI_04_passive)
 				own |= 1 << n;
 	}
 	EXPECT_EQ(__builtin_popcount(own), ai_count(res));
-	EXPECT_NE(0, own & 1 << DEV_ASK);
+	EXPECT_NE(0, own & 1 << DEV_OWN);
 	rdma_freeaddrinfo(res);
 }
 
@@ -343,11 +343,11 @@ TEST_F(sa, GAI_12_many_records)
 	unsigned int n;
 	int ret;
 
-	for (n = DEV_ASK; n <= DEV_OTHER; n++)
+	for (n = DEV_OWN; n <= DEV_OTHER; n++)
 		ASSERT_EQ(0, service(n, "-n %s -i %llu -c %d set", self->name,
 				     self->sid, MANY));
 	ret = rdma_getaddrinfo(NULL, self->name, &hints, &res);
-	for (n = DEV_ASK; n <= DEV_OTHER; n++)
+	for (n = DEV_OWN; n <= DEV_OTHER; n++)
 		EXPECT_EQ(0, service(n, "-n %s -i %llu -c %d delete",
 				     self->name, self->sid, MANY));
 	ASSERT_EQ(0, ret);
@@ -386,7 +386,7 @@ TEST_F(sa, RAI_07_destroyed_while_outstanding)
 	EXPECT_EQ(0, channel_readable(self->channel, 0));
 	ASSERT_EQ(0, bash("sm_resume"));
 	/* The SA's response to this query follows that to the other. */
-	next = id_on(self->channel, DEV_ASK);
+	next = id_on(self->channel, DEV_OWN);
 	ASSERT_NE(NULL, next);
 	EXPECT_EQ(-ENOENT, sa_count(next, self->name));
 	EXPECT_EQ(0, channel_readable(self->channel, 0));

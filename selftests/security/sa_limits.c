@@ -29,29 +29,12 @@ static int answers_delay(const char *ms)
 	return fabric_bash(command);
 }
 
-/* The result of a query: 0, or a negative errno */
-static int service_result(int fd)
-{
-	union event_buf buf;
-	int ret, tries;
-
-	for (tries = 0; tries < 9; tries++) {
-		ret = event_next(fd, &buf);
-		if (ret != -ETIME)
-			break;
-	}
-	if (ret)
-		return ret;
-	return buf.ev.event == RDMA_CMX_EV_ADDRINFO_RESOLVED ? 0 :
-	       buf.ev.status;
-}
-
 static int service_resolve(void *service)
 {
 	int fd = dev_open(O_NONBLOCK);
 
 	return -(fd < 0 ? fd : service_query(fd, ADDR_CLIENT, service, TIMEOUT)
-				?: service_result(fd));
+				?: query_result(fd));
 }
 
 /* 0 or an errno */
@@ -82,7 +65,7 @@ static pid_t flood_start(int process, int out)
 		_exit(1);
 	for (i = 0; i < QUERIES; i++) {
 		do
-			ret = service_result(fd);
+			ret = query_result(fd);
 		while (ret == -ETIME);
 		if (ret == -EAGAIN && write(out, "r", 1) != 1)
 			_exit(1);

@@ -350,7 +350,7 @@ enum {
 };
 
 /**
- * struct rdma_cmx_candidate_info - what became of one entry of the result
+ * struct rdma_cmx_candidate_info - the outcome of one entry of the result
  * @src: its source, family 0: none
  * @dst: its destination
  * @ibdev_index: its RDMA device, valid if @port_num is not 0

@@ -37,7 +37,7 @@
  * The kernel sets a ServiceRecord at the subnet administrator of each
  * InfiniBand port that the caller's network namespace may use, renews it before
  * the lease ends, and sets it again after an event of the port. The command
- * waits for none: QUERY_ADVERTISED reports what came of it. WITHDRAW, and the
+ * waits for none: QUERY_ADVERTISED reports the outcome. WITHDRAW, and the
  * last close of the file, delete the records in the background.
  *
  * The service is on devices whose network namespace the user namespace of the
@@ -77,8 +77,8 @@ enum {
 	/* The subnet administrator has the record. */
 	RDMA_CMX_SERVICE_PORT_SET = 1,
 	/*
-	 * It has not, or has not confirmed the last renewal. Attempts follow
-	 * without end.
+	 * It has not, or has not confirmed the last renewal. The kernel
+	 * retries.
 	 */
 	RDMA_CMX_SERVICE_PORT_TRYING = 2,
 	/* The port is not active. The record is set when it is. */

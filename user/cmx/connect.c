@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * cmx connect: rdmacmx_connect_name(3) to a name, and what became of each of
+ * cmx connect: rdmacmx_connect_name(3) to a name, and the outcome of each of
  * its addresses.
  */
 #define _GNU_SOURCE

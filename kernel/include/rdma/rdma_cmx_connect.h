@@ -28,7 +28,7 @@ enum rdma_cmx_connect_step {
 };
 
 /**
- * struct rdma_cmx_candidate - what became of one entry of the result
+ * struct rdma_cmx_candidate - the outcome of one entry of the result
  * @src: its source, family 0: none
  * @dst: its destination
  * @ibdev_index: its RDMA device, valid if @port_num is not 0
@@ -69,7 +69,7 @@ struct rdma_cmx_candidate {
 };
 
 /**
- * struct rdma_cmx_connect_report - what became of all candidates, read only
+ * struct rdma_cmx_connect_report - the outcome of all candidates, read only
  * @ref: reference count
  * @winner: index of the one that was handed over, or @count
  * @param: of the winner's RDMA_CM_EVENT_ESTABLISHED, if there was a setup;
@@ -242,7 +242,7 @@ void rdma_cmx_connect_put(struct rdma_cmx_connector *connector);
  * rdma_cmx_connect - resolve, connect and wait
  * @attr: as for rdma_cmx_connect_start()
  * @context: for setup and teardown
- * @report: out: what became of the candidates, to be given back with
+ * @report: out: the outcome of the candidates, to be released with
  *	rdma_cmx_connect_report_put(); NULL if there were none, or after a
  *	signal. May be NULL
  *

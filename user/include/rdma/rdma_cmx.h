@@ -350,7 +350,7 @@ enum rdmacmx_step {
 };
 
 /**
- * struct rdmacmx_candidate - what became of an address
+ * struct rdmacmx_candidate - the outcome of an address
  * @src: source address, family 0: none
  * @dst: destination address
  * @device: name of the RDMA device; empty: none reaches @dst, or it has gone
@@ -379,7 +379,7 @@ struct rdmacmx_candidate {
 };
 
 /**
- * rdmacmx_connect_report - get what became of the addresses of a name
+ * rdmacmx_connect_report - get the outcome of the addresses of a name
  * @id: id of rdmacmx_connect_name(), after its event
  * @candidates: the addresses, in the order of rdma_getaddrinfo()
  * @room: how many @candidates has room for; 0: @candidates may be NULL

@@ -98,7 +98,7 @@ run cmx paths preload --json --file /tmp/test/hosts
 is "a file with a wrong line: exit code" "$status" 1
 is "a file: the sums" "$out" '{"names": 3, "failed": 1, "paths": 2}'
 like "a file: the line" "$err" \
-	'^cmx: /tmp/test/hosts:4: nosuch.cmx.test: it is not known'
+	'^cmx: /tmp/test/hosts:4: nosuch.cmx.test: there is no such name'
 is "a file: no other error" "$(wc -l <<<"$err")" 1
 ok "the others are cached" routed 10.66.0.4
 run cmx paths preload --file - 10.66.0.3 < <(printf 'a\0b\n10.66.0.4')

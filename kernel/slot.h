@@ -40,13 +40,15 @@ enum cmx_slot_state {
  * struct cmx_slot - the same, in the object of an id, zeroed at first
  * @wait: while it waits, and while it has a slot of its user's reserve
  * @epoch: HELD: since when
- * @dest: window of the destination
+ * @tag: of the destination
+ * @dest: window in which it counts, of the destination or of its host
  * @port: window of the port
  * @state: an enum cmx_slot_state
  */
 struct cmx_slot {
 	struct cmx_window_wait *wait;
 	u32 epoch;
+	u32 tag;
 	u16 dest;
 	u8 port;
 	u8 state;

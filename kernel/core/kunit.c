@@ -96,6 +96,7 @@ SHOW(cmx_watch_gone);
 SHOW(cmx_watch_set);
 SHOW(cmx_window);
 SHOW(cmx_window_epoch);
+SHOW(cmx_window_find);
 SHOW(cmx_window_limit);
 SHOW(cmx_window_lock);
 SHOW(cmx_window_running);

@@ -514,7 +514,7 @@ out:
 	return waits_are(0) ? missing : -1;
 }
 
-/* Two of the listeners may share a window, but not each time. */
+/* Five listeners may share the four windows of a set, but not each time. */
 static long slots_missing(void)
 {
 	long missing = 1;

@@ -5,13 +5,17 @@
  *
  * With connect_window 64 a port has 64 slots, a destination has 16: 8 for
  * whoever comes, 1 for root, 7 for users who have none of them.
+ *
+ * Tags with the same remainder by 1024 have the same 4 windows.
  */
 #include <linux/slab.h>
 
 #include "connect/window.h"
 #include "kunit.h"
 
-#define DEST		900	/* and those after it */
+#define DEST		900	/* a tag, and those after it */
+#define RIVAL(i)	(DEST + 1024 * (i))	/* of its set */
+#define WINDOWS		8	/* that the tags have */
 #define PORT		60
 #define COMMON		8
 #define RESERVE	7
@@ -27,18 +31,28 @@ struct conn {
 static struct conn *conns;
 static int places;
 
+/* No destination has had these windows. */
+static void windows_clear(void)
+{
+	int i;
+
+	for (i = 0; i < WINDOWS; i++)
+		cmx_window(DEST + i)->tag = 0;
+}
+
 static int window_init(struct kunit *test)
 {
 	conns = kcalloc(CONNS, sizeof(*conns), GFP_KERNEL);
 	if (!conns)
 		return -ENOMEM;
 	places = 0;
+	windows_clear();
 	param_set(test, cmx_kunit_module(), "connect_window", 64);
 	param_set(test, cmx_kunit_module(), "connect_reply_ms", 3600000);
 	return 0;
 }
 
-static unsigned int running(unsigned int window)
+static unsigned int window_running(unsigned int window)
 {
 	unsigned int n;
 
@@ -48,9 +62,24 @@ static unsigned int running(unsigned int window)
 	return n;
 }
 
+static struct cmx_window *window_of(u32 dest)
+{
+	unsigned int window;
+
+	spin_lock(&cmx_window_lock);
+	window = cmx_window_find(dest);
+	spin_unlock(&cmx_window_lock);
+	return cmx_window(window);
+}
+
+static unsigned int running(u32 dest)
+{
+	return window_running(window_of(dest) - cmx_window(0));
+}
+
 static unsigned int port_running(void)
 {
-	return running(CMX_WINDOW_DESTS + PORT);
+	return window_running(CMX_WINDOW_DESTS + PORT);
 }
 
 static void window_exit(struct kunit *test)
@@ -61,11 +90,10 @@ static void window_exit(struct kunit *test)
 		rdma_cmx_slot_cancel(&conns[i].slot);
 		rdma_cmx_slot_put(&conns[i].slot);
 	}
-	KUNIT_EXPECT_EQ(test, running(DEST), 0u);
+	for (i = 0; i < WINDOWS; i++)
+		KUNIT_EXPECT_EQ(test, window_running(DEST + i), 0u);
 	KUNIT_EXPECT_EQ(test, port_running(), 0u);
-	/* The limits are those of the start again. */
-	cmx_window(DEST)->limit = 0;
-	cmx_window(DEST)->replies = 0;
+	windows_clear();
 	params_restore(test);
 	kfree(conns);
 }
@@ -79,12 +107,12 @@ static void conn_done(void *context, int error)
 	c->place = ++places;
 }
 
-static int get_to(int i, unsigned int dest)
+static int get_to(int i, u32 dest)
 {
 	return cmx_slot_get(&conns[i].slot, dest, PORT);
 }
 
-static int wait_to(int i, unsigned int uid, unsigned int dest)
+static int wait_to(int i, unsigned int uid, u32 dest)
 {
 	return cmx_slot_wait(&conns[i].slot, dest, PORT, KUIDT_INIT(uid),
 			     conn_done, &conns[i]);
@@ -310,14 +338,16 @@ static void window_off(struct kunit *test)
 
 static void sign(u32 epoch, enum cmx_window_sign what)
 {
+	struct cmx_window *w = window_of(DEST);
+
 	spin_lock(&cmx_window_lock);
-	cmx_window_sign(cmx_window(DEST), epoch, what);
+	cmx_window_sign(w, epoch, what);
 	spin_unlock(&cmx_window_lock);
 }
 
 static unsigned int limit(void)
 {
-	return cmx_window_limit(cmx_window(DEST));
+	return cmx_window_limit(window_of(DEST));
 }
 
 static void window_limit(struct kunit *test)
@@ -340,17 +370,17 @@ static void window_limit(struct kunit *test)
 		sign(now, CMX_WINDOW_BUSY);
 	KUNIT_EXPECT_EQ(test, limit(), 129u);
 	/* A late reply is no better. */
-	cmx_window(DEST)->shrunk = now - 2 * CMX_WINDOW_EPOCHS;
+	window_of(DEST)->shrunk = now - 2 * CMX_WINDOW_EPOCHS;
 	sign(now - CMX_WINDOW_EPOCHS, CMX_WINDOW_REPLY);
 	KUNIT_EXPECT_EQ(test, limit(), 64u);
 	for (i = 0; i < 9; i++) {
-		cmx_window(DEST)->shrunk = now - 1;
+		window_of(DEST)->shrunk = now - 1;
 		sign(now, CMX_WINDOW_BUSY);
 	}
 	KUNIT_EXPECT_EQ(test, limit(), (unsigned int)CMX_WINDOW_MIN);
 
 	/* There is a largest one, too. */
-	cmx_window(DEST)->limit = 511;
+	window_of(DEST)->limit = 511;
 	for (n = 0; n < 3 * 512; n++)
 		sign(cmx_window_epoch(), CMX_WINDOW_REPLY);
 	KUNIT_EXPECT_EQ(test, limit(), 512u);
@@ -367,9 +397,9 @@ static void window_random(struct kunit *test)
 		i = kunit_random(CONNS);
 		switch (READ_ONCE(conns[i].slot.state)) {
 		case CMX_SLOT_NONE:
-			ret = get_to(i, DEST + i % 3);
+			ret = get_to(i, RIVAL(i % 6));
 			if (ret)
-				ret = wait_to(i, kunit_random(5), DEST + i % 3);
+				ret = wait_to(i, kunit_random(5), RIVAL(i % 6));
 			KUNIT_ASSERT_GE(test, ret, 0);
 			waits += ret;
 			break;
@@ -391,10 +421,6 @@ static void window_random(struct kunit *test)
 	}
 	KUNIT_EXPECT_GT(test, waits, rounds / 20);
 	KUNIT_EXPECT_EQ(test, waits, ends);
-	for (i = 0; i < 3; i++) {
-		KUNIT_EXPECT_EQ(test, running(DEST + i), 0u);
-		cmx_window(DEST + i)->limit = 0;
-	}
 }
 
 static struct kunit_case window_cases[] = {

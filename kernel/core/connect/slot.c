@@ -46,8 +46,8 @@ static struct cmx_window *cmx_slot_window(const struct cmx_slot *slot,
 			  CMX_WINDOW_DESTS + slot->port);
 }
 
-/* Windows of an id; false: nothing limits its requests. */
-static bool cmx_slot_find(const struct rdma_cm_id *id, u16 *dest, u8 *port)
+/* Tag and port window of an id; false: nothing limits its requests. */
+static bool cmx_slot_find(const struct rdma_cm_id *id, u32 *tag, u8 *port)
 {
 	const struct sockaddr_storage *to = &id->route.addr.dst_addr;
 	struct {
@@ -85,25 +85,33 @@ static bool cmx_slot_find(const struct rdma_cm_id *id, u16 *dest, u8 *port)
 	}
 	key.device = id->device->index;
 	key.port = id->port_num;
-	*dest = cmx_hash(&key, sizeof(key)) % CMX_WINDOW_DESTS;
+	*tag = cmx_hash(&key, sizeof(key));
 	*port = (id->device->index + id->port_num * 17) % CMX_WINDOW_PORTS;
 	return true;
 }
 
-/* The same, by the numbers of the windows; -EINPROGRESS: it must wait. */
-int cmx_slot_get(struct cmx_slot *slot, u16 dest, u8 port)
+/* The windows of a slot do not change while it waits, nor while it is HELD. */
+static void cmx_slot_place(struct cmx_slot *slot, u32 tag, u8 port)
 {
-	struct cmx_window *to = cmx_window(dest);
-	struct cmx_window *by = cmx_window(CMX_WINDOW_DESTS + port);
+	slot->tag = tag;
+	slot->dest = cmx_window_find(tag);
+	slot->port = port;
+}
+
+/* The same, by tag and port window; -EINPROGRESS: it must wait. */
+int cmx_slot_get(struct cmx_slot *slot, u32 tag, u8 port)
+{
+	struct cmx_window *to, *by;
 	int ret = 0;
 
 	spin_lock(&cmx_window_lock);
+	cmx_slot_place(slot, tag, port);
+	to = cmx_slot_window(slot, CMX_STAGE_DEST);
+	by = cmx_slot_window(slot, CMX_STAGE_PORT);
 	if (cmx_window_free(to) && cmx_window_free(by)) {
 		cmx_window_take(to);
 		cmx_window_take(by);
 		slot->epoch = to->epoch;
-		slot->dest = dest;
-		slot->port = port;
 		WRITE_ONCE(slot->state, CMX_SLOT_HELD);
 	} else {
 		ret = -EINPROGRESS;
@@ -125,13 +133,13 @@ int cmx_slot_get(struct cmx_slot *slot, u16 dest, u8 port)
  */
 int rdma_cmx_slot_get(struct cmx_slot *slot, const struct rdma_cm_id *id)
 {
-	u16 dest;
+	u32 tag;
 	u8 port;
 	int ret;
 
-	if (!cmx_slot_find(id, &dest, &port))
+	if (!cmx_slot_find(id, &tag, &port))
 		return 0;
-	ret = cmx_slot_get(slot, dest, port);
+	ret = cmx_slot_get(slot, tag, port);
 	if (!ret)
 		cmx_stat_inc(connect_slots);
 	return ret;
@@ -346,7 +354,7 @@ static int cmx_slot_begin(struct cmx_slot *slot, struct cmx_window_wait *wait)
 	return 1;
 }
 
-int cmx_slot_wait(struct cmx_slot *slot, u16 dest, u8 port, kuid_t uid,
+int cmx_slot_wait(struct cmx_slot *slot, u32 tag, u8 port, kuid_t uid,
 		  rdma_cmx_slot_fn done, void *context)
 {
 	struct cmx_window_wait *wait = cmx_wait_alloc(uid);
@@ -357,8 +365,7 @@ int cmx_slot_wait(struct cmx_slot *slot, u16 dest, u8 port, kuid_t uid,
 	wait->done = done;
 	wait->context = context;
 	spin_lock(&cmx_window_lock);
-	slot->dest = dest;
-	slot->port = port;
+	cmx_slot_place(slot, tag, port);
 	ret = cmx_slot_begin(slot, wait);
 	spin_unlock(&cmx_window_lock);
 	if (ret < 0) {
@@ -384,12 +391,12 @@ int cmx_slot_wait(struct cmx_slot *slot, u16 dest, u8 port, kuid_t uid,
 int rdma_cmx_slot_wait(struct cmx_slot *slot, const struct rdma_cm_id *id,
 		       kuid_t uid, rdma_cmx_slot_fn done, void *context)
 {
-	u16 dest;
+	u32 tag;
 	u8 port;
 
-	if (!cmx_slot_find(id, &dest, &port))
+	if (!cmx_slot_find(id, &tag, &port))
 		return 0;
-	return cmx_slot_wait(slot, dest, port, uid, done, context);
+	return cmx_slot_wait(slot, tag, port, uid, done, context);
 }
 EXPORT_SYMBOL_GPL(rdma_cmx_slot_wait);
 
@@ -428,7 +435,9 @@ void cmx_slot_release(struct cmx_slot *slot, enum cmx_window_sign sign)
 			cmx_wait_drop(slot->wait);
 		cmx_window_give(to, slot->epoch);
 		cmx_window_give(by, slot->epoch);
-		cmx_window_sign(to, slot->epoch, sign);
+		/* What a guest comes to says nothing about its host. */
+		if (slot->tag == to->tag)
+			cmx_window_sign(to, slot->epoch, sign);
 		cmx_slot_none(slot);
 		cmx_slot_run(to);
 		cmx_slot_run(by);

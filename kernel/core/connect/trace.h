@@ -8,7 +8,7 @@
 
 #include <linux/tracepoint.h>
 
-/* A connect waits; the window is that of its destination. */
+/* A connect waits; the window is that of its destination, or of its host. */
 TRACE_EVENT(cmx_connect_wait,
 	    TP_PROTO(unsigned int window, u32 uid),
 	    TP_ARGS(window, uid),
@@ -33,21 +33,27 @@ TRACE_EVENT(cmx_connect_granted,
 		      __entry->error)
 );
 
-/* The limit of a destination changes. */
+/*
+ * The limit of a destination changes. When the window has another tag, that is
+ * another destination, which began with the limit of the start.
+ */
 TRACE_EVENT(cmx_connect_window,
-	    TP_PROTO(unsigned int window, unsigned int running,
+	    TP_PROTO(unsigned int window, u32 tag, unsigned int running,
 		     unsigned int before, unsigned int limit),
-	    TP_ARGS(window, running, before, limit),
+	    TP_ARGS(window, tag, running, before, limit),
 	    TP_STRUCT__entry(__field(unsigned int, window)
+			     __field(u32, tag)
 			     __field(unsigned int, running)
 			     __field(unsigned int, before)
 			     __field(unsigned int, limit)),
 	    TP_fast_assign(__entry->window = window;
+			   __entry->tag = tag;
 			   __entry->running = running;
 			   __entry->before = before;
 			   __entry->limit = limit;),
-	    TP_printk("window=%u running=%u limit=%u->%u", __entry->window,
-		      __entry->running, __entry->before, __entry->limit)
+	    TP_printk("window=%u tag=%08x running=%u limit=%u->%u",
+		      __entry->window, __entry->tag, __entry->running,
+		      __entry->before, __entry->limit)
 );
 
 #endif /* CMX_CONNECT_TRACE_H */

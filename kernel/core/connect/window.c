@@ -104,6 +104,47 @@ unsigned int cmx_window_running(struct cmx_window *w)
 	return max(w->running, 0);
 }
 
+/* Nothing is known of the destination with @tag. */
+static void cmx_window_begin(struct cmx_window *w, u32 tag)
+{
+	w->tag = tag;
+	w->epoch = cmx_window_epoch();
+	memset(w->count, 0, sizeof(w->count));
+	w->running = 0;
+	w->limit = 0;
+	w->replies = 0;
+	w->shrunk = w->epoch - 1;
+}
+
+/* Slots may be held that count no more. To give them back changes nothing. */
+static bool cmx_window_idle(struct cmx_window *w)
+{
+	return list_empty(&w->users) && !cmx_window_running(w);
+}
+
+/*
+ * The window in which a destination's requests count. Of two idle ones, that
+ * from which no limit is lost.
+ */
+unsigned int cmx_window_find(u32 tag)
+{
+	unsigned int i, home = tag % CMX_WINDOW_DESTS;
+	struct cmx_window *w, *idle = NULL;
+
+	for (i = 0; i < CMX_WINDOW_WAYS; i++)
+		if (cmx_windows[home ^ i].tag == tag)
+			return home ^ i;
+	for (i = 0; i < CMX_WINDOW_WAYS; i++) {
+		w = &cmx_windows[home ^ i];
+		if (cmx_window_idle(w) && (!idle || (idle->tag && !w->tag)))
+			idle = w;
+	}
+	if (!idle)
+		return home;
+	cmx_window_begin(idle, tag);
+	return idle - cmx_windows;
+}
+
 /* Has the common half a slot? */
 static bool cmx_window_half_free(struct cmx_window *w)
 {
@@ -138,7 +179,7 @@ void cmx_window_give(struct cmx_window *w, u32 epoch)
 
 static void cmx_window_resize(struct cmx_window *w, unsigned int limit)
 {
-	trace_cmx_connect_window(w - cmx_windows, cmx_window_running(w),
+	trace_cmx_connect_window(w - cmx_windows, w->tag, cmx_window_running(w),
 				 cmx_window_limit(w), limit);
 	w->limit = limit;
 	w->replies = 0;
@@ -266,12 +307,10 @@ struct cmx_window_user *cmx_window_next(struct cmx_window *w, bool *reserved)
 
 void cmx_windows_init(void)
 {
-	u32 now = cmx_window_epoch();
 	unsigned int i;
 
 	for (i = 0; i < CMX_WINDOW_COUNT; i++) {
 		INIT_LIST_HEAD(&cmx_windows[i].users);
-		cmx_windows[i].epoch = now;
-		cmx_windows[i].shrunk = now - 1;
+		cmx_window_begin(&cmx_windows[i], 0);
 	}
 }

@@ -4,10 +4,18 @@
  * the unit tests share.
  *
  * A window belongs to a destination (device, port, address and port or service
- * id there) or to a port of a device. Both are places of a table, found by a
- * hash: nothing is allocated for one, nobody can have many made, and two that
- * share a place share its limit. A connect needs a slot of its destination
- * first, then one of its port.
+ * id there) or to a port of a device. Both are places of a table: nothing is
+ * allocated for one, and nobody can have many made. A connect needs a slot of
+ * its destination first, then one of its port.
+ *
+ * A keyed hash of a destination is its tag. It has a set of four places, and
+ * uses of them
+ *
+ *	that with its tag
+ *	else an idle one, where nothing counts or waits: it takes that over,
+ *			with the limit of the start
+ *	else a fixed one, as a guest: its requests count and wait there, and
+ *			what they come to does not change the limit
  *
  * Of the slots of a window
  *
@@ -28,6 +36,22 @@
  * reply, a late one, or a REJ for want of resources. A port's limit is constant:
  * a slow peer says nothing about it.
  *
+ * Requests to one destination thus never shrink the limit of another one,
+ * however many destinations a user has. What he can do is to keep all places in
+ * use: a set by four requests that nobody answers, again every 4 s, all sets by
+ * 1,024 or more. The shared half of a port lets him have 512. Other ports have
+ * more, and a connect that waits for its port counts at its destination, too, for
+ * as long as a request does. Even then
+ *
+ *	a destination that is in use keeps its place and its limit
+ *	another one is a guest where the limit is 16 or more, divided as above:
+ *			no user's requests keep the others from a slot
+ *	soon after the last of them it has a place, and the limit of the start
+ *
+ * He can also have limits forgotten: a destination that is not in use may lose
+ * its place, and begins anew. One that finds a place after it was a guest may
+ * have slots of both windows outstanding.
+ *
  * cmx_window_lock guards all of it. Owners' locks are inside, see
  * rdma_cmx_slot_fn.
  */
@@ -40,7 +64,8 @@
 
 #include "slot.h"
 
-#define CMX_WINDOW_DESTS	1024
+#define CMX_WINDOW_DESTS	1024	/* in sets: */
+#define CMX_WINDOW_WAYS		4
 #define CMX_WINDOW_PORTS	64
 #define CMX_WINDOW_COUNT	(CMX_WINDOW_DESTS + CMX_WINDOW_PORTS)
 #define CMX_WINDOW_NONE		CMX_WINDOW_COUNT	/* of a user's sum */
@@ -57,6 +82,7 @@
 /**
  * struct cmx_window - slots of a destination or a port
  * @users: users with connects that wait here; the next one first
+ * @tag: of the destination; 0: it is of none yet
  * @epoch: to which @count was brought up to date
  * @count: slots taken in an epoch; less than 0 if one was taken as it ended
  * @running: sum of those
@@ -66,6 +92,7 @@
  */
 struct cmx_window {
 	struct list_head users;
+	u32 tag;
 	u32 epoch;
 	int count[CMX_WINDOW_EPOCHS];
 	int running;
@@ -139,6 +166,7 @@ enum cmx_window_sign {
 extern spinlock_t cmx_window_lock;
 extern unsigned int cmx_connect_window;
 struct cmx_window *cmx_window(unsigned int index);
+unsigned int cmx_window_find(u32 tag);
 u32 cmx_window_epoch(void);
 unsigned int cmx_window_limit(const struct cmx_window *w);
 unsigned int cmx_window_running(struct cmx_window *w);
@@ -155,8 +183,8 @@ void cmx_window_user_leave(struct cmx_window_wait *wait, unsigned int i);
 void cmx_windows_init(void);
 
 /* slot.c */
-int cmx_slot_get(struct cmx_slot *slot, u16 dest, u8 port);
-int cmx_slot_wait(struct cmx_slot *slot, u16 dest, u8 port, kuid_t uid,
+int cmx_slot_get(struct cmx_slot *slot, u32 tag, u8 port);
+int cmx_slot_wait(struct cmx_slot *slot, u32 tag, u8 port, kuid_t uid,
 		  rdma_cmx_slot_fn done, void *context);
 void cmx_slot_release(struct cmx_slot *slot, enum cmx_window_sign sign);
 void cmx_slot_exit(void);

@@ -86,6 +86,7 @@ SHOW(cmx_sa_requests_init);
 SHOW(cmx_sa_requests_put);
 SHOW(cmx_sa_requests_stop);
 SHOW(cmx_sa_services_changed);
+SHOW(cmx_sa_share_of);
 SHOW(cmx_service_query);
 SHOW(cmx_slot_get);
 SHOW(cmx_slot_release);

@@ -5,8 +5,8 @@
  * An entry lives for sa_cache_ms from when its query was sent, or as long
  * as the shortest lease among its service records. An event after which the SA
  * may respond differently gives the cache a new generation; entries of an older
- * one are not found any more, even before they are freed. At a limit the oldest
- * entries are dropped first.
+ * one are not found any more, even before they are freed. At a limit entries of
+ * the user with the most go first (share.c).
  *
  * While the SA reports changes of paths (inform.c), a path whose query was sent
  * since then lives for sa_path_cache_ms instead. A report drops the paths to its
@@ -33,16 +33,6 @@ static unsigned int sa_path_cache_ms = 600000;
 module_param(sa_path_cache_ms, uint, 0644);
 MODULE_PARM_DESC(sa_path_cache_ms,
 		 "Lifetime in ms of cached paths while the SA reports changes (default 600000, 0: sa_cache_ms)");
-
-static unsigned int sa_cache_entries = 4096;
-module_param(sa_cache_entries, uint, 0644);
-MODULE_PARM_DESC(sa_cache_entries,
-		 "Maximum cached SA responses per port (default 4096)");
-
-static unsigned int sa_cache_kb = 4096;
-module_param(sa_cache_kb, uint, 0644);
-MODULE_PARM_DESC(sa_cache_kb,
-		 "Maximum memory in KB of cached SA responses per port (default 4096)");
 
 #define CMX_SA_CACHE_MAX_MS (24 * 3600 * MSEC_PER_SEC)
 
@@ -87,13 +77,6 @@ const union ib_gid *cmx_sa_query_dgid(const struct cmx_sa_query *q)
 u32 cmx_sa_gid_hash(const union ib_gid *gid)
 {
 	return cmx_hash(gid->raw, sizeof(gid->raw));
-}
-
-/* The list of an entry: its entries expire in about the order of the list. */
-static struct list_head *cmx_sa_entry_list(struct cmx_sa_cache *cache,
-					   struct cmx_sa_entry *e)
-{
-	return hash_hashed(&e->gid) ? &cache->paths : &cache->entries;
 }
 
 /* When @e expires, in jiffies. Under the lock, or before it is added. */
@@ -145,9 +128,9 @@ static void cmx_sa_path_gone(const struct cmx_sa_entry *e, enum cmx_sa_gone why)
 	}
 }
 
-/* Under the lock. */
-void cmx_sa_entry_remove(struct cmx_sa_cache *cache, struct cmx_sa_entry *e,
-			 struct list_head *victims, enum cmx_sa_gone why)
+/* Under the lock. @e has left its share. */
+static void cmx_sa_entry_unlink(struct cmx_sa_cache *cache,
+				struct cmx_sa_entry *e, enum cmx_sa_gone why)
 {
 	hash_del(&e->hash);
 	if (hash_hashed(&e->gid)) {
@@ -155,11 +138,16 @@ void cmx_sa_entry_remove(struct cmx_sa_cache *cache, struct cmx_sa_entry *e,
 		rb_erase(&e->order, &cache->order);
 		cmx_sa_path_gone(e, why);
 	}
-	list_move_tail(&e->node, victims);
-	cache->count--;
-	cache->bytes -= e->bytes;
 	cmx_stat_dec(sa_cached);
 	cmx_stat_inc(live_sa_answers);
+}
+
+/* Under the lock. */
+void cmx_sa_entry_remove(struct cmx_sa_cache *cache, struct cmx_sa_entry *e,
+			 struct list_head *victims, enum cmx_sa_gone why)
+{
+	cmx_sa_share_leave(cache, e, victims);
+	cmx_sa_entry_unlink(cache, e, why);
 }
 
 /* One that is in no cache, or NULL. */
@@ -263,50 +251,29 @@ struct cmx_sa_entry *cmx_sa_entry_alloc(const struct cmx_sa_key *key,
 	return e;
 }
 
-static size_t cmx_sa_cache_bytes(void)
-{
-	return (size_t)READ_ONCE(sa_cache_kb) * 1024;
-}
-
-/* Would it be there if nothing else was? */
-static bool cmx_sa_cache_takes(const struct cmx_sa_entry *e)
-{
-	return e->bytes <= cmx_sa_cache_bytes();
-}
-
-static bool cmx_sa_cache_full(const struct cmx_sa_cache *cache,
-			      const struct cmx_sa_entry *e)
-{
-	return cache->count >= READ_ONCE(sa_cache_entries) ||
-	       cache->bytes + e->bytes > cmx_sa_cache_bytes();
-}
-
-/* The oldest entry of a cache that has one. */
-static struct cmx_sa_entry *cmx_sa_cache_oldest(struct cmx_sa_cache *cache)
-{
-	struct cmx_sa_entry *e, *path;
-
-	e = list_first_entry_or_null(&cache->entries, struct cmx_sa_entry,
-				     node);
-	path = list_first_entry_or_null(&cache->paths, struct cmx_sa_entry,
-					node);
-	if (!e || (path && time_before(path->added, e->added)))
-		return path;
-	return e;
-}
-
 static bool cmx_sa_path_less(struct rb_node *a, const struct rb_node *b)
 {
 	return rb_entry(a, struct cmx_sa_entry, order)->number <
 	       rb_entry(b, struct cmx_sa_entry, order)->number;
 }
 
-/* Under the lock. Some time after the first entry expires is early enough. */
+/* The sweep runs at @at, or earlier. Under the lock. */
+static void cmx_sa_sweep_by(struct cmx_sa_cache *cache, unsigned long at)
+{
+	long left = at - jiffies;
+
+	if (delayed_work_pending(&cache->sweep) &&
+	    !time_before(at, cache->sweep_at))
+		return;
+	cache->sweep_at = at;
+	mod_delayed_work(system_unbound_wq, &cache->sweep, max(left, 0L));
+}
+
+/* Under the lock. Some time after @e expires is early enough for the sweep. */
 static void cmx_sa_cache_link(struct cmx_sa_cache *cache,
 			      struct cmx_sa_entry *e)
 {
 	const union ib_gid *dgid = cmx_sa_query_dgid(&e->key.query);
-	bool first;
 
 	hash_add(cache->hash, &e->hash, e->hash_value);
 	if (dgid) {
@@ -314,17 +281,9 @@ static void cmx_sa_cache_link(struct cmx_sa_cache *cache,
 		e->number = ++cache->number;
 		rb_add(&e->order, &cache->order, cmx_sa_path_less);
 	}
-	first = list_empty(cmx_sa_entry_list(cache, e));
-	list_add_tail(&e->node, cmx_sa_entry_list(cache, e));
+	cmx_sa_share_enter(cache, e);
 	e->added = jiffies;
-	cache->count++;
-	cache->bytes += e->bytes;
-	/* What is there of the other list may stay for longer. */
-	if (first)
-		mod_delayed_work(system_unbound_wq, &cache->sweep, e->life + 1);
-	else
-		queue_delayed_work(system_unbound_wq, &cache->sweep,
-				   e->life + 1);
+	cmx_sa_sweep_by(cache, jiffies + e->life + 1);
 }
 
 /* Why @e goes if nothing else is the reason. Under the lock. */
@@ -336,13 +295,17 @@ enum cmx_sa_gone cmx_sa_entry_end(const struct cmx_sa_cache *cache,
 	return cmx_sa_entry_valid(cache, e) ? why : CMX_SA_GONE_EXPIRED;
 }
 
-/* Takes @e over. @victims are for cmx_sa_entries_free(), without locks. */
+/*
+ * Takes @e over, of @uid's query. @victims are for cmx_sa_entries_free(),
+ * without locks.
+ */
 void cmx_sa_cache_add(struct cmx_sa_cache *cache, struct cmx_sa_entry *e,
-		      struct list_head *victims)
+		      kuid_t uid, struct list_head *victims)
 {
 	struct cmx_sa_entry *old;
 	enum cmx_sa_gone why;
-	unsigned int i;
+	LIST_HEAD(chosen);
+	bool fits;
 
 	spin_lock(&cache->lock);
 	if (e->generation != cache->generation)
@@ -352,17 +315,14 @@ void cmx_sa_cache_add(struct cmx_sa_cache *cache, struct cmx_sa_entry *e,
 		why = cmx_sa_entry_end(cache, old, CMX_SA_GONE_RENEWED);
 		cmx_sa_entry_remove(cache, old, victims, why);
 	}
-	/* Others need not make room for what does not stay. */
-	if (!cmx_sa_cache_takes(e))
-		goto drop;
-	for (i = 0; i < CMX_SA_CACHE_BATCH && cache->count; i++) {
-		if (!cmx_sa_cache_full(cache, e))
-			break;
-		old = cmx_sa_cache_oldest(cache);
+	e->share = cmx_sa_share_of(cache, uid);
+	fits = cmx_sa_share_room(cache, e, &chosen);
+	list_for_each_entry(old, &chosen, node) {
 		why = cmx_sa_entry_end(cache, old, CMX_SA_GONE_LIMIT);
-		cmx_sa_entry_remove(cache, old, victims, why);
+		cmx_sa_entry_unlink(cache, old, why);
 	}
-	if (cmx_sa_cache_full(cache, e))
+	list_splice_tail(&chosen, victims);
+	if (!fits)
 		goto drop;
 	cmx_sa_cache_link(cache, e);
 	cmx_stat_inc(sa_cached);
@@ -395,18 +355,19 @@ static unsigned int cmx_sa_list_purge(struct cmx_sa_cache *cache,
 }
 
 /*
- * Frees entries that are of no use any more, beginning with the oldest,
- * in steps. Those behind one that is still good wait for the next time.
+ * Frees entries of a user that are of no use any more, beginning with the
+ * oldest, in steps. Those behind one that is still good wait for the next time.
  */
-static void cmx_sa_cache_purge(struct cmx_sa_cache *cache)
+static void cmx_sa_share_purge(struct cmx_sa_cache *cache,
+			       struct cmx_sa_share *share)
 {
 	LIST_HEAD(victims);
 	unsigned int n;
 
 	do {
 		spin_lock(&cache->lock);
-		n = max(cmx_sa_list_purge(cache, &cache->entries, &victims),
-			cmx_sa_list_purge(cache, &cache->paths, &victims));
+		n = max(cmx_sa_list_purge(cache, &share->entries, &victims),
+			cmx_sa_list_purge(cache, &share->paths, &victims));
 		spin_unlock(&cache->lock);
 		cmx_sa_entries_free(&victims);
 		INIT_LIST_HEAD(&victims);
@@ -414,33 +375,41 @@ static void cmx_sa_cache_purge(struct cmx_sa_cache *cache)
 	} while (n == CMX_SA_CACHE_BATCH);
 }
 
+static void cmx_sa_cache_purge(struct cmx_sa_cache *cache)
+{
+	unsigned int i;
+
+	for (i = 0; i < CMX_SA_SHARES; i++)
+		cmx_sa_share_purge(cache, &cache->share[i]);
+}
+
 /* Sweeps again when the first entry of @list expires. Under the lock. */
 static void cmx_sa_sweep_later(struct cmx_sa_cache *cache,
-			       struct list_head *list,
-			       unsigned long *delay)
+			       struct list_head *list)
 {
+	unsigned long soon = jiffies + HZ / 10;
 	struct cmx_sa_entry *e;
-	long left;
+	unsigned long at;
 
 	e = list_first_entry_or_null(list, struct cmx_sa_entry, node);
 	if (!e)
 		return;
-	left = cmx_sa_entry_expires(cache, e) - jiffies;
-	*delay = min_t(unsigned long, *delay, max_t(long, left, HZ / 10));
+	at = cmx_sa_entry_expires(cache, e);
+	cmx_sa_sweep_by(cache, time_before(at, soon) ? soon : at);
 }
 
 static void cmx_sa_cache_sweep(struct work_struct *work)
 {
 	struct cmx_sa_cache *cache = container_of(to_delayed_work(work),
 						  struct cmx_sa_cache, sweep);
-	unsigned long delay = MAX_JIFFY_OFFSET;
+	unsigned int i;
 
 	cmx_sa_cache_purge(cache);
 	spin_lock(&cache->lock);
-	cmx_sa_sweep_later(cache, &cache->entries, &delay);
-	cmx_sa_sweep_later(cache, &cache->paths, &delay);
-	if (delay < MAX_JIFFY_OFFSET)
-		queue_delayed_work(system_unbound_wq, &cache->sweep, delay);
+	for (i = 0; i < CMX_SA_SHARES; i++) {
+		cmx_sa_sweep_later(cache, &cache->share[i].entries);
+		cmx_sa_sweep_later(cache, &cache->share[i].paths);
+	}
 	spin_unlock(&cache->lock);
 }
 
@@ -533,8 +502,7 @@ void cmx_sa_cache_init(struct cmx_sa_cache *cache)
 	spin_lock_init(&cache->lock);
 	hash_init(cache->hash);
 	hash_init(cache->gids);
-	INIT_LIST_HEAD(&cache->entries);
-	INIT_LIST_HEAD(&cache->paths);
+	cmx_sa_shares_init(cache);
 	cache->order = RB_ROOT;
 	cache->followed = cache->generation - 1;
 	INIT_DELAYED_WORK(&cache->sweep, cmx_sa_cache_sweep);

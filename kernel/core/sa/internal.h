@@ -54,6 +54,25 @@ struct cmx_sa_key {
 u32 cmx_sa_key_hash(const struct cmx_sa_key *key);
 bool cmx_sa_key_equal(const struct cmx_sa_key *a, const struct cmx_sa_key *b);
 
+/* Root and the kernel's consumers have one; a user each, the others. */
+#define CMX_SA_SHARES 64
+
+/**
+ * struct cmx_sa_share - what a cache has for a user
+ * @user: whose it is while it has entries; the first one's is root's
+ * @entries: other entries, oldest first
+ * @paths: paths, oldest first
+ * @count: how many
+ * @bytes: their memory
+ */
+struct cmx_sa_share {
+	kuid_t user;
+	unsigned int count;
+	size_t bytes;
+	struct list_head entries;
+	struct list_head paths;
+};
+
 /**
  * struct cmx_sa_cache - cached responses to queries of one port
  * @lock: guards all
@@ -63,13 +82,13 @@ bool cmx_sa_key_equal(const struct cmx_sa_key *a, const struct cmx_sa_key *b);
  * @followed_since: of queries that were sent since then, in jiffies
  * @hash: entries by query
  * @gids: paths by DGID
- * @entries: other entries, oldest first
- * @paths: paths, oldest first
+ * @share: entries by user
  * @order: paths by number
  * @number: of the path that was added last
- * @count: how many
+ * @count: how many entries
  * @bytes: their memory
  * @sweep: frees what has expired
+ * @sweep_at: when it runs, while it is queued, in jiffies
  */
 struct cmx_sa_cache {
 	spinlock_t lock;	/* guards all of it */
@@ -78,20 +97,21 @@ struct cmx_sa_cache {
 	unsigned long followed_since;
 	DECLARE_HASHTABLE(hash, CMX_SA_HASH_BITS);
 	DECLARE_HASHTABLE(gids, CMX_SA_HASH_BITS);
-	struct list_head entries;
-	struct list_head paths;
+	struct cmx_sa_share share[CMX_SA_SHARES];
 	struct rb_root order;
 	u64 number;
 	u32 count;
 	size_t bytes;
 	struct delayed_work sweep;
+	unsigned long sweep_at;
 };
 
 /**
  * struct cmx_sa_entry - a cached response
  * @hash: by its query
  * @gid: of a path: by its DGID
- * @node: in cmx_sa_cache.entries or cmx_sa_cache.paths
+ * @share: of the user whose query it was
+ * @node: in cmx_sa_share.entries or cmx_sa_share.paths
  * @order: of a path: by its number
  * @number: of a path: no other one of its cache has had it
  * @generation: of the cache, when the query was sent
@@ -106,6 +126,7 @@ struct cmx_sa_cache {
 struct cmx_sa_entry {
 	struct hlist_node hash;
 	struct hlist_node gid;
+	struct cmx_sa_share *share;
 	struct list_head node;
 	struct rb_node order;
 	u64 number;
@@ -132,7 +153,7 @@ struct cmx_sa_entry *cmx_sa_entry_alloc(const struct cmx_sa_key *key,
 					struct cmx_sa_answer *answer,
 					unsigned long sent_at, u32 generation);
 void cmx_sa_cache_add(struct cmx_sa_cache *cache, struct cmx_sa_entry *entry,
-		      struct list_head *victims);
+		      kuid_t uid, struct list_head *victims);
 void cmx_sa_entry_free(struct cmx_sa_entry *entry);
 void cmx_sa_entries_free(struct list_head *victims);
 bool cmx_sa_cache_remove(struct cmx_sa_cache *cache,
@@ -154,6 +175,15 @@ unsigned int cmx_sa_cache_drop_gid(struct cmx_sa_cache *cache,
 				   const union ib_gid *gid);
 bool cmx_sa_cache_follow(struct cmx_sa_cache *cache, u32 generation);
 void cmx_sa_cache_unfollow(struct cmx_sa_cache *cache);
+
+/* share.c, all under the lock of the cache */
+void cmx_sa_shares_init(struct cmx_sa_cache *cache);
+struct cmx_sa_share *cmx_sa_share_of(struct cmx_sa_cache *cache, kuid_t uid);
+void cmx_sa_share_enter(struct cmx_sa_cache *cache, struct cmx_sa_entry *e);
+void cmx_sa_share_leave(struct cmx_sa_cache *cache, struct cmx_sa_entry *e,
+			struct list_head *list);
+bool cmx_sa_share_room(struct cmx_sa_cache *cache,
+		       const struct cmx_sa_entry *e, struct list_head *chosen);
 
 /**
  * struct cmx_sa_walk - a walk over the paths of a cache, step by step

@@ -199,7 +199,8 @@ void cmx_sa_lookup_response(struct cmx_sa_lookup *l, u32 generation,
 		if (entry && !l->dropped &&
 		    l->gid_changes == cmx_sa_gid_changes(port,
 							 &l->key.query)) {
-			cmx_sa_cache_add(&port->cache, entry, &victims);
+			cmx_sa_cache_add(&port->cache, entry,
+					 l->entity.user->uid, &victims);
 			entry = NULL;
 		}
 		if (!l->busy)

@@ -11,6 +11,7 @@
  *	load.c		how many are outstanding, and when they are retried
  *	mad.c		one MAD: sent, answered, checked
  *	cache.c		answers kept for a while
+ *	share.c		of those, each user's, and the limits
  *	paths.c		cached paths, for users who list and drop them
  *	hold.c		answers that the queries of a user keep
  *	requests.c	several queries that are sent together

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Shares of users in a cache, and its limits.
+ *
+ * An entry belongs to the user whose query it was, whoever uses it. At a limit
+ * the oldest entry of the user with the most goes, the new one counted: a user
+ * who queries more and more drops what that user has, and one who has less than
+ * an equal part loses nothing.
+ *
+ * Nothing is allocated for a user. Root and the kernel's consumers have the
+ * first share; others have one each, as long as they have entries. More users
+ * than that share them, by a hash that none of them knows.
+ *
+ * cmx_sa_cache.lock guards all of it. A new entry drops no more than a batch,
+ * with a look at each share for each of them.
+ */
+#include <linux/jiffies.h>
+#include <linux/module.h>
+
+#include "sa/internal.h"
+#include "sched.h"
+
+static unsigned int sa_cache_entries = 4096;
+module_param(sa_cache_entries, uint, 0644);
+MODULE_PARM_DESC(sa_cache_entries,
+		 "Maximum cached SA responses per port (default 4096)");
+
+static unsigned int sa_cache_kb = 4096;
+module_param(sa_cache_kb, uint, 0644);
+MODULE_PARM_DESC(sa_cache_kb,
+		 "Maximum memory in KB of cached SA responses per port (default 4096)");
+
+void cmx_sa_shares_init(struct cmx_sa_cache *cache)
+{
+	unsigned int i;
+
+	for (i = 0; i < CMX_SA_SHARES; i++) {
+		INIT_LIST_HEAD(&cache->share[i].entries);
+		INIT_LIST_HEAD(&cache->share[i].paths);
+	}
+}
+
+/* For an entry that is added at once, or not at all. */
+struct cmx_sa_share *cmx_sa_share_of(struct cmx_sa_cache *cache, kuid_t uid)
+{
+	struct cmx_sa_share *share, *empty = NULL;
+	uid_t value = __kuid_val(uid);
+	unsigned int i;
+
+	if (uid_eq(uid, GLOBAL_ROOT_UID))
+		return &cache->share[0];
+	for (i = 1; i < CMX_SA_SHARES; i++) {
+		share = &cache->share[i];
+		if (!share->count)
+			empty = share;
+		else if (uid_eq(share->user, uid))
+			return share;
+	}
+	if (!empty)
+		return &cache->share[1 + cmx_hash(&value, sizeof(value)) %
+				     (CMX_SA_SHARES - 1)];
+	empty->user = uid;
+	return empty;
+}
+
+/* The list of an entry: its entries expire in about the order of the list. */
+static struct list_head *cmx_sa_share_list(struct cmx_sa_entry *e)
+{
+	return hash_hashed(&e->gid) ? &e->share->paths : &e->share->entries;
+}
+
+static void cmx_sa_share_add(struct cmx_sa_cache *cache,
+			     const struct cmx_sa_entry *e)
+{
+	e->share->count++;
+	e->share->bytes += e->bytes;
+	cache->count++;
+	cache->bytes += e->bytes;
+}
+
+/* As the newest one. A path has its index by DGID already. */
+void cmx_sa_share_enter(struct cmx_sa_cache *cache, struct cmx_sa_entry *e)
+{
+	list_add_tail(&e->node, cmx_sa_share_list(e));
+	cmx_sa_share_add(cache, e);
+}
+
+/* @list is where it goes. */
+void cmx_sa_share_leave(struct cmx_sa_cache *cache, struct cmx_sa_entry *e,
+			struct list_head *list)
+{
+	list_move_tail(&e->node, list);
+	e->share->count--;
+	e->share->bytes -= e->bytes;
+	cache->count--;
+	cache->bytes -= e->bytes;
+}
+
+/* The entry that has just left is back, the oldest one of its list. */
+static void cmx_sa_share_return(struct cmx_sa_cache *cache,
+				struct cmx_sa_entry *e)
+{
+	list_move(&e->node, cmx_sa_share_list(e));
+	cmx_sa_share_add(cache, e);
+}
+
+static struct cmx_sa_entry *cmx_sa_share_oldest(struct cmx_sa_share *share)
+{
+	struct cmx_sa_entry *e, *path;
+
+	e = list_first_entry_or_null(&share->entries, struct cmx_sa_entry,
+				     node);
+	path = list_first_entry_or_null(&share->paths, struct cmx_sa_entry,
+					node);
+	if (!e || (path && time_before(path->added, e->added)))
+		return path;
+	return e;
+}
+
+static size_t cmx_sa_cache_bytes(void)
+{
+	return (size_t)READ_ONCE(sa_cache_kb) * 1024;
+}
+
+/* Is it beyond a limit, which was lowered? */
+static bool cmx_sa_cache_over(const struct cmx_sa_cache *cache)
+{
+	return cache->count > READ_ONCE(sa_cache_entries) ||
+	       cache->bytes > cmx_sa_cache_bytes();
+}
+
+static bool cmx_sa_cache_full(const struct cmx_sa_cache *cache,
+			      const struct cmx_sa_entry *e)
+{
+	return cache->count >= READ_ONCE(sa_cache_entries) ||
+	       cache->bytes + e->bytes > cmx_sa_cache_bytes();
+}
+
+/* What counts at the limit, with the new entry @e. */
+static size_t cmx_sa_share_size(const struct cmx_sa_share *share,
+				const struct cmx_sa_entry *e, bool bytes)
+{
+	bool own = e->share == share;
+
+	if (bytes)
+		return share->bytes + (own ? e->bytes : 0);
+	return share->count + own;
+}
+
+/* Is @a, the oldest of another user with as much, to go rather than @b? */
+static bool cmx_sa_entry_rather(const struct cmx_sa_entry *a,
+				const struct cmx_sa_entry *b,
+				const struct cmx_sa_share *own)
+{
+	return !b || (b->share != own && time_before(a->added, b->added));
+}
+
+/*
+ * The next entry to go for @e. Among equals, it is that of @e's user, else the
+ * oldest. NULL: @e alone is more than what each other user has.
+ */
+static struct cmx_sa_entry *cmx_sa_share_victim(struct cmx_sa_cache *cache,
+						const struct cmx_sa_entry *e)
+{
+	bool bytes = cache->count < READ_ONCE(sa_cache_entries);
+	struct cmx_sa_entry *old = cmx_sa_share_oldest(e->share), *other;
+	size_t size, most = cmx_sa_share_size(e->share, e, bytes);
+	struct cmx_sa_share *share;
+	unsigned int i;
+
+	for (i = 0; i < CMX_SA_SHARES; i++) {
+		share = &cache->share[i];
+		size = cmx_sa_share_size(share, e, bytes);
+		if (share == e->share || size < most)
+			continue;
+		other = cmx_sa_share_oldest(share);
+		if (size > most || cmx_sa_entry_rather(other, old, e->share)) {
+			most = size;
+			old = other;
+		}
+	}
+	return old;
+}
+
+/*
+ * Is there room for @e, once @chosen have gone? They are a batch at most, and
+ * have left their shares. If that is not enough nothing goes: the cache is no
+ * better without it. But one beyond its limits has to shrink.
+ */
+bool cmx_sa_share_room(struct cmx_sa_cache *cache,
+		       const struct cmx_sa_entry *e, struct list_head *chosen)
+{
+	bool over = cmx_sa_cache_over(cache);
+	struct cmx_sa_entry *old, *tmp;
+	unsigned int i;
+
+	/* Whatever goes, it would not fit. */
+	if (e->bytes > cmx_sa_cache_bytes())
+		return false;
+	for (i = 0; i < CMX_SA_CACHE_BATCH && cmx_sa_cache_full(cache, e);
+	     i++) {
+		old = cmx_sa_share_victim(cache, e);
+		if (!old)
+			break;
+		cmx_sa_share_leave(cache, old, chosen);
+	}
+	if (!cmx_sa_cache_full(cache, e))
+		return true;
+	if (!over) {
+		list_for_each_entry_safe_reverse(old, tmp, chosen, node)
+			cmx_sa_share_return(cache, old);
+	}
+	return false;
+}

@@ -118,32 +118,61 @@ out:
  * Having no route is a result, having no memory to find one is not. A black hole is
  * EINVAL. A source of IPv4 that is not local is ENETUNREACH, as is no route.
  */
-static struct net_device *cmx_dest_error(struct net *net,
-					 const struct cmx_dest *dest, int error)
+static int cmx_dest_error(struct net *net, const struct cmx_dest *dest,
+			  int error)
 {
 	struct net_device *ndev;
 
 	if (error == -ENOBUFS)
-		return ERR_PTR(-ENOMEM);
+		return -ENOMEM;
 	if (error == -EINVAL)
 		error = -ENETUNREACH;
 	if (error != -ENETUNREACH || !dest->src.sa.sa_family)
-		return ERR_PTR(error);
+		return error;
 	ndev = cmx_ndev_of(net, &dest->src);
 	dev_put(ndev);
-	return ERR_PTR(ndev ? -ENETUNREACH : -EADDRNOTAVAIL);
+	return ndev ? -ENETUNREACH : -EADDRNOTAVAIL;
 }
 
-static struct net_device *cmx_dest_ip4(const struct cmx_hints *h,
-				       struct cmx_dest *dest, int oif)
+/* The RDMA device of the source, which @ndev has. */
+static void cmx_dest_device(const struct cmx_hints *h, struct cmx_dest *dest,
+			    struct net_device *ndev)
+{
+	union ib_gid gid;
+
+	dest->rank = CMX_RANK_REACHED;
+	cmx_gid_from_ip(&dest->src, &gid);
+	if (cmx_device_find(h->net, &gid, ndev, dest))
+		dest->rank = CMX_RANK_RDMA;
+	else
+		dest->error = -ENODEV;
+}
+
+/* By the route @dst to @daddr, with the source set. */
+static int cmx_dest_routed(const struct cmx_hints *h, struct cmx_dest *dest,
+			   struct dst_entry *dst, const void *daddr, bool local,
+			   bool gateway)
+{
+	struct net_device *ndev;
+
+	ndev = cmx_dest_ndev(h->net, dst, local, &dest->src);
+	if (!ndev)
+		return -ENODEV;
+	cmx_dest_dgid(dest, dst, daddr, local, gateway);
+	cmx_dest_device(h, dest, ndev);
+	dev_put(ndev);
+	return 0;
+}
+
+static int cmx_dest_ip4(const struct cmx_hints *h, struct cmx_dest *dest,
+			int oif)
 {
 	struct flowi4 fl4 = {
 		.daddr = dest->dst.in.sin_addr.s_addr,
 		.flowi4_oif = oif,
 	};
-	struct net_device *ndev;
 	struct rtable *rt;
-	bool local;
+	int ret;
 
 	if (dest->src.sa.sa_family)
 		fl4.saddr = dest->src.in.sin_addr.s_addr;
@@ -153,15 +182,14 @@ static struct net_device *cmx_dest_ip4(const struct cmx_hints *h,
 
 	dest->src.sa.sa_family = AF_INET;
 	dest->src.in.sin_addr.s_addr = fl4.saddr;
-	local = rt->rt_flags & RTCF_LOCAL;
-	ndev = cmx_dest_ndev(h->net, &rt->dst, local, &dest->src);
-	cmx_dest_dgid(dest, &rt->dst, &fl4.daddr, local, rt->rt_uses_gateway);
+	ret = cmx_dest_routed(h, dest, &rt->dst, &fl4.daddr,
+			      rt->rt_flags & RTCF_LOCAL, rt->rt_uses_gateway);
 	ip_rt_put(rt);
-	return ndev ?: ERR_PTR(-ENODEV);
+	return ret;
 }
 
-static struct net_device *cmx_dest_ip6(const struct cmx_hints *h,
-				       struct cmx_dest *dest, int oif)
+static int cmx_dest_ip6(const struct cmx_hints *h, struct cmx_dest *dest,
+			int oif)
 {
 	struct flowi6 fl6 = {
 		.daddr = dest->dst.in6.sin6_addr,
@@ -169,15 +197,16 @@ static struct net_device *cmx_dest_ip6(const struct cmx_hints *h,
 	};
 	struct net_device *ndev;
 	struct dst_entry *dst;
-	bool local;
+	u32 flags;
+	int ret;
 
 	if (!ipv6_mod_enabled())
-		return ERR_PTR(-EAFNOSUPPORT);
+		return -EAFNOSUPPORT;
 	if (dest->src.sa.sa_family) {
 		/* Unlike IPv4's, this table takes any source. */
 		ndev = cmx_ndev_of(h->net, &dest->src);
 		if (!ndev)
-			return ERR_PTR(-EADDRNOTAVAIL);
+			return -EADDRNOTAVAIL;
 		dev_put(ndev);
 		fl6.saddr = dest->src.in6.sin6_addr;
 	}
@@ -190,29 +219,31 @@ static struct net_device *cmx_dest_ip6(const struct cmx_hints *h,
 
 	dest->src.sa.sa_family = AF_INET6;
 	dest->src.in6.sin6_addr = fl6.saddr;
-	local = ((struct rt6_info *)dst)->rt6i_flags & RTF_LOCAL;
 	if (cmx_addr_is_link_local(&dest->src)) {
 		rcu_read_lock();
 		dest->src.in6.sin6_scope_id = fl6.flowi6_oif ?:
 					      READ_ONCE(dst->dev)->ifindex;
 		rcu_read_unlock();
 	}
-	ndev = cmx_dest_ndev(h->net, dst, local, &dest->src);
-	cmx_dest_dgid(dest, dst, &fl6.daddr, local,
-		      ((struct rt6_info *)dst)->rt6i_flags & RTF_GATEWAY);
+	flags = ((struct rt6_info *)dst)->rt6i_flags;
+	ret = cmx_dest_routed(h, dest, dst, &fl6.daddr, flags & RTF_LOCAL,
+			      flags & RTF_GATEWAY);
 	dst_release(dst);
-	return ndev ?: ERR_PTR(-ENODEV);
+	return ret;
 }
 
 /* Passive: is the address one of ours? */
-static struct net_device *cmx_dest_local(const struct cmx_hints *h,
-					 struct cmx_dest *dest)
+static int cmx_dest_local(const struct cmx_hints *h, struct cmx_dest *dest)
 {
 	struct net_device *ndev = NULL;
 
 	if (!cmx_addr_is_any(&dest->src))
 		ndev = cmx_ndev_of(h->net, &dest->src);
-	return ndev ?: ERR_PTR(-EADDRNOTAVAIL);
+	if (!ndev)
+		return -EADDRNOTAVAIL;
+	cmx_dest_device(h, dest, ndev);
+	dev_put(ndev);
+	return 0;
 }
 
 /* Why no port is in the subnet of a GID, or has it. */
@@ -225,11 +256,10 @@ static int cmx_dest_ib_error(const struct cmx_dest *dest)
 static int cmx_dest_annotate_by(const struct cmx_hints *h,
 				struct cmx_dest *dest, int oif)
 {
-	struct net_device *ndev;
-	union ib_gid gid;
 	bool passive = !dest->dst.sa.sa_family;
 	sa_family_t family = passive ? dest->src.sa.sa_family :
 				       dest->dst.sa.sa_family;
+	int ret;
 
 	dest->rank = CMX_RANK_UNREACHED;
 	dest->error = 0;
@@ -254,12 +284,12 @@ static int cmx_dest_annotate_by(const struct cmx_hints *h,
 
 	switch (family) {
 	case AF_INET:
-		ndev = passive ? cmx_dest_local(h, dest) :
-				 cmx_dest_ip4(h, dest, oif);
+		ret = passive ? cmx_dest_local(h, dest) :
+				cmx_dest_ip4(h, dest, oif);
 		break;
 	case AF_INET6:
-		ndev = passive ? cmx_dest_local(h, dest) :
-				 cmx_dest_ip6(h, dest, oif);
+		ret = passive ? cmx_dest_local(h, dest) :
+				cmx_dest_ip6(h, dest, oif);
 		break;
 	case AF_IB:
 		if (!(passive && cmx_addr_is_any(&dest->src)) &&
@@ -267,27 +297,17 @@ static int cmx_dest_annotate_by(const struct cmx_hints *h,
 			dest->rank = CMX_RANK_RDMA;
 			goto out;
 		}
-		ndev = ERR_PTR(cmx_dest_ib_error(dest));
+		ret = cmx_dest_ib_error(dest);
 		break;
 	default:
-		ndev = ERR_PTR(-EAFNOSUPPORT);
+		ret = -EAFNOSUPPORT;
 		break;
 	}
-	if (IS_ERR(ndev)) {
-		dest->error = PTR_ERR(ndev);
-		if (dest->error == -ENOMEM)
-			return -ENOMEM;
-		goto unreached;
-	}
-
-	dest->rank = CMX_RANK_REACHED;
-	cmx_gid_from_ip(&dest->src, &gid);
-	if (cmx_device_find(h->net, &gid, ndev, dest))
-		dest->rank = CMX_RANK_RDMA;
-	else
-		dest->error = -ENODEV;
-	dev_put(ndev);
-	goto out;
+	if (!ret)
+		goto out;
+	dest->error = ret;
+	if (ret == -ENOMEM)
+		return ret;
 
 unreached:
 	if (!passive) {

@@ -20,6 +20,7 @@
 	X(name_refused)		/* names refused by a limit */		\
 	X(coalesced)		/* queries that joined a lookup */	\
 	X(names_given)		/* answers that callers brought */	\
+	X(neighs_warmed)	/* discoveries of neighbours of names' addresses */ \
 	X(device_walks)		/* searches of all GID tables for an address */	\
 	X(routes)		/* routes of ids that were queried, not in the cache */ \
 	X(routes_by_cm)		/* of those: left to rdma_cm after an error */ \

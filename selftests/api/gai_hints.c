@@ -376,4 +376,34 @@ TEST(GAI_09_length_of_two_meanings)
 	rdma_freeaddrinfo(res);
 }
 
+/* Discoveries that resolutions of names have started, or -1 */
+static long neighs_warmed(void)
+{
+	FILE *file = fopen("/sys/module/rdma_cmx/counters/neighs_warmed", "r");
+	long value = -1;
+
+	if (!file)
+		return -1;
+	if (fscanf(file, "%ld", &value) != 1)
+		value = -1;
+	fclose(file);
+	return value;
+}
+
+/* A caller that needs no route does not go on to the neighbours. */
+TEST(GAI_09_noroute_discovers_no_neighbour)
+{
+	struct rdma_addrinfo hints = {
+		.ai_flags = RAI_NOROUTE, .ai_qp_type = IBV_QPT_RC,
+	}, *res;
+	long before;
+
+	ASSERT_EQ(0, run("ip neigh flush to " PEER4 " dev " ETH));
+	before = neighs_warmed();
+	ASSERT_LE(0, before);
+	ASSERT_EQ(0, rdma_getaddrinfo(NAME_V4, PORT, &hints, &res));
+	rdma_freeaddrinfo(res);
+	EXPECT_EQ(before, neighs_warmed());
+}
+
 TEST_HARNESS_MAIN

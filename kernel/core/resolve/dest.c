@@ -134,6 +134,14 @@ static int cmx_dest_error(struct net *net, const struct cmx_dest *dest,
 	return ndev ? -ENETUNREACH : -EADDRNOTAVAIL;
 }
 
+static bool cmx_dest_taken(const struct cmx_hints *h,
+			   const struct cmx_dest *dest)
+{
+	return !h->by_dev ||
+	       (dest->port_num &&
+		cmx_hints_take(h, dest->ibdev_index, dest->port_num));
+}
+
 /* The RDMA device of the source, which @ndev has. */
 static void cmx_dest_device(const struct cmx_hints *h, struct cmx_dest *dest,
 			    struct net_device *ndev)
@@ -160,6 +168,10 @@ static int cmx_dest_routed(const struct cmx_hints *h, struct cmx_dest *dest,
 		return -ENODEV;
 	cmx_dest_dgid(dest, dst, daddr, local, gateway);
 	cmx_dest_device(h, dest, ndev);
+	if (h->warm && !local && dest->rank == CMX_RANK_RDMA &&
+	    dest->dgid_state != CMX_DGID_KNOWN &&
+	    !cmx_addr_is_multicast(&dest->dst) && cmx_dest_taken(h, dest))
+		cmx_neigh_warm(ndev, dst, daddr);
 	dev_put(ndev);
 	return 0;
 }
@@ -319,14 +331,6 @@ unreached:
 out:
 	trace_cmx_annotate(dest);
 	return 0;
-}
-
-static bool cmx_dest_taken(const struct cmx_hints *h,
-			   const struct cmx_dest *dest)
-{
-	return !h->by_dev ||
-	       (dest->port_num &&
-		cmx_hints_take(h, dest->ibdev_index, dest->port_num));
 }
 
 /*

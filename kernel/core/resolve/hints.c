@@ -166,6 +166,7 @@ int cmx_hints_init(struct cmx_hints *h, const struct rdma_cmx_query_attr *attr)
 	h->by_dev = false;
 	h->tos = attr->tos;
 	h->refresh = attr->refresh;
+	h->warm = false;
 
 	ret = cmx_hints_family(h, attr);
 	if (ret)

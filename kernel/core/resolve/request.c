@@ -38,6 +38,9 @@ static int cmx_request_parse_node(struct cmx_request *r)
 		return -ENOENT;
 	r->named = true;
 	r->step = CMX_STEP_NAMES;
+	/* A number has one address, which waits for no other. */
+	r->hints.warm = !(attr->flags & (RDMA_CMX_AI_PASSIVE |
+					 RDMA_CMX_AI_NOROUTE));
 	if (caller->names || caller->names_later)
 		return 0;
 	return caller->no_names ? -ENOKEY : 0;

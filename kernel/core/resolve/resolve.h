@@ -8,6 +8,7 @@
  *	services.c	or, with RAI_SA, the services that the SAs know
  *	candidates.c	the addresses, each annotated by
  *	dest.c		(source address by the routing table),
+ *	neigh_warm.c	(the neighbour of a name's address),
  *	device.c	(RDMA device of that source),
  *	rail.c		(interfaces of the device that the caller wants) and
  *	paths.c		(path records of an InfiniBand port)
@@ -45,6 +46,7 @@
 #include "names/names.h"
 #include "sa/requests.h"
 
+struct dst_entry;
 struct mem_cgroup;
 struct net_device;
 struct cmx_sa_service_rec;
@@ -76,6 +78,7 @@ struct sa_path_rec;
  * @dev_port: the port of it that counts, 0: any
  * @tos: type of service
  * @refresh: what the caches have does not count
+ * @warm: start discovery of neighbours; cmx_request_parse() sets it
  */
 struct cmx_hints {
 	struct net *net;
@@ -97,6 +100,7 @@ struct cmx_hints {
 	u32 dev_port;
 	u8 tos;
 	bool refresh;
+	bool warm;
 };
 
 /* More limits of paths than anybody has; each one is an SA query. */
@@ -467,6 +471,10 @@ void cmx_paths_release(struct cmx_paths *r);
 void cmx_neighs_start(struct cmx_paths *r);
 void cmx_neighs_kick(void);
 void cmx_neighs_stop(struct cmx_paths *r);
+
+/* neigh_warm.c */
+void cmx_neigh_warm(const struct net_device *ndev, const struct dst_entry *dst,
+		    const void *daddr);
 
 /* result.c */
 struct rdma_cmx_result *cmx_result_build(const struct cmx_hints *h,

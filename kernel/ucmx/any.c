@@ -186,9 +186,7 @@ static int ucmx_any_start(struct ucmx_id *id, struct ucmx_any *any)
 	struct rdma_cmx_connector *connector;
 	int ret;
 
-	ret = ucmx_id_may_bind(id);
-	if (!ret)
-		ret = ucmx_event_reserve(id, UCMX_SLOT_ROUTE);
+	ret = ucmx_event_reserve(id, UCMX_SLOT_ROUTE);
 	if (!ret)
 		ret = ucmx_call_charge(id->file);
 	if (ret)

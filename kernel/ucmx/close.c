@@ -47,33 +47,26 @@ static void ucmx_id_removal_work(struct work_struct *work)
 }
 
 /**
- * ucmx_id_may_bind - prepare for the removal of the id's device
- * @id: the id, its mutex held or not yet known to anybody
+ * ucmx_id_device_gone - report the removal of the id's device
+ * @id: the id, its handler lock held
  *
- * The caller calls it before an operation that may bind the id to a device.
- *
- * Return: 0 or -ENOMEM.
+ * Hardly an id lives to see it, so none has memory for it before. As with other
+ * events that no command requests, the allocation does not fail.
  */
-int ucmx_id_may_bind(struct ucmx_id *id)
-{
-	return ucmx_id_may_bind_gfp(id, GFP_KERNEL_ACCOUNT);
-}
-
-/* The same, with memory that is allocated with @gfp. */
-int ucmx_id_may_bind_gfp(struct ucmx_id *id, gfp_t gfp)
+void ucmx_id_device_gone(struct ucmx_id *id)
 {
 	struct ucmx_removal *removal;
 
-	if (id->removal)
-		return 0;
-	removal = kzalloc(sizeof(*removal), gfp);
-	if (!removal)
-		return -ENOMEM;
+	removal = kzalloc(sizeof(*removal), GFP_KERNEL | __GFP_NOFAIL);
 	INIT_WORK(&removal->work, ucmx_id_removal_work);
 	ucmx_event_init(&removal->ev, id, RDMA_CM_EVENT_DEVICE_REMOVAL);
 	removal->ev.embedded = true;
 	id->removal = removal;
-	return 0;
+	spin_lock(&id->lock);
+	id->gone = true;
+	ucmx_event_post_locked(&removal->ev);
+	spin_unlock(&id->lock);
+	queue_work(ucmx_wq, &removal->work);
 }
 
 /**
@@ -96,7 +89,8 @@ void ucmx_id_close(struct ucmx_id *id)
 	/* The sources of events, in the order in which one starts another. */
 	if (cm)
 		rdma_cmx_route_destroy(cm, &id->route);
-	if (id->removal && id->removal->queued)
+	/* No handler runs any more; the work item may. */
+	if (id->removal)
 		cancel_work_sync(&id->removal->work);
 	ucmx_any_end(id);
 	ucmx_query_end(id);

@@ -30,9 +30,7 @@ int ucmx_resolve_addr(struct ucmx_cmd *cmd)
 	id = ucmx_id_lock(cmd->file, arg->id);
 	if (IS_ERR(id))
 		return PTR_ERR(id);
-	ret = ucmx_id_may_bind(id);
-	if (!ret)
-		ret = ucmx_event_reserve(id, UCMX_SLOT_ADDR);
+	ret = ucmx_event_reserve(id, UCMX_SLOT_ADDR);
 	if (!ret)
 		ret = rdma_resolve_addr(id->cm, src_len ? &src.sa : NULL,
 					&dst.sa, arg->timeout_ms);
@@ -241,11 +239,9 @@ int ucmx_listen(struct ucmx_cmd *cmd)
 	/* Requests may arrive before rdma_listen() returns. */
 	old = id->backlog;
 	WRITE_ONCE(id->backlog, arg->backlog);
-	ret = ucmx_id_may_bind(id);
-	if (!ret && !id->memcg)
+	if (!id->memcg)
 		id->memcg = get_mem_cgroup_from_mm(current->mm);
-	if (!ret)
-		ret = rdma_listen(id->cm, arg->backlog);
+	ret = rdma_listen(id->cm, arg->backlog);
 	if (ret)
 		WRITE_ONCE(id->backlog, old);
 	ucmx_id_unlock(id);

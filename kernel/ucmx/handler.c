@@ -254,17 +254,12 @@ static struct ucmx_event *ucmx_conn_alloc(struct ucmx_id *listen,
 	struct ucmx_id *id;
 
 	id = ucmx_id_alloc(gfp);
-	if (!id)
-		goto out;
-	if (!ucmx_id_may_bind_gfp(id, gfp))
+	if (id)
 		ev = ucmx_event_alloc(listen, len, gfp);
-	if (ev) {
+	if (ev)
 		ev->conn = id;
-	} else {
-		kfree(id->removal);
+	else if (id)
 		ucmx_id_put(id);
-	}
-out:
 	set_active_memcg(old);
 	return ev;
 }
@@ -325,12 +320,7 @@ int ucmx_cm_handler(struct rdma_cm_id *cm, struct rdma_cm_event *e)
 		ucmx_mc_group_event(id, cm, e);
 		break;
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
-		spin_lock(&id->lock);
-		id->gone = true;
-		ucmx_event_post_locked(&id->removal->ev);
-		spin_unlock(&id->lock);
-		id->removal->queued = true;
-		queue_work(ucmx_wq, &id->removal->work);
+		ucmx_id_device_gone(id);
 		break;
 	default:
 		ucmx_event_from_cm(id, cm, e);

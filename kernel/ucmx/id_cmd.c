@@ -122,9 +122,7 @@ int ucmx_id_bind(struct ucmx_cmd *cmd)
 	id = ucmx_id_lock(cmd->file, arg->id);
 	if (IS_ERR(id))
 		return PTR_ERR(id);
-	ret = ucmx_id_may_bind(id);
-	if (!ret)
-		ret = rdma_bind_addr(id->cm, &addr.sa);
+	ret = rdma_bind_addr(id->cm, &addr.sa);
 	if (!ret)
 		ucmx_info_fill(id->cm, &arg->info);
 	ucmx_id_unlock(id);

@@ -142,11 +142,10 @@ struct ucmx_event {
 	u8 unsolicited:1;
 };
 
-/* Comes with the first operation that can bind an id to a device. */
+/* Of an id whose device is removed */
 struct ucmx_removal {
 	struct work_struct work;
 	struct ucmx_event ev;
-	bool queued;		/* work ever was, by the handler lock */
 };
 
 struct ucmx_id {
@@ -157,6 +156,10 @@ struct ucmx_id {
 	u32 reported;		/* events handed out to the owner, likewise */
 	atomic_t waiting;	/* connection requests that are unread */
 	int backlog;		/* how many may be */
+	bool dead;		/* by mutex */
+	bool tos_set;		/* has a type of service, by mutex */
+	bool ack_timeout_set;	/* likewise */
+	u8 tos;			/* type of service, by mutex */
 	u64 uid;
 	u64 owner;		/* its maker's cookie, set before it is found */
 	unsigned long unsolicited;	/* unread types, not requested */
@@ -173,11 +176,7 @@ struct ucmx_id {
 	struct ucmx_any *any;	/* candidates, by mutex and lock */
 	struct ucmx_connect *connect;	/* that waits for a slot, by mutex */
 	struct cmx_slot slot;	/* of an outstanding request, see slot.h */
-	bool dead;		/* by mutex */
-	bool tos_set;		/* has a type of service, by mutex */
-	bool ack_timeout_set;	/* likewise */
-	u8 tos;			/* type of service, by mutex */
-	u8 ack_timeout;
+	u8 ack_timeout;		/* by mutex */
 	bool racing;		/* its candidates, by mutex and lock */
 	bool cm_outstanding;	/* CONNECT, or ACCEPT of a request */
 	bool cm_used;		/* CONNECT has succeeded, or is the peer's */
@@ -275,8 +274,7 @@ void ucmx_id_put(struct ucmx_id *id);
 
 /* close.c */
 void ucmx_id_close(struct ucmx_id *id);
-int ucmx_id_may_bind(struct ucmx_id *id);
-int ucmx_id_may_bind_gfp(struct ucmx_id *id, gfp_t gfp);
+void ucmx_id_device_gone(struct ucmx_id *id);
 
 /* id_cmd.c */
 int ucmx_id_create(struct ucmx_cmd *cmd);

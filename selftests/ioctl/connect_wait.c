@@ -370,6 +370,48 @@ TEST_F(wait, device_removal)
 	EXPECT_EQ(0, system("ip link del cmxrm0"));
 }
 
+/* Can an id be bound to the device, at last? */
+static bool device_back(void)
+{
+	double end = now_ms() + 60000;
+	int fd = dev_open(O_NONBLOCK), ret;
+	uint32_t id;
+
+	do {
+		poll(NULL, 0, 20);
+		ret = id_create(fd, RDMA_PS_TCP, 1, &id) ?:
+		      id_bind(fd, id, ADDR_RDMA, 0);
+	} while (ret && now_ms() < end);
+	close(fd);
+	return !ret;
+}
+
+/* The driver goes with all its devices. */
+TEST_F(wait, driver_unload)
+{
+	union event_buf buf;
+	uint32_t id;
+	int i, n = 0;
+
+	if (on_infiniband)
+		SKIP(return, "no soft-RoCE device here");
+	for (i = 0; i < 3; i++)
+		ASSERT_EQ(0, connect_start(self->other, 10, self->port, &id));
+	EXPECT_EQ(3, number_get(WAITS));
+	EXPECT_EQ(0, system("rmmod rdma_rxe"));
+	EXPECT_TRUE(waits_are(0));
+	while (n < 3 && !event_next(self->other, &buf)) {
+		if (buf.ev.uid != 10)
+			continue;
+		EXPECT_EQ(EV_DEVICE_REMOVAL, buf.ev.event);
+		n++;
+	}
+	EXPECT_EQ(3, n);
+	EXPECT_EQ(0, system("modprobe rdma_rxe && "
+			    "rdma link add rxe0 type rxe netdev eth0"));
+	EXPECT_TRUE(device_back());
+}
+
 /* Nor does an event follow when the deadline of a CONNECT is over. */
 TEST_F(wait, removal_and_deadline)
 {

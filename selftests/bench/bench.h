@@ -2,7 +2,7 @@
 /*
  * One timed operation of the RDMA connection manager a program run: each
  * function prints the median in microseconds, or prints the failure and returns
- * 1. One thread, except in events.c and rate.c.
+ * 1. One thread, except in events.c, rate.c and scale.c.
  */
 #ifndef BENCH_H
 #define BENCH_H
@@ -39,6 +39,7 @@ int bench_rate(unsigned int count, unsigned int threads);
 int bench_resolved(struct rdma_event_channel *channel, struct rdma_cm_id **ids,
 		   unsigned int count);
 int bench_events(unsigned int count, unsigned int threads);
+int bench_scale(unsigned int count);
 int bench_mcast(const char *how, unsigned int count, unsigned int first);
 
 #endif /* BENCH_H */

@@ -31,5 +31,5 @@ install-bench: $(bench_bins)
 	$(INSTALL) -m 644 selftests/bench/fabric_mcast \
 		selftests/bench/fabric_services selftests/bench/run_devices \
 		selftests/bench/run_idle selftests/bench/run_names \
-		selftests/bench/run_programs \
+		selftests/bench/run_programs selftests/bench/run_scale \
 		$(DESTDIR)$(TESTDIR)/bench/

@@ -3,7 +3,8 @@
  * bench OPERATION COUNT [NAME]: do it COUNT times in one process, each timed
  * for itself, and print the median without what the clock takes. Set-up and
  * clean-up are not timed. `joins-HOW COUNT FIRST' is one of COUNT groups,
- * `events COUNT THREADS' and `rate COUNT THREADS' take the time of all.
+ * `events COUNT THREADS' and `rate COUNT THREADS' take the time of all;
+ * `scale COUNT': see scale.c.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -380,6 +381,8 @@ int main(int argc, char **argv)
 		return bench_events(count, name ? strtoul(name, NULL, 10) : 1);
 	if (!strcmp(argv[1], "rate"))
 		return bench_rate(count, name ? strtoul(name, NULL, 10) : 1);
+	if (!strcmp(argv[1], "scale"))
+		return bench_scale(count);
 	if (!strncmp(argv[1], "joins-", 6))
 		return bench_mcast(argv[1], count,
 				   name ? strtoul(name, NULL, 10) : 0);

@@ -237,7 +237,7 @@ kernel_start() {
 		echo "start $words" >$consumer/command
 	else
 		# shellcheck disable=SC2016 # for the shell that it starts
-		nsenter -n"/run/netns/box$n" bash -c 'echo "$1" >"$2"' - \
+		nsenter -t "${root[$n]}" -n bash -c 'echo "$1" >"$2"' - \
 			"start $words own-net" $consumer/command
 	fi
 }
@@ -261,13 +261,53 @@ conf_of() {
 	cat >"/etc/netns/box$1/resolv.conf"
 }
 
-# Answers live longer than the test, so that one that crosses would be seen.
 cp "$conf" "$dir/saved.conf"
-sed 's/--ttl [0-9]*/--ttl 600/' "$dir/saved.conf" >"$conf"
 modprobe cmx_consumer
 is "a namespace without a resolv.conf: EOPNOTSUPP" "$(kernel 1 $name)" \
 	"error=-95"
 is "the container's own file is not read" "$(kernel 2 $name)" "error=-95"
+
+# --- Namespaces without files, or without a name -----------------------------
+
+# Failures are remembered for seconds: each name here is new.
+default_names() {
+	sed "s|--ttl [0-9]*|& --default-netns $1|" "$dir/saved.conf" >"$conf"
+}
+
+default_names others
+is "no files of that name: EOPNOTSUPP" "$(kernel 3 a.any.cmx.test)" "error=-95"
+mkdir -p /etc/netns/others
+echo 'nameserver 127.0.0.1' >/etc/netns/others/resolv.conf
+echo '198.18.0.9 in-others' >/etc/netns/others/hosts
+echo 'nameserver 127.0.0.1' | conf_of 1
+is "the default files are those of a namespace without" \
+	"$(kernel 2 b.any.cmx.test) $(kernel 2 in-others)" "198.18.2.5 198.18.0.9"
+is "a namespace with a resolv.conf has its own files" \
+	"$(kernel 1 b.any.cmx.test) $(kernel 1 in-others)" "198.18.1.5 error=-2"
+ip netns del box3
+ip netns del box4
+is "a namespace without a name is found by its processes" \
+	"$(kernel 3 b.any.cmx.test) $(kernel 4 b.any.cmx.test)" \
+	"198.18.3.5 198.18.4.5"
+is "neither the container's hosts file nor the host's is read" \
+	"$(kernel 3 in-hosts) $(kernel 3 storage-in-hosts)" "error=-2 error=-2"
+chmod 666 /etc/netns/others/resolv.conf
+is "default files that others may write: EIO" "$(kernel 3 c.any.cmx.test)" \
+	"error=-5"
+default_names ../others
+is "a path is no name: EIO" "$(kernel 3 d.any.cmx.test)" "error=-5"
+cp "$dir/saved.conf" "$conf"
+is "without the option such a namespace has no names" \
+	"$(kernel 4 e.any.cmx.test)" "error=-95"
+kernel 0 $name >/dev/null
+for n in 3 4; do
+	container_end $n
+	wait_for 60 test ! -e /sys/class/net/box$n
+	container_start $n || fail "container $n starts again"
+done
+
+# Answers live longer than the rest, so that one that crosses would be seen.
+sed 's/--ttl [0-9]*/--ttl 600/' "$dir/saved.conf" >"$conf"
 for n in 1 2 3 4; do
 	echo 'nameserver 127.0.0.1' | conf_of $n
 done

@@ -77,6 +77,7 @@ static void usage(void)
 	      "  --user UID:GID          look up as this user, not root (rdma-cmx)\n"
 	      "  --print                 print the answer, no key is touched\n"
 	      "  --netns NETNS           that of a network namespace, see ip-netns(8)\n"
+	      "  --default-netns NETNS   its files are those of namespaces without any\n"
 	      "  --help                  print this\n", stdout);
 }
 
@@ -313,11 +314,12 @@ static bool options_parse(int argc, char **argv)
 		{ "user", required_argument, NULL, 'u' },
 		{ "print", no_argument, NULL, 'p' },
 		{ "netns", required_argument, NULL, 'N' },
+		{ "default-netns", required_argument, NULL, 'd' },
 		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 },
 	};
 	bool good = true, print = false;
-	const char *netns = NULL;
+	const char *netns = NULL, *etc = NULL;
 	int opt, at;
 
 	opterr = 0;
@@ -346,6 +348,10 @@ static bool options_parse(int argc, char **argv)
 			break;
 		case 'N':
 			netns = optarg;
+			break;
+		case 'd':
+			etc = optarg;
+			taken = *etc && !strchr(etc, '/');
 			break;
 		case 'h':
 			usage();
@@ -386,6 +392,7 @@ static bool options_parse(int argc, char **argv)
 		good = false;
 	}
 	job.netns.name = netns;
+	job.netns.etc = etc;
 	return good;
 }
 

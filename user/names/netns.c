@@ -3,8 +3,10 @@
  * A network namespace is not a file system: a bare one has no resolv.conf. The
  * container's own is the container's, whose root may have made it a FIFO or a
  * link to what only the host's root may read. So nothing of a container's file
- * system is read here. A namespace counts by its name in /run/netns, and its
- * files are those in /etc/netns/NAME. Both belong to the host's root.
+ * system is read here. The files of a namespace that has a name in /run/netns are
+ * those in /etc/netns/NAME; where there are none, and for one without a name,
+ * those of the name that the host's root has configured. One without a name is
+ * found by a process in it, which lends the namespace alone.
  *
  * The number of a namespace may be used again when it has gone; its cookie is
  * not. One thread, no locks.
@@ -173,26 +175,45 @@ static bool ns_named(const struct cmx_netns *ns, const char *name)
 	return ns->name ? !strcmp(name, ns->name) : name[0] != '.';
 }
 
-/*
- * A descriptor of the namespace, with its name and its resolv.conf, or -1 and
- * errno. A namespace may have several names, not all of them with that file.
- */
-static int ns_find(const struct cmx_netns *ns, char name[NAME_MAX + 1],
-		   int *resolv, const char **what)
+/* Where descriptors of namespaces are: @path/NAME@below */
+struct place {
+	const char *path, *below;
+	bool (*named)(const struct cmx_netns *ns, const char *name);
+};
+
+static bool is_process(const struct cmx_netns *ns, const char *name)
 {
-	DIR *dir = opendir(NETNS_DIR);
+	return !ns->name && *name >= '1' && *name <= '9';
+}
+
+static const struct place names = { NETNS_DIR, "", ns_named };
+static const struct place processes = { "/proc", "/ns/net", is_process };
+
+/*
+ * A descriptor of the namespace, with the resolv.conf of @etc, or of its own
+ * name (which goes to @name) if @etc is NULL; or -1 and errno. A namespace may
+ * have several names, not all of them with that file.
+ */
+static int ns_find(const struct place *place, const struct cmx_netns *ns,
+		   const char *etc, char name[NAME_MAX + 1], int *resolv,
+		   const char **what)
+{
+	DIR *dir = opendir(place->path);
+	char path[NAME_MAX + 16];
 	struct dirent *entry;
 	int fd, err = ENOENT;
 
 	if (!dir)
 		return -1;
 	while (err == ENOENT && (entry = readdir(dir))) {
-		if (!ns_named(ns, entry->d_name))
+		if (!place->named(ns, entry->d_name))
 			continue;
-		fd = ns_open(dirfd(dir), entry->d_name, ns);
+		snprintf(path, sizeof(path), "%s%s", entry->d_name,
+			 place->below);
+		fd = ns_open(dirfd(dir), path, ns);
 		if (fd < 0)
 			continue;
-		snprintf(name, NAME_MAX + 1, "%s", entry->d_name);
+		snprintf(name, NAME_MAX + 1, "%s", etc ? etc : entry->d_name);
 		*resolv = file_open(name, "resolv.conf", what);
 		if (*resolv >= 0) {
 			closedir(dir);
@@ -200,10 +221,27 @@ static int ns_find(const struct cmx_netns *ns, char name[NAME_MAX + 1],
 		}
 		err = errno;
 		close(fd);
+		/* The same for each that is found */
+		if (etc)
+			break;
 	}
 	closedir(dir);
 	errno = err;
 	return -1;
+}
+
+/* By its own name; else with the files for those that have none */
+static int ns_find_any(const struct cmx_netns *ns, char name[NAME_MAX + 1],
+		       int *resolv, const char **what)
+{
+	int fd = ns_find(&names, ns, NULL, name, resolv, what);
+
+	if (fd >= 0 || errno != ENOENT || !ns->etc)
+		return fd;
+	fd = ns_find(&names, ns, ns->etc, name, resolv, what);
+	if (fd >= 0 || errno != ENOENT || ns->name)
+		return fd;
+	return ns_find(&processes, ns, ns->etc, name, resolv, what);
 }
 
 int cmx_netns_enter(const struct cmx_netns *ns, const char **what)
@@ -216,8 +254,8 @@ int cmx_netns_enter(const struct cmx_netns *ns, const char **what)
 	if (unshare(CLONE_NEWNS) ||
 	    mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL))
 		return EIO;
-	*what = "search " NETNS_DIR;
-	fd = ns_find(ns, name, &resolv, what);
+	*what = "find the network namespace";
+	fd = ns_find_any(ns, name, &resolv, what);
 	if (fd < 0)
 		return errno == ENOENT ? EOPNOTSUPP : EIO;
 	*what = "enter the network namespace";

@@ -14,6 +14,8 @@ struct cmx_netns {
 	const char *name;		/* of a file in /run/netns, or NULL */
 	unsigned long inum;
 	unsigned long long cookie;
+	/* Whose files in /etc/netns count for one that has none; NULL: nobody's */
+	const char *etc;
 };
 
 /*
@@ -28,8 +30,9 @@ static inline bool cmx_netns_other(const struct cmx_netns *ns)
 }
 
 /*
- * Enter @ns with the files of it, as root. 0; EOPNOTSUPP when it has no name or
- * no resolv.conf; EIO, and @what has failed with errno, or errno is 0.
+ * Enter @ns with the files of it, as root. 0; EOPNOTSUPP when there is no
+ * resolv.conf for it, or it cannot be found; EIO, and @what has failed with
+ * errno, or errno is 0.
  */
 int cmx_netns_enter(const struct cmx_netns *ns, const char **what);
 

@@ -65,8 +65,8 @@ union rdma_cmx_sockaddr {
 /**
  * struct rdma_cmx_query_attr - attributes of a query
  * @net: network namespace whose routes, zones and names count. Names in
- *	another than the initial one need /etc/netns/NAME/resolv.conf on the
- *	host; the query ends with -EOPNOTSUPP where it is missing
+ *	another than the initial one need a resolv.conf in /etc/netns on the
+ *	host, see cmx-names(8); without, the query ends with -EOPNOTSUPP
  * @node: host name or numeric address, or NULL. For a name
  *	_service._protocol.domain SRV records give hosts and, without
  *	@has_port, ports

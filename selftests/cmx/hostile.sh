@@ -89,6 +89,28 @@ for ((i = 0; i < ${#hidden[@]}; i += 2)); do
 done
 run cmx stat --json $'\xc3\xa9\xe2\x82\xac'
 like "other text stays" "$err" $'\xc3\xa9\xe2\x82\xac'
+# U+06DB ends with 0x9b, which a terminal of 8 bits takes for ESC [.
+for locale in C de_DE.ISO-8859-1 de_DE@euro; do
+	run env LC_ALL=$locale cmx stat $'a\xdb\x9bb'
+	is "a terminal of $locale gets ASCII" "${err%%$'\n'*}" \
+		"cmx: 'a?b' is one argument too many"
+done
+run env LC_ALL= LC_CTYPE=de_DE.utf8 LANG=C cmx stat $'a\xdb\x9bb'
+like "LC_CTYPE counts before LANG" "$err" $'a\xdb\x9bb'
+ip link add $'d\xdb\x9b' type dummy
+ip addr add fe80::56:1/64 dev $'d\xdb\x9b' nodad
+ip link set $'d\xdb\x9b' up
+run env LC_ALL=C cmx resolve -n -j $'fe80::56:2%d\xdb\x9b'
+like "JSON has its number there" "$out" '%d\\u06db'
+# As wide as one character, not as its two bytes
+run cmx resolve -n $'fe80::56:2%d\xdb\x9b'
+like "the columns of a table begin at the same places" "$out" \
+	'^DESTINATION    SOURCE'
+run cmx doctor -j $'fe80::56:9%d\xdb\x9b\x01'
+like "cmx doctor -j has the text as it is" "$out" '%d'$'\xdb\x9b''\\u0001: '
+run cmx doctor $'fe80::56:9%d\xdb\x9b\x01'
+like "cmx doctor shows what a terminal may get" "$out" '%d'$'\xdb\x9b''\?: '
+ip link del $'d\xdb\x9b'
 
 # Options: getopt would print them as they are.
 for command in resolve join advertise services stat doctor "nvme connect"; do

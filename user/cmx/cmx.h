@@ -102,7 +102,10 @@ unsigned int addr_port(const struct sockaddr *addr);
 
 /* Bytes of the UTF-8 character that @text begins with; 0: that is none. */
 int text_char(const char *text, uint32_t *value);
-/* Would a terminal obey it, not show it, or show the rest differently? */
+/*
+ * Would a terminal obey it, not show it, or show the rest differently? One of 8
+ * bits gets ASCII only.
+ */
 bool text_hidden(uint32_t value);
 /*
  * For a terminal: hidden characters, and bytes that are none, are a '?'

@@ -42,7 +42,6 @@ void check_add(struct doctor *doctor, enum check_state state, const char *id,
 		doctor->memory = true;
 		return;
 	}
-	text_clean(text);
 	doctor->checks[doctor->count++] = (struct check) {
 		.id = id, .state = state, .text = text,
 	};
@@ -61,8 +60,6 @@ void check_mend(struct doctor *doctor, const char *format, ...)
 		doctor->memory = true;
 	}
 	va_end(args);
-	if (check->mend)
-		text_clean(check->mend);
 }
 
 static bool is_ascii(const char *text)
@@ -222,20 +219,27 @@ static void print_json(const struct doctor *doctor, const struct check *worst)
 	putchar('\n');
 }
 
+/* JSON has the texts as they are; a terminal gets what it may. */
 static void print_text(const struct doctor *doctor, const struct check *worst)
 {
+	struct check *check;
 	size_t i;
 
-	for (i = 0; i < doctor->count; i++)
-		printf("%-7s  %-17s  %s\n", states[doctor->checks[i].state],
-		       doctor->checks[i].id, doctor->checks[i].text);
+	for (i = 0; i < doctor->count; i++) {
+		check = &doctor->checks[i];
+		text_clean(check->text);
+		printf("%-7s  %-17s  %s\n", states[check->state], check->id,
+		       check->text);
+	}
 	if (!worst) {
 		puts("verdict: healthy");
 		return;
 	}
 	printf("verdict: %s\n", worst->id);
-	if (worst->mend)
+	if (worst->mend) {
+		text_clean(worst->mend);
 		printf("mend: %s\n", worst->mend);
+	}
 }
 
 static int doctor_run(struct doctor *doctor, bool json)

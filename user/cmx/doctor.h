@@ -62,7 +62,7 @@ struct doctor {
 	size_t port_count;
 };
 
-/* A line of the report; control characters in it are replaced. */
+/* A line of the report; a terminal gets no control character of it. */
 void check_add(struct doctor *doctor, enum check_state state, const char *id,
 	       const char *format, ...) __attribute__((format(printf, 4, 5)));
 /* The command that mends what was last added. */

@@ -140,15 +140,27 @@ bool table_add(struct table *table, const char *const cells[])
 	return true;
 }
 
+/* Characters of text that is clean */
+static int text_width(const char *text)
+{
+	int width = 0;
+	uint32_t value;
+
+	for (; *text; text += text_char(text, &value))
+		width++;
+	return width;
+}
+
 void table_print(const struct table *table)
 {
-	size_t row, column, len, width[TABLE_COLUMNS] = {};
+	int len, width[TABLE_COLUMNS] = {};
+	size_t row, column;
 	const char *cell;
 
 	for (row = 0; row < table->rows; row++) {
 		for (column = 0; column < table->columns; column++) {
-			len = strlen(table->cells[row * table->columns +
-						  column]);
+			len = text_width(table->cells[row * table->columns +
+						      column]);
 			if (len > width[column])
 				width[column] = len;
 		}
@@ -161,7 +173,8 @@ void table_print(const struct table *table)
 				puts(cell);
 				break;
 			}
-			printf("%-*s  ", (int)width[column], cell);
+			len = width[column] - text_width(cell);
+			printf("%s%*s  ", cell, len, "");
 		}
 	}
 }

@@ -4,6 +4,7 @@
  * state, no locks.
  */
 #define _GNU_SOURCE
+#include <stdlib.h>
 #include <string.h>
 
 #include "cmx.h"
@@ -75,10 +76,31 @@ static const struct {
 	{ 0xe0000, 0xe0fff },	/* tags, variation selectors */
 };
 
+/*
+ * As the user's environment has it, whether or not that locale is installed. A
+ * terminal of 8 bits obeys U+06DB, whose second byte it takes for ESC [.
+ */
+static bool terminal_utf8(void)
+{
+	static const char *const names[] = { "LC_ALL", "LC_CTYPE", "LANG" };
+	const char *value;
+	size_t i;
+
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		value = getenv(names[i]);
+		if (value && *value)
+			return strcasestr(value, "utf-8") ||
+			       strcasestr(value, "utf8");
+	}
+	return false;
+}
+
 bool text_hidden(uint32_t value)
 {
 	size_t i;
 
+	if (value > 0x7f && !terminal_utf8())
+		return true;
 	for (i = 0; i < sizeof(hidden) / sizeof(hidden[0]); i++)
 		if (value >= hidden[i].first && value <= hidden[i].last)
 			return true;

@@ -384,6 +384,15 @@ like "there is a route beside that of the VRF: it stays" "$found" \
 	'^mend: ip route get vrf red 10\.56\.0\.2 '
 like "there is a route beside that of the VRF: the source is shown" \
 	"$shown" ' dev d0 .*src 10\.56\.0\.1'
+vlan_up d0
+fault route-vrf "a VLAN of the interface is in a VRF" \
+	'ip link add blue type vrf table 78; ip link set blue up
+	 ip link set v0 master blue' \
+	mends cmx doctor 10.57.0.2
+healthy "the route of the VLAN's VRF is added as told" cmx doctor 10.57.0.2
+ip route del 10.57.0.2
+ip link del blue
+ip link del v0
 # ip takes a zone as a device.
 fault route-missing "no route to a link-local address" \
 	'ip -6 route del fe80::/64 dev d0' mends cmx doctor fe80::56:9%d0

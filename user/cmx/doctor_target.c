@@ -92,49 +92,56 @@ static const char *ip_words(const struct sockaddr *addr, char out[QUOTED_MAX])
 	return out;
 }
 
+/* The route is in the table of @vrf, and leaves by an RDMA port's interface. */
+static bool vrf_reaches(struct doctor *doctor, const char *vrf,
+			const struct sockaddr *dst, bool missing)
+{
+	char addr[ADDR_TEXT_MAX], next[ADDR_TEXT_MAX] = "";
+	char kind[32], name[QUOTED_MAX];
+	const struct port *port;
+	struct route route;
+	bool direct;
+
+	netdev_kind(vrf, kind);
+	if (strcmp(kind, "vrf") || route_find(dst, vrf, &route))
+		return false;
+	port = port_of_netdev(doctor, route.netdev);
+	if (!port)
+		return false;
+	addr_text(dst, addr);
+	check_add(doctor, CHECK_WRONG, "route-vrf",
+		  "%s: the route by %s of %s/%u is in the VRF %s", addr,
+		  route.netdev, port->device, port->number, vrf);
+	addr_text((void *)&route.next, next);
+	direct = !strcmp(addr, next);
+	addr[strcspn(addr, "%")] = '\0';
+	next[strcspn(next, "%")] = '\0';
+	/* Another route may be that of who is logged in. */
+	if (missing)
+		check_mend(doctor, "ip route add %s%s%s dev %s    # or bind the program to an address of that interface",
+			   addr, direct ? "" : " via ", direct ? "" : next,
+			   quoted(route.netdev, name));
+	else
+		check_mend(doctor, "ip route get vrf %s %s    # then bind the program to the source address that this shows",
+			   quoted(vrf, name), addr);
+	return true;
+}
+
 /*
- * An RDMA port's interface is in a VRF, whose table has the route. rdma_cm looks
- * there for who binds to an address of the interface; ip vrf exec is for sockets
- * and changes nothing for it.
+ * Is the route that of a VRF? rdma_cm looks there for who binds to an address of
+ * an interface in it; ip vrf exec is for sockets and changes nothing for it.
  */
 static bool vrf_check(struct doctor *doctor, const struct sockaddr *dst,
 		      bool missing)
 {
-	char master[IF_NAMESIZE], kind[32], name[QUOTED_MAX];
-	char addr[ADDR_TEXT_MAX], next[ADDR_TEXT_MAX] = "";
-	bool direct;
-	size_t i;
+	struct if_nameindex *all = if_nameindex(), *at;
+	bool found = false;
 
-	addr_text(dst, addr);
-	for (i = 0; i < doctor->port_count; i++) {
-		const struct port *port = &doctor->ports[i];
-		struct route route;
-
-		if (!*port->netdev || !netdev_master(port->netdev, master))
-			continue;
-		netdev_kind(master, kind);
-		if (strcmp(kind, "vrf") || route_find(dst, master, &route) ||
-		    strcmp(route.netdev, port->netdev))
-			continue;
-		check_add(doctor, CHECK_WRONG, "route-vrf",
-			  "%s: the route by %s of %s/%u is in the VRF %s", addr,
-			  port->netdev, port->device, port->number, master);
-		addr_text((void *)&route.next, next);
-		direct = !strcmp(addr, next);
-		addr[strcspn(addr, "%")] = '\0';
-		next[strcspn(next, "%")] = '\0';
-		/* Another route may be that of who is logged in. */
-		if (missing)
-			check_mend(doctor, "ip route add %s%s%s dev %s    # or bind the program to an address of that interface",
-				   addr, direct ? "" : " via ",
-				   direct ? "" : next,
-				   quoted(port->netdev, name));
-		else
-			check_mend(doctor, "ip route get vrf %s %s    # then bind the program to the source address that this shows",
-				   quoted(master, name), addr);
-		return true;
-	}
-	return false;
+	for (at = all; at && at->if_name && !found; at++)
+		found = vrf_reaches(doctor, at->if_name, dst, missing);
+	if (all)
+		if_freenameindex(all);
+	return found;
 }
 
 /* A GID is of an address and its interface; the source of a route may be of any. */

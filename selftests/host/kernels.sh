@@ -35,6 +35,6 @@ for kver in $(next_kvers); do
 		"$(next_compile "$root" "$kver" | tail -n 30)" ""
 	is "RE-01: the modules for $kver" \
 		"$(next_found "$kver" | sed 's|.*/||' | sort | xargs)" \
-		"cmx_consumer.ko cmx_fabric.ko rdma_cmx.ko rdma_ucmx.ko"
+		"cmx_consumer.ko cmx_fabric.ko cmx_initiator.ko cmx_target.ko rdma_cmx.ko rdma_ucmx.ko"
 done
 finish

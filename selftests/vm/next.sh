@@ -8,7 +8,7 @@
 : "${top:?}"
 next_release=trixie
 next_kernels=(6.12 newest)
-next_modules=(. selftests/consumer selftests/fabric)
+next_modules=(. selftests/consumer selftests/fabric selftests/storage)
 next_tools=(bash dash coreutils sed grep mawk findutils diffutils make gcc-14)
 next_programs=(bash coreutils util-linux libc-bin kmod iproute2 dnsmasq-base
 	keyutils ibverbs-providers ibverbs-utils rdmacm-utils perftest qperf
@@ -86,7 +86,7 @@ next_compile() (
 	tar -C "$top" -c --exclude='*.o' --exclude='*.ko' --exclude='*.cmd' \
 		--exclude='*.mod*' --exclude=Module.symvers \
 		--exclude=modules.order Kbuild kernel uapi \
-		selftests/consumer selftests/fabric | tar -C "$copy" -x
+		"${next_modules[@]:1}" | tar -C "$copy" -x
 	unshare $flags bash -s "$root" "$copy" "$release" "${next_modules[@]}" \
 		>"$copy.log" 2>&1 <<-'END' || echo "it ended with $?" >>"$copy.log"
 	root=$1 copy=$2 kver=$3

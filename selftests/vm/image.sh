@@ -68,7 +68,8 @@ program_find() {
 	for path in "$from"/usr/bin/"$1" "$from"/usr/sbin/"$1"; do
 		[ ! -x "$path" ] || { echo "$path"; return; }
 	done
-	return 1
+	# What the rows of that kernel do without, all the others may need.
+	[ -n "${KERNELS:-}" ] && command -v "$1"
 }
 
 programs_copy() {
@@ -101,6 +102,7 @@ programs_copy() {
 		    "$from"/usr/libexec/valgrind/{memcheck,helgrind}-amd64-linux \
 		    "$from"/usr/libexec/valgrind/vgpreload_{core,memcheck,helgrind}-amd64-linux.so \
 		    "$from/usr/libexec/valgrind/default.supp"; do
+		[ -e "$file" ] || [ -z "${KERNELS:-}" ] || file=${file#"$from"}
 		[ ! -e "$file" ] || install -D "$file" "$(place_of "$file")"
 	done
 	cp -a "$from/etc/libibverbs.d" "$root/etc/"

@@ -12,6 +12,9 @@
 
 #include "ucmx.h"
 
+/* From one attempt to lock an id to the next, in jiffies */
+#define UCMX_REMOVAL_WAIT	(HZ / 100 + 1)
+
 /* Take the cm id away; the caller destroys it outside of the mutex. */
 static struct rdma_cm_id *ucmx_id_detach(struct ucmx_id *id)
 {
@@ -30,15 +33,21 @@ static struct rdma_cm_id *ucmx_id_detach(struct ucmx_id *id)
 /*
  * The device waits until all its ids are destroyed, and user space may keep
  * them for any time. So the cm id goes now and the id stays without it.
+ *
+ * A command of the user may hold the mutex while it waits for memory of the
+ * user's cgroup. The ids of others do not wait for it as well.
  */
 static void ucmx_id_removal_work(struct work_struct *work)
 {
-	struct ucmx_removal *removal =
-		container_of(work, struct ucmx_removal, work);
+	struct ucmx_removal *removal = container_of(to_delayed_work(work),
+						    struct ucmx_removal, work);
 	struct ucmx_id *id = removal->ev.id;
 	struct rdma_cm_id *cm;
 
-	mutex_lock(&id->mutex);
+	if (!mutex_trylock(&id->mutex)) {
+		queue_delayed_work(ucmx_wq, &removal->work, UCMX_REMOVAL_WAIT);
+		return;
+	}
 	ucmx_query_device_gone(id);
 	cm = ucmx_id_detach(id);
 	mutex_unlock(&id->mutex);
@@ -58,7 +67,7 @@ void ucmx_id_device_gone(struct ucmx_id *id)
 	struct ucmx_removal *removal;
 
 	removal = kzalloc(sizeof(*removal), GFP_KERNEL | __GFP_NOFAIL);
-	INIT_WORK(&removal->work, ucmx_id_removal_work);
+	INIT_DELAYED_WORK(&removal->work, ucmx_id_removal_work);
 	ucmx_event_init(&removal->ev, id, RDMA_CM_EVENT_DEVICE_REMOVAL);
 	removal->ev.embedded = true;
 	id->removal = removal;
@@ -66,7 +75,7 @@ void ucmx_id_device_gone(struct ucmx_id *id)
 	id->gone = true;
 	ucmx_event_post_locked(&removal->ev);
 	spin_unlock(&id->lock);
-	queue_work(ucmx_wq, &removal->work);
+	queue_delayed_work(ucmx_wq, &removal->work, 0);
 }
 
 /**
@@ -91,7 +100,7 @@ void ucmx_id_close(struct ucmx_id *id)
 		rdma_cmx_route_destroy(cm, &id->route);
 	/* No handler runs any more; the work item may. */
 	if (id->removal)
-		cancel_work_sync(&id->removal->work);
+		cancel_delayed_work_sync(&id->removal->work);
 	ucmx_any_end(id);
 	ucmx_query_end(id);
 

@@ -12,6 +12,10 @@
  * id->connect, by the id's mutex, names the connect that waits. Who sets it to
  * NULL ends the connect: its work item; DISCONNECT; the end of the id or of its
  * device. A work item that does not find itself there does nothing.
+ *
+ * A work item does not sleep for the mutex, which commands of the user hold, also
+ * while they wait for memory of the user's cgroup: those of all users would wait
+ * behind it. It tries again later.
  */
 #include <linux/slab.h>
 #include <linux/workqueue.h>
@@ -26,6 +30,7 @@
 /**
  * struct ucmx_connect - a connect that waits
  * @work: sends the request
+ * @wait: until it tries to lock the id again, in jiffies
  * @id: the id, with a reference
  * @error: there is no slot
  * @param: of the caller
@@ -33,7 +38,8 @@
  * @data: private data of @param
  */
 struct ucmx_connect {
-	struct work_struct work;
+	struct delayed_work work;
+	unsigned int wait;
 	struct ucmx_id *id;
 	int error;
 	struct rdma_conn_param param;
@@ -41,11 +47,13 @@ struct ucmx_connect {
 	u8 data[];
 };
 
-/*
- * Work items wait for the mutex of their ids, so that those of one user are not
- * in the way of device removal, or of many other users.
- */
+/* Longest time between two attempts to lock an id */
+#define UCMX_CONNECT_WAIT	(HZ / 4)
+
+/* A separate one: its work items take rdma_cm's locks. */
 static struct workqueue_struct *ucmx_connect_wq;
+/* Connects that are not freed. */
+static atomic_t ucmx_connects;
 
 /* Only the first CONNECT of an id can succeed. */
 static int ucmx_connect_send(struct ucmx_id *id, struct rdma_conn_param *param,
@@ -90,13 +98,15 @@ static void ucmx_connect_granted(void *context, int error)
 	struct ucmx_connect *c = context;
 
 	c->error = error;
-	queue_work(ucmx_connect_wq, &c->work);
+	queue_delayed_work(ucmx_connect_wq, &c->work, 0);
 }
 
 static void ucmx_connect_free(struct ucmx_connect *c)
 {
 	ucmx_id_put(c->id);
 	kfree(c);
+	if (atomic_dec_and_test(&ucmx_connects))
+		wake_up_var(&ucmx_connects);
 }
 
 static void ucmx_connect_now(struct ucmx_connect *c)
@@ -124,10 +134,15 @@ static void ucmx_connect_now(struct ucmx_connect *c)
 
 static void ucmx_connect_work(struct work_struct *work)
 {
-	struct ucmx_connect *c = container_of(work, struct ucmx_connect, work);
+	struct ucmx_connect *c = container_of(to_delayed_work(work),
+					      struct ucmx_connect, work);
 	struct ucmx_id *id = c->id;
 
-	mutex_lock(&id->mutex);
+	if (!mutex_trylock(&id->mutex)) {
+		c->wait = clamp(2 * c->wait, 1U, UCMX_CONNECT_WAIT + 0U);
+		queue_delayed_work(ucmx_connect_wq, &c->work, c->wait);
+		return;
+	}
 	if (id->connect == c)
 		ucmx_connect_now(c);
 	mutex_unlock(&id->mutex);
@@ -145,7 +160,8 @@ static int ucmx_connect_wait(struct ucmx_id *id,
 		    GFP_KERNEL_ACCOUNT);
 	if (!c)
 		return -ENOMEM;
-	INIT_WORK(&c->work, ucmx_connect_work);
+	atomic_inc(&ucmx_connects);
+	INIT_DELAYED_WORK(&c->work, ucmx_connect_work);
 	c->param = *param;
 	c->ece = *ece;
 	memcpy(c->data, param->private_data, param->private_data_len);
@@ -245,5 +261,7 @@ int ucmx_connect_init(void)
 
 void ucmx_connect_exit(void)
 {
+	/* One that was dropped may have to try again. */
+	wait_var_event(&ucmx_connects, !atomic_read(&ucmx_connects));
 	destroy_workqueue(ucmx_connect_wq);
 }

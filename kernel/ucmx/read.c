@@ -239,22 +239,24 @@ int ucmx_write_event(struct ucmx_cmd *cmd)
 
 	if (arg->event != RDMA_CMX_EV_USER)
 		return -EINVAL;
-	id = ucmx_id_lock_any(cmd->file, arg->id);
-	if (IS_ERR(id))
-		return PTR_ERR(id);
-	ret = ucmx_event_check(id);
-	if (ret)
-		goto unlock;
-	ev = ucmx_event_alloc(id, 0, GFP_KERNEL_ACCOUNT);
-	if (!ev) {
-		ret = -ENOMEM;
-		goto unlock;
-	}
+	/* It may wait for memory of the user's cgroup: not with the mutex. */
+	ev = ucmx_event_alloc(NULL, 0, GFP_KERNEL_ACCOUNT);
+	if (!ev)
+		return -ENOMEM;
 	ev->event = RDMA_CMX_EV_USER;
 	ev->status = arg->status;
 	ev->arg = arg->arg;
-	ucmx_event_post(ev);
-unlock:
-	ucmx_id_unlock(id);
+	id = ucmx_id_lock_any(cmd->file, arg->id);
+	ret = PTR_ERR_OR_ZERO(id);
+	if (!ret) {
+		ret = ucmx_event_check(id);
+		if (!ret) {
+			ev->id = id;
+			ucmx_event_post(ev);
+		}
+		ucmx_id_unlock(id);
+	}
+	if (ret)
+		ucmx_event_free(ev);
 	return ret;
 }

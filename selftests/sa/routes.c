@@ -204,6 +204,50 @@ TEST_F(routes, timeout)
 	EXPECT_EQ(before, counter("routes_by_cm"));
 }
 
+/*
+ * rdma_cm sends no query for a user who has too many here: it would not wait for
+ * others at all.
+ */
+TEST_F(routes, user_at_the_limit)
+{
+	long long before = counter("routes_by_cm");
+	char waiting[32], per_user[32];
+	struct rdma_cm_id *ids[PEERS];
+	int refused = 0, status;
+
+	ASSERT_EQ(0, paths_lost(true));
+	for (int i = 0; i < PEERS; i++) {
+		ids[i] = addressed(self->channel, 2 + i);
+		ASSERT_NE(NULL, ids[i]);
+	}
+	ASSERT_TRUE(parameter_set("sa_per_user", "1", per_user));
+	ASSERT_TRUE(parameter_set("sa_waiting_per_user", "1", waiting));
+	/* One is outstanding, another waits. */
+	for (int i = 0; i < PEERS; i++) {
+		errno = 0;
+		if (!rdma_resolve_route(ids[i], LONG_MS))
+			continue;
+		EXPECT_EQ(EAGAIN, errno);
+		refused++;
+	}
+	EXPECT_TRUE(parameter_set("sa_waiting_per_user", waiting, NULL));
+	EXPECT_TRUE(parameter_set("sa_per_user", per_user, NULL));
+	EXPECT_LE(1, refused);
+	EXPECT_EQ(before, counter("routes_by_cm"));
+	/* A refused one has its address still. */
+	ASSERT_EQ(0, paths_lost(false));
+	ASSERT_EQ(0, rdma_resolve_route(ids[PEERS - 1], LONG_MS));
+	ASSERT_EQ(0, bash("knob_set %s event client_reregister",
+			  device(DEV_SM)));
+	for (int i = 0; i <= PEERS - refused; i++) {
+		EXPECT_EQ(RDMA_CM_EVENT_ROUTE_RESOLVED,
+			  event_take(self->channel, &status));
+		EXPECT_EQ(0, status);
+	}
+	for (int i = 0; i < PEERS; i++)
+		EXPECT_EQ(0, rdma_destroy_id(ids[i]));
+}
+
 /* The module's query ends before the caller's timeout. */
 TEST_F(routes, timeout_of_rdma_cm)
 {

@@ -84,8 +84,10 @@ int rdma_cmx_route_start(struct rdma_cm_id *id, struct cmx_route *route,
 		return -EINVAL;
 	if (cmx_route_is_local(id, route))
 		return cmx_route_start_local(id, route, timeout_ms);
-	if (!cmx_route_query_start(id, route, timeout_ms, tos, uid))
-		return 0;
+	ret = cmx_route_query_start(id, route, timeout_ms, tos, uid);
+	/* A user at a limit does not get more by rdma_cm's queries. */
+	if (!ret || ret == -EAGAIN)
+		return ret;
 	rdma_lock_handler(id);
 	ret = rdma_resolve_route(id, timeout_ms);
 	if (!ret)

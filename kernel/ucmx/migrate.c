@@ -41,12 +41,35 @@ static u32 ucmx_id_move(struct ucmx_id *id, struct ucmx_file *to, u32 handle)
 	return reported;
 }
 
+/*
+ * Room for the requests of the id among those of another user, until they have
+ * moved. The id's mutex is held, so there will not be more.
+ */
+static int ucmx_id_requests_charge(struct ucmx_id *id, struct ucmx_user *to,
+				   unsigned int *n)
+{
+	unsigned int most;
+	int ret;
+
+	*n = 0;
+	if (id->file->user == to)
+		return 0;
+	for (most = !!id->query + id->racing; *n < most; ++*n) {
+		ret = ucmx_user_charge(to);
+		if (ret) {
+			atomic_sub(*n, &to->requests);
+			return ret;
+		}
+	}
+	return 0;
+}
+
 static int ucmx_id_migrate_from(struct ucmx_cmd *cmd, struct ucmx_file *from)
 {
 	struct rdma_cmx_id_migrate *arg = cmd->buf;
 	struct ucmx_file *to = cmd->file;
 	struct ucmx_id *id;
-	unsigned int weight;
+	unsigned int weight, requests;
 	u32 events;
 	bool held;
 	int ret;
@@ -69,9 +92,12 @@ static int ucmx_id_migrate_from(struct ucmx_cmd *cmd, struct ucmx_file *from)
 	ret = ucmx_file_charge(to, weight);
 	if (ret)
 		goto unlock;
-	ret = ucmx_event_move_charge(id, to, &events);
+	ret = ucmx_id_requests_charge(id, to->user, &requests);
 	if (ret)
 		goto uncharge;
+	ret = ucmx_event_move_charge(id, to, &events);
+	if (ret)
+		goto uncharge_requests;
 	if (ucmx_handle_hide(from, arg->id, id)) {
 		held = id->hold;
 		arg->events_reported = ucmx_id_move(id, to, arg->new_id);
@@ -84,6 +110,8 @@ static int ucmx_id_migrate_from(struct ucmx_cmd *cmd, struct ucmx_file *from)
 		ret = -ENOENT;
 	}
 	ucmx_event_move_uncharge(to, events);
+uncharge_requests:
+	atomic_sub(requests, &to->user->requests);
 uncharge:
 	ucmx_file_uncharge(to, weight);
 unlock:

@@ -9,6 +9,7 @@
 #include <signal.h>
 
 #define MAX_REQUESTS	UCMX_PARAMETERS "max_requests"
+#define MAX_USER_REQUESTS UCMX_PARAMETERS "max_user_requests"
 
 TEST_F(addrinfo, asynchronous)
 {
@@ -404,6 +405,34 @@ TEST_F(addrinfo, migrate)
 	ASSERT_EQ(0, event_want(to, RDMA_CMX_EV_ADDRINFO_RESOLVED, &buf));
 	ASSERT_EQ(0, result_get(to, arg.new_id, space, sizeof(space), &len));
 	EXPECT_EQ(0, answer_check(space, len));
+	close(to);
+}
+
+/* A request does not move to a user who has as many as are allowed. */
+TEST_F(addrinfo, migrate_to_a_user_at_the_limit)
+{
+	struct rdma_cmx_id_migrate arg = { .id = self->id, .src_fd = self->fd };
+	long old = number_get(MAX_USER_REQUESTS);
+	union event_buf buf;
+	uint32_t id;
+	int to;
+
+	ASSERT_LT(0, old);
+	ASSERT_EQ(0, seteuid(65534));
+	to = dev_open(O_NONBLOCK);
+	ASSERT_EQ(0, seteuid(0));
+	ASSERT_LE(0, to);
+	ASSERT_EQ(0, id_create(to, RDMA_PS_TCP, 1, &id));
+	ASSERT_EQ(0, resolve_later(self->fd, self->id, NODE));
+	ASSERT_EQ(0, resolve_later(to, id, NODE));
+	ASSERT_EQ(0, number_set(MAX_USER_REQUESTS, 1));
+	EXPECT_EQ(-EAGAIN, call(to, ID_MIGRATE, &arg));
+	/* It has not moved, and its place was given back. */
+	EXPECT_EQ(0, names_give(self->fd, self->id, 0));
+	EXPECT_EQ(0, event_want(self->fd, RDMA_CMX_EV_ADDRINFO_RESOLVED, &buf));
+	EXPECT_EQ(0, id_destroy(to, id));
+	EXPECT_EQ(0, call(to, ID_MIGRATE, &arg));
+	EXPECT_EQ(0, number_set(MAX_USER_REQUESTS, old));
 	close(to);
 }
 

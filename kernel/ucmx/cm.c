@@ -215,8 +215,9 @@ int ucmx_connect(struct ucmx_cmd *cmd)
 		ucmx_conn_qkey(id->cm, &param);
 		limited = ucmx_any_connects(id);
 		ret = ucmx_connect_start(id, &param, &ece);
-		if (ret && limited)
-			ucmx_any_replied(id);
+		/* If its deadline has passed, its event is on the way. */
+		if (ret && limited && !ucmx_any_replied(id))
+			ret = 0;
 	}
 	ucmx_id_unlock(id);
 	return ret;

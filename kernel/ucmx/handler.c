@@ -210,6 +210,9 @@ static void ucmx_event_from_cm(struct ucmx_id *id, struct rdma_cm_id *cm,
 		rdma_cmx_drop_cached_path_tos(cm, READ_ONCE(id->tos));
 	if (slot == UCMX_SLOT_CONN && !ucmx_any_replied(id))
 		return;
+	/* Of a connection whose CONNECT was given up, and that reported */
+	if (slot == UCMX_SLOT_DISCONNECT && ucmx_any_given_up(id))
+		return;
 	ucmx_event_make(id, cm, e);
 }
 

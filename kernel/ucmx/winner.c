@@ -68,6 +68,17 @@ bool ucmx_any_expired(struct ucmx_id *id)
 	return id->any && READ_ONCE(id->any->expired);
 }
 
+/* The same, in an event handler */
+bool ucmx_any_given_up(struct ucmx_id *id)
+{
+	bool expired;
+
+	spin_lock(&id->lock);
+	expired = id->any && id->any->expired;
+	spin_unlock(&id->lock);
+	return expired;
+}
+
 /*
  * The id, its mutex held, loses its cm id. A path by which no reply has come in
  * time may lead nowhere, which rdma_cm will not report any more.

@@ -10,6 +10,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "lib.h"
 
@@ -133,13 +134,27 @@ static void waiters_wake(struct cmx_id *id)
 		.event = RDMA_CMX_EV_USER,
 		.status = -ECANCELED,
 	};
-	unsigned int i;
+	const struct timespec pause = { .tv_nsec = 1000000 };
+	unsigned int left;
 
 	pthread_mutex_lock(&id->lock);
+	/* There will not be more. */
 	id->dying = true;
-	for (i = 0; i < id->waiters; i++)
-		if (cmx_id_ioctl(id, WRITE_EVENT, &cmd))
+	left = id->waiters;
+	while (left) {
+		if (!cmx_id_ioctl(id, WRITE_EVENT, &cmd)) {
+			left--;
+			continue;
+		}
+		/* Without memory, or with too many unread events, not for ever */
+		if (errno != ENOMEM && errno != EAGAIN)
 			break;
+		pthread_mutex_unlock(&id->lock);
+		nanosleep(&pause, NULL);
+		pthread_mutex_lock(&id->lock);
+		if (left > id->waiters)
+			left = id->waiters;
+	}
 	while (id->waiters)
 		cmx_id_wait(id);
 	pthread_mutex_unlock(&id->lock);

@@ -44,6 +44,8 @@ enum cmx_slot_state {
  * @dest: window in which it counts, of the destination or of its host
  * @port: window of the port
  * @state: an enum cmx_slot_state
+ * @own_path: a user gave the path: it may lead nowhere, and says nothing about the
+ *	destination
  */
 struct cmx_slot {
 	struct cmx_window_wait *wait;
@@ -52,6 +54,7 @@ struct cmx_slot {
 	u16 dest;
 	u8 port;
 	u8 state;
+	bool own_path;
 };
 
 /*

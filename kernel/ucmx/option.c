@@ -97,6 +97,7 @@ static int ucmx_option_path(struct ucmx_id *id,
 	}
 	if (ret)
 		return ret;
+	id->slot.own_path = true;
 	/* It may be that of a resolution: a failure to connect drops it. */
 	WRITE_ONCE(id->path_cached, true);
 	ucmx_route_resolved(id);

@@ -154,6 +154,19 @@ static void sets_guest(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, cmx_window(FIRST)->tag, TAG(0));
 }
 
+/* Nor does what comes of a path that a user gave. */
+static void sets_own_path(struct kunit *test)
+{
+	fill(test);
+	slots[0].own_path = true;
+	end(0, CMX_WINDOW_BUSY);
+	KUNIT_EXPECT_EQ(test, limit(FIRST), LIMIT);
+	slots[0].own_path = false;
+	KUNIT_ASSERT_EQ(test, 0, get(0, TAG(0)));
+	end(0, CMX_WINDOW_BUSY);
+	KUNIT_EXPECT_EQ(test, limit(FIRST), LIMIT / 2);
+}
+
 /* An idle window gets another destination, and begins anew. */
 static void sets_takeover(struct kunit *test)
 {
@@ -294,6 +307,7 @@ static void sets_random(struct kunit *test)
 static struct kunit_case sets_cases[] = {
 	KUNIT_CASE(sets_own),
 	KUNIT_CASE(sets_guest),
+	KUNIT_CASE(sets_own_path),
 	KUNIT_CASE(sets_takeover),
 	KUNIT_CASE(sets_stale),
 	KUNIT_CASE(sets_waited),

@@ -436,7 +436,7 @@ void cmx_slot_release(struct cmx_slot *slot, enum cmx_window_sign sign)
 		cmx_window_give(to, slot->epoch);
 		cmx_window_give(by, slot->epoch);
 		/* What a guest comes to says nothing about its host. */
-		if (slot->tag == to->tag)
+		if (slot->tag == to->tag && !slot->own_path)
 			cmx_window_sign(to, slot->epoch, sign);
 		cmx_slot_none(slot);
 		cmx_slot_run(to);

@@ -183,8 +183,35 @@ wait_for 120 alternate
 is "KA-09: with LMC 1 the second path has other LIDs" $? 0
 is "KA-09: rdma_cm connects by it" "$(do_ paths-use 0 1)" "used=0"
 sm_stop
+
+# --- a second path to another port of the peer ---
+
+# The fourth device is the second port of the third one's HCA.
+knob_set "$fourth" first 3
 sm_start
 ok "OpenSM starts with LMC 0" port_active_wait
+peer_port() {
+	do_ paths alt refresh "$1" | tail -n 1
+}
+wait_for 120 eval '[[ $(peer_port 10.66.0.3) = *alt=0* ]]'
+is "KA-09: the second path leads to the other port of the peer" \
+	"$(peer_port 10.66.0.3)" "error=0 $(path 3) alt=0 $(path 4)"
+is "KA-09: rdma_cm connects by it, too" "$(do_ paths-use 0 1)" "used=0"
+is "KA-09: and from there to the first" \
+	"$(peer_port 10.66.0.4)" "error=0 $(path 4) alt=0 $(path 3)"
+is "KA-09: a peer with one port has none" \
+	"$(peer_port 10.66.0.2)" "error=0 $(path 2) alt=-2"
+is "KA-09: nor is one searched if the caller has named another port" \
+	"$(peer_port 10.66.0.3/10.66.0.2)" "error=0 $(path 3) alt=-2"
+knob_set "$first" faults 'drop class=3 attr=0x11'
+is "KA-09: the SA is silent about nodes: the first path is found all the same" \
+	"$(do_ paths alt refresh timeout=3000 10.66.0.3 | tail -n 1)" \
+	"error=0 $(path 3) alt=-110"
+knob_set "$first" faults clear
+sm_stop
+knob_set "$fourth" first 0
+sm_start
+ok "OpenSM starts with HCAs of one port" port_active_wait
 
 # --- unload ---
 

@@ -124,6 +124,8 @@ struct fab_dev {
  * @up:		the link is up physically; under fab_lock
  * @port:	the switch's end; under fab_lock
  * @answer_ms:	how long the device takes for a response to a MAD
+ * @first:	to the subnet manager the device is the second port of the HCA at
+ *		this port of the switch; 0: an HCA of its own
  */
 struct fab_slot {
 	unsigned int number;
@@ -132,6 +134,7 @@ struct fab_slot {
 	bool up;
 	struct fab_port port;
 	unsigned int answer_ms;
+	unsigned int first;
 	struct fab_traffic traffic;
 
 	spinlock_t lock; /* the fields below */

@@ -136,6 +136,30 @@ static ssize_t fab_answer_ms_write(struct file *file, const char __user *from,
 	return length;
 }
 
+static int fab_first_show(struct seq_file *file, void *unused)
+{
+	struct fab_slot *slot = file->private;
+
+	seq_printf(file, "%u\n", READ_ONCE(slot->first));
+	return 0;
+}
+
+/* A subnet manager that knows the devices learns of it when it starts again */
+static ssize_t fab_first_write(struct file *file, const char __user *from,
+			       size_t length, loff_t *pos)
+{
+	struct fab_slot *slot = fab_slot_of(file);
+	unsigned int first;
+	int ret = kstrtouint_from_user(from, length, 0, &first);
+
+	if (ret)
+		return ret;
+	if (first > fab_n_slots || first == slot->number)
+		return -EINVAL;
+	WRITE_ONCE(slot->first, first);
+	return length;
+}
+
 static const struct {
 	const char *name;
 	enum ib_event_type event;
@@ -250,6 +274,7 @@ FAB_KNOB(mads);
 FAB_KNOB(link);
 FAB_KNOB(plugged);
 FAB_KNOB(answer_ms);
+FAB_KNOB(first);
 FAB_KNOB(event);
 DEFINE_SHOW_ATTRIBUTE(fab_status);
 
@@ -278,6 +303,7 @@ void fab_knobs_add(struct platform_device *parent)
 				    &fab_plugged_fops);
 		debugfs_create_file("answer_ms", 0600, dir, slot,
 				    &fab_answer_ms_fops);
+		debugfs_create_file("first", 0600, dir, slot, &fab_first_fops);
 		debugfs_create_file("event", 0600, dir, slot, &fab_event_fops);
 		debugfs_create_file("status", 0400, dir, slot,
 				    &fab_status_fops);

@@ -6,20 +6,39 @@
 
 #include "fabric.h"
 
+/* Number of the device's port in its HCA */
+static u8 fab_sma_number(const struct fab_dev *dev)
+{
+	return READ_ONCE(dev->slot->first) ? 2 : 1;
+}
+
+/* Is another device the second port of this one's HCA? */
+static bool fab_sma_has_second(const struct fab_dev *dev)
+{
+	unsigned int i;
+
+	for (i = 0; i < fab_n_slots; i++)
+		if (READ_ONCE(fab_slots[i].first) == dev->slot->number)
+			return true;
+	return false;
+}
+
 static void fab_sma_node_info(struct fab_dev *dev, struct ib_smp *smp)
 {
+	unsigned int first = READ_ONCE(dev->slot->first);
 	struct ib_node_info *info = (void *)smp->data;
 
 	memset(smp->data, 0, sizeof(smp->data));
 	info->base_version = 1;
 	info->class_version = 1;
 	info->node_type = 1;
-	info->num_ports = 1;
-	info->sys_guid = dev->rdi.ibdev.node_guid;
-	info->node_guid = dev->rdi.ibdev.node_guid;
+	info->num_ports = first || fab_sma_has_second(dev) ? 2 : 1;
+	info->node_guid = first ? cpu_to_be64(FAB_NODE_GUID | first << 8) :
+				  dev->rdi.ibdev.node_guid;
+	info->sys_guid = info->node_guid;
 	info->port_guid = dev->port_guid;
 	info->partition_cap = cpu_to_be16(FAB_PKEYS);
-	info->local_port_num = 1;
+	info->local_port_num = fab_sma_number(dev);
 }
 
 static void fab_sma_port_info(struct fab_dev *dev, struct ib_smp *smp)
@@ -31,7 +50,7 @@ static void fab_sma_port_info(struct fab_dev *dev, struct ib_smp *smp)
 	dev->port.cap_mask = dev->ibp.port_cap_flags;
 	fab_portinfo_get(&dev->port, info);
 	spin_unlock_irqrestore(&fab_lock, flags);
-	info->local_port_num = 1;
+	info->local_port_num = fab_sma_number(dev);
 	info->pkey_violations = cpu_to_be16(dev->ibp.pkey_violations);
 	info->qkey_violations = cpu_to_be16(dev->ibp.qkey_violations);
 }

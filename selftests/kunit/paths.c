@@ -2,7 +2,8 @@
 /*
  * KA-09: many paths in one call over a device whose SAs the test simulates: each
  * destination ends by itself, few queries are outstanding at a time, a second
- * path, cancel, deadline, and what the cache forgets: rdma_cmx_path.h.
+ * path, other ports of the peer, cancel, deadline, and what the cache forgets:
+ * rdma_cmx_path.h.
  */
 #include <linux/completion.h>
 #include <linux/kthread.h>
@@ -11,6 +12,8 @@
 #include <rdma/rdma_cmx_path.h>
 
 #include "kunit.h"
+#include "resolve/prefetch.h"
+#include "sa/wire.h"
 
 #define DESTS	200
 
@@ -134,6 +137,56 @@ static void respond(struct kunit *test, u32 port, u32 count, bool same,
 		rec[41] = 0x20 + (same ? 0 : i);
 		rec[42] = 0;
 		rec[43] = 0x10 + port * 0x40 + (same ? 0 : i);
+	}
+	fake_say(l, answer, error);
+}
+
+/* One record, with @dlid */
+static void respond_lid(struct kunit *test, u32 port, u8 dlid)
+{
+	struct cmx_sa_answer *answer = cmx_sa_answer_alloc(1, 64);
+	struct cmx_sa_lookup *l;
+
+	KUNIT_ASSERT_NOT_NULL(test, answer);
+	KUNIT_ASSERT_TRUE(test, WAIT_FOR(READ_ONCE(fake.port[port]->sched.nr_running)));
+	l = fake_asked(fake.port[port]);
+	memcpy(answer->data, l->key.query.rec, 64);
+	answer->data[40] = 0;
+	answer->data[41] = dlid;
+	answer->data[42] = 0;
+	answer->data[43] = 0x10 + port * 0x40;
+	fake_say(l, answer, 0);
+}
+
+/*
+ * The SA of @port responds to a query for NodeRecords: @error, or @count ports
+ * of the node, the first of which has the GUID of the destination, and a port of
+ * another node.
+ */
+static u64 node;
+
+static void respond_node(struct kunit *test, u32 port, u32 count, int error)
+{
+	struct cmx_sa_answer *answer = NULL;
+	struct cmx_sa_node_rec *rec;
+	struct cmx_sa_lookup *l;
+	u32 i;
+
+	KUNIT_ASSERT_TRUE(test, WAIT_FOR(READ_ONCE(fake.port[port]->sched.nr_running)));
+	l = fake_asked(fake.port[port]);
+	KUNIT_ASSERT_NOT_NULL(test, l);
+	KUNIT_EXPECT_EQ(test, l->key.query.attr_id,
+			cpu_to_be16(IB_SA_ATTR_NODE_REC));
+	if (!error) {
+		answer = cmx_sa_answer_alloc(count + !!count, sizeof(*rec));
+		KUNIT_ASSERT_NOT_NULL(test, answer);
+		memset(answer->data, 0, answer->len);
+	}
+	for (i = 0; !error && count && i <= count; i++) {
+		rec = (void *)cmx_sa_answer_rec(answer, i);
+		rec->node_guid = cpu_to_be64(i == count ? 7 : node);
+		rec->port_guid = i ? cpu_to_be64(0x7700 + i) :
+				     calls[0].q->paths->paths->rec[0].dgid.global.interface_id;
 	}
 	fake_say(l, answer, error);
 }
@@ -423,15 +476,132 @@ static void paths_alternate(struct kunit *test)
 	START(test, &calls[0], .dst = dst + 3, .count = 1, .alternate = true);
 	respond(test, 1, 1, false, 0);
 	respond(test, 2, 0, false, 0);
+	respond_node(test, 1, 0, 0);
 	end(test, &calls[0], 1, 1);
 	KUNIT_EXPECT_EQ(test, calls[0].paths->paths->alt_error, -ENOENT);
 	KUNIT_EXPECT_EQ(test, calls[0].paths->paths->alt_dst.sa.sa_family, 0);
 	call_drop(&calls[0]);
-	START(test, &calls[0], .dst = dst + 4, .count = 1, .alternate = true);
+	/* Nor is there a search if the caller has named the peer's port. */
+	START(test, &calls[0], .dst = dst + 4, .alt_dst = &alt, .count = 1,
+	      .alternate = true);
 	respond(test, 1, 1, false, 0);
 	respond(test, 2, 0, false, -EBADMSG);
 	end(test, &calls[0], 1, 1);
 	KUNIT_EXPECT_EQ(test, calls[0].paths->paths->alt_error, -EBADMSG);
+	call_drop(&calls[0]);
+}
+
+/*
+ * Until the query for the node of dst[@i], which has a LID of its own: the cache
+ * has nothing of that node.
+ */
+static void peer_begin(struct kunit *test, u32 i, u32 timeout_ms)
+{
+	node = 0x70 + i;
+	START(test, &calls[0], .dst = dst + i, .count = 1, .alternate = true,
+	      .timeout_ms = timeout_ms);
+	respond_lid(test, 1, 0x30 + i);
+	respond(test, 2, 0, false, 0);
+}
+
+/* A second path to another port of the peer */
+static void paths_peer(struct kunit *test)
+{
+	struct rdma_cmx_paths_attr attr = {
+		.net = &init_net, .alternate = true,
+	};
+	struct rdma_cmx_path *path;
+
+	/* From the other port, whose SA knows two more ports of the node */
+	peer_begin(test, 0, 0);
+	respond_node(test, 1, 1, 0);
+	respond_node(test, 2, 3, 0);
+	respond(test, 2, 0, false, 0);
+	respond(test, 2, 1, false, 0);
+	end(test, &calls[0], 1, 1);
+	expect_second(test, 2, 0x90, 0x20);
+	path = calls[0].paths->paths;
+	KUNIT_EXPECT_EQ(test, path->rec[1].dgid.raw[0], 0xfe);
+	KUNIT_EXPECT_EQ(test, path->rec[1].dgid.raw[14], 0x77);
+	KUNIT_EXPECT_EQ(test, path->rec[1].dgid.raw[15], 2);
+	KUNIT_EXPECT_EQ(test, path->alt_dst.ib.sib_addr.sib_raw[15], 2);
+	KUNIT_EXPECT_EQ(test, 0, rdma_cmx_path_invalidate(&attr, path));
+	call_drop(&calls[0]);
+	/* The two paths are forgotten; the ports of the node are not. */
+	START(test, &calls[0], .count = 1, .alternate = true);
+	respond_lid(test, 1, 0x30);
+	respond(test, 2, 1, false, 0);
+	end(test, &calls[0], 1, 1);
+	expect_second(test, 2, 0x90, 0x20);
+	call_drop(&calls[0]);
+
+	/* From the first one: the other LID has to be the peer's. */
+	peer_begin(test, 1, 0);
+	respond_node(test, 1, 1, 0);
+	respond_node(test, 2, 0, -ECONNREFUSED);
+	respond_node(test, 1, 3, 0);
+	respond_lid(test, 1, 0x31);
+	respond_lid(test, 1, 0x29);
+	end(test, &calls[0], 1, 1);
+	expect_second(test, 1, 0x50, 0x29);
+	call_drop(&calls[0]);
+
+	/* A node with one port */
+	peer_begin(test, 2, 0);
+	respond_node(test, 1, 1, 0);
+	respond_node(test, 2, 0, 0);
+	respond_node(test, 1, 1, 0);
+	end(test, &calls[0], 1, 1);
+	KUNIT_EXPECT_EQ(test, calls[0].paths->paths->alt_error, -ENOENT);
+	KUNIT_EXPECT_EQ(test, calls[0].paths->paths->alt_dst.sa.sa_family, 0);
+	call_drop(&calls[0]);
+}
+
+/* SAs that make up ports, refuse, are silent; cancel and removal meanwhile */
+static void paths_peer_faults(struct kunit *test)
+{
+	u32 i;
+
+	/* Ports without end: four of each SA are tried, and no more. */
+	peer_begin(test, 0, 0);
+	respond_node(test, 1, 1, 0);
+	for (i = 2; i; i--) {
+		respond_node(test, i, 200, 0);
+		respond(test, i, 0, false, 0);
+		respond(test, i, 0, false, 0);
+		respond(test, i, 0, false, 0);
+		respond(test, i, 0, false, i == 1 ? -EBADMSG : 0);
+	}
+	end(test, &calls[0], 1, 1);
+	KUNIT_EXPECT_EQ(test, calls[0].paths->paths->alt_error, -EBADMSG);
+	call_drop(&calls[0]);
+
+	peer_begin(test, 1, 0);
+	respond_node(test, 1, 0, -ECONNREFUSED);
+	end(test, &calls[0], 1, 1);
+	KUNIT_EXPECT_EQ(test, calls[0].paths->paths->alt_error, -ECONNREFUSED);
+	call_drop(&calls[0]);
+
+	peer_begin(test, 2, 3000);
+	end(test, &calls[0], 1, 1);
+	KUNIT_EXPECT_EQ(test, calls[0].paths->paths->error, 0);
+	KUNIT_EXPECT_EQ(test, calls[0].paths->paths->alt_error, -ETIMEDOUT);
+	call_drop(&calls[0]);
+	KUNIT_EXPECT_EQ(test, outstanding(1), 1u);
+	respond_node(test, 1, 1, 0);
+
+	peer_begin(test, 3, 0);
+	KUNIT_ASSERT_TRUE(test, WAIT_FOR(outstanding(1)));
+	KUNIT_EXPECT_TRUE(test, rdma_cmx_paths_cancel(calls[0].q));
+	rdma_cmx_paths_query_put(calls[0].q);
+	KUNIT_EXPECT_EQ(test, atomic_read(&calls[0].calls), 0);
+	respond_node(test, 1, 1, 0);
+
+	peer_begin(test, 4, 0);
+	KUNIT_ASSERT_TRUE(test, WAIT_FOR(outstanding(1)));
+	fake_down(&fake);
+	end(test, &calls[0], 1, 1);
+	KUNIT_EXPECT_EQ(test, calls[0].paths->paths->alt_error, -ENODEV);
 	call_drop(&calls[0]);
 }
 
@@ -498,6 +668,8 @@ static struct kunit_case paths_cases[] = {
 	KUNIT_CASE(paths_cancel_start),
 	KUNIT_CASE(paths_late),
 	KUNIT_CASE(paths_alternate),
+	KUNIT_CASE(paths_peer),
+	KUNIT_CASE(paths_peer_faults),
 	KUNIT_CASE(paths_invalidate),
 	KUNIT_CASE(paths_removal),
 	{}

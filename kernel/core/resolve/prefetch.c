@@ -10,7 +10,7 @@
  * may cancel other calls, whose lanes that waits for.
  *
  * rdma_cmx_paths_query.lock guards the state, the next destination and the number of
- * lanes that work. Innermost; only the start queues its lanes under it.
+ * lanes that work. Innermost; lanes are queued under it.
  */
 #include <linux/atomic.h>
 #include <linux/completion.h>
@@ -257,7 +257,7 @@ static void cmx_many_begin(struct rdma_cmx_paths_query *p)
 
 	spin_lock(&p->lock);
 	for (i = 0; p->state == CMX_MANY_RUNNING && i < p->lane_count; i++)
-		queue_work(cmx_many_wq, &p->lanes[i].work);
+		queue_delayed_work(cmx_many_wq, &p->lanes[i].work, 0);
 	spin_unlock(&p->lock);
 }
 

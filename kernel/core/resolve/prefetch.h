@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* What prefetch.c and prefetch_lane.c share: a call for many paths. */
+/* What the files of a call for many paths share. */
 #ifndef CMX_PREFETCH_H
 #define CMX_PREFETCH_H
 
@@ -18,26 +18,66 @@ enum cmx_many_state {
 	CMX_MANY_CANCELLED,
 };
 
+/* Other ports of a peer that are tried from one port. */
+#define CMX_PEER_PORTS	4
+
+/**
+ * enum cmx_lane_stage - what the next query of a lane is
+ * @CMX_LANE_FIRST: for the path to a destination
+ * @CMX_LANE_PORT: for a second one, from another port of the device
+ * @CMX_LANE_NODE: which node has the destination?
+ * @CMX_LANE_PEERS: which ports has that node, in the subnet of a port?
+ * @CMX_LANE_PEER: for a second path, to one of those
+ */
+enum cmx_lane_stage {
+	CMX_LANE_FIRST,
+	CMX_LANE_PORT,
+	CMX_LANE_NODE,
+	CMX_LANE_PEERS,
+	CMX_LANE_PEER,
+};
+
 /**
  * struct cmx_lane - one destination after the other
  * @all: the call
- * @work: goes on
+ * @work: goes on, or is the timer of a query for NodeRecords
  * @query: the query that is outstanding or has ended, or NULL
  * @result: its result, or an ERR_PTR, once it has ended
  * @i: the destination
- * @alt_port: the query is for an alternate path from this port; 0: it is not
- * @alt_left: ports that may be tried still
+ * @stage: see above
+ * @alt_port: port of the device that a query for a second path starts from
+ * @alt_left: other ports of the device that may be tried still
  * @dev: name of the device of the first path
+ * @waiter: of a query for NodeRecords
+ * @asked: that is outstanding, or has ended
+ * @answered: it has ended; this and what follows under the lock of the call
+ *	until then
+ * @error: of it, or 0
+ * @prefix: GID prefix of the port whose SA it is for
+ * @node_guid: the node, or 0
+ * @peers: GIDs of the node's other ports
+ * @peer_count: how many
+ * @peer_next: the next one
  */
 struct cmx_lane {
 	struct rdma_cmx_paths_query *all;
-	struct work_struct work;
+	struct delayed_work work;
 	struct rdma_cmx_query *query;
 	struct rdma_cmx_result *result;
 	u32 i;
+	enum cmx_lane_stage stage;
 	u32 alt_port;
 	u32 alt_left;
 	char dev[IB_DEVICE_NAME_MAX];
+	struct cmx_sched_waiter waiter;
+	bool asked;
+	bool answered;
+	int error;
+	__be64 prefix;
+	__be64 node_guid;
+	union ib_gid peers[CMX_PEER_PORTS];
+	u32 peer_count;
+	u32 peer_next;
 };
 
 /**
@@ -88,6 +128,11 @@ struct rdma_cmx_paths_query {
 
 /* prefetch.c */
 extern struct workqueue_struct *cmx_many_wq;
+
+/* prefetch_peer.c */
+int cmx_peer_ask(struct cmx_lane *lane);
+bool cmx_peer_answered(struct cmx_lane *lane);
+void cmx_peer_forget(struct cmx_lane *lane);
 
 /* prefetch_lane.c */
 void cmx_lane_init(struct cmx_lane *lane, struct rdma_cmx_paths_query *all);

@@ -6,7 +6,9 @@
  * destination when that has ended: one that costs much time holds up its lane
  * only. The queries are those of a resolution, so what they leave in the cache
  * is what an id looks for. For an alternate path a lane may send further
- * queries, one for each other port of the device.
+ * queries: from each other port of the device to the same GID; and, if none of
+ * these has a path, from each port to the other ports of the peer
+ * (prefetch_peer.c).
  *
  * A lane belongs to its work item, which is queued by the start, or by the
  * callback of the query that it has started, never by both. Whoever cancels the
@@ -50,11 +52,11 @@ static bool cmx_lane_next(struct cmx_lane *lane)
 	bool more;
 
 	if (time_after_eq(jiffies, p->expires)) {
-		if (lane->alt_port)
+		if (lane->stage != CMX_LANE_FIRST)
 			p->paths->paths[lane->i].alt_error = -ETIMEDOUT;
 		return false;
 	}
-	if (lane->alt_port)
+	if (lane->stage != CMX_LANE_FIRST)
 		return true;
 	spin_lock(&p->lock);
 	more = p->next < p->paths->count;
@@ -70,7 +72,7 @@ static void cmx_lane_done(struct rdma_cmx_query *query,
 	struct cmx_lane *lane = context;
 
 	lane->result = result;
-	queue_work(cmx_many_wq, &lane->work);
+	queue_delayed_work(cmx_many_wq, &lane->work, 0);
 }
 
 static u64 cmx_path_sid(const struct rdma_cmx_paths_query *p,
@@ -88,9 +90,10 @@ static u64 cmx_path_sid(const struct rdma_cmx_paths_query *p,
 	}
 }
 
-/* The same GID as an address, for a query from another port */
+/* @gid as an address, for a query for the alternate of @path */
 static void cmx_path_alt_gid(const struct rdma_cmx_paths_query *p,
 			     const struct rdma_cmx_path *path,
+			     const union ib_gid *gid,
 			     union rdma_cmx_sockaddr *dst)
 {
 	struct sockaddr_ib *ib = &dst->ib;
@@ -98,7 +101,7 @@ static void cmx_path_alt_gid(const struct rdma_cmx_paths_query *p,
 	memset(dst, 0, sizeof(*dst));
 	ib->sib_family = AF_IB;
 	ib->sib_pkey = path->rec[0].pkey;
-	memcpy(&ib->sib_addr, &path->rec[0].dgid, sizeof(path->rec[0].dgid));
+	memcpy(&ib->sib_addr, gid, sizeof(*gid));
 	ib->sib_sid = cpu_to_be64(cmx_path_sid(p, &path->dst));
 	ib->sib_sid_mask = cpu_to_be64(~0ULL);
 	/* It has the traffic class; the source is made of this address. */
@@ -116,7 +119,7 @@ static void cmx_lane_attr(const struct cmx_lane *lane,
 
 	*attr = p->attr;
 	attr->dst = &path->dst;
-	if (!lane->alt_port)
+	if (lane->stage == CMX_LANE_FIRST)
 		return;
 	attr->dst = &path->alt_dst;
 	/* The source is that of the other port. */
@@ -197,25 +200,101 @@ int cmx_many_dev(const struct rdma_cmx_path *path, struct net *net, char *dev,
 	return 0;
 }
 
-/* Prepares a query for an alternate path, if there is another port. */
-static void cmx_lane_other(struct cmx_lane *lane, struct rdma_cmx_path *path)
+/* Goes on to another port of the device, or to 0: there is none left. */
+static void cmx_lane_port_next(struct cmx_lane *lane,
+			       const struct rdma_cmx_path *path)
 {
-	const struct rdma_cmx_paths_query *p = lane->all;
 	u32 ports;
 
 	if (!lane->alt_left ||
-	    cmx_many_dev(path, p->attr.net, lane->dev, &ports)) {
+	    cmx_many_dev(path, lane->all->attr.net, lane->dev, &ports)) {
 		lane->alt_port = 0;
 		return;
 	}
 	lane->alt_left--;
 	cmx_lane_port(lane, ports, path->port_num);
-	if (!lane->alt_port)
+}
+
+/* The destination has what can be found. */
+static void cmx_lane_through(struct cmx_lane *lane, struct rdma_cmx_path *path)
+{
+	lane->stage = CMX_LANE_FIRST;
+	lane->alt_port = 0;
+	if (path->alt_error)
+		memset(&path->alt_dst, 0, sizeof(path->alt_dst));
+}
+
+/* Has the caller named the other port of the peer? */
+static bool cmx_lane_alt_given(const struct cmx_lane *lane)
+{
+	const union rdma_cmx_sockaddr *alt = lane->all->alt_dst;
+
+	return alt && alt[lane->i].sa.sa_family;
+}
+
+/* A query from another port, if there is one; or the search for the peer's */
+static void cmx_lane_other(struct cmx_lane *lane, struct rdma_cmx_path *path)
+{
+	const struct rdma_cmx_paths_query *p = lane->all;
+
+	cmx_lane_port_next(lane, path);
+	if (lane->alt_port) {
+		lane->stage = CMX_LANE_PORT;
+		if (cmx_lane_alt_given(lane))
+			path->alt_dst = p->alt_dst[lane->i];
+		else
+			cmx_path_alt_gid(p, path, &path->rec[0].dgid,
+					 &path->alt_dst);
+	} else if (cmx_lane_alt_given(lane)) {
+		cmx_lane_through(lane, path);
+	} else {
+		lane->stage = CMX_LANE_NODE;
+		lane->node_guid = 0;
+	}
+}
+
+/* The peer's ports as the SA of the next port knows them; its own is the last. */
+static void cmx_lane_local(struct cmx_lane *lane, struct rdma_cmx_path *path)
+{
+	if (lane->alt_port == path->port_num) {
+		cmx_lane_through(lane, path);
 		return;
-	if (p->alt_dst && p->alt_dst[lane->i].sa.sa_family)
-		path->alt_dst = p->alt_dst[lane->i];
-	else
-		cmx_path_alt_gid(p, path, &path->alt_dst);
+	}
+	cmx_lane_port_next(lane, path);
+	if (!lane->alt_port)
+		lane->alt_port = path->port_num;
+	lane->stage = CMX_LANE_PEERS;
+}
+
+/* A query to the next port of the peer, or the next port of the device */
+static void cmx_lane_peer(struct cmx_lane *lane, struct rdma_cmx_path *path)
+{
+	if (lane->peer_next == lane->peer_count) {
+		cmx_lane_local(lane, path);
+		return;
+	}
+	cmx_path_alt_gid(lane->all, path, &lane->peers[lane->peer_next++],
+			 &path->alt_dst);
+	lane->stage = CMX_LANE_PEER;
+}
+
+/* The query for NodeRecords has ended, or was not sent. */
+static void cmx_lane_node(struct cmx_lane *lane, int error)
+{
+	struct rdma_cmx_path *path = &lane->all->paths->paths[lane->i];
+
+	lane->asked = false;
+	if (error)
+		path->alt_error = error;
+	if (lane->stage == CMX_LANE_PEERS) {
+		cmx_lane_peer(lane, path);
+	} else if (lane->node_guid) {
+		lane->alt_left = CMX_ALT_PORTS;
+		lane->alt_port = 0;
+		cmx_lane_local(lane, path);
+	} else {
+		cmx_lane_through(lane, path);
+	}
 }
 
 static void cmx_lane_first(struct cmx_lane *lane, struct rdma_cmx_path *path,
@@ -244,6 +323,21 @@ static void cmx_lane_first(struct cmx_lane *lane, struct rdma_cmx_path *path,
 	cmx_lane_other(lane, path);
 }
 
+/*
+ * Is @rec another path than the first? From its port that is one to another port
+ * of the peer.
+ */
+static bool cmx_path_apart(const struct cmx_lane *lane,
+			   const struct rdma_cmx_path *path,
+			   struct sa_path_rec *rec)
+{
+	struct sa_path_rec first = path->rec[0];
+
+	if (lane->alt_port == path->port_num)
+		return sa_path_get_dlid(rec) != sa_path_get_dlid(&first);
+	return sa_path_get_slid(rec) != sa_path_get_slid(&first);
+}
+
 static void cmx_lane_alternate(struct cmx_lane *lane, struct rdma_cmx_path *path,
 			       const struct rdma_cmx_result *res)
 {
@@ -257,33 +351,53 @@ static void cmx_lane_alternate(struct cmx_lane *lane, struct rdma_cmx_path *path
 		 * may be another one's by now.
 		 */
 		if (res->entries[0].ibdev_index != path->ibdev_index ||
-		    sa_path_get_slid(&rec) == sa_path_get_slid(&path->rec[0]))
+		    !cmx_path_apart(lane, path, &rec))
 			error = -ENOENT;
 	}
 	if (!error) {
 		path->rec[1] = rec;
 		path->alt_error = 0;
 		path->alt_port_num = lane->alt_port;
-		lane->alt_port = 0;
+		cmx_lane_through(lane, path);
 		return;
 	}
 	/* That no other port reaches it is what -ENOENT says. */
 	if (error != -ENETUNREACH)
 		path->alt_error = error;
-	cmx_lane_other(lane, path);
-	if (!lane->alt_port)
-		memset(&path->alt_dst, 0, sizeof(path->alt_dst));
+	if (lane->stage == CMX_LANE_PORT)
+		cmx_lane_other(lane, path);
+	else
+		cmx_lane_peer(lane, path);
 }
 
 static void cmx_lane_take(struct cmx_lane *lane, struct rdma_cmx_result *res)
 {
 	struct rdma_cmx_path *path = &lane->all->paths->paths[lane->i];
 
-	if (lane->alt_port)
-		cmx_lane_alternate(lane, path, res);
-	else
+	if (lane->stage == CMX_LANE_FIRST)
 		cmx_lane_first(lane, path, res);
+	else
+		cmx_lane_alternate(lane, path, res);
 	rdma_cmx_result_put(res);
+}
+
+/* Sends the next query. Returns false: it is outstanding. */
+static bool cmx_lane_step(struct cmx_lane *lane)
+{
+	struct rdma_cmx_result *res;
+	int ret;
+
+	if (lane->stage == CMX_LANE_NODE || lane->stage == CMX_LANE_PEERS) {
+		ret = cmx_peer_ask(lane);
+		if (!ret)
+			return false;
+		cmx_lane_node(lane, ret);
+		return true;
+	}
+	res = cmx_lane_query(lane);
+	if (res)
+		cmx_lane_take(lane, res);
+	return res;
 }
 
 /* From one query to the next. Returns false: one is outstanding. */
@@ -294,21 +408,25 @@ static bool cmx_lane_run(struct cmx_lane *lane)
 	rdma_cmx_query_put(lane->query);
 	lane->query = NULL;
 	lane->result = NULL;
-	for (;;) {
-		if (res)
-			cmx_lane_take(lane, res);
+	if (lane->asked) {
+		if (!cmx_peer_answered(lane))
+			return false;
+		cmx_lane_node(lane, lane->error);
+	}
+	if (res)
+		cmx_lane_take(lane, res);
+	do {
 		if (!cmx_many_running(lane->all) || !cmx_lane_next(lane))
 			return true;
-		res = cmx_lane_query(lane);
-		if (!res)
-			return false;
 		cond_resched();
-	}
+	} while (cmx_lane_step(lane));
+	return false;
 }
 
 static void cmx_lane_work(struct work_struct *work)
 {
-	struct cmx_lane *lane = container_of(work, struct cmx_lane, work);
+	struct cmx_lane *lane = container_of(to_delayed_work(work),
+					     struct cmx_lane, work);
 	struct mem_cgroup *old;
 	bool end;
 
@@ -325,20 +443,22 @@ static void cmx_lane_work(struct work_struct *work)
 void cmx_lane_init(struct cmx_lane *lane, struct rdma_cmx_paths_query *all)
 {
 	lane->all = all;
-	INIT_WORK(&lane->work, cmx_lane_work);
+	INIT_DELAYED_WORK(&lane->work, cmx_lane_work);
 }
 
 /* Nothing of it runs afterwards. */
 void cmx_lane_stop(struct cmx_lane *lane)
 {
-	cancel_work_sync(&lane->work);
+	cancel_delayed_work_sync(&lane->work);
 	if (lane->query) {
 		rdma_cmx_query_cancel(lane->query);
 		/* Its callback may have queued it. */
-		cancel_work_sync(&lane->work);
+		cancel_delayed_work_sync(&lane->work);
 		rdma_cmx_query_put(lane->query);
 		lane->query = NULL;
 	}
+	/* The callback of a query for NodeRecords queues nothing any more. */
+	cmx_peer_forget(lane);
 	rdma_cmx_result_put(lane->result);
 	lane->result = NULL;
 }

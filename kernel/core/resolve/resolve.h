@@ -28,7 +28,8 @@
  *			how it is forgotten
  *	route.c		the route query of such an id, and its device's removal
  *	prefetch.c	path records of many destinations, before they are needed,
- *	prefetch_lane.c	and the queries for them
+ *	prefetch_lane.c	and the queries for them,
+ *	prefetch_peer.c	and for the ports of a peer
  *	watch.c		queries that are repeated, to report another answer,
  *	watch_set.c	and what makes it another one
  */

@@ -38,6 +38,30 @@ static_assert(sizeof(struct cmx_sa_service_rec) == 176);
 #define CMX_SA_SERVICE_NAME	BIT_ULL(6)
 #define CMX_SA_SERVICE_DATA	GENMASK_ULL(36, 7)
 
+/* 15.2.5.2 NodeRecord: a LID and the NodeInfo of its port. */
+struct cmx_sa_node_rec {
+	__be16 lid;
+	__be16 reserved;
+	u8 base_version;
+	u8 class_version;
+	u8 type;
+	u8 ports;
+	__be64 system_guid;
+	__be64 node_guid;
+	__be64 port_guid;
+	__be16 pkeys;
+	__be16 device_id;
+	__be32 revision;
+	u8 local_port;
+	u8 vendor_id[3];
+	u8 description[64];
+} __packed __aligned(4);
+
+static_assert(sizeof(struct cmx_sa_node_rec) == 108);
+
+#define CMX_SA_NODE_LID		BIT_ULL(0)
+#define CMX_SA_NODE_GUID	BIT_ULL(7)
+
 /* Bytes of a PathRecord, 15.2.5.16; ib_sa_pack_path() knows its fields. */
 #define CMX_SA_PATH_REC_SIZE	64
 #define CMX_SA_PATH_DGID	8

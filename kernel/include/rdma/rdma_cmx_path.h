@@ -78,11 +78,19 @@ struct rdma_cmx_paths_attr {
  *	the query of the first @rec
  * @rec: the path, and the alternate one, as rdma_set_ib_path() takes them
  *
- * The alternate path has another SLID. It is one that the SA knows beside the
- * first, with another DLID, if the ports have several LIDs (LMC above 0); or one
- * from another port of the same device, to @alt_dst or, without that, to the
- * same GID; this last one does not depend on @tos of the attributes. Which
- * switches the two have in common, the SA does not say.
+ * The alternate path is the first of these that there is:
+ *
+ * - one that the SA knows beside the first, with other LIDs at both ends, if the
+ *   ports have several (LMC above 0);
+ * - one from another port of the same device, to @alt_dst of the attributes or,
+ *   without that, to the same GID;
+ * - without @alt_dst, one to another port of the peer, which the SA's NodeRecords
+ *   lead to: from another port of the device, or from the same port. Then only
+ *   the DLIDs differ, and the two fail together if that port does.
+ *
+ * All but the first do not depend on @tos of the attributes. Which switches the
+ * two have in common, the SA does not say. A peer that has one port costs two
+ * queries more.
  */
 struct rdma_cmx_path {
 	union rdma_cmx_sockaddr dst;

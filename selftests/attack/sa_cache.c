@@ -21,21 +21,6 @@
 #define ATTACKER	2000
 #define VICTIM		3000
 
-/* The result of a query: 0, or a negative errno */
-static int query_result(int fd)
-{
-	union event_buf buf;
-	int ret;
-
-	do
-		ret = event_next(fd, &buf);
-	while (ret == -ETIME);
-	if (ret)
-		return ret;
-	return buf.ev.event == RDMA_CMX_EV_ADDRINFO_RESOLVED ? 0 :
-	       buf.ev.status;
-}
-
 struct services {
 	int first;
 	int last;

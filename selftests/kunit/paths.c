@@ -149,7 +149,7 @@ static void respond_lid(struct kunit *test, u32 port, u8 dlid)
 
 	KUNIT_ASSERT_NOT_NULL(test, answer);
 	KUNIT_ASSERT_TRUE(test, WAIT_FOR(READ_ONCE(fake.port[port]->sched.nr_running)));
-	l = fake_asked(fake.port[port]);
+	l = fake_lookup(fake.port[port]);
 	memcpy(answer->data, l->key.query.rec, 64);
 	answer->data[40] = 0;
 	answer->data[41] = dlid;
@@ -173,7 +173,7 @@ static void respond_node(struct kunit *test, u32 port, u32 count, int error)
 	u32 i;
 
 	KUNIT_ASSERT_TRUE(test, WAIT_FOR(READ_ONCE(fake.port[port]->sched.nr_running)));
-	l = fake_asked(fake.port[port]);
+	l = fake_lookup(fake.port[port]);
 	KUNIT_ASSERT_NOT_NULL(test, l);
 	KUNIT_EXPECT_EQ(test, l->key.query.attr_id,
 			cpu_to_be16(IB_SA_ATTR_NODE_REC));

@@ -119,7 +119,7 @@ like "connect: the step that failed" "$out" '10\.55\.0\.2 .* request .* refused$
 run timeout 120 cmx connect 192.168.77.2 7471
 is "connect: no device: exit code" "$status" 1
 like "connect: no device" "$err" 'no RDMA device'
-fails "connect: unknown name" 1 'nosuch\.cmx\.test: .*not known' \
+fails "connect: unknown name" 1 'nosuch\.cmx\.test: there is no such name' \
 	cmx connect nosuch.cmx.test 7471
 
 # join

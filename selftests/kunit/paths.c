@@ -184,6 +184,7 @@ static void respond_node(struct kunit *test, u32 port, u32 count, int error)
 	}
 	for (i = 0; !error && count && i <= count; i++) {
 		rec = (void *)cmx_sa_answer_rec(answer, i);
+		rec->type = RDMA_NODE_IB_CA;
 		rec->node_guid = cpu_to_be64(i == count ? 7 : node);
 		rec->port_guid = i ? cpu_to_be64(0x7700 + i) :
 				     calls[0].q->paths->paths->rec[0].dgid.global.interface_id;

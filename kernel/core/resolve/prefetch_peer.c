@@ -47,7 +47,8 @@ static void cmx_peer_take(struct cmx_lane *lane,
 		rec = cmx_sa_answer_rec(answer, i);
 		if (lane->stage == CMX_LANE_PEERS)
 			cmx_peer_add(lane, rec);
-		else if (!lane->node_guid)
+		else if (!lane->node_guid && rec->type == RDMA_NODE_IB_CA)
+			/* The LID of a path through routers is a router's. */
 			lane->node_guid = rec->node_guid;
 	}
 }
@@ -184,8 +185,14 @@ bool cmx_peer_answered(struct cmx_lane *lane)
 	spin_lock(&lane->all->lock);
 	answered = lane->answered;
 	spin_unlock(&lane->all->lock);
-	if (answered)
+	if (answered) {
+		/*
+		 * If the timer has started this, the callback has queued it
+		 * once more, before @answered. The lane must not end twice.
+		 */
+		cancel_delayed_work(&lane->work);
 		return true;
+	}
 	if (!cmx_sa_forget(&lane->waiter))
 		return false;
 	rdma_cmx_paths_query_put(lane->all);

@@ -332,15 +332,18 @@ int route_find(const struct sockaddr *addr, const char *vrf,
 	const struct nlmsghdr *head = (const void *)reply;
 	const struct rtmsg *rtm = NLMSG_DATA(head);
 	const struct rtattr *attr;
+	unsigned int of = vrf ? if_nametoindex(vrf) : 0;
 	size_t len;
 	int ret, left;
 
 	memset(route, 0, sizeof(*route));
+	/* It went: without an index, the route would be the main table's. */
+	if (vrf && !of)
+		return ENODEV;
 	address_of(addr, &len);
 	memcpy(&route->next, addr, len == 4 ? sizeof(struct sockaddr_in) :
 				   sizeof(struct sockaddr_in6));
-	ret = route_get(addr, vrf ? if_nametoindex(vrf) : 0, 0, reply,
-			sizeof(reply));
+	ret = route_get(addr, of, 0, reply, sizeof(reply));
 	if (ret)
 		return ret;
 	if (rtm->rtm_type == RTN_UNREACHABLE || rtm->rtm_type == RTN_BLACKHOLE)

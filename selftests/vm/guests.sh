@@ -50,8 +50,10 @@ guest_start() {
 	[ "$accel" = kvm ] && cpu=host
 	[ "$accel" = tcg ] && how=tcg,thread=multi
 	# The kernel patches its code with breakpoints. Emulated, a second
-	# processor may meet one when the patch is done, and 7.3 then panics.
-	[ "$accel,$boots" != tcg,newest ] || cpus='1,maxcpus=2'
+	# processor may meet one when the patch is done. 6.12 and 7.3 then panic.
+	case $accel,$boots in
+	tcg,newest | tcg,6.12) cpus='1,maxcpus=2' ;;
+	esac
 	case $name in
 	alpha)
 		shape=(-m $((1536 + megabytes)) -smp "$cpus")

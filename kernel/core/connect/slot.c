@@ -13,6 +13,7 @@
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
+#include <net/net_namespace.h>
 #include <rdma/ib.h>
 #include <rdma/ib_cm.h>
 #include <rdma/ib_verbs.h>
@@ -53,8 +54,11 @@ static bool cmx_slot_find(const struct rdma_cm_id *id, u32 *tag, u8 *port)
 	struct {
 		u64 addr[2];
 		u64 service;
+		u64 net;
 		u32 device;
 		u32 port;
+		u32 scope;
+		u32 unused;
 	} key = {};
 
 	/* iWARP connects by TCP, which has windows. */
@@ -73,6 +77,7 @@ static bool cmx_slot_find(const struct rdma_cm_id *id, u32 *tag, u8 *port)
 		       sizeof(key.addr));
 		key.service = (__force u16)
 			((const struct sockaddr_in6 *)to)->sin6_port;
+		key.scope = ((const struct sockaddr_in6 *)to)->sin6_scope_id;
 		break;
 	case AF_IB:
 		memcpy(key.addr, &((const struct sockaddr_ib *)to)->sib_addr,
@@ -83,6 +88,8 @@ static bool cmx_slot_find(const struct rdma_cm_id *id, u32 *tag, u8 *port)
 	default:
 		return false;
 	}
+	/* The neighbours of another namespace are not to be trusted. */
+	key.net = id->route.addr.dev_addr.net->net_cookie;
 	key.device = id->device->index;
 	key.port = id->port_num;
 	*tag = cmx_hash(&key, sizeof(key));

@@ -3,8 +3,8 @@
  * Windows of outstanding connection requests, inside: what window.c, slot.c and
  * the unit tests share.
  *
- * A window belongs to a destination (device, port, address and port or service
- * id there) or to a port of a device. Both are places of a table: nothing is
+ * A window belongs to a destination (network namespace, device, port, address and
+ * port or service id there) or to a port of a device. Both are places of a table: nothing is
  * allocated for one, and nobody can have many made. A connect needs a slot of
  * its destination first, then one of its port.
  *

@@ -9,6 +9,7 @@
  * the queue.
  */
 #include <linux/slab.h>
+#include <linux/wait_bit.h>
 
 #include "ucmx.h"
 
@@ -25,7 +26,10 @@ static struct rdma_cm_id *ucmx_id_detach(struct ucmx_id *id)
 		ucmx_any_drop_path(id);
 		ucmx_connect_end(id);
 		ucmx_mc_detach(id);
-		id->cm = NULL;
+		WRITE_ONCE(id->cm, NULL);
+		/* Pairs with the barrier of ucmx_id_relock()'s wait. */
+		smp_mb();
+		wake_up_var(&id->cm);
 	}
 	return cm;
 }
@@ -56,26 +60,43 @@ static void ucmx_id_removal_work(struct work_struct *work)
 }
 
 /**
- * ucmx_id_device_gone - report the removal of the id's device
+ * ucmx_id_removal_alloc - have the memory for the removal of the id's device
  * @id: the id, its handler lock held
  *
- * Hardly an id lives to see it, so none has memory for it before. As with other
- * events that no command requests, the allocation does not fail.
+ * Hardly an id lives to see it, so none has that memory before. As with other
+ * events that no command requests, the allocation does not fail. It does no I/O:
+ * that may need the device.
+ *
+ * Context: before rdma_cmx_route_event(), after which a handler does not sleep.
  */
-void ucmx_id_device_gone(struct ucmx_id *id)
+void ucmx_id_removal_alloc(struct ucmx_id *id)
 {
 	struct ucmx_removal *removal;
 
-	removal = kzalloc(sizeof(*removal), GFP_KERNEL | __GFP_NOFAIL);
+	if (id->removal)
+		return;
+	removal = kzalloc(sizeof(*removal), GFP_NOIO | __GFP_NOFAIL);
 	INIT_DELAYED_WORK(&removal->work, ucmx_id_removal_work);
 	ucmx_event_init(&removal->ev, id, RDMA_CM_EVENT_DEVICE_REMOVAL);
 	removal->ev.embedded = true;
 	id->removal = removal;
+}
+
+/**
+ * ucmx_id_device_gone - report the removal of the id's device
+ * @id: the id, its handler lock held
+ *
+ * An id may lose two devices: RESOLVE_ANY gives it another cm id before the work
+ * item has locked it. It reports that once.
+ */
+void ucmx_id_device_gone(struct ucmx_id *id)
+{
 	spin_lock(&id->lock);
-	id->gone = true;
-	ucmx_event_post_locked(&removal->ev);
+	if (!id->gone)
+		ucmx_event_post_locked(&id->removal->ev);
+	WRITE_ONCE(id->gone, true);
 	spin_unlock(&id->lock);
-	queue_delayed_work(ucmx_wq, &removal->work, 0);
+	queue_delayed_work(ucmx_wq, &id->removal->work, 0);
 }
 
 /**

@@ -313,6 +313,8 @@ int ucmx_cm_handler(struct rdma_cm_id *cm, struct rdma_cm_event *e)
 {
 	struct ucmx_id *id = cm->context;
 
+	if (e->event == RDMA_CM_EVENT_DEVICE_REMOVAL)
+		ucmx_id_removal_alloc(id);
 	rdma_cmx_route_event(&id->route, e);
 	rdma_cmx_slot_event(&id->slot, e);
 	switch (e->event) {

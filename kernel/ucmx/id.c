@@ -2,6 +2,7 @@
 /* Ids: their memory and references, and how a command finds and locks one. */
 #include <linux/memcontrol.h>
 #include <linux/slab.h>
+#include <linux/wait_bit.h>
 
 #include "ucmx.h"
 
@@ -52,22 +53,36 @@ void ucmx_id_put(struct ucmx_id *id)
 	ucmx_stat_dec(live_ids);
 }
 
+/* Is its device being removed, and has it the cm id still? */
+static bool ucmx_id_going(const struct ucmx_id *id)
+{
+	return READ_ONCE(id->gone) && READ_ONCE(id->cm);
+}
+
 /**
  * ucmx_id_relock - lock an id that was found before
  * @id: the id, of which the caller has a reference
  * @file: file of the caller
+ *
+ * The removal of a device does not sleep for the mutex (close.c). It goes first.
  *
  * Return: 0 with the id's mutex held, -ENOENT if it was destroyed or migrated
  * meanwhile, or -EINTR if the process is being killed.
  */
 int ucmx_id_relock(struct ucmx_id *id, struct ucmx_file *file)
 {
-	if (mutex_lock_killable(&id->mutex))
-		return -EINTR;
-	if (!id->dead && READ_ONCE(id->file) == file)
-		return 0;
-	mutex_unlock(&id->mutex);
-	return -ENOENT;
+	for (;;) {
+		if (wait_var_event_killable(&id->cm, !ucmx_id_going(id)) ||
+		    mutex_lock_killable(&id->mutex))
+			return -EINTR;
+		if (id->dead || READ_ONCE(id->file) != file) {
+			mutex_unlock(&id->mutex);
+			return -ENOENT;
+		}
+		if (!ucmx_id_going(id))
+			return 0;
+		mutex_unlock(&id->mutex);
+	}
 }
 
 /**

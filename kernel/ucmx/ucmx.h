@@ -274,6 +274,7 @@ void ucmx_id_put(struct ucmx_id *id);
 
 /* close.c */
 void ucmx_id_close(struct ucmx_id *id);
+void ucmx_id_removal_alloc(struct ucmx_id *id);
 void ucmx_id_device_gone(struct ucmx_id *id);
 
 /* id_cmd.c */

@@ -4,9 +4,9 @@
  * the unit tests share.
  *
  * A window belongs to a destination (network namespace, device, port, address and
- * port or service id there) or to a port of a device. Both are places of a table: nothing is
- * allocated for one, and nobody can have many made. A connect needs a slot of
- * its destination first, then one of its port.
+ * port or service id there) or to a port of a device. Both are places of a table:
+ * nothing is allocated for one, and nobody can have many made. A connect needs a
+ * slot of its destination first, then one of its port.
  *
  * A keyed hash of a destination is its tag. It has a set of four places, and
  * uses of them

@@ -181,7 +181,7 @@ TEST_F_TIMEOUT(windows, many, 280)
 	while (!shared->done && now_ms() < end &&
 	       !waitpid(self->pid, NULL, WNOHANG))
 		poll(NULL, 0, 20);
-	ASSERT_TRUE(shared->done);
+	ASSERT_TRUE((bool)shared->done);
 	ASSERT_EQ(0, number_set(REPLY_MS, HOUR_MS));
 	/* The attacker's own limits are those of a slow listener. */
 	for (i = 0; i < FIRST; i++)

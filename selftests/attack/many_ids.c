@@ -102,7 +102,7 @@ FIXTURE_SETUP(many_ids)
 	self->other = user_start(OTHER, other_run, NULL);
 	while (shared->rounds < 2 && now_ms() < end)
 		poll(NULL, 0, 10);
-	ASSERT_LE(2, shared->rounds);
+	ASSERT_LE(2, (int)shared->rounds);
 }
 
 FIXTURE_TEARDOWN(many_ids)
@@ -138,7 +138,7 @@ TEST_F_TIMEOUT(many_ids, closed, 280)
 	rounds = shared->rounds;
 	close(fd);
 	/* One round at least has begun and ended meanwhile. */
-	EXPECT_LE(rounds + 2, shared->rounds);
+	EXPECT_LE(rounds + 2, (int)shared->rounds);
 	EXPECT_GE(1, counter("live_ids"));
 	EXPECT_TRUE(port_is_free());
 }
@@ -152,12 +152,12 @@ TEST_F_TIMEOUT(many_ids, killed, 280)
 	while (!shared->full && now_ms() < end &&
 	       !waitpid(self->holder, NULL, WNOHANG))
 		poll(NULL, 0, 10);
-	ASSERT_TRUE(shared->full);
+	ASSERT_TRUE((bool)shared->full);
 	EXPECT_LE(n, counter("live_ids"));
 	rounds = shared->rounds;
 	pids_kill(&self->holder, 1);
 	self->holder = 0;
-	EXPECT_LE(rounds + 2, shared->rounds);
+	EXPECT_LE(rounds + 2, (int)shared->rounds);
 	EXPECT_GE(1, counter("live_ids"));
 	EXPECT_TRUE(port_is_free());
 }

@@ -193,7 +193,10 @@ ok "OpenSM starts with LMC 0" port_active_wait
 peer_port() {
 	do_ paths alt refresh "$1" | tail -n 1
 }
-wait_for 120 eval '[[ $(peer_port 10.66.0.3) = *alt=0* ]]'
+peer_port_found() {
+	[[ $(peer_port 10.66.0.3) = *alt=0* ]]
+}
+wait_for 120 peer_port_found
 is "KA-09: the second path leads to the other port of the peer" \
 	"$(peer_port 10.66.0.3)" "error=0 $(path 3) alt=0 $(path 4)"
 is "KA-09: rdma_cm connects by it, too" "$(do_ paths-use 0 1)" "used=0"

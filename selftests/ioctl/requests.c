@@ -418,9 +418,10 @@ TEST_F(addrinfo, migrate_to_a_user_at_the_limit)
 	int to;
 
 	ASSERT_LT(0, old);
-	ASSERT_EQ(0, seteuid(65534));
+	/* The user is the real one. */
+	ASSERT_EQ(0, setreuid(65534, 0));
 	to = dev_open(O_NONBLOCK);
-	ASSERT_EQ(0, seteuid(0));
+	ASSERT_EQ(0, setreuid(0, 0));
 	ASSERT_LE(0, to);
 	ASSERT_EQ(0, id_create(to, RDMA_PS_TCP, 1, &id));
 	ASSERT_EQ(0, resolve_later(self->fd, self->id, NODE));

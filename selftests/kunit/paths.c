@@ -164,6 +164,7 @@ static void respond_lid(struct kunit *test, u32 port, u8 dlid)
  * another node.
  */
 static u64 node;
+static __be64 first_guid;
 
 static void respond_node(struct kunit *test, u32 port, u32 count, int error)
 {
@@ -187,7 +188,7 @@ static void respond_node(struct kunit *test, u32 port, u32 count, int error)
 		rec->type = RDMA_NODE_IB_CA;
 		rec->node_guid = cpu_to_be64(i == count ? 7 : node);
 		rec->port_guid = i ? cpu_to_be64(0x7700 + i) :
-				     calls[0].q->paths->paths->rec[0].dgid.global.interface_id;
+				     first_guid;
 	}
 	fake_say(l, answer, error);
 }
@@ -499,6 +500,7 @@ static void paths_alternate(struct kunit *test)
 static void peer_begin(struct kunit *test, u32 i, u32 timeout_ms)
 {
 	node = 0x70 + i;
+	memcpy(&first_guid, dst[i].ib.sib_addr.sib_raw + 8, sizeof(first_guid));
 	START(test, &calls[0], .dst = dst + i, .count = 1, .alternate = true,
 	      .timeout_ms = timeout_ms);
 	respond_lid(test, 1, 0x30 + i);

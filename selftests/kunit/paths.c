@@ -484,6 +484,7 @@ static void paths_alternate(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, calls[0].paths->paths->alt_dst.sa.sa_family, 0);
 	call_drop(&calls[0]);
 	/* Nor is there a search if the caller has named the peer's port. */
+	alt = dst[8];
 	START(test, &calls[0], .dst = dst + 4, .alt_dst = &alt, .count = 1,
 	      .alternate = true);
 	respond(test, 1, 1, false, 0);

@@ -190,9 +190,9 @@ static const struct place names = { NETNS_DIR, "", ns_named };
 static const struct place processes = { "/proc", "/ns/net", is_process };
 
 /*
- * A descriptor of the namespace, with the resolv.conf of @etc, or of its own
- * name (which goes to @name) if @etc is NULL; or -1 and errno. A namespace may
- * have several names, not all of them with that file.
+ * Returns a descriptor of the namespace, or -1 and errno. The resolv.conf is that
+ * of @etc or, if @etc is NULL, that of the namespace's name, which goes to @name.
+ * A namespace may have several names, not all of them with that file.
  */
 static int ns_find(const struct place *place, const struct cmx_netns *ns,
 		   const char *etc, char name[NAME_MAX + 1], int *resolv,

@@ -97,9 +97,26 @@ static struct cmx_sched_user *cmx_sched_user_find(struct cmx_sched *sched,
 	return NULL;
 }
 
-static bool cmx_sched_user_is_root(const struct cmx_sched_user *user)
+static enum cmx_sched_class cmx_sched_class(const struct cmx_sched_user *user)
 {
-	return uid_eq(user->uid, GLOBAL_ROOT_UID);
+	if (uid_eq(user->uid, CMX_KERNEL_UID))
+		return CMX_SCHED_KERNEL;
+	if (uid_eq(user->uid, GLOBAL_ROOT_UID))
+		return CMX_SCHED_ROOT;
+	return CMX_SCHED_OTHERS;
+}
+
+/* Free slots of the reserves of those before @class */
+static unsigned int cmx_sched_reserve(const struct cmx_sched *sched,
+				      const struct cmx_sched_limits *limits,
+				      enum cmx_sched_class class)
+{
+	unsigned int each = DIV_ROUND_UP(limits->slots / 8, 2);
+	unsigned int n = 0, i;
+
+	for (i = CMX_SCHED_KERNEL; i < class; i++)
+		n += each - min(each, sched->nr_class[i]);
+	return n;
 }
 
 /* The last among those who are like @user, or nowhere if nothing waits. */
@@ -181,12 +198,8 @@ static bool cmx_sched_may_first(const struct cmx_sched *sched,
 				const struct cmx_sched_limits *limits,
 				const struct cmx_sched_user *user)
 {
-	unsigned int reserve = limits->slots / 8;
-
-	if (cmx_sched_user_is_root(user))
-		reserve = 0;
-	reserve -= min(reserve, sched->nr_root);
-	return sched->nr_running < limits->slots - reserve;
+	return sched->nr_running < limits->slots -
+	       cmx_sched_reserve(sched, limits, cmx_sched_class(user));
 }
 
 /* May @user, with some running, have one more? */
@@ -199,15 +212,27 @@ static bool cmx_sched_may_more(const struct cmx_sched *sched,
 	if (user->running >= limits->per_user ||
 	    sched->nr_running >= limits->window)
 		return false;
-	if (cmx_sched_user_is_root(user))
+	if (cmx_sched_class(user) != CMX_SCHED_OTHERS)
 		return sched->nr_running < limits->slots - limits->slots / 4;
 	return sched->nr_running < half &&
 	       user->running < 2 * (half - sched->nr_running);
 }
 
+/* The user @uid, if it may have its first slot. */
+static struct cmx_sched_user *
+cmx_sched_first_of(struct cmx_sched *sched,
+		   const struct cmx_sched_limits *limits, kuid_t uid)
+{
+	struct cmx_sched_user *user;
+
+	user = cmx_sched_user_find(sched, uid, cmx_sched_user_hash(uid));
+	return user && user->waiting && !user->running &&
+	       cmx_sched_may_first(sched, limits, user) ? user : NULL;
+}
+
 /*
- * The next user, or NULL. Root, if it waits for its first slot behind others,
- * is found by its uid when only its reserve is left.
+ * The next user, or NULL. Those with a reserve, if they wait for their first slot
+ * behind others, are found by their uid when only the reserve is left.
  */
 static struct cmx_sched_user *
 cmx_sched_next_user(struct cmx_sched *sched,
@@ -220,10 +245,9 @@ cmx_sched_next_user(struct cmx_sched *sched,
 	if (user && cmx_sched_may_first(sched, limits, user))
 		return user;
 	if (user) {
-		user = cmx_sched_user_find(sched, GLOBAL_ROOT_UID,
-					   cmx_sched_user_hash(GLOBAL_ROOT_UID));
-		if (user && user->waiting && !user->running &&
-		    cmx_sched_may_first(sched, limits, user))
+		user = cmx_sched_first_of(sched, limits, CMX_KERNEL_UID) ?:
+		       cmx_sched_first_of(sched, limits, GLOBAL_ROOT_UID);
+		if (user)
 			return user;
 	}
 	/* No more users than lookups that run. */
@@ -273,8 +297,7 @@ cmx_sched_next(struct cmx_sched *sched, const struct cmx_sched_limits *limits)
 	WRITE_ONCE(entity->state, CMX_SCHED_RUNNING);
 	list_move_tail(&entity->node, &sched->running);
 	sched->nr_running++;
-	if (cmx_sched_user_is_root(user))
-		sched->nr_root++;
+	sched->nr_class[cmx_sched_class(user)]++;
 	user->running++;
 	cmx_sched_user_place(sched, user);
 	cmx_sched_gather(sched, entity);
@@ -342,8 +365,7 @@ void cmx_sched_leave(struct cmx_sched_entity *entity)
 		break;
 	case CMX_SCHED_RUNNING:
 		sched->nr_running--;
-		if (cmx_sched_user_is_root(user))
-			sched->nr_root--;
+		sched->nr_class[cmx_sched_class(user)]--;
 		/* It waits for its first one again. */
 		if (!--user->running)
 			cmx_sched_user_place(sched, user);

@@ -17,12 +17,13 @@
  *	one half	is for whoever has work; a user takes no more than twice
  *			what it leaves of this half, and never more than
  *			per_user
- *	an eighth	is for kernel consumers and root
+ *	an eighth	is for kernel consumers and for root, one half each, but at
+ *			least one if there are 8 slots
  *	the rest	is for users who have nothing running: one slot each
  *
  * Users with nothing running come first, in the order in which they came; among
- * one user's lookups the order is that of starting. Root may go beyond the
- * half, up to three quarters.
+ * one user's lookups the order is that of starting. Kernel consumers and root may
+ * go beyond the half, up to three quarters.
  *
  * Two users who wait for the same have a lookup each, so that no user changes
  * another's place. When one of them gets a slot, those with the same
@@ -45,6 +46,25 @@
 
 struct cmx_sched;
 struct cmx_sched_entity;
+
+/* Users, by what is reserved for them */
+enum cmx_sched_class {
+	CMX_SCHED_KERNEL,
+	CMX_SCHED_ROOT,
+	CMX_SCHED_OTHERS,
+	CMX_SCHED_CLASSES,
+};
+
+/*
+ * Kernel consumers. Processes of root are another user: those of a container
+ * without a user namespace are among them.
+ */
+#define CMX_KERNEL_UID		INVALID_UID
+/*
+ * Services of kernel consumers, so that other queries wait for none of these.
+ * Only root could give a process this uid.
+ */
+#define CMX_SERVICES_UID	KUIDT_INIT((uid_t)-2)
 
 /**
  * struct cmx_sched_limits - limits at the moment
@@ -150,7 +170,7 @@ struct cmx_sched_ops {
  * @running: lookups that run, oldest first
  * @nr_waiting: number of those that wait
  * @nr_running: number of those that run
- * @nr_root: of those, root's
+ * @nr_class: of those, each class's
  */
 struct cmx_sched {
 	const struct cmx_sched_ops *ops;
@@ -163,7 +183,7 @@ struct cmx_sched {
 	struct list_head running;
 	unsigned int nr_waiting;
 	unsigned int nr_running;
-	unsigned int nr_root;
+	unsigned int nr_class[CMX_SCHED_CLASSES];
 };
 
 u32 cmx_hash(const void *data, size_t len);

@@ -85,6 +85,8 @@ static int method_send_as(struct caller *a, u32 port, u32 n, unsigned int uid,
 			     &a->waiter);
 }
 
+#define KERNEL	__kuid_val(CMX_KERNEL_UID)
+
 static int query_send_as(struct caller *a, u32 port, u32 n, unsigned int uid)
 {
 	return method_send_as(a, port, n, uid, IB_SA_METHOD_GET_TABLE);
@@ -503,8 +505,9 @@ static void lookup_users(struct kunit *test)
 
 /*
  * A user without an outstanding query gets a free slot, whatever the number of
- * other users and of their queries; root has a reserve beyond that. The window
- * limits only users who have queries outstanding.
+ * other users and of their queries; root has a reserve beyond that, and kernel
+ * consumers have one that root leaves to them. The window limits only users who
+ * have queries outstanding.
  */
 static void lookup_reserve(struct kunit *test)
 {
@@ -531,6 +534,9 @@ static void lookup_reserve(struct kunit *test)
 	n++;
 	KUNIT_ASSERT_EQ(test, 0, query_send_as(&callers[n], 1, n, 0));
 	KUNIT_EXPECT_EQ(test, outstanding(1), 29u);
+	n++;
+	KUNIT_ASSERT_EQ(test, 0, query_send_as(&callers[n], 1, n, KERNEL));
+	KUNIT_EXPECT_EQ(test, outstanding(1), 30u);
 	forget_all(test);
 }
 

@@ -4,7 +4,8 @@
  * next, and that each slot is given back once.
  *
  * With connect_window 64 a port has 64 slots, a destination has 16: 8 for
- * whoever comes, 1 for root, 7 for users who have none of them.
+ * whoever comes, 1 for kernel consumers, 1 for root, 6 for users who have none of
+ * them.
  *
  * Tags with the same remainder by 1024 have the same 4 windows.
  */
@@ -12,14 +13,16 @@
 
 #include "connect/window.h"
 #include "kunit.h"
+#include "sched.h"
 
 #define DEST		900	/* a tag, and those after it */
 #define RIVAL(i)	(DEST + 1024 * (i))	/* of its set */
 #define WINDOWS		8	/* that the tags have */
 #define PORT		60
 #define COMMON		8
-#define RESERVE	7
+#define RESERVE	6
 #define CONNS		96
+#define KERNEL		__kuid_val(CMX_KERNEL_UID)
 
 struct conn {
 	struct cmx_slot slot;
@@ -162,7 +165,10 @@ static void window_once(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, port_running(), (unsigned int)COMMON - 1);
 }
 
-/* Each user has a slot that the others cannot take, root has a separate one. */
+/*
+ * Each user has a slot that the others cannot take. Kernel consumers have a separate
+ * one, and so has root.
+ */
 static void window_reserve(struct kunit *test)
 {
 	int i, n = COMMON;
@@ -176,6 +182,8 @@ static void window_reserve(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, wait_as(n, 1000 + i));
 	KUNIT_EXPECT_EQ(test, 0, wait_as(n + 1, 0));
 	KUNIT_EXPECT_EQ(test, 1, wait_as(n + 2, 0));
+	KUNIT_EXPECT_EQ(test, 0, wait_as(n + 3, KERNEL));
+	KUNIT_EXPECT_EQ(test, 1, wait_as(n + 4, KERNEL));
 	/* A slot of the reserve goes to a user who has none. */
 	release(COMMON);
 	KUNIT_EXPECT_EQ(test, conns[COMMON + 1].calls +

@@ -436,8 +436,7 @@ struct rdma_cmx_service *
 rdma_cmx_advertise(const struct rdma_cmx_service_attr *attr,
 		   rdma_cmx_service_fn event, void *context)
 {
-	/* A separate user: the kernel's path queries wait for none. */
-	return cmx_service_new(attr, INVALID_UID, false, event, context);
+	return cmx_service_new(attr, CMX_SERVICES_UID, false, event, context);
 }
 EXPORT_SYMBOL_GPL(rdma_cmx_advertise);
 

@@ -323,7 +323,7 @@ cmx_connector_alloc(const struct rdma_cmx_connect_attr *attr,
 	c->limited = attr->query.route_count;
 	c->own_dev = attr->query.dev;
 	c->tos = attr->has_tos ? attr->tos : 0;
-	c->uid = GLOBAL_ROOT_UID;
+	c->uid = CMX_KERNEL_UID;
 	memset(&c->attr.query, 0, sizeof(c->attr.query));
 	c->context = context;
 	c->done = done;

@@ -127,7 +127,7 @@ struct cmx_try {
  * @limited: the caller gave path records
  * @own_dev: the caller gave a device
  * @tos: type of service of the ids
- * @uid: whom the queries of routes are counted for; root for kernel consumers
+ * @uid: whom the queries of routes are counted for; CMX_KERNEL_UID for kernel consumers
  * @query: the resolution, or NULL
  * @result: its result, or NULL
  * @error: of the resolution

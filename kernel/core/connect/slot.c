@@ -386,7 +386,7 @@ int cmx_slot_wait(struct cmx_slot *slot, u32 tag, u8 port, kuid_t uid,
  * rdma_cmx_slot_wait - wait for a slot
  * @slot: of the id, which has none
  * @id: as for rdma_cmx_slot_get()
- * @uid: the user; root for kernel consumers
+ * @uid: the user
  * @done: called once if this returns 1, and rdma_cmx_slot_cancel() does not come
  *	first
  * @context: of @done

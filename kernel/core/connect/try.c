@@ -321,7 +321,7 @@ static int cmx_try_slot(struct cmx_try *t)
 {
 	if (t->slot.state == CMX_SLOT_HELD || !rdma_cmx_slot_get(&t->slot, t->id))
 		return 0;
-	return rdma_cmx_slot_wait(&t->slot, t->id, GLOBAL_ROOT_UID,
+	return rdma_cmx_slot_wait(&t->slot, t->id, CMX_KERNEL_UID,
 				  cmx_try_granted, t);
 }
 

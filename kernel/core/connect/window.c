@@ -263,20 +263,37 @@ static bool cmx_window_user_served(const struct cmx_window_user *u)
 	       cmx_window_epoch() - u->since < CMX_WINDOW_EPOCHS;
 }
 
+/* Is the slot free that the reserve has for @uid? */
+static bool cmx_window_unserved(const struct cmx_window *w, kuid_t uid)
+{
+	const struct cmx_window_user *u;
+
+	u = cmx_window_user_find(uid, w - cmx_windows);
+	return !u || !cmx_window_user_served(u);
+}
+
 static bool cmx_window_may_reserve(struct cmx_window *w,
 				   const struct cmx_window_user *u)
 {
 	unsigned int limit = cmx_window_limit(w);
-	const struct cmx_window_user *root;
 
 	if (cmx_window_user_served(u))
 		return false;
-	if (!uid_eq(u->uid, GLOBAL_ROOT_UID)) {
-		root = cmx_window_user_find(GLOBAL_ROOT_UID, w - cmx_windows);
-		/* One is root's, if it has none. */
-		limit -= !root || !cmx_window_user_served(root);
+	if (!uid_eq(u->uid, CMX_KERNEL_UID)) {
+		limit -= cmx_window_unserved(w, CMX_KERNEL_UID);
+		if (!uid_eq(u->uid, GLOBAL_ROOT_UID))
+			limit -= cmx_window_unserved(w, GLOBAL_ROOT_UID);
 	}
 	return cmx_window_running(w) < limit;
+}
+
+/* The user @uid, if it may have the slot that the reserve has for it. */
+static struct cmx_window_user *cmx_window_next_of(struct cmx_window *w,
+						  kuid_t uid)
+{
+	struct cmx_window_user *u = cmx_window_user_find(uid, w - cmx_windows);
+
+	return u && u->waiting && cmx_window_may_reserve(w, u) ? u : NULL;
 }
 
 /*
@@ -300,9 +317,8 @@ struct cmx_window_user *cmx_window_next(struct cmx_window *w, bool *reserved)
 			return u;
 		break;
 	}
-	/* What is left may be root's. */
-	u = cmx_window_user_find(GLOBAL_ROOT_UID, w - cmx_windows);
-	return u && u->waiting && cmx_window_may_reserve(w, u) ? u : NULL;
+	return cmx_window_next_of(w, CMX_KERNEL_UID) ?:
+	       cmx_window_next_of(w, GLOBAL_ROOT_UID);
 }
 
 void cmx_windows_init(void)

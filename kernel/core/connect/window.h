@@ -21,7 +21,8 @@
  *
  *	one half	is for whoever comes, while nobody waits; then users
  *			get them one after another
- *	one		is for kernel consumers and root
+ *	one		is for kernel consumers
+ *	one		is for root
  *	the rest	is for users who have none of this part: one slot each
  *
  * The first half costs two counters. Only who finds it in use allocates memory

@@ -150,7 +150,7 @@ int cmx_peer_ask(struct cmx_lane *lane)
 	if (p->attr.refresh)
 		cmx_sa_uncache(port, p->attr.net, &q, CMX_SA_GONE_RENEWED);
 	kref_get(&p->ref);
-	ret = cmx_sa_lookup(port, p->attr.net, GLOBAL_ROOT_UID, &q,
+	ret = cmx_sa_lookup(port, p->attr.net, CMX_KERNEL_UID, &q,
 			    &lane->waiter);
 	cmx_sa_port_put(port);
 	if (ret) {

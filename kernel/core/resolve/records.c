@@ -283,8 +283,7 @@ EXPORT_SYMBOL_GPL(rdma_cmx_get_services_for);
 struct rdma_cmx_services *
 rdma_cmx_get_services(const struct rdma_cmx_services_attr *attr)
 {
-	/* A separate user, as for services that the kernel advertises. */
-	return cmx_records_get(attr, INVALID_UID, false);
+	return cmx_records_get(attr, CMX_SERVICES_UID, false);
 }
 EXPORT_SYMBOL_GPL(rdma_cmx_get_services);
 

@@ -57,7 +57,7 @@ static kuid_t cmx_request_holder(const struct cmx_request *r,
 
 	if (!caller->kernel)
 		return caller->uid;
-	return ns == &init_user_ns ? INVALID_UID : cmx_user_of(ns);
+	return ns == &init_user_ns ? CMX_KERNEL_UID : cmx_user_of(ns);
 }
 
 /* Checks the attributes alone, and takes nothing that has to be released. */

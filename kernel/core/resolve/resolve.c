@@ -11,9 +11,9 @@
 #include "resolve/query.h"
 #include "resolve/trace.h"
 
-/* A driver queries as root, and by the names of the host. */
+/* A driver queries by the names of the host. */
 const struct cmx_caller cmx_kernel = {
-	.uid = GLOBAL_ROOT_UID,
+	.uid = CMX_KERNEL_UID,
 	.kernel = true,
 };
 

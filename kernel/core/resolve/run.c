@@ -86,11 +86,12 @@ static int cmx_query_wait_caller(struct rdma_cmx_query *q)
 /* The kernel's names of a container count for whoever owns the container. */
 static kuid_t cmx_query_names_user(const struct rdma_cmx_query *q)
 {
-	struct user_namespace *ns = q->req.hints.net->user_ns;
+	const struct net *net = q->req.hints.net;
 
-	if (!q->kernel || ns == &init_user_ns)
+	if (!q->kernel || net_eq(net, &init_net))
 		return q->req.hints.uid;
-	return cmx_user_of(ns);
+	return net->user_ns == &init_user_ns ? GLOBAL_ROOT_UID :
+					       cmx_user_of(net->user_ns);
 }
 
 /* RUNNING to NAMES, unless it was cancelled. */

@@ -74,7 +74,7 @@ bool cmx_sa_has_qos(const struct cmx_sa_port *port)
  * @port: whose SA
  * @waiter: as for cmx_sa_lookup()
  *
- * One query for all namespaces and users, so it is counted for root.
+ * One query for all namespaces and users, so it counts as the kernel's.
  *
  * Context: process, may sleep for memory only.
  * Return: as cmx_sa_lookup().
@@ -88,7 +88,7 @@ int cmx_sa_info_lookup(struct cmx_sa_port *port,
 		.rec_len = sizeof(struct ib_class_port_info),
 	};
 
-	return cmx_sa_lookup(port, &init_net, GLOBAL_ROOT_UID, &query, waiter);
+	return cmx_sa_lookup(port, &init_net, CMX_KERNEL_UID, &query, waiter);
 }
 
 /* The response has been learned; without one, it stays unknown. */

@@ -123,7 +123,7 @@ static int cmx_sa_inform_send(struct cmx_sa_port *port)
 	cmx_sa_inform_fill((void *)query.rec, cmx_sa_traps[in->next], true);
 	in->answered = false;
 	in->waiter.done = cmx_sa_inform_done;
-	ret = cmx_sa_lookup(port, &init_net, GLOBAL_ROOT_UID, &query,
+	ret = cmx_sa_lookup(port, &init_net, CMX_KERNEL_UID, &query,
 			    &in->waiter);
 	in->pending = !ret;
 	return ret;

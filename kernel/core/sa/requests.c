@@ -192,7 +192,7 @@ void cmx_sa_requests_init(struct cmx_sa_requests *requests)
 	atomic_set(&requests->pending, 0);
 	requests->done = NULL;
 	requests->failed = NULL;
-	requests->holder = INVALID_UID;
+	requests->holder = CMX_KERNEL_UID;
 	spin_lock_init(&requests->held_lock);
 	requests->refused = 0;
 	INIT_LIST_HEAD(&requests->held);

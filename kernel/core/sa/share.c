@@ -47,7 +47,7 @@ struct cmx_sa_share *cmx_sa_share_of(struct cmx_sa_cache *cache, kuid_t uid)
 	uid_t value = __kuid_val(uid);
 	unsigned int i;
 
-	if (uid_eq(uid, GLOBAL_ROOT_UID))
+	if (uid_eq(uid, GLOBAL_ROOT_UID) || uid_eq(uid, CMX_KERNEL_UID))
 		return &cache->share[0];
 	for (i = 1; i < CMX_SA_SHARES; i++) {
 		share = &cache->share[i];

@@ -44,24 +44,11 @@ static int services_query(void *arg)
 }
 
 /* A route to the peer; an errno. */
-static int route_query(void *unused)
+static int peer_query(void *unused)
 {
-	char buf[4096] __attribute__((aligned(8)));
-	struct rdma_cmx_getaddrinfo arg = {
-		.query.node = (uintptr_t)ADDR_PEER,
-		.query.node_len = strlen(ADDR_PEER),
-		.query.port_space = RDMA_PS_TCP,
-		.query.timeout_ms = TIMEOUT,
-		.buf = (uintptr_t)buf,
-		.buf_len = sizeof(buf),
-	};
-	const struct rdma_cmx_ai_entry *entry = (const void *)buf;
-	int fd = dev_open(0);
-	int ret;
+	int paths = route_query(ADDR_ASKER, ADDR_PEER, TIMEOUT);
 
-	addr_set(&arg.query.src, ADDR_ASKER, 0);
-	ret = fd < 0 ? fd : call(fd, GETADDRINFO, &arg);
-	return ret ? -ret : entry->route_len ? 0 : ENODATA;
+	return paths < 0 ? -paths : paths ? 0 : ENODATA;
 }
 
 /* Services @first to @last for user @uid: the SA queries that it takes, or -1 */
@@ -80,7 +67,7 @@ static long route_cost(uid_t uid)
 {
 	long before = number_get(COUNTERS "sa_queries");
 
-	if (user_end(user_start(uid, route_query, NULL)))
+	if (user_end(user_start(uid, peer_query, NULL)))
 		return -1;
 	return number_get(COUNTERS "sa_queries") - before;
 }

@@ -34,26 +34,13 @@ static pid_t attacker_start(uid_t uid, int process)
 	_exit(0);
 }
 
-/* Bytes of the route to @addr in units of one path record, or 255 */
+/* Path records to @addr, or 255 */
 static int route_get(void *addr)
 {
-	char buf[4096] __attribute__((aligned(8)));
-	struct rdma_cmx_getaddrinfo arg = {
-		.query.node = (uintptr_t)addr,
-		.query.node_len = strlen(addr),
-		.query.port_space = RDMA_PS_TCP,
-		.query.timeout_ms = TIMEOUT,
-		.buf = (uintptr_t)buf,
-		.buf_len = sizeof(buf),
-	};
-	const struct rdma_cmx_ai_entry *entry = (const void *)buf;
-	int fd = dev_open(0);
-
 	/* By the port whose SA the others query */
-	addr_set(&arg.query.src, ADDR_CLIENT, 0);
-	if (fd < 0 || call(fd, GETADDRINFO, &arg))
-		return 255;
-	return entry->route_len / 72;
+	int paths = route_query(ADDR_CLIENT, addr, TIMEOUT);
+
+	return paths < 0 ? 255 : paths;
 }
 
 static int user_route(uid_t uid, char *addr)

@@ -36,6 +36,28 @@ int service_query(int fd, const char *src, const char *service,
 	       call(fd, RESOLVE_ADDRINFO, &arg);
 }
 
+int route_query(const char *src, const char *dst, uint32_t timeout_ms)
+{
+	char buf[4096] __attribute__((aligned(8)));
+	struct rdma_cmx_getaddrinfo arg = {
+		.query.node = (uintptr_t)dst,
+		.query.node_len = strlen(dst),
+		.query.port_space = RDMA_PS_TCP,
+		.query.timeout_ms = timeout_ms,
+		.buf = (uintptr_t)buf,
+		.buf_len = sizeof(buf),
+	};
+	const struct rdma_cmx_ai_entry *entry = (const void *)buf;
+	int fd = dev_open(0);
+	int ret;
+
+	addr_set(&arg.query.src, src, 0);
+	ret = fd < 0 ? fd : call(fd, GETADDRINFO, &arg);
+	if (fd >= 0)
+		close(fd);
+	return ret ?: entry->route_len / sizeof(struct ib_path_rec_data);
+}
+
 int query_result(int fd)
 {
 	union event_buf buf;

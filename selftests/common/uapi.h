@@ -18,6 +18,8 @@
 int name_query(int fd, uint32_t id, const char *name, uint32_t timeout_ms);
 int service_query(int fd, const char *src, const char *service,
 		  uint32_t timeout_ms);
+/* The number of path records of a query for @dst from @src, or -errno */
+int route_query(const char *src, const char *dst, uint32_t timeout_ms);
 
 /* The result of one of them: 0, or a negative errno. It waits for minutes. */
 int query_result(int fd);

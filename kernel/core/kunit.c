@@ -90,6 +90,7 @@ SHOW(cmx_sa_share_of);
 SHOW(cmx_service_query);
 SHOW(cmx_slot_get);
 SHOW(cmx_slot_release);
+SHOW(cmx_slot_tag);
 SHOW(cmx_slot_wait);
 SHOW(cmx_watch_changed);
 SHOW(cmx_watch_delay);

@@ -18,7 +18,7 @@
 #define OTHER(i)	(FIRST + WAYS + (i) % WAYS)	/* of another set */
 #define PORT		60
 #define LIMIT		256u
-#define SLOTS		40
+#define SLOTS		60
 
 static struct cmx_slot *slots;
 static int calls;
@@ -222,35 +222,77 @@ static void sets_waited(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, cmx_window(FIRST)->tag, TAG(0));
 }
 
+/* As if some epochs had ended, for this destination only */
+static void window_old(unsigned int window)
+{
+	int i;
+
+	cmx_window(window)->epoch -= CMX_WINDOW_EPOCHS;
+	for (i = 0; i < SLOTS; i++)
+		if (slots[i].dest == window)
+			slots[i].epoch -= CMX_WINDOW_EPOCHS;
+}
+
+/* The common half of the port is in use. */
+static void port_fill(struct kunit *test)
+{
+	int i;
+
+	for (i = 0; i < 32; i++)
+		KUNIT_ASSERT_EQ(test, 0, get(i, OTHER(i)));
+	KUNIT_ASSERT_EQ(test, 0, wait(32, 1000, OTHER(1)));
+}
+
 /*
- * A connect waits for the port, and its slot of the destination counts no more.
- * Another destination has the window when the wait ends.
+ * The slot of a destination whose connect waits for the port counts, however long
+ * that takes. No other destination has the window meanwhile.
  */
 static void sets_port(struct kunit *test)
 {
 	unsigned int window, i;
 
 	param_set(test, cmx_kunit_module(), "connect_window", 64);
-	for (i = 0; i < 32; i++)
-		KUNIT_ASSERT_EQ(test, 0, get(i, i && i < WAYS ? TAG(i) :
-					     OTHER(i)));
-	KUNIT_ASSERT_EQ(test, 0, wait(32, 1000, OTHER(1)));
+	port_fill(test);
+	for (i = 1; i < WAYS; i++)
+		cmx_window(FIRST + i)->tag = TAG(WAYS + i);
 	KUNIT_ASSERT_EQ(test, 1, wait(33, 1000, TAG(0)));
 	window = slots[33].dest;
 	KUNIT_EXPECT_EQ(test, running(window), 1u);
-	/* As if some epochs had ended, for this destination only */
-	cmx_window(window)->epoch -= CMX_WINDOW_EPOCHS;
-	slots[33].epoch -= CMX_WINDOW_EPOCHS;
+	window_old(window);
+	KUNIT_EXPECT_EQ(test, running(window), 1u);
 	KUNIT_ASSERT_EQ(test, 0, wait(34, 1001, TAG(WAYS)));
-	KUNIT_EXPECT_EQ(test, slots[34].dest, window);
-	KUNIT_EXPECT_EQ(test, cmx_window(window)->tag, TAG(WAYS));
-	KUNIT_EXPECT_EQ(test, running(window), 1u);
+	KUNIT_EXPECT_NE(test, slots[34].dest, window);
+	KUNIT_EXPECT_EQ(test, cmx_window(window)->tag, TAG(0));
 	end(32, CMX_WINDOW_NO_SIGN);
+	end(0, CMX_WINDOW_NO_SIGN);
 	KUNIT_EXPECT_EQ(test, calls, 1);
-	KUNIT_EXPECT_EQ(test, running(window), 2u);
-	end(33, CMX_WINDOW_BUSY);
 	KUNIT_EXPECT_EQ(test, running(window), 1u);
-	KUNIT_EXPECT_EQ(test, cmx_window(window)->limit, 0);
+	end(33, CMX_WINDOW_NO_SIGN);
+	KUNIT_EXPECT_EQ(test, running(window), 0u);
+}
+
+/* One user has many that wait for the port. Others, and root, have their slots. */
+static void sets_port_many(struct kunit *test)
+{
+	unsigned int window, i, n = 33;
+
+	param_set(test, cmx_kunit_module(), "connect_window", 64);
+	port_fill(test);
+	for (i = 0; i < 24; i++) {
+		KUNIT_ASSERT_EQ(test, 1, wait(n + i, 1000, TAG(0)));
+		window = slots[n + i].dest;
+		if (i % 8 == 7)
+			window_old(window);
+	}
+	/* The half of the destination, and one of the reserve */
+	KUNIT_EXPECT_EQ(test, running(window), 9u);
+	for (i = 0; i < n; i++)
+		end(i, CMX_WINDOW_NO_SIGN);
+	KUNIT_EXPECT_EQ(test, running(window), 9u);
+	KUNIT_EXPECT_EQ(test, calls, 9);
+	KUNIT_EXPECT_EQ(test, 0, wait(0, 1001, TAG(0)));
+	KUNIT_EXPECT_EQ(test, 0, wait(1, 0, TAG(0)));
+	KUNIT_EXPECT_EQ(test, 1, wait(2, 1000, TAG(0)));
 }
 
 static unsigned int held_at(unsigned int window)
@@ -312,6 +354,7 @@ static struct kunit_case sets_cases[] = {
 	KUNIT_CASE(sets_stale),
 	KUNIT_CASE(sets_waited),
 	KUNIT_CASE(sets_port),
+	KUNIT_CASE(sets_port_many),
 	KUNIT_CASE(sets_random),
 	{}
 };

@@ -13,6 +13,7 @@
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
+#include <net/ipv6.h>
 #include <net/net_namespace.h>
 #include <rdma/ib.h>
 #include <rdma/ib_cm.h>
@@ -47,10 +48,11 @@ static struct cmx_window *cmx_slot_window(const struct cmx_slot *slot,
 			  CMX_WINDOW_DESTS + slot->port);
 }
 
-/* Tag and port window of an id; false: nothing limits its requests. */
-static bool cmx_slot_find(const struct rdma_cm_id *id, u32 *tag, u8 *port)
+/* Tag of the destination of an id with a device; false: it has none. */
+bool cmx_slot_tag(const struct rdma_cm_id *id, u32 *tag)
 {
 	const struct sockaddr_storage *to = &id->route.addr.dst_addr;
+	const struct sockaddr_in6 *to6;
 	struct {
 		u64 addr[2];
 		u64 service;
@@ -58,13 +60,9 @@ static bool cmx_slot_find(const struct rdma_cm_id *id, u32 *tag, u8 *port)
 		u32 device;
 		u32 port;
 		u32 scope;
-		u32 unused;
+		u32 kind;
 	} key = {};
 
-	/* iWARP connects by TCP, which has windows. */
-	if (!READ_ONCE(cmx_connect_window) || !id->device ||
-	    !rdma_cap_ib_cm(id->device, id->port_num))
-		return false;
 	switch (to->ss_family) {
 	case AF_INET:
 		key.addr[0] = (__force u32)
@@ -73,11 +71,12 @@ static bool cmx_slot_find(const struct rdma_cm_id *id, u32 *tag, u8 *port)
 			((const struct sockaddr_in *)to)->sin_port;
 		break;
 	case AF_INET6:
-		memcpy(key.addr, &((const struct sockaddr_in6 *)to)->sin6_addr,
-		       sizeof(key.addr));
-		key.service = (__force u16)
-			((const struct sockaddr_in6 *)to)->sin6_port;
-		key.scope = ((const struct sockaddr_in6 *)to)->sin6_scope_id;
+		to6 = (const struct sockaddr_in6 *)to;
+		memcpy(key.addr, &to6->sin6_addr, sizeof(key.addr));
+		key.service = (__force u16)to6->sin6_port;
+		/* That of others is the caller's, and means nothing. */
+		if (ipv6_addr_type(&to6->sin6_addr) & IPV6_ADDR_LINKLOCAL)
+			key.scope = to6->sin6_scope_id;
 		break;
 	case AF_IB:
 		memcpy(key.addr, &((const struct sockaddr_ib *)to)->sib_addr,
@@ -92,7 +91,19 @@ static bool cmx_slot_find(const struct rdma_cm_id *id, u32 *tag, u8 *port)
 	key.net = id->route.addr.dev_addr.net->net_cookie;
 	key.device = id->device->index;
 	key.port = id->port_num;
+	key.kind = to->ss_family << 16 | id->ps;
 	*tag = cmx_hash(&key, sizeof(key));
+	return true;
+}
+
+/* Tag and port window of an id; false: nothing limits its requests. */
+static bool cmx_slot_find(const struct rdma_cm_id *id, u32 *tag, u8 *port)
+{
+	/* iWARP connects by TCP, which has windows. */
+	if (!READ_ONCE(cmx_connect_window) || !id->device ||
+	    !rdma_cap_ib_cm(id->device, id->port_num) ||
+	    !cmx_slot_tag(id, tag))
+		return false;
 	*port = (id->device->index + id->port_num * 17) % CMX_WINDOW_PORTS;
 	return true;
 }
@@ -235,17 +246,22 @@ static void cmx_slot_stage_done(struct cmx_window_wait *wait)
 {
 	struct cmx_slot *slot = wait->slot;
 	struct cmx_window *to = cmx_slot_window(slot, CMX_STAGE_DEST);
+	struct cmx_window *by = cmx_slot_window(slot, CMX_STAGE_PORT);
+	struct cmx_window_user *u = wait->user[CMX_STAGE_DEST];
 
 	if (wait->stage == CMX_STAGE_DEST) {
-		slot->epoch = to->epoch;
+		to->held++;
 		cmx_slot_queue(wait, CMX_STAGE_PORT);
-		cmx_slot_run(cmx_slot_window(slot, CMX_STAGE_PORT));
+		cmx_slot_run(by);
 		return;
 	}
-	/* Both count from now on. */
-	cmx_window_give(to, slot->epoch);
+	/* Both count for some time from now on. */
+	to->held--;
 	cmx_window_take(to);
+	cmx_window_take(by);
 	slot->epoch = to->epoch;
+	if (u->reserved == wait)
+		u->since = slot->epoch;
 	cmx_slot_granted(wait);
 }
 
@@ -269,7 +285,6 @@ static bool cmx_slot_run(struct cmx_window *w)
 		cmx_slot_unqueue(wait);
 		if (u->waiting)
 			list_move_tail(&u->node, &w->users);
-		cmx_window_take(w);
 		if (reserved) {
 			u->reserved = wait;
 			u->since = w->epoch;
@@ -301,7 +316,7 @@ static void cmx_slot_stop(struct cmx_window_wait *wait, int error)
 	cmx_slot_unqueue(wait);
 	cmx_wait_over(wait, error);
 	if (wait->stage == CMX_STAGE_PORT)
-		cmx_window_give(to, slot->epoch);
+		to->held--;
 	cmx_wait_drop(wait);
 	cmx_slot_none(slot);
 	cmx_slot_run(to);

@@ -101,7 +101,7 @@ static void cmx_window_advance(struct cmx_window *w)
 unsigned int cmx_window_running(struct cmx_window *w)
 {
 	cmx_window_advance(w);
-	return max(w->running, 0);
+	return max(w->running, 0) + w->held;
 }
 
 /* Nothing is known of the destination with @tag. */
@@ -256,11 +256,12 @@ void cmx_window_user_leave(struct cmx_window_wait *wait, unsigned int i)
 	kfree(u);
 }
 
-/* Has @u a slot of the reserve, which counts? */
+/* Has @u a slot of the reserve, which counts? While it waits for the port, too */
 static bool cmx_window_user_served(const struct cmx_window_user *u)
 {
 	return u->reserved &&
-	       cmx_window_epoch() - u->since < CMX_WINDOW_EPOCHS;
+	       (u->reserved->slot->state == CMX_SLOT_WAITING ||
+		cmx_window_epoch() - u->since < CMX_WINDOW_EPOCHS);
 }
 
 /* Is the slot free that the reserve has for @uid? */

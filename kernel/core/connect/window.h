@@ -3,8 +3,8 @@
  * Windows of outstanding connection requests, inside: what window.c, slot.c and
  * the unit tests share.
  *
- * A window belongs to a destination (network namespace, device, port, address and
- * port or service id there) or to a port of a device. Both are places of a table:
+ * A window belongs to a destination (network namespace, device, port, port space,
+ * address and port or service id there) or to a port of a device. Both are places of a table:
  * nothing is allocated for one, and nobody can have many made. A connect needs a
  * slot of its destination first, then one of its port.
  *
@@ -30,7 +30,9 @@
  *
  * The CM sends a REQ again after 4.3 s. A slot counts for connect_reply_ms, 4 to
  * 6 s: a listener that accepts none before it has received many gets more of them
- * by and by, and a dead peer does not keep the slots from others.
+ * by and by, and a dead peer does not keep the slots from others. The slot of a
+ * destination whose connect waits for its port counts until it has both, or
+ * connect_wait_ms are over.
  *
  * A destination's limit grows by one with each window of replies, and halves,
  * once for the requests that were outstanding together, when a request gets no
@@ -41,8 +43,8 @@
  * however many destinations a user has. What he can do is to keep all places in
  * use: a set by four requests that nobody answers, again every 4 s, all sets by
  * 1,024 or more. The shared half of a port lets him have 512. Other ports have
- * more, and a connect that waits for its port counts at its destination, too, for
- * as long as a request does. Even then
+ * more, and a connect that waits for its port counts at its destination, too. Even
+ * then
  *
  *	a destination that is in use keeps its place and its limit
  *	another one is a guest where the limit is 16 or more, divided as above:
@@ -63,6 +65,7 @@
 #include <linux/spinlock.h>
 #include <linux/uidgid.h>
 
+#include "sched.h"
 #include "slot.h"
 
 #define CMX_WINDOW_DESTS	1024	/* in sets: */
@@ -87,6 +90,7 @@
  * @epoch: to which @count was brought up to date
  * @count: slots taken in an epoch; less than 0 if one was taken as it ended
  * @running: sum of those
+ * @held: slots of a destination whose connects wait for their port
  * @limit: of a destination; 0: as at the start
  * @replies: since @limit has changed
  * @shrunk: epoch in which @limit was halved; one to come: it was counted anew
@@ -97,6 +101,7 @@ struct cmx_window {
 	u32 epoch;
 	int count[CMX_WINDOW_EPOCHS];
 	int running;
+	u32 held;
 	u16 limit;
 	u16 replies;
 	u32 shrunk;
@@ -184,6 +189,7 @@ void cmx_window_user_leave(struct cmx_window_wait *wait, unsigned int i);
 void cmx_windows_init(void);
 
 /* slot.c */
+bool cmx_slot_tag(const struct rdma_cm_id *id, u32 *tag);
 int cmx_slot_get(struct cmx_slot *slot, u32 tag, u8 port);
 int cmx_slot_wait(struct cmx_slot *slot, u32 tag, u8 port, kuid_t uid,
 		  rdma_cmx_slot_fn done, void *context);

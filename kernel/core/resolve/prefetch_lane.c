@@ -49,11 +49,15 @@ static void cmx_lane_end(struct cmx_lane *lane)
 static bool cmx_lane_next(struct cmx_lane *lane)
 {
 	struct rdma_cmx_paths_query *p = lane->all;
+	struct rdma_cmx_path *path;
 	bool more;
 
 	if (time_after_eq(jiffies, p->expires)) {
-		if (lane->stage != CMX_LANE_FIRST)
-			p->paths->paths[lane->i].alt_error = -ETIMEDOUT;
+		if (lane->stage != CMX_LANE_FIRST) {
+			path = &p->paths->paths[lane->i];
+			path->alt_error = -ETIMEDOUT;
+			memset(&path->alt_dst, 0, sizeof(path->alt_dst));
+		}
 		return false;
 	}
 	if (lane->stage != CMX_LANE_FIRST)

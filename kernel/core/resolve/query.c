@@ -342,7 +342,9 @@ int rdma_cmx_query_give_names(struct rdma_cmx_query *query,
 	struct mem_cgroup *old;
 	int ret;
 
-	if (!query->names_later && !query->port_later)
+	/* Nothing is allocated for one that does not wait for its caller. */
+	if ((!query->names_later && !query->port_later) ||
+	    READ_ONCE(query->state) != CMX_QUERY_CALLER)
 		return -ESRCH;
 	if (!cmx_given_fits(query, given))
 		return -EINVAL;

@@ -310,11 +310,16 @@ void cmx_paths_start(struct cmx_paths *r, struct cmx_query_user *user,
 {
 	struct cmx_path_request *pr;
 	bool leads = false;
+	u32 i, count;
 	u8 state;
-	u32 i;
 
 	cmx_sa_requests_begin(&r->requests, r->h->holder, done);
-	for (i = 0; i < r->count && !r->requests.stopped; i++) {
+	/*
+	 * All of them count, or none: cmx_paths_follow() gives back those that
+	 * wait for one lead. After a stop the rest starts no query.
+	 */
+	count = READ_ONCE(r->requests.stopped) ? 0 : r->count;
+	for (i = 0; i < count; i++) {
 		pr = &r->req[i];
 		state = cmx_path_to(r, i)->dgid_state;
 		atomic_inc(&r->requests.pending);

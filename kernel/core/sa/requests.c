@@ -189,6 +189,7 @@ void cmx_sa_requests_init(struct cmx_sa_requests *requests)
 {
 	mutex_init(&requests->lock);
 	requests->stopped = false;
+	requests->stopping = false;
 	atomic_set(&requests->pending, 0);
 	requests->done = NULL;
 	requests->failed = NULL;
@@ -223,9 +224,11 @@ bool cmx_sa_requests_stop(struct cmx_sa_requests *requests)
 {
 	bool first;
 
+	/* Who starts them may wait for memory for each. */
+	WRITE_ONCE(requests->stopped, true);
 	mutex_lock(&requests->lock);
-	first = !requests->stopped && atomic_inc_not_zero(&requests->pending);
-	requests->stopped = true;
+	first = !requests->stopping && atomic_inc_not_zero(&requests->pending);
+	requests->stopping = true;
 	mutex_unlock(&requests->lock);
 	return first;
 }

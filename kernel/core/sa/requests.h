@@ -14,7 +14,8 @@
 /**
  * struct cmx_sa_requests - SA queries that are sent together
  * @lock: starting against stopping
- * @stopped: no more are started
+ * @stopped: no more are started; set without the lock
+ * @stopping: somebody has stopped them, by the lock
  * @pending: those without an answer, one more while they are started
  * @done: called once when none is pending any more; by whoever saw to that,
  *	in process context without locks
@@ -29,6 +30,7 @@
 struct cmx_sa_requests {
 	struct mutex lock;	/* starting against stopping */
 	bool stopped;
+	bool stopping;
 	atomic_t pending;
 	void (*done)(struct cmx_sa_requests *requests);
 	kuid_t holder;

@@ -321,6 +321,9 @@ static int ucmx_any_next(struct ucmx_id *id,
 		return -ETIMEDOUT;
 	cancel_delayed_work_sync(&any->limit);
 	ret = ucmx_any_renew(id);
+	/* The handler of the failed one has ended; its device may have gone. */
+	if (!ret && READ_ONCE(id->gone))
+		ret = -ENODEV;
 	return ret ?: ucmx_any_start(id, any);
 }
 

@@ -91,10 +91,14 @@ void ucmx_id_removal_alloc(struct ucmx_id *id)
  */
 void ucmx_id_device_gone(struct ucmx_id *id)
 {
+	bool first;
+
 	spin_lock(&id->lock);
-	if (!id->gone)
-		ucmx_event_post_locked(&id->removal->ev);
+	first = !id->gone;
+	/* Commands find it so when a reader has the event. */
 	WRITE_ONCE(id->gone, true);
+	if (first)
+		ucmx_event_post_locked(&id->removal->ev);
 	spin_unlock(&id->lock);
 	queue_delayed_work(ucmx_wq, &id->removal->work, 0);
 }

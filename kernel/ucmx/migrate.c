@@ -41,23 +41,36 @@ static u32 ucmx_id_move(struct ucmx_id *id, struct ucmx_file *to, u32 handle)
 	return reported;
 }
 
-/*
- * Room for the requests of the id among those of another user, until they have
- * moved. The id's mutex is held, so there will not be more.
- */
-static int ucmx_id_requests_charge(struct ucmx_id *id, struct ucmx_user *to,
-				   unsigned int *n)
+/* Room for the requests of the id among those of a file and its user */
+struct ucmx_room {
+	unsigned int file;
+	unsigned int user;
+};
+
+static void ucmx_room_give(struct ucmx_file *to, const struct ucmx_room *room)
+{
+	atomic_sub(room->file, &to->nr_requests);
+	atomic_sub(room->user, &to->user->requests);
+}
+
+/* Until they have moved. The id's mutex is held, so there will not be more. */
+static int ucmx_room_take(struct ucmx_id *id, struct ucmx_file *to,
+			  struct ucmx_room *room)
 {
 	unsigned int most;
 	int ret;
 
-	*n = 0;
-	if (id->file->user == to)
+	ucmx_query_weight(id, &room->file, &most);
+	room->user = 0;
+	ret = ucmx_request_charge(to, room->file);
+	if (ret)
+		return ret;
+	if (id->file->user == to->user)
 		return 0;
-	for (most = !!id->query + id->racing; *n < most; ++*n) {
-		ret = ucmx_user_charge(to);
+	for (; room->user < most; room->user++) {
+		ret = ucmx_user_charge(to->user);
 		if (ret) {
-			atomic_sub(*n, &to->requests);
+			ucmx_room_give(to, room);
 			return ret;
 		}
 	}
@@ -69,7 +82,8 @@ static int ucmx_id_migrate_from(struct ucmx_cmd *cmd, struct ucmx_file *from)
 	struct rdma_cmx_id_migrate *arg = cmd->buf;
 	struct ucmx_file *to = cmd->file;
 	struct ucmx_id *id;
-	unsigned int weight, requests;
+	struct ucmx_room room;
+	unsigned int weight;
 	u32 events;
 	bool held;
 	int ret;
@@ -92,12 +106,12 @@ static int ucmx_id_migrate_from(struct ucmx_cmd *cmd, struct ucmx_file *from)
 	ret = ucmx_file_charge(to, weight);
 	if (ret)
 		goto unlock;
-	ret = ucmx_id_requests_charge(id, to->user, &requests);
+	ret = ucmx_room_take(id, to, &room);
 	if (ret)
 		goto uncharge;
 	ret = ucmx_event_move_charge(id, to, &events);
 	if (ret)
-		goto uncharge_requests;
+		goto give;
 	if (ucmx_handle_hide(from, arg->id, id)) {
 		held = id->hold;
 		arg->events_reported = ucmx_id_move(id, to, arg->new_id);
@@ -110,8 +124,8 @@ static int ucmx_id_migrate_from(struct ucmx_cmd *cmd, struct ucmx_file *from)
 		ret = -ENOENT;
 	}
 	ucmx_event_move_uncharge(to, events);
-uncharge_requests:
-	atomic_sub(requests, &to->user->requests);
+give:
+	ucmx_room_give(to, &room);
 uncharge:
 	ucmx_file_uncharge(to, weight);
 unlock:

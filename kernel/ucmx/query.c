@@ -28,12 +28,15 @@ struct ucmx_query {
 	bool charged;		/* to the file's user, by ucmx_id.lock */
 };
 
-static int ucmx_request_charge(struct ucmx_file *file)
+/* Returns 0 or -EAGAIN. */
+int ucmx_request_charge(struct ucmx_file *file, unsigned int n)
 {
-	if (atomic_inc_return(&file->nr_requests) <=
+	if (!n)
+		return 0;
+	if (atomic_add_return(n, &file->nr_requests) <=
 	    READ_ONCE(ucmx_max_requests))
 		return 0;
-	atomic_dec(&file->nr_requests);
+	atomic_sub(n, &file->nr_requests);
 	return -EAGAIN;
 }
 
@@ -47,7 +50,7 @@ int ucmx_call_charge(struct ucmx_file *file)
 {
 	int ret;
 
-	ret = ucmx_request_charge(file);
+	ret = ucmx_request_charge(file, 1);
 	if (ret)
 		return ret;
 	ret = ucmx_user_charge(file->user);
@@ -82,6 +85,21 @@ void ucmx_query_move(struct ucmx_id *id, struct ucmx_file *from,
 		return;
 	atomic_dec(&from->nr_requests);
 	atomic_inc(&to->nr_requests);
+}
+
+/**
+ * ucmx_query_weight - what the requests of an id count
+ * @id: the id, its mutex held: it has no more of them until that is released
+ * @file: number that counts for its file
+ * @user: number that counts for the file's user
+ */
+void ucmx_query_weight(struct ucmx_id *id, unsigned int *file,
+		       unsigned int *user)
+{
+	spin_lock(&id->lock);
+	*file = id->racing + (id->query && !id->query->done);
+	*user = id->racing + (id->query && id->query->charged);
+	spin_unlock(&id->lock);
 }
 
 /* The id's lock is held, or nobody else knows @uq. */
@@ -222,7 +240,7 @@ int ucmx_query_start(struct ucmx_id *id, struct ucmx_request *req)
 
 	if (ucmx_query_outstanding(id))
 		return -EBUSY;
-	ret = ucmx_event_check(id) ?: ucmx_request_charge(id->file);
+	ret = ucmx_event_check(id) ?: ucmx_request_charge(id->file, 1);
 	if (ret)
 		return ret;
 	ret = -ENOMEM;

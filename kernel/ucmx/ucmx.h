@@ -366,6 +366,9 @@ int ucmx_getaddrinfo(struct ucmx_cmd *cmd);
 bool ucmx_names_initial(void);
 
 /* query.c */
+int ucmx_request_charge(struct ucmx_file *file, unsigned int n);
+void ucmx_query_weight(struct ucmx_id *id, unsigned int *file,
+		       unsigned int *user);
 void ucmx_query_move(struct ucmx_id *id, struct ucmx_file *from,
 		     struct ucmx_file *to);
 void ucmx_query_device_gone(struct ucmx_id *id);

@@ -142,6 +142,8 @@ TEST_F(addrinfo, failures)
 	EXPECT_EQ(0, names_give(self->fd, self->id, 0));
 	EXPECT_EQ(0, event_want(self->fd, RDMA_CMX_EV_ADDRINFO_RESOLVED,
 				&buf));
+	/* They are not looked at, nor copied, when nothing waits for them. */
+	EXPECT_EQ(-ESRCH, call(self->fd, GIVE_NAMES, &give));
 }
 
 TEST_F(addrinfo, deadline)
@@ -434,6 +436,58 @@ TEST_F(addrinfo, migrate_to_a_user_at_the_limit)
 	EXPECT_EQ(0, id_destroy(to, id));
 	EXPECT_EQ(0, call(to, ID_MIGRATE, &arg));
 	EXPECT_EQ(0, number_set(MAX_USER_REQUESTS, old));
+	close(to);
+}
+
+/* One whose result was taken counts for nobody, and moves. */
+TEST_F(addrinfo, migrate_a_taken_result)
+{
+	struct rdma_cmx_id_migrate arg = { .id = self->id, .src_fd = self->fd };
+	long old = number_get(MAX_USER_REQUESTS);
+	long file = number_get(MAX_REQUESTS);
+	union event_buf buf;
+	uint64_t space[512];
+	uint32_t id, len;
+	int to;
+
+	ASSERT_LT(0, old);
+	ASSERT_EQ(0, setreuid(65534, 0));
+	to = dev_open(O_NONBLOCK);
+	ASSERT_EQ(0, setreuid(0, 0));
+	ASSERT_LE(0, to);
+	ASSERT_EQ(0, id_create(to, RDMA_PS_TCP, 1, &id));
+	ASSERT_EQ(0, resolve_later(to, id, NODE));
+	ASSERT_EQ(0, resolve_later(self->fd, self->id, NODE));
+	ASSERT_EQ(0, names_give(self->fd, self->id, 0));
+	ASSERT_EQ(0, event_want(self->fd, RDMA_CMX_EV_ADDRINFO_RESOLVED, &buf));
+	ASSERT_EQ(0, result_get(self->fd, self->id, space, sizeof(space), &len));
+	ASSERT_EQ(0, number_set(MAX_USER_REQUESTS, 1));
+	/* Also to a file that has more than are allowed now */
+	ASSERT_EQ(0, number_set(MAX_REQUESTS, 0));
+	EXPECT_EQ(0, call(to, ID_MIGRATE, &arg));
+	EXPECT_EQ(0, number_set(MAX_USER_REQUESTS, old));
+	EXPECT_EQ(0, number_set(MAX_REQUESTS, file));
+	close(to);
+}
+
+/* Nor does a request move to a file that has as many as are allowed. */
+TEST_F(addrinfo, migrate_to_a_file_at_the_limit)
+{
+	struct rdma_cmx_id_migrate arg = { .id = self->id, .src_fd = self->fd };
+	long old = number_get(MAX_REQUESTS);
+	int to = dev_open(O_NONBLOCK);
+	uint32_t id;
+
+	ASSERT_LT(0, old);
+	ASSERT_EQ(0, id_create(to, RDMA_PS_TCP, 1, &id));
+	ASSERT_EQ(0, resolve_later(self->fd, self->id, NODE));
+	ASSERT_EQ(0, resolve_later(to, id, NODE));
+	ASSERT_EQ(0, number_set(MAX_REQUESTS, 1));
+	EXPECT_EQ(-EAGAIN, call(to, ID_MIGRATE, &arg));
+	EXPECT_EQ(0, id_destroy(to, id));
+	EXPECT_EQ(0, call(to, ID_MIGRATE, &arg));
+	EXPECT_EQ(0, number_set(MAX_REQUESTS, old));
+	EXPECT_EQ(0, names_give(to, arg.new_id, 0));
 	close(to);
 }
 

@@ -353,6 +353,7 @@ int ucmx_leave(struct ucmx_cmd *cmd)
 	struct ucmx_id *id = NULL;
 	struct ucmx_mc *mc;
 	u32 reported;
+	int ret;
 
 	if (arg->reserved)
 		return -EINVAL;
@@ -369,13 +370,14 @@ int ucmx_leave(struct ucmx_cmd *cmd)
 	if (!id)
 		return -ENOENT;
 
-	if (mutex_lock_killable(&id->mutex)) {
+	ret = ucmx_id_relock(id, cmd->file);
+	if (ret) {
 		ucmx_id_put(id);
-		return -EINTR;
+		return ret;
 	}
 	/* It may have gone, and its handle to another, while we waited. */
 	spin_lock(&ucmx_mcs_lock);
-	mc = id->dead ? NULL : ucmx_mc_find(cmd->file, arg);
+	mc = ucmx_mc_find(cmd->file, arg);
 	if (mc && mc->id != id)
 		mc = NULL;
 	spin_unlock(&ucmx_mcs_lock);

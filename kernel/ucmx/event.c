@@ -12,6 +12,7 @@
  * change in batches, which bounds the time that a spinlock is held.
  */
 #include <linux/sched.h>
+#include <linux/sched/clock.h>
 #include <linux/slab.h>
 
 #include "ucmx.h"
@@ -252,17 +253,41 @@ void ucmx_event_add(struct ucmx_event *ev, const void *body)
 	spin_unlock(&file->lock);
 }
 
+/* A wake-up that takes longer has very many pollers. */
+#define UCMX_WAKE_NS	(100 * NSEC_PER_USEC)
+
+void ucmx_file_wake_work(struct work_struct *work)
+{
+	struct ucmx_file *file = container_of(work, struct ucmx_file, wake);
+
+	wake_up_interruptible(&file->wait);
+}
+
 /**
  * ucmx_file_wake - wake a reader, if one waits
  * @file: the file, which has events since before the call
  *
  * Most events come while the program does something else: those cost no lock.
+ * By epoll, and poll() of that, a user may have any number of pollers. Those who
+ * report events to all users, a device's removal and the CM, walk them once a
+ * second at most: then a work item wakes those of the user.
  */
 void ucmx_file_wake(struct ucmx_file *file)
 {
+	struct ucmx_user *user = file->user;
+	u64 start;
+
 	/* Its barrier pairs with those of ucmx_poll() and prepare_to_wait(). */
-	if (wq_has_sleeper(&file->wait))
-		wake_up_interruptible(&file->wait);
+	if (!wq_has_sleeper(&file->wait))
+		return;
+	start = local_clock();
+	if (start < READ_ONCE(user->slow_until)) {
+		queue_work(ucmx_wake_wq, &file->wake);
+		return;
+	}
+	wake_up_interruptible(&file->wait);
+	if (local_clock() - start > UCMX_WAKE_NS)
+		WRITE_ONCE(user->slow_until, start + NSEC_PER_SEC);
 }
 
 /**

@@ -271,6 +271,7 @@ static int ucmx_open(struct inode *inode, struct file *filp)
 	ucmx_handles_init(file);
 	ucmx_services_init(file);
 	init_waitqueue_head(&file->wait);
+	INIT_WORK(&file->wake, ucmx_file_wake_work);
 
 	filp->private_data = file;
 	ucmx_stat_inc(files);
@@ -302,6 +303,8 @@ static int ucmx_release(struct inode *inode, struct file *filp)
 	}
 
 	ucmx_services_end(file);
+	/* Nothing reports an event to this file any more. */
+	cancel_work_sync(&file->wake);
 
 	WARN_ON_ONCE(!list_empty(&file->events));
 	xa_destroy(&file->ids);

@@ -37,6 +37,8 @@ MODULE_PARM_DESC(max_backlog,
 
 struct workqueue_struct *ucmx_wq;
 struct workqueue_struct *ucmx_timer_wq;
+/* Work items that may take long, of users who make them so: one at a time */
+struct workqueue_struct *ucmx_wake_wq;
 
 static struct miscdevice ucmx_device = {
 	.minor = MISC_DYNAMIC_MINOR,
@@ -65,9 +67,12 @@ static int __init ucmx_init(void)
 	ucmx_timer_wq = alloc_workqueue("rdma_ucmx_timer", WQ_UNBOUND, 0);
 	if (!ucmx_timer_wq)
 		goto err_wq;
+	ucmx_wake_wq = alloc_workqueue("rdma_ucmx_wake", WQ_UNBOUND, 1);
+	if (!ucmx_wake_wq)
+		goto err_timer;
 	ret = ucmx_connect_init();
 	if (ret)
-		goto err_timer;
+		goto err_wake;
 	ret = ucmx_stats_init();
 	if (ret)
 		goto err_connect;
@@ -80,6 +85,8 @@ err_stats:
 	ucmx_stats_exit();
 err_connect:
 	ucmx_connect_exit();
+err_wake:
+	destroy_workqueue(ucmx_wake_wq);
 err_timer:
 	destroy_workqueue(ucmx_timer_wq);
 err_wq:
@@ -96,6 +103,7 @@ static void __exit ucmx_exit(void)
 	ucmx_stats_exit();
 	ucmx_mc_exit();
 	ucmx_connect_exit();
+	destroy_workqueue(ucmx_wake_wq);
 	destroy_workqueue(ucmx_timer_wq);
 	destroy_workqueue(ucmx_wq);
 	ucmx_id_cache_exit();

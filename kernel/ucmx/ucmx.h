@@ -70,6 +70,7 @@ struct ucmx_user {
 	unsigned long index;		/* the uid */
 	unsigned int refs;
 	atomic_t requests;		/* outstanding, or answer not taken */
+	u64 slow_until;			/* work items wake, by local_clock() */
 };
 
 struct ucmx_file {
@@ -83,6 +84,7 @@ struct ucmx_file {
 	struct mutex read_mutex;	/* serialises readers */
 	struct xarray ids;		/* at handle - 1 */
 	wait_queue_head_t wait;
+	struct work_struct wake;	/* of very many that wait */
 	struct xarray services;		/* at handle */
 	atomic_t changed;		/* services, since they were queried */
 	wait_queue_head_t changes;	/* of services */
@@ -201,6 +203,7 @@ struct ucmx_cmd {
  * items wait for no mutex; limits, module parameters
  */
 extern struct workqueue_struct *ucmx_wq;
+extern struct workqueue_struct *ucmx_wake_wq;
 extern struct workqueue_struct *ucmx_timer_wq;
 extern unsigned int ucmx_max_ids;
 extern unsigned int ucmx_max_requests;
@@ -314,6 +317,7 @@ void ucmx_event_post_locked(struct ucmx_event *ev);
 void ucmx_event_add(struct ucmx_event *ev, const void *body);
 void ucmx_event_wake(struct ucmx_id *id);
 void ucmx_file_wake(struct ucmx_file *file);
+void ucmx_file_wake_work(struct work_struct *work);
 void ucmx_event_unlink(struct ucmx_event *ev, struct ucmx_file *file);
 void ucmx_event_cancel(struct ucmx_event *a, struct ucmx_event *b);
 void ucmx_event_purge(struct ucmx_id *id, struct list_head *conns);

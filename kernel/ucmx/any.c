@@ -309,6 +309,9 @@ static int ucmx_any_next(struct ucmx_id *id,
 		return -EINVAL;
 	if (READ_ONCE(id->gone))
 		return -ENODEV;
+	/* Commands on it would lock the id, for which the race waits. */
+	if (ucmx_query_outstanding(id))
+		return -EBUSY;
 	failed->step = (enum rdma_cmx_connect_step)arg->step;
 	/* What a race has cancelled races again. */
 	failed->error = arg->error == ECANCELED ? -ECONNABORTED :

@@ -212,7 +212,8 @@ static struct ucmx_query *ucmx_query_alloc(struct ucmx_id *id)
 	return uq;
 }
 
-static bool ucmx_query_outstanding(struct ucmx_id *id)
+/* The id's mutex is held. */
+bool ucmx_query_outstanding(struct ucmx_id *id)
 {
 	bool ret;
 

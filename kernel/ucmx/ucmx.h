@@ -370,6 +370,7 @@ int ucmx_getaddrinfo(struct ucmx_cmd *cmd);
 bool ucmx_names_initial(void);
 
 /* query.c */
+bool ucmx_query_outstanding(struct ucmx_id *id);
 int ucmx_request_charge(struct ucmx_file *file, unsigned int n);
 void ucmx_query_weight(struct ucmx_id *id, unsigned int *file,
 		       unsigned int *user);

@@ -360,9 +360,9 @@ static void ucmx_event_unhold_some(struct ucmx_id *id)
  */
 void ucmx_event_unhold(struct ucmx_id *id, u64 uid)
 {
-	bool more = true;
+	bool more;
 
-	while (more) {
+	do {
 		spin_lock(&id->lock);
 		if (uid)
 			WRITE_ONCE(id->uid, uid);
@@ -370,8 +370,13 @@ void ucmx_event_unhold(struct ucmx_id *id, u64 uid)
 			ucmx_event_unhold_some(id);
 		more = id->hold;
 		spin_unlock(&id->lock);
-		cond_resched();
-	}
+		/*
+		 * Only then: ACCEPT has sent the reply, and holds the lock for
+		 * which the handler of the next event waits.
+		 */
+		if (more)
+			cond_resched();
+	} while (more);
 }
 
 /**

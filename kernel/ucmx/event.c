@@ -168,7 +168,7 @@ struct ucmx_event *ucmx_event_take(struct ucmx_id *id, u8 type,
 
 	if (ev)
 		return ev;
-	if (test_and_set_bit(type, &id->unsolicited))
+	if (atomic_fetch_or(BIT(type), &id->unsolicited) & BIT(type))
 		return NULL;
 	ev = ucmx_event_alloc(id, cap, GFP_KERNEL | __GFP_NOFAIL);
 	ev->unsolicited = true;
@@ -216,7 +216,7 @@ void ucmx_event_unlink(struct ucmx_event *ev, struct ucmx_file *file)
 		WRITE_ONCE(file->nr_events, file->nr_events - 1);
 	}
 	if (ev->unsolicited)
-		clear_bit(ev->event, &id->unsolicited);
+		atomic_andnot(BIT(ev->event), &id->unsolicited);
 }
 
 /**

@@ -158,13 +158,9 @@ struct ucmx_id {
 	u32 reported;		/* events handed out to the owner, likewise */
 	atomic_t waiting;	/* connection requests that are unread */
 	int backlog;		/* how many may be */
-	bool dead;		/* by mutex */
-	bool tos_set;		/* has a type of service, by mutex */
-	bool ack_timeout_set;	/* likewise */
-	u8 tos;			/* type of service, by mutex */
+	atomic_t unsolicited;	/* bits: unread types, not requested */
 	u64 uid;
 	u64 owner;		/* its maker's cookie, set before it is found */
-	unsigned long unsolicited;	/* unread types, not requested */
 	struct ucmx_file *file;	/* NULL: an unread connection request */
 	struct mem_cgroup *memcg;	/* pays for connection requests */
 	struct rdma_cm_id *cm;	/* NULL: device gone, or id dead */
@@ -178,10 +174,15 @@ struct ucmx_id {
 	struct ucmx_any *any;	/* candidates, by mutex and lock */
 	struct ucmx_connect *connect;	/* that waits for a slot, by mutex */
 	struct cmx_slot slot;	/* of an outstanding request, see slot.h */
-	u8 ack_timeout;		/* by mutex */
+	/* By mutex: */
+	u8 dead:1;
+	u8 tos_set:1;
+	u8 ack_timeout_set:1;
+	u8 cm_used:1;		/* CONNECT has succeeded, or is the peer's */
+	u8 tos;			/* type of service */
+	u8 ack_timeout;
 	bool racing;		/* its candidates, by mutex and lock */
 	bool cm_outstanding;	/* CONNECT, or ACCEPT of a request */
-	bool cm_used;		/* CONNECT has succeeded, or is the peer's */
 	bool path_cached;	/* its path may be in the cache */
 	bool hold;		/* keep events back, by lock */
 	bool gone;		/* DEVICE_REMOVAL has come, by lock */

@@ -280,9 +280,9 @@ int ucmx_accept(struct ucmx_cmd *cmd)
 	if (id->hold && !arg->uid)
 		goto unlock;
 	ret = ucmx_answer_check(id);
-	if (ret)
-		goto unlock;
-	ret = ucmx_reserve_conn(id);
+	/* Of the RTU comes no event, and CONNECT has reserved DISCONNECTED. */
+	if (!ret && id->hold)
+		ret = ucmx_reserve_conn(id);
 	if (ret)
 		goto unlock;
 

@@ -193,6 +193,8 @@ TEST_F(cm, life_of_a_connection)
 
 	ASSERT_EQ(0, connect_pair(self->fd, &listener, &active, &passive));
 	EXPECT_EQ(3, counter("live_ids"));
+	/* Reserved: DISCONNECTED of each end, and nothing that cannot come. */
+	EXPECT_EQ(2, counter("live_events"));
 	attr.id = active;
 	attr.qp_state = 1;	/* INIT */
 	EXPECT_EQ(0, call(self->fd, INIT_QP_ATTR, &attr));

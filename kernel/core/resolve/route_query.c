@@ -185,6 +185,12 @@ static struct cmx_route_query *cmx_route_query_detach(struct cmx_route *route)
 {
 	struct cmx_route_query *q;
 
+	/*
+	 * Few routes have one, and all ids share the lock. Pairs with the
+	 * release of cmx_route_query_work().
+	 */
+	if (!smp_load_acquire(&route->query))
+		return NULL;
 	spin_lock(&cmx_route_lock);
 	q = route->query;
 	if (q) {
@@ -211,7 +217,8 @@ static void cmx_route_query_work(struct work_struct *work)
 	cmx_route_query_end(q, route);
 	spin_lock(&cmx_route_lock);
 	if (q->route) {
-		route->query = NULL;
+		/* After all that this has done with the route */
+		smp_store_release(&route->query, NULL);
 		q->route = NULL;
 		ended = true;
 	}

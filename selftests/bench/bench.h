@@ -34,12 +34,13 @@ int bench_qp(struct rdma_cm_id *id);
 int bench_name(unsigned int count, const char *name, bool call);
 int bench_connect(unsigned int count, bool at_once);
 int bench_connection(struct rdma_event_channel *channel);
-int bench_serve(void);
+int bench_serve(unsigned int delay_ms);
 int bench_rate(unsigned int count, unsigned int threads);
 int bench_resolved(struct rdma_event_channel *channel, struct rdma_cm_id **ids,
 		   unsigned int count);
 int bench_events(unsigned int count, unsigned int threads);
 int bench_scale(unsigned int count);
+int bench_storm(unsigned int processes, unsigned int each);
 int bench_mcast(const char *how, unsigned int count, unsigned int first);
 
 #endif /* BENCH_H */

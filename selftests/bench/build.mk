@@ -32,4 +32,5 @@ install-bench: $(bench_bins)
 		selftests/bench/fabric_services selftests/bench/run_devices \
 		selftests/bench/run_idle selftests/bench/run_names \
 		selftests/bench/run_programs selftests/bench/run_scale \
+		selftests/bench/run_storm \
 		$(DESTDIR)$(TESTDIR)/bench/

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "bench.h"
 
@@ -151,13 +152,22 @@ int bench_connection(struct rdma_event_channel *channel)
 	return rdma_destroy_id(id) ? fail("rdma_destroy_id") : 0;
 }
 
-static int serve_event(enum rdma_cm_event_type type, struct rdma_cm_id *id)
+static int serve_event(enum rdma_cm_event_type type, struct rdma_cm_id *id,
+		       unsigned int delay_ms)
 {
 	switch (type) {
 	case RDMA_CM_EVENT_CONNECT_REQUEST:
+		if (delay_ms)
+			usleep(delay_ms * 1000);
 		if (bench_qp(id))
 			return 1;
-		return rdma_accept(id, &param) ? fail("rdma_accept") : 0;
+		if (!rdma_accept(id, &param))
+			return 0;
+		/* The other end may have given up. */
+		fail("rdma_accept");
+		rdma_destroy_qp(id);
+		rdma_destroy_id(id);
+		return 0;
 	case RDMA_CM_EVENT_DISCONNECTED:
 		rdma_disconnect(id);
 		rdma_destroy_qp(id);
@@ -168,8 +178,8 @@ static int serve_event(enum rdma_cm_event_type type, struct rdma_cm_id *id)
 	}
 }
 
-/* Accepts until it is killed. */
-int bench_serve(void)
+/* Accepts until it is killed, @delay_ms after each request is read. */
+int bench_serve(unsigned int delay_ms)
 {
 	struct rdma_event_channel *channel = rdma_create_event_channel();
 	struct sockaddr_in target = target_get();
@@ -187,7 +197,7 @@ int bench_serve(void)
 		type = event->event;
 		id = event->id;
 		rdma_ack_cm_event(event);
-		if (serve_event(type, id))
+		if (serve_event(type, id, delay_ms))
 			return 1;
 	}
 	return fail("rdma_get_cm_event");

@@ -4,7 +4,8 @@
  * for itself, and print the median without what the clock takes. Set-up and
  * clean-up are not timed. `joins-HOW COUNT FIRST' is one of COUNT groups,
  * `events COUNT THREADS' and `rate COUNT THREADS' take the time of all;
- * `scale COUNT': see scale.c.
+ * `serve 1 MS' accepts connections, MS milliseconds after each request;
+ * `scale COUNT', `storm PROCESSES EACH': see scale.c, storm.c.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -368,7 +369,7 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	if (!strcmp(argv[1], "serve"))
-		return bench_serve();
+		return bench_serve(name ? strtoul(name, NULL, 10) : 0);
 	if (!strcmp(argv[1], "connect"))
 		return bench_connect(count, false);
 	if (!strcmp(argv[1], "connects"))
@@ -383,6 +384,8 @@ int main(int argc, char **argv)
 		return bench_rate(count, name ? strtoul(name, NULL, 10) : 1);
 	if (!strcmp(argv[1], "scale"))
 		return bench_scale(count);
+	if (!strcmp(argv[1], "storm"))
+		return bench_storm(count, name ? strtoul(name, NULL, 10) : 1);
 	if (!strncmp(argv[1], "joins-", 6))
 		return bench_mcast(argv[1], count,
 				   name ? strtoul(name, NULL, 10) : 0);

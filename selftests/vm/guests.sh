@@ -47,6 +47,8 @@ guest_start() {
 		# KASAN's shadow and what it keeps back
 		megabytes=512
 	fi
+	# A process for each of many connections
+	[ "$mode,$only" != bench,storm ] || megabytes=2560
 	[ "$accel" = kvm ] && cpu=host
 	[ "$accel" = tcg ] && how=tcg,thread=multi
 	# The kernel patches its code with breakpoints. Emulated, a second
@@ -67,7 +69,7 @@ security_model=none,readonly=on")
 		# For one processor that can never have company, QEMU's emulation
 		# leaves out the barriers, which the thread with its network
 		# device relies on: a kick gets lost, and the wire is dead.
-		shape=(-m 1536 -smp "1,maxcpus=2")
+		shape=(-m $((1536 + megabytes)) -smp "1,maxcpus=2")
 		wire_add beta alpha 2
 		;;
 	gamma) shape=(-m $((2048 + megabytes)) -smp "$cpus") ;;

@@ -291,6 +291,17 @@ void cmx_service_ended(struct rdma_cmx_service *s)
 	cmx_service_wake();
 }
 
+/* Under the lock. Its records end in the background, the last one ends it. */
+static void cmx_service_end(struct rdma_cmx_service *s)
+{
+	struct cmx_port_record *r;
+
+	s->withdrawn = true;
+	list_for_each_entry(r, &s->records, node)
+		cmx_record_end(r, CMX_WITHDRAW_MS);
+	cmx_service_ended(s);
+}
+
 /*
  * Under the lock. Is there one with the same key on a port of @s? Both may have
  * no port for now. Where a P_Key is the default one of a port, the ports that
@@ -339,9 +350,12 @@ static int cmx_service_start(struct rdma_cmx_service *s,
 	hash_add(cmx_services, &s->hash, cmx_service_hash(s->id));
 	refcount_inc(&s->ref);
 	ret = cmx_sa_ports_active(s->net, cmx_service_add_port, s);
-	if (ret)
-		s->error = ret;
-	return 0;
+	/* On all ports or on none. No work item has begun, and none reports. */
+	if (ret) {
+		s->event = NULL;
+		cmx_service_end(s);
+	}
+	return ret;
 }
 
 static int cmx_service_check(const struct rdma_cmx_service_attr *attr)
@@ -450,8 +464,6 @@ EXPORT_SYMBOL_GPL(rdma_cmx_advertise_for);
 
 void rdma_cmx_withdraw(struct rdma_cmx_service *s)
 {
-	struct cmx_port_record *r;
-
 	/* No callback after this. */
 	mutex_lock(&s->report_lock);
 	s->event = NULL;
@@ -459,10 +471,7 @@ void rdma_cmx_withdraw(struct rdma_cmx_service *s)
 
 	mutex_lock(&cmx_service_lock);
 	trace_cmx_withdraw(s);
-	s->withdrawn = true;
-	list_for_each_entry(r, &s->records, node)
-		cmx_record_end(r, CMX_WITHDRAW_MS);
-	cmx_service_ended(s);
+	cmx_service_end(s);
 	mutex_unlock(&cmx_service_lock);
 	cmx_service_put(s);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* See faults.h. */
 #include "faults.h"
+#include "ioctl.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -12,6 +13,8 @@
 #define DEBUGFS		"/sys/kernel/debug/"
 #define FAIL_NTH	"/proc/thread-self/fail-nth"
 #define WORKERS_MAX	1024
+/* 1: the kernel's command line marks the caches that may fail. */
+#define SLAB_MARKED	"/sys/kernel/slab/kmalloc-64/failslab"
 
 static bool attr_set(const char *attr, const char *name, const char *value)
 {
@@ -28,6 +31,9 @@ static bool attr_set(const char *attr, const char *name, const char *value)
 
 bool faults_enable(void)
 {
+	/* All but kmemleak's objects, which are no part of a call. */
+	if (!access(SLAB_MARKED, R_OK) && number_get(SLAB_MARKED) == 1)
+		attr_set("failslab", "cache-filter", "Y");
 	/* Allocations that may wait fail too, which is not the default. */
 	attr_set("fail_usercopy", "verbose", "0");
 	if (attr_set("fail_page_alloc", "verbose", "0")) {

@@ -42,8 +42,9 @@ guest_start() {
 		# Grace periods as short as can be: a netdevice has many to end.
 		more+=' rcupdate.rcu_expedited=1'
 		more+=' kasan_multi_shot kunit.enable=1'
-		# Unwritten memory is not zero by chance.
-		more+=' slub_debug=P,kmalloc-*'
+		# Unwritten memory is not zero by chance. And failslab may fail
+		# all caches (A) but kmemleak's, which has a pool behind it.
+		more+=' slub_debug=A;AP,kmalloc-*;-,kmemleak_object'
 		# KASAN's shadow and what it keeps back
 		megabytes=512
 	fi

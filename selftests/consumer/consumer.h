@@ -75,6 +75,7 @@ void consumer_slow_end(void);
 /* outputs.c: the result goes to @text. */
 int consumer_output(const char *verb, char *line,
 		    const struct rdma_cmx_result *res, char *text, size_t size);
+void consumer_output_end(void);
 
 int consumer_crowd(unsigned int count, const char *name, const char *last);
 

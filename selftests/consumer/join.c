@@ -13,6 +13,7 @@
  *	share THREADS GROUP	threads join and leave it with the same id
  *	many GROUP…	join many with the id, wait for the end of all
  *	many-leave GROUP…	likewise, but leave all at once
+ *	many-part		end those of the last "many", keep the id
  *	history		all events that came since the last call
  *	end-next	the handler destroys the id at the next event
  *	end		wait for that
@@ -198,6 +199,7 @@ static void join_forget(void)
 	joined.id = NULL;
 	joined.end = false;
 	memset(joined.members, 0, sizeof(joined.members));
+	memset(joined.many, 0, sizeof(joined.many));
 	memset(joined.history, 0, sizeof(joined.history));
 	joined.count = 0;
 }
@@ -394,11 +396,22 @@ static int join_many(char *line, bool leave, char *text, size_t size)
 				 joined.many[i].status,
 				 joined.many[i].member ? "" : "-");
 	scnprintf(text + len, size - len, "\n");
+	if (leave)
+		memset(joined.many, 0, sizeof(joined.many));
 	return 0;
 }
 
 int consumer_join_many(const char *verb, char *line, char *text, size_t size)
 {
+	unsigned int i;
+
+	for (i = 0; !strcmp(verb, "many-part") && i < JOIN_MEMBERS; i++) {
+		if (joined.many[i].member)
+			rdma_cmx_leave(joined.many[i].member);
+		joined.many[i].member = NULL;
+	}
+	if (!line)
+		return 0;
 	return join_many(line, !strcmp(verb, "many-leave"), text, size);
 }
 

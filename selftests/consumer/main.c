@@ -230,7 +230,7 @@ static int consumer_multicast(const char *verb, char *line)
 		consumer_reset();
 		return consumer_join_again(text, size);
 	}
-	if (!line)
+	if (!line && strcmp(verb, "many-part"))
 		return -EINVAL;
 	if (!strcmp(verb, "share"))
 		return consumer_share(line, text, size);
@@ -385,6 +385,7 @@ static void __exit consumer_exit(void)
 	consumer_connect_end();
 	consumer_unlisten();
 	consumer_slow_end();
+	consumer_output_end();
 	consumer_unwatch();
 	consumer_paths_end();
 	mutex_unlock(&consumer.lock);

@@ -8,6 +8,9 @@
  *				listener: the peer's CM rejects it
  *	path-known I TOS [drop]	give an id of that type of service its path from
  *				the cache; drop: and drop it there
+ *	path-id I TOS		an id to entry I, with its address resolved
+ *	path-set		that gets its path from the cache
+ *	path-drop		and drops it there
  *	netdev NAME [rtnl]	device of a netdevice of the writer's namespace
  * The caller holds consumer.lock.
  */
@@ -28,6 +31,8 @@
 static struct {
 	struct completion event;
 	int last;
+	struct rdma_cm_id *id;	/* of path-id */
+	u8 tos;
 } used = {
 	.event = COMPLETION_INITIALIZER(used.event),
 };
@@ -126,41 +131,63 @@ static int output_use(const struct rdma_cmx_entry *e, char *text, size_t size)
 	return 0;
 }
 
-static int output_known_id(const struct rdma_cmx_entry *e, u8 tos, bool drop,
-			   struct rdma_cm_id *id)
+void consumer_output_end(void)
 {
-	union rdma_cmx_sockaddr src = e->src, dst = e->dst;
-	int ret;
-
-	rdma_set_service_type(id, tos);
-	ret = rdma_resolve_addr(id, &src.sa, &dst.sa, 30000);
-	if (ret)
-		return ret;
-	if (!used_wait(RDMA_CM_EVENT_ADDR_RESOLVED))
-		return -EHOSTUNREACH;
-	ret = rdma_cmx_set_cached_path_tos(id, tos);
-	if (drop)
-		rdma_cmx_drop_cached_path_tos(id, tos);
-	return ret;
+	if (used.id)
+		rdma_destroy_id(used.id);
+	used.id = NULL;
 }
 
-static int output_known(const struct rdma_cmx_entry *e, char *line, char *text,
-			size_t size)
+static int output_id(const struct rdma_cmx_entry *e, const char *number)
 {
-	char *number = strsep(&line, " ");
+	union rdma_cmx_sockaddr src = e->src, dst = e->dst;
 	struct rdma_cm_id *id;
-	u8 tos;
+	int ret;
 
-	if (!number || kstrtou8(number, 0, &tos))
+	if (!number || kstrtou8(number, 0, &used.tos))
 		return -EINVAL;
+	consumer_output_end();
 	reinit_completion(&used.event);
 	id = rdma_create_id(&init_net, used_event, NULL, RDMA_PS_TCP,
 			    IB_QPT_RC);
 	if (IS_ERR(id))
 		return PTR_ERR(id);
-	snprintf(text, size, "known=%d\n", output_known_id(e, tos, line, id));
-	rdma_destroy_id(id);
+	used.id = id;
+	rdma_set_service_type(id, used.tos);
+	ret = rdma_resolve_addr(id, &src.sa, &dst.sa, 30000);
+	if (ret)
+		return ret;
+	return used_wait(RDMA_CM_EVENT_ADDR_RESOLVED) ? 0 : -EHOSTUNREACH;
+}
+
+static int output_set(char *text, size_t size)
+{
+	if (!used.id)
+		return -ENOENT;
+	snprintf(text, size, "known=%d\n",
+		 rdma_cmx_set_cached_path_tos(used.id, used.tos));
 	return 0;
+}
+
+static int output_drop(void)
+{
+	if (!used.id)
+		return -ENOENT;
+	rdma_cmx_drop_cached_path_tos(used.id, used.tos);
+	return 0;
+}
+
+static int output_known(const struct rdma_cmx_entry *e, char *line, char *text,
+			size_t size)
+{
+	int ret = output_id(e, strsep(&line, " "));
+
+	if (!ret)
+		ret = output_set(text, size);
+	if (!ret && line)
+		ret = output_drop();
+	consumer_output_end();
+	return ret;
 }
 
 int consumer_output(const char *verb, char *line,
@@ -170,6 +197,10 @@ int consumer_output(const char *verb, char *line,
 	char *number;
 	u32 i;
 
+	if (!strcmp(verb, "path-set"))
+		return output_set(text, size);
+	if (!strcmp(verb, "path-drop"))
+		return output_drop();
 	if (!line)
 		return -EINVAL;
 	if (!strcmp(verb, "netdev"))
@@ -184,6 +215,8 @@ int consumer_output(const char *verb, char *line,
 		return output_use(e, text, size);
 	if (!strcmp(verb, "path-known"))
 		return output_known(e, line, text, size);
+	if (!strcmp(verb, "path-id"))
+		return output_id(e, line);
 	device_text(rdma_cmx_entry_device(e, line ?
 					  current->nsproxy->net_ns : &init_net),
 		    text, size);

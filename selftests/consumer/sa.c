@@ -6,6 +6,7 @@
  *	services-routes …	the same, and for the paths to those
  *	services-wait		for all of them; prints how they ended
  *	services-cancel		those that have not ended
+ *	services-get NAME	the ServiceRecords of that name, and wait
  * All that the callbacks write is atomic or their own query's.
  */
 #include <linux/atomic.h>
@@ -199,6 +200,24 @@ static int sa_wait(char *text, size_t size)
 	return 0;
 }
 
+static int sa_get(const char *name, char *text, size_t size)
+{
+	struct rdma_cmx_services_attr attr = {
+		.net = &init_net,
+		.service = name,
+		.timeout_ms = 60000,
+	};
+	struct rdma_cmx_services *services = rdma_cmx_get_services(&attr);
+
+	if (IS_ERR(services))
+		snprintf(text, size, "error=%ld\n", PTR_ERR(services));
+	else
+		snprintf(text, size, "records=%u ports=%u error=%d\n",
+			 services->count, services->ports, services->error);
+	rdma_cmx_put_services(services);
+	return 0;
+}
+
 /* @line: the words after @verb, or NULL. */
 int consumer_sa(const char *verb, char *line, char *text, size_t size)
 {
@@ -208,6 +227,8 @@ int consumer_sa(const char *verb, char *line, char *text, size_t size)
 		return line ? sa_start(line, 0) : -EINVAL;
 	if (!strcmp(verb, "services-wait"))
 		return sa_wait(text, size);
+	if (!strcmp(verb, "services-get"))
+		return line ? sa_get(line, text, size) : -EINVAL;
 	if (!strcmp(verb, "services-cancel")) {
 		sa_cancel();
 		return 0;

@@ -1,15 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* cmx_consumer.ko, used from C: one command, and the text of its result. */
+/*
+ * cmx_consumer.ko, used from C: one command, and the text of its result. And what
+ * its calls have left.
+ */
 #ifndef FAULTS_CONSUMER_H
 #define FAULTS_CONSUMER_H
 
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #define CONSUMER	"/sys/kernel/debug/cmx_consumer/"
+#define LIVE		"/sys/module/rdma_cmx/counters/live_*"
 
 /* The result; the error that a resolution or join ended with. */
 struct consumer_answer {
@@ -31,21 +37,71 @@ static inline int consumer_do(int fd, const char *command)
 
 static inline void consumer_read(struct consumer_answer *a)
 {
+	static const char * const names[] = {
+		"error=", "status=", "forgot=", "known=",
+	};
 	int fd = open(CONSUMER "result", O_RDONLY | O_CLOEXEC), len = 0;
 	const char *error;
+	unsigned int i;
 
 	if (fd >= 0) {
 		len = read(fd, a->text, sizeof(a->text) - 1);
 		close(fd);
 	}
 	a->text[len < 0 ? 0 : len] = 0;
-	error = strstr(a->text, "error=");
 	a->error = 0;
-	if (error)
-		sscanf(error + 6, "%d", &a->error);
-	error = strstr(a->text, "status=");
-	if (!a->error && error)
-		sscanf(error + 7, "%d", &a->error);
+	for (i = 0; !a->error && i < sizeof(names) / sizeof(names[0]); i++) {
+		error = strstr(a->text, names[i]);
+		if (error)
+			sscanf(strchr(error, '=') + 1, "%d", &a->error);
+	}
+}
+
+/* Until @command has a result with @part in it, for a minute: 0, or ETIME */
+static inline int consumer_wait(int fd, const char *command, const char *part,
+				struct consumer_answer *a)
+{
+	double end = now_ms() + 60000;
+	int ret;
+
+	do {
+		ret = consumer_do(fd, command);
+		if (ret)
+			return ret;
+		consumer_read(a);
+		if (strstr(a->text, part))
+			return 0;
+		poll(NULL, 0, 10);
+	} while (now_ms() < end);
+	return -ETIME;
+}
+
+/* How many objects of rdma_cmx there are */
+static inline long live_objects(void)
+{
+	long sum = 0;
+	glob_t files;
+	size_t i;
+
+	if (glob(LIVE, 0, NULL, &files))
+		return -1;
+	for (i = 0; i < files.gl_pathc; i++)
+		sum += number_get(files.gl_pathv[i]);
+	globfree(&files);
+	return sum;
+}
+
+/* Wait until there are as many as there were; work items may end later. */
+static inline bool live_are(long want)
+{
+	double end = now_ms() + 60000;
+	long now;
+
+	while ((now = live_objects()) != want && now_ms() < end)
+		poll(NULL, 0, 10);
+	if (now != want)
+		system("grep -v '^0' " LIVE " | sed 's/^/# /'");
+	return now == want;
 }
 
 #endif /* FAULTS_CONSUMER_H */

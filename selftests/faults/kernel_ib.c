@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Faults in the calls of the kernel API that need an SA, in the calling thread:
+ * services, their records, paths of the cache, joins. KA-03, KA-06, KA-07, KA-09,
+ * SV-01. The work items of queries and joins are swept in sa_work.c.
+ */
+#include "sweep.h"
+
+/* A service of somebody else */
+#define SERVICE	"/usr/lib/rdma-cmx/selftests/sa/tools/service -C $(fab_dev 3) " \
+		"-n work -i 0x7700 "
+
+FIXTURE(ib) {
+	int fd;
+};
+
+FIXTURE_SETUP(ib)
+{
+	ASSERT_EQ(0, system("modprobe cmx_consumer"));
+	self->fd = consumer_open();
+	ASSERT_LE(0, self->fd);
+	/* Answers come from the SA each time. */
+	ASSERT_EQ(0, number_set(PARAMETERS "sa_cache_ms", 0));
+	ASSERT_EQ(0, number_set(PARAMETERS "sa_timeout_ms", 1500));
+}
+
+FIXTURE_TEARDOWN(ib)
+{
+	close(self->fd);
+	EXPECT_EQ(0, number_set(PARAMETERS "sa_cache_ms", 15000));
+	EXPECT_EQ(0, number_set(PARAMETERS "sa_timeout_ms", 400));
+	EXPECT_EQ(0, system("rmmod cmx_consumer"));
+	EXPECT_TRUE(live_are(0));
+}
+
+#define ADVERTISE	"advertise swept 0x1061d30"
+#define ALL_SET		"set=4 waiting=0 error=0 events=4,0,0"
+
+/* It is on all ports, or on none. */
+TEST_F_TIMEOUT(ib, KA_03_advertise, SWEEP_LIMIT)
+{
+	struct consumer_answer got;
+	int n, ret, refused = 0;
+	bool hit = true;
+
+	for (n = 1; hit; n++) {
+		ASSERT_GT(FAULTS_MAX, n);
+		fault_arm(n);
+		ret = consumer_do(self->fd, ADVERTISE);
+		hit = fault_hit();
+		consumer_read(&got);
+		if (ret || got.error) {
+			EXPECT_TRUE(hit && (got.error == -ENOMEM ||
+					    ret == -ENOMEM || ret == -EFAULT)) {
+				TH_LOG("fault %d: %d, %s", n, ret, got.text);
+			}
+			refused += !ret;
+		} else {
+			EXPECT_EQ(0, consumer_wait(self->fd, "advertised 0",
+						   ALL_SET, &got)) {
+				TH_LOG("fault %d: %s", n, got.text);
+			}
+			EXPECT_EQ(0, consumer_do(self->fd, "withdraw"));
+		}
+		EXPECT_TRUE(live_are(0)) TH_LOG("fault %d", n);
+	}
+	TH_LOG("advertise: %d fault points, %d ENOMEM", n - 2, refused);
+	/* The service, and a record for each port */
+	EXPECT_LE(5, refused);
+}
+
+TEST_F_TIMEOUT(ib, KA_03_withdraw, SWEEP_LIMIT)
+{
+	struct consumer_answer got;
+	bool hit = true;
+	int n, ret;
+
+	for (n = 1; hit; n++) {
+		ASSERT_GT(FAULTS_MAX, n);
+		ASSERT_EQ(0, consumer_do(self->fd, ADVERTISE));
+		ASSERT_EQ(0, consumer_wait(self->fd, "advertised 0", ALL_SET,
+					   &got));
+		fault_arm(n);
+		ret = consumer_do(self->fd, "withdraw");
+		hit = fault_hit();
+		if (ret) {
+			EXPECT_TRUE(hit && (ret == -ENOMEM || ret == -EFAULT));
+			EXPECT_EQ(0, consumer_do(self->fd, "withdraw"));
+		}
+		EXPECT_TRUE(live_are(0)) TH_LOG("fault %d", n);
+	}
+	TH_LOG("withdraw: %d fault points", n - 2);
+	EXPECT_LT(2, n);
+	EXPECT_EQ(0, consumer_do(self->fd, "services-get swept"));
+	consumer_read(&got);
+	EXPECT_STREQ("records=0 ports=4 error=0\n", got.text);
+}
+
+TEST_F_TIMEOUT(ib, SV_01_services_get, SWEEP_LIMIT)
+{
+	ASSERT_EQ(0, fabric_bash(SERVICE "set"));
+	SWEEP("services-get work", false, NULL);
+	EXPECT_EQ(0, fabric_bash(SERVICE "delete"));
+}
+
+TEST_F_TIMEOUT(ib, KA_07_join_many, SWEEP_LIMIT)
+{
+	ASSERT_EQ(0, consumer_do(self->fd, "join 10.66.0.2 239.66.7.20 0"));
+	SWEEP_JOINS("many 239.66.7.21 239.66.7.20 239.66.7.22");
+	ASSERT_EQ(0, consumer_do(self->fd, "leave"));
+}
+
+TEST_F_TIMEOUT(ib, KA_06_entry, SWEEP_LIMIT)
+{
+	ASSERT_EQ(0, consumer_do(self->fd, "resolve 10.66.0.3 7900 qp=2"));
+	SWEEP("device 0", false, NULL);
+	SWEEP("path 0 0", false, NULL);
+}
+
+/* How many path queries that costs */
+static long path_find(FIXTURE_DATA(ib) *self, const char *command)
+{
+	long before = number_get("/sys/module/rdma_cmx/counters/sa_queries");
+
+	if (consumer_do(self->fd, command))
+		return -1;
+	return number_get("/sys/module/rdma_cmx/counters/sa_queries") - before;
+}
+
+#define PATHS		"paths-sync 10.66.0.3"
+
+/* A path that was forgotten is not in the cache, whatever has failed. */
+TEST_F_TIMEOUT(ib, KA_09_invalidate, SWEEP_LIMIT)
+{
+	int n, ret, refused = 0, kept = 0;
+	struct consumer_answer got;
+	bool hit = true;
+
+	ASSERT_EQ(0, number_set(PARAMETERS "sa_cache_ms", 3600000));
+	for (n = 1; hit; n++) {
+		ASSERT_GT(FAULTS_MAX, n);
+		ASSERT_LE(0, path_find(self, PATHS));
+		fault_arm(n);
+		ret = consumer_do(self->fd, "paths-forget 0");
+		hit = fault_hit();
+		consumer_read(&got);
+		if (!ret && !got.error) {
+			EXPECT_LE(1, path_find(self, PATHS)) {
+				TH_LOG("fault %d", n);
+			}
+			continue;
+		}
+		EXPECT_TRUE(hit && (got.error == -ENOMEM || ret == -ENOMEM ||
+				    ret == -EFAULT)) {
+			TH_LOG("fault %d: %d, %s", n, ret, got.text);
+		}
+		refused += !ret;
+		/* Unless an event of a port has emptied the cache meanwhile */
+		kept += path_find(self, PATHS) == 0;
+	}
+	TH_LOG("paths-forget: %d fault points, %d ENOMEM", n - 2, refused);
+	EXPECT_LT(0, refused);
+	EXPECT_LT(0, kept);
+}
+
+/* An id has its path, or none; and a path that was dropped has gone. */
+TEST_F_TIMEOUT(ib, KA_09_cached_path, SWEEP_LIMIT)
+{
+	struct consumer_answer got;
+	int n, ret, refused = 0;
+	bool hit = true;
+
+	ASSERT_EQ(0, number_set(PARAMETERS "sa_cache_ms", 3600000));
+	ASSERT_EQ(0, consumer_do(self->fd, "resolve 10.66.0.3 7900 qp=2"));
+	for (n = 1; hit; n++) {
+		ASSERT_GT(FAULTS_MAX, n);
+		ASSERT_EQ(0, consumer_do(self->fd, PATHS));
+		ASSERT_EQ(0, consumer_do(self->fd, "path-id 0 0"));
+		fault_arm(n);
+		ret = consumer_do(self->fd, "path-set");
+		hit = fault_hit();
+		consumer_read(&got);
+		if (ret || got.error) {
+			EXPECT_TRUE(hit && (got.error == -ENOMEM ||
+					    ret == -ENOMEM || ret == -EFAULT)) {
+				TH_LOG("fault %d: %d, %s", n, ret, got.text);
+			}
+			refused += !ret;
+			EXPECT_EQ(0, consumer_do(self->fd, "path-set"));
+			consumer_read(&got);
+			EXPECT_STREQ("known=0\n", got.text);
+		}
+	}
+	TH_LOG("path-set: %d fault points, %d ENOMEM", n - 2, refused);
+	EXPECT_LT(0, refused);
+	for (n = 1, hit = true; hit; n++) {
+		ASSERT_GT(FAULTS_MAX, n);
+		ASSERT_EQ(0, consumer_do(self->fd, PATHS));
+		ASSERT_EQ(0, consumer_do(self->fd, "path-id 0 0"));
+		fault_arm(n);
+		ret = consumer_do(self->fd, "path-drop");
+		hit = fault_hit();
+		if (ret) {
+			EXPECT_TRUE(hit && (ret == -ENOMEM || ret == -EFAULT));
+			EXPECT_EQ(0, consumer_do(self->fd, "path-drop"));
+		}
+		EXPECT_EQ(0, consumer_do(self->fd, "path-set"));
+		consumer_read(&got);
+		EXPECT_STREQ("known=-2\n", got.text) TH_LOG("fault %d", n);
+	}
+	TH_LOG("path-drop: %d fault points", n - 2);
+	EXPECT_LT(2, n);
+}
+
+int main(int argc, char **argv)
+{
+	return faults_enable() ? test_harness_run(argc, argv) : faults_skip();
+}

@@ -221,7 +221,10 @@ struct cmx_connect_given {
 
 /**
  * rdma_cmx_connect_start_for - rdma_cmx_connect_start() on behalf of a user
- * @attr: as there, without setup; of its query only net is used
+ * @attr: as there; of its query only net is used. Its setup returns the number
+ *	of a queue pair that the user has made, and its id is handed over when
+ *	the peer has replied: with RDMA_CM_EVENT_CONNECT_RESPONSE, after which the
+ *	user sends the RTU. Its callbacks may not sleep for long
  * @given: as above; the connect takes a reference of the result
  * @done: as there
  * @context: as there

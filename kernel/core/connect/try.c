@@ -188,6 +188,8 @@ static int cmx_try_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 		t->got = true;
 		break;
 	case RDMA_CM_EVENT_ESTABLISHED:
+	/* Of a queue pair that is a user's, who sends the RTU */
+	case RDMA_CM_EVENT_CONNECT_RESPONSE:
 		cmx_try_established(t, event);
 		break;
 	case RDMA_CM_EVENT_REJECTED:
@@ -321,8 +323,8 @@ static int cmx_try_slot(struct cmx_try *t)
 {
 	if (t->slot.state == CMX_SLOT_HELD || !rdma_cmx_slot_get(&t->slot, t->id))
 		return 0;
-	return rdma_cmx_slot_wait(&t->slot, t->id, CMX_KERNEL_UID,
-				  cmx_try_granted, t);
+	return rdma_cmx_slot_wait(&t->slot, t->id, t->c->uid, cmx_try_granted,
+				  t);
 }
 
 static int cmx_try_setup(struct cmx_try *t, struct rdma_conn_param *param)
@@ -337,7 +339,8 @@ static int cmx_try_setup(struct cmx_try *t, struct rdma_conn_param *param)
 	if (ret)
 		return ret < 0 ? ret : -EINVAL;
 	t->set_up = true;
-	if (!t->id->qp)
+	/* A user's queue pair has a number here, and no more. */
+	if (!t->id->qp && !c->user)
 		return -EINVAL;
 	return READ_ONCE(t->stop) ? -ECANCELED : 0;
 }

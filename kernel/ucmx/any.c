@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * RESOLVE_ANY: the entries of an id's result race for its address and route,
- * and the id takes over the cm id of the winner.
+ * RESOLVE_ANY: the entries of an id's result race for its address and route, or
+ * for its connection, and the id takes over the cm id of the winner.
  *
  * The object of the command changes under the id's mutex. The callback of the
  * race takes the mutex, so that nothing waits for it with the mutex held while
@@ -11,6 +11,7 @@
  * The cm id that the winner replaces is not bound and has no events.
  */
 #include <linux/slab.h>
+#include <rdma/ib_verbs.h>
 
 #include "any.h"
 
@@ -21,8 +22,11 @@ static int ucmx_any_event(struct rdma_cm_id *cm, struct rdma_cm_event *e)
 
 	if (e->event == RDMA_CM_EVENT_DEVICE_REMOVAL)
 		any->lost = -ENODEV;
-	else if (e->event == RDMA_CM_EVENT_ADDR_CHANGE && !any->lost)
+	else if (!any->lost && e->event == RDMA_CM_EVENT_ADDR_CHANGE)
 		any->lost = -EADDRNOTAVAIL;
+	/* The peer of the connection has withdrawn. */
+	else if (!any->lost && any->qps)
+		any->lost = -ECONNRESET;
 	return 0;
 }
 
@@ -41,7 +45,9 @@ static int ucmx_any_adopt(struct ucmx_any *any, struct rdma_cm_id *cm)
 		return ret;
 	rdma_lock_handler(cm);
 	ret = any->lost;
-	if (!ret)
+	if (!ret && any->qps)
+		ucmx_conn_adopted(id, cm, &any->report->param);
+	else if (!ret)
 		ucmx_route_adopted(id, cm);
 	rdma_unlock_handler(cm);
 	return ret;
@@ -126,6 +132,7 @@ static void ucmx_any_free(struct ucmx_any *any)
 	rdma_cmx_connect_put(any->connector);
 	rdma_cmx_connect_report_put(any->report);
 	rdma_cmx_result_put(any->result);
+	kfree(any->qps);
 	kfree(any);
 	ucmx_stat_dec(live_races);
 }
@@ -160,6 +167,17 @@ void ucmx_any_end(struct ucmx_id *id)
 	id->any = NULL;
 }
 
+/* What the race may end with, and then the connection of its winner */
+static int ucmx_any_reserve(struct ucmx_id *id, const struct ucmx_any *any)
+{
+	int ret = ucmx_event_reserve(id, UCMX_SLOT_ROUTE);
+
+	if (ret || !any->qps)
+		return ret;
+	return ucmx_event_reserve(id, UCMX_SLOT_RACE) ?:
+	       ucmx_event_reserve(id, UCMX_SLOT_DISCONNECT);
+}
+
 /* The mutex is held until the id knows of the race. */
 static int ucmx_any_start(struct ucmx_id *id, struct ucmx_any *any)
 {
@@ -186,7 +204,11 @@ static int ucmx_any_start(struct ucmx_id *id, struct ucmx_any *any)
 	struct rdma_cmx_connector *connector;
 	int ret;
 
-	ret = ucmx_event_reserve(id, UCMX_SLOT_ROUTE);
+	if (any->qps) {
+		attr.setup = ucmx_any_setup;
+		attr.teardown = ucmx_any_teardown;
+	}
+	ret = ucmx_any_reserve(id, any);
 	if (!ret)
 		ret = ucmx_call_charge(id->file);
 	if (ret)
@@ -234,8 +256,10 @@ static bool ucmx_any_idle(const struct ucmx_id *id)
 	       !id->hold;
 }
 
+/* It takes *@qps over, or leaves them to the caller. */
 static int ucmx_any_first(struct ucmx_id *id,
-			  const struct rdma_cmx_resolve_any *arg)
+			  const struct rdma_cmx_resolve_any *arg,
+			  struct ucmx_any_qps **qps)
 {
 	struct ucmx_any *any, *old;
 	int ret;
@@ -243,13 +267,20 @@ static int ucmx_any_first(struct ucmx_id *id,
 	if (!arg->timeout_ms || arg->step || arg->error || arg->reason ||
 	    !ucmx_any_idle(id))
 		return -EINVAL;
+	/* The reply to the others' requests is another one, or none. */
+	if (*qps && id->cm->qp_type != IB_QPT_RC)
+		return -EOPNOTSUPP;
 	any = ucmx_any_alloc(id, arg);
 	if (!any)
 		return -ENOMEM;
+	any->qps = *qps;
+	*qps = NULL;
 	any->result = ucmx_result_get(id);
 	ret = any->result ? 0 : -ENOENT;
 	if (!ret && any->result->count &&
 	    (any->result->entries[0].flags & RDMA_CMX_AI_PASSIVE))
+		ret = -EINVAL;
+	if (!ret && any->qps && !ucmx_any_qps_fit(any->qps, any->result->count))
 		ret = -EINVAL;
 	if (!ret) {
 		ucmx_query_limits(id, &any->limited, &any->own_dev);
@@ -327,26 +358,51 @@ static int ucmx_any_next(struct ucmx_id *id,
 	/* The handler of the failed one has ended; its device may have gone. */
 	if (!ret && READ_ONCE(id->gone))
 		ret = -ENODEV;
-	return ret ?: ucmx_any_start(id, any);
+	if (ret)
+		return ret;
+	/* Peers have seen the numbers: the rest race for their route. */
+	kfree(any->qps);
+	any->qps = NULL;
+	return ucmx_any_start(id, any);
+}
+
+/* Fields that go with RDMA_CMX_ANY_RACE only */
+static bool ucmx_any_has_qps(const struct rdma_cmx_resolve_any *arg)
+{
+	const size_t first = offsetof(struct rdma_cmx_resolve_any, qps);
+
+	return memchr_inv((const u8 *)arg + first, 0, sizeof(*arg) - first);
 }
 
 int ucmx_resolve_any(struct ucmx_cmd *cmd)
 {
 	struct rdma_cmx_resolve_any *arg = cmd->buf;
+	struct ucmx_any_qps *qps = NULL;
 	struct ucmx_id *id;
 	int ret;
 
-	if (arg->flags & ~(u32)(RDMA_CMX_ANY_NEXT | RDMA_CMX_ANY_CONNECT))
+	if (arg->flags & ~(u32)(RDMA_CMX_ANY_NEXT | RDMA_CMX_ANY_CONNECT |
+				RDMA_CMX_ANY_RACE))
 		return -EOPNOTSUPP;
-	if (arg->flags == (RDMA_CMX_ANY_NEXT | RDMA_CMX_ANY_CONNECT))
+	if (hweight32(arg->flags) > 1)
 		return -EINVAL;
+	if (!(arg->flags & RDMA_CMX_ANY_RACE) && ucmx_any_has_qps(arg))
+		return -EINVAL;
+	/* The caller's memory may keep one waiting: before the id is locked. */
+	if (arg->flags & RDMA_CMX_ANY_RACE)
+		qps = ucmx_any_qps_get(arg);
+	if (IS_ERR(qps))
+		return PTR_ERR(qps);
 	id = ucmx_id_lock(cmd->file, arg->id);
-	if (IS_ERR(id))
+	if (IS_ERR(id)) {
+		kfree(qps);
 		return PTR_ERR(id);
+	}
 	if (arg->flags & RDMA_CMX_ANY_NEXT)
 		ret = ucmx_any_next(id, arg);
 	else
-		ret = ucmx_any_first(id, arg);
+		ret = ucmx_any_first(id, arg, &qps);
 	ucmx_id_unlock(id);
+	kfree(qps);
 	return ret;
 }

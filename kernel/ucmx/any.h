@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * The candidates of an id, for the files of RESOLVE_ANY: any.c races them,
- * winner.c connects the one that won, candidates.c reports on all.
+ * any_qps.c has their queue pairs if the connections race, winner.c connects the
+ * one that won, candidates.c reports on all.
  *
  * struct ucmx_any changes under the id's mutex, but for what has another
  * comment.
@@ -10,6 +11,8 @@
 #define UCMX_ANY_H
 
 #include "resolver.h"
+
+struct ucmx_any_qps;
 
 /**
  * struct ucmx_any - the candidates of an id
@@ -23,6 +26,7 @@
  * @limited: the caller gave path records
  * @own_dev: the caller gave a device
  * @connect: the deadline is that of the connection, too
+ * @qps: queue pairs of candidates whose connections race, or NULL
  * @lost: an event of the winner, by the handler lock of its cm id
  * @limit: timer of a CONNECT
  * @armed: a CONNECT has no reply, by ucmx_id.lock
@@ -39,6 +43,7 @@ struct ucmx_any {
 	bool limited;
 	bool own_dev;
 	bool connect;
+	struct ucmx_any_qps *qps;
 	int lost;
 	struct delayed_work limit;
 	bool armed;
@@ -53,6 +58,13 @@ ucmx_any_winner(const struct ucmx_any *any)
 	return report && report->winner < report->count ?
 	       &report->candidates[report->winner] : NULL;
 }
+
+/* any_qps.c */
+struct ucmx_any_qps *ucmx_any_qps_get(const struct rdma_cmx_resolve_any *arg);
+bool ucmx_any_qps_fit(const struct ucmx_any_qps *qps, u32 candidates);
+int ucmx_any_setup(struct rdma_cm_id *cm, const struct rdma_cmx_entry *entry,
+		   struct rdma_conn_param *param, void *context);
+void ucmx_any_teardown(struct rdma_cm_id *cm, void *context);
 
 /* winner.c */
 u32 ucmx_any_left(const struct ucmx_any *any);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * QUERY_CANDIDATES: what the last race of an id has done with each candidate.
+ * QUERY_CANDIDATES: what the last race of an id has done with each candidate, or
+ * which ones the next has.
  *
- * The report is read under the id's mutex; the copies for the caller are
- * written to user space without it.
+ * The report, or the result, is read under the id's mutex; the copies for the
+ * caller are written to user space without it.
  */
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -30,7 +31,36 @@ static void ucmx_candidate_fill(struct rdma_cmx_candidate_info *to,
 	to->end_ms = from->end_ms;
 }
 
-/* Copies of at most @arg->max_candidates, or NULL for none; the mutex is held */
+/* An entry that no race has begun with */
+static void ucmx_candidate_untried(struct rdma_cmx_candidate_info *to,
+				   const struct rdma_cmx_entry *from)
+{
+	ucmx_addr_put(&to->src, &from->src.sa);
+	ucmx_addr_put(&to->dst, &from->dst.sa);
+	to->ibdev_index = from->ibdev_index;
+	to->port_num = from->port_num;
+	to->step = from->port_num ? RDMA_CMX_STEP_UNTRIED :
+				    RDMA_CMX_STEP_NO_DEVICE;
+	to->error = from->port_num ? 0 : -ENETUNREACH;
+}
+
+/* Room for at most @arg->max_candidates, or NULL for none, or an ERR_PTR */
+static struct rdma_cmx_candidate_info *
+ucmx_candidates_alloc(struct rdma_cmx_query_candidates *arg, u32 count,
+		      u32 winner, u32 *n)
+{
+	struct rdma_cmx_candidate_info *infos;
+
+	arg->num_candidates = count;
+	arg->winner = winner;
+	*n = min(arg->max_candidates, count);
+	if (!*n)
+		return NULL;
+	infos = kvcalloc(*n, sizeof(*infos), GFP_KERNEL_ACCOUNT);
+	return infos ?: ERR_PTR(-ENOMEM);
+}
+
+/* Copies of what the last race has done; the mutex is held */
 static struct rdma_cmx_candidate_info *
 ucmx_candidates_get(struct ucmx_id *id, struct rdma_cmx_query_candidates *arg,
 		    u32 *n)
@@ -39,22 +69,31 @@ ucmx_candidates_get(struct ucmx_id *id, struct rdma_cmx_query_candidates *arg,
 	struct rdma_cmx_connect_report *report;
 	u32 i;
 
-	*n = 0;
-	if (id->racing)
-		return ERR_PTR(-EBUSY);
 	report = id->any ? id->any->report : NULL;
 	if (!report)
 		return ERR_PTR(-ENOENT);
-	arg->num_candidates = report->count;
-	arg->winner = report->winner;
-	*n = min(arg->max_candidates, report->count);
-	if (!*n)
-		return NULL;
-	infos = kvcalloc(*n, sizeof(*infos), GFP_KERNEL_ACCOUNT);
-	if (!infos)
-		return ERR_PTR(-ENOMEM);
-	for (i = 0; i < *n; i++)
+	infos = ucmx_candidates_alloc(arg, report->count, report->winner, n);
+	for (i = 0; !IS_ERR(infos) && i < *n; i++)
 		ucmx_candidate_fill(&infos[i], &report->candidates[i]);
+	return infos;
+}
+
+/* Copies of the candidates of the next one; the mutex is held */
+static struct rdma_cmx_candidate_info *
+ucmx_candidates_next(struct ucmx_id *id, struct rdma_cmx_query_candidates *arg,
+		     u32 *n)
+{
+	struct rdma_cmx_candidate_info *infos;
+	struct rdma_cmx_result *result;
+	u32 i;
+
+	result = ucmx_result_get(id);
+	if (!result)
+		return ERR_PTR(-ENOENT);
+	infos = ucmx_candidates_alloc(arg, result->count, result->count, n);
+	for (i = 0; !IS_ERR(infos) && i < *n; i++)
+		ucmx_candidate_untried(&infos[i], &result->entries[i]);
+	rdma_cmx_result_put(result);
 	return infos;
 }
 
@@ -63,10 +102,10 @@ int ucmx_query_candidates(struct ucmx_cmd *cmd)
 	struct rdma_cmx_query_candidates *arg = cmd->buf;
 	struct rdma_cmx_candidate_info *infos;
 	struct ucmx_id *id;
-	u32 n;
+	u32 n = 0;
 	int ret;
 
-	if (arg->reserved)
+	if (arg->flags & ~(u64)RDMA_CMX_CANDIDATES_UNTRIED)
 		return -EINVAL;
 	if (arg->max_candidates && arg->candidate_size < UCMX_CANDIDATE_MIN)
 		return -EINVAL;
@@ -75,7 +114,12 @@ int ucmx_query_candidates(struct ucmx_cmd *cmd)
 	id = ucmx_id_lock_any(cmd->file, arg->id);
 	if (IS_ERR(id))
 		return PTR_ERR(id);
-	infos = ucmx_candidates_get(id, arg, &n);
+	if (id->racing)
+		infos = ERR_PTR(-EBUSY);
+	else if (arg->flags & RDMA_CMX_CANDIDATES_UNTRIED)
+		infos = ucmx_candidates_next(id, arg, &n);
+	else
+		infos = ucmx_candidates_get(id, arg, &n);
 	ucmx_id_unlock(id);
 	if (IS_ERR(infos))
 		return PTR_ERR(infos);

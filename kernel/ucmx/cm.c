@@ -137,8 +137,8 @@ static int ucmx_private_data_check(const u8 *data, u16 len)
 	return 0;
 }
 
-static int ucmx_conn_param(struct rdma_conn_param *dst,
-			   const struct rdma_cmx_conn_param *src)
+int ucmx_conn_param(struct rdma_conn_param *dst,
+		    const struct rdma_cmx_conn_param *src)
 {
 	if (src->qp_num >> 24)
 		return -EINVAL;

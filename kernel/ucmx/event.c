@@ -79,6 +79,10 @@ static unsigned int ucmx_slot_cap(enum ucmx_slot slot)
 		       UCMX_MAX_PATHS * sizeof(struct ib_path_rec_data);
 	case UCMX_SLOT_CONN:
 		return UCMX_PARAM_LEN + RDMA_CMX_MAX_PRIVATE_DATA;
+	case UCMX_SLOT_RACE:
+		return UCMX_PARAM_LEN + sizeof(struct rdma_cmx_id_info) +
+		       UCMX_MAX_PATHS * sizeof(struct ib_path_rec_data) +
+		       RDMA_CMX_MAX_PRIVATE_DATA;
 	default:
 		return 0;
 	}

@@ -54,7 +54,7 @@ static int ucmx_get_info(struct ucmx_cmd *cmd)
 	arg->features = RDMA_CMX_FEATURE_SA | RDMA_CMX_FEATURE_MCAST |
 			RDMA_CMX_FEATURE_ADVERTISE |
 			RDMA_CMX_FEATURE_SERVICES | RDMA_CMX_FEATURE_CONNECT |
-			RDMA_CMX_FEATURE_PATHS;
+			RDMA_CMX_FEATURE_PATHS | RDMA_CMX_FEATURE_RACE;
 	if (ucmx_names_initial())
 		arg->features |= RDMA_CMX_FEATURE_NAMES;
 	arg->max_ids = READ_ONCE(ucmx_max_ids);
@@ -168,7 +168,7 @@ static const struct ucmx_op ucmx_ops[] = {
 	UCMX_OP(RESOLVE_ANY, ucmx_resolve_any, struct rdma_cmx_resolve_any,
 		reason),
 	UCMX_OP(QUERY_CANDIDATES, ucmx_query_candidates,
-		struct rdma_cmx_query_candidates, reserved),
+		struct rdma_cmx_query_candidates, flags),
 	UCMX_OP(GET_PATHS, ucmx_get_paths, struct rdma_cmx_get_paths, dev),
 	UCMX_OP(DROP_PATHS, ucmx_drop_paths, struct rdma_cmx_drop_paths, dev),
 };

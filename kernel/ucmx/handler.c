@@ -95,13 +95,14 @@ struct ucmx_parts {
 	const void *pd;
 };
 
+/* @more: parts beside those of the event */
 static unsigned int ucmx_parts_get(struct ucmx_parts *parts,
 				   struct rdma_cm_id *cm,
-				   struct rdma_cm_event *e)
+				   struct rdma_cm_event *e, u16 more)
 {
 	unsigned int len = 0;
 
-	parts->flags = ucmx_parts_of(cm, e->event);
+	parts->flags = ucmx_parts_of(cm, e->event) | more;
 	parts->num_paths = 0;
 	parts->pd_len = 0;
 	if (parts->flags & RDMA_CMX_EVENT_PRIVATE_DATA)
@@ -185,7 +186,7 @@ static void ucmx_event_make(struct ucmx_id *id, struct rdma_cm_id *cm,
 	struct ucmx_event *ev;
 	unsigned int len;
 
-	len = ucmx_parts_get(&parts, cm, e);
+	len = ucmx_parts_get(&parts, cm, e, 0);
 	ev = ucmx_event_take(id, e->event, ucmx_slot_of(e->event), len);
 	if (!ev)
 		return;
@@ -282,7 +283,7 @@ static int ucmx_connect_request(struct ucmx_id *listen, struct rdma_cm_id *cm,
 	ret = ucmx_conn_charge(listen);
 	if (ret)
 		goto refuse;
-	ev = ucmx_conn_alloc(listen, ucmx_parts_get(&parts, cm, e));
+	ev = ucmx_conn_alloc(listen, ucmx_parts_get(&parts, cm, e, 0));
 	if (!ev) {
 		ret = -ENOMEM;
 		goto err_charge;
@@ -351,6 +352,14 @@ void ucmx_route_resolved(struct ucmx_id *id)
 	rdma_unlock_handler(id->cm);
 }
 
+/* Its events are the id's from now on; the handler lock of @cm is held. */
+static void ucmx_cm_adopt(struct ucmx_id *id, struct rdma_cm_id *cm)
+{
+	cm->event_handler = ucmx_cm_handler;
+	cm->context = id;
+	id->cm = cm;
+}
+
 /**
  * ucmx_route_adopted - an id takes over a cm id that has its route
  * @id: the id, its mutex held
@@ -362,12 +371,41 @@ void ucmx_route_adopted(struct ucmx_id *id, struct rdma_cm_id *cm)
 {
 	struct rdma_cm_event e = { .event = RDMA_CM_EVENT_ROUTE_RESOLVED };
 
-	cm->event_handler = ucmx_cm_handler;
-	cm->context = id;
-	id->cm = cm;
+	ucmx_cm_adopt(id, cm);
 	/* It may be: then a failure to connect drops the path. */
 	WRITE_ONCE(id->path_cached, true);
 	ucmx_event_from_cm(id, cm, &e);
+}
+
+/**
+ * ucmx_conn_adopted - an id takes over a cm id whose peer has replied
+ * @id: the id, its mutex held
+ * @cm: the cm id, its handler lock held
+ * @param: from the reply
+ *
+ * One event has the reply, and what the id is bound to. It comes before any
+ * other of @cm.
+ */
+void ucmx_conn_adopted(struct ucmx_id *id, struct rdma_cm_id *cm,
+		       const struct rdma_conn_param *param)
+{
+	struct rdma_cm_event e = {
+		.event = RDMA_CM_EVENT_CONNECT_RESPONSE,
+		.param.conn = *param,
+	};
+	struct ucmx_parts parts;
+	struct ucmx_event *ev;
+	unsigned int len;
+
+	ucmx_cm_adopt(id, cm);
+	id->cm_used = true;
+	len = ucmx_parts_get(&parts, cm, &e,
+			     RDMA_CMX_EVENT_INFO | RDMA_CMX_EVENT_PATHS);
+	ev = ucmx_event_take(id, e.event, UCMX_SLOT_RACE, len);
+	if (!ev)
+		return;
+	ucmx_parts_put(ev, &parts, cm, &e);
+	ucmx_event_post(ev);
 }
 
 /**

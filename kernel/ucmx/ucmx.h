@@ -13,7 +13,7 @@
  *	close		the end of an id: of its resolution, memberships, events
  *	handler, any	events from rdma_cm; races of candidates
  *	connect		connects that wait for a slot
- *	winner		the connect of a race's winner
+ *	winner, any_qps	the connect of a race's winner; queue pairs of candidates
  *	mcast, query	memberships; resolutions
  *	id		finds and locks ids
  *	handle, event	tables of handles; queues of events
@@ -97,6 +97,7 @@ enum ucmx_slot {
 	UCMX_SLOT_ROUTE,
 	UCMX_SLOT_CONN,
 	UCMX_SLOT_DISCONNECT,
+	UCMX_SLOT_RACE,
 };
 
 /**
@@ -339,9 +340,13 @@ int ucmx_write_event(struct ucmx_cmd *cmd);
 int ucmx_cm_handler(struct rdma_cm_id *cm, struct rdma_cm_event *e);
 void ucmx_route_resolved(struct ucmx_id *id);
 void ucmx_route_adopted(struct ucmx_id *id, struct rdma_cm_id *cm);
+void ucmx_conn_adopted(struct ucmx_id *id, struct rdma_cm_id *cm,
+		       const struct rdma_conn_param *param);
 void ucmx_connect_failed(struct ucmx_id *id, u8 event, int error);
 
 /* cm.c */
+int ucmx_conn_param(struct rdma_conn_param *dst,
+		    const struct rdma_cmx_conn_param *src);
 int ucmx_resolve_addr(struct ucmx_cmd *cmd);
 int ucmx_resolve_route(struct ucmx_cmd *cmd);
 int ucmx_init_qp_attr(struct ucmx_cmd *cmd);

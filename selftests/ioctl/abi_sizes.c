@@ -54,7 +54,7 @@ static const struct {
 	CMD(WITHDRAW, rdma_cmx_destroy),
 	CMD(QUERY_ADVERTISED, rdma_cmx_query_advertised),
 	CMD(GET_SERVICES, rdma_cmx_get_services),
-	CMD(RESOLVE_ANY, rdma_cmx_resolve_any),
+	CMD_MIN(RESOLVE_ANY, rdma_cmx_resolve_any, 32),
 	CMD(QUERY_CANDIDATES, rdma_cmx_query_candidates),
 	CMD(GET_PATHS, rdma_cmx_get_paths),
 	CMD(DROP_PATHS, rdma_cmx_drop_paths),
@@ -319,7 +319,7 @@ TEST_F(sizes, reserved_fields)
 	EXPECT_RESERVED(WITHDRAW, rdma_cmx_destroy, reserved);
 	EXPECT_RESERVED(QUERY_ADVERTISED, rdma_cmx_query_advertised, reserved);
 	EXPECT_RESERVED(GET_SERVICES, rdma_cmx_get_services, reserved);
-	EXPECT_RESERVED(QUERY_CANDIDATES, rdma_cmx_query_candidates, reserved);
+	EXPECT_RESERVED(QUERY_CANDIDATES, rdma_cmx_query_candidates, flags);
 	EXPECT_RESERVED(GETADDRINFO, rdma_cmx_getaddrinfo, reserved);
 	EXPECT_RESERVED(GETADDRINFO, rdma_cmx_getaddrinfo, query.reserved);
 	EXPECT_RESERVED(RESOLVE_ADDRINFO, rdma_cmx_resolve_addrinfo,

@@ -143,7 +143,7 @@ TEST_F(any, refused)
 	arg.delay_ms = 9;
 	EXPECT_EQ(-EINVAL, call(self->fd, RESOLVE_ANY, &arg));
 	arg.delay_ms = 0;
-	arg.flags = 1 << 2;
+	arg.flags = 1 << 3;
 	EXPECT_EQ(-EOPNOTSUPP, call(self->fd, RESOLVE_ANY, &arg));
 	arg.flags = RDMA_CMX_ANY_NEXT | RDMA_CMX_ANY_CONNECT;
 	EXPECT_EQ(-EINVAL, call(self->fd, RESOLVE_ANY, &arg));

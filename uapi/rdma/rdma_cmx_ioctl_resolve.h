@@ -8,6 +8,7 @@
 #define RDMA_CMX_IOCTL_RESOLVE_H
 
 #include <linux/types.h>
+#include <rdma/rdma_cmx_ioctl_id.h>
 #include <rdma/rdma_cmx_ioctl_types.h>
 
 /* ai_flags, the same values as RAI_* of <rdma/rdma_cma.h>. */
@@ -275,6 +276,23 @@ struct rdma_cmx_getaddrinfo {
 	struct rdma_cmx_ai_query query;
 };
 
+/* Queue pairs of one RESOLVE_ANY at most. */
+#define RDMA_CMX_MAX_ANY_QPS	8
+
+/**
+ * struct rdma_cmx_any_qp - a queue pair for a candidate
+ * @candidate: index of the candidate, as in QUERY_CANDIDATES
+ * @qp_num: number of the queue pair, 24 bits, on the candidate's device
+ * @srq: not 0: it uses a shared receive queue
+ * @reserved: 0
+ */
+struct rdma_cmx_any_qp {
+	__u32 candidate;
+	__u32 qp_num;
+	__u32 srq;
+	__u32 reserved;
+};
+
 /**
  * struct rdma_cmx_resolve_any - RDMA_CMX_IO(RESOLVE_ANY)
  * @size: sizeof(struct rdma_cmx_resolve_any)
@@ -288,6 +306,14 @@ struct rdma_cmx_getaddrinfo {
  *	candidate has failed; else 0
  * @error: RDMA_CMX_ANY_NEXT: a positive errno: why; else 0
  * @reason: RDMA_CMX_ANY_NEXT: the status of REJECTED, or 0; else 0
+ * @qps: RDMA_CMX_ANY_RACE: pointer to struct rdma_cmx_any_qp [], in the order of
+ *	their candidates, one for each at most; else 0
+ * @num_qps: RDMA_CMX_ANY_RACE: 1 to RDMA_CMX_MAX_ANY_QPS; else 0
+ * @reserved: 0
+ * @param: RDMA_CMX_ANY_RACE: parameters of all requests, without qp_num, qkey,
+ *	srq and the two of ECE, which are 0; else 0. The struct may end before
+ *	@qps, or behind the last used byte. A kernel that does not know @qps
+ *	refuses it with E2BIG, or the flag with EOPNOTSUPP
  *
  * The command resolves address and route of the candidates: the entries of the
  * result that RESOLVE_ADDRINFO has left, and that was not taken. They race as
@@ -310,6 +336,20 @@ struct rdma_cmx_getaddrinfo {
  * that have not failed race. ENOENT: all have. ETIMEDOUT: the deadline is over.
  * EINVAL: there is no winner.
  *
+ * With RDMA_CMX_ANY_RACE the connections race: a request with the number of its
+ * queue pair is sent to each candidate that has its route. The first one whose
+ * peer replies wins; the kernel ends all others before it reports that. Peers of
+ * those that have a request, or have replied, receive REJ. CONNECT_RESPONSE
+ * follows, with info, paths, parameters and private data: the id is as after
+ * CONNECT and that event. ROUTE_ERROR follows if none wins. A candidate without
+ * a queue pair fails with ENOBUFS when it has its route, one that has another
+ * device than in the result with ENODEV, one of iWARP with EOPNOTSUPP. After
+ * RDMA_CMX_ANY_NEXT the others race for their route.
+ *
+ * The queue pairs are the caller's. The kernel only puts their numbers in the
+ * requests, as CONNECT does. The caller keeps them until the event, or until
+ * ID_DESTROY has returned.
+ *
  * ENOENT: there is no result. EINVAL: the id is bound, or the result is for
  * RDMA_CMX_AI_PASSIVE. EAGAIN: a limit of the resolutions, among which the
  * command counts until its event. EBUSY: one is outstanding. ENODEV: the id has
@@ -324,6 +364,10 @@ struct rdma_cmx_resolve_any {
 	__u32 step;
 	__u32 error;
 	__u32 reason;
+	__aligned_u64 qps;
+	__u32 num_qps;
+	__u32 reserved;
+	struct rdma_cmx_conn_param param;
 };
 
 enum {
@@ -336,6 +380,11 @@ enum {
 	 * most. No reply is reported after that. RDMA_CMX_ANY_NEXT continues.
 	 */
 	RDMA_CMX_ANY_CONNECT = 1 << 1,
+	/*
+	 * The connections race, see above. Without the other flags; only ids of
+	 * RC, others: EOPNOTSUPP. RDMA_CMX_FEATURE_RACE
+	 */
+	RDMA_CMX_ANY_RACE = 1 << 2,
 };
 
 /* How far a candidate has come. */
@@ -389,7 +438,7 @@ struct rdma_cmx_candidate_info {
  * @num_candidates: out: number of candidates. If these are more than
  *	@max_candidates, @candidates has the first @max_candidates
  * @winner: out: index of the one that the id is routed to, @num_candidates: none
- * @reserved: 0
+ * @flags: RDMA_CMX_CANDIDATES_*
  *
  * The command reports what RESOLVE_ANY did. ENOENT: nothing, or its
  * candidates were not tried; EBUSY: it is outstanding.
@@ -402,7 +451,15 @@ struct rdma_cmx_query_candidates {
 	__u32 candidate_size;
 	__u32 num_candidates;
 	__u32 winner;
-	__aligned_u64 reserved;
+	__aligned_u64 flags;
+};
+
+enum {
+	/*
+	 * Those that the next RESOLVE_ANY has, of which none was tried. ENOENT:
+	 * there is no result. RDMA_CMX_FEATURE_RACE
+	 */
+	RDMA_CMX_CANDIDATES_UNTRIED = 1 << 0,
 };
 
 #endif /* RDMA_CMX_IOCTL_RESOLVE_H */

@@ -87,6 +87,29 @@ static int connect_init(struct rdma_cmx_connect *cmd, struct cmx_id *id,
 	return 0;
 }
 
+/* The read depths of a request: the caller's, or as many as the device has. */
+static void request_depths(struct cmx_id *cid,
+			   const struct rdma_conn_param *param)
+{
+	cid->initiator_depth = cmx_device_max_initiator_depth(cid->dev);
+	cid->responder_resources = cmx_device_max_responder_resources(cid->dev);
+	if (param && param->initiator_depth != RDMA_MAX_INIT_DEPTH)
+		cid->initiator_depth = param->initiator_depth;
+	if (param && param->responder_resources != RDMA_MAX_RESP_RES)
+		cid->responder_resources = param->responder_resources;
+}
+
+/* Parameters of a request of @cid, which has a device and a queue pair */
+int cmx_conn_param(struct cmx_id *cid, struct rdma_cmx_conn_param *to,
+		   const struct rdma_conn_param *from)
+{
+	memset(to, 0, sizeof(*to));
+	if (param_check(cid, from))
+		return -1;
+	request_depths(cid, from);
+	return param_to_kern(cid, to, from);
+}
+
 /* Send the request; any thread may have the reply before this returns. */
 int cmx_conn_request(struct cmx_id *cid, const struct rdma_conn_param *param)
 {
@@ -94,14 +117,7 @@ int cmx_conn_request(struct cmx_id *cid, const struct rdma_conn_param *param)
 
 	if (param_check(cid, param))
 		return -1;
-
-	cid->initiator_depth = cmx_device_max_initiator_depth(cid->dev);
-	cid->responder_resources = cmx_device_max_responder_resources(cid->dev);
-	if (param && param->initiator_depth != RDMA_MAX_INIT_DEPTH)
-		cid->initiator_depth = param->initiator_depth;
-	if (param && param->responder_resources != RDMA_MAX_RESP_RES)
-		cid->responder_resources = param->responder_resources;
-
+	request_depths(cid, param);
 	if (connect_init(&cmd, cid, param))
 		return -1;
 	cmd.param.ece_vendor_id = cid->local_ece.vendor_id;

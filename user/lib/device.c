@@ -253,6 +253,28 @@ struct cmx_device *cmx_device_get(uint64_t node_guid, uint32_t index)
 	return dev;
 }
 
+/* Of a candidate; a provider without indices has none. */
+struct cmx_device *cmx_device_get_index(uint32_t index)
+{
+	struct ibv_device **list;
+	bool found = false;
+	uint64_t guid = 0;
+	int i;
+
+	cmx_device_lock();
+	list = device_list_get(NULL);
+	for (i = 0; list && list[i] && !found; i++) {
+		found = (uint32_t)ibv_get_device_index(list[i]) == index;
+		guid = ibv_get_device_guid(list[i]);
+	}
+	if (list) {
+		ibv_free_device_list(list);
+		errno = ENODEV;
+	}
+	cmx_device_unlock();
+	return found ? cmx_device_get(guid, index) : NULL;
+}
+
 static void device_put(struct cmx_device *dev)
 {
 	if (!--dev->refs && dev->dead)

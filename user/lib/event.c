@@ -167,10 +167,30 @@ static void event_failed(struct cmx_event *evt, enum rdma_cm_event_type error)
 	evt->event.status = -errno;
 }
 
+/*
+ * The peer has replied: if it has won a race of connections, the id gets its
+ * device and queue pair. False: it cannot be used.
+ */
+static bool race_won(struct cmx_event *evt, const struct cmx_record *raw)
+{
+	struct cmx_id *id = evt->id;
+
+	if (!cmx_named_races(id))
+		return true;
+	if (!resolved(evt, raw) && !cmx_named_won(id))
+		return true;
+	event_failed(evt, RDMA_CM_EVENT_CONNECT_ERROR);
+	cmx_named_failed(id, &evt->event);
+	id->connect_error = true;
+	return false;
+}
+
 static void conn_responded(struct cmx_event *evt, const struct cmx_record *raw)
 {
 	struct cmx_id *id = evt->id;
 
+	if (!race_won(evt, raw))
+		return;
 	remote_ece_set(id, raw);
 	if (!id->id.qp)
 		return;

@@ -34,6 +34,7 @@ struct cmx_device;
 struct cmx_id_names;
 struct cmx_named;
 struct cmx_process;
+struct cmx_race;
 
 /* A multicast membership, on the list of its id. */
 struct cmx_mc {
@@ -255,6 +256,7 @@ static inline int cmx_verbs_load(void)
 void cmx_device_lock(void);
 void cmx_device_unlock(void);
 struct cmx_device *cmx_device_get(uint64_t node_guid, uint32_t index);
+struct cmx_device *cmx_device_get_index(uint32_t index);
 void cmx_device_put(struct cmx_device *dev);
 void cmx_device_dead(struct cmx_device *dev);
 struct ibv_context *cmx_device_verbs(struct cmx_device *dev);
@@ -293,6 +295,9 @@ void cmx_path_from_kern(struct ibv_sa_path_rec *dst,
 			const struct ibv_path_record *src);
 
 /* qp.c */
+int cmx_qp_make(struct cmx_id *id, struct ibv_pd *pd,
+		const struct ibv_qp_init_attr *init);
+int cmx_qp_move(struct cmx_id *to, struct cmx_id *from);
 int cmx_qp_connected(struct cmx_id *id, uint8_t responder_resources,
 		     uint8_t initiator_depth);
 int cmx_qp_error(struct cmx_id *id);
@@ -300,6 +305,8 @@ void cmx_qp_destroy(struct cmx_id *id);
 
 /* conn.c */
 int cmx_conn_request(struct cmx_id *id, const struct rdma_conn_param *param);
+int cmx_conn_param(struct cmx_id *id, struct rdma_cmx_conn_param *to,
+		   const struct rdma_conn_param *from);
 int cmx_conn_respond(struct cmx_id *id);
 int cmx_conn_respond_ece(struct cmx_id *id);
 
@@ -385,8 +392,23 @@ bool cmx_named_enter(struct cmx_id *id);
 void cmx_named_leave(struct cmx_id *id);
 void cmx_named_end(struct cmx_id *id, bool end);
 bool cmx_named_goes_on(const struct cmx_id *id);
+bool cmx_named_races(const struct cmx_id *id);
+int cmx_named_won(struct cmx_id *id);
 void cmx_named_replied(struct cmx_id *id, bool established);
 void cmx_named_free(struct cmx_id *id);
+
+/* race.c */
+struct cmx_race_attr {
+	struct ibv_pd *pd;			/* or NULL */
+	const struct ibv_qp_init_attr *init;
+	const struct rdma_conn_param *param;	/* or NULL */
+};
+
+int cmx_race_start(struct cmx_id *id, struct cmx_race **race,
+		   struct rdma_cmx_resolve_any *cmd,
+		   const struct cmx_race_attr *attr);
+int cmx_race_won(struct cmx_race *race, struct cmx_id *id);
+void cmx_race_free(struct cmx_race *race, bool inherited);
 
 /* addrinfo.c */
 int cmx_ai_from_kern(const void *buf, size_t len, struct rdma_addrinfo **res);

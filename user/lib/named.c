@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Connect by name. The kernel resolves the name, and has its addresses race for
- * a route. The thread that takes an event of the id does what follows: it
- * starts the race, makes the queue pair, sends the request, continues with the
- * next address after a failure. The program gets the last event only.
+ * a route, or for their connection (race.c). The thread that takes an event of
+ * the id does what follows: it starts the race, makes the queue pair, sends the
+ * request, continues with the next address after a failure. The program gets the
+ * last event only.
  *
  * One event of the id is outstanding at a time, so that no two threads work on
  * it. What an event needs is set before the command that leads to it: another
@@ -25,6 +26,7 @@ enum named_state {
 	NAMED_NAMES,
 	NAMED_ROUTE,
 	NAMED_REPLY,
+	NAMED_RACE,
 };
 
 struct cmx_named {
@@ -32,6 +34,8 @@ struct cmx_named {
 	bool connects;
 	bool has_param;
 	bool own_qp;		/* the program has not got the queue pair */
+	bool races;
+	struct cmx_race *race;	/* queue pairs of the addresses, or NULL */
 	uint64_t deadline;	/* in ms */
 	uint32_t delay_ms;
 	struct ibv_pd *pd;
@@ -48,27 +52,35 @@ static uint64_t now_ms(void)
 	return ts.tv_sec * 1000ULL + ts.tv_nsec / 1000000;
 }
 
-static int supported = -1;
+static uint32_t supported;
 CMX_MEM_ATOMIC(supported)
 
 /* Does the module know of it? It stays while a file of it is open. */
-static bool kernel_knows(struct cmx_id *id)
+static bool kernel_knows(struct cmx_id *id, uint32_t features)
 {
 	struct rdma_cmx_get_info cmd = { .size = sizeof(cmd) };
-	int known = __atomic_load_n(&supported, __ATOMIC_RELAXED);
+	uint32_t known = __atomic_load_n(&supported, __ATOMIC_RELAXED);
 
-	if (known > 0)
+	if ((known & features) == features)
 		return true;
-	known = !cmx_id_ioctl(id, GET_INFO, &cmd) &&
-		(cmd.features & RDMA_CMX_FEATURE_CONNECT);
+	known = cmx_id_ioctl(id, GET_INFO, &cmd) ? 0 : cmd.features;
 	__atomic_store_n(&supported, known, __ATOMIC_RELAXED);
-	return known;
+	return (known & features) == features;
+}
+
+static void race_drop(struct cmx_id *id)
+{
+	cmx_race_free(id->named->race, cmx_id_inherited(id));
+	id->named->race = NULL;
 }
 
 /* Before the id is freed, when nothing works on it any more. */
 void cmx_named_free(struct cmx_id *id)
 {
-	if (id->named && id->named->own_qp && !cmx_id_inherited(id))
+	if (!id->named)
+		return;
+	race_drop(id);
+	if (id->named->own_qp && !cmx_id_inherited(id))
 		cmx_qp_destroy(id);
 	free(id->named);
 	id->named = NULL;
@@ -100,7 +112,7 @@ static bool named_next(struct cmx_id *id, uint32_t step, int err, int reason)
 {
 	struct cmx_named *named = id->named;
 	struct rdma_cmx_resolve_any cmd = {
-		.size = sizeof(cmd),
+		.size = offsetof(struct rdma_cmx_resolve_any, qps),
 		.id = id->handle,
 		.flags = RDMA_CMX_ANY_NEXT,
 		.step = step,
@@ -115,6 +127,25 @@ static bool named_next(struct cmx_id *id, uint32_t step, int err, int reason)
 		return true;
 	named->state = NAMED_NONE;
 	return false;
+}
+
+/* As cmx_named_resolved() */
+static int named_race(struct cmx_id *id, struct rdma_cmx_resolve_any *cmd)
+{
+	struct cmx_named *named = id->named;
+	struct rdma_conn_param param = named->param;
+	const struct cmx_race_attr attr = {
+		.pd = named->pd,
+		.init = &named->qp_attr,
+		.param = named->has_param ? &param : NULL,
+	};
+
+	param.private_data = named->data;
+	named->state = NAMED_RACE;
+	if (!cmx_race_start(id, &named->race, cmd, &attr))
+		return 0;
+	named->state = NAMED_NONE;
+	return -1;
 }
 
 /*
@@ -137,6 +168,10 @@ int cmx_named_resolved(struct cmx_id *id)
 		return cmx_err(ETIMEDOUT);
 	cmd.timeout_ms = named->deadline - now;
 	cmd.delay_ms = named->delay_ms;
+	if (named->races)
+		return named_race(id, &cmd);
+	/* Kernels before RDMA_CMX_ANY_RACE have no more than that. */
+	cmd.size = offsetof(struct rdma_cmx_resolve_any, qps);
 	cmd.flags = named->connects ? RDMA_CMX_ANY_CONNECT : 0;
 	named->state = NAMED_ROUTE;
 	if (!cmx_id_ioctl(id, RESOLVE_ANY, &cmd))
@@ -210,6 +245,7 @@ bool cmx_named_failed(struct cmx_id *id, const struct rdma_cm_event *event)
 	if (!named)
 		return true;
 	named->state = NAMED_NONE;
+	race_drop(id);
 	if (!reply || event->event == RDMA_CM_EVENT_DEVICE_REMOVAL) {
 		if (named->own_qp)
 			qp_drop(id);
@@ -265,6 +301,24 @@ bool cmx_named_goes_on(const struct cmx_id *id)
 	return id->named && id->named->state != NAMED_NONE;
 }
 
+/* Is the next event of the id that of the race of its connections? */
+bool cmx_named_races(const struct cmx_id *id)
+{
+	return id->named && id->named->state == NAMED_RACE;
+}
+
+/* The id is bound to the winner of that; -1 with errno: it cannot be used. */
+int cmx_named_won(struct cmx_id *id)
+{
+	struct cmx_named *named = id->named;
+	int ret = cmx_race_won(named->race, id);
+
+	race_drop(id);
+	named->state = ret ? NAMED_NONE : NAMED_REPLY;
+	named->own_qp = !ret;
+	return ret;
+}
+
 /* The peer has replied; the library has @established the connection, or not. */
 void cmx_named_replied(struct cmx_id *id, bool established)
 {
@@ -287,8 +341,10 @@ static int attr_check(struct cmx_id *id,
 	for (i = 0; i < sizeof(attr->reserved) / sizeof(attr->reserved[0]); i++)
 		if (attr->reserved[i])
 			return EINVAL;
+	if (attr->flags & ~RDMACMX_CONNECT_RACE)
+		return EINVAL;
 	if (!attr->qp_init_attr)
-		return attr->pd || attr->conn_param ? EINVAL : 0;
+		return attr->pd || attr->conn_param || attr->flags ? EINVAL : 0;
 	/* Other types mean something else by ESTABLISHED. */
 	if (id->id.qp_type != IBV_QPT_RC)
 		return EOPNOTSUPP;
@@ -307,6 +363,7 @@ static void named_fill(struct cmx_named *named,
 	if (!attr->qp_init_attr)
 		return;
 	named->connects = true;
+	named->races = attr->flags & RDMACMX_CONNECT_RACE;
 	named->pd = attr->pd;
 	named->qp_attr = *attr->qp_init_attr;
 	if (!attr->conn_param)
@@ -377,14 +434,14 @@ CMX_EXPORT int rdmacmx_connect_name(struct rdma_cm_id *id, const char *node,
 		return cmx_err(EBUSY);
 	if (cid->dev || cid->id.qp)
 		return cmx_err(EINVAL);
-	if (!kernel_knows(cid))
+	if (!kernel_knows(cid, RDMA_CMX_FEATURE_CONNECT |
+			  (attr->flags ? RDMA_CMX_FEATURE_RACE : 0)))
 		return cmx_err(EOPNOTSUPP);
 	if (!cid->named) {
 		cid->named = malloc(sizeof(*cid->named));
 		if (!cid->named)
 			return -1;
-		cid->named->state = NAMED_NONE;
-		cid->named->own_qp = false;
+		memset(cid->named, 0, sizeof(*cid->named));
 	}
 	sync = cid->sync;
 	err = named_start(cid, node, service, hints, attr,

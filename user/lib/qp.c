@@ -240,15 +240,15 @@ static void qp_destroy_keep_errno(struct ibv_qp *qp)
 	errno = err;
 }
 
-CMX_EXPORT int rdma_create_qp_ex(struct rdma_cm_id *id,
-				 struct ibv_qp_init_attr_ex *attr)
+/* Makes a queue pair, which stays in RESET if @reset, else goes to INIT. */
+static int qp_create(struct rdma_cm_id *id, struct ibv_qp_init_attr_ex *attr,
+		     bool reset)
 {
 	struct cmx_id *cid = cmx_id(id);
 	struct ibv_cq *send_cq, *recv_cq;
 	uint32_t send_size, recv_size;
 	struct ibv_qp *qp;
 
-	CMX_ID_OR_STOCK(id, rdma_create_qp_ex, id, attr);
 	if (!attr || id->qp || !id->verbs)
 		return cmx_err(EINVAL);
 	send_cq = attr->send_cq;
@@ -283,7 +283,7 @@ CMX_EXPORT int rdma_create_qp_ex(struct rdma_cm_id *id,
 	qp = ibv_create_qp_ex(id->verbs, attr);
 	if (!qp)
 		goto err_cqs;
-	if (qp_ece_init(cid, qp) || qp_init(cid, qp) ||
+	if (qp_ece_init(cid, qp) || (!reset && qp_init(cid, qp)) ||
 	    qp_ece_result(cid, qp))
 		goto err_qp;
 	id->pd = qp->pd;
@@ -300,22 +300,74 @@ err_cqs:
 	return -1;
 }
 
+CMX_EXPORT int rdma_create_qp_ex(struct rdma_cm_id *id,
+				 struct ibv_qp_init_attr_ex *attr)
+{
+	CMX_ID_OR_STOCK(id, rdma_create_qp_ex, id, attr);
+	return qp_create(id, attr, false);
+}
+
+/* The longer struct begins like the shorter one. */
+static void attr_extend(struct ibv_qp_init_attr_ex *ex,
+			const struct ibv_qp_init_attr *attr, struct ibv_pd *pd)
+{
+	memset(ex, 0, sizeof(*ex));
+	memcpy(ex, attr, sizeof(*attr));
+	ex->comp_mask = IBV_QP_INIT_ATTR_PD;
+	ex->pd = pd;
+}
+
 CMX_EXPORT int rdma_create_qp(struct rdma_cm_id *id, struct ibv_pd *pd,
 			      struct ibv_qp_init_attr *attr)
 {
-	struct ibv_qp_init_attr_ex ex = {};
+	struct ibv_qp_init_attr_ex ex;
 	int ret;
 
 	CMX_ID_OR_STOCK(id, rdma_create_qp, id, pd, attr);
 	if (!attr)
 		return cmx_err(EINVAL);
-	/* The longer struct begins like the shorter one. */
-	memcpy(&ex, attr, sizeof(*attr));
-	ex.comp_mask = IBV_QP_INIT_ATTR_PD;
-	ex.pd = pd ? pd : id->pd;
+	attr_extend(&ex, attr, pd ? pd : id->pd);
 	ret = rdma_create_qp_ex(id, &ex);
 	memcpy(attr, &ex, sizeof(*attr));
 	return ret;
+}
+
+/* Of an id that is not known to the kernel: it has a device, and no more. */
+int cmx_qp_make(struct cmx_id *id, struct ibv_pd *pd,
+		const struct ibv_qp_init_attr *init)
+{
+	struct ibv_qp_init_attr_ex ex;
+
+	attr_extend(&ex, init, pd ? pd : id->id.pd);
+	ex.qp_type = id->id.qp_type;
+	return qp_create(&id->id, &ex, true);
+}
+
+/*
+ * The queue pair of @from, in RESET, and what was made along with it, become
+ * @to's, which is bound to a device. After an error they are @from's.
+ */
+int cmx_qp_move(struct cmx_id *to, struct cmx_id *from)
+{
+	if (qp_init(to, from->id.qp))
+		return -1;
+	to->id.qp = from->id.qp;
+	to->id.pd = from->id.pd;
+	to->id.send_cq = from->id.send_cq;
+	to->id.recv_cq = from->id.recv_cq;
+	to->id.send_cq_channel = from->id.send_cq_channel;
+	to->id.recv_cq_channel = from->id.recv_cq_channel;
+	to->local_ece = from->local_ece;
+	if (to->id.send_cq)
+		to->id.send_cq->cq_context = &to->id;
+	if (to->id.recv_cq)
+		to->id.recv_cq->cq_context = &to->id;
+	from->id.qp = NULL;
+	from->id.send_cq = NULL;
+	from->id.recv_cq = NULL;
+	from->id.send_cq_channel = NULL;
+	from->id.recv_cq_channel = NULL;
+	return 0;
 }
 
 void cmx_qp_destroy(struct cmx_id *id)

@@ -294,6 +294,15 @@ struct rdmacmx_service_record {
 int rdmacmx_get_services(const char *device, const char *service,
 			 struct rdmacmx_service_record **records, int *error);
 
+enum {
+	/*
+	 * The addresses race for their connection, not for their route: the
+	 * library makes a queue pair for each of the first eight that an RDMA
+	 * device reaches, and destroys those that lose. With @qp_init_attr.
+	 */
+	RDMACMX_CONNECT_RACE = 1 << 0
+};
+
 /**
  * struct rdmacmx_connect_attr - attributes of a connect by name
  * @device: NAME, NAME:PORT or NAME/PORT; NULL: all RDMA devices
@@ -304,6 +313,7 @@ int rdmacmx_get_services(const char *device, const char *service,
  * @timeout_ms: deadline of all of it in milliseconds; 0: 30 seconds
  * @delay_ms: after this time the next address is tried beside those that are
  *	outstanding, at least 10; 0: 250
+ * @flags: RDMACMX_CONNECT_*
  * @reserved: 0
  *
  * All is copied.
@@ -315,7 +325,8 @@ struct rdmacmx_connect_attr {
 	struct rdma_conn_param *conn_param;
 	uint32_t timeout_ms;
 	uint32_t delay_ms;
-	uint32_t reserved[6];
+	uint32_t flags;
+	uint32_t reserved[5];
 };
 
 /**
@@ -327,10 +338,11 @@ struct rdmacmx_connect_attr {
  * @attr: attributes, or NULL
  *
  * The addresses of the name race for address and route, as in RFC 8305; the
- * next one follows when a connection fails. One event is reported: without a
- * queue pair RDMA_CM_EVENT_ROUTE_RESOLVED, with one RDMA_CM_EVENT_ESTABLISHED;
- * or the error of the last step, see rdmacmx_connect_name(3). With a
- * synchronous id the call waits for it.
+ * next one follows when a connection fails. With RDMACMX_CONNECT_RACE they race
+ * for their connection. One event is reported: without a queue pair
+ * RDMA_CM_EVENT_ROUTE_RESOLVED, with one RDMA_CM_EVENT_ESTABLISHED; or the error
+ * of the last step, see rdmacmx_connect_name(3). With a synchronous id the call
+ * waits for it.
  *
  * Returns 0, or -1 with errno.
  */

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Connect by name, with connections that race. The kernel sends the requests,
+ * and needs the number of a queue pair for each address beforehand. So the
+ * library makes them, in the state RESET. The one of the winner becomes the
+ * program's, and the others are destroyed.
+ *
+ * An address has a struct cmx_id for what a queue pair needs: its device, its
+ * completion queues. The kernel does not know it, nor does the program.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib.h"
+
+struct race_qp {
+	struct cmx_id id;
+	uint32_t candidate;
+};
+
+struct cmx_race {
+	struct rdma_cmx_conn_param param;	/* of all */
+	int count;
+	struct race_qp qps[RDMA_CMX_MAX_ANY_QPS];
+};
+
+static void qp_drop(struct race_qp *q, bool inherited)
+{
+	int err = errno;
+
+	if (!inherited)
+		cmx_qp_destroy(&q->id);
+	cmx_device_put(q->id.dev);
+	errno = err;
+}
+
+/* @inherited: the queue pairs are another process's, which destroys them. */
+void cmx_race_free(struct cmx_race *race, bool inherited)
+{
+	int i;
+
+	for (i = 0; race && i < race->count; i++)
+		qp_drop(&race->qps[i], inherited);
+	free(race);
+}
+
+/* One set of parameters for all: reads that each device can do */
+static void param_add(struct rdma_cmx_conn_param *to,
+		      const struct rdma_cmx_conn_param *one, bool first)
+{
+	if (first) {
+		*to = *one;
+		to->qp_num = 0;
+		to->srq = 0;
+		return;
+	}
+	if (one->responder_resources < to->responder_resources)
+		to->responder_resources = one->responder_resources;
+	if (one->initiator_depth < to->initiator_depth)
+		to->initiator_depth = one->initiator_depth;
+}
+
+/* Returns -1 with errno: the address takes no part. */
+static int qp_add(struct cmx_race *race, struct cmx_id *id,
+		  const struct rdma_cmx_candidate_info *info, uint32_t candidate,
+		  const struct cmx_race_attr *attr)
+{
+	struct race_qp *q = &race->qps[race->count];
+	struct rdma_cmx_conn_param one;
+
+	q->candidate = candidate;
+	q->id.id.ps = id->id.ps;
+	q->id.id.qp_type = id->id.qp_type;
+	q->id.dev = cmx_device_get_index(info->ibdev_index);
+	if (!q->id.dev)
+		return -1;
+	q->id.id.verbs = cmx_device_verbs(q->id.dev);
+	q->id.id.pd = cmx_device_pd(q->id.dev);
+	q->id.id.port_num = info->port_num;
+	if (cmx_qp_make(&q->id, attr->pd, attr->init) ||
+	    cmx_conn_param(&q->id, &one, attr->param)) {
+		qp_drop(q, false);
+		memset(q, 0, sizeof(*q));
+		return -1;
+	}
+	param_add(&race->param, &one, !race->count);
+	race->count++;
+	return 0;
+}
+
+/* The candidates of the next RESOLVE_ANY, or NULL with errno */
+static struct rdma_cmx_candidate_info *candidates_get(struct cmx_id *id,
+						      uint32_t *count)
+{
+	struct rdma_cmx_query_candidates cmd = {
+		.size = sizeof(cmd),
+		.id = id->handle,
+		.candidate_size = sizeof(struct rdma_cmx_candidate_info),
+		.flags = RDMA_CMX_CANDIDATES_UNTRIED,
+	};
+	struct rdma_cmx_candidate_info *infos;
+
+	if (cmx_id_ioctl(id, QUERY_CANDIDATES, &cmd))
+		return NULL;
+	infos = calloc(cmd.num_candidates, sizeof(*infos));
+	if (!infos)
+		return NULL;
+	cmd.candidates = (uintptr_t)infos;
+	cmd.max_candidates = cmd.num_candidates;
+	if (cmx_id_ioctl(id, QUERY_CANDIDATES, &cmd)) {
+		free(infos);
+		return NULL;
+	}
+	cmx_mem_written(infos, cmd.max_candidates * sizeof(*infos));
+	*count = cmd.max_candidates;
+	return infos;
+}
+
+static int qps_make(struct cmx_race *race, struct cmx_id *id,
+		    const struct cmx_race_attr *attr)
+{
+	struct rdma_cmx_candidate_info *infos;
+	uint32_t i, count;
+	int err = ENETUNREACH;
+
+	infos = candidates_get(id, &count);
+	if (!infos)
+		return -1;
+	for (i = 0; i < count && race->count < RDMA_CMX_MAX_ANY_QPS; i++) {
+		if (!infos[i].port_num)
+			continue;
+		if (qp_add(race, id, &infos[i], i, attr))
+			err = errno ? errno : EINVAL;
+	}
+	free(infos);
+	return race->count ? 0 : cmx_err(err);
+}
+
+/*
+ * The name of @id is resolved. Starts the race by @cmd, which has the deadline.
+ * *@race is set before another thread may have its event.
+ */
+int cmx_race_start(struct cmx_id *id, struct cmx_race **race,
+		   struct rdma_cmx_resolve_any *cmd,
+		   const struct cmx_race_attr *attr)
+{
+	struct rdma_cmx_any_qp qps[RDMA_CMX_MAX_ANY_QPS] = {};
+	struct cmx_race *new = calloc(1, sizeof(*new));
+	int i;
+
+	if (!new)
+		return -1;
+	if (qps_make(new, id, attr))
+		goto err;
+	for (i = 0; i < new->count; i++) {
+		qps[i].candidate = new->qps[i].candidate;
+		qps[i].qp_num = new->qps[i].id.id.qp->qp_num;
+		qps[i].srq = !!new->qps[i].id.id.qp->srq;
+	}
+	cmd->flags = RDMA_CMX_ANY_RACE;
+	cmd->param = new->param;
+	cmd->qps = (uintptr_t)qps;
+	cmd->num_qps = new->count;
+	*race = new;
+	if (!cmx_id_ioctl(id, RESOLVE_ANY, cmd))
+		return 0;
+	*race = NULL;
+err:
+	cmx_race_free(new, false);
+	return -1;
+}
+
+/* @id is bound to the winner, whose queue pair it gets; -1 with errno */
+int cmx_race_won(struct cmx_race *race, struct cmx_id *id)
+{
+	struct rdma_cmx_query_candidates cmd = {
+		.size = sizeof(cmd),
+		.id = id->handle,
+	};
+	struct cmx_id *from;
+	int i;
+
+	if (cmx_id_ioctl(id, QUERY_CANDIDATES, &cmd))
+		return -1;
+	for (i = 0; i < race->count; i++) {
+		from = &race->qps[i].id;
+		if (race->qps[i].candidate != cmd.winner)
+			continue;
+		/* It may have been removed and come back meanwhile. */
+		if (from->dev != id->dev)
+			break;
+		return cmx_qp_move(id, from);
+	}
+	return cmx_err(ENODEV);
+}

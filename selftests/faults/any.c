@@ -62,6 +62,20 @@ static int race_start(FIXTURE_DATA(any) *self)
 	return call(self->fd, RESOLVE_ANY, &arg);
 }
 
+/* With connections: nobody listens. */
+static int connections_start(FIXTURE_DATA(any) *self)
+{
+	struct rdma_cmx_any_qp qps[2] = {
+		{ .qp_num = 0x77 }, { .candidate = 1, .qp_num = 0x78 },
+	};
+	struct rdma_cmx_resolve_any arg = {
+		.id = self->id, .flags = RDMA_CMX_ANY_RACE,
+		.timeout_ms = 120000, .qps = (uintptr_t)qps, .num_qps = 2,
+	};
+
+	return call(self->fd, RESOLVE_ANY, &arg);
+}
+
 static int next_start(FIXTURE_DATA(any) *self)
 {
 	struct rdma_cmx_resolve_any arg = { .id = self->id };
@@ -79,10 +93,12 @@ static int routed(FIXTURE_DATA(any) *self)
 	return event_want(self->fd, EV_ROUTE_RESOLVED, &buf);
 }
 
-static int report_get(FIXTURE_DATA(any) *self)
+static int report_get(FIXTURE_DATA(any) *self, uint64_t flags)
 {
 	struct rdma_cmx_candidate_info list[2];
-	struct rdma_cmx_query_candidates arg = { .id = self->id };
+	struct rdma_cmx_query_candidates arg = {
+		.id = self->id, .flags = flags,
+	};
 
 	arg.candidates = (uintptr_t)list;
 	arg.max_candidates = 2;
@@ -94,6 +110,19 @@ TEST_F_TIMEOUT(any, resolve_any, SWEEP_LIMIT)
 {
 	EACH_FAULT(ASSERT_EQ(0, result_make(self)), race_start(self), 0, 0, ({
 		EXPECT_EQ(0, routed(self));
+		EXPECT_FALSE(event_pending(self->fd));
+		EXPECT_LE(0, id_destroy(self->fd, self->id));
+	}));
+}
+
+TEST_F_TIMEOUT(any, connections, SWEEP_LIMIT)
+{
+	union event_buf buf;
+
+	EACH_FAULT(ASSERT_EQ(0, result_make(self)), connections_start(self),
+		   0, 0, ({
+		EXPECT_EQ(0, event_want(self->fd, EV_ROUTE_ERROR, &buf));
+		EXPECT_EQ(-ECONNREFUSED, buf.ev.status);
 		EXPECT_FALSE(event_pending(self->fd));
 		EXPECT_LE(0, id_destroy(self->fd, self->id));
 	}));
@@ -117,7 +146,8 @@ TEST_F_TIMEOUT(any, query_candidates, SWEEP_LIMIT)
 	ASSERT_EQ(0, result_make(self));
 	ASSERT_EQ(0, race_start(self));
 	ASSERT_EQ(0, routed(self));
-	EACH_FAULT(, report_get(self), 0, 0,);
+	EACH_FAULT(, report_get(self, 0), 0, 0,);
+	EACH_FAULT(, report_get(self, RDMA_CMX_CANDIDATES_UNTRIED), 0, 0,);
 }
 
 int main(int argc, char **argv)

@@ -163,6 +163,25 @@ static void param_random(struct rng *r, struct rdma_cmx_conn_param *param)
 	param->private_data_len = rng_below(r, 8);
 }
 
+/* Queue pairs of the first candidates */
+static void any_qps_random(struct rng *r, struct fuzz_call *c,
+			   struct rdma_cmx_resolve_any *any)
+{
+	struct rdma_cmx_any_qp *qps = (void *)c->buf;
+	uint32_t i;
+
+	any->qps = (uintptr_t)qps;
+	any->num_qps = 1 + rng_below(r, 3);
+	memset(qps, 0, any->num_qps * sizeof(*qps));
+	for (i = 0; i < any->num_qps; i++) {
+		qps[i].candidate = rng_one_in(r, 16) ? rng_next(r) : i;
+		qps[i].qp_num = rng_next(r) & 0xffffff;
+		qps[i].srq = rng_below(r, 2);
+	}
+	param_random(r, &any->param);
+	any->param.qp_num = 0;
+}
+
 static void option_random(struct rng *r, struct fuzz_call *c,
 			  struct rdma_cmx_id_set_option *arg)
 {
@@ -337,7 +356,9 @@ static void fields_random(struct rng *r, struct fuzz_world *w,
 			sizeof(struct rdma_cmx_service_record);
 		break;
 	case RDMA_CMX_CMD_RESOLVE_ANY:
-		u->any.flags = rng_below(r, 3);
+		u->any.flags = rng_below(r, 5);
+		if (u->any.flags == RDMA_CMX_ANY_RACE)
+			any_qps_random(r, c, &u->any);
 		if (u->any.flags & RDMA_CMX_ANY_NEXT) {
 			u->any.step = RDMA_CMX_STEP_SETUP + rng_below(r, 2);
 			u->any.error = 1 + rng_below(r, 133);

@@ -243,7 +243,7 @@ static struct ucmx_any *ucmx_any_alloc(struct ucmx_id *id,
 	any->started = ktime_get();
 	any->expires = jiffies + msecs_to_jiffies(arg->timeout_ms);
 	any->delay_ms = arg->delay_ms;
-	any->connect = arg->flags & RDMA_CMX_ANY_CONNECT;
+	any->connect = arg->flags & (RDMA_CMX_ANY_CONNECT | RDMA_CMX_ANY_RACE);
 	INIT_DELAYED_WORK(&any->limit, ucmx_any_late);
 	ucmx_stat_inc(live_races);
 	return any;

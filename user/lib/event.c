@@ -320,6 +320,9 @@ static bool event_process(struct cmx_event *evt,
 	case RDMA_CM_EVENT_CONNECT_REQUEST:
 		return conn_requested(evt, channel, raw);
 	case RDMA_CM_EVENT_CONNECT_RESPONSE:
+		/* Another thread has read what came after it. */
+		if (id->connect_error)
+			return false;
 		conn_responded(evt, raw);
 		return true;
 	case RDMA_CM_EVENT_REJECTED:

@@ -392,6 +392,7 @@ bool cmx_named_enter(struct cmx_id *id);
 void cmx_named_leave(struct cmx_id *id);
 void cmx_named_end(struct cmx_id *id, bool end);
 bool cmx_named_goes_on(const struct cmx_id *id);
+uint64_t cmx_now_ms(void);
 bool cmx_named_races(const struct cmx_id *id);
 int cmx_named_won(struct cmx_id *id);
 void cmx_named_replied(struct cmx_id *id, bool established);
@@ -402,6 +403,7 @@ struct cmx_race_attr {
 	struct ibv_pd *pd;			/* or NULL */
 	const struct ibv_qp_init_attr *init;
 	const struct rdma_conn_param *param;	/* or NULL */
+	uint64_t deadline;			/* by cmx_now_ms() */
 };
 
 int cmx_race_start(struct cmx_id *id, struct cmx_race **race,

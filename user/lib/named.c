@@ -44,7 +44,7 @@ struct cmx_named {
 	uint8_t data[UINT8_MAX];
 };
 
-static uint64_t now_ms(void)
+uint64_t cmx_now_ms(void)
 {
 	struct timespec ts;
 
@@ -138,6 +138,7 @@ static int named_race(struct cmx_id *id, struct rdma_cmx_resolve_any *cmd)
 		.pd = named->pd,
 		.init = &named->qp_attr,
 		.param = named->has_param ? &param : NULL,
+		.deadline = named->deadline,
 	};
 
 	param.private_data = named->data;
@@ -159,7 +160,7 @@ int cmx_named_resolved(struct cmx_id *id)
 		.size = sizeof(cmd),
 		.id = id->handle,
 	};
-	uint64_t now = now_ms();
+	uint64_t now = cmx_now_ms();
 
 	if (!named || named->state != NAMED_NAMES)
 		return 1;
@@ -244,6 +245,10 @@ bool cmx_named_failed(struct cmx_id *id, const struct rdma_cm_event *event)
 
 	if (!named)
 		return true;
+	/* The id is bound to the winner. It may be read before its reply. */
+	if (cmx_named_races(id) && event->event != RDMA_CM_EVENT_ROUTE_ERROR &&
+	    event->event != RDMA_CM_EVENT_CONNECT_ERROR)
+		id->connect_error = true;
 	named->state = NAMED_NONE;
 	race_drop(id);
 	if (!reply || event->event == RDMA_CM_EVENT_DEVICE_REMOVAL) {
@@ -304,7 +309,8 @@ bool cmx_named_goes_on(const struct cmx_id *id)
 /* Is the next event of the id that of the race of its connections? */
 bool cmx_named_races(const struct cmx_id *id)
 {
-	return id->named && id->named->state == NAMED_RACE;
+	return !cmx_id_inherited(id) && id->named &&
+	       id->named->state == NAMED_RACE;
 }
 
 /* The id is bound to the winner of that; -1 with errno: it cannot be used. */
@@ -358,7 +364,7 @@ static void named_fill(struct cmx_named *named,
 		       const struct rdmacmx_connect_attr *attr, uint32_t timeout)
 {
 	memset(named, 0, sizeof(*named));
-	named->deadline = now_ms() + timeout;
+	named->deadline = cmx_now_ms() + timeout;
 	named->delay_ms = attr->delay_ms;
 	if (!attr->qp_init_attr)
 		return;

@@ -137,7 +137,7 @@ static int qps_make(struct cmx_race *race, struct cmx_id *id,
 }
 
 /*
- * The name of @id is resolved. Starts the race by @cmd, which has the deadline.
+ * The name of @id is resolved. Starts the race by @cmd.
  * *@race is set before another thread may have its event.
  */
 int cmx_race_start(struct cmx_id *id, struct cmx_race **race,
@@ -146,12 +146,20 @@ int cmx_race_start(struct cmx_id *id, struct cmx_race **race,
 {
 	struct rdma_cmx_any_qp qps[RDMA_CMX_MAX_ANY_QPS] = {};
 	struct cmx_race *new = calloc(1, sizeof(*new));
+	uint64_t now;
 	int i;
 
 	if (!new)
 		return -1;
 	if (qps_make(new, id, attr))
 		goto err;
+	/* That may have taken a while. */
+	now = cmx_now_ms();
+	if (now >= attr->deadline) {
+		errno = ETIMEDOUT;
+		goto err;
+	}
+	cmd->timeout_ms = attr->deadline - now;
 	for (i = 0; i < new->count; i++) {
 		qps[i].candidate = new->qps[i].candidate;
 		qps[i].qp_num = new->qps[i].id.id.qp->qp_num;

@@ -438,10 +438,11 @@ static bool cmx_try_down(struct cmx_try *t, int error)
 			t->path_failed = true;
 		/*
 		 * Another host that has the LID now has no such service, and
-		 * says so before it looks at the GIDs.
+		 * says so before it looks at the GIDs. A user may choose a port
+		 * to get that, and others use the path.
 		 */
 		if (t->path_failed ||
-		    (t->cached &&
+		    (t->cached && !c->user &&
 		     t->out->reason == IB_CM_REJ_INVALID_SERVICE_ID))
 			rdma_cmx_drop_cached_path_tos(t->id, c->tos);
 		if (t->set_up) {

@@ -575,8 +575,8 @@ TEST_F(races, storm)
 }
 
 /*
- * Many ids of a process wait, and a connect of a kernel consumer, which is
- * root's, too: the consumer goes, the device or the process.
+ * Many ids of a process wait, and the second one of two connects of a kernel
+ * consumer: the consumer goes, the device or the process.
  */
 static int many_run(void *arg)
 {
@@ -590,14 +590,14 @@ static int many_run(void *arg)
 	for (i = 0; i < MANY; i++)
 		if (active_new(fd, 7, SILENT, &id) || connect_call(fd, id))
 			return 1;
-	snprintf(text, sizeof(text), "connect-start deadline=600000 -- %s %u",
-		 addr, SILENT);
+	snprintf(text, sizeof(text),
+		 "connect-start twice deadline=600000 -- %s %u", addr, SILENT);
 	text_put(CONSUMER, text);
 	pause();
 	return 0;
 }
 
-/* Half of 16 are sent, and one of the user. */
+/* Half of 16 are sent, and one of the user, and one of the kernel's. */
 #define MANY_WAIT	(MANY - 9)
 
 TEST_F(races, device)

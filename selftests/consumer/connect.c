@@ -16,7 +16,8 @@
  * it makes no queue pair; cancel=setup, teardown, done: cancelled there; times:
  * print them; whole: print how many bytes of "listen ... N" have come;
  * setup-ms=N, teardown-ms=N: how long these take, each second teardown twice as
- * long; handler-ends: the id's handler returns 1 in the end.
+ * long; handler-ends: the id's handler returns 1 in the end; twice: connect-start
+ * starts another one, too, which no command waits for.
  *
  * The result is a line for the call and one for each candidate. What the
  * callbacks write is under connecting.lock.
@@ -44,11 +45,13 @@ static struct {
 	bool times;
 	bool whole;
 	bool handler_ends;
+	bool twice;
 	u32 setup_ms;
 	u32 teardown_ms;
 	const char *cancel;	/* where, or NULL */
 	u8 data_len;
 	struct rdma_cmx_connector *connector;
+	struct rdma_cmx_connector *other;	/* of twice */
 	struct completion done;
 	unsigned int calls;
 	unsigned int setups;
@@ -154,6 +157,19 @@ static void connect_done(struct rdma_cmx_connector *connector,
 	complete(&connecting.done);
 }
 
+static void connect_other_done(struct rdma_cmx_connector *connector,
+			       struct rdma_cm_id *id,
+			       struct rdma_cmx_connect_report *report,
+			       void *context)
+{
+	mutex_lock(&connecting.lock);
+	/* Nobody replies to it. */
+	if (!IS_ERR(id))
+		connecting.wrong++;
+	mutex_unlock(&connecting.lock);
+	rdma_cmx_connect_report_put(report);
+}
+
 static void connect_id_end(void)
 {
 	struct rdma_cm_id *id = connecting.id;
@@ -174,6 +190,11 @@ void consumer_connect_end(void)
 		rdma_cmx_connect_cancel(connecting.connector);
 		rdma_cmx_connect_put(connecting.connector);
 		connecting.connector = NULL;
+	}
+	if (connecting.other) {
+		rdma_cmx_connect_cancel(connecting.other);
+		rdma_cmx_connect_put(connecting.other);
+		connecting.other = NULL;
 	}
 	connect_id_end();
 	rdma_cmx_connect_report_put(connecting.report);
@@ -225,6 +246,8 @@ static int connect_word(char *word, struct rdma_cmx_connect_attr *attr)
 		connecting.whole = true;
 	else if (!strcmp(word, "handler-ends"))
 		connecting.handler_ends = true;
+	else if (!strcmp(word, "twice"))
+		connecting.twice = true;
 	else if (!value)
 		return -EINVAL;
 	if (!value)
@@ -271,6 +294,7 @@ static int connect_parse(char *line, struct rdma_cmx_connect_attr *attr,
 	connecting.times = false;
 	connecting.whole = false;
 	connecting.handler_ends = false;
+	connecting.twice = false;
 	connecting.setup_ms = 0;
 	connecting.teardown_ms = 0;
 	connecting.cancel = NULL;
@@ -373,6 +397,9 @@ static int connect_start(char *line, bool sync, char *text, size_t size)
 	}
 	ret = rdma_cmx_connect_start(&attr, connect_done, &connecting,
 				     &connecting.connector);
+	if (!ret && connecting.twice)
+		ret = rdma_cmx_connect_start(&attr, connect_other_done, NULL,
+					     &connecting.other);
 	if (ret)
 		snprintf(text, size, "at once: error=%d\n", ret);
 	else

@@ -260,11 +260,23 @@ void ucmx_event_add(struct ucmx_event *ev, const void *body)
 /* A wake-up that takes longer has very many pollers. */
 #define UCMX_WAKE_NS	(100 * NSEC_PER_USEC)
 
-void ucmx_file_wake_work(struct work_struct *work)
+/* Returns false if it took long: the user is slow for much longer than that. */
+static bool ucmx_file_wake_now(struct ucmx_file *file)
 {
-	struct ucmx_file *file = container_of(work, struct ucmx_file, wake);
+	u64 start = local_clock(), took;
 
 	wake_up_interruptible(&file->wait);
+	took = local_clock() - start;
+	if (took <= UCMX_WAKE_NS)
+		return true;
+	WRITE_ONCE(file->user->slow_until,
+		   start + took + max_t(u64, NSEC_PER_SEC, 16 * took));
+	return false;
+}
+
+void ucmx_file_wake_work(struct work_struct *work)
+{
+	ucmx_file_wake_now(container_of(work, struct ucmx_file, wake));
 }
 
 /**
@@ -273,25 +285,26 @@ void ucmx_file_wake_work(struct work_struct *work)
  *
  * Most events come while the program does something else: those cost no lock.
  * By epoll, and poll() of that, a user may have any number of pollers. Those who
- * report events to all users, a device's removal and the CM, walk them once a
- * second at most: then a work item wakes those of the user.
+ * report events to all users, a device's removal and the CM, find out once. Then a
+ * work item wakes those of the user, for a second or more, until one of them may
+ * try again.
  */
 void ucmx_file_wake(struct ucmx_file *file)
 {
 	struct ucmx_user *user = file->user;
-	u64 start;
+	u64 now, until;
 
 	/* Its barrier pairs with those of ucmx_poll() and prepare_to_wait(). */
 	if (!wq_has_sleeper(&file->wait))
 		return;
-	start = local_clock();
-	if (start < READ_ONCE(user->slow_until)) {
+	until = READ_ONCE(user->slow_until);
+	now = until ? local_clock() : 0;
+	if (until && (now < until ||
+		      cmpxchg64(&user->slow_until, until,
+				now + NSEC_PER_SEC) != until))
 		queue_work(ucmx_wake_wq, &file->wake);
-		return;
-	}
-	wake_up_interruptible(&file->wait);
-	if (local_clock() - start > UCMX_WAKE_NS)
-		WRITE_ONCE(user->slow_until, start + NSEC_PER_SEC);
+	else if (ucmx_file_wake_now(file) && until)
+		WRITE_ONCE(user->slow_until, now);
 }
 
 /**

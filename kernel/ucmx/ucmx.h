@@ -70,7 +70,7 @@ struct ucmx_user {
 	unsigned long index;		/* the uid */
 	unsigned int refs;
 	atomic_t requests;		/* outstanding, or answer not taken */
-	u64 slow_until;			/* work items wake, by local_clock() */
+	u64 slow_until;			/* by local_clock(); 0: never slow */
 };
 
 struct ucmx_file {

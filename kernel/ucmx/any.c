@@ -311,6 +311,7 @@ static int ucmx_any_renew(struct ucmx_id *id)
 		rdma_set_service_type(cm, id->tos);
 	if (id->ack_timeout_set)
 		rdma_set_ack_timeout(cm, id->ack_timeout);
+	cancel_delayed_work_sync(&id->any->limit);
 	ucmx_any_drop_path(id);
 	/* The request of the failed one may wait, or have a slot. */
 	ucmx_connect_end(id);
@@ -353,7 +354,6 @@ static int ucmx_any_next(struct ucmx_id *id,
 		return -ENOENT;
 	if (time_after_eq(jiffies, any->expires))
 		return -ETIMEDOUT;
-	cancel_delayed_work_sync(&any->limit);
 	ret = ucmx_any_renew(id);
 	/* The handler of the failed one has ended; its device may have gone. */
 	if (!ret && READ_ONCE(id->gone))

@@ -182,7 +182,10 @@ void cmx_race_down(struct rdma_cmx_connector *c, struct cmx_try *t)
 	cmx_race(c);
 }
 
-/* Why there is no id: with the lock, the error of the one that came furthest. */
+/*
+ * Why there is no id: with the lock, the error of the one that came furthest. One
+ * without a queue pair took no part.
+ */
 int cmx_race_error(const struct rdma_cmx_connector *c)
 {
 	const struct rdma_cmx_candidate *out, *best = NULL;
@@ -194,8 +197,10 @@ int cmx_race_error(const struct rdma_cmx_connector *c)
 		return -ETIMEDOUT;
 	for (i = 0; i < c->count; i++) {
 		out = &c->report->candidates[i];
-		if (out->step >= RDMA_CMX_CONNECT_ADDR && out->error &&
-		    (!best || out->step > best->step))
+		if (out->step < RDMA_CMX_CONNECT_ADDR || !out->error)
+			continue;
+		if (!best || best->error == -ENOBUFS ||
+		    (out->error != -ENOBUFS && out->step > best->step))
 			best = out;
 	}
 	return best ? best->error : -ENETUNREACH;

@@ -304,6 +304,8 @@ static bool event_process(struct cmx_event *evt,
 			event_failed(evt, RDMA_CM_EVENT_ADDR_ERROR);
 		return true;
 	case RDMA_CM_EVENT_ROUTE_RESOLVED:
+		if (id->connect_error)
+			return false;
 		return named_event(evt, cmx_named_routed(id,
 					resolved(evt, raw) ? errno ?: ENODEV : 0));
 	case RDMA_CM_EVENT_ESTABLISHED:

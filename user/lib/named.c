@@ -245,9 +245,14 @@ bool cmx_named_failed(struct cmx_id *id, const struct rdma_cm_event *event)
 
 	if (!named)
 		return true;
-	/* The id is bound to the winner. It may be read before its reply. */
-	if (cmx_named_races(id) && event->event != RDMA_CM_EVENT_ROUTE_ERROR &&
-	    event->event != RDMA_CM_EVENT_CONNECT_ERROR)
+	/*
+	 * The last event of an id that is bound. Another thread may have read the
+	 * reply before, and have it processed later.
+	 */
+	if ((named->state != NAMED_NONE &&
+	     event->event == RDMA_CM_EVENT_DEVICE_REMOVAL) ||
+	    (cmx_named_races(id) && event->event != RDMA_CM_EVENT_ROUTE_ERROR &&
+	     event->event != RDMA_CM_EVENT_CONNECT_ERROR))
 		id->connect_error = true;
 	named->state = NAMED_NONE;
 	race_drop(id);
@@ -258,8 +263,10 @@ bool cmx_named_failed(struct cmx_id *id, const struct rdma_cm_event *event)
 	}
 	if (event->event == RDMA_CM_EVENT_REJECTED)
 		reason = event->status;
-	return !named_next(id, RDMA_CMX_STEP_REQUEST, event_error(event),
-			   reason);
+	if (named_next(id, RDMA_CMX_STEP_REQUEST, event_error(event), reason))
+		return false;
+	id->connect_error = true;
+	return true;
 }
 
 /*

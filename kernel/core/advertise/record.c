@@ -294,15 +294,21 @@ static void cmx_record_set(struct cmx_port_record *r,
 	union ib_gid gid;
 	u16 pkey = 0;
 	bool passes;
-	int ret;
+	int ret, error;
 
 	ret = rdma_query_gid(dev, cmx_sa_port_num(r->port), 0, &gid);
 	if (!ret && !cmx_record_pkey(r->port, r->service->pkey, &pkey))
 		ret = -ENOENT;
 	if (r->exists && (ret || pkey != r->pkey ||
 			  memcmp(&gid, &r->gid, sizeof(gid)))) {
-		if (!cmx_record_start(r, CMX_RECORD_DELETE))
+		error = cmx_record_start(r, CMX_RECORD_DELETE);
+		if (!error)
 			return;
+		/* A limit, or no memory: either passes. */
+		if (error != -ENODEV) {
+			cmx_record_kick(r, msecs_to_jiffies(CMX_SETTLE));
+			return;
+		}
 		r->exists = false;
 	}
 	if (r->claimed && (ret || pkey != r->pkey)) {

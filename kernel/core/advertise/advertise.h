@@ -153,7 +153,8 @@ int cmx_advertise_init(void);
 void cmx_advertise_exit(void);
 
 /* record.c; those with "Under the lock" need cmx_service_lock. */
-int cmx_record_add(struct rdma_cmx_service *s, struct cmx_sa_port *port);
+int cmx_record_add(struct rdma_cmx_service *s, struct cmx_sa_port *port,
+		   gfp_t gfp);
 void cmx_record_kick(struct cmx_port_record *r, unsigned long delay);
 void cmx_record_state(const struct cmx_port_record *r,
 		      struct rdma_cmx_service_port *port);

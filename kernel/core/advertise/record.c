@@ -483,11 +483,12 @@ void cmx_record_go(struct cmx_port_record *r, unsigned int ms)
  * removal of a port waits for the lock, and a cgroup at its limit makes who
  * charges it sleep. A user's number of services is limited.
  */
-int cmx_record_add(struct rdma_cmx_service *s, struct cmx_sa_port *port)
+int cmx_record_add(struct rdma_cmx_service *s, struct cmx_sa_port *port,
+		   gfp_t gfp)
 {
 	struct cmx_port_record *r;
 
-	r = kzalloc(sizeof(*r), GFP_KERNEL);
+	r = kzalloc(sizeof(*r), gfp);
 	if (!r)
 		return -ENOMEM;
 	refcount_set(&r->ref, 1);

@@ -176,7 +176,8 @@ static int cmx_service_add_port(struct cmx_sa_port *port, void *arg)
 {
 	struct rdma_cmx_service *s = arg;
 
-	return cmx_service_fits(s, port) ? cmx_record_add(s, port) : 0;
+	return cmx_service_fits(s, port) ?
+		       cmx_record_add(s, port, GFP_KERNEL) : 0;
 }
 
 static void cmx_service_port(struct rdma_cmx_service *s,
@@ -189,9 +190,9 @@ static void cmx_service_port(struct rdma_cmx_service *s,
 	case CMX_SA_UP:
 		if (r)
 			cmx_record_use(r, true);
-		else if (!s->withdrawn && cmx_service_fits(s, port) &&
-			 cmx_record_add(s, port))
-			s->error = -ENOMEM;
+		else if (!s->withdrawn && cmx_service_fits(s, port))
+			/* No caller to return an error to */
+			cmx_record_add(s, port, GFP_NOIO | __GFP_NOFAIL);
 		break;
 	case CMX_SA_DOWN:
 		if (r)

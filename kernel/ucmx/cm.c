@@ -298,9 +298,13 @@ int ucmx_accept(struct ucmx_cmd *cmd)
 		/* A reply is outstanding until ESTABLISHED. */
 		if (id->hold && id->cm->qp_type != IB_QPT_UD)
 			WRITE_ONCE(id->cm_outstanding, true);
-		ucmx_event_unhold(id, arg->uid);
+		if (arg->uid)
+			WRITE_ONCE(id->uid, arg->uid);
 	}
 	rdma_unlock_handler(id->cm);
+	/* Any number of events, for which no handler may wait */
+	if (!ret)
+		ucmx_event_unhold(id);
 unlock:
 	ucmx_id_unlock(id);
 	return ret;

@@ -373,24 +373,17 @@ static void ucmx_event_unhold_some(struct ucmx_id *id)
 /**
  * ucmx_event_unhold - queue the held events of an accepted or migrated id
  * @id: the id, its mutex held
- * @uid: its new cookie, 0 to keep the present one
  */
-void ucmx_event_unhold(struct ucmx_id *id, u64 uid)
+void ucmx_event_unhold(struct ucmx_id *id)
 {
 	bool more;
 
 	do {
 		spin_lock(&id->lock);
-		if (uid)
-			WRITE_ONCE(id->uid, uid);
 		if (id->hold)
 			ucmx_event_unhold_some(id);
 		more = id->hold;
 		spin_unlock(&id->lock);
-		/*
-		 * Only then: ACCEPT has sent the reply, and holds the lock for
-		 * which the handler of the next event waits.
-		 */
 		if (more)
 			cond_resched();
 	} while (more);

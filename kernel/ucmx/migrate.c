@@ -118,7 +118,7 @@ static int ucmx_id_migrate_from(struct ucmx_cmd *cmd, struct ucmx_file *from)
 		ucmx_handle_show(to, arg->new_id, id);
 		/* A reader of an event may use the handle at once. */
 		if (!held)
-			ucmx_event_unhold(id, 0);
+			ucmx_event_unhold(id);
 		ucmx_handle_free(from, arg->id);
 	} else {
 		ret = -ENOENT;

@@ -324,7 +324,7 @@ void ucmx_event_unlink(struct ucmx_event *ev, struct ucmx_file *file);
 void ucmx_event_cancel(struct ucmx_event *a, struct ucmx_event *b);
 void ucmx_event_purge(struct ucmx_id *id, struct list_head *conns);
 void ucmx_event_drop_reserve(struct ucmx_id *id);
-void ucmx_event_unhold(struct ucmx_id *id, u64 uid);
+void ucmx_event_unhold(struct ucmx_id *id);
 int ucmx_event_move_charge(struct ucmx_id *id, struct ucmx_file *to, u32 *n);
 void ucmx_event_move_uncharge(struct ucmx_file *to, u32 n);
 void ucmx_event_leave(struct ucmx_id *id, struct list_head *moved);

@@ -16,10 +16,14 @@ static int ucmx_join_lock(struct ucmx_cmd *cmd, struct ucmx_id *id)
 {
 	int ret = ucmx_id_relock(id, cmd->file);
 
-	if (!ret && !id->cm) {
-		mutex_unlock(&id->mutex);
+	if (ret)
+		return ret;
+	if (!id->cm)
 		ret = -ENODEV;
-	}
+	else if (id->racing)
+		ret = -EBUSY;
+	if (ret)
+		mutex_unlock(&id->mutex);
 	return ret;
 }
 

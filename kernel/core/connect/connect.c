@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Connect by name: a query, and then candidates that race (race.c). It ends
- * exactly once, when no candidate is left but the one that is handed over.
+ * Connect by name: a query, and then candidates that race (race.c). A connect
+ * ends exactly once, when no candidate is left but the one that is handed over.
  *
- * References: the caller's, that of the connect until it has ended, one of each
- * armed timer and one of each queued work item. The candidates lie in memory of
- * the connect.
+ * References: the caller's; one until the connect has ended; one of each armed
+ * timer and of each pending work item. The connect contains the memory of the
+ * candidates.
  *
- * The timers have a work queue that memory reclaim cannot hold up. The ids are
- * worked on elsewhere: rdma_destroy_id() waits for work of queues that it can.
- * That is a work queue of kernel consumers, or one that is scheduled by user
+ * The timers use a work queue that memory reclaim does not delay. Work on ids
+ * uses others, because rdma_destroy_id() flushes work queues that it does
+ * delay: one queue for kernel consumers, and one that schedules by user
  * (resolve/user.c).
  */
 #include <linux/capability.h>
@@ -68,7 +68,7 @@ void rdma_cmx_connect_put(struct rdma_cmx_connector *connector)
 }
 EXPORT_SYMBOL_GPL(rdma_cmx_connect_put);
 
-/* With the lock: it is never the last one. */
+/* Drops a reference that is not the last one. The lock is held. */
 void cmx_connector_drop(struct rdma_cmx_connector *c)
 {
 	bool last = kref_put(&c->ref, cmx_connector_release);
@@ -87,14 +87,15 @@ static void cmx_connect_job(struct cmx_job *job)
 	item->queued = false;
 	spin_unlock(&c->lock);
 	/*
-	 * It gives the reference of the connect back, and with it the item. What
-	 * it allocates is charged to no cgroup: one at its limits would have it
-	 * sleep, and the user's exit and the removal of devices wait for it.
+	 * The function drops its reference of the connect, which contains the
+	 * item. Its allocations are not charged to a cgroup: a cgroup at its
+	 * limits would make it sleep, and the user's exit and the removal of
+	 * devices wait for it.
 	 */
 	item->work.func(&item->work);
 }
 
-/* @fn has a reference of @c, which it gives back. */
+/* @fn drops a reference of @c. */
 void cmx_connect_item_init(struct cmx_connect_item *item,
 			   struct rdma_cmx_connector *c, work_func_t fn)
 {
@@ -103,7 +104,7 @@ void cmx_connect_item_init(struct cmx_connect_item *item,
 	item->job.run = cmx_connect_job;
 }
 
-/* With the lock; the item has a reference then. */
+/* A pending item has a reference. The lock is held. */
 void cmx_connect_queue(struct cmx_connect_item *item)
 {
 	struct rdma_cmx_connector *c = item->c;
@@ -130,8 +131,8 @@ static void cmx_connect_disarm(struct rdma_cmx_connector *c,
 }
 
 /*
- * Nothing of the race is left, and no lock is held; c->called is decided. @id is
- * the caller's now, or an ERR_PTR.
+ * Ends the connect. No candidate is left, no lock is held, and c->called does
+ * not change. @id now belongs to the caller, or is an ERR_PTR.
  */
 void cmx_connect_end(struct rdma_cmx_connector *c, struct rdma_cm_id *id)
 {
@@ -155,7 +156,7 @@ void cmx_connect_end(struct rdma_cmx_connector *c, struct rdma_cm_id *id)
 	rdma_cmx_connect_put(c);
 }
 
-/* Ends the query if there is no time for it, or the connect without an id. */
+/* Cancels the query after the deadline, or ends the connect without an id. */
 static void cmx_connect_work(struct work_struct *work)
 {
 	struct rdma_cmx_connector *c = container_of(work,
@@ -199,7 +200,10 @@ static void cmx_connect_late(struct work_struct *work)
 	rdma_cmx_connect_put(c);
 }
 
-/* A work item binds the id: rdma_cm would check the capability of the worker. */
+/*
+ * In the user's context: later rdma_cm would check the capability of the work
+ * item that binds the id.
+ */
 static bool cmx_connect_may_bind(const struct rdma_cmx_entry *entry)
 {
 	u16 port = cmx_addr_port(&entry->src);
@@ -208,8 +212,9 @@ static bool cmx_connect_may_bind(const struct rdma_cmx_entry *entry)
 }
 
 /*
- * What a user gave, in the user's context: candidates that failed before, are
- * none of the id's, or have a source port that the user may not use
+ * Applies the user's attributes, in the user's context. Candidates that failed
+ * before, do not match the id, or have a source port that the user may not use,
+ * fail.
  */
 static void cmx_connect_given(struct rdma_cmx_connector *c,
 			      const struct cmx_connect_given *given)
@@ -234,7 +239,7 @@ static void cmx_connect_given(struct rdma_cmx_connector *c,
 	}
 }
 
-/* Memory of the candidates; their number is that of the result. */
+/* Allocates the candidates, one for each entry of the result. */
 static int cmx_connect_alloc(struct rdma_cmx_connector *c,
 			     const struct cmx_connect_given *given, gfp_t gfp)
 {
@@ -268,7 +273,7 @@ static void cmx_connect_resolved(struct rdma_cmx_query *query,
 	struct rdma_cmx_connector *c = context;
 	int error = PTR_ERR_OR_ZERO(result);
 
-	/* Nobody else looks at these before it is resolved. */
+	/* Nobody else reads these before c->resolved is set. */
 	if (!error) {
 		c->result = result;
 		error = cmx_connect_alloc(c, NULL, GFP_KERNEL);
@@ -295,7 +300,7 @@ static int cmx_connect_check(const struct rdma_cmx_connect_attr *attr,
 	if (!query->qp_type && query->port_space != RDMA_PS_UDP &&
 	    query->port_space != RDMA_PS_IPOIB)
 		query->qp_type = IB_QPT_RC;
-	/* rdma_create_qp() and ESTABLISHED mean something else for the others. */
+	/* rdma_create_qp() and ESTABLISHED differ for other types. */
 	if (attr->setup && query->qp_type != IB_QPT_RC)
 		return -EOPNOTSUPP;
 	return 0;
@@ -312,7 +317,7 @@ cmx_connector_alloc(const struct rdma_cmx_connect_attr *attr,
 	if (!c)
 		return NULL;
 	kref_init(&c->ref);
-	/* Until it has ended */
+	/* Dropped when the connect has ended */
 	kref_get(&c->ref);
 	spin_lock_init(&c->lock);
 	init_completion(&c->idle);
@@ -337,7 +342,7 @@ cmx_connector_alloc(const struct rdma_cmx_connect_attr *attr,
 	return c;
 }
 
-/* The query is there; the connect may have ended already. */
+/* Arms the deadline of a started connect, unless it has ended already. */
 static void cmx_connect_arm(struct rdma_cmx_connector *c)
 {
 	long left = c->expires - jiffies;
@@ -372,7 +377,7 @@ static int cmx_connect_start(const struct rdma_cmx_connect_attr *attr,
 		query.tos = attr->tos;
 	c->net = get_net(query.net);
 	*pconnector = c;
-	/* The callback may give back the caller's before this is through. */
+	/* The callback may drop the caller's reference before this ends. */
 	kref_get(&c->ref);
 	ret = rdma_cmx_query_start(&query, cmx_connect_resolved, c, &known,
 				   &c->query);
@@ -384,7 +389,7 @@ static int cmx_connect_start(const struct rdma_cmx_connect_attr *attr,
 	} else {
 		*pconnector = NULL;
 		put_net(c->net);
-		/* That of the connect, and the caller's */
+		/* The connect's, and the caller's */
 		rdma_cmx_connect_put(c);
 		rdma_cmx_connect_put(c);
 	}
@@ -426,7 +431,7 @@ int rdma_cmx_connect_start_for(const struct rdma_cmx_connect_attr *attr,
 	ret = c->user ? cmx_connect_alloc(c, given, GFP_KERNEL_ACCOUNT) :
 			-ENOMEM;
 	if (ret) {
-		/* That of the connect, and the caller's */
+		/* The connect's, and the caller's */
 		rdma_cmx_connect_put(c);
 		rdma_cmx_connect_put(c);
 		return ret;
@@ -446,7 +451,7 @@ int rdma_cmx_connect_start_for(const struct rdma_cmx_connect_attr *attr,
 }
 EXPORT_SYMBOL_GPL(rdma_cmx_connect_start_for);
 
-/* Is this one of the callbacks? With the lock. */
+/* True if the current task runs a callback. The lock is held. */
 static bool cmx_connect_inside(const struct rdma_cmx_connector *c)
 {
 	u32 i;
@@ -521,7 +526,7 @@ rdma_cmx_connect(const struct rdma_cmx_connect_attr *attr, void *context,
 				&c);
 	if (ret)
 		return ERR_PTR(ret);
-	/* After a signal the id may still have come first. */
+	/* The connect may have ended before the cancel. */
 	if (wait_for_completion_killable(&sync.done) &&
 	    rdma_cmx_connect_cancel(c))
 		sync.id = ERR_PTR(-EINTR);
@@ -556,8 +561,8 @@ err:
 }
 
 /*
- * Each consumer has ended its connects before it was unloaded: what is left are
- * work items that give back references.
+ * Consumers end their connects before they are unloaded. Work items that drop
+ * references may be left.
  */
 void cmx_connect_exit(void)
 {

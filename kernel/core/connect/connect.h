@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Connect by name: what its files share.
+ * Connect by name: declarations that its files share.
  *
- *	connect.c	the calls, their deadline, cancel and end
- *	race.c		which candidate starts, stops or wins
- *	try.c		one candidate, from its address to its id's end
+ *	connect.c	the calls, the deadline, cancel and end
+ *	race.c		starts and stops candidates, and chooses the winner
+ *	try.c		one candidate, from its address to the end of its id
  *
- * cmx_connect.lock guards the state of a connect and of its candidates. It is
- * innermost, below the handler lock of an id, and taken in process context only.
- * Nothing is called under it but what queues work: the locks of resolve/user.c are
- * inside.
+ * rdma_cmx_connector.lock guards the state of a connect and of its candidates.
+ * It nests inside the handler lock of an id and inside cmx_window_lock. It is
+ * taken in process context only. Code under it decides and queues work. The
+ * locks of resolve/user.c nest inside it.
  *
- * The id of a candidate belongs to the candidate's work item, which does not run
- * beside itself; the id's event handler stores the event and queues it. So
- * nothing that rdma_cm or the caller may wait for runs in the handler.
+ * The work item of a candidate owns the candidate's id. It never runs twice at
+ * the same time. The event handler of the id stores the event and queues the
+ * work item. So the handler does nothing that rdma_cm or the caller may wait
+ * for.
  */
 #ifndef CMX_CONNECT_H
 #define CMX_CONNECT_H
@@ -29,22 +30,22 @@
 #include "route.h"
 #include "slot.h"
 
-/* Candidates that are outstanding at a time; as many may be being destroyed. */
+/* Maximum outstanding candidates; as many more may be in destruction. */
 #define CMX_CONNECT_FLIGHT	8
 
 /*
- * Milliseconds that a candidate has before it gives way to one that waits, and a
- * path of the cache before it is replaced: a request that was lost is sent again
- * within that time, after 4.3 s on InfiniBand and RoCE.
+ * Milliseconds until a candidate gives its place to a waiting one, and until an
+ * attempt with a cached path is repeated without the cache. The CM retries a
+ * lost REQ within that time: after 4.3 s on InfiniBand and RoCE.
  */
 #define CMX_CONNECT_LIMIT_MS	5000
 
 /**
  * struct cmx_connect_item - a work item of a connect or of a candidate
  * @c: the connect
- * @work: what runs, and how it is queued for a kernel consumer
- * @job: for a user, likewise
- * @queued: @job is among those of the user
+ * @work: the function; queued itself for a kernel consumer
+ * @job: queued instead for a user
+ * @queued: @job is pending
  */
 struct cmx_connect_item {
 	struct rdma_cmx_connector *c;
@@ -56,29 +57,29 @@ struct cmx_connect_item {
 /**
  * struct cmx_try - one candidate
  * @c: the connect
- * @entry: of the result
+ * @entry: its entry of the result
  * @out: its part of the report
- * @item: does all that is done with the id
- * @limit: timer of an attempt on a path of the cache
- * @since: when it was started, in jiffies
- * @id: its id, @item's only
- * @step: as in @out, @item's only
- * @flying: between its start and its end
- * @up: it was connected or routed, and waits to be handed over or taken down
- * @stop: it lost, or the call ended
- * @leaving: it gives way to one that waits
- * @hand_over: all others are down
- * @got: the event that its step waits for has come
- * @error: of an event, 0: none
+ * @item: does all work on the id
+ * @limit: timer of an attempt with a cached path
+ * @since: its start, in jiffies
+ * @id: its id, used by @item only
+ * @step: as in @out, used by @item only
+ * @flying: it has started and has not ended
+ * @up: it is connected or routed, and waits for its handover or its end
+ * @stop: it lost, or the connect has ended
+ * @leaving: it gives its place to a waiting candidate
+ * @hand_over: all others have ended
+ * @got: the event of its step has arrived
+ * @error: negative errno of an event, 0: none
  * @connected: it has to be disconnected
- * @set_up: it has to be torn down, @item's only
- * @cached: its path is of the cache, @item's only
- * @path_failed: it failed in a way that the path may be the reason for
- * @again: the second attempt, without the cache; @item's only
+ * @set_up: teardown has to be called, used by @item only
+ * @cached: its path is from the cache, used by @item only
+ * @path_failed: it failed, and the path may be the reason
+ * @again: this is the second attempt, without the cache; used by @item only
  * @route: the query of its route, see route.h
- * @slot: for its connection request, see slot.h
- * @caller: runs a callback of the caller
- * @param: of the event that connected it
+ * @slot: the slot of its connection request, see slot.h
+ * @caller: the task that runs a callback of the caller, or NULL
+ * @param: from the event that connected it
  */
 struct cmx_try {
 	struct rdma_cmx_connector *c;
@@ -109,45 +110,45 @@ struct cmx_try {
 
 /**
  * struct rdma_cmx_connector - a connect
- * @ref: the caller's; its own until it ends; one of each armed timer and queued
- *	work item
+ * @ref: the caller's; one until the connect has ended; one of each armed timer
+ * 	and of each pending work item
  * @lock: see above
- * @user: whose jobs its work items are; NULL: a kernel consumer's, whose items
- *	have a work queue that no user delays
- * @attr: of the caller, without what @attr.query points to
- * @net: of the query, with a reference until it ends
+ * @user: schedules the work items of a user; NULL for kernel consumers, whose
+ * 	work items have a work queue that no user delays
+ * @attr: of the caller, without the memory that @attr.query points to
+ * @net: of the query, with a reference until the connect has ended
  * @context: of setup and teardown
  * @done: the callback
- * @done_context: of that
- * @started: when
+ * @done_context: of @done
+ * @started: start of the connect
  * @expires: deadline, in jiffies
- * @delay: of the next candidate, in jiffies
- * @share: what a candidate has before it gives way, in jiffies; of the time that
- *	was left at the start, or when the last winner was lost
+ * @delay: until the next candidate starts, in jiffies
+ * @share: time of a candidate before it gives up its place, in jiffies;
+ * 	calculated at the start and when a winner is lost
  * @limited: the caller gave path records
  * @own_dev: the caller gave a device
  * @tos: type of service of the ids
- * @uid: whom the queries of routes are counted for; CMX_KERNEL_UID for kernel consumers
+ * @uid: user that route queries count for; CMX_KERNEL_UID for kernel consumers
  * @query: the resolution, or NULL
  * @result: its result, or NULL
  * @error: of the resolution
- * @report: what became of the candidates, or NULL; the callback's in the end
+ * @report: state of the candidates, or NULL; passed to the callback at the end
  * @count: number of candidates
  * @tries: the candidates
- * @resolved: the query is through: what it has left stays
+ * @resolved: the query has ended; @result, @error and @tries do not change
  * @next: the first candidate that may be untried
- * @flights: candidates that are flying
- * @leaving: those of them that give way
- * @winner: the first that was up, until it is lost
- * @slow: the delay is over: the next one may start beside the others
- * @late: the deadline is over
- * @cancelled: there is no callback any more
+ * @flights: number of outstanding candidates
+ * @leaving: number of those that give up their place
+ * @winner: the first candidate that was up, until it is lost
+ * @slow: the delay has passed: the next candidate may start
+ * @late: the deadline has passed
+ * @cancelled: the callback will not be called
  * @ending: no candidate is left but the winner
  * @ended: the end has begun
  * @called: the callback has begun
- * @caller: runs it
- * @idle: nothing of the caller runs or will run
- * @item: ends the query, or the connect
+ * @caller: the task that runs the callback
+ * @idle: completed when no code of the caller runs or will run
+ * @item: cancels the query, or ends the connect
  * @delay_work: timer of @delay
  * @deadline: timer of @expires
  */

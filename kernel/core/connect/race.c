@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Which candidate starts, stops or wins, in the manner of RFC 8305: the next one
- * starts when none is outstanding, or when the last start is some time ago. The
- * first that is up wins, and the others stop; if it is lost before it is handed
- * over, it has failed, and those that stopped for it may start again. So there
- * are no more losses than candidates, each of which stops no more than are under
- * way. When all places are taken, the one that was started first gives way to
- * the next one, after its share of the time: silent peers do not keep the others
- * out.
+ * Starts and stops candidates and chooses the winner, as in RFC 8305. The next
+ * candidate starts when none is outstanding, or when the delay has passed since
+ * the last start. The first candidate that is up wins, and the others stop. A
+ * winner that is lost before its handover has failed, and those that stopped
+ * for it may start again. So there are at most as many losses as candidates.
+ * When all places are taken, the candidate that started first gives up its
+ * place after its share of the time. So silent peers do not block the other
+ * candidates.
  *
- * All of it is decisions: with the connect's lock, from any work item, without
- * waiting. Work items of the candidates and of the connect carry them out.
+ * The functions only decide. They run with the connect's lock, in any work
+ * item, and do not sleep. Work items of the candidates and of the connect
+ * execute the decisions.
  */
 #include <linux/workqueue.h>
 
@@ -23,14 +24,14 @@ static void cmx_race_timer(struct rdma_cmx_connector *c, unsigned long delay)
 		cmx_connector_drop(c);
 }
 
-/* Has it not failed? One that stopped for a winner may start again. */
+/* True unless it has failed. One that stopped for a winner may start again. */
 static bool cmx_race_alive(const struct cmx_try *t)
 {
 	return t->flying || !t->out->error ||
 	       (t->stop && t->out->error == -ECANCELED);
 }
 
-/* Each candidate has its share of the time, even if all peers are silent. */
+/* Each candidate gets a share of the time, even if all peers are silent. */
 void cmx_race_share(struct rdma_cmx_connector *c)
 {
 	long left = c->expires - jiffies;
@@ -44,7 +45,7 @@ void cmx_race_share(struct rdma_cmx_connector *c)
 			   msecs_to_jiffies(CMX_CONNECT_LIMIT_MS));
 }
 
-/* The next candidate that a device reaches and that has not failed, or NULL */
+/* The next candidate that has a device and has not failed, or NULL */
 static struct cmx_try *cmx_race_next(struct rdma_cmx_connector *c)
 {
 	for (; c->next < c->count; c->next++) {
@@ -65,7 +66,10 @@ static void cmx_race_start(struct rdma_cmx_connector *c, struct cmx_try *t)
 	cmx_race_timer(c, c->delay);
 }
 
-/* Those that are up, connected or failed leave by themselves. */
+/*
+ * The candidate that started first. Those that are up, connected or failed end
+ * by themselves.
+ */
 static struct cmx_try *cmx_race_oldest(const struct rdma_cmx_connector *c)
 {
 	struct cmx_try *oldest = NULL;
@@ -82,13 +86,13 @@ static struct cmx_try *cmx_race_oldest(const struct rdma_cmx_connector *c)
 	return oldest;
 }
 
-/* The oldest gives way, if it has had its share of the time. */
+/* The oldest candidate gives up its place after its share of the time. */
 static bool cmx_race_make_room(struct rdma_cmx_connector *c)
 {
 	struct cmx_try *t = cmx_race_oldest(c);
 	unsigned long now = jiffies;
 
-	/* Destroying an id may take long: they do not pile up. */
+	/* The destruction of an id may take long. Limit their number. */
 	if (!t || c->leaving == CMX_CONNECT_FLIGHT)
 		return false;
 	if (time_before(now, t->since + c->share)) {
@@ -104,7 +108,7 @@ static bool cmx_race_make_room(struct rdma_cmx_connector *c)
 	return true;
 }
 
-/* One that starts again has waited before: @t need not do so once more. */
+/* The delay does not apply to a candidate that starts again. */
 static bool cmx_race_may_start(struct rdma_cmx_connector *c,
 			       const struct cmx_try *t)
 {
@@ -130,7 +134,7 @@ static void cmx_race_stop(struct rdma_cmx_connector *c)
 	}
 }
 
-/* With the lock, whenever something has changed. */
+/* Takes the decisions after each change. The lock is held. */
 void cmx_race(struct rdma_cmx_connector *c)
 {
 	/* A connection that is up by the deadline is in time. */
@@ -150,7 +154,9 @@ void cmx_race(struct rdma_cmx_connector *c)
 		while ((t = cmx_race_next(c)) && cmx_race_may_start(c, t))
 			cmx_race_start(c, t);
 	}
-	/* The winner of a connect that goes on is the only one that may be left. */
+	/*
+	 * Without a cancel, the winner stays. Wait for the end of all others.
+	 */
 	if (c->flights > (c->winner && !c->cancelled))
 		return;
 	c->ending = true;
@@ -162,7 +168,7 @@ void cmx_race(struct rdma_cmx_connector *c)
 	}
 }
 
-/* @t is down; with the lock. */
+/* @t has ended. The lock is held. */
 void cmx_race_down(struct rdma_cmx_connector *c, struct cmx_try *t)
 {
 	t->flying = false;
@@ -173,7 +179,7 @@ void cmx_race_down(struct rdma_cmx_connector *c, struct cmx_try *t)
 	if (c->winner == t) {
 		c->winner = NULL;
 		c->ending = false;
-		/* Those that stopped for it are down, or are being taken down. */
+		/* Those that stopped for it have ended or are ending. */
 		c->next = 0;
 		cmx_race_share(c);
 	}
@@ -183,8 +189,9 @@ void cmx_race_down(struct rdma_cmx_connector *c, struct cmx_try *t)
 }
 
 /*
- * Why there is no id: with the lock, the error of the one that came furthest. One
- * without a queue pair took no part.
+ * The error of a connect without a winner: that of the candidate with the last
+ * step. A candidate without a queue pair (-ENOBUFS) counts only if there is no
+ * other. The lock is held.
  */
 int cmx_race_error(const struct rdma_cmx_connector *c)
 {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Slots of connects, in the window of their destination and in that of their
- * port: taken at once, or waited for, and given back. See slot.h for the
- * callers, connect/window.h for the rules and the lock.
+ * port. See slot.h for the callers, connect/window.h for the rules and the
+ * lock.
  *
- * While anything waits, a work item looks once a second: for connects that have
- * waited for too long, and for slots that do not count any more.
+ * While connects wait, a work item runs once a second. It ends waits that have
+ * timed out and assigns slots that no longer count.
  */
 #include <linux/export.h>
 #include <linux/jiffies.h>
@@ -25,7 +25,7 @@
 #include "connect/window.h"
 #include "sched.h"
 
-/* Waits that end before the lock is released once, at each of both windows */
+/* Waits that end before the lock is released */
 #define CMX_SLOT_BATCH	64
 
 static unsigned int connect_queue = 65536;
@@ -48,7 +48,7 @@ static struct cmx_window *cmx_slot_window(const struct cmx_slot *slot,
 			  CMX_WINDOW_DESTS + slot->port);
 }
 
-/* Tag of the destination of an id with a device; false: it has none. */
+/* Sets the tag of the destination. False if it has none. */
 bool cmx_slot_tag(const struct rdma_cm_id *id, u32 *tag)
 {
 	const struct sockaddr_storage *to = &id->route.addr.dst_addr;
@@ -74,7 +74,7 @@ bool cmx_slot_tag(const struct rdma_cm_id *id, u32 *tag)
 		to6 = (const struct sockaddr_in6 *)to;
 		memcpy(key.addr, &to6->sin6_addr, sizeof(key.addr));
 		key.service = (__force u16)to6->sin6_port;
-		/* That of others is the caller's, and means nothing. */
+		/* rdma_cm ignores the scope of other addresses. */
 		if (ipv6_addr_type(&to6->sin6_addr) & IPV6_ADDR_LINKLOCAL)
 			key.scope = to6->sin6_scope_id;
 		break;
@@ -87,7 +87,7 @@ bool cmx_slot_tag(const struct rdma_cm_id *id, u32 *tag)
 	default:
 		return false;
 	}
-	/* The neighbours of another namespace are not to be trusted. */
+	/* Namespaces may have different neighbours. */
 	key.net = id->route.addr.dev_addr.net->net_cookie;
 	key.device = id->device->index;
 	key.port = id->port_num;
@@ -96,10 +96,10 @@ bool cmx_slot_tag(const struct rdma_cm_id *id, u32 *tag)
 	return true;
 }
 
-/* Tag and port window of an id; false: nothing limits its requests. */
+/* Sets tag and port window of an id. False if no limit applies. */
 static bool cmx_slot_find(const struct rdma_cm_id *id, u32 *tag, u8 *port)
 {
-	/* iWARP connects by TCP, which has windows. */
+	/* iWARP connects by TCP, which has its own windows. */
 	if (!READ_ONCE(cmx_connect_window) || !id->device ||
 	    !rdma_cap_ib_cm(id->device, id->port_num) ||
 	    !cmx_slot_tag(id, tag))
@@ -108,7 +108,7 @@ static bool cmx_slot_find(const struct rdma_cm_id *id, u32 *tag, u8 *port)
 	return true;
 }
 
-/* The windows of a slot do not change while it waits, nor while it is HELD. */
+/* A slot that waits or is HELD keeps its windows. */
 static void cmx_slot_place(struct cmx_slot *slot, u32 tag, u8 port)
 {
 	slot->tag = tag;
@@ -116,7 +116,7 @@ static void cmx_slot_place(struct cmx_slot *slot, u32 tag, u8 port)
 	slot->port = port;
 }
 
-/* The same, by tag and port window; -EINPROGRESS: it must wait. */
+/* As rdma_cmx_slot_get(). @port is the index of a port window. */
 int cmx_slot_get(struct cmx_slot *slot, u32 tag, u8 port)
 {
 	struct cmx_window *to, *by;
@@ -139,14 +139,14 @@ int cmx_slot_get(struct cmx_slot *slot, u32 tag, u8 port)
 }
 
 /**
- * rdma_cmx_slot_get - take a slot, if there is one at once
- * @slot: of the id, which has none
+ * rdma_cmx_slot_get - take a slot, if one is free
+ * @slot: slot of the id, not in use
  * @id: an id with a device and a destination
  *
- * Nothing is allocated, and nothing waits.
+ * It allocates no memory.
  *
- * Context: process context.
- * Return: 0: it may connect; -EINPROGRESS: it must wait, see
+ * Context: process context, does not sleep.
+ * Return: 0 if the id may connect, -EINPROGRESS if it must wait: see
  * rdma_cmx_slot_wait().
  */
 int rdma_cmx_slot_get(struct cmx_slot *slot, const struct rdma_cm_id *id)
@@ -194,7 +194,7 @@ static void cmx_wait_free(struct cmx_window_wait *wait)
 	kfree(wait);
 }
 
-/* It neither waits nor has a slot of the reserve. */
+/* The connect neither waits nor has a slot of the reserve. */
 static void cmx_wait_drop(struct cmx_window_wait *wait)
 {
 	unsigned int i;
@@ -206,7 +206,7 @@ static void cmx_wait_drop(struct cmx_window_wait *wait)
 	kfree(wait);
 }
 
-/* It counts no more among those that wait. */
+/* The connect no longer waits. */
 static void cmx_wait_over(struct cmx_window_wait *wait, int error)
 {
 	u32 ms = jiffies_to_msecs(jiffies - wait->since);
@@ -221,7 +221,7 @@ static void cmx_wait_over(struct cmx_window_wait *wait, int error)
 	trace_cmx_connect_granted(wait->slot->dest, ms, error);
 }
 
-/* It has both slots. */
+/* The connect has both slots. */
 static void cmx_slot_granted(struct cmx_window_wait *wait)
 {
 	struct cmx_slot *slot = wait->slot;
@@ -255,7 +255,7 @@ static void cmx_slot_stage_done(struct cmx_window_wait *wait)
 		cmx_slot_run(by);
 		return;
 	}
-	/* Both count for some time from now on. */
+	/* Both count from now on. */
 	to->held--;
 	cmx_window_take(to);
 	cmx_window_take(by);
@@ -266,8 +266,8 @@ static void cmx_slot_stage_done(struct cmx_window_wait *wait)
 }
 
 /*
- * Gives slots to those who wait at @w: one is free for each that was given back.
- * Returns true if there may be more, when many count no longer.
+ * Assigns slots to connects that wait at @w. Returns true if more may be free,
+ * after many slots have ceased to count.
  */
 static bool cmx_slot_run(struct cmx_window *w)
 {
@@ -294,7 +294,10 @@ static bool cmx_slot_run(struct cmx_window *w)
 	return true;
 }
 
-/* The owner may free @slot then: it sees that without the lock. */
+/*
+ * Sets the state NONE. The owner, who reads it without the lock, may free
+ * @slot.
+ */
 static void cmx_slot_none(struct cmx_slot *slot)
 {
 	/* Pairs with the acquire of cmx_slot_is_none(). */
@@ -307,7 +310,7 @@ static bool cmx_slot_is_none(const struct cmx_slot *slot)
 	return smp_load_acquire(&slot->state) == CMX_SLOT_NONE;
 }
 
-/* A connect that waits gets no slot. */
+/* Ends a wait without a slot. */
 static void cmx_slot_stop(struct cmx_window_wait *wait, int error)
 {
 	struct cmx_slot *slot = wait->slot;
@@ -345,7 +348,7 @@ static struct cmx_window_wait *cmx_wait_alloc(kuid_t uid)
 	return wait;
 }
 
-/* Returns 0: it has a slot; 1: it waits; or -EAGAIN, and @wait is not used. */
+/* Returns 0: it has a slot; 1: it waits; -EAGAIN: @wait is unused. */
 static int cmx_slot_begin(struct cmx_slot *slot, struct cmx_window_wait *wait)
 {
 	struct cmx_window_user *sum;
@@ -399,16 +402,17 @@ int cmx_slot_wait(struct cmx_slot *slot, u32 tag, u8 port, kuid_t uid,
 
 /**
  * rdma_cmx_slot_wait - wait for a slot
- * @slot: of the id, which has none
+ * @slot: slot of the id, not in use
  * @id: as for rdma_cmx_slot_get()
  * @uid: the user
- * @done: called once if this returns 1, and rdma_cmx_slot_cancel() does not come
- *	first
- * @context: of @done
+ * @done: called once if this returns 1, unless rdma_cmx_slot_cancel() comes
+ * 	first; called under a spinlock
+ * @context: argument of @done
  *
- * Context: process context, may sleep. The memory is the caller's.
- * Return: 0: it has a slot; 1: it waits; -ENOMEM; -EAGAIN: too many connects of
- * the user wait.
+ * Context: process context, may sleep. Memory is charged to the current
+ * task's cgroup.
+ * Return: 0 if it has a slot, 1 if it waits, -ENOMEM, or -EAGAIN if
+ * connect_queue connects of the user wait.
  */
 int rdma_cmx_slot_wait(struct cmx_slot *slot, const struct rdma_cm_id *id,
 		       kuid_t uid, rdma_cmx_slot_fn done, void *context)
@@ -423,12 +427,12 @@ int rdma_cmx_slot_wait(struct cmx_slot *slot, const struct rdma_cm_id *id,
 EXPORT_SYMBOL_GPL(rdma_cmx_slot_wait);
 
 /**
- * rdma_cmx_slot_cancel - wait no longer
- * @slot: of the id
+ * rdma_cmx_slot_cancel - end a wait
+ * @slot: slot of the id
  *
- * Context: process context.
- * Return: true if it has waited: the callback was not called and will not be.
- * false: nothing has changed.
+ * Context: process context, does not sleep.
+ * Return: true if the wait has ended and the callback will not be called;
+ * false if there was no wait.
  */
 bool rdma_cmx_slot_cancel(struct cmx_slot *slot)
 {
@@ -457,7 +461,10 @@ void cmx_slot_release(struct cmx_slot *slot, enum cmx_window_sign sign)
 			cmx_wait_drop(slot->wait);
 		cmx_window_give(to, slot->epoch);
 		cmx_window_give(by, slot->epoch);
-		/* What a guest comes to says nothing about its host. */
+		/*
+		 * The result of a guest does not concern the window's own
+		 * destination.
+		 */
 		if (slot->tag == to->tag && !slot->own_path)
 			cmx_window_sign(to, slot->epoch, sign);
 		cmx_slot_none(slot);
@@ -469,9 +476,10 @@ void cmx_slot_release(struct cmx_slot *slot, enum cmx_window_sign sign)
 
 /**
  * rdma_cmx_slot_put - give back a slot, if there is one
- * @slot: of the id, whose REQ was not sent, or which is about to be destroyed
+ * @slot: slot of an id whose REQ was not sent, or that is about to be
+ * 	destroyed
  *
- * Context: process context.
+ * Context: process context, does not sleep.
  */
 void rdma_cmx_slot_put(struct cmx_slot *slot)
 {
@@ -482,12 +490,12 @@ EXPORT_SYMBOL_GPL(rdma_cmx_slot_put);
 
 /**
  * rdma_cmx_slot_end - give back a slot, if @event ends its request
- * @slot: of the id, which has one
- * @event: of the id
+ * @slot: slot of the id, in use
+ * @event: event of the id
  *
  * rdma_cmx_slot_event() calls it.
  *
- * Context: the id's event handler.
+ * Context: the id's event handler, does not sleep.
  */
 void rdma_cmx_slot_end(struct cmx_slot *slot, const struct rdma_cm_event *event)
 {
@@ -499,7 +507,7 @@ void rdma_cmx_slot_end(struct cmx_slot *slot, const struct rdma_cm_event *event)
 		sign = CMX_WINDOW_REPLY;
 		break;
 	case RDMA_CM_EVENT_UNREACHABLE:
-		/* A positive status is the peer's, of a SIDR_REP. */
+		/* A positive status is from the peer's SIDR_REP. */
 		if (event->status < 0)
 			sign = CMX_WINDOW_BUSY;
 		break;
@@ -513,7 +521,7 @@ void rdma_cmx_slot_end(struct cmx_slot *slot, const struct rdma_cm_event *event)
 	case RDMA_CM_EVENT_DISCONNECTED:
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
 	case RDMA_CM_EVENT_ADDR_ERROR:
-		/* The last one: a SIDR_REP with a Q_Key that is refused */
+		/* ADDR_ERROR: the Q_Key of a SIDR_REP is invalid */
 		break;
 	default:
 		return;
@@ -522,7 +530,7 @@ void rdma_cmx_slot_end(struct cmx_slot *slot, const struct rdma_cm_event *event)
 }
 EXPORT_SYMBOL_GPL(rdma_cmx_slot_end);
 
-/* Returns true if there may be more. */
+/* Returns true if more may have timed out. */
 static bool cmx_slot_expire_some(void)
 {
 	unsigned long limit = msecs_to_jiffies(READ_ONCE(connect_wait_ms));
@@ -536,7 +544,7 @@ static bool cmx_slot_expire_some(void)
 		if (!wait || jiffies - wait->since < limit)
 			break;
 		cmx_stat_inc(connect_timeouts);
-		/* The owner's put or cancel waits until it is stopped. */
+		/* The owner's put or cancel waits for the lock. */
 		wait->done(wait->context, -ETIMEDOUT);
 		cmx_slot_stop(wait, -ETIMEDOUT);
 	}
@@ -569,7 +577,7 @@ static void cmx_slot_look(struct work_struct *work)
 	spin_unlock(&cmx_window_lock);
 }
 
-/* No slot is left: their owners use this module. */
+/* All slots were put: their owners use this module. */
 void cmx_slot_exit(void)
 {
 	cancel_delayed_work_sync(&cmx_slot_work);

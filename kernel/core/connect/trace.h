@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* Tracepoints of this room, below events/rdma_cmx in tracefs. */
+/* Tracepoints of connect/, below events/rdma_cmx in tracefs. */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM rdma_cmx
 
@@ -19,7 +19,7 @@ TRACE_EVENT(cmx_connect_wait,
 	    TP_printk("window=%u uid=%u", __entry->window, __entry->uid)
 );
 
-/* It has waited: 0, or it did not get a slot. */
+/* A connect no longer waits; error is 0 if it has a slot. */
 TRACE_EVENT(cmx_connect_granted,
 	    TP_PROTO(unsigned int window, u32 ms, int error),
 	    TP_ARGS(window, ms, error),
@@ -34,8 +34,8 @@ TRACE_EVENT(cmx_connect_granted,
 );
 
 /*
- * The limit of a destination changes. When the window has another tag, that is
- * another destination, which began with the limit of the start.
+ * The limit of a destination changes. Another tag in the same window means
+ * another destination, which started with the initial limit.
  */
 TRACE_EVENT(cmx_connect_window,
 	    TP_PROTO(unsigned int window, u32 tag, unsigned int running,

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * One candidate: its id is created, addressed, routed and connected, and handed
- * over or destroyed. One work item does all of it, from event to event.
+ * One candidate: creates its id, resolves address and route, connects, and
+ * hands the id over or destroys it. One work item does all of it, one step for
+ * each event.
  *
- * The event handler of the id, under the id's handler lock, only stores what has
- * come. So the work item may destroy the id at any time, which waits for the
- * handler. The handover takes both locks: an event comes before it, and ends the
- * candidate, or after it, and goes to the caller's handler.
+ * The event handler of the id, with the handler lock held, only stores the
+ * event. So the work item may destroy the id at any time, which waits for the
+ * handler. The handover takes both locks: an event before it ends the
+ * candidate, an event after it goes to the caller's handler.
  */
 #include <linux/export.h>
 #include <linux/sched.h>
@@ -17,14 +18,14 @@
 
 #include "connect/connect.h"
 
-/* ARP and neighbour discovery give up by then; so does an SA that replies. */
+/* ARP, neighbour discovery and an SA that replies need less. */
 #define CMX_TRY_ADDR_MS		3000
 #define CMX_TRY_ROUTE_MS	5000
 
 /* Length of rdma_cm's header before private data to an IP address */
 #define CMX_TRY_IP_HEADER	36
 
-/* The path of the cache has led nowhere. */
+/* The cached path has failed. */
 static void cmx_try_late(struct work_struct *work)
 {
 	struct cmx_try *t = container_of(to_delayed_work(work), struct cmx_try,
@@ -59,7 +60,7 @@ void cmx_try_init(struct cmx_try *t, struct rdma_cmx_connector *c,
 	out->ibdev_index = entry->ibdev_index;
 	out->port_num = entry->port_num;
 	out->step = RDMA_CMX_CONNECT_UNTRIED;
-	/* A name server may say anything. */
+	/* A name service may return any address. */
 	if (!entry->port_num || cmx_addr_is_any(&entry->dst) ||
 	    cmx_addr_is_multicast(&entry->dst)) {
 		out->step = RDMA_CMX_CONNECT_NO_DEVICE;
@@ -69,13 +70,13 @@ void cmx_try_init(struct cmx_try *t, struct rdma_cmx_connector *c,
 	INIT_DELAYED_WORK(&t->limit, cmx_try_late);
 }
 
-/* With the lock; the work item has a reference then. */
+/* The pending work item has a reference. The lock is held. */
 void cmx_try_queue(struct cmx_try *t)
 {
 	cmx_connect_queue(&t->item);
 }
 
-/* An attempt begins; with the lock. */
+/* An attempt begins. The lock is held. */
 static void cmx_try_reset(struct cmx_try *t)
 {
 	t->step = RDMA_CMX_CONNECT_ADDR;
@@ -94,7 +95,7 @@ static void cmx_try_reset(struct cmx_try *t)
 	cmx_stat_inc(connect_attempts);
 }
 
-/* With the lock */
+/* The lock is held. */
 void cmx_try_start(struct cmx_try *t)
 {
 	if (!t->out->attempts)
@@ -107,7 +108,7 @@ void cmx_try_start(struct cmx_try *t)
 	cmx_try_queue(t);
 }
 
-/* Does the peer, or whoever has got its request, say that the path is wrong? */
+/* True if the peer, or another receiver of the REQ, rejects the path */
 static bool cmx_try_rejects_path(const struct rdma_cm_id *id, int reason)
 {
 	return rdma_cap_ib_cm(id->device, id->port_num) &&
@@ -147,7 +148,7 @@ static void cmx_try_rejected(struct cmx_try *t, struct rdma_cm_id *id,
 	t->path_failed = cmx_try_rejects_path(id, event->status);
 }
 
-/* The error that an event stands for, 0: none */
+/* The negative errno of an event, 0: none */
 static int cmx_try_event_error(const struct rdma_cm_event *event)
 {
 	bool is_errno = event->status < 0 && event->status >= -MAX_ERRNO;
@@ -173,7 +174,7 @@ static int cmx_try_event_error(const struct rdma_cm_event *event)
 	}
 }
 
-/* Until the handover; the first error counts. */
+/* The handler until the handover. The first error is kept. */
 static int cmx_try_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
 	int error = cmx_try_event_error(event);
@@ -188,7 +189,7 @@ static int cmx_try_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 		t->got = true;
 		break;
 	case RDMA_CM_EVENT_ESTABLISHED:
-	/* Of a queue pair that is a user's, who sends the RTU */
+	/* With a user's queue pair: the user sends the RTU. */
 	case RDMA_CM_EVENT_CONNECT_RESPONSE:
 		cmx_try_established(t, event);
 		break;
@@ -211,12 +212,12 @@ static int cmx_try_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	return 0;
 }
 
-/* The other half is for a path that is not of the cache. */
+/* The other half of the time is for a path that is not cached. */
 static void cmx_try_arm(struct cmx_try *t)
 {
 	long left = t->c->expires - jiffies;
 
-	/* Too short for two */
+	/* Too short for two attempts */
 	if (left < HZ)
 		return;
 	kref_get(&t->c->ref);
@@ -225,7 +226,7 @@ static void cmx_try_arm(struct cmx_try *t)
 				 msecs_to_jiffies(CMX_CONNECT_LIMIT_MS)));
 }
 
-/* Milliseconds to the deadline, at most @max, and never 0 */
+/* Milliseconds to the deadline: at least 1, at most @max */
 static unsigned long cmx_try_left(const struct cmx_try *t, unsigned int max)
 {
 	long left = t->c->expires - jiffies;
@@ -251,7 +252,7 @@ static int cmx_try_addr(struct cmx_try *t)
 				 &e->dst.sa, cmx_try_left(t, CMX_TRY_ADDR_MS));
 }
 
-/* The path of the result, which agrees with those that the caller gave. */
+/* Sets the path of the result, which matches those that the caller gave. */
 static int cmx_try_given_path(struct cmx_try *t)
 {
 	struct sa_path_rec rec;
@@ -260,19 +261,19 @@ static int cmx_try_given_path(struct cmx_try *t)
 	if (rdma_cmx_entry_path(t->entry, 0, &rec))
 		return -EHOSTUNREACH;
 	rdma_addr_get_dgid(&t->id->route.addr.dev_addr, &dgid);
-	/* The neighbour has moved since. */
+	/* The neighbour's address has changed since. */
 	if (memcmp(&dgid, &rec.dgid, sizeof(dgid)))
 		return -EHOSTUNREACH;
 	return rdma_set_ib_path(t->id, &rec);
 }
 
-/* Returns 0: an event follows; 1: it has its route; or an error. */
+/* Returns 0: an event follows; 1: it has a route; or a negative errno. */
 static int cmx_try_route(struct cmx_try *t)
 {
 	const struct rdma_cmx_connector *c = t->c;
 	struct rdma_cm_id *id = t->id;
 
-	/* Another device with the same address */
+	/* Another device has the same address. */
 	if (c->own_dev && id->device->index != t->entry->ibdev_index)
 		return -ENODEV;
 	t->step = RDMA_CMX_CONNECT_ROUTE;
@@ -287,7 +288,7 @@ static int cmx_try_route(struct cmx_try *t)
 				    c->uid);
 }
 
-/* Private data of a request that is the caller's and ours */
+/* Private data of a request: maximum for the caller and the entry */
 static size_t cmx_try_room(const struct rdma_cm_id *id)
 {
 	if (!rdma_cap_ib_cm(id->device, id->port_num))
@@ -304,7 +305,7 @@ static void cmx_try_calls(struct cmx_try *t, struct task_struct *caller)
 	spin_unlock(&t->c->lock);
 }
 
-/* The slot is there, or not in time. */
+/* The wait for a slot has ended; @error is 0 or -ETIMEDOUT. */
 static void cmx_try_granted(void *context, int error)
 {
 	struct cmx_try *t = context;
@@ -318,7 +319,7 @@ static void cmx_try_granted(void *context, int error)
 	spin_unlock(&t->c->lock);
 }
 
-/* Returns 0: it has a slot; 1: that follows; or an error. */
+/* Returns 0: it has a slot; 1: it waits for one; or a negative errno. */
 static int cmx_try_slot(struct cmx_try *t)
 {
 	if (t->slot.state == CMX_SLOT_HELD || !rdma_cmx_slot_get(&t->slot, t->id))
@@ -339,7 +340,7 @@ static int cmx_try_setup(struct cmx_try *t, struct rdma_conn_param *param)
 	if (ret)
 		return ret < 0 ? ret : -EINVAL;
 	t->set_up = true;
-	/* A user's queue pair has a number here, and no more. */
+	/* A user's queue pair is only a number here. */
 	if (!t->id->qp && !c->user)
 		return -EINVAL;
 	return READ_ONCE(t->stop) ? -ECANCELED : 0;
@@ -377,13 +378,13 @@ static int cmx_try_connect(struct cmx_try *t)
 		cmx_try_arm(t);
 	cmx_stat_inc(connect_requests);
 	ret = rdma_connect(t->id, &param);
-	/* The path of a request that cannot be sent may be invalid. */
+	/* A request that cannot be sent may have an invalid path. */
 	if (ret && ret != -ENOMEM)
 		t->path_failed = true;
 	return ret;
 }
 
-/* The first one wins. */
+/* The first candidate that is up wins. */
 static int cmx_try_up(struct cmx_try *t)
 {
 	struct rdma_cmx_connector *c = t->c;
@@ -402,7 +403,7 @@ static int cmx_try_up(struct cmx_try *t)
 	return 0;
 }
 
-/* Its step has received its event, or it begins. */
+/* Starts the candidate, or its next step. */
 static int cmx_try_advance(struct cmx_try *t)
 {
 	int ret = 1;
@@ -421,7 +422,7 @@ static int cmx_try_advance(struct cmx_try *t)
 	return cmx_try_connect(t);
 }
 
-/* Returns true if it has another attempt. */
+/* Ends an attempt. Returns true if another one follows. */
 static bool cmx_try_down(struct cmx_try *t, int error)
 {
 	struct rdma_cmx_connector *c = t->c;
@@ -431,15 +432,16 @@ static bool cmx_try_down(struct cmx_try *t, int error)
 	if (t->id) {
 		if (t->connected)
 			rdma_disconnect(t->id);
-		/* It has not led anywhere in all the time that there was. */
+		/* The request got no reply in the candidate's time. */
 		if (t->step == RDMA_CMX_CONNECT_REQUEST &&
 		    ((READ_ONCE(t->leaving) && !READ_ONCE(t->stop)) ||
 		     (READ_ONCE(c->late) && !READ_ONCE(c->winner))))
 			t->path_failed = true;
 		/*
-		 * Another host that has the LID now has no such service, and
-		 * says so before it looks at the GIDs. A user may choose a port
-		 * to get that, and others use the path.
+		 * Another host with this LID rejects the service id before it
+		 * compares the GIDs. A user may provoke this REJ by its choice
+		 * of the port, so a user's REJ does not drop the path, which
+		 * others use.
 		 */
 		if (t->path_failed ||
 		    (t->cached && !c->user &&
@@ -472,14 +474,14 @@ static bool cmx_try_down(struct cmx_try *t, int error)
 	return again;
 }
 
-/* Its handler and context become the caller's, unless an event was first. */
+/* The caller's handler and context replace those of the candidate. */
 static int cmx_try_hand_over(struct cmx_try *t)
 {
 	struct rdma_cmx_connector *c = t->c;
 	struct rdma_cm_id *id = t->id;
 	int error;
 
-	/* Its work item may not be through yet, and uses both. */
+	/* Its work item may still use both. */
 	cmx_route_query_stop(&t->route);
 	rdma_lock_handler(id);
 	spin_lock(&c->lock);
@@ -505,7 +507,7 @@ static int cmx_try_hand_over(struct cmx_try *t)
 	return 0;
 }
 
-/* Returns true if there is more to do at once. */
+/* Returns true if another step follows at once. */
 static bool cmx_try_run(struct cmx_try *t)
 {
 	struct rdma_cmx_connector *c = t->c;
@@ -530,7 +532,7 @@ static bool cmx_try_run(struct cmx_try *t)
 	if (!ret)
 		ret = t->up ? cmx_try_hand_over(t) : cmx_try_advance(t);
 	if (!ret)
-		/* Its own event may have made it the only one. */
+		/* Its own event may have made it the only one left. */
 		return t->up && READ_ONCE(t->flying);
 	return cmx_try_down(t, READ_ONCE(t->error) ?: ret);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Windows of outstanding connection requests: their slots and limits, and which
- * user is next. See connect/window.h. All under cmx_window_lock.
+ * Windows of outstanding connection requests: slots, limits, and the next user.
+ * See connect/window.h. cmx_window_lock is held.
  */
 #include <linux/hashtable.h>
 #include <linux/jiffies.h>
@@ -57,12 +57,15 @@ struct cmx_window *cmx_window(unsigned int index)
 }
 
 /*
- * With a new parameter all windows begin anew: what is outstanding is of another
- * epoch, before or after.
+ * A changed connect_reply_ms clears all windows: the slots in use are of an
+ * epoch before or after those that count.
  */
 u32 cmx_window_epoch(void)
 {
-	/* Of more, msecs_to_jiffies() makes what is too long for a divisor. */
+	/*
+	 * msecs_to_jiffies() returns an offset beyond 32 bits for larger
+	 * values, which div_u64() would truncate.
+	 */
 	unsigned int ms = min_t(unsigned int, READ_ONCE(connect_reply_ms),
 				INT_MAX);
 
@@ -70,7 +73,7 @@ u32 cmx_window_epoch(void)
 		       msecs_to_jiffies(ms) / (CMX_WINDOW_EPOCHS - 1) + 1);
 }
 
-/* Who waited when the limit was turned off gets a slot at the next look. */
+/* With no limit, connects that wait get slots at the next cmx_slot_look(). */
 unsigned int cmx_window_limit(const struct cmx_window *w)
 {
 	unsigned int max = READ_ONCE(cmx_connect_window) ?: U16_MAX;
@@ -81,7 +84,7 @@ unsigned int cmx_window_limit(const struct cmx_window *w)
 		       CMX_WINDOW_MIN, max / CMX_WINDOW_MAX);
 }
 
-/* Slots of epochs that have ended count no more. */
+/* Drops the slots of epochs that have ended. */
 static void cmx_window_advance(struct cmx_window *w)
 {
 	u32 now = cmx_window_epoch();
@@ -104,7 +107,7 @@ unsigned int cmx_window_running(struct cmx_window *w)
 	return max(w->running, 0) + w->held;
 }
 
-/* Nothing is known of the destination with @tag. */
+/* A new destination with @tag uses the window. */
 static void cmx_window_begin(struct cmx_window *w, u32 tag)
 {
 	w->tag = tag;
@@ -116,15 +119,18 @@ static void cmx_window_begin(struct cmx_window *w, u32 tag)
 	w->shrunk = w->epoch - 1;
 }
 
-/* Slots may be held that count no more. To give them back changes nothing. */
+/*
+ * Slots that no longer count may still be held. Giving them back changes
+ * nothing.
+ */
 static bool cmx_window_idle(struct cmx_window *w)
 {
 	return list_empty(&w->users) && !cmx_window_running(w);
 }
 
 /*
- * The window in which a destination's requests count. Of two idle ones, that
- * from which no limit is lost.
+ * The index of the window of a destination. Prefers an idle window without a
+ * tag: no limit is lost.
  */
 unsigned int cmx_window_find(u32 tag)
 {
@@ -145,13 +151,13 @@ unsigned int cmx_window_find(u32 tag)
 	return idle - cmx_windows;
 }
 
-/* Has the common half a slot? */
+/* True if the shared half has a free slot */
 static bool cmx_window_half_free(struct cmx_window *w)
 {
 	return cmx_window_running(w) < (cmx_window_limit(w) + 1) / 2;
 }
 
-/* May a connect take a slot without memory of a user? */
+/* True if a connect may take a slot without allocating memory */
 bool cmx_window_free(struct cmx_window *w)
 {
 	return list_empty(&w->users) && cmx_window_half_free(w);
@@ -165,8 +171,8 @@ void cmx_window_take(struct cmx_window *w)
 }
 
 /*
- * Give back a slot that was taken in @epoch. It may count no more although that
- * epoch does: others came in between.
+ * Gives back a slot that was taken in @epoch. It may not count although @epoch
+ * does: connect_reply_ms may have changed and changed back.
  */
 void cmx_window_give(struct cmx_window *w, u32 epoch)
 {
@@ -185,7 +191,7 @@ static void cmx_window_resize(struct cmx_window *w, unsigned int limit)
 	w->replies = 0;
 }
 
-/* A request that was sent in @epoch to this destination has come to that. */
+/* Evaluates the result of a request that was sent in @epoch. */
 void cmx_window_sign(struct cmx_window *w, u32 epoch, enum cmx_window_sign sign)
 {
 	unsigned int limit = cmx_window_limit(w);
@@ -193,7 +199,7 @@ void cmx_window_sign(struct cmx_window *w, u32 epoch, enum cmx_window_sign sign)
 
 	if (sign == CMX_WINDOW_NO_SIGN)
 		return;
-	/* It was sent again, or the listener has made it wait. */
+	/* The CM has retried the REQ, or the listener has delayed it. */
 	if (now - epoch >= CMX_WINDOW_EPOCHS)
 		sign = CMX_WINDOW_BUSY;
 	if (sign == CMX_WINDOW_REPLY) {
@@ -224,7 +230,7 @@ struct cmx_window_user *cmx_window_user_find(kuid_t uid, unsigned int window)
 	return NULL;
 }
 
-/* @wait belongs to the user of @wait->user[i] at a window from now on. */
+/* @wait refers to the user object of wait->user[i] at a window. */
 void cmx_window_user_join(struct cmx_window_wait *wait, unsigned int i,
 			  unsigned int window)
 {
@@ -256,7 +262,10 @@ void cmx_window_user_leave(struct cmx_window_wait *wait, unsigned int i)
 	kfree(u);
 }
 
-/* Has @u a slot of the reserve, which counts? While it waits for the port, too */
+/*
+ * True if @u has a slot of the reserve that counts. It counts also while the
+ * connect waits for its port.
+ */
 static bool cmx_window_user_served(const struct cmx_window_user *u)
 {
 	return u->reserved &&
@@ -264,7 +273,7 @@ static bool cmx_window_user_served(const struct cmx_window_user *u)
 		cmx_window_epoch() - u->since < CMX_WINDOW_EPOCHS);
 }
 
-/* Is the slot free that the reserve has for @uid? */
+/* True if the slot that is reserved for @uid is free */
 static bool cmx_window_unserved(const struct cmx_window *w, kuid_t uid)
 {
 	const struct cmx_window_user *u;
@@ -288,7 +297,7 @@ static bool cmx_window_may_reserve(struct cmx_window *w,
 	return cmx_window_running(w) < limit;
 }
 
-/* The user @uid, if it may have the slot that the reserve has for it. */
+/* The user @uid, if it waits and may take its reserved slot; or NULL */
 static struct cmx_window_user *cmx_window_next_of(struct cmx_window *w,
 						  kuid_t uid)
 {
@@ -298,8 +307,9 @@ static struct cmx_window_user *cmx_window_next_of(struct cmx_window *w,
 }
 
 /*
- * The user who is next, or NULL. Users who have been given a slot are behind
- * those who have not: few are passed over, no more than have one of the reserve.
+ * The user that gets the next slot, or NULL. Users that got a slot are behind
+ * the others, so the loop passes over at most as many as have a slot of the
+ * reserve.
  */
 struct cmx_window_user *cmx_window_next(struct cmx_window *w, bool *reserved)
 {

@@ -1,61 +1,62 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Windows of outstanding connection requests, inside: what window.c, slot.c and
- * the unit tests share.
+ * Windows of outstanding connection requests: declarations that window.c,
+ * slot.c and the unit tests share.
  *
- * A window belongs to a destination (network namespace, device, port, port space,
- * address and port or service id there) or to a port of a device. Both are places of a table:
- * nothing is allocated for one, and nobody can have many made. A connect needs a
- * slot of its destination first, then one of its port.
+ * A window belongs to a destination (network namespace, device, port, port
+ * space, address, and port or service id there) or to a port of a device. Both
+ * are entries of a table of constant size. A connect first takes a slot of its
+ * destination, then one of its port.
  *
- * A keyed hash of a destination is its tag. It has a set of four places, and
- * uses of them
+ * The tag of a destination is a keyed hash. It selects a set of four windows.
+ * The destination uses
  *
- *	that with its tag
- *	else an idle one, where nothing counts or waits: it takes that over,
- *			with the limit of the start
- *	else a fixed one, as a guest: its requests count and wait there, and
- *			what they come to does not change the limit
+ *	the window with its tag;
+ *	else an idle window, where nothing counts or waits, with the
+ *			initial limit;
+ *	else a fixed window, as a guest: its requests count and wait there,
+ *			and their results do not change the limit.
  *
- * Of the slots of a window
+ * The slots of a window are divided:
  *
- *	one half	is for whoever comes, while nobody waits; then users
- *			get them one after another
+ *	one half	is shared: everybody takes them while nobody waits;
+ *			then users get them in rotation
  *	one		is for kernel consumers
  *	one		is for root
- *	the rest	is for users who have none of this part: one slot each
+ *	the rest	is for users without a slot of this part: one each
  *
- * The first half costs two counters. Only who finds it in use allocates memory
- * (struct cmx_window_wait), and may wait, first come first served within a user.
+ * The first half costs two counters. A connect that finds it in use allocates
+ * memory (struct cmx_window_wait) and may wait. Connects of a user wait in FIFO
+ * order.
  *
- * The CM sends a REQ again after 4.3 s. A slot counts for connect_reply_ms, 4 to
- * 6 s: a listener that accepts none before it has received many gets more of them
- * by and by, and a dead peer does not keep the slots from others. The slot of a
- * destination whose connect waits for its port counts until it has both, or
- * connect_wait_ms are over.
+ * The CM retries a REQ after 4.3 s. A slot counts for connect_reply_ms, 4 to 6
+ * s by default. So a listener that accepts none before it has received many
+ * receives more over time, and a dead peer does not block slots. While a
+ * connect waits for its port, its slot of the destination counts, for at most
+ * connect_wait_ms.
  *
- * A destination's limit grows by one with each window of replies, and halves,
- * once for the requests that were outstanding together, when a request gets no
- * reply, a late one, or a REJ for want of resources. A port's limit is constant:
- * a slow peer says nothing about it.
+ * The limit of a destination grows by one with each window of replies. It
+ * halves when a request gets no reply, a late reply, or a REJ for lack of
+ * resources; once for requests that were outstanding together. The limit of a
+ * port is constant: a slow peer is no reason to change it.
  *
- * Requests to one destination thus never shrink the limit of another one,
- * however many destinations a user has. What he can do is to keep all places in
- * use: a set by four requests that nobody answers, again every 4 s, all sets by
- * 1,024 or more. The shared half of a port lets him have 512. Other ports have
- * more, and a connect that waits for its port counts at its destination, too. Even
- * then
+ * So requests to one destination never shrink the limit of another one. A user
+ * can keep all windows in use: four requests without a reply occupy a set for 4
+ * s, 1,024 or more occupy all sets. The shared half of a port has 512 slots.
+ * Other ports have more, and connects that wait for their port count at their
+ * destination, too. Even then
  *
- *	a destination that is in use keeps its place and its limit
- *	another one is a guest where the limit is 16 or more, divided as above:
- *			no user's requests keep the others from a slot
- *	soon after the last of them it has a place, and the limit of the start
+ *	a destination in use keeps its window and its limit;
+ *	another one is a guest where the limit is 16 or more, divided as
+ *			above: each user can get a slot;
+ *	soon after the last of those requests it has a window and the
+ *			initial limit.
  *
- * He can also have limits forgotten: a destination that is not in use may lose
- * its place, and begins anew. One that finds a place after it was a guest may
- * have slots of both windows outstanding.
+ * Such a user can also evict limits: an idle destination may lose its window,
+ * and starts with the initial limit again. A former guest that finds a window
+ * may have slots of both windows outstanding.
  *
- * cmx_window_lock guards all of it. Owners' locks are inside, see
+ * cmx_window_lock guards all of it. Locks of owners nest inside it, see
  * rdma_cmx_slot_fn.
  */
 #ifndef CMX_CONNECT_WINDOW_H
@@ -68,11 +69,11 @@
 #include "sched.h"
 #include "slot.h"
 
-#define CMX_WINDOW_DESTS	1024	/* in sets: */
+#define CMX_WINDOW_DESTS	1024	/* in sets of CMX_WINDOW_WAYS */
 #define CMX_WINDOW_WAYS		4
 #define CMX_WINDOW_PORTS	64
 #define CMX_WINDOW_COUNT	(CMX_WINDOW_DESTS + CMX_WINDOW_PORTS)
-#define CMX_WINDOW_NONE		CMX_WINDOW_COUNT	/* of a user's sum */
+#define CMX_WINDOW_NONE		CMX_WINDOW_COUNT	/* sum of a user */
 
 /* A slot counts in the epoch in which it was taken and in the two after it. */
 #define CMX_WINDOW_EPOCHS	3
@@ -80,20 +81,21 @@
 /* Limits of a destination, in parts of connect_window */
 #define CMX_WINDOW_START	4
 #define CMX_WINDOW_MAX		2
-/* ... and the smallest */
+/* ... and the smallest one */
 #define CMX_WINDOW_MIN		16
 
 /**
  * struct cmx_window - slots of a destination or a port
- * @users: users with connects that wait here; the next one first
- * @tag: of the destination; 0: it is of none yet
- * @epoch: to which @count was brought up to date
- * @count: slots taken in an epoch; less than 0 if one was taken as it ended
- * @running: sum of those
+ * @users: users with connects that wait here, in scheduling order
+ * @tag: of the destination; 0: never used
+ * @epoch: of the last update of @count
+ * @count: slots taken in each epoch; may be negative after a change of epochs
+ * @running: sum of @count
  * @held: slots of a destination whose connects wait for their port
- * @limit: of a destination; 0: as at the start
+ * @limit: of a destination; 0: the initial one
  * @replies: since @limit has changed
- * @shrunk: epoch in which @limit was halved; one to come: it was counted anew
+ * @shrunk: epoch in which @limit was halved; in the future after a change of
+ * 	epochs
  */
 struct cmx_window {
 	struct list_head users;
@@ -114,16 +116,16 @@ enum cmx_window_stage {
 };
 
 /**
- * struct cmx_window_user - a user at a window, or a user's sum
+ * struct cmx_window_user - a user at a window, or the sum of a user
  * @hash: by @uid and @window
- * @node: in cmx_window.users while anything waits
+ * @node: in cmx_window.users while connects wait
  * @queue: connects that wait here, oldest first
  * @uid: the user
  * @window: the window, or CMX_WINDOW_NONE
- * @waiting: connects that wait
- * @refs: waits that refer to it
- * @reserved: that has the slot of the reserve, or NULL
- * @since: epoch in which it got it
+ * @waiting: number of connects that wait
+ * @refs: number of waits that refer to it
+ * @reserved: the wait that has a slot of the reserve, or NULL
+ * @since: epoch in which @reserved got it
  */
 struct cmx_window_user {
 	struct hlist_node hash;
@@ -138,16 +140,16 @@ struct cmx_window_user {
 };
 
 /**
- * struct cmx_window_wait - a connect that has found no slot at once
+ * struct cmx_window_wait - a connect that found no free slot
  * @slot: of the owner
- * @all: among all that wait, oldest first
+ * @all: in the list of all that wait, oldest first
  * @queue: in cmx_window_user.queue
- * @stage: for which of the two slots it waits
- * @user: the user at the two windows, and the sum; or fresh ones
- * @since: in jiffies
- * @at_once: the owner has not returned from rdma_cmx_slot_wait() yet
+ * @stage: the slot that it waits for
+ * @user: the user at the two windows, and the sum; or new ones
+ * @since: start of the wait, in jiffies
+ * @at_once: rdma_cmx_slot_wait() has not returned yet
  * @done: the owner's callback
- * @context: of that
+ * @context: of @done
  */
 struct cmx_window_wait {
 	struct cmx_slot *slot;
@@ -161,7 +163,7 @@ struct cmx_window_wait {
 	void *context;
 };
 
-/* What a request has come to */
+/* Result of a request */
 enum cmx_window_sign {
 	CMX_WINDOW_NO_SIGN,
 	CMX_WINDOW_REPLY,

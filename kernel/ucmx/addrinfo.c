@@ -27,7 +27,7 @@ put:
 	return ret;
 }
 
-/* An error, or names, a port or both; what is not there is 0. */
+/* Valid: an error, or names, a port or both. Absent fields are 0. */
 static int ucmx_give_names_check(const struct rdma_cmx_give_names *arg)
 {
 	bool port = arg->flags & RDMA_CMX_GIVE_PORT;
@@ -120,7 +120,7 @@ static int ucmx_entry_put(void __user **buf, const struct rdma_cmx_entry *e,
 	} out CMX_UNINIT;
 	size_t len = sizeof(out.entry);
 
-	/* All of it is set one by one: there may be no padding in between. */
+	/* Each field is set, and there is no padding between them. */
 	BUILD_BUG_ON(sizeof(out.entry) % 8 || sizeof(*e->route) % 8 ||
 		     offsetof(typeof(out), canon) != sizeof(out.entry) ||
 		     sizeof(out.entry) != 48 + 2 * sizeof(out.entry.src));
@@ -139,7 +139,7 @@ static int ucmx_entry_put(void __user **buf, const struct rdma_cmx_entry *e,
 	ucmx_addr_put(&out.entry.dst, &e->dst.sa);
 	out.entry.gid_index = e->gid_index < 0 ? 0 : e->gid_index;
 	out.entry.gid_type = ucmx_gid_type(e);
-	/* Nothing between, and a name of common length: one copy does it. */
+	/* The common case needs one copy. */
 	if (!e->route_count && !e->connect_len && canon <= sizeof(out.canon)) {
 		memcpy(out.canon, canonname, canon);
 		memset(out.canon + canon, 0, -canon & 7);
@@ -152,7 +152,7 @@ static int ucmx_entry_put(void __user **buf, const struct rdma_cmx_entry *e,
 	       ucmx_copy_padded(buf, canonname, canon);
 }
 
-/* @len is the required size also if the result does not fit. */
+/* Sets @len to the required size, also if the result does not fit. */
 static int ucmx_result_put(void __user *buf, u32 buf_len, u32 *len,
 			   const struct rdma_cmx_result *res)
 {
@@ -194,7 +194,7 @@ int ucmx_query_addrinfo(struct ucmx_cmd *cmd)
 			      &arg->len, res);
 	if ((!ret || ret == -ENOSPC) && ucmx_respond(cmd))
 		ret = -EFAULT;
-	/* Of several callers that have a copy now, one has the result. */
+	/* If several callers have copied the result, one takes it. */
 	if (!ret)
 		ret = ucmx_id_relock(id, cmd->file);
 	if (!ret) {
@@ -208,7 +208,7 @@ put:
 	return ret;
 }
 
-/* Room for a result of two entries, which most are not longer than. */
+/* Memory for a result of two entries, enough for most results */
 union ucmx_room {
 	struct rdma_cmx_result res;
 	u64 room[(sizeof(struct rdma_cmx_result) + 64 +
@@ -246,7 +246,7 @@ int ucmx_getaddrinfo(struct ucmx_cmd *cmd)
 			      &arg->len, res);
 	if (res != &room.res)
 		rdma_cmx_result_put(res);
-	/* Of the struct only this changes: the rest need not be copied back. */
+	/* Only this field of the struct changes. */
 	if ((!ret || ret == -ENOSPC) && put_user(arg->len, &uarg->len))
 		ret = -EFAULT;
 put:

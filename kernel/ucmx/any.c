@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * RESOLVE_ANY: the entries of an id's result race for its address and route, or
- * for its connection, and the id takes over the cm id of the winner.
+ * RESOLVE_ANY: the entries of an id's result race for address and route, or for
+ * a connection. The id takes over the cm id of the winner.
  *
- * The object of the command changes under the id's mutex. The callback of the
- * race takes the mutex, so that nothing waits for it with the mutex held while
- * the race is outstanding. An event of the winner before it is taken over ends
- * it.
+ * The id's mutex guards the object of the command. The callback of the race
+ * takes the mutex. So no code waits for the callback with the mutex held while
+ * the race is outstanding. An event of the winner before the takeover ends the
+ * winner.
  *
- * The cm id that the winner replaces is not bound and has no events.
+ * The winner's cm id replaces one that is not bound and has no events.
  */
 #include <linux/slab.h>
 #include <rdma/ib_verbs.h>
 
 #include "any.h"
 
-/* Of the winner, until the id has taken it over */
+/* Handler of the winner until the id has taken it over */
 static int ucmx_any_event(struct rdma_cm_id *cm, struct rdma_cm_event *e)
 {
 	struct ucmx_any *any = cm->context;
@@ -24,19 +24,19 @@ static int ucmx_any_event(struct rdma_cm_id *cm, struct rdma_cm_event *e)
 		any->lost = -ENODEV;
 	else if (!any->lost && e->event == RDMA_CM_EVENT_ADDR_CHANGE)
 		any->lost = -EADDRNOTAVAIL;
-	/* The peer of the connection has withdrawn. */
+	/* The peer has ended the connection. */
 	else if (!any->lost && any->qps)
 		any->lost = -ECONNRESET;
 	return 0;
 }
 
-/* The id takes @cm over; its mutex is held. After an error @cm is not its. */
+/* The id takes @cm over; the mutex is held. After an error it has not. */
 static int ucmx_any_adopt(struct ucmx_any *any, struct rdma_cm_id *cm)
 {
 	struct ucmx_id *id = any->id;
 	int ret = 0;
 
-	/* An id that has lost a device stays without. */
+	/* An id that lost a device does not get another one. */
 	if (id->dead || READ_ONCE(id->gone))
 		return -ENODEV;
 	if (id->ack_timeout_set)
@@ -105,10 +105,10 @@ static void ucmx_any_done(struct rdma_cmx_connector *connector,
 }
 
 /**
- * ucmx_any_move - move the share of the limits of an id that moves
+ * ucmx_any_move - move the charge of a race to another file
  * @id: the id, its lock held
- * @from: its file
- * @to: the other one
+ * @from: its present file
+ * @to: its next file
  */
 void ucmx_any_move(struct ucmx_id *id, struct ucmx_file *from,
 		   struct ucmx_file *to)
@@ -120,13 +120,13 @@ void ucmx_any_move(struct ucmx_id *id, struct ucmx_file *from,
 	atomic_inc(&to->user->requests);
 }
 
-/* It does not race: the mutex of its id may be held. */
+/* Frees an object without a race. The id's mutex may be held. */
 static void ucmx_any_free(struct ucmx_any *any)
 {
 	if (!any)
 		return;
 	cancel_delayed_work_sync(&any->limit);
-	/* The callback has run, but may be on its way out. */
+	/* The callback has run, but may not have returned. */
 	if (any->connector)
 		rdma_cmx_connect_cancel(any->connector);
 	rdma_cmx_connect_put(any->connector);
@@ -138,8 +138,10 @@ static void ucmx_any_free(struct ucmx_any *any)
 }
 
 /**
- * ucmx_any_stop - have the race of an id come to its end
- * @id: the id, its mutex held; ucmx_any_end() follows
+ * ucmx_any_stop - stop the race of an id
+ * @id: the id, its mutex held
+ *
+ * ucmx_any_end() waits for the end.
  */
 void ucmx_any_stop(struct ucmx_id *id)
 {
@@ -148,8 +150,8 @@ void ucmx_any_stop(struct ucmx_id *id)
 }
 
 /**
- * ucmx_any_end - end the race of a dead id, whose cm id is destroyed
- * @id: the id
+ * ucmx_any_end - end the race of an id
+ * @id: the id, dead, its cm id destroyed
  */
 void ucmx_any_end(struct ucmx_id *id)
 {
@@ -167,7 +169,7 @@ void ucmx_any_end(struct ucmx_id *id)
 	id->any = NULL;
 }
 
-/* What the race may end with, and then the connection of its winner */
+/* Reserves the result of the race, and the connection's end with it */
 static int ucmx_any_reserve(struct ucmx_id *id, const struct ucmx_any *any)
 {
 	int ret = ucmx_event_reserve(id, UCMX_SLOT_ROUTE);
@@ -178,7 +180,7 @@ static int ucmx_any_reserve(struct ucmx_id *id, const struct ucmx_any *any)
 	       ucmx_event_reserve(id, UCMX_SLOT_DISCONNECT);
 }
 
-/* The mutex is held until the id knows of the race. */
+/* Starts a race. The id's mutex is held. */
 static int ucmx_any_start(struct ucmx_id *id, struct ucmx_any *any)
 {
 	long left = any->expires - jiffies;
@@ -249,14 +251,14 @@ static struct ucmx_any *ucmx_any_alloc(struct ucmx_id *id,
 	return any;
 }
 
-/* The id is not bound: it has no events, and nothing is done with it. */
+/* True if the id is not bound and has no events */
 static bool ucmx_any_idle(const struct ucmx_id *id)
 {
 	return !id->cm->device && !id->cm->route.addr.src_addr.ss_family &&
 	       !id->hold;
 }
 
-/* It takes *@qps over, or leaves them to the caller. */
+/* Takes *@qps over and clears it, or leaves it to the caller. */
 static int ucmx_any_first(struct ucmx_id *id,
 			  const struct rdma_cmx_resolve_any *arg,
 			  struct ucmx_any_qps **qps)
@@ -267,7 +269,7 @@ static int ucmx_any_first(struct ucmx_id *id,
 	if (!arg->timeout_ms || arg->step || arg->error || arg->reason ||
 	    !ucmx_any_idle(id))
 		return -EINVAL;
-	/* The reply to the others' requests is another one, or none. */
+	/* Other types have another reply, or none. */
 	if (*qps && id->cm->qp_type != IB_QPT_RC)
 		return -EOPNOTSUPP;
 	any = ucmx_any_alloc(id, arg);
@@ -298,7 +300,7 @@ static int ucmx_any_first(struct ucmx_id *id,
 	return 0;
 }
 
-/* Another cm id in place of the failed one, whose events end with it */
+/* Replaces the failed cm id. Its pending events end with it. */
 static int ucmx_any_renew(struct ucmx_id *id)
 {
 	struct rdma_cm_id *old = id->cm, *cm;
@@ -313,7 +315,7 @@ static int ucmx_any_renew(struct ucmx_id *id)
 		rdma_set_ack_timeout(cm, id->ack_timeout);
 	cancel_delayed_work_sync(&id->any->limit);
 	ucmx_any_drop_path(id);
-	/* The request of the failed one may wait, or have a slot. */
+	/* The failed request may wait for a slot, or have one. */
 	ucmx_connect_end(id);
 	id->cm_used = false;
 	id->cm = cm;
@@ -341,11 +343,13 @@ static int ucmx_any_next(struct ucmx_id *id,
 		return -EINVAL;
 	if (READ_ONCE(id->gone))
 		return -ENODEV;
-	/* Commands on it would lock the id, for which the race waits. */
+	/*
+	 * Such a command would lock the id, and the race waits for its mutex.
+	 */
 	if (ucmx_query_outstanding(id))
 		return -EBUSY;
 	failed->step = (enum rdma_cmx_connect_step)arg->step;
-	/* What a race has cancelled races again. */
+	/* Candidates that fail with ECANCELED would race again. */
 	failed->error = arg->error == ECANCELED ? -ECONNABORTED :
 						  -(int)arg->error;
 	failed->reason = arg->reason;
@@ -355,18 +359,23 @@ static int ucmx_any_next(struct ucmx_id *id,
 	if (time_after_eq(jiffies, any->expires))
 		return -ETIMEDOUT;
 	ret = ucmx_any_renew(id);
-	/* The handler of the failed one has ended; its device may have gone. */
+	/*
+	 * The failed cm id's handler may have reported the removal of its
+	 * device.
+	 */
 	if (!ret && READ_ONCE(id->gone))
 		ret = -ENODEV;
 	if (ret)
 		return ret;
-	/* Peers have seen the numbers: the rest race for their route. */
+	/*
+	 * Peers have received the queue pair numbers. The rest race for routes.
+	 */
 	kfree(any->qps);
 	any->qps = NULL;
 	return ucmx_any_start(id, any);
 }
 
-/* Fields that go with RDMA_CMX_ANY_RACE only */
+/* True if a field is set that RDMA_CMX_ANY_RACE requires */
 static bool ucmx_any_has_qps(const struct rdma_cmx_resolve_any *arg)
 {
 	const size_t first = offsetof(struct rdma_cmx_resolve_any, qps);
@@ -388,7 +397,7 @@ int ucmx_resolve_any(struct ucmx_cmd *cmd)
 		return -EINVAL;
 	if (!(arg->flags & RDMA_CMX_ANY_RACE) && ucmx_any_has_qps(arg))
 		return -EINVAL;
-	/* The caller's memory may keep one waiting: before the id is locked. */
+	/* Before the lock: access to user memory may take any time. */
 	if (arg->flags & RDMA_CMX_ANY_RACE)
 		qps = ucmx_any_qps_get(arg);
 	if (IS_ERR(qps))

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * The candidates of an id, for the files of RESOLVE_ANY: any.c races them,
- * any_qps.c has their queue pairs if the connections race, winner.c connects the
- * one that won, candidates.c reports on all.
+ * any_qps.c has their queue pairs if connections race, winner.c connects the
+ * winner, candidates.c reports on all.
  *
- * struct ucmx_any changes under the id's mutex, but for what has another
+ * The id's mutex guards struct ucmx_any, except for fields with another
  * comment.
  */
 #ifndef UCMX_ANY_H
@@ -20,17 +20,18 @@ struct ucmx_any_qps;
  * @result: with a reference
  * @connector: the last race
  * @report: of the last race that has ended, or NULL
- * @started: when the first race was
+ * @started: start of the first race
  * @expires: deadline, in jiffies
- * @delay_ms: of the next candidate
+ * @delay_ms: until the next candidate starts
  * @limited: the caller gave path records
  * @own_dev: the caller gave a device
- * @connect: the deadline is that of the connection, too
+ * @connect: the deadline includes the connection
  * @qps: queue pairs of candidates whose connections race, or NULL
- * @lost: an event of the winner, by the handler lock of its cm id
+ * @lost: negative errno of an event of the winner, by the handler lock of its
+ *	cm id
  * @limit: timer of a CONNECT
  * @armed: a CONNECT has no reply, by ucmx_id.lock
- * @expired: it was given up, likewise
+ * @expired: the CONNECT has timed out, by ucmx_id.lock
  */
 struct ucmx_any {
 	struct ucmx_id *id;

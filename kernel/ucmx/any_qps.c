@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Queue pairs of RDMA_CMX_ANY_RACE. The caller has made one for each candidate,
- * and keeps it: as with CONNECT, the kernel puts its number in the request of
- * the candidate, and does nothing else with it. It does not look for a queue pair
- * of that number. A peer that replies has the number, and the caller takes its
- * own queue pair through the states.
+ * Queue pairs of RDMA_CMX_ANY_RACE. The caller owns one for each candidate. As
+ * with CONNECT, the kernel puts its number into the REQ of the candidate and
+ * does not look up a queue pair with that number. A peer that replies has the
+ * number. The caller modifies its queue pair itself.
  *
- * struct ucmx_any_qps does not change while the race is outstanding, so the
- * work items of the candidates read it without a lock.
+ * struct ucmx_any_qps is constant while the race is outstanding. Work items of
+ * the candidates read it without a lock.
  */
 #include <linux/slab.h>
 #include <linux/uaccess.h>
@@ -17,7 +16,7 @@
 
 /**
  * struct ucmx_any_qps - queue pairs and parameters of requests
- * @param: parameters, but for the queue pair
+ * @param: parameters, without the queue pair
  * @data: private data of @param
  * @count: number of @qps, at least 1
  * @qps: the queue pairs, in the order of their candidates
@@ -78,13 +77,13 @@ struct ucmx_any_qps *ucmx_any_qps_get(const struct rdma_cmx_resolve_any *arg)
 	return qps;
 }
 
-/* Are all of them of candidates that exist? */
+/* True if the result has a candidate for each queue pair */
 bool ucmx_any_qps_fit(const struct ucmx_any_qps *qps, u32 candidates)
 {
 	return qps->qps[qps->count - 1].candidate < candidates;
 }
 
-/* As rdma_cmx_connect_attr.setup; @cm has its device and route. */
+/* rdma_cmx_connect_attr.setup; @cm has its device and route. */
 int ucmx_any_setup(struct rdma_cm_id *cm, const struct rdma_cmx_entry *entry,
 		   struct rdma_conn_param *param, void *context)
 {
@@ -92,10 +91,10 @@ int ucmx_any_setup(struct rdma_cm_id *cm, const struct rdma_cmx_entry *entry,
 	const struct ucmx_any_qps *qps = any->qps;
 	u32 i, candidate = entry - any->result->entries;
 
-	/* The iWARP CM takes the queue pair through its states by itself. */
+	/* The iWARP CM modifies the queue pair itself. */
 	if (!rdma_cap_ib_cm(cm->device, cm->port_num))
 		return -EOPNOTSUPP;
-	/* The queue pair is of the candidate's device, as far as that is known. */
+	/* The caller created the queue pair on the candidate's device. */
 	if (cm->device->index != entry->ibdev_index)
 		return -ENODEV;
 	for (i = 0; i < qps->count; i++) {
@@ -109,7 +108,7 @@ int ucmx_any_setup(struct rdma_cm_id *cm, const struct rdma_cmx_entry *entry,
 	return -ENOBUFS;
 }
 
-/* The queue pair is the caller's. */
+/* The caller owns the queue pair. */
 void ucmx_any_teardown(struct rdma_cm_id *cm, void *context)
 {
 }

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * QUERY_CANDIDATES: what the last race of an id has done with each candidate, or
- * which ones the next has.
+ * QUERY_CANDIDATES: the state of each candidate in the last race of an id, or
+ * the candidates of the next race.
  *
- * The report, or the result, is read under the id's mutex; the copies for the
- * caller are written to user space without it.
+ * The report, or the result, is read under the id's mutex. The copies are
+ * written to user space without it.
  */
 #include <linux/mm.h>
 #include <linux/slab.h>
 
 #include "any.h"
 
-/* The first published form of a candidate; never changes. */
+/* The first published form of a candidate is constant. */
 #define UCMX_CANDIDATE_MIN						\
 	offsetofend(struct rdma_cmx_candidate_info, end_ms)
 
@@ -31,7 +31,7 @@ static void ucmx_candidate_fill(struct rdma_cmx_candidate_info *to,
 	to->end_ms = from->end_ms;
 }
 
-/* An entry that no race has begun with */
+/* An entry before its first race */
 static void ucmx_candidate_untried(struct rdma_cmx_candidate_info *to,
 				   const struct rdma_cmx_entry *from)
 {
@@ -44,7 +44,7 @@ static void ucmx_candidate_untried(struct rdma_cmx_candidate_info *to,
 	to->error = from->port_num ? 0 : -ENETUNREACH;
 }
 
-/* Room for at most @arg->max_candidates, or NULL for none, or an ERR_PTR */
+/* Memory for at most @arg->max_candidates; NULL for none; or an ERR_PTR */
 static struct rdma_cmx_candidate_info *
 ucmx_candidates_alloc(struct rdma_cmx_query_candidates *arg, u32 count,
 		      u32 winner, u32 *n)
@@ -60,7 +60,7 @@ ucmx_candidates_alloc(struct rdma_cmx_query_candidates *arg, u32 count,
 	return infos ?: ERR_PTR(-ENOMEM);
 }
 
-/* Copies of what the last race has done; the mutex is held */
+/* Copies the candidates of the last race. The mutex is held. */
 static struct rdma_cmx_candidate_info *
 ucmx_candidates_get(struct ucmx_id *id, struct rdma_cmx_query_candidates *arg,
 		    u32 *n)
@@ -78,7 +78,7 @@ ucmx_candidates_get(struct ucmx_id *id, struct rdma_cmx_query_candidates *arg,
 	return infos;
 }
 
-/* Copies of the candidates of the next one; the mutex is held */
+/* Copies the candidates of the next race. The mutex is held. */
 static struct rdma_cmx_candidate_info *
 ucmx_candidates_next(struct ucmx_id *id, struct rdma_cmx_query_candidates *arg,
 		     u32 *n)

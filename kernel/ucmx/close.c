@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The end of ids, and of their devices.
+ * The end of ids and of their devices.
  *
- * The caller that takes an id out of its file's xarray, or finds it in the
- * queue as an unread connection request, closes it once.
- * Closing marks it dead under its mutex, so that commands which found it
- * before fail. It ends all that could make events for the id before it purges
- * the queue.
+ * An id is closed once: by the caller that takes it out of its file's xarray,
+ * or that finds it in the queue as an unread connection request. Closing marks
+ * the id dead under its mutex; commands that found it before fail then. It ends
+ * all sources of events for the id before it purges the queue.
  */
 #include <linux/slab.h>
 #include <linux/wait_bit.h>
 
 #include "ucmx.h"
 
-/* From one attempt to lock an id to the next, in jiffies */
+/* Jiffies between two attempts to lock an id */
 #define UCMX_REMOVAL_WAIT	(HZ / 100 + 1)
 
-/* Take the cm id away; the caller destroys it outside of the mutex. */
+/* Takes the cm id away. The caller destroys it without the mutex. */
 static struct rdma_cm_id *ucmx_id_detach(struct ucmx_id *id)
 {
 	struct rdma_cm_id *cm = id->cm;
@@ -35,11 +34,12 @@ static struct rdma_cm_id *ucmx_id_detach(struct ucmx_id *id)
 }
 
 /*
- * The device waits until all its ids are destroyed, and user space may keep
- * them for any time. So the cm id goes now and the id stays without it.
+ * The removal of a device waits until all its ids are destroyed, and user space
+ * may keep them for any time. So the cm id is destroyed now, and the id stays
+ * without it.
  *
- * A command of the user may hold the mutex while it waits for memory of the
- * user's cgroup. The ids of others do not wait for it as well.
+ * A command may hold the mutex while it waits for memory of the user's cgroup.
+ * The ids of other users do not wait for that.
  */
 static void ucmx_id_removal_work(struct work_struct *work)
 {
@@ -60,14 +60,15 @@ static void ucmx_id_removal_work(struct work_struct *work)
 }
 
 /**
- * ucmx_id_removal_alloc - have the memory for the removal of the id's device
+ * ucmx_id_removal_alloc - allocate memory for the removal of the id's device
  * @id: the id, its handler lock held
  *
- * Hardly an id lives to see it, so none has that memory before. As with other
- * events that no command requests, the allocation does not fail. It does no I/O:
- * that may need the device.
+ * Few ids see a removal, so it is allocated late. Like other allocations for
+ * unsolicited events it does not fail. It does no I/O, which may need the
+ * device.
  *
- * Context: before rdma_cmx_route_event(), after which a handler does not sleep.
+ * Context: may sleep. Before rdma_cmx_route_event(), after which a handler must
+ * not sleep.
  */
 void ucmx_id_removal_alloc(struct ucmx_id *id)
 {
@@ -86,8 +87,8 @@ void ucmx_id_removal_alloc(struct ucmx_id *id)
  * ucmx_id_device_gone - report the removal of the id's device
  * @id: the id, its handler lock held
  *
- * An id may lose two devices: RESOLVE_ANY gives it another cm id before the work
- * item has locked it. It reports that once.
+ * An id may lose two devices, if RESOLVE_ANY gives it another cm id before the
+ * work item has locked it. It reports one removal.
  */
 void ucmx_id_device_gone(struct ucmx_id *id)
 {
@@ -95,7 +96,7 @@ void ucmx_id_device_gone(struct ucmx_id *id)
 
 	spin_lock(&id->lock);
 	first = !id->gone;
-	/* Commands find it so when a reader has the event. */
+	/* A reader of the event finds it set. */
 	WRITE_ONCE(id->gone, true);
 	if (first)
 		ucmx_event_post_locked(&id->removal->ev);
@@ -107,7 +108,9 @@ void ucmx_id_device_gone(struct ucmx_id *id)
  * ucmx_id_close - end an id
  * @id: the id, taken out of its table by the caller
  *
- * The last reference frees its memory; all else is freed when this returns.
+ * It frees everything but the memory of the id, which the last reference frees.
+ *
+ * Context: process context, may sleep.
  */
 void ucmx_id_close(struct ucmx_id *id)
 {
@@ -120,10 +123,12 @@ void ucmx_id_close(struct ucmx_id *id)
 	cm = ucmx_id_detach(id);
 	mutex_unlock(&id->mutex);
 
-	/* The sources of events, in the order in which one starts another. */
+	/*
+	 * Ends the sources of events, in the order in which they start others.
+	 */
 	if (cm)
 		rdma_cmx_route_destroy(cm, &id->route);
-	/* No handler runs any more; the work item may. */
+	/* No handler runs any longer; the work item may. */
 	if (id->removal)
 		cancel_delayed_work_sync(&id->removal->work);
 	ucmx_any_end(id);

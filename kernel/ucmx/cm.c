@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The connection manager's commands. Each locks its id, reserves the events
- * with which it ends, and calls rdma_cm.
+ * The commands of the connection manager. Each locks its id, reserves the
+ * events that end it, and calls rdma_cm.
  */
 #include <linux/memcontrol.h>
 #include <linux/string.h>
@@ -35,18 +35,18 @@ int ucmx_resolve_addr(struct ucmx_cmd *cmd)
 		ret = rdma_resolve_addr(id->cm, src_len ? &src.sa : NULL,
 					&dst.sa, arg->timeout_ms);
 	ucmx_id_unlock(id);
-	/* The routing table returns ENOBUFS for it. */
+	/* The routing table returns ENOBUFS without memory. */
 	return ret == -ENOBUFS ? -ENOMEM : ret;
 }
 
-/* A path that the cache has is not queried again. */
+/* A cached path replaces the query. */
 static int ucmx_route_start(struct ucmx_id *id, u32 timeout_ms)
 {
 	struct rdma_cm_id *cm = id->cm;
 
 	if (cmx_route_is_queried(&id->route))
 		return -EINVAL;
-	/* Before the state that lets the id connect */
+	/* Before the state change that allows CONNECT */
 	WRITE_ONCE(id->path_cached, true);
 	if (timeout_ms && cmx_route_is_addressed(&id->route) &&
 	    rdma_cap_ib_sa(cm->device, cm->port_num) &&
@@ -128,7 +128,7 @@ int ucmx_conn_qp_attr(struct ucmx_cmd *cmd)
 	return ucmx_respond(cmd);
 }
 
-/* Private data lies in the caller's struct, which outlives the call. */
+/* The caller's struct contains the private data, and outlives the call. */
 static int ucmx_private_data_check(const u8 *data, u16 len)
 {
 	if (len > U8_MAX ||
@@ -157,7 +157,7 @@ int ucmx_conn_param(struct rdma_conn_param *dst,
 				       src->private_data_len);
 }
 
-/* Outside of AF_IB the CM uses its default Q_Key. */
+/* Without AF_IB the CM uses its default Q_Key. */
 static void ucmx_conn_qkey(struct rdma_cm_id *cm, struct rdma_conn_param *param)
 {
 	if (cm->route.addr.src_addr.ss_family != AF_IB)
@@ -165,8 +165,8 @@ static void ucmx_conn_qkey(struct rdma_cm_id *cm, struct rdma_conn_param *param)
 }
 
 /*
- * TIMEWAIT_EXIT is not reserved: nearly all ids are destroyed before it comes,
- * and a caller that waits for a reply does not wait for it.
+ * TIMEWAIT_EXIT is not reserved: most ids are destroyed before it arrives, and
+ * no caller depends on it.
  */
 static int ucmx_reserve_conn(struct ucmx_id *id)
 {
@@ -175,10 +175,10 @@ static int ucmx_reserve_conn(struct ucmx_id *id)
 }
 
 /*
- * While a request or a reply is outstanding, there is nothing to accept or
- * reject. The CM would forget the message, but not its MAD. The end of the id,
- * and with it the removal of the device, would wait for the MAD's timeout: more
- * than a minute, or, for a reply, as long as the peer has chosen.
+ * While a request or a reply is outstanding, ACCEPT and REJECT are invalid. The
+ * CM would lose track of the message, but not cancel its MAD. The end of the
+ * id, and with it the removal of the device, would wait for the MAD's timeout:
+ * more than a minute, or, for a reply, a time that the peer has chosen.
  */
 static int ucmx_answer_check(struct ucmx_id *id)
 {
@@ -215,7 +215,7 @@ int ucmx_connect(struct ucmx_cmd *cmd)
 		ucmx_conn_qkey(id->cm, &param);
 		limited = ucmx_any_connects(id);
 		ret = ucmx_connect_start(id, &param, &ece);
-		/* If its deadline has passed, its event is on the way. */
+		/* If the deadline has passed, its event reports the failure. */
 		if (ret && limited && !ucmx_any_replied(id))
 			ret = 0;
 	}
@@ -280,13 +280,13 @@ int ucmx_accept(struct ucmx_cmd *cmd)
 	if (id->hold && !arg->uid)
 		goto unlock;
 	ret = ucmx_answer_check(id);
-	/* Of the RTU comes no event, and CONNECT has reserved DISCONNECTED. */
+	/* An RTU has no event, and CONNECT has reserved DISCONNECTED. */
 	if (!ret && id->hold)
 		ret = ucmx_reserve_conn(id);
 	if (ret)
 		goto unlock;
 
-	/* No event may come between the reply and the new cookie. */
+	/* The handler lock keeps events out until the new cookie is set. */
 	rdma_lock_handler(id->cm);
 	if (no_param) {
 		ret = rdma_accept_ece(id->cm, NULL, &ece);
@@ -295,7 +295,7 @@ int ucmx_accept(struct ucmx_cmd *cmd)
 		ret = rdma_accept_ece(id->cm, &param, &ece);
 	}
 	if (!ret) {
-		/* A reply is outstanding until ESTABLISHED. */
+		/* The reply is outstanding until ESTABLISHED. */
 		if (id->hold && id->cm->qp_type != IB_QPT_UD)
 			WRITE_ONCE(id->cm_outstanding, true);
 		if (arg->uid)
@@ -348,7 +348,7 @@ int ucmx_disconnect(struct ucmx_cmd *cmd)
 	id = ucmx_id_lock_dev(cmd->file, arg->id);
 	if (IS_ERR(id))
 		return PTR_ERR(id);
-	/* A connect that waits has no connection, and an end. */
+	/* A connect that waits for a slot has no connection. It fails. */
 	ret = ucmx_connect_stop(id) ? 0 : rdma_disconnect(id->cm);
 	ucmx_id_unlock(id);
 	return ret;
@@ -356,7 +356,7 @@ int ucmx_disconnect(struct ucmx_cmd *cmd)
 
 /*
  * rdma_cm has no alternate paths. On IB_EVENT_PATH_MIG ib_cm would replace the
- * path in use by its empty alternate path. The peer would become unreachable,
+ * active path by its empty alternate path. The peer would become unreachable,
  * and a reference to the GID would leak.
  */
 static int ucmx_notify_locked(struct ucmx_id *id, u32 event)
@@ -367,9 +367,9 @@ static int ucmx_notify_locked(struct ucmx_id *id, u32 event)
 		return 0;
 	ret = rdma_notify(id->cm, event);
 	/*
-	 * The CM sets the connection established now. It cancels the reply in a
-	 * work item, which reports the event. A disconnect or the end of the id
-	 * before that would make the CM forget the reply's MAD.
+	 * The CM changes the state to established now. A work item of it
+	 * cancels the reply and reports the event. A disconnect or the end of
+	 * the id before that would make the CM lose track of the reply's MAD.
 	 */
 	if (!ret && event == IB_EVENT_COMM_EST &&
 	    rdma_cap_ib_cm(id->cm->device, id->cm->port_num))

@@ -2,20 +2,21 @@
 /*
  * CONNECT, and connects that wait for a slot (slot.h).
  *
- * One that need not wait calls rdma_cm in the caller's context and leaves nothing
- * but its slot. One that waits keeps a copy of its parameters, which the caller
- * pays for, and its work item calls rdma_cm when it has a slot. Meanwhile the id
- * is like one with an outstanding REQ. What fails after CONNECT has returned is
- * reported by an event: CONNECT_ERROR, or UNREACHABLE if there was no slot in
- * time. One whose deadline (winner.c) has passed is not sent any more.
+ * A connect that finds a slot calls rdma_cm in the caller's context and keeps
+ * only the slot. A connect that waits keeps a copy of its parameters, charged
+ * to the caller. Its work item calls rdma_cm when it has a slot. Until then the
+ * id behaves as with an outstanding REQ. Failures after CONNECT has returned
+ * are reported by an event: CONNECT_ERROR, or UNREACHABLE if no slot was free
+ * in time. After its deadline (winner.c) a request is not sent.
  *
- * id->connect, by the id's mutex, names the connect that waits. Who sets it to
- * NULL ends the connect: its work item; DISCONNECT; the end of the id or of its
- * device. A work item that does not find itself there does nothing.
+ * id->connect, guarded by the id's mutex, points to the connect that waits. The
+ * code that clears it ends the connect: its work item, DISCONNECT, the end of
+ * the id or of its device. A work item that finds another value there does
+ * nothing.
  *
- * A work item does not sleep for the mutex, which commands of the user hold, also
- * while they wait for memory of the user's cgroup: those of all users would wait
- * behind it. It tries again later.
+ * A work item does not sleep for the mutex. Commands hold the mutex while they
+ * wait for memory of the user's cgroup, and would delay the work items of all
+ * users. The work item retries later.
  */
 #include <linux/slab.h>
 #include <linux/workqueue.h>
@@ -24,15 +25,15 @@
 #include "ucmx.h"
 #include "user.h"
 
-/* What rdma_cm puts in front of private data to an IP address */
+/* Length of rdma_cm's header before private data to an IP address */
 #define UCMX_CMA_HEADER		36
 
 /**
  * struct ucmx_connect - a connect that waits
  * @work: sends the request
- * @wait: until it tries to lock the id again, in jiffies
+ * @wait: jiffies until the next attempt to lock the id
  * @id: the id, with a reference
- * @error: there is no slot
+ * @error: 0, or the reason why there is no slot
  * @param: of the caller
  * @ece: of the caller
  * @data: private data of @param
@@ -47,12 +48,12 @@ struct ucmx_connect {
 	u8 data[];
 };
 
-/* Longest time between two attempts to lock an id */
+/* Maximum jiffies between two attempts to lock an id */
 #define UCMX_CONNECT_WAIT	(HZ / 4)
 
-/* A separate one: its work items take rdma_cm's locks. */
+/* Separate, because its work items take rdma_cm's locks */
 static struct workqueue_struct *ucmx_connect_wq;
-/* Connects that are not freed. */
+/* Number of connects in memory */
 static atomic_t ucmx_connects;
 
 /* Only the first CONNECT of an id can succeed. */
@@ -74,8 +75,9 @@ static int ucmx_connect_send(struct ucmx_id *id, struct rdma_conn_param *param,
 }
 
 /*
- * Would rdma_cm send the request? If not, it says so at once. What it cannot say
- * before it has a slot is an event: no memory, or an invalid path.
+ * True if rdma_cm would accept the request. Otherwise rdma_cm reports the error
+ * without a wait. Only lack of memory and an invalid path are reported later,
+ * by an event.
  */
 static bool ucmx_connect_may_wait(struct ucmx_id *id,
 				  const struct rdma_conn_param *param)
@@ -116,7 +118,7 @@ static void ucmx_connect_now(struct ucmx_connect *c)
 
 	id->connect = NULL;
 	WRITE_ONCE(id->cm_outstanding, false);
-	/* DEVICE_REMOVAL is the last event, and so is the end of a deadline. */
+	/* No event follows DEVICE_REMOVAL, or the end of a deadline. */
 	if (READ_ONCE(id->gone) || ucmx_any_expired(id)) {
 		rdma_cmx_slot_put(&id->slot);
 		return;
@@ -186,22 +188,25 @@ static int ucmx_connect_wait(struct ucmx_id *id,
 }
 
 /**
- * ucmx_connect_start - send a connection request, at once or later
+ * ucmx_connect_start - send a connection request, now or when it has a slot
  * @id: the id, its mutex held, its events reserved
  * @param: parameters
- * @ece: of the caller, too
+ * @ece: ECE parameters of the caller
  *
- * Return: 0, or as rdma_connect(), or -EAGAIN if too many connects wait.
+ * Context: process context, may sleep.
+ * Return: 0, an error of rdma_connect(), or -EAGAIN if too many connects wait.
  */
 int ucmx_connect_start(struct ucmx_id *id, struct rdma_conn_param *param,
 		       struct rdma_ucm_ece *ece)
 {
 	int ret;
 
-	/* As after the REQ of the first one */
+	/* rdma_cm returns the same after a REQ. */
 	if (id->connect)
 		return -EINVAL;
-	/* rdma_cm refuses it, and the slot is the first one's. */
+	/*
+	 * rdma_cm rejects a second request. The slot belongs to the first one.
+	 */
 	if (id->cm_used)
 		return ucmx_connect_send(id, param, ece);
 	if (rdma_cmx_slot_get(&id->slot, id->cm) &&
@@ -213,7 +218,7 @@ int ucmx_connect_start(struct ucmx_id *id, struct rdma_conn_param *param,
 	return ret;
 }
 
-/* Ends a connect that waits, if there is one. The id's mutex is held. */
+/* Ends a connect that waits. Returns false if there is none. Mutex held. */
 static bool ucmx_connect_drop(struct ucmx_id *id)
 {
 	struct ucmx_connect *c = id->connect;
@@ -228,8 +233,10 @@ static bool ucmx_connect_drop(struct ucmx_id *id)
 }
 
 /**
- * ucmx_connect_stop - DISCONNECT of an id
+ * ucmx_connect_stop - end a connect that waits, for DISCONNECT
  * @id: the id, its mutex held
+ *
+ * CONNECT_ERROR reports the end.
  *
  * Return: false if no connect waits.
  */
@@ -243,8 +250,8 @@ bool ucmx_connect_stop(struct ucmx_id *id)
 }
 
 /**
- * ucmx_connect_end - the id loses its cm id
- * @id: the id, its mutex held
+ * ucmx_connect_end - end a connect, and give its slot back
+ * @id: the id, its mutex held, about to lose its cm id
  */
 void ucmx_connect_end(struct ucmx_id *id)
 {
@@ -261,7 +268,7 @@ int ucmx_connect_init(void)
 
 void ucmx_connect_exit(void)
 {
-	/* One that was dropped may have to try again. */
+	/* Ended connects may retry to lock their id. */
 	wait_var_event(&ucmx_connects, !atomic_read(&ucmx_connects));
 	destroy_workqueue(ucmx_connect_wq);
 }

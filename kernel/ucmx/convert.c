@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Addresses, id info and path records between the kernel's form and the
- * ABI's. Callers prevent changes of the cm id meanwhile: they hold the id's
- * mutex, or are its event handler.
+ * Converts addresses, id info and path records between the kernel's form and
+ * the ABI's. Callers prevent changes of the cm id: they hold the id's mutex, or
+ * are its event handler.
  */
 #include <linux/ipv6.h>
 #include <linux/string.h>
@@ -13,7 +13,7 @@
 
 #include "ucmx.h"
 
-/* Are all bytes behind the family 0? Nearly all requests have such addresses. */
+/* True if all bytes are 0: most requests have such addresses. */
 static bool ucmx_addr_none(const struct rdma_cmx_addr *addr)
 {
 	const u64 *word = (const u64 *)addr;
@@ -27,11 +27,11 @@ static bool ucmx_addr_none(const struct rdma_cmx_addr *addr)
 }
 
 /**
- * ucmx_addr_get - take an address from a caller's struct
+ * ucmx_addr_get - copy an address from a caller's struct
  * @dst: the copy
  * @src: the caller's
  *
- * Return: its bytes, 0 if none is given, or -EINVAL.
+ * Return: its length in bytes, 0 if there is none, or -EINVAL.
  */
 int ucmx_addr_get(union rdma_cmx_sockaddr *dst,
 		  const struct rdma_cmx_addr *src)
@@ -48,18 +48,18 @@ int ucmx_addr_get(union rdma_cmx_sockaddr *dst,
 
 	memset(dst, 0, sizeof(*dst));
 	memcpy(dst, src, len);
-	/* Padding that rdma_cm compares when it looks an address up. */
+	/* rdma_cm compares this padding. */
 	if (dst->sa.sa_family == AF_INET)
 		memset(dst->in.sin_zero, 0, sizeof(dst->in.sin_zero));
 	return len;
 }
 
 /**
- * ucmx_source_check - may rdma_cm look for the netdevice of an address?
+ * ucmx_source_check - check if rdma_cm can look up an address's netdevice
  * @addr: the address, or none
  *
- * With ipv6.disable=1 there is no table of IPv6 addresses, and rdma_cm looks
- * into it all the same.
+ * With ipv6.disable=1 there is no table of IPv6 addresses, but rdma_cm would
+ * read it.
  *
  * Return: 0 or -EADDRNOTAVAIL.
  */
@@ -73,7 +73,7 @@ int ucmx_source_check(const union rdma_cmx_sockaddr *addr)
 
 /**
  * ucmx_addr_put - write an address to a caller's struct
- * @dst: the caller's, all of it is set
+ * @dst: the caller's; all bytes are set
  * @src: the address, of any family
  */
 void ucmx_addr_put(struct rdma_cmx_addr *dst, const struct sockaddr *src)
@@ -100,9 +100,9 @@ static void ucmx_gid_put(struct rdma_cm_id *cm, struct rdma_cmx_addr *dst,
 }
 
 /**
- * ucmx_info_fill - return device and addresses of an id
+ * ucmx_info_fill - get device and addresses of an id
  * @cm: the id
- * @info: the result, all of it is set
+ * @info: the result; all bytes are set
  */
 void ucmx_info_fill(struct rdma_cm_id *cm, struct rdma_cmx_id_info *info)
 {
@@ -125,9 +125,9 @@ void ucmx_info_fill(struct rdma_cm_id *cm, struct rdma_cmx_id_info *info)
 }
 
 /**
- * ucmx_paths_fill - return an id's path records
+ * ucmx_paths_fill - get the path records of an id
  * @cm: the id
- * @paths: room for UCMX_MAX_PATHS of them, or NULL to count only
+ * @paths: array of UCMX_MAX_PATHS, or NULL to count only
  *
  * Return: number of path records.
  */
@@ -156,7 +156,7 @@ unsigned int ucmx_paths_fill(struct rdma_cm_id *cm,
 }
 
 /**
- * ucmx_fill_ud - the param of an event of a UD id or a membership
+ * ucmx_fill_ud - fill the param of an event of a UD id or a membership
  * @dst: the result, zeroed by the caller
  * @cm: the id
  * @src: the parameters from rdma_cm

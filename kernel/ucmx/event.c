@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Events: their memory, and the lists in which they wait.
+ * Events: their memory, and the lists of unread events.
  *
  * An operation that ends with an event reserves it when it starts. An id has at
- * most one unread event of each kind that no command requests; their allocation
- * does not fail.
+ * most one unread event of each type that no operation requested. The
+ * allocation of these does not fail.
  *
  * An unread event is in a list of its id. It is in the list of the file as
- * well, unless the id holds its events back. So a walk over the events of an
- * id touches no others, and the file's list keeps the order of arrival. Lists
- * change in batches, which bounds the time that a spinlock is held.
+ * well, unless the id holds its events back. So a walk over the events of an id
+ * finds no others, and the file's list keeps the order of arrival. Lists change
+ * in batches, which bounds the time under a spinlock.
  */
 #include <linux/sched.h>
 #include <linux/sched/clock.h>
@@ -17,11 +17,11 @@
 
 #include "ucmx.h"
 
-/* Events that change lists before the locks are released once */
+/* Events that one batch moves */
 #define UCMX_BATCH	64
 
 /**
- * ucmx_event_init - set up an event that is part of another object
+ * ucmx_event_init - initialise an event that is part of another object
  * @ev: the event, zeroed
  * @id: owner
  * @type: event type
@@ -37,8 +37,8 @@ void ucmx_event_init(struct ucmx_event *ev, struct ucmx_id *id, u8 type)
 /**
  * ucmx_event_alloc - allocate an event
  * @id: owner
- * @cap: bytes that its body has to take
- * @gfp: flags; __GFP_ACCOUNT if the caller runs for the id's user
+ * @cap: size of its body in bytes
+ * @gfp: flags; with __GFP_ACCOUNT if the caller runs for the id's user
  *
  * Return: the event, zeroed, or NULL.
  */
@@ -59,7 +59,7 @@ struct ucmx_event *ucmx_event_alloc(struct ucmx_id *id, unsigned int cap,
 
 /**
  * ucmx_event_free - free an event that is in no list
- * @ev: the event; nothing happens if it belongs to another object
+ * @ev: the event; ignored if it is part of another object
  */
 void ucmx_event_free(struct ucmx_event *ev)
 {
@@ -89,7 +89,7 @@ static unsigned int ucmx_slot_cap(enum ucmx_slot slot)
 }
 
 /**
- * ucmx_event_check - may an operation start that ends with an event?
+ * ucmx_event_check - check that an operation may start that ends with an event
  * @id: the id, its mutex held
  *
  * Return: 0, or -EAGAIN if too many events of the file are unread.
@@ -104,10 +104,11 @@ int ucmx_event_check(struct ucmx_id *id)
 }
 
 /**
- * ucmx_event_reserve - have an event ready before an operation starts
+ * ucmx_event_reserve - allocate an event before an operation starts
  * @id: the id, its mutex held
  * @slot: purpose; an event left from an earlier operation is reused
  *
+ * Context: may sleep.
  * Return: 0, -EAGAIN if too many events are unread, or -ENOMEM.
  */
 int ucmx_event_reserve(struct ucmx_id *id, enum ucmx_slot slot)
@@ -156,14 +157,15 @@ static struct ucmx_event *ucmx_event_reserved(struct ucmx_id *id,
 }
 
 /**
- * ucmx_event_take - get the memory for an event that has come
+ * ucmx_event_take - get the memory for an event that has arrived
  * @id: owner
  * @type: event type
- * @slot: slot in which it may be reserved
- * @cap: bytes that its body has to take
+ * @slot: purpose of its reservation
+ * @cap: size of its body in bytes
  *
- * Return: the event, or NULL if no operation requested it and one of its type
- * is unread already. There is no other failure.
+ * Context: may sleep; the allocation is not charged and does not fail.
+ * Return: the event, or NULL if it is not reserved and an event of its type is
+ * unread already.
  */
 struct ucmx_event *ucmx_event_take(struct ucmx_id *id, u8 type,
 				   enum ucmx_slot slot, unsigned int cap)
@@ -179,7 +181,7 @@ struct ucmx_event *ucmx_event_take(struct ucmx_id *id, u8 type,
 	return ev;
 }
 
-/* The locks of the id and its file are held. */
+/* The locks of the id and of its file are held. */
 static void ucmx_event_count(struct ucmx_event *ev, struct ucmx_file *file)
 {
 	if (ev->counted)
@@ -189,7 +191,7 @@ static void ucmx_event_count(struct ucmx_event *ev, struct ucmx_file *file)
 	WRITE_ONCE(file->nr_events, file->nr_events + 1);
 }
 
-/* Append it to the readable events; the id's and the file's lock are held. */
+/* Appends to the readable events. The locks of id and file are held. */
 static void ucmx_event_queue(struct ucmx_event *ev, struct ucmx_file *file)
 {
 	ucmx_event_count(ev, file);
@@ -198,12 +200,11 @@ static void ucmx_event_queue(struct ucmx_event *ev, struct ucmx_file *file)
 }
 
 /**
- * ucmx_event_unlink - take an event out of all lists
- * @ev: the event; if it is queued the lock of the file suffices, if it is held
- *	back the id's lock is held, too
+ * ucmx_event_unlink - remove an event from all lists
+ * @ev: the event; if it is held back, the id's lock is held, too
  * @file: the id's file, its lock held
  *
- * A reader that has a copy of it drops the copy.
+ * A reader that has copied it discards the copy.
  */
 void ucmx_event_unlink(struct ucmx_event *ev, struct ucmx_file *file)
 {
@@ -224,10 +225,12 @@ void ucmx_event_unlink(struct ucmx_event *ev, struct ucmx_file *file)
 }
 
 /**
- * ucmx_event_add - queue an event; ucmx_event_wake() wakes its reader
- * @ev: the event, the id's lock is held; an embedded one that is unread stays
- *	in its place, and has not been read until its new body has
- * @body: its body, or NULL if that is there
+ * ucmx_event_add - queue an event, without waking a reader
+ * @ev: the event, the id's lock held; an unread embedded event keeps its place
+ *	and is reported with its new body
+ * @body: its body, or NULL if it is in place
+ *
+ * ucmx_event_wake() follows.
  */
 void ucmx_event_add(struct ucmx_event *ev, const void *body)
 {
@@ -237,7 +240,7 @@ void ucmx_event_add(struct ucmx_event *ev, const void *body)
 	lockdep_assert_held(&id->lock);
 	ucmx_stat_inc(events);
 	if (!file) {
-		/* An unread connection request, which holds all back */
+		/* An unread connection request holds all events back. */
 		if (list_empty(&ev->mine))
 			list_add_tail(&ev->mine, &id->held);
 		return;
@@ -260,7 +263,10 @@ void ucmx_event_add(struct ucmx_event *ev, const void *body)
 /* A wake-up that takes longer has very many pollers. */
 #define UCMX_WAKE_NS	(100 * NSEC_PER_USEC)
 
-/* Returns false if it took long: the user is slow for much longer than that. */
+/*
+ * Returns false if it took long. The user then counts as slow for 16 times as
+ * long, at least for a second.
+ */
 static bool ucmx_file_wake_now(struct ucmx_file *file)
 {
 	u64 start = local_clock(), took;
@@ -281,20 +287,20 @@ void ucmx_file_wake_work(struct work_struct *work)
 
 /**
  * ucmx_file_wake - wake a reader, if one waits
- * @file: the file, which has events since before the call
+ * @file: the file, whose events were added before the call
  *
- * Most events come while the program does something else: those cost no lock.
- * By epoll, and poll() of that, a user may have any number of pollers. Those who
- * report events to all users, a device's removal and the CM, find out once. Then a
- * work item wakes those of the user, for a second or more, until one of them may
- * try again.
+ * Most events arrive while no reader waits; these take no lock. By epoll, and
+ * poll() of an epoll file, a user may have any number of pollers. Callers
+ * report events to all users, for the CM or the removal of a device. One slow
+ * wake-up marks the user as slow. Then a work item wakes the user's pollers,
+ * for a second or more, until one caller tries again.
  */
 void ucmx_file_wake(struct ucmx_file *file)
 {
 	struct ucmx_user *user = file->user;
 	u64 now, until;
 
-	/* Its barrier pairs with those of ucmx_poll() and prepare_to_wait(). */
+	/* The barrier pairs with those of ucmx_poll() and prepare_to_wait(). */
 	if (!wq_has_sleeper(&file->wait))
 		return;
 	until = READ_ONCE(user->slow_until);
@@ -309,7 +315,7 @@ void ucmx_file_wake(struct ucmx_file *file)
 
 /**
  * ucmx_event_wake - wake a reader of events that were added
- * @id: the id, its lock held since then
+ * @id: the id, its lock held since ucmx_event_add()
  */
 void ucmx_event_wake(struct ucmx_id *id)
 {
@@ -317,29 +323,29 @@ void ucmx_event_wake(struct ucmx_id *id)
 
 	lockdep_assert_held(&id->lock);
 	/*
-	 * For each event, so that users of EPOLLET see each; readers wait
-	 * exclusively, so this wakes one. Within the lock, for the file may
-	 * go as soon as the id can be migrated.
+	 * Once for each event, so that users of EPOLLET see each. Readers wait
+	 * exclusively, so this wakes one. The lock keeps the file: it may be
+	 * released once the id can migrate.
 	 */
 	if (file && !id->hold)
 		ucmx_file_wake(file);
 }
 
 /**
- * ucmx_event_post_locked - queue an event, the id's lock is held
- * @ev: the event; an embedded one that still waits to be read is left there
+ * ucmx_event_post_locked - queue an event and wake a reader
+ * @ev: the event, the id's lock held; an unread embedded event keeps its place
  */
 void ucmx_event_post_locked(struct ucmx_event *ev)
 {
 	struct ucmx_id *id = ev->id;
 
-	/* A reader may free it as soon as it is queued. */
+	/* A reader may free @ev once it is queued. */
 	ucmx_event_add(ev, NULL);
 	ucmx_event_wake(id);
 }
 
 /**
- * ucmx_event_post - queue an event
+ * ucmx_event_post - queue an event and wake a reader
  * @ev: the event
  */
 void ucmx_event_post(struct ucmx_event *ev)
@@ -351,7 +357,7 @@ void ucmx_event_post(struct ucmx_event *ev)
 	spin_unlock(&id->lock);
 }
 
-/* Queue some of the events that are held back. The id's lock is held. */
+/* Queues a batch of held events. The id's lock is held. */
 static void ucmx_event_unhold_some(struct ucmx_id *id)
 {
 	struct ucmx_file *file = id->file;
@@ -373,6 +379,8 @@ static void ucmx_event_unhold_some(struct ucmx_id *id)
 /**
  * ucmx_event_unhold - queue the held events of an accepted or migrated id
  * @id: the id, its mutex held
+ *
+ * Context: may sleep.
  */
 void ucmx_event_unhold(struct ucmx_id *id)
 {
@@ -391,7 +399,7 @@ void ucmx_event_unhold(struct ucmx_id *id)
 
 /**
  * ucmx_event_cancel - drop the two events that are part of another object
- * @a: an event; the id's mutex is held, and nobody posts either any more
+ * @a: an event; the id's mutex is held, and neither event is posted again
  * @b: the other one, of the same id
  */
 void ucmx_event_cancel(struct ucmx_event *a, struct ucmx_event *b)
@@ -408,7 +416,7 @@ void ucmx_event_cancel(struct ucmx_event *a, struct ucmx_event *b)
 	spin_unlock(&id->lock);
 }
 
-/* Drop some of an id's events into @gone; false if none is left. */
+/* Drops a batch of an id's events into @gone; false if none is left. */
 static bool ucmx_event_purge_some(struct ucmx_id *id, struct list_head *gone)
 {
 	struct ucmx_file *file = id->file;
@@ -435,8 +443,10 @@ static bool ucmx_event_purge_some(struct ucmx_id *id, struct list_head *gone)
 
 /**
  * ucmx_event_purge - drop the unread events of an id
- * @id: the id, dead, without anything that makes events
- * @conns: list for connection requests, whose ids the caller has to close
+ * @id: the id, dead, without sources of events
+ * @conns: list for connection requests; the caller closes their ids
+ *
+ * Context: may sleep.
  */
 void ucmx_event_purge(struct ucmx_id *id, struct list_head *conns)
 {
@@ -459,7 +469,7 @@ void ucmx_event_purge(struct ucmx_id *id, struct list_head *conns)
 
 /**
  * ucmx_event_drop_reserve - free the reserved events of an id
- * @id: the id, dead, without anything that makes events
+ * @id: the id, dead, without sources of events
  */
 void ucmx_event_drop_reserve(struct ucmx_id *id)
 {
@@ -472,8 +482,8 @@ void ucmx_event_drop_reserve(struct ucmx_id *id)
 }
 
 /*
- * Take some of an id's events out of its file, the newest first: readers of
- * that file get the oldest meanwhile. False if none is left.
+ * Takes a batch of an id's events out of its file, newest first. Readers of
+ * that file receive the oldest meanwhile. False if none is left.
  */
 static bool ucmx_event_leave_some(struct ucmx_id *id, struct list_head *moved)
 {
@@ -497,7 +507,7 @@ static bool ucmx_event_leave_some(struct ucmx_id *id, struct list_head *moved)
 /**
  * ucmx_event_move_charge - count the events of an id for another file, too
  * @id: the id, its mutex held
- * @to: the file that it is to move to
+ * @to: the file to which it will move
  * @n: number of events counted, for ucmx_event_move_uncharge()
  *
  * Return: 0, or -EAGAIN if too many events would be unread there.
@@ -531,7 +541,9 @@ void ucmx_event_move_uncharge(struct ucmx_file *to, u32 n)
  * @id: the id, its mutex held
  * @moved: list for them
  *
- * Events that arrive from now on are held back, until ucmx_event_unhold().
+ * Later events are held back until ucmx_event_unhold().
+ *
+ * Context: may sleep.
  */
 void ucmx_event_leave(struct ucmx_id *id, struct list_head *moved)
 {
@@ -543,13 +555,13 @@ void ucmx_event_leave(struct ucmx_id *id, struct list_head *moved)
 }
 
 /**
- * ucmx_event_enter - give the unread events of an id to another file
+ * ucmx_event_enter - move the unread events of an id to another file
  * @id: the id, its lock held, its file still the old one
  * @to: the new file
- * @moved: from ucmx_event_leave(); those held back since then follow them
- * @reported: number of events that were handed out until now
+ * @moved: from ucmx_event_leave(); events held since then follow them
+ * @reported: number of events that were reported until now
  *
- * Return: number of connection requests among them.
+ * Return: number of unread connection requests.
  */
 unsigned int ucmx_event_enter(struct ucmx_id *id, struct ucmx_file *to,
 			      struct list_head *moved, u32 *reported)

@@ -2,8 +2,8 @@
 /*
  * The open file: open, release, poll, and the table of commands.
  *
- * While a command runs its caller holds the file open, so release sees no
- * command; event handlers may still run then, and end as the ids are closed.
+ * The caller of a command holds the file open, so no command runs during
+ * release. Event handlers may still run, until the ids are closed.
  */
 #include <linux/nospec.h>
 #include <linux/poll.h>
@@ -12,7 +12,7 @@
 #include "caller.h"
 #include "ucmx.h"
 
-/* Every struct that a command takes; a command works on this, on the stack. */
+/* All structs of the commands. A command works on a copy on the stack. */
 union ucmx_args {
 	struct rdma_cmx_get_info info;
 	struct rdma_cmx_get_events events;
@@ -75,9 +75,10 @@ static int ucmx_get_info(struct ucmx_cmd *cmd)
  * @cmd: the command
  *
  * It writes only as many bytes as the caller's struct has. A command that
- * cannot be undone calls it before, too, to check that the result can be
+ * cannot be undone also calls it first, to check that the result can be
  * written.
  *
+ * Context: process context, may sleep.
  * Return: 0 or -EFAULT.
  */
 int ucmx_respond(struct ucmx_cmd *cmd)
@@ -96,10 +97,10 @@ struct ucmx_op {
 };
 
 /*
- * min_size is that of the first published form and never changes; where the
- * last field may grow, it is the last one of its first form. The bytes behind
- * in_size are output only: the kernel does not read them, and the command fills
- * all of them before it responds.
+ * min_size is the size of the first published form and is constant. If the last
+ * field may grow, it ends with the last field of that field's first form. The
+ * bytes after in_size are output only: the kernel does not read them, and the
+ * command fills all of them before it responds.
  */
 #define UCMX_OP_IN(_cmd, _fn, _struct, _last, _in)			\
 	[RDMA_CMX_CMD_##_cmd] = {					\
@@ -174,7 +175,7 @@ static const struct ucmx_op ucmx_ops[] = {
 };
 
 /*
- * Copy the caller's struct, which may be longer or shorter than that of @op.
+ * Copies the caller's struct, which may be longer or shorter than that of @op.
  * Unlike copy_struct_from_user() it does not touch output fields.
  */
 static int ucmx_args_get(const struct ucmx_op *op, void *args,
@@ -224,7 +225,7 @@ static long ucmx_ioctl(struct file *filp, unsigned int ioctl,
 	ret = ucmx_args_get(op, &args, cmd.ubuf, cmd.usize);
 	if (ret)
 		return ret;
-	/* The caller may have changed it between the two reads. */
+	/* The caller may have changed the size between the two reads. */
 	args.info.size = cmd.usize;
 
 	cmd.buf = &args;
@@ -239,11 +240,14 @@ static __poll_t ucmx_poll(struct file *filp, poll_table *wait)
 	__poll_t mask = 0;
 
 	poll_wait(filp, &file->wait, wait);
-	/* Also for others: EPOLL_CTL_MOD may request it, and adds no queue. */
+	/*
+	 * Also for other events: EPOLL_CTL_MOD may request EPOLLPRI later, and
+	 * adds no queue.
+	 */
 	poll_wait(filp, &file->changes, wait);
 	/*
-	 * Either this sees an event, or ucmx_file_wake() sees the poller.
-	 * Likewise a change, and ucmx_service_event().
+	 * Either this finds an event, or ucmx_file_wake() finds the poller. The
+	 * same holds for a change and ucmx_service_event().
 	 */
 	smp_mb();
 	if (!list_empty(&file->events))
@@ -285,7 +289,10 @@ static int ucmx_release(struct inode *inode, struct file *filp)
 	struct ucmx_id *id;
 	unsigned long index;
 
-	/* Work items of a user's races run one by one: none is for nothing. */
+	/*
+	 * Stops all races first: the work items of a user's races run one at a
+	 * time, so none should run in vain.
+	 */
 	xa_for_each(&file->ids, index, id) {
 		mutex_lock(&id->mutex);
 		ucmx_any_stop(id);
@@ -293,8 +300,8 @@ static int ucmx_release(struct inode *inode, struct file *filp)
 		cond_resched();
 	}
 	/*
-	 * Connection requests that arrive meanwhile are in the queue, not in
-	 * the table, and are freed with their listening id.
+	 * Connection requests that arrive now are in the queue, not in the
+	 * table. They are freed with their listening id.
 	 */
 	xa_for_each(&file->ids, index, id) {
 		ucmx_id_close(id);
@@ -303,7 +310,7 @@ static int ucmx_release(struct inode *inode, struct file *filp)
 	}
 
 	ucmx_services_end(file);
-	/* Nothing reports an event to this file any more. */
+	/* No event of this file can be reported now. */
 	cancel_work_sync(&file->wake);
 
 	WARN_ON_ONCE(!list_empty(&file->events));
@@ -340,7 +347,7 @@ int ucmx_file_charge(struct ucmx_file *file, unsigned int n)
 }
 
 /**
- * ucmx_file_uncharge - the opposite of ucmx_file_charge()
+ * ucmx_file_uncharge - undo ucmx_file_charge()
  * @file: the file
  * @n: number of objects
  */

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Handles of ids: a file's xarray, in which a handle lies one lower, so that
- * the first id of a file needs no node.
+ * Handles of ids: a file's xarray, at index handle - 1, so that the first id of
+ * a file needs no node.
  *
- * A handle is allocated before its id may be found, and stays in use while a
- * taken id is being closed or moves to another file. Meanwhile the entry is
- * hidden (ucmx_hidden()). It is the entry that is hidden, not the id, because
- * an id may have entries in two tables: one that moves, and the new id of a
- * connection request while a reader takes it, because the request may move to
- * another file, and be read there, at any time.
+ * A handle is allocated before its id may be found. It stays in use while an id
+ * that was taken out is closed or migrates. Meanwhile its entry is hidden
+ * (ucmx_hidden()). Hiding concerns the entry, not the id, because an id may
+ * have entries in two tables: an id that migrates, and the new id of a
+ * connection request that a reader takes, because the request may migrate and
+ * be read in another file at any time.
  */
 #include "ucmx.h"
 
@@ -25,18 +25,19 @@ static struct ucmx_id *ucmx_handle_find(struct ucmx_file *file, u32 handle)
 	return ucmx_visible(xa_load(&file->ids, (u32)(handle - 1)));
 }
 
-/* The table's lock is held, and the entry exists: this needs no memory. */
+/* The table's lock is held. The entry exists, so this allocates nothing. */
 static void ucmx_handle_set(struct ucmx_file *file, u32 handle, void *entry)
 {
 	__xa_store(&file->ids, handle - 1, entry, 0);
 }
 
 /**
- * ucmx_handle_alloc - find a free handle
+ * ucmx_handle_alloc - allocate a handle
  * @file: the file
  * @handle: the result
- * @id: the id; not found before ucmx_handle_show()
+ * @id: the id; hidden until ucmx_handle_show()
  *
+ * Context: may sleep.
  * Return: 0 or a negative errno.
  */
 int ucmx_handle_alloc(struct ucmx_file *file, u32 *handle, struct ucmx_id *id)
@@ -51,13 +52,13 @@ int ucmx_handle_alloc(struct ucmx_file *file, u32 *handle, struct ucmx_id *id)
 	return ret;
 }
 
-/* The handle may be used for another id from now on. */
+/* Another id may use the handle afterwards. */
 void ucmx_handle_free(struct ucmx_file *file, u32 handle)
 {
 	xa_erase(&file->ids, handle - 1);
 }
 
-/* Let an id be found, which cannot fail. */
+/* Makes an id visible, which cannot fail. */
 void ucmx_handle_show(struct ucmx_file *file, u32 handle, struct ucmx_id *id)
 {
 	xa_lock(&file->ids);
@@ -92,7 +93,7 @@ struct ucmx_id *ucmx_handle_get(struct ucmx_file *file, u32 handle)
  * @uid: its cookie, 0 for any
  *
  * Return: the id with the table's reference, or NULL. The caller frees the
- * handle when it is done.
+ * handle at the end.
  */
 struct ucmx_id *ucmx_handle_take(struct ucmx_file *file, u32 handle, u64 owner,
 				 u64 uid)
@@ -111,8 +112,8 @@ struct ucmx_id *ucmx_handle_take(struct ucmx_file *file, u32 handle, u64 owner,
 }
 
 /**
- * ucmx_handle_hide - hide an id that is to move
- * @file: the file that it leaves
+ * ucmx_handle_hide - hide an id that migrates
+ * @file: its present file
  * @handle: its handle there
  * @id: the id
  *

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The event handler of rdma_cm, which makes event records.
+ * The event handler of rdma_cm ids. It converts events to records.
  *
- * It runs under the handler lock of the cm id, in process context, and takes no
+ * It runs with the handler lock of the cm id, in process context, and takes no
  * mutex of this module.
  */
 #include <linux/sched/mm.h>
@@ -33,7 +33,7 @@ static enum ucmx_slot ucmx_slot_of(u8 event)
 	}
 }
 
-/* The parts of an event's record; the paths only if there are any. */
+/* The parts of an event's record. Paths are left out if there are none. */
 static u16 ucmx_parts_of(const struct rdma_cm_id *cm, u8 event)
 {
 	u16 param = cm->qp_type == IB_QPT_UD ? RDMA_CMX_EVENT_UD :
@@ -87,7 +87,7 @@ static const void *ucmx_private_data(const struct rdma_cm_id *cm,
 	return e->param.conn.private_data;
 }
 
-/* An event's parts, their length, and then the event with them. */
+/* The parts of an event's record */
 struct ucmx_parts {
 	u16 flags;
 	u8 num_paths;
@@ -95,7 +95,7 @@ struct ucmx_parts {
 	const void *pd;
 };
 
-/* @more: parts beside those of the event */
+/* Fills @parts and returns their length. @more: additional parts */
 static unsigned int ucmx_parts_get(struct ucmx_parts *parts,
 				   struct rdma_cm_id *cm,
 				   struct rdma_cm_event *e, u16 more)
@@ -144,7 +144,7 @@ static void ucmx_parts_put(struct ucmx_event *ev, struct ucmx_parts *parts,
 		pos += sizeof(struct rdma_cmx_id_info);
 	}
 	if (parts->num_paths) {
-		/* As many as were counted: the handler lock is still held. */
+		/* The handler lock is held, so the number is unchanged. */
 		ev->num_paths = ucmx_paths_fill(cm, pos);
 		pos += ev->num_paths * sizeof(struct ib_path_rec_data);
 	}
@@ -157,8 +157,8 @@ static void ucmx_parts_put(struct ucmx_event *ev, struct ucmx_parts *parts,
 }
 
 /*
- * Does the event report that the path may not reach the peer? A peer that
- * rejects by itself, or does not listen, was reached.
+ * True if the event means that the path may not reach the peer. A REJ of the
+ * consumer or for an unknown service came from the peer.
  */
 static bool ucmx_path_failed(const struct rdma_cm_event *e)
 {
@@ -167,12 +167,12 @@ static bool ucmx_path_failed(const struct rdma_cm_event *e)
 	case RDMA_CM_EVENT_CONNECT_ERROR:
 		return true;
 	case RDMA_CM_EVENT_UNREACHABLE:
-		/* A positive status is the peer's. */
+		/* A positive status is from the peer. */
 		return e->status < 0;
 	case RDMA_CM_EVENT_REJECTED:
 		return e->status != IB_CM_REJ_CONSUMER_DEFINED &&
 		       e->status != IB_CM_REJ_INVALID_SERVICE_ID &&
-		       /* Any process of the peer can send that. */
+		       /* Any process of the peer can send this. */
 		       e->status != IB_CM_REJ_VENDOR_OPTION_NOT_SUPPORTED;
 	default:
 		return false;
@@ -211,19 +211,19 @@ static void ucmx_event_from_cm(struct ucmx_id *id, struct rdma_cm_id *cm,
 		rdma_cmx_drop_cached_path_tos(cm, READ_ONCE(id->tos));
 	if (slot == UCMX_SLOT_CONN && !ucmx_any_replied(id))
 		return;
-	/* Of a connection whose CONNECT was given up, and that reported */
+	/* A disconnect after a CONNECT whose timeout was reported */
 	if (slot == UCMX_SLOT_DISCONNECT && ucmx_any_given_up(id))
 		return;
 	ucmx_event_make(id, cm, e);
 }
 
-/* Count a request against the limits of the listening id and its file. */
+/* Charges a request to the listening id and its file. */
 static int ucmx_conn_charge(struct ucmx_id *listen)
 {
 	int ret;
 
 	spin_lock(&listen->lock);
-	/* -ENOMEM: no reply, so that the peer retries. */
+	/* With -ENOMEM the CM sends no reply, and the peer retries. */
 	if (atomic_read(&listen->waiting) >= READ_ONCE(listen->backlog))
 		ret = -ENOMEM;
 	else if (READ_ONCE(listen->file->nr_events) >=
@@ -247,7 +247,7 @@ static void ucmx_conn_uncharge(struct ucmx_id *listen)
 
 /*
  * The memory is charged to the caller of LISTEN. This must not wait for that
- * cgroup: its memory.high would block the CM's worker, for everybody.
+ * cgroup: its memory.high would block the CM's work item, and all its users.
  */
 static struct ucmx_event *ucmx_conn_alloc(struct ucmx_id *listen,
 					  unsigned int len)
@@ -269,9 +269,9 @@ static struct ucmx_event *ucmx_conn_alloc(struct ucmx_id *listen,
 }
 
 /*
- * A new id is in the event that reports it, in no table and of no file. It owns
- * @cm from the moment that this returns 0. An error makes rdma_cm reject the
- * request and destroy @cm.
+ * The event that reports a new id contains it; it is in no table and has no
+ * file. It owns @cm once this returns 0. After an error rdma_cm rejects the
+ * request and destroys @cm.
  */
 static int ucmx_connect_request(struct ucmx_id *listen, struct rdma_cm_id *cm,
 				struct rdma_cm_event *e)
@@ -308,7 +308,7 @@ refuse:
  * @cm: the id, its handler lock held
  * @e: the event
  *
- * Return: 0, or an error to reject a connection request.
+ * Return: 0, or a negative errno to reject a connection request.
  */
 int ucmx_cm_handler(struct rdma_cm_id *cm, struct rdma_cm_event *e)
 {
@@ -336,7 +336,7 @@ int ucmx_cm_handler(struct rdma_cm_id *cm, struct rdma_cm_event *e)
 }
 
 /**
- * ucmx_route_resolved - report a route that the caller has set
+ * ucmx_route_resolved - report a route that a command has set
  * @id: the id, its mutex held
  */
 void ucmx_route_resolved(struct ucmx_id *id)
@@ -352,7 +352,7 @@ void ucmx_route_resolved(struct ucmx_id *id)
 	rdma_unlock_handler(id->cm);
 }
 
-/* Its events are the id's from now on; the handler lock of @cm is held. */
+/* @id receives the events of @cm. The handler lock of @cm is held. */
 static void ucmx_cm_adopt(struct ucmx_id *id, struct rdma_cm_id *cm)
 {
 	cm->event_handler = ucmx_cm_handler;
@@ -361,30 +361,30 @@ static void ucmx_cm_adopt(struct ucmx_id *id, struct rdma_cm_id *cm)
 }
 
 /**
- * ucmx_route_adopted - an id takes over a cm id that has its route
+ * ucmx_route_adopted - let an id take over a cm id with a route
  * @id: the id, its mutex held
  * @cm: the cm id, its handler lock held
  *
- * The event comes before any other of @cm.
+ * The event precedes all others of @cm.
  */
 void ucmx_route_adopted(struct ucmx_id *id, struct rdma_cm_id *cm)
 {
 	struct rdma_cm_event e = { .event = RDMA_CM_EVENT_ROUTE_RESOLVED };
 
 	ucmx_cm_adopt(id, cm);
-	/* It may be: then a failure to connect drops the path. */
+	/* The path may be from the cache: a failed connect drops it then. */
 	WRITE_ONCE(id->path_cached, true);
 	ucmx_event_from_cm(id, cm, &e);
 }
 
 /**
- * ucmx_conn_adopted - an id takes over a cm id whose peer has replied
+ * ucmx_conn_adopted - let an id take over a cm id whose peer has replied
  * @id: the id, its mutex held
  * @cm: the cm id, its handler lock held
  * @param: from the reply
  *
- * One event has the reply, and what the id is bound to. It comes before any
- * other of @cm.
+ * One event reports the reply, the addresses and the paths. It precedes all
+ * others of @cm.
  */
 void ucmx_conn_adopted(struct ucmx_id *id, struct rdma_cm_id *cm,
 		       const struct rdma_conn_param *param)
@@ -409,12 +409,12 @@ void ucmx_conn_adopted(struct ucmx_id *id, struct rdma_cm_id *cm,
 }
 
 /**
- * ucmx_connect_failed - report the end of a connect that has sent no request
+ * ucmx_connect_failed - report a connect that failed without a request
  * @id: the id, its mutex held
  * @event: event type
  * @error: negative errno
  *
- * It says nothing about the path.
+ * The path stays in the cache.
  */
 void ucmx_connect_failed(struct ucmx_id *id, u8 event, int error)
 {

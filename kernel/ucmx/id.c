@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Ids: their memory and references, and how a command finds and locks one. */
+/* Ids: memory and references, and how a command finds and locks one. */
 #include <linux/memcontrol.h>
 #include <linux/slab.h>
 #include <linux/wait_bit.h>
@@ -20,7 +20,7 @@ void ucmx_id_cache_exit(void)
 }
 
 /**
- * ucmx_id_alloc - make an id that is in no table yet
+ * ucmx_id_alloc - allocate an id, which is in no table yet
  * @gfp: flags of the allocation
  *
  * Return: the id with one reference, for the table, or NULL.
@@ -53,7 +53,7 @@ void ucmx_id_put(struct ucmx_id *id)
 	ucmx_stat_dec(live_ids);
 }
 
-/* Is its device being removed, and has it the cm id still? */
+/* True if the device is being removed and the id still has the cm id */
 static bool ucmx_id_going(const struct ucmx_id *id)
 {
 	return READ_ONCE(id->gone) && READ_ONCE(id->cm);
@@ -61,13 +61,15 @@ static bool ucmx_id_going(const struct ucmx_id *id)
 
 /**
  * ucmx_id_relock - lock an id that was found before
- * @id: the id, of which the caller has a reference
+ * @id: the id, with a reference of the caller
  * @file: file of the caller
  *
- * The removal of a device does not sleep for the mutex (close.c). It goes first.
+ * The removal of a device does not sleep for the mutex (close.c). This waits
+ * until it has run.
  *
- * Return: 0 with the id's mutex held, -ENOENT if it was destroyed or migrated
- * meanwhile, or -EINTR if the process is being killed.
+ * Context: may sleep.
+ * Return: 0 with the id's mutex held, -ENOENT if the id was destroyed or
+ * migrated meanwhile, or -EINTR if the process is being killed.
  */
 int ucmx_id_relock(struct ucmx_id *id, struct ucmx_file *file)
 {
@@ -90,9 +92,10 @@ int ucmx_id_relock(struct ucmx_id *id, struct ucmx_file *file)
  * @file: file of the caller
  * @handle: handle of the id
  *
+ * Context: may sleep.
  * Return: the id with its mutex held, which the caller releases with
- * ucmx_id_unlock(), or an error of ucmx_id_relock(). The device may be gone,
- * then cm is NULL.
+ * ucmx_id_unlock(), -ENOENT, or an error of ucmx_id_relock(). cm is NULL if the
+ * device is gone.
  */
 struct ucmx_id *ucmx_id_lock_any(struct ucmx_file *file, u32 handle)
 {
@@ -114,6 +117,7 @@ struct ucmx_id *ucmx_id_lock_any(struct ucmx_file *file, u32 handle)
  * @file: file of the caller
  * @handle: handle of the id
  *
+ * Context: may sleep.
  * Return: as ucmx_id_lock_any(), -ENODEV, or -EBUSY while its candidates race.
  */
 struct ucmx_id *ucmx_id_lock(struct ucmx_file *file, u32 handle)
@@ -140,6 +144,7 @@ struct ucmx_id *ucmx_id_lock(struct ucmx_file *file, u32 handle)
  * @file: file of the caller
  * @handle: handle of the id
  *
+ * Context: may sleep.
  * Return: as ucmx_id_lock(), or -EINVAL if the id is not bound.
  */
 struct ucmx_id *ucmx_id_lock_dev(struct ucmx_file *file, u32 handle)

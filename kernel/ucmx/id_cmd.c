@@ -55,7 +55,7 @@ int ucmx_id_create(struct ucmx_cmd *cmd)
 	if (ret)
 		goto err_id;
 
-	/* Copied first: nothing can fail once others can find it. */
+	/* Copied first: after the id is visible nothing may fail. */
 	ret = put_user(id->handle, &uarg->id);
 	if (ret)
 		goto err_handle;
@@ -88,10 +88,10 @@ int ucmx_id_destroy(struct ucmx_cmd *cmd)
 
 	if (arg->reserved)
 		return -EINVAL;
-	/* Find out now if the result cannot be written. */
+	/* Check now that the result can be written. */
 	if (put_user(0, &uarg->events_reported))
 		return -EFAULT;
-	/* Only one caller gets it. */
+	/* Only one caller gets the id. */
 	id = ucmx_handle_take(file, arg->handle, arg->owner, arg->uid);
 	if (!id)
 		return -ENOENT;
@@ -142,7 +142,7 @@ int ucmx_id_query(struct ucmx_cmd *cmd)
 	if (IS_ERR(id))
 		return PTR_ERR(id);
 	memset(arg->paths, 0, sizeof(arg->paths));
-	/* A handler writes the result of an address resolution. */
+	/* An event handler writes the result of an address resolution. */
 	rdma_lock_handler(id->cm);
 	ucmx_info_fill(id->cm, &arg->info);
 	ucmx_paths_fill(id->cm, arg->paths);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * The commands JOIN and JOIN_MANY. Handles are allocated first and written to
- * user space with no lock held: a page of the caller can take any time, and the
- * removal of the device waits for the id's mutex. A group is never joined if
- * its handle cannot be written.
+ * user space without a lock: access to user memory may take any time, and the
+ * removal of the device waits for the id's mutex. A group is joined only after
+ * its handle was written.
  */
 #include <linux/mm.h>
 #include <linux/sched.h>
@@ -11,7 +11,7 @@
 
 #include "ucmx.h"
 
-/* Lock an id again after its mutex was released, and check its state. */
+/* Locks an id again, and checks that it has its device. */
 static int ucmx_join_lock(struct ucmx_cmd *cmd, struct ucmx_id *id)
 {
 	int ret = ucmx_id_relock(id, cmd->file);
@@ -109,11 +109,11 @@ static u32 ucmx_join_items(struct ucmx_cmd *cmd,
 	return joined;
 }
 
-/* The first published form of an item; never changes. */
+/* The first published form of an item is constant. */
 #define UCMX_JOIN_ITEM_MIN						\
 	offsetofend(struct rdma_cmx_join_item, param.reserved)
 
-/* An item is a struct like a command's, of the caller's size. */
+/* An item has the caller's size, like the struct of a command. */
 static int ucmx_join_items_get(const struct rdma_cmx_join_many *arg,
 			       struct rdma_cmx_join_item *items)
 {

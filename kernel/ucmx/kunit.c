@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Lets the unit tests (selftests/kunit) call functions inside this module.
- * Built only for kernels that have KUnit.
+ * Exports functions of this module to the unit tests (selftests/kunit). Built
+ * only for kernels with KUnit.
  */
 #include <linux/export.h>
 

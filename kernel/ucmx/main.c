@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Module entry of rdma_ucmx: limits, counters, tables, work, the device node,
- * which comes last and goes first. The open file holds the module, so that
- * nothing is in use any more when the exit runs.
+ * Module entry of rdma_ucmx: limits, counters, tables, work queues, and the
+ * device node, which is created last and removed first. An open file holds the
+ * module, so nothing is in use in the exit function.
  */
 #include <linux/miscdevice.h>
 #include <linux/module.h>
@@ -37,7 +37,7 @@ MODULE_PARM_DESC(max_backlog,
 
 struct workqueue_struct *ucmx_wq;
 struct workqueue_struct *ucmx_timer_wq;
-/* Work items that may take long, of users who make them so: one at a time */
+/* Wake-ups that may take long. One runs at a time. */
 struct workqueue_struct *ucmx_wake_wq;
 
 static struct miscdevice ucmx_device = {
@@ -56,9 +56,9 @@ static int __init ucmx_init(void)
 	if (ret)
 		return ret;
 	/*
-	 * A private work queue, because users of the system's would wait behind
-	 * many ids. It has no rescuer: rdma_destroy_id() flushes a queue of
-	 * ib_core that has none.
+	 * Private, because the work items of many ids would delay the users of
+	 * system work queues. Without WQ_MEM_RECLAIM: rdma_destroy_id() flushes
+	 * a work queue of ib_core that has no rescuer.
 	 */
 	ret = -ENOMEM;
 	ucmx_wq = alloc_workqueue("rdma_ucmx", WQ_UNBOUND, 0);

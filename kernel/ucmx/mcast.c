@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Multicast memberships: the handles and events of those that rdma_cmx makes.
+ * Multicast memberships: handles and events of the memberships of rdma_cmx.
  *
- * Memberships of an id change under its mutex. Its event handler reports to
- * them, with the id's handler lock held. Its lock guards the events. The tree
- * of memberships belongs to the module, so that a handle survives the migration
- * of the id. A joined membership leaves it only under the mutex of the id. A
- * handle is a random number: handles do not disclose how many others there are.
+ * The id's mutex guards its memberships. The event handler of the id reports to
+ * them, with the handler lock held. The id's lock guards the events. The tree
+ * of memberships is global, so that a handle survives the migration of the id.
+ * A joined membership leaves the tree only under the mutex of the id. Handles
+ * are random numbers, so they do not disclose the number of memberships.
  */
 #include <linux/capability.h>
 #include <linux/random.h>
@@ -25,7 +25,7 @@ struct ucmx_mc {
 	u64 uid;
 	u32 handle;
 	u32 reported;			/* by ucmx_file.lock */
-	bool shown;			/* LEAVE may find it */
+	bool shown;			/* visible to LEAVE */
 	bool joined;			/* JOIN was reported, by ucmx_id.lock */
 	struct ucmx_event join;		/* JOIN, or ERROR of the join */
 	struct ucmx_event error;	/* ERROR after a JOIN */
@@ -48,7 +48,7 @@ static int ucmx_mc_order(struct rb_node *a, const struct rb_node *b)
 	return ucmx_mc_cmp(&rb_entry(a, struct ucmx_mc, entry)->handle, b);
 }
 
-/* Give it a handle, which is not 0. */
+/* Allocates a handle, which is not 0. */
 static void ucmx_mc_enter(struct ucmx_mc *mc)
 {
 	bool used;
@@ -67,7 +67,7 @@ void ucmx_mc_exit(void)
 	WARN_ON(!RB_EMPTY_ROOT(&ucmx_mcs));
 }
 
-/* An event was handed out; the file's lock is held. */
+/* Counts an event that was read. The file's lock is held. */
 static void ucmx_mc_join_reported(struct ucmx_event *ev, bool owner)
 {
 	container_of(ev, struct ucmx_mc, join)->reported += owner;
@@ -78,7 +78,7 @@ static void ucmx_mc_error_reported(struct ucmx_event *ev, bool owner)
 	container_of(ev, struct ucmx_mc, error)->reported += owner;
 }
 
-/* Count the memberships of an id, its mutex is held. */
+/* The number of memberships of an id. Its mutex is held. */
 unsigned int ucmx_mc_count(struct ucmx_id *id)
 {
 	struct ucmx_mc *mc;
@@ -90,9 +90,9 @@ unsigned int ucmx_mc_count(struct ucmx_id *id)
 }
 
 /*
- * The join has ended, or the group was lost. The cm id is there: it is detached
- * after it has left. A rejoin is reported once more, unless the first event has
- * not been read.
+ * The join has ended, or the group was lost. id->cm is valid: memberships leave
+ * before it is detached. A rejoin is reported again, unless the first event is
+ * unread.
  */
 static void ucmx_mc_event(struct rdma_cmx_member *member,
 			  struct rdma_cm_event *e,
@@ -136,13 +136,13 @@ void ucmx_mc_group_event(struct ucmx_id *id, struct rdma_cm_id *cm,
 			 struct rdma_cm_event *e)
 {
 	rdma_cmx_group_event(cm, e);
-	/* Once for all: there may be many members, and many pollers. */
+	/* Once for all members: there may be many, and many pollers. */
 	spin_lock(&id->lock);
 	ucmx_event_wake(id);
 	spin_unlock(&id->lock);
 }
 
-/* When it returns, no handler uses the membership, and none will. */
+/* No handler uses the membership after the return. */
 static void ucmx_mc_part(struct ucmx_mc *mc)
 {
 	if (mc->member)
@@ -151,8 +151,8 @@ static void ucmx_mc_part(struct ucmx_mc *mc)
 }
 
 /**
- * ucmx_mc_detach - leave all groups before the cm id goes away
- * @id: the id, its mutex held, cm still there
+ * ucmx_mc_detach - leave all groups before the cm id is detached
+ * @id: the id, its mutex held, cm still valid
  */
 void ucmx_mc_detach(struct ucmx_id *id)
 {
@@ -191,8 +191,8 @@ void ucmx_mc_end(struct ucmx_id *id)
 }
 
 /*
- * Leave and free a membership. Returns the number of its events that were
- * handed out.
+ * Leaves and frees a membership. Returns the number of its events that were
+ * read.
  */
 static u32 ucmx_mc_drop(struct ucmx_mc *mc)
 {
@@ -200,7 +200,7 @@ static u32 ucmx_mc_drop(struct ucmx_mc *mc)
 
 	ucmx_mc_part(mc);
 	hlist_del(&mc->node);
-	/* Readers find them until this is done. */
+	/* Readers may find the events until this returns. */
 	ucmx_event_cancel(&mc->join, &mc->error);
 	reported = mc->reported;
 	ucmx_mc_free(mc);
@@ -218,7 +218,9 @@ static int ucmx_mc_start(struct ucmx_mc *mc,
 		return PTR_ERR(member);
 	mc->member = member;
 	hlist_add_head(&mc->node, &id->mcs);
-	/* On RoCE, and of a group that others have joined, it is there already. */
+	/*
+	 * On RoCE, and for a group that is joined already, the event is queued.
+	 */
 	spin_lock(&id->lock);
 	if (!list_empty(&mc->join.mine))
 		ucmx_event_wake(id);
@@ -227,10 +229,11 @@ static int ucmx_mc_start(struct ucmx_mc *mc,
 }
 
 /**
- * ucmx_mc_create - make a membership that nobody can find yet
+ * ucmx_mc_create - create a membership that is not visible yet
  * @id: the id, its mutex held
  * @uid: cookie
  *
+ * Context: may sleep.
  * Return: the membership with its handle, or an ERR_PTR.
  */
 struct ucmx_mc *ucmx_mc_create(struct ucmx_id *id, u64 uid)
@@ -248,7 +251,7 @@ struct ucmx_mc *ucmx_mc_create(struct ucmx_id *id, u64 uid)
 		ucmx_file_uncharge(id->file, 1);
 		return ERR_PTR(-ENOMEM);
 	}
-	/* Cleared in place by words, which kzalloc() does by bytes. */
+	/* An assignment clears in place by words, kzalloc() by bytes. */
 	*mc = (struct ucmx_mc) {
 		.id = id,
 		.uid = uid,
@@ -279,9 +282,9 @@ u32 ucmx_mc_handle(const struct ucmx_mc *mc)
 }
 
 /**
- * ucmx_mc_abort - take ucmx_mc_create() back
- * @mc: the membership, which nobody has found; no lock is needed
- * @file: file that was charged; the id may have moved to another meanwhile
+ * ucmx_mc_abort - undo ucmx_mc_create()
+ * @mc: the membership, not visible; no lock is required
+ * @file: the file that was charged; the id may have migrated since
  */
 void ucmx_mc_abort(struct ucmx_mc *mc, struct ucmx_file *file)
 {
@@ -290,11 +293,12 @@ void ucmx_mc_abort(struct ucmx_mc *mc, struct ucmx_file *file)
 }
 
 /**
- * ucmx_mc_join - let a membership join
- * @mc: from ucmx_mc_create(), gone if this fails; the id's mutex held, its
- *	file the same as then, its cm id there
+ * ucmx_mc_join - join the group of a membership
+ * @mc: from ucmx_mc_create(), freed after an error; the id's mutex is held, its
+ *	file is unchanged, its cm id is valid
  * @item: the caller's request
  *
+ * Context: may sleep.
  * Return: 0 or a negative errno.
  */
 int ucmx_mc_join(struct ucmx_mc *mc, const struct rdma_cmx_join_item *item)
@@ -317,11 +321,11 @@ int ucmx_mc_join(struct ucmx_mc *mc, const struct rdma_cmx_join_item *item)
 	    cmx_route_is_queried(&id->route) ||
 	    item->join_flags >= RDMA_MC_JOIN_FLAG_RESERVED)
 		goto abort;
-	/* A privileged Q_Key. */
+	/* A privileged Q_Key */
 	ret = -EPERM;
 	if (item->param.qkey & UCMX_QKEY_PRIVILEGED && !capable(CAP_NET_RAW))
 		goto abort;
-	/* Its event may be read before this returns, and LEAVE called. */
+	/* Its event may be read, and LEAVE called, before this returns. */
 	WRITE_ONCE(mc->shown, true);
 	ret = ucmx_mc_start(mc, &attr);
 	if (ret)
@@ -334,7 +338,7 @@ abort:
 	return ret;
 }
 
-/* Find a membership; the tree's lock is held and keeps it. */
+/* Finds a membership. The tree's lock is held and keeps it. */
 static struct ucmx_mc *ucmx_mc_find(struct ucmx_file *file,
 				    const struct rdma_cmx_destroy *arg)
 {
@@ -357,7 +361,7 @@ int ucmx_leave(struct ucmx_cmd *cmd)
 
 	if (arg->reserved)
 		return -EINVAL;
-	/* Find out now if the result cannot be written. */
+	/* Check now that the result can be written. */
 	if (put_user(0, &uarg->events_reported))
 		return -EFAULT;
 	spin_lock(&ucmx_mcs_lock);
@@ -375,7 +379,10 @@ int ucmx_leave(struct ucmx_cmd *cmd)
 		ucmx_id_put(id);
 		return ret;
 	}
-	/* It may have gone, and its handle to another, while we waited. */
+	/*
+	 * The membership may have ended during the wait, and another have its
+	 * handle.
+	 */
 	spin_lock(&ucmx_mcs_lock);
 	mc = ucmx_mc_find(cmd->file, arg);
 	if (mc && mc->id != id)

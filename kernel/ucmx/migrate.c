@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Moving an id with its unread events to another file.
+ * Migration of an id with its unread events to another file.
  *
- * Events that arrive meanwhile are held back and follow them. Nothing takes
- * locks of two files at once.
+ * Events that arrive meanwhile are held back and follow them. The locks of two
+ * files are never held at once.
  */
 #include <linux/file.h>
 
 #include "ucmx.h"
 
-/* The id's share of a file's objects: itself, memberships, requests. */
+/* Objects that an id counts for its file: itself, memberships, requests */
 static unsigned int ucmx_id_weight(struct ucmx_id *id)
 {
 	return 1 + ucmx_mc_count(id) + atomic_read(&id->waiting);
 }
 
 /*
- * The callers keep both files open. All events stay held back until the new
- * handle can be found. Returns the number of events that the old file has
- * reported, without those that the new one reports.
+ * The callers keep both files open. All events are held back until the new
+ * handle is visible. Returns the number of events that the old file has
+ * reported, without those that the new one will report.
  */
 static u32 ucmx_id_move(struct ucmx_id *id, struct ucmx_file *to, u32 handle)
 {
@@ -41,7 +41,7 @@ static u32 ucmx_id_move(struct ucmx_id *id, struct ucmx_file *to, u32 handle)
 	return reported;
 }
 
-/* Room for the requests of the id among those of a file and its user */
+/* Charges for the requests of the id, to a file and its user */
 struct ucmx_room {
 	unsigned int file;
 	unsigned int user;
@@ -53,7 +53,10 @@ static void ucmx_room_give(struct ucmx_file *to, const struct ucmx_room *room)
 	atomic_sub(room->user, &to->user->requests);
 }
 
-/* Until they have moved. The id's mutex is held, so there will not be more. */
+/*
+ * Charges the new file until the requests have moved. The id's mutex is held,
+ * so their number does not grow.
+ */
 static int ucmx_room_take(struct ucmx_id *id, struct ucmx_file *to,
 			  struct ucmx_room *room)
 {
@@ -96,7 +99,7 @@ static int ucmx_id_migrate_from(struct ucmx_cmd *cmd, struct ucmx_file *from)
 		ret = ucmx_handle_alloc(to, &arg->new_id, id);
 	if (ret)
 		goto put;
-	/* User space has the new handle before anything moves. */
+	/* User space has the new handle before the migration starts. */
 	ret = ucmx_respond(cmd);
 	if (!ret)
 		ret = ucmx_id_relock(id, from);
@@ -116,7 +119,7 @@ static int ucmx_id_migrate_from(struct ucmx_cmd *cmd, struct ucmx_file *from)
 		held = id->hold;
 		arg->events_reported = ucmx_id_move(id, to, arg->new_id);
 		ucmx_handle_show(to, arg->new_id, id);
-		/* A reader of an event may use the handle at once. */
+		/* A reader of an event may use the new handle at once. */
 		if (!held)
 			ucmx_event_unhold(id);
 		ucmx_handle_free(from, arg->id);
@@ -138,7 +141,7 @@ put:
 	return ret ?: ucmx_respond(cmd);
 }
 
-/* The id does not move; only return the number of its events. */
+/* The id stays in its file. Returns the number of its events. */
 static int ucmx_id_stay(struct ucmx_cmd *cmd)
 {
 	struct rdma_cmx_id_migrate *arg = cmd->buf;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Options of an id; the value is copied before the id is locked. */
+/* Options of an id. The value is copied before the id is locked. */
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 #include <rdma/ib_sa.h>
@@ -8,7 +8,7 @@
 
 #include "ucmx.h"
 
-/* More path records than any caller has; the first that fits is used. */
+/* More path records than callers use. The first one that fits is used. */
 #define UCMX_MAX_OPTION_PATHS	64
 
 static int ucmx_option_id(struct ucmx_id *id, u32 optname, const void *val,
@@ -48,9 +48,9 @@ static int ucmx_option_id(struct ucmx_id *id, u32 optname, const void *val,
 }
 
 /*
- * rdma_cm sets its pointer without freeing the previous record. A failed
- * rdma_resolve_route() leaves a record there, which is unused as soon as
- * rdma_cm takes another one. The pointer changes under the id's mutex only.
+ * rdma_cm overwrites its pointer without freeing the previous record. A failed
+ * rdma_resolve_route() leaves a record there, which is unused once rdma_cm has
+ * another one. The pointer changes under the id's mutex only.
  */
 static int ucmx_path_set(struct rdma_cm_id *cm, struct sa_path_rec *path)
 {
@@ -98,7 +98,7 @@ static int ucmx_option_path(struct ucmx_id *id,
 	if (ret)
 		return ret;
 	id->slot.own_path = true;
-	/* It may be that of a resolution: a failure to connect drops it. */
+	/* It may be from the cache: a failed connect drops it then. */
 	WRITE_ONCE(id->path_cached, true);
 	ucmx_route_resolved(id);
 	return 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * GET_PATHS and DROP_PATHS: cached paths of the caller's network namespace. No
- * state, no locks: rdma_cmx calls back without any, so that user memory may
- * fault.
+ * GET_PATHS and DROP_PATHS: cached paths of the caller's network namespace.
+ * They have no state and take no locks. rdma_cmx calls back without locks, so
+ * that access to user memory may fault.
  */
 #include <linux/capability.h>
 #include <linux/nsproxy.h>
@@ -12,10 +12,10 @@
 #include "caller.h"
 #include "ucmx.h"
 
-/* The first published form of a path; never changes. */
+/* The first published form of a path is constant. */
 #define UCMX_PATH_MIN	offsetofend(struct rdma_cmx_cached_path, path)
 
-/* Puts what there is room for, and counts the rest. */
+/* Copies as many paths as fit, and counts all. */
 static int ucmx_paths_put(const struct rdma_cmx_cached_path *paths,
 			  unsigned int count, void *context)
 {
@@ -80,7 +80,7 @@ int ucmx_drop_paths(struct ucmx_cmd *cmd)
 		return -EINVAL;
 	if (!ns_capable(current->nsproxy->net_ns->user_ns, CAP_NET_ADMIN))
 		return -EPERM;
-	/* Paths that are dropped do not come back. */
+	/* Check first: dropped paths cannot be restored. */
 	arg->num_paths = 0;
 	ret = ucmx_respond(cmd);
 	if (ret)

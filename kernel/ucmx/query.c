@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The resolution of an id: its life.
+ * The resolution of an id, from start to end.
  *
- * It changes under the id's mutex. The resolver's work item delivers the
- * result. It takes only the id's lock, because cancelling waits for it with the
- * mutex held.
+ * The id's mutex guards it. The resolver's work item delivers the result. It
+ * takes only the id's lock, because a cancel waits for it with the mutex held.
  *
  * A resolution is outstanding until a reader has received its event. Its object
- * stays, with the result, until the next one or the end of the id. It counts
- * for its file until it is finished, and for the file's user until the result
- * is taken or freed with the object.
+ * stays, with the result, until the next resolution or the end of the id. It
+ * counts for its file until it has finished, and for the file's user until the
+ * result is taken, or freed with the object.
  */
 #include <linux/slab.h>
 #include <net/net_namespace.h>
@@ -41,7 +40,7 @@ int ucmx_request_charge(struct ucmx_file *file, unsigned int n)
 }
 
 /**
- * ucmx_call_charge - count a command that waits for its result
+ * ucmx_call_charge - charge a command that waits for its result
  * @file: the file
  *
  * Return: 0, then ucmx_call_uncharge() follows; or -EAGAIN.
@@ -65,13 +64,13 @@ void ucmx_call_uncharge(struct ucmx_file *file)
 	atomic_dec(&file->nr_requests);
 }
 
-/* The record of an event was handed out; the file's lock is held. */
+/* The event was read. The file's lock is held. */
 static void ucmx_query_read(struct ucmx_event *ev, bool owner)
 {
 	container_of(ev, struct ucmx_query, ev)->read = true;
 }
 
-/* Move the request's share of the limit, the id's lock is held. */
+/* Moves the charge of a request. The id's lock is held. */
 void ucmx_query_move(struct ucmx_id *id, struct ucmx_file *from,
 		     struct ucmx_file *to)
 {
@@ -88,10 +87,10 @@ void ucmx_query_move(struct ucmx_id *id, struct ucmx_file *from,
 }
 
 /**
- * ucmx_query_weight - what the requests of an id count
- * @id: the id, its mutex held: it has no more of them until that is released
- * @file: number that counts for its file
- * @user: number that counts for the file's user
+ * ucmx_query_weight - get the charges of the requests of an id
+ * @id: the id; its mutex is held and keeps them from growing
+ * @file: charges to its file
+ * @user: charges to the file's user
  */
 void ucmx_query_weight(struct ucmx_id *id, unsigned int *file,
 		       unsigned int *user)
@@ -102,7 +101,7 @@ void ucmx_query_weight(struct ucmx_id *id, unsigned int *file,
 	spin_unlock(&id->lock);
 }
 
-/* The id's lock is held, or nobody else knows @uq. */
+/* The id's lock is held, or @uq is not visible to others. */
 static void ucmx_query_uncharge(struct ucmx_query *uq)
 {
 	if (uq->charged)
@@ -136,15 +135,15 @@ static void ucmx_query_done(struct rdma_cmx_query *query,
 	ucmx_query_finish(context, result);
 }
 
-/* True if it has not finished, and will not. */
+/* True if it has not finished and will not finish. */
 static bool ucmx_query_cancel(struct ucmx_query *uq)
 {
 	return uq->query && rdma_cmx_query_cancel(uq->query);
 }
 
 /*
- * Its callback has run or was cancelled, its event is in no queue. The id has
- * its file still, and its mutex is held or the id is dead.
+ * The callback has run or was cancelled, the event is in no queue. The id still
+ * has its file. Its mutex is held, or the id is dead.
  */
 static void ucmx_query_free(struct ucmx_query *uq)
 {
@@ -160,8 +159,8 @@ static void ucmx_query_free(struct ucmx_query *uq)
  * ucmx_query_end - end the resolution of a dead id
  * @id: the id
  *
- * Its event goes with the others when the queue is purged, so the object has
- * to live until then: the caller frees it with ucmx_query_drop().
+ * The purge of the queue still finds its event. The caller frees the object
+ * with ucmx_query_drop() after that.
  */
 void ucmx_query_end(struct ucmx_id *id)
 {
@@ -223,7 +222,7 @@ bool ucmx_query_outstanding(struct ucmx_id *id)
 	return ret;
 }
 
-/* One whose event was read, or NULL; its callback may be on its way out. */
+/* Frees an object whose event was read. Its callback may not have returned. */
 static void ucmx_query_retire(struct ucmx_query *uq)
 {
 	if (!uq)
@@ -248,7 +247,7 @@ int ucmx_query_start(struct ucmx_id *id, struct ucmx_request *req)
 	uq = ucmx_query_alloc(id);
 	if (!uq)
 		goto err_charge;
-	/* It takes over the charge of the one that it replaces. */
+	/* It takes over the charge of its predecessor. */
 	inherit = id->query && id->query->charged;
 	if (!inherit) {
 		ret = ucmx_user_charge(id->file->user);
@@ -257,7 +256,7 @@ int ucmx_query_start(struct ucmx_id *id, struct ucmx_request *req)
 		uq->charged = true;
 	}
 	req->attr.net = id->cm->route.addr.dev_addr.net;
-	/* The kernel looks up names only for requests of the host. */
+	/* The helper resolves names only in the initial network namespace. */
 	if (!net_eq(req->attr.net, &init_net))
 		req->caller.no_names = true;
 	if ((req->attr.flags & RDMA_CMX_AI_SA) && !req->all_ports) {
@@ -266,7 +265,7 @@ int ucmx_query_start(struct ucmx_id *id, struct ucmx_request *req)
 	}
 	uq->limited = req->attr.route_count;
 	uq->own_dev = req->attr.dev;
-	/* The last one stays until this one has started. */
+	/* The predecessor stays until this one has started. */
 	spin_lock(&id->lock);
 	old = id->query;
 	id->query = uq;
@@ -301,7 +300,9 @@ err_charge:
 	return ret;
 }
 
-/* The id's mutex is held. -ESRCH: no resolution waits for its caller. */
+/*
+ * The id's mutex is held. -ESRCH: no resolution waits for its caller's names.
+ */
 int ucmx_query_give_names(struct ucmx_id *id, const struct cmx_given *given)
 {
 	if (!id->query || !id->query->query)
@@ -323,7 +324,7 @@ struct rdma_cmx_result *ucmx_result_get(struct ucmx_id *id)
 	return res;
 }
 
-/* What the request of a result was limited to; the id's mutex is held. */
+/* The limits of the request of a result. The id's mutex is held. */
 void ucmx_query_limits(struct ucmx_id *id, bool *limited, bool *own_dev)
 {
 	*limited = id->query->limited;
@@ -331,8 +332,8 @@ void ucmx_query_limits(struct ucmx_id *id, bool *limited, bool *own_dev)
 }
 
 /*
- * Take @res away from its id. The caller's reference keeps the address of @res
- * from being that of a later result. Return: false if another caller was first.
+ * Takes @res away from its id. The caller's reference keeps a later result from
+ * having the address of @res. Returns false if another caller was first.
  */
 bool ucmx_result_take(struct ucmx_id *id, struct rdma_cmx_result *res)
 {

@@ -2,19 +2,19 @@
 /*
  * GET_EVENTS and WRITE_EVENT.
  *
- * The read mutex serialises readers, so that events leave in the order of
- * arrival; nobody else takes it. A reader copies the first event into a record
- * and leaves it in the queue. When user space has the record, the reader takes
- * the event out. If ucmx_file.reading shows that the event was dropped, moved
- * or changed meanwhile, the record does not count. So no access to user memory
- * holds a lock that an event handler, a destroy, a migration or a removal
- * needs, and a failure leaves the event where it was.
+ * The read mutex serialises readers, so that events are read in the order of
+ * arrival. No other code takes it. A reader copies the first event into a
+ * record and leaves it in the queue. When user space has received the record,
+ * the reader removes the event. If ucmx_file.reading shows that the event was
+ * dropped, moved or changed meanwhile, the record does not count. So no access
+ * to user memory holds a lock that an event handler, a destroy, a migration or
+ * a removal needs. After a failure the event is still in the queue.
  */
 #include <linux/sched/signal.h>
 
 #include "ucmx.h"
 
-/* An event on its way to user space */
+/* A copy of an event for user space */
 struct ucmx_record {
 	struct ucmx_event *ev;	/* only compared; others may free it */
 	struct ucmx_id *conn;	/* CONNECT_REQUEST: the new id, a reference */
@@ -85,7 +85,7 @@ static bool ucmx_record_start(struct ucmx_file *file, struct ucmx_record *r)
 }
 
 /*
- * User space has the record: take the event out. Nothing fails from here on.
+ * User space has the record: removes the event. Nothing fails afterwards.
  * -ESTALE if the event has changed since the record was made.
  */
 static int ucmx_record_commit(struct ucmx_file *file, struct ucmx_record *r,
@@ -101,7 +101,7 @@ static int ucmx_record_commit(struct ucmx_file *file, struct ucmx_record *r,
 	}
 	id = ev->id;
 	ucmx_event_unlink(ev, file);
-	/* The owner would not see the ack of another process. */
+	/* The owner would not know of another process's ack. */
 	if (id->owner == reader)
 		id->reported++;
 	if (ev->reported)
@@ -123,7 +123,7 @@ static int ucmx_record_commit(struct ucmx_file *file, struct ucmx_record *r,
 	return 0;
 }
 
-/* Return a record; @count is the number of records with this one. */
+/* Returns a record. @count includes it. */
 static int ucmx_record_put(struct ucmx_cmd *cmd, struct ucmx_record *r,
 			   void __user *buf, u32 count)
 {
@@ -133,7 +133,9 @@ static int ucmx_record_put(struct ucmx_cmd *cmd, struct ucmx_record *r,
 	int ret;
 
 	if (r->conn) {
-		/* It is in no other table, but may get into one meanwhile. */
+		/*
+		 * @conn is in no other table, but a reader may put it into one.
+		 */
 		ret = ucmx_handle_alloc(file, &r->handle, r->conn);
 		if (ret)
 			return ret;
@@ -149,8 +151,8 @@ static int ucmx_record_put(struct ucmx_cmd *cmd, struct ucmx_record *r,
 }
 
 /*
- * Return the first event to user space. Returns bytes written, 0 if the event
- * has changed meanwhile, or -EAGAIN if there is none.
+ * Returns the first event to user space. Returns its bytes, 0 if the event has
+ * changed meanwhile, or -EAGAIN if there is none.
  */
 static noinline_for_stack int ucmx_event_deliver(struct ucmx_cmd *cmd,
 						 void __user *buf, u32 space,
@@ -170,7 +172,7 @@ static noinline_for_stack int ucmx_event_deliver(struct ucmx_cmd *cmd,
 		return r.rec.len;
 	if (ret != -ESTALE)
 		return ret;
-	/* The caller has not received it. */
+	/* The caller has not received the event. */
 	return put_user(count, &uarg->count);
 }
 
@@ -220,11 +222,11 @@ int ucmx_get_events(struct ucmx_cmd *cmd)
 		ret = ucmx_events_wait(cmd);
 		if (ret)
 			return ret;
-		/* -EAGAIN: another reader was faster. */
+		/* -EAGAIN: another reader was first. */
 		ret = ucmx_events_take(cmd);
 	} while (ret == -EAGAIN);
 
-	/* A wake-up wakes one reader; it wakes the next one for the rest. */
+	/* A wake-up wakes one reader, which wakes the next one for the rest. */
 	if (!list_empty(&file->events) && wq_has_sleeper(&file->wait))
 		wake_up_interruptible(&file->wait);
 	return ret;
@@ -239,7 +241,7 @@ int ucmx_write_event(struct ucmx_cmd *cmd)
 
 	if (arg->event != RDMA_CMX_EV_USER)
 		return -EINVAL;
-	/* It may wait for memory of the user's cgroup: not with the mutex. */
+	/* Before the lock: it may wait for memory of the user's cgroup. */
 	ev = ucmx_event_alloc(NULL, 0, GFP_KERNEL_ACCOUNT);
 	if (!ev)
 		return -ENOMEM;

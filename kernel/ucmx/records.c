@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * GET_SERVICES: ServiceRecords of the SAs. And what it has in common with the
- * services that a file advertises: texts in a struct, arrays for the caller.
+ * GET_SERVICES: ServiceRecords of the SAs. Also functions for texts and arrays
+ * that the commands of advertised services share.
  */
 #include <linux/capability.h>
 #include <linux/nsproxy.h>
@@ -12,16 +12,16 @@
 #include "resolver.h"
 #include "user.h"
 
-/* The first published form of a record; never changes. */
+/* The first published form of a record is constant. */
 #define UCMX_SERVICE_RECORD_MIN						\
 	offsetofend(struct rdma_cmx_service_record, data)
 
 /**
  * ucmx_text_ends - check a text in an array
  * @text: the text
- * @size: bytes of the array
+ * @size: size of the array in bytes
  *
- * Return: true if it ends there, and only zeros follow.
+ * Return: true if the text ends in the array and only zeros follow.
  */
 bool ucmx_text_ends(const u8 *text, size_t size)
 {
@@ -33,11 +33,12 @@ bool ucmx_text_ends(const u8 *text, size_t size)
 /**
  * ucmx_items_put - copy an array to user space
  * @to: pointer of user space
- * @item_size: distance between two items there; zeros fill the rest of each
+ * @item_size: bytes from one item to the next there; the rest of each is zeroed
  * @items: the array
- * @size: bytes of an item in it
+ * @size: size of an item in bytes
  * @n: number of items
  *
+ * Context: may sleep.
  * Return: 0, -EFAULT, or -EINTR if the process is being killed.
  */
 int ucmx_items_put(u64 to, u32 item_size, const void *items, size_t size,
@@ -69,8 +70,8 @@ static int ucmx_services_check(const struct rdma_cmx_get_services *arg)
 	if (arg->record_size > PAGE_SIZE)
 		return -E2BIG;
 	/*
-	 * The names of all services are not for everybody, and the response is
-	 * the longest that an SA sends.
+	 * A list of all services needs a privilege. The response is the longest
+	 * that an SA sends.
 	 */
 	if (!*arg->service &&
 	    !ns_capable(current->nsproxy->net_ns->user_ns, CAP_NET_ADMIN))

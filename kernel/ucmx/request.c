@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A caller's request to the resolver, copied from user space and checked as far
- * as the resolver does not check it. No locks, process context.
+ * A caller's request to the resolver: the copy from user space, and the checks
+ * that the resolver does not do. Process context, no locks.
  */
 #include <linux/fs_struct.h>
 #include <linux/nsproxy.h>
@@ -15,13 +15,13 @@
 #include "user.h"
 
 /**
- * ucmx_names_initial - does the caller see the names that the helper sees?
+ * ucmx_names_initial - check that the caller sees the same names as the helper
  *
- * The kernel starts the helper, in the namespaces of init_task. A name service
- * goes by the network namespace and by files, which the mount namespace and the
- * root directory choose. Both roots are only compared, so neither needs a
- * reference or a lock; one that another thread is changing counts as the old or
- * the new one.
+ * The kernel starts the helper in the namespaces of init_task. A name service
+ * depends on the network namespace and on files, which the mount namespace and
+ * the root directory select. The roots are only compared, so this needs no
+ * reference and no lock. A root that another thread is changing counts as the
+ * old or the new one.
  *
  * Return: true if all three are the helper's.
  */
@@ -51,7 +51,7 @@ void ucmx_request_put(struct ucmx_request *req)
 {
 	if (req->node_buf != req->node)
 		kfree(req->node_buf);
-	/* Most have neither. */
+	/* Most requests have neither. */
 	if (unlikely(req->names || req->route)) {
 		kfree(req->names);
 		kfree(req->route);
@@ -89,7 +89,7 @@ static int ucmx_request_texts(struct ucmx_request *req,
 	return 0;
 }
 
-/* Which device it is, and in which namespace, the resolver checks. */
+/* The resolver checks the device and its namespace. */
 static int ucmx_request_dev(struct ucmx_request *req,
 			    const struct rdma_cmx_ai_query *arg)
 {
@@ -97,7 +97,7 @@ static int ucmx_request_dev(struct ucmx_request *req,
 
 	if (!arg->dev_len)
 		return arg->dev || arg->dev_port ? -EINVAL : 0;
-	/* No device is called so. */
+	/* No device has such a long name. */
 	if (arg->dev_len >= sizeof(req->dev))
 		return -ENODEV;
 	ret = ucmx_text_get(req->dev, arg->dev, arg->dev_len);
@@ -108,7 +108,7 @@ static int ucmx_request_dev(struct ucmx_request *req,
 	return 0;
 }
 
-/* The memory is the caller's: memdup_user() charges none to a cgroup. */
+/* Charged to the caller: memdup_user() charges no cgroup. */
 static void *ucmx_array_get(u64 src, u32 len)
 {
 	void *buf = kmalloc(len, GFP_KERNEL_ACCOUNT);

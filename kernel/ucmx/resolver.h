@@ -6,7 +6,7 @@
 #include "caller.h"
 #include "ucmx.h"
 
-/* A caller's request, with copies of its strings and arrays. */
+/* A caller's request, with copies of its strings and arrays */
 struct ucmx_request {
 	struct rdma_cmx_query_attr attr;
 	struct cmx_caller caller;
@@ -15,7 +15,7 @@ struct ucmx_request {
 	char *node_buf;
 	void *names;
 	void *route;
-	bool all_ports;		/* not only that of the id */
+	bool all_ports;		/* use all ports, not only the id's */
 	char service[RDMA_CMX_MAX_SERVICE + 1];
 	char dev[IB_DEVICE_NAME_MAX];
 	char node[192];

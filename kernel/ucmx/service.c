@@ -2,11 +2,11 @@
 /*
  * Services that a file advertises: ADVERTISE, WITHDRAW and QUERY_ADVERTISED.
  *
- * A service is withdrawn once it is out of the table of its file. A query keeps
- * only the memory, by a reference. The service's mutex serialises queries and
- * the withdrawal. No memory of the caller is touched under it. The callback of
- * rdma_cmx takes no lock; it runs before ADVERTISE returns at the earliest, and
- * not after the withdrawal, so the file is there.
+ * A service that is out of its file's table is withdrawn. A query's reference
+ * keeps only the memory. The service's mutex serialises queries and the
+ * withdrawal; no access to user memory is made under it. The callback of
+ * rdma_cmx takes no lock. It may run before ADVERTISE returns, and does not run
+ * after the withdrawal. So the file is valid.
  */
 #include <linux/capability.h>
 #include <linux/nsproxy.h>
@@ -19,7 +19,7 @@
 #include "ucmx.h"
 #include "user.h"
 
-/* The first published form of a port; never changes. */
+/* The first published form of a port is constant. */
 #define UCMX_SERVICE_PORT_MIN						\
 	offsetofend(struct rdma_cmx_service_port, gid)
 
@@ -29,9 +29,9 @@ struct ucmx_service {
 	u64 uid;
 	u64 owner;
 	struct ucmx_file *file;
-	struct mutex mutex;		/* query against withdrawal */
+	struct mutex mutex;		/* serialises query and withdrawal */
 	struct rdma_cmx_service *service;	/* NULL: withdrawn */
-	atomic_t changed;		/* since it was queried: 0 or 1 */
+	atomic_t changed;		/* since its last query: 0 or 1 */
 };
 
 void ucmx_services_init(struct ucmx_file *file)
@@ -58,7 +58,7 @@ static void ucmx_service_event(struct rdma_cmx_service *service,
 
 	if (!atomic_xchg(&s->changed, 1))
 		atomic_inc(&s->file->changed);
-	/* Ordered against ucmx_poll(). */
+	/* Pairs with the barrier of ucmx_poll(). */
 	if (wq_has_sleeper(&s->file->changes))
 		wake_up_interruptible_poll(&s->file->changes, EPOLLPRI);
 }
@@ -72,7 +72,7 @@ static bool ucmx_service_seen(struct ucmx_service *s)
 	return true;
 }
 
-/* A query has failed: the change that it would report is marked again. */
+/* A query has failed: marks the change again that it would report. */
 static void ucmx_service_unseen(struct ucmx_service *s)
 {
 	mutex_lock(&s->mutex);
@@ -81,14 +81,14 @@ static void ucmx_service_unseen(struct ucmx_service *s)
 	mutex_unlock(&s->mutex);
 }
 
-/* Takes over the table's reference. The handle is hidden, or gone with it. */
+/* Takes over the table's reference. The handle is hidden or freed. */
 static void ucmx_service_end(struct ucmx_service *s)
 {
 	mutex_lock(&s->mutex);
 	rdma_cmx_withdraw(s->service);
 	s->service = NULL;
 	mutex_unlock(&s->mutex);
-	/* No callback after that. */
+	/* The callback does not run any longer. */
 	ucmx_service_seen(s);
 	ucmx_service_put(s);
 }
@@ -181,14 +181,14 @@ int ucmx_advertise(struct ucmx_cmd *cmd)
 		       xa_limit_32b, GFP_KERNEL);
 	if (ret)
 		goto err_put;
-	/* The SA gets no record of a service whose handle cannot be written. */
+	/* A service is advertised only after its handle was written. */
 	ret = put_user(s->handle, &uarg->handle);
 	if (ret)
 		goto err_handle;
 	ret = ucmx_service_start(s, arg);
 	if (ret)
 		goto err_written;
-	/* The entry exists: this needs no memory. */
+	/* The entry exists, so this allocates nothing. */
 	xa_store(&file->services, s->handle, s, 0);
 	return 0;
 
@@ -244,7 +244,7 @@ static struct ucmx_service *ucmx_service_get(struct ucmx_file *file, u32 handle)
 	return s;
 }
 
-/* Returns the number of ports, of which @ports has at most @room. */
+/* Returns the number of ports. At most @room of them are in @ports. */
 static int ucmx_service_ports(struct ucmx_service *s,
 			      struct rdma_cmx_service_port *ports,
 			      unsigned int room)
@@ -281,7 +281,9 @@ static int ucmx_advertised(struct ucmx_cmd *cmd, struct ucmx_service *s)
 	struct rdma_cmx_service_port *ports = NULL;
 	int n = 0, room, ret;
 
-	/* A port may come between the two calls, but not again and again. */
+	/*
+	 * A port may appear between the two calls, but not in each iteration.
+	 */
 	do {
 		kvfree(ports);
 		room = n;
@@ -321,7 +323,7 @@ int ucmx_query_advertised(struct ucmx_cmd *cmd)
 	s = ucmx_service_get(cmd->file, arg->handle);
 	if (!s)
 		return -ENOENT;
-	/* Before the ports are read: a later change is not missed. */
+	/* Before the ports are read, so that no later change is lost. */
 	changed = ucmx_service_seen(s);
 	ret = ucmx_advertised(cmd, s);
 	if (ret && changed)

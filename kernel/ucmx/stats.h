@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Counters of rdma_ucmx, the one list of them. Those that begin with live_ are
- * 0 when no file is open.
+ * Counters of rdma_ucmx. Those that begin with live_ are 0 while no file is
+ * open.
  */
 #ifndef UCMX_STATS_H
 #define UCMX_STATS_H
@@ -10,12 +10,12 @@
 
 #define UCMX_STATS(X)							\
 	X(files)		/* files opened */			\
-	X(ids)			/* ids made, also by connection requests */	\
-	X(memberships)		/* multicast memberships that were started */	\
+	X(ids)			/* ids created, also by requests */	\
+	X(memberships)		/* multicast memberships started */	\
 	X(events)		/* events queued */			\
-	X(requests)		/* resolutions that were started */	\
-	X(races)		/* of candidates, that were started */	\
-	X(refused_connects)	/* connection requests refused by a limit */	\
+	X(requests)		/* resolutions started */	\
+	X(races)		/* races of candidates started */	\
+	X(refused_connects)	/* requests refused by a limit */	\
 	X(live_files)							\
 	X(live_ids)							\
 	X(live_mcs)							\

@@ -5,7 +5,7 @@
  * Objects: a file has ids and services, an id has memberships and at most one
  * resolution.
  *
- * Layers; a file calls those of lower ones only:
+ * Layers; a file calls lower ones only:
  *
  *	file		the open file, the table of commands
  *	id_cmd, cm, option, addrinfo, candidates, join, migrate, read, service,
@@ -19,27 +19,27 @@
  *	handle, event	tables of handles; queues of events
  *	convert, request, user, stats	forms of the ABI; users; counters
  *
- * There are three exceptions: all use the limits of a file and ucmx_respond()
- * (file), the limits and the work queue (main), and migrate knows a file of
- * this module by its operations.
+ * There are three exceptions: all files use the limits of a file and
+ * ucmx_respond() (file), and the limits and the work queues (main). migrate
+ * recognises a file of this module by its operations.
  *
  * Locks, outermost first:
  *
- *  ucmx_id.mutex         every command on an id, and each use of ucmx_id.cm;
+ *  ucmx_id.mutex         serialises the commands on an id, guards ucmx_id.cm;
  *                        the removal of the device waits for it, so no copy
  *                        from or to user space is made under it
- *  handler lock of cm    rdma_cm's own; taken around event handlers
- *  ucmx_id.lock          where the events of an id go: file, held, reserve
+ *  handler lock of cm    rdma_cm's; held around event handlers
+ *  ucmx_id.lock          destination of the id's events: file, held, reserve
  *  ucmx_file.lock        the queue, also of its ids, and its counters
  *
- * ucmx_service.mutex is outside of those of rdma_cmx and of no other.
+ * ucmx_service.mutex nests outside the locks of rdma_cmx and inside no lock.
  *
  * ucmx_file.read_mutex serialises the readers of a file. They access user
- * memory with it held, so nobody else takes it.
+ * memory with it held, so no other code takes it.
  *
- * A command finds an id in the xarray of its file and takes a reference, which
- * keeps only the memory. Destroy, or the device's removal, takes ucmx_id.cm
- * away under the mutex and has to destroy it.
+ * A command finds an id in the xarray of its file and takes a reference. The
+ * reference keeps only the memory. Destroy, or the removal of the device, takes
+ * ucmx_id.cm away under the mutex and then destroys it.
  */
 #ifndef UCMX_H
 #define UCMX_H
@@ -65,32 +65,32 @@
 #include "stats.h"
 #include "slot.h"
 
-/* The state that all files of a user share */
+/* State that all files of a user share */
 struct ucmx_user {
 	unsigned long index;		/* the uid */
 	unsigned int refs;
-	atomic_t requests;		/* outstanding, or answer not taken */
+	atomic_t requests;		/* outstanding, or result not taken */
 	u64 slow_until;			/* by local_clock(); 0: never slow */
 };
 
 struct ucmx_file {
 	spinlock_t lock;		/* the queue and its counters */
-	struct ucmx_user *user;		/* that opened it */
-	u32 nr_events;			/* unread, also those held back */
+	struct ucmx_user *user;		/* opened it */
+	u32 nr_events;			/* unread, including held ones */
 	atomic_t nr_objs;
 	atomic_t nr_requests;
-	struct list_head events;	/* that can be read */
-	struct ucmx_event *reading;	/* of which the reader has a copy */
+	struct list_head events;	/* ready to be read */
+	struct ucmx_event *reading;	/* copied by the current reader */
 	struct mutex read_mutex;	/* serialises readers */
 	struct xarray ids;		/* at handle - 1 */
 	wait_queue_head_t wait;
-	struct work_struct wake;	/* of very many that wait */
+	struct work_struct wake;	/* wakes very many pollers */
 	struct xarray services;		/* at handle */
-	atomic_t changed;		/* services, since they were queried */
+	atomic_t changed;		/* services changed since their query */
 	wait_queue_head_t changes;	/* of services */
 };
 
-/* The purpose of a reserved event; an id needs at most one of each. */
+/* Purpose of a reserved event. An id needs at most one of each. */
 enum ucmx_slot {
 	UCMX_SLOT_NONE,
 	UCMX_SLOT_ADDR,
@@ -101,27 +101,28 @@ enum ucmx_slot {
 };
 
 /**
- * struct ucmx_event - an event, queued, held or kept in reserve
+ * struct ucmx_event - an event, queued, held or reserved
  * @ready: in ucmx_file.events
  * @mine: in ucmx_id.queued, held or reserve
  * @id: owner
  * @conn: CONNECT_REQUEST: the new id, not yet in any table
- * @reported: of an embedded event, or NULL: called when user space has it, the
- *	file's lock held; says whether the id's owner has read it
+ * @reported: of an embedded event, or NULL: called when user space has received
+ *	the event, with the file's lock held; @owner is true if the id's owner
+ *	has read it
  * @arg: USER: argument; multicast events: the membership's cookie
- * @body: the record from its param on, as user space gets it
+ * @body: the record from its param on, in the form of the ABI
  * @obj: multicast events: the membership's handle
  * @status: status
  * @flags: RDMA_CMX_EVENT_*
- * @cap: bytes that @body can take
- * @len: bytes in @body
- * @pd_len: private data at the end of @body, without the padding
+ * @cap: size of @body in bytes
+ * @len: used bytes of @body
+ * @pd_len: bytes of private data at the end of @body, without padding
  * @event: event type
  * @num_paths: paths in @body
  * @slot: purpose of the reservation
- * @embedded: belongs to another object and is not freed when it is read
- * @counted: in nr_events of the id and its file
- * @unsolicited: not reserved by an operation
+ * @embedded: part of another object; not freed when it is read
+ * @counted: included in nr_events of the id and its file
+ * @unsolicited: no operation reserved it
  */
 struct ucmx_event {
 	struct list_head ready;
@@ -145,7 +146,7 @@ struct ucmx_event {
 	u8 unsolicited:1;
 };
 
-/* Of an id whose device is removed */
+/* Removal of the device of an id */
 struct ucmx_removal {
 	struct delayed_work work;
 	struct ucmx_event ev;
@@ -156,14 +157,14 @@ struct ucmx_id {
 	spinlock_t lock;	/* where its events go */
 	u32 handle;
 	u32 nr_events;		/* unread and counted, by ucmx_file.lock */
-	u32 reported;		/* events handed out to the owner, likewise */
-	atomic_t waiting;	/* connection requests that are unread */
-	int backlog;		/* how many may be */
-	atomic_t unsolicited;	/* bits: unread types, not requested */
+	u32 reported;		/* events read by the owner, likewise */
+	atomic_t waiting;	/* unread connection requests */
+	int backlog;		/* limit of waiting */
+	atomic_t unsolicited;	/* bits: types unread and not requested */
 	u64 uid;
-	u64 owner;		/* its maker's cookie, set before it is found */
+	u64 owner;		/* cookie of its creator, constant */
 	struct ucmx_file *file;	/* NULL: an unread connection request */
-	struct mem_cgroup *memcg;	/* pays for connection requests */
+	struct mem_cgroup *memcg;	/* charged for connection requests */
 	struct rdma_cm_id *cm;	/* NULL: device gone, or id dead */
 	struct mutex mutex;	/* serialises commands, guards cm */
 	struct list_head queued;	/* by ucmx_file.lock */
@@ -172,37 +173,37 @@ struct ucmx_id {
 	struct hlist_head mcs;
 	struct ucmx_removal *removal;
 	struct ucmx_query *query;
-	struct ucmx_any *any;	/* candidates, by mutex and lock */
-	struct ucmx_connect *connect;	/* that waits for a slot, by mutex */
-	struct cmx_slot slot;	/* of an outstanding request, see slot.h */
+	struct ucmx_any *any;	/* of RESOLVE_ANY, by mutex and lock */
+	struct ucmx_connect *connect;	/* waits for a slot, by mutex */
+	struct cmx_slot slot;	/* of the connection request, see slot.h */
 	/* By mutex: */
 	u8 dead:1;
 	u8 tos_set:1;
 	u8 ack_timeout_set:1;
-	u8 cm_used:1;		/* CONNECT has succeeded, or is the peer's */
+	u8 cm_used:1;		/* CONNECT succeeded, or the peer's REQ */
 	u8 tos;			/* type of service */
 	u8 ack_timeout;
-	bool racing;		/* its candidates, by mutex and lock */
-	bool cm_outstanding;	/* CONNECT, or ACCEPT of a request */
-	bool path_cached;	/* its path may be in the cache */
-	bool hold;		/* keep events back, by lock */
-	bool gone;		/* DEVICE_REMOVAL has come, by lock */
-	struct cmx_route route;	/* the query of its route, see route.h */
+	bool racing;		/* candidates race, by mutex and lock */
+	bool cm_outstanding;	/* CONNECT, or ACCEPT of a REQ, by mutex */
+	bool path_cached;	/* cm may use a path of the cache */
+	bool hold;		/* hold events back, by lock */
+	bool gone;		/* DEVICE_REMOVAL reported, by lock */
+	struct cmx_route route;	/* route query, see route.h */
 };
 
-/* One ioctl that is being executed. */
+/* An ioctl in execution */
 struct ucmx_cmd {
 	struct ucmx_file *file;
 	struct file *filp;
 	void __user *ubuf;
-	u32 usize;		/* bytes of the caller's struct */
-	u32 ksize;		/* bytes of ours */
+	u32 usize;		/* size of the caller's struct in bytes */
+	u32 ksize;		/* size of this module's struct in bytes */
 	void *buf;
 };
 
 /*
- * main.c: the work queue of device removal, and that of deadlines, whose work
- * items wait for no mutex; limits, module parameters
+ * main.c: work queues of device removals, of slow wake-ups and of deadlines,
+ * whose work items do not wait for a mutex; limits, module parameters
  */
 extern struct workqueue_struct *ucmx_wq;
 extern struct workqueue_struct *ucmx_wake_wq;
@@ -225,15 +226,15 @@ void ucmx_user_put(struct ucmx_user *user);
 int ucmx_user_charge(struct ucmx_user *user);
 
 /*
- * A table's entry of an object that may not be found: not yet, or not any more.
- * Its handle is allocated before, so that nothing fails afterwards.
+ * An entry of a table whose object may not be found: not yet, or no longer. Its
+ * handle is allocated before, so that showing it cannot fail.
  */
 static inline void *ucmx_hidden(void *object)
 {
 	return xa_tag_pointer(object, 1);
 }
 
-/* The object of an entry that may be found, or NULL. */
+/* The object of a visible entry, or NULL */
 static inline void *ucmx_visible(void *entry)
 {
 	return xa_pointer_tag(entry) ? NULL : entry;
@@ -258,13 +259,13 @@ struct ucmx_id *ucmx_id_lock_any(struct ucmx_file *file, u32 handle);
 struct ucmx_id *ucmx_id_lock(struct ucmx_file *file, u32 handle);
 struct ucmx_id *ucmx_id_lock_dev(struct ucmx_file *file, u32 handle);
 void ucmx_id_unlock(struct ucmx_id *id);
-/* Does the caller's owner cookie match the id? 0 matches any. */
+/* True if the caller's owner cookie matches the id. 0 matches any id. */
 static inline bool ucmx_id_owned(const struct ucmx_id *id, u64 owner)
 {
 	return !owner || owner == id->owner;
 }
 
-/* Is an object with the cookie @uid the one that the caller wants? */
+/* True if the caller's cookie matches @uid. 0 matches any. */
 static inline bool ucmx_uid_is(u64 uid, u64 wanted)
 {
 	return !wanted || wanted == uid;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The state that all files of one user share: the number of resolutions that
- * are unfinished or whose result the user has not taken. A file counts for the
- * user that opened it.
+ * State that all files of a user share: the number of resolutions that are
+ * outstanding or whose result was not taken. A file counts for the user that
+ * opened it.
  *
- * The xarray's lock guards the references, which files have.
+ * The xarray's lock guards the references. Each file has one.
  */
 #include <linux/slab.h>
 
@@ -14,8 +14,9 @@
 static DEFINE_XARRAY(ucmx_users);
 
 /**
- * ucmx_user_get - the current user
+ * ucmx_user_get - get the current user's object
  *
+ * Context: may sleep.
  * Return: the user with a reference, or NULL without memory.
  */
 struct ucmx_user *ucmx_user_get(void)
@@ -53,7 +54,7 @@ void ucmx_user_put(struct ucmx_user *user)
 }
 
 /**
- * ucmx_user_charge - count a resolution
+ * ucmx_user_charge - charge a resolution to a user
  * @user: the user
  *
  * Return: 0 or -EAGAIN.

@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The CONNECT of an id that took over the winner of its race: the private data
- * of the winner's entry, and a share of the deadline. A CONNECT without a reply
- * by then ends with UNREACHABLE, and the caller goes on with the others.
+ * CONNECT of an id that took over the winner of its race: the private data of
+ * the winner's entry, and a share of the deadline. A CONNECT without a reply by
+ * then ends with UNREACHABLE, and the caller continues with the other
+ * candidates.
  *
- * The commands hold the id's mutex. What the event handler and the timer use is
- * guarded by ucmx_id.lock.
+ * Commands hold the id's mutex. ucmx_id.lock guards the state that the event
+ * handler and the timer use.
  */
 #include "any.h"
 
-/* A request that was lost is sent again within that time, after 4.3 s. */
+/* The CM retries a lost REQ within that time, after 4.3 s. */
 #define UCMX_ANY_LIMIT_MS	5000
 
-/* One that NEXT would start: it has not failed, or was only too slow. */
+/* True if NEXT may start it: it has not failed, or lost to another one. */
 static bool ucmx_any_alive(const struct rdma_cmx_candidate *c)
 {
 	return !c->error || c->error == -ECANCELED;
 }
 
-/* Candidates that may still win, beside the winner; the mutex is held. */
+/* Candidates that may still win, without the winner. The mutex is held. */
 u32 ucmx_any_left(const struct ucmx_any *any)
 {
 	const struct rdma_cmx_connect_report *report = any->report;
@@ -30,7 +31,7 @@ u32 ucmx_any_left(const struct ucmx_any *any)
 	return n;
 }
 
-/* The reply to CONNECT has not come in time. */
+/* CONNECT has no reply in time. */
 void ucmx_any_late(struct work_struct *work)
 {
 	struct ucmx_any *any = container_of(to_delayed_work(work),
@@ -62,7 +63,7 @@ void ucmx_any_late(struct work_struct *work)
 		ucmx_event_free(ev);
 }
 
-/* Was the CONNECT given up, and that reported? The id's mutex is held. */
+/* True if CONNECT has timed out with an event. The id's mutex is held. */
 bool ucmx_any_expired(struct ucmx_id *id)
 {
 	return id->any && READ_ONCE(id->any->expired);
@@ -80,8 +81,8 @@ bool ucmx_any_given_up(struct ucmx_id *id)
 }
 
 /*
- * The id, its mutex held, loses its cm id. A path by which no reply has come in
- * time may lead nowhere, which rdma_cm will not report any more.
+ * The id is about to lose its cm id; its mutex is held. A path without a reply
+ * in time may be invalid, and rdma_cm will not report it any more.
  */
 void ucmx_any_drop_path(struct ucmx_id *id)
 {
@@ -90,11 +91,12 @@ void ucmx_any_drop_path(struct ucmx_id *id)
 }
 
 /**
- * ucmx_any_connects - a CONNECT is about to be sent
+ * ucmx_any_connects - arm the deadline of a CONNECT
  * @id: the id, its mutex held
  *
- * Return: true if ucmx_any_replied() is to follow when it was not sent; an
- * earlier CONNECT has its own deadline.
+ * An earlier CONNECT keeps its deadline.
+ *
+ * Return: true if ucmx_any_replied() has to follow when CONNECT is not sent.
  */
 bool ucmx_any_connects(struct ucmx_id *id)
 {
@@ -121,10 +123,12 @@ bool ucmx_any_connects(struct ucmx_id *id)
 }
 
 /**
- * ucmx_any_replied - the reply to CONNECT has come, or it was not sent
+ * ucmx_any_replied - disarm the deadline of a CONNECT
  * @id: the id
  *
- * Return: false if it was given up before, and its end reported.
+ * CONNECT has a reply, or was not sent.
+ *
+ * Return: false if the deadline has passed, and its event reports that.
  */
 bool ucmx_any_replied(struct ucmx_id *id)
 {
@@ -140,12 +144,12 @@ bool ucmx_any_replied(struct ucmx_id *id)
 }
 
 /**
- * ucmx_any_private_data - put the data of the winner's entry first
+ * ucmx_any_private_data - prepend the data of the winner's entry
  * @id: the id, its mutex held
  * @param: parameters of the request
- * @buf: room for all private data
+ * @buf: buffer for all private data
  *
- * Return: 0, or -EINVAL if there is too much of it.
+ * Return: 0, or -EINVAL if it is too long.
  */
 int ucmx_any_private_data(struct ucmx_id *id, struct rdma_conn_param *param,
 			  u8 buf[U8_MAX])

@@ -111,10 +111,10 @@ struct cmx_try {
 /**
  * struct rdma_cmx_connector - a connect
  * @ref: the caller's; one until the connect has ended; one of each armed timer
- * 	and of each pending work item
+ *	and of each pending work item
  * @lock: see above
  * @user: schedules the work items of a user; NULL for kernel consumers, whose
- * 	work items have a work queue that no user delays
+ *	work items have a work queue that no user delays
  * @attr: of the caller, without the memory that @attr.query points to
  * @net: of the query, with a reference until the connect has ended
  * @context: of setup and teardown
@@ -124,7 +124,7 @@ struct cmx_try {
  * @expires: deadline, in jiffies
  * @delay: until the next candidate starts, in jiffies
  * @share: time of a candidate before it gives up its place, in jiffies;
- * 	calculated at the start and when a winner is lost
+ *	calculated at the start and when a winner is lost
  * @limited: the caller gave path records
  * @own_dev: the caller gave a device
  * @tos: type of service of the ids

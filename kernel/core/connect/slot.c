@@ -406,7 +406,7 @@ int cmx_slot_wait(struct cmx_slot *slot, u32 tag, u8 port, kuid_t uid,
  * @id: as for rdma_cmx_slot_get()
  * @uid: the user
  * @done: called once if this returns 1, unless rdma_cmx_slot_cancel() comes
- * 	first; called under a spinlock
+ *	first; called under a spinlock
  * @context: argument of @done
  *
  * Context: process context, may sleep. Memory is charged to the current
@@ -477,7 +477,7 @@ void cmx_slot_release(struct cmx_slot *slot, enum cmx_window_sign sign)
 /**
  * rdma_cmx_slot_put - give back a slot, if there is one
  * @slot: slot of an id whose REQ was not sent, or that is about to be
- * 	destroyed
+ *	destroyed
  *
  * Context: process context, does not sleep.
  */

@@ -95,7 +95,7 @@
  * @limit: of a destination; 0: the initial one
  * @replies: since @limit has changed
  * @shrunk: epoch in which @limit was halved; in the future after a change of
- * 	epochs
+ *	epochs
  */
 struct cmx_window {
 	struct list_head users;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Queries on behalf of a user, and a limit. rdma_ucmx calls these; a driver calls those of
- * <rdma/rdma_cmx.h>, for the kernel itself.
+ * Queries on behalf of a user, and a limit. rdma_ucmx calls these. Drivers call
+ * the functions of <rdma/rdma_cmx.h>, on behalf of the kernel.
  */
 #ifndef CMX_CALLER_H
 #define CMX_CALLER_H
@@ -14,23 +14,23 @@
 #include <rdma/rdma_cmx_service.h>
 
 /**
- * struct cmx_caller - on whose behalf a query is made
- * @uid: user whom lookups are counted against
- * @kernel: a kernel consumer, whose work waits for no process
+ * struct cmx_caller - on whose behalf a query is sent
+ * @uid: user that lookups count for
+ * @kernel: a kernel consumer, whose work does not wait for processes
  * @room: memory of the caller for the result, or NULL; rdma_cmx_resolve_for()
- *	only. A small result of a query that does not wait is there, and is not
- *	put
- * @room_size: bytes of @room
- * @names: the caller's own answer for the node, or NULL; checked
- * @names_len: bytes of @names
- * @names_later: the answer comes with rdma_cmx_query_give_names()
- * @port_later: so does the port; the attributes have has_port and port 0. A
- *	name that the kernel looks up is looked up after that
- * @no_names: the host's names are not the caller's. A name that would be
- *	looked up, or is in the cache, is -ENOKEY; numbers, @names and
- *	@names_later are taken
+ *	only. It returns a small result of a query that does not wait there.
+ *	The caller does not put such a result
+ * @room_size: size of @room in bytes
+ * @names: the caller's result of the name lookup, or NULL; checked
+ * @names_len: size of @names in bytes
+ * @names_later: rdma_cmx_query_give_names() passes the names
+ * @port_later: rdma_cmx_query_give_names() passes the port; the attributes have
+ *	has_port and port 0. The kernel looks up a name after that
+ * @no_names: the caller has other names than the host. A name that requires a
+ *	lookup or is in the cache fails with -ENOKEY; numeric addresses, @names
+ *	and @names_later are valid
  *
- * All else that it points to is copied before the call returns.
+ * All other memory that it points to is copied before the call returns.
  */
 struct cmx_caller {
 	kuid_t uid;
@@ -45,14 +45,14 @@ struct cmx_caller {
 };
 
 /**
- * struct cmx_given - what rdma_cmx_query_give_names() brings
- * @error: a positive errno: the query fails with it; or 0
- * @names: the answer of a query with names_later; copied
- * @names_len: bytes of @names, else 0
- * @has_port: with the port of a query with port_later
+ * struct cmx_given - names and port for rdma_cmx_query_give_names()
+ * @error: a positive errno with which the query fails, or 0
+ * @names: result of the name lookup, for a query with names_later; copied
+ * @names_len: size of @names in bytes, else 0
+ * @has_port: @port is valid, for a query with port_later
  * @port: port number in host byte order
- * @qp_type: IB_QPT_RC or IB_QPT_UD: the service has @port for this type only.
- *	0: for all that the query leaves open
+ * @qp_type: IB_QPT_RC or IB_QPT_UD: the service has @port for this type only;
+ *	or 0: for all types of the query
  */
 struct cmx_given {
 	int error;
@@ -65,14 +65,15 @@ struct cmx_given {
 
 /**
  * rdma_cmx_query_start_for - rdma_cmx_query_start() on behalf of @caller
- * @attr: as there
+ * @attr: as for rdma_cmx_query_start()
  * @caller: on whose behalf
- * @done: as there
- * @context: as there
- * @known: as there
- * @pquery: as there
+ * @done: as for rdma_cmx_query_start()
+ * @context: as for rdma_cmx_query_start()
+ * @known: as for rdma_cmx_query_start()
+ * @pquery: as for rdma_cmx_query_start()
  *
- * Return: as there; -EBADMSG for malformed names.
+ * Context: process context, may sleep for memory and locks only.
+ * Return: as rdma_cmx_query_start(); -EBADMSG: @caller has malformed names.
  */
 int rdma_cmx_query_start_for(const struct rdma_cmx_query_attr *attr,
 			     const struct cmx_caller *caller,
@@ -82,43 +83,45 @@ int rdma_cmx_query_start_for(const struct rdma_cmx_query_attr *attr,
 
 /**
  * rdma_cmx_resolve_for - rdma_cmx_resolve() on behalf of @caller
- * @attr: as there
+ * @attr: as for rdma_cmx_resolve()
  * @caller: on whose behalf; without names_later and port_later
  *
- * Return: as there.
+ * Context: process context, sleeps until the result or the deadline.
+ * Return: as rdma_cmx_resolve().
  */
 struct rdma_cmx_result *
 rdma_cmx_resolve_for(const struct rdma_cmx_query_attr *attr,
 		     const struct cmx_caller *caller);
 
 /**
- * rdma_cmx_query_give_names - bring what the caller has looked up
+ * rdma_cmx_query_give_names - pass the caller's names and port to a query
  * @query: started with names_later, port_later or both
  * @given: an error, or all that @query waits for and nothing else
  *
- * Context: process, may sleep.
- * Return: 0; -ESRCH when the query does not wait for its caller (any more);
- * -EINVAL when @given is not what it waits for, or @qp_type contradicts it;
- * -EBADMSG for names that are malformed. After the last two the query goes on
- * waiting.
+ * Context: process context, may sleep.
+ * Return: 0; -ESRCH: the query does not wait for its caller; -EINVAL: @given is
+ * not what the query waits for, or its qp_type contradicts the query; -EBADMSG:
+ * the names are malformed. After -EINVAL and -EBADMSG the query continues to
+ * wait.
  */
 int rdma_cmx_query_give_names(struct rdma_cmx_query *query,
 			      const struct cmx_given *given);
 
 /**
  * rdma_cmx_advertise_for - rdma_cmx_advertise() on behalf of a user
- * @attr: as there
- * @uid: user whom the service and its queries are counted for
- * @event: as there
- * @context: as there
+ * @attr: as for rdma_cmx_advertise()
+ * @uid: user that the service and its queries count for
+ * @event: as for rdma_cmx_advertise()
+ * @context: as for rdma_cmx_advertise()
  *
  * The caller has checked that the user has CAP_NET_ADMIN in the user namespace
- * that owns the network namespace. The service is on devices of network
- * namespaces that this user namespace or one below it owns, so a container does
- * not advertise on the host's devices, which it may use where they are shared.
+ * that owns the network namespace. The service is advertised on devices of
+ * network namespaces that this user namespace, or a descendant of it, owns. So
+ * a container does not advertise on shared devices of the host.
  *
- * Return: as there; -EAGAIN: the user has services_per_user services, or all
- * users have services_max.
+ * Context: process context, may sleep; does not wait for an SA.
+ * Return: as rdma_cmx_advertise(); -EAGAIN: the user has services_per_user
+ * services, or all users have services_max.
  */
 struct rdma_cmx_service *
 rdma_cmx_advertise_for(const struct rdma_cmx_service_attr *attr, kuid_t uid,
@@ -126,25 +129,26 @@ rdma_cmx_advertise_for(const struct rdma_cmx_service_attr *attr, kuid_t uid,
 
 /**
  * rdma_cmx_get_services_for - rdma_cmx_get_services() on behalf of a user
- * @attr: as there
- * @uid: user whom the queries are counted for
+ * @attr: as for rdma_cmx_get_services()
+ * @uid: user that the queries count for
  *
- * The caller has checked that the user has CAP_NET_ADMIN in the user namespace
- * that owns the network namespace, if the query is for all services. It then
- * goes to devices of network namespaces that this user namespace or one below
- * it owns. The records are charged to the cgroup of the caller.
+ * For a query for all services the caller has checked that the user has
+ * CAP_NET_ADMIN in the user namespace that owns the network namespace. Such a
+ * query is sent on devices of network namespaces that this user namespace, or a
+ * descendant of it, owns. The records are charged to the caller's cgroup.
  *
- * Return: as there.
+ * Context: process context, sleeps until the SAs have responded.
+ * Return: as rdma_cmx_get_services().
  */
 struct rdma_cmx_services *
 rdma_cmx_get_services_for(const struct rdma_cmx_services_attr *attr, kuid_t uid);
 
 /**
- * struct cmx_paths_attr - which cached paths
- * @net: network namespace, whose resolutions have left them
- * @dgid: the only GID that they lead to, or NULL: all
+ * struct cmx_paths_attr - selects cached paths
+ * @net: network namespace whose resolutions cached the paths
+ * @dgid: destination GID of the paths, or NULL: all
  * @dev: name of the only RDMA device, or NULL: all
- * @dev_port: its only port, 0: all
+ * @dev_port: the only port of @dev, 0: all
  */
 struct cmx_paths_attr {
 	struct net *net;
@@ -154,57 +158,57 @@ struct cmx_paths_attr {
 };
 
 /**
- * typedef cmx_paths_fn - takes some of the paths
+ * typedef cmx_paths_fn - receives some of the paths
  * @paths: the paths; valid during the call
- * @count: how many, at least 1
+ * @count: number of @paths, at least 1
  * @arg: as given to rdma_cmx_get_paths()
  *
- * Called without locks. May sleep.
+ * Runs without locks and may sleep.
  *
- * Return: 0, or an error that ends the list.
+ * Return: 0, or a negative errno that ends the list.
  */
 typedef int (*cmx_paths_fn)(const struct rdma_cmx_cached_path *paths,
 			    unsigned int count, void *arg);
 
 /**
  * rdma_cmx_get_paths - list cached paths
- * @attr: which ones; its dgid is not used
- * @fn: called for some of them at a time
- * @arg: for @fn
+ * @attr: selects the paths; its dgid is ignored
+ * @fn: called with some of the paths at a time
+ * @arg: argument of @fn
  *
- * Ports that have left the fabric have none. The memory is charged to the cgroup
- * of the caller, and does not grow with the number of paths.
+ * Ports that have left the fabric have no paths. The memory is charged to the
+ * caller's cgroup, and does not depend on the number of paths.
  *
- * Context: process, may sleep; it waits for no SA.
+ * Context: process context, may sleep; does not wait for an SA.
  * Return: 0; -EINVAL: a port without a device; -ENODEV: there is no such
- * InfiniBand device; -ENXIO: the device has no such port; -EINTR: a fatal signal
- * is pending; -ENOMEM; or an error of @fn.
+ * InfiniBand device; -ENXIO: the device has no such port; -EINTR: a fatal
+ * signal is pending; -ENOMEM; or an error of @fn.
  */
 int rdma_cmx_get_paths(const struct cmx_paths_attr *attr, cmx_paths_fn fn,
 		       void *arg);
 
 /**
  * rdma_cmx_drop_paths - drop cached paths
- * @attr: which ones
- * @count: out: how many were dropped, also after an error
+ * @attr: selects the paths
+ * @count: out: number of dropped paths, also after an error
  *
- * The response to a query that was sent before is not cached.
+ * The response to a query that is outstanding is not cached.
  *
- * Context: process, may sleep; it waits for no SA.
+ * Context: process context, may sleep; does not wait for an SA.
  * Return: as rdma_cmx_get_paths().
  */
 int rdma_cmx_drop_paths(const struct cmx_paths_attr *attr, u32 *count);
 
 /**
- * struct cmx_connect_given - what a connect on behalf of a user begins with
+ * struct cmx_connect_given - attributes of a connect on behalf of a user
  * @result: the candidates
- * @before: report of an earlier connect to @result: those that failed there
- *	stay as they are; or NULL
- * @started: when the first connect to @result has started
- * @port_space: of the id that the user has; others take no part
- * @qp_type: likewise
- * @uid: the user, whom the queries of routes are counted for, and by whom the
- *	work is scheduled
+ * @before: report of an earlier connect to @result, or NULL: candidates that
+ *	failed there are not tried
+ * @started: start of the first connect to @result
+ * @port_space: port space of the user's id; other candidates are not tried
+ * @qp_type: QP type of the user's id; other candidates are not tried
+ * @uid: user that route queries count for, and whose work items are scheduled
+ *	together
  * @limited: the user gave path records
  * @own_dev: the user gave a device
  */
@@ -221,20 +225,22 @@ struct cmx_connect_given {
 
 /**
  * rdma_cmx_connect_start_for - rdma_cmx_connect_start() on behalf of a user
- * @attr: as there; of its query only net is used. Its setup returns the number
- *	of a queue pair that the user has made, and its id is handed over when
- *	the peer has replied: with RDMA_CM_EVENT_CONNECT_RESPONSE, after which the
- *	user sends the RTU. Its callbacks may not sleep for long
- * @given: as above; the connect takes a reference of the result
- * @done: as there
- * @context: as there
- * @pconnector: as there
+ * @attr: as for rdma_cmx_connect_start(), with these differences: only net of
+ *	its query is used. Its setup returns the number of a queue pair of the
+ *	user. The id is handed over when the peer has replied, with
+ *	RDMA_CM_EVENT_CONNECT_RESPONSE; the user then sends the RTU. Its
+ *	callbacks must not sleep for long
+ * @given: see above; the connect takes a reference of the result
+ * @done: as for rdma_cmx_connect_start()
+ * @context: as for rdma_cmx_connect_start()
+ * @pconnector: as for rdma_cmx_connect_start()
  *
- * The memory of the candidates is charged to the cgroup of the caller. One work
- * item of all connects of a user runs at a time: a callback that waits for
- * another connect of the user waits for ever. It does not run before this
- * returns if the caller holds a lock that it takes.
+ * The memory of the candidates is charged to the caller's cgroup. The work
+ * items of all connects of a user run one at a time: a callback that waits for
+ * another connect of the same user deadlocks. A callback that takes a lock of
+ * the caller waits until the caller releases it.
  *
+ * Context: process context, may sleep for memory only.
  * Return: 0, -EINVAL or -ENOMEM.
  */
 int rdma_cmx_connect_start_for(const struct rdma_cmx_connect_attr *attr,
@@ -243,19 +249,19 @@ int rdma_cmx_connect_start_for(const struct rdma_cmx_connect_attr *attr,
 			       struct rdma_cmx_connector **pconnector);
 
 /**
- * rdma_cmx_connect_stop - let a connect end
+ * rdma_cmx_connect_stop - stop a connect without waiting
  * @connector: from rdma_cmx_connect_start_for()
  *
- * rdma_cmx_connect_cancel() is to follow, and waits. Whoever ends many connects
- * stops all of them first: what others go on with would keep each one waiting.
- * The callback is not called unless it has begun.
+ * The callback is not called unless it has begun. rdma_cmx_connect_cancel()
+ * follows, and waits for the end. A caller that ends many connects stops all of
+ * them first, so that it does not wait for the candidates of each one.
  *
- * Context: any that may take a spinlock; it does not sleep.
+ * Context: any that may take a spinlock, does not sleep.
  */
 void rdma_cmx_connect_stop(struct rdma_cmx_connector *connector);
 
 /**
- * rdma_cmx_max_user_groups - how many groups may a user be a member of?
+ * rdma_cmx_max_user_groups - limit of the groups that a user may be a member of
  *
  * Return: the present value of the module parameter groups_per_user.
  */

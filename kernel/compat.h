@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The only place with differences between kernels; 6.1 is the oldest one. It
- * tests for what the headers offer, not for version numbers, as distributions
- * backport. compat.mk tests what the preprocessor cannot. A user of a macro
- * includes the header that it is about.
+ * All differences between kernels; 6.1 is the oldest one. It tests what the
+ * headers offer, not version numbers, because distributions backport. compat.mk
+ * tests what the preprocessor cannot. A user of a macro includes the header
+ * that the macro refers to.
  */
 #ifndef CMX_COMPAT_H
 #define CMX_COMPAT_H
 
-/* Its functions were in linux/kernel.h. */
+/* linux/kernel.h declared these functions before. */
 #ifdef CMX_HEX_H
 #include <linux/hex.h>
 #endif
 
-/* Since 6.10 a trace event remembers the source of a string by itself. */
+/* Since 6.10 a trace event stores the source of a string itself. */
 #ifdef CMX_ASSIGN_STR_DST
 #define cmx_assign_str(dst, src)	__assign_str(dst)
 #else
@@ -21,8 +21,8 @@
 #endif
 
 /*
- * Since 6.12, with its group of events, RDMA's netlink lets processes without
- * CAP_NET_ADMIN listen, to the queries of ib_sa, too.
+ * Since 6.12 RDMA netlink has a group of events. Processes without
+ * CAP_NET_ADMIN may listen on it, and on the group of ib_sa's queries.
  */
 #ifdef CMX_NL_GROUP_NOTIFY
 #define CMX_NL_PRIVILEGED	false
@@ -31,8 +31,8 @@
 #endif
 
 /*
- * IPv6 may be a module or booted without: until 7.0 a table of functions
- * spares callers the dependency. From 7.1 it is built in, and they are exported.
+ * IPv6 may be a module, or disabled at boot. Until 7.0 a table of functions
+ * avoids the dependency. From 7.1 on it is built in and exports them.
  */
 #ifdef CMX_IPV6_STUBS_H
 #define cmx_ipv6_dev_find(net, addr)	\
@@ -45,8 +45,8 @@
 #endif
 
 /*
- * Where a program begins that the kernel starts. Newer kernels keep their own
- * threads, init_task too, in an empty root.
+ * The root of a program that the kernel starts. Newer kernels keep kernel
+ * threads, including init_task, in an empty root.
  */
 #ifdef CMX_USERSPACE_INIT_FS
 #define cmx_init_fs	userspace_init_fs
@@ -56,7 +56,7 @@
 
 /*
  * The netdevice of a RoCE or iWARP port, with a reference, or NULL. Before 6.12
- * it is what the driver reports or, if it has no function for that, has set.
+ * the driver reports it, or has set it if there is no such function.
  */
 #ifdef CMX_IB_DEVICE_GET_NETDEV
 #define cmx_ib_port_netdev(ibdev, port)	ib_device_get_netdev(ibdev, port)
@@ -77,7 +77,7 @@
 		dev_hold(__ndev);					\
 		spin_unlock(&__port->netdev_lock);			\
 	}								\
-	/* One that is going has no use. */				\
+	/* Ignore one that is being unregistered. */			\
 	if (__ndev && __ndev->reg_state != NETREG_REGISTERED) {		\
 		dev_put(__ndev);					\
 		__ndev = NULL;						\
@@ -87,8 +87,8 @@
 #endif
 
 /*
- * For large variables that are filled before they are read: kernels that
- * clear the stack by themselves need not clear these.
+ * For large variables that are set before they are read. Kernels that
+ * initialise the stack need not initialise these.
  */
 #if __has_attribute(__uninitialized__)
 #define CMX_UNINIT	__attribute__((__uninitialized__))

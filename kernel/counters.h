@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Counters of a module: per CPU and without locks, each a read-only file in
+ * Counters of a module: per CPU, without locks. Each is a read-only file in
  * /sys/module/NAME/counters. A module has one list, a macro LIST(X) of X(name):
  *
  *	struct my_stats { LIST(CMX_COUNTER_FIELD) };
  *	DEFINE_PER_CPU(struct my_stats, my_stats);
  *	CMX_COUNTERS(my_counters, my_stats, LIST);
  *
- * and counts with this_cpu_inc(my_stats.name). Reading sums the CPUs: exact
- * when nothing moves.
+ * It counts with this_cpu_inc(my_stats.name). A read sums the CPUs. The sum is
+ * exact while nothing counts.
  */
 #ifndef CMX_COUNTERS_H
 #define CMX_COUNTERS_H
@@ -23,7 +23,7 @@ struct cmx_counters;
 /**
  * struct cmx_counter - the file of a counter
  * @attr: the file
- * @counters: what it is one of
+ * @counters: the counters of its module
  */
 struct cmx_counter {
 	struct kobj_attribute attr;
@@ -32,11 +32,11 @@ struct cmx_counter {
 
 /**
  * struct cmx_counters - the counters of a module
- * @values: the first of them
+ * @values: the first value
  * @names: their names
  * @files: their files
- * @count: how many there are
- * @dir: folder of the files
+ * @count: number of counters
+ * @dir: directory of the files
  */
 struct cmx_counters {
 	s64 __percpu *values;
@@ -61,17 +61,20 @@ static struct cmx_counters _name = {					\
 }
 
 /**
- * cmx_counters_init - show the counters of a module
+ * cmx_counters_init - create the files of a module's counters
  * @counters: from CMX_COUNTERS()
  * @module: kobject of the module
  *
+ * Context: may sleep.
  * Return: 0 or a negative errno.
  */
 int cmx_counters_init(struct cmx_counters *counters, struct kobject *module);
 
 /**
- * cmx_counters_exit - remove the files; waits for their readers
+ * cmx_counters_exit - remove the files
  * @counters: from cmx_counters_init()
+ *
+ * Context: may sleep; waits for readers of the files.
  */
 void cmx_counters_exit(struct cmx_counters *counters);
 

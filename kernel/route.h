@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Ids whose route is queried, and the removal of their device. The query is this
- * module's, by its cache, or that of rdma_cm (resolve/route_query.c).
+ * Route queries of ids, and the removal of their device. rdma_cmx sends the
+ * query, with its cache, or rdma_cm (resolve/route_query.c).
  *
- * When a device is removed, rdma_cm reports DEVICE_REMOVAL and cancels the query
- * after that, without the handler lock. An id that is destroyed in between has no
- * device any more, and rdma_cm dereferences NULL: cma_send_device_removal_put()
- * of Linux 6.1. So who queries routes with rdma_cm does it, and destroys the id,
- * by these calls.
+ * When a device is removed, rdma_cm first reports DEVICE_REMOVAL and then
+ * cancels the query, without the handler lock. If the id is destroyed in
+ * between, it has no device and rdma_cm dereferences NULL:
+ * cma_send_device_removal_put() of Linux 6.1. So code that queries routes with
+ * rdma_cm starts the query and destroys the id by these functions.
  */
 #ifndef CMX_ROUTE_H
 #define CMX_ROUTE_H
@@ -20,11 +20,11 @@ struct rdma_cm_event;
 struct rdma_cm_id;
 
 /**
- * enum cmx_route_state - the route query of an id
+ * enum cmx_route_state - state of the route query of an id
  * @CMX_ROUTE_NONE: not outstanding
- * @CMX_ROUTE_QUERIED: by this module; for rdma_cm the id has an address only
- * @CMX_ROUTE_OUTSTANDING: by rdma_cm; its event has not come
- * @CMX_ROUTE_REMOVED: DEVICE_REMOVAL came instead
+ * @CMX_ROUTE_QUERIED: outstanding, by rdma_cmx; rdma_cm has the address only
+ * @CMX_ROUTE_OUTSTANDING: outstanding, by rdma_cm
+ * @CMX_ROUTE_REMOVED: DEVICE_REMOVAL arrived instead of its event
  */
 enum cmx_route_state {
 	CMX_ROUTE_NONE,
@@ -34,11 +34,11 @@ enum cmx_route_state {
 };
 
 /**
- * struct cmx_route - the same, in the object of an id
+ * struct cmx_route - the route query of an id; part of the id's object
  * @state: an enum cmx_route_state
  * @addressed: the id is between ADDR_RESOLVED and ROUTE_RESOLVED
- * @grace: REMOVED: grace periods that had begun by then
- * @query: this module's, or NULL
+ * @grace: REMOVED: grace periods that had begun before
+ * @query: the query of rdma_cmx, or NULL
  */
 struct cmx_route {
 	u8 state;
@@ -47,13 +47,13 @@ struct cmx_route {
 	struct cmx_route_query *query;
 };
 
-/* Is it queried by this module, so that rdma_cm does not know that? */
+/* True if rdma_cmx sends the query, of which rdma_cm does not know. */
 static inline bool cmx_route_is_queried(const struct cmx_route *route)
 {
 	return READ_ONCE(route->state) == CMX_ROUTE_QUERIED;
 }
 
-/* Is the address final? Then its readers need no lock. */
+/* True if the address is final. Readers of it need no lock then. */
 static inline bool cmx_route_is_addressed(const struct cmx_route *route)
 {
 	/* Pairs with rdma_cmx_route_event(). */

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The limit of outstanding connection requests: a connect sends its REQ when it
+ * The limit of outstanding connection requests. A connect sends its REQ when it
  * has a slot, and gives the slot back when the REQ is no longer outstanding.
  *
- *	rdma_cmx_slot_get()	before rdma_connect(); -EINPROGRESS: it must wait
- *	rdma_cmx_slot_wait()	has a callback when it has waited
- *	rdma_cmx_slot_event()	in the handler of the id
- *	rdma_cmx_slot_put()	when rdma_connect() has failed; before the end
- *	rdma_cmx_slot_cancel()	instead, of one that may wait
+ *	rdma_cmx_slot_get()	before rdma_connect(); -EINPROGRESS: wait
+ *	rdma_cmx_slot_wait()	waits; a callback reports the end
+ *	rdma_cmx_slot_event()	in the event handler of the id
+ *	rdma_cmx_slot_put()	after rdma_connect() failed; before the end
+ *	rdma_cmx_slot_cancel()	instead, for a connect that may wait
  *
- * The owner of a slot serialises these, but for events; an event, a callback and
- * the owner's put may meet: the slot is given back once. The owner calls put
- * before it frees the slot, whatever came before.
+ * The owner of a slot serialises these calls, except for events. An event, a
+ * callback and the owner's put may run at the same time: the slot is given back
+ * once. The owner calls put before it frees the slot, in any state.
  */
 #ifndef CMX_SLOT_H
 #define CMX_SLOT_H
@@ -25,10 +25,10 @@ struct rdma_cm_event;
 struct rdma_cm_id;
 
 /**
- * enum cmx_slot_state - the slot of an id
- * @CMX_SLOT_NONE: it has none
- * @CMX_SLOT_WAITING: it waits for one
- * @CMX_SLOT_HELD: it has one
+ * enum cmx_slot_state - state of the slot of an id
+ * @CMX_SLOT_NONE: the id has no slot
+ * @CMX_SLOT_WAITING: the id waits for a slot
+ * @CMX_SLOT_HELD: the id has a slot
  */
 enum cmx_slot_state {
 	CMX_SLOT_NONE,
@@ -37,15 +37,15 @@ enum cmx_slot_state {
 };
 
 /**
- * struct cmx_slot - the same, in the object of an id, zeroed at first
+ * struct cmx_slot - the slot of an id; part of the id's object, initially zero
  * @wait: while it waits, and while it has a slot of its user's reserve
- * @epoch: HELD: since when
- * @tag: of the destination
+ * @epoch: HELD: epoch in which it was taken
+ * @tag: tag of the destination
  * @dest: window in which it counts, of the destination or of its host
  * @port: window of the port
  * @state: an enum cmx_slot_state
- * @own_path: a user gave the path: it may lead nowhere, and says nothing about the
- *	destination
+ * @own_path: a user set the path, which may be invalid: its result does not
+ *	change the limit of the destination
  */
 struct cmx_slot {
 	struct cmx_window_wait *wait;
@@ -58,8 +58,9 @@ struct cmx_slot {
 };
 
 /*
- * The slot is HELD, or the wait has failed: -ETIMEDOUT. Under a spinlock, which
- * is outside of those that it takes: it only queues work.
+ * Called when the slot is HELD (@error 0) or the wait has timed out
+ * (-ETIMEDOUT). It runs under a spinlock, which nests outside the locks that it
+ * takes. It only queues work.
  */
 typedef void (*rdma_cmx_slot_fn)(void *context, int error);
 
@@ -73,11 +74,11 @@ void rdma_cmx_slot_end(struct cmx_slot *slot,
 		       const struct rdma_cm_event *event);
 
 /**
- * rdma_cmx_slot_event - an event of an id has come
+ * rdma_cmx_slot_event - process an event of an id
  * @slot: the slot of the id
  * @event: any event
  *
- * Context: the id's event handler.
+ * Context: the id's event handler, does not sleep.
  */
 static inline void rdma_cmx_slot_event(struct cmx_slot *slot,
 				       const struct rdma_cm_event *event)

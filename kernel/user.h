@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* Whom the limits of a user count. */
+/* The user that limits count for. */
 #ifndef CMX_USER_H
 #define CMX_USER_H
 
@@ -7,8 +7,8 @@
 #include <linux/user_namespace.h>
 
 /*
- * The user of a container that maps no root: the first id that it maps. Never
- * INVALID_UID, which stands for the kernel's consumers.
+ * The user of a container that does not map root: the first uid that it maps.
+ * Never INVALID_UID, which means kernel consumers.
  */
 static inline kuid_t cmx_container_user(const struct user_namespace *ns)
 {
@@ -16,7 +16,7 @@ static inline kuid_t cmx_container_user(const struct user_namespace *ns)
 	u32 extents = READ_ONCE(map->nr_extents);
 	u32 first;
 
-	/* The map is written once, before its size: map_write() */
+	/* map_write() writes the map once, before its size. */
 	smp_rmb();
 	if (!extents)
 		return ns->owner;
@@ -26,8 +26,9 @@ static inline kuid_t cmx_container_user(const struct user_namespace *ns)
 }
 
 /*
- * A user who makes a user namespace gets many ids in it but stays one user:
- * the owner of the outermost one. Those that root makes are containers.
+ * A user who creates a user namespace has many ids in it, but counts as one
+ * user: the owner of the outermost one. A namespace that root creates is a
+ * container.
  */
 static inline kuid_t cmx_user_of(struct user_namespace *ns)
 {

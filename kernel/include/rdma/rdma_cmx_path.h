@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * In-kernel API of rdma_cmx: path records alone, for those who have many peers.
+ * In-kernel API of rdma_cmx: path records of many peers.
  *
- * A driver that is about to connect to all nodes of a cluster finds their paths
- * first, in one call:
+ * A driver that connects to all nodes of a cluster resolves their paths first,
+ * in one call:
  *
  *	struct rdma_cmx_paths_attr attr = {
  *		.net = &init_net,
@@ -12,8 +12,8 @@
  *	};
  *	struct rdma_cmx_paths *paths = rdma_cmx_paths_get(&attr);
  *
- * They are in the cache then: rdma_cmx_set_cached_path() and rdma_cmx_connect()
- * take them without a query of the subnet administrator (SA).
+ * The paths are then in the cache: rdma_cmx_set_cached_path() and
+ * rdma_cmx_connect() use them without a query to the subnet administrator (SA).
  */
 #ifndef RDMA_CMX_PATH_H
 #define RDMA_CMX_PATH_H
@@ -22,29 +22,30 @@
 
 struct rdma_cmx_paths_query;
 
-/* Destinations of one call; more would push each other out of the cache. */
+/* Maximum destinations of one call; more would evict each other. */
 #define RDMA_CMX_MAX_PATHS	4096
 
 /**
- * struct rdma_cmx_paths_attr - which paths
- * @net: network namespace whose routes, neighbours and devices count
- * @dev: name of the only RDMA device to start from, or NULL
- * @dev_port: its only port, 0: any
- * @src: source address, or NULL. Destinations of another family have -EINVAL
- * @dst: destinations: IP addresses behind IPoIB, with the port that will be
- *	connected to; or GIDs (struct sockaddr_ib), with P_Key and service id. The
- *	port and service id matter to an SA with QoS only
+ * struct rdma_cmx_paths_attr - attributes of a query for paths
+ * @net: network namespace of routes, neighbours and devices
+ * @dev: name of the only RDMA device of the sources, or NULL
+ * @dev_port: the only port of @dev, 0: any
+ * @src: source address, or NULL. Destinations of another family fail with
+ *	-EINVAL
+ * @dst: destinations: IP addresses behind IPoIB, with the port number of the
+ *	connection; or GIDs (struct sockaddr_ib), with P_Key and service id.
+ *	Only an SA with QoS uses port number and service id
  * @alt_dst: @count other addresses of the same peers, at other ports of theirs,
  *	for @alternate; family 0: none. Or NULL
- * @count: how many, 1 to RDMA_CMX_MAX_PATHS
+ * @count: number of destinations, 1 to RDMA_CMX_MAX_PATHS
  * @port_space: RDMA_PS_*, 0: RDMA_PS_TCP
  * @tos: type of service, as in struct rdma_cmx_query_attr
- * @alternate: find a second path to each
- * @refresh: query the SA although the cache has the paths
+ * @alternate: resolve a second path to each destination
+ * @refresh: query the SA even if the cache has the paths
  * @timeout_ms: deadline of the whole call in milliseconds, 0: module parameter
  *	query_timeout_ms
  *
- * All that it points to but @net is copied.
+ * All memory that it points to, except @net, is copied.
  */
 struct rdma_cmx_paths_attr {
 	struct net *net;
@@ -65,32 +66,31 @@ struct rdma_cmx_paths_attr {
  * struct rdma_cmx_path - the path to one destination
  * @dst: the destination
  * @src: source address, family 0: none
- * @error: 0: the first @rec is valid; or why there is no path: @error of struct
+ * @error: 0: the first @rec is valid; or a negative errno: @error of struct
  *	rdma_cmx_entry, or that of the query; -EOPNOTSUPP also for RoCE and
- *	iWARP, which have no path records; -ETIMEDOUT also if the deadline came
- *	first
+ *	iWARP, which have no path records; -ETIMEDOUT also after the deadline
  * @ibdev_index: the RDMA device; valid if @error is 0
  * @port_num: its port
  * @alt_error: with @alternate: 0: the second @rec is valid; -ENOENT: the fabric
- *	has no second path; or why it was not found
+ *	has no second path; or the negative errno of its query
  * @alt_port_num: the port that the second @rec starts at
- * @alt_dst: what the second @rec was queried for; family 0: it is an answer to
- *	the query of the first @rec
- * @rec: the path, and the alternate one, as rdma_set_ib_path() takes them
+ * @alt_dst: the destination of the second @rec; family 0: it is from the
+ *	response to the query of the first @rec
+ * @rec: the path, and the alternate path, in the form of rdma_set_ib_path()
  *
- * The alternate path is the first of these that there is:
+ * The alternate path is the first of these that exists:
  *
- * - one that the SA knows beside the first, with other LIDs at both ends, if the
- *   ports have several (LMC above 0);
+ * - one that the SA reports beside the first, with other LIDs at both ends, if
+ * the ports have several (LMC above 0);
  * - one from another port of the same device, to @alt_dst of the attributes or,
  *   without that, to the same GID;
- * - without @alt_dst, one to another port of the peer, which the SA's NodeRecords
- *   lead to: from another port of the device, or from the same port. Then only
- *   the DLIDs differ, and the two fail together if that port does.
+ * - without @alt_dst, one to another port of the peer, found by NodeRecords of
+ * the SA: from another port of the device, or from the same port. In the last
+ * case only the DLIDs differ, and a failure of that port breaks both.
  *
- * All but the first do not depend on @tos of the attributes. Which switches the
- * two have in common, the SA does not say. A peer that has one port costs two
- * queries more.
+ * Only the first of them depends on @tos of the attributes. The SA does not
+ * report which switches the two paths have in common. A peer with one port
+ * requires two more queries.
  */
 struct rdma_cmx_path {
 	union rdma_cmx_sockaddr dst;
@@ -119,12 +119,12 @@ struct rdma_cmx_paths {
 };
 
 /**
- * typedef rdma_cmx_paths_fn - called when all paths are known, or known not to be
+ * typedef rdma_cmx_paths_fn - called when each path is resolved or has failed
  * @query: the call
  * @paths: with a reference for the callee
  * @context: as given to rdma_cmx_paths_start()
  *
- * Runs once, in process context, may sleep. Does not run any more once
+ * Runs once, in process context, and may sleep. Does not run after
  * rdma_cmx_paths_cancel() has returned. It may call rdma_cmx_paths_query_put(),
  * start another query and cancel others.
  */
@@ -132,82 +132,84 @@ typedef void (*rdma_cmx_paths_fn)(struct rdma_cmx_paths_query *query,
 				  struct rdma_cmx_paths *paths, void *context);
 
 /**
- * rdma_cmx_paths_start - find many paths without waiting
- * @attr: which ones
- * @done: called once, from a work item, never before @pquery is set
- * @context: for @done
- * @pquery: out: the call, with a reference for the caller, who gives it back
- *	with rdma_cmx_paths_query_put()
+ * rdma_cmx_paths_start - resolve many paths without waiting
+ * @attr: the paths
+ * @done: called once, from a work item; @pquery is set before
+ * @context: argument of @done
+ * @pquery: out: the call, with a reference for the caller, dropped by
+ *	rdma_cmx_paths_query_put()
  *
- * A few destinations are worked on at a time, so other queries of the kernel do
- * not wait behind thousands; a silent peer or SA holds up none of the others
- * but until the deadline. What equal queries have found meanwhile is shared,
- * and what the cache has is taken from there. Each destination ends by itself.
+ * Few destinations are outstanding at a time, so thousands do not delay other
+ * queries of the kernel. A silent peer or SA delays no other destination beyond
+ * the deadline. Equal queries share their results, and cached paths are not
+ * queried. Each destination completes separately.
  *
  * The call keeps the network namespace until it ends.
  *
- * Context: process, may sleep for memory only.
- * Return: 0; -EINVAL: no @net, @dst or @done, or @count; -ENODEV, -ENXIO: the
- * device and port; -EPROTOTYPE: the port space; -EAGAIN: outstanding calls
- * have more destinations than the module parameter paths_max; -ENOMEM; then
- * @done is not called.
+ * Context: process context, may sleep for memory only.
+ * Return: 0; or a negative errno without a call of @done. -EINVAL: no @net,
+ * @dst or
+ * @done, or @count; -ENODEV, -ENXIO: the device and port; -EPROTOTYPE: the port
+ * space; -EAGAIN: outstanding calls have more destinations than the module
+ * parameter paths_max; -ENOMEM.
  */
 int rdma_cmx_paths_start(const struct rdma_cmx_paths_attr *attr,
 			 rdma_cmx_paths_fn done, void *context,
 			 struct rdma_cmx_paths_query **pquery);
 
 /**
- * rdma_cmx_paths_cancel - make sure that the callback does not run
+ * rdma_cmx_paths_cancel - cancel a call
  * @query: the call
  *
- * When it returns the callback is not running and will not run. What was found
- * so far stays in the cache. Harmless on a call that has ended and from several
- * threads; from within the callback of @query it returns at once.
+ * After the return the callback is not running and will not run. Paths that
+ * were resolved stay in the cache. Has no effect on a call that has ended.
+ * Several threads may call it. From within the callback of @query it returns
+ * without waiting.
  *
- * Context: process, may sleep until running callbacks are through; never for an
- * SA.
- * Return: true if the callback has not run and will not.
+ * Context: process context, may sleep until running callbacks have returned;
+ * does not wait for an SA.
+ * Return: true if the callback has not run and will not run.
  */
 bool rdma_cmx_paths_cancel(struct rdma_cmx_paths_query *query);
 
 /**
- * rdma_cmx_paths_query_put - give a reference back
- * @query: the call, or NULL; it is not cancelled by this
+ * rdma_cmx_paths_query_put - drop a reference of a call
+ * @query: the call, or NULL; this does not cancel it
  *
- * Context: process, may sleep.
+ * Context: process context, may sleep.
  */
 void rdma_cmx_paths_query_put(struct rdma_cmx_paths_query *query);
 
 /**
- * rdma_cmx_paths_get - find many paths and wait
- * @attr: which ones
+ * rdma_cmx_paths_get - resolve many paths and wait
+ * @attr: the paths
  *
- * Context: process; sleeps until the end or the deadline, in a killable and
- * interruptible wait.
- * Return: the paths, to be given back with rdma_cmx_paths_put(), or an ERR_PTR
- * as from rdma_cmx_paths_start(), -ERESTARTSYS after a signal.
+ * Context: process context, sleeps until the end or the deadline; a signal ends
+ * the wait.
+ * Return: the paths, dropped by rdma_cmx_paths_put(); or an ERR_PTR as from
+ * rdma_cmx_paths_start(), -ERESTARTSYS after a signal.
  */
 struct rdma_cmx_paths *
 rdma_cmx_paths_get(const struct rdma_cmx_paths_attr *attr);
 
 /**
- * rdma_cmx_paths_put - give paths back
+ * rdma_cmx_paths_put - drop a reference of paths
  * @paths: the paths, an ERR_PTR or NULL
  *
- * Context: process, may sleep.
+ * Context: process context, may sleep.
  */
 void rdma_cmx_paths_put(struct rdma_cmx_paths *paths);
 
 /**
- * rdma_cmx_path_invalidate - forget a path that does not work
- * @attr: of the call that has found it; @dst, @alt_dst and @count do not matter
+ * rdma_cmx_path_invalidate - drop a path that failed from the cache
+ * @attr: of the call that has found it; @dst, @alt_dst and @count are ignored
  * @path: the path; it does not change
  *
- * The cache forgets the path and its alternate: the next query for them is sent
- * to the SA. Those that other services or types of service have at an SA with
- * QoS stay. For an id see rdma_cmx_drop_cached_path().
+ * The path and its alternate are dropped: the next query for them is sent to
+ * the SA. Paths that an SA with QoS has for other services or types of service
+ * stay. For an id see rdma_cmx_drop_cached_path().
  *
- * Context: process, may sleep for memory and locks only.
+ * Context: process context, may sleep for memory and locks only.
  * Return: 0; or the errno of a query with these attributes.
  */
 int rdma_cmx_path_invalidate(const struct rdma_cmx_paths_attr *attr,

@@ -138,8 +138,8 @@ enum {
  *	on RoCE v2; above it: EAGAIN. The parameter groups_per_user of rdma_cmx
  * @reserved: out: 0
  *
- * The struct may end behind @max_requests, or before @max_user_groups. The first
- * five limits are the present values of module parameters, as is
+ * The struct may end behind @max_requests, or before @max_user_groups. The
+ * first five limits are the present values of module parameters, as is
  * @max_user_groups. @max_joins is not below RDMA_CMX_MAX_JOINS.
  */
 struct rdma_cmx_get_info {
@@ -160,11 +160,11 @@ struct rdma_cmx_get_info {
 
 enum {
 	/*
-	 * The kernel looks up names for the calling thread. The flag is not
-	 * set in a network or mount namespace other than the initial one, or
-	 * below another root directory. There the caller looks up the name
-	 * with its libc and passes the answer to the kernel (names in
-	 * rdma_cmx_ai_query). A name without an answer fails with ENOKEY then.
+	 * The kernel looks up names for the calling thread. The flag is not set
+	 * in a network or mount namespace other than the initial one, or below
+	 * another root directory. There the caller looks up the name with its
+	 * libc and passes the result to the kernel (names in
+	 * rdma_cmx_ai_query). A name without a result fails with ENOKEY then.
 	 * The kernel decides this for each request.
 	 */
 	RDMA_CMX_FEATURE_NAMES = 1 << 0,

@@ -16,12 +16,12 @@
  * @size: sizeof(struct rdma_cmx_id_create)
  * @port_space: RDMA_PS_TCP, RDMA_PS_UDP, RDMA_PS_IPOIB or RDMA_PS_IB
  * @qp_type: enum ib_uverbs_qp_type: RC for TCP, UD for UDP and IPOIB; for IB
- *	RC, UC, UD, RAW_PACKET, XRC_INI or XRC_TGT; else EINVAL. An answer of
- *	the resolver with TCP may have UC or XRC: its connections are RC's
+ *	RC, UC, UD, RAW_PACKET, XRC_INI or XRC_TGT; else EINVAL. A result of the
+ *	resolver with TCP may have UC or XRC: use RC for its connections
  * @id: out: handle
  * @uid: cookie, returned with each event, not 0
- * @owner: cookie of the process that makes the id. Processes that share a file
- *	distinguish each other's ids by it, since handles are reused
+ * @owner: cookie of the process that creates the id. Processes that share a
+ *	file distinguish each other's ids by it, since handles are reused
  */
 struct rdma_cmx_id_create {
 	__u32 size;

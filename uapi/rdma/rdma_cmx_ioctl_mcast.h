@@ -104,7 +104,7 @@ struct rdma_cmx_join {
 	struct rdma_cmx_mc_param param;
 };
 
-/* The number of items of one JOIN_MANY that every kernel takes. */
+/* Every kernel accepts at least this number of items in a JOIN_MANY. */
 #define RDMA_CMX_MAX_JOINS	1024
 
 /**

@@ -13,12 +13,12 @@
  * struct rdma_cmx_cached_path - a cached path
  * @ibdev_index: RDMA device of the port whose SA has reported it
  * @port_num: that port
- * @num_paths: path records of the response
- * @age_ms: since its query was sent
- * @left_ms: after this time the next query is sent to the SA, unless an event
- *	of the port, a report of the SA or a failed connect comes first
+ * @num_paths: number of path records in the response
+ * @age_ms: milliseconds since its query was sent
+ * @left_ms: milliseconds until the next query is sent to the SA, unless an
+ *	event of the port, a report of the SA or a failed connect comes first
  * @reserved: 0
- * @path: the first of the records, as the SA has sent it; its flags are 0
+ * @path: the first record, as the SA has sent it; its flags are 0
  */
 struct rdma_cmx_cached_path {
 	__u32 ibdev_index;
@@ -35,20 +35,20 @@ struct rdma_cmx_cached_path {
  * @size: sizeof(struct rdma_cmx_get_paths)
  * @flags: 0
  * @paths: pointer to struct rdma_cmx_cached_path []
- * @max_paths: number of paths that @paths has room for; 0: @paths is not used
+ * @max_paths: maximum number of elements of @paths; 0: @paths is not used
  * @path_size: sizeof(struct rdma_cmx_cached_path), the distance between two
  *	paths, as port_size of struct rdma_cmx_query_advertised
  * @dev_port: the only port of @dev, 0: all
- * @num_paths: out: number of paths, also if there is no room for them
+ * @num_paths: out: number of paths, also if it exceeds @max_paths
  * @dev: name of the only RDMA device; zeros follow. All zeros: all devices
  *
  * The command reports the paths that resolutions of the caller's network
- * namespace have left in the cache, of active InfiniBand ports that this
- * namespace may use. It sends no query. Paths are in the order in which they
- * were cached, port by port. A path that is dropped during the command may be
- * reported; one that is cached during it may not be. None is reported twice.
+ * namespace have cached, of active InfiniBand ports that this namespace may
+ * use. It sends no query. Paths are in the order in which they were cached,
+ * port by port. The command may report a path that is dropped during the
+ * command, and may omit one that is cached during it. It reports no path twice.
  *
- * ENOSPC: there are more than @max_paths paths, of which @paths has the first
+ * ENOSPC: there are more than @max_paths paths; @paths has the first
  * @max_paths. EINVAL: a text that does not end with a zero or has one in the
  * middle, a port without a device, or @path_size is too small. ENODEV: there is
  * no such InfiniBand device; ENXIO: the device has no such port. EINTR: the

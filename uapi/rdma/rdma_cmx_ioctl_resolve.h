@@ -30,7 +30,7 @@ enum {
  *  ENODATA        the node has no address             EAI_NODATA
  *  EADDRNOTAVAIL  none of the requested family        EAI_ADDRFAMILY
  *  EAGAIN         temporary failure, limit reached    EAI_AGAIN
- *  ETIMEDOUT      no answer before the deadline       EAI_AGAIN
+ *  ETIMEDOUT      no response before the deadline     EAI_AGAIN
  *  ECONNREFUSED   permanently refused by the server   EAI_FAIL
  *  EOPNOTSUPP     unknown flags, RAI_SA with RAI_DNS  EAI_BADFLAGS
  *                 or with a node
@@ -39,7 +39,7 @@ enum {
  *  ENOMEM         out of memory                       EAI_MEMORY
  *  ENOKEY         no name helper is installed, or the host's names are not
  *                 the caller's: the caller looks up the name and passes the
- *                 answer to the kernel
+ *                 result to the kernel
  *  ENODEV         no RDMA device has the name @dev, or EAI_SYSTEM
  *                 with RAI_SA no port can be queried
  *  ENXIO          @dev has no port @dev_port          EAI_SYSTEM
@@ -51,7 +51,7 @@ enum {
  * struct rdma_cmx_ai_query - a query to the resolver
  * @ai_flags: RDMA_CMX_AI_*
  * @qp_type: enum ib_uverbs_qp_type, 0: any
- * @port_space: RDMA_PS_*, 0: any; with RDMA_CMX_AI_SA the answer has RDMA_PS_IB
+ * @port_space: RDMA_PS_*, 0: any; with RDMA_CMX_AI_SA the result has RDMA_PS_IB
  * @family: AF_INET, AF_INET6, AF_IB; 0: any, as is AF_IB without
  *	RDMA_CMX_AI_FAMILY
  * @port: port number in network byte order, valid with RDMA_CMX_AIQ_PORT,
@@ -69,8 +69,9 @@ enum {
  *	decimal, hexadecimal with 0x, octal with 0
  * @route: pointer to struct ib_path_rec_data []: paths have to match one of
  *	them in each field that is not 0; the kernel ignores @flags of a record
- * @names: pointer to struct rdma_cmx_names: the answer of the caller's name
- *	service for @node
+ * @names: pointer to struct rdma_cmx_names: the caller's result of the lookup
+ *	of
+ *	@node
  * @src: hints.ai_src_addr, or family 0
  * @dst: hints.ai_dst_addr, or family 0
  * @dev: pointer to the name of an RDMA device as rdma(8) shows it, no final
@@ -81,8 +82,8 @@ enum {
  * @dev_len: bytes of @dev, 0: no device is given; then @dev and @dev_port are 0
  * @dev_port: port of the device, 0: any
  *
- * The struct may end behind @dst. A kernel that does not know @dev refuses it
- * with E2BIG.
+ * The struct may end behind @dst. A kernel that does not know @dev returns
+ * E2BIG.
  */
 struct rdma_cmx_ai_query {
 	__u32 ai_flags;
@@ -112,15 +113,15 @@ enum {
 	RDMA_CMX_AIQ_PORT = 1 << 0,
 	/*
 	 * RESOLVE_ADDRINFO only: the caller looks up @node and passes the
-	 * answer with GIVE_NAMES. The deadline runs meanwhile.
+	 * result with GIVE_NAMES. The deadline runs meanwhile.
 	 */
 	RDMA_CMX_AIQ_NAMES_LATER = 1 << 1,
 	/*
-	 * RESOLVE_ADDRINFO only, without RDMA_CMX_AIQ_PORT and
-	 * RDMA_CMX_AI_SA (EINVAL): the caller looks up the port of a service
-	 * and passes it with GIVE_NAMES. The kernel looks up a name after that.
-	 * The deadline runs meanwhile. A kernel that does not know the flag
-	 * refuses the query with EOPNOTSUPP.
+	 * RESOLVE_ADDRINFO only, without RDMA_CMX_AIQ_PORT and RDMA_CMX_AI_SA
+	 * (EINVAL): the caller looks up the port of a service and passes it
+	 * with GIVE_NAMES. The kernel looks up a name after that. The deadline
+	 * runs meanwhile. A kernel that does not know the flag returns
+	 * EOPNOTSUPP.
 	 */
 	RDMA_CMX_AIQ_PORT_LATER = 1 << 2,
 	/*
@@ -211,10 +212,10 @@ struct rdma_cmx_resolve_addrinfo {
  * @flags: RDMA_CMX_GIVE_*
  * @reserved: 0
  *
- * The struct may end behind @names. One command brings all that the query waits
+ * The struct may end behind @names. One command passes all that the query waits
  * for. ENOENT: no such id; ESRCH: no resolution waits for its caller; EINVAL:
  * something is missing, or was not requested; EBADMSG: @names is malformed.
- * After the last two the query goes on waiting.
+ * After EINVAL and EBADMSG the query continues to wait.
  */
 struct rdma_cmx_give_names {
 	__u32 size;
@@ -276,7 +277,7 @@ struct rdma_cmx_getaddrinfo {
 	struct rdma_cmx_ai_query query;
 };
 
-/* Queue pairs of one RESOLVE_ANY at most. */
+/* Maximum queue pairs of one RESOLVE_ANY */
 #define RDMA_CMX_MAX_ANY_QPS	8
 
 /**
@@ -298,62 +299,66 @@ struct rdma_cmx_any_qp {
  * @size: sizeof(struct rdma_cmx_resolve_any)
  * @id: handle
  * @flags: RDMA_CMX_ANY_*
- * @timeout_ms: deadline in milliseconds, of this command and of those with
- *	RDMA_CMX_ANY_NEXT that follow it; 0: EINVAL. With RDMA_CMX_ANY_NEXT: 0
- * @delay_ms: after this time the next candidate starts beside those that are
- *	outstanding; 0: 250, else at least 10
- * @step: RDMA_CMX_ANY_NEXT: RDMA_CMX_STEP_SETUP or _REQUEST: where the last
- *	candidate has failed; else 0
- * @error: RDMA_CMX_ANY_NEXT: a positive errno: why; else 0
+ * @timeout_ms: deadline in milliseconds, of this command and of the commands
+ *	with RDMA_CMX_ANY_NEXT that follow it; 0: EINVAL. With
+ *	RDMA_CMX_ANY_NEXT: 0
+ * @delay_ms: milliseconds until the next candidate starts while others are
+ *	outstanding; 0: 250, else at least 10. With RDMA_CMX_ANY_NEXT: 0
+ * @step: RDMA_CMX_ANY_NEXT: RDMA_CMX_STEP_SETUP or _REQUEST: the step in which
+ *	the winner has failed; else 0
+ * @error: RDMA_CMX_ANY_NEXT: the positive errno of @step; else 0
  * @reason: RDMA_CMX_ANY_NEXT: the status of REJECTED, or 0; else 0
- * @qps: RDMA_CMX_ANY_RACE: pointer to struct rdma_cmx_any_qp [], in the order of
- *	their candidates, one for each at most; else 0
- * @num_qps: RDMA_CMX_ANY_RACE: 1 to RDMA_CMX_MAX_ANY_QPS; else 0
+ * @qps: RDMA_CMX_ANY_RACE: pointer to struct rdma_cmx_any_qp [], in the order
+ *	of their candidates, at most one for each; else 0
+ * @num_qps: RDMA_CMX_ANY_RACE: number of @qps, 1 to RDMA_CMX_MAX_ANY_QPS; else
+ *	0
  * @reserved: 0
- * @param: RDMA_CMX_ANY_RACE: parameters of all requests, without qp_num, qkey,
- *	srq and the two of ECE, which are 0; else 0. The struct may end before
- *	@qps, or behind the last used byte. A kernel that does not know @qps
- *	refuses it with E2BIG, or the flag with EOPNOTSUPP
+ * @param: RDMA_CMX_ANY_RACE: parameters of all requests. qp_num, qkey, srq and
+ *	the fields of ECE are 0. Without the flag all of it is 0
+ *
+ * The struct may end before @qps, or behind the last used byte. A kernel that
+ * does not know @qps returns E2BIG, or EOPNOTSUPP for the flag.
  *
  * The command resolves address and route of the candidates: the entries of the
- * result that RESOLVE_ADDRINFO has left, and that was not taken. They race as
- * in RFC 8305, in their order: the next one starts when one has failed or is
- * slow. The first one that has its route wins: the id is then bound, addressed
- * and routed to it. Candidates of another port space or QP type than the id's
- * take no part.
+ * result of RESOLVE_ADDRINFO, which was not taken. They race as in RFC 8305, in
+ * their order: the next one starts when one has failed, or after @delay_ms. The
+ * first one that has its route wins: the id is then bound to it, with its
+ * address and route. Candidates with another port space or QP type than the id
+ * do not race.
  *
- * The event ROUTE_RESOLVED with info and paths, or ROUTE_ERROR, follows. Its
- * status is the errno of the candidate that came furthest; -ETIMEDOUT: the
- * deadline; -ENETUNREACH: no RDMA device reaches a candidate. Until then
- * commands on the id fail with EBUSY, but GET_EVENTS, ID_DESTROY, ID_MIGRATE,
- * WRITE_EVENT and QUERY_ADDRINFO. After ROUTE_ERROR the id is not bound.
+ * The event ROUTE_RESOLVED with info and paths, or ROUTE_ERROR, follows. The
+ * status of ROUTE_ERROR is the errno of the candidate with the last step;
+ * -ETIMEDOUT: the deadline has passed; -ENETUNREACH: no RDMA device reaches a
+ * candidate. Until the event, commands on the id fail with EBUSY, except
+ * GET_EVENTS, ID_DESTROY, ID_MIGRATE, WRITE_EVENT and QUERY_ADDRINFO. After
+ * ROUTE_ERROR the id is not bound.
  *
  * The id keeps its type of service and its ACK timeout. A CONNECT that follows
- * puts the data that the entry needs in front of the private data.
+ * puts the connection data of the entry before the private data.
  *
  * With RDMA_CMX_ANY_NEXT the command continues after the winner has failed: the
- * kernel destroys the connection and what belongs to it, and the candidates
- * that have not failed race. ENOENT: all have. ETIMEDOUT: the deadline is over.
- * EINVAL: there is no winner.
+ * kernel destroys the connection and all that belongs to it, and the candidates
+ * that have not failed race. ENOENT: all have failed. ETIMEDOUT: the deadline
+ * has passed. EINVAL: there is no winner, or the id listens or has memberships.
  *
- * With RDMA_CMX_ANY_RACE the connections race: a request with the number of its
- * queue pair is sent to each candidate that has its route. The first one whose
- * peer replies wins; the kernel ends all others before it reports that. Peers of
- * those that have a request, or have replied, receive REJ. CONNECT_RESPONSE
- * follows, with info, paths, parameters and private data: the id is as after
- * CONNECT and that event. ROUTE_ERROR follows if none wins. A candidate without
- * a queue pair fails with ENOBUFS when it has its route, one that has another
- * device than in the result with ENODEV, one of iWARP with EOPNOTSUPP. After
- * RDMA_CMX_ANY_NEXT the others race for their route.
+ * With RDMA_CMX_ANY_RACE the connections race: the kernel sends a request with
+ * the number of its queue pair to each candidate that has its route. The first
+ * one whose peer replies wins; the kernel ends all others before it reports
+ * that. Peers that have received a request, or have replied, receive REJ.
+ * CONNECT_RESPONSE follows, with info, paths, parameters and private data: the
+ * state of the id is that after CONNECT and that event. ROUTE_ERROR follows if
+ * none wins. When it has its route, a candidate without a queue pair fails with
+ * ENOBUFS, one with another device than in the result with ENODEV, one of iWARP
+ * with EOPNOTSUPP. After RDMA_CMX_ANY_NEXT the others race for their routes.
  *
- * The queue pairs are the caller's. The kernel only puts their numbers in the
+ * The caller owns the queue pairs. The kernel only puts their numbers into the
  * requests, as CONNECT does. The caller keeps them until the event, or until
  * ID_DESTROY has returned.
  *
  * ENOENT: there is no result. EINVAL: the id is bound, or the result is for
- * RDMA_CMX_AI_PASSIVE. EAGAIN: a limit of the resolutions, among which the
- * command counts until its event. EBUSY: one is outstanding. ENODEV: the id has
- * lost its device.
+ * RDMA_CMX_AI_PASSIVE. EAGAIN: a limit of the resolutions is reached; the
+ * command counts as one until its event. EBUSY: a race is outstanding, or a
+ * resolution with RDMA_CMX_ANY_NEXT. ENODEV: the id has lost its device.
  */
 struct rdma_cmx_resolve_any {
 	__u32 size;
@@ -374,45 +379,45 @@ enum {
 	/* Continue with the candidates that have not failed. */
 	RDMA_CMX_ANY_NEXT = 1 << 0,
 	/*
-	 * The deadline is that of the connection, too: UNREACHABLE with
-	 * -ETIMEDOUT follows a CONNECT that has no reply when the winner has
-	 * had its share of the time: with other candidates left five seconds at
-	 * most. No reply is reported after that. RDMA_CMX_ANY_NEXT continues.
+	 * The deadline includes the connection: UNREACHABLE with -ETIMEDOUT
+	 * follows a CONNECT without a reply after the winner's share of the
+	 * time: at most five seconds if other candidates are left. The kernel
+	 * reports no reply after that. RDMA_CMX_ANY_NEXT continues.
 	 */
 	RDMA_CMX_ANY_CONNECT = 1 << 1,
 	/*
-	 * The connections race, see above. Without the other flags; only ids of
-	 * RC, others: EOPNOTSUPP. RDMA_CMX_FEATURE_RACE
+	 * The connections race, see above. Without the other flags; only for
+	 * ids of RC, else EOPNOTSUPP. RDMA_CMX_FEATURE_RACE
 	 */
 	RDMA_CMX_ANY_RACE = 1 << 2,
 };
 
-/* How far a candidate has come. */
+/* Last step of a candidate */
 enum {
 	RDMA_CMX_STEP_NO_DEVICE = 0,	/* no device reaches it */
 	RDMA_CMX_STEP_UNTRIED = 1,
 	RDMA_CMX_STEP_ADDR = 2,		/* its address was resolved */
 	RDMA_CMX_STEP_ROUTE = 3,	/* its route was resolved */
-	RDMA_CMX_STEP_SETUP = 4,	/* the caller made a queue pair */
+	RDMA_CMX_STEP_SETUP = 4,	/* a queue pair was created */
 	RDMA_CMX_STEP_REQUEST = 5,	/* it was connected */
 	RDMA_CMX_STEP_UP = 6,		/* nothing has failed */
 };
 
 /**
- * struct rdma_cmx_candidate_info - the outcome of one entry of the result
+ * struct rdma_cmx_candidate_info - state of one entry of the result
  * @src: its source, family 0: none
  * @dst: its destination
  * @ibdev_index: its RDMA device, valid if @port_num is not 0
  * @port_num: port of the device, 0: none
- * @step: RDMA_CMX_STEP_*: what was done last
+ * @step: RDMA_CMX_STEP_*: its last step
  * @error: 0: the winner, or untried; else the negative errno of @step.
- *	-ENETUNREACH: no RDMA device reaches it; -EPROTOTYPE: of another port
- *	space or QP type; -ECANCELED: outstanding when another one won
+ *	-ENETUNREACH: no RDMA device reaches it; -EPROTOTYPE: it has another
+ *	port space or QP type; -ECANCELED: outstanding when another one won
  * @reason: status of REJECTED, else 0
- * @attempts: how often it was tried
- * @start_ms: when it was first started, since the command without
- *	RDMA_CMX_ANY_NEXT
- * @end_ms: when it was routed or failed
+ * @attempts: number of attempts
+ * @start_ms: start of the first attempt, in milliseconds since the command
+ *	without RDMA_CMX_ANY_NEXT
+ * @end_ms: time when it was routed or failed, likewise
  */
 struct rdma_cmx_candidate_info {
 	struct rdma_cmx_addr src;
@@ -432,15 +437,16 @@ struct rdma_cmx_candidate_info {
  * @size: sizeof(struct rdma_cmx_query_candidates)
  * @id: handle
  * @candidates: pointer to struct rdma_cmx_candidate_info []
- * @max_candidates: number that @candidates has room for; 0: it is not used
+ * @max_candidates: maximum number of elements of @candidates; 0: it is not used
  * @candidate_size: sizeof(struct rdma_cmx_candidate_info), the distance between
  *	two, as port_size of struct rdma_cmx_query_advertised
- * @num_candidates: out: number of candidates. If these are more than
- *	@max_candidates, @candidates has the first @max_candidates
- * @winner: out: index of the one that the id is routed to, @num_candidates: none
+ * @num_candidates: out: number of candidates. If it is more than
+ *	@max_candidates,
+ *	@candidates has the first @max_candidates
+ * @winner: out: index of the winner, @num_candidates: none
  * @flags: RDMA_CMX_CANDIDATES_*
  *
- * The command reports what RESOLVE_ANY did. ENOENT: nothing, or its
+ * The command reports the last RESOLVE_ANY. ENOENT: there was none, or its
  * candidates were not tried; EBUSY: it is outstanding.
  */
 struct rdma_cmx_query_candidates {
@@ -456,8 +462,8 @@ struct rdma_cmx_query_candidates {
 
 enum {
 	/*
-	 * Those that the next RESOLVE_ANY has, of which none was tried. ENOENT:
-	 * there is no result. RDMA_CMX_FEATURE_RACE
+	 * The candidates of the next RESOLVE_ANY, all untried. ENOENT: there is
+	 * no result. RDMA_CMX_FEATURE_RACE
 	 */
 	RDMA_CMX_CANDIDATES_UNTRIED = 1 << 0,
 };

@@ -31,30 +31,31 @@
  * @reserved: 0
  * @name: name of 1 to RDMA_CMX_MAX_SERVICE bytes; zeros follow
  * @dev: name of the only RDMA device as rdma(8) shows it; zeros follow. All
- *	zeros: all InfiniBand devices, those that come later included
- * @data: the service data as they are on the wire
+ *	zeros: all InfiniBand devices, also devices added later
+ * @data: the service data in wire format
  *
  * The kernel sets a ServiceRecord at the subnet administrator of each
  * InfiniBand port that the caller's network namespace may use, renews it before
  * the lease ends, and sets it again after an event of the port. The command
- * waits for none: QUERY_ADVERTISED reports the outcome. WITHDRAW, and the
- * last close of the file, delete the records in the background.
+ * does not wait for the responses: QUERY_ADVERTISED reports the result.
+ * WITHDRAW, and the last close of the file, delete the records in the
+ * background.
  *
- * The service is on devices whose network namespace the user namespace of the
- * caller's network namespace owns, or one below it. It holds the network
- * namespace as a socket does.
+ * The service is advertised on devices of network namespaces that the user
+ * namespace of the caller's network namespace, or a descendant of it, owns. It
+ * holds the network namespace as a socket does.
  *
- * poll reports EPOLLPRI while a service of the file has changed since
- * QUERY_ADVERTISED was last called for it.
+ * poll reports EPOLLPRI while a service of the file has changed since the last
+ * QUERY_ADVERTISED for it.
  *
  * EPERM: the caller lacks CAP_NET_ADMIN in the user namespace that owns its
  * network namespace. EINVAL: no name, a name or @dev that does not end with a
  * zero or has one in the middle, id 0, a P_Key without a partition, or a port
  * without a device. ENODEV, ENXIO: there is no such InfiniBand device or port.
- * EEXIST: a service of this host has the id in this partition on a port of this
- * one. EAGAIN: the user has services_per_user services, or all users have
- * services_max (parameters of rdma_cmx); a service counts until its records are
- * deleted.
+ * EEXIST: another service of this host has the id in the same partition on one
+ * of the ports. EAGAIN: the user has services_per_user services, or all users
+ * have services_max (parameters of rdma_cmx); a service counts until its
+ * records are deleted.
  */
 struct rdma_cmx_advertise {
 	__u32 size;
@@ -77,8 +78,8 @@ enum {
 	/* The subnet administrator has the record. */
 	RDMA_CMX_SERVICE_PORT_SET = 1,
 	/*
-	 * It has not, or has not confirmed the last renewal. The kernel
-	 * retries.
+	 * The subnet administrator does not have the record, or has not
+	 * confirmed the last renewal. The kernel retries.
 	 */
 	RDMA_CMX_SERVICE_PORT_TRYING = 2,
 	/* The port is not active. The record is set when it is. */
@@ -117,13 +118,14 @@ struct rdma_cmx_service_port {
  * @size: sizeof(struct rdma_cmx_query_advertised)
  * @handle: handle of a service
  * @ports: pointer to struct rdma_cmx_service_port []
- * @max_ports: number of ports that @ports has room for; 0: @ports is not used
+ * @max_ports: maximum number of elements of @ports; 0: @ports is not used
  * @port_size: sizeof(struct rdma_cmx_service_port), the distance between two
  *	ports. Shorter than the first published form: EINVAL; more than a page:
  *	E2BIG. The kernel writes zeros behind the part that it knows
- * @num_ports: out: ports that the service is at. If these are more than
- *	@max_ports, @ports has the first @max_ports
- * @num_set: out: of those, in state SET
+ * @num_ports: out: number of ports of the service. If it is more than
+ *	@max_ports,
+ *	@ports has the first @max_ports
+ * @num_set: out: number of ports in state SET
  * @error: out: the error of a port that is not set, 0 if none has one; -ENODEV
  *	without a port
  * @reserved: 0
@@ -150,7 +152,7 @@ struct rdma_cmx_query_advertised {
  * @ibdev_index: RDMA device of the port whose SA has it
  * @port_num: that port
  * @name: name; a zero ends it if it is shorter than the array
- * @data: the service data as they are on the wire
+ * @data: the service data in wire format
  */
 struct rdma_cmx_service_record {
 	__aligned_u64 service_id;
@@ -169,14 +171,14 @@ struct rdma_cmx_service_record {
  * @size: sizeof(struct rdma_cmx_get_services)
  * @flags: 0
  * @records: pointer to struct rdma_cmx_service_record []
- * @max_records: number of records that @records has room for
+ * @max_records: maximum number of elements of @records
  * @record_size: sizeof(struct rdma_cmx_service_record), the distance between
  *	two records, as port_size of struct rdma_cmx_query_advertised
- * @timeout_ms: deadline, as in struct rdma_cmx_ai_query
+ * @timeout_ms: deadline in milliseconds, as in struct rdma_cmx_ai_query
  * @dev_port: the only port of @dev, 0: all
- * @num_records: out: number of records, also if there is no room for them
- * @num_ports: out: ports whose SA has responded
- * @error: out: 0, or the negative errno of the first port whose SA has not
+ * @num_records: out: number of records, also if it exceeds @max_records
+ * @num_ports: out: number of ports whose SA has responded
+ * @error: out: 0, or the negative errno of the first port without a response
  * @reserved: 0
  * @service: name of a service, or its id as a number; zeros follow. All zeros:
  *	all services
@@ -184,20 +186,21 @@ struct rdma_cmx_service_record {
  *
  * The command queries the subnet administrators of the active InfiniBand ports
  * of the caller's network namespace in parallel and waits for the responses,
- * which may come from the cache. A record that several have is there once. A
+ * which may come from the cache. A record that several have is reported once. A
  * service that is not registered is no error, @num_records is 0.
  *
- * All services are queried on devices that the caller may advertise on, see
- * struct rdma_cmx_advertise.
+ * A query for all services is sent on devices that the caller may advertise on,
+ * see struct rdma_cmx_advertise.
  *
  * ENOSPC: there are more than @max_records records; the caller sends the query
- * again. EPERM: all services, and the caller lacks CAP_NET_ADMIN in the user
- * namespace that owns its network namespace. EINVAL: a text that does not end
- * with a zero or has one in the middle, a port without a device. ENODEV: no
- * port is active, or there is no such device; ENXIO: the device has no such
- * port. EOVERFLOW: more than 16384 records. EINTR: a signal. If no SA has
- * responded: the error of the first port, as in struct rdma_cmx_service_port,
- * or EOVERFLOW: its SA has more records than the parameter sa_max_records.
+ * again. EPERM: the query is for all services, and the caller lacks
+ * CAP_NET_ADMIN in the user namespace that owns its network namespace. EINVAL:
+ * a text that does not end with a zero or has one in the middle, a port without
+ * a device. ENODEV: no port is active, or there is no such device; ENXIO: the
+ * device has no such port. EOVERFLOW: more than 16384 records. EINTR: a signal.
+ * If no SA has responded: the error of the first port, as in struct
+ * rdma_cmx_service_port, or EOVERFLOW: its SA has more records than the
+ * parameter sa_max_records.
  */
 struct rdma_cmx_get_services {
 	__u32 size;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * The RDMA connection manager API, source and binary compatible with
- * rdma-core's <rdma/rdma_cma.h>. The functions are those of librdmacmx;
+ * rdma-core's <rdma/rdma_cma.h>. librdmacmx implements the functions;
  * <rdma/rdma_cmx.h> has its extensions of this API.
  *
- * Unless stated otherwise a function returns 0, or -1 with errno set. All
- * functions may be called from many threads at once, but on one id one after
- * another; rdmacmx(7) names those that may come at any time. An object may not
- * be used while another thread destroys it, or after that.
+ * Unless stated otherwise a function returns 0, or -1 with errno set. Many
+ * threads may call the functions at the same time, but calls on one id must be
+ * serialised; rdmacmx(7) lists the functions that are exempt. An object must
+ * not be used while another thread destroys it, or after that.
  */
 #ifndef RDMA_CMA_H
 #define RDMA_CMA_H
@@ -25,7 +25,7 @@ extern "C" {
 #endif
 
 /*
- * Codes of rdma_getaddrinfo() that <netdb.h> does not have, or has only with
+ * Codes of rdma_getaddrinfo() that <netdb.h> lacks, or has only with
  * _GNU_SOURCE. gai_strerror() knows each of them.
  */
 #ifndef EAI_QPTYPE
@@ -50,7 +50,7 @@ enum rdma_cm_event_type {
 	RDMA_CM_EVENT_REJECTED,
 	RDMA_CM_EVENT_ESTABLISHED,
 	RDMA_CM_EVENT_DISCONNECTED,
-	/* The device is gone: destroy the id and all that lives on it. */
+	/* The device is gone: destroy the id and all objects of it. */
 	RDMA_CM_EVENT_DEVICE_REMOVAL,
 	RDMA_CM_EVENT_MULTICAST_JOIN,
 	RDMA_CM_EVENT_MULTICAST_ERROR,
@@ -58,7 +58,7 @@ enum rdma_cm_event_type {
 	RDMA_CM_EVENT_TIMEWAIT_EXIT,
 	RDMA_CM_EVENT_ADDRINFO_RESOLVED,
 	RDMA_CM_EVENT_ADDRINFO_ERROR,
-	/* Written by rdma_write_cm_event(). */
+	/* By rdma_write_cm_event() */
 	RDMA_CM_EVENT_USER,
 	/* Never delivered. */
 	RDMA_CM_EVENT_INTERNAL,
@@ -71,14 +71,14 @@ enum rdma_port_space {
 	RDMA_PS_IB = 0x013F,
 };
 
-/* Service ids of the IP port spaces: prefix, then the port number. */
+/* Service ids of the IP port spaces: prefix and port number */
 #define RDMA_IB_IP_PS_MASK	0xFFFFFFFFFFFF0000ULL
 #define RDMA_IB_IP_PORT_MASK	0x000000000000FFFFULL
 #define RDMA_IB_IP_PS_TCP	0x0000000001060000ULL
 #define RDMA_IB_IP_PS_UDP	0x0000000001110000ULL
 #define RDMA_IB_PS_IB		0x00000000013F0000ULL
 
-/* Q_Key of datagram QPs and multicast groups made by the RDMA CM. */
+/* Q_Key of datagram QPs and multicast groups of the RDMA CM */
 #define RDMA_UDP_QKEY		0x01234567
 
 struct rdma_ib_addr {
@@ -133,7 +133,7 @@ struct rdma_cm_id {
 	enum ibv_qp_type qp_type;
 };
 
-/* "As much as the device can" in struct rdma_conn_param. */
+/* Maximum of the device, in struct rdma_conn_param */
 enum {
 	RDMA_MAX_RESP_RES = 0xFF,
 	RDMA_MAX_INIT_DEPTH = 0xFF
@@ -147,7 +147,7 @@ struct rdma_conn_param {
 	uint8_t flow_control;
 	uint8_t retry_count;		/* not used by rdma_accept() */
 	uint8_t rnr_retry_count;
-	/* Only without a QP on the id: */
+	/* Only for an id without a QP: */
 	uint8_t srq;
 	uint32_t qp_num;
 };
@@ -198,7 +198,7 @@ struct rdma_addrinfo {
 	struct rdma_addrinfo *ai_next;
 };
 
-/* Members of struct rdma_cm_join_mc_attr_ex that are given. */
+/* Valid members of struct rdma_cm_join_mc_attr_ex */
 enum rdma_cm_join_mc_attr_mask {
 	RDMA_CM_JOIN_MC_ATTR_ADDRESS = 1 << 0,
 	RDMA_CM_JOIN_MC_ATTR_JOIN_FLAGS = 1 << 1,
@@ -218,23 +218,23 @@ struct rdma_cm_join_mc_attr_ex {
 };
 
 /**
- * rdma_create_event_channel - open a channel that events are reported on
+ * rdma_create_event_channel - open an event channel
  *
- * Opens /dev/infiniband/rdma_cmx; no device is looked at. NULL with the
- * errno of open() on failure (ENOENT, ENODEV: the module is not loaded).
+ * It opens /dev/infiniband/rdma_cmx and accesses no device. Returns NULL with
+ * the errno of open() on failure (ENOENT, ENODEV: the module is not loaded).
  */
 struct rdma_event_channel *rdma_create_event_channel(void);
 
 /**
- * rdma_destroy_event_channel - close a channel
- * @channel: channel, whose ids are destroyed and whose events are acked
+ * rdma_destroy_event_channel - close an event channel
+ * @channel: channel; its ids are destroyed and its events acknowledged
  */
 void rdma_destroy_event_channel(struct rdma_event_channel *channel);
 
 /**
- * rdma_create_id - make a communication identifier
- * @channel: channel of its events; NULL makes a synchronous id, whose calls
- *	wait for their event and leave it in id->event
+ * rdma_create_id - create a communication identifier
+ * @channel: channel of its events; NULL: a synchronous id, whose calls wait for
+ *	their event and store it in id->event
  * @id: result
  * @context: value for id->context
  * @ps: port space
@@ -243,12 +243,12 @@ int rdma_create_id(struct rdma_event_channel *channel, struct rdma_cm_id **id,
 		   void *context, enum rdma_port_space ps);
 
 /**
- * rdma_create_ep - make a synchronous id, addressed and with a QP
+ * rdma_create_ep - create a synchronous id with address and QP
  * @id: result
  * @res: entry of rdma_getaddrinfo(); with RAI_PASSIVE the id is bound,
  *	otherwise its address and route are resolved
  * @pd: protection domain, NULL: the device's default one
- * @qp_init_attr: attributes of the QP, NULL: no QP. For RAI_PASSIVE each id of
+ * @qp_init_attr: attributes of the QP, NULL: no QP. With RAI_PASSIVE each id of
  *	rdma_get_request() gets such a QP
  */
 int rdma_create_ep(struct rdma_cm_id **id, struct rdma_addrinfo *res,
@@ -264,20 +264,20 @@ void rdma_destroy_ep(struct rdma_cm_id *id);
  * rdma_destroy_id - destroy an id and cancel its outstanding operations
  * @id: id, whose QP has been destroyed before
  *
- * Waits until the events of the id that were handed out are acked; after
- * that none of its events appears. Leaves all multicast groups of the id.
+ * It waits until the reported events of the id are acknowledged. No event of
+ * the id follows. It leaves all multicast groups of the id.
  */
 int rdma_destroy_id(struct rdma_cm_id *id);
 
 /**
- * rdma_bind_addr - give an id its local address
+ * rdma_bind_addr - bind an id to a local address
  * @id: id
  * @addr: address; a wildcard does not bind to a device
  */
 int rdma_bind_addr(struct rdma_cm_id *id, struct sockaddr *addr);
 
 /**
- * rdma_resolve_addr - find the device and the RDMA address for a peer
+ * rdma_resolve_addr - resolve the device and the RDMA address of a peer
  * @id: id
  * @src_addr: local address, or NULL
  * @dst_addr: address of the peer or of a multicast group
@@ -289,7 +289,7 @@ int rdma_resolve_addr(struct rdma_cm_id *id, struct sockaddr *src_addr,
 		      struct sockaddr *dst_addr, int timeout_ms);
 
 /**
- * rdma_resolve_route - find the route to the resolved address
+ * rdma_resolve_route - resolve the route to the resolved address
  * @id: id
  * @timeout_ms: timeout in milliseconds
  *
@@ -298,13 +298,13 @@ int rdma_resolve_addr(struct rdma_cm_id *id, struct sockaddr *src_addr,
 int rdma_resolve_route(struct rdma_cm_id *id, int timeout_ms);
 
 /**
- * rdma_create_qp - make a QP that the id drives through its states
+ * rdma_create_qp - create a QP whose states follow the id
  * @id: id, bound to a device
  * @pd: protection domain, NULL: the device's default one
- * @qp_init_attr: as for ibv_create_qp(); completion queues and channels
- *	that are not given are made and put into the id
+ * @qp_init_attr: as for ibv_create_qp(); missing completion queues and channels
+ *	are created and stored in the id
  *
- * A datagram QP is ready to send afterwards, any other to post receives.
+ * After success a datagram QP can send, any other can post receives.
  */
 int rdma_create_qp(struct rdma_cm_id *id, struct ibv_pd *pd,
 		   struct ibv_qp_init_attr *qp_init_attr);
@@ -312,14 +312,14 @@ int rdma_create_qp_ex(struct rdma_cm_id *id,
 		      struct ibv_qp_init_attr_ex *qp_init_attr);
 
 /**
- * rdma_destroy_qp - destroy the QP, and the completion queues made with it
+ * rdma_destroy_qp - destroy the QP, and the completion queues created with it
  * @id: id
  */
 void rdma_destroy_qp(struct rdma_cm_id *id);
 
 /**
  * rdma_connect - send a connection request to the peer
- * @id: id with a resolved route; a datagram id looks up the peer's QP
+ * @id: id with a resolved route; a datagram id resolves the peer's QP
  * @conn_param: parameters, NULL: the defaults
  *
  * ESTABLISHED (CONNECT_RESPONSE without a QP on the id), CONNECT_ERROR,
@@ -334,9 +334,9 @@ int rdma_connect(struct rdma_cm_id *id, struct rdma_conn_param *conn_param);
 int rdma_establish(struct rdma_cm_id *id);
 
 /**
- * rdma_listen - take connection requests
+ * rdma_listen - accept connection requests
  * @id: id with a local address; a wildcard listens on all devices
- * @backlog: requests that may wait
+ * @backlog: maximum number of pending requests
  */
 int rdma_listen(struct rdma_cm_id *id, int backlog);
 
@@ -348,23 +348,23 @@ int rdma_listen(struct rdma_cm_id *id, int backlog);
 int rdma_get_request(struct rdma_cm_id *listen, struct rdma_cm_id **id);
 
 /**
- * rdma_accept - take a connection request
- * @id: id that came with CONNECT_REQUEST
+ * rdma_accept - accept a connection request
+ * @id: id of a CONNECT_REQUEST
  * @conn_param: parameters; may be NULL if the id has a QP
  */
 int rdma_accept(struct rdma_cm_id *id, struct rdma_conn_param *conn_param);
 
 /**
- * rdma_reject - refuse a connection request
- * @id: id that came with CONNECT_REQUEST
+ * rdma_reject - reject a connection request
+ * @id: id of a CONNECT_REQUEST
  * @private_data: for the peer, or NULL
- * @private_data_len: its bytes
+ * @private_data_len: its length in bytes
  */
 int rdma_reject(struct rdma_cm_id *id, const void *private_data,
 		uint8_t private_data_len);
 
 /**
- * rdma_reject_ece - rdma_reject(), because the ECE options do not fit
+ * rdma_reject_ece - reject a connection request because of its ECE options
  * @id: as for rdma_reject()
  * @private_data: as for rdma_reject()
  * @private_data_len: as for rdma_reject()
@@ -375,12 +375,12 @@ int rdma_reject_ece(struct rdma_cm_id *id, const void *private_data,
 /**
  * rdma_notify - report an asynchronous event of the QP to the CM
  * @id: id
- * @event: the CM needs IBV_EVENT_COMM_EST
+ * @event: event; the CM uses IBV_EVENT_COMM_EST
  */
 int rdma_notify(struct rdma_cm_id *id, enum ibv_event_type event);
 
 /**
- * rdma_disconnect - end a connection, the QP goes to the error state
+ * rdma_disconnect - end a connection; the QP enters the error state
  * @id: id
  */
 int rdma_disconnect(struct rdma_cm_id *id);
@@ -389,10 +389,10 @@ int rdma_disconnect(struct rdma_cm_id *id);
  * rdma_join_multicast - join a group as full member
  * @id: id bound to a device
  * @addr: group
- * @context: comes back as param.ud.private_data of the events
+ * @context: returned as param.ud.private_data of the events
  *
- * MULTICAST_JOIN or MULTICAST_ERROR follows. If the id has a QP it is
- * attached when the event is retrieved.
+ * MULTICAST_JOIN or MULTICAST_ERROR follows. A QP of the id is attached when
+ * the event is retrieved.
  */
 int rdma_join_multicast(struct rdma_cm_id *id, struct sockaddr *addr,
 			void *context);
@@ -400,9 +400,9 @@ int rdma_join_multicast(struct rdma_cm_id *id, struct sockaddr *addr,
 /**
  * rdma_join_multicast_ex - join a group
  * @id: id bound to a device
- * @mc_join_attr: group and kind of membership; a send-only member's QP is
- *	not attached
- * @context: comes back as param.ud.private_data of the events
+ * @mc_join_attr: group and type of membership; a send-only member's QP is not
+ *	attached
+ * @context: returned as param.ud.private_data of the events
  */
 int rdma_join_multicast_ex(struct rdma_cm_id *id,
 			   struct rdma_cm_join_mc_attr_ex *mc_join_attr,
@@ -413,33 +413,33 @@ int rdma_join_multicast_ex(struct rdma_cm_id *id,
  * @id: id
  * @addr: group, as it was joined
  *
- * EADDRNOTAVAIL: it was not. Waits until the events of the membership that
- * were handed out are acked; unread ones vanish.
+ * EADDRNOTAVAIL: the id has not joined it. The call waits until the reported
+ * events of the membership are acknowledged. Unread ones are dropped.
  */
 int rdma_leave_multicast(struct rdma_cm_id *id, struct sockaddr *addr);
 
 /**
- * rdma_get_cm_event - take the next event of a channel
+ * rdma_get_cm_event - get the next event of a channel
  * @channel: channel; waits unless its fd is O_NONBLOCK (EAGAIN)
- * @event: result, to be given to rdma_ack_cm_event()
+ * @event: result, for rdma_ack_cm_event()
  */
 int rdma_get_cm_event(struct rdma_event_channel *channel,
 		      struct rdma_cm_event **event);
 
 /**
- * rdma_ack_cm_event - give an event back
+ * rdma_ack_cm_event - acknowledge an event and free it
  * @event: event
  */
 int rdma_ack_cm_event(struct rdma_cm_event *event);
 
 /**
- * rdma_get_src_port - local port of an id, 0: none
+ * rdma_get_src_port - get the local port of an id, 0: none
  * @id: id
  */
 __be16 rdma_get_src_port(struct rdma_cm_id *id);
 
 /**
- * rdma_get_dst_port - the peer's port, 0: none
+ * rdma_get_dst_port - get the peer's port, 0: none
  * @id: id
  */
 __be16 rdma_get_dst_port(struct rdma_cm_id *id);
@@ -469,7 +469,7 @@ struct ibv_context **rdma_get_devices(int *num_devices);
 void rdma_free_devices(struct ibv_context **list);
 
 /**
- * rdma_event_str - name of an event
+ * rdma_event_str - get the name of an event
  * @event: event
  */
 const char *rdma_event_str(enum rdma_cm_event_type event);
@@ -497,7 +497,7 @@ enum {
  * @level: RDMA_OPTION_ID or RDMA_OPTION_IB
  * @optname: RDMA_OPTION_ID_* or RDMA_OPTION_IB_*
  * @optval: value
- * @optlen: its bytes
+ * @optlen: its length in bytes
  */
 int rdma_set_option(struct rdma_cm_id *id, int level, int optname,
 		    void *optval, size_t optlen);
@@ -507,12 +507,13 @@ int rdma_set_option(struct rdma_cm_id *id, int level, int optname,
  * @id: id
  * @channel: channel, NULL: the id becomes synchronous
  *
- * Waits until events that the old channel handed out are acked.
+ * The call waits until the events that the old channel reported are
+ * acknowledged.
  */
 int rdma_migrate_id(struct rdma_cm_id *id, struct rdma_event_channel *channel);
 
 /**
- * rdma_getaddrinfo - addresses, devices and routes for a name
+ * rdma_getaddrinfo - resolve a name to addresses, devices and routes
  * @node: name or numeric address, or NULL
  * @service: service name or port number, with RAI_SA service name or id; or
  *	NULL
@@ -520,8 +521,8 @@ int rdma_migrate_id(struct rdma_cm_id *id, struct rdma_event_channel *channel);
  * @res: list of results, for rdma_freeaddrinfo()
  *
  * Returns 0 or an EAI_* code for gai_strerror(); for EAI_SYSTEM see errno.
- * The list has all addresses of the name, first those that a local RDMA
- * device reaches.
+ * The list has all addresses of the name. Addresses that a local RDMA device
+ * reaches come first.
  */
 int rdma_getaddrinfo(const char *node, const char *service,
 		     const struct rdma_addrinfo *hints,
@@ -534,7 +535,7 @@ int rdma_getaddrinfo(const char *node, const char *service,
 void rdma_freeaddrinfo(struct rdma_addrinfo *res);
 
 /**
- * rdma_init_qp_attr - attributes for the next state of the caller's QP
+ * rdma_init_qp_attr - get the attributes for the next state of the caller's QP
  * @id: id
  * @qp_attr: in: qp_state; out: attributes for ibv_modify_qp()
  * @qp_attr_mask: their mask
@@ -543,14 +544,14 @@ int rdma_init_qp_attr(struct rdma_cm_id *id, struct ibv_qp_attr *qp_attr,
 		      int *qp_attr_mask);
 
 /**
- * rdma_set_local_ece - ECE options to offer for the caller's QP
+ * rdma_set_local_ece - set the ECE options to offer for the caller's QP
  * @id: id without a QP
  * @ece: options
  */
 int rdma_set_local_ece(struct rdma_cm_id *id, struct ibv_ece *ece);
 
 /**
- * rdma_get_remote_ece - ECE options that the peer offered
+ * rdma_get_remote_ece - get the ECE options that the peer offered
  * @id: id without a QP
  * @ece: result
  */
@@ -563,7 +564,8 @@ int rdma_get_remote_ece(struct rdma_cm_id *id, struct ibv_ece *ece);
  * @service: as for rdma_getaddrinfo()
  * @hints: as for rdma_getaddrinfo()
  *
- * ADDRINFO_RESOLVED or ADDRINFO_ERROR follows. EBUSY: one is outstanding.
+ * ADDRINFO_RESOLVED or ADDRINFO_ERROR follows. EBUSY: a resolution is
+ * outstanding.
  */
 int rdma_resolve_addrinfo(struct rdma_cm_id *id, const char *node,
 			  const char *service,
@@ -574,7 +576,7 @@ int rdma_resolve_addrinfo(struct rdma_cm_id *id, const char *node,
  * @id: id
  * @info: result, for rdma_freeaddrinfo()
  *
- * ENOENT: there is none, or it was taken already.
+ * ENOENT: there is none, or it was already taken.
  */
 int rdma_query_addrinfo(struct rdma_cm_id *id, struct rdma_addrinfo **info);
 
@@ -582,8 +584,8 @@ int rdma_query_addrinfo(struct rdma_cm_id *id, struct rdma_addrinfo **info);
  * rdma_write_cm_event - send an event to the id's channel
  * @id: id
  * @event: RDMA_CM_EVENT_USER
- * @status: event->status of it
- * @arg: event->param.arg of it
+ * @status: the event's status
+ * @arg: the event's param.arg
  */
 int rdma_write_cm_event(struct rdma_cm_id *id, enum rdma_cm_event_type event,
 			int status, uint64_t arg);

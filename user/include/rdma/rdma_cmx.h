@@ -13,13 +13,13 @@ extern "C" {
 
 /**
  * rdmacmx_ai_device - get the local RDMA device that reaches an address
- * @ai: an entry that rdma_getaddrinfo() or rdma_query_addrinfo() of this
- *	library returned; not one that the caller has made
+ * @ai: entry from rdma_getaddrinfo() or rdma_query_addrinfo() of this library;
+ *	not one that the caller has created
  * @port: the device's port number, or NULL
  *
- * Returns the device's name as rdma(8) shows it, to be neither changed nor
- * freed. NULL with errno ENODEV: no local RDMA device reaches the address
- * (or the device has gone since); EINVAL: @ai is NULL or not from here.
+ * Returns the device's name as rdma(8) shows it; the caller neither changes nor
+ * frees it. NULL with errno ENODEV: no local RDMA device reaches the address,
+ * or the device is gone; EINVAL: @ai is NULL or not from this library.
  */
 const char *rdmacmx_ai_device(const struct rdma_addrinfo *ai, uint8_t *port);
 
@@ -28,31 +28,31 @@ const char *rdmacmx_ai_device(const struct rdma_addrinfo *ai, uint8_t *port);
  * @ai: as in rdmacmx_ai_device()
  * @gid_type: type of the GID, IBV_GID_TYPE_*, or NULL
  *
- * Returns the index in the GID table of the device's port, as it was when the
- * entry was made. -1 with errno ENODEV: no local RDMA device reaches the
- * address; ENODATA: the index is not known (iWARP, or an older module); EINVAL:
- * @ai is NULL or not from here.
+ * Returns the index in the GID table of the device's port, at the time of the
+ * resolution. -1 with errno ENODEV: no local RDMA device reaches the address;
+ * ENODATA: the index is not known (iWARP, or an older module); EINVAL: @ai is
+ * NULL or not from this library.
  */
 int rdmacmx_ai_gid_index(const struct rdma_addrinfo *ai, int *gid_type);
 
 /**
  * rdmacmx_getaddrinfo - rdma_getaddrinfo() for one RDMA device
  * @device: NAME, NAME:PORT or NAME/PORT; NULL: as rdma_getaddrinfo()
- * @node: as rdma_getaddrinfo()
- * @service: likewise
- * @hints: likewise
- * @res: likewise; all entries are of this device and port
+ * @node: as for rdma_getaddrinfo()
+ * @service: as for rdma_getaddrinfo()
+ * @hints: as for rdma_getaddrinfo()
+ * @res: as for rdma_getaddrinfo(); all entries are of this device and port
  *
- * It goes before the environment variable RDMACMX_DEVICE. Returns what
- * rdma_getaddrinfo() does; EAI_SYSTEM with errno ENODEV: there is no such
- * device; ENXIO: it has no such port; ENETUNREACH: it reaches no address of
- * @node. EAI_BADFLAGS: the loaded module does not know of devices.
+ * @device overrides the environment variable RDMACMX_DEVICE. Returns the codes
+ *	of rdma_getaddrinfo(). EAI_SYSTEM with errno ENODEV: there is no such
+ *	device; ENXIO: it has no such port; ENETUNREACH: it reaches no address
+ *	of @node. EAI_BADFLAGS: the loaded module does not support devices.
  */
 int rdmacmx_getaddrinfo(const char *device, const char *node,
 			const char *service, const struct rdma_addrinfo *hints,
 			struct rdma_addrinfo **res);
 
-/* Fields of struct rdmacmx_group. */
+/* Fields of struct rdmacmx_group */
 enum {
 	RDMACMX_GROUP_QKEY = 1 << 0,
 	RDMACMX_GROUP_PKEY = 1 << 1,
@@ -66,8 +66,7 @@ enum {
 
 /**
  * struct rdmacmx_group - parameters of a multicast group
- * @mask: RDMACMX_GROUP_*: the other fields that are valid. In a join the fields
- *	that are not must be 0.
+ * @mask: RDMACMX_GROUP_*: valid fields. In a join all others must be 0
  * @qkey: Q_Key, host byte order, not 0
  * @flow_label: flow label, 20 bits, host byte order
  * @pkey: P_Key, host byte order; the port must have it
@@ -96,12 +95,12 @@ enum {
 };
 
 /**
- * struct rdmacmx_join_attr - a multicast membership
+ * struct rdmacmx_join_attr - attributes of a multicast membership
  * @addr: group: IPv4 or IPv6 multicast address, or MGID in a sockaddr_ib
  * @join_flags: enum rdma_cm_mc_join_flags of <rdma/rdma_cma.h>
  * @flags: RDMACMX_JOIN_*
  * @group: parameters that the group must have; a mask of 0 requires none
- * @context: rdmacmx_join_many(): comes back as param.ud.private_data
+ * @context: rdmacmx_join_many(): returned as param.ud.private_data
  * @error: out, rdmacmx_join_many(): 0 or an errno
  * @reserved: 0
  */
@@ -116,10 +115,10 @@ struct rdmacmx_join_attr {
 };
 
 /**
- * rdmacmx_join_multicast - join a multicast group with more than an address
+ * rdmacmx_join_multicast - join a multicast group with flags and parameters
  * @id: id that is bound to a device
  * @attr: the group
- * @context: comes back as param.ud.private_data of the event
+ * @context: returned as param.ud.private_data of the event
  *
  * As rdma_join_multicast_ex(); rdmacmx_join_multicast(3) lists the differences.
  * Returns 0, or -1 with errno.
@@ -128,19 +127,19 @@ int rdmacmx_join_multicast(struct rdma_cm_id *id,
 			   const struct rdmacmx_join_attr *attr, void *context);
 
 /**
- * rdmacmx_join_many - join many groups at once
+ * rdmacmx_join_many - join many groups in one call
  * @id: id that is bound to a device
  * @attrs: the groups, each with its context and its error
  * @count: number of groups, not 0
  *
  * All joins proceed concurrently; each has a separate event. Returns the number
- * of started joins, or -1 with errno when none was tried.
+ * of started joins, or -1 with errno if none was tried.
  */
 int rdmacmx_join_many(struct rdma_cm_id *id, struct rdmacmx_join_attr *attrs,
 		      int count);
 
 /**
- * rdmacmx_event_group - get the parameters of the group that was joined
+ * rdmacmx_event_group - get the parameters of a joined group
  * @event: an RDMA_CM_EVENT_MULTICAST_JOIN of this library, not acknowledged
  * @group: result
  *
@@ -151,10 +150,10 @@ int rdmacmx_event_group(const struct rdma_cm_event *event,
 
 struct rdmacmx_service;
 
-/* A lease without end. */
+/* A lease without end */
 #define RDMACMX_LEASE_FOREVER	0xffffffff
 
-/* Bytes of service data. */
+/* Bytes of service data */
 #define RDMACMX_SERVICE_DATA	64
 
 /**
@@ -162,7 +161,7 @@ struct rdmacmx_service;
  * @name: name of 1 to 63 bytes
  * @id: service id, host byte order, not 0
  * @device: NAME, NAME:PORT or NAME/PORT; NULL: all InfiniBand devices
- * @data: service data as they are on the wire, or NULL; zeros follow
+ * @data: service data in wire format, or NULL; padded with zeros
  * @data_len: bytes of @data, at most RDMACMX_SERVICE_DATA
  * @lease: lease in seconds, at least 4; 0: the module's default
  * @pkey: P_Key, host byte order; 0: the first one of each port
@@ -181,17 +180,17 @@ struct rdmacmx_service_attr {
 
 enum rdmacmx_service_state {
 	RDMACMX_SERVICE_SET = 1,	/* the SA has the record */
-	RDMACMX_SERVICE_TRYING = 2,	/* or may not have it (any more) */
+	RDMACMX_SERVICE_TRYING = 2,	/* it may not have it */
 	RDMACMX_SERVICE_DOWN = 3	/* the port is not active */
 };
 
 /**
  * struct rdmacmx_service_port - a service at one port
- * @device: name of the RDMA device; empty if it has gone
+ * @device: name of the RDMA device; empty if it is gone
  * @port: its port
  * @state: enum rdmacmx_service_state
  * @error: errno of the last attempt, if the record is not set
- * @lease: granted lease in seconds, if it is set
+ * @lease: granted lease in seconds, if the record is set
  * @pkey: P_Key of the record, host byte order, likewise
  * @gid: GID of the record, likewise
  * @reserved: 0
@@ -212,13 +211,13 @@ struct rdmacmx_service_port {
  * @attr: the service
  *
  * The kernel sets a record at each port and renews it until rdmacmx_withdraw()
- * or the end of the process. The call waits for no subnet administrator.
+ * or the end of the process. The call does not wait for a subnet administrator.
  *
  * Returns the service, or NULL with errno. EPERM: the process lacks
- * CAP_NET_ADMIN; EEXIST: this host advertises the id already; EINVAL,
+ * CAP_NET_ADMIN; EEXIST: this host already advertises the id; EINVAL,
  * ENAMETOOLONG, EMSGSIZE, ERANGE: the name, data or lease are out of range;
  * ENODEV, ENXIO: there is no such InfiniBand device or port; EAGAIN: the user
- * advertises too many; EOPNOTSUPP: the loaded module cannot.
+ * advertises too many services; EOPNOTSUPP: the loaded module cannot advertise.
  */
 struct rdmacmx_service *
 rdmacmx_advertise(const struct rdmacmx_service_attr *attr);
@@ -227,28 +226,29 @@ rdmacmx_advertise(const struct rdmacmx_service_attr *attr);
  * rdmacmx_withdraw - end a service
  * @service: the service; freed
  *
- * The records are deleted in the background. Returns 0, or -1 with errno EINVAL.
+ * The records are deleted in the background. Returns 0, or -1 with errno
+ * EINVAL.
  */
 int rdmacmx_withdraw(struct rdmacmx_service *service);
 
 /**
- * rdmacmx_service_fd - get the file of a service, for poll(2)
+ * rdmacmx_service_fd - get the file descriptor of a service, for poll(2)
  * @service: the service
  *
  * poll(2) reports POLLPRI while the service has changed since the last
- * rdmacmx_service_ports(). The file is not to be closed or read. Returns -1 with
- * errno EINVAL if @service is NULL.
+ * rdmacmx_service_ports(). The caller neither closes nor reads it. Returns -1
+ * with errno EINVAL if @service is NULL.
  */
 int rdmacmx_service_fd(const struct rdmacmx_service *service);
 
 /**
- * rdmacmx_service_ports - where is a service, port by port?
+ * rdmacmx_service_ports - get the state of a service at each port
  * @service: the service
  * @ports: its ports
- * @room: how many @ports has room for; 0: @ports may be NULL
+ * @room: number of elements of @ports; 0: @ports may be NULL
  *
- * Returns how many ports there are, of which @ports has the first; 0 while no
- * InfiniBand port is active. -1 with errno EINVAL or ENOMEM.
+ * Returns the number of ports; 0 while no InfiniBand port is active. If it is
+ * more than @room, @ports has the first @room. -1 with errno EINVAL or ENOMEM.
  */
 int rdmacmx_service_ports(struct rdmacmx_service *service,
 			  struct rdmacmx_service_port *ports, int room);
@@ -263,7 +263,7 @@ int rdmacmx_service_ports(struct rdmacmx_service *service,
  * @device: RDMA device of the port whose subnet administrator has it
  * @port: that port
  * @name: name; a zero ends it
- * @data: service data as they are on the wire
+ * @data: service data in wire format
  */
 struct rdmacmx_service_record {
 	uint64_t id;
@@ -281,24 +281,25 @@ struct rdmacmx_service_record {
  * rdmacmx_get_services - get the records of a service
  * @device: NAME, NAME:PORT or NAME/PORT; NULL: all InfiniBand devices
  * @service: its name, or its id as a number; NULL: all services
- * @records: the records, to be freed with free()
- * @error: 0, or why a subnet administrator has not responded, if another one
- *	has; or NULL
+ * @records: the records, for free()
+ * @error: NULL, or: 0, or the errno of a subnet administrator that has not
+ *	responded, if another one has
  *
  * Returns the number of records, which may be 0; or -1 with errno. EPERM: all
- * services need CAP_NET_ADMIN; ENODEV, ENXIO: no such active port; ETIMEDOUT,
- * EAGAIN, ECONNREFUSED, EBADMSG: what the subnet administrator did; EINVAL,
- * ENAMETOOLONG: @service; EOVERFLOW: too many records; EOPNOTSUPP: the loaded
- * module cannot.
+ * services require CAP_NET_ADMIN; ENODEV, ENXIO: no such active port;
+ * ETIMEDOUT, EAGAIN, ECONNREFUSED, EBADMSG: the error of the subnet
+ * administrator; EINVAL, ENAMETOOLONG: @service; EOVERFLOW: too many records;
+ * EOPNOTSUPP: the loaded module has no such query.
  */
 int rdmacmx_get_services(const char *device, const char *service,
 			 struct rdmacmx_service_record **records, int *error);
 
 enum {
 	/*
-	 * The addresses race for their connection, not for their route: the
-	 * library makes a queue pair for each of the first eight that an RDMA
-	 * device reaches, and destroys those that lose. With @qp_init_attr.
+	 * The addresses race for a connection, not for a route. The library
+	 * creates a queue pair for each of the first eight addresses that an
+	 * RDMA device reaches, and destroys those that lose. With
+	 * @qp_init_attr.
 	 */
 	RDMACMX_CONNECT_RACE = 1 << 0
 };
@@ -306,17 +307,18 @@ enum {
 /**
  * struct rdmacmx_connect_attr - attributes of a connect by name
  * @device: NAME, NAME:PORT or NAME/PORT; NULL: all RDMA devices
- * @qp_init_attr: queue pair to be made, as for rdma_create_qp(); its type is
- *	the id's. NULL: the id is resolved and not connected
+ * @qp_init_attr: attributes of the queue pair, as for rdma_create_qp(); its
+ *	type is the id's. NULL: the id is resolved and not connected
  * @pd: protection domain, or NULL; only with @qp_init_attr
  * @conn_param: as for rdma_connect(), or NULL; only with @qp_init_attr
- * @timeout_ms: deadline of all of it in milliseconds; 0: 30 seconds
- * @delay_ms: after this time the next address is tried beside those that are
+ * @timeout_ms: deadline of resolution and connection in milliseconds; 0: 30
+ *	seconds
+ * @delay_ms: milliseconds until the next address is tried while others are
  *	outstanding, at least 10; 0: 250
  * @flags: RDMACMX_CONNECT_*
  * @reserved: 0
  *
- * All is copied.
+ * The call copies all memory that this struct points to.
  */
 struct rdmacmx_connect_attr {
 	const char *device;
@@ -332,17 +334,17 @@ struct rdmacmx_connect_attr {
 /**
  * rdmacmx_connect_name - resolve a name and connect to it
  * @id: id that is not bound
- * @node: as rdma_getaddrinfo()
- * @service: likewise
- * @hints: likewise; port space and QP type are the id's
+ * @node: as for rdma_getaddrinfo()
+ * @service: as for rdma_getaddrinfo()
+ * @hints: as for rdma_getaddrinfo(); port space and QP type are the id's
  * @attr: attributes, or NULL
  *
  * The addresses of the name race for address and route, as in RFC 8305; the
  * next one follows when a connection fails. With RDMACMX_CONNECT_RACE they race
- * for their connection. One event is reported: without a queue pair
- * RDMA_CM_EVENT_ROUTE_RESOLVED, with one RDMA_CM_EVENT_ESTABLISHED; or the error
- * of the last step, see rdmacmx_connect_name(3). With a synchronous id the call
- * waits for it.
+ * for a connection. One event is reported: without a queue pair
+ * RDMA_CM_EVENT_ROUTE_RESOLVED, with one RDMA_CM_EVENT_ESTABLISHED; or the
+ * error of the last step, see rdmacmx_connect_name(3). With a synchronous id
+ * the call waits for it.
  *
  * Returns 0, or -1 with errno.
  */
@@ -350,7 +352,7 @@ int rdmacmx_connect_name(struct rdma_cm_id *id, const char *node,
 			 const char *service, const struct rdma_addrinfo *hints,
 			 const struct rdmacmx_connect_attr *attr);
 
-/* What was done last for an address. */
+/* Last step of an address */
 enum rdmacmx_step {
 	RDMACMX_STEP_NO_DEVICE = 0,	/* no RDMA device reaches it */
 	RDMACMX_STEP_UNTRIED = 1,
@@ -362,18 +364,19 @@ enum rdmacmx_step {
 };
 
 /**
- * struct rdmacmx_candidate - the outcome of an address
+ * struct rdmacmx_candidate - state of an address
  * @src: source address, family 0: none
  * @dst: destination address
- * @device: name of the RDMA device; empty: none reaches @dst, or it has gone
+ * @device: name of the RDMA device; empty: none reaches @dst, or it is gone
  * @port: its port
  * @step: enum rdmacmx_step
- * @error: errno of @step; 0: the winner, or untried; ECANCELED: outstanding when
- *	another one won
+ * @error: errno of @step; 0: the winner, or untried; ECANCELED: outstanding
+ *	when another one won
  * @reason: status of RDMA_CM_EVENT_REJECTED, or 0
- * @attempts: how often it was tried
- * @start_ms: when it was started, since the addresses were known
- * @end_ms: when it was routed or failed
+ * @attempts: number of attempts
+ * @start_ms: start of the first attempt, in milliseconds since the addresses
+ *	were resolved
+ * @end_ms: time when it was routed or failed, likewise
  * @reserved: 0
  */
 struct rdmacmx_candidate {
@@ -391,13 +394,14 @@ struct rdmacmx_candidate {
 };
 
 /**
- * rdmacmx_connect_report - get the outcome of the addresses of a name
+ * rdmacmx_connect_report - get the state of the addresses of a name
  * @id: id of rdmacmx_connect_name(), after its event
  * @candidates: the addresses, in the order of rdma_getaddrinfo()
- * @room: how many @candidates has room for; 0: @candidates may be NULL
+ * @room: number of elements of @candidates; 0: @candidates may be NULL
  *
- * Returns how many there are, of which @candidates has the first. -1 with errno
- * ENOENT: none was tried; EBUSY: the event has not come; EINVAL, ENOMEM.
+ * Returns the number of addresses. If it is more than @room, @candidates has
+ * the first @room. -1 with errno ENOENT: none was tried; EBUSY: the event is
+ * outstanding; EINVAL, ENOMEM.
  */
 int rdmacmx_connect_report(struct rdma_cm_id *id,
 			   struct rdmacmx_candidate *candidates, int room);

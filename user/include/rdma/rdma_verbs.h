@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Short forms of common verbs for an id with a QP: register memory, post
- * work, wait for a completion. Source compatible with rdma-core's
+ * Wrappers of common verbs for an id with a QP: register memory, post work
+ * requests, wait for a completion. Source compatible with rdma-core's
  * <rdma/rdma_verbs.h>. Each returns 0, or -1 with errno set, or as stated.
  */
 #ifndef RDMA_VERBS_H
@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-/* Verbs return an errno value: put it where the CM functions put theirs. */
+/* Converts the errno value of a verb to -1 with errno set. */
 static inline int rdma_seterrno(int ret)
 {
 	if (!ret)
@@ -25,13 +25,13 @@ static inline int rdma_seterrno(int ret)
 	return -1;
 }
 
-/* A shared receive queue on the id; @pd NULL: the device's default one. */
+/* Shared receive queue of the id. @pd NULL: the device's default one. */
 int rdma_create_srq(struct rdma_cm_id *id, struct ibv_pd *pd,
 		    struct ibv_srq_init_attr *attr);
 int rdma_create_srq_ex(struct rdma_cm_id *id, struct ibv_srq_init_attr_ex *attr);
 void rdma_destroy_srq(struct rdma_cm_id *id);
 
-/* Memory for messages, for the peer to read, for the peer to write. */
+/* Memory for messages, for reads by the peer, for writes by the peer */
 static inline struct ibv_mr *rdma_reg_msgs(struct rdma_cm_id *id, void *addr,
 					   size_t length)
 {
@@ -57,7 +57,7 @@ static inline int rdma_dereg_mr(struct ibv_mr *mr)
 	return rdma_seterrno(ibv_dereg_mr(mr));
 }
 
-/* Work with a list of buffers. */
+/* Work requests with a list of buffers */
 static inline int rdma_post_recvv(struct rdma_cm_id *id, void *context,
 				  struct ibv_sge *sgl, int nsge)
 {
@@ -120,7 +120,7 @@ static inline int rdma_post_writev(struct rdma_cm_id *id, void *context,
 	return rdma_seterrno(ibv_post_send(id->qp, &wr, &bad));
 }
 
-/* Work with one buffer. @mr may be NULL where data is sent inline. */
+/* Work requests with one buffer. @mr may be NULL for inline data. */
 static inline int rdma_post_recv(struct rdma_cm_id *id, void *context,
 				 void *addr, size_t length, struct ibv_mr *mr)
 {
@@ -194,9 +194,9 @@ static inline int rdma_post_ud_send(struct rdma_cm_id *id, void *context,
 }
 
 /*
- * Wait on one of the id's own completion queues. The queue is armed and then
- * polled once more, so that a completion in between is not slept over.
- * Returns the number of completions (1), or -1.
+ * Waits on a completion queue of the id. It arms the queue and polls it once
+ * more, so that it does not miss a completion in between. Returns the number of
+ * completions (1), or -1.
  */
 static inline int rdmacmx_wait_comp(struct ibv_comp_channel *channel,
 				    struct ibv_cq *cq, struct ibv_wc *wc)

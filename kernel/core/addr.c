@@ -55,7 +55,7 @@ bool cmx_addr_is_any(const union rdma_cmx_sockaddr *addr)
 	}
 }
 
-/* Port number of an address, 0: none; as rdma_cm reads it */
+/* Port number of an address as in rdma_cm, 0: none */
 u16 cmx_addr_port(const union rdma_cmx_sockaddr *addr)
 {
 	switch (addr->sa.sa_family) {
@@ -71,8 +71,8 @@ u16 cmx_addr_port(const union rdma_cmx_sockaddr *addr)
 }
 
 /*
- * Port number of an IP address; for AF_IB the service id that stands for
- * the port in its port space, as rdma_cm reads it.
+ * Sets the port number of an IP address; for AF_IB the service id of the port
+ * in its port space, as in rdma_cm.
  */
 void cmx_addr_set_port(union rdma_cmx_sockaddr *addr, u32 port_space, u16 port)
 {

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Declarations that all files of rdma_cmx share. They lie in six rooms, and a
- * room includes headers of those to the right of it only:
+ * Declarations that all files of rdma_cmx share. There are six directories. A
+ * directory includes headers only of those to the right of it:
  *
  *	connect/ ──> resolve/		connect by name
  *	resolve/ ──> names/, sa/	a query, from its hints to its result
  *	mcast/ ──> sa/			multicast memberships
  *	advertise/ ──> sa/		services of this host at the SAs
  *	names/				names, by the kernel's key service
- *	sa/				queries of subnet administrators
+ *	sa/				queries to subnet administrators
  *
- * Here are counters (stats.h), shared lookups and their slots (sched.h), socket
- * addresses (addr.c) and the module's entry (main.c), which includes them all.
+ * This directory has counters (stats.h), shared lookups and their queue slots
+ * (sched.h), socket addresses (addr.c), and the module's entry (main.c), which
+ * includes the headers of all.
  */
 #ifndef CMX_CORE_H
 #define CMX_CORE_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Lets the unit tests (selftests/kunit) call what is not part of the kernel
- * API. Built only for kernels that have KUnit.
+ * Exports internal functions to the unit tests (selftests/kunit). Built only
+ * for kernels with KUnit.
  */
 #include <linux/export.h>
 #include <linux/module.h>
@@ -13,7 +13,7 @@
 
 #define SHOW	EXPORT_SYMBOL_GPL
 
-/* For its parameters. */
+/* The module, for its parameters */
 struct module *cmx_kunit_module(void);
 struct module *cmx_kunit_module(void)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Module entry of rdma_cmx: starts the rooms, stops them in reverse. */
+/* Module entry of rdma_cmx: starts the directories, stops them in reverse. */
 #include <linux/module.h>
 
 #include "advertise/advertise.h"
@@ -74,8 +74,8 @@ exit_stats:
 module_init(cmx_init);
 
 /*
- * The sources of answers stop before the queries; the key type goes after them,
- * as its end destroys their answers.
+ * The sources of results stop before the queries. The key type goes last,
+ * because its end frees their results.
  */
 static void __exit cmx_exit(void)
 {

@@ -2,19 +2,19 @@
 /*
  * Services that this host advertises at the subnet administrators.
  *
- *	service.c	a service: checks, limits, on which ports it is
+ *	service.c	a service: checks, limits, its ports
  *	record.c	its ServiceRecord at one port: set, renewed, deleted
  *
- * cmx_service_lock guards all of it but what a service's @report_lock does. All
- * that happens to a record happens in its work item; others only note what
- * happened, under the lock, and kick the work. Nobody waits for an SA with the
- * lock held.
+ * cmx_service_lock guards everything except the fields of a service's
+ * @report_lock. The work item of a record does all work on it. Other code only
+ * stores events under the lock, and queues the work item. No code waits for an
+ * SA with the lock held.
  *
  * Locks, outermost first:
  *
  *	rdma_cmx_service.report_lock	the consumer's callback
  *	cmx_service_lock
- *	those of sa/
+ *	the locks of sa/
  */
 #ifndef CMX_ADVERTISE_H
 #define CMX_ADVERTISE_H
@@ -32,26 +32,26 @@
 #define CMX_SERVICE_DATA_SIZE	64
 
 /**
- * struct rdma_cmx_service - a service that is advertised
- * @ref: until it has ended, and one for each record
+ * struct rdma_cmx_service - an advertised service
+ * @ref: one until it has ended, and one for each record
  * @hash: in the table of services, by @id, until it has ended
  * @records: its records
- * @net: whose ports it is on, with a reference
- * @uid: user whom its queries are counted for
- * @counted: it is part of the user's share
- * @confined: only on devices of namespaces that @net's owner rules
- * @withdrawn: only its records keep it
+ * @net: network namespace of its ports, with a reference
+ * @uid: user that its queries count for
+ * @counted: it counts for the user's limit
+ * @confined: only on devices of namespaces that the owner of @net owns
+ * @withdrawn: only its records hold it
  * @id: service id
  * @pkey: P_Key, 0: the default of each port
  * @lease: in seconds
  * @dev: name of the only device, or empty
  * @dev_port: the only port of that device, 0: all
  * @name: padded with zeros
- * @data: as it is on the wire
- * @error: why the last attempt at a record failed
- * @report_lock: callback against withdrawal
- * @event: the callback, NULL: none (any more); by @report_lock
- * @context: for @event
+ * @data: in wire format
+ * @error: negative errno of the last failed attempt of a record
+ * @report_lock: serialises callback and withdrawal
+ * @event: the callback, or NULL; by @report_lock
+ * @context: argument of @event
  */
 struct rdma_cmx_service {
 	refcount_t ref;
@@ -70,7 +70,7 @@ struct rdma_cmx_service {
 	char name[CMX_SERVICE_NAME_SIZE];
 	u8 data[CMX_SERVICE_DATA_SIZE];
 	int error;
-	struct mutex report_lock;	/* callback against withdrawal */
+	struct mutex report_lock;	/* serialises callback and withdrawal */
 	rdma_cmx_service_fn event;
 	void *context;
 };
@@ -84,31 +84,31 @@ enum cmx_record_op {
 /**
  * struct cmx_port_record - the record of a service at one port
  * @ref: of the service's list, of the queued work item, and of @op
- * @node: in the service's list; empty once it has ended
+ * @node: in the service's list; empty when it has ended
  * @service: the service, with a reference
  * @port: the port, with a reference
- * @work: all that happens to it, one by one
- * @waiter: of the query that is outstanding
- * @op: what that query is
- * @answered: it has ended
- * @answer_error: how
- * @answer_lease: the lease that the SA has granted
+ * @work: does all work on the record
+ * @waiter: waiter of the outstanding query
+ * @op: operation of the outstanding query
+ * @answered: the query has completed
+ * @answer_error: result of the query
+ * @answer_lease: the lease that the SA has granted, in seconds
  * @usable: the port is active
- * @ending: to be deleted and freed, by @deadline at the latest
+ * @ending: to be deleted and freed, at the latest at @deadline
  * @deadline: see above
  * @going: the removal of its port waits for it
- * @exists: the SA may have it, as @gid and @pkey
+ * @exists: the SA may have it, with @gid and @pkey
  * @claimed: no other service may have @pkey with this id on the port
  * @gid: of the last attempt to set it
- * @pkey: likewise
+ * @pkey: of the last attempt to set it
  * @confirmed: the SA has it, as of the last query and the last event
- * @error: why it is not confirmed; 0: the first attempt has not ended
- * @lease: that the SA has granted last, in seconds
- * @again: there was an event since it was reported
- * @reported: the last event of the consumer, 0: none since the port is active
- * @generation: of the port, when that was last looked at
- * @due: when to set it the next time
- * @backoff: milliseconds to wait after the next failure
+ * @error: 0, or the reason why it is not confirmed
+ * @lease: the last granted lease in seconds
+ * @again: an event has arrived since the last report
+ * @reported: the last event reported, 0: none since the port is active
+ * @generation: of the port, at the last check
+ * @due: time of the next attempt to set it
+ * @backoff: milliseconds until the retry after the next failure
  */
 struct cmx_port_record {
 	refcount_t ref;
@@ -152,7 +152,7 @@ void cmx_service_wake(void);
 int cmx_advertise_init(void);
 void cmx_advertise_exit(void);
 
-/* record.c; those with "Under the lock" need cmx_service_lock. */
+/* record.c; functions with "Under the lock" require cmx_service_lock */
 int cmx_record_add(struct rdma_cmx_service *s, struct cmx_sa_port *port,
 		   gfp_t gfp);
 void cmx_record_kick(struct cmx_port_record *r, unsigned long delay);

@@ -2,16 +2,17 @@
 /*
  * The ServiceRecord of a service at the SA of one port.
  *
- * Its work item decides what is next: set it, set it again before the lease ends
- * or after an event of the port, delete it. At most one query is outstanding, so
- * that a late Set never follows a Delete. An SA that does not respond is queried
- * again and again, each time later; an event of the port begins anew.
+ * Its work item chooses the next operation: set it; set it again before the
+ * lease ends or after an event of the port; delete it. At most one query is
+ * outstanding, so that a late Set never follows a Delete. The retries to an SA
+ * that does not respond have increasing intervals. An event of the port resets
+ * the interval.
  *
- * The key of a record at the SA is its id, GID and P_Key. When the port's GID or
- * P_Key changes, the old one is deleted first.
+ * The key of a record at the SA is its id, GID and P_Key. When the port's GID
+ * or P_Key changes, the old record is deleted first.
  *
- * A record that is no longer wanted is deleted at the SA if it may be there. The
- * record has a deadline for that, after which the lease has to do.
+ * A record that is no longer wanted is deleted at the SA if the SA may have it,
+ * until a deadline. After the deadline the lease ends it.
  */
 #include <linux/jiffies.h>
 #include <linux/kernel.h>
@@ -23,14 +24,14 @@
 #include "advertise/trace.h"
 #include "sa/wire.h"
 
-/* Between two attempts, in milliseconds. */
+/* Milliseconds between two attempts */
 #define CMX_BACKOFF_MIN		1000
 #define CMX_BACKOFF_MAX		16000
 
-/* Events of a port come in groups: after the last one, in milliseconds. */
+/* Milliseconds after the last event of a port: events come in groups */
 #define CMX_SETTLE		100
 
-/* A lease is renewed at least this often, whatever it is, in seconds. */
+/* Maximum seconds between two renewals */
 #define CMX_RENEW_MAX		(24 * 3600)
 
 static struct workqueue_struct *cmx_record_wq;
@@ -50,17 +51,17 @@ static void cmx_record_put(struct cmx_port_record *r)
 }
 
 /*
- * The work runs after @delay instead of whenever it would. Under the lock, or
- * with a reference: a record that has ended does nothing any more.
+ * Queues the work item to run after @delay, instead of its present time. Under
+ * the lock, or with a reference. A record that has ended ignores it.
  */
 void cmx_record_kick(struct cmx_port_record *r, unsigned long delay)
 {
 	refcount_inc(&r->ref);
 	if (mod_delayed_work(cmx_record_wq, &r->work, delay))
-		refcount_dec(&r->ref);	/* it was queued, with a reference */
+		refcount_dec(&r->ref);	/* it was pending, with a reference */
 }
 
-/* Jiffies until @when, which may have passed. */
+/* Jiffies until @when, 0 if it has passed */
 static unsigned long cmx_until(unsigned long when)
 {
 	return max_t(long, when - jiffies, 0);
@@ -71,7 +72,7 @@ static unsigned long cmx_random_ms(unsigned int ms)
 	return msecs_to_jiffies(reciprocal_scale(get_random_u32(), ms));
 }
 
-/* When to renew a lease: after three to four eighths of it, in jiffies. */
+/* Jiffies until the renewal: three to four eighths of the lease */
 static unsigned long cmx_record_renewal(u32 lease)
 {
 	unsigned int ms = clamp_t(u32, lease, RDMA_CMX_MIN_LEASE,
@@ -81,8 +82,8 @@ static unsigned long cmx_record_renewal(u32 lease)
 }
 
 /*
- * The P_Key of a service on @port that requests @wanted. False if the port does
- * not have it.
+ * Gets the P_Key of a service on @port that requests @wanted. False if the port
+ * does not have it.
  */
 bool cmx_record_pkey(const struct cmx_sa_port *port, u16 wanted, u16 *pkey)
 {
@@ -120,7 +121,7 @@ static void cmx_record_query(const struct cmx_port_record *r,
 			CMX_SA_SERVICE_DATA;
 		rec->lease = cpu_to_be32(s->lease);
 		memcpy(rec->name, s->name, sizeof(rec->name));
-		/* The four arrays are one block of the record. */
+		/* The four arrays are contiguous in the record. */
 		memcpy(q->rec + offsetof(struct cmx_sa_service_rec, data8),
 		       s->data, sizeof(s->data));
 	} else {
@@ -130,8 +131,8 @@ static void cmx_record_query(const struct cmx_port_record *r,
 }
 
 /*
- * The SA has responded, or has not; the reference of the query is given back.
- * Without the lock, whose holder may make queries of all users wait.
+ * The query has completed. Drops its reference. Not under the lock, whose
+ * holder may delay the queries of all users.
  */
 static void cmx_record_done(struct cmx_sched_waiter *waiter, void *answer,
 			    int error)
@@ -150,7 +151,7 @@ static void cmx_record_done(struct cmx_sched_waiter *waiter, void *answer,
 		    memcmp(rec->gid, &r->gid, sizeof(rec->gid)))
 			r->answer_error = -EBADMSG;
 	} else if (!error && r->op == CMX_RECORD_SET) {
-		/* A status that means nothing here. */
+		/* Another status does not apply here. */
 		r->answer_error = -ECONNREFUSED;
 	}
 	/* Pairs with cmx_record_idle(). */
@@ -159,7 +160,9 @@ static void cmx_record_done(struct cmx_sched_waiter *waiter, void *answer,
 	cmx_record_put(r);
 }
 
-/* Under the lock. Returns 0; or an errno, then nothing is outstanding. */
+/*
+ * Under the lock. Returns 0; or a negative errno, and no query is outstanding.
+ */
 static int cmx_record_start(struct cmx_port_record *r, enum cmx_record_op op)
 {
 	struct cmx_sa_query q;
@@ -180,7 +183,7 @@ static int cmx_record_start(struct cmx_port_record *r, enum cmx_record_op op)
 	return ret;
 }
 
-/* @event is reported once the lock is given back. */
+/* The caller reports @event after it has released the lock. */
 static void cmx_record_report(struct cmx_port_record *r,
 			      enum rdma_cmx_service_event_type type, int status,
 			      struct rdma_cmx_service_event *event)
@@ -219,14 +222,14 @@ static void cmx_record_is_set(struct cmx_port_record *r,
 	r->error = 0;
 	r->backoff = CMX_BACKOFF_MIN;
 	r->lease = lease;
-	/* Without an end it is set again after events only. */
+	/* With a lease without end it is set again after events only. */
 	r->due = jiffies + cmx_record_renewal(r->lease);
 	cmx_stat_inc(service_sets);
 	if (report)
 		cmx_record_report(r, RDMA_CMX_SERVICE_SET, 0, event);
 }
 
-/* The outcome of the query; nothing is outstanding afterwards. */
+/* Evaluates the completed query. No query is outstanding afterwards. */
 static void cmx_record_answer(struct cmx_port_record *r,
 			      struct rdma_cmx_service_event *event)
 {
@@ -238,12 +241,12 @@ static void cmx_record_answer(struct cmx_port_record *r,
 		r->exists = false;
 		if (!r->answer_error)
 			cmx_stat_inc(service_deletes);
-		/* One without a response may have been carried out. */
+		/* The SA may have executed it without a response. */
 		cmx_sa_services_changed(r->port);
 	} else if (!r->answer_error) {
 		cmx_record_is_set(r, event);
 	} else {
-		/* Unless it was refused, it may have been carried out. */
+		/* The SA may have executed it, unless it refused. */
 		if (r->answer_error != -ECONNREFUSED)
 			cmx_sa_services_changed(r->port);
 		if (r->usable)
@@ -251,7 +254,7 @@ static void cmx_record_answer(struct cmx_port_record *r,
 	}
 }
 
-/* The port is not active; an event will say when it is. */
+/* The port is not active. An event reports when it is. */
 static void cmx_record_down(struct cmx_port_record *r,
 			    struct rdma_cmx_service_event *event)
 {
@@ -264,7 +267,7 @@ static void cmx_record_down(struct cmx_port_record *r,
 	cmx_record_report(r, RDMA_CMX_SERVICE_LOST, -ENODEV, event);
 }
 
-/* Is it to be set now? Otherwise the work runs again when it is. */
+/* True if it is to be set now. Otherwise the work item is queued for then. */
 static bool cmx_record_is_due(struct cmx_port_record *r)
 {
 	u32 generation = cmx_sa_port_generation(r->port);
@@ -286,7 +289,7 @@ static bool cmx_record_is_due(struct cmx_port_record *r)
 	return false;
 }
 
-/* Sets it, after it has deleted what it was before under another key. */
+/* Sets it, after deleting an earlier record with another key. */
 static void cmx_record_set(struct cmx_port_record *r,
 			   struct rdma_cmx_service_event *event)
 {
@@ -304,7 +307,7 @@ static void cmx_record_set(struct cmx_port_record *r,
 		error = cmx_record_start(r, CMX_RECORD_DELETE);
 		if (!error)
 			return;
-		/* A limit, or no memory: either passes. */
+		/* A limit, or no memory: both are temporary. */
 		if (error != -ENODEV) {
 			cmx_record_kick(r, msecs_to_jiffies(CMX_SETTLE));
 			return;
@@ -316,7 +319,7 @@ static void cmx_record_set(struct cmx_port_record *r,
 		cmx_service_unclaimed(r);
 	}
 	if (!ret && cmx_service_claimed(r, pkey, &passes)) {
-		/* One that ends wakes this. */
+		/* The end of the other record queues this work item. */
 		if (passes)
 			return;
 		ret = -EEXIST;
@@ -335,7 +338,7 @@ static void cmx_record_set(struct cmx_port_record *r,
 	}
 }
 
-/* Off the service: its last work, of which @r->ref has a share, goes on. */
+/* Removes it from the service. The running work item has a share of @r->ref. */
 static void cmx_record_ended(struct cmx_port_record *r)
 {
 	struct rdma_cmx_service *s = r->service;
@@ -353,7 +356,7 @@ static void cmx_record_ended(struct cmx_port_record *r)
 	refcount_dec(&r->ref);
 }
 
-/* Nothing is outstanding. */
+/* No query is outstanding. */
 static void cmx_record_ending(struct cmx_port_record *r,
 			      struct rdma_cmx_service_event *event)
 {
@@ -367,7 +370,7 @@ static void cmx_record_ending(struct cmx_port_record *r,
 			cmx_record_kick(r, cmx_until(r->deadline));
 			return;
 		}
-		/* A limit, or no memory: either passes. */
+		/* A limit, or no memory: both are temporary. */
 		if (ret != -ENODEV) {
 			cmx_record_kick(r, msecs_to_jiffies(CMX_SETTLE));
 			return;
@@ -376,7 +379,7 @@ static void cmx_record_ending(struct cmx_port_record *r,
 	cmx_record_ended(r);
 }
 
-/* True if nothing is outstanding (any more). */
+/* True if no query is outstanding */
 static bool cmx_record_idle(struct cmx_port_record *r,
 			    struct rdma_cmx_service_event *event)
 {
@@ -394,7 +397,7 @@ static bool cmx_record_idle(struct cmx_port_record *r,
 		return false;
 	}
 	if (!cmx_sa_forget(&r->waiter))
-		return false;	/* done() is about to kick this */
+		return false;	/* done() will queue this work item */
 	cmx_sa_services_changed(r->port);
 	r->op = CMX_RECORD_NONE;
 	refcount_dec(&r->ref);
@@ -428,7 +431,7 @@ static void cmx_record_work(struct work_struct *work)
 	cmx_record_put(r);
 }
 
-/* Under the lock. Where it is, for the service's owner. */
+/* Under the lock. Its state, for the service's owner. */
 void cmx_record_state(const struct cmx_port_record *r,
 		      struct rdma_cmx_service_port *port)
 {
@@ -458,7 +461,7 @@ void cmx_record_use(struct cmx_port_record *r, bool usable)
 	cmx_record_kick(r, 0);
 }
 
-/* Under the lock. It ends within @ms milliseconds. */
+/* Under the lock. Ends it within @ms milliseconds. */
 void cmx_record_end(struct cmx_port_record *r, unsigned int ms)
 {
 	unsigned long deadline = jiffies + msecs_to_jiffies(ms);
@@ -469,7 +472,7 @@ void cmx_record_end(struct cmx_port_record *r, unsigned int ms)
 	cmx_record_kick(r, 0);
 }
 
-/* Likewise, and the removal of its port waits for that. */
+/* As cmx_record_end(), and the removal of the port waits for the end. */
 void cmx_record_go(struct cmx_port_record *r, unsigned int ms)
 {
 	if (!r->going)
@@ -479,9 +482,9 @@ void cmx_record_go(struct cmx_port_record *r, unsigned int ms)
 }
 
 /*
- * Under the lock. A record of @s on @port, which is active. Not charged: the
- * removal of a port waits for the lock, and a cgroup at its limit makes who
- * charges it sleep. A user's number of services is limited.
+ * Under the lock. Adds a record of @s on @port, which is active. The memory is
+ * not charged: the removal of a port waits for the lock, and a cgroup at its
+ * limit makes a charge sleep. The number of a user's services is limited.
  */
 int cmx_record_add(struct rdma_cmx_service *s, struct cmx_sa_port *port,
 		   gfp_t gfp)
@@ -526,7 +529,7 @@ int cmx_record_init(void)
 	return cmx_record_wq ? 0 : -ENOMEM;
 }
 
-/* There is no record any more; the last work item may still return. */
+/* No record is left. The last work item may not have returned. */
 void cmx_record_exit(void)
 {
 	destroy_workqueue(cmx_record_wq);

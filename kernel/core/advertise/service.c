@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Services that this host advertises: checks, limits, and on which ports a
- * service has a record. The SA knows a record by its service id, GID and
- * P_Key, and a port has one GID here. So a port has each id once in a partition:
- * the second is -EEXIST, whoever has the first. A service that is withdrawn does
- * not count, but its successor waits until the old record is deleted.
+ * Services that this host advertises: checks, limits, and the ports of a
+ * service's records. The key of a record at the SA is its service id, GID and
+ * P_Key, and a port has one GID here. So a port has each id once in a
+ * partition: the second service gets -EEXIST, whatever its owner. A withdrawn
+ * service does not count, but its successor waits until the old record is
+ * deleted.
  */
 #include <linux/hashtable.h>
 #include <linux/jiffies.h>
@@ -34,7 +35,7 @@ module_param(services_max, uint, 0644);
 MODULE_PARM_DESC(services_max,
 		 "Maximum services of all users and kernel consumers (default 16384)");
 
-/* For the SA to delete a record, in milliseconds: of a device that goes. */
+/* Milliseconds for the SA to delete a record; of a device that is removed */
 #define CMX_WITHDRAW_MS		10000
 #define CMX_GOING_MS		1000
 
@@ -53,7 +54,7 @@ static unsigned int cmx_services_count;
 static LIST_HEAD(cmx_service_users);
 static DECLARE_WAIT_QUEUE_HEAD(cmx_service_wait);
 
-/* Somebody may wait until a record has ended. */
+/* Wakes waiters for the end of a record. */
 void cmx_service_wake(void)
 {
 	wake_up_all(&cmx_service_wait);
@@ -68,7 +69,7 @@ void cmx_service_put(struct rdma_cmx_service *s)
 	cmx_stat_dec(live_services);
 }
 
-/* Without cmx_service_lock. */
+/* Not under cmx_service_lock. */
 void cmx_service_report(struct rdma_cmx_service *s,
 			const struct rdma_cmx_service_event *event)
 {
@@ -89,8 +90,8 @@ static bool cmx_same_partition(u16 a, u16 b)
 }
 
 /*
- * Under the lock. Has another service @pkey on the port of @record, with the
- * same id? @passes: yes, but it is about to end.
+ * Under the lock. True if another service has @pkey with the same id on the
+ * port of @record. @passes: it is about to end.
  */
 bool cmx_service_claimed(const struct cmx_port_record *record, u16 pkey,
 			 bool *passes)
@@ -113,7 +114,7 @@ bool cmx_service_claimed(const struct cmx_port_record *record, u16 pkey,
 	return false;
 }
 
-/* Under the lock. Those that @record stood in the way of may go on. */
+/* Under the lock. Queues the records that @record has blocked. */
 void cmx_service_unclaimed(const struct cmx_port_record *record)
 {
 	struct rdma_cmx_service *s = record->service, *other;
@@ -133,9 +134,9 @@ void cmx_service_unclaimed(const struct cmx_port_record *record)
 }
 
 /*
- * May @s be on @port? A user who rules a network namespace but not the one that
- * the device belongs to may use the device where it is shared, but not say in
- * its name what services it has.
+ * True if @s may be advertised on @port. The owner of a network namespace that
+ * does not own the device's namespace may use a shared device, but not
+ * advertise services on it.
  */
 static bool cmx_service_fits(const struct rdma_cmx_service *s,
 			     const struct cmx_sa_port *port)
@@ -144,7 +145,7 @@ static bool cmx_service_fits(const struct rdma_cmx_service *s,
 
 	if (!rdma_dev_access_netns(dev, s->net))
 		return false;
-	/* Not dev_name(), which a rename frees. */
+	/* Not dev_name(), whose memory a rename frees */
 	if (*s->dev && strncmp(dev->name, s->dev, IB_DEVICE_NAME_MAX))
 		return false;
 	if (s->dev_port && s->dev_port != cmx_sa_port_num(port))
@@ -152,7 +153,7 @@ static bool cmx_service_fits(const struct rdma_cmx_service *s,
 	return !s->confined || cmx_sa_port_ruled(port, s->net);
 }
 
-/* Under the lock: the record of @s on @port that goes on, or NULL. */
+/* Under the lock. The record of @s on @port that is not ending, or NULL */
 static struct cmx_port_record *cmx_service_record(struct rdma_cmx_service *s,
 						  const struct cmx_sa_port *port)
 {
@@ -165,13 +166,13 @@ static struct cmx_port_record *cmx_service_record(struct rdma_cmx_service *s,
 	return NULL;
 }
 
-/* The walk itself makes sure that the ports are up to date. */
+/* The walk itself updates the ports. */
 static int cmx_service_look_port(struct cmx_sa_port *port, void *arg)
 {
 	return 0;
 }
 
-/* From cmx_sa_ports_active(), under the lock. */
+/* From cmx_sa_ports_active(), under the lock */
 static int cmx_service_add_port(struct cmx_sa_port *port, void *arg)
 {
 	struct rdma_cmx_service *s = arg;
@@ -199,7 +200,7 @@ static void cmx_service_port(struct rdma_cmx_service *s,
 			cmx_record_use(r, false);
 		break;
 	case CMX_SA_GOING:
-		/* Those that end already have no longer, either. */
+		/* Records that already end have no more time, either. */
 		list_for_each_entry(r, &s->records, node) {
 			if (r->port == port)
 				cmx_record_go(r, CMX_GOING_MS);
@@ -241,7 +242,7 @@ static struct cmx_service_user *cmx_service_user_find(kuid_t uid)
 	return NULL;
 }
 
-/* Under the lock. @fresh is for a user who has none yet; taken over then. */
+/* Under the lock. Takes @fresh over for a user without an object. */
 static int cmx_service_count(struct rdma_cmx_service *s,
 			     struct cmx_service_user **fresh)
 {
@@ -249,7 +250,7 @@ static int cmx_service_count(struct rdma_cmx_service *s,
 	struct cmx_service_user *user = NULL;
 
 	if (s->counted) {
-		/* An eighth is for the kernel's own, another one for root. */
+		/* An eighth is for kernel consumers, another one for root. */
 		max -= max / 8 * (uid_eq(s->uid, GLOBAL_ROOT_UID) ? 1 : 2);
 		user = cmx_service_user_find(s->uid) ?: *fresh;
 		if (user->count >= READ_ONCE(services_per_user))
@@ -281,7 +282,7 @@ static void cmx_service_uncount(struct rdma_cmx_service *s)
 	}
 }
 
-/* Under the lock. A record or the whole has ended. */
+/* Under the lock. A record or the service has ended. */
 void cmx_service_ended(struct rdma_cmx_service *s)
 {
 	if (s->withdrawn && list_empty(&s->records)) {
@@ -292,7 +293,7 @@ void cmx_service_ended(struct rdma_cmx_service *s)
 	cmx_service_wake();
 }
 
-/* Under the lock. Its records end in the background, the last one ends it. */
+/* Under the lock. Records end in the background. The last one ends it. */
 static void cmx_service_end(struct rdma_cmx_service *s)
 {
 	struct cmx_port_record *r;
@@ -304,9 +305,9 @@ static void cmx_service_end(struct rdma_cmx_service *s)
 }
 
 /*
- * Under the lock. Is there one with the same key on a port of @s? Both may have
- * no port for now. Where a P_Key is the default one of a port, the ports that
- * are there decide.
+ * Under the lock. True if another service has the same key on a port of @s.
+ * Both may have no port now. For the default P_Key of a port, the present ports
+ * decide.
  */
 static bool cmx_service_exists(const struct rdma_cmx_service *s)
 {
@@ -351,7 +352,7 @@ static int cmx_service_start(struct rdma_cmx_service *s,
 	hash_add(cmx_services, &s->hash, cmx_service_hash(s->id));
 	refcount_inc(&s->ref);
 	ret = cmx_sa_ports_active(s->net, cmx_service_add_port, s);
-	/* On all ports or on none. No work item has begun, and none reports. */
+	/* On all ports or on none. No work item has run, and none reports. */
 	if (ret) {
 		s->event = NULL;
 		cmx_service_end(s);
@@ -400,7 +401,7 @@ cmx_service_alloc(const struct rdma_cmx_service_attr *attr)
 	s->dev_port = attr->dev_port;
 	strscpy(s->name, attr->name, sizeof(s->name));
 	memcpy(s->data, attr->data, sizeof(s->data));
-	/* Until a port says otherwise. */
+	/* Until a port has another error */
 	s->error = -ENODEV;
 	cmx_stat_inc(live_services);
 	return s;
@@ -465,7 +466,7 @@ EXPORT_SYMBOL_GPL(rdma_cmx_advertise_for);
 
 void rdma_cmx_withdraw(struct rdma_cmx_service *s)
 {
-	/* No callback after this. */
+	/* No callback runs after this. */
 	mutex_lock(&s->report_lock);
 	s->event = NULL;
 	mutex_unlock(&s->report_lock);
@@ -529,7 +530,7 @@ int cmx_advertise_init(void)
 	return ret;
 }
 
-/* Consumers have withdrawn all; the last records end by their deadline. */
+/* Consumers have withdrawn all services. The records end by their deadline. */
 void cmx_advertise_exit(void)
 {
 	cmx_sa_unwatch(&cmx_service_watcher);

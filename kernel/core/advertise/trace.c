@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* The one place that creates the tracepoints of advertise/trace.h. */
+/* Creates the tracepoints of advertise/trace.h. */
 #define CREATE_TRACE_POINTS
 #include "advertise/trace.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* Tracepoints of this room, below events/rdma_cmx in tracefs. */
+/* Tracepoints of advertise/, below events/rdma_cmx in tracefs. */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM rdma_cmx
 
@@ -39,7 +39,7 @@ TRACE_EVENT(cmx_withdraw,
 	    TP_printk("service=%p id=0x%llx", __entry->service, __entry->id)
 );
 
-/* A query for a record has ended: op 1 set it, 2 deleted it. */
+/* A query for a record has completed: op 1: set, 2: delete. */
 TRACE_EVENT(cmx_record,
 	    TP_PROTO(const struct cmx_port_record *r, int error),
 	    TP_ARGS(r, error),

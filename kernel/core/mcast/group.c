@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The life of a group that an id joins: joined, reported, lost, joined again.
+ * A group that an id joins: joined, reported, lost, rejoined.
  *
- * On RoCE all of it is done when the join returns. On InfiniBand it happens in
- * the group's work item, which never runs twice at once, so most of struct
- * cmx_group needs no lock. The work takes the id's handler lock to call the
- * consumer; therefore nobody may leave within that handler. Leaving marks the
- * group dead, which keeps the work from being queued again, waits for the work,
- * and then has the group to itself.
+ * On RoCE the join does all of it before it returns. On InfiniBand the group's
+ * work item does it. It never runs twice at the same time, so most of struct
+ * cmx_group needs no lock. The work item takes the id's handler lock to call
+ * the consumer. Therefore no code may leave a group within that handler. A
+ * leave marks the group dead, which prevents further queueing, and waits for
+ * the work item. Then it has exclusive access to the group.
  */
 #include <linux/netdevice.h>
 #include <linux/slab.h>
@@ -17,16 +17,16 @@
 #include "mcast/mcast.h"
 #include "mcast/trace.h"
 
-/* Between two tries of a persistent group, in milliseconds. */
+/* Milliseconds between two attempts to rejoin a persistent group */
 #define CMX_BACKOFF_MIN		20
 #define CMX_BACKOFF_MAX		5000
 
-/* That of every group */
+/* Queue pair number of all groups */
 #define CMX_MC_QP_NUM		0xffffff
 
 static struct workqueue_struct *cmx_group_wq;
 
-/* Let the work run after @ms milliseconds, unless it is too late. */
+/* Queues the work item after @ms milliseconds, unless the group is dead. */
 void cmx_group_kick(struct cmx_group *g, unsigned int ms)
 {
 	spin_lock(&g->lock);
@@ -50,7 +50,7 @@ static void cmx_group_detach(struct cmx_group *g)
 	g->attached = false;
 }
 
-/* A group that was joined again may have another MLID. */
+/* A group that was rejoined may have another MLID. */
 static int cmx_group_attach(struct cmx_group *g)
 {
 	struct ib_qp_attr attr = { .qkey = be32_to_cpu(g->rec.qkey) };
@@ -92,7 +92,7 @@ static int cmx_group_joined(struct cmx_group *g)
 	struct rdma_ud_param *ud = &event.param.ud;
 	int ret;
 
-	/* The id's GID has gone since it was bound. */
+	/* The id's GID has been removed since the bind. */
 	if (ib_init_ah_from_mcmember(g->id->device, g->id->port_num, &g->rec,
 				     NULL, IB_GID_TYPE_IB, &ud->ah_attr))
 		return -EADDRNOTAVAIL;
@@ -154,8 +154,8 @@ static void cmx_group_work(struct work_struct *work)
 }
 
 /*
- * Can rdma_cm do it? Not on RoCE, where it would leave on whatever netdevice
- * the id is bound to by then.
+ * True if rdma_cm can join it. Not on RoCE: rdma_cm leaves on the netdevice
+ * that the id is bound to at that time.
  */
 static bool cmx_group_is_plain(const struct cmx_group *g)
 {
@@ -163,7 +163,7 @@ static bool cmx_group_is_plain(const struct cmx_group *g)
 	       !g->send_only && g->id->route.addr.src_addr.ss_family != AF_IB;
 }
 
-/* @attr is checked, the address padded with zeros. */
+/* @attr is checked. Its address is padded with zeros. */
 struct cmx_group *cmx_group_alloc(struct rdma_cm_id *id,
 				  const struct rdma_cmx_join_attr *attr)
 {
@@ -172,7 +172,7 @@ struct cmx_group *cmx_group_alloc(struct rdma_cm_id *id,
 	g = kmalloc(sizeof(*g), GFP_KERNEL_ACCOUNT);
 	if (!g)
 		return NULL;
-	/* Cleared in place by words, which kzalloc() does by bytes. */
+	/* An assignment clears in place by words, kzalloc() by bytes. */
 	*g = (struct cmx_group) {
 		.ref = REFCOUNT_INIT(1),
 		.id = id,
@@ -208,7 +208,7 @@ void cmx_group_put(struct cmx_group *g)
 	kfree(g);
 }
 
-/* Is a join of the group's address the same request? */
+/* True if a join has the same attributes as the group */
 bool cmx_group_is(const struct cmx_group *g,
 		  const struct rdma_cmx_join_attr *attr)
 {
@@ -222,11 +222,11 @@ static int cmx_group_join_plain(struct cmx_group *g)
 	int ret = rdma_join_multicast(g->id, &g->addr.sa, BIT(FULLMEMBER_JOIN),
 				      g);
 
-	/* An errno that user space does not know. */
+	/* User space does not know this errno. */
 	return ret == -ENOTSUPP ? -EOPNOTSUPP : ret;
 }
 
-/* Nobody else knows the group yet, so its members need no lock. */
+/* The group is not visible to others, so its members need no lock. */
 static int cmx_group_join_roce(struct cmx_group *g)
 {
 	int ret, status;
@@ -253,8 +253,8 @@ static int cmx_group_join_roce(struct cmx_group *g)
 }
 
 /*
- * On RoCE its event is there when this returns, and is not reported. Otherwise
- * it may be reported before this returns. None comes after an error.
+ * On RoCE the event is ready at the return and is not reported. On InfiniBand
+ * it may be reported before the return. No event follows an error.
  */
 int cmx_group_join(struct cmx_group *g)
 {
@@ -274,7 +274,7 @@ int cmx_group_join(struct cmx_group *g)
 	return 0;
 }
 
-/* Keep what was joined for later members; the id's handler lock is held. */
+/* Stores the join for later members. The id's handler lock is held. */
 void cmx_group_keep(struct cmx_group *g, struct rdma_ud_param *ud)
 {
 	if (g->joined)
@@ -295,7 +295,7 @@ static void cmx_group_quiesce(struct cmx_group *g)
 	cancel_delayed_work_sync(&g->work);
 }
 
-/* When it returns, no handler uses the group, and none will. */
+/* No handler uses the group after the return. */
 void cmx_group_leave(struct cmx_group *g)
 {
 	if (g->left)

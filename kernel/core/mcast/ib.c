@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Memberships on InfiniBand, by ib_sa, which shares them between all its
- * callers on a port. A send-only full member queries the SA first whether it has
- * such members: one that has not may make something else of the request.
+ * callers on a port. Before a send-only full member joins, it queries the
+ * capabilities of the SA: an SA without such members may interpret the request
+ * in another way.
  *
- * Runs in the membership's work. Callbacks only note what came, under the
- * membership's lock, and start that work.
+ * Runs in the membership's work item. Callbacks only store their arguments,
+ * under the membership's lock, and queue the work item.
  */
 #include <linux/err.h>
 #include <net/if_inet6.h>
@@ -17,10 +18,10 @@
 
 #include "mcast/mcast.h"
 
-/* An IPv6 address that begins so, scope aside, is an MGID of the SA's. */
+/* An IPv6 address with this prefix, scope aside, is an MGID of the SA. */
 #define CMX_SA_MGID_MASK	0xfff0ffff
 #define CMX_SA_MGID		0xff10a01b
-/* In an MGID of a datagram id, instead of IPoIB's signature. */
+/* In an MGID of a datagram id, in place of IPoIB's signature */
 #define CMX_CM_SIGNATURE	0x01
 
 static struct ib_sa_client cmx_sa_mc_client;
@@ -32,7 +33,7 @@ static bool cmx_is_sa_mgid(const union rdma_cmx_sockaddr *addr)
 	return (begin & CMX_SA_MGID_MASK) == CMX_SA_MGID;
 }
 
-/* The same MGIDs as rdma_cm uses. */
+/* The same MGIDs as in rdma_cm */
 static void cmx_ib_mgid(const struct rdma_cm_id *id,
 			const union rdma_cmx_sockaddr *addr,
 			union ib_gid *mgid)
@@ -94,8 +95,8 @@ static void cmx_ib_set_param(struct cmx_group *g,
 }
 
 /*
- * A parameter that is not in the mask is as in the partition's broadcast group,
- * which is how rdma_cm does it. An id bound by GID has no such group.
+ * A parameter that is not in the mask is that of the partition's broadcast
+ * group, as in rdma_cm. An id bound by GID has no such group.
  */
 int cmx_mcast_ib_prepare(struct cmx_group *g,
 			 const struct rdma_cmx_mc_param *param)
@@ -141,7 +142,7 @@ int cmx_mcast_ib_prepare(struct cmx_group *g,
 	return 0;
 }
 
-/* ib_sa reports that a join has ended, or that a membership was dropped. */
+/* ib_sa reports the end of a join, or the loss of a membership. */
 static int cmx_ib_callback(int status, struct ib_sa_multicast *multicast)
 {
 	struct cmx_group *g = multicast->context;
@@ -153,7 +154,7 @@ static int cmx_ib_callback(int status, struct ib_sa_multicast *multicast)
 		g->event_rec = multicast->rec;
 	spin_unlock(&g->lock);
 	cmx_group_kick(g, 0);
-	/* It is freed by the work, or by whoever leaves. */
+	/* The work item or the leave frees it. */
 	return 0;
 }
 
@@ -170,7 +171,7 @@ static int cmx_ib_join(struct cmx_group *g)
 	return -EINPROGRESS;
 }
 
-/* Does an SA with these capabilities have send-only full members? */
+/* True if an SA with these capabilities has send-only full members */
 static int cmx_ib_send_only(u32 caps)
 {
 	return caps & IB_SA_CAP_MASK2_SENDONLY_FULL_MEM_SUPPORT ? 0 :
@@ -194,7 +195,7 @@ static void cmx_ib_answered(struct cmx_sched_waiter *waiter, void *answer,
 	cmx_group_put(g);
 }
 
-/* 0: there are some, -EINPROGRESS: cmx_ib_answered() is called. */
+/* 0: the SA has them; -EINPROGRESS: cmx_ib_answered() is called. */
 static int cmx_ib_query_sendonly(struct cmx_group *g)
 {
 	struct cmx_sa_port *port;
@@ -224,8 +225,8 @@ static int cmx_ib_query_sendonly(struct cmx_group *g)
 }
 
 /*
- * Look at what came. A join that has to go on is no event, the next step then
- * has its own.
+ * Evaluates the stored event. A join that continues reports no event; its next
+ * step does.
  */
 bool cmx_mcast_ib_event(struct cmx_group *g, int *status)
 {
@@ -258,7 +259,7 @@ int cmx_mcast_ib_start(struct cmx_group *g)
 	return cmx_ib_join(g);
 }
 
-/* An event after this is ignored: it is of the query alone. */
+/* Ignores an event after this: it belongs to the query. */
 void cmx_mcast_ib_stop(struct cmx_group *g)
 {
 	if (g->querying && cmx_sa_forget(&g->waiter))

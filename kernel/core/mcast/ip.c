@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * IGMP and MLD memberships of netdevices, which full members on RoCE v2 need
- * to receive. IPv4 and IPv6 count the members of a group for each netdevice
- * and do not know them apart: who leaves without having joined takes the
- * membership of another. So each of ours remembers the netdevice and the
- * object (struct in_device or inet6_dev) that counts it, with a reference,
- * and leaves there and nowhere else. IP forgets its members when that object
- * goes: with the netdevice, when the netdevice moves to another namespace, and
- * when its MTU gets too small. In the last case IP makes a new object once the
- * MTU is large enough, and the membership joins there.
+ * IGMP and MLD memberships of netdevices, which full members on RoCE v2 require
+ * to receive. IPv4 and IPv6 count the members of a group for each netdevice and
+ * do not distinguish them: a leave without a join removes the membership of
+ * another member. So each membership here stores the netdevice and the object
+ * (struct in_device or inet6_dev) that counts it, with references, and leaves
+ * only there. IP drops its members when that object is freed: when the
+ * netdevice is unregistered, when it moves to another namespace, and when its
+ * MTU becomes too small. In the last case IP creates a new object once the MTU
+ * is large enough, and the membership joins there.
  *
- * The RTNL guards all of it but the users' shares. The notifier gives the
- * references back before a netdevice goes, so that nobody waits for them.
+ * The RTNL guards everything except the counts of users. The notifier drops the
+ * references before a netdevice is freed, so that nobody waits for them.
  */
 #include <linux/hashtable.h>
 #include <linux/igmp.h>
@@ -40,9 +40,9 @@ unsigned int rdma_cmx_max_user_groups(void)
 EXPORT_SYMBOL_GPL(rdma_cmx_max_user_groups);
 
 static DEFINE_HASHTABLE(cmx_ip_groups, 8);	/* by netdevice */
-static DEFINE_XARRAY(cmx_ip_users);		/* by kuid: how many */
+static DEFINE_XARRAY(cmx_ip_users);		/* by kuid: number of groups */
 
-/* Set a user's number to @new if it is @n. Returns whether it was, or an errno. */
+/* Sets a user's number @n to @new. Returns whether it was @n, or an errno. */
 static int cmx_ip_share(kuid_t uid, unsigned long n, unsigned long new)
 {
 	void *old = n ? xa_mk_value(n) : NULL, *was;
@@ -59,7 +59,7 @@ static unsigned long cmx_ip_shared(kuid_t uid)
 	return entry ? xa_to_value(entry) : 0;
 }
 
-/* A thread of the kernel is no user. */
+/* A kernel thread is no user. */
 static int cmx_ip_charge(struct cmx_ip_group *g)
 {
 	unsigned long n;
@@ -80,7 +80,7 @@ static int cmx_ip_charge(struct cmx_ip_group *g)
 	return 0;
 }
 
-/* An entry that is replaced or erased needs no memory. */
+/* Replacing or erasing an entry needs no memory. */
 static void cmx_ip_uncharge(struct cmx_ip_group *g)
 {
 	unsigned long n;
@@ -112,7 +112,7 @@ static int cmx_ip4_join(struct cmx_ip_group *g)
 	if (!in_dev)
 		return -ENODEV;
 	ip_mc_inc_group(in_dev, g->in);
-	/* It does not report that it has no memory for a new group. */
+	/* IP does not report a lack of memory for a new group. */
 	if (!cmx_ip_counts(in_dev, g->in))
 		return -ENOMEM;
 	in_dev_hold(in_dev);
@@ -172,7 +172,7 @@ static void cmx_ip_uncount(struct cmx_ip_group *g)
 	cmx_ip6_leave(g);
 }
 
-/* Does what counts @g still belong to the netdevice? */
+/* True if the object that counts @g still belongs to the netdevice */
 static bool cmx_ip_counted(const struct cmx_ip_group *g)
 {
 	if (g->family == AF_INET6)
@@ -180,7 +180,7 @@ static bool cmx_ip_counted(const struct cmx_ip_group *g)
 	return g->in_dev && g->in_dev == __in_dev_get_rtnl(g->ndev);
 }
 
-/* From here on @g has nothing of the netdevice. */
+/* @g has no reference of the netdevice afterwards. */
 static void cmx_ip_drop(struct cmx_ip_group *g)
 {
 	cmx_ip_uncount(g);
@@ -189,7 +189,7 @@ static void cmx_ip_drop(struct cmx_ip_group *g)
 	g->ndev = NULL;
 }
 
-/* A group without memory to join again stays without a membership. */
+/* If memory lacks to rejoin, the group has no membership. */
 static void cmx_ip_renew(struct cmx_ip_group *g)
 {
 	if (cmx_ip_counted(g))
@@ -226,8 +226,8 @@ static struct notifier_block cmx_ip_notifier = {
 };
 
 /*
- * Join @addr on the netdevice @ifindex, in the name of the current user.
- * @g is zeroed. -EAGAIN: the user has too many.
+ * Joins @addr on the netdevice @ifindex, on behalf of the current user. @g is
+ * zeroed. -EAGAIN: the user has too many groups.
  */
 int cmx_mcast_ip_join(struct cmx_ip_group *g, struct net *net, int ifindex,
 		      const union rdma_cmx_sockaddr *addr)
@@ -245,7 +245,7 @@ int cmx_mcast_ip_join(struct cmx_ip_group *g, struct net *net, int ifindex,
 		return ret;
 
 	rtnl_lock();
-	/* A netdevice that is found here has not been unregistered yet. */
+	/* A netdevice that is found here is not unregistered yet. */
 	ndev = __dev_get_by_index(net, ifindex);
 	g->ndev = ndev;
 	ret = ndev ? cmx_ip_count(g) : -ENODEV;
@@ -261,7 +261,7 @@ int cmx_mcast_ip_join(struct cmx_ip_group *g, struct net *net, int ifindex,
 	return ret;
 }
 
-/* Undo it, if it was done, as far as the netdevice has not undone it. */
+/* Leaves, if it was joined and the netdevice has not dropped it. */
 void cmx_mcast_ip_leave(struct cmx_ip_group *g)
 {
 	if (!g->family)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Validates a join and fills the group's parameters; the start of the room. A
- * plain join on InfiniBand goes through rdma_cm, with the checks that it leaves
- * to its callers. On RoCE, and where rdma_cm 6.1 refuses, rdma_cmx joins.
+ * Validates a join and fills the group's parameters. Init and exit of mcast/. A
+ * plain join on InfiniBand uses rdma_cm, with the checks that it leaves to its
+ * callers. On RoCE, and where rdma_cm 6.1 refuses, rdma_cmx joins.
  */
 #include <linux/string.h>
 #include <rdma/ib_sa.h>
@@ -20,7 +20,7 @@
 #define CMX_RATE_MAX		0x3f
 #define CMX_PKEY_BASE		0x7fff
 
-/* A value is either in the mask and in its range, or 0. */
+/* True if a value is in the mask and in its range, or 0 */
 static bool cmx_value_ok(u32 mask, u32 bit, u32 value, u32 min, u32 max)
 {
 	if (!(mask & bit))
@@ -70,7 +70,7 @@ int cmx_join_check(const struct rdma_cm_id *id,
 	return cmx_mc_param_check(&attr->param);
 }
 
-/* The parameters of a joined group; the id's handler lock is held. */
+/* Fills the parameters of a joined group. The id's handler lock is held. */
 void cmx_mcast_param(struct cmx_group *g)
 {
 	const struct ib_global_route *grh = rdma_ah_read_grh(&g->ud.ah_attr);

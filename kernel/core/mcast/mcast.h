@@ -2,12 +2,12 @@
 /*
  * Multicast. A file uses those below it:
  *
- *	member.c	memberships, and how those of an id share a group
- *	group.c		the life of a group: joined, reported, lost, rejoined
- *	ib.c		how one is joined at the subnet administrator
- *	roce.c		and on RoCE
- *	ip.c		the IGMP and MLD memberships that RoCE v2 needs
- *	mcast.c		what a join may request; starts and ends the room
+ *	member.c	memberships; those of an id share a group
+ *	group.c		a group: joined, reported, lost, rejoined
+ *	ib.c		joins at the subnet administrator
+ *	roce.c		joins on RoCE
+ *	ip.c		the IGMP and MLD memberships that RoCE v2 requires
+ *	mcast.c		checks the attributes of a join; init and exit
  */
 #ifndef CMX_MCAST_H
 #define CMX_MCAST_H
@@ -25,13 +25,13 @@
 /**
  * struct cmx_ip_group - an IGMP or MLD membership
  * @node: by netdevice
- * @ndev: joined on, with a reference; NULL once it has gone
- * @in_dev: what counts it there, with a reference, or NULL
+ * @ndev: netdevice, with a reference; NULL when it is gone
+ * @in_dev: counts the membership, with a reference, or NULL
  * @in6_dev: likewise for IPv6
- * @family: AF_INET or AF_INET6; 0: nothing was joined
+ * @family: AF_INET or AF_INET6; 0: not joined
  * @in: the group
  * @in6: likewise for IPv6
- * @uid: whose share it is part of, if @charged
+ * @uid: user that it counts for, if @charged
  * @charged: see above
  */
 struct cmx_ip_group {
@@ -50,13 +50,13 @@ struct cmx_ip_group {
  * struct rdma_cmx_member - a membership
  * @node: in cmx_group.members
  * @all: in cmx_mcast_id.members
- * @group: what it shares
+ * @group: its group
  * @owner: its id
- * @report_lost: a loss is an event
+ * @report_lost: report a loss
  * @event: callback, or NULL
- * @context: for @event
- * @batch: that its first event counts for, or NULL; by the id's handler lock
- * @number: which of @batch it is
+ * @context: argument of @event
+ * @batch: the batch of its first event, or NULL; by the id's handler lock
+ * @number: its index in @batch
  */
 struct rdma_cmx_member {
 	struct list_head node;
@@ -71,8 +71,8 @@ struct rdma_cmx_member {
 };
 
 enum cmx_group_state {
-	CMX_GROUP_IDLE,	/* new, or lost and due to be joined again */
-	CMX_GROUP_BUSY,	/* the answer is awaited */
+	CMX_GROUP_IDLE,	/* new, or lost and to be rejoined */
+	CMX_GROUP_BUSY,	/* a response is outstanding */
 	CMX_GROUP_JOINED,
 	CMX_GROUP_FAILED,	/* never joined again */
 };
@@ -82,45 +82,45 @@ enum cmx_group_state {
  * @node: by address, by the mutex of the id's memberships
  * @order: in the order of joining until it is left, by the same mutex
  * @members: memberships, by the id's handler lock
- * @first: the membership that made the group; most groups have no other
- * @joined: @ud and @param are known, by the handler lock
- * @failed: 0, or why the last event was an error, by the handler lock
- * @lost: 0, or why it has to be joined again, by the handler lock
+ * @first: the membership that created the group; most groups have no other
+ * @joined: @ud and @param are valid, by the handler lock
+ * @failed: 0, or the errno of the last event, by the handler lock
+ * @lost: 0, or the reason why it has to be rejoined, by the handler lock
  * @ud: of the last event
- * @param: parameters of the group then
- * @ref: the members' reference, and one for an outstanding query
+ * @param: parameters of the group in the last event
+ * @ref: one of the members, and one for an outstanding query
  * @id: the id, which outlives the group
- * @addr: the group, by the caller
- * @attr: the request
+ * @addr: the group, as the caller gave it
+ * @attr: the attributes
  * @left: cmx_group_leave() was called, by that mutex
- * @plain: joined by rdma_cm; what @work does it does then
+ * @plain: joined by rdma_cm, which replaces @work
  * @send_only: send-only full member
- * @persistent: joined again when lost
+ * @persistent: rejoined when lost
  * @roce: on a RoCE port, else InfiniBand
- * @set_qkey: the caller has named a Q_Key
+ * @set_qkey: the caller gave a Q_Key
  * @rec: the group, as requested and then as joined
  * @wanted: @rec as requested
- * @comp_mask: which of @wanted counts
+ * @comp_mask: valid fields of @wanted
  * @qp: queue pair of the kernel, or NULL
  * @ifindex: RoCE: netdevice that the id was bound to when it joined
- * @gid_type: RoCE: of the id then
- * @ip: RoCE: what the netdevice has joined
- * @work: all that happens to it, one by one; what follows is this work's own,
- *	or of whoever leaves, once the work is stopped. On RoCE all is done when
- *	the join returns, and the work is never queued
+ * @gid_type: RoCE: of the id at that time
+ * @ip: RoCE: membership of the netdevice
+ * @work: does all work on the group. The fields up to @lock belong to it, or to
+ *	the leave once the work is stopped. On RoCE it is never queued, since
+ *	the join completes before it returns
  * @state: see above
  * @was_joined: it has been joined once
  * @attached: @qp is attached to @attached_gid and @attached_lid
  * @attached_gid: see above
  * @attached_lid: see above
- * @backoff: milliseconds to wait after the next failure
+ * @backoff: milliseconds until the retry after the next failure
  * @querying: the query for send-only full members at the SA is outstanding
- * @waiter: of that query
+ * @waiter: waiter of that query
  * @sa_mc: membership of ib_sa
- * @lock: guards what follows
- * @dead: left: nothing is to be queued any more
+ * @lock: guards the fields that follow
+ * @dead: left: @work must not be queued
  * @event: @event_status and @event_rec are new
- * @event_status: what ib_sa reported last, or how that query ended
+ * @event_status: last status from ib_sa, or the result of that query
  * @event_rec: the group, if @event_status is 0
  */
 struct cmx_group {
@@ -162,7 +162,7 @@ struct cmx_group {
 	struct cmx_sched_waiter waiter;
 	struct ib_sa_multicast *sa_mc;
 
-	spinlock_t lock;	/* what callbacks note */
+	spinlock_t lock;	/* guards what callbacks store */
 	bool dead;
 	bool event;
 	int event_status;

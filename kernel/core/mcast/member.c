@@ -6,8 +6,8 @@
  * last membership leaves the group. A later one receives the group's event.
  *
  * Locks, outermost first: cmx_mcast_id.mutex serialises the joins and leaves of
- * an id. The id's handler lock, which rdma_cm and the group's work hold when
- * they report, guards the members of a group and what it has reported. The
+ * an id. The id's handler lock, which rdma_cm and the group's work item hold
+ * when they report, guards the members of a group and its reported state. The
  * lock of the table of ids guards that table and its references.
  */
 #include <linux/export.h>
@@ -23,11 +23,11 @@
  * @id: the id
  * @refs: of memberships and calls, by the table's lock
  * @mutex: see above
- * @groups: that can take members, by address
+ * @groups: groups that can take members, by address
  * @order: groups that are not left, newest first
- * @members: all of them
- * @ended: its handler has destroyed it: no callback is called any more. Set by
- *	the id's handler lock, before @end is queued
+ * @members: all memberships
+ * @ended: its handler has destroyed it: no callback is called. Set with the
+ *	id's handler lock, before @end is queued
  * @end: leaves all groups and destroys the id
  */
 struct cmx_mcast_id {
@@ -44,11 +44,11 @@ struct cmx_mcast_id {
 
 /**
  * struct cmx_batch - joins with one callback
- * @pending: those that have not ended, one more while they are started
+ * @pending: number of joins that have not ended, plus one during the start
  * @joins: the caller's
- * @count: how many
+ * @count: number of @joins
  * @done: callback
- * @context: for @done
+ * @context: argument of @done
  */
 struct cmx_batch {
 	refcount_t pending;
@@ -60,7 +60,7 @@ struct cmx_batch {
 
 static struct workqueue_struct *cmx_member_wq;
 
-/* The ids that have memberships, by address: most have none */
+/* Ids with memberships, by address. Most ids have none. */
 static struct rb_root cmx_mcast_ids = RB_ROOT;
 static DEFINE_SPINLOCK(cmx_mcast_lock);
 
@@ -78,7 +78,7 @@ static int cmx_mcast_id_order(struct rb_node *a, const struct rb_node *b)
 	return cmx_mcast_id_cmp(rb_entry(a, struct cmx_mcast_id, node)->id, b);
 }
 
-/* With a reference, or NULL. */
+/* With a reference, or NULL */
 static struct cmx_mcast_id *cmx_mcast_id_find(struct rdma_cm_id *id)
 {
 	struct cmx_mcast_id *owner = NULL;
@@ -96,7 +96,7 @@ static struct cmx_mcast_id *cmx_mcast_id_find(struct rdma_cm_id *id)
 
 static void cmx_mcast_id_end(struct work_struct *work);
 
-/* The same, made if it does not exist; NULL without memory. */
+/* As cmx_mcast_id_find(), created if absent; NULL without memory */
 static struct cmx_mcast_id *cmx_mcast_id_get(struct rdma_cm_id *id)
 {
 	struct cmx_mcast_id *owner, *fresh;
@@ -161,7 +161,7 @@ static bool cmx_group_less(struct rb_node *a, const struct rb_node *b)
 	return cmx_group_cmp(&rb_entry(a, struct cmx_group, node)->addr, b) < 0;
 }
 
-/* It takes no more members. */
+/* The group takes no more members. */
 static void cmx_group_unlist(struct cmx_mcast_id *owner, struct cmx_group *g)
 {
 	if (RB_EMPTY_NODE(&g->node))
@@ -185,7 +185,7 @@ static void cmx_batch_put(struct cmx_batch *b)
 	kfree(b);
 }
 
-/* Its first event, or its end: with the handler lock, or on nobody's list. */
+/* The first event or the end: with the handler lock, or in no list. */
 static void cmx_member_settle(struct rdma_cmx_member *m, int status)
 {
 	struct cmx_batch *b = m->batch;
@@ -197,12 +197,12 @@ static void cmx_member_settle(struct rdma_cmx_member *m, int status)
 		b->joins[m->number].status = status;
 		cmx_batch_put(b);
 	} else if (refcount_dec_and_test(&b->pending)) {
-		/* All of it belongs to that id, and the caller has gone. */
+		/* The id contains all of it, and the caller is gone. */
 		kfree(b);
 	}
 }
 
-/* Report what the group has reported; the id's handler lock is held. */
+/* Reports the state of the group. The id's handler lock is held. */
 static void cmx_member_report(struct rdma_cmx_member *m)
 {
 	struct cmx_group *g = m->group;
@@ -221,7 +221,7 @@ static void cmx_member_report(struct rdma_cmx_member *m)
 	cmx_member_settle(m, g->failed);
 }
 
-/* Likewise, to those who want it. */
+/* Reports the loss to members that requested it, likewise. */
 static void cmx_member_report_lost(struct rdma_cmx_member *m)
 {
 	struct rdma_cm_event event = {
@@ -234,8 +234,8 @@ static void cmx_member_report_lost(struct rdma_cmx_member *m)
 }
 
 /*
- * The group's work: a persistent group is lost, and is going to be joined again.
- * The id's handler does not know this event, so its members get it directly.
+ * The group's work item: a persistent group is lost, and will be rejoined. The
+ * id's handler does not know this event, so the members receive it directly.
  */
 void cmx_members_lost(struct cmx_group *g, int status)
 {
@@ -253,13 +253,13 @@ void rdma_cmx_group_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	struct cmx_group *g = (void *)event->param.ud.private_data;
 	struct rdma_cmx_member *m;
 
-	/* It has reported its end. */
+	/* The group has reported its end. */
 	if (g->failed)
 		return;
 	if (event->event == RDMA_CM_EVENT_MULTICAST_JOIN)
 		cmx_group_keep(g, &event->param.ud);
 	else
-		/* rdma_cm reports no reason if the id's GID has gone. */
+		/* rdma_cm reports no reason if the id's GID was removed. */
 		g->failed = event->status ?: -EADDRNOTAVAIL;
 	list_for_each_entry(m, &g->members, node)
 		cmx_member_report(m);
@@ -275,14 +275,14 @@ static void cmx_member_init(struct rdma_cmx_member *m, struct cmx_group *g,
 	m->group = g;
 }
 
-/* The first one of a group is a part of it. */
+/* The group contains its first membership. */
 static void cmx_member_free(struct rdma_cmx_member *m)
 {
 	if (m != &m->group->first)
 		kfree(m);
 }
 
-/* Join a group that the id has joined. -ESTALE: it has failed meanwhile. */
+/* Joins a group of the id. -ESTALE: it has failed meanwhile. */
 static struct rdma_cmx_member *
 cmx_member_share(struct cmx_group *g, const struct rdma_cmx_join_attr *attr,
 		 const struct rdma_cmx_member *as)
@@ -326,7 +326,7 @@ cmx_member_start(const struct rdma_cmx_join_attr *attr,
 		return ERR_PTR(-ENOMEM);
 	m = &g->first;
 	cmx_member_init(m, g, attr, as);
-	/* Its event may come before the join returns. */
+	/* The event may arrive before the join returns. */
 	list_add(&m->node, &g->members);
 	ret = cmx_group_join(g);
 	if (ret) {
@@ -359,13 +359,13 @@ cmx_member_join(const struct rdma_cmx_join_attr *attr,
 		m = cmx_member_share(g, attr, as);
 		if (m != ERR_PTR(-ESTALE))
 			return m;
-		/* Its members have had their last event, and keep it. */
+		/* Its members have received their last event, and keep it. */
 		cmx_group_end(owner, g);
 	}
 	return cmx_member_start(attr, as);
 }
 
-/* @as has the callback and the batch of the membership to be. */
+/* @as has the callback and the batch of the new membership. */
 static struct rdma_cmx_member *
 cmx_member_new(struct rdma_cm_id *id, const struct rdma_cmx_join_attr *attr,
 	       struct rdma_cmx_member *as)
@@ -381,7 +381,10 @@ cmx_member_new(struct rdma_cm_id *id, const struct rdma_cmx_join_attr *attr,
 		m = cmx_member_join(attr, as);
 	if (!IS_ERR(m)) {
 		list_add_tail(&m->all, &owner->members);
-		/* The membership's; its callback's user may end it at once. */
+		/*
+		 * For the membership, whose callback may lead to its end at
+		 * once
+		 */
 		cmx_mcast_id_hold(owner);
 	}
 	mutex_unlock(&owner->mutex);
@@ -401,7 +404,7 @@ cmx_join(struct rdma_cm_id *id, const struct rdma_cmx_join_attr *attr,
 	ret = cmx_join_check(id, attr);
 	if (ret)
 		return ERR_PTR(ret);
-	/* Groups are found by all bytes of their address. */
+	/* All bytes of an address are compared. */
 	memset(&addr, 0, sizeof(addr));
 	memcpy(&addr, attr->addr, cmx_addr_size(attr->addr->sa.sa_family));
 	if (addr.sa.sa_family == AF_INET)
@@ -460,7 +463,7 @@ int rdma_cmx_join_many(struct rdma_cm_id *id, struct rdma_cmx_join_one *joins,
 }
 EXPORT_SYMBOL_GPL(rdma_cmx_join_many);
 
-/* The owner's mutex is held, and the caller gives the reference back. */
+/* The owner's mutex is held. The caller drops the reference. */
 static void cmx_member_leave(struct rdma_cmx_member *m)
 {
 	struct cmx_group *g = m->group;
@@ -500,8 +503,8 @@ void rdma_cmx_leave_all(struct rdma_cm_id *id)
 		return;
 	mutex_lock(&owner->mutex);
 	/*
-	 * In rdma_cm's order, since it walks over all that are newer. Their
-	 * members hold them, and get no event any more.
+	 * In the order of rdma_cm, which walks over all newer groups. The
+	 * members hold them, and receive no event any more.
 	 */
 	list_for_each_entry_safe(g, next, &owner->order, order)
 		cmx_group_end(owner, g);
@@ -514,7 +517,7 @@ void rdma_cmx_leave_all(struct rdma_cm_id *id)
 }
 EXPORT_SYMBOL_GPL(rdma_cmx_leave_all);
 
-/* Of an id that is being destroyed. Only a child of it, a listener, is new. */
+/* The handler of an id that is being destroyed. Only children are new. */
 static int cmx_mcast_id_ended(struct rdma_cm_id *id,
 			      struct rdma_cm_event *event)
 {
@@ -529,7 +532,7 @@ static void cmx_mcast_id_end(struct work_struct *work)
 	struct rdma_cm_id *id = owner->id;
 
 	rdma_cmx_leave_all(id);
-	/* Before another id can have the same address. */
+	/* Before another id can have the same address */
 	cmx_mcast_id_put(owner);
 	if (id->qp)
 		rdma_destroy_qp(id);
@@ -557,7 +560,7 @@ int cmx_members_init(void)
 	return cmx_member_wq ? 0 : -ENOMEM;
 }
 
-/* An id may still be on its way out after its consumer was unloaded. */
+/* The end of an id may run after its consumer was unloaded. */
 void cmx_members_exit(void)
 {
 	destroy_workqueue(cmx_member_wq);

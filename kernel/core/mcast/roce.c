@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Memberships on RoCE: the MGID, and for full members on RoCE v2 the IGMP or
- * MLD membership of the netdevice. Nobody answers: a join is done when the
- * netdevice has it, and is reported before rdma_cmx_join() returns. All are
- * ours: rdma_cm leaves on the netdevice that the id is bound to by then, and
- * another rdma_resolve_addr() may have bound it to another one.
+ * MLD membership of the netdevice. There is no response: a join is complete
+ * when the netdevice has it, and is reported before rdma_cmx_join() returns.
+ * rdma_cmx makes all of them itself: rdma_cm leaves on the netdevice that the
+ * id is bound to at that time, and another rdma_resolve_addr() may have bound
+ * it to another one.
  */
 #include <linux/netdevice.h>
 #include <net/ipv6.h>
@@ -31,7 +32,7 @@ static int cmx_mcast_ifindex(const struct rdma_cm_id *id)
 	return READ_ONCE(id->route.addr.dev_addr.bound_dev_if);
 }
 
-/* The same MGIDs as rdma_cm uses. */
+/* The same MGIDs as in rdma_cm */
 static void cmx_roce_mgid(const union rdma_cmx_sockaddr *addr, bool v2,
 			  union ib_gid *mgid)
 {
@@ -70,7 +71,7 @@ static void cmx_roce_rec(struct cmx_group *g, bool v2, enum ib_mtu mtu,
 	rec->mtu = mtu;
 }
 
-/* 0: too small for the smallest MTU of RDMA. */
+/* Sets 0 if it is below the smallest MTU of RDMA. */
 static int cmx_roce_mtu(struct net *net, int ifindex, enum ib_mtu *mtu)
 {
 	struct net_device *ndev;
@@ -84,8 +85,9 @@ static int cmx_roce_mtu(struct net *net, int ifindex, enum ib_mtu *mtu)
 }
 
 /*
- * Find the address of the group into g->ud. The netdevice is held for that
- * only: who unregisters it waits for the reference, and a join for the RTNL.
+ * Gets the address of the group into g->ud. The netdevice is held only during
+ * this call: its unregistration waits for the reference, and a join for the
+ * RTNL.
  */
 static int cmx_roce_address(struct cmx_group *g, struct net *net, int *status)
 {
@@ -94,7 +96,7 @@ static int cmx_roce_address(struct cmx_group *g, struct net *net, int *status)
 	if (!ndev)
 		return -ENODEV;
 	*status = 0;
-	/* The id's GID has gone since it was bound. */
+	/* The id's GID has been removed since the bind. */
 	if (ib_init_ah_from_mcmember(g->id->device, g->id->port_num, &g->rec,
 				     ndev, g->gid_type, &g->ud.ah_attr))
 		*status = -EADDRNOTAVAIL;
@@ -103,8 +105,8 @@ static int cmx_roce_address(struct cmx_group *g, struct net *net, int *status)
 }
 
 /*
- * Join, and find the address of the group into g->ud. An error of that is in
- * @status, for the event; what is returned is an error of the call.
+ * Joins, and gets the address of the group into g->ud. @status has an error of
+ * the address, for the event. The return value has an error of the call.
  */
 int cmx_mcast_roce_join(struct cmx_group *g,
 			const struct rdma_cmx_mc_param *param, int *status)
@@ -116,7 +118,7 @@ int cmx_mcast_roce_join(struct cmx_group *g,
 	bool v2;
 	int ret;
 
-	/* MGIDs are made of IP addresses. */
+	/* MGIDs derive from IP addresses. */
 	if (family == AF_IB || param->mask & ~CMX_ROCE_PARAMS)
 		return -EOPNOTSUPP;
 	g->gid_type = cmx_mcast_gid_type(g->id);

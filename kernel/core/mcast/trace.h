@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* Tracepoints of this room, below events/rdma_cmx in tracefs. */
+/* Tracepoints of mcast/, below events/rdma_cmx in tracefs. */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM rdma_cmx
 
@@ -27,7 +27,7 @@ TRACE_EVENT(cmx_join,
 		      __entry->addr, __entry->join_flags, __entry->error)
 );
 
-/* A membership that rdma_cm does not know was joined, or has failed. */
+/* A membership without rdma_cm was joined, or has failed. */
 TRACE_EVENT(cmx_member,
 	    TP_PROTO(const struct rdma_cm_id *id,
 		     const union rdma_cmx_sockaddr *addr, int error),

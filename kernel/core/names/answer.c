@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Answers of a name service, the host's or a caller's: nothing in them is
- * believed before cmx_answer_check(). A shared one is held by references of its
- * own and not by its key, whose payload goes with the key type. No locks.
+ * Results of a name service, the host's or a caller's. cmx_answer_check()
+ * validates all of their contents before use. A shared result has its
+ * references, separate from its key, whose payload is freed with the key type.
+ * No locks.
  */
 #include <linux/overflow.h>
 #include <linux/slab.h>
@@ -61,7 +62,7 @@ int cmx_answer_check(const struct rdma_cmx_names *names, size_t len)
 	return 0;
 }
 
-/* Longest answer that can pass the check. */
+/* Maximum length of a valid result */
 #define CMX_ANSWER_MAX							\
 	(sizeof(struct rdma_cmx_names) +				\
 	 RDMA_CMX_NAMES_MAX_ADDRS * sizeof(struct rdma_cmx_names_addr) + \
@@ -74,7 +75,7 @@ int cmx_answer_copy(struct cmx_answer *answer,
 
 	if (!names || len > CMX_ANSWER_MAX)
 		return -EBADMSG;
-	/* Copied first: the caller's memory may change under the check. */
+	/* Copied first: the caller's memory may change during the check. */
 	answer->own = kmemdup(names, len, GFP_KERNEL_ACCOUNT);
 	if (!answer->own)
 		return -ENOMEM;
@@ -89,7 +90,7 @@ int cmx_answer_copy(struct cmx_answer *answer,
 	return 0;
 }
 
-/* NULL without memory. @names passed the check. */
+/* NULL without memory. @names has passed the check. */
 struct cmx_shared_names *
 cmx_shared_names_new(const struct rdma_cmx_names *names, size_t len)
 {
@@ -110,7 +111,7 @@ void cmx_shared_names_put(struct cmx_shared_names *shared)
 		kfree(shared);
 }
 
-/* A caller's own answer cannot be shared. */
+/* A caller's result cannot be shared. */
 void cmx_answer_share(struct cmx_answer *to, const struct cmx_answer *from)
 {
 	refcount_inc(&from->shared->usage);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Key type of name answers. A payload is set once, before the key counts as
- * instantiated, and never changes: whoever holds a reference of a positive
- * key may read it without a lock, and who wants it for longer takes a reference
- * of the payload. It is checked when it comes in; a bad one makes a key that
- * answers EBADMSG for two seconds (it has to outlive the helper).
+ * Key type of name results. A payload is set once, before the key is
+ * instantiated, and never changes: a holder of a reference of a positive key
+ * may read it without a lock, and takes a reference of the payload to keep it
+ * longer. The payload is checked when it is set. A malformed one creates a key
+ * that returns EBADMSG for two seconds (it has to outlive the helper).
  *
- * The name of the type begins with a dot: add_key(2) and request_key(2) refuse
- * it, so that a key of it is made by this module alone.
+ * The name of the type begins with a dot, which add_key(2) and request_key(2)
+ * refuse. So only this module creates keys of it.
  */
 #include <linux/key-type.h>
 #include <linux/seq_file.h>
@@ -16,13 +16,13 @@
 
 #include "names/names.h"
 
-/* Slots of the payload. */
+/* Slots of the payload */
 enum {
 	CMX_KEY_NAMES,
 	CMX_KEY_ERROR,
 };
 
-/* Older kernels remove such keys a little later; nothing depends on it. */
+/* Older kernels remove such keys a little later, which is harmless. */
 #ifndef KEY_TYPE_INSTANT_REAP
 #define KEY_TYPE_INSTANT_REAP 0
 #endif
@@ -40,7 +40,9 @@ static int cmx_key_preparse(struct key_preparsed_payload *prep)
 	if (!shared)
 		return -ENOMEM;
 	prep->payload.data[CMX_KEY_NAMES] = shared;
-	/* names_cache_max bounds it; root, who owns the key, needs the quota. */
+	/*
+	 * names_cache_max limits it; root, who owns the key, needs the quota.
+	 */
 	prep->quotalen = 0;
 	return 0;
 }
@@ -80,7 +82,7 @@ struct key_type cmx_names_key_type = {
 	.describe = cmx_key_describe,
 };
 
-/* The answer of a positive key; the caller gets a reference. */
+/* Gets the result of a positive key, with a reference for the caller. */
 int cmx_names_key_answer(const struct key *key, struct cmx_answer *answer)
 {
 	struct cmx_shared_names *shared = key->payload.data[CMX_KEY_NAMES];

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Names, through the kernel's key service: request-key(8) starts the
- * project's helper, whose answer is a key that stays until it expires.
+ * Names, by the kernel's key service: request-key(8) starts the name helper.
+ * Its result is a key that stays until it expires.
  *
- * Answers are in a keyring of this module under credentials of this module, so
- * that no user adds a false one with add_key(2). The caller finds a cached
- * answer itself. A name that is not cached needs a lookup (sched.h), a separate
- * object with a work item, because request_key() cannot be interrupted. A
- * lookup without waiters still completes, and fills the cache.
+ * Results are in a keyring of this module under credentials of this module, so
+ * that no user adds a forged one with add_key(2). The caller itself finds a
+ * cached result. A name that is not cached requires a lookup (sched.h), a
+ * separate object with a work item, because request_key() cannot be
+ * interrupted. A lookup without waiters still completes, and fills the cache.
  *
- * cmx_names_lock guards all lookups, their slots and their waiters. It is
+ * cmx_names_lock guards all lookups, their queue slots and their waiters. It is
  * innermost.
  */
 #include <linux/cred.h>
@@ -48,7 +48,7 @@ MODULE_PARM_DESC(names_cache_max,
 struct cmx_lookup {
 	struct cmx_sched_entity entity;
 	struct work_struct work;
-	bool refresh;			/* past what the keyring has */
+	bool refresh;			/* ignore the keyring */
 	char name[];
 };
 
@@ -62,23 +62,23 @@ static atomic_t cmx_names_kept;
 
 #define CMX_LABEL_MAX	63
 
-/* Of ASCII only; isalnum() has letters of Latin 1, too. */
+/* ASCII only; isalnum() also accepts letters of Latin 1. */
 static bool cmx_name_char(u8 c)
 {
 	return (u8)((c | 0x20) - 'a') < 26 || (u8)(c - '0') < 10 ||
 	       c == '-' || c == '_';
 }
 
-/* The longest description of a key, with its final NUL */
+/* Maximum description of a key, with its final NUL */
 #define CMX_NAME_KEY_MAX						\
 	(RDMA_CMX_NAMES_MAX_NAME + sizeof("@4294967295:18446744073709551615"))
 
 /*
- * The description of a name's key; false: the name is invalid. A valid one has
- * letters, digits, '-', '_' in labels of up to 63 bytes. Names are compared in
- * lower case. That of another namespace than the host's ends with the namespace.
- * Its number is what user space finds it by, but one that comes later may get
- * the same; the cookie is used once.
+ * Sets the description of a name's key; false: the name is invalid. A valid
+ * name has letters, digits, '-', '_' in labels of up to 63 bytes. Names are
+ * compared in lower case. In another namespace than the host's, the namespace
+ * is appended: the inode number, by which user space finds it but which a later
+ * namespace may reuse, and the cookie, which is unique.
  */
 static bool cmx_name_key(char to[CMX_NAME_KEY_MAX], const char *name,
 			 const struct net *net)
@@ -108,7 +108,7 @@ static bool cmx_name_key(char to[CMX_NAME_KEY_MAX], const char *name,
 	return true;
 }
 
-/* Can there be an answer for a name? */
+/* True if a name is valid */
 bool cmx_name_valid(const char *name)
 {
 	char desc[CMX_NAME_KEY_MAX];
@@ -116,7 +116,7 @@ bool cmx_name_valid(const char *name)
 	return cmx_name_key(desc, name, &init_net);
 }
 
-/* Under our credentials. -EAGAIN: not there; else the result in the key. */
+/* Under this module's credentials. -EAGAIN: absent; else the key's result. */
 static key_ref_t cmx_names_search(const char *desc)
 {
 	return keyring_search(make_key_ref(cmx_names_keyring, true),
@@ -124,8 +124,8 @@ static key_ref_t cmx_names_search(const char *desc)
 }
 
 /*
- * Answer from the cache without waiting: 0, an error that is remembered, -ENOENT
- * for an invalid name, or -EINPROGRESS if it is not in the cache.
+ * Gets a result from the cache without waiting: 0, a cached error, -ENOENT for
+ * an invalid name, or -EINPROGRESS if it is not in the cache.
  */
 int cmx_names_cached(const char *name, const struct net *net,
 		     struct cmx_answer *answer)
@@ -145,8 +145,8 @@ int cmx_names_cached(const char *name, const struct net *net,
 	if (IS_ERR(ref)) {
 		ret = PTR_ERR(ref);
 		switch (ret) {
-		case -EAGAIN:	/* not found, or failed for the time being */
-		case -ENOKEY:	/* there was no helper */
+		case -EAGAIN:	/* absent, or a temporary failure */
+		case -ENOKEY:	/* no helper was installed */
 		case -EKEYEXPIRED:
 		case -EKEYREVOKED:
 			return -EINPROGRESS;
@@ -166,7 +166,7 @@ int cmx_names_cached(const char *name, const struct net *net,
 }
 
 /*
- * Without request-key(8) request_key() returns the ENOENT of that program; the
+ * Without request-key(8) request_key() returns the ENOENT of that program. The
  * key has the reason.
  */
 static int cmx_names_reason(const char *name, int error)
@@ -178,15 +178,15 @@ static int cmx_names_reason(const char *name, int error)
 	ref = cmx_names_search(name);
 	if (IS_ERR(ref))
 		return PTR_ERR(ref) == -ENOKEY ? -ENOKEY : error;
-	/* It was found, or added, meanwhile: good for the next one. */
+	/* It was found, or added, meanwhile: the next lookup uses it. */
 	key_ref_put(ref);
 	return error;
 }
 
 /*
- * One more answer is about to be cached. At the limit all are dropped: they
- * live for seconds only, and expired ones count until then. Lookups that are
- * outstanding meanwhile complete, and their answers are not cached.
+ * Another result will be cached. At the limit all are dropped: they last for
+ * seconds only, and expired ones count until then. Lookups that are outstanding
+ * complete, and their results are not cached.
  */
 static void cmx_names_make_room(void)
 {
@@ -197,8 +197,8 @@ static void cmx_names_make_room(void)
 }
 
 /*
- * Puts a key that has expired in the place of the one that the keyring has. A
- * negative one is found by nobody, so there is nothing else that ends it.
+ * Replaces the key in the keyring by an expired one. A negative key cannot be
+ * found, so there is no other way to end it.
  */
 static int cmx_names_displace(const char *name)
 {
@@ -215,7 +215,7 @@ static int cmx_names_displace(const char *name)
 	return ret;
 }
 
-/* The uninterruptible part. */
+/* The uninterruptible part */
 static int cmx_names_request_key(const char *name, bool refresh,
 				 struct cmx_answer *answer)
 {
@@ -228,7 +228,7 @@ static int cmx_names_request_key(const char *name, bool refresh,
 	if (ret)
 		return ret;
 	old = override_creds(cmx_names_cred);
-	/* A key may expire between its being found and being looked at. */
+	/* A key may expire after it was found and before it is read. */
 	for (tries = 0; tries < 2; tries++) {
 		key = request_key(&cmx_names_key_type, name, "");
 		if (PTR_ERR_OR_ZERO(key) != -EKEYEXPIRED)
@@ -332,10 +332,10 @@ static struct cmx_lookup *cmx_lookup_alloc(const char *desc, kuid_t uid,
 }
 
 /*
- * Waits for a name without sleeping on it: @waiter->done() gets a struct
- * cmx_answer, of which cmx_answer_share() takes a copy, unless
- * cmx_names_forget() comes first. -EAGAIN: the user has too many lookups
- * waiting. @refresh: no cached answer; that of a lookup which has begun will do.
+ * Waits for a name without sleeping: @waiter->done() receives a struct
+ * cmx_answer, which cmx_answer_share() copies, unless cmx_names_forget() comes
+ * first. -EAGAIN: too many lookups of the user wait. @refresh: do not use the
+ * cache; a lookup that has begun is shared.
  */
 int cmx_names_wait(const char *name, const struct net *net, kuid_t uid,
 		   bool refresh, struct cmx_sched_waiter *waiter)
@@ -365,7 +365,7 @@ int cmx_names_wait(const char *name, const struct net *net, kuid_t uid,
 	return ret;
 }
 
-/* True: @waiter->done() will not be called. Harmless on one that is through. */
+/* True: @waiter->done() will not be called. Has no effect after done(). */
 bool cmx_names_forget(struct cmx_sched_waiter *waiter)
 {
 	return cmx_sched_forget(&cmx_names_lock, waiter);
@@ -377,7 +377,7 @@ int cmx_names_init(void)
 	int ret;
 
 	cmx_sched_init(&cmx_names_sched, &cmx_names_lock, &cmx_names_ops);
-	/* The lookups are counted here, the queue need not limit them. */
+	/* Lookups are limited here, not by the work queue. */
 	cmx_names_wq = alloc_workqueue("rdma_cmx_names", WQ_UNBOUND,
 				       WQ_MAX_ACTIVE);
 	if (!cmx_names_wq)
@@ -396,13 +396,13 @@ int cmx_names_init(void)
 		ret = PTR_ERR(cmx_names_keyring);
 		goto put_cred;
 	}
-	/* For `keyctl clear` after a change of addresses. */
+	/* For `keyctl clear` after a change of addresses */
 	set_bit(KEY_FLAG_ROOT_CAN_CLEAR, &cmx_names_keyring->flags);
 	ret = register_key_type(&cmx_names_key_type);
 	if (ret)
 		goto put_keyring;
 
-	/* As session keyring too: root's own one is not to be searched. */
+	/* Also as session keyring, so that root's keyring is not searched */
 	cred->thread_keyring = cmx_names_keyring;
 	cred->session_keyring = key_get(cmx_names_keyring);
 	cred->jit_keyring = KEY_REQKEY_DEFL_THREAD_KEYRING;
@@ -419,16 +419,16 @@ free_wq:
 }
 
 /*
- * Waits for what still runs, for as long as the helper takes: its root process
- * ends it, whatever others do to the one that resolves. The key service's lock
- * of all key types is not held meanwhile.
+ * Waits for running lookups, as long as the helper takes. The helper's root
+ * process has a deadline for it, whatever other processes do. The key service's
+ * lock of all key types is not held meanwhile.
  */
 void cmx_names_stop(void)
 {
 	destroy_workqueue(cmx_names_wq);
 }
 
-/* When no query is left: unregistering destroys the payload of every key. */
+/* No query is left: unregistering frees the payload of every key. */
 void cmx_names_exit(void)
 {
 	key_revoke(cmx_names_keyring);

@@ -4,7 +4,7 @@
  *
  *	names.c		names that the kernel looks up by its key service
  *	key.c		the type of those keys
- *	answer.c	checks what a name service has answered, and keeps it
+ *	answer.c	checks and stores the results of a name service
  */
 #ifndef CMX_NAMES_H
 #define CMX_NAMES_H
@@ -23,9 +23,9 @@ struct net;
 int cmx_answer_check(const struct rdma_cmx_names *names, size_t len);
 
 /**
- * struct cmx_shared_names - checked answer that a key and queries share
+ * struct cmx_shared_names - checked result that a key and queries share
  * @usage: references
- * @names: the answer, which never changes
+ * @names: the result, constant
  */
 struct cmx_shared_names {
 	refcount_t usage;
@@ -37,10 +37,10 @@ cmx_shared_names_new(const struct rdma_cmx_names *names, size_t len);
 void cmx_shared_names_put(struct cmx_shared_names *shared);
 
 /**
- * struct cmx_answer - checked answer of a name service, kept alive
- * @names: the answer, or NULL
- * @shared: reference of what holds @names, or NULL
- * @own: memory of ours that holds @names, or NULL
+ * struct cmx_answer - checked result of a name service, with its memory
+ * @names: the result, or NULL
+ * @shared: contains @names, with a reference, or NULL
+ * @own: allocated memory that contains @names, or NULL
  */
 struct cmx_answer {
 	const struct rdma_cmx_names *names;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* Tracepoints of this room, below events/rdma_cmx in tracefs. */
+/* Tracepoints of names/, below events/rdma_cmx in tracefs. */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM rdma_cmx
 
@@ -20,7 +20,7 @@ DECLARE_EVENT_CLASS(cmx_name_class,
 		    TP_printk("name=%s error=%d", __get_str(name), __entry->error)
 );
 
-/* Answer from the cache, good or bad. */
+/* A result from the cache, positive or negative */
 DEFINE_EVENT(cmx_name_class, cmx_name_hit,
 	     TP_PROTO(const char *name, int error), TP_ARGS(name, error));
 /* A key is requested. */
@@ -28,7 +28,7 @@ DEFINE_EVENT(cmx_name_class, cmx_lookup_start,
 	     TP_PROTO(const char *name, int error), TP_ARGS(name, error));
 DEFINE_EVENT(cmx_name_class, cmx_lookup_done,
 	     TP_PROTO(const char *name, int error), TP_ARGS(name, error));
-/* A query waits for a lookup of others. */
+/* A query waits for a lookup of another query. */
 DEFINE_EVENT(cmx_name_class, cmx_lookup_join,
 	     TP_PROTO(const char *name, int error), TP_ARGS(name, error));
 

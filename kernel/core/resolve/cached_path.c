@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A path record that a resolution has left in the cache, for an id that would
- * query the SA again; and how it is forgotten. No state, process context.
+ * Uses a cached path record of a resolution for an id that would query the SA
+ * again, and drops it. No state, process context.
  */
 #include <linux/export.h>
 #include <linux/module.h>
@@ -19,14 +19,14 @@ module_param(path_provider, bool, 0644);
 MODULE_PARM_DESC(path_provider,
 		 "Let a provider of paths on netlink have the route queries (default on until Linux 6.11, then off: any process may listen)");
 
-/* Is there a provider of paths, which ib_sa queries before the SA (ibacm)? */
+/* True if ib_sa queries a provider of paths before the SA (ibacm) */
 bool cmx_route_has_provider(void)
 {
 	return READ_ONCE(path_provider) &&
 	       rdma_nl_chk_listeners(RDMA_NL_GROUP_LS);
 }
 
-/* The query of rdma_resolve_route(), and its port with a reference. */
+/* Gets the query of rdma_resolve_route(), and its port with a reference. */
 struct cmx_sa_port *cmx_cached_path_query(struct rdma_cm_id *id, u8 tos,
 					  struct cmx_sa_query *q)
 {
@@ -51,7 +51,7 @@ struct cmx_sa_port *cmx_cached_path_query(struct rdma_cm_id *id, u8 tos,
 	return port;
 }
 
-/* The first path of @answer, if it leads to the DGID of @q. */
+/* Uses the first path of @answer, if it leads to the DGID of @q. */
 static int cmx_cached_path_use(struct rdma_cm_id *id,
 			       const struct cmx_sa_query *q,
 			       const struct cmx_sa_answer *answer)
@@ -75,7 +75,7 @@ int rdma_cmx_set_cached_path_tos(struct rdma_cm_id *id, u8 tos)
 	struct cmx_sa_port *port;
 	int ret;
 
-	/* Left by a failed rdma_resolve_route(): rdma_cm would lose it. */
+	/* A failed rdma_resolve_route() left a record, which would leak. */
 	if (id->route.path_rec || cmx_route_has_provider())
 		return -ENOENT;
 	port = cmx_cached_path_query(id, tos, &q);
@@ -118,8 +118,8 @@ void rdma_cmx_drop_cached_path(struct rdma_cm_id *id)
 EXPORT_SYMBOL_GPL(rdma_cmx_drop_cached_path);
 
 /*
- * The cache forgets the path that a query with @attr would find there if its
- * destination has @dgid. No query is sent, and no neighbour is looked for.
+ * Drops the path that a query with @attr would find in the cache if its
+ * destination has @dgid. It sends no query, and resolves no neighbour.
  */
 int cmx_cached_path_forget(const struct rdma_cmx_query_attr *attr,
 			   const union ib_gid *dgid)

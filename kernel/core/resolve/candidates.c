@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Which addresses does an answer consist of? From a number, from a name
- * service's answer, or without a node from the hints. No state, any context.
+ * The addresses of a result: from a number, from the result of a name service,
+ * or without a node from the hints. No state, any context.
  */
 #include <net/ipv6.h>
 #include <rdma/ib_cache.h>
@@ -36,7 +36,7 @@ static void cmx_candidate_add(const struct cmx_hints *h,
 	cands->count++;
 }
 
-/* The destination of a path record that the caller has given. */
+/* The destination of a path record that the caller gave */
 static bool cmx_candidate_from_limit(const struct cmx_hints *h,
 				     struct cmx_candidates *cands)
 {
@@ -101,7 +101,7 @@ int cmx_candidates_local(const struct cmx_hints *h,
 	if (!h->has_port && !cmx_passive(h)) {
 		if (!h->src.sa.sa_family)
 			return -ENOENT;
-		/* Only a source: one entry that knows nothing else. */
+		/* Only a source: one entry without other attributes */
 		memset(&cands->fixed[0], 0, sizeof(cands->fixed[0]));
 		cands->count = 1;
 		return 0;
@@ -118,7 +118,7 @@ int cmx_candidates_local(const struct cmx_hints *h,
 	return 0;
 }
 
-/* Addresses that were known before the port was. */
+/* Sets the port of addresses that were resolved before the port. */
 void cmx_candidates_set_port(const struct cmx_hints *h,
 			     struct cmx_candidates *cands)
 {
@@ -134,7 +134,7 @@ static bool cmx_candidate_wanted(const struct cmx_hints *h,
 	return !h->family || h->family == a->family;
 }
 
-/* A checked answer; its addresses of another family do not count. */
+/* A checked result. Addresses of another family are skipped later. */
 int cmx_candidates_names(const struct cmx_hints *h,
 			 const struct rdma_cmx_names *names,
 			 struct cmx_candidates *cands)
@@ -157,7 +157,7 @@ int cmx_candidates_names(const struct cmx_hints *h,
 	return 0;
 }
 
-/* Fills @addr; false: candidate @i is not of the family of the hints. */
+/* Fills @addr. False: candidate @i is not of the family of the hints. */
 bool cmx_candidates_get(const struct cmx_hints *h,
 			const struct cmx_candidates *cands, u32 i,
 			union rdma_cmx_sockaddr *addr)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Destinations: the source address by the routing table of the namespace, and
- * the RDMA device that owns the source. Process context; takes RCU, and below
- * it nothing that sleeps but the device list's lock, which is taken outside.
+ * the RDMA device that has the source. Process context. It takes RCU. Under RCU
+ * nothing sleeps except on the device list's lock, which is taken outside.
  */
 #include <linux/if_arp.h>
 #include <linux/inetdevice.h>
@@ -30,8 +30,8 @@ static void cmx_gid_from_ip(const union rdma_cmx_sockaddr *addr,
 }
 
 /*
- * Netdevice that has an address, with a reference, or NULL. With
- * ipv6.disable=1 there are no tables of IPv6 addresses to look into.
+ * The netdevice that has an address, with a reference, or NULL. With
+ * ipv6.disable=1 there are no tables of IPv6 addresses.
  */
 static struct net_device *cmx_ndev_of(struct net *net,
 				      const union rdma_cmx_sockaddr *addr)
@@ -59,9 +59,9 @@ static struct net_device *cmx_ndev_of(struct net *net,
 }
 
 /*
- * Netdevice that a route leaves by, with a reference. A route to an address
- * of our own leaves by the loopback device: there, as for rdma_cm, the device
- * that has the source counts.
+ * The netdevice of a route, with a reference. A route to a local address uses
+ * the loopback device. Then, as in rdma_cm, the netdevice with the source is
+ * used.
  */
 static struct net_device *cmx_dest_ndev(struct net *net,
 					struct dst_entry *dst, bool local,
@@ -80,8 +80,8 @@ static struct net_device *cmx_dest_ndev(struct net *net,
 }
 
 /*
- * On IPoIB the hardware address of the next hop has the GID. A gateway's does
- * not help: the GID of what is behind it is not known to the IP stack.
+ * On IPoIB the hardware address of the next hop has the GID. That of a gateway
+ * is of no use: the IP stack does not know the GID of a host behind it.
  */
 static void cmx_dest_dgid(struct cmx_dest *dest, const struct dst_entry *dst,
 			  const void *daddr, bool local, bool gateway)
@@ -115,8 +115,8 @@ out:
 }
 
 /*
- * Having no route is a result, having no memory to find one is not. A black hole is
- * EINVAL. A source of IPv4 that is not local is ENETUNREACH, as is no route.
+ * Having no route is a result; lack of memory is an error. A black hole is
+ * EINVAL. An IPv4 source that is not local is ENETUNREACH, as is no route.
  */
 static int cmx_dest_error(struct net *net, const struct cmx_dest *dest,
 			  int error)
@@ -142,7 +142,7 @@ static bool cmx_dest_taken(const struct cmx_hints *h,
 		cmx_hints_take(h, dest->ibdev_index, dest->port_num));
 }
 
-/* The RDMA device of the source, which @ndev has. */
+/* Sets the RDMA device of the source, which @ndev has. */
 static void cmx_dest_device(const struct cmx_hints *h, struct cmx_dest *dest,
 			    struct net_device *ndev)
 {
@@ -156,7 +156,7 @@ static void cmx_dest_device(const struct cmx_hints *h, struct cmx_dest *dest,
 		dest->error = -ENODEV;
 }
 
-/* By the route @dst to @daddr, with the source set. */
+/* Uses the route @dst to @daddr, with the source set. */
 static int cmx_dest_routed(const struct cmx_hints *h, struct cmx_dest *dest,
 			   struct dst_entry *dst, const void *daddr, bool local,
 			   bool gateway)
@@ -215,7 +215,7 @@ static int cmx_dest_ip6(const struct cmx_hints *h, struct cmx_dest *dest,
 	if (!ipv6_mod_enabled())
 		return -EAFNOSUPPORT;
 	if (dest->src.sa.sa_family) {
-		/* Unlike IPv4's, this table takes any source. */
+		/* Unlike IPv4's, this table accepts any source. */
 		ndev = cmx_ndev_of(h->net, &dest->src);
 		if (!ndev)
 			return -EADDRNOTAVAIL;
@@ -244,7 +244,7 @@ static int cmx_dest_ip6(const struct cmx_hints *h, struct cmx_dest *dest,
 	return ret;
 }
 
-/* Passive: is the address one of ours? */
+/* Passive: checks that the address is local. */
 static int cmx_dest_local(const struct cmx_hints *h, struct cmx_dest *dest)
 {
 	struct net_device *ndev = NULL;
@@ -258,13 +258,13 @@ static int cmx_dest_local(const struct cmx_hints *h, struct cmx_dest *dest)
 	return 0;
 }
 
-/* Why no port is in the subnet of a GID, or has it. */
+/* The error if no port is in the subnet of a GID, or has it */
 static int cmx_dest_ib_error(const struct cmx_dest *dest)
 {
 	return dest->src.sa.sa_family ? -EADDRNOTAVAIL : -ENETUNREACH;
 }
 
-/* By interface @oif, or by the routing table's own if that is 0. */
+/* By interface @oif, or by the choice of the routing table if that is 0 */
 static int cmx_dest_annotate_by(const struct cmx_hints *h,
 				struct cmx_dest *dest, int oif)
 {
@@ -334,10 +334,10 @@ out:
 }
 
 /*
- * @dest comes with dst, and with src where that is wanted, or with src alone
- * if passive. An unreachable one goes back without src. Where the routing table
- * prefers another device to the one of the hints, that one's interface counts if
- * it is in the subnet. Returns 0 or -ENOMEM.
+ * @dest has dst, and optionally src; or only src if passive. An unreachable one
+ * is returned without src. If the routing table prefers a device other than the
+ * one of the hints, the interface of that device is used if it is in the
+ * subnet. Returns 0 or -ENOMEM.
  */
 int cmx_dest_annotate(const struct cmx_hints *h, struct cmx_dest *dest)
 {
@@ -351,7 +351,7 @@ int cmx_dest_annotate(const struct cmx_hints *h, struct cmx_dest *dest)
 	return oif ? cmx_dest_annotate_by(h, dest, oif) : 0;
 }
 
-/* To listen on: the service at the port of the query, whoever offers it too. */
+/* To listen on: the service at the port of the query, whoever offers it */
 static void cmx_dest_from_own(struct cmx_dest *dest,
 			      const struct cmx_service *s)
 {
@@ -371,7 +371,7 @@ static void cmx_dest_from_own(struct cmx_dest *dest,
 	dest->rank = CMX_RANK_RDMA;
 	dest->ibdev_index = s->ibdev_index;
 	dest->port_num = s->port_num;
-	/* The port's first GID is what its services are queried with. */
+	/* Queries for services use the port's first GID. */
 	dest->gid_index = 0;
 	dest->gid_type = IB_GID_TYPE_IB;
 }
@@ -399,7 +399,7 @@ static void cmx_dest_from_service(struct cmx_dest *dest,
 	dest->rank = CMX_RANK_RDMA;
 	dest->ibdev_index = s->ibdev_index;
 	dest->port_num = s->port_num;
-	/* The port's first GID is what its services are queried with. */
+	/* Queries for services use the port's first GID. */
 	dest->gid_index = 0;
 	dest->gid_type = IB_GID_TYPE_IB;
 	dest->ib = true;
@@ -410,8 +410,8 @@ static void cmx_dest_from_service(struct cmx_dest *dest,
 }
 
 /*
- * Annotates what is wanted of the candidates, without path records. Returns
- * how many, or -ENOMEM.
+ * Annotates the matching candidates, without path records. Returns their
+ * number, or -ENOMEM.
  */
 int cmx_dests_fill(const struct cmx_hints *h,
 		   const struct cmx_candidates *cands, struct cmx_dest *dests)
@@ -423,7 +423,9 @@ int cmx_dests_fill(const struct cmx_hints *h,
 	for (i = 0; i < cands->count; i++) {
 		struct cmx_dest *dest = &dests[n];
 
-		/* The administrator of the network chooses what each costs. */
+		/*
+		 * The administrator of the network determines the cost of each.
+		 */
 		cond_resched();
 		if (fatal_signal_pending(current))
 			return -ERESTARTSYS;
@@ -440,7 +442,9 @@ int cmx_dests_fill(const struct cmx_hints *h,
 			continue;
 		dest->own_sid = cands->own_sid;
 		if (cmx_passive(h)) {
-			/* The wildcard is at all devices: one is wanted. */
+			/*
+			 * The wildcard is at all devices, but one is requested.
+			 */
 			if (h->by_dev && cmx_addr_is_any(&addr) &&
 			    !cmx_rail_addr(h, &addr))
 				continue;

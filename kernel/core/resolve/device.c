@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * RDMA devices: the port that owns a source address. The lookup is the one of
- * rdma_cm when it binds an id, so that both come to the same port.
+ * RDMA devices: the port that has a source address. The lookup is that of
+ * rdma_cm when it binds an id, so both find the same port.
  *
- * cmx_devices is guarded by cmx_devices_lock; a device stays valid while it
- * is on the list, since the client's remove callback takes it off first. The
- * device index spares most queries the list and its lock; it is read with RCU,
- * which the remove callback waits for. cmx_removal_until is guarded likewise.
+ * cmx_devices_lock guards cmx_devices and cmx_removal_until. A device is valid
+ * while it is on the list, since the client's remove callback first takes it
+ * off. The device index saves most queries the walk over the list and its lock.
+ * Readers of it hold RCU, which the remove callback waits for.
  */
 #include <linux/atomic.h>
 #include <linux/if_arp.h>
@@ -26,17 +26,17 @@ struct cmx_ibdev {
 	struct list_head node;
 	struct ib_device *ibdev;
 	struct ib_event_handler events;
-	atomic_t holds;		/* the removal waits until there is none */
+	atomic_t holds;		/* the removal waits until it is 0 */
 	char name[IB_DEVICE_NAME_MAX];
 };
 
 static LIST_HEAD(cmx_devices);
 static DECLARE_RWSEM(cmx_devices_lock);
 
-/* Clients that were registered before this one remove a device within that time. */
+/* Time for clients that were registered earlier to remove a device */
 #define CMX_REMOVAL_MS	30000
 
-static u64 cmx_removal_until;	/* of the last one, in jiffies */
+static u64 cmx_removal_until;	/* of the last removal, in jiffies */
 
 static int cmx_device_add(struct ib_device *ibdev);
 static void cmx_device_remove(struct ib_device *ibdev, void *data);
@@ -51,8 +51,8 @@ static struct ib_client cmx_client = {
 };
 
 /*
- * ib_core reports each change of a GID table of RoCE when the table has it.
- * Others change rarely; all of them count.
+ * ib_core reports each change of a GID table of RoCE after the change. Other
+ * events are rare; all of them drop the index.
  */
 static void cmx_device_event(struct ib_event_handler *handler,
 			     struct ib_event *event)
@@ -78,7 +78,7 @@ static int cmx_device_add(struct ib_device *ibdev)
 	return 0;
 }
 
-/* Under the lock. Ids wait for DEVICE_REMOVAL until then. */
+/* Under the lock. Ids may wait for DEVICE_REMOVAL until then. */
 static void cmx_removal_limit(void)
 {
 	cmx_removal_until = get_jiffies_64() + msecs_to_jiffies(CMX_REMOVAL_MS);
@@ -93,21 +93,21 @@ static void cmx_device_remove(struct ib_device *ibdev, void *data)
 	cmx_removal_limit();
 	cmx_index_drop();
 	up_write(&cmx_devices_lock);
-	/* Pairs with cmx_device_release(): nobody finds it any more. */
+	/* Pairs with cmx_device_release(): the device is off the list. */
 	wait_var_event(&dev->holds, !atomic_read(&dev->holds));
 	ib_unregister_event_handler(&dev->events);
-	/* Readers that found it in the index before are done with it then. */
+	/* Waits for readers that found it in the index before. */
 	synchronize_rcu();
 	kfree(dev);
-	/* The other clients come now, and those above may have taken long. */
+	/* The other clients follow, and those before may have taken long. */
 	down_write(&cmx_devices_lock);
 	cmx_removal_limit();
 	up_write(&cmx_devices_lock);
 }
 
 /*
- * Delay the removal of a device until cmx_device_release(). NULL: it has begun, or
- * the device is not added yet.
+ * Delays the removal of a device until cmx_device_release(). NULL: the removal
+ * has begun, or the device is not added yet.
  */
 struct cmx_ibdev *cmx_device_hold(const struct ib_device *ibdev)
 {
@@ -129,12 +129,12 @@ void cmx_device_release(struct cmx_ibdev *dev)
 {
 	atomic_t *holds = &dev->holds;
 
-	/* @dev may be freed then; its address is all that the other call needs. */
+	/* @dev may be freed then. The waiter uses only the address. */
 	if (atomic_dec_and_test(holds))
 		wake_up_var(holds);
 }
 
-/* Jiffies for which DEVICE_REMOVAL of the last device may yet come; 0: none */
+/* Jiffies in which DEVICE_REMOVAL of the last device may arrive; 0: none */
 unsigned long cmx_device_removal_left(void)
 {
 	u64 now = get_jiffies_64(), until;
@@ -145,7 +145,7 @@ unsigned long cmx_device_removal_left(void)
 	return time_before64(now, until) ? until - now : 0;
 }
 
-/* It cannot come before the device was added, or after it was removed. */
+/* ib_core calls it only between add and remove. */
 static void cmx_device_rename(struct ib_device *ibdev, void *data)
 {
 	struct cmx_ibdev *dev = data;
@@ -171,13 +171,13 @@ static bool cmx_port_has_gid(struct ib_device *ibdev, u32 port,
 	return true;
 }
 
-/* Of a netdevice, or of any if @ndev is NULL. */
+/* On a netdevice, or on any if @ndev is NULL */
 static bool cmx_port_has_roce_gid(struct ib_device *ibdev, u32 port,
 				  const union ib_gid *gid,
 				  struct net_device *ndev,
 				  struct cmx_dest *dest)
 {
-	/* A port has GIDs of its types only; a search is expensive. */
+	/* A port has GIDs of its types only, and a search is expensive. */
 	return (rdma_protocol_roce_udp_encap(ibdev, port) &&
 		cmx_port_has_gid(ibdev, port, gid, IB_GID_TYPE_ROCE_UDP_ENCAP,
 				 ndev, dest)) ||
@@ -187,8 +187,7 @@ static bool cmx_port_has_roce_gid(struct ib_device *ibdev, u32 port,
 }
 
 /*
- * A GID of a port, unless it is that of an address in another network
- * namespace.
+ * A GID of a port, unless it belongs to an address in another network namespace
  */
 bool cmx_port_gid_get(struct ib_device *ibdev, u32 port, int index,
 		      const struct net *net, union ib_gid *gid)
@@ -211,7 +210,7 @@ bool cmx_port_gid_get(struct ib_device *ibdev, u32 port, int index,
 	return visible;
 }
 
-/* The driver knows. A netdevice with several devices has one of them here. */
+/* The driver decides. A netdevice with several devices has one here. */
 static bool cmx_device_has_ndev(const struct ib_device *ibdev,
 				struct net_device *ndev)
 {
@@ -223,7 +222,7 @@ static bool cmx_device_has_ndev(const struct ib_device *ibdev,
 	return owner == ibdev;
 }
 
-/* RoCE knows the address itself, IPoIB and iWARP the netdevice's: @gid. */
+/* RoCE has the address itself, IPoIB and iWARP that of the netdevice: @gid. */
 static bool cmx_port_owns(struct ib_device *ibdev, u32 port,
 			  const union ib_gid *gid, struct net_device *ndev,
 			  struct cmx_dest *dest)
@@ -243,7 +242,7 @@ static bool cmx_port_owns(struct ib_device *ibdev, u32 port,
 	       cmx_device_has_ndev(ibdev, ndev);
 }
 
-/* An InfiniBand port: what a path query needs of @ndev. */
+/* An InfiniBand port: sets the fields of a path query from @ndev. */
 static void cmx_device_dest_from(struct cmx_dest *dest,
 				 const struct net_device *ndev)
 {
@@ -266,7 +265,7 @@ static void cmx_device_dest_set(struct cmx_dest *dest,
 		cmx_device_dest_from(dest, ndev);
 }
 
-/* With RCU: does what the index has count for @net still? */
+/* With RCU: true if the entry of the index is still valid for @net */
 static bool cmx_owner_valid(const struct cmx_owner *owner,
 			    const struct cmx_index_key *key,
 			    const struct net *net, struct net_device *ndev)
@@ -292,7 +291,7 @@ static bool cmx_owner_valid(const struct cmx_owner *owner,
 	return valid;
 }
 
-/* Under cmx_devices_lock. */
+/* Under cmx_devices_lock */
 static void cmx_device_walk(struct net *net, const union ib_gid *gid,
 			    struct net_device *ndev, struct cmx_dest *dest,
 			    struct cmx_owner *owner)
@@ -318,7 +317,7 @@ static void cmx_device_walk(struct net *net, const union ib_gid *gid,
 	}
 }
 
-/* Sets the device of @dest if one owns the address @ip_gid of @ndev. */
+/* Sets the device of @dest if one has the address @ip_gid of @ndev. */
 bool cmx_device_find(struct net *net, const union ib_gid *ip_gid,
 		     struct net_device *ndev, struct cmx_dest *dest)
 {
@@ -359,7 +358,7 @@ bool cmx_device_find(struct net *net, const union ib_gid *ip_gid,
 	return owner.ibdev;
 }
 
-/* Is the port a member of the partition, and up? */
+/* True if the port is active and a member of the partition */
 static bool cmx_port_usable(struct ib_device *ibdev, u32 port, __be16 pkey)
 {
 	enum ib_port_state state;
@@ -370,7 +369,7 @@ static bool cmx_port_usable(struct ib_device *ibdev, u32 port, __be16 pkey)
 	       !ib_find_cached_pkey(ibdev, port, ntohs(pkey), &index);
 }
 
-/* GID of a port that @dest may start from, in dest->src if that is empty. */
+/* Sets dest->src to a GID of a port that reaches @dest, if it is empty. */
 static bool cmx_port_reaches_gid(const struct net *net,
 				 struct ib_device *ibdev, u32 port,
 				 struct cmx_dest *dest)
@@ -383,7 +382,7 @@ static bool cmx_port_reaches_gid(const struct net *net,
 
 	if (!rdma_cap_af_ib(ibdev, port))
 		return false;
-	/* Any source will do: then rdma_cm takes one that works. */
+	/* With no source given, rdma_cm chooses one that works. */
 	if (!given && !cmx_port_usable(ibdev, port, dest->dst.ib.sib_pkey))
 		return false;
 	for (i = 0; i < ibdev->port_data[port].immutable.gid_tbl_len; i++) {
@@ -394,7 +393,7 @@ static bool cmx_port_reaches_gid(const struct net *net,
 			continue;
 		dest->gid_index = i;
 		dest->gid_type = IB_GID_TYPE_IB;
-		/* The same may be there for each type. */
+		/* The GID may be there for each type. */
 		if (rdma_protocol_roce(ibdev, port) &&
 		    !cmx_port_has_roce_gid(ibdev, port, &gid, NULL, dest))
 			continue;
@@ -416,7 +415,7 @@ static bool cmx_port_reaches_gid(const struct net *net,
 	return false;
 }
 
-/* The same for AF_IB: a port with that source, or in the subnet of dst. */
+/* Likewise for AF_IB: a port with that source, or in the subnet of dst */
 bool cmx_device_find_ib(const struct cmx_hints *h, struct cmx_dest *dest)
 {
 	struct cmx_ibdev *dev;
@@ -444,8 +443,8 @@ out:
 }
 
 /*
- * The device that the caller wants, by the name that it has now; later ones do
- * not matter. One of another namespace is as one that does not exist.
+ * The device of the hints, by its present name; a later rename does not matter.
+ * A device of another namespace is treated as absent.
  */
 int cmx_device_hint(struct cmx_hints *h, const struct rdma_cmx_query_attr *attr)
 {
@@ -473,7 +472,7 @@ int cmx_device_hint(struct cmx_hints *h, const struct rdma_cmx_query_attr *attr)
 	return ret;
 }
 
-/* Calls @fn for each port that the hints name, until it returns true. */
+/* Calls @fn for each port of the hints, until it returns true. */
 bool cmx_device_hinted(const struct cmx_hints *h,
 		       bool (*fn)(struct ib_device *ibdev, u32 port, void *arg),
 		       void *arg)
@@ -500,8 +499,9 @@ bool cmx_device_hinted(const struct cmx_hints *h,
 }
 
 /*
- * The first device of @net that @fn takes, with a reference of its registration,
- * or NULL. A device on the list has one, so this gets another.
+ * The first device of @net that @fn accepts, with a reference of its
+ * registration, or NULL. A device on the list has a reference, so this gets
+ * another one.
  */
 struct ib_device *cmx_device_first(const struct net *net,
 				   bool (*fn)(struct ib_device *ibdev, void *arg),
@@ -522,7 +522,7 @@ struct ib_device *cmx_device_first(const struct net *net,
 	return found;
 }
 
-/* The SA of an InfiniBand port, with a reference, or NULL. */
+/* The SA of an InfiniBand port, with a reference, or NULL */
 struct cmx_sa_port *cmx_device_sa_port(u32 ibdev_index, u32 port_num)
 {
 	struct cmx_sa_port *port = NULL;

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The device index: the port that owns an address of a netdevice, or that none
- * does. ib_core finds a GID by a walk over a table of up to a thousand entries,
- * once for each device.
+ * The device index: the port that has an address of a netdevice, or none.
+ * ib_core finds a GID by a walk over a table of up to a thousand entries, for
+ * each device.
  *
- * An entry is what a walk over all devices has found, with the generation of
- * that time. Each change of a device or of a GID table begins a new generation,
- * and an entry of an older one is none. The table has a fixed size; a user with
- * many addresses displaces entries of others, who then walk.
+ * An entry is the result of a walk over all devices, with the generation at
+ * that time. Each change of a device or of a GID table starts a new generation,
+ * which invalidates older entries. The table has a fixed size. A user with many
+ * addresses may evict entries of others, who then walk.
  *
- * The lock of a bucket is innermost. Readers take none: they copy an entry and
- * see by the sequence count whether it is whole.
+ * The lock of a bucket is innermost. Readers take no lock: they copy an entry
+ * and check the sequence count.
  */
 #include <linux/hash.h>
 #include <linux/random.h>
@@ -28,8 +28,8 @@ struct cmx_index_entry {
 };
 
 struct cmx_index_bucket {
-	seqlock_t lock;		/* guards all of it */
-	unsigned int next;	/* is replaced if all are in use */
+	seqlock_t lock;		/* guards the bucket */
+	unsigned int next;	/* replaced if all are in use */
 	struct cmx_index_entry entry[CMX_INDEX_WAYS];
 };
 
@@ -37,7 +37,7 @@ static struct cmx_index_bucket cmx_index[1 << CMX_INDEX_BITS];
 static atomic64_t cmx_index_now = ATOMIC64_INIT(1);
 static u64 cmx_index_seed __read_mostly;
 
-/* The table is small: whoever wants to fill a bucket fills all of them. */
+/* A weak hash suffices: anybody can fill all buckets of a small table. */
 static u64 cmx_index_mix(u64 hash)
 {
 	hash *= GOLDEN_RATIO_64;
@@ -49,7 +49,7 @@ cmx_index_bucket_of(const struct cmx_index_key *key)
 {
 	u64 hash = cmx_index_seed;
 
-	/* The type is the netdevice's. */
+	/* The type follows from the netdevice. */
 	hash = cmx_index_mix(hash ^ (__force u64)key->gid.global.subnet_prefix);
 	hash = cmx_index_mix(hash ^ (__force u64)key->gid.global.interface_id);
 	hash = cmx_index_mix(hash ^ key->cookie);
@@ -66,9 +66,9 @@ static bool cmx_index_key_is(const struct cmx_index_key *a,
 }
 
 /*
- * With RCU, until whose end the device of @owner stays: its removal begins a
- * generation and then waits for readers. The caller checks that @owner has the
- * address still, since an event comes after the change.
+ * With RCU, during which the device of @owner stays: its removal starts a
+ * generation and then waits for readers. The caller checks that @owner still
+ * has the address, since an event follows the change.
  */
 bool cmx_index_find(const struct cmx_index_key *key, struct cmx_owner *owner)
 {
@@ -91,7 +91,7 @@ bool cmx_index_find(const struct cmx_index_key *key, struct cmx_owner *owner)
 	return found && !read_seqretry(&b->lock, seq);
 }
 
-/* To be called before the walk whose result cmx_index_set() gets. */
+/* Called before the walk whose result cmx_index_set() stores. */
 s64 cmx_index_generation(void)
 {
 	return atomic64_read_acquire(&cmx_index_now);
@@ -105,7 +105,7 @@ void cmx_index_set(const struct cmx_index_key *key,
 	int i;
 
 	write_seqlock(&b->lock);
-	/* A walk that took long displaces nothing that counts. */
+	/* A late walk evicts no valid entry. */
 	if (generation != atomic64_read(&cmx_index_now))
 		goto unlock;
 	for (i = 0; i < CMX_INDEX_WAYS; i++) {
@@ -127,12 +127,12 @@ unlock:
 }
 
 /*
- * Something has changed; any context. A walk that has begun before it leaves no
- * entry that counts.
+ * A change has happened; any context. A walk that has begun before it stores no
+ * valid entry.
  */
 void cmx_index_drop(void)
 {
-	/* After the change, for who sees the generation: a full barrier. */
+	/* A full barrier: readers of the generation see the change. */
 	atomic64_inc_return(&cmx_index_now);
 }
 

@@ -9,9 +9,9 @@ struct net_device;
 
 /**
  * struct cmx_index_key - an address of a netdevice
- * @gid: the address as a GID table has it
- * @cookie: of the network namespace, which no later one gets again
- * @ndev: the netdevice; compared, never followed
+ * @gid: the address in the form of a GID table
+ * @cookie: of the network namespace, never reused
+ * @ndev: the netdevice; compared, never dereferenced
  * @type: its ARPHRD_* type: another netdevice may get its memory
  */
 struct cmx_index_key {
@@ -22,7 +22,7 @@ struct cmx_index_key {
 };
 
 /**
- * struct cmx_owner - the port that owns an address
+ * struct cmx_owner - the port that has an address
  * @ibdev: its device, or NULL if there is none
  * @port_num: its number
  * @gid_index: of the address in its GID table, -1 on iWARP

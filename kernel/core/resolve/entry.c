@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Device and path records of an entry for drivers, in the form of ib_core and
- * rdma_cm. And the device of a netdevice, for drivers that begin with one. No
- * state, process context; the lock of the device list is outermost.
+ * rdma_cm. Also the device of a netdevice. No state, process context; the lock
+ * of the device list is outermost.
  */
 #include <linux/export.h>
 #include <linux/if_arp.h>
@@ -29,7 +29,7 @@ struct ib_device *rdma_cmx_entry_device(const struct rdma_cmx_entry *entry,
 }
 EXPORT_SYMBOL_GPL(rdma_cmx_entry_device);
 
-/* The record as rdma_cm has it; @wire may be badly aligned. */
+/* The record in the form of rdma_cm; @wire may be unaligned. */
 void cmx_path_unpack(const void *wire, struct sa_path_rec *rec)
 {
 	u8 copy[CMX_SA_PATH_REC_SIZE] __aligned(8);
@@ -50,13 +50,13 @@ int rdma_cmx_entry_path(const struct rdma_cmx_entry *entry, u32 i,
 }
 EXPORT_SYMBOL_GPL(rdma_cmx_entry_path);
 
-/* A netdevice that is looked for: a port's own, or one above it. */
+/* A netdevice to search for: a port's, or an upper one */
 struct cmx_netdev {
 	struct net_device *ndev;
 	bool above;
 };
 
-/* IPoIB has the port's GID in its hardware address. */
+/* The hardware address of IPoIB contains the port's GID. */
 static bool cmx_port_has_ipoib(struct ib_device *ibdev, u32 port,
 			       const struct net_device *ndev)
 {

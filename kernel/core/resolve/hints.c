@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Validates the hints. Each rule gives the errno that stands for it in
- * RDMA_CMX_AI_ERRNOS. No state, any context.
+ * Validates the hints. Each rule returns its errno of RDMA_CMX_AI_ERRNOS. No
+ * state, any context.
  */
 #include <net/net_namespace.h>
 #include <rdma/ib_cache.h>
@@ -10,7 +10,7 @@
 
 #include "resolve/resolve.h"
 
-/* Longest text of a node; a number with a zone fits easily. */
+/* Maximum length of a node; a number with a zone is shorter. */
 #define CMX_NODE_MAX	RDMA_CMX_MAX_NODE
 
 static int cmx_hints_family(struct cmx_hints *h,
@@ -23,7 +23,7 @@ static int cmx_hints_family(struct cmx_hints *h,
 		h->family = attr->family;
 		return 0;
 	case AF_IB:
-		/* Without RAI_FAMILY librdmacm always took it for "any". */
+		/* Without RAI_FAMILY librdmacm reads it as "any". */
 		h->family = attr->flags & RDMA_CMX_AI_FAMILY ? AF_IB : 0;
 		return 0;
 	default:
@@ -31,7 +31,7 @@ static int cmx_hints_family(struct cmx_hints *h,
 	}
 }
 
-/* Connected queue pairs go with TCP, datagrams with UDP, all with IB. */
+/* Connected queue pairs use TCP, datagrams UDP, all may use IB. */
 static int cmx_hints_types(struct cmx_hints *h,
 			   const struct rdma_cmx_query_attr *attr)
 {
@@ -113,7 +113,7 @@ static int cmx_hints_sa(struct cmx_hints *h,
 		return -EINVAL;
 	if (h->family && h->family != AF_IB)
 		return -EADDRNOTAVAIL;
-	/* As librdmacm has it, whatever the hints say. */
+	/* As in librdmacm, whatever the hints are */
 	h->port_space = RDMA_PS_IB;
 	if (!h->qp_type)
 		h->qp_type = IB_QPT_RC;
@@ -126,7 +126,7 @@ static int cmx_hints_sa(struct cmx_hints *h,
 	return 0;
 }
 
-/* A path record that limits an answer of GIDs also names the source. */
+/* A path record that limits a result of GIDs also gives the source. */
 static void cmx_hints_limit_src(struct cmx_hints *h,
 				const struct rdma_cmx_query_attr *attr)
 {
@@ -209,13 +209,13 @@ int cmx_hints_init(struct cmx_hints *h, const struct rdma_cmx_query_attr *attr)
 	return 0;
 }
 
-/* May a service that only @qp_type has choose the type? */
+/* True if a service that only @qp_type has may choose the type */
 bool cmx_hints_may_narrow(const struct cmx_hints *h, u32 qp_type)
 {
 	return h->any_type && (qp_type == IB_QPT_RC || qp_type == IB_QPT_UD);
 }
 
-/* The port that the caller has looked up; @qp_type is 0 or may narrow. */
+/* Sets the port that the caller looked up; @qp_type is 0 or may narrow. */
 void cmx_hints_set_port(struct cmx_hints *h, u16 port, u32 qp_type)
 {
 	h->port = port;

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Neighbours on IPoIB whose GID a query needs: one resolution for each
- * distinct destination and source of a query, however many paths lead there.
+ * Neighbours on IPoIB whose GID a query requires: one resolution for each
+ * distinct destination and source of a query, whatever the number of paths.
  *
  * ib_core keeps all resolutions of the node in one list, walks it under a
- * spinlock, and works it off on one thread. So few of them are outstanding at
- * a time: of a query, of a user and in all. The others wait, round
- * robin among the users, and among the queries of a user.
+ * spinlock, and processes it in one thread. So few resolutions are outstanding
+ * at a time: of a query, of a user and in total. The others wait, scheduled
+ * round robin among the users, and among the queries of a user.
  *
- * A resolution is an object apart from its query, which may end first. A work
- * item ends it, with the only rdma_addr_cancel(): when that returns, ib_core
- * does not know the object any more, and the callback has returned. The paths
- * go on in a job of the user, who pays for their SA queries: one that sleeps
- * for memory of the user's cgroup holds up no other user.
+ * A resolution is a separate object from its query, which may end first. A work
+ * item ends it, with the only call of rdma_addr_cancel(): after that ib_core
+ * has no reference to the object, and the callback has returned. The paths
+ * continue in a job of the user, who is charged for their SA queries: a job
+ * that sleeps for memory of the user's cgroup delays no other user.
  *
  * cmx_neigh_lock guards the lists, the counters and the link between a query
- * and its resolutions. The work item that takes a resolution's link away goes
- * on with its paths; after cmx_neighs_stop() there is no link to take.
+ * and its resolutions. The work item that clears the link of a resolution
+ * continues with its paths. After cmx_neighs_stop() there is no link.
  */
 #include <linux/if_arp.h>
 #include <linux/module.h>
@@ -46,24 +46,24 @@ module_param(neigh_timeout_ms, uint, 0644);
 MODULE_PARM_DESC(neigh_timeout_ms,
 		 "Timeout in ms of one neighbour resolution (default 1500)");
 
-/* That many are started at a time; as they end they start others. */
+/* Resolutions of one start; when they end they start others. */
 #define CMX_NEIGH_BATCH	64
 
 /**
  * struct cmx_neigh - one resolution
  * @paths: the query that waits for it, or NULL
  * @node: in its list
- * @user: whose it is, a reference
- * @lead: the path that leads those which need it
- * @status: how it ended, 0 with @dgid
+ * @user: the user, with a reference
+ * @lead: the first of the paths that require it
+ * @status: its result, 0 with @dgid
  * @ended: it has ended, or has no waiter
- * @gate: 2; 0 when it has ended and its start is through
+ * @gate: 2; 0 when it has ended and its start has returned
  * @dgid: GID of the neighbour
  * @src: source address, family 0: any
  * @dst: destination address
- * @addr: ib_core's part; @addr.net is a reference
+ * @addr: ib_core's part; @addr.net has a reference
  * @work: ends it
- * @job: goes on with the paths
+ * @job: continues with the paths
  */
 struct cmx_neigh {
 	struct cmx_paths *paths;
@@ -82,10 +82,10 @@ struct cmx_neigh {
 };
 
 static DEFINE_SPINLOCK(cmx_neigh_lock);
-static LIST_HEAD(cmx_neigh_users);	/* who may start one */
+static LIST_HEAD(cmx_neigh_users);	/* users that may start one */
 static unsigned int cmx_neigh_count;	/* outstanding */
 
-/* A user at its limit is not in the list. */
+/* A user at the limit is not in the list. */
 static void cmx_neigh_user_list(struct cmx_query_user *user)
 {
 	if (list_empty(&user->neigh_node) &&
@@ -94,7 +94,7 @@ static void cmx_neigh_user_list(struct cmx_query_user *user)
 		list_add_tail(&user->neigh_node, &cmx_neigh_users);
 }
 
-/* Nor is a query that is, or that has begun all. */
+/* A query at the limit, or that has started all, is not in the list either. */
 static void cmx_neigh_list(struct cmx_paths *r)
 {
 	if (list_empty(&r->wait) && r->next < r->count &&
@@ -109,7 +109,7 @@ static void cmx_neigh_next(struct cmx_paths *r)
 		r->next++;
 }
 
-/* The next query: off the lists, with r->next to start; or NULL. */
+/* The next query: removed from the lists, with r->next to start; or NULL */
 static struct cmx_paths *cmx_neigh_pick(void)
 {
 	struct cmx_query_user *user;
@@ -125,7 +125,7 @@ static struct cmx_paths *cmx_neigh_pick(void)
 	return r;
 }
 
-/* The caller has to go on with the paths that @lead leads. */
+/* The caller continues with the paths of @lead. */
 static void cmx_neigh_claim(struct cmx_paths *r, u32 lead)
 {
 	r->req[lead].lead = CMX_LEAD_RESOLVED;
@@ -150,7 +150,7 @@ static void cmx_neigh_done(int status, struct sockaddr *src,
 {
 	struct cmx_neigh *n = context;
 
-	/* To ib_core, too, a silent neighbour is a timeout. */
+	/* ib_core also reports a silent neighbour as a timeout. */
 	if (status == -ETIMEDOUT)
 		status = -EHOSTUNREACH;
 	if (!status && addr->dev_type != ARPHRD_INFINIBAND)
@@ -163,7 +163,7 @@ static void cmx_neigh_done(int status, struct sockaddr *src,
 
 static void cmx_neighs_run(void);
 
-/* It counts for its user until all that it led to is through. */
+/* It counts for its user until its paths have completed. */
 static void cmx_neigh_free(struct cmx_neigh *n)
 {
 	spin_lock(&cmx_neigh_lock);
@@ -177,7 +177,7 @@ static void cmx_neigh_free(struct cmx_neigh *n)
 	cmx_neighs_run();
 }
 
-/* The paths that @n leads are claimed, which keeps their query. */
+/* The paths of @n are claimed, which keeps their query. */
 static void cmx_neigh_job(struct cmx_job *job)
 {
 	struct cmx_neigh *n = container_of(job, struct cmx_neigh, job);
@@ -194,7 +194,7 @@ static void cmx_neigh_work(struct work_struct *work)
 	rdma_addr_cancel(&n->addr);
 
 	spin_lock(&cmx_neigh_lock);
-	/* ib_core is done with it: the jobs of its user delay nobody else. */
+	/* ib_core has ended it. Jobs of its user delay no other user. */
 	cmx_neigh_count--;
 	r = n->paths;
 	if (r) {
@@ -214,7 +214,7 @@ static void cmx_neigh_work(struct work_struct *work)
 	}
 }
 
-/* With the lock: @n is r->next's. */
+/* With the lock: @n is for r->next. */
 static void cmx_neigh_init(struct cmx_neigh *n, struct cmx_paths *r)
 {
 	const struct cmx_dest *to = cmx_path_to(r, r->next);
@@ -253,7 +253,7 @@ static void cmx_neigh_start(struct cmx_neigh *n)
 	cmx_neigh_gate(n);
 }
 
-/* Starts one resolution; false if there is none that may start. */
+/* Starts one resolution; false if none may start. */
 static bool cmx_neigh_run(void)
 {
 	struct cmx_neigh *n;
@@ -285,8 +285,8 @@ static bool cmx_neigh_run(void)
 }
 
 /*
- * Starts what may start, of all users. From work items only: a thread of a user
- * may be stopped, with what is another's.
+ * Starts resolutions that may start, of all users. In work items only: a
+ * stopped thread of one user would stop those of others.
  */
 static void cmx_neighs_run(void)
 {
@@ -307,7 +307,7 @@ static void cmx_neighs_work_run(struct work_struct *work)
 
 static DECLARE_WORK(cmx_neighs_work, cmx_neighs_work_run);
 
-/* Let a work item start what may start. */
+/* Queues the start of resolutions. */
 void cmx_neighs_kick(void)
 {
 	queue_work(cmx_wq, &cmx_neighs_work);
@@ -327,7 +327,7 @@ void cmx_neighs_start(struct cmx_paths *r)
 }
 
 /*
- * Nobody goes on with paths of @r any more, apart from those that are
+ * No code continues with paths of @r any more, except for those that are
  * CMX_LEAD_RESOLVED.
  */
 void cmx_neighs_stop(struct cmx_paths *r)

@@ -2,9 +2,9 @@
 /*
  * Numeric nodes: IPv4, IPv6 with a zone, GIDs. No state, any context.
  *
- * Programs filter a text by what libc makes of it before they hand it on. So a
- * text is the number that getaddrinfo(3) takes it for, or no number; the
- * kernel's own parsers (in4_pton(), in6_pton()) read some texts another way.
+ * Programs check a text with libc before they pass it on. So a text is a number
+ * exactly if getaddrinfo(3) reads it as one, with the same value. The kernel's
+ * parsers (in4_pton(), in6_pton()) read some texts differently.
  */
 #include <linux/ctype.h>
 #include <linux/if.h>
@@ -15,8 +15,8 @@
 #include "resolve/resolve.h"
 
 /*
- * Digits up to the first other byte, where *@text is then. No more than 32 bits.
- * Inline: nearly all are decimal, and those take no call for each.
+ * Parses digits up to the first other byte, where *@text then points. At most
+ * 32 bits. Inline: most texts are decimal and need no call for each digit.
  */
 static __always_inline bool cmx_digits_parse(const char **text, u32 base,
 					     u32 *part)
@@ -39,8 +39,8 @@ static __always_inline bool cmx_digits_parse(const char **text, u32 base,
 }
 
 /*
- * One part of an IPv4 number as C has it: octal behind a 0, hexadecimal behind
- * 0x, else decimal. Moves @text behind it.
+ * Parses one part of an IPv4 number in C notation: octal after 0, hexadecimal
+ * after 0x, else decimal. Moves @text behind it.
  */
 static bool cmx_part_parse(const char **text, u32 *part)
 {
@@ -56,7 +56,7 @@ static bool cmx_part_parse(const char **text, u32 *part)
 	return cmx_digits_parse(text, 16, part);
 }
 
-/* One to four parts; the last one fills what the others leave: inet_aton(3). */
+/* One to four parts; the last one fills the remaining bytes: inet_aton(3). */
 static bool cmx_in4_parse(const char *text, __be32 *addr)
 {
 	u32 value = 0, part;
@@ -99,7 +99,7 @@ static bool cmx_quad_parse(const char *text, const char *end, u8 quad[4])
 	return text == end;
 }
 
-/* Up to four hexadecimal digits. Returns how many, 5 for more than four. */
+/* Up to four hexadecimal digits. Returns their number, 5 for more than four. */
 static int cmx_group_parse(const char *text, const char *end, u8 group[2])
 {
 	u32 value = 0;
@@ -112,7 +112,7 @@ static int cmx_group_parse(const char *text, const char *end, u8 group[2])
 	return len;
 }
 
-/* As inet_pton(3) does, @text ending at @end. */
+/* As inet_pton(3), for the text up to @end */
 static bool cmx_in6_parse(const char *text, const char *end,
 			  struct in6_addr *addr)
 {
@@ -140,7 +140,7 @@ static bool cmx_in6_parse(const char *text, const char *end,
 		text += len;
 		if (text == end)
 			break;
-		/* A colon, and something behind it */
+		/* A colon, and a text behind it */
 		if (*text++ != ':' || text == end)
 			return false;
 		if (*text == ':') {
@@ -152,7 +152,7 @@ static bool cmx_in6_parse(const char *text, const char *end,
 	}
 	if (gap < 0)
 		return used == sizeof(*addr);
-	/* A gap stands for one group at least. */
+	/* A gap has at least one group. */
 	if (used == sizeof(*addr))
 		return false;
 	memmove(bytes + sizeof(*addr) - (used - gap), bytes + gap, used - gap);
@@ -160,20 +160,20 @@ static bool cmx_in6_parse(const char *text, const char *end,
 	return true;
 }
 
-/* kstrtou32() would take a sign before it and a newline behind it, too. */
+/* kstrtou32() also accepts a sign before it and a newline behind it. */
 static bool cmx_is_decimal(const char *text)
 {
 	return *text && !text[strspn(text, "0123456789")];
 }
 
-/* Addresses whose zone may be given by an interface's name. */
+/* Addresses whose zone may be an interface name */
 static bool cmx_zone_named(const struct in6_addr *addr)
 {
 	return ipv6_addr_type(addr) & IPV6_ADDR_LINKLOCAL ||
 	       (addr->s6_addr[0] == 0xff && (addr->s6_addr[1] & 0xf) == 1);
 }
 
-/* Interface that a zone names in that namespace: by name, then by index. */
+/* The interface of a zone in that namespace: by name, then by index */
 static int cmx_zone_parse(struct net *net, const struct in6_addr *addr,
 			  const char *zone, u32 *scope)
 {
@@ -195,8 +195,8 @@ static int cmx_zone_parse(struct net *net, const struct in6_addr *addr,
 }
 
 /*
- * Returns 1 and fills @addr if @node is a number, 0 if it is none, or how the
- * query fails.
+ * Returns 1 and fills @addr if @node is a number, 0 if it is none, or the
+ * negative errno of the query.
  */
 int cmx_numeric_parse(const struct cmx_hints *h, const char *node,
 		      union rdma_cmx_sockaddr *addr)

@@ -9,16 +9,16 @@
 #include "resolve/resolve.h"
 #include "sa/wire.h"
 
-/* Paths to one destination; there are several only with LMC above 0. */
+/* Maximum paths to one destination; more than one only with LMC above 0 */
 #define CMX_MAX_PATHS	4
 
-/* Fields of a path record that a limit may set, apart from the end points. */
+/* Fields of a path record that a limit may set, without the end points */
 static const struct cmx_limit {
 	ib_sa_comp_mask bits;
-	u8 at;			/* byte on the wire */
+	u8 at;			/* byte offset in wire format */
 	u8 len;
-	u8 first;		/* bits of the first byte that belong to it */
-	u8 last;		/* likewise of the last one */
+	u8 first;		/* its bits of the first byte */
+	u8 last;		/* its bits of the last byte */
 } cmx_limits[] = {
 	{ IB_SA_PATH_REC_SERVICE_ID, 0, 8, 0xff, 0xff },
 	{ IB_SA_PATH_REC_DLID, 40, 2, 0xff, 0xff },
@@ -37,7 +37,7 @@ static const struct cmx_limit {
 	  IB_SA_PATH_REC_PACKET_LIFE_TIME, 56, 1, 0xff, 0xff },
 };
 
-/* The query has the fields of a limit that are not 0. */
+/* Adds the fields of a limit that are not 0 to the query. */
 static void cmx_path_limit(struct cmx_sa_query *q,
 			   const struct ib_path_rec_data *limit)
 {
@@ -64,7 +64,7 @@ static void cmx_path_limit(struct cmx_sa_query *q,
 	}
 }
 
-/* As rdma_cm does from an id's type of service and source. */
+/* As rdma_cm derives it from an id's type of service and source */
 void cmx_path_set_class(struct sa_path_rec *rec, const struct sockaddr *src,
 			u8 tos)
 {
@@ -79,7 +79,7 @@ void cmx_path_set_class(struct sa_path_rec *rec, const struct sockaddr *src,
 	rec->traffic_class = be32_to_cpu(flow) >> 20;
 }
 
-/* The query that rdma_cm sends, but for all paths, and no more than counts. */
+/* The query of rdma_cm, but for all paths, up to the maximum */
 void cmx_path_query(struct cmx_sa_query *q, struct sa_path_rec *rec,
 		    sa_family_t family, bool qos,
 		    const struct ib_path_rec_data *limit)

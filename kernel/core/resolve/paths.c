@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Path records of the candidates behind an InfiniBand port: one query of
- * the SA for each entry of the result, all at once. They are the queries that
- * rdma_cm would send, so that a route can be taken from the cache later. An SA
- * without QoS ignores the service, so all entries of an address, and all
- * services of a node, share one query then.
+ * Path records of the candidates on InfiniBand ports: one SA query for each
+ * entry of the result, all in parallel. They equal the queries of rdma_cm, so
+ * that a route can be taken from the cache later. An SA without QoS ignores the
+ * service, so all entries of an address, and all services of a node, share one
+ * query then.
  *
- * The GID of an IP address comes from ARP or neighbour discovery (neigh.c), if
- * it is not known, before the query. No path record is no error: the
- * entry has no route then.
+ * ARP or neighbour discovery (neigh.c) resolves the GID of an IP address before
+ * the query, unless it is known. A missing path record is no error: the entry
+ * then has no route.
  *
- * Belongs to one query; see sa/requests.c for who may touch what.
+ * Belongs to one query; sa/requests.c lists who may access which field.
  */
 #include <linux/mm.h>
 #include <linux/sched/mm.h>
@@ -22,13 +22,13 @@
 #include "resolve/resolve.h"
 #include "sa/wire.h"
 
-/* Port space of a path that does not depend on it. */
+/* Port space of a path that is independent of it */
 #define CMX_PATH_ANY_SPACE	0
 
-/* Where the number of paths is on the wire. */
+/* Offset of NumbPath in wire format */
 #define CMX_PATH_NUMB	49
 
-/* As rdma_cm has it in its query; SRV records give each address a port. */
+/* As rdma_cm has it in its query. SRV records give each address a port. */
 static u16 cmx_path_port(const struct cmx_hints *h, const struct cmx_dest *to)
 {
 	switch (to->dst.sa.sa_family) {
@@ -60,7 +60,7 @@ static void cmx_path_rec_init(const struct cmx_hints *h,
 	cmx_path_set_class(rec, &to->src.sa, h->tos);
 }
 
-/* Do the end points of a limit fit, as far as they are known? */
+/* True if the end points of a limit match, as far as they are known */
 static bool cmx_path_limit_fits(const struct ib_path_rec_data *limit,
 				const struct cmx_dest *to,
 				const union ib_gid *dgid)
@@ -75,7 +75,7 @@ static bool cmx_path_limit_fits(const struct ib_path_rec_data *limit,
 	       !memcmp(want, &to->sgid, sizeof(to->sgid));
 }
 
-/* Should the entries of @to have path records? */
+/* True if the entries of @to should have path records */
 static bool cmx_path_expected(const struct cmx_hints *h,
 			      const struct cmx_dest *to)
 {
@@ -89,7 +89,7 @@ static bool cmx_path_wanted(const struct cmx_hints *h,
 	return cmx_path_expected(h, to) && to->dgid_state != CMX_DGID_NONE;
 }
 
-/* The port of @to: a port is looked up once for a query. */
+/* Sets the port of @to. A query looks up each port once. */
 static void cmx_path_set_port(const struct cmx_paths *r,
 			      struct cmx_path_request *pr,
 			      const struct cmx_dest *to)
@@ -97,7 +97,7 @@ static void cmx_path_set_port(const struct cmx_paths *r,
 	const struct cmx_dest *other;
 	u32 i;
 
-	/* Each port of the machine passes a request once at most. */
+	/* At most one request for each port of the host passes this. */
 	for (i = r->count; i-- > 0;) {
 		other = cmx_path_to(r, i);
 		if (other->ibdev_index != to->ibdev_index ||
@@ -134,7 +134,7 @@ static bool cmx_path_add(struct cmx_paths *r, u32 dest, u32 port_space,
 	cmx_path_query(&pr->sa.query, &rec, to->dst.sa.sa_family, pr->qos,
 		       limit);
 	if (limit && !dgid)
-		/* Kept for the comparison to come. */
+		/* For the comparison later */
 		memcpy(pr->sa.query.rec + CMX_PATH_DGID,
 		       (const u8 *)limit->path_rec + CMX_PATH_DGID,
 		       sizeof(to->dgid));
@@ -143,8 +143,8 @@ static bool cmx_path_add(struct cmx_paths *r, u32 dest, u32 port_space,
 }
 
 /*
- * Prepares the queries, of which there may be none. @dests have to stay.
- * Returns 0 or -ENOMEM.
+ * Prepares the queries; there may be none. @dests must stay valid. Returns 0 or
+ * -ENOMEM.
  */
 int cmx_paths_init(struct cmx_paths *r, const struct cmx_hints *h,
 		   const struct cmx_dest *dests, u32 n)
@@ -185,7 +185,7 @@ int cmx_paths_init(struct cmx_paths *r, const struct cmx_hints *h,
 	return 0;
 }
 
-/* True if the path records are all in the cache. */
+/* True if the cache has all path records */
 bool cmx_paths_cached(struct cmx_paths *r)
 {
 	u32 i;
@@ -198,7 +198,7 @@ bool cmx_paths_cached(struct cmx_paths *r)
 	return true;
 }
 
-/* By destination and source, and then by index. */
+/* By destination and source, then by index */
 static int cmx_path_compare(const void *a, const void *b, const void *paths)
 {
 	const struct cmx_paths *r = paths;
@@ -218,7 +218,7 @@ static bool cmx_path_same(const struct cmx_paths *r, u32 i, u32 j)
 	       !memcmp(&p->src, &q->src, sizeof(p->src));
 }
 
-/* Links the paths to one address, from @i on; returns the last one's index. */
+/* Links the paths to one address, from @i on. Returns the last index. */
 static u32 cmx_path_link(struct cmx_paths *r, u32 i)
 {
 	while (i + 1 < r->count && r->req[i + 1].dest == r->req[i].dest) {
@@ -229,8 +229,8 @@ static u32 cmx_path_link(struct cmx_paths *r, u32 i)
 }
 
 /*
- * Finds out which paths need the same neighbour. The order of the addresses
- * stays: the first of equal ones leads.
+ * Groups the paths that require the same neighbour. The order of the addresses
+ * is kept: the first of equal ones leads.
  */
 int cmx_paths_lead(struct cmx_paths *r)
 {
@@ -256,7 +256,7 @@ int cmx_paths_lead(struct cmx_paths *r)
 	return 0;
 }
 
-/* The neighbour of @pr has @dgid, or @status is the reason why it has none. */
+/* The neighbour of @pr has @dgid, or @status is its error. */
 static void cmx_path_resolved(struct cmx_paths *r, struct cmx_path_request *pr,
 			      int status, const union ib_gid *dgid)
 {
@@ -288,7 +288,7 @@ static void cmx_paths_follow(struct cmx_paths *r, u32 lead, int status,
 	} while (i);
 }
 
-/* The neighbour of @lead is known, or not to be had; puts r->requests. */
+/* The neighbour of @lead was resolved or failed. Drops r->requests. */
 void cmx_paths_resolved(struct cmx_paths *r, u32 lead, int status,
 			const union ib_gid *dgid)
 {
@@ -301,8 +301,8 @@ void cmx_paths_resolved(struct cmx_paths *r, u32 lead, int status,
 }
 
 /*
- * @done comes once, maybe before this returns. After cmx_paths_lead(), on
- * behalf of @user. @memcg stays until then.
+ * Calls @done once, possibly before it returns. After cmx_paths_lead(), on
+ * behalf of @user. @memcg must stay valid until then.
  */
 void cmx_paths_start(struct cmx_paths *r, struct cmx_query_user *user,
 		     struct mem_cgroup *memcg,
@@ -315,8 +315,8 @@ void cmx_paths_start(struct cmx_paths *r, struct cmx_query_user *user,
 
 	cmx_sa_requests_begin(&r->requests, r->h->holder, done);
 	/*
-	 * All of them count, or none: cmx_paths_follow() gives back those that
-	 * wait for one lead. After a stop the rest starts no query.
+	 * All of them count, or none: cmx_paths_follow() drops those that wait
+	 * for one lead. After a stop the others start no query.
 	 */
 	count = READ_ONCE(r->requests.stopped) ? 0 : r->count;
 	for (i = 0; i < count; i++) {
@@ -362,7 +362,7 @@ void cmx_paths_stop(struct cmx_paths *r)
 	cmx_sa_requests_put(&r->requests);
 }
 
-/* No path is a result, no memory is an error. */
+/* A missing path is a result, lack of memory an error. */
 int cmx_paths_error(const struct cmx_paths *r)
 {
 	u32 i;
@@ -374,7 +374,7 @@ int cmx_paths_error(const struct cmx_paths *r)
 	return 0;
 }
 
-/* Did the SA report that there is no path? */
+/* True if the SA reports that there is no path */
 static bool cmx_path_denied(const struct cmx_sa_request *request)
 {
 	if (request->answer)
@@ -382,7 +382,7 @@ static bool cmx_path_denied(const struct cmx_sa_request *request)
 	return request->error == -ECONNREFUSED;
 }
 
-/* A GID that no path leads to is unreachable, if any path would do. */
+/* A GID without a path is unreachable, if the query accepts any path. */
 void cmx_paths_rank(const struct cmx_paths *r, struct cmx_dest *dests)
 {
 	struct cmx_dest *dest;
@@ -407,7 +407,7 @@ static u32 cmx_path_max(const struct cmx_sa_request *request)
 	return request->query.rec[CMX_PATH_NUMB] & 0x7f;
 }
 
-/* The first one of a path; they are in the order of the paths. */
+/* The first request of a destination; they are in the order of destinations. */
 static u32 cmx_paths_first(const struct cmx_paths *r, u32 dest)
 {
 	u32 low = 0, high = r->count, mid;
@@ -422,19 +422,19 @@ static u32 cmx_paths_first(const struct cmx_paths *r, u32 dest)
 	return low;
 }
 
-/* Why a request has no record. */
+/* The error of a request without a record */
 static int cmx_path_why(const struct cmx_sa_request *request)
 {
-	/* Those of a path that leads elsewhere are none. */
+	/* Paths that lead elsewhere are ignored. */
 	if (request->answer)
 		return -ENOENT;
-	/* The deadline came before the query was sent. */
+	/* The deadline has passed before the query was sent. */
 	if (!request->error || request->error == -EINPROGRESS)
 		return -ETIMEDOUT;
 	return request->error;
 }
 
-/* Why an entry has no records: 0 if it needs none. */
+/* The error of an entry without records: 0 if it needs none */
 int cmx_paths_why(const struct cmx_paths *r, u32 dest, u32 port_space)
 {
 	const struct cmx_dest *to = &r->dests[dest];
@@ -452,7 +452,7 @@ int cmx_paths_why(const struct cmx_paths *r, u32 dest, u32 port_space)
 		    pr->port_space == port_space)
 			return cmx_path_why(&pr->sa);
 	}
-	/* No limit agrees with its end points. */
+	/* No limit matches its end points. */
 	return -ENOENT;
 }
 

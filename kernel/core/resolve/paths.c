@@ -473,7 +473,7 @@ u32 cmx_paths_get(const struct cmx_paths *r, u32 dest, u32 port_space,
 		end = n + cmx_path_max(&pr->sa);
 		for (j = 0; j < pr->sa.answer->count && n < end; j++) {
 			rec = cmx_sa_answer_rec(pr->sa.answer, j);
-			/* Does it lead elsewhere? */
+			/* It leads elsewhere. */
 			if (memcmp(rec + CMX_PATH_DGID,
 				   pr->sa.query.rec + CMX_PATH_DGID,
 				   sizeof(union ib_gid)))

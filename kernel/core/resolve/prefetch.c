@@ -6,11 +6,11 @@
  *	   └──> CANCELLED
  *
  * The path of a destination belongs to the lane that has taken it, until the
- * last lane has ended. The callback has a work item without a lane, so that it
- * may cancel other calls, whose lanes that waits for.
+ * last lane has ended. The callback runs in a separate work item, so that it
+ * may cancel other calls: a cancel waits for lanes.
  *
- * rdma_cmx_paths_query.lock guards the state, the next destination and the number of
- * lanes that work. Innermost; lanes are queued under it.
+ * rdma_cmx_paths_query.lock guards the state, the next destination and the
+ * number of working lanes. It is innermost. Lanes are queued under it.
  */
 #include <linux/atomic.h>
 #include <linux/completion.h>
@@ -37,12 +37,12 @@ module_param(paths_max, uint, 0644);
 MODULE_PARM_DESC(paths_max,
 		 "Maximum destinations of all outstanding calls of kernel consumers for many paths (default 16384)");
 
-/* Queries of one call that are outstanding at a time. */
+/* Maximum outstanding queries of one call */
 #define CMX_LANES	32u
 
 struct workqueue_struct *cmx_many_wq;
 
-/* Destinations of outstanding calls. */
+/* Destinations of outstanding calls */
 static atomic_t cmx_many_count = ATOMIC_INIT(0);
 
 static bool cmx_many_reserve(u32 count)
@@ -51,7 +51,7 @@ static bool cmx_many_reserve(u32 count)
 	int n = atomic_read(&cmx_many_count);
 
 	do {
-		/* The limit may be lower than it was. */
+		/* The limit may have been lowered. */
 		if (count > max || n > max - count)
 			return false;
 	} while (!atomic_try_cmpxchg(&cmx_many_count, &n, n + count));
@@ -90,7 +90,7 @@ void rdma_cmx_paths_query_put(struct rdma_cmx_paths_query *query)
 }
 EXPORT_SYMBOL_GPL(rdma_cmx_paths_query_put);
 
-/* It has ended: what it has reserved is free, and its own reference goes. */
+/* Releases the reservations and the reference of a call that has ended. */
 static void cmx_many_ended(struct rdma_cmx_paths_query *p, u32 count)
 {
 	atomic_sub(count, &cmx_many_count);
@@ -145,7 +145,7 @@ bool rdma_cmx_paths_cancel(struct rdma_cmx_paths_query *query)
 }
 EXPORT_SYMBOL_GPL(rdma_cmx_paths_cancel);
 
-/* The attributes of each query. Returns 0 or the errno of the call. */
+/* Sets the attributes of each query. Returns 0 or the errno of the call. */
 static int cmx_many_attr(struct rdma_cmx_paths_query *p,
 			 const struct rdma_cmx_paths_attr *attr)
 {
@@ -172,7 +172,7 @@ static int cmx_many_attr(struct rdma_cmx_paths_query *p,
 	return 0;
 }
 
-/* With these attributes the query of a destination must be possible. */
+/* Checks that these attributes allow the query of a destination. */
 static int cmx_many_attr_check(const struct rdma_cmx_query_attr *query)
 {
 	struct rdma_cmx_query_attr attr = *query;
@@ -182,7 +182,7 @@ static int cmx_many_attr_check(const struct rdma_cmx_query_attr *query)
 	return cmx_hints_init(&hints, &attr) ?: cmx_device_hint(&hints, &attr);
 }
 
-/* Each address as far as its family goes; others fail one by one. */
+/* Copies each address up to its length. Invalid ones fail separately. */
 static void cmx_many_addr(union rdma_cmx_sockaddr *to,
 			  const union rdma_cmx_sockaddr *from)
 {
@@ -250,7 +250,7 @@ cmx_many_alloc(const struct rdma_cmx_paths_attr *attr)
 	return ERR_PTR(ret);
 }
 
-/* Another thread that has @pquery already may have cancelled it. */
+/* Another thread that has @pquery may have cancelled it. */
 static void cmx_many_begin(struct rdma_cmx_paths_query *p)
 {
 	u32 i;
@@ -285,7 +285,7 @@ int rdma_cmx_paths_start(const struct rdma_cmx_paths_attr *attr,
 	p->context = context;
 	cmx_stat_inc(paths_queries);
 	cmx_stat_add(paths_destinations, attr->count);
-	/* The caller's reference may be given back before this is through. */
+	/* The caller's reference may be dropped before this returns. */
 	kref_get(&p->ref);
 	kref_get(&p->ref);
 	WRITE_ONCE(*pquery, p);
@@ -320,7 +320,7 @@ rdma_cmx_paths_get(const struct rdma_cmx_paths_attr *attr)
 	ret = rdma_cmx_paths_start(attr, cmx_many_sync_done, &sync, &p);
 	if (ret)
 		return ERR_PTR(ret);
-	/* After a signal all may still have come first. */
+	/* The call may have ended before the cancel. */
 	if (wait_for_completion_interruptible(&sync.done) &&
 	    rdma_cmx_paths_cancel(p))
 		sync.paths = ERR_PTR(-ERESTARTSYS);
@@ -355,7 +355,7 @@ int rdma_cmx_path_invalidate(const struct rdma_cmx_paths_attr *attr,
 
 	if (!attr->net)
 		return -EINVAL;
-	/* Nothing was found, so nothing is known. */
+	/* Nothing was found, so nothing is cached. */
 	if (path->error)
 		return 0;
 	p = kzalloc(sizeof(*p), GFP_KERNEL);

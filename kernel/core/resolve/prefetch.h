@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* What the files of a call for many paths share. */
+/* Declarations that the files of a call for many paths share */
 #ifndef CMX_PREFETCH_H
 #define CMX_PREFETCH_H
 
@@ -18,16 +18,16 @@ enum cmx_many_state {
 	CMX_MANY_CANCELLED,
 };
 
-/* Other ports of a peer that are tried from one port. */
+/* Maximum other ports of a peer that are tried from one port */
 #define CMX_PEER_PORTS	4
 
 /**
- * enum cmx_lane_stage - what the next query of a lane is
- * @CMX_LANE_FIRST: for the path to a destination
- * @CMX_LANE_PORT: for a second one, from another port of the device
- * @CMX_LANE_NODE: which node has the destination?
- * @CMX_LANE_PEERS: which ports has that node, in the subnet of a port?
- * @CMX_LANE_PEER: for a second path, to one of those
+ * enum cmx_lane_stage - the next query of a lane
+ * @CMX_LANE_FIRST: the path to a destination
+ * @CMX_LANE_PORT: a second path, from another port of the device
+ * @CMX_LANE_NODE: the node of the destination
+ * @CMX_LANE_PEERS: the ports of that node, in the subnet of a port
+ * @CMX_LANE_PEER: a second path, to one of those ports
  */
 enum cmx_lane_stage {
 	CMX_LANE_FIRST,
@@ -38,26 +38,26 @@ enum cmx_lane_stage {
 };
 
 /**
- * struct cmx_lane - one destination after the other
+ * struct cmx_lane - resolves one destination after the other
  * @all: the call
- * @work: goes on, or is the timer of a query for NodeRecords
- * @query: the query that is outstanding or has ended, or NULL
- * @result: its result, or an ERR_PTR, once it has ended
+ * @work: the next step, or the timer of a query for NodeRecords
+ * @query: the last query, or NULL
+ * @result: its result, or an ERR_PTR, once it has completed
  * @i: the destination
  * @stage: see above
- * @alt_port: port of the device that a query for a second path starts from
- * @alt_left: other ports of the device that may be tried still
+ * @alt_port: source port of the device for a second path
+ * @alt_left: number of other ports of the device to try
  * @dev: name of the device of the first path
- * @waiter: of a query for NodeRecords
- * @asked: that is outstanding, or has ended
- * @answered: it has ended; this and what follows under the lock of the call
- *	until then
- * @error: of it, or 0
- * @prefix: GID prefix of the port whose SA it is for
+ * @waiter: waiter of a query for NodeRecords
+ * @asked: such a query is outstanding, or has completed
+ * @answered: it has completed; until then the lock of the call guards this and
+ *	the fields that follow
+ * @error: 0 or its negative errno
+ * @prefix: GID prefix of the port whose SA is queried
  * @node_guid: the node, or 0
  * @peers: GIDs of the node's other ports
- * @peer_count: how many
- * @peer_next: the next one
+ * @peer_count: number of @peers
+ * @peer_next: index of the next one
  */
 struct cmx_lane {
 	struct rdma_cmx_paths_query *all;
@@ -82,26 +82,26 @@ struct cmx_lane {
 
 /**
  * struct rdma_cmx_paths_query - a call
- * @ref: the caller's, and its own until it has ended
+ * @ref: the caller's, and one until the call has ended
  * @lock: see prefetch.c
  * @state: likewise
- * @next: destination that no lane has taken yet
- * @working: lanes that have not ended
+ * @next: the next destination for a lane
+ * @working: number of lanes that have not ended
  * @expires: deadline, in jiffies
- * @attr: of each query; @attr.net is a reference until it has ended
+ * @attr: attributes of each query; @attr.net has a reference until the end
  * @src: source of @attr
  * @dev: device of @attr
- * @alternate: a second path is wanted
+ * @alternate: second paths are requested
  * @alt_dst: other addresses of the destinations, or NULL
- * @memcg: pays for the queries
- * @paths: what is found
+ * @memcg: charged for the queries
+ * @paths: the result
  * @done: the callback
- * @context: for @done
+ * @context: argument of @done
  * @call: runs the callback
- * @caller: the thread that does
- * @idle: it has run, or will not
- * @lane_count: how many
- * @lanes: they
+ * @caller: the thread that runs the callback
+ * @idle: completed when the callback has run or will not run
+ * @lane_count: number of @lanes
+ * @lanes: the lanes
  */
 struct rdma_cmx_paths_query {
 	struct kref ref;

@@ -2,17 +2,16 @@
 /*
  * The lanes of a call for many paths (prefetch.c).
  *
- * A lane has one query (query.c) outstanding at most, and takes the next
- * destination when that has ended: one that costs much time holds up its lane
- * only. The queries are those of a resolution, so what they leave in the cache
- * is what an id looks for. For an alternate path a lane may send further
- * queries: from each other port of the device to the same GID; and, if none of
- * these has a path, from each port to the other ports of the peer
- * (prefetch_peer.c).
+ * A lane has at most one outstanding query (query.c), and takes the next
+ * destination when it has completed: a slow destination delays only its lane.
+ * The queries equal those of a resolution, so ids find their responses in the
+ * cache. For an alternate path a lane may send further queries: from each other
+ * port of the device to the same GID; and, if none of these has a path, from
+ * each port to the other ports of the peer (prefetch_peer.c).
  *
- * A lane belongs to its work item, which is queued by the start, or by the
- * callback of the query that it has started, never by both. Whoever cancels the
- * call owns it once work item and query have ended.
+ * The work item of a lane owns it. Either the start queues the work item, or
+ * the callback of the query that it has started. After a cancel of the call,
+ * the canceller owns the lane once work item and query have ended.
  */
 #include <linux/jiffies.h>
 #include <linux/minmax.h>
@@ -22,7 +21,7 @@
 
 #include "resolve/prefetch.h"
 
-/* Ports of a device that are tried for an alternate path. */
+/* Maximum ports of a device that are tried for an alternate path */
 #define CMX_ALT_PORTS	4
 
 static bool cmx_many_running(const struct rdma_cmx_paths_query *p)
@@ -30,7 +29,7 @@ static bool cmx_many_running(const struct rdma_cmx_paths_query *p)
 	return READ_ONCE(p->state) == CMX_MANY_RUNNING;
 }
 
-/* A lane has nothing to do any more; it may be gone when this returns. */
+/* The lane has ended. It may be freed when this returns. */
 static void cmx_lane_end(struct cmx_lane *lane)
 {
 	struct rdma_cmx_paths_query *p = lane->all;
@@ -45,7 +44,7 @@ static void cmx_lane_end(struct cmx_lane *lane)
 		queue_work(cmx_many_wq, &p->call);
 }
 
-/* The next destination; false: there is none, or no time for one. */
+/* Takes the next destination; false if there is none, or no time for it. */
 static bool cmx_lane_next(struct cmx_lane *lane)
 {
 	struct rdma_cmx_paths_query *p = lane->all;
@@ -94,7 +93,7 @@ static u64 cmx_path_sid(const struct rdma_cmx_paths_query *p,
 	}
 }
 
-/* @gid as an address, for a query for the alternate of @path */
+/* Makes an address of @gid, for a query for the alternate of @path. */
 static void cmx_path_alt_gid(const struct rdma_cmx_paths_query *p,
 			     const struct rdma_cmx_path *path,
 			     const union ib_gid *gid,
@@ -108,7 +107,7 @@ static void cmx_path_alt_gid(const struct rdma_cmx_paths_query *p,
 	memcpy(&ib->sib_addr, gid, sizeof(*gid));
 	ib->sib_sid = cpu_to_be64(cmx_path_sid(p, &path->dst));
 	ib->sib_sid_mask = cpu_to_be64(~0ULL);
-	/* It has the traffic class; the source is made of this address. */
+	/* It has the traffic class. The source derives from this address. */
 	if (path->src.sa.sa_family == AF_INET6)
 		ib->sib_flowinfo = path->src.in6.sin6_flowinfo;
 	else if (path->src.sa.sa_family == AF_IB)
@@ -132,7 +131,7 @@ static void cmx_lane_attr(const struct cmx_lane *lane,
 	attr->dev_port = lane->alt_port;
 }
 
-/* NULL: the query is outstanding. */
+/* Returns NULL if the query is outstanding. */
 static struct rdma_cmx_result *cmx_lane_query(struct cmx_lane *lane)
 {
 	long left = lane->all->expires - jiffies;
@@ -141,14 +140,14 @@ static struct rdma_cmx_result *cmx_lane_query(struct cmx_lane *lane)
 	int ret;
 
 	cmx_lane_attr(lane, &attr);
-	/* 0 is another deadline, and this one may have come meanwhile. */
+	/* 0 means the default deadline, and the deadline may have passed. */
 	attr.timeout_ms = jiffies_to_msecs(max(left, 1L));
 	ret = rdma_cmx_query_start(&attr, cmx_lane_done, lane, &known,
 				   &lane->query);
 	return ret ? ERR_PTR(ret) : known;
 }
 
-/* Why the first entry of @res has no path, or 0. */
+/* The error of the first entry of @res, or 0 */
 static int cmx_path_error(const struct rdma_cmx_result *res)
 {
 	if (IS_ERR(res))
@@ -173,7 +172,7 @@ static bool cmx_path_second(const struct rdma_cmx_entry *e,
 	return false;
 }
 
-/* The port after the last one that was tried; the first path's is none. */
+/* The next port to try, which is not that of the first path */
 static void cmx_lane_port(struct cmx_lane *lane, u32 ports, u32 own)
 {
 	do {
@@ -183,7 +182,7 @@ static void cmx_lane_port(struct cmx_lane *lane, u32 ports, u32 own)
 		lane->alt_port = 0;
 }
 
-/* The name of the device of @path, and how many ports it has */
+/* Gets the name of the device of @path, and its number of ports. */
 int cmx_many_dev(const struct rdma_cmx_path *path, struct net *net, char *dev,
 		 u32 *ports)
 {
@@ -196,7 +195,7 @@ int cmx_many_dev(const struct rdma_cmx_path *path, struct net *net, char *dev,
 	ibdev = rdma_cmx_entry_device(&e, net);
 	if (!ibdev)
 		return -ENODEV;
-	/* Not dev_name(), which a rename frees. */
+	/* Not dev_name(), whose memory a rename frees */
 	strscpy(dev, ibdev->name, IB_DEVICE_NAME_MAX);
 	if (ports)
 		*ports = ibdev->phys_port_cnt;
@@ -204,7 +203,7 @@ int cmx_many_dev(const struct rdma_cmx_path *path, struct net *net, char *dev,
 	return 0;
 }
 
-/* Goes on to another port of the device, or to 0: there is none left. */
+/* Continues with another port of the device, or with 0 if none is left. */
 static void cmx_lane_port_next(struct cmx_lane *lane,
 			       const struct rdma_cmx_path *path)
 {
@@ -219,7 +218,7 @@ static void cmx_lane_port_next(struct cmx_lane *lane,
 	cmx_lane_port(lane, ports, path->port_num);
 }
 
-/* The destination has what can be found. */
+/* The destination is complete. */
 static void cmx_lane_through(struct cmx_lane *lane, struct rdma_cmx_path *path)
 {
 	lane->stage = CMX_LANE_FIRST;
@@ -228,7 +227,7 @@ static void cmx_lane_through(struct cmx_lane *lane, struct rdma_cmx_path *path)
 		memset(&path->alt_dst, 0, sizeof(path->alt_dst));
 }
 
-/* Has the caller named the other port of the peer? */
+/* True if the caller has given the other port of the peer */
 static bool cmx_lane_alt_given(const struct cmx_lane *lane)
 {
 	const union rdma_cmx_sockaddr *alt = lane->all->alt_dst;
@@ -236,7 +235,7 @@ static bool cmx_lane_alt_given(const struct cmx_lane *lane)
 	return alt && alt[lane->i].sa.sa_family;
 }
 
-/* A query from another port, if there is one; or the search for the peer's */
+/* Queries from another port, if there is one; or searches the peer's ports. */
 static void cmx_lane_other(struct cmx_lane *lane, struct rdma_cmx_path *path)
 {
 	const struct rdma_cmx_paths_query *p = lane->all;
@@ -257,7 +256,9 @@ static void cmx_lane_other(struct cmx_lane *lane, struct rdma_cmx_path *path)
 	}
 }
 
-/* The peer's ports as the SA of the next port knows them; its own is the last. */
+/*
+ * Queries the SA of the next port for the peer's ports. The own port is last.
+ */
 static void cmx_lane_local(struct cmx_lane *lane, struct rdma_cmx_path *path)
 {
 	if (lane->alt_port == path->port_num) {
@@ -270,7 +271,7 @@ static void cmx_lane_local(struct cmx_lane *lane, struct rdma_cmx_path *path)
 	lane->stage = CMX_LANE_PEERS;
 }
 
-/* A query to the next port of the peer, or the next port of the device */
+/* Queries the path to the peer's next port, or continues with the next port. */
 static void cmx_lane_peer(struct cmx_lane *lane, struct rdma_cmx_path *path)
 {
 	if (lane->peer_next == lane->peer_count) {
@@ -282,7 +283,7 @@ static void cmx_lane_peer(struct cmx_lane *lane, struct rdma_cmx_path *path)
 	lane->stage = CMX_LANE_PEER;
 }
 
-/* The query for NodeRecords has ended, or was not sent. */
+/* The query for NodeRecords has completed, or was not sent. */
 static void cmx_lane_node(struct cmx_lane *lane, int error)
 {
 	struct rdma_cmx_path *path = &lane->all->paths->paths[lane->i];
@@ -328,8 +329,8 @@ static void cmx_lane_first(struct cmx_lane *lane, struct rdma_cmx_path *path,
 }
 
 /*
- * Is @rec another path than the first? From its port that is one to another port
- * of the peer.
+ * True if @rec is another path than the first. If it starts at the same port,
+ * it must lead to another port of the peer.
  */
 static bool cmx_path_apart(const struct cmx_lane *lane,
 			   const struct rdma_cmx_path *path,
@@ -351,8 +352,8 @@ static void cmx_lane_alternate(struct cmx_lane *lane, struct rdma_cmx_path *path
 	if (!error) {
 		rdma_cmx_entry_path(&res->entries[0], 0, &rec);
 		/*
-		 * An SA is not to be trusted with that, and the device's name
-		 * may be another one's by now.
+		 * Check it: the SA may return any record, and another device
+		 * may have the name now.
 		 */
 		if (res->entries[0].ibdev_index != path->ibdev_index ||
 		    !cmx_path_apart(lane, path, &rec))
@@ -365,7 +366,7 @@ static void cmx_lane_alternate(struct cmx_lane *lane, struct rdma_cmx_path *path
 		cmx_lane_through(lane, path);
 		return;
 	}
-	/* That no other port reaches it is what -ENOENT says. */
+	/* -ENOENT means that no other port reaches it. */
 	if (error != -ENETUNREACH)
 		path->alt_error = error;
 	if (lane->stage == CMX_LANE_PORT)
@@ -385,7 +386,7 @@ static void cmx_lane_take(struct cmx_lane *lane, struct rdma_cmx_result *res)
 	rdma_cmx_result_put(res);
 }
 
-/* Sends the next query. Returns false: it is outstanding. */
+/* Sends the next query. Returns false if it is outstanding. */
 static bool cmx_lane_step(struct cmx_lane *lane)
 {
 	struct rdma_cmx_result *res;
@@ -404,7 +405,7 @@ static bool cmx_lane_step(struct cmx_lane *lane)
 	return res;
 }
 
-/* From one query to the next. Returns false: one is outstanding. */
+/* Runs from one query to the next. Returns false if one is outstanding. */
 static bool cmx_lane_run(struct cmx_lane *lane)
 {
 	struct rdma_cmx_result *res = lane->result;
@@ -434,7 +435,7 @@ static void cmx_lane_work(struct work_struct *work)
 	struct mem_cgroup *old;
 	bool end;
 
-	/* Whoever has cancelled it takes what the lane has. */
+	/* The canceller takes over the state of the lane. */
 	if (!cmx_many_running(lane->all))
 		return;
 	old = set_active_memcg(lane->all->memcg);
@@ -450,18 +451,18 @@ void cmx_lane_init(struct cmx_lane *lane, struct rdma_cmx_paths_query *all)
 	INIT_DELAYED_WORK(&lane->work, cmx_lane_work);
 }
 
-/* Nothing of it runs afterwards. */
+/* No code of the lane runs afterwards. */
 void cmx_lane_stop(struct cmx_lane *lane)
 {
 	cancel_delayed_work_sync(&lane->work);
 	if (lane->query) {
 		rdma_cmx_query_cancel(lane->query);
-		/* Its callback may have queued it. */
+		/* The callback of the query may have queued the work item. */
 		cancel_delayed_work_sync(&lane->work);
 		rdma_cmx_query_put(lane->query);
 		lane->query = NULL;
 	}
-	/* The callback of a query for NodeRecords queues nothing any more. */
+	/* The callback of a query for NodeRecords no longer queues it. */
 	cmx_peer_forget(lane);
 	rdma_cmx_result_put(lane->result);
 	lane->result = NULL;

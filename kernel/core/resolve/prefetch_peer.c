@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The other ports of a peer, for a second path (prefetch_lane.c): the SA's
- * NodeRecord of the first path's DLID has the GUID of the node, and the
- * NodeRecords of the node, one for each port in the subnet, have the GUIDs of
- * the ports.
+ * The other ports of a peer, for a second path (prefetch_lane.c). The SA's
+ * NodeRecord of the first path's DLID has the GUID of the node. The NodeRecords
+ * of the node, one for each port in the subnet, have the GUIDs of the ports.
  *
- * A query has a reference of the call until its callback has returned, and the
+ * A query has a reference of the call until its callback has returned. The
  * lane's timer is its deadline. The callback queues the lane, under the lock of
- * the call, unless that is cancelled.
+ * the call, unless the call is cancelled.
  */
 #include <linux/jiffies.h>
 #include <linux/minmax.h>
@@ -17,10 +16,10 @@
 #include "resolve/prefetch.h"
 #include "sa/wire.h"
 
-/* Records of a response that are read. */
+/* Maximum records of a response that are read */
 #define CMX_PEER_RECORDS	64u
 
-/* A port of the node that the first path does not lead to */
+/* Adds a port of the node to which the first path does not lead. */
 static void cmx_peer_add(struct cmx_lane *lane,
 			 const struct cmx_sa_node_rec *rec)
 {
@@ -48,7 +47,10 @@ static void cmx_peer_take(struct cmx_lane *lane,
 		if (lane->stage == CMX_LANE_PEERS)
 			cmx_peer_add(lane, rec);
 		else if (!lane->node_guid && rec->type == RDMA_NODE_IB_CA)
-			/* The LID of a path through routers is a router's. */
+			/*
+			 * The LID of a path through routers is that of a
+			 * router.
+			 */
 			lane->node_guid = rec->node_guid;
 	}
 }
@@ -118,9 +120,9 @@ static void cmx_peer_query(const struct cmx_lane *lane, u32 lid,
  * cmx_peer_ask - query NodeRecords for a lane
  * @lane: in CMX_LANE_NODE, or in CMX_LANE_PEERS, with the port
  *
- * Context: process, may sleep for memory only.
- * Return: 0: the work of the lane is queued with the response, or when the
- * deadline of the call comes; or an errno.
+ * Context: process context, may sleep for memory only.
+ * Return: 0: the response, or the deadline of the call, queues the lane's work
+ * item; or a negative errno.
  */
 int cmx_peer_ask(struct cmx_lane *lane)
 {
@@ -134,7 +136,7 @@ int cmx_peer_ask(struct cmx_lane *lane)
 	struct cmx_sa_query q;
 	int ret;
 
-	/* Extended LIDs are in no NodeRecord. */
+	/* NodeRecords have no extended LIDs. */
 	if (lid > U16_MAX)
 		return -ENOENT;
 	port = cmx_peer_port(lane, num, &lane->prefix);
@@ -158,12 +160,12 @@ int cmx_peer_ask(struct cmx_lane *lane)
 		rdma_cmx_paths_query_put(p);
 		return ret;
 	}
-	/* Nothing, if the callback has queued the work. */
+	/* No effect if the callback has queued the work item. */
 	queue_delayed_work(cmx_many_wq, &lane->work, max(left, 1L));
 	return 0;
 }
 
-/* For the owner of the lane: the callback has not run, and will not. */
+/* For the owner of the lane: the callback has not run, and will not run. */
 void cmx_peer_forget(struct cmx_lane *lane)
 {
 	if (cmx_sa_forget(&lane->waiter))
@@ -171,12 +173,12 @@ void cmx_peer_forget(struct cmx_lane *lane)
 }
 
 /**
- * cmx_peer_answered - has a query for NodeRecords ended?
- * @lane: which has sent it
+ * cmx_peer_answered - check if a query for NodeRecords has completed
+ * @lane: the lane that has sent it
  *
  * Context: the work item of @lane.
  * Return: true, and @lane has the response or an error; false: its callback is
- * running, and queues the work.
+ * running, and queues the work item.
  */
 bool cmx_peer_answered(struct cmx_lane *lane)
 {
@@ -187,8 +189,9 @@ bool cmx_peer_answered(struct cmx_lane *lane)
 	spin_unlock(&lane->all->lock);
 	if (answered) {
 		/*
-		 * If the timer has started this, the callback has queued it
-		 * once more, before @answered. The lane must not end twice.
+		 * If the timer has started this, the callback has queued the
+		 * work item again, before @answered. The lane must not end
+		 * twice.
 		 */
 		cancel_delayed_work(&lane->work);
 		return true;

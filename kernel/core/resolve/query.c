@@ -9,27 +9,27 @@
  *	PATHS ─────┘       │
  *	  ^────────────────┘
  *
- * and from each state up to READY to CANCELLED. CALLER waits for names or a
- * port that the caller provides, NAMES for a name service, SERVICES for service
- * records of SAs, PATHS for path records of SAs; in RUNNING the request
- * continues (run.c); READY has the result; CALLING is inside the callback.
+ * Each state up to READY may also change to CANCELLED. CALLER waits for names
+ * or a port from the caller, NAMES for a name service, SERVICES for service
+ * records of SAs, PATHS for path records of SAs. In RUNNING the request
+ * continues (run.c). READY has the result. CALLING runs the callback.
  *
- * rdma_cmx_query.lock guards the state, and with it who may touch what:
- * the answer of a name service and its error belong to whoever makes it
- * RUNNING, everything else of the request to whoever runs it, except for the
- * SA queries that are outstanding (sa/requests.c). The lock is innermost;
- * nothing is called under it but the timer's arming.
+ * rdma_cmx_query.lock guards the state. The state determines the owner of the
+ * fields: the code that makes the query RUNNING owns the result of a name
+ * service and its error. The code that runs the request owns everything else of
+ * it, except for outstanding SA queries (sa/requests.c). The lock is innermost.
+ * Code under it calls nothing except to arm the timer.
  *
- * References: the caller's, one of the lookup or the set of SA queries
- * that is waited for, one of the armed deadline, one of the queued work item.
+ * References: the caller's; one of the outstanding lookup or set of SA queries;
+ * one of the armed deadline; one of the queued work item.
  *
- * The deadline ends CALLER and NAMES with an error; SERVICES too, unless some
- * SAs have answered. It ends PATHS with what is known by then: an address
- * without a route is an answer.
+ * The deadline ends CALLER and NAMES with an error. It ends SERVICES with an
+ * error unless some SAs have responded. It ends PATHS with the paths that are
+ * known: an address without a route is a valid result.
  *
- * A consumer uses our symbols, so this module stays while a callback can run;
- * what is left after its last consumer has gone are our own work items, and
- * those cmx_query_exit() waits for.
+ * Consumers use symbols of this module, so it stays loaded while a callback can
+ * run. After the last consumer only work items of this module are left.
+ * cmx_query_exit() waits for them.
  */
 #include <linux/completion.h>
 #include <linux/delay.h>
@@ -78,8 +78,9 @@ static void cmx_query_free_work(struct work_struct *work)
 }
 
 /*
- * To release an SA request or much memory needs process context. Not in a
- * job of the user: the job before may sleep for memory of the user's cgroup.
+ * The release of an SA request or of much memory requires process context. It
+ * does not run in a job of the user, because an earlier job may sleep for
+ * memory of the user's cgroup.
  */
 static void cmx_query_release(struct kref *ref)
 {
@@ -99,14 +100,14 @@ void rdma_cmx_query_put(struct rdma_cmx_query *query)
 }
 EXPORT_SYMBOL_GPL(rdma_cmx_query_put);
 
-/* Goes on in a job of the user, of whom there is one since it has waited. */
+/* Continues in a job of the user, which exists since the query has waited. */
 void cmx_query_queue(struct rdma_cmx_query *q)
 {
 	kref_get(&q->ref);
 	cmx_query_user_run(q->user, &q->job);
 }
 
-/* To be called before it waits. */
+/* Called before the query waits. */
 int cmx_query_user_set(struct rdma_cmx_query *q)
 {
 	if (!q->user)
@@ -121,7 +122,7 @@ void cmx_query_disarm(struct rdma_cmx_query *q)
 		rdma_cmx_query_put(q);
 }
 
-/* With the lock; a deadline that is armed already moves. */
+/* With the lock. An armed deadline moves. */
 void cmx_query_arm(struct rdma_cmx_query *q, unsigned long expires)
 {
 	unsigned long now = jiffies;
@@ -129,11 +130,11 @@ void cmx_query_arm(struct rdma_cmx_query *q, unsigned long expires)
 	kref_get(&q->ref);
 	if (mod_delayed_work(cmx_deadline_wq, &q->deadline,
 			     time_after(expires, now) ? expires - now : 0))
-		/* Never the last one: the caller has one. */
+		/* Not the last one: the caller has one. */
 		rdma_cmx_query_put(q);
 }
 
-/* Returns false, and changes nothing, if it is not in state @from. */
+/* Returns false without a change if the query is not in state @from. */
 bool cmx_query_advance(struct rdma_cmx_query *q, enum cmx_query_state from,
 		       enum cmx_query_state to)
 {
@@ -148,9 +149,9 @@ bool cmx_query_advance(struct rdma_cmx_query *q, enum cmx_query_state from,
 }
 
 /*
- * @from to RUNNING with @answer, which the query takes over, or with @error; the
- * caller goes on with it. Returns false, and leaves @answer alone, if it is not
- * in that state.
+ * Changes @from to RUNNING with @answer, which the query takes over, or with
+ * @error. The caller continues with the query. Returns false without a change
+ * if it is not in that state.
  */
 static bool cmx_query_named(struct rdma_cmx_query *q,
 			    enum cmx_query_state from,
@@ -194,8 +195,9 @@ static void cmx_query_stop(struct rdma_cmx_query *q, enum cmx_query_state state)
 }
 
 /*
- * The deadline of a query that waits for SAs. In a job of the user, since it
- * may wait for whoever starts the queries of the SAs: that is the user.
+ * The deadline of a query that waits for SAs. It runs in a job of the user,
+ * since it may wait for the code that starts the SA queries, which is the
+ * user's.
  */
 static void cmx_query_late(struct cmx_job *job)
 {
@@ -226,20 +228,22 @@ static void cmx_query_deadline(struct work_struct *work)
 		trace_cmx_query_timeout(q);
 	if (first && (state == CMX_QUERY_SERVICES ||
 		      state == CMX_QUERY_PATHS)) {
-		/* The job takes the reference; who waits has a user. */
+		/*
+		 * The job takes the reference. A query that waits has a user.
+		 */
 		cmx_query_user_run(q->user, &q->stop);
 		return;
 	}
 	if (state <= CMX_QUERY_NAMES &&
 	    cmx_query_named(q, state, NULL, -ETIMEDOUT)) {
 		cmx_query_stop(q, state);
-		/* An error is no work. */
+		/* An error needs no job. */
 		cmx_query_run(q);
 	}
 	rdma_cmx_query_put(q);
 }
 
-/* The lookup is through; consumes its reference. */
+/* The lookup has completed. Drops its reference. */
 static void cmx_query_names_done(struct cmx_sched_waiter *waiter, void *from,
 				 int error)
 {
@@ -271,7 +275,7 @@ static void cmx_query_init_one(struct rdma_cmx_query *q)
 	q->waiter.done = cmx_query_names_done;
 }
 
-/* For a caller that requests @timeout_ms, 0: the default. */
+/* The deadline of a caller that requests @timeout_ms, 0: the default */
 unsigned long cmx_query_jiffies(u32 timeout_ms)
 {
 	u32 ms = timeout_ms ?: READ_ONCE(query_timeout_ms);
@@ -286,7 +290,7 @@ static struct ib_path_rec_data *cmx_query_limits(const struct cmx_hints *h)
 		       GFP_KERNEL_ACCOUNT);
 }
 
-/* In state RUNNING, with @req moved into it; or NULL. */
+/* In state RUNNING, with @req moved into it; or NULL */
 struct rdma_cmx_query *
 cmx_query_alloc(const struct cmx_request *req, rdma_cmx_done_fn done,
 		void *context)
@@ -322,7 +326,7 @@ cmx_query_alloc(const struct cmx_request *req, rdma_cmx_done_fn done,
 	return q;
 }
 
-/* Is it what @q waits for? What this reads never changes. */
+/* True if @q waits for @given. The fields it reads are constant. */
 static bool cmx_given_fits(const struct rdma_cmx_query *q,
 			   const struct cmx_given *given)
 {
@@ -342,7 +346,7 @@ int rdma_cmx_query_give_names(struct rdma_cmx_query *query,
 	struct mem_cgroup *old;
 	int ret;
 
-	/* Nothing is allocated for one that does not wait for its caller. */
+	/* Allocates nothing for a query that does not wait for its caller. */
 	if ((!query->names_later && !query->port_later) ||
 	    READ_ONCE(query->state) != CMX_QUERY_CALLER)
 		return -ESRCH;
@@ -358,12 +362,12 @@ int rdma_cmx_query_give_names(struct rdma_cmx_query *query,
 		cmx_answer_release(&answer);
 		return -ESRCH;
 	}
-	/* Nobody else touches the request of one that is RUNNING. */
+	/* No other code accesses the request of a RUNNING query. */
 	if (!given->error && given->has_port)
 		cmx_request_set_port(&query->req, given->port, given->qp_type);
 	if (query->names_later)
 		cmx_stat_inc(names_given);
-	/* Memory is charged to the cgroup that started it. */
+	/* Memory is charged to the cgroup of the start. */
 	old = set_active_memcg(query->memcg);
 	cmx_query_run(query);
 	set_active_memcg(old);
@@ -416,7 +420,7 @@ int cmx_query_init(void)
 	return -ENOMEM;
 }
 
-/* Nothing is added any more, so what is counted late is only too much. */
+/* Queries are not added any more, so the sum may only be too high. */
 static s64 cmx_query_live(void)
 {
 	s64 sum = 0;
@@ -431,7 +435,7 @@ static s64 cmx_query_live(void)
 	return sum;
 }
 
-/* The work queues fill each other, until all queries are free. */
+/* The work queues queue work on each other, until all queries are freed. */
 void cmx_query_exit(void)
 {
 	while (cmx_query_live()) {

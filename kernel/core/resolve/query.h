@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* The query itself, which query.c, run.c and resolve.c share. */
+/* The query object, which query.c, run.c and resolve.c share */
 #ifndef CMX_QUERY_H
 #define CMX_QUERY_H
 
@@ -27,18 +27,18 @@ struct rdma_cmx_query {
 	spinlock_t lock;		/* guards state, see query.c */
 	enum cmx_query_state state;
 	bool names_later;		/* CALLER waits for names */
-	bool port_later;		/* and for the port */
-	bool late;			/* deadline is over: wait no more */
+	bool port_later;		/* CALLER waits for the port */
+	bool late;			/* the deadline has passed: do not wait */
 	bool kernel;			/* of a kernel consumer */
-	int error;			/* of the names */
+	int error;			/* of the name lookup */
 	unsigned long expires;		/* deadline, in jiffies */
 	struct cmx_request req;
 	struct ib_path_rec_data *limits;	/* req.hints.limits */
 	struct rdma_cmx_result *result;	/* from READY on */
 	struct cmx_sched_waiter waiter;
-	struct cmx_query_user *user;	/* once it waits */
-	struct cmx_job job;		/* its work after it has waited */
-	struct cmx_job stop;		/* likewise, at the deadline */
+	struct cmx_query_user *user;	/* set before it waits */
+	struct cmx_job job;		/* continues after a wait */
+	struct cmx_job stop;		/* runs at the deadline */
 	struct mem_cgroup *memcg;
 	struct work_struct call;
 	struct work_struct free;
@@ -46,7 +46,7 @@ struct rdma_cmx_query {
 	rdma_cmx_done_fn done;
 	void *context;
 	struct task_struct *caller;	/* runs the callback */
-	struct completion idle;		/* it has run */
+	struct completion idle;		/* completed when it has run */
 	char node[];
 };
 

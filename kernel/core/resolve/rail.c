@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The interfaces of the RDMA device that the caller wants: an address to listen
- * on, and the interface that is in the subnet of a destination.
+ * The interfaces of the RDMA device of the hints: an address to listen on, and
+ * the interface in the subnet of a destination.
  *
- * Process context. The device list's lock is outermost, RCU below it.
+ * Process context. The device list's lock is outermost, RCU nests inside it.
  */
 #include <linux/if_arp.h>
 #include <linux/inetdevice.h>
@@ -16,17 +16,17 @@
 
 #include "resolve/resolve.h"
 
-/* Interfaces that a walk over the GIDs remembers */
+/* Interfaces that a walk over the GIDs records */
 #define CMX_RAIL_SEEN	8
 
 /**
- * struct cmx_rail - what is looked for on the ports of the hints
+ * struct cmx_rail - a search on the ports of the hints
  * @net: namespace of the interfaces
  * @addr: wildcard of a family, and then the address; or the destination
  * @subnet: @addr is a destination
  * @ifindex: interface that is in its subnet
- * @seen: interfaces that were looked at
- * @seen_count: how many
+ * @seen: interfaces that were checked
+ * @seen_count: number of @seen
  */
 struct cmx_rail {
 	struct net *net;
@@ -66,7 +66,10 @@ static bool cmx_rail_ip6(struct cmx_rail *rail, const struct net_device *ndev)
 	if (!idev)
 		return false;
 	list_for_each_entry_rcu(ifa, &idev->addr_list, if_list) {
-		/* Link-local ones need a zone, tentative ones cannot be used. */
+		/*
+		 * Link-local addresses need a zone, tentative ones cannot be
+		 * used.
+		 */
 		if (ipv6_addr_type(&ifa->addr) & IPV6_ADDR_LINKLOCAL ||
 		    (ifa->flags & IFA_F_TENTATIVE &&
 		     !(ifa->flags & IFA_F_OPTIMISTIC)))
@@ -83,7 +86,7 @@ static bool cmx_rail_ip6(struct cmx_rail *rail, const struct net_device *ndev)
 	return false;
 }
 
-/* An interface with many addresses has many GIDs: once is enough. */
+/* An interface with many addresses has many GIDs: check it once. */
 static bool cmx_rail_seen(struct cmx_rail *rail, int ifindex)
 {
 	unsigned int i;
@@ -96,7 +99,7 @@ static bool cmx_rail_seen(struct cmx_rail *rail, int ifindex)
 	return false;
 }
 
-/* With RCU: is it the one? */
+/* With RCU: true if @ndev is the interface */
 static bool cmx_rail_ndev(struct cmx_rail *rail, const struct net_device *ndev)
 {
 	bool found;
@@ -113,7 +116,7 @@ static bool cmx_rail_ndev(struct cmx_rail *rail, const struct net_device *ndev)
 	return found;
 }
 
-/* On RoCE the GIDs know their interfaces. */
+/* On RoCE the GIDs refer to their interfaces. */
 static bool cmx_rail_roce(struct cmx_rail *rail, struct ib_device *ibdev,
 			  u32 port)
 {
@@ -140,7 +143,7 @@ static bool cmx_rail_roce(struct cmx_rail *rail, struct ib_device *ibdev,
 	return found;
 }
 
-/* IPoIB has the GID in its hardware address; a driver knows iWARP's. */
+/* IPoIB has the GID in its hardware address; the driver reports iWARP's. */
 static bool cmx_rail_is(struct ib_device *ibdev, u32 port,
 			const union ib_gid *gid, struct net_device *ndev)
 {
@@ -193,7 +196,7 @@ static bool cmx_rail_port(struct ib_device *ibdev, u32 port, void *arg)
 	       cmx_rail_other(rail, ibdev, port);
 }
 
-/* The wildcard @addr becomes an address of the device; false: it has none. */
+/* Replaces the wildcard @addr by an address of the device; false: none. */
 bool cmx_rail_addr(const struct cmx_hints *h, union rdma_cmx_sockaddr *addr)
 {
 	struct cmx_rail rail = { .net = h->net, .addr = addr };
@@ -203,8 +206,8 @@ bool cmx_rail_addr(const struct cmx_hints *h, union rdma_cmx_sockaddr *addr)
 
 /*
  * The interface of the device that has the destination in its subnet, or 0. The
- * routing table decides about destinations behind a gateway: IPv4's takes
- * anything for on link if only the interface is given.
+ * routing table selects it for destinations behind a gateway: with only an
+ * interface, IPv4's table treats any destination as on link.
  */
 int cmx_rail_ifindex(const struct cmx_hints *h,
 		     const union rdma_cmx_sockaddr *dst)

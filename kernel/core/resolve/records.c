@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * ServiceRecords as the SAs have them: by name, by id, or all, from each active
- * port of a namespace in parallel, each record once. The caller waits here. It
- * owns all of it: the answers are merged when no query is outstanding any more.
+ * ServiceRecords of the SAs: by name, by id, or all, from each active port of a
+ * namespace in parallel, each record once. The caller waits here. It owns all
+ * memory: responses are merged when no query is outstanding.
  */
 #include <linux/completion.h>
 #include <linux/jhash.h>
@@ -17,7 +17,7 @@
 #include "resolve/resolve.h"
 #include "sa/wire.h"
 
-/* A longer result would be a mistake, or an attack. */
+/* Maximum records: a longer result is an error or an attack. */
 #define CMX_MAX_RECORDS		16384u
 
 struct cmx_records {
@@ -25,12 +25,12 @@ struct cmx_records {
 	struct completion done;
 	const struct rdma_cmx_services_attr *attr;
 	struct cmx_sa_request *port;
-	bool confined;		/* a user's */
+	bool confined;		/* on behalf of a user */
 	u32 count;
 	u32 room;
 };
 
-/* From the walk over the ports, whose lock a removal waits for. */
+/* In the walk over the ports; a removal waits for its lock. */
 static int cmx_records_port(struct cmx_sa_port *port, void *arg)
 {
 	struct cmx_records *r = arg;
@@ -42,7 +42,9 @@ static int cmx_records_port(struct cmx_sa_port *port, void *arg)
 			  (attr->dev_port &&
 			   attr->dev_port != cmx_sa_port_num(port))))
 		return 0;
-	/* Where a container shares the device its owner knows the names. */
+	/*
+	 * The owner of a shared device, not a container, may list its services.
+	 */
 	if (!attr->service && r->confined &&
 	    !cmx_sa_port_ruled(port, attr->net))
 		return 0;
@@ -75,7 +77,7 @@ static void cmx_records_done(struct cmx_sa_requests *requests)
 	complete(&container_of(requests, struct cmx_records, requests)->done);
 }
 
-/* Nothing is outstanding afterwards. Returns 0 or -EINTR. */
+/* No query is outstanding afterwards. Returns 0 or -EINTR. */
 static int cmx_records_wait(struct cmx_records *r)
 {
 	unsigned long timeout = cmx_query_jiffies(r->attr->timeout_ms);
@@ -90,7 +92,7 @@ static int cmx_records_wait(struct cmx_records *r)
 			cmx_sa_request_stop(&r->port[i]);
 		cmx_sa_requests_put(&r->requests);
 	}
-	/* A response that is being filled in; nobody waits for an SA here. */
+	/* A response is being stored. This does not wait for an SA. */
 	wait_for_completion(&r->done);
 	return left < 0 ? -EINTR : 0;
 }
@@ -126,7 +128,7 @@ static void cmx_record_fill(struct rdma_cmx_service_record *new,
 	new->ibdev_index = cmx_sa_port_dev(port->port)->index;
 	new->port_num = cmx_sa_port_num(port->port);
 	memcpy(new->name, rec->name, sizeof(new->name));
-	/* The key is its owner's. */
+	/* The key is private to its owner. */
 	memcpy(new->data, (const u8 *)rec +
 	       offsetof(struct cmx_sa_service_rec, data8), sizeof(new->data));
 }
@@ -139,9 +141,9 @@ static bool cmx_record_same(const struct rdma_cmx_service_record *a,
 }
 
 /*
- * @room: of the result, one more than it may have: a record is filled in before
- * it is found to be known. @slots: a hash table that is never more than half
- * full, of indices into the result plus 1.
+ * @room: size of the result, one more than the maximum, because a record is
+ * stored before it is compared. @slots: a hash table of indices into the result
+ * plus 1, at most half full.
  */
 struct cmx_record_set {
 	struct rdma_cmx_services *out;
@@ -151,7 +153,7 @@ struct cmx_record_set {
 	u32 seed;
 };
 
-/* The first port's counts. */
+/* The record of the first port is kept. */
 static int cmx_record_insert(struct cmx_record_set *set,
 			     const struct cmx_sa_request *port,
 			     const struct cmx_sa_service_rec *rec)

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A request: the attributes of a query and everything that is found for them.
- * One function takes it as far as it goes without waiting, so it begins on the
- * stack of its caller and ends there if all is known. One that has to wait is
- * moved into a query (query.c), which goes on with the next step.
+ * A request: the attributes of a query and all intermediate results. One
+ * function advances it as far as it goes without waiting. So it starts on the
+ * stack of its caller, and ends there if everything is known. A request that
+ * has to wait is moved into a query (query.c), which continues with the next
+ * step.
  *
- * One at a time works on it. No locks, process context.
+ * One thread at a time works on it. No locks, process context.
  */
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -14,7 +15,7 @@
 #include "resolve/resolve.h"
 #include "user.h"
 
-/* A number, or a name; may names be looked up for this caller? */
+/* A number or a name. Checks that the caller may look up names. */
 static int cmx_request_parse_node(struct cmx_request *r)
 {
 	const struct rdma_cmx_query_attr *attr = r->attr;
@@ -38,7 +39,7 @@ static int cmx_request_parse_node(struct cmx_request *r)
 		return -ENOENT;
 	r->named = true;
 	r->step = CMX_STEP_NAMES;
-	/* A number has one address, which waits for no other. */
+	/* A number has one address, so no other address waits for it. */
 	r->hints.warm = !(attr->flags & (RDMA_CMX_AI_PASSIVE |
 					 RDMA_CMX_AI_NOROUTE));
 	if (caller->names || caller->names_later)
@@ -47,8 +48,8 @@ static int cmx_request_parse_node(struct cmx_request *r)
 }
 
 /*
- * The kernel's responses are not those of root's processes, and those for a
- * container count for whoever owns it.
+ * The kernel's responses are separate from those of root's processes. Those for
+ * a container count for its owner.
  */
 static kuid_t cmx_request_holder(const struct cmx_request *r,
 				 const struct cmx_caller *caller)
@@ -60,7 +61,7 @@ static kuid_t cmx_request_holder(const struct cmx_request *r,
 	return ns == &init_user_ns ? CMX_KERNEL_UID : cmx_user_of(ns);
 }
 
-/* Checks the attributes alone, and takes nothing that has to be released. */
+/* Checks only the attributes. Takes nothing that has to be released. */
 int cmx_request_parse(struct cmx_request *r,
 		      const struct rdma_cmx_query_attr *attr,
 		      const struct cmx_caller *caller)
@@ -108,9 +109,8 @@ int cmx_request_parse(struct cmx_request *r,
 }
 
 /*
- * Returns 0, or the errno of attributes that make no query; then there is
- * nothing to release. @attr and @caller have to stay until the request is
- * moved.
+ * Returns 0, or the errno of invalid attributes, and then nothing has to be
+ * released. @attr and @caller must stay valid until the request is moved.
  */
 int cmx_request_init(struct cmx_request *r,
 		     const struct rdma_cmx_query_attr *attr,
@@ -132,14 +132,14 @@ int cmx_request_init(struct cmx_request *r,
 	return ret;
 }
 
-/* Names or port of the caller come first: a wrong service needs no name. */
+/* Before names or port of the caller: fails early for an invalid service. */
 static int cmx_request_caller(struct cmx_request *r)
 {
 	r->step = r->named ? CMX_STEP_NAMES : CMX_STEP_DESTS;
 	return CMX_WAIT_CALLER;
 }
 
-/* The port came later than the rest; the request waits for its caller. */
+/* Sets the port late. The request waits for its caller. */
 void cmx_request_set_port(struct cmx_request *r, u16 port, u32 qp_type)
 {
 	cmx_hints_set_port(&r->hints, port, qp_type);
@@ -147,7 +147,7 @@ void cmx_request_set_port(struct cmx_request *r, u16 port, u32 qp_type)
 		cmx_candidates_set_port(&r->hints, &r->cands);
 }
 
-/* Names that the caller brought, or that are in the cache. */
+/* Names from the caller, or from the cache */
 static int cmx_request_names(struct cmx_request *r)
 {
 	int ret;
@@ -174,7 +174,7 @@ static int cmx_request_dests(struct cmx_request *r)
 	ret = cmx_dests_fill(&r->hints, &r->cands, r->dests);
 	if (ret < 0)
 		return ret;
-	/* The device that the caller wants reaches none of them. */
+	/* The device of the hints reaches none of them. */
 	if (!ret && r->hints.by_dev)
 		return -ENETUNREACH;
 	r->dest_count = ret;
@@ -200,7 +200,7 @@ static int cmx_request_result(struct cmx_request *r)
 	return ret;
 }
 
-/* One step; the next one begins with what was waited for, if anything. */
+/* One step. The next step starts with the result of a wait, if any. */
 static int cmx_request_step(struct cmx_request *r)
 {
 	switch (r->step) {
@@ -236,8 +236,8 @@ static int cmx_request_step(struct cmx_request *r)
 }
 
 /*
- * As far as it goes. Returns 0: @r->result is there; CMX_WAIT_*, to be called
- * again afterwards, whatever has come by then; or how the request has failed.
+ * Advances the request as far as it goes. Returns 0: @r->result is set;
+ * CMX_WAIT_*: call again after the wait; or a negative errno.
  */
 int cmx_request_advance(struct cmx_request *r)
 {
@@ -250,9 +250,9 @@ int cmx_request_advance(struct cmx_request *r)
 }
 
 /*
- * As far as the queries for path records, none of which is sent. For a request
- * without a name and a service: it waits for nothing before that. Returns 0 or
- * how it has failed.
+ * Advances the request up to the queries for path records, none of which is
+ * sent. For a request without a name and a service, which does not wait before.
+ * Returns 0 or a negative errno.
  */
 int cmx_request_prepare(struct cmx_request *r)
 {
@@ -264,8 +264,8 @@ int cmx_request_prepare(struct cmx_request *r)
 }
 
 /*
- * Moves a request that @from has begun. @node and @limits are copies of what
- * the caller's attributes point to, and stay; nothing of those counts then.
+ * Moves a request that @from has begun. @node and @limits are copies of the
+ * caller's memory, and stay valid; the caller's memory is not used any more.
  */
 void cmx_request_move(struct cmx_request *r, const struct cmx_request *from,
 		      const char *node, const struct ib_path_rec_data *limits)
@@ -283,7 +283,7 @@ void cmx_request_move(struct cmx_request *r, const struct cmx_request *from,
 	r->caller = NULL;
 }
 
-/* All but the result, which whoever gets it has taken. May sleep. */
+/* Releases all but the result, whose receiver has taken it. May sleep. */
 void cmx_request_release(struct cmx_request *r)
 {
 	cmx_paths_release(&r->paths);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Where queries come in. Each begins as a request on the stack: its attributes
- * are checked once, its text is parsed once, and each cache is searched once. A
- * known result ends it there; a query (query.c) is made only of a request that
- * has to wait, or whose end the callback has to report.
+ * The entry points of queries. Each starts as a request on the stack: its
+ * attributes are checked once, its text is parsed once, and each cache is
+ * searched once. A known result ends it there. A query (query.c) is created
+ * only for a request that has to wait, or whose end the callback has to report.
  */
 #include <linux/completion.h>
 #include <linux/module.h>
@@ -11,13 +11,13 @@
 #include "resolve/query.h"
 #include "resolve/trace.h"
 
-/* A driver queries by the names of the host. */
+/* Kernel consumers use the names of the host. */
 const struct cmx_caller cmx_kernel = {
 	.uid = CMX_KERNEL_UID,
 	.kernel = true,
 };
 
-/* The end of a request that has not become a query; it is released. */
+/* Ends a request that has not become a query; it is released. */
 static void cmx_resolve_end(struct cmx_request *req,
 			    const struct rdma_cmx_result *res)
 {
@@ -28,7 +28,7 @@ static void cmx_resolve_end(struct cmx_request *req,
 	cmx_request_release(req);
 }
 
-/* Makes a query of @req; @step is what cmx_request_advance() has returned. */
+/* Creates a query of @req; @step is the result of cmx_request_advance(). */
 static int cmx_resolve_query(struct cmx_request *req, int step,
 			     rdma_cmx_done_fn done, void *context,
 			     struct rdma_cmx_query **pquery)
@@ -46,7 +46,7 @@ static int cmx_resolve_query(struct cmx_request *req, int step,
 	cmx_stat_inc(requests);
 	trace_cmx_query_start(q, attr->node ?: attr->service, &q->req.hints);
 	*pquery = q;
-	/* @done may give back the caller's reference before this is through. */
+	/* @done may drop the caller's reference before this returns. */
 	kref_get(&q->ref);
 	if (step > 0)
 		ret = cmx_query_wait(q, step);
@@ -120,7 +120,7 @@ static struct rdma_cmx_result *cmx_resolve_wait(struct cmx_request *req,
 	ret = cmx_resolve_query(req, step, cmx_sync_done, &sync, &q);
 	if (ret)
 		return ERR_PTR(ret);
-	/* After a signal the answer may still have come first. */
+	/* The query may have completed before the cancel. */
 	if (wait_for_completion_interruptible(&sync.done) &&
 	    rdma_cmx_query_cancel(q))
 		sync.res = ERR_PTR(-ERESTARTSYS);

@@ -1,37 +1,37 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Queries. request.c takes one through these steps, each with what it needs:
+ * Queries. request.c takes a query through these steps:
  *
  *	hints.c		validates the attributes
  *	numeric.c	a node that is a number
- *	names/		otherwise, the answer of the name service
- *	services.c	or, with RAI_SA, the services that the SAs know
+ *	names/		otherwise, the result of the name service
+ *	services.c	or, with RAI_SA, the services of the SAs
  *	candidates.c	the addresses, each annotated by
  *	dest.c		(source address by the routing table),
  *	neigh_warm.c	(the neighbour of a name's address),
  *	device.c	(RDMA device of that source),
- *	rail.c		(interfaces of the device that the caller wants) and
+ *	rail.c		(interfaces of the device of the hints) and
  *	paths.c		(path records of an InfiniBand port)
  *	path_query.c	(the SA query for them)
- *	neigh.c		(neighbours whose GID a path needs)
- *	result.c	the list that comes out, put in order
+ *	neigh.c		(neighbours whose GID a path requires)
+ *	result.c	the sorted result
  *
- * A request whose result is known ends there, on the stack of resolve.c, where
- * all calls come in. Otherwise it goes on in a query:
+ * A request whose result is known ends there, on the stack of resolve.c, which
+ * has the entry points. Otherwise it continues in a query:
  *
  *	query.c		its state, deadline, cancel and end
- *	run.c		its work: waits, goes on, calls back
- *	user.c		the order of that work among the users
+ *	run.c		its work: waits, continues, calls back
+ *	user.c		schedules that work among the users
  *
- *	entry.c		what a driver takes of an entry of the result
- *	cached_path.c	a path record that is known, for an id of rdma_cm, and
- *			how it is forgotten
+ *	entry.c		device and path records of an entry, for drivers
+ *	cached_path.c	uses a cached path record for an id of rdma_cm, and
+ *			drops it
  *	route.c		the route query of such an id, and its device's removal
- *	prefetch.c	path records of many destinations, before they are needed,
- *	prefetch_lane.c	and the queries for them,
+ *	prefetch.c	path records of many destinations,
+ *	prefetch_lane.c	the queries for them,
  *	prefetch_peer.c	and for the ports of a peer
- *	watch.c		queries that are repeated, to report another answer,
- *	watch_set.c	and what makes it another one
+ *	watch.c		repeats queries, to report changed results,
+ *	watch_set.c	and compares results
  */
 #ifndef CMX_RESOLVE_H
 #define CMX_RESOLVE_H
@@ -60,25 +60,25 @@ struct sa_path_rec;
 
 /**
  * struct cmx_hints - checked attributes of a query, without its name
- * @net: of the caller; whoever keeps the hints keeps a reference
+ * @net: of the caller; the owner of the hints has a reference
  * @uid: of the caller; cmx_request_parse() sets it
- * @holder: user whom SA responses are charged to; likewise
+ * @holder: user that SA responses are charged to; likewise
  * @flags: RDMA_CMX_AI_*
  * @family: AF_INET, AF_INET6; AF_IB only with RAI_FAMILY; 0: any
- * @qp_type: of the caller, or what @port_space implies; 0: RC and then UD
- * @port_space: of the caller, or what @qp_type implies
+ * @qp_type: of the caller, or implied by @port_space; 0: RC and then UD
+ * @port_space: of the caller, or implied by @qp_type
  * @port: port number, 0 if none
- * @has_port: a port was given, or is going to be
- * @any_type: neither @qp_type nor @port_space of the caller chose a type
- * @src: wanted source, family 0: any
+ * @has_port: a port was given, or will be given
+ * @any_type: neither @qp_type nor @port_space of the caller selects a type
+ * @src: requested source, family 0: any
  * @dst: hints.ai_dst_addr, family 0: none
- * @limits: path records that paths have to agree with, or NULL
- * @limit_count: how many
- * @by_dev: only one device counts; cmx_device_hint() sets it and what follows
+ * @limits: path records that paths have to match, or NULL
+ * @limit_count: number of @limits
+ * @by_dev: only one device is used; cmx_device_hint() sets this and @dev_*
  * @dev_index: that device
- * @dev_port: the port of it that counts, 0: any
+ * @dev_port: its only port, 0: any
  * @tos: type of service
- * @refresh: what the caches have does not count
+ * @refresh: do not use the caches
  * @warm: start discovery of neighbours; cmx_request_parse() sets it
  */
 struct cmx_hints {
@@ -104,7 +104,7 @@ struct cmx_hints {
 	bool warm;
 };
 
-/* More limits of paths than anybody has; each one is an SA query. */
+/* Maximum limits of paths; each one is an SA query. */
 #define CMX_MAX_LIMITS	RDMA_CMX_MAX_ROUTES
 
 static inline bool cmx_passive(const struct cmx_hints *h)
@@ -112,7 +112,7 @@ static inline bool cmx_passive(const struct cmx_hints *h)
 	return h->flags & RDMA_CMX_AI_PASSIVE;
 }
 
-/* May an entry be of this device and port? */
+/* True if an entry may be of this device and port */
 static inline bool cmx_hints_take(const struct cmx_hints *h, u32 index,
 				  u32 port)
 {
@@ -130,14 +130,14 @@ int cmx_numeric_parse(const struct cmx_hints *h, const char *node,
 		      union rdma_cmx_sockaddr *addr);
 
 /**
- * struct cmx_service - a service that an SA knows, and the port of the query
+ * struct cmx_service - a service of an SA, and the port of the query
  * @id: service id
  * @gid: port that offers it
- * @sgid: our port
+ * @sgid: local port
  * @pkey: its partition
- * @ibdev_index: our device
- * @port_num: port of our device
- * @reached: our port is a member of @pkey
+ * @ibdev_index: local device
+ * @port_num: port of the local device
+ * @reached: the local port is a member of @pkey
  */
 struct cmx_service {
 	__be64 id;
@@ -150,12 +150,12 @@ struct cmx_service {
 };
 
 /**
- * struct cmx_candidates - addresses to build a result from
- * @count: how many
+ * struct cmx_candidates - addresses for a result
+ * @count: number of addresses
  * @own_sid: the addresses have service ids that a port does not change
- * @names: where they are, or NULL
- * @services: where they are, or NULL
- * @fixed: where they are if both are NULL
+ * @names: contains the addresses, or NULL
+ * @services: contains the addresses, or NULL
+ * @fixed: the addresses if both are NULL
  * @canonname: canonical name or NULL; not terminated
  * @canon_len: its length
  */
@@ -189,11 +189,11 @@ enum cmx_rank {
 	CMX_RANK_DROPPED = CMX_RANK_COUNT,	/* not in the result */
 };
 
-/* Do we know the GID of a destination on InfiniBand? */
+/* State of the GID of a destination on InfiniBand */
 enum cmx_dgid {
-	CMX_DGID_NONE,		/* it has none: there is no path */
-	CMX_DGID_UNRESOLVED,	/* ARP or neighbour discovery finds it */
-	CMX_DGID_SELF,		/* it is our own port */
+	CMX_DGID_NONE,		/* no GID: there is no path */
+	CMX_DGID_UNRESOLVED,	/* ARP or neighbour discovery resolves it */
+	CMX_DGID_SELF,		/* the local port */
 	CMX_DGID_KNOWN,
 };
 
@@ -202,14 +202,14 @@ enum cmx_dgid {
  * @src: local address, family 0: none
  * @dst: address of the node, family 0: none
  * @rank: how well it is reached
- * @error: why no RDMA device reaches it, or 0
+ * @error: 0, or the reason why no RDMA device reaches it
  * @ibdev_index: device, valid if @port_num is not 0
  * @port_num: port of the device, 0: none
  * @gid_index: of @src in the GID table of the port, -1: none
  * @gid_type: type of that GID
- * @ib: the port has an SA with path records; then what follows counts
- * @dgid_state: what @dgid is worth
- * @own_sid: the service id of @dst is not made of a port number
+ * @ib: the port has an SA with path records; the fields below are valid
+ * @dgid_state: state of @dgid
+ * @own_sid: the service id of @dst does not contain a port number
  * @pkey: partition
  * @sgid: GID of the port
  * @dgid: GID of @dst
@@ -232,7 +232,7 @@ struct cmx_dest {
 };
 
 /**
- * struct cmx_entry_type - what an entry is for
+ * struct cmx_entry_type - type of an entry
  * @qp_type: IB_QPT_*
  * @port_space: RDMA_PS_*
  */
@@ -241,7 +241,7 @@ struct cmx_entry_type {
 	u32 port_space;
 };
 
-/* Entries that one address becomes: RC and UD, if the hints name neither. */
+/* Entries of one address: RC and UD, if the hints select neither */
 #define CMX_ENTRY_TYPES	2
 
 static inline u32 cmx_entry_types(const struct cmx_hints *h,
@@ -289,9 +289,9 @@ int cmx_device_init(void);
 void cmx_device_exit(void);
 
 /**
- * struct cmx_users - users who share a work queue
+ * struct cmx_users - users of a work queue
  * @users: by uid; its lock guards their references
- * @wq: where their jobs run
+ * @wq: runs their jobs
  */
 struct cmx_users {
 	struct xarray users;
@@ -300,8 +300,8 @@ struct cmx_users {
 
 /**
  * struct cmx_job - work of a query that has waited, or of a connect
- * @node: among the jobs of the user
- * @run: does it; @job may be gone when it returns
+ * @node: in the jobs of the user
+ * @run: the function; @job may be freed when it returns
  */
 struct cmx_job {
 	struct list_head node;
@@ -309,18 +309,18 @@ struct cmx_job {
 };
 
 /**
- * struct cmx_query_user - a user whose queries wait, or who has connects
+ * struct cmx_query_user - a user who has queries that wait, or connects
  * @users: all users of the work queue
- * @index: the uid, or what stands for the kernel
+ * @index: the uid, or the index of the kernel
  * @refs: references
  * @lock: guards @active and @jobs
  * @active: @work is queued or runs
- * @jobs: in the order in which they run
- * @work: runs one of them
- * @neighs: outstanding neighbour resolutions; this and what follows is
- *	guarded by the lock of neigh.c
+ * @jobs: in the order of execution
+ * @work: runs one job
+ * @neighs: outstanding neighbour resolutions; the lock of neigh.c guards this
+ *	and the fields below
  * @neigh_paths: queries that may start one
- * @neigh_node: among the users who may start one
+ * @neigh_node: in the users that may start one
  */
 struct cmx_query_user {
 	struct cmx_users *users;
@@ -345,11 +345,11 @@ void cmx_query_user_put(struct cmx_query_user *user);
 void cmx_query_user_run(struct cmx_query_user *user, struct cmx_job *job);
 
 /**
- * struct cmx_services - which services do the SAs know?
+ * struct cmx_services - a query for the services of the SAs
  * @requests: state of the SA queries
- * @count: how many
- * @port: each with the port it is for; NULL: there are none
- * @list: services of all answers, once they are merged
+ * @count: number of queries
+ * @port: each query with its port; NULL: there are none
+ * @list: services of all responses, once they are merged
  * @passive: to listen on: of each port, each service once
  * @started: @requests is in use
  * @partial: an SA did not respond
@@ -378,11 +378,11 @@ void cmx_services_stop(struct cmx_services *s);
 int cmx_services_merge(struct cmx_services *s, struct cmx_candidates *cands);
 void cmx_services_release(struct cmx_services *s);
 
-/* A path that leads the others which need the same neighbour */
+/* State of the first of the paths that require the same neighbour */
 enum cmx_lead {
-	CMX_LEAD_NONE,		/* it does not, or nothing is outstanding */
-	CMX_LEAD_WAITS,		/* for its entity, or for the neighbour */
-	CMX_LEAD_RESOLVED,	/* whoever resolved it goes on */
+	CMX_LEAD_NONE,		/* not the first, or nothing is outstanding */
+	CMX_LEAD_WAITS,		/* pending, or the neighbour is outstanding */
+	CMX_LEAD_RESOLVED,	/* the code that resolved it continues */
 };
 
 /**
@@ -391,9 +391,9 @@ enum cmx_lead {
  * @dest: index of the destination
  * @port_space: port space of the entry; 0: of all entries
  * @qos: the path may depend on the service
- * @same: index of the next one that needs the same neighbour; 0: the last
- * @leads: first of those
- * @lead: the first one's state, guarded by the lock of neigh.c
+ * @same: index of the next one that requires the same neighbour; 0: the last
+ * @leads: the first of those
+ * @lead: state of the first one, guarded by the lock of neigh.c
  */
 struct cmx_path_request {
 	struct cmx_sa_request sa;
@@ -408,17 +408,17 @@ struct cmx_path_request {
 /**
  * struct cmx_paths - path records of the candidates
  * @requests: state of the SA queries
- * @h: hints of the query that they are for
+ * @h: hints of the query
  * @dests: the destinations
- * @count: how many
- * @req: each with the path it is for; NULL: there are none
- * @memcg: pays for SA queries that follow a neighbour; the query has a reference
- * @user: who waits, if a neighbour is to be resolved; this and what follows
- *	belongs to neigh.c
- * @next: the first of @req that has not begun
+ * @count: number of @req
+ * @req: each query with its path; NULL: there are none
+ * @memcg: charged for SA queries after a neighbour; the query has a reference
+ * @user: user that waits for neighbours; this and the fields below belong to
+ *	neigh.c
+ * @next: the first of @req that has not started
  * @neigh_count: outstanding neighbour resolutions
  * @neighs: list of them
- * @wait: among the queries of @user that may start one
+ * @wait: in the queries of @user that may start one
  */
 struct cmx_paths {
 	struct cmx_sa_requests requests;
@@ -440,7 +440,7 @@ static inline const struct cmx_dest *cmx_path_to(const struct cmx_paths *r,
 	return &r->dests[r->req[i].dest];
 }
 
-/* Where the destination of a path record is on the wire. */
+/* Offset of the DGID of a path record in wire format */
 #define CMX_PATH_DGID	8
 
 /* path_query.c */
@@ -488,10 +488,10 @@ struct rdma_cmx_result *cmx_result_build(const struct cmx_hints *h,
 void cmx_path_unpack(const void *wire, struct sa_path_rec *rec);
 
 /**
- * struct cmx_watch_set - what an answer consists of
+ * struct cmx_watch_set - the entries of a result, for comparison
  * @count: number of different entries
  * @partial: there may be more
- * @hash: of each, in ascending order
+ * @hash: hash of each, in ascending order
  */
 struct cmx_watch_set {
 	u32 count;
@@ -499,7 +499,7 @@ struct cmx_watch_set {
 	u64 hash[];
 };
 
-/* The longest time between two queries of a watch, before it is doubled. */
+/* Maximum milliseconds between two queries of a watch, before doubling */
 #define CMX_WATCH_MAX_MS	(24 * 3600 * 1000)
 
 /* watch_set.c */
@@ -517,11 +517,11 @@ void cmx_watch_exit(void);
 int cmx_prefetch_init(void);
 void cmx_prefetch_exit(void);
 
-/* The next step of a request; it begins in one of those up to DESTS. */
+/* The next step of a request. It starts in one of the steps up to DESTS. */
 enum cmx_step {
-	CMX_STEP_CALLER,	/* have the caller bring names or the port */
+	CMX_STEP_CALLER,	/* wait for names or the port of the caller */
 	CMX_STEP_NAMES,		/* find the name in the cache */
-	CMX_STEP_NAMED,		/* take the addresses of the answer */
+	CMX_STEP_NAMED,		/* take the addresses of the result */
 	CMX_STEP_SERVICES,	/* find the services in the caches */
 	CMX_STEP_MERGE,		/* merge the services of all ports */
 	CMX_STEP_DESTS,		/* annotate the addresses */
@@ -538,7 +538,7 @@ enum cmx_wait {
 	CMX_WAIT_PATHS,		/* SAs that have paths */
 };
 
-/* Most requests have no more destinations than fit on the stack. */
+/* Most requests have at most so many destinations, kept on the stack */
 #define CMX_FEW 2
 
 /**
@@ -546,17 +546,17 @@ enum cmx_wait {
  * @attr: attributes of the query, NULL once it was moved
  * @caller: on whose behalf, likewise
  * @node: of the query, or NULL
- * @named: it is a name
- * @step: what it does next
+ * @named: @node is a name
+ * @step: the next step
  * @hints: the checked attributes
  * @cands: the addresses, once they are known
- * @answer: of a name service
- * @services: of the SAs
+ * @answer: result of a name service
+ * @services: services of the SAs
  * @dests: annotated @cands, NULL before that
- * @few: where they are, if there are few
- * @dest_count: how many
+ * @few: memory of a few @dests
+ * @dest_count: number of @dests
  * @paths: their path records
- * @result: the result, when it is done; its reference is the caller's
+ * @result: the result; its reference is the caller's
  */
 struct cmx_request {
 	const struct rdma_cmx_query_attr *attr;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Builds the list that comes out: the entries of each destination, the best
- * first, within that in the resolver's own order. It is one piece of memory.
- * Process context, no locks.
+ * Builds the result: the entries of each destination, best first, then in the
+ * order of the resolver. It is one allocation. Process context, no locks.
  */
 #include <linux/mm.h>
 #include <linux/overflow.h>
@@ -13,7 +12,7 @@
 /*
  * The header that rdma_cm of the peer expects before private data in an IP port
  * space (annex A11 of the InfiniBand specification). For IP addresses rdma_cm
- * writes it by itself. Version 0 of IP means that the addresses are GIDs.
+ * writes it. IP version 0 means that the addresses are GIDs.
  */
 struct cmx_connect_hdr {
 	u8 cma_version;
@@ -25,7 +24,7 @@ struct cmx_connect_hdr {
 
 static_assert(sizeof(struct cmx_connect_hdr) == 36);
 
-/* A result while it is put together; what entries point to is behind them. */
+/* A result under construction. It contains the memory of its entries. */
 struct cmx_build {
 	const struct cmx_hints *h;
 	const struct cmx_dest *dests;
@@ -37,7 +36,7 @@ struct cmx_build {
 	struct cmx_connect_hdr *connect;
 };
 
-/* By GID in an IP port space: the caller has to send the header. */
+/* True for a GID in an IP port space: the caller has to send the header. */
 static bool cmx_result_connects(const struct cmx_dest *dest, u32 port_space)
 {
 	return dest->ib && dest->dst.sa.sa_family == AF_IB &&
@@ -65,7 +64,7 @@ static void cmx_result_entry_fill(struct cmx_build *b, u32 i,
 	e->port_space = type->port_space;
 	e->src = dest->src;
 	e->dst = dest->dst;
-	/* A source is the address of an RDMA device, or it is none. */
+	/* A source is the address of an RDMA device, or absent. */
 	if (!e->src.sa.sa_family ||
 	    (e->dst.sa.sa_family && dest->rank != CMX_RANK_RDMA))
 		memset(&e->src, 0, sizeof(e->src));
@@ -114,7 +113,7 @@ static void cmx_result_entries_fill(struct cmx_build *b, u32 n)
 	}
 }
 
-/* How many records and headers the entries need. */
+/* Counts the records and headers of the entries. */
 static void cmx_result_count(const struct cmx_build *b, u32 n, u32 *recs,
 			     u32 *connects)
 {
@@ -144,8 +143,8 @@ static u32 cmx_result_kept(const struct cmx_dest *dests, u32 n)
 }
 
 /*
- * Returns a result with one reference, or an ERR_PTR. One in the memory of
- * @caller, which is NULL when the query has waited, is not put.
+ * Returns a result with one reference, or an ERR_PTR. A result in the memory of
+ * @caller is not put. @caller is NULL after a wait.
  */
 struct rdma_cmx_result *cmx_result_build(const struct cmx_hints *h,
 					 const struct cmx_candidates *cands,

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Route queries of rdma_cm, and ids that are destroyed while one is outstanding:
- * see route.h for the race with the removal of the device.
+ * Route queries of rdma_cm, and ids that are destroyed while a query is
+ * outstanding: see route.h for the race with the removal of the device.
  *
- * ib_core removes its clients in the reverse order of their registration, so this
- * module's remove callback returns before that of rdma_cm begins. It waits for
- * ids that are being destroyed. From then on, an id is destroyed after
- * DEVICE_REMOVAL only, when the thread that removes the device is through with
- * the id: it does not sleep from the event until it has cancelled the query.
+ * ib_core removes its clients in the reverse order of their registration, so
+ * this module's remove callback returns before that of rdma_cm begins. It waits
+ * for ids that are being destroyed. From then on, an id is destroyed only after
+ * DEVICE_REMOVAL, when the thread that removes the device has finished with the
+ * id: it does not sleep between the event and the cancel of the query.
  *
  * Clients between the two may take long, and one may wait for the process that
- * destroys the id, as uverbs of some drivers does. So the wait for DEVICE_REMOVAL
- * has a limit. It does not start if no device is being removed: this module's add
- * callback may be late, or have failed, and the user chooses the query's timeout.
+ * destroys the id, as uverbs of some drivers does. So the wait for
+ * DEVICE_REMOVAL has a limit. It does not start if no device is being removed:
+ * this module's add callback may be late, or have failed, and the user chooses
+ * the query's timeout.
  */
 #include <linux/export.h>
 #include <linux/mutex.h>
@@ -29,7 +30,7 @@ static DEFINE_MUTEX(cmx_route_mutex);
 static u32 cmx_route_begun;
 static u32 cmx_route_ended;
 
-/* Does rdma_cm make the route itself, in a work item that it never cancels? */
+/* True if rdma_cm makes the route locally, in a work item without a cancel */
 static bool cmx_route_is_local(const struct rdma_cm_id *id,
 			       const struct cmx_route *route)
 {
@@ -39,9 +40,9 @@ static bool cmx_route_is_local(const struct rdma_cm_id *id,
 }
 
 /*
- * Without the handler lock: the work item would wait for it. No other query is
- * outstanding, so that no event of one ends the state. DEVICE_REMOVAL may come
- * while the call fails, and the thread that removes the device goes on as if
+ * Without the handler lock, for which the work item would wait. No other query
+ * is outstanding, so no event of one ends the state. DEVICE_REMOVAL may arrive
+ * while the call fails, and the thread that removes the device continues as if
  * there was a query: REMOVED stays.
  */
 static int cmx_route_start_local(struct rdma_cm_id *id, struct cmx_route *route,
@@ -61,17 +62,18 @@ static int cmx_route_start_local(struct rdma_cm_id *id, struct cmx_route *route,
 }
 
 /**
- * rdma_cmx_route_start - query the route of an id
+ * rdma_cmx_route_start - start the route query of an id
  * @id: the id; its handler calls rdma_cmx_route_event()
  * @route: the state of its query
- * @timeout_ms: as for rdma_resolve_route()
+ * @timeout_ms: timeout in milliseconds, as for rdma_resolve_route()
  * @tos: type of service of @id
- * @uid: user whom a query of the SA is counted for
+ * @uid: user that an SA query counts for
  *
- * One call at a time for an id. The events are those of rdma_resolve_route().
+ * The caller serialises the calls for an id. The events are those of
+ * rdma_resolve_route().
  *
- * Context: process context, may sleep. Takes the handler lock, which the event
- * waits for, if the port has an SA.
+ * Context: process context, may sleep. If the port has an SA it takes the
+ * handler lock, for which the event waits.
  *
  * Return: as rdma_resolve_route().
  */
@@ -85,7 +87,7 @@ int rdma_cmx_route_start(struct rdma_cm_id *id, struct cmx_route *route,
 	if (cmx_route_is_local(id, route))
 		return cmx_route_start_local(id, route, timeout_ms);
 	ret = cmx_route_query_start(id, route, timeout_ms, tos, uid);
-	/* A user at a limit does not get more by rdma_cm's queries. */
+	/* rdma_cm's queries must not circumvent a user's limit. */
 	if (!ret || ret == -EAGAIN)
 		return ret;
 	rdma_lock_handler(id);
@@ -98,11 +100,11 @@ int rdma_cmx_route_start(struct rdma_cm_id *id, struct cmx_route *route,
 EXPORT_SYMBOL_GPL(rdma_cmx_route_start);
 
 /**
- * rdma_cmx_route_event - an event of an id has come
+ * rdma_cmx_route_event - process an event of an id
  * @route: the state of the id's query
  * @event: any event
  *
- * Context: the id's event handler, which does not sleep after that.
+ * Context: the id's event handler, which must not sleep afterwards.
  */
 void rdma_cmx_route_event(struct cmx_route *route,
 			  const struct rdma_cm_event *event)
@@ -117,7 +119,7 @@ void rdma_cmx_route_event(struct cmx_route *route,
 	case RDMA_CM_EVENT_ROUTE_RESOLVED:
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
 		WRITE_ONCE(route->addressed, false);
-		/* This module's query of a removed device has no event. */
+		/* The query of rdma_cmx for a removed device has no event. */
 		if (cmx_route_is_queried(route))
 			WRITE_ONCE(route->state, CMX_ROUTE_NONE);
 		break;
@@ -133,7 +135,7 @@ void rdma_cmx_route_event(struct cmx_route *route,
 		break;
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
 		state = CMX_ROUTE_REMOVED;
-		/* Those that begin later wait for this thread. */
+		/* Grace periods that begin later wait for this thread. */
 		route->grace = READ_ONCE(cmx_route_begun);
 		break;
 	default:
@@ -147,7 +149,7 @@ void rdma_cmx_route_event(struct cmx_route *route,
 }
 EXPORT_SYMBOL_GPL(rdma_cmx_route_event);
 
-/* Returns false if the removal of the device has begun, or it is not added yet. */
+/* Returns false if the device is being removed, or is not added yet. */
 static bool cmx_route_destroy_before_removal(struct rdma_cm_id *id)
 {
 	struct cmx_ibdev *dev = cmx_device_hold(id->device);
@@ -165,7 +167,7 @@ static bool cmx_route_is_over(const struct cmx_route *route)
 	return (s32)(smp_load_acquire(&cmx_route_ended) - route->grace) > 0;
 }
 
-/* The thread that removes the device has cancelled the query then. */
+/* Waits until the thread that removes the device has cancelled the query. */
 static void cmx_route_wait_cancelled(const struct cmx_route *route)
 {
 	if (cmx_route_is_over(route))
@@ -185,8 +187,8 @@ static void cmx_route_wait_cancelled(const struct cmx_route *route)
  * @id: the id
  * @route: the state of its query
  *
- * Context: process context, may sleep. Not in an event handler, and with no lock
- * that the handler of @id takes.
+ * Context: process context, may sleep. Not in an event handler. The caller
+ * holds no lock that the handler of @id takes.
  */
 void rdma_cmx_route_destroy(struct rdma_cm_id *id, struct cmx_route *route)
 {
@@ -211,7 +213,7 @@ void rdma_cmx_route_destroy(struct rdma_cm_id *id, struct cmx_route *route)
 		cmx_route_wait_cancelled(route);
 	rdma_destroy_id(id);
 	WRITE_ONCE(route->state, CMX_ROUTE_NONE);
-	/* Another id may get it. */
+	/* Another id may use it. */
 	WRITE_ONCE(route->addressed, false);
 }
 EXPORT_SYMBOL_GPL(rdma_cmx_route_destroy);

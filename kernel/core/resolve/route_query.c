@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The route of an id by this module's path queries: they are the same for all
- * ids to a peer, so that the SA receives one, and the cache keeps the response.
- * The id gets the events that rdma_cm would report.
+ * The route of an id by path queries of rdma_cmx. They are equal for all ids to
+ * a peer, so the SA receives one, and the cache keeps the response. The id
+ * receives the events that rdma_cm would report.
  *
- * What rdma_cm has to decide is left to it (route.c): ports without an SA; ids
- * that have no address, or another query; and, with the time that is left,
- * queries that end with any other error than that there is no path. A provider
- * on the netlink of local services (ibacm) comes before the SA: while there is
- * one, rdma_cm queries, whose ib_sa sends it the query first.
+ * rdma_cm handles the remaining cases (route.c): ports without an SA; ids
+ * without an address, or with another query; and, for the time that is left,
+ * queries that fail with an error other than a missing path. A provider on the
+ * netlink of local services (ibacm) takes precedence over the SA: while there
+ * is one, rdma_cm queries, whose ib_sa first sends the query to the provider.
  *
- * A query is a separate object, since the response and the deadline may come
- * while the id is destroyed. References: of the cmx_route, of the waiter until it
- * was called or forgotten, and of the queued or running work item.
- * cmx_route_lock guards the two pointers between a query and its cmx_route; the
- * handler lock of the id guards cmx_route.state. The work item takes the handler
- * lock, so whoever ends a query, and waits for it, has no lock that the handler
- * takes.
+ * A query is a separate object, since response and deadline may arrive while
+ * the id is destroyed. References: of the cmx_route; of the waiter until it was
+ * called or removed; of the queued or running work item. cmx_route_lock guards
+ * the two pointers between a query and its cmx_route. The handler lock of the
+ * id guards cmx_route.state. The work item takes the handler lock, so the code
+ * that ends a query, and waits for it, holds no lock that the handler takes.
  */
 #include <linux/jiffies.h>
 #include <linux/refcount.h>
@@ -33,12 +32,12 @@
 /**
  * struct cmx_route_query - a path query for an id
  * @ref: see above
- * @waiter: for the response
- * @work: runs when the response has come, or at the deadline
- * @id: the id, until the query is ended
- * @route: its state, NULL: the query is ended
+ * @waiter: waiter of the query
+ * @work: runs after the response, or at the deadline
+ * @id: the id, until the query has ended
+ * @route: its state, NULL: the query has ended
  * @deadline: in jiffies
- * @dgid: where the path leads to
+ * @dgid: destination of the path
  * @answered: the waiter was called; by release and acquire
  * @error: of the query
  * @rec: the path
@@ -66,17 +65,17 @@ static void cmx_route_query_put(struct cmx_route_query *q)
 		kfree(q);
 }
 
-/* Has the work item run after @delay, or now if that is 0. */
+/* Queues the work item to run after @delay, or now if it is 0. */
 static void cmx_route_query_kick(struct cmx_route_query *q,
 				 unsigned long delay)
 {
 	refcount_inc(&q->ref);
 	if (delay ? !queue_delayed_work(cmx_route_wq, &q->work, delay) :
 		    mod_delayed_work(cmx_route_wq, &q->work, 0))
-		refcount_dec(&q->ref);	/* it was queued, with a reference */
+		refcount_dec(&q->ref);	/* it was pending, with a reference */
 }
 
-/* The first path, as cmx_cached_path_use() takes it. */
+/* Uses the first path, as cmx_cached_path_use() does. */
 static int cmx_route_query_take(struct cmx_route_query *q,
 				const struct cmx_sa_answer *answer)
 {
@@ -101,8 +100,9 @@ static void cmx_route_query_done(struct cmx_sched_waiter *waiter, void *answer,
 	/* Pairs with cmx_route_query_over(). */
 	smp_store_release(&q->answered, true);
 	/*
-	 * Before it is ended. While a work item is cancelled, mod_delayed_work()
-	 * of Linux 6.10 and later neither queues it nor returns so.
+	 * Before its end. While a work item is being cancelled,
+	 * mod_delayed_work() of Linux 6.10 and later neither queues it nor
+	 * returns so.
 	 */
 	spin_lock(&cmx_route_lock);
 	if (q->route)
@@ -111,7 +111,7 @@ static void cmx_route_query_done(struct cmx_sched_waiter *waiter, void *answer,
 	cmx_route_query_put(q);
 }
 
-/* Has it ended? If not, done() is being called and will kick the work. */
+/* True if it has completed; else done() is running and queues the work item. */
 static bool cmx_route_query_over(struct cmx_route_query *q)
 {
 	/* Pairs with cmx_route_query_done(). */
@@ -125,7 +125,7 @@ static bool cmx_route_query_over(struct cmx_route_query *q)
 	return true;
 }
 
-/* rdma_cm reports EINVAL whatever the status of the SA's response is. */
+/* rdma_cm reports EINVAL for any error status of the SA's response. */
 static int cmx_route_set(struct cmx_route_query *q)
 {
 	struct sa_path_rec rec;
@@ -136,7 +136,7 @@ static int cmx_route_set(struct cmx_route_query *q)
 	return rdma_set_ib_path(q->id, &rec);
 }
 
-/* rdma_cm goes on. Returns 0 if an event will come. */
+/* rdma_cm continues. Returns 0 if an event follows. */
 static int cmx_route_hand_over(struct cmx_route_query *q,
 			       struct cmx_route *route)
 {
@@ -154,7 +154,7 @@ static int cmx_route_hand_over(struct cmx_route_query *q,
 	return ret;
 }
 
-/* With the handler lock, under which rdma_cm reports its events, too. */
+/* With the handler lock, as for the events of rdma_cm */
 static void cmx_route_query_end(struct cmx_route_query *q,
 				struct cmx_route *route)
 {
@@ -165,7 +165,9 @@ static void cmx_route_query_end(struct cmx_route_query *q,
 	rdma_lock_handler(id);
 	if (route->state != CMX_ROUTE_QUERIED)
 		goto unlock;
-	/* QUERIED until rdma_cm has the route: no command sets another one. */
+	/*
+	 * QUERIED until rdma_cm has the route, so no command sets another one.
+	 */
 	if (decided)
 		event.status = cmx_route_set(q);
 	else
@@ -180,13 +182,13 @@ unlock:
 	rdma_unlock_handler(id);
 }
 
-/* Takes the reference of a route away, for the caller; NULL: there is none. */
+/* Takes the reference of a route for the caller; NULL if there is none. */
 static struct cmx_route_query *cmx_route_query_detach(struct cmx_route *route)
 {
 	struct cmx_route_query *q;
 
 	/*
-	 * Few routes have one, and all ids share the lock. Pairs with the
+	 * Few routes have a query, and all ids share the lock. Pairs with the
 	 * release of cmx_route_query_work().
 	 */
 	if (!smp_load_acquire(&route->query))
@@ -211,13 +213,13 @@ static void cmx_route_query_work(struct work_struct *work)
 	spin_lock(&cmx_route_lock);
 	route = q->route;
 	spin_unlock(&cmx_route_lock);
-	/* Both stay: whoever detaches it waits for this. */
+	/* Both stay: the code that detaches the query waits for this. */
 	if (!route || !cmx_route_query_over(q))
 		goto put;
 	cmx_route_query_end(q, route);
 	spin_lock(&cmx_route_lock);
 	if (q->route) {
-		/* After all that this has done with the route */
+		/* After all accesses to the route */
 		smp_store_release(&route->query, NULL);
 		q->route = NULL;
 		ended = true;
@@ -245,13 +247,13 @@ void cmx_route_query_stop(struct cmx_route *route)
 	cmx_route_query_put(q);
 }
 
-/* Is it the state in which rdma_cm would start a query? */
+/* Sets QUERIED in the state in which rdma_cm would start a query. */
 static bool cmx_route_claim(struct rdma_cm_id *id, struct cmx_route *route)
 {
 	bool ok;
 
 	rdma_lock_handler(id);
-	/* A record that rdma_cm has left would be lost. */
+	/* A record that rdma_cm left would leak. */
 	ok = route->addressed && route->state == CMX_ROUTE_NONE &&
 	     !id->route.path_rec;
 	if (ok)
@@ -275,8 +277,8 @@ static int cmx_route_query_send(struct cmx_route_query *q,
 }
 
 /*
- * The deadline may have come before the waiter waited. The work item has found
- * nothing to end then.
+ * The deadline may have passed before the waiter waited. The work item has then
+ * found nothing to end.
  */
 static void cmx_route_query_late(struct cmx_route_query *q)
 {
@@ -307,8 +309,8 @@ cmx_route_query_alloc(struct rdma_cm_id *id, struct cmx_route *route,
 }
 
 /*
- * Queries the route of @id. Returns 0 if an event will come; or an error: rdma_cm
- * is to do it.
+ * Queries the route of @id. Returns 0 if an event follows; or a negative errno:
+ * rdma_cm has to query.
  */
 int cmx_route_query_start(struct rdma_cm_id *id, struct cmx_route *route,
 			  u32 timeout_ms, u8 tos, kuid_t uid)
@@ -318,7 +320,7 @@ int cmx_route_query_start(struct rdma_cm_id *id, struct cmx_route *route,
 	struct cmx_sa_port *port;
 	int ret = -EINVAL;
 
-	/* What is left of one that has ended */
+	/* The remains of a query that has ended */
 	cmx_route_query_stop(route);
 	/* Until then rdma_cm changes the address. */
 	if (!timeout_ms || !cmx_route_is_addressed(route))
@@ -340,7 +342,7 @@ int cmx_route_query_start(struct rdma_cm_id *id, struct cmx_route *route,
 	spin_lock(&cmx_route_lock);
 	route->query = q;
 	spin_unlock(&cmx_route_lock);
-	/* Before the response, which makes it run at once */
+	/* Before the response, which queues it without delay */
 	cmx_route_query_kick(q, msecs_to_jiffies(timeout_ms));
 	cmx_stat_inc(routes);
 	ret = cmx_route_query_send(q, port, &query, uid);
@@ -360,7 +362,7 @@ int cmx_route_init(void)
 	return cmx_route_wq ? 0 : -ENOMEM;
 }
 
-/* After the last waiter was called. */
+/* The last waiter was called. */
 void cmx_route_exit(void)
 {
 	destroy_workqueue(cmx_route_wq);

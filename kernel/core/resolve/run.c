@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The work of a query: it waits, goes on with its request, and calls back.
- * States, and who may do what in them, are in query.c. Process context.
+ * The work of a query: it waits, continues with its request, and calls back.
+ * query.c has the states and the owner in each. Process context.
  */
 #include <linux/memcontrol.h>
 #include <linux/module.h>
@@ -17,7 +17,7 @@ module_param(route_timeout_ms, uint, 0644);
 MODULE_PARM_DESC(route_timeout_ms,
 		 "Time in ms that a query waits for path records, within its deadline (default 3000)");
 
-/* All SAs have answered, or were given up; consumes their reference. */
+/* All SAs have responded, or timed out. Drops their reference. */
 static void cmx_query_services_done(struct cmx_sa_requests *requests)
 {
 	struct rdma_cmx_query *q = container_of(requests, struct rdma_cmx_query,
@@ -29,8 +29,8 @@ static void cmx_query_services_done(struct cmx_sa_requests *requests)
 }
 
 /*
- * One of them is refused, and with it the query: it waits for no other. In a job
- * of the user, as at the deadline.
+ * A refusal of one of them fails the query: it waits for no other. In a job of
+ * the user, as at the deadline.
  */
 static void cmx_query_services_failed(struct cmx_sa_requests *requests)
 {
@@ -60,7 +60,7 @@ static void cmx_query_paths_done(struct cmx_sa_requests *requests)
 	rdma_cmx_query_put(q);
 }
 
-/* The answer may be there already: then there is no deadline. */
+/* The result may be there already: then there is no deadline. */
 static void cmx_query_arm_if(struct rdma_cmx_query *q,
 			     enum cmx_query_state state)
 {
@@ -70,7 +70,7 @@ static void cmx_query_arm_if(struct rdma_cmx_query *q,
 	spin_unlock(&q->lock);
 }
 
-/* To CALLER; the query is private before. */
+/* To CALLER. The query is not visible before. */
 static int cmx_query_wait_caller(struct rdma_cmx_query *q)
 {
 	int ret;
@@ -83,7 +83,7 @@ static int cmx_query_wait_caller(struct rdma_cmx_query *q)
 	return 0;
 }
 
-/* The kernel's names of a container count for whoever owns the container. */
+/* Kernel lookups for a container count for the owner of the container. */
 static kuid_t cmx_query_names_user(const struct rdma_cmx_query *q)
 {
 	const struct net *net = q->req.hints.net;
@@ -94,7 +94,7 @@ static kuid_t cmx_query_names_user(const struct rdma_cmx_query *q)
 					       cmx_user_of(net->user_ns);
 }
 
-/* RUNNING to NAMES, unless it was cancelled. */
+/* RUNNING to NAMES, unless it was cancelled */
 static int cmx_query_wait_names(struct rdma_cmx_query *q)
 {
 	int ret;
@@ -110,18 +110,18 @@ static int cmx_query_wait_names(struct rdma_cmx_query *q)
 			     &q->waiter);
 	if (ret) {
 		rdma_cmx_query_put(q);
-		/* Cancel, deadline or this: the first has ended it. */
+		/* The first of cancel, deadline and this ends it. */
 		return cmx_query_advance(q, CMX_QUERY_NAMES,
 					 CMX_QUERY_RUNNING) ? ret : 0;
 	}
 	cmx_query_arm_if(q, CMX_QUERY_NAMES);
-	/* It was ended before there was a lookup to forget. */
+	/* It ended before there was a lookup to cancel. */
 	if (READ_ONCE(q->state) != CMX_QUERY_NAMES)
 		cmx_query_forget_names(q);
 	return 0;
 }
 
-/* To SERVICES; likewise. */
+/* To SERVICES, likewise */
 static int cmx_query_wait_services(struct rdma_cmx_query *q)
 {
 	int ret;
@@ -137,7 +137,7 @@ static int cmx_query_wait_services(struct rdma_cmx_query *q)
 	return 0;
 }
 
-/* RUNNING to PATHS, unless it was cancelled; 1: its deadline is over. */
+/* RUNNING to PATHS, unless it was cancelled; 1: its deadline has passed. */
 static int cmx_query_wait_paths(struct rdma_cmx_query *q)
 {
 	unsigned int ms = READ_ONCE(route_timeout_ms);
@@ -167,8 +167,8 @@ static int cmx_query_wait_paths(struct rdma_cmx_query *q)
 }
 
 /*
- * Waits for what the request needs. Returns 0, and the query is in use by
- * others or cancelled; 1 if it has to go on without; or an error.
+ * Waits for the needs of the request. Returns 0: others use the query or it is
+ * cancelled; 1: it has to continue without; or a negative errno.
  */
 int cmx_query_wait(struct rdma_cmx_query *q, enum cmx_wait what)
 {
@@ -185,7 +185,7 @@ int cmx_query_wait(struct rdma_cmx_query *q, enum cmx_wait what)
 	return -EINVAL;
 }
 
-/* RUNNING to READY: with the result of the request, or with @error. */
+/* RUNNING to READY, with the result of the request or with @error */
 void cmx_query_finish(struct rdma_cmx_query *q, int error)
 {
 	q->result = error ? ERR_PTR(error) : q->req.result;
@@ -199,7 +199,7 @@ void cmx_query_finish(struct rdma_cmx_query *q, int error)
 	queue_work(cmx_call_wq, &q->call);
 }
 
-/* From RUNNING as far as it goes without waiting. */
+/* Advances a RUNNING query as far as it goes without waiting. */
 void cmx_query_run(struct rdma_cmx_query *q)
 {
 	int ret = q->error;
@@ -217,7 +217,7 @@ void cmx_query_run(struct rdma_cmx_query *q)
 	cmx_query_finish(q, ret);
 }
 
-/* It has waited: now it is RUNNING, or cancelled. */
+/* After a wait the query is RUNNING, or cancelled. */
 void cmx_query_work(struct cmx_job *job)
 {
 	struct rdma_cmx_query *q = container_of(job, struct rdma_cmx_query,
@@ -243,7 +243,7 @@ void cmx_query_count(const void *query, const struct rdma_cmx_result *res)
 	}
 }
 
-/* READY to DONE, unless cancelled on the way. */
+/* READY to DONE, unless it is cancelled */
 void cmx_query_call(struct work_struct *work)
 {
 	struct rdma_cmx_query *q = container_of(work, struct rdma_cmx_query,

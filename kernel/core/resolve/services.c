@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Services that the SAs know, by name or by id: queried at the port of an id,
- * or at all active InfiniBand ports at once, and merged.
+ * Services of the SAs, by name or by id: queried at the port of an id, or at
+ * all active InfiniBand ports in parallel, and merged.
  *
- * Belongs to one query; see sa/requests.c for who may touch what.
+ * Belongs to one query; sa/requests.c lists who may access which field.
  */
 #include <linux/jhash.h>
 #include <linux/kstrtox.h>
@@ -17,7 +17,7 @@
 #include "resolve/resolve.h"
 #include "sa/wire.h"
 
-/* More services under one name would be a mistake, or an attack. */
+/* Maximum services of one name: more are an error or an attack. */
 #define CMX_MAX_SERVICES	4096u
 
 struct cmx_service_request {
@@ -27,7 +27,7 @@ struct cmx_service_request {
 	u32 port_num;
 };
 
-/* strtoull() with base 0, without blanks and signs; all of it, or a name. */
+/* strtoull() with base 0, without blanks and signs; else it is a name. */
 static bool cmx_service_id(const char *text, u64 *id)
 {
 	return *text >= '0' && *text <= '9' && !strchr(text, '\n') &&
@@ -54,10 +54,10 @@ void cmx_service_query(struct cmx_sa_query *q, const char *service)
 	}
 }
 
-/* Ports to query, as they are found. */
+/* Ports to query, filled by a walk */
 struct cmx_service_ports {
 	const struct cmx_hints *h;
-	const struct cmx_dest *from;	/* only this one, if it has a port */
+	const struct cmx_dest *from;	/* the only port, if it has one */
 	u32 count;
 	u32 room;
 	struct cmx_service_request *port;
@@ -79,8 +79,8 @@ static int cmx_service_port_add(struct cmx_sa_port *port, void *arg)
 		u32 room = ports->room ? 2 * ports->room : 4;
 
 		/*
-		 * Not charged: a port's removal waits for the caller's lock,
-		 * and a cgroup at its limit makes who charges it sleep.
+		 * Not charged: the removal of a port waits for the caller's
+		 * lock, and a cgroup at its limit makes a charge sleep.
 		 */
 		new = krealloc_array(ports->port, room, sizeof(*new),
 				     GFP_KERNEL | __GFP_ZERO);
@@ -101,7 +101,7 @@ static int cmx_service_port_add(struct cmx_sa_port *port, void *arg)
 	return 0;
 }
 
-/* The one port that the caller has named, if any: in @from. */
+/* Sets @from to the only port that the caller has given, if any. */
 static int cmx_service_from(const struct cmx_hints *h,
 			    const struct rdma_cmx_query_attr *attr,
 			    struct cmx_dest *from)
@@ -125,7 +125,7 @@ static int cmx_service_from(const struct cmx_hints *h,
 
 /*
  * Prepares the queries. Returns 0, -ENODEV if there is no port to query, or
- * -ENOMEM; after an error there is nothing to release.
+ * -ENOMEM. After an error nothing has to be released.
  */
 int cmx_services_init(struct cmx_services *s, const struct cmx_hints *h,
 		      const struct rdma_cmx_query_attr *attr)
@@ -158,7 +158,7 @@ int cmx_services_init(struct cmx_services *s, const struct cmx_hints *h,
 	return 0;
 }
 
-/* True if the answers are all in the cache. */
+/* True if the cache has all responses */
 bool cmx_services_cached(struct cmx_services *s, struct net *net)
 {
 	u32 i;
@@ -171,8 +171,8 @@ bool cmx_services_cached(struct cmx_services *s, struct net *net)
 }
 
 /*
- * @done comes once, maybe before this returns. @failed: the services of one port
- * are refused, and a list without them would look complete.
+ * Calls @done once, possibly before it returns. Calls @failed if the query of
+ * one port is refused: a list without its services would look complete.
  */
 void cmx_services_start(struct cmx_services *s, const struct cmx_hints *h,
 			void (*done)(struct cmx_sa_requests *requests),
@@ -202,7 +202,7 @@ void cmx_services_stop(struct cmx_services *s)
 	cmx_sa_requests_put(&s->requests);
 }
 
-/* Is @rec one that @q is for? A query without a component is for all. */
+/* True if @rec matches @q. A query without a component matches all. */
 bool cmx_service_matches(const struct cmx_sa_query *q,
 			 const struct cmx_sa_service_rec *rec)
 {
@@ -223,7 +223,7 @@ static void cmx_service_fill(struct cmx_service *new,
 	u16 index;
 
 	new->id = rec->id;
-	/* Zero does not name a partition: it stands for the default one. */
+	/* Zero is no partition: it means the default one. */
 	new->pkey = rec->pkey & htons(0x7fff) ? rec->pkey : htons(0xffff);
 	memcpy(&new->gid, rec->gid, sizeof(new->gid));
 	new->sgid = port->gid;
@@ -234,8 +234,8 @@ static void cmx_service_fill(struct cmx_service *new,
 }
 
 /*
- * The services as they are merged: found by a hash table without room for more
- * than half of its slots, of indices into the list plus 1.
+ * The merged services. Lookup by a hash table of indices into the list plus 1,
+ * at most half full.
  */
 struct cmx_service_set {
 	struct cmx_service *list;
@@ -290,7 +290,9 @@ static int cmx_service_insert(struct cmx_service_set *set,
 		old = &set->list[set->slots[slot] - 1];
 		if (!cmx_service_same(old, new))
 			continue;
-		/* A port that cannot get there gives way. */
+		/*
+		 * A port that reaches the service replaces one that does not.
+		 */
 		if (!old->reached && new->reached)
 			*old = *new;
 		return 0;
@@ -302,7 +304,7 @@ static int cmx_service_insert(struct cmx_service_set *set,
 	return 0;
 }
 
-/* Adds the services of one port's answer, and counts those that are strange. */
+/* Adds the services of one port's response, and counts those that differ. */
 static int cmx_service_add(struct cmx_service_set *set, bool passive,
 			   const struct cmx_service_request *port, u32 *strange)
 {
@@ -319,7 +321,7 @@ static int cmx_service_add(struct cmx_service_set *set, bool passive,
 			continue;
 		}
 		cmx_service_fill(&new, port, rec);
-		/* A listener does not care which ports offer it. */
+		/* For a listener the offering port is irrelevant. */
 		if (passive)
 			new.gid = new.sgid;
 		ret = cmx_service_insert(set, &new);
@@ -347,7 +349,7 @@ static int cmx_services_collect(struct cmx_services *s,
 }
 
 /*
- * The answers together become @cands, which live as long as @s. Returns 0;
+ * Merges the responses to @cands, which are valid as long as @s. Returns 0;
  * without any record, the error of the first query that failed, or that of an
  * unknown service.
  */
@@ -380,7 +382,7 @@ int cmx_services_merge(struct cmx_services *s, struct cmx_candidates *cands)
 	s->list = set.list;
 	ret = cmx_services_collect(s, &set, &strange);
 	kvfree(set.slots);
-	/* Paths may be waited for next. */
+	/* The query may wait for paths next. */
 	for (i = 0; i < s->count; i++)
 		cmx_sa_request_drop(&s->port[i].sa);
 	if (ret)

@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* The one place that creates the tracepoints of resolve/trace.h. */
+/* Creates the tracepoints of resolve/trace.h. */
 #define CREATE_TRACE_POINTS
 #include "resolve/trace.h"

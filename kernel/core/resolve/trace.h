@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* Tracepoints of this room, below events/rdma_cmx in tracefs. */
+/* Tracepoints of resolve/, below events/rdma_cmx in tracefs. */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM rdma_cmx
 

@@ -2,14 +2,15 @@
 /*
  * Users, who share a work queue fairly.
  *
- * A user is known while one of the user's queries waits for names, SAs or
- * neighbours. The work of such a query once they have answered is a job. One
- * job of a user runs at a time, and a user who has more of them goes to the
- * end of the work queue after each: a job waits for one job of each other
- * user, however many they have.
+ * A user object exists while a query of the user waits for names, SAs or
+ * neighbours. The work of such a query after the wait is a job. One job of a
+ * user runs at a time. A user with more jobs is queued again at the end of the
+ * work queue after each. So a job waits for one job of each other user,
+ * whatever their number of jobs.
  *
- * The work of users' connects is scheduled likewise, on a separate work queue: it
- * may sleep in rdma_cm. It delays no query, and only connects of the same user.
+ * The work of users' connects is scheduled likewise, on a separate work queue:
+ * it may sleep in rdma_cm. It delays no query, and only connects of the same
+ * user.
  *
  * The xarray's lock guards references, cmx_query_user.lock guards the jobs.
  */
@@ -42,7 +43,7 @@ static void cmx_query_user_work(struct work_struct *work)
 	if (user->active)
 		queue_work(user->users->wq, &user->work);
 	spin_unlock(&user->lock);
-	/* The work item that is queued has a reference as this one had. */
+	/* The queued work item has another reference. */
 	cmx_query_user_put(user);
 }
 
@@ -56,7 +57,7 @@ void cmx_query_user_hold(struct cmx_query_user *user)
 	xa_unlock(users);
 }
 
-/* Kernel consumers share one; no user has this index. */
+/* All kernel consumers share one. No user has this index. */
 #define CMX_KERNEL_INDEX	ULONG_MAX
 
 static struct cmx_query_user *cmx_query_user_alloc(struct cmx_users *users,
@@ -79,8 +80,8 @@ static struct cmx_query_user *cmx_query_user_alloc(struct cmx_users *users,
 }
 
 /*
- * With a reference, or NULL without memory. @kernel: the kernel's, whose jobs
- * do not wait behind those of root's processes.
+ * Returns the user with a reference, or NULL without memory. @kernel: that of
+ * the kernel, whose jobs do not wait for those of root's processes.
  */
 struct cmx_query_user *cmx_query_user_get(struct cmx_users *users, kuid_t uid,
 					  bool kernel)

@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Watches: a query that is started again and again, and a callback when its
- * answer is another one.
+ * Watches: a query that is repeated, and a callback when its result has
+ * changed.
  *
- * One work item of a watch does everything, one step after the other: it starts
- * the query; the query's end queues it; it compares, calls back, and sets its
- * timer. So a watch has one query outstanding at most, and one that is in its
- * callback holds up no other. From the first step to the last it is busy.
+ * One work item of a watch does everything, step by step: it starts the query;
+ * the query's end queues it; it compares, calls back, and sets its timer. So a
+ * watch has at most one outstanding query, and a watch in its callback delays
+ * no other. It is busy from the first step to the last.
  *
- * Two queries of a watch begin at least watch_gap_ms apart. Events of devices
- * and requests for a refresh move the timer forward as far as that allows; while
- * it is busy they count afterwards. After a failure the minimum time is the time
- * to the next query; it doubles with each one.
+ * Two queries of a watch start at least watch_gap_ms apart. Events of devices
+ * and requests for a refresh move the timer forward as far as that allows.
+ * While the watch is busy they are deferred. After a failure the next query
+ * follows after the minimum time, which doubles with each failure.
  *
- * A watch has no reference of its network namespace. When that goes, the watch
- * forgets it under the lock, and calls back a last time.
+ * A watch has no reference of its network namespace. When the namespace ends,
+ * the watch clears its pointer under the lock, and calls back a last time.
  *
- * cmx_watch_lock guards the list and all of a watch that more than its work item
- * uses. Innermost, process context; under it timers are set, nothing else.
- * A watch is freed by rdma_cmx_watch_stop() after its work item has ended; or,
- * stopped by its callback, by the work item.
+ * cmx_watch_lock guards the list and all fields of a watch that not only its
+ * work item uses. It is innermost, in process context. Code under it only sets
+ * timers. rdma_cmx_watch_stop() frees a watch after its work item has ended. If
+ * the callback has stopped the watch, the work item frees it.
  */
 #include <linux/err.h>
 #include <linux/export.h>
@@ -51,28 +51,28 @@ MODULE_PARM_DESC(watch_gap_ms,
 
 struct rdma_cmx_watch {
 	struct list_head node;
-	struct rdma_cmx_query_attr attr;	/* without net */
+	struct rdma_cmx_query_attr attr;	/* net is NULL */
 	struct module *owner;
 	rdma_cmx_watch_fn changed;
 	void *context;
 	u32 interval_ms;
 	struct net *net;		/* NULL: gone */
 	struct delayed_work work;
-	unsigned long started;		/* the last query, in jiffies */
+	unsigned long started;		/* of the last query, in jiffies */
 	unsigned long due;		/* the timer, unless busy */
 	unsigned int fails;		/* in a row */
 	bool busy;
-	unsigned long settled;		/* what an event means is known then */
-	bool again;			/* a query from before that is due */
-	bool refresh;			/* the next query is one */
-	bool refreshing;		/* the last one was */
+	unsigned long settled;		/* events before it are evaluated then */
+	bool again;			/* repeat a query from before that */
+	bool refresh;			/* the next query is a refresh */
+	bool refreshing;		/* the last query was a refresh */
 	bool ended;			/* the last callback has begun */
 	bool stopped;
-	bool self;			/* by its callback */
+	bool self;			/* stopped by its callback */
 	struct task_struct *caller;	/* runs the callback */
-	struct rdma_cmx_query *query;	/* the work item's */
+	struct rdma_cmx_query *query;	/* used by the work item */
 	struct rdma_cmx_result *answer;	/* of the query, or an ERR_PTR */
-	struct cmx_watch_set *set;	/* NULL: nothing was reported yet */
+	struct cmx_watch_set *set;	/* NULL: no report yet */
 	union rdma_cmx_sockaddr src;
 	union rdma_cmx_sockaddr dst;
 	char node_text[RDMA_CMX_MAX_NODE + 1];
@@ -85,7 +85,7 @@ static LIST_HEAD(cmx_watches);
 static unsigned int cmx_watch_count;
 static struct workqueue_struct *cmx_watch_wq;
 
-/* Under the lock. */
+/* Under the lock */
 static void cmx_watch_set_timer(struct rdma_cmx_watch *w, unsigned long due)
 {
 	unsigned long now = jiffies;
@@ -95,7 +95,7 @@ static void cmx_watch_set_timer(struct rdma_cmx_watch *w, unsigned long due)
 			 time_after(due, now) ? due - now : 0);
 }
 
-/* Under the lock: the earliest time of the next query, @ms from now or later. */
+/* Under the lock. The earliest time of the next query, at least @ms from now */
 static unsigned long cmx_watch_earliest(const struct rdma_cmx_watch *w,
 					unsigned int ms)
 {
@@ -107,7 +107,7 @@ static unsigned long cmx_watch_earliest(const struct rdma_cmx_watch *w,
 	return time_after(due, now) ? due : now;
 }
 
-/* Under the lock: a query that begins in @ms or later. */
+/* Under the lock. Moves the next query forward to @ms from now, or later. */
 static void cmx_watch_pull(struct rdma_cmx_watch *w, unsigned int ms)
 {
 	unsigned long due = jiffies + msecs_to_jiffies(ms);
@@ -147,7 +147,7 @@ static void cmx_watch_done(struct rdma_cmx_query *query,
 	rdma_cmx_result_put(result);
 }
 
-/* With a reference of @net, which it gives back. */
+/* Drops the caller's reference of @net. */
 static int cmx_watch_query(struct rdma_cmx_watch *w, struct net *net,
 			   bool refresh)
 {
@@ -162,7 +162,7 @@ static int cmx_watch_query(struct rdma_cmx_watch *w, struct net *net,
 	return ret;
 }
 
-/* Takes @answer over as the one that was reported, if it has to be. */
+/* Stores @answer as the reported one, if it is to be reported. */
 static bool cmx_watch_take(struct rdma_cmx_watch *w,
 			   const struct rdma_cmx_result *answer)
 {
@@ -177,10 +177,10 @@ static bool cmx_watch_take(struct rdma_cmx_watch *w,
 		changed = cmx_watch_changed(w->set, set);
 	if (changed)
 		swap(w->set, set);
-	/* A failure changes nothing, and no memory is one. */
+	/* A failure, or lack of memory, changes nothing. */
 	spin_lock(&cmx_watch_lock);
 	w->fails = good ? 0 : min(w->fails + 1, 4u);
-	/* One that failed may have left a cache as it was. */
+	/* A query that failed may not have updated a cache. */
 	w->refresh |= w->refreshing && !good;
 	w->refreshing = false;
 	spin_unlock(&cmx_watch_lock);
@@ -189,9 +189,9 @@ static bool cmx_watch_take(struct rdma_cmx_watch *w,
 }
 
 /*
- * The owner's module stays during the callback, which may have stopped the watch
- * and so left nothing that its exit waits for. A module that is going already
- * stops the watch itself.
+ * A reference keeps the owner's module during the callback, which may have
+ * stopped the watch, so that the module's exit has nothing to wait for. A
+ * module that is being unloaded stops the watch itself.
  */
 static void cmx_watch_call(struct rdma_cmx_watch *w,
 			   struct rdma_cmx_result *answer)
@@ -217,7 +217,7 @@ static void cmx_watch_call(struct rdma_cmx_watch *w,
 	module_put(owner);
 }
 
-/* Under the lock: it is through, and waits for the next time. */
+/* Under the lock. The watch is done, and waits for the next query. */
 static void cmx_watch_rest(struct rdma_cmx_watch *w)
 {
 	u32 gap = READ_ONCE(watch_gap_ms);
@@ -238,8 +238,8 @@ static void cmx_watch_rest(struct rdma_cmx_watch *w)
 }
 
 /*
- * Under the lock: what is to be done. Returns false: nothing; or the answer that
- * has come, or a reference of the namespace for a query.
+ * Under the lock. Chooses the next step. Returns false: none; or the result of
+ * a query, or a reference of the namespace for a query.
  */
 static bool cmx_watch_begin(struct rdma_cmx_watch *w,
 			    struct rdma_cmx_result **answer, struct net **net)
@@ -257,7 +257,7 @@ static bool cmx_watch_begin(struct rdma_cmx_watch *w,
 		*answer = ERR_PTR(-ENETDOWN);
 	} else {
 		*net = maybe_get_net(w->net);
-		/* It is going: its exit comes, and queues the work again. */
+		/* The namespace ends. Its exit queues the work item again. */
 		if (!*net)
 			return false;
 		w->started = jiffies;
@@ -305,7 +305,7 @@ static void cmx_watch_work(struct work_struct *work)
 	spin_unlock(&cmx_watch_lock);
 	if (!self)
 		return;
-	/* The end of the namespace may have queued this item while it began. */
+	/* The end of the namespace may have queued this item meanwhile. */
 	cancel_delayed_work(&w->work);
 	cmx_watch_free(w);
 }
@@ -320,7 +320,7 @@ static int cmx_watch_copy(struct rdma_cmx_watch *w,
 	if (query->id || query->route || query->route_count ||
 	    attr->interval_ms > CMX_WATCH_MAX_MS)
 		return -EINVAL;
-	/* This checks the lengths and families, too. */
+	/* This also checks lengths and families. */
 	ret = cmx_hints_init(&hints, query);
 	if (ret)
 		return ret;
@@ -426,7 +426,7 @@ void rdma_cmx_watch_stop(struct rdma_cmx_watch *watch)
 	if (self)
 		return;
 	cancel_delayed_work_sync(&watch->work);
-	/* Nothing starts another one, and its end queues nothing any more. */
+	/* No query is started any more, and its end queues nothing. */
 	if (watch->query)
 		rdma_cmx_query_cancel(watch->query);
 	cmx_watch_free(watch);
@@ -434,8 +434,9 @@ void rdma_cmx_watch_stop(struct rdma_cmx_watch *watch)
 EXPORT_SYMBOL_GPL(rdma_cmx_watch_stop);
 
 /*
- * Those that may use @dev look soon what its event means to them. All hosts of a
- * fabric have it: they spread over a quarter of the minimum time.
+ * Watches that may use @dev query soon after its event. All hosts of a fabric
+ * have the event at the same time, so they spread over a quarter of the minimum
+ * time.
  */
 static void cmx_watch_device(struct ib_device *dev)
 {
@@ -542,7 +543,7 @@ destroy:
 	return ret;
 }
 
-/* Consumers have stopped all; one that did so in its callback may still end. */
+/* Consumers have stopped all watches. A callback that did so may still run. */
 void cmx_watch_exit(void)
 {
 	ib_unregister_client(&cmx_watch_client);

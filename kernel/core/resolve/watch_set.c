@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The answer of a watch (watch.c): how two of them are compared, and how long
- * the watch waits. It keeps the set of its entries' hashes, 8 bytes each. The
- * hash is keyed: no name server can make two answers look the same. No state,
- * process context, may sleep.
+ * The result of a watch (watch.c): comparison, and time until the next query.
+ * It stores the set of its entries' hashes, 8 bytes each. The hash is keyed: no
+ * name server can make two results collide. No state, process context, may
+ * sleep.
  */
 #include <linux/errno.h>
 #include <linux/minmax.h>
@@ -18,16 +18,18 @@
 
 #include "resolve/resolve.h"
 
-/* At least @base_ms, doubled by each of the first four failures. */
+/* At least @base_ms, doubled by each of the first four failures */
 u32 cmx_watch_delay(u32 base_ms, unsigned int fails, u32 random)
 {
 	u32 ms = clamp(base_ms, 1u, (u32)CMX_WATCH_MAX_MS) << min(fails, 4u);
 
-	/* A fabric's hosts have the same events: they spread over a quarter. */
+	/*
+	 * Hosts of a fabric have the same events. They spread over a quarter.
+	 */
 	return ms + random % (ms / 4 + 1);
 }
 
-/* Does @error say that there is no address, or that it is not known? */
+/* True if @error means that there is no address */
 bool cmx_watch_gone(int error, bool own_src)
 {
 	return error == -ENOENT || error == -ENODATA ||
@@ -35,9 +37,8 @@ bool cmx_watch_gone(int error, bool own_src)
 }
 
 /*
- * The parts of an entry that count. Its source and device do not: they depend
- * on which SA was the first to know a service, and on routes. Without a padding
- * that has a value.
+ * The compared fields of an entry. Source and device are left out: they depend
+ * on which SA reported a service first, and on routes. Padding is zeroed.
  */
 struct cmx_watch_key {
 	union rdma_cmx_sockaddr addr;
@@ -54,7 +55,7 @@ static u64 cmx_watch_hash(const struct rdma_cmx_entry *e)
 	struct cmx_watch_key k;
 
 	get_random_once(&key, sizeof(key));
-	/* To listen on, it is the source. */
+	/* To listen on, the source is compared. */
 	addr = e->dst.sa.sa_family ? &e->dst : &e->src;
 	memset(&k, 0, sizeof(k));
 	memcpy(&k.addr, addr, cmx_addr_size(addr->sa.sa_family));
@@ -73,7 +74,7 @@ static int cmx_watch_cmp(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Does the SA's silence hide whether a device reaches it? */
+/* True if it is unknown whether a device reaches it */
 static bool cmx_watch_open(const struct rdma_cmx_entry *e)
 {
 	return e->error == -ETIMEDOUT || e->error == -EAGAIN ||
@@ -81,8 +82,8 @@ static bool cmx_watch_open(const struct rdma_cmx_entry *e)
 }
 
 /*
- * Of a result, or of an error: empty. NULL: no memory. An entry whose state is
- * not known is left out.
+ * The set of a result, empty for an error; NULL without memory. An entry with
+ * unknown state is left out.
  */
 struct cmx_watch_set *cmx_watch_set(const struct rdma_cmx_result *res)
 {
@@ -110,8 +111,8 @@ struct cmx_watch_set *cmx_watch_set(const struct rdma_cmx_result *res)
 }
 
 /*
- * Is @set another one than @old, which is NULL the first time? Of a partial one
- * only what it has counts: what it lacks may still be there.
+ * True if @set differs from @old, which is NULL the first time. Of a partial
+ * set only its entries are compared: missing ones may still exist.
  */
 bool cmx_watch_changed(const struct cmx_watch_set *old,
 		       const struct cmx_watch_set *set)

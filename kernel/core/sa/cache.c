@@ -2,19 +2,19 @@
 /*
  * Cached responses of an SA.
  *
- * An entry lives for sa_cache_ms from when its query was sent, or as long
- * as the shortest lease among its service records. An event after which the SA
- * may respond differently gives the cache a new generation; entries of an older
- * one are not found any more, even before they are freed. At a limit entries of
- * the user with the most go first (share.c).
+ * An entry is valid for sa_cache_ms from the time its query was sent, or for
+ * the shortest lease among its service records. An event after which the SA may
+ * respond differently starts a new generation of the cache. Entries of an older
+ * one are not found any more, even before they are freed. At a limit, entries
+ * of the user with the most are evicted first (share.c).
  *
  * While the SA reports changes of paths (inform.c), a path whose query was sent
- * since then lives for sa_path_cache_ms instead. A report drops the paths to its
- * GID, which have an index. Paths have numbers, too, so that a walk over them
- * (paths.c) goes on where it was after the lock was given back.
+ * since then is valid for sa_path_cache_ms instead. A report drops the paths to
+ * its GID, which have an index. Paths have numbers, too, so that a walk over
+ * them (paths.c) continues after the lock was released.
  *
- * cmx_sa_cache.lock guards all of a cache. Answers are freed without it, and
- * nothing under it takes longer with the number of entries.
+ * cmx_sa_cache.lock guards all of a cache. Responses are freed without it. The
+ * time under it does not depend on the number of entries.
  */
 #include <linux/jiffies.h>
 #include <linux/module.h>
@@ -79,7 +79,7 @@ u32 cmx_sa_gid_hash(const union ib_gid *gid)
 	return cmx_hash(gid->raw, sizeof(gid->raw));
 }
 
-/* When @e expires, in jiffies. Under the lock, or before it is added. */
+/* Jiffies at which @e expires. Under the lock, or before it is added. */
 unsigned long cmx_sa_entry_expires(const struct cmx_sa_cache *cache,
 				   struct cmx_sa_entry *e)
 {
@@ -93,7 +93,7 @@ unsigned long cmx_sa_entry_expires(const struct cmx_sa_cache *cache,
 	return e->sent_at + e->life;
 }
 
-/* Under the lock. */
+/* Under the lock */
 bool cmx_sa_entry_valid(const struct cmx_sa_cache *cache,
 			struct cmx_sa_entry *e)
 {
@@ -128,7 +128,7 @@ static void cmx_sa_path_gone(const struct cmx_sa_entry *e, enum cmx_sa_gone why)
 	}
 }
 
-/* Under the lock. @e has left its share. */
+/* Under the lock. @e is no longer in its share. */
 static void cmx_sa_entry_unlink(struct cmx_sa_cache *cache,
 				struct cmx_sa_entry *e, enum cmx_sa_gone why)
 {
@@ -142,7 +142,7 @@ static void cmx_sa_entry_unlink(struct cmx_sa_cache *cache,
 	cmx_stat_inc(live_sa_answers);
 }
 
-/* Under the lock. */
+/* Under the lock */
 void cmx_sa_entry_remove(struct cmx_sa_cache *cache, struct cmx_sa_entry *e,
 			 struct list_head *victims, enum cmx_sa_gone why)
 {
@@ -150,7 +150,7 @@ void cmx_sa_entry_remove(struct cmx_sa_cache *cache, struct cmx_sa_entry *e,
 	cmx_sa_entry_unlink(cache, e, why);
 }
 
-/* One that is in no cache, or NULL. */
+/* Frees an entry that is in no cache, or NULL. */
 void cmx_sa_entry_free(struct cmx_sa_entry *e)
 {
 	if (e) {
@@ -167,13 +167,13 @@ void cmx_sa_entries_free(struct list_head *victims)
 		cmx_sa_entry_free(e);
 }
 
-/* If not, no entry is found, whatever there is. */
+/* If false, no entry is found. */
 bool cmx_sa_cache_usable(void)
 {
 	return READ_ONCE(sa_cache_ms);
 }
 
-/* The answer with a reference, or NULL. */
+/* The response with a reference, or NULL */
 struct cmx_sa_answer *cmx_sa_cache_get(struct cmx_sa_cache *cache,
 				       const struct cmx_sa_key *key)
 {
@@ -194,7 +194,7 @@ struct cmx_sa_answer *cmx_sa_cache_get(struct cmx_sa_cache *cache,
 	return answer;
 }
 
-/* How long an answer may be used without reports, in ms. */
+/* Milliseconds for which a response is valid without reports */
 static unsigned int cmx_sa_answer_life(const struct cmx_sa_key *key,
 				       const struct cmx_sa_answer *answer)
 {
@@ -217,11 +217,11 @@ static unsigned int cmx_sa_answer_life(const struct cmx_sa_key *key,
 }
 
 /*
- * Makes an entry for @answer, of which it takes a reference, to a query
- * sent at @sent_at. NULL when it is not to be cached, or without memory.
+ * Creates an entry for @answer, of which it takes a reference, to a query sent
+ * at @sent_at. NULL if it is not to be cached, or without memory.
  *
- * That there are no records is not remembered: who waits for a service to
- * appear is to find it at once.
+ * A response without records is not cached, so that a caller that waits for a
+ * service finds it without delay.
  */
 struct cmx_sa_entry *cmx_sa_entry_alloc(const struct cmx_sa_key *key,
 					struct cmx_sa_answer *answer,
@@ -257,7 +257,7 @@ static bool cmx_sa_path_less(struct rb_node *a, const struct rb_node *b)
 	       rb_entry(b, struct cmx_sa_entry, order)->number;
 }
 
-/* The sweep runs at @at, or earlier. Under the lock. */
+/* Under the lock. The sweep runs at @at, or earlier. */
 static void cmx_sa_sweep_by(struct cmx_sa_cache *cache, unsigned long at)
 {
 	long left = at - jiffies;
@@ -269,7 +269,7 @@ static void cmx_sa_sweep_by(struct cmx_sa_cache *cache, unsigned long at)
 	mod_delayed_work(system_unbound_wq, &cache->sweep, max(left, 0L));
 }
 
-/* Under the lock. Some time after @e expires is early enough for the sweep. */
+/* Under the lock. The sweep may run some time after @e expires. */
 static void cmx_sa_cache_link(struct cmx_sa_cache *cache,
 			      struct cmx_sa_entry *e)
 {
@@ -286,7 +286,7 @@ static void cmx_sa_cache_link(struct cmx_sa_cache *cache,
 	cmx_sa_sweep_by(cache, jiffies + e->life + 1);
 }
 
-/* Why @e goes if nothing else is the reason. Under the lock. */
+/* Under the lock. The reason for the end of @e, if there is no other. */
 enum cmx_sa_gone cmx_sa_entry_end(const struct cmx_sa_cache *cache,
 				  struct cmx_sa_entry *e, enum cmx_sa_gone why)
 {
@@ -296,7 +296,7 @@ enum cmx_sa_gone cmx_sa_entry_end(const struct cmx_sa_cache *cache,
 }
 
 /*
- * Takes @e over, of @uid's query. @victims are for cmx_sa_entries_free(),
+ * Takes @e over, of a query of @uid. cmx_sa_entries_free() frees @victims,
  * without locks.
  */
 void cmx_sa_cache_add(struct cmx_sa_cache *cache, struct cmx_sa_entry *e,
@@ -335,7 +335,7 @@ drop:
 	spin_unlock(&cache->lock);
 }
 
-/* Takes up to a batch from the front of a list. Returns how many. */
+/* Removes up to a batch from the front of a list. Returns the number. */
 static unsigned int cmx_sa_list_purge(struct cmx_sa_cache *cache,
 				      struct list_head *list,
 				      struct list_head *victims)
@@ -355,8 +355,8 @@ static unsigned int cmx_sa_list_purge(struct cmx_sa_cache *cache,
 }
 
 /*
- * Frees entries of a user that are of no use any more, beginning with the
- * oldest, in steps. Those behind one that is still good wait for the next time.
+ * Frees invalid entries of a user, oldest first, in batches. Entries behind a
+ * valid one wait for the next sweep.
  */
 static void cmx_sa_share_purge(struct cmx_sa_cache *cache,
 			       struct cmx_sa_share *share)
@@ -383,7 +383,7 @@ static void cmx_sa_cache_purge(struct cmx_sa_cache *cache)
 		cmx_sa_share_purge(cache, &cache->share[i]);
 }
 
-/* Sweeps again when the first entry of @list expires. Under the lock. */
+/* Under the lock. Sweeps again when the first entry of @list expires. */
 static void cmx_sa_sweep_later(struct cmx_sa_cache *cache,
 			       struct list_head *list)
 {
@@ -413,7 +413,7 @@ static void cmx_sa_cache_sweep(struct work_struct *work)
 	spin_unlock(&cache->lock);
 }
 
-/* The answer to @key has turned out to be wrong. Was there one? */
+/* Removes an invalid response to @key. True if there was one. */
 bool cmx_sa_cache_remove(struct cmx_sa_cache *cache,
 			 const struct cmx_sa_key *key, enum cmx_sa_gone why)
 {
@@ -430,7 +430,7 @@ bool cmx_sa_cache_remove(struct cmx_sa_cache *cache,
 	return e;
 }
 
-/* The paths to @gid have changed. Returns how many there were. */
+/* The paths to @gid have changed. Returns the number of dropped ones. */
 unsigned int cmx_sa_cache_drop_gid(struct cmx_sa_cache *cache,
 				   const union ib_gid *gid)
 {
@@ -462,8 +462,8 @@ unsigned int cmx_sa_cache_drop_gid(struct cmx_sa_cache *cache,
 }
 
 /*
- * The SA reports changes of paths in @generation. Queries that are sent from now
- * on get long-lived responses. Returns false if @generation is over.
+ * The SA reports changes of paths in @generation. Queries that are sent from
+ * now on get the longer lifetime. Returns false if @generation has ended.
  */
 bool cmx_sa_cache_follow(struct cmx_sa_cache *cache, u32 generation)
 {
@@ -473,14 +473,14 @@ bool cmx_sa_cache_follow(struct cmx_sa_cache *cache, u32 generation)
 	ok = generation == cache->generation;
 	if (ok && cache->followed != generation) {
 		cache->followed = generation;
-		/* What was sent in this jiffy may have been before. */
+		/* A query of this jiffy may have been sent before. */
 		cache->followed_since = jiffies + 1;
 	}
 	spin_unlock(&cache->lock);
 	return ok;
 }
 
-/* It may not do so any more. */
+/* The SA may not report changes any more. */
 void cmx_sa_cache_unfollow(struct cmx_sa_cache *cache)
 {
 	spin_lock(&cache->lock);
@@ -488,7 +488,7 @@ void cmx_sa_cache_unfollow(struct cmx_sa_cache *cache)
 	spin_unlock(&cache->lock);
 }
 
-/* No answer to a query sent before this is returned after it. */
+/* After the return, no response to a query sent before is used. */
 void cmx_sa_cache_drop(struct cmx_sa_cache *cache)
 {
 	spin_lock(&cache->lock);
@@ -509,8 +509,8 @@ void cmx_sa_cache_init(struct cmx_sa_cache *cache)
 }
 
 /*
- * No query of the port may be outstanding, so that nothing is added. The
- * sweep has to find the cache empty, or it would queue itself again.
+ * No query of the port is outstanding, so nothing is added. The sweep must find
+ * the cache empty, or it would queue itself again.
  */
 void cmx_sa_cache_exit(struct cmx_sa_cache *cache)
 {

@@ -4,13 +4,13 @@
  *
  * A response has no owner when it arrives: ib_mad's work item allocates it, and
  * queries of several users may share it. So each user whose queries keep one is
- * charged for the whole of it: once, for all queries of that user, until the
- * last of them gives it back. No user then pays for what another keeps, and the
- * sum over the users is never less than the memory. A response that only the
- * cache has is the cache's, see cache.c.
+ * charged for all of it: once, for all queries of that user, until the last of
+ * them drops it. So no user is charged for memory that only another one keeps,
+ * and the sum over the users is never less than the memory. A response that
+ * only the cache keeps counts for the cache, see cache.c.
  *
  * cmx_sa_hold_lock guards all of it. Users, and the responses of a user, are in
- * trees: users choose the length of both. Kernel consumers are the user
+ * trees, because users determine their number. Kernel consumers are the user
  * INVALID_UID.
  */
 #include <linux/limits.h>
@@ -43,8 +43,8 @@ struct cmx_sa_holder {
 /**
  * struct cmx_sa_holding - a response that queries of one user keep
  * @node: in cmx_sa_holder.holdings, by @answer
- * @answer: the response, which these queries have references to
- * @queries: how many
+ * @answer: the response; these queries have references
+ * @queries: number of queries
  */
 struct cmx_sa_holding {
 	struct rb_node node;
@@ -104,7 +104,7 @@ cmx_sa_holding_find(const struct cmx_sa_holder *holder,
 	return node ? rb_entry(node, struct cmx_sa_holding, node) : NULL;
 }
 
-/* What the queries of @uid keep, in bytes. */
+/* Bytes that the queries of @uid keep */
 unsigned long cmx_sa_held(kuid_t uid)
 {
 	const struct cmx_sa_holder *holder;
@@ -128,8 +128,8 @@ static unsigned long cmx_sa_answer_bytes(const struct cmx_sa_answer *answer)
 }
 
 /*
- * With the lock. One more query of @uid keeps @answer, which another one keeps
- * already. False: none does.
+ * With the lock. One more query of @uid keeps @answer. False if no query of
+ * @uid keeps it yet.
  */
 static bool cmx_sa_hold_again(kuid_t uid, const struct cmx_sa_answer *answer)
 {
@@ -144,8 +144,8 @@ static bool cmx_sa_hold_again(kuid_t uid, const struct cmx_sa_answer *answer)
 }
 
 /*
- * With the lock. The first query of @uid keeps @answer. What is used of
- * @holder and @holding is NULL afterwards.
+ * With the lock. The first query of @uid keeps @answer. Clears those of @holder
+ * and @holding that it takes over.
  */
 static int cmx_sa_hold_first(kuid_t uid, const struct cmx_sa_answer *answer,
 			     struct cmx_sa_holder **holder,
@@ -155,7 +155,7 @@ static int cmx_sa_hold_first(kuid_t uid, const struct cmx_sa_answer *answer,
 	unsigned long max = cmx_sa_hold_max();
 	struct cmx_sa_holder *h = cmx_sa_holder_find(uid);
 
-	/* The limit may be lower than it was. */
+	/* The limit may have been lowered. */
 	if (bytes > max || (h && h->bytes > max - bytes))
 		return -EAGAIN;
 	if (!h) {
@@ -174,9 +174,9 @@ static int cmx_sa_hold_first(kuid_t uid, const struct cmx_sa_answer *answer,
 }
 
 /*
- * A query of @uid is to keep @answer, which the caller has a reference to.
- * Returns 0; -EAGAIN, and counts that, if the user keeps too much already; or
- * -ENOMEM. May sleep.
+ * Charges @answer, of which the caller has a reference, for a query of @uid.
+ * Returns 0; -EAGAIN, which is counted, if the user keeps too much; or -ENOMEM.
+ * May sleep.
  */
 int cmx_sa_charge(kuid_t uid, const struct cmx_sa_answer *answer)
 {
@@ -195,7 +195,7 @@ int cmx_sa_charge(kuid_t uid, const struct cmx_sa_answer *answer)
 	holding = kmalloc(sizeof(*holding), GFP_KERNEL);
 	if (holder && holding) {
 		spin_lock(&cmx_sa_hold_lock);
-		/* Another query of the user may have been first meanwhile. */
+		/* Another query of the user may have been first. */
 		ret = cmx_sa_hold_again(uid, answer) ? 0 :
 		      cmx_sa_hold_first(uid, answer, &holder, &holding);
 		spin_unlock(&cmx_sa_hold_lock);
@@ -207,7 +207,7 @@ int cmx_sa_charge(kuid_t uid, const struct cmx_sa_answer *answer)
 	return ret;
 }
 
-/* A query of @uid keeps @answer no longer; the caller still has a reference. */
+/* Uncharges @answer of a query of @uid. The caller still has a reference. */
 void cmx_sa_uncharge(kuid_t uid, const struct cmx_sa_answer *answer)
 {
 	unsigned long bytes = cmx_sa_answer_bytes(answer);

@@ -2,23 +2,23 @@
 /*
  * ClassPortInfo of an SA: its optional capabilities. A port queries it in the
  * background whenever its SM may be a new one, and keeps it until the next such
- * event. Nobody but the caller of cmx_sa_info_lookup() waits for it.
+ * event. Only the caller of cmx_sa_info_lookup() waits for it.
  *
- * cmx_sa_port.info has the generation of the cache in which it is valid, and the
- * capabilities, in one word, so that a path query reads it without a lock.
+ * cmx_sa_port.info has the generation of the cache in which it is valid, and
+ * the capabilities, in one word, so that a path query reads it without a lock.
  */
 #include <net/net_namespace.h>
 
 #include "sa/internal.h"
 #include "sa/wire.h"
 
-/* Of no generation that is likely to come. */
+/* A generation that will not occur soon */
 void cmx_sa_info_init(struct cmx_sa_port *port)
 {
 	atomic64_set(&port->info, (u64)U32_MAX << 32);
 }
 
-/* The SA has responded in @generation. Under cmx_sa_lock. */
+/* Stores the SA's response of @generation. Under cmx_sa_lock. */
 void cmx_sa_info_learn(struct cmx_sa_port *port, u32 generation,
 		       const struct cmx_sa_answer *answer)
 {
@@ -28,7 +28,7 @@ void cmx_sa_info_learn(struct cmx_sa_port *port, u32 generation,
 		atomic64_set(&port->info, (u64)generation << 32 | caps);
 }
 
-/* The capabilities in a response (CapabilityMask2). 0 or -ENOENT. */
+/* Gets the capabilities of a response (CapabilityMask2). 0 or -ENOENT. */
 int cmx_sa_info_read(const struct cmx_sa_answer *answer, u32 *caps)
 {
 	if (!answer->count)
@@ -38,9 +38,9 @@ int cmx_sa_info_read(const struct cmx_sa_answer *answer, u32 *caps)
 }
 
 /**
- * cmx_sa_info - capabilities of an SA, if they are known
- * @port: whose SA
- * @caps: where they go, CMX_SA_CAP2_*
+ * cmx_sa_info - get the capabilities of an SA, if they are known
+ * @port: port of the SA
+ * @caps: the capabilities, CMX_SA_CAP2_*
  *
  * Context: any.
  * Return: 0, or -EINPROGRESS.
@@ -56,8 +56,8 @@ int cmx_sa_info(const struct cmx_sa_port *port, u32 *caps)
 }
 
 /**
- * cmx_sa_has_qos - may a path depend on the service?
- * @port: whose SA
+ * cmx_sa_has_qos - check if a path may depend on the service
+ * @port: port of the SA
  *
  * Context: any.
  * Return: false if the SA has reported that it does not support QoS.
@@ -71,12 +71,12 @@ bool cmx_sa_has_qos(const struct cmx_sa_port *port)
 
 /**
  * cmx_sa_info_lookup - query the ClassPortInfo of an SA
- * @port: whose SA
+ * @port: port of the SA
  * @waiter: as for cmx_sa_lookup()
  *
- * One query for all namespaces and users, so it counts as the kernel's.
+ * All namespaces and users share one query, which counts as the kernel's.
  *
- * Context: process, may sleep for memory only.
+ * Context: process context, may sleep for memory only.
  * Return: as cmx_sa_lookup().
  */
 int cmx_sa_info_lookup(struct cmx_sa_port *port,
@@ -91,13 +91,13 @@ int cmx_sa_info_lookup(struct cmx_sa_port *port,
 	return cmx_sa_lookup(port, &init_net, CMX_KERNEL_UID, &query, waiter);
 }
 
-/* The response has been learned; without one, it stays unknown. */
+/* The response is stored already. Without one the state stays unknown. */
 static void cmx_sa_info_done(struct cmx_sched_waiter *waiter, void *answer,
 			     int error)
 {
 }
 
-/* From port->refresh only: one at a time. */
+/* Only in port->refresh, so one at a time */
 void cmx_sa_info_refresh(struct cmx_sa_port *port)
 {
 	cmx_sa_forget(&port->info_waiter);

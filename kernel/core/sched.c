@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Lookups that callers share, and their slots, see sched.h. */
+/* Shared lookups and their queue slots, see sched.h. */
 #include <linux/limits.h>
 #include <linux/minmax.h>
 #include <linux/moduleparam.h>
@@ -11,7 +11,7 @@
 
 #include "sched.h"
 
-/* For tables whose keys users choose: no user can aim at one chain. */
+/* For tables with keys of users: a user cannot choose the chain. */
 u32 cmx_hash(const void *data, size_t len)
 {
 	static siphash_key_t key __read_mostly;
@@ -45,7 +45,7 @@ void cmx_sched_init(struct cmx_sched *sched, spinlock_t *lock,
 }
 
 /*
- * A lookup on behalf of @uid that is not known to @sched yet, and cannot be
+ * Initialises a lookup on behalf of @uid, not yet part of @sched. It cannot be
  * joined. Returns 0 or -ENOMEM.
  */
 int cmx_sched_entity_init(struct cmx_sched_entity *entity,
@@ -72,7 +72,7 @@ int cmx_sched_entity_init(struct cmx_sched_entity *entity,
 	return 0;
 }
 
-/* Before a lookup, which is GONE, is freed. */
+/* Before a lookup, which is GONE, is freed */
 void cmx_sched_entity_exit(struct cmx_sched_entity *entity)
 {
 	kfree(entity->user);
@@ -106,7 +106,7 @@ static enum cmx_sched_class cmx_sched_class(const struct cmx_sched_user *user)
 	return CMX_SCHED_OTHERS;
 }
 
-/* Free slots of the reserves of those before @class */
+/* Free slots in the reserves of the classes before @class */
 static unsigned int cmx_sched_reserve(const struct cmx_sched *sched,
 				      const struct cmx_sched_limits *limits,
 				      enum cmx_sched_class class)
@@ -119,7 +119,7 @@ static unsigned int cmx_sched_reserve(const struct cmx_sched *sched,
 	return n;
 }
 
-/* The last among those who are like @user, or nowhere if nothing waits. */
+/* Moves @user to the end of its list, or off the lists if nothing waits. */
 static void cmx_sched_user_place(struct cmx_sched *sched,
 				 struct cmx_sched_user *user)
 {
@@ -157,7 +157,7 @@ cmx_sched_find(const struct cmx_sched_entity *like)
 	return NULL;
 }
 
-/* @entity waits from now on. -EAGAIN: its user has too many waiting. */
+/* Queues @entity. -EAGAIN: too many lookups of its user wait. */
 static int cmx_sched_add(struct cmx_sched *sched,
 			 struct cmx_sched_entity *entity)
 {
@@ -184,7 +184,7 @@ static int cmx_sched_add(struct cmx_sched *sched,
 	return 0;
 }
 
-/* @entity waits no longer; its user may be idle now. */
+/* Removes @entity from the queue. Its user may be idle now. */
 static void cmx_sched_unqueue(struct cmx_sched_entity *entity)
 {
 	list_del_init(&entity->queue);
@@ -193,7 +193,7 @@ static void cmx_sched_unqueue(struct cmx_sched_entity *entity)
 		list_del_init(&entity->user->node);
 }
 
-/* May @user, with nothing running, have a slot? */
+/* True if @user, with no running lookup, may have a slot */
 static bool cmx_sched_may_first(const struct cmx_sched *sched,
 				const struct cmx_sched_limits *limits,
 				const struct cmx_sched_user *user)
@@ -202,7 +202,7 @@ static bool cmx_sched_may_first(const struct cmx_sched *sched,
 	       cmx_sched_reserve(sched, limits, cmx_sched_class(user));
 }
 
-/* May @user, with some running, have one more? */
+/* True if @user, with running lookups, may have another slot */
 static bool cmx_sched_may_more(const struct cmx_sched *sched,
 			       const struct cmx_sched_limits *limits,
 			       const struct cmx_sched_user *user)
@@ -218,7 +218,7 @@ static bool cmx_sched_may_more(const struct cmx_sched *sched,
 	       user->running < 2 * (half - sched->nr_running);
 }
 
-/* The user @uid, if it may have its first slot. */
+/* The user @uid, if it may have its first slot */
 static struct cmx_sched_user *
 cmx_sched_first_of(struct cmx_sched *sched,
 		   const struct cmx_sched_limits *limits, kuid_t uid)
@@ -231,8 +231,8 @@ cmx_sched_first_of(struct cmx_sched *sched,
 }
 
 /*
- * The next user, or NULL. Those with a reserve, if they wait for their first slot
- * behind others, are found by their uid when only the reserve is left.
+ * The next user, or NULL. Users with a reserve that wait for their first slot
+ * behind others are found by their uid when only the reserve is left.
  */
 static struct cmx_sched_user *
 cmx_sched_next_user(struct cmx_sched *sched,
@@ -250,7 +250,7 @@ cmx_sched_next_user(struct cmx_sched *sched,
 		if (user)
 			return user;
 	}
-	/* No more users than lookups that run. */
+	/* At most as many users as running lookups */
 	list_for_each_entry(user, &sched->more, node) {
 		if (cmx_sched_may_more(sched, limits, user))
 			return user;
@@ -258,7 +258,7 @@ cmx_sched_next_user(struct cmx_sched *sched,
 	return NULL;
 }
 
-/* Those who wait for the same as @entity wait for @entity. */
+/* Lookups with the same key as @entity follow it. */
 static void cmx_sched_gather(struct cmx_sched *sched,
 			     struct cmx_sched_entity *entity)
 {
@@ -282,7 +282,7 @@ static void cmx_sched_gather(struct cmx_sched *sched,
 	}
 }
 
-/* The next lookup that gets a slot, which it has now. Or NULL. */
+/* Gives a slot to the next lookup, and returns it; or NULL. */
 static struct cmx_sched_entity *
 cmx_sched_next(struct cmx_sched *sched, const struct cmx_sched_limits *limits)
 {
@@ -314,7 +314,7 @@ void cmx_sched_run(struct cmx_sched *sched)
 		sched->ops->start(entity);
 }
 
-/* For a lookup that can be joined, or whose owner calls complete anyhow. */
+/* For a lookup that can be joined, or whose owner always calls complete */
 void cmx_sched_wait(struct cmx_sched_entity *entity,
 		    struct cmx_sched_waiter *waiter)
 {
@@ -323,9 +323,9 @@ void cmx_sched_wait(struct cmx_sched_entity *entity,
 }
 
 /*
- * @waiter waits for @fresh, or for a lookup of the same key, and starts what may
- * start. Returns 0; 1: @fresh is not needed; -EAGAIN: neither, the user has too
- * many lookups waiting.
+ * Lets @waiter wait for @fresh, or for a lookup with the same key. Starts
+ * lookups that may start. Returns 0; 1: @fresh is not needed; -EAGAIN: neither,
+ * because too many lookups of the user wait.
  */
 int cmx_sched_join(struct cmx_sched_entity *fresh,
 		   struct cmx_sched_waiter *waiter)
@@ -343,15 +343,15 @@ int cmx_sched_join(struct cmx_sched_entity *fresh,
 	return entity ? 1 : 0;
 }
 
-/* Does anybody wait for @entity? */
+/* True if a caller waits for @entity */
 bool cmx_sched_wanted(const struct cmx_sched_entity *entity)
 {
 	return !list_empty(&entity->waiters) || !list_empty(&entity->followers);
 }
 
 /*
- * @entity, in whatever state, counts no more and cannot be joined. Its waiters
- * and followers stay with it. Its slot goes to the next one.
+ * Removes @entity, in any state, so that it cannot be joined. Its waiters and
+ * followers stay with it. The next lookup gets its slot.
  */
 void cmx_sched_leave(struct cmx_sched_entity *entity)
 {
@@ -366,7 +366,7 @@ void cmx_sched_leave(struct cmx_sched_entity *entity)
 	case CMX_SCHED_RUNNING:
 		sched->nr_running--;
 		sched->nr_class[cmx_sched_class(user)]--;
-		/* It waits for its first one again. */
+		/* The user waits for its first slot again. */
 		if (!--user->running)
 			cmx_sched_user_place(sched, user);
 		break;
@@ -409,8 +409,8 @@ static void cmx_sched_call(struct cmx_sched_entity *entity, void *answer,
 }
 
 /*
- * Calls the waiters of @entity, which is GONE, and of those that follow it. A
- * follower is freed; @entity is the caller's.
+ * Calls the waiters of @entity, which is GONE, and those of its followers. A
+ * follower is freed. The caller frees @entity.
  */
 void cmx_sched_complete(struct cmx_sched_entity *entity, void *answer,
 			int error)
@@ -435,9 +435,9 @@ void cmx_sched_complete(struct cmx_sched_entity *entity, void *answer,
 }
 
 /*
- * Returns true if @waiter->done() has not been called and will not be; false if
- * it was, is being called, or @waiter never waited (zeroed). No work item has a
- * lookup without a slot, so its last waiter releases it.
+ * Returns true if @waiter->done() has not been called and will not be called;
+ * false if it was, is being called, or @waiter did not wait (zeroed). A lookup
+ * without a slot has no work item, so its last waiter releases it.
  */
 bool cmx_sched_forget(spinlock_t *lock, struct cmx_sched_waiter *waiter)
 {

@@ -1,37 +1,37 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Lookups that callers share, and the slots that users share for them: of names,
- * and queries of an SA.
+ * Lookups that callers share, and the queue slots that users share: lookups of
+ * names, and queries to an SA.
  *
  *	WAITING ──> RUNNING ──> GONE
  *	   └──> FOLLOWING ────────┘
  *
- * A caller joins a lookup with the same key, or starts one. Its waiter is called
- * once the lookup is GONE: without the lock, from the owner's work item, one
- * waiter after another, so that those who still wait may leave at any time. A
+ * A caller joins a lookup with the same key, or starts one. Its waiter is
+ * called once the lookup is GONE: without the lock, from the owner's work item,
+ * one waiter after another, so that other waiters may leave at any time. A
  * running lookup without waiters still completes.
  *
- * A lookup that runs cannot be taken back, so what one user must leave to
- * others stays free from the start. Of all slots
+ * A running lookup cannot be stopped, so slots are reserved from the start. The
+ * slots are divided:
  *
- *	one half	is for whoever has work; a user takes no more than twice
- *			what it leaves of this half, and never more than
- *			per_user
- *	an eighth	is for kernel consumers and for root, one half each, but at
- *			least one if there are 8 slots
- *	the rest	is for users who have nothing running: one slot each
+ *	one half	is shared by users with work; a user takes at most twice
+ *			what it leaves of this half, and at most per_user
+ *	an eighth	is for kernel consumers and for root, one half each, but
+ *			at least one if there are 8 slots
+ *	the rest	is for users without a running lookup: one slot each
  *
- * Users with nothing running come first, in the order in which they came; among
- * one user's lookups the order is that of starting. Kernel consumers and root may
- * go beyond the half, up to three quarters.
+ * Users without a running lookup are first, in FIFO order. The lookups of a
+ * user are in FIFO order. Kernel consumers and root may exceed the half, up to
+ * three quarters.
  *
- * Two users who wait for the same have a lookup each, so that no user changes
- * another's place. When one of them gets a slot, those with the same
+ * If two users wait for the same key, each has a lookup, so that no user
+ * changes another's place. When one of them gets a slot, lookups with the same
  * key follow it: they leave their queues and end with it.
  *
- * The owner's lock guards all of it; it is taken here by cmx_sched_forget() and
- * cmx_sched_complete() only. Nothing under it takes longer with the number of
- * users, of lookups or of waiters, but for the followers of one lookup.
+ * The owner's lock guards all of it. Only cmx_sched_forget() and
+ * cmx_sched_complete() take it here. The time under it does not depend on the
+ * number of users, of lookups or of waiters, except for the followers of one
+ * lookup.
  */
 #ifndef CMX_SCHED_H
 #define CMX_SCHED_H
@@ -47,7 +47,7 @@
 struct cmx_sched;
 struct cmx_sched_entity;
 
-/* Users, by what is reserved for them */
+/* Users, by their reserve */
 enum cmx_sched_class {
 	CMX_SCHED_KERNEL,
 	CMX_SCHED_ROOT,
@@ -56,20 +56,20 @@ enum cmx_sched_class {
 };
 
 /*
- * Kernel consumers. Processes of root are another user: those of a container
- * without a user namespace are among them.
+ * Kernel consumers. Processes of root are another user, with those of a
+ * container without a user namespace.
  */
 #define CMX_KERNEL_UID		INVALID_UID
 /*
- * Services of kernel consumers, so that other queries wait for none of these.
+ * Services of kernel consumers, so that other queries do not wait for theirs.
  * Only root could give a process this uid.
  */
 #define CMX_SERVICES_UID	KUIDT_INIT((uid_t)-2)
 
 /**
- * struct cmx_sched_limits - limits at the moment
- * @slots: lookups that run at a time
- * @window: beyond this many only a user with nothing running gets a slot
+ * struct cmx_sched_limits - present limits
+ * @slots: maximum running lookups
+ * @window: above this number only a user without a running lookup gets a slot
  * @per_user: slots of one user
  * @waiting_per_user: lookups of one user that wait
  */
@@ -83,11 +83,11 @@ struct cmx_sched_limits {
 /**
  * struct cmx_sched_user - a user with lookups that wait or run
  * @hash: by @uid
- * @node: in sched->first or sched->more while anything waits
+ * @node: in sched->first or sched->more while lookups wait
  * @uid: the user
  * @queue: lookups that wait
- * @waiting: number of those
- * @running: number of those that run
+ * @waiting: number of lookups that wait
+ * @running: number of lookups that run
  */
 struct cmx_sched_user {
 	struct hlist_node hash;
@@ -101,12 +101,12 @@ struct cmx_sched_user {
 enum cmx_sched_state {
 	CMX_SCHED_WAITING,
 	CMX_SCHED_RUNNING,
-	CMX_SCHED_FOLLOWING,	/* ends with the one that runs */
+	CMX_SCHED_FOLLOWING,	/* ends with a running one */
 	CMX_SCHED_GONE,
 };
 
 /**
- * struct cmx_sched_entity - what a lookup has of this
+ * struct cmx_sched_entity - scheduling state of a lookup
  * @state: written under the lock
  * @hash: while it waits or runs
  * @hash_value: hash of its key
@@ -114,9 +114,9 @@ enum cmx_sched_state {
  * @queue: in user->queue, while it waits
  * @followers: lookups that end with this one
  * @waiters: callers that wait for it
- * @sched: where it belongs
- * @user: the user, while it waits or runs; before that, a new struct of the
- *	lookup's own for the user
+ * @sched: its scheduler
+ * @user: the user, while it waits or runs; before that, a new struct for the
+ *	user that is private to the lookup
  */
 struct cmx_sched_entity {
 	enum cmx_sched_state state;
@@ -134,8 +134,8 @@ struct cmx_sched_entity {
  * struct cmx_sched_waiter - waits for a lookup
  * @done: called once, from a work item without locks, may sleep: with the
  *	@answer of the lookup, which is valid during the call, or an @error
- * @node: among the waiters of @entity
- * @entity: NULL when it does not wait (any more)
+ * @node: in the waiters of @entity
+ * @entity: NULL when it does not wait
  */
 struct cmx_sched_waiter {
 	void (*done)(struct cmx_sched_waiter *waiter, void *answer, int error);
@@ -144,9 +144,9 @@ struct cmx_sched_waiter {
 };
 
 /**
- * struct cmx_sched_ops - the owner's part
- * @same: do two lookups of the same hash have the same key?
- * @limits: the limits at the moment; no slots: nothing starts. Under the lock
+ * struct cmx_sched_ops - functions of the owner
+ * @same: true if two lookups of the same hash have the same key
+ * @limits: returns the present limits; no slots: nothing starts. Under the lock
  * @start: the lookup has a slot; under the lock
  * @release: frees a lookup that never had a slot; without the lock
  */
@@ -159,22 +159,22 @@ struct cmx_sched_ops {
 };
 
 /**
- * struct cmx_sched - slots and those who want them
+ * struct cmx_sched - queue slots and their users
  * @ops: the owner's functions
  * @lock: the owner's lock
- * @lookups: those that wait or run, by key
+ * @lookups: lookups that wait or run, by key
  * @users: users, by uid
- * @first: users who have lookups waiting and none running
- * @more: users who have both
+ * @first: users with waiting lookups and no running one
+ * @more: users with waiting and running lookups
  * @waiting: lookups that wait, oldest first
  * @running: lookups that run, oldest first
- * @nr_waiting: number of those that wait
- * @nr_running: number of those that run
- * @nr_class: of those, each class's
+ * @nr_waiting: number of lookups that wait
+ * @nr_running: number of lookups that run
+ * @nr_class: @nr_running by class
  */
 struct cmx_sched {
 	const struct cmx_sched_ops *ops;
-	spinlock_t *lock;	/* guards all of it */
+	spinlock_t *lock;	/* guards all fields */
 	DECLARE_HASHTABLE(lookups, CMX_SCHED_BITS);
 	DECLARE_HASHTABLE(users, CMX_SCHED_USER_BITS);
 	struct list_head first;
@@ -194,7 +194,7 @@ int cmx_sched_entity_init(struct cmx_sched_entity *entity,
 			  struct cmx_sched *sched, kuid_t uid, u32 hash);
 void cmx_sched_entity_exit(struct cmx_sched_entity *entity);
 
-/* Under the owner's lock. */
+/* Under the owner's lock */
 int cmx_sched_join(struct cmx_sched_entity *fresh,
 		   struct cmx_sched_waiter *waiter);
 void cmx_sched_wait(struct cmx_sched_entity *entity,
@@ -203,12 +203,12 @@ bool cmx_sched_wanted(const struct cmx_sched_entity *entity);
 void cmx_sched_run(struct cmx_sched *sched);
 void cmx_sched_leave(struct cmx_sched_entity *entity);
 
-/* Without it. */
+/* Without the owner's lock */
 void cmx_sched_complete(struct cmx_sched_entity *entity, void *answer,
 			int error);
 bool cmx_sched_forget(spinlock_t *lock, struct cmx_sched_waiter *waiter);
 
-/* Type of module parameters that would stop everything with 0. */
+/* Type of module parameters that must not be 0 */
 extern const struct kernel_param_ops param_ops_cmx_positive;
 #define param_check_cmx_positive	param_check_uint
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Counters of both modules (counters.h), and those of this one. */
+/* Counters of both modules (counters.h), and the list of rdma_cmx. */
 #include <linux/export.h>
 #include <linux/module.h>
 #include <linux/sysfs.h>
@@ -50,7 +50,7 @@ int cmx_counters_init(struct cmx_counters *counters, struct kobject *module)
 }
 EXPORT_SYMBOL_GPL(cmx_counters_init);
 
-/* The files go with their folder, which goes now and not with a reference. */
+/* The directory is removed now, and its files with it. */
 void cmx_counters_exit(struct cmx_counters *counters)
 {
 	kobject_del(counters->dir);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Counters of rdma_cmx, the one list of them. Those that begin with live_ count
- * objects and are 0 when the module is idle.
+ * Counters of rdma_cmx. Those that begin with live_ count objects and are 0
+ * when the module is idle.
  */
 #ifndef CMX_STATS_H
 #define CMX_STATS_H
@@ -10,36 +10,36 @@
 
 #define CMX_STATS(X)							\
 	X(requests)		/* queries */				\
-	X(completed)		/* answered with a result */		\
-	X(failed)		/* answered with an error */		\
-	X(cancelled)		/* cancelled before an answer */	\
+	X(completed)		/* completed with a result */		\
+	X(failed)		/* completed with an error */		\
+	X(cancelled)		/* cancelled before a result */		\
 	X(timeouts)		/* of the failed: deadline passed */	\
-	X(name_hits)		/* names answered from the cache */	\
-	X(name_lookups)		/* names looked up by the key service */	\
+	X(name_hits)		/* names found in the cache */		\
+	X(name_lookups)		/* names looked up by the key service */ \
 	X(name_errors)		/* of those: ended with an error */	\
 	X(name_refused)		/* names refused by a limit */		\
 	X(coalesced)		/* queries that joined a lookup */	\
-	X(names_given)		/* answers that callers brought */	\
+	X(names_given)		/* results passed by callers */		\
 	X(neighs_warmed)	/* discoveries of neighbours of names' addresses */ \
-	X(device_walks)		/* searches of all GID tables for an address */	\
-	X(routes)		/* routes of ids that were queried, not in the cache */ \
+	X(device_walks)		/* searches of all GID tables for an address */ \
+	X(routes)		/* route queries of ids, not from the cache */ \
 	X(routes_by_cm)		/* of those: left to rdma_cm after an error */ \
 	X(connects)		/* connects by name */			\
-	X(connect_attempts)	/* of their candidates, with an id each */ \
-	X(connect_requests)	/* of their candidates */		\
+	X(connect_attempts)	/* attempts of candidates, with an id each */ \
+	X(connect_requests)	/* requests of candidates */		\
 	X(connected)		/* of the connects: with an id */	\
 	X(paths_queries)	/* calls for many paths */		\
 	X(paths_destinations)	/* of those */				\
-	X(connect_slots)	/* connection requests that got a slot */	\
+	X(connect_slots)	/* connection requests that got a slot */ \
 	X(connect_waits)	/* connection requests that waited */	\
-	X(connect_wait_ms)	/* for how long, in all */		\
-	X(connect_timeouts)	/* of the waits: without a slot in time */	\
+	X(connect_wait_ms)	/* sum of their waiting times */	\
+	X(connect_timeouts)	/* of the waits: without a slot in time */ \
 	X(connect_refused)	/* refused by connect_queue */		\
 	X(watch_queries)	/* queries of watches */		\
 	X(watch_events)		/* callbacks of watches */		\
 	X(joins)		/* multicast joins that were started */	\
 	X(leaves)		/* multicast groups left */		\
-	X(rejoins)		/* lost memberships that were joined again */	\
+	X(rejoins)		/* lost memberships that were rejoined */ \
 	X(services)		/* services that were advertised */	\
 	X(services_refused)	/* not advertised because of a limit */	\
 	X(services_lost)	/* records on ports that went down */	\
@@ -49,15 +49,15 @@
 	X(sa_ports)		/* InfiniBand ports with a MAD agent */	\
 	X(sa_queries)		/* queries sent to an SA */		\
 	X(sa_hits)		/* queries completed from the cache */	\
-	X(sa_coalesced)		/* queries that joined an outstanding one */	\
-	X(sa_retries)		/* MADs sent again */			\
+	X(sa_coalesced)		/* queries that joined an outstanding one */ \
+	X(sa_retries)		/* MADs that were retried */		\
 	X(sa_timeouts)		/* queries that no SA responded to */	\
 	X(sa_errors)		/* queries that ended with any error */	\
-	X(sa_redirects)		/* answers that named another SA */	\
+	X(sa_redirects)		/* responses that redirected */		\
 	X(sa_refused)		/* queries refused by a limit */	\
 	X(sa_memory_refused)	/* responses refused by sa_kb_per_user */ \
-	X(sa_events)		/* changes of a port that emptied its cache */	\
-	X(sa_cached)		/* answers in the caches */		\
+	X(sa_events)		/* changes of a port that emptied its cache */ \
+	X(sa_cached)		/* responses in the caches */		\
 	X(sa_subscribed)	/* ports whose SA reports changes of paths */ \
 	X(sa_subscribes)	/* subscriptions that were sent to an SA */ \
 	X(sa_subscribe_errors)	/* attempts to subscribe that failed */	\

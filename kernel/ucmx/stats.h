@@ -13,7 +13,7 @@
 	X(ids)			/* ids created, also by requests */	\
 	X(memberships)		/* multicast memberships started */	\
 	X(events)		/* events queued */			\
-	X(requests)		/* resolutions started */	\
+	X(requests)		/* resolutions started */		\
 	X(races)		/* races of candidates started */	\
 	X(refused_connects)	/* requests refused by a limit */	\
 	X(live_files)							\
@@ -21,7 +21,7 @@
 	X(live_mcs)							\
 	X(live_advertised)	/* services that have a handle */	\
 	X(live_events)							\
-	X(live_queries)						\
+	X(live_queries)							\
 	X(live_races)		/* ids that have candidates */
 
 struct ucmx_stats {

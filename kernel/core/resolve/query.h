@@ -28,7 +28,7 @@ struct rdma_cmx_query {
 	enum cmx_query_state state;
 	bool names_later;		/* CALLER waits for names */
 	bool port_later;		/* CALLER waits for the port */
-	bool late;			/* the deadline has passed: do not wait */
+	bool late;			/* deadline has passed: do not wait */
 	bool kernel;			/* of a kernel consumer */
 	int error;			/* of the name lookup */
 	unsigned long expires;		/* deadline, in jiffies */

@@ -62,7 +62,7 @@ struct rdma_cmx_watch {
 	unsigned long due;		/* the timer, unless busy */
 	unsigned int fails;		/* in a row */
 	bool busy;
-	unsigned long settled;		/* events before it are evaluated then */
+	unsigned long settled;		/* evaluate earlier events then */
 	bool again;			/* repeat a query from before that */
 	bool refresh;			/* the next query is a refresh */
 	bool refreshing;		/* the last query was a refresh */

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * The subscription of a port to the reports of its SA, by InformInfo: a GID
- * comes into service (trap 64) or goes out of service (65). While it holds,
- * cached paths live long (cache.c), since a report drops those to its GID
- * (report.c).
+ * comes into service (trap 64) or goes out of service (65). While it is valid,
+ * cached paths have a longer lifetime (cache.c), since a report drops those to
+ * its GID (report.c).
  *
- * One work item for each port does all of it: it registers the MAD agent for
- * reports, subscribes to one trap after the other, does so again after each event
- * of the port and from time to time, in case the SA has lost the subscription,
- * and retries after an error. ib_mad gives reports to one agent of a port: if a
- * program has it, there is no subscription, and cached paths live as long as
- * other responses.
+ * One work item for each port does all of it. It registers the MAD agent for
+ * reports and subscribes to one trap after the other. It subscribes again after
+ * each event of the port and periodically, in case the SA has lost the
+ * subscription, and retries after an error. ib_mad gives reports to one agent
+ * of a port: if a program has it, there is no subscription, and cached paths
+ * have the lifetime of other responses.
  *
- * The work item is alone; cmx_sa_lock guards cmx_sa_inform.gone.
+ * The work item runs once at a time. cmx_sa_lock guards cmx_sa_inform.gone.
  */
 #include <linux/module.h>
 #include <linux/random.h>
@@ -27,17 +27,17 @@ module_param(sa_subscribe, bool, 0644);
 MODULE_PARM_DESC(sa_subscribe,
 		 "Subscribe to reports of the SA about GIDs (default on); a change counts at the next event or renewal");
 
-/* All ports of a subnet have the same event at a time. */
+/* Maximum random delay: all ports of a subnet have an event together. */
 #define CMX_SA_INFORM_SPREAD	HZ
-/* Between events that reports of the port's own GID cause */
+/* Minimum time between events by reports of the port's GIDs */
 #define CMX_SA_INFORM_OWN	(60 * HZ)
 #define CMX_SA_INFORM_RENEW	(300 * HZ)
 #define CMX_SA_INFORM_BACKOFF	(5 * HZ)
 
-/* RespTimeValue: the SA may expect a response after 4.096 us times 2^19. */
+/* RespTimeValue: the SA may expect a response within 4.096 us * 2^19. */
 #define CMX_SA_INFORM_RESP_TIME	19
 
-/* Out of service comes first: a port that comes later is of no harm. */
+/* Out of service first: a late report of a new port does no harm. */
 static const u16 cmx_sa_traps[] = {
 	CMX_SA_TRAP_GID_OUT,
 	CMX_SA_TRAP_GID_IN,
@@ -54,7 +54,7 @@ static void cmx_sa_inform_kick(struct cmx_sa_port *port, unsigned long delay)
 static void cmx_sa_inform_fill(struct cmx_sa_inform_info *info, u16 trap,
 			       bool subscribe)
 {
-	/* Who ends a subscription names the QP that has it. */
+	/* To unsubscribe, the MAD has the subscribed QP. */
 	u32 qpn = subscribe ? 0 : 1;
 
 	memset(info, 0, sizeof(*info));
@@ -67,7 +67,7 @@ static void cmx_sa_inform_fill(struct cmx_sa_inform_info *info, u16 trap,
 	info->producer = cpu_to_be32(CMX_SA_INFORM_ALL_PRODUCERS);
 }
 
-/* The SA confirms with what it got, or with Subscribe 0. */
+/* The SA confirms with the same subscription, or refuses with Subscribe 0. */
 static int cmx_sa_inform_confirmed(const struct cmx_sa_answer *answer)
 {
 	const struct cmx_sa_inform_info *info;
@@ -90,17 +90,16 @@ static void cmx_sa_inform_done(struct cmx_sched_waiter *waiter, void *answer,
 	cmx_sa_inform_kick(container_of(in, struct cmx_sa_port, inform), 0);
 }
 
-/*
- * True if nothing is outstanding (any more): what it was for is no longer wanted
- * if @stale.
- */
+/* True if nothing is outstanding. If @stale, cancels what is outstanding. */
 static bool cmx_sa_inform_idle(struct cmx_sa_inform *in, bool stale)
 {
 	if (!in->pending)
 		return true;
 	/* Pairs with cmx_sa_inform_done(). */
 	if (!smp_load_acquire(&in->answered)) {
-		/* done() is about to kick the work if it cannot be forgotten. */
+		/*
+		 * Without a cancel, done() is running and queues the work item.
+		 */
 		if (!stale || !cmx_sa_forget(&in->waiter))
 			return false;
 		in->error = -ECANCELED;
@@ -109,7 +108,7 @@ static bool cmx_sa_inform_idle(struct cmx_sa_inform *in, bool stale)
 	return true;
 }
 
-/* Subscribes to the next trap. Returns 0 if a response will come. */
+/* Subscribes to the next trap. Returns 0 if a response follows. */
 static int cmx_sa_inform_send(struct cmx_sa_port *port)
 {
 	struct cmx_sa_inform *in = &port->inform;
@@ -129,7 +128,7 @@ static int cmx_sa_inform_send(struct cmx_sa_port *port)
 	return ret;
 }
 
-/* A separate agent: a program that has the reports costs no query. */
+/* A separate agent: if a program has the reports, it costs no query. */
 static int cmx_sa_inform_register(struct cmx_sa_port *port)
 {
 	struct ib_mad_reg_req req = {
@@ -151,7 +150,7 @@ static int cmx_sa_inform_register(struct cmx_sa_port *port)
 	return 0;
 }
 
-/* Nobody waits for the response, which ib_mad drops. */
+/* No code waits for the response. ib_mad drops it. */
 static void cmx_sa_inform_end_trap(struct cmx_sa_port *port, u16 trap)
 {
 	struct ib_mad_agent *agent = port->inform.agent;
@@ -181,7 +180,7 @@ static void cmx_sa_inform_end_trap(struct cmx_sa_port *port, u16 trap)
 	cmx_sa_report_post(port, buf, ah);
 }
 
-/* Ends what there is, and waits for no SA. */
+/* Ends the subscriptions without waiting for the SA. */
 static void cmx_sa_inform_unregister(struct cmx_sa_port *port)
 {
 	struct cmx_sa_inform *in = &port->inform;
@@ -192,7 +191,7 @@ static void cmx_sa_inform_unregister(struct cmx_sa_port *port)
 		return;
 	for (i = 0; i < ARRAY_SIZE(cmx_sa_traps); i++)
 		cmx_sa_inform_end_trap(port, cmx_sa_traps[i]);
-	/* Waits until it has given back all MADs. */
+	/* Waits until ib_mad has returned all MADs. */
 	ib_unregister_mad_agent(in->agent);
 	in->agent = NULL;
 }
@@ -247,7 +246,7 @@ static void cmx_sa_inform_begin(struct cmx_sa_port *port)
 		cmx_sa_inform_failed(port, ret);
 }
 
-/* A response has come: the next trap, or that was all. */
+/* A response has arrived: continue with the next trap, if any. */
 static void cmx_sa_inform_advance(struct cmx_sa_port *port)
 {
 	struct cmx_sa_inform *in = &port->inform;
@@ -280,7 +279,7 @@ static void cmx_sa_inform_work(struct work_struct *work)
 
 	if (!cmx_sa_inform_idle(in, stale))
 		return;
-	/* There is an event when it is again. */
+	/* An event reports when it is active again. */
 	if (!READ_ONCE(port->active)) {
 		cmx_sa_inform_count(in, false);
 		cmx_sa_inform_wait(port, CMX_SA_INFORM_RENEW);
@@ -310,17 +309,18 @@ static void cmx_sa_inform_own_work(struct work_struct *work)
 }
 
 /*
- * A report of the port's own GID is an event of the port, which costs its cache
- * and its subscriptions. Any node can have the SM send one. So the first counts
- * at once, and the next ones together when some time is over: an SM that has lost
- * the port for a while has an event for that, too. One call at a time for a port.
+ * A report of the port's GID is an event of the port: it clears the cache and
+ * renews the subscriptions. Any node can make the SM send one. So the first one
+ * is executed without delay, and later ones are merged for some time. An SM
+ * that has lost the port for a while has an event for that, too. Calls for a
+ * port are serialised.
  */
 void cmx_sa_inform_own(struct cmx_sa_port *port)
 {
 	struct cmx_sa_inform *in = &port->inform;
 	long left = in->own_due - jiffies;
 
-	/* What is long ago may look like the future. */
+	/* A time long ago may look like the future. */
 	left = clamp_t(long, left, 0, CMX_SA_INFORM_OWN);
 	if (queue_delayed_work(system_unbound_wq, &in->own, left))
 		in->own_due = jiffies + left + CMX_SA_INFORM_OWN;
@@ -334,7 +334,7 @@ void cmx_sa_inform_init(struct cmx_sa_port *port)
 	INIT_DELAYED_WORK(&in->own, cmx_sa_inform_own_work);
 	in->own_due = jiffies;
 	atomic_set(&in->responses, 0);
-	/* Stale at once */
+	/* Outdated from the start */
 	in->generation = cmx_sa_cache_generation(&port->cache) - 1;
 	in->backoff = CMX_SA_INFORM_BACKOFF;
 }
@@ -345,7 +345,7 @@ void cmx_sa_inform_refresh(struct cmx_sa_port *port)
 	cmx_sa_inform_kick(port, get_random_u32() % CMX_SA_INFORM_SPREAD);
 }
 
-/* Before the port's agent goes. No report comes after that. */
+/* Before the port's agent is removed. No report follows. */
 void cmx_sa_inform_stop(struct cmx_sa_port *port)
 {
 	struct cmx_sa_inform *in = &port->inform;
@@ -354,7 +354,7 @@ void cmx_sa_inform_stop(struct cmx_sa_port *port)
 	in->gone = true;
 	spin_unlock(&cmx_sa_lock);
 	cancel_delayed_work_sync(&in->work);
-	/* Its lookup has a reference of the port if this is too late. */
+	/* If this is too late, the lookup has a reference of the port. */
 	cmx_sa_forget(&in->waiter);
 	cmx_sa_inform_unregister(port);
 	/* After the last report */

@@ -5,14 +5,14 @@
  * Locks, outermost first:
  *
  *	cmx_sa_port.agent_lock	for reading: the agent stays while a MAD is
- *				made; for writing: agent and address handle
+ *				created; for writing: agent and address handle
  *				change
  *	cmx_sa_lock		lookups of all ports, their waiters and MADs,
- *				and what a port has of that
+ *				and their state in a port
  *	cmx_sa_cache.lock	one port's cache
  *
- * All of it runs in process context: ib_mad and events come from work items.
- * A waiter is called without locks, from the work item of its lookup.
+ * All code runs in process context: ib_mad and events use work items. A waiter
+ * is called without locks, from the work item of its lookup.
  */
 #ifndef CMX_SA_INT_H
 #define CMX_SA_INT_H
@@ -32,17 +32,17 @@
 #define CMX_SA_HASH_BITS 10
 
 /*
- * Outstanding queries of a port to begin with, and however late the SA responds.
- * A cluster's nodes all have as many.
+ * Minimum and initial number of outstanding queries of a port, however late the
+ * SA responds. All nodes of a cluster have as many.
  */
 #define CMX_SA_MIN_PARALLEL 1
 
 /**
- * struct cmx_sa_key - what makes two queries to a port the same
- * @net: cookie of the network namespace, which is never used again
- * @services: of a query for services: how often this host has changed its own
- *	at the SA (cmx_sa_services_changed()), so that no older response is used.
- *	Of one that changes the SA: its number. Else 0
+ * struct cmx_sa_key - identifies equal queries to a port
+ * @net: cookie of the network namespace, never reused
+ * @services: of a query for services: number of changes of this host's services
+ *	at the SA (cmx_sa_services_changed()), so that no older response is
+ *	used. Of a query that changes the SA: its number. Else 0
  * @query: the query
  */
 struct cmx_sa_key {
@@ -54,15 +54,15 @@ struct cmx_sa_key {
 u32 cmx_sa_key_hash(const struct cmx_sa_key *key);
 bool cmx_sa_key_equal(const struct cmx_sa_key *a, const struct cmx_sa_key *b);
 
-/* Root and the kernel's consumers have one; a user each, the others. */
+/* One for root and kernel consumers, one for each other user */
 #define CMX_SA_SHARES 64
 
 /**
- * struct cmx_sa_share - what a cache has for a user
- * @user: whose it is while it has entries; the first one's is root's
- * @entries: other entries, oldest first
+ * struct cmx_sa_share - the entries of a user in a cache
+ * @user: the user, while it has entries; root for the first share
+ * @entries: entries other than paths, oldest first
  * @paths: paths, oldest first
- * @count: how many
+ * @count: number of entries
  * @bytes: their memory
  */
 struct cmx_sa_share {
@@ -75,23 +75,23 @@ struct cmx_sa_share {
 
 /**
  * struct cmx_sa_cache - cached responses to queries of one port
- * @lock: guards all
+ * @lock: guards all fields
  * @generation: changes when earlier responses of the SA become invalid; the
  *	response to a query of an older generation is not added
  * @followed: generation in which the SA reports changes of paths
- * @followed_since: of queries that were sent since then, in jiffies
+ * @followed_since: reports apply to queries sent since then, in jiffies
  * @hash: entries by query
  * @gids: paths by DGID
  * @share: entries by user
  * @order: paths by number
  * @number: of the path that was added last
- * @count: how many entries
+ * @count: number of entries
  * @bytes: their memory
- * @sweep: frees what has expired
- * @sweep_at: when it runs, while it is queued, in jiffies
+ * @sweep: frees expired entries
+ * @sweep_at: time of the queued @sweep, in jiffies
  */
 struct cmx_sa_cache {
-	spinlock_t lock;	/* guards all of it */
+	spinlock_t lock;	/* guards all fields */
 	u32 generation;
 	u32 followed;
 	unsigned long followed_since;
@@ -110,15 +110,15 @@ struct cmx_sa_cache {
  * struct cmx_sa_entry - a cached response
  * @hash: by its query
  * @gid: of a path: by its DGID
- * @share: of the user whose query it was
+ * @share: of the user who sent the query
  * @node: in cmx_sa_share.entries or cmx_sa_share.paths
  * @order: of a path: by its number
- * @number: of a path: no other one of its cache has had it
+ * @number: of a path: unique in its cache
  * @generation: of the cache, when the query was sent
  * @hash_value: of @key
- * @added: when, in jiffies
- * @sent_at: when its query was sent, in jiffies
- * @life: without reports, in jiffies since @sent_at
+ * @added: time of its addition, in jiffies
+ * @sent_at: time when its query was sent, in jiffies
+ * @life: lifetime without reports, in jiffies since @sent_at
  * @bytes: its memory
  * @answer: the response
  * @key: the query
@@ -140,7 +140,7 @@ struct cmx_sa_entry {
 	struct cmx_sa_key key;
 };
 
-/* Entries that one step under the lock of a cache looks at or takes away. */
+/* Maximum entries that one step under the lock of a cache visits */
 #define CMX_SA_CACHE_BATCH 64
 
 /* cache.c */
@@ -176,7 +176,7 @@ unsigned int cmx_sa_cache_drop_gid(struct cmx_sa_cache *cache,
 bool cmx_sa_cache_follow(struct cmx_sa_cache *cache, u32 generation);
 void cmx_sa_cache_unfollow(struct cmx_sa_cache *cache);
 
-/* share.c, all under the lock of the cache */
+/* share.c; under the lock of the cache */
 void cmx_sa_shares_init(struct cmx_sa_cache *cache);
 struct cmx_sa_share *cmx_sa_share_of(struct cmx_sa_cache *cache, kuid_t uid);
 void cmx_sa_share_enter(struct cmx_sa_cache *cache, struct cmx_sa_entry *e);
@@ -186,9 +186,9 @@ bool cmx_sa_share_room(struct cmx_sa_cache *cache,
 		       const struct cmx_sa_entry *e, struct list_head *chosen);
 
 /**
- * struct cmx_sa_walk - a walk over the paths of a cache, step by step
- * @next: number of the path to go on with
- * @last: of the last one: the walk has no path that is added later
+ * struct cmx_sa_walk - a walk over the paths of a cache, in steps
+ * @next: number of the next path
+ * @last: number of the last path; the walk ignores paths that are added later
  */
 struct cmx_sa_walk {
 	u64 next;
@@ -210,7 +210,7 @@ static inline bool cmx_sa_walk_over(const struct cmx_sa_walk *walk)
 
 /**
  * struct cmx_sa_ah - the address of the SM
- * @ref: of the port, and of each MAD that uses it
+ * @ref: one of the port, and one of each MAD that uses it
  * @ah: address handle
  * @lid: of the SM
  * @pkey_index: of the default partition
@@ -225,20 +225,20 @@ struct cmx_sa_ah {
 /**
  * struct cmx_sa_inform - reports of the SA, and the subscription to them
  * @agent: MAD agent for reports, or NULL: @work changes it
- * @responses: MADs that confirm a report and are not sent yet
- * @work: subscribes, and renews that; all but what has another comment is its
- * @gone: the port goes: @work is not queued any more; by cmx_sa_lock
- * @waiter: for the response to a subscription
+ * @responses: confirmations of reports that are not sent yet
+ * @work: subscribes and renews; owns the fields without another comment
+ * @gone: the port is removed: @work must not be queued; by cmx_sa_lock
+ * @waiter: waiter of a subscription
  * @pending: @waiter waits
- * @answered: it has its response, which @error is of; by release and acquire
+ * @answered: the subscription has completed with @error; by release and acquire
  * @error: of a subscription
- * @next: index of the trap that is subscribed to
- * @generation: of the cache, when it began
- * @due: when to begin again, in jiffies
- * @backoff: how long after a failure
- * @subscribed: the port counts as such
- * @own: a GID of the port has changed
- * @own_due: not before then, in jiffies; the reports' only
+ * @next: index of the trap in progress
+ * @generation: of the cache, at the start
+ * @due: time of the next start, in jiffies
+ * @backoff: delay after a failure, in jiffies
+ * @subscribed: the port counts as subscribed
+ * @own: runs after a change of a GID of the port
+ * @own_due: earliest time of @own, in jiffies; used by reports only
  */
 struct cmx_sa_inform {
 	struct ib_mad_agent *agent;
@@ -258,33 +258,33 @@ struct cmx_sa_inform {
 	unsigned long own_due;
 };
 
-/* Counters of changes of GIDs, for queries that are outstanding */
+/* Counters of changes of GIDs, for outstanding queries */
 #define CMX_SA_GID_CHANGES 256
 
 /**
  * struct cmx_sa_port - an InfiniBand port
- * @ref: of the device, of lookups, and of those who got it
+ * @ref: of the device, of lookups, and of callers of cmx_sa_port_get()
  * @node: in the list of ports
- * @dev: the device, in memory by a reference of its struct device
+ * @dev: the device; a reference of its struct device keeps the memory
  * @num: port number
- * @events: reports changes
+ * @events: receives events of the port
  * @refresh: reads state and SM again
  * @agent_lock: see above
- * @agent: MAD agent, NULL once the device goes
+ * @agent: MAD agent, NULL after the removal
  * @ah: address of the SM, NULL: not known; changes under @agent_lock and
  *	cmx_sa_lock
- * @active: takes queries; likewise
+ * @active: accepts queries; likewise
  * @tid: lower half of the last transaction id
  * @sched: lookups that wait or run, and their users
- * @window: how many may run, as the SA gets on with them
+ * @window: limit of outstanding lookups, adapted to the SA
  * @response: mean response time of the SA, in jiffies
- * @last_response: when the SA last responded, in jiffies
- * @services: how often this host has changed its services at the SA
- * @cache: answers
+ * @last_response: time of the SA's last response, in jiffies
+ * @services: number of changes of this host's services at the SA
+ * @cache: responses
  * @info: ClassPortInfo of the SA, see info.c
- * @info_waiter: waits for it, in the background
+ * @info_waiter: waiter of its query in the background
  * @inform: reports of the SA
- * @gid_changes: how often a path to a GID has changed, by its hash, by
+ * @gid_changes: number of changes of paths to a GID, by its hash, by
  *	cmx_sa_lock
  */
 struct cmx_sa_port {
@@ -347,21 +347,21 @@ void cmx_sa_report_received(struct ib_mad_agent *agent,
 			    struct ib_mad_recv_wc *wc);
 
 /**
- * struct cmx_sa_lookup - a query, for all who wait for it
+ * struct cmx_sa_lookup - a query, shared by all waiters
  * @ref: of the port until it is GONE, of the queued or running work item, and
  *	of each MAD
- * @entity: its share of the slots
- * @port: whose SA it is for
- * @mads: MADs that have not come back
+ * @entity: its scheduling state
+ * @port: the port
+ * @mads: MADs that ib_mad has not returned
  * @work: sends, retries, calls the waiters
  * @busy: the SA reported that it is busy
  * @retries: retries so far
- * @queued_at: when it was queued, in jiffies
- * @started_at: when it got its slot
- * @deadline: when to give up
- * @error: how it ended
- * @answer: if well
- * @gid_changes: of a path: those of its DGID before the query was sent
+ * @queued_at: time when it was queued, in jiffies
+ * @started_at: time when it got its slot, in jiffies
+ * @deadline: time of its timeout, in jiffies
+ * @error: its error
+ * @answer: its response, without an error
+ * @gid_changes: of a path: changes of its DGID before the query was sent
  * @dropped: a user has dropped the path meanwhile: the response is not cached
  * @key: the query
  */
@@ -383,7 +383,7 @@ struct cmx_sa_lookup {
 	struct cmx_sa_key key;
 };
 
-/* Does the query change what the SA has? */
+/* True if the query changes the SA */
 static inline bool cmx_sa_query_changes(const struct cmx_sa_query *q)
 {
 	return q->method == IB_MGMT_METHOD_SET ||

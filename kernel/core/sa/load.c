@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The load on an SA: when a query is retried and when it times out, and how many
- * are outstanding. An SA that gets thousands of MADs at once loses most of them,
- * and answers late to the others.
+ * The load on an SA: retries and timeouts of a query, and the number of
+ * outstanding queries. An SA that receives thousands of MADs in a burst loses
+ * most of them, and responds late to the others.
  *
- * What it measures of a port (window, response) changes under cmx_sa_lock.
+ * cmx_sa_lock guards the measured values of a port (window, response).
  */
 #include <linux/jiffies.h>
 #include <linux/module.h>
@@ -39,7 +39,7 @@ MODULE_PARM_DESC(sa_waiting_per_user,
 #define CMX_SA_MAX_RETRIES 20
 #define CMX_SA_MAX_TIMEOUT_MS 60000
 
-/* How long to wait for a response after @retries retries, in jiffies. */
+/* Timeout after @retries retries, in jiffies */
 unsigned long cmx_sa_timeout(unsigned int retries)
 {
 	unsigned int ms = clamp_t(unsigned int, READ_ONCE(sa_timeout_ms), 1,
@@ -48,7 +48,7 @@ unsigned long cmx_sa_timeout(unsigned int retries)
 	return msecs_to_jiffies(retries ? 2 * ms : ms);
 }
 
-/* The same of all attempts together */
+/* Timeout of all attempts together, in jiffies */
 unsigned long cmx_sa_timeout_total(void)
 {
 	unsigned int i, retries = min_t(unsigned int, READ_ONCE(sa_retries),
@@ -61,9 +61,11 @@ unsigned long cmx_sa_timeout_total(void)
 }
 
 /*
- * When to retry a query. An SA that many nodes query at once responds late, and
- * a retry that comes before the response is more work for it, which delays the
- * others: so not before twice the mean response time, but once at least.
+ * Time until the retry of a query. An SA that many nodes query at the same time
+ * responds late. A retry before the response adds load to it, which delays the
+ * others. So it follows after the timeout of the attempt, or after twice the
+ * mean response time if that is longer, limited to half of the total timeout so
+ * that there is at least one retry.
  */
 unsigned long cmx_sa_retry_delay(const struct cmx_sa_port *port,
 				 unsigned int retries)
@@ -73,9 +75,9 @@ unsigned long cmx_sa_retry_delay(const struct cmx_sa_port *port,
 }
 
 /*
- * The number of outstanding queries follows what the SA can do: it grows with
- * each answer that comes at once, and shrinks when one is late, so that retries
- * do not become most of what the SA has to do. Under cmx_sa_lock.
+ * Adapts the number of outstanding queries to the SA: it grows with each fast
+ * response, and shrinks with a late one, so that retries do not become most of
+ * the SA's load. Under cmx_sa_lock.
  */
 void cmx_sa_window_adapt(struct cmx_sa_port *port, unsigned long took)
 {
@@ -88,7 +90,7 @@ void cmx_sa_window_adapt(struct cmx_sa_port *port, unsigned long took)
 				   CMX_SA_MIN_PARALLEL));
 }
 
-/* The SA has responded after @took. Under cmx_sa_lock. */
+/* The SA has responded after @took jiffies. Under cmx_sa_lock. */
 void cmx_sa_response_time(struct cmx_sa_port *port, unsigned long took)
 {
 	port->response = port->response ? (7 * port->response + took) / 8 :
@@ -96,7 +98,7 @@ void cmx_sa_response_time(struct cmx_sa_port *port, unsigned long took)
 	cmx_sa_window_adapt(port, took);
 }
 
-/* A port that is not active starts no query. */
+/* A port that is not active sends no query. */
 struct cmx_sched_limits cmx_sa_limits(const struct cmx_sched *sched)
 {
 	const struct cmx_sa_port *port = container_of(sched, struct cmx_sa_port,

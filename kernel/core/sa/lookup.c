@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Outstanding queries of an SA. The same query of several callers is one
- * lookup (sched.h). It waits for a slot (load.c). With a slot it has MADs
- * outstanding; its work item retries the query until the deadline. With an
- * answer or error the work item calls the waiters, so that ib_mad does not wait
- * for them. A lookup whose waiters have all gone still takes the answer that
- * comes, for the cache, but does not retry.
+ * Outstanding queries to an SA. Equal queries of several callers share one
+ * lookup (sched.h). It waits for a slot (load.c). With a slot it has
+ * outstanding MADs; its work item retries the query until the deadline. After a
+ * response or error the work item calls the waiters, so that ib_mad does not
+ * wait for them. A lookup without waiters still accepts a response, for the
+ * cache, but does not retry.
  *
- * An answer to a query that was sent before the port changed (the cache has
- * another generation then) does not count: the query is sent again. One that was
- * sent before its path changed is not cached.
+ * A response to a query that was sent before the port changed, in another
+ * generation of the cache, is ignored: the query is sent again. A response to a
+ * query that was sent before its path changed is not cached.
  *
  * cmx_sa_lock guards all of it.
  */
@@ -23,7 +23,7 @@
 
 static struct workqueue_struct *cmx_sa_wq;
 
-/* Numbers queries that change the SA. */
+/* Numbers the queries that change the SA */
 static atomic64_t cmx_sa_changes = ATOMIC64_INIT(0);
 
 void cmx_sa_lookup_put(struct cmx_sa_lookup *l)
@@ -53,13 +53,13 @@ static bool cmx_sa_lookup_same(const struct cmx_sched_entity *a,
 	       cmx_sa_key_equal(&l->key, &m->key);
 }
 
-/* Has the work item of @l run after @delay, or sooner if it would anyhow. */
+/* Queues the work item of @l after @delay, or at its present, earlier time. */
 static void cmx_sa_lookup_kick(struct cmx_sa_lookup *l, unsigned long delay)
 {
 	refcount_inc(&l->ref);
 	if (delay ? !queue_delayed_work(cmx_sa_wq, &l->work, delay) :
 		    mod_delayed_work(cmx_sa_wq, &l->work, 0))
-		refcount_dec(&l->ref);	/* it was queued, with a reference */
+		refcount_dec(&l->ref);	/* it was pending, with a reference */
 }
 
 static void cmx_sa_lookup_start(struct cmx_sched_entity *entity)
@@ -88,8 +88,8 @@ const struct cmx_sched_ops cmx_sa_lookup_ops = {
 };
 
 /*
- * Its work item calls the waiters; that needs the lock, so the reference of
- * the port cannot be the last one.
+ * The work item calls the waiters. It needs the lock, so the port's reference
+ * is not the last one.
  */
 static void cmx_sa_lookup_done(struct cmx_sa_lookup *l,
 			       struct cmx_sa_answer *answer, int error)
@@ -113,7 +113,7 @@ static bool cmx_sa_key_is_info(const struct cmx_sa_key *key)
 	return key->query.attr_id == IB_MGMT_CLASSPORTINFO_ATTR_ID;
 }
 
-/* Changes of paths to the DGID of a query, up to now */
+/* Number of changes of paths to the DGID of a query */
 static u32 cmx_sa_gid_changes(const struct cmx_sa_port *port,
 			      const struct cmx_sa_query *query)
 {
@@ -126,9 +126,9 @@ static u32 cmx_sa_gid_changes(const struct cmx_sa_port *port,
 }
 
 /*
- * The paths to a GID have changed. The cache drops them. It does not get those
- * that were queried before, nor does a later query join an earlier one. Returns
- * the number of paths that were dropped.
+ * The paths to a GID have changed. The cache drops them. Responses to earlier
+ * queries are not cached, and a later query does not join an earlier one.
+ * Returns the number of dropped paths.
  */
 unsigned int cmx_sa_gid_changed(struct cmx_sa_port *port,
 				const union ib_gid *gid)
@@ -143,10 +143,10 @@ unsigned int cmx_sa_gid_changed(struct cmx_sa_port *port,
 }
 
 /*
- * A user drops the paths of a namespace, or those to @gid if that is not NULL:
- * the responses to queries that were sent before are not cached, nor does a later
- * query join one of them. At most sa_parallel queries are outstanding; the SA
- * receives those that wait later.
+ * A user drops the paths of a namespace, or those to @gid if it is not NULL.
+ * Responses to queries that were sent before are not cached, and a later query
+ * does not join them. At most sa_parallel queries are outstanding. Queries that
+ * wait are sent later.
  */
 void cmx_sa_lookups_drop(struct cmx_sa_port *port, u64 net,
 			 const union ib_gid *gid)
@@ -165,8 +165,8 @@ void cmx_sa_lookups_drop(struct cmx_sa_port *port, u64 net,
 }
 
 /*
- * The SA has responded to a MAD of @l that was sent at @sent_at. -EBUSY:
- * that it cannot answer now; the next retry is due anyhow.
+ * The SA has responded to a MAD of @l that was sent at @sent_at. -EBUSY: it is
+ * busy. The next retry follows at its time.
  */
 void cmx_sa_lookup_response(struct cmx_sa_lookup *l, u32 generation,
 			    unsigned long sent_at, struct cmx_sa_answer *answer,
@@ -176,7 +176,7 @@ void cmx_sa_lookup_response(struct cmx_sa_lookup *l, u32 generation,
 	struct cmx_sa_entry *entry = NULL;
 	LIST_HEAD(victims);
 
-	/* The port keeps its SA's ClassPortInfo until the next event. */
+	/* The port stores its SA's ClassPortInfo until the next event. */
 	if (!error && !cmx_sa_key_is_info(&l->key) &&
 	    !cmx_sa_query_changes(&l->key.query))
 		entry = cmx_sa_entry_alloc(&l->key, answer, sent_at,
@@ -188,14 +188,14 @@ void cmx_sa_lookup_response(struct cmx_sa_lookup *l, u32 generation,
 		cmx_sa_response_time(port, port->last_response - sent_at);
 	if (l->entity.state == CMX_SCHED_RUNNING &&
 	    generation == cmx_sa_cache_generation(&port->cache)) {
-		/* The record retries a Set itself, later. */
+		/* The record retries a Set, later. */
 		if (error == -EBUSY &&
 		    l->key.query.method == IB_MGMT_METHOD_SET)
 			error = -EAGAIN;
 		l->busy = error == -EBUSY;
 		if (!error && cmx_sa_key_is_info(&l->key))
 			cmx_sa_info_learn(port, generation, answer);
-		/* Before the lookup goes, or others would query again. */
+		/* Before the lookup ends, or others would query again. */
 		if (entry && !l->dropped &&
 		    l->gid_changes == cmx_sa_gid_changes(port,
 							 &l->key.query)) {
@@ -213,9 +213,9 @@ void cmx_sa_lookup_response(struct cmx_sa_lookup *l, u32 generation,
 }
 
 /*
- * A query that was sent since @since has no response. If the SA has been
- * silent all that time, those who have waited in the queue nearly as long need
- * not do so again: they end too, one by one.
+ * A query that was sent since @since has no response. If the SA has not
+ * responded in that time, queued lookups that have waited nearly as long end,
+ * too, one by one.
  */
 static void cmx_sa_queue_expire(struct cmx_sa_port *port, unsigned long since)
 {
@@ -239,7 +239,7 @@ static void cmx_sa_queue_expire(struct cmx_sa_port *port, unsigned long since)
 	} while (more);
 }
 
-/* Sends the query, or sends it again, or gives up. */
+/* Sends or retries the query, or ends it with a timeout. */
 static void cmx_sa_lookup_step(struct cmx_sa_lookup *l)
 {
 	struct cmx_sa_port *port = l->port;
@@ -261,30 +261,33 @@ static void cmx_sa_lookup_step(struct cmx_sa_lookup *l)
 			cmx_stat_inc(sa_timeouts);
 		cmx_sa_lookup_done(l, NULL, l->busy ? -EAGAIN : -ETIMEDOUT);
 	} else {
-		/* Now, or it would put off what the answer makes urgent. */
+		/* Now, or it would delay a work item that a response queues. */
 		cmx_sa_lookup_kick(l, min(cmx_sa_retry_delay(port, l->retries),
 					  l->deadline - jiffies));
-		/* An SA without room for records may answer all else. */
+		/*
+		 * An SA without memory for records may respond to other
+		 * queries.
+		 */
 		if (again && !cmx_sa_query_changes(&l->key.query))
 			cmx_sa_window_adapt(port, cmx_sa_timeout(0));
 		l->retries++;
 	}
 	spin_unlock(&cmx_sa_lock);
 
-	/* A query without waiters ends early, and proves nothing. */
+	/* A query without waiters ends early, which is not the SA's fault. */
 	if (late)
 		cmx_sa_queue_expire(port, since);
 	if (over)
 		return;
 	if (again) {
 		cmx_stat_inc(sa_retries);
-		/* Is the SM still where it was? */
+		/* Reads the address of the SM again. */
 		cmx_sa_port_refresh(port);
 	}
 	cmx_sa_mad_send(l);
 }
 
-/* With the lock, or the state may be seen before the answer is. */
+/* With the lock, or the state may be visible before the response. */
 static bool cmx_sa_lookup_gone(const struct cmx_sa_lookup *l)
 {
 	bool gone;
@@ -313,7 +316,7 @@ static void cmx_sa_key_init(struct cmx_sa_key *key,
 {
 	key->net = net->net_cookie;
 	key->services = 0;
-	/* A change never joins an older one. */
+	/* A change does not join an older query. */
 	if (cmx_sa_query_changes(query))
 		key->services = atomic64_inc_return(&cmx_sa_changes);
 	else if (query->attr_id == cpu_to_be16(IB_SA_ATTR_SERVICE_REC))
@@ -322,10 +325,10 @@ static void cmx_sa_key_init(struct cmx_sa_key *key,
 }
 
 /**
- * cmx_sa_services_changed - forget all responses of an SA about services
- * @port: whose SA it is
+ * cmx_sa_services_changed - invalidate all responses of an SA about services
+ * @port: port of the SA
  *
- * For whoever has set or deleted a ServiceRecord. Later queries neither use a
+ * Call it after a ServiceRecord was set or deleted. Later queries neither use a
  * cached response nor join an outstanding query.
  *
  * Context: any.
@@ -361,7 +364,7 @@ cmx_sa_lookup_alloc(struct cmx_sa_port *port, struct net *net, kuid_t uid,
 	return l;
 }
 
-/* A query was not sent: @joined: it waits for another's response. */
+/* A query was not sent. @joined: it waits for the response to another one. */
 static void cmx_sa_saved(const struct cmx_sa_port *port,
 			 const struct cmx_sa_query *query, bool joined)
 {
@@ -382,12 +385,12 @@ static void cmx_sa_saved(const struct cmx_sa_port *port,
 
 /**
  * cmx_sa_cached - complete a query from the cache
- * @port: whose SA it is for
+ * @port: port of the SA
  * @net: on whose behalf
  * @query: the query
- * @answer: where the answer goes, with a reference for the caller
+ * @answer: the response, with a reference for the caller
  *
- * Context: process.
+ * Context: process context, does not sleep.
  * Return: 0, or -EINPROGRESS if it is not in the cache.
  */
 int cmx_sa_cached(struct cmx_sa_port *port, struct net *net,
@@ -405,14 +408,14 @@ int cmx_sa_cached(struct cmx_sa_port *port, struct net *net,
 }
 
 /**
- * cmx_sa_uncache - forget the answer to a query, so that the next one is sent
- * @port: whose SA
+ * cmx_sa_uncache - drop the response to a query, so that the next one is sent
+ * @port: port of the SA
  * @net: on whose behalf
  * @query: the query
- * @why: why, if it is a path
+ * @why: the reason, if it is a path
  *
- * Context: process.
- * Return: true if there was one.
+ * Context: process context.
+ * Return: true if there was a response.
  */
 bool cmx_sa_uncache(struct cmx_sa_port *port, struct net *net,
 		    const struct cmx_sa_query *query, enum cmx_sa_gone why)
@@ -425,26 +428,26 @@ bool cmx_sa_uncache(struct cmx_sa_port *port, struct net *net,
 
 /**
  * cmx_sa_lookup - send a query to the SA
- * @port: whose SA
+ * @port: port of the SA
  * @net: on whose behalf
- * @uid: user whom the query is counted for
+ * @uid: user that the query counts for
  * @query: the query; copied
- * @waiter: its done() is called once, maybe by another CPU before this has
- *	returned, unless cmx_sa_forget() comes first. It gets a struct
- *	cmx_sa_answer, or one of these errors:
- *	-ETIMEDOUT: the SA did not answer;
- *	-EAGAIN: it was busy all the time;
- *	-ECONNREFUSED: it refused, or redirected to another one;
- *	-EBADMSG: its answer is malformed;
- *	-EOVERFLOW: its answer has more than sa_max_records records;
- *	-ENODEV: the port went down, or the device went away;
+ * @waiter: its done() is called once, possibly before this returns, unless
+ *	cmx_sa_forget() comes first. It receives a struct cmx_sa_answer, or one
+ *	of these errors:
+ *	-ETIMEDOUT: the SA did not respond;
+ *	-EAGAIN: the SA was busy all the time;
+ *	-ECONNREFUSED: the SA refused, or redirected to another one;
+ *	-EBADMSG: the response is malformed;
+ *	-EOVERFLOW: the response has more than sa_max_records records;
+ *	-ENODEV: the port went down, or the device was removed;
  *	-ENOMEM
  *
- * Joins an outstanding lookup of the same query.
+ * It joins an outstanding lookup of the same query.
  *
- * Context: process, may sleep for memory only.
- * Return: 0; -ENODEV: the port is not active (any more); -EAGAIN: too many
- * queries of the user wait; -ENOMEM; then done() is not called.
+ * Context: process context, may sleep for memory only.
+ * Return: 0; -ENODEV: the port is not active; -EAGAIN: too many queries of the
+ * user wait; -ENOMEM. After an error done() is not called.
  */
 int cmx_sa_lookup(struct cmx_sa_port *port, struct net *net, kuid_t uid,
 		  const struct cmx_sa_query *query,
@@ -460,7 +463,7 @@ int cmx_sa_lookup(struct cmx_sa_port *port, struct net *net, kuid_t uid,
 		return -ENOMEM;
 
 	spin_lock(&cmx_sa_lock);
-	/* It may have been answered since the caller looked there. */
+	/* The response may have arrived since the caller checked the cache. */
 	l->answer = cmx_sa_cache_get(&port->cache, &l->key);
 	if (!port->active) {
 		ret = -ENODEV;
@@ -476,21 +479,21 @@ int cmx_sa_lookup(struct cmx_sa_port *port, struct net *net, kuid_t uid,
 			cmx_stat_inc(sa_refused);
 	}
 	spin_unlock(&cmx_sa_lock);
-	/* With an answer, the work item has its own reference. */
+	/* With a response, the work item has another reference. */
 	if (ret)
 		cmx_sa_lookup_put(l);
 	return min(ret, 0);
 }
 
 /**
- * cmx_sa_forget - wait no longer
+ * cmx_sa_forget - cancel a wait
  * @waiter: given to cmx_sa_lookup()
  *
- * Harmless on one that is through or never waited (zeroed).
+ * Has no effect on a waiter that was called, or never waited (zeroed).
  *
- * Context: process, does not sleep.
- * Return: true if done() has not been called and will not be; false if it
- * was, is being called, or nothing was waited for.
+ * Context: process context, does not sleep.
+ * Return: true if done() has not been called and will not be called; false if
+ * it was, is being called, or @waiter did not wait.
  */
 bool cmx_sa_forget(struct cmx_sched_waiter *waiter)
 {
@@ -498,8 +501,8 @@ bool cmx_sa_forget(struct cmx_sched_waiter *waiter)
 }
 
 /*
- * All queries of a port end, one by one, while it is not active: if it comes
- * up meanwhile, there are new ones among them.
+ * Ends all queries of a port, one by one, while it is not active. If it becomes
+ * active meanwhile, the list has new ones.
  */
 void cmx_sa_lookups_fail(struct cmx_sa_port *port, int error)
 {
@@ -523,9 +526,9 @@ void cmx_sa_lookups_fail(struct cmx_sa_port *port, int error)
 }
 
 /*
- * The address of the SA has changed, or the SA: each outstanding query is
- * sent again at once. There are at most sa_parallel of them. And those go on
- * that waited while the port was down for a moment.
+ * The SA, or its address, has changed: each outstanding query is sent again
+ * without delay. There are at most sa_parallel. Queries that waited while the
+ * port was down continue, too.
  */
 void cmx_sa_lookups_again(struct cmx_sa_port *port)
 {
@@ -534,7 +537,10 @@ void cmx_sa_lookups_again(struct cmx_sa_port *port)
 	spin_lock(&cmx_sa_lock);
 	list_for_each_entry(l, &port->sched.running, entity.node) {
 		cmx_sa_mads_cancel(l);
-		/* The new SA's: nothing else queries it before the next event. */
+		/*
+		 * The response is of the new SA: no other query follows before
+		 * an event.
+		 */
 		if (cmx_sa_key_is_info(&l->key))
 			l->deadline = jiffies + cmx_sa_timeout_total();
 		cmx_sa_lookup_kick(l, 0);

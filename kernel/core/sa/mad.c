@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * One MAD of a query: made, sent, answered, checked.
+ * One MAD of a query: created, sent, received, checked.
  *
- * A retry is a separate MAD with a new transaction id. The earlier ids stay
- * valid, and the first response counts. A retry with the same id, as ib_mad does
- * it, fails for a response of several segments: when some of them are lost, the
- * SA starts again, and the receiver, which still has the first half, aborts the
- * new response, for 40 s.
+ * A retry is a separate MAD with a new transaction id. Earlier ids stay valid,
+ * and the first response is used. A retry with the same id, as in ib_mad, fails
+ * for a response of several segments: when some of them are lost, the SA starts
+ * again, and the receiver, which still has the first half, aborts the new
+ * response, for 40 s.
  *
- * That is also why the service record query of ib_sa, which 6.18 and later have
- * with RMPP, is not used: its retries are ib_mad's. Each of its queries has one
- * caller; here callers share a query, and outstanding ones have a limit.
+ * For the same reason the service record query of ib_sa, which 6.18 and later
+ * have with RMPP, is not used: ib_mad does its retries. Each of its queries has
+ * one caller. Here callers share a query, and outstanding ones have a limit.
  *
- * A MAD is on the list of its lookup, which cmx_sa_lock guards, from before
- * it is posted until ib_mad gives it back, so it can be cancelled there.
+ * A MAD is on the list of its lookup, which cmx_sa_lock guards, from before its
+ * post until ib_mad returns it, so it can be cancelled there.
  */
 #include <linux/mm.h>
 #include <linux/module.h>
@@ -53,7 +53,7 @@ struct cmx_sa_answer *cmx_sa_answer_alloc(u32 count, u32 stride)
 	return answer;
 }
 
-/* May sleep. */
+/* May sleep */
 void cmx_sa_answer_put(struct cmx_sa_answer *answer)
 {
 	if (answer && refcount_dec_and_test(&answer->ref)) {
@@ -63,8 +63,8 @@ void cmx_sa_answer_put(struct cmx_sa_answer *answer)
 }
 
 /*
- * 0: there are records; 1: there are none; -EBUSY: the SA may answer later;
- * -ECONNREFUSED.
+ * Returns 0: there are records; 1: there are none; -EBUSY: the SA may respond
+ * later; -ECONNREFUSED.
  */
 static int cmx_sa_status(u16 status)
 {
@@ -86,7 +86,7 @@ static int cmx_sa_status(u16 status)
 	return -ECONNREFUSED;
 }
 
-/* Copies @len bytes of the records that the segments of @wc carry. */
+/* Copies @len bytes of records from the segments of @wc. */
 static int cmx_sa_copy(void *to, const struct ib_mad_recv_wc *wc, size_t len)
 {
 	const struct ib_mad_recv_buf *seg;
@@ -105,7 +105,7 @@ static int cmx_sa_copy(void *to, const struct ib_mad_recv_wc *wc, size_t len)
 	return len ? -EBADMSG : 0;
 }
 
-/* Number and distance of the records in an answer of status 0. */
+/* Number and distance of the records in a response with status 0 */
 static int cmx_sa_measure(const struct cmx_sa_query *q,
 			  const struct ib_mad_recv_wc *wc,
 			  u32 *count, u32 *stride)
@@ -141,15 +141,15 @@ static int cmx_sa_measure(const struct cmx_sa_query *q,
 		return -EBADMSG;
 	*count = len / *stride;
 	max = READ_ONCE(sa_max_records);
-	/* The distance of the records is the SA's to choose. */
+	/* The SA chooses the distance of the records. */
 	if (*count > max || len > (u64)max * round_up(q->rec_len, 8))
 		return -EOVERFLOW;
 	return 0;
 }
 
 /*
- * Read the response to @q. Returns 0 with a reference in @panswer; -EBUSY:
- * the SA may answer later; or as for a waiter.
+ * Reads the response to @q. Returns 0 with a reference in @panswer; -EBUSY: the
+ * SA may respond later; or an error as for a waiter.
  */
 int cmx_sa_read(const struct cmx_sa_query *q,
 		const struct ib_mad_recv_wc *wc,
@@ -182,7 +182,7 @@ int cmx_sa_read(const struct cmx_sa_query *q,
 	return 0;
 }
 
-/* An answer has come; cmx_sa_mad_sent() follows for its query. */
+/* A response has arrived. cmx_sa_mad_sent() follows for its query. */
 void cmx_sa_mad_received(struct ib_mad_agent *agent,
 			 struct ib_mad_send_buf *buf,
 			 struct ib_mad_recv_wc *wc)
@@ -205,7 +205,7 @@ void cmx_sa_mad_received(struct ib_mad_agent *agent,
 	ib_free_recv_mad(wc);
 }
 
-/* The port's address handle must be gone before its last MAD is. */
+/* The port's address handle must be freed before its last MAD. */
 static void cmx_sa_mad_free(struct cmx_sa_mad *m)
 {
 	cmx_sa_ah_put(m->ah);
@@ -216,8 +216,8 @@ static void cmx_sa_mad_free(struct cmx_sa_mad *m)
 }
 
 /*
- * ib_mad is through with a query: answered, cancelled, or timed out,
- * which its lookup finds out by itself.
+ * ib_mad has completed a MAD: with a response, cancelled, or timed out. The
+ * lookup has its timeout separately.
  */
 void cmx_sa_mad_sent(struct ib_mad_agent *agent, struct ib_mad_send_wc *wc)
 {
@@ -229,7 +229,7 @@ void cmx_sa_mad_sent(struct ib_mad_agent *agent, struct ib_mad_send_wc *wc)
 	cmx_sa_mad_free(m);
 }
 
-/* Under cmx_sa_lock. Harmless on those that are not posted or not any more. */
+/* Under cmx_sa_lock. Ignores MADs that are not posted. */
 void cmx_sa_mads_cancel(struct cmx_sa_lookup *l)
 {
 	struct cmx_sa_mad *m;
@@ -238,7 +238,7 @@ void cmx_sa_mads_cancel(struct cmx_sa_lookup *l)
 		ib_modify_mad(m->buf, 0);
 }
 
-/* The address of the SM with a reference, or NULL. */
+/* The address of the SM with a reference, or NULL */
 struct cmx_sa_ah *cmx_sa_ah_get(struct cmx_sa_port *port, u32 *generation)
 {
 	struct cmx_sa_ah *ah;
@@ -266,7 +266,7 @@ static void cmx_sa_mad_fill(struct ib_sa_mad *mad, struct cmx_sa_port *port,
 	memcpy(mad->data, q->rec, q->rec_len);
 }
 
-/* Under port->agent_lock, which keeps the agent. */
+/* Under port->agent_lock, which keeps the agent */
 static struct cmx_sa_mad *cmx_sa_mad_make(struct cmx_sa_lookup *l)
 {
 	struct cmx_sa_port *port = l->port;
@@ -307,8 +307,8 @@ free:
 }
 
 /*
- * From the work item of @l. A MAD that cannot be sent is like one that gets
- * lost: the next one may do better.
+ * In the work item of @l. A MAD that cannot be sent counts as lost: a retry may
+ * succeed.
  */
 void cmx_sa_mad_send(struct cmx_sa_lookup *l)
 {
@@ -330,7 +330,7 @@ void cmx_sa_mad_send(struct cmx_sa_lookup *l)
 		cmx_sa_mad_free(m);
 		goto unlock;
 	}
-	/* A lookup that ended meanwhile could not cancel it yet. */
+	/* A lookup that ended meanwhile could not cancel it. */
 	spin_lock(&cmx_sa_lock);
 	if (l->entity.state == CMX_SCHED_GONE)
 		cmx_sa_mads_cancel(l);

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Cached paths of a network namespace: a list of them, and how a user drops
- * them.
+ * Cached paths of a network namespace: list and drop.
  *
- * Users choose how many paths a cache has, and whose. So a step under
- * cmx_sa_cache.lock looks at a batch of paths, in the order of their numbers, of
- * whatever namespace; the next step goes on behind it. Paths may come and go in
- * between. Those that have come since the walk began have higher numbers than it
- * has, so that it ends. What is listed goes to the caller without locks.
+ * Users determine the number of paths in a cache, and their namespaces. So a
+ * step under cmx_sa_cache.lock visits a batch of paths, in the order of their
+ * numbers, of any namespace. The next step continues behind it. Paths may be
+ * added and removed in between. Paths that are added after the start of the
+ * walk have higher numbers than its last one, so the walk ends. The caller
+ * receives the listed paths without locks.
  *
- * One step runs at a time, so that those who make many calls delay a query no
- * longer than one of them does.
+ * One step runs at a time, so that many calls together delay a query no longer
+ * than one of them.
  *
- * A port stays by a reference meanwhile, but not its device: a port that goes
- * empties its cache, and takes nothing more.
+ * A reference keeps the port meanwhile, but not its device: the removal of a
+ * port clears its cache, and nothing is added later.
  */
 #include <linux/export.h>
 #include <linux/jiffies.h>
@@ -27,10 +27,10 @@
 #include "sa/internal.h"
 #include "sa/wire.h"
 
-/* A step over a cache, or over the outstanding queries of a port */
+/* Serialises steps over a cache, or over outstanding queries of a port */
 static DEFINE_MUTEX(cmx_sa_walk_mutex);
 
-/* Paths that are listed in one step */
+/* Maximum paths listed in one step */
 #define CMX_SA_PATHS_STEP	32
 
 void cmx_sa_walk_begin(struct cmx_sa_cache *cache, struct cmx_sa_walk *walk)
@@ -41,7 +41,7 @@ void cmx_sa_walk_begin(struct cmx_sa_cache *cache, struct cmx_sa_walk *walk)
 	spin_unlock(&cache->lock);
 }
 
-/* The path where the walk goes on, or NULL: it is over. Under the lock. */
+/* The next path of the walk, or NULL at its end. Under the lock. */
 static struct cmx_sa_entry *cmx_sa_walk_entry(struct cmx_sa_cache *cache,
 					      struct cmx_sa_walk *walk)
 {
@@ -63,7 +63,7 @@ static struct cmx_sa_entry *cmx_sa_walk_entry(struct cmx_sa_cache *cache,
 	return NULL;
 }
 
-/* The path behind @e, likewise. */
+/* The path behind @e, likewise */
 static struct cmx_sa_entry *cmx_sa_walk_next(struct cmx_sa_walk *walk,
 					     struct cmx_sa_entry *e)
 {
@@ -85,7 +85,7 @@ static u32 cmx_sa_path_ms(unsigned long since, unsigned long until)
 	return left > 0 ? jiffies_to_msecs(left) : 0;
 }
 
-/* Under the lock. */
+/* Under the lock */
 static void cmx_sa_path_fill(const struct cmx_sa_cache *cache,
 			     struct cmx_sa_entry *e,
 			     struct rdma_cmx_cached_path *path)
@@ -102,8 +102,8 @@ static void cmx_sa_path_fill(const struct cmx_sa_cache *cache,
 }
 
 /*
- * One step: up to @room paths of @net, not their ports. Returns how many; the
- * walk may go on if that is 0.
+ * One step: stores up to @room paths of @net, without their ports. Returns
+ * their number. The walk may continue after 0.
  */
 unsigned int cmx_sa_cache_list(struct cmx_sa_cache *cache, u64 net,
 			       struct cmx_sa_walk *walk,
@@ -128,7 +128,7 @@ unsigned int cmx_sa_cache_list(struct cmx_sa_cache *cache, u64 net,
 	return n;
 }
 
-/* One step; returns how many paths were dropped. */
+/* One step. Returns the number of dropped paths. */
 static unsigned int cmx_sa_walk_drop(struct cmx_sa_cache *cache, u64 net,
 				     struct cmx_sa_walk *walk,
 				     const union ib_gid *gid)
@@ -147,7 +147,7 @@ static unsigned int cmx_sa_walk_drop(struct cmx_sa_cache *cache, u64 net,
 		if (e->key.net != net ||
 		    (gid && memcmp(dgid, gid, sizeof(*gid))))
 			continue;
-		/* What is not used any more goes, but does not count. */
+		/* Invalid paths are removed without being counted. */
 		why = cmx_sa_entry_end(cache, e, CMX_SA_GONE_COMMAND);
 		n += why == CMX_SA_GONE_COMMAND && cmx_sa_cache_usable();
 		cmx_sa_entry_remove(cache, e, &victims, why);
@@ -158,8 +158,8 @@ static unsigned int cmx_sa_walk_drop(struct cmx_sa_cache *cache, u64 net,
 }
 
 /*
- * Drops the paths of a namespace, or those to @gid if that is not NULL. Returns
- * how many there were. A fatal signal ends it.
+ * Drops the paths of a namespace, or those to @gid if it is not NULL. Returns
+ * their number. A fatal signal ends it.
  */
 unsigned int cmx_sa_cache_drop_net(struct cmx_sa_cache *cache, u64 net,
 				   const union ib_gid *gid)
@@ -176,7 +176,7 @@ unsigned int cmx_sa_cache_drop_net(struct cmx_sa_cache *cache, u64 net,
 	return n;
 }
 
-/* Ports of the walk over them, as they are found */
+/* Ports, filled by a walk */
 struct cmx_sa_path_ports {
 	const struct cmx_paths_attr *attr;
 	struct cmx_sa_port **port;
@@ -198,8 +198,8 @@ static int cmx_sa_path_port_add(struct cmx_sa_port *port, void *arg)
 		u32 room = ports->room ? 2 * ports->room : 4;
 
 		/*
-		 * Not charged: a port's removal waits for the caller's lock,
-		 * and a cgroup at its limit lets whoever charges it sleep.
+		 * Not charged: the removal of a port waits for the caller's
+		 * lock, and a cgroup at its limit makes a charge sleep.
 		 */
 		new = krealloc_array(ports->port, room, sizeof(*new),
 				     GFP_KERNEL);
@@ -232,8 +232,8 @@ static int cmx_sa_path_ports_get(struct cmx_sa_path_ports *ports)
 	if (attr->dev)
 		ret = cmx_sa_ports_find(attr->net, attr->dev, attr->dev_port);
 	/*
-	 * Also one that is not active, for want of a response of its firmware:
-	 * without an event, it may use its paths later.
+	 * Includes a port whose firmware did not report that it is active: it
+	 * may use its paths later, without an event.
 	 */
 	if (!ret)
 		ret = cmx_sa_ports_all(attr->net, cmx_sa_path_port_add, ports);
@@ -305,7 +305,7 @@ int rdma_cmx_drop_paths(const struct cmx_paths_attr *attr, u32 *count)
 	for (i = 0; i < ports.count; i++) {
 		if (mutex_lock_killable(&cmx_sa_walk_mutex))
 			break;
-		/* First, or a response would come in between. */
+		/* First, or a response could be added in between. */
 		cmx_sa_lookups_drop(ports.port[i], attr->net->net_cookie,
 				    attr->dgid);
 		mutex_unlock(&cmx_sa_walk_mutex);

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * InfiniBand ports: an object for each, with a MAD agent, the address of the SM,
- * and what events do to queries and answers.
+ * InfiniBand ports: an object for each, with a MAD agent, the address of the
+ * SM, and the effect of events on queries and responses.
  *
- * cmx_sa_ports is guarded by cmx_sa_ports_lock. A port is on it from its
- * device's being added to its removal, which takes the agent away and ends
- * all queries; the object stays as long as somebody refers to it, and with
- * it the struct ib_device in memory. The MAD layer is a client of the device
- * too, an older one, so it is there until our removal is through.
+ * cmx_sa_ports_lock guards cmx_sa_ports. A port is on the list from the
+ * addition of its device to its removal, which unregisters the agent and ends
+ * all queries. The object is valid as long as it has references, and so is the
+ * memory of the struct ib_device. The MAD layer is an older client of the
+ * device, so it is present until the removal here has ended.
  *
- * An event gives the cache a new generation at once; the rest is done by a
- * work item, after the state and the SM of the port were read.
+ * An event starts a new generation of the cache without delay. A work item does
+ * the rest, after it has read the state and the SM of the port.
  */
 #include <linux/list.h>
 #include <linux/mm.h>
@@ -33,12 +33,12 @@ static LIST_HEAD(cmx_sa_watchers);
 static DECLARE_RWSEM(cmx_sa_watchers_lock);
 
 /**
- * cmx_sa_watch - be called when a port changes
- * @watcher: with its function; stays until cmx_sa_unwatch()
+ * cmx_sa_watch - register a watcher of all ports
+ * @watcher: with its function; valid until cmx_sa_unwatch()
  *
- * Ports that are there already are not reported.
+ * Present ports are not reported.
  *
- * Context: process, may sleep.
+ * Context: process context, may sleep.
  */
 void cmx_sa_watch(struct cmx_sa_watcher *watcher)
 {
@@ -48,10 +48,10 @@ void cmx_sa_watch(struct cmx_sa_watcher *watcher)
 }
 
 /**
- * cmx_sa_unwatch - be called no longer
- * @watcher: not running any more when this returns
+ * cmx_sa_unwatch - unregister a watcher
+ * @watcher: not running after the return
  *
- * Context: process, may sleep.
+ * Context: process context, may sleep.
  */
 void cmx_sa_unwatch(struct cmx_sa_watcher *watcher)
 {
@@ -71,7 +71,7 @@ static void cmx_sa_port_changed(struct cmx_sa_port *port,
 	up_read(&cmx_sa_watchers_lock);
 }
 
-/* May sleep. */
+/* May sleep */
 void cmx_sa_ah_put(struct cmx_sa_ah *ah)
 {
 	if (ah && refcount_dec_and_test(&ah->ref)) {
@@ -93,7 +93,7 @@ static struct cmx_sa_ah *cmx_sa_ah_make(struct cmx_sa_port *port,
 	if (!ah)
 		return NULL;
 	refcount_set(&ah->ref, 1);
-	/* The SA is reached by the default partition; 0 is where it should be. */
+	/* The default partition reaches the SA; its index should be 0. */
 	if (ib_find_cached_pkey(port->dev, port->num, IB_DEFAULT_PKEY_FULL,
 				&ah->pkey_index))
 		ah->pkey_index = 0;
@@ -144,7 +144,7 @@ void cmx_sa_port_refresh(struct cmx_sa_port *port)
 			 attr.state == IB_PORT_ACTIVE;
 		if (active)
 			ah = cmx_sa_ah_make(port, &attr);
-		/* Here, or the agent's PD might go before the old one. */
+		/* Here, or the agent's PD might be freed before the old one. */
 		cmx_sa_ah_put(cmx_sa_port_set(port, ah, active));
 	}
 	up_write(&port->agent_lock);
@@ -168,7 +168,7 @@ static void cmx_sa_port_work(struct work_struct *work)
 	}
 }
 
-/* Its SA may have lost what it had, or respond differently. */
+/* The SA may have lost its records, or respond differently. */
 void cmx_sa_port_event(struct cmx_sa_port *port, int event)
 {
 	trace_cmx_sa_event(port, event);
@@ -203,7 +203,7 @@ static void cmx_sa_event(struct ib_event_handler *handler,
 }
 
 /**
- * cmx_sa_port_hold - take one more reference
+ * cmx_sa_port_hold - take another reference
  * @port: a port that stays during the call
  *
  * Context: any.
@@ -214,10 +214,10 @@ void cmx_sa_port_hold(struct cmx_sa_port *port)
 }
 
 /**
- * cmx_sa_port_put - give a reference back
+ * cmx_sa_port_put - drop a reference
  * @port: the port or NULL
  *
- * Context: process.
+ * Context: process context, may sleep.
  */
 void cmx_sa_port_put(struct cmx_sa_port *port)
 {
@@ -239,10 +239,10 @@ u32 cmx_sa_port_num(const struct cmx_sa_port *port)
 }
 
 /**
- * cmx_sa_port_generation - changes with each event of a port
+ * cmx_sa_port_generation - get the generation, which changes with each event
  * @port: the port
  *
- * A response counts only if the generation is still that of its query.
+ * A response is valid if the generation is still that of its query.
  *
  * Context: any.
  */
@@ -251,7 +251,7 @@ u32 cmx_sa_port_generation(const struct cmx_sa_port *port)
 	return cmx_sa_cache_generation(&port->cache);
 }
 
-/* An event may be on its way still: the port itself knows better. */
+/* The event may not have arrived yet: read the state of the port. */
 static bool cmx_sa_port_is_active(struct cmx_sa_port *port)
 {
 	if (!READ_ONCE(port->active))
@@ -260,11 +260,11 @@ static bool cmx_sa_port_is_active(struct cmx_sa_port *port)
 }
 
 /**
- * cmx_sa_port_get - the port with a reference for the caller
+ * cmx_sa_port_get - get a port with a reference for the caller
  * @dev: its device
  * @port_num: its number
  *
- * Context: process, may sleep.
+ * Context: process context, may sleep.
  * Return: the port, or NULL if it is not an active InfiniBand port.
  */
 struct cmx_sa_port *cmx_sa_port_get(struct ib_device *dev, u32 port_num)
@@ -288,7 +288,7 @@ struct cmx_sa_port *cmx_sa_port_get(struct ib_device *dev, u32 port_num)
 enum cmx_sa_which {
 	CMX_SA_PORTS_ALL,
 	CMX_SA_PORTS_KNOWN,	/* known to be active */
-	CMX_SA_PORTS_ACTIVE,	/* by their firmware, if they were not */
+	CMX_SA_PORTS_ACTIVE,	/* read from the firmware, if not known */
 };
 
 static bool cmx_sa_port_matches(struct cmx_sa_port *port,
@@ -325,14 +325,16 @@ static int cmx_sa_ports_walk(struct net *net, enum cmx_sa_which which,
 }
 
 /**
- * cmx_sa_ports_for_each - each active InfiniBand port that a namespace may use
+ * cmx_sa_ports_for_each - walk over the active InfiniBand ports of a namespace
  * @net: the network namespace
- * @fn: called for each; it may keep the port by cmx_sa_port_hold(); what is
- *	not zero ends the walk. It must not wait for an SA, nor look for ports.
- * @arg: for @fn
+ * @fn: called for each port; it may keep the port by cmx_sa_port_hold(). A
+ *	result other than 0 ends the walk. It must not wait for an SA, nor look
+ *	for ports
+ * @arg: argument of @fn
  *
- * Context: process, may sleep, also for the firmware of a port that is down.
- * Return: what @fn returned last, 0 without ports.
+ * Context: process context, may sleep, also for the firmware of a port that is
+ * down.
+ * Return: the last result of @fn, 0 without ports.
  */
 int cmx_sa_ports_for_each(struct net *net,
 			  int (*fn)(struct cmx_sa_port *port, void *arg),
@@ -342,13 +344,13 @@ int cmx_sa_ports_for_each(struct net *net,
 }
 
 /**
- * cmx_sa_ports_active - the same for the ports that are known to be active
- * @net: as there
- * @fn: as there
- * @arg: as there
+ * cmx_sa_ports_active - walk over the ports that are known to be active
+ * @net: as for cmx_sa_ports_for_each()
+ * @fn: as for cmx_sa_ports_for_each()
+ * @arg: as for cmx_sa_ports_for_each()
  *
- * Context: process, may sleep; it waits for no firmware.
- * Return: as there.
+ * Context: process context, may sleep; does not wait for firmware.
+ * Return: as cmx_sa_ports_for_each().
  */
 int cmx_sa_ports_active(struct net *net,
 			int (*fn)(struct cmx_sa_port *port, void *arg),
@@ -358,13 +360,13 @@ int cmx_sa_ports_active(struct net *net,
 }
 
 /**
- * cmx_sa_ports_all - the same for all ports, active or not
- * @net: as there
- * @fn: as there
- * @arg: as there
+ * cmx_sa_ports_all - walk over all ports, active or not
+ * @net: as for cmx_sa_ports_for_each()
+ * @fn: as for cmx_sa_ports_for_each()
+ * @arg: as for cmx_sa_ports_for_each()
  *
- * Context: process, may sleep; it waits for no firmware.
- * Return: as there.
+ * Context: process context, may sleep; does not wait for firmware.
+ * Return: as cmx_sa_ports_for_each().
  */
 int cmx_sa_ports_all(struct net *net,
 		     int (*fn)(struct cmx_sa_port *port, void *arg), void *arg)
@@ -373,15 +375,17 @@ int cmx_sa_ports_all(struct net *net,
 }
 
 /**
- * cmx_sa_port_ruled - does the owner of a namespace rule a port's device?
+ * cmx_sa_port_ruled - check that a namespace's owner owns the device's
+ * namespace
  * @port: the port
  * @net: the network namespace
  *
- * A device may be shared with a namespace whose owner does not rule that of the
- * device: the owner may use it, but neither advertise on it nor see all.
+ * A device may be shared with a namespace whose owner does not own that of the
+ * device. This owner may use it, but neither advertise on it nor list all
+ * services.
  *
- * Return: true if the user namespace of @net, or one below it, owns the network
- * namespace of the device.
+ * Return: true if the user namespace of @net, or a descendant of it, owns the
+ * network namespace of the device.
  */
 bool cmx_sa_port_ruled(const struct cmx_sa_port *port, const struct net *net)
 {
@@ -396,12 +400,12 @@ bool cmx_sa_port_ruled(const struct cmx_sa_port *port, const struct net *net)
 }
 
 /**
- * cmx_sa_ports_find - is there such an InfiniBand port, active or not?
+ * cmx_sa_ports_find - check that an InfiniBand port exists, active or not
  * @net: the network namespace
  * @dev: name of a device
  * @num: number of its port, 0: any
  *
- * Context: process, may sleep.
+ * Context: process context, may sleep.
  * Return: 0; -ENXIO: the device has no such port; -ENODEV: no such device, or
  * it has no port with an SA.
  */
@@ -425,7 +429,7 @@ int cmx_sa_ports_find(struct net *net, const char *dev, u32 num)
 	return ret;
 }
 
-/* Without an agent, not active, and not listed. */
+/* Without an agent, not active, and not listed */
 struct cmx_sa_port *cmx_sa_port_alloc(struct ib_device *dev, u32 num)
 {
 	struct cmx_sa_port *port;
@@ -450,7 +454,7 @@ struct cmx_sa_port *cmx_sa_port_alloc(struct ib_device *dev, u32 num)
 	return port;
 }
 
-/* From now on it is found; its reference goes along. */
+/* Makes a port visible. The list takes the caller's reference. */
 void cmx_sa_port_list(struct cmx_sa_port *port)
 {
 	down_write(&cmx_sa_ports_lock);
@@ -466,7 +470,7 @@ static int cmx_sa_port_add(struct ib_device *dev, u32 num)
 	port = cmx_sa_port_alloc(dev, num);
 	if (!port)
 		return -ENOMEM;
-	/* Sends only: reports have another agent. */
+	/* For sends only: reports have another agent. */
 	agent = ib_register_mad_agent(dev, num, IB_QPT_GSI, NULL,
 				      IB_MGMT_RMPP_VERSION, cmx_sa_mad_sent,
 				      cmx_sa_mad_received, port, 0);
@@ -479,12 +483,12 @@ static int cmx_sa_port_add(struct ib_device *dev, u32 num)
 	ib_register_event_handler(&port->events);
 	cmx_sa_port_refresh(port);
 	cmx_sa_port_list(port);
-	/* To query the ClassPortInfo; nothing else does so at a time. */
+	/* Queries the ClassPortInfo. No other query of it is outstanding. */
 	queue_work(system_unbound_wq, &port->refresh);
 	return 0;
 }
 
-/* Off the list already. */
+/* The port is off the list. */
 static void cmx_sa_port_remove(struct cmx_sa_port *port)
 {
 	struct ib_mad_agent *agent;
@@ -493,7 +497,7 @@ static void cmx_sa_port_remove(struct cmx_sa_port *port)
 	ib_unregister_event_handler(&port->events);
 	cmx_sa_inform_stop(port);
 	cancel_work_sync(&port->refresh);
-	/* The last chance to query its SA. */
+	/* Last call before queries to its SA fail */
 	cmx_sa_port_changed(port, CMX_SA_GOING);
 
 	down_write(&port->agent_lock);
@@ -504,13 +508,13 @@ static void cmx_sa_port_remove(struct cmx_sa_port *port)
 
 	cmx_sa_lookups_fail(port, -ENODEV);
 	cmx_sa_ah_put(ah);
-	/* Waits until it has given back all MADs. */
+	/* Waits until ib_mad has returned all MADs. */
 	ib_unregister_mad_agent(agent);
 	cmx_sa_cache_exit(&port->cache);
 	cmx_sa_port_put(port);
 }
 
-/* The first port of a device, with the list's reference, or NULL. */
+/* The first port of a device, with the list's reference, or NULL */
 struct cmx_sa_port *cmx_sa_port_unlist(struct ib_device *dev)
 {
 	struct cmx_sa_port *port, *found = NULL;
@@ -572,7 +576,7 @@ int cmx_sa_init(void)
 	return ret;
 }
 
-/* All waiters were called when it returns. */
+/* All waiters were called at the return. */
 void cmx_sa_exit(void)
 {
 	ib_unregister_client(&cmx_sa_client);

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Reports of an SA: a GID has come into service or gone out of it, so the paths
- * to it have changed. Each drops what the cache has for that GID, and is
+ * Reports of an SA: a GID came into service or went out of service, so the
+ * paths to it have changed. A report drops the cached paths to that GID. It is
  * confirmed, or the SA would send it again.
  *
- * Any node can send such a MAD to QP 1. It counts only if it comes from QP 1 of
- * the LID of the SM, which no other port can send from, in the partition of the
- * SA; others have no effect and no response. But the SM forwards the traps of any
- * node. A report costs the paths that it drops, and one of the port's own GID the
- * cache, once a minute; nothing is queued but its response, and of these a few.
+ * Any node can send such a MAD to QP 1. It is accepted only from QP 1 of the
+ * LID of the SM, which no other port can use as source, in the partition of the
+ * SA. Others have no effect and no response. But the SM forwards the traps of
+ * any node. A report costs the paths that it drops, and a report of the port's
+ * GID the cache, once a minute. Only its response is queued, up to a limit.
  *
- * Runs in work items of ib_mad, for one port one at a time. No locks.
+ * Runs in work items of ib_mad, one at a time for a port. No locks.
  */
 #include <rdma/ib_cache.h>
 
@@ -18,10 +18,10 @@
 #include "sa/trace.h"
 #include "sa/wire.h"
 
-/* Responses that are not sent yet; a report without one comes again. */
+/* Maximum responses that are not sent yet; a report without one is repeated. */
 #define CMX_SA_MAX_RESPONSES 32
 
-/* Sends @buf to @ah, and consumes both. */
+/* Sends @buf to @ah. Consumes both. */
 void cmx_sa_report_post(struct cmx_sa_port *port, struct ib_mad_send_buf *buf,
 			struct cmx_sa_ah *ah)
 {
@@ -47,7 +47,7 @@ void cmx_sa_report_sent(struct ib_mad_agent *agent, struct ib_mad_send_wc *wc)
 	cmx_stat_dec(live_sa_mads);
 }
 
-/* Is it of the partition by which the SA is reached? */
+/* True if it is of the partition that reaches the SA */
 static bool cmx_sa_report_pkey(const struct cmx_sa_port *port,
 			       const struct cmx_sa_ah *ah,
 			       const struct ib_wc *wc)
@@ -61,7 +61,7 @@ static bool cmx_sa_report_pkey(const struct cmx_sa_port *port,
 	       !((pkey ^ ours) & 0x7fff);
 }
 
-/* Is it from the SA, and valid? */
+/* True if it is from the SA, and valid */
 static bool cmx_sa_report_is_valid(const struct cmx_sa_port *port,
 				   const struct cmx_sa_ah *ah,
 				   const struct ib_mad_recv_wc *wc)
@@ -100,7 +100,7 @@ static void cmx_sa_report_respond(struct cmx_sa_port *port,
 	cmx_sa_report_post(port, buf, ah);
 }
 
-/* Is @gid one of the port's? */
+/* True if @gid is one of the port's */
 static bool cmx_sa_report_is_own(const struct cmx_sa_port *port,
 				 const union ib_gid *gid)
 {
@@ -114,7 +114,7 @@ static bool cmx_sa_report_is_own(const struct cmx_sa_port *port,
 	return true;
 }
 
-/* Returns false if it is of no use. */
+/* Returns false if the report is ignored. */
 static bool cmx_sa_report_apply(struct cmx_sa_port *port,
 				const struct ib_mad_recv_wc *wc)
 {
@@ -131,7 +131,7 @@ static bool cmx_sa_report_apply(struct cmx_sa_port *port,
 	cmx_stat_inc(sa_reports);
 	dropped = cmx_sa_gid_changed(port, &gid);
 	trace_cmx_sa_report(port, wc->wc, trap, &gid, dropped);
-	/* All paths begin there. */
+	/* All paths start there. */
 	if (cmx_sa_report_is_own(port, &gid))
 		cmx_sa_inform_own(port);
 	return true;
@@ -157,10 +157,9 @@ void cmx_sa_report_received(struct ib_mad_agent *agent,
 		cmx_sa_report_ignored(port, wc->wc);
 	} else {
 		/*
-		 * The paths to the GID are dropped before the SA is sent the
-		 * response, after which it does not repeat the report. The
-		 * event of a GID of the port is queued only: its work item
-		 * runs later.
+		 * The paths to the GID are dropped before the response is sent,
+		 * after which the SA does not repeat the report. An event of a
+		 * GID of the port is only queued: its work item runs later.
 		 */
 		if (!cmx_sa_report_apply(port, wc))
 			cmx_sa_report_ignored(port, wc->wc);

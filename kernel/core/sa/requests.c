@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Several SA queries that are sent together, and stopped together.
+ * Several SA queries that are started together, and stopped together.
  *
- * cmx_sa_requests.pending counts outstanding queries, and one for whoever
- * starts them, so that done() comes after all of them; whether they were
- * answered or stopped. Until done() runs an answer belongs to whoever fills
- * it in, afterwards to the owner of all. cmx_sa_requests.lock keeps a stop from
- * overtaking the start; answers come in without it.
+ * cmx_sa_requests.pending counts outstanding queries, plus one for the code
+ * that starts them, so that done() follows after all of them, completed or
+ * stopped. Until done() runs, a response belongs to the code that stores it,
+ * afterwards to the owner of all. cmx_sa_requests.lock orders a stop after the
+ * start. Responses arrive without it.
  *
- * An answer is charged to the holder of all while a request has it (hold.c).
- * A cached answer needs no charge before the start: a call that ends with it
- * waits for nothing.
+ * A response is charged to the holder of all while a request has it (hold.c). A
+ * cached response needs no charge before the start: a call that ends with it
+ * does not wait.
  */
 #include "sa/internal.h"
 #include "sa/requests.h"
 
-/* Takes @request's answer away, which is charged, for cmx_sa_request_free(). */
+/* Takes @request's charged response, for cmx_sa_request_free(). */
 static struct cmx_sa_answer *cmx_sa_request_take(struct cmx_sa_request *request)
 {
 	struct cmx_sa_answer *answer = request->answer;
@@ -33,8 +33,8 @@ static void cmx_sa_request_free(const struct cmx_sa_requests *requests,
 }
 
 /*
- * No answer is of use any more. The caller has a share of pending. Those who
- * have not got theirs do not get it; no more of them than there are ports.
+ * The responses are of no use. The caller has a share of pending. Requests that
+ * have no response do not get one. Their number is at most that of the ports.
  */
 static void cmx_sa_requests_refuse(struct cmx_sa_requests *requests, int error)
 {
@@ -61,8 +61,8 @@ static void cmx_sa_requests_refuse(struct cmx_sa_requests *requests, int error)
 }
 
 /*
- * @answer is for @request, which takes a reference if its holder may have it.
- * A refused answer stays with the other requests for it.
+ * Gives @answer to @request, which takes a reference if the charge to its
+ * holder succeeds. A refused response stays with the other requests for it.
  */
 static void cmx_sa_request_hold(struct cmx_sa_request *request,
 				struct cmx_sa_answer *answer)
@@ -84,7 +84,7 @@ static void cmx_sa_request_hold(struct cmx_sa_request *request,
 		if (ret)
 			cmx_sa_request_free(requests, answer);
 	}
-	/* One with an answer belongs to whoever refuses another. */
+	/* The code that refuses another response owns this one. */
 	if (!ret)
 		return;
 	request->error = ret;
@@ -105,7 +105,7 @@ static void cmx_sa_request_done(struct cmx_sched_waiter *waiter, void *answer,
 	cmx_sa_requests_put(request->requests);
 }
 
-/* True if the answer is there. After a refresh has begun it is new. */
+/* True if the cache has a response. A refresh gets a new one. */
 bool cmx_sa_request_cached(struct cmx_sa_request *request, struct net *net)
 {
 	if (request->refresh && request->port) {
@@ -121,7 +121,7 @@ bool cmx_sa_request_cached(struct cmx_sa_request *request, struct net *net)
 	return request->answer;
 }
 
-/* Takes its share of pending over: an answer will give it back. */
+/* Takes over a share of pending, which the response drops. */
 void cmx_sa_request_start(struct cmx_sa_request *request, struct net *net,
 			  kuid_t uid)
 {
@@ -138,7 +138,10 @@ void cmx_sa_request_start(struct cmx_sa_request *request, struct net *net,
 		return;
 	}
 	if (ret) {
-		/* Another's answer was refused: this one is of no use. */
+		/*
+		 * The response to another one was refused: this one is of no
+		 * use.
+		 */
 	} else if (READ_ONCE(request->requests->stopped)) {
 		ret = -ETIMEDOUT;
 	} else if (!request->port) {
@@ -156,7 +159,7 @@ void cmx_sa_request_start(struct cmx_sa_request *request, struct net *net,
 	cmx_sa_requests_put(request->requests);
 }
 
-/* Not at the same time as cmx_sa_request_start(). */
+/* Not concurrently with cmx_sa_request_start() */
 void cmx_sa_request_stop(struct cmx_sa_request *request)
 {
 	if (!request->started || !cmx_sa_forget(&request->waiter))
@@ -165,7 +168,7 @@ void cmx_sa_request_stop(struct cmx_sa_request *request)
 	cmx_sa_requests_put(request->requests);
 }
 
-/* For the owner of all. The answer is not needed any more, or never was. */
+/* For the owner of all. Drops the response, if there is one. */
 void cmx_sa_request_drop(struct cmx_sa_request *request)
 {
 	if (request->charged) {
@@ -184,7 +187,7 @@ void cmx_sa_request_release(struct cmx_sa_request *request)
 		cmx_sa_port_put(request->port);
 }
 
-/* The memory may hold anything. A stop before the start finds 0. */
+/* The memory is uninitialised. A stop before the start finds 0. */
 void cmx_sa_requests_init(struct cmx_sa_requests *requests)
 {
 	mutex_init(&requests->lock);
@@ -209,7 +212,7 @@ void cmx_sa_requests_begin(struct cmx_sa_requests *requests, kuid_t holder,
 	mutex_lock(&requests->lock);
 }
 
-/* @requests may be gone when this returns. */
+/* @requests may be freed when this returns. */
 void cmx_sa_requests_end(struct cmx_sa_requests *requests)
 {
 	mutex_unlock(&requests->lock);
@@ -217,14 +220,14 @@ void cmx_sa_requests_end(struct cmx_sa_requests *requests)
 }
 
 /*
- * Forbids to start any more. Returns true to one caller, who then has to stop
- * each query, and to put @requests: done() does not run before that.
+ * Prevents further starts. Returns true to one caller, which then has to stop
+ * each query, and to put @requests. done() does not run before that.
  */
 bool cmx_sa_requests_stop(struct cmx_sa_requests *requests)
 {
 	bool first;
 
-	/* Who starts them may wait for memory for each. */
+	/* The start may wait for memory for each query. */
 	WRITE_ONCE(requests->stopped, true);
 	mutex_lock(&requests->lock);
 	first = !requests->stopping && atomic_inc_not_zero(&requests->pending);

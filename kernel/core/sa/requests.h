@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* Several SA queries that are sent together, and stopped together. */
+/* Several SA queries that are started together, and stopped together */
 #ifndef CMX_SA_REQUESTS_H
 #define CMX_SA_REQUESTS_H
 
@@ -12,45 +12,44 @@
 #include "sa/sa.h"
 
 /**
- * struct cmx_sa_requests - SA queries that are sent together
- * @lock: starting against stopping
+ * struct cmx_sa_requests - SA queries that are started together
+ * @lock: serialises start and stop
  * @stopped: no more are started; set without the lock
- * @stopping: somebody has stopped them, by the lock
- * @pending: those without an answer, one more while they are started
- * @done: called once when none is pending any more; by whoever saw to that,
- *	in process context without locks
- * @holder: user whom the answers are charged to, INVALID_UID: the kernel
- * @failed: NULL, or one answer that is refused makes the others useless: they
- *	are freed at once, and this is called in process context without locks,
- *	once or more, while queries may be outstanding
- * @held_lock: guards what follows, and with @failed the answers
- * @refused: then, why the answer was refused, or 0
- * @held: then, requests with an answer
+ * @stopping: a caller has stopped them, by the lock
+ * @pending: number without a response, plus one during the start
+ * @done: called once when @pending becomes 0, in process context without locks
+ * @holder: user that responses are charged to, INVALID_UID: the kernel
+ * @failed: NULL, or: a refused response makes the others useless. They are
+ *	freed without delay, and this is called in process context without
+ *	locks, once or more, while queries may be outstanding
+ * @held_lock: guards the fields below, and with @failed the responses
+ * @refused: with @failed: negative errno of the refusal, or 0
+ * @held: with @failed: requests with a response
  */
 struct cmx_sa_requests {
-	struct mutex lock;	/* starting against stopping */
+	struct mutex lock;	/* serialises start and stop */
 	bool stopped;
 	bool stopping;
 	atomic_t pending;
 	void (*done)(struct cmx_sa_requests *requests);
 	kuid_t holder;
 	void (*failed)(struct cmx_sa_requests *requests);
-	spinlock_t held_lock;	/* guards answers, see above */
+	spinlock_t held_lock;	/* guards responses, see above */
 	int refused;
 	struct list_head held;
 };
 
 /**
- * struct cmx_sa_request - one of them
- * @waiter: for its answer
- * @requests: the others
- * @port: whose SA it is for; a reference
- * @answer: a reference; NULL if there is none (yet)
- * @error: why, a negative errno
+ * struct cmx_sa_request - one of these queries
+ * @waiter: waiter of the query
+ * @requests: the set
+ * @port: port of the SA, with a reference
+ * @answer: the response, with a reference, or NULL
+ * @error: the negative errno without a response
  * @started: @waiter may be waiting
  * @charged: @answer is charged to the holder of @requests
- * @held: among those with an answer
- * @refresh: what the cache has does not count
+ * @held: in the list of requests with a response
+ * @refresh: do not use the cache
  * @query: the query
  */
 struct cmx_sa_request {

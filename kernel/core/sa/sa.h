@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Queries of the subnet administrator (SA) of an InfiniBand port.
+ * Queries to the subnet administrator (SA) of an InfiniBand port.
  *
  *	port.c		the ports: their MAD agents, the address of the SM, and
- *			what events do to them
+ *			the effect of events
  *	info.c		optional capabilities of the SA
  *	inform.c	subscription to the SA's reports
  *	report.c	a report: a GID in or out of service
  *	lookup.c	an outstanding query: retries, waiters
- *	load.c		how many are outstanding, and when they are retried
- *	mad.c		one MAD: sent, answered, checked
- *	cache.c		answers kept for a while
- *	share.c		of those, each user's, and the limits
+ *	load.c		limits outstanding queries, and schedules retries
+ *	mad.c		one MAD: sent, received, checked
+ *	cache.c		cached responses
+ *	share.c		the shares of users in a cache, and its limits
  *	paths.c		cached paths, for users who list and drop them
- *	hold.c		answers that the queries of a user keep
- *	requests.c	several queries that are sent together
+ *	hold.c		responses that the queries of a user keep
+ *	requests.c	several queries that are started together
  *	wire.h		layout of records
  */
 #ifndef CMX_SA_H
@@ -36,13 +36,13 @@ struct cmx_sa_port;
  * @method: IB_SA_METHOD_GET_TABLE or IB_MGMT_METHOD_GET; or
  *	IB_MGMT_METHOD_SET or IB_SA_METHOD_DELETE, whose response has the
  *	record, and is not cached
- * @rec_len: size of the attribute in bytes, at most 200: that much of @rec
- *	is sent, and the answer's records have no fewer bytes
+ * @rec_len: size of the attribute in bytes, at most 200: so much of @rec is
+ *	sent, and the records of the response have no fewer bytes
  * @reserved: 0
- * @comp_mask: components of @rec that count, big endian
- * @rec: the record as it is on the wire
+ * @comp_mask: valid components of @rec, big endian
+ * @rec: the record in wire format
  *
- * Compared byte by byte: what is not used must be zero.
+ * Compared byte by byte: unused fields must be zero.
  */
 struct cmx_sa_query {
 	__be16 attr_id;
@@ -54,7 +54,7 @@ struct cmx_sa_query {
 };
 
 /**
- * struct cmx_sa_answer - records that the SA sent; never changes
+ * struct cmx_sa_answer - records of a response, constant
  * @ref: reference count
  * @count: number of records; 0: none matches, which is no error here
  * @stride: bytes from one record to the next, at least the attribute's size
@@ -76,7 +76,7 @@ static inline void cmx_sa_answer_get(struct cmx_sa_answer *answer)
 
 void cmx_sa_answer_put(struct cmx_sa_answer *answer);
 
-/* Record @i of @answer. */
+/* Record @i of @answer */
 static inline const void *cmx_sa_answer_rec(const struct cmx_sa_answer *answer,
 					    u32 i)
 {
@@ -84,9 +84,9 @@ static inline const void *cmx_sa_answer_rec(const struct cmx_sa_answer *answer,
 }
 
 /*
- * Ports. A reference keeps the struct ib_device in memory, so that its name
- * and index can be read, and GIDs by rdma_query_gid(); it does not keep the
- * device from being removed.
+ * Ports. A reference keeps the struct ib_device in memory, so that its name and
+ * index can be read, and GIDs by rdma_query_gid(). It does not prevent the
+ * removal of the device.
  */
 struct cmx_sa_port *cmx_sa_port_get(struct ib_device *dev, u32 port_num);
 void cmx_sa_port_hold(struct cmx_sa_port *port);
@@ -104,14 +104,14 @@ int cmx_sa_ports_for_each(struct net *net,
 			  void *arg);
 
 /**
- * enum cmx_sa_gone - why a cached path is there no longer
- * @CMX_SA_GONE_EXPIRED: its lifetime is over
+ * enum cmx_sa_gone - reason for the end of a cached path
+ * @CMX_SA_GONE_EXPIRED: its lifetime has ended
  * @CMX_SA_GONE_EVENT: its port had an event
  * @CMX_SA_GONE_LIMIT: the cache is full
  * @CMX_SA_GONE_REPORT: the SA has reported a change of its DGID
- * @CMX_SA_GONE_FAILED: a connect has failed, or a consumer has forgotten it
+ * @CMX_SA_GONE_FAILED: a connect has failed, or a consumer has dropped it
  * @CMX_SA_GONE_COMMAND: a user has dropped it
- * @CMX_SA_GONE_RENEWED: a newer response has come, or is wanted
+ * @CMX_SA_GONE_RENEWED: a newer response has arrived, or is requested
  */
 enum cmx_sa_gone {
 	CMX_SA_GONE_EXPIRED,
@@ -123,7 +123,7 @@ enum cmx_sa_gone {
 	CMX_SA_GONE_RENEWED,
 };
 
-/* Queries. None of these waits for an SA. */
+/* Queries. None of these functions waits for an SA. */
 int cmx_sa_cached(struct cmx_sa_port *port, struct net *net,
 		  const struct cmx_sa_query *query,
 		  struct cmx_sa_answer **answer);
@@ -134,7 +134,7 @@ int cmx_sa_lookup(struct cmx_sa_port *port, struct net *net, kuid_t uid,
 		  struct cmx_sched_waiter *waiter);
 bool cmx_sa_forget(struct cmx_sched_waiter *waiter);
 
-/* Optional capabilities. */
+/* Optional capabilities */
 int cmx_sa_info(const struct cmx_sa_port *port, u32 *caps);
 int cmx_sa_info_read(const struct cmx_sa_answer *answer, u32 *caps);
 int cmx_sa_info_lookup(struct cmx_sa_port *port,
@@ -142,12 +142,12 @@ int cmx_sa_info_lookup(struct cmx_sa_port *port,
 bool cmx_sa_has_qos(const struct cmx_sa_port *port);
 
 /**
- * enum cmx_sa_change - what a watcher is called for
- * @CMX_SA_UP: the port is active; it is new, or it had an event, after which
- *	its SA may be another one, or have lost what it had
- * @CMX_SA_DOWN: it is not active
- * @CMX_SA_GOING: it is off the list of ports, and its MAD agent is about to be
- *	removed; no other call for this port follows
+ * enum cmx_sa_change - event of a port for a watcher
+ * @CMX_SA_UP: the port is active. It is new, or had an event, after which its
+ *	SA may be another one, or have lost its records
+ * @CMX_SA_DOWN: the port is not active
+ * @CMX_SA_GOING: the port is off the list, and its MAD agent is about to be
+ *	removed; this is the last call for it
  */
 enum cmx_sa_change {
 	CMX_SA_UP,
@@ -156,9 +156,9 @@ enum cmx_sa_change {
 };
 
 /**
- * struct cmx_sa_watcher - is called when a port changes
- * @changed: in process context without locks, may sleep; for one port one
- *	call at a time. The port stays during the call
+ * struct cmx_sa_watcher - receives changes of ports
+ * @changed: called in process context without locks, may sleep; calls for a
+ *	port are serialised. The port stays during the call
  * @node: in the list of watchers
  */
 struct cmx_sa_watcher {

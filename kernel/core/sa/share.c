@@ -2,17 +2,17 @@
 /*
  * Shares of users in a cache, and its limits.
  *
- * An entry belongs to the user whose query it was, whoever uses it. At a limit
- * the oldest entry of the user with the most goes, the new one counted: a user
- * who queries more and more drops what that user has, and one who has less than
- * an equal part loses nothing.
+ * An entry belongs to the user who sent its query, whoever uses it. At a limit
+ * the oldest entry of the user with the most is evicted, the new one counted: a
+ * user who sends ever more queries evicts entries of this same user, and a user
+ * with less than an equal part loses nothing.
  *
- * Nothing is allocated for a user. Root and the kernel's consumers have the
- * first share; others have one each, as long as they have entries. More users
- * than that share them, by a hash that none of them knows.
+ * Nothing is allocated for a user. Root and kernel consumers have the first
+ * share; others have one each, while they have entries. If there are more
+ * users, they share, by a keyed hash.
  *
- * cmx_sa_cache.lock guards all of it. A new entry drops no more than a batch,
- * with a look at each share for each of them.
+ * cmx_sa_cache.lock guards all of it. A new entry evicts at most a batch, with
+ * a visit of each share for each of them.
  */
 #include <linux/jiffies.h>
 #include <linux/module.h>
@@ -40,7 +40,7 @@ void cmx_sa_shares_init(struct cmx_sa_cache *cache)
 	}
 }
 
-/* For an entry that is added at once, or not at all. */
+/* The caller adds an entry before it releases the lock, or does not use it. */
 struct cmx_sa_share *cmx_sa_share_of(struct cmx_sa_cache *cache, kuid_t uid)
 {
 	struct cmx_sa_share *share, *empty = NULL;
@@ -63,7 +63,7 @@ struct cmx_sa_share *cmx_sa_share_of(struct cmx_sa_cache *cache, kuid_t uid)
 	return empty;
 }
 
-/* The list of an entry: its entries expire in about the order of the list. */
+/* The list of an entry. Entries expire roughly in the order of a list. */
 static struct list_head *cmx_sa_share_list(struct cmx_sa_entry *e)
 {
 	return hash_hashed(&e->gid) ? &e->share->paths : &e->share->entries;
@@ -78,14 +78,14 @@ static void cmx_sa_share_add(struct cmx_sa_cache *cache,
 	cache->bytes += e->bytes;
 }
 
-/* As the newest one. A path has its index by DGID already. */
+/* Adds the newest entry. The index by DGID already has a path. */
 void cmx_sa_share_enter(struct cmx_sa_cache *cache, struct cmx_sa_entry *e)
 {
 	list_add_tail(&e->node, cmx_sa_share_list(e));
 	cmx_sa_share_add(cache, e);
 }
 
-/* @list is where it goes. */
+/* Moves @e to @list. */
 void cmx_sa_share_leave(struct cmx_sa_cache *cache, struct cmx_sa_entry *e,
 			struct list_head *list)
 {
@@ -96,7 +96,7 @@ void cmx_sa_share_leave(struct cmx_sa_cache *cache, struct cmx_sa_entry *e,
 	cache->bytes -= e->bytes;
 }
 
-/* The entry that has just left is back, the oldest one of its list. */
+/* Undoes the leave of the oldest entry of its list. */
 static void cmx_sa_share_return(struct cmx_sa_cache *cache,
 				struct cmx_sa_entry *e)
 {
@@ -122,7 +122,7 @@ static size_t cmx_sa_cache_bytes(void)
 	return (size_t)READ_ONCE(sa_cache_kb) * 1024;
 }
 
-/* Is it beyond a limit, which was lowered? */
+/* True if it exceeds a limit, which was lowered */
 static bool cmx_sa_cache_over(const struct cmx_sa_cache *cache)
 {
 	return cache->count > READ_ONCE(sa_cache_entries) ||
@@ -136,7 +136,7 @@ static bool cmx_sa_cache_full(const struct cmx_sa_cache *cache,
 	       cache->bytes + e->bytes > cmx_sa_cache_bytes();
 }
 
-/* What counts at the limit, with the new entry @e. */
+/* The size of a share at the limit, including the new entry @e */
 static size_t cmx_sa_share_size(const struct cmx_sa_share *share,
 				const struct cmx_sa_entry *e, bool bytes)
 {
@@ -147,7 +147,7 @@ static size_t cmx_sa_share_size(const struct cmx_sa_share *share,
 	return share->count + own;
 }
 
-/* Is @a, the oldest of another user with as much, to go rather than @b? */
+/* True if @a, oldest of a user with as much, is evicted rather than @b */
 static bool cmx_sa_entry_rather(const struct cmx_sa_entry *a,
 				const struct cmx_sa_entry *b,
 				const struct cmx_sa_share *own)
@@ -156,8 +156,8 @@ static bool cmx_sa_entry_rather(const struct cmx_sa_entry *a,
 }
 
 /*
- * The next entry to go for @e. Among equals, it is that of @e's user, else the
- * oldest. NULL: @e alone is more than what each other user has.
+ * The next entry to evict for @e. Among equal users, it is that of @e's user,
+ * else the oldest. NULL: @e alone exceeds the share of each other user.
  */
 static struct cmx_sa_entry *cmx_sa_share_victim(struct cmx_sa_cache *cache,
 						const struct cmx_sa_entry *e)
@@ -183,9 +183,9 @@ static struct cmx_sa_entry *cmx_sa_share_victim(struct cmx_sa_cache *cache,
 }
 
 /*
- * Is there room for @e, once @chosen have gone? They are a batch at most, and
- * have left their shares. If that is not enough nothing goes: the cache is no
- * better without it. But one beyond its limits has to shrink.
+ * True if @e fits after @chosen are evicted. They are at most a batch, and have
+ * left their shares. If this is not enough nothing is evicted, because the
+ * cache would not gain. But a cache beyond its limits has to shrink.
  */
 bool cmx_sa_share_room(struct cmx_sa_cache *cache,
 		       const struct cmx_sa_entry *e, struct list_head *chosen)
@@ -194,7 +194,7 @@ bool cmx_sa_share_room(struct cmx_sa_cache *cache,
 	struct cmx_sa_entry *old, *tmp;
 	unsigned int i;
 
-	/* Whatever goes, it would not fit. */
+	/* It does not fit into an empty cache. */
 	if (e->bytes > cmx_sa_cache_bytes())
 		return false;
 	for (i = 0; i < CMX_SA_CACHE_BATCH && cmx_sa_cache_full(cache, e);

@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* The one place that creates the tracepoints of sa/trace.h. */
+/* Creates the tracepoints of sa/trace.h. */
 #define CREATE_TRACE_POINTS
 #include "sa/trace.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* Tracepoints of this room, below events/rdma_cmx in tracefs. */
+/* Tracepoints of sa/, below events/rdma_cmx in tracefs. */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM rdma_cmx
 
@@ -36,7 +36,7 @@ TRACE_EVENT(cmx_sa_send,
 		      __entry->count)
 );
 
-/* A MAD has come back; status is the SA's. */
+/* A response has arrived; status is the SA's. */
 TRACE_EVENT(cmx_sa_answer,
 	    TP_PROTO(const struct cmx_sa_lookup *l,
 		     const struct ib_mad_hdr *hdr,
@@ -59,7 +59,7 @@ TRACE_EVENT(cmx_sa_answer,
 		      __entry->error, __entry->count, __entry->stride)
 );
 
-/* A query of an SA is complete. */
+/* A query to an SA has completed. */
 TRACE_EVENT(cmx_sa_done,
 	    TP_PROTO(const struct cmx_sa_lookup *l,
 		     const struct cmx_sa_answer *answer, int error),
@@ -77,7 +77,7 @@ TRACE_EVENT(cmx_sa_done,
 		      __entry->sends)
 );
 
-/* A change of the port: enum ib_event_type. */
+/* A change of the port: enum ib_event_type */
 TRACE_EVENT(cmx_sa_event,
 	    TP_PROTO(const struct cmx_sa_port *port, int event),
 	    TP_ARGS(port, event),
@@ -92,8 +92,8 @@ TRACE_EVENT(cmx_sa_event,
 );
 
 /*
- * A report: trap 0 if it was ignored, then slid and qp are its source; dropped:
- * paths to the GID.
+ * A report: with trap 0 it was ignored, and slid and qp are its source.
+ * dropped: number of dropped paths to the GID.
  */
 TRACE_EVENT(cmx_sa_report,
 	    TP_PROTO(const struct cmx_sa_port *port, const struct ib_wc *wc,
@@ -119,7 +119,7 @@ TRACE_EVENT(cmx_sa_report,
 		      __entry->dropped)
 );
 
-/* The state of a subscription: 0: the port has it; or an error. */
+/* The state of a subscription: 0: the port has it; or an error */
 TRACE_EVENT(cmx_sa_inform,
 	    TP_PROTO(const struct cmx_sa_port *port, int error),
 	    TP_ARGS(port, error),
@@ -133,7 +133,7 @@ TRACE_EVENT(cmx_sa_inform,
 		      __entry->port, __entry->error)
 );
 
-/* A path query was not sent: the cache has the path, or it joined another. */
+/* A path query was not sent: the path is cached, or it joined another one. */
 TRACE_EVENT(cmx_path_saved,
 	    TP_PROTO(const struct cmx_sa_port *port,
 		     const struct cmx_sa_query *query, bool joined),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Records of the InfiniBand SA as they are on the wire, where ib_core has no
- * struct for them. Only the layout is here; numbers are big endian.
+ * Records of the InfiniBand SA in wire format, where ib_core has no struct for
+ * them. Only the layout. Numbers are big endian.
  */
 #ifndef CMX_SA_WIRE_H
 #define CMX_SA_WIRE_H
@@ -10,7 +10,7 @@
 #include <linux/build_bug.h>
 #include <linux/types.h>
 
-/* InfiniBand Architecture Specification 1, 15.2.5.14 ServiceRecord. */
+/* InfiniBand Architecture Specification 1, 15.2.5.14 ServiceRecord */
 struct cmx_sa_service_rec {
 	__be64 id;
 	u8 gid[16];
@@ -29,7 +29,7 @@ static_assert(sizeof(struct cmx_sa_service_rec) == 176);
 
 #define CMX_SA_LEASE_FOREVER	0xffffffff
 
-/* Bits of the component mask, in the order of the fields; see 15.2.5.14. */
+/* Bits of the component mask, in the order of the fields; see 15.2.5.14 */
 #define CMX_SA_SERVICE_ID	BIT_ULL(0)
 #define CMX_SA_SERVICE_GID	BIT_ULL(1)
 #define CMX_SA_SERVICE_PKEY	BIT_ULL(2)
@@ -38,7 +38,7 @@ static_assert(sizeof(struct cmx_sa_service_rec) == 176);
 #define CMX_SA_SERVICE_NAME	BIT_ULL(6)
 #define CMX_SA_SERVICE_DATA	GENMASK_ULL(36, 7)
 
-/* 15.2.5.2 NodeRecord: a LID and the NodeInfo of its port. */
+/* 15.2.5.2 NodeRecord: a LID and the NodeInfo of its port */
 struct cmx_sa_node_rec {
 	__be16 lid;
 	__be16 reserved;
@@ -62,12 +62,12 @@ static_assert(sizeof(struct cmx_sa_node_rec) == 108);
 #define CMX_SA_NODE_LID		BIT_ULL(0)
 #define CMX_SA_NODE_GUID	BIT_ULL(7)
 
-/* Bytes of a PathRecord, 15.2.5.16; ib_sa_pack_path() knows its fields. */
+/* Bytes of a PathRecord, 15.2.5.16; for its fields see ib_sa_pack_path(). */
 #define CMX_SA_PATH_REC_SIZE	64
 #define CMX_SA_PATH_DGID	8
 #define CMX_SA_PATH_SGID	24
 
-/* 13.4.8.3 InformInfo, for generic traps. */
+/* 13.4.8.3 InformInfo, for generic traps */
 struct cmx_sa_inform_info {
 	u8 gid[16];		/* of the trap's source, 0: by LID */
 	__be16 lid_begin;	/* CMX_SA_INFORM_ALL */
@@ -86,7 +86,7 @@ static_assert(sizeof(struct cmx_sa_inform_info) == 36);
 #define CMX_SA_INFORM_ALL		0xffff
 #define CMX_SA_INFORM_ALL_PRODUCERS	0xffffff
 
-/* 13.4.8.2 Notice, as traps 64 and 65 have it. */
+/* 13.4.8.2 Notice, for traps 64 and 65 */
 struct cmx_sa_notice {
 	u8 type;		/* CMX_SA_NOTICE_GENERIC, and 7 bits */
 	u8 producer[3];
@@ -106,12 +106,12 @@ static_assert(sizeof(struct cmx_sa_notice) == 80);
 #define CMX_SA_TRAP_GID_IN		64
 #define CMX_SA_TRAP_GID_OUT		65
 
-/* IsQoSSupported in ClassPortInfo:CapabilityMask2 of the SA. */
+/* IsQoSSupported in ClassPortInfo:CapabilityMask2 of the SA */
 #define CMX_SA_CAP2_QOS		BIT(1)
 
 /*
- * Status of an SA answer: bits of all management classes (13.4.7) in the low
- * byte, the SA's own code (15.2.3) in the high one.
+ * Status of a response: bits of all management classes (13.4.7) in the low
+ * byte, the SA's code (15.2.3) in the high one.
  */
 #define CMX_SA_STATUS_BUSY		0x0001
 #define CMX_SA_STATUS_REDIRECT		0x0002

@@ -29,8 +29,8 @@ socklen_t cmx_addr_len(int family)
 }
 
 /*
- * @src NULL: no address. The padding of a sockaddr_in is not passed on:
- * programs leave anything there.
+ * @src NULL: no address. The padding of a sockaddr_in is not copied: programs
+ * do not initialise it.
  */
 int cmx_addr_to_kern(struct rdma_cmx_addr *dst, const struct sockaddr *src)
 {
@@ -48,7 +48,7 @@ int cmx_addr_to_kern(struct rdma_cmx_addr *dst, const struct sockaddr *src)
 	return 0;
 }
 
-/* @dst has room for the family's address; no address leaves it alone. */
+/* @dst must hold the family's address. Without an address it is unchanged. */
 void cmx_addr_from_kern(void *dst, const struct rdma_cmx_addr *src)
 {
 	memcpy(dst, src, cmx_addr_len(src->family));
@@ -145,8 +145,8 @@ CMX_EXPORT int rdma_resolve_addr(struct rdma_cm_id *id,
 	cmd.id = cmx_id(id)->handle;
 	sync = cmx_id(id)->sync;
 	/*
-	 * For programs that print it when the resolution fails. Afterwards the
-	 * id may not be there any more.
+	 * For programs that print it when the resolution fails. After the
+	 * command the id may be freed.
 	 */
 	old = id->route.addr.dst_storage;
 	cmx_addr_from_kern(&id->route.addr.dst_storage, &cmd.dst);

@@ -14,16 +14,16 @@
 
 #include "lib.h"
 
-/* Most results fit in here. */
+/* Enough for most results */
 #define AI_BUF		1024
 
-/* The first published form of an entry's fixed part; never changes. */
+/* The first published form of an entry's fixed part is constant. */
 #define ENTRY_MIN	136
 
-/* Seconds after which an interrupted request is not sent again. */
+/* Seconds after which an interrupted request is not retried */
 #define AI_TIMEOUT	30
 
-/* Behind each entry of this library. */
+/* Memory of each entry of this library */
 struct cmx_ai {
 	struct rdma_addrinfo ai;
 	uint32_t ibdev_index;
@@ -54,7 +54,7 @@ static size_t padded(size_t len)
 	return (len + 7) & ~(size_t)7;
 }
 
-/* One record to one entry; NULL with errno. */
+/* Converts one record to one entry; NULL with errno. */
 static struct rdma_addrinfo *
 entry_from_kern(const struct rdma_cmx_ai_entry *raw)
 {
@@ -72,12 +72,12 @@ entry_from_kern(const struct rdma_cmx_ai_entry *raw)
 		errno = EPROTO;
 		return NULL;
 	}
-	/* Of an older kernel: the fields that it does not know are 0. */
+	/* Of an older kernel: fields that it lacks are 0. */
 	if (raw->header_len < sizeof(*raw)) {
 		cmx_grown_copy(&whole, sizeof(whole), raw, raw->header_len);
 		e = &whole;
 	}
-	/* Not calloc(), which takes a lock to get memory that we fill anyhow. */
+	/* Not calloc(), which clears memory that is overwritten below. */
 	new = malloc(sizeof(*new));
 	if (!new)
 		return NULL;
@@ -133,7 +133,7 @@ err:
 	return NULL;
 }
 
-/* The kernel returns it once; each entry has the node's name. */
+/* The kernel returns the name once. Each entry gets a copy. */
 static int canonname_copy(struct rdma_addrinfo *to,
 			  const struct rdma_addrinfo *from)
 {
@@ -231,7 +231,7 @@ struct ai_call {
 	struct rdma_cmx_getaddrinfo cmd;
 	struct cmx_ai_request req;
 	const char *node;
-	void *names;		/* answer of this process's libc, or NULL */
+	void *names;		/* result of this process's libc, or NULL */
 	void *big;		/* buffer for a long result, or NULL */
 	int fd;
 	bool reopened;
@@ -254,7 +254,7 @@ static int names_add(struct ai_call *call)
 	return 0;
 }
 
-/* The result did not fit: send again, with room for twice as much. */
+/* The result did not fit: retry with twice the memory. */
 static int buffer_grow(struct ai_call *call)
 {
 	size_t len = (size_t)call->cmd.len * 2;
@@ -270,7 +270,7 @@ static int buffer_grow(struct ai_call *call)
 	return 0;
 }
 
-/* Returns 0 to send the request again, or the error of the call. */
+/* Returns 0 to retry the request, or the error of the call. */
 static int request_retry(struct ai_call *call, int err)
 {
 	switch (err) {
@@ -281,13 +281,13 @@ static int request_retry(struct ai_call *call, int err)
 			return err;
 		return names_add(call);
 	case EINTR:
-		/* As with libc, a signal handler does not end this call. */
+		/* As in libc, a signal handler does not end this call. */
 		if (!call->start)
 			call->start = now();
 		return now() - call->start < AI_TIMEOUT ? 0 : ETIMEDOUT;
 	case EBADF:
 	case ENOTTY:
-		/* The program has closed files that it did not open. */
+		/* The program has closed files that it had not opened. */
 		if (call->reopened)
 			return err;
 		call->reopened = true;
@@ -316,7 +316,7 @@ static int ai_send(struct ai_call *call)
 	return err;
 }
 
-/* Is it a request for the wildcard to listen on, and nothing else? */
+/* True if the request is only for the wildcard to listen on */
 static bool is_wildcard(const struct rdma_cmx_ai_query *q)
 {
 	const uint32_t flags = RAI_PASSIVE | RAI_NUMERICHOST | RAI_NOROUTE |
@@ -329,7 +329,7 @@ static bool is_wildcard(const struct rdma_cmx_ai_query *q)
 	       !q->route_len && !q->src.family && !q->dst.family;
 }
 
-/* RC and UD, if the hints name neither, as the kernel has it. */
+/* RC and UD, if the hints select neither, as in the kernel */
 static unsigned int wildcard_types(const struct rdma_cmx_ai_query *q,
 				   struct cmx_ai_type types[2])
 {
@@ -349,9 +349,8 @@ static unsigned int wildcard_types(const struct rdma_cmx_ai_query *q,
 }
 
 /*
- * The wildcard is an address of no device: the result does not depend on what
- * the kernel knows. Fills @entries with it, in the kernel's order; returns how
- * many.
+ * The wildcard is an address of no device, so the result does not depend on the
+ * kernel. Fills @entries with it, in the kernel's order. Returns their number.
  */
 static unsigned int wildcard_fill(const struct rdma_cmx_ai_query *q,
 				  struct rdma_cmx_ai_entry *entries)
@@ -373,7 +372,7 @@ static unsigned int wildcard_fill(const struct rdma_cmx_ai_query *q,
 			e->port_space = types[j].port_space;
 			e->family = families[i];
 			e->src.family = families[i];
-			/* Where sin_port and sin6_port both are */
+			/* The offset of both sin_port and sin6_port */
 			memcpy(e->src.data, &q->port, sizeof(q->port));
 		}
 	}
@@ -399,7 +398,7 @@ static int ai_get(const char *device, const char *node, const char *service,
 	/* The stock library cannot choose a device. */
 	if (call.fd < 0 && !device && cmx_stock_instead())
 		return CMX_STOCK(rdma_getaddrinfo, node, service, hints, res);
-	/* Not ENOENT for EAI_NONAME: the device is not there. */
+	/* The device is missing, which is not ENOENT for EAI_NONAME. */
 	if (call.fd < 0)
 		return EAI_SYSTEM;
 	err = cmx_ai_request_init(&call.req, node, service, hints, false);

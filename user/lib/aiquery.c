@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Makes a request to the kernel from the arguments of rdma_getaddrinfo():
- * checks, service names, hints. Pure functions apart from the C library's
+ * Creates a request to the kernel from the arguments of rdma_getaddrinfo():
+ * checks, service names, hints. Pure functions except for the C library's
  * service database and the environment.
  */
 #define _GNU_SOURCE	/* getservbyname_r(), secure_getenv() */
@@ -20,7 +20,7 @@
 #define RAI_KNOWN	(RAI_PASSIVE | RAI_NUMERICHOST | RAI_NOROUTE |	\
 			 RAI_FAMILY | RAI_SA | RAI_DNS)
 
-/* Transports that QP type and port space leave open. */
+/* Transports that QP type and port space allow */
 #define STREAM		1
 #define DATAGRAM	2
 
@@ -62,7 +62,7 @@ static bool family_known(int family)
 	return !family || cmx_addr_len(family);
 }
 
-/* Is there a variable of this library? Nearly no program has one. */
+/* True if a variable of this library is set; few programs have one. */
 static bool env_any(void)
 {
 	char **var = environ;
@@ -74,7 +74,7 @@ static bool env_any(void)
 	return false;
 }
 
-/* Decimal digits and nothing else; false also above 65535. */
+/* Parses decimal digits only; false also above 65535. */
 static bool port_parse(const char *text, unsigned int *port)
 {
 	const char *p;
@@ -103,9 +103,9 @@ static bool service_find(const char *name, const char *proto, __be16 *port)
 }
 
 /*
- * May block for as long as the name service does. A service that only one
- * transport has narrows the query to that one. A query has one port: if the
- * transports have different ones, it is the stream's.
+ * May block for as long as the name service does. If only one transport has the
+ * service, the query is limited to that transport. A query has one port: if the
+ * transports have different ports, it is the stream's.
  */
 int cmx_service_lookup(const char *service, int transports,
 		       struct cmx_port *port)
@@ -129,7 +129,7 @@ int cmx_service_lookup(const char *service, int transports,
 	return 0;
 }
 
-/* Look up the port that the kernel would wait for. */
+/* Looks up the port that the kernel would wait for. */
 int cmx_ai_request_lookup(struct cmx_ai_request *req)
 {
 	struct rdma_cmx_ai_query *q = &req->query;
@@ -163,7 +163,7 @@ static int request_service(struct cmx_ai_request *req, const char *service,
 		req->query.port = htons(number);
 		return 0;
 	}
-	/* No service is called like a number. */
+	/* Service names are not numbers. */
 	if (strspn(service, "0123456789") == strlen(service))
 		return CMX_ESERVICE;
 	req->service = service;
@@ -192,8 +192,8 @@ static int hint_addr(struct rdma_cmx_addr *to, const struct sockaddr *addr,
 
 /*
  * Path hints have two forms, which differ in their length. Eight with flags
- * are as long as nine without, whose addresses lie where the first have flags
- * that do not exist.
+ * have the length of nine without, whose addresses are at the offset of the
+ * flags of the first form, and are no valid flags.
  */
 static bool route_has_flags(const void *route, size_t len)
 {
@@ -216,7 +216,7 @@ static bool route_has_flags(const void *route, size_t len)
 	return true;
 }
 
-/* The kernel takes the form with flags. */
+/* The kernel accepts the form with flags. */
 static int hint_route(struct cmx_ai_request *req, const void *route, size_t len)
 {
 	struct ibv_path_data *data;
@@ -275,7 +275,7 @@ static int hints_init(struct cmx_ai_request *req,
 				      hints->ai_route_len);
 }
 
-/* Is it an IPv4 address in its usual form? inet_aton() knows more, slowly. */
+/* True for an IPv4 address in dotted decimal form. inet_aton() is slower. */
 static bool is_quad(const char *text)
 {
 	unsigned int part, dots = 0;
@@ -284,7 +284,7 @@ static bool is_quad(const char *text)
 	for (;; text++) {
 		for (start = text, part = 0; *text >= '0' && *text <= '9'; text++)
 			part = part * 10 + (*text - '0');
-		/* A leading zero is octal. */
+		/* A leading zero means octal. */
 		if (text == start || text - start > 3 || part > 255 ||
 		    (*start == '0' && text - start > 1))
 			return false;
@@ -295,14 +295,14 @@ static bool is_quad(const char *text)
 	}
 }
 
-/* A node that is no address is a name; a colon means an IPv6 address. */
+/* A node that is no address is a name. A colon means an IPv6 address. */
 static bool node_is_name(const char *node, const struct rdma_cmx_ai_query *q)
 {
 	struct in_addr addr;
 
 	if (q->ai_flags & (RAI_NUMERICHOST | RAI_SA))
 		return false;
-	/* All that inet_aton() takes begins with a digit. */
+	/* All texts that inet_aton() accepts begin with a digit. */
 	if (*node < '0' || *node > '9')
 		return !strchr(node, ':');
 	return !is_quad(node) && !strchr(node, ':') && !inet_aton(node, &addr);
@@ -349,8 +349,8 @@ static int request_fill(struct cmx_ai_request *req, const char *node,
 }
 
 /*
- * The texts must stay where they are as long as @req is used. @later: a service
- * that is no number is only noted, in @req->service.
+ * The texts must stay valid while @req is used. @later: a service that is no
+ * number is only stored, in @req->service.
  */
 int cmx_ai_request_init(struct cmx_ai_request *req, const char *node,
 			const char *service, const struct rdma_addrinfo *hints,
@@ -368,7 +368,8 @@ int cmx_ai_request_init(struct cmx_ai_request *req, const char *node,
 
 /*
  * NAME, NAME:PORT or NAME/PORT, as cmx prints it. A text that does not end with
- * a number is all name. The port is that number, 0 without one; 0 is no port.
+ * a number is all name. The port is that number, 0 if absent; port 0 is
+ * invalid.
  */
 int cmx_device_parse(const char *text, size_t *len, uint32_t *port)
 {
@@ -391,7 +392,7 @@ int cmx_device_parse(const char *text, size_t *len, uint32_t *port)
 	return number ? 0 : ENXIO;
 }
 
-/* NULL: the device of the environment, if any, unless it is another user's. */
+/* NULL: the device of the environment, if any, unless it is another user's */
 int cmx_ai_request_device(struct cmx_ai_request *req, const char *device)
 {
 	uint32_t port;
@@ -421,7 +422,7 @@ CMX_MEM_ATOMIC(reported)
 
 /*
  * The errno of a request that the kernel has refused. A program that does not
- * know of the variable cannot say that it is wrong: that is said here, once.
+ * know the variable cannot report that it is wrong: this does, once.
  */
 int cmx_ai_request_error(const struct cmx_ai_request *req, int err)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Verbs attributes and path records from their form in the ABI. libibverbs
- * has such functions too, but no header for them. Pure functions.
+ * Converts verbs attributes and path records from their form in the ABI.
+ * libibverbs has such functions too, but no header for them. Pure functions.
  */
 #include <endian.h>
 #include <string.h>
@@ -60,7 +60,7 @@ void cmx_qp_attr_from_kern(struct ibv_qp_attr *dst,
 	dst->alt_timeout = src->alt_timeout;
 }
 
-/* From the wire's bit fields; selector 2 means that a value is exact. */
+/* From the bit fields in wire format. Selector 2 means an exact value. */
 void cmx_path_from_kern(struct ibv_sa_path_rec *dst,
 			const struct ibv_path_record *src)
 {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Event channels and the files behind them. A channel is one open file of the
- * device; calls without a channel share one file, opened when first needed
- * and never closed.
+ * Event channels and their files. A channel is one open file of the device.
+ * Calls without a channel share one file, which is opened when first needed and
+ * never closed.
  *
- * Programs close a channel that still has ids, so each of these keeps its
- * memory, by a reference: the fd is -1 from then on.
+ * Programs close a channel that still has ids, so each id holds the channel's
+ * memory by a reference. The fd is -1 after the close.
  */
 #include <fcntl.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ CMX_MEM_ATOMIC(shared_fd)
 struct cmx_channel {
 	struct rdma_event_channel channel;
 	bool sync;		/* private to an id, not the program's */
-	unsigned int refs;	/* the program's one, and its ids', atomic */
+	unsigned int refs;	/* one of the program, one of each id, atomic */
 };
 
 void cmx_file_lock(void)
@@ -38,10 +38,10 @@ int cmx_file_open(void)
 	int fd, cancel;
 
 	cmx_fork_init();
-	/* open() and close() may end the thread, which may have a lock. */
+	/* open() and close() may end the thread, which may hold a lock. */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	fd = open(RDMA_CMX_DEVICE, O_RDWR | O_CLOEXEC);
-	/* It came after the stock library was chosen. */
+	/* The device appeared after the stock library was chosen. */
 	if (fd >= 0 && !cmx_stock_unwanted()) {
 		close(fd);
 		fd = cmx_err(ENODEV);
@@ -51,9 +51,9 @@ int cmx_file_open(void)
 }
 
 /*
- * The shared file, -1 with errno when there is none. @again: the last one
- * does not work, as after a program has closed all its files. That one is not
- * closed here: the number may be another file's by now.
+ * The shared file, or -1 with errno. @again: the last one does not work, as
+ * after a program has closed all its files. That one is not closed here:
+ * another file may have the number now.
  */
 int cmx_file_shared(bool again)
 {
@@ -113,7 +113,7 @@ void cmx_channel_put(struct rdma_event_channel *channel)
 	free(c);
 }
 
-/* Once: ids may keep a channel that was closed before. */
+/* Once: ids may hold a channel that was closed before. */
 void cmx_channel_close(struct rdma_event_channel *channel)
 {
 	int fd;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Connections: connect, listen, accept, reject, disconnect. The QP of an id
- * is taken through its states here; for a QP of the caller the functions only
- * send the messages. No locks: one thread at a time connects an id.
+ * Connections: connect, listen, accept, reject, disconnect. The functions
+ * modify the QP of an id; for a QP of the caller they only send the messages.
+ * No locks: one thread at a time connects an id.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@ static uint8_t min_u8(uint8_t a, uint8_t b)
 	return a < b ? a : b;
 }
 
-/* An id needs a device; a stream id a QP, or the number of the caller's. */
+/* An id needs a device; a stream id also a QP, or a number of a caller's QP. */
 static int param_check(struct cmx_id *id, const struct rdma_conn_param *param)
 {
 	if (!id->dev)
@@ -87,7 +87,7 @@ static int connect_init(struct rdma_cmx_connect *cmd, struct cmx_id *id,
 	return 0;
 }
 
-/* The read depths of a request: the caller's, or as many as the device has. */
+/* Read depths of a request: the caller's, or the maximum of the device */
 static void request_depths(struct cmx_id *cid,
 			   const struct rdma_conn_param *param)
 {
@@ -110,7 +110,7 @@ int cmx_conn_param(struct cmx_id *cid, struct rdma_cmx_conn_param *to,
 	return param_to_kern(cid, to, from);
 }
 
-/* Send the request; any thread may have the reply before this returns. */
+/* Sends the request. Another thread may get the reply before the return. */
 int cmx_conn_request(struct cmx_id *cid, const struct rdma_conn_param *param)
 {
 	struct rdma_cmx_connect cmd;
@@ -135,7 +135,7 @@ CMX_EXPORT int rdma_connect(struct rdma_cm_id *id,
 	sync = cid->sync;
 	if (cmx_conn_request(cid, param))
 		return -1;
-	/* On a channel: another thread may have destroyed it by now. */
+	/* On a channel: another thread may have destroyed the id. */
 	if (!sync)
 		return 0;
 
@@ -206,7 +206,7 @@ CMX_EXPORT int rdma_accept(struct rdma_cm_id *id,
 	cmd.param.ece_vendor_id = cid->remote_ece.vendor_id;
 	cmd.param.ece_attr_mod = cid->local_ece.options;
 	sync = cid->sync;
-	/* Afterwards the id may not be there any more. */
+	/* After the command the id may be freed. */
 	known = cid->known;
 	cid->known = true;
 	if (cmx_id_ioctl(cid, ACCEPT, &cmd)) {
@@ -265,7 +265,7 @@ CMX_EXPORT int rdma_notify(struct rdma_cm_id *id, enum ibv_event_type event)
 	return cmx_id_ioctl(cmx_id(id), NOTIFY, &cmd);
 }
 
-/* iWARP drains what was sent, InfiniBand flushes it. */
+/* iWARP drains the send queue, InfiniBand flushes it. */
 static int qp_shutdown(struct rdma_cm_id *id)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_SQD };
@@ -294,7 +294,7 @@ CMX_EXPORT int rdma_disconnect(struct rdma_cm_id *id)
 	return cmx_complete(cmx_id(id), sync);
 }
 
-/* The peer has accepted the request: prepare the QP, and send the RTU. */
+/* The peer has accepted the request: prepares the QP, and sends the RTU. */
 int cmx_conn_respond(struct cmx_id *id)
 {
 	struct rdma_cmx_connect cmd;
@@ -314,7 +314,7 @@ int cmx_conn_respond(struct cmx_id *id)
 	return cmx_err(err);
 }
 
-/* The same for an id with a QP, with the options that the peer has chosen. */
+/* Likewise for an id with a QP, with the options that the peer has chosen */
 int cmx_conn_respond_ece(struct cmx_id *id)
 {
 	struct ibv_ece ece = { .vendor_id = id->local_ece.vendor_id };

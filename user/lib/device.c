@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * RDMA devices: from the number that the kernel gives to an open verbs
- * context, its limits and its default protection domain. A device is opened
- * when the first id is bound to it, and stays open: callers may have objects
- * on it after their last id is gone. One that was removed is closed with its
- * last id, or when its successor is opened: no object on it is of use any more.
+ * RDMA devices: the open verbs context of a device index of the kernel, its
+ * limits and its default protection domain. A device is opened when the first
+ * id is bound to it, and stays open: callers may have objects of it after their
+ * last id. A removed device is closed with its last id, or when its successor
+ * is opened: its objects are unusable.
  *
- * One mutex protects the list and all that is in it. The fields that a holder
- * of a reference reads without it do not change while there is a reference.
+ * One mutex guards the list and its elements. The fields that a holder of a
+ * reference reads without it are constant while there is a reference.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -29,7 +29,7 @@ struct cmx_device {
 	bool dead;		/* removed: not for new references */
 };
 
-/* Names live as long as the process: callers keep pointers to them. */
+/* Names are never freed: callers keep pointers to them. */
 struct device_name {
 	struct device_name *next;
 	uint32_t index;
@@ -39,11 +39,11 @@ struct device_name {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct cmx_device *devices;
 static struct device_name *names;
-static int holder_cancel;	/* cancel state of who holds the lock */
+static int holder_cancel;	/* cancel state of the lock's holder */
 
 /*
  * libibverbs and its providers open and close files with the lock held. A
- * thread that was cancelled there would keep it for ever.
+ * thread that is cancelled there would never release it.
  */
 void cmx_device_lock(void)
 {
@@ -62,7 +62,7 @@ void cmx_device_unlock(void)
 	pthread_setcancelstate(cancel, NULL);
 }
 
-/* A kernel or a provider without indices leaves only the GUID to go by. */
+/* Without indices of a kernel or provider only the GUID is compared. */
 static bool device_is(uint64_t a_guid, uint32_t a_index, uint64_t guid,
 		      uint32_t index)
 {
@@ -76,8 +76,8 @@ static int max_u8(int value)
 
 /*
  * libibverbs loads its providers once. If it fails for lack of descriptors, it
- * finds no device for the rest of the process: so the library does not call it
- * before some are free.
+ * finds no device for the rest of the process. So the library calls it only if
+ * some are free.
  */
 #define FDS_WANTED	8
 
@@ -160,7 +160,7 @@ static struct cmx_device *device_find(uint64_t guid, uint32_t index)
 	return NULL;
 }
 
-/* A device that was removed, without references. */
+/* Closes a removed device without references. */
 static void device_close(struct cmx_device *dev)
 {
 	struct cmx_device **pos;
@@ -177,8 +177,8 @@ static void device_close(struct cmx_device *dev)
 }
 
 /*
- * Is there another in its place? A missing device is not always a removed one:
- * a thread in another network namespace may not see it.
+ * True if another device replaces it. A missing device is not always a removed
+ * one: a thread in another network namespace may not see it.
  */
 static bool device_replaced(const struct cmx_device *dev,
 			    struct ibv_device **list)
@@ -197,7 +197,7 @@ static bool device_replaced(const struct cmx_device *dev,
 	return successor;
 }
 
-/* Devices that were removed while no id could receive the event. */
+/* Closes devices that were removed while no id could receive the event. */
 static void devices_prune(struct ibv_device **list)
 {
 	struct cmx_device *dev, *next;
@@ -253,7 +253,7 @@ struct cmx_device *cmx_device_get(uint64_t node_guid, uint32_t index)
 	return dev;
 }
 
-/* Of a candidate; a provider without indices has none. */
+/* Of a candidate. A provider without indices has none. */
 struct cmx_device *cmx_device_get_index(uint32_t index)
 {
 	struct ibv_device **list;
@@ -366,9 +366,9 @@ static struct device_name *name_find_new(uint32_t index)
 }
 
 /*
- * Name of the device with that index, NULL with errno when it is not there.
- * The kernel gives an index to one device only, so that a name stays valid
- * unless somebody renames the device.
+ * The name of the device with that index, NULL with errno if it is absent. The
+ * kernel never reuses an index, so a name stays valid unless the device is
+ * renamed.
  */
 const char *cmx_device_name(uint32_t index)
 {
@@ -391,7 +391,7 @@ CMX_EXPORT struct ibv_context **rdma_get_devices(int *num_devices)
 	struct ibv_device **list;
 	int i, n, count = 0;
 
-	/* The contexts are to be those of the library that makes the ids. */
+	/* The contexts must be those of the library that creates the ids. */
 	if (cmx_called_by_stock(true) ||
 	    (cmx_file_shared(false) < 0 && cmx_stock_instead())) {
 		__typeof__(&rdma_get_devices) fn =

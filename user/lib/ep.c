@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Endpoints: synchronous ids that are made from an entry of
- * rdma_getaddrinfo() in one call. The file has no state.
+ * Endpoints: synchronous ids, created from an entry of rdma_getaddrinfo() in
+ * one call. The file has no state.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib.h"
 
-/* Milliseconds for the address and for the route of a new endpoint. */
+/* Timeout of the address and of the route of an endpoint, in milliseconds */
 #define EP_TIMEOUT	2000
 
 static int ep_passive(struct cmx_id *id, const struct rdma_addrinfo *res,
@@ -103,7 +103,7 @@ CMX_EXPORT void rdma_destroy_ep(struct rdma_cm_id *id)
 	cmx_id_destroy(cmx_id(id));
 }
 
-/* The stock library makes the new id for itself. */
+/* The stock library creates the new id. */
 static int stock_request(struct rdma_cm_id *listen, struct rdma_cm_id **id)
 {
 	if (CMX_STOCK(rdma_get_request, listen, id))
@@ -126,7 +126,7 @@ CMX_EXPORT int rdma_get_request(struct rdma_cm_id *listen,
 					    cmx_err(EINVAL);
 	if (!cid->sync || !id)
 		return cmx_err(EINVAL);
-	/* Servers end this way: a signal handler, and out of the wait. */
+	/* A signal handler ends the wait: servers exit this way. */
 	if (cmx_event_wait(cid, &event, true))
 		return -1;
 

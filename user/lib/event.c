@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Events: take one, act on it, return it to the program, count its ack.
+ * Events: take one, process it, return it to the program, count its ack.
  *
- * The library takes exactly one event from the kernel at a time: the others
- * stay there and keep the channel's fd readable for poll(). An id cannot go
- * away between the kernel reporting an event and its ack, because destroying
- * it waits for the ack. So the id is used without a lock, and acked under the
- * id's.
+ * The library takes exactly one event from the kernel at a time. The others
+ * stay there and keep the channel's fd readable for poll(). An id is not freed
+ * between the kernel's report of an event and its ack, because destroying it
+ * waits for the ack. So the id is used without a lock, and acked under the id's
+ * lock.
  *
  * The library first looks up the objects of an event's cookies (own.c). Parent
- * and child may read one channel, and each makes ids there that the other has
- * not, or has others in place of, or has destroyed its copy of.
+ * and child may read one channel. Each creates ids there that are absent in the
+ * other, or replaced, or of which the other has destroyed its copy.
  */
 #define _GNU_SOURCE	/* syscall() */
 #include <limits.h>
@@ -23,10 +23,10 @@
 #include "lib.h"
 
 /*
- * With the id's lock, which others have meanwhile: wait until one of them has
- * changed what threads wait for. The caller looks whether it is that. The word
- * that the kernel compares takes the place of a pthread_cond_t, which is larger
- * than all that an id has beside its lock.
+ * With the id's lock, which is released meanwhile: waits until another thread
+ * has changed the state that threads wait for. The caller then checks the
+ * state. The word for futex() replaces a pthread_cond_t, which is larger than
+ * the rest of an id beside its lock.
  */
 void cmx_id_wait(struct cmx_id *id)
 {
@@ -67,7 +67,7 @@ static void id_complete(struct cmx_id *id, struct cmx_mc *mc, uint32_t moves)
 		cmx_id_free(id);
 }
 
-/* False: there is no such event, or not any more. */
+/* False: there is no such event. */
 bool cmx_event_ack(struct rdma_cm_event *event)
 {
 	struct cmx_event *evt = (struct cmx_event *)event;
@@ -79,7 +79,7 @@ bool cmx_event_ack(struct rdma_cm_event *event)
 	return true;
 }
 
-/* Ack the event that a synchronous id keeps for its owner. */
+/* Acks the event that a synchronous id holds for its owner. */
 void cmx_event_drop_last(struct cmx_id *id)
 {
 	struct rdma_cm_event *event;
@@ -105,7 +105,7 @@ static uint8_t private_data_copy(struct cmx_event *evt,
 	if (len > UINT8_MAX)
 		len = UINT8_MAX;
 	memcpy(evt->private_data, raw->private_data, len);
-	/* The memory may have been another peer's event. */
+	/* The memory may have another peer's event. */
 	memset(evt->private_data + len, 0, sizeof(evt->private_data) - len);
 	*data = evt->private_data;
 	return len;
@@ -147,7 +147,7 @@ static void remote_ece_set(struct cmx_id *id, const struct cmx_record *raw)
 	id->remote_ece.options = raw->ev.param.conn.ece_attr_mod;
 }
 
-/* Fails with errno; the event then becomes the error event @error. */
+/* Fails with errno. The event then becomes the error event @error. */
 static int resolved(struct cmx_event *evt, const struct cmx_record *raw)
 {
 	struct cmx_id *id = evt->id;
@@ -203,7 +203,7 @@ static void conn_responded(struct cmx_event *evt, const struct cmx_record *raw)
 	cmx_named_replied(id, !id->connect_error);
 }
 
-/* Of an id that came with a request, and is the reader's. */
+/* Destroys an id that arrived with a request, and belongs to the reader. */
 static void handle_destroy(int fd, uint32_t handle)
 {
 	struct rdma_cmx_destroy cmd = {
@@ -215,7 +215,7 @@ static void handle_destroy(int fd, uint32_t handle)
 	ioctl(fd, RDMA_CMX_IO(ID_DESTROY), &cmd);
 }
 
-/* A request brings a new id; false: there is none, forget the request. */
+/* A request brings a new id. False: no memory, the request is dropped. */
 static bool conn_requested(struct cmx_event *evt,
 			   struct rdma_event_channel *channel,
 			   const struct cmx_record *raw)
@@ -273,8 +273,8 @@ static bool mc_event(struct cmx_event *evt, const struct cmx_record *raw)
 }
 
 /*
- * The kernel has no name helper after all: look up the name here. False while
- * that lookup is outstanding, and the program does not receive the event.
+ * The kernel has no name helper: looks up the name here. False while that
+ * lookup is outstanding, and the program does not receive the event.
  */
 static bool addrinfo_failed(struct cmx_event *evt)
 {
@@ -283,7 +283,7 @@ static bool addrinfo_failed(struct cmx_event *evt)
 	return cmx_named_failed(evt->id, &evt->event);
 }
 
-/* Of a connect by name, which continues: false; or it ends */
+/* False: the connect by name continues. Otherwise it ends. */
 static bool named_event(struct cmx_event *evt, int ret)
 {
 	if (ret < 0)
@@ -291,7 +291,7 @@ static bool named_event(struct cmx_event *evt, int ret)
 	return ret;
 }
 
-/* False: not an event for the program. */
+/* False: the program does not receive the event. */
 static bool event_process(struct cmx_event *evt,
 			  struct rdma_event_channel *channel,
 			  const struct cmx_record *raw)
@@ -322,7 +322,7 @@ static bool event_process(struct cmx_event *evt,
 	case RDMA_CM_EVENT_CONNECT_REQUEST:
 		return conn_requested(evt, channel, raw);
 	case RDMA_CM_EVENT_CONNECT_RESPONSE:
-		/* Another thread has read what came after it. */
+		/* Another thread has read a later event. */
 		if (id->connect_error)
 			return false;
 		conn_responded(evt, raw);
@@ -366,7 +366,7 @@ static bool handle_is(struct cmx_id *id, struct rdma_event_channel *channel,
 	return is || was;
 }
 
-/* The id that the event is about, which waits for its ack; or NULL. */
+/* The id of the event, which waits for its ack; or NULL */
 static struct cmx_id *event_id(struct rdma_event_channel *channel,
 			       const struct cmx_record *raw, uint32_t *moves)
 {
@@ -388,7 +388,7 @@ static struct cmx_id *event_id(struct rdma_event_channel *channel,
 	return id;
 }
 
-/* Fill in the known fields; false: the program does not get the event. */
+/* Sets the known fields. False: the program does not receive the event. */
 static bool event_fill(struct cmx_event *evt,
 		       struct rdma_event_channel *channel,
 		       const struct cmx_record *raw)
@@ -410,7 +410,7 @@ static bool event_fill(struct cmx_event *evt,
 	evt->event.status = raw->ev.status;
 	param_copy(evt, raw);
 	named = cmx_named_enter(id);
-	/* An id that is being destroyed takes no further step. */
+	/* An id that is being destroyed starts no further step. */
 	wanted = !(named && id->named_ended && cmx_named_goes_on(id)) &&
 		 event_process(evt, channel, raw);
 	if (named)
@@ -427,11 +427,11 @@ int cmx_event_get(struct rdma_event_channel *channel,
 	struct cmx_event *evt;
 	int err;
 
-	/* First of all, so that no event is lost for want of memory. */
+	/* Allocated first, so that no event is lost without memory. */
 	evt = malloc(sizeof(*evt));
 	if (!evt)
 		return -1;
-	/* Room for it; it is an event only when it is filled in. */
+	/* Reserves its place. It becomes an event once it is complete. */
 	if (cmx_own_add(evt, CMX_NONE)) {
 		err = ENOMEM;
 		goto err_free;
@@ -452,8 +452,8 @@ err_free:
 }
 
 /*
- * A thread that is in a call on a synchronous id may be overtaken by one that
- * destroys the id, which waits until it has left. ECANCELED: it has begun.
+ * A thread in a call on a synchronous id delays a thread that destroys the id,
+ * which waits until the former has left. ECANCELED: the destruction has begun.
  */
 int cmx_sync_enter(struct cmx_id *id)
 {
@@ -476,9 +476,9 @@ void cmx_sync_leave(struct cmx_id *id)
 }
 
 /*
- * The next event of a synchronous id, from its own channel. EINTR only if
- * @interruptible. ECANCELED: the id is being destroyed by another thread, and
- * must not be used any more. After success the caller has to leave.
+ * The next event of a synchronous id, from its private channel. EINTR only if
+ * @interruptible. ECANCELED: another thread destroys the id, which must not be
+ * used any more. After success the caller has to leave.
  */
 int cmx_event_wait(struct cmx_id *id, struct rdma_cm_event **event,
 		   bool interruptible)
@@ -498,8 +498,8 @@ int cmx_event_wait(struct cmx_id *id, struct rdma_cm_event **event,
 }
 
 /*
- * Leave with @event, if any, kept in @place. ECANCELED: the id is being
- * destroyed, no thread would ack it there, and it is dropped.
+ * Leaves with @event, if any, stored in @place. ECANCELED: the id is being
+ * destroyed, no thread would ack the event, and it is dropped.
  */
 int cmx_event_leave(struct cmx_id *id, struct rdma_cm_event *event,
 		    struct rdma_cm_event **place)
@@ -529,10 +529,10 @@ int cmx_event_leave(struct cmx_id *id, struct rdma_cm_event *event,
 }
 
 /*
- * Wait for the operation that a call on a synchronous id has started. The
- * thread that took the event may have destroyed an id on a channel by then: so
- * the caller reads before whether the id is synchronous (@sync). Once left, the
- * id and the event may be gone.
+ * Waits for the operation that a call on a synchronous id has started. The
+ * thread that took the event may have destroyed an id on a channel meanwhile.
+ * So the caller reads before whether the id is synchronous (@sync). After the
+ * leave the id and the event may be freed.
  */
 int cmx_complete(struct cmx_id *id, bool sync)
 {
@@ -541,7 +541,7 @@ int cmx_complete(struct cmx_id *id, bool sync)
 
 	if (!sync)
 		return 0;
-	/* The operation goes on: the next call must not receive its end. */
+	/* The operation continues: the next call must not receive its end. */
 	if (cmx_event_wait(id, &event, false))
 		return -1;
 	status = event->status < 0 ? -event->status : event->status;

@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * fork() while other threads are in the library: it waits until none holds a
- * global lock, so that the child finds each lock free and its data consistent.
- * The first calls set it up. Order: names, device, file, stock, copies.
+ * fork() while other threads are in the library: it waits until no thread holds
+ * a global lock, so that the child finds each lock free and its data
+ * consistent. The first calls register the handlers. Order: names, device,
+ * file, stock, copies.
  *
  * The handlers do not take the locks of ids: the program has to know which of
  * them another thread held.
  *
- * An inherited object has the record of the process that made it. Process
- * numbers do not identify it: another PID namespace has others, the same
- * ones for other processes, and does not see all. The record of the process
- * itself is behind a pointer on a page that the kernel clears in a child
- * (MADV_WIPEONFORK), also in one that clone() made, without the handlers. A
+ * An inherited object refers to the record of the process that created it.
+ * Process numbers do not identify it: another PID namespace has others, the
+ * same ones for other processes, and does not see all. The record of the
+ * process itself is behind a pointer on a page that the kernel clears in a
+ * child (MADV_WIPEONFORK), also in a child of clone(), without the handlers. A
  * child of fork() also gets a pidfd of its parent, which shows in each
- * namespace whether the parent is there. Records are never freed.
+ * namespace whether the parent exists. Records are never freed.
  *
- * In the kernel an id has the cookie of the process that made it. Two children
- * of a parent that is gone both destroy their copies of its id, and its handle
- * may be another id's by the time of the second: by the cookie that one is left
- * alone.
+ * In the kernel an id has the cookie of the process that created it. If two
+ * children of a process that is gone both destroy their copies of its id,
+ * another id may have its handle when the second one does. The cookie protects
+ * that id.
  */
 #include <poll.h>
 #include <stdlib.h>
@@ -33,8 +34,8 @@
 struct cmx_process {
 	struct cmx_process *next;
 	uint64_t cookie;	/* the owner of an id in the kernel */
-	int pidfd;		/* of another process; -1: there is none */
-	unsigned int ids;	/* of this process, alive or as copies; atomic */
+	int pidfd;		/* of another process; -1: none */
+	unsigned int ids;	/* of this process, and copies; atomic */
 };
 
 static struct cmx_process *processes;	/* newest first; atomic */
@@ -54,7 +55,7 @@ static struct cmx_process *process_self(void)
 	return __atomic_load_n(self, __ATOMIC_ACQUIRE);
 }
 
-/* Only a process that has something to inherit. -1: the child will not know. */
+/* Only if there is something to inherit. -1: the child cannot check. */
 static void prepare(void)
 {
 	struct cmx_process *process;
@@ -122,7 +123,7 @@ void cmx_fork_init(void)
 	pthread_once(&once, init);
 }
 
-/* Not a secret, but no other process may have it by chance. Never 0. */
+/* Not a secret, but unique among processes. Never 0. */
 static uint64_t cookie_make(void)
 {
 	struct timespec now;
@@ -137,7 +138,7 @@ static uint64_t cookie_make(void)
 	return cookie | !cookie;
 }
 
-/* Make the record of this process, unless another thread is first. */
+/* Creates the record of this process, unless another thread is first. */
 static struct cmx_process *process_make(void)
 {
 	struct cmx_process *process = NULL, *new = calloc(1, sizeof(*new));
@@ -160,12 +161,12 @@ static struct cmx_process *process_make(void)
 	return new;
 }
 
-/* This process's record, which stays; NULL without memory. */
+/* This process's record, which is never freed; NULL without memory */
 static struct cmx_process *process_have(void)
 {
 	struct cmx_process *process;
 
-	/* The static library comes here first: the page must be there before. */
+	/* The static library comes here first: the page must exist before. */
 	cmx_fork_init();
 	process = process_self();
 	return likely(process) ? process : process_make();
@@ -189,13 +190,13 @@ uint64_t cmx_process_cookie(void)
 	return process ? process->cookie : 0;
 }
 
-/* The same for the process that made the id. */
+/* The same for the process that created the id */
 uint64_t cmx_id_owner(const struct cmx_id *id)
 {
 	return id->process->cookie;
 }
 
-/* The program may have closed it, and have another file of this number. */
+/* The program may have closed it, and have another file with this number. */
 static bool is_pidfd(int fd)
 {
 	return fd >= 0 && (!syscall(SYS_pidfd_send_signal, fd, 0, NULL, 0) ||
@@ -212,16 +213,16 @@ void cmx_process_put(struct cmx_process *process)
 	process->pidfd = -1;
 }
 
-/* Was it made by another process, and is this a copy of it? */
+/* True if another process created it, and this is a copy */
 bool cmx_id_inherited(const struct cmx_id *id)
 {
 	return unlikely(id->process != process_self());
 }
 
 /*
- * Does the process that made the inherited id still exist? If that is unknown,
- * it counts as existing: the last close of the file destroys the id anyhow, but
- * a destroyed id cannot come back.
+ * True if the process that created the inherited id still exists, or this is
+ * unknown. The last close of the file destroys the id in any case, but a
+ * destroyed id cannot be restored.
  */
 bool cmx_id_cared_for(const struct cmx_id *id)
 {
@@ -233,8 +234,8 @@ bool cmx_id_cared_for(const struct cmx_id *id)
 
 /*
  * Destroying a copy does not wait for readers of its events. So readers hold
- * this lock from the lookup of the id until they are counted. A process that
- * has no copies does not take it.
+ * this lock from the lookup of the id until they are counted. A process without
+ * copies does not take it.
  */
 bool cmx_copies_lock(void)
 {

@@ -2,11 +2,11 @@
 /*
  * Life of an id: create, destroy, move to another channel, options.
  *
- * Before an id goes away, each event of it that the kernel handed out must
- * have been acked: the kernel reports their number, the id counts acks under
- * its lock. The kernel counts the events that went to the process that made the
- * id. A child that has a copy counts by itself, and does not destroy the id in
- * the kernel while its parent exists.
+ * Before an id is freed, each event of it that the kernel reported must have
+ * been acked: the kernel returns their number, the id counts acks under its
+ * lock. The kernel counts the events for the process that created the id. A
+ * child with a copy counts separately, and does not destroy the id in the
+ * kernel while its parent exists.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +25,7 @@ struct cmx_id *cmx_id_alloc(struct rdma_event_channel *channel, void *context,
 	id->process = cmx_process_get();
 	if (!id->process)
 		goto err_free;
-	/* Room for it; it is an id only when it is filled in. */
+	/* Reserves its place. It becomes an id once it is complete. */
 	if (cmx_own_add(id, CMX_NONE))
 		goto err_process;
 	if (!channel) {
@@ -70,7 +70,7 @@ void cmx_id_free(struct cmx_id *id)
 	else
 		cmx_channel_put(id->id.channel);
 	cmx_names_free(id);
-	/* In a copy a thread that only the parent has may have it. */
+	/* In a copy, a thread that exists only in the parent may hold it. */
 	if (!cmx_id_inherited(id))
 		pthread_mutex_destroy(&id->lock);
 	free(id->id.route.path_rec);
@@ -80,8 +80,8 @@ void cmx_id_free(struct cmx_id *id)
 }
 
 /*
- * The kernel takes no other type than that of its connections. Programs have
- * others over them: rdma_create_ep() with XRC for one.
+ * The kernel accepts no type other than that of its connections. Programs use
+ * others for them: rdma_create_ep() with XRC is one.
  */
 static enum ibv_qp_type kernel_qp_type(enum rdma_port_space ps,
 				       enum ibv_qp_type qp_type)
@@ -125,7 +125,7 @@ int cmx_id_create(struct rdma_event_channel *channel, struct rdma_cm_id **res,
 	return 0;
 }
 
-/* Have all threads leave that wait for an event of a synchronous id. */
+/* Makes all threads leave that wait for an event of a synchronous id. */
 static void waiters_wake(struct cmx_id *id)
 {
 	struct rdma_cmx_write_event cmd = {
@@ -138,7 +138,7 @@ static void waiters_wake(struct cmx_id *id)
 	unsigned int left;
 
 	pthread_mutex_lock(&id->lock);
-	/* There will not be more. */
+	/* No other waiters follow. */
 	id->dying = true;
 	left = id->waiters;
 	while (left) {
@@ -146,7 +146,10 @@ static void waiters_wake(struct cmx_id *id)
 			left--;
 			continue;
 		}
-		/* Without memory, or with too many unread events, not for ever */
+		/*
+		 * Without memory, or with too many unread events, which is
+		 * temporary
+		 */
 		if (errno != ENOMEM && errno != EAGAIN)
 			break;
 		pthread_mutex_unlock(&id->lock);
@@ -172,9 +175,9 @@ static void acks_wait(struct cmx_id *id, uint32_t events_reported)
 }
 
 /*
- * The end of an id whose part in the kernel is not its own any more: the
- * channel was closed before, or the id is a copy that fork() made. There is
- * no number of the kernel's to wait for: the last ack frees the id.
+ * Destroys an id that no longer owns its part in the kernel: the channel was
+ * closed before, or fork() copied the id. The kernel returns no number to wait
+ * for: the last ack frees the id.
  */
 static void orphan_destroy(struct cmx_id *id)
 {
@@ -226,7 +229,7 @@ int cmx_id_destroy(struct cmx_id *id)
 	if (id->sync && !cmx_id_inherited(id))
 		waiters_wake(id);
 	if (cmx_id_inherited(id)) {
-		/* The handle may be another id's by now. */
+		/* Another id may have the handle now. */
 		cmd.uid = id->known ? cmx_id_cookie(id) : 0;
 		cmx_destroy_ioctl(id, RDMA_CMX_IO(ID_DESTROY), &cmd);
 		orphan_destroy(id);
@@ -245,7 +248,7 @@ int cmx_id_destroy(struct cmx_id *id)
 }
 
 /*
- * Move to @channel, or to a private channel of the id. Handles and channel
+ * Moves to @channel, or to a private channel of the id. Handles and channel
  * change under the lock of names.c, whose threads use both, and under the id's,
  * which readers of both channels take to find the id of their event.
  */
@@ -305,7 +308,7 @@ int cmx_id_migrate(struct cmx_id *id, struct rdma_event_channel *channel)
 	} else {
 		cmx_channel_put(old);
 	}
-	/* An ack of what came on the new channel stands for none of the old. */
+	/* Acks of events from the new channel do not count for the old one. */
 	pthread_mutex_lock(&id->lock);
 	while (!cmx_id_inherited(id) &&
 	       (int32_t)(id->events_completed - cmd.events_reported -
@@ -316,7 +319,7 @@ int cmx_id_migrate(struct cmx_id *id, struct rdma_event_channel *channel)
 	return 0;
 }
 
-/* The stock library makes one for itself. */
+/* The stock library creates one for its calls. */
 static int stock_create(struct rdma_event_channel *channel,
 			struct rdma_cm_id **id, void *context,
 			enum rdma_port_space ps)

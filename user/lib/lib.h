@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Declarations that the parts of librdmacmx share. The library translates
- * structs, drives queue pairs and counts acks; the kernel does everything else.
+ * Declarations that the parts of librdmacmx share. The library converts
+ * structs, modifies queue pairs and counts acks; the kernel does everything
+ * else.
  *
  * Locks: each id has a mutex for its counters, its memberships and its last
  * event; device.c has one for the list of open devices, names.c one for
- * outstanding lookups. Order: names, copies (fork.c), id. None is held while
- * something waits; cmx_id_wait() gives an id's back meanwhile.
+ * outstanding lookups. Order: names, copies (fork.c), id. None is held during a
+ * wait; cmx_id_wait() releases an id's meanwhile.
  */
 #ifndef RDMACMX_LIB_H
 #define RDMACMX_LIB_H
@@ -36,7 +37,7 @@ struct cmx_named;
 struct cmx_process;
 struct cmx_race;
 
-/* A multicast membership, on the list of its id. */
+/* A multicast membership, in the list of its id */
 struct cmx_mc {
 	struct cmx_mc *next;
 	struct cmx_id *id;
@@ -44,10 +45,10 @@ struct cmx_mc {
 	struct rdma_cmx_addr addr;
 	uint32_t handle;
 	uint32_t join_flags;
-	uint64_t cookie;	/* as an id's */
+	uint64_t cookie;	/* like an id's */
 	uint32_t events_completed;
 	bool attached;
-	bool set_qkey;		/* the program has given one */
+	bool set_qkey;		/* the program has set one */
 	uint16_t mlid;
 	union ibv_gid mgid;
 };
@@ -58,21 +59,21 @@ struct cmx_ece {
 	uint32_t options;
 };
 
-/* What rdma_create_ep() was given for later */
+/* Arguments of rdma_create_ep() for later calls */
 struct cmx_ep {
 	struct ibv_qp_init_attr qp_init_attr;	/* for rdma_get_request() */
 	size_t connect_len;
-	uint8_t connect[];	/* opens the private data of a connect */
+	uint8_t connect[];	/* precedes the private data */
 };
 
 /*
- * Behind each struct rdma_cm_id of this library. While the id moves to another
- * channel, events of it may be about that it had before. Programs have
- * thousands: what few of them need is behind a pointer.
+ * Memory of each struct rdma_cm_id of this library. While the id moves to
+ * another channel, events of it may refer to its old channel. Programs have
+ * thousands of ids: rarely used fields are behind a pointer.
  */
 struct cmx_id {
 	struct rdma_cm_id id;
-	struct cmx_process *process;	/* that made it */
+	struct cmx_process *process;	/* created it */
 	struct rdma_event_channel *old_channel;	/* or NULL */
 	uint32_t handle;
 	uint32_t old_handle;
@@ -83,15 +84,15 @@ struct cmx_id {
 	uint32_t events_completed;
 	uint32_t events_taken;	/* by this process, atomic */
 	uint32_t moves;		/* to another channel */
-	uint32_t moved_completed;	/* acks of what came since the last one */
+	uint32_t moved_completed;	/* acks of events since the last move */
 	uint16_t number;	/* see cmx_id_cookie() */
 	bool known;		/* the kernel has the cookie */
 	bool sync;		/* has a private channel */
-	bool connect_error;	/* the connection failed here: no more events */
+	bool connect_error;	/* the connection failed here: no events */
 	bool dying;
-	bool orphan;		/* destroyed; goes with the last ack */
+	bool orphan;		/* destroyed; freed with the last ack */
 	bool named_busy;	/* a thread is between enter and leave, named.c */
-	bool named_ended;	/* no step of a connect by name begins any more */
+	bool named_ended;	/* no step of a connect by name starts */
 	uint8_t initiator_depth;
 	uint8_t responder_resources;
 	struct cmx_ece local_ece;
@@ -100,15 +101,15 @@ struct cmx_id {
 	struct cmx_mc *mcs;
 	struct cmx_ep *ep;	/* or NULL */
 	struct cmx_id_names *names;	/* names.c, or NULL; atomic */
-	struct cmx_named *named;	/* named.c: connect by name, ever */
+	struct cmx_named *named;	/* named.c, or NULL */
 };
 
-/* Behind each struct rdma_cm_event of this library. */
+/* Memory of each struct rdma_cm_event of this library */
 struct cmx_event {
 	struct rdma_cm_event event;
-	struct cmx_id *id;	/* whose counter the ack goes to */
+	struct cmx_id *id;	/* counts the ack */
 	struct cmx_mc *mc;	/* likewise, or NULL */
-	uint32_t moves;		/* of the id before it came */
+	uint32_t moves;		/* of the id before it arrived */
 	struct rdma_cmx_mc_param group;	/* of MULTICAST_JOIN */
 	uint8_t private_data[RDMA_CMX_MAX_PRIVATE_DATA];
 };
@@ -132,12 +133,12 @@ enum cmx_kind {
 	CMX_MC,
 	CMX_CHANNEL,
 	CMX_AI,
-	CMX_STOCK_ID,		/* the stock library made it, see stock.c */
+	CMX_STOCK_ID,		/* created by the stock library, see stock.c */
 };
 
 #define CMX_OWN_BITS	48	/* of the address of an object */
 
-/* The object that a cookie is of, if it is one. */
+/* The object of a cookie, if it exists */
 static inline void *cmx_cookie_object(uint64_t cookie)
 {
 	return (void *)(uintptr_t)(cookie & ((1ULL << CMX_OWN_BITS) - 1));
@@ -146,7 +147,7 @@ static inline void *cmx_cookie_object(uint64_t cookie)
 uint16_t cmx_cookie_number(void);
 uint64_t cmx_cookie(const void *obj);
 void cmx_cookie_forked(void);
-/* In the id's events: its address, and a number above it */
+/* Cookie in the id's events: its address, and a number above it */
 static inline uint64_t cmx_id_cookie(const struct cmx_id *id)
 {
 	return (uintptr_t)id | (uint64_t)id->number << CMX_OWN_BITS;
@@ -184,7 +185,7 @@ bool cmx_stock_caller(const void *address, bool look);
 bool cmx_stock_owner(const void *obj, const void *address);
 
 /*
- * Call the stock library's @fn. Without the library it fails with EINVAL, with
+ * Calls the stock library's @fn. Without the library it fails with EINVAL, with
  * one that lacks the function with ENOSYS.
  */
 #define CMX_STOCK(fn, ...) __extension__({				\
@@ -200,17 +201,17 @@ bool cmx_stock_owner(const void *obj, const void *address);
 } while (0)
 
 /*
- * Does the stock library call the function that contains this, or does it serve
- * the whole process?
+ * True if the stock library calls the function that contains this, or if it
+ * serves the whole process.
  */
 #define cmx_called_by_stock(look)					\
 	unlikely(cmx_stock_caller(__builtin_return_address(0), look))
 
-/* Is @obj, which is none of ours, the stock library's? */
+/* True if @obj, not of this library, is of the stock library */
 #define cmx_stocks(obj)							\
 	cmx_stock_owner(obj, __builtin_return_address(0))
 
-/* First line of a function that takes an id. */
+/* First line of a function with an id */
 #define CMX_ID_OR_STOCK(id_, fn, ...) do {				\
 	if (unlikely(!cmx_id_ours(id_)))				\
 		return cmx_stocks(id_) ? CMX_STOCK(fn, __VA_ARGS__) :	\
@@ -356,15 +357,15 @@ struct cmx_ai_request {
 	struct rdma_cmx_ai_query query;
 	void *route;		/* query.route, made here, or NULL */
 	char *texts;		/* node and service, if copies, or NULL */
-	const char *service;	/* whose port is looked up later, or NULL */
+	const char *service;	/* to look up later, or NULL */
 	int transports;		/* of that service */
-	bool named;		/* the node is a name, which needs a lookup */
-	bool env;		/* there is a variable of this library */
-	bool device_env;	/* it has chosen the device */
+	bool named;		/* the node is a name to look up */
+	bool env;		/* a variable of this library is set */
+	bool device_env;	/* the device is from a variable */
 	char device[64];	/* query.dev, not terminated */
 };
 
-/* The port of a service, and the QP type that alone has it, or 0. */
+/* The port of a service, and the only QP type that has it, or 0 */
 struct cmx_port {
 	__be16 port;
 	uint32_t qp_type;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Multicast memberships of an id. The id's lock protects the list and the
+ * Multicast memberships of an id. The id's lock guards the list and the
  * memberships. It is held over JOIN, which does not wait, so that a membership
  * is found as soon as its event can be.
  */
@@ -22,7 +22,7 @@ static bool addr_is_multicast(const struct sockaddr *addr)
 	case AF_INET6:
 		return IN6_IS_ADDR_MULTICAST(&sin6->sin6_addr);
 	default:
-		/* A GID; the wildcard requests a group of the SM's choice. */
+		/* A GID; the wildcard requests a group that the SM chooses. */
 		return true;
 	}
 }
@@ -50,7 +50,7 @@ static void mc_detach(struct cmx_mc *mc)
 		ibv_detach_mcast(id->id.qp, &mc->mgid, mc->mlid);
 }
 
-/* With the id's lock. An error number. */
+/* With the id's lock. Returns an error number. */
 static int mc_attach(struct cmx_mc *mc, uint32_t qkey)
 {
 	struct ibv_qp_attr attr = { .qkey = qkey };
@@ -69,8 +69,8 @@ static int mc_attach(struct cmx_mc *mc, uint32_t qkey)
 }
 
 /*
- * A join has succeeded and its event is on the way to the program. A
- * persistent membership comes here again, maybe with another MLID.
+ * A join has succeeded, before the program receives its event. A persistent
+ * membership gets here again, possibly with another MLID.
  */
 int cmx_mc_joined(struct cmx_mc *mc, const struct rdma_ud_param *ud)
 {
@@ -116,7 +116,7 @@ void cmx_mc_free_all(struct cmx_id *id)
 	}
 }
 
-/* The membership of an event; NULL: not one that this process knows. */
+/* The membership of an event; NULL: this process has none. */
 struct cmx_mc *cmx_mc_known(struct cmx_id *id, uint64_t uid, uint32_t handle)
 {
 	struct cmx_mc *mc = cmx_cookie_object(uid);
@@ -131,7 +131,7 @@ struct cmx_mc *cmx_mc_known(struct cmx_id *id, uint64_t uid, uint32_t handle)
 	return known ? mc : NULL;
 }
 
-/* Ack the last event of a synchronous id if it is about @mc. */
+/* Acks the last event of a synchronous id if it is about @mc. */
 static void last_event_drop(struct cmx_id *id, struct cmx_mc *mc)
 {
 	struct cmx_event *last;
@@ -172,10 +172,10 @@ static int mc_leave(struct cmx_id *id, struct cmx_mc *mc)
 	while (!err && !copy && (int32_t)(mc->events_completed -
 				 cmd.events_reported) < 0)
 		cmx_id_wait(id);
-	/* Only now: an event in another thread's hands may have attached. */
+	/* Not sooner: another thread's event may have attached the QP. */
 	mc_detach(mc);
 	if (err || copy) {
-		/* An event may be unacked: the membership goes with the id. */
+		/* An event may be unacked: the id frees the membership. */
 		mc->next = id->mcs;
 		id->mcs = mc;
 	}
@@ -212,7 +212,7 @@ static struct rdma_cmx_mc_param group_param(const struct rdmacmx_group *group)
 	};
 }
 
-/* A membership as requested; the command to the kernel is made of both. */
+/* A membership as requested. The command to the kernel uses both. */
 static struct cmx_mc *mc_alloc(struct cmx_id *id,
 			       const struct rdmacmx_join_attr *attr,
 			       void *context)
@@ -250,7 +250,7 @@ err_free:
 	return NULL;
 }
 
-/* With the id's lock. */
+/* With the id's lock */
 static void mc_link(struct cmx_mc *mc, uint32_t handle)
 {
 	mc->handle = handle;
@@ -258,7 +258,7 @@ static void mc_link(struct cmx_mc *mc, uint32_t handle)
 	mc->id->mcs = mc;
 }
 
-/* A synchronous join that failed leaves nothing to leave. */
+/* A synchronous join that failed leaves no membership. */
 static int mc_complete(struct cmx_id *id, struct cmx_mc *mc)
 {
 	int err;
@@ -294,7 +294,7 @@ static int mc_join(struct cmx_id *id, const struct rdmacmx_join_attr *attr,
 		.flags = attr->flags,
 		.param = group_param(&attr->group),
 	};
-	/* To the end: a failure is undone on the id. */
+	/* Until the end: a failure is undone on the id. */
 	if (sync && cmx_sync_enter(id)) {
 		mc_free(mc);
 		return cmx_err(ECANCELED);
@@ -318,7 +318,7 @@ static int mc_join(struct cmx_id *id, const struct rdmacmx_join_attr *attr,
 	return ret ? cmx_err(err) : 0;
 }
 
-/* One batch of JOIN_MANY: no more than the kernel takes at once. */
+/* One batch of JOIN_MANY, up to the kernel's maximum */
 struct batch {
 	struct rdma_cmx_join_item *items;
 	struct cmx_mc **mcs;
@@ -347,7 +347,7 @@ static int batch_fill(struct batch *batch, struct cmx_id *id,
 	return n;
 }
 
-/* An error number, or 0: then @attrs have the errors. */
+/* Returns an error number, or 0: then @attrs have the errors. */
 static int batch_join(struct batch *batch, struct cmx_id *id,
 		      struct rdmacmx_join_attr *attrs, int count, int *joined)
 {
@@ -414,7 +414,7 @@ static int mc_join_many(struct cmx_id *id, struct rdmacmx_join_attr *attrs,
 	return err;
 }
 
-/* Each waits for its event. */
+/* Each join waits for its event. */
 static int mc_join_each(struct cmx_id *id, struct rdmacmx_join_attr *attrs,
 			int count, int *joined)
 {

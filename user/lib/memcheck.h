@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * Annotations for Valgrind: the memory that the ioctls write, an id that the
- * kernel passes from one thread to another, and the atomic variables. They are
- * there if Valgrind's headers were there at build time. Each costs a few
- * instructions, which do nothing outside of Valgrind.
+ * kernel passes from one thread to another, and the atomic variables. They
+ * exist if Valgrind's headers were present at build time. Each costs a few
+ * instructions, which have no effect outside of Valgrind.
  */
 #ifndef RDMACMX_MEMCHECK_H
 #define RDMACMX_MEMCHECK_H
@@ -20,13 +20,13 @@ static inline void cmx_mem_written(void *start, size_t len)
 	(void)VALGRIND_MAKE_MEM_DEFINED(start, len);
 }
 
-/* All that this thread has done to @obj comes before ... */
+/* All accesses of this thread to @obj precede ... */
 static inline void cmx_mem_give(const void *obj)
 {
 	ANNOTATE_HAPPENS_BEFORE(obj);
 }
 
-/* ... all that this one does next. */
+/* ... the later ones of this thread. */
 static inline void cmx_mem_take(const void *obj)
 {
 	ANNOTATE_HAPPENS_AFTER(obj);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Connect by name. The kernel resolves the name, and has its addresses race for
- * a route, or for their connection (race.c). The thread that takes an event of
- * the id does what follows: it starts the race, makes the queue pair, sends the
- * request, continues with the next address after a failure. The program gets the
- * last event only.
+ * Connect by name. The kernel resolves the name, and its addresses race for a
+ * route, or for a connection (race.c). The thread that takes an event of the id
+ * does the next step: it starts the race, creates the queue pair, sends the
+ * request, or continues with the next address after a failure. The program
+ * receives the last event only.
  *
  * One event of the id is outstanding at a time, so that no two threads work on
- * it. What an event needs is set before the command that leads to it: another
- * thread may have the event before the command returns.
+ * it. The state for an event is set before the command that causes it: another
+ * thread may receive the event before the command returns.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,7 @@
 
 #define TIMEOUT_MS	30000
 
-/* What the next event of the id is about */
+/* The next event of the id */
 enum named_state {
 	NAMED_NONE,
 	NAMED_NAMES,
@@ -33,10 +33,10 @@ struct cmx_named {
 	enum named_state state;
 	bool connects;
 	bool has_param;
-	bool own_qp;		/* the program has not got the queue pair */
+	bool own_qp;		/* the program does not have the queue pair */
 	bool races;
 	struct cmx_race *race;	/* queue pairs of the addresses, or NULL */
-	uint64_t deadline;	/* in ms */
+	uint64_t deadline;	/* in milliseconds */
 	uint32_t delay_ms;
 	struct ibv_pd *pd;
 	struct ibv_qp_init_attr qp_attr;
@@ -55,7 +55,7 @@ uint64_t cmx_now_ms(void)
 static uint32_t supported;
 CMX_MEM_ATOMIC(supported)
 
-/* Does the module know of it? It stays while a file of it is open. */
+/* True if the module has it. It stays loaded while a file of it is open. */
 static bool kernel_knows(struct cmx_id *id, uint32_t features)
 {
 	struct rdma_cmx_get_info cmd = { .size = sizeof(cmd) };
@@ -74,7 +74,7 @@ static void race_drop(struct cmx_id *id)
 	id->named->race = NULL;
 }
 
-/* Before the id is freed, when nothing works on it any more. */
+/* Before the id is freed, when no thread works on it */
 void cmx_named_free(struct cmx_id *id)
 {
 	if (!id->named)
@@ -107,7 +107,7 @@ static void device_drop(struct cmx_id *id)
 	id->id.port_num = 0;
 }
 
-/* True: another candidate follows; false: there is none, the event is last. */
+/* True: another candidate follows. False: the event is the last one. */
 static bool named_next(struct cmx_id *id, uint32_t step, int err, int reason)
 {
 	struct cmx_named *named = id->named;
@@ -150,8 +150,8 @@ static int named_race(struct cmx_id *id, struct rdma_cmx_resolve_any *cmd)
 }
 
 /*
- * The name is resolved. Returns 0: the program does not get the event; 1: it is
- * the program's; -1 with errno: the connect ends.
+ * The name is resolved. Returns 0: the program does not receive the event; 1:
+ * it does; -1 with errno: the connect ends.
  */
 int cmx_named_resolved(struct cmx_id *id)
 {
@@ -171,7 +171,7 @@ int cmx_named_resolved(struct cmx_id *id)
 	cmd.delay_ms = named->delay_ms;
 	if (named->races)
 		return named_race(id, &cmd);
-	/* Kernels before RDMA_CMX_ANY_RACE have no more than that. */
+	/* Kernels before RDMA_CMX_ANY_RACE have only this. */
 	cmd.size = offsetof(struct rdma_cmx_resolve_any, qps);
 	cmd.flags = named->connects ? RDMA_CMX_ANY_CONNECT : 0;
 	named->state = NAMED_ROUTE;
@@ -234,8 +234,8 @@ static int event_error(const struct rdma_cm_event *event)
 }
 
 /*
- * An event of failure of the kernel. False: another candidate follows, the
- * program does not get the event.
+ * The kernel reports a failure. False: another candidate follows, and the
+ * program does not receive the event.
  */
 bool cmx_named_failed(struct cmx_id *id, const struct rdma_cm_event *event)
 {
@@ -246,8 +246,8 @@ bool cmx_named_failed(struct cmx_id *id, const struct rdma_cm_event *event)
 	if (!named)
 		return true;
 	/*
-	 * The last event of an id that is bound. Another thread may have read the
-	 * reply before, and have it processed later.
+	 * The last event of an id that is bound. Another thread may have read
+	 * the reply before, and may process it later.
 	 */
 	if ((named->state != NAMED_NONE &&
 	     event->event == RDMA_CM_EVENT_DEVICE_REMOVAL) ||
@@ -270,13 +270,14 @@ bool cmx_named_failed(struct cmx_id *id, const struct rdma_cm_event *event)
 }
 
 /*
- * One thread at a time has an event of the id, or moves it: DEVICE_REMOVAL comes
- * at any time, and handle and channel are used without a lock. Returns false,
- * and no leave follows, for an id that was never connected by name.
+ * Serialises the threads that have an event of the id, or move it:
+ * DEVICE_REMOVAL may arrive at any time, and handle and channel are used
+ * without a lock. Returns false, and no leave follows, for an id that was never
+ * connected by name.
  */
 bool cmx_named_enter(struct cmx_id *id)
 {
-	/* A thread that only the parent has may be in between. */
+	/* A thread that exists only in the parent may be in between. */
 	if (!id->named || cmx_id_inherited(id))
 		return false;
 	pthread_mutex_lock(&id->lock);
@@ -296,8 +297,8 @@ void cmx_named_leave(struct cmx_id *id)
 }
 
 /*
- * The id is about to be destroyed (or is not, after all): its handle may be
- * another id's then, and a step that has begun would be that id's.
+ * The id is about to be destroyed (or the destruction has failed). Another id
+ * may have its handle then, and a running step would apply to that id.
  */
 void cmx_named_end(struct cmx_id *id, bool end)
 {
@@ -307,20 +308,20 @@ void cmx_named_end(struct cmx_id *id, bool end)
 	cmx_named_leave(id);
 }
 
-/* Is another event of a connect by name to come? */
+/* True if another event of a connect by name follows */
 bool cmx_named_goes_on(const struct cmx_id *id)
 {
 	return id->named && id->named->state != NAMED_NONE;
 }
 
-/* Is the next event of the id that of the race of its connections? */
+/* True if the next event of the id is that of the race of its connections */
 bool cmx_named_races(const struct cmx_id *id)
 {
 	return !cmx_id_inherited(id) && id->named &&
 	       id->named->state == NAMED_RACE;
 }
 
-/* The id is bound to the winner of that; -1 with errno: it cannot be used. */
+/* The id is bound to the winner; -1 with errno: it cannot be used. */
 int cmx_named_won(struct cmx_id *id)
 {
 	struct cmx_named *named = id->named;
@@ -332,7 +333,7 @@ int cmx_named_won(struct cmx_id *id)
 	return ret;
 }
 
-/* The peer has replied; the library has @established the connection, or not. */
+/* The peer has replied; @established: the library has connected the id. */
 void cmx_named_replied(struct cmx_id *id, bool established)
 {
 	struct cmx_named *named = id->named;
@@ -358,7 +359,7 @@ static int attr_check(struct cmx_id *id,
 		return EINVAL;
 	if (!attr->qp_init_attr)
 		return attr->pd || attr->conn_param || attr->flags ? EINVAL : 0;
-	/* Other types mean something else by ESTABLISHED. */
+	/* For other types ESTABLISHED differs. */
 	if (id->id.qp_type != IBV_QPT_RC)
 		return EOPNOTSUPP;
 	if (attr->conn_param && attr->conn_param->private_data_len &&
@@ -401,7 +402,7 @@ static int named_start(struct cmx_id *id, const char *node, const char *service,
 		hints = *given;
 	if (hints.ai_flags & RAI_PASSIVE)
 		return EINVAL;
-	/* Services of the SA have their own port space. */
+	/* Services of the SA have a separate port space. */
 	if ((hints.ai_flags & RAI_SA) && id->id.ps != RDMA_PS_IB)
 		return EPROTOTYPE;
 	if (!hints.ai_port_space)

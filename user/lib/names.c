@@ -2,17 +2,17 @@
 /*
  * This process looks up names itself if the kernel does not: outside of the
  * initial network and mount namespace and root directory, without the name
- * helper, or on request. The port of a service it always looks up itself. It
- * passes the answer to the kernel, which makes the event.
+ * helper, or on request. It always looks up the port of a service itself. It
+ * passes the result to the kernel, which reports the event.
  *
  * The kernel decides for each call which names a thread sees: it returns
- * ENOKEY. The library keeps nothing about it, since each thread may enter
+ * ENOKEY. The library stores nothing about it, since each thread may enter
  * another namespace at any time.
  *
  * An asynchronous lookup has a private thread, which cannot be stopped. The
- * thread keeps a job, not the id, and checks under the lock whether an id still
- * waits for the answer. The lock protects the list of jobs and what id->names
- * points to, and keeps handle and channel of an id with a job from changing. It
+ * thread has a job, not the id, and checks under the lock whether an id still
+ * waits for the result. The lock guards the list of jobs and the object of
+ * id->names, and keeps handle and channel of an id with a job from changing. It
  * is held over commands that do not wait.
  */
 #define _GNU_SOURCE	/* secure_getenv(), unshare() */
@@ -32,7 +32,7 @@
 #include "../names/probe.h"
 #include "lib.h"
 
-/* Servers that refuse do so at once; libc has waited for silent ones. */
+/* Servers that refuse respond quickly; libc has waited for silent ones. */
 #define PROBE_MS	1000
 
 #define HELPER_CONFIG	"/etc/request-key.d/rdma-cmx.conf"
@@ -42,7 +42,7 @@ _Static_assert(CMX_NAMES_ANSWER_MAX <= CMX_NAMES_BUF,
 
 struct cmx_names_job {
 	struct cmx_names_job *next;
-	struct cmx_id *id;	/* NULL: no waiter any more */
+	struct cmx_id *id;	/* NULL: no waiter */
 	sem_t *started;		/* the starter waits for it */
 	const char *node;	/* to look up, or NULL */
 	const char *service;	/* likewise */
@@ -50,9 +50,9 @@ struct cmx_names_job {
 	char texts[];
 };
 
-/* Of an id that has looked up a name, ever */
+/* State of an id that has looked up a name */
 struct cmx_id_names {
-	struct cmx_ai_request *req;	/* to send again, or NULL */
+	struct cmx_ai_request *req;	/* to retry, or NULL */
 	struct cmx_names_job *job;	/* outstanding, or NULL */
 };
 
@@ -60,8 +60,8 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct cmx_names_job *jobs;
 
 /*
- * Is there a helper? -1: not checked yet. A wrong value costs time, the names
- * are right either way.
+ * True if there is a helper; -1: not checked yet. A wrong value only costs
+ * time.
  */
 static int helper = -1;
 CMX_MEM_ATOMIC(helper)
@@ -76,7 +76,7 @@ void cmx_names_unlock(void)
 	pthread_mutex_unlock(&lock);
 }
 
-/* Is the name looked up here from the start? */
+/* True if this process looks up the name from the start */
 bool cmx_names_own(const struct cmx_ai_request *req)
 {
 	const char *env = req->env ? secure_getenv("RDMACMX_NAMES") : NULL;
@@ -93,21 +93,21 @@ bool cmx_names_own(const struct cmx_ai_request *req)
 }
 
 /*
- * Look up a name with libc. Returns 0, or an errno of rdma_cmx_names.h. @buf
- * has @len bytes, CMX_NAMES_BUF at least.
+ * Looks up a name with libc. Returns 0, or an errno of rdma_cmx_names.h. @buf
+ * has @len bytes, at least CMX_NAMES_BUF.
  */
 int cmx_libc_lookup(const char *node, void *buf, size_t *len)
 {
 	int err = cmx_names_lookup(node, buf, len);
 
-	/* As the name helper does: libc does not report a refusal. */
+	/* As in the name helper: libc does not report a refusal. */
 	if (err == EAGAIN && _res.res_h_errno == TRY_AGAIN &&
 	    cmx_probe_query(node, PROBE_MS) == CMX_PROBE_REFUSED)
 		err = ECONNREFUSED;
 	return err;
 }
 
-/* With the lock. */
+/* With the lock */
 static void job_unlink(struct cmx_names_job *job)
 {
 	struct cmx_names_job **pos;
@@ -120,7 +120,7 @@ static void job_unlink(struct cmx_names_job *job)
 	}
 }
 
-/* With the lock. The thread finds out, and frees the job. */
+/* With the lock. The thread notices it, and frees the job. */
 static void job_cancel(struct cmx_id *id)
 {
 	if (!id->names->job)
@@ -129,7 +129,7 @@ static void job_cancel(struct cmx_id *id)
 	id->names->job = NULL;
 }
 
-/* With the lock; @job is done with. */
+/* With the lock. @job has ended. */
 static void job_finish(struct cmx_names_job *job,
 		       struct rdma_cmx_give_names *cmd)
 {
@@ -138,7 +138,7 @@ static void job_finish(struct cmx_names_job *job,
 		cmd->size = sizeof(*cmd);
 		cmd->id = job->id->handle;
 		job->id->names->job = NULL;
-		/* It fails after the deadline, which does not matter. */
+		/* It fails after the deadline, which is harmless. */
 		if (cmx_id_ioctl(job->id, GIVE_NAMES, cmd) &&
 		    errno == ENOMEM) {
 			*cmd = (struct rdma_cmx_give_names){
@@ -152,7 +152,7 @@ static void job_finish(struct cmx_names_job *job,
 	free(job);
 }
 
-/* The service first: without a port the addresses are of no use. */
+/* The service first: without a port the addresses are useless. */
 static int job_lookup(const struct cmx_names_job *job, void *buf, size_t len,
 		      struct rdma_cmx_give_names *cmd)
 {
@@ -160,7 +160,7 @@ static int job_lookup(const struct cmx_names_job *job, void *buf, size_t len,
 	int err;
 
 	if (job->service) {
-		/* As the API has it for a service that is not found. */
+		/* The errno of the API for a service that is not found */
 		if (cmx_service_lookup(job->service, job->transports, &port))
 			return EINVAL;
 		cmd->flags = RDMA_CMX_GIVE_PORT;
@@ -185,9 +185,9 @@ static void *job_thread(void *arg)
 	int err;
 
 	/*
-	 * The namespaces are the starter's already. So is the root directory,
-	 * which is shared: from here on the starter may change its root
-	 * directory, and enter a mount namespace, which sharing would forbid.
+	 * The thread has the starter's namespaces, and shares its root
+	 * directory. From here on the starter may change its root directory,
+	 * and enter a mount namespace, which sharing would prevent.
 	 */
 	unshare(CLONE_FS);
 	sem_post(job->started);
@@ -200,7 +200,7 @@ static void *job_thread(void *arg)
 	return NULL;
 }
 
-/* The program's signals are not for this thread. */
+/* Starts the thread with the program's signals blocked. */
 static int job_thread_start(struct cmx_names_job *job)
 {
 	sigset_t all, old;
@@ -215,7 +215,7 @@ static int job_thread_start(struct cmx_names_job *job)
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
 	sem_init(&started, 0, 0);
 	job->started = &started;
-	/* The wait must not end early, by a signal or by cancellation. */
+	/* A signal or a cancellation must not end the wait. */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
@@ -229,7 +229,7 @@ static int job_thread_start(struct cmx_names_job *job)
 	return err;
 }
 
-/* The bytes that request_texts() needs. */
+/* The size in bytes for request_texts() */
 static size_t request_room(const struct cmx_ai_request *req)
 {
 	return req->query.node_len + 1 +
@@ -237,8 +237,8 @@ static size_t request_room(const struct cmx_ai_request *req)
 }
 
 /*
- * Copy the node to zeroed @to, and the service behind it, whose copy is
- * returned, or NULL.
+ * Copies the node to zeroed @to, and the service behind it. Returns the copy of
+ * the service, or NULL.
  */
 static const char *request_texts(const struct cmx_ai_request *req, char *to)
 {
@@ -265,8 +265,8 @@ static struct cmx_names_job *job_alloc(const struct cmx_ai_request *req,
 }
 
 /*
- * With the lock. Send the request to the kernel; with @job a thread passes what
- * it finds later. The thread takes the job, or it is freed.
+ * With the lock. Sends the request to the kernel. With @job a thread passes its
+ * result later. The thread takes the job, or it is freed.
  */
 static int resolve_locked(struct cmx_id *id, const struct cmx_ai_request *req,
 			  struct cmx_names_job *job)
@@ -285,7 +285,7 @@ static int resolve_locked(struct cmx_id *id, const struct cmx_ai_request *req,
 		free(job);
 		return cmx_err(err);
 	}
-	/* A job that outlived its deadline must not answer this query. */
+	/* A job that outlived its deadline must not complete this query. */
 	job_cancel(id);
 	if (!job)
 		return 0;
@@ -305,7 +305,7 @@ static int resolve_locked(struct cmx_id *id, const struct cmx_ai_request *req,
 	return 0;
 }
 
-/* A copy to send again, when the caller's texts are gone. */
+/* A copy to retry the request, when the caller's texts are gone */
 static struct cmx_ai_request *request_dup(struct cmx_ai_request *req)
 {
 	struct cmx_ai_request *copy = calloc(1, sizeof(*copy));
@@ -339,7 +339,7 @@ static bool names_known(const struct cmx_id *id)
 	return __atomic_load_n(&id->names, __ATOMIC_ACQUIRE);
 }
 
-/* With the lock. -1: no memory. It stays until the id goes. */
+/* With the lock. -1: no memory. Freed with the id. */
 static int names_make(struct cmx_id *id)
 {
 	struct cmx_id_names *names;
@@ -353,7 +353,7 @@ static int names_make(struct cmx_id *id)
 	return 0;
 }
 
-/* Of an id that no thread uses any more */
+/* For an id that no thread uses */
 void cmx_names_free(struct cmx_id *id)
 {
 	if (!names_known(id))
@@ -363,8 +363,8 @@ void cmx_names_free(struct cmx_id *id)
 }
 
 /*
- * In the child of fork(), with the lock: the threads are the parent's, which
- * still passes their answers to the kernel.
+ * In the child of fork(), with the lock: the threads exist in the parent, which
+ * still passes their results to the kernel.
  */
 void cmx_names_forked(void)
 {
@@ -378,7 +378,7 @@ void cmx_names_forked(void)
 	}
 }
 
-/* Start a resolution; @own: this process looks up the name. */
+/* Starts a resolution. @own: this process looks up the name. */
 int cmx_names_resolve(struct cmx_id *id, struct cmx_ai_request *req, bool own)
 {
 	struct cmx_names_job *job = NULL;
@@ -421,7 +421,7 @@ int cmx_names_resolve(struct cmx_id *id, struct cmx_ai_request *req, bool own)
 	return ret ? cmx_err(err) : 0;
 }
 
-/* Does this thread see the names that the kernel would look up? */
+/* True if this thread sees the names that the kernel would look up */
 static bool names_initial(struct cmx_id *id)
 {
 	struct rdma_cmx_get_info cmd = { .size = sizeof(cmd) };
@@ -453,8 +453,8 @@ bool cmx_names_retry(struct cmx_id *id)
 
 /*
  * Threads of the id's user started all of the id's lookups. One of them may
- * wait for its answer. Another may be about to retry: it finds nothing to retry
- * any more.
+ * wait for its result. Another may be about to retry: it finds nothing to
+ * retry.
  */
 void cmx_names_cancel(struct cmx_id *id)
 {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * The objects of this library: the address and the kind of each object that it
- * has made and not freed. The library compares a pointer from outside with
- * these before it reads a byte behind it; that memory may be another library's,
- * a peer may have written it, or it may be freed.
+ * has created and not freed. The library compares a pointer from outside with
+ * these before it reads the memory, which may be another library's, written by
+ * a peer, or freed.
  *
- * A tree over the bits of an address, with one byte for each place where malloc()
- * can put an object at its end. Nodes are only added, and both they and the bytes change
- * atomically: no locks, and fork() at any time leaves a whole tree. A node
- * holds little, so that memory that is locked or limited stays free.
+ * A tree over the bits of an address, with one byte for each place where
+ * malloc() can put an object at its end. Nodes are only added. Nodes and bytes
+ * change atomically: no locks, and fork() at any time leaves a consistent tree.
+ * A node is small, so that it costs little of locked or limited memory.
  */
 #include <stdlib.h>
 #include <sys/random.h>
@@ -16,7 +16,7 @@
 
 #include "lib.h"
 
-/* malloc() puts objects on multiples of that. */
+/* malloc() aligns objects to it. */
 #define UNIT_BITS	(_Alignof(max_align_t) >= 16 ? 4 : 3)
 #define LEAF_BITS	(15 - UNIT_BITS)
 #define NODE_BITS	11
@@ -42,7 +42,7 @@ static void *node_add(void **pos, size_t size)
 	return old;
 }
 
-/* Its number among the units of memory; false: no object lies there. */
+/* Its number in units; false: no object can have this address. */
 static inline bool unit_number(const void *obj, uint64_t *unit)
 {
 	*unit = (uintptr_t)obj >> UNIT_BITS;
@@ -55,7 +55,7 @@ static inline unsigned int node_index(uint64_t unit, int level)
 	return unit >> (LEAF_BITS + level * NODE_BITS) & (NODE_SIZE - 1);
 }
 
-/* The byte for @obj; NULL if there is none. Each call of the API comes here. */
+/* The byte for @obj; NULL if there is none. Each call of the API uses it. */
 static inline uint8_t *unit_find(const void *obj)
 {
 	void *node = root;
@@ -74,7 +74,7 @@ static inline uint8_t *unit_find(const void *obj)
 	return (uint8_t *)node + (unit & ((1 << LEAF_BITS) - 1));
 }
 
-/* The same, with the nodes that are missing; NULL: no memory for them. */
+/* Likewise, adds missing nodes; NULL without memory. */
 static uint8_t *unit_make(const void *obj)
 {
 	void **node = root, **pos, *next = NULL;
@@ -97,8 +97,8 @@ static uint8_t *unit_make(const void *obj)
 }
 
 /*
- * Address and handle of a new object may be those of one that is gone, of which
- * a child of fork() has a copy. The number distinguishes them.
+ * Address and handle of a new object may be those of one that was freed, of
+ * which a child of fork() has a copy. The number distinguishes them.
  */
 static uint16_t number;
 CMX_MEM_ATOMIC(number)
@@ -125,8 +125,8 @@ void cmx_cookie_forked(void)
 }
 
 /*
- * -1 with ENOMEM. It replaces an object that was known at this address. @obj is
- * not const, which would mean that there is something to read yet.
+ * -1 with ENOMEM. It replaces a known object at this address. @obj is not
+ * const, which would mean that its contents are initialised.
  */
 int cmx_own_add(void *obj, enum cmx_kind kind)
 {
@@ -147,7 +147,7 @@ bool cmx_own(const void *obj, enum cmx_kind kind)
 	return unit && __atomic_load_n(unit, __ATOMIC_ACQUIRE) == kind;
 }
 
-/* False: it was not there. True for one of several threads. */
+/* False: it was absent. True in only one of several threads. */
 bool cmx_own_del(const void *obj, enum cmx_kind kind)
 {
 	uint8_t *unit = unit_find(obj);

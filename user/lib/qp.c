@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Queue pairs of an id and their way through the states: to INIT (datagram:
- * to RTS) when made, to RTS when connected, to ERROR at the end. Shared
- * receive queues and completion queues that are made along. No locks: one
- * thread at a time makes or destroys the queues of an id.
+ * Queue pairs of an id and their state transitions: to INIT (datagram: to RTS)
+ * when created, to RTS when connected, to ERROR at the end. Also shared receive
+ * queues and completion queues that are created with them. No locks: one thread
+ * at a time creates or destroys the queues of an id.
  */
 #include <string.h>
 
@@ -37,9 +37,9 @@ static int qp_modify(struct cmx_id *id, struct ibv_qp *qp,
 }
 
 /*
- * The kernel may have other access flags and another P_Key index for INIT by
- * now than when the QP was made. InfiniBand takes both with the transition to
- * RTR, which saves one; otherwise the QP goes to INIT once more.
+ * The kernel may now have other access flags and another P_Key index for INIT
+ * than when the QP was created. InfiniBand accepts both with the transition to
+ * RTR, which saves one; otherwise the QP is set to INIT again.
  */
 static int qp_to_rtr(struct cmx_id *id, struct ibv_qp *qp,
 		     struct ibv_qp_attr *attr,
@@ -60,7 +60,7 @@ static int qp_to_rtr(struct cmx_id *id, struct ibv_qp *qp,
 	return rdma_seterrno(ibv_modify_qp(qp, attr, mask));
 }
 
-/* Read depths are the caller's; 255 leaves the kernel's. */
+/* Read depths are the caller's; 255 selects the kernel's. */
 int cmx_qp_connected(struct cmx_id *id, uint8_t responder_resources,
 		     uint8_t initiator_depth)
 {
@@ -113,8 +113,8 @@ static int qp_init(struct cmx_id *id, struct ibv_qp *qp)
 }
 
 /*
- * Options that the peer offered are taken if its device is of the same make;
- * otherwise the QP goes without any.
+ * Sets the options that the peer offered if its device is of the same vendor;
+ * otherwise the QP has none.
  */
 static int qp_ece_init(struct cmx_id *id, struct ibv_qp *qp)
 {
@@ -136,7 +136,7 @@ static int qp_ece_init(struct cmx_id *id, struct ibv_qp *qp)
 	return ret && ret != EOPNOTSUPP ? cmx_err(ret) : 0;
 }
 
-/* The options in use, which go back to the peer. */
+/* Gets the options in use, which are sent to the peer. */
 static int qp_ece_result(struct cmx_id *id, struct ibv_qp *qp)
 {
 	struct ibv_ece ece = {};
@@ -153,7 +153,7 @@ static int qp_ece_result(struct cmx_id *id, struct ibv_qp *qp)
 
 static void cqs_destroy(struct rdma_cm_id *id)
 {
-	/* They are the SRQ's, and go with it. */
+	/* The SRQ owns them, and frees them. */
 	if (id->qp_type == IBV_QPT_XRC_RECV && id->srq)
 		return;
 
@@ -196,7 +196,7 @@ static void cq_undo(uint32_t size, struct ibv_comp_channel **channel,
 	*channel = NULL;
 }
 
-/* Those of size 0 were there before, and stay. */
+/* CQs of size 0 existed before, and stay. */
 static void cqs_undo(struct rdma_cm_id *id, uint32_t send_size,
 		     uint32_t recv_size)
 {
@@ -240,7 +240,7 @@ static void qp_destroy_keep_errno(struct ibv_qp *qp)
 	errno = err;
 }
 
-/* Makes a queue pair, which stays in RESET if @reset, else goes to INIT. */
+/* Creates a queue pair, which stays in RESET if @reset, else enters INIT. */
 static int qp_create(struct rdma_cm_id *id, struct ibv_qp_init_attr_ex *attr,
 		     bool reset)
 {
@@ -293,7 +293,7 @@ static int qp_create(struct rdma_cm_id *id, struct ibv_qp_init_attr_ex *attr,
 err_qp:
 	qp_destroy_keep_errno(qp);
 err_cqs:
-	/* The caller may try again with the same attributes. */
+	/* The caller may retry with the same attributes. */
 	cqs_undo(id, send_size, recv_size);
 	attr->send_cq = send_cq;
 	attr->recv_cq = recv_cq;
@@ -307,7 +307,7 @@ CMX_EXPORT int rdma_create_qp_ex(struct rdma_cm_id *id,
 	return qp_create(id, attr, false);
 }
 
-/* The longer struct begins like the shorter one. */
+/* The shorter struct is a prefix of the longer one. */
 static void attr_extend(struct ibv_qp_init_attr_ex *ex,
 			const struct ibv_qp_init_attr *attr, struct ibv_pd *pd)
 {
@@ -332,7 +332,7 @@ CMX_EXPORT int rdma_create_qp(struct rdma_cm_id *id, struct ibv_pd *pd,
 	return ret;
 }
 
-/* Of an id that is not known to the kernel: it has a device, and no more. */
+/* For an id that the kernel does not know: it has only a device. */
 int cmx_qp_make(struct cmx_id *id, struct ibv_pd *pd,
 		const struct ibv_qp_init_attr *init)
 {
@@ -344,8 +344,8 @@ int cmx_qp_make(struct cmx_id *id, struct ibv_pd *pd,
 }
 
 /*
- * The queue pair of @from, in RESET, and what was made along with it, become
- * @to's, which is bound to a device. After an error they are @from's.
+ * Moves the queue pair of @from, in RESET, and the objects created with it, to
+ * @to, which is bound to a device. After an error they stay with @from.
  */
 int cmx_qp_move(struct cmx_id *to, struct cmx_id *from)
 {
@@ -374,7 +374,7 @@ void cmx_qp_destroy(struct cmx_id *id)
 {
 	if (!id->id.qp)
 		return;
-	/* An attached QP could not be destroyed. */
+	/* An attached QP cannot be destroyed. */
 	cmx_mc_detach_all(id);
 	ibv_destroy_qp(id->id.qp);
 	id->id.qp = NULL;

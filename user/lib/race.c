@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Connect by name, with connections that race. The kernel sends the requests,
- * and needs the number of a queue pair for each address beforehand. So the
- * library makes them, in the state RESET. The one of the winner becomes the
- * program's, and the others are destroyed.
+ * and needs the number of a queue pair for each address before. So the library
+ * creates them, in the state RESET. The winner's becomes the program's, and the
+ * others are destroyed.
  *
- * An address has a struct cmx_id for what a queue pair needs: its device, its
- * completion queues. The kernel does not know it, nor does the program.
+ * An address has a struct cmx_id for the needs of a queue pair: its device, its
+ * completion queues. Neither the kernel nor the program knows it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@ struct race_qp {
 };
 
 struct cmx_race {
-	struct rdma_cmx_conn_param param;	/* of all */
+	struct rdma_cmx_conn_param param;	/* of all requests */
 	int count;
 	struct race_qp qps[RDMA_CMX_MAX_ANY_QPS];
 };
@@ -34,7 +34,7 @@ static void qp_drop(struct race_qp *q, bool inherited)
 	errno = err;
 }
 
-/* @inherited: the queue pairs are another process's, which destroys them. */
+/* @inherited: another process owns the queue pairs, and destroys them. */
 void cmx_race_free(struct cmx_race *race, bool inherited)
 {
 	int i;
@@ -44,7 +44,7 @@ void cmx_race_free(struct cmx_race *race, bool inherited)
 	free(race);
 }
 
-/* One set of parameters for all: reads that each device can do */
+/* Merges the parameters: reads that each device supports */
 static void param_add(struct rdma_cmx_conn_param *to,
 		      const struct rdma_cmx_conn_param *one, bool first)
 {
@@ -60,7 +60,7 @@ static void param_add(struct rdma_cmx_conn_param *to,
 		to->initiator_depth = one->initiator_depth;
 }
 
-/* Returns -1 with errno: the address takes no part. */
+/* Returns -1 with errno: the address does not race. */
 static int qp_add(struct cmx_race *race, struct cmx_id *id,
 		  const struct rdma_cmx_candidate_info *info, uint32_t candidate,
 		  const struct cmx_race_attr *attr)
@@ -137,8 +137,8 @@ static int qps_make(struct cmx_race *race, struct cmx_id *id,
 }
 
 /*
- * The name of @id is resolved. Starts the race by @cmd.
- * *@race is set before another thread may have its event.
+ * The name of @id is resolved. Starts the race by @cmd. *@race is set before
+ * another thread may receive its event.
  */
 int cmx_race_start(struct cmx_id *id, struct cmx_race **race,
 		   struct rdma_cmx_resolve_any *cmd,
@@ -153,7 +153,7 @@ int cmx_race_start(struct cmx_id *id, struct cmx_race **race,
 		return -1;
 	if (qps_make(new, id, attr))
 		goto err;
-	/* That may have taken a while. */
+	/* The queue pairs may have taken some time. */
 	now = cmx_now_ms();
 	if (now >= attr->deadline) {
 		errno = ETIMEDOUT;
@@ -178,7 +178,7 @@ err:
 	return -1;
 }
 
-/* @id is bound to the winner, whose queue pair it gets; -1 with errno */
+/* @id is bound to the winner and gets its queue pair; -1 with errno. */
 int cmx_race_won(struct cmx_race *race, struct cmx_id *id)
 {
 	struct rdma_cmx_query_candidates cmd = {
@@ -194,7 +194,9 @@ int cmx_race_won(struct cmx_race *race, struct cmx_id *id)
 		from = &race->qps[i].id;
 		if (race->qps[i].candidate != cmd.winner)
 			continue;
-		/* It may have been removed and come back meanwhile. */
+		/*
+		 * The device may have been removed and added again meanwhile.
+		 */
 		if (from->dev != id->dev)
 			break;
 		return cmx_qp_move(id, from);

@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Event records as the kernel writes them. Kernel and library need not be of
- * the same age: each struct in a record has a separate length. Fields that only
- * the library knows count as zero; it skips fields and parts that only the
+ * Event records as the kernel writes them. Kernel and library may have
+ * different versions: each struct in a record has a separate length. Fields
+ * that only the library knows are zero; it skips fields and parts that only the
  * kernel knows.
  */
 #include <string.h>
 
 #include "lib.h"
 
-/* The first published form of the fixed part; never changes. */
+/* The first published form of the fixed part is constant. */
 #define HEADER_MIN	96
 
-/* Copy the known @size bytes of a struct that has @len bytes in the record. */
+/*
+ * Copies the known @size bytes of a struct that has @len bytes in the record.
+ */
 void cmx_grown_copy(void *to, size_t size, const void *from, size_t len)
 {
 	if (len > size)
@@ -21,7 +23,7 @@ void cmx_grown_copy(void *to, size_t size, const void *from, size_t len)
 	memset((char *)to + len, 0, size - len);
 }
 
-/* The next part, at @pos, which is inside of the record; NULL: it is not. */
+/* The part at @pos if it is inside of the record, or NULL */
 static const void *part(const struct cmx_record *rec, size_t *pos, size_t len)
 {
 	const void *part = (const char *)rec->bytes + *pos;
@@ -69,7 +71,7 @@ static int parts_find(struct cmx_record *rec)
 	return 0;
 }
 
-/* Parse @rec->bytes; -1 with EPROTO if they are malformed. */
+/* Parses @rec->bytes; -1 with EPROTO if they are malformed. */
 int cmx_record_parse(struct cmx_record *rec)
 {
 	const struct rdma_cmx_event *raw = (const void *)rec->bytes;
@@ -84,8 +86,8 @@ int cmx_record_parse(struct cmx_record *rec)
 
 /*
  * The request of this thread. A signal handler may fork while it waits, and
- * with SA_RESTART the kernel takes the struct again in the child, too: there it
- * has to have the child's cookie, or the parent waits for acks of the child.
+ * with SA_RESTART the kernel reads the struct again in the child, too. There it
+ * must have the child's cookie, or the parent waits for acks of the child.
  */
 static __thread struct rdma_cmx_get_events cmd;
 
@@ -96,7 +98,7 @@ void cmx_record_forked(void)
 		cmd.reader = cmx_process_cookie();
 }
 
-/* The next event of a file. */
+/* Gets the next event of a file. */
 int cmx_record_get(int fd, struct cmx_record *rec)
 {
 	/* Of the call that a handler has interrupted, if this is within one */

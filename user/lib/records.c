@@ -8,10 +8,10 @@
 
 #include "lib.h"
 
-/* Room at first; most services have fewer providers. */
+/* Initial number of records; most services have fewer providers. */
 #define RECORDS		64
 
-/* Seconds after which an interrupted query is not sent again. */
+/* Seconds after which an interrupted query is not retried */
 #define TIMEOUT		30
 
 static time_t now(void)
@@ -22,7 +22,7 @@ static time_t now(void)
 	return ts.tv_sec;
 }
 
-/* An error number. */
+/* Returns an error number. */
 static int query_init(struct rdma_cmx_get_services *cmd, const char *device,
 		      const char *service)
 {
@@ -48,7 +48,7 @@ static int query_init(struct rdma_cmx_get_services *cmd, const char *device,
 	return err;
 }
 
-/* An error number; 0: @raw has the records. */
+/* Returns an error number; 0: @raw has the records. */
 static int query_send(struct rdma_cmx_get_services *cmd,
 		      struct rdma_cmx_service_record **raw)
 {
@@ -67,7 +67,7 @@ static int query_send(struct rdma_cmx_get_services *cmd,
 		cmd->records = (uintptr_t)*raw;
 		cmd->max_records = room;
 		err = ioctl(fd, RDMA_CMX_IO(GET_SERVICES), cmd) ? errno : 0;
-		/* Others may come before the next query. */
+		/* The number may grow before the next query. */
 		if (err == ENOSPC)
 			room = cmd->num_records + RECORDS;
 	} while ((err == ENOSPC || err == EINTR) && now() - start < TIMEOUT);
@@ -109,7 +109,7 @@ CMX_EXPORT int rdmacmx_get_services(const char *device, const char *service,
 	if (!err)
 		err = query_send(&cmd, &raw);
 	if (!err) {
-		/* One more, so that there is something to free. */
+		/* One more, so that calloc() does not return NULL. */
 		out = calloc(cmd.num_records + 1, sizeof(*out));
 		err = out ? 0 : ENOMEM;
 	}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * rdma_resolve_addrinfo() and rdma_query_addrinfo(): the kernel keeps the query
- * and its result, the library keeps neither.
+ * rdma_resolve_addrinfo() and rdma_query_addrinfo(): the kernel stores the
+ * query and its result, the library stores neither.
  */
 #include <stdlib.h>
 
@@ -14,7 +14,7 @@ static int request_send(struct cmx_id *id, struct cmx_ai_request *req, bool own)
 	if (!cmx_names_resolve(id, req, own))
 		return 0;
 	err = errno;
-	/* A kernel that does not wait for a port. Any other error comes again. */
+	/* A kernel that does not wait for a port. Other errors are final. */
 	if (err != EOPNOTSUPP || !req->service)
 		return err;
 	err = cmx_ai_request_lookup(req);
@@ -30,7 +30,7 @@ int cmx_resolve_start(struct cmx_id *id, struct cmx_ai_request *req)
 	int err;
 
 	err = request_send(id, req, own);
-	/* The kernel's names are not this thread's. */
+	/* This thread has other names than the kernel. */
 	if (err == ENOKEY && !own)
 		err = request_send(id, req, true);
 	return cmx_ai_request_error(req, err);

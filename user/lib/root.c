@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The root directory that shared objects are loaded from. The library loads
- * libibverbs with the first device, libibverbs its providers, and rsockets the
- * stock library: all of them long after the start of the program. A program
- * that has entered a container's root directory meanwhile would get code there
- * that the container has chosen, with the program's rights. So the library
- * remembers the root that it was loaded from, and loads nothing from another
- * one.
+ * The root directory from which shared objects are loaded. The library loads
+ * libibverbs with the first device, libibverbs loads its providers, and
+ * rsockets load the stock library: long after the start of the program. If the
+ * program has entered a container's root directory meanwhile, it would load
+ * code that the container has chosen, with the program's rights. So the library
+ * stores the root that it was loaded from, and loads nothing from another one.
  *
  * Device and inode identify a root. The number of its mount is not compared: it
- * differs also after a plain unshare(CLONE_NEWNS), where nothing else does.
+ * also differs after a plain unshare(CLONE_NEWNS), which changes nothing else.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -36,7 +35,7 @@ static void __attribute__((constructor)) root_remember(void)
 
 /*
  * 0, or ELIBACC: the root is not the one that the library was loaded from. The
- * constructor of another library may come before the one here.
+ * constructor of another library may run before the one here.
  */
 int cmx_root_check(void)
 {
@@ -51,7 +50,8 @@ int cmx_root_check(void)
 
 /*
  * dlopen(), NULL with ELIBACC. The object may have constructors that open
- * files: a thread that ended there would leave the dynamic loader locked.
+ * files: a thread that is cancelled there would leave the dynamic loader
+ * locked.
  */
 void *cmx_load(const char *name, int flags)
 {
@@ -59,7 +59,7 @@ void *cmx_load(const char *name, int flags)
 	int cancel;
 
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-	/* A library that the program has already comes from no file. */
+	/* A library that the program has already loaded is not read again. */
 	handle = dlopen(name, flags | RTLD_NOLOAD);
 	if (!handle && !cmx_root_check())
 		handle = dlopen(name, flags);

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * rsockets are the stock library's: these functions load it and call the same
- * one there, so that a program that uses rsockets needs to link to this library
- * only. A descriptor of an rsocket is a number that the stock library looks up
- * among its own; it is no object of this library, and this library keeps
- * nothing about it.
+ * The stock library has the rsockets: these functions load it and call the same
+ * function there, so that a program that uses rsockets only links to this
+ * library. A descriptor of an rsocket is a number that the stock library looks
+ * up; it is no object of this library, which stores nothing about it.
  *
- * The ids behind rsockets are the stock library's, too. The shared library
- * forwards what the stock library calls by name, see stock.c. For the static
- * one, the stock library is bound to its own functions: a program that exports
- * its symbols must not give it ids that have another layout behind them.
+ * The stock library also owns the ids behind rsockets. The shared library
+ * forwards functions that the stock library calls by name, see stock.c. For the
+ * static library, the stock library is bound to its functions: a program that
+ * exports its symbols must not pass it ids with another layout.
  *
- * Without a stock library, or where it is older than the function: ENOSYS. It is
- * not loaded from another root (root.c): ELIBACC, unless it was loaded before.
+ * Without a stock library, or if it lacks the function: ENOSYS. It is not
+ * loaded from another root (root.c): ELIBACC, unless it was loaded before.
  */
 #define _GNU_SOURCE	/* RTLD_DEEPBIND */
 #include <dlfcn.h>
@@ -26,7 +25,7 @@
 
 static void *stock_load(const char *name)
 {
-	/* Another thread may do the same. It stays loaded, see stock.c. */
+	/* Another thread may do the same. It is never unloaded, see stock.c. */
 	if (!cmx_load("librdmacm.so.1", RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE))
 		return NULL;
 	return cmx_stock_function(name);
@@ -43,10 +42,10 @@ static void *stock_handle;	/* atomic */
 CMX_MEM_ATOMIC(stock_handle)
 
 /*
- * Only a program that exports its symbols catches the calls of the stock
- * library. There RTLD_DEEPBIND keeps them, unless that library was loaded
- * before: then they are caught already. Elsewhere RTLD_DEEPBIND would only give
- * it another malloc() than the program has.
+ * Only a program that exports its symbols intercepts the calls of the stock
+ * library. There RTLD_DEEPBIND prevents it, unless that library was loaded
+ * before: then they are already intercepted. Elsewhere RTLD_DEEPBIND would only
+ * give it another malloc() than the program's.
  */
 static void stock_open(void)
 {
@@ -81,8 +80,8 @@ static bool stock_loaded(void)
 #endif
 
 /*
- * @fn: where to remember it; every thread would write the same. @self: a copy of
- * this library may have the stock's name, and would call itself for ever.
+ * @fn: stores the result; every thread would store the same. @self: a copy of
+ * this library may have the stock's name, and would call itself endlessly.
  */
 static void *stock_get(void **fn, const char *name, const void *self)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Services that this process advertises. Each has a private file, whose poll
- * reports changes of this service alone, and which withdraws it when the process
- * ends. No lock: the kernel serialises the commands.
+ * reports changes of this service only, and whose close at the end of the
+ * process withdraws it. No lock: the kernel serialises the commands.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -13,13 +13,13 @@
 
 #include "lib.h"
 
-/* Ports that most machines do not have more of. */
+/* Most hosts have at most so many ports. */
 #define PORTS	16
 
 struct rdmacmx_service {
 	int fd;
 	uint32_t handle;
-	uint64_t process;	/* that advertises it */
+	uint64_t process;	/* the process that advertises it */
 };
 
 static int text_copy(uint8_t *to, size_t size, const char *text, size_t len)
@@ -30,7 +30,7 @@ static int text_copy(uint8_t *to, size_t size, const char *text, size_t len)
 	return 0;
 }
 
-/* An error number. */
+/* Returns an error number. */
 static int attr_to_kern(const struct rdmacmx_service_attr *attr,
 			struct rdma_cmx_advertise *cmd)
 {
@@ -64,7 +64,7 @@ static int attr_to_kern(const struct rdmacmx_service_attr *attr,
 	return 0;
 }
 
-/* An error number. A module that does not know the command says so otherwise. */
+/* Returns an error number, EOPNOTSUPP if the module lacks the command. */
 static int advertise(int fd, struct rdma_cmx_advertise *cmd)
 {
 	if (!ioctl(fd, RDMA_CMX_IO(ADVERTISE), cmd))
@@ -114,8 +114,8 @@ err_free:
 }
 
 /*
- * In a child of fork() only its copy of the file is closed. The process that
- * made the service has it as before.
+ * A child of fork() only closes its copy of the file. The service of the
+ * process that created it is unchanged.
  */
 CMX_EXPORT int rdmacmx_withdraw(struct rdmacmx_service *service)
 {
@@ -126,7 +126,10 @@ CMX_EXPORT int rdmacmx_withdraw(struct rdmacmx_service *service)
 		return cmx_err(EINVAL);
 	/* close() may end the thread. */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-	/* Other processes may have the file, so that its close withdraws none. */
+	/*
+	 * Other processes may have the file, so that its close does not
+	 * withdraw it.
+	 */
 	if (service->process == cmx_process_cookie()) {
 		cmd.handle = service->handle;
 		cmd.owner = service->process;

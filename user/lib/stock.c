@@ -1,30 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Living beside the stock librdmacm. A preloaded program that uses rsockets
- * has both libraries: rsocket functions are the stock's, but the functions that
- * they call by name (rdma_create_id() and the like) are these, which forward
- * the call. An object that is not of this library (own.c) is the stock's if the
- * stock library passes it, which the return address shows, or if it is an id
- * that the stock library has made through here: should a function of it end
- * with a jump, the return address is its caller's. Calls with any other object
- * fail.
+ * Coexistence with the stock librdmacm. A preloaded program that uses rsockets
+ * has both libraries: the rsocket functions are the stock's, but the functions
+ * that they call by name (rdma_create_id() and the like) are these, which
+ * forward the call. An object that is not of this library (own.c) is the
+ * stock's in two cases: the stock library passes it, which the return address
+ * shows; or it is an id that the stock library has created through here, in
+ * case a function of it ends with a jump and the return address is its
+ * caller's. Calls with any other object fail.
  *
  * The stock library may be loaded later than this one: this library searches
- * again whenever something has been loaded since, unless the caller is the
- * program itself, which is never unloaded. Once found it is never unloaded: a permanent reference prevents that other code comes to lie at its
- * addresses, and that a forwarded call loses the code under it.
- * That costs a program that wants to unload it the library's few pages; to
- * check at each call would cost every program time.
+ * again whenever an object has been loaded since, unless the caller is the
+ * program itself, which is never unloaded. A permanent reference keeps the
+ * stock library loaded once found: other code must not get its addresses, and a
+ * forwarded call must not lose its code. A program that wants to unload it
+ * keeps the library's few pages; a check at each call would cost every program
+ * time.
  *
- * In a place without the device, as in a container that gets only the stock
+ * Where the device is absent, as in a container that gets only the stock
  * devices, the stock library serves the whole process. The first call that
  * needs the device decides that, once: a process that has had a file of the
- * device keeps this library, since its objects are of no use to the other.
+ * device keeps this library, since its objects are useless to the other.
  *
  * The result is written with the lock held and read atomically. The lock is
- * there for fork(), too: glibc leaves a child that is made during
- * dl_iterate_phdr() with a lock that no thread unlocks. dlopen() is called
- * without it, as a constructor of another library may call this one.
+ * also for fork(): glibc leaves a child of a fork during dl_iterate_phdr() with
+ * a lock that no thread releases. dlopen() is called without it, as a
+ * constructor of another library may call this one.
  */
 #define _GNU_SOURCE	/* dl_iterate_phdr(), secure_getenv() */
 #include <dlfcn.h>
@@ -49,7 +50,7 @@ enum {
 	CMX_PLACE_STOCK,
 };
 
-/* The stock library as dl_iterate_phdr() shows it */
+/* The stock library as dl_iterate_phdr() reports it */
 struct found {
 	unsigned long long loads;
 	uintptr_t base;
@@ -85,7 +86,7 @@ void cmx_stock_unlock(void)
 	pthread_mutex_unlock(&lock);
 }
 
-/* Where its code is; false: it has none. */
+/* Finds the range of its code; false if it has none. */
 static bool code_find(const struct dl_phdr_info *info, uintptr_t *start,
 		      uintptr_t *end)
 {
@@ -103,7 +104,7 @@ static bool code_find(const struct dl_phdr_info *info, uintptr_t *start,
 	return false;
 }
 
-/* Not if it is this library by the stock's name: nothing may be forwarded to it. */
+/* Ignores this library by the stock's name: it must not forward to itself. */
 static void stock_found(const struct dl_phdr_info *info, struct found *found)
 {
 	uintptr_t own = (uintptr_t)stock_found, start, end;
@@ -152,7 +153,7 @@ static int stock_look(struct dl_phdr_info *info, size_t size, void *data)
 	return !!found->start;
 }
 
-/* It may have been unloaded meanwhile: then the next call looks again. */
+/* It may have been unloaded meanwhile: then the next call searches again. */
 static void stock_keep(const struct found *found)
 {
 	struct link_map *map;
@@ -173,7 +174,7 @@ static void stock_keep(const struct found *found)
 	cmx_stock_unlock();
 }
 
-/* Only after all have been looked at is the number of loads remembered. */
+/* The number of loads is stored only after all objects were visited. */
 static void stock_find(void)
 {
 	struct found found;
@@ -194,7 +195,7 @@ static int place_get(void)
 	return __atomic_load_n(&place, __ATOMIC_ACQUIRE);
 }
 
-/* Returns the place, which is @new unless it was known already. */
+/* Returns the place: @new, unless it was decided before. */
 static int place_decide(int new)
 {
 	int old = CMX_PLACE_UNKNOWN;
@@ -210,7 +211,7 @@ static int place_decide(int new)
 
 /*
  * @look: the caller may be a library that was loaded just now. A caller that
- * has an object of the stock library has been seen already.
+ * has an object of the stock library was found before.
  */
 bool cmx_stock_caller(const void *address, bool look)
 {
@@ -227,14 +228,14 @@ bool cmx_stock_caller(const void *address, bool look)
 	       caller < __atomic_load_n(&stock_end, __ATOMIC_RELAXED);
 }
 
-/* @address: of the caller of the function that got @obj */
+/* @address: of the caller of the function with the argument @obj */
 bool cmx_stock_owner(const void *obj, const void *address)
 {
 	return obj && (cmx_own(obj, CMX_STOCK_ID) ||
 		       cmx_stock_caller(address, true));
 }
 
-/* By its own handle: it need not be where a global search finds it. */
+/* By its handle: a global search may not find it. */
 void *cmx_stock_function(const char *name)
 {
 	void *function;
@@ -251,7 +252,7 @@ void *cmx_stock_function(const char *name)
 	return function;
 }
 
-/* A file of the device is open. False: another thread was first without. */
+/* A file of the device is open. False: another thread was first without it. */
 bool cmx_stock_unwanted(void)
 {
 	int now = place_get();
@@ -271,11 +272,11 @@ static bool stock_device_there(void)
 }
 
 /*
- * The device cannot be opened, errno has the reason. Does the stock library
- * serve the process instead? Not if its device cannot be opened, either: the
- * modules may be loaded later. A device that refuses the user (EACCES) is the
- * administrator's decision, and an error; a container that has no right to any
- * such device gets EPERM.
+ * The device cannot be opened, errno has the reason. True if the stock library
+ * serves the process instead. Not if its device cannot be opened, either: the
+ * modules may be loaded later. A device that refuses the user (EACCES) is a
+ * decision of the administrator, and an error; a container without the right to
+ * any such device gets EPERM.
  */
 bool cmx_stock_instead(void)
 {

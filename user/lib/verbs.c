@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * libibverbs, loaded with the list of devices. A process that has the library
- * by LD_PRELOAD and opens no device does not pay for it: it and what it needs
- * itself are four fifths of the cost of the load.
+ * by LD_PRELOAD and opens no device does not pay for it: libibverbs with its
+ * dependencies is four fifths of the cost of the load.
  *
- * The functions below stand for those of libibverbs in all files of the shared
+ * The functions below replace those of libibverbs in all files of the shared
  * library, and in the inline functions of its header. They are hidden. Nearly
- * every caller has an object of a device, and so comes after the load.
+ * every caller has an object of a device, and so runs after the load.
  *
  * The static library is linked with libibverbs as usual.
  */
@@ -77,7 +77,7 @@
 	  (struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid),	\
 	  (qp, gid, lid))
 
-/* A program may have a queue pair that this library did not make. */
+/* A program may have a queue pair that this library did not create. */
 #define VERB_FUNCTION(version, type, name, params, args)		\
 static __typeof__(ibv_##name) *verbs_##name;				\
 									\
@@ -106,9 +106,9 @@ CMX_MEM_ATOMIC(loaded)
  * no child has a library that is half loaded. Two threads at a time would store
  * the same.
  *
- * A function that the process already has comes first, as if the library were
- * linked, and so what is loaded here is for all: programs that measure verbs
- * put their own functions in front, and find the next one by RTLD_NEXT.
+ * A function that the process already has comes first, as if the library was
+ * linked, and the library is loaded globally: programs that measure verbs
+ * interpose their functions, and find the next one by RTLD_NEXT.
  */
 int cmx_verbs_load(void)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * cmx advertise: a service at the subnet administrators, until a signal. It waits
- * in poll for changes of the service and signals at once, and prints each port
- * whose state is another one than before.
+ * cmx advertise: a service at the subnet administrators, until a signal. It
+ * waits in poll for changes of the service and for signals, and prints each
+ * port whose state has changed.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -19,7 +19,7 @@
 
 #include "cmx.h"
 
-/* A service id that the local operating system gives, and what it gives. */
+/* A service id that the local operating system assigns: the name's */
 #define ID_LOCAL	(0x02ULL << 56)
 #define ID_LOCAL_MASK	((1ULL << 56) - 1)
 
@@ -32,12 +32,12 @@ struct advertise {
 	bool json;
 	int signals;
 	struct rdmacmx_service *service;
-	struct rdmacmx_service_port *ports;	/* as they were printed */
+	struct rdmacmx_service_port *ports;	/* as printed last */
 	int nports;
-	bool none;		/* printed that there are none */
+	bool none;		/* printed that there is no port */
 };
 
-/* All of @text is a number, as in C. */
+/* Parses @text as one number, as in C. */
 static bool wide_parse(const char *text, uint64_t max, uint64_t *value)
 {
 	char *end;
@@ -144,7 +144,7 @@ static int option_parse(struct advertise *adv, int option, const char *text)
 		if (!wide_parse(text, UINT16_MAX, &value) || !value)
 			return misuse("--port '%s': a number from 1 to 65535",
 				      text);
-		/* The service id that rdma_cm listens on for it */
+		/* The service id of rdma_cm's listener on this port */
 		adv->attr.id = (uint64_t)RDMA_PS_TCP << 16 | value;
 		return CMX_OK;
 	default:	/* 'k' */
@@ -163,7 +163,7 @@ static int name_parse(struct advertise *adv, const char *name)
 		return misuse("'%s' has %zu bytes: a name has 1 to %d", name,
 			      strlen(name), NAME_MAX_LEN);
 	adv->attr.name = name;
-	/* A query for a number is one for an id. */
+	/* A query for a number is a query for an id. */
 	if (wide_parse(name, UINT64_MAX, &number)) {
 		if (!number || (adv->attr.id && adv->attr.id != number))
 			return misuse("'%s' is found as a service id: give a "
@@ -273,7 +273,7 @@ static const char *reason(int error)
 	return strerror(error);
 }
 
-/* A line, or an object. @port: NULL for what concerns no port. */
+/* A line, or an object. @port: NULL if the event concerns no port. */
 static void event_print(const struct advertise *adv, const char *event,
 			const struct rdmacmx_service_port *port,
 			const char *text)
@@ -362,7 +362,7 @@ port_find(struct rdmacmx_service_port *ports, int n,
 	return NULL;
 }
 
-/* The ports of now, or NULL. */
+/* The present ports, or NULL */
 static struct rdmacmx_service_port *ports_get(struct advertise *adv, int *count)
 {
 	struct rdmacmx_service_port *ports = NULL, *grown;
@@ -387,7 +387,7 @@ static struct rdmacmx_service_port *ports_get(struct advertise *adv, int *count)
 	return NULL;
 }
 
-/* Prints what is not as it was. */
+/* Prints the ports that have changed. */
 static int changes_print(struct advertise *adv)
 {
 	struct rdmacmx_service_port *now, *old;
@@ -402,7 +402,7 @@ static int changes_print(struct advertise *adv)
 				    "the device is not here any more");
 	for (i = 0; i < n; i++) {
 		old = port_find(adv->ports, adv->nports, &now[i]);
-		/* The first attempt, and one after an event, come to an end. */
+		/* The first attempt, and one after an event, have not ended. */
 		if (now[i].state == RDMACMX_SERVICE_TRYING && !now[i].error) {
 			if (old)
 				now[i] = *old;

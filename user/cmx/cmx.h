@@ -32,16 +32,17 @@ int cmx_paths(int argc, char **argv);
 int cmx_stat(int argc, char **argv);
 int cmx_doctor(int argc, char **argv);
 int cmx_nvme(int argc, char **argv);
-/* Returns only when the program could not be started. */
+/* Returns only if the program cannot be started. */
 int cmx_run(int argc, char **argv);
 
 /* "cmx: ..." to stderr, one line, cleaned; returns CMX_FAILED. */
 int failure(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* The same, names the help and returns CMX_USAGE. */
+/* Likewise; names the help and returns CMX_USAGE. */
 int misuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /*
- * The same for what getopt_long() has returned: '?' or, as a ':' begins the
- * short options, ':'. It prints nothing itself: it would as the bytes are.
+ * Likewise for a result of getopt_long(): '?' or, as a ':' begins the short
+ * options, ':'. getopt_long() itself prints nothing: it would print the raw
+ * bytes.
  */
 struct option;
 int misuse_option(int option, char **argv, const struct option *longs);
@@ -53,20 +54,20 @@ int device_check(void);
 bool device_absent(void);
 
 /*
- * An address of @family on a port of RDMA device @device. False when there is
- * none, with the reason in @reason.
+ * Gets an address of @family on a port of RDMA device @device. False if there
+ * is none, with the reason in @reason.
  */
 bool device_address(const char *device, int family,
 		    struct sockaddr_storage *addr, const char **reason);
 
 /*
- * The GID of a port of DEVICE or DEVICE/PORT, which must be an InfiniBand one;
- * without a number the first such port. False likewise.
+ * Gets the GID of a port of DEVICE or DEVICE/PORT, which must be an InfiniBand
+ * port; without a number the first such port. False likewise.
  */
 bool device_gid(const char *text, struct sockaddr_ib *addr,
 		const char **reason);
 
-/* Does an IPoIB interface belong to that GID? */
+/* True if an IPoIB interface belongs to that GID */
 bool ipoib_of(const char *netdev, const struct in6_addr *gid);
 
 /* The arguments of cmx resolve --sa, with those of --dev and --type. */
@@ -86,8 +87,9 @@ const char *space_text(int port_space);
 const char *device_text(const struct rdma_addrinfo *ai, char text[80]);
 
 /*
- * Print the settings by which @form ("nccl", "ucx" or "perftest") uses exactly
- * the port and GID of the first entry of @list with a device. An exit code.
+ * Prints the settings by which @form ("nccl", "ucx" or "perftest") uses exactly
+ * the port and GID of the first entry of @list with a device. Returns an exit
+ * code.
  */
 bool env_known(const char *form);
 int env_print(const char *form, const struct rdma_addrinfo *list);
@@ -100,19 +102,19 @@ bool number_parse(const char *text, unsigned long max, unsigned long *value);
 const char *addr_text(const struct sockaddr *addr, char text[ADDR_TEXT_MAX]);
 unsigned int addr_port(const struct sockaddr *addr);
 
-/* Bytes of the UTF-8 character that @text begins with; 0: that is none. */
+/* Bytes of the first UTF-8 character of @text; 0: invalid */
 int text_char(const char *text, uint32_t *value);
 /*
- * Would a terminal obey it, not show it, or show the rest differently? One of 8
- * bits gets ASCII only.
+ * True if a terminal would obey it, hide it, or show the rest differently. A
+ * terminal of 8 bits gets ASCII only.
  */
 bool text_hidden(uint32_t value);
 /*
- * For a terminal: hidden characters, and bytes that are none, are a '?'
- * afterwards. Names of devices, hosts and services are anybody's choice.
+ * For a terminal: replaces hidden characters and invalid bytes by '?'. Others
+ * choose names of devices, hosts and services.
  */
 void text_clean(char *text);
-/* The same in a copy, cut to its room. */
+/* Likewise in a copy, cut to its size */
 #define CLEAN_MAX 256
 const char *clean(const char *text, char out[CLEAN_MAX]);
 
@@ -128,7 +130,7 @@ void json_text(struct json *json, const char *key, const char *value);
 void json_number(struct json *json, const char *key, unsigned long long value);
 void json_integer(struct json *json, const char *key, long long value);
 
-/* Rows of cleaned text, aligned when all are known. */
+/* Rows of cleaned text, aligned once all are known */
 #define TABLE_COLUMNS 8
 
 struct table {
@@ -137,7 +139,7 @@ struct table {
 	char **cells;
 };
 
-/* @cells: as many as there are columns; false: out of memory. */
+/* @cells: one for each column; false: out of memory */
 bool table_add(struct table *table, const char *const cells[]);
 void table_print(const struct table *table);
 void table_free(struct table *table);

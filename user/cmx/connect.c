@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * cmx connect: rdmacmx_connect_name(3) to a name, and the outcome of each of
- * its addresses.
+ * cmx connect: rdmacmx_connect_name(3) to a name, and the state of each of its
+ * addresses.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -141,7 +141,7 @@ static int connect_failure(const struct connect *con, int error)
 	return failure("%s: %s", node, strerror(error));
 }
 
-/* What the report has is printed also after a failure. */
+/* The report is printed also after a failure. */
 static int report(const struct connect *con, struct rdma_cm_id *id, int error)
 {
 	struct rdmacmx_candidate *list;

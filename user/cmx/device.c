@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* The addresses that an RDMA device can be bound by: IP, and GIDs. */
+/* The addresses by which an RDMA device can be bound: IP, and GIDs */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <glob.h>
@@ -12,7 +12,7 @@
 
 #include "cmx.h"
 
-/* The one line of a file in sysfs. An empty entry of a GID table has none. */
+/* Reads the only line of a file in sysfs. An empty GID entry has none. */
 static bool line_read(const char *path, char text[64])
 {
 	FILE *file = fopen(path, "re");
@@ -67,7 +67,7 @@ static bool roce_address(const char *device, const struct ifaddrs *list,
 	return found;
 }
 
-/* Does an IPoIB interface belong to that GID? Its address ends with it. */
+/* True if the address of an IPoIB interface ends with that GID */
 bool ipoib_of(const char *name, const struct in6_addr *gid)
 {
 	unsigned char hw[20];
@@ -133,7 +133,7 @@ bool device_address(const char *device, int family,
 	return found;
 }
 
-/* First line of a file of a port, without its end */
+/* Reads the first line of a file of a port, without its end. */
 static bool port_read(const char *device, unsigned long port, const char *name,
 		      char text[64])
 {

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * cmx doctor: checks each step from the modules to a destination, in order.
- * One line a check, then the first thing that is wrong and the command that
- * mends it.
+ * cmx doctor: checks each step from the modules to a destination, in order. It
+ * prints one line for each check, then the first failure and the command that
+ * repairs it.
  *
- * Names come from name servers, devices and interfaces from whoever named them.
- * So no text reaches the terminal with control characters in it, and no name a
+ * Names come from name servers, devices and interfaces from administrators. So
+ * no text reaches the terminal with control characters, and no name reaches a
  * command without quotes.
  *
  * The user may be logged in by that interface, and have files behind the
- * driver. So no command takes an interface down or apart, an address or a
- * route away, or a driver out: there it shows more of the cause, and the
- * comment says what to do.
+ * driver. So no command disables an interface, removes an address or a route,
+ * or unloads a driver. Such a command shows more of the cause, and its comment
+ * describes the repair.
  */
 #define _GNU_SOURCE
 #include <getopt.h>
@@ -71,8 +71,8 @@ static bool is_ascii(const char *text)
 }
 
 /*
- * One character between '...', or between $'...', where a shell finds what the
- * terminal must not get. Returns its length there, 4 at most.
+ * Quotes one character between '...', or between $'...' for those that the
+ * terminal must not get. Returns its length there, at most 4.
  */
 static size_t quote(char c, bool escapes, char out[5])
 {
@@ -99,10 +99,10 @@ const char *quoted(const char *text, char out[QUOTED_MAX])
 	if (!is_ascii(text))
 		out[at++] = '$';
 	out[at++] = '\'';
-	/* Room for the longest piece, the last quote and the end */
+	/* Space for the longest piece, the last quote and the end */
 	for (; *text && at < QUOTED_MAX - 6; text++)
 		at += quote(*text, *out == '$', out + at);
-	/* A part of a name may be another's name: a word to be replaced. */
+	/* A part of a name may be another name: use a placeholder. */
 	if (*text)
 		return strcpy(out, "NAME");
 	out[at++] = '\'';
@@ -175,7 +175,7 @@ static const char *const states[] = {
 	[CHECK_WRONG] = "wrong",
 };
 
-/* The first that is wrong, or else the first warning; NULL: healthy */
+/* The first failure, or else the first warning; NULL: healthy */
 static const struct check *verdict(const struct doctor *doctor)
 {
 	enum check_state state;
@@ -219,7 +219,7 @@ static void print_json(const struct doctor *doctor, const struct check *worst)
 	putchar('\n');
 }
 
-/* JSON has the texts as they are; a terminal gets what it may. */
+/* JSON has the original texts; a terminal gets cleaned ones. */
 static void print_text(const struct doctor *doctor, const struct check *worst)
 {
 	struct check *check;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * cmx doctor: what the host gives. The modules and where they come from, the
- * device file, limits, and the stock library.
+ * cmx doctor: the host. The modules and their origin, the device file, limits,
+ * and the stock library.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -21,7 +21,7 @@
 #include "cmx.h"
 #include "doctor.h"
 
-/* As a shell in a container would not do it */
+/* A shell in a container cannot do it. */
 #define CONTAINER_MEND	"podman run --device /dev/infiniband --device rdma-cmx/cm=all IMAGE"
 
 enum installed {
@@ -31,7 +31,7 @@ enum installed {
 	OF_OTHERS,	/* below updates, extra, ...: of a vendor, or of DKMS */
 };
 
-/* Where modprobe would find a module */
+/* The place where modprobe would find a module */
 static enum installed module_find(const char *module)
 {
 	enum installed found = NOT_THERE;
@@ -64,7 +64,7 @@ static enum installed module_find(const char *module)
 	return found;
 }
 
-/* False: a part of the kernel, or not there. */
+/* False: part of the kernel, or absent */
 static bool module_tainted(const char *module)
 {
 	char text[32];
@@ -76,7 +76,7 @@ static bool module_tainted(const char *module)
 static void vendor_check(struct doctor *doctor)
 {
 	static const char *const others[] = { "ib_cm", "iw_cm", "rdma_cm" };
-	/* The network and the disks of the host may be behind these modules. */
+	/* The network and the disks of the host may depend on these modules. */
 	const char *mend = file_exists("/etc/init.d/openibd") ?
 		"modinfo -n ib_core rdma_cm    # then restart openibd or the host, when nothing uses them" :
 		"modinfo -n ib_core rdma_cm    # then restart the host, when nothing uses them";
@@ -162,7 +162,7 @@ static void abi_check(struct doctor *doctor)
 	check_mend(doctor, "modprobe -r rdma_ucmx && modprobe rdma_ucmx");
 }
 
-/* Is the file that of the loaded module? One that was copied is not. */
+/* True if the file is that of the loaded module. A copied one is not. */
 static bool device_number(const struct stat *st)
 {
 	unsigned int major, minor;
@@ -205,7 +205,7 @@ void doctor_device(struct doctor *doctor)
 			  err == EACCES || err == EPERM ? "device-rights" :
 			  "device-stale", RDMA_CMX_DEVICE ": %s",
 			  strerror(err));
-		/* A container's list of devices forbids by EPERM. */
+		/* The device list of a container returns EPERM. */
 		if (err == EPERM)
 			check_mend(doctor, CONTAINER_MEND);
 		else if (err == EACCES)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * cmx doctor: the name helper. request-key(8), its line for the key type, the
- * program that this names, its user; then one lookup that the kernel makes.
+ * program in it, its user; then one lookup by the kernel.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -19,12 +19,12 @@
 #include "cmx.h"
 #include "doctor.h"
 
-/* The kernel has this path. */
+/* The kernel uses this path. */
 #define REQUEST_KEY	"/sbin/request-key"
 #define KEY_TYPE	".rdma_cmx_name"
 #define CONFIG		"/etc/request-key.d/rdma-cmx.conf"
 
-/* The file may be a conffile, which apt does not bring back by itself. */
+/* The file may be a conffile, which apt does not restore by default. */
 static const char *reinstall(void)
 {
 	return file_exists("/var/lib/dpkg/info/rdma-cmx.list") ?
@@ -32,7 +32,7 @@ static const char *reinstall(void)
 	       "make install-user";
 }
 
-/* The program of a "create" line for the type; NULL: it has none. */
+/* The program of a "create" line for the type; NULL: none */
 static char *program_read(const char *path)
 {
 	char *line = NULL, *program = NULL, *save, *word[5];
@@ -117,8 +117,8 @@ static void user_check(struct doctor *doctor)
 }
 
 /*
- * Any answer but ENOKEY and a malformed one is good: the helper has run. A name
- * in /etc/hosts needs no server.
+ * Any result except ENOKEY and a malformed one means that the helper has run. A
+ * name in /etc/hosts needs no server.
  */
 static void lookup_check(struct doctor *doctor)
 {

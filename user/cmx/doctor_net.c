@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * cmx doctor: what the kernel says of the network. Kinds of interfaces, what
- * they are a part of, routes and neighbours (by rtnetlink).
+ * cmx doctor: the kernel's view of the network. Types of interfaces, their
+ * masters, routes and neighbours (by rtnetlink).
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -28,9 +28,9 @@ static bool netdev_is(const char *netdev, const struct ifaddrs *at)
 }
 
 /*
- * All addresses, as they were at the first call: there may be thousands, and
- * each interface of a port is searched for among them. Lives as long as the
- * process. NULL: they cannot be read.
+ * All addresses at the time of the first call: there may be thousands, and each
+ * interface of a port is searched for among them. Never freed. NULL: they
+ * cannot be read.
  */
 static const struct ifaddrs *addresses(void)
 {
@@ -58,7 +58,7 @@ bool netdev_has_address(const char *netdev)
 	return found;
 }
 
-/* The default GID has the MAC address as IPv6 has it, or with a dev_id. */
+/* The default GID contains the MAC address as EUI-64, or with a dev_id. */
 static bool gid_of_mac(const struct in6_addr *gid, const struct ifaddrs *at)
 {
 	const struct sockaddr_ll *ll = (const void *)at->ifa_addr;
@@ -114,7 +114,7 @@ bool netdev_master(const char *netdev, char master[IF_NAMESIZE])
 /* A chain of interfaces is short; the kernel allows 8. */
 #define DEPTH	8
 
-/* The links to the interfaces below, to be freed; false: there is none. */
+/* Gets the links to lower interfaces, to be freed; false: none. */
 static bool lowers_find(const char *netdev, glob_t *files)
 {
 	char path[128], escaped[2 * IF_NAMESIZE], *to;
@@ -160,7 +160,7 @@ bool netdev_is_upper(const char *netdev)
 	return true;
 }
 
-/* A bridge has a thousand parts, each of which may have as many. */
+/* A bridge may have a thousand ports, each of which may have as many. */
 #define LOWERS	4096
 
 static const struct port *port_below(const struct doctor *doctor,
@@ -232,7 +232,7 @@ static void attr_add(struct message *msg, int type, const void *data,
 			      RTA_ALIGN(attr->rta_len);
 }
 
-/* 0 and a reply of the wanted type in @reply, or an errno */
+/* Returns 0 and a reply of the requested type in @reply, or an errno. */
 static int request(struct message *msg, int type, void *reply, size_t size)
 {
 	const struct timeval limit = { .tv_sec = 2 };
@@ -337,7 +337,9 @@ int route_find(const struct sockaddr *addr, const char *vrf,
 	int ret, left;
 
 	memset(route, 0, sizeof(*route));
-	/* It went: without an index, the route would be the main table's. */
+	/*
+	 * The VRF was removed: without an index, the main table would be read.
+	 */
 	if (vrf && !of)
 		return ENODEV;
 	address_of(addr, &len);
@@ -405,7 +407,7 @@ static bool metric_text(const struct rtattr *attr, FILE *file)
 	return true;
 }
 
-/* An attribute of a route, but for those of its head; false likewise */
+/* An attribute of a route that its header lacks; false likewise */
 static bool attr_text(const struct rtattr *attr, int family, FILE *file)
 {
 	const struct rtattr *metric = RTA_DATA(attr);
@@ -445,7 +447,7 @@ static bool attr_text(const struct rtattr *attr, int family, FILE *file)
 	return false;
 }
 
-/* A route that ends by itself, which only IPv6 has */
+/* True if the route expires, which only IPv6 supports */
 static bool expires(const struct rtattr *attr)
 {
 	const struct rta_cacheinfo *info = RTA_DATA(attr);
@@ -503,7 +505,7 @@ bool route_unsourced(const struct sockaddr *addr, const char *dev,
 	     attr = RTA_NEXT(attr, left))
 		known = attr_text(attr, rtm->rtm_family, file) &&
 			!expires(attr);
-	/* Without room the last character does not fit. */
+	/* If it does not fit, the last character is missing. */
 	return !fclose(file) && known && strlen(text) < size - 1;
 }
 
@@ -523,7 +525,7 @@ bool netdev_owns_address(const char *netdev, const struct sockaddr *addr)
 	return found;
 }
 
-/* Bits of @mask if @a and @b are the same there; -1: they are not. */
+/* Bits of @mask if @a and @b are equal in them; else -1 */
 static int same_network(const struct sockaddr *a, const struct sockaddr *b,
 			const struct sockaddr *mask)
 {

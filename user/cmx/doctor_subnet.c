@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * cmx doctor: what an InfiniBand port needs of its subnet. P_Keys, the subnet
- * manager (SM), and an answer of the subnet administrator (SA).
+ * cmx doctor: the subnet of an InfiniBand port. P_Keys, the subnet manager
+ * (SM), and a response of the subnet administrator (SA).
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -16,7 +16,7 @@
 #include "doctor.h"
 
 #define PORT	"/sys/class/infiniband/%s/ports/%u"
-/* No service has this name; that there is none is an answer. */
+/* No service has this name, and the SA's response is that there is none. */
 #define SERVICE	"cmx-doctor-query"
 
 static bool pkey_has(const struct port *port, unsigned long pkey)
@@ -95,7 +95,7 @@ static void pkey_check(struct doctor *doctor, const struct port *port)
 		  full);
 }
 
-/* False: no answer, or none that helps */
+/* False: no response, or an error */
 static bool sa_check(struct doctor *doctor, const struct port *port)
 {
 	struct rdma_addrinfo hints = { .ai_flags = RAI_SA,
@@ -155,7 +155,7 @@ void doctor_subnet(struct doctor *doctor)
 	unsigned int failed = 0;
 	size_t i;
 
-	/* Each that does not answer takes ten seconds. */
+	/* Each port without a response takes ten seconds. */
 	for (i = 0; i < doctor->port_count; i++)
 		if (doctor->ports[i].infiniband && doctor->ports[i].active)
 			failed += !port_check(doctor, &doctor->ports[i],

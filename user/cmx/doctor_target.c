@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * cmx doctor NAME: the name, then each of its addresses, as a program would
- * resolve them. Where that fails, the kernel's tables have the cause.
+ * cmx doctor NAME: the name, then each of its addresses, resolved as a program
+ * would do it. After a failure the kernel's tables have the cause.
  *
- * An address that RDMA does not reach is no fault while another is reached: a
- * host has addresses for its management, too.
+ * An address that RDMA does not reach is no failure while another one is
+ * reached: a host also has addresses for its management.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -43,7 +43,7 @@ static void name_failure(struct doctor *doctor, int error, int err)
 	size_t i;
 
 	quoted(doctor->node, name);
-	/* No host has such a name, and /etc/hosts no place for it. */
+	/* No host has such a name, and it cannot be in /etc/hosts. */
 	usual = !strcmp(doctor->node, name);
 	if (error == EAI_AGAIN && doctor->busy) {
 		check_add(doctor, CHECK_WRONG, "names-busy",
@@ -92,7 +92,7 @@ static const char *ip_words(const struct sockaddr *addr, char out[QUOTED_MAX])
 	return out;
 }
 
-/* The route is in the table of @vrf, and leaves by an RDMA port's interface. */
+/* True if the table of @vrf has a route by an RDMA port's interface */
 static bool vrf_reaches(struct doctor *doctor, const char *vrf,
 			const struct sockaddr *dst, bool missing)
 {
@@ -116,7 +116,7 @@ static bool vrf_reaches(struct doctor *doctor, const char *vrf,
 	direct = !strcmp(addr, next);
 	addr[strcspn(addr, "%")] = '\0';
 	next[strcspn(next, "%")] = '\0';
-	/* Another route may be that of who is logged in. */
+	/* Another route may be that of the logged-in user. */
 	if (missing)
 		check_mend(doctor, "ip route add %s%s%s dev %s    # or bind the program to an address of that interface",
 			   addr, direct ? "" : " via ", direct ? "" : next,
@@ -128,8 +128,9 @@ static bool vrf_reaches(struct doctor *doctor, const char *vrf,
 }
 
 /*
- * Is the route that of a VRF? rdma_cm looks there for who binds to an address of
- * an interface in it; ip vrf exec is for sockets and changes nothing for it.
+ * True if the route is that of a VRF. rdma_cm uses it for an id that is bound
+ * to an address of an interface in the VRF; ip vrf exec is for sockets and does
+ * not affect it.
  */
 static bool vrf_check(struct doctor *doctor, const struct sockaddr *dst,
 		      bool missing)
@@ -144,7 +145,7 @@ static bool vrf_check(struct doctor *doctor, const struct sockaddr *dst,
 	return found;
 }
 
-/* A GID is of an address and its interface; the source of a route may be of any. */
+/* A GID belongs to an address and its interface; a route's source to any. */
 static void source_elsewhere(struct doctor *doctor, const struct port *port,
 			     const struct sockaddr *dst,
 			     const struct route *route)
@@ -159,7 +160,7 @@ static void source_elsewhere(struct doctor *doctor, const struct port *port,
 		  addr_text((void *)&route->source, source), port->device,
 		  port->number);
 	quoted(route->netdev, name);
-	/* The kernel takes an address of the interface. */
+	/* The kernel chooses an address of the interface. */
 	if (route_unsourced(dst, name, text, sizeof(text)))
 		check_mend(doctor, "ip route change %s", text);
 	else
@@ -167,7 +168,7 @@ static void source_elsewhere(struct doctor *doctor, const struct port *port,
 			   ip_words(dst, where), name);
 }
 
-/* Why no RDMA device reaches an address */
+/* Reports why no RDMA device reaches an address. */
 static void unreached(struct doctor *doctor, const struct sockaddr *dst)
 {
 	char lower[IF_NAMESIZE], below[IF_NAMESIZE];
@@ -230,7 +231,10 @@ static void unreached(struct doctor *doctor, const struct sockaddr *dst)
 			  !strcmp(kind, "vrf") ? "route-vrf" : "netdev-upper",
 			  "%s: the route leaves by the %s %s above %s, which RDMA does not see",
 			  addr, kind, route.netdev, lower);
-		/* Of a part of a bridge or bond, IP would not see the reply. */
+		/*
+		 * For a part of a bridge or bond IP would not receive the
+		 * reply.
+		 */
 		check_mend(doctor, "ip addr show dev %s    # then an address that this interface reaches by itself",
 			   quoted(lower, name));
 		return;
@@ -252,7 +256,7 @@ static void unreached(struct doctor *doctor, const struct sockaddr *dst)
 	check_mend(doctor, "rdma link show    # then an address that one of these reaches");
 }
 
-/* Of the addresses that a port reaches by an interface that it cannot use */
+/* Checks addresses that a port reaches only by an unusable interface. */
 static bool passed_check(struct doctor *doctor, const struct port *port,
 			 const struct sockaddr *dst)
 {
@@ -321,7 +325,7 @@ static const struct port *port_named(const struct doctor *doctor,
 	return NULL;
 }
 
-/* The port's GID that the connection has, and where in the table it is */
+/* Reports the GID of the connection, and its index. */
 static void reached(struct doctor *doctor, const struct rdma_cm_id *id,
 		    const struct port *known, const struct sockaddr *dst)
 {
@@ -343,7 +347,7 @@ static void reached(struct doctor *doctor, const struct rdma_cm_id *id,
 	}
 	snprintf(port.device, sizeof(port.device), "%s",
 		 ibv_get_device_name(id->verbs->device));
-	/* It has one GID, and rdma_cm uses none. */
+	/* It has one GID, which rdma_cm does not use. */
 	if (port.iwarp) {
 		check_add(doctor, CHECK_OK, "address",
 			  "%s: reached by %s/%u, iWARP", addr, port.device,
@@ -351,7 +355,7 @@ static void reached(struct doctor *doctor, const struct rdma_cm_id *id,
 		return;
 	}
 	inet_ntop(AF_INET6, want, text, sizeof(text));
-	/* A GID may be there as RoCE v1, too; rdma_cm takes v2, its default. */
+	/* A GID may also be there as RoCE v1; rdma_cm uses v2 by default. */
 	for (i = 0; i < 256 && strcmp(type, "RoCE v2"); i++) {
 		if (!port_gid(&port, i, &gid, next) ||
 		    memcmp(&gid, want, sizeof(gid)) ||
@@ -380,8 +384,8 @@ static void reached(struct doctor *doctor, const struct rdma_cm_id *id,
 }
 
 /*
- * A connection has one other end, and these have none. The kernel resolves
- * them, as it needs nobody's reply.
+ * A connection has one peer, and these addresses have none. The kernel resolves
+ * them, as it needs no reply.
  */
 static bool group_check(struct doctor *doctor, const struct sockaddr *dst)
 {
@@ -390,7 +394,7 @@ static bool group_check(struct doctor *doctor, const struct sockaddr *dst)
 	bool multicast = dst->sa_family == AF_INET6 ?
 			 IN6_IS_ADDR_MULTICAST(&in6->sin6_addr) :
 			 IN_MULTICAST(ntohl(in->sin_addr.s_addr));
-	/* A host without a default route has none to that one. */
+	/* A host without a default route has no route to it. */
 	bool broadcast = dst->sa_family == AF_INET &&
 			 in->sin_addr.s_addr == htonl(INADDR_BROADCAST);
 	char addr[ADDR_TEXT_MAX], where[QUOTED_MAX];
@@ -448,7 +452,7 @@ static void address_check(struct doctor *doctor, struct rdma_addrinfo *ai)
 	rdma_destroy_id(id);
 }
 
-/* One is reached: what keeps the others is no fault, or one of that rail. */
+/* One is reached: the others are no failure, or that of their rail. */
 static void addresses_judge(struct doctor *doctor, size_t first)
 {
 	bool reached = false;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * cmx resolve --env: a result in the form of programs that choose device, port
- * and GID by themselves.
+ * cmx resolve --env: a result in the format of programs that choose device,
+ * port and GID themselves.
  */
 #include <ctype.h>
 #include <ifaddrs.h>
@@ -59,7 +59,7 @@ static bool printable(const char *text)
 	return true;
 }
 
-/* Interface that has the source address; false: there is none to print. */
+/* Gets the interface with the source address; false: none. */
 static bool interface_name(const struct rdma_addrinfo *ai,
 			   char name[IF_NAMESIZE])
 {
@@ -112,7 +112,7 @@ int env_print(const char *form, const struct rdma_addrinfo *list)
 		value_print(device);
 		printf(":%u\nUCX_IB_GID_INDEX=%d\n", port, gid);
 	} else {
-		/* The second = means: this name, not all that begin so. */
+		/* The second = means this name, not a prefix. */
 		printf("NCCL_IB_HCA==");
 		value_print(device);
 		printf(":%u\nNCCL_IB_GID_INDEX=%d\n", port, gid);

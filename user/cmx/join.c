@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * cmx join: the memberships of one id, from the bind to the leave. It waits in
- * poll for events of the id, datagrams and signals at once.
+ * one poll for events of the id, datagrams and signals.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -187,7 +187,7 @@ static int join_failure(const struct join *join, const char *text, int error)
 		       strerror(error));
 }
 
-/* The result of a join. */
+/* The result of a join */
 static int join_answer(struct join *join, const struct rdma_cm_event *event)
 {
 	struct group *group = (struct group *)event->param.ud.private_data;
@@ -202,7 +202,7 @@ static int join_answer(struct join *join, const struct rdma_cm_event *event)
 			    event->status < 0 ? -event->status : EIO);
 }
 
-/* All at once; the first failure ends the command. */
+/* Joins all in one call. The first failure ends the command. */
 static int join_groups(struct join *join)
 {
 	struct rdmacmx_join_attr *attrs = join->attrs;
@@ -290,7 +290,7 @@ static int send_one(struct join *join)
 	return CMX_OK;
 }
 
-/* A membership that ends by itself ends the command, as failed. */
+/* A membership that ends makes the command fail. */
 static int event_later(struct join *join)
 {
 	struct rdma_cm_event *event;
@@ -341,7 +341,7 @@ static int join_stay(struct join *join)
 		    errno != EINTR)
 			return failure("poll: %s", strerror(errno));
 		if (wait[1].revents)
-			/* Interrupted before all of --count came or went. */
+			/* Interrupted before all messages of --count */
 			return join->count ? CMX_FAILED : CMX_OK;
 		if (wait[0].revents && event_later(join))
 			return CMX_FAILED;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* cmx: picks the subcommand; help, version, and the format of errors. */
+/* cmx: selects the subcommand; help, version, and the format of errors. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -67,7 +67,7 @@ static const char help[] =
 "  -j, --json   print JSON\n"
 "Exit code: 0 done, 1 failed, 2 wrong usage; of run, PROGRAM's. See cmx(1).\n";
 
-/* Without memory the name that it is about is the least of the trouble. */
+/* Without memory the prefix with the name is left out. */
 static void report(const char *format, va_list args)
 {
 	char *text;
@@ -105,7 +105,7 @@ int misuse(const char *format, ...)
 
 int misuse_option(int option, char **argv, const struct option *longs)
 {
-	/* It is behind the one that it is about, but in a word like -jx. */
+	/* getopt_long() has advanced behind it, except in a word like -jx. */
 	const char *arg = argv[optind - 1];
 	size_t len = strcspn(arg, "=");
 
@@ -115,8 +115,8 @@ int misuse_option(int option, char **argv, const struct option *longs)
 	if (!optopt)
 		return misuse("'%.*s' is not an option", (int)len, arg);
 	/*
-	 * Letters of long options may be unknown, too, and @arg is the one before
-	 * while the word goes on.
+	 * Letters of long options may be unknown, too, and within a word @arg
+	 * is the previous word.
 	 */
 	for (; longs->name && len > 2 && arg[len]; longs++)
 		if (longs->val == optopt && !longs->has_arg &&
@@ -137,7 +137,7 @@ bool number_parse(const char *text, unsigned long max, unsigned long *value)
 	return !errno && !*end && *value <= max;
 }
 
-/* As in a container that has no right to it. */
+/* As in a container that may not use the device */
 bool device_absent(void)
 {
 	int fd = open(RDMA_CMX_DEVICE, O_RDWR | O_CLOEXEC);
@@ -168,7 +168,7 @@ int device_open(void)
 	return -1;
 }
 
-/* A file or another device of that name opens, too. */
+/* A file or another device with that name opens, too. */
 int device_check(void)
 {
 	struct rdma_cmx_get_info info = { .size = sizeof(info) };
@@ -190,7 +190,7 @@ static int version(void)
 	int fd;
 
 	puts("cmx " CMX_VERSION);
-	/* The version of the command is an answer without a device too. */
+	/* The command's version is valid output without a device, too. */
 	fd = open(RDMA_CMX_DEVICE, O_RDWR | O_CLOEXEC);
 	if (fd < 0)
 		return CMX_OK;

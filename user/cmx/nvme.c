@@ -2,9 +2,8 @@
 /*
  * cmx nvme connect: an NVMe over RDMA subsystem by name. Each address of the
  * name, or of the service at the subnet administrator, that an RDMA device
- * reaches becomes a path of it; nvme-cli connects.
- * --follow resolves the name again and again, adds the paths that are new and
- * removes those that the name has no longer.
+ * reaches becomes a path of it; nvme-cli connects. --follow repeats the
+ * resolution, adds new paths and removes those that the name no longer has.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -36,11 +35,11 @@ struct nvme {
 	bool json;
 };
 
-/* The present answer for a name */
+/* The present result for a name */
 struct answer {
 	struct nvme_paths want;
-	struct nvme_paths unreached;	/* by any device now */
-	bool more;			/* not all of it is here */
+	struct nvme_paths unreached;	/* by no device now */
+	bool more;			/* the result is not complete */
 };
 
 static void path_add(struct nvme_paths *paths, const struct nvme_path *path,
@@ -54,7 +53,7 @@ static void path_add(struct nvme_paths *paths, const struct nvme_path *path,
 		*more = true;
 }
 
-/* Add the addresses of a result; 0 or the result of the call */
+/* Adds the addresses of a result. Returns 0 or the code of the call. */
 static int paths_add(const struct nvme *nvme, const char *node,
 		     const char *service, int flags, struct answer *answer)
 {
@@ -76,7 +75,7 @@ static int paths_add(const struct nvme *nvme, const char *node,
 		addr_text(ai->ai_dst_addr, path.addr);
 		if (device_text(ai, path.device) && ai->ai_src_len)
 			addr_text(ai->ai_src_addr, path.source);
-		/* The kernel's list of options has commas in between. */
+		/* Commas separate the kernel's list of options. */
 		if (strchr(path.addr, ',') || strchr(path.source, ','))
 			continue;
 		port = addr_port(ai->ai_dst_addr);
@@ -90,8 +89,8 @@ static int paths_add(const struct nvme *nvme, const char *node,
 }
 
 /*
- * "ADDRESS" or "ADDRESS PORT", which the service data of a record have. Anybody
- * on the fabric may have written them; what is no address gives no path.
+ * "ADDRESS" or "ADDRESS PORT" in the service data of a record. Any node on the
+ * fabric may have written them; an invalid address gives no path.
  */
 static void record_add(const struct nvme *nvme,
 		       const struct rdmacmx_service_record *rec,
@@ -122,7 +121,7 @@ static int records_add(const struct nvme *nvme, struct answer *answer)
 	return 0;
 }
 
-/* False: there is no address that a device reaches, with the reason in @why. */
+/* False: no device reaches an address, with the reason in @why. */
 static bool answer_get(const struct nvme *nvme, struct answer *answer,
 		       char why[160])
 {
@@ -143,7 +142,7 @@ static bool answer_get(const struct nvme *nvme, struct answer *answer,
 	return answer->want.count;
 }
 
-/* Those of @want that @have lacks */
+/* Gets the paths of @want that @have lacks. */
 static void paths_missing(const struct nvme_paths *want,
 			  const struct nvme_paths *have,
 			  struct nvme_paths *missing)
@@ -156,7 +155,7 @@ static void paths_missing(const struct nvme_paths *want,
 			missing->path[missing->count++] = want->path[i];
 }
 
-/* Controllers of the answer, with the device that reaches each */
+/* Gets the controllers of the result, with the device that reaches each. */
 static void paths_joined(const struct nvme_paths *want,
 			 const struct nvme_paths *have,
 			 struct nvme_paths *joined)
@@ -222,7 +221,7 @@ static int paths_print(const struct nvme *nvme, const struct nvme_paths *paths)
 	return ok ? CMX_OK : failure("out of memory");
 }
 
-/* Connect what is not connected yet; how many of @want are, in @joined. */
+/* Connects the missing paths of @want. @joined: those that are connected. */
 static bool paths_connect(const struct nvme *nvme,
 			  const struct nvme_paths *want, bool quiet,
 			  struct nvme_paths *joined)
@@ -255,7 +254,7 @@ static int connect_once(const struct nvme *nvme)
 	return paths_print(nvme, &joined);
 }
 
-/* One line for a change, at once: it is a log. */
+/* Prints a change as one line, and flushes: it is a log. */
 static void change_print(const char *what, const struct nvme_path *path)
 {
 	char addr[CLEAN_MAX];
@@ -266,7 +265,7 @@ static void change_print(const char *what, const struct nvme_path *path)
 	fflush(stdout);
 }
 
-/* Report paths that have come since the last round. */
+/* Reports paths that were added since the last round. */
 static void changes_print(const struct nvme_paths *old,
 			  const struct nvme_paths *now)
 {
@@ -288,11 +287,11 @@ static bool has_source(const struct nvme_paths *paths, const char *source)
 }
 
 /*
- * Remove the controllers whose address the name has no longer, but only those
- * whose namespaces the controllers of @joined serve: a wrong answer, or one
- * that comes before the namespaces are found, must not take a disk away. An
- * address that no device reaches now is one of the name all the same. With a
- * requested device, the answer says nothing of the others' paths.
+ * Removes the controllers whose address the name no longer has, but only those
+ * whose namespaces the controllers of @joined serve: a wrong result, or one
+ * before the namespaces are found, must not remove a disk. An address that no
+ * device reaches now still belongs to the name. With a requested device, the
+ * result does not concern the paths of others.
  */
 static void paths_remove(const struct nvme *nvme, const struct answer *answer,
 			 const struct nvme_paths *joined)
@@ -317,7 +316,7 @@ static void paths_remove(const struct nvme *nvme, const struct answer *answer,
 	}
 }
 
-/* Until a signal; SIGHUP ends the pause only. The connections stay. */
+/* Until a signal; SIGHUP only ends the pause. The connections stay. */
 static int connect_follow(const struct nvme *nvme)
 {
 	const struct timespec pause = { .tv_sec = nvme->follow };
@@ -335,7 +334,7 @@ static int connect_follow(const struct nvme *nvme)
 	sigprocmask(SIG_BLOCK, &signals, NULL);
 	do {
 		if (!answer_get(nvme, &answer, why)) {
-			/* The same one is reported once. */
+			/* An equal error is reported once. */
 			if (strcmp(why, last))
 				failure("%s: %s", nvme->node, why);
 			strcpy(last, why);
@@ -362,7 +361,7 @@ static bool fabrics_check(void)
 	return false;
 }
 
-/* A comma would begin another option of the kernel's list. */
+/* A comma would start another option of the kernel's list. */
 static bool nqn_valid(const char *nqn)
 {
 	return *nqn && strlen(nqn) <= NVME_NQN_MAX && !strpbrk(nqn, ", \t\n");
@@ -370,7 +369,9 @@ static bool nqn_valid(const char *nqn)
 
 static int nvme_run(const struct nvme *nvme)
 {
-	/* Inherited as ignored, it would take the exit codes of nvme away. */
+	/*
+	 * If it was inherited as ignored, the exit codes of nvme would be lost.
+	 */
 	signal(SIGCHLD, SIG_DFL);
 	if (device_check() || !fabrics_check())
 		return CMX_FAILED;
@@ -393,7 +394,7 @@ int cmx_nvme(int argc, char **argv)
 	if (argc < 2 || strcmp(argv[1], "connect"))
 		return misuse("nvme has one command: connect");
 	argc--, argv++;
-	/* "+": what follows the name is nvme's. */
+	/* "+": the words behind the name are nvme's. */
 	while ((option = getopt_long(argc, argv, "+:jn:", options, NULL)) != -1) {
 		switch (option) {
 		case 'd':

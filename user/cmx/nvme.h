@@ -8,13 +8,13 @@
 
 #include "cmx.h"
 
-/* As many as nvme-cli takes: the rest of an answer is left out. */
+/* Maximum paths, as in nvme-cli: others are left out. */
 #define NVME_PATHS_MAX	32
 #define NVME_NQN_MAX	223
 
 /*
- * A controller of the subsystem, or an address that is to have one. All text is
- * numeric, as in the "address" file of a controller.
+ * A controller of the subsystem, or an address that should have one. All text
+ * is numeric, as in the "address" file of a controller.
  */
 struct nvme_path {
 	char addr[ADDR_TEXT_MAX];
@@ -30,31 +30,31 @@ struct nvme_paths {
 	struct nvme_path path[NVME_PATHS_MAX];
 };
 
-/* Controllers of subsystem @nqn over RDMA that the kernel has now. */
+/* Gets the present controllers of subsystem @nqn over RDMA. */
 void nvme_controllers(const char *nqn, struct nvme_paths *paths);
 
-/* Is it the same address, port and, where both have one, source? */
+/* True for equal address, port and, where both have one, source */
 bool nvme_path_same(const struct nvme_path *a, const struct nvme_path *b);
 
-/* That of @paths; NULL: none. */
+/* The same path in @paths; NULL: none */
 const struct nvme_path *nvme_path_find(const struct nvme_paths *paths,
 				       const struct nvme_path *path);
 
 /*
- * Run "nvme connect" for all @paths at the same time, with @options behind the
- * command's own, and wait for them. @quiet: without what nvme says. False when
- * nvme itself cannot be started, which is reported.
+ * Runs "nvme connect" for all @paths in parallel, with @options behind the
+ * command's, and waits for them. @quiet: without the output of nvme. False if
+ * nvme cannot be started, which is reported.
  */
 bool nvme_connect(const struct nvme_paths *paths, const char *nqn,
 		  char *const options[], bool quiet);
 
 /*
- * Does a live controller of @by serve each namespace of the controller @path?
- * Not before it has found them, and not without the kernel's multipath.
+ * True if a live controller of @by serves each namespace of the controller
+ * @path. False before it has found them, and without the kernel's multipath.
  */
 bool nvme_served(const struct nvme_path *path, const struct nvme_paths *by);
 
-/* Run "nvme disconnect" for one controller, if it is still that of @nqn. */
+/* Runs "nvme disconnect" for one controller, if it is still that of @nqn. */
 bool nvme_disconnect(const struct nvme_path *path, const char *nqn);
 
 #endif /* CMX_NVME_H */

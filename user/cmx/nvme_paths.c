@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* cmx nvme: controllers in sysfs, and nvme-cli, which makes and removes them. */
+/*
+ * cmx nvme: controllers in sysfs, and nvme-cli, which creates and removes them
+ */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
@@ -17,7 +19,7 @@
 
 extern char **environ;
 
-/* One line of a controller's file; false: gone meanwhile. */
+/* Reads one line of a controller's file; false: it was removed. */
 static bool file_read(const char *name, const char *file, char *text,
 		      size_t size)
 {
@@ -38,7 +40,7 @@ static bool file_read(const char *name, const char *file, char *text,
 	return true;
 }
 
-/* The value of @key in "key=value,key=value"; false: none, or too long. */
+/* Gets the value of @key in "key=value,key=value"; false: none, or too long. */
 static bool value_get(const char *list, const char *key, char *value,
 		      size_t size)
 {
@@ -115,7 +117,7 @@ const struct nvme_path *nvme_path_find(const struct nvme_paths *paths,
 
 /*
  * "nvme0c2n1" is namespace 1 of subsystem 0 at controller 2. Without multipath
- * it is "nvme2n1", a disk that no other controller has.
+ * it is "nvme2n1", a disk of this controller only.
  */
 static bool namespace_parse(const char *text, unsigned int *subsys,
 			    unsigned int *number)
@@ -138,7 +140,7 @@ static bool is_namespace(const char *text)
 	       !text[len];
 }
 
-/* Does the controller have that namespace, with access? */
+/* True if the controller has that namespace, with access */
 static bool namespace_served(const char *name, unsigned int subsys,
 			     unsigned int number)
 {
@@ -193,7 +195,7 @@ bool nvme_served(const struct nvme_path *path, const struct nvme_paths *by)
 	return served;
 }
 
-/* 0, or an errno. The signals that the command waits for reach nvme as usual. */
+/* Returns 0 or an errno. nvme gets the signals that the command waits for. */
 static int nvme_start(char *const argv[], bool quiet, pid_t *pid)
 {
 	posix_spawn_file_actions_t actions;
@@ -207,7 +209,7 @@ static int nvme_start(char *const argv[], bool quiet, pid_t *pid)
 	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK);
 	posix_spawn_file_actions_init(&actions);
 	posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-	/* It prints the controller's name, which the command does better. */
+	/* It prints the controller's name. The command prints more. */
 	posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
 	if (quiet)
 		posix_spawn_file_actions_adddup2(&actions, 1, 2);
@@ -235,7 +237,7 @@ static void start_failure(int err)
 		failure("nvme cannot be started: %s", strerror(err));
 }
 
-/* "--@key=@value", which nothing that a name server says makes two options. */
+/* "--@key=@value": no value of a name server makes two options of it. */
 static char *option_make(const char *key, const char *value)
 {
 	char *text;
@@ -280,7 +282,7 @@ bool nvme_connect(const struct nvme_paths *paths, const char *nqn,
 	size_t i, started;
 	int err = 0;
 
-	/* Side by side: a dead address takes seconds. */
+	/* In parallel: a dead address takes seconds. */
 	for (started = 0; started < paths->count; started++) {
 		err = connect_start(&paths->path[started], nqn, options, quiet,
 				    &pid[started]);
@@ -303,7 +305,7 @@ bool nvme_disconnect(const struct nvme_path *path, const char *nqn)
 	pid_t pid;
 	int err;
 
-	/* Those before it took time, and names are used again. */
+	/* Others before it took time, and names are reused. */
 	if (!controller_get(path->name, nqn, &now) ||
 	    !nvme_path_same(&now, path))
 		return false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* How cmx writes: aligned tables for people, JSON for programs. */
+/* Output of cmx: aligned tables for people, JSON for programs */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <net/if.h>
@@ -140,7 +140,7 @@ bool table_add(struct table *table, const char *const cells[])
 	return true;
 }
 
-/* Characters of text that is clean */
+/* Characters of clean text */
 static int text_width(const char *text)
 {
 	int width = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* cmx paths: the cached paths of InfiniBand ports: list, drop; preload. */
+/* cmx paths: list, drop and preload the cached paths of InfiniBand ports */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <endian.h>
@@ -16,10 +16,10 @@
 #include "cmx.h"
 #include "paths.h"
 
-/* Room at first, and for paths that come between two calls */
+/* Initial number, and for paths that are added between two calls */
 #define ROOM	256
 
-/* Devices that may come and go, and their indices */
+/* Present devices and their indices */
 struct devices {
 	struct ibv_device **list;
 	int count;
@@ -30,7 +30,7 @@ struct paths {
 	uint32_t count;
 };
 
-/* The text of a path's fields; bytes of a PathRecord as they are on the wire */
+/* The text of a path's fields, from a PathRecord in wire format */
 struct cells {
 	char device[80];
 	char sgid[INET6_ADDRSTRLEN];
@@ -57,7 +57,7 @@ static unsigned int path_sl(const struct rdma_cmx_cached_path *path)
 	return wire(path)[53] & 0xf;
 }
 
-/* In bytes; 0: the SA has sent none that is known. */
+/* In bytes; 0: unknown to the SA */
 static unsigned int path_mtu(const struct rdma_cmx_cached_path *path)
 {
 	unsigned int mtu = wire(path)[54] & 0x3f;
@@ -65,7 +65,7 @@ static unsigned int path_mtu(const struct rdma_cmx_cached_path *path)
 	return mtu >= IBV_MTU_256 && mtu <= IBV_MTU_4096 ? 128 << mtu : 0;
 }
 
-/* A device that has gone meanwhile has its index. */
+/* A device that was removed is shown by its index. */
 static void path_device(const struct rdma_cmx_cached_path *path,
 			const struct devices *devices, char text[64])
 {
@@ -203,7 +203,7 @@ static int paths_failure(const char *device, int error)
 	return failure("paths: %s", strerror(error));
 }
 
-/* An error number; 0: @paths has them, to be freed. */
+/* Returns an error number; 0: @paths has them, to be freed. */
 static int paths_get(int fd, struct rdma_cmx_get_paths *cmd,
 		     struct paths *paths)
 {
@@ -220,7 +220,7 @@ static int paths_get(int fd, struct rdma_cmx_get_paths *cmd,
 		cmd->paths = (uintptr_t)paths->list;
 		cmd->max_paths = room;
 		err = ioctl(fd, RDMA_CMX_IO(GET_PATHS), cmd) ? errno : 0;
-		/* Others may come before the next call. */
+		/* The number may grow before the next call. */
 		if (err == ENOSPC)
 			room = cmd->num_paths + ROOM;
 	} while (err == ENOSPC);
@@ -256,7 +256,7 @@ static int paths_list(const char *device, struct rdma_cmx_get_paths *cmd,
 	return ret;
 }
 
-/* The paths to each of @gids; all, if there is none */
+/* Drops the paths to each of @gids; all, if there is none. */
 static int paths_drop(const char *device, struct rdma_cmx_drop_paths *cmd,
 		      char **gids, bool json)
 {
@@ -271,12 +271,14 @@ static int paths_drop(const char *device, struct rdma_cmx_drop_paths *cmd,
 		if (*gids)
 			inet_pton(AF_INET6, *gids++, cmd->dgid);
 		err = ioctl(fd, RDMA_CMX_IO(DROP_PATHS), cmd) ? errno : 0;
-		/* An error leaves the number of the call before. */
+		/*
+		 * After an error the field has the number of the previous call.
+		 */
 		if (!err)
 			dropped += cmd->num_paths;
 	} while (!err && *gids);
 	close(fd);
-	/* Of those before the one that failed */
+	/* The number for the GIDs before the failed one */
 	if (err && !dropped)
 		return paths_failure(device, err);
 	if (json) {
@@ -291,7 +293,7 @@ static int paths_drop(const char *device, struct rdma_cmx_drop_paths *cmd,
 	return err ? paths_failure(device, err) : CMX_OK;
 }
 
-/* The arguments of a command; what another one has is refused. */
+/* The arguments of a command; those of another one are refused. */
 struct arguments {
 	const char *device;
 	const char *file;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* Declarations that the parts of cmx paths share. */
+/* Declarations that the parts of cmx paths share */
 #ifndef CMX_PATHS_H
 #define CMX_PATHS_H
 
@@ -19,7 +19,7 @@ struct preload {
 	bool json;
 };
 
-/* An exit code */
+/* Returns an exit code. */
 int paths_preload(const struct preload *preload);
 
 #endif /* CMX_PATHS_H */

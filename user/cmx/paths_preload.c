@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * cmx paths preload: resolves names by rdma_resolve_addrinfo(3), which leaves
- * their paths in the cache. A limited number of resolutions is outstanding; each
- * has an id, which the next name takes over.
+ * cmx paths preload: resolves names by rdma_resolve_addrinfo(3), which caches
+ * their paths. A limited number of resolutions is outstanding. Each has an id,
+ * which the next name reuses.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -16,19 +16,19 @@
 #include "cmx.h"
 #include "paths.h"
 
-/* Resolutions at a time; the SA has fewer queries of a port at a time. */
+/* Maximum outstanding resolutions; the SA has fewer queries of a port. */
 #define SLOTS	64
 
-/* What there is of a name at most, as for a resolution */
+/* Maximum length of a name, as for a resolution */
 #define NAME_BYTES	1024
-/* Of a line, whose first word is a name */
+/* Maximum length of a line, whose first word is a name */
 #define LINE_BYTES	4096
 
-/* A resolution; not in use without a name */
+/* A resolution; unused without a name */
 struct slot {
 	struct rdma_cm_id *id;
 	char *name;
-	size_t line;		/* of the file; 0: of the command line */
+	size_t line;		/* in the file; 0: from the command line */
 };
 
 struct work {
@@ -37,8 +37,8 @@ struct work {
 	struct slot slots[SLOTS];
 	unsigned int outstanding;
 	FILE *file;
-	char buf[LINE_BYTES];	/* a line from its first word on */
-	bool nul;		/* the line has one */
+	char buf[LINE_BYTES];	/* a line, from its first word */
+	bool nul;		/* the line has a NUL */
 	size_t line;
 	char **next;		/* of the command line */
 	unsigned long names;
@@ -56,7 +56,7 @@ static void name_failed(struct work *w, const char *name, size_t line,
 		failure("%s: %s", name, why);
 }
 
-/* The first word of a line; NULL: a comment or nothing */
+/* The first word of a line; NULL: a comment or empty */
 static char *word_of(char *line)
 {
 	line += strspn(line, " \t\r\n");
@@ -64,7 +64,7 @@ static char *word_of(char *line)
 	return *line && *line != '#' ? line : NULL;
 }
 
-/* The beginning of the next line; false: there is none, or it has no end */
+/* Reads the start of the next line; false: none, or it has no end. */
 static bool line_read(struct work *w)
 {
 	size_t len = 0;
@@ -76,7 +76,7 @@ static bool line_read(struct work *w)
 		any = true;
 		if (c == '\n')
 			break;
-		/* What was cut does not matter behind the first word. */
+		/* The rest behind the first word may be cut. */
 		if (!len && strchr(" \t\r", c) && c)
 			continue;
 		if (!c)
@@ -88,10 +88,7 @@ static bool line_read(struct work *w)
 	return any && !ferror(w->file);
 }
 
-/*
- * The next name and its line; NULL: there is no other. One that is malformed is
- * reported.
- */
+/* The next name and its line; NULL: none. A malformed one is reported. */
 static const char *name_next(struct work *w, size_t *line)
 {
 	char *name;
@@ -145,13 +142,13 @@ static struct slot *slot_free(struct work *w)
 	return NULL;
 }
 
-/* Is it a limit that has room when others have ended? */
+/* True for a limit that allows more when others have ended */
 static bool is_limit(int err)
 {
 	return err == EAGAIN || err == EMFILE;
 }
 
-/* An errno */
+/* Returns an errno. */
 static int slot_start(struct work *w, struct slot *slot, const char *name,
 		      size_t line)
 {
@@ -181,7 +178,7 @@ static int slot_start(struct work *w, struct slot *slot, const char *name,
 	return err;
 }
 
-/* Does the entry's path begin at an InfiniBand port? */
+/* True if the entry's path starts at an InfiniBand port */
 static bool entry_on_ib(const struct rdma_addrinfo *ai)
 {
 	int type;
@@ -190,7 +187,7 @@ static bool entry_on_ib(const struct rdma_addrinfo *ai)
 	       type == IBV_GID_TYPE_IB;
 }
 
-/* Counts the paths of a result; one that is missing is a failure. */
+/* Counts the paths of a result; a missing path is a failure. */
 static void result_take(struct work *w, const struct slot *slot)
 {
 	struct rdma_addrinfo *list, *ai;
@@ -220,7 +217,9 @@ static void result_take(struct work *w, const struct slot *slot)
 	rdma_freeaddrinfo(list);
 }
 
-/* Waits until a resolution ends: each has a deadline. 0, or a message */
+/*
+ * Waits until a resolution ends: each has a deadline. Returns 0, or a message.
+ */
 static int slot_wait(struct work *w)
 {
 	struct rdma_cm_event *event;

@@ -35,7 +35,7 @@ const char *device_text(const struct rdma_addrinfo *ai, char text[80])
 	return text;
 }
 
-/* Index and type of the local GID; false: not known. */
+/* Index and type of the local GID; false: not known */
 static bool gid_text(const struct rdma_addrinfo *ai, int *index,
 		     const char **type)
 {
@@ -256,7 +256,7 @@ static int resolve(const struct query *query)
 	return ret;
 }
 
-/* Most callers want RC for connections; "any" is the default of the API. */
+/* Most callers need RC connections; "any" is the default of the API. */
 static bool type_parse(const char *text, struct rdma_addrinfo *hints)
 {
 	if (!strcmp(text, "rc")) {
@@ -363,7 +363,7 @@ int cmx_resolve(int argc, char **argv)
 		return misuse("'%s' is one argument too many", argv[optind + 2]);
 	query.node = argv[optind];
 	query.service = argv[optind + 1];
-	/* "-": no node, so the loopback or, passive, the wildcard address. */
+	/* "-": no node, so the loopback or, if passive, the wildcard address */
 	if (!strcmp(query.node, "-")) {
 		query.node = NULL;
 		if (!query.service)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * cmx run: start a program on librdmacmx in place of librdmacm, by LD_PRELOAD,
+ * cmx run: starts a program on librdmacmx in place of librdmacm, by LD_PRELOAD,
  * after a check for conditions that make the preload fail, or the loader ignore
- * it in silence.
+ * it silently.
  */
 #define _GNU_SOURCE	/* dladdr() */
 #include <dlfcn.h>
@@ -30,8 +30,8 @@ enum {
 };
 
 /*
- * The library that this command runs on: where that is, the program will find
- * it, too. The list's separators cannot be part of a name in it.
+ * The library that this command uses: the program will find it there, too. The
+ * list's separators must not be part of its name.
  */
 static bool library_find(char path[PATH_MAX], Dl_info *info)
 {
@@ -48,7 +48,7 @@ static bool library_find(char path[PATH_MAX], Dl_info *info)
 	return true;
 }
 
-/* Does the list name the library already? */
+/* True if the list already has the library */
 static bool preload_has(const char *list)
 {
 	const char *at = list;
@@ -66,8 +66,8 @@ static bool preload_has(const char *list)
 }
 
 /*
- * Behind the entries that are there: some libraries have to be the first, and
- * none of them comes behind librdmacm.
+ * Behind the present entries: some libraries have to be the first, and none of
+ * them requires to be behind librdmacm.
  */
 static bool preload_set(const char *library)
 {
@@ -90,7 +90,7 @@ static bool preload_set(const char *library)
 	return !ret;
 }
 
-/* 0, or the errno of the best match: one without permission beats none. */
+/* 0, or the errno of the best match: EACCES has precedence over absence. */
 static int program_try(const char *path)
 {
 	struct stat st;
@@ -102,7 +102,7 @@ static int program_try(const char *path)
 	return access(path, X_OK) ? errno : 0;
 }
 
-/* Where execvp() would find it; 0 or an errno. */
+/* Searches like execvp(); 0 or an errno. */
 static int program_find(const char *name, char path[PATH_MAX])
 {
 	const char *dirs = getenv("PATH");
@@ -162,7 +162,7 @@ static bool elf_has_loader(int fd, const ElfW(Ehdr) *head)
 	return false;
 }
 
-/* Privileges from the file make the loader drop the preload. */
+/* The loader ignores the preload for a file with privileges. */
 static bool program_privileged(int fd)
 {
 	struct stat st;
@@ -176,8 +176,8 @@ static bool program_privileged(int fd)
 }
 
 /*
- * Report conditions that the file shows. The function does not check scripts,
- * and leaves an unreadable file to the loader.
+ * Reports conditions that the file shows. It does not check scripts, and leaves
+ * an unreadable file to the loader.
  */
 static void program_check(const char *path, const ElfW(Ehdr) *library)
 {
@@ -223,13 +223,13 @@ int cmx_run(int argc, char **argv)
 		return program_failure(*argv, err);
 	if (!library_find(library, &info))
 		return RUN_FAILED;
-	/* Without the device, the library leaves the program to librdmacm. */
+	/* Without the device, the library uses librdmacm for the program. */
 	if (!device_absent() && device_check() != CMX_OK)
 		return RUN_FAILED;
 	if (!preload_set(library))
 		return RUN_FAILED;
 	program_check(path, info.dli_fbase);
-	/* As in a shell: a file that the kernel refuses to run is a script. */
+	/* As in a shell: a file that the kernel does not run is a script. */
 	execvp(path, argv);
 	err = errno;
 	if (err == ENOENT) {

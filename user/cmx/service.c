@@ -22,7 +22,7 @@ struct entry {
 	char id[24];
 	char pkey[8];
 	char device[80];
-	unsigned int lid;	/* 0: there is no path to it */
+	unsigned int lid;	/* 0: no path */
 };
 
 static const char *hint(int error, int err)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* cmx services: the records that the subnet administrators have. */
+/* cmx services: the records of the subnet administrators */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -61,7 +61,7 @@ static int query_failure(const struct services *query, int error)
 	return failure("%s: %s", what, strerror(error));
 }
 
-/* Anybody on the fabric may have written it: nothing for the terminal. */
+/* Any node on the fabric may have written it: print ASCII only. */
 static void plain(char *to, const char *from)
 {
 	for (; *from; from++)
@@ -69,7 +69,7 @@ static void plain(char *to, const char *from)
 	*to = '\0';
 }
 
-/* The data without the zeros at the end. */
+/* Length of the data without the zeros at the end */
 static size_t data_len(const struct rdmacmx_service_record *rec)
 {
 	size_t len = DATA;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* cmx stat: the counters that the modules keep below /sys/module. */
+/* cmx stat: the counters of the modules below /sys/module */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
@@ -44,7 +44,7 @@ static void counters_free(struct counters *counters)
 	free(counters->list);
 }
 
-/* One file a counter: its name and a number. */
+/* Reads the file of a counter. */
 static bool counter_read(int dir, const char *name, unsigned long long *value)
 {
 	char text[32], *end;
@@ -63,7 +63,7 @@ static bool counter_read(int dir, const char *name, unsigned long long *value)
 	return end != text && (*end == '\n' || !*end);
 }
 
-/* 1: read, 0: the module is not there, -1: failed after a message. */
+/* 1: read, 0: the module is not loaded, -1: failed after a message */
 static int counters_read(const char *module, struct counters *counters)
 {
 	unsigned long long value;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* The counters of the modules, as cmx stat reads and prints them. */
+/* The counters of the modules, which cmx stat reads and prints */
 #ifndef CMX_STAT_H
 #define CMX_STAT_H
 
@@ -13,7 +13,7 @@ struct counter {
 	unsigned long long value;
 };
 
-/* Of one module, ordered by name */
+/* Counters of one module, ordered by name */
 struct counters {
 	const char *module;
 	bool loaded;
@@ -21,7 +21,7 @@ struct counters {
 	size_t count;
 };
 
-/* In the text format of Prometheus, to @path or, if NULL, to stdout. */
+/* Prints in the text format of Prometheus, to @path or, if NULL, to stdout. */
 int stat_prometheus(const struct counters modules[STAT_MODULES],
 		    const char *path);
 

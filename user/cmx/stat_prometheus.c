@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * cmx stat --prometheus: the counters in the text format of Prometheus, for
- * the folder that node_exporter reads. A file there is replaced as a whole:
- * node_exporter must not read a half. The folder may be below one of another
- * user, who replaces names by links while root writes: it is opened once, and
- * for root no part of its path may be a link.
+ * cmx stat --prometheus: the counters in the text format of Prometheus, for the
+ * directory that node_exporter reads. A file there is replaced atomically:
+ * node_exporter must not read a part of it. The directory may be below one of
+ * another user, who replaces names by links while root writes: it is opened
+ * once, and for root no part of its path may be a link.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -20,14 +20,14 @@
 #include "cmx.h"
 #include "stat.h"
 
-/* A value that can shrink is a gauge; rdma_cmx(4) says which. */
+/* A value that can shrink is a gauge, see rdma_cmx(4). */
 static bool is_gauge(const char *name)
 {
 	return !strncmp(name, "live_", 5) || !strcmp(name, "sa_cached") ||
 	       !strcmp(name, "sa_ports") || !strcmp(name, "sa_subscribed");
 }
 
-/* The names are files in sysfs; what is no metric's name is passed over. */
+/* The names are files in sysfs; invalid metric names are skipped. */
 static bool is_metric(const char *name)
 {
 	return *name && !name[strspn(name, "abcdefghijklmnopqrstuvwxyz_0123456789")];
@@ -85,7 +85,9 @@ static void metrics_print(FILE *file,
 	for (i = 0; i < STAT_MODULES; i++) {
 		for (at = 0; at < modules[i].count; at++) {
 			name = modules[i].list[at].name;
-			/* One of both modules was printed with the first. */
+			/*
+			 * A counter of both modules was printed with the first.
+			 */
 			if (is_metric(name) &&
 			    (!i || !counter_find(&modules[0], name)))
 				metric_print(file, modules, name);
@@ -93,7 +95,7 @@ static void metrics_print(FILE *file,
 	}
 }
 
-/* The folder of path; *name is what follows. -1 and errno */
+/* Opens the directory of path; *name is the rest. -1 and errno. */
 static int folder_open(const char *path, const char **name)
 {
 	const char *slash = strrchr(path, '/');
@@ -113,7 +115,7 @@ static int folder_open(const char *path, const char **name)
 	return fd;
 }
 
-/* A new file for name in the folder; its own name is *other. -1 and errno */
+/* Creates a new file for name in the directory, called *other. -1 and errno. */
 static int file_create(int folder, const char *name, char **other)
 {
 	unsigned int number;
@@ -121,7 +123,7 @@ static int file_create(int folder, const char *name, char **other)
 
 	if (getrandom(&number, sizeof(number), 0) != sizeof(number))
 		return -1;
-	/* node_exporter reads *.prom, and so not this. */
+	/* node_exporter reads *.prom, so not this file. */
 	if (asprintf(other, "%s.%08x", name, number) < 0) {
 		*other = NULL;
 		return -1;
@@ -181,7 +183,7 @@ int stat_prometheus(const struct counters modules[STAT_MODULES],
 			       path);
 	if (folder < 0)
 		return failure("%s: %s", path, strerror(errno));
-	/* It would be replaced, by root perhaps: a device, a pipe. */
+	/* Root might replace it: a device, a pipe. */
 	if (!fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) &&
 	    !S_ISREG(st.st_mode)) {
 		close(folder);

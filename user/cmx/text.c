@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What of a name a terminal gets. Others chose it: it may be any bytes. No
- * state, no locks.
+ * The text of a name for a terminal. Others chose the name: it may be any
+ * bytes. No state, no locks.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -41,8 +41,8 @@ int text_char(const char *text, uint32_t *value)
 
 /*
  * Unicode 16: the general categories Cc, Cf, Zl and Zp, and the property
- * Default_Ignorable_Code_Point. A terminal obeys those (it takes U+009B for
- * ESC [), or shows none of them, or shows the rest differently.
+ * Default_Ignorable_Code_Point. A terminal obeys them (it reads U+009B as ESC
+ * [), hides them, or shows the rest differently.
  */
 static const struct {
 	uint32_t first, last;
@@ -77,8 +77,8 @@ static const struct {
 };
 
 /*
- * As the user's environment has it, whether or not that locale is installed. A
- * terminal of 8 bits obeys U+06DB, whose second byte it takes for ESC [.
+ * From the user's environment, whether or not the locale is installed. A
+ * terminal of 8 bits obeys U+06DB, because it reads its second byte as ESC [.
  */
 static bool terminal_utf8(void)
 {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Datagrams of a joined group. Buffer 0 is for sending, the others are
- * posted for receiving, each with room for the 40 bytes of a GRH before the
- * message.
+ * Datagrams of a joined group. Buffer 0 is for sends, the others are posted as
+ * receives, each with 40 bytes for a GRH before the message.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -128,7 +127,7 @@ int traffic_send(struct traffic *traffic, const char *text)
 			return failure("cannot poll the completion queue");
 		if (ret && wc.opcode != IBV_WC_SEND &&
 		    wc.status == IBV_WC_SUCCESS) {
-			/* A sender does not use the messages of others. */
+			/* A sender ignores the messages of others. */
 			receive_post(traffic, wc.wr_id);
 			continue;
 		}
@@ -168,7 +167,7 @@ int traffic_take(struct traffic *traffic, struct message *message)
 
 	ret = ibv_poll_cq(traffic->cq, 1, &wc);
 	if (!ret) {
-		/* Arm first, look again after: nothing falls in between. */
+		/* Arm first, poll again after: nothing is missed in between. */
 		if (ibv_get_cq_event(traffic->channel, &cq, &context))
 			return errno == EAGAIN ? 0 :
 			       -failure("completion channel: %s",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * The helper's child starts as root and then handles a name that any user chose
- * and answers that any name server wrote. Nothing of that happens with root's
+ * and responses that any name server wrote. None of this happens with root's
  * rights. One thread, no locks.
  */
 #define _GNU_SOURCE
@@ -15,7 +15,7 @@
 
 #include "confine.h"
 
-/* Room for libc's NSS modules and a 64 KiB answer many times over. */
+/* Enough for libc's NSS modules and several responses of 64 KiB */
 #define ADDRESS_SPACE	(256UL << 20)
 #define OPEN_FILES	64
 #define CPU_SECONDS	10
@@ -24,7 +24,7 @@ static bool limit(int resource, rlim_t value)
 {
 	struct rlimit rl;
 
-	/* --print: a user may have less, and may not have more. */
+	/* --print: a user may have less, and must not have more. */
 	if (getrlimit(resource, &rl))
 		return false;
 	if (value < rl.rlim_max)
@@ -38,7 +38,9 @@ static bool user_drop(uid_t uid, gid_t gid)
 	if (setgroups(0, NULL) || setresgid(gid, gid, gid) ||
 	    setresuid(uid, uid, uid))
 		return false;
-	/* Capabilities went with the user id, unless securebits kept them. */
+	/*
+	 * The change of user drops capabilities, unless securebits keep them.
+	 */
 	if (!setresuid(0, 0, 0) || !setresgid(0, 0, 0)) {
 		errno = EPERM;
 		return false;
@@ -57,7 +59,7 @@ bool cmx_confine(uid_t uid, gid_t gid, const char **what)
 	if (chdir("/"))
 		return false;
 
-	/* root's limits are not the dropped user's: set while it is allowed */
+	/* Before the change of user, which root's limits require */
 	*what = "set resource limits";
 	if (!limit(RLIMIT_CORE, 0) || !limit(RLIMIT_FSIZE, 0) ||
 	    !limit(RLIMIT_AS, ADDRESS_SPACE) ||

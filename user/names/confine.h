@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/*
- * Removal of all rights of this process that a lookup does not need.
- */
+/* Drops all rights of this process that a lookup does not need. */
 #ifndef CMX_NAMES_CONFINE_H
 #define CMX_NAMES_CONFINE_H
 
@@ -9,9 +7,9 @@
 #include <sys/types.h>
 
 /*
- * Environment, descriptors, working directory and, when root, the user: after
- * true there is no way back to more rights. After false, errno and @what are
- * those of the failed step, and the process must not go on.
+ * Environment, descriptors, working directory and, if root, the user: after
+ * true the rights cannot be regained. After false, errno and @what are those of
+ * the failed step, and the process must not continue.
  */
 bool cmx_confine(uid_t uid, gid_t gid, const char **what);
 

@@ -19,13 +19,13 @@
 #include "srv.h"
 
 /*
- * The time for all hosts of a service, in milliseconds: with addresses of one,
- * and without any. The name helper has 4 seconds in all.
+ * Milliseconds for all hosts of a service: with the addresses of one, and
+ * without any. The name helper has 4 seconds in total.
  */
 #define HOSTS_MS	2000
 #define NONE_MS		5000
 
-/* Addresses of one host, so that no host takes the room of all others */
+/* Maximum addresses of a host, so that no host displaces all others */
 #define HOST_ADDRS	(RDMA_CMX_NAMES_MAX_ADDRS / CMX_SRV_HOSTS)
 
 static int host_lookup(const char *name, struct addrinfo **list)
@@ -53,8 +53,8 @@ static long long now_ms(void)
 }
 
 /*
- * The target of a record is an absolute name: no search list counts for it. The
- * same host may have several ports, one record behind the other.
+ * The target of a record is an absolute name: no search list applies. A host
+ * may have several ports, in adjacent records.
  */
 static int target_lookup(const struct cmx_srv *list, unsigned int i,
 			 struct addrinfo **addrs)
@@ -71,7 +71,7 @@ static int target_lookup(const struct cmx_srv *list, unsigned int i,
 }
 
 /*
- * A host that cannot be looked up is left out. Its error counts if no host has
+ * A host whose lookup fails is left out. Its error is returned if no host has
  * an address.
  */
 static int targets_lookup(const struct cmx_srv *list, unsigned int count,
@@ -97,12 +97,12 @@ static int targets_lookup(const struct cmx_srv *list, unsigned int count,
 	}
 	if (addrs)
 		freeaddrinfo(addrs);
-	/* There may be several hosts: none of their names is canonical. */
+	/* There may be several hosts, so no name is canonical. */
 	*len = cmx_names_end(buf, NULL);
 	return *len ? 0 : error;
 }
 
-/* -1: the name has no SRV records, or a host's lookup has to decide. */
+/* -1: the name has no SRV records, or the lookup of a host has to decide. */
 static int service_lookup(const char *name, void *buf, size_t *len, int *error)
 {
 	struct cmx_srv *list = calloc(CMX_SRV_RECORDS, sizeof(*list));
@@ -116,7 +116,9 @@ static int service_lookup(const char *name, void *buf, size_t *len, int *error)
 	if (count < 0) {
 		*error = -count;
 	} else if (count) {
-		/* A silent server of one host leaves time for the others. */
+		/*
+		 * A silent server of one host must leave time for the others.
+		 */
 		retry = _res.retry;
 		retrans = _res.retrans;
 		_res.retry = 1;
@@ -124,7 +126,7 @@ static int service_lookup(const char *name, void *buf, size_t *len, int *error)
 		ret = targets_lookup(list, count, buf, len);
 		_res.retry = retry;
 		_res.retrans = retrans;
-		/* The error is that of another name. */
+		/* The error belongs to another name. */
 		_res.res_h_errno = 0;
 	}
 	free(list);

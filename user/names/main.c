@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * cmx-names: answers the kernel's query for the addresses of a host name.
- * request-key(8) starts it with the number of a key under construction and
- * the name; it ends that key with an answer or an errno, in bounded time.
+ * cmx-names: completes the kernel's query for the addresses of a host name.
+ * request-key(8) starts it with the number of a key under construction and the
+ * name. It instantiates that key with a result, or rejects it with an errno, in
+ * bounded time.
  *
  * Two processes. The parent stays root, so that no user can stop or end it: it
- * has the key and the deadline, and reads nothing but lengths and the numbers of
- * a network namespace, which are the kernel's. The child has neither rights nor
+ * has the key and the deadline, and reads only lengths and the numbers of a
+ * network namespace, which are the kernel's. The child has neither rights nor
  * the key; it resolves the name and writes to a pipe (resolve.c). The alarm's
- * handler makes system calls only.
+ * handler only makes system calls.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -31,9 +32,9 @@
 #include "resolve.h"
 
 /*
- * The kernel counts a key's life in whole seconds and looks once more whether
- * it lives when the helper has ended. One that was given a single second can
- * be over by then, and the kernel would take the helper for missing.
+ * The kernel counts the lifetime of a key in whole seconds and checks it again
+ * when the helper has ended. A key of one second may have expired by then, and
+ * the kernel would conclude that there is no helper.
  */
 #define TTL_MIN		2
 #define TTL_MAX		86400
@@ -43,7 +44,7 @@
 #define USER		"rdma-cmx"
 
 static struct {
-	key_serial_t key;	/* 0: print instead, there is no key */
+	key_serial_t key;	/* 0: print the result, there is no key */
 	char *name;
 	struct cmx_netns netns;
 	long ttl, negative_ttl, timeout;
@@ -55,7 +56,7 @@ static struct {
 	.timeout = 4,
 };
 
-/* Syslog, and standard error, which is /dev/null when the kernel starts it. */
+/* To syslog, and to standard error, /dev/null when the kernel starts it */
 static void __attribute__((format(printf, 1, 2))) complain(const char *fmt, ...)
 {
 	va_list args;
@@ -81,7 +82,7 @@ static void usage(void)
 	      "  --help                  print this\n", stdout);
 }
 
-/* Ends the key with an error; false when it was not ours to end. */
+/* Rejects the key with an error; false if this process may not do that. */
 static bool job_reject(int error)
 {
 	if (!job.key) {
@@ -103,8 +104,8 @@ static void alarm_handler(int sig)
 	if (job.child > 0)
 		kill(job.child, SIGKILL);
 	/*
-	 * Both are bare system calls, bound at start by -z now. A key that
-	 * has its answer already keeps it.
+	 * Both are plain system calls, bound at start by -z now. A key that is
+	 * already instantiated is unchanged.
 	 */
 	if (job.key)
 		_exit(keyctl_reject(job.key, job.negative_ttl, ETIMEDOUT, 0) !=
@@ -128,7 +129,7 @@ static bool alarm_start(void)
 	       !setitimer(ITIMER_REAL, &timer, NULL);
 }
 
-/* Print the answer that the kernel would get, from its binary form. */
+/* Prints the result that the kernel would get, from its binary form. */
 static void answer_print(const struct rdma_cmx_names *names)
 {
 	const char *canon = (const char *)&names->addrs[names->addr_count];
@@ -162,8 +163,8 @@ static bool answer_give(const void *answer, size_t len)
 		return true;
 	}
 	/*
-	 * The life first: were it set afterwards and failed, the kernel would
-	 * never drop the answer. It is short enough to start now.
+	 * The lifetime first: if it failed after the instantiation, the kernel
+	 * would never drop the result. The time until then is short.
 	 */
 	if (keyctl_set_timeout(job.key, job.ttl))
 		what = "limit the life of";
@@ -177,7 +178,7 @@ static bool answer_give(const void *answer, size_t len)
 	return false;
 }
 
-/* Up to @size bytes and the end; less after an error. */
+/* Reads up to @size bytes or the end; less after an error. */
 static size_t pipe_read(int fd, void *buf, size_t size)
 {
 	size_t len = 0;
@@ -192,19 +193,19 @@ static size_t pipe_read(int fd, void *buf, size_t size)
 	return len;
 }
 
-/* Why there is no whole answer: the child's own alarm, or something worse. */
+/* The error without a complete result: the child's alarm, or another one */
 static int child_error(void)
 {
 	siginfo_t info = {};
 
-	/* It stays a zombie, so that its number remains its own. */
+	/* It stays a zombie, so that its process number is not reused. */
 	if (!waitid(P_PID, job.child, &info, WEXITED | WNOWAIT) &&
 	    info.si_code == CLD_KILLED && info.si_status == SIGALRM)
 		return ETIMEDOUT;
 	return EIO;
 }
 
-/* The child's reply has a head and exactly the length in it. */
+/* The child's reply has a header, and exactly the length in it. */
 static bool child_receive(int fd)
 {
 	static struct cmx_reply reply;
@@ -228,9 +229,8 @@ static bool child_receive(int fd)
 }
 
 /*
- * The user that the installation has made for this program only. It is read
- * from the file itself, as root queries no other service. Without it, the user
- * nobody.
+ * The user that the installation has created for this program only. It is read
+ * from the file, as root queries no other service. Without it, the user nobody.
  */
 static void user_default(void)
 {
@@ -287,7 +287,7 @@ static bool user_parse(char *text)
 	if (!gid)
 		return false;
 	*gid = 0;
-	/* root is no user to look names up as */
+	/* root must not look up names */
 	good = cmx_names_number(text, 1, ID_MAX, &job.uid) &&
 	       cmx_names_number(gid + 1, 1, ID_MAX, &job.gid);
 	*gid = ':';
@@ -304,7 +304,7 @@ static bool key_parse(const char *text, key_serial_t *key)
 	return true;
 }
 
-/* False after a complaint about each thing that is wrong. */
+/* False after a message for each invalid option */
 static bool options_parse(int argc, char **argv)
 {
 	static const struct option options[] = {
@@ -397,8 +397,8 @@ static bool options_parse(int argc, char **argv)
 }
 
 /*
- * The configuration is wrong, and the position of the key is no longer sure:
- * the key is the one number that there is authority for.
+ * The configuration is wrong, and the position of the key is uncertain: the key
+ * is the only number with authority.
  */
 static void job_abandon(int argc, char **argv)
 {
@@ -413,7 +413,7 @@ static void job_abandon(int argc, char **argv)
 	}
 }
 
-/* The kernel starts it without any: no file opened later may become 1. */
+/* The kernel starts it without descriptors: no later file may become 1. */
 static void descriptors_setup(void)
 {
 	int fd;
@@ -426,7 +426,7 @@ static void descriptors_setup(void)
 
 int main(int argc, char **argv)
 {
-	/* Until its own time counts: a full log may block a complaint. */
+	/* Until the configured time applies: a full log may block a message. */
 	alarm(TIMEOUT_MAX);
 	descriptors_setup();
 	openlog("cmx-names", LOG_PID | LOG_PERROR, LOG_DAEMON);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Names, answers and errors of the name helper, as rdma_cmx_names.h promises
- * them to the kernel. No state, hence no locks.
+ * Names, results and errors of the name helper, as rdma_cmx_names.h specifies
+ * them. No state, so no locks.
  */
 #define _GNU_SOURCE	/* EAI_NODATA */
 #include <arpa/inet.h>
@@ -17,7 +17,7 @@
 
 static bool name_char(char c)
 {
-	/* not isalnum(): its answer would depend on the locale */
+	/* not isalnum(), which depends on the locale */
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
 	       (c >= '0' && c <= '9') || c == '-' || c == '_';
 }
@@ -46,11 +46,11 @@ bool cmx_names_valid(const char *name)
 
 	if (len > RDMA_CMX_NAMES_MAX_NAME || !name_syntax(name, len))
 		return false;
-	/* getaddrinfo would take 127.1 or 0x7f000001 for an address. */
+	/* getaddrinfo would read 127.1 or 0x7f000001 as an address. */
 	return !inet_aton(name, &addr);
 }
 
-/* False for a family that the kernel has no use for. */
+/* False for a family that the kernel does not support */
 static bool addr_fill(struct rdma_cmx_names_addr *to, const struct addrinfo *ai)
 {
 	memset(to, 0, sizeof(*to));
@@ -122,8 +122,8 @@ size_t cmx_names_end(void *buf, const char *canon)
 	if (!names->addr_count)
 		return 0;
 	/*
-	 * The canonical name may come from a server that somebody else runs:
-	 * one that is no host name is left out.
+	 * Any server may provide the canonical name: an invalid host name is
+	 * left out.
 	 */
 	if (canon) {
 		len = strnlen(canon, RDMA_CMX_NAMES_MAX_NAME + 1);
@@ -144,9 +144,9 @@ size_t cmx_names_pack(const struct addrinfo *list, void *buf)
 }
 
 /*
- * EAI_NONAME means only that the last service in nsswitch.conf did not know
- * the name. With one behind dns, such as "dns files" or "dns myhostname", it
- * hides that the name server failed, and glibc returns it for a FORMERR too.
+ * EAI_NONAME only means that the last service in nsswitch.conf did not know the
+ * name. With one behind dns, such as "dns files" or "dns myhostname", it hides
+ * a failure of the name server, and glibc returns it for a FORMERR too.
  */
 static int noname_errno(int dns)
 {
@@ -179,7 +179,10 @@ int cmx_names_errno(int gai, int dns, int sys)
 	case EAI_MEMORY:
 		return ENOMEM;
 	case EAI_SYSTEM:
-		/* ECONNREFUSED here is a local service's, no name server's */
+		/*
+		 * ECONNREFUSED here is from a local service, not from a name
+		 * server.
+		 */
 		if (sys == ENOMEM || sys == EAGAIN || sys == ETIMEDOUT)
 			return sys;
 		return EIO;

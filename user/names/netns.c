@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * A network namespace is not a file system: a bare one has no resolv.conf. The
- * container's own is the container's, whose root may have made it a FIFO or a
- * link to what only the host's root may read. So nothing of a container's file
- * system is read here. The files of a namespace that has a name in /run/netns are
- * those in /etc/netns/NAME; where there are none, and for one without a name,
- * those of the name that the host's root has configured. One without a name is
- * found by a process in it, which lends the namespace alone.
+ * root of a container controls the container's files, and may have made its
+ * resolv.conf a FIFO or a link to a file that only the host's root may read. So
+ * no file of a container is read here. The files of a namespace with a name in
+ * /run/netns are those in /etc/netns/NAME. If there are none, and for a
+ * namespace without a name, they are those of the name that the host's root has
+ * configured. A namespace without a name is found by a process in it, of which
+ * only the namespace is used.
  *
- * The number of a namespace may be used again when it has gone; its cookie is
- * not. One thread, no locks.
+ * The number of a namespace may be reused after its end; its cookie is not. One
+ * thread, no locks.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -74,10 +75,10 @@ bool cmx_netns_parse(char *name, struct cmx_netns *ns)
 	return true;
 }
 
-/* A file of the namespace, or -1 and errno; ENOENT when there is none. */
+/* Opens a file of the namespace. -1 and errno; ENOENT if there is none. */
 static int file_open(const char *ns, const char *file, const char **what)
 {
-	/* No link: it might lead into a container. */
+	/* No links: they might lead into a container. */
 	struct open_how how = {
 		.flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
 		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS,
@@ -105,7 +106,7 @@ static int file_open(const char *ns, const char *file, const char **what)
 	return -1;
 }
 
-/* Over a file of this process's own mount namespace; @fd is not kept. */
+/* Mounts @fd over a file in this process's mount namespace, and closes it. */
 static bool file_mount(int fd, const char *path)
 {
 	char from[32];
@@ -118,7 +119,7 @@ static bool file_mount(int fd, const char *path)
 	return !err;
 }
 
-/* Those of the namespace, and none of the host's in their place */
+/* Enters the namespace's files, and hides the host's */
 static bool files_enter(const char *ns, int resolv, const char **what)
 {
 	int hosts = file_open(ns, "hosts", what);
@@ -131,7 +132,7 @@ static bool files_enter(const char *ns, int resolv, const char **what)
 	if (hosts < 0)
 		hosts = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	*what = "mount over /etc/hosts";
-	/* A host without that file has none to hide. */
+	/* A host without that file has nothing to hide. */
 	return hosts >= 0 && (file_mount(hosts, "/etc/hosts") ||
 			      (errno == ENOENT && access("/etc/hosts", F_OK)));
 }
@@ -150,14 +151,14 @@ static bool cookie_is(unsigned long long want)
 	return same;
 }
 
-/* Returns a descriptor of the namespace called @name, or -1. */
+/* Returns a descriptor of the namespace @name, or -1. */
 static int ns_open(int dir, const char *name, const struct cmx_netns *ns)
 {
 	struct statfs fs;
 	struct stat st;
 	int fd;
 
-	/* A name may be a link of root's to /proc/PID/ns/net. */
+	/* A name may be root's link to /proc/PID/ns/net. */
 	if (fstatat(dir, name, &st, 0) ||
 	    (!ns->name && st.st_ino != ns->inum))
 		return -1;
@@ -175,7 +176,7 @@ static bool ns_named(const struct cmx_netns *ns, const char *name)
 	return ns->name ? !strcmp(name, ns->name) : name[0] != '.';
 }
 
-/* Where descriptors of namespaces are: @path/NAME@below */
+/* The location of descriptors of namespaces: @path/NAME@below */
 struct place {
 	const char *path, *below;
 	bool (*named)(const struct cmx_netns *ns, const char *name);
@@ -190,9 +191,10 @@ static const struct place names = { NETNS_DIR, "", ns_named };
 static const struct place processes = { "/proc", "/ns/net", is_process };
 
 /*
- * Returns a descriptor of the namespace, or -1 and errno. The resolv.conf is that
- * of @etc or, if @etc is NULL, that of the namespace's name, which goes to @name.
- * A namespace may have several names, not all of them with that file.
+ * Returns a descriptor of the namespace, or -1 and errno. The resolv.conf is
+ * that of @etc or, if @etc is NULL, that of the namespace's name, which is
+ * stored in @name. A namespace may have several names, not all of them with
+ * that file.
  */
 static int ns_find(const struct place *place, const struct cmx_netns *ns,
 		   const char *etc, char name[NAME_MAX + 1], int *resolv,
@@ -221,7 +223,7 @@ static int ns_find(const struct place *place, const struct cmx_netns *ns,
 		}
 		err = errno;
 		close(fd);
-		/* The same for each that is found */
+		/* Equal for each one that is found */
 		if (etc)
 			break;
 	}
@@ -230,7 +232,7 @@ static int ns_find(const struct place *place, const struct cmx_netns *ns,
 	return -1;
 }
 
-/* By its own name; else with the files for those that have none */
+/* By its name; else with the files for namespaces without a name */
 static int ns_find_any(const struct cmx_netns *ns, char name[NAME_MAX + 1],
 		       int *resolv, const char **what)
 {
@@ -262,7 +264,7 @@ int cmx_netns_enter(const struct cmx_netns *ns, const char **what)
 	if (setns(fd, CLONE_NEWNET))
 		return EIO;
 	close(fd);
-	/* Another one with the number of one that has gone */
+	/* Another namespace with a reused number */
 	if (!ns->name && !cookie_is(ns->cookie))
 		return EOPNOTSUPP;
 	return files_enter(name, resolv, what) ? 0 : EIO;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * glibc's DNS client drops SERVFAIL, NOTIMP and REFUSED alike and returns "try
- * again", as for a server that does not run. The kernel promises to distinguish
- * a refusal. So after such a failure this file sends a query to the same
- * servers once more, in plain UDP, and checks their return codes. The state is
- * the calling thread's: no locks.
+ * again", as for a server that does not run. The kernel's ABI distinguishes a
+ * refusal. So after such a failure this file sends a query to the same servers,
+ * in plain UDP, and checks their return codes. The state is that of the calling
+ * thread: no locks.
  */
 #include <arpa/nameser.h>
 #include <ctype.h>
@@ -26,8 +26,8 @@ bool cmx_probe_setup(long seconds)
 	if (res_init())
 		return false;
 	/*
-	 * A server that answers for one family only costs glibc three waits,
-	 * a dead first server one; both must fit before the alarm.
+	 * A server that responds for one family only costs glibc three waits, a
+	 * dead first server one; both must fit before the alarm.
 	 */
 	waits = 4 * (_res.nscount > 0 ? _res.nscount : 1);
 	retrans = seconds / waits;
@@ -38,7 +38,7 @@ bool cmx_probe_setup(long seconds)
 	return true;
 }
 
-/* Equal but for the case of letters; lengths and numbers are no letters. */
+/* Compares without the case of letters; lengths and numbers are no letters. */
 static bool question_same(const unsigned char *a, const unsigned char *b,
 			  size_t len)
 {
@@ -84,7 +84,7 @@ enum cmx_probe cmx_probe_reply(const unsigned char *query, size_t query_len,
 	return meaning;
 }
 
-/* The first name that the DNS client queries, as res_search(3) does. */
+/* The first name that the DNS client queries, as in res_search(3) */
 static bool qname_first(const char *name, char *qname, size_t size)
 {
 	unsigned int dots = 0;
@@ -102,7 +102,7 @@ static bool qname_first(const char *name, char *qname, size_t size)
 	return len > 0 && (size_t)len < size;
 }
 
-/* A socket that receives from one server only, with its ICMP errors. */
+/* A socket that receives from one server only, with its ICMP errors */
 static int server_connect(int i)
 {
 	const struct sockaddr *addr = (const void *)&_res.nsaddr_list[i];
@@ -143,7 +143,7 @@ static long long now_ms(void)
 	return ts.tv_sec * 1000LL + ts.tv_nsec / 1000000;
 }
 
-/* False when the time is over; @end < 0: it never is. */
+/* False after the time; @end < 0: no limit */
 static bool servers_wait(struct pollfd *fds, int count, long long end)
 {
 	long long left = -1;
@@ -168,7 +168,7 @@ enum cmx_probe cmx_probe_query(const char *name, int timeout_ms)
 	struct pollfd fds[MAXNS];
 	int waiting = 0, len, i;
 
-	/* A host that queries by TCP only may have a reason: no UDP then. */
+	/* A host that queries by TCP only may require it: no UDP then. */
 	if (_res.options & RES_USEVC)
 		return CMX_PROBE_FAILING;
 	if (!qname_first(name, qname, sizeof(qname)))
@@ -186,10 +186,10 @@ enum cmx_probe cmx_probe_query(const char *name, int timeout_ms)
 		else
 			waiting++;
 	}
-	/* One server that may yet do better decides: no need for the rest. */
+	/* Without a wait for the rest once a better result is certain */
 	while (waiting && best <= CMX_PROBE_REFUSED) {
 		if (!servers_wait(fds, i, end)) {
-			/* One that is silent may yet do better. */
+			/* A silent server may still respond better. */
 			best = CMX_PROBE_FAILING;
 			break;
 		}

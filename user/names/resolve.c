@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * The child of the name helper: it handles a name that any user chose and
- * answers that any name server wrote, without rights, and without the authority
- * over the key. One thread, no locks.
+ * responses that any name server wrote, without rights, and without the
+ * authority over the key. One thread, no locks.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -31,7 +31,7 @@ static int name_resolve(const char *name, long timeout, void *buf, size_t *len)
 	if (!cmx_probe_setup(timeout))
 		return ENOMEM;
 	error = cmx_names_lookup(name, buf, len);
-	/* Only when it was the DNS client of this process that failed. */
+	/* Only if the DNS client of this process failed */
 	if (error != EAGAIN || _res.res_h_errno != TRY_AGAIN)
 		return error;
 
@@ -39,7 +39,7 @@ static int name_resolve(const char *name, long timeout, void *buf, size_t *len)
 	case CMX_PROBE_REFUSED:
 		return ECONNREFUSED;
 	case CMX_PROBE_ANSWERED:
-		/* a slow server that has the answer by now */
+		/* a slow server that has the response now */
 		return cmx_names_lookup(name, buf, len);
 	default:
 		return EAGAIN;
@@ -53,7 +53,7 @@ static bool authority_drop(void)
 	       !keyctl_assume_authority(0);
 }
 
-/* The parent's deadline is the one that counts; this is for when it is gone. */
+/* The parent's deadline applies; this is for the parent's death. */
 static bool alarm_start(long timeout)
 {
 	struct itimerval timer = { .it_value.tv_sec = timeout };
@@ -80,7 +80,7 @@ static int netns_enter(const struct cmx_netns *ns, const char **what)
 	return cmx_netns_enter(ns, what);
 }
 
-/* False when the reply has an error already, or there is to be none. */
+/* False if the reply already has an error, or there will be none */
 static bool child_prepare(const struct cmx_netns *ns, uid_t uid, gid_t gid,
 			  long timeout, bool key, pid_t parent, int *error)
 {
@@ -94,7 +94,7 @@ static bool child_prepare(const struct cmx_netns *ns, uid_t uid, gid_t gid,
 		if (*error == EOPNOTSUPP)
 			return false;
 		if (!*error && cmx_confine(uid, gid, &what)) {
-			/* Behind the change of user, which takes it back */
+			/* After the change of user, which clears it */
 			if (!prctl(PR_SET_PDEATHSIG, SIGKILL) &&
 			    getppid() == parent)
 				return true;

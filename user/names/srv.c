@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * SRV records (RFC 2782). The name server may be anybody's, so nothing in its
- * answer is believed: a record whose target is no host name is left out, and
- * the numbers of records and of hosts are limited. No locks.
+ * SRV records (RFC 2782). Any name server may respond, so the response is
+ * validated: a record whose target is no host name is left out, and the numbers
+ * of records and of hosts are limited. No locks.
  */
 #include <arpa/nameser.h>
 #include <errno.h>
@@ -15,7 +15,7 @@
 #include "names.h"
 #include "srv.h"
 
-/* Priority, weight and port in front of the target */
+/* Priority, weight and port before the target */
 #define SRV_FIXED	6
 
 bool cmx_srv_name(const char *name)
@@ -36,7 +36,7 @@ static unsigned int get16(const unsigned char *p)
 	return p[0] << 8 | p[1];
 }
 
-/* @data: the record's own data, up to @end of it, in the message @msg */
+/* @data: the record's data, up to @end, in the message @msg */
 static bool srv_read(const unsigned char *msg, const unsigned char *data,
 		     const unsigned char *end, struct cmx_srv *srv)
 {
@@ -57,7 +57,7 @@ static bool srv_read(const unsigned char *msg, const unsigned char *data,
 	return true;
 }
 
-/* Behind a name and @fixed bytes; NULL if the message ends before. */
+/* Skips a name and @fixed bytes; NULL if the message ends before. */
 static const unsigned char *skip(const unsigned char *p,
 				 const unsigned char *end, int fixed)
 {
@@ -92,7 +92,7 @@ int cmx_srv_parse(const unsigned char *msg, size_t len, struct cmx_srv *list)
 	return count;
 }
 
-/* By priority. Weight 0 comes first, so that it has a small chance. */
+/* By priority. Weight 0 is first, so that it has a small chance. */
 static int srv_compare(const void *a, const void *b)
 {
 	const struct cmx_srv *x = a, *y = b;
@@ -102,7 +102,7 @@ static int srv_compare(const void *a, const void *b)
 	return !!x->weight - !!y->weight;
 }
 
-/* The record of @list, all of one priority, that comes next. */
+/* Chooses the next record of @list, all of one priority. */
 static unsigned int srv_choose(const struct cmx_srv *list, unsigned int count,
 			       unsigned int (*random)(unsigned int max))
 {
@@ -133,7 +133,7 @@ void cmx_srv_order(struct cmx_srv *list, unsigned int count,
 				break;
 		i = first + srv_choose(list + first, same, random);
 		srv = list[i];
-		/* The others keep their order: weight 0 stays in front. */
+		/* The others keep their order: weight 0 stays first. */
 		memmove(&list[first + 1], &list[first],
 			(i - first) * sizeof(srv));
 		list[first] = srv;
@@ -144,13 +144,13 @@ static unsigned int srv_random(unsigned int max)
 {
 	unsigned int value = 0;
 
-	/* Without randomness the first one is as good as any. */
+	/* Without randomness the first one is as good as any other. */
 	if (getrandom(&value, sizeof(value), GRND_NONBLOCK) != sizeof(value))
 		return 0;
 	return value % (max + 1);
 }
 
-/* As a name without such records, or as an error? */
+/* Treats the name as one without records, or as an error. */
 static int srv_error(int dns)
 {
 	switch (dns) {

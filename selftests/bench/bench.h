@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * One timed operation of the RDMA connection manager a program run: each
+ * One timed operation of the RDMA connection manager for each program run: each
  * function prints the median in microseconds, or prints the failure and returns
  * 1. One thread, except in events.c, rate.c and scale.c.
  */
@@ -14,14 +14,14 @@
 
 #define BENCH_PORT 7490
 #define BENCH_WAIT_MS 5000
-/* When thousands wait in the queue */
+/* For operations behind thousands of queued ones */
 #define BENCH_LONG_MS 60000
 
 extern struct sockaddr_in bench_local, bench_peer;
 
 double now_us(void);
 int fail(const char *what);
-/* The median of @count values, which get sorted, to stdout. */
+/* Sorts @count values, and prints their median to stdout. */
 void median_print(double *values, unsigned int count);
 
 /* Wait for an event and acknowledge it. 0: it was @want. */

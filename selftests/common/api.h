@@ -35,7 +35,7 @@
 #define PEER6		"fd55::2"
 #define MGMT4		"192.168.77.1"
 #define MGMT_PEER4	"192.168.77.2"
-#define NOBODY4		"10.55.0.77"	/* on the link, answers no ARP */
+#define NOBODY4		"10.55.0.77"	/* on the link, does not reply to ARP */
 
 #define NAME_STORAGE	"storage.cmx.test"
 #define NAME_ALIAS	"alias.cmx.test"
@@ -50,23 +50,23 @@
 #define SELFTESTS	"/usr/lib/rdma-cmx/selftests"
 #define DNS_LOG		"/run/dns/log"
 
-/* Longer than any deadline of the project (10 s for a name). */
+/* Longer than any deadline of the project (10 s for a name) */
 #define WAIT_MS		60000
 
 #define TEXT_MAX	4096
 
 /* "10.55.0.2:7471", "[fd55::2]:7471", "none", … */
 const char *addr_text(const struct sockaddr *addr, char *buf, size_t len);
-/* The same without the port. */
+/* Likewise without the port */
 const char *host_text(const struct sockaddr *addr, char *buf, size_t len);
 
-/* All of a result, an entry a line: what two equal results have in common. */
+/* Prints the parts of a result that equal results have in common. */
 const char *ai_text(const struct rdma_addrinfo *ai, char *buf, size_t len);
 unsigned int ai_count(const struct rdma_addrinfo *ai);
 /* First entry whose destination prints as @dst, NULL if there is none. */
 struct rdma_addrinfo *ai_find(struct rdma_addrinfo *ai, const char *dst);
 
-/* A socket address from text; the family follows from the text. */
+/* Makes a socket address from a text, which determines the family. */
 struct sockaddr *addr_make(struct sockaddr_storage *ss, const char *host,
 			   unsigned int port);
 socklen_t addr_len(const struct sockaddr *addr);
@@ -74,7 +74,7 @@ socklen_t addr_len(const struct sockaddr *addr);
 /* rdma_get_cm_event() with a deadline: 0, or -1 with ETIMEDOUT. */
 int event_wait(struct rdma_event_channel *channel, struct rdma_cm_event **event,
 	       int timeout_ms);
-/* Wait for an event and give it back; its type, or -1 with errno. */
+/* Waits for an event and acks it; its type, or -1 with errno. */
 int event_take(struct rdma_event_channel *channel, int *status);
 /* Wait until the channel's fd is readable: 1; 0 after the timeout. */
 int channel_readable(struct rdma_event_channel *channel, int timeout_ms);
@@ -84,23 +84,23 @@ int id_resolve_addr(struct rdma_cm_id *id, const char *src, const char *dst,
 		    unsigned int port, int *status);
 int id_bind(struct rdma_cm_id *id, const char *host, unsigned int port);
 
-/* A QP of an id with a device, with the library's own PD and CQs */
+/* Creates a QP of an id with a device, with the library's PD and CQs. */
 int qp_make(struct rdma_cm_id *id, enum ibv_qp_type type);
 
-/* Run a shell command; its exit code. */
+/* Runs a shell command. Returns its exit code. */
 int run(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-/* Wait until a shell command succeeds. */
+/* Waits until a shell command succeeds. */
 bool wait_for(int timeout_ms, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
-/* Run a shell command in guest B, with the functions of lib.sh. */
+/* Runs a shell command in guest B, with the functions of lib.sh. */
 int peer(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 long long now_ms(void);
 
 /* A name without an earlier query, in a zone of the name server. */
 const char *name_fresh(const char *zone, char *buf, size_t len);
-/* The number of queries of a name to the name server so far, all types. */
+/* Number of queries of a name to the name server so far, of all types */
 unsigned int dns_queries(const char *name);
-/* Have the name server log something, so that all before it is logged. */
+/* Makes the name server log a query, so that all before it is logged. */
 void dns_barrier(void);
 
 /* Sum of the live_* counters of both modules. */
@@ -109,8 +109,8 @@ bool live_objects_are(long wanted, int timeout_ms);
 bool live_objects_gone(int timeout_ms);
 
 /*
- * Show /etc/FILE with more lines to this process and its children only, by a
- * private mount namespace. 0 or -1.
+ * Adds lines to /etc/FILE for this process and its children only, by a private
+ * mount namespace. 0 or -1.
  */
 int etc_private(const char *file, const char *lines);
 

@@ -7,7 +7,7 @@
 
 #include "kselftest_harness.h"
 
-/* A silent name server costs seconds, a busy machine more. */
+/* A silent name server costs seconds, a busy host more. */
 #undef TEST_TIMEOUT_DEFAULT
 #define TEST_TIMEOUT_DEFAULT 300
 

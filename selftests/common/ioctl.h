@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Helpers of the tests of the uAPI: calls that fill in the size and return a
- * negative errno, events by kind with a deadline, addresses of the test bed
- * (10.55.0.1 has a soft-RoCE device, 192.168.77.1 has none). No state but
- * the arguments.
+ * Helpers of the tests of the uAPI: calls that set the size and return a
+ * negative errno, events by type with a deadline, addresses of the test bed
+ * (10.55.0.1 has a soft-RoCE device, 192.168.77.1 has none). No state but the
+ * arguments.
  */
 #ifndef IOCTL_COMMON_H
 #define IOCTL_COMMON_H
@@ -25,7 +25,7 @@
 #include <rdma/rdma_cmx_names.h>
 #include <rdma/rdma_user_cm.h>
 
-/* This guest's: set before main(), so that no test does anything to have it. */
+/* This guest's address: set before main(), so that no test queries it. */
 extern const char *addr_rdma;
 extern bool on_infiniband;
 
@@ -42,13 +42,13 @@ enum {
 	EV_ADDR_CHANGE, EV_TIMEWAIT_EXIT,
 };
 
-/* One ioctl: the size is filled in; 0 or a negative errno comes back. */
+/* One ioctl: sets the size; returns 0 or a negative errno. */
 #define call(fd, cmd, arg) ({						\
 	(arg)->size = sizeof(*(arg));					\
 	ioctl(fd, RDMA_CMX_IO(cmd), arg) ? -errno : 0;			\
 })
 
-/* An event and what may follow it. */
+/* An event with its parts */
 union event_buf {
 	struct rdma_cmx_event ev;
 	char space[RDMA_CMX_MAX_EVENT];
@@ -71,10 +71,10 @@ static inline bool kernel_slow(void)
 }
 
 int dev_open(int flags);
-/* The type that goes with a port space */
+/* The QP type of a port space */
 uint32_t qp_type_of(uint32_t ps);
 int id_create(int fd, uint32_t ps, uint64_t uid, uint32_t *id);
-/* A negative errno, or how many events were reported. */
+/* Returns a negative errno, or the number of reported events. */
 int id_destroy(int fd, uint32_t id);
 int mc_leave(int fd, uint32_t mc);
 int id_bind(int fd, uint32_t id, const char *addr, uint16_t port);
@@ -82,7 +82,7 @@ int id_resolve_addr(int fd, uint32_t id, const char *src, const char *dst,
 		    uint16_t port);
 int id_resolve_route(int fd, uint32_t id);
 int id_listen(int fd, uint32_t id);
-/* The number of the queue pair that the last connect or accept named. */
+/* Number of the queue pair of the last connect or accept */
 extern uint32_t qp_num_last;
 int id_connect(int fd, uint32_t id);
 int id_accept(int fd, uint32_t id, uint64_t uid);
@@ -93,15 +93,15 @@ int mc_join(int fd, uint32_t id, const char *group, uint64_t uid,
 void addr_set(struct rdma_cmx_addr *addr, const char *text, uint16_t port);
 uint16_t addr_port(const struct rdma_cmx_addr *addr);
 
-/* Take up to @max events, without waiting. */
+/* Takes up to @max events, without waiting. */
 int events_get(int fd, void *buf, uint32_t len, uint32_t max,
 	       uint32_t *count);
-/* Wait for the next event; -ETIME when the deadline of 60 s is over. */
+/* Waits for the next event; -ETIME after the deadline of 60 s. */
 int event_next(int fd, union event_buf *buf);
-/* The same, and check what kind it is; -EPROTO if not @type. */
+/* Likewise, and checks its type; -EPROTO if it is not @type. */
 int event_want(int fd, uint32_t type, union event_buf *buf);
 bool event_pending(int fd);
-/* What follows the fixed part of a record; NULL if it is not there. */
+/* The parts behind the fixed part of a record; NULL if absent */
 struct rdma_cmx_id_info *event_info(struct rdma_cmx_event *ev);
 
 /* The number in a file, or -1 */
@@ -111,17 +111,17 @@ int number_set(const char *path, long value);
 #define UCMX_PARAMETERS	"/sys/module/rdma_ucmx/parameters/"
 /* A file of /sys/module/rdma_ucmx/counters; -1 if it cannot be read. */
 long counter(const char *name);
-/* Wait until a counter has a value; false after 60 s. */
+/* Waits until a counter has a value; false after 60 s. */
 bool counter_wait(const char *name, long value);
 
-/* A listening id with user id @uid, and the port that it got. */
+/* Creates a listening id with user id @uid; returns its port. */
 int listener_new(int fd, uint64_t uid, uint32_t *id, uint16_t *port);
-/* An id with user id @uid whose route to @port of ADDR_RDMA is resolved. */
+/* An id with user id @uid and a route to @port of ADDR_RDMA */
 int active_new(int fd, uint64_t uid, uint16_t port, uint32_t *id);
-/* The same; its connection request is sent. */
+/* Likewise; its connection request is sent. */
 int connect_start(int fd, uint64_t uid, uint16_t port, uint32_t *id);
 
-/* A connection request of @fd to a new listener of @fd; its passive id. */
+/* A connection request of @fd to a new listener of @fd; its passive id */
 int request_get(int fd, uint32_t ps, uint64_t active_uid, uint32_t *listener,
 		uint32_t *active, uint32_t *passive);
 

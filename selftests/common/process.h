@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * Helpers of the tests of processes, on top of those of the API tests: the size
- * of a test, connections inside this machine, children, descriptors.
+ * of a test, connections within this host, children, descriptors.
  *
- * CMX_ROUNDS and CMX_THREADS make a test smaller, for valgrind. Nothing here
- * needs a lock; what works on an id is for one thread at a time.
+ * CMX_ROUNDS and CMX_THREADS make a test smaller, for valgrind. No locks are
+ * necessary; functions with an id are for one thread at a time.
  */
 #ifndef CMX_SELFTEST_PROCESS_H
 #define CMX_SELFTEST_PROCESS_H
@@ -19,21 +19,22 @@
 #include "../../user/lib/memcheck.h"
 #include "api.h"
 
-/* The value of the environment variable, or @usual. */
+/* The value of the environment variable, or @usual */
 int size_of(const char *variable, int usual);
 int rounds_of(int usual);
 int threads_of(int usual);
 
-/* Ids with a device: on RoCE of this machine. Abort when that fails. */
+/* Creates ids with a RoCE device of this host. Aborts on failure. */
 struct rdma_cm_id *id_make(struct rdma_event_channel *channel);
 struct rdma_cm_id *id_listening(struct rdma_event_channel *channel,
 				unsigned int port);
-/* An id that has resolved all it needs and has a QP, or NULL. */
+/* An id with a route and a QP, or NULL */
 struct rdma_cm_id *id_ready(struct rdma_event_channel *channel,
 			    unsigned int port);
 /*
- * Go as far as ESTABLISHED, and back. 0, or the line number of what failed.
- * id_hang_up() waits for the end only with @wait, on a channel of the id's.
+ * Connects up to ESTABLISHED, and disconnects. 0, or the line number of the
+ * failure. id_hang_up() waits for the end only with @wait, on a channel of the
+ * id.
  */
 int id_connect(struct rdma_cm_id *id);
 int id_hang_up(struct rdma_cm_id *id, bool wait);
@@ -41,9 +42,9 @@ int id_hang_up(struct rdma_cm_id *id, bool wait);
 /*
  * A thread that accepts all requests of a listening id until it is ended.
  *
- * The kernel's CM (ib_cm) works on each CPU at one message at a time. So a
- * DREQ may be processed before the RTU that came ahead of it, and the accepted
- * id then gets the event of its end only: overtaken. It is so on any library.
+ * The kernel's CM (ib_cm) processes one message at a time on each CPU. So it
+ * may process a DREQ before the RTU that preceded it, and the accepted id then
+ * receives only the event of its end: overtaken. This applies to any library.
  */
 struct server {
 	pthread_t thread;
@@ -52,21 +53,21 @@ struct server {
 	unsigned int accepted;
 	unsigned int established;
 	unsigned int overtaken;
-	int wrong;		/* line number of what failed, or 0 */
+	int wrong;		/* line number of the failure, or 0 */
 };
 
 void server_start(struct server *server, unsigned int port);
-/* Has all ended well? The same as wrong. */
+/* Ends it. Returns its wrong. */
 int server_end(struct server *server);
-/* Are @connections established, but for half that may be overtaken? */
+/* True if @connections were established; half of them may be overtaken. */
 bool server_served(const struct server *server, unsigned int connections);
 
-/* A child that runs @fn and exits with what it returns, within WAIT_MS. */
+/* Starts a child that runs @fn and exits with its result, within WAIT_MS. */
 pid_t child_start(int (*fn)(void *arg), void *arg);
-/* Its exit status; -signal when it was killed; -1000 when not in time. */
+/* Its exit status; -signal if it was killed; -1000 after the timeout */
 int child_wait(pid_t pid);
 
-/* What a child inherits of its parent, and may destroy. */
+/* Objects that a child inherits of its parent, and may destroy */
 struct heritage {
 	struct rdma_event_channel *channel;
 	struct rdma_cm_id *id;
@@ -75,16 +76,16 @@ struct heritage {
 
 /* For child_start(): destroys the copies of id and channel. */
 int heritage_destroy(void *heritage);
-/* Connect to @port and hang up, with a channel apart. 0 or a number. */
+/* Connects to @port and disconnects, on a separate channel. 0 or a number. */
 int connect_out(unsigned int port);
 
-/* Is thread @tid asleep in system call number @nr? With a deadline. */
+/* True if thread @tid sleeps in system call @nr, before a deadline */
 bool thread_sleeps(pid_t tid, long nr);
 
-/* Descriptors: how many are open, and those not closed by exec. */
+/* Number of open descriptors, and of those not closed by exec */
 int fds_open(void);
 int fds_kept_by_exec(bool show);
-/* No more than are open now; and back. */
+/* Limits descriptors to the present ones; undoes it. */
 void fds_limit(void);
 void fds_unlimit(void);
 

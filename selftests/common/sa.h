@@ -3,7 +3,7 @@
  * Helpers of the tests of resolution by the SA, on top of api.h: the fabric's
  * devices, services at the SA, the fake SA, queries and results.
  *
- * Each test runs in a separate process, so nothing here needs a lock.
+ * Each test runs in a separate process, so no locks are necessary.
  */
 #ifndef CMX_SELFTEST_SA_H
 #define CMX_SELFTEST_SA_H
@@ -16,7 +16,7 @@
 
 #include "api.h"
 
-/* OpenSM is on the first; the tests query by the second. */
+/* OpenSM is on the first device; the tests query on the second one. */
 #define DEVICES		4
 #define DEV_SM		1
 #define DEV_OWN		2
@@ -29,13 +29,13 @@ const char *device(unsigned int n);
 const char *gid_text(unsigned int n);
 const struct ib_addr *gid(unsigned int n);
 
-/* Run a command of bash with the functions of lib.sh and fabric.sh. */
+/* Runs a command of bash with the functions of lib.sh and fabric.sh. */
 int bash(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-/* The same, its output as a number; -1 if it is none. */
+/* Likewise; its output as a number, -1 if it is none */
 long long bash_number(const char *fmt, ...)
 	__attribute__((format(printf, 1, 2)));
 
-/* tools/service from @n's port; its exit code. */
+/* Runs tools/service on @n's port. Returns its exit code. */
 int service(unsigned int n, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 /* Names and ids that no other test uses. */
@@ -43,41 +43,41 @@ const char *service_name(char name[64]);
 unsigned long long service_id(void);
 
 /*
- * Queries on attribute @attr that the device of the SM has received up to now
- * by GetTable, which is what rdma_cmx sends. rdma_cm and IPoIB send Get, and
- * again when the SA is slow: these are not counted, see paths_lost().
+ * Queries on attribute @attr that the device of the SM has received so far by
+ * GetTable, which rdma_cmx sends. rdma_cm and IPoIB send Get, and retry when
+ * the SA is slow: these are not counted, see paths_lost().
  */
 #define ATTR_SERVICE	0x31
 #define ATTR_PATH	0x35
 long long sa_queries(unsigned int attr);
 /*
- * Path queries of all kinds are lost on their way to the SA, until false. What
- * succeeds meanwhile has sent none, whoever else sends them.
+ * Drops path queries of all senders on their way to the SA, until false. An
+ * operation that succeeds meanwhile has sent none.
  */
 int paths_lost(bool lost);
 /*
- * Empty the cache, and wait until the capabilities of the SA are known again: a
- * path query depends on them.
+ * Clears the cache, and waits until the capabilities of the SA are known again:
+ * a path query depends on them.
  */
 bool cache_renew(void);
 /* A counter of rdma_cmx, -1 if there is none. */
 long long counter(const char *name);
 
-/* Set a parameter of rdma_cmx; @old gets its former value, if not NULL. */
+/* Sets a parameter of rdma_cmx; @old gets its former value, if not NULL. */
 bool parameter_set(const char *name, const char *value, char old[32]);
 
-/* The fake SA instead of the SM, for DEV_OWN. Its process, or -1. */
+/* Starts the fake SA instead of the SM, for DEV_OWN. Its process, or -1. */
 pid_t fake_start(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-/* Requests that it got, or -1 */
+/* Number of requests that it received, or -1 */
 int fake_stop(pid_t pid);
 
 /* An id bound to the GID of device @n, NULL if that fails. */
 struct rdma_cm_id *id_on(struct rdma_event_channel *channel, unsigned int n);
 
-/* Query by @id and wait; 0 and @res, or the negative errno of call or event. */
+/* Queries by @id and waits; 0 and @res, or the negative errno. */
 int sa_get(struct rdma_cm_id *id, const char *service, int flags,
 	   struct rdma_addrinfo **res);
-/* The same without the result: the number of entries, or the errno. */
+/* Likewise without the result: the number of entries, or the errno */
 int sa_count(struct rdma_cm_id *id, const char *service);
 
 /* AF_IB address of an entry */

@@ -14,33 +14,33 @@
 #define PARAMETERS	"/sys/module/rdma_cmx/parameters/"
 #define COUNTERS	"/sys/module/rdma_cmx/counters/"
 
-/* Start a query for a name by an id, for a service by an id bound to @src. */
+/* Starts a query for a name by an id, for a service by an id bound to @src. */
 int name_query(int fd, uint32_t id, const char *name, uint32_t timeout_ms);
 int service_query(int fd, const char *src, const char *service,
 		  uint32_t timeout_ms);
 /* The number of path records of a query for @dst from @src, or -errno */
 int route_query(const char *src, const char *dst, uint32_t timeout_ms);
 
-/* The result of one of them: 0, or a negative errno. It waits for minutes. */
+/* The result of one of them: 0, or a negative errno. Waits for minutes. */
 int query_result(int fd);
 
-/* Wait until the number in a file is 0. */
+/* Waits until the number in a file is 0. */
 bool number_gone(const char *path);
 
 int user_become(uid_t uid);
-/* A process of user @uid that exits with what @run returns, 0 to 253. */
+/* Starts a process of user @uid that exits with @run's result, 0 to 253. */
 pid_t user_start(uid_t uid, int (*run)(void *arg), void *arg);
-/* Wait for it: its exit status, or -1. */
+/* Waits for it: its exit status, or -1. */
 int user_end(pid_t pid);
-/* Query a name as user @uid: 0 or an errno. */
+/* Queries a name as user @uid: 0 or an errno. */
 int user_resolve(uid_t uid, const char *name, uint32_t timeout_ms);
-/* Kill those of @count processes that were started. */
+/* Kills the started ones of @count processes. */
 void pids_kill(const pid_t *pids, int count);
 
-/* Run a command of bash, with the functions for the simulated fabric. */
+/* Runs a command of bash, with the functions for the simulated fabric. */
 int fabric_bash(const char *command);
 
-/* Are all live objects of the module freed? Prints those that stay. */
+/* True if all live objects of the module are freed. Prints the others. */
 bool nothing_left(void);
 
 #endif /* COMMON_UAPI_H */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* What the files of cmx_consumer share. Everything runs under one mutex. */
+/* Declarations that the files of cmx_consumer share. One mutex guards all. */
 #ifndef CMX_CONSUMER_H
 #define CMX_CONSUMER_H
 
@@ -16,14 +16,14 @@ struct seq_file;
 #define CONSUMER_TEXT 2048
 
 /**
- * struct consumer_request - a query as a test writes it
- * @attr: points into the rest
+ * struct consumer_request - a query in the syntax of a test
+ * @attr: points to the other fields
  * @caller: on whose behalf
  * @src: text after src=
  * @dst: text after dst=
- * @cancel_inside: the callback cancels its own query
+ * @cancel_inside: the callback cancels its query
  * @gids: print the GID indices, too
- * @why: and the reason why there is no route
+ * @why: print the reason for a missing route, too
  */
 struct consumer_request {
 	struct rdma_cmx_query_attr attr;
@@ -43,13 +43,13 @@ void consumer_print(struct seq_file *m, const struct rdma_cmx_result *res,
 		    bool gids, bool why);
 
 /**
- * struct consumer_stress - what came of many queries
+ * struct consumer_stress - counts of many queries
  * @started: accepted
  * @refused: not accepted
  * @cancelled: cancelled before their callback
- * @answered: callbacks with an answer
+ * @answered: callbacks with a result
  * @failed: callbacks with an error
- * @wrong: callbacks that came twice, after a cancel, or not at all
+ * @wrong: callbacks that came twice, after a cancel, or never
  */
 struct consumer_stress {
 	unsigned int started;

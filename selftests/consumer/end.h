@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* What connect.c and listen.c share: an end of a connection, see end.c. */
+/* Declarations that connect.c and listen.c share: one end, see end.c */
 #ifndef CMX_CONSUMER_END_H
 #define CMX_CONSUMER_END_H
 
@@ -14,7 +14,7 @@ struct consumer_end {
 	struct rdma_cm_id *id;
 	struct ib_pd *pd;
 	struct ib_cq *cq;
-	u8 *buffer;		/* received, and sent behind it */
+	u8 *buffer;		/* received data, and behind it sent data */
 	u64 dma;
 	bool mapped;
 	bool server;

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * A software InfiniBand HCA on rdmavt and the switch it hangs on, for tests.
+ * A software InfiniBand HCA on rdmavt and its switch, for tests.
  *
  * Each slot is one port of the switch with a cable, and at the cable's other
  * end a device of one port, which may be unplugged while the slot stays.
  *
  * Locks, outermost first:
- *   fab_plug_mutex   devices coming and going
+ *   fab_plug_mutex   plugging and unplugging of devices
  *   qp->r_lock, qp->s_hlock, qp->s_lock   rdmavt's, of one QP, in this order
- *   fab_lock         all that subnet management sees: the switch's tables, the
+ *   fab_lock         state of subnet management: the switch's tables, the
  *                    state, LID and partitions of every port, the cables
  *   fab_slot.lock    the slot's fault rules, its counters of MADs
- *   fab_dev.rx_lock  packets on their way in
+ *   fab_dev.rx_lock  received packets before their delivery
  * Never two QPs' locks at a time.  All but the mutex are taken with interrupts
- * off.  Packets travel without any of them: a sender hands its packet over and
- * forgets it, the receiving device's work item delivers it.
+ * off.  Packets travel without any of them: the sender passes its packet on,
+ * and the receiving device's work item delivers it.
  *
  * A device is found through its slot under rcu_read_lock().
  */
@@ -47,11 +47,11 @@ struct seq_file;
 
 /**
  * struct fab_port - one end of a link, as subnet management sees it
- * @lid:	base LID, 0 before a subnet manager gave one
- * @lmc:	that many low bits of a DLID are not looked at
+ * @lid:	base LID, 0 before a subnet manager has assigned one
+ * @lmc:	number of low bits of a DLID that are ignored
  * @state:	IB_PORT_DOWN, INIT, ARMED or ACTIVE
  * @disabled:	physically, by a subnet manager
- * @pkeys:	host order, as rdmavt wants it
+ * @pkeys:	host order, as rdmavt requires
  * The others are as in PortInfo.  Under fab_lock.
  */
 struct fab_port {
@@ -79,7 +79,7 @@ struct fab_port {
 	u8 sl2vl[8];
 };
 
-/* What PMA counts */
+/* Counters of the PMA */
 struct fab_traffic {
 	atomic64_t tx_packets, tx_words, rx_packets, rx_words;
 	atomic64_t mcast_tx, mcast_rx;
@@ -93,7 +93,7 @@ struct fab_traffic {
  * @port:	the port's state, under fab_lock
  * @dying:	no more events
  * @answering:	responses to MADs; from ib_mad's start until its end
- * @thinker:	who in ib_mad has an answer that takes time; only to compare
+ * @thinker:	thread in ib_mad with a delayed response; only compared
  * @wq:		runs the QPs' send work and the port's receive work
  */
 struct fab_dev {
@@ -117,15 +117,15 @@ struct fab_dev {
 };
 
 /**
- * struct fab_slot - a port of the switch, its cable and what is plugged in
+ * struct fab_slot - a port of the switch, its cable and its device
  * @number:	the switch's port number, from 1
  * @dev:	under RCU; NULL when nothing is plugged in
- * @cable:	the cable is whole; under fab_lock
+ * @cable:	the cable is intact; under fab_lock
  * @up:		the link is up physically; under fab_lock
  * @port:	the switch's end; under fab_lock
- * @answer_ms:	how long the device takes for a response to a MAD
- * @first:	to the subnet manager the device is the second port of the HCA at
- *		this port of the switch; 0: an HCA of its own
+ * @answer_ms:	milliseconds until the device responds to a MAD
+ * @first:	for the subnet manager the device is the second port of the HCA
+ *	at this port of the switch; 0: a separate HCA
  */
 struct fab_slot {
 	unsigned int number;
@@ -144,11 +144,11 @@ struct fab_slot {
 };
 
 /**
- * struct fab_switch - the one switch; all under fab_lock
- * @port0:	its own port
+ * struct fab_switch - the switch; all under fab_lock
+ * @port0:	its port for management
  * @traffic:	of port 0, which carries MADs only
- * @lft_top:	highest LID that @lft is valid for
- * @changed:	PortStateChange: a port's state did since the manager looked
+ * @lft_top:	highest LID for which @lft is valid
+ * @changed:	PortStateChange: a port's state has changed since the last check
  * @lft:	the port for each LID; FAB_NO_PORT when there is none
  * @mft:	the ports of each multicast LID, one bit each
  */
@@ -168,8 +168,8 @@ struct fab_switch {
 
 /**
  * struct fab_packet - a packet on the wire: an unreliable datagram or a MAD
- * @due:	when it is delivered, if a fault held it back
- * @swap:	or right after the next MAD
+ * @due:	time of its delivery, if a fault delays it
+ * @swap:	deliver it after the next MAD
  * The headers' fields are in host order, but for @grh and @imm_data.
  */
 struct fab_packet {
@@ -193,11 +193,11 @@ struct fab_packet {
 };
 
 /**
- * struct fab_qp - rdmavt's qp->priv, zeroed at birth
+ * struct fab_qp - rdmavt's qp->priv, zeroed at creation
  * @qp:		the QP
  * @send:	its send work
- * @rx_from:	RC and UC: the peer whose message is being taken in; r_lock
- * @rx_kept:	UC: r_sge is a buffer that waits for the next message; r_lock
+ * @rx_from:	RC and UC: the peer whose message is being received; r_lock
+ * @rx_kept:	UC: r_sge is a buffer for the next message; r_lock
  */
 struct fab_qp {
 	struct rvt_qp *qp;
@@ -332,13 +332,13 @@ void fab_send_complete(struct rvt_qp *qp, struct rvt_swqe *wqe,
  *   time for one QP), process context, no lock.  Sends what it can and
  *   returns; a later cause to send (a timer, a peer with a new receive buffer)
  *   calls fab_send_schedule().  Flushes in the error state.
- * fab_rc_restart(): rdmavt's notify_restart_rc: the retry timer ran out.
- *   r_lock and s_lock held.  rdmavt schedules the send work right after.
+ * fab_rc_restart(): rdmavt's notify_restart_rc: the retry timer has expired.
+ *   r_lock and s_lock held.  rdmavt then schedules the send work.
  * fab_rc_reset(): rdmavt's notify_qp_reset; all three locks held, the work item
  *   has ended.
  * fab_rc_error(): rdmavt's notify_error_qp; r_lock and s_lock held.
  * fab_rc_modify(): rdmavt's modify_qp; all three locks held.
- * All but the first may run beside the work item.
+ * All but the first may run concurrently with the work item.
  */
 void fab_rc_send(struct rvt_qp *qp);
 void fab_rc_restart(struct rvt_qp *qp, u32 psn, int wait);

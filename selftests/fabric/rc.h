@@ -5,10 +5,10 @@
 
 #include "fabric.h"
 
-/* The response to a message of the requester. */
+/* The response to a message of the requester */
 enum fab_answer {
 	FAB_ACK,
-	FAB_SILENCE,		/* it was lost, or no QP took it */
+	FAB_SILENCE,		/* it was lost, or no QP received it */
 	FAB_RNR,		/* no receive buffer at this moment */
 	FAB_NAK_INVALID,
 	FAB_NAK_ACCESS,
@@ -16,19 +16,19 @@ enum fab_answer {
 };
 
 /**
- * fab_rc_deliver() - carry out one request on the connected QP
+ * fab_rc_deliver() - execute one request on the connected QP
  * @qp:		the requester
  * @wqe:	its request, valid until the requester completes it
- * @rnr_code:	set with FAB_RNR: how long to wait, coded as in the packet
+ * @rnr_code:	set with FAB_RNR: time to wait, coded as in the packet
  *
  * Context: process context, the requester's work item, no lock.
- * Return: the responder's response.  A UC responder sends none, so that for UC
- * any value counts as done.
+ * Return: the responder's response.  A UC responder sends none, so for UC any
+ * value means done.
  */
 enum fab_answer fab_rc_deliver(struct rvt_qp *qp, struct rvt_swqe *wqe,
 			       u8 *rnr_code);
 
-/* Report to the QP's owner.  No lock held, the QP kept alive by the caller. */
+/* Reports to the QP's owner.  No lock held, the caller keeps the QP. */
 static inline void fab_qp_event(struct rvt_qp *qp, enum ib_event_type type)
 {
 	struct ib_event event = {

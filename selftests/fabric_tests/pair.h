@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Two ends of a connection made by hand, on the first two InfiniBand devices of
+ * Two ends of a connection without a CM, on the first two InfiniBand devices of
  * this namespace, for tests of the simulated HCA.
  */
 #ifndef FABRIC_PAIR_H
@@ -27,7 +27,7 @@ struct end {
 	uint16_t lid;
 };
 
-/* How a QP is brought up; what is 0 in it is not used. */
+/* Attributes of a QP; fields that are 0 are not used. */
 struct end_attr {
 	enum ibv_qp_type type;
 	unsigned int access;
@@ -42,9 +42,9 @@ struct end_attr {
 
 extern const struct end_attr rc_attr, uc_attr;
 
-/* False, with a word on stdout: there are no two active InfiniBand ports. */
+/* False, with a message on stdout: there are no two active InfiniBand ports. */
 bool end_open(struct end *end, int nth);
-/* False: something did not go, which is left to the process's end */
+/* False: a step failed; the end of the process frees the rest. */
 bool end_close(struct end *end);
 bool end_srq(struct end *end);
 bool end_qp(struct end *end, enum ibv_qp_type type);
@@ -54,7 +54,7 @@ int end_rtr(struct end *end, const struct end *to, const struct end_attr *attr);
 int end_rts(struct end *end, const struct end_attr *attr);
 int end_state(struct end *end, enum ibv_qp_state state);
 enum ibv_qp_state end_state_get(struct end *end);
-/* All of it for both */
+/* All steps for both ends */
 bool pair_up(struct end *a, struct end *b, const struct end_attr *attr);
 
 /* With the buffer at @offset; 0 or an errno */
@@ -66,12 +66,12 @@ int end_rdma(struct end *end, uint64_t id, enum ibv_wr_opcode opcode,
 	     size_t remote_offset);
 int end_post(struct end *end, struct ibv_send_wr *wr);
 
-/* The next completion; -ETIME when there is none within 60 s */
+/* The next completion; -ETIME after 60 s */
 int end_sent(struct end *end, struct ibv_wc *wc);
 int end_received(struct end *end, struct ibv_wc *wc);
 /* No completion up to now */
 bool end_idle(struct end *end);
-/* The next asynchronous event of any kind; negative after 60 s */
+/* The next asynchronous event of any type; negative after 60 s */
 int end_event(struct end *end);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What the tests of the transport share: two ends on two devices, the contents
- * of a message, and the next completion. It is for one file of a program, as the
- * harness is.
+ * Declarations that the tests of the transport share: two ends on two devices,
+ * the contents of a message, and the next completion. For one file of a
+ * program, like the harness.
  */
 #ifndef FABRIC_TRANSPORT_H
 #define FABRIC_TRANSPORT_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * cmx_consumer.ko, used from C: one command, and the text of its result. And what
- * its calls have left.
+ * cmx_consumer.ko from C: one command, and the text of its result. Also the
+ * number of live objects.
  */
 #ifndef FAULTS_CONSUMER_H
 #define FAULTS_CONSUMER_H
@@ -17,7 +17,7 @@
 #define CONSUMER	"/sys/kernel/debug/cmx_consumer/"
 #define LIVE		"/sys/module/rdma_cmx/counters/live_*"
 
-/* The result; the error that a resolution or join ended with. */
+/* The result, and the error of a resolution or join */
 struct consumer_answer {
 	char text[2048];
 	int error;
@@ -57,7 +57,9 @@ static inline void consumer_read(struct consumer_answer *a)
 	}
 }
 
-/* Until @command has a result with @part in it, for a minute: 0, or ETIME */
+/*
+ * Repeats @command until the result contains @part, for a minute: 0, or ETIME.
+ */
 static inline int consumer_wait(int fd, const char *command, const char *part,
 				struct consumer_answer *a)
 {
@@ -76,7 +78,7 @@ static inline int consumer_wait(int fd, const char *command, const char *part,
 	return -ETIME;
 }
 
-/* How many objects of rdma_cmx there are */
+/* Number of live objects of rdma_cmx */
 static inline long live_objects(void)
 {
 	long sum = 0;
@@ -91,7 +93,7 @@ static inline long live_objects(void)
 	return sum;
 }
 
-/* Wait until there are as many as there were; work items may end later. */
+/* Waits for @want live objects, since work items may end later. */
 static inline bool live_are(long want)
 {
 	double end = now_ms() + 60000;

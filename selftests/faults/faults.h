@@ -9,9 +9,9 @@
 
 #include <stdbool.h>
 
-/* Seconds that a test may take on a slow machine */
+/* Maximum seconds of a test on a slow host */
 #define SWEEP_LIMIT	1800
-/* No call has more of them. */
+/* Maximum fault points of a call */
 #define FAULTS_MAX	400
 
 /* Let all kinds of allocation fail silently; false: not possible. */
@@ -19,24 +19,24 @@ bool faults_enable(void);
 /* For a kernel without fault injection: the TAP text and 0. */
 int faults_skip(void);
 
-/* The @n-th fault point that this thread comes to fails. */
+/* The @n-th fault point of this thread fails. */
 void fault_arm(int n);
-/* Whether it came to that; disarms. */
+/* True if the fault point was reached; disarms. */
 bool fault_hit(void);
-/* How many more were needed to come to that; disarms. */
+/* Fault points missing until then; disarms. */
 int fault_left(void);
 
-/* The same for each kernel thread that runs work items. */
+/* Likewise for each kernel thread that runs work items */
 void workers_arm(int n);
-/* Whether one of them came to that; disarms. */
+/* True if one of them reached the fault point; disarms. */
 bool workers_hit(void);
 
 /*
- * Each fault point of @op fails once, the first first, with @before ahead and
- * @after behind. @op gives 0 or a negative errno. A failure is ENOMEM or
- * EFAULT, has a fault behind it, and changes nothing: the same call then gives
- * @want. @late: what it gives if its answer could not be written after all was
- * done (0: that is not so).
+ * Each fault point of @op fails once, in order, with @before before it and
+ * @after after it. @op returns 0 or a negative errno. A failure is ENOMEM or
+ * EFAULT, follows a fault, and changes nothing: the same call then returns
+ * @want. @late: its result if the result could not be written after all was
+ * done (0: not applicable).
  */
 #define EACH_FAULT(before, op, want, late, after) do {			\
 	int n_, ret_;							\
@@ -62,7 +62,7 @@ bool workers_hit(void);
 		after;							\
 	}								\
 	TH_LOG(#op ": %d fault points", n_ - 2);			\
-	/* Not a success because none was met */			\
+	/* No success if no fault point was reached */			\
 	EXPECT_LT(2, n_);						\
 } while (0)
 

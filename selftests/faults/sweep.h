@@ -2,7 +2,7 @@
 /*
  * Sweeps of a call of the kernel API that cmx_consumer.ko makes in the calling
  * thread: its first fault point fails, its second, and so on to the last. The
- * consumer has fault points of its own before it.
+ * consumer itself has fault points before it.
  */
 #ifndef FAULTS_SWEEP_H
 #define FAULTS_SWEEP_H
@@ -14,8 +14,9 @@
 #include "harness.h"
 
 /*
- * Sweep @command: it fails with ENOMEM, or gives what it gives without a fault.
- * "wait" behind it, if it does not wait itself; @undo behind each, or NULL.
+ * Sweeps @command: it fails with ENOMEM, or has the result of the call without
+ * a fault. "wait" follows it, if it does not wait itself; @undo follows each,
+ * or NULL.
  */
 static inline void sweep(struct __test_metadata *_metadata, int fd,
 			 const char *command, bool wait, const char *undo)
@@ -50,10 +51,10 @@ static inline void sweep(struct __test_metadata *_metadata, int fd,
 			EXPECT_STREQ(want.text, got.text) {
 				TH_LOG("%s: fault %d", command, n);
 			}
-		/* A membership that has failed by its event is there, too. */
+		/* A membership that has failed by its event exists, too. */
 		if (!ret && undo && (!got.error || strstr(got.text, "status=")))
 			EXPECT_EQ(0, consumer_do(fd, undo));
-		/* All is as before. */
+		/* The state is as before. */
 		EXPECT_EQ(0, consumer_do(fd, command));
 		if (wait)
 			EXPECT_EQ(0, consumer_do(fd, "wait"));
@@ -70,8 +71,8 @@ static inline void sweep(struct __test_metadata *_metadata, int fd,
 }
 
 /*
- * Sweep @command, which ends what @before has made, or part of it: it has no
- * error. If the consumer itself has failed, it does so the second time.
+ * Sweeps @command, which ends objects of @before, or part of them, and has no
+ * error. If the consumer itself has failed, the command is repeated.
  */
 static inline void sweep_end(struct __test_metadata *_metadata, int fd,
 			     const char *before, const char *command)
@@ -102,8 +103,8 @@ static inline void sweep_end(struct __test_metadata *_metadata, int fd,
 }
 
 /*
- * The result of joins of which at most one has failed, for a fault that was met:
- * "error=0 done=1 0 0 -12- 0", "-" where there is no membership.
+ * The result of joins of which at most one has failed, for a fault that was
+ * reached: "error=0 done=1 0 0 -12- 0", "-" for a missing membership.
  */
 static inline bool joins_are(const char *text, bool hit)
 {
@@ -111,7 +112,7 @@ static inline bool joins_are(const char *text, bool hit)
 
 	if (sscanf(text, "error=%d done=%d%n", &error, &done, &len) != 2)
 		return false;
-	/* None was started, and nobody waits for a callback. */
+	/* None was started, and no callback follows. */
 	if (error)
 		return hit && error == -ENOMEM && !done && !strstr(text, " 0");
 	for (text += len; sscanf(text, " %d%n", &status, &len) == 1;
@@ -119,14 +120,14 @@ static inline bool joins_are(const char *text, bool hit)
 		if (status && (status != -ENOMEM || !hit))
 			return false;
 		failed += !!status;
-		/* One that has failed at once */
+		/* One that has failed without an event */
 		if (status && text[len] == '-')
 			len++;
 	}
 	return done == 1 && failed <= 1 && *text == '\n';
 }
 
-/* Joins of an id that "join" has made; each ends, and the callback comes once. */
+/* Joins of an id that "join" has created; each ends, with one callback. */
 static inline void sweep_joins(struct __test_metadata *_metadata, int fd,
 			       const char *command)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Sweeps of what happens later, in work items: the n-th allocation of each
- * kernel worker fails, for each n. For one test program at a time.
+ * Sweeps of work items: the n-th allocation of each kernel worker fails, for
+ * each n. For one test program at a time.
  */
 #ifndef FAULTS_WORK_H
 #define FAULTS_WORK_H
@@ -11,12 +11,12 @@
 
 #include "harness.h"
 
-/* A sweep ends after so many rounds, or so many in which no fault was met. */
+/* A sweep ends after so many rounds, or so many without a fault. */
 #define ROUNDS		60
 #define ROUNDS_IDLE	5
 /*
- * @command, with @wait behind it, for each n: it ends, and afterwards it ends
- * as it did at first. "%d" in it is another number each time.
+ * @command, followed by @wait, for each n: it ends, and afterwards it ends as
+ * without a fault. "%d" in it is another number each time.
  */
 static void work_sweep(struct __test_metadata *_metadata, int fd,
 		  const char *command, const char *wait, const char *undo)
@@ -40,7 +40,9 @@ static void work_sweep(struct __test_metadata *_metadata, int fd,
 		if (!ret && wait)
 			ret = consumer_do(fd, wait);
 		hit = workers_hit();
-		/* ETIMEDOUT: the wait itself has given up, nothing came. */
+		/*
+		 * ETIMEDOUT: the wait itself has timed out, without a result.
+		 */
 		EXPECT_TRUE(!ret || (hit && ret != -ETIMEDOUT)) {
 			TH_LOG("%s: fault %d: %d", text, n, ret);
 		}
@@ -66,7 +68,7 @@ static void work_sweep(struct __test_metadata *_metadata, int fd,
 	if (undo)
 		EXPECT_EQ(0, consumer_do(fd, undo));
 	TH_LOG("%s: %d faults, %d times ENOMEM", command, hits, failed);
-	/* Not a success because no worker came to it */
+	/* No success if no worker reached the fault point */
 	EXPECT_LT(0, hits);
 }
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The fuzzer of the uAPI: valid commands (calls.c), spoilt in some way
- * (mutate.c), in any order, by several threads on the same files. The tables
- * of handles are shared and not locked: which thread destroys what the other
- * one uses is part of the game.
+ * The fuzzer of the uAPI: valid commands (calls.c), mutated (mutate.c), in any
+ * order, by several threads on the same files. The tables of handles are shared
+ * without a lock: a thread may destroy an object that another one uses.
  */
 #ifndef FUZZ_H
 #define FUZZ_H
@@ -38,21 +37,21 @@ static inline bool rng_one_in(struct rng *r, uint32_t n)
 	return !rng_below(r, n);
 }
 
-/* What all threads work on */
+/* State of all threads */
 struct fuzz_world {
 	int fds[FUZZ_FILES];
 	uint32_t ids[FUZZ_FILES][FUZZ_SLOTS];
 	uint32_t mcs[FUZZ_FILES][FUZZ_SLOTS];
-	uint16_t port;		/* that somebody has listened on last */
-	uint8_t *pool;		/* with nothing behind it */
+	uint16_t port;		/* of the last listener */
+	uint8_t *pool;		/* unmapped memory follows it */
 	uint8_t *read_only;	/* a page */
 };
 
-/* A call: the struct of a command, to be made on a file */
+/* A call: the struct of a command, for a file */
 struct fuzz_call {
 	unsigned int cmd;
 	unsigned int file;
-	unsigned int slot;	/* where what it makes goes, what it ends was */
+	unsigned int slot;	/* for the handle that it creates or ends */
 	uint32_t size;		/* of the struct */
 	uint64_t *buf;		/* FUZZ_BUF bytes that the struct points to */
 	uint8_t arg[FUZZ_STRUCT] __attribute__((aligned(8)));
@@ -60,12 +59,12 @@ struct fuzz_call {
 
 extern const uint16_t fuzz_sizes[FUZZ_COMMANDS];
 
-/* A command that fits its place. */
+/* Makes a valid command. */
 void call_make(struct rng *r, struct fuzz_world *w, struct fuzz_call *c,
 	       unsigned int cmd);
-/* What came of it: handles are noted. */
+/* Stores the handles of its result. */
 void call_note(struct fuzz_world *w, const struct fuzz_call *c, int ret);
-/* Spoil it; where its struct lies then. */
+/* Mutates it. Returns the address of its struct. */
 void *call_spoil(struct rng *r, struct fuzz_world *w, struct fuzz_call *c);
 
 #endif /* FUZZ_H */

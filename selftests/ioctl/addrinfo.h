@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Queries to the resolver at the uAPI: the fixture, an id of an own file, and
- * an answer of three addresses that the test gives itself, so that it decides
- * how long a request stays outstanding.
+ * Queries to the resolver at the uAPI: the fixture, an id of a private file,
+ * and a result of three addresses that the test itself passes, so that it
+ * determines how long a request is outstanding.
  */
 #ifndef IOCTL_ADDRINFO_H
 #define IOCTL_ADDRINFO_H
@@ -101,7 +101,7 @@ static inline int result_get(int fd, uint32_t id, void *buf, uint32_t buf_len,
 	return ret;
 }
 
-/* Walk a result; the number of entries, or -1 if it is malformed. */
+/* Walks a result; the number of entries, or -1 if it is malformed. */
 static inline int entries_count(const void *buf, uint32_t len)
 {
 	const struct rdma_cmx_ai_entry *e;
@@ -121,7 +121,7 @@ static inline int entries_count(const void *buf, uint32_t len)
 	return n;
 }
 
-/* The storage address first, the one that cannot be reached last. */
+/* The storage address first, the unreachable one last */
 static inline int answer_check(const void *buf, uint32_t len)
 {
 	const struct rdma_cmx_ai_entry *e = buf;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * RESOLVE_ANY and QUERY_CANDIDATES at the uAPI: the fixture, an id of an own file,
- * and results of addresses that the test gives itself: 10.55.0.1 is here, with
- * IPv6 fd55::1; 10.55.0.77 answers no ARP; 192.168.77.1 has no RDMA device.
+ * RESOLVE_ANY and QUERY_CANDIDATES at the uAPI: the fixture, an id of a private
+ * file, and results of addresses that the test itself passes: 10.55.0.1 is
+ * local, with IPv6 fd55::1; 10.55.0.77 does not reply to ARP; 192.168.77.1 has
+ * no RDMA device.
  */
 #ifndef IOCTL_ANY_H
 #define IOCTL_ANY_H
@@ -49,7 +50,7 @@ FIXTURE_TEARDOWN(any)
 	EXPECT_EQ(0, number_get("/sys/module/rdma_cmx/counters/live_connects"));
 }
 
-/* Have the id a result of these addresses, in this order. */
+/* Gives the id a result of these addresses, in this order. */
 static inline int result_ps(int fd, uint32_t id, uint32_t ps, uint16_t port,
 			    uint32_t ai_flags, ...)
 {

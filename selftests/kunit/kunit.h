@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Helpers of the unit tests. A suite tests one file or one rule of the modules;
- * it states the rule again, from the documentation, and never takes it from the
- * code under test.
+ * Helpers of the unit tests. A suite tests one file or one rule of the modules.
+ * It states the rule again, from the documentation, and does not take it from
+ * the code under test.
  */
 #ifndef CMX_KUNIT_H
 #define CMX_KUNIT_H
@@ -14,7 +14,7 @@
 #include "sa/internal.h"
 #include "sa/wire.h"
 
-#define KUNIT_WAIT	(90 * HZ)	/* nothing takes longer, not even here */
+#define KUNIT_WAIT	(90 * HZ)	/* longer than any test takes */
 
 /* kernel/core/kunit.c */
 struct module *cmx_kunit_module(void);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Two threads that do something at the same moment, again and again: the
- * calling one and a helper. The helper only touches what the caller set up
- * before pair_go() and reads after pair_wait().
+ * Two threads that execute at the same moment, repeatedly: the calling one and
+ * a helper. The helper accesses only data that the caller has set before
+ * pair_go() and reads after pair_wait().
  */
 #ifndef RACES_PAIR_H
 #define RACES_PAIR_H
@@ -38,13 +38,13 @@ static inline void pair_start(struct pair *p, void (*job)(void *), void *arg)
 		abort();
 }
 
-/* The helper's job begins; the caller's part follows. */
+/* Starts the helper's part; the caller's part follows. */
 static inline void pair_go(struct pair *p)
 {
 	pthread_barrier_wait(&p->barrier);
 }
 
-/* Both are through. */
+/* Waits for the end of both parts. */
 static inline void pair_wait(struct pair *p)
 {
 	pthread_barrier_wait(&p->barrier);
@@ -58,7 +58,7 @@ static inline void pair_end(struct pair *p)
 	pthread_barrier_destroy(&p->barrier);
 }
 
-/* A moment of another length each time: up to @us microseconds. */
+/* Waits a random time up to @us microseconds. */
 static inline void pair_dally(unsigned int *seed, unsigned int us)
 {
 	double end = now_ms() + rand_r(seed) % us / 1e3;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Helpers of the tests of failures: the n-th request that a call makes fails,
- * for each n until the call makes fewer (inject.h). Functions, as the harness
- * is one program's; one thread works on a scene.
+ * Helpers of the tests of failures: the n-th request of a call fails, for each
+ * n until the call makes fewer (inject.h). Functions, since a program has one
+ * harness; one thread uses a scene.
  */
 #ifndef CMX_SELFTEST_SWEEP_H
 #define CMX_SELFTEST_SWEEP_H
@@ -16,10 +16,10 @@
 
 #define PORT_FAULTS	7690
 #define GROUP		"239.55.70.1"
-/* More fault points than any call has */
+/* More than the fault points of any call */
 #define MOST		60
 
-/* What a call works on; what is set afterwards is freed. */
+/* Objects of a call; those that are set afterwards are freed. */
 struct scene {
 	struct rdma_event_channel *channel, *passive;
 	struct rdma_cm_id *id, *listener;
@@ -30,13 +30,13 @@ struct scene {
 	const char *node;
 };
 
-/* One call. All of them give an errno, or 0. */
+/* One call. All functions return an errno, or 0. */
 struct step {
 	const char *name;
 	int (*before)(struct scene *s);
 	int (*call)(struct scene *s);
-	bool again;	/* when it has failed, the same call is made once more */
-	bool lenient;	/* it can do without some of what failed */
+	bool again;	/* after a failure the call is repeated */
+	bool lenient;	/* it succeeds without some of the failed calls */
 };
 
 static int result(int ret)
@@ -69,7 +69,7 @@ static void scene_clear(struct __test_metadata *_metadata, struct scene *s)
 	rdma_destroy_event_channel(s->channel);
 }
 
-/* In the kernel, which ends some things later */
+/* In the kernel, where work items may end later */
 static bool live_back(long before)
 {
 	long long end = now_ms() + WAIT_MS;
@@ -124,7 +124,7 @@ static void sweep(struct __test_metadata *_metadata, const struct step *step)
 		scene_clear(_metadata, &s);
 		if (!err)
 			break;
-		/* What is opened once stays open. */
+		/* Objects that are opened once stay open. */
 		if (n == 1) {
 			fds = fds_open();
 			live = live_objects();

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* What job.c and job_run.c share: the state of one run. One thread, no locks. */
+/*
+ * Declarations that job.c and job_run.c share: the state of one run. One
+ * thread.
+ */
 #ifndef CMX_SIMULATE_JOB_H
 #define CMX_SIMULATE_JOB_H
 
@@ -20,18 +23,18 @@ struct policy {
 	sim_time first, next;	/* until the first retry, the other ones */
 	sim_time total;		/* a query ends */
 	uint32_t window, window_max;
-	bool adaptive;		/* no retry before twice the mean response time */
-	bool of_node;		/* the requester is the node: it has a cache */
+	bool adaptive;		/* no retry before 2 * mean response time */
+	bool of_node;		/* the requester is the node, with a cache */
 	bool follows_sm;	/* a new SM drops the cache, and resends */
 };
 
 struct slot {
 	uint32_t requester;
 	uint32_t lookup;
-	uint32_t number;	/* of the query in it: an old answer is known */
+	uint32_t number;	/* of its query, to detect old responses */
 	uint16_t attempt;
 	uint16_t tries;
-	bool active, armed;	/* a query; an EVENT_TIMER is there */
+	bool active, armed;	/* a query; an EVENT_TIMER is pending */
 	sim_time due, deadline;
 };
 
@@ -45,7 +48,7 @@ struct requester {
 	bool waiting;		/* for the next wave */
 };
 
-/* A MAD that waits at the SA */
+/* A MAD in the queue of the SA */
 struct request {
 	uint32_t slot, number;
 	sim_time since;
@@ -60,8 +63,8 @@ struct counts {
 struct run {
 	const struct sim_job *job;
 	struct policy policy;
-	uint32_t nodes;		/* that are simulated */
-	double scale;		/* each stands for so many */
+	uint32_t nodes;		/* simulated nodes */
+	double scale;		/* each represents so many */
 	sim_time sa;		/* scaled */
 	uint32_t sa_queue;	/* scaled */
 	struct sim_heap heap;
@@ -73,7 +76,7 @@ struct run {
 	struct slot *slots;
 	uint32_t slots_count;
 	sim_time **known;	/* of each node: when a path was cached, or 0 */
-	sim_time *work_done;	/* of each machine */
+	sim_time *work_done;	/* of each host */
 	sim_time last_path, dropped;
 
 	struct request *queue;
@@ -85,7 +88,7 @@ struct run {
 	double total;		/* lookups */
 };
 
-/* Connections that wait for one lookup */
+/* Number of connections that wait for one lookup */
 uint32_t connections_of(const struct run *run);
 void event_handle(struct run *run, const struct sim_event *event);
 

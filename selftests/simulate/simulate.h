@@ -47,7 +47,7 @@ void heap_add(struct sim_heap *heap, sim_time time, uint32_t type,
 	      uint32_t arg);
 bool heap_take(struct sim_heap *heap, struct sim_event *event);
 void heap_free(struct sim_heap *heap);
-/* Memory of zeroes, or the end of the process */
+/* Zeroed memory; exits without memory. */
 void *sim_alloc(size_t count, size_t size);
 /* A number below @n; *@state is the generator's */
 uint64_t sim_random(uint64_t *state, uint64_t n);
@@ -90,20 +90,20 @@ struct sim_job {
 	uint32_t nodes, ranks;
 	uint32_t targets;	/* of PATTERN_STORAGE */
 	uint32_t depth;		/* connects of a rank at a time */
-	uint32_t waves;		/* how often all of that is connected */
+	uint32_t waves;		/* number of repetitions */
 	sim_time wave_gap;
-	sim_time spread;	/* nodes start at random within that time */
+	sim_time spread;	/* maximum random delay of a node's start */
 	sim_time life;		/* of a cached path */
 	sim_time route;		/* timeout of rdma_resolve_route() in stock */
-	uint32_t tries;		/* a program gives up after so many timeouts */
-	sim_time sa;		/* what the SA takes for a query */
-	uint32_t sa_queue;	/* MADs that wait there at most */
-	sim_time sa_fifo;	/* none is queued while the first waits longer */
+	uint32_t tries;		/* timeouts until a program gives up */
+	sim_time sa;		/* service time of a query at the SA */
+	uint32_t sa_queue;	/* maximum MADs in its queue */
+	sim_time sa_fifo;	/* queues no MAD while the first waits longer */
 	sim_time silent_from, silent_for;	/* SM failover; 0: none */
-	sim_time cm;		/* what a node takes for one end of a connection */
-	uint32_t window;	/* of the project: outstanding queries at first */
-	bool adaptive;		/* it retries no sooner than the SA answers */
-	uint32_t sample;	/* slots at most; then each stands for several */
+	sim_time cm;		/* time of a node for one end of a connection */
+	uint32_t window;	/* initially, of the project */
+	bool adaptive;		/* it does not retry before the SA responds */
+	uint32_t sample;	/* maximum slots; more are represented */
 	uint64_t max_events;	/* then extrapolate */
 	uint64_t seed;
 };
@@ -113,38 +113,38 @@ struct sim_result {
 	double queries;		/* different ones; a retry is none */
 	double mads;		/* sent to the SA */
 	double served;		/* by the SA */
-	double useless;		/* of those: nobody waited any more */
+	double useless;		/* of those: without a waiter */
 	double hits;		/* paths that were in a cache */
-	double timeouts;	/* connects that ended with one */
-	double gave_up;		/* connections that were never made */
+	double timeouts;	/* connects that ended with a timeout */
+	double gave_up;		/* connections that were not established */
 	double sa_wait_us;	/* mean, of MADs in the queue of the SA */
-	double sa_busy;		/* part of the time until the last answer */
+	double sa_busy;		/* fraction of the time to the last response */
 	uint32_t sa_longest;	/* queue of the SA */
 	double paths_ms;	/* until the last path */
 	double connected_ms;	/* until the last connection */
 	uint64_t events;
 	bool extrapolated;
-	double scale;		/* nodes that each simulated one stands for */
+	double scale;		/* nodes that each simulated one represents */
 };
 
 void job_defaults(struct sim_job *job);
-/* The parameters and the outcome of a job; its caller owns both. */
+/* The parameters and the results of a job; its caller owns both. */
 void job_run(const struct sim_job *job, struct sim_result *result);
 
 /* --- storm.c --- */
 
 struct sim_storm {
-	uint32_t nodes, clients;	/* in all, spread over the nodes */
-	uint32_t window;	/* of a node at most, 0: no limit */
-	uint32_t window_first;	/* what it begins with */
+	uint32_t nodes, clients;	/* in total, spread over the nodes */
+	uint32_t window;	/* maximum of a node, 0: no limit */
+	uint32_t window_first;	/* initial window */
 	uint32_t window_min;
 	uint32_t backlog;	/* of the listener */
 	uint32_t mad_queue;	/* receives that are posted on QP1 */
-	sim_time mad;		/* what the listener's node takes for a MAD */
-	sim_time accept;	/* what the listener takes for a connection */
+	sim_time mad;		/* time of the listener's node for a MAD */
+	sim_time accept;	/* time of the listener for a connection */
 	sim_time timeout;	/* of a REQ */
 	uint32_t retries;	/* of a REQ */
-	uint32_t tries;		/* a program gives up after so many timeouts */
+	uint32_t tries;		/* timeouts until a program gives up */
 	sim_time again;		/* from a timeout to its next attempt */
 	sim_time spread;
 	uint64_t seed;
@@ -152,13 +152,13 @@ struct sim_storm {
 
 struct sim_storm_result {
 	uint32_t connected;
-	uint32_t failed;	/* clients that never were */
+	uint32_t failed;	/* clients that never connected */
 	uint64_t dropped;	/* REQs that found the backlog full */
 	uint64_t lost;		/* REQs that found no receive posted */
 	uint64_t sent;		/* REQs, with retries */
 	uint32_t window;	/* of the first node, at the end */
 	double median_ms, last_ms;	/* of those who connected */
-	double ideal_ms;	/* median if the listener never waited */
+	double ideal_ms;	/* median without a wait at the listener */
 };
 
 void storm_defaults(struct sim_storm *storm);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What the storage target and initiator share: the protocol, and one end of a
- * connection, that is a queue pair and the memory that it reads and writes.
+ * Declarations that the storage target and initiator share: the protocol, and
+ * one end of a connection: a queue pair and its memory.
  *
- * The initiator's request says which blocks it wants, the target's reply where
- * these are. The initiator writes and reads them by RDMA; the target sees
- * nothing of it.
+ * The initiator's request has the numbers of its blocks, the target's reply
+ * their address. The initiator writes and reads them by RDMA, without the
+ * target.
  */
 #ifndef CMX_STORAGE_LINK_H
 #define CMX_STORAGE_LINK_H
@@ -20,9 +20,10 @@
 #define STORAGE_MAGIC	0x434d5853
 
 /*
- * Private data of the initiator's request: @count blocks from @first on. rdma_cm
- * looks for its own header in each request. It takes one that begins with zero,
- * with no IP version behind, for that of an id of AF_IB, which has no header.
+ * Private data of the initiator's request: @count blocks from @first on.
+ * rdma_cm looks for its header in each request. It reads data that begins with
+ * zero, and no IP version behind it, as that of an id of AF_IB, which has no
+ * header.
  */
 struct storage_hello {
 	__be32 zero;
@@ -31,7 +32,7 @@ struct storage_hello {
 	__be32 count;
 };
 
-/* Private data of the target's reply: where the first one is */
+/* Private data of the target's reply: the address of the first block */
 struct storage_welcome {
 	__be32 magic;
 	__be32 rkey;
@@ -55,8 +56,8 @@ struct storage_link {
 };
 
 /*
- * The id stays; @link is freed by the caller. Nothing is outstanding after it.
- * It waits for completions, so it is not for the event handler of an id.
+ * The caller destroys the id and frees @link. No work request is outstanding
+ * afterwards. It waits for completions, so it must not run in an event handler.
  */
 static inline void storage_link_close(struct storage_link *link)
 {
@@ -81,7 +82,7 @@ static inline int storage_link_qp(struct storage_link *link)
 		.sq_sig_type = IB_SIGNAL_ALL_WR,
 		.send_cq = link->cq,
 		.recv_cq = link->cq,
-		/* Drained queues take one more of each. */
+		/* Draining requires one more of each. */
 		.cap = {
 			.max_send_wr = 4,
 			.max_recv_wr = 2,
@@ -94,8 +95,8 @@ static inline int storage_link_qp(struct storage_link *link)
 }
 
 /*
- * For an id that has its device; @flags are of the protection domain. After an
- * error there is nothing to close.
+ * For an id with a device; @flags are of the protection domain. After an error
+ * nothing has to be closed.
  */
 static inline int storage_link_open(struct storage_link *link,
 				    struct rdma_cm_id *id, void *memory,

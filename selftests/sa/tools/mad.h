@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The subnet administrator from user space, by ib_umad: helpers of the tools of
- * this room. One thread, no locks.
+ * The subnet administrator from user space, by ib_umad: helpers of the tools in
+ * this directory. One thread, no locks.
  */
 #ifndef CMX_SELFTEST_MAD_H
 #define CMX_SELFTEST_MAD_H
@@ -14,7 +14,7 @@
 #include <infiniband/umad_sa.h>
 #include <infiniband/umad_types.h>
 
-/* ServiceRecord as it is on the wire */
+/* ServiceRecord in wire format */
 struct service_record {
 	__be64 id;
 	uint8_t gid[16];
@@ -28,7 +28,7 @@ struct service_record {
 
 _Static_assert(sizeof(struct service_record) == 176, "ServiceRecord");
 
-/* Components of a ServiceRecord; the data have one for each element. */
+/* Components of a ServiceRecord; each element of the data has one. */
 #define SERVICE_ID	(1ULL << 0)
 #define SERVICE_GID	(1ULL << 1)
 #define SERVICE_PKEY	(1ULL << 2)
@@ -37,13 +37,13 @@ _Static_assert(sizeof(struct service_record) == 176, "ServiceRecord");
 #define SERVICE_NAME	(1ULL << 6)
 #define SERVICE_DATA	(((1ULL << 37) - 1) & ~((1ULL << 7) - 1))
 
-/* Bytes in front of the records, and in front of the SA's own header */
+/* Bytes before the records, and before the SA's header */
 #define SA_HEADER	offsetof(struct umad_sa_packet, data)
 #define RMPP_HEADER	offsetof(struct umad_sa_packet, sm_key)
 #define SA_SEGMENT	UMAD_LEN_SA_DATA
 #define MAD_SIZE	256
 
-/* RMPP, as umad_types.h does not name it */
+/* RMPP constants that umad_types.h lacks */
 enum {
 	RMPP_TYPE_DATA = 1,
 	RMPP_TYPE_ACK = 2,
@@ -54,7 +54,7 @@ enum {
 	RMPP_LAST = 4,
 };
 
-/* One port of a device, open for management datagrams */
+/* One port of a device, opened for management datagrams */
 struct mad_port {
 	char device[UMAD_CA_NAME_LEN];
 	int number;
@@ -66,28 +66,28 @@ struct mad_port {
 	uint8_t gid[16];
 };
 
-/* "PROGRAM: ..." to stderr and exit with 1. */
+/* Prints "PROGRAM: ..." to stderr and exits with 1. */
 void die(const char *format, ...)
 	__attribute__((format(printf, 1, 2), noreturn));
 
 /*
- * Open @device, or with NULL the first active InfiniBand port. Each of these
- * exits with a message when it fails.
+ * Opens @device, or with NULL the first active InfiniBand port. Each of these
+ * functions exits with a message after a failure.
  */
 void mad_open(struct mad_port *port, const char *device, int number);
-/* A client of the SA; the kernel reassembles segments. */
+/* Registers a client of the SA; the kernel reassembles segments. */
 void mad_register_client(struct mad_port *port);
-/* A server as SA: it receives raw requests, and makes the segments. */
+/* Registers a server as SA: it receives raw requests, and sends segments. */
 void mad_register_server(struct mad_port *port);
-/* Read the LIDs again. */
+/* Reads the LIDs again. */
 void mad_refresh(struct mad_port *port);
 void mad_close(struct mad_port *port);
 
-/* A request to the port's SA; its response has the low half of @tid. */
+/* Sends a request to the port's SA; its response has the low half of @tid. */
 void sa_send(struct mad_port *port, uint32_t tid, uint8_t method,
 	     uint16_t attr, uint64_t mask, const void *record, size_t len);
 
-/* What sa_receive() got */
+/* The result of sa_receive() */
 struct sa_answer {
 	uint32_t tid;
 	int error;		/* ETIMEDOUT: no response */
@@ -99,13 +99,13 @@ struct sa_answer {
 	size_t len;
 };
 
-/* Wait for one response; false after @timeout_ms. */
+/* Waits for one response; false after @timeout_ms milliseconds. */
 bool sa_receive(struct mad_port *port, struct sa_answer *answer,
 		int timeout_ms);
 
 /*
- * Point the port @victim at the SA on LID @lid, as a subnet manager would:
- * PortInfo is set by a directed route of no hops. The former LID.
+ * Points the port @victim at the SA on LID @lid, like a subnet manager: it sets
+ * PortInfo by a directed route of no hops. Returns the former LID.
  */
 unsigned int sm_lid_set(const struct mad_port *victim, unsigned int lid);
 

@@ -10,7 +10,7 @@
 
 #define SEGMENTS_MAX	1024
 
-/* One packet of an answer with RMPP */
+/* One packet of a response with RMPP */
 struct segment {
 	uint32_t number;
 	uint32_t paylen;	/* bytes of payload, or the new window */
@@ -24,19 +24,19 @@ struct segment {
 };
 
 struct reply {
-	struct umad_sa_packet head;	/* what all segments begin with */
+	struct umad_sa_packet head;	/* start of all segments */
 	uint16_t attr;
 	size_t size;			/* of one record */
 	size_t stride;
 	size_t count;
-	uint8_t *table;			/* with room behind it */
+	uint8_t *table;			/* with free space behind it */
 	size_t len;
 	struct segment segments[SEGMENTS_MAX];
 	size_t segment_count;
 };
 
 /*
- * @records changes the header or the table, @segments the packets. Both get
+ * @records changes the header or the table, @segments the packets. Both receive
  * the number behind "=" in the mode's text.
  */
 struct mode {

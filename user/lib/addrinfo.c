@@ -77,7 +77,7 @@ entry_from_kern(const struct rdma_cmx_ai_entry *raw)
 		cmx_grown_copy(&whole, sizeof(whole), raw, raw->header_len);
 		e = &whole;
 	}
-	/* Not calloc(), which clears memory that is overwritten below. */
+	/* Not calloc(), which takes a lock. All fields are set below. */
 	new = malloc(sizeof(*new));
 	if (!new)
 		return NULL;

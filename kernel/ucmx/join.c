@@ -11,7 +11,7 @@
 
 #include "ucmx.h"
 
-/* Locks an id again, and checks that it has its device. */
+/* Locks an id again. It must have a device, and no race in progress. */
 static int ucmx_join_lock(struct ucmx_cmd *cmd, struct ucmx_id *id)
 {
 	int ret = ucmx_id_relock(id, cmd->file);

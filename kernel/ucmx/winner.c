@@ -112,7 +112,7 @@ bool ucmx_any_connects(struct ucmx_id *id)
 	if (others)
 		left = min_t(long, left / (others + 1),
 			     msecs_to_jiffies(UCMX_ANY_LIMIT_MS));
-	/* That of an earlier one, which has failed, would end this one. */
+	/* The limit of an earlier CONNECT, which failed, would end this one */
 	cancel_delayed_work_sync(&any->limit);
 	spin_lock(&id->lock);
 	any->armed = true;

@@ -48,6 +48,8 @@ guest_start() {
 		# KASAN's shadow and what it keeps back
 		megabytes=512
 	fi
+	# guest_stacks: an NMI shows the stacks of all processors and ends the guest.
+	more+=' unknown_nmi_panic panic_print=64'
 	# A process for each of many connections
 	[ "$mode,$only" != bench,storm ] || megabytes=2560
 	[ "$accel" = kvm ] && cpu=host
@@ -83,7 +85,10 @@ security_model=none,readonly=on")
 	# too late for the kernel's test of it, which then panics. Likewise, a
 	# guest that the host gave no time to is not a stalled kernel: a real
 	# stall lasts.
+	rm -f "$work/$kernel.$name."{in,out}
+	mkfifo "$work/$kernel.$name."{in,out}
 	exec qemu-system-x86_64 -name "$name" -accel "$how" -cpu "$cpu" \
+		-monitor "pipe:$work/$kernel.$name" \
 		-nodefaults -no-user-config -display none -no-reboot \
 		-kernel "$image" -initrd "$work/$boots.initrd" \
 		-append "console=ttyS0 oops=panic panic=-1 log_buf_len=4M \
@@ -190,6 +195,7 @@ guest_follow() {
 		status=$?
 		if [ $status -gt 128 ]; then
 			problem "no sign of life for $limit s, in $current"
+			guest_stacks "$name" "$fd"
 		fi
 		[ $status = 0 ] || break
 		printf '%s\n' "$line" >>"$out/$name.out"
@@ -217,6 +223,13 @@ guest_follow() {
 		esac
 	done
 	[ -z "$text" ] || job_say <<<"${text%$'\n'}"
+}
+
+# guest_stacks NAME FD: what a guest does that says nothing, on its console. Its
+# processors may hang with interrupts off; an NMI reaches them.
+guest_stacks() {
+	timeout 5 bash -c 'echo nmi >"$1"' - "$work/$kernel.$1.in"
+	while IFS= read -r -t 60 _ <&"$2"; do :; done
 }
 
 # What alpha finds wrong with its bed is beta's fault.
@@ -254,7 +267,7 @@ tail_show() {
 	text=$(awk '/cmx-test: begin/ { text = ""; on = 0 }
 		/BUG|WARNING|Oops|panic/ && !/rdmavt\/qp\.c:2041/ { on = 1 }
 		on { text = text $0 "\n" }
-		END { printf "%s", text }' "$out/$name.console" | head -n 45)
+		END { printf "%s", text }' "$out/$name.console" | head -n 150)
 	[ -n "$text" ] || text=$(tail -n 30 "$out/$name.console")
 	echo "From guest $name's console ($out/$name.console):"
 	sed 's/^/     > /' <<<"$text"

@@ -86,7 +86,8 @@ int rdma_cmx_query_start_for(const struct rdma_cmx_query_attr *attr,
  * @attr: as for rdma_cmx_resolve()
  * @caller: on whose behalf; without names_later and port_later
  *
- * Context: process context, sleeps until the result or the deadline.
+ * Context: process context, sleeps until the result or the deadline; a signal
+ * ends the wait.
  * Return: as rdma_cmx_resolve().
  */
 struct rdma_cmx_result *
@@ -101,8 +102,8 @@ rdma_cmx_resolve_for(const struct rdma_cmx_query_attr *attr,
  * Context: process context, may sleep.
  * Return: 0; -ESRCH: the query does not wait for its caller; -EINVAL: @given is
  * not what the query waits for, or its qp_type contradicts the query; -EBADMSG:
- * the names are malformed. After -EINVAL and -EBADMSG the query continues to
- * wait.
+ * the names are malformed; -ENOMEM. After -EINVAL, -EBADMSG and -ENOMEM the
+ * query continues to wait.
  */
 int rdma_cmx_query_give_names(struct rdma_cmx_query *query,
 			      const struct cmx_given *given);
@@ -137,7 +138,8 @@ rdma_cmx_advertise_for(const struct rdma_cmx_service_attr *attr, kuid_t uid,
  * query is sent on devices of network namespaces that this user namespace, or a
  * descendant of it, owns. The records are charged to the caller's cgroup.
  *
- * Context: process context, sleeps until the SAs have responded.
+ * Context: process context, sleeps until the SAs have responded, or until the
+ * deadline; a signal ends the wait.
  * Return: as rdma_cmx_get_services().
  */
 struct rdma_cmx_services *
@@ -256,7 +258,7 @@ int rdma_cmx_connect_start_for(const struct rdma_cmx_connect_attr *attr,
  * follows, and waits for the end. A caller that ends many connects stops all of
  * them first, so that it does not wait for the candidates of each one.
  *
- * Context: any that may take a spinlock, does not sleep.
+ * Context: process context, does not sleep.
  */
 void rdma_cmx_connect_stop(struct rdma_cmx_connector *connector);
 

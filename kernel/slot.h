@@ -7,11 +7,12 @@
  *	rdma_cmx_slot_wait()	waits; a callback reports the end
  *	rdma_cmx_slot_event()	in the event handler of the id
  *	rdma_cmx_slot_put()	after rdma_connect() failed; before the end
- *	rdma_cmx_slot_cancel()	instead, for a connect that may wait
+ *	rdma_cmx_slot_cancel()	before put, for a connect that may wait
  *
  * The owner of a slot serialises these calls, except for events. An event, a
  * callback and the owner's put may run at the same time: the slot is given back
- * once. The owner calls put before it frees the slot, in any state.
+ * once. The owner calls put before it frees the slot, whatever has happened.
+ * Put does not end a wait.
  */
 #ifndef CMX_SLOT_H
 #define CMX_SLOT_H

@@ -66,11 +66,11 @@ struct cmx_connect_item {
  * @step: as in @out, used by @item only
  * @flying: it has started and has not ended
  * @up: it is connected or routed, and waits for its handover or its end
- * @stop: it lost, or the connect has ended
+ * @stop: it lost, or the connect was cancelled or is late
  * @leaving: it gives its place to a waiting candidate
  * @hand_over: all others have ended
  * @got: the event of its step has arrived
- * @error: negative errno of an event, 0: none
+ * @error: negative errno of an event or a timeout, 0: none
  * @connected: it has to be disconnected
  * @set_up: teardown has to be called, used by @item only
  * @cached: its path is from the cache, used by @item only

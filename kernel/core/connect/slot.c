@@ -5,7 +5,7 @@
  * lock.
  *
  * While connects wait, a work item runs once a second. It ends waits that have
- * timed out and assigns slots that no longer count.
+ * timed out, and assigns slots in place of those that no longer count.
  */
 #include <linux/export.h>
 #include <linux/jiffies.h>
@@ -25,7 +25,7 @@
 #include "connect/window.h"
 #include "sched.h"
 
-/* Waits that end before the lock is released */
+/* Maximum waits that one loop under the lock handles */
 #define CMX_SLOT_BATCH	64
 
 static unsigned int connect_queue = 65536;
@@ -96,7 +96,7 @@ bool cmx_slot_tag(const struct rdma_cm_id *id, u32 *tag)
 	return true;
 }
 
-/* Sets tag and port window of an id. False if no limit applies. */
+/* Sets tag and port window of an id. False if no limit applies to it. */
 static bool cmx_slot_find(const struct rdma_cm_id *id, u32 *tag, u8 *port)
 {
 	/* iWARP connects by TCP, which has its own windows. */
@@ -411,7 +411,7 @@ int cmx_slot_wait(struct cmx_slot *slot, u32 tag, u8 port, kuid_t uid,
  *
  * Context: process context, may sleep. Memory is charged to the current
  * task's cgroup.
- * Return: 0 if it has a slot, 1 if it waits, -ENOMEM, or -EAGAIN if
+ * Return: 0 if the id may connect, 1 if it waits, -ENOMEM, or -EAGAIN if
  * connect_queue connects of the user wait.
  */
 int rdma_cmx_slot_wait(struct cmx_slot *slot, const struct rdma_cm_id *id,
@@ -477,7 +477,7 @@ void cmx_slot_release(struct cmx_slot *slot, enum cmx_window_sign sign)
 /**
  * rdma_cmx_slot_put - give back a slot, if there is one
  * @slot: slot of an id whose REQ was not sent, or that is about to be
- *	destroyed
+ *	destroyed; a wait for a slot does not end by this
  *
  * Context: process context, does not sleep.
  */

@@ -89,13 +89,14 @@
  * @users: users with connects that wait here, in scheduling order
  * @tag: of the destination; 0: never used
  * @epoch: of the last update of @count
- * @count: slots taken in each epoch; may be negative after a change of epochs
+ * @count: slots taken in each epoch; negative if an epoch ended between the
+ *	takes at the windows of the destination and of the port
  * @running: sum of @count
  * @held: slots of a destination whose connects wait for their port
  * @limit: of a destination; 0: the initial one
  * @replies: since @limit has changed
- * @shrunk: epoch in which @limit was halved; in the future after a change of
- *	epochs
+ * @shrunk: epoch in which @limit was halved; in the future if a change of
+ *	connect_reply_ms has renumbered the epochs
  */
 struct cmx_window {
 	struct list_head users;

@@ -96,7 +96,7 @@ struct rdma_cmx_connect_report {
  * @tos: for rdma_set_service_type(); replaces the query's
  * @timeout_ms: deadline of the connect in milliseconds, 0: module parameter
  *	connect_timeout_ms
- * @delay_ms: milliseconds until the next candidate starts while others are
+ * @delay_ms: milliseconds from one start to the next while candidates are
  *	outstanding (RFC 8305, Connection Attempt Delay), 0: 250, at least 10
  * @retry_count: default of the setup's param
  * @rnr_retry_count: default of the setup's param
@@ -160,21 +160,24 @@ typedef void (*rdma_cmx_connect_fn)(struct rdma_cmx_connector *connector,
  *	rdma_cmx_connect_put()
  *
  * The candidates are the entries of the query's result, in their order. The
- * next one starts when one has failed, or after the delay. At most eight are
- * outstanding at a time. If another one waits, the candidate that started first
- * gives up its place, with -ETIMEDOUT, after five seconds or its share of the
- * time: the time divided by the number of candidates in eights. So silent peers
- * do not block the others. If none waits, the deadline is the only limit. The
- * first candidate that is connected wins. All others are disconnected, if they
- * were connected, and destroyed.
+ * next one starts when none is outstanding, or when the delay has passed since
+ * the last start. At most eight are outstanding at a time. If another one
+ * waits, the candidate that started first gives up its place, with -ETIMEDOUT,
+ * after its share of the time: the time divided by the number of groups of
+ * eight candidates, at most five seconds. So silent peers do not block the
+ * others. If none waits, the deadline is the only limit. The first candidate
+ * that is connected wins. All others are disconnected, if they were connected,
+ * and destroyed.
  *
  * A candidate uses a path from the cache, if there is one. The path is dropped
- * if a connect on it fails other than by a reject of the peer, or has no reply
- * after five seconds or half of the time that is left. A second attempt then
- * uses rdma_resolve_route(). So a peer that accepts late may receive two
- * requests, and the first one is withdrawn. If less than a second is left there
- * is no second attempt. With attr->query.route there is none either: the path
- * is the one of the result, which matches it.
+ * if a connect on it fails other than by a reject of the peer, if the reject is
+ * for the path or for an unknown service id, or if there is no reply after five
+ * seconds or half of the time that is left. A second attempt then uses
+ * rdma_resolve_route(), but not after a reject for an unknown service id. So a
+ * peer that accepts late may receive two requests, and the first one is
+ * withdrawn. If less than a second is left, the lack of a reply does not lead
+ * to a second attempt. With attr->query.route there is none: the path is the
+ * one of the result, which matches it.
  *
  * Private data: for an entry by GID in an IP port space, the header that the
  * peer expects precedes the data of the setup. For an entry of a service the

@@ -105,7 +105,7 @@ union rdma_cmx_sockaddr {
  *	or has a negative entry. The results are cached. An equal query that is
  *	outstanding is shared
  *
- * The call copies all memory that this struct points to.
+ * The call copies all memory that this struct points to, except @net and @id.
  */
 struct rdma_cmx_query_attr {
 	struct net *net;
@@ -192,7 +192,7 @@ struct rdma_cmx_entry {
  * @ref: reference count
  * @count: number of @entries, at least 1
  * @partial: with RDMA_CMX_AI_SA: the SA of a port did not respond, so entries
- *	of that SA are missing
+ *	that only this SA has are missing
  * @canonname: canonical name of the node, or NULL
  * @entries: best first: reached by a local RDMA device; reached otherwise;
  *	unreachable
@@ -234,8 +234,8 @@ typedef void (*rdma_cmx_done_fn)(struct rdma_cmx_query *query,
  * @pquery: out: the query, with a reference for the caller, dropped by
  *	rdma_cmx_query_put(); NULL if @known has the result
  *
- * @done reports errors of the resolution. Before this returns, only @done may
- *	use *@pquery.
+ * The callback reports errors of the resolution. Before this returns, only the
+ * callback may use *@pquery.
  *
  * Context: process context, may sleep for memory and locks only.
  * Return: 0; or a negative errno without a query and a call of @done: an errno
@@ -252,9 +252,8 @@ int rdma_cmx_query_start(const struct rdma_cmx_query_attr *attr,
  * @query: the query
  *
  * After the return the callback is not running and will not run. Has no effect
- * on a completed query. Several threads may call it. From within the callback
- * of
- * @query it returns without waiting.
+ * on a completed query. Several threads may call it. A call from within the
+ * callback of @query returns without waiting.
  *
  * Context: process context, may sleep until a running callback has returned;
  * does not wait for a name server or an SA.
@@ -295,8 +294,8 @@ void rdma_cmx_result_put(struct rdma_cmx_result *result);
  * @owner: THIS_MODULE of the caller. A callback holds a reference of it, and
  *	its watches are counted
  * @interval_ms: time between two queries in milliseconds, at most a day, 0: 30
- *	s; at least the module parameter watch_gap_ms. The last quarter beyond
- *	watch_gap_ms is random
+ *	s. If it is below the module parameter watch_gap_ms, that applies. A
+ *	random time of at most a quarter is added
  */
 struct rdma_cmx_watch_attr {
 	struct rdma_cmx_query_attr query;
@@ -329,14 +328,14 @@ typedef void (*rdma_cmx_watch_fn)(struct rdma_cmx_watch *watch,
  * @changed: the callback
  * @context: argument of @changed
  *
- * @changed receives the first result. It receives a later result if the set of
- *	destinations (passive: sources) has changed, with their ports, service
- *	ids and types, or if an RDMA device reaches others of them. Order,
- *	sources, devices, path records, @error of an entry and the canonical
- *	name are not compared. A query that fails changes nothing. The next one
- *	follows after watch_gap_ms, doubled by each failure in a row, up to
- *	sixteen times. Of a partial result only new entries are compared. An
- *	entry whose path records did not arrive in time counts as unchanged.
+ * The callback receives the first result. It receives a later result if the set
+ * of destinations (passive: sources) has changed, with their ports, service ids
+ * and types, or if an RDMA device reaches others of them. Order, sources,
+ * devices, path records, @error of an entry and the canonical name are not
+ * compared. A query that fails changes nothing. The next one follows after
+ * watch_gap_ms, doubled by each failure in a row, up to sixteen times. Entries
+ * that a partial result lacks are no change. An entry whose path records did
+ * not arrive in time counts as unchanged.
  *
  * Queries use the caches: a change is reported at the latest after the lifetime
  * or lease of the old result and one interval. After an event of an RDMA
@@ -387,17 +386,17 @@ void rdma_cmx_watch_stop(struct rdma_cmx_watch *watch);
 /**
  * rdma_cmx_entry_device - get the RDMA device of an entry
  * @entry: entry of a result
- * @net: namespace of the query; it must be allowed to use the device
+ * @net: namespace of the query; a device that it may not use is ignored
  *
  * The reference keeps the device registered, and its removal waits for it. Drop
- * it with ib_device_put() soon, or on ib_client.remove. The device may no
- * longer be
- * @entry's when its address has moved. rdma_get_gid_attr() returns the GID of
- *	the entry, by port_num and gid_index.
+ * it with ib_device_put() soon, or on ib_client.remove. If the address of the
+ * entry has moved, another device may have it. rdma_get_gid_attr() returns the
+ * GID of the entry, by port_num and gid_index.
  *
  * Context: process context, may sleep. The caller may hold the RTNL. Not in
  * ib_client.add, remove and rename.
- * Return: the device, or NULL: the entry has none, or it was removed.
+ * Return: the device, or NULL: the entry has none, @net may not use it, or it
+ * was removed.
  */
 struct ib_device *rdma_cmx_entry_device(const struct rdma_cmx_entry *entry,
 					const struct net *net);

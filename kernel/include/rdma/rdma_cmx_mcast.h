@@ -72,13 +72,13 @@ typedef void (*rdma_cmx_member_fn)(struct rdma_cmx_member *member,
  * - checks that the address is a multicast one and that the id is bound;
  * - joins IPv6 groups on RoCE v2;
  * - accepts an id with a queue pair of rdma_create_qp(). The queue pair of a
- * full member is attached to the group before the event, and gets the Q_Key if
- * @attr has one. Leave before rdma_destroy_qp();
+ *   full member is attached to the group before the event, and gets the Q_Key
+ *   of @attr, if any. Leave before rdma_destroy_qp();
  * - accepts parameters of the group;
  * - rejoins a persistent membership that the fabric has dropped, and moves the
  *   queue pair if the group then has another MLID;
  * - queries whether the subnet administrator supports send-only full members,
- * and otherwise fails with -EOPNOTSUPP, by the event.
+ *   and otherwise fails with -EOPNOTSUPP, by the event.
  *
  * The id joins a group once. Its memberships of an address share the group,
  * which the last one leaves. A membership of a group that is already joined
@@ -148,8 +148,9 @@ typedef void (*rdma_cmx_joined_fn)(struct rdma_cmx_join_one *joins, u32 count,
  * @context: argument of @done
  *
  * As rdma_cmx_join() for each. The failure of a join does not end another one.
- * A membership that is left counts as ended. So rdma_cmx_leave_all() has called
- * @done when it returns, unless the id was given to rdma_cmx_handler_end().
+ * A membership that is left counts as ended. So the callback has run when
+ * rdma_cmx_leave_all() returns, unless the id was given to
+ * rdma_cmx_handler_end().
  *
  * Context: as rdma_cmx_join().
  * Return: 0, and @done is called; -EINVAL: @count is 0; -ENOMEM.

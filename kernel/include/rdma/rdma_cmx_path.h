@@ -81,16 +81,17 @@ struct rdma_cmx_paths_attr {
  * The alternate path is the first of these that exists:
  *
  * - one that the SA reports beside the first, with other LIDs at both ends, if
- * the ports have several (LMC above 0);
+ *   the ports have several (LMC above 0);
  * - one from another port of the same device, to @alt_dst of the attributes or,
  *   without that, to the same GID;
  * - without @alt_dst, one to another port of the peer, found by NodeRecords of
- * the SA: from another port of the device, or from the same port. In the last
- * case only the DLIDs differ, and a failure of that port breaks both.
+ *   the SA: from another port of the device, or from the same port. In the last
+ *   case only the DLIDs differ, and a failure of that port breaks both.
  *
- * Only the first of them depends on @tos of the attributes. The SA does not
- * report which switches the two paths have in common. A peer with one port
- * requires two more queries.
+ * The first of them depends on @tos of the attributes, and the second one if
+ * @alt_dst is an IPv4 address. The SA does not report which switches the two
+ * paths have in common. A peer with one port requires at least two more
+ * queries.
  */
 struct rdma_cmx_path {
 	union rdma_cmx_sockaddr dst;
@@ -146,12 +147,12 @@ typedef void (*rdma_cmx_paths_fn)(struct rdma_cmx_paths_query *query,
  *
  * The call keeps the network namespace until it ends.
  *
- * Context: process context, may sleep for memory only.
- * Return: 0; or a negative errno without a call of @done. -EINVAL: no @net,
- * @dst or
- * @done, or @count; -ENODEV, -ENXIO: the device and port; -EPROTOTYPE: the port
- * space; -EAGAIN: outstanding calls have more destinations than the module
- * parameter paths_max; -ENOMEM.
+ * Context: process context, may sleep for memory and locks only.
+ * Return: 0; or a negative errno without a call of @done. -EINVAL: no network
+ * namespace, destination or callback, an invalid count, family of the source,
+ * or port without a device; -ENODEV, -ENXIO: there is no such device or port;
+ * -EPROTOTYPE: the port space; -EAGAIN: outstanding calls would have more
+ * destinations than the module parameter paths_max; -ENOMEM.
  */
 int rdma_cmx_paths_start(const struct rdma_cmx_paths_attr *attr,
 			 rdma_cmx_paths_fn done, void *context,

@@ -205,8 +205,8 @@ struct rdma_cmx_services {
  * name, lease and data. A response may come from the cache. SAs are queried in
  * parallel. A service that is not registered is no error: there are 0 records.
  *
- * Context: process context, sleeps until the SAs have responded; a signal ends
- * the wait.
+ * Context: process context, sleeps until the SAs have responded, or until the
+ * deadline; a signal ends the wait.
  * Return: the records, freed by rdma_cmx_put_services(); or an ERR_PTR.
  * -ENODEV: no InfiniBand port of @attr is active, or there is no such device;
  * -ENXIO: the device has no such port; -EINVAL; -EINTR; -EOVERFLOW: more than

@@ -413,7 +413,7 @@ static void cmx_sa_cache_sweep(struct work_struct *work)
 	spin_unlock(&cache->lock);
 }
 
-/* Removes an invalid response to @key. True if there was one. */
+/* Removes the response to @key, valid or not. True if there was one. */
 bool cmx_sa_cache_remove(struct cmx_sa_cache *cache,
 			 const struct cmx_sa_key *key, enum cmx_sa_gone why)
 {

@@ -98,7 +98,7 @@ static bool cmx_sa_inform_idle(struct cmx_sa_inform *in, bool stale)
 	/* Pairs with cmx_sa_inform_done(). */
 	if (!smp_load_acquire(&in->answered)) {
 		/*
-		 * Without a cancel, done() is running and queues the work item.
+		 * The response queues the work item, also if done() is running.
 		 */
 		if (!stale || !cmx_sa_forget(&in->waiter))
 			return false;

@@ -32,8 +32,8 @@
 #define CMX_SA_HASH_BITS 10
 
 /*
- * Minimum and initial number of outstanding queries of a port, however late the
- * SA responds. All nodes of a cluster have as many.
+ * Minimum and initial window of a port, however late the SA responds. All nodes
+ * of a cluster have as many queries outstanding.
  */
 #define CMX_SA_MIN_PARALLEL 1
 

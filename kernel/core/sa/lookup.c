@@ -414,7 +414,7 @@ int cmx_sa_cached(struct cmx_sa_port *port, struct net *net,
  * @query: the query
  * @why: the reason, if it is a path
  *
- * Context: process context.
+ * Context: process context, may sleep.
  * Return: true if there was a response.
  */
 bool cmx_sa_uncache(struct cmx_sa_port *port, struct net *net,
@@ -501,8 +501,8 @@ bool cmx_sa_forget(struct cmx_sched_waiter *waiter)
 }
 
 /*
- * Ends all queries of a port, one by one, while it is not active. If it becomes
- * active meanwhile, the list has new ones.
+ * Ends all queries of a port, one by one, while it is not active. It stops if
+ * the port becomes active, because the list may then have new ones.
  */
 void cmx_sa_lookups_fail(struct cmx_sa_port *port, int error)
 {
@@ -538,8 +538,8 @@ void cmx_sa_lookups_again(struct cmx_sa_port *port)
 	list_for_each_entry(l, &port->sched.running, entity.node) {
 		cmx_sa_mads_cancel(l);
 		/*
-		 * The response is of the new SA: no other query follows before
-		 * an event.
+		 * All of the timeout for the new SA: nothing queries its
+		 * ClassPortInfo again before the next event.
 		 */
 		if (cmx_sa_key_is_info(&l->key))
 			l->deadline = jiffies + cmx_sa_timeout_total();

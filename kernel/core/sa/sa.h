@@ -157,8 +157,9 @@ enum cmx_sa_change {
 
 /**
  * struct cmx_sa_watcher - receives changes of ports
- * @changed: called in process context without locks, may sleep; calls for a
- *	port are serialised. The port stays during the call
+ * @changed: called in process context, may sleep; calls for a port are
+ *	serialised. The port stays during the call. Only the lock of the list of
+ *	watchers is held, so it must not call cmx_sa_watch() or cmx_sa_unwatch()
  * @node: in the list of watchers
  */
 struct cmx_sa_watcher {

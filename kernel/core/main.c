@@ -74,8 +74,8 @@ exit_stats:
 module_init(cmx_init);
 
 /*
- * The sources of results stop before the queries. The key type goes last,
- * because its end frees their results.
+ * The sources of results stop before the queries. The key type goes after the
+ * queries, because its end frees their results.
  */
 static void __exit cmx_exit(void)
 {

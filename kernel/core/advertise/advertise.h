@@ -102,7 +102,8 @@ enum cmx_record_op {
  * @gid: of the last attempt to set it
  * @pkey: of the last attempt to set it
  * @confirmed: the SA has it, as of the last query and the last event
- * @error: 0, or the reason why it is not confirmed
+ * @error: negative errno of the last failed attempt, -ENODEV: the port is not
+ *	active; 0: the record is set, or no attempt has ended
  * @lease: the last granted lease in seconds
  * @again: an event has arrived since the last report
  * @reported: the last event reported, 0: none since the port is active

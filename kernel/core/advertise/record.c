@@ -31,7 +31,7 @@
 /* Milliseconds after the last event of a port: events come in groups */
 #define CMX_SETTLE		100
 
-/* Maximum seconds between two renewals */
+/* A longer lease, in seconds, is renewed as often as this one */
 #define CMX_RENEW_MAX		(24 * 3600)
 
 static struct workqueue_struct *cmx_record_wq;
@@ -267,7 +267,10 @@ static void cmx_record_down(struct cmx_port_record *r,
 	cmx_record_report(r, RDMA_CMX_SERVICE_LOST, -ENODEV, event);
 }
 
-/* True if it is to be set now. Otherwise the work item is queued for then. */
+/*
+ * True if it is to be set now. Otherwise the work item is queued for then,
+ * unless the lease has no end.
+ */
 static bool cmx_record_is_due(struct cmx_port_record *r)
 {
 	u32 generation = cmx_sa_port_generation(r->port);

@@ -84,7 +84,7 @@ enum cmx_group_state {
  * @members: memberships, by the id's handler lock
  * @first: the membership that created the group; most groups have no other
  * @joined: @ud and @param are valid, by the handler lock
- * @failed: 0, or the errno of the last event, by the handler lock
+ * @failed: 0, or the status of the last event, by the handler lock
  * @lost: 0, or the reason why it has to be rejoined, by the handler lock
  * @ud: of the last event
  * @param: parameters of the group in the last event

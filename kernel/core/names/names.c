@@ -332,10 +332,11 @@ static struct cmx_lookup *cmx_lookup_alloc(const char *desc, kuid_t uid,
 }
 
 /*
- * Waits for a name without sleeping: @waiter->done() receives a struct
- * cmx_answer, which cmx_answer_share() copies, unless cmx_names_forget() comes
- * first. -EAGAIN: too many lookups of the user wait. @refresh: do not use the
- * cache; a lookup that has begun is shared.
+ * Starts a lookup of a name, or joins one; may sleep for memory only.
+ * @waiter->done() receives an error, or a struct cmx_answer of which
+ * cmx_answer_share() takes a copy, unless cmx_names_forget() comes first.
+ * -EAGAIN: too many lookups of the user wait. @refresh: do not use the cache; a
+ * lookup that has begun is shared.
  */
 int cmx_names_wait(const char *name, const struct net *net, kuid_t uid,
 		   bool refresh, struct cmx_sched_waiter *waiter)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Destinations: the source address by the routing table of the namespace, and
- * the RDMA device that has the source. Process context. It takes RCU. Under RCU
- * nothing sleeps except on the device list's lock, which is taken outside.
+ * the RDMA device that has the source. Process context. Nothing sleeps under
+ * RCU: the device list's lock is taken outside of it.
  */
 #include <linux/if_arp.h>
 #include <linux/inetdevice.h>
@@ -115,8 +115,9 @@ out:
 }
 
 /*
- * Having no route is a result; lack of memory is an error. A black hole is
- * EINVAL. An IPv4 source that is not local is ENETUNREACH, as is no route.
+ * Having no route is a result; lack of memory is an error. The routing table
+ * returns EINVAL for a black hole, and ENETUNREACH for an IPv4 source that is
+ * not local, as if there was no route.
  */
 static int cmx_dest_error(struct net *net, const struct cmx_dest *dest,
 			  int error)
@@ -411,7 +412,7 @@ static void cmx_dest_from_service(struct cmx_dest *dest,
 
 /*
  * Annotates the matching candidates, without path records. Returns their
- * number, or -ENOMEM.
+ * number, -ENOMEM, or -ERESTARTSYS if a fatal signal is pending.
  */
 int cmx_dests_fill(const struct cmx_hints *h,
 		   const struct cmx_candidates *cands, struct cmx_dest *dests)

@@ -288,7 +288,7 @@ static void cmx_paths_follow(struct cmx_paths *r, u32 lead, int status,
 	} while (i);
 }
 
-/* The neighbour of @lead was resolved or failed. Drops r->requests. */
+/* The neighbour of @lead was resolved or failed. Drops a share of pending. */
 void cmx_paths_resolved(struct cmx_paths *r, u32 lead, int status,
 			const union ib_gid *dgid)
 {
@@ -302,7 +302,7 @@ void cmx_paths_resolved(struct cmx_paths *r, u32 lead, int status,
 
 /*
  * Calls @done once, possibly before it returns. After cmx_paths_lead(), on
- * behalf of @user. @memcg must stay valid until then.
+ * behalf of @user. @memcg must stay valid until @done is called.
  */
 void cmx_paths_start(struct cmx_paths *r, struct cmx_query_user *user,
 		     struct mem_cgroup *memcg,

@@ -120,7 +120,7 @@ static void cmx_peer_query(const struct cmx_lane *lane, u32 lid,
  * cmx_peer_ask - query NodeRecords for a lane
  * @lane: in CMX_LANE_NODE, or in CMX_LANE_PEERS, with the port
  *
- * Context: process context, may sleep for memory only.
+ * Context: process context, may sleep; does not wait for an SA.
  * Return: 0: the response, or the deadline of the call, queues the lane's work
  * item; or a negative errno.
  */

@@ -132,7 +132,7 @@ int cmx_request_init(struct cmx_request *r,
 	return ret;
 }
 
-/* Before names or port of the caller: fails early for an invalid service. */
+/* The caller first: with an invalid service no name is looked up. */
 static int cmx_request_caller(struct cmx_request *r)
 {
 	r->step = r->named ? CMX_STEP_NAMES : CMX_STEP_DESTS;

@@ -75,7 +75,7 @@ static int cmx_route_start_local(struct rdma_cm_id *id, struct cmx_route *route,
  * Context: process context, may sleep. If the port has an SA it takes the
  * handler lock, for which the event waits.
  *
- * Return: as rdma_resolve_route().
+ * Return: as rdma_resolve_route(); -EAGAIN: too many SA queries of @uid wait.
  */
 int rdma_cmx_route_start(struct rdma_cm_id *id, struct cmx_route *route,
 			 u32 timeout_ms, u8 tos, kuid_t uid)
@@ -104,7 +104,8 @@ EXPORT_SYMBOL_GPL(rdma_cmx_route_start);
  * @route: the state of the id's query
  * @event: any event
  *
- * Context: the id's event handler, which must not sleep afterwards.
+ * Context: the id's event handler, which must not sleep after this call for
+ * RDMA_CM_EVENT_DEVICE_REMOVAL.
  */
 void rdma_cmx_route_event(struct cmx_route *route,
 			  const struct rdma_cm_event *event)
@@ -213,7 +214,7 @@ void rdma_cmx_route_destroy(struct rdma_cm_id *id, struct cmx_route *route)
 		cmx_route_wait_cancelled(route);
 	rdma_destroy_id(id);
 	WRITE_ONCE(route->state, CMX_ROUTE_NONE);
-	/* Another id may use it. */
+	/* Another id may use @route. */
 	WRITE_ONCE(route->addressed, false);
 }
 EXPORT_SYMBOL_GPL(rdma_cmx_route_destroy);

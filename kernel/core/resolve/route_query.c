@@ -111,7 +111,10 @@ static void cmx_route_query_done(struct cmx_sched_waiter *waiter, void *answer,
 	cmx_route_query_put(q);
 }
 
-/* True if it has completed; else done() is running and queues the work item. */
+/*
+ * True if it has completed. Else done() is running, or the waiter does not wait
+ * yet: done() or cmx_route_query_late() queues the work item.
+ */
 static bool cmx_route_query_over(struct cmx_route_query *q)
 {
 	/* Pairs with cmx_route_query_done(). */
@@ -309,8 +312,8 @@ cmx_route_query_alloc(struct rdma_cm_id *id, struct cmx_route *route,
 }
 
 /*
- * Queries the route of @id. Returns 0 if an event follows; or a negative errno:
- * rdma_cm has to query.
+ * Queries the route of @id. Returns 0 if an event follows; -EAGAIN: a limit of
+ * the user is reached; or another negative errno: rdma_cm has to query.
  */
 int cmx_route_query_start(struct rdma_cm_id *id, struct cmx_route *route,
 			  u32 timeout_ms, u8 tos, kuid_t uid)

@@ -17,7 +17,7 @@ module_param(route_timeout_ms, uint, 0644);
 MODULE_PARM_DESC(route_timeout_ms,
 		 "Time in ms that a query waits for path records, within its deadline (default 3000)");
 
-/* All SAs have responded, or timed out. Drops their reference. */
+/* All SA queries have ended or were stopped. Drops their reference. */
 static void cmx_query_services_done(struct cmx_sa_requests *requests)
 {
 	struct rdma_cmx_query *q = container_of(requests, struct rdma_cmx_query,
@@ -29,8 +29,8 @@ static void cmx_query_services_done(struct cmx_sa_requests *requests)
 }
 
 /*
- * A refusal of one of them fails the query: it waits for no other. In a job of
- * the user, as at the deadline.
+ * A limit has refused the response of one of them, which fails the query: it
+ * waits for no other. In a job of the user, as at the deadline.
  */
 static void cmx_query_services_failed(struct cmx_sa_requests *requests)
 {
@@ -167,7 +167,7 @@ static int cmx_query_wait_paths(struct rdma_cmx_query *q)
 }
 
 /*
- * Waits for the needs of the request. Returns 0: others use the query or it is
+ * Lets the query wait for @what. Returns 0: others use the query or it is
  * cancelled; 1: it has to continue without; or a negative errno.
  */
 int cmx_query_wait(struct rdma_cmx_query *q, enum cmx_wait what)

@@ -171,8 +171,9 @@ bool cmx_services_cached(struct cmx_services *s, struct net *net)
 }
 
 /*
- * Calls @done once, possibly before it returns. Calls @failed if the query of
- * one port is refused: a list without its services would look complete.
+ * Calls @done once, possibly before it returns. Calls @failed if a limit
+ * refuses the response of one port: a list without its services would look
+ * complete.
  */
 void cmx_services_start(struct cmx_services *s, const struct cmx_hints *h,
 			void (*done)(struct cmx_sa_requests *requests),
@@ -304,7 +305,7 @@ static int cmx_service_insert(struct cmx_service_set *set,
 	return 0;
 }
 
-/* Adds the services of one port's response, and counts those that differ. */
+/* Adds the services of one port's response. @strange counts other records. */
 static int cmx_service_add(struct cmx_service_set *set, bool passive,
 			   const struct cmx_service_request *port, u32 *strange)
 {

@@ -344,7 +344,8 @@ static int ucmx_any_next(struct ucmx_id *id,
 	if (READ_ONCE(id->gone))
 		return -ENODEV;
 	/*
-	 * Such a command would lock the id, and the race waits for its mutex.
+	 * The callback of the race waits for the mutex, which commands on that
+	 * resolution would hold.
 	 */
 	if (ucmx_query_outstanding(id))
 		return -EBUSY;
@@ -375,7 +376,7 @@ static int ucmx_any_next(struct ucmx_id *id,
 	return ucmx_any_start(id, any);
 }
 
-/* True if a field is set that RDMA_CMX_ANY_RACE requires */
+/* True if a field is set that is valid with RDMA_CMX_ANY_RACE only */
 static bool ucmx_any_has_qps(const struct rdma_cmx_resolve_any *arg)
 {
 	const size_t first = offsetof(struct rdma_cmx_resolve_any, qps);

@@ -67,8 +67,8 @@ static void ucmx_id_removal_work(struct work_struct *work)
  * unsolicited events it does not fail. It does no I/O, which may need the
  * device.
  *
- * Context: may sleep. Before rdma_cmx_route_event(), after which a handler must
- * not sleep.
+ * Context: may sleep. Before rdma_cmx_route_event(), after which the handler of
+ * a removal must not sleep.
  */
 void ucmx_id_removal_alloc(struct ucmx_id *id)
 {

@@ -158,7 +158,7 @@ static void ucmx_parts_put(struct ucmx_event *ev, struct ucmx_parts *parts,
 
 /*
  * True if the event means that the path may not reach the peer. A REJ of the
- * consumer or for an unknown service came from the peer.
+ * consumer, or for an unknown service, is no such event: a user may provoke it.
  */
 static bool ucmx_path_failed(const struct rdma_cm_event *e)
 {

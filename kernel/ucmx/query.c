@@ -256,7 +256,7 @@ int ucmx_query_start(struct ucmx_id *id, struct ucmx_request *req)
 		uq->charged = true;
 	}
 	req->attr.net = id->cm->route.addr.dev_addr.net;
-	/* The helper resolves names only in the initial network namespace. */
+	/* For users the helper resolves only in the initial namespace. */
 	if (!net_eq(req->attr.net, &init_net))
 		req->caller.no_names = true;
 	if ((req->attr.flags & RDMA_CMX_AI_SA) && !req->all_ports) {
@@ -300,9 +300,7 @@ err_charge:
 	return ret;
 }
 
-/*
- * The id's mutex is held. -ESRCH: no resolution waits for its caller's names.
- */
+/* The id's mutex is held. -ESRCH: no resolution waits for its caller. */
 int ucmx_query_give_names(struct ucmx_id *id, const struct cmx_given *given)
 {
 	if (!id->query || !id->query->query)

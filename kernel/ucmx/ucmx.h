@@ -184,7 +184,7 @@ struct ucmx_id {
 	u8 tos;			/* type of service */
 	u8 ack_timeout;
 	bool racing;		/* candidates race, by mutex and lock */
-	bool cm_outstanding;	/* CONNECT, or ACCEPT of a REQ, by mutex */
+	bool cm_outstanding;	/* CONNECT, or ACCEPT of a REQ */
 	bool path_cached;	/* cm may use a path of the cache */
 	bool hold;		/* hold events back, by lock */
 	bool gone;		/* DEVICE_REMOVAL reported, by lock */

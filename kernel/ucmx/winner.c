@@ -94,8 +94,9 @@ void ucmx_any_drop_path(struct ucmx_id *id)
  * ucmx_any_connects - arm the deadline of a CONNECT
  * @id: the id, its mutex held
  *
- * An earlier CONNECT keeps its deadline.
+ * A CONNECT that waits for a slot, or was sent, keeps its deadline.
  *
+ * Context: may sleep.
  * Return: true if ucmx_any_replied() has to follow when CONNECT is not sent.
  */
 bool ucmx_any_connects(struct ucmx_id *id)

@@ -69,9 +69,8 @@ enum {
  *	decimal, hexadecimal with 0x, octal with 0
  * @route: pointer to struct ib_path_rec_data []: paths have to match one of
  *	them in each field that is not 0; the kernel ignores @flags of a record
- * @names: pointer to struct rdma_cmx_names: the caller's result of the lookup
- *	of
- *	@node
+ * @names: pointer to struct rdma_cmx_names: the result of the caller's lookup
+ *	of @node
  * @src: hints.ai_src_addr, or family 0
  * @dst: hints.ai_dst_addr, or family 0
  * @dev: pointer to the name of an RDMA device as rdma(8) shows it, no final
@@ -215,7 +214,7 @@ struct rdma_cmx_resolve_addrinfo {
  * The struct may end behind @names. One command passes all that the query waits
  * for. ENOENT: no such id; ESRCH: no resolution waits for its caller; EINVAL:
  * something is missing, or was not requested; EBADMSG: @names is malformed.
- * After EINVAL and EBADMSG the query continues to wait.
+ * After EINVAL, EBADMSG and ENOMEM the query continues to wait.
  */
 struct rdma_cmx_give_names {
 	__u32 size;
@@ -302,7 +301,7 @@ struct rdma_cmx_any_qp {
  * @timeout_ms: deadline in milliseconds, of this command and of the commands
  *	with RDMA_CMX_ANY_NEXT that follow it; 0: EINVAL. With
  *	RDMA_CMX_ANY_NEXT: 0
- * @delay_ms: milliseconds until the next candidate starts while others are
+ * @delay_ms: milliseconds from one start to the next while candidates are
  *	outstanding; 0: 250, else at least 10. With RDMA_CMX_ANY_NEXT: 0
  * @step: RDMA_CMX_ANY_NEXT: RDMA_CMX_STEP_SETUP or _REQUEST: the step in which
  *	the winner has failed; else 0
@@ -321,10 +320,10 @@ struct rdma_cmx_any_qp {
  *
  * The command resolves address and route of the candidates: the entries of the
  * result of RESOLVE_ADDRINFO, which was not taken. They race as in RFC 8305, in
- * their order: the next one starts when one has failed, or after @delay_ms. The
- * first one that has its route wins: the id is then bound to it, with its
- * address and route. Candidates with another port space or QP type than the id
- * do not race.
+ * their order: the next one starts when none is outstanding, or @delay_ms after
+ * the last start. The first one that has its route wins: the id is then bound
+ * to it, with its address and route. Candidates with another port space or QP
+ * type than the id do not race.
  *
  * The event ROUTE_RESOLVED with info and paths, or ROUTE_ERROR, follows. The
  * status of ROUTE_ERROR is the errno of the candidate with the last step;
@@ -440,9 +439,8 @@ struct rdma_cmx_candidate_info {
  * @max_candidates: maximum number of elements of @candidates; 0: it is not used
  * @candidate_size: sizeof(struct rdma_cmx_candidate_info), the distance between
  *	two, as port_size of struct rdma_cmx_query_advertised
- * @num_candidates: out: number of candidates. If it is more than
- *	@max_candidates,
- *	@candidates has the first @max_candidates
+ * @num_candidates: out: number of candidates. If there are more than
+ *	@max_candidates, the array has the first @max_candidates
  * @winner: out: index of the winner, @num_candidates: none
  * @flags: RDMA_CMX_CANDIDATES_*
  *

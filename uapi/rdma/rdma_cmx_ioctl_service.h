@@ -122,9 +122,8 @@ struct rdma_cmx_service_port {
  * @port_size: sizeof(struct rdma_cmx_service_port), the distance between two
  *	ports. Shorter than the first published form: EINVAL; more than a page:
  *	E2BIG. The kernel writes zeros behind the part that it knows
- * @num_ports: out: number of ports of the service. If it is more than
- *	@max_ports,
- *	@ports has the first @max_ports
+ * @num_ports: out: number of ports of the service. If there are more than
+ *	@max_ports, the array has the first @max_ports
  * @num_set: out: number of ports in state SET
  * @error: out: the error of a port that is not set, 0 if none has one; -ENODEV
  *	without a port

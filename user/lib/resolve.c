@@ -14,7 +14,7 @@ static int request_send(struct cmx_id *id, struct cmx_ai_request *req, bool own)
 	if (!cmx_names_resolve(id, req, own))
 		return 0;
 	err = errno;
-	/* A kernel that does not wait for a port. Other errors are final. */
+	/* A kernel that does not wait for a port. The caller handles others. */
 	if (err != EOPNOTSUPP || !req->service)
 		return err;
 	err = cmx_ai_request_lookup(req);

@@ -43,10 +43,10 @@ int rdmacmx_ai_gid_index(const struct rdma_addrinfo *ai, int *gid_type);
  * @hints: as for rdma_getaddrinfo()
  * @res: as for rdma_getaddrinfo(); all entries are of this device and port
  *
- * @device overrides the environment variable RDMACMX_DEVICE. Returns the codes
- *	of rdma_getaddrinfo(). EAI_SYSTEM with errno ENODEV: there is no such
- *	device; ENXIO: it has no such port; ENETUNREACH: it reaches no address
- *	of @node. EAI_BADFLAGS: the loaded module does not support devices.
+ * The argument overrides the environment variable RDMACMX_DEVICE. Returns the
+ * codes of rdma_getaddrinfo(). EAI_SYSTEM with errno ENODEV: there is no such
+ * device; ENXIO: it has no such port; ENETUNREACH: it reaches no address of
+ * @node. EAI_BADFLAGS: the loaded module does not support devices.
  */
 int rdmacmx_getaddrinfo(const char *device, const char *node,
 			const char *service, const struct rdma_addrinfo *hints,
@@ -282,8 +282,8 @@ struct rdmacmx_service_record {
  * @device: NAME, NAME:PORT or NAME/PORT; NULL: all InfiniBand devices
  * @service: its name, or its id as a number; NULL: all services
  * @records: the records, for free()
- * @error: NULL, or: 0, or the errno of a subnet administrator that has not
- *	responded, if another one has
+ * @error: out: 0, or the errno of the first subnet administrator that has not
+ *	responded, if another one has; may be NULL
  *
  * Returns the number of records, which may be 0; or -1 with errno. EPERM: all
  * services require CAP_NET_ADMIN; ENODEV, ENXIO: no such active port;
@@ -313,7 +313,7 @@ enum {
  * @conn_param: as for rdma_connect(), or NULL; only with @qp_init_attr
  * @timeout_ms: deadline of resolution and connection in milliseconds; 0: 30
  *	seconds
- * @delay_ms: milliseconds until the next address is tried while others are
+ * @delay_ms: milliseconds from one start to the next while addresses are
  *	outstanding, at least 10; 0: 250
  * @flags: RDMACMX_CONNECT_*
  * @reserved: 0

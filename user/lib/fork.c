@@ -55,7 +55,10 @@ static struct cmx_process *process_self(void)
 	return __atomic_load_n(self, __ATOMIC_ACQUIRE);
 }
 
-/* Only if there is something to inherit. -1: the child cannot check. */
+/*
+ * Takes the locks. Opens the pidfd only if there is something to inherit;
+ * -1: the child cannot check.
+ */
 static void prepare(void)
 {
 	struct cmx_process *process;

@@ -217,7 +217,6 @@ static int ucmx_any_start(struct ucmx_id *id, struct ucmx_any *any)
 		return ret;
 	any->lost = 0;
 	spin_lock(&id->lock);
-	WRITE_ONCE(any->expired, false);
 	id->racing = true;
 	spin_unlock(&id->lock);
 	ret = rdma_cmx_connect_start_for(&attr, &given, ucmx_any_done, any,
@@ -300,19 +299,28 @@ static int ucmx_any_first(struct ucmx_id *id,
 	return 0;
 }
 
-/* Replaces the failed cm id. Its pending events end with it. */
-static int ucmx_any_renew(struct ucmx_id *id)
+/* For an id in place of its own one, like that before it was bound */
+static struct rdma_cm_id *ucmx_any_cm(struct ucmx_id *id)
 {
-	struct rdma_cm_id *old = id->cm, *cm;
+	const struct rdma_cm_id *old = id->cm;
+	struct rdma_cm_id *cm;
 
 	cm = rdma_create_id(old->route.addr.dev_addr.net, ucmx_cm_handler, id,
 			    old->ps, old->qp_type);
 	if (IS_ERR(cm))
-		return PTR_ERR(cm);
+		return cm;
 	if (id->tos_set)
 		rdma_set_service_type(cm, id->tos);
 	if (id->ack_timeout_set)
 		rdma_set_ack_timeout(cm, id->ack_timeout);
+	return cm;
+}
+
+/* @cm in place of the failed one, whose events end with it */
+static void ucmx_any_renew(struct ucmx_id *id, struct rdma_cm_id *cm)
+{
+	struct rdma_cm_id *old = id->cm;
+
 	cancel_delayed_work_sync(&id->any->limit);
 	ucmx_any_drop_path(id);
 	/* The failed request may wait for a slot, or have one. */
@@ -323,6 +331,53 @@ static int ucmx_any_renew(struct ucmx_id *id)
 	memset(&id->route, 0, sizeof(id->route));
 	WRITE_ONCE(id->cm_outstanding, false);
 	WRITE_ONCE(id->path_cached, false);
+	spin_lock(&id->lock);
+	WRITE_ONCE(id->any->expired, false);
+	spin_unlock(&id->lock);
+}
+
+static void ucmx_any_fail(const struct ucmx_any *any,
+			  const struct rdma_cmx_resolve_any *arg)
+{
+	struct rdma_cmx_candidate *failed = ucmx_any_winner(any);
+
+	failed->step = (enum rdma_cmx_connect_step)arg->step;
+	/* What a race has cancelled races again. */
+	failed->error = arg->error == ECANCELED ? -ECONNABORTED :
+						  -(int)arg->error;
+	failed->reason = arg->reason;
+	failed->end_ms = ktime_ms_delta(ktime_get(), any->started);
+}
+
+/*
+ * The candidates that are left race. All that can fail comes first: then the id
+ * and the report are as before. The race does not take the id over meanwhile,
+ * for that takes the mutex.
+ */
+static int ucmx_any_go_on(struct ucmx_id *id,
+			  const struct rdma_cmx_resolve_any *arg)
+{
+	struct ucmx_any *any = id->any;
+	struct rdma_cmx_candidate *failed = ucmx_any_winner(any);
+	struct rdma_cmx_candidate before = *failed;
+	struct ucmx_any_qps *qps = any->qps;
+	struct rdma_cm_id *cm = ucmx_any_cm(id);
+	int ret;
+
+	if (IS_ERR(cm))
+		return PTR_ERR(cm);
+	ucmx_any_fail(any, arg);
+	/* Peers have seen the numbers: the rest race for their route. */
+	any->qps = NULL;
+	ret = ucmx_any_start(id, any);
+	if (ret) {
+		*failed = before;
+		any->qps = qps;
+		rdma_destroy_id(cm);
+		return ret;
+	}
+	kfree(qps);
+	ucmx_any_renew(id, cm);
 	return 0;
 }
 
@@ -330,16 +385,13 @@ static int ucmx_any_next(struct ucmx_id *id,
 			 const struct rdma_cmx_resolve_any *arg)
 {
 	struct ucmx_any *any = id->any;
-	struct rdma_cmx_candidate *failed;
-	int ret;
 
 	if (arg->timeout_ms || arg->delay_ms || !arg->error ||
 	    arg->error > MAX_ERRNO ||
 	    (arg->step != RDMA_CMX_STEP_SETUP &&
 	     arg->step != RDMA_CMX_STEP_REQUEST))
 		return -EINVAL;
-	failed = any ? ucmx_any_winner(any) : NULL;
-	if (!failed || id->backlog || ucmx_mc_count(id))
+	if (!any || !ucmx_any_winner(any) || id->backlog || ucmx_mc_count(id))
 		return -EINVAL;
 	if (READ_ONCE(id->gone))
 		return -ENODEV;
@@ -349,31 +401,11 @@ static int ucmx_any_next(struct ucmx_id *id,
 	 */
 	if (ucmx_query_outstanding(id))
 		return -EBUSY;
-	failed->step = (enum rdma_cmx_connect_step)arg->step;
-	/* Candidates that fail with ECANCELED would race again. */
-	failed->error = arg->error == ECANCELED ? -ECONNABORTED :
-						  -(int)arg->error;
-	failed->reason = arg->reason;
-	failed->end_ms = ktime_ms_delta(ktime_get(), any->started);
-	if (!ucmx_any_left(any))
-		return -ENOENT;
-	if (time_after_eq(jiffies, any->expires))
-		return -ETIMEDOUT;
-	ret = ucmx_any_renew(id);
-	/*
-	 * The failed cm id's handler may have reported the removal of its
-	 * device.
-	 */
-	if (!ret && READ_ONCE(id->gone))
-		ret = -ENODEV;
-	if (ret)
-		return ret;
-	/*
-	 * Peers have received the queue pair numbers. The rest race for routes.
-	 */
-	kfree(any->qps);
-	any->qps = NULL;
-	return ucmx_any_start(id, any);
+	if (!ucmx_any_left(any) || time_after_eq(jiffies, any->expires)) {
+		ucmx_any_fail(any, arg);
+		return ucmx_any_left(any) ? -ETIMEDOUT : -ENOENT;
+	}
+	return ucmx_any_go_on(id, arg);
 }
 
 /* True if a field is set that is valid with RDMA_CMX_ANY_RACE only */

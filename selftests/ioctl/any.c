@@ -350,6 +350,37 @@ TEST_F(any, next_address)
 	EXPECT_EQ(-ECONNRESET, self->list[1].error);
 }
 
+/* While a resolution of the id is outstanding there is no next one. */
+TEST_F(any, next_while_resolving)
+{
+	struct rdma_cmx_resolve_addrinfo arg = {
+		.id = self->id,
+		.query.node = (uintptr_t)"any.example",
+		.query.node_len = 11,
+		.query.port_space = RDMA_PS_TCP,
+		.query.flags = RDMA_CMX_AIQ_NAMES_LATER,
+	};
+	struct rdma_cmx_give_names names = { .id = self->id, .error = EIO };
+
+	ASSERT_EQ(0, result(self->fd, self->id, 4480, ADDR_RDMA, OWN6));
+	ASSERT_EQ(0, any(self->fd, self->id, 0, 60000));
+	ASSERT_EQ(0, event_want(self->fd, EV_ROUTE_RESOLVED, &self->ev));
+	ASSERT_EQ(0, call(self->fd, RESOLVE_ADDRINFO, &arg));
+	EXPECT_EQ(-EBUSY, any_next(self->fd, self->id, EIO, 0));
+	ASSERT_EQ(0, CANDIDATES());
+	EXPECT_EQ(0, self->list[0].error);
+	/* Until its event is read */
+	ASSERT_EQ(0, call(self->fd, GIVE_NAMES, &names));
+	EXPECT_EQ(-EBUSY, any_next(self->fd, self->id, EIO, 0));
+	ASSERT_EQ(0, event_want(self->fd, RDMA_CMX_EV_ADDRINFO_ERROR,
+				&self->ev));
+	EXPECT_EQ(0, any_next(self->fd, self->id, EIO, 0));
+	ASSERT_EQ(0, event_want(self->fd, EV_ROUTE_RESOLVED, &self->ev));
+	ASSERT_EQ(0, CANDIDATES());
+	EXPECT_EQ(1, self->winner);
+	EXPECT_EQ(-EIO, self->list[0].error);
+}
+
 /* A peer that does not reply: the deadline is that of the connection. */
 TEST_F(any, no_reply)
 {

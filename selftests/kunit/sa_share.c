@@ -279,25 +279,42 @@ static void share_limit_lowered(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, hits(B, 1, n), 10u);
 }
 
-/* Root's is no user's, also when there are more users than shares. */
+/* Root's and the kernel's are no user's, also with more users than shares. */
 static void share_root(struct kunit *test)
 {
-	struct cmx_sa_share *root = &cache->share[0];
+	struct cmx_sa_share *root = cmx_sa_share_of(cache, ROOT);
+	struct cmx_sa_share *kernel = cmx_sa_share_of(cache, CMX_KERNEL_UID);
+	struct cmx_sa_share *share;
 	u32 i;
 
 	param_set(test, cmx_kunit_module(), "sa_cache_entries",
 		  2 * CMX_SA_SHARES);
-	KUNIT_EXPECT_PTR_EQ(test, cmx_sa_share_of(cache, ROOT), root);
+	KUNIT_EXPECT_PTR_NE(test, root, kernel);
 	puts_of(ROOT, 1, 2, 1);
+	puts_of(CMX_KERNEL_UID, 1, 2, 1);
 	for (i = 1; i <= 10 * CMX_SA_SHARES; i++) {
-		KUNIT_EXPECT_PTR_NE(test, root,
-				    cmx_sa_share_of(cache, KUIDT_INIT(i)));
+		share = cmx_sa_share_of(cache, KUIDT_INIT(i));
+		KUNIT_EXPECT_PTR_NE(test, root, share);
+		KUNIT_EXPECT_PTR_NE(test, kernel, share);
 		put(KUIDT_INIT(i), i, 1);
 		KUNIT_EXPECT_TRUE(test, has(KUIDT_INIT(i), i));
 	}
 	KUNIT_EXPECT_EQ(test, hits(ROOT, 1, 2), 2u);
+	KUNIT_EXPECT_EQ(test, hits(CMX_KERNEL_UID, 1, 2), 2u);
 	KUNIT_EXPECT_EQ(test, root->count, 2u);
+	KUNIT_EXPECT_EQ(test, kernel->count, 2u);
 	KUNIT_EXPECT_EQ(test, cache->count, 2u * CMX_SA_SHARES);
+}
+
+/* A process of root's drops nothing of the kernel's consumers. */
+static void share_kernel(struct kunit *test)
+{
+	param_set(test, cmx_kunit_module(), "sa_cache_entries", 16);
+	puts_of(CMX_KERNEL_UID, 1, 8, 1);
+	puts_of(ROOT, 1, 100, 1);
+	KUNIT_EXPECT_EQ(test, hits(CMX_KERNEL_UID, 1, 8), 8u);
+	KUNIT_EXPECT_EQ(test, hits(ROOT, 1, 100), 8u);
+	KUNIT_EXPECT_EQ(test, cache->count, 16u);
 }
 
 /* As many users as there are shares have one each. */
@@ -305,9 +322,10 @@ static void share_of_each(struct kunit *test)
 {
 	u32 i;
 
-	for (i = 1; i < CMX_SA_SHARES; i++)
+	for (i = 1; i <= CMX_SA_SHARES - 2; i++)
 		put(KUIDT_INIT(i), i, 1);
 	put(ROOT, 1, 1);
+	put(CMX_KERNEL_UID, 1, 1);
 	for (i = 0; i < CMX_SA_SHARES; i++)
 		KUNIT_EXPECT_EQ(test, cache->share[i].count, 1u);
 }
@@ -345,6 +363,7 @@ static struct kunit_case share_cases[] = {
 	KUNIT_CASE(share_batch),
 	KUNIT_CASE(share_limit_lowered),
 	KUNIT_CASE(share_root),
+	KUNIT_CASE(share_kernel),
 	KUNIT_CASE(share_of_each),
 	KUNIT_CASE(share_sweep),
 	{}

@@ -54,13 +54,14 @@ struct cmx_sa_key {
 u32 cmx_sa_key_hash(const struct cmx_sa_key *key);
 bool cmx_sa_key_equal(const struct cmx_sa_key *a, const struct cmx_sa_key *b);
 
-/* One for root and kernel consumers, one for each other user */
+/* The kernel's consumers have the first one, root the second; others, one each. */
 #define CMX_SA_SHARES 64
+#define CMX_SA_OWN_SHARES 2
 
 /**
- * struct cmx_sa_share - the entries of a user in a cache
- * @user: the user, while it has entries; root for the first share
- * @entries: entries other than paths, oldest first
+ * struct cmx_sa_share - what a cache has for a user
+ * @user: whose it is while it has entries; not of the first two
+ * @entries: other entries, oldest first
  * @paths: paths, oldest first
  * @count: number of entries
  * @bytes: their memory

@@ -7,9 +7,9 @@
  * user who sends ever more queries evicts entries of this same user, and a user
  * with less than an equal part loses nothing.
  *
- * Nothing is allocated for a user. Root and kernel consumers have the first
- * share; others have one each, while they have entries. If there are more
- * users, they share, by a keyed hash.
+ * Nothing is allocated for a user. The kernel's consumers and root have the
+ * first two shares; others have one each, as long as they have entries. More
+ * users than that share them, by a hash that none of them knows.
  *
  * cmx_sa_cache.lock guards all of it. A new entry evicts at most a batch, with
  * a visit of each share for each of them.
@@ -47,9 +47,11 @@ struct cmx_sa_share *cmx_sa_share_of(struct cmx_sa_cache *cache, kuid_t uid)
 	uid_t value = __kuid_val(uid);
 	unsigned int i;
 
-	if (uid_eq(uid, GLOBAL_ROOT_UID) || uid_eq(uid, CMX_KERNEL_UID))
+	if (uid_eq(uid, CMX_KERNEL_UID))
 		return &cache->share[0];
-	for (i = 1; i < CMX_SA_SHARES; i++) {
+	if (uid_eq(uid, GLOBAL_ROOT_UID))
+		return &cache->share[1];
+	for (i = CMX_SA_OWN_SHARES; i < CMX_SA_SHARES; i++) {
 		share = &cache->share[i];
 		if (!share->count)
 			empty = share;
@@ -57,8 +59,9 @@ struct cmx_sa_share *cmx_sa_share_of(struct cmx_sa_cache *cache, kuid_t uid)
 			return share;
 	}
 	if (!empty)
-		return &cache->share[1 + cmx_hash(&value, sizeof(value)) %
-				     (CMX_SA_SHARES - 1)];
+		return &cache->share[CMX_SA_OWN_SHARES +
+				     cmx_hash(&value, sizeof(value)) %
+				     (CMX_SA_SHARES - CMX_SA_OWN_SHARES)];
 	empty->user = uid;
 	return empty;
 }

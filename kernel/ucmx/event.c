@@ -12,7 +12,6 @@
  * in batches, which bounds the time under a spinlock.
  */
 #include <linux/sched.h>
-#include <linux/sched/clock.h>
 #include <linux/slab.h>
 
 #include "ucmx.h"
@@ -260,59 +259,6 @@ void ucmx_event_add(struct ucmx_event *ev, const void *body)
 	spin_unlock(&file->lock);
 }
 
-/* A wake-up that takes longer has very many pollers. */
-#define UCMX_WAKE_NS	(100 * NSEC_PER_USEC)
-
-/*
- * Returns false if it took long. The user then counts as slow for 16 times as
- * long, at least for a second.
- */
-static bool ucmx_file_wake_now(struct ucmx_file *file)
-{
-	u64 start = local_clock(), took;
-
-	wake_up_interruptible(&file->wait);
-	took = local_clock() - start;
-	if (took <= UCMX_WAKE_NS)
-		return true;
-	WRITE_ONCE(file->user->slow_until,
-		   start + took + max_t(u64, NSEC_PER_SEC, 16 * took));
-	return false;
-}
-
-void ucmx_file_wake_work(struct work_struct *work)
-{
-	ucmx_file_wake_now(container_of(work, struct ucmx_file, wake));
-}
-
-/**
- * ucmx_file_wake - wake a reader, if one waits
- * @file: the file, whose events were added before the call
- *
- * Most events arrive while no reader waits; these take no lock. By epoll, and
- * poll() of an epoll file, a user may have any number of pollers. Callers
- * report events to all users, for the CM or the removal of a device. One slow
- * wake-up marks the user as slow. Then a work item wakes the user's pollers,
- * for a second or more, until one caller tries again.
- */
-void ucmx_file_wake(struct ucmx_file *file)
-{
-	struct ucmx_user *user = file->user;
-	u64 now, until;
-
-	/* The barrier pairs with those of ucmx_poll() and prepare_to_wait(). */
-	if (!wq_has_sleeper(&file->wait))
-		return;
-	until = READ_ONCE(user->slow_until);
-	now = until ? local_clock() : 0;
-	if (until && (now < until ||
-		      cmpxchg64(&user->slow_until, until,
-				now + NSEC_PER_SEC) != until))
-		queue_work(ucmx_wake_wq, &file->wake);
-	else if (ucmx_file_wake_now(file) && until)
-		WRITE_ONCE(user->slow_until, now);
-}
-
 /**
  * ucmx_event_wake - wake a reader of events that were added
  * @id: the id, its lock held since ucmx_event_add()
@@ -328,7 +274,7 @@ void ucmx_event_wake(struct ucmx_id *id)
 	 * released once the id can migrate.
 	 */
 	if (file && !id->hold)
-		ucmx_file_wake(file);
+		ucmx_file_wake(file, UCMX_WAKE_EVENTS);
 }
 
 /**
@@ -373,7 +319,7 @@ static void ucmx_event_unhold_some(struct ucmx_id *id)
 	id->hold = !list_empty(&id->held);
 	spin_unlock(&file->lock);
 	if (n)
-		ucmx_file_wake(file);
+		ucmx_file_wake(file, UCMX_WAKE_EVENTS);
 }
 
 /**

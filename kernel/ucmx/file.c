@@ -246,8 +246,8 @@ static __poll_t ucmx_poll(struct file *filp, poll_table *wait)
 	 */
 	poll_wait(filp, &file->changes, wait);
 	/*
-	 * Either this finds an event, or ucmx_file_wake() finds the poller. The
-	 * same holds for a change and ucmx_service_event().
+	 * Either this sees an event, or ucmx_file_wake() sees the poller.
+	 * Likewise a change.
 	 */
 	smp_mb();
 	if (!list_empty(&file->events))
@@ -275,7 +275,7 @@ static int ucmx_open(struct inode *inode, struct file *filp)
 	ucmx_handles_init(file);
 	ucmx_services_init(file);
 	init_waitqueue_head(&file->wait);
-	INIT_WORK(&file->wake, ucmx_file_wake_work);
+	INIT_LIST_HEAD(&file->woken);
 
 	filp->private_data = file;
 	ucmx_stat_inc(files);
@@ -310,8 +310,8 @@ static int ucmx_release(struct inode *inode, struct file *filp)
 	}
 
 	ucmx_services_end(file);
-	/* No event of this file can be reported now. */
-	cancel_work_sync(&file->wake);
+	/* Nothing reports an event to this file any more. */
+	ucmx_file_wake_end(file);
 
 	WARN_ON_ONCE(!list_empty(&file->events));
 	xa_destroy(&file->ids);

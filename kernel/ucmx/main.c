@@ -37,7 +37,7 @@ MODULE_PARM_DESC(max_backlog,
 
 struct workqueue_struct *ucmx_wq;
 struct workqueue_struct *ucmx_timer_wq;
-/* Wake-ups that may take long. One runs at a time. */
+/* Work items that may take long, of users who make them so: one of each */
 struct workqueue_struct *ucmx_wake_wq;
 
 static struct miscdevice ucmx_device = {
@@ -67,7 +67,8 @@ static int __init ucmx_init(void)
 	ucmx_timer_wq = alloc_workqueue("rdma_ucmx_timer", WQ_UNBOUND, 0);
 	if (!ucmx_timer_wq)
 		goto err_wq;
-	ucmx_wake_wq = alloc_workqueue("rdma_ucmx_wake", WQ_UNBOUND, 1);
+	ucmx_wake_wq = alloc_workqueue("rdma_ucmx_wake", WQ_UNBOUND,
+				       WQ_MAX_ACTIVE);
 	if (!ucmx_wake_wq)
 		goto err_timer;
 	ret = ucmx_connect_init();

@@ -58,9 +58,7 @@ static void ucmx_service_event(struct rdma_cmx_service *service,
 
 	if (!atomic_xchg(&s->changed, 1))
 		atomic_inc(&s->file->changed);
-	/* Pairs with the barrier of ucmx_poll(). */
-	if (wq_has_sleeper(&s->file->changes))
-		wake_up_interruptible_poll(&s->file->changes, EPOLLPRI);
+	ucmx_file_wake(s->file, UCMX_WAKE_CHANGES);
 }
 
 /* Clears the mark of a change. True if there was one. */

@@ -18,6 +18,7 @@
  *	id		finds and locks ids
  *	handle, event	tables of handles; queues of events
  *	convert, request, user, stats	forms of the ABI; users; counters
+ *	wake		wake-ups of readers and pollers
  *
  * There are three exceptions: all files use the limits of a file and
  * ucmx_respond() (file), and the limits and the work queues (main). migrate
@@ -31,6 +32,7 @@
  *  handler lock of cm    rdma_cm's; held around event handlers
  *  ucmx_id.lock          destination of the id's events: file, held, reserve
  *  ucmx_file.lock        the queue, also of its ids, and its counters
+ *  ucmx_user.lock        wake-ups that wait for a work item
  *
  * ucmx_service.mutex nests outside the locks of rdma_cmx and inside no lock.
  *
@@ -71,6 +73,10 @@ struct ucmx_user {
 	unsigned int refs;
 	atomic_t requests;		/* outstanding, or result not taken */
 	u64 slow_until;			/* by local_clock(); 0: never slow */
+	spinlock_t lock;		/* what follows, see wake.c */
+	struct list_head woken;		/* files whose waiters are to be woken */
+	struct ucmx_file *waking;	/* that of which @work wakes them */
+	struct work_struct work;
 };
 
 struct ucmx_file {
@@ -84,7 +90,8 @@ struct ucmx_file {
 	struct mutex read_mutex;	/* serialises readers */
 	struct xarray ids;		/* at handle - 1 */
 	wait_queue_head_t wait;
-	struct work_struct wake;	/* wakes very many pollers */
+	struct list_head woken;		/* in the user's, by ucmx_user.lock */
+	unsigned int wake;		/* UCMX_WAKE_*, likewise */
 	struct xarray services;		/* at handle */
 	atomic_t changed;		/* services changed since their query */
 	wait_queue_head_t changes;	/* of services */
@@ -225,6 +232,17 @@ struct ucmx_user *ucmx_user_get(void);
 void ucmx_user_put(struct ucmx_user *user);
 int ucmx_user_charge(struct ucmx_user *user);
 
+/* wake.c */
+enum {
+	UCMX_WAKE_EVENTS = BIT(0),
+	UCMX_WAKE_CHANGES = BIT(1),
+};
+
+void ucmx_file_wake(struct ucmx_file *file, unsigned int who);
+void ucmx_file_wake_end(struct ucmx_file *file);
+void ucmx_user_wake_init(struct ucmx_user *user);
+void ucmx_user_wake_exit(struct ucmx_user *user);
+
 /*
  * An entry of a table whose object may not be found: not yet, or no longer. Its
  * handle is allocated before, so that showing it cannot fail.
@@ -319,8 +337,6 @@ void ucmx_event_post(struct ucmx_event *ev);
 void ucmx_event_post_locked(struct ucmx_event *ev);
 void ucmx_event_add(struct ucmx_event *ev, const void *body);
 void ucmx_event_wake(struct ucmx_id *id);
-void ucmx_file_wake(struct ucmx_file *file);
-void ucmx_file_wake_work(struct work_struct *work);
 void ucmx_event_unlink(struct ucmx_event *ev, struct ucmx_file *file);
 void ucmx_event_cancel(struct ucmx_event *a, struct ucmx_event *b);
 void ucmx_event_purge(struct ucmx_id *id, struct list_head *conns);

@@ -29,6 +29,7 @@ struct ucmx_user *ucmx_user_get(void)
 		return NULL;
 	fresh->index = index;
 	fresh->refs = 1;
+	ucmx_user_wake_init(fresh);
 	xa_lock(&ucmx_users);
 	user = __xa_cmpxchg(&ucmx_users, index, NULL, fresh, GFP_KERNEL);
 	if (user && !xa_is_err(user))
@@ -49,8 +50,10 @@ void ucmx_user_put(struct ucmx_user *user)
 	if (last)
 		__xa_erase(&ucmx_users, user->index);
 	xa_unlock(&ucmx_users);
-	if (last)
-		kfree(user);
+	if (!last)
+		return;
+	ucmx_user_wake_exit(user);
+	kfree(user);
 }
 
 /**

@@ -14,54 +14,133 @@
 #include "harness.h"
 
 #define DEVICE_ADDR	"10.97.0.1"
-#define SETS		400
 #define COPIES		125
-#define IDS		2000
+#define IDS		400
 #define NESTED		60000
+#define FILES		16
+#define ROUNDS		20
+#define ALICE		4711
+#define BOB		4712
 #define WAIT_MS		60000
+/* However few pollers a fast machine needs time for */
+#define PROMPT_MS	3000
+
+/* A poller takes longer on a slow kernel. */
+static int sets_of(int n)
+{
+	return kernel_slow() ? n / 4 : n;
+}
+
+static int files_allow(void)
+{
+	struct rlimit files = { 2 * NESTED, 2 * NESTED };
+
+	return setrlimit(RLIMIT_NOFILE, &files);
+}
+
+/* A file in @n epoll sets, COPIES times in each */
+struct crowd {
+	int fd, n, sets[400], copies[COPIES];
+};
+
+static bool crowd_make(struct crowd *c, int fd, int n)
+{
+	struct epoll_event ev = { .events = EPOLLIN };
+	int i, j;
+
+	c->fd = fd;
+	for (j = 0; j < COPIES; j++) {
+		c->copies[j] = dup(fd);
+		if (c->copies[j] < 0)
+			return false;
+	}
+	for (i = 0; i < n; i++) {
+		c->sets[i] = epoll_create1(0);
+		if (c->sets[i] < 0)
+			return false;
+		c->n = i + 1;
+		for (j = 0; j < COPIES; j++)
+			if (epoll_ctl(c->sets[i], EPOLL_CTL_ADD, c->copies[j],
+				      &ev))
+				return false;
+	}
+	return true;
+}
+
+static void crowd_end(struct crowd *c)
+{
+	int i;
+
+	for (i = 0; i < c->n; i++)
+		close(c->sets[i]);
+	for (i = 0; i < COPIES; i++)
+		close(c->copies[i]);
+	close(c->fd);
+}
+
+/* A set of @fd alone: added first, it is woken last. */
+static int witness_make(int fd)
+{
+	struct epoll_event ev = { .events = EPOLLIN | EPOLLET };
+	int set = epoll_create1(0);
+
+	return set < 0 || epoll_ctl(set, EPOLL_CTL_ADD, fd, &ev) ? -1 : set;
+}
+
+static bool woken(int set, int wait_ms)
+{
+	struct epoll_event ev;
+
+	return epoll_wait(set, &ev, 1, wait_ms) == 1;
+}
 
 FIXTURE(pollers) {
-	int fd, other, sets[SETS], copies[COPIES];
+	int fd;
+	struct crowd crowd;
 };
 
 FIXTURE_SETUP(pollers)
 {
-	struct rlimit files = { 2 * NESTED, 2 * NESTED };
-	struct epoll_event ev = { .events = EPOLLIN };
-	int i, j;
-
-	ASSERT_EQ(0, setrlimit(RLIMIT_NOFILE, &files));
+	ASSERT_EQ(0, files_allow());
 	self->fd = dev_open(O_NONBLOCK);
-	self->other = dev_open(O_NONBLOCK);
-	ASSERT_LE(0, self->other);
-	for (j = 0; j < COPIES; j++)
-		self->copies[j] = dup(self->fd);
-	for (i = 0; i < SETS; i++) {
-		self->sets[i] = epoll_create1(0);
-		ASSERT_LE(0, self->sets[i]);
-		for (j = 0; j < COPIES; j++)
-			ASSERT_EQ(0, epoll_ctl(self->sets[i], EPOLL_CTL_ADD,
-					       self->copies[j], &ev));
-	}
+	ASSERT_LE(0, self->fd);
 }
 
 FIXTURE_TEARDOWN(pollers)
 {
-	int i;
-
-	for (i = 0; i < SETS; i++)
-		close(self->sets[i]);
-	for (i = 0; i < COPIES; i++)
-		close(self->copies[i]);
 	close(self->fd);
-	close(self->other);
 	EXPECT_TRUE(counter_wait("live_ids", 0));
 }
 
-/* The device of @n ids goes, and last that of an id of another file. */
-static bool removal_ends(int fd, int other, int n)
+/*
+ * How long a wake-up of all takes, of whom @witness is the last. The first one
+ * finds out that it takes long.
+ */
+static double wake_ms(int fd, int witness)
+{
+	double start, ms = 0;
+	uint32_t id;
+	int i;
+
+	if (id_create(fd, RDMA_PS_TCP, 1, &id))
+		return -1;
+	for (i = 0; i < 2; i++) {
+		start = now_ms();
+		if (id_write_event(fd, id, 0, 0) || !woken(witness, WAIT_MS))
+			return -1;
+		ms = now_ms() - start;
+	}
+	return id_destroy(fd, id) < 0 ? -1 : ms;
+}
+
+/*
+ * The device of @n ids goes, and last that of an id of another file: how long
+ * that takes, or -1.
+ */
+static double removal_ms(int fd, int other, int n)
 {
 	union event_buf buf;
+	double start, ms;
 	uint32_t id;
 	int i, ret;
 
@@ -73,24 +152,39 @@ static bool removal_ends(int fd, int other, int n)
 		ret = id_create(fd, RDMA_PS_TCP, 1, &id) ?:
 		      id_bind(fd, id, DEVICE_ADDR, 0);
 	ret = ret ?: id_create(other, RDMA_PS_TCP, 2, &id) ?:
-	      id_bind(other, id, DEVICE_ADDR, 0) ?:
-	      system("rdma link del rxe_rm &") ?:
+	      id_bind(other, id, DEVICE_ADDR, 0);
+	start = now_ms();
+	ret = ret ?: system("rdma link del rxe_rm &") ?:
 	      event_want(other, EV_DEVICE_REMOVAL, &buf);
-	return !ret &&
-	       !system("i=0; while rdma link show rxe_rm >/dev/null 2>&1 && "
-		       "[ $i -lt 600 ]; do sleep 0.1; i=$((i + 1)); done; "
-		       "ip link del cmxrm0");
+	ms = now_ms() - start;
+	ret = ret ?: system("i=0; while rdma link show rxe_rm >/dev/null 2>&1 && "
+			    "[ $i -lt 600 ]; do sleep 0.1; i=$((i + 1)); done; "
+			    "ip link del cmxrm0");
+	return ret ? -1 : ms;
 }
 
+/* With a wake-up for each id it took as long as all of these. */
 TEST_F_TIMEOUT(pollers, removal, 280)
 {
-	struct epoll_event ev;
-	int i;
+	int i, witness, fd = dev_open(O_NONBLOCK);
+	struct crowd *c = &self->crowd;
+	double wake, all, most;
 
-	EXPECT_TRUE(removal_ends(self->fd, self->other, IDS));
+	witness = witness_make(fd);
+	ASSERT_LE(0, witness);
+	ASSERT_TRUE(crowd_make(c, fd, sets_of(400)));
+	wake = wake_ms(fd, witness);
+	ASSERT_LT(0, wake);
+	all = removal_ms(fd, self->fd, IDS);
+	most = IDS * wake / 2 > PROMPT_MS ? IDS * wake / 2 : PROMPT_MS;
+	TH_LOG("a wake-up takes %.1f ms, the removal %.0f ms", wake, all);
+	EXPECT_LT(0, all);
+	EXPECT_GT(most, all);
 	/* All pollers are woken. */
-	for (i = 0; i < SETS; i++)
-		EXPECT_EQ(1, epoll_wait(self->sets[i], &ev, 1, WAIT_MS));
+	for (i = 0; i < c->n; i++)
+		EXPECT_TRUE(woken(c->sets[i], WAIT_MS));
+	close(witness);
+	crowd_end(c);
 }
 
 /* The file has one set, and that has the pollers: those of poll(), any number. */
@@ -113,8 +207,8 @@ TEST_F_TIMEOUT(pollers, nested, 280)
 		if (!pids[i])
 			_exit(poll(fds, NESTED, -1));
 	}
-	EXPECT_TRUE(removal_ends(fd, self->other, IDS));
-	EXPECT_EQ(1, epoll_wait(set, &ev, 1, WAIT_MS));
+	EXPECT_LT(0, removal_ms(fd, self->fd, IDS));
+	EXPECT_TRUE(woken(set, WAIT_MS));
 	for (i = 0; i < 8; i++) {
 		kill(pids[i], SIGKILL);
 		EXPECT_EQ(pids[i], waitpid(pids[i], NULL, 0));
@@ -127,20 +221,101 @@ TEST_F_TIMEOUT(pollers, nested, 280)
 /* A poller that is one of many gets each event, also with EPOLLET. */
 TEST_F_TIMEOUT(pollers, edges, 280)
 {
-	struct epoll_event ev = { .events = EPOLLIN | EPOLLET };
-	int set = epoll_create1(0), i;
+	struct crowd *c = &self->crowd;
 	union event_buf buf;
 	uint32_t id;
+	int set, i;
 
-	ASSERT_EQ(0, epoll_ctl(set, EPOLL_CTL_ADD, self->fd, &ev));
-	ASSERT_EQ(0, id_create(self->fd, RDMA_PS_TCP, 1, &id));
+	ASSERT_TRUE(crowd_make(c, dev_open(O_NONBLOCK), sets_of(80)));
+	set = witness_make(c->fd);
+	ASSERT_LE(0, set);
+	ASSERT_EQ(0, id_create(c->fd, RDMA_PS_TCP, 1, &id));
 	for (i = 0; i < 20; i++) {
-		ASSERT_EQ(0, id_write_event(self->fd, id, 0, i));
-		ASSERT_EQ(1, epoll_wait(set, &ev, 1, WAIT_MS));
+		ASSERT_EQ(0, id_write_event(c->fd, id, 0, i));
+		ASSERT_TRUE(woken(set, WAIT_MS));
 		if (i % 2)
-			ASSERT_EQ(0, event_next(self->fd, &buf));
+			ASSERT_EQ(0, event_next(c->fd, &buf));
 	}
 	close(set);
+	crowd_end(c);
+}
+
+/* A file of a user that all those pollers wait for */
+struct slow {
+	struct crowd crowd;
+	int fd, witness;
+	uint32_t id;
+};
+
+static bool slow_make(struct slow *s, uid_t uid, int n)
+{
+	/* A file is of the user that opens it. */
+	if (setresuid(uid, 0, 0))
+		return false;
+	s->fd = dev_open(O_NONBLOCK);
+	if (s->fd < 0 || setresuid(0, 0, 0) ||
+	    id_create(s->fd, RDMA_PS_TCP, 1, &s->id))
+		return false;
+	s->witness = witness_make(s->fd);
+	return s->witness >= 0 && crowd_make(&s->crowd, s->fd, n);
+}
+
+static void slow_end(struct slow *s)
+{
+	close(s->witness);
+	crowd_end(&s->crowd);
+}
+
+/* How many of @n files have not been woken; then all are, and have no event. */
+static int slow_drain(struct slow *s, int n)
+{
+	union event_buf buf;
+	bool done[FILES];
+	int i, late = 0;
+
+	for (i = 0; i < n; i++) {
+		done[i] = woken(s[i].witness, 0);
+		late += !done[i];
+	}
+	for (i = 0; i < n; i++)
+		if ((!done[i] && !woken(s[i].witness, WAIT_MS)) ||
+		    event_next(s[i].fd, &buf))
+			return -1;
+	return late;
+}
+
+/*
+ * Events of all files of one user, each with very many pollers, and of a file of
+ * another one: its pollers are not the last to be woken. Now and then they may
+ * be: who runs first is the scheduler's decision.
+ */
+TEST_F_TIMEOUT(pollers, users, 280)
+{
+	struct slow *alice = calloc(FILES, sizeof(*alice)), bob = {};
+	union event_buf buf;
+	int i, n, late, first = 0;
+
+	ASSERT_NE(NULL, alice);
+	for (i = 0; i < FILES; i++)
+		ASSERT_TRUE(slow_make(&alice[i], ALICE, sets_of(32)));
+	ASSERT_TRUE(slow_make(&bob, BOB, sets_of(8)));
+	for (n = 0; n < ROUNDS; n++) {
+		for (i = 0; i < FILES; i++)
+			ASSERT_EQ(0, id_write_event(alice[i].fd, alice[i].id,
+						    0, n));
+		ASSERT_EQ(0, id_write_event(bob.fd, bob.id, 0, n));
+		ASSERT_TRUE(woken(bob.witness, WAIT_MS));
+		ASSERT_EQ(0, event_next(bob.fd, &buf));
+		late = slow_drain(alice, FILES);
+		ASSERT_LE(0, late);
+		first += late > 0;
+	}
+	TH_LOG("%d of %d came before", first, ROUNDS);
+	EXPECT_LE(ROUNDS / 2, first);
+	for (i = 0; i < FILES; i++)
+		slow_end(&alice[i]);
+	slow_end(&bob);
+	free(alice);
 }
 
 TEST_HARNESS_MAIN

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Wake-ups of very many pollers: whoever reports an event, or a change of a
+ * service, finds out once that they take long, and leaves them to a work item of
+ * the user from then on. No user's work item waits for that of another.
+ */
+#include <linux/delay.h>
+#include <linux/poll.h>
+#include <linux/sched/clock.h>
+#include <linux/slab.h>
+
+#include "ucmx.h"
+#include "kunit.h"
+
+/* More than a fast wake-up takes, and what a poller waits for another at most */
+#define SLOW_US		300
+#define SPIN_NS		(5 * NSEC_PER_SEC)
+
+/* One that stands for many: it takes long itself. */
+struct poller {
+	struct wait_queue_entry entry;
+	atomic_t direct;	/* calls by whoever reports */
+	atomic_t by_work;
+	unsigned int us;	/* how long a call takes */
+	bool *until;		/* it takes until that is set, or SPIN_NS */
+	bool *sets;
+	bool late;
+};
+
+struct bed {
+	struct ucmx_user user;
+	struct ucmx_file file[2];
+	struct poller events[2], changes[2];
+};
+
+static int poller_wake(struct wait_queue_entry *entry, unsigned int mode,
+		       int flags, void *key)
+{
+	struct poller *p = container_of(entry, struct poller, entry);
+	u64 end = local_clock() + SPIN_NS;
+
+	atomic_inc(current->flags & PF_WQ_WORKER ? &p->by_work : &p->direct);
+	udelay(p->us);
+	while (p->until && !READ_ONCE(*p->until) && !p->late) {
+		p->late = local_clock() >= end;
+		cpu_relax();
+	}
+	if (p->sets)
+		WRITE_ONCE(*p->sets, true);
+	return 0;
+}
+
+static void poller_add(struct poller *p, wait_queue_head_t *queue)
+{
+	init_waitqueue_func_entry(&p->entry, poller_wake);
+	add_wait_queue(queue, &p->entry);
+	p->us = SLOW_US;
+}
+
+static struct bed *bed_make(struct kunit *test)
+{
+	struct bed *b = kunit_kzalloc(test, sizeof(*b), GFP_KERNEL);
+	int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, b);
+	ucmx_user_wake_init(&b->user);
+	for (i = 0; i < 2; i++) {
+		b->file[i].user = &b->user;
+		INIT_LIST_HEAD(&b->file[i].woken);
+		init_waitqueue_head(&b->file[i].wait);
+		init_waitqueue_head(&b->file[i].changes);
+		poller_add(&b->events[i], &b->file[i].wait);
+		poller_add(&b->changes[i], &b->file[i].changes);
+	}
+	return b;
+}
+
+static void bed_end(struct bed *b)
+{
+	ucmx_file_wake_end(&b->file[0]);
+	ucmx_file_wake_end(&b->file[1]);
+	ucmx_user_wake_exit(&b->user);
+}
+
+/* The time is over for which the user is slow. */
+static u64 pass(struct bed *b)
+{
+	u64 now;
+
+	flush_work(&b->user.work);
+	now = local_clock();
+	WRITE_ONCE(b->user.slow_until, now);
+	return now;
+}
+
+/* The first wake-up, or that after pass(), finds out that they are slow. */
+static void wake(struct kunit *test, struct bed *b, unsigned int who, u64 now)
+{
+	ucmx_file_wake(&b->file[0], who);
+	KUNIT_EXPECT_GE(test, b->user.slow_until, now + NSEC_PER_SEC);
+}
+
+/* While the user is slow, however long the test takes */
+static void wake_later(struct bed *b, int file, unsigned int who)
+{
+	WRITE_ONCE(b->user.slow_until, local_clock() + 3600 * NSEC_PER_SEC);
+	ucmx_file_wake(&b->file[file], who);
+}
+
+static bool worked(const struct poller *p, int calls)
+{
+	return WAIT_FOR(atomic_read(&p->by_work) == calls);
+}
+
+static void wake_slow(struct kunit *test, unsigned int who)
+{
+	struct bed *b = bed_make(test);
+	bool events = who == UCMX_WAKE_EVENTS;
+	struct poller *p = events ? b->events : b->changes;
+	struct poller *other = events ? b->changes : b->events;
+
+	wake(test, b, who, local_clock());
+	KUNIT_EXPECT_EQ(test, atomic_read(&p[0].direct), 1);
+	wake_later(b, 0, who);
+	KUNIT_EXPECT_TRUE(test, worked(&p[0], 1));
+	/* All files of the user, of which each poller is woken */
+	wake_later(b, 1, who);
+	wake_later(b, 0, who);
+	KUNIT_EXPECT_TRUE(test, worked(&p[0], 2));
+	KUNIT_EXPECT_TRUE(test, worked(&p[1], 1));
+	KUNIT_EXPECT_EQ(test, atomic_read(&p[0].direct), 1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&p[1].direct), 0);
+	/* Once in a while one finds out whether that is so still. */
+	wake(test, b, who, pass(b));
+	KUNIT_EXPECT_EQ(test, atomic_read(&p[0].direct), 2);
+	wake_later(b, 0, who);
+	KUNIT_EXPECT_TRUE(test, worked(&p[0], 3));
+	KUNIT_EXPECT_EQ(test, atomic_read(&p[0].direct), 2);
+	/* Others are not woken. */
+	KUNIT_EXPECT_EQ(test, atomic_read(&other[0].direct), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&other[0].by_work), 0);
+	bed_end(b);
+}
+
+static void wake_events(struct kunit *test)
+{
+	wake_slow(test, UCMX_WAKE_EVENTS);
+}
+
+static void wake_changes(struct kunit *test)
+{
+	wake_slow(test, UCMX_WAKE_CHANGES);
+}
+
+/* What one queue has found out counts for the other one, too. */
+static void wake_both(struct kunit *test)
+{
+	struct bed *b = bed_make(test);
+
+	wake(test, b, UCMX_WAKE_EVENTS, local_clock());
+	wake_later(b, 0, UCMX_WAKE_CHANGES);
+	KUNIT_EXPECT_TRUE(test, worked(&b->changes[0], 1));
+	KUNIT_EXPECT_EQ(test, atomic_read(&b->changes[0].direct), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&b->events[0].by_work), 0);
+	bed_end(b);
+}
+
+/* The work item of the first user runs until that of the second has run. */
+static void wake_users(struct kunit *test)
+{
+	struct bed *a, *b;
+	bool woken = false;
+
+	if (num_online_cpus() < 2)
+		kunit_skip(test, "one processor");
+	a = bed_make(test);
+	b = bed_make(test);
+	a->events[0].until = &woken;
+	b->events[0].sets = &woken;
+	wake_later(a, 0, UCMX_WAKE_EVENTS);
+	KUNIT_EXPECT_TRUE(test, worked(&a->events[0], 1));
+	wake_later(b, 0, UCMX_WAKE_EVENTS);
+	KUNIT_EXPECT_TRUE(test, worked(&b->events[0], 1));
+	bed_end(a);
+	bed_end(b);
+	KUNIT_EXPECT_FALSE(test, a->events[0].late);
+}
+
+/* A file that ends is not woken any more, and waits for no other. */
+static void wake_end(struct kunit *test)
+{
+	struct bed *b;
+	bool ended = false;
+
+	if (num_online_cpus() < 2)
+		kunit_skip(test, "one processor");
+	b = bed_make(test);
+	b->events[0].until = &ended;
+	wake_later(b, 0, UCMX_WAKE_EVENTS);
+	KUNIT_EXPECT_TRUE(test, worked(&b->events[0], 1));
+	wake_later(b, 1, UCMX_WAKE_EVENTS);
+	ucmx_file_wake_end(&b->file[1]);
+	WRITE_ONCE(ended, true);
+	/* This one waits for the work item. */
+	ucmx_file_wake_end(&b->file[0]);
+	KUNIT_EXPECT_FALSE(test, b->events[0].late);
+	ucmx_user_wake_exit(&b->user);
+	KUNIT_EXPECT_EQ(test, atomic_read(&b->events[1].direct), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&b->events[1].by_work), 0);
+}
+
+static struct kunit_case wake_cases[] = {
+	KUNIT_CASE(wake_events),
+	KUNIT_CASE(wake_changes),
+	KUNIT_CASE(wake_both),
+	KUNIT_CASE(wake_users),
+	KUNIT_CASE(wake_end),
+	{}
+};
+
+static struct kunit_suite wake_suite = {
+	.name = "ucmx_wake",
+	.test_cases = wake_cases,
+};
+
+kunit_test_suite(wake_suite);

@@ -454,6 +454,7 @@ static void paths_alternate(struct kunit *test)
 	respond(test, 1, 2, false, 0);
 	end(test, &calls[0], 1, 1);
 	expect_second(test, 1, 0x51, 0x21);
+	KUNIT_EXPECT_EQ(test, calls[0].paths->paths->alt_dst.sa.sa_family, 0);
 	call_drop(&calls[0]);
 	/* The same LIDs again are no second path: the other port has one. */
 	START(test, &calls[0], .dst = dst + 1, .count = 1, .alternate = true);
@@ -491,6 +492,35 @@ static void paths_alternate(struct kunit *test)
 	respond(test, 2, 0, false, -EBADMSG);
 	end(test, &calls[0], 1, 1);
 	KUNIT_EXPECT_EQ(test, calls[0].paths->paths->alt_error, -EBADMSG);
+	KUNIT_EXPECT_EQ(test, calls[0].paths->paths->alt_dst.sa.sa_family, 0);
+	call_drop(&calls[0]);
+}
+
+/* Each destination has its own alternate one, or none: then it is the same. */
+static void paths_alternate_dst(struct kunit *test)
+{
+	union rdma_cmx_sockaddr alt[3] = { dst[70], { }, dst[71] };
+	const u8 want[] = { 70, 61, 71 };
+	struct rdma_cmx_path *path;
+	int i;
+
+	START(test, &calls[0], .dst = dst + 60, .alt_dst = alt, .count = 3,
+	      .alternate = true);
+	for (i = 0; i < 3; i++)
+		respond(test, 1, 1, false, 0);
+	for (i = 0; i < 3; i++)
+		respond(test, 2, 1, false, 0);
+	end(test, &calls[0], 3, 3);
+	for (i = 0; i < 3; i++) {
+		path = &calls[0].paths->paths[i];
+		KUNIT_EXPECT_EQ(test, path->alt_error, 0);
+		KUNIT_EXPECT_EQ(test, path->alt_port_num, 2u);
+		KUNIT_EXPECT_EQ(test, path->rec[0].dgid.raw[15], 60 + i);
+		KUNIT_EXPECT_EQ(test, path->rec[1].dgid.raw[15], want[i]);
+		KUNIT_EXPECT_EQ(test, path->alt_dst.sa.sa_family, AF_IB);
+		KUNIT_EXPECT_EQ(test, path->alt_dst.ib.sib_addr.sib_raw[15],
+				want[i]);
+	}
 	call_drop(&calls[0]);
 }
 
@@ -672,6 +702,7 @@ static struct kunit_case paths_cases[] = {
 	KUNIT_CASE(paths_cancel_start),
 	KUNIT_CASE(paths_late),
 	KUNIT_CASE(paths_alternate),
+	KUNIT_CASE(paths_alternate_dst),
 	KUNIT_CASE(paths_peer),
 	KUNIT_CASE(paths_peer_faults),
 	KUNIT_CASE(paths_invalidate),

@@ -63,30 +63,40 @@ static void set_failed(struct cmx_sa_requests *requests)
 	atomic_inc(&container_of(requests, struct set, requests)->failed);
 }
 
-/* At @ports ports. @whole: without one response the others are useless. */
-static void set_start(struct set *s, kuid_t uid, u32 n, u32 ports, bool whole)
+/* @whole: without one response the others are useless. */
+static void set_begin(struct set *s, kuid_t uid, bool whole)
 {
-	struct cmx_sa_request *r;
-	u32 i;
-
 	memset(s, 0, sizeof(*s));
 	init_completion(&s->done);
 	cmx_sa_requests_init(&s->requests);
 	if (whole)
 		s->requests.failed = set_failed;
 	cmx_sa_requests_begin(&s->requests, uid, set_done);
-	for (i = 1; i <= ports; i++) {
-		r = &s->request[i];
-		r->requests = &s->requests;
-		cmx_sa_port_hold(fake.port[i]);
-		r->port = fake.port[i];
-		r->query.attr_id = cpu_to_be16(0x31);
-		r->query.method = IB_SA_METHOD_GET_TABLE;
-		r->query.rec_len = 176;
-		memcpy(r->query.rec, &n, sizeof(n));
-		atomic_inc(&s->requests.pending);
-		cmx_sa_request_start(r, &init_net, uid);
-	}
+}
+
+static void set_query(struct set *s, kuid_t uid, u32 n, u32 port)
+{
+	struct cmx_sa_request *r = &s->request[port];
+
+	r->requests = &s->requests;
+	cmx_sa_port_hold(fake.port[port]);
+	r->port = fake.port[port];
+	r->query.attr_id = cpu_to_be16(0x31);
+	r->query.method = IB_SA_METHOD_GET_TABLE;
+	r->query.rec_len = 176;
+	memcpy(r->query.rec, &n, sizeof(n));
+	atomic_inc(&s->requests.pending);
+	cmx_sa_request_start(r, &init_net, uid);
+}
+
+/* At @ports ports */
+static void set_start(struct set *s, kuid_t uid, u32 n, u32 ports, bool whole)
+{
+	u32 i;
+
+	set_begin(s, uid, whole);
+	for (i = 1; i <= ports; i++)
+		set_query(s, uid, n, i);
 	cmx_sa_requests_end(&s->requests);
 }
 
@@ -351,6 +361,64 @@ static void hold_ends(struct kunit *test)
 	expect_held(test, ALICE, 0);
 }
 
+struct stopper {
+	struct work_struct work;
+	struct set *set;
+	bool first;
+};
+
+static void stop_work(struct work_struct *work)
+{
+	struct stopper *stop = container_of(work, struct stopper, work);
+	struct set *s = stop->set;
+	u32 i;
+
+	stop->first = cmx_sa_requests_stop(&s->requests);
+	for (i = 1; stop->first && i <= FAKE_PORTS; i++)
+		cmx_sa_request_stop(&s->request[i]);
+	if (stop->first)
+		cmx_sa_requests_put(&s->requests);
+}
+
+/*
+ * A stop while queries start, which may take long: no more of them start, and
+ * the stop ends those that have.
+ */
+static void hold_stopped(struct kunit *test)
+{
+	struct stopper stop = { .set = &sets[0] };
+	u32 first;
+
+	INIT_WORK_ONSTACK(&stop.work, stop_work);
+	for (first = 1; first <= 2; first++) {
+		set_begin(&sets[0], ALICE, true);
+		set_query(&sets[0], ALICE, first, first);
+		KUNIT_EXPECT_EQ(test, 1u,
+				READ_ONCE(fake.port[first]->sched.nr_running));
+		schedule_work(&stop.work);
+		KUNIT_EXPECT_TRUE(test,
+				  WAIT_FOR(READ_ONCE(sets[0].requests.stopped)));
+		set_query(&sets[0], ALICE, first, 3 - first);
+		expect_error(test, &sets[0], 3 - first, -ETIMEDOUT);
+		KUNIT_EXPECT_EQ(test, 0u,
+				READ_ONCE(fake.port[3 - first]->sched.nr_running));
+		KUNIT_EXPECT_FALSE(test, completion_done(&sets[0].done));
+		cmx_sa_requests_end(&sets[0].requests);
+		set_wait(test, &sets[0]);
+		flush_work(&stop.work);
+		KUNIT_EXPECT_TRUE(test, stop.first);
+		expect_error(test, &sets[0], first, -ETIMEDOUT);
+		/* Done once, and nobody else has to stop anything. */
+		KUNIT_EXPECT_FALSE(test, completion_done(&sets[0].done));
+		KUNIT_EXPECT_FALSE(test,
+				   cmx_sa_requests_stop(&sets[0].requests));
+		respond(test, first, 1);
+		set_release(&sets[0]);
+		expect_held(test, ALICE, 0);
+	}
+	destroy_work_on_stack(&stop.work);
+}
+
 /* A container of root's, which maps no root: its user is not the kernel. */
 static void hold_container(struct kunit *test)
 {
@@ -380,6 +448,7 @@ static struct kunit_case hold_cases[] = {
 	KUNIT_CASE(hold_many),
 	KUNIT_CASE(hold_whole),
 	KUNIT_CASE(hold_ends),
+	KUNIT_CASE(hold_stopped),
 	KUNIT_CASE(hold_container),
 	{}
 };

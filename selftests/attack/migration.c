@@ -300,4 +300,132 @@ TEST_F(migration, use_what_has_moved)
 	EXPECT_EQ(0, atomic_load(&moved.unknown));
 }
 
+#define JOINS	200
+
+/* Holds the id's mutex for as long as its joins take. */
+struct joins {
+	int fd;
+	uint32_t id;
+	struct rdma_cmx_join_item items[JOINS];
+	atomic_bool over;
+};
+
+static void *joins_run(void *arg)
+{
+	struct joins *j = arg;
+	struct rdma_cmx_join_many many = {
+		.id = j->id, .items = (uintptr_t)j->items, .count = JOINS,
+		.item_size = sizeof(j->items[0]),
+	};
+
+	call(j->fd, JOIN_MANY, &many);
+	j->over = true;
+	return NULL;
+}
+
+struct leave {
+	int fd, ret;
+	uint32_t mc;
+	atomic_bool ready, *go;
+};
+
+static void *leave_run(void *arg)
+{
+	struct leave *l = arg;
+
+	l->ready = true;
+	while (!*l->go)
+		sched_yield();
+	l->ret = mc_leave(l->fd, l->mc);
+	return NULL;
+}
+
+/* How many ids can @fd have now? */
+static int ids_of(int fd)
+{
+	uint32_t id;
+	int n = 0;
+
+	while (n < 2 * JOINS && !id_create(fd, RDMA_PS_UDP, 1, &id))
+		n++;
+	return n;
+}
+
+/*
+ * While an id is locked, two commands to leave a membership of it wait, and one to
+ * move the id. The membership ends once, in the file that has it then.
+ */
+TEST_F_TIMEOUT(migration, leave_what_moves, 280)
+{
+	enum { ROUNDS = 20, MAX = 2 * JOINS };
+	long max = number_get(UCMX_PARAMETERS "max_ids");
+	int round, i, n, moved = 0, waited = 0;
+	static struct joins joins;
+	struct rdma_cmx_id_migrate m;
+	struct leave leave[2];
+	pthread_t thread[3];
+	atomic_bool go;
+	double end;
+	char group[32];
+	long before;
+	uint32_t mc;
+
+	for (i = 0; i < JOINS; i++) {
+		snprintf(group, sizeof(group), "239.55.7.%d", 1 + i);
+		addr_set(&joins.items[i].addr, group, 0);
+	}
+	for (round = 0; round < ROUNDS; round++) {
+		m = (struct rdma_cmx_id_migrate){ .src_fd = self->fd };
+		ASSERT_EQ(0, id_create(self->fd, RDMA_PS_UDP, 1, &m.id));
+		ASSERT_EQ(0, id_bind(self->fd, m.id, ADDR_RDMA, 0));
+		ASSERT_EQ(0, mc_join(self->fd, m.id, GROUP, 1, &mc));
+		joins.fd = self->fd;
+		joins.id = m.id;
+		joins.over = false;
+		go = false;
+		for (i = 0; i < 2; i++) {
+			leave[i] = (struct leave){ self->fd, .mc = mc,
+						   .go = &go };
+			ASSERT_EQ(0, pthread_create(&thread[i], NULL,
+						    leave_run, &leave[i]));
+			while (!leave[i].ready)
+				sched_yield();
+		}
+		before = counter("memberships");
+		ASSERT_EQ(0, pthread_create(&thread[2], NULL, joins_run,
+					    &joins));
+		end = now_ms() + WAIT_S * 1000;
+		while (counter("memberships") < before + 2 && now_ms() < end)
+			;
+		waited += !joins.over;
+		/* Now the one, now the other is the first to wait. */
+		if (round % 2)
+			go = true;
+		i = call(self->other, ID_MIGRATE, &m);
+		go = true;
+		for (n = 0; n < 3; n++)
+			pthread_join(thread[n], NULL);
+		ASSERT_EQ(0, i);
+		n = 0;
+		for (i = 0; i < 2; i++) {
+			n += leave[i].ret >= 0;
+			EXPECT_TRUE(leave[i].ret >= 0 ||
+				    leave[i].ret == -ENOENT);
+		}
+		EXPECT_GE(1, n);
+		moved += !n;
+		EXPECT_EQ(!n, mc_leave(self->other, mc) >= 0);
+		EXPECT_LE(0, id_destroy(self->other, m.new_id));
+		EXPECT_EQ(0, counter("live_mcs"));
+	}
+	TH_LOG("%d of %d waited, %d had moved", waited, ROUNDS, moved);
+	/* None counts for the wrong file. */
+	ASSERT_EQ(0, number_set(UCMX_PARAMETERS "max_ids", MAX / 2));
+	i = ids_of(self->fd);
+	n = ids_of(self->other);
+	ASSERT_EQ(0, number_set(UCMX_PARAMETERS "max_ids", max));
+	EXPECT_EQ(MAX / 2, i);
+	EXPECT_EQ(MAX / 2, n);
+}
+
 TEST_HARNESS_MAIN

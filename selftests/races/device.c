@@ -269,6 +269,42 @@ TEST_F(device, removal)
 	close(fd);
 }
 
+#define SEEN	64
+
+static void *link_delete(void *arg)
+{
+	*(int *)arg = rdma_link(LINK_DELETE);
+	return NULL;
+}
+
+/* Who has read the event of the removal finds the device gone, at once. */
+TEST_F(device, removal_seen)
+{
+	int fd = dev_open(O_NONBLOCK), i, ret = -1, wrong = 0;
+	union event_buf buf;
+	pthread_t thread;
+	uint32_t id, mc;
+
+	ASSERT_LE(0, fd);
+	for (i = 0; i < SEEN; i++) {
+		ASSERT_EQ(0, id_create(fd, RDMA_PS_UDP, 6, &id));
+		ASSERT_EQ(0, id_bind(fd, id, ADDR_RDMA, 0));
+	}
+	ASSERT_EQ(0, pthread_create(&thread, NULL, link_delete, &ret));
+	for (i = 0; i < SEEN; i++) {
+		if (event_want(fd, EV_DEVICE_REMOVAL, &buf))
+			break;
+		wrong += mc_join(fd, buf.ev.id, GROUP, 1, &mc) != -ENODEV;
+	}
+	pthread_join(thread, NULL);
+	EXPECT_EQ(SEEN, i);
+	EXPECT_EQ(0, wrong);
+	EXPECT_FALSE(event_pending(fd));
+	ASSERT_EQ(0, ret);
+	ASSERT_EQ(0, rdma_link(LINK_ADD));
+	close(fd);
+}
+
 TEST_F(device, removal_unread)
 {
 	uint32_t id, mc;

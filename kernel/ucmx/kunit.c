@@ -23,5 +23,7 @@ SHOW(ucmx_handle_get);
 SHOW(ucmx_handle_show);
 SHOW(ucmx_handle_take);
 SHOW(ucmx_handles_init);
+SHOW(ucmx_user_get);
+SHOW(ucmx_user_put);
 SHOW(ucmx_user_wake_exit);
 SHOW(ucmx_user_wake_init);

@@ -105,6 +105,7 @@ static void __exit ucmx_exit(void)
 	ucmx_mc_exit();
 	ucmx_connect_exit();
 	destroy_workqueue(ucmx_wake_wq);
+	ucmx_users_end();
 	destroy_workqueue(ucmx_timer_wq);
 	destroy_workqueue(ucmx_wq);
 	ucmx_id_cache_exit();

@@ -72,7 +72,8 @@ struct ucmx_user {
 	unsigned long index;		/* the uid */
 	unsigned int refs;
 	atomic_t requests;		/* outstanding, or result not taken */
-	u64 slow_until;			/* by local_clock(); 0: never slow */
+	u64 wake_debt;			/* see wake.c */
+	struct delayed_work debt;	/* has a reference until it is paid */
 	spinlock_t lock;		/* what follows, see wake.c */
 	struct list_head woken;		/* files whose waiters are to be woken */
 	struct ucmx_file *waking;	/* that of which @work wakes them */
@@ -230,6 +231,7 @@ void ucmx_file_uncharge(struct ucmx_file *file, unsigned int n);
 /* user.c */
 struct ucmx_user *ucmx_user_get(void);
 void ucmx_user_put(struct ucmx_user *user);
+void ucmx_users_end(void);
 int ucmx_user_charge(struct ucmx_user *user);
 
 /* wake.c */

@@ -6,12 +6,34 @@
  *
  * The xarray's lock guards the references. Each file has one.
  */
+#include <linux/sched/clock.h>
 #include <linux/slab.h>
 
 #include "ucmx.h"
 #include "user.h"
 
 static DEFINE_XARRAY(ucmx_users);
+
+static void ucmx_user_paid(struct work_struct *work)
+{
+	ucmx_user_put(container_of(to_delayed_work(work), struct ucmx_user,
+				   debt));
+}
+
+/*
+ * The last reference stays until the user has no debt of wake-ups: the next file
+ * would find a user without debt. Returns true if a work item puts it.
+ */
+static bool ucmx_user_keep(struct ucmx_user *user)
+{
+	u64 debt = READ_ONCE(user->wake_debt), now = local_clock();
+
+	if (debt <= now)
+		return false;
+	queue_delayed_work(ucmx_timer_wq, &user->debt,
+			   nsecs_to_jiffies(debt - now) + 1);
+	return true;
+}
 
 /**
  * ucmx_user_get - get the current user's object
@@ -29,6 +51,7 @@ struct ucmx_user *ucmx_user_get(void)
 		return NULL;
 	fresh->index = index;
 	fresh->refs = 1;
+	INIT_DELAYED_WORK(&fresh->debt, ucmx_user_paid);
 	ucmx_user_wake_init(fresh);
 	xa_lock(&ucmx_users);
 	user = __xa_cmpxchg(&ucmx_users, index, NULL, fresh, GFP_KERNEL);
@@ -46,7 +69,12 @@ void ucmx_user_put(struct ucmx_user *user)
 	bool last;
 
 	xa_lock(&ucmx_users);
-	last = !--user->refs;
+	last = user->refs == 1;
+	if (last && ucmx_user_keep(user)) {
+		xa_unlock(&ucmx_users);
+		return;
+	}
+	user->refs--;
 	if (last)
 		__xa_erase(&ucmx_users, user->index);
 	xa_unlock(&ucmx_users);
@@ -54,6 +82,24 @@ void ucmx_user_put(struct ucmx_user *user)
 		return;
 	ucmx_user_wake_exit(user);
 	kfree(user);
+}
+
+/* The module ends: no file is open, ucmx_wake_wq has gone, ucmx_timer_wq not. */
+void ucmx_users_end(void)
+{
+	struct ucmx_user *user;
+	unsigned long index;
+
+	xa_lock(&ucmx_users);
+	xa_for_each(&ucmx_users, index, user) {
+		WRITE_ONCE(user->wake_debt, 0);
+		/* One that runs frees the user. */
+		if (!cancel_delayed_work(&user->debt))
+			continue;
+		__xa_erase(&ucmx_users, index);
+		kfree(user);
+	}
+	xa_unlock(&ucmx_users);
 }
 
 /**

@@ -3,10 +3,14 @@
  * Wake-ups of those who wait for events of a file, or for changes of its services.
  *
  * By epoll, and poll() of that, a user may have any number of pollers, and a
- * wake-up takes a time for each. Those who report to all users, a device's
- * removal, the CM and the records of services, find out once. Then a work item of
- * the user wakes them, for a second or more, until one of the others may try again.
+ * wake-up takes time for each. It runs in contexts that report to all users: the
+ * removal of a device, the CM, the records of services. A user's long wake-ups get
+ * a small share of their time. Beyond it a work item of the user wakes the pollers.
  * Work items of several users run at the same time.
+ *
+ * ucmx_user.wake_debt is the time, by local_clock(), at which the share has paid
+ * for the wake-ups so far. A short burst may run ahead of it: an interrupt makes
+ * single wake-ups of any program long.
  *
  * ucmx_user.lock guards the list of files whose waiters the work item wakes, one
  * file at a time. A file leaves it before it is freed.
@@ -16,24 +20,48 @@
 
 #include "ucmx.h"
 
-/* A wake-up that takes longer has very many pollers. */
+/* A wake-up that takes longer has very many pollers, or was interrupted. */
 #define UCMX_WAKE_NS	(100 * NSEC_PER_USEC)
+/* Of the time, one part in so many is for the long wake-ups of a user, ... */
+#define UCMX_WAKE_PART	16
+/* ... and so much of it at once. */
+#define UCMX_WAKE_BURST	(10 * NSEC_PER_MSEC)
 
-/* Returns false if it took long: the user is slow for much longer than that. */
-static bool ucmx_wake_now(struct ucmx_file *file, unsigned int who)
+static bool ucmx_wake_owes(const struct ucmx_user *user)
 {
-	u64 start = local_clock(), took;
+	u64 debt = READ_ONCE(user->wake_debt);
 
+	return debt && debt > local_clock() + UCMX_WAKE_PART * UCMX_WAKE_BURST;
+}
+
+static void ucmx_wake_charge(struct ucmx_user *user, u64 now, u64 took)
+{
+	u64 old = READ_ONCE(user->wake_debt), debt, seen;
+
+	for (;; old = seen) {
+		debt = max(old, now) + UCMX_WAKE_PART * took;
+		seen = cmpxchg64(&user->wake_debt, old, debt);
+		if (seen == old)
+			break;
+	}
+}
+
+static void ucmx_wake(struct ucmx_file *file, unsigned int who)
+{
 	if (who & UCMX_WAKE_EVENTS)
 		wake_up_interruptible(&file->wait);
 	if (who & UCMX_WAKE_CHANGES)
 		wake_up_interruptible_poll(&file->changes, EPOLLPRI);
+}
+
+static void ucmx_wake_now(struct ucmx_file *file, unsigned int who)
+{
+	u64 start = local_clock(), took;
+
+	ucmx_wake(file, who);
 	took = local_clock() - start;
-	if (took <= UCMX_WAKE_NS)
-		return true;
-	WRITE_ONCE(file->user->slow_until,
-		   start + took + max_t(u64, NSEC_PER_SEC, 16 * took));
-	return false;
+	if (took > UCMX_WAKE_NS)
+		ucmx_wake_charge(file->user, start + took, took);
 }
 
 static void ucmx_wake_later(struct ucmx_file *file, unsigned int who)
@@ -67,7 +95,8 @@ static void ucmx_wake_work(struct work_struct *work)
 	spin_unlock(&user->lock);
 	if (!file)
 		return;
-	ucmx_wake_now(file, who);
+	/* The time of this work item is the user's: it charges nothing. */
+	ucmx_wake(file, who);
 	spin_lock(&user->lock);
 	user->waking = NULL;
 	more = !list_empty(&user->woken);
@@ -85,21 +114,14 @@ static void ucmx_wake_work(struct work_struct *work)
  */
 void ucmx_file_wake(struct ucmx_file *file, unsigned int who)
 {
-	struct ucmx_user *user = file->user;
-	u64 now, until;
-
 	/* Its barrier pairs with those of ucmx_poll() and prepare_to_wait(). */
 	if (!wq_has_sleeper(who == UCMX_WAKE_EVENTS ? &file->wait :
 						      &file->changes))
 		return;
-	until = READ_ONCE(user->slow_until);
-	now = until ? local_clock() : 0;
-	if (until && (now < until ||
-		      cmpxchg64(&user->slow_until, until,
-				now + NSEC_PER_SEC) != until))
+	if (ucmx_wake_owes(file->user))
 		ucmx_wake_later(file, who);
-	else if (ucmx_wake_now(file, who) && until)
-		WRITE_ONCE(user->slow_until, now);
+	else
+		ucmx_wake_now(file, who);
 }
 
 /**

@@ -2,7 +2,7 @@
 /*
  * RA-02: the library on a kernel of another age. What the kernel writes comes
  * through here and is changed: structs that are longer than the library knows,
- * or shorter, and parts that it does not know.
+ * or shorter, parts that it does not know, and what only an odd peer sends.
  */
 #include <stdarg.h>
 #include <stdlib.h>
@@ -17,6 +17,7 @@
 
 #define MORE	16		/* bytes that a struct of a newer kernel has */
 #define PORT_RECORDS	7650
+#define PORT_TEXT	"7650"
 #define GROUP	"239.55.65.1"
 
 static enum {
@@ -28,6 +29,7 @@ static enum {
 	LONG_HEADER,		/* longer than the record */
 	LONG_INFO,		/* likewise */
 	LONG_RECORD,		/* than a record may be */
+	NO_REASON,		/* a peer's REJ with reason 0 */
 } age;
 
 static unsigned int changed;
@@ -106,6 +108,11 @@ static void event_change(struct rdma_cmx_event *ev)
 		break;
 	case LONG_RECORD:
 		ev->len = RDMA_CMX_MAX_EVENT + 8;
+		break;
+	case NO_REASON:
+		if (ev->event != RDMA_CM_EVENT_REJECTED)
+			return;
+		ev->status = 0;
 		break;
 	default:
 		return;
@@ -396,6 +403,42 @@ TEST_F(records, addresses)
 		EXPECT_EQ(EAI_SYSTEM, rdma_getaddrinfo(OWN4, PORT, &hints,
 						       &res));
 		EXPECT_EQ(EPROTO, errno);
+	}
+}
+
+/* ib_cm takes the reason of a REJ as it comes: rejected is rejected. */
+TEST_F(records, rejected_with_reason_0)
+{
+	struct ibv_qp_init_attr qp = {
+		.cap = { .max_send_wr = 1, .max_recv_wr = 1,
+			 .max_send_sge = 1, .max_recv_sge = 1 },
+	};
+	const struct rdmacmx_connect_attr attr = { .qp_init_attr = &qp };
+	struct sockaddr_storage ss;
+	struct rdma_cm_id *ids[2];
+	int i;
+
+	for (i = 0; i < 2; i++)
+		ASSERT_EQ(0, rdma_create_id(NULL, &ids[i], NULL, RDMA_PS_TCP));
+	ASSERT_EQ(0, rdma_resolve_addr(ids[0], NULL,
+				       addr_make(&ss, OWN4, PORT_RECORDS),
+				       5000));
+	ASSERT_EQ(0, rdma_resolve_route(ids[0], 5000));
+	ASSERT_EQ(0, qp_make(ids[0], IBV_QPT_RC));
+	age = NO_REASON;
+	errno = 0;
+	EXPECT_EQ(-1, rdma_connect(ids[0], NULL));
+	EXPECT_EQ(ECONNREFUSED, errno);
+	EXPECT_EQ(1, changed);
+	errno = 0;
+	EXPECT_EQ(-1, rdmacmx_connect_name(ids[1], OWN4, PORT_TEXT, NULL,
+					   &attr));
+	EXPECT_EQ(ECONNREFUSED, errno);
+	EXPECT_EQ(2, changed);
+	for (i = 0; i < 2; i++) {
+		EXPECT_EQ(RDMA_CM_EVENT_REJECTED, ids[i]->event->event);
+		EXPECT_EQ(0, ids[i]->event->status);
+		rdma_destroy_ep(ids[i]);
 	}
 }
 

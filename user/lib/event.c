@@ -545,7 +545,8 @@ int cmx_complete(struct cmx_id *id, bool sync)
 	if (cmx_event_wait(id, &event, false))
 		return -1;
 	status = event->status < 0 ? -event->status : event->status;
-	if (status && event->event == RDMA_CM_EVENT_REJECTED)
+	/* The reason is the peer's, and may be 0. */
+	if (event->event == RDMA_CM_EVENT_REJECTED)
 		status = ECONNREFUSED;
 	/* Its status is 0, but a connect by name has ended. */
 	if (id->named && event->event == RDMA_CM_EVENT_DEVICE_REMOVAL)

@@ -133,7 +133,9 @@ CMX_EXPORT int rdma_resolve_addr(struct rdma_cm_id *id,
 	};
 
 	struct sockaddr_storage old;
+	struct cmx_id *cid = cmx_id(id);
 	bool sync;
+	int ret;
 
 	CMX_ID_OR_STOCK(id, rdma_resolve_addr, id, src_addr, dst_addr,
 			timeout_ms);
@@ -142,19 +144,16 @@ CMX_EXPORT int rdma_resolve_addr(struct rdma_cm_id *id,
 	if (cmx_addr_to_kern(&cmd.src, src_addr) ||
 	    cmx_addr_to_kern(&cmd.dst, dst_addr))
 		return -1;
-	cmd.id = cmx_id(id)->handle;
-	sync = cmx_id(id)->sync;
-	/*
-	 * For programs that print it when the resolution fails. After the
-	 * command the id may be freed.
-	 */
+	if (cmx_call_begin(cid, &sync))
+		return -1;
+	cmd.id = cid->handle;
+	/* For programs that print it when the resolution fails */
 	old = id->route.addr.dst_storage;
 	cmx_addr_from_kern(&id->route.addr.dst_storage, &cmd.dst);
-	if (cmx_id_ioctl(cmx_id(id), RESOLVE_ADDR, &cmd)) {
+	ret = cmx_id_ioctl(cid, RESOLVE_ADDR, &cmd);
+	if (ret)
 		id->route.addr.dst_storage = old;
-		return -1;
-	}
-	return cmx_complete(cmx_id(id), sync);
+	return cmx_call_end(cid, sync, ret);
 }
 
 CMX_EXPORT int rdma_resolve_route(struct rdma_cm_id *id, int timeout_ms)
@@ -163,15 +162,14 @@ CMX_EXPORT int rdma_resolve_route(struct rdma_cm_id *id, int timeout_ms)
 		.size = sizeof(cmd),
 		.timeout_ms = timeout_ms,
 	};
-
+	struct cmx_id *cid = cmx_id(id);
 	bool sync;
 
 	CMX_ID_OR_STOCK(id, rdma_resolve_route, id, timeout_ms);
-	cmd.id = cmx_id(id)->handle;
-	sync = cmx_id(id)->sync;
-	if (cmx_id_ioctl(cmx_id(id), RESOLVE_ROUTE, &cmd))
+	if (cmx_call_begin(cid, &sync))
 		return -1;
-	return cmx_complete(cmx_id(id), sync);
+	cmd.id = cid->handle;
+	return cmx_call_end(cid, sync, cmx_id_ioctl(cid, RESOLVE_ROUTE, &cmd));
 }
 
 static __be16 addr_port(const struct sockaddr *addr)

@@ -129,19 +129,21 @@ CMX_EXPORT int rdma_connect(struct rdma_cm_id *id,
 			    struct rdma_conn_param *param)
 {
 	struct cmx_id *cid = cmx_id(id);
+	struct cmx_ep *ep;
 	bool sync;
+	int ret;
 
 	CMX_ID_OR_STOCK(id, rdma_connect, id, param);
-	sync = cid->sync;
-	if (cmx_conn_request(cid, param))
+	if (cmx_call_begin(cid, &sync))
 		return -1;
-	/* On a channel: another thread may have destroyed the id. */
-	if (!sync)
-		return 0;
-
-	free(cid->ep);
-	cid->ep = NULL;
-	return cmx_complete(cid, sync);
+	ret = cmx_conn_request(cid, param);
+	if (sync && !ret) {
+		/* A child of fork() must not free it once more. */
+		ep = cid->ep;
+		cid->ep = NULL;
+		free(ep);
+	}
+	return cmx_call_end(cid, sync, ret);
 }
 
 CMX_EXPORT int rdma_listen(struct rdma_cm_id *id, int backlog)
@@ -183,30 +185,26 @@ static void accept_depths(struct cmx_id *id,
 			       cmx_device_max_responder_resources(id->dev));
 }
 
-CMX_EXPORT int rdma_accept(struct rdma_cm_id *id,
-			   struct rdma_conn_param *param)
+static int conn_accept(struct cmx_id *cid, const struct rdma_conn_param *param)
 {
-	struct cmx_id *cid = cmx_id(id);
 	struct rdma_cmx_connect cmd;
-	bool datagram, sync, known;
+	bool known;
 	int err;
 
-	CMX_ID_OR_STOCK(id, rdma_accept, id, param);
-	if (param_check(cid, param) || (!id->qp && !param))
+	if (param_check(cid, param) || (!cid->id.qp && !param))
 		return cmx_err(EINVAL);
 
 	accept_depths(cid, param);
 	if (connect_init(&cmd, cid, param))
 		return -1;
 	cmd.uid = cmx_id_cookie(cid);
-	datagram = id->qp_type == IBV_QPT_UD;
-	if (!datagram && cmx_qp_connected(cid, cid->responder_resources,
-					  cid->initiator_depth))
+	if (cid->id.qp_type != IBV_QPT_UD &&
+	    cmx_qp_connected(cid, cid->responder_resources,
+			     cid->initiator_depth))
 		return -1;
 	cmd.param.ece_vendor_id = cid->remote_ece.vendor_id;
 	cmd.param.ece_attr_mod = cid->local_ece.options;
-	sync = cid->sync;
-	/* After the command the id may be freed. */
+	/* Afterwards the id may not be there any more. */
 	known = cid->known;
 	cid->known = true;
 	if (cmx_id_ioctl(cid, ACCEPT, &cmd)) {
@@ -215,13 +213,28 @@ CMX_EXPORT int rdma_accept(struct rdma_cm_id *id,
 		cmx_qp_error(cid);
 		return cmx_err(err);
 	}
-
-	if (!datagram)
-		return cmx_complete(cid, sync);
-	/* The reply to a SIDR request ends it: no event follows. */
-	if (sync)
-		cmx_event_drop_last(cid);
 	return 0;
+}
+
+CMX_EXPORT int rdma_accept(struct rdma_cm_id *id,
+			   struct rdma_conn_param *param)
+{
+	struct cmx_id *cid = cmx_id(id);
+	bool datagram, sync;
+	int ret;
+
+	CMX_ID_OR_STOCK(id, rdma_accept, id, param);
+	if (cmx_call_begin(cid, &sync))
+		return -1;
+	datagram = id->qp_type == IBV_QPT_UD;
+	ret = conn_accept(cid, param);
+	if (!datagram || !sync)
+		return cmx_call_end(cid, sync, ret);
+	/* The reply to a SIDR request ends it: no event follows. */
+	if (!ret)
+		cmx_event_drop_last(cid);
+	cmx_sync_leave(cid);
+	return ret;
 }
 
 static int reject(struct cmx_id *id, const void *private_data,
@@ -282,16 +295,18 @@ static int qp_shutdown(struct rdma_cm_id *id)
 CMX_EXPORT int rdma_disconnect(struct rdma_cm_id *id)
 {
 	struct rdma_cmx_id_arg cmd = { .size = sizeof(cmd) };
+	struct cmx_id *cid = cmx_id(id);
 	bool sync;
+	int ret;
 
 	CMX_ID_OR_STOCK(id, rdma_disconnect, id);
-	if (qp_shutdown(id))
+	if (cmx_call_begin(cid, &sync))
 		return -1;
-	cmd.id = cmx_id(id)->handle;
-	sync = cmx_id(id)->sync;
-	if (cmx_id_ioctl(cmx_id(id), DISCONNECT, &cmd))
-		return -1;
-	return cmx_complete(cmx_id(id), sync);
+	cmd.id = cid->handle;
+	ret = qp_shutdown(id);
+	if (!ret)
+		ret = cmx_id_ioctl(cid, DISCONNECT, &cmd);
+	return cmx_call_end(cid, sync, ret);
 }
 
 /* The peer has accepted the request: prepares the QP, and sends the RTU. */

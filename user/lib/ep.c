@@ -35,7 +35,8 @@ static int ep_route(struct cmx_id *id, const struct rdma_addrinfo *res)
 	if (rdma_set_option(&id->id, RDMA_OPTION_IB, RDMA_OPTION_IB_PATH,
 			    res->ai_route, res->ai_route_len))
 		return -1;
-	return cmx_complete(id, true);
+	/* No other thread has the id yet. */
+	return cmx_complete(id);
 }
 
 static int ep_active(struct cmx_id *id, const struct rdma_addrinfo *res,

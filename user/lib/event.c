@@ -529,19 +529,15 @@ int cmx_event_leave(struct cmx_id *id, struct rdma_cm_event *event,
 }
 
 /*
- * Waits for the operation that a call on a synchronous id has started. The
- * thread that took the event may have destroyed an id on a channel meanwhile.
- * So the caller reads before whether the id is synchronous (@sync). After the
- * leave the id and the event may be freed.
+ * Wait for the operation that a call on a synchronous id has started. Once the
+ * caller has left, too, the id and the event may be gone.
  */
-int cmx_complete(struct cmx_id *id, bool sync)
+int cmx_complete(struct cmx_id *id)
 {
 	struct rdma_cm_event *event;
 	int status;
 
-	if (!sync)
-		return 0;
-	/* The operation continues: the next call must not receive its end. */
+	/* The operation goes on: the next call must not receive its end. */
 	if (cmx_event_wait(id, &event, false))
 		return -1;
 	status = event->status < 0 ? -event->status : event->status;
@@ -554,6 +550,31 @@ int cmx_complete(struct cmx_id *id, bool sync)
 	if (cmx_event_leave(id, event, &id->id.event))
 		return -1;
 	return status ? cmx_err(status) : 0;
+}
+
+/*
+ * The calls that start an operation begin and end with these. @sync: the id is
+ * synchronous. One on a channel may be destroyed as soon as the command is sent,
+ * by the thread that took its event.
+ */
+int cmx_call_begin(struct cmx_id *id, bool *sync)
+{
+	*sync = id->sync;
+	return *sync ? cmx_sync_enter(id) : 0;
+}
+
+/* The command has returned @ret. */
+int cmx_call_end(struct cmx_id *id, bool sync, int ret)
+{
+	int err;
+
+	if (!sync)
+		return ret;
+	if (!ret)
+		ret = cmx_complete(id);
+	err = errno;
+	cmx_sync_leave(id);
+	return ret ? cmx_err(err) : 0;
 }
 
 CMX_EXPORT int rdma_get_cm_event(struct rdma_event_channel *channel,

@@ -80,7 +80,7 @@ struct cmx_id {
 	pthread_mutex_t lock;
 	uint32_t changes;	/* for cmx_id_wait() */
 	unsigned int sleepers;	/* threads in it */
-	unsigned int waiters;	/* threads between enter and leave, event.c */
+	unsigned int waiters;	/* enters that no leave has followed, event.c */
 	uint32_t events_completed;
 	uint32_t events_taken;	/* by this process, atomic */
 	uint32_t moves;		/* to another channel */
@@ -339,7 +339,9 @@ int cmx_sync_enter(struct cmx_id *id);
 void cmx_sync_leave(struct cmx_id *id);
 bool cmx_event_ack(struct rdma_cm_event *event);
 void cmx_event_drop_last(struct cmx_id *id);
-int cmx_complete(struct cmx_id *id, bool sync);
+int cmx_complete(struct cmx_id *id);
+int cmx_call_begin(struct cmx_id *id, bool *sync);
+int cmx_call_end(struct cmx_id *id, bool sync, int ret);
 
 /* mcast.c */
 struct cmx_mc *cmx_mc_known(struct cmx_id *id, uint64_t uid, uint32_t handle);

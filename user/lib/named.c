@@ -427,21 +427,12 @@ static int named_start(struct cmx_id *id, const char *node, const char *service,
 	return err;
 }
 
-CMX_EXPORT int rdmacmx_connect_name(struct rdma_cm_id *id, const char *node,
-				    const char *service,
-				    const struct rdma_addrinfo *hints,
-				    const struct rdmacmx_connect_attr *attr)
+static int connect_name(struct cmx_id *cid, const char *node,
+			const char *service, const struct rdma_addrinfo *hints,
+			const struct rdmacmx_connect_attr *attr)
 {
-	const struct rdmacmx_connect_attr none = {};
-	struct cmx_id *cid = cmx_id(id);
-	bool sync;
-	int err;
+	int err = attr_check(cid, attr);
 
-	if (!attr)
-		attr = &none;
-	if (!cmx_id_ours(id) || (!node && !service && !hints))
-		return cmx_err(EINVAL);
-	err = attr_check(cid, attr);
 	if (err)
 		return cmx_err(err);
 	if (cid->named && cid->named->state != NAMED_NONE)
@@ -457,12 +448,28 @@ CMX_EXPORT int rdmacmx_connect_name(struct rdma_cm_id *id, const char *node,
 			return -1;
 		memset(cid->named, 0, sizeof(*cid->named));
 	}
-	sync = cid->sync;
 	err = named_start(cid, node, service, hints, attr,
 			  attr->timeout_ms ? attr->timeout_ms : TIMEOUT_MS);
-	if (err)
-		return cmx_err(err == CMX_ESERVICE ? EINVAL : err);
-	return cmx_complete(cid, sync);
+	return rdma_seterrno(err == CMX_ESERVICE ? EINVAL : err);
+}
+
+CMX_EXPORT int rdmacmx_connect_name(struct rdma_cm_id *id, const char *node,
+				    const char *service,
+				    const struct rdma_addrinfo *hints,
+				    const struct rdmacmx_connect_attr *attr)
+{
+	const struct rdmacmx_connect_attr none = {};
+	struct cmx_id *cid = cmx_id(id);
+	bool sync;
+
+	if (!attr)
+		attr = &none;
+	if (!cmx_id_ours(id) || (!node && !service && !hints))
+		return cmx_err(EINVAL);
+	if (cmx_call_begin(cid, &sync))
+		return -1;
+	return cmx_call_end(cid, sync,
+			    connect_name(cid, node, service, hints, attr));
 }
 
 static void candidate_from_kern(struct rdmacmx_candidate *to,

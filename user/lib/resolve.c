@@ -36,33 +36,35 @@ int cmx_resolve_start(struct cmx_id *id, struct cmx_ai_request *req)
 	return cmx_ai_request_error(req, err);
 }
 
+static int resolve(struct cmx_id *id, const char *node, const char *service,
+		   const struct rdma_addrinfo *hints)
+{
+	struct cmx_ai_request req;
+	int err;
+
+	err = cmx_ai_request_init(&req, node, service, hints, true);
+	if (!err) {
+		err = cmx_ai_request_device(&req, NULL);
+		if (!err)
+			err = cmx_resolve_start(id, &req);
+		cmx_ai_request_clear(&req);
+	}
+	return rdma_seterrno(err == CMX_ESERVICE ? EINVAL : err);
+}
+
 CMX_EXPORT int rdma_resolve_addrinfo(struct rdma_cm_id *id, const char *node,
 				     const char *service,
 				     const struct rdma_addrinfo *hints)
 {
 	struct cmx_id *cid = cmx_id(id);
-	struct cmx_ai_request req;
 	bool sync;
-	int err;
 
 	CMX_ID_OR_STOCK(id, rdma_resolve_addrinfo, id, node, service, hints);
 	if (!node && !service && !hints)
 		return cmx_err(EINVAL);
-	err = cmx_ai_request_init(&req, node, service, hints, true);
-	if (err)
-		return cmx_err(err == CMX_ESERVICE ? EINVAL : err);
-	err = cmx_ai_request_device(&req, NULL);
-	if (err) {
-		cmx_ai_request_clear(&req);
-		return cmx_err(err);
-	}
-
-	sync = cid->sync;
-	err = cmx_resolve_start(cid, &req);
-	cmx_ai_request_clear(&req);
-	if (err)
-		return cmx_err(err == CMX_ESERVICE ? EINVAL : err);
-	return cmx_complete(cid, sync);
+	if (cmx_call_begin(cid, &sync))
+		return -1;
+	return cmx_call_end(cid, sync, resolve(cid, node, service, hints));
 }
 
 CMX_EXPORT int rdma_query_addrinfo(struct rdma_cm_id *id,

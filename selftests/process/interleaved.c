@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * RA-02, KA-02: two threads in the library, of which one stops at a chosen
+ * command until the other is done, or waits for it. The commands of both come
+ * through here, and the unlocks.
+ */
+#include <dlfcn.h>
+#include <stdarg.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <rdma/rdma_cmx.h>
+#include <rdma/rdma_cmx_ioctl.h>
+
+#include "process.h"
+
+#define PORT_INTER	7698
+#define PORT_TEXT	"7698"
+
+#define PORT_NOBODY	7697		/* has no listener */
+
+/*
+ * When @command is done the thread that called it starts another one, which
+ * destroys the id, and goes on when that one waits or has ended.
+ */
+static __thread unsigned long command;	/* or 0 */
+static __thread bool locked;		/* not before it has unlocked */
+
+static struct {
+	void (*destroy)(struct rdma_cm_id *id);
+	struct rdma_cm_id *id;
+	pthread_t thread;
+	pid_t tid;			/* atomic */
+	bool ended;			/* atomic */
+	bool there;			/* it waited: the id is still whole */
+} overlap;
+
+static void *destroyer(void *arg)
+{
+	__atomic_store_n(&overlap.tid, gettid(), __ATOMIC_SEQ_CST);
+	overlap.destroy(overlap.id);
+	__atomic_store_n(&overlap.ended, true, __ATOMIC_SEQ_CST);
+	return NULL;
+}
+
+static void overlap_begin(void)
+{
+	pid_t tid;
+
+	command = 0;
+	if (pthread_create(&overlap.thread, NULL, destroyer, NULL))
+		abort();
+	while (!(tid = __atomic_load_n(&overlap.tid, __ATOMIC_SEQ_CST)))
+		usleep(1000);
+	thread_sleeps(tid, SYS_futex);
+	overlap.there = !__atomic_load_n(&overlap.ended, __ATOMIC_SEQ_CST);
+}
+
+int pthread_mutex_unlock(pthread_mutex_t *mutex)
+{
+	static int (*real)(pthread_mutex_t *mutex);
+	int ret;
+
+	if (!real)
+		real = dlsym(RTLD_NEXT, __func__);
+	ret = real(mutex);
+	if (locked) {
+		locked = false;
+		overlap_begin();
+	}
+	return ret;
+}
+
+int ioctl(int fd, unsigned long request, ...)
+{
+	va_list ap;
+	void *arg;
+	int ret;
+
+	va_start(ap, request);
+	arg = va_arg(ap, void *);
+	va_end(ap);
+	ret = syscall(SYS_ioctl, fd, request, arg);
+	if (ret)
+		return ret;
+	if (request != command)
+		return ret;
+	/* The library has its lock of names there, which destroying takes. */
+	if (request == RDMA_CMX_IO(RESOLVE_ADDRINFO))
+		locked = true;
+	else
+		overlap_begin();
+	return ret;
+}
+
+FIXTURE(interleaved) {
+	struct sockaddr_storage ss;
+	struct server server;
+	struct rdma_cm_id *id;		/* synchronous */
+	struct ibv_qp_init_attr qp;
+	struct rdmacmx_connect_attr attr;
+};
+
+FIXTURE_SETUP(interleaved)
+{
+	memset(self, 0, sizeof(*self));
+	server_start(&self->server, PORT_INTER);
+	self->id = id_make(NULL);
+	addr_make(&self->ss, OWN4, PORT_INTER);
+	self->qp.cap.max_send_wr = 1;
+	self->qp.cap.max_recv_wr = 1;
+	self->qp.cap.max_send_sge = 1;
+	self->qp.cap.max_recv_sge = 1;
+	self->attr.qp_init_attr = &self->qp;
+}
+
+FIXTURE_TEARDOWN(interleaved)
+{
+	EXPECT_EQ(0, server_end(&self->server));
+	EXPECT_TRUE(live_objects_gone(WAIT_MS));
+}
+
+#define ADDR(self)	((struct sockaddr *)&(self)->ss)
+
+static int id_route(struct rdma_cm_id *id, struct sockaddr *addr)
+{
+	if (rdma_resolve_addr(id, NULL, addr, 30000) ||
+	    rdma_resolve_route(id, 30000))
+		return -1;
+	return qp_make(id, IBV_QPT_RC);
+}
+
+/* At the next @request of this thread, destroy @id. */
+static void overlap_set(struct rdma_cm_id *id, unsigned long request,
+			void (*destroy)(struct rdma_cm_id *id))
+{
+	overlap.id = id;
+	overlap.destroy = destroy;
+	command = request;
+}
+
+/* The call ends when the other thread has begun to destroy the id, which waits. */
+#define OVERTAKEN(id, request, call) do {				\
+	overlap_set(id, RDMA_CMX_IO(request), rdma_destroy_ep);		\
+	errno = 0;							\
+	EXPECT_EQ(-1, call);						\
+	EXPECT_EQ(ECANCELED, errno);					\
+	ASSERT_EQ(0, command);						\
+	pthread_join(overlap.thread, NULL);				\
+	EXPECT_TRUE(overlap.there);					\
+} while (0)
+
+TEST_F(interleaved, RA_02_destroy_in_resolve_addr)
+{
+	OVERTAKEN(self->id, RESOLVE_ADDR,
+		  rdma_resolve_addr(self->id, NULL, ADDR(self), 30000));
+}
+
+TEST_F(interleaved, RA_02_destroy_in_resolve_route)
+{
+	ASSERT_EQ(0, rdma_resolve_addr(self->id, NULL, ADDR(self), 30000));
+	OVERTAKEN(self->id, RESOLVE_ROUTE, rdma_resolve_route(self->id, 30000));
+}
+
+TEST_F(interleaved, RAI_07_destroy_in_resolve_addrinfo)
+{
+	OVERTAKEN(self->id, RESOLVE_ADDRINFO,
+		  rdma_resolve_addrinfo(self->id, OWN4, PORT_TEXT, NULL));
+}
+
+TEST_F(interleaved, KA_02_destroy_in_connect_name)
+{
+	OVERTAKEN(self->id, RESOLVE_ADDRINFO,
+		  rdmacmx_connect_name(self->id, OWN4, PORT_TEXT, NULL,
+				       &self->attr));
+}
+
+TEST_F(interleaved, RA_02_destroy_in_connect)
+{
+	addr_make(&self->ss, OWN4, PORT_NOBODY);
+	ASSERT_EQ(0, id_route(self->id, ADDR(self)));
+	OVERTAKEN(self->id, CONNECT, rdma_connect(self->id, NULL));
+}
+
+TEST_F(interleaved, RA_02_destroy_in_disconnect)
+{
+	ASSERT_EQ(0, id_route(self->id, ADDR(self)));
+	ASSERT_EQ(0, rdma_connect(self->id, NULL));
+	OVERTAKEN(self->id, DISCONNECT, rdma_disconnect(self->id));
+}
+
+TEST_F(interleaved, RA_02_destroy_in_accept)
+{
+	struct rdma_event_channel *channel = rdma_create_event_channel();
+	struct rdma_cm_id *listener, *request, *client;
+
+	ASSERT_NE(NULL, channel);
+	listener = id_listening(NULL, PORT_INTER + 1);
+	client = id_ready(channel, PORT_INTER + 1);
+	ASSERT_NE(NULL, client);
+	ASSERT_EQ(0, rdma_connect(client, NULL));
+	ASSERT_EQ(0, rdma_get_request(listener, &request));
+	ASSERT_EQ(0, qp_make(request, IBV_QPT_RC));
+	OVERTAKEN(request, ACCEPT, rdma_accept(request, NULL));
+	rdma_destroy_ep(client);
+	rdma_destroy_ep(listener);
+	rdma_destroy_ep(self->id);
+	rdma_destroy_event_channel(channel);
+}
+
+TEST_HARNESS_MAIN

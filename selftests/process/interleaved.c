@@ -17,6 +17,7 @@
 #define PORT_TEXT	"7698"
 
 #define PORT_NOBODY	7697		/* has no listener */
+#define NOBODY_TEXT	"7697"
 
 /*
  * When @command is done the thread that called it starts another one, which
@@ -32,6 +33,7 @@ static struct {
 	pid_t tid;			/* atomic */
 	bool ended;			/* atomic */
 	bool there;			/* it waited: the id is still whole */
+	struct ibv_qp *qp;		/* of the id then */
 } overlap;
 
 static void *destroyer(void *arg)
@@ -53,6 +55,8 @@ static void overlap_begin(void)
 		usleep(1000);
 	thread_sleeps(tid, SYS_futex);
 	overlap.there = !__atomic_load_n(&overlap.ended, __ATOMIC_SEQ_CST);
+	if (overlap.there)
+		overlap.qp = overlap.id->qp;
 }
 
 int pthread_mutex_unlock(pthread_mutex_t *mutex)
@@ -179,6 +183,7 @@ TEST_F(interleaved, RA_02_destroy_in_connect)
 	addr_make(&self->ss, OWN4, PORT_NOBODY);
 	ASSERT_EQ(0, id_route(self->id, ADDR(self)));
 	OVERTAKEN(self->id, CONNECT, rdma_connect(self->id, NULL));
+	EXPECT_NE(NULL, overlap.qp);
 }
 
 TEST_F(interleaved, RA_02_destroy_in_disconnect)
@@ -186,6 +191,23 @@ TEST_F(interleaved, RA_02_destroy_in_disconnect)
 	ASSERT_EQ(0, id_route(self->id, ADDR(self)));
 	ASSERT_EQ(0, rdma_connect(self->id, NULL));
 	OVERTAKEN(self->id, DISCONNECT, rdma_disconnect(self->id));
+	EXPECT_NE(NULL, overlap.qp);
+}
+
+/* The thread that connects prepares the queue pair for the peer's reply. */
+TEST_F(interleaved, RA_02_destroy_while_the_reply_is_processed)
+{
+	ASSERT_EQ(0, id_route(self->id, ADDR(self)));
+	OVERTAKEN(self->id, CONN_QP_ATTR, rdma_connect(self->id, NULL));
+	EXPECT_NE(NULL, overlap.qp);
+}
+
+TEST_F(interleaved, KA_02_destroy_while_the_reply_is_processed)
+{
+	OVERTAKEN(self->id, CONN_QP_ATTR,
+		  rdmacmx_connect_name(self->id, OWN4, PORT_TEXT, NULL,
+				       &self->attr));
+	EXPECT_NE(NULL, overlap.qp);
 }
 
 TEST_F(interleaved, RA_02_destroy_in_accept)
@@ -201,8 +223,46 @@ TEST_F(interleaved, RA_02_destroy_in_accept)
 	ASSERT_EQ(0, rdma_get_request(listener, &request));
 	ASSERT_EQ(0, qp_make(request, IBV_QPT_RC));
 	OVERTAKEN(request, ACCEPT, rdma_accept(request, NULL));
+	EXPECT_NE(NULL, overlap.qp);
 	rdma_destroy_ep(client);
 	rdma_destroy_ep(listener);
+	rdma_destroy_ep(self->id);
+	rdma_destroy_event_channel(channel);
+}
+
+/*
+ * The same on a channel: until the connection is established the queue pair is
+ * none of the program's.
+ */
+TEST_F(interleaved, KA_02_destroy_of_a_queue_pair_that_connects)
+{
+	struct rdma_event_channel *channel = rdma_create_event_channel();
+	struct rdma_cm_id *id;
+
+	ASSERT_NE(NULL, channel);
+	id = id_make(channel);
+	overlap_set(id, RDMA_CMX_IO(CONN_QP_ATTR), rdma_destroy_qp);
+	ASSERT_EQ(0, rdmacmx_connect_name(id, OWN4, PORT_TEXT, NULL,
+					  &self->attr));
+	EXPECT_EQ(RDMA_CM_EVENT_ESTABLISHED, event_take(channel, NULL));
+	pthread_join(overlap.thread, NULL);
+	EXPECT_TRUE(overlap.there);
+	EXPECT_NE(NULL, overlap.qp);
+	/* It became the program's meanwhile. */
+	EXPECT_EQ(NULL, id->qp);
+	EXPECT_EQ(0, rdma_destroy_id(id));
+
+	/* Between two events it stays, and goes with the id. */
+	id = id_make(channel);
+	ASSERT_EQ(0, rdmacmx_connect_name(id, OWN4, NOBODY_TEXT, NULL,
+					  &self->attr));
+	while (!id->qp && channel_readable(channel, WAIT_MS) == 1) {
+		rdma_write_cm_event(id, RDMA_CM_EVENT_USER, 0, 0);
+		event_take(channel, NULL);
+	}
+	rdma_destroy_qp(id);
+	EXPECT_NE(NULL, id->qp);
+	rdma_destroy_ep(id);
 	rdma_destroy_ep(self->id);
 	rdma_destroy_event_channel(channel);
 }

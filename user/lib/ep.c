@@ -99,6 +99,8 @@ CMX_EXPORT void rdma_destroy_ep(struct rdma_cm_id *id)
 			CMX_STOCK_VOID(rdma_destroy_ep, id);
 		return;
 	}
+	/* They may work on the queue pair. */
+	cmx_id_end_calls(cmx_id(id));
 	rdma_destroy_qp(id);
 	rdma_destroy_srq(id);
 	cmx_id_destroy(cmx_id(id));

@@ -163,6 +163,17 @@ static void waiters_wake(struct cmx_id *id)
 	pthread_mutex_unlock(&id->lock);
 }
 
+/*
+ * Have the threads leave that are in calls on the id, which is about to be
+ * destroyed: on a synchronous one they wait for an event.
+ */
+void cmx_id_end_calls(struct cmx_id *id)
+{
+	cmx_names_cancel(id);
+	if (id->sync && id->id.channel->fd >= 0 && !cmx_id_inherited(id))
+		waiters_wake(id);
+}
+
 static void acks_wait(struct cmx_id *id, uint32_t events_reported)
 {
 	/* No other thread has an event of it. */
@@ -220,14 +231,12 @@ int cmx_id_destroy(struct cmx_id *id)
 	};
 	int err;
 
-	cmx_names_cancel(id);
+	cmx_id_end_calls(id);
 	if (id->id.channel->fd < 0 ||
 	    (cmx_id_inherited(id) && cmx_id_cared_for(id))) {
 		orphan_destroy(id);
 		return 0;
 	}
-	if (id->sync && !cmx_id_inherited(id))
-		waiters_wake(id);
 	if (cmx_id_inherited(id)) {
 		/* Another id may have the handle now. */
 		cmd.uid = id->known ? cmx_id_cookie(id) : 0;

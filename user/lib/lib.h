@@ -274,6 +274,7 @@ void cmx_id_free(struct cmx_id *id);
 int cmx_id_create(struct rdma_event_channel *channel, struct rdma_cm_id **id,
 		  void *context, enum rdma_port_space ps,
 		  enum ibv_qp_type qp_type);
+void cmx_id_end_calls(struct cmx_id *id);
 int cmx_id_destroy(struct cmx_id *id);
 int cmx_destroy_ioctl(struct cmx_id *id, unsigned long request,
 		      struct rdma_cmx_destroy *cmd);
@@ -400,6 +401,7 @@ bool cmx_named_races(const struct cmx_id *id);
 int cmx_named_won(struct cmx_id *id);
 void cmx_named_replied(struct cmx_id *id, bool established);
 void cmx_named_free(struct cmx_id *id);
+void cmx_named_qp_destroy(struct cmx_id *id);
 
 /* race.c */
 struct cmx_race_attr {

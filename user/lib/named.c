@@ -297,8 +297,22 @@ void cmx_named_leave(struct cmx_id *id)
 }
 
 /*
- * The id is about to be destroyed (or the destruction has failed). Another id
- * may have its handle then, and a running step would apply to that id.
+ * Destroy the program's queue pair. That of a connect by name, on which another
+ * thread may work, goes with the id.
+ */
+void cmx_named_qp_destroy(struct cmx_id *id)
+{
+	bool entered = cmx_named_enter(id);
+
+	if (!id->named || !id->named->own_qp)
+		cmx_qp_destroy(id);
+	if (entered)
+		cmx_named_leave(id);
+}
+
+/*
+ * The id is about to be destroyed (or is not, after all): its handle may be
+ * another id's then, and a step that has begun would be that id's.
  */
 void cmx_named_end(struct cmx_id *id, bool end)
 {

@@ -388,7 +388,7 @@ CMX_EXPORT void rdma_destroy_qp(struct rdma_cm_id *id)
 			CMX_STOCK_VOID(rdma_destroy_qp, id);
 		return;
 	}
-	cmx_qp_destroy(cmx_id(id));
+	cmx_named_qp_destroy(cmx_id(id));
 }
 
 CMX_EXPORT int rdma_create_srq_ex(struct rdma_cm_id *id,

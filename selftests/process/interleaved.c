@@ -5,6 +5,7 @@
  * through here, and the unlocks.
  */
 #include <dlfcn.h>
+#include <semaphore.h>
 #include <stdarg.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
@@ -59,6 +60,31 @@ static void overlap_begin(void)
 		overlap.qp = overlap.id->qp;
 }
 
+/*
+ * A connect by name: UNREACHABLE comes to a thread that waits with it until
+ * another one has had the end, DEVICE_REMOVAL.
+ */
+static struct {
+	bool armed;
+	sem_t read;			/* it has UNREACHABLE */
+	sem_t removed;			/* the other has got DEVICE_REMOVAL */
+} late;
+
+#define REMOVAL		0x72656d	/* a USER event that is made one */
+
+static void late_change(struct rdma_cmx_event *ev)
+{
+	if (ev->event == RDMA_CM_EVENT_REJECTED) {
+		ev->event = RDMA_CM_EVENT_UNREACHABLE;
+		ev->status = -ETIMEDOUT;
+		sem_post(&late.read);
+		sem_wait(&late.removed);
+	} else if (ev->event == RDMA_CMX_EV_USER && ev->obj_uid == REMOVAL) {
+		ev->event = RDMA_CM_EVENT_DEVICE_REMOVAL;
+		ev->status = 0;
+	}
+}
+
 int pthread_mutex_unlock(pthread_mutex_t *mutex)
 {
 	static int (*real)(pthread_mutex_t *mutex);
@@ -76,6 +102,7 @@ int pthread_mutex_unlock(pthread_mutex_t *mutex)
 
 int ioctl(int fd, unsigned long request, ...)
 {
+	struct rdma_cmx_get_events *get;
 	va_list ap;
 	void *arg;
 	int ret;
@@ -86,6 +113,10 @@ int ioctl(int fd, unsigned long request, ...)
 	ret = syscall(SYS_ioctl, fd, request, arg);
 	if (ret)
 		return ret;
+	if (late.armed && request == RDMA_CMX_IO(GET_EVENTS)) {
+		get = arg;
+		late_change((void *)(uintptr_t)get->buf);
+	}
 	if (request != command)
 		return ret;
 	/* The library has its lock of names there, which destroying takes. */
@@ -263,6 +294,39 @@ TEST_F(interleaved, KA_02_destroy_of_a_queue_pair_that_connects)
 	rdma_destroy_qp(id);
 	EXPECT_NE(NULL, id->qp);
 	rdma_destroy_ep(id);
+	rdma_destroy_ep(self->id);
+	rdma_destroy_event_channel(channel);
+}
+
+static void *late_reader(void *arg)
+{
+	return (void *)(intptr_t)event_take(arg, NULL);
+}
+
+/* Nothing comes after the last event. */
+TEST_F(interleaved, KA_02_failure_is_read_before_the_removal)
+{
+	struct rdma_event_channel *channel = rdma_create_event_channel();
+	struct rdma_cm_id *id;
+	pthread_t thread;
+	void *event;
+
+	ASSERT_NE(NULL, channel);
+	sem_init(&late.read, 0, 0);
+	sem_init(&late.removed, 0, 0);
+	late.armed = true;
+	id = id_make(channel);
+	ASSERT_EQ(0, rdmacmx_connect_name(id, OWN4, NOBODY_TEXT, NULL,
+					  &self->attr));
+	ASSERT_EQ(0, pthread_create(&thread, NULL, late_reader, channel));
+	sem_wait(&late.read);
+	ASSERT_EQ(0, rdma_write_cm_event(id, RDMA_CM_EVENT_USER, 0, REMOVAL));
+	EXPECT_EQ(RDMA_CM_EVENT_DEVICE_REMOVAL, event_take(channel, NULL));
+	sem_post(&late.removed);
+	ASSERT_EQ(0, rdma_write_cm_event(id, RDMA_CM_EVENT_USER, 0, 0));
+	pthread_join(thread, &event);
+	EXPECT_EQ(RDMA_CM_EVENT_USER, (intptr_t)event);
+	EXPECT_EQ(0, rdma_destroy_id(id));
 	rdma_destroy_ep(self->id);
 	rdma_destroy_event_channel(channel);
 }

@@ -318,6 +318,9 @@ static bool event_process(struct cmx_event *evt,
 	case RDMA_CM_EVENT_ROUTE_ERROR:
 	case RDMA_CM_EVENT_UNREACHABLE:
 	case RDMA_CM_EVENT_CONNECT_ERROR:
+		/* Another thread has read the last event. */
+		if (id->named && id->connect_error)
+			return false;
 		return cmx_named_failed(id, &evt->event);
 	case RDMA_CM_EVENT_CONNECT_REQUEST:
 		return conn_requested(evt, channel, raw);

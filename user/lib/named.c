@@ -70,8 +70,11 @@ static bool kernel_knows(struct cmx_id *id, uint32_t features)
 
 static void race_drop(struct cmx_id *id)
 {
-	cmx_race_free(id->named->race, cmx_id_inherited(id));
+	struct cmx_race *race = id->named->race;
+
+	/* A child of fork() must not free it once more. */
 	id->named->race = NULL;
+	cmx_race_free(race, cmx_id_inherited(id));
 }
 
 /* Before the id is freed, when no thread works on it */

@@ -265,18 +265,12 @@ int cmx_id_migrate(struct cmx_id *id, struct rdma_event_channel *channel)
 {
 	struct rdma_cmx_id_migrate cmd = {
 		.size = sizeof(cmd),
-		.id = id->handle,
-		.src_fd = id->id.channel->fd,
 		.owner = cmx_id_owner(id),
 	};
-	struct rdma_event_channel *old = id->id.channel;
-	bool was_sync = id->sync;
-	bool sync = !channel;
-	bool named;
+	struct rdma_event_channel *old;
+	bool named, was_sync, sync = !channel;
 	int err;
 
-	if (was_sync && sync)
-		return cmx_err(EINVAL);
 	if (sync) {
 		channel = cmx_channel_open(true);
 		if (!channel)
@@ -286,8 +280,15 @@ int cmx_id_migrate(struct cmx_id *id, struct rdma_event_channel *channel)
 	named = cmx_named_enter(id);
 	cmx_names_lock();
 	pthread_mutex_lock(&id->lock);
-	if (ioctl(channel->fd, RDMA_CMX_IO(ID_MIGRATE), &cmd)) {
-		err = errno;
+	old = id->id.channel;
+	was_sync = id->sync;
+	cmd.id = id->handle;
+	cmd.src_fd = old->fd;
+	if (was_sync && sync)
+		err = EINVAL;
+	else
+		err = ioctl(channel->fd, RDMA_CMX_IO(ID_MIGRATE), &cmd) ? errno : 0;
+	if (err) {
 		pthread_mutex_unlock(&id->lock);
 		cmx_names_unlock();
 		if (named)

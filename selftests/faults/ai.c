@@ -155,7 +155,7 @@ TEST_F_TIMEOUT(ai, result_survives, SWEEP_LIMIT)
 		ret = resolve(self, NODE, RDMA_CMX_AIQ_NAMES_LATER, false);
 		hit = fault_hit();
 		if (ret) {
-			EXPECT_TRUE(hit && (ret == -ENOMEM || ret == -EFAULT));
+			EXPECT_TRUE(fault_result(ret, hit));
 			EXPECT_EQ(0, result_get(self)) TH_LOG("fault %d", n);
 			EXPECT_FALSE(event_pending(self->fd));
 			continue;

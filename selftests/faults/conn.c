@@ -213,8 +213,7 @@ TEST_F_TIMEOUT(conn, get_request, SWEEP_LIMIT)
 		fault_arm(n_);						\
 		ret_ = (op);						\
 		hit_ = fault_hit();					\
-		EXPECT_TRUE(!ret_ || (hit_ && (ret_ == -ENOMEM ||	\
-					       ret_ == -EFAULT)))	\
+		EXPECT_TRUE(fault_result(ret_, hit_))			\
 			TH_LOG(#op ": fault %d: %d", n_, ret_);		\
 		after;							\
 	}								\

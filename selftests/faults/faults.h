@@ -7,6 +7,7 @@
 #ifndef FAULTS_H
 #define FAULTS_H
 
+#include <errno.h>
 #include <stdbool.h>
 
 /* Maximum seconds of a test on a slow host */
@@ -26,7 +27,13 @@ bool fault_hit(void);
 /* Fault points missing until then; disarms. */
 int fault_left(void);
 
-/* Likewise for each kernel thread that runs work items */
+/* Is @ret what a call may return that came to its fault, or did not? */
+static inline bool fault_result(int ret, bool hit)
+{
+	return !ret || (hit && (ret == -ENOMEM || ret == -EFAULT));
+}
+
+/* As fault_arm(), for each kernel thread that runs work items. */
 void workers_arm(int n);
 /* True if one of them reached the fault point; disarms. */
 bool workers_hit(void);

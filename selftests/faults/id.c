@@ -181,8 +181,7 @@ TEST_F_TIMEOUT(ids, migrate, SWEEP_LIMIT)
 		fault_arm(n);
 		ret = call(b, ID_MIGRATE, &arg);
 		hit = fault_hit();
-		EXPECT_TRUE(!ret || (hit && (ret == -ENOMEM ||
-					     ret == -EFAULT)));
+		EXPECT_TRUE(fault_result(ret, hit));
 		/* Moved, unless the first answer could not be written. */
 		if (ret && id_write_event(a, id, 1, 3) == 0) {
 			ASSERT_EQ(0, call(b, ID_MIGRATE, &arg));

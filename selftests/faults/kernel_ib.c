@@ -49,11 +49,10 @@ TEST_F_TIMEOUT(ib, KA_03_advertise, SWEEP_LIMIT)
 		ret = consumer_do(self->fd, ADVERTISE);
 		hit = fault_hit();
 		consumer_read(&got);
+		EXPECT_TRUE(fault_answer(ret, hit, &got)) {
+			TH_LOG("fault %d: %d, %s", n, ret, got.text);
+		}
 		if (ret || got.error) {
-			EXPECT_TRUE(hit && (got.error == -ENOMEM ||
-					    ret == -ENOMEM || ret == -EFAULT)) {
-				TH_LOG("fault %d: %d, %s", n, ret, got.text);
-			}
 			refused += !ret;
 		} else {
 			EXPECT_EQ(0, consumer_wait(self->fd, "advertised 0",
@@ -83,10 +82,9 @@ TEST_F_TIMEOUT(ib, KA_03_withdraw, SWEEP_LIMIT)
 		fault_arm(n);
 		ret = consumer_do(self->fd, "withdraw");
 		hit = fault_hit();
-		if (ret) {
-			EXPECT_TRUE(hit && (ret == -ENOMEM || ret == -EFAULT));
+		EXPECT_TRUE(fault_result(ret, hit)) TH_LOG("fault %d", n);
+		if (ret)
 			EXPECT_EQ(0, consumer_do(self->fd, "withdraw"));
-		}
 		EXPECT_TRUE(live_are(0)) TH_LOG("fault %d", n);
 	}
 	TH_LOG("withdraw: %d fault points", n - 2);
@@ -144,15 +142,14 @@ TEST_F_TIMEOUT(ib, KA_09_invalidate, SWEEP_LIMIT)
 		ret = consumer_do(self->fd, "paths-forget 0");
 		hit = fault_hit();
 		consumer_read(&got);
+		EXPECT_TRUE(fault_answer(ret, hit, &got)) {
+			TH_LOG("fault %d: %d, %s", n, ret, got.text);
+		}
 		if (!ret && !got.error) {
 			EXPECT_LE(1, path_find(self, PATHS)) {
 				TH_LOG("fault %d", n);
 			}
 			continue;
-		}
-		EXPECT_TRUE(hit && (got.error == -ENOMEM || ret == -ENOMEM ||
-				    ret == -EFAULT)) {
-			TH_LOG("fault %d: %d, %s", n, ret, got.text);
 		}
 		refused += !ret;
 		/* Unless an event of a port has emptied the cache meanwhile */
@@ -180,11 +177,10 @@ TEST_F_TIMEOUT(ib, KA_09_cached_path, SWEEP_LIMIT)
 		ret = consumer_do(self->fd, "path-set");
 		hit = fault_hit();
 		consumer_read(&got);
+		EXPECT_TRUE(fault_answer(ret, hit, &got)) {
+			TH_LOG("fault %d: %d, %s", n, ret, got.text);
+		}
 		if (ret || got.error) {
-			EXPECT_TRUE(hit && (got.error == -ENOMEM ||
-					    ret == -ENOMEM || ret == -EFAULT)) {
-				TH_LOG("fault %d: %d, %s", n, ret, got.text);
-			}
 			refused += !ret;
 			EXPECT_EQ(0, consumer_do(self->fd, "path-set"));
 			consumer_read(&got);
@@ -200,10 +196,9 @@ TEST_F_TIMEOUT(ib, KA_09_cached_path, SWEEP_LIMIT)
 		fault_arm(n);
 		ret = consumer_do(self->fd, "path-drop");
 		hit = fault_hit();
-		if (ret) {
-			EXPECT_TRUE(hit && (ret == -ENOMEM || ret == -EFAULT));
+		EXPECT_TRUE(fault_result(ret, hit)) TH_LOG("fault %d", n);
+		if (ret)
 			EXPECT_EQ(0, consumer_do(self->fd, "path-drop"));
-		}
 		EXPECT_EQ(0, consumer_do(self->fd, "path-set"));
 		consumer_read(&got);
 		EXPECT_STREQ("known=-2\n", got.text) TH_LOG("fault %d", n);

@@ -123,7 +123,7 @@ TEST_F_TIMEOUT(joins, join_many, SWEEP_LIMIT)
 		ret = join_many(self->fd, self->id, items, &joined);
 		hit = fault_hit();
 		if (ret) {
-			EXPECT_TRUE(hit && (ret == -ENOMEM || ret == -EFAULT))
+			EXPECT_TRUE(fault_result(ret, hit))
 				TH_LOG("fault %d: %d", n, ret);
 			joined = counter("live_mcs");
 			/* The handles were written before, the rest was not. */

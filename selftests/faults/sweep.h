@@ -13,6 +13,15 @@
 
 #include "harness.h"
 
+/* Likewise, of a call of the kernel API that a command makes */
+static inline bool fault_answer(int ret, bool hit,
+				const struct consumer_answer *got)
+{
+	if (ret)
+		return fault_result(ret, hit);
+	return !got->error || (hit && got->error == -ENOMEM);
+}
+
 /*
  * Sweeps @command: it fails with ENOMEM, or has the result of the call without
  * a fault. "wait" follows it, if it does not wait itself; @undo follows each,
@@ -38,8 +47,7 @@ static inline void sweep(struct __test_metadata *_metadata, int fd,
 		fault_arm(n);
 		ret = consumer_do(fd, command);
 		hit = fault_hit();
-		EXPECT_TRUE(!ret || (hit && (ret == -ENOMEM ||
-					     ret == -EFAULT))) {
+		EXPECT_TRUE(fault_result(ret, hit)) {
 			TH_LOG("%s: fault %d: %d", command, n, ret);
 		}
 		consumer_read(&got);
@@ -90,12 +98,11 @@ static inline void sweep_end(struct __test_metadata *_metadata, int fd,
 		fault_arm(n);
 		ret = consumer_do(fd, command);
 		hit = fault_hit();
-		if (ret) {
-			EXPECT_TRUE(hit && (ret == -ENOMEM || ret == -EFAULT)) {
-				TH_LOG("%s: fault %d: %d", command, n, ret);
-			}
-			EXPECT_EQ(0, consumer_do(fd, command));
+		EXPECT_TRUE(fault_result(ret, hit)) {
+			TH_LOG("%s: fault %d: %d", command, n, ret);
 		}
+		if (ret)
+			EXPECT_EQ(0, consumer_do(fd, command));
 		EXPECT_TRUE(live_are(live)) TH_LOG("%s: fault %d", command, n);
 	}
 	TH_LOG("%s: %d fault points", command, n - 2);
@@ -141,8 +148,7 @@ static inline void sweep_joins(struct __test_metadata *_metadata, int fd,
 		fault_arm(n);
 		ret = consumer_do(fd, command);
 		hit = fault_hit();
-		EXPECT_TRUE(!ret || (hit && (ret == -ENOMEM ||
-					     ret == -EFAULT))) {
+		EXPECT_TRUE(fault_result(ret, hit)) {
 			TH_LOG("%s: fault %d: %d", command, n, ret);
 		}
 		consumer_read(&got);

@@ -74,6 +74,17 @@ static int requests_get(int fd, uint32_t qp_num, uint32_t passive[2])
 	return 0;
 }
 
+/* A race of two addresses, of which @peer listens at both and has the requests */
+static int race_of_two(int fd, uint32_t id, int peer, uint32_t passive[2])
+{
+	uint32_t qp_num = qp_numbers(2);
+
+	return listener_at(peer, OWN6, 2) ?: listener_at(peer, ADDR_RDMA, 3) ?:
+	       result(fd, id, PORT, OWN6, ADDR_RDMA) ?:
+	       any_race(fd, id, 2, qp_num, 120000) ?:
+	       requests_get(peer, qp_num, passive);
+}
+
 /* The RTU */
 static int rtu_send(int fd, uint32_t id)
 {
@@ -238,16 +249,12 @@ TEST_F(any, race_loses)
 TEST_F(any, race_silent_peer)
 {
 	struct rdma_cmx_id_query query = { .id = self->id };
-	uint32_t qp_num = qp_numbers(2), passive[2];
 	struct rdma_cmx_id_info *info;
+	uint32_t passive[2];
 	int peer = dev_open(O_NONBLOCK);
 
 	ASSERT_LE(0, peer);
-	ASSERT_EQ(0, listener_at(peer, OWN6, 2));
-	ASSERT_EQ(0, listener_at(peer, ADDR_RDMA, 3));
-	ASSERT_EQ(0, result(self->fd, self->id, PORT, OWN6, ADDR_RDMA));
-	ASSERT_EQ(0, any_race(self->fd, self->id, 2, qp_num, 120000));
-	ASSERT_EQ(0, requests_get(peer, qp_num, passive));
+	ASSERT_EQ(0, race_of_two(self->fd, self->id, peer, passive));
 	EXPECT_FALSE(event_pending(self->fd));
 	ASSERT_EQ(0, id_accept(peer, passive[1], 9));
 
@@ -283,15 +290,11 @@ TEST_F(any, race_silent_peer)
 /* Both peers accept: one of them is connected, and the other one rejected. */
 TEST_F(any, race_both_accept)
 {
-	uint32_t qp_num = qp_numbers(2), passive[2], i;
 	int peer = dev_open(O_NONBLOCK), ret[2];
+	uint32_t passive[2], i;
 
 	ASSERT_LE(0, peer);
-	ASSERT_EQ(0, listener_at(peer, OWN6, 2));
-	ASSERT_EQ(0, listener_at(peer, ADDR_RDMA, 3));
-	ASSERT_EQ(0, result(self->fd, self->id, PORT, OWN6, ADDR_RDMA));
-	ASSERT_EQ(0, any_race(self->fd, self->id, 2, qp_num, 120000));
-	ASSERT_EQ(0, requests_get(peer, qp_num, passive));
+	ASSERT_EQ(0, race_of_two(self->fd, self->id, peer, passive));
 	for (i = 0; i < 2; i++)
 		ret[i] = id_accept(peer, passive[i], 12 + i);
 	ASSERT_EQ(0, event_want(self->fd, EV_CONNECT_RESPONSE, &self->ev));
@@ -317,15 +320,11 @@ TEST_F(any, race_both_accept)
 /* The winner withdraws its reply; those that lost race for their route. */
 TEST_F(any, race_next)
 {
-	uint32_t qp_num = qp_numbers(2), passive[2];
 	int peer = dev_open(O_NONBLOCK);
+	uint32_t passive[2];
 
 	ASSERT_LE(0, peer);
-	ASSERT_EQ(0, listener_at(peer, OWN6, 2));
-	ASSERT_EQ(0, listener_at(peer, ADDR_RDMA, 3));
-	ASSERT_EQ(0, result(self->fd, self->id, PORT, OWN6, ADDR_RDMA));
-	ASSERT_EQ(0, any_race(self->fd, self->id, 2, qp_num, 120000));
-	ASSERT_EQ(0, requests_get(peer, qp_num, passive));
+	ASSERT_EQ(0, race_of_two(self->fd, self->id, peer, passive));
 	ASSERT_EQ(0, id_accept(peer, passive[1], 9));
 	ASSERT_EQ(0, event_want(self->fd, EV_CONNECT_RESPONSE, &self->ev));
 	ASSERT_LE(0, id_destroy(peer, passive[1]));

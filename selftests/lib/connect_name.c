@@ -75,7 +75,7 @@ static void listener_end(struct listener *l)
 		rdma_destroy_ep(l->peers[i]);
 	rdma_destroy_id(l->id);
 	rdma_destroy_event_channel(l->channel);
-	l->channel = NULL;
+	memset(l, 0, sizeof(*l));
 }
 
 /* Connections of this test in this process; GSI and SMI have other types. */
@@ -400,6 +400,13 @@ static void events_run(struct rdma_event_channel *channel,
 	event_take(channel, NULL);
 }
 
+static void until_requested(FIXTURE_DATA(name) *self, struct rdma_cm_id *other)
+{
+	while (!__atomic_load_n(&self->listener.requests, __ATOMIC_ACQUIRE) &&
+	       channel_readable(self->channel, 1000) >= 0)
+		events_run(self->channel, other);
+}
+
 TEST_F(name, KA_02_destroyed_while_addresses_race)
 {
 	struct rdma_cm_id *other;
@@ -423,9 +430,7 @@ TEST_F(name, KA_02_destroyed_while_it_connects)
 	ASSERT_EQ(0, listener_start(&self->listener, OWN4, false));
 	ASSERT_EQ(0, rdma_create_id(self->channel, &other, NULL, RDMA_PS_TCP));
 	ASSERT_EQ(0, CONNECT(OWN4));
-	while (!__atomic_load_n(&self->listener.requests, __ATOMIC_ACQUIRE) &&
-	       channel_readable(self->channel, 1000) >= 0)
-		events_run(self->channel, other);
+	until_requested(self, other);
 	EXPECT_NE(NULL, self->id->qp);
 	/* Not rdma_destroy_ep(): the program has no queue pair yet. */
 	EXPECT_EQ(0, rdma_destroy_id(self->id));
@@ -531,7 +536,6 @@ TEST_F(name, KA_02_race_all_fail)
 	EXPECT_EQ(NULL, self->id->qp);
 	listener_end(&self->listener);
 	self->attr.timeout_ms = 120000;
-	memset(&self->listener, 0, sizeof(self->listener));
 	ASSERT_EQ(0, listener_start(&self->listener, OWN4, true));
 	ASSERT_EQ(0, CONNECT(OWN4));
 	EXPECT_EQ(RDMA_CM_EVENT_ESTABLISHED, event_take(self->channel, NULL));
@@ -545,9 +549,7 @@ TEST_F(name, KA_02_race_destroyed)
 	ASSERT_EQ(0, listener_start(&self->listener, OWN4, false));
 	ASSERT_EQ(0, rdma_create_id(self->channel, &other, NULL, RDMA_PS_TCP));
 	ASSERT_EQ(0, CONNECT("second.test"));
-	while (!__atomic_load_n(&self->listener.requests, __ATOMIC_ACQUIRE) &&
-	       channel_readable(self->channel, 1000) >= 0)
-		events_run(self->channel, other);
+	until_requested(self, other);
 	REFUSED(EBUSY, REPORT());
 	EXPECT_EQ(NULL, self->id->qp);
 	EXPECT_EQ(0, rdma_destroy_id(self->id));
@@ -556,27 +558,9 @@ TEST_F(name, KA_02_race_destroyed)
 	EXPECT_EQ(0, rdma_destroy_id(other));
 }
 
-TEST_F(name, KA_02_race_synchronous)
-{
-	struct rdma_cm_id *id;
-
-	self->attr.flags = RDMACMX_CONNECT_RACE;
-	ASSERT_EQ(0, listener_start(&self->listener, OWN4, true));
-	ASSERT_EQ(0, rdma_create_id(NULL, &id, NULL, RDMA_PS_TCP));
-	ASSERT_EQ(0, rdmacmx_connect_name(id, "both.test", LISTEN_TEXT, NULL,
-					  &self->attr));
-	EXPECT_EQ(IBV_QPS_RTS, qp_state(id));
-	EXPECT_EQ(RDMA_CM_EVENT_ESTABLISHED, id->event->event);
-	rdma_destroy_ep(id);
-	ASSERT_EQ(0, rdma_create_id(NULL, &id, NULL, RDMA_PS_TCP));
-	listener_end(&self->listener);
-	REFUSED(ECONNREFUSED, rdmacmx_connect_name(id, "both.test", LISTEN_TEXT,
-						   NULL, &self->attr));
-	rdma_destroy_ep(id);
-}
-
 /* Without a channel the call waits. */
-TEST_F(name, KA_02_synchronous)
+static void synchronous(struct __test_metadata *_metadata,
+			FIXTURE_DATA(name) *self)
 {
 	struct rdma_cm_id *id;
 
@@ -593,6 +577,17 @@ TEST_F(name, KA_02_synchronous)
 						   NULL, &self->attr));
 	EXPECT_EQ(2, rdmacmx_connect_report(id, self->list, CANDIDATES));
 	rdma_destroy_ep(id);
+}
+
+TEST_F(name, KA_02_synchronous)
+{
+	synchronous(_metadata, self);
+}
+
+TEST_F(name, KA_02_race_synchronous)
+{
+	self->attr.flags = RDMACMX_CONNECT_RACE;
+	synchronous(_metadata, self);
 }
 
 TEST_HARNESS_MAIN

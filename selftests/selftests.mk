@@ -93,9 +93,9 @@ test-modules: modules
 	done
 
 selftest_targets += $(programs:%=$(O)/selftests/%)
-# What lint.sh builds with another compiler: programs, no modules
-.PHONY: lint-user
-lint-user: $(user_targets) $(selftest_targets)
+# For lint.sh: programs, no modules
+.PHONY: lint-tests
+lint-tests: lint-user $(selftest_targets)
 
 selftests: user test-modules $(selftest_targets)  ## build test programs and test modules
 

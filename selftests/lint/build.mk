@@ -12,3 +12,10 @@ lint: deps-lint  ## static checks of kernel and user space, or those named TOOL=
 .PHONY: lint-modules
 lint-modules:
 	@echo $(sort $(dir $(selftest_modules)))
+
+# For lint.sh: what is compiled of user space. The static library has the objects
+# of the shared one but where the source says so.
+.PHONY: lint-user
+lint-user: $(filter-out %.a $(man_pages) $(man_links),$(user_targets)) \
+	$(patsubst user/%.c,$(lib_dir)/obj/%.o,\
+		$(shell grep -l CMX_SHARED user/lib/*.c))

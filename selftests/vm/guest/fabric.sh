@@ -71,7 +71,12 @@ fab_dev() {
 
 # fab_number DEV: the other way round
 fab_number() {
-	grep -nxF "$1" $fab_state/devices | cut -d: -f1
+	local names i
+
+	mapfile -t names <$fab_state/devices
+	for i in "${!names[@]}"; do
+		[ "${names[i]}" != "$1" ] || echo $((i + 1))
+	done
 }
 
 # dev_host DEV: the namespace that it is in; nothing for the initial one
@@ -92,14 +97,20 @@ dev_run() {
 	fi
 }
 
-# dev_file DEV FILE: of its folder in sysfs
+# dev_file DEV FILE: the line of one of its folder in sysfs
 dev_file() {
-	dev_run "$1" cat "/sys/class/infiniband/$1/$2"
+	local line
+
+	if [ -e "$fab_state/$1.host" ]; then
+		dev_run "$1" cat "/sys/class/infiniband/$1/$2"
+	else
+		read -r line <"/sys/class/infiniband/$1/$2" && echo "$line"
+	fi
 }
 
 # dev_guid DEV: the port's, 16 digits
 dev_guid() {
-	cat "$fab_state/$1.guid"
+	echo "$(<"$fab_state/$1.guid")"
 }
 
 # dev_gid DEV [INDEX]
@@ -109,8 +120,12 @@ dev_gid() {
 
 # gid_short DEV: its first GID as the kernel and inet_ntop() write it
 gid_short() {
-	dev_gid "$1" | sed -e 's/:0\{1,3\}\([0-9a-f]\)/:\1/g' \
-		-e 's/^fe80:0:0:0:/fe80::/'
+	local gid
+
+	gid=$(dev_gid "$1")
+	# Of three zeros in front, one after the other
+	gid=${gid//:0/:} gid=${gid//:0/:} gid=${gid//:0/:}
+	echo "${gid/#fe80:0:0:0:/fe80::}"
 }
 
 # dev_lid DEV: decimal
@@ -120,7 +135,10 @@ dev_lid() {
 
 # dev_state DEV: DOWN, INIT, ARMED or ACTIVE
 dev_state() {
-	dev_file "$1" ports/1/state | sed 's/^.*: //'
+	local state
+
+	state=$(dev_file "$1" ports/1/state)
+	echo "${state#*: }"
 }
 
 dev_is() {
@@ -211,11 +229,25 @@ ports_active() {
 	done
 }
 
+# host_active_wait DEV: one in another namespace, by one shell that stays there
+host_active_wait() {
+	# shellcheck disable=SC2016 # for that shell
+	on "$(dev_host "$1")" bash -c '. /usr/lib/rdma-cmx/selftests/lib.sh
+		active() {
+			read -r state </sys/class/infiniband/$1/ports/1/state &&
+				[[ $state == *ACTIVE ]]
+		}
+		wait_for 120 active "$1"' - "$1"
+}
+
 # port_active_wait [DEV...]: ACTIVE, and IPoIB has joined its groups
 port_active_wait() {
-	local names
+	local names dev
 
 	[ $# != 0 ] || { mapfile -t names <$fab_state/devices; set -- "${names[@]}"; }
+	for dev; do
+		[ ! -e "$fab_state/$dev.host" ] || host_active_wait "$dev"
+	done
 	wait_for 120 ports_active "$@"
 }
 
@@ -239,7 +271,7 @@ knob_set() {
 
 # knob_get DEV NAME: those, and mads, status
 knob_get() {
-	cat "$fab_knobs/$1/$2"
+	echo "$(<"$fab_knobs/$1/$2")"
 }
 
 # knobs_off DEV: plugged in, its cable too, and nothing is lost on the way in
@@ -349,13 +381,16 @@ sa_services() {
 # sa_requests [METHOD [ATTRIBUTE]]: how many have reached the SA on the first
 # device up to now, as 0x12 0x0031; without, all. Acknowledgements do not count.
 sa_requests() {
-	knob_get "$(fab_dev 1)" mads |
-		awk -v method="${1:-}" -v attr="${2:-}" '
-		$1 == "0x03" && $2 ~ /^0x(01|02|12|13|14|15)$/ && $4 <= 1 &&
-		(method == "" || $2 == method) && (attr == "" || $3 == attr) {
-			n += $5
-		}
-		END { print n + 0 }'
+	local lines line n=0 class method attr rmpp count
+
+	mapfile -t lines <"$fab_knobs/$(fab_dev 1)/mads"
+	for line in "${lines[@]}"; do
+		read -r class method attr rmpp count _ <<<"$line"
+		[[ $class,$method,$rmpp =~ ^0x03,0x(01|02|12|13|14|15),[01]$ &&
+			${1:-$method} = "$method" && ${2:-$attr} = "$attr" ]] &&
+			n=$((n + count))
+	done
+	echo $n
 }
 
 # --- Hosts: a network namespace with one device ----------------------------

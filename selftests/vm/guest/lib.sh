@@ -84,9 +84,19 @@ is() {
 	fi
 }
 
-# like NAME GOT REGEX (extended)
+# matches TEXT REGEX: does a line match (extended)? Of one line no program is
+# started, which is the longest part of most results.
+matches() {
+	if [[ $1$2 == *$'\n'* ]]; then
+		grep -qE -e "$2" <<<"$1"
+	else
+		[[ $1 =~ $2 ]]
+	fi
+}
+
+# like NAME GOT REGEX
 like() {
-	if grep -qE -e "$3" <<<"$2"; then
+	if matches "$2" "$3"; then
 		pass "$1"
 	else
 		fail "$1"
@@ -98,7 +108,7 @@ like() {
 
 # unlike NAME GOT REGEX
 unlike() {
-	if grep -qE -e "$3" <<<"$2"; then
+	if matches "$2" "$3"; then
 		fail "$1"
 		diag "got:    $2"
 		diag "wanted no match of: $3"
@@ -121,6 +131,12 @@ finish() {
 
 # --- Waiting ---------------------------------------------------------------
 
+# nap SECONDS: without a process, of which the start alone takes as long
+nap() {
+	[ -n "${nap_fd:-}" ] || exec {nap_fd}<> <(:)
+	read -rt "$1" -u "$nap_fd" || :
+}
+
 # wait_for SECONDS COMMAND...: until the command succeeds; 1 when it never does.
 # A machine that shares its processors gets three times as long.
 wait_for() {
@@ -129,7 +145,7 @@ wait_for() {
 	shift
 	while ! "$@" >/dev/null 2>&1; do
 		[ $SECONDS -lt $end ] || return 1
-		sleep 0.1
+		nap 0.1
 	done
 }
 
@@ -268,8 +284,11 @@ kernel_slow() {
 
 # counter NAME: of either module; nothing when it does not exist.
 counter() {
-	cat "/sys/module/rdma_cmx/counters/$1" \
-		"/sys/module/rdma_ucmx/counters/$1" 2>/dev/null
+	local file value
+
+	for file in /sys/module/rdma_{,u}cmx/counters/"$1"; do
+		{ read -r value <"$file"; } 2>/dev/null && echo "$value"
+	done
 }
 
 # param NAME VALUE: of rdma_cmx, until params_back or the end of the test

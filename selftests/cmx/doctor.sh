@@ -95,6 +95,12 @@ garble() {
 	chmod 755 "$helper"
 }
 
+# The kernel knows a failed lookup for a minute, and none of an unloaded module.
+helper_back() {
+	rm "$helper" && back "$helper"
+	modprobe -r rdma_ucmx && modprobe rdma_ucmx
+}
+
 mends() {
 	eval "$(sed -n 's/^mend: //p' <<<"$out")"
 }
@@ -178,12 +184,14 @@ fault device-rights "no right to the device" \
 fault verbs-file "no file for verbs" \
 	'away /dev/infiniband/uverbs0' 'mends; rm /dev/infiniband/uverbs0.away'
 
+# Stops at the system calls that are named, at no others
+trace=(strace --seccomp-bpf -f)
 # No older modules are at hand: strace changes what the first ioctl returns.
 fault abi "the modules refuse GET_INFO" : : \
-	strace -o /dev/null -e trace=ioctl -e inject=ioctl:error=ENOTTY:when=1 \
-	cmx doctor
+	"${trace[@]}" -o /dev/null -e trace=ioctl \
+	-e inject=ioctl:error=ENOTTY:when=1 cmx doctor
 fault abi "the modules have an older ABI" : : \
-	strace -o /dev/null -e trace=ioctl \
+	"${trace[@]}" -o /dev/null -e trace=ioctl \
 	-e inject=ioctl:poke_exit=@arg3=4000000000000000:when=1 cmx doctor
 
 # Name helper
@@ -197,9 +205,9 @@ fault names-helper "the helper is not executable" \
 	'chmod 644 $helper' 'chmod 755 $helper' "${nobody[@]}" cmx doctor
 fault names-run "the helper gives no answer" \
 	'away $helper; printf "#!/bin/sh\n" >$helper; chmod 755 $helper' \
-	'rm $helper; back $helper'
+	helper_back
 fault names-run "the helper's answers are malformed" \
-	'garble localhost' 'rm $helper; back $helper'
+	'garble localhost' helper_back
 fault "names-user?" "no user for the helper" \
 	'cp /etc/passwd /etc/passwd.away; sed -i /^rdma-cmx/d /etc/passwd' \
 	'back /etc/passwd'
@@ -455,7 +463,8 @@ ok "no command was run" test ! -e /tmp/test/ran
 
 # calls: to the files of the kernel; how long they take is the machine's affair
 calls() {
-	strace -f -o /tmp/test/calls -e trace=%file cmx doctor >/dev/null 2>&1
+	"${trace[@]}" -o /tmp/test/calls -e trace=%file cmx doctor \
+		>/dev/null 2>&1
 	wc -l </tmp/test/calls
 }
 few=$(calls)

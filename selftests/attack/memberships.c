@@ -20,7 +20,8 @@
 #define NEIGHBOUR	"ff02::1:ff00:1"	/* of fd96::1, and of fd55::1 */
 #define GROUP6		"ff15::55:a1"
 #define GROUP4		"239.55.0.161"
-#define SHARE		1024			/* groups_per_user */
+#define GROUPS_MAX	PARAMETERS "groups_per_user"
+#define SHARE		64
 
 /* Members of @group on a netdevice, as IPv6 counts them. */
 static int users6(const char *dev, const char *group)
@@ -378,8 +379,11 @@ static int join_some(int fd, uint32_t id, int first, int count, int *error)
 TEST(groups_of_one_user)
 {
 	int fd = dev_open(O_NONBLOCK), fd2 = dev_open(O_NONBLOCK), error = 0;
+	long usual = number_get(GROUPS_MAX);
 	uint32_t id, id2, mc;
 
+	ASSERT_LT(SHARE, usual);
+	ASSERT_EQ(0, number_set(GROUPS_MAX, SHARE));
 	ASSERT_EQ(0, user_id(fd, "fd55::1", &id));
 	ASSERT_EQ(0, user_id(fd2, "fd55::1", &id2));
 	EXPECT_EQ(SHARE, join_some(fd, id, 0, SHARE, &error));
@@ -398,6 +402,7 @@ TEST(groups_of_one_user)
 	EXPECT_EQ(10, join_some(fd2, id2, SHARE, 10, &error));
 	EXPECT_LE(0, id_destroy(fd2, id2));
 	setresuid(0, 0, 0);
+	EXPECT_EQ(0, number_set(GROUPS_MAX, usual));
 	close(fd);
 	close(fd2);
 	EXPECT_TRUE(number_gone(COUNTERS "live_members"));

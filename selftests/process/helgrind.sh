@@ -4,6 +4,10 @@
 # threads race for what no lock protects, and locks are taken in one order.
 #
 # What is suppressed, in helgrind.supp, is others' code.
+#
+# It reports what no lock orders, whether or not two threads meet there. A second
+# round finds what the first one has set up, a third one takes the same way.
+export CMX_ROUNDS=2 CMX_THREADS=3
 . /usr/lib/rdma-cmx/selftests/process/functions
 
 helgrind() {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * RA-02: a thread takes the event of an id and destroys it, while the call that
- * has caused the event returns in another one. The call must not touch the id
+ * RA-02: a thread reads the event of an id and destroys the id, while the call
+ * that caused the event returns in another thread. The call must not use the id
  * any more. The library calls this program's ioctl() in place of libc's; it
  * returns when the id is destroyed and its memory is reused, or when a freed
  * event was acked once more.
@@ -17,18 +17,18 @@
 
 #define PATTERN	0xaa
 
-/* One victim at a time; the thread that destroys ends before ioctl() does. */
+/* One id at a time; the thread that destroys it ends before ioctl() returns. */
 static struct {
-	unsigned long command;		/* after which it is destroyed; 0: none */
+	unsigned long command;		/* destroy after it; 0: none */
 	struct rdma_event_channel *channel;
 	struct rdma_cm_id *id;
-	unsigned char *memory;		/* what was the id's */
+	unsigned char *memory;		/* the memory of the id */
 	size_t size;
 	int event;
 	int ret;
 } victim;
 
-/* An event that was acked; its memory may be the next event's. */
+/* An acked event; the next event may have its memory. */
 static struct {
 	struct rdma_cm_event *event;	/* NULL: none */
 	int ret;
@@ -57,7 +57,7 @@ static void *destroyer(void *arg)
 	if (victim.id->qp)
 		rdma_destroy_qp(victim.id);
 	victim.ret = rdma_destroy_id(victim.id);
-	/* The allocator gives the same memory again, soon if not at once. */
+	/* The allocator returns the same memory soon, if not at once. */
 	for (tries = 0; tries < 64; tries++) {
 		other = malloc(victim.size);
 		if (!other)
@@ -185,7 +185,7 @@ TEST_F(destroyed, RA_02_event_that_is_acked_again_while_the_next_is_read)
 	acked.ret = 1;
 	acked.event = first;
 	ASSERT_EQ(0, event_wait(self->channel, &second, WAIT_MS));
-	/* It was read while there was no such event, in its old place. */
+	/* The ack came before the second event had this memory. */
 	EXPECT_EQ(first, second);
 	EXPECT_EQ(-1, acked.ret);
 	EXPECT_EQ(EINVAL, acked.err);

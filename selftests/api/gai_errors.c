@@ -136,14 +136,14 @@ TEST(GAI_02_service_of_other_transport)
 				 "\ncmxtcp 7498/tcp\ncmxudp 7499/udp\n"));
 	EXPECT_EQ(EAI_SERVICE, error_of(PEER4, "cmxudp", 0, 0));
 	EXPECT_EQ(EAI_SERVICE, rdma_getaddrinfo(PEER4, "cmxtcp", &hints, &res));
-	/* Both services exist for the other transport. */
+	/* Both services exist for the other transport only. */
 	EXPECT_EQ(0, error_of(PEER4, "cmxtcp", 0, 0));
 	ASSERT_EQ(0, rdma_getaddrinfo(PEER4, "cmxudp", &hints, &res));
 	EXPECT_NE(NULL, ai_find(res, "10.55.0.2:7499"));
 	rdma_freeaddrinfo(res);
 }
 
-/* A name that is longer than the limit is an unknown one. */
+/* A name longer than the limit is an unknown name. */
 TEST(GAI_02_overlong_node)
 {
 	static const size_t lens[] = { 254, 255, 256, 1023, 1024, 1025, 4096,
@@ -177,7 +177,7 @@ TEST(GAI_02_overlong_service)
 	free(name);
 }
 
-/* None of these is a host; a call with them fails and does nothing else. */
+/* None of these is a valid host; a call with them only fails. */
 TEST(GAI_02_garbage_in_node)
 {
 	static const char *const names[] = {

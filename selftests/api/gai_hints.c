@@ -5,7 +5,7 @@
  */
 #include "api.h"
 
-/* struct sockaddr_ib of <rdma/ib.h>, whose name <infiniband/ib.h> also has */
+/* struct sockaddr_ib of <rdma/ib.h>: <infiniband/ib.h> uses the name, too. */
 struct sib {
 	unsigned short family;
 	__be16 pkey;
@@ -72,7 +72,7 @@ TEST_F(pair, GAI_03_qp_type_and_port_space)
 	};
 	struct rdma_addrinfo *res;
 
-	/* By number and by name: the check must not depend on the way. */
+	/* By number and by name: the check is the same for both. */
 	if (variant->out_qp < 0) {
 		EXPECT_EQ(EAI_QPTYPE,
 			  rdma_getaddrinfo(PEER4, PORT, &hints, &res));
@@ -104,7 +104,7 @@ TEST(GAI_03_unknown_qp_type)
 	EXPECT_EQ(EAI_QPTYPE, rdma_getaddrinfo(NAME_V4, PORT, &hints, &res));
 }
 
-/* Each address twice, one after the other, RC first */
+/* Two adjacent entries for each address, RC first */
 static void both_expect(struct __test_metadata *_metadata,
 			struct rdma_addrinfo *res, unsigned int addresses)
 {
@@ -339,8 +339,9 @@ TEST(GAI_07_service_only_is_loopback)
 }
 
 /*
- * Nine records without flags are as long as eight with: GAI-09, GAI-15. Nine
- * are too many; taken for eight they would limit the paths at random.
+ * Nine records without flags have the length of eight with flags: GAI-09,
+ * GAI-15. Nine are too many, and the call fails. As eight with flags they would
+ * limit the paths at random.
  */
 TEST(GAI_09_length_of_two_meanings)
 {
@@ -376,7 +377,7 @@ TEST(GAI_09_length_of_two_meanings)
 	rdma_freeaddrinfo(res);
 }
 
-/* Discoveries that resolutions of names have started, or -1 */
+/* Neighbour discoveries by resolutions of names, or -1 */
 static long neighs_warmed(void)
 {
 	FILE *file = fopen("/sys/module/rdma_cmx/counters/neighs_warmed", "r");
@@ -390,7 +391,7 @@ static long neighs_warmed(void)
 	return value;
 }
 
-/* A caller that needs no route does not go on to the neighbours. */
+/* A resolution without routes does not discover neighbours. */
 TEST(GAI_09_noroute_discovers_no_neighbour)
 {
 	struct rdma_addrinfo hints = {

@@ -65,7 +65,7 @@ static void sweep(struct __test_metadata *_metadata, const char *node,
 	long before, n;
 	int ret;
 
-	/* What is set up once and kept is no leak. */
+	/* Memory that the library allocates once and keeps is no leak. */
 	ASSERT_EQ(0, rdma_getaddrinfo(node, service, hints, &res));
 	rdma_freeaddrinfo(res);
 	for (n = 1; n < 1000; n++) {
@@ -86,7 +86,7 @@ static void sweep(struct __test_metadata *_metadata, const char *node,
 		}
 	}
 	EXPECT_EQ(0, ret);
-	/* The library that never allocates a result does not exist. */
+	/* A call allocates a result at least. */
 	EXPECT_LT(1, n);
 }
 
@@ -121,7 +121,7 @@ TEST(GAI_02_out_of_memory_hints)
 	sweep(_metadata, NULL, NULL, &hints);
 }
 
-/* An error of the name server leaks nothing either. */
+/* An error of the name server leaks nothing. */
 TEST(GAI_13_errors_leak_nothing)
 {
 	struct rdma_addrinfo *res;

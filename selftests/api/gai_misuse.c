@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * GAI-15: misuse of rdma_getaddrinfo() ends in an error. The stock library
- * crashes or reads past the end on each of these. Addresses lie at the end
- * of mapped memory, so that a read too far is a crash.
+ * GAI-15: misuse of rdma_getaddrinfo() returns an error. The stock library
+ * crashes or reads past the end on each of these. Addresses lie at the end of
+ * mapped memory, so that a read past the end crashes.
  */
 #include "api.h"
 
@@ -41,7 +41,7 @@ TEST(GAI_15_dst_len_without_address)
 	EINVAL_EXPECT(rdma_getaddrinfo(NULL, NULL, &hints, &res));
 }
 
-/* An address with a length that is not that of its family */
+/* An address with a length that does not match its family */
 static void len_expect(struct __test_metadata *_metadata, const char *host,
 		       socklen_t len)
 {
@@ -131,7 +131,7 @@ TEST(GAI_15_address_of_another_family)
 	EINVAL_EXPECT(rdma_getaddrinfo(NULL, NULL, &hints, &res));
 }
 
-/* An IPv4 text is no GID; reading it as one runs past its 16 bytes. */
+/* An IPv4 text is no GID; a parser of GIDs would read past its 16 bytes. */
 TEST(GAI_15_ipv4_text_as_gid)
 {
 	static const unsigned char mapped[16] = { [10] = 0xff, 0xff, 10, 55, 0,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * rdma_getaddrinfo() when it succeeds: names, numbers, services, sources and
- * the order of the result.
+ * Success of rdma_getaddrinfo(): names, numbers, services, sources and the
+ * order of the result.
  */
 #include <net/if.h>
 
@@ -34,7 +34,7 @@ TEST(GAI_01_name_gives_every_address)
 	rdma_freeaddrinfo(res);
 }
 
-/* Names in other spellings; the second kind comes from /etc/hosts. */
+/* Other spellings of names; the second kind is in /etc/hosts. */
 TEST(GAI_01_spellings_of_a_name)
 {
 	static const char *const names[] = {
@@ -53,7 +53,7 @@ TEST(GAI_01_spellings_of_a_name)
 	}
 }
 
-/* The kernel's DNS resolver refuses names of one or two characters. */
+/* The kernel's DNS resolver rejects names of one or two characters. */
 TEST(GAI_01_short_name)
 {
 	struct rdma_addrinfo *res;
@@ -68,7 +68,7 @@ TEST(GAI_01_short_name)
 	rdma_freeaddrinfo(res);
 }
 
-/* 127.0.0.1 and ::1 are no address of an RDMA device, but a valid result. */
+/* 127.0.0.1 and ::1 are valid results without an RDMA device. */
 TEST(GAI_01_localhost)
 {
 	struct rdma_addrinfo *res;
@@ -155,7 +155,7 @@ TEST(GAI_01_port_limits)
 	rdma_freeaddrinfo(res);
 }
 
-/* Looked up by the kernel, and by the library itself: its parser, sanitized */
+/* Resolved by the kernel, and by the library */
 TEST(SV_02_hosts_and_ports_of_a_service)
 {
 	struct rdma_addrinfo *res;
@@ -240,7 +240,7 @@ TEST(GAI_08_source_of_each_destination)
 	ASSERT_EQ(0, rdma_getaddrinfo(NAME_STORAGE, PORT, &rc_hints, &res));
 	EXPECT_STREQ(OWN4, src_of(ai_find(res, "10.55.0.2:7471"), buf, 160));
 	EXPECT_STREQ(OWN6, src_of(ai_find(res, "[fd55::2]:7471"), buf, 160));
-	/* Reachable, but not by an RDMA device */
+	/* Reachable, but not through an RDMA device */
 	ai = ai_find(res, "192.168.77.2:7471");
 	ASSERT_NE(NULL, ai);
 	EXPECT_EQ(0, ai->ai_src_len);
@@ -262,7 +262,7 @@ TEST(GAI_08_source_of_hints_is_kept)
 	ASSERT_EQ(0, rdma_getaddrinfo(PEER4, PORT, &hints, &res));
 	EXPECT_STREQ(OWN4, src_of(res, buf, sizeof(buf)));
 	EXPECT_NE(NULL, ai_find(res, "10.55.0.2:7471"));
-	/* The result is its own copy. */
+	/* The result has a copy of the source. */
 	EXPECT_NE(hints.ai_src_addr, res->ai_src_addr);
 	rdma_freeaddrinfo(res);
 }
@@ -271,7 +271,7 @@ TEST(GAI_08_no_source_for_unreachable)
 {
 	struct rdma_addrinfo *res;
 
-	/* Also when the machine has a default route by accident */
+	/* Even if the host has a default route */
 	ASSERT_EQ(0, run("ip route replace unreachable 203.0.113.0/24"));
 	EXPECT_EQ(0, rdma_getaddrinfo(NAME_FAR, PORT, &rc_hints, &res)) {
 		run("ip route del unreachable 203.0.113.0/24");
@@ -285,7 +285,7 @@ TEST(GAI_08_no_source_for_unreachable)
 	rdma_freeaddrinfo(res);
 }
 
-/* Both belong to IB; the rest of these rows is tested there. */
+/* Route and connect data are for InfiniBand, whose tests have them. */
 TEST(GAI_09_GAI_10_no_route_and_no_connect_data_on_roce)
 {
 	struct rdma_addrinfo *res, *ai;
@@ -359,7 +359,7 @@ TEST(GAI_14_rdma_addresses_first)
 	int pass;
 
 	ASSERT_EQ(0, getaddrinfo(NAME_STORAGE, NULL, &hints, &list));
-	/* The resolver's order, but what eth0 reaches before the rest */
+	/* The resolver's order, with the addresses behind eth0 first */
 	for (pass = 0; pass < 2; pass++)
 		for (a = list; a; a = a->ai_next) {
 			host_text(a->ai_addr, text, sizeof(text));
@@ -379,7 +379,7 @@ TEST(GAI_14_rdma_addresses_first)
 	rdma_freeaddrinfo(res);
 }
 
-/* /etc/hosts has all three kinds; the name helper reads it too. */
+/* /etc/hosts has all three kinds; the name helper reads it, too. */
 TEST(GAI_14_unreachable_last)
 {
 	struct rdma_addrinfo *res = NULL;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A numeric node is the address that libc takes it for, or it is refused
- * (GAI-01, GAI-05): who filters addresses in front of a program reads them as
- * libc does.
+ * A numeric node is the address that libc parses, or it is rejected (GAI-01,
+ * GAI-05): programs that filter addresses parse them with libc.
  */
 #include <stdlib.h>
 
@@ -40,7 +39,7 @@ static const char *const texts[] = {
 	"2001:db8::1%1", "fe80::1/64", "[::1]", "::1]", "1.2.3.4:80",
 };
 
-/* The address alone, and the zone. */
+/* The address with its zone, without a port */
 static const char *libc_says(const char *text, char *buf, size_t len)
 {
 	struct addrinfo hints = {
@@ -68,7 +67,7 @@ static const char *we_say(const char *text, const struct rdma_addrinfo *hints,
 	return buf;
 }
 
-/* Zones are refused in some more cases: of interfaces that do not exist. */
+/* The library also rejects zones of interfaces that do not exist. */
 static bool agrees(const char *text, const struct rdma_addrinfo *hints)
 {
 	char libc[128], ours[128];
@@ -92,7 +91,7 @@ TEST(GAI_05_numbers_are_libcs)
 		EXPECT_TRUE(agrees(texts[i], &numeric_hints));
 }
 
-/* Without the flag a number is that number with either resolver. */
+/* Without the flag both resolvers parse a number as that address. */
 TEST(GAI_01_numbers_are_no_names)
 {
 	struct rdma_addrinfo hints = numeric_hints;
@@ -138,7 +137,7 @@ TEST(GAI_05_sweep_of_ipv4)
 	}
 	srandom(4);
 	for (int i = 0; i < 1000 && bad < 20; i++) {
-		/* Good parts in front, mostly */
+		/* Valid leading parts in most texts */
 		int count = 3 + random() % 3, len = 0;
 
 		for (int k = 0; k < count; k++)

@@ -159,8 +159,9 @@ TEST(GAI_13_same_name_is_queried_once)
 		EXPECT_EQ(0, wrong[i]);
 	}
 	dns_barrier();
-	/* A and AAAA; more if a late thread finds the response expired. Each
-	 * by itself would be 32.
+	/*
+	 * A and AAAA; more if a late thread finds the response expired. Without
+	 * sharing each of them would cost 32 queries.
 	 */
 	EXPECT_LE(1, dns_queries(shared_name));
 	EXPECT_GE(12, dns_queries(shared_name));

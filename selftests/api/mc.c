@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * rdma_join_multicast_ex() when it succeeds, on RoCE: the event, the queue
- * pair, IGMP membership, leaving. Data and the wire are in the system tests.
+ * Success of rdma_join_multicast_ex() on RoCE: the event, the queue pair, IGMP
+ * membership, leaving. The system tests send data and check the network.
  */
 #include <dlfcn.h>
 
@@ -10,7 +10,7 @@
 #define GROUP	"239.55.1.1"
 #define GROUP2	"239.55.1.2"
 
-/* Between the library and libibverbs: what is attached and detached. */
+/* Wraps functions of libibverbs: records attached and detached groups. */
 static int attached, detached;
 static struct ibv_qp *attached_qp;
 static union ibv_gid attached_gid;
@@ -147,7 +147,7 @@ TEST_F(mc, MC_01_after_resolve_addr)
 	rdma_destroy_id(id);
 }
 
-/* The port does not have the id's address: the join cannot find its GID. */
+/* The port loses the address of the id: the join cannot find its GID. */
 TEST_F(mc, MC_01_failure_is_multicast_error)
 {
 	struct rdma_cm_event *event;
@@ -239,7 +239,7 @@ TEST_F(mc, MC_03_send_only_has_none)
 	EXPECT_EQ(0, leave(self->id, GROUP));
 }
 
-/* The leave of the send-only membership ends no other one. */
+/* The leave of the send-only membership does not end another membership. */
 TEST_F(mc, MC_03_send_only_leave_beside_full_member)
 {
 	ASSERT_EQ(0, join(self->id, GROUP, RDMA_MC_JOIN_FLAG_FULLMEMBER, NULL));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* MC-05, MC-13: joins and leaves that end in an error, each with its errno. */
+/* MC-05, MC-13: joins and leaves that fail, each with its errno. */
 #include "api.h"
 
 #define GROUP	"239.55.2.1"
@@ -24,7 +24,7 @@ FIXTURE_SETUP(mc)
 	self->attr.addr = addr_make(&self->group, GROUP, 0);
 }
 
-/* After a refusal there is no event, and the id still joins. */
+/* A failed call reports no event, and the id can still join. */
 FIXTURE_TEARDOWN(mc)
 {
 	struct sockaddr_storage good;
@@ -144,7 +144,7 @@ TEST_F(mc, MC_05_bound_to_no_device)
 {
 	struct rdma_cm_id *id;
 
-	/* The wildcard address binds an id to a port, but to no device. */
+	/* A bind to the wildcard address selects a port, but no device. */
 	ASSERT_EQ(0, rdma_create_id(self->channel, &id, NULL, RDMA_PS_UDP));
 	ASSERT_EQ(0, id_bind(id, "0.0.0.0", 0));
 	EXPECT_EQ(-1, rdma_join_multicast_ex(id, &self->attr, NULL));

@@ -53,7 +53,7 @@ static bool mld_joined(void)
 		    " ff150000000000000000000000550201'");
 }
 
-/* By the documented call: nothing but the address is different. */
+/* Only the address differs from an IPv4 join. */
 TEST_F(mc, MC_07_full_member_has_mld_membership)
 {
 	struct rdma_cm_join_mc_attr_ex attr = {
@@ -120,7 +120,7 @@ TEST_F(mc, MC_07_leave_at_once)
 	EXPECT_FALSE(mld_joined());
 }
 
-/* The port does not have the id's GID any more. */
+/* The port loses the GID of the id. */
 TEST_F(mc, MC_07_failure_is_multicast_error)
 {
 	struct rdma_cm_id *id;
@@ -236,7 +236,7 @@ TEST_F(mc, MC_08_refused)
 	EXPECT_EQ(-1, rdmacmx_join_multicast(self->id, NULL, NULL));
 }
 
-/* All events come, each once, with its context; a queue pair is attached. */
+/* Each join reports one event with its context, and attaches a queue pair. */
 TEST_F(mc, MC_10_many_groups)
 {
 	struct rdma_cm_event *event;
@@ -289,7 +289,7 @@ TEST_F(mc, MC_10_some_are_refused)
 	EXPECT_EQ(EADDRNOTAVAIL, errno);
 	EXPECT_EQ(0, rdma_leave_multicast(self->id, attr[1].addr));
 	EXPECT_EQ(0, rdma_leave_multicast(self->id, attr[6].addr));
-	/* None is left to try. */
+	/* Without a further candidate */
 	EXPECT_EQ(0, rdmacmx_join_many(self->id, attr, 1));
 }
 

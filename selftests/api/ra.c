@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * RA-01: rdma_resolve_addr() on RoCE. RA-04: a first event channel that looks
- * at no device.
+ * RA-01: rdma_resolve_addr() on RoCE. RA-04: the first event channel opens no
+ * device.
  */
 #include <sched.h>
 #include <sys/mount.h>
@@ -72,14 +72,14 @@ TEST_F(ra, RA_01_source_is_like_bind)
 	struct sockaddr_storage src, dst;
 	struct rdma_cm_id *bound;
 
-	/* A port of the source is the id's, as after a bind. */
+	/* The port of the source becomes the id's port, as after a bind. */
 	addr_make(&dst, PEER4, 7471);
 	ASSERT_EQ(0, rdma_resolve_addr(self->id, addr_make(&src, OWN4, 7555),
 				       (struct sockaddr *)&dst, 30000));
 	EXPECT_EQ(RDMA_CM_EVENT_ADDR_RESOLVED, event_take(self->channel, NULL));
 	EXPECT_EQ(htons(7555), rdma_get_src_port(self->id));
 
-	/* So the port is taken for both. */
+	/* The port is in use: bind and resolve fail. */
 	ASSERT_EQ(0, rdma_create_id(self->channel, &bound, NULL, RDMA_PS_TCP));
 	errno = 0;
 	EXPECT_EQ(-1, rdma_bind_addr(bound, (struct sockaddr *)&src));
@@ -154,7 +154,7 @@ TEST_F(ra, RA_01_arp_and_nd)
 	rdma_destroy_id(id6);
 }
 
-/* The shorter timeout of two ends first, and not before its time. */
+/* Of two timeouts the shorter one expires first, and not early. */
 TEST_F(ra, RA_01_timeout_is_kept)
 {
 	struct sockaddr_storage dst;
@@ -184,7 +184,7 @@ TEST_F(ra, RA_01_failure_is_addr_error)
 {
 	int status = 0;
 
-	/* Routed, but to a device without RDMA */
+	/* Has a route, but through a device without RDMA */
 	EXPECT_EQ(RDMA_CM_EVENT_ADDR_ERROR,
 		  id_resolve_addr(self->id, NULL, MGMT_PEER4, 7471, &status));
 	EXPECT_GT(0, status);
@@ -230,7 +230,9 @@ TEST_F(ra, RA_01_misuse)
 	EXPECT_EQ(0, channel_readable(self->channel, 0));
 }
 
-/* first_channel.sh tests what it opens. Here it works without /sys. */
+/*
+ * The channel works without /sys. first_channel.sh tests which files it opens.
+ */
 TEST(RA_04_first_channel_without_sysfs)
 {
 	struct rdma_event_channel *channel;

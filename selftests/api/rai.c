@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * rdma_resolve_addrinfo(), rdma_query_addrinfo() and rdma_write_cm_event()
- * when they succeed, and while a name server is silent.
+ * Success of rdma_resolve_addrinfo(), rdma_query_addrinfo() and
+ * rdma_write_cm_event(), also while a name server is silent.
  */
 #include <fcntl.h>
 #include <sys/epoll.h>
@@ -35,7 +35,7 @@ static const struct rdma_addrinfo rc_hints = {
 	.ai_port_space = RDMA_PS_TCP,
 };
 
-/* The events' order proves it, not a clock. */
+/* The order of the events proves it, without a clock. */
 TEST_F(rai, RAI_01_silent_server_does_not_block)
 {
 	struct rdma_cm_event *event;
@@ -149,7 +149,7 @@ static long requests(void)
 	return value;
 }
 
-/* The library knows the wildcard itself: it answers as the kernel does. */
+/* The library resolves the wildcard itself, with the result of the kernel. */
 TEST_F(rai, RAI_02_same_wildcard)
 {
 	static const int families[] = { 0, AF_INET, AF_INET6, AF_IB };
@@ -186,7 +186,7 @@ TEST_F(rai, RAI_02_same_wildcard)
 	ASSERT_EQ(0, rdma_getaddrinfo(NULL, PORT, &hints, &res));
 	rdma_freeaddrinfo(res);
 	EXPECT_EQ(before, requests());
-	/* An address is the kernel's to know. */
+	/* The kernel resolves an address. */
 	ASSERT_EQ(0, rdma_getaddrinfo(OWN4, PORT, &hints, &res));
 	rdma_freeaddrinfo(res);
 	EXPECT_EQ(before + 1, requests());
@@ -220,7 +220,7 @@ TEST_F(rai, RAI_02_query_before_success)
 	errno = 0;
 	EXPECT_EQ(-1, rdma_query_addrinfo(self->id, &res));
 	EXPECT_EQ(ENOENT, errno);
-	/* The failed call has no effect: the resolution goes on and ends. */
+	/* The failed call has no effect: the resolution continues. */
 	EXPECT_EQ(RDMA_CM_EVENT_ADDRINFO_ERROR,
 		  event_take(self->channel, NULL));
 	errno = 0;
@@ -266,7 +266,7 @@ TEST_F(rai, RAI_07_new_resolution_without_query)
 	rdma_freeaddrinfo(res);
 }
 
-/* The result outlives the id, as it is the caller's. */
+/* The caller owns the result, which outlives the id. */
 TEST(RAI_02_result_outlives_id)
 {
 	struct rdma_event_channel *channel = rdma_create_event_channel();
@@ -284,7 +284,7 @@ TEST(RAI_02_result_outlives_id)
 	rdma_freeaddrinfo(res);
 }
 
-/* Resolution does not bind the id; it can be bound meanwhile. */
+/* A resolution does not bind the id; bind works meanwhile. */
 TEST_F(rai, RAI_02_on_a_bound_id)
 {
 	struct rdma_addrinfo *res;

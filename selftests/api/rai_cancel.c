@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * RAI-07: a second call while one is outstanding, and the destruction of an id
- * during its lookup, from the same thread and from another.
+ * RAI-07: a second call while one is outstanding, and the destroy of an id
+ * during its lookup, by the same thread and by another.
  */
 #include <pthread.h>
 
@@ -51,8 +51,8 @@ TEST_F(rai, RAI_07_second_call_is_busy)
 }
 
 /*
- * "Promptly": another id that waits for the same name still waits when the
- * destroy is through. Its event is the only one that ever comes.
+ * The destroy is prompt: another id that waits for the same name still waits
+ * when the destroy returns. Only the other id reports an event.
  */
 TEST_F(rai, RAI_07_destroy_in_flight)
 {
@@ -100,7 +100,7 @@ TEST_F(rai, RAI_07_destroy_leaves_others_their_answer)
 	rdma_freeaddrinfo(res);
 }
 
-/* A thread sits in rdma_get_cm_event() while another destroys the id. */
+/* A thread waits in rdma_get_cm_event() while another destroys the id. */
 static void *event_reader(void *arg)
 {
 	return (void *)(long)event_take(arg, NULL);
@@ -142,7 +142,7 @@ TEST_F(rai, RAI_07_destroy_from_another_thread)
 /*
  * Destroys at any moment of a resolution: names from the cache, new names,
  * wrong names, numbers, each followed by a destroy in another thread. After
- * each destroy the channel is empty, and in the end nothing is left.
+ * each destroy the channel is empty, and at the end no object is left.
  */
 TEST_F(rai, RAI_07_destroy_races)
 {
@@ -201,7 +201,7 @@ TEST_F(rai, RAI_07_events_race_with_reader)
 	}
 	ASSERT_EQ(0, pthread_create(&thread, NULL, writer, &r));
 	pthread_barrier_wait(&r.barrier);
-	/* Each id has two events; none is lost, none comes twice. */
+	/* Each id has two events; none is lost or repeated. */
 	for (int i = 0; i < 64; i++) {
 		ASSERT_LT(0, event_take(self->channel, NULL));
 	}
@@ -214,7 +214,7 @@ TEST_F(rai, RAI_07_events_race_with_reader)
 
 TEST(RAI_07_close_of_everything_in_flight)
 {
-	/* What is not freed is not lost, for a leak checker */
+	/* Keeps the channel reachable for a leak checker */
 	static struct rdma_event_channel *channel;
 	static struct rdma_cm_id *id;
 	char name[128];
@@ -224,7 +224,9 @@ TEST(RAI_07_close_of_everything_in_flight)
 	ASSERT_NE(NULL, channel);
 	ASSERT_EQ(0, rdma_create_id(channel, &id, NULL, RDMA_PS_TCP));
 	ASSERT_EQ(0, rdma_resolve_addrinfo(id, name, PORT, NULL));
-	/* The close of the file frees it, without a destroy of the id. */
+	/*
+	 * The close of the file frees the result, without a destroy of the id.
+	 */
 	close(channel->fd);
 	EXPECT_TRUE(live_objects_gone(WAIT_MS));
 }

@@ -24,7 +24,7 @@ FIXTURE_TEARDOWN(rai)
 	rdma_destroy_event_channel(self->channel);
 }
 
-/* Resolve a name that fails later; the event's status, which is not 0. */
+/* Resolves a name that fails later; the status of the event, which is not 0. */
 static int status_of(struct rdma_cm_id *id, const char *node, int family)
 {
 	struct rdma_addrinfo hints = { .ai_family = family };
@@ -55,7 +55,7 @@ TEST_F(rai, RAI_03_no_such_name)
 
 	name_fresh("cmx.test", name, sizeof(name));
 	EXPECT_EQ(-ENOENT, status_of(self->id, name, 0));
-	/* From the cache, too */
+	/* The response of the cache is the same. */
 	EXPECT_EQ(-ENOENT, status_of(self->id, name, 0));
 	resolves_expect(_metadata, self->id);
 }
@@ -78,7 +78,7 @@ TEST_F(rai, RAI_03_temporary)
 	resolves_expect(_metadata, self->id);
 }
 
-/* The errnos that <rdma/rdma_cmx_ioctl.h> lists beyond these */
+/* Further errnos that <rdma/rdma_cmx_ioctl.h> lists */
 TEST_F(rai, RAI_03_other_reasons)
 {
 	char name[128];
@@ -104,8 +104,8 @@ TEST_F(rai, RAI_03_error_after_success_leaves_no_old_result)
 }
 
 /*
- * -1 with errno and no event. An event written afterwards is the next one;
- * nothing of a call that has failed is on its way, so none comes behind it.
+ * -1 with errno and no event. The next event is one that is written afterwards,
+ * so the failed call has no pending event.
  */
 static int at_once(struct rdma_cm_id *id, const char *node,
 		   const char *service, const struct rdma_addrinfo *hints)
@@ -164,7 +164,7 @@ TEST_F(rai, RAI_04_bad_service)
 	int status;
 
 	EXPECT_EQ(EINVAL, at_once(self->id, PEER4, "70000", NULL));
-	/* The name service reports that. */
+	/* The name service reports these errors. */
 	for (size_t i = 0; i < ARRAY_SIZE(unknown); i++) {
 		status = 0;
 		ASSERT_EQ(0, rdma_resolve_addrinfo(self->id, PEER4, unknown[i],
@@ -191,7 +191,7 @@ TEST_F(rai, RAI_04_null)
 	EXPECT_EQ(EINVAL, errno);
 }
 
-/* Whichever way it fails, an over-long name is an error and no crash. */
+/* An overlong name fails without a crash, at once or later. */
 TEST_F(rai, RAI_04_overlong_name)
 {
 	static char name[100000];

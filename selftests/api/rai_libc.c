@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Names that the library resolves by libc: with RDMACMX_NAMES=libc, and for a
+ * Names that the library resolves with libc: with RDMACMX_NAMES=libc, and for a
  * caller in another network namespace (RAI-01, RAI-02, RAI-03, GAI-01, GAI-02).
- * A host in this process's private /etc/hosts shows which resolver was used.
+ * A host in a private /etc/hosts of this process shows which resolver was used.
  */
 #include <fcntl.h>
 #include <sched.h>
@@ -45,7 +45,7 @@ FIXTURE_TEARDOWN(libc)
 	rdma_destroy_event_channel(self->channel);
 }
 
-/* The kernel's resolver does not have the private host. */
+/* The kernel's resolver does not know the private host. */
 static int kernel_resolve(const char *node)
 {
 	struct rdma_addrinfo *res;
@@ -72,7 +72,7 @@ TEST_F(libc, GAI_01_libc_name)
 	EXPECT_NE(NULL, ai_find(res, "10.55.0.2:7471"));
 	EXPECT_STREQ(PRIVATE_HOST, res->ai_dst_canonname ?: "(none)");
 	rdma_freeaddrinfo(res);
-	/* No other process sees the names of this one. */
+	/* Other processes do not see the names of this one. */
 	EXPECT_EQ(EAI_NONAME, kernel_resolve(PRIVATE_HOST));
 }
 
@@ -148,7 +148,7 @@ TEST_F(libc, RAI_01_libc_silent_server_does_not_block)
 	EXPECT_EQ(self->id2, event->id);
 	EXPECT_EQ(RDMA_CM_EVENT_ADDRINFO_RESOLVED, event->event);
 	rdma_ack_cm_event(event);
-	/* The kernel's deadline ends the query if libc has no result. */
+	/* The kernel's deadline ends the query if libc returns no result. */
 	ASSERT_EQ(0, event_wait(self->channel, &event, WAIT_MS));
 	EXPECT_EQ(self->id, event->id);
 	EXPECT_EQ(RDMA_CM_EVENT_ADDRINFO_ERROR, event->event);
@@ -195,7 +195,7 @@ TEST(GAI_01_other_namespace)
 	ASSERT_EQ(0, etc_private("hosts", PRIVATE_LINES));
 	ASSERT_EQ(0, rdma_getaddrinfo(PRIVATE_HOST, PORT, &rc_hints, &res));
 	EXPECT_NE(NULL, ai_find(res, "10.55.0.2:7471"));
-	/* The namespace has no route at all. */
+	/* The namespace has no route. */
 	EXPECT_EQ(0, res->ai_src_len);
 	rdma_freeaddrinfo(res);
 	/* Its libc cannot reach the name server of the kernel's resolver. */

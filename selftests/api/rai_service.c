@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The port of a service that a slow name service knows: rdma_resolve_addrinfo()
- * does not wait for it (RAI-01, RAI-02, RAI-03, RAI-07). The library calls this
- * program's getservbyname_r(), which is as slow as the test wants.
+ * The port of a service with a slow name service: rdma_resolve_addrinfo() does
+ * not wait for it (RAI-01, RAI-02, RAI-03, RAI-07). The library calls this
+ * program's getservbyname_r(), whose delay the test controls.
  */
 #include <pthread.h>
 #include <rdma/rdma_cmx.h>
@@ -13,7 +13,7 @@ static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t moved = PTHREAD_COND_INITIALIZER;
 static bool closed;
 static int inside, calls, here;
-static int files;	/* that this process keeps: rdma_getaddrinfo() has one */
+static int files;	/* files that stay open: rdma_getaddrinfo() has one */
 static pthread_t tester;
 
 static const struct {
@@ -60,7 +60,7 @@ static void gate_set(bool close)
 	pthread_mutex_unlock(&gate);
 }
 
-/* Wait until @count lookups have entered. */
+/* Waits until @count lookups have entered. */
 static void inside_wait(int count)
 {
 	pthread_mutex_lock(&gate);
@@ -92,7 +92,7 @@ FIXTURE_TEARDOWN(service)
 	EXPECT_EQ(0, rdma_destroy_id(self->id2));
 	rdma_destroy_event_channel(self->channel);
 	EXPECT_TRUE(live_objects_are(files, WAIT_MS));
-	/* The calling thread never waited for a service. */
+	/* The calling thread did not look up a service. */
 	EXPECT_EQ(0, here);
 }
 
@@ -110,7 +110,7 @@ static void same_expect(struct __test_metadata *_metadata,
 	ASSERT_EQ(0, rdma_query_addrinfo(self->id, &res));
 	ai_text(res, async, sizeof(async));
 	rdma_freeaddrinfo(res);
-	/* The harness's thread may wait for this one. */
+	/* This thread may look up a service in this call. */
 	tester = 0;
 	ASSERT_EQ(0, rdma_getaddrinfo(node, service, hints, &res));
 	tester = pthread_self();
@@ -122,7 +122,7 @@ static void same_expect(struct __test_metadata *_metadata,
 	}
 }
 
-/* A number, a name of the kernel's, no node; a service of each kind. */
+/* A number, a name for the kernel, no node; each with each kind of service */
 TEST_F(service, RAI_02_as_rdma_getaddrinfo)
 {
 	static const char *const nodes[] = { PEER4, PEER6, NAME_STORAGE, NULL };
@@ -147,7 +147,7 @@ TEST_F(service, RAI_02_as_rdma_getaddrinfo)
 	}
 }
 
-/* Names that this process resolves, with the port in one command */
+/* Names that libc resolves, with the port in one command */
 TEST_F(service, RAI_02_names_of_this_process)
 {
 	ASSERT_EQ(0, setenv("RDMACMX_NAMES", "libc", 1));
@@ -174,7 +174,10 @@ TEST_F(service, RAI_01_does_not_block)
 		EXPECT_EQ(-1, rdma_resolve_addrinfo(self->id, PEER4, PORT,
 						    NULL));
 		EXPECT_EQ(EBUSY, errno);
-		/* Another id works meanwhile, and a number needs no thread. */
+		/*
+		 * Another id works meanwhile, and a numeric port needs no
+		 * thread.
+		 */
 		ASSERT_EQ(0, rdma_resolve_addrinfo(self->id2, PEER4, PORT,
 						   NULL));
 		EXPECT_EQ(RDMA_CM_EVENT_ADDRINFO_RESOLVED,
@@ -243,7 +246,7 @@ TEST_F(service, RAI_07_destroy_in_flight)
 		inside_wait(i + 1);
 		EXPECT_EQ(0, rdma_destroy_id(id));
 	}
-	/* The results of the threads are dropped then. */
+	/* The threads now drop their results. */
 	gate_set(false);
 	inside_wait(0);
 	same_expect(_metadata, self, PEER4, "cmx-both", NULL);

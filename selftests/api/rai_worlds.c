@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Names are those of the caller's world: its network namespace, its mount
- * namespace and its root directory decide, for each call and each thread, and
- * whatever the cache has (GAI-01, GAI-02, RAI-02). In the host v4only is
- * 10.55.0.2, in the other worlds 10.55.0.1.
+ * The network namespace, the mount namespace and the root directory of the
+ * caller determine its names, for each call and each thread, whatever the cache
+ * has (GAI-01, GAI-02, RAI-02). On the host v4only is 10.55.0.2, in the other
+ * environments 10.55.0.1.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -39,7 +39,7 @@ static const char *by_call(const char *node, char *buf, size_t len)
 	return buf;
 }
 
-/* With a channel the event is waited for here, else by the library. */
+/* With a channel this function waits for the event, else the library. */
 static const char *by_id(struct rdma_event_channel *channel, const char *node,
 			 int back, char *buf, size_t len)
 {
@@ -70,7 +70,7 @@ FIXTURE(world) {
 	char buf[128];
 };
 
-/* All of it has been used in the host's world, whose answer is cached. */
+/* The host has resolved all names, so they are in the cache. */
 FIXTURE_SETUP(world)
 {
 	unsetenv("RDMACMX_NAMES");
@@ -98,19 +98,19 @@ TEST_F(world, GAI_01_own_mount_namespace)
 {
 	ASSERT_EQ(0, etc_private("hosts", OTHER_LINES));
 	EXPECT_ALL(OWN4, NAME_V4);
-	/* A text that is neither name nor number ends as on the host. */
+	/* An invalid text fails as on the host. */
 	EXPECT_STREQ("status -2", by_id(self->channel, "no:number", -1,
 					self->buf, sizeof(self->buf)));
 }
 
-/* storage-in-hosts is in the guest's /etc/hosts. */
+/* The guest's /etc/hosts has storage-in-hosts. */
 TEST_F(world, GAI_01_own_network_namespace)
 {
 	ASSERT_EQ(0, unshare(CLONE_NEWNET));
 	EXPECT_ALL(PEER4, "storage-in-hosts");
 }
 
-/* An id that was made in another network namespace. */
+/* An id of another network namespace */
 TEST_F(world, RAI_02_id_of_other_namespace)
 {
 	int host = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
@@ -130,7 +130,7 @@ TEST_F(world, RAI_02_id_of_other_namespace)
 	close(host);
 }
 
-/* Another thread's change of world does not affect the first one. */
+/* A thread that changes its namespace does not affect the other threads. */
 struct other {
 	pthread_t thread;
 	void (*enter)(struct other *other);
@@ -153,7 +153,10 @@ static void *other_run(void *arg)
 		pthread_barrier_wait(&o->barrier);
 	}
 	if (o->host >= 0) {
-		/* The query starts there, and ends after the return. */
+		/*
+		 * The query starts in the namespace, and ends after the return
+		 * to the host.
+		 */
 		by_id(o->channel, NAME_V4, o->host, o->back, sizeof(o->back));
 		by_call(NAME_V4, o->again, sizeof(o->again));
 	}
@@ -234,7 +237,7 @@ TEST_F(world, GAI_01_root_directory_of_a_thread)
 	run("rm -rf /tmp/root.*");
 }
 
-/* Errors of servers are those of each world: GAI-02. */
+/* Each environment reports the errors of its servers: GAI-02. */
 TEST_F(world, GAI_02_refusal_in_another_world)
 {
 	struct rdma_addrinfo *res;

@@ -25,7 +25,7 @@ static void all_read(const struct rdma_addrinfo *ai)
 			sum += strlen(ai->ai_src_canonname);
 		sum += ai->ai_qp_type + ai->ai_port_space + ai->ai_family;
 	}
-	/* Undefined bytes show only where something depends on them. */
+	/* valgrind reports undefined bytes only in a condition. */
 	if (sum == 0x12345678)
 		putchar('\n');
 }
@@ -85,7 +85,7 @@ static int resolve_round(void)
 		return 1;
 	all_read(res);
 	rdma_freeaddrinfo(res);
-	/* A result that is not taken */
+	/* A result that the program does not take */
 	if (rdma_resolve_addrinfo(id, "10.55.0.2", "7471", NULL) ||
 	    rdma_get_cm_event(channel, &event))
 		return 1;
@@ -95,7 +95,7 @@ static int resolve_round(void)
 	return 0;
 }
 
-/* A thread that has not exited yet would look like a leak. */
+/* valgrind reports a thread that has not exited as a leak. */
 static int threads_ended(void)
 {
 	int tries, count;
@@ -108,7 +108,7 @@ static int threads_ended(void)
 		for (count = 0; readdir(dir); count++)
 			;
 		closedir(dir);
-		/* ".", ".." and this one */
+		/* ".", ".." and the thread itself */
 		if (count == 3)
 			return 1;
 		usleep(10000);

@@ -190,7 +190,7 @@ static void poll_all(struct member **members, int count)
 	usleep(1000);
 }
 
-/* 1 until each member that has to receive has @want messages */
+/* Returns 1 until each receiver has @want messages. */
 static int some_wait(struct member **members, int count, unsigned int want,
 		     const struct member *except)
 {

@@ -112,7 +112,7 @@ static int msg_send(struct conn *c)
 	return ibv_post_send(c->id->qp, &wr, &bad);
 }
 
-/* Until @count completions are there */
+/* Waits until @count completions have arrived. */
 static int completions_wait(struct conn *c, int count)
 {
 	struct ibv_wc wc;
@@ -156,7 +156,7 @@ static void serve(unsigned int port, int count)
 		if (wrong || completions_wait(&c, 1))
 			fatal(wrong ?: "message");
 		memcpy(c.out, c.in, MSG_LEN);
-		/* The client may disconnect before it acknowledges this. */
+		/* The client may disconnect before it acks this message. */
 		if (msg_send(&c))
 			fatal("echo");
 		wrong = event_get(channel, RDMA_CM_EVENT_DISCONNECTED, NULL);

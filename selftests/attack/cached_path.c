@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A cached path on which a connect has failed is not used again, whether the id
- * took it from the cache, or from a result that did; one on which the peer has
- * rejected is.
+ * After a failed connect its path is removed from the cache, whether the id got
+ * the path from the cache or from a cached result. After a reject by the peer
+ * the path stays.
  */
 #include "uapi.h"
 
@@ -15,7 +15,7 @@ FIXTURE(cached_path) {
 	uint32_t listener;
 };
 
-/* A resolution fills the cache. */
+/* Resolves the address, so that the cache has the path. */
 static int path_known(int fd)
 {
 	struct rdma_cmx_getaddrinfo arg = {
@@ -33,8 +33,8 @@ static int path_known(int fd)
 }
 
 /*
- * An id with its route, which @buf has; @cached: whether the path came from the
- * cache.
+ * Creates an id with a route, and stores its event in @buf. @cached: whether
+ * the path came from the cache.
  */
 static int route_take(int fd, uint64_t uid, uint32_t *id, union event_buf *buf,
 		      bool *cached)
@@ -78,7 +78,7 @@ FIXTURE_TEARDOWN(cached_path)
 	EXPECT_TRUE(counter_wait("live_ids", 0));
 }
 
-/* No listener: the path is valid. */
+/* Without a listener the peer rejects: the path is valid. */
 TEST_F(cached_path, refused)
 {
 	union event_buf buf;
@@ -93,7 +93,7 @@ TEST_F(cached_path, refused)
 	EXPECT_TRUE(cached);
 }
 
-/* Wait for events of any order until one of @type; its id's uid */
+/* Waits for an event of @type, in any order; the uid of its id. */
 static int event_of(int fd, uint32_t type, union event_buf *buf)
 {
 	int ret, i;
@@ -106,7 +106,7 @@ static int event_of(int fd, uint32_t type, union event_buf *buf)
 	return -EPROTO;
 }
 
-/* An id whose path is the first one of @with, a ROUTE_RESOLVED */
+/* Creates an id with the first path of @with, a ROUTE_RESOLVED event. */
 static int path_give(int fd, uint64_t uid, const union event_buf *with,
 		     uint32_t *id)
 {
@@ -131,8 +131,8 @@ static int path_give(int fd, uint64_t uid, const union event_buf *with,
 }
 
 /*
- * The number of a queue pair that is connected: the peer's CM rejects it as
- * stale, without the listener.
+ * Connects with the number of a connected queue pair: the peer's CM rejects it
+ * as stale, without the listener.
  */
 static void stale_expect(struct __test_metadata *_metadata,
 			 FIXTURE_DATA(cached_path) *self, bool given)
@@ -163,7 +163,7 @@ static void stale_expect(struct __test_metadata *_metadata,
 		ASSERT_EQ(0, event_next(self->fd, &buf));
 	ASSERT_EQ(0, route_take(self->fd, 4, &third, &buf, &cached));
 	EXPECT_FALSE(cached);
-	/* A resolution queries the SA, and the cache has the path again. */
+	/* A resolution queries the SA and caches the path again. */
 	ASSERT_EQ(0, path_known(self->fd));
 	ASSERT_EQ(0, route_take(self->fd, 5, &third, &buf, &cached));
 	EXPECT_TRUE(cached);
@@ -174,7 +174,7 @@ TEST_F(cached_path, dropped)
 	stale_expect(_metadata, self, false);
 }
 
-/* rdma_create_ep() gives an id the path of its result. */
+/* rdma_create_ep() sets the path of a result on the id. */
 TEST_F(cached_path, dropped_of_result)
 {
 	stale_expect(_metadata, self, true);

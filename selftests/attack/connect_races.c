@@ -6,7 +6,7 @@
  * to unload the modules, and kills attackers and a listener. Another listener
  * never accepts.
  *
- * A user who attacks nobody connects all the time. Afterwards no object is
+ * A user who does not attack connects all the time. At the end no object is
  * left, and all slots are free.
  */
 #include "uapi.h"
@@ -40,8 +40,8 @@
 
 /* Ports of the listeners */
 #define SERVED		22001	/* accepts */
-#define SILENT		22002	/* never does */
-#define MORTAL		22003	/* is killed now and then */
+#define SILENT		22002	/* never accepts */
+#define MORTAL		22003	/* killed and restarted at times */
 #define REMOVABLE	22004	/* of DEVICE_ADDR */
 
 static struct shared {
@@ -50,14 +50,14 @@ static struct shared {
 	_Atomic int connected, nexts;
 } *shared;
 
-/* An attacking process: its files, and ids in them */
+/* An attacking process: its files and their ids */
 static struct {
 	_Atomic int fd[FILES];
 	_Atomic uint64_t cell[CELLS];	/* file << 32 | handle; 0: none */
 	const char *addr;
 } mine;
 
-/* The CM refuses numbers that it knows from connections in their time-wait. */
+/* The CM rejects queue pair numbers of connections in time-wait. */
 static void param_set(struct rdma_cmx_conn_param *param)
 {
 	param->qp_num = ++shared->calls & 0xffffff;
@@ -92,7 +92,7 @@ static int listen_at(int fd, const char *addr, uint16_t port)
 	       id_bind(fd, id, addr, port) ?: id_listen(fd, id);
 }
 
-/* Accepts all, and destroys what was accepted some time ago. */
+/* Accepts all requests, and destroys the ids some time later. */
 static int serve_run(void *arg)
 {
 	int fd = dev_open(O_NONBLOCK);
@@ -120,7 +120,7 @@ static int silent_run(void *arg)
 	int fd = dev_open(O_NONBLOCK);
 	double end = now_ms() + 60000;
 
-	/* Ids of the one before it may be on their way out. */
+	/* Ids of the previous process may still exist. */
 	while (fd >= 0 && listen_at(fd, ADDR_RDMA, (uintptr_t)arg)) {
 		if (now_ms() > end)
 			return 1;
@@ -130,7 +130,7 @@ static int silent_run(void *arg)
 	return 0;
 }
 
-/* Connects, and has a reply: 0, 1: there was no slot in time; or an error */
+/* Connects and waits for the reply. 0; 1: no slot in time; or an error. */
 static int victim_connect(int fd)
 {
 	union event_buf buf;
@@ -178,7 +178,7 @@ static int cell_get(unsigned int *seed, uint32_t *id, _Atomic uint64_t **cell)
 	return mine.fd[value >> 32];
 }
 
-/* A result of three addresses */
+/* Resolves a name to a result of three addresses. */
 static int addrinfo(int fd, uint32_t id)
 {
 	const char *const text[] = { mine.addr, "fd55::1", ADDR_RDMA };
@@ -221,7 +221,7 @@ static int any(int fd, uint32_t id, bool next)
 	return call(fd, RESOLVE_ANY, &arg);
 }
 
-/* Is a command too early, and may come again? */
+/* Retry a command that came too early? */
 static bool again(int ret, double end)
 {
 	if ((ret != -EINVAL && ret != -EBUSY && ret != -ENOENT) ||
@@ -238,7 +238,7 @@ static int read_some(int fd)
 	return events_get(fd, &buf, sizeof(buf), 0, NULL);
 }
 
-/* A new id for a cell, which others may use from now on; and it connects. */
+/* Creates an id for a cell, which other threads then use; connects it. */
 static void id_make(unsigned int *seed)
 {
 	unsigned int file = rand_r(seed) % FILES, how = rand_r(seed);
@@ -429,7 +429,7 @@ static void parameter_change(void)
 	number_set(WAIT_MS, waits[rand() % 3]);
 }
 
-/* No slot counts for less than an hour, unless it is given back. */
+/* A slot stays occupied for an hour, unless it is released. */
 static void parameters_calm(void)
 {
 	number_set(WINDOW, 64);
@@ -490,7 +490,7 @@ FIXTURE_TEARDOWN(races)
 	EXPECT_EQ(0, system("ip link del cmxrm0"));
 }
 
-/* Slots of the port that the next connects do not find, or a negative number */
+/* Number of missing slots of the port, or a negative number */
 static long slots_missing_now(void)
 {
 	int fd = dev_open(O_NONBLOCK), passive = dev_open(O_NONBLOCK), i, j;
@@ -506,7 +506,7 @@ static long slots_missing_now(void)
 			    connect_call(fd, id))
 				goto out;
 	}
-	/* 35 connects for half of 64 slots, and the one that is root's */
+	/* 35 connects for half of 64 slots, and one slot for root */
 	missing = number_get(WAITS) - 2;
 out:
 	close(fd);
@@ -514,7 +514,7 @@ out:
 	return waits_are(0) ? missing : -1;
 }
 
-/* Five listeners may share the four windows of a set, but not each time. */
+/* At times five listeners share the four windows of a set. */
 static long slots_missing(void)
 {
 	long missing = 1;
@@ -539,7 +539,7 @@ TEST_F(races, storm)
 	for (i = 0; i < ATTACKERS; i++)
 		self->pids[i] = attacker_start(i);
 	srand(getpid());
-	/* All of it at least once, however slow the machine is */
+	/* Each action runs at least once, on a slow host, too. */
 	for (round = 0; round < 3 || now_ms() < end; round++) {
 		poll(NULL, 0, 100);
 		parameter_change();
@@ -575,8 +575,8 @@ TEST_F(races, storm)
 }
 
 /*
- * Many ids of a process wait, and the second one of two connects of a kernel
- * consumer: the consumer goes, the device or the process.
+ * Many ids of a process wait, and the second of two connects of a kernel
+ * consumer. Then the consumer, the device or the process ends.
  */
 static int many_run(void *arg)
 {
@@ -597,7 +597,7 @@ static int many_run(void *arg)
 	return 0;
 }
 
-/* Half of 16 are sent, and one of the user, and one of the kernel's. */
+/* Sent: half of 16, one of the user, and one of the kernel */
 #define MANY_WAIT	(MANY - 9)
 
 TEST_F(races, device)

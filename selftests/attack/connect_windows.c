@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A user connects to very many listeners of his own, and accepts so late that
- * the limit of each of them halves. Afterwards destinations of others, to which
- * connections were made before, still have the limit of the start.
+ * A user connects to many private listeners and accepts late, so that the limit
+ * of each of them halves. Afterwards destinations of other users, with earlier
+ * connections, still have the initial limit.
  *
- * connect_window is 128: a destination has 32 slots at the start, 16 of which are
- * for whoever comes. With half of the limit these are 8.
+ * connect_window is 128: a destination has 32 slots at the start, 16 of which
+ * are for all users. With half of the limit these are 8.
  */
 #include "uapi.h"
 
@@ -23,8 +23,8 @@
 #define HOUR_MS		3600000
 #define DESTS		32
 #define LISTENERS	320	/* of the attacker */
-#define FIRST		8	/* his first requests, whose replies are late */
-#define ATTEMPTS	10	/* of which 8 have a slot, and one of a user */
+#define FIRST		8	/* its first requests, replied late */
+#define ATTEMPTS	10	/* 8 have a slot, and one of the user */
 
 static struct shared {
 	uint16_t ports[FIRST];
@@ -32,7 +32,7 @@ static struct shared {
 	_Atomic bool done;
 } *shared;
 
-/* id_connect() and id_accept() name no more than 256 numbers, of a process. */
+/* id_connect() and id_accept() use only 256 numbers in each process. */
 static void param_set(struct rdma_cmx_conn_param *param)
 {
 	param->qp_num = 1 << 23 | ++shared->calls;
@@ -59,7 +59,7 @@ static int request_accept(int fd, uint32_t id)
 	return call(fd, ACCEPT, &arg);
 }
 
-/* Accepts the request of @passive, and waits for the reply. */
+/* Accepts the request of @passive, and waits for the response. */
 static int reply(int passive, uint32_t request, int fd)
 {
 	union event_buf buf;
@@ -69,8 +69,8 @@ static int reply(int passive, uint32_t request, int fd)
 }
 
 /*
- * The last requests have slots when the first ones count no more: it waits for
- * all before it accepts any.
+ * Receives all requests before it accepts any. The last ones get a slot when
+ * the first ones no longer count.
  */
 static int attack(int fd, int passive)
 {
@@ -114,7 +114,7 @@ static int attack_run(void *arg)
 	return 0;
 }
 
-/* How many of the attempts are sent at once? Nobody replies. */
+/* Number of attempts that are sent at once, without any reply */
 static int sent_at_once(uint16_t port)
 {
 	int fd = dev_open(O_NONBLOCK), n = 0;
@@ -145,7 +145,7 @@ FIXTURE_SETUP(windows)
 	self->reply = number_get(REPLY_MS);
 	self->wait = number_get(WAIT_MS);
 	ASSERT_EQ(0, number_set(WINDOW, 128));
-	/* However slow the machine is: nothing ends by itself. */
+	/* No attempt ends by itself, on a slow host either. */
 	ASSERT_EQ(0, number_set(REPLY_MS, HOUR_MS));
 	ASSERT_EQ(0, number_set(WAIT_MS, HOUR_MS));
 	self->fd = dev_open(O_NONBLOCK);
@@ -183,7 +183,7 @@ TEST_F_TIMEOUT(windows, many, 280)
 		poll(NULL, 0, 20);
 	ASSERT_TRUE((bool)shared->done);
 	ASSERT_EQ(0, number_set(REPLY_MS, HOUR_MS));
-	/* The attacker's own limits are those of a slow listener. */
+	/* The attacker's destinations have the limits of a slow listener. */
 	for (i = 0; i < FIRST; i++)
 		shrunk += sent_at_once(shared->ports[i]) == ATTEMPTS - 1;
 	EXPECT_LT(0, shrunk);

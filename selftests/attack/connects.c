@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Users connect to listeners that do not reply, with many more connects than may
- * be outstanding: to one destination, and to as many as a port's slots are for.
- * Another user's connects are sent nevertheless, and so are root's.
+ * Users connect to listeners that do not reply, with many more connects than
+ * may be outstanding: to one destination, and to as many destinations as use up
+ * the slots of a port. The connects of another user and of root are still sent.
  *
  * connect_window is 64: a destination has 16 slots, the port 64.
  */
@@ -56,7 +56,7 @@ static pid_t attacker_start(uid_t uid, int listeners)
 	_exit(0);
 }
 
-/* Connects one after another; 0, or the number of the one that failed */
+/* Connects one after another. 0, or the number of the failed one. */
 static int victim_run(void *arg)
 {
 	int fd = dev_open(O_NONBLOCK), i;
@@ -70,7 +70,7 @@ static int victim_run(void *arg)
 	return 0;
 }
 
-/* Accepts the requests of process @pid only, until it ends: its exit status */
+/* Accepts only requests of process @pid, until it ends. Its exit status. */
 static int serve(int fd, pid_t pid)
 {
 	double end = now_ms() + 120000;
@@ -88,7 +88,7 @@ static int serve(int fd, pid_t pid)
 		}
 		if (events_get(fd, &buf, sizeof(buf), 1, NULL))
 			return -EIO;
-		/* param_set() of the tests puts it there. */
+		/* param_set() of the tests stores the process id there. */
 		if (buf.ev.event == EV_CONNECT_REQUEST &&
 		    buf.ev.param.conn.qp_num >> 8 == (pid & 0xffff) &&
 		    id_accept(fd, buf.ev.obj, 3))
@@ -113,7 +113,7 @@ FIXTURE_SETUP(connects)
 	self->reply = number_get(REPLY_MS);
 	self->wait = number_get(WAIT_MS);
 	ASSERT_EQ(0, number_set(WINDOW, 64));
-	/* However slow the machine is: nothing ends by itself. */
+	/* No attempt ends by itself, on a slow host either. */
 	ASSERT_EQ(0, number_set(REPLY_MS, 3600000));
 	ASSERT_EQ(0, number_set(WAIT_MS, 3600000));
 	self->fd = dev_open(O_NONBLOCK);
@@ -132,7 +132,7 @@ FIXTURE_TEARDOWN(connects)
 	EXPECT_TRUE(nothing_left());
 }
 
-/* One listener. Of all connects, 8 and one of each attacker are outstanding. */
+/* One listener: 8 connects and one of each attacker are outstanding. */
 TEST_F_TIMEOUT(connects, destination, 280)
 {
 	const long waits = ATTACKERS * CONNECTS - 8 - ATTACKERS;
@@ -172,12 +172,12 @@ TEST_F_TIMEOUT(connects, queue, 280)
 	self->pids[0] = attacker_start(2000, 1);
 	ASSERT_TRUE(waits_reach(CONNECTS - 9, CONNECTS - 9));
 	ASSERT_EQ(0, number_set(PARAMETERS "connect_queue", CONNECTS));
-	/* This process is root's, and has a separate queue. */
+	/* This process runs as root, which has a separate queue. */
 	fd = dev_open(O_NONBLOCK);
 	for (i = 0; i < 2 * CONNECTS && !ret; i++)
 		ret = connect_start(fd, 2, ports[0], &id);
 	EXPECT_EQ(-EAGAIN, ret);
-	/* One was sent, and the last one refused. */
+	/* One was sent, and the last one failed. */
 	EXPECT_EQ(CONNECTS + 2, i);
 	close(fd);
 	EXPECT_TRUE(waits_reach(CONNECTS - 9, CONNECTS - 9));

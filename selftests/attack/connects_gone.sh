@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# What connects that wait for a slot depend on goes: their process by SIGKILL,
-# their network namespace, their device. None waits any more, others go on to
-# wait, the namespace ends, and all slots are free.
+# Removal of what waiting connects need: their process by SIGKILL, their network
+# namespace, their device. None of them waits afterwards, others still wait, the
+# namespace ends, and all slots are free.
 #
 # connect_window is 64: of 30 connects of a user to a listener that does not
 # reply, 9 are outstanding.
@@ -17,7 +17,7 @@ waiting() {
 	[ "$(counter live_connect_waits)" = "$1" ]
 }
 
-# connects_start LOG PREFIX... ADDRESS: sets pid, that of the program itself
+# connects_start LOG PREFIX... ADDRESS: sets pid to that of the program
 connects_start() {
 	local log=$1.log
 

@@ -284,7 +284,7 @@ TEST_F(history, resolutions_one_after_another)
 		if (i % 2)
 			ASSERT_LE(0, id_destroy(self->fd, id));
 	}
-	/* The close of the file destroys the rest; another file is in use. */
+	/* The close of the file destroys the rest; another file is used. */
 	close(self->fd);
 	self->fd = dev_open(0);
 	ASSERT_LE(0, self->fd);
@@ -347,11 +347,14 @@ TEST_F(history, bind_and_listen_again)
 		ASSERT_EQ(0, id_bind(self->fd, id, addr, 17471));
 		EXPECT_EQ(-EINVAL, id_bind(self->fd, id, "::", 17471));
 		ASSERT_EQ(0, id_listen(self->fd, id));
-		/* A listener of any address may be made anew, as on stock. */
+		/* As on stock, an id can listen again on any address. */
 		id_listen(self->fd, id);
 		EXPECT_EQ(-EINVAL, id_bind(self->fd, id, ADDR_RDMA, 17472));
 		ret = id_bind(self->fd, other, addr, 17471);
-		/* cma_check_port(): a wildcard conflicts by another errno. */
+		/*
+		 * cma_check_port(): a wildcard that conflicts has another
+		 * errno.
+		 */
 		EXPECT_EQ(i % 2 ? -EADDRINUSE : -EADDRNOTAVAIL, ret);
 		EXPECT_EQ(-EINVAL, id_resolve_addr(self->fd, id, NULL,
 						   ADDR_RDMA, 17471));
@@ -410,8 +413,8 @@ static void rivals_run(struct rival *a, struct rival *b)
 /*
  * ucma: "fix a possible use-after-free bug" (CVE-2018-14734), "Protect mc
  * during concurrent multicast leaves", "Add missing locking around
- * rdma_leave_multicast()". Of two that leave one succeeds: the handle is taken
- * under the id's mutex.
+ * rdma_leave_multicast()". One of two concurrent leaves succeeds: it removes
+ * the handle under the id's mutex.
  */
 TEST_F(history, two_leave)
 {
@@ -432,7 +435,7 @@ TEST_F(history, two_leave)
 
 /*
  * ucma: "Fix use after free in destroy id flow", "Do not miss ctx destruction
- * steps in some cases". One of two that destroy succeeds.
+ * steps in some cases". One of two concurrent destroys succeeds.
  */
 TEST_F(history, two_destroy)
 {
@@ -454,7 +457,7 @@ TEST_F(history, two_destroy)
 /*
  * ucma: "Rework ucma_migrate_id() to avoid races with destroy"
  * (CVE-2020-36385), "Fix missing validation of the source file". The id is
- * destroyed or moved, or moved and then not found in the old file.
+ * destroyed or migrated. After a migration the old file does not have it.
  */
 TEST_F(history, migrate_against_destroy)
 {
@@ -475,7 +478,7 @@ TEST_F(history, migrate_against_destroy)
 			EXPECT_EQ(-ENOENT, b.ret);
 		EXPECT_NE(a.ret == 0, b.ret >= 0);
 	}
-	/* Files that are not the device's */
+	/* Files of other types */
 	ASSERT_EQ(0, pipe(pipes));
 	a.src = pipes[0];
 	EXPECT_EQ(-EINVAL, rival_migrate(&a));
@@ -486,8 +489,8 @@ TEST_F(history, migrate_against_destroy)
 
 /*
  * ucma: "Fix use-after-free access in ucma_close", "fix a use-after-free in
- * ucma_resolve_ip()". close() of a descriptor of which a thread is inside an
- * ioctl: the file stays until the ioctl returns.
+ * ucma_resolve_ip()". close() of a descriptor while a thread runs an ioctl: the
+ * file stays until the ioctl returns.
  */
 TEST_F(history, close_against_migrate)
 {
@@ -527,7 +530,7 @@ static void *guess(void *arg)
 
 /*
  * ucma: "Serialize join and leave on copy_to_user failure". A membership whose
- * handle could not be written is invisible, even to a guess of its handle.
+ * handle could not be written is invisible: a guess of its handle fails.
  */
 TEST_F(history, join_that_cannot_be_written)
 {
@@ -561,10 +564,10 @@ TEST_F(history, join_that_cannot_be_written)
 }
 
 /*
- * ucma: "Fix use-after-free bug in ucma_create_uevent", "Fix error cases
- * around ucma_alloc_ctx()"; cma: "Add missing error handling of listen_id",
- * "Execute rdma_cm destruction from a handler properly". Requests nobody has
- * read go with the listener or with its file.
+ * ucma: "Fix use-after-free bug in ucma_create_uevent", "Fix error cases around
+ * ucma_alloc_ctx()"; cma: "Add missing error handling of listen_id", "Execute
+ * rdma_cm destruction from a handler properly". Unread requests end with the
+ * listener or with its file.
  */
 TEST_F(history, unread_requests)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * A file with a hundred thousand bound ids is closed, or its process is killed.
- * Some of the ids listen, some have an unread event. Another user goes on
- * meanwhile, and nothing is left. The kernel log must not complain, as of a
- * processor that is stuck.
+ * Some of the ids listen, some have an unread event. Another user continues
+ * meanwhile, and no object is left. The kernel log has no report, for example
+ * of a soft lockup.
  *
  * A port number has 16 bits, so the ids have ports of two addresses.
  */
@@ -107,7 +107,7 @@ FIXTURE_SETUP(many_ids)
 
 FIXTURE_TEARDOWN(many_ids)
 {
-	/* It has had no error. */
+	/* The other user has had no error. */
 	EXPECT_EQ(0, waitpid(self->other, NULL, WNOHANG));
 	pids_kill(&self->other, 1);
 	pids_kill(&self->holder, 1);
@@ -116,7 +116,7 @@ FIXTURE_TEARDOWN(many_ids)
 	number_set(MAX_EVENTS, self->events);
 }
 
-/* Is a port free that one of the ids had? */
+/* Is a port of one of the ids free? */
 static bool port_is_free(void)
 {
 	int fd = dev_open(O_NONBLOCK), ret;
@@ -137,7 +137,7 @@ TEST_F_TIMEOUT(many_ids, closed, 280)
 	EXPECT_LE(n, counter("live_ids"));
 	rounds = shared->rounds;
 	close(fd);
-	/* One round at least has begun and ended meanwhile. */
+	/* At least one round began and ended meanwhile. */
 	EXPECT_LE(rounds + 2, (int)shared->rounds);
 	EXPECT_GE(1, counter("live_ids"));
 	EXPECT_TRUE(port_is_free());

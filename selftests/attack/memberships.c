@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * A user tries to end memberships of others on RoCE v2. IP counts the members
- * of a group for each netdevice, so a leave without a join ends the membership
- * of another: of the kernel, which then answers no neighbour discovery, or of a
- * program. The user moves the id to another netdevice between join and leave,
- * or waits until the netdevice has dropped the join: because it was removed,
- * moved to another network namespace or had a small MTU. Another user joins
- * without limit.
+ * of a group for each netdevice, so a leave without a join ends another
+ * membership: of the kernel, which then does not reply to neighbour discovery,
+ * or of a program. The user moves the id to another netdevice between join and
+ * leave, or waits until the netdevice has dropped the join: because it was
+ * removed, moved to another network namespace or had a small MTU. Another user
+ * joins without limit.
  */
 #include "uapi.h"
 
@@ -23,7 +23,7 @@
 #define GROUPS_MAX	PARAMETERS "groups_per_user"
 #define SHARE		64
 
-/* Members of @group on a netdevice, as IPv6 counts them. */
+/* Number of members of @group on a netdevice, from IPv6 */
 static int users6(const char *dev, const char *group)
 {
 	char line[256], name[32], hex[33], want[33];
@@ -68,7 +68,7 @@ static int users(const char *dev, const char *group)
 	return strchr(group, ':') ? users6(dev, group) : users4(dev, group);
 }
 
-/* A member with a socket, as any program may be one */
+/* Joins with a socket, as any program may. */
 static int member(const char *dev, const char *group)
 {
 	struct ipv6_mreq m6 = { .ipv6mr_interface = if_nametoindex(dev) };
@@ -118,7 +118,7 @@ static void bed_del(void)
 	       "ip netns del atk 2>/dev/null");
 }
 
-/* What each test does with a membership of either family, on one netdevice */
+/* The addresses of each test, by family */
 static const struct family {
 	const char *group;
 	const char *source;	/* of eth0 */
@@ -151,11 +151,11 @@ FIXTURE_TEARDOWN(memberships)
 	if (self->bed)
 		bed_del();
 	EXPECT_TRUE(number_gone(COUNTERS "live_members"));
-	/* What ib_core logs if a membership has left a reference to a GID */
+	/* The log of ib_core for a leaked GID reference of a membership */
 	EXPECT_NE(0, system("dmesg | grep 'rxe_atk: GID entry ref leak'"));
 }
 
-/* The id of an unprivileged user, bound to @addr; it does not stay without. */
+/* Creates an id of an unprivileged user, bound to @addr. None on error. */
 static int user_id(int fd, const char *addr, uint32_t *id)
 {
 	int i, ret;
@@ -163,7 +163,7 @@ static int user_id(int fd, const char *addr, uint32_t *id)
 	if (setresuid(USER, USER, 0))
 		return -errno;
 	ret = id_create(fd, RDMA_PS_UDP, 1, id);
-	/* A new device gets its GIDs in the background. */
+	/* The GIDs of a new device appear later. */
 	for (i = 0; !ret && i < 1200; i++) {
 		ret = id_bind(fd, *id, addr, 0);
 		if (ret != -ENODEV && ret != -EADDRNOTAVAIL)
@@ -183,7 +183,7 @@ static int user_joins(int fd, uint32_t id, const char *group, uint32_t *mc)
 	       event_want(fd, EV_MULTICAST_JOIN, &buf);
 }
 
-/* Join with one netdevice, leave with another */
+/* The join is on one netdevice, the leave on another. */
 TEST_F(memberships, id_moves)
 {
 	const struct family *family;
@@ -208,7 +208,7 @@ TEST_F(memberships, id_moves)
 	}
 }
 
-/* The same with the group that neighbour discovery needs */
+/* Likewise, with the group of neighbour discovery */
 TEST(neighbour_discovery)
 {
 	int fd = dev_open(O_NONBLOCK), eth, atk;
@@ -234,7 +234,7 @@ TEST(neighbour_discovery)
 	bed_del();
 }
 
-/* Joined on a netdevice of the test's */
+/* A join on a netdevice of the test */
 #define JOINED() do {							\
 	ASSERT_EQ(0, bed_add());					\
 	self->bed = true;						\
@@ -249,7 +249,7 @@ TEST(neighbour_discovery)
 	ASSERT_EQ(0, setresuid(0, 0, 0));				\
 } while (0)
 
-/* Members of each family's group */
+/* Number of members of each family's group */
 #define USERS(count, dev) do {						\
 	for (int i = 0; i < FAMILIES; i++)				\
 		EXPECT_EQ(count, users(dev, families[i].group));	\
@@ -265,7 +265,7 @@ TEST(neighbour_discovery)
 		EXPECT_LE(0, id_destroy(self->fd, self->id[i]));	\
 } while (0)
 
-/* Others' memberships */
+/* Memberships of others */
 #define OTHERS(fds) do {						\
 	for (int i = 0; i < FAMILIES; i++) {				\
 		fds[i] = member("atk0", families[i].group);		\
@@ -289,7 +289,7 @@ TEST_F(memberships, netdevice_renamed)
 	USERS(0, "atk1");
 }
 
-/* IP forgets all members, and the membership is made anew. */
+/* IP drops all members, and then the id joins again. */
 TEST_F(memberships, netdevice_with_a_small_mtu)
 {
 	int fds[FAMILIES];
@@ -306,7 +306,7 @@ TEST_F(memberships, netdevice_with_a_small_mtu)
 	USERS(0, "atk0");
 }
 
-/* Left while IP knows nothing: there is nothing to undo later. */
+/* A leave while IP has no member: no leave follows later. */
 TEST_F(memberships, left_with_a_small_mtu)
 {
 	int fds[FAMILIES];
@@ -321,7 +321,7 @@ TEST_F(memberships, left_with_a_small_mtu)
 	CLOSED(fds);
 }
 
-/* It comes back with the same index. */
+/* The netdevice returns with the same index. */
 TEST_F(memberships, netdevice_in_another_namespace)
 {
 	int fds[FAMILIES];
@@ -338,7 +338,7 @@ TEST_F(memberships, netdevice_in_another_namespace)
 	CLOSED(fds);
 }
 
-/* It does not wait for its members. */
+/* The removal does not wait for the members. */
 TEST_F(memberships, netdevice_goes)
 {
 	JOINED();
@@ -348,7 +348,7 @@ TEST_F(memberships, netdevice_goes)
 	USERS(0, "atk0");
 }
 
-/* How many of @count groups, from @first on, could be joined */
+/* Joins @count groups from @first on. Number of successful joins. */
 static int join_some(int fd, uint32_t id, int first, int count, int *error)
 {
 	static struct rdma_cmx_join_item items[SHARE];
@@ -375,7 +375,7 @@ static int join_some(int fd, uint32_t id, int first, int count, int *error)
 	return arg.joined;
 }
 
-/* Each user has a share, however many processes, files and ids there are. */
+/* Each user has one limit for all processes, files and ids. */
 TEST(groups_of_one_user)
 {
 	int fd = dev_open(O_NONBLOCK), fd2 = dev_open(O_NONBLOCK), error = 0;
@@ -396,7 +396,7 @@ TEST(groups_of_one_user)
 	EXPECT_EQ(0, mc_join(fd2, id2, "ff15::a:ffff", 2, &mc));
 	EXPECT_LE(0, mc_leave(fd2, mc));
 
-	/* The share is that of the joining user, whichever process ends it. */
+	/* The group counts for the user who joined, whoever ends it. */
 	EXPECT_LE(0, id_destroy(fd, id));
 	ASSERT_EQ(0, setresuid(0, 0, 0) || setresuid(USER, USER, 0));
 	EXPECT_EQ(10, join_some(fd2, id2, SHARE, 10, &error));
@@ -408,7 +408,7 @@ TEST(groups_of_one_user)
 	EXPECT_TRUE(number_gone(COUNTERS "live_members"));
 }
 
-/* One answer of the group is an event of each membership, seen by all. */
+/* One join of the group reports an event to each membership. */
 TEST(one_group_many_times)
 {
 	enum { TIMES = 2 * RDMA_CMX_MAX_JOINS, POLLS = 8 };
@@ -454,7 +454,7 @@ TEST(one_group_many_times)
 	EXPECT_TRUE(number_gone(COUNTERS "live_members"));
 }
 
-/* A reader of the join event can leave the group. */
+/* A thread that reads the join event can leave the group. */
 struct joining {
 	int fd, rounds, refused;
 };
@@ -469,7 +469,7 @@ static void *join_much(void *arg)
 	    id_bind(j->fd, id, ADDR_RDMA, 0) ||
 	    mc_join(j->fd, id, GROUP, 1, &mc))
 		return NULL;
-	/* The group is there already: the event comes at once. */
+	/* The group exists, so the event is reported at once. */
 	for (i = 0; i < j->rounds; i++)
 		if (mc_join(j->fd, id, GROUP, 2, &mc))
 			j->refused++;
@@ -501,7 +501,7 @@ TEST(leave_what_was_announced)
 	EXPECT_TRUE(nothing_left());
 }
 
-/* Handles do not reveal the objects of others. */
+/* A handle does not reveal the objects of other users. */
 TEST(handles_of_memberships)
 {
 	uint32_t id, other, mc[8], theirs, i, near = 0;

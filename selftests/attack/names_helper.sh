@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# Attackers of the name helper: the user nobody, who runs other daemons too; a
-# process with the helper's own user id; and a user of request_key(2), alone and
-# as root of a user and network namespace.
+# Attacks on the name helper: by the user nobody, whose id other daemons have,
+# too; by a process with the helper's user id; and by a user of request_key(2),
+# directly and as root of a user and network namespace.
 . /usr/lib/rdma-cmx/selftests/lib.sh
 
 conf=/etc/request-key.d/rdma-cmx.conf
@@ -34,7 +34,7 @@ resolve() {
 	timeout 60 cmx resolve "$1" 7471
 }
 
-# attack UID SIGNAL: each helper that comes has the signal, until attack_end
+# attack UID SIGNAL: sends each new helper the signal, until attack_end
 attack() {
 	# Not by a function, whose shell would be what is killed
 	# shellcheck disable=SC2016 # for the shell that it starts
@@ -52,7 +52,7 @@ attack_end() {
 	attacker=
 }
 
-# silent TAG: as many queries of a silent server as may be outstanding
+# silent TAG: sends the maximum of outstanding queries to a silent server
 silent() {
 	local i
 
@@ -134,7 +134,7 @@ is "the user's query does not" "$(dns_queries '\<r[0-9]\.any\.cmx\.test')" 0
 
 # --- root's key quota --------------------------------------------------------
 
-# Keys that count against it
+# Keys that count against the quota
 quota() {
 	awk '$1 == "0:" { split($4, n, "/"); print n[1] }' /proc/key-users
 }
@@ -147,7 +147,7 @@ sed 's/--ttl [0-9]*/--ttl 600/' saved.conf >"$conf"
 param names_cache_max 4
 trap cleanup EXIT
 before=$(quota)
-# A quota for fewer names than there will be
+# A quota for fewer names than the test queries
 echo $((before + 12)) >$keys/root_maxkeys
 failed=0
 for i in $(seq 16); do
@@ -160,7 +160,7 @@ keyctl purge user cmx_names_test >/dev/null
 echo "$max" >$keys/root_maxkeys
 cp saved.conf "$conf"
 
-# --- Limits that would stop every user ----------------------------------------
+# --- Limits that would block every user ---------------------------------------
 
 for name in names_max names_per_user names_waiting_per_user names_cache_max; do
 	ok "$name=0 is refused" no param "$name" 0

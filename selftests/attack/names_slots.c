@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Users query many names of a silent name server: another user's name resolves
- * while all of theirs still wait, and so does one of a kernel consumer when
- * there are more users than slots. A user who has many ids by a user namespace
- * is one user. A limit of 0 is refused.
+/*
+ * Users query many names of a silent name server. The name of another user
+ * resolves while all of theirs still wait. So does a name of a kernel consumer
+ * when there are more users than slots. A user who has many ids in a user
+ * namespace is one user. A limit of 0 is invalid.
  */
 #include "uapi.h"
 
@@ -37,7 +38,10 @@ static int fd_names(int fd, int process, int count)
 	return 0;
 }
 
-/* A process that starts queries as @uid, writes a byte to @out, and stays. */
+/*
+ * Starts a process that sends queries as @uid, writes a byte to @out, and
+ * stays.
+ */
 static pid_t attacker_start(uid_t uid, int process, int out)
 {
 	pid_t pid = fork();
@@ -52,7 +56,7 @@ static pid_t attacker_start(uid_t uid, int process, int out)
 	_exit(0);
 }
 
-/* Starts attackers @first to @last - 1; 0 when all have sent their queries. */
+/* Starts attackers @first to @last - 1. 0 when all have sent their queries. */
 static int attackers_start(pid_t *pids, int first, int last)
 {
 	struct pollfd in = { .events = POLLIN };
@@ -72,8 +76,8 @@ static int attackers_start(pid_t *pids, int first, int last)
 }
 
 /*
- * Every four seconds so many helpers start anew that a busy machine does not
- * complete one within that time.
+ * Every four seconds many helpers start again. A busy host may need longer for
+ * one of them.
  */
 static int helper_timeout(int seconds)
 {
@@ -100,7 +104,7 @@ FIXTURE_SETUP(slots)
 
 FIXTURE_TEARDOWN(slots)
 {
-	/* A namespace's processes are a group. */
+	/* The processes of a namespace are a process group. */
 	if (self->pids[0] > 0)
 		kill(-self->pids[0], SIGKILL);
 	pids_kill(self->pids, ATTACKERS);
@@ -140,16 +144,16 @@ TEST_F_TIMEOUT(slots, names, 280)
 		EXPECT_EQ(0, user_resolve(3000, rounds[i].name, OTHERS_TIMEOUT)) {
 			TH_LOG("with %d users", started);
 		}
-		/* More than those that have a slot still wait. */
+		/* The queries without a slot still wait. */
 		EXPECT_LT(2 * slots, number_get(COUNTERS "live_lookups"));
 	}
-	/* More than there are slots */
+	/* More users than slots */
 	ASSERT_EQ(0, attackers_start(self->pids, started, ATTACKERS));
 	EXPECT_TRUE(consumer_resolves("kernel.any.cmx.test"));
 	EXPECT_LT(2 * slots, number_get(COUNTERS "live_lookups"));
 }
 
-/* With ids 1 to 12 of a user namespace that user 1000 has made */
+/* With ids 1 to 12 of a user namespace of user 1000 */
 static int namespace_query(int in, int out)
 {
 	int fd, i, round, status, ret = 0;
@@ -169,7 +173,10 @@ static int namespace_query(int in, int out)
 				_exit(3);
 			if (write(out, &c, 1) != 1)
 				_exit(4);
-			/* Others instead of those that the helper gives up */
+			/*
+			 * Queries that replace those with a timeout of the
+			 * helper
+			 */
 			for (round = 1;; round++) {
 				poll(NULL, 0, 500);
 				fd_names(fd, 100 * round + 100 + i, 8);
@@ -183,7 +190,7 @@ static int namespace_query(int in, int out)
 	return ret;
 }
 
-/* A byte of the namespace's processes, one of which may have failed */
+/* Reads a byte from the processes of the namespace; one may have failed. */
 static bool byte_wait(int from)
 {
 	struct pollfd in = { .fd = from, .events = POLLIN };
@@ -218,7 +225,7 @@ TEST_F_TIMEOUT(slots, subordinate_ids, 280)
 	self->pids[0] = fork();
 	ASSERT_LE(0, self->pids[0]);
 	if (!self->pids[0]) {
-		/* With it go its children. */
+		/* The signal to the group ends the children, too. */
 		setpgid(0, 0);
 		_exit(namespace_query(in[0], out[1]));
 	}
@@ -228,11 +235,14 @@ TEST_F_TIMEOUT(slots, subordinate_ids, 280)
 	ASSERT_EQ(1, write(in[1], "", 1));
 	for (i = 0; i < 12; i++)
 		ASSERT_TRUE(byte_wait(out[0]));
-	/* One user: 8 that run and 8 that wait of 96, and more as these end */
+	/* One user: of 96 queries 8 run and 8 wait, and more as these end */
 	EXPECT_LE(30, number_get(COUNTERS "name_refused") - refused);
 	EXPECT_EQ(0, user_resolve(3000, "subordinate.any.cmx.test",
 				  OTHERS_TIMEOUT));
-	/* The user's own id counts as the same; a slot may just be free. */
+	/*
+	 * The user's id outside counts as the same user; a slot may just be
+	 * free.
+	 */
 	for (i = 0; i < 20 && own != EAGAIN; i++) {
 		snprintf(name, sizeof(name), "own%d.any.cmx.test", i);
 		own = user_resolve(1000, name, OTHERS_TIMEOUT);

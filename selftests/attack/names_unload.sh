@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# Root unloads the modules with a stuck helper, which any process of its user
-# can cause: the unload ends, and the kernel's key service still works for all
-# users.
+# Root unloads the modules while a helper is stopped, which any process of its
+# user can cause. The unload ends, and the kernel's key service still works for
+# all users.
 . /usr/lib/rdma-cmx/selftests/lib.sh
 
 user() {
@@ -24,8 +24,8 @@ children_stop() {
 	[ -n "$(children)" ] && kill -STOP $(children)
 }
 
-# A busy machine may take the helper's time to start it, and then the next query
-# starts another one.
+# On a busy host the helper may reach its timeout before it starts. The next
+# query then starts another helper.
 query_until_stopped() {
 	children_stop && return
 	kill -0 $pid && return 1
@@ -40,7 +40,7 @@ unload() {
 	rmmod rdma_cmx
 }
 
-# A longer timeout, for a slow machine
+# A longer timeout, for a slow host
 conf=/etc/request-key.d/rdma-cmx.conf
 saved=$(<"$conf")
 trap 'echo "$saved" >"$conf"' EXIT
@@ -57,7 +57,7 @@ for round in 1 2; do
 	pid=$!
 	ok "the modules are unloaded" wait_for 110 test ! -d /sys/module/rdma_cmx
 	ok "a user adds a key" user keyctl add user cmx_names_test x @u
-	# Where they did not go
+	# Helpers that still run
 	killall -KILL cmx-names 2>/dev/null
 	wait $pid
 	modprobe rdma_ucmx

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * A user's queries resolve addresses on an IPoIB subnet that no host has.
- * ib_core resolves addresses for the whole node on one thread: queries of
- * others are scheduled there, too, and few are outstanding at a time.
+ * ib_core resolves all addresses of the node on one thread, so queries are
+ * scheduled there, too, and few of them are outstanding at a time.
  */
 #include "uapi.h"
 
@@ -23,7 +23,7 @@ struct names {
 	struct rdma_cmx_names_addr addr[ADDRS];
 };
 
-/* In fd66::/64, @step apart */
+/* Addresses in fd66::/64, @step apart */
 static uint32_t names_make(struct names *n, int query, int step)
 {
 	int i, host;
@@ -41,7 +41,7 @@ static uint32_t names_make(struct names *n, int query, int step)
 	return sizeof(*n);
 }
 
-/* All addresses, both QP types, and each path with each limit */
+/* All addresses, with both QP types, and paths with each hop limit */
 static int query_start(int fd, int query, int step)
 {
 	struct ib_path_rec_data limits[LIMITS];
@@ -79,7 +79,7 @@ static int event_wait(int fd, union event_buf *buf)
 	return ret;
 }
 
-/* As user 1000; 0 when all were answered, without a route or with an error */
+/* Runs as user 1000. 0 if all completed, without a route or with an error. */
 static int flood(int queries, int step)
 {
 	union event_buf buf;
@@ -124,7 +124,7 @@ FIXTURE_TEARDOWN(neighbours)
 	EXPECT_TRUE(counter_wait("live_files", 0));
 }
 
-/* Another user's query, of an address that needs no neighbour */
+/* A query of another user, for an address that needs no neighbour */
 static double resolve_addr(void)
 {
 	double begin = now_ms();
@@ -142,7 +142,7 @@ static double resolve_addr(void)
 	return ret ? 1e9 : begin;
 }
 
-/* Until the flood has ended; its exit status */
+/* Queries until the flood has ended. Its exit status. */
 static int watch(struct __test_metadata *_metadata,
 		 FIXTURE_DATA(neighbours) *self)
 {
@@ -173,14 +173,14 @@ TEST_F_TIMEOUT(neighbours, many, 280)
 	if (!self->pid)
 		_exit(flood(QUERIES, 1));
 	EXPECT_EQ(0, watch(_metadata, self));
-	/* A guest may stand still once. */
+	/* The guest may stop once. */
 	EXPECT_GE(1, self->late);
 	EXPECT_LT(0, self->most);
-	/* The counter still has those that have just ended. */
+	/* The counter still includes resolutions that have just ended. */
 	EXPECT_GE(number_get(PARAMETERS "neighs_per_user") * 2, self->most);
 }
 
-/* 256 times the same address, with each limit, is one neighbour. */
+/* 256 queries of one address, with each limit, resolve one neighbour. */
 TEST_F_TIMEOUT(neighbours, same, 280)
 {
 	self->pid = fork();
@@ -191,7 +191,7 @@ TEST_F_TIMEOUT(neighbours, same, 280)
 	EXPECT_EQ(1, self->most);
 }
 
-/* A query that is cancelled before the result leaves nothing behind. */
+/* A query that is cancelled before its result leaves no object. */
 TEST_F_TIMEOUT(neighbours, gone, 280)
 {
 	double end = now_ms() + 60000;

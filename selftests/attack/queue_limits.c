@@ -42,7 +42,7 @@ FIXTURE_TEARDOWN(queue)
 	EXPECT_TRUE(nothing_left());
 }
 
-/* Write until a refusal; the number of accepted events, LIMIT * 4 at most. */
+/* Writes until an error. Number of accepted events, LIMIT * 4 at most. */
 static int write_much(int fd, uint32_t id)
 {
 	int i, ret = 0;
@@ -52,7 +52,7 @@ static int write_much(int fd, uint32_t id)
 	return ret == -EAGAIN ? i - 1 : i;
 }
 
-/* Events of an id that is not accepted wait unseen, and count as any other. */
+/* Events of an id that is not accepted are not reported, but count. */
 TEST_F(queue, write_to_a_request)
 {
 	uint32_t listener, active, passive;
@@ -67,10 +67,10 @@ TEST_F(queue, write_to_a_request)
 	number_set(MAX_EVENTS, LIMIT);
 	EXPECT_EQ(LIMIT, write_much(self->fd, passive));
 	EXPECT_FALSE(event_pending(self->fd));
-	/* The file takes no event of another id either. */
+	/* The file accepts no event of another id. */
 	EXPECT_EQ(-EAGAIN, id_write_event(self->fd, listener, 0, 0));
 	number_set(MAX_EVENTS, self->max);
-	/* They come when it is accepted, all and in order. */
+	/* After the accept they are reported, all and in order. */
 	ASSERT_EQ(0, id_accept(self->fd, passive, 3));
 	for (i = 0; i < LIMIT; i++) {
 		ASSERT_EQ(0, event_want(self->fd, RDMA_CMX_EV_USER, &buf));
@@ -95,7 +95,7 @@ TEST_F(queue, errors_without_end)
 		ret = id_resolve_addr(self->fd, id, NULL, ADDR_PLAIN, 9000);
 		if (ret == -EAGAIN)
 			break;
-		/* EINVAL: the last one is not over. */
+		/* EINVAL: the last operation has not ended. */
 		if (ret == -EINVAL)
 			poll(NULL, 0, 1);
 		else if (!ret)
@@ -105,7 +105,7 @@ TEST_F(queue, errors_without_end)
 	}
 	EXPECT_EQ(-EAGAIN, ret);
 	EXPECT_GE(LIMIT + 1, done);
-	/* No operation lost its event, and the queue has slots again. */
+	/* No operation lost its event, and the queue has space again. */
 	for (i = 0; i < done; i++)
 		ASSERT_EQ(0, event_want(self->fd, EV_ADDR_ERROR, &buf));
 	EXPECT_FALSE(event_pending(self->fd));
@@ -114,7 +114,7 @@ TEST_F(queue, errors_without_end)
 	EXPECT_EQ(done + 1, id_destroy(self->fd, id));
 }
 
-/* An operation that ends with an event is refused before it starts. */
+/* An operation that reports an event fails before it starts. */
 TEST_F(queue, each_operation_is_refused)
 {
 	struct rdma_cmx_resolve_addrinfo ai = {};
@@ -139,7 +139,7 @@ TEST_F(queue, each_operation_is_refused)
 	ai.query.node = (uintptr_t)ADDR_RDMA;
 	ai.query.node_len = strlen(ADDR_RDMA);
 	EXPECT_EQ(-EAGAIN, call(self->fd, RESOLVE_ADDRINFO, &ai));
-	/* None has done anything. */
+	/* None of them had an effect. */
 	ASSERT_EQ(LIMIT, id_destroy(self->fd, udp) + LIMIT);
 	EXPECT_EQ(0, id_resolve_route(self->fd, id));
 	ASSERT_EQ(0, event_want(self->fd, EV_ROUTE_RESOLVED, &buf));
@@ -148,7 +148,7 @@ TEST_F(queue, each_operation_is_refused)
 	EXPECT_EQ(0, connect_start(self->fd, 2, port, &active));
 }
 
-/* Migrated ids do not exceed the limit of the new file either. */
+/* Migrated ids do not exceed the limit of the new file. */
 TEST_F(queue, migrate_to_a_full_file)
 {
 	struct rdma_cmx_id_migrate migrate = {};
@@ -163,7 +163,7 @@ TEST_F(queue, migrate_to_a_full_file)
 	ASSERT_EQ(LIMIT, write_much(self->other, id));
 	ASSERT_EQ(0, id_write_event(self->fd, migrate.id, 77, 0));
 	EXPECT_EQ(-EAGAIN, call(self->other, ID_MIGRATE, &migrate));
-	/* It stays in the old file, and moves when the queue has slots. */
+	/* The id stays in the old file, and moves when the queue has space. */
 	EXPECT_EQ(0, id_write_event(self->fd, migrate.id, 78, 0));
 	for (i = 0; i < 2; i++)
 		ASSERT_EQ(0, event_next(self->other, &buf));
@@ -191,7 +191,7 @@ TEST_F(queue, requests_unread)
 	number_set(MAX_EVENTS, few);
 	for (i = 0; i < many; i++) {
 		ASSERT_EQ(0, connect_start(self->other, 2, port, &id));
-		/* It is unread, or refused. */
+		/* A request is unread, or rejected. */
 		if (i >= few) {
 			ASSERT_EQ(0, event_want(self->other, EV_REJECTED,
 						&buf));
@@ -201,12 +201,12 @@ TEST_F(queue, requests_unread)
 		}
 	}
 	EXPECT_EQ(many - few, rejected);
-	/* The passive id of a refused one goes behind the reject. */
+	/* The passive id of a rejected request ends after the reject. */
 	EXPECT_TRUE(counter_wait("live_ids", 1 + many + few));
 	while (!events_get(self->fd, &buf, sizeof(buf), 1, NULL))
 		read += buf.ev.event == EV_CONNECT_REQUEST;
 	EXPECT_EQ(few, read);
-	/* Those that wait unread move and go with their listener. */
+	/* Unread requests migrate and end with their listener. */
 	for (i = 0; i < few; i++)
 		ASSERT_EQ(0, connect_start(self->other, 2, port, &id));
 	ASSERT_TRUE(counter_wait("live_ids", 1 + many + 3 * few));
@@ -228,7 +228,7 @@ static int text_set(const char *path, const char *text)
 	return fclose(f) || ret ? -1 : 0;
 }
 
-/* Bytes of kernel objects that the group pays for */
+/* Bytes of kernel objects that are charged to the group */
 static long group_slab(void)
 {
 	FILE *f = fopen(GROUP_DIR "/memory.stat", "r");
@@ -243,7 +243,7 @@ static long group_slab(void)
 	return bytes;
 }
 
-/* A process of the group that listens until the pipe is closed */
+/* Starts a process of the group that listens until the pipe is closed. */
 static pid_t group_listen(int fd, int port_pipe)
 {
 	uint32_t listener;
@@ -291,7 +291,7 @@ TEST_F(queue, requests_are_charged)
 			break;
 	EXPECT_EQ(requests, i);
 	EXPECT_TRUE(counter_wait("live_ids", 1 + 2 * requests));
-	/* The numbers of a group are some seconds old. */
+	/* The statistics of a group lag some seconds. */
 	while (group_slab() < before + bytes && now_ms() < end)
 		poll(NULL, 0, 50);
 	TH_LOG("%d requests: %ld bytes", requests, group_slab() - before);
@@ -304,7 +304,7 @@ TEST_F(queue, requests_are_charged)
 
 #define SPIN_DIR	CGROUPS "/cmx_spin"
 
-/* Has each charge of others to this processor take a batch of pages. */
+/* Makes each charge of others to this processor charge a batch of pages. */
 static pid_t charge_spin(int cpu)
 {
 	pid_t pid = fork();
@@ -380,7 +380,7 @@ static double cpu_ms(void)
 	return ts.tv_sec * 1e3 + ts.tv_nsec / 1e6;
 }
 
-/* Processor time to close a file with that many ids and events; < 0: error */
+/* Processor time to close a file with these ids and events; < 0: error */
 static double close_time(int ids, int events)
 {
 	int fd = dev_open(O_NONBLOCK), i, j;
@@ -392,7 +392,7 @@ static double close_time(int ids, int events)
 	for (i = 0; i < ids; i++)
 		if (id_create(fd, RDMA_PS_TCP, i + 1, &id[i]))
 			return -1;
-	/* Those of one id are far apart. */
+	/* The events of one id are far apart. */
 	for (j = 0; j < events; j++)
 		for (i = 0; i < ids; i++)
 			if (id_write_event(fd, id[i], j, i))
@@ -403,7 +403,7 @@ static double close_time(int ids, int events)
 	return cpu_ms() - start;
 }
 
-/* Eight times as much takes about eight times as long, not 64 times. */
+/* The time is linear: about eight times as long for eight times as many. */
 TEST_F(queue, close_is_linear)
 {
 	double small = 1e9, large;
@@ -415,10 +415,13 @@ TEST_F(queue, close_is_linear)
 		if (large < small)
 			small = large;
 	}
-	/* The clock of a busy guest may stand still for a tick. */
+	/* The clock of a busy guest may stop for a tick. */
 	if (small < 4)
 		small = 4;
-	/* What the host takes from a guest counts as its own time. */
+	/*
+	 * Time that the host steals from the guest counts as the process's
+	 * time.
+	 */
 	for (i = 0; i < 5; i++) {
 		large = close_time(8192, 4);
 		ASSERT_LE(0, large);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A user has a great many races of addresses, each of many candidates that fail
- * at once: the source port is in use. Work of all of the races is pending at any
- * time. A race of another user needs several work items, none of which waits for
- * more than one of the first user's.
+ * A user has many races of addresses, each with many candidates that fail at
+ * once because the source port is in use. Work of all the races is pending at
+ * any time. A race of another user needs several work items. Each of them waits
+ * for at most one work item of the first user.
  *
- * The order is counted in attempts of candidates, whatever time they take.
+ * The test measures the order in attempts of candidates, so it does not depend
+ * on time.
  */
 #include "uapi.h"
 
@@ -28,7 +29,10 @@ struct names {
 	struct rdma_cmx_names_addr addr[ADDRS];
 };
 
-/* Have the id a result of @count addresses, from source port @src_port, or any. */
+/*
+ * Sets a result of @count addresses on the id, from source port @src_port, or
+ * any.
+ */
 static int result_get(int fd, uint32_t id, int count, uint16_t src_port)
 {
 	struct rdma_cmx_resolve_addrinfo arg = {
@@ -66,7 +70,7 @@ static int race_start(int fd, uint32_t id)
 
 static uint32_t ids[RACES];
 
-/* Ids with results, and the port in use: 0 or an error */
+/* Creates ids with results, and occupies the port. 0 or an error. */
 static int races_prepare(int fd)
 {
 	uint32_t holder;
@@ -79,7 +83,10 @@ static int races_prepare(int fd)
 	       id_bind(fd, holder, HERE, PORT);
 }
 
-/* A process of user 1000; it writes a byte to @out when all races are started. */
+/*
+ * Starts a process of user 1000. It writes a byte to @out when all races have
+ * started.
+ */
 static pid_t attacker_start(int out)
 {
 	pid_t pid = fork();
@@ -116,7 +123,7 @@ FIXTURE_SETUP(races)
 FIXTURE_TEARDOWN(races)
 {
 	ASSERT_EQ(0, setresuid(0, 0, 0));
-	/* It has not ended by itself. */
+	/* The process still runs. */
 	EXPECT_EQ(0, waitpid(self->pid, NULL, WNOHANG));
 	pids_kill(&self->pid, 1);
 	close(self->fd);
@@ -136,8 +143,8 @@ static int rounds_prepare(int fd, uint32_t *id)
 }
 
 /*
- * In the order of arrival each work item of the other user would wait for one of
- * each race.
+ * In the order of arrival each work item of the other user would wait for one
+ * of each race.
  */
 TEST_F_TIMEOUT(races, of_another_user, 280)
 {
@@ -161,14 +168,14 @@ TEST_F_TIMEOUT(races, of_another_user, 280)
 		n = number_get(ATTEMPTS) - n;
 		left = RACES * ADDRS + self->attempts - number_get(ATTEMPTS);
 		TH_LOG("%ld attempts meanwhile, %ld are left", n, left);
-		/* All races of the first user go on. */
+		/* All races of the first user are still running. */
 		if (left > RACES && n < least)
 			least = n;
 	}
 	EXPECT_GT(RACES, least);
 }
 
-/* The end of the process ends all of its races at once, not one after another. */
+/* The end of the process ends all of its races at once. */
 TEST(killed)
 {
 	long attempts, left;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A user makes the kernel wait for a page while a command copies, and the
+ * A user blocks the kernel in a page fault while a command copies, and the
  * administrator removes the RDMA device. Each command that copies has a
- * separate process, whose copy userfaultfd stops; FUSE does the same for an
+ * separate process, whose copy userfaultfd blocks; FUSE does the same for an
  * ordinary user. Meanwhile other commands use the id, the removal of the device
  * ends, and SIGKILL ends the process. Other delays of the end of an id are
  * here, too.
@@ -23,20 +23,20 @@
 #define DEVICE_ADDR	"10.97.0.1"
 #define DEADLINE_S	60
 #define GROUPS		3
-/* A forgotten reply takes 69 s: 16 times 4.3 s. */
+/* A CM request without a reply times out after 69 s: 16 times 4.3 s. */
 #define PROMPT_MS	30000
 
-/* What a stopped command works with; @arg and @buf are a page each. */
+/* The objects of a blocked command; @arg and @buf are a page each */
 struct victim {
 	int fd, other, uffd;
-	uint32_t id;		/* that the command holds, if any */
+	uint32_t id;		/* that the command locks, if any */
 	uint32_t free;		/* that another thread uses */
 	void *arg, *buf;
 	unsigned int ioctl;
 	atomic_int ended;
 };
 
-/* Where the copy is stopped. */
+/* Where the copy blocks */
 enum stop {
 	WRITE_ARG,
 	WRITE_BUF,
@@ -255,7 +255,7 @@ static int protect(struct victim *v, void *page, bool on)
 	return ioctl(v->uffd, UFFDIO_WRITEPROTECT, &wp);
 }
 
-/* The pages are filled; from now on an access to one of them stops. */
+/* The pages have data. From now on an access to one of them blocks. */
 static int stop_set(struct victim *v, enum stop stop)
 {
 	struct uffdio_api api = {
@@ -277,7 +277,7 @@ static int stop_set(struct victim *v, enum stop stop)
 	return protect(v, stop == WRITE_ARG ? v->arg : v->buf, true);
 }
 
-/* True if a thread is stopped, false if the command is over. */
+/* True if a thread is blocked, false if the command has ended */
 static bool stopped(struct victim *v)
 {
 	struct pollfd pfd = { v->uffd, POLLIN, 0 };
@@ -326,8 +326,9 @@ static void say(int to, char what)
 }
 
 /*
- * One command: 's' when its copy is stopped, 'f' when another command on the id
- * was not. Then it goes on to its next copy, if it has one, and the same again.
+ * Runs one command. Writes 's' when its copy is blocked, and 'f' when another
+ * command on the id was not. Then the copy continues up to the next one, if
+ * there is one, and this repeats.
  */
 static void victim_main(const struct command *cmd, int to)
 {
@@ -340,7 +341,7 @@ static void victim_main(const struct command *cmd, int to)
 		_exit(1);
 	for (round = 0; round < 2 && stopped(&v); round++) {
 		say(to, 's');
-		/* It may have ended already. */
+		/* The command may have ended already. */
 		id_write_event(v.other, v.free, 0, 2);
 		say(to, 'f');
 		if (round || cmd->stop == READ_BUF)
@@ -353,7 +354,7 @@ static void victim_main(const struct command *cmd, int to)
 		pause();
 }
 
-/* The next byte; 0 when the deadline is over. */
+/* The next byte; 0 after the deadline */
 static char receive(int from)
 {
 	struct pollfd pfd = { from, POLLIN, 0 };
@@ -465,7 +466,7 @@ static void *result_take(void *arg)
 	return NULL;
 }
 
-/* Two callers have a copy of the result, one of them takes it. */
+/* Two callers copy the result; one of them consumes it. */
 TEST_F_TIMEOUT(removal, result_is_taken_once, 100)
 {
 	struct rdma_cmx_query_addrinfo second = {};
@@ -501,7 +502,7 @@ TEST_F_TIMEOUT(removal, result_is_taken_once, 100)
 	close(v.uffd);
 }
 
-/* A group whose handle cannot be written is not joined, even for a moment. */
+/* A group whose handle cannot be written is never joined. */
 TEST_F(removal, unwritable_items_are_not_joined)
 {
 	struct rdma_cmx_join_many arg = {
@@ -524,7 +525,7 @@ TEST_F(removal, unwritable_items_are_not_joined)
 	EXPECT_FALSE(event_pending(self->fd));
 }
 
-/* The peer has the reply of the passive id and does not continue. */
+/* The peer has the reply of the passive id and does not send the RTU. */
 static int half_connect(int fd, uint32_t *passive)
 {
 	uint32_t listener, active;
@@ -579,7 +580,7 @@ TEST_F_TIMEOUT(removal, destroy_after_notify, 100)
 	}
 }
 
-/* More routes than the resolver takes are not even copied. */
+/* More routes than the limit are not copied. */
 TEST_F(removal, too_many_routes)
 {
 	struct rdma_cmx_getaddrinfo arg = {};

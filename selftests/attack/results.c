@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A user has a great many addresses annotated and leaves the results in the
- * kernel. Queries of others succeed meanwhile; the results are charged to the
- * user's memory cgroup; their number is limited over all files of the user.
+ * A user has many addresses annotated and leaves the results in the kernel.
+ * Queries of others succeed meanwhile. The results are charged to the user's
+ * memory cgroup. Their number is limited over all files of the user.
  */
 #include "uapi.h"
 
@@ -41,7 +41,7 @@ static uint32_t names_make(struct names *n, int count)
 	return sizeof(n->head) + count * sizeof(n->addr[0]);
 }
 
-/* A query of @count addresses. */
+/* Sends a query for @count addresses. */
 static int query_by(int fd, int count, uint32_t id)
 {
 	struct rdma_cmx_resolve_addrinfo arg = {
@@ -57,7 +57,7 @@ static int query_by(int fd, int count, uint32_t id)
 	return call(fd, RESOLVE_ADDRINFO, &arg);
 }
 
-/* The same by a new id of @fd */
+/* Likewise with a new id of @fd */
 static int query_start(int fd, int count, uint32_t *id)
 {
 	return id_create(fd, RDMA_PS_TCP, 1, id) ?: query_by(fd, count, *id);
@@ -73,7 +73,7 @@ static int result_take(int fd, uint32_t id)
 	return call(fd, QUERY_ADDRINFO, &arg);
 }
 
-/* Up to FLOOD results of all addresses, never taken; returns their number. */
+/* Creates up to FLOOD results of all addresses and reads none. Their number. */
 static int hoard(uid_t uid, int *error)
 {
 	struct rlimit limit = { 4096, 4096 };
@@ -134,7 +134,7 @@ FIXTURE_TEARDOWN(results)
 	rmdir(GROUP_DIR);
 }
 
-/* Another user's query of one address does not wait for those of the first. */
+/* A query of another user for one address does not wait for the first user. */
 TEST_F_TIMEOUT(results, slots, 280)
 {
 	double took, worst = 0;
@@ -153,7 +153,7 @@ TEST_F_TIMEOUT(results, slots, 280)
 	ASSERT_EQ(0, setresuid(65534, 65534, 0));
 	fd = dev_open(O_NONBLOCK);
 	ASSERT_LE(0, fd);
-	/* And once when all has been started */
+	/* And once after all have started */
 	do {
 		results = number_get(COUNTERS "live_results");
 		took = now_ms();
@@ -162,7 +162,7 @@ TEST_F_TIMEOUT(results, slots, 280)
 		took = now_ms() - took;
 		if (took > worst)
 			worst = took;
-		/* A guest that stands still makes no results for others, either. */
+		/* A guest that stops delays the results of others, too. */
 		late += took > LATE_MS &&
 			number_get(COUNTERS "live_results") - results >
 			FLOOD / 20;
@@ -206,7 +206,7 @@ static long free_mb(void)
 	return kb / 1024;
 }
 
-/* The group is full before the machine is. */
+/* The group reaches its limit before the host does. */
 TEST_F_TIMEOUT(results, charged, 280)
 {
 	int error = 0, pipes[2];
@@ -231,7 +231,7 @@ TEST_F_TIMEOUT(results, charged, 280)
 		pause();
 	}
 	close(pipes[1]);
-	/* Until it has all that it gets, or was killed */
+	/* Until all results have arrived, or the process was killed */
 	for (;;) {
 		struct pollfd pfd = { .fd = pipes[0], .events = POLLIN };
 
@@ -250,7 +250,7 @@ TEST_F_TIMEOUT(results, charged, 280)
 	close(pipes[0]);
 }
 
-/* Over all files, until a result is taken or its id is destroyed */
+/* The limit is for all files, until the result is read or its id ends. */
 TEST_F(results, of_a_user)
 {
 	uint32_t id[5], other;
@@ -299,7 +299,10 @@ TEST_F(results, replaced_at_the_limit)
 		EXPECT_EQ(-EAGAIN, query_start(fd, 1, &other));
 	}
 	ASSERT_EQ(0, event_want(fd, RDMA_CMX_EV_ADDRINFO_RESOLVED, &buf));
-	/* One that cannot start leaves the result, and that counts. */
+	/*
+	 * A query that fails at the start keeps the old result, which still
+	 * counts.
+	 */
 	EXPECT_EQ(-EBADMSG, query_by(fd, 0, id));
 	EXPECT_EQ(-EAGAIN, query_start(fd, 1, &other));
 	EXPECT_EQ(0, result_take(fd, id));
@@ -322,7 +325,7 @@ static int getaddrinfo_by(int fd, uint32_t len)
 	return call(fd, GETADDRINFO, &arg);
 }
 
-/* A call that waits for its result counts, too, however it ends. */
+/* A call that waits for its result counts, however it ends. */
 TEST_F(results, of_a_user_who_waits)
 {
 	union event_buf buf;

@@ -1,17 +1,18 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# An ordinary user's route queries to a silent SA have the longest timeout, this
-# module's and those of rdma_cm, which go on when this module's have failed. All
-# that ends them ends at once: close, destroy, SIGKILL, the end of namespaces, the
-# removal of the device, also while the verbs wait for the process, and if rdma_cmx
-# has no memory for the device (OPS-04).
+# An ordinary user's route queries to a silent SA have the longest timeout, of
+# this module and of rdma_cm, whose queries continue when those of this module
+# have failed. Everything that ends them ends them at once: close, destroy,
+# SIGKILL, the end of namespaces, the removal of the device, also while the
+# verbs wait for the process, and if rdma_cmx has no memory for the device
+# (OPS-04).
 . /usr/lib/rdma-cmx/selftests/lib.sh
 . /usr/lib/rdma-cmx/selftests/fabric.sh
 fourth=$(fab_dev 4)
 addr=10.66.0.4
 tracing=/sys/kernel/tracing
 
-# start MODE IDS [FILE]: of tools/routes
+# start MODE IDS [FILE]: starts tools/routes
 start() {
 	local before
 
@@ -27,12 +28,12 @@ start() {
 	esac
 }
 
-# by_cm N: does rdma_cm have that many queries?
+# by_cm N: does rdma_cm have N queries?
 by_cm() {
 	[ "$(counter routes_by_cm)" -ge "$1" ]
 }
 
-# ended: and nothing failed
+# ended: has the program ended without a failure?
 ended() {
 	wait_for 50 no kill -0 "$pid" && grep -q ended log
 }
@@ -52,7 +53,7 @@ back() {
 		port_active_wait "$fourth"
 }
 
-# verbs: sets verbs to the name of the fourth's device of the verbs
+# verbs: sets verbs to the name of the verbs device of the fourth device
 verbs() {
 	local file
 
@@ -77,7 +78,7 @@ cleanup() {
 } 2>/dev/null
 trap cleanup EXIT
 
-# graces: calls that wait for a grace period, since this was called first
+# graces: number of waits for a grace period since the first call
 graces() {
 	[ -e $tracing/events/kprobes/cmx_grace ] || {
 		echo 'p:cmx_grace synchronize_rcu_tasks' >$tracing/kprobe_events &&
@@ -90,8 +91,8 @@ many=200 rounds=2
 ! kernel_slow || many=40 rounds=1
 knob_set "$(fab_dev 1)" faults 'drop class=3 attr=0x35 rmpp=0'
 for querier in module rdma_cm; do
-	# The module's queries last for the test, or end at once. Those that nobody
-	# waits for end when they are to be retried.
+	# The queries of the module last for the test, or end at once. Queries
+	# without a waiter end at their next retry.
 	if [ $querier = module ]; then
 		param sa_timeout_ms 5000
 	else
@@ -112,7 +113,7 @@ for querier in module rdma_cm; do
 	unplug
 	ok "OPS-04: the removal of the device ends" removal_ended
 	ok "OPS-04: each id gets the event" ended
-	# Of RCU tasks, a tenth of a second and more each
+	# A grace period of RCU tasks takes a tenth of a second or more.
 	if [ -n "$before" ]; then
 		ok "OPS-04: ids share grace periods" \
 			test $(($(graces) - before)) -lt 100
@@ -134,8 +135,8 @@ for querier in module rdma_cm; do
 	diag "$(cat log)"
 done
 
-# On the debug kernel the verbs' client of ib_core is removed before that of
-# rdma_cm, which reports the removal.
+# On the debug kernel ib_core removes the verbs' client before that of rdma_cm,
+# which reports the removal.
 verbs
 start hold 20 "/dev/infiniband/$verbs"
 unplug

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# SEC-01: no peer's bytes decide what an object is. rsocket programs under cmx
-# run, and socket programs with librspreload, have a peer that writes private
-# data where the library once looked for its mark: they end as on the stock
-# library: by a signal, by exit, or never.
+# SEC-01: no bytes of a peer determine the type of an object. rsocket programs
+# under cmx run, and socket programs with librspreload, have a peer that sends
+# private data where the library once searched for its mark. They end as on the
+# stock library: by a signal, by exit, or never.
 . /usr/lib/rdma-cmx/selftests/lib.sh
 peer=/usr/lib/rdma-cmx/selftests/attack/tools/rsocket_peer
 echo=/usr/lib/rdma-cmx/selftests/attack/tools/tcp_echo
@@ -20,8 +20,8 @@ ended() {
 	! kill -0 "$1" 2>/dev/null
 }
 
-# how STATUS: by itself, by which signal, or never? With which status it exits depends
-# on what it has seen of the peer before that was gone, on any library.
+# how STATUS: by exit, by which signal, or never? The exit status depends on how
+# much the program received before the peer ended, on any library.
 how() {
 	if [ "$1" -gt 128 ] && [ "$1" -lt 193 ]; then
 		echo "signal $(($1 - 128))"
@@ -34,7 +34,8 @@ how() {
 
 # ends PID: how, or "never"
 ends() {
-	# Most never do, over either library: this is waited for to the end.
+	# Most never end, on either library, so the test waits for the whole
+	# time.
 	if wait_for 10 ended "$1"; then
 		wait "$1"
 		how $?
@@ -44,7 +45,7 @@ ends() {
 	fi
 }
 
-# server PORT COMMAND...: how it ends that a hostile client connects to
+# server PORT COMMAND...: how a server with a hostile client ends
 server() {
 	local port=$1 pid
 
@@ -56,7 +57,7 @@ server() {
 	ends $pid
 }
 
-# client PORT COMMAND...: how it ends that connects to a hostile server
+# client PORT COMMAND...: how a client of a hostile server ends
 client() {
 	local port=$1 hostile
 
@@ -69,7 +70,7 @@ client() {
 	wait $hostile
 }
 
-# All at the same time, as most are waited for to the end
+# All run at once, since the test waits the whole time for most of them.
 pids=()
 for program in rstream riostream; do
 	for side in server client; do
@@ -108,7 +109,7 @@ done
 is "SEC-01: librspreload: the server survives hostile clients" \
 	"$(LD_PRELOAD=$rspreload timeout 60 cmx run $echo client $own $port \
 		2>&1; echo $?)" 0
-# Not in a subshell: the server is a child of this one.
+# Not in a subshell: the server is a child of this shell.
 wait_for 60 ended "$pid" || kill -KILL "$pid"
 wait "$pid"
 is "SEC-01: librspreload: the server exits with 0" $? 0

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A user queries an SA for more and more services, until the cache of the port
- * is full: the path and the services of others stay there, and the user drops
- * what that user had.
+ * A user queries an SA for ever more services, until the cache of the port is
+ * full. The path and the services of other users stay in the cache; the oldest
+ * entries of this user are dropped.
  */
 #include "uapi.h"
 
@@ -12,7 +12,7 @@
 #define ADDR_PEER	"10.66.0.3"
 #define SERVICE		"/usr/lib/rdma-cmx/selftests/sa/tools/service "
 #define ENTRIES		12
-/* Services cache-0 and so on; the next two are root's and a user's. */
+/* Services cache-0 and so on; the next two belong to root and to a user. */
 #define FLOOD		50
 #define SERVICES	"-i 0x8a00 -c 52 "
 #define TIMEOUT		60000
@@ -26,7 +26,7 @@ struct services {
 	int last;
 };
 
-/* Query them one after the other; an errno. */
+/* Queries them one after the other. An errno. */
 static int services_query(void *arg)
 {
 	const struct services *s = arg;
@@ -43,7 +43,7 @@ static int services_query(void *arg)
 	return -ret;
 }
 
-/* A route to the peer; an errno. */
+/* Resolves a route to the peer. An errno. */
 static int peer_query(void *unused)
 {
 	int paths = route_query(ADDR_ASKER, ADDR_PEER, TIMEOUT);
@@ -51,7 +51,7 @@ static int peer_query(void *unused)
 	return paths < 0 ? -paths : paths ? 0 : ENODATA;
 }
 
-/* Services @first to @last for user @uid: the SA queries that it takes, or -1 */
+/* Queries services @first to @last as @uid. Number of SA queries, or -1. */
 static long services_cost(uid_t uid, int first, int last)
 {
 	struct services s = { first, last };
@@ -62,7 +62,7 @@ static long services_cost(uid_t uid, int first, int last)
 	return number_get(COUNTERS "sa_queries") - before;
 }
 
-/* The same of the route */
+/* Likewise for the route */
 static long route_cost(uid_t uid)
 {
 	long before = number_get(COUNTERS "sa_queries");
@@ -72,7 +72,7 @@ static long route_cost(uid_t uid)
 	return number_get(COUNTERS "sa_queries") - before;
 }
 
-/* The neighbour, too, may take its time. */
+/* Neighbour discovery may take some time, too. */
 static bool route_known(uid_t uid)
 {
 	double end = now_ms() + WAIT;
@@ -83,7 +83,7 @@ static bool route_known(uid_t uid)
 	return true;
 }
 
-/* An event that IPoIB ignores; each port then queries ClassPortInfo. */
+/* Sends an event that IPoIB ignores. Each port then queries ClassPortInfo. */
 static bool caches_empty(void)
 {
 	long known = number_get(COUNTERS "sa_queries") +
@@ -110,7 +110,7 @@ FIXTURE_SETUP(cache)
 	self->path_ms = number_get(PARAMETERS "sa_path_cache_ms");
 	self->entries = number_get(PARAMETERS "sa_cache_entries");
 	self->route = number_get(PARAMETERS "route_timeout_ms");
-	/* No retry counts as a query, and nothing expires. */
+	/* Without retries, which count as queries, and without expiry */
 	ASSERT_EQ(0, number_set(PARAMETERS "sa_timeout_ms", 20000));
 	ASSERT_EQ(0, number_set(PARAMETERS "sa_cache_ms", 3600000));
 	ASSERT_EQ(0, number_set(PARAMETERS "sa_path_cache_ms", 3600000));
@@ -146,7 +146,7 @@ TEST_F_TIMEOUT(cache, SEC_of_others, 280)
 	EXPECT_EQ(0, services_cost(VICTIM, FLOOD + 1, FLOOD + 1));
 	EXPECT_EQ(0, route_cost(VICTIM));
 
-	/* The rest is the attacker's: the newest ones. */
+	/* The attacker has the rest of the cache: the newest services. */
 	EXPECT_EQ(0, services_cost(ATTACKER, FLOOD - ENTRIES + 3, FLOOD - 1));
 	EXPECT_EQ(1, services_cost(ATTACKER, 0, 0));
 }

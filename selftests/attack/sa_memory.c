@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* The SA of one port sends long responses, those of the other ports none, so
- * queries keep what they have until their deadline. A user with many of them
- * keeps no more than sa_kb_per_user; another user's query succeeds meanwhile.
+/*
+ * The SA of one port sends long responses, the SAs of the other ports none, so
+ * queries keep their responses until the deadline. A user with many queries
+ * keeps no more than sa_kb_per_user. A query of another user succeeds
+ * meanwhile.
  */
 #include "uapi.h"
 
@@ -16,19 +18,19 @@
 #define PARAMETER	PARAMETERS "sa_kb_per_user"
 
 #define PROCESSES	2	/* of the attacker */
-#define QUERIES		8	/* of a process, a thread each */
+#define QUERIES		8	/* of a process, one for each thread */
 #define ALL		(PROCESSES * QUERIES)
-#define TIMEOUT		540000	/* after the test, however slow it is */
+#define TIMEOUT		540000	/* longer than the test on a slow host */
 #define WAIT		300000	/* for all responses */
 #define SETTLE		60000
 
 #define RECORDS		"200"
 #define RESPONSE	(200 * 176L)	/* bytes of 200 ServiceRecords */
 #define LIMIT_KB	200
-/* Responses that fit. What comes with one is not as long as what is left. */
+/* Responses that fit, since other memory of a response is less than the rest */
 #define FIT		(LIMIT_KB * 1024 / RESPONSE)
 
-/* Query a service at all ports and wait: 0 or a negative errno. */
+/* Queries a service at all ports and waits. 0 or a negative errno. */
 static int query_all(int fd, const char *service)
 {
 	char buf[4096];
@@ -61,8 +63,8 @@ static void *query_run(void *arg)
 }
 
 /*
- * A process of user 2000 that queries services and stays. It writes a byte to
- * @out for each query that is refused.
+ * Starts a process of user 2000 that queries services and stays. It writes a
+ * byte to @out for each query that fails.
  */
 static pid_t attacker_start(int process, int out)
 {
@@ -95,7 +97,7 @@ static int resolve(void *service)
 				?: query_result(fd));
 }
 
-/* A query by the port whose SA responds: 0 or an errno */
+/* Queries by the port whose SA responds. 0 or an errno. */
 static int user_query(uid_t uid, char *service)
 {
 	return user_end(user_start(uid, resolve, service));
@@ -114,7 +116,7 @@ static bool fake_ready(void)
 	return !strcmp(text, "ready\n");
 }
 
-/* The SA of the second device; its process. */
+/* Starts the SA of the second device. Its process. */
 static pid_t fake_start(void)
 {
 	double end = now_ms() + WAIT;
@@ -167,7 +169,7 @@ FIXTURE_SETUP(memory)
 	self->cache = number_get(PARAMETERS "sa_cache_ms");
 	self->longest = number_get(PARAMETERS "query_timeout_max_ms");
 	ASSERT_LT(0, self->limit);
-	/* Unanswered queries stay outstanding, and the cache is off. */
+	/* Queries without a response stay outstanding, and the cache is off. */
 	ASSERT_EQ(0, number_set(PARAMETERS "sa_timeout_ms", 30000));
 	ASSERT_EQ(0, number_set(PARAMETERS "sa_cache_ms", 0));
 	ASSERT_EQ(0, number_set(PARAMETERS "query_timeout_max_ms", TIMEOUT));
@@ -176,7 +178,7 @@ FIXTURE_SETUP(memory)
 	ASSERT_EQ(0, fabric_bash("sm_pause"));
 	self->fake = fake_start();
 	ASSERT_TRUE(fake_ready());
-	/* What other tests and the cache had is gone. */
+	/* Responses of other tests and of the cache are freed. */
 	ASSERT_TRUE(number_gone(COUNTERS "live_sa_answers"));
 }
 
@@ -185,10 +187,10 @@ FIXTURE_TEARDOWN(memory)
 	int status = -1;
 
 	pids_kill(self->pids, PROCESSES);
-	/* Only the queries kept them: no SA has responded since. */
+	/* Only the queries had references: no SA has responded since. */
 	EXPECT_TRUE(number_gone(COUNTERS "live_sa_answers"));
 	EXPECT_TRUE(number_gone(COUNTERS "live_sa_bytes"));
-	/* The user may have as many as before. */
+	/* The user may have as many responses as before. */
 	EXPECT_EQ(0, user_query(2000, "after"));
 	if (self->fake > 0) {
 		kill(self->fake, SIGTERM);
@@ -219,7 +221,7 @@ TEST_F_TIMEOUT(memory, SEC_of_one_user, 800)
 		ASSERT_LT(0, self->pids[i]);
 	}
 	EXPECT_TRUE(wait_until(refused() - before >= ALL - FIT, WAIT));
-	/* Who is refused keeps nothing, though the other SAs are silent. */
+	/* A failed query keeps no response, though the other SAs are silent. */
 	EXPECT_TRUE(wait_until(responses() <= FIT, SETTLE));
 	kept = responses();
 	TH_LOG("%ld of %d responses are kept, %ld refused", kept, ALL,
@@ -227,7 +229,7 @@ TEST_F_TIMEOUT(memory, SEC_of_one_user, 800)
 	EXPECT_GE(LIMIT_KB * 1024, kept * RESPONSE);
 	EXPECT_GE(LIMIT_KB * 1024, number_get(COUNTERS "live_sa_bytes"));
 	EXPECT_EQ(FIT, kept);
-	/* Their queries have failed, and do not wait for the others. */
+	/* Those queries have failed, without a wait for the other SAs. */
 	for (n = 0; n < ALL - FIT; n++) {
 		if (poll(&in, 1, SETTLE) != 1 || read(in.fd, &c, 1) != 1)
 			break;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* An SA does not answer the queries of some users: another user's query, which it
- * answers, is sent at once, and so is one of a kernel consumer with more users
- * than slots.
+/*
+ * An SA does not respond to the queries of some users. A query of another user,
+ * to which it responds, is sent at once. So is one of a kernel consumer with
+ * more users than slots.
  */
 #include "uapi.h"
 
@@ -15,7 +16,7 @@
 #define ATTACKERS 80
 #define TIMEOUT 240000
 
-/* A process that queries services as @uid and stays. */
+/* Starts a process that queries services as @uid and stays. */
 static pid_t attacker_start(uid_t uid, int process)
 {
 	pid_t pid = fork();
@@ -34,10 +35,10 @@ static pid_t attacker_start(uid_t uid, int process)
 	_exit(0);
 }
 
-/* Path records to @addr, or 255 */
+/* Queries paths to @addr. Number of path records, or 255. */
 static int route_get(void *addr)
 {
-	/* By the port whose SA the others query */
+	/* Through the port with the SA that the others query */
 	int paths = route_query(ADDR_CLIENT, addr, TIMEOUT);
 
 	return paths < 0 ? 255 : paths;
@@ -48,7 +49,7 @@ static int user_route(uid_t uid, char *addr)
 	return user_end(user_start(uid, route_get, addr));
 }
 
-/* The neighbour, too, may take its time. */
+/* Neighbour discovery may take some time, too. */
 static bool user_routes(uid_t uid, char *addr)
 {
 	double end = now_ms() + 60000;
@@ -84,9 +85,9 @@ FIXTURE_SETUP(slots)
 	self->cache = number_get(PARAMETERS "sa_cache_ms");
 	self->route = number_get(PARAMETERS "route_timeout_ms");
 	self->longest = number_get(PARAMETERS "query_timeout_max_ms");
-	/* The neighbour is known from here on. */
+	/* From here on the neighbour is resolved. */
 	ASSERT_TRUE(user_routes(0, "10.66.0.3"));
-	/* Unanswered queries stay outstanding, and the cache is off. */
+	/* Queries without a response stay outstanding, and the cache is off. */
 	ASSERT_EQ(0, number_set(PARAMETERS "sa_timeout_ms", 30000));
 	ASSERT_EQ(0, number_set(PARAMETERS "sa_cache_ms", 0));
 	ASSERT_EQ(0, number_set(PARAMETERS "route_timeout_ms", 60000));
@@ -120,7 +121,7 @@ TEST_F_TIMEOUT(slots, sa, 280)
 							     started);
 			ASSERT_LT(0, self->pids[started]);
 		}
-		/* None of them ends by itself. */
+		/* None of them ends before the test does. */
 		ASSERT_TRUE(lookups_reach(started * QUERIES));
 		EXPECT_EQ(1, user_route(rounds[i] == ATTACKERS ? 0 : 3000,
 					"10.66.0.3")) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Services of programs: changes that a poller may miss, users who advertise as
- * many services as all may, and queries for records that end while the response
+ * Services of programs: changes that poll() may miss, users who advertise up to
+ * the limit of all, and queries for records that end while the response
  * arrives.
  */
 #include "uapi.h"
@@ -68,7 +68,7 @@ static bool changed(int fd, int timeout)
 	return poll(&pfd, 1, timeout) == 1 && pfd.revents == POLLPRI;
 }
 
-/* Who waits for changes only later is woken, too. */
+/* A poller that adds EPOLLPRI later is woken, too. */
 TEST_F(services, epoll_modified)
 {
 	struct epoll_event event = { .events = EPOLLIN };
@@ -86,7 +86,7 @@ TEST_F(services, epoll_modified)
 	close(ep);
 }
 
-/* A query that fails has not reported the change. */
+/* A failed query does not clear the change. */
 TEST_F(services, failed_query)
 {
 	ASSERT_EQ(0, call(self->fd, ADVERTISE, &self->arg));
@@ -95,7 +95,7 @@ TEST_F(services, failed_query)
 	EXPECT_TRUE(changed(self->fd, 0));
 }
 
-/* Takes all that the user may, in namespaces of the user, and stays. */
+/* Advertises up to the user's limit, in namespaces of the user, and stays. */
 static int taker_run(void *arg)
 {
 	struct rdma_cmx_advertise *service = arg;
@@ -121,7 +121,7 @@ static bool refused_wait(long value)
 	return number_get(COUNTERS "services_refused") >= value;
 }
 
-/* Users without any device advertise nothing, but nobody else can, either. */
+/* Users without a device use up the limit of all; root still advertises. */
 TEST_F(services, SEC_root_has_a_share)
 {
 	long refused = number_get(COUNTERS "services_refused");
@@ -131,7 +131,7 @@ TEST_F(services, SEC_root_has_a_share)
 	ASSERT_EQ(0, number_set(PARAMETERS "services_max", MAX));
 	for (i = 0; i < USERS; i++)
 		self->pids[i] = user_start(2000 + i, taker_run, &self->arg);
-	/* Less than they want */
+	/* Fewer than they request */
 	ASSERT_TRUE(refused_wait(refused + USERS * PER_USER - MAX));
 	EXPECT_EQ(0, call(self->fd, ADVERTISE, &self->arg));
 }
@@ -142,7 +142,7 @@ static void nothing(int sig)
 {
 }
 
-/* Deadlines of about the time that a response takes, and signals */
+/* Deadlines close to the time of a response, and signals */
 static void *getter(void *arg)
 {
 	struct rdma_cmx_service_record records[8];

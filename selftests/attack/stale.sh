@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# SEC-01: no bytes of freed memory decide what an object is: a program that
-# passes destroyed ids, events and channels gets EINVAL, whatever lies there.
+# SEC-01: no bytes of freed memory determine the type of an object. A program
+# that passes destroyed ids, events and channels gets EINVAL, whatever the
+# memory contains.
 . /usr/lib/rdma-cmx/selftests/lib.sh
 tools=/usr/lib/rdma-cmx/selftests/attack/tools
 

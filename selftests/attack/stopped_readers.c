@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A reader of events stops in a page fault while others need its ids: its
- * buffer is a page that is missing until the fault is served, so that
- * GET_EVENTS stops in the middle. A destroy, leave or migrate does not wait for
- * it, and no event is lost, be it changed meanwhile.
+ * A reader of events blocks in a page fault while others use its ids. Its
+ * buffer is a page that is missing until the fault is served, so GET_EVENTS
+ * stops in the middle. A destroy, leave or migrate does not wait for it, and no
+ * event is lost or stale.
  */
 #include "uapi.h"
 
@@ -61,7 +61,7 @@ FIXTURE_SETUP(stopped)
 	self->arg.buf_len = 4096;
 }
 
-/* SKIP in the setup would not keep the harness from running the test. */
+/* After SKIP in the setup the harness would still run the test. */
 #define NEED_FAULTS()							\
 	do {								\
 		if (self->uffd < 0)					\
@@ -81,7 +81,7 @@ FIXTURE_TEARDOWN(stopped)
 	EXPECT_TRUE(nothing_left());
 }
 
-/* Wait until a thread is in the fault. */
+/* Waits until a thread is in the fault. */
 static bool stopped_wait(FIXTURE_DATA(stopped) *s)
 {
 	struct pollfd pfd = { s->uffd, POLLIN, 0 };
@@ -110,7 +110,7 @@ static int stopped_end(FIXTURE_DATA(stopped) *s)
 	return s->ret;
 }
 
-/* One command in a separate thread; false if it does not return. */
+/* Runs one command in a separate thread. False if it does not return. */
 struct command {
 	int (*run)(int fd, uint32_t handle);
 	int fd, ret;
@@ -162,7 +162,7 @@ TEST_F_TIMEOUT(stopped, destroy_does_not_wait, 280)
 	EXPECT_EQ(0, stopped_end(self));
 	if (!ends)
 		pthread_join(destroy.thread, NULL);
-	/* The id's events were never handed out, the other's both are. */
+	/* The id's events were not reported; both of the other id were. */
 	EXPECT_EQ(0, destroy.ret);
 	ASSERT_EQ(2, self->arg.count);
 	EXPECT_EQ(12, ev[0].status);
@@ -230,7 +230,7 @@ TEST_F_TIMEOUT(stopped, leave_does_not_wait, 280)
 	EXPECT_EQ(0, id_destroy(self->fd, self->id));
 }
 
-/* The new id of a request whose listener is destroyed during the read */
+/* The listener of a request is destroyed while its new id is read. */
 TEST_F_TIMEOUT(stopped, request_of_a_destroyed_listener, 280)
 {
 	struct command destroy = { .run = id_destroy, .fd = self->fd };
@@ -255,12 +255,12 @@ TEST_F_TIMEOUT(stopped, request_of_a_destroyed_listener, 280)
 		pthread_join(destroy.thread, NULL);
 	EXPECT_EQ(0, destroy.ret);
 	EXPECT_EQ(1, counter("live_ids"));
-	/* Its handle is free again. */
+	/* The handle of the request is free again. */
 	ASSERT_EQ(0, id_create(self->fd, RDMA_PS_TCP, 1, &self->id));
 	EXPECT_EQ(0, id_destroy(self->fd, self->id));
 }
 
-/* A request that moves with its listener while it is read */
+/* A request migrates with its listener while it is read. */
 TEST_F_TIMEOUT(stopped, request_of_a_moved_listener, 280)
 {
 	struct command move = { .run = migrate, .fd = self->other };
@@ -280,7 +280,7 @@ TEST_F_TIMEOUT(stopped, request_of_a_moved_listener, 280)
 	EXPECT_TRUE(ends);
 	if (ends) {
 		ASSERT_EQ(0, event_want(self->other, EV_CONNECT_REQUEST, &buf));
-		/* It does not exist in the old file, whatever its number. */
+		/* The old file does not have it, whatever its handle. */
 		for (handle = 0; handle < 8; handle++)
 			EXPECT_EQ(-ENOENT, id_destroy(self->fd, handle));
 		EXPECT_EQ(0, id_accept(self->other, buf.ev.obj, 3));
@@ -312,7 +312,7 @@ static int event_mtu(struct rdma_cmx_event *ev)
 	       ev->flags & RDMA_CMX_EVENT_MC_PARAM ? param->mtu : -1;
 }
 
-/* @command of bash, after which a persistent membership joins again */
+/* Runs @command of bash, after which a persistent membership joins again. */
 static bool rejoined_by(const char *command)
 {
 	long before = number_get(COUNTERS "rejoins");
@@ -330,8 +330,8 @@ static bool rejoined_by(const char *command)
 
 /*
  * A persistent membership joins again while its first event is read: a subnet
- * manager that has lost the group makes it with another MTU. The reader gets
- * what is true now.
+ * manager that lost the group creates it with another MTU. The reader gets the
+ * current parameters.
  */
 TEST_F_TIMEOUT(stopped, rejoined_meanwhile, 280)
 {
@@ -357,7 +357,7 @@ TEST_F_TIMEOUT(stopped, rejoined_meanwhile, 280)
 	EXPECT_EQ(1, id_destroy(self->other, maker));
 	ASSERT_TRUE(stopped_start(self));
 	EXPECT_TRUE(rejoined_by("sm_stop; sm_start && port_active_wait"));
-	/* By then the join before it has been reported. */
+	/* By then the previous join has been reported. */
 	EXPECT_TRUE(rejoined_by("knob_set $(fab_dev 1) event "
 				"client_reregister"));
 	EXPECT_EQ(0, stopped_end(self));
@@ -371,7 +371,7 @@ TEST_F_TIMEOUT(stopped, rejoined_meanwhile, 280)
 	EXPECT_EQ(mtu, event_mtu(ev));
 }
 
-/* SIGKILL in the fault loses no event. */
+/* SIGKILL in the fault does not lose an event. */
 static _Atomic pid_t victim;
 
 static void *victim_kill(void *arg)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * A user maps 65536 ids into a user namespace, and spreads requests over them,
- * over namespaces inside, and over further namespaces. All of it is one user:
- * the owner of the outermost namespace. The limits of the owner hold, and those
- * of other owners and of other containers are untouched.
+ * over nested namespaces, and over further namespaces. All of these are one
+ * user: the owner of the outermost namespace. The limits of that owner apply.
+ * The limits of other owners and of other containers do not change.
  */
 #include "uapi.h"
 
@@ -25,10 +25,10 @@
 #define QUERY_MS	240000	/* longer than the test */
 #define UCMX_PARAMETERS	"/sys/module/rdma_ucmx/parameters/"
 
-/* Each takes one object, which its file keeps: 0 or a negative errno. */
+/* Each creates one object, which its file keeps. 0 or a negative errno. */
 typedef int (*take_fn)(int fd, uint32_t id, int n);
 
-/* Not looked up by anybody: it only counts as unfinished. */
+/* Not resolved by a helper: it only counts as outstanding. */
 static int take_request(int fd, uint32_t id, int n)
 {
 	struct rdma_cmx_resolve_addrinfo arg = {
@@ -60,7 +60,7 @@ static int take_name(int fd, uint32_t id, int n)
 	return name_query(fd, id, name, QUERY_MS);
 }
 
-/* What a process has got. */
+/* The results of a process */
 struct count {
 	int taken;
 	int refused;	/* -EAGAIN */
@@ -86,7 +86,7 @@ static void take_many(take_fn take, int first, struct count *count)
 	}
 }
 
-/* The @n-th process: a separate id, every other one in a namespace inside. */
+/* The @n-th process: a separate id, every other one in a nested namespace */
 static void member_run(take_fn take, int n, int out)
 {
 	uid_t uid = 1 + n * ((SUBIDS - 2) / (PROCESSES - 1));
@@ -102,7 +102,7 @@ static void member_run(take_fn take, int n, int out)
 	_exit(0);
 }
 
-/* Makes the namespace, waits for its map, and starts the processes. */
+/* Creates the namespace, waits for its map, and starts the processes. */
 static void container_run(uid_t owner, take_fn take, int in, int out)
 {
 	char c = 0;
@@ -142,8 +142,8 @@ static int wait_read(int fd, void *buf, size_t len)
 }
 
 /*
- * A container of user @owner, whose root is @root outside, at work. Returns its
- * process, which has the group of all, and what they have got, or -1.
+ * Starts a container of user @owner, whose root is @root outside. Returns its
+ * process, which leads the group of all, and their results, or -1.
  */
 static pid_t container_start(uid_t owner, uid_t root, take_fn take,
 			     struct count *sum)
@@ -191,7 +191,7 @@ static void container_stop(pid_t pid)
 	waitpid(pid, NULL, 0);
 }
 
-/* How many a user without a namespace gets of @TRIES */
+/* Number of successes out of @TRIES for a user without a namespace */
 static int take_plain(void *arg)
 {
 	struct count count = {};
@@ -280,17 +280,17 @@ TEST_F_TIMEOUT(owner, has_one_limit, 200)
 	take_fn take = variant->take;
 
 	CONTAINER(0, OWNER, OWNER, LIMIT);
-	/* Another namespace of the owner's, and the owner outside of both */
+	/* Another namespace of the owner, and the owner outside of both */
 	CONTAINER(1, OWNER, OWNER, 0);
 	EXPECT_EQ(0, user_end(user_start(OWNER, take_plain, &take)));
-	/* Another owner, whose namespace has ids of the first one's, even */
+	/* Another owner, even if the namespace has an id of the first owner */
 	CONTAINER(2, OTHER, OTHER, LIMIT);
 	EXPECT_EQ(TRIES, user_end(user_start(3000, take_plain, &take)));
-	/* Containers that root makes are users by the id of their root. */
+	/* A container that root creates is a user by the id of its root. */
 	CONTAINER(3, 0, 200000, LIMIT);
 	CONTAINER(4, 0, 400000, LIMIT);
 	CONTAINER(5, 0, 200000, 0);
-	/* What has ended counts no more. */
+	/* Ended processes no longer count. */
 	container_stop(self->pids[0]);
 	container_stop(self->pids[1]);
 	self->pids[0] = 0;
@@ -307,7 +307,7 @@ FIXTURE_SETUP(names)
 {
 	self->pid = 0;
 	ASSERT_EQ(0, limits_set());
-	/* The limit of names is the one that counts here. */
+	/* Only the limit of names applies here. */
 	ASSERT_EQ(0, number_set(limits[0].path, limits[0].before));
 }
 
@@ -319,7 +319,7 @@ FIXTURE_TEARDOWN(names)
 	limits_restore();
 }
 
-/* Slots for names get free as their helpers give up, so this is no equation. */
+/* Slots for names become free at the helpers' timeouts, so this is a range. */
 TEST_F_TIMEOUT(names, of_an_owner, 200)
 {
 	long refused = number_get(COUNTERS "name_refused");
@@ -329,7 +329,7 @@ TEST_F_TIMEOUT(names, of_an_owner, 200)
 	ASSERT_LT(0, self->pid);
 	EXPECT_EQ(0, count.wrong);
 	EXPECT_LE(ALL / 4, number_get(COUNTERS "name_refused") - refused);
-	/* Another owner's namespace waits for none of them. */
+	/* The namespace of another owner does not wait for any of them. */
 	EXPECT_EQ(0, user_resolve(OTHER, "owner.any.cmx.test", 30000));
 }
 

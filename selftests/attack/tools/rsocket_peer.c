@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * rsocket_peer client|server ADDRESS PORT: a peer of an rsocket program that
- * sends, as private data of its connect or accept, what librdmacmx once had
- * behind its own events: eight bytes by which it knew them, and two pointers.
- * The stock library keeps private data at that very place. It ends with the
- * first event after that.
+ * rsocket_peer client
+ * server ADDRESS PORT: a peer of an rsocket program. It sends private data in
+ * its connect or accept that looks like what librdmacmx once had behind its
+ * events: a mark of eight bytes, and two pointers. The stock library has
+ * private data at that place. The program ends with the next event.
  */
 #include <arpa/inet.h>
 #include <rdma/rdma_cma.h>
@@ -46,7 +46,7 @@ static int client(struct rdma_cm_id *id, struct sockaddr_in *addr)
 		return failed("rdma_resolve_addr");
 	if (rdma_resolve_route(id, TIMEOUT_MS))
 		return failed("rdma_resolve_route");
-	/* That it is turned down is well. */
+	/* The peer may reject it. */
 	rdma_connect(id, &param);
 	return 0;
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * stale ADDRESS: a program of the stock librdmacm that passes ids, events and
- * channels that it has destroyed, as perftest does when it tries again after a
- * rejected connect. Somebody else has their memory then, and has filled it
- * with the bytes by which librdmacmx once knew its own. It prints what failed
- * otherwise than with EINVAL, or did not fail.
+ * stale ADDRESS: a program of the stock librdmacm that passes destroyed ids,
+ * events and channels, as perftest does when it retries after a rejected
+ * connect. Another allocation then has their memory, filled with the mark by
+ * which librdmacmx once recognized its objects. The program prints each call
+ * that does not fail with EINVAL.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -22,7 +22,7 @@
 
 static int wrong;
 
-/* Memory of all sizes that an object of a library may have had */
+/* Fills memory of all sizes that an object of a library may have had. */
 static void heap_fill(uint64_t bytes)
 {
 	uint64_t *words;
@@ -93,7 +93,7 @@ static struct rdma_cm_event *event_next(struct rdma_event_channel *channel)
 	return event;
 }
 
-/* What the next event is, which is acked, and acked again. */
+/* Reads the next event, acks it, and acks it again. */
 static int event_take(struct rdma_event_channel *channel)
 {
 	struct rdma_cm_event *event = event_next(channel);
@@ -106,7 +106,7 @@ static int event_take(struct rdma_event_channel *channel)
 	return what;
 }
 
-/* Nobody listens there. */
+/* No listener has the port. */
 static struct rdma_cm_id *rejected(struct rdma_event_channel *channel,
 				   struct sockaddr *addr)
 {
@@ -154,7 +154,7 @@ int main(int argc, char **argv)
 	REFUSED(rdma_create_id(channel, &id, NULL, RDMA_PS_TCP));
 	rdma_destroy_event_channel(channel);
 
-	/* The channel of a synchronous id is the id's. */
+	/* A synchronous id owns its channel. */
 	if (rdma_create_id(NULL, &id, NULL, RDMA_PS_TCP))
 		return 1;
 	rdma_destroy_event_channel(id->channel);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * tcp_echo client|server ADDRESS PORT: a program of sockets, to be run with
- * librspreload. The server ends well once it has sent a text back.
+ * tcp_echo client
+ * server ADDRESS PORT: a socket program, to run with librspreload. The server
+ * ends with success after it has sent a text back.
  */
 #include <arpa/inet.h>
 #include <stdio.h>
@@ -66,7 +67,7 @@ static int server(int fd, const struct sockaddr_in *addr)
 	}
 	if (send(conn, text, sizeof(text), 0) != sizeof(text))
 		return failed("send");
-	/* The client has it before the connection ends. */
+	/* The client has received it before the connection ends. */
 	shutdown(conn, SHUT_WR);
 	recv(conn, text, sizeof(text), 0);
 	close(conn);

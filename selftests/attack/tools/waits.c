@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * waits ADDRESS PORT COUNT: COUNT connects to a listener there that accepts none
- * of them. Prints "waiting" when all are started, and stays until it is killed.
+ * waits ADDRESS PORT COUNT: COUNT connects to a listener that does not accept
+ * them. Prints "waiting" when all have started, and stays until it is killed.
  */
 #include "uapi.h"
 

@@ -230,9 +230,7 @@ TEST_F(ra, RA_01_misuse)
 	EXPECT_EQ(0, channel_readable(self->channel, 0));
 }
 
-/*
- * The channel works without /sys. first_channel.sh tests which files it opens.
- */
+/* The channel works without /sys. first_channel.sh tests its open files. */
 TEST(RA_04_first_channel_without_sysfs)
 {
 	struct rdma_event_channel *channel;

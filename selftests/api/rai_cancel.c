@@ -224,9 +224,7 @@ TEST(RAI_07_close_of_everything_in_flight)
 	ASSERT_NE(NULL, channel);
 	ASSERT_EQ(0, rdma_create_id(channel, &id, NULL, RDMA_PS_TCP));
 	ASSERT_EQ(0, rdma_resolve_addrinfo(id, name, PORT, NULL));
-	/*
-	 * The close of the file frees the result, without a destroy of the id.
-	 */
+	/* The close of the file frees the result, without rdma_destroy_id(). */
 	close(channel->fd);
 	EXPECT_TRUE(live_objects_gone(WAIT_MS));
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Helpers of the API tests, see api.h. Used by one thread at a time, but
- * event_*() by any.
+ * Helpers of the API tests, see api.h. For one thread at a time; event_*() for
+ * any thread.
  */
 #define CMX_SELFTEST_NO_HARNESS
 #include <fcntl.h>
@@ -258,7 +258,7 @@ const char *name_fresh(const char *zone, char *buf, size_t len)
 	return buf;
 }
 
-/* Lines of dnsmasq's log like "dnsmasq[1]: query[A] name from 127.0.0.1" */
+/* dnsmasq logs lines like "dnsmasq[1]: query[A] name from 127.0.0.1" */
 unsigned int dns_queries(const char *name)
 {
 	char line[1024], want[512];

@@ -126,8 +126,8 @@ int id_listen(int fd, uint32_t id)
 }
 
 /*
- * No queue pair is behind it, the CM does not look. But it refuses a number
- * that it knows from a connection in its time-wait, so each is another one.
+ * No queue pair has this number, which the CM does not check. But the CM
+ * rejects a number of a connection in time-wait, so each number is new.
  */
 uint32_t qp_num_last;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Helpers of the tests of processes, see process.h. A server is used by its
- * own thread until server_end().
+ * Helpers of the tests of processes, see process.h. The thread of a server uses
+ * it until server_end().
  */
 #define CMX_SELFTEST_NO_HARNESS
 #include <dirent.h>
@@ -59,7 +59,7 @@ struct rdma_cm_id *id_listening(struct rdma_event_channel *channel,
 	return id;
 }
 
-/* The program may read other ids' events on the same channel. */
+/* The program may read events of other ids on the same channel. */
 static int take(struct rdma_cm_id *id, int type)
 {
 	return event_take(id->channel, NULL) == type ? 0 : -1;
@@ -105,7 +105,7 @@ int id_hang_up(struct rdma_cm_id *id, bool wait)
 	return 0;
 }
 
-/* The id that is done with, to be destroyed after the ack, or NULL. */
+/* Returns an id to destroy after the ack, or NULL. */
 static struct rdma_cm_id *server_event(struct server *server,
 				       struct rdma_cm_event *event)
 {
@@ -144,7 +144,7 @@ static void *server_run(void *arg)
 	unsigned int gone = 0;
 	bool end = false;
 
-	/* At its end it waits for its connections to be closed. */
+	/* After USER_END the server waits until its connections are closed. */
 	while (!end || gone < server->accepted) {
 		if (event_wait(server->channel, &event, WAIT_MS)) {
 			server->wrong = __LINE__;
@@ -190,7 +190,7 @@ int server_end(struct server *server)
 
 bool server_served(const struct server *server, unsigned int connections)
 {
-	/* How many are overtaken is for the two processors to say. */
+	/* The two processors determine how many are overtaken. */
 	return server->accepted == connections &&
 	       server->established + server->overtaken == connections &&
 	       server->overtaken <= (connections + 1) / 2;
@@ -204,7 +204,7 @@ pid_t child_start(int (*fn)(void *arg), void *arg)
 	pid = fork();
 	must(pid >= 0, "fork");
 	if (!pid) {
-		/* Not the parent's deadline */
+		/* Without the deadline of the parent */
 		signal(SIGALRM, SIG_DFL);
 		alarm(0);
 		_exit(fn(arg));
@@ -324,7 +324,7 @@ void fds_limit(void)
 	struct rlimit limit;
 	int fd;
 
-	/* Anything between the open ones is filled by the caller's check. */
+	/* The check of the caller fills the gaps between the open ones. */
 	fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	must(fd >= 0, "/dev/null");
 	close(fd);

@@ -11,7 +11,7 @@
 #define SCRIPT_MAX	2048
 #define FUNCTIONS	". " SELFTESTS "/lib.sh; . " SELFTESTS "/fabric.sh; "
 
-/* Output of a command of bash, its last line feed cut off */
+/* Reads the output of a bash command, without its last line feed. */
 static int bash_text(char *buf, size_t len, const char *cmd)
 {
 	FILE *pipe;
@@ -146,7 +146,10 @@ int paths_lost(bool lost)
 
 bool cache_renew(void)
 {
-	/* An event that IPoIB ignores; each port then queries ClassPortInfo. */
+	/*
+	 * Sends an event that IPoIB ignores. Each port then queries
+	 * ClassPortInfo.
+	 */
 	return !bash("idle() { [ $(counter live_sa_lookups) = 0 ]; }\n"
 		     "wait_for 60 idle || exit\n"
 		     "before=$(counter sa_queries) ports=$(counter sa_ports)\n"
@@ -193,7 +196,7 @@ bool parameter_set(const char *name, const char *value, char old[32])
 
 #define FAKE_LOG	"/tmp/test/fake.log"
 
-/* How many lines of the fake SA's output have this word; it starts no program. */
+/* Counts lines of the fake SA's output with this word; starts no program. */
 static int fake_said(const char *word)
 {
 	char line[256];

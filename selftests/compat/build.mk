@@ -1,19 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# RA-02, RA-03: programs that use librdmacm's API and nothing else, built with
-# either side's headers, linked to either side's library.
-#   NAME                both ours
-#   NAME_stock          both stock: what the test wants is what stock does
-#   NAME_their_headers  a program that is only linked anew
-#   NAME_our_headers    one that goes back to the stock library
-# The last two only where a program has inline functions of the headers: all
-# else is the same code, since host/abi.sh compares layouts, values and types.
-# NAME_preloaded runs NAME_stock over our library, as it is; NAME_without does so
-# where our device is absent.
+# RA-02, RA-03: programs that use the API of librdmacm only, built with the
+# headers and linked to the library of this project or of rdma-core.
+#   NAME                headers and library of this project
+#   NAME_stock          stock headers and library: proves what the test expects
+#   NAME_their_headers  a program that is linked to this library without a
+#                       rebuild
+#   NAME_our_headers    a program that is linked to the stock library again
+# The last two exist only where a program uses inline functions of the headers.
+# All other code is the same, since host/abi.sh compares layouts, values and
+# types. NAME_preloaded runs the unchanged NAME_stock over this library.
+# NAME_without does so where the device is absent.
 
 compat_dir := $(O)/selftests/compat
 compat_ours := $(patsubst selftests/%.c,$(O)/selftests/%,\
 	$(filter selftests/compat/%,$(with_main)))
-# compat_row KIND: those that the table names
+# compat_row KIND: the programs of selftests/tests
 compat_row = $(filter compat/%_$(1),$(tests_named))
 compat_others := $(foreach kind,stock their_headers our_headers,\
 	$(call compat_row,$(kind)))
@@ -43,7 +44,7 @@ endef
 $(foreach kind,stock their_headers our_headers,\
 	$(eval $(call compat_rule,$(kind))))
 
-# The frozen form lies outside the rooms: it is no test.
+# The frozen build lies outside the rooms: it is no test.
 .PHONY: install-compat
 install-selftests: install-compat
 install-compat: $(compat_others:%=$(O)/selftests/%)

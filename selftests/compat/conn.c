@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * RA-02: connections of ids on channels: parameters and private data on their
- * way, the two ways to refuse, datagrams, and what is refused when.
+ * RA-02: connections of ids on channels: parameters and private data on both
+ * sides, the two kinds of reject, datagrams, and calls that fail.
  */
 #include <stdlib.h>
 
@@ -21,7 +21,7 @@ FIXTURE_TEARDOWN(conn)
 	pair_close(&self->p);
 }
 
-/* The program runs over the device that it was built, or started, for. */
+/* The program uses the device of the library that it was built for. */
 TEST_F(conn, RA_03_the_right_device)
 {
 	const char *want = getenv("COMPAT_DEVICE") ?: COMPAT_DEVICE;
@@ -53,7 +53,7 @@ TEST_F(conn, RA_02_parameters)
 	EXPECT_EQ(p->listener, event->listen_id);
 	p->server = event->id;
 	ASSERT_NE(p->listener, p->server);
-	/* It begins like its listener, bound to the device. */
+	/* The new id starts like its listener, bound to the device. */
 	EXPECT_EQ(p, p->server->context);
 	EXPECT_EQ(p->passive, p->server->channel);
 	EXPECT_EQ(RDMA_PS_TCP, p->server->ps);
@@ -63,7 +63,7 @@ TEST_F(conn, RA_02_parameters)
 	EXPECT_EQ(1, p->server->port_num);
 	EXPECT_EQ(NULL, p->server->qp);
 	EXPECT_LT(0, p->server->route.num_paths);
-	/* Each side's depths as the other one sees them. */
+	/* Each side reports the depths of the other side. */
 	got = &event->param.conn;
 	EXPECT_EQ(3, got->responder_resources);
 	EXPECT_EQ(2, got->initiator_depth);
@@ -101,7 +101,7 @@ TEST_F(conn, RA_02_parameters)
 	EXPECT_TRUE(data_is(got->private_data, got->private_data_len,
 			    "answer"));
 	EXPECT_EQ(p->server->qp->qp_num, got->qp_num);
-	/* By default no more than the values of the request. */
+	/* By default no more than the values of the request */
 	EXPECT_EQ(2, got->responder_resources);
 	EXPECT_EQ(3, got->initiator_depth);
 	EXPECT_EQ(0, rdma_ack_cm_event(event));
@@ -122,7 +122,7 @@ TEST_F(conn, RA_02_disconnect)
 	EXPECT_EQ(0, event_status(p->active, RDMA_CM_EVENT_DISCONNECTED));
 }
 
-/* Until @id is rejected; the request's id is left in @p. */
+/* Waits until @id is rejected. @p keeps the id of the request. */
 static int request(struct pair *p)
 {
 	struct ibv_qp_init_attr attr = pair_qp(p->ps);
@@ -138,7 +138,7 @@ static int request(struct pair *p)
 	return rdma_ack_cm_event(event);
 }
 
-/* Reasons of the InfiniBand specification, 12.6.7.2 */
+/* Reasons, InfiniBand specification, 12.6.7.2 */
 #define REASON_CONSUMER		28
 #define REASON_VENDOR_OPTION	35
 
@@ -181,21 +181,21 @@ TEST_F(conn, RA_02_not_now)
 	struct sockaddr_storage ss;
 	struct rdma_cm_id *id;
 
-	/* Not connected, and no request */
+	/* Without a connection, and without a request */
 	FAILS(EINVAL, rdma_disconnect(p->client));
 	FAILS(EINVAL, rdma_reject(p->client, NULL, 0));
 	FAILS(EINVAL, rdma_accept(p->client, &param));
 	FAILS(EINVAL, rdma_notify(p->client, IBV_EVENT_COMM_EST));
-	/* No queue pair, and none of the caller's */
+	/* Without a queue pair, and without the number of one */
 	FAILS(EINVAL, rdma_connect(p->client, NULL));
-	/* Again */
+	/* A second time */
 	FAILS(EINVAL, rdma_bind_addr(p->listener, addr_make(&ss, OWN4, 0)));
 	FAILS(EINVAL, rdma_listen(p->client, 1));
 	FAILS(EINVAL, rdma_resolve_route(p->client, 1000));
 	FAILS(EINVAL, rdma_resolve_addr(p->client, NULL,
 					addr_make(&ss, OWN4, 1), 1000));
 
-	/* More reads at a time than the device can */
+	/* More outstanding reads than the device supports */
 	ASSERT_EQ(0, rdma_create_qp(p->client, NULL, &attr));
 	param.responder_resources = 254;
 	FAILS(EINVAL, rdma_connect(p->client, &param));
@@ -211,7 +211,7 @@ TEST_F(conn, RA_02_not_now)
 	EXPECT_EQ(-1, rdma_bind_addr(id, addr_make(&ss, "203.0.113.1", 0)));
 	FAILS(EADDRINUSE, rdma_bind_addr(id, addr_make(&ss, OWN4,
 				ntohs(rdma_get_src_port(p->listener)))));
-	/* Bound to an address, but it leads nowhere */
+	/* Bound to an address, but not resolved */
 	ASSERT_EQ(0, rdma_bind_addr(id, addr_make(&ss, OWN4, 0)));
 	FAILS(EINVAL, rdma_resolve_route(id, 1000));
 	ASSERT_EQ(0, rdma_create_qp(id, NULL, &attr));
@@ -220,7 +220,7 @@ TEST_F(conn, RA_02_not_now)
 	EXPECT_EQ(0, rdma_destroy_id(id));
 }
 
-/* What fits beside the CM's own header, to the byte */
+/* The largest length that fits beside the header of the CM */
 TEST_F(conn, RA_02_private_data_limits)
 {
 	static const char data[255];
@@ -247,7 +247,7 @@ TEST_F(conn, RA_02_private_data_limits)
 	param.private_data_len = 197;
 	FAILS(EINVAL, rdma_accept(p->server, &param));
 	EXPECT_EQ(IBV_QPS_ERR, qp_state(p->server->qp));
-	/* That is the end of the request: the CM has refused it. */
+	/* The CM has rejected the request, which ends it. */
 	event = event_want(p->active, RDMA_CM_EVENT_REJECTED);
 	ASSERT_NE(NULL, event);
 	EXPECT_EQ(148, event->param.conn.private_data_len);
@@ -282,7 +282,7 @@ TEST_F(conn, RA_02_largest_answer)
 	EXPECT_EQ(0, event_status(p->active, RDMA_CM_EVENT_ESTABLISHED));
 }
 
-/* A client of either family gets through to the wildcard. */
+/* A client of either family connects to the wildcard. */
 static void wildcard_check(struct __test_metadata *_metadata, struct pair *p,
 			   struct rdma_cm_id *listener, const char *addr)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * RA-02: synchronous ids: endpoints of both sides, with and without a queue
- * pair and a protection domain, and rdma_get_request(). The client is in a
+ * pair and a protection domain, and rdma_get_request(). The client has a
  * separate thread, since each side waits for the other.
  */
 #include <pthread.h>
@@ -51,14 +51,14 @@ static struct rdma_addrinfo *ai_get(int flags, int ps, unsigned int port)
 	return rdma_getaddrinfo(OWN4, service, &hints, &res) ? NULL : res;
 }
 
-/* What the client does; the address is that of the listener. */
+/* The actions of the client; the address is that of the listener. */
 struct client {
 	struct rdma_addrinfo *ai;
 	struct rdma_conn_param *param;
 	bool own_pd;
 	bool late_qp;
-	sem_t sent;		/* the message is acknowledged, or failed */
-	sem_t served;		/* the server has what it waits for */
+	sem_t sent;		/* the message completed, or failed */
+	sem_t served;		/* the server has received enough */
 	int error;		/* step that failed, or 0 */
 	int errnum;
 };
@@ -83,9 +83,9 @@ static int client_run(struct client *c)
 	struct rdma_cm_id *id;
 	int err;
 
-	attr.qp_type = IBV_QPT_UD;	/* the address knows better */
+	attr.qp_type = IBV_QPT_UD;	/* the type of the entry counts */
 	if (c->own_pd) {
-		/* A domain needs a device, which an id finds. */
+		/* A protection domain needs the device of an id. */
 		if (rdma_create_ep(&id, c->ai, NULL, NULL))
 			return 1;
 		pd = ibv_alloc_pd(id->verbs);
@@ -115,7 +115,7 @@ static int client_run(struct client *c)
 	sem_post(&c->sent);
 	if (err)
 		return err;
-	/* On a busy machine the DREQ overtakes the RTU otherwise. */
+	/* Without this the DREQ may overtake the RTU on a busy host. */
 	sem_wait(&c->served);
 	if (rdma_disconnect(id))
 		return 13;
@@ -159,8 +159,8 @@ static int server_message(struct rdma_cm_id *id)
 }
 
 /*
- * The client waits for the end, whatever comes of the message. A queue pair in
- * the error state no longer acknowledges it, and soft-RoCE retries for ever.
+ * The client waits for the end, even if the message fails. A queue pair in the
+ * error state no longer acknowledges it, and soft-RoCE retries without end.
  */
 static int server_receive(struct rdma_cm_id *id, struct client *c)
 {
@@ -195,7 +195,7 @@ TEST_F(ep, RA_02_all_by_the_endpoint)
 	struct rdma_cm_id *id;
 
 	listen_on(_metadata, self, NULL, &attr);
-	/* The caller's is copied, not changed. */
+	/* The library copies the attributes and does not change them. */
 	EXPECT_EQ(IBV_QPT_UD, attr.qp_type);
 	ASSERT_EQ(0, client_start(self, &c));
 	ASSERT_EQ(0, rdma_get_request(self->listener, &id));
@@ -256,7 +256,7 @@ TEST_F(ep, RA_02_queue_pairs_later)
 	rdma_destroy_ep(id);
 }
 
-/* The entry's connection data go before the caller's. */
+/* The private data of the entry precede those of the caller. */
 TEST_F(ep, RA_02_connection_data)
 {
 	struct rdma_conn_param param = {
@@ -297,7 +297,7 @@ TEST_F(ep, RA_02_rejected)
 	EXPECT_EQ(0, rdma_destroy_id(id));
 }
 
-/* A queue pair that no device can make: the request fails, nothing else. */
+/* No device can create the queue pair: only the request fails. */
 TEST_F(ep, RA_02_request_without_a_queue_pair)
 {
 	struct ibv_qp_init_attr attr = pair_qp(RDMA_PS_TCP);
@@ -310,7 +310,7 @@ TEST_F(ep, RA_02_request_without_a_queue_pair)
 	errno = 0;
 	EXPECT_EQ(-1, rdma_get_request(self->listener, &id));
 	EXPECT_LT(0, errno);
-	/* It is the listener's event, to be refused by hand. */
+	/* The listener keeps the event, so that the caller can reject it. */
 	ASSERT_NE(NULL, self->listener->event);
 	id = self->listener->event->id;
 	EXPECT_EQ(NULL, id->qp);
@@ -327,24 +327,24 @@ TEST_F(ep, RA_02_bad_endpoints)
 	struct sockaddr_in *sin;
 	struct rdma_cm_id *id, *other;
 
-	/* A queue pair that cannot be made */
+	/* An invalid queue pair */
 	self->active = ai_get(0, RDMA_PS_TCP, 7);
 	ASSERT_NE(NULL, self->active);
 	attr.cap.max_recv_wr = 0x7fffffff;
 	EXPECT_EQ(-1, rdma_create_ep(&id, self->active, NULL, &attr));
-	/* Not an address of this host */
+	/* An address of another host */
 	self->passive = ai_get(RAI_PASSIVE, RDMA_PS_TCP, 0);
 	ASSERT_NE(NULL, self->passive);
 	sin = (struct sockaddr_in *)self->passive->ai_src_addr;
 	sin->sin_addr.s_addr = inet_addr("203.0.113.1");
 	EXPECT_EQ(-1, rdma_create_ep(&id, self->passive, NULL, NULL));
-	/* Not a port space */
+	/* An unknown port space */
 	self->passive->ai_port_space = 0x4711;
 	errno = 0;
 	EXPECT_EQ(-1, rdma_create_ep(&id, self->passive, NULL, NULL));
 	EXPECT_EQ(EINVAL, errno);
 
-	/* Requests of an id with a channel come from the channel. */
+	/* With a channel, requests are events of the channel. */
 	channel = rdma_create_event_channel();
 	ASSERT_NE(NULL, channel);
 	ASSERT_EQ(0, rdma_create_id(channel, &id, NULL, RDMA_PS_TCP));
@@ -361,11 +361,11 @@ static void handler(int sig)
 {
 }
 
-/* How servers end: a signal comes, and they are out of the wait. */
+/* A signal ends the wait of a server. */
 TEST_F(ep, RA_02_request_is_interrupted)
 {
 	struct sigaction sa = { .sa_handler = handler };
-	/* Again and again: the first may come before the wait. */
+	/* Repeated: the first signal may come before the wait. */
 	struct itimerval timer = {
 		.it_value.tv_usec = 100000, .it_interval.tv_usec = 100000,
 	};
@@ -446,9 +446,9 @@ TEST_F(ep, RA_02_datagrams)
 	mr = rdma_reg_msgs(id, in, sizeof(in));
 	ASSERT_NE(NULL, mr);
 	ASSERT_EQ(0, rdma_post_recv(id, NULL, in, sizeof(in), mr));
-	/* Nothing more comes after the answer: it does not wait. */
+	/* No event follows the reply, so the call does not wait. */
 	ASSERT_EQ(0, rdma_accept(id, NULL));
-	/* As newer rdma-core; 44 keeps the request. */
+	/* Newer rdma-core acks the event; rdma-core 44 keeps it. */
 	if (!strcmp(channel_device(id->channel, text, sizeof(text)),
 		    "rdma_cmx"))
 		EXPECT_EQ(NULL, id->event);

@@ -1,14 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# The user ABI holds both ways: the published library (frozen_build.sh) works on
-# today's modules, and today's library on the published modules. Test programs
-# of that time say what worked, and today's grown.c of what was added since.
+# The user ABI is compatible in both directions: the published library
+# (frozen_build.sh) works on the current modules, and the current library on the
+# published modules. Published test programs report what works, and the current
+# grown.c reports what is newer.
 . /usr/lib/rdma-cmx/selftests/lib.sh
 
 frozen=/usr/lib/rdma-cmx/frozen
 device=/dev/infiniband/rdma_cmx
 
-# abi_version: what GET_INFO returns
+# abi_version: the version of GET_INFO
 abi_version() {
 	cmx --version | sed -n 's/^kernel: ABI \([0-9]*\),.*/\1/p'
 }
@@ -17,7 +18,7 @@ parameters() {
 	grep -r . /sys/module/rdma_{,u}cmx/parameters | sort
 }
 
-# The file of a process that has ended may still be on its way out.
+# The file of an ended process may still be open for a moment.
 modules_gone() {
 	[ ! -d /sys/module/rdma_ucmx ] || rmmod rdma_ucmx || return
 	[ ! -d /sys/module/rdma_cmx ] || rmmod rdma_cmx
@@ -27,7 +28,7 @@ device_there() {
 	wait_for 40 test -c $device
 }
 
-# The file has the next test begin with today's modules, if this one is killed.
+# The file makes the next test load the current modules, if this one is killed.
 modules_frozen() {
 	touch /run/modules-frozen
 	wait_for 40 modules_gone && insmod $frozen/rdma_cmx.ko &&
@@ -39,7 +40,7 @@ modules_today() {
 		rm -f /run/modules-frozen
 }
 
-# library_is FILE: do all programs load that one?
+# library_is FILE: do all programs load this library?
 library_is() {
 	local file got
 
@@ -51,7 +52,7 @@ library_is() {
 	done
 }
 
-# program_end FILE: its children have separate process groups.
+# program_end FILE: the children of a program have separate process groups.
 program_end() {
 	local exe
 
@@ -60,7 +61,8 @@ program_end() {
 	done
 }
 
-# program_run FILE: prints its output. None that hangs keeps the modules.
+# program_run FILE: prints its output. Ends a program that hangs, since it uses
+# the modules.
 program_run() {
 	local status
 
@@ -71,7 +73,7 @@ program_run() {
 	return $status
 }
 
-# programs_run WHAT: a result for each
+# programs_run WHAT: a result for each program
 programs_run() {
 	local file
 

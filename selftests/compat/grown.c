@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * RA-02: what the library does by fields and flags that the user ABI has got
- * since it was published. frozen.sh runs this on the modules of that time, too:
- * the library does without.
+ * RA-02: functions of the library that use later fields and flags of the user
+ * ABI. frozen.sh also runs this on the published modules, where the library
+ * works without them.
  */
 #include <sys/syscall.h>
 
@@ -32,7 +32,7 @@ TEST(RAI_02_service)
 	ASSERT_EQ(0, rdma_query_addrinfo(id, &res));
 	EXPECT_NE(NULL, ai_find(res, OWN4 ":7627"));
 	rdma_freeaddrinfo(res);
-	/* By an event, or at once where the calling thread looks it up */
+	/* By an event, or at once if the calling thread looks it up */
 	errno = 0;
 	if (rdma_resolve_addrinfo(id, OWN4, "nosuchservice", &hints)) {
 		EXPECT_EQ(EINVAL, errno);
@@ -76,7 +76,7 @@ struct copies {
 	int result[2];		/* pipe */
 };
 
-/* What the child has of a parent that is gone goes when it says so. */
+/* After the exit of the parent the child destroys its copies. */
 static int copies_end(struct copies *c)
 {
 	struct pollfd pfd = { .fd = c->parent, .events = POLLIN };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * RA-02: ids that move between channels with what they have outstanding, each
- * option of rdma_set_option() with its effect, and rdma_get_devices().
+ * RA-02: ids that migrate between channels with their outstanding operations,
+ * each option of rdma_set_option() with its effect, and rdma_get_devices().
  */
 #include <pthread.h>
 #include <sys/syscall.h>
@@ -47,12 +47,12 @@ TEST_F(ids, RA_02_unread_events_move_along)
 	EXPECT_EQ(self->to, self->id->channel);
 	EXPECT_EQ(0, channel_readable(self->from, 0));
 	EXPECT_EQ(0, event_status(self->to, RDMA_CM_EVENT_ADDR_RESOLVED));
-	/* And back, with what comes from now on */
+	/* Back to the first channel, with the later events */
 	ASSERT_EQ(0, rdma_migrate_id(self->id, self->from));
 	ASSERT_EQ(0, rdma_resolve_route(self->id, 30000));
 	EXPECT_EQ(0, event_status(self->from, RDMA_CM_EVENT_ROUTE_RESOLVED));
 	EXPECT_EQ(0, channel_readable(self->to, 0));
-	/* To where it is already */
+	/* To its current channel */
 	EXPECT_EQ(0, rdma_migrate_id(self->id, self->from));
 }
 
@@ -74,7 +74,7 @@ static void *mover_run(void *arg)
 	return NULL;
 }
 
-/* Who moves an id waits for events in other hands. */
+/* A migrate waits until events that were read are acked. */
 TEST_F(ids, RA_02_migrate_waits_for_acks)
 {
 	struct mover m = { .id = self->id, .to = self->to };
@@ -87,7 +87,7 @@ TEST_F(ids, RA_02_migrate_waits_for_acks)
 	ASSERT_EQ(0, pthread_create(&thread, NULL, mover_run, &m));
 	while (!__atomic_load_n(&m.tid, __ATOMIC_ACQUIRE))
 		sched_yield();
-	/* It sleeps on a futex (system call 202 of x86-64). */
+	/* The thread sleeps on a futex (system call 202 of x86-64). */
 	EXPECT_TRUE(wait_for(WAIT_MS, "grep -q '^202 ' /proc/%d/task/%d/syscall",
 			     getpid(), m.tid));
 	EXPECT_EQ(0, __atomic_load_n(&m.moved, __ATOMIC_ACQUIRE));
@@ -150,7 +150,7 @@ TEST_F(ids, RA_02_option_reuseaddr)
 	FAILS(EADDRINUSE, id_bind(other, OWN4, port));
 	ASSERT_EQ(0, SET(other, REUSEADDR, on));
 	ASSERT_EQ(0, id_bind(other, OWN4, port));
-	/* To listen one needs it alone. */
+	/* rdma_listen() needs the port exclusively. */
 	FAILS(EADDRINUSE, rdma_listen(other, 1));
 	EXPECT_EQ(0, rdma_destroy_id(other));
 	EXPECT_EQ(0, rdma_listen(self->id, 1));
@@ -208,7 +208,7 @@ TEST_F(ids, RA_02_option_path)
 {
 	struct ibv_path_data path = { .flags = IBV_PATH_FLAG_GMP };
 
-	/* No device yet; not whole records; none that can be used */
+	/* No device yet; incomplete records; no usable record */
 	path.flags |= IBV_PATH_FLAG_PRIMARY | IBV_PATH_FLAG_BIDIRECTIONAL;
 	FAILS(EINVAL, rdma_set_option(self->id, RDMA_OPTION_IB,
 				      RDMA_OPTION_IB_PATH, &path,
@@ -254,7 +254,7 @@ TEST_F(ids, RA_02_devices)
 	for (i = 0; i < count; i++)
 		EXPECT_EQ(list[i], again[i]);
 	rdma_free_devices(again);
-	/* Ids use these very contexts, so that objects of both fit. */
+	/* Ids use the same contexts, so objects of both can be combined. */
 	ASSERT_EQ(0, id_bind(self->id, OWN4, 0));
 	for (i = 0; i < count && list[i] != self->id->verbs; i++)
 		;
@@ -265,7 +265,7 @@ TEST_F(ids, RA_02_devices)
 	rdma_free_devices(list);
 }
 
-/* Events of a destroyed id do not come; its destroy waits for taken ones. */
+/* Events of a destroyed id are dropped. The destroy waits for read ones. */
 TEST_F(ids, RA_02_destroy_with_an_unread_event)
 {
 	ASSERT_EQ(0, resolve(self->id, OWN4));

@@ -71,7 +71,7 @@ TEST_F(mcast, RA_02_join_and_leave)
 	ASSERT_EQ(0, rdma_leave_multicast(self->id, self->addr));
 	EXPECT_EQ(-1, rdma_leave_multicast(self->id, self->addr));
 	EXPECT_EQ(EADDRNOTAVAIL, errno);
-	/* Detached: an attached one could not be destroyed. */
+	/* The queue pair is detached: destroy fails on an attached one. */
 	rdma_destroy_qp(self->id);
 	EXPECT_EQ(NULL, self->id->qp);
 }

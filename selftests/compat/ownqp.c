@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * RA-02: queue pairs of the program's own: rdma_init_qp_attr() for each state,
- * rdma_establish(), rdma_notify(), and extended connection options (ECE).
+ * RA-02: queue pairs that the program creates: rdma_init_qp_attr() for each
+ * state, rdma_establish(), rdma_notify(), and extended connection options
+ * (ECE).
  */
 #include "pair.h"
 
-/* What a program has that does all of the verbs itself. */
+/* Objects of a program that calls the verbs itself */
 struct own {
 	struct ibv_pd *pd;
 	struct ibv_cq *cq;
@@ -71,7 +72,7 @@ static int own_ready(struct own *own, struct rdma_cm_id *id)
 	       own_state(own, id, IBV_QPS_RTS);
 }
 
-/* From request to CONNECT_RESPONSE; the caller has set options before. */
+/* Connects up to CONNECT_RESPONSE. The caller has set options before. */
 static int own_request(struct pair *p, struct own *client, struct own *server)
 {
 	struct rdma_conn_param param = {
@@ -171,13 +172,13 @@ TEST_F(ownqp, RA_02_establish)
 	EXPECT_EQ(0, own_send(&self->client, &self->server));
 	EXPECT_EQ(0, rdma_disconnect(p->client));
 	EXPECT_EQ(0, event_status(p->passive, RDMA_CM_EVENT_DISCONNECTED));
-	/* The states of the program's own queue pair are its own affair. */
+	/* The library does not change the state of the program's queue pair. */
 	EXPECT_EQ(IBV_QPS_RTS, qp_state(self->client.qp));
 	EXPECT_EQ(0, rdma_disconnect(p->server));
 	EXPECT_EQ(0, event_status(p->active, RDMA_CM_EVENT_DISCONNECTED));
 }
 
-/* Data came before the client's last word: the server may go ahead. */
+/* Data arrived before the RTU: the server may send. */
 TEST_F(ownqp, RA_02_notify)
 {
 	struct pair *p = &self->p;
@@ -208,7 +209,7 @@ TEST_F(ownqp, RA_02_attributes)
 	errno = 0;
 	EXPECT_EQ(-1, rdma_init_qp_attr(p->client, &attr, &mask));
 	EXPECT_EQ(EINVAL, errno);
-	/* No device */
+	/* Without a device */
 	ASSERT_EQ(0, rdma_create_id(p->active, &id, NULL, RDMA_PS_TCP));
 	attr.qp_state = IBV_QPS_INIT;
 	errno = 0;
@@ -227,7 +228,7 @@ TEST_F(ownqp, RA_02_establish_needs_an_own_qp)
 	EXPECT_EQ(-1, rdma_establish(p->client));
 	EXPECT_EQ(EINVAL, errno);
 	rdma_destroy_qp(p->client);
-	/* Not connected at all */
+	/* Without a connection */
 	errno = 0;
 	EXPECT_EQ(-1, rdma_establish(p->client));
 	EXPECT_EQ(EINVAL, errno);
@@ -247,7 +248,7 @@ TEST_F(ownqp, RA_02_ece)
 	EXPECT_EQ(ECE_VENDOR, got.vendor_id);
 	EXPECT_EQ(0x7f, got.options);
 	EXPECT_EQ(0, got.comp_mask);
-	/* What is left of them goes back. */
+	/* The reply has the common options. */
 	ece.options = 0x11;
 	ASSERT_EQ(0, rdma_set_local_ece(p->server, &ece));
 	ASSERT_EQ(0, own_accept(p, &self->server));
@@ -262,7 +263,7 @@ TEST_F(ownqp, RA_02_ece_misuse)
 	struct ibv_ece ece = { .options = 1 }, got = {};
 	struct pair *p = &self->p;
 
-	/* Nobody has offered any yet. */
+	/* The peer has not sent any yet. */
 	EXPECT_EQ(0, rdma_get_remote_ece(p->client, &got));
 	EXPECT_EQ(0, got.vendor_id);
 	errno = 0;
@@ -276,7 +277,7 @@ TEST_F(ownqp, RA_02_ece_misuse)
 	errno = 0;
 	EXPECT_EQ(-1, rdma_set_local_ece(p->client, NULL));
 	EXPECT_EQ(EINVAL, errno);
-	/* With a queue pair on the id the library does it all. */
+	/* With a queue pair of the id the library sets the options. */
 	ece.comp_mask = 0;
 	ASSERT_EQ(0, rdma_create_qp(p->client, NULL, &attr));
 	errno = 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * RA-02: queues that cannot be made leave everything as it was. Not run on the
- * stock library: it hands out pointers to completion queues that it has
- * destroyed, and takes those of a living queue pair away.
+ * RA-02: a failed creation of queues changes nothing. Not run on the stock
+ * library: it returns pointers to destroyed completion queues, and destroys
+ * those of a queue pair in use.
  */
 #include "pair.h"
 
@@ -20,7 +20,7 @@ FIXTURE_TEARDOWN(queues)
 	pair_close(&self->p);
 }
 
-/* Programs try again with less, with the same attributes. */
+/* Programs retry with smaller values and the same attributes. */
 TEST_F(queues, RA_02_smaller_queue_pair)
 {
 	struct ibv_qp_init_attr attr = pair_qp(RDMA_PS_TCP);

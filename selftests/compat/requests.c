@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * RA-02: connection requests that wait while their listener moves to another
+ * RA-02: unread connection requests while their listener migrates to another
  * channel. Not run on the stock stack: rdma_ucm of Linux 6.1 moves the event
- * but not the id that it brings, which can never be used then.
+ * but not its id, which is then unusable.
  */
 #include "pair.h"
 

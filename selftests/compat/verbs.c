@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * RA-02: the inline helpers of <rdma/rdma_verbs.h>, queue pairs and shared
- * receive queues, with data that arrives.
+ * receive queues, with data transfer.
  */
 #include <sys/mman.h>
 #include <unistd.h>
@@ -12,8 +12,8 @@
 
 FIXTURE(verbs) {
 	struct pair p;
-	char out[SIZE];		/* the client's */
-	char in[SIZE];		/* the server's */
+	char out[SIZE];		/* of the client */
+	char in[SIZE];		/* of the server */
 	struct ibv_mr *mr_out;
 	struct ibv_mr *mr_in;
 };
@@ -118,7 +118,7 @@ TEST_F(verbs, RA_02_lists_of_buffers)
 	EXPECT_EQ(0, memcmp(self->in + 64, "efgh", 5));
 	EXPECT_EQ(0, memcmp(self->in + 128, "ijkl", 5));
 
-	/* More pieces than any of these devices takes */
+	/* More SGEs than any of these devices supports */
 	for (i = 2; i < 64; i++)
 		sge[i] = sge[0];
 	EXPECT_EQ(-1, rdma_post_sendv(p->client, self, sge, 64, 0));
@@ -182,7 +182,7 @@ TEST_F(verbs, RA_02_write)
 	EXPECT_STREQ("tenten", self->in + 100);
 }
 
-/* Memory that was registered for reading must not be written to. */
+/* A write to memory that was registered for remote reads fails. */
 TEST_F(verbs, RA_02_access_is_limited)
 {
 	struct pair *p = &self->p;
@@ -237,7 +237,7 @@ TEST_F(verbs, RA_02_shared_receive_queue)
 	struct ibv_qp_init_attr attr = pair_qp(RDMA_PS_TCP);
 	struct pair *p = &self->p;
 
-	/* The client receives from a queue of this kind. */
+	/* The client receives from a shared receive queue. */
 	ASSERT_EQ(0, rdma_create_srq(p->client, NULL, &srq));
 	ASSERT_NE(NULL, p->client->srq);
 	EXPECT_EQ(p->client->pd, p->client->srq->pd);
@@ -292,14 +292,14 @@ TEST_F(verbs, RA_02_create_srq_ex)
 	rdma_destroy_srq(p->client);
 	EXPECT_EQ(0, ibv_dealloc_pd(pd));
 
-	/* More than any device has */
+	/* More than any device supports */
 	attr.comp_mask = IBV_SRQ_INIT_ATTR_TYPE;
 	attr.attr.max_wr = 0x7fffffff;
 	EXPECT_EQ(-1, rdma_create_srq_ex(p->client, &attr));
 	EXPECT_EQ(NULL, p->client->srq);
 }
 
-/* Queues and domain of the caller's own stay the caller's. */
+/* The caller keeps its completion queues and protection domain. */
 TEST_F(verbs, RA_02_create_qp_ex)
 {
 	struct ibv_qp_init_attr_ex attr = {
@@ -328,7 +328,7 @@ TEST_F(verbs, RA_02_create_qp_ex)
 	EXPECT_EQ(other, p->client->qp->recv_cq);
 	EXPECT_EQ(NULL, p->client->send_cq);
 	EXPECT_EQ(NULL, p->client->recv_cq);
-	/* One is enough. */
+	/* A second queue pair fails. */
 	errno = 0;
 	EXPECT_EQ(-1, rdma_create_qp_ex(p->client, &attr));
 	EXPECT_EQ(EINVAL, errno);
@@ -338,7 +338,7 @@ TEST_F(verbs, RA_02_create_qp_ex)
 	p->client->pd = usual;
 	EXPECT_EQ(0, ibv_dealloc_pd(pd));
 
-	/* Without any of them the id brings its own. */
+	/* Without the caller's queues the library creates them. */
 	attr.comp_mask = 0;
 	attr.send_cq = NULL;
 	attr.recv_cq = NULL;
@@ -348,7 +348,7 @@ TEST_F(verbs, RA_02_create_qp_ex)
 	EXPECT_NE(NULL, attr.recv_cq);
 	rdma_destroy_qp(p->client);
 
-	/* What cannot be made leaves nothing behind. */
+	/* A failed creation leaves no object. */
 	attr.cap.max_send_wr = 0x7fffffff;
 	attr.send_cq = NULL;
 	attr.recv_cq = NULL;

@@ -17,7 +17,7 @@
 # where HASH stands for the kernel, the compiler and this script. Runs at the
 # same time wait for the one that builds.
 set -euo pipefail
-# The calling make's options are not for the other tree's make.
+# The make of the other tree must not inherit options of the calling make.
 unset MAKEFLAGS MFLAGS MAKELEVEL
 
 kver=$1 kdir=$2 to=$3
@@ -25,7 +25,7 @@ top=$(cd "${0%/*}/../../.." && pwd)
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/rdma-cmx
 commit='' reason='' tmp=''
 
-# The programs come from that tree, too: today's may want what was mended since.
+# The programs are from that tree, too: the current ones may need later fixes.
 programs=(
 	compat/{conn,ep,ids,mcast,ownqp,queues,requests,verbs}
 	api/{rai,mc}
@@ -33,12 +33,12 @@ programs=(
 
 die() { echo "frozen: $*" >&2; exit 1; }
 
-# Whoever builds a tree need not own it.
+# The user may build a tree of another owner.
 repo() {
 	git -C "$top" -c safe.directory='*' "$@"
 }
 
-# Where a shallow clone ends all files look added.
+# At the end of a shallow clone all files look added.
 is_cut_off() {
 	local file
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# RA-03: NAME_without runs NAME_stock with our library preloaded where the
-# device is absent, as in a container. The stock library serves it.
+# RA-03: NAME_without runs NAME_stock with this library preloaded where the
+# device is absent, as in a container. The stock library does the calls.
 set -eu
 if [ "${1:-}" != inside ]; then
 	export COMPAT_DEVICE=rdma_cm RDMACMX_VERBOSE=1

@@ -41,7 +41,7 @@ static void advertised_event(struct rdma_cmx_service *service,
 	struct advertised_events *e = context;
 	struct rdma_cmx_service_state state;
 
-	/* It may. */
+	/* The callback may call this. */
 	rdma_cmx_service_get_state(service, &state);
 	spin_lock(&advertised.lock);
 	switch (event->type) {

@@ -110,7 +110,7 @@ state_wait "SV-01: but by a service of that namespace, and no other" 120 \
 	"set=1 waiting=0" "$third"
 do_ withdraw "$third"
 records_wait "SV-01: which is withdrawn" 120 inner 0
-# A service holds its namespace until it has ended.
+# A service references its namespace until the service has ended.
 ok "SV-01: and lets the namespace go" host_del other
 state_wait "SV-01: the device is back" 120 "set=4 waiting=0" "$first"
 

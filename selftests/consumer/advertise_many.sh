@@ -11,7 +11,7 @@ before=$(sets) gone=0 end=$((SECONDS + 14))
 while [ $SECONDS -lt $end ]; do
 	records_are short 1 || gone=$((gone + 1))
 done
-# A machine that stands still for longer than a lease loses it for a moment.
+# A host that stops for longer than a lease loses it for a moment.
 ok "SV-01: there for three leases" [ "$gone" -le 2 ]
 ok "SV-01: because it is renewed" [ $(($(sets) - before)) -ge 6 ]
 like "SV-01: renewals are no events" "$(state "$first")" "events=1,0,0"
@@ -29,7 +29,7 @@ records_wait "SV-01: its lease ends the record at the latest" 120 mute 0
 
 # --- many ---
 
-# No retry of a query counts as another one.
+# A retry of a query would count as another query.
 param sa_timeout_ms 20000
 before=$(sets)
 is "SV-01: 1000 services" "$(do_ advertise many 0x10000 dev="$three" count=1000)" \

@@ -56,7 +56,7 @@ static struct {
 	unsigned int calls;
 	unsigned int setups;
 	unsigned int teardowns;
-	unsigned int wrong;	/* promises that were broken */
+	unsigned int wrong;	/* broken guarantees of the API */
 	unsigned int removals;
 	unsigned int events;
 	struct rdma_cm_id *id;	/* the result, or an ERR_PTR */
@@ -69,7 +69,7 @@ static struct {
 
 static u8 connect_data[U8_MAX];
 
-/* Of the id that was handed over */
+/* Handler of the id that was handed over */
 static int connect_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
 	int ret = 0;
@@ -80,7 +80,7 @@ static int connect_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	connecting.events++;
 	if (event->event == RDMA_CM_EVENT_DEVICE_REMOVAL)
 		connecting.removals++;
-	/* Not before the callback has run */
+	/* Only after the callback has run */
 	if (connecting.handler_ends && connecting.id == id &&
 	    event->event == RDMA_CM_EVENT_DISCONNECTED) {
 		connecting.id = NULL;
@@ -132,7 +132,7 @@ static void connect_teardown(struct rdma_cm_id *id, void *context)
 	mutex_lock(&connecting.lock);
 	if (context != &connecting || connecting.calls)
 		connecting.wrong++;
-	/* That of a winner that is lost, behind that of the one that stopped */
+	/* The second teardown: that of a lost winner, after the stopped one */
 	second = connecting.teardowns++ % 2;
 	mutex_unlock(&connecting.lock);
 	if (id->qp)
@@ -163,7 +163,7 @@ static void connect_other_done(struct rdma_cmx_connector *connector,
 			       void *context)
 {
 	mutex_lock(&connecting.lock);
-	/* Nobody replies to it. */
+	/* The target does not reply to this connect. */
 	if (!IS_ERR(id))
 		connecting.wrong++;
 	mutex_unlock(&connecting.lock);
@@ -214,7 +214,7 @@ static int connect_number(char *word, u32 *number)
 	return kstrtou32(word, 0, number) ? -EINVAL : 0;
 }
 
-/* The private data of the requests */
+/* Sets the private data of the requests. */
 static int connect_hex(const char *digits)
 {
 	size_t i, len = strlen(digits);
@@ -414,7 +414,7 @@ static int connect_time_cmp(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* From the call to the id, which is disconnected and destroyed each time */
+/* Time from the call to the id, which is then disconnected and destroyed */
 static int connect_time(char *line, char *text, size_t size)
 {
 	struct rdma_cmx_connect_attr attr;

@@ -1,24 +1,24 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # Connect by name of an in-kernel consumer: KA-02. Targets are in beta, at
-# 10.55.0.2, and here, at 10.55.0.11 and .12; 10.55.0.3 is nowhere.
+# 10.55.0.2, and here, at 10.55.0.11 and .12. No host has 10.55.0.3.
 . /usr/lib/rdma-cmx/selftests/lib.sh
 . /usr/lib/rdma-cmx/selftests/consumer/connect_functions
 
 port=7600
 
-# What is tried more than once breaks no rule in any of its tries.
+# The end of the test checks the results of all attempts.
 do_() {
 	echo "$*" >$dir/command || return
 	tee -a results <$dir/result
 }
 
-# there COMMAND...: of the consumer in beta
+# there COMMAND...: to the consumer in beta
 there() {
 	peer "echo '$*' >$dir/command && cat $dir/result"
 }
 
-# name NAME ADDRESS...: in this order
+# name NAME ADDRESS...: adds the addresses in this order
 name() {
 	local name=$1 address
 
@@ -28,17 +28,17 @@ name() {
 	done >>/etc/hosts
 }
 
-# dead: on a slow machine the dead address may have its timeout before the end
+# dead: on a slow host the unused address may reach its timeout before the end
 dead() {
 	sed 's/^\(dst=10.55.0.3 step=addr error=\)-110 /\1-125 /'
 }
 
-# started N: when the candidate began, in ms
+# started N: start of the candidate in ms
 started() {
 	sed -n "$((1 + $1))s/.* start=\([0-9]*\) .*/\1/p"
 }
 
-# Ids of connects; the targets' have another owner.
+# Ids of connects; ids of targets have another owner.
 ids() {
 	rdma resource show cm_id | grep -c '\[rdma_cmx\]'
 }
@@ -97,9 +97,9 @@ is "KA-02: type of service" "$(connect tos=16 -- 10.55.0.2 $port)" \
 is "KA-02: a source" "$(connect -- 10.55.0.2 $port src=10.55.0.12)" \
 	"$(call 0 1 1 0; one 10.55.0.2 up 0 0 welcome)"
 
-# --- the first candidate is dead ---
+# --- the first candidate does not respond ---
 
-# A guest that stands still for a moment has a clock that catches up.
+# After a guest stops for a moment, its clock jumps ahead.
 delayed() {
 	do_ connect times delay=300 -- near.kc.test $port >connect.out
 	do_ connect-end >/dev/null
@@ -119,7 +119,7 @@ is "KA-02: the first does not reply, the second wins" \
 ok "KA-02: no id is left of those that lost" test "$(ids)" = 0
 do_ unlisten >/dev/null
 
-# --- many are silent: each has its share of the time, here 5 s ---
+# --- many are silent: each has a share of the time, here 5 s ---
 
 for n in {11..18}; do
 	do_ listen 10.55.0.$n $port hang >/dev/null
@@ -133,7 +133,7 @@ is "KA-02: the first of eight silent peers gives way" \
 	   one 10.55.0.19 up 0 0 welcome)"
 ok "KA-02: when it has had its share" test "$(started 9 <connect.out)" -ge 4500
 do_ connect-end >/dev/null
-# After 5 s the first one gives way, and the ninth connects.
+# After 5 s the first one is cancelled, and the ninth connects.
 eight_cancelled() {
 	do_ connect-start delay=10 -- many.kc.test $port >/dev/null
 	wait_for 90 state 'setups=[89]'
@@ -145,8 +145,8 @@ do_ unlisten >/dev/null
 
 # --- peers that accept and disconnect while the others are taken down ---
 
-# The good one replies when each of the others has been the first once. It
-# depends on who is taken down when.
+# The accepting peer replies after each other peer has been the first once. That
+# depends on the order of the teardowns.
 starts_again() {
 	do_ unlisten >/dev/null
 	do_ listen 10.55.0.11 $port sixth >/dev/null
@@ -162,8 +162,8 @@ ok "KA-02: for five such peers a good one starts again, and they do not" \
 	wait_for 90 starts_again || diag "$(cat connect.out)"
 do_ unlisten >/dev/null
 
-# As long as the first is taken down, the deadline is near: eight silent peers
-# have had their share of the rest before the last one starts.
+# The first teardown lasts until shortly before the deadline. Eight silent peers
+# use their share of the rest before the last one starts.
 do_ listen 10.55.0.12 $port lose >/dev/null
 for n in 11 {13..19}; do
 	do_ listen 10.55.0.$n $port hang >/dev/null
@@ -180,8 +180,9 @@ ok "KA-02: when a winner is lost the rest of the time is shared anew" \
 	wait_for 90 shared_anew || diag "$(cat connect.out)"
 do_ unlisten >/dev/null
 
-# Three are silent, and five accept and disconnect, before the good one. Each of
-# the five costs a delay, not three more for those that start again.
+# Three silent peers, and five that accept and disconnect, precede the good one.
+# Each of the five costs one delay, not three more for candidates that start
+# again.
 for n in {11..13}; do
 	do_ listen 10.55.0.$n $port hang >/dev/null
 done
@@ -230,7 +231,7 @@ is "KA-02: a byte more" "$(connect data=57 -- 10.55.0.2 $port)" \
 
 # --- the deadline ---
 
-# That of the attempt ends at the same time.
+# The deadline of the attempt is at the same time.
 like "KA-02: shorter than the first attempt" \
 	"$(connect deadline=100 -- 10.55.0.3 $port | tr '\n' ' ')" \
 	"^$(call -110 1 0 0) dst=10.55.0.3 step=addr error=-1(25|10) "

@@ -27,7 +27,7 @@ service() {
 	"$tests/sa/tools/service" -C "$third" -n kcgone -i $sid "$1"
 }
 
-# drop WORD...: the SA gets no such query
+# drop WORD...: drops such queries before the SA
 drop() {
 	knob_set "$(fab_dev 1)" faults "drop class=3 $*"
 }
@@ -36,8 +36,9 @@ drop_none() {
 	knob_set "$(fab_dev 1)" faults clear
 }
 
-# For each step: what holds a connect there, what is started, how it shows, and
-# what lets it go on. The steps are lookup, addr, route, setup and request.
+# For each step: what delays a connect there, which connect, how the test
+# detects it, and what ends the delay. The steps are lookup, addr, route, setup
+# and request.
 hold() {
 	case $1 in
 	lookup) drop method=0x12 attr=0x31 ;;
@@ -89,7 +90,7 @@ third=$(fab_dev 3) fourth=$(fab_dev 4) space=''
 three=$(gid_short "$third") four=$(gid_short "$fourth")
 steps="lookup addr route setup request"
 
-# --- the name is gone ---
+# --- the name is deleted ---
 
 service set
 hold lookup
@@ -125,7 +126,7 @@ is "KA-02: service and target are gone: it is refused" "$(do_ connect-wait)" \
 	"$(call -111 1 1 1; one "$three" request -111 8)"
 do_ connect-end >/dev/null
 
-# --- the device is gone; connect_ib.sh has the other steps ---
+# --- the device is removed; connect_ib.sh has the other steps ---
 
 service set
 hold lookup
@@ -165,7 +166,7 @@ for step in $steps; do
 	ip netns del gone
 	rm -f "$fab_state/$fourth.host"
 	space=''
-	# Nobody has the address, so this step may end by itself.
+	# No host has the address, so this step may end by itself.
 	[ "$step" = addr ] ||
 		ok "KA-02: the network namespace is deleted, the connect goes on" \
 			state calls=0

@@ -32,7 +32,7 @@ is "KA-02: data goes there and back" "$(do_ connect-echo)" "echo: error=0"
 do_ connect-end >/dev/null
 is "KA-02 RAI-06: by id" "$(connect -- - - sa service=$sid src=gid:"$own")" "$up"
 before=$(counter sa_queries)
-# rdma_cm's queries are lost. IPoIB sends some, too, so they are not counted.
+# The queries of rdma_cm are dropped, and not counted: IPoIB sends some, too.
 knob_set "$(fab_dev 1)" faults 'drop class=3 method=0x01 attr=0x35'
 is "KA-02: again" "$(connect -- - - sa service=kcsvc src=gid:"$own")" "$up"
 is "KA-02: with what the cache has" "$(counter sa_queries)" "$before"
@@ -47,7 +47,7 @@ is "KA-02: a byte more" \
 	"$(connect data=93 -- - - sa service=kcsvc src=gid:"$own")" \
 	"$(call -90 1 1 1; one "$three" setup -90)"
 
-# --- by GID in an IP port space: the header goes in front ---
+# --- by GID in an IP port space: with the header of the port space ---
 
 words="$three $port qp=2 flags=8 family=27 src=gid:$own"
 do_ listen gid:"$three" $((0x1060000 + port)) accept >/dev/null
@@ -64,7 +64,7 @@ ok "a target at the address" do_ listen 10.66.0.3 $port accept
 is "KA-02: by IPoIB address" "$(connect data=56 -- 10.66.0.3 $port)" \
 	"$(call 0 1 1 0; one 10.66.0.3 up 0 0 welcome)"
 
-# --- a path of the cache that leads nowhere is forgotten ---
+# --- after a failed connect its path leaves the cache ---
 
 do_ unlisten >/dev/null
 do_ listen gid:"$three" $sid first >/dev/null
@@ -87,8 +87,8 @@ is "KA-02: the deadline while nobody replies" \
 
 # --- the device is removed ---
 
-# removed NAME CONDITION STEP WORDS...: of a connect from the fourth. The address
-# may also fail with the interface, and the route with the port.
+# removed NAME CONDITION STEP WORDS...: a connect from the fourth device. The
+# address may also fail with the interface, and the route with the port.
 removed() {
 	local name=$1 condition=$2 step=$3 removal
 
@@ -113,7 +113,7 @@ bound() {
 	rdma resource show cm_id | grep -q "$fourth.*\[rdma_cmx\]"
 }
 
-# The module's queries end at once, and rdma_cm goes on.
+# The queries of the module end at once; those of rdma_cm continue.
 paths_lose() {
 	param sa_timeout_ms 10
 	param sa_retries 0
@@ -136,7 +136,7 @@ removed "a request is outstanding" 'state setups=1' request \
 removed "an address is being resolved" bound addr \
 	-- 10.66.0.99 $port src=10.66.0.4
 paths_lose
-# Newer kernels may fall over a breakpoint on an emulated processor.
+# Newer kernels may crash on a breakpoint in an emulated processor.
 case $(uname -r) in
 6.1.*) ok "rdma_cm cancels slowly" do_ slow-cancel 800 ;;
 esac
@@ -144,7 +144,7 @@ removed "a route is being resolved" queried '(addr|route)' \
 	-- "$three" $port qp=2 flags=8 family=27 src=gid:"$four" noroute
 paths_find
 
-# The same for the id of a process: it knows the neighbour and queries the path.
+# Likewise for the id of a process, whose neighbour is resolved.
 ok "a host" host_add one 2
 ok "the neighbour is known" wait_for 90 \
 	ping -q -c 1 -W 1 -I "$(dev_netdev "$fourth")" 10.66.0.2

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# A connect by name on InfiniBand whose SA responds late, never or wrongly, or is
-# another one, at each of its steps; and peers that send private data of any
-# length. KA-02, RAI-06.
+# A connect by name on InfiniBand whose SA responds late, never or wrongly, or
+# changes, at each of its steps; and peers that send private data of any length.
+# KA-02, RAI-06.
 . /usr/lib/rdma-cmx/selftests/lib.sh
 . /usr/lib/rdma-cmx/selftests/fabric.sh
 . /usr/lib/rdma-cmx/selftests/consumer/connect_functions
@@ -70,7 +70,7 @@ ok "KA-02: a lease of 1 s is over, in the cache, too" wait_for 90 lease_over
 param sa_cache_ms 0
 "$tests/sa/tools/service" -C "$third" -n kcsa -i $sid set
 
-# --- the SA is late, at the lookup and at the path ---
+# --- the SA responds late, to the lookup and to the path query ---
 
 sm_pause
 do_ connect-start deadline=120000 -- "$query" >/dev/null
@@ -118,7 +118,7 @@ fake_end() {
 	port_active_wait
 }
 
-# wrong NAME RESULT ARGUMENTS...: of the fake SA
+# wrong NAME RESULT ARGUMENTS...: with these arguments of the fake SA
 wrong() {
 	local name=$1 result=$2
 
@@ -137,7 +137,7 @@ wrong "the service: none" 'error=-2 calls=1 setups=0 ' empty
 wrong "the service: another one than that of the query" \
 	'error=-74 calls=1 setups=0 ' foreign
 wrong "the service: an SA elsewhere" 'error=-111 calls=1 setups=0 ' redirect
-# rdma_cm's query has a response of fixed size, which this does not spoil.
+# rdma_cm's query gets a valid response of fixed size.
 wrong "the path: a malformed response, and a good one to rdma_cm" \
 	'error=0 calls=1 setups=1 ' -a 0x35 truncated=30
 for mode in status=0x0200 empty foreign; do
@@ -147,7 +147,7 @@ for mode in status=0x0200 empty foreign; do
 done
 is "KA-02: after all that it connects" "$(connect -- "$query")" "$up"
 
-# --- the SA is another one: at each step ---
+# --- another SA takes over: at each step ---
 
 sm_master_is() {
 	[ "$(sm_master "$third")" = "$(dev_guid "$1")" ]
@@ -157,7 +157,7 @@ cat >conf <<-'END'
 	sminfo_polling_timeout 500
 	polling_retry_number 2
 END
-# The first stands by while the second is there.
+# The first one is the standby while the second one runs.
 other_sm() {
 	if sm_master_is "$first"; then
 		sm_start "$second" -p 14 -F "$PWD/conf" &&
@@ -168,7 +168,7 @@ other_sm() {
 	fi
 }
 
-# What the target advertises is set again at each new SA.
+# Each new SA gets the target's service again.
 "$tests/sa/tools/service" -C "$third" -n kcsa -i $sid delete
 sm_stop
 sm_start "$first" -F "$PWD/conf"
@@ -179,7 +179,7 @@ found() {
 }
 ok "KA-02: the target is found" wait_for 120 found
 
-# handover STEP RESULT WORDS...: while a connect is at the step
+# handover STEP RESULT WORDS...: while a connect waits in the step
 handover() {
 	local step=$1 result=$2
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * One end of a connection: a queue pair of an id, with a buffer that is sent and
- * one that is received. A server sends back what it receives. Completions come
- * in work items, one after the other.
+ * One end of a connection: a queue pair of an id, with a send buffer and a
+ * receive buffer. A server echoes each message. Completions run in work items,
+ * one after the other.
  */
 #include <linux/completion.h>
 #include <linux/jiffies.h>
@@ -67,7 +67,10 @@ static void end_sent(struct ib_cq *cq, struct ib_wc *wc)
 
 void consumer_end_free(struct consumer_end *end)
 {
-	/* A late completion must not find the queue freed: rxe waits for none. */
+	/*
+	 * A late completion must not use a freed queue: rxe does not wait for
+	 * it.
+	 */
 	if (end->id->qp) {
 		ib_drain_qp(end->id->qp);
 		rdma_destroy_qp(end->id);
@@ -125,7 +128,7 @@ static int end_make(struct consumer_end *end)
 	return ret ?: end_post_recv(end);
 }
 
-/* For an id that is routed, or that has come with a request. */
+/* For an id with a route, or of a connection request */
 struct consumer_end *consumer_end_make(struct rdma_cm_id *id, bool server)
 {
 	struct consumer_end *end;
@@ -146,7 +149,7 @@ struct consumer_end *consumer_end_make(struct rdma_cm_id *id, bool server)
 	return ERR_PTR(ret);
 }
 
-/* Does what is sent come back as it was? */
+/* Sends a message. Returns 0 if its echo matches. */
 int consumer_end_echo(struct consumer_end *end)
 {
 	int i, ret;
@@ -161,7 +164,7 @@ int consumer_end_echo(struct consumer_end *end)
 	return end->good ? 0 : -EBADMSG;
 }
 
-/* Bytes of private data that are known: U8_MAX of them */
+/* U8_MAX bytes of private data that both sides know */
 const u8 *consumer_pattern(void)
 {
 	static u8 bytes[U8_MAX];

@@ -6,7 +6,7 @@
 . /usr/lib/rdma-cmx/selftests/fabric.sh
 . /usr/lib/rdma-cmx/selftests/consumer/functions
 
-# Entries without the device's number, which depends on the boot
+# Entries without the number of the device, which depends on the boot
 resolve() {
 	do_ resolve "$@" 2>&1 | sed 's/dev=[0-9]\+/dev=rdma/'
 }
@@ -58,7 +58,7 @@ like "KA-01 GAI-10: by GID in an IP port space" \
 	"$(resolve "$three" 7471 qp=2 flags=8 family=27)" \
 	"dst=$three,sid=0x1061d2f.* paths=1 connect=36"
 
-# The device of the query is removed with the query outstanding.
+# The device of an outstanding query is removed.
 sm_pause
 do_ start - - sa service=ksvc2 src=gid:"$four" >/dev/null
 knob_set "$(fab_dev 4)" plugged 0

@@ -9,12 +9,12 @@
 own=$(fab_dev 1)
 joined="event=multicast join status=0 qp_num=0xffffff context=ours"
 
-# joins GROUP WORDS: IPoIB may have to be back in its own groups first
+# joins GROUP WORDS: IPoIB may have to rejoin its groups first
 joins() {
 	[ "$(do_ join 10.66.0.1 "$@")" = "$joined" ]
 }
 
-# came EVENTS: so far, since it last succeeded
+# came EVENTS: the events since the last success
 history=''
 came() {
 	history+=$(do_ history)
@@ -47,8 +47,9 @@ ok "KA-07: all are joined again" wait_for 90 came JJJ
 
 # --- many ---
 
-# The members were joined again by what they know of the group. A new group needs
-# IPoIB in its broadcast group, which may come later; then it joins at once.
+# The earlier members rejoin with known parameters of the group. A new group
+# needs the broadcast group of IPoIB, which may be joined later; then its join
+# succeeds at once.
 many() {
 	[ "$(do_ many 239.66.8.11 239.66.8.12 10.66.0.2 239.66.8.13)" = \
 		"error=0 done=1 0 0 -22- 0" ]
@@ -65,7 +66,8 @@ ok "no membership is left" wait_for 90 none_left
 
 # --- a handler that destroys its id ---
 
-# ends NAME: with a group of rdma_cm, whose event comes, and two of rdma_cmx
+# ends NAME: with a group of rdma_cm, which reports an event, and two of
+# rdma_cmx
 ends() {
 	ok "$1" wait_for 90 joins 239.66.8.3 0
 	do_ more 239.66.8.4 0 persistent >/dev/null

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# What a driver learns from a result of the kernel API on InfiniBand: KA-06
+# What a driver reads from a result of the kernel API on InfiniBand: KA-06
 . /usr/lib/rdma-cmx/selftests/lib.sh
 . /usr/lib/rdma-cmx/selftests/fabric.sh
 . /usr/lib/rdma-cmx/selftests/consumer/functions
@@ -11,10 +11,10 @@ netdev=$(dev_netdev "$own")
 modprobe cmx_consumer || plan_skip "cmx_consumer.ko is not installed"
 ok "a namespace with device 2" host_add far 2
 param sa_cache_ms 0
-# No retry of a query counts as another one.
+# A retry of a query would count as another query.
 timeouts_long 5000
 
-# why NAME ERROR QUERY: the reason why the only entry has no route
+# why NAME ERROR QUERY: the error of the only entry, which has no route
 why() {
 	local name=$1 error=$2
 
@@ -34,7 +34,7 @@ ip route add 10.77.0.0/24 via 10.66.0.2 dev "$netdev"
 why "behind a router" -95 10.77.0.1 1
 ip route del 10.77.0.0/24
 
-# Path records, as rdma_cm takes them
+# Path records in the format of rdma_cm
 do_ resolve 10.66.0.2 1 qp=2 >/dev/null
 path="$(gid_short "$own") $(($(dev_lid "$own")))"
 path+=" -> $(gid_short "$(fab_dev 2)") $(($(dev_lid "$(fab_dev 2)")))"
@@ -50,10 +50,11 @@ sm_pause
 why "the SA does not reply" -110 10.66.0.2 1
 sm_resume
 
-# The type of service is the QoS class of a path. An SA without QoS has one path.
+# The type of service selects the QoS class of a path. Without QoS of the SA the
+# path is the same.
 param sa_cache_ms 3600000
 
-# path TOS: sets $sent, path queries for it that reached the SA
+# path TOS: sets $sent to the number of path queries for it at the SA
 path() {
 	local before
 
@@ -76,7 +77,7 @@ is "KA-06: an id with a type of service takes it" \
 sm_stop
 sm_start "$own" -Q
 ok "OpenSM -Q starts" port_active_wait
-# RC and UD are two services
+# RC and UD have different service ids.
 param sa_cache_ms 0
 qos() {
 	local before
@@ -87,7 +88,7 @@ qos() {
 }
 ok "the module knows that it has QoS" wait_for 90 qos
 param sa_cache_ms 3600000
-# An event may empty the cache meanwhile. Each round has a type that is new.
+# An event may empty the cache meanwhile. Each round has a new type.
 tos=4
 own_query() {
 	tos=$((tos + 4))

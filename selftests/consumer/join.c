@@ -98,7 +98,7 @@ static void join_member_event(struct rdma_cmx_member *member,
 
 	join_history(event->event);
 	if (event->event == RDMA_CMX_EVENT_MULTICAST_LOST) {
-		/* It has a reason, and nothing else. */
+		/* A loss has a status, and no parameters. */
 		if (!event->status || param)
 			join_history(RDMA_CM_EVENT_MULTICAST_ERROR);
 		return;
@@ -115,7 +115,7 @@ static void join_member_event(struct rdma_cmx_member *member,
 	complete(&joined.done);
 }
 
-/* All receives share the buffer: what arrives is not looked at. */
+/* All receives share the buffer, which is never read. */
 static int join_post(void)
 {
 	struct ib_sge sge = {
@@ -281,7 +281,7 @@ static void join_wait(int ret, char *text, size_t size)
 		snprintf(text, size, "at once: error=%d\n", ret);
 		return;
 	}
-	/* A join comes with the parameters, an error without. */
+	/* A join has parameters, an error has none. */
 	if (joined.param == !!joined.status)
 		joined.context_is_ours = false;
 	snprintf(text, size, "event=%s status=%d qp_num=0x%x context=%s\n",
@@ -345,7 +345,7 @@ int consumer_join_more(char *line, char *text, size_t size)
 	return ret;
 }
 
-/* A membership that was joined again, or has ended. */
+/* Waits for the next join or end of a membership. */
 int consumer_join_again(char *text, size_t size)
 {
 	if (!joined.id)
@@ -364,7 +364,7 @@ static void join_all_done(struct rdma_cmx_join_one *joins, u32 count,
 	complete(&joined.all_done);
 }
 
-/* The callback has to come once, after all have ended. */
+/* The callback runs once, after all have ended. */
 static int join_many(char *line, bool leave, char *text, size_t size)
 {
 	unsigned int i, count = 0;
@@ -459,7 +459,7 @@ int consumer_part(const char *group_text)
 			continue;
 		rdma_cmx_leave(m->member);
 		m->member = NULL;
-		/* So that a test can do this any number of times. */
+		/* The slot is free again, so that a test can repeat this. */
 		if (i + 1 == joined.count)
 			joined.count--;
 		return 0;

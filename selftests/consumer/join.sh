@@ -29,7 +29,7 @@ refused "MC-05: unknown flag:" 22 10.55.0.1 239.55.7.1 2
 refused "MC-05: unknown flag:" 22 10.55.0.1 239.55.7.1 0x80000000
 refused "MC-05: not bound:" 22 - 239.55.7.1 0
 
-# IPv6 groups, which rdma_cm refuses
+# IPv6 groups, which rdma_cm does not support
 is "MC-07: an IPv6 group" "$(do_ join fd55::1 ff15::55:71 0)" "$joined"
 mld() {
 	mld_joined eth0 ff150000000000000000000000550071
@@ -45,7 +45,7 @@ sent() {
 	peer "cat /sys/class/infiniband/rxe0/ports/1/hw_counters/sent_pkts"
 }
 
-# Nothing is received while beta sends 20 messages
+# Nothing arrives while beta sends 20 messages.
 nothing_comes() {
 	local before
 
@@ -55,12 +55,12 @@ nothing_comes() {
 		[ "$(do_ receive 0)" = received=none ]
 }
 
-# quiet NAME: what was on its way may come at first.
+# quiet NAME: earlier messages may arrive at first.
 quiet() {
 	ok "$1" wait_for 90 nothing_comes
 }
 
-# A queue pair of the kernel, which rdma_cm refuses with a warning
+# A kernel queue pair, for which rdma_cm fails with a warning
 is "MC-11: with a queue pair" "$(do_ join 10.55.0.1 239.55.7.3 0 qp)" "$joined"
 ok "MC-11: IGMP has the group" igmp_joined eth0 239.55.7.3
 job=$(peer_bg "$tests/api/tools/mc send 10.55.0.2 239.55.7.3 300")
@@ -69,7 +69,7 @@ is "MC-11: a second group" "$(do_ more 239.55.7.4 0)" "$joined"
 echo part 239.55.7.3 >$dir/command
 ok "MC-11: IGMP drops the left group" wait_for 90 eval '! igmp_joined eth0 239.55.7.3'
 ok "MC-11: IGMP keeps the other group" igmp_joined eth0 239.55.7.4
-do_ receive 0 >/dev/null	# what came before
+do_ receive 0 >/dev/null	# earlier messages
 job2=$(peer_bg "$tests/api/tools/mc send 10.55.0.2 239.55.7.4 300")
 is "MC-11: the other receives" "$(do_ receive 5)" "received=enough"
 peer_stop "$job2"

@@ -79,7 +79,7 @@ static int listen_accept(struct accepted *a, const struct target *target)
 	return rdma_accept(a->id, &param);
 }
 
-/* Of an id that has come with a request; 1 destroys it. */
+/* Handler of an id of a request; 1 destroys the id. */
 static int listen_accepted_event(struct rdma_cm_id *id,
 				 struct rdma_cm_event *event)
 {
@@ -100,7 +100,7 @@ static int listen_accepted_event(struct rdma_cm_id *id,
 		listening.ended++;
 		break;
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
-		/* Otherwise it is being ended. */
+		/* Off the list, the target ends it. */
 		if (list_empty(&a->node))
 			break;
 		list_del(&a->node);
@@ -116,7 +116,7 @@ static int listen_accepted_event(struct rdma_cm_id *id,
 	return ret;
 }
 
-/* For mode "lose", now and until it is called with false */
+/* For mode "lose": from now on, until a call with false */
 void consumer_listen_lose(bool losing)
 {
 	struct accepted *a;
@@ -129,7 +129,7 @@ void consumer_listen_lose(bool losing)
 	mutex_unlock(&listening.lock);
 }
 
-/* The id is this function's: a status that is not 0 destroys it. */
+/* This function owns the id: a status that is not 0 destroys it. */
 static int listen_request(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
 	const struct rdma_conn_param *conn = &event->param.conn;
@@ -171,7 +171,7 @@ static int listen_request(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	return 0;
 }
 
-/* Of a target, and of the id of a request at first */
+/* Handler of a target, and at first of the id of a request */
 static int listen_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
 	struct target *target = id->context;
@@ -189,7 +189,7 @@ static int listen_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	return ret;
 }
 
-/* The service id is the port space's, too. */
+/* The service id determines the port space. */
 static int listen_ib(union rdma_cmx_sockaddr *addr, u64 sid)
 {
 	addr->ib.sib_sid = cpu_to_be64(sid);
@@ -197,7 +197,7 @@ static int listen_ib(union rdma_cmx_sockaddr *addr, u64 sid)
 	return sid >> 16 == RDMA_PS_TCP ? RDMA_PS_TCP : RDMA_PS_IB;
 }
 
-/* What the target at @mode says: the usual words, or @len bytes */
+/* Sets the private data of a target: the usual text, or @len bytes. */
 static int listen_reply(struct target *target, const char *mode, const char *len)
 {
 	target->reply = *mode == 'r' ? "go away" : "welcome";
@@ -265,7 +265,7 @@ static void listen_accepted_end(void)
 			return;
 		if (a->end)
 			rdma_disconnect(a->id);
-		/* Its handler looks at what is freed below. */
+		/* The handler of the id uses the end, which is freed below. */
 		if (a->end)
 			consumer_end_free(a->end);
 		a->end = NULL;

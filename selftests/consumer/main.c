@@ -56,7 +56,7 @@ static struct {
 static void consumer_done(struct rdma_cmx_query *query,
 			  struct rdma_cmx_result *res, void *context)
 {
-	/* What the API promises: the query is known by now. */
+	/* The API guarantees that the query is known by now. */
 	WARN_ON(consumer.query != query);
 	if (consumer.cancel_inside && rdma_cmx_query_cancel(query))
 		WARN_ON(1);
@@ -79,7 +79,7 @@ static void consumer_reset(void)
 	reinit_completion(&consumer.done);
 }
 
-/* How long an answer takes that need not be waited for. */
+/* Time of a response that is available without a wait */
 static void consumer_time(const struct rdma_cmx_query_attr *attr)
 {
 	u64 start, took, sum = 0, least = U64_MAX;

@@ -95,7 +95,7 @@ static bool used_wait(enum rdma_cm_event_type event)
 	       used.last == event;
 }
 
-/* Returns 0 if the peer's CM has replied, by the path of the entry. */
+/* Connects by the path of the entry. 0 if the peer's CM has replied. */
 static int output_use_id(const struct rdma_cmx_entry *e, struct rdma_cm_id *id)
 {
 	struct rdma_conn_param param = { .qp_num = 0x77, .retry_count = 1 };

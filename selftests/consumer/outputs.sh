@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# What a driver learns from a result of the kernel API on RoCE: KA-06
+# What a driver reads from a result of the kernel API on RoCE: KA-06
 . /usr/lib/rdma-cmx/selftests/lib.sh
 . /usr/lib/rdma-cmx/selftests/consumer/functions
 
@@ -17,7 +17,7 @@ trap cleanup EXIT
 
 modprobe cmx_consumer || plan_skip "cmx_consumer.ko is not installed"
 
-# why NAME ERROR QUERY: the reason why the only entry has no route
+# why NAME ERROR QUERY: the error of the only entry, which has no route
 why() {
 	local name=$1 error=$2
 
@@ -75,7 +75,7 @@ netdev() {
 	is "KA-06: $3" "$(do_ netdev "$1")" "device=$2"
 }
 
-# made WHAT COMMAND...: or the kernel does not have it
+# made WHAT COMMAND...: skips if the kernel cannot create it
 made() {
 	"${@:2}" 2>/dev/null || {
 		skip "KA-06: $1" "this kernel has none"
@@ -127,7 +127,7 @@ fi
 
 # --- and of another namespace ---
 
-# there COMMAND...: written by a process of the namespace
+# there COMMAND...: a process of the namespace writes it
 there() {
 	ip netns exec n1 sh -c "echo $* >&3" 3>$dir/command && cat $dir/result
 }

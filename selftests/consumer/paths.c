@@ -35,7 +35,7 @@
 static struct {
 	struct rdma_cmx_paths_query *query;
 	struct rdma_cmx_paths *paths;
-	struct rdma_cmx_paths_attr attr;	/* without addresses */
+	struct rdma_cmx_paths_attr attr;	/* without the addresses */
 	union rdma_cmx_sockaddr src;
 	char dev[IB_DEVICE_NAME_MAX];
 	unsigned int calls;
@@ -51,7 +51,7 @@ static struct {
 static void many_done(struct rdma_cmx_paths_query *query,
 		      struct rdma_cmx_paths *paths, void *context)
 {
-	/* What the API promises: the call is known by now. */
+	/* The API guarantees that the call is known by now. */
 	WARN_ON(many.query != query);
 	if (many.inside && rdma_cmx_paths_cancel(query))
 		WARN_ON(1);
@@ -126,7 +126,7 @@ static int many_addr(const char *text, union rdma_cmx_sockaddr *addr)
 	return 0;
 }
 
-/* Fills @dst and @alt with room for @max. Returns how many, or an errno. */
+/* Parses into @dst and @alt, of @max elements. Their number, or an errno. */
 static int many_parse(char *line, union rdma_cmx_sockaddr *dst,
 		      union rdma_cmx_sockaddr *alt, u32 max)
 {
@@ -311,7 +311,7 @@ static bool many_event_wait(enum rdma_cm_event_type event)
 	       many.last == event;
 }
 
-/* Returns 0 if the peer's CM has replied, by that record. */
+/* Connects by the record. 0 if the peer's CM has replied. */
 static int many_use_id(const struct rdma_cmx_path *path,
 		       const struct sa_path_rec *from, struct rdma_cm_id *id)
 {

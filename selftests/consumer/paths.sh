@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# KA-09: many paths in one call, before they are needed: found, shared, taken by
-# connects without a query, forgotten; a second path from LMC; deadline, cancel,
+# KA-09: many paths in one call, before their use: found, shared, used by
+# connects without a query, invalidated; a second path by LMC; deadline, cancel,
 # limits, namespaces, unload.
 . /usr/lib/rdma-cmx/selftests/lib.sh
 . /usr/lib/rdma-cmx/selftests/fabric.sh
 . /usr/lib/rdma-cmx/selftests/consumer/functions
 first=$(fab_dev 1) fourth=$(fab_dev 4)
 
-# path N: the record from the first device to the N-th
+# path N: the record from the first device to the N-th one
 path() {
 	local dev
 
@@ -17,8 +17,9 @@ path() {
 		"$(gid_short "$dev") $(dev_lid "$dev") port=1"
 }
 
-# sent NAME COUNT COMMAND...: queries that reached the SA meanwhile; sets $result.
-# Nobody else has such queries: those of rdma_cm and IPoIB are of method 1.
+# sent NAME COUNT COMMAND...: number of queries at the SA meanwhile; sets
+# $result. No other program sends such queries: those of rdma_cm and IPoIB have
+# method 1.
 sent() {
 	local name=$1 count=$2 before
 
@@ -28,7 +29,7 @@ sent() {
 	is "KA-09: $name" $(($(sa_requests 0x12 0x0035) - before)) "$count"
 }
 
-# Several hosts, or each address would be one of our own
+# Several hosts; otherwise each address would be local.
 modprobe cmx_consumer || plan_skip "cmx_consumer.ko is not installed"
 for n in 2 3 4; do
 	ok "a namespace with device $n" host_add "peer$n" $n
@@ -48,7 +49,7 @@ like "KA-09: a source of another family" \
 
 # --- found once, and taken from the cache ---
 
-# An event of a port may empty the cache of all.
+# An event of a port may empty the whole cache.
 once() {
 	do_ paths refresh "$addresses" >/dev/null
 	before=$(sa_requests 0x12 0x0035)
@@ -69,7 +70,7 @@ is "KA-09: an id takes the path without a query" \
 	"$(do_ path-known 0 0)" "known=0"
 is "KA-09: rdma_cm connects by the record" "$(do_ paths-use 1 0)" "used=0"
 
-# A connect by address: rdma_cm's queries are lost, so it needs none.
+# A connect by address needs no query: those of rdma_cm are dropped.
 knob_set "$first" faults 'drop class=3 method=0x01 attr=0x35'
 before=$(counter sa_queries)
 like "KA-09: connect by name takes it" \
@@ -119,7 +120,7 @@ for n in 0 1 2; do
 done
 sent "300 destinations are three queries" 3 paths repeat=100 "$addresses"
 is "KA-09: all are found" "$(echo "$result" | head -n 1)" "found=300 of 300"
-# Those that are outstanding at a time share one; later ones begin another.
+# Outstanding queries are shared; a later call sends another.
 param sa_cache_ms 0
 before=$(counter sa_coalesced)
 is "KA-09: without a cache" \
@@ -170,7 +171,7 @@ is "KA-09: a port with one LID has no second path" \
 sm_stop
 sm_start "$first" -l 1
 ok "OpenSM -l 1 starts" port_active_wait
-# alternate TEXT: another SLID and another DLID?
+# alternate TEXT: do SLID and DLID differ from the first path?
 alternate() {
 	do_ paths alt refresh 10.66.0.3 >alt.log
 	sed -n 's/^error=0 [^ ]* \([0-9]*\) -> [^ ]* \([0-9]*\) port=1 alt=0 [^ ]* \([0-9]*\) -> [^ ]* \([0-9]*\) port=1$/\1 \2 \3 \4/p' \

@@ -5,7 +5,7 @@
 . /usr/lib/rdma-cmx/selftests/lib.sh
 . /usr/lib/rdma-cmx/selftests/consumer/functions
 
-# Entries without the device's number, which depends on the boot
+# Entries without the number of the device, which depends on the boot
 resolve() {
 	do_ resolve "$@" 2>&1 | sed 's/dev=[0-9]\+/dev=rdma/'
 }
@@ -38,7 +38,7 @@ check_is() {
 modprobe cmx_consumer || plan_skip "cmx_consumer.ko is not installed"
 dns_up
 scope=$(cat /sys/class/net/eth0/ifindex)
-# The kernel makes the link-local address some time after the link is up
+# The kernel assigns the link-local address some time after the link is up.
 wait_for 90 grep -q '^fe80.* 20 80 .*eth0' /proc/net/if_inet6
 ll=$(ip -o -6 addr show dev eth0 scope link | sed 's/.*inet6 \([^/]*\).*/\1/')
 
@@ -144,7 +144,7 @@ is "GAI-14: the storage addresses come first, the other one last" \
 	"$(tail -n 1 <<<"$list")" \
 	"rc tcp $(entry - 192.168.77.2:7471 - -)"
 like "GAI-14: the first one has a device" "$(sed -n 2p <<<"$list")" 'dev=rdma'
-# The time of an answer in the cache may end between two of them.
+# The cached response may expire between two of them.
 from_cache() {
 	local lookups hits
 
@@ -189,8 +189,8 @@ do_ start a.silent.test 1 >/dev/null
 is "RAI-01: a silent server blocks no caller" "$(cat $dir/result)" "pending"
 is "KA-01: cancelled while the server is silent" "$(do_ cancel)" "cancelled"
 is "KA-01: cancelled twice" "$(do_ cancel)" "cancelled"
-# Before the helper's own deadline of 4 s; another name each time, as failures
-# are cached
+# Earlier than the helper's deadline of 4 s. Each name is new, as failures are
+# cached.
 deadline() {
 	local begin=$SECONDS
 
@@ -235,7 +235,7 @@ like "one user cannot hold up a name for another" \
 	"$(do_ resolve behind.any.cmx.test 1 timeout=6000)" '^entries='
 do_ crowd 0 >/dev/null
 
-# --- without the helper, in the end ---
+# --- without the helper, at the end ---
 
 mv /etc/request-key.d/rdma-cmx.conf /run/
 errno_is "no helper: ENOKEY" 126 nohelper.cmx.test 1

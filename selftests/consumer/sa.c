@@ -73,7 +73,7 @@ static void sa_cancel(void)
 	}
 }
 
-/* Ends all that there is. */
+/* Cancels all queries. */
 void consumer_sa_end(void)
 {
 	unsigned int i;
@@ -132,7 +132,7 @@ static int sa_start(char *line, u32 flags)
 	return 0;
 }
 
-/* How often each error came, in the order of their coming. */
+/* Counts each error, in the order of the first occurrence. */
 static size_t sa_errors(char *text, size_t size)
 {
 	unsigned int i, n, counts[6] = {};
@@ -172,7 +172,7 @@ static int sa_wait(char *text, size_t size)
 
 		if (!one->query)
 			continue;
-		/* Waits for a callback that is still on its way out. */
+		/* Waits for a callback that is still running. */
 		rdma_cmx_query_cancel(one->query);
 		cancelled += one->cancelled;
 		wrong += atomic_read(&one->calls) != !one->cancelled;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Threads of the kernel that join one group with one id, and leave it, again
- * and again. Each membership has to get one event for its join, and none once
- * it has left.
+ * Kernel threads that join one group with one id and leave it, again and again.
+ * Each membership gets one event for its join, and none after its leave.
  */
 #include <linux/completion.h>
 #include <linux/err.h>
@@ -46,7 +45,7 @@ static void share_event(struct rdma_cmx_member *member,
 	complete(&t->event);
 }
 
-/* Every third round does not wait for the event. */
+/* Every third round leaves without waiting for the event. */
 static void share_round(struct share_thread *t, unsigned int round)
 {
 	struct share *s = t->share;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * slow-cancel MS: rdma_cm takes MS milliseconds before it cancels a route query,
- * 0: no longer. That is the time in which an id must not be destroyed when its
- * device is removed (kernel/route.h).
+ * slow-cancel MS: delays the cancel of a route query by rdma_cm by MS
+ * milliseconds, 0: no longer. During that time an id must not be destroyed when
+ * its device is removed (kernel/route.h).
  *
- * fail-add 1: rdma_cmx cannot add a device, as if there were no memory; 0: it can
- * again.
+ * fail-add 1: rdma_cmx cannot add a device, as if memory were missing; 0: it
+ * can again.
  */
 #include <linux/delay.h>
 #include <linux/kprobes.h>
@@ -26,7 +26,7 @@ static int slow_cancel(struct kprobe *p, struct pt_regs *regs)
 
 static struct kprobe slow_probe;
 
-/* Instead of cmx_device_add() */
+/* Replaces cmx_device_add(). */
 static noinline long fail_instead(void)
 {
 	return -ENOMEM;
@@ -38,7 +38,10 @@ static int fail_add(struct kprobe *p, struct pt_regs *regs)
 	return 1;
 }
 
-/* With one, the probe is not optimised, which would ignore the other address. */
+/*
+ * A post handler keeps the probe unoptimized. An optimized probe would ignore
+ * the changed address.
+ */
 static void fail_added(struct kprobe *p, struct pt_regs *regs,
 		       unsigned long flags)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Many queries at once, every second one cancelled at some point of its life:
- * each callback runs once or, after a successful cancel, never.
- * Counters are atomic, since callbacks run on any CPU.
+ * Many queries at once, every second one cancelled at some point: each callback
+ * runs once or, after a successful cancel, never. Counters are atomic, since
+ * callbacks run on any CPU.
  */
 #include <linux/atomic.h>
 #include <linux/completion.h>
@@ -47,7 +47,7 @@ static void stress_done(struct rdma_cmx_query *query,
 		stress_left(s);
 }
 
-/* "%" in @name stands for the number of the query. */
+/* The number of the query replaces "%" in @name. */
 static void stress_name(char *to, size_t size, const char *name, unsigned int i)
 {
 	const char *mark = strchr(name, '%');
@@ -83,7 +83,7 @@ static void stress_start(struct stress *s, struct stress_one *one,
 	}
 }
 
-/* Queries of another user that stay until the next call. */
+/* Queries of another user that stay until the next call */
 static struct rdma_cmx_query *crowd[64];
 
 static void crowd_done(struct rdma_cmx_query *query,
@@ -92,7 +92,7 @@ static void crowd_done(struct rdma_cmx_query *query,
 	rdma_cmx_result_put(res);
 }
 
-/* Queries the names @name and in the end @last as user 1000. */
+/* Queries @name many times, and @last at the end, as user 1000. */
 int consumer_crowd(unsigned int count, const char *name, const char *last)
 {
 	struct rdma_cmx_query_attr attr = {
@@ -163,7 +163,7 @@ int consumer_stress(unsigned int count, const char *name, u32 timeout_ms,
 	for (i = 0; i < count; i++) {
 		if (!all[i].query)
 			continue;
-		/* Does nothing unless the deadline above has passed. */
+		/* No effect unless the wait above reached its deadline */
 		rdma_cmx_query_cancel(all[i].query);
 		calls = atomic_read(&all[i].calls);
 		if (calls != !all[i].cancelled)

@@ -26,14 +26,14 @@
 struct watch_one {
 	struct rdma_cmx_watch *watch;
 	unsigned int events;
-	unsigned int wrong;	/* promises that were broken */
+	unsigned int wrong;	/* broken guarantees of the API */
 	bool running;
 	bool stop;
 	bool hold;
 	bool stopped;
 	int error;
 	bool partial;
-	char text[256];		/* destinations, in their order */
+	char text[256];		/* destinations in order */
 };
 
 static struct {
@@ -103,7 +103,7 @@ static void watch_end(struct watch_one *one)
 {
 	struct rdma_cmx_watch *watch;
 
-	/* Its callback may stop it: whoever takes it does so. */
+	/* The callback may stop its watch: the one that removes it stops it. */
 	spin_lock(&watched.lock);
 	watch = one->watch;
 	one->watch = NULL;

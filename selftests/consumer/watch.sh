@@ -1,14 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# KA-08: a consumer's watch of a name reports another answer, and nothing else;
-# forced refresh; stop at each moment; limits; the end of a network namespace.
+# KA-08: a consumer's watch of a name reports each change of the response, and
+# nothing else; forced refresh; stop at each moment; limits; the end of a
+# network namespace.
 . /usr/lib/rdma-cmx/selftests/lib.sh
 . /usr/lib/rdma-cmx/selftests/consumer/functions
 dns=$(mktemp -d)
 conf=/etc/request-key.d/rdma-cmx.conf
 name=array.watch.test
 
-# hosts ADDRESS...: of $name from now on
+# hosts ADDRESS...: the addresses of $name from now on
 hosts() {
 	for address; do
 		echo "$address $name"
@@ -30,7 +31,7 @@ dns_begin() {
 	dns_use 127.0.0.5
 }
 
-# ttl SECONDS: of answers and failures that the helper finds from now on
+# ttl SECONDS: lifetime of later responses and failures of the helper
 ttl() {
 	sed "s/--ttl [0-9]*/--ttl $1/; s/--negative-ttl [0-9]*/--negative-ttl $1/" \
 		"$dns/conf" >$conf
@@ -47,7 +48,7 @@ cleanup() {
 	rm -r "$dns"
 } >/dev/null 2>&1
 
-# seen N: events, error and the sorted addresses
+# seen N: events, error and sorted addresses of the last event
 seen() {
 	do_ watched "$1" | sed 's/partial.*dst=/dst=/' | while read -r events error list; do
 		echo "$events $error $(tr ' ' '\n' <<<"${list#dst=}" | sort | paste -sd' ')"
@@ -58,7 +59,7 @@ seen_is() {
 	[ "$(seen "$1")" = "$2" ]
 }
 
-# event NAME N TEXT: it comes
+# event NAME N TEXT: waits for it
 event() {
 	wait_for 90 seen_is "$2" "$3"
 	is "$1" "$(seen "$2")" "$3"
@@ -68,7 +69,7 @@ grown() {
 	[ $(($(counter "$1") - $2)) -ge "$3" ]
 }
 
-# queries N: that many more queries of watches have begun
+# queries N: have the watches started N more queries?
 queries() {
 	wait_for 120 grown watch_queries "$(counter watch_queries)" "$1"
 }
@@ -80,7 +81,7 @@ param watch_gap_ms 100
 trap cleanup EXIT
 query="$name 4420 qp=2"
 
-# --- another answer ---
+# --- another response ---
 
 hosts 10.55.0.2
 w=$(do_ watch interval=300 -- "$query")
@@ -93,7 +94,7 @@ event "KA-08: another address" "$w" "events=2 error=0 10.55.0.12"
 hosts 10.55.0.12 10.55.0.13
 event "KA-08: one more address" "$w" "events=3 error=0 10.55.0.12 10.55.0.13"
 hosts 10.55.0.13 10.55.0.12
-# The cache holds an answer for 5 s, and dnsmasq rotates them.
+# The cache keeps a response for 5 s, and dnsmasq rotates the addresses.
 before=$(counter name_lookups)
 ok "KA-08: the addresses come in another order" \
 	wait_for 120 grown name_lookups "$before" 4
@@ -118,7 +119,7 @@ like "KA-08: no callback was where none may be" "$(do_ watched "$w")" ' wrong=0 
 
 ttl 86400
 hosts 10.55.0.2
-# Past the answer of a few seconds that may be left
+# Also when a response of a few seconds is left
 do_ resolve "$query" refresh >/dev/null
 w=$(do_ watch interval=86400000 -- "$query")
 event "KA-08: an answer for a day" "$w" "events=1 error=0 10.55.0.2"
@@ -161,7 +162,7 @@ is "KA-08: a storm of events and refreshes is no query within the gap" \
 do_ unwatch >/dev/null
 param watch_gap_ms 100
 
-# --- an event of a device brings the next query ---
+# --- an event of a device starts the next query ---
 
 w=$(do_ watch interval=86400000 -- 10.55.0.2 1 qp=2)
 event "KA-08: once a day" "$w" "events=1 error=0 10.55.0.2"
@@ -211,7 +212,7 @@ event "KA-08: a watch does not hold it; its end is the last event" "$w" \
 do_ unwatch >/dev/null
 ok "no object is left" wait_for 90 live_none
 
-# --- limits, and refused ones ---
+# --- limits, and invalid watches ---
 
 param watches_max 40
 is "KA-08: a module has a quarter of the watches" \
@@ -226,7 +227,7 @@ is "KA-08: neither name nor port" "$(do_ watch -- - -)" "error=-2"
 
 do_ watch-many 50 interval=100 -- "$query" >/dev/null
 ok "they are queried" queries 60
-# Refused while a callback runs
+# Unload fails while a callback runs.
 ok "KA-08 OPS-04: the consumer is unloaded with running watches" \
 	wait_for 60 rmmod cmx_consumer
 ok "no object is left in the end" wait_for 90 live_none

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# KA-08: a watch of a service at the SA: set, moved, deleted; what the cache has,
-# an event of the port, a refresh; SAs that do not respond.
+# KA-08: a watch of a service at the SA: set, moved, deleted; the cache, an
+# event of the port, a refresh; SAs that do not respond.
 . /usr/lib/rdma-cmx/selftests/lib.sh
 . /usr/lib/rdma-cmx/selftests/fabric.sh
 . /usr/lib/rdma-cmx/selftests/consumer/functions
@@ -20,13 +20,13 @@ seen_is() {
 	[ "$(seen "$1")" = "$2" ]
 }
 
-# event NAME N TEXT: it comes
+# event NAME N TEXT: waits for it
 event() {
 	wait_for 90 seen_is "$2" "$3"
 	is "$1" "$(seen "$2")" "$3"
 }
 
-# last NAME N TEXT: the last event; some may have been in between
+# last NAME N TEXT: checks the last event; others may have come before
 last_is() {
 	[ "$(seen "$1" | cut -d' ' -f2-)" = "$2" ]
 }

@@ -1,18 +1,19 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# SV-01, OPS-02: cmx advertise: what it prints, what the SA has meanwhile, two
-# nodes with one name, an SA that does not respond, a device that goes, a kill.
+# SV-01, OPS-02: cmx advertise: its output, the records at the SA meanwhile, two
+# nodes with one name, an SA that does not respond, a device that is removed, a
+# kill.
 . /usr/lib/rdma-cmx/selftests/cmx/functions
 . /usr/lib/rdma-cmx/selftests/fabric.sh
 
 mkdir -p /tmp/test
 tools=/usr/lib/rdma-cmx/selftests
 two=$(fab_dev 2) three=$(fab_dev 3) four=$(fab_dev 4)
-# A machine that stands still for some seconds ends no query.
+# A host that stops for some seconds ends no query.
 param sa_timeout_ms 1500
 param query_timeout_ms 60000
 
-# advertise FILE ARGUMENTS...: in the background, its output in FILE; sets pid
+# advertise FILE ARGUMENTS...: runs in the background, output in FILE; sets pid
 advertise() {
 	local file=$1
 
@@ -21,7 +22,7 @@ advertise() {
 	pid=$!
 }
 
-# prints_wait NAME SECONDS FILE REGEX [COUNT]: so many lines match
+# prints_wait NAME SECONDS FILE REGEX [COUNT]: waits for COUNT matching lines
 prints() {
 	[ "$(grep -cE -e "$2" "$1")" -ge "${3:-1}" ]
 }
@@ -30,7 +31,7 @@ prints_wait() {
 	ok "$1" wait_for "$2" prints "$3" "$4" "${5:-1}" || diag "$(cat "$3")"
 }
 
-# records NAME: of all fields, sorted
+# records NAME: all fields of its records, sorted
 records() {
 	"$tools/sa/tools/service" -C "$two" -n "$1" list | sort
 }
@@ -71,7 +72,7 @@ fails "cmx services: none" 1 'nosuch: this service is not registered' \
 fails "cmx services: no such device" 1 "'nosuch0': no active" \
 	cmx services --dev nosuch0
 fails "cmx services: two names" 2 'takes one NAME' cmx services a b
-# What is not text, and what a terminal would obey
+# Bytes that are no text, and control characters of terminals
 "$tools/sa/tools/service" -C "$two" -n $'bad\e[31m' -i 0x99 -d 01ff set
 like "cmx services: no control characters" "$(cmx services 0x99)" \
 	'^bad\?\[31m .* 0x01ff$'
@@ -145,7 +146,7 @@ prints_wait "a P_Key that the port does not have" 60 log \
 kill "$pid"
 wait "$pid"
 
-# --- forms ---
+# --- options ---
 
 advertise log --dev "$two" --port 4420 --lease forever --data-hex 0aFF0b nvme
 prints_wait "a lease without end" 60 log 'no end of the lease$'
@@ -159,7 +160,7 @@ ok "is found by it" cmx resolve --sa --dev "$two" 0x77
 kill "$pid"
 wait "$pid"
 
-# --- what is refused ---
+# --- invalid calls ---
 
 fails "an ordinary user" 1 'mine: .*CAP_NET_ADMIN.*root' \
 	setpriv --reuid 1000 --regid 1000 --clear-groups cmx advertise mine

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# cmx/trace.sh checks the scripts for bpftrace.
+# For cmx/trace.sh, which checks the scripts for bpftrace
 .PHONY: install-trace
 install-selftests: install-trace
 install-trace:

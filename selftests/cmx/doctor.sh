@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# OPS-02: cmx doctor on RoCE. No false alarm on a healthy host and in a
-# container; each injected fault is named. Routes and neighbours are those of a
+# OPS-02: cmx doctor on RoCE. It reports no fault on a healthy host and in a
+# container, and names each injected fault. Routes and neighbours are those of a
 # second soft-RoCE device, on a link to a network namespace.
-# shellcheck disable=SC2016,SC2034,SC2154 # what eval expands
+# shellcheck disable=SC2016,SC2034,SC2154 # eval expands these
 . /usr/lib/rdma-cmx/selftests/cmx/functions
 
 json=/usr/lib/rdma-cmx/selftests/cmx/tools/json
@@ -28,7 +28,8 @@ side_address() {
 	ip addr replace 10.56.0.1/24 dev d0
 }
 
-# The device d0 is below a bond or a VLAN, whose other end is far.
+# d0 becomes the lower device of a bond or a VLAN, with its peer in the
+# namespace.
 bond_up() {
 	rdma link del rxe1
 	ip addr flush dev d0
@@ -48,7 +49,7 @@ bond_down() {
 	rdma link add rxe1 type rxe netdev d0
 }
 
-# vlan_up NETDEV: VLAN 7 above it
+# vlan_up NETDEV: adds VLAN 7 above it
 vlan_up() {
 	ip link add link "$1" name v0 type vlan id 7
 	ip addr add 10.57.0.1/24 dev v0
@@ -61,14 +62,14 @@ far_vlan_up() {
 	ip -n far link set v1 up
 }
 
-# vlan_plain NETDEV: VLAN 9 above d0 by that name, without any address
+# vlan_plain NETDEV: adds VLAN 9 above d0 with that name, without an address
 vlan_plain() {
 	ip link add link d0 name "$1" type vlan id 9
 	sysctl -qw "net.ipv6.conf.$1.disable_ipv6=1"
 	ip link set "$1" up
 }
 
-# pod_up: another network namespace, whose interface has the name of rxe0's
+# pod_up: adds a network namespace with an interface named like rxe0's
 pod_up() {
 	ip netns add pod
 	ip -n pod link add eth0 type dummy
@@ -76,14 +77,14 @@ pod_up() {
 	ip -n pod link set eth0 up
 }
 
-# A cgroup in which no file for verbs of rxe1 can be opened
+# In this cgroup no verbs file of rxe1 can be opened.
 cgroup=/sys/fs/cgroup/doctor
 limit_up() {
 	echo +rdma >/sys/fs/cgroup/cgroup.subtree_control
 	mkdir $cgroup && echo "rxe1 hca_handle=0" >$cgroup/rdma.max
 }
 
-# garble NAME: the helper's answer for NAME is malformed
+# garble NAME: makes the helper's response for NAME malformed
 garble() {
 	away "$helper"
 	cat >"$helper" <<-END
@@ -172,7 +173,7 @@ fault vendor-mix "another ib_core is installed" \
 	'mkdir "$modules/extra"; cp "$core" "$modules/extra"
 	 echo "search extra built-in updates" >/run/depmod; depmod -C /run/depmod' \
 	'rm -r "$modules/extra"; depmod'
-# No vendor's modules are at hand: its mark is a file's word here.
+# No vendor's modules are available: a file replaces their mark.
 fault vendor-mix "ib_core of a vendor with the kernel's rdma_cm" : : \
 	unshare -m bash -c 'echo O >/run/taint
 	mount --bind /run/taint /sys/module/ib_core/taint; cmx doctor'
@@ -212,7 +213,7 @@ fault "names-user?" "no user for the helper" \
 	'cp /etc/passwd /etc/passwd.away; sed -i /^rdma-cmx/d /etc/passwd' \
 	'back /etc/passwd'
 
-# busy: a user has more lookups than the limits allow, until $idle is there
+# busy: a user has more lookups than the limits allow, until $idle exists
 idle=/tmp/test/idle
 busy() {
 	local i
@@ -254,7 +255,7 @@ fault netdev-down "an interface is down" \
 	'ip link set d0 down' 'ip link set d0 up'
 fault port-state "no carrier" \
 	'ip -n far link set d1 down' 'ip -n far link set d1 up'
-# Soft-RoCE has RoCE v2 only: another type is a file's word here.
+# Soft-RoCE has RoCE v2 only: a file replaces the type.
 fault "gid-type?" "RoCE v1 only" : : unshare -m bash -c '
 	cd /sys/class/infiniband/rxe1/ports/1/gid_attrs &&
 	mount -t tmpfs none types && for i in {0..15}; do
@@ -330,7 +331,7 @@ fault gid-missing "that route is of IPv6" \
 is "the source address of IPv6 is changed as printed: nothing else is" \
 	"$(ip -6 route show)" "$(sed '/^fd57::2/s/ src [^ ]*//' <<<"$routes")"
 ip route del fd57::2
-# Each interface has such routes, and ip would change the first one.
+# Each interface has such routes; ip would change the first one.
 fault gid-missing "that route is of a zone" \
 	'ip route add fe80::57:9 dev v0 src fd56::1' \
 	'found=$out; ip route del fe80::57:9 dev v0' cmx doctor fe80::57:9%v0
@@ -401,7 +402,7 @@ healthy "the route of the VLAN's VRF is added as told" cmx doctor 10.57.0.2
 ip route del 10.57.0.2
 ip link del blue
 ip link del v0
-# ip takes a zone as a device.
+# ip parses a zone as a device.
 fault route-missing "no route to a link-local address" \
 	'ip -6 route del fe80::/64 dev d0' mends cmx doctor fe80::56:9%d0
 like "no route to a link-local address: it is added as printed" \
@@ -428,7 +429,7 @@ fault name "the helper's answer for a name is malformed" \
 	cmx doctor garbage.any.cmx.test
 fault service "no such service" : : cmx doctor 10.56.0.2 nosuch
 
-# Names of others
+# Names that others chose
 fault netdev-down "a name with a command in it" \
 	'ip link set d0 down; ip link set d0 name "d;\$(reboot)"' \
 	'mends; up=$(ip -br link show up dev "d;\$(reboot)")
@@ -441,7 +442,7 @@ fault netdev-down "a name that is a word of ip" \
 	 ip link set dev down down; ip link set dev down name d0
 	 ip link set d0 up'
 like "a name that is a word of ip: it is up" "$up" '^down'
-# words: those of the command that mends
+# words: the words of the proposed command
 words() (
 	getent() {
 		printf '<%s>' "$@"
@@ -461,7 +462,7 @@ is "a name for which there is no room" "$(words)" \
 	"<ahosts><--><NAME>"
 ok "no command was run" test ! -e /tmp/test/ran
 
-# calls: to the files of the kernel; how long they take is the machine's affair
+# calls: counts accesses to kernel files, since their time depends on the host
 calls() {
 	"${trace[@]}" -o /tmp/test/calls -e trace=%file cmx doctor \
 		>/dev/null 2>&1

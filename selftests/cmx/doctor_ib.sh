@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# OPS-02: cmx doctor on InfiniBand. No false alarm on a healthy host and in a
-# network namespace with one device; each injected fault is named.
-# shellcheck disable=SC2016,SC2034,SC2154 # what eval expands
+# OPS-02: cmx doctor on InfiniBand. It reports no fault on a healthy host and in
+# a network namespace with one device, and names each injected fault.
+# shellcheck disable=SC2016,SC2034,SC2154 # eval expands these
 . /usr/lib/rdma-cmx/selftests/cmx/functions
 . /usr/lib/rdma-cmx/selftests/fabric.sh
 
@@ -65,7 +65,7 @@ fault sm-missing "no subnet manager brings the port up" \
 	'sm_stop; link_down $second; link_up $second;
 	 wait_for 60 dev_is $second INIT' 'sm_start; port_active_wait'
 fault sa "the subnet manager does not answer" sm_pause sm_resume
-# Of an SA that fails otherwise than by silence: a substitute, for all ports
+# A fake SA for all ports, which fails otherwise than by silence
 fake_sa() {
 	local i victims=()
 
@@ -91,7 +91,8 @@ fault sa-refuses "the subnet administrator refuses the query" \
 	'fake_sa status=0x0200' fake_sa_end
 fault path "the subnet administrator has no path" \
 	'fake_sa -a 0x35 empty' fake_sa_end cmx doctor 10.66.0.4
-# OpenSM leaves no port without the default partition: a file's word.
+# OpenSM leaves no port without the default partition: a file replaces the
+# table.
 fault pkey-missing "a port is in no partition" : : unshare -m bash -c "
 	mount -t tmpfs none ${pkey%/0} && echo 0x0000 >$pkey && cmx doctor"
 fault "pkey-limited?" "limited members only" \
@@ -99,7 +100,7 @@ fault "pkey-limited?" "limited members only" \
 	 sm_again "$(fab_dev 1)" -P /run/partitions
 	 wait_for 60 grep -qi 0x7fff $pkey' \
 	'sm_again; wait_for 60 grep -qi 0xffff $pkey; port_active_wait'
-# A partition, its interface, and the loss of the partition
+# A partition and its interface, and then the loss of the partition
 child_add() {
 	echo 0x8007 >"/sys/class/net/$netdev/create_child"
 	ip addr add 10.67.0.2/24 dev "$netdev.8007"

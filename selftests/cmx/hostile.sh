@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# OPS-02: names of interfaces, devices and files that others have chosen. None
-# reaches a terminal as more than text, or a shell as more than a word.
+# OPS-02: names of interfaces, devices and files that other users chose. A
+# terminal gets only text, and a shell only one word.
 # shellcheck disable=SC1091,SC2016 # the file is in the guest; names with a $
 . /usr/lib/rdma-cmx/selftests/cmx/functions
 
 json=/usr/lib/rdma-cmx/selftests/cmx/tools/json
 ran=/tmp/test/ran
-# Also U+202E and U+1D173, of the kind that shows the rest in another way
+# Also U+202E and U+1D173, which change the display of the rest
 esc=$'d0\e[31m\xe2\x80\xae\xf0\x9d\x85\xb3'
 
 cleanup() {
@@ -34,7 +34,7 @@ unlike "an interface with an escape sequence: escaped there" "$out" $'\e'
 like "an interface with an escape sequence: by its number" "$out" \
 	'\\u001b\[31m\\u202e\\ud834\\udd73'
 ip link del "$esc"
-# A new line would begin another message; U+202E turns what follows around.
+# A new line would start another message; U+202E reverses the text after it.
 for text in $'a\e]0;b' $'a\ncmx: b' $'a\rb' $'a\x7fb' $'a\x9bb' $'a\xc2\x9bb' \
 	$'a\xe2\x80\xaeb' $'a\xe2\x80\xa8b' $'a\xf3\xa0\x81\x81b'; do
 	for command in "run" "resolve --env" "resolve a b" "stat"; do
@@ -48,14 +48,15 @@ for text in $'a\e]0;b' $'a\ncmx: b' $'a\rb' $'a\x7fb' $'a\x9bb' $'a\xc2\x9bb' \
 			"$err" 'a\?.*b'
 	done
 done
-# What is not shown, or shows the rest in another way: the first and the last of
-# each range of Cf, Zl, Zp and Default_Ignorable_Code_Point of Unicode 16
+# Characters that are invisible or change the display of the rest: the first and
+# the last of each range of Cf, Zl, Zp and Default_Ignorable_Code_Point of
+# Unicode 16
 hidden=(ad ad 34f 34f 600 605 61c 61c 6dd 6dd 70f 70f 890 891 8e2 8e2 115f 1160
 	17b4 17b5 180b 180f 200b 200f 2028 202e 2060 206f 3164 3164 fe00 fe0f
 	feff feff ffa0 ffa0 fff0 fffb 110bd 110bd 110cd 110cd 13430 1343f
 	1bca0 1bca3 1d173 1d17a e0000 e0fff)
-# point CODE: the character, of two bytes or more, in UTF-8; the guests have no
-# locale for it
+# point CODE: prints the character in UTF-8, of two bytes or more; the guests
+# have no locale for it
 point() {
 	local code=$1 tail='' lead=0x3f byte
 
@@ -68,7 +69,7 @@ point() {
 	printf %b "$byte$tail"
 }
 
-# shows FIRST LAST: as many '?' as characters, and the two beside these stay
+# shows FIRST LAST: one '?' for each character, and both neighbours unchanged
 shows() {
 	local first=$((16#$1)) last=$((16#$2)) code text want
 
@@ -89,7 +90,7 @@ for ((i = 0; i < ${#hidden[@]}; i += 2)); do
 done
 run cmx stat --json $'\xc3\xa9\xe2\x82\xac'
 like "other text stays" "$err" $'\xc3\xa9\xe2\x82\xac'
-# U+06DB ends with 0x9b, which a terminal of 8 bits takes for ESC [.
+# U+06DB ends with 0x9b, which is ESC [ for a terminal of 8 bits.
 for locale in C de_DE.ISO-8859-1 de_DE@euro; do
 	run env LC_ALL=$locale cmx stat $'a\xdb\x9bb'
 	is "a terminal of $locale gets ASCII" "${err%%$'\n'*}" \
@@ -102,7 +103,7 @@ ip addr add fe80::56:1/64 dev $'d\xdb\x9b' nodad
 ip link set $'d\xdb\x9b' up
 run env LC_ALL=C cmx resolve -n -j $'fe80::56:2%d\xdb\x9b'
 like "JSON has its number there" "$out" '%d\\u06db'
-# As wide as one character, not as its two bytes
+# The width of one character, not of its two bytes
 run cmx resolve -n $'fe80::56:2%d\xdb\x9b'
 like "the columns of a table begin at the same places" "$out" \
 	'^DESTINATION    SOURCE'
@@ -112,7 +113,7 @@ run cmx doctor $'fe80::56:9%d\xdb\x9b\x01'
 like "cmx doctor shows what a terminal may get" "$out" '%d'$'\xdb\x9b''\?: '
 ip link del $'d\xdb\x9b'
 
-# Options: getopt would print them as they are.
+# Options: getopt would print them unchanged.
 for command in resolve join advertise services stat doctor "nvme connect"; do
 	# shellcheck disable=SC2086 # words
 	run cmx $command $'--a\e]0;b\nc=d'
@@ -140,7 +141,7 @@ stat --prometheus --output|'--output' needs an argument
 resolve -jt|'-jt' needs an argument
 END
 
-# Completion: bash evaluates what is left on its command line.
+# Completion: bash expands the words that remain on its command line.
 complete_line() {
 	. /usr/share/bash-completion/completions/cmx
 	COMP_WORDS=("$@")
@@ -149,7 +150,7 @@ complete_line() {
 	_cmx
 	printf '%s\n' "${COMPREPLY[@]}"
 }
-# words: the lines of completion as the shell reads them, in order
+# words: the lines of the completion as the shell parses them, in order
 words() {
 	local line word
 

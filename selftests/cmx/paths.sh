@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# OPS-02: cmx paths: what it prints, what is cached and queried afterwards, who
-# may do what, and in which network namespace.
+# OPS-02: cmx paths: its output, which paths are cached and queried afterwards,
+# permissions, and network namespaces.
 . /usr/lib/rdma-cmx/selftests/cmx/functions
 . /usr/lib/rdma-cmx/selftests/fabric.sh
 
 mkdir -p /tmp/test
 json=/usr/lib/rdma-cmx/selftests/cmx/tools/json
 three=$(fab_dev 3) four=$(fab_dev 4)
-# A machine that stands still for some seconds ends no query, and no path.
+# A host that stops for some seconds ends no query and no path.
 timeouts_long
 param sa_cache_ms 3600000
 
@@ -16,7 +16,7 @@ user() {
 	setpriv --reuid=1000 --regid=1000 --clear-groups "$@"
 }
 
-# routed ADDRESS: whether a route to it sends no query
+# routed ADDRESS: does a route to it send no query?
 routed() {
 	local before
 
@@ -104,14 +104,14 @@ ok "the others are cached" routed 10.66.0.4
 run cmx paths preload --file - 10.66.0.3 < <(printf 'a\0b\n10.66.0.4')
 like "a line with a NUL" "$err" '^cmx: -:1: -: the line has a NUL$'
 is "standard input, and a name" "$out" "3 names, 1 failed, 2 paths"
-# More than there are at a time, of which each one fails or not for itself
+# More than are outstanding at a time; each one succeeds or fails alone.
 for i in {1..300}; do
 	echo 10.66.0.$((2 + i % 3))
 done >/tmp/test/many
 run cmx paths preload --file /tmp/test/many
 is "300 names" "$out" "300 names, 0 failed, 300 paths"
 is "300 names: exit code" "$status" 0
-# As many as ids, and a line that is longer than memory
+# As many as ids, and a line that is longer than the buffer
 ids=$(cat /sys/module/rdma_ucmx/parameters/max_ids)
 echo 16 >/sys/module/rdma_ucmx/parameters/max_ids
 run cmx paths preload --file /tmp/test/many
@@ -130,7 +130,7 @@ fails "an address without InfiniBand" 1 'no InfiniBand port reaches it' \
 fails "no such file" 1 '/tmp/test/nosuch: No such file' \
 	cmx paths preload --file /tmp/test/nosuch
 
-# --- wrong use ---
+# --- invalid use ---
 
 fails "no command of paths" 2 "'a' is not a command of paths" cmx paths a
 fails "nothing to drop" 2 'needs a GID, or --all' cmx paths drop
@@ -158,7 +158,7 @@ run user unshare -Urn cmx paths drop --all
 is "nor anything to drop" "$out" "0 paths dropped"
 ok "the host's path is there" routed 10.66.0.3
 
-# Shared, a device is every namespace's; its paths are not.
+# A shared device is in every namespace; its paths are not.
 ok "devices are shared" wait_for 90 rdma system set netns shared
 ok "a namespace" ip netns add n1
 routed 10.66.0.3

@@ -1,14 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# OPS-03: cmx stat --prometheus, its format, its values, and a file that is
-# replaced as a whole.
+# OPS-03: cmx stat --prometheus: its format, its values, and the atomic
+# replacement of its file.
 . /usr/lib/rdma-cmx/selftests/cmx/functions
 
 file=/tmp/test/rdma-cmx.prom
 
-# Each metric: HELP, TYPE, then its samples, and only once; names and labels as
-# the format has them; a counter ends with _total, and nothing else does.
-# Prints what is wrong.
+# Each metric has HELP, TYPE and its samples, once. Names and labels follow the
+# format. Only counters end with _total. Prints each violation.
 format_check() {
 	awk '
 	/^# HELP [a-z_][a-z0-9_]* [^ ].*$/ {
@@ -70,7 +69,7 @@ ok "a gauge of what lives" grep -qE '^rdma_cmx_live_[a-z]+\{.*\} [1-9]' $file
 kill $pid
 wait $pid
 
-# The old file stays until the new one is whole: another inode each time
+# The old file stays until the new one is complete: each time another inode
 old=$(stat -c %i $file)
 exec 3<$file
 cmx stat --prometheus --output $file

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# Rails: results of one of several devices, the GID index of a result, and what
-# other programs need to use it. rxe1 is in the subnet of rxe0, whose route
-# comes first; rxe2 is in another one, and has no IPv6.
+# Rails: results of one of several devices, the GID index of a result, and the
+# values that other programs need. rxe1 is in the subnet of rxe0, whose route
+# comes first; rxe2 is in another subnet, and has no IPv6.
 . /usr/lib/rdma-cmx/selftests/cmx/functions
 
 mkdir -p /tmp/test
@@ -21,7 +21,7 @@ rails_del() {
 	ip link del rail2
 }
 
-# gid_of ADDRESS: as sysfs writes it; of IPv6 only PREFIX::NUMBER
+# gid_of ADDRESS: the format of sysfs; an IPv6 address is PREFIX::NUMBER
 gid_of() {
 	local zeros=0000:0000:0000:0000:0000 a b c d
 
@@ -34,7 +34,7 @@ gid_of() {
 	esac
 }
 
-# gid_is DEVICE INDEX ADDRESS: the table of sysfs has it there, for RoCE v2
+# gid_is DEVICE INDEX ADDRESS: does sysfs have it there, for RoCE v2?
 gid_is() {
 	local port=/sys/class/infiniband/$1/ports/1
 
@@ -42,7 +42,7 @@ gid_is() {
 		[ "$(cat "$port/gid_attrs/types/$2")" = "RoCE v2" ]
 }
 
-# column N OUTPUT: of its first entry
+# column N OUTPUT: column of the first entry
 column() {
 	awk -v n="$1" 'NR == 2 { print $n }' <<<"$2"
 }
@@ -110,7 +110,7 @@ fails "--dev, no such device" 1 "'nosuch0': there is no such RDMA device" \
 fails "--dev, no such port" 1 "'rxe1:2': the device has no such port" \
 	cmx resolve --dev rxe1:2 10.55.0.2
 
-# --- to listen ---
+# --- passive ---
 
 run cmx resolve --passive --dev rxe1 - 7471
 is "passive: the wildcard is an address of each family" \
@@ -138,7 +138,7 @@ run cmx resolve --dev rxe9 10.56.0.9
 is "the new name" "$(column 2 "$out")" 10.56.0.1
 ok "rename back" rdma dev set rxe9 name rxe2
 
-# --- programs that do not know of it ---
+# --- programs without support for rails ---
 
 serve_on() {
 	RDMACMX_DEVICE=$1 cmx run rdma_server -p 18777 >/tmp/test/server 2>&1 &
@@ -168,7 +168,7 @@ run setpriv --reuid 65534 --clear-groups env RDMACMX_DEVICE=nosuch0 \
 is "a setuid program does not" "$status $(column 5 "$out")" "0 rxe0/1"
 rm /usr/bin/cmx-setuid
 
-# --- what other programs need ---
+# --- values for other programs ---
 
 index=$(cmx resolve --dev rxe1 10.55.0.2 | awk 'NR == 2 { print $6 }')
 run cmx resolve --dev rxe1 --env nccl 10.55.0.2
@@ -193,9 +193,9 @@ is "--env: the shell reads a name as it is" \
 ip link set "r'\$x" down
 ip link set "r'\$x" name rail2
 
-# perftest takes it: on both sides the first device would do as well, but not
-# its first GID, which is no address. -u 20: 4 s until a retry, as a guest may stand
-# still.
+# perftest uses it. On both sides the first device would work, too, but not its
+# first GID, which is not an address. -u 20: 4 s until a retry, as a guest may
+# stop once.
 peer_args=$(peer "cmx resolve --passive --env perftest 10.55.0.2")
 like "the peer's" "$peer_args" '^-d rxe0 -i 1 -x [0-9]+$'
 job=$(peer_bg "ib_write_bw $peer_args -u 20 -n 50 -F -p 18800")

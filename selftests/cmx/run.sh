@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# RA-03, OPS-02: cmx run starts a program on librdmacmx, passes on its status,
-# and prints the cause and the remedy where that fails.
+# RA-03, OPS-02: cmx run starts a program on librdmacmx and returns its status.
+# On a failure it prints the cause and the remedy.
 . /usr/lib/rdma-cmx/selftests/cmx/functions
 
 library=$(realpath "$(ls /usr/lib/*/librdmacmx.so.1)")
@@ -16,7 +16,7 @@ run cmx run -- bash -c 'kill -TERM $$'
 is "a signal ends the program, not a wrapper" "$status" 143
 run cmx run bash -c 'echo $LD_PRELOAD'
 is "the library is preloaded, by its path" "$out" "$library"
-# Busybox, which most commands here are, is linked statically; bash is not.
+# Busybox, which has most commands here, is linked statically; bash is not.
 run cmx run bash -c 'grep -q librdmacmx /proc/$$/maps; exit $?'
 is "the program maps the library" "$status" 0
 run env LD_PRELOAD=libdl.so.2 cmx run bash -c 'echo $LD_PRELOAD'
@@ -31,7 +31,7 @@ ok "it has made its id at the device" test "$(counter ids)" -gt "$before"
 is "no file of cmx is open in the program" \
 	"$(cmx run bash -c 'ls -l /proc/$$/fd' | grep -c rdma_cmx)" 0
 
-# Where it is looked for
+# The search for the program
 mkdir /tmp/test/bin
 printf '#!/bin/bash\necho script "$@"\n' >/tmp/test/bin/prog
 cp /tmp/test/bin/prog /tmp/test/locked
@@ -54,7 +54,7 @@ fails "no program" 2 'needs a PROGRAM' cmx run
 fails "no program, but --" 2 'needs a PROGRAM' cmx run --
 fails "an option that it has not" 2 "no option '-C'" cmx run -C true
 
-# What takes no preload
+# Programs that ignore a preload
 run cmx run busybox echo static
 is "a static program runs" "$out" static
 like "a static program is warned of" "$err" 'warning: .*busybox is linked stat'
@@ -71,7 +71,7 @@ run cmx run /tmp/test/other --dump
 like "a program of another architecture is warned of" "$err" \
 	'warning: .*other is for another architecture'
 
-# The library: a place that cannot be in the list
+# The library, at a path that LD_PRELOAD cannot contain
 mkdir "/tmp/test/a b"
 cp "$library" "/tmp/test/a b/"
 fails "a library below a name with a space" 125 'cannot be preloaded' \
@@ -105,8 +105,8 @@ unlike "no device: no unrequested report" "$err" \
 	librdmacmx
 is "no device: no id is made" "$(counter ids)" "$before"
 
-# Half-way states. An engine makes a folder of a volume that is not there, and
-# an image may have a file of that name.
+# Incomplete setups. An engine creates a directory for a missing volume, and an
+# image may have a file with that name.
 mkdir $device
 fails "a folder in place of the device" 125 'rdma_cmx: Is a directory' \
 	cmx run true
@@ -138,7 +138,7 @@ ok "permission denied: a preloaded program fails" test "$status" != 0
 like "permission denied: it prints the reason" "$err" 'Permission denied'
 chmod 0666 $device
 
-# A container that has no right to the device: EPERM of its cgroup
+# A container without permission for the device: EPERM of its cgroup
 group=/tmp/test/group
 mkdir $group
 if mount -t cgroup -o devices none $group; then
@@ -158,7 +158,7 @@ else
 	skip "no right by the cgroup" "no devices controller"
 fi
 
-# Our device without those of verbs: names resolve, an id gets no device.
+# The device without the devices of verbs: names resolve, an id gets no device.
 mkdir /tmp/test/uverbs
 mv /dev/infiniband/uverbs* /tmp/test/uverbs/
 run timeout 120 cmx resolve 10.55.0.2 7471

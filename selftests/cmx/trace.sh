@@ -1,16 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # OPS-03: the scripts for bpftrace in Documentation/trace. The kernel has their
-# tracepoints and fields, and a beginning and its end have the same key. Then
-# bpftrace runs them, and they report what happened. Its compiler is as large as
-# the image, so it comes from the host's /usr, which the guest reads by 9p.
+# tracepoints and fields, and each begin and end event have the same key. Then
+# bpftrace runs them, and their reports match. Its compiler is as large as the
+# image, so the guest reads it from the host's /usr by 9p.
 . /usr/lib/rdma-cmx/selftests/cmx/functions
 
 trace=/sys/kernel/tracing
 events=$trace/events/rdma_cmx
 scripts=/usr/lib/rdma-cmx/selftests/cmx/trace
 
-# uses FILE: "TRACEPOINT FIELD" for each field of a probe, "TRACEPOINT -" for it
+# uses FILE: prints "TRACEPOINT FIELD" for each field of a probe, "TRACEPOINT -"
+# for each probe
 uses() {
 	awk '
 	/^tracepoint:/ {
@@ -45,7 +46,7 @@ for script in "$scripts"/*.bt; do
 			continue
 		fi
 		like "$name: $event has $use" "$(field "$event" "$use")" .
-		# str() is for text only, and text is for str() only.
+		# str() is for text only, and all text needs str().
 		if grep -qx "$use" <<<"$strings"; then
 			like "$name: $event: $use is text" \
 				"$(field "$event" "$use")" '__data_loc char\[\]'
@@ -57,7 +58,7 @@ for script in "$scripts"/*.bt; do
 done
 is "two scripts" "$(cd "$scripts" && echo ./*.bt)" "./names.bt ./queries.bt"
 
-# The keys: one resolution, with a lookup of a name that no cache has
+# The keys: one resolution, with a lookup of an uncached name
 echo 1 >$events/enable
 : >$trace/trace
 run cmx resolve trace.any.cmx.test
@@ -85,8 +86,8 @@ usr_mount() {
 		mount -t 9p -o trans=virtio,version=9p2000.L,ro,cache=loose usr $usr
 }
 
-# traced SCRIPT: what it prints while $work runs, from start to end; ${did[]}: how
-# far each counter went meanwhile
+# traced SCRIPT: prints its output while $work runs from start to end; ${did[]}:
+# increase of each counter meanwhile
 work=/tmp/test/work
 declare -A did
 traced() {
@@ -95,7 +96,7 @@ traced() {
 	for name in name_lookups name_hits completed failed; do
 		did[$name]=$(counter $name)
 	done
-	# -c takes no script.
+	# -c does not accept a script.
 	out=$(LD_LIBRARY_PATH=$(echo $usr/lib/*-linux-gnu) timeout 250 \
 		$bpftrace -c "/bin/bash $work" "$scripts/$1" 2>/tmp/test/err)
 	is "$1: exit code" $? 0 || diag "$(cat /tmp/test/err)"
@@ -105,7 +106,7 @@ traced() {
 	diag "$out"
 }
 
-# sum REGEX: of all rows of a histogram, or the numbers of maps
+# sum REGEX: sum of all rows of a histogram, or of the numbers of maps
 sum() {
 	awk -v map="^@$1:\$" '
 		/^@/ { on = $1 ~ map; if (on && NF > 1) n += $2 }
@@ -117,8 +118,8 @@ if ! usr_mount 2>/dev/null || [ ! -x $bpftrace ]; then
 	skip "bpftrace runs the scripts" "the host has none for this guest"
 	finish
 fi
-# Two lookups at least, one answer of the cache, which a machine that stands still
-# may have forgotten meanwhile, and one failure
+# At least two lookups, one response of the cache, which may expire on a host
+# that stops, and one failure
 cat >$work <<-'END'
 	unset LD_LIBRARY_PATH
 	hits=/sys/module/rdma_cmx/counters/name_hits

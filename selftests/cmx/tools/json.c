@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Is each line of standard input one JSON text (RFC 8259)? Exit code 0 if so
- * and there is one at least. No value is kept.
+ * and there is at least one line. The program stores no values.
  */
 #include <stdbool.h>
 #include <stdio.h>

@@ -64,7 +64,7 @@ knob_set "$first" faults clear
 is "a rule that there is not" \
 	"$(knob_set "$first" faults 'burn class=3' 2>/dev/null; echo $?)" 1
 
-# A subnet that loses a third of what manages it comes up all the same.
+# A subnet that loses a third of its management packets becomes active.
 knob_set "$second" faults 'drop class=0x81 chance=30'
 link_down "$second"
 link_up "$second"

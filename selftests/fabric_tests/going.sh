@@ -14,7 +14,7 @@ query() {
 	smpquery -C "$first" "$@" nodeinfo "$lid"
 }
 
-# How many of these queries the device has received
+# queries: number of these queries that the device has received
 queries() {
 	knob_get "$second" mads |
 		awk '$1 == "0x01" && $2 == "0x01" && $3 == "0x0011" { n += $5 }

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# Stock IPoIB on the simulated fabric: hosts are network namespaces, each with
-# one device, and the initial one with the SM's.
+# Stock IPoIB on the simulated fabric. Hosts are network namespaces, each with
+# one device; the initial namespace has the device of the SM.
 . /usr/lib/rdma-cmx/selftests/lib.sh
 . /usr/lib/rdma-cmx/selftests/fabric.sh
 
@@ -22,8 +22,8 @@ ok "ping in fragments" wait_for 60 on two ping -c 1 -W 5 -s 7000 10.66.0.3
 like "ARP has the other's GID" \
 	"$(on two ip neigh show 10.66.0.3 | tr -d :)" "$(dev_guid "$third")"
 
-# TCP, many datagrams in order. The server's input stays open, as it would end
-# with it.
+# TCP, many packets in order. The server ends with its input, so that stays
+# open.
 mkfifo open
 exec {open}<>open
 on three nc -l -p 7100 <&$open >got &

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# Subnet managers: one starts again, two hand over.
+# Subnet managers: one restarts; two do a handover.
 . /usr/lib/rdma-cmx/selftests/lib.sh
 . /usr/lib/rdma-cmx/selftests/fabric.sh
 
@@ -24,7 +24,7 @@ sm_state_is() {
 	sminfo -C "$1" -D 0 | grep -q "SMINFO_$2"
 }
 
-# Start again
+# Restart
 ok "a host with IPoIB" host_add three 3
 ok "it answers" wait_for 60 ping -c 1 -W 5 10.66.0.3
 before=$(lids)
@@ -43,7 +43,7 @@ ok "stopped: the SA does not answer" no sa_query --timeout 300 CPI
 sm_resume
 ok "continued: it does" wait_for 90 sa_query CPI
 
-# Hand over: who waits looks after the master each half second.
+# Handover: the standby polls the master each half second.
 cat >conf <<-'END'
 	sminfo_polling_timeout 500
 	polling_retry_number 2

@@ -24,7 +24,7 @@ const struct end_attr uc_attr = {
 	.access = IBV_ACCESS_REMOTE_WRITE,
 };
 
-/* The nth device whose port is an active InfiniBand one */
+/* Opens the nth device with an active InfiniBand port. */
 static struct ibv_context *device_open(int nth, uint16_t *lid)
 {
 	struct ibv_device **list = ibv_get_device_list(NULL), **dev;

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# The fabric's rules for what a port receives, and its counts of MADs: which
-# packets they take, how many, and in which order those come then.
+# The fabric's rules for packets that a port receives, and its counts of MADs:
+# which packets match, how many, and in which order they arrive.
 . /usr/lib/rdma-cmx/selftests/lib.sh
 . /usr/lib/rdma-cmx/selftests/fabric.sh
 
@@ -17,7 +17,7 @@ hits_are() {
 	[ "$(knob_get "$1" faults | sed -n 's/.*hits=//p')" = "$2" ]
 }
 
-# The first MAD of this is ClassPortInfo of class 4
+# The first MAD of this call is ClassPortInfo of class 4.
 counters_get() {
 	perfquery -C "$first" -t "$1" "$lid" 1 >/dev/null
 }
@@ -31,7 +31,7 @@ is "the counter of another attribute has none" "$(sa_requests 0x12 0x0031)" 0
 like "its response is counted as sent" "$(knob_get "$first" mads)" \
 	'^0x03 0x92 0x0011 1 [0-9]+ [1-9]'
 
-# Which and how many
+# Matches and counts
 knob_set "$first" faults 'drop class=3 method=0x12 attr=0x11 rmpp=0 skip=1 count=1'
 ok "skip: the first one passes" node_records
 ok "count: the second is lost" no sa_query --timeout 1000 NR
@@ -47,7 +47,7 @@ knob_set "$first" faults 'drop class=3 chance=0'
 ok "chance of 0: none" node_records
 knob_set "$first" faults clear
 
-# The first rule that fits decides
+# The first matching rule applies.
 knob_set "$first" faults 'delay class=3 ms=1'
 knob_set "$first" faults 'drop class=3'
 ok "an earlier rule applies first" node_records
@@ -59,7 +59,7 @@ counters_get 30000 &
 held=$!
 ok "reorder: one is held back" wait_for 90 hits_are "$second" 1
 ok "another overtakes it" counters_get 10000
-# Not within ok(), which has a subshell: that one has no such child
+# Not within ok(), whose subshell does not have this child
 wait $held
 is "the held one arrives afterwards" $? 0
 knob_set "$second" faults clear

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What the RC and UC transport of the simulated HCA promises, seen through
- * libibverbs: data that arrives, or on UC does not.
+ * Guarantees of the RC and UC transport of the simulated HCA, through
+ * libibverbs: data arrives, or on UC may be lost.
  */
 #include <errno.h>
 #include <poll.h>
@@ -91,7 +91,7 @@ TEST_F(pair, rc_nothing)
 	SENT(&self->a, 0, IBV_WC_SUCCESS);
 }
 
-/* The message takes the other end's key away, and only a key that is one */
+/* The message invalidates the R_Key of the peer, if it is valid. */
 TEST_F(pair, rc_send_with_invalidate)
 {
 	struct ibv_send_wr wr = {
@@ -110,7 +110,7 @@ TEST_F(pair, rc_send_with_invalidate)
 	ASSERT_EQ(0, end_post(&self->a, &wr));
 	SENT(&self->a, 0, IBV_WC_SUCCESS);
 	RECEIVED(&self->b, 1, IBV_WC_SUCCESS);
-	/* not its flag: rdmavt's ring has the kernel's value of it */
+	/* not the flag: rdmavt's ring has the kernel's value of it */
 	EXPECT_EQ(spare->rkey, self->wc.invalidated_rkey);
 	ASSERT_EQ(0, end_rdma(&self->a, 3, IBV_WR_RDMA_WRITE, 0, 10, &self->b,
 			      0));
@@ -243,13 +243,13 @@ TEST_F(pair, rc_atomics)
 	EXPECT_EQ(3, *here);
 	EXPECT_EQ(77, *there);
 
-	/* not on a boundary of eight bytes */
+	/* not aligned to eight bytes */
 	wr.wr.atomic.remote_addr += 4;
 	ASSERT_EQ(0, end_post(&self->a, &wr));
 	SENT(&self->a, 0, IBV_WC_REM_INV_REQ_ERR);
 }
 
-/* A read, and behind a fence a send of what it has brought */
+/* A read, and a fenced send of the data that was read */
 TEST_F(pair, rc_fence)
 {
 	struct ibv_sge read_sge, send_sge;
@@ -274,7 +274,7 @@ TEST_F(pair, rc_fence)
 	fill(self->b.buf, 200000, 21);
 	ASSERT_EQ(0, end_recv(&self->b, 3, HALF, 200000));
 	ASSERT_EQ(0, end_post(&self->a, &read));
-	/* the read was not to be signalled */
+	/* the read is not signalled */
 	SENT(&self->a, 2, IBV_WC_SUCCESS);
 	RECEIVED(&self->b, 3, IBV_WC_SUCCESS);
 	EXPECT_EQ(0, memcmp(self->b.buf, self->b.buf + HALF, 200000));
@@ -294,7 +294,7 @@ TEST_F(pair, rc_self)
 	EXPECT_EQ(0, memcmp(self->a.buf, self->a.buf + HALF, 3000));
 }
 
-/* An event for the solicited one only */
+/* An event for the solicited message only */
 TEST_F(pair, rc_solicited)
 {
 	struct ibv_send_wr wr = {
@@ -361,7 +361,7 @@ TEST_F(pair, uc_data)
 			      0));
 }
 
-/* Packets that the receiver cannot take are lost, without an error. */
+/* Packets that the receiver cannot accept are lost, without an error. */
 TEST_F(pair, uc_loss)
 {
 	ASSERT_TRUE(pair_up(&self->a, &self->b, &uc_attr));
@@ -389,7 +389,7 @@ TEST_F(pair, uc_loss)
 	EXPECT_EQ(IBV_QPS_RTS, end_state_get(&self->b));
 }
 
-/* A buffer that is kept for the next message does not keep its memory */
+/* A buffer that is kept for the next message does not hold its memory. */
 TEST_F(pair, uc_memory_goes)
 {
 	ASSERT_TRUE(pair_up(&self->a, &self->b, &uc_attr));

@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# The stock stack over the simulated fabric: perftest's and libibverbs' programs
+# The stock stack over the simulated fabric: programs of perftest and libibverbs
 # between two hosts, each a namespace with one device. programs/ has those of
-# rdma_cm, with the stock library at either end.
+# rdma_cm, with the stock library on either side.
 . /usr/lib/rdma-cmx/selftests/lib.sh
 . /usr/lib/rdma-cmx/selftests/fabric.sh
 
 here=10.66.0.2
 work=$(mktemp -d)
 
-# Its log, for the failure of a client
+# Shows the server's log after a failure of the client.
 server_show() {
 	diag "output of its server:"
 	diag "$(tail -n 15 "$work/server.log")"
@@ -22,7 +22,7 @@ serve() {
 	server=$!
 }
 
-# A listener of rdma_cm that belongs to a process
+# Does a process have a listener of rdma_cm?
 cm_listens() {
 	on one rdma resource show cm_id | grep -q 'state LISTEN.* pid'
 }
@@ -33,7 +33,7 @@ tcp_listens() {
 		grep -qE "^ *[0-9]+: [0-9A-F]+:$(printf %04X "$1") [0-9A-F:]+ 0A"
 }
 
-# ready NAME COMMAND...: wait for the server
+# ready NAME COMMAND...: waits for the server
 ready() {
 	local name=$1
 
@@ -46,7 +46,7 @@ ready() {
 	return 1
 }
 
-# pair NAME READY CLIENT...: after `serve`; both ends must end well
+# pair NAME READY CLIENT...: after `serve`; both ends must succeed
 pair() {
 	local name=$1 listens=$2
 
@@ -64,7 +64,7 @@ dev1=$(fab_dev 2) dev2=$(fab_dev 3)
 
 # --- perftest -------------------------------------------------------------
 
-# perf_plain NAME PROGRAM OPTIONS...: the numbers are exchanged over TCP
+# perf_plain NAME PROGRAM OPTIONS...: exchanges the numbers over TCP
 perf_plain() {
 	local name=$1 program=$2
 
@@ -139,7 +139,7 @@ client=$!
 ok "endless pingpong: messages pass" wait_for 90 packets_more_than \
 	$((sent + 2000))
 link_down "$dev1"
-# Whichever has a message on its way; the other one waits for ever.
+# The end with an outstanding message fails; the other one waits forever.
 wait -n $server $client
 is "endless pingpong: it fails when the link goes down" $? 1
 kill $server $client 2>/dev/null

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What the RC transport of the simulated HCA promises, seen through libibverbs:
- * errors, retries, and the states that they lead to.
+ * Guarantees of the RC transport of the simulated HCA, through libibverbs:
+ * errors, retries, and the states after them.
  */
 #include <time.h>
 #include <unistd.h>
@@ -16,7 +16,7 @@ static uint64_t now_ms(void)
 	return ts.tv_sec * 1000ULL + ts.tv_nsec / 1000000;
 }
 
-/* --- Waiting for the other end --------------------------------------------- */
+/* --- Waits for the other end ---------------------------------------------- */
 
 TEST_F(pair, rc_no_receive_ever)
 {
@@ -29,11 +29,11 @@ TEST_F(pair, rc_no_receive_ever)
 	SENT(&self->a, 1, IBV_WC_RNR_RETRY_EXC_ERR);
 	SENT(&self->a, 2, IBV_WC_WR_FLUSH_ERR);
 	EXPECT_EQ(IBV_QPS_ERR, end_state_get(&self->a));
-	/* it had no fault */
+	/* the responder did not fail */
 	EXPECT_EQ(IBV_QPS_RTS, end_state_get(&self->b));
 }
 
-/* 491.52 ms is the longest there is: two of them have passed, or more */
+/* 491.52 ms is the longest RNR delay: at least two of them have passed */
 TEST_F(pair, rc_no_receive_time)
 {
 	struct end_attr attr = rc_attr;
@@ -56,7 +56,7 @@ TEST_F(pair, rc_receive_comes_late)
 	ASSERT_EQ(0, end_rdma(&self->a, 2, IBV_WR_RDMA_WRITE, 0, 100, &self->b,
 			      HALF));
 	usleep(20000);
-	/* nothing overtakes */
+	/* no later send completes first */
 	EXPECT_TRUE(end_idle(&self->a));
 	EXPECT_EQ(0, self->b.buf[HALF + 1]);
 	ASSERT_EQ(0, end_recv(&self->b, 3, 0, 100));
@@ -67,7 +67,7 @@ TEST_F(pair, rc_receive_comes_late)
 	EXPECT_EQ(0, memcmp(self->a.buf, self->b.buf + HALF, 100));
 }
 
-/* Four times 4.096 us * 2^14: the first attempt and three more */
+/* Four times 4.096 us * 2^14: the first attempt and three retries */
 TEST_F(pair, rc_nobody_there)
 {
 	struct end_attr attr = rc_attr;
@@ -88,7 +88,7 @@ TEST_F(pair, rc_not_ready_yet)
 {
 	struct end_attr attr = rc_attr;
 
-	/* half a second, seven times more */
+	/* half a second, seven more times */
 	attr.timeout = 17;
 	attr.retry_cnt = 7;
 	ASSERT_TRUE(end_qp(&self->a, IBV_QPT_RC));
@@ -104,7 +104,7 @@ TEST_F(pair, rc_not_ready_yet)
 	ASSERT_EQ(0, end_rtr(&self->b, &self->a, &attr));
 	RECEIVED(&self->b, 1, IBV_WC_SUCCESS);
 	SENT(&self->a, 2, IBV_WC_SUCCESS);
-	/* it is not in RTS: that was the first word from the other end */
+	/* it is in RTR: the first message reports COMM_EST */
 	EXPECT_EQ(IBV_EVENT_COMM_EST, end_event(&self->b));
 	ASSERT_EQ(0, end_recv(&self->b, 3, 0, 100));
 	ASSERT_EQ(0, end_send(&self->a, 4, IBV_WR_SEND, 0, 10));
@@ -139,7 +139,7 @@ TEST_F(pair, rc_sequence_number_wraps)
 	}
 }
 
-/* The second entry of the table holds no key: no partition at all */
+/* The second entry of the table is 0, which is no partition. */
 TEST_F(pair, rc_other_partition)
 {
 	struct end_attr attr = rc_attr;
@@ -241,7 +241,7 @@ FIXTURE_TEARDOWN(forbidden)
 	EXPECT_TRUE(end_close(&self->b));
 }
 
-/* The region allows it, the queue pair does not */
+/* The region allows it, the queue pair does not. */
 TEST_F(forbidden, rc)
 {
 	struct end_attr attr = rc_attr;
@@ -290,7 +290,7 @@ TEST_F(pair, rc_flush)
 		SENT(&self->a, i, IBV_WC_WR_FLUSH_ERR);
 		RECEIVED(&self->a, 10 + i, IBV_WC_WR_FLUSH_ERR);
 	}
-	/* so do those that come later */
+	/* later ones are flushed, too */
 	ASSERT_EQ(0, end_send(&self->a, 4, IBV_WR_SEND, 0, 10));
 	SENT(&self->a, 4, IBV_WC_WR_FLUSH_ERR);
 }
@@ -313,7 +313,7 @@ TEST_F(pair, rc_used_again)
 		ASSERT_EQ(0, end_send(&self->a, 2, IBV_WR_SEND, 0, 1000));
 		SENT(&self->a, 2, IBV_WC_SUCCESS);
 		RECEIVED(&self->b, 1, IBV_WC_SUCCESS);
-		/* and one that waits */
+		/* another one waits for a receive buffer */
 		ASSERT_EQ(0, end_send(&self->a, 3, IBV_WR_SEND, 0, 1000));
 		ASSERT_EQ(0, end_state(&self->a, IBV_QPS_RESET));
 		ASSERT_EQ(0, end_state(&self->b, IBV_QPS_RESET));
@@ -335,7 +335,7 @@ TEST_F(pair, rc_send_queue_drain)
 	};
 
 	ASSERT_TRUE(pair_up(&self->a, &self->b, &rc_attr));
-	/* this one has begun, and waits */
+	/* started, and waits for a receive buffer */
 	ASSERT_EQ(0, end_send(&self->a, 1, IBV_WR_SEND, 0, 10));
 	usleep(20000);
 	ASSERT_EQ(0, ibv_modify_qp(self->a.qp, &attr, IBV_QP_STATE |

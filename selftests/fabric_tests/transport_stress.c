@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Queue pairs that are destroyed, reset or put into error, and regions that go,
- * while the other end is in the middle of its messages.  Nothing may hang,
- * and what is delivered must be whole.
+ * Queue pairs that are destroyed, reset or put into error, and regions that are
+ * deregistered, while the other end is in the middle of its messages. No
+ * operation may hang, and each delivered message is complete.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 
 #define ROUNDS	24
 
-/* One connection on two devices of this process, over and over again */
+/* One connection between two devices of this process, again and again */
 struct worker {
 	pthread_t thread;
 	unsigned int seed;
@@ -32,7 +32,7 @@ struct worker {
 	}								\
 } while (0)
 
-/* All sorts at once: some are outstanding when the other end exits */
+/* Posts all kinds of requests; some are outstanding at the peer's exit. */
 static void traffic(struct worker *w, struct end *from, struct end *to)
 {
 	static const uint32_t lengths[] = { 1, 100, 5000, 70000, 1000000 };
@@ -98,7 +98,7 @@ static void *work(void *arg)
 		usleep(rand_r(&w->seed) % 2000);
 		victim = rand_r(&w->seed) & 1 ? &a : &b;
 		WANT(!disturb(w, victim));
-		/* the other one comes to an end as well */
+		/* the other one ends, too */
 		victim = victim == &a ? &b : &a;
 		if (w->type == IBV_QPT_RC && round % 4 == 0) {
 			do {
@@ -158,7 +158,7 @@ TEST_F_TIMEOUT(stress, uc, 300)
 	run(_metadata, IBV_QPT_UC);
 }
 
-/* A process that exits with all its objects */
+/* A process exits with all its objects. */
 TEST_F_TIMEOUT(stress, killed, 300)
 {
 	struct end a, b;

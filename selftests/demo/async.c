@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * async SILENT NAME: resolve a name whose server never answers and, while that
- * is outstanding, one that resolves; then destroy the id of a third one during
- * its lookup. One thread, one event channel, one poll loop.
+ * async SILENT NAME: resolves a name whose server never responds and, while
+ * that is outstanding, one that resolves; then destroys the id of a third one
+ * during its lookup. One thread, one event channel, one poll loop.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -49,7 +49,7 @@ static struct rdma_cm_id *start(struct rdma_event_channel *channel,
 	return id;
 }
 
-/* The next event within 30 s, its id and status. */
+/* Waits 30 s for the next event; its id and status. */
 static enum rdma_cm_event_type next(struct rdma_event_channel *channel,
 				    struct rdma_cm_id **id, int *status)
 {

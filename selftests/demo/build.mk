@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# Programs of the demonstration. call and echo come twice, from one source:
-# on this project's library, and (-stock) on the stock librdmacm.
+# Programs of the demonstration. call and echo are built twice from one source:
+# with this project's library, and (-stock) with the stock librdmacm.
 
 demo_dir := $(O)/selftests/demo
 demo_bins := $(addprefix $(demo_dir)/,call call-stock echo echo-stock async)

@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# The demonstration: what the project does, step by step, in guest alpha with
-# beta as its peer (`make demo`). Each step has a description,
-# shows the commands and what they print, and checks it. Exits with 1 when
-# any check fails.
+# The demonstration shows the functions of the project step by step, in guest
+# alpha with beta as its peer (`make demo`). Each step has a description, shows
+# the commands and their output, and checks it. Exits with 1 when any check
+# fails.
 . /usr/lib/rdma-cmx/selftests/lib.sh
 . /usr/lib/rdma-cmx/selftests/demo/show.sh
 
 group=239.55.1.1
 
-# Join in the background until join_end; shows the output of cmx, sets $out.
+# Joins in the background until join_end; shows the output of cmx, sets $out.
 join_start() {
 	rm -f /run/demo.join
 	: >/run/demo.join
@@ -53,7 +53,7 @@ check "stock returns one address only" said '^addresses: 1,'
 
 title "The kernel's cache answers a second query" \
 	"Stock queries the name server each time."
-# An answer lives 5 s: it may end between the two, but not each time
+# The cache keeps a response for 5 s, which may end between the two.
 for try in 1 2 3; do
 	$here/call list storage.cmx.test 7471 >/dev/null
 	queries=$(dns_queries 'storage\.cmx\.test')

@@ -152,7 +152,7 @@ static struct rdma_cm_id *ip_listen(struct rdma_event_channel *channel,
 	return id;
 }
 
-/* Any id of those that the port space has */
+/* Listens on any id of the port space. */
 static struct rdma_cm_id *ib_listen(struct rdma_event_channel *channel,
 				    const char *gid)
 {
@@ -206,7 +206,7 @@ static int serve(const char *address, const char *port)
 		return 1;
 	for (i = 0; i < BLOCK; i++)
 		out[i] = in[BLOCK - 1 - i];
-	/* The client may disconnect before it has acknowledged the reply. */
+	/* The client may disconnect before it acks the reply. */
 	if (send_post(id, mr[0]) ||
 	    event_wait(channel, RDMA_CM_EVENT_DISCONNECTED))
 		return 1;
@@ -218,7 +218,7 @@ static int serve(const char *address, const char *port)
 	return 0;
 }
 
-/* A connected id on one address, or NULL with the reason printed. */
+/* Connects an id to one address. NULL on failure, with the reason printed. */
 static struct rdma_cm_id *reach(struct rdma_event_channel *channel,
 				const struct rdma_addrinfo *ai,
 				struct ibv_mr *mr[2])

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# The second half of the demonstration, in guest gamma: what the project does on
-# InfiniBand, with a stock subnet manager. The server is the guest itself, as
-# rdma_cm of Linux 6.1 takes connections by GID in the initial network namespace
-# only; the client is a namespace with a separate HCA. Exits with 1 when any
-# check fails.
+# The second half of the demonstration, in guest gamma: the project on
+# InfiniBand, with a stock subnet manager. The server runs in the guest itself,
+# as rdma_cm of Linux 6.1 accepts connections by GID in the initial network
+# namespace only. The client runs in a namespace with a separate HCA. Exits with
+# 1 when any check fails.
 . /usr/lib/rdma-cmx/selftests/lib.sh
 . /usr/lib/rdma-cmx/selftests/fabric.sh
 . /usr/lib/rdma-cmx/selftests/demo/show.sh
@@ -12,15 +12,15 @@
 service=/usr/lib/rdma-cmx/selftests/sa/tools/service
 group=239.55.1.1
 
-# run_client COMMAND: as run, there
+# run_client COMMAND: like run, in the namespace of the client
 run_client() {
 	out=$(timeout -k 1 90 ip netns exec client bash -c "$1" 2>&1)
 	status=$?
 	show client "$1"
 }
 
-# server_start COMMAND, client_start COMMAND: in the background; $job is the
-# process, $log its output
+# server_start COMMAND, client_start COMMAND: start it in the background; $job
+# is the process, $log its output
 server_start() {
 	background gamma "$1" bash -c
 }
@@ -39,7 +39,7 @@ background() {
 	printf '  %s$ %s &\n' "$host" "${command//$here\//}"
 }
 
-# log_shows REGEX: wait until it does; then show all
+# log_shows REGEX: waits until the log matches, and shows it
 log_shows() {
 	wait_for 40 grep -qE "$1" "$log"
 	out=$(cat "$log")
@@ -63,7 +63,7 @@ END
 
 title "A subnet manager brings the fabric up" \
 	"Without one, ports have no address (LID) and carry no data."
-# From the very start, with nothing running
+# From the start, without any module
 modprobe -r cmx_fabric
 sm_stop
 fabric_load

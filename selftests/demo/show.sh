@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# How a demonstration shows a step, runs its commands and checks them. Sourced
-# after lib.sh; ends with demo_end.
+# Functions that show a step of a demonstration, run its commands and check
+# them. Sourced after lib.sh; ends with demo_end.
 # shellcheck shell=bash
 
 shopt -s extglob
@@ -19,14 +19,14 @@ title() {
 	echo
 }
 
-# show HOST COMMAND: a command line, with the tests' programs by their bare
-# names, and what it printed
+# show HOST COMMAND: shows a command line, with short names of the tests'
+# programs, and its output
 show() {
 	printf '  %s$ %s\n' "$1" "${2//$tests\/*([a-z])\//}"
 	[ -z "$out" ] || sed 's/^/    /' <<<"$out"
 }
 
-# Run a command line and show it; sets $out and $status.
+# Runs a command line and shows it; sets $out and $status.
 run() {
 	out=$(timeout -k 1 90 bash -c "$1" 2>&1)
 	status=$?
@@ -65,7 +65,7 @@ succeeded() {
 	[ "$status" = 0 ]
 }
 
-# An error that was reported, not a crash and not a result
+# Did the program report an error, without a crash or a result?
 told_error() {
 	[ "$status" = 1 ]
 }
@@ -78,7 +78,7 @@ crash_text() {
 	fi
 }
 
-# The result: status 1 when any check failed
+# Prints the result: status 1 when any check failed
 demo_end() {
 	echo
 	if [ $broken = 0 ]; then

@@ -5,7 +5,7 @@
  */
 #include <rdma/ib_user_sa.h>
 #include <rdma/ib_user_verbs.h>
-/* Without padding on 32 and on 64 bits, all fields lie at the same offsets. */
+/* All fields have the same offsets on 32 and 64 bits, without padding. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic error "-Wpadded"
 #include <rdma/rdma_cmx_ioctl.h>
@@ -72,7 +72,7 @@ _Static_assert(offsetof(struct rdma_cmx_advertise, name) == 48, "name");
 _Static_assert(offsetof(struct rdma_cmx_service_port, gid) == 24, "gid");
 _Static_assert(offsetof(struct rdma_cmx_cached_path, path) == 24, "path");
 
-/* What may grow is the last of each struct that has it. */
+/* A field that may grow is the last one of each struct. */
 #define LAST(type, field)						\
 	_Static_assert(offsetof(type, field) +				\
 		       sizeof(((type *)0)->field) == sizeof(type), #type)
@@ -148,7 +148,7 @@ TEST_F(abi, limits)
 		now = number_get(limits[i].name);
 		ASSERT_LT(0, now);
 		for (k = 0; k < 2; k++) {
-			/* As it is, and as it was changed */
+			/* The initial and the changed value */
 			ASSERT_EQ(0, number_set(limits[i].name, now + k));
 			memset(&info, 0xa5, sizeof(info));
 			ASSERT_EQ(0, call(self->fd, GET_INFO, &info));
@@ -161,7 +161,7 @@ TEST_F(abi, limits)
 	EXPECT_EQ(RDMA_CMX_MAX_JOINS, info.max_joins);
 	EXPECT_EQ(RDMA_CMX_MAX_EVENT, info.max_event);
 	EXPECT_EQ(0, info.reserved);
-	/* The form before max_user_groups */
+	/* A struct that ends before max_user_groups */
 	memset(&info, 0, sizeof(info));
 	info.size = 48;
 	ASSERT_EQ(0, ioctl(self->fd, RDMA_CMX_IO(GET_INFO), &info));
@@ -170,8 +170,8 @@ TEST_F(abi, limits)
 }
 
 /*
- * Where the host's names are not the caller's the kernel looks up none, also
- * none that it knows: the caller's libc has to.
+ * In another root directory the kernel resolves no names, not even known ones:
+ * the caller's libc has to.
  */
 TEST_F(abi, other_root)
 {
@@ -230,13 +230,13 @@ TEST_F(abi, other_namespace)
 	gai.query.node = (uintptr_t)"storage.cmx.test";
 	gai.query.node_len = 16;
 	EXPECT_EQ(-ENOKEY, call(fd, GETADDRINFO, &gai));
-	/* Nothing of the initial namespace can be bound to from here. */
+	/* An id here cannot bind to an address of the initial namespace. */
 	ASSERT_EQ(0, id_create(fd, RDMA_PS_TCP, 1, &id));
 	EXPECT_EQ(-EADDRNOTAVAIL, id_bind(fd, id, ADDR_RDMA, 0));
 	close(fd);
 }
 
-/* What cannot be answered is not done either. */
+/* A command whose output cannot be written has no effect. */
 TEST_F(abi, read_only_struct)
 {
 	struct rdma_cmx_id_create *create;
@@ -317,7 +317,7 @@ TEST_F(abi, addresses)
 	bind.addr.data[45] = 1;
 	EXPECT_EQ(-EINVAL, call(self->fd, ID_BIND, &bind));
 	bind.addr.data[45] = 0;
-	bind.addr.data[14] = 1;		/* first byte behind sockaddr_in */
+	bind.addr.data[14] = 1;		/* first byte after sockaddr_in */
 	EXPECT_EQ(-EINVAL, call(self->fd, ID_BIND, &bind));
 	EXPECT_EQ(-EADDRNOTAVAIL, id_bind(self->fd, self->id, "203.0.113.7",
 					  0));
@@ -354,14 +354,14 @@ TEST_F(abi, options)
 	EXPECT_EQ(-EFAULT, call(self->fd, ID_SET_OPTION, &opt));
 	opt.optval = (uintptr_t)path;
 	EXPECT_EQ(-EINVAL, call(self->fd, ID_SET_OPTION, &opt));
-	/* No record with the flags that are wanted; then an unbound id. */
+	/* No record with the required flags; then an unbound id */
 	opt.optlen = sizeof(path);
 	EXPECT_EQ(-EINVAL, call(self->fd, ID_SET_OPTION, &opt));
 	path[1].flags = 0x2b;
 	EXPECT_EQ(-EINVAL, call(self->fd, ID_SET_OPTION, &opt));
 }
 
-/* An unset field must not have bytes of the kernel's stack. */
+/* Unset fields contain no bytes of the kernel's stack. */
 TEST_F(abi, no_kernel_memory)
 {
 	struct rdma_cmx_id_query query;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* The discipline of the ABI for every command: sizes, unknown numbers, bytes
- * that have to be zero, unknown bits, bad pointers, private data.
+/*
+ * Checks of the ABI for each command: sizes, unknown numbers, bytes that must
+ * be zero, unknown bits, bad pointers, private data.
  */
 #include "ioctl.h"
 
@@ -9,14 +10,14 @@
 
 #include "harness.h"
 
-/* An id that does not exist: what is accepted fails for that. */
+/* An unknown id: a valid command fails with its errno. */
 #define NO_ID	12345
 
 static const struct {
 	unsigned int cmd;
 	uint32_t size;
-	uint32_t min_size;	/* a struct may end here */
-	uint32_t in_size;	/* the rest only goes out */
+	uint32_t min_size;	/* smallest valid size */
+	uint32_t in_size;	/* size of the input part */
 	const char *name;
 } commands[] = {
 #define CMD_SIZES(n, type, min, in) \
@@ -93,7 +94,7 @@ TEST_F(sizes, numbers)
 	EXPECT_EQ(34, COMMANDS);
 	for (i = 0; i < COMMANDS; i++) {
 		EXPECT_EQ(i, _IOC_NR(commands[i].cmd));
-		/* A direction, a size or another type in the number */
+		/* Another direction, size or type in the number */
 		for (dir = 1; dir < 4; dir++)
 			EXPECT_EQ(-ENOTTY, raw(self->fd, commands[i].cmd |
 					       dir << _IOC_DIRSHIFT, buf));
@@ -131,7 +132,7 @@ TEST_F(sizes, too_small)
 				TH_LOG("command %u: %u bytes", i, size);
 }
 
-/* What an older or newer caller's struct lacks or has more is zero. */
+/* Bytes that an older or newer caller's struct lacks or adds are zero. */
 TEST_F(sizes, shorter_and_longer)
 {
 	unsigned int i;
@@ -140,7 +141,7 @@ TEST_F(sizes, shorter_and_longer)
 
 	for (i = 0; i < COMMANDS; i++) {
 		whole = call_zero(self->fd, commands[i].cmd, commands[i].size);
-		/* The struct is read, and refused only for its content. */
+		/* The kernel reads the struct, and rejects only its content. */
 		EXPECT_NE(-E2BIG, whole);
 		EXPECT_NE(-ENOTTY, whole);
 		EXPECT_NE(-EFAULT, whole);
@@ -162,12 +163,12 @@ TEST_F(sizes, too_long)
 	uint8_t buf[512];
 
 	for (i = 0; i < COMMANDS; i++) {
-		/* More than any struct will ever have */
+		/* More than any struct will have */
 		for (k = 0; k < sizeof(large) / sizeof(large[0]); k++)
 			EXPECT_EQ(-E2BIG, call_zero(self->fd, commands[i].cmd,
 						    large[k]))
 				TH_LOG("%s: %u", commands[i].name, large[k]);
-		/* The unknown part is not zero: in each byte. */
+		/* A nonzero byte at each place of the unknown part */
 		for (k = commands[i].size; k < commands[i].size + 40; k++) {
 			memset(buf, 0, sizeof(buf));
 			*(uint32_t *)buf = commands[i].size + 40;
@@ -178,7 +179,7 @@ TEST_F(sizes, too_long)
 	}
 }
 
-/* Nothing behind an older caller's struct is read or written. */
+/* The kernel reads and writes nothing behind an older caller's struct. */
 TEST_F(sizes, old_caller)
 {
 	union {
@@ -206,7 +207,7 @@ TEST_F(sizes, old_caller)
 		EXPECT_EQ(0xa5, arg.bytes[i]);
 }
 
-/* No message of the CM holds more than 255 bytes. */
+/* No CM message has room for more than 255 bytes. */
 TEST_F(sizes, private_data)
 {
 	struct rdma_cmx_get_info info = {};
@@ -231,7 +232,7 @@ TEST_F(sizes, private_data)
 		memset(rej.private_data, 1, len < 256 ? len : 256);
 		EXPECT_EQ(want, call(self->fd, REJECT, &rej));
 	}
-	/* Private data ends at its length. */
+	/* The kernel reads no private data past its length. */
 	for (i = 0; i < 256; i++) {
 		memset(&conn, 0, sizeof(conn));
 		conn.id = NO_ID;
@@ -249,7 +250,7 @@ TEST_F(sizes, private_data)
 	conn.id = NO_ID;
 	conn.param.qp_num = 1 << 24;
 	EXPECT_EQ(-EINVAL, call(self->fd, CONNECT, &conn));
-	/* An id that is not bound to any device */
+	/* An id without a device */
 	memset(&conn, 0, sizeof(conn));
 	conn.id = self->id;
 	EXPECT_EQ(-EINVAL, call(self->fd, CONNECT, &conn));
@@ -268,7 +269,7 @@ TEST_F(sizes, bad_pointers)
 		EXPECT_EQ(-EFAULT, raw(self->fd, commands[i].cmd, NULL));
 		EXPECT_EQ(-EFAULT, raw(self->fd, commands[i].cmd,
 				       (void *)0xffff800000000000));
-		/* The last byte that is read is not there. */
+		/* The last byte of the input is not mapped. */
 		edge = page + 4096 - commands[i].in_size + 1;
 		memcpy(edge, &commands[i].size, 4);
 		EXPECT_EQ(-EFAULT, raw(self->fd, commands[i].cmd, edge))
@@ -277,7 +278,7 @@ TEST_F(sizes, bad_pointers)
 	munmap(page, 4096);
 }
 
-/* Each byte of a field that has to be zero */
+/* Each byte of a field that must be zero */
 #define EXPECT_RESERVED(cmd, type, field) do {				\
 	struct type arg_;						\
 	unsigned int at_;						\
@@ -324,16 +325,16 @@ TEST_F(sizes, reserved_fields)
 	EXPECT_RESERVED(GETADDRINFO, rdma_cmx_getaddrinfo, query.reserved);
 	EXPECT_RESERVED(RESOLVE_ADDRINFO, rdma_cmx_resolve_addrinfo,
 			query.reserved);
-	/* A flag marks a port. */
+	/* A flag announces a port. */
 	EXPECT_RESERVED(RESOLVE_ADDRINFO, rdma_cmx_resolve_addrinfo,
 			query.port);
-	/* A device has a name. */
+	/* Fields of the device */
 	EXPECT_RESERVED(RESOLVE_ADDRINFO, rdma_cmx_resolve_addrinfo, query.dev);
 	EXPECT_RESERVED(RESOLVE_ADDRINFO, rdma_cmx_resolve_addrinfo,
 			query.dev_port);
 }
 
-/* A bit that means nothing yet */
+/* Each undefined bit */
 TEST_F(sizes, unknown_flags)
 {
 	struct rdma_cmx_resolve_addrinfo rai = { .id = NO_ID };
@@ -357,7 +358,7 @@ TEST_F(sizes, unknown_flags)
 		EXPECT_EQ(i < 3 ? -ENOENT : i == 3 ? -EINVAL :
 			  -EOPNOTSUPP,
 			  call(self->fd, RESOLVE_ADDRINFO, &rai));
-		/* Names that come later need a waiter. */
+		/* Names that the caller gives later need an id. */
 		gai.query.flags = 1u << i;
 		gai.query.ai_flags = 0;
 		EXPECT_EQ(gai.query.flags == RDMA_CMX_AIQ_PORT ?
@@ -381,7 +382,7 @@ TEST_F(sizes, unknown_options)
 	EXPECT_EQ(-EOPNOTSUPP, call(self->fd, ID_SET_OPTION, &opt));
 }
 
-/* Parameters that would not be taken */
+/* With the flag each byte of the parameters must be zero. */
 TEST_F(sizes, accept_without_parameters)
 {
 	struct rdma_cmx_connect conn;

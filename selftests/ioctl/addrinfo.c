@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Queries to the resolver at the uAPI that the kernel answers at once (GAI-01),
- * and those that it refuses.
+ * Queries at the uAPI that the kernel completes at once (GAI-01), and invalid
+ * ones.
  */
 #include "addrinfo.h"
 
@@ -34,7 +34,7 @@ TEST_F(addrinfo, numeric)
 	EXPECT_EQ(-EFAULT, call(self->fd, GETADDRINFO, &arg));
 }
 
-/* The one line of a file of the GID table of rxe0 */
+/* Reads a file of the GID table of rxe0. */
 static int gid_file(const char *name, uint32_t index, char text[64])
 {
 	char path[128];
@@ -49,7 +49,7 @@ static int gid_file(const char *name, uint32_t index, char text[64])
 	return f ? fclose(f) : -1;
 }
 
-/* The forms of the query and of the entry before and after devices and GIDs */
+/* The query and the entry with and without the fields of devices and GIDs */
 TEST_F(addrinfo, gid_index)
 {
 	struct rdma_cmx_getaddrinfo arg = {};
@@ -74,7 +74,7 @@ TEST_F(addrinfo, gid_index)
 	gid_file("gid_attrs/types", e->gid_index, text);
 	EXPECT_STREQ("RoCE v2", text);
 
-	/* A source that was found by GID has the type of the port's GIDs. */
+	/* A source that was given as a GID has the GID type of the port. */
 	query_make(&arg.query, "::ffff:10.55.0.1");
 	arg.query.ai_flags = RDMA_CMX_AI_FAMILY;
 	arg.query.family = AF_IB;
@@ -86,7 +86,7 @@ TEST_F(addrinfo, gid_index)
 	gid_file("gid_attrs/types", e->gid_index, text);
 	EXPECT_STREQ("RoCE v2", text);
 
-	/* What is no device's has none. */
+	/* An address without a device has no GID. */
 	query_make(&arg.query, ADDR_PLAIN);
 	ASSERT_EQ(0, call(self->fd, GETADDRINFO, &arg));
 	EXPECT_EQ(0, e->port_num);
@@ -115,7 +115,7 @@ TEST_F(addrinfo, device)
 
 	arg.buf = (uintptr_t)buf;
 	arg.buf_len = sizeof(buf);
-	/* Of three addresses one is reached by the device. */
+	/* The device reaches one of three addresses. */
 	query_make(&arg.query, NODE);
 	arg.query.names_len = names_make(&n);
 	arg.query.names = (uintptr_t)&n;
@@ -135,7 +135,7 @@ TEST_F(addrinfo, device)
 	EXPECT_DEV(ENODEV, name, 0);
 	arg.query.dev_len = UINT32_MAX;
 	EXPECT_EQ(-ENODEV, call(self->fd, GETADDRINFO, &arg));
-	/* A NUL in it, memory that is none, and half of a device */
+	/* A name with a NUL, an invalid pointer, and a half-set device */
 	arg.query.dev = (uintptr_t)"rxe0";
 	arg.query.dev_len = 5;
 	EXPECT_EQ(-EINVAL, call(self->fd, GETADDRINFO, &arg));
@@ -147,10 +147,10 @@ TEST_F(addrinfo, device)
 	arg.query.dev_port = 1;
 	EXPECT_EQ(-EINVAL, call(self->fd, GETADDRINFO, &arg));
 
-	/* None that it reaches */
+	/* An address that the device does not reach */
 	query_make(&arg.query, ADDR_PLAIN);
 	EXPECT_DEV(ENETUNREACH, "rxe0", 1);
-	/* Passive, the wildcard is an address of the device. */
+	/* Passive: the wildcard becomes an address of the device. */
 	query_make(&arg.query, NULL);
 	arg.query.ai_flags = RDMA_CMX_AI_PASSIVE;
 	arg.query.family = AF_INET;
@@ -160,7 +160,7 @@ TEST_F(addrinfo, device)
 	EXPECT_EQ(4420, addr_port(&e->src));
 	EXPECT_EQ(1, e->port_num);
 	EXPECT_EQ(RDMA_CMX_GID_ROCE_V2, e->gid_type);
-	/* By an event, with names that come later */
+	/* By an event, with names that are given later */
 	query_make(&later.query, NODE);
 	later.query.flags |= RDMA_CMX_AIQ_NAMES_LATER;
 	later.query.dev = (uintptr_t)"nosuch0";
@@ -211,7 +211,7 @@ TEST_F(addrinfo, invalid_queries)
 	EXPECT_GAI(ENOENT);
 	arg.query.node_len = RDMA_CMX_MAX_NODE;
 	EXPECT_GAI(ENOENT);
-	/* A NUL within. */
+	/* A NUL inside */
 	query_make(&arg.query, NODE);
 	memcpy(node, NODE, sizeof(NODE));
 	node[3] = 0;
@@ -219,7 +219,7 @@ TEST_F(addrinfo, invalid_queries)
 	EXPECT_GAI(EINVAL);
 	arg.query.node = 8;
 	EXPECT_GAI(EFAULT);
-	/* Service: too long to be any, and only with the SA. */
+	/* A service that is too long, or without the SA flag */
 	query_make(&arg.query, NULL);
 	arg.query.service = (uintptr_t)node;
 	arg.query.service_len = RDMA_CMX_MAX_SERVICE + 1;
@@ -231,7 +231,7 @@ TEST_F(addrinfo, invalid_queries)
 	EXPECT_GAI(ENOENT);
 	arg.query.port = 1;
 	EXPECT_GAI(EINVAL);
-	/* Arrays of a wrong length. */
+	/* Arrays with an invalid length */
 	query_make(&arg.query, ADDR_RDMA);
 	arg.query.route = (uintptr_t)buf;
 	arg.query.route_len = 71;
@@ -247,19 +247,19 @@ TEST_F(addrinfo, invalid_queries)
 	EXPECT_GAI(EINVAL);
 	arg.query.names_len = UINT32_MAX;
 	EXPECT_GAI(EINVAL);
-	/* The names are malformed. */
+	/* Malformed names */
 	arg.query.names_len = names_make(&n);
 	n.head.addr_count = 200;
 	EXPECT_GAI(EBADMSG);
 	names_make(&n);
 	n.head.version = 99;
 	EXPECT_GAI(EBADMSG);
-	/* Hints. */
+	/* Invalid hints */
 	query_make(&arg.query, ADDR_RDMA);
 	arg.query.family = AF_UNIX;
 	EXPECT_GAI(EAFNOSUPPORT);
 	query_make(&arg.query, ADDR_RDMA);
-	arg.query.qp_type = 4;	/* UD against RDMA_PS_TCP */
+	arg.query.qp_type = 4;	/* UD with RDMA_PS_TCP */
 	EXPECT_GAI(EPROTOTYPE);
 	query_make(&arg.query, NODE);
 	arg.query.ai_flags = RDMA_CMX_AI_NUMERICHOST;

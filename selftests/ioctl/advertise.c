@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * ADVERTISE, WITHDRAW and QUERY_ADVERTISED: fields, rights, limits, changes that
- * poll reports, memory that cannot be written, the end of a process. And
- * GET_SERVICES, by which others see the records. SV-01
+ * ADVERTISE, WITHDRAW and QUERY_ADVERTISED: fields, permissions, limits,
+ * changes that poll() reports, memory that cannot be written, the end of a
+ * process. GET_SERVICES, which returns the records of all users. SV-01
  */
 #include "uapi.h"
 
@@ -63,7 +63,7 @@ static int query(int fd, uint32_t handle, struct rdma_cmx_query_advertised *arg,
 	return call(fd, QUERY_ADVERTISED, arg);
 }
 
-/* Wait for changes until @wanted ports are set; false: they are not in time. */
+/* Waits for changes until @wanted ports are set; false after the deadline. */
 static bool set_wait(int fd, uint32_t handle, uint32_t wanted)
 {
 	struct pollfd pfd = { .fd = fd, .events = POLLPRI };
@@ -106,9 +106,9 @@ TEST_F(advertise, SV_01_set_and_withdrawn)
 		for (k = 0; k < i; k++)
 			EXPECT_NE(ports[k].ibdev_index, ports[i].ibdev_index);
 	}
-	/* Nothing behind the last one */
+	/* Nothing is written after the last one. */
 	EXPECT_EQ(0xa5, *(uint8_t *)&ports[PORTS]);
-	/* The id is taken, whatever the name. */
+	/* The id is in use, whatever the name. */
 	self->arg.name[0] = 'I';
 	self->arg.handle = UNCHANGED;
 	EXPECT_EQ(-EEXIST, call(self->fd, ADVERTISE, &self->arg));
@@ -120,7 +120,7 @@ TEST_F(advertise, SV_01_set_and_withdrawn)
 	EXPECT_TRUE(number_gone(COUNTERS "live_service_records"));
 }
 
-/* A longer port ends with zeros, a shorter room has the first ones. */
+/* A longer struct of a port ends with zeros; a short array has the first. */
 TEST_F(advertise, ports)
 {
 	struct {
@@ -230,7 +230,7 @@ TEST_F(advertise, cookies)
 	close(other);
 }
 
-/* poll reports a change until the service is queried, and only if requested. */
+/* poll() reports a change until QUERY_ADVERTISED, if requested. */
 TEST_F(advertise, poll)
 {
 	struct pollfd pfd = { .fd = self->fd, .events = POLLPRI | POLLIN };
@@ -245,7 +245,7 @@ TEST_F(advertise, poll)
 	ASSERT_EQ(0, query(self->fd, self->arg.handle, &arg, NULL, 0));
 	EXPECT_EQ(0, poll(&pfd, 1, 0));
 	ASSERT_EQ(0, fabric_bash("knob_set $(fab_dev 3) link 0"));
-	/* Others may be set anew before. */
+	/* Other ports may be set again before. */
 	do {
 		ASSERT_EQ(1, poll(&pfd, 1, WAIT_MS));
 		EXPECT_EQ(POLLPRI, pfd.revents);
@@ -253,7 +253,7 @@ TEST_F(advertise, poll)
 	} while (arg.num_set == PORTS);
 	EXPECT_EQ(PORTS - 1, arg.num_set);
 	EXPECT_EQ(-ENODEV, arg.error);
-	/* One that is withdrawn with a change that nobody has seen */
+	/* A service that is withdrawn with an unread change */
 	ASSERT_EQ(0, fabric_bash("link_up $(fab_dev 3)"));
 	ASSERT_EQ(1, poll(&pfd, 1, WAIT_MS));
 	EXPECT_EQ(0, withdraw(self->fd, self->arg.handle));
@@ -273,7 +273,7 @@ static int user_namespace_run(void *arg)
 	return unshare(CLONE_NEWUSER) ? 250 : advertise_run(arg);
 }
 
-/* The namespace is the user's, but it has no device. */
+/* The user owns the namespace, which has no device. */
 static int network_run(void *arg)
 {
 	struct rdma_cmx_query_advertised state;
@@ -297,7 +297,7 @@ TEST_F(advertise, SEC_rights)
 	EXPECT_EQ(EPERM, user_end(user_start(1000, user_namespace_run,
 					     &self->arg)));
 	EXPECT_EQ(ENODEV, user_end(user_start(1000, network_run, &self->arg)));
-	/* A field is looked at before the rights. */
+	/* Fields are checked before permissions. */
 	self->arg.service_id = 0;
 	EXPECT_EQ(EINVAL, user_end(user_start(1000, advertise_run,
 					      &self->arg)));
@@ -374,7 +374,7 @@ static void *query_thread(void *arg)
 	return NULL;
 }
 
-/* Queries while the service goes; each service is withdrawn once. */
+/* Queries race a withdraw; each service is withdrawn once. */
 TEST_F(advertise, races)
 {
 	int i, gone = 0, rounds = kernel_slow() ? ROUNDS / 4 : ROUNDS;
@@ -396,7 +396,7 @@ TEST_F(advertise, races)
 	EXPECT_EQ(0, counter("live_advertised"));
 }
 
-/* A query of saquery may be late. */
+/* The result of saquery may be old. */
 static int services_are(int count)
 {
 	char command[128];
@@ -407,7 +407,7 @@ static int services_are(int count)
 	return fabric_bash(command);
 }
 
-/* Whoever is killed has withdrawn all. */
+/* The end of a killed process withdraws all its services. */
 TEST_F(advertise, SEC_05_killed)
 {
 	int pipes[2], status;
@@ -440,7 +440,7 @@ struct records {
 	struct rdma_cmx_service_record records[8];
 };
 
-/* The records of a service, NULL: of all */
+/* Reads the records of a service; NULL: of all. */
 static int records_get(int fd, const char *service, struct records *r)
 {
 	memset(r, 0, sizeof(*r));
@@ -468,7 +468,7 @@ TEST_F(advertise, SV_01_records)
 					 &r));
 		EXPECT_EQ(PORTS, r.arg.num_ports);
 		EXPECT_EQ(0, r.arg.error);
-		/* Each SA has all; a record is there once. */
+		/* Each SA has all records; each record is returned once. */
 		ASSERT_EQ(PORTS, r.arg.num_records);
 		for (i = 0; i < PORTS; i++) {
 			EXPECT_EQ(0x1061100, r.records[i].service_id);
@@ -482,7 +482,7 @@ TEST_F(advertise, SV_01_records)
 		}
 		EXPECT_EQ(0xa5, *(uint8_t *)&r.records[PORTS]);
 	}
-	/* The others as they were */
+	/* The rest of the array is unchanged. */
 	r.arg.max_records = PORTS - 1;
 	memset(r.records, 0xa5, sizeof(r.records));
 	EXPECT_EQ(-ENOSPC, call(self->fd, GET_SERVICES, &r.arg));
@@ -497,7 +497,7 @@ TEST_F(advertise, SV_01_records)
 	EXPECT_EQ(PORTS, r.arg.num_records);
 }
 
-/* A record that is longer than the kernel's ends with zeros. */
+/* A struct that is longer than the kernel's ends with zeros. */
 TEST_F(advertise, record_size)
 {
 	struct {
@@ -545,7 +545,7 @@ static int records_run(void *arg)
 	       100 + r.arg.num_records;
 }
 
-/* Everybody may query a name, but not all names. */
+/* Every user may query a name; only root may query all. */
 TEST_F(advertise, SEC_records)
 {
 	ASSERT_EQ(0, call(self->fd, ADVERTISE, &self->arg));
@@ -562,8 +562,9 @@ static int shared_run(void *arg)
 }
 
 /*
- * A user who makes a network namespace rules that, but not the devices that it
- * shares: the user may use them by a name, and neither advertise nor list.
+ * A user who creates a network namespace has capabilities there, but not for
+ * the shared devices: the user may resolve names with them, but neither
+ * advertise nor list.
  */
 TEST_F(advertise, SEC_shared_devices)
 {
@@ -594,7 +595,7 @@ TEST_F(advertise, records_late)
 	strcpy((char *)r.arg.service, "late");
 	r.arg.record_size = sizeof(r.records[0]);
 	r.arg.timeout_ms = 300;
-	/* More than once, as a guest may stand still */
+	/* Several attempts, as a guest may stop */
 	for (i = 0; i < 4 && took >= 5000; i++) {
 		start = now_ms();
 		EXPECT_EQ(-ETIMEDOUT, call(self->fd, GET_SERVICES, &r.arg));
@@ -602,7 +603,7 @@ TEST_F(advertise, records_late)
 	}
 	EXPECT_GT(5000, took);
 	sigaction(SIGALRM, &action, NULL);
-	/* Again and again: the first may come before the wait. */
+	/* Repeated: the first signal may come before the wait. */
 	ualarm(500000, 500000);
 	r.arg.timeout_ms = 60000;
 	EXPECT_EQ(-EINTR, call(self->fd, GET_SERVICES, &r.arg));

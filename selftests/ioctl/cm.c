@@ -66,7 +66,7 @@ TEST_F(cm, resolve_addr_and_route)
 	EXPECT_EQ(2, id_destroy(self->fd, id));
 }
 
-/* A path that the caller knows stands in for the resolution of the route. */
+/* The caller's path replaces the resolution of the route. */
 TEST_F(cm, path_by_option)
 {
 	struct rdma_cmx_id_set_option opt = {
@@ -88,7 +88,7 @@ TEST_F(cm, path_by_option)
 			break;
 		ASSERT_EQ(0, id_resolve_route(self->fd, id));
 		ASSERT_EQ(0, event_want(self->fd, EV_ROUTE_RESOLVED, &buf));
-		/* The first record is not of the kind that is looked for. */
+		/* The first record does not have the required flags. */
 		memcpy(&path[1], event_info(&buf.ev) + 1, sizeof(path[1]));
 	}
 	opt.id = id;
@@ -100,7 +100,7 @@ TEST_F(cm, path_by_option)
 	info = event_info(&buf.ev);
 	ASSERT_NE(NULL, info);
 	EXPECT_EQ(1, info->num_paths);
-	/* Only once. */
+	/* A second path fails. */
 	EXPECT_EQ(-EINVAL, call(self->fd, ID_SET_OPTION, &opt));
 	EXPECT_FALSE(event_pending(self->fd));
 	EXPECT_EQ(0, id_connect(self->fd, id));
@@ -113,8 +113,9 @@ TEST_F(cm, resolve_addr_fails)
 	int i;
 
 	ASSERT_EQ(0, id_create(self->fd, RDMA_PS_TCP, 42, &id));
-	/* An address of this machine without an RDMA device; again and again
-	 * on one id, so that what is reserved for the event is used again.
+	/*
+	 * A local address without an RDMA device, several times on one id: each
+	 * attempt reserves the event again.
 	 */
 	for (i = 0; i < 3; i++) {
 		ASSERT_EQ(0, id_resolve_addr(self->fd, id, NULL, ADDR_PLAIN,
@@ -126,7 +127,7 @@ TEST_F(cm, resolve_addr_fails)
 	EXPECT_EQ(3, id_destroy(self->fd, id));
 }
 
-/* One call returns the results of three INIT_QP_ATTR. */
+/* One call returns the attributes of three INIT_QP_ATTR. */
 TEST_F(cm, attributes_of_a_connection)
 {
 	struct rdma_cmx_conn_qp_attr all = {};
@@ -138,7 +139,7 @@ TEST_F(cm, attributes_of_a_connection)
 
 	ASSERT_EQ(0, connect_pair(self->fd, &listener, &active, &passive));
 	all.id = passive;
-	/* Out only: not read, and not left as it is. */
+	/* Output only: the kernel ignores and overwrites it. */
 	memset(&all.attr, 0xa5, sizeof(all.attr));
 	ASSERT_EQ(0, call(self->fd, CONN_QP_ATTR, &all));
 	for (i = 0; i < 3; i++) {
@@ -167,7 +168,7 @@ TEST_F(cm, attributes_of_a_connection)
 	EXPECT_EQ(all.attr.rnr_retry, one[2].attr.rnr_retry);
 	EXPECT_EQ(all.attr.max_rd_atomic, one[2].attr.max_rd_atomic);
 
-	/* The kernel cannot write all of the answer. */
+	/* The kernel cannot write the whole output. */
 	page = mmap(NULL, 8192, PROT_READ | PROT_WRITE,
 		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	ASSERT_NE(MAP_FAILED, page);
@@ -178,7 +179,7 @@ TEST_F(cm, attributes_of_a_connection)
 	EXPECT_EQ(-EFAULT, call(self->fd, CONN_QP_ATTR, edge));
 	munmap(page, 4096);
 
-	/* Nobody has connected it. */
+	/* The id has no connection. */
 	all.id = listener;
 	EXPECT_EQ(-EINVAL, call(self->fd, CONN_QP_ATTR, &all));
 }
@@ -193,7 +194,7 @@ TEST_F(cm, life_of_a_connection)
 
 	ASSERT_EQ(0, connect_pair(self->fd, &listener, &active, &passive));
 	EXPECT_EQ(3, counter("live_ids"));
-	/* Reserved: DISCONNECTED of each end, and nothing that cannot come. */
+	/* Reserved: DISCONNECTED of each end, and no impossible event */
 	EXPECT_EQ(2, counter("live_events"));
 	attr.id = active;
 	attr.qp_state = 1;	/* INIT */
@@ -206,7 +207,7 @@ TEST_F(cm, life_of_a_connection)
 	attr.qp_state = 7;
 	EXPECT_EQ(-EINVAL, call(self->fd, INIT_QP_ATTR, &attr));
 
-	/* This does not cut off the peer, which gets the event of the end. */
+	/* The peer stays connected, and reports the later disconnect. */
 	path.id = active;
 	EXPECT_EQ(0, call(self->fd, NOTIFY, &path));
 
@@ -290,7 +291,7 @@ TEST_F(cm, connect_request)
 	EXPECT_EQ(0, memcmp(data, "no!", 4));
 }
 
-/* Unread requests go with their listener, and the peer learns of it. */
+/* Unread requests end with their listener, and the peer gets a reject. */
 TEST_F(cm, listener_with_unread_request)
 {
 	uint32_t listener, active;
@@ -315,7 +316,7 @@ TEST_F(cm, close_with_unread_request)
 	ASSERT_EQ(1, poll(&pfd, 1, 60000));
 }
 
-/* Events of a request come only after it is accepted. */
+/* Events of a request are reported after the accept. */
 TEST_F(cm, events_before_accept)
 {
 	uint32_t listener, active, passive;
@@ -326,8 +327,9 @@ TEST_F(cm, events_before_accept)
 	ASSERT_EQ(0, event_want(self->fd, EV_CONNECT_REQUEST, &buf));
 	passive = buf.ev.obj;
 	ASSERT_LE(0, id_destroy(self->fd, active));
-	/* The peer is destroyed; whether accept still works is the CM's matter,
-	 * but no event with cookie 0 may ever come.
+	/*
+	 * The peer is destroyed. The CM decides whether accept still works, but
+	 * no event has cookie 0.
 	 */
 	ret = id_accept(self->fd, passive, 3);
 	if (!ret) {
@@ -338,7 +340,7 @@ TEST_F(cm, events_before_accept)
 	EXPECT_FALSE(event_pending(self->fd));
 }
 
-/* Nothing has been answered yet, and the end of the id is not held up. */
+/* Without a reply, the destroy of the id does not wait. */
 TEST_F(cm, answer_before_the_reply)
 {
 	struct rdma_cmx_reject reject = {};
@@ -352,7 +354,7 @@ TEST_F(cm, answer_before_the_reply)
 	EXPECT_EQ(-EINVAL, id_accept(self->fd, active, 3));
 	start = now_ms();
 	EXPECT_LE(0, id_destroy(self->fd, active));
-	/* A forgotten reply takes 69 s. */
+	/* A CM request without a reply times out after 69 s. */
 	EXPECT_GT(30000, now_ms() - start);
 	EXPECT_LE(0, id_destroy(self->fd, passive));
 }
@@ -380,14 +382,15 @@ TEST_F(cm, backlog)
 	}
 	ASSERT_EQ(0, id_connect(other, active[0]));
 	ASSERT_EQ(0, id_connect(other, active[1]));
-	/* One waits; the other one has no queue slot until that is read, and
-	 * comes with the peer's retry.
+	/*
+	 * One request is unread. The other one has no queue slot until it is
+	 * read, and arrives again by the peer's retry.
 	 */
 	while (counter("refused_connects") == refused && now_ms() < end)
 		poll(NULL, 0, 10);
 	EXPECT_LT(refused, counter("refused_connects"));
 
-	/* Listening fails, and frees no queue slot. */
+	/* LISTEN fails, and frees no queue slot. */
 	arg.backlog = 10;
 	EXPECT_EQ(-EINVAL, call(self->fd, LISTEN, &arg));
 	refused = counter("refused_connects");

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * CONNECT of ids when too many requests are outstanding: it returns 0, and the
- * request goes later. Until then the id is like one with an outstanding REQ.
+ * CONNECT of ids beyond the limit of outstanding requests: it returns 0, and
+ * the kernel sends the request later. Until then the id behaves as with an
+ * outstanding REQ.
  *
  * The listener accepts nothing. connect_window is 64, so 16 requests may be
- * outstanding to it: 8 of whoever comes, and one more of this user.
+ * outstanding to it: 8 of all users, and one more of this user.
  */
 #include "uapi.h"
 
@@ -47,7 +48,7 @@ FIXTURE_SETUP(wait)
 	self->ms = number_get(WAIT_MS);
 	self->reply = number_get(REPLY_MS);
 	ASSERT_EQ(0, number_set(WINDOW, 64));
-	/* However slow the machine is */
+	/* Longer than the test on a slow host */
 	ASSERT_EQ(0, number_set(REPLY_MS, 3600000));
 	self->fd = dev_open(O_NONBLOCK);
 	self->other = dev_open(O_NONBLOCK);
@@ -70,7 +71,7 @@ FIXTURE_TEARDOWN(wait)
 	EXPECT_TRUE(nothing_left());
 }
 
-/* Accept the next @n requests. */
+/* Accepts the next @n requests. */
 static int accept_some(int fd, int n)
 {
 	union event_buf buf;
@@ -89,7 +90,7 @@ static int accept_some(int fd, int n)
 	return 0;
 }
 
-/* Wait for the next event of the active side; its type, or a negative errno */
+/* Waits for the next event of the active side. Its type, or an errno < 0. */
 static int next_of(int fd, uint32_t *id)
 {
 	union event_buf buf;
@@ -118,7 +119,7 @@ TEST_F(wait, all_connect)
 	EXPECT_TRUE(waits_are(0));
 }
 
-/* A listener that accepts none before it has all of them */
+/* A listener that receives all requests before it accepts any */
 TEST_F(wait, listener_wants_all)
 {
 	union event_buf buf;
@@ -138,7 +139,7 @@ TEST_F(wait, listener_wants_all)
 		ASSERT_EQ(EV_CONNECT_RESPONSE, next_of(self->other, &id));
 }
 
-/* Calls on an id that waits */
+/* Calls on a waiting id */
 TEST_F(wait, calls)
 {
 	struct rdma_cmx_id_migrate migrate = {};
@@ -169,14 +170,14 @@ TEST_F(wait, calls)
 	EXPECT_FALSE(event_pending(self->other));
 	EXPECT_EQ(1, number_get(WAITS));
 
-	/* It moves, and is connected there. */
+	/* The id migrates, and connects there. */
 	migrate.src_fd = self->other;
 	migrate.id = id;
 	ASSERT_EQ(0, call(self->fd, ID_MIGRATE, &migrate));
 	EXPECT_EQ(1, number_get(WAITS));
 	/*
-	 * Requests arrive in any order: this one may be accepted before
-	 * another, and its response come before the last request.
+	 * Requests arrive in any order. One may be accepted before another
+	 * arrives, and its response may come before the last request.
 	 */
 	while (accepted < OUTSTANDING + 1 || !responded) {
 		ASSERT_EQ(0, event_next(self->fd, &buf));
@@ -214,7 +215,7 @@ TEST_F(wait, disconnect)
 	EXPECT_EQ(0, number_get(WAITS));
 }
 
-/* No slot in time */
+/* No slot before the timeout */
 TEST_F(wait, too_long)
 {
 	union event_buf buf;
@@ -225,13 +226,16 @@ TEST_F(wait, too_long)
 	ASSERT_EQ(0, event_want(self->other, EV_UNREACHABLE, &buf));
 	EXPECT_EQ(id, buf.ev.id);
 	EXPECT_EQ(-ETIMEDOUT, buf.ev.status);
-	/* It has sent nothing, and may try again. */
+	/* No request was sent, and the id can connect again. */
 	ASSERT_EQ(0, number_set(WAIT_MS, self->ms));
 	EXPECT_EQ(0, id_connect(self->other, id));
 	EXPECT_EQ(1, number_get(WAITS));
 }
 
-/* CONNECT of an id that RESOLVE_ANY has routed: it has eight seconds. */
+/*
+ * CONNECT of an id with a route of RESOLVE_ANY, which sets a deadline of eight
+ * seconds
+ */
 static int connect_any(int fd, const char *addr, uint16_t port, uint32_t *id)
 {
 	struct rdma_cmx_resolve_addrinfo name = {
@@ -257,7 +261,7 @@ static int connect_any(int fd, const char *addr, uint16_t port, uint32_t *id)
 	       id_connect(fd, *id);
 }
 
-/* The deadline is over before there is a slot. */
+/* The deadline passes before a slot is free. */
 TEST_F(wait, deadline)
 {
 	union event_buf buf;
@@ -271,7 +275,7 @@ TEST_F(wait, deadline)
 	EXPECT_EQ(-ETIMEDOUT, buf.ev.status);
 	EXPECT_EQ(id, buf.ev.id);
 
-	/* Then nothing is sent, and it may try again. */
+	/* No request was sent, and the id can connect again. */
 	ASSERT_EQ(0, number_set(WINDOW, 0));
 	EXPECT_TRUE(waits_are(0));
 	end = now_ms() + 60000;
@@ -280,7 +284,7 @@ TEST_F(wait, deadline)
 	EXPECT_EQ(0, ret);
 }
 
-/* What rdma_cm refuses, it refuses at once. */
+/* Errors of rdma_cm are returned at once. */
 TEST_F(wait, refused)
 {
 	struct rdma_cmx_connect arg = { .param.private_data_len = 200 };
@@ -295,18 +299,18 @@ TEST_F(wait, refused)
 	EXPECT_EQ(-EINVAL, id_connect(self->other, self->out[0]));
 	EXPECT_EQ(0, number_get(WAITS));
 
-	/* The user's queue */
+	/* The queue of a user */
 	ASSERT_EQ(0, number_set(QUEUE, 1));
 	EXPECT_EQ(0, id_connect(self->other, id));
 	ASSERT_EQ(0, active_new(self->other, 7, self->port, &bound));
 	EXPECT_EQ(-EAGAIN, id_connect(self->other, bound));
 	EXPECT_EQ(1, number_get(WAITS));
-	/* Until the other one goes */
+	/* Until the other id is destroyed */
 	EXPECT_EQ(2, id_destroy(self->other, id));
 	EXPECT_EQ(0, id_connect(self->other, bound));
 }
 
-/* An id of another file, whose process is killed, or that is closed */
+/* An id of another file, whose process is killed or closes it */
 TEST_F(wait, close)
 {
 	uint32_t id;
@@ -338,10 +342,11 @@ TEST_F(wait, close)
 }
 
 /*
- * The device of some ids goes. Each gets one DEVICE_REMOVAL, its last event. The
- * listener has the same device. If rdma_cm removes it first, the peers get
- * REJECTED before: also one that waited, and got the slot of another.
- * Returns how many of the user ids from @uid have their DEVICE_REMOVAL.
+ * The device of some ids is removed. Each id gets one DEVICE_REMOVAL, its last
+ * event. The listener has the same device. If rdma_cm removes the listener
+ * first, the peers get REJECTED before, also a waiting one that got the slot of
+ * another. Returns how many ids with user ids from @uid have their
+ * DEVICE_REMOVAL.
  */
 static int removals(int fd, uint64_t uid, int n)
 {
@@ -392,7 +397,7 @@ TEST_F(wait, device_removal)
 	EXPECT_EQ(0, system("ip link del cmxrm0"));
 }
 
-/* Can an id be bound to the device, at last? */
+/* Waits until an id can be bound to the device again. */
 static bool device_back(void)
 {
 	double end = now_ms() + 60000;
@@ -408,7 +413,7 @@ static bool device_back(void)
 	return !ret;
 }
 
-/* The driver goes with all its devices. */
+/* The driver is unloaded, with all its devices. */
 TEST_F(wait, driver_unload)
 {
 	uint32_t id;
@@ -430,7 +435,7 @@ TEST_F(wait, driver_unload)
 	EXPECT_TRUE(device_back());
 }
 
-/* Nor does an event follow when the deadline of a CONNECT is over. */
+/* No event follows when the deadline of a CONNECT passes afterwards. */
 TEST_F(wait, removal_and_deadline)
 {
 	const char *usual = addr_rdma;
@@ -454,7 +459,7 @@ TEST_F(wait, removal_and_deadline)
 	EXPECT_EQ(0, system("rdma link del rxe_rm"));
 	EXPECT_EQ(1, removals(fd, 7, 1));
 	EXPECT_FALSE(event_pending(fd));
-	/* The deadline of this one is later. */
+	/* This id has a later deadline. */
 	EXPECT_EQ(0, connect_any(fd, addr_rdma, self->port, &id));
 	EXPECT_EQ(0, event_want(fd, EV_UNREACHABLE, &buf));
 	EXPECT_EQ(id, buf.ev.id);
@@ -462,7 +467,7 @@ TEST_F(wait, removal_and_deadline)
 	close(fd);
 }
 
-/* Who waits when the limit goes is connected. */
+/* Waiting ids connect when the limit is removed. */
 TEST_F(wait, off)
 {
 	uint32_t id;

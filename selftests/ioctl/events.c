@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* The queue of events: waiting, batches, and that none is lost or doubled. */
+/* The event queue: wait, batches, no lost and no repeated events. */
 #include "ioctl.h"
 
 #include <pthread.h>
@@ -51,7 +51,7 @@ TEST_F(events, write_event)
 	EXPECT_EQ(0, buf.ev.flags);
 	for (i = 0; i < 6; i++)
 		EXPECT_EQ(0, buf.ev.param.align[i]);
-	/* RAI-09: other types cannot be made up. */
+	/* RAI-09: a caller cannot write events of other types. */
 	for (i = 0; i < 32; i++) {
 		arg.event = i;
 		if (i != RDMA_CMX_EV_USER) {
@@ -80,7 +80,7 @@ TEST_F(events, batch)
 
 	for (i = 0; i < 10; i++)
 		ASSERT_EQ(0, id_write_event(self->fd, self->id, i, 0));
-	/* As many as wanted, as many as fit, as many as there are. */
+	/* The smallest of the requested, fitting and pending number */
 	ASSERT_EQ(0, events_get(self->fd, ev, sizeof(ev), 3, &count));
 	ASSERT_EQ(3, count);
 	for (i = 0; i < 3; i++)
@@ -129,7 +129,7 @@ TEST_F(events, bad_buffer_keeps_the_event)
 	EXPECT_EQ(-EFAULT, events_get(self->fd, NULL, sizeof(buf), 0, NULL));
 	EXPECT_EQ(-EFAULT, events_get(self->fd, page + 4096 - 40, 4096, 0,
 				      NULL));
-	/* The count cannot be written: nothing is taken. */
+	/* The count cannot be written: no event is removed. */
 	arg = (void *)page;
 	arg->size = sizeof(*arg);
 	arg->buf = (uintptr_t)&buf;
@@ -139,7 +139,7 @@ TEST_F(events, bad_buffer_keeps_the_event)
 	EXPECT_EQ(EFAULT, errno);
 	mprotect(page, 4096, PROT_READ | PROT_WRITE);
 
-	/* Room for one, and the second one cannot be written. */
+	/* Space for one; the second one cannot be written. */
 	ev = (void *)(page + 4096 - sizeof(*ev) - 8);
 	ASSERT_EQ(0, events_get(self->fd, ev, 4096, 0, &count));
 	EXPECT_EQ(1, count);
@@ -151,7 +151,7 @@ TEST_F(events, bad_buffer_keeps_the_event)
 	munmap(page, 4096);
 }
 
-/* A connection request that could not be handed out is there next time. */
+/* A connection request that could not be copied is reported again. */
 TEST_F(events, request_survives_a_bad_buffer)
 {
 	struct rdma_cmx_id_query query = {};
@@ -220,7 +220,7 @@ TEST_F(events, epoll_edges)
 	ASSERT_LE(0, ep);
 	ASSERT_EQ(0, epoll_ctl(ep, EPOLL_CTL_ADD, self->fd, &ev));
 	EXPECT_EQ(0, epoll_wait(ep, &ev, 1, 0));
-	/* Each event is an edge, also when others wait. */
+	/* Each event wakes a poller, even with others pending. */
 	for (i = 0; i < 3; i++) {
 		ASSERT_EQ(0, id_write_event(self->fd, self->id, i, 0));
 		EXPECT_EQ(1, epoll_wait(ep, &ev, 1, 30000));
@@ -237,7 +237,7 @@ static void on_signal(int sig)
 
 static _Atomic bool kicked;
 
-/* Until it is out of the wait, however late it came there */
+/* Interrupts until the wait has ended, whenever it begins. */
 static void *kick(void *arg)
 {
 	pthread_t *main_thread = arg;
@@ -263,7 +263,7 @@ TEST_F(events, interrupted_wait)
 	pthread_join(thread, NULL);
 }
 
-/* Many readers and writers: each event once, and no reader sleeps over one. */
+/* Many readers and writers: each event once, and no reader misses one. */
 #define READERS		4
 #define WRITERS		2
 #define EACH		2000

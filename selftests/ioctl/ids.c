@@ -62,7 +62,7 @@ TEST_F(ids, bad_create)
 	EXPECT_EQ(0, call(self->fd, ID_CREATE, &arg));
 }
 
-/* The kernel takes no other type than the one that it uses. */
+/* The kernel accepts only the QP type that it uses. */
 TEST_F(ids, types_and_port_spaces)
 {
 	static const struct {
@@ -108,7 +108,7 @@ TEST_F(ids, foreign_handles)
 	EXPECT_EQ(0, call(self->fd, ID_QUERY, &query));
 }
 
-/* Every command that names an id, after its destruction. */
+/* Each command on a destroyed id */
 TEST_F(ids, stale_handles)
 {
 	struct rdma_cmx_id_query query = {};
@@ -159,7 +159,7 @@ TEST_F(ids, limit)
 	for (i = 0; i < 4; i++)
 		EXPECT_EQ(0, id_create(self->fd, RDMA_PS_UDP, 1, &id[i]));
 	EXPECT_EQ(-EMFILE, id_create(self->fd, RDMA_PS_UDP, 1, &id[4]));
-	/* The limit is each file's own. */
+	/* Each file has a separate limit. */
 	i = dev_open(0);
 	EXPECT_EQ(0, id_create(i, RDMA_PS_UDP, 1, &id[4]));
 	close(i);
@@ -210,7 +210,7 @@ static void *destroy_thread(void *arg)
 	return NULL;
 }
 
-/* Of many that destroy an id, one does and the others find none. */
+/* Of many concurrent destroys one succeeds, and the others fail. */
 TEST_F(ids, double_destroy)
 {
 	struct destroyer d[4];
@@ -271,7 +271,7 @@ static int fd_receive(int sock)
 	return fd;
 }
 
-/* A passed descriptor keeps the context when its maker has exited. */
+/* A passed descriptor keeps the context after the exit of its creator. */
 TEST_F(ids, passed_and_duplicated)
 {
 	struct rdma_cmx_id_query query = {};
@@ -306,7 +306,7 @@ TEST_F(ids, passed_and_duplicated)
 	close(sock[1]);
 }
 
-/* SIGKILL with all kinds of requests outstanding. */
+/* SIGKILL with all kinds of outstanding requests */
 TEST_F(ids, killed)
 {
 	int round, pipefd[2], status;
@@ -374,7 +374,7 @@ TEST_F(ids, migrate)
 	EXPECT_EQ(0, buf.ev.status);
 	EXPECT_EQ(1, migrate(to, self->fd, id, &moved));
 	EXPECT_EQ(-ENOENT, id_destroy(self->fd, id));
-	/* The id's unread events went with it, in order; others stay. */
+	/* The unread events of the id migrated in order; others stay. */
 	for (i = 2; i < 6; i += 2) {
 		ASSERT_EQ(0, event_want(to, RDMA_CMX_EV_USER, &buf));
 		EXPECT_EQ(i, buf.ev.status);
@@ -408,7 +408,7 @@ TEST_F(ids, migrate_to_the_same_file)
 	EXPECT_EQ(1, id_destroy(self->fd, id));
 }
 
-/* Memberships and unread connection requests move too. */
+/* Memberships and unread connection requests migrate, too. */
 TEST_F(ids, migrate_with_all)
 {
 	int to = dev_open(O_NONBLOCK);

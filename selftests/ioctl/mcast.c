@@ -78,14 +78,14 @@ TEST_F(mcast, misuse)
 
 	ASSERT_EQ(0, id_create(self->fd, RDMA_PS_UDP, 2, &id));
 	EXPECT_EQ(-EINVAL, mc_join(self->fd, id, GROUP, 1, &mc));
-	/* A handle of another kind. */
+	/* A handle of another type */
 	EXPECT_EQ(-ENOENT, mc_leave(self->fd, 0));
 	EXPECT_EQ(-ENOENT, mc_leave(self->fd, UINT32_MAX));
 	EXPECT_EQ(0, counter("live_mcs"));
 	EXPECT_FALSE(event_pending(self->fd));
 }
 
-/* Two memberships of one group on one id: each has its own event. */
+/* Two memberships of one group on one id: each has an event. */
 TEST_F(mcast, same_group_twice)
 {
 	struct rdma_cmx_join arg = { .id = self->id, .join_flags = 1 };
@@ -106,7 +106,10 @@ TEST_F(mcast, same_group_twice)
 		EXPECT_EQ(0xffffff, buf.ev.param.ud.qp_num);
 	}
 	EXPECT_EQ(3, seen);
-	/* The older one is destroyed, the newer stays; a third one joins it. */
+	/*
+	 * The older one leaves, the newer one stays; a third one shares its
+	 * group.
+	 */
 	EXPECT_EQ(1, mc_leave(self->fd, mc[0]));
 	ASSERT_EQ(0, mc_join(self->fd, self->id, GROUP, 102, &mc[2]));
 	ASSERT_EQ(0, event_want(self->fd, EV_MULTICAST_JOIN, &buf));
@@ -115,17 +118,17 @@ TEST_F(mcast, same_group_twice)
 	EXPECT_EQ(1, mc_leave(self->fd, mc[1]));
 	EXPECT_EQ(1, mc_leave(self->fd, mc[2]));
 	EXPECT_FALSE(event_pending(self->fd));
-	/* All have left: the other flag is welcome now. */
+	/* All have left: a join with the other flag succeeds. */
 	EXPECT_EQ(0, call(self->fd, JOIN, &arg));
 	ASSERT_EQ(0, event_want(self->fd, EV_MULTICAST_JOIN, &buf));
 }
 
-/* Leaving takes the unread event along, and only its own. */
+/* A leave drops only the unread event of its membership. */
 /* A thread that waits for an event of the channel. */
 struct waiter {
 	pthread_t thread;
 	int fd;
-	bool polls;		/* it polls, else it reads */
+	bool polls;		/* it calls poll(), otherwise it reads */
 	_Atomic pid_t tid;
 	int ret;
 	union event_buf buf;
@@ -145,7 +148,7 @@ static void *waiter_run(void *arg)
 	return NULL;
 }
 
-/* Is the thread asleep in its call? Before that nobody has to wake it. */
+/* Does the thread sleep in its call? An earlier wake-up is not necessary. */
 static bool waiter_sleeps(struct waiter *w)
 {
 	long nr = w->polls ? SYS_poll : SYS_ioctl;
@@ -187,7 +190,7 @@ TEST_F(mcast, a_join_wakes)
 		end.tv_sec += WAIT_MS / 1000;
 		if (pthread_timedjoin_np(w.thread, NULL, &end)) {
 			EXPECT_STREQ("woken by the join", "asleep");
-			/* Another event ends it. */
+			/* Another event ends the wait. */
 			id_write_event(self->fd, self->id, 0, 0);
 			pthread_join(w.thread, NULL);
 		}
@@ -282,10 +285,10 @@ TEST_F(mcast, ipv6_group)
 	EXPECT_EQ(0, memcmp(buf.ev.param.ud.ah_attr.grh.dgid,
 			    arg.addr.data + 6, 16));
 	EXPECT_EQ(1, mc_leave(self->fd, mc));
-	/* The other family's source cannot send to it. */
+	/* A source of the other family cannot send to it. */
 	EXPECT_EQ(-EAFNOSUPPORT,
 		  mc_join(self->fd, self->id, "ff15::55:1", 5, &mc4));
-	/* It is destroyed with its memberships, joined or pending. */
+	/* The destroy ends the memberships, joined or pending. */
 	ASSERT_EQ(0, mc_join(self->fd, id, "ff15::55:1", 6, &mc));
 	ASSERT_EQ(0, event_want(self->fd, EV_MULTICAST_JOIN, &buf));
 	ASSERT_EQ(0, mc_join(self->fd, id, "ff15::55:2", 7, &mc));
@@ -294,8 +297,8 @@ TEST_F(mcast, ipv6_group)
 }
 
 /*
- * An id that is not accepted yet joins: its events wait in the id, and go with
- * the membership. Without that the debug kernel sees a use after free.
+ * An id that is not accepted joins. Its events wait in the id, and end with the
+ * membership. An error here is a use after free on the debug kernel.
  */
 TEST_F(mcast, before_accept)
 {
@@ -314,7 +317,7 @@ TEST_F(mcast, before_accept)
 	kept = arg.mc;
 	addr_set(&arg.addr, "239.55.1.62", 0);
 	ASSERT_EQ(0, call(self->fd, JOIN, &arg));
-	/* The event has no witness; when it is late the test sees less. */
+	/* The event is not visible; if it is late the test covers less. */
 	usleep(200000);
 	EXPECT_EQ(0, mc_leave(self->fd, arg.mc));
 	ASSERT_EQ(0, id_accept(self->fd, passive, 5));
@@ -332,7 +335,7 @@ static struct rdma_cmx_mc_param *event_param(struct rdma_cmx_event *ev)
 	       (void *)ev + ev->header_len : NULL;
 }
 
-/* MC-08 on RoCE: what a sender puts into its packets. */
+/* MC-08 on RoCE: the attributes of a sender's packets */
 TEST_F(mcast, parameters)
 {
 	struct rdma_cmx_join arg = {
@@ -368,7 +371,7 @@ TEST_F(mcast, parameters)
 	EXPECT_EQ(7, param->hop_limit);
 	EXPECT_EQ(3, param->mtu);
 
-	/* The same again shares it, other parameters do not. */
+	/* The same parameters share the group, other ones do not. */
 	ASSERT_EQ(0, call(self->fd, JOIN, &arg));
 	ASSERT_EQ(0, event_want(self->fd, EV_MULTICAST_JOIN, &buf));
 	arg.param.qkey++;
@@ -420,7 +423,7 @@ TEST_F(mcast, parameters_misuse)
 	EXPECT_EQ(0, counter("live_mcs"));
 	EXPECT_FALSE(event_pending(self->fd));
 
-	/* An older caller's struct ends with the address. */
+	/* The struct of an older caller ends with the address. */
 	arg.size = 72;
 	arg.flags = 0xdead;
 	EXPECT_EQ(0, ioctl(self->fd, RDMA_CMX_IO(JOIN), &arg));
@@ -428,13 +431,13 @@ TEST_F(mcast, parameters_misuse)
 	ASSERT_EQ(0, event_want(self->fd, EV_MULTICAST_JOIN, &buf));
 }
 
-/* A privileged Q_Key is not for everybody. */
+/* A privileged Q_Key needs a capability. */
 TEST_F(mcast, parameters_privileged)
 {
 	EXPECT_PARAM(0, qkey, RDMA_CMX_MC_QKEY, 0x80010000);
 	ASSERT_EQ(0, setresuid(65534, 65534, 65534));
 	EXPECT_PARAM(-EPERM, qkey, RDMA_CMX_MC_QKEY, 0x80010001);
-	/* Nor is a capability of a user namespace enough. */
+	/* A capability of a user namespace is not enough. */
 	ASSERT_EQ(0, unshare(CLONE_NEWUSER));
 	EXPECT_PARAM(-EPERM, qkey, RDMA_CMX_MC_QKEY, 0x80010002);
 }
@@ -534,7 +537,7 @@ TEST_F(mcast, many_groups_some_refused)
 	EXPECT_FALSE(event_pending(self->fd));
 }
 
-/* Items of a caller that knows more fields, which it does not use or uses */
+/* Items of a newer caller, whose extra fields are zero or not */
 TEST_F(mcast, many_groups_longer_items)
 {
 	static const uint32_t sizes[] = {
@@ -556,7 +559,7 @@ TEST_F(mcast, many_groups_longer_items)
 		for (i = 0; i < 3; i++)
 			memcpy(space + i * sizes[k], &items[i],
 			       sizeof(items[i]));
-		/* The last byte of the last one is of no known field. */
+		/* The last byte of the last item is in no known field. */
 		space[3 * sizes[k] - 1] = 1;
 		EXPECT_EQ(-E2BIG, call(self->fd, JOIN_MANY, &arg));
 		EXPECT_EQ(0, counter("live_mcs"));
@@ -572,7 +575,7 @@ TEST_F(mcast, many_groups_longer_items)
 			EXPECT_NE(0, items[i].mc);
 			EXPECT_EQ(1000 + i, items[i].uid);
 		}
-		/* Nothing was written between them. */
+		/* The bytes between the items are unchanged. */
 		for (i = 0; i < 3; i++)
 			EXPECT_EQ(0, bytes_set(space + i * sizes[k] +
 					       sizeof(items[0]),
@@ -582,7 +585,7 @@ TEST_F(mcast, many_groups_longer_items)
 	}
 }
 
-/* The last item, or what it has more, is not there. */
+/* The last item, or its extra part, is not mapped. */
 TEST_F(mcast, many_groups_that_end_early)
 {
 	static const uint32_t lacks[] = { 1, 24, 25, 96, 120, 121 };
@@ -608,7 +611,7 @@ TEST_F(mcast, many_groups_that_end_early)
 		EXPECT_EQ(-EFAULT, call(self->fd, JOIN_MANY, &arg))
 			TH_LOG("%u bytes short", lacks[k]);
 	}
-	/* From the end of the address space on, and past it */
+	/* Up to the end of the address space, and past it */
 	arg.items = UINT64_MAX - 200;
 	EXPECT_EQ(-EFAULT, call(self->fd, JOIN_MANY, &arg));
 	EXPECT_EQ(0, counter("live_mcs"));
@@ -641,7 +644,7 @@ TEST_F(mcast, many_groups_misuse)
 	EXPECT_EQ(-EINVAL, call(self->fd, JOIN_MANY, &arg));
 	arg.item_size = 0;
 	EXPECT_EQ(-EINVAL, call(self->fd, JOIN_MANY, &arg));
-	/* Each with the other one's largest, and a product that wraps */
+	/* Each at the limit of the other, and a product that overflows */
 	arg.item_size = 4097;
 	EXPECT_EQ(-E2BIG, call(self->fd, JOIN_MANY, &arg));
 	arg.item_size = UINT32_MAX;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * A kernel booted with ipv6.disable=1 has no tables of IPv6 addresses and
- * routes, and its functions that look into them do not check. Any user can
- * give an IPv6 address; it must end in an error or in an entry that nothing
- * reaches, and IPv4 still works.
+ * routes, and its lookup functions do not check for them. Any user can pass an
+ * IPv6 address. The result is an error or an entry that nothing reaches, and
+ * IPv4 still works.
  */
 #include "uapi.h"
 
@@ -83,7 +83,10 @@ TEST_F(no_ipv6, resolver)
 		EXPECT_EQ(0, resolved(self->fd, addresses[i], 0));
 		EXPECT_EQ(AF_INET6, resolved(self->fd, addresses[i],
 					     RDMA_CMX_AI_PASSIVE));
-		/* By its index: libc takes a name with some addresses only. */
+		/*
+		 * With the index of the zone: libc accepts a name for some
+		 * addresses only.
+		 */
 		snprintf(node, sizeof(node), "%s%%%u", addresses[i],
 			 if_nametoindex("eth0"));
 		EXPECT_EQ(0, resolved(self->fd, node, 0));
@@ -126,7 +129,7 @@ TEST_F(no_ipv6, ids)
 		memset(&resolve.src, 0, sizeof(resolve.src));
 		resolve.dst = bind.addr;
 		ret = call(self->fd, RESOLVE_ADDR, &resolve);
-		/* The loopback address stands for the first device. */
+		/* The loopback address selects the first device. */
 		if (!ret)
 			EXPECT_EQ(0, event_want(self->fd, i ? EV_ADDR_ERROR :
 						EV_ADDR_RESOLVED, &buf));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Whose an id is: what the cookies of owner and reader decide, in processes
- * that share a file. No process number does.
+ * The cookies of owner and reader determine the owner of an id, among processes
+ * that share a file. Process ids have no effect.
  */
 #include "ioctl.h"
 
@@ -30,7 +30,7 @@ static int create(int fd, uint32_t ps, uint64_t owner, uint32_t *id)
 	return ret;
 }
 
-/* The next event, for a reader of this cookie */
+/* Reads the next event with this cookie of the reader. */
 static int take(int fd, uint64_t reader, union event_buf *buf)
 {
 	struct rdma_cmx_get_events arg = {
@@ -98,7 +98,7 @@ TEST_F(owner, destroys)
 	EXPECT_EQ(-ENOENT, destroy(self->fd, self->id, OTHERS));
 	EXPECT_EQ(-ENOENT, destroy(self->fd, self->id, ~0ULL));
 	EXPECT_EQ(-ENOENT, destroy(self->fd, self->id, MINE & UINT32_MAX));
-	/* Nothing has happened to it. */
+	/* The id is unchanged. */
 	ASSERT_EQ(0, take(self->fd, MINE, &buf));
 	EXPECT_EQ(self->id, buf.ev.id);
 	EXPECT_EQ(4, buf.ev.obj_uid);
@@ -106,7 +106,7 @@ TEST_F(owner, destroys)
 	EXPECT_EQ(-ENOENT, destroy(self->fd, self->id, MINE));
 }
 
-/* A caller without a cookie may destroy any, and has one that all have. */
+/* Without a cookie a caller may destroy any id; an id without one is free. */
 TEST_F(owner, without_cookie)
 {
 	union event_buf buf;
@@ -122,7 +122,7 @@ TEST_F(owner, without_cookie)
 	EXPECT_EQ(1, destroy(self->fd, id, 0));
 }
 
-/* The handle is used again: its former object is destroyed. */
+/* A handle that is used again: its former object is destroyed. */
 TEST_F(owner, handle_used_again)
 {
 	uint32_t id;
@@ -146,7 +146,7 @@ static int end(int fd, unsigned int cmd, uint32_t handle, uint64_t owner,
 	return ioctl(fd, cmd, &arg) ? -errno : (int)arg.events_reported;
 }
 
-/* One owner's objects differ by their cookies. */
+/* The user ids distinguish the objects of one owner. */
 TEST_F(owner, handle_used_again_by_the_owner)
 {
 	const unsigned int destroy_id = RDMA_CMX_IO(ID_DESTROY);
@@ -164,7 +164,7 @@ TEST_F(owner, handle_used_again_by_the_owner)
 	EXPECT_EQ(-ENOENT, end(self->fd, leave_mc, mc, OTHERS, 5));
 	EXPECT_EQ(1, counter("live_mcs"));
 	EXPECT_EQ(0, end(self->fd, leave_mc, mc, MINE, 5));
-	/* The first published form does not compare it. */
+	/* The first published struct has no user id to compare. */
 	ASSERT_EQ(0, mc_join(self->fd, self->id, GROUP, 5, &mc));
 	old.handle = mc;
 	EXPECT_EQ(0, ioctl(self->fd, leave_mc, &old));
@@ -202,7 +202,7 @@ TEST_F(owner, leaves)
 	EXPECT_EQ(1, counter("live_mcs"));
 	EXPECT_EQ(1, leave(self->fd, mc, MINE));
 	EXPECT_EQ(-ENOENT, leave(self->fd, mc, MINE));
-	/* An event that went to another does not count. */
+	/* An event that another reader got does not count. */
 	ASSERT_EQ(0, mc_join(self->fd, self->id, GROUP, 5, &again));
 	ASSERT_EQ(0, take(self->fd, OTHERS, &buf));
 	EXPECT_EQ(again, buf.ev.obj);
@@ -225,14 +225,14 @@ TEST_F(owner, migrates)
 	EXPECT_EQ(1, migrate(self->fd, self->id, MINE, self->fd, &id));
 	EXPECT_EQ(self->id, id);
 	EXPECT_EQ(1, migrate(self->fd, self->id, MINE, to, &id));
-	/* It is the same one's there, too. */
+	/* The id keeps its owner. */
 	EXPECT_EQ(-ENOENT, destroy(to, id, OTHERS));
 	ASSERT_EQ(0, take(to, MINE, &buf));
 	EXPECT_EQ(2, destroy(to, id, MINE));
 	close(to);
 }
 
-/* Who reads a request has its id. */
+/* The reader of a request owns its id. */
 TEST_F(owner, requests)
 {
 	struct rdma_cmx_id_query query = {};
@@ -256,12 +256,12 @@ TEST_F(owner, requests)
 	EXPECT_EQ(-ENOENT, destroy(self->fd, buf.ev.obj, MINE));
 	ASSERT_EQ(0, id_accept(self->fd, buf.ev.obj, 9));
 	EXPECT_EQ(0, destroy(self->fd, buf.ev.obj, OTHERS));
-	/* The request was the listener's event, and went to another. */
+	/* Another reader got the request, an event of the listener. */
 	EXPECT_EQ(0, destroy(self->fd, listener, MINE));
 	EXPECT_LE(2, destroy(self->fd, active, MINE));
 }
 
-/* In a private PID namespace, where it has its parent's number or not */
+/* In a private PID namespace, with the process id of the parent or another */
 static int child_reads(int fd, uint64_t reader, int n)
 {
 	union event_buf buf;

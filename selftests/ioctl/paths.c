@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * GET_PATHS and DROP_PATHS at the uAPI: what a route leaves in the cache, and
- * what becomes of the next route; sizes and texts; other users and namespaces; a
- * query that is outstanding while its path is dropped; all of it at once.
+ * GET_PATHS and DROP_PATHS at the uAPI: the cached path of a route, and its
+ * effect on the next route; sizes and texts; other users and namespaces; a
+ * query that is outstanding while its path is dropped; all of them at once.
  */
 #include "uapi.h"
 
@@ -43,7 +43,7 @@ static int paths_drop(FIXTURE_DATA(paths) *self)
 	return call(self->fd, DROP_PATHS, &self->drop);
 }
 
-/* A route to @peer on a new id: 1: a query was sent, 0: the cache has the path */
+/* Resolves a route to @peer on a new id. 1: sent a query, 0: from the cache. */
 static int route(int fd, const char *peer)
 {
 	long before = number_get(COUNTERS "routes");
@@ -66,7 +66,7 @@ static const uint8_t *dgid_of(const struct rdma_cmx_cached_path *path)
 	return (const uint8_t *)path->path.path_rec + 8;
 }
 
-/* The one that leads to the GID of @path, as the list has it now */
+/* Finds the current path to the GID of @path in the list. */
 static const struct rdma_cmx_cached_path *
 path_find(FIXTURE_DATA(paths) *self, const uint8_t dgid[16])
 {
@@ -125,14 +125,14 @@ TEST_F(paths, of_a_route)
 	EXPECT_EQ(0x7f, rec[50] & 0x7f);
 	EXPECT_EQ(0xff, rec[51]);
 
-	/* Another process would not query it, either. */
+	/* A route in another process would not send a query, either. */
 	ASSERT_EQ(0, route(self->fd, PEER));
 	EXPECT_LT(hits, number_get(COUNTERS "paths_hits"));
 	ASSERT_EQ(1, route(self->fd, OTHER));
 	ASSERT_EQ(0, paths_get(self));
 	EXPECT_EQ(2, self->get.num_paths);
 
-	/* To one GID */
+	/* For one GID */
 	memcpy(self->drop.dgid, dgid, 16);
 	ASSERT_EQ(0, paths_drop(self));
 	EXPECT_EQ(1, self->drop.num_paths);
@@ -155,7 +155,7 @@ TEST_F(paths, of_a_route)
 	ASSERT_EQ(1, route(self->fd, OTHER));
 }
 
-/* Without a lifetime nothing is found, so nothing is listed. */
+/* Without a lifetime paths are neither used nor listed. */
 TEST_F(paths, without_a_cache)
 {
 	ASSERT_EQ(1, route(self->fd, PEER));
@@ -166,7 +166,7 @@ TEST_F(paths, without_a_cache)
 	EXPECT_EQ(0, self->drop.num_paths);
 }
 
-/* An event of the port outdates its paths; no other port's. */
+/* An event of a port invalidates its paths, and no others. */
 TEST_F(paths, of_an_event)
 {
 	long outdated = number_get(COUNTERS "paths_outdated");
@@ -189,7 +189,7 @@ TEST_F(paths, sizes)
 
 	ASSERT_EQ(1, route(self->fd, PEER));
 	ASSERT_EQ(1, route(self->fd, OTHER));
-	/* One more than there is room for */
+	/* One path more than the array has space for */
 	memset(self->list, 0xa5, sizeof(self->list));
 	self->get.max_paths = 1;
 	EXPECT_EQ(-ENOSPC, paths_get(self));
@@ -197,13 +197,13 @@ TEST_F(paths, sizes)
 	EXPECT_EQ(1, self->list[0].port_num);
 	for (i = 0; i < sizeof(self->list[1]); i++)
 		ASSERT_EQ(0xa5, ((uint8_t *)&self->list[1])[i]);
-	/* The count alone */
+	/* Only the count */
 	self->get.max_paths = 0;
 	self->get.paths = 0;
 	self->get.path_size = 0;
 	EXPECT_EQ(-ENOSPC, call(self->fd, GET_PATHS, &self->get));
 	EXPECT_EQ(2, self->get.num_paths);
-	/* A caller that knows more fields, and older ones */
+	/* Structs of a newer caller, and of older ones */
 	memset(wide, 0xa5, sizeof(wide));
 	self->get.paths = (uintptr_t)wide;
 	self->get.max_paths = 2;
@@ -260,7 +260,7 @@ TEST_F(paths, arguments)
 	EXPECT_EQ(0, route(self->fd, PEER));
 }
 
-/* As the user: a list as everybody's, and EPERM; as the root of a namespace */
+/* As an unprivileged user: the same list, and EPERM; as root of a namespace */
 static int user_run(void *arg)
 {
 	FIXTURE_DATA(paths) *self = arg;
@@ -270,7 +270,7 @@ static int user_run(void *arg)
 		return 1;
 	if (paths_drop(self) != -EPERM)
 		return 2;
-	/* Rights over another namespace, not this one's */
+	/* Capabilities in another namespace only */
 	if (unshare(CLONE_NEWUSER) || paths_drop(self) != -EPERM)
 		return 3;
 	if (unshare(CLONE_NEWNET))
@@ -297,8 +297,8 @@ TEST_F(paths, SEC_of_others)
 }
 
 /*
- * The SA responds after the path was dropped: the response may be older than what
- * the drop is for. A route that begins meanwhile queries for itself.
+ * The SA responds after the drop. The response may be older than the change
+ * that caused the drop, so a route that begins meanwhile sends another query.
  */
 TEST_F(paths, outstanding)
 {
@@ -326,7 +326,7 @@ TEST_F(paths, outstanding)
 	for (i = 0; i < 2; i++)
 		ASSERT_EQ(0, event_want(self->fd, EV_ROUTE_RESOLVED, &buf));
 	ASSERT_EQ(0, fabric_bash("knob_set $(fab_dev 1) faults clear"));
-	/* The second one's */
+	/* The path of the second one */
 	ASSERT_EQ(0, paths_get(self));
 	EXPECT_EQ(1, self->get.num_paths);
 	ASSERT_EQ(0, paths_drop(self));
@@ -334,7 +334,7 @@ TEST_F(paths, outstanding)
 
 	for (i = 0; i < 2; i++)
 		id_destroy(self->fd, ids[i]);
-	/* One alone leaves nothing. */
+	/* A single one leaves no path. */
 	ASSERT_EQ(0, id_create(self->fd, RDMA_PS_TCP, 1, &ids[0]));
 	ASSERT_EQ(0, id_resolve_addr(self->fd, ids[0], NULL, PEER, PORT));
 	ASSERT_EQ(0, event_want(self->fd, EV_ADDR_RESOLVED, &buf));
@@ -352,7 +352,7 @@ TEST_F(paths, outstanding)
 
 static volatile bool running;
 
-/* Lists, counts and drops, with any room */
+/* Lists, counts and drops, with arrays of any size */
 static void *lister(void *arg)
 {
 	struct rdma_cmx_cached_path list[4];
@@ -373,7 +373,7 @@ static void *lister(void *arg)
 		if ((i + n) % 8 == 0 && call(fd, DROP_PATHS, &drop))
 			break;
 		++*done;
-		/* The SM has the same processor. */
+		/* The SM runs on the same processor. */
 		poll(NULL, 0, 1);
 	}
 	if (running)
@@ -382,7 +382,7 @@ static void *lister(void *arg)
 	return done;
 }
 
-/* Routes to peers and events of ports meanwhile, and a device that goes */
+/* Routes to peers and port events meanwhile, and the removal of a device */
 TEST_F_TIMEOUT(paths, turmoil, 200)
 {
 	int i, rounds = kernel_slow() ? ROUNDS / 3 : ROUNDS;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Requests to the resolver at the uAPI that stay outstanding (RAI-01 to RAI-07):
- * names and ports that the library gives later, deadlines, limits, migration.
+ * Outstanding resolutions at the uAPI (RAI-01 to RAI-07): names and ports that
+ * the library gives later, deadlines, limits, migration.
  */
 #include "addrinfo.h"
 
@@ -38,13 +38,13 @@ TEST_F(addrinfo, asynchronous)
 	ASSERT_EQ(0, result_get(self->fd, self->id, space, need, &len));
 	EXPECT_EQ(need, len);
 	EXPECT_EQ(0, answer_check(space, len));
-	/* Once. */
+	/* A second read fails. */
 	EXPECT_EQ(-ENOENT, result_get(self->fd, self->id, space,
 				      sizeof(space), &len));
 	EXPECT_EQ(1, id_destroy(self->fd, self->id));
 }
 
-/* RAI-02: the result may be taken before the event is read. */
+/* RAI-02: the result can be read before the event. */
 TEST_F(addrinfo, result_before_event)
 {
 	struct pollfd pfd = { self->fd, POLLIN, 0 };
@@ -61,7 +61,7 @@ TEST_F(addrinfo, result_before_event)
 	EXPECT_EQ(-EBUSY, resolve_later(self->fd, self->id, NODE));
 	ASSERT_EQ(0, event_want(self->fd, RDMA_CMX_EV_ADDRINFO_RESOLVED,
 				&buf));
-	/* RAI-07: now another one, and one more without taking the result. */
+	/* RAI-07: a second request, and one more while the result is unread */
 	ASSERT_EQ(0, resolve_later(self->fd, self->id, NODE));
 	ASSERT_EQ(0, names_give(self->fd, self->id, 0));
 	ASSERT_EQ(0, event_want(self->fd, RDMA_CMX_EV_ADDRINFO_RESOLVED,
@@ -142,7 +142,7 @@ TEST_F(addrinfo, failures)
 	EXPECT_EQ(0, names_give(self->fd, self->id, 0));
 	EXPECT_EQ(0, event_want(self->fd, RDMA_CMX_EV_ADDRINFO_RESOLVED,
 				&buf));
-	/* They are not looked at, nor copied, when nothing waits for them. */
+	/* Names are not checked or copied without a pending query. */
 	EXPECT_EQ(-ESRCH, call(self->fd, GIVE_NAMES, &give));
 }
 
@@ -158,7 +158,7 @@ TEST_F(addrinfo, deadline)
 	ASSERT_EQ(0, call(self->fd, RESOLVE_ADDRINFO, &arg));
 	ASSERT_EQ(0, event_want(self->fd, RDMA_CMX_EV_ADDRINFO_ERROR, &buf));
 	EXPECT_EQ(-ETIMEDOUT, buf.ev.status);
-	/* A timer may fire up to a tick early: 10 ms at most. */
+	/* A timer may expire up to a tick early: 10 ms at most. */
 	EXPECT_LE(190, now_ms() - start);
 	EXPECT_EQ(-ESRCH, names_give(self->fd, self->id, 0));
 }
@@ -174,7 +174,7 @@ TEST_F(addrinfo, destroy_outstanding)
 	for (i = 0; i < 20; i++) {
 		ASSERT_EQ(0, id_create(self->fd, RDMA_PS_TCP, 2, &id));
 		if (i & 1) {
-			/* A name server that never answers. */
+			/* The name server never responds. */
 			arg.id = id;
 			query_make(&arg.query, "outstanding.silent.test");
 			arg.query.timeout_ms = 60000;
@@ -234,7 +234,7 @@ static int port_give(int fd, uint32_t id, uint16_t port, uint32_t qp_type)
 	return call(fd, GIVE_NAMES, &arg);
 }
 
-/* Without a node, for a number, and for addresses that come with the port. */
+/* Without a node, for a number, and for addresses that come with the port */
 TEST_F(addrinfo, port_later)
 {
 	static const uint16_t ports[] = { 1, 4420, 65535, 0 };
@@ -268,7 +268,7 @@ TEST_F(addrinfo, port_later)
 			EXPECT_EQ(ports[i], addr_port(&e->dst));
 		}
 	}
-	/* A service of one type leaves the entries of that type. */
+	/* A service of one type keeps the entries of that type. */
 	for (i = 0; i < 3; i++) {
 		ASSERT_EQ(0, port_later(self->fd, self->id, ADDR_RDMA, 0, 0));
 		ASSERT_EQ(0, port_give(self->fd, self->id, 1, types[i]));
@@ -331,7 +331,7 @@ TEST_F(addrinfo, port_later_misuse)
 	EXPECT_EQ(0, names_give(self->fd, self->id, 0));
 	ASSERT_EQ(0, event_want(self->fd, RDMA_CMX_EV_ADDRINFO_RESOLVED, &buf));
 
-	/* The answer: names but no port, both, and fields by themselves */
+	/* Names without a port, both, and invalid fields */
 	ASSERT_EQ(0, port_later(self->fd, self->id, ADDR_RDMA, RDMA_PS_TCP,
 				0));
 	EXPECT_EQ(-EINVAL, names_give(self->fd, self->id, 0));
@@ -351,13 +351,13 @@ TEST_F(addrinfo, port_later_misuse)
 	give.reserved = 0;
 	give.names = (uintptr_t)&n;
 	EXPECT_EQ(-EINVAL, call(self->fd, GIVE_NAMES, &give));
-	/* The first published form has no port. */
+	/* The first published struct has no port. */
 	give = (struct rdma_cmx_give_names){
 		.size = 24, .id = self->id, .flags = RDMA_CMX_GIVE_PORT,
 	};
 	EXPECT_EQ(-1, ioctl(self->fd, RDMA_CMX_IO(GIVE_NAMES), &give));
 	EXPECT_EQ(EINVAL, errno);
-	/* The query has a type, and there are two that a service has. */
+	/* The query has a type; a service can have two. */
 	EXPECT_EQ(-EINVAL, port_give(self->fd, self->id, 1, QPT_RC));
 	EXPECT_FALSE(event_pending(self->fd));
 	EXPECT_EQ(0, port_give(self->fd, self->id, 1, 0));
@@ -367,7 +367,7 @@ TEST_F(addrinfo, port_later_misuse)
 	ASSERT_EQ(0, port_later(self->fd, self->id, ADDR_RDMA, 0, 0));
 	EXPECT_EQ(-EINVAL, port_give(self->fd, self->id, 1, QPT_UC));
 	EXPECT_EQ(-EINVAL, port_give(self->fd, self->id, 1, UINT32_MAX));
-	/* It may end by an error of the old form, or with its id. */
+	/* It can end by an error in the older struct, or with its id. */
 	EXPECT_EQ(0, names_give(self->fd, self->id, EINVAL));
 	ASSERT_EQ(0, event_want(self->fd, RDMA_CMX_EV_ADDRINFO_ERROR, &buf));
 	EXPECT_EQ(-EINVAL, buf.ev.status);
@@ -375,7 +375,7 @@ TEST_F(addrinfo, port_later_misuse)
 	EXPECT_LE(0, id_destroy(self->fd, self->id));
 }
 
-/* The deadline of a query counts while the caller looks up its port, too. */
+/* The deadline of a query includes the lookup of the port by the caller. */
 TEST_F(addrinfo, port_later_deadline)
 {
 	struct rdma_cmx_resolve_addrinfo arg = { .id = self->id };
@@ -391,7 +391,7 @@ TEST_F(addrinfo, port_later_deadline)
 	EXPECT_EQ(-ESRCH, port_give(self->fd, self->id, 1, 0));
 }
 
-/* A result moves with its id, as does a query. */
+/* Results and outstanding queries migrate with their id. */
 TEST_F(addrinfo, migrate)
 {
 	struct rdma_cmx_id_migrate arg = { .id = self->id, .src_fd = self->fd };
@@ -438,7 +438,7 @@ TEST_F(addrinfo, migrate_to_a_user_at_the_limit)
 	ASSERT_EQ(0, resolve_later(to, id, NODE));
 	ASSERT_EQ(0, number_set(MAX_USER_REQUESTS, 1));
 	EXPECT_EQ(-EAGAIN, call(to, ID_MIGRATE, &arg));
-	/* It has not moved, and its place was given back. */
+	/* The id did not migrate, and its count was released. */
 	EXPECT_EQ(0, names_give(self->fd, self->id, 0));
 	EXPECT_EQ(0, event_want(self->fd, RDMA_CMX_EV_ADDRINFO_RESOLVED, &buf));
 	EXPECT_EQ(0, id_destroy(to, id));
@@ -447,7 +447,7 @@ TEST_F(addrinfo, migrate_to_a_user_at_the_limit)
 	close(to);
 }
 
-/* One whose result was taken counts for nobody, and moves. */
+/* An id whose result was read counts for no user, and migrates. */
 TEST_F(addrinfo, migrate_a_taken_result)
 {
 	struct rdma_cmx_id_migrate arg = { .id = self->id, .src_fd = self->fd };
@@ -467,7 +467,7 @@ TEST_F(addrinfo, migrate_a_taken_result)
 	ASSERT_EQ(0, event_want(self->fd, RDMA_CMX_EV_ADDRINFO_RESOLVED, &buf));
 	ASSERT_EQ(0, result_get(self->fd, self->id, space, sizeof(space), &len));
 	ASSERT_EQ(0, number_set(MAX_USER_REQUESTS, 1));
-	/* Also to a file that has more than are allowed now */
+	/* Also to a file above a lowered limit */
 	ASSERT_EQ(0, number_set(MAX_REQUESTS, 0));
 	EXPECT_EQ(0, call(to, ID_MIGRATE, &arg));
 	EXPECT_EQ(0, number_set(MAX_USER_REQUESTS, old));
@@ -475,7 +475,7 @@ TEST_F(addrinfo, migrate_a_taken_result)
 	close(to);
 }
 
-/* Nor does a request move to a file that has as many as are allowed. */
+/* A request does not migrate to a file at the limit. */
 TEST_F(addrinfo, migrate_to_a_file_at_the_limit)
 {
 	struct rdma_cmx_id_migrate arg = { .id = self->id, .src_fd = self->fd };

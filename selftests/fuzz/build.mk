@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# libFuzzer on the host: what parses text and answers in user space. Not of
-# `make selftests`, as it needs clang.
+# libFuzzer on the host: the parsers in user space. Not part of `make
+# selftests`, since it needs clang.
 fuzz_library := selftests/fuzz/host/library.c $(wildcard user/lib/*.c) \
 	$(addprefix user/names/,lookup.c names.c probe.c srv.c)
 fuzz_names := selftests/fuzz/host/names.c \
@@ -20,7 +20,7 @@ $(fuzz_llvm): selftests/fuzz/host/host.h $(wildcard user/lib/*.h user/names/*.h)
 
 # For FUZZ_SECONDS: boots of FUZZ_BOOT seconds of calls, each with the next
 # seed, which is printed. A boot ends like a run of make check, and the first
-# failed one ends all.
+# failure ends all.
 FUZZ_SECONDS ?= 3600
 FUZZ_SEED ?= $(shell date +%s)
 FUZZ_BOOT ?= 300

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Valid commands, with handles that were given out. */
+/* Generates valid commands, with existing handles. */
 #include "fuzz.h"
 
 #include <infiniband/verbs.h>
@@ -85,7 +85,7 @@ static void names_random(struct rng *r, struct rdma_cmx_names *names,
 	*len = sizeof(*names) + n * sizeof(names->addrs[0]) + names->canon_len;
 }
 
-/* One path: its flags are right, the record is random. */
+/* One path with the required flags and a random record */
 static void path_random(struct rng *r, struct ib_path_rec_data *path)
 {
 	unsigned int i;
@@ -96,7 +96,7 @@ static void path_random(struct rng *r, struct ib_path_rec_data *path)
 		path->path_rec[i] = rng_below(r, 2) ? rng_next(r) : 0;
 }
 
-/* Numbers and names from the caller: no query to a name server. */
+/* Numbers and names of the caller: no query to a name server */
 static void query_random(struct rng *r, struct fuzz_world *w,
 			 struct fuzz_call *c, struct rdma_cmx_ai_query *q,
 			 bool later)
@@ -219,7 +219,7 @@ static void join_many_random(struct rng *r, struct fuzz_call *c,
 	}
 }
 
-/* What only some commands have; the others are a size and a handle. */
+/* The fields of some commands; the others have a size and a handle only. */
 static void fields_random(struct rng *r, struct fuzz_world *w,
 			  struct fuzz_call *c)
 {
@@ -339,7 +339,7 @@ static void fields_random(struct rng *r, struct fuzz_world *w,
 		break;
 	case RDMA_CMX_CMD_WITHDRAW:
 	case RDMA_CMX_CMD_QUERY_ADVERTISED:
-		/* Handles are low numbers, each file has its own. */
+		/* Handles are low numbers for each file. */
 		u->advertised.handle = 1 + rng_below(r, 8);
 		if (c->cmd == RDMA_CMX_CMD_WITHDRAW)
 			break;
@@ -404,7 +404,7 @@ void call_make(struct rng *r, struct fuzz_world *w, struct fuzz_call *c,
 	fields_random(r, w, c);
 }
 
-/* A new handle takes a slot; the former object is destroyed. */
+/* Stores a new handle in a slot; destroys the former object. */
 static void slot_set(struct fuzz_world *w, const struct fuzz_call *c,
 		     uint32_t handle)
 {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * ioctl [-s SEED] [-n CALLS] [-d SECONDS] [-t THREADS] [-o FILE]: the fuzzer of
- * the uAPI. FILE gets a line for each call.
- * Checked is that each call ends, that nothing is left, that the device works
- * afterwards, and that the kernel does not complain. The seed is printed; with
- * one thread the same seed makes the same calls.
+ * the uAPI. FILE gets a line for each call. The test checks that each call
+ * ends, that no object is left, that the device works afterwards, and that the
+ * kernel log has no report. The seed is printed; with one thread the same seed
+ * generates the same calls.
  */
 #include "fuzz.h"
 #include "uapi.h"
@@ -28,15 +28,15 @@ struct options {
 static struct fuzz_world world;
 static struct options opt = { .seed = 20240611, .threads = 3 };
 static uint64_t made;		/* calls, all threads together */
-static uint64_t good;		/* of those, without an error */
+static uint64_t good;		/* calls without an error */
 static uint64_t good_of[FUZZ_COMMANDS];
 static double end_ms;
 static volatile bool stop;
-static FILE *trace;		/* of each call, for the search of a mistake */
+static FILE *trace;		/* a line for each call */
 
 /*
- * How often a command is made. What costs time in the kernel or outside of it
- * (connections, groups) is rarer, so that there are many calls.
+ * Frequency of each command. Slow commands (connections, groups) are rarer, so
+ * that there are many calls.
  */
 static const uint8_t weights[FUZZ_COMMANDS] = {
 	[RDMA_CMX_CMD_GET_INFO] = 20,
@@ -75,7 +75,7 @@ static const uint8_t weights[FUZZ_COMMANDS] = {
 	[RDMA_CMX_CMD_DROP_PATHS] = 20,
 };
 
-/* The steps of usual sequences: one often follows the other on one id. */
+/* Usual sequences: the second command often follows the first on one id. */
 static const uint8_t next[FUZZ_COMMANDS] = {
 	[RDMA_CMX_CMD_ID_CREATE] = RDMA_CMX_CMD_ID_BIND,
 	[RDMA_CMX_CMD_ID_BIND] = RDMA_CMX_CMD_LISTEN,
@@ -109,8 +109,8 @@ static unsigned int command_random(struct rng *r)
 }
 
 /*
- * A page far from all else: what the kernel writes behind it, or at a pointer
- * with a bit turned, is not to hit the program's own memory.
+ * Maps a page far from other memory. A kernel write behind it, or at a pointer
+ * with a flipped bit, does not hit the program's memory.
  */
 static void *memory_get(int prot)
 {
@@ -152,7 +152,7 @@ static void *fuzz_run(void *arg)
 		} else {
 			call_make(&r, &world, &c, command_random(&r));
 		}
-		/* Most are wrong; those that are right take the time. */
+		/* Most calls are invalid; valid ones take the time. */
 		place = rng_one_in(&r, 5) ? c.arg : call_spoil(&r, &world, &c);
 		ret = ioctl(world.fds[c.file],
 			    _IO(RDMA_CMX_IOC_TYPE, c.cmd), place);
@@ -176,7 +176,7 @@ static void *fuzz_run(void *arg)
 	return NULL;
 }
 
-/* Complaints of the kernel since it was opened */
+/* Counts reports of the kernel log since it was opened. */
 static bool kernel_quiet(int fd)
 {
 	static const char *const bad[] = {
@@ -317,7 +317,7 @@ int main(int argc, char **argv)
 	printf("# %llu calls, %llu of them without an error, %.0f s\n",
 	       (unsigned long long)made, (unsigned long long)good,
 	       (now_ms() - start) / 1e3);
-	/* Or it would prove nothing. */
+	/* Otherwise the test would prove nothing. */
 	for (i = 0; i < FUZZ_COMMANDS; i++) {
 		if (good_of[i])
 			met++;

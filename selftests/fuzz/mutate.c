@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* What a caller can do wrong to a valid command. No state. */
+/* Makes a valid command invalid, as a caller may. No state. */
 #include "fuzz.h"
 
 static uint64_t word_random(struct rng *r, struct fuzz_world *w)
@@ -29,7 +29,7 @@ static uint64_t word_random(struct rng *r, struct fuzz_world *w)
 	}
 }
 
-/* Some bytes change. The size does not: it has a separate mode. */
+/* Changes some bytes. The size has a separate mode. */
 static void bytes_spoil(struct rng *r, struct fuzz_world *w,
 			struct fuzz_call *c)
 {
@@ -67,7 +67,7 @@ static void size_spoil(struct rng *r, struct fuzz_call *c)
 		break;
 	case 1:
 		size = c->size + 8 * rng_below(r, 8);
-		/* Zeros behind are taken, anything else is not. */
+		/* The kernel accepts extra zeros, and nothing else. */
 		if (rng_below(r, 2) && size < sizeof(c->arg))
 			c->arg[size - 1] = 1;
 		break;
@@ -83,7 +83,7 @@ static void size_spoil(struct rng *r, struct fuzz_call *c)
 	memcpy(c->arg, &size, 4);
 }
 
-/* What the struct points to */
+/* Changes the memory that the struct points to. */
 static void buffer_spoil(struct rng *r, struct fuzz_call *c)
 {
 	uint8_t *buf = (void *)c->buf;
@@ -93,7 +93,7 @@ static void buffer_spoil(struct rng *r, struct fuzz_call *c)
 		buf[rng_below(r, 256)] = rng_next(r);
 }
 
-/* The struct itself lies at an edge, or where it cannot be written. */
+/* Puts the struct at the end of a page, or where it cannot be written. */
 static void *place_spoil(struct rng *r, struct fuzz_world *w,
 			 struct fuzz_call *c)
 {
@@ -118,8 +118,8 @@ static void *place_spoil(struct rng *r, struct fuzz_world *w,
 }
 
 /*
- * No query to a name server: that takes two processes each time. The field is
- * that of the query in RESOLVE_ADDRINFO and GETADDRINFO.
+ * No query to a name server, as that takes two processes each time. The field
+ * is that of the query in RESOLVE_ADDRINFO and GETADDRINFO.
  */
 static void names_keep(struct fuzz_call *c)
 {
@@ -131,7 +131,7 @@ static void names_keep(struct fuzz_call *c)
 		q = &((struct rdma_cmx_getaddrinfo *)c->arg)->query;
 	else
 		return;
-	/* Nor does anything take long. */
+	/* And short timeouts */
 	q->timeout_ms = 1 + q->timeout_ms % 20;
 	if (!q->names_len && !(q->flags & RDMA_CMX_AIQ_NAMES_LATER))
 		q->ai_flags |= RDMA_CMX_AI_NUMERICHOST;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Fuzzing target: what librdmacmx makes of the arguments of
- * rdma_getaddrinfo(), and of an answer, which it must not trust more than its
- * lengths.
+ * Fuzzing target: librdmacmx parses the arguments of rdma_getaddrinfo(), and a
+ * response of the kernel, whose lengths alone it may trust.
  */
 #include <arpa/inet.h>
 #include <stdlib.h>
@@ -11,7 +10,7 @@
 #include "host.h"
 #include "lib.h"
 
-/* Up to a zero or the end; the rest is left in @data. */
+/* Takes a text up to a zero or the end; the rest stays in @data. */
 static char *text_take(const uint8_t **data, size_t *size)
 {
 	size_t len = strnlen((const char *)*data, *size);
@@ -58,7 +57,7 @@ static void request(const uint8_t *data, size_t size)
 	hints.ai_qp_type = head[4] & 15;
 	hints.ai_port_space = (int[]){ 0, RDMA_PS_TCP, RDMA_PS_UDP, RDMA_PS_IB,
 				       head[5] }[head[6] % 5];
-	/* As long as it says, whatever family that is */
+	/* With the length of the input, for any family */
 	hints.ai_src_len = head[7] < size ? head[7] : size;
 	hints.ai_src_addr = bytes_take(&data, &size, hints.ai_src_len);
 	hints.ai_dst_len = head[8] < size ? head[8] : size;
@@ -81,7 +80,7 @@ static void request(const uint8_t *data, size_t size)
 	free(hints.ai_route);
 }
 
-/* Entries with nearly valid lengths, as others are refused early */
+/* Entries with almost valid lengths; others are rejected early. */
 static void answer(const uint8_t *data, size_t size)
 {
 	struct rdma_addrinfo *list = NULL;
@@ -111,7 +110,7 @@ static void answer(const uint8_t *data, size_t size)
 	free(bytes);
 }
 
-/* An event, whose parts have to lie inside of it. */
+/* An event, whose parts must lie within it */
 static void event(const uint8_t *data, size_t size)
 {
 	struct cmx_record *rec = malloc(sizeof(*rec));

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A target of selftests/fuzz: names, canonical names and name servers' replies
- * that anybody may choose. What is taken must keep the promise of
- * rdma_cmx_names.h.
+ * A target of selftests/fuzz: names, canonical names and name server replies
+ * that anybody may choose. Accepted ones satisfy the rules of rdma_cmx_names.h.
  */
 #include <netinet/in.h>
 #include <stdint.h>
@@ -54,7 +53,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	memcpy(text, data, size);
 	text[size] = 0;
-	/* What a child may write */
+	/* A response of a child process */
 	memcpy(&answer, data, size < sizeof(answer) ? size : sizeof(answer));
 	(void)cmx_names_check(&answer, size < sizeof(answer) ? size :
 							      sizeof(answer));

@@ -42,13 +42,13 @@ static void handle_life(struct kunit *test)
 		KUNIT_EXPECT_PTR_EQ(test, ucmx_handle_get(file, handle[i]),
 				    &ids[i]);
 		KUNIT_EXPECT_EQ(test, refcount_read(&ids[i].ref), 2u);
-		/* Another file's lookup fails. */
+		/* A lookup in another file fails. */
 		KUNIT_EXPECT_NULL(test, ucmx_handle_take(file, handle[i],
 							 999 + i, 0));
 		/* So does one with the cookie of the former object. */
 		KUNIT_EXPECT_NULL(test, ucmx_handle_take(file, handle[i], 0,
 							 1999 + i));
-		/* One caller takes it. The handle is not free for reuse yet. */
+		/* One caller removes it; the handle is not free yet. */
 		KUNIT_EXPECT_PTR_EQ(test, ucmx_handle_take(file, handle[i],
 							   i % 2 ? 1000 + i : 0,
 							   i % 3 ? 2000 + i : 0),
@@ -65,7 +65,7 @@ static void handle_life(struct kunit *test)
 	xa_destroy(&file->ids);
 }
 
-/* The bytes behind the address of a family must be zero. */
+/* The bytes after the address of a family must be zero. */
 static void address_get(struct kunit *test)
 {
 	union rdma_cmx_sockaddr addr;
@@ -94,7 +94,7 @@ static void address_get(struct kunit *test)
 					    "family %u byte %u", family, i);
 			if (ret <= 0)
 				continue;
-			/* All of it is set, but IPv4's padding is dropped. */
+			/* All bytes are set; IPv4's padding is dropped. */
 			if (family != 2 || i < 8)
 				((u8 *)&addr)[i] ^= 0x80;
 			KUNIT_EXPECT_EQ(test, addr.sa.sa_family, family);

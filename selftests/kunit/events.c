@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * An event that is part of another object, as that of a membership, and comes
- * once more: while it waits, while a reader has a copy of it on the way to user
- * space, and after it was read. No state is lost, and none is reported twice.
+ * An event that is part of another object, like that of a membership, and is
+ * queued again: while it waits, while a reader copies it to user space, and
+ * after it was read. No state is lost, and none is reported twice.
  */
 #include <linux/slab.h>
 
 #include "ucmx.h"
 #include "kunit.h"
 
-/* The body of an event is one number: the state that it reports. */
+/* The body of an event is one number, its state. */
 struct bed {
 	struct ucmx_file file;
 	struct ucmx_id id;
@@ -52,7 +52,7 @@ static struct ucmx_event *first(struct bed *b)
 					ready);
 }
 
-/* What a reader does before and after its copy to user space */
+/* The steps of a reader before and after its copy to user space */
 static u64 copy_begins(struct bed *b)
 {
 	u64 copy;
@@ -85,13 +85,13 @@ static void events_while_it_is_read(struct kunit *test)
 	comes(b, &b->other, 100);
 	KUNIT_EXPECT_EQ(test, copy_begins(b), 1ull);
 	comes(b, &b->ev, 2);
-	/* The reader has what is old: the event is read again, as the first. */
+	/* The copy is old: the event stays, and is read again as the first. */
 	KUNIT_EXPECT_FALSE(test, copy_counts(b, &b->ev));
 	KUNIT_EXPECT_PTR_EQ(test, first(b), &b->ev);
 	KUNIT_EXPECT_EQ(test, b->file.nr_events, 2u);
 	KUNIT_EXPECT_EQ(test, copy_begins(b), 2ull);
 	KUNIT_EXPECT_TRUE(test, copy_counts(b, &b->ev));
-	/* Once, and another's event is no reason to read it again. */
+	/* Once; another event is no reason to read it again. */
 	KUNIT_EXPECT_PTR_EQ(test, first(b), &b->other);
 	KUNIT_EXPECT_EQ(test, copy_begins(b), 100ull);
 	comes(b, &b->ev, 3);
@@ -114,7 +114,7 @@ static void events_while_it_waits(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, copy_counts(b, &b->ev));
 	KUNIT_EXPECT_EQ(test, copy_begins(b), 100ull);
 	KUNIT_EXPECT_TRUE(test, copy_counts(b, &b->other));
-	/* Held back, as before the accept of a request */
+	/* Held, as before the accept of a request */
 	b->id.hold = true;
 	comes(b, &b->ev, 3);
 	comes(b, &b->ev, 4);

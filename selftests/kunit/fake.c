@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A device that has GIDs and P_Keys only, and SAs that the test simulates: it
- * sees the queries and makes the responses.
+ * A device that has GIDs and P_Keys only, and simulated SAs: the tests see the
+ * queries and create the responses.
  */
 #include <linux/slab.h>
 #include <rdma/ib_cache.h>
@@ -82,14 +82,14 @@ static struct cmx_sa_port *fake_port_up(struct ib_device *ibdev, u32 num)
 
 	if (port) {
 		port->active = true;
-		/* As if the SA had responded some times */
+		/* As after some responses of the SA */
 		port->window = 8;
 		cmx_sa_port_list(port);
 	}
 	return port;
 }
 
-/* As the init of a suite; fake_down() also after an error. */
+/* For the init of a suite; call fake_down() after an error, too. */
 int fake_up(struct fake *fake)
 {
 	struct fake_dev *dev;
@@ -117,7 +117,7 @@ int fake_up(struct fake *fake)
 	return 0;
 }
 
-/* As the removal of a device, without an agent. */
+/* As the removal of a device, without an agent */
 void fake_down(struct fake *fake)
 {
 	struct cmx_sa_port *port;
@@ -137,7 +137,7 @@ void fake_down(struct fake *fake)
 	fake->ibdev = NULL;
 }
 
-/* The first outstanding query of a port, with a reference. */
+/* The first outstanding query of a port, with a reference */
 struct cmx_sa_lookup *fake_lookup(struct cmx_sa_port *port)
 {
 	struct cmx_sa_lookup *l;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The hash of the tables whose keys users choose: names, queries, service ids,
- * GIDs, uids, destinations. Nobody without its seed finds keys of one chain.
+ * The hash of tables with keys that users choose: names, queries, service ids,
+ * GIDs, uids, destinations. Without the seed nobody finds keys of one chain.
  */
 #include <linux/siphash.h>
 
@@ -11,7 +11,7 @@
 #define KEYS	256
 #define CHAINS	256
 
-/* A key of zeros is what a seed would be that nobody has made. */
+/* Without initialization the seed would be a key of zeros. */
 static void hash_has_a_seed(struct kunit *test)
 {
 	static const siphash_key_t none;
@@ -22,16 +22,16 @@ static void hash_has_a_seed(struct kunit *test)
 		u32 hash = cmx_hash(&key, sizeof(key));
 
 		same += hash == (u32)siphash(&key, sizeof(key), &none);
-		/* The table finds it again. */
+		/* A second hash of the key is equal. */
 		KUNIT_EXPECT_EQ(test, hash, cmx_hash(&key, sizeof(key)));
 	}
 	KUNIT_EXPECT_LT(test, same, 3u);
 }
 
 /*
- * Keys that differ in any one byte of the length of a query, by a step of a
- * power of two: 256 keys in 256 chains, of which no chain has 16. That a random
- * function does so has a probability of one in a thousand millions.
+ * Keys that differ in one byte of a query's length, by a power of two: 256 keys
+ * in 256 chains, of which no chain has 16. A random function fails this with a
+ * probability of one in 10^9.
  */
 static void hash_spreads(struct kunit *test)
 {

@@ -30,7 +30,7 @@ static const struct shape {
 	const char *node;
 	const char *service;
 	bool has_port;
-	int numeric;		/* family of the node if it is a number */
+	int numeric;		/* family of a numeric node */
 } shapes[] = {
 	{ NULL, NULL, false, 0 },
 	{ NULL, NULL, true, 0 },
@@ -101,7 +101,7 @@ static void rule(struct wanted *w, u32 flags, u32 family, u32 qp_type, u32 ps,
 	if (family && family != 2 && family != 10 && family != 27)
 		broken(w, -EAFNOSUPPORT);
 	types_rule(w, qp_type, ps, sa);
-	/* AF_IB counts with RAI_FAMILY only. */
+	/* AF_IB has an effect with RAI_FAMILY only. */
 	w->family = family == 27 && !(flags & FAMILY) ? 0 : family;
 
 	if (sa) {
@@ -300,7 +300,7 @@ static void hints_arrays(struct kunit *test)
 				.node = "192.0.2.1" }));
 }
 
-/* Texts up to the limit are taken, longer ones refused, none is cut. */
+/* Texts up to the limit are valid, longer ones invalid, none is cut. */
 static void hints_lengths(struct kunit *test)
 {
 	char *text = kunit_kzalloc(test, RDMA_CMX_MAX_NODE + 2, GFP_KERNEL);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Module of all suites, and their helpers. Suites run one by one. */
+/* Module of all suites, with their helpers. Suites run one by one. */
 #include <linux/moduleparam.h>
 #include <linux/random.h>
 
@@ -31,7 +31,7 @@ void param_set(struct kunit *test, struct module *mod, const char *name,
 	WRITE_ONCE(*arg, value);
 }
 
-/* As the exit of a suite. */
+/* For the exit of a suite */
 void params_restore(struct kunit *test)
 {
 	while (saved_count) {
@@ -40,7 +40,7 @@ void params_restore(struct kunit *test)
 	}
 }
 
-/* The same numbers in each run, so that a failure is reproducible. */
+/* The same numbers in each run, so that a failure is reproducible */
 u32 kunit_random(u32 below)
 {
 	static u32 state = 2463534242u;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Parameters of a join, MC-08: each is in its range if its bit is set, and 0
- * if not; struct rdma_cmx_mc_param has the ranges. And a join that waits for
+ * Parameters of a join, MC-08: each is in its range if its bit is set, and 0 if
+ * not; struct rdma_cmx_mc_param documents the ranges. And a join that waits for
  * the RTNL holds no netdevice.
  */
 #include <linux/completion.h>
@@ -163,7 +163,7 @@ static void mcast_waits_for_rtnl(struct kunit *test)
 	rtnl_lock();
 	refs = netdev_refcnt_read(ndev);
 	wake_up_process(thread);
-	/* Nothing else in a join waits that way. */
+	/* No other wait of a join is of that kind. */
 	KUNIT_EXPECT_TRUE(test, WAIT_FOR(READ_ONCE(thread->__state) ==
 					 TASK_UNINTERRUPTIBLE));
 	KUNIT_EXPECT_FALSE(test, completion_done(&j->done));

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Valid host names, and responses of a name service, which come from a process
- * and are untrusted: rdma_cmx_names.h.
+ * Valid host names, and responses of a name service, which a process writes and
+ * the kernel does not trust: rdma_cmx_names.h.
  */
 #include <linux/slab.h>
 
 #include "resolve/resolve.h"
 #include "kunit.h"
 
-/* A name of labels with the given lengths, or with a dot behind the last. */
+/* A name of labels with the given lengths, with a dot at the end or not */
 static void name_make(char *text, const int *labels, bool dot)
 {
 	for (; *labels; labels++) {
@@ -114,7 +114,7 @@ static int answer_with(size_t at, u8 value)
 #define FIELD(_field)	offsetof(struct rdma_cmx_names, _field)
 #define CANON_AT	FIELD(addrs[2])
 
-/* Each byte with a value that a rule forbids */
+/* Each byte with a value that a rule excludes */
 static const struct bad {
 	size_t at;
 	u8 value;
@@ -236,7 +236,7 @@ static void answer_limits(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, answer.own);
 }
 
-/* A response that passes has nothing that the rules forbid. */
+/* A response that passes satisfies all rules. */
 static void answer_random(struct kunit *test)
 {
 	u32 round, i, passed = 0;

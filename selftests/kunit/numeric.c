@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Numeric nodes, and properties of addresses: GAI-01, GAI-06, GAI-15. */
+/* Numeric nodes, and properties of addresses: GAI-01, GAI-06, GAI-15 */
 #include <net/net_namespace.h>
 #include <rdma/ib.h>
 
@@ -14,7 +14,7 @@ static const struct text {
 	const char *desc;
 	const char *text;
 	sa_family_t family;
-	int ret;		/* 1: a number, 0: none */
+	int ret;		/* 1: a number, 0: not a number */
 	u32 scope;
 	u8 want[16];
 } texts[] = {
@@ -161,7 +161,7 @@ static void numeric_text(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, addr.sa.sa_family, AF_IB);
 		KUNIT_EXPECT_FALSE(test, memcmp(&addr.ib.sib_addr, t->want, 16));
 		KUNIT_EXPECT_EQ(test, be16_to_cpu(addr.ib.sib_pkey), 0xffff);
-		/* 0x0106 is TCP's port space, 4420 is 0x1144. */
+		/* 0x0106 is the port space of TCP, 4420 is 0x1144. */
 		KUNIT_EXPECT_EQ(test, be64_to_cpu(addr.ib.sib_sid),
 				0x1061144ull);
 		KUNIT_EXPECT_EQ(test, be64_to_cpu(addr.ib.sib_sid_mask), ~0ull);
@@ -182,7 +182,7 @@ static void numeric_text(struct kunit *test)
 	}
 }
 
-/* Nothing behind the end of a text is read; KASAN sees it. */
+/* The parser does not read past the end of a text; KASAN checks it. */
 static void numeric_random(struct kunit *test)
 {
 	static const char chars[] = "0123456789abcdefxg.:%-/ ::..";
@@ -219,7 +219,7 @@ static void addr_port(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, be64_to_cpu(addr.ib.sib_sid),
 				((u64)spaces[i] << 16) | 0xffff);
 		KUNIT_EXPECT_EQ(test, be64_to_cpu(addr.ib.sib_sid_mask), ~0ull);
-		/* Without a port each one is valid. */
+		/* Without a port each port space is valid. */
 		cmx_addr_set_port(&addr, spaces[i], 0);
 		KUNIT_EXPECT_EQ(test, be64_to_cpu(addr.ib.sib_sid),
 				(u64)spaces[i] << 16);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * KA-09: many paths in one call over a device whose SAs the test simulates: each
- * destination ends by itself, few queries are outstanding at a time, a second
- * path, other ports of the peer, cancel, deadline, and what the cache forgets:
- * rdma_cmx_path.h.
+ * KA-09: many paths in one call over a device with simulated SAs: each
+ * destination completes alone, few queries are outstanding at a time, a second
+ * path, other ports of the peer, cancel, deadline, and invalidation of cached
+ * paths: rdma_cmx_path.h.
  */
 #include <linux/completion.h>
 #include <linux/kthread.h>
@@ -90,7 +90,7 @@ static void end(struct kunit *test, struct call *c, u32 found, u32 count)
 {
 	KUNIT_ASSERT_NE(test, 0ul,
 			wait_for_completion_timeout(&c->done, KUNIT_WAIT));
-	/* It has returned when this does. */
+	/* The callback has returned before this. */
 	KUNIT_EXPECT_FALSE(test, rdma_cmx_paths_cancel(c->q));
 	rdma_cmx_paths_query_put(c->q);
 	KUNIT_EXPECT_EQ(test, atomic_read(&c->calls), 1);
@@ -112,8 +112,8 @@ static unsigned int outstanding(u32 port)
 }
 
 /*
- * The SA of @port responds to its first query, @error or @count records. The
- * LIDs of record I are 0x10 + I and 0x20 + I, or all the same.
+ * The SA of @port responds to its first query with @error or @count records.
+ * The LIDs of record I are 0x10 + I and 0x20 + I, or all the same.
  */
 static void respond(struct kunit *test, u32 port, u32 count, bool same,
 		    int error)
@@ -141,7 +141,7 @@ static void respond(struct kunit *test, u32 port, u32 count, bool same,
 	fake_say(l, answer, error);
 }
 
-/* One record, with @dlid */
+/* Responds with one record, with @dlid. */
 static void respond_lid(struct kunit *test, u32 port, u8 dlid)
 {
 	struct cmx_sa_answer *answer = cmx_sa_answer_alloc(1, 64);
@@ -159,9 +159,9 @@ static void respond_lid(struct kunit *test, u32 port, u8 dlid)
 }
 
 /*
- * The SA of @port responds to a query for NodeRecords: @error, or @count ports
- * of the node, the first of which has the GUID of the destination, and a port of
- * another node.
+ * The SA of @port responds to a query for NodeRecords with @error, or with
+ * @count ports of the node, the first of which has the GUID of the destination,
+ * and a port of another node.
  */
 static u64 node;
 static __be64 first_guid;
@@ -226,7 +226,7 @@ static void paths_input(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, start_error(&good, NULL), -EINVAL);
 	param_set(test, cmx_kunit_module(), "paths_max", 1);
 	BAD(-EAGAIN, count, 2);
-	/* What has failed reserves nothing. */
+	/* A failed call reserves nothing. */
 	START(test, &calls[0], .count = 1);
 	KUNIT_EXPECT_EQ(test, start_error(&good, call_done), -EAGAIN);
 	KUNIT_EXPECT_TRUE(test, rdma_cmx_paths_cancel(calls[0].q));
@@ -236,14 +236,14 @@ static void paths_input(struct kunit *test)
 	rdma_cmx_paths_query_put(calls[0].q);
 }
 
-/* One found, one unknown, one refused, one malformed, one of no family */
+/* One found, one unknown, one rejected, one malformed, one without a family */
 static void paths_each(struct kunit *test)
 {
 	struct rdma_cmx_path *path;
 	u32 i;
 
 	dst[4].sa.sa_family = AF_UNIX;
-	/* One after the other, so that it is known whose query is the first. */
+	/* One after the other, so that the order of the queries is known */
 	for (i = 0; i < 4; i++) {
 		START(test, &calls[0], .dst = dst + i, .count = 1);
 		respond(test, 1, i == 0, false,
@@ -251,7 +251,7 @@ static void paths_each(struct kunit *test)
 		end(test, &calls[0], !i, 1);
 		call_drop(&calls[0]);
 	}
-	/* The first is in the cache now; the SA has nothing to say of the last. */
+	/* The first path is cached; the SA has no record of the last. */
 	START(test, &calls[0], .count = 5);
 	for (i = 0; i < 3; i++)
 		respond(test, 1, 0, false, i ? -ECONNREFUSED : 0);
@@ -277,7 +277,7 @@ static void paths_each(struct kunit *test)
 	call_drop(&calls[0]);
 }
 
-/* Two calls for the same share a query; one that ends leaves it to the other. */
+/* Two calls for one destination share a query, which outlives one of them. */
 static void paths_share(struct kunit *test)
 {
 	START(test, &calls[0], .count = 1);
@@ -296,7 +296,7 @@ static void paths_share(struct kunit *test)
 	call_drop(&calls[0]);
 }
 
-/* A call with many leaves the others of the kernel their place. */
+/* A call with many destinations leaves slots for other kernel queries. */
 static void paths_window(struct kunit *test)
 {
 	unsigned int n, most = 0;
@@ -325,7 +325,7 @@ static void paths_cancel(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, rdma_cmx_paths_cancel(calls[0].q));
 	KUNIT_EXPECT_TRUE(test, rdma_cmx_paths_cancel(calls[0].q));
 	rdma_cmx_paths_query_put(calls[0].q);
-	/* No other query is sent; those that run have no waiter. */
+	/* No further query is sent; the outstanding ones have no waiter. */
 	while (outstanding(1))
 		respond(test, 1, 1, false, 0);
 	KUNIT_EXPECT_EQ(test, atomic_read(&calls[0].calls), 0);
@@ -338,7 +338,7 @@ static void paths_cancel(struct kunit *test)
 	rdma_cmx_paths_put(ERR_PTR(-ENOMEM));
 }
 
-/* The SA is silent: all end by the deadline, those not begun, too. */
+/* The SA is silent: all end by the deadline, queued ones, too. */
 static void paths_late(struct kunit *test)
 {
 	u32 i;
@@ -360,7 +360,7 @@ static void other_done(struct rdma_cmx_paths_query *query,
 {
 	struct call *c = context;
 
-	/* The lanes of all calls are one class of lockdep. */
+	/* The locks of all calls are one class of lockdep. */
 	if (rdma_cmx_paths_cancel(calls[1].q))
 		atomic_inc(&c->calls);
 	c->paths = paths;
@@ -401,7 +401,7 @@ static int cancel_run(void *arg)
 	return 0;
 }
 
-/* A thread that sees the call before its start has returned cancels it. */
+/* A thread that sees the call before its start returns cancels it. */
 static void paths_cancel_start(struct kunit *test)
 {
 	const struct rdma_cmx_paths_attr attr = {
@@ -416,7 +416,7 @@ static void paths_cancel_start(struct kunit *test)
 		reinit_completion(&c->done);
 		thread = kthread_run(cancel_run, c, "cmx_cancel");
 		KUNIT_ASSERT_FALSE(test, IS_ERR(thread));
-		/* The thread goes on only if it starts. */
+		/* The thread continues only after the start. */
 		KUNIT_ASSERT_TRUE(test,
 				  WAIT_FOR(!rdma_cmx_paths_start(&attr, call_done,
 								 &calls[1],
@@ -475,7 +475,7 @@ static void paths_alternate(struct kunit *test)
 	expect_second(test, 2, 0x90, 0x20);
 	KUNIT_EXPECT_EQ(test, calls[0].paths->paths->rec[1].dgid.raw[15], 9);
 	call_drop(&calls[0]);
-	/* The other port has none; the first path counts all the same. */
+	/* The other port has none; the first path is valid nevertheless. */
 	START(test, &calls[0], .dst = dst + 3, .count = 1, .alternate = true);
 	respond(test, 1, 1, false, 0);
 	respond(test, 2, 0, false, 0);
@@ -484,7 +484,7 @@ static void paths_alternate(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, calls[0].paths->paths->alt_error, -ENOENT);
 	KUNIT_EXPECT_EQ(test, calls[0].paths->paths->alt_dst.sa.sa_family, 0);
 	call_drop(&calls[0]);
-	/* Nor is there a search if the caller has named the peer's port. */
+	/* With a given port of the peer there is no search. */
 	alt = dst[8];
 	START(test, &calls[0], .dst = dst + 4, .alt_dst = &alt, .count = 1,
 	      .alternate = true);
@@ -525,7 +525,7 @@ static void paths_alternate_dst(struct kunit *test)
 }
 
 /*
- * Until the query for the node of dst[@i], which has a LID of its own: the cache
+ * Up to the query for the node of dst[@i], which has a unique LID: the cache
  * has nothing of that node.
  */
 static void peer_begin(struct kunit *test, u32 i, u32 timeout_ms)
@@ -561,7 +561,7 @@ static void paths_peer(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, path->alt_dst.ib.sib_addr.sib_raw[15], 2);
 	KUNIT_EXPECT_EQ(test, 0, rdma_cmx_path_invalidate(&attr, path));
 	call_drop(&calls[0]);
-	/* The two paths are forgotten; the ports of the node are not. */
+	/* The two paths are invalidated; the ports of the node stay cached. */
 	START(test, &calls[0], .count = 1, .alternate = true);
 	respond_lid(test, 1, 0x30);
 	respond(test, 2, 1, false, 0);
@@ -569,7 +569,7 @@ static void paths_peer(struct kunit *test)
 	expect_second(test, 2, 0x90, 0x20);
 	call_drop(&calls[0]);
 
-	/* From the first one: the other LID has to be the peer's. */
+	/* From the first port: the other LID has to be the peer's. */
 	peer_begin(test, 1, 0);
 	respond_node(test, 1, 1, 0);
 	respond_node(test, 2, 0, -ECONNREFUSED);
@@ -591,12 +591,15 @@ static void paths_peer(struct kunit *test)
 	call_drop(&calls[0]);
 }
 
-/* SAs that make up ports, refuse, are silent; cancel and removal meanwhile */
+/*
+ * SAs that invent ports, return errors, or are silent; cancel and removal
+ * meanwhile
+ */
 static void paths_peer_faults(struct kunit *test)
 {
 	u32 i;
 
-	/* Ports without end: four of each SA are tried, and no more. */
+	/* Many ports: four of each SA are tried. */
 	peer_begin(test, 0, 0);
 	respond_node(test, 1, 1, 0);
 	for (i = 2; i; i--) {
@@ -655,12 +658,12 @@ static void paths_invalidate(struct kunit *test)
 	path = calls[0].paths->paths;
 	KUNIT_EXPECT_EQ(test, 0, rdma_cmx_path_invalidate(&attr, &path[1]));
 	call_drop(&calls[0]);
-	/* The first path is known; the second, and its alternate, are not. */
+	/* The first path is cached; the second, and its alternate, are not. */
 	START(test, &calls[0], .count = 2, .alternate = true);
 	respond(test, 1, 1, false, 0);
 	respond(test, 2, 1, false, 0);
 	end(test, &calls[0], 2, 2);
-	/* One that was not found is no error. */
+	/* A missing alternate is no error. */
 	path = calls[0].paths->paths;
 	path[0].error = -ENOENT;
 	KUNIT_EXPECT_EQ(test, 0, rdma_cmx_path_invalidate(&attr, path));
@@ -671,14 +674,14 @@ static void paths_invalidate(struct kunit *test)
 	START(test, &calls[0], .count = 2, .alternate = true);
 	end(test, &calls[0], 2, 2);
 	call_drop(&calls[0]);
-	/* A refresh is not content with the cache. */
+	/* A refresh ignores the cache. */
 	START(test, &calls[0], .count = 1, .refresh = true);
 	respond(test, 1, 1, false, 0);
 	end(test, &calls[0], 1, 1);
 	call_drop(&calls[0]);
 }
 
-/* The device goes while the queries are outstanding. */
+/* The device is removed while the queries are outstanding. */
 static void paths_removal(struct kunit *test)
 {
 	u32 i;

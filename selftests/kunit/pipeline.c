@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Whole resolutions over a device whose SAs the test simulates: services of two
- * ports merged, path records, and a cancel and a timeout in each state.
+ * Whole resolutions over a device with simulated SAs: services of two ports
+ * merged, path records, and a cancel and a timeout in each state.
  */
 #include <linux/completion.h>
 #include <linux/slab.h>
@@ -66,7 +66,7 @@ static void start_attr(struct kunit *test,
 #define START(test, ...)						\
 	start_attr(test, &(struct rdma_cmx_query_attr){ __VA_ARGS__ })
 
-/* The end of a query, with a result of @count entries, or with an error */
+/* Checks the end of a query: a result of @count entries, or an error. */
 static void end(struct kunit *test, int error, u32 count)
 {
 	KUNIT_ASSERT_NE(test, 0ul,
@@ -123,7 +123,7 @@ static void respond_paths(struct kunit *test, u32 port, u32 count)
 		u8 *rec = (u8 *)cmx_sa_answer_rec(answer, i);
 
 		memcpy(rec, l->key.query.rec, 64);
-		/* DLID, as a mark */
+		/* a DLID as a mark */
 		rec[40] = i >> 8;
 		rec[41] = i;
 	}
@@ -188,11 +188,11 @@ static void pipeline_merge(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_NULL(test, answer);
 	rec = (void *)cmx_sa_answer_rec(answer, 0);
-	rec->pkey = cpu_to_be16(0x8002);	/* of no port */
+	rec->pkey = cpu_to_be16(0x8002);	/* a P_Key of no port */
 	rec = (void *)cmx_sa_answer_rec(answer, 1);
-	rec->pkey = cpu_to_be16(0x8001);	/* of port 2 */
+	rec->pkey = cpu_to_be16(0x8001);	/* a P_Key of port 2 */
 	rec = (void *)cmx_sa_answer_rec(answer, 2);
-	rec->pkey = 0;				/* the default one */
+	rec->pkey = 0;				/* the default P_Key */
 	START(test, .flags = RDMA_CMX_AI_SA | RDMA_CMX_AI_NOROUTE,
 	      .service = "target");
 	cmx_sa_answer_get(answer);
@@ -210,7 +210,7 @@ static void pipeline_merge(struct kunit *test)
 			KUNIT_EXPECT_EQ(test, e->port_num, 0u);
 			break;
 		case 0x8001:
-			/* Port 1 has it, too, but cannot reach it. */
+			/* Port 1 returned it, too, but cannot reach it. */
 			KUNIT_EXPECT_EQ(test, e->port_num, 2u);
 			KUNIT_EXPECT_EQ(test, e->src.ib.sib_pkey,
 					cpu_to_be16(0x8001));
@@ -223,7 +223,7 @@ static void pipeline_merge(struct kunit *test)
 	result_drop();
 }
 
-/* Services that the query does not match, or none, or far too many */
+/* Services that do not match the query, none, or far too many */
 static void pipeline_strange(struct kunit *test)
 {
 	struct cmx_sa_answer *answer;
@@ -275,7 +275,7 @@ static void pipeline_partial(struct kunit *test)
 	fake_say(first_query(test, 1, SERVICE_REC), NULL, -ECONNREFUSED);
 	respond_services(test, 2, fake_services(0, "b"));
 	end(test, -ECONNREFUSED, 0);
-	/* Nor does an SA that is silent until the deadline. */
+	/* An SA that is silent until the deadline does not, either. */
 	START(test, .flags = RDMA_CMX_AI_SA | RDMA_CMX_AI_NOROUTE,
 	      .service = "target2", .timeout_ms = 12000);
 	respond_services(test, 2, fake_services(2, "target2"));
@@ -303,7 +303,7 @@ static void pipeline_cancel(struct kunit *test)
 	START(test, .flags = RDMA_CMX_AI_SA, .service = "target");
 	cmx_sa_lookup_put(first_query(test, 1, SERVICE_REC));
 	cancelled(test);
-	/* A response now completes no query; the cache keeps it. */
+	/* A response now completes no query, but is cached. */
 	respond_services(test, 1, services_of(1, 1));
 	respond_services(test, 2, services_of(2, 1));
 	KUNIT_EXPECT_EQ(test, atomic_read(&caller->calls), 0);
@@ -406,7 +406,7 @@ static void pipeline_limits(struct kunit *test)
 	rec[53] = 0x05;		/* QosClass 0, SL */
 	start_attr(test, &attr);
 	l = first_query(test, 1, PATH_REC);
-	/* 15.2.5.16: DLID, FlowLabel, SL; and none of their neighbours */
+	/* 15.2.5.16: the bits of DLID, FlowLabel and SL only */
 	KUNIT_EXPECT_EQ(test, be64_to_cpu(l->key.query.comp_mask) &
 			(BIT(4) | BIT(5) | BIT(6) | BIT(8) | BIT(9) | BIT(14) |
 			 BIT(15) | BIT(16) | BIT(17) | BIT(18)),
@@ -419,7 +419,7 @@ static void pipeline_limits(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, l->key.query.rec[53] & 0x0f, 0x05);
 	cmx_sa_lookup_put(l);
 	cancelled(test);
-	/* A route to another GID: there is none, and no query is sent. */
+	/* A route to another GID: no entry, and no query */
 	rec[8] = 0xfe;
 	rec[9] = 0x80;
 	rec[23] = 0x77;
@@ -429,7 +429,7 @@ static void pipeline_limits(struct kunit *test)
 	result_drop();
 }
 
-/* A refused response ends the query; no response is kept longer than of use. */
+/* A rejected response ends the query. No response is kept unused. */
 static void pipeline_memory(struct kunit *test)
 {
 	const struct rdma_cmx_entry *e;

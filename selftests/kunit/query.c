@@ -13,8 +13,8 @@
 
 struct client {
 	struct completion done;
-	struct completion entered;	/* the callback has begun */
-	struct completion go;		/* it may end */
+	struct completion entered;	/* the callback has started */
+	struct completion go;		/* it may return */
 	bool hold;
 	bool cancel;			/* cancels itself */
 	bool cancelled;
@@ -74,7 +74,7 @@ static struct rdma_cmx_query *start(struct kunit *test, u32 timeout_ms)
 	return q;
 }
 
-/* Two addresses without a route */
+/* Gives two addresses without a route. */
 static int give(struct rdma_cmx_query *q, int error)
 {
 	struct {
@@ -119,7 +119,7 @@ static void query_answered(struct kunit *test)
 	struct rdma_cmx_query *q = start(test, 0);
 
 	KUNIT_EXPECT_EQ(test, give(q, 0), 0);
-	/* Once, RAI-02 */
+	/* A second response fails, RAI-02. */
 	KUNIT_EXPECT_EQ(test, give(q, 0), -ESRCH);
 	KUNIT_EXPECT_EQ(test, give(q, ENOENT), -ESRCH);
 	done_wait(test, 0, 2);
@@ -147,7 +147,7 @@ static void query_errors(struct kunit *test)
 	}
 }
 
-/* Malformed names are refused, and the query still waits. */
+/* Malformed names are rejected, and the query stays pending. */
 static void query_bad_names(struct kunit *test)
 {
 	struct rdma_cmx_names none = { .version = 1 };
@@ -186,7 +186,7 @@ static void query_deadline(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, rdma_cmx_query_cancel(q));
 	rdma_cmx_query_put(q);
 
-	/* None given: that of the module; longer than the limit: the limit. */
+	/* Without a timeout that of the module; above the limit the limit */
 	param_set(test, cmx_kunit_module(), "query_timeout_ms", 20);
 	q = start(test, 0);
 	done_wait(test, -ETIMEDOUT, 0);
@@ -246,8 +246,8 @@ static void query_cancel_calling(struct kunit *test)
 }
 
 /*
- * Result, deadline and cancel at the same time: one of them wins. The rounds
- * before set the delay of the result, so that each wins at times.
+ * Result, deadline and cancel at the same time: one of them wins. Earlier
+ * rounds adjust the delay of the result, so that each wins at times.
  */
 static void query_race(struct kunit *test)
 {
@@ -324,8 +324,9 @@ static void query_known(struct kunit *test)
 }
 
 /*
- * A query's memory comes from a stack, and its deadline may stop SA queries
- * before they start: the stop finds nothing outstanding, whatever was there.
+ * The memory of a query is not initialized to zero, and its deadline may stop
+ * SA queries before they start: the stop finds nothing outstanding, whatever
+ * the memory contained.
  */
 static void query_stop_first(struct kunit *test)
 {
@@ -350,7 +351,7 @@ static void query_stop_first(struct kunit *test)
 	rdma_cmx_query_put(q);
 }
 
-/* A query that fails at once makes no callback: RAI-04 */
+/* A query that fails at once has no callback: RAI-04 */
 static void query_refused(struct kunit *test)
 {
 	struct rdma_cmx_names bad = { .version = 9 };
@@ -405,7 +406,7 @@ static void query_port(struct kunit *test)
 	done_wait(test, 0, 1);
 	rdma_cmx_query_put(q);
 
-	/* The query has chosen a type. */
+	/* The query has determined a type. */
 	reinit_completion(&client->done);
 	atomic_set(&client->calls, 0);
 	attr.port_space = RDMA_PS_TCP;

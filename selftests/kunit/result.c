@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * The order of a result, GAI-03, GAI-08, GAI-10, GAI-14: first the addresses
- * that a local RDMA device reaches, then those that routing reaches and the
+ * that a local RDMA device reaches, then those that routing reaches, then the
  * rest, both without a source; within each the order of the resolver.
  */
 #include <linux/slab.h>
@@ -50,7 +50,7 @@ static struct rdma_cmx_result *build(const struct cmx_hints *h,
 	return cmx_result_build(h, &cands, dests, n, &paths, NULL);
 }
 
-/* The next path of the order, for which @seen is changed. */
+/* The next path in the order, which updates @seen */
 static int next_path(const struct cmx_dest *dests, u32 n, bool *seen)
 {
 	u32 rank, i;
@@ -124,7 +124,7 @@ static void result_order(struct kunit *test)
 	}
 }
 
-/* The header that goes before private data when addresses are GIDs. */
+/* The header before private data when addresses are GIDs */
 static void result_connect(struct kunit *test)
 {
 	static const u32 spaces[] = { 0x106, 0x111, 0x13f };
@@ -199,7 +199,7 @@ static void result_local(struct kunit *test)
 					last = a->ib.sib_addr.sib_raw[15];
 				KUNIT_EXPECT_EQ(test, last, !passive);
 			}
-			/* Neither port nor anything else. */
+			/* Neither a port nor another hint */
 			h.has_port = false;
 			h.port = 0;
 			KUNIT_EXPECT_EQ(test, cmx_candidates_local(&h, &cands),
@@ -208,7 +208,7 @@ static void result_local(struct kunit *test)
 	}
 }
 
-/* In the memory of the caller if it fits, and nowhere behind it */
+/* In the memory of the caller if it fits, and not past its end */
 static void result_room(struct kunit *test)
 {
 	static const struct cmx_hints any = {};

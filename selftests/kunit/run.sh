@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # The unit tests of cmx_kunit.ko run when it is loaded, and print their results
 # to the kernel log. Each case, and each parameter of a case, becomes a result
-# here. The logs in debugfs are incomplete: kernel 6.1 cuts those of a case.
+# here. The logs in debugfs are incomplete: kernel 6.1 truncates those of a
+# case.
 . /usr/lib/rdma-cmx/selftests/lib.sh
 
 mark="cmx-kunit: begin $$"
 
-# The log of the run in KTAP, without timestamps; the rest of it if the
-# beginning is lost
+# Prints the log of the run in KTAP, without timestamps; what is left if the
+# beginning is lost.
 ktap() {
 	dmesg | awk -v mark="$mark" '
 		index($0, mark) { n = 0; next }
@@ -16,7 +17,8 @@ ktap() {
 		END { for (i = 0; i < n; i++) print line[i] }'
 }
 
-# "ok NAME", "not ok NAME" or "skip NAME" for each, with comments after "# "
+# Prints "ok NAME", "not ok NAME" or "skip NAME" for each, with comments after
+# "# ".
 results() {
 	awk '
 	function result(text, name,    how) {
@@ -40,7 +42,8 @@ results() {
 		next
 	}
 	/^    (not )?ok [0-9]+ / {
-		# Of a case with parameters, only what they did not say
+		# A case with parameters has a result if none of them failed,
+		# but the case did
 		if (!params || ($1 == "not" && !bad_params))
 			result($0, suite ": " name_of($0))
 		params = 0

@@ -72,7 +72,7 @@ static void service_parse(struct kunit *test)
 		KUNIT_EXPECT_NULL(test, memchr_inv(rec + 48 + len, 0,
 						   200 - 48 - len));
 	}
-	/* Compared byte by byte. */
+	/* The cache compares queries byte by byte. */
 	KUNIT_EXPECT_NULL(test, memchr_inv(q.reserved, 0, sizeof(q.reserved)));
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * KA-08: when the answer of a watch is another one, and how long a watch waits:
- * rdma_cmx_watch() in rdma_cmx.h.
+ * KA-08: when the result of a watch counts as changed, and how long a watch
+ * waits: rdma_cmx_watch() in rdma_cmx.h.
  */
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -33,7 +33,7 @@ static struct rdma_cmx_result *answer_make(struct kunit *test, u32 count)
 	return res;
 }
 
-/* Does @b come as another answer after @a? */
+/* Does @b count as a change after @a? */
 static bool changed(struct kunit *test, const struct rdma_cmx_result *a,
 		    const struct rdma_cmx_result *b, bool partial)
 {
@@ -63,7 +63,7 @@ static void watch_order(struct kunit *test)
 		swap(b->entries[i], b->entries[k]);
 		KUNIT_EXPECT_FALSE(test, changed(test, a, b, false));
 	}
-	/* The same twice is once. */
+	/* A repeated entry counts once. */
 	a->count = 1;
 	b->count = 2;
 	b->entries[0] = a->entries[0];
@@ -77,7 +77,7 @@ static void watch_same(struct kunit *test)
 	struct rdma_cmx_result *b = answer_make(test, 3);
 	struct rdma_cmx_entry *e = &b->entries[1];
 
-	/* Where it comes from, and how it is reached, is not where it is. */
+	/* The source and the device do not matter. */
 	e->src.in.sin_addr.s_addr = htonl(0x0a0000fe);
 	e->ibdev_index = 7;
 	e->port_num = 2;
@@ -85,7 +85,7 @@ static void watch_same(struct kunit *test)
 	e->error = -ETIMEDOUT;
 	e->route_count = 1;
 	b->canonname = "host.example";
-	/* Padding has no value. */
+	/* Padding does not matter. */
 	memset(e->dst.in.sin_zero, 0x5a, sizeof(e->dst.in.sin_zero));
 	memset((u8 *)&e->dst + sizeof(e->dst.in), 0x5a,
 	       sizeof(e->dst) - sizeof(e->dst.in));
@@ -117,14 +117,14 @@ static void watch_other(struct kunit *test)
 	b->count = 2;
 	KUNIT_EXPECT_TRUE(test, changed(test, a, b, false));
 	KUNIT_EXPECT_TRUE(test, changed(test, b, a, false));
-	/* None at all, and the first of all. */
+	/* No entry, and the first result */
 	KUNIT_EXPECT_TRUE(test, changed(test, a, ERR_PTR(-ENOENT), false));
 	KUNIT_EXPECT_TRUE(test, changed(test, ERR_PTR(-ENOENT), a, false));
 	KUNIT_EXPECT_FALSE(test, changed(test, ERR_PTR(-ENOENT),
 					 ERR_PTR(-ENODATA), false));
 }
 
-/* To listen on: the source is the address. */
+/* Passive: the source is the address. */
 static void watch_passive(struct kunit *test)
 {
 	struct rdma_cmx_result *a = answer_make(test, 1);
@@ -156,7 +156,7 @@ static void watch_partial(struct kunit *test)
 	kvfree(set);
 }
 
-/* No path record yet: nobody knows if a device reaches the entry. */
+/* Without a path record it is unknown whether a device reaches the entry. */
 static void watch_silence(struct kunit *test)
 {
 	static const int open[] = { -ETIMEDOUT, -EAGAIN, -ENOMEM };
@@ -174,7 +174,7 @@ static void watch_silence(struct kunit *test)
 	}
 	b->entries[2].dst.in.sin_addr.s_addr = htonl(0x0a000009);
 	KUNIT_EXPECT_TRUE(test, changed(test, a, b, false));
-	/* It is known again. */
+	/* The entry is known again. */
 	b->entries[2].dst = a->entries[2].dst;
 	KUNIT_EXPECT_TRUE(test, changed(test, b, a, false));
 }
@@ -190,14 +190,14 @@ static void watch_errors(struct kunit *test)
 
 	for (i = 0; i < ARRAY_SIZE(gone); i++)
 		KUNIT_EXPECT_TRUE(test, cmx_watch_gone(gone[i], false));
-	/* The source of the caller may be what is not available. */
+	/* The unavailable address may be the caller's source. */
 	KUNIT_EXPECT_FALSE(test, cmx_watch_gone(-EADDRNOTAVAIL, true));
 	for (i = 0; i < ARRAY_SIZE(fails); i++)
 		KUNIT_EXPECT_FALSE_MSG(test, cmx_watch_gone(fails[i], false),
 				       "%d", fails[i]);
 }
 
-/* Never earlier, doubled four times at most, a quarter later at most. */
+/* Never early; at most doubled four times, and a quarter late */
 static void watch_interval(struct kunit *test)
 {
 	static const u32 base[] = { 1, 7, 1000, 30000, 86400000 };

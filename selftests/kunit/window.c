@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Windows of outstanding connection requests: who gets a slot at once, who is
- * next, and that each slot is given back once.
+ * Windows of outstanding connection requests: which request gets a slot at
+ * once, which one is next, and that each slot is released once.
  *
- * With connect_window 64 a port has 64 slots, a destination has 16: 8 for
- * whoever comes, 1 for kernel consumers, 1 for root, 6 for users who have none of
- * them.
+ * With connect_window 64 a port has 64 slots, a destination has 16: 8 for all,
+ * 1 for kernel consumers, 1 for root, 6 for users who have no slot.
  *
  * Tags with the same remainder by 1024 have the same 4 windows.
  */
@@ -15,9 +14,9 @@
 #include "kunit.h"
 #include "sched.h"
 
-#define DEST		900	/* a tag, and those after it */
-#define RIVAL(i)	(DEST + 1024 * (i))	/* of its set */
-#define WINDOWS		8	/* that the tags have */
+#define DEST		900	/* a tag, and following ones */
+#define RIVAL(i)	(DEST + 1024 * (i))	/* tags of its set */
+#define WINDOWS		8	/* windows of the tags */
 #define PORT		60
 #define COMMON		8
 #define RESERVE	6
@@ -34,7 +33,7 @@ struct conn {
 static struct conn *conns;
 static int places;
 
-/* No destination has had these windows. */
+/* As if no destination had used these windows */
 static void windows_clear(void)
 {
 	int i;
@@ -131,7 +130,7 @@ static void release(int i)
 	cmx_slot_release(&conns[i].slot, CMX_WINDOW_NO_SIGN);
 }
 
-/* Slots 0 to COMMON - 1 have the common half. */
+/* Slots 0 to COMMON - 1 use the common half. */
 static void fill(struct kunit *test)
 {
 	int i;
@@ -153,7 +152,7 @@ static void window_at_once(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, running(DEST), (unsigned int)COMMON);
 }
 
-/* However often, and by whom, a slot is given back: it counts once. */
+/* A slot counts once, however often and by whom it is released. */
 static void window_once(struct kunit *test)
 {
 	fill(test);
@@ -166,7 +165,7 @@ static void window_once(struct kunit *test)
 }
 
 /*
- * Each user has a slot that the others cannot take. Kernel consumers have a separate
+ * Each user has a slot that others cannot use. Kernel consumers have a separate
  * one, and so has root.
  */
 static void window_reserve(struct kunit *test)
@@ -178,20 +177,20 @@ static void window_reserve(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, 0, wait_as(n, 1000 + i));
 		KUNIT_EXPECT_EQ(test, 1, wait_as(n + 1, 1000 + i));
 	}
-	/* One more user waits; root does not. */
+	/* Another user waits; root does not. */
 	KUNIT_EXPECT_EQ(test, 1, wait_as(n, 1000 + i));
 	KUNIT_EXPECT_EQ(test, 0, wait_as(n + 1, 0));
 	KUNIT_EXPECT_EQ(test, 1, wait_as(n + 2, 0));
 	KUNIT_EXPECT_EQ(test, 0, wait_as(n + 3, KERNEL));
 	KUNIT_EXPECT_EQ(test, 1, wait_as(n + 4, KERNEL));
-	/* A slot of the reserve goes to a user who has none. */
+	/* A slot of the reserve goes to a user without a slot. */
 	release(COMMON);
 	KUNIT_EXPECT_EQ(test, conns[COMMON + 1].calls +
 			conns[n].calls, 1);
 	KUNIT_EXPECT_EQ(test, places, 1);
 }
 
-/* In order within a user; users one after another. */
+/* In order within a user; users alternate. */
 static void window_order(struct kunit *test)
 {
 	static const int order[] = {
@@ -200,12 +199,12 @@ static void window_order(struct kunit *test)
 	int i;
 
 	fill(test);
-	/* Of each, the first one has its slot at once. */
+	/* The first one of each has a slot at once. */
 	for (i = 0; i < 5; i++)
 		KUNIT_ASSERT_EQ(test, !!i, wait_as(COMMON + i, 1000));
 	for (i = 5; i < 8; i++)
 		KUNIT_ASSERT_EQ(test, i != 5, wait_as(COMMON + i, 1001));
-	/* Two slots of the reserve are in use: as many must go first. */
+	/* Two slots of the reserve are in use: two more have to end first. */
 	release(0);
 	release(1);
 	KUNIT_EXPECT_EQ(test, places, 0);
@@ -215,7 +214,7 @@ static void window_order(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, conns[order[i]].calls, 1);
 		KUNIT_EXPECT_EQ(test, conns[order[i]].error, 0);
 	}
-	/* Nobody comes before those that wait. */
+	/* No later one overtakes those that wait. */
 	KUNIT_EXPECT_EQ(test, -EINPROGRESS, get_to(0, DEST));
 }
 
@@ -228,9 +227,9 @@ static void window_cancel(struct kunit *test)
 		KUNIT_ASSERT_EQ(test, i != COMMON, wait_as(i, 1000));
 	KUNIT_EXPECT_TRUE(test, rdma_cmx_slot_cancel(&conns[COMMON + 1].slot));
 	KUNIT_EXPECT_FALSE(test, rdma_cmx_slot_cancel(&conns[COMMON + 1].slot));
-	/* It has a slot; cancel leaves it alone. */
+	/* It has a slot; a cancel does not change it. */
 	KUNIT_EXPECT_FALSE(test, rdma_cmx_slot_cancel(&conns[COMMON].slot));
-	/* One that waits has none to give. */
+	/* A waiting one has no slot to release. */
 	release(COMMON + 2);
 	KUNIT_EXPECT_EQ(test, running(DEST), COMMON + 1u);
 	release(0);
@@ -240,7 +239,7 @@ static void window_cancel(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, conns[COMMON + 3].calls, 0);
 }
 
-/* The port's slots are used up by several destinations. */
+/* Several destinations use up the slots of the port. */
 static void window_port(struct kunit *test)
 {
 	int i, n = 4 * COMMON;
@@ -256,7 +255,7 @@ static void window_port(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, places, 0);
 	release(1);
 	KUNIT_EXPECT_EQ(test, conns[n + 1].calls, 1);
-	/* One that waits for the port gives back its slot of the destination. */
+	/* One that waits for the port releases its slot of the destination. */
 	KUNIT_EXPECT_EQ(test, running(DEST + 5), 1u);
 	KUNIT_EXPECT_TRUE(test, rdma_cmx_slot_cancel(&conns[n + 2].slot));
 	KUNIT_EXPECT_EQ(test, running(DEST + 5), 0u);
@@ -287,7 +286,7 @@ static void window_timeout(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, conns[COMMON].calls, 0);
 }
 
-/* A request without a reply counts for some seconds. Then others go on. */
+/* A request without a reply counts for some seconds. Then others are sent. */
 static void window_age(struct kunit *test)
 {
 	param_set(test, cmx_kunit_module(), "connect_reply_ms", 2000);
@@ -296,14 +295,14 @@ static void window_age(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, wait_as(COMMON + 1, 1000));
 	KUNIT_ASSERT_TRUE(test, WAIT_FOR(READ_ONCE(conns[COMMON + 1].calls)));
 	KUNIT_EXPECT_EQ(test, conns[COMMON + 1].error, 0);
-	/* Of the old ones none counts, and none is given back again. */
+	/* None of the old ones counts, or is released again. */
 	KUNIT_EXPECT_TRUE(test, WAIT_FOR(running(DEST) <= 1));
 	release(0);
 	release(COMMON);
 	KUNIT_EXPECT_LE(test, running(DEST), 1u);
 }
 
-/* Any number of milliseconds is one. */
+/* Any number of milliseconds is valid. */
 static void window_long(struct kunit *test)
 {
 	static const unsigned int ms[] = { INT_MAX, INT_MAX + 1U, UINT_MAX };
@@ -316,7 +315,7 @@ static void window_long(struct kunit *test)
 	}
 }
 
-/* Slots that count no more, because the epochs were others in between */
+/* Slots that no longer count, because other epochs were between */
 static void window_other_epochs(struct kunit *test)
 {
 	int i;
@@ -333,7 +332,7 @@ static void window_other_epochs(struct kunit *test)
 	fill(test);
 }
 
-/* Those that wait get slots when there is no limit any more. */
+/* Waiting ones get slots when the limit is removed. */
 static void window_off(struct kunit *test)
 {
 	fill(test);
@@ -377,7 +376,7 @@ static void window_limit(struct kunit *test)
 	for (i = 0; i < 100; i++)
 		sign(now, CMX_WINDOW_BUSY);
 	KUNIT_EXPECT_EQ(test, limit(), 129u);
-	/* A late reply is no better. */
+	/* A late reply has the same effect. */
 	window_of(DEST)->shrunk = now - 2 * CMX_WINDOW_EPOCHS;
 	sign(now - CMX_WINDOW_EPOCHS, CMX_WINDOW_REPLY);
 	KUNIT_EXPECT_EQ(test, limit(), 64u);
@@ -387,7 +386,7 @@ static void window_limit(struct kunit *test)
 	}
 	KUNIT_EXPECT_EQ(test, limit(), (unsigned int)CMX_WINDOW_MIN);
 
-	/* There is a largest one, too. */
+	/* The limit has a maximum. */
 	window_of(DEST)->limit = 511;
 	for (n = 0; n < 3 * 512; n++)
 		sign(cmx_window_epoch(), CMX_WINDOW_REPLY);
@@ -396,7 +395,7 @@ static void window_limit(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, limit(), 32u);
 }
 
-/* All in all, whatever the order: each waits once and ends once. */
+/* In any order: each waits once and ends once. */
 static void window_random(struct kunit *test)
 {
 	int i, n, ret, waits = 0, ends = 0, rounds = 4000;

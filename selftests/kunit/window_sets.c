@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Sets of windows of outstanding connection requests: which destination has a
- * window, which one is a guest, and what that means for counts and limits.
+ * window, which one is a guest, and the effect on counts and limits.
  *
  * A set has 4 windows. Tags with the same remainder by 1024 have the same set,
- * and the same window as their first. The limit of a destination is 256 at the
- * start.
+ * and the same first window. The limit of a destination is 256 at the start.
  */
 #include <linux/slab.h>
 
@@ -23,7 +22,7 @@
 static struct cmx_slot *slots;
 static int calls;
 
-/* No destination has had these windows. */
+/* As if no destination had used these windows */
 static void windows_clear(void)
 {
 	int i;
@@ -106,7 +105,7 @@ static void fill(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, slots[0].dest, FIRST);
 }
 
-/* As many destinations as windows: each has one, and has it again. */
+/* As many destinations as windows: each has one, and gets it again. */
 static void sets_own(struct kunit *test)
 {
 	u16 dest[WAYS];
@@ -118,7 +117,7 @@ static void sets_own(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, dest[i] / WAYS, FIRST / WAYS);
 		for (j = 0; j < i; j++)
 			KUNIT_EXPECT_NE(test, dest[i], dest[j]);
-		/* The next one leaves it alone: others are new. */
+		/* The next destination does not use it: others are new. */
 		end(i, CMX_WINDOW_NO_SIGN);
 	}
 	for (i = 0; i < 2 * WAYS; i++) {
@@ -129,7 +128,7 @@ static void sets_own(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, running(dest[i]), 2u);
 }
 
-/* What requests to a fifth one come to changes no limit. */
+/* The end of a request to a fifth destination changes no limit. */
 static void sets_guest(struct kunit *test)
 {
 	int i;
@@ -146,7 +145,7 @@ static void sets_guest(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, cmx_window(FIRST)->replies, 0);
 	for (i = 0; i < WAYS; i++)
 		KUNIT_EXPECT_EQ(test, limit(FIRST + i), LIMIT);
-	/* Those to its own destination do. */
+	/* The end of one to the window's destination does. */
 	end(0, CMX_WINDOW_BUSY);
 	KUNIT_EXPECT_EQ(test, limit(FIRST), LIMIT / 2);
 	/* A guest counts there: the window is in use. */
@@ -154,7 +153,7 @@ static void sets_guest(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, cmx_window(FIRST)->tag, TAG(0));
 }
 
-/* Nor does what comes of a path that a user gave. */
+/* Nor does the end of a request over a path that a user set. */
 static void sets_own_path(struct kunit *test)
 {
 	fill(test);
@@ -167,7 +166,7 @@ static void sets_own_path(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, limit(FIRST), LIMIT / 2);
 }
 
-/* An idle window gets another destination, and begins anew. */
+/* Another destination takes an idle window, and starts anew. */
 static void sets_takeover(struct kunit *test)
 {
 	fill(test);
@@ -179,12 +178,12 @@ static void sets_takeover(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, cmx_window(FIRST)->tag, TAG(WAYS));
 	KUNIT_EXPECT_EQ(test, cmx_window(FIRST)->replies, 0);
 	KUNIT_EXPECT_EQ(test, limit(FIRST), LIMIT);
-	/* Now the limit is that of this one. */
+	/* The limit is now that of this destination. */
 	end(WAYS, CMX_WINDOW_BUSY);
 	KUNIT_EXPECT_EQ(test, limit(FIRST), LIMIT / 2);
 }
 
-/* Slots count no more. Others have their windows when they are given back. */
+/* Slots that no longer count, and whose windows others have at the release */
 static void sets_stale(struct kunit *test)
 {
 	int i;
@@ -213,7 +212,7 @@ static void sets_waited(struct kunit *test)
 		KUNIT_ASSERT_LT(test, i, SLOTS - 2);
 	KUNIT_ASSERT_EQ(test, 0, wait(i, 1000, TAG(0)));
 	KUNIT_ASSERT_EQ(test, 1, wait(i + 1, 1000, TAG(0)));
-	/* It waits, and nothing counts; or it has a slot already. */
+	/* A slot that waits does not count; or it is in use already. */
 	param_set(test, cmx_kunit_module(), "connect_reply_ms", 1800000);
 	for (i = 1; i < WAYS; i++)
 		KUNIT_ASSERT_EQ(test, 0, get(i, TAG(i)));
@@ -222,7 +221,7 @@ static void sets_waited(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, cmx_window(FIRST)->tag, TAG(0));
 }
 
-/* As if some epochs had ended, for this destination only */
+/* As if some epochs had ended for this destination only */
 static void window_old(unsigned int window)
 {
 	int i;
@@ -244,8 +243,8 @@ static void port_fill(struct kunit *test)
 }
 
 /*
- * The slot of a destination whose connect waits for the port counts, however long
- * that takes. No other destination has the window meanwhile.
+ * The slot of a destination whose connect waits for the port counts, however
+ * long that takes. No other destination gets the window meanwhile.
  */
 static void sets_port(struct kunit *test)
 {
@@ -271,7 +270,7 @@ static void sets_port(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, running(window), 0u);
 }
 
-/* One user has many that wait for the port. Others, and root, have their slots. */
+/* One user has many that wait for the port. Others and root get slots. */
 static void sets_port_many(struct kunit *test)
 {
 	unsigned int window, i, n = 33;
@@ -315,7 +314,7 @@ static bool window_check(struct kunit *test, const struct cmx_slot *slot,
 	*tag = cmx_window(window)->tag;
 	if (*tag == before)
 		return false;
-	/* It was idle, and is not now. */
+	/* It was idle, and is now in use. */
 	KUNIT_EXPECT_EQ(test, held, 1u);
 	KUNIT_EXPECT_EQ(test, slot->dest, window);
 	KUNIT_EXPECT_EQ(test, slot->tag, *tag);

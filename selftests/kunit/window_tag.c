@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Tags of destinations: no two services have one tag, and no listener has many.
+ * Tags of destinations: two services have different tags, and no listener has
+ * many.
  */
 #include <linux/inet.h>
 #include <linux/slab.h>
@@ -41,7 +42,7 @@ static u32 tag_of(struct kunit *test, const char *addr, const char *port,
 	return tag;
 }
 
-/* Each with each */
+/* All pairs differ. */
 static void tag_different(struct kunit *test)
 {
 	static const struct {
@@ -86,7 +87,7 @@ static u32 tag_of_scope(struct kunit *test, const char *addr, u32 scope)
 	return tag;
 }
 
-/* A scope means something for addresses of a link only. */
+/* A scope matters for link-local addresses only. */
 static void tag_scope(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, tag_of_scope(test, "2001:db8::5", 1),

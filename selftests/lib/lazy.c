@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * RA-02: libibverbs is loaded with the first device that the library opens. A
- * process without one does not have it, and a host without libibverbs is an
- * error of the call that needs a device, as is one in another root than that of
+ * RA-02: the library loads libibverbs when it opens the first device. A process
+ * without a device does not load it. On a host without libibverbs the call that
+ * needs a device fails, and so does one in another root directory than that of
  * the start. No test here calls verbs itself.
  */
 #include <dlfcn.h>
@@ -17,7 +17,7 @@
 
 #define THREADS 8
 
-/* The file that @name is mapped from; false: it is not. */
+/* Reads from which file @name is mapped; false: it is not. */
 static bool mapped(const char *name, char *path)
 {
 	FILE *f = fopen("/proc/self/maps", "r");
@@ -34,7 +34,7 @@ static bool mapped(const char *name, char *path)
 	return found;
 }
 
-/* In front of that of libibverbs, as a program that measures verbs has it */
+/* Replaces the function of libibverbs, like a program that measures verbs. */
 static int pds;
 
 struct ibv_pd *ibv_alloc_pd(struct ibv_context *context)
@@ -70,7 +70,7 @@ TEST(RA_02_not_before_the_first_device)
 	EXPECT_EQ(0, rdma_destroy_id(id));
 }
 
-/* Where another process has loaded it from, which does not change this one */
+/* Finds the path of the library by another process; does not load it here. */
 static int path_find(char *path)
 {
 	int status, ends[2];
@@ -99,7 +99,7 @@ TEST(RA_02_a_host_without_libibverbs)
 
 	ASSERT_EQ(0, path_find(path));
 	ASSERT_FALSE(mapped("libibverbs.so", NULL));
-	/* The root is the same: what is there is loaded. */
+	/* With the same root the library loads it. */
 	ASSERT_EQ(0, unshare(CLONE_NEWNS));
 	ASSERT_EQ(0, mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL));
 	ASSERT_EQ(0, mount("/dev/null", path, NULL, MS_BIND, NULL));
@@ -111,7 +111,7 @@ TEST(RA_02_a_host_without_libibverbs)
 	EXPECT_EQ(NULL, rdma_get_devices(NULL));
 	EXPECT_EQ(ELIBACC, errno);
 	EXPECT_EQ(0, rdma_destroy_id(id));
-	/* It is looked for again. */
+	/* The next call searches again. */
 	ASSERT_EQ(0, umount(path));
 	id = id_new();
 	ASSERT_NE(NULL, id);
@@ -125,7 +125,7 @@ static const char *const folders[] = {
 	"dev", "etc", "lib", "lib64", "proc", "sys", "usr",
 };
 
-/* A root with the files of this one, below a directory of the same mount */
+/* Makes a root with the files of this one, in a directory of the same mount. */
 static int root_make(char dir[64])
 {
 	char from[16], to[80];
@@ -159,8 +159,8 @@ static void root_remove(const char *dir)
 }
 
 /*
- * In another root, which has the same files: 0, or what is wrong. @before: the
- * libraries are there already.
+ * Tries in another root with the same files. 0, or the failure. @before: the
+ * libraries are loaded already.
  */
 static int elsewhere_try(const char *dir, bool before)
 {
@@ -213,7 +213,7 @@ TEST(RA_02_nothing_is_loaded_from_another_root)
 	root_remove(dir);
 }
 
-/* Ended at the first cancellation point that it comes to */
+/* A thread that ends at its first cancellation point */
 static void *cancelled(void *done)
 {
 	pthread_cancel(pthread_self());
@@ -223,7 +223,10 @@ static void *cancelled(void *done)
 	return NULL;
 }
 
-/* Opening the devices is none, as it would leave the list locked. */
+/*
+ * Opening the devices is no cancellation point, since the list would stay
+ * locked.
+ */
 TEST(RA_02_a_thread_is_cancelled_while_it_loads)
 {
 	struct ibv_context **list;

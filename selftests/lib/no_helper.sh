@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # GAI-01, GAI-02, RAI-02, RAI-03 on a host without the name helper: the library
-# resolves by libc, whether it detects this itself (no configuration) or gets it
-# from the kernel (no request-key program).
+# resolves with libc, whether it detects this itself (no configuration) or the
+# kernel reports it (no request-key program).
 . /usr/lib/rdma-cmx/selftests/lib.sh
 
 resolve=/usr/lib/rdma-cmx/selftests/lib/tools/resolve
@@ -19,7 +19,7 @@ trap restore EXIT
 all_ways() {
 	local way
 
-	# A name that no test before has left in the kernel's cache
+	# A name that is not in the kernel's cache
 	for way in call event wait; do
 		is "GAI-01, RAI-02: $way, $1" \
 			"$($resolve $way no-helper.any.cmx.test)" 10.55.0.2
@@ -44,7 +44,7 @@ before=$(given)
 all_ways "no helper is configured"
 ok "the library gave the names again" test "$(given)" -ge $((before + 3))
 restore
-# Other names: keys cache for a minute that no helper answered
+# New names: the kernel caches a failure without a helper for a minute.
 before=$(given)
 is "the helper is back" "$($resolve event storage.cmx.test)" 10.55.0.2
 is "the kernel resolves names" "$(given)" "$before"

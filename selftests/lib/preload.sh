@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# A program that uses no RDMA does not load libibverbs because of the preload.
+# A program without RDMA does not load libibverbs because of the preload.
 . /usr/lib/rdma-cmx/selftests/lib.sh
 
 library=librdmacmx.so.1
-# A dynamic program that reads its own
+# A dynamic program that reads its own maps
 # shellcheck disable=SC2016 # for the shell that it starts
 own_maps=(bash -c 'mapfile </proc/self/maps; printf %s "${MAPFILE[@]}"')
 

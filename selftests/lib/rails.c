@@ -7,7 +7,7 @@
 
 #include "api.h"
 
-/* GID of the source at an index of the device's port, by the verbs */
+/* Compares the source with the GID at an index, from the verbs. */
 static int gid_check(const struct rdma_addrinfo *ai, const char *device,
 		     uint8_t port, int index, int type)
 {
@@ -75,7 +75,7 @@ TEST(GAI_08_gid_of_an_entry)
 	EXPECT_EQ(EINVAL, errno);
 }
 
-/* The entries of one device; the errors and the forms of its name */
+/* The entries of one device; errors, and the ways to name it */
 TEST(GAI_08_getaddrinfo_of_a_device)
 {
 	static const char *const forms[] = { IBDEV, IBDEV ":1", IBDEV "/1" };
@@ -117,7 +117,7 @@ TEST(GAI_08_getaddrinfo_of_a_device)
 	rdma_freeaddrinfo(res);
 }
 
-/* The environment chooses for a program that does not, also by an event. */
+/* The environment selects a device if the program does not. */
 TEST(GAI_08_device_of_the_environment)
 {
 	struct rdma_event_channel *channel;
@@ -149,7 +149,7 @@ TEST(GAI_08_device_of_the_environment)
 	EXPECT_EQ(ENODEV, errno);
 	EXPECT_EQ(EAI_SYSTEM, rdma_getaddrinfo(OWN4, PORT, NULL, &res));
 	EXPECT_EQ(ENODEV, errno);
-	/* The argument goes before it, and an empty one is none. */
+	/* The argument has priority, and an empty value has no effect. */
 	ASSERT_EQ(0, rdmacmx_getaddrinfo(IBDEV, OWN4, PORT, NULL, &res));
 	rdma_freeaddrinfo(res);
 	ASSERT_EQ(0, setenv("RDMACMX_DEVICE", "", 1));

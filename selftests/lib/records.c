@@ -15,15 +15,15 @@
 
 #include "api.h"
 
-#define MORE	16		/* bytes that a struct of a newer kernel has */
+#define MORE	16		/* extra bytes of a newer kernel's struct */
 #define PORT_RECORDS	7650
 #define PORT_TEXT	"7650"
 #define GROUP	"239.55.65.1"
 
 static enum {
 	AS_IT_IS,
-	LONGER,			/* each struct, and a part of a new kind */
-	SHORT_INFO,		/* an older kernel's, without the GIDs */
+	LONGER,			/* each struct, and an unknown part */
+	SHORT_INFO,		/* of an older kernel, without the GIDs */
 	SHORT_HEADER,
 	ODD_HEADER,
 	LONG_HEADER,		/* longer than the record */
@@ -34,7 +34,7 @@ static enum {
 
 static unsigned int changed;
 
-/* Open a gap of @len bytes at @at, with what must not be taken for anything. */
+/* Opens a gap of @len bytes at @at, with invalid content. */
 static void gap_open(uint8_t *buf, size_t used, size_t at, size_t len)
 {
 	memmove(buf + at + len, buf + at, used - at);
@@ -131,7 +131,7 @@ static void entry_change(struct rdma_cmx_ai_entry *e, uint8_t *buf,
 		*len += MORE;
 		break;
 	case SHORT_HEADER:
-		/* Shorter than the first form */
+		/* Shorter than the first published struct */
 		e->header_len = 128;
 		break;
 	case ODD_HEADER:
@@ -200,7 +200,7 @@ int ioctl(int fd, unsigned long request, ...)
 FIXTURE(records) {
 	struct rdma_event_channel *channel;
 	struct rdma_cm_id *id;
-	bool file_stays;	/* the one of calls without a channel */
+	bool file_stays;	/* file of calls without a channel */
 };
 
 FIXTURE_SETUP(records)
@@ -261,14 +261,14 @@ TEST_F(records, longer_info_and_paths)
 			    sizeof(id->route.addr.addr.ibaddr)));
 	ASSERT_EQ(1, id->route.num_paths);
 	ASSERT_EQ(1, self->id->route.num_paths);
-	/* All but the flow label, which follows from the port */
+	/* All but the flow label, which depends on the port */
 	id->route.path_rec->flow_label = self->id->route.path_rec->flow_label;
 	EXPECT_EQ(0, memcmp(id->route.path_rec, self->id->route.path_rec,
 			    sizeof(*id->route.path_rec)));
 	EXPECT_EQ(0, rdma_destroy_id(id));
 }
 
-/* Behind a part that has grown, and before one that is not known */
+/* Behind a longer part, and before an unknown one */
 TEST_F(records, longer_connect_request)
 {
 	struct rdma_conn_param param = {
@@ -295,7 +295,7 @@ TEST_F(records, longer_connect_request)
 	ASSERT_EQ(RDMA_CM_EVENT_CONNECT_REQUEST, event->event);
 	EXPECT_EQ(listener, event->listen_id);
 	EXPECT_EQ(0x4711, event->param.conn.qp_num);
-	/* rdma_cm's message is longer, and its length is reported. */
+	/* The message of rdma_cm is longer, and its length is reported. */
 	ASSERT_LE(13, event->param.conn.private_data_len);
 	EXPECT_EQ(0, memcmp("13 bytes here", event->param.conn.private_data,
 			    13));
@@ -333,7 +333,7 @@ TEST_F(records, longer_multicast_join)
 	EXPECT_EQ(0, rdma_destroy_id(id));
 }
 
-/* Fields that an older kernel does not fill are zero, and the rest is right. */
+/* Fields that an older kernel lacks are zero, and the rest is right. */
 TEST_F(records, shorter_info)
 {
 	static const union ibv_gid zero;
@@ -366,7 +366,7 @@ TEST_F(records, lengths_that_cannot_be)
 			TH_LOG("way %d", how);
 		}
 	}
-	/* The kernel has delivered them, and no thread can ack them. */
+	/* The kernel has reported them, and no thread can ack them. */
 	rdma_destroy_event_channel(self->channel);
 	self->channel = rdma_create_event_channel();
 	ASSERT_NE(NULL, self->channel);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * RA-02: rsockets by librdmacmx alone. Each function of <rdma/rsocket.h> is
- * called and does what the stock library's does; what an older stock library
- * lacks fails with ENOSYS. An id of this library lives beside them.
+ * RA-02: rsockets with librdmacmx alone. Each function of <rdma/rsocket.h> has
+ * the effect of the stock library's; a function that an older stock library
+ * lacks fails with ENOSYS. An id of this library works at the same time.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -54,7 +54,7 @@ static ssize_t way_recv(int fd, char *buf, size_t len, int way)
 	}
 }
 
-/* All of a message; rsockets are streams. */
+/* Transfers a whole message, as rsockets are streams. */
 static bool whole(int fd, char *buf, int way, ssize_t (*step)(int fd, char *buf,
 							      size_t len, int way))
 {
@@ -85,7 +85,7 @@ static int listen_there(void)
 	return -1;
 }
 
-/* Sends back the received data. Its result is how it ends, as a pointer. */
+/* Echoes the received data. Returns its result as a pointer. */
 static void *serve(void *arg)
 {
 	int way, fd, listener = *(int *)arg;
@@ -108,7 +108,7 @@ static void *serve(void *arg)
 	return NULL;
 }
 
-/* One that there is, and what it says */
+/* Reads an rsocket that exists, and its state. */
 static void state_look(struct __test_metadata *_metadata, int fd)
 {
 	struct pollfd pfd = { .fd = fd, .events = POLLOUT };
@@ -175,7 +175,7 @@ TEST(every_way)
 	EXPECT_EQ(0, rdma_destroy_id(id));
 }
 
-/* The stock library's own errors come back. */
+/* The errors of the stock library are returned. */
 TEST(errors)
 {
 	static char page[4096];
@@ -226,9 +226,9 @@ TEST(newest)
 }
 
 /*
- * In another root what the loaded stock library lacks is missing, and not
- * refused, and an rsocket goes on. With no stock library it is refused there,
- * see lib/lazy.
+ * In another root a function that the loaded stock library lacks returns
+ * ENOSYS, and an rsocket still works. lib/lazy tests that root without a stock
+ * library.
  */
 TEST(newest_in_another_root)
 {
@@ -257,7 +257,7 @@ TEST(newest_in_another_root)
 	EXPECT_EQ(0, rsetsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one,
 				 sizeof(one)));
 	EXPECT_EQ(0, rclose(fd));
-	/* The search for leaks at the end of the process reads /proc. */
+	/* The leak checker at the end of the process reads /proc. */
 	ASSERT_EQ(0, fchdir(back));
 	ASSERT_EQ(0, chroot("."));
 }

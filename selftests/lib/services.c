@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * SV-01: services and their records by the library, where there is no
- * InfiniBand: what it refuses, and a service that waits for a port.
+ * SV-01: services and their records through the library, without InfiniBand:
+ * calls that fail, and a service that waits for a port.
  */
 #include <poll.h>
 #include <rdma/rdma_cmx.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * RA-03: the static library. Each test is the first use of it in its process,
- * and begins with an id, not with a channel.
+ * RA-03: the static library. Each test is the first use of the library in its
+ * process, and starts with an id, not with a channel.
  */
 #include <pthread.h>
 #include <stdint.h>
@@ -10,7 +10,7 @@
 
 #define STATIC_PORT	7603
 
-/* The channel outlives the id, so that the id does not go with it. */
+/* The channel outlives the id, which the test has to destroy. */
 TEST(RA_03_first_id_is_destroyed)
 {
 	struct rdma_event_channel *channel;
@@ -32,7 +32,7 @@ TEST(RA_03_first_id_is_destroyed)
 	EXPECT_TRUE(live_objects_gone(WAIT_MS));
 }
 
-/* Once the main thread waits for an event in the kernel */
+/* Destroys the id when the main thread waits for an event in the kernel. */
 static void *destroyer(void *arg)
 {
 	if (!wait_for(WAIT_MS, "grep -q '^[0-9]* 0x[0-9a-f]* 0xbd01' "

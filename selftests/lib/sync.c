@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * RA-02: the rest of librdmacm's API: synchronous ids and endpoints, options,
- * devices, shared receive queues, moving between channels; and what the
- * library does where the stock one hangs or crashes (RAI-07, MC-13).
+ * RA-02: the rest of the API of librdmacm: synchronous ids and endpoints,
+ * options, devices, shared receive queues, migration between channels; and
+ * calls where the stock library hangs or crashes (RAI-07, MC-13).
  */
 #include <pthread.h>
 #include <semaphore.h>
@@ -35,11 +35,11 @@ static struct rdma_addrinfo *ai_get(int flags)
 	return rdma_getaddrinfo(OWN4, EP_PORT, &hints, &res) ? NULL : res;
 }
 
-/* One side's view of a connection; the thread reports through result. */
+/* One side of a connection; the thread returns its status in result. */
 struct side {
 	struct rdma_cm_id *listener;
 	char buf[64];
-	sem_t sent;		/* the client's message is acknowledged */
+	sem_t sent;		/* the client's message has completed */
 	sem_t served;
 	int result;
 };
@@ -76,7 +76,7 @@ static void *server(void *arg)
 	}
 	side->result = request_serve(side, id);
 	sem_post(&side->served);
-	/* A queue pair in the error state does not acknowledge it any more. */
+	/* A queue pair in the error state no longer acknowledges it. */
 	if (!side->result)
 		sem_wait(&side->sent);
 	rdma_disconnect(id);
@@ -126,7 +126,7 @@ TEST(RA_02_endpoints)
 	EXPECT_EQ(0, wc.status);
 	sem_post(&side.sent);
 	sem_wait(&side.served);
-	/* Either waits for the other to do so, for a minute at most. */
+	/* Each waits until the other has disconnected, for a minute at most. */
 	rdma_disconnect(id);
 	pthread_join(thread, NULL);
 	EXPECT_EQ(0, side.result);
@@ -151,8 +151,7 @@ TEST(RA_02_endpoint_refused)
 	rdma_freeaddrinfo(res);
 }
 
-/* Connection data of the result and the caller's must fit one message. */
-/* The type is the queue pair's; the kernel's connections have one of TCP's. */
+/* The queue pair determines the type; kernel connections have a TCP type. */
 TEST(RA_02_endpoint_of_another_type)
 {
 	static const int types[] = {
@@ -174,6 +173,7 @@ TEST(RA_02_endpoint_of_another_type)
 	rdma_freeaddrinfo(res);
 }
 
+/* Private data of the result and of the caller must fit one message. */
 TEST(GAI_10_connect_data_too_long)
 {
 	struct rdma_addrinfo *res = ai_get(0);
@@ -235,7 +235,7 @@ TEST(RA_02_migrate)
 	EXPECT_EQ(0, rdma_destroy_id(id));
 }
 
-/* A synchronous id's event is kept, also when the call fails. */
+/* The event of a synchronous id stays, even if the call fails. */
 TEST(RA_02_synchronous_failure)
 {
 	struct sockaddr_storage ss;
@@ -293,7 +293,7 @@ TEST(RA_02_devices)
 	ASSERT_LT(0, count);
 	EXPECT_EQ(NULL, list[count]);
 
-	/* An id is bound to one of these very contexts. */
+	/* An id uses one of the same contexts. */
 	ASSERT_EQ(0, rdma_create_id(NULL, &id, NULL, RDMA_PS_TCP));
 	ASSERT_EQ(0, rdma_bind_addr(id, addr_make(&ss, OWN4, 0)));
 	for (i = 0; i < count && list[i] != id->verbs; i++)
@@ -352,7 +352,7 @@ TEST(RA_02_qp_needs_a_device)
 	EXPECT_EQ(0, rdma_destroy_id(id));
 }
 
-/* Destroy, once the main thread waits for an event in the kernel. */
+/* Destroys the id when the main thread waits for an event in the kernel. */
 static void *destroyer(void *arg)
 {
 	struct rdma_cm_id *id = arg;
@@ -414,7 +414,7 @@ TEST(MC_13_synchronous_leave)
 	attr.qp_type = IBV_QPT_UD;
 	ASSERT_EQ(0, rdma_create_qp(id, NULL, &attr));
 	group = addr_make(&ss, GROUP, 0);
-	/* Twice, and the QP is destroyed before the second is left. */
+	/* A second join; the QP is destroyed before its leave. */
 	ASSERT_EQ(0, rdma_join_multicast(id, group, &ss));
 	EXPECT_EQ(RDMA_CM_EVENT_MULTICAST_JOIN, id->event->event);
 	EXPECT_EQ(&ss, id->event->param.ud.private_data);
@@ -429,7 +429,7 @@ TEST(MC_13_synchronous_leave)
 	EXPECT_EQ(0, rdma_destroy_id(id));
 }
 
-/* Lists that the program has changed are freed as a whole. */
+/* The library frees lists that the program has changed. */
 TEST(GAI_13_modified_lists)
 {
 	struct rdma_addrinfo *res, *own;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * SEC-01: a program loads the stock librdmacm, which calls this library, and
- * unloads it. This library knows the calls of the stock by their addresses: no
- * other code may come to lie there, and a second dlopen() finds the same ones.
- * Without the devices the calls fail, and the addresses are remembered, too.
+ * unloads it. This library recognizes the calls of the stock library by their
+ * addresses. No other code may be mapped there, and a second dlopen() returns
+ * the same addresses. Without the devices the calls fail, but the library
+ * remembers the addresses.
  */
 #include <dlfcn.h>
 #include <link.h>
@@ -13,7 +14,7 @@
 
 #define STOCK	"librdmacm.so.1"
 
-/* A library as it is mapped */
+/* A mapped library */
 struct mapped {
 	void *handle;
 	uintptr_t base, start, end;	/* its code from @start to @end */
@@ -51,7 +52,7 @@ static bool stock_load(struct mapped *m)
 	return m->start;
 }
 
-/* The stock library makes an id, and destroys it, by functions of this one. */
+/* The stock library creates and destroys an id with functions of this one. */
 static bool stock_calls(const struct mapped *m)
 {
 	int (*make)(int domain, int type, int protocol);
@@ -67,7 +68,7 @@ static bool stock_calls(const struct mapped *m)
 	return fd < 0 ? access("/dev/infiniband/rdma_cm", F_OK) != 0 : !end(fd);
 }
 
-/* How many pages of its code may be something else now? */
+/* Counts the pages of its code that other code could use now. */
 static int pages_free(const struct mapped *m)
 {
 	size_t page = sysconf(_SC_PAGESIZE);
@@ -96,7 +97,7 @@ TEST(SEC_01_no_other_code_at_the_addresses_of_the_stock_library)
 	ASSERT_TRUE(stock_calls(&first));
 	ASSERT_EQ(0, dlclose(first.handle));
 	EXPECT_EQ(0, pages_free(&first));
-	/* What is no object stays none. */
+	/* Memory that is no object stays invalid. */
 	errno = 0;
 	EXPECT_EQ(-1, rdma_destroy_id((struct rdma_cm_id *)&other));
 	EXPECT_EQ(EINVAL, errno);
@@ -109,7 +110,7 @@ TEST(SEC_01_no_other_code_at_the_addresses_of_the_stock_library)
 	EXPECT_EQ(0, pages_free(&again));
 }
 
-/* One that never called this library is unloaded as without it. */
+/* A stock library that never called this library is unloaded. */
 TEST(SEC_01_an_unused_stock_library_is_unloaded)
 {
 	struct mapped m;
@@ -117,7 +118,7 @@ TEST(SEC_01_an_unused_stock_library_is_unloaded)
 	ASSERT_TRUE(stock_load(&m));
 	ASSERT_EQ(0, dlclose(m.handle));
 	EXPECT_NE(0, pages_free(&m));
-	/* This looks for the stock library, which has gone. */
+	/* This searches for the stock library, which is unloaded. */
 	ASSERT_TRUE(stock_load(&m));
 	EXPECT_TRUE(stock_calls(&m));
 	ASSERT_EQ(0, dlclose(m.handle));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * named NODE SERVICE: connect by name with a queue pair, print the event, and
- * the error of the same call on the id that is connected then.
+ * named NODE SERVICE: connects by name with a queue pair, prints the event, and
+ * the error of the same call on the connected id.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * resolve call|event|wait NAME: resolve NAME by rdma_getaddrinfo(), by
- * rdma_resolve_addrinfo() with an event channel, or on a synchronous id, and
- * print the first destination, or the error as a number.
+ * resolve call
+ * event
+ * wait NAME: resolves NAME with rdma_getaddrinfo(), with
+ * rdma_resolve_addrinfo() and an event channel, or on a synchronous id, and
+ * prints the first destination, or the error number.
  */
 #include <arpa/inet.h>
 #include <errno.h>

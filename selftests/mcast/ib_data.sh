@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# MC-01, MC-02, MC-06, MC-12 on InfiniBand: members in two namespaces. A socket
-# that must not receive is beside one that must: "nothing came" is checked only
-# after data has come.
+# MC-01, MC-02, MC-06, MC-12 on InfiniBand: members in two namespaces. Each
+# socket that must not receive is beside one that must: the test checks it only
+# after data has arrived at the other.
 . "${0%/*}/functions"
 
 host_add one 2 && host_add two 3
@@ -54,7 +54,7 @@ like "MC-01: the SA has the group" "$(sa_query -g)" \
 end member
 is "MC-01: left" $? 0
 
-# With the stock stack at the other end, which joins meanwhile
+# With the stock stack as the other end, which joins meanwhile
 in_bg stock on two mckey -m 239.66.1.6 -b 10.66.0.3 -C 5
 in_bg sender on one timeout 300 "$mc" send 10.66.0.2 239.66.1.6 200
 wait "$stock_pid"

@@ -27,8 +27,8 @@ is "MC-11: send-only, with the SA's leave" "$(do_ more 239.66.6.3 1)" "$joined"
 do_ leave >/dev/null
 is "MC-11: no membership is left" "$(counter live_members)" 0
 
-# Memberships of an id share a group: a plain one, which rdma_cm joins, and one
-# of rdma_cmx.
+# The memberships of an id share a group: a plain one, which rdma_cm joins, and
+# one of rdma_cmx.
 shared() {
 	local group=$1 words=$2 joins
 
@@ -47,7 +47,8 @@ shared() {
 is "MC-06: an id" "$(do_ join 10.66.0.1 239.66.6.6 0)" "$joined"
 shared 239.66.6.7 "0"
 shared 239.66.6.8 "0 persistent"
-# Lost: each membership gets an event, and the group can be joined anew.
+# Lost: each membership reports an event, and a join of the group succeeds
+# again.
 knob_set "$dev1" event client_reregister
 lost() {
 	[[ $(do_ events) == "2 2 2 2 2 of 5" ]]
@@ -70,7 +71,7 @@ is "MC-09: joined again" "$(cat $dir/result)" "$joined"
 receives "MC-09: data arrives again" 239.66.6.4
 do_ leave >/dev/null
 
-# IPoIB has to be back in its own groups first
+# IPoIB has to rejoin its groups first.
 joins() {
 	[ "$(do_ join 10.66.0.1 239.66.6.5 0 qp)" = "$joined" ]
 }

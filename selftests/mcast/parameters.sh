@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# MC-08: what the group has to be like, and MC-10: many groups in one call.
+# MC-08: parameters of the group. MC-10: many groups in one call.
 . "${0%/*}/functions"
 
 host_add one 2 && host_add two 3
@@ -25,8 +25,8 @@ record=$(sa_query -g | awk -v RS='MCMemberRecord' \
 like "MC-08: the SA has made it so: MTU" "$record" 'Mtu\.+0x83'
 like "MC-08: rate" "$record" 'Rate\.+0x83'
 
-# Data with that Q_Key, which is not the one of datagram ids
-# What is sent before the subnet manager has set the switch is lost.
+# Messages with the Q_Key of the group, which differs from that of datagram ids.
+# Messages before the subnet manager has configured the switch are lost.
 while kill -0 "$member_pid" 2>/dev/null; do
 	on one timeout 60 cmx join -j --send-only --dev "$dev2" --count 30 \
 		"${want[@]}" $group >sender.log 2>&1

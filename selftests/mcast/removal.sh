@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # OPS-04, MC-09: the device is removed with memberships of each kind, during a
-# join, and while a process does not react. Each member gets an event, no
-# membership is left, and the device joins again when it is back.
+# join, and while a process does not react. Each member reports an event, no
+# membership is left, and the device works again after its return.
 . "${0%/*}/functions"
 
 lost='membership is lost: RDMA_CM_EVENT_DEVICE_REMOVAL'
 kinds=(plain persistent sendonly many own)
 
-# member NAME OPTIONS...: one that stays
+# member NAME OPTIONS...: starts a member that stays
 member() {
 	in_bg "$1" cmx join -j --dev "$dev3" "${@:2}"
 }
@@ -21,13 +21,14 @@ members_start() {
 	member own --qkey 0x80004321 239.66.7.4
 }
 
-# unplug: in the background, as it may have to wait; its process in unplug_pid
+# unplug: in the background, since it may have to wait; its process in
+# unplug_pid
 unplug() {
 	knob_set "$dev3" plugged 0 &
 	unplug_pid=$!
 }
 
-# plug: back, with its addresses
+# plug: the device returns, with its addresses
 plug() {
 	knob_set "$dev3" plugged 1
 	wait_for 90 devices_back "$dev3" || return
@@ -45,7 +46,7 @@ for kind in "${kinds[@]}"; do
 done
 ok "many: all six" log_wait many '"joined"' 6
 ok "memberships of the core" [ "$(counter live_members)" -ge 8 ]
-# The request of one more join is lost on its way to the subnet manager.
+# The request of one more join is dropped before the subnet manager.
 knob_set "$dev1" faults "drop class=3 method=0x02 attr=0x38"
 before=$(knob_get "$dev1" faults)
 member joining --persistent 239.66.7.5
@@ -76,7 +77,7 @@ for kind in "${kinds[@]}"; do
 		log_wait "$kind" '"joined"'
 done
 
-# No process reads its events: the kernel releases the device itself.
+# No process reads its events: the kernel releases the device without it.
 for kind in "${kinds[@]}"; do
 	pid=${kind}_pid
 	kill -STOP "${!pid}"

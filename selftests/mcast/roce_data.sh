@@ -1,14 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # MC-02, MC-06, MC-12: multicast data between the guests, two hosts with a
-# private network. A socket that must not receive is beside one that must:
-# "nothing came" is checked only after data has come.
+# private network. Each socket that must not receive is beside one that must:
+# the test checks it only after data has arrived at the other.
 . /usr/lib/rdma-cmx/selftests/lib.sh
 mc=/usr/lib/rdma-cmx/selftests/api/tools/mc
 
 # receive GROUP WHAT MEMBER...: receivers in beta, the sender here; an IPv6
-# group is for the IPv6 addresses of both.
-# Sets out and status.
+# group is for the IPv6 addresses of both. Sets out and status.
 receive() {
 	local group=$1 what=$2 from=10.55.0.1 to=10.55.0.2 job sender
 
@@ -64,14 +63,14 @@ like "MC-07: the first one does not" "$out" '^then full=0 full='
 receive ff15::55:c3 leave twice
 is "MC-07: an id that joined twice still receives after one leave" $status 0
 
-# The other way round
+# In the other direction
 job=$(peer_bg "$mc send 10.55.0.2 239.55.12.8 60")
 out=$(timeout 80 $mc recv 10.55.0.1 239.55.12.8 5 full sendonly)
 is "MC-12: from beta to alpha" $? 0
 like "MC-12: send-only receives nothing here either" "$out" 'sendonly=0'
 peer_stop "$job"
 
-# With the stock stack at the other end
+# With the stock stack as the other end
 job=$(peer_bg 'mckey -m 239.55.12.9 -b 10.55.0.2 -c 1 -C 5')
 ok "mckey joins in beta" wait_for 90 peer 'igmp_joined eth0 239.55.12.9'
 timeout 150 $mc send 10.55.0.1 239.55.12.9 120 >sender.log 2>&1 &

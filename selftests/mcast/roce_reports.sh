@@ -1,14 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# MC-03, MC-07: the packets on the wire with RoCE v2, IPv4 and IPv6. tcpdump in
-# beta sees a full member's reports and that it leaves, and none of a send-only
-# member. A full member of another group comes last, so that "none" is certain.
+# MC-03, MC-07: the packets on the network with RoCE v2, IPv4 and IPv6. tcpdump
+# in beta records the reports of a full member and its leave, and none of a
+# send-only member. The report of a full member of another group comes last and
+# proves that none is missing.
 # shellcheck disable=SC2154 # hold sets the names of jobs by eval
 . /usr/lib/rdma-cmx/selftests/lib.sh
 mc=/usr/lib/rdma-cmx/selftests/api/tools/mc
 
-# hold NAME GROUP KIND: a member that stays until release NAME. Neither runs
-# below ok, whose commands are in a subshell.
+# hold NAME GROUP KIND: starts a member that stays until release NAME. Neither
+# runs under ok, which uses a subshell.
 hold() {
 	[ -p "$1.fifo" ] || mkfifo "$1.fifo"
 	timeout 300 $mc hold "$own" "$2" "$3" <"$1.fifo" >"$1.log" 2>&1 &
@@ -25,7 +26,7 @@ release() {
 	wait "${!pid}"
 }
 
-# seen GROUP RECORD: in a report, "to_ex" joins and "to_in" leaves
+# seen GROUP RECORD: has a report the record? "to_ex" joins and "to_in" leaves
 seen() {
 	peer "grep -q 'gaddr $1 $2' /run/jobs/$job.log"
 }
@@ -38,7 +39,7 @@ member() {
 	esac
 }
 
-# reports ID FILTER: of $protocol, from $own, for three groups
+# reports ID FILTER: checks $protocol, from $own, for three groups
 reports() {
 	local id=$1 last_pid=''
 
@@ -61,11 +62,11 @@ reports() {
 	release quiet
 	is "$id: the send-only member leaves" $? 0
 
-	# Whatever the send-only member might have sent is before this report.
+	# A report of the send-only member would come before this one.
 	hold last "${group}3" full
 	is "$id: a last full member" $? 0
 	ok "$id: beta sees it" wait_for 90 seen "${group}3" to_ex
-	# Killed, it leaves as well.
+	# The end of a killed process is a leave, too.
 	kill "$last_pid"
 	ok "$id: a member that dies leaves" wait_for 90 eval '! member 3'
 	release last

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# MC-04: a send-only full member needs an SA that supports such members, by its
-# ClassPortInfo. A fake SA on the first device, whose ClassPortInfo has no
-# capabilities, replaces OpenSM for the second one.
+# MC-04: a send-only full member needs an SA that supports such members, as its
+# ClassPortInfo states. A fake SA on the first device, whose ClassPortInfo has
+# no capabilities, replaces OpenSM for the second device.
 . "${0%/*}/functions"
 
 events_on() {
@@ -39,7 +39,7 @@ end second
 sm_stop
 in_bg fake $tests/sa/tools/fake -C "$dev1" -V "$dev2" good
 wait_for 40 has fake .
-# It has OpenSM's LID, so nothing else shows that it is another one.
+# The LID is that of OpenSM, so only an event shows that the SA has changed.
 port_event "an event: the SA may be another one"
 out=$(timeout 300 cmx join --send-only --dev "$dev2" 239.66.2.4 2>&1)
 is "MC-04: without them the join fails" $? 1
@@ -53,7 +53,7 @@ out=$(timeout 300 cmx join --send-only --dev "$dev2" 239.66.2.5 2>&1)
 is "MC-04: without a response the join fails" $? 1
 sm_start
 is "OpenSM is back" $? 0
-# IPoIB has to be back in its own groups first
+# IPoIB has to rejoin its groups first.
 ok "MC-04: the join works again" wait_for 120 \
 	timeout 60 cmx join --send-only --once --dev "$dev2" 239.66.2.6
 finish

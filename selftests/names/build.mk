@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# The name helper's own functions, whose files define _GNU_SOURCE
+# The functions of the name helper, whose files define _GNU_SOURCE
 $(O)/selftests/names/unit: user/names/names.c user/names/probe.c user/names/netns.c \
 	user/names/srv.c \
 	$(wildcard user/names/*.h)

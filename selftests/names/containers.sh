@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # Three containers, each with a network and a mount namespace, a resolv.conf, a
-# hosts file and a name server, and a hostile one: each gets its own answers, at
-# the same time, and so does the host: programs, and a kernel consumer, for
-# which the files in /etc/netns count. GAI-01, GAI-02, RAI-02, KA-01
-# The host's v4only.cmx.test is 10.55.0.2; container N has 198.18.N.1.
+# hosts file and a name server, and a hostile one. Each gets its own responses,
+# at the same time. So does the host, for programs and for a kernel consumer,
+# whose files are in /etc/netns. GAI-01, GAI-02, RAI-02, KA-01. The host's
+# v4only.cmx.test is 10.55.0.2; container N has 198.18.N.1.
 . /usr/lib/rdma-cmx/selftests/lib.sh
 
 name=v4only.cmx.test
@@ -37,7 +37,7 @@ in_() {
 	nsenter -t "${root[$n]}" -n -m "$@"
 }
 
-# etc N FILE < TEXT: a file of container N, which a new one replaces
+# etc N FILE < TEXT: replaces a file of container N
 etc() {
 	cat >"$dir/$1.$2" && chmod 644 "$dir/$1.$2"
 }
@@ -49,7 +49,7 @@ container_start() {
 	ip netns add "box$n" &&
 	ip -n "box$n" link set lo up &&
 	ip -n "box$n" addr add "198.18.$n.254/24" dev lo &&
-	# The far end is gone when the namespace is.
+	# The other end goes with the namespace.
 	ip link add "box$n" type veth peer name up0 netns "box$n" || return
 	echo 'nameserver 127.0.0.1' | etc "$n" resolv.conf
 	printf '%s\n' '127.0.0.1 localhost' \
@@ -81,7 +81,7 @@ container_end() {
 	ip netns del "box$1" 2>/dev/null
 } 2>/dev/null
 
-# Addresses that container N, or the host (0), gets for a name
+# Prints the addresses that container N, or the host (0), gets for a name.
 addresses() {
 	local n=$1 run=
 
@@ -94,20 +94,19 @@ want() {
 	[ "$1" = 0 ] && echo 10.55.0.2 || echo "198.18.$1.1"
 }
 
-# Four times in a row, as often as there are others beside it; prints what is wrong
+# Four times in a row, since there are four others; prints wrong results
 round() {
 	local i got
 
 	for i in 1 2 3 4; do
 		got=$(addresses "$1" $name)
-		# The deadlines of names are shorter than a busy machine may
-		# stand still.
+		# A busy host may stop for longer than the deadlines of names.
 		[ -n "$got" ] || got=$(addresses "$1" $name)
 		[ "$got" = "$(want "$1")" ] || echo "$1: $got"
 	done
 }
 
-# others TITLE: all but the hostile one resolve, side by side, and in time
+# others TITLE: all but the hostile one resolve at the same time, without delay
 others() {
 	local n pids=() begin=$SECONDS
 
@@ -135,7 +134,7 @@ for n in 1 2 3 4; do
 	container_start $n || { fail "container $n starts"; finish; }
 done
 
-# --- Each its own answers ----------------------------------------------------
+# --- Each gets its own responses ---------------------------------------------
 
 is "GAI-01: the host's answer" "$(addresses 0 $name)" 10.55.0.2
 others "GAI-01, together"
@@ -161,7 +160,7 @@ is "GAI-01: no helper runs for a container" "$(counter name_lookups)" "$lookups"
 
 # --- The hostile one ---------------------------------------------------------
 
-# hostile FILE: its resolv.conf from now on
+# hostile FILE: sets its resolv.conf
 hostile() {
 	in_ 4 mount --bind "$1" /etc/resolv.conf
 }
@@ -199,7 +198,7 @@ wait "${pids[@]}" 2>/dev/null
 ok "processes that were killed in mid-query leave nothing" \
 	wait_for 60 live_none
 
-# One that lies: 300 addresses, a canonical name that is none, and truncation
+# Invalid responses: 300 addresses, an invalid canonical name, and truncation
 kill -KILL "${server[4]}"
 wait "${server[4]}" 2>/dev/null
 mkfifo "$dir/started"
@@ -213,7 +212,7 @@ done
 others "a server that lies"
 flood_stop
 
-# --- It goes in mid-query ----------------------------------------------------
+# --- It ends during a query --------------------------------------------------
 
 for i in 1 2 3 4; do
 	in_ 4 timeout 60 cmx resolve silent.$i.test 7471 >/dev/null 2>&1 &
@@ -227,7 +226,7 @@ ok "nothing is left of it" wait_for 60 live_none
 
 container_start 4 || fail "container 4 starts again"
 
-# --- The kernel's own names --------------------------------------------------
+# --- Names of kernel consumers -----------------------------------------------
 
 # kernel_start N QUERY: a query of a kernel consumer in container N, or the host
 kernel_start() {
@@ -249,12 +248,12 @@ kernel() {
 	sed -n 's/.* dst=\([0-9.]*\):.*/\1/p; /^error/p' $consumer/result
 }
 
-# Not what was cached before
+# A name that is not cached
 has_names() {
 	[ "$(kernel "$1" $name)" != error=-95 ]
 }
 
-# conf_of N < TEXT: resolv.conf of a namespace, which the host's root writes
+# conf_of N < TEXT: sets the resolv.conf of a namespace, as root of the host
 conf_of() {
 	mkdir -p "/etc/netns/box$1"
 	rm -rf "/etc/netns/box$1/resolv.conf"
@@ -269,7 +268,7 @@ is "the container's own file is not read" "$(kernel 2 $name)" "error=-95"
 
 # --- Namespaces without files, or without a name -----------------------------
 
-# Failures are remembered for seconds: each name here is new.
+# Failures are cached for seconds: each name here is new.
 default_names() {
 	sed "s|--ttl [0-9]*|& --default-netns $1|" "$dir/saved.conf" >"$conf"
 }
@@ -306,7 +305,8 @@ for n in 3 4; do
 	container_start $n || fail "container $n starts again"
 done
 
-# Answers live longer than the rest, so that one that crosses would be seen.
+# The cache keeps responses longer than this part takes, so that a response of
+# another namespace would show.
 sed 's/--ttl [0-9]*/--ttl 600/' "$dir/saved.conf" >"$conf"
 for n in 1 2 3 4; do
 	echo 'nameserver 127.0.0.1' | conf_of $n
@@ -328,7 +328,7 @@ is "GAI-01: where there is none it is not the host's" \
 is "GAI-01: the user's answers are the same" \
 	"$(addresses 2 $name) $(addresses 0 $name)" "198.18.2.1 10.55.0.2"
 
-# refused TITLE: the file is not used, and the others are not disturbed
+# refused TITLE: the file is rejected, and the other namespaces still resolve
 refused() {
 	names=$((names + 1))
 	is "$1: EIO" "$(kernel 4 "x$names.any.cmx.test")" "error=-5"
@@ -360,7 +360,7 @@ refused "a directory"
 echo 'nameserver 127.0.0.1' | conf_of 4
 is "a file as it should be" "$(kernel 4 good.any.cmx.test)" 198.18.4.5
 
-# What the child is while it looks a name up
+# The state of the child during a lookup
 kill -STOP "${server[4]}"
 kernel_start 4 confined.cmx.test
 child_of() {
@@ -376,7 +376,7 @@ child_of() {
 	return 1
 }
 status='' exe=''
-# Not by ok, whose command has its own variables
+# Not by ok, whose command has separate variables
 wait_for 40 child_of "$(stat -Lc %i /run/netns/box4)"
 is "the helper's child is in the namespace" $? 0
 like "it is not root" "$status" \
@@ -393,13 +393,13 @@ is "the host's name meanwhile" "$(addresses 0 meanwhile.any.cmx.test)" 10.55.0.2
 others "a kernel query of a silent server"
 echo cancel >$consumer/command
 
-# The namespace goes in mid-query; another one gets the same name.
+# The namespace is deleted during a query; another one gets the same name.
 kernel_start 4 gone.cmx.test
 container_end 4
 echo wait >$consumer/command
 like "the namespace goes in mid-query: an error" "$(cat $consumer/result)" \
 	'^error=-'
-# The consumer keeps its last query, which has the namespace.
+# The consumer keeps its last query, which references the namespace.
 kernel 0 $name >/dev/null
 ok "the namespace is gone" wait_for 60 test ! -e /sys/class/net/box4
 was=$(kernel 3 $name)

@@ -28,7 +28,7 @@ finish()
 }
 trap finish EXIT
 
-# server ADDRESS [OPTIONS]: returns when it takes queries
+# server ADDRESS [OPTIONS]: returns when the server accepts queries
 server()
 {
 	a=$1
@@ -50,8 +50,8 @@ hosts_line()
 	printf 'hosts: %s\n' "$1" >"$dir/nsswitch.conf"
 }
 
-# expect TITLE WANTED [ARGUMENTS] : what it prints, in one line. Its alarm comes
-# after 4 s, for which a busy machine may stand still: then once more.
+# expect TITLE WANTED [ARGUMENTS] : compares the output, in one line. A busy
+# host may stop until the alarm of the helper after 4 s: then another attempt.
 expect()
 {
 	title=$1
@@ -83,7 +83,7 @@ expect_quiet()
 	fi
 }
 
-# status_is LINE TITLE FILE: of those that waiting() copied
+# status_is LINE TITLE FILE: checks a file that waiting() copied
 status_is()
 {
 	if grep -q "$1" "$dir/$3"; then
@@ -220,7 +220,7 @@ else
 fi
 unset HOSTALIASES LOCALDOMAIN RES_OPTIONS
 
-# A user whose own limits are below the helper's
+# A user with lower limits than the helper
 helper=$names
 names=$dir/limited
 printf '#!/bin/sh\nulimit -n 32\nexec setpriv %s "%s" "$@"\n' \
@@ -240,7 +240,7 @@ child_of()
 	done
 }
 
-# waiting [OPTIONS]: one that waits for a server; in pid and child
+# waiting [OPTIONS]: starts a helper that waits for a server; sets pid and child
 waiting()
 {
 	: >"$dir/log"
@@ -269,7 +269,7 @@ timed_out()
 	fi
 }
 
-# What it is while it waits for a server
+# The state of the helper while it waits for a server
 waiting
 status_is '^Uid:	4711	4711	4711	4711' \
 	"it runs as a separate user" status

@@ -1,12 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-#
-# The name helper as the kernel starts it: keys instantiated and rejected
-# after the privileges are gone (GAI-02), their life, and names that try to be
-# options. Keys are of type user, so that this needs no module and can read
-# the answer back. It changes /etc/resolv.conf and /etc/request-key.d, hence
-# for a guest that is thrown away only. Needs root, keyutils. Prints TAP.
-# usage: keys.sh [CMX_NAMES [DNS]] (helper and test server, else the installed ones)
+# The name helper as the kernel starts it: keys instantiated and rejected after
+# the privileges are dropped (GAI-02), their life, and names that look like
+# options. Keys have type user, so that the test needs no module and can read
+# the response. It changes /etc/resolv.conf and /etc/request-key.d, and is for a
+# temporary guest only. Needs root, keyutils. Prints TAP. usage: keys.sh
+# [CMX_NAMES [DNS]] (helper and test server, else the installed ones)
 
 names=${1:-/usr/libexec/rdma-cmx/cmx-names}
 dns=${2:-$(dirname "$0")/tools/dns}
@@ -30,7 +29,7 @@ now()
 	echo "${t%.*}${t#*.}"
 }
 
-# request TITLE ERROR NAME: it must fail so
+# request TITLE ERROR NAME: must fail with this error
 request()
 {
 	got=$(keyctl request2 user "$3" '' @u 2>&1)
@@ -41,7 +40,7 @@ request()
 	fi
 }
 
-# expiry DESCRIPTION: its life time in /proc/keys, in seconds or a larger unit
+# expiry DESCRIPTION: lifetime in /proc/keys, in seconds or a larger unit
 expiry()
 {
 	awk -v d="$1" '$8 == "user" && index($9, d) == 1 { print $4 }' \
@@ -63,7 +62,7 @@ create user *.badttl * $names --ttl 1 -- %k %d
 create user *.badopt * $names --wrong 1 -- %k %d
 create user *.args * $names --ttl 5 -- %k %d %d
 END
-# The test bed's own server gives way; the bed starts it again by itself
+# Stops the name server of the test bed, which restarts it later.
 lib=/usr/lib/rdma-cmx/selftests/lib.sh
 [ ! -e "$lib" ] || bash -c ". $lib; dns_down"
 echo 'nameserver 127.0.0.1' >/etc/resolv.conf
@@ -77,7 +76,7 @@ echo "TAP version 13"
 
 id=$(keyctl request2 user a.cmx '' @u)
 got=$(keyctl pipe "$id" | od -An -v -tx1 | tr -d ' \n')
-# host byte order, as on all machines that this runs on
+# host byte order, the same on all test hosts
 want=$(printf '%s' 01000100050000000200000000000000 c0000201 \
 	000000000000000000000000 612e636d78)
 if [ "$got" = "$want" ]; then
@@ -121,7 +120,7 @@ request "GAI-02 no address" "No data available" txt.cmx
 request "GAI-02 SERVFAIL" "Resource temporarily unavailable" servfail.cmx
 request "GAI-02 REFUSED" "Connection refused" refused.cmx
 request "GAI-02 silence" "Connection timed out" silent.late
-# More than once, as a busy machine may stand still
+# Several attempts, as a busy host may stop
 for i in 1 2 3 4 5; do
 	start=$(now)
 	keyctl request2 user "silent.$i.late" '' @u >/dev/null 2>&1
@@ -154,8 +153,8 @@ case $user in
 	;;
 esac
 
-# Each must be ENOENT whatever the fraction of the second (ENOKEY would say
-# that there is no helper): over two seconds and at least 40 times.
+# Each must be ENOENT at any fraction of the second (ENOKEY would mean that
+# there is no helper): over two seconds and at least 40 times.
 wrong=
 i=0
 start=$(now)

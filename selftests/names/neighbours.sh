@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # RA-01: a resolution of a name starts ARP and neighbour discovery for all its
-# addresses and waits for none; one that is outstanding is not started again.
+# addresses and waits for none. An outstanding discovery is not started again.
 . /usr/lib/rdma-cmx/selftests/lib.sh
 
 dev=eth0
@@ -27,7 +27,8 @@ back() {
 	echo "$warm" >$parameter
 }
 
-# peer_addresses add|del: those of ${there[@]}
+# peer_addresses add
+# del: adds or deletes ${there[@]} in the peer
 peer_addresses() {
 	local addr command=
 
@@ -42,7 +43,7 @@ peer_addresses() {
 	peer "${command}true"
 }
 
-# state ADDRESS: of the neighbour, or nothing
+# state ADDRESS: state of the neighbour, or nothing
 state() {
 	ip neigh show to "$1" dev $dev | awk '{ print $NF }'
 }
@@ -75,7 +76,7 @@ valid() {
 	return 1
 }
 
-# probes ADDRESS...: how many requests were sent for each
+# probes ADDRESS...: number of requests sent for each
 probes() {
 	local addr
 
@@ -85,7 +86,7 @@ probes() {
 	done
 }
 
-# resolve NAME: its result, without the time that it has taken
+# resolve NAME: its result, without the elapsed time
 resolve() {
 	timeout 60 cmx resolve -j --type any "$1" 7471 2>&1 |
 		sed 's/"microseconds": [0-9.]*//'
@@ -123,7 +124,7 @@ for way in kernel library; do
 done
 unset RDMACMX_NAMES
 
-# A neighbour is in the table when the resolution ends, or never.
+# A neighbour is in the table at the end of the resolution, or never.
 forget "${all[@]}"
 count
 resolve "${there[0]}" >/dev/null
@@ -151,8 +152,8 @@ is "nor counted" "$(warmed)" 0
 echo "$retrans4" >$v4/$dev/retrans_time_ms
 echo "$retrans6" >$v6/$dev/retrans_time_ms
 
-# An entry may be added only for one that is dropped: not an error of the
-# resolution.
+# In a full table a new entry replaces another one, or is not added. That is not
+# an error of the resolution.
 forget "${all[@]}"
 ip neigh flush all
 echo 0 >$v4/default/gc_thresh3

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # SV-02: names of services, _service._protocol.domain, by their SRV records in
 # the guest's dnsmasq: order, weights and ports, by the kernel's lookup and by
-# the library's own. Its limit of hosts is read from dnsmasq's log.
+# the library's lookup. The limit of hosts shows in dnsmasq's log.
 . /usr/lib/rdma-cmx/selftests/lib.sh
 
 helper=/usr/libexec/rdma-cmx/cmx-names
@@ -15,7 +15,7 @@ entries() {
 		grep -oE '[0-9a-f.:]+"?$' | tr -d '"' | paste -sd' ,'
 }
 
-# error_of NAME: what it fails with
+# error_of NAME: the error of its resolution
 error_of() {
 	"$helper" --print --timeout 60 "$1" 2>&1
 }
@@ -49,8 +49,8 @@ is "SV-02 the server is silent" \
 	"$("$helper" --print --timeout 2 _x._tcp.silent.test 2>&1)" \
 	'error ETIMEDOUT'
 
-# With weights 90 and 10 fewer than 60 of 100 is less likely than 1e-12, and so
-# few as none of the other 0.00003.
+# With weights 90 and 10, the probability of fewer than 60 of 100 is below
+# 1e-12, and that of 100 of 100 is 0.00003.
 heavy=0
 for _ in $(seq 100); do
 	first=$("$helper" --print --timeout 60 _weighted._tcp.cmx.test | head -n 1)
@@ -62,7 +62,7 @@ is "SV-02 both records of a host" \
 	"$("$helper" --print --timeout 60 _weighted._tcp.cmx.test | sort | paste -sd,)" \
 	'address 10.55.0.2 port 4001,address 10.55.0.2 port 4002'
 
-# Once more where the machine stood still until the helper's alarm
+# Again if the host stopped until the alarm of the helper
 for _ in 1 2 3; do
 	got=$("$helper" --print _dead._tcp.cmx.test 2>&1)
 	[ "$got" = 'error ETIMEDOUT' ] || break

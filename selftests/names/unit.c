@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The name helper's decisions, without a network: which names it takes
- * (GAI-02), what it returns to the kernel (GAI-01, GAI-11), which errno each
- * failure becomes (GAI-02), and what a name server's reply means. Prints TAP.
+ * The name helper's decisions, without a network: which names are valid
+ * (GAI-02), its response to the kernel (GAI-01, GAI-11), the errno of each
+ * failure (GAI-02), and the meaning of a name server's reply. Prints TAP.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -135,7 +135,7 @@ static void test_pack(void)
 	char canon[300], text[16];
 	size_t len, i;
 
-	/* different garbage each time: nothing of it may be handed on */
+	/* different garbage each time: the helper must not pass it on */
 	memset(&answer, 0xa5, sizeof(answer));
 	entry_set(&e[0], &e[1], AF_INET6, "fe80::1", 3);
 	entry_set(&e[1], &e[2], AF_INET, "192.0.2.7", 0);
@@ -329,7 +329,7 @@ static void test_replies(void)
 #undef MEANS
 }
 
-/* An answer of SRV records, made piece by piece */
+/* Builds a response of SRV records. */
 static unsigned char msg[NS_MAXMSG];
 static size_t msg_len;
 
@@ -360,7 +360,7 @@ static void msg_begin(unsigned int records)
 	put16(ns_c_in);
 }
 
-/* @target: as on the wire, @len bytes */
+/* @target: in the format of DNS, @len bytes */
 static void msg_record(unsigned int type, unsigned int priority,
 		       unsigned int weight, unsigned int port,
 		       const void *target, size_t len)
@@ -397,8 +397,8 @@ static void test_srv_parse(void)
 	msg_record(ns_t_txt, 10, 60, 4420, "\1a\1t", 5);
 	msg_record(ns_t_srv, 0xffff, 0, 0xffff, "\1b\xc0\x14", 4);
 	msg_record(ns_t_srv, 1, 2, 3, "", 1);
-	msg_record(ns_t_srv, 1, 2, 3, "\3a b\1t", 7);	/* no host's name */
-	msg_record(ns_t_srv, 1, 2, 3, "\1a\1t\0x", 6);	/* more than a name */
+	msg_record(ns_t_srv, 1, 2, 3, "\3a b\1t", 7);	/* not a host name */
+	msg_record(ns_t_srv, 1, 2, 3, "\1a\1t\0x", 6);	/* too long */
 	len = msg_len;
 	count = cmx_srv_parse(msg, len, srvs);
 	CHECK(count == 3, "SV-02 the records that are right: %d", count);
@@ -420,7 +420,7 @@ static void test_srv_parse(void)
 	CHECK(cmx_srv_parse(msg, msg_len, srvs) == CMX_SRV_RECORDS,
 	      "SV-02 no more records than there is room for");
 
-	/* A name that leads to itself */
+	/* A compressed name that points to itself */
 	msg_begin(1);
 	msg_record(ns_t_srv, 1, 1, 1, "\xc0\x28", 2);
 	CHECK(cmx_srv_parse(msg, msg_len, srvs) <= 0, "SV-02 a name in a circle");
@@ -433,7 +433,7 @@ static unsigned int draw_next(unsigned int max)
 	return draw < max ? draw : max;
 }
 
-/* The order that @draw gives, by the ports */
+/* The order for this random number, by the ports */
 static const char *srv_ports(unsigned int number)
 {
 	static const struct cmx_srv list[] = {
@@ -455,7 +455,7 @@ static const char *srv_ports(unsigned int number)
 
 static void test_srv_order(void)
 {
-	/* RFC 2782: the first whose running sum is not below the number */
+	/* RFC 2782: the first whose running sum is at least the number */
 	CHECK(!strcmp(srv_ports(0), "2135") || !strcmp(srv_ports(0), "2315"),
 	      "SV-02 number 0 takes weight 0 first");
 	CHECK(srv_ports(1)[0] != '2', "SV-02 number 1 does not");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A DNS server with errors by request: the first label of the question selects
- * the response. dnsmasq has no such selection of SERVFAIL, FORMERR, NOTIMP or a
- * truncated response. One thread, no locks.
+ * A DNS server with errors by request: the first label of the query selects the
+ * response. dnsmasq cannot select SERVFAIL, FORMERR, NOTIMP or a truncated
+ * response. One thread, no locks.
  */
 #include <arpa/inet.h>
 #include <ctype.h>
@@ -74,7 +74,7 @@ static const struct behaviour *behaviour_find(const char *label)
 	return NULL;
 }
 
-/* The question's length with type and class, its text in @text; 0 if bad. */
+/* Length of the question with type and class, text in @text; 0: malformed */
 static size_t question_parse(const unsigned char *query, size_t len,
 			     char *text, size_t size)
 {
@@ -108,7 +108,7 @@ static unsigned char *record_put(unsigned char *p, unsigned int owner,
 	return p + len;
 }
 
-/* Records for one question; @count is how many were written. */
+/* Writes the records for one question; @count is their number. */
 static unsigned char *answer_put(const struct behaviour *b, unsigned int type,
 				 unsigned char *p, const unsigned char *reply,
 				 unsigned int *count)
@@ -118,7 +118,7 @@ static unsigned char *answer_put(const struct behaviour *b, unsigned int type,
 
 	*count = 0;
 	if (b->cname && (type == TYPE_A || type == TYPE_AAAA)) {
-		/* "real" in front of what follows the first label */
+		/* "real" before the rest of the name after the first label */
 		unsigned char target[7] = "\4real";
 
 		put16(target + 5, 0xc000 | (HEADER_LEN + 1 + reply[HEADER_LEN]));

@@ -1,3 +1,3 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# Linked to the stock library and run on both
+# Linked to the stock library and run with both
 $(eval $(call with_stock_library,$(O)/selftests/process/tools/probe))

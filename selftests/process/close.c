@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * RA-02: a channel is closed while it still has ids. They are of no use any
- * more, but destroying them, and acking their events, is as good as before.
+ * RA-02: a channel is closed while it still has ids. The ids are unusable then,
+ * but the program can still destroy them and ack their events.
  */
 #include "process.h"
 
@@ -66,7 +66,7 @@ TEST(RA_02_channel_goes_before_a_connection)
 	ASSERT_NE(NULL, id);
 	EXPECT_EQ(0, id_connect(id));
 	rdma_destroy_event_channel(channel);
-	/* The kernel's half is destroyed, and the peer gets an event. */
+	/* The kernel's id is destroyed, and the peer gets an event. */
 	EXPECT_EQ(0, server_end(&server));
 	errno = 0;
 	EXPECT_EQ(-1, rdma_disconnect(id));
@@ -97,7 +97,7 @@ TEST(MC_13_channel_goes_before_a_membership)
 	EXPECT_EQ(0, rdma_ack_cm_event(event));
 }
 
-/* A migrated id neither keeps the old channel nor needs it. */
+/* A migrated id neither keeps the old channel nor uses it. */
 TEST(RA_02_channel_goes_after_its_id_has_moved)
 {
 	struct rdma_event_channel *a = rdma_create_event_channel();

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# RA-03: what a program sees of the device being out of reach, of signals and
-# of fork(), beside what the stock librdmacm shows it.
+# RA-03: the behaviour of a program without the device, with signals and with
+# fork(), in comparison to the stock librdmacm.
 . /usr/lib/rdma-cmx/selftests/lib.sh
 probe=/usr/lib/rdma-cmx/selftests/process/tools/probe
 nodes=/dev/infiniband
@@ -21,7 +21,7 @@ both() {
 	diag "project: $(tr '\n' ',' <<<"$2")"
 }
 
-# calls OUTPUT: "CALL WORDS" lines, the calls' results only
+# calls OUTPUT: first and last word of each "CALL WORDS" line
 calls() {
 	awk '{ print $1, $NF }' <<<"$1"
 }
@@ -51,7 +51,7 @@ out=$("${user[@]}" cmx resolve 10.55.0.2 2>&1)
 is "cmx fails" $((! $?)) 0
 like "the error of cmx names the cause and the file" "$out" '/dev/infiniband/rdma_cmx.*[Pp]ermission'
 
-# It is not remembered: the same process, before and after
+# The failure is not cached: one process, before and after
 coproc loop { LD_PRELOAD=librdmacmx.so.1 "${user[@]}" $probe loop; }
 # shellcheck disable=SC2154 # coproc sets it
 exec {to}>&"${loop[1]}" {from}<&"${loop[0]}"
@@ -80,7 +80,7 @@ is "no device node: ENOENT" "$ours" "$(all_are ENOENT)"
 out=$(unshare -m bash -c "mount -t tmpfs none $nodes; cmx resolve 10.55.0.2" 2>&1)
 like "the error of cmx names the missing file" "$out" '/dev/infiniband/rdma_cmx'
 
-# A node with nothing behind it, as one that was made by hand
+# A node without a device behind it, as an administrator may create it
 dead="mount -t tmpfs none $nodes && mknod -m 666 $nodes/rdma_cmx c 240 4000 &&
 	mknod -m 666 $nodes/rdma_cm c 240 4001 && exec timeout 60 $probe open"
 ours=$(unshare -m bash -c "export LD_PRELOAD=librdmacmx.so.1; $dead" 2>&1)

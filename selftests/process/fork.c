@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * RA-02: fork(). A child leaves the parent's objects alone, whatever it does
- * with its copies, and uses the library for itself: connections, a device that
- * a thread of the parent opens, names, memory that is registered.
+ * RA-02: fork(). A child changes no object of the parent, whatever it does with
+ * its copies, and can use the library: connections, a device that a thread of
+ * the parent opens, names, registered memory.
  */
 #include <infiniband/verbs.h>
 #include <rdma/rdma_verbs.h>
@@ -24,7 +24,7 @@ static int full_exit(void *arg)
 	exit(0);
 }
 
-/* In the wrong order */
+/* Closes the channel before the id, in the wrong order. */
 static int close_copy(void *arg)
 {
 	struct heritage *h = arg;
@@ -60,7 +60,7 @@ TEST(RA_02_child_leaves_the_parents_ids_alone)
 		h.channel = rdma_create_event_channel();
 		ASSERT_NE(NULL, h.channel);
 		h.id = id_make(h.channel);
-		/* One event waits to be read, one to be acked. */
+		/* One event is unread, one is not acked. */
 		ASSERT_EQ(0, rdma_write_cm_event(h.id, RDMA_CM_EVENT_USER, 0,
 						 1));
 		ASSERT_EQ(0, rdma_write_cm_event(h.id, RDMA_CM_EVENT_USER, 0,
@@ -86,7 +86,7 @@ static int connect_in_child(void *arg)
 	return connect_out(PORT_FORK);
 }
 
-/* Both before and after the parent has used the device */
+/* Before and after the parent has used the device */
 TEST(RA_02_child_uses_the_library_for_itself)
 {
 	struct server server;
@@ -100,14 +100,14 @@ TEST(RA_02_child_uses_the_library_for_itself)
 }
 
 /*
- * The address sanitizer leaves its own allocator locked in a child that is made
- * while another thread allocates.
+ * The address sanitizer leaves the lock of its allocator held in a child that
+ * is forked while another thread allocates.
  */
 #ifndef __SANITIZE_ADDRESS__
 
 /*
- * fork() in the middle of what another thread does in the library: opening
- * the device takes some milliseconds under a lock.
+ * fork() while another thread is inside the library: opening the device takes
+ * some milliseconds under a lock.
  */
 static void *bind_one(void *arg)
 {
@@ -158,7 +158,7 @@ TEST(RA_02_fork_while_a_thread_opens_the_device)
 	}
 }
 
-/* The parent's thread resolves a name, and still gives the result. */
+/* The parent's thread resolves a name, and still returns the result. */
 TEST(RAI_07_fork_in_mid_lookup)
 {
 	struct heritage h;
@@ -178,7 +178,7 @@ TEST(RAI_07_fork_in_mid_lookup)
 
 #endif /* __SANITIZE_ADDRESS__ */
 
-/* Memory that the device writes to stays the parent's. */
+/* Memory that the device writes to stays with the parent. */
 #define MESSAGE	"after the fork"
 
 struct pair {
@@ -205,7 +205,7 @@ static void *receive(void *arg)
 	if (rdma_get_recv_comp(id, &wc) == 1 && !wc.status)
 		pair->wrong = 0;
 	rdma_dereg_mr(mr);
-	/* Its queue pair still has to acknowledge the message. */
+	/* The queue pair still has to acknowledge the message. */
 	pair->id = id;
 	return NULL;
 }
@@ -214,7 +214,7 @@ static int scribble(void *arg)
 {
 	struct pair *pair = arg;
 
-	/* Not to be explained by a sanitizer, if the child has no such page */
+	/* The child may have no such page: no report of a sanitizer then */
 	signal(SIGSEGV, SIG_DFL);
 	memset(pair->buf, 'c', 4096);
 	return 0;
@@ -242,7 +242,7 @@ TEST(RA_02_ibv_fork_init)
 	ASSERT_EQ(0, qp_make(id, IBV_QPT_RC));
 	ASSERT_EQ(0, rdma_connect(id, NULL));
 
-	/* With the receive posted; the child's copy must not matter. */
+	/* The receive is posted. The copy of the child has no effect. */
 	memset(text, 0, sizeof(text));
 	strcpy(text, MESSAGE);
 	EXPECT_GE(0, child_wait(child_start(scribble, &pair)));

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * RA-02: what a child of fork() inherits is the parent's: the same open file,
- * and a copy of the memory. The child goes on with it: in the parent's place,
- * while a thread of the parent waits on it, in another PID namespace, and
- * reading the same channel.
+ * RA-02: a child of fork() inherits the open file and a copy of the parent's
+ * memory. The child uses them: in place of the parent, while a thread of the
+ * parent waits on them, in another PID namespace, and as a second reader of a
+ * channel.
  */
 #include <fcntl.h>
 #include <sched.h>
@@ -30,7 +30,7 @@ static int connect_refused(void)
 	return event == RDMA_CM_EVENT_REJECTED ? 0 : -1;
 }
 
-/* As daemon(3) makes them: the process that made the objects has exited. */
+/* As with daemon(3): the process that created the objects has exited. */
 static int serve_inherited(void *arg)
 {
 	struct rdma_conn_param param = { .rnr_retry_count = 7 };
@@ -47,7 +47,7 @@ static int serve_inherited(void *arg)
 	if (qp_make(id, IBV_QPT_RC) || rdma_accept(id, &param))
 		return 2;
 	type = event_take(h->channel, NULL);
-	/* On a busy machine the client's DREQ overtakes its RTU. */
+	/* On a busy host the client's DREQ may overtake its RTU. */
 	if (type == RDMA_CM_EVENT_ESTABLISHED)
 		type = event_take(h->channel, NULL);
 	if (type != RDMA_CM_EVENT_DISCONNECTED)
@@ -81,7 +81,7 @@ static int setup_and_leave(void *arg)
 	_exit(0);
 }
 
-/* It shows a child that its parent has exited. */
+/* With a pidfd a child detects the exit of its parent. */
 #define NEED_PIDFD()							\
 	do {								\
 		int pidfd_ = syscall(SYS_pidfd_open, getpid(), 0);	\
@@ -110,7 +110,7 @@ TEST(RA_02_child_goes_on_when_the_parent_is_gone)
 	close(h.pipe[1]);
 }
 
-/* Two children of an exited parent; the second one finds nothing. */
+/* Two children of an exited parent; the second one finds no object. */
 static int destroy_alone(struct heritage *h, int parent)
 {
 	struct pollfd pfd = { .fd = parent, .events = POLLIN };
@@ -169,12 +169,15 @@ TEST(RA_02_two_children_destroy_when_the_parent_is_gone)
 	close(h.pipe[1]);
 }
 
-/* A thread of the parent waits on the id for an ack, and the child has none. */
+/*
+ * A thread of the parent waits on the id for an ack; the child has no such
+ * thread.
+ */
 struct waiter {
 	struct rdma_event_channel *channel;
 	struct rdma_cm_id *id;
 	struct rdma_cm_event *event;
-	struct sockaddr *group;		/* NULL: it destroys the id */
+	struct sockaddr *group;		/* NULL: destroys the id */
 	pid_t tid;			/* atomic */
 	int ret;
 };
@@ -253,7 +256,7 @@ TEST(RA_02_child_destroys_what_the_parent_waits_on)
 	}
 }
 
-/* Does the id have its part in the kernel, and what was queued of it? */
+/* Does the id exist in the kernel, and report its events? */
 static int id_lives(struct rdma_cm_id *id)
 {
 	if (rdma_write_cm_event(id, RDMA_CM_EVENT_USER, 0, 7))
@@ -290,8 +293,8 @@ static int child_of_clone(void *arg)
 }
 
 /*
- * A child that cannot see its parent, or takes itself for it: both have the
- * same number where a process is the first of its namespace.
+ * A child that cannot see its parent, or has the same process id: each is the
+ * first process of a namespace.
  */
 static int in_namespace(void *arg)
 {
@@ -337,7 +340,7 @@ static int no_event(struct rdma_event_channel *channel)
 	return fcntl(channel->fd, F_SETFL, 0) ? __LINE__ : 0;
 }
 
-/* The event is of an id that does not exist any more. */
+/* The event belongs to an id that no longer exists. */
 static int destroy_and_read(void *arg)
 {
 	struct heritage *h = arg;
@@ -373,7 +376,7 @@ static int make_and_leave(void *arg)
 				   1) ? __LINE__ : 0;
 }
 
-/* At the child's place for its id the parent has nothing, or an id. */
+/* At the address of the child's id the parent has nothing, or an id. */
 TEST(RA_02_parent_reads_what_the_child_has_made)
 {
 	struct heritage h;
@@ -392,7 +395,7 @@ TEST(RA_02_parent_reads_what_the_child_has_made)
 
 /*
  * Parent and child read one channel: each event goes to one of them, and the
- * parent does not wait for the acks of what the child has got.
+ * parent does not wait for acks of events that the child read.
  */
 #define EVENTS	400
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# RA-02: the library's own tests with threads under Valgrind's helgrind: no two
-# threads race for what no lock protects, and locks are taken in one order.
+# RA-02: tests with threads under Valgrind's helgrind: no data race without a
+# lock, and one lock order.
 #
 # What is suppressed, in helgrind.supp, is others' code.
 #
@@ -18,7 +18,7 @@ helgrind() {
 for program in process/threads process/fork lib/sync; do
 	ok "helgrind: $program" helgrind $program
 done
-# With threads of the library's own
+# With threads that the library creates
 export RDMACMX_NAMES=libc
 ok "helgrind: api/rai_cancel, names resolved by libc" helgrind api/rai_cancel
 finish

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * RA-02: descriptors and limits. Whatever is opened is closed by exec; with
- * no descriptor or no memory left a call fails with EMFILE or ENOMEM, leaves
- * nothing behind, and works when there is room again.
+ * RA-02: descriptors and limits. exec closes all descriptors of the library.
+ * Without a free descriptor or memory a call fails with EMFILE or ENOMEM,
+ * leaves no object, and works when there is space again.
  */
 #include <fcntl.h>
 #include <rdma/rdma_cmx.h>
@@ -25,7 +25,7 @@ TEST(RA_02_exec_closes_all)
 	char name[128], text[64];
 	FILE *f;
 
-	/* Lookups of this process have private sockets. */
+	/* Lookups of this process have separate sockets. */
 	setenv("RDMACMX_NAMES", "libc", 1);
 	server_start(&server, PORT_LIMITS);
 	channel = rdma_create_event_channel();
@@ -49,7 +49,7 @@ TEST(RA_02_exec_closes_all)
 	EXPECT_EQ(before, fds_kept_by_exec(false)) {
 		fds_kept_by_exec(true);
 	}
-	/* The same, seen by a program: ls has one for the folder itself. */
+	/* A program checks it, too: ls has one descriptor for the directory. */
 	f = popen("ls -l /proc/self/fd | grep -cE 'infiniband|infinibandevent|socket:'",
 		  "re");
 	ASSERT_NE(NULL, f);
@@ -118,7 +118,7 @@ static int make_qp(struct scene *s)
 	return 0;
 }
 
-/* To a separate channel, and back */
+/* To another channel, and back */
 static int migrate(struct scene *s)
 {
 	if (rdma_migrate_id(s->id, NULL))
@@ -167,8 +167,8 @@ TEST(RA_02_no_descriptor_left)
 }
 
 /*
- * The first look at the devices with no descriptor left. libibverbs would
- * find none for the rest of the process.
+ * The first use of the devices without a free descriptor: libibverbs would find
+ * no device for the rest of the process.
  */
 TEST(RA_02_no_descriptor_for_the_device)
 {
@@ -219,14 +219,17 @@ TEST(GAI_02_no_descriptor_for_getaddrinfo)
 	rdma_freeaddrinfo(res);
 	EXPECT_EQ(before + 1, fds_open());
 
-	/* From now on it needs none, for names neither. */
+	/*
+	 * From now on the library needs no further descriptor, for names
+	 * neither.
+	 */
 	fds_limit();
 	EXPECT_EQ(0, rdma_getaddrinfo(NAME_STORAGE, PORT, NULL, &res));
 	rdma_freeaddrinfo(res);
 	fds_unlimit();
 }
 
-/* A name that this process has to look up without a descriptor */
+/* A name that libc has to look up without a descriptor */
 TEST(RAI_03_no_descriptor_for_a_name)
 {
 	struct rdma_event_channel *channel;
@@ -253,8 +256,8 @@ TEST(RAI_03_no_descriptor_for_a_name)
 }
 
 /*
- * A request on a synchronous id brings a descriptor. Without one it is turned
- * down, and the listener waits for the next.
+ * A request on a synchronous id needs a descriptor. Without one it is rejected,
+ * and the listener waits for the next request.
  */
 struct waiting {
 	struct rdma_cm_id *listener;
@@ -307,9 +310,9 @@ TEST(RA_02_no_descriptor_for_a_request)
 	rdma_destroy_event_channel(channel);
 }
 
-/* The sanitizers need more room than anything else. */
+/* The sanitizers use too much address space. */
 #ifndef __SANITIZE_ADDRESS__
-/* Memory: as many ids as there is room for, and all of them back */
+/* Memory: creates as many ids as possible, and frees all of them. */
 TEST(RA_02_no_address_space_left)
 {
 	struct rdma_event_channel *channel = rdma_create_event_channel();
@@ -335,7 +338,7 @@ TEST(RA_02_no_address_space_left)
 	failed = errno;
 	ASSERT_EQ(0, setrlimit(RLIMIT_AS, &before));
 	TH_LOG("%d ids", made);
-	/* The kernel bounds the ids of a channel, too. */
+	/* The kernel limits the ids of a channel, too. */
 	EXPECT_TRUE(failed == ENOMEM || failed == EMFILE) {
 		TH_LOG("%s", strerror(failed));
 	}
@@ -352,8 +355,8 @@ TEST(RA_02_no_address_space_left)
 #endif
 
 /*
- * An ordinary user who may lock no memory: ids need none. Whether registering
- * some fails is for the device's driver to say.
+ * An ordinary user who may not lock memory: ids need none. The device's driver
+ * determines whether a registration fails.
  */
 static int user_without_memory(void *arg)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * RA-02, RAI-07: rdma_destroy_id() overtakes another thread at a chosen point
- * inside the library. That thread's system calls and unlocks come through
- * here, to wait there for the one that destroys.
+ * RA-02, RAI-07: rdma_destroy_id() overtakes another thread at a selected point
+ * inside the library. This program intercepts the system calls and unlocks of
+ * that thread, which then waits for the thread that destroys.
  */
 #include <dlfcn.h>
 #include <rdma/rdma_cmx_ioctl.h>
@@ -14,11 +14,11 @@
 
 #define PAUSE_US	200000
 
-static __thread bool slow;	/* this thread is to be overtaken */
-static bool armed;		/* from now on; all below are atomic */
-static bool on_the_way;		/* it has its event */
+static __thread bool slow;	/* this thread is overtaken */
+static bool armed;		/* from now on; all variables below are atomic */
+static bool on_the_way;		/* the thread has its event */
 static bool destroying;		/* the other is in rdma_destroy_id() */
-static bool waking;		/* there, it has woken the waiters */
+static bool waking;		/* and there has woken the waiters */
 static bool leaving;		/* the overtaken thread waits for that */
 static unsigned int retries;
 
@@ -58,7 +58,7 @@ int pthread_mutex_unlock(pthread_mutex_t *mutex)
 	return ret;
 }
 
-/* A name that does not exist: as if the kernel had no helper. */
+/* Changes the event to one of a kernel without a helper. */
 static void no_helper(struct rdma_cmx_get_events *cmd)
 {
 	struct rdma_cmx_event *ev = (void *)(uintptr_t)cmd->buf;
@@ -114,8 +114,8 @@ static void *request_get(void *arg)
 }
 
 /*
- * The waiter has its event, which is no request, and is about to leave it with
- * the id: no thread would ack it there any more.
+ * The waiter has its event, which is no request, and is about to return it with
+ * the id: afterwards no thread would ack it.
  */
 TEST(RA_02_destroy_of_an_id_whose_waiter_leaves)
 {
@@ -150,8 +150,8 @@ static void *event_get(void *arg)
 }
 
 /*
- * The kernel could not find out, and the reader of the event is about to look
- * the name up here: on an id that is being destroyed it does not.
+ * The kernel could not resolve the name, and the reader of the event is about
+ * to look it up. On an id that is being destroyed it does not.
  */
 TEST(RAI_07_destroy_before_the_retry_of_a_name)
 {
@@ -170,7 +170,7 @@ TEST(RAI_07_destroy_before_the_retry_of_a_name)
 	await(&on_the_way, WAIT_MS * 1000);
 	ASSERT_TRUE(get(&on_the_way));
 	EXPECT_EQ(0, rdma_destroy_id(o.id));
-	/* A reader that had nothing for the program still waits. */
+	/* A reader without an event for the program still waits. */
 	o.id = id_make(o.channel);
 	ASSERT_EQ(0, rdma_write_cm_event(o.id, RDMA_CM_EVENT_USER, 0, 0));
 	pthread_join(thread, NULL);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * OPS-04: an RDMA device that is removed and comes back costs a process that
- * goes on nothing: its descriptors are closed with the last id on it. The
- * removal waits for that, for rxe's verbs devices go when they are closed.
+ * OPS-04: an RDMA device is removed and returns. A process that continues keeps
+ * no descriptor: the library closes them with the last id of the device. The
+ * removal waits for that, since rxe's verbs devices last until they are closed.
  */
 #include "process.h"
 
@@ -10,7 +10,7 @@
 
 #define REMOVED	"/run/removal_status"
 
-/* Not by a child that has the verbs device open, too. */
+/* Not by a child, which would have the verbs device open, too */
 static void device_remove(void)
 {
 	run("rm -f " REMOVED "; (timeout 60 rdma link del " DEVICE

@@ -7,8 +7,8 @@
 #define PORT_SIBLINGS	7625
 
 /*
- * One child destroys its copy and makes an id, which gets the same handle. The
- * other one's copy is of what is gone.
+ * One child destroys its copy and creates an id, which gets the same handle.
+ * The copy of the other child is of the destroyed id.
  */
 struct siblings {
 	struct rdma_event_channel *channel;
@@ -32,7 +32,7 @@ static int first_child(struct siblings *s)
 	if (id_bind(id, OWN4, PORT_SIBLINGS) ||
 	    write(s->other[1], &c, 1) != 1 || read(s->back[0], &c, 1) != 1)
 		return __LINE__;
-	/* It lives, and its port is free. */
+	/* The id exists, and its port is free. */
 	if (rdma_write_cm_event(id, RDMA_CM_EVENT_USER, 0, 1) ||
 	    event_take(channel, NULL) != RDMA_CM_EVENT_USER)
 		return __LINE__;
@@ -106,13 +106,13 @@ TEST(RA_02_copy_of_an_id_whose_handle_is_used_again)
 #define SECOND_GROUP	"239.55.62.2"
 
 /*
- * The parent destroys an id and leaves a group, and makes others, which get the
- * same handles. The first child has copies of what is gone, the second of what
- * the parent has left: they have one owner.
+ * The parent destroys an id and leaves a group, and creates others, which get
+ * the same handles. The first child has copies of the destroyed objects, the
+ * second of the later ones: they have one owner.
  */
 struct heirs {
 	struct siblings s;
-	struct rdma_cm_id *member;	/* of both groups, one after the other */
+	struct rdma_cm_id *member;	/* in both groups, one by one */
 	struct rdma_cm_id *fresh;	/* has the handle of s.id */
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * RA-02, RAI-01: signals. rdma_get_cm_event() is interrupted like read(), and
- * goes on by itself with SA_RESTART; calls that wait for their own event, and
- * rdma_getaddrinfo(), go on in any case. Nothing is lost either way.
+ * RA-02, RAI-01: signals. A signal interrupts rdma_get_cm_event() like read();
+ * with SA_RESTART it continues. Calls that wait for their event, and
+ * rdma_getaddrinfo(), always continue. No event is lost.
  */
 #include <signal.h>
 #include <sys/syscall.h>
@@ -29,8 +29,8 @@ static void handler_set(int flags)
 }
 
 /*
- * Signals at this thread, from another one, until it is stopped. The harness
- * has SIGALRM for itself.
+ * Sends signals to this thread from another one, until it is stopped. The
+ * harness uses SIGALRM itself.
  */
 struct storm {
 	pthread_t thread;
@@ -50,7 +50,7 @@ static void *storm_run(void *arg)
 	return NULL;
 }
 
-/* It has begun when this returns. */
+/* The storm has started when this returns. */
 static int storm_start(struct storm *storm, int pause_us)
 {
 	int ret;
@@ -125,7 +125,7 @@ TEST_F(signals, RA_02_get_cm_event_is_interrupted)
 	pthread_join(poke.thread, NULL);
 	EXPECT_TRUE(poke.asleep);
 	EXPECT_EQ(1, caught);
-	/* And the channel works as before. */
+	/* The channel works as before. */
 	ASSERT_EQ(0, rdma_write_cm_event(self->id, RDMA_CM_EVENT_USER, 0, 1));
 	EXPECT_EQ(RDMA_CM_EVENT_USER, event_take(self->channel, NULL));
 }
@@ -147,8 +147,8 @@ TEST_F(signals, RA_02_get_cm_event_goes_on_with_SA_RESTART)
 }
 
 /*
- * A handler that forks, while the call goes on in parent and child: what the
- * child reads is not for the parent's rdma_destroy_id() to wait for.
+ * A handler that forks, while the call continues in parent and child. The
+ * parent's rdma_destroy_id() does not wait for events that the child read.
  */
 static volatile sig_atomic_t child_is;	/* its pid in the parent, -1 in it */
 
@@ -246,7 +246,7 @@ TEST_F(signals, RA_02_no_event_is_lost_in_a_storm)
 	EXPECT_EQ(0, channel_readable(self->channel, 0));
 }
 
-/* Without a channel each call waits for its event, whatever comes. */
+/* Without a channel each call waits for its event, in spite of signals. */
 TEST(RA_02_synchronous_calls_go_on)
 {
 	struct rdma_addrinfo hints = { .ai_port_space = RDMA_PS_TCP }, *res;
@@ -282,7 +282,7 @@ static void *ack_later(void *arg)
 {
 	struct rdma_cm_event *event = arg;
 
-	/* It has been interrupted while it waits. */
+	/* Signals have interrupted the wait. */
 	while (caught < 3)
 		usleep(1000);
 	rdma_ack_cm_event(event);
@@ -312,8 +312,8 @@ TEST(RA_02_destroy_goes_on)
 }
 
 /*
- * A name server that does not answer: the handler runs at once, and the call
- * ends by its own deadline (10 s), with the server's fault.
+ * A name server that does not respond: the handler runs at once, and the call
+ * ends at its deadline (10 s), with an error of the server.
  */
 TEST(RAI_01_getaddrinfo_goes_on)
 {
@@ -333,7 +333,7 @@ TEST(RAI_01_getaddrinfo_goes_on)
 	EXPECT_LT(10, caught);
 	EXPECT_GT(45000, took);
 	EXPECT_EQ(NULL, res);
-	/* And the next one works. */
+	/* The next call works. */
 	ASSERT_EQ(0, rdma_getaddrinfo(NAME_STORAGE, PORT, NULL, &res));
 	rdma_freeaddrinfo(res);
 }
@@ -348,7 +348,7 @@ static int query_silent(void *arg)
 	return 0;
 }
 
-/* Kill a process that waits for a name; how many ms its end took, or -1. */
+/* Kills a process that waits for a name. Milliseconds until its end, or -1. */
 static long long waiting_kill(int sig)
 {
 	char path[64], text[64];
@@ -384,7 +384,7 @@ TEST(RAI_01_a_waiting_process_can_be_killed)
 	int try;
 
 	for (i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
-		/* A machine that stands still takes as long, but not each time. */
+		/* A host that stops may take as long, but not each time. */
 		for (try = 0; try < 3; try++) {
 			took = waiting_kill(signals[i]);
 			ASSERT_LE(0, took);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * RA-02: threads. Many ids on many channels; one channel read by many; acks
- * by others than the reader; destroying while events are out.
+ * RA-02: threads. Many ids on many channels; many readers of one channel; acks
+ * by other threads than the reader; destroys with unacked events.
  */
 #include <sys/syscall.h>
 
@@ -9,7 +9,7 @@
 
 #define PORT_THREADS	7640
 
-/* Whole lives of connections, each thread with a private channel. */
+/* Complete connections, each thread with a private channel */
 struct client {
 	pthread_t thread;
 	int rounds;
@@ -68,7 +68,7 @@ TEST(RA_02_connections_of_many_threads)
 	}
 }
 
-/* The same without a channel */
+/* Likewise without a channel */
 static void *sync_client_run(void *arg)
 {
 	struct rdma_addrinfo hints = { .ai_port_space = RDMA_PS_TCP }, *res;
@@ -118,8 +118,8 @@ TEST(RA_02_synchronous_ids_of_many_threads)
 }
 
 /*
- * One channel, many readers, and one more thread that acks what they read.
- * Numbers of events are counted up by the readers, atomically.
+ * One channel, many readers, and another thread that acks the events. The
+ * readers count the events atomically.
  */
 #define READERS	8
 #define IDS	16
@@ -129,7 +129,7 @@ struct crowd {
 	struct rdma_event_channel *channel;
 	struct rdma_cm_id *ids[IDS];
 	unsigned char seen[EVENTS];	/* atomic */
-	pthread_mutex_t lock;		/* the queue of events to ack */
+	pthread_mutex_t lock;		/* of the events to ack */
 	pthread_cond_t cond;
 	struct rdma_cm_event *queue[EVENTS + READERS];
 	int queued;
@@ -212,7 +212,7 @@ TEST(RA_02_one_channel_many_readers)
 						 EVENTS));
 	for (i = 0; i < READERS; i++)
 		pthread_join(readers[i], NULL);
-	/* Waits for the other thread's acks */
+	/* Waits for the acks of the other thread */
 	for (i = 0; i < IDS; i++)
 		EXPECT_EQ(0, rdma_destroy_id(crowd.ids[i]));
 	pthread_join(acker, NULL);
@@ -225,7 +225,7 @@ TEST(RA_02_one_channel_many_readers)
 	rdma_destroy_event_channel(crowd.channel);
 }
 
-/* rdma_destroy_id() comes back when the last event has been acked. */
+/* rdma_destroy_id() returns after the ack of the last event. */
 struct destroyer {
 	pthread_t thread;
 	struct rdma_cm_id *id;
@@ -265,14 +265,14 @@ TEST(RA_02_destroy_waits_for_acks)
 	for (i = 0; i < 3; i++)
 		ASSERT_EQ(0, rdma_write_cm_event(d.id, RDMA_CM_EVENT_USER, 0,
 						 i));
-	/* Of these the third is never read, and nothing waits for it. */
+	/* The third event is never read, and nothing waits for it. */
 	for (i = 0; i < 2; i++)
 		ASSERT_EQ(0, event_wait(channel, &events[i], WAIT_MS));
 	ASSERT_EQ(0, pthread_create(&d.thread, NULL, destroy_run, &d));
 	for (i = 0; i < 2; i++) {
 		EXPECT_TRUE(thread_sleeps(destroyer_tid(&d), SYS_futex));
 		EXPECT_EQ(0, __atomic_load_n(&d.done, __ATOMIC_ACQUIRE));
-		/* Still whole */
+		/* The memory is still valid. */
 		EXPECT_EQ(d.id, events[i]->id);
 		rdma_ack_cm_event(events[i]);
 	}
@@ -283,8 +283,8 @@ TEST(RA_02_destroy_waits_for_acks)
 }
 
 /*
- * rdma_migrate_id() comes back when the last event of the old channel has been
- * acked: acks of what the new one brought meanwhile do not stand for it.
+ * rdma_migrate_id() returns after the ack of the last event of the old channel.
+ * Acks of events from the new channel do not count.
  */
 struct mover {
 	pthread_t thread;
@@ -324,7 +324,10 @@ TEST(RA_02_migrate_waits_for_acks_of_the_old_channel)
 	while (!(tid = __atomic_load_n(&m.tid, __ATOMIC_ACQUIRE)))
 		usleep(1000);
 	ASSERT_TRUE(thread_sleeps(tid, SYS_futex));
-	/* It has moved with the second event, and waits for the first. */
+	/*
+	 * The id migrated with the second event, and waits for the ack of the
+	 * first.
+	 */
 	ASSERT_EQ(0, event_wait(m.to, &new, WAIT_MS));
 	EXPECT_EQ(2, new->param.arg);
 	rdma_ack_cm_event(new);
@@ -337,7 +340,7 @@ TEST(RA_02_migrate_waits_for_acks_of_the_old_channel)
 	rdma_destroy_event_channel(m.to);
 }
 
-/* Ids go while others of the same channel make events and readers read. */
+/* Ids are destroyed while others of the channel report events to readers. */
 struct churn {
 	struct rdma_event_channel *channel;
 	int rounds;
@@ -372,7 +375,7 @@ static void *churn_read(void *arg)
 			abort();
 		end = event->param.arg == 1 &&
 		      event->event == RDMA_CM_EVENT_USER;
-		/* The id is there for as long as its event is not acked. */
+		/* The id exists until its event is acked. */
 		if (event->id->channel != churn->channel)
 			__atomic_add_fetch(&churn->wrong, 1, __ATOMIC_RELAXED);
 		rdma_ack_cm_event(event);
@@ -409,13 +412,14 @@ TEST(RA_02_destroy_while_others_read)
 }
 
 /*
- * A listener moves between two channels while requests come, and a reader of
- * each turns them down: the new id is of the channel that brought the request.
+ * A listener migrates between two channels while requests arrive, and a reader
+ * of each channel rejects them. The new id belongs to the channel that reported
+ * the request.
  */
 struct refuser {
 	pthread_t thread;
 	struct rdma_event_channel *channel;
-	struct rdma_cm_id *end;		/* brings the end */
+	struct rdma_cm_id *end;		/* reports the end */
 	int requests;
 	int wrong;
 };
@@ -447,7 +451,7 @@ static void *refuse_run(void *arg)
 	return NULL;
 }
 
-/* Without a listener there it would be turned down, too, but not counted. */
+/* Without a listener the CM would reject it, too, but nobody would count it. */
 static void *refused_run(void *arg)
 {
 	struct client *client = arg;
@@ -508,7 +512,7 @@ TEST(RA_02_listener_moves_while_requests_come)
 	}
 	TH_LOG("%d moves, %d and %d requests", moves, refusers[0].requests,
 	       refusers[1].requests);
-	/* One more for each that the client has sent again, on a slow machine */
+	/* On a slow host the client's retries count, too. */
 	EXPECT_LE(client.rounds, refusers[0].requests + refusers[1].requests);
 	EXPECT_EQ(0, rdma_destroy_id(listener));
 	for (i = 0; i < 2; i++) {

@@ -120,7 +120,7 @@ static void sync_call(void)
 {
 	setup(NULL);
 	alarms(100000);
-	/* Nobody has this address: it ends by its own time. */
+	/* No host has this address: the call ends at its timeout. */
 	printf("rdma_resolve_addr %s\n", result(resolve("10.55.0.77")));
 }
 

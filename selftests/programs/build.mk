@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# A program for flags.sh: built with librdmacm and, of the same
-# source, with what pkg-config says about an installed librdmacmx.
+# A program for flags.sh, built from one source with librdmacm and with the
+# flags of pkg-config for an installed librdmacmx
 
 programs_tools := $(O)/selftests/programs/tools
 programs_stage := $(O)/selftests/programs/stage
@@ -20,7 +20,7 @@ $(programs_tools)/echo_mix: selftests/programs/tools/echo.c
 	$(PROGRAMS_CC) -DRSOCKETS -o $@ $< \
 		$$(pkg-config --cflags --libs librdmacm) -libverbs
 
-# Installed into a separate folder, as the flags name installed files.
+# Installed into a separate directory, as the flags name installed files
 $(programs_stage)/done: $(lib_so) $(lib_a) $(lib_pc) \
 		$(wildcard user/include/rdma/*.h)
 	@mkdir -p $(@D)
@@ -36,7 +36,7 @@ programs_flags = $$(PKG_CONFIG_SYSROOT_DIR=$(abspath $(programs_stage)) \
 $(programs_tools)/echo_cmx: selftests/programs/tools/echo.c $(programs_stage)/done
 	$(PROGRAMS_CC) -o $@ $< $(call programs_flags,--cflags --libs) -libverbs
 
-# With rsockets, and librdmacm is not named
+# With rsockets, and without naming librdmacm
 $(programs_tools)/echo_both: selftests/programs/tools/echo.c $(programs_stage)/done
 	$(PROGRAMS_CC) -DRSOCKETS -o $@ $< \
 		$(call programs_flags,--cflags --libs) -libverbs

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# RA-03: cmtime, and rdma_server with its like, unmodified, over the shim.
+# RA-03: cmtime, rdma_server and similar programs, unmodified, over the shim
 . /usr/lib/rdma-cmx/selftests/lib.sh
 . /usr/lib/rdma-cmx/selftests/programs/functions
 
@@ -16,8 +16,8 @@ for step in "create id" "resolve addr" "resolve route" "create qp" \
 	like "cmtime, 1,000 connections: $step" "$c_out" "^$step *:? +[0-9]"
 done
 serve_end
-# Newer ones connect once to warm up, and all once more without queue pairs. On
-# InfiniBand one kernel counts for both.
+# Newer versions connect once to warm up, and repeat all without queue pairs. On
+# InfiniBand both sides count in one kernel.
 like "cmtime, 1,000 connections: ids at rdma_cmx" "$(ids_since)" \
 	'^(1001 1000|2002 2001|2001|4003)$'
 none_left "cmtime"
@@ -25,14 +25,14 @@ none_left "cmtime"
 # --- rdma_server, rdma_client --------------------------------------------------
 
 # Each server has a different port: for a while after the end the kernel may
-# still hold one, and returns EADDRNOTAVAIL (on the stock library, too).
+# keep one, and returns EADDRNOTAVAIL (on the stock library, too).
 port=7480
 
 port_listens() {
 	listens_on $port
 }
 
-# ended NAME IDS SERVER CLIENT: both say "end 0"
+# ended NAME IDS SERVER CLIENT: both print "end 0"
 ended() {
 	: $((port += 1))
 	serve "$3 -p $port" port_listens
@@ -46,15 +46,15 @@ ended "rdma_server, rdma_client" "2 1" "$run rdma_server" "$run rdma_client"
 ended "rdma_client, stock server" "0 1" rdma_server "$run rdma_client"
 ended "rdma_server, stock client" "2 0" "$run rdma_server" rdma_client
 
-# outcome_of OPTIONS PORT [PREFIX]: what happens. Its server never ends then,
-# however long that is waited for.
+# outcome_of OPTIONS PORT [PREFIX]: prints the outcome. The server never ends
+# here, however long the test waits.
 outcome_of() {
 	port=$2
 	outcome "${3:-} rdma_xserver $1 -p $port" \
 		"${3:-} rdma_xclient $1 -s $sa -p $port" port_listens 2
 }
 
-# as_stock NAME OPTIONS PORT: what does not work here fails as it does there
+# as_stock NAME OPTIONS PORT: an unsupported call fails as on the stock library
 as_stock() {
 	local stock both
 
@@ -69,7 +69,8 @@ if [ $bed = RoCE ]; then
 	ended "rdma_xserver, rdma_xclient" "2 1" "$run rdma_xserver" \
 		"$run rdma_xclient"
 else
-	# Its client sends inline, which the fabric's devices cannot
+	# Its client sends inline data, which the fabric's devices do not
+	# support.
 	as_stock "rdma_xserver, rdma_xclient" "-c r" 7481
 fi
 # These devices lack XRC

@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# A container of a real runtime, crun, from an OCI bundle with what an engine
-# takes from the CDI file: its own mount, PID and IPC namespaces, a read-only
-# root, no capability, its own /dev, and a cgroup that allows the devices in it
-# and no other. An unmodified program connects by rdma_cmx with the device of the
-# CDI file, by librdmacm without it, and by librdmacm where the file is there and
-# the cgroup refuses it. RA-03, RAI-02
+# A container of a real runtime, crun, from an OCI bundle with the content that
+# an engine takes from the CDI file: private mount, PID and IPC namespaces, a
+# read-only root, no capability, a private /dev, and a cgroup that allows only
+# the devices in it. An unmodified program connects by rdma_cmx with the device
+# of the CDI file, by librdmacm without it, and by librdmacm if the file exists
+# and the cgroup denies it. RA-03, RAI-02
 . /usr/lib/rdma-cmx/selftests/lib.sh
 . /usr/lib/rdma-cmx/selftests/programs/functions
 
@@ -19,33 +19,33 @@ type -P crun >/dev/null || plan_skip "crun is not installed"
 cleanup() {
 	crun --root "$box/state" delete -f box
 	umount "$box/rootfs"
-	# If that has failed it is still the guest's root.
+	# After a failure there is still the root of the guest.
 	rmdir "$box/rootfs"
 	rm -rf "$box/state" "$box/config.json"
 	rmdir "$box"
 } 2>/dev/null
 trap cleanup EXIT
 
-# cdi_value KEY: of the one device in the file
+# cdi_value KEY: its value for the one device in the file
 cdi_value() {
 	sed -n "s/^.*\"$1\": \"\\([^\"]*\\)\".*/\\1/p" $cdi
 }
 
-# node FILE: for linux.devices, as it is on the host
+# node FILE: prints it for linux.devices, as on the host
 node() {
 	printf '{"path": "%s", "type": "c", "major": %d, "minor": %d,
 		"fileMode": 438, "uid": 0, "gid": 0}' "$1" \
 		$((16#$(stat -c %t "$1"))) $((16#$(stat -c %T "$1")))
 }
 
-# rule FILE ACCESS: for linux.resources.devices
+# rule FILE ACCESS: prints it for linux.resources.devices
 rule() {
 	printf '{"allow": true, "type": "c", "major": %d, "minor": %d,
 		"access": "%s"}' \
 		$((16#$(stat -c %t "$1"))) $((16#$(stat -c %T "$1"))) "$2"
 }
 
-# bundle NODES RULES COMMAND: what to run in the container
+# bundle NODES RULES COMMAND: a container that runs the command
 bundle() {
 	cat >"$box/config.json" <<-END
 	{ "ociVersion": "1.0.2",
@@ -72,7 +72,7 @@ bundle() {
 	END
 }
 
-# --no-pivot: a guest's root file system cannot be moved.
+# --no-pivot: the root file system of a guest cannot be pivoted.
 run="crun --root $box/state --cgroup-manager=cgroupfs run --no-pivot -b $box box"
 
 bed_begin

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# RA-02, RA-03: one source, built with librdmacm and, by other flags of the
-# compiler alone, with librdmacmx: both work, with each other, and the former
-# with the shim preloaded; and built with rsockets, which are the stock library's
-# while the ids beside them are ours, by either library's flags.
+# RA-02, RA-03: one source, built with librdmacm and, by other compiler flags
+# only, with librdmacmx. Both work, with each other, and the former with the
+# shim preloaded. A third build uses rsockets of the stock library beside ids of
+# rdma_cmx, with the flags of either library.
 . /usr/lib/rdma-cmx/selftests/lib.sh
 . /usr/lib/rdma-cmx/selftests/programs/functions
 
@@ -14,7 +14,7 @@ mix=$tests/tools/echo_mix
 both=$tests/tools/echo_both
 static=$tests/tools/echo_static
 
-# echo_pair NAME IDS SERVER CLIENT: a hundred messages come back as they were
+# echo_pair NAME IDS SERVER CLIENT: a hundred messages come back unchanged
 echo_pair() {
 	pair "$1" "$2" "$3 $sa" "$4 -c $sa"
 	is "$1: the client reports it" "$c_out" "echoed 100"

@@ -6,7 +6,7 @@
 
 run="cmx run"
 
-# What it finds depends on rdma_getaddrinfo() and on ids that it binds.
+# The results depend on rdma_getaddrinfo() and on ids that it binds.
 ids_note
 found=$(at "$cl" "$run fi_info -p verbs" 2>&1)
 is "fi_info: status" $? 0
@@ -26,7 +26,7 @@ fi_serves() {
 	tcp_listens 47592
 }
 
-# fi_pair NAME ENDPOINT BYTES: 20 round trips each, with their data looked at
+# fi_pair NAME ENDPOINT BYTES: 20 round trips each, with a check of the data
 fi_pair() {
 	serve "$run fi_pingpong -p verbs -e $2 -c -I 20 -S $3" fi_serves
 	client "$1" "$run fi_pingpong -p verbs -e $2 -c -I 20 -S $3 $sa"
@@ -38,7 +38,7 @@ fi_pair() {
 fi_pair "fi_pingpong, messages" msg 64
 fi_pair "fi_pingpong, long messages" msg 65536
 
-# These devices cannot do it, and no more can the stock library with them
+# These devices do not support it, with the stock library neither.
 rdm='fi_pingpong -p "verbs;ofi_rxm" -e rdm -c -I 20 -S 4096'
 alike "fi_pingpong, reliable datagrams" "$rdm" "$rdm $sa" fi_serves
 bed_end

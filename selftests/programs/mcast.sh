@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# RA-03, MC-12: mckey, unmodified, over the shim: one side receives what the
-# other one sends to a multicast group.
+# RA-03, MC-12: mckey, unmodified, over the shim: one side receives the messages
+# of the other side to a multicast group.
 . /usr/lib/rdma-cmx/selftests/lib.sh
 . /usr/lib/rdma-cmx/selftests/programs/functions
 
@@ -10,7 +10,7 @@ group=239.66.5.1
 group6=ff15::66:5
 mgid=ff15::66:6
 
-# More than mckey, which does not wait for its sends, can leave behind at its end
+# More messages than mckey, which does not wait for its sends, can leave unsent
 mckey_pair "mckey" "1 1" "$run mckey -m $group -b $sa -C 10" \
 	"$run mckey -m $group -b $ca -s -C 1000"
 mckey_pair "mckey, the sender is a send-only member" "1 1" \
@@ -23,7 +23,7 @@ mckey_pair "mckey, stock receiver" "0 1" "mckey -m $group -b $sa -C 10" \
 mckey_pair "mckey, IPv6" "1 1" "$run mckey -m $group6 -b $sa6 -C 10" \
 	"$run mckey -m $group6 -b $ca6 -s -C 1000"
 
-# On one side: what is sent comes back to it. Both count in the same place.
+# On one side: the messages loop back. Both sides count in one kernel.
 other=$cl cl=$sv
 mckey_pair "mckey, loopback" "" "$run mckey -m $group -b $sa -C 10" \
 	"$run mckey -m $group -b $sa -s -C 1000"
@@ -33,8 +33,8 @@ if [ $bed = InfiniBand ]; then
 	mckey_pair "mckey -p, the port space of IPoIB" "1 1" \
 		"$run mckey -p 2 -m $group -b $sa -C 10" \
 		"$run mckey -p 2 -m $group -b $ca -s -C 1000"
-	# A group by its MGID. Who comes with another Q_Key than it has, as that of
-	# another port space, is refused.
+	# A group by its MGID. A join with another Q_Key, like that of another
+	# port space, fails.
 	mckey_pair "mckey -M" "1 1" "$run mckey -M $mgid -b $sa -C 10" \
 		"$run mckey -M $mgid -b $ca -s -C 1000"
 	group_known() {
@@ -43,7 +43,7 @@ if [ $bed = InfiniBand ]; then
 	group_there() {
 		wait_for 40 group_known "$1"
 	}
-	# refused MGID'S END [PREFIX]
+	# refused MGID_END [PREFIX]
 	refused() {
 		outcome "${2:-} mckey -p 2 -M ff15::66:$1 -b $sa -C 10" \
 			"${2:-} mckey -M ff15::66:$1 -b $ca -s -C 1000" \
@@ -56,7 +56,7 @@ if [ $bed = InfiniBand ]; then
 		'MULTICAST_ERROR, error: -22'
 	none_left "mckey -M, another Q_Key"
 else
-	# No RoCE device can join it
+	# No RoCE device can join it.
 	alike "mckey -M" "mckey -M $mgid -b $sa -C 10" \
 		"mckey -M $mgid -b $ca -s -C 10" true
 fi

@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# RA-03, MC-12: mckey, unmodified, over the shim, in short, for the kernels that
-# programs/mcast.sh does not run on.
+# RA-03, MC-12: mckey, unmodified, over the shim: a short test for the kernels
+# without programs/mcast.sh.
 . /usr/lib/rdma-cmx/selftests/lib.sh
 . /usr/lib/rdma-cmx/selftests/programs/functions
 
-# mckey leaves and ends without waiting for its sends. Soft-RoCE of 6.12 and later
-# sends from a work item, which drops what it meets after that: so there are more
-# messages than it can be late for.
+# mckey leaves and ends without waiting for its sends. Soft-RoCE of 6.12 and
+# later sends from a work item, which drops the messages that it finds after the
+# leave. The number of messages is larger than its delay.
 group=239.66.5.1
 group6=ff15::66:5
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # KA-05 on RoCE: Debian's nvmet-rdma in beta, its nvme-rdma in alpha, found by
 # name with cmx nvme: both rails as paths, a file system with fio's
-# verification, and the target's move to another address meanwhile.
+# verification, and a target that moves to another address meanwhile.
 . /usr/lib/rdma-cmx/selftests/lib.sh
 . /usr/lib/rdma-cmx/selftests/programs/nvme_functions
 
@@ -12,8 +12,8 @@ at_target() {
 	peer "$1"
 }
 
-# rail_command ADDRESS PEER: a second netdevice between the guests, and a device.
-# Not over eth0 by name: its device would own the address as well.
+# rail_command ADDRESS PEER: adds a second netdevice between the guests, and a
+# device. Not over eth0: its device would own the address, too.
 rail_command() {
 	echo "modprobe vxlan
 		ip link add rail2 type vxlan id 57 dstport 4789 \
@@ -24,7 +24,7 @@ rail_command() {
 
 rail_del='rdma link del rxe_r2; ip link del rail2'
 
-# name_is ADDRESS...: of the array, from now on
+# name_is ADDRESS...: sets the addresses of the array
 name_is() {
 	printf '%s array.nvme.test\n' "$@" >$dir/hosts
 	kill -HUP "$(cat $dir/pid)"
@@ -90,7 +90,7 @@ like "KA-05: a subsystem that the target does not have" \
 
 # --- both rails ---
 
-# Nobody has the first one.
+# No host has the first one.
 name_is 10.55.0.9 10.55.0.2 10.57.0.2
 connected=$(cmx nvme connect --nqn $nqn _nvme._tcp.nvme.test "${options[@]}" \
 	2>&1)
@@ -106,7 +106,7 @@ name_is 10.55.0.2 10.57.0.2
 count=$(cmx nvme connect -j --nqn $nqn array.nvme.test "${options[@]}" |
 	grep -o '"state": "live"' | wc -l)
 is "KA-05: what is connected is not connected twice" "$count" 2
-# A follower of one device leaves the paths of the other one.
+# A follower of one device keeps the paths of the other one.
 before=$(</sys/module/rdma_ucmx/counters/requests)
 cmx nvme connect --follow=1 --dev rxe0 --nqn $nqn array.nvme.test \
 	"${options[@]}" >$dir/follow.dev 2>&1 &
@@ -137,7 +137,7 @@ cmx nvme connect --follow=1 --nqn $nqn _nvme._tcp.nvme.test "${options[@]}" \
 follower=$!
 fio_run moving --time_based --runtime=20 --verify_backlog=64 &
 writer=$!
-# As another machine with the same data: nothing is left of the old one, and its
+# Like another host with the same data: no part of the old one is left, and its
 # controllers have other ids.
 ok "KA-05: the target goes" eval "port_del 1 && port_del 2"
 ok "KA-05: and comes with another address" \

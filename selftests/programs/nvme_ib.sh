@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# KA-05 on InfiniBand: addresses that `cmx advertise` has set at the SA are found
-# and given to nvme-rdma, each with its port; what is no address is not.
+# KA-05 on InfiniBand: addresses that `cmx advertise` has set at the SA are
+# found and passed to nvme-rdma, each with its port; invalid ones are not.
 . /usr/lib/rdma-cmx/selftests/lib.sh
 . /usr/lib/rdma-cmx/selftests/fabric.sh
 . /usr/lib/rdma-cmx/selftests/programs/nvme_functions
@@ -27,7 +27,7 @@ modprobe nvme-rdma
 is "KA-05: a service that nobody advertises" \
 	"$(cmx nvme connect --sa --nqn $nqn array 2>&1)" \
 	"cmx: array: no service record with an address that an RDMA device reaches"
-# 64 bytes without an end, no address, and an address with an option
+# 64 bytes without a terminator, no address, and an address with an option
 advertise 0 "$(printf '1%.0s' {1..64})" --id 0x1061001 --dev "$two"
 advertise 1 "10.66.0.2,nqn=other" --id 0x1061002 --dev "$two"
 is "KA-05: records without an address" \
@@ -35,8 +35,8 @@ is "KA-05: records without an address" \
 	"cmx: array: no service record with an address that an RDMA device reaches"
 ok "KA-05: advertised at the second device" advertise 2 10.66.0.2 --dev "$two"
 ok "KA-05: and at the third" advertise 3 '10.66.0.3 4421' --dev "$three"
-# The HCA of the fabric has no memory registration by work request, without which
-# nvme-rdma uses no device: this is as far as it comes.
+# The HCA of the fabric has no memory registration by work request, which
+# nvme-rdma requires of a device, so the connect fails at that point.
 tried=$(cmx nvme connect --sa --nqn $nqn array "${options[@]}" 2>&1)
 is "KA-05: found, each with its port" \
 	"$(grep -o '^cmx: .*: nvme connect' <<<"$tried" | sort | paste -sd,)" \

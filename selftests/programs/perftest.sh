@@ -1,23 +1,23 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# RA-03: programs that measure, unmodified, over the shim: perftest's and qperf,
-# connected by rdma_cm.
+# RA-03: benchmarks, unmodified, over the shim: perftest's and qperf, connected
+# by rdma_cm
 . /usr/lib/rdma-cmx/selftests/lib.sh
 . /usr/lib/rdma-cmx/selftests/programs/functions
 
 run="cmx run"
 port=18600
 
-# perftest's client requests its second connection while its server only begins
-# to listen for it, and fails when it comes first (on the stock library, too);
-# qperf's server sends its port before it listens there, so its client may be
-# rejected (reason 8). So requests to the server take two seconds longer.
+# perftest's client sends its second request while its server starts to listen
+# for it, and fails if it arrives first (on the stock library, too). qperf's
+# server sends its port before it listens there, so its client may be rejected
+# (reason 8). So requests to the server are delayed by two seconds.
 slow_on() {
 	if [ $bed = InfiniBand ]; then
 		knob_set "$(fab_dev 2)" faults 'delay class=7 attr=0x10 ms=2000'
 		return
 	fi
-	# MADs of that class and attribute behind the headers of RoCE
+	# Matches MADs of that class and attribute behind the headers of RoCE
 	tc qdisc add dev eth0 root handle 1: prio bands 4 &&
 		tc qdisc add dev eth0 parent 1:4 netem delay 2000ms &&
 		tc filter add dev eth0 parent 1: protocol ip u32 \
@@ -35,7 +35,7 @@ slow_off() {
 	fi
 }
 
-# How many were slow since slow_on
+# Number of delayed requests since slow_on
 slowed() {
 	if [ $bed = InfiniBand ]; then
 		knob_get "$(fab_dev 2)" faults | sed -n 's/.* hits=//p'
@@ -54,13 +54,14 @@ perf() {
 	serve "${4-$run} $what -p $port" listens_on $port
 	client "$1" "${5-$run} $what -p $port $sa"
 	served "$1"
-	# Its clock may not be calibrated on a busy machine: then all times are inf
+	# On a busy host its clock may be uncalibrated: then all times are inf.
 	like "$1: the client has its line" "$c_out" "^ +$3 +100 +([0-9.]+|inf)"
 	ids_both "$1" "${4-$run}" "${5-$run}"
 	none_left "$1"
 }
 
-# ids_both NAME SERVER'S CLIENT'S: who has a prefix made ids, who has none did not
+# ids_both NAME SERVER CLIENT: a side with a prefix created ids, a side without
+# one did not
 ids_both() {
 	local want
 
@@ -82,8 +83,8 @@ perf "ib_read_bw -R" "ib_read_bw -s 8192" 8192
 perf "ib_read_lat -R" "ib_read_lat -s 64" 64
 perf "ib_atomic_lat -R" ib_atomic_lat 8
 
-# qperf's server serves one test after another and ends by a command
-# (-to: for how long it and its client wait for each other, 5 s by default)
+# qperf's server serves one test after another and ends by a command (-to: time
+# that it and its client wait for each other, 5 s by default).
 qperf_serves() {
 	tcp_listens 19765
 }
@@ -96,7 +97,7 @@ diag "$c_out"
 client "qperf, quit" "$run qperf $sa -to 60 quit"
 served "qperf"
 ids_both "qperf" "$run" "$run"
-# One may be sent again
+# One may be a retry.
 ok "two requests of each of perftest's and one of qperf's tests were slow" \
 	test "$(slowed)" -ge 18
 ok "requests are fast" slow_off

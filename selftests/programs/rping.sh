@@ -8,7 +8,7 @@ run="cmx run"
 
 # --- rping -----------------------------------------------------------------
 
-# rping_pair NAME IDS SERVER CLIENT: ten pings, each with its data looked at
+# rping_pair NAME IDS SERVER CLIENT: ten pings, each with a check of its data
 rping_pair() {
 	pair "$1" "$2" "$3 -V -v -C 10" "$4 -V -v -C 10"
 	is "$1: the client has all ten back" "$(lines "$c_out" '^ping data: ')" 10
@@ -30,8 +30,8 @@ rping_pair "rping, the other way" "2 1" "$run rping -s -a $sa" \
 swap
 
 # A thread for each client. One after the other, as rping loses a request that
-# comes while it is busy with another one (on the stock library, too); each is
-# stopped in the middle, so that the last one finds all of them there.
+# arrives while it handles another one (on the stock library, too). Each is
+# stopped in the middle, so that at the last one all of them are connected.
 serve "$run rping -s -P -S 500 -a $sa"
 client "rping -P: five clients at the same time" "
 	cd \$(mktemp -d) || exit

@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # RA-03: programs that use rsockets keep working with the shim preloaded: their
-# rsockets stay inside the stock library, whole, also in a program that uses
-# ids of rdma_cm at the same time, which are ours.
+# rsockets stay inside the stock library, also in a program that uses ids of
+# rdma_cmx at the same time.
 . /usr/lib/rdma-cmx/selftests/lib.sh
 . /usr/lib/rdma-cmx/selftests/programs/functions
 
 run="cmx run"
 
-# The library is in the server, though it makes no id at our device.
+# The server has loaded the library, though it creates no id of rdma_cmx.
 preloaded() {
 	job_at "for pid in \$(pidof $1); do
 		grep -q librdmacmx /proc/\$pid/maps && exit
@@ -16,7 +16,7 @@ preloaded() {
 	exit 1"
 }
 
-# stream NAME PROGRAM OPTIONS: the line that both print for the size
+# stream NAME PROGRAM OPTIONS: both print the line for the size
 stream() {
 	local name=$1 program=$2
 

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# Many processes of ucmatose connect to one server at the same time: all are
-# connected, with the usual limit of outstanding requests and with a small one
-# that the server exhausts, since it stops. The stock library runs beside it.
+# Many processes of ucmatose connect to one server at the same time. All of them
+# connect, with the usual limit of outstanding requests and with a small one
+# that the stopped server uses up. The stock library runs for comparison.
 . /usr/lib/rdma-cmx/selftests/lib.sh
 . /usr/lib/rdma-cmx/selftests/programs/functions
 
@@ -18,8 +18,8 @@ server_signal() {
 	job_at "kill -$1 -- -\$(cat /run/jobs/$job.pid)"
 }
 
-# storm PREFIX [stopped]: sets $failed, the number of clients that did not end
-# well. A stopped server goes on when connects wait.
+# storm PREFIX [stopped]: sets $failed, the number of clients that failed. A
+# stopped server continues when connects wait.
 storm() {
 	local i pids=()
 

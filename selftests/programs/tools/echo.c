@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A program of librdmacm as anybody might write it: messages go to a server
- * and come back, and the client looks at them. The server uses synchronous
- * ids, the client events. Built three times of this one source: with
- * librdmacm, with librdmacmx (only the flags of the compiler differ), and with
- * rsockets beside, for which each message goes by both ways.
+ * A usual program of librdmacm: messages go to a server and come back, and the
+ * client checks them. The server uses synchronous ids, the client events. Built
+ * three times from this source: with librdmacm, with librdmacmx (only the
+ * compiler flags differ), and with rsockets in addition, where each message
+ * takes both ways.
  *
- *	echo ADDRESS		server
- *	echo -c ADDRESS		client
+ * 	echo ADDRESS		server
+ * 	echo -c ADDRESS		client
  */
 #include <err.h>
 #include <errno.h>
@@ -151,7 +151,7 @@ static void socket_close(int fd)
 	rclose(fd);
 }
 
-#else /* without them nothing goes that way */
+#else /* without rsockets nothing goes that way */
 
 static int socket_listen(const char *text) { return -1; }
 static int socket_accept(int listener) { return -1; }

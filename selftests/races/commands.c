@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * RAI-07, OPS-04: each command while its id is destroyed, and while its file
- * is closed, by another thread. The call ends, as one that came before or one
- * that came too late, and nothing is left.
+ * RAI-07, OPS-04: each command while another thread destroys its id or closes
+ * its file. The call ends, as if it came before or after, and no object is
+ * left.
  */
 #include "uapi.h"
 #include "pair.h"
@@ -283,9 +283,9 @@ static const struct command commands[] = {
 #define COMMANDS	(sizeof(commands) / sizeof(commands[0]))
 
 /*
- * What the command finds, round by round: an id that is new, bound and joined,
- * resolved as far as routing, one end of a connection, a name that it waits for,
- * a result, or a race of its addresses.
+ * The state for the command in each round: an id that is new, bound and joined,
+ * resolved up to its route, one end of a connection, an outstanding name, a
+ * result, or a race of its addresses.
  */
 static int stage_set(struct stage *s, unsigned int round)
 {
@@ -352,7 +352,7 @@ FIXTURE_TEARDOWN(commands)
 	EXPECT_TRUE(nothing_left());
 }
 
-/* Errors that are right in some order of the commands */
+/* Errors that are valid in some order of the commands */
 static bool ret_known(int ret)
 {
 	switch (ret) {
@@ -378,7 +378,7 @@ TEST_F_TIMEOUT(commands, RAI_07_destroy_against_each_command, 600)
 			pair_dally(&seed, DALLY_US);
 			ret = id_destroy(s->fd, s->id);
 			pair_wait(&self->pair);
-			/* Unless the command took it away itself */
+			/* Unless the command itself destroyed or moved it */
 			if (s->command->run != run_destroy &&
 			    s->command->run != run_migrate) {
 				EXPECT_LE(0, ret);
@@ -387,7 +387,7 @@ TEST_F_TIMEOUT(commands, RAI_07_destroy_against_each_command, 600)
 				TH_LOG("%s: %s", commands[i].name,
 				       strerror(-s->ret));
 			}
-			/* A new one may have got the handle. */
+			/* A new id may have the handle. */
 			if (s->command->run != run_create) {
 				EXPECT_EQ(-ENOENT, id_destroy(s->fd, s->id));
 			}

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * OPS-04: the removal of the device, under ids of each kind, and under commands
- * of many threads on shared ids. Of those the results hardly matter: the calls
- * end, and nothing is left. fuzz/ioctl has the same without a removal.
+ * OPS-04: the removal of the device, with ids of each kind, and with commands
+ * of many threads on shared ids. The results of the commands hardly matter: the
+ * calls end, and no object is left. fuzz/ioctl has the same without a removal.
  */
 #include "uapi.h"
 
@@ -91,7 +91,7 @@ static void events_some(struct arena *a, int fd)
 	}
 }
 
-/* One random command on a random id. */
+/* Runs one random command on a random id. */
 static void play(struct player *p)
 {
 	struct arena *a = p->arena;
@@ -193,7 +193,7 @@ static void players_stop(struct arena *a, pthread_t *t)
 		pthread_join(t[i], NULL);
 }
 
-/* Until so many calls were made, or the deadline. */
+/* Waits for that many calls, or for the deadline. */
 static void calls_wait(struct arena *a, long calls, double ms)
 {
 	double end = now_ms() + ms;
@@ -214,7 +214,7 @@ static int rdma_link(const char *what)
 #define LINK_DELETE	"delete rxe0"
 #define LINK_ADD	"add rxe0 type rxe netdev eth0"
 
-/* An id of every kind loses its device: it gets an event, and stays valid. */
+/* Ids of each kind lose their device: each gets an event, and stays valid. */
 TEST_F(device, removal)
 {
 	struct rdma_cmx_resolve_addrinfo rai = {};
@@ -239,7 +239,7 @@ TEST_F(device, removal)
 	rai.query.flags = RDMA_CMX_AIQ_NAMES_LATER;
 	ASSERT_EQ(0, call(fd, RESOLVE_ADDRINFO, &rai));
 
-	/* Does not return before all ids have let the device go. */
+	/* The removal ends after all ids have released the device. */
 	ASSERT_EQ(0, rdma_link(LINK_DELETE));
 	while (event_pending(fd)) {
 		ASSERT_EQ(0, event_next(fd, &buf));
@@ -260,7 +260,7 @@ TEST_F(device, removal)
 	EXPECT_EQ(-ENODEV, mc_join(fd, ud, GROUP, 1, &again));
 	query.id = unbound;
 	EXPECT_EQ(0, call(fd, ID_QUERY, &query));
-	/* Handles end as ever. */
+	/* A destroy of each handle still works. */
 	EXPECT_EQ(1, mc_leave(fd, mc));
 	EXPECT_EQ(2, id_destroy(fd, ud));
 	EXPECT_EQ(1, id_destroy(fd, bound));
@@ -310,7 +310,7 @@ TEST_F(device, removal_unread)
 	uint32_t id, mc;
 	int fd = dev_open(O_NONBLOCK), i;
 
-	/* Close and destroy with the removal event unread. */
+	/* Close and destroy with the removal event unread */
 	for (i = 0; i < 2; i++) {
 		ASSERT_EQ(0, id_create(fd, RDMA_PS_UDP, 6, &id));
 		ASSERT_EQ(0, id_bind(fd, id, ADDR_RDMA, 0));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * RAI-07: an id is destroyed while an event of it comes, and while another
- * thread reads. DESTROY reports how many events of the id were read in all
- * its life: that is how many the reader has, and none comes afterwards.
+ * RAI-07: an id is destroyed while an event of it is reported, and while
+ * another thread reads. DESTROY returns the number of all read events of the
+ * id. The reader has read exactly as many, and none is reported later.
  */
 #include "uapi.h"
 #include "pair.h"
@@ -37,7 +37,7 @@ static void events_read(void *arg)
 	} while (!last);
 }
 
-/* @us: about as long as it takes the event to come, twice */
+/* @us: about twice the time until the event */
 struct kind {
 	const char *name;
 	int (*start)(struct stage *s);
@@ -67,7 +67,7 @@ static int start_addr_resolved(struct stage *s)
 	       id_resolve_addr(s->fd, s->id, NULL, ADDR_RDMA, 9000);
 }
 
-/* Nobody has that address; the time is over soon. */
+/* No host has that address; the timeout is short. */
 static int start_addr_error(struct stage *s)
 {
 	struct rdma_cmx_resolve_addr arg = { .timeout_ms = 1 };
@@ -113,7 +113,7 @@ static int start_rejected(struct stage *s)
 	return ret ?: call(s->fd, REJECT, &arg);
 }
 
-/* The passive side's, with the uid that accept gave it */
+/* The event of the passive side, with the uid of accept */
 static int start_established(struct stage *s)
 {
 	struct rdma_cmx_connect arg = { .flags = RDMA_CMX_ACCEPT_NO_PARAM };
@@ -222,8 +222,8 @@ FIXTURE_TEARDOWN(events)
 }
 
 /*
- * Events of the id that start() itself has read are in its number, too: all
- * that it read had the id's own uid, or was counted by it.
+ * The number includes events of the id that start() has read: those with the
+ * uid of the id, and those that count for it.
  */
 static unsigned int read_by_start(const struct kind *kind)
 {

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# RA-01, OPS-04: the interface under an RDMA device goes down and up, loses
-# its address and gets it back, and vanishes with the device, under load.
-# Each time the load continues afterwards.
+# RA-01, OPS-04: the interface of an RDMA device goes down and up, loses its
+# address and gets it back, and is removed with the device, under load. Each
+# time the load continues afterwards.
 . "${0%/*}/functions"
 
 rounds=10
@@ -19,7 +19,7 @@ bed_del() {
 	ip link del race0
 }
 
-# One process gets through a whole round
+# Does one process complete a round?
 works() {
 	timeout 200 "$load" 10.98.0.1 1 >probe.log 2>&1 &
 	wait_for 30 grep -q ready probe.log
@@ -65,8 +65,8 @@ ok "the processes still run" load_alive
 load_stop
 is "the processes exit with 0" $? 0
 ok "OPS-04: no object is left" wait_for 30 live_none
-# Only with a new device: soft-RoCE of Linux 6.1 survives neither, as
-# the stock stack alone shows, with rping for a load.
+# Only with a new device: after the removal of its interface soft-RoCE of Linux
+# 6.1 does not work again, as rping shows on the stock stack.
 ok "the interface and the device are added again" bed_add
 ok "RA-01: they work" wait_for 60 works || diag "$(cat probe.log)"
 bed_del

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Large numbers: ids come and go without end and without growth (RA-02), and
- * thousands of resolutions are outstanding at once (RAI-01, RAI-07), until
- * they are answered, time out, or their file is closed. A slow kernel has a
- * tenth of all: what it sees in each, it sees in the first ones.
+ * Large numbers: ids are created and destroyed without growth (RA-02), and
+ * thousands of resolutions are outstanding at once (RAI-01, RAI-07), until they
+ * complete, time out, or their file is closed. A slow kernel has a tenth of
+ * all, since it finds errors in the first ones.
  */
 #include "uapi.h"
 
@@ -15,7 +15,7 @@
 #define IDS		25000	/* of each thread */
 #define AT_ONCE		10000
 #define FILES		10	/* each below max_requests, 1,024 */
-/* What may stay in the allocator's caches, in KiB. */
+/* Memory that may stay in the allocator's caches, in KiB */
 #define SLACK_KB	4096
 
 FIXTURE(many) {
@@ -66,7 +66,7 @@ struct worker {
 	int fd, ids, ret;
 };
 
-/* Some are bound, or have an event unread, when they go. */
+/* Some are bound, or have an unread event, at their destroy. */
 static void *ids_run(void *arg)
 {
 	struct worker *w = arg;
@@ -115,7 +115,7 @@ TEST_F_TIMEOUT(many, RA_02_100000_ids, 200)
 	ASSERT_LT(0, before);
 	ASSERT_EQ(0, ids_come_and_go(self->fd[0], self->ids));
 	EXPECT_EQ(0, counter("live_ids"));
-	/* What RCU and its work items still have to free */
+	/* Waits for memory that RCU and its work items still have to free. */
 	for (end = now_ms() + 60e3;; poll(NULL, 0, 200)) {
 		after = slab_unreclaimable();
 		if (after < before + SLACK_KB || kernel_slow() ||
@@ -124,7 +124,7 @@ TEST_F_TIMEOUT(many, RA_02_100000_ids, 200)
 	}
 	TH_LOG("%d ids; SUnreclaim %ld KiB before, %ld after",
 	       THREADS * self->ids, before, after);
-	/* KASAN keeps what was freed; there kmemleak sees what is lost. */
+	/* KASAN keeps freed memory; kmemleak finds leaks there. */
 	if (!kernel_slow())
 		EXPECT_GT(before + SLACK_KB, after);
 }
@@ -141,7 +141,7 @@ static int resolve(int fd, uint32_t id, const char *node, uint32_t flags,
 	return call(fd, RESOLVE_ADDRINFO, &arg);
 }
 
-/* How many of them end so; the rest within the deadline not at all */
+/* Counts the events with this status; the rest reports none in time. */
 static int events_count(int fd, uint32_t event, int status, int wanted)
 {
 	union event_buf buf;
@@ -188,7 +188,7 @@ TEST_F_TIMEOUT(many, RAI_01_10000_outstanding_are_answered, 200)
 			RDMA_CMX_EV_ADDRINFO_ERROR, -ENOENT, self->per_file));
 }
 
-/* One name of a silent server: one lookup, and an event for each query. */
+/* One name of a silent server: one lookup, and an event for each query */
 TEST_F_TIMEOUT(many, RAI_03_10000_outstanding_time_out, 200)
 {
 	int i;

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# What a process makes the kernel keep is charged to its memory cgroup: with a
-# small one, many ids, events and resolutions end there, in an error or with
-# the process, and others do not notice. Nothing is left.
+# Kernel memory of a process is charged to its memory cgroup. With a low limit,
+# many ids, events and resolutions fail there or end the process, and other
+# processes are not affected. No object is left.
 . "${0%/*}/functions"
 hoard=/usr/lib/rdma-cmx/selftests/races/tools/hoard
 
@@ -34,7 +34,7 @@ if ! grep -qw memory /sys/fs/cgroup/cgroup.controllers; then
 fi
 echo +memory >/sys/fs/cgroup/cgroup.subtree_control
 
-# 10,000 ids and requests need about 12 MiB: more than there is.
+# 10,000 ids and requests need about 12 MiB, more than the limit.
 for ((i = 1; i <= rounds; i++)); do
 	confined $((4 + i))M "$hoard" 10000 \
 		>small$i.log 2>&1

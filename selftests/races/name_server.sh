@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# RAI-03, GAI-02: the name server stops and starts while names are looked up.
-# Each query ends before its deadline, with a right result or a documented
-# error, and with the server back all is well.
+# RAI-03, GAI-02: the name server stops and starts during lookups of names. Each
+# query ends before its deadline, with a right result or a documented error.
+# After its return all queries succeed.
 . "${0%/*}/functions"
 
 rounds=10
@@ -18,7 +18,7 @@ flap() {
 		dns_silent
 		moment 400
 		dns_up
-		# However slow the machine is, some get a response.
+		# Some get a response, on a slow host, too.
 		[ $i != 0 ] || wait_for 90 grep -qs 'status 0' answers{1..4}
 		moment 400
 	done

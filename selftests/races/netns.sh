@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # RAI-07, OPS-04: a network namespace is deleted while processes in it have
-# requests outstanding, and while one that has left it holds a file of its
-# making. The namespace ends with its last user, and no object is left.
+# outstanding requests, and while a process that has left it has a file that was
+# opened there. The namespace ends with its last user, and no object is left.
 . "${0%/*}/functions"
 
 rounds=8
 ! kernel_slow || rounds=4
 
-# Its interface is a pair with one outside: both are destroyed together.
+# Its interface is a pair with one outside: both are removed together.
 space_add() {
 	ip netns add race &&
 		ip link add race0 type veth peer name race1 netns race &&
@@ -30,7 +30,7 @@ deleted() {
 		pid=$!
 		moment 300
 		ip netns del race
-		# Still in use: by the process
+		# The process still uses the namespace.
 		if [ $((i % 2)) = 0 ]; then
 			kill -KILL $pid
 		fi
@@ -42,7 +42,7 @@ deleted() {
 ok "RAI-07: deleted with a name outstanding, $rounds rounds" deleted
 ok "RAI-07: no object is left" wait_for 40 live_none
 
-# A file that was opened there, and a process that is elsewhere by now
+# A process keeps a file that was opened in a deleted namespace.
 space_add
 ip netns exec race bash -c 'exec 7<>/dev/infiniband/rdma_cmx; echo $$ >pid
 	exec sleep 1000' &
@@ -53,8 +53,8 @@ kill "$(cat pid)"
 wait 2>/dev/null
 ok "OPS-04: the namespace ends with the process" wait_for 40 space_gone
 
-# A private device, in an exclusive world: the fabric's tests do that. Here
-# load on the shared device, from inside and outside.
+# The fabric's tests have private devices in exclusive mode. Here is load on the
+# shared device, from inside and outside.
 space_add
 load_start 2 10.55.0.1 2
 ip netns exec race "$load" 10.55.0.1 2 numbers >inside.log 2>&1 &

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # OPS-04: the modules are unloaded under load. The kernel refuses while there is
-# a user. As soon as the last one is killed, with requests outstanding, they are
-# unloaded and loaded again.
+# a user. After SIGKILL of the last one, with outstanding requests, the modules
+# are unloaded and loaded again.
 . "${0%/*}/functions"
 
 rounds=12 attempts=20
@@ -17,7 +17,7 @@ refused() {
 	done
 }
 
-# The file of a killed process may still be on its way out.
+# The file of a killed process may still be open for a moment.
 unloaded() {
 	[ ! -d /sys/module/rdma_ucmx ] || rmmod rdma_ucmx || return
 	rmmod rdma_cmx

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * hoard COUNT: have COUNT ids, each with a resolution outstanding that
- * no server answers. Ends with 0 when it has them, with 3 and the reason when
- * it is refused.
+ * hoard COUNT: creates COUNT ids, each with an outstanding resolution that no
+ * server answers. Exits with 0 after all of them, with 3 and the reason after a
+ * failure.
  */
 #include "ioctl.h"
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * load ADDR [THREADS [NAME]]: work without end, for tests that remove
- * something meanwhile. Each thread has a private file, on which it
- * connects two ids over ADDR, resolves numbers and NAME, joins, leaves, lets
- * things go. What fails is begun anew. Prints "ready" once each thread has
- * been through once, and at SIGTERM how many rounds went well, and how many did
- * not and where.
+ * load ADDR [THREADS [NAME]]: load for tests that remove something meanwhile.
+ * Each thread has a private file, on which it connects two ids over ADDR,
+ * resolves numbers and NAME, joins, leaves, destroys. After a failure it starts
+ * again. Prints "ready" after a first round of each thread, and at SIGTERM the
+ * number of successful rounds and of failed ones with their places.
  */
 #include "ioctl.h"
 
@@ -47,7 +46,7 @@ static int events_drop(int fd)
 	return 0;
 }
 
-/* An answer of whatever kind is the end of it. */
+/* An event of any type completes it. */
 static int answer(int fd)
 {
 	union event_buf buf;

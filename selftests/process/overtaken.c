@@ -15,7 +15,7 @@
 #define PAUSE_US	200000
 
 static __thread bool slow;	/* this thread is overtaken */
-static bool armed;		/* from now on; all variables below are atomic */
+static bool armed;		/* from now on; all below are atomic */
 static bool on_the_way;		/* the thread has its event */
 static bool destroying;		/* the other is in rdma_destroy_id() */
 static bool waking;		/* and there has woken the waiters */

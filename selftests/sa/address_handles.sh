@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # OPS-04: an address handle ends before its protection domain. A device is
-# removed while queries are outstanding, whose MADs have address handles of the
-# SM, and after events that make the module replace its own. The kernel's calls
-# of the driver print how many address handles a protection domain has at its end.
+# removed while queries are outstanding, whose MADs use address handles of the
+# SM, and after events that make the module replace its address handle. Probes
+# on the kernel's calls of the driver count the address handles of a protection
+# domain at its end.
 . /usr/lib/rdma-cmx/selftests/lib.sh
 . /usr/lib/rdma-cmx/selftests/fabric.sh
 fourth=$(fab_dev 4)
@@ -31,8 +32,8 @@ cleanup() {
 	params_back
 } 2>/dev/null
 
-# handles: of each protection domain that began and ended since the probes are
-# there, the address handles that it had in all and those that it had at its end
+# handles: for each protection domain that began and ended since the probes
+# exist, the number of its address handles in all, and at its end
 handles() {
 	awk '
 	/cmx_(ah|pd)_/ {
@@ -64,7 +65,7 @@ plugged() {
 		port_active_wait "$fourth"
 }
 
-# sent N: MADs of the module that ib_mad has
+# sent N: does ib_mad have N MADs of the module?
 sent() {
 	[ "$(counter live_sa_mads)" -ge "$1" ]
 }
@@ -77,7 +78,7 @@ trap cleanup EXIT
 if ! probes_add 2>/dev/null; then
 	plan_skip "no events of kprobes for rdmavt"
 fi
-# Its protection domains begin after the probes.
+# The protection domains of a new device begin after the probes.
 ok "a device comes after the probes" eval 'unplugged && plugged'
 param sa_timeout_ms 60000
 trap cleanup EXIT

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Resolutions on InfiniBand that end before a response: by their deadline, or
- * because the id is destroyed, in each stage. One process a test.
+ * by the destroy of the id, in each stage. Each test is a separate process.
  */
 #include <pthread.h>
 #include <string.h>
@@ -42,7 +42,7 @@ static int resolve(struct rdma_cm_id *id, const char *node, const char *service)
 				     node ? NULL : &sa_hints);
 }
 
-/* Many ids, each with a query; all destroyed at once, without an event. */
+/* Many ids, each with a query; all are destroyed at once, without an event. */
 static void destroy_expect(struct __test_metadata *_metadata,
 			   struct rdma_event_channel *channel,
 			   const char *node, const char *service)
@@ -91,7 +91,7 @@ TEST_F(cancel, RAI_07_destroy_while_neighbours_are_looked_for)
 	EXPECT_TRUE(parameter_set("neigh_timeout_ms", usual, NULL));
 }
 
-/* Without path responses there is a result, without a route. */
+/* Without path responses the result has no route. */
 TEST_F(cancel, GAI_09_paths_do_not_come_in_time)
 {
 	struct rdma_cm_id *id = id_on(self->channel, DEV_OWN);
@@ -103,7 +103,7 @@ TEST_F(cancel, GAI_09_paths_do_not_come_in_time)
 	ASSERT_NE(NULL, id);
 	ASSERT_EQ(0, bash("knob_set %s faults 'drop class=3 attr=0x35'",
 			  device(DEV_SM)));
-	/* The deadline, 60 s, is long after the 3 s of path queries. */
+	/* The deadline of 60 s is long after the 3 s of path queries. */
 	ASSERT_TRUE(parameter_set("route_timeout_ms", "3000", route));
 	ASSERT_TRUE(parameter_set("sa_timeout_ms", "20000", sa));
 	start = now_ms();
@@ -122,7 +122,7 @@ TEST_F(cancel, GAI_09_paths_do_not_come_in_time)
 	rdma_destroy_id(id);
 }
 
-/* The port goes down in both stages: an error at once, or no route. */
+/* The port goes down in both stages: an error at once, or no route */
 TEST_F(cancel, RAI_03_port_down_while_it_is_queried)
 {
 	struct rdma_cm_id *id = id_on(self->channel, DEV_OWN);
@@ -196,7 +196,7 @@ TEST_F(cancel, RAI_07_destroy_at_any_moment)
 	ASSERT_EQ(0, bash("knob_set %s faults 'delay class=3 ms=2'; "
 			  "echo 0 >/sys/module/rdma_cmx/parameters/sa_cache_ms",
 			  device(DEV_SM)));
-	/* These values are read before the threads start. */
+	/* The threads need these values, which are read before they start. */
 	gid(DEV_OWN);
 	for (int i = 0; i < THREADS; i++) {
 		churn[i].name = self->name;

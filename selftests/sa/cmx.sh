@@ -20,7 +20,7 @@ run() {
 	err=$(cat err)
 }
 
-# fails NAME REGEX COMMAND...: exit code 1, a message, and an empty stdout
+# fails NAME REGEX COMMAND...: checks exit code 1, a message, and empty stdout
 fails() {
 	local name=$1 regex=$2
 
@@ -31,7 +31,7 @@ fails() {
 	is "$name: nothing on standard output" "$out" ""
 }
 
-# The GID as it is printed
+# The GID in the format of the output
 gid() {
 	service -g "$(dev_gid "$1")" -n svc list | awk '{ print $2; exit }'
 }

@@ -2,7 +2,7 @@
 /*
  * Connections by the entries of a result: by GID in an IP port space and in
  * that of InfiniBand, by a service of the SA. The listener is on device 3, in a
- * thread. One process a test.
+ * thread. Each test is a separate process.
  */
 #include <pthread.h>
 #include <string.h>
@@ -36,7 +36,7 @@ static int peer_accept(struct listener *l, struct rdma_cm_event *event)
 	return rdma_accept(event->id, &param);
 }
 
-/* One connection, until it is established. */
+/* Accepts one connection, until it is established. */
 static void *listener_run(void *arg)
 {
 	struct listener *l = arg;
@@ -92,7 +92,7 @@ static void listener_end(struct listener *l)
 	rdma_destroy_event_channel(l->channel);
 }
 
-/* By rdma_create_ep(); private data or NULL. */
+/* Connects with rdma_create_ep(); private data or NULL. */
 static struct rdma_cm_id *ep_connect(struct rdma_addrinfo *ai, const void *data,
 				     size_t len)
 {
@@ -187,8 +187,8 @@ TEST(GAI_10_connect_without_data)
 }
 
 /*
- * In the port space of InfiniBand all private data is the caller's. But
- * rdma_cm's listener reads a version and an IP version from the first two
+ * In the port space of InfiniBand all private data belongs to the caller. But
+ * the listener of rdma_cm parses a version and an IP version from the first two
  * bytes of any request, with librdmacm too.
  */
 TEST(GAI_10_own_data_in_the_port_space_of_infiniband)
@@ -218,7 +218,7 @@ TEST(GAI_10_own_data_in_the_port_space_of_infiniband)
 	listener_end(&l);
 }
 
-/* Asynchronous, step by step, with the addresses of the entry. */
+/* Connects asynchronously, step by step, with the addresses of the entry. */
 static struct rdma_cm_id *steps_connect(struct __test_metadata *_metadata,
 					struct rdma_event_channel *channel,
 					struct rdma_addrinfo *ai)
@@ -269,7 +269,7 @@ TEST(RAI_08_connect_to_each_service)
 	ASSERT_EQ(1, ai_count(res));
 	EXPECT_LT(0, res->ai_route_len);
 
-	/* The route comes with the result: no query is sent again. */
+	/* The result contains the route: no query is sent again. */
 	ASSERT_EQ(0, paths_lost(true));
 	for (ai = res; ai; ai = ai->ai_next) {
 		id = steps_connect(_metadata, channel, ai);
@@ -322,7 +322,10 @@ TEST(RA_01_route_with_a_type_of_service)
 	rdma_destroy_event_channel(channel);
 }
 
-/* By name, in one call: the kernel finds the port that reaches the service. */
+/*
+ * Connects by name, in one call: the kernel finds the port that reaches the
+ * service.
+ */
 static int name_connect(struct rdma_event_channel *channel,
 			struct rdma_cm_id **id, int port_space,
 			const char *node, const char *service_text,
@@ -373,7 +376,7 @@ TEST(KA_02_program_connects_to_a_service)
 	rdma_destroy_ep(id);
 	listener_end(&l);
 	EXPECT_EQ(0, service(DEV_LISTEN, "-n %s -i %llu delete", name, sid));
-	/* A service that is not there */
+	/* An unknown service */
 	EXPECT_EQ(RDMA_CM_EVENT_ADDRINFO_ERROR,
 		  name_connect(channel, &id, RDMA_PS_IB, NULL, "no such service",
 			       &hints, NULL));
@@ -381,7 +384,7 @@ TEST(KA_02_program_connects_to_a_service)
 	rdma_destroy_event_channel(channel);
 }
 
-/* By GID in an IP port space: its data goes before the program's. */
+/* By GID in an IP port space: a header precedes the program's private data. */
 TEST(KA_02_program_connects_to_a_gid)
 {
 	struct rdma_event_channel *channel = rdma_create_event_channel();

@@ -13,7 +13,8 @@ service() {
 	/usr/lib/rdma-cmx/selftests/sa/tools/service -C "$server" "$@"
 }
 
-# query N KINDS NAME [MS]: start; result: wait, and print how it ended
+# query N KINDS NAME [MS]: starts queries; result: waits, and prints how they
+# ended
 query() {
 	echo "services $1 $2 $3 ${4:-60000} gid:$(dev_gid "$client")" \
 		>$consumer/command
@@ -45,7 +46,7 @@ more_than() {
 }
 
 modprobe cmx_consumer || plan_skip "cmx_consumer.ko is not installed"
-# A late response of a busy machine causes no retry.
+# A late response on a busy host causes no retry.
 param sa_timeout_ms 20000
 ok "the cache is empty" cache_drop
 service -n 'svc-%u' -i 0x100 -c 5 set || fail "no services"
@@ -99,7 +100,7 @@ before=$(queries)
 query 1 1 svc-
 ok "the SA responds, and the response is delayed" \
 	wait_for 90 more_than queries "$before"
-# The next response comes long after it.
+# The next response arrives long after the change.
 knob_set "$client" faults "delay class=3 method=0x92 ms=15000"
 ok "the service is deleted meanwhile" service -i 0x100 delete
 knob_set "$client" event client_reregister

@@ -10,8 +10,8 @@ client=$(fab_dev 2)
 server=$(fab_dev 3)
 gid=$(dev_gid "$client")
 
-# query N KINDS NAME: start, with a timeout of four minutes; result: wait, and
-# print how it ended
+# query N KINDS NAME: starts queries with a timeout of four minutes; result:
+# waits, and prints how they ended
 query() {
 	echo "services $1 $2 $3 240000 gid:$gid" >$consumer/command
 }
@@ -24,8 +24,8 @@ counts_on() {
 	[ "$(counter "$1")" -gt "$2" ]
 }
 
-# A busy SA on a busy machine may be silent for longer than the default timeout
-# of a query (8 s).
+# A busy SA on a busy host may be silent for longer than the default timeout of
+# a query (8 s).
 timeouts_max() {
 	param sa_timeout_ms 3000
 	param sa_retries 20

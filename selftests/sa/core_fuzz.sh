@@ -38,14 +38,14 @@ fuzz() {
 	while [ "$n" -lt "$answers" ] && [ $round -lt 200 ] &&
 		kill -0 $pid 2>/dev/null; do
 		round=$((round + 1))
-		# Each round has new names, or the cache would answer.
+		# Each round has new names; otherwise the cache would respond.
 		echo "$verb 200 200 $name$((1000 + round)) 20000 gid:$gid" \
 			>$consumer/command
 		text=$(result) || wrong=$((wrong + 1))
 		[[ $text = answered=* && $text != *wrong* ]] ||
 			wrong=$((wrong + 1))
 		had=$n n=$(responses "$attr")
-		# On a busy machine the responses come too late.
+		# On a busy host the responses come too late.
 		if [ $((n - had)) -lt $((answers / 100)) ] && [ $timeout_ms -lt 800 ]; then
 			: $((timeout_ms *= 2))
 			param sa_timeout_ms $timeout_ms
@@ -70,7 +70,7 @@ param sa_retries 2
 
 sm_pause
 fuzz "services" 0x0031 services s
-# The services come by their ids and without errors; each has 5 paths.
+# The services are found by their ids and without errors; each has 5 paths.
 fuzz "paths" 0x0035 services-routes 9
 sm_resume
 

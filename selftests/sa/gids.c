@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Addresses that are GIDs: numeric nodes, hints, path records and their limits,
- * connection data. All four ports are in this namespace. One process a
- * test.
+ * connection data. All four ports are in this namespace. Each test is a
+ * separate process.
  */
 #include <endian.h>
 #include <infiniband/sa.h>
@@ -243,7 +243,7 @@ TEST_F(limit, GAI_09_limit_mtu)
 	EXPECT_EQ(IBV_MTU_256, path->path.mtu & 0x3f);
 }
 
-/* No path matches: the address remains, without a route. */
+/* No path matches: the entry has the address, without a route. */
 TEST_F(limit, GAI_09_limit_that_nothing_meets)
 {
 	/* More than 4096 */
@@ -377,7 +377,7 @@ TEST(GAI_07_source_and_destination)
 	paths_expect(_metadata, res);
 	rdma_freeaddrinfo(res);
 
-	/* A source only */
+	/* Only a source */
 	hints.ai_dst_len = 0;
 	hints.ai_dst_addr = NULL;
 	ASSERT_EQ(0, rdma_getaddrinfo(NULL, NULL, &hints, &res));
@@ -386,7 +386,7 @@ TEST(GAI_07_source_and_destination)
 	rdma_freeaddrinfo(res);
 }
 
-/* IB address in an IP port space: 36 bytes that rdma_cm of the peer wants. */
+/* IB address in an IP port space: 36 bytes that the peer's rdma_cm needs */
 TEST(GAI_10_connect_data)
 {
 	struct rdma_addrinfo hints, *res, *ai;

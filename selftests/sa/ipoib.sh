@@ -17,7 +17,7 @@ path="path $(gid_short "$own")/$(dev_lid "$own")"
 path+=" $(gid_short "$far")/$(dev_lid "$far") ffff"
 netdev=$(dev_netdev "$own")
 
-# cold ADDRESS: until there is a path; IPoIB waits for its own a second only.
+# cold ADDRESS: waits for a path; IPoIB waits only a second for its path.
 cold() {
 	ip neigh flush dev "$netdev"
 	got=$(paths "$1" 7471)
@@ -46,7 +46,7 @@ is "GAI-09: an id uses the path of the result, IPv4" \
 	"$(paths use 10.66.0.2 7471)" "10.66.0.1 10.66.0.2 $path used"
 is "GAI-09: an id uses the path of the result, IPv6" \
 	"$(paths use fd66::2 7471)" "fd66::1 fd66::2 $path used"
-# Counts Get, which rdma_cm would send, and which IPoIB sends at times.
+# Counts Get queries, which rdma_cm would send, and IPoIB sends at times.
 cached() {
 	local before
 
@@ -88,7 +88,7 @@ is "GAI-09: the SA responds again" "$(paths 10.66.0.2 7471)" \
 	"10.66.0.1 10.66.0.2 $path"
 params_back
 
-# Behind a gateway the GID is not the neighbour's.
+# Behind a gateway the neighbour has another GID.
 ip route add 10.67.0.0/24 via 10.66.0.2
 is "GAI-09: no path through an IP router" "$(paths 10.67.0.7 7471)" \
 	"10.66.0.1 10.67.0.7"

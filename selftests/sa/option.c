@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * RA-02: RDMA_OPTION_IB_PATH on InfiniBand sets the path of a result, unchanged
- * or changed, in place of a path query. One process a test.
+ * or changed, instead of a path query. Each test is a separate process.
  */
 #include <string.h>
 
@@ -58,7 +58,7 @@ static int path_set(struct rdma_cm_id *id, void *path, size_t len)
 			       len);
 }
 
-/* The id has the path, and no query was sent for it: queries are lost. */
+/* The id has the path without a query, since queries are dropped. */
 static void path_check(struct __test_metadata *_metadata,
 		       FIXTURE_DATA(option) *self, unsigned int sl)
 {
@@ -87,7 +87,7 @@ TEST_F(option, RA_02_path_of_an_answer)
 			      self->res->ai_route_len));
 	path_check(_metadata, self,
 		   be16toh(self->path.path.qosclass_sl) & 0xf);
-	/* One route is enough. */
+	/* A second route fails. */
 	errno = 0;
 	EXPECT_EQ(-1, path_set(self->id, &self->path, sizeof(self->path)));
 	EXPECT_EQ(EINVAL, errno);
@@ -135,7 +135,7 @@ static long long records(void)
 			   " END { print n }' /proc/slabinfo");
 }
 
-/* A route that cannot be resolved, and a caller's path in its place. */
+/* Replaces a route that cannot be resolved by a path of the caller. */
 static int path_after_error(struct rdma_event_channel *channel,
 			    FIXTURE_DATA(option) *self)
 {
@@ -166,7 +166,7 @@ TEST_F(option, SEC_path_after_error_leaves_nothing)
 	ASSERT_LT(0, before);
 	for (i = 0; i < PATHS; i++)
 		ASSERT_EQ(0, path_after_error(self->channel, self));
-	/* The rest of the machine allocates and frees as well. */
+	/* Other programs allocate and free such objects, too. */
 	for (end = now_ms() + WAIT_MS;
 	     records() >= before + PATHS / 2 && now_ms() < end;)
 		usleep(500000);

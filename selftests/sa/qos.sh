@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # GAI-09: an SA without QoS gets one path query for all services of a node, and
 # so one for both entries of an address. If the SA supports QoS, or this is not
-# known, each service has its own query. The SA's ClassPortInfo decides; no path
-# query waits for it.
+# known, each service has a separate query. The SA's ClassPortInfo determines
+# it; no path query waits for it.
 . /usr/lib/rdma-cmx/selftests/lib.sh
 . /usr/lib/rdma-cmx/selftests/fabric.sh
 
@@ -15,8 +15,8 @@ target=$(dev_gid "$(fab_dev 3)")
 port=7000
 fake_pid=''
 
-# Path queries of the module that have reached the SA. Get is rdma_cm's, and
-# IPoIB's at any time.
+# Path queries of the module that have reached the SA. Get queries are of
+# rdma_cm, and of IPoIB at any time.
 queries() {
 	if [ -n "$fake_pid" ]; then
 		grep -c '^0x12 0x0035' fake.log
@@ -25,8 +25,8 @@ queries() {
 	fi
 }
 
-# used NODE PORT: an id has the path and the route of a result although Get is
-# lost
+# used NODE PORT: an id gets the path and the route of a result while Get is
+# dropped
 used() {
 	local out
 
@@ -36,8 +36,8 @@ used() {
 	[[ $out == *" used" ]]
 }
 
-# resolve: a port that is new; sets $found, entries with a path, and $sent,
-# queries for them
+# resolve: with a new port; sets $found, entries with a path, and $sent, queries
+# for them
 resolve() {
 	local before
 
@@ -53,7 +53,7 @@ sends() {
 	resolve && [ "$sent" = "$1" ]
 }
 
-# Is the path of another port taken from the cache?
+# Does the cache have the path, for another port?
 route_is_cached() {
 	local before
 
@@ -104,7 +104,7 @@ fake_responds() {
 }
 
 modprobe cmx_consumer || plan_skip "cmx_consumer.ko is not installed"
-# No response of an earlier resolution
+# Without cached responses of earlier resolutions
 param sa_cache_ms 0
 timeouts_long 5000
 
@@ -146,6 +146,6 @@ done
 ok "OpenSM again" wait_for 90 sends 1
 # The module keeps its last result.
 rmmod cmx_consumer
-# A query that no SA responds to ends after 95 s with this timeout.
+# A query without a response ends after 95 s with this timeout.
 ok "no object is left" wait_for 180 live_none
 finish

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # The cache follows the fabric: each port subscribes to the SA's reports of GIDs
-# in and out of service. A report drops the paths to its GID and no others; a
-# forged or malformed one has no effect. While a port is subscribed its paths live
-# long, else for sa_cache_ms. OPS-03
+# in and out of service. A report drops the paths to its GID and no others. A
+# forged or malformed report has no effect. The paths of a subscribed port have
+# a long lifetime, those of others sa_cache_ms. OPS-03
 . /usr/lib/rdma-cmx/selftests/lib.sh
 . /usr/lib/rdma-cmx/selftests/fabric.sh
 
@@ -15,7 +15,7 @@ queries() {
 	sa_requests 0x12 0x0035
 }
 
-# path DEV: of the client to it; the SA's queries for it
+# path DEV: resolves a path from the client to it; counts the queries at the SA
 path() {
 	local before
 
@@ -26,7 +26,8 @@ path() {
 	echo $(($(queries) - before))
 }
 
-# report FROM ARGUMENTS...: to the client; how many are confirmed
+# report FROM ARGUMENTS...: sends reports to the client; number of confirmed
+# ones
 report() {
 	"$tools/report" -C "$1" "${@:2}"
 }
@@ -35,7 +36,7 @@ lid() {
 	dev_lid "$client"
 }
 
-# records: subscriptions that the SA has
+# records: number of subscriptions at the SA
 records() {
 	sa_query IIR | grep -c '^InformInfoRecord'
 }
@@ -44,7 +45,7 @@ records_are() {
 	[ "$(records)" = "$1" ]
 }
 
-# sent N: has the SA received more queries than that?
+# sent N: has the SA received more than N queries?
 sent() {
 	[ "$(queries)" -gt "$1" ]
 }
@@ -66,7 +67,7 @@ again() {
 	done
 }
 
-# long: does a path live longer than sa_cache_ms, which is next to nothing?
+# long: is the lifetime of a path longer than sa_cache_ms, which is short here?
 long() {
 	path "$third" >/dev/null
 	[ "$(path "$third")" = 0 ]
@@ -153,7 +154,7 @@ is "the other path has stayed" "$(path "$third")" 0
 
 # --- a response that was outstanding ---
 
-# No retry counts as another query.
+# A retry would count as another query.
 param sa_timeout_ms 20000
 report "$manager" -g "$(dev_gid "$third")" "$(lid)" >/dev/null
 knob_set "$client" faults "delay class=3 method=0x92 ms=6000 count=1"
@@ -191,7 +192,7 @@ wait $holder 2>/dev/null
 ok "it can when the program has ended" wait_for 120 subscribed 4
 ok "and its paths live long" wait_for 60 long
 
-# --- an SA that refuses, a new SM ---
+# --- an SA that rejects, a new SM ---
 
 sm_stop
 errors=$(counter sa_subscribe_errors)

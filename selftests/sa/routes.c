@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Routes of ids on InfiniBand: the first to a peer queries the SA, all others
- * have its path from the cache. The events are those of rdma_cm, which queries
- * when the module's query ends with an error, and when there is a provider of
- * paths. The SM's device counts the queries.
+ * Routes of ids on InfiniBand: the first route to a peer queries the SA, all
+ * later ones use the cached path. The events are those of rdma_cm, which
+ * queries if the module's query fails, and if there is a provider of paths. The
+ * SM's device counts the queries.
  */
 #include <string.h>
 #include <sys/wait.h>
@@ -25,7 +25,7 @@ FIXTURE(routes) {
 	char timeout[32];
 };
 
-/* A query that is left lasts until its first retry, and is waited for. */
+/* A cancelled query lasts until its first retry; the setup waits for it. */
 FIXTURE_SETUP(routes)
 {
 	ASSERT_TRUE(parameter_set("sa_timeout_ms", "5000", self->timeout));
@@ -48,7 +48,7 @@ FIXTURE_TEARDOWN(routes)
 	EXPECT_TRUE(live_objects_gone(WAIT_MS));
 }
 
-/* An id with the address of peer @n, NULL if that fails. */
+/* Makes an id with the address of peer @n, NULL on failure. */
 static struct rdma_cm_id *addressed(struct rdma_event_channel *channel,
 				    unsigned int n)
 {
@@ -68,7 +68,7 @@ static struct rdma_cm_id *addressed(struct rdma_event_channel *channel,
 	return NULL;
 }
 
-/* A route to peer @n and its end; an errno or a wrong event */
+/* Resolves a route to peer @n once. An errno or a wrong event. */
 static int route_once(struct rdma_event_channel *channel, unsigned int n)
 {
 	struct rdma_cm_id *id = addressed(channel, n);
@@ -86,7 +86,7 @@ static int route_once(struct rdma_event_channel *channel, unsigned int n)
 	return ret;
 }
 
-/* @rounds of them, to one peer after the other, in a separate process */
+/* Resolves @rounds routes, to one peer after the other, in another process. */
 static pid_t routes_start(unsigned int rounds)
 {
 	struct rdma_event_channel *channel;
@@ -107,7 +107,7 @@ static pid_t routes_start(unsigned int rounds)
 	_exit(ret ? 1 : 0);
 }
 
-/* No name is resolved before: the routes themselves fill the cache. */
+/* No name is resolved before: the routes fill the cache. */
 TEST_F(routes, a_query_for_each_peer)
 {
 	long long before = sa_queries(ATTR_PATH), routes = counter("routes");
@@ -116,9 +116,9 @@ TEST_F(routes, a_query_for_each_peer)
 	int status;
 
 	ASSERT_LE(0, before);
-	/* No retry counts as another query. */
+	/* A retry would count as another query. */
 	ASSERT_TRUE(parameter_set("sa_timeout_ms", "20000", NULL));
-	/* rdma_cm's are lost. */
+	/* The queries of rdma_cm are dropped. */
 	ASSERT_EQ(0, bash("knob_set %s faults 'drop class=3 method=1 attr=0x35'",
 			  device(DEV_SM)));
 	for (int i = 0; i < PROCESSES; i++)
@@ -128,13 +128,13 @@ TEST_F(routes, a_query_for_each_peer)
 		EXPECT_EQ(0, status);
 	}
 	EXPECT_EQ(before + PEERS, sa_queries(ATTR_PATH));
-	/* Those of several processes at once share one. */
+	/* Concurrent routes of several processes share a query. */
 	EXPECT_LE(routes + PEERS, counter("routes"));
 	EXPECT_GE(routes + PEERS * PROCESSES, counter("routes"));
 	EXPECT_EQ(by_cm, counter("routes_by_cm"));
 }
 
-/* Nothing is cached, but queries at the same time are one. */
+/* Without a cache concurrent queries are still shared. */
 TEST_F(routes, without_a_cache)
 {
 	struct rdma_cm_id *ids[20];
@@ -148,7 +148,7 @@ TEST_F(routes, without_a_cache)
 		ASSERT_NE(NULL, ids[i]);
 	}
 	before = sa_queries(ATTR_PATH);
-	/* All are outstanding before the SA receives the first. */
+	/* All are outstanding before the SA receives the first one. */
 	ASSERT_EQ(0, bash("knob_set %s faults"
 			  " 'delay class=3 method=0x12 attr=0x35 ms=3000'",
 			  device(DEV_SM)));
@@ -183,7 +183,7 @@ static void lost_expect(struct __test_metadata *_metadata,
 	EXPECT_EQ(-ETIMEDOUT, status);
 	EXPECT_LE(1900, now_ms() - start);
 	EXPECT_GT(20000, now_ms() - start);
-	/* The id has its address still. The module's query may be outstanding. */
+	/* The id keeps its address. The module's query may be outstanding. */
 	ASSERT_EQ(0, paths_lost(false));
 	ASSERT_EQ(0, rdma_resolve_route(id, LONG_MS));
 	ASSERT_EQ(0, bash("knob_set %s event client_reregister",
@@ -204,7 +204,7 @@ TEST_F(routes, timeout)
 	EXPECT_EQ(before, counter("routes_by_cm"));
 }
 
-/* An id of the client's port with the address of a GID that no port has */
+/* Makes an id of the client's port, resolved to a GID that no port has. */
 static struct rdma_cm_id *addressed_nobody(struct rdma_event_channel *channel,
 					   unsigned int n)
 {
@@ -227,8 +227,8 @@ static struct rdma_cm_id *addressed_nobody(struct rdma_event_channel *channel,
 }
 
 /*
- * rdma_cm sends no query for a user who has too many here: it would not wait for
- * others at all.
+ * rdma_cm sends no query for a user above the limit: it would not wait for
+ * others.
  */
 TEST_F(routes, user_at_the_limit)
 {
@@ -256,7 +256,7 @@ TEST_F(routes, user_at_the_limit)
 	EXPECT_TRUE(parameter_set("sa_per_user", per_user, NULL));
 	EXPECT_EQ(1, refused);
 	EXPECT_EQ(before, counter("routes_by_cm"));
-	/* A refused one has its address still. */
+	/* A failed id keeps its address. */
 	EXPECT_EQ(0, rdma_resolve_route(ids[PEERS - 1], LONG_MS));
 	for (int i = 0; i < PEERS; i++)
 		EXPECT_EQ(0, rdma_destroy_id(ids[i]));
@@ -292,7 +292,7 @@ static int route_short(void)
 	return 0;
 }
 
-/* It may be over before the query is sent: there is one event all the same. */
+/* It may pass before the query is sent. There is still one event. */
 TEST_F(routes, shortest_timeout)
 {
 	pid_t pids[PROCESSES];
@@ -378,7 +378,7 @@ TEST_F(routes, other_calls_meanwhile)
 	REFUSED(rdma_set_option(id, RDMA_OPTION_IB, RDMA_OPTION_IB_PATH, &path,
 				sizeof(path)));
 	REFUSED(rdma_join_multicast(id, (struct sockaddr *)&group, NULL));
-	/* Another id brings the path to the cache: the query is this one's still. */
+	/* Another id caches the path; this query stays outstanding. */
 	REFUSED(rdma_resolve_route(id, LONG_MS));
 	EXPECT_EQ(0, channel_readable(self->channel, 0));
 	ASSERT_EQ(0, paths_lost(false));
@@ -390,7 +390,7 @@ TEST_F(routes, other_calls_meanwhile)
 	EXPECT_EQ(0, channel_readable(self->channel, 0));
 }
 
-/* The race of a user is counted for the user, also when root has too many. */
+/* The race of a user counts for the user, even if root is at the limit. */
 TEST_F(routes, race_of_a_user)
 {
 	struct rdmacmx_connect_attr attr = { .timeout_ms = 120000 };
@@ -402,7 +402,7 @@ TEST_F(routes, race_of_a_user)
 	ASSERT_TRUE(parameter_set("sa_cache_ms", "0", NULL));
 	ASSERT_TRUE(parameter_set("sa_parallel", "1", parallel));
 	ASSERT_TRUE(parameter_set("sa_waiting_per_user", "1", waiting));
-	/* Who opens the file is the user. */
+	/* The user who opens the file counts. */
 	ASSERT_EQ(0, setresuid(1000, 1000, 0));
 	channel = rdma_create_event_channel();
 	ASSERT_EQ(0, setresuid(0, 0, 0));
@@ -417,11 +417,11 @@ TEST_F(routes, race_of_a_user)
 		ASSERT_NE(NULL, ids[i]);
 	}
 	ASSERT_EQ(0, paths_lost(true));
-	/* One is sent, one waits. */
+	/* One is sent, another waits. */
 	for (int i = 0; i < 2; i++)
 		ASSERT_EQ(0, rdma_resolve_route(ids[i], LONG_MS));
 	refused = counter("sa_refused");
-	/* The name is resolved here, the race starts. */
+	/* This process resolves the name, and the race starts. */
 	ASSERT_EQ(0, rdma_write_cm_event(other, RDMA_CM_EVENT_USER, 0, 0));
 	EXPECT_EQ(RDMA_CM_EVENT_USER, event_take(channel, NULL));
 	EXPECT_EQ(RDMA_CM_EVENT_ROUTE_ERROR, event_take(channel, NULL));
@@ -437,8 +437,8 @@ TEST_F(routes, race_of_a_user)
 }
 
 /*
- * A provider of paths is queried first, as ib_sa does, and the cache is not used,
- * unless any process may be one.
+ * A provider of paths is queried first, as ib_sa does, and the cache is not
+ * used, unless any process may be one.
  */
 TEST_F(routes, provider)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * SA queries that are not sent: those that are coalesced with an outstanding
- * one, and those that the cache answers. The SM's device counts the queries.
- * A cache time of an hour proves that an event drops a response.
+ * SA queries that are not sent: queries that are coalesced with an outstanding
+ * one, and those that the cache serves. The SM's device counts the queries. A
+ * cache time of an hour proves that an event drops a response.
  */
 #include <string.h>
 #include <sys/wait.h>
@@ -18,7 +18,7 @@ FIXTURE(cache) {
 	char timeout[32];
 };
 
-/* No retry of a query counts as another one. */
+/* A retry would count as another query. */
 FIXTURE_SETUP(cache)
 {
 	ASSERT_TRUE(parameter_set("sa_timeout_ms", "20000", self->timeout));
@@ -66,7 +66,7 @@ TEST_F(cache, off)
 	EXPECT_LE(before + 5, sa_queries(ATTR_SERVICE));
 }
 
-/* Each port sends its queries: the SA may give it a different response. */
+/* Each port sends a query: the SA may respond differently. */
 TEST_F(cache, not_for_another_port)
 {
 	struct rdma_cm_id *other = id_on(self->channel, DEV_OTHER);
@@ -105,10 +105,10 @@ static void new_query_expect(struct __test_metadata *_metadata,
 
 	ASSERT_EQ(1, sa_count(self->id, self->name));
 	ASSERT_EQ(1, sa_count(self->id, self->name));
-	/* The kernel's other queries after an event do not count. */
+	/* Other kernel queries after an event do not count. */
 	before = sa_queries(ATTR_SERVICE);
 	ASSERT_EQ(0, bash("%s", event));
-	/* A work item delivers the event. */
+	/* A work item handles the event. */
 	for (end = now_ms() + WAIT_MS; now_ms() < end; usleep(20000)) {
 		/* A port in error sends no query for a moment. */
 		sa_count(self->id, self->name);
@@ -259,7 +259,7 @@ TEST_F(cache, thousand_at_once_with_routes)
 	crowd(_metadata, self, 0, 2);
 }
 
-/* Without a cache, too, callers share the response to an outstanding query. */
+/* Without a cache callers share the response to an outstanding query, too. */
 TEST_F(cache, coalesced_without_a_cache)
 {
 	struct rdma_addrinfo hints = { .ai_flags = RAI_SA | RAI_NOROUTE };

@@ -96,7 +96,7 @@ TEST_F(faults, RAI_03_SM_dies_while_queried)
 	works_again(_metadata, self->id);
 }
 
-/* A cached response is valid for its time; other queries fail. */
+/* A cached response is valid for its lifetime; other queries fail. */
 TEST_F(faults, SM_dies_after_an_answer)
 {
 	char other[64], timeout[32];
@@ -145,7 +145,7 @@ TEST_F(faults, SM_restarts_while_queried)
 	works_again(_metadata, self->id);
 }
 
-/* Two of them; the master ends, and the other takes over. */
+/* Two SMs; the master ends, and the other takes over. */
 TEST_F(faults, SM_hands_over)
 {
 	ASSERT_EQ(0, bash("sm_start %s -p 14 && port_active_wait",
@@ -162,7 +162,7 @@ TEST_F(faults, SM_hands_over)
 
 #define ROUNDS	30
 
-/* All at the same time; every sixth answer takes several segments. */
+/* All at the same time; every sixth response has several segments. */
 TEST_F_TIMEOUT(faults, thirty_percent_of_MADs_lost, 240)
 {
 	struct rdma_cm_id *ids[ROUNDS];
@@ -214,14 +214,14 @@ TEST_F(faults, port_down_while_queried)
 	ASSERT_EQ(0, query_start(self->id, self->name));
 	ASSERT_EQ(0, bash("link_down %s", device(DEV_OWN)));
 	EXPECT_EQ(-ENODEV, query_end(self->channel));
-	/* While it is down queries fail, at once or by the event. */
+	/* While the port is down queries fail, at once or by the event. */
 	EXPECT_EQ(-ENODEV, sa_count(self->id, self->name));
 	ASSERT_EQ(0, bash("sm_resume && link_up %s && port_active_wait",
 			  device(DEV_OWN)));
 	works_again(_metadata, self->id);
 }
 
-/* The id's device is removed, too: it gets that event, and nothing hangs. */
+/* The id's device is removed, too: the id reports it, and no call hangs. */
 TEST_F(faults, device_removed_while_queried)
 {
 	struct rdma_cm_event *event;
@@ -263,7 +263,7 @@ TEST_F(faults, device_removed_while_queried)
 #define CHANNELS	10
 #define IDS		300
 
-/* Each call succeeds, and each query is answered after the SM resumes. */
+/* Each call succeeds, and each query completes after the SM resumes. */
 TEST_F(faults, three_thousand_outstanding)
 {
 	static struct rdma_cm_id *ids[CHANNELS][IDS];
@@ -279,7 +279,7 @@ TEST_F(faults, three_thousand_outstanding)
 			ASSERT_NE(NULL, ids[c][i]);
 		}
 	}
-	/* A slow machine takes seconds to send them all. */
+	/* A slow host takes seconds to send them all. */
 	ASSERT_TRUE(parameter_set("query_timeout_ms", "60000", query));
 	ASSERT_TRUE(parameter_set("sa_timeout_ms", "4000", sa));
 	ASSERT_EQ(0, bash("sm_pause"));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Responses of a hostile or broken SA, made by tools/fake: each query ends with
- * a right result or a fitting error, and the next valid response is taken. It
- * has fewer retries than by default, which sa/core_faults.sh has.
+ * a right result or a suitable error, and the next valid response is accepted.
+ * It has fewer retries than by default, which sa/core_faults.sh has.
  */
 #include <rdma/rdma_cmx.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 #define FEW	1
 #define SOME	5
 #define MANY	200
-/* Twice as many as a mode spoils responses of one query */
+/* Twice the number of responses of one query that a mode spoils */
 #define RETRIES	"4"
 
 FIXTURE(fake) {
@@ -43,7 +43,7 @@ FIXTURE_TEARDOWN(fake)
 	rdma_destroy_event_channel(self->channel);
 }
 
-/* One query to a fake SA in this mode: number of entries, or the errno */
+/* Queries a fake SA in this mode. Number of entries, or the errno. */
 static int result(struct __test_metadata *_metadata, FIXTURE_DATA(fake) *self,
 		  const char *mode)
 {
@@ -70,7 +70,7 @@ static int result(struct __test_metadata *_metadata, FIXTURE_DATA(fake) *self,
 	}								\
 } while (0)
 
-/* No response is ever right: the timeouts need not be long. */
+/* Never a valid response: the timeouts are short. */
 #define result_late(mode) do {						\
 	char usual_[32];						\
 									\
@@ -217,7 +217,7 @@ TEST_F(fake, absurd_payload_lengths)
 	result_expect(-EBADMSG, "-n 5 early-last=2");
 }
 
-/* The P_Key is the record's, even if the port does not have it. */
+/* The P_Key is that of the record, even if the port does not have it. */
 TEST_F(fake, RAI_06_partition)
 {
 	struct rdma_addrinfo *res;
@@ -244,7 +244,7 @@ TEST_F(fake, RAI_06_partition)
 	self->pid = 0;
 }
 
-/* The query ends in any case, and a valid response is taken afterwards. */
+/* The query ends in any case, and a valid response is accepted afterwards. */
 TEST_F(fake, RMPP_headers)
 {
 	static const char *const modes[] = {
@@ -291,7 +291,7 @@ TEST_F(fake, path_records)
 	}
 }
 
-/* A result has no more paths than the query requests, whatever comes. */
+/* A result has no more paths than the query requests, whatever arrives. */
 TEST_F(fake, more_paths_than_requested)
 {
 	const size_t path = sizeof(struct ibv_path_data);
@@ -308,7 +308,7 @@ TEST_F(fake, more_paths_than_requested)
 	self->pid = 0;
 }
 
-/* Wait for changes until the service is like that. */
+/* Waits for changes until the service has this state. */
 static bool service_is(struct rdmacmx_service *service, unsigned int state,
 		       unsigned int lease)
 {
@@ -325,7 +325,7 @@ static bool service_is(struct rdmacmx_service *service, unsigned int state,
 	return true;
 }
 
-/* It is granted 5 s at first. */
+/* The first lease is 5 s. */
 TEST_F(fake, SV_01_renewal_with_another_lease)
 {
 	struct rdmacmx_service_attr attr = {

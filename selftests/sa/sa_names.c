@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Services by name and by id at a real SA: texts that are ids, the fields of an
- * entry, several records, and invalid queries. One process a test.
+ * entry, several records, and invalid queries. Each test is a separate process.
  */
 #include <string.h>
 
@@ -218,7 +218,7 @@ TEST_F(sa, RAI_06_same_name_on_several_nodes)
 	rdma_freeaddrinfo(res);
 }
 
-/* The entry stays in the list, without a path, behind reachable ones. */
+/* The entry stays in the list, without a path, after reachable ones. */
 TEST_F(sa, RAI_06_record_whose_GID_is_gone)
 {
 	struct rdma_addrinfo *res = NULL;

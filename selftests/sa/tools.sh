@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# The tools of this room, against a real SA and each other: their output must be
-# right before a test of the project can rely on it.
+# The tools of this room, against a real SA and each other: a test of the
+# project can rely on their output only if it is right.
 . /usr/lib/rdma-cmx/selftests/lib.sh
 . /usr/lib/rdma-cmx/selftests/fabric.sh
 
@@ -43,7 +43,7 @@ ok "the lease expires" wait_for 90 expired
 like "the time of a query" "$(service -C "$client" -n svc -c 5 time)" \
 	'^[0-9]+\.[0-9]+$'
 
-# The fake SA serves the client's port, and no other, while the SM is paused.
+# The fake SA serves the client's port only, while the SM is paused.
 fake() {
 	# The log of the previous one
 	rm -f fake.log

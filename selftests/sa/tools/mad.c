@@ -222,7 +222,7 @@ unsigned int sm_lid_set(const struct mad_port *victim, unsigned int lid)
 	former = be16toh(value);
 	value = htobe16(lid);
 	memcpy(smp.data + PI_MASTER_SM_LID, &value, sizeof(value));
-	/* States of 0: no change; the link stays as it is. */
+	/* States of 0 mean no change: the link stays. */
 	smp.data[PI_STATE] &= 0xf0;
 	smp.data[PI_PHYS_STATE] &= 0;
 	smp.data[PI_MASTER_SM_SL] &= 0xf0;

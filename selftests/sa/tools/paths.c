@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * paths [noroute|use] NODE PORT: the result of rdma_getaddrinfo(), one line an
- * entry of type RC: source, destination, and for each path both GIDs and
- * LIDs and the P_Key; or "error TEXT". PORT "-" is none. With "use" an id then takes its address
- * and its route, and "used" stands behind the line.
+ * paths [noroute
+ * use] NODE PORT: prints the result of rdma_getaddrinfo(), one line for each
+ * entry of type RC: source, destination, and for each path both GIDs and LIDs
+ * and the P_Key; or "error TEXT". PORT "-" means none. With "use" an id then
+ * sets its address and its route, and "used" follows on the line.
  */
 #include <arpa/inet.h>
 #include <endian.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * provider: listens to the kernel's queries of local services, as ibacm does, and
- * leaves them without a response: ib_sa then queries the SA. Prints "ready", and a
+ * provider: listens to the kernel's queries of local services, like ibacm, and
+ * does not respond to them: ib_sa then queries the SA. Prints "ready", and a
  * line for each query.
  */
 #include <errno.h>

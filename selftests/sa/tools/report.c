@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * report: send reports of a GID in or out of service, as an SA does, from the
- * port of a device; from that of the subnet manager they are valid, from others
- * forged. Prints how many were confirmed. "report hold" instead keeps the
- * reports that arrive at a port from others, and prints "ready".
+ * report: sends reports of a GID in or out of service, like an SA, from the
+ * port of a device. From the port of the subnet manager they are valid, from
+ * others forged. Prints the number of confirmed ones. "report hold" instead
+ * holds the reports that arrive at a port, and prints "ready".
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -78,7 +78,7 @@ static void report_send(struct mad_port *port, unsigned int lid,
 		die("%s: cannot send: %s", port->device, strerror(errno));
 }
 
-/* Waits for one; true if it is a confirmation and not a timeout. */
+/* Waits for one; true for a confirmation, false for a timeout. */
 static bool report_confirmed(struct mad_port *port)
 {
 	uint8_t buf[umad_size() + MAD_SIZE];

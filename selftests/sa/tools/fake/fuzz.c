@@ -23,7 +23,7 @@ static uint32_t below(uint32_t n)
 	return next() % n;
 }
 
-/* A number that is wrong by a little, by a lot, or by a bit */
+/* Returns a number with a small, a large, or a one-bit error. */
 static uint32_t number_spoil(uint32_t value)
 {
 	switch (below(6)) {
@@ -44,8 +44,8 @@ static uint32_t number_spoil(uint32_t value)
 
 /*
  * Never a transaction id of another agent, which has a small number in the
- * upper half: stock ib_sa never frees an RMPP segment that it has not
- * requested.
+ * upper half: stock ib_sa never frees an RMPP segment for which it has no
+ * request.
  */
 static uint64_t transaction_spoil(uint64_t tid)
 {
@@ -83,7 +83,7 @@ static void head_spoil(struct reply *reply)
 	}
 }
 
-/* Large answers are rare: each takes a thousand packets. */
+/* Large responses are rare: each takes a thousand packets. */
 static void table_spoil(struct reply *reply)
 {
 	const bool large = !below(16);

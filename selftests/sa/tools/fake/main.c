@@ -82,7 +82,7 @@ static bool port_read(const char *device, const char *name, char text[64])
 	return ok;
 }
 
-/* The LID of a GID, 0: no port has it. All ports are on this machine. */
+/* Finds the LID of a GID, 0: no port has it. All ports are on this host. */
 static unsigned int lid_find(const uint8_t gid[16])
 {
 	unsigned int lid = 0;
@@ -120,7 +120,7 @@ static void services_fill(const struct fake *fake, struct reply *reply,
 		snprintf(rec.name, sizeof(rec.name), "fake");
 		memcpy(rec.gid, fake->port.gid, sizeof(rec.gid));
 		if (mask & SERVICE_ID) {
-			/* One id, so another GID each */
+			/* One id, so each record has another GID */
 			rec.id = queried.id;
 			rec.gid[15] += i;
 		}
@@ -208,7 +208,7 @@ static void reply_fill(const struct fake *fake, struct reply *reply,
 		reply->head.attr_offset = htobe16(reply->size / 8);
 }
 
-/* Each segment has the SA's header in front, which counts as payload. */
+/* Each segment starts with the SA's header, which counts as payload. */
 static void reply_cut(struct reply *reply)
 {
 	const size_t header = SA_HEADER - RMPP_HEADER;
@@ -238,7 +238,7 @@ static void reply_cut(struct reply *reply)
 	reply->segment_count = n;
 }
 
-/* umad refuses a second packet of a transaction until the first is out. */
+/* umad rejects a second packet of a transaction until the first is sent. */
 static void packet_send(struct fake *fake, void *buf)
 {
 	int tries;
@@ -273,7 +273,7 @@ static void segment_send(struct fake *fake, const struct reply *reply,
 		packet_send(fake, buf);
 }
 
-/* @buf has the request, and its sender's address, which is the target. */
+/* @buf has the request with its sender's address, the target. */
 static void request_answer(struct fake *fake, void *buf)
 {
 	const struct umad_sa_packet request =
@@ -431,7 +431,7 @@ int main(int argc, char **argv)
 	if (optind + 1 != argc || fake.records > RECORDS_MAX)
 		return usage_show();
 	mode_set(&fake, argv[optind]);
-	/* A test that fails does not leave it behind. */
+	/* The program ends with a test that fails. */
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	sigaction(SIGTERM, &action, NULL);
 	sigaction(SIGINT, &action, NULL);

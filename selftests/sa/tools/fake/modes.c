@@ -37,7 +37,7 @@ static void offset_small(struct reply *reply, unsigned long arg)
 	offset(reply, reply->size / 8 - 1);
 }
 
-/* A later version of the format: longer records, the known part in front. */
+/* A later version of the format: longer records, with the known part first */
 static void stride(struct reply *reply, unsigned long arg)
 {
 	size_t wide = reply->size + 8 * (arg ? arg : 3), i;
@@ -63,7 +63,7 @@ static void trailing(struct reply *reply, unsigned long arg)
 	reply->len += arg && arg < 80 ? arg : 8;
 }
 
-/* The SA grants what it likes. */
+/* The SA grants any lease. */
 static void lease(struct reply *reply, unsigned long arg)
 {
 	struct service_record *rec = (void *)reply->head.data;
@@ -86,7 +86,7 @@ static void foreign(struct reply *reply, unsigned long arg)
 	}
 }
 
-/* The first record again and again; a table has room for 1000. */
+/* Repeats the first record; a table has space for 1000. */
 static void repeat(struct reply *reply, unsigned long arg)
 {
 	size_t i;
@@ -111,7 +111,7 @@ static void noise(struct reply *reply, unsigned long arg)
 	}
 }
 
-/* Far off: the ids nearby may be those of retries. */
+/* A distant id: the ids nearby may be those of retries. */
 static void tid(struct reply *reply, unsigned long arg)
 {
 	reply->head.mad_hdr.tid ^= htobe64(0x5a5a0000);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * service: set, delete, list, count and time ServiceRecords at the SA of a
+ * service: sets, deletes, lists, counts and times ServiceRecords at the SA of a
  * port, many at once if requested. Without --gid, set and delete use the port's
  * GID, and the others match any.
  */
@@ -104,7 +104,7 @@ static void mask_fill(struct request *req, bool set)
 			     (req->has_data ? SERVICE_DATA : 0);
 }
 
-/* All of @req->count records, a window of them at a time */
+/* Changes all of @req->count records, a window of them at a time. */
 static int records_change(struct mad_port *port, struct request *req,
 			  uint8_t method, uint8_t reply)
 {

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# The library once more, with the address and undefined-behaviour sanitizers,
-# and its own tests on it: ROOM_NAME from selftests/ROOM/NAME.c. Any report
-# ends the test that it is in.
+# A second build of the library, with the address and undefined behaviour
+# sanitizers, and the tests of the library linked to it: ROOM_NAME from
+# selftests/ROOM/NAME.c. A report of a sanitizer ends its test.
 
 san_dir := $(O)/sanitize
 san_lib := $(san_dir)/lib/librdmacmx.so.1
@@ -9,9 +9,9 @@ SAN_FLAGS := -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all \
 	-fno-omit-frame-pointer
 
 # selftests/tests lists them: sanitize/ROOM_NAME. Not api/gai_memory, which
-# has a private allocator, as the sanitizer does, nor api/destroyed, which
-# waits to get memory back that the sanitizer keeps, nor compat/ep, whose clients
-# leave what they have failed with to the end of the process.
+# replaces the allocator like the sanitizer; nor api/destroyed, which waits for
+# the reuse of memory that the sanitizer keeps; nor compat/ep, whose clients do
+# not free the objects of a failure.
 san_tests := $(patsubst sanitize/%,$(san_dir)/%,$(filter sanitize/%,$(tests_named)))
 selftest_targets += $(san_tests)
 selftest_others += sanitize/%
@@ -29,7 +29,7 @@ $(san_obj): $(san_dir)/obj/%.o: user/%.c $(wildcard user/lib/*.h) \
 	$(CC) $(filter-out -O%,$(USER_CFLAGS)) $(SAN_FLAGS) $(SAN_COVERAGE) \
 		-DCMX_SHARED -fPIC -fvisibility=hidden -pthread -c -o $(abspath $@) $(CURDIR)/$<
 
-# Not the library's own; what inject.c stands before
+# Objects beside those of the library; calls go through inject.c
 san_extra := $(san_dir)/obj/dump.o $(san_dir)/obj/inject.o
 san_wrapped := $(shell awk -F', *' '/^WRAP/ { print $$2 }' \
 	selftests/sanitize/inject.c) cmx_own_add
@@ -50,7 +50,7 @@ $(san_lib): $(san_obj) $(san_extra) user/lib/librdmacmx.map \
 
 SAN_LINK = -Wl,--wrap=_exit -Wl,-rpath,$(TESTDIR)/sanitize/lib
 
-# The harness's macros are not ours to make clean of -O1's warnings.
+# -O1 finds warnings in the macros of the harness, which is not ours.
 SAN_CC = $(CC) $(filter-out -O%,$(CFLAGS)) $(TEST_CFLAGS) $(TEST_HEADERS) \
 	$(SAN_FLAGS) -DCOMPAT_DEVICE='"rdma_cmx"'
 san_common := $(patsubst %,$(san_dir)/obj/%.o,\

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Part of the library that the sanitizers' tests use: where gcov's counts go,
- * and a way to write them at once. gcov's own functions belong to the object
- * that they are linked to, and so this is in the library. Processes may have
- * any user, and gcov makes folders for its own only.
+ * Part of the library for the tests with sanitizers: sets the directory of
+ * gcov's counts, and writes them on request. The functions of gcov belong to
+ * the object that they are linked to, so this file is in the library. Processes
+ * may have any user, and the directories that gcov creates have permissions for
+ * one user only.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What the guest brings to the host; coverage.sh looks there. */
+/* The guest sends this directory to the host; coverage.sh reads it. */
 #define FOLDER	"/run/out/gcov-user"
 
-/* The compiler's; gcc has a header for it, clang none. */
+/* Of the compiler; gcc has a header for it, clang none. */
 void __gcov_dump(void);
 void coverage_dump(void);
 

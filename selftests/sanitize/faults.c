@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * RA-02, GAI-02: each request of the library to the C library, to libibverbs
- * and to the kernel fails once in each call (sweep.h). Each call returns the
- * errno of the failure, the id can be destroyed, and nothing is lost: the leak
- * checker runs at the end of each test (leaks.c). Here: ids, addresses,
- * devices, queues, names.
+ * RA-02, GAI-02: each call of the library to libc, to libibverbs and to the
+ * kernel fails once in each function of the API (sweep.h). The function returns
+ * the errno of the failure, the id can be destroyed, and no memory leaks: the
+ * leak checker runs at the end of each test (leaks.c). This file has ids,
+ * addresses, devices, queues, names.
  */
 #include "sweep.h"
 
@@ -184,8 +184,8 @@ TEST(RA_02_addresses_and_queues)
 
 /*
  * The first id that needs a device opens it, so each failure has a separate
- * process: it exits with 0 if nothing failed, 1 if the failure was reported and
- * the next id has its device, else with more.
+ * process: it exits with 0 if nothing failed, with 1 if the failure was
+ * reported and the next id has its device, otherwise with more.
  */
 struct first {
 	int (*call)(struct scene *s);
@@ -205,7 +205,7 @@ static int device_first(void *arg)
 	err = fault_disarm();
 	if (!err)
 		return ret ? 3 : 0;
-	/* A device that cannot be opened is left out of the list. */
+	/* The list omits a device that cannot be opened. */
 	if (ret != err && first->call != get_devices)
 		return 4;
 	rdma_free_devices(s.devices);
@@ -279,7 +279,7 @@ static int ai_route(struct scene *s)
 	};
 	int ret = getaddrinfo_get(s, PEER4, &hints);
 
-	/* Any path: this test does not check the result. */
+	/* Any error: this test does not check it. */
 	return ret == ENOMEM || ret == EIO ? ret : 0;
 }
 
@@ -315,7 +315,7 @@ static const struct step names[] = {
 	{ "rdma_getaddrinfo with a route", NULL, ai_route, true },
 	{ "rdmacmx_ai_device", has_list, ai_device, true, true },
 	{ "rdma_resolve_addrinfo", has_sync, resolve_name },
-	/* Each result is handed out once. */
+	/* A result can be read once. */
 	{ "rdma_query_addrinfo", has_answer, query_addrinfo },
 };
 
@@ -324,7 +324,7 @@ TEST(GAI_02_names)
 	SWEEP_ALL(names);
 }
 
-/* This process looks names up. */
+/* libc of this process resolves the names. */
 TEST(GAI_02_names_of_libc)
 {
 	setenv("RDMACMX_NAMES", "libc", 1);

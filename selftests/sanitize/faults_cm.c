@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * RA-02, GAI-02: each request of the library to the C library, to libibverbs
- * and to the kernel fails once in each call (sweep.h). Each call returns the
- * errno of the failure, the id can be destroyed, and nothing is lost: the leak
- * checker runs at the end of each test (leaks.c). Here: connections and groups.
+ * RA-02, GAI-02: each call of the library to libc, to libibverbs and to the
+ * kernel fails once in each function of the API (sweep.h). The function returns
+ * the errno of the failure, the id can be destroyed, and no memory leaks: the
+ * leak checker runs at the end of each test (leaks.c). This file has
+ * connections and groups.
  */
 #include "sweep.h"
 
@@ -113,7 +114,7 @@ static void nonblocking(struct rdma_event_channel *channel)
 
 /*
  * The library rejects a request for which it has no id, and reads the next
- * event: here is none.
+ * event. There is none here.
  */
 TEST(RA_02_request)
 {
@@ -137,7 +138,7 @@ TEST(RA_02_request)
 		} else {
 			EXPECT_EQ(err, ret);
 		}
-		/* What failed before it was taken is still there. */
+		/* A failure before the read leaves the request in the queue. */
 		if (err && ret != EAGAIN)
 			EXPECT_EQ(0, rdma_get_cm_event(s.passive, &s.event));
 		scene_clear(_metadata, &s);
@@ -150,7 +151,7 @@ TEST(RA_02_request)
 	EXPECT_TRUE(live_objects_gone(WAIT_MS));
 }
 
-/* The same for a request with an id and a separate QP */
+/* Likewise for a request with an id and a separate QP */
 TEST(RA_02_request_with_qp)
 {
 	int n, ret, err, fds = 0, refused = 0;
@@ -179,7 +180,7 @@ TEST(RA_02_request_with_qp)
 			TH_LOG("%d: %s", n, strerror(ret));
 		}
 		EXPECT_EQ(!ret, !!request);
-		/* A request that has got no QP is for the program to refuse. */
+		/* The program rejects a request without a QP. */
 		if (ret && s.listener->event) {
 			request = s.listener->event->id;
 			EXPECT_EQ(0, rdma_reject(request, NULL, 0));
@@ -239,7 +240,10 @@ TEST(RA_02_response)
 			EXPECT_EQ(RDMA_CM_EVENT_ESTABLISHED, event->event);
 		}
 		rdma_ack_cm_event(event);
-		/* The peer's end brings another event, which is not shown. */
+		/*
+		 * The end of the peer causes another event, which is not
+		 * reported.
+		 */
 		if (!ret && err) {
 			request = s.event->id;
 			rdma_ack_cm_event(s.event);
@@ -328,7 +332,7 @@ TEST(MC_10_groups)
 	SWEEP_ALL(steps);
 }
 
-/* Joined, but the QP does not get attached */
+/* Joined, but the QP cannot be attached */
 TEST(MC_10_joined)
 {
 	int n, ret, err, failures = 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Part of the library that the sanitizers' tests use: its external calls go
- * through here (ld's --wrap, see build.mk), and fail if the test requests it,
- * without any effect. Close and destroy calls do not fail.
+ * Part of the library for the tests with sanitizers: external calls of the
+ * library go through this file (ld's --wrap, see build.mk), and fail without an
+ * effect if the test requests it. Close and destroy calls do not fail.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -56,10 +56,10 @@ WRAP(int, pthread_create, EAGAIN, EAGAIN,
       void *arg), thread, attr, fn, arg)
 
 /*
- * The library's set of objects (own.c) keeps the memory that it has taken. So
- * what is below an addition does not count, or the n-th call would be another
- * one each time. The one that makes room for an event or an id counts: kind 0,
- * CMX_NONE. The next one for it does not fail.
+ * The library's set of objects (own.c) keeps its memory. So allocations of an
+ * addition do not count; otherwise the n-th call would differ each time. The
+ * addition that reserves space for an event or an id counts: kind 0, CMX_NONE.
+ * The next one for it does not fail.
  */
 int __real_cmx_own_add(void *obj, int kind);
 int __wrap_cmx_own_add(void *obj, int kind);
@@ -77,7 +77,7 @@ int __wrap_cmx_own_add(void *obj, int kind)
 	return ret;
 }
 
-/* libibverbs. Some give back an error number, the others have errno. */
+/* libibverbs: some functions return an error number, the others set errno. */
 WRAP(void *, ibv_get_device_list, ENOMEM, NULL, (int *n), n)
 WRAP(void *, ibv_open_device, ENOMEM, NULL, (void *device), device)
 WRAP(int, ibv_query_device, EIO, EIO, (void *verbs, void *attr), verbs, attr)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The harness ends each test by _exit(), where the leak checker does not look.
- * Linked with --wrap=_exit, this looks there: a test that passed fails when it
- * has leaked. Not in children of tests: what other threads' stacks pointed to
- * would look like a leak there. gcov's counts are written here, too.
+ * The harness ends each test with _exit(), which skips the leak checker. Linked
+ * with --wrap=_exit, this file runs it: a test that passed fails if it has
+ * leaked. Not in children of tests: objects that only stacks of other threads
+ * reference would look like leaks. This file also writes gcov's counts.
  */
 #include <sanitizer/lsan_interface.h>
 #include <stdlib.h>
@@ -25,8 +25,8 @@ static void __attribute__((constructor)) start(void)
 }
 
 /*
- * A thread that is about to end is not looked at any more, and libc may not yet
- * have freed what it kept for it: so what looks lost is looked for again.
+ * The checker does not scan a thread that is about to end, and libc may not
+ * have freed its memory yet. So it searches again for what looks lost.
  */
 static int leaks_find(void)
 {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* A handle means something in its own file only: every command that takes one
- * returns ENOENT for that of another file, whatever user and namespace that
- * file was opened in, and leaves the object as it was.
+/*
+ * A handle is valid in its file only: each command with a handle returns ENOENT
+ * for that of another file, whatever user and namespace opened that file, and
+ * does not change the object.
  */
 #include "ioctl.h"
 
@@ -34,7 +35,7 @@ FIXTURE_TEARDOWN(handles)
 	close(self->own);
 }
 
-/* The commands that take an id, with arguments that are right else. */
+/* The commands with an id, with arguments that are valid otherwise */
 static int tries(int fd, uint32_t id, uint32_t mc, const char **wrong)
 {
 	struct rdma_cmx_id_query query = { .id = id };
@@ -99,7 +100,7 @@ static int tries(int fd, uint32_t id, uint32_t mc, const char **wrong)
 	return failed;
 }
 
-/* Its address, its group and its events are there as before. */
+/* Are its address, its group and its events unchanged? */
 static bool object_unharmed(int fd, uint32_t id, uint32_t mc)
 {
 	struct rdma_cmx_id_query query = { .id = id };
@@ -133,7 +134,7 @@ TEST_F(handles, of_another_namespace)
 
 	ASSERT_EQ(0, setresgid(1000, 1000, 1000));
 	ASSERT_EQ(0, setresuid(1000, 1000, 1000));
-	/* Not even where that is: ports below 1024 take a capability. */
+	/* Not even in that namespace: ports below 1024 need a capability. */
 	other = dev_open(O_NONBLOCK);
 	ASSERT_LE(0, other);
 	ASSERT_EQ(0, id_create(other, RDMA_PS_TCP, 1, &id));
@@ -156,7 +157,7 @@ TEST_F(handles, of_another_namespace)
 	EXPECT_TRUE(object_unharmed(self->own, self->id, self->mc));
 }
 
-/* All handles that may be, tried one by one, name nothing of other files. */
+/* All possible handles, one by one, find no object of other files. */
 TEST_F(handles, guessed)
 {
 	struct rdma_cmx_id_query query = {};

@@ -58,7 +58,7 @@ look() {
 		as "$uid" readlink "/proc/$pid/cwd" >"$work/peeped" 2>/dev/null
 		as 65534 kill -0 "$pid" 2>"$work/nobody"
 		as "$uid" kill -0 "$parent" 2>"$work/own"
-		# The same process still exists, so that all copies are of it.
+		# The process still exists, so all copies are from it.
 		if [ -s "$work/limits" ] && [ -s "$work/cwd" ] &&
 		   [ -d "/proc/$pid/fd" ]; then
 			wait $!
@@ -70,7 +70,7 @@ look() {
 }
 
 work=$(mktemp -d)
-# A longer timeout, for a slow machine
+# A longer timeout, for a slow host
 conf=/etc/request-key.d/rdma-cmx.conf
 saved=$(<"$conf")
 trap 'rm -rf "$work"; echo "$saved" >"$conf"' EXIT

@@ -22,8 +22,8 @@ root() {
 	timeout 100 "$@"
 }
 
-# key_id TYPE DESCRIPTION: the serial number in hexadecimal, as a number.
-# /proc/keys has nine letters of the type.
+# key_id TYPE DESCRIPTION: the serial number. /proc/keys has it in hexadecimal,
+# and nine letters of the type.
 key_id() {
 	awk -v type="${1:0:9}" -v name="$2" '$8 == type && ($9 == name ||
 		$9 == name ":") { print "0x" $1; exit }' /proc/keys
@@ -33,12 +33,12 @@ answer() {
 	timeout 120 cmx resolve -j "$name" 4420
 }
 
-# The addresses alone, in their order
+# Prints only the addresses, sorted.
 addresses() {
 	answer | grep -oE '"(10\.55|192\.168|fd55)[^"]*"' | sort | xargs
 }
 
-# refused NAME COMMAND...: the command fails, for lack of permission
+# refused NAME COMMAND...: the command fails with a permission error
 refused() {
 	local what=$1 out
 
@@ -60,7 +60,7 @@ refused() {
 	esac
 }
 
-# A long time to live: the tests below take a while on a slow machine.
+# A long time to live: the tests below take a while on a slow host.
 conf=/etc/request-key.d/rdma-cmx.conf
 cp "$conf" /tmp/rdma-cmx.conf
 sed 's/--ttl [0-9]*/--ttl 600/' /tmp/rdma-cmx.conf >"$conf"
@@ -109,7 +109,7 @@ is "its key is the same" "$(key_id .rdma_cmx_name $name)" "$key"
 keyctl clear "$ring"
 is "a new query has the same result" "$(addresses)" "$want"
 
-# A response under construction belongs to the helper that makes it.
+# A response under construction belongs to its helper.
 seen() {
 	key=$(key_id .rdma_cmx_name $silent)
 	[ -n "$key" ]

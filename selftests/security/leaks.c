@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Kernel memory does not reach user space. Whatever comes out is filled before
- * with a pattern of ours. Afterwards the reserved bytes are zero, what is
- * behind the answer is as it was, and nothing that came is that pattern, one
- * that the allocator of a debug kernel leaves (0x6b, 0x5a, 0xbb, 0xcc), or an
- * address of the kernel.
+/*
+ * Kernel memory does not reach user space. Each output buffer has a known
+ * pattern before the call. Afterwards the reserved bytes are zero, the bytes
+ * after the output are unchanged, and no output byte is part of that pattern,
+ * of one that the allocator of a debug kernel writes (0x6b, 0x5a, 0xbb, 0xcc),
+ * or of a kernel address.
  */
 #include "ioctl.h"
 
@@ -42,7 +43,7 @@ static bool all(const void *p, size_t len, uint8_t value)
 
 #define ZERO(field) all(&(field), sizeof(field), 0)
 
-/* Offset of the first thing that may not be there, or -1. */
+/* Offset of the first invalid content, or -1 */
 static int stain(const void *p, size_t len)
 {
 	static const uint8_t patterns[] = { OURS, 0x6b, 0x5a, 0xbb, 0xcc };
@@ -65,7 +66,7 @@ static int stain(const void *p, size_t len)
 	return -1;
 }
 
-/* Nothing behind the address of its family */
+/* Are the bytes after the address of its family zero? */
 static bool addr_clean(const struct rdma_cmx_addr *addr)
 {
 	size_t len = 0;
@@ -111,7 +112,7 @@ static int id_clean(int fd, uint32_t id)
 	       0 : -EBADMSG;
 }
 
-/* Each part has its length, and there is nothing between them. */
+/* Each part has its length, and no bytes are between them. */
 static bool lengths_clean(const struct rdma_cmx_event *ev)
 {
 	uint32_t info = ev->flags & RDMA_CMX_EVENT_INFO ?
@@ -126,7 +127,7 @@ static bool lengths_clean(const struct rdma_cmx_event *ev)
 			  (ev->private_data_len + 7) / 8 * 8;
 }
 
-/* The next event, of the kind @type; its record alone came. */
+/* The next event, of @type, which has only its record */
 static int event_clean(int fd, uint32_t type, union event_buf *buf)
 {
 	const struct rdma_cmx_event *ev = &buf->ev;
@@ -266,7 +267,7 @@ TEST_F(leaks, multicast)
 	EXPECT_EQ(0, event_clean(self->fd, RDMA_CMX_EV_USER, &buf));
 }
 
-/* Entries and the bytes between them */
+/* Checks entries and the bytes between them. */
 static int entries_clean(const void *buf, uint32_t len)
 {
 	const struct rdma_cmx_ai_entry *e;
@@ -389,7 +390,7 @@ TEST_F(leaks, services)
 				(8 - query.num_ports) * sizeof(ports[0]), OURS));
 		for (i = 0; i < query.num_ports; i++) {
 			EXPECT_TRUE(ZERO(ports[i].reserved));
-			/* What is not set says nothing of a record. */
+			/* An unset port has no data of a record. */
 			EXPECT_TRUE(ports[i].state == RDMA_CMX_SERVICE_PORT_SET ||
 				    (ZERO(ports[i].gid) && !ports[i].pkey));
 		}

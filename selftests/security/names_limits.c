@@ -17,7 +17,7 @@
 #define RUNNING 2
 #define WAITING 3
 
-/* Query names of a silent server; returns how many were refused. */
+/* Queries names of a silent server. Number of refused queries. */
 static int query_many(int process)
 {
 	int f, i, ret, fd[FILES], started[FILES] = {}, refused = 0;
@@ -99,11 +99,11 @@ TEST_F_TIMEOUT(limits, names_of_one_user, 280)
 		ASSERT_GT(254, WEXITSTATUS(status));
 		refused += WEXITSTATUS(status);
 	}
-	/* On a slow machine a queue slot or two may get free meanwhile. */
+	/* On a slow host a queue slot or two may become free meanwhile. */
 	EXPECT_GE(QUERIES - RUNNING - WAITING, refused);
 	EXPECT_LE(QUERIES / 2, refused);
 
-	/* The processes have exited, and with them their queued queries. */
+	/* The processes have exited, which ends their queued queries. */
 	EXPECT_TRUE(number_gone(COUNTERS "live_lookups"));
 	EXPECT_EQ(0, user_resolve(1000, "limits-again.any.cmx.test", 0));
 }

@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# Who may see and change services of the fabric: an ordinary user resolves them
-# in a network namespace with a port only, whatever the cache has; only root
-# changes service records. RAI-01
+# Permissions for services of the fabric: an ordinary user resolves them only in
+# a network namespace with a port, whatever the cache has; only root changes
+# service records. RAI-01
 . /usr/lib/rdma-cmx/selftests/lib.sh
 . /usr/lib/rdma-cmx/selftests/fabric.sh
 
-# A machine that stands still for some seconds ends no query.
+# A host that stops for some seconds ends no query.
 param sa_timeout_ms 1500
 param query_timeout_ms 60000
 
@@ -48,7 +48,7 @@ ok "a host gets the second device" host_add a 2
 before=$(queries)
 out=$(on a timeout 120 cmx resolve --sa secret 2>&1)
 is "that host finds the service" $? 0
-# One, and its retries
+# One query, and its retries
 ok "it sends a query, and uses no cached response of others" \
 	test "$(queries)" -gt "$before"
 out=$(on a timeout 120 cmx resolve --sa --dev "$(fab_dev 3)" secret 2>&1)
@@ -57,7 +57,7 @@ unlike "the output has nothing of the service" "$out" '5ec2e7'
 ok "the host is removed" host_del a
 ok "the port is active again" port_active_wait "$(fab_dev 2)"
 
-# These devices set and delete service records.
+# Programs set and delete service records by these devices.
 for file in /dev/infiniband/umad* /dev/infiniband/issm*; do
 	for who in user user_root; do
 		# shellcheck disable=SC2016 # for the shell that it starts

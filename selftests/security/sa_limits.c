@@ -44,8 +44,8 @@ static int user_query(uid_t uid, char *service)
 }
 
 /*
- * A process of user 1000 that queries many services and stays. It writes a byte
- * to @out after the last call, and then one for each query that fails.
+ * Starts a process of user 1000 that queries many services and stays. It writes
+ * a byte to @out after the last call, and then one for each query that fails.
  */
 static pid_t flood_start(int process, int out)
 {
@@ -103,7 +103,7 @@ FIXTURE_SETUP(limits)
 	self->per_user = number_get(PARAMETERS "sa_waiting_per_user");
 	self->cache = number_get(PARAMETERS "sa_cache_ms");
 	ASSERT_LT(0, self->per_user);
-	/* No retry of a late query, and no cache */
+	/* Without retries of late queries, and without the cache */
 	ASSERT_EQ(0, number_set(PARAMETERS "sa_timeout_ms", 20000));
 	ASSERT_EQ(0, number_set(PARAMETERS "sa_parallel", PARALLEL));
 	ASSERT_EQ(0, number_set(PARAMETERS "sa_cache_ms", 0));
@@ -115,7 +115,7 @@ FIXTURE_TEARDOWN(limits)
 {
 	pids_kill(self->pids, PROCESSES);
 	EXPECT_EQ(0, fabric_bash("knob_set $(fab_dev 2) faults clear"));
-	/* The processes have exited, and with them their queued queries. */
+	/* The processes have exited, which ends their queued queries. */
 	EXPECT_TRUE(number_gone(COUNTERS "live_sa_lookups"));
 	EXPECT_EQ(0, user_query(1000, "limits"));
 	number_set(PARAMETERS "sa_timeout_ms", self->timeout);
@@ -126,7 +126,7 @@ FIXTURE_TEARDOWN(limits)
 			  "-C $(fab_dev 3) -n limits -i 0x7701 delete"));
 }
 
-/* The last caller is not the last one served: the scheduler alternates. */
+/* The last caller is not served last: the scheduler alternates. */
 TEST_F_TIMEOUT(limits, scheduling_of_users, 600)
 {
 	long left;

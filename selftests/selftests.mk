@@ -9,7 +9,7 @@
 # A room's build.mk has what is special: flags and libraries, or rules.
 
 .PHONY: selftests install-selftests test-modules
-# Targets of a build.mk; its programs that the rule below does not build
+# Set by a build.mk: targets, and programs that the rule below does not build
 selftest_targets :=
 selftest_others := bench/% demo/% host/%
 selftest_modules := selftests/consumer/cmx_consumer.ko \
@@ -20,7 +20,7 @@ tests_named := $(shell awk '/^[a-z]/ { print $$1 }' selftests/tests | sort -u)
 with_main := $(shell grep -lE '^int main\>|TEST_HARNESS_MAIN' \
 	selftests/*/*.c selftests/*/tools/*.c)
 
-# The harness's macros are not ours to make clean of warnings.
+# -Wno-*: warnings in the macros of the harness, which is not ours
 TEST_CFLAGS = -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Wno-unused-parameter \
 	-Wno-sign-compare -Wno-missing-field-initializers -Wno-address \
 	-fno-strict-aliasing -fno-builtin-malloc \
@@ -40,8 +40,8 @@ test_headers := $(wildcard selftests/common/*.h uapi/rdma/*.h \
 	user/include/rdma/*.h)
 common_obj := $(patsubst selftests/%.c,$(O)/selftests/%.o,\
 	$(wildcard selftests/common/*.c))
-# Tests at the uAPI have one part of them, tests of the library the other: both
-# have an id_bind(), with a handle or a struct rdma_cm_id.
+# Tests at the uAPI use one part of common, tests of the library the other: both
+# parts define id_bind(), with a handle or a struct rdma_cm_id.
 common_uapi := $(addprefix $(O)/selftests/common/,ioctl.o uapi.o)
 common_libs := $(O)/selftests/common/uapi.a $(O)/selftests/common/library.a
 of_library := $(shell grep -lE '^\#include "(api|process|sa)\.h"' selftests/*/*.c)
@@ -51,7 +51,7 @@ include $(wildcard selftests/*/build.mk)
 programs := $(filter-out $(selftest_others),\
 	$(patsubst selftests/%.c,%,$(with_main)) \
 	$(patsubst selftests/%/,%,$(wildcard selftests/*/tools/*/)))
-# What the table names has to be built, too.
+# The programs in selftests/tests have to be built, too.
 programs += $(filter-out %.sh vm/% $(selftest_others) $(programs),$(tests_named))
 test_scripts := $(filter-out $(selftest_others:%=selftests/%) selftests/lint/% \
 	selftests/vm/%,$(wildcard selftests/*/*.sh))
@@ -68,7 +68,7 @@ $(common_libs):
 	@rm -f $@
 	$(AR) rcs $@ $^
 
-# sources_of NAME: its own, and what its folder shares
+# sources_of NAME: its sources, and the shared ones of its folder
 sources_of = $(wildcard selftests/$(1).c selftests/$(1)/*.c) \
 	$(filter-out $(with_main),$(wildcard selftests/$(dir $(1))*.c))
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # A storage target that advertises itself at the SA, and an initiator that finds
-# it by the name of its service: KA-04
+# it by its service name: KA-04
 . /usr/lib/rdma-cmx/selftests/lib.sh
 . /usr/lib/rdma-cmx/selftests/fabric.sh
 . /usr/lib/rdma-cmx/selftests/storage/functions

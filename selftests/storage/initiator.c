@@ -134,7 +134,10 @@ static void initiator_io_done(struct ib_cq *cq, struct ib_wc *wc)
 						   struct initiator_link, cqe);
 
 	link->status = wc->status;
-	/* Who sees it finds the status, and the memory as the device left it. */
+	/*
+	 * The work item that reads it sees the status and the memory of the
+	 * device.
+	 */
 	smp_store_release(&link->done, true);
 	wake_up(&initiator.wait);
 }
@@ -184,7 +187,7 @@ static void initiator_teardown(struct rdma_cm_id *id, void *context)
 	initiator_link_free(link);
 }
 
-/* Of the id that was handed over, from then on */
+/* Handler of the id from the handover on */
 static int initiator_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
 	if (event->event == RDMA_CM_EVENT_DISCONNECTED ||
@@ -272,7 +275,7 @@ static void initiator_disconnect(void)
 	storage_link_close(&link->link);
 	rdma_destroy_id(id);
 	initiator_link_free(link);
-	/* There was no other id that had an event. */
+	/* No other id reports an event now. */
 	WRITE_ONCE(initiator.lost, false);
 }
 
@@ -284,9 +287,9 @@ static bool initiator_io_ends(const struct initiator_link *link)
 }
 
 /*
- * Between a block of the target and the memory of the link, from @offset on. An
- * error leaves the memory to the device until the link is closed, which waits
- * for the completion.
+ * Transfers between a block of the target and the memory of the link, from
+ * @offset on. After an error the device may use the memory until the link is
+ * closed, which waits for the completion.
  */
 static int initiator_io(enum ib_wr_opcode opcode, unsigned int block,
 			unsigned int offset)
@@ -319,7 +322,7 @@ static int initiator_io(enum ib_wr_opcode opcode, unsigned int block,
 		return ret;
 	wait_event_timeout(initiator.wait, initiator_io_ends(link),
 			   msecs_to_jiffies(INITIATOR_IO_MS));
-	/* Likewise: the status and the memory are read behind it. */
+	/* Acquire: the status and the memory are read after it. */
 	if (!smp_load_acquire(&link->done))
 		return -ETIMEDOUT;
 	ib_dma_sync_single_for_cpu(ibdev, link->link.dma + offset,
@@ -327,7 +330,10 @@ static int initiator_io(enum ib_wr_opcode opcode, unsigned int block,
 	return link->status == IB_WC_SUCCESS ? 0 : -EIO;
 }
 
-/* What is written stays, whatever becomes of the connection. */
+/*
+ * The contents stay until they are verified, whatever happens to the
+ * connection.
+ */
 static void initiator_block_begin(void)
 {
 	if (initiator.begun)
@@ -349,7 +355,7 @@ static void initiator_block_end(bool wrong)
 	initiator.begun = false;
 }
 
-/* Written and read by one connection: another one may have another target. */
+/* One connection writes and reads it: another may have another target. */
 static int initiator_block(void)
 {
 	unsigned int block = initiator.blocks % STORAGE_BLOCKS;
@@ -408,7 +414,7 @@ static void __exit initiator_exit(void)
 {
 	WRITE_ONCE(initiator.stopping, true);
 	wake_up(&initiator.wait);
-	/* Nothing else that the work item does waits for a peer. */
+	/* No other part of the work item waits for a peer. */
 	cancel_delayed_work_sync(&initiator.work);
 	if (initiator.connector) {
 		rdma_cmx_connect_cancel(initiator.connector);

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# A storage target that moves to another partition, and an initiator that follows
-# it; one that is not in the partition does not. KA-04, SV-01.
+# A storage target that moves to another partition, and an initiator that
+# follows it. An initiator outside of the partition does not. KA-04, SV-01.
 . /usr/lib/rdma-cmx/selftests/lib.sh
 . /usr/lib/rdma-cmx/selftests/fabric.sh
 . /usr/lib/rdma-cmx/selftests/storage/functions
@@ -13,7 +13,7 @@ is_member() {
 	grep -qi 0x8007 /sys/class/infiniband/"$1"/ports/1/pkeys/*
 }
 
-# in_partition NAME PKEY: of the connection
+# in_partition NAME PKEY: checks the P_Key of the connection
 in_partition() {
 	is "KA-04: $1" "$(field pkey)" "$2"
 }
@@ -54,11 +54,11 @@ ok "the initiator is unloaded" rmmod cmx_initiator
 ok "an initiator that is not in the partition" \
 	modprobe cmx_initiator service=storage dev="$second"
 ok "KA-04: it tries" wait_for 120 more_than attempts 4
-# The SA shows the record to members only.
+# The SA returns the record to members only.
 is "KA-04: and is not connected" "$(field connects) $(field error)" "0 -2"
 ok "it is unloaded" rmmod cmx_initiator
 
-# The subnet manager takes the partition away.
+# The subnet manager removes the partition.
 ok "an initiator" modprobe cmx_initiator service=storage dev="$first"
 works "in the partition again" 1 "$(gid_short "$third")"
 in_partition "it is in that one" 0x8007

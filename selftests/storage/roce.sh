@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # A storage target in beta, and an initiator that finds it by an SRV record or a
-# name: KA-04. Of the SRV record's hosts the first has 10.55.0.2, port 4421, the
+# name: KA-04. The first host of the SRV record has 10.55.0.2, port 4421, the
 # second fd55::2, port 4422.
 . /usr/lib/rdma-cmx/selftests/lib.sh
 . /usr/lib/rdma-cmx/selftests/storage/functions

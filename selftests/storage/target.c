@@ -53,7 +53,7 @@ struct target_peer {
 static struct {
 	struct mutex lock;	/* see above */
 	struct list_head peers;
-	unsigned int count;	/* also those that are being ended */
+	unsigned int count;	/* also ended peers with a pending work item */
 	struct workqueue_struct *wq;
 	void *blocks;
 	struct rdma_cm_id *by_addr;
@@ -64,7 +64,7 @@ static struct {
 	.peers = LIST_HEAD_INIT(target.peers),
 };
 
-/* Which blocks have been written: their number is in the parameter "used". */
+/* Prints the number of written blocks, the parameter "used". */
 static int target_used(char *text, const struct kernel_param *kp)
 {
 	unsigned int i, used = 0;
@@ -95,7 +95,7 @@ static void target_peer_work(struct work_struct *work)
 
 	rdma_disconnect(id);
 	storage_link_close(&peer->link);
-	/* Its handler may look at the peer until this returns. */
+	/* The handler may use the peer until this returns. */
 	rdma_destroy_id(id);
 	kfree(peer);
 	mutex_lock(&target.lock);
@@ -103,7 +103,7 @@ static void target_peer_work(struct work_struct *work)
 	mutex_unlock(&target.lock);
 }
 
-/* With the lock; once for each peer, as its work item frees it. */
+/* With the lock; once for each peer, since the work item frees it */
 static void target_peer_end(struct target_peer *peer)
 {
 	if (list_empty(&peer->node))
@@ -128,13 +128,13 @@ static int target_peer_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	return 0;	/* The work item destroys the id. */
 }
 
-/* Which blocks does it want? Returns NULL, or why there are none for it. */
+/* Returns NULL and sets the requested blocks, or the reason for a reject. */
 static const char *target_hello(const struct rdma_conn_param *request,
 				u32 *first, u32 *count)
 {
 	const struct storage_hello *hello = request->private_data;
 
-	/* InfiniBand pads it with zeros, others pass its length as it is. */
+	/* InfiniBand pads it with zeros, other transports keep its length. */
 	if (!hello || request->private_data_len < sizeof(*hello))
 		return "short";
 	if (hello->magic != cpu_to_be32(STORAGE_MAGIC))
@@ -147,7 +147,7 @@ static const char *target_hello(const struct rdma_conn_param *request,
 	return NULL;
 }
 
-/* Before it is on the list, and without a queue pair */
+/* Before the peer is on the list, and without a queue pair */
 static void target_peer_drop(struct target_peer *peer)
 {
 	kfree(peer);
@@ -156,7 +156,7 @@ static void target_peer_drop(struct target_peer *peer)
 	mutex_unlock(&target.lock);
 }
 
-/* With a place below the limit, which the peer keeps until it is freed */
+/* Counts toward the limit until the peer is freed. */
 static struct target_peer *target_peer_new(void)
 {
 	struct target_peer *peer;
@@ -177,7 +177,7 @@ static struct target_peer *target_peer_new(void)
 	return peer;
 }
 
-/* An errno if the id is not the peer's. */
+/* An errno if the caller keeps the id. */
 static int target_accept(struct target_peer *peer, struct rdma_cm_id *id,
 			 u32 first)
 {
@@ -191,7 +191,7 @@ static int target_accept(struct target_peer *peer, struct rdma_cm_id *id,
 	struct storage_link *link = &peer->link;
 	int ret;
 
-	/* A real target registers what it exposes. Not all test devices can. */
+	/* A real target registers its memory. Some test devices cannot. */
 	ret = storage_link_open(link, id, target.blocks, STORAGE_BYTES,
 				IB_PD_UNSAFE_GLOBAL_RKEY);
 	if (ret)
@@ -203,14 +203,14 @@ static int target_accept(struct target_peer *peer, struct rdma_cm_id *id,
 	ret = rdma_accept(id, &param);
 	mutex_lock(&target.lock);
 	list_add(&peer->node, &target.peers);
-	/* rdma_accept() has rejected it then. */
+	/* On failure rdma_accept() has sent a reject. */
 	if (ret)
 		target_peer_end(peer);
 	mutex_unlock(&target.lock);
 	return 0;
 }
 
-/* rdma_cm destroys the id, and has the peer wait for no reply. */
+/* Sends a reject, so that the peer does not wait; rdma_cm destroys the id. */
 static int target_refuse(struct rdma_cm_id *id, const char *why)
 {
 	rdma_reject(id, why, strlen(why), IB_CM_REJ_CONSUMER_DEFINED);
@@ -242,7 +242,7 @@ static int target_request(struct rdma_cm_id *id,
 	return target_refuse(id, "memory");
 }
 
-/* Of a listener, and of the id of a request at first */
+/* Handler of a listener, and at first of the id of a request */
 static int target_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
 	if (event->event != RDMA_CM_EVENT_CONNECT_REQUEST)
@@ -324,13 +324,13 @@ static void target_end(void)
 {
 	struct target_peer *peer, *next;
 
-	/* From here on there is no request. */
+	/* From here on no request arrives. */
 	rdma_destroy_id(target.by_addr);
 	mutex_lock(&target.lock);
 	list_for_each_entry_safe(peer, next, &target.peers, node)
 		target_peer_end(peer);
 	mutex_unlock(&target.lock);
-	/* This waits for all of them. */
+	/* This waits for all peers. */
 	target_free();
 }
 

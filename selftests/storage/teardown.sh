@@ -1,20 +1,20 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# A storage target, what its peers say and how many there are, and its end: KA-04.
-# The peers are the initiator and a consumer that sends any private data.
+# A storage target, the private data and the number of its peers, and its end:
+# KA-04. The peers are the initiator and a consumer that sends any private data.
 . /usr/lib/rdma-cmx/selftests/lib.sh
 . /usr/lib/rdma-cmx/selftests/fabric.sh
 . /usr/lib/rdma-cmx/selftests/storage/functions
 . /usr/lib/rdma-cmx/selftests/consumer/functions
 magic=00000000434d5853
 
-# request DIGITS: a connection with this private data; how it ends
+# request DIGITS: connects with this private data; prints the outcome
 request() {
 	do_ connect hex="$1" -- - - sa service=storage src=gid:"$own" |
 		sed -n 's/^dst=[^ ]* step=\([^ ]*\) .*reason=\([0-9]*\) .*data=/\1 \2 /p'
 }
 
-# refused NAME WHY DIGITS: with a reject of the consumer, which says why
+# refused NAME WHY DIGITS: the consumer gets a reject with the reason
 refused() {
 	is "KA-04: $1 is rejected" "$(request "$3")" "request 28 $2"
 	do_ connect-end >/dev/null
@@ -29,9 +29,9 @@ timeouts_long
 first=$(fab_dev 1) third=$(fab_dev 3) own=$(gid_short "$(fab_dev 1)")
 good=${magic}0000000000000010
 
-# --- what a peer says ---
+# --- private data of a peer ---
 
-# A target of an earlier test was elsewhere.
+# The target of an earlier test had another address.
 ok "no service is left" wait_for 120 no service_is_set
 param sa_cache_ms 0
 ok "a target for one connection" \
@@ -53,7 +53,7 @@ ok "KA-04: it is a peer" wait_for 120 peers 1
 do_ connect-end >/dev/null
 ok "KA-04: its end is noticed" wait_for 120 peers 0
 
-# --- how many there are ---
+# --- number of peers ---
 
 ok "an initiator" modprobe cmx_initiator service=storage dev="$first"
 works "below the limit" 1 "$(gid_short "$third")"
@@ -73,7 +73,7 @@ ok "KA-04: 20 others have it, one after the other" again
 
 # --- the target ends ---
 
-# With a connection, and with one whose end is under way
+# With a connection, and with one that is being ended
 ends() {
 	local i
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# The test bed itself, with the stock stack only: the peer's command server,
-# the name servers, RDMA and multicast over the wire between the guests.
+# The test bed with the stock stack only: the peer's command server, the name
+# servers, RDMA and multicast over the network between the guests.
 . /usr/lib/rdma-cmx/selftests/lib.sh
 
 is "a peer command's output" "$(peer 'hostname; echo two')" $'beta\ntwo'
@@ -48,7 +48,7 @@ is "dns_down" "$(getent ahosts v4only.cmx.test; echo $?)" 2
 dns_up
 like "dns_up after dns_down" "$(getent ahosts v4only.cmx.test)" 10.55.0.2
 
-# RDMA over the wire
+# RDMA over the network
 job=$(peer_bg 'rping -s -a 10.55.0.2 -C 5 -v')
 ok "rping's server listens" wait_for 40 peer 'rdma resource show cm_id | grep -q LISTEN'
 ok "rping, alpha to beta" timeout 120 rping -c -a 10.55.0.2 -C 5
@@ -56,8 +56,8 @@ ok "rping's server exits with 0" peer_wait "$job"
 
 job=$(peer_bg 'mckey -m 239.5.5.5 -b 10.55.0.2 -c 1 -C 10')
 ok "mckey's receiver joins" wait_for 40 peer 'igmp_joined eth0 239.5.5.5'
-# No burst beyond what the receiver has room for: newer kernels may deliver no more
-# to a queue pair that had one.
+# No burst beyond the receive buffers: newer kernels may deliver nothing more to
+# a queue pair after one.
 sends=0
 while ! peer "test -s /run/jobs/$job.status" && [ $((sends += 1)) -le 12 ]; do
 	timeout 90 mckey -m 239.5.5.5 -b 10.55.0.1 -s -c 1 -C 10 >sender.log 2>&1

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# RAI-08: the entries that a name resolves to can be connected to, each with
-# an echo over its queue pair; the first is one that works. GAI-14: so a
-# program that takes the first entry reaches the storage network.
+# RAI-08: a program can connect to the entries of a name, each with an echo over
+# its queue pair; the first entry works. GAI-14: so a program that uses the
+# first entry reaches the storage network.
 . /usr/lib/rdma-cmx/selftests/lib.sh
 rc=/usr/lib/rdma-cmx/selftests/api/tools/rc
 
@@ -11,7 +11,7 @@ serve() {
 	wait_for 40 peer "grep -q listening /run/jobs/$job.log"
 }
 
-# Not by ok, whose commands run in a subshell: job has to stay.
+# Not by ok, which uses a subshell: job has to stay.
 serve 7501 4
 is "RAI-08: a server in the other guest" $? 0
 

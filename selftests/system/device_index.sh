@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# The device index: an address whose port is known, or that no device has, is
-# resolved without a search of the GID tables, and no answer is older than the
+# The device index: an address with a known port, or without a device, is
+# resolved without a search of the GID tables, and no result is older than the
 # last change of a device, of a netdevice or of a GID table.
 . /usr/lib/rdma-cmx/selftests/lib.sh
 
@@ -24,7 +24,7 @@ has_gid() {
 		"/sys/class/infiniband/$1/ports/1/gids/"*
 }
 
-# device ADDRESS [COMMAND...]: of a local address, by the command
+# device ADDRESS [COMMAND...]: prints the device of a local address
 device() {
 	local address=$1
 
@@ -37,7 +37,7 @@ device_is() {
 	[ "$(device "$1" "${@:3}")" = "$2" ]
 }
 
-# A change elsewhere, as of a link-local address, may come in between.
+# Another change, for example of a link-local address, may come in between.
 known() {
 	local before i
 
@@ -102,7 +102,7 @@ swaps() {
 }
 ok "20 times: never the device of another netdevice" swaps
 
-# --- a GID table: the address and its netdevice stay ---
+# --- a GID table changes; the address and its netdevice stay ---
 
 ip link add br_i type bridge
 ip addr add 10.98.2.1/24 dev br_i

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # The RDMA device is removed while requests are outstanding (OPS-04, RAI-07):
-# DEVICE_REMOVAL for each id that was bound to it, nothing hangs, no object is
-# left; it works again when the device is back. GAI-08, GAI-14: without a
+# each id that was bound to it reports DEVICE_REMOVAL, no call hangs, no object
+# is left. It works again after the device returns. GAI-08, GAI-14: without a
 # device the addresses are still found.
 . /usr/lib/rdma-cmx/selftests/lib.sh
 hold=/usr/lib/rdma-cmx/selftests/api/tools/hold
@@ -33,8 +33,8 @@ for address in 10.55.0.2 fd55::2 192.168.77.2; do
 	like "GAI-01: with $address" "$out" "$(sed 's/\./\\./g' <<<"$address")"
 done
 
-# Once more, with a process that does not react and is killed: the verbs
-# device of rxe waits for its user, so the removal ends when the process does.
+# Again, with a process that does not react and is killed: the verbs device of
+# rxe waits for its user, so the removal ends with the process.
 ok "the device is added again" device_back
 $hold 4 10.55.0.1 239.55.9.3 >hold2.log 2>&1 &
 pid=$!

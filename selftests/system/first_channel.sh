@@ -1,8 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# RA-04: the first event channel of a process scans no devices. strace shows
-# everything that it opens; the stock library is traced beside it, to be sure
-# that a scan would be seen.
+# RA-04: the first event channel of a process scans no devices. strace records
+# each open(); a trace of the stock library proves that a scan would show.
 . /usr/lib/rdma-cmx/selftests/lib.sh
 loop=/usr/lib/rdma-cmx/selftests/api/tools/loop
 
@@ -20,7 +19,7 @@ unlike "RA-04: no verbs device" "$(cat mine)" 'uverbs'
 unlike "RA-04: no netlink" "$(cat mine)" 'AF_NETLINK'
 unlike "RA-04: no verbs provider is loaded" "$(cat mine)" 'libibverbs.d|-rdmav'
 
-# The same program would show it: with the first id that is bound it looks.
+# The trace of this program shows a scan, which the first bound id starts.
 trace stock timeout 90 rping -c -a 10.55.0.2 -p 1 -C 1 >/dev/null 2>&1
 like "a scan is visible to this test" "$(cat stock)" '"/sys/class/infiniband|AF_NETLINK|uverbs'
 finish

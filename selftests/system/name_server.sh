@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # GAI-02, RAI-03: the name server itself fails, not one zone: it stops
-# answering, it exits, it is started again. Cached names still resolve.
+# responding, exits, and starts again. Cached names still resolve.
 . /usr/lib/rdma-cmx/selftests/lib.sh
 
-# Results stay cached, however long a busy machine takes between two steps.
+# Results stay cached for longer than any two steps on a busy host.
 conf=/etc/request-key.d/rdma-cmx.conf
 saved=$(<$conf)
 trap 'echo "$saved" >$conf' EXIT

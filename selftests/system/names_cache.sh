@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # Lookups of names are coalesced and cached: the name server's log has the
-# number of queries. GAI-05: api/gai_names has the test that a number, or a name
-# with RAI_NUMERICHOST, causes no lookup.
+# number of queries. GAI-05: api/gai_names tests that a number, or a name with
+# RAI_NUMERICHOST, causes no lookup.
 . /usr/lib/rdma-cmx/selftests/lib.sh
 
-# Results stay cached, however long a busy machine takes between two steps.
+# Results stay cached for longer than any two steps on a busy host.
 conf=/etc/request-key.d/rdma-cmx.conf
 saved=$(<$conf)
 trap 'echo "$saved" >$conf' EXIT
@@ -15,7 +15,7 @@ resolve() {
 	timeout 60 cmx resolve "$1" 7471
 }
 
-# Waits until the log has a new query, and so all earlier ones
+# Waits until the log has a new query, and so all earlier ones.
 log_barrier() {
 	getent ahosts "$1.any.cmx.test" >/dev/null
 	wait_for 40 query_received "$1.any.cmx.test"
@@ -47,7 +47,7 @@ ok "GAI-13: 12 processes resolve one name: one or two lookups" \
 ok "GAI-13: the server receives their queries only" \
 	test "$(dns_queries cache2.any.cmx.test)" -le $((2 * first))
 
-# A silent server does not stop other names, and one lookup waits for it.
+# A silent server does not block other names, and one lookup waits for it.
 before=$(counter name_lookups)
 for _ in $(seq 8); do
 	resolve quiet1.silent.test >/dev/null 2>&1 &

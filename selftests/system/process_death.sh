@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# A process that dies with everything outstanding leaves nothing behind
-# (RAI-07, MC-03, OPS-04): lookups, ids, memberships, listeners. The device
-# node's modules cannot be unloaded before, and can after.
+# A killed process with outstanding operations leaves no object (RAI-07, MC-03,
+# OPS-04): lookups, ids, memberships, listeners. The modules cannot be unloaded
+# before, and can be afterwards.
 . /usr/lib/rdma-cmx/selftests/lib.sh
 hold=/usr/lib/rdma-cmx/selftests/api/tools/hold
 
 start() {
-	# Emptied here: the process below may take its time to do so.
+	# Empty the log first: the process below may start slowly.
 	: >hold.log
 	"$@" >>hold.log 2>&1 &
 	pid=$!
@@ -37,7 +37,7 @@ for signal in KILL TERM SEGV; do
 		wait_for 40 no igmp_joined eth0 239.55.9.1
 done
 
-# The same when a child holds the file longer than its parent
+# Likewise when a child keeps the file longer than its parent
 exec {fd}<>/dev/infiniband/rdma_cmx
 sleep 1000 &
 child=$!
@@ -47,7 +47,7 @@ is "OPS-04: a child's file counts" $? 1
 kill $child
 wait $child 2>/dev/null
 
-# One of them may be gone, and the other still have its last user on the way out.
+# One module may be unloaded, while the last user of the other one still exits.
 unload() {
 	[ ! -d /sys/module/rdma_ucmx ] || timeout 120 rmmod rdma_ucmx || return
 	timeout 120 rmmod rdma_cmx

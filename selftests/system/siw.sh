@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # A third transport, iWARP, by soft-iWARP: addresses resolve and ids connect as
-# on the stock library, and multicast, which iWARP lacks, is refused. Both ends
-# are here, as Debian's kernel of the peer has no soft-iWARP.
+# on the stock library, and multicast, which iWARP lacks, fails. Both ends are
+# here, as the peer's kernel of Debian has no soft-iWARP.
 . /usr/lib/rdma-cmx/selftests/cmx/functions
 
 address=10.77.0.1
@@ -14,7 +14,7 @@ listens() {
 	rdma resource show cm_id link siw0 | grep -q 'state LISTEN'
 }
 
-# ping NAME SERVER'S-PREFIX CLIENT'S-PREFIX IDS: five pings with their data
+# ping NAME SERVER_PREFIX CLIENT_PREFIX IDS: five pings with their data
 ping() {
 	local before server out
 
@@ -48,7 +48,7 @@ ping "rping" "$run" "$run" 3
 ping "rping, stock server" "" "$run" 1
 ping "rping, stock client" "$run" "" 2
 
-# ESTABLISHED comes from the kernel, and ends the call as for InfiniBand.
+# The kernel reports ESTABLISHED, which ends the call as on InfiniBand.
 cmx run rping -s -a $address >server.log 2>&1 &
 server=$!
 ok "connect by name: the server listens" wait_for 40 listens
@@ -58,7 +58,7 @@ is "connect by name: one event, and the id is bound" \
 wait_for 40 no kill -0 $server || kill -KILL $server
 wait $server
 
-# No interface keeps TCP from its way. There is another device, of soft-RoCE.
+# TCP works over each interface. Another device is soft-RoCE.
 healthy "cmx doctor" cmx doctor
 like "cmx doctor: the interface is that of the device" "$out" \
 	'^ok +netdev +siw0/1: iw0 is up, with an address$'

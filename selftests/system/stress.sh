@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # Faults at random moments (RAI-07, OPS-04): processes are killed while they
-# open, resolve, join and listen; the device is removed and added meanwhile. The
-# random delays choose the moment, nothing waits for them. Nothing may hang,
-# and nothing is left.
+# open, resolve, join and listen; the device is removed and added meanwhile.
+# Random delays select the moment, and no result depends on them. No call hangs,
+# and no object is left.
 . /usr/lib/rdma-cmx/selftests/lib.sh
 selftests=/usr/lib/rdma-cmx/selftests/api
 
@@ -44,7 +44,7 @@ killing 15 300 & killing 15 300 & killing 15 300 & killing 15 300
 wait
 ok "RAI-07: four at a time: no object is left" wait_for 40 live_none
 
-# The device is removed at any moment of their start; they end by themselves
+# The device is removed at any moment of their start. They end by themselves
 # (their ids report the removal, or a call fails) or are killed.
 removals() {
 	local i pid
@@ -69,7 +69,7 @@ ok "OPS-04: no object is left" wait_for 40 live_none
 ok "the device is back" device_back
 ok "a name resolves" timeout 60 cmx resolve storage.cmx.test
 
-# One of them may be gone, and the other still have its last user on the way out.
+# One module may be unloaded, while the last user of the other one still exits.
 unload() {
 	[ ! -d /sys/module/rdma_ucmx ] || timeout 120 rmmod rdma_ucmx || return
 	timeout 120 rmmod rdma_cmx

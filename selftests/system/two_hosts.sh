@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # Two hosts in one guest: network namespaces, joined by a link, with a soft-RoCE
-# device each, which receives there on newer kernels. They resolve, connect and
-# join multicast groups, and neither uses a name or a device of the other one.
-# Then with devices that belong to one namespace each. Linux 7.3 cannot connect
-# by those: it does not make the queue pair 1 of a device anew that moves.
+# device each, which receives in its namespace on newer kernels. They resolve,
+# connect and join multicast groups, and neither uses a name or a device of the
+# other. Then each device belongs to one namespace. Linux 7.3 cannot connect by
+# such devices: it does not create queue pair 1 again after a device has moved.
 # GAI-01, RA-03, MC-12.
 . /usr/lib/rdma-cmx/selftests/lib.sh
 
@@ -22,8 +22,8 @@ on() {
 	ip netns exec "$@"
 }
 
-# host_up NAME N PEER: 10.59.0.N with the device roceN; each calls the other one
-# "peer"
+# host_up NAME N PEER: 10.59.0.N with the device roceN; "peer" is the name of
+# the other host
 host_up() {
 	mkdir -p "/etc/netns/$1"
 	: >"/etc/netns/$1/resolv.conf"
@@ -39,7 +39,8 @@ host_up() {
 	[ "$(netns_mode)" = shared ] || rdma dev set "roce$2" netns "$1"
 }
 
-# hosts_up MODE: of namespaces, which changes as long as there are no others
+# hosts_up MODE: mode of RDMA namespaces, which can change only without other
+# namespaces
 hosts_up() {
 	rdma system set netns "$1" &&
 		ip netns add one && ip netns add two &&
@@ -70,7 +71,7 @@ hosts_gone() {
 	[ "$(devices)" = rxe0 ]
 }
 
-# addresses COMMAND...: "DESTINATION SOURCE DEVICE" of each
+# addresses COMMAND...: prints "DESTINATION SOURCE DEVICE" for each entry
 addresses() {
 	"$@" 2>&1 | awk '/^[0-9]+[.][0-9.]+ / { print $1, $2, $5 }'
 }
@@ -88,7 +89,7 @@ listens() {
 	on two rdma resource show cm_id | grep -q 'state LISTEN'
 }
 
-# ping NAME ADDRESS: from the one to the two
+# ping NAME ADDRESS: from host one to host two
 ping() {
 	local before server out
 
@@ -104,8 +105,8 @@ ping() {
 	is "$1: ids at rdma_cmx" $(($(<$ids) - before)) 3
 }
 
-# mcast NAME GROUP SENDER RECEIVER [OPTION]: a sender starts anew as long as the
-# receiver waits, as the network may need its time to lead the group there
+# mcast NAME GROUP SENDER RECEIVER [OPTION]: the sender restarts until the
+# receiver ends, as the network may need some time for the group
 mcast() {
 	local receiver sends=0
 
@@ -123,7 +124,7 @@ mcast() {
 		'^data transfers complete'
 }
 
-# resolve_check: each finds the other one, by its own device
+# resolve_check: each host resolves the other one, by its local device
 resolve_check() {
 	is "$1: the first host's peer (GAI-01)" \
 		"$(addresses on one cmx resolve peer 7471)" \
@@ -137,7 +138,7 @@ resolve_check() {
 		"$(cmx resolve 10.59.0.2 7471 2>&1 | grep -c roce)" 0
 }
 
-# --- What each finds ---------------------------------------------------------
+# --- Resolution on each host -------------------------------------------------
 
 ok "two hosts" hosts_up shared || finish
 resolve_check "devices in all namespaces"
@@ -151,7 +152,7 @@ for host in one two; do
 		"verdict: healthy"
 done
 
-# --- Between them ------------------------------------------------------------
+# --- Connections -------------------------------------------------------------
 
 ping "rping" 10.59.0.2
 ping "rping, IPv6" fd59::2

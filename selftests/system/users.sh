@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# Users without privileges, and users against each other: everything that
-# resolves works for anybody (GAI-01, RAI-01), any number of names in a row
-# is no burden on a user's key quota, and one user's silent names do not keep
-# another from an answer. GAI-01: inside a container too.
+# Unprivileged users, and users against each other: all resolutions work for
+# every user (GAI-01, RAI-01), any number of names one after the other does not
+# use up a user's key quota, and one user's silent names do not block another
+# user. GAI-01: in a container, too.
 . /usr/lib/rdma-cmx/selftests/lib.sh
 loop=/usr/lib/rdma-cmx/selftests/api/tools/loop
 
@@ -17,7 +17,7 @@ as() {
 ok "GAI-01: an ordinary user resolves" timeout 60 setpriv --reuid=1000 \
 	--regid=1000 --clear-groups $loop 2
 
-# A small quota, which keys of the user's own fill
+# A small quota, which keys of the user fill
 quota=/proc/sys/kernel/keys
 keys=$(cat $quota/maxkeys) bytes=$(cat $quota/maxbytes)
 echo 20 >$quota/maxkeys
@@ -52,8 +52,8 @@ running() {
 	[ "$(counter live_lookups | head -1)" -ge 8 ]
 }
 
-# waiting N: a machine that is too slow finds the first user's names at their end,
-# and tries with others
+# waiting N: on a slow host the first user's names may have ended; another call
+# then uses new names
 waiting() {
 	local i pids=()
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# GAI-13: valgrind finds nothing in the library: no leak, no undefined value,
-# no access out of bounds; with the kernel's names and with libc's.
+# GAI-13: valgrind reports nothing in the library: no leak, no undefined value,
+# no access out of bounds; with names of the kernel and of libc.
 . /usr/lib/rdma-cmx/selftests/lib.sh
 loop=/usr/lib/rdma-cmx/selftests/api/tools/loop
 

@@ -3,8 +3,8 @@
  * cmx doctor: the RDMA devices and their ports. Namespace mode, verbs device
  * files, state, network interfaces, GIDs.
  *
- * A port that nobody has configured may be down. A port that has an address
- * must be up, and one port must be usable.
+ * An unconfigured port may be down. A port with an address must be up, and one
+ * port must be usable.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -19,7 +19,7 @@
 
 #define SYS	"/sys/class/infiniband/%s"
 #define PORT	SYS "/ports/%u"
-#define GIDS	256	/* of a port that are looked at */
+#define GIDS	256	/* limit for each port */
 
 bool port_gid(const struct port *port, unsigned int index,
 	      struct in6_addr *gid, char type[32])
@@ -32,14 +32,14 @@ bool port_gid(const struct port *port, unsigned int index,
 	    inet_pton(AF_INET6, text, gid) != 1 ||
 	    !memcmp(gid, &none, sizeof(none)))
 		return false;
-	/* Of InfiniBand it says "IB/RoCE v1". */
+	/* For InfiniBand and iWARP the file contains "IB/RoCE v1". */
 	if (port->iwarp)
 		strcpy(type, "iWARP");
 	else if (port->infiniband ||
 		 !file_line(type, 32, PORT "/gid_attrs/types/%u", port->device,
 			    port->number, index))
 		strcpy(type, "InfiniBand");
-	/* The subnet prefix alone is none. */
+	/* A GID of the subnet prefix alone is empty. */
 	return memcmp(gid->s6_addr + 8, none.s6_addr, 8) || !port->infiniband;
 }
 
@@ -56,8 +56,8 @@ static bool port_roce(const struct port *port)
 }
 
 /*
- * Once for all interfaces that it is searched for: a host may have thousands,
- * and another user may have made most of them.
+ * Reads the GIDs of a port once for all interfaces: a host may have thousands
+ * of interfaces, and another user may have created most of them.
  */
 static void gids_read(struct doctor *doctor, struct port *port)
 {
@@ -73,7 +73,10 @@ static void gids_read(struct doctor *doctor, struct port *port)
 		return;
 	}
 	for (i = 0; i < GIDS; i++) {
-		/* Behind the last there are none; before, empty entries. */
+		/*
+		 * The table has no files after the last GID; empty GIDs may
+		 * precede it.
+		 */
 		if (!file_exists(PORT "/gids/%u", port->device, port->number,
 				 i))
 			break;
@@ -96,7 +99,7 @@ bool port_has_netdev(const struct port *port, const char *netdev)
 	if (port->infiniband)
 		return port_gid(port, 0, &gid, type) && ipoib_of(netdev, &gid);
 	for (i = 0; i < port->gid_count; i++) {
-		/* Linux before 6.5 has no names for iWARP. */
+		/* Linux before 6.5 has no interface names for iWARP. */
 		if (*port->gids[i].netdev ?
 		    strcmp(port->gids[i].netdev, netdev) : !port->iwarp)
 			continue;
@@ -118,7 +121,7 @@ const struct port *port_of_netdev(const struct doctor *doctor,
 	return NULL;
 }
 
-/* The first network interface of the port, one with an address if there is */
+/* Finds the first network interface of the port, preferably with an address. */
 static void netdev_find(struct port *port)
 {
 	struct if_nameindex *list = if_nameindex(), *at;
@@ -146,7 +149,7 @@ static bool netdev_is_up(const char *netdev)
 	       sscanf(text, "%x", &flags) != 1 || (flags & IFF_UP);
 }
 
-/* "4: ACTIVE": the number; 0: it cannot be read. */
+/* Reads the number of "4: ACTIVE"; 0: the file cannot be read. */
 static int number_read(const struct port *port, const char *name,
 		       char text[64])
 {
@@ -199,7 +202,10 @@ static void gids_check(struct doctor *doctor, struct port *port)
 			continue;
 		if (!strcmp(type, "RoCE v2"))
 			v2++;
-		/* Of several, the one that a program would use */
+		/*
+		 * The first RoCE v2 GID, otherwise the first GID, as a program
+		 * uses it
+		 */
 		if (!count || (v2 == 1 && !strcmp(type, "RoCE v2"))) {
 			first = i;
 			inet_ntop(AF_INET6, &gid, text, sizeof(text));
@@ -246,11 +252,14 @@ bool netdev_passed(const struct port *port, const char *netdev,
 	char parent[IF_NAMESIZE];
 	size_t i;
 
-	/* iWARP is TCP, which passes all of them. */
+	/* iWARP uses TCP, which works over each of these interfaces. */
 	if (!port_roce(port))
 		return false;
 	netdev_below_vlans(netdev, passed->netdev);
-	/* Soft-RoCE names the interface that it was made on, never a VLAN. */
+	/*
+	 * The parent of soft-RoCE is the interface of its creation, never a
+	 * VLAN.
+	 */
 	passed->soft = file_line(parent, sizeof(parent), SYS "/parent",
 				 port->device);
 	if (passed->soft && !strcmp(parent, passed->netdev))
@@ -264,7 +273,7 @@ bool netdev_passed(const struct port *port, const char *netdev,
 		passed->state = passed->soft ? CHECK_WRONG : CHECK_WARNING;
 		return true;
 	}
-	/* A VRF only has addresses; packets leave by its parts. */
+	/* A VRF has addresses only; packets leave by its lower interfaces. */
 	passed->id = "netdev-upper";
 	passed->state = CHECK_WRONG;
 	return passed->soft && strcmp(passed->kind, "vrf") &&
@@ -278,7 +287,7 @@ void passed_mend(struct doctor *doctor, const struct port *port,
 	const char *upper = quoted(passed->netdev, netdev);
 	const char *name = quoted(port->device, device);
 
-	/* The network stays as it is. */
+	/* The proposed command does not change the network. */
 	if (passed->soft)
 		check_mend(doctor, "rdma link del %s && rdma link add %s type rxe netdev %s    # if nothing uses it: rdma resource show qp",
 			   name, name, upper);
@@ -352,7 +361,7 @@ static void netdev_check(struct doctor *doctor, struct port *port)
 
 static void port_check(struct doctor *doctor, struct port *port)
 {
-	/* The device may go meanwhile. */
+	/* The device may be removed meanwhile. */
 	char state[64] = "unknown", phys[64] = "unknown", layer[64];
 	char node[64];
 
@@ -378,8 +387,8 @@ static void port_check(struct doctor *doctor, struct port *port)
 }
 
 /*
- * An interface without an address is no fault as long as another port works, or
- * on InfiniBand, where GIDs do without.
+ * An interface without an address is no fault if another port works, or on
+ * InfiniBand, where connections by GID need no address.
  */
 static void ports_judge(struct doctor *doctor, size_t first)
 {
@@ -491,7 +500,7 @@ static void device_missing(struct doctor *doctor, bool exclusive)
 {
 	const char *driver = driver_missing();
 
-	/* The initial namespace has all that nobody moved. */
+	/* The initial namespace has all devices that were not moved. */
 	if (exclusive && doctor->elsewhere) {
 		check_add(doctor, CHECK_WRONG, "rdma-namespace",
 			  "RDMA devices belong to one network namespace each, and this one has none");

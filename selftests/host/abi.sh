@@ -60,7 +60,7 @@ END
 )
 result "RA-03: what is newer has upstream's values" $? "$details"
 
-# names FOLDER: what the headers in it define or declare
+# names FOLDER: prints the names that its headers define or declare
 names() {
 	cat "$1"/rdma/{rdma_cma,rdma_verbs,rsocket}.h |
 		gcc -fpreprocessed -dD -E -P -x c - 2>/dev/null |
@@ -87,8 +87,8 @@ else
 	echo "ok $count the headers compile as C++ # SKIP no g++"
 fi
 
-# Each librdmacm that is installed or, of the next Debian release, unpacked
-# (vm/next.sh); the newest one's list is in symbols
+# Each installed librdmacm and, unpacked, that of the next Debian release
+# (vm/next.sh); symbols lists those of the newest one.
 stocks() {
 	{
 		ls "${XDG_CACHE_HOME:-$HOME/.cache}"/rdma-cmx/*/root-guest/usr/lib/*/librdmacm.so.1 \
@@ -116,7 +116,7 @@ details=$(diff <(grep -v '^#' "$here/symbols" | sort) \
 result "RA-02: librdmacm's newest functions with their versions, and no other" \
 	$? "$details"
 
-# rsockets by this library alone: shared, static, and with no stock library
+# rsockets with this library alone: shared, static, and without a stock library
 printf '%s\n' '#include <rdma/rsocket.h>' '#include <stdio.h>' \
 	'int main(void)' '{' '	int fd = rsocket(AF_UNIX, SOCK_RAW, 0);' \
 	'	printf("%d %d\n", fd, errno);' '	return 0;' '}' >"$work/rs.c"
@@ -127,8 +127,8 @@ details=$(gcc -o "$work/rs" $flags "$work/rs.c" "$lib" -libverbs 2>&1 &&
 		-libverbs -pthread 2>&1)
 result "RA-02: rsocket() links with librdmacmx alone" $? "$details"
 
-# rs_say FOLDER PROGRAM: what it prints with FOLDER's libraries first. The stock
-# library answers ENOTSUP (95), this one for itself ENOSYS (38).
+# rs_say FOLDER PROGRAM: prints its output with FOLDER's libraries first. The
+# stock library returns ENOTSUP (95), this one ENOSYS (38).
 rs_say() {
 	timeout 60 env LD_LIBRARY_PATH="$1" "$work/$2" 2>&1
 }
@@ -156,8 +156,8 @@ for name in rs rs.static; do
 	rm "$work/none/librdmacm.so.1"
 done
 
-# What programs put on their linker's command line; the headers' inline
-# functions call verbs.
+# The options that programs pass to the linker; inline functions of the headers
+# call verbs.
 if command -v pkg-config >/dev/null; then
 	cat >"$work/inline.c" <<-END
 		#include <rdma/rdma_cma.h>

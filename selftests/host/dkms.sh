@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # dkms add, build, install and remove from the source tree, on the host but in
-# folders of the test's own, so that nothing of the host's is touched. TAP.
+# private directories, so that the host does not change. TAP.
 here=$(cd "${0%/*}" && pwd)
 top=$(cd "$here/../.." && pwd)
 kver=${KVER:-$("$here/../vm/kernel.sh")} || exit
@@ -34,7 +34,7 @@ dkms_do() {
 	local action=$1
 
 	shift
-	# It would strip the debug information
+	# Otherwise dkms strips the debug information.
 	KCFLAGS=-g0 timeout 2700 dkms "$action" -m rdma-cmx -v "$version" --no-depmod \
 		--dkmstree "$work/tree" --sourcetree "$work/src" \
 		--installtree "$work/modules" "$@" </dev/null 2>&1
@@ -45,7 +45,7 @@ modules_found() {
 		sed 's/\.[xgz]*$//' | sort | xargs
 }
 
-# What is in the tree, without what was built there
+# The sources of the tree, without built files
 mkdir -p "$src" "$work/tree" "$installed"
 ln -s "$(readlink -f "/lib/modules/$kver/build")" "$installed/build"
 tar -C "$top" -c --exclude='*.o' --exclude='*.ko' --exclude='*.cmd' \
@@ -69,7 +69,7 @@ is "dkms build" $? 0 || {
 }
 ok "dkms install" dkms_do install -k "$kver"
 is "both modules are installed" "$(modules_found)" "rdma_cmx.ko rdma_ucmx.ko"
-# By the key that dkms made for this, where the kernel's headers can sign
+# With the key that dkms created, where the kernel's headers can sign
 if command -v openssl >/dev/null && [ -e /var/lib/dkms/mok.pub ]; then
 	is "both are signed (secure-boot.rst)" \
 		"$(find "$installed" -name 'rdma_*cmx.ko*' \

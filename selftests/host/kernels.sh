@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# The modules and those of the tests compile without a warning (W=1) for the
+# The modules, and those of the tests, compile without a warning (W=1) for the
 # kernels of the next Debian release and of its backports, with that release's
-# compiler; `make lint` does the same for the kernel here. On the host, TAP.
-# Objects stay in build/kernels, so that a second run compiles what changed.
+# compiler; `make lint` does the same for the local kernel. On the host, TAP.
+# Objects stay in build/kernels, so that a second run compiles only changes.
 here=$(cd "${0%/*}" && pwd)
 top=$(cd "$here/../.." && pwd)
 export PATH=$PATH:/usr/sbin:/sbin

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# Each function that the library exports or a header has inline is found by
-# man below the installed tree. Runs on the host, prints TAP.
+# man finds a page for each exported and each inline function of the library in
+# the installed tree. Runs on the host, prints TAP.
 set -u
 here=$(cd "${0%/*}" && pwd)
 top=$(cd "$here/../.." && pwd)
@@ -22,7 +22,7 @@ inline() {
 		"$top"/user/include/rdma/*.h | grep -oE 'rdma[a-z0-9_]+'
 }
 
-# linked_well FILE: a page, or a link to one
+# linked_well FILE: is it a page, or a link to one?
 linked_well() {
 	local page
 
@@ -74,7 +74,7 @@ if ! command -v man >/dev/null; then
 	echo "ok $count man finds them # SKIP man is not installed"
 	exit $failed
 fi
-# Debian's containers put a notice in place of man.
+# Debian's containers replace man by a notice.
 if grep -q 'minimized' "$(command -v man)" 2>/dev/null; then
 	count=$((count + 1))
 	echo "ok $count man finds them # SKIP man is only a notice here"

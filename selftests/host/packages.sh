@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# Build the Debian packages; lintian, and the lists of files. Install them in a
-# copy of the host's root directory (an overlay) and purge them: nothing may
-# stay. The rpm packages: rpmlint, and the same files. TAP.
+# Builds the Debian packages; runs lintian, and checks the lists of files.
+# Installs them in a copy of the host's root directory (an overlay) and purges
+# them: no file may stay. The rpm packages: rpmlint, and the same files. TAP.
 here=$(cd "${0%/*}" && pwd)
 top=$(cd "$here/../.." && pwd)
 export PATH=$PATH:/usr/sbin:/sbin
 unset MAKEFLAGS MFLAGS MAKELEVEL
 
-# left DIR: what the upper directory of the overlay has that / has not, or has
-# otherwise; a character device stands for what was removed
+# left DIR: changes in the upper directory of the overlay; a character device
+# stands for a removed file
 left() {
 	local name
 
@@ -37,7 +37,8 @@ install_all() {
 	mkdir "$work/upper" "$work/work" "$root" || return
 	mount -t overlay -o "lowerdir=/,upperdir=$work/upper,workdir=$work/work" \
 		overlay "$root" || return
-	# Without a kernel's headers dkms adds and builds nothing: host/dkms does.
+	# Without a kernel's headers dkms adds and builds nothing: host/dkms
+	# does.
 	mount --rbind /dev "$root/dev" && mount --rbind /proc "$root/proc" &&
 		mount -t tmpfs tmpfs "$root/lib/modules" || return
 	cp "$debs"/*.deb "$0" "$root/tmp/"
@@ -46,7 +47,7 @@ install_all() {
 	echo "left $(left "$work/upper" | xargs)"
 }
 
-# In there: each line is a fact for install_check.
+# Runs inside: each line is a fact for install_check.
 installed() {
 	local users link packages='rdma-cmx rdma-cmx-dkms librdmacmx-dev librdmacmx1'
 
@@ -84,8 +85,8 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/cmx-packages.XXXXXX") || exit
 trap 'rm -rf "$work"' EXIT
 deb=$work/deb rpm=$work/rpm
 
-# deb_files PACKAGE: what it installs, without documents, manual pages of
-# functions and the modules' source
+# deb_files PACKAGE: its files, without documents, manual pages of functions and
+# the modules' source
 deb_files() {
 	dpkg-deb -c "$deb/$1"_*.deb | awk '$1 !~ /^d/ { print substr($6, 2) }' |
 		grep -vE '^/usr/share/doc/|/man3/|^/usr/src/.*/(core|ucmx)/' |
@@ -93,7 +94,7 @@ deb_files() {
 		sort | xargs
 }
 
-# What each Debian package has to install
+# The required files of each Debian package
 files_check() {
 	is "files of rdma-cmx" "$(deb_files rdma-cmx)" "$(xargs <<-END
 		/etc/cdi/rdma-cmx.json
@@ -141,7 +142,7 @@ files_check() {
 			sort)"
 }
 
-# The version nodes of the map are those of the symbols file: a program gets the
+# The version nodes of the map match the symbols file: a program depends on the
 # version of the library that has them.
 symbols_check() {
 	is "nodes in the symbols file" \
@@ -151,8 +152,9 @@ symbols_check() {
 			"$top/user/lib/librdmacmx.map" | sort | xargs)"
 }
 
-# all_files COMMAND...: what packages install that the command lists, where both
-# kinds have it. Only Debian's has the static library; /usr/lib64 is Fedora's.
+# all_files COMMAND...: files that the command lists for packages, as far as
+# both kinds have them. Only Debian has the static library; /usr/lib64 is
+# Fedora's.
 all_files() {
 	"$@" | grep -vE '/$|/share/(doc|licenses)|/\.build-id|\.a$' |
 		sed -E "s|^\.||; s|/usr/lib64/|/usr/lib/|; s|\.gz$||
@@ -184,8 +186,8 @@ rpm_check() {
 	scripts_check
 }
 
-# rpm_script NAME N: the commands of a script of the package with the timer, N of
-# which will be installed
+# rpm_script NAME N: prints the commands of a script of the package with the
+# timer; N of the package will be installed
 rpm_script() {
 	rpm -qp --qf "%{$1}" "$rpm"/RPMS/*/rdma-cmx-[0-9]*.rpm |
 		PATH=$work/stub:$PATH sh -s "$2"
@@ -237,7 +239,7 @@ install_check() {
 	like "dpkg -P leaves nothing" "$out" "^left $" || diag "$out"
 }
 
-# What host/upgrade.sh installs, if the sources are the same then
+# Keeps the packages for host/upgrade.sh, if the sources are the same then.
 keep() {
 	local kept=$top/build/deb-tested
 

@@ -13,7 +13,7 @@ trap 'rm -rf "$work"' EXIT
 simulate=$work/selftests/simulate/simulate
 units=$work/selftests/simulate/units
 
-# refused WHAT ARGUMENT...: with status 2 and a message that has the words
+# refused WHAT ARGUMENT...: fails with status 2 and a message with these words
 refused() {
 	local what=$1 status
 
@@ -23,7 +23,7 @@ refused() {
 	result "refused: ${*:2}" $? "status $status: $details"
 }
 
-# value NAME: of the line in details
+# value NAME: its value in details
 value() {
 	sed -n "s/.*\\b$1=\\([^ ]*\\).*/\\1/p" <<<"$details"
 }

@@ -57,14 +57,14 @@ trap cleanup EXIT
 trap 'exit 143' TERM INT HUP
 root=$work/root
 
-# $qemu is timeout(1), which passes TERM on to QEMU, but cannot pass KILL on.
+# $qemu is timeout(1), which passes TERM on to QEMU, but not KILL.
 cleanup() {
 	[ -z "$qemu" ] || { kill "$qemu" && wait "$qemu"; } 2>/dev/null
 	umount -R -l "$work" 2>/dev/null
 	rm -rf --one-file-system "$work"
 }
 
-# in_root COMMAND... (dkms strips the debug information that a compiler makes)
+# in_root COMMAND... (dkms strips the debug information of the compiler)
 in_root() {
 	chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root \
 		DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8 KCFLAGS=-g0 \
@@ -88,8 +88,8 @@ binds_umount() {
 	umount -R -l "$root/dev" && umount -R -l "$root/proc"
 }
 
-# What a machine has that was installed a while ago, node_exporter's folder as
-# Debian's package makes it, the packages, and what runs in the guest
+# Fills the root: files of an older installation, the directory of node_exporter
+# as in Debian's package, the packages, and the guest's script.
 root_fill() {
 	rm -f "$root"/etc/apt/sources.list.d/* "$root/etc/resolv.conf"
 	echo fresh >"$root/etc/hostname"
@@ -136,7 +136,7 @@ install_all() {
 	in_root apt-get -q -y install rdma-cmx librdmacmx1
 }
 
-# dkms status, a word for each kernel
+# dkms status, one word for each kernel
 dkms_kernels() {
 	in_root dkms status -m rdma-cmx -v "$version" |
 		sed -n 's|^[^,]*, \([^,]*\), .*: \(.*\)|\1:\2|p' | sort -V | xargs
@@ -147,15 +147,15 @@ accounts() {
 		xargs
 }
 
-# All below root but what is in memory only there
+# All files below root, except those in memory only
 files() {
 	(cd "$root" && find . \( -path ./proc -o -path ./dev -o -path ./run \
 		-o -path ./tmp -o -path ./srv -o -path ./sys \) -prune -o \
 		-printf '%y%m %U:%G %P\n' | sort -k 3)
 }
 
-# Names that are there after the purge and were not before; those of the newer
-# kernel's packages and what the system makes of them are not the project's.
+# Prints new names after the purge. The packages of the newer kernel, and files
+# that the system creates for them, do not count.
 left() {
 	local deb
 
@@ -175,7 +175,7 @@ left() {
 		xargs
 }
 
-# What was there before and is not now, or has another owner or mode
+# Prints files that are missing, or have another owner or mode.
 changed() {
 	comm -23 <(sort "$work/before") <(sort "$work/after") |
 		grep -v ' var/cache/apt/' | xargs
@@ -205,7 +205,7 @@ systemd.mask=apt-daily-upgrade.timer systemd.mask=dpkg-db-backup.timer" \
 	qemu=''
 }
 
-# Its results are this test's.
+# The results of the guest become results of this test.
 guest_results() {
 	local line name
 

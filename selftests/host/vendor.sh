@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# Which headers the modules are built with where MLNX_OFED or DOCA-OFED has
+# The headers that the modules are built with after MLNX_OFED or DOCA-OFED has
 # replaced ib_core: each case in a stand-in for /, then a build in one. TAP.
 here=$(cd "${0%/*}" && pwd)
 top=$(cd "$here/../.." && pwd)
@@ -32,12 +32,13 @@ root_new() {
 
 own=kernel/drivers/infiniband/core
 
-# headers_new DIR [KERNEL]: what a vendor's headers consist of
+# headers_new DIR [KERNEL]: creates the headers of a vendor
 headers_new() {
 	mkdir -p "$1/include/rdma" "$1/include/linux"
 	echo '#include_next <rdma/ib_verbs.h>' >"$1/include/rdma/ib_verbs.h"
 	echo '#define CMX_STAND_IN 1' >"$1/include/linux/compat-2.6.h"
-	# As modpost writes it, with a checksum that the kernel's ib_core lacks
+	# In the format of modpost, with a checksum that the kernel's ib_core
+	# lacks
 	printf '0x0badcafe\tib_register_client\t%s\tEXPORT_SYMBOL\t\n' \
 		/build/drivers/infiniband/core/ib_core >"$1/Module.symvers"
 	[ -z "${2:-}" ] || echo "KVERSION=$2" >"$1/configure.mk.kernel"
@@ -47,7 +48,7 @@ vendor() {
 	"$top/kernel/vendor.sh" "$kver" 2>&1
 }
 
-# takes NAME DIR: nothing, for the kernel's own headers
+# takes NAME DIR: selects it; nothing means the kernel's headers
 takes() {
 	local out
 
@@ -55,7 +56,7 @@ takes() {
 	is "$1" "$? $out" "0 $2"
 }
 
-# refuses NAME REGEX...: with one line that has them all
+# refuses NAME REGEX...: fails with one line that matches all of them
 refuses() {
 	local name=$1 out status
 
@@ -126,7 +127,7 @@ decisions() {
 	takes "ib_core of another kernel in weak-updates/" "$ofa/$arch/$other"
 }
 
-# A module of one file in the place of both, by the project's own rules
+# A module of one file in place of both, built with the project's rules
 tree_new() {
 	local tree=$work/tree dir
 
@@ -163,7 +164,7 @@ tree_make() {
 	make -s -C "$work/tree" modules KVER="$kver" KDIR="$kdir" "$@" 2>&1
 }
 
-# made: the headers and the checksum that were built in
+# made: prints the headers and the checksum of the build
 made() {
 	local ko=$work/tree/kernel/core/cmx_stand_in.ko
 

@@ -37,7 +37,7 @@ n=0
 while read -r file; do
 	gcno=$build/${file##*"$src/"}
 	gcno=${gcno%.gcda}.gcno
-	# Or it is of the other area.
+	# Otherwise it belongs to the other area.
 	[ -e "$gcno" ] || continue
 	n=$((n + 1))
 	gcov_run "$file" "$gcno" $n

@@ -40,7 +40,7 @@ packages_docs=(perl python3-sphinx)
 # its compiler in common with clang.)
 packages_lint=(sparse coccinelle libpython3-dev clang libclang-rt-14-dev
 	shellcheck bpftrace)
-# Large as well; programs/nvme alone needs them
+# Large as well; only programs/nvme needs them
 packages_storage=(nvme-cli fio e2fsprogs)
 # For `make deb` and `make rpm`, which host/packages runs
 packages_packages=(dpkg-dev debhelper dh-dkms fakeroot lintian rpm rpmlint
@@ -81,7 +81,7 @@ packages_install() {
 		die "apt-get install failed, see above"
 }
 
-# The stamp names the package's version, so that an update unpacks again.
+# The stamp has the package's version, so that an update unpacks again.
 source_unpack() {
 	local dir=$cache/$1 version tmp
 
@@ -100,7 +100,7 @@ source_unpack() {
 	rm -rf "$tmp"
 }
 
-# A kernel and the headers of just that version: an older image may be there.
+# A kernel and headers of the same version: the installed image may be older.
 kernel_bootable() {
 	"${0%/*}"/kernel.sh >/dev/null 2>&1
 }
@@ -127,7 +127,7 @@ docs | packages | upgrade | simulate)
 	;;
 esac
 if [ ${#missing[@]} != 0 ]; then
-	# Naming both brings image and headers to the same version.
+	# Both names bring image and headers to the same version.
 	packages_install "${missing[@]}" linux-image-amd64 linux-headers-amd64
 fi
 kernel_bootable || packages_install linux-image-amd64 linux-headers-amd64

@@ -22,8 +22,8 @@ keyring=/usr/share/keyrings/debian-archive-keyring.gpg
 packages=(systemd systemd-sysv udev dbus kmod iproute2 initramfs-tools
 	dkms gcc make libc6-dev
 	keyutils librdmacm1 libibverbs1 ibverbs-providers rdma-core)
-# Debian's kernel has 4000 drivers. What the guest boots with is enough, for its
-# time and for the memory that its files are in.
+# Debian's kernel has 4000 drivers. The guest needs few of them; the rest costs
+# time and memory.
 left_out=(path-exclude='/usr/share/locale/*'
 	path-exclude='/lib/modules/*/kernel/drivers/*'
 	path-exclude='/lib/modules/*/kernel/sound/*'
@@ -33,7 +33,7 @@ left_out=(path-exclude='/usr/share/locale/*'
 
 die() { echo "fresh: $2" >&2; exit "$1"; }
 
-# The lines of a sources.list, Debian's alone
+# Prints the lines of a sources.list, for Debian only.
 sources() {
 	# shellcheck disable=SC2016 # apt's own variables
 	apt-get indextargets --format \
@@ -44,8 +44,8 @@ sources() {
 	done
 }
 
-# NAME=VERSION of these and of what they depend on, on an empty machine.
-# `apt-get -s` takes no lock and changes nothing.
+# Prints NAME=VERSION of these packages and their dependencies, for an empty
+# system. `apt-get -s` takes no lock and changes nothing.
 closure() {
 	local log
 
@@ -66,7 +66,7 @@ older() {
 		sort -Vu | sed "/^$kver$/,\$d" | tail -n 1
 }
 
-# debs_get DIR NAME=VERSION...: from apt's cache, or fetched
+# debs_get DIR NAME=VERSION...: copies them from apt's cache, or fetches them
 debs_get() {
 	local dir=$1 file name
 
@@ -89,7 +89,7 @@ root_make() {
 	for opt in "${left_out[@]}"; do
 		hooks+=(--dpkgopt="$opt")
 	done
-	# What boots from a 9p folder; the small initrd is quick to unpack.
+	# Boots from a 9p directory; the small initrd is quick to unpack.
 	cat >"$work/setup" <<-END
 	#!/bin/sh
 	mkdir -p "\$1/var/cache/apt/archives" "\$1/etc/initramfs-tools/conf.d"
@@ -114,7 +114,7 @@ trap 'rm -rf "$work"' EXIT
 : >"$work/status"
 sources >"$work/sources"
 [ -s "$work/sources" ] || die 1 "apt has no source of Debian's $own"
-# As in an image without lists
+# The image of a container may have no package lists.
 closure apt >/dev/null || apt-get -q update >/dev/null 2>&1 || :
 old=$(older)
 [ -n "$old" ] || die 3 "the archive has no kernel before $kver"
@@ -131,7 +131,7 @@ key=$({ echo "$base $upgrade"; declare -p left_out; declare -f root_make; } |
 	sha256sum | head -c 12)
 dir=$cache/fresh-$key
 if [ ! -d "$dir" ]; then
-	# Not one that another tree uses just now
+	# Keeps directories that another tree may be using.
 	find "$cache" -maxdepth 1 -name 'fresh-*' -mtime +1 -exec rm -rf {} +
 	# shellcheck disable=SC2086 # one word each
 	debs_get "$work/debs" $base || die 1 "$(grep -m1 '^E:' "$work/log")"

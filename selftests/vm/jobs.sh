@@ -14,7 +14,8 @@ declare -A job_pid=()
 jobs_begun=0
 declare -A aside_pid=()
 
-# Three for two processors, and memory: two guests take 4 GB, KASAN another 1.
+# Three for two processors, limited by memory: two guests take 4 GB, KASAN 1
+# more.
 lanes_find() {
 	local cpus free
 
@@ -24,7 +25,7 @@ lanes_find() {
 	echo $((cpus < free ? cpus : free > 0 ? free : 1))
 }
 
-# Print what comes in, with the kernel in front if there are two: all of it at
+# Prints its input, with the kernel in front if there are two. It prints all at
 # once, so that lines of two jobs do not mix.
 job_say() {
 	local tag='' text
@@ -40,15 +41,15 @@ job_say() {
 	failures_find <<<"$text" >>"$work/failures"
 }
 
-# Of the output of a test, its line and those about failed results, at most 8
+# Prints the line of a failed test, and up to 8 lines about its results.
 failures_find() {
 	awk '
 		/(^| )FAIL / { print; n = 0; next }
 		/not ok / || /^[a-z ]*\| *#/ { if (n++ < 8) print }'
 }
 
-# Once more at the end, where they are looked for: of a long run often only the
-# last lines are at hand.
+# Prints the failures again at the end: of a long run often only the last lines
+# are at hand.
 failures_print() {
 	[ -s "$work/failures" ] || return
 	echo "What failed, logs in $out:"
@@ -56,7 +57,7 @@ failures_print() {
 }
 
 job_end() {
-	# A second signal would leave the guests behind.
+	# After a second signal the guests would keep running.
 	trap '' INT TERM HUP
 	[ -z "$host_pid" ] || kill -TERM "$host_pid" 2>/dev/null
 	guests_end
@@ -77,7 +78,7 @@ job_start() {
 	job_pid[$!]=$jobs_begun
 }
 
-# job_begin WHAT...: when there is a place
+# job_begin WHAT...: waits for a place, and starts the job
 job_begin() {
 	while [ $((${#job_pid[@]} - ${#aside_pid[@]})) -ge "$lanes" ]; do
 		job_wait
@@ -91,7 +92,7 @@ job_aside() {
 	aside_pid[$!]=1
 }
 
-# Until any has ended
+# Waits until any job has ended.
 job_wait() {
 	local pid p=0 f=0 s=0 b=0
 

@@ -18,7 +18,7 @@ next_suite() {
 	"$top/selftests/vm/suite.sh" $next_release "$@"
 }
 
-# next_kver KERNEL: its release
+# next_kver KERNEL: prints its release
 next_kver() {
 	local suite=$next_release name
 
@@ -28,7 +28,7 @@ next_kver() {
 	echo "${name#linux-headers-}"
 }
 
-# The release of each, in order
+# Prints the release of each, in order.
 next_kvers() {
 	local kernel
 
@@ -102,12 +102,12 @@ next_compile() (
 		symbols=KBUILD_EXTRA_SYMBOLS=/mnt/Module.symvers
 	done
 	END
-	# But for the tool that is left out, as there is no BTF here
+	# Except for the tool that is left out, as there is no BTF here
 	! grep -vE '^warning: pahole version|^  (The kernel was built with|You are using):' \
 		"$copy.log" || rm -rf "$copy"
 )
 
-# next_found KVER: what was compiled, a file a line
+# next_found KVER: prints the compiled files, one for each line
 next_found() {
 	local dir
 

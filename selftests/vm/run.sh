@@ -35,7 +35,7 @@ top=$(cd "$here/../.." && pwd)
 out=${VM_OUT:-$top/build/vm/run-$$}
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/rdma-cmx
 kver=${KVER:-$("$here/kernel.sh")} || exit
-# A kernel that panics ends its guest at once: these are for what hangs.
+# A kernel that panics ends its guest at once: these limits are for hangs.
 boot_limit=${VM_BOOT_LIMIT:-600}
 deadline=${VM_DEADLINE:-10800}
 passed=0 failed=0 skipped=0 code=1 broken=0
@@ -57,7 +57,7 @@ cleanup() {
 	[ -z "$work" ] || rm -rf "$work"
 }
 
-# A folder for each run, as several may go on at a time; the last ten stay.
+# Each run has a folder, as several may run at a time; the last ten stay.
 logs_rotate() {
 	ln -sfn "${out##*/}" "$top/build/vm/last"
 	find "$top/build/vm" -maxdepth 1 -name 'run-*' -printf '%T@ %p\n' |
@@ -116,7 +116,7 @@ host_tests() {
 	done < <(guest_tests host "$work/stock.tests")
 }
 
-# guests_wanted KERNEL: those with a test to run, or with a part in the demo or
+# guests_wanted KERNEL: prints guests with a test, or with a part in the demo or
 # the bench
 guests_wanted() {
 	case $mode in
@@ -153,8 +153,8 @@ image_build() {
 	build_failed "the guests' image"
 }
 
-# next_build KERNEL: its image, or its tests are counted as skipped where Debian's
-# next release cannot be had
+# next_build KERNEL: builds its image, or counts its tests as skipped where
+# Debian's next release is not available
 next_build() {
 	local log=$out/image-$1.log count
 
@@ -175,7 +175,7 @@ next_build() {
 	return 1
 }
 
-# debug_build: the kernel and its image, or a failure
+# debug_build: builds the kernel and its image, or reports a failure
 debug_build() {
 	local log=$out/image-debug.log
 
@@ -210,7 +210,7 @@ aside_job() {
 	done
 }
 
-# image_wait KERNEL: for a kernel of an aside_job; is there one?
+# image_wait KERNEL: waits for a kernel of an aside_job; is there an image?
 image_wait() {
 	[ "$1" != stock ] || return 0
 	until [ -e "$work/$1.image" ]; do
@@ -220,7 +220,7 @@ image_wait() {
 	[ -s "$work/$1.image" ]
 }
 
-# rows_of KERNEL: whose rows of the table it runs
+# rows_of KERNEL: prints the kernel whose rows of the table it runs
 rows_of() {
 	if [ -n "$rows" ]; then
 		echo "$rows"
@@ -231,7 +231,7 @@ rows_of() {
 	fi
 }
 
-# The rows of the table that are to run, for each kernel
+# Selects the rows of the table, for each kernel.
 tests_choose() {
 	local kernel
 
@@ -241,13 +241,13 @@ tests_choose() {
 	done
 }
 
-# coverage_judge AREA: see coverage.sh. A whole run must reach it; of a part it
-# is only printed.
+# coverage_judge AREA: see coverage.sh. A complete run must reach the floor;
+# after a part of the tests it is only printed.
 coverage_judge() {
 	local what=${only:+tests named $only*}${guest_only:+ guest $guest_only}
 	what+=${quick:+ the quick ones}
 
-	# The library's is of one room, of alpha's.
+	# The coverage of the library is that of one room, in alpha.
 	case $1,$only,$guest_only,$quick in
 	user,*,gamma,*) return ;;
 	user,,*, | user,sanitize,*, | user,sanitize/,*,) what='' ;;
@@ -342,7 +342,7 @@ if [ "$mode" = shell ]; then
 	exit "$code"
 fi
 
-# What compiles has the processors' time that guests leave.
+# Builds use the processor time that guests leave.
 aside=()
 for kernel in "${kernels[@]}"; do
 	[ "$kernel" = stock ] || [ -z "$(guests_wanted "$kernel")" ] ||
@@ -351,7 +351,7 @@ done
 if [ "$mode,$guest_only" = check, ] && is_among stock "${kernels[@]}"; then
 	aside+=(host)
 fi
-# Of the stock image, what the debug kernel's is made of
+# The debug image is made from parts of the stock image.
 is_among debug "${aside[@]}" || rm -rf "$work/root"
 [ "${#aside[@]}" = 0 ] || job_aside aside_job "${aside[@]}"
 for kernel in "${kernels[@]}"; do

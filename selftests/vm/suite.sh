@@ -20,12 +20,12 @@ action=$2
 shift 2
 base=${XDG_CACHE_HOME:-$HOME/.cache}/rdma-cmx/$release
 keyring=/usr/share/keyrings/debian-archive-keyring.gpg
-# What a folder to compile in, or to copy programs from, does without
+# Packages that a folder for builds or for programs does not need
 left_out=(initramfs-tools linux-base pahole perl python3 systemd udev)
 
 die() { echo "suite: $2" >&2; exit "$1"; }
 
-# Where this machine's own release comes from, with a slash at the end
+# Prints the mirror of the local release, with a slash at the end.
 mirror() {
 	local own
 
@@ -78,7 +78,7 @@ newest() {
 	echo "$name"
 }
 
-# As if they were installed; kernels, too, which headers depend on
+# Marks packages as installed; also kernels, on which headers depend.
 status_write() {
 	local name arch
 
@@ -96,7 +96,7 @@ status_write() {
 	done >"$base/status"
 }
 
-# PACKAGE=VERSION of all that is wanted and what it depends on
+# Prints PACKAGE=VERSION of all requested packages and their dependencies.
 closure() {
 	local log
 

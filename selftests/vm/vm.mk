@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# Everything that boots a virtual machine. Each target first installs what is
-# missing (a check of 0.1 s when nothing is).
+# Targets that boot virtual machines. Each one first installs missing
+# dependencies (a check takes 0.1 s).
 
 # kselftest.h and kselftest_harness.h, unpacked by `make deps`
 CMX_CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/rdma-cmx

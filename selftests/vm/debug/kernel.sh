@@ -9,7 +9,7 @@
 #	${XDG_CACHE_HOME:-~/.cache}/rdma-cmx/debug-kernel-VERSION-HASH/
 # Runs at the same time wait for the one that builds.
 set -euo pipefail
-# The calling make's options are not for the kernel's make.
+# The kernel's make must not inherit options of the calling make.
 unset MAKEFLAGS MFLAGS MAKELEVEL
 
 here=$(cd "${0%/*}" && pwd)
@@ -17,7 +17,7 @@ cache=${XDG_CACHE_HOME:-$HOME/.cache}/rdma-cmx
 tarball=/usr/src/linux-source-6.1.tar.xz
 config=$here/config
 tmp=''
-# To be raised when this script makes something else of the same config
+# Increase it when this script changes the result for the same config.
 recipe=1
 
 die() { echo "debug kernel: $*" >&2; exit 1; }
@@ -31,7 +31,7 @@ name_get() {
 	echo "debug-kernel-$version-${hash:0:12}"
 }
 
-# Without what no configuration here compiles
+# Without the parts that no configuration here compiles
 source_unpack() {
 	tar -C "$tmp" -xJf "$tarball" --wildcards \
 		--exclude='linux-source-6.1/Documentation/*/*' \
@@ -45,7 +45,7 @@ source_unpack() {
 	mv "$tmp/linux-source-6.1" "$tmp/source"
 }
 
-# Kconfig drops in silence what it does not know or what lacks something.
+# Kconfig silently drops unknown options and those with missing dependencies.
 config_check() {
 	local missing
 
@@ -61,7 +61,7 @@ kernel_make() {
 	}
 }
 
-# Only what Kbuild reads to build a module outside the tree
+# Keeps only the files that Kbuild reads to build a module outside the tree.
 tree_prune() {
 	local to=$tmp/kernel/build
 
@@ -90,7 +90,7 @@ if [ ! -e "$dir/bzImage" ]; then
 fi
 if [ ! -e "$dir/bzImage" ]; then
 	echo "building the debug kernel, about $((14 / $(nproc) + 1)) minutes" >&2
-	# What a build that was killed has left
+	# Remains of a killed build
 	rm -rf "$cache"/debug-kernel.??????
 	tmp=$(mktemp -d "$cache/debug-kernel.XXXXXX")
 	trap 'rm -rf "$tmp"' EXIT
@@ -100,7 +100,7 @@ if [ ! -e "$dir/bzImage" ]; then
 	config_check
 	kernel_make bzImage modules
 	tree_prune
-	# Those of other configurations stay for two weeks.
+	# Other configurations stay for two weeks.
 	find "$cache" -maxdepth 1 -name 'debug-kernel-*' -type d -mtime +14 \
 		-exec rm -rf {} +
 	mv -T "$tmp/kernel" "$dir"

@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # Build all modules of the project for the debug kernel: modules.sh KERNEL-DIR,
-# which is what kernel.sh prints. They come to be in build/debug/src, a copy of
-# the tree, so that those for Debian's kernel stay as they are.
+# which kernel.sh prints. The result is in build/debug/src, a copy of the tree,
+# so that modules for Debian's kernel stay unchanged.
 #
-# Coverage (gcov, kcov) and the undefined behaviour sanitizer are for these
-# modules alone, and gcov for the two under test alone.
+# Only these modules have coverage (gcov, kcov) and the undefined behaviour
+# sanitizer, and only the two under test have gcov.
 set -euo pipefail
 unset MAKEFLAGS MFLAGS MAKELEVEL
 
@@ -13,7 +13,7 @@ build=$1/build
 top=$(cd "${0%/*}/../../.." && pwd)
 src=$top/build/debug/src
 
-# The sources with their times, and none that went away
+# Copies the sources with their times, and removes deleted ones.
 sources_copy() {
 	local list=$top/build/debug/files
 

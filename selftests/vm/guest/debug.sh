@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# What the debug kernel knows at the end of a run: lost memory and coverage.
-# Sourced in the guests.
+# Reports of the debug kernel at the end of a run: leaks and coverage. Sourced
+# in the guests.
 # shellcheck shell=bash
 
-# faults_quiet: a failure that a test requests is not reported.
+# faults_quiet: no kernel log for a failure that a test injects
 faults_quiet() {
 	local file
 
@@ -12,11 +12,11 @@ faults_quiet() {
 	done
 }
 
-# leaks_find: prints what kmemleak calls unreferenced, with its backtraces. An
-# object must be 5 s old, and the same in two scans, to be reported. What moves
-# between lists during a scan looks lost: what is lost stays lost in all scans.
-# Left out is what the kernel itself loses: IPoIB's list of groups in debugfs,
-# which the tests read, keeps its iterator when it is read in parts.
+# leaks_find: prints unreferenced objects of kmemleak, with backtraces. An
+# object must be 5 s old, and the same in two scans: an object that moves
+# between lists during one scan only looks lost. A leak of the kernel itself is
+# left out: IPoIB's list of groups in debugfs, which the tests read, leaks its
+# iterator when it is read in parts.
 leaks_find() {
 	local known='ipoib_mcast_iter_init' found=''
 	local file=/sys/kernel/debug/kmemleak
@@ -43,8 +43,8 @@ leaks_read() {
 		END { flush() }' $file | sed 200q
 }
 
-# coverage_save FOLDER: the counts of gcov, which outlive an unloaded module.
-# In debugfs, files have no size: cat alone reads them.
+# coverage_save FOLDER: the counts of gcov, which outlive an unloaded module. In
+# debugfs, files have no size: only cat reads them.
 coverage_save() {
 	local from=/sys/kernel/debug/gcov file
 

@@ -22,17 +22,18 @@ fab_knobs=/sys/kernel/debug/cmx_fabric
 fabric_load() {
 	modprobe cmx_fabric devices=$fab_devices || return
 	modprobe -a ib_umad rdma_ucm ib_ipoib || return
-	# As long as there is no other namespace
+	# The mode can change only without another namespace.
 	rdma system set netns exclusive
-	# Several interfaces on one network: each answers for itself only
+	# Several interfaces on one network: each responds for its addresses
+	# only
 	sysctl -qw net.ipv4.conf.all.arp_ignore=1 \
 		net.ipv4.conf.all.arp_announce=2 \
 		net.ipv4.conf.all.rp_filter=0 net.ipv4.conf.default.rp_filter=0
 	fabric_note
 }
 
-# fabric_unload: all of it; whoever calls has taken rdma_ucmx away. The SM
-# ends last: without one a device takes long to go.
+# fabric_unload: unloads all; the caller has unloaded rdma_ucmx. The SM ends
+# last: without an SM the removal of a device takes long.
 fabric_unload() {
 	modprobe -r cmx_fabric || return
 	sm_stop
@@ -48,7 +49,7 @@ fabric_note() {
 		sed 's/^.*:\(....\):\(....\):\(....\):\(....\)$/\1\2\3\4/' \
 			"/sys/class/infiniband/$dev/ports/1/gids/0" \
 			>"$fab_state/$dev.guid"
-		# As it ends the address of an interface
+		# In the format of the end of an interface's address
 		sed 's/../:&/g' "$fab_state/$dev.guid" >"$fab_state/$dev.address"
 	done
 }
@@ -69,7 +70,7 @@ fab_dev() {
 	echo "${names[$1 - 1]}"
 }
 
-# fab_number DEV: the other way round
+# fab_number DEV: the inverse of fab_dev
 fab_number() {
 	local names i
 
@@ -79,12 +80,12 @@ fab_number() {
 	done
 }
 
-# dev_host DEV: the namespace that it is in; nothing for the initial one
+# dev_host DEV: its namespace; nothing for the initial one
 dev_host() {
 	[ ! -e "$fab_state/$1.host" ] || cat "$fab_state/$1.host"
 }
 
-# dev_run DEV COMMAND...: in the namespace of the device
+# dev_run DEV COMMAND...: runs it in the namespace of the device
 dev_run() {
 	local host=''
 
@@ -108,7 +109,7 @@ dev_file() {
 	fi
 }
 
-# dev_guid DEV: the port's, 16 digits
+# dev_guid DEV: the GUID of its port, 16 digits
 dev_guid() {
 	echo "$(<"$fab_state/$1.guid")"
 }
@@ -118,7 +119,7 @@ dev_gid() {
 	dev_file "$1" "ports/1/gids/${2:-0}"
 }
 
-# gid_short DEV: its first GID as the kernel and inet_ntop() write it
+# gid_short DEV: its first GID in the format of the kernel and of inet_ntop()
 gid_short() {
 	local gid
 
@@ -180,7 +181,7 @@ netdev_find() {
 	done
 }
 
-# dev_netdev DEV: prints it
+# dev_netdev DEV: prints the name of its IPoIB interface
 dev_netdev() {
 	local netdev
 
@@ -190,9 +191,9 @@ dev_netdev() {
 
 # --- Ports -----------------------------------------------------------------
 
-# ipoib_joined NETDEV: is it in its broadcast group? It leaves that, and keeps
-# its carrier, whenever the subnet manager is a new one; until it is back nobody
-# can join by its addresses. An interface that was renamed has no such file.
+# ipoib_joined NETDEV: is it in its broadcast group? With a new subnet manager
+# it leaves the group and keeps its carrier; until it has rejoined nobody can
+# join by its addresses. A renamed interface has no such file.
 ipoib_joined() {
 	local file=/sys/kernel/debug/ipoib/$1_mcg lines line broadcast=''
 
@@ -251,7 +252,7 @@ port_active_wait() {
 	wait_for 120 ports_active "$@"
 }
 
-# link_down DEV, link_up DEV: the cable; returns when the device has noticed
+# link_down DEV, link_up DEV: the cable; returns when the device has detected it
 link_down() {
 	knob_set "$1" link 0 && wait_for 120 dev_is "$1" DOWN
 }
@@ -274,7 +275,7 @@ knob_get() {
 	echo "$(<"$fab_knobs/$1/$2")"
 }
 
-# knobs_off DEV: plugged in, its cable too, and nothing is lost on the way in
+# knobs_off DEV: plugged in, with its cable, and without faults
 knobs_off() {
 	knob_set "$1" faults clear
 	knob_set "$1" answer_ms 0
@@ -284,8 +285,8 @@ knobs_off() {
 
 # --- Subnet managers -------------------------------------------------------
 
-# sm_start [DEV [OPTIONS...]]: OpenSM on it, by default on the first device.
-# Returns when it is master or standby, and the master's SA answers.
+# sm_start [DEV [OPTIONS...]]: starts OpenSM, by default on the first device.
+# Returns when it is master or standby, and the master's SA responds.
 sm_start() {
 	local dev dir
 
@@ -294,7 +295,7 @@ sm_start() {
 	[ $# = 0 ] || shift
 	mkdir -p "$dir/cache"
 	echo "$*" >"$dir/options"
-	# Not in the group that ends with the test; fabric_up looks after it.
+	# Outside of the group that ends with the test; fabric_up checks it.
 	(
 		echo "$BASHPID" >/sys/fs/cgroup/cgroup.procs
 		echo "$BASHPID" >"$dir/pid"
@@ -305,7 +306,7 @@ sm_start() {
 			-g "0x$(dev_guid "$dev")" -f "$dir/log" "$@" \
 			</dev/null >>"$dir/out" 2>&1
 	) &
-	# A master that hands over has a sweep to end, and queries to answer.
+	# At a handover the master first ends a sweep, and responds to queries.
 	wait_for 90 sm_answers "$dev"
 }
 
@@ -315,7 +316,7 @@ sm_answers() {
 		dev_run "$1" saquery -C "$1" --timeout 500 CPI
 }
 
-# sm_stop [DEV]: or all of them
+# sm_stop [DEV]: stops one or all of them
 sm_stop() {
 	local file pid
 
@@ -328,7 +329,7 @@ sm_stop() {
 	done
 }
 
-# sm_pause [DEV], sm_resume [DEV]: it is there and does not answer
+# sm_pause [DEV], sm_resume [DEV]: it exists and does not respond
 sm_pause() {
 	process_stop "$(cat "/run/sm/${1:-$(fab_dev 1)}/pid")"
 }
@@ -350,7 +351,7 @@ sm_master() {
 		sed -n 's/.*sm guid \(0x[0-9a-f]*\),.*/\1/p')"
 }
 
-# Is the usual one there, alone, with no option and no ServiceRecord?
+# Is only the usual one running, without options and ServiceRecords?
 sm_usual() {
 	local dev files services
 
@@ -359,13 +360,13 @@ sm_usual() {
 	[ "${files[*]}" = "/run/sm/$dev/pid" ] || return
 	[ "$(<"/run/sm/$dev/options")" = '' ] || return
 	sm_resume 2>/dev/null || return
-	# A new one would disturb the next test with its sweeps.
+	# The sweeps of a new one would disturb the next test.
 	services=$(saquery -C "$dev" --timeout 10000 SR 2>/dev/null) &&
 		[[ $services != *ServiceName* ]]
 }
 
 # sa_query ARGUMENTS...: saquery from the first device. It sends a query once,
-# and waits for a second by default.
+# with a timeout of a second by default.
 sa_query() {
 	local dev
 
@@ -378,8 +379,9 @@ sa_services() {
 	sa_query SR | sed -n 's/.*ServiceName\.*//p'
 }
 
-# sa_requests [METHOD [ATTRIBUTE]]: how many have reached the SA on the first
-# device up to now, as 0x12 0x0031; without, all. Acknowledgements do not count.
+# sa_requests [METHOD [ATTRIBUTE]]: number of requests that have reached the SA
+# on the first device, for example 0x12 0x0031; without arguments of all.
+# Acknowledgements do not count.
 sa_requests() {
 	local lines line n=0 class method attr rmpp count
 
@@ -400,8 +402,8 @@ on() {
 	ip netns exec "$@"
 }
 
-# A device's interface comes anew each time, and its address holds a queue pair
-# number: no node may send to the old one.
+# The interface of a device is new each time, with another queue pair number in
+# its address: no node may send to the old one.
 neighbours_forget() {
 	local host
 
@@ -411,13 +413,13 @@ neighbours_forget() {
 	done
 }
 
-# addresses_add DEV: those of its IPoIB interface, which comes up
+# addresses_add DEV: adds those of its IPoIB interface, and sets it up
 addresses_add() {
 	local n netdev
 
 	n=$(fab_number "$1")
 	netdev=$(dev_netdev "$1")
-	# The metric: whatever the order in which they come, routes are the same.
+	# The metric makes the routes independent of the order of interfaces.
 	dev_run "$1" ip -b - <<-END
 	addr replace 10.66.0.$n/24 dev $netdev metric 10$n
 	addr replace fd66::$n/64 dev $netdev metric 10$n nodad
@@ -432,8 +434,9 @@ dev_has_netdev() {
 	[ -n "$netdev" ]
 }
 
-# netdev_follow DEV HOST: the interface comes anew with its device: in the initial
-# namespace, from where it is moved, or, on newer kernels, in that of the device
+# netdev_follow DEV HOST: waits for the new interface of a moved device: in the
+# initial namespace, from which it is moved, or, on newer kernels, in that of
+# the device
 netdev_follow() {
 	local netdev
 
@@ -444,7 +447,7 @@ netdev_follow() {
 	dev_has_netdev "$1"
 }
 
-# host_add NAME N: a namespace that has the N-th device, and its addresses
+# host_add NAME N: creates a namespace with the N-th device, and its addresses
 host_add() {
 	local host=$1 dev
 
@@ -486,7 +489,8 @@ host_del() {
 
 # --- The start state -------------------------------------------------------
 
-# fabric_up: restore the fabric, whatever was done; prints what it cannot
+# fabric_up: restores the start state of the fabric; prints what it cannot
+# restore
 fabric_up() {
 	local names dev netdev host addresses n=0
 
@@ -498,7 +502,7 @@ fabric_up() {
 		host_del "${host##*/}" ||
 			{ echo "host ${host##*/} does not go"; return 1; }
 	done
-	# A test that died may have left one unplugged.
+	# A killed test may have left one unplugged.
 	for dev in "${names[@]}"; do
 		knob_set "$dev" plugged 1
 	done

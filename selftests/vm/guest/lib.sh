@@ -15,7 +15,7 @@ tap_header() {
 	tap_begun=1
 }
 
-# plan N: how many results follow; without it `finish` prints the plan.
+# plan N: number of results; without it `finish` prints the plan.
 plan() {
 	tap_header
 	tap_plan=$1
@@ -154,13 +154,13 @@ is_stopped() {
 
 	for file in /proc/"$1"/task/*/stat; do
 		read -r stat <"$file" || return
-		# Behind the name, which may have blanks
+		# After the name, which may have blanks
 		[[ ${stat##*) } == T* ]] || return
 	done
 }
 
-# process_stop PID: by a signal, which a thread on another processor does not see
-# at once; returns when all of them stand.
+# process_stop PID: sends a signal, which a thread on another processor handles
+# later; returns when all threads have stopped.
 process_stop() {
 	kill -STOP "$1" && wait_for 40 is_stopped "$1"
 }
@@ -207,12 +207,13 @@ peer_bg() {
 	echo "$job"
 }
 
-# peer_log JOB: its output up to now.
+# peer_log JOB: prints its output so far
 peer_log() {
 	peer "cat /run/jobs/$1.log"
 }
 
-# peer_wait JOB [SECONDS]: until it ends; prints its output, returns its status.
+# peer_wait JOB [SECONDS]: waits for its end; prints its output, returns its
+# status
 peer_wait() {
 	if ! wait_for "${2:-60}" peer "test -s /run/jobs/$1.status"; then
 		peer_log "$1"
@@ -222,7 +223,7 @@ peer_wait() {
 	peer "exit \$(cat /run/jobs/$1.status)"
 }
 
-# peer_stop [JOB]: end it, or every job.
+# peer_stop [JOB]: ends it, or every job
 peer_stop() {
 	peer "for pid in \$(cat /run/jobs/${1:-*}.pid 2>/dev/null); do
 		kill -KILL -- -\$pid 2>/dev/null
@@ -232,7 +233,8 @@ peer_stop() {
 
 # --- Name servers ----------------------------------------------------------
 
-# dns_up: the real one, in its usual state. Safe to call at any time.
+# dns_up: starts the real name server, in its usual state. Safe to call at any
+# time.
 dns_up() {
 	local pid=''
 
@@ -248,12 +250,12 @@ dns_up() {
 	dnsmasq --conf-file=/usr/lib/rdma-cmx/vm/dnsmasq.conf
 }
 
-# dns_silent: from now on no query is answered at all, until dns_up.
+# dns_silent: from now on no query gets a response, until dns_up.
 dns_silent() {
 	process_stop "$(cat /run/dns/pid)"
 }
 
-# dns_down: nothing listens on the port any more, until dns_up.
+# dns_down: no server listens on the port, until dns_up.
 dns_down() {
 	local pid
 
@@ -263,26 +265,26 @@ dns_down() {
 	rm -f /run/dns/pid
 }
 
-# dns_use ADDRESS [OPTIONS]: the content of /etc/resolv.conf.
+# dns_use ADDRESS [OPTIONS]: sets the content of /etc/resolv.conf
 dns_use() {
 	printf 'nameserver %s\noptions %s\n' "$1" \
 		"${2:-timeout:5 attempts:2}" >/etc/resolv.conf
 }
 
-# dns_queries [REGEX]: the number of queries up to now that match it.
+# dns_queries [REGEX]: number of matching queries so far
 dns_queries() {
 	grep -cE "query\\[[A-Z]+\\] .*${1:-}" /run/dns/log
 }
 
 # --- Kernel ----------------------------------------------------------------
 
-# kernel_slow: one with KASAN, lockdep and faults, where a call takes ten times as
-# long. What is about large numbers has smaller ones there.
+# kernel_slow: is this the kernel with KASAN, lockdep and faults, where a call
+# takes ten times as long? Tests of large numbers use smaller ones there.
 kernel_slow() {
 	[ -e /sys/kernel/debug/failslab ]
 }
 
-# counter NAME: of either module; nothing when it does not exist.
+# counter NAME: value in either module; nothing if it does not exist
 counter() {
 	local file value
 
@@ -310,8 +312,8 @@ params_back() {
 	params_old=()
 }
 
-# timeouts_long [SA_MS]: a machine that stands still for some seconds ends no query;
-# SA_MS is the time until the first retry of an SA query.
+# timeouts_long [SA_MS]: a host that stops for some seconds ends no query; SA_MS
+# is the time until the first retry of an SA query.
 timeouts_long() {
 	param sa_timeout_ms "${1:-1500}"
 	param query_timeout_ms 60000
@@ -319,7 +321,7 @@ timeouts_long() {
 	param neigh_timeout_ms 5000
 }
 
-# live_objects: those that are not zero, as NAME=VALUE lines.
+# live_objects: prints counters that are not zero, as NAME=VALUE lines
 live_objects() {
 	local file value
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# Lines of a kernel log that mean a kernel bug: splat_find < LOG.
-# Sourced in the guest and on the host, so that both mean the same.
+# Lines of a kernel log that report a kernel bug: splat_find < LOG. Sourced in
+# the guest and on the host, so that both use the same list.
 
 splat_find() {
 	stock_drop | limit_drop |
@@ -12,7 +12,7 @@ splat_find() {
 		-e 'BUGLIST|DEBUG_KERNEL'
 }
 
-# splat_show FILE: a log from its first complaint on, 60 lines
+# splat_show FILE: prints 60 lines of a log from its first report on
 splat_show() {
 	local first line
 
@@ -22,8 +22,8 @@ splat_show() {
 	tail -n "+$line" "$1" | head -n 60
 }
 
-# splat_where FILE: the functions that it happened in, " in INNER < ... < OUTER",
-# for the one line that a summary has; nothing without a call trace
+# splat_where FILE: prints the functions of the report, " in INNER < ... <
+# OUTER", for the line of a summary; nothing without a call trace
 splat_where() {
 	splat_show "$1" | awk '
 	/Call Trace:/ { trace = 1; next }
@@ -34,9 +34,8 @@ splat_where() {
 }
 
 # Debian's rdmavt copies a work request across the fields of a union, and a
-# hardened kernel reports it once after each boot. That one report is passed
-# over: its two lines that the list above would find, and only behind its own
-# text.
+# hardened kernel reports it once after each boot. This report is ignored: its
+# two lines that the list above matches, and only after its own text.
 stock_drop() {
 	awk '
 	/detected field-spanning write .*"&wqe->.*rdmavt\/qp\.c:2041 / { known = 1 }
@@ -47,8 +46,8 @@ stock_drop() {
 	{ print }'
 }
 
-# A memory cgroup that is at its limit ends one of its processes, and reports
-# it with a call trace. A machine without memory is another thing.
+# A memory cgroup at its limit kills one of its processes, and reports it with a
+# call trace. A host without memory is not ignored.
 limit_drop() {
 	awk '
 	/invoked oom-killer/ { held = 1; trace = "" }

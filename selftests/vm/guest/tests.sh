@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# What there is to run, and in which guest: the rows of selftests/tests. Sourced
-# on the host and in the guests.
+# The tests and their guests, from the rows of selftests/tests. Sourced on the
+# host and in the guests.
 # shellcheck shell=bash
 
-# tests_list TABLE KERNEL [PREFIXES [QUICK]]: what runs on it, in the order of the
-# table, as "GUEST NAME SECONDS"; with QUICK only what is marked so. KERNEL may be
-# several words that the table has for it, with commas. What ends each guest's run
-# is there when there is a test.
+# tests_list TABLE KERNEL [PREFIXES [QUICK]]: prints its tests, in the order of
+# the table, as "GUEST NAME SECONDS"; with QUICK only those that are marked
+# quick. KERNEL may be several kernels of the table, with commas. The last test
+# of each guest is included if there is another one.
 tests_list() {
 	awk -v kernel="$2" -v prefixes="${3:-}" -v quick="${4:-}" '
 		function among(list,  n, word) {
@@ -37,13 +37,13 @@ tests_list() {
 		}' "$1"
 }
 
-# guest_tests GUEST FILE: that guest's part of a list
+# guest_tests GUEST FILE: prints the part of the guest
 guest_tests() {
 	awk -v guest="$1" '$1 == guest' "$2"
 }
 
-# tests_check FOLDER SELFTESTS: do the table and what was installed in FOLDER
-# name the same? Tools are in separate folders.
+# tests_check FOLDER SELFTESTS: do the table and the files in FOLDER match?
+# Tools are in separate folders.
 tests_check() {
 	local wrong
 
@@ -81,7 +81,7 @@ program_of() {
 	esac
 }
 
-# programs_list FOLDER: those that there are, as "GUEST MODE"
+# programs_list FOLDER: prints the existing ones, as "GUEST MODE"
 programs_list() {
 	local mode guest
 

@@ -42,8 +42,8 @@ results() {
 		next
 	}
 	/^    (not )?ok [0-9]+ / {
-		# A case with parameters has a result if none of them failed,
-		# but the case did
+		# A case with parameters has a result only if it fails without a
+		# failed parameter
 		if (!params || ($1 == "not" && !bad_params))
 			result($0, suite ": " name_of($0))
 		params = 0

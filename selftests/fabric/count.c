@@ -9,7 +9,7 @@
 
 #include "fabric.h"
 
-/* More kinds than this only someone who makes them up sends */
+/* Usual traffic has fewer kinds than this */
 #define FAB_MADS_MAX	256
 
 struct fab_mad_count {

@@ -74,21 +74,21 @@ static int fab_modify_device(struct ib_device *ibdev, int mask,
 	return 0;
 }
 
-/* Only rdmavt's check that it exists uses it. */
+/* rdmavt only checks that it exists */
 static unsigned int fab_free_all_qps(struct rvt_dev_info *rdi)
 {
 	return 0;
 }
 
-/* A user's objects go with the device, see fab_mmap() */
+/* The objects of a user go with the device, see fab_mmap() */
 static void fab_disassociate_ucontext(struct ib_ucontext *context)
 {
 }
 
 /*
- * rdmavt's mappings hold its object until they are closed, and the object leads
- * to the user context, which does not live that long when the device is removed
- * first.  The pages have their own references: let go of the object at once.
+ * rdmavt's mappings reference its object until they are closed, and the object
+ * points to the user context, which does not live that long when the device is
+ * removed first.  The pages have their own references: put the object at once.
  */
 static int (*fab_rvt_mmap)(struct ib_ucontext *context,
 			   struct vm_area_struct *vma);
@@ -215,8 +215,8 @@ void fab_dev_events(struct fab_dev *dev, unsigned long events)
 }
 
 /*
- * rdmavt makes an agent for traps.  It would outlive ib_core's side of it when
- * the device changes its namespace, and the traps here need none.
+ * rdmavt registers an agent for traps.  It would outlive ib_core's part of it
+ * when the device changes its namespace, and the traps here need no agent.
  */
 static void fab_agent_drop(struct fab_dev *dev)
 {

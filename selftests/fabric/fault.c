@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Rules by which a port harms packets on their way in.  The first rule that a
- * packet fits decides on it.  Under slot.lock.
+ * Rules by which a port drops, delays, duplicates or reorders incoming packets.
+ * The first matching rule applies.  Under slot.lock.
  */
 
 #include <linux/random.h>

@@ -17,7 +17,7 @@
 static struct dentry *fab_root;
 static struct platform_device *fab_knobs_parent;
 
-/* A line from user space; to be freed */
+/* Copies a line from user space; the caller frees it */
 static char *fab_line(const char __user *from, size_t length)
 {
 	char *text;
@@ -60,7 +60,7 @@ static int fab_mads_show(struct seq_file *file, void *unused)
 	return 0;
 }
 
-/* Whatever is written, all counts start again */
+/* Any write resets all counts */
 static ssize_t fab_mads_write(struct file *file, const char __user *from,
 			      size_t length, loff_t *pos)
 {
@@ -144,7 +144,7 @@ static int fab_first_show(struct seq_file *file, void *unused)
 	return 0;
 }
 
-/* A subnet manager that knows the devices learns of it when it starts again */
+/* A subnet manager that knows the devices detects it after a restart */
 static ssize_t fab_first_write(struct file *file, const char __user *from,
 			       size_t length, loff_t *pos)
 {

@@ -9,8 +9,9 @@
 #include "fabric.h"
 
 /*
- * The requests to which ib_mad itself responds: by fab_process_mad(), or that
- * no agent takes it.  A MAD that the node sends to itself comes without a GRH.
+ * The requests to which ib_mad itself responds: by fab_process_mad(), or
+ * because no agent accepts them.  A MAD that the node sends to itself has no
+ * GRH.
  */
 static bool fab_mad_requests(const struct ib_mad_hdr *hdr,
 			     const struct ib_grh *grh)
@@ -50,9 +51,9 @@ int fab_process_mad(struct ib_device *ibdev, int flags, u32 port_num,
 }
 
 /*
- * rdmavt's check_ah.  The next address handle that ib_mad makes where it was
- * given an answer is that one's: here is the time that answer_ms gives, since
- * here ib_mad knows its agent and has no reference to it yet.
+ * rdmavt's check_ah.  The next address handle that ib_mad creates in the thread
+ * of a response is for that response.  Sleep for answer_ms here: ib_mad has
+ * selected its agent, and has no reference to it yet.
  */
 int fab_check_ah(struct ib_device *ibdev, struct rdma_ah_attr *attr)
 {
@@ -70,8 +71,8 @@ int fab_check_ah(struct ib_device *ibdev, struct rdma_ah_attr *attr)
  * removed, even if only from its namespace, and does not check for a response
  * that is being sent (agent_send_response() in Linux 6.1): a request at that
  * moment makes it use freed memory.  So the device stops its responses before
- * ib_mad's removal.  This client of ib_core does that: it is younger than
- * ib_mad, and ib_core removes the youngest client first.
+ * the removal from ib_mad.  This client of ib_core does that: it is younger
+ * than ib_mad, and ib_core removes the youngest client first.
  */
 static int fab_answers_begin(struct ib_device *ibdev)
 {

@@ -33,7 +33,10 @@ static void fab_slots_unplug(void)
 {
 	unsigned int i;
 
-	/* The first has the subnet manager mostly, which the others part from */
+	/*
+	 * The first device usually has the subnet manager, which the others use
+	 * at their removal
+	 */
 	mutex_lock(&fab_plug_mutex);
 	for (i = fab_n_slots; i > 0; i--)
 		fab_dev_unplug(&fab_slots[i - 1]);

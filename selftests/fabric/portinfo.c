@@ -204,7 +204,7 @@ void fab_pkeys_get(const struct fab_port *port, __be16 *pkeys)
 		pkeys[i] = cpu_to_be16(port->pkeys[i]);
 }
 
-/* true when the table is another one now */
+/* true if the table has changed */
 bool fab_pkeys_set(struct fab_port *port, const __be16 *pkeys)
 {
 	bool changed = false;

@@ -23,7 +23,7 @@
 #define FAB_S_RETRIES_OUT	BIT(31)	/* the last retry has timed out too */
 #define FAB_S_DRAIN_NOTE	BIT(30)	/* SQ_DRAINED is wanted */
 
-/* The next request that something can be done for; *status: not success, fail it. */
+/* The next request to process; *status: if not success, fail it */
 static struct rvt_swqe *fab_request_next(struct rvt_qp *qp,
 					 enum ib_wc_status *status)
 {
@@ -80,8 +80,8 @@ static void fab_requester_fail(struct rvt_qp *qp)
 }
 
 /*
- * Nothing came back.  True: the timer is running, or would be if the QP's
- * owner had not set a timeout of 0, by which it never ends.
+ * The peer did not respond.  True: the retry timer is running, unless the QP's
+ * owner has set a timeout of 0, which means none.
  */
 static bool fab_ack_await(struct rvt_qp *qp)
 {
@@ -99,7 +99,7 @@ static bool fab_ack_await(struct rvt_qp *qp)
 	return waiting;
 }
 
-/* False: that was once too often.  7 stands for ever. */
+/* False: no retry is left.  7 means without a limit. */
 static bool fab_rnr_await(struct rvt_qp *qp, u8 rnr_code)
 {
 	unsigned long flags;
@@ -180,7 +180,7 @@ void fab_rc_send(struct rvt_qp *qp)
 		if (status == IB_WC_SUCCESS &&
 		    !fab_request_send(qp, wqe, &status))
 			return;
-		/* the entry may be overwritten from here on */
+		/* from here on the entry may be overwritten */
 		fab_send_complete(qp, wqe, status);
 		if (status != IB_WC_SUCCESS && status != IB_WC_WR_FLUSH_ERR)
 			fab_requester_fail(qp);
@@ -204,7 +204,7 @@ void fab_rc_modify(struct rvt_qp *qp, struct ib_qp_attr *attr, int attr_mask,
 	    (attr_mask & IB_QP_EN_SQD_ASYNC_NOTIFY) &&
 	    attr->en_sqd_async_notify)
 		qp->s_flags |= FAB_S_DRAIN_NOTE;
-	/* its work item reports that it is drained, or continues after SQD */
+	/* the work item reports a drained queue, or continues after SQD */
 	if (ib_rvt_state_ops[qp->state] & RVT_PROCESS_SEND_OK)
 		fab_send_schedule(qp);
 }

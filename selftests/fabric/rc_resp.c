@@ -65,7 +65,7 @@ static bool fab_pkeys_match(u16 a, u16 b)
 	return (a & 0x7fff) && !((a ^ b) & 0x7fff) && ((a | b) & 0x8000);
 }
 
-/* Would its packets get past the checks of their headers? */
+/* Would its packets pass the checks of their headers? */
 static bool fab_message_is_for(const struct fab_message *m)
 {
 	struct rvt_qp *to = m->to;
@@ -77,7 +77,7 @@ static bool fab_message_is_for(const struct fab_message *m)
 	if ((u16)rdma_ah_get_dlid(&to->remote_ah_attr) != m->slid ||
 	    !fab_pkeys_match(fab_qp_pkey(to), m->pkey))
 		return false;
-	/* UC starts anew with any first packet, and acknowledges none. */
+	/* UC accepts any first packet, and acknowledges none */
 	if (to->ibqp.qp_type == IB_QPT_UC)
 		return true;
 	return to->remote_qpn == m->from->ibqp.qp_num &&
@@ -85,7 +85,7 @@ static bool fab_message_is_for(const struct fab_message *m)
 }
 
 /*
- * The request is at fault.  An RC responder stops; @status is for the receive
+ * The request is invalid.  An RC responder stops; @status is for the receive
  * that it has begun, @event for its owner if there is none.  UC drops the
  * message.
  */
@@ -115,14 +115,14 @@ static enum fab_answer fab_deny(struct fab_message *m)
 	return FAB_NAK_ACCESS;
 }
 
-/* @bare: only its wr_id, the data goes elsewhere */
+/* @bare: only its wr_id, the data has another destination */
 static enum fab_answer fab_receive_take(struct fab_message *m, bool bare)
 {
 	struct rvt_qp *to = m->to;
 	int got;
 
 	m->receives = true;
-	/* left over from a message that did not fit, see fab_too_long() */
+	/* kept from a message that did not fit, see fab_too_long() */
 	if (fab_qp_of(to)->rx_kept) {
 		fab_qp_of(to)->rx_kept = false;
 		if (bare)
@@ -211,7 +211,7 @@ static enum fab_answer fab_read_begin(struct fab_message *m)
 	return FAB_ACK;
 }
 
-/* All of it: eight bytes need no copying in pieces. */
+/* Without pieces, since an atomic has eight bytes only */
 static enum fab_answer fab_atomic_do(struct fab_message *m)
 {
 	struct ib_atomic_wr *wr = &m->wqe->atomic_wr;
@@ -299,7 +299,7 @@ static void fab_piece_copy(struct fab_message *m)
 	}
 }
 
-/* All bytes are there. */
+/* All bytes have been copied */
 static enum fab_answer fab_message_end(struct fab_message *m)
 {
 	struct rvt_swqe *wqe = m->wqe;
@@ -330,7 +330,7 @@ static enum fab_answer fab_message_end(struct fab_message *m)
 	return FAB_ACK;
 }
 
-/* Still in the middle of this message, and with the same life? */
+/* Still in the middle of this message, in the same state? */
 static bool fab_message_goes_on(const struct fab_message *m)
 {
 	return fab_qp_of(m->to)->rx_from == m->from &&

@@ -89,9 +89,9 @@ bool fab_send_schedule(struct rvt_qp *qp)
 }
 
 /*
- * For a user's datagram that is alone in its queue. It is on the wire when the
- * call returns: programs post their last ones without requesting completions,
- * and destroy the QP at once, for which an HCA is fast enough.
+ * For a single datagram of a user in its queue. It is sent when the call
+ * returns: programs post their last ones without requesting completions, and
+ * destroy the QP at once, for which an HCA is fast enough.
  *
  * Context: process, no lock but those of uverbs' objects.
  */
@@ -139,7 +139,7 @@ void fab_send_complete(struct rvt_qp *qp, struct rvt_swqe *wqe,
 	spin_unlock_irqrestore(&qp->r_lock, flags);
 }
 
-/* A kernel user may post with locks held, and does not get fab_do_send(). */
+/* A kernel user may post with locks held, so fab_do_send() is not for it */
 static int fab_setup_wqe(struct rvt_qp *qp, struct rvt_swqe *wqe,
 			 bool *call_send)
 {
@@ -176,7 +176,7 @@ static void fab_stop_send_queue(struct rvt_qp *qp)
 	cancel_work_sync(&fab_qp_of(qp)->send);
 }
 
-/* Nothing is in flight once the work item has ended */
+/* No request is in progress after the end of the work item */
 static void fab_quiesce_qp(struct rvt_qp *qp)
 {
 }

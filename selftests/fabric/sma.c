@@ -65,7 +65,7 @@ static void fab_sma_port_info_set(struct fab_dev *dev, struct ib_smp *smp)
 	spin_lock_irqsave(&fab_lock, flags);
 	smp->status |= fab_portinfo_set(&dev->port, FAB_PORT_HCA, info, &events,
 					&bounce);
-	/* What rdmavt answers queries from */
+	/* rdmavt reads these for queries */
 	dev->ibp.mkey = dev->port.mkey;
 	dev->ibp.gid_prefix = dev->port.gid_prefix;
 	dev->ibp.sm_lid = dev->port.sm_lid;

@@ -20,7 +20,7 @@ void fab_switch_init(void)
 	fab_switch.guid = cpu_to_be64(FAB_NODE_GUID | 0xffff0000);
 }
 
-/* Which port a LID is behind; 0: the switch's own */
+/* Finds the port of a LID; 0: the switch's own */
 static unsigned int fab_switch_lookup(u16 lid)
 {
 	lockdep_assert_held(&fab_lock);

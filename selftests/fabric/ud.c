@@ -262,7 +262,7 @@ static void fab_ud_multicast(struct fab_dev *dev, struct fab_packet *packet)
 		return;
 	list_for_each_entry_rcu(member, &mcast->qp_list, list)
 		fab_ud_deliver(dev, member->qp, packet);
-	/* Whoever detaches waits for the last walker */
+	/* The detach waits for the last reader */
 	if (atomic_dec_return(&mcast->refcount) <= 1)
 		wake_up(&mcast->wait);
 }

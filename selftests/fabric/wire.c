@@ -9,7 +9,7 @@
 
 #include "fabric.h"
 
-/* A receiver that cannot keep up loses packets, as one of hardware does */
+/* A slow receiver loses packets, like hardware */
 #define FAB_RX_MAX	8192
 
 struct fab_packet *fab_packet_new(u32 length, gfp_t gfp)
@@ -84,7 +84,10 @@ void fab_wire_send(struct fab_dev *dev, struct fab_packet *packet)
 		return;
 	}
 	if (fab_lid_is_mcast(packet->dlid)) {
-		/* The switch does not send it back: the HCA sees to its own */
+		/*
+		 * The switch does not send it back: the HCA delivers to its own
+		 * QPs
+		 */
 		copy = fab_packet_copy(packet);
 		if (copy)
 			fab_wire_receive(dev, copy);
@@ -93,7 +96,7 @@ void fab_wire_send(struct fab_dev *dev, struct fab_packet *packet)
 	fab_switch_input(slot, packet);
 }
 
-/* Is this port the packet's goal, and does it take it now? */
+/* Is the packet for this port, and does the port accept it now? */
 static bool fab_wire_accepts(struct fab_dev *dev,
 			     const struct fab_packet *packet)
 {
@@ -251,7 +254,7 @@ void fab_wire_init(struct fab_dev *dev)
 	INIT_DELAYED_WORK(&dev->held_work, fab_held_work);
 }
 
-/* The device is unlisted: packets on their way to it are lost */
+/* The device is unlisted: packets to it are lost */
 void fab_wire_stop(struct fab_dev *dev)
 {
 	struct fab_packet *packet, *next;

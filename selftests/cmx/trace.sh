@@ -81,13 +81,8 @@ usr=/run/host-usr
 bpftrace=$usr/bin/bpftrace
 trap 'umount $usr 2>/dev/null' EXIT
 
-usr_mount() {
-	mkdir -p $usr && modprobe -qa 9pnet_virtio 9p &&
-		mount -t 9p -o trans=virtio,version=9p2000.L,ro,cache=loose usr $usr
-}
-
-# traced SCRIPT: prints its output while $work runs from start to end; ${did[]}:
-# increase of each counter meanwhile
+# traced SCRIPT: what it prints while $work runs, from start to end; ${did[]}: how
+# far each counter went meanwhile
 work=/tmp/test/work
 declare -A did
 traced() {
@@ -114,7 +109,7 @@ sum() {
 		END { print n + 0 }' <<<"$out"
 }
 
-if ! usr_mount 2>/dev/null || [ ! -x $bpftrace ]; then
+if ! usr_mount $usr 2>/dev/null || [ ! -x $bpftrace ]; then
 	skip "bpftrace runs the scripts" "the host has none for this guest"
 	finish
 fi

@@ -63,8 +63,9 @@ guest_start() {
 	alpha)
 		shape=(-m $((1536 + megabytes)) -smp "$cpus")
 		wire_add alpha beta 1
-		# For cmx/trace: bpftrace's compiler is as large as the image.
-		[ "$boots" != stock ] || ! type -p bpftrace >/dev/null ||
+		# For cmx/trace and programs/podman: bpftrace's compiler is as
+		# large as the image, and Podman has 33 MB.
+		[ "$boots" != stock ] ||
 			shape+=(-virtfs "local,path=/usr,mount_tag=usr,\
 security_model=none,readonly=on")
 		;;

@@ -276,6 +276,15 @@ dns_queries() {
 	grep -cE "query\\[[A-Z]+\\] .*${1:-}" /run/dns/log
 }
 
+# --- Programs of the host ---------------------------------------------------
+
+# usr_mount FOLDER: the host's /usr, for programs that are too large for the image;
+# alpha has it on Debian's kernel, whose libraries are the same.
+usr_mount() {
+	mkdir -p "$1" && modprobe -qa 9pnet_virtio 9p &&
+		mount -t 9p -o trans=virtio,version=9p2000.L,ro,cache=loose usr "$1"
+}
+
 # --- Kernel ----------------------------------------------------------------
 
 # kernel_slow: is this the kernel with KASAN, lockdep and faults, where a call

@@ -37,10 +37,10 @@ packages=(
 packages_docs=(perl python3-sphinx)
 # Large, and not for `make demo`
 # (Coccinelle loads libpython3.11.so by that name. bpftrace, for cmx/trace, has
-# its compiler in common with clang.)
+# its compiler in common with clang. Podman is for programs/podman.)
 packages_lint=(sparse coccinelle libpython3-dev clang libclang-rt-14-dev
-	shellcheck bpftrace)
-# Large as well; only programs/nvme needs them
+	shellcheck bpftrace podman)
+# Large as well; programs/nvme alone needs them
 packages_storage=(nvme-cli fio e2fsprogs)
 # For `make deb` and `make rpm`, which host/packages runs
 packages_packages=(dpkg-dev debhelper dh-dkms fakeroot lintian rpm rpmlint

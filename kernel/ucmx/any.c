@@ -329,6 +329,9 @@ static void ucmx_any_renew(struct ucmx_id *id, struct rdma_cm_id *cm)
 	id->cm = cm;
 	rdma_cmx_route_destroy(old, &id->route);
 	memset(&id->route, 0, sizeof(id->route));
+	spin_lock(&id->lock);
+	id->attempt++;
+	spin_unlock(&id->lock);
 	WRITE_ONCE(id->cm_outstanding, false);
 	WRITE_ONCE(id->path_cached, false);
 	spin_lock(&id->lock);

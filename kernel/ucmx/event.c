@@ -245,6 +245,7 @@ void ucmx_event_add(struct ucmx_event *ev, const void *body)
 		return;
 	}
 	spin_lock(&file->lock);
+	ev->attempt = id->attempt;
 	if (body)
 		memcpy(ev->body, body, ev->len);
 	if (!list_empty(&ev->mine)) {

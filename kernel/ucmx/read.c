@@ -49,6 +49,7 @@ static void ucmx_record_fill(struct ucmx_record *r, struct ucmx_event *ev)
 	r->rec.status = ev->status;
 	r->rec.flags = ev->flags;
 	r->rec.num_paths = ev->num_paths;
+	r->rec.attempt = ev->attempt;
 	r->rec.private_data_len = ev->pd_len;
 	r->rec.header_len = sizeof(r->rec);
 	if (ev->flags & RDMA_CMX_EVENT_INFO)

@@ -127,6 +127,7 @@ enum ucmx_slot {
  * @pd_len: bytes of private data at the end of @body, without padding
  * @event: event type
  * @num_paths: paths in @body
+ * @attempt: of the id, when the event came
  * @slot: purpose of the reservation
  * @embedded: part of another object; not freed when it is read
  * @counted: included in nr_events of the id and its file
@@ -148,6 +149,7 @@ struct ucmx_event {
 	u16 pd_len;
 	u8 event;
 	u8 num_paths;
+	u8 attempt;
 	u8 slot;
 	u8 embedded:1;
 	u8 counted:1;
@@ -191,12 +193,13 @@ struct ucmx_id {
 	u8 cm_used:1;		/* CONNECT succeeded, or the peer's REQ */
 	u8 tos;			/* type of service */
 	u8 ack_timeout;
-	bool racing;		/* candidates race, by mutex and lock */
-	bool cm_outstanding;	/* CONNECT, or ACCEPT of a REQ */
-	bool path_cached;	/* cm may use a path of the cache */
-	bool hold;		/* hold events back, by lock */
-	bool gone;		/* DEVICE_REMOVAL reported, by lock */
-	struct cmx_route route;	/* route query, see route.h */
+	bool racing;		/* its candidates, by mutex and lock */
+	bool cm_outstanding;	/* CONNECT, or ACCEPT of a request */
+	bool path_cached;	/* its path may be in the cache */
+	bool hold;		/* keep events back, by lock */
+	bool gone;		/* DEVICE_REMOVAL has come, by lock */
+	u8 attempt;		/* RDMA_CMX_ANY_NEXT so far, by lock */
+	struct cmx_route route;	/* the query of its route, see route.h */
 };
 
 /* An ioctl in execution */

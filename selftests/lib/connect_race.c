@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * KA-02 for user space: rdmacmx_connect_name() with connections that race.
+ * KA-02 for user space: rdmacmx_connect_name() with connections that race, and with
+ * threads that share a channel.
  */
+#include <stdarg.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <rdma/rdma_cmx_ioctl.h>
+
 #include "api.h"
 #include "connect_name.h"
 
@@ -145,6 +151,140 @@ TEST_F(name, KA_02_race_synchronous)
 	REFUSED(ECONNREFUSED, rdmacmx_connect_name(id, "both.test", LISTEN_TEXT,
 						   NULL, &self->attr));
 	rdma_destroy_ep(id);
+}
+
+/* The reply that a thread has read and not processed, see KA_02_late_reply. */
+static struct {
+	int armed;		/* hold the next one; all are atomic */
+	int held;
+	int released;
+	int reads;		/* of that thread, since then */
+} late;
+
+static __thread bool late_reader;
+
+static void late_hold(const struct rdma_cmx_get_events *cmd)
+{
+	const struct rdma_cmx_event *ev = (void *)(uintptr_t)cmd->buf;
+
+	if (ev->event != RDMA_CM_EVENT_CONNECT_RESPONSE ||
+	    !__atomic_exchange_n(&late.armed, 0, __ATOMIC_ACQ_REL))
+		return;
+	late_reader = true;
+	__atomic_store_n(&late.held, 1, __ATOMIC_RELEASE);
+	becomes(&late.released, 1);
+}
+
+/* The library's, too */
+int ioctl(int fd, unsigned long request, ...)
+{
+	va_list ap;
+	void *arg;
+	int ret;
+
+	va_start(ap, request);
+	arg = va_arg(ap, void *);
+	va_end(ap);
+	if (request != RDMA_CMX_IO(GET_EVENTS))
+		return syscall(SYS_ioctl, fd, request, arg);
+	if (late_reader)
+		__atomic_add_fetch(&late.reads, 1, __ATOMIC_RELEASE);
+	ret = syscall(SYS_ioctl, fd, request, arg);
+	if (!ret)
+		late_hold(arg);
+	return ret;
+}
+
+struct reader {
+	struct rdma_event_channel *channel;
+	pthread_t thread;
+	int event;		/* atomic; -1: none yet */
+};
+
+static void *reader_run(void *arg)
+{
+	struct reader *r = arg;
+	struct rdma_cm_event *event;
+
+	if (!rdma_get_cm_event(r->channel, &event)) {
+		__atomic_store_n(&r->event, event->event, __ATOMIC_RELEASE);
+		rdma_ack_cm_event(event);
+	}
+	return NULL;
+}
+
+static int reader_start(struct reader *r, struct rdma_event_channel *channel)
+{
+	r->channel = channel;
+	r->event = -1;
+	return pthread_create(&r->thread, NULL, reader_run, r);
+}
+
+static int reader_event(struct reader *r)
+{
+	return __atomic_load_n(&r->event, __ATOMIC_ACQUIRE);
+}
+
+/* Has one of both an event? */
+static bool reader_done(struct reader r[2])
+{
+	long long end = now_ms() + WAIT_MS;
+
+	while (reader_event(&r[0]) < 0 && reader_event(&r[1]) < 0) {
+		if (now_ms() > end)
+			return false;
+		poll(NULL, 0, 10);
+	}
+	return true;
+}
+
+/*
+ * A thread reads the reply of the first peer, which withdraws it. Another thread
+ * reads that, and sends the request to the second peer. The reply is no reply to
+ * that one.
+ */
+TEST_F(name, KA_02_late_reply)
+{
+	struct rdma_conn_param param = { .rnr_retry_count = 7 };
+	struct listener first = {};
+	struct reader r[2];
+	long long end;
+
+	ASSERT_EQ(0, listener_start(&first, OWN6, true));
+	ASSERT_EQ(0, listener_start(&self->listener, OWN4, false));
+	__atomic_store_n(&late.armed, 1, __ATOMIC_RELEASE);
+	ASSERT_EQ(0, CONNECT("both.test"));
+	ASSERT_EQ(0, reader_start(&r[0], self->channel));
+	ASSERT_TRUE(becomes(&late.held, 1));
+	ASSERT_EQ(0, reader_start(&r[1], self->channel));
+	ASSERT_TRUE(becomes(&first.requests, 1));
+	rdma_destroy_ep(first.peers[0]);
+	first.peers[0] = NULL;
+	EXPECT_TRUE(becomes(&self->listener.requests, 1));
+	__atomic_store_n(&late.released, 1, __ATOMIC_RELEASE);
+	for (end = now_ms() + WAIT_MS; now_ms() < end; poll(NULL, 0, 10))
+		if (reader_event(&r[0]) >= 0 ||
+		    __atomic_load_n(&late.reads, __ATOMIC_ACQUIRE))
+			break;
+	EXPECT_EQ(-1, reader_event(&r[0]));
+	EXPECT_EQ(-1, reader_event(&r[1]));
+	EXPECT_EQ(0, qp_make(self->listener.peers[0], IBV_QPT_RC));
+	EXPECT_EQ(0, rdma_accept(self->listener.peers[0], &param));
+	EXPECT_TRUE(reader_done(r));
+	rdma_write_cm_event(self->id, RDMA_CM_EVENT_USER, 0, 0);
+	pthread_join(r[0].thread, NULL);
+	pthread_join(r[1].thread, NULL);
+	EXPECT_TRUE(r[0].event == RDMA_CM_EVENT_ESTABLISHED ||
+		    r[1].event == RDMA_CM_EVENT_ESTABLISHED);
+	EXPECT_TRUE(r[0].event == RDMA_CM_EVENT_USER ||
+		    r[1].event == RDMA_CM_EVENT_USER);
+	ASSERT_NE(NULL, self->id->qp);
+	EXPECT_EQ(IBV_QPS_RTS, qp_state(self->id));
+	EXPECT_TRUE(becomes(&self->listener.established, 1));
+	ASSERT_EQ(2, REPORT());
+	EXPECT_EQ(RDMACMX_STEP_REQUEST, self->list[0].step);
+	EXPECT_EQ(ECONNREFUSED, self->list[0].error);
+	listener_end(&first);
 }
 
 TEST_HARNESS_MAIN

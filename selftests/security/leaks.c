@@ -144,7 +144,7 @@ static int event_clean(int fd, uint32_t type, union event_buf *buf)
 		return -EBADMSG;
 	if (!all((char *)buf + ev->len, sizeof(*buf) - ev->len, OURS))
 		return -E2BIG;
-	if (!ZERO(ev->reserved) || !lengths_clean(ev))
+	if (!ZERO(ev->attempt) || !lengths_clean(ev))
 		return -EBADMSG;
 	if (!(ev->flags & (RDMA_CMX_EVENT_CONN | RDMA_CMX_EVENT_UD)) &&
 	    !ZERO(ev->param))

@@ -59,7 +59,10 @@ struct rdma_cmx_event_ud {
  * @flags: RDMA_CMX_EVENT_*: the parts that follow the fixed part, in the order
  *	of the bits
  * @num_paths: records behind RDMA_CMX_EVENT_PATHS
- * @reserved: 0
+ * @attempt: number of RDMA_CMX_ANY_NEXT of the id before the event came, modulo
+ *	256. A reader that has read a reply before another one sends such a
+ *	command sees that the reply is not one to a later CONNECT. 0 from
+ *	kernels that do not count
  * @private_data_len: bytes behind RDMA_CMX_EVENT_PRIVATE_DATA, padded to a
  *	multiple of 8 with zeros
  * @header_len: bytes of this struct as the kernel knows it; the first part
@@ -88,7 +91,7 @@ struct rdma_cmx_event {
 	__s32 status;
 	__u16 flags;
 	__u8 num_paths;
-	__u8 reserved;
+	__u8 attempt;
 	__u16 private_data_len;
 	__u16 header_len;
 	__u16 info_len;

@@ -413,8 +413,9 @@ static bool event_fill(struct cmx_event *evt,
 	evt->event.status = raw->ev.status;
 	param_copy(evt, raw);
 	named = cmx_named_enter(id);
-	/* An id that is being destroyed starts no further step. */
-	wanted = !(named && id->named_ended && cmx_named_goes_on(id)) &&
+	/* An id that is being destroyed takes no further step. */
+	wanted = !(named && ((id->named_ended && cmx_named_goes_on(id)) ||
+			     cmx_named_late(id, &raw->ev))) &&
 		 event_process(evt, channel, raw);
 	if (named)
 		cmx_named_leave(id);

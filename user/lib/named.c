@@ -35,6 +35,7 @@ struct cmx_named {
 	bool has_param;
 	bool own_qp;		/* the program does not have the queue pair */
 	bool races;
+	uint8_t attempt;	/* of the candidate that the id is bound to */
 	struct cmx_race *race;	/* queue pairs of the addresses, or NULL */
 	uint64_t deadline;	/* in milliseconds */
 	uint32_t delay_ms;
@@ -325,7 +326,28 @@ void cmx_named_end(struct cmx_id *id, bool end)
 	cmx_named_leave(id);
 }
 
-/* True if another event of a connect by name follows */
+/*
+ * Another thread may have read a reply before, and have it processed when its
+ * address has failed and the next one is under way.
+ */
+bool cmx_named_late(struct cmx_id *id, const struct rdma_cmx_event *ev)
+{
+	struct cmx_named *named = id->named;
+
+	switch (ev->event) {
+	case RDMA_CM_EVENT_CONNECT_RESPONSE:
+		if (named->state != NAMED_RACE)
+			return named->state == NAMED_ROUTE ||
+			       ev->attempt != named->attempt;
+		/* fallthrough */
+	case RDMA_CM_EVENT_ROUTE_RESOLVED:
+	case RDMA_CM_EVENT_ROUTE_ERROR:
+		named->attempt = ev->attempt;
+	}
+	return false;
+}
+
+/* Is another event of a connect by name to come? */
 bool cmx_named_goes_on(const struct cmx_id *id)
 {
 	return id->named && id->named->state != NAMED_NONE;

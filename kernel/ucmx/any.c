@@ -207,6 +207,7 @@ static int ucmx_any_start(struct ucmx_id *id, struct ucmx_any *any)
 	int ret;
 
 	if (any->qps) {
+		given.check = ucmx_any_check;
 		attr.setup = ucmx_any_setup;
 		attr.teardown = ucmx_any_teardown;
 	}

@@ -63,6 +63,7 @@ ucmx_any_winner(const struct ucmx_any *any)
 /* any_qps.c */
 struct ucmx_any_qps *ucmx_any_qps_get(const struct rdma_cmx_resolve_any *arg);
 bool ucmx_any_qps_fit(const struct ucmx_any_qps *qps, u32 candidates);
+int ucmx_any_check(const struct rdma_cmx_entry *entry, const void *context);
 int ucmx_any_setup(struct rdma_cm_id *cm, const struct rdma_cmx_entry *entry,
 		   struct rdma_conn_param *param, void *context);
 void ucmx_any_teardown(struct rdma_cm_id *cm, void *context);

@@ -83,13 +83,31 @@ bool ucmx_any_qps_fit(const struct ucmx_any_qps *qps, u32 candidates)
 	return qps->qps[qps->count - 1].candidate < candidates;
 }
 
-/* rdma_cmx_connect_attr.setup; @cm has its device and route. */
+/* That of a candidate, or NULL */
+static const struct rdma_cmx_any_qp *
+ucmx_any_qp(const struct ucmx_any *any, const struct rdma_cmx_entry *entry)
+{
+	const struct ucmx_any_qps *qps = any->qps;
+	u32 i, candidate = entry - any->result->entries;
+
+	for (i = 0; i < qps->count; i++)
+		if (qps->qps[i].candidate == candidate)
+			return &qps->qps[i];
+	return NULL;
+}
+
+/* As cmx_connect_given.check: one without a queue pair could not win. */
+int ucmx_any_check(const struct rdma_cmx_entry *entry, const void *context)
+{
+	return ucmx_any_qp(context, entry) ? 0 : -ENOBUFS;
+}
+
+/* As rdma_cmx_connect_attr.setup; @cm has its device and route. */
 int ucmx_any_setup(struct rdma_cm_id *cm, const struct rdma_cmx_entry *entry,
 		   struct rdma_conn_param *param, void *context)
 {
 	const struct ucmx_any *any = context;
-	const struct ucmx_any_qps *qps = any->qps;
-	u32 i, candidate = entry - any->result->entries;
+	const struct rdma_cmx_any_qp *qp = ucmx_any_qp(any, entry);
 
 	/* The iWARP CM modifies the queue pair itself. */
 	if (!rdma_cap_ib_cm(cm->device, cm->port_num))
@@ -97,15 +115,10 @@ int ucmx_any_setup(struct rdma_cm_id *cm, const struct rdma_cmx_entry *entry,
 	/* The caller created the queue pair on the candidate's device. */
 	if (cm->device->index != entry->ibdev_index)
 		return -ENODEV;
-	for (i = 0; i < qps->count; i++) {
-		if (qps->qps[i].candidate != candidate)
-			continue;
-		*param = qps->param;
-		param->qp_num = qps->qps[i].qp_num;
-		param->srq = !!qps->qps[i].srq;
-		return 0;
-	}
-	return -ENOBUFS;
+	*param = any->qps->param;
+	param->qp_num = qp->qp_num;
+	param->srq = !!qp->srq;
+	return 0;
 }
 
 /* The caller owns the queue pair. */

@@ -31,17 +31,18 @@ static void ucmx_candidate_fill(struct rdma_cmx_candidate_info *to,
 	to->end_ms = from->end_ms;
 }
 
-/* An entry before its first race */
+/* An entry that no race has begun with; the mutex of @id is held */
 static void ucmx_candidate_untried(struct rdma_cmx_candidate_info *to,
-				   const struct rdma_cmx_entry *from)
+				   const struct rdma_cmx_entry *from,
+				   const struct ucmx_id *id)
 {
 	ucmx_addr_put(&to->src, &from->src.sa);
 	ucmx_addr_put(&to->dst, &from->dst.sa);
 	to->ibdev_index = from->ibdev_index;
 	to->port_num = from->port_num;
-	to->step = from->port_num ? RDMA_CMX_STEP_UNTRIED :
-				    RDMA_CMX_STEP_NO_DEVICE;
-	to->error = from->port_num ? 0 : -ENETUNREACH;
+	to->error = rdma_cmx_connect_check(from, id->cm->ps, id->cm->qp_type);
+	to->step = to->error == -ENETUNREACH ? RDMA_CMX_STEP_NO_DEVICE :
+					       RDMA_CMX_STEP_UNTRIED;
 }
 
 /* Memory for at most @arg->max_candidates; NULL for none; or an ERR_PTR */
@@ -87,12 +88,14 @@ ucmx_candidates_next(struct ucmx_id *id, struct rdma_cmx_query_candidates *arg,
 	struct rdma_cmx_result *result;
 	u32 i;
 
+	if (!id->cm)
+		return ERR_PTR(-ENODEV);
 	result = ucmx_result_get(id);
 	if (!result)
 		return ERR_PTR(-ENOENT);
 	infos = ucmx_candidates_alloc(arg, result->count, result->count, n);
 	for (i = 0; !IS_ERR(infos) && i < *n; i++)
-		ucmx_candidate_untried(&infos[i], &result->entries[i]);
+		ucmx_candidate_untried(&infos[i], &result->entries[i], id);
 	rdma_cmx_result_put(result);
 	return infos;
 }

@@ -13,13 +13,7 @@
 /* The CM retries a lost REQ within that time, after 4.3 s. */
 #define UCMX_ANY_LIMIT_MS	5000
 
-/* True if NEXT may start it: it has not failed, or lost to another one. */
-static bool ucmx_any_alive(const struct rdma_cmx_candidate *c)
-{
-	return !c->error || c->error == -ECANCELED;
-}
-
-/* Candidates that may still win, without the winner. The mutex is held. */
+/* Candidates that NEXT would start, beside the winner; the mutex is held. */
 u32 ucmx_any_left(const struct ucmx_any *any)
 {
 	const struct rdma_cmx_connect_report *report = any->report;
@@ -27,7 +21,7 @@ u32 ucmx_any_left(const struct ucmx_any *any)
 
 	for (i = 0; i < report->count; i++)
 		n += i != report->winner &&
-		     ucmx_any_alive(&report->candidates[i]);
+		     cmx_candidate_alive(&report->candidates[i]);
 	return n;
 }
 

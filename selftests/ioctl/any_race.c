@@ -19,9 +19,9 @@ static uint32_t qp_numbers(uint32_t count)
 	return 0x800000 | (getpid() << 8 & 0x7fff00) | first;
 }
 
-/* A race of the first @count candidates, with queue pairs from @qp_num on */
-static int any_race(int fd, uint32_t id, uint32_t count, uint32_t qp_num,
-		    uint32_t timeout_ms)
+/* A race of @count candidates from @first on, with queue pairs from @qp_num on */
+static int any_race_from(int fd, uint32_t id, uint32_t first, uint32_t count,
+			 uint32_t qp_num, uint32_t timeout_ms)
 {
 	struct rdma_cmx_any_qp qps[RDMA_CMX_MAX_ANY_QPS] = {};
 	struct rdma_cmx_resolve_any arg = {
@@ -36,10 +36,16 @@ static int any_race(int fd, uint32_t id, uint32_t count, uint32_t qp_num,
 	uint32_t i;
 
 	for (i = 0; i < count && i < RDMA_CMX_MAX_ANY_QPS; i++) {
-		qps[i].candidate = i;
+		qps[i].candidate = first + i;
 		qps[i].qp_num = qp_num + i;
 	}
 	return call(fd, RESOLVE_ANY, &arg);
+}
+
+static int any_race(int fd, uint32_t id, uint32_t count, uint32_t qp_num,
+		    uint32_t timeout_ms)
+{
+	return any_race_from(fd, id, 0, count, qp_num, timeout_ms);
 }
 
 static int listener_at(int fd, const char *address, uint64_t uid)
@@ -199,6 +205,35 @@ TEST_F(any, untried)
 	EXPECT_EQ(-EINVAL, call(self->fd, QUERY_CANDIDATES, &arg));
 }
 
+/* What the next race would not start has its error before. */
+TEST_F(any, untried_errors)
+{
+	struct rdma_cmx_query_candidates arg = {
+		.id = self->id, .candidates = (uintptr_t)self->list,
+		.max_candidates = MAX,
+		.candidate_size = sizeof(self->list[0]),
+		.flags = RDMA_CMX_CANDIDATES_UNTRIED,
+	};
+
+	ASSERT_EQ(0, result_ps(self->fd, self->id, RDMA_PS_UDP, PORT, 0,
+			       ADDR_RDMA, NULL));
+	ASSERT_EQ(0, call(self->fd, QUERY_CANDIDATES, &arg));
+	ASSERT_EQ(1, arg.num_candidates);
+	EXPECT_EQ(RDMA_CMX_STEP_UNTRIED, self->list[0].step);
+	EXPECT_EQ(-EPROTOTYPE, self->list[0].error);
+	ASSERT_EQ(0, any_race(self->fd, self->id, 1, 0x77, 60000));
+	ASSERT_EQ(0, event_want(self->fd, EV_ROUTE_ERROR, &self->ev));
+	EXPECT_EQ(-ENETUNREACH, self->ev.ev.status);
+
+	ASSERT_EQ(0, result(self->fd, self->id, PORT, "224.0.0.9", "0.0.0.0"));
+	ASSERT_EQ(0, call(self->fd, QUERY_CANDIDATES, &arg));
+	ASSERT_EQ(2, arg.num_candidates);
+	EXPECT_EQ(-ENETUNREACH, self->list[0].error);
+	EXPECT_EQ(RDMA_CMX_STEP_NO_DEVICE, self->list[0].step);
+	EXPECT_EQ(-ENETUNREACH, self->list[1].error);
+	EXPECT_EQ(RDMA_CMX_STEP_NO_DEVICE, self->list[1].step);
+}
+
 /* Nobody listens, so each is refused. */
 TEST_F(any, race_loses)
 {
@@ -227,17 +262,19 @@ TEST_F(any, race_loses)
 		/* IBTA: invalid service ID */
 		EXPECT_EQ(8, self->list[i].reason);
 	}
-	EXPECT_EQ(RDMA_CMX_STEP_ADDR, self->list[2].step);
+	EXPECT_EQ(RDMA_CMX_STEP_UNTRIED, self->list[2].step);
+	EXPECT_EQ(-ENOBUFS, self->list[2].error);
 
-	/* One that is reached has no queue pair, the other one too much data. */
+	/* One has no queue pair and is not tried, the other one too much data. */
 	ASSERT_EQ(0, result(self->fd, self->id, PORT, OWN6, ADDR_RDMA));
 	ASSERT_EQ(0, call(self->fd, RESOLVE_ANY, &arg));
 	ASSERT_EQ(0, event_want(self->fd, EV_ROUTE_ERROR, &self->ev));
 	ASSERT_EQ(0, CANDIDATES());
 	EXPECT_EQ(RDMA_CMX_STEP_SETUP, self->list[0].step);
 	EXPECT_EQ(-EMSGSIZE, self->list[0].error);
-	EXPECT_EQ(RDMA_CMX_STEP_SETUP, self->list[1].step);
+	EXPECT_EQ(RDMA_CMX_STEP_UNTRIED, self->list[1].step);
 	EXPECT_EQ(-ENOBUFS, self->list[1].error);
+	EXPECT_EQ(0, self->list[1].attempts);
 	/* The id can do all that it could do before. */
 	EXPECT_EQ(0, id_bind(self->fd, self->id, ADDR_RDMA, 0));
 }
@@ -337,6 +374,45 @@ TEST_F(any, race_next)
 	ASSERT_EQ(0, id_connect(self->fd, self->id));
 	ASSERT_EQ(0, event_want(peer, EV_CONNECT_REQUEST, &self->ev));
 	EXPECT_EQ(2, self->ev.ev.uid);
+	close(peer);
+}
+
+/*
+ * The first candidate has no queue pair: it is not tried, and its peer gets no
+ * request. It needs none when the winner has withdrawn.
+ */
+TEST_F(any, race_fewer_queue_pairs)
+{
+	int peer = dev_open(O_NONBLOCK);
+	uint32_t passive;
+
+	ASSERT_LE(0, peer);
+	ASSERT_EQ(0, listener_at(peer, OWN6, 2));
+	ASSERT_EQ(0, listener_at(peer, ADDR_RDMA, 3));
+	ASSERT_EQ(0, result(self->fd, self->id, PORT, OWN6, ADDR_RDMA));
+	ASSERT_EQ(0, any_race_from(self->fd, self->id, 1, 1, qp_numbers(1),
+				   120000));
+	ASSERT_EQ(0, event_want(peer, EV_CONNECT_REQUEST, &self->ev));
+	EXPECT_EQ(3, self->ev.ev.uid);
+	passive = self->ev.ev.obj;
+	ASSERT_EQ(0, id_accept(peer, passive, 9));
+	ASSERT_EQ(0, event_want(self->fd, EV_CONNECT_RESPONSE, &self->ev));
+	EXPECT_EQ(0, self->ev.ev.attempt);
+	EXPECT_FALSE(event_pending(peer));
+	ASSERT_EQ(0, CANDIDATES());
+	EXPECT_EQ(1, self->winner);
+	EXPECT_EQ(RDMA_CMX_STEP_UNTRIED, self->list[0].step);
+	EXPECT_EQ(-ENOBUFS, self->list[0].error);
+	EXPECT_EQ(0, self->list[0].attempts);
+	ASSERT_LE(0, id_destroy(peer, passive));
+	ASSERT_EQ(0, event_want(self->fd, EV_REJECTED, &self->ev));
+	EXPECT_EQ(0, self->ev.ev.attempt);
+	ASSERT_EQ(0, any_next(self->fd, self->id, ECONNRESET, 0));
+	ASSERT_EQ(0, event_want(self->fd, EV_ROUTE_RESOLVED, &self->ev));
+	EXPECT_EQ(1, self->ev.ev.attempt);
+	ASSERT_EQ(0, CANDIDATES());
+	EXPECT_EQ(0, self->winner);
+	EXPECT_EQ(-ECONNRESET, self->list[1].error);
 	close(peer);
 }
 

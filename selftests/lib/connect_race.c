@@ -92,6 +92,8 @@ TEST_F(name, KA_02_race_all_fail)
 	EXPECT_EQ(RDMA_CM_EVENT_ROUTE_ERROR,
 		  event_take(self->channel, &status));
 	EXPECT_EQ(-ENETUNREACH, status);
+	ASSERT_EQ(1, REPORT());
+	EXPECT_EQ(RDMACMX_STEP_NO_DEVICE, self->list[0].step);
 	/* More than any device can do: no queue pair either */
 	self->qp.cap.max_send_wr = 1 << 30;
 	ASSERT_EQ(0, CONNECT("both.test"));

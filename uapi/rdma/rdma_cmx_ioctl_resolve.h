@@ -340,15 +340,16 @@ struct rdma_cmx_any_qp {
  * that have not failed race. ENOENT: all have failed. ETIMEDOUT: the deadline
  * has passed. EINVAL: there is no winner, or the id listens or has memberships.
  *
- * With RDMA_CMX_ANY_RACE the connections race: the kernel sends a request with
- * the number of its queue pair to each candidate that has its route. The first
- * one whose peer replies wins; the kernel ends all others before it reports
- * that. Peers that have received a request, or have replied, receive REJ.
- * CONNECT_RESPONSE follows, with info, paths, parameters and private data: the
- * state of the id is that after CONNECT and that event. ROUTE_ERROR follows if
- * none wins. When it has its route, a candidate without a queue pair fails with
- * ENOBUFS, one with another device than in the result with ENODEV, one of iWARP
- * with EOPNOTSUPP. After RDMA_CMX_ANY_NEXT the others race for their routes.
+ * With RDMA_CMX_ANY_RACE the connections race: a request with the number of its
+ * queue pair is sent to each candidate that has its route. The first one whose
+ * peer replies wins; the kernel ends all others before it reports that. Peers of
+ * those that have a request, or have replied, receive REJ. CONNECT_RESPONSE
+ * follows, with info, paths, parameters and private data: the id is as after
+ * CONNECT and that event. ROUTE_ERROR follows if none wins. A candidate without
+ * a queue pair is not tried, and its error is ENOBUFS; one that has another
+ * device than in the result fails with ENODEV, one of iWARP with EOPNOTSUPP.
+ * After RDMA_CMX_ANY_NEXT the others, and those that were not tried, race for
+ * their route.
  *
  * The caller owns the queue pairs. The kernel only puts their numbers into the
  * requests, as CONNECT does. The caller keeps them until the event, or until
@@ -410,8 +411,10 @@ enum {
  * @port_num: port of the device, 0: none
  * @step: RDMA_CMX_STEP_*: its last step
  * @error: 0: the winner, or untried; else the negative errno of @step.
- *	-ENETUNREACH: no RDMA device reaches it; -EPROTOTYPE: it has another
- *	port space or QP type; -ECANCELED: outstanding when another one won
+ *	-ENETUNREACH: no RDMA device reaches it; -EPROTOTYPE: of another port
+ *	space or QP type; -EACCES: a source port that the caller may not use;
+ *	-ENOBUFS: without a queue pair; -ECANCELED: outstanding when another
+ *	one won
  * @reason: status of REJECTED, else 0
  * @attempts: number of attempts
  * @start_ms: start of the first attempt, in milliseconds since the command
@@ -460,8 +463,9 @@ struct rdma_cmx_query_candidates {
 
 enum {
 	/*
-	 * The candidates of the next RESOLVE_ANY, all untried. ENOENT: there is
-	 * no result. RDMA_CMX_FEATURE_RACE
+	 * Those that the next RESOLVE_ANY has, of which none was tried, with the
+	 * error of each that will not be. ENOENT: there is no result.
+	 * RDMA_CMX_FEATURE_RACE
 	 */
 	RDMA_CMX_CANDIDATES_UNTRIED = 1 << 0,
 };

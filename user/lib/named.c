@@ -133,7 +133,7 @@ static bool named_next(struct cmx_id *id, uint32_t step, int err, int reason)
 	return false;
 }
 
-/* As cmx_named_resolved() */
+/* As cmx_race_start() */
 static int named_race(struct cmx_id *id, struct rdma_cmx_resolve_any *cmd)
 {
 	struct cmx_named *named = id->named;
@@ -144,13 +144,14 @@ static int named_race(struct cmx_id *id, struct rdma_cmx_resolve_any *cmd)
 		.param = named->has_param ? &param : NULL,
 		.deadline = named->deadline,
 	};
+	int ret;
 
 	param.private_data = named->data;
 	named->state = NAMED_RACE;
-	if (!cmx_race_start(id, &named->race, cmd, &attr))
-		return 0;
-	named->state = NAMED_NONE;
-	return -1;
+	ret = cmx_race_start(id, &named->race, cmd, &attr);
+	if (ret)
+		named->state = NAMED_NONE;
+	return ret;
 }
 
 /*
@@ -165,6 +166,7 @@ int cmx_named_resolved(struct cmx_id *id)
 		.id = id->handle,
 	};
 	uint64_t now = cmx_now_ms();
+	int ret;
 
 	if (!named || named->state != NAMED_NAMES)
 		return 1;
@@ -173,9 +175,11 @@ int cmx_named_resolved(struct cmx_id *id)
 		return cmx_err(ETIMEDOUT);
 	cmd.timeout_ms = named->deadline - now;
 	cmd.delay_ms = named->delay_ms;
-	if (named->races)
-		return named_race(id, &cmd);
-	/* Kernels before RDMA_CMX_ANY_RACE have only this. */
+	/* If no address may have a queue pair, the kernel reports why. */
+	ret = named->races ? named_race(id, &cmd) : 1;
+	if (ret <= 0)
+		return ret;
+	/* Kernels before RDMA_CMX_ANY_RACE have no more than that. */
 	cmd.size = offsetof(struct rdma_cmx_resolve_any, qps);
 	cmd.flags = named->connects ? RDMA_CMX_ANY_CONNECT : 0;
 	named->state = NAMED_ROUTE;

@@ -116,29 +116,33 @@ static struct rdma_cmx_candidate_info *candidates_get(struct cmx_id *id,
 	return infos;
 }
 
+/* Returns 1 if the kernel would start none of the addresses. */
 static int qps_make(struct cmx_race *race, struct cmx_id *id,
 		    const struct cmx_race_attr *attr)
 {
 	struct rdma_cmx_candidate_info *infos;
 	uint32_t i, count;
-	int err = ENETUNREACH;
+	int err = 0;
 
 	infos = candidates_get(id, &count);
 	if (!infos)
 		return -1;
 	for (i = 0; i < count && race->count < RDMA_CMX_MAX_ANY_QPS; i++) {
-		if (!infos[i].port_num)
+		if (infos[i].error)
 			continue;
 		if (qp_add(race, id, &infos[i], i, attr))
 			err = errno ? errno : EINVAL;
 	}
 	free(infos);
-	return race->count ? 0 : cmx_err(err);
+	if (race->count)
+		return 0;
+	return err ? cmx_err(err) : 1;
 }
 
 /*
- * The name of @id is resolved. Starts the race by @cmd. *@race is set before
- * another thread may receive its event.
+ * The name of @id is resolved. Starts the race by @cmd: 0; 1: no address may
+ * have a queue pair, and nothing is started; or -1 with errno.
+ * *@race is set before another thread may have its event.
  */
 int cmx_race_start(struct cmx_id *id, struct cmx_race **race,
 		   struct rdma_cmx_resolve_any *cmd,
@@ -147,13 +151,15 @@ int cmx_race_start(struct cmx_id *id, struct cmx_race **race,
 	struct rdma_cmx_any_qp qps[RDMA_CMX_MAX_ANY_QPS] = {};
 	struct cmx_race *new = calloc(1, sizeof(*new));
 	uint64_t now;
-	int i;
+	int i, ret;
 
 	if (!new)
 		return -1;
-	if (qps_make(new, id, attr))
+	ret = qps_make(new, id, attr);
+	if (ret)
 		goto err;
-	/* The queue pairs may have taken some time. */
+	ret = -1;
+	/* That may have taken a while. */
 	now = cmx_now_ms();
 	if (now >= attr->deadline) {
 		errno = ETIMEDOUT;
@@ -175,7 +181,7 @@ int cmx_race_start(struct cmx_id *id, struct cmx_race **race,
 	*race = NULL;
 err:
 	cmx_race_free(new, false);
-	return -1;
+	return ret;
 }
 
 /* @id is bound to the winner and gets its queue pair; -1 with errno. */

@@ -211,11 +211,18 @@ static bool cmx_connect_may_bind(const struct rdma_cmx_entry *entry)
 	return !port || port >= PROT_SOCK || capable(CAP_NET_BIND_SERVICE);
 }
 
-/*
- * Applies the user's attributes, in the user's context. Candidates that failed
- * before, do not match the id, or have a source port that the user may not use,
- * fail.
- */
+int rdma_cmx_connect_check(const struct rdma_cmx_entry *entry, u32 port_space,
+			   u32 qp_type)
+{
+	if (entry->port_space != port_space || entry->qp_type != qp_type)
+		return -EPROTOTYPE;
+	if (!cmx_try_has_device(entry))
+		return -ENETUNREACH;
+	return cmx_connect_may_bind(entry) ? 0 : -EACCES;
+}
+EXPORT_SYMBOL_GPL(rdma_cmx_connect_check);
+
+/* In the user's context: candidates that failed before, or take no part */
 static void cmx_connect_given(struct rdma_cmx_connector *c,
 			      const struct cmx_connect_given *given)
 {
@@ -227,15 +234,16 @@ static void cmx_connect_given(struct rdma_cmx_connector *c,
 		struct rdma_cmx_candidate *out = &c->report->candidates[i];
 
 		old = given->before ? &given->before->candidates[i] : NULL;
-		if (old && old->error && old->error != -ECANCELED) {
+		if (old && !cmx_candidate_alive(old)) {
 			*out = *old;
-		} else if (entry->port_space != given->port_space ||
-			   entry->qp_type != given->qp_type) {
-			out->error = -EPROTOTYPE;
-		} else if (!out->error && !cmx_connect_may_bind(entry)) {
-			out->step = RDMA_CMX_CONNECT_ADDR;
-			out->error = -EACCES;
+			continue;
 		}
+		out->error = rdma_cmx_connect_check(entry, given->port_space,
+						    given->qp_type);
+		if (out->error == -EACCES)
+			out->step = RDMA_CMX_CONNECT_ADDR;
+		if (!out->error && given->check)
+			out->error = given->check(entry, c->context);
 	}
 }
 

@@ -216,6 +216,7 @@ void cmx_race_delay(struct work_struct *work);
 void cmx_race_share(struct rdma_cmx_connector *c);
 
 /* try.c */
+bool cmx_try_has_device(const struct rdma_cmx_entry *entry);
 void cmx_try_init(struct cmx_try *t, struct rdma_cmx_connector *c,
 		  const struct rdma_cmx_entry *entry,
 		  struct rdma_cmx_candidate *out);

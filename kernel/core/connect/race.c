@@ -188,11 +188,7 @@ void cmx_race_down(struct rdma_cmx_connector *c, struct cmx_try *t)
 	cmx_race(c);
 }
 
-/*
- * The error of a connect without a winner: that of the candidate with the last
- * step. A candidate without a queue pair (-ENOBUFS) counts only if there is no
- * other. The lock is held.
- */
+/* Why there is no id: with the lock, the error of the one that came furthest. */
 int cmx_race_error(const struct rdma_cmx_connector *c)
 {
 	const struct rdma_cmx_candidate *out, *best = NULL;
@@ -204,10 +200,8 @@ int cmx_race_error(const struct rdma_cmx_connector *c)
 		return -ETIMEDOUT;
 	for (i = 0; i < c->count; i++) {
 		out = &c->report->candidates[i];
-		if (out->step < RDMA_CMX_CONNECT_ADDR || !out->error)
-			continue;
-		if (!best || best->error == -ENOBUFS ||
-		    (out->error != -ENOBUFS && out->step > best->step))
+		if (out->step >= RDMA_CMX_CONNECT_ADDR && out->error &&
+		    (!best || out->step > best->step))
 			best = out;
 	}
 	return best ? best->error : -ENETUNREACH;

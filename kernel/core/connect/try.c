@@ -48,6 +48,13 @@ static void cmx_try_disarm(struct cmx_try *t)
 		rdma_cmx_connect_put(t->c);
 }
 
+/* A name server may say anything. */
+bool cmx_try_has_device(const struct rdma_cmx_entry *entry)
+{
+	return entry->port_num && !cmx_addr_is_any(&entry->dst) &&
+	       !cmx_addr_is_multicast(&entry->dst);
+}
+
 void cmx_try_init(struct cmx_try *t, struct rdma_cmx_connector *c,
 		  const struct rdma_cmx_entry *entry,
 		  struct rdma_cmx_candidate *out)
@@ -60,9 +67,7 @@ void cmx_try_init(struct cmx_try *t, struct rdma_cmx_connector *c,
 	out->ibdev_index = entry->ibdev_index;
 	out->port_num = entry->port_num;
 	out->step = RDMA_CMX_CONNECT_UNTRIED;
-	/* A name service may return any address. */
-	if (!entry->port_num || cmx_addr_is_any(&entry->dst) ||
-	    cmx_addr_is_multicast(&entry->dst)) {
+	if (!cmx_try_has_device(entry)) {
 		out->step = RDMA_CMX_CONNECT_NO_DEVICE;
 		out->error = -ENETUNREACH;
 	}

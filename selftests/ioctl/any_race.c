@@ -535,4 +535,38 @@ TEST_F(any, race_slots)
 	EXPECT_EQ(0, number_set(REPLY_MS, reply));
 }
 
+/* One that loses gives its slot back: there are more of them than slots. */
+TEST_F(any, race_slots_of_losers)
+{
+	long window = number_get(WINDOW), reply = number_get(REPLY_MS);
+	int i, peer = dev_open(O_NONBLOCK);
+	uint32_t passive[2], qp_num, id;
+
+	ASSERT_LE(0, peer);
+	ASSERT_EQ(0, number_set(WINDOW, 64));
+	ASSERT_EQ(0, number_set(REPLY_MS, 3600000));
+	EXPECT_EQ(0, listener_at(peer, OWN6, 2));
+	EXPECT_EQ(0, listener_at(peer, ADDR_RDMA, 3));
+	for (i = 0; i < OUTSTANDING + 2; i++) {
+		qp_num = qp_numbers(2);
+		EXPECT_EQ(0, id_create(self->fd, RDMA_PS_TCP, 1, &id));
+		EXPECT_EQ(0, result(self->fd, id, PORT, OWN6, ADDR_RDMA));
+		EXPECT_EQ(0, any_race(self->fd, id, 2, qp_num, 120000));
+		EXPECT_EQ(0, requests_get(peer, qp_num, passive));
+		if (!passive[0] || !passive[1])
+			break;
+		EXPECT_EQ(0, id_accept(peer, passive[1], 9));
+		EXPECT_EQ(0, event_want(self->fd, EV_CONNECT_RESPONSE,
+					&self->ev));
+		EXPECT_LE(0, id_destroy(self->fd, id));
+		EXPECT_EQ(0, event_want(peer, EV_REJECTED, &self->ev));
+		EXPECT_LE(0, id_destroy(peer, passive[0]));
+		EXPECT_LE(0, id_destroy(peer, passive[1]));
+	}
+	EXPECT_EQ(OUTSTANDING + 2, i);
+	close(peer);
+	EXPECT_EQ(0, number_set(WINDOW, window));
+	EXPECT_EQ(0, number_set(REPLY_MS, reply));
+}
+
 TEST_HARNESS_MAIN

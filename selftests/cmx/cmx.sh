@@ -92,6 +92,8 @@ fails "no nvme-rdma" 1 'modprobe nvme-rdma' cmx nvme connect -n a 10.55.0.2
 fails "connect without a service" 2 'a NODE and a SERVICE' cmx connect a
 fails "connect --sa without a service" 2 'needs a SERVICE' cmx connect --sa
 fails "connect --sa and -4" 2 'not go with --sa' cmx connect --sa -4 a
+fails "connect --race and --route" 2 'not go with --route' \
+	cmx connect --race --route a b
 fails "connect: too many arguments" 2 "'c' is one" cmx connect a b c
 fails "connect: no time" 2 "'0': seconds" cmx connect --timeout 0 a b
 fails "no group" 2 'needs a GROUP' cmx join
@@ -115,7 +117,26 @@ like "connect -j: the winner, and one without a device" "$out" \
 run timeout 120 cmx connect 10.55.0.2 7999
 is "connect: nobody listens: exit code" "$status" 1
 like "connect: nobody listens" "$err" '10\.55\.0\.2 7999: refused'
-like "connect: the step that failed" "$out" '10\.55\.0\.2 .* request .* refused$'
+like "connect: the step that failed" "$out" \
+	'10\.55\.0\.2 .* request .* refused \(reason 8\)$'
+run timeout 120 cmx connect --race 10.55.0.2 7999
+is "connect --race: nobody listens: exit code" "$status" 1
+like "connect --race: nobody listens" "$err" '10\.55\.0\.2 7999: refused'
+like "connect --race: the step that failed" "$out" \
+	'10\.55\.0\.2 .* rxe0/1 +request .* ms +[0-9]+ ms +.*refused \(reason 8\)$'
+run timeout 120 cmx connect --race 192.168.77.2 7471
+like "connect --race: no device" "$err" 'no RDMA device'
+like "connect --race: the address without a device" "$out" '192\.168.* no-device '
+server=$(peer_bg "timeout 300 rping -s -P -a :: -p 7472")
+ok "a server in the other guest" wait_for 60 \
+	peer "rdma resource show cm_id | grep -q 'state LISTEN .*:7472'"
+run timeout 120 cmx connect --race storage.cmx.test 7472
+is "connect --race: exit code (KA-02)" "$status" 0
+is "connect --race: one address is connected" "$(grep -c ' up .* ok$' <<<"$out")" 1
+run timeout 120 cmx connect --race -j storage.cmx.test 7472
+ok "connect --race -j: JSON" json_ok "$out"
+like "connect --race -j: no error" "$out" '"error": null, "candidates"'
+peer "kill -- -$(peer "cat /run/jobs/$server.pid")"
 run timeout 120 cmx connect 192.168.77.2 7471
 is "connect: no device: exit code" "$status" 1
 like "connect: no device" "$err" 'no RDMA device'

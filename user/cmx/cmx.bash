@@ -80,7 +80,8 @@ _cmx() {
 				return
 			} ;;
 		connect,*)
-			words='-j --json -4 -6 --route --timeout --sa --dev'
+			words='-j --json -4 -6 --race --route --timeout --sa
+				--dev'
 			[ "${cur:0:1}" = - ] || {
 				_cmx_quoted < <(compgen -A hostname -- "$cur")
 				return

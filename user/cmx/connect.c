@@ -32,11 +32,17 @@ static const char *step_text(uint32_t step)
 	return step < sizeof(text) / sizeof(text[0]) ? text[step] : "?";
 }
 
-static const char *result_text(const struct rdmacmx_candidate *c)
+static const char *result_text(const struct rdmacmx_candidate *c,
+			       char text[128])
 {
-	if (c->error)
+	if (!c->error)
+		return c->attempts ? "ok" : "-";
+	if (c->error == ECANCELED)
+		return "another was first";
+	if (!c->reason)
 		return strerror(c->error);
-	return c->attempts ? "ok" : "-";
+	snprintf(text, 128, "%s (reason %u)", strerror(c->error), c->reason);
+	return text;
 }
 
 static void candidate_device(const struct rdmacmx_candidate *c, char text[80])
@@ -60,7 +66,7 @@ static bool report_table(const struct rdmacmx_candidate *list, int count)
 	};
 	struct table table = { .columns = 7 };
 	char dst[ADDR_TEXT_MAX], src[ADDR_TEXT_MAX], device[80];
-	char start[16], end[16];
+	char start[16], end[16], result[128];
 	bool ok = table_add(&table, head);
 
 	for (; count-- && ok; list++) {
@@ -74,7 +80,8 @@ static bool report_table(const struct rdmacmx_candidate *list, int count)
 		ok = table_add(&table, (const char *const []) {
 			addr_text(address(&list->dst), dst),
 			addr_text(address(&list->src), src), device,
-			step_text(list->step), start, end, result_text(list),
+			step_text(list->step), start, end,
+			result_text(list, result),
 		});
 	}
 	if (ok)
@@ -205,6 +212,7 @@ int cmx_connect(int argc, char **argv)
 	static const struct option options[] = {
 		{ "dev", required_argument, NULL, 'd' },
 		{ "json", no_argument, NULL, 'j' },
+		{ "race", no_argument, NULL, 'R' },
 		{ "route", no_argument, NULL, 'r' },
 		{ "sa", no_argument, NULL, 's' },
 		{ "timeout", required_argument, NULL, 't' },
@@ -228,6 +236,9 @@ int cmx_connect(int argc, char **argv)
 			con.hints.ai_family = option == '4' ? AF_INET : AF_INET6;
 			con.hints.ai_flags |= RAI_FAMILY;
 			break;
+		case 'R':
+			con.attr.flags = RDMACMX_CONNECT_RACE;
+			break;
 		case 'r':
 			con.route = true;
 			break;
@@ -243,6 +254,9 @@ int cmx_connect(int argc, char **argv)
 			return misuse_option(option, argv, options);
 		}
 	}
+	if (con.route && con.attr.flags)
+		return misuse("--race does not go with --route, which connects "
+			      "to none");
 	if (sa && con.hints.ai_family)
 		return misuse("-4 and -6 do not go with --sa");
 	argv += optind;

@@ -40,6 +40,7 @@ int bench_resolved(struct rdma_event_channel *channel, struct rdma_cm_id **ids,
 		   unsigned int count);
 int bench_events(unsigned int count, unsigned int threads);
 int bench_scale(unsigned int count);
+int bench_job(unsigned int nodes, unsigned int ranks);
 int bench_storm(unsigned int processes, unsigned int each);
 int bench_mcast(const char *how, unsigned int count, unsigned int first);
 

@@ -24,11 +24,12 @@ $(bench_dir)/bench-sa: selftests/bench/sa/main.c $(O)/user/lib/librdmacmx.so.1
 
 .PHONY: install-bench
 install-selftests: install-bench
-install-bench: $(bench_bins)
+install-bench: $(bench_bins) $(O)/selftests/simulate/simulate
 	$(INSTALL) -d $(DESTDIR)$(TESTDIR)/bench
-	$(INSTALL) -m 755 $(bench_bins) selftests/bench/run selftests/bench/fabric \
+	$(INSTALL) -m 755 $(bench_bins) $(O)/selftests/simulate/simulate \
+		selftests/bench/run selftests/bench/fabric \
 		$(DESTDIR)$(TESTDIR)/bench/
-	$(INSTALL) -m 644 selftests/bench/fabric_mcast \
+	$(INSTALL) -m 644 selftests/bench/fabric_job selftests/bench/fabric_mcast \
 		selftests/bench/fabric_services selftests/bench/run_devices \
 		selftests/bench/run_idle selftests/bench/run_names \
 		selftests/bench/run_programs selftests/bench/run_scale \

@@ -5,7 +5,8 @@
  * clean-up are not timed. `joins-HOW COUNT FIRST' is one of COUNT groups,
  * `events COUNT THREADS' and `rate COUNT THREADS' take the time of all;
  * `serve 1 MS' accepts connections, MS milliseconds after each request;
- * `scale COUNT', `storm PROCESSES EACH': see scale.c, storm.c.
+ * `scale COUNT', `storm PROCESSES EACH', `job NODES RANKS': see scale.c, storm.c,
+ * job.c.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -384,6 +385,8 @@ int main(int argc, char **argv)
 		return bench_rate(count, name ? strtoul(name, NULL, 10) : 1);
 	if (!strcmp(argv[1], "scale"))
 		return bench_scale(count);
+	if (!strcmp(argv[1], "job"))
+		return bench_job(count, name ? strtoul(name, NULL, 10) : 1);
 	if (!strcmp(argv[1], "storm"))
 		return bench_storm(count, name ? strtoul(name, NULL, 10) : 1);
 	if (!strncmp(argv[1], "joins-", 6))

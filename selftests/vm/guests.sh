@@ -51,7 +51,9 @@ guest_start() {
 	# guest_stacks: an NMI shows the stacks of all processors and ends the guest.
 	more+=' unknown_nmi_panic panic_print=64'
 	# A process for each of many connections
-	[ "$mode,$only" != bench,storm ] || megabytes=2560
+	case $mode,$only in
+	bench,storm | bench,job) megabytes=2560 ;;
+	esac
 	[ "$accel" = kvm ] && cpu=host
 	[ "$accel" = tcg ] && how=tcg,thread=multi
 	# The kernel patches its code with breakpoints. Emulated, a second

@@ -316,6 +316,11 @@ for kernel in "${kernels[@]}"; do
 	is_among "$kernel" "${all[@]}" ||
 		die "kernels are ${all[*]}, not '$kernel'"
 done
+# A part of the bench is of one guest.
+case $mode,$only in
+bench,scale | bench,storm) guest_only=alpha ;;
+bench,job) guest_only=gamma ;;
+esac
 kernel=''
 trap cleanup EXIT
 trap 'exit 130' INT TERM HUP

@@ -30,7 +30,8 @@ install-bench: $(bench_bins) $(O)/selftests/simulate/simulate
 		selftests/bench/run selftests/bench/fabric \
 		$(DESTDIR)$(TESTDIR)/bench/
 	$(INSTALL) -m 644 selftests/bench/fabric_job selftests/bench/fabric_mcast \
-		selftests/bench/fabric_services selftests/bench/run_devices \
+		selftests/bench/fabric_services selftests/bench/fabric_storm \
+		selftests/bench/run_devices \
 		selftests/bench/run_idle selftests/bench/run_names \
 		selftests/bench/run_programs selftests/bench/run_scale \
 		selftests/bench/run_storm \

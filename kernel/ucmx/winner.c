@@ -105,7 +105,7 @@ bool ucmx_any_connects(struct ucmx_id *id)
 	left = any->expires - jiffies;
 	others = ucmx_any_left(any);
 	if (others)
-		left = min_t(long, left / (others + 1),
+		left = min_t(long, left / (long)(others + 1),
 			     msecs_to_jiffies(UCMX_ANY_LIMIT_MS));
 	/* The limit of an earlier CONNECT, which failed, would end this one */
 	cancel_delayed_work_sync(&any->limit);

@@ -59,6 +59,7 @@ name slow.kc.test 10.55.0.11 10.55.0.12
 name none.kc.test 10.55.0.12 10.55.0.3
 name mixed.kc.test 10.55.0.2 192.168.77.2
 name many.kc.test 10.55.0.{11..19}
+name fails.kc.test 10.55.0.{11..13}
 name drops.kc.test 10.55.0.{11..16}
 name share.kc.test 10.55.0.{11..20}
 name mean.kc.test 10.55.0.{11..19}
@@ -117,6 +118,20 @@ is "KA-02: the first does not reply, the second wins" \
 	"$(call 0 1 2 1; one 10.55.0.11 request -125
 	   one 10.55.0.12 up 0 0 welcome)"
 ok "KA-02: no id is left of those that lost" test "$(ids)" = 0
+do_ unlisten >/dev/null
+
+# The first is silent, the second does not listen.
+do_ listen 10.55.0.11 $port hang >/dev/null
+do_ listen 10.55.0.13 $port accept >/dev/null
+fails_over() {
+	connect times delay=4000 deadline=40000 -- fails.kc.test $port \
+		>connect.out
+	grep -q '^dst=10.55.0.12 step=request error=-111 ' connect.out &&
+		[ "$(started 3 <connect.out)" -lt \
+			$(($(started 2 <connect.out) + 3000)) ]
+}
+ok "KA-02: one that fails makes way for the next while another is silent" \
+	wait_for 90 fails_over || diag "$(cat connect.out)"
 do_ unlisten >/dev/null
 
 # --- many are silent: each has a share of the time, here 5 s ---

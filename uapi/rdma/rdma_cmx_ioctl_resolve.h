@@ -320,7 +320,7 @@ struct rdma_cmx_any_qp {
  *
  * The command resolves address and route of the candidates: the entries of the
  * result of RESOLVE_ADDRINFO, which was not taken. They race as in RFC 8305, in
- * their order: the next one starts when none is outstanding, or @delay_ms after
+ * their order: the next one starts when one has failed, or @delay_ms after
  * the last start. The first one that has its route wins: the id is then bound
  * to it, with its address and route. Candidates with another port space or QP
  * type than the id do not race.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Starts and stops candidates and chooses the winner, as in RFC 8305. The next
- * candidate starts when none is outstanding, or when the delay has passed since
+ * candidate starts when one has failed, or when the delay has passed since
  * the last start. The first candidate that is up wins, and the others stop. A
  * winner that is lost before its handover has failed, and those that stopped
  * for it may start again. So there are at most as many losses as candidates.
@@ -40,7 +40,7 @@ void cmx_race_share(struct rdma_cmx_connector *c)
 	for (i = 0; i < c->count; i++)
 		alive += cmx_race_alive(&c->tries[i]);
 	if (alive)
-		left /= DIV_ROUND_UP(alive, CMX_CONNECT_FLIGHT);
+		left /= (long)DIV_ROUND_UP(alive, CMX_CONNECT_FLIGHT);
 	c->share = clamp_t(long, left, 1,
 			   msecs_to_jiffies(CMX_CONNECT_LIMIT_MS));
 }
@@ -185,6 +185,9 @@ void cmx_race_down(struct rdma_cmx_connector *c, struct cmx_try *t)
 	}
 	if (t->stop)
 		c->next = min_t(u32, c->next, t - c->tries);
+	else if (t->out->error)
+		/* The next one does not wait for the delay. */
+		c->slow = true;
 	cmx_race(c);
 }
 

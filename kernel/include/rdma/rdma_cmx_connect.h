@@ -160,7 +160,7 @@ typedef void (*rdma_cmx_connect_fn)(struct rdma_cmx_connector *connector,
  *	rdma_cmx_connect_put()
  *
  * The candidates are the entries of the query's result, in their order. The
- * next one starts when none is outstanding, or when the delay has passed since
+ * next one starts when one has failed, or when the delay has passed since
  * the last start. At most eight are outstanding at a time. If another one
  * waits, the candidate that started first gives up its place, with -ETIMEDOUT,
  * after its share of the time: the time divided by the number of groups of

@@ -188,6 +188,15 @@ static inline void events_run(struct rdma_event_channel *channel,
 	event_take(channel, NULL);
 }
 
+/* Until the listener has a request: runs the events of the ids */
+static inline void until_requested(FIXTURE_DATA(name) *self,
+				   struct rdma_cm_id *other)
+{
+	while (!__atomic_load_n(&self->listener.requests, __ATOMIC_ACQUIRE) &&
+	       channel_readable(self->channel, 1000) >= 0)
+		events_run(self->channel, other);
+}
+
 #define REFUSED(err, call) do {						\
 	errno = 0;							\
 	EXPECT_EQ(-1, call);						\

@@ -125,9 +125,7 @@ TEST_F(name, KA_02_race_destroyed)
 	ASSERT_EQ(0, listener_start(&self->listener, OWN4, false));
 	ASSERT_EQ(0, rdma_create_id(self->channel, &other, NULL, RDMA_PS_TCP));
 	ASSERT_EQ(0, CONNECT("second.test"));
-	while (!__atomic_load_n(&self->listener.requests, __ATOMIC_ACQUIRE) &&
-	       channel_readable(self->channel, 1000) >= 0)
-		events_run(self->channel, other);
+	until_requested(self, other);
 	REFUSED(EBUSY, REPORT());
 	EXPECT_EQ(NULL, self->id->qp);
 	EXPECT_EQ(0, rdma_destroy_id(self->id));

@@ -125,7 +125,7 @@ int cmx_id_create(struct rdma_event_channel *channel, struct rdma_cm_id **res,
 	return 0;
 }
 
-/* Makes all threads leave that wait for an event of a synchronous id. */
+/* Waits for the threads in calls on a synchronous id, and ends their waits. */
 static void waiters_wake(struct cmx_id *id)
 {
 	struct rdma_cmx_write_event cmd = {
@@ -169,9 +169,10 @@ static void waiters_wake(struct cmx_id *id)
  */
 void cmx_id_end_calls(struct cmx_id *id)
 {
-	cmx_names_cancel(id);
 	if (id->sync && id->id.channel->fd >= 0 && !cmx_id_inherited(id))
 		waiters_wake(id);
+	/* Not before: such a call may start a lookup. */
+	cmx_names_cancel(id);
 }
 
 static void acks_wait(struct cmx_id *id, uint32_t events_reported)

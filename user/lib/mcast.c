@@ -414,18 +414,21 @@ static int mc_join_many(struct cmx_id *id, struct rdmacmx_join_attr *attrs,
 	return err;
 }
 
-/* Each join waits for its event. */
+/* Each join waits for its event. The id stays until all are done. */
 static int mc_join_each(struct cmx_id *id, struct rdmacmx_join_attr *attrs,
 			int count, int *joined)
 {
 	int i;
 
+	if (cmx_sync_enter(id))
+		return errno;
 	for (i = 0; i < count; i++) {
 		attrs[i].error = mc_join(id, &attrs[i], attrs[i].context) ?
 				 errno : 0;
 		if (!attrs[i].error)
 			(*joined)++;
 	}
+	cmx_sync_leave(id);
 	return 0;
 }
 

@@ -306,16 +306,19 @@ void cmx_named_leave(struct cmx_id *id)
 
 /*
  * Destroy the program's queue pair. That of a connect by name, on which another
- * thread may work, goes with the id.
+ * thread may work, goes with the id. While the id has the program's, no connect
+ * by name starts; and the destruction may wait for acks of its events, by a
+ * thread that takes an event of the id before.
  */
 void cmx_named_qp_destroy(struct cmx_id *id)
 {
 	bool entered = cmx_named_enter(id);
+	bool theirs = id->id.qp && !(id->named && id->named->own_qp);
 
-	if (!id->named || !id->named->own_qp)
-		cmx_qp_destroy(id);
 	if (entered)
 		cmx_named_leave(id);
+	if (theirs)
+		cmx_qp_destroy(id);
 }
 
 /*

@@ -101,6 +101,8 @@ CMX_EXPORT void rdma_destroy_ep(struct rdma_cm_id *id)
 	}
 	/* They may work on the queue pair. */
 	cmx_id_end_calls(cmx_id(id));
+	/* The library's queue pair cannot become the program's any more. */
+	cmx_named_end(cmx_id(id), true);
 	rdma_destroy_qp(id);
 	rdma_destroy_srq(id);
 	cmx_id_destroy(cmx_id(id));

@@ -524,8 +524,10 @@ int cmx_event_leave(struct cmx_id *id, struct rdma_cm_event *event,
 		return 0;
 
 	request = event && event->listen_id ? event->id : NULL;
-	if (event)
+	if (event) {
+		cmx_named_dropped(id, event);
 		cmx_event_ack(event);
+	}
 	cmx_sync_leave(id);
 	if (request)
 		rdma_destroy_ep(request);

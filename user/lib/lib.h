@@ -395,6 +395,7 @@ bool cmx_named_failed(struct cmx_id *id, const struct rdma_cm_event *event);
 bool cmx_named_enter(struct cmx_id *id);
 void cmx_named_leave(struct cmx_id *id);
 void cmx_named_end(struct cmx_id *id, bool end);
+void cmx_named_dropped(struct cmx_id *id, const struct rdma_cm_event *event);
 bool cmx_named_late(struct cmx_id *id, const struct rdma_cmx_event *ev);
 bool cmx_named_goes_on(const struct cmx_id *id);
 uint64_t cmx_now_ms(void);

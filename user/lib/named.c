@@ -6,9 +6,11 @@
  * request, or continues with the next address after a failure. The program
  * receives the last event only.
  *
- * One event of the id is outstanding at a time, so that no two threads work on
- * it. The state for an event is set before the command that causes it: another
- * thread may receive the event before the command returns.
+ * One event of the id is outstanding at a time. Another thread may still have an
+ * earlier one: between cmx_named_enter() and cmx_named_leave() one thread works on
+ * the id, and cmx_named_late() drops what came too late. The state for an event is
+ * set before the command that causes it: another thread may receive the event
+ * before the command returns.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -34,6 +36,7 @@ struct cmx_named {
 	bool connects;
 	bool has_param;
 	bool own_qp;		/* the program does not have the queue pair */
+	bool established;	/* by this connect */
 	bool races;
 	uint8_t attempt;	/* of the candidate that the id is bound to */
 	struct cmx_race *race;	/* queue pairs of the addresses, or NULL */
@@ -333,6 +336,14 @@ void cmx_named_end(struct cmx_id *id, bool end)
 	cmx_named_leave(id);
 }
 
+/* The call fails, so the program does not know the queue pair. */
+void cmx_named_dropped(struct cmx_id *id, const struct rdma_cm_event *event)
+{
+	if (id->named && id->named->established &&
+	    event->event == RDMA_CM_EVENT_ESTABLISHED)
+		id->named->own_qp = true;
+}
+
 /*
  * Another thread may have read a reply before, and have it processed when its
  * address has failed and the next one is under way.
@@ -387,6 +398,7 @@ void cmx_named_replied(struct cmx_id *id, bool established)
 	if (!named || named->state != NAMED_REPLY)
 		return;
 	named->state = NAMED_NONE;
+	named->established = established;
 	if (established)
 		named->own_qp = false;
 	else
@@ -489,10 +501,9 @@ static int connect_name(struct cmx_id *cid, const char *node,
 			  (attr->flags ? RDMA_CMX_FEATURE_RACE : 0)))
 		return cmx_err(EOPNOTSUPP);
 	if (!cid->named) {
-		cid->named = malloc(sizeof(*cid->named));
+		cid->named = calloc(1, sizeof(*cid->named));
 		if (!cid->named)
 			return -1;
-		memset(cid->named, 0, sizeof(*cid->named));
 	}
 	err = named_start(cid, node, service, hints, attr,
 			  attr->timeout_ms ? attr->timeout_ms : TIMEOUT_MS);

@@ -39,6 +39,8 @@ static const char *result_text(const struct rdmacmx_candidate *c,
 		return c->attempts ? "ok" : "-";
 	if (c->error == ECANCELED)
 		return "another was first";
+	if (c->error == ENOBUFS && !c->attempts)
+		return "no queue pair";
 	if (!c->reason)
 		return strerror(c->error);
 	snprintf(text, 128, "%s (reason %u)", strerror(c->error), c->reason);
@@ -124,7 +126,7 @@ static void report_json(const struct connect *con,
 	putchar('\n');
 }
 
-static int connect_failure(const struct connect *con, int error)
+static int connect_failure(const struct connect *con, int count, int error)
 {
 	const char *node = con->node ?: con->service;
 
@@ -142,6 +144,9 @@ static int connect_failure(const struct connect *con, int error)
 		return failure("%s: no response before the deadline: 'cmx "
 			       "doctor' checks this host", node);
 	case EOPNOTSUPP:
+		if (count)
+			return failure("%s: iWARP devices cannot race: leave "
+				       "out --race", node);
 		return failure("%s: the loaded module rdma_ucmx cannot connect "
 			       "by name: install the one of this version", node);
 	}
@@ -169,7 +174,7 @@ static int report(const struct connect *con, struct rdma_cm_id *id, int error)
 	free(list);
 	if (!ok)
 		return failure("out of memory");
-	return error ? connect_failure(con, error) : CMX_OK;
+	return error ? connect_failure(con, count, error) : CMX_OK;
 }
 
 static int connect_run(struct connect *con)

@@ -59,10 +59,10 @@ struct rdma_cmx_event_ud {
  * @flags: RDMA_CMX_EVENT_*: the parts that follow the fixed part, in the order
  *	of the bits
  * @num_paths: records behind RDMA_CMX_EVENT_PATHS
- * @attempt: number of RDMA_CMX_ANY_NEXT of the id before the event came, modulo
- *	256. A reader that has read a reply before another one sends such a
- *	command sees that the reply is not one to a later CONNECT. 0 from
- *	kernels that do not count
+ * @attempt: number of RDMA_CMX_ANY_NEXT of the id that succeeded before the
+ *	event came, modulo 256. A thread that processes a reply after another
+ *	thread has sent such a command sees that the reply is not one to a
+ *	later CONNECT. 0 from kernels that do not count
  * @private_data_len: bytes behind RDMA_CMX_EVENT_PRIVATE_DATA, padded to a
  *	multiple of 8 with zeros
  * @header_len: bytes of this struct as the kernel knows it; the first part

@@ -297,9 +297,8 @@ int rdmacmx_get_services(const char *device, const char *service,
 enum {
 	/*
 	 * The addresses race for a connection, not for a route. The library
-	 * creates a queue pair for each of the first eight addresses that an
-	 * RDMA device reaches, and destroys those that lose. With
-	 * @qp_init_attr.
+	 * creates a queue pair for each of the first eight addresses that can
+	 * be tried, and destroys those that lose. With @qp_init_attr.
 	 */
 	RDMACMX_CONNECT_RACE = 1 << 0
 };
@@ -371,7 +370,7 @@ enum rdmacmx_step {
  * @port: its port
  * @step: enum rdmacmx_step
  * @error: errno of @step; 0: the winner, or untried; ECANCELED: outstanding
- *	when another one won
+ *	when another one won; ENOBUFS without attempts: there was no queue pair
  * @reason: status of RDMA_CM_EVENT_REJECTED, or 0
  * @attempts: number of attempts
  * @start_ms: start of the first attempt, in milliseconds since the addresses

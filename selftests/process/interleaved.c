@@ -241,6 +241,29 @@ TEST_F(interleaved, KA_02_destroy_while_the_reply_is_processed)
 	EXPECT_NE(NULL, overlap.qp);
 }
 
+/* The second join finds the id whole, and that it is being destroyed. */
+TEST_F(interleaved, MC_10_destroy_in_join_many)
+{
+	struct sockaddr_storage group[2];
+	struct rdmacmx_join_attr attr[2] = {};
+	struct rdma_cm_id *id;
+	int i;
+
+	for (i = 0; i < 2; i++)
+		attr[i].addr = addr_make(&group[i], i ? "239.55.9.2" :
+							"239.55.9.1", 0);
+	ASSERT_EQ(0, rdma_create_id(NULL, &id, NULL, RDMA_PS_UDP));
+	ASSERT_EQ(0, rdma_resolve_addr(id, NULL, ADDR(self), 30000));
+	overlap_set(id, RDMA_CMX_IO(JOIN), rdma_destroy_ep);
+	EXPECT_EQ(0, rdmacmx_join_many(id, attr, 2));
+	EXPECT_EQ(ECANCELED, attr[0].error);
+	EXPECT_EQ(ECANCELED, attr[1].error);
+	ASSERT_EQ(0, command);
+	pthread_join(overlap.thread, NULL);
+	EXPECT_TRUE(overlap.there);
+	rdma_destroy_ep(self->id);
+}
+
 TEST_F(interleaved, RA_02_destroy_in_accept)
 {
 	struct rdma_event_channel *channel = rdma_create_event_channel();

@@ -98,6 +98,7 @@ enum cmx_record_op {
  * @deadline: see above
  * @going: the removal of its port waits for it
  * @exists: the SA may have it, with @gid and @pkey
+ * @deferred: a deletion has failed; the next one waits for a moment
  * @claimed: no other service may have @pkey with this id on the port
  * @gid: of the last attempt to set it
  * @pkey: of the last attempt to set it
@@ -127,6 +128,7 @@ struct cmx_port_record {
 	unsigned long deadline;
 	bool going;
 	bool exists;
+	bool deferred;
 	bool claimed;
 	union ib_gid gid;
 	u16 pkey;

@@ -238,11 +238,17 @@ static void cmx_record_answer(struct cmx_port_record *r,
 	trace_cmx_record(r, r->answer_error);
 	r->op = CMX_RECORD_NONE;
 	if (op == CMX_RECORD_DELETE) {
-		r->exists = false;
+		/* Without a response of the SA it may be there still. */
+		r->exists = r->answer_error &&
+			    r->answer_error != -ECONNREFUSED &&
+			    r->answer_error != -EBADMSG;
+		r->deferred = r->exists;
 		if (!r->answer_error)
 			cmx_stat_inc(service_deletes);
 		/* The SA may have executed it without a response. */
 		cmx_sa_services_changed(r->port);
+		if (r->exists && r->usable && !r->ending)
+			cmx_record_failed(r, r->answer_error, event);
 	} else if (!r->answer_error) {
 		cmx_record_is_set(r, event);
 	} else {
@@ -308,14 +314,11 @@ static void cmx_record_set(struct cmx_port_record *r,
 	if (r->exists && (ret || pkey != r->pkey ||
 			  memcmp(&gid, &r->gid, sizeof(gid)))) {
 		error = cmx_record_start(r, CMX_RECORD_DELETE);
-		if (!error)
-			return;
-		/* A limit, or no memory: both are temporary. */
-		if (error != -ENODEV) {
-			cmx_record_kick(r, msecs_to_jiffies(CMX_SETTLE));
-			return;
+		if (error) {
+			cmx_record_failed(r, error, event);
+			cmx_record_kick(r, cmx_until(r->due));
 		}
-		r->exists = false;
+		return;
 	}
 	if (r->claimed && (ret || pkey != r->pkey)) {
 		r->claimed = false;
@@ -368,7 +371,9 @@ static void cmx_record_ending(struct cmx_port_record *r,
 	if (!r->usable || !r->service->withdrawn)
 		cmx_record_down(r, event);
 	if (r->exists && r->usable && time_before(jiffies, r->deadline)) {
-		ret = cmx_record_start(r, CMX_RECORD_DELETE);
+		ret = r->deferred ? -EAGAIN :
+				    cmx_record_start(r, CMX_RECORD_DELETE);
+		r->deferred = false;
 		if (!ret) {
 			cmx_record_kick(r, cmx_until(r->deadline));
 			return;

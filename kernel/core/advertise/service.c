@@ -178,7 +178,7 @@ static int cmx_service_add_port(struct cmx_sa_port *port, void *arg)
 	struct rdma_cmx_service *s = arg;
 
 	return cmx_service_fits(s, port) ?
-		       cmx_record_add(s, port, GFP_KERNEL) : 0;
+		       cmx_record_add(s, port, GFP_NOIO) : 0;
 }
 
 static void cmx_service_port(struct rdma_cmx_service *s,

@@ -323,19 +323,16 @@ static void ucmx_any_renew(struct ucmx_id *id, struct rdma_cm_id *cm)
 	struct rdma_cm_id *old = id->cm;
 
 	cancel_delayed_work_sync(&id->any->limit);
-	ucmx_any_drop_path(id);
 	/* The failed request may wait for a slot, or have one. */
 	ucmx_connect_end(id);
 	id->cm_used = false;
 	id->cm = cm;
 	rdma_cmx_route_destroy(old, &id->route);
 	memset(&id->route, 0, sizeof(id->route));
-	spin_lock(&id->lock);
-	id->attempt++;
-	spin_unlock(&id->lock);
 	WRITE_ONCE(id->cm_outstanding, false);
 	WRITE_ONCE(id->path_cached, false);
 	spin_lock(&id->lock);
+	id->attempt++;
 	WRITE_ONCE(id->any->expired, false);
 	spin_unlock(&id->lock);
 }
@@ -371,6 +368,8 @@ static int ucmx_any_go_on(struct ucmx_id *id,
 	if (IS_ERR(cm))
 		return PTR_ERR(cm);
 	ucmx_any_fail(any, arg);
+	/* Another address of the same port has the same path. */
+	ucmx_any_drop_path(id);
 	/* Peers have seen the numbers: the rest race for their route. */
 	any->qps = NULL;
 	ret = ucmx_any_start(id, any);

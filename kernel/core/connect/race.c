@@ -171,9 +171,11 @@ void cmx_race(struct rdma_cmx_connector *c)
 /* @t has ended. The lock is held. */
 void cmx_race_down(struct rdma_cmx_connector *c, struct cmx_try *t)
 {
+	bool replaced = t->leaving;
+
 	t->flying = false;
 	c->flights--;
-	if (t->leaving)
+	if (replaced)
 		c->leaving--;
 	t->leaving = false;
 	if (c->winner == t) {
@@ -185,7 +187,7 @@ void cmx_race_down(struct rdma_cmx_connector *c, struct cmx_try *t)
 	}
 	if (t->stop)
 		c->next = min_t(u32, c->next, t - c->tries);
-	else if (t->out->error)
+	else if (t->out->error && !replaced)
 		/* The next one does not wait for the delay. */
 		c->slow = true;
 	cmx_race(c);

@@ -20,12 +20,14 @@
 
 #include "ucmx.h"
 
-/* A wake-up that takes longer has very many pollers, or was interrupted. */
-#define UCMX_WAKE_NS	(100 * NSEC_PER_USEC)
+/* What a wake-up of few pollers takes at most. The rest is charged to the user. */
+#define UCMX_WAKE_FREE	(20 * NSEC_PER_USEC)
 /* Of the time, one part in so many is for the long wake-ups of a user, ... */
 #define UCMX_WAKE_PART	16
-/* ... and so much of it at once. */
+/* ... so much of it at once, ... */
 #define UCMX_WAKE_BURST	(10 * NSEC_PER_MSEC)
+/* ... and a debt is paid after that time at the latest. */
+#define UCMX_WAKE_MOST	(60 * NSEC_PER_SEC)
 
 static bool ucmx_wake_owes(const struct ucmx_user *user)
 {
@@ -39,29 +41,26 @@ static void ucmx_wake_charge(struct ucmx_user *user, u64 now, u64 took)
 	u64 old = READ_ONCE(user->wake_debt), debt, seen;
 
 	for (;; old = seen) {
-		debt = max(old, now) + UCMX_WAKE_PART * took;
+		debt = min(max(old, now) + UCMX_WAKE_PART * took,
+			   now + UCMX_WAKE_MOST);
 		seen = cmpxchg64(&user->wake_debt, old, debt);
 		if (seen == old)
 			break;
 	}
 }
 
-static void ucmx_wake(struct ucmx_file *file, unsigned int who)
+/* Charges what the wake-up takes longer than @free. */
+static void ucmx_wake(struct ucmx_file *file, unsigned int who, u64 free)
 {
+	u64 start = local_clock(), took;
+
 	if (who & UCMX_WAKE_EVENTS)
 		wake_up_interruptible(&file->wait);
 	if (who & UCMX_WAKE_CHANGES)
 		wake_up_interruptible_poll(&file->changes, EPOLLPRI);
-}
-
-static void ucmx_wake_now(struct ucmx_file *file, unsigned int who)
-{
-	u64 start = local_clock(), took;
-
-	ucmx_wake(file, who);
 	took = local_clock() - start;
-	if (took > UCMX_WAKE_NS)
-		ucmx_wake_charge(file->user, start + took, took);
+	if (took > free)
+		ucmx_wake_charge(file->user, start + took, took - free);
 }
 
 static void ucmx_wake_later(struct ucmx_file *file, unsigned int who)
@@ -95,8 +94,8 @@ static void ucmx_wake_work(struct work_struct *work)
 	spin_unlock(&user->lock);
 	if (!file)
 		return;
-	/* The time of this work item is the user's: it charges nothing. */
-	ucmx_wake(file, who);
+	/* The time is the user's. But others are not to try one that long. */
+	ucmx_wake(file, who, UCMX_WAKE_BURST);
 	spin_lock(&user->lock);
 	user->waking = NULL;
 	more = !list_empty(&user->woken);
@@ -121,7 +120,7 @@ void ucmx_file_wake(struct ucmx_file *file, unsigned int who)
 	if (ucmx_wake_owes(file->user))
 		ucmx_wake_later(file, who);
 	else
-		ucmx_wake_now(file, who);
+		ucmx_wake(file, who, UCMX_WAKE_FREE);
 }
 
 /**

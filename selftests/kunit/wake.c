@@ -132,7 +132,7 @@ static void wake_slow(struct kunit *test, unsigned int who)
 	KUNIT_EXPECT_TRUE(test, worked(&p[1], 1));
 	KUNIT_EXPECT_EQ(test, atomic_read(&p[0].direct), 1);
 	KUNIT_EXPECT_EQ(test, atomic_read(&p[1].direct), 0);
-	/* The work item's time is not charged, so the debt ends. */
+	/* When the debt is paid, who reports wakes them again. */
 	wake(test, b, who, pass(b));
 	KUNIT_EXPECT_EQ(test, atomic_read(&p[0].direct), 2);
 	wake_later(b, 0, who);
@@ -189,6 +189,10 @@ static void wake_debt_stays(struct kunit *test)
 	struct ucmx_user *user = ucmx_user_get();
 
 	KUNIT_ASSERT_NOT_NULL(test, user);
+	if (user->refs != 1) {
+		ucmx_user_put(user);
+		kunit_skip(test, "root has a file");
+	}
 	WRITE_ONCE(user->wake_debt, debt);
 	ucmx_user_put(user);
 	user = ucmx_user_get();

@@ -246,8 +246,7 @@ TEST_F(name, KA_02_destroyed_while_it_connects)
 }
 
 /* Without a channel the call waits. */
-static void synchronous(struct __test_metadata *_metadata,
-			FIXTURE_DATA(name) *self)
+TEST_F(name, KA_02_synchronous)
 {
 	struct rdma_cm_id *id;
 
@@ -264,17 +263,6 @@ static void synchronous(struct __test_metadata *_metadata,
 						   NULL, &self->attr));
 	EXPECT_EQ(2, rdmacmx_connect_report(id, self->list, CANDIDATES));
 	rdma_destroy_ep(id);
-}
-
-TEST_F(name, KA_02_synchronous)
-{
-	synchronous(_metadata, self);
-}
-
-TEST_F(name, KA_02_race_synchronous)
-{
-	self->attr.flags = RDMACMX_CONNECT_RACE;
-	synchronous(_metadata, self);
 }
 
 TEST_HARNESS_MAIN

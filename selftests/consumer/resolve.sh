@@ -221,9 +221,11 @@ is "KA-01: one cold name 400 times" \
 # A query between the end of the lookup and its result starts another lookup.
 ok "there are one or two lookups" \
 	test $(($(counter name_lookups) - before)) -le 2
-is "KA-01: 100 cold names" \
-	"$(do_ stress 100 x%.any.cmx.test 60000 | sed 's/ cancelled=.*failed/ failed/')" \
-	"started=100 refused=0 failed=0 wrong=0"
+# One processor may not start as many helpers within the time of a lookup.
+many=$(($(nproc) > 1 ? 100 : 30))
+is "KA-01: $many cold names" \
+	"$(do_ stress $many x%.any.cmx.test 60000 | sed 's/ cancelled=.*failed/ failed/')" \
+	"started=$many refused=0 failed=0 wrong=0"
 is "KA-01: more names than may wait" \
 	"$(do_ stress 600 y%.silent.test 3000 | sed 's/started=.* wrong/wrong/')" \
 	"wrong=0"

@@ -231,7 +231,7 @@ guest_follow() {
 # guest_stacks NAME FD: what a guest does that says nothing, on its console. Its
 # processors may hang with interrupts off; an NMI reaches them.
 guest_stacks() {
-	timeout 5 bash -c 'echo nmi >"$1"' - "$work/$kernel.$1.in"
+	timeout 5 tee "$work/$kernel.$1.in" <<<nmi >/dev/null
 	while IFS= read -r -t 60 _ <&"$2"; do :; done
 }
 

@@ -206,15 +206,15 @@ int rdma_cmx_drop_paths(const struct cmx_paths_attr *attr, u32 *count);
  * @result: the candidates
  * @before: report of an earlier connect to @result: those that failed there
  *	stay as they are, see cmx_candidate_alive(); or NULL
- * @started: when the first connect to @result has started
- * @port_space: of the id that the user has; others take no part
- * @qp_type: likewise
- * @uid: the user, whom the queries of routes are counted for, and by whom the
- *	work is scheduled
+ * @started: start of the first connect to @result
+ * @port_space: port space of the user's id; other candidates are not tried
+ * @qp_type: QP type of the user's id; other candidates are not tried
+ * @uid: user that route queries count for, and whose work items are scheduled
+ *	together
  * @limited: the user gave path records
  * @own_dev: the user gave a device
- * @check: why a candidate takes no part, or 0; with the context of the callback;
- *	or NULL
+ * @check: returns 0, or the negative errno of a candidate that is not tried;
+ *	gets the context of the callback. Or NULL
  */
 struct cmx_connect_given {
 	struct rdma_cmx_result *result;
@@ -228,7 +228,7 @@ struct cmx_connect_given {
 	int (*check)(const struct rdma_cmx_entry *entry, const void *context);
 };
 
-/* May another connect to the result start it? ENOBUFS: it took no part. */
+/* True if a later connect may start it. -ENOBUFS: it had no queue pair. */
 static inline bool cmx_candidate_alive(const struct rdma_cmx_candidate *c)
 {
 	return !c->error || c->error == -ECANCELED ||
@@ -238,8 +238,8 @@ static inline bool cmx_candidate_alive(const struct rdma_cmx_candidate *c)
 /**
  * rdma_cmx_connect_check - may a connect on behalf of a user start a candidate?
  * @entry: the candidate
- * @port_space: of the id that the user has
- * @qp_type: likewise
+ * @port_space: port space of the user's id
+ * @qp_type: QP type of the user's id
  *
  * Context: process context of the user.
  * Return: 0; -EPROTOTYPE: it is of another port space or QP type; -ENETUNREACH:

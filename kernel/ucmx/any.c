@@ -300,7 +300,7 @@ static int ucmx_any_first(struct ucmx_id *id,
 	return 0;
 }
 
-/* For an id in place of its own one, like that before it was bound */
+/* Creates a cm id like that of @id before it was bound. */
 static struct rdma_cm_id *ucmx_any_cm(struct ucmx_id *id)
 {
 	const struct rdma_cm_id *old = id->cm;
@@ -317,7 +317,7 @@ static struct rdma_cm_id *ucmx_any_cm(struct ucmx_id *id)
 	return cm;
 }
 
-/* @cm in place of the failed one, whose events end with it */
+/* Replaces the failed cm id by @cm. No event of the failed one follows. */
 static void ucmx_any_renew(struct ucmx_id *id, struct rdma_cm_id *cm)
 {
 	struct rdma_cm_id *old = id->cm;

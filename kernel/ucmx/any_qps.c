@@ -83,7 +83,7 @@ bool ucmx_any_qps_fit(const struct ucmx_any_qps *qps, u32 candidates)
 	return qps->qps[qps->count - 1].candidate < candidates;
 }
 
-/* That of a candidate, or NULL */
+/* Returns the queue pair of a candidate, or NULL. */
 static const struct rdma_cmx_any_qp *
 ucmx_any_qp(const struct ucmx_any *any, const struct rdma_cmx_entry *entry)
 {
@@ -96,13 +96,13 @@ ucmx_any_qp(const struct ucmx_any *any, const struct rdma_cmx_entry *entry)
 	return NULL;
 }
 
-/* As cmx_connect_given.check: one without a queue pair could not win. */
+/* cmx_connect_given.check: a candidate without a queue pair cannot win. */
 int ucmx_any_check(const struct rdma_cmx_entry *entry, const void *context)
 {
 	return ucmx_any_qp(context, entry) ? 0 : -ENOBUFS;
 }
 
-/* As rdma_cmx_connect_attr.setup; @cm has its device and route. */
+/* rdma_cmx_connect_attr.setup; @cm has its device and route. */
 int ucmx_any_setup(struct rdma_cm_id *cm, const struct rdma_cmx_entry *entry,
 		   struct rdma_conn_param *param, void *context)
 {

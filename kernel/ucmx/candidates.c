@@ -31,7 +31,7 @@ static void ucmx_candidate_fill(struct rdma_cmx_candidate_info *to,
 	to->end_ms = from->end_ms;
 }
 
-/* An entry that no race has begun with; the mutex of @id is held */
+/* An entry before its first race; the mutex of @id is held */
 static void ucmx_candidate_untried(struct rdma_cmx_candidate_info *to,
 				   const struct rdma_cmx_entry *from,
 				   const struct ucmx_id *id)

@@ -193,13 +193,13 @@ struct ucmx_id {
 	u8 cm_used:1;		/* CONNECT succeeded, or the peer's REQ */
 	u8 tos;			/* type of service */
 	u8 ack_timeout;
-	bool racing;		/* its candidates, by mutex and lock */
-	bool cm_outstanding;	/* CONNECT, or ACCEPT of a request */
-	bool path_cached;	/* its path may be in the cache */
-	bool hold;		/* keep events back, by lock */
-	bool gone;		/* DEVICE_REMOVAL has come, by lock */
+	bool racing;		/* candidates race, by mutex and lock */
+	bool cm_outstanding;	/* CONNECT, or ACCEPT of a REQ */
+	bool path_cached;	/* cm may use a path of the cache */
+	bool hold;		/* hold events back, by lock */
+	bool gone;		/* DEVICE_REMOVAL reported, by lock */
 	u8 attempt;		/* RDMA_CMX_ANY_NEXT so far, by lock */
-	struct cmx_route route;	/* the query of its route, see route.h */
+	struct cmx_route route;	/* route query, see route.h */
 };
 
 /* An ioctl in execution */

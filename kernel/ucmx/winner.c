@@ -13,7 +13,7 @@
 /* The CM retries a lost REQ within that time, after 4.3 s. */
 #define UCMX_ANY_LIMIT_MS	5000
 
-/* Candidates that NEXT would start, beside the winner; the mutex is held. */
+/* Candidates that may still win, without the winner. The mutex is held. */
 u32 ucmx_any_left(const struct ucmx_any *any)
 {
 	const struct rdma_cmx_connect_report *report = any->report;

@@ -222,7 +222,10 @@ int rdma_cmx_connect_check(const struct rdma_cmx_entry *entry, u32 port_space,
 }
 EXPORT_SYMBOL_GPL(rdma_cmx_connect_check);
 
-/* In the user's context: candidates that failed before, or take no part */
+/*
+ * Applies the user's attributes, in the user's context. Candidates that failed
+ * before, or that the id cannot use, do not start.
+ */
 static void cmx_connect_given(struct rdma_cmx_connector *c,
 			      const struct cmx_connect_given *given)
 {

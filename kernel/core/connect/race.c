@@ -193,7 +193,10 @@ void cmx_race_down(struct rdma_cmx_connector *c, struct cmx_try *t)
 	cmx_race(c);
 }
 
-/* Why there is no id: with the lock, the error of the one that came furthest. */
+/*
+ * The error of a connect without a winner: that of the candidate with the last
+ * step. The lock is held.
+ */
 int cmx_race_error(const struct rdma_cmx_connector *c)
 {
 	const struct rdma_cmx_candidate *out, *best = NULL;

@@ -23,7 +23,9 @@ struct poller {
 	atomic_t direct;	/* calls by whoever reports */
 	atomic_t by_work;
 	unsigned int us;	/* how long a call takes */
-	bool *until;		/* it takes until that is set, or SPIN_NS */
+	bool *until;		/* before that, wait for this, or SPIN_NS ... */
+	int not_on;		/* ... but not on this processor */
+	bool spins;
 	bool late;
 };
 
@@ -33,20 +35,29 @@ struct bed {
 	struct poller events[2], changes[2];
 };
 
+/* local_clock() may stop while interrupts are off. */
+static void poller_spin(struct poller *p)
+{
+	u64 end = ktime_get_mono_fast_ns() + SPIN_NS;
+
+	while (p->spins && !READ_ONCE(*p->until) && !p->late) {
+		p->late = ktime_get_mono_fast_ns() >= end;
+		cpu_relax();
+	}
+	end = ktime_get_mono_fast_ns() + p->us * NSEC_PER_USEC;
+	while (ktime_get_mono_fast_ns() < end)
+		cpu_relax();
+}
+
 static int poller_wake(struct wait_queue_entry *entry, unsigned int mode,
 		       int flags, void *key)
 {
 	struct poller *p = container_of(entry, struct poller, entry);
-	u64 start = ktime_get_mono_fast_ns(), end = start + SPIN_NS;
 
+	WRITE_ONCE(p->spins, p->until && smp_processor_id() != p->not_on);
 	atomic_inc(current->flags & PF_WQ_WORKER ? &p->by_work : &p->direct);
-	/* local_clock() may stop while interrupts are off. */
-	while (ktime_get_mono_fast_ns() < start + p->us * NSEC_PER_USEC)
-		cpu_relax();
-	while (p->until && !READ_ONCE(*p->until) && !p->late) {
-		p->late = ktime_get_mono_fast_ns() >= end;
-		cpu_relax();
-	}
+	poller_spin(p);
+	WRITE_ONCE(p->spins, false);
 	return 0;
 }
 
@@ -202,27 +213,66 @@ static void wake_debt_stays(struct kunit *test)
 	ucmx_user_put(user);
 }
 
+/*
+ * The work item wakes the poller of file 0 until @ended: with interrupts off, so
+ * on another processor than the test's.
+ */
+static bool wake_begins(struct bed *b, bool *ended)
+{
+	struct poller *p = &b->events[0];
+	unsigned long end = jiffies + KUNIT_WAIT;
+	int calls;
+
+	*ended = false;
+	p->until = ended;
+	p->late = false;
+	p->not_on = smp_processor_id();
+	do {
+		calls = atomic_read(&p->by_work);
+		wake_later(b, 0, UCMX_WAKE_EVENTS);
+		/* A sleeping test would offer its own processor. */
+		while (atomic_read(&p->by_work) == calls &&
+		       time_before(jiffies, end))
+			cond_resched();
+	} while (!READ_ONCE(p->spins) && time_before(jiffies, end));
+	return READ_ONCE(p->spins);
+}
+
 /* A file that ends is not woken any more, and waits for no other. */
 static void wake_end(struct kunit *test)
 {
+	struct poller *other;
 	struct bed *b;
-	bool ended = false;
+	int i = 0, before;
+	bool ended, late;
 
 	if (num_online_cpus() < 2)
 		kunit_skip(test, "one processor");
 	b = bed_make(test);
-	b->events[0].until = &ended;
-	wake_later(b, 0, UCMX_WAKE_EVENTS);
-	KUNIT_EXPECT_TRUE(test, worked(&b->events[0], 1));
-	wake_later(b, 1, UCMX_WAKE_EVENTS);
-	ucmx_file_wake_end(&b->file[1]);
-	WRITE_ONCE(ended, true);
-	/* This one waits for the work item. */
-	ucmx_file_wake_end(&b->file[0]);
-	KUNIT_EXPECT_FALSE(test, b->events[0].late);
+	other = &b->events[1];
+	migrate_disable();
+	/* The test itself may stand still for the time of a spin. */
+	do {
+		if (!wake_begins(b, &ended)) {
+			KUNIT_FAIL(test, "no work item on another processor");
+			break;
+		}
+		before = atomic_read(&other->by_work);
+		wake_later(b, 1, UCMX_WAKE_EVENTS);
+		ucmx_file_wake_end(&b->file[1]);
+		WRITE_ONCE(ended, true);
+		/* This one waits for the work item. */
+		ucmx_file_wake_end(&b->file[0]);
+		KUNIT_EXPECT_FALSE(test, READ_ONCE(b->events[0].spins));
+		late = b->events[0].late;
+		if (!late)
+			KUNIT_EXPECT_EQ(test, atomic_read(&other->by_work),
+					before);
+	} while (late && ++i < 4);
+	migrate_enable();
+	KUNIT_EXPECT_LT(test, i, 4);
+	KUNIT_EXPECT_EQ(test, atomic_read(&other->direct), 0);
 	ucmx_user_wake_exit(&b->user);
-	KUNIT_EXPECT_EQ(test, atomic_read(&b->events[1].direct), 0);
-	KUNIT_EXPECT_EQ(test, atomic_read(&b->events[1].by_work), 0);
 }
 
 static struct kunit_case wake_cases[] = {

@@ -127,13 +127,14 @@ like "connect --race: the step that failed" "$out" \
 run timeout 120 cmx connect --race 192.168.77.2 7471
 like "connect --race: no device" "$err" 'no RDMA device'
 like "connect --race: the address without a device" "$out" '192\.168.* no-device '
-server=$(peer_bg "timeout 300 rping -s -P -a :: -p 7472")
+server=$(peer_bg "timeout 600 /usr/lib/rdma-cmx/selftests/cmx/tools/accept 7472")
 ok "a server in the other guest" wait_for 60 \
 	peer "rdma resource show cm_id | grep -q 'state LISTEN .*:7472'"
 run timeout 120 cmx connect --race storage.cmx.test 7472
 is "connect --race: exit code (KA-02)" "$status" 0
 is "connect --race: one address is connected" "$(grep -c ' up .* ok$' <<<"$out")" 1
 run timeout 120 cmx connect --race -j storage.cmx.test 7472
+is "connect --race -j: exit code" "$status" 0
 ok "connect --race -j: JSON" json_ok "$out"
 like "connect --race -j: no error" "$out" '"error": null, "candidates"'
 peer "kill -- -$(peer "cat /run/jobs/$server.pid")"

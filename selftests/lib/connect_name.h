@@ -14,6 +14,7 @@
 #include "api.h"
 
 #define DEAD6		"fd55::77"
+#define RAIL4		"10.58.0.1"	/* of the second device of lib/queues */
 #define LISTEN_PORT	7488
 #define LISTEN_TEXT	"7488"
 #define CANDIDATES	8
@@ -22,7 +23,8 @@
 	"fd55::1 both.test\n10.55.0.1 both.test\n"		\
 	"fd55::77 second.test\n10.55.0.1 second.test\n"		\
 	"fd55::77 dead.test\n10.55.0.77 dead.test\n"		\
-	"192.168.77.1 plain.test\n"
+	"192.168.77.1 plain.test\n"				\
+	RAIL4 " rails.test\n10.55.0.1 rails.test\n"
 
 struct listener {
 	struct rdma_event_channel *channel;

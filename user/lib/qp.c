@@ -240,6 +240,23 @@ static void qp_destroy_keep_errno(struct ibv_qp *qp)
 	errno = err;
 }
 
+/*
+ * libibverbs passes a queue by its number. On another device, or in another
+ * context of the device, that is another queue. XRC types ignore some pointers.
+ */
+static bool queues_foreign(const struct ibv_context *verbs,
+			   const struct ibv_qp_init_attr_ex *attr)
+{
+	if (attr->qp_type == IBV_QPT_XRC_RECV)
+		return false;
+	if (attr->send_cq && attr->send_cq->context != verbs)
+		return true;
+	if (attr->qp_type == IBV_QPT_XRC_SEND)
+		return false;
+	return (attr->recv_cq && attr->recv_cq->context != verbs) ||
+	       (attr->srq && attr->srq->context != verbs);
+}
+
 /* Creates a queue pair, which stays in RESET if @reset, else enters INIT. */
 static int qp_create(struct rdma_cm_id *id, struct ibv_qp_init_attr_ex *attr,
 		     bool reset)
@@ -249,7 +266,7 @@ static int qp_create(struct rdma_cm_id *id, struct ibv_qp_init_attr_ex *attr,
 	uint32_t send_size, recv_size;
 	struct ibv_qp *qp;
 
-	if (!attr || id->qp || !id->verbs)
+	if (!attr || id->qp || !id->verbs || queues_foreign(id->verbs, attr))
 		return cmx_err(EINVAL);
 	send_cq = attr->send_cq;
 	recv_cq = attr->recv_cq;

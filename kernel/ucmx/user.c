@@ -6,8 +6,8 @@
  *
  * The xarray's lock guards the references. Each file has one.
  */
-#include <linux/sched/clock.h>
 #include <linux/slab.h>
+#include <linux/timekeeping.h>
 
 #include "ucmx.h"
 #include "user.h"
@@ -26,7 +26,7 @@ static void ucmx_user_paid(struct work_struct *work)
  */
 static bool ucmx_user_keep(struct ucmx_user *user)
 {
-	u64 debt = READ_ONCE(user->wake_debt), now = local_clock();
+	u64 debt = READ_ONCE(user->wake_debt), now = ktime_get_mono_fast_ns();
 
 	if (debt <= now)
 		return false;

@@ -8,15 +8,16 @@
  * a small share of their time. Beyond it a work item of the user wakes the pollers.
  * Work items of several users run at the same time.
  *
- * ucmx_user.wake_debt is the time, by local_clock(), at which the share has paid
- * for the wake-ups so far. A short burst may run ahead of it: an interrupt makes
- * single wake-ups of any program long.
+ * ucmx_user.wake_debt is the time, by ktime_get_mono_fast_ns(), at which the share
+ * has paid for the wake-ups so far. A short burst may run ahead of it: an interrupt
+ * makes single wake-ups of any program long. local_clock() may stop while a wake-up
+ * has interrupts off.
  *
  * ucmx_user.lock guards the list of files whose waiters the work item wakes, one
  * file at a time. A file leaves it before it is freed.
  */
 #include <linux/poll.h>
-#include <linux/sched/clock.h>
+#include <linux/timekeeping.h>
 
 #include "ucmx.h"
 
@@ -33,7 +34,8 @@ static bool ucmx_wake_owes(const struct ucmx_user *user)
 {
 	u64 debt = READ_ONCE(user->wake_debt);
 
-	return debt && debt > local_clock() + UCMX_WAKE_PART * UCMX_WAKE_BURST;
+	return debt && debt > ktime_get_mono_fast_ns() +
+			      UCMX_WAKE_PART * UCMX_WAKE_BURST;
 }
 
 static void ucmx_wake_charge(struct ucmx_user *user, u64 now, u64 took)
@@ -49,16 +51,20 @@ static void ucmx_wake_charge(struct ucmx_user *user, u64 now, u64 took)
 	}
 }
 
-/* Charges what the wake-up takes longer than @free. */
-static void ucmx_wake(struct ucmx_file *file, unsigned int who, u64 free)
+/*
+ * Charges what the wake-up takes longer than @free. The clock may go back by
+ * some nanoseconds.
+ */
+static void ucmx_wake(struct ucmx_file *file, unsigned int who, s64 free)
 {
-	u64 start = local_clock(), took;
+	u64 start = ktime_get_mono_fast_ns();
+	s64 took;
 
 	if (who & UCMX_WAKE_EVENTS)
 		wake_up_interruptible(&file->wait);
 	if (who & UCMX_WAKE_CHANGES)
 		wake_up_interruptible_poll(&file->changes, EPOLLPRI);
-	took = local_clock() - start;
+	took = ktime_get_mono_fast_ns() - start;
 	if (took > free)
 		ucmx_wake_charge(file->user, start + took, took - free);
 }

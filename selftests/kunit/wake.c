@@ -24,6 +24,7 @@ struct poller {
 	unsigned int us;	/* how long a call takes */
 	bool *until;		/* before that, wait for this, or SPIN_NS ... */
 	int not_on;		/* ... but not on this processor */
+	bool interruptible;	/* with interrupts on */
 	bool spins;
 	bool late;
 };
@@ -54,7 +55,12 @@ static int poller_wake(struct wait_queue_entry *entry, unsigned int mode,
 
 	WRITE_ONCE(p->spins, p->until && smp_processor_id() != p->not_on);
 	atomic_inc(current->flags & PF_WQ_WORKER ? &p->by_work : &p->direct);
+	/* No interrupt wakes it. */
+	if (p->interruptible)
+		local_irq_enable();
 	poller_spin(p);
+	if (p->interruptible)
+		local_irq_disable();
 	WRITE_ONCE(p->spins, false);
 	return 0;
 }
@@ -279,6 +285,43 @@ static void wake_end(struct kunit *test)
 	ucmx_user_wake_exit(&b->user);
 }
 
+/*
+ * The work item of one user wakes its poller while that of another one spins. With
+ * two processors the test sleeps on the other one. Interrupts are on, or a work
+ * item that was to run on the first one would stay there.
+ */
+static void wake_users(struct kunit *test)
+{
+	struct bed *slow, *other;
+	struct poller *p;
+	bool ended, late;
+	int i = 0;
+
+	if (num_online_cpus() < 2)
+		kunit_skip(test, "one processor");
+	slow = bed_make(test);
+	other = bed_make(test);
+	p = &slow->events[0];
+	p->until = &ended;
+	p->not_on = -1;
+	p->interruptible = true;
+	/* The test itself may stand still for the time of a spin. */
+	do {
+		ended = false;
+		p->late = false;
+		wake_later(slow, 0, UCMX_WAKE_EVENTS);
+		KUNIT_EXPECT_TRUE(test, worked(p, i + 1));
+		wake_later(other, 0, UCMX_WAKE_EVENTS);
+		KUNIT_EXPECT_TRUE(test, worked(&other->events[0], i + 1));
+		late = READ_ONCE(p->late);
+		WRITE_ONCE(ended, true);
+		ucmx_file_wake_end(&slow->file[0]);
+	} while (late && ++i < 4);
+	KUNIT_EXPECT_LT(test, i, 4);
+	bed_end(slow);
+	bed_end(other);
+}
+
 static struct kunit_case wake_cases[] = {
 	KUNIT_CASE(wake_events),
 	KUNIT_CASE(wake_changes),
@@ -286,6 +329,7 @@ static struct kunit_case wake_cases[] = {
 	KUNIT_CASE(wake_burst),
 	KUNIT_CASE(wake_debt_stays),
 	KUNIT_CASE(wake_end),
+	KUNIT_CASE(wake_users),
 	{}
 };
 

@@ -3,10 +3,11 @@
  * Wake-ups of those who wait for events of a file, or for changes of its services.
  *
  * By epoll, and poll() of that, a user may have any number of pollers, and a
- * wake-up takes time for each. It runs in contexts that report to all users: the
- * removal of a device, the CM, the records of services. A user's long wake-ups get
- * a small share of their time. Beyond it a work item of the user wakes the pollers.
- * Work items of several users run at the same time.
+ * wake-up takes time for each: N entries of the file in epoll sets with M pollers
+ * are N times M. It runs in contexts that report to all users: the removal of a
+ * device, the CM, the records of services. They wake few entries, and a user's long
+ * wake-ups get a small share of their time. A work item of the user wakes the
+ * others. Work items of several users run at the same time.
  *
  * ucmx_user.wake_debt is the time, by ktime_get_mono_fast_ns(), at which the share
  * has paid for the wake-ups so far. A short burst may run ahead of it: an interrupt
@@ -27,8 +28,10 @@
 #define UCMX_WAKE_PART	16
 /* ... so much of it at once, ... */
 #define UCMX_WAKE_BURST	(10 * NSEC_PER_MSEC)
-/* ... and a debt is paid after that time at the latest. */
+/* ... and no more is owed, unless one wake-up costs more. */
 #define UCMX_WAKE_MOST	(60 * NSEC_PER_SEC)
+/* Maximum pollers of a file that are woken without the work item */
+#define UCMX_WAKE_FEW	4
 
 static bool ucmx_wake_owes(const struct ucmx_user *user)
 {
@@ -38,13 +41,29 @@ static bool ucmx_wake_owes(const struct ucmx_user *user)
 			      UCMX_WAKE_PART * UCMX_WAKE_BURST;
 }
 
+/* Readers are exclusive, and at the tail: one of them is woken. */
+static bool ucmx_wake_many(struct wait_queue_head *queue)
+{
+	struct wait_queue_entry *entry;
+	unsigned long flags;
+	unsigned int n = 0;
+
+	spin_lock_irqsave(&queue->lock, flags);
+	list_for_each_entry(entry, &queue->head, entry)
+		if (entry->flags & WQ_FLAG_EXCLUSIVE || ++n > UCMX_WAKE_FEW)
+			break;
+	spin_unlock_irqrestore(&queue->lock, flags);
+	return n > UCMX_WAKE_FEW;
+}
+
 static void ucmx_wake_charge(struct ucmx_user *user, u64 now, u64 took)
 {
 	u64 old = READ_ONCE(user->wake_debt), debt, seen;
 
 	for (;; old = seen) {
 		debt = min(max(old, now) + UCMX_WAKE_PART * took,
-			   now + UCMX_WAKE_MOST);
+			   now + max_t(u64, UCMX_WAKE_MOST,
+				       UCMX_WAKE_PART * took));
 		seen = cmpxchg64(&user->wake_debt, old, debt);
 		if (seen == old)
 			break;
@@ -119,11 +138,13 @@ static void ucmx_wake_work(struct work_struct *work)
  */
 void ucmx_file_wake(struct ucmx_file *file, unsigned int who)
 {
+	struct wait_queue_head *queue = who == UCMX_WAKE_EVENTS ?
+					&file->wait : &file->changes;
+
 	/* Its barrier pairs with those of ucmx_poll() and prepare_to_wait(). */
-	if (!wq_has_sleeper(who == UCMX_WAKE_EVENTS ? &file->wait :
-						      &file->changes))
+	if (!wq_has_sleeper(queue))
 		return;
-	if (ucmx_wake_owes(file->user))
+	if (ucmx_wake_owes(file->user) || ucmx_wake_many(queue))
 		ucmx_wake_later(file, who);
 	else
 		ucmx_wake(file, who, UCMX_WAKE_FREE);

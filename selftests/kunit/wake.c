@@ -65,6 +65,12 @@ static int poller_wake(struct wait_queue_entry *entry, unsigned int mode,
 	return 0;
 }
 
+static int reader_wake(struct wait_queue_entry *entry, unsigned int mode,
+		       int flags, void *key)
+{
+	return 1;
+}
+
 static void poller_add(struct poller *p, wait_queue_head_t *queue)
 {
 	init_waitqueue_func_entry(&p->entry, poller_wake);
@@ -201,6 +207,49 @@ static void wake_burst(struct kunit *test)
 	bed_end(b);
 }
 
+/* Few pollers of a file are woken at once, and one reader of any number. */
+static void wake_few(struct kunit *test)
+{
+	struct wait_queue_entry reader[3];
+	struct poller more[4];
+	struct bed *b = bed_make(test);
+	unsigned int i;
+
+	b->events[0].us = 0;
+	for (i = 0; i < ARRAY_SIZE(reader); i++) {
+		init_waitqueue_func_entry(&reader[i], reader_wake);
+		add_wait_queue_exclusive(&b->file[0].wait, &reader[i]);
+	}
+	for (i = 0; i < ARRAY_SIZE(more); i++) {
+		memset(&more[i], 0, sizeof(more[i]));
+		if (i == 3) {
+			ucmx_file_wake(&b->file[0], UCMX_WAKE_EVENTS);
+			KUNIT_EXPECT_EQ(test, atomic_read(&more[0].direct), 1);
+			KUNIT_EXPECT_EQ(test, atomic_read(&more[0].by_work), 0);
+		}
+		poller_add(&more[i], &b->file[0].wait);
+		more[i].us = 0;
+	}
+	/* One more than few */
+	ucmx_file_wake(&b->file[0], UCMX_WAKE_EVENTS);
+	KUNIT_EXPECT_TRUE(test, worked(&more[3], 1));
+	KUNIT_EXPECT_EQ(test, atomic_read(&more[3].direct), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&more[0].direct), 1);
+	bed_end(b);
+}
+
+/* A wake-up of minutes is paid with its share, not with the maximum. */
+static void wake_price(struct kunit *test)
+{
+	struct bed *b = bed_make(test);
+	u64 before = ktime_get_mono_fast_ns();
+
+	b->events[0].us = 4500 * USEC_PER_MSEC;
+	ucmx_file_wake(&b->file[0], UCMX_WAKE_EVENTS);
+	KUNIT_EXPECT_GT(test, b->user.wake_debt, before + 70 * NSEC_PER_SEC);
+	bed_end(b);
+}
+
 /* A user who closes the last file has the debt still. */
 static void wake_debt_stays(struct kunit *test)
 {
@@ -327,6 +376,8 @@ static struct kunit_case wake_cases[] = {
 	KUNIT_CASE(wake_changes),
 	KUNIT_CASE(wake_both),
 	KUNIT_CASE(wake_burst),
+	KUNIT_CASE(wake_few),
+	KUNIT_CASE(wake_price),
 	KUNIT_CASE(wake_debt_stays),
 	KUNIT_CASE(wake_end),
 	KUNIT_CASE(wake_users),

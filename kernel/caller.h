@@ -242,11 +242,24 @@ static inline bool cmx_candidate_alive(const struct rdma_cmx_candidate *c)
  * @qp_type: QP type of the user's id
  *
  * Context: process context of the user.
- * Return: 0; -EPROTOTYPE: it is of another port space or QP type; -ENETUNREACH:
- * no RDMA device reaches it; -EACCES: the user may not use its source port.
+ * Return: 0; -ENETUNREACH: no RDMA device reaches it; -EPROTOTYPE: it is of
+ * another port space or QP type; -EACCES: the user may not use its source port.
  */
 int rdma_cmx_connect_check(const struct rdma_cmx_entry *entry, u32 port_space,
 			   u32 qp_type);
+
+/* The step of a candidate for which rdma_cmx_connect_check() returns @error */
+static inline enum rdma_cmx_connect_step cmx_candidate_step(int error)
+{
+	switch (error) {
+	case -ENETUNREACH:
+		return RDMA_CMX_CONNECT_NO_DEVICE;
+	case -EACCES:
+		return RDMA_CMX_CONNECT_ADDR;
+	default:
+		return RDMA_CMX_CONNECT_UNTRIED;
+	}
+}
 
 /**
  * rdma_cmx_connect_start_for - rdma_cmx_connect_start() on behalf of a user

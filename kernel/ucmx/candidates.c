@@ -41,8 +41,7 @@ static void ucmx_candidate_untried(struct rdma_cmx_candidate_info *to,
 	to->ibdev_index = from->ibdev_index;
 	to->port_num = from->port_num;
 	to->error = rdma_cmx_connect_check(from, id->cm->ps, id->cm->qp_type);
-	to->step = to->error == -ENETUNREACH ? RDMA_CMX_STEP_NO_DEVICE :
-					       RDMA_CMX_STEP_UNTRIED;
+	to->step = cmx_candidate_step(to->error);
 }
 
 /* Memory for at most @arg->max_candidates; NULL for none; or an ERR_PTR */

@@ -75,6 +75,7 @@ static int result_from(int fd, uint32_t *id, const char *src, uint16_t port)
 TEST_F(any, source_port)
 {
 	const char *sources[] = { ADDR_RDMA, "0.0.0.0" };
+	struct rdma_cmx_query_candidates untried = UNTRIED();
 	struct rdma_cmx_id_query query = {};
 	unsigned int i;
 
@@ -89,6 +90,10 @@ TEST_F(any, source_port)
 	ASSERT_EQ(0, setresuid(2000, 2000, 2000));
 	for (i = 0; i < sizeof(sources) / sizeof(sources[0]); i++) {
 		ASSERT_EQ(0, result_from(self->fd, &query.id, sources[i], 80));
+		untried.id = query.id;
+		ASSERT_EQ(0, call(self->fd, QUERY_CANDIDATES, &untried));
+		EXPECT_EQ(RDMA_CMX_STEP_ADDR, self->list[0].step);
+		EXPECT_EQ(-EACCES, self->list[0].error);
 		ASSERT_EQ(0, any(self->fd, query.id, 0, 60000));
 		ASSERT_EQ(0, event_want(self->fd, EV_ROUTE_ERROR, &self->ev));
 		EXPECT_EQ(-EACCES, self->ev.ev.status);
@@ -241,14 +246,27 @@ TEST_F(any, none_wins)
 /* Addresses of another port space are none of the id's. */
 TEST_F(any, other_type)
 {
+	struct rdma_cmx_query_candidates arg = UNTRIED();
+	int i;
+
 	ASSERT_EQ(0, result_ps(self->fd, self->id, RDMA_PS_UDP, 4420, 0,
-			       ADDR_RDMA, NULL));
-	ASSERT_EQ(0, any(self->fd, self->id, 0, 60000));
-	ASSERT_EQ(0, event_want(self->fd, EV_ROUTE_ERROR, &self->ev));
-	EXPECT_EQ(-ENETUNREACH, self->ev.ev.status);
-	ASSERT_EQ(0, CANDIDATES());
-	ASSERT_EQ(1, self->count);
-	EXPECT_EQ(-EPROTOTYPE, self->list[0].error);
+			       ADDR_RDMA, ADDR_PLAIN, NULL));
+	ASSERT_EQ(0, call(self->fd, QUERY_CANDIDATES, &arg));
+	/* Before the race, and after it */
+	for (i = 0; i < 2; i++) {
+		EXPECT_EQ(RDMA_CMX_STEP_UNTRIED, self->list[0].step);
+		EXPECT_EQ(-EPROTOTYPE, self->list[0].error);
+		/* Step and error have the same reason. */
+		EXPECT_EQ(RDMA_CMX_STEP_NO_DEVICE, self->list[1].step);
+		EXPECT_EQ(-ENETUNREACH, self->list[1].error);
+		if (i)
+			break;
+		ASSERT_EQ(0, any(self->fd, self->id, 0, 60000));
+		ASSERT_EQ(0, event_want(self->fd, EV_ROUTE_ERROR, &self->ev));
+		EXPECT_EQ(-ENETUNREACH, self->ev.ev.status);
+		ASSERT_EQ(0, CANDIDATES());
+		ASSERT_EQ(2, self->count);
+	}
 }
 
 TEST_F(any, busy)

@@ -126,6 +126,13 @@ static inline int candidates(int fd, uint32_t id,
 #define CANDIDATES() \
 	candidates(self->fd, self->id, self->list, &self->count, &self->winner)
 
+/* QUERY_CANDIDATES of the next race, with the fixture's list */
+#define UNTRIED() {							\
+	.id = self->id, .candidates = (uintptr_t)self->list,		\
+	.max_candidates = MAX, .candidate_size = sizeof(self->list[0]),	\
+	.flags = RDMA_CMX_CANDIDATES_UNTRIED,				\
+}
+
 static inline bool addr_is(const struct rdma_cmx_addr *addr, const char *text)
 {
 	struct rdma_cmx_addr want;

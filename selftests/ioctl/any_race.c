@@ -177,12 +177,7 @@ TEST_F(any, race_refused)
 /* The candidates of the next race, and of the last one */
 TEST_F(any, untried)
 {
-	struct rdma_cmx_query_candidates arg = {
-		.id = self->id, .candidates = (uintptr_t)self->list,
-		.max_candidates = MAX,
-		.candidate_size = sizeof(self->list[0]),
-		.flags = RDMA_CMX_CANDIDATES_UNTRIED,
-	};
+	struct rdma_cmx_query_candidates arg = UNTRIED();
 
 	EXPECT_EQ(-ENOENT, call(self->fd, QUERY_CANDIDATES, &arg));
 	ASSERT_EQ(0, result(self->fd, self->id, PORT, ADDR_PLAIN, ADDR_RDMA));
@@ -208,12 +203,7 @@ TEST_F(any, untried)
 /* What the next race would not start has its error before. */
 TEST_F(any, untried_errors)
 {
-	struct rdma_cmx_query_candidates arg = {
-		.id = self->id, .candidates = (uintptr_t)self->list,
-		.max_candidates = MAX,
-		.candidate_size = sizeof(self->list[0]),
-		.flags = RDMA_CMX_CANDIDATES_UNTRIED,
-	};
+	struct rdma_cmx_query_candidates arg = UNTRIED();
 
 	ASSERT_EQ(0, result_ps(self->fd, self->id, RDMA_PS_UDP, PORT, 0,
 			       ADDR_RDMA, NULL));

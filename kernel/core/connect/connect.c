@@ -214,10 +214,10 @@ static bool cmx_connect_may_bind(const struct rdma_cmx_entry *entry)
 int rdma_cmx_connect_check(const struct rdma_cmx_entry *entry, u32 port_space,
 			   u32 qp_type)
 {
-	if (entry->port_space != port_space || entry->qp_type != qp_type)
-		return -EPROTOTYPE;
 	if (!cmx_try_has_device(entry))
 		return -ENETUNREACH;
+	if (entry->port_space != port_space || entry->qp_type != qp_type)
+		return -EPROTOTYPE;
 	return cmx_connect_may_bind(entry) ? 0 : -EACCES;
 }
 EXPORT_SYMBOL_GPL(rdma_cmx_connect_check);
@@ -243,8 +243,7 @@ static void cmx_connect_given(struct rdma_cmx_connector *c,
 		}
 		out->error = rdma_cmx_connect_check(entry, given->port_space,
 						    given->qp_type);
-		if (out->error == -EACCES)
-			out->step = RDMA_CMX_CONNECT_ADDR;
+		out->step = cmx_candidate_step(out->error);
 		if (!out->error && given->check)
 			out->error = given->check(entry, c->context);
 	}

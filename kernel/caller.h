@@ -6,6 +6,7 @@
 #ifndef CMX_CALLER_H
 #define CMX_CALLER_H
 
+#include <linux/jiffies.h>
 #include <linux/ktime.h>
 #include <linux/uidgid.h>
 #include <rdma/rdma_cmx.h>
@@ -200,6 +201,19 @@ int rdma_cmx_get_paths(const struct cmx_paths_attr *attr, cmx_paths_fn fn,
  * Return: as rdma_cmx_get_paths().
  */
 int rdma_cmx_drop_paths(const struct cmx_paths_attr *attr, u32 *count);
+
+/*
+ * The CM retries a REQ at the earliest after this time: response timeout 20,
+ * 4.096 us << 20. The lack of a reply before says nothing about the path. A
+ * user chooses the deadline, and others use the path.
+ */
+#define CMX_REQ_RETRY_MS	4295
+
+/* True if a REQ that was sent at @sent, in jiffies, should have a reply */
+static inline bool cmx_req_is_silent(unsigned long sent)
+{
+	return time_after_eq(jiffies, sent + msecs_to_jiffies(CMX_REQ_RETRY_MS));
+}
 
 /**
  * struct cmx_connect_given - attributes of a connect on behalf of a user

@@ -29,6 +29,7 @@ struct ucmx_any_qps;
  * @qps: queue pairs of candidates whose connections race, or NULL
  * @lost: negative errno of an event of the winner, by the handler lock of its
  *	cm id
+ * @sent: when the request of the last CONNECT was sent, in jiffies
  * @limit: timer of a CONNECT
  * @armed: a CONNECT has no reply, by ucmx_id.lock
  * @expired: the CONNECT has timed out, by ucmx_id.lock
@@ -46,6 +47,7 @@ struct ucmx_any {
 	bool connect;
 	struct ucmx_any_qps *qps;
 	int lost;
+	unsigned long sent;
 	struct delayed_work limit;
 	bool armed;
 	bool expired;

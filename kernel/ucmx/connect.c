@@ -66,6 +66,8 @@ static int ucmx_connect_send(struct ucmx_id *id, struct rdma_conn_param *param,
 	/* The reply may arrive before the call returns. */
 	if (first)
 		WRITE_ONCE(id->cm_outstanding, true);
+	if (!id->cm_used)
+		ucmx_any_sent(id);
 	ret = rdma_connect_ece(id->cm, param, ece);
 	if (!ret)
 		id->cm_used = true;

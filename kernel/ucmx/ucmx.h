@@ -422,6 +422,7 @@ int ucmx_query_candidates(struct ucmx_cmd *cmd);
 bool ucmx_any_connects(struct ucmx_id *id);
 bool ucmx_any_expired(struct ucmx_id *id);
 bool ucmx_any_given_up(struct ucmx_id *id);
+void ucmx_any_sent(struct ucmx_id *id);
 void ucmx_any_drop_path(struct ucmx_id *id);
 bool ucmx_any_replied(struct ucmx_id *id);
 int ucmx_any_private_data(struct ucmx_id *id, struct rdma_conn_param *param,

@@ -10,7 +10,7 @@
  */
 #include "any.h"
 
-/* The CM retries a lost REQ within that time, after 4.3 s. */
+/* The CM retries a lost REQ within that time, see CMX_REQ_RETRY_MS. */
 #define UCMX_ANY_LIMIT_MS	5000
 
 /* Candidates that may still win, without the winner. The mutex is held. */
@@ -74,13 +74,22 @@ bool ucmx_any_given_up(struct ucmx_id *id)
 	return expired;
 }
 
+/* The request of a CONNECT is about to be sent. The id's mutex is held. */
+void ucmx_any_sent(struct ucmx_id *id)
+{
+	if (id->any)
+		id->any->sent = jiffies;
+}
+
 /*
  * The id is about to lose its cm id; its mutex is held. A path without a reply
  * in time may be invalid, and rdma_cm will not report it any more.
  */
 void ucmx_any_drop_path(struct ucmx_id *id)
 {
-	if (ucmx_any_expired(id) && id->cm_used && !READ_ONCE(id->gone))
+	if (ucmx_any_expired(id) && id->cm_used &&
+	    READ_ONCE(id->cm_outstanding) && cmx_req_is_silent(id->any->sent) &&
+	    !READ_ONCE(id->gone))
 		rdma_cmx_drop_cached_path_tos(id->cm, id->tos);
 }
 

@@ -2,7 +2,8 @@
 /*
  * After a failed connect its path is removed from the cache, whether the id got
  * the path from the cache or from a cached result. After a reject by the peer
- * the path stays.
+ * the path stays. It also stays if a request has had no reply for less time than
+ * the CM waits before its first retry, 4.3 s: a user chooses the deadline.
  */
 #include "uapi.h"
 
@@ -178,6 +179,117 @@ TEST_F(cached_path, dropped)
 TEST_F(cached_path, dropped_of_result)
 {
 	stale_expect(_metadata, self, true);
+}
+
+/* Starts a race of one address whose peer does not reply. */
+static int silent_race(int fd, uint32_t *id, uint16_t port, uint32_t flags,
+		       uint32_t timeout_ms)
+{
+	struct rdma_cmx_resolve_addrinfo ai = {
+		.query.node = (uintptr_t)ADDR_RDMA,
+		.query.node_len = strlen(ADDR_RDMA),
+		.query.port_space = RDMA_PS_TCP,
+		.query.port = htons(port),
+		.query.flags = RDMA_CMX_AIQ_PORT,
+	};
+	static struct rdma_cmx_any_qp qp = { .qp_num = 0x3300 };
+	struct rdma_cmx_resolve_any arg = {
+		.flags = flags, .timeout_ms = timeout_ms,
+	};
+	union event_buf buf;
+	int ret = id_create(fd, RDMA_PS_TCP, 1, id);
+
+	ai.id = *id;
+	arg.id = *id;
+	if (flags & RDMA_CMX_ANY_RACE) {
+		qp.qp_num++;
+		arg.qps = (uintptr_t)&qp;
+		arg.num_qps = 1;
+	}
+	return ret ?: call(fd, RESOLVE_ADDRINFO, &ai) ?:
+	       event_want(fd, RDMA_CMX_EV_ADDRINFO_RESOLVED, &buf) ?:
+	       call(fd, RESOLVE_ANY, &arg);
+}
+
+/*
+ * A request has no reply until the deadline. *@ms: until the end of the id,
+ * with the time before the request. Returns 0, or -EAGAIN: the deadline was
+ * before the request.
+ */
+static int silent_peer(int fd, uint32_t flags, uint32_t timeout_ms, double *ms)
+{
+	int peer = dev_open(O_NONBLOCK), ret;
+	double start = now_ms();
+	uint32_t listener, id;
+	union event_buf buf;
+	uint16_t port;
+
+	ret = listener_new(peer, 2, &listener, &port) ?:
+	      silent_race(fd, &id, port, flags, timeout_ms);
+	if (!ret && !(flags & RDMA_CMX_ANY_RACE)) {
+		ret = event_next(fd, &buf);
+		if (!ret && buf.ev.event == EV_ROUTE_ERROR)
+			ret = -EAGAIN;
+		ret = ret ?: id_connect(fd, id) ?:
+		      event_want(fd, EV_UNREACHABLE, &buf);
+	} else if (!ret) {
+		ret = event_want(fd, EV_ROUTE_ERROR, &buf);
+	}
+	if (!ret && (buf.ev.status != -ETIMEDOUT || !event_pending(peer)))
+		ret = -EAGAIN;
+	if (id_destroy(fd, id) < 0)
+		ret = -EBADE;
+	*ms = now_ms() - start;
+	close(peer);
+	return ret;
+}
+
+/* Unless the guest stops for a moment, the end is before the CM's retry. */
+static void silent_expect(struct __test_metadata *_metadata,
+			  FIXTURE_DATA(cached_path) *self, uint32_t flags,
+			  uint32_t timeout_ms)
+{
+	union event_buf buf;
+	int ret, tries = 0;
+	bool cached;
+	uint32_t id;
+	double ms;
+
+	do {
+		ASSERT_EQ(0, path_known(self->fd));
+		ret = silent_peer(self->fd, flags, timeout_ms, &ms);
+		ASSERT_TRUE(!ret || ret == -EAGAIN) {
+			TH_LOG("error %d", ret);
+		}
+	} while ((ret || ms >= 4200) && ++tries < 10);
+	ASSERT_GT(10, tries);
+	ASSERT_EQ(0, route_take(self->fd, 3, &id, &buf, &cached));
+	EXPECT_TRUE(cached);
+}
+
+TEST_F(cached_path, short_deadline)
+{
+	silent_expect(_metadata, self, RDMA_CMX_ANY_CONNECT, 2000);
+}
+
+/* Too short for a second attempt, which would cache the path again. */
+TEST_F(cached_path, short_race)
+{
+	silent_expect(_metadata, self, RDMA_CMX_ANY_RACE, 900);
+}
+
+/* Long enough for the CM's retry */
+
+TEST_F(cached_path, long_deadline)
+{
+	union event_buf buf;
+	bool cached;
+	uint32_t id;
+	double ms;
+
+	ASSERT_EQ(0, silent_peer(self->fd, RDMA_CMX_ANY_CONNECT, 8000, &ms));
+	ASSERT_EQ(0, route_take(self->fd, 3, &id, &buf, &cached));
+	EXPECT_FALSE(cached);
 }
 
 TEST_HARNESS_MAIN

@@ -36,7 +36,7 @@
 /*
  * Milliseconds until a candidate gives its place to a waiting one, and until an
  * attempt with a cached path is repeated without the cache. The CM retries a
- * lost REQ within that time: after 4.3 s on InfiniBand and RoCE.
+ * lost REQ within that time, see CMX_REQ_RETRY_MS.
  */
 #define CMX_CONNECT_LIMIT_MS	5000
 
@@ -62,6 +62,7 @@ struct cmx_connect_item {
  * @item: does all work on the id
  * @limit: timer of an attempt with a cached path
  * @since: its start, in jiffies
+ * @sent: when its request was sent, in jiffies, used by @item only
  * @id: its id, used by @item only
  * @step: as in @out, used by @item only
  * @flying: it has started and has not ended
@@ -88,6 +89,7 @@ struct cmx_try {
 	struct cmx_connect_item item;
 	struct delayed_work limit;
 	unsigned long since;
+	unsigned long sent;
 	struct rdma_cm_id *id;
 	enum rdma_cmx_connect_step step;
 	bool flying;

@@ -25,7 +25,7 @@
 /* Length of rdma_cm's header before private data to an IP address */
 #define CMX_TRY_IP_HEADER	36
 
-/* The cached path has failed. */
+/* No reply on a cached path: a second attempt follows. */
 static void cmx_try_late(struct work_struct *work)
 {
 	struct cmx_try *t = container_of(to_delayed_work(work), struct cmx_try,
@@ -34,7 +34,6 @@ static void cmx_try_late(struct work_struct *work)
 
 	spin_lock(&c->lock);
 	if (t->flying && !t->stop && !t->error && !t->connected) {
-		t->path_failed = true;
 		WRITE_ONCE(t->error, -ETIMEDOUT);
 		cmx_try_queue(t);
 	}
@@ -382,6 +381,7 @@ static int cmx_try_connect(struct cmx_try *t)
 	if (t->cached)
 		cmx_try_arm(t);
 	cmx_stat_inc(connect_requests);
+	t->sent = jiffies;
 	ret = rdma_connect(t->id, &param);
 	/* A request that cannot be sent may have an invalid path. */
 	if (ret && ret != -ENOMEM)
@@ -427,30 +427,43 @@ static int cmx_try_advance(struct cmx_try *t)
 	return cmx_try_connect(t);
 }
 
+/* True if the request got no reply in the candidate's time */
+static bool cmx_try_is_silent(const struct cmx_try *t)
+{
+	const struct rdma_cmx_connector *c = t->c;
+	int error = READ_ONCE(t->error);
+
+	if (t->step != RDMA_CMX_CONNECT_REQUEST || t->connected)
+		return false;
+	return error == -ETIMEDOUT ||
+	       (!error && READ_ONCE(c->late) && !READ_ONCE(c->winner));
+}
+
+/* True if the cache has to drop the path of the id, which others use, too. */
+static bool cmx_try_path_is_bad(const struct cmx_try *t, bool silent)
+{
+	if (t->path_failed || (silent && cmx_req_is_silent(t->sent)))
+		return true;
+	/*
+	 * Another host with this LID rejects the service id before it compares
+	 * the GIDs. A user may provoke this REJ by its choice of the port.
+	 */
+	return t->cached && !t->c->user &&
+	       t->out->reason == IB_CM_REJ_INVALID_SERVICE_ID;
+}
+
 /* Ends an attempt. Returns true if another one follows. */
 static bool cmx_try_down(struct cmx_try *t, int error)
 {
 	struct rdma_cmx_connector *c = t->c;
-	bool again;
+	bool silent = false, again;
 
 	cmx_try_disarm(t);
 	if (t->id) {
+		silent = cmx_try_is_silent(t);
 		if (t->connected)
 			rdma_disconnect(t->id);
-		/* The request got no reply in the candidate's time. */
-		if (t->step == RDMA_CMX_CONNECT_REQUEST &&
-		    ((READ_ONCE(t->leaving) && !READ_ONCE(t->stop)) ||
-		     (READ_ONCE(c->late) && !READ_ONCE(c->winner))))
-			t->path_failed = true;
-		/*
-		 * Another host with this LID rejects the service id before it
-		 * compares the GIDs. A user may provoke this REJ by its choice
-		 * of the port, so a user's REJ does not drop the path, which
-		 * others use.
-		 */
-		if (t->path_failed ||
-		    (t->cached && !c->user &&
-		     t->out->reason == IB_CM_REJ_INVALID_SERVICE_ID))
+		if (cmx_try_path_is_bad(t, silent))
 			rdma_cmx_drop_cached_path_tos(t->id, c->tos);
 		if (t->set_up) {
 			cmx_try_calls(t, current);
@@ -464,8 +477,8 @@ static bool cmx_try_down(struct cmx_try *t, int error)
 		t->id = NULL;
 	}
 	spin_lock(&c->lock);
-	again = t->cached && t->path_failed && !t->stop && !t->leaving &&
-		!t->up && error != -ENODEV;
+	again = t->cached && (t->path_failed || silent) && !t->stop &&
+		!t->leaving && !t->up && error != -ENODEV;
 	if (again) {
 		t->again = true;
 		cmx_try_reset(t);

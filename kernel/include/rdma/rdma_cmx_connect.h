@@ -169,15 +169,19 @@ typedef void (*rdma_cmx_connect_fn)(struct rdma_cmx_connector *connector,
  * that is connected wins. All others are disconnected, if they were connected,
  * and destroyed.
  *
- * A candidate uses a path from the cache, if there is one. The path is dropped
- * if a connect on it fails other than by a reject of the peer, if the reject is
- * for the path or for an unknown service id, or if there is no reply after five
- * seconds or half of the time that is left. A second attempt then uses
- * rdma_resolve_route(), but not after a reject for an unknown service id. So a
- * peer that accepts late may receive two requests, and the first one is
- * withdrawn. If less than a second is left, the lack of a reply does not lead
- * to a second attempt. With attr->query.route there is none: the path is the
- * one of the result, which matches it.
+ * A candidate uses a path from the cache, if there is one. A second attempt
+ * without the cache follows if a connect on the path fails other than by a
+ * reject of the peer, if the reject is for the path, or if there is no reply
+ * after five seconds or half of the time that is left. So a peer that accepts
+ * late may receive two requests, and the first one is withdrawn. If less than a
+ * second is left, the lack of a reply does not lead to a second attempt. With
+ * attr->query.route there is none: the path is the one of the result, which
+ * matches it.
+ *
+ * After each of these failures, and after a reject for an unknown service id,
+ * the path is dropped from the cache. The lack of a reply counts from 4.3 s on,
+ * when the CM retries a lost request. Before, it says nothing about the path,
+ * which others use.
  *
  * Private data: for an entry by GID in an IP port space, the header that the
  * peer expects precedes the data of the setup. For an entry of a service the

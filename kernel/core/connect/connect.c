@@ -3,9 +3,10 @@
  * Connect by name: a query, and then candidates that race (race.c). A connect
  * ends exactly once, when no candidate is left but the one that is handed over.
  *
- * References: the caller's; one until the connect has ended; one of each armed
- * timer and of each pending work item. The connect contains the memory of the
- * candidates.
+ * References: the caller's; one of all uses. Uses: one until the connect has
+ * ended; one of each armed timer and of each pending work item. The memory of
+ * the candidates is freed with the last use: a caller may keep the connect for
+ * long.
  *
  * The timers use a work queue that memory reclaim does not delay. Work on ids
  * uses others, because rdma_destroy_id() flushes work queues that it does
@@ -50,14 +51,7 @@ EXPORT_SYMBOL_GPL(rdma_cmx_connect_report_put);
 
 static void cmx_connector_release(struct kref *ref)
 {
-	struct rdma_cmx_connector *c = container_of(ref,
-						    struct rdma_cmx_connector,
-						    ref);
-
-	rdma_cmx_query_put(c->query);
-	cmx_query_user_put(c->user);
-	kvfree(c->tries);
-	kfree(c);
+	kfree(container_of(ref, struct rdma_cmx_connector, ref));
 	cmx_stat_dec(live_connects);
 }
 
@@ -68,12 +62,23 @@ void rdma_cmx_connect_put(struct rdma_cmx_connector *connector)
 }
 EXPORT_SYMBOL_GPL(rdma_cmx_connect_put);
 
-/* Drops a reference that is not the last one. The lock is held. */
-void cmx_connector_drop(struct rdma_cmx_connector *c)
+/* Drops a use. */
+void cmx_connector_put(struct rdma_cmx_connector *c)
 {
-	bool last = kref_put(&c->ref, cmx_connector_release);
+	struct cmx_try *tries;
 
-	WARN_ON_ONCE(last);
+	if (!refcount_dec_and_test(&c->uses))
+		return;
+	/* The caller may cancel an ended connect. */
+	spin_lock(&c->lock);
+	tries = c->tries;
+	c->tries = NULL;
+	c->count = 0;
+	spin_unlock(&c->lock);
+	kvfree(tries);
+	rdma_cmx_query_put(c->query);
+	cmx_query_user_put(c->user);
+	rdma_cmx_connect_put(c);
 }
 
 static void cmx_connect_job(struct cmx_job *job)
@@ -87,15 +92,15 @@ static void cmx_connect_job(struct cmx_job *job)
 	item->queued = false;
 	spin_unlock(&c->lock);
 	/*
-	 * The function drops its reference of the connect, which contains the
-	 * item. Its allocations are not charged to a cgroup: a cgroup at its
+	 * The function drops its use of the connect, and with it of the item.
+	 * Its allocations are not charged to a cgroup: a cgroup at its
 	 * limits would make it sleep, and the user's exit and the removal of
 	 * devices wait for it.
 	 */
 	item->work.func(&item->work);
 }
 
-/* @fn drops a reference of @c. */
+/* @fn drops a use of @c. */
 void cmx_connect_item_init(struct cmx_connect_item *item,
 			   struct rdma_cmx_connector *c, work_func_t fn)
 {
@@ -104,13 +109,13 @@ void cmx_connect_item_init(struct cmx_connect_item *item,
 	item->job.run = cmx_connect_job;
 }
 
-/* A pending item has a reference. The lock is held. */
+/* A pending item is a use. The lock is held. */
 void cmx_connect_queue(struct cmx_connect_item *item)
 {
 	struct rdma_cmx_connector *c = item->c;
 	bool queued;
 
-	kref_get(&c->ref);
+	refcount_inc(&c->uses);
 	if (c->user) {
 		queued = item->queued;
 		item->queued = true;
@@ -120,14 +125,14 @@ void cmx_connect_queue(struct cmx_connect_item *item)
 		queued = !queue_work(cmx_connect_wq, &item->work);
 	}
 	if (queued)
-		cmx_connector_drop(c);
+		refcount_dec(&c->uses);
 }
 
 static void cmx_connect_disarm(struct rdma_cmx_connector *c,
 			       struct delayed_work *timer)
 {
 	if (cancel_delayed_work(timer))
-		rdma_cmx_connect_put(c);
+		cmx_connector_put(c);
 }
 
 /*
@@ -153,7 +158,7 @@ void cmx_connect_end(struct rdma_cmx_connector *c, struct rdma_cm_id *id)
 	c->caller = NULL;
 	spin_unlock(&c->lock);
 	complete_all(&c->idle);
-	rdma_cmx_connect_put(c);
+	cmx_connector_put(c);
 }
 
 /* Cancels the query after the deadline, or ends the connect without an id. */
@@ -184,7 +189,7 @@ static void cmx_connect_work(struct work_struct *work)
 	}
 	if (end)
 		cmx_connect_end(c, ERR_PTR(error));
-	rdma_cmx_connect_put(c);
+	cmx_connector_put(c);
 }
 
 static void cmx_connect_late(struct work_struct *work)
@@ -197,7 +202,7 @@ static void cmx_connect_late(struct work_struct *work)
 	WRITE_ONCE(c->late, true);
 	cmx_race(c);
 	spin_unlock(&c->lock);
-	rdma_cmx_connect_put(c);
+	cmx_connector_put(c);
 }
 
 /*
@@ -327,8 +332,9 @@ cmx_connector_alloc(const struct rdma_cmx_connect_attr *attr,
 	if (!c)
 		return NULL;
 	kref_init(&c->ref);
-	/* Dropped when the connect has ended */
+	/* Of the uses; of these, one until the connect has ended */
 	kref_get(&c->ref);
+	refcount_set(&c->uses, 1);
 	spin_lock_init(&c->lock);
 	init_completion(&c->idle);
 	cmx_connect_item_init(&c->item, c, cmx_connect_work);
@@ -359,7 +365,7 @@ static void cmx_connect_arm(struct rdma_cmx_connector *c)
 
 	spin_lock(&c->lock);
 	if (!c->ended && !c->called) {
-		kref_get(&c->ref);
+		refcount_inc(&c->uses);
 		queue_delayed_work(cmx_connect_timer_wq, &c->deadline,
 				   max(left, 0L));
 	}
@@ -387,8 +393,8 @@ static int cmx_connect_start(const struct rdma_cmx_connect_attr *attr,
 		query.tos = attr->tos;
 	c->net = get_net(query.net);
 	*pconnector = c;
-	/* The callback may drop the caller's reference before this ends. */
-	kref_get(&c->ref);
+	/* The connect may end before this. */
+	refcount_inc(&c->uses);
 	ret = rdma_cmx_query_start(&query, cmx_connect_resolved, c, &known,
 				   &c->query);
 	if (!ret) {
@@ -400,10 +406,10 @@ static int cmx_connect_start(const struct rdma_cmx_connect_attr *attr,
 		*pconnector = NULL;
 		put_net(c->net);
 		/* The connect's, and the caller's */
-		rdma_cmx_connect_put(c);
+		cmx_connector_put(c);
 		rdma_cmx_connect_put(c);
 	}
-	rdma_cmx_connect_put(c);
+	cmx_connector_put(c);
 	return ret;
 }
 
@@ -442,21 +448,21 @@ int rdma_cmx_connect_start_for(const struct rdma_cmx_connect_attr *attr,
 			-ENOMEM;
 	if (ret) {
 		/* The connect's, and the caller's */
-		rdma_cmx_connect_put(c);
+		cmx_connector_put(c);
 		rdma_cmx_connect_put(c);
 		return ret;
 	}
 	kref_get(&c->result->ref);
 	c->net = get_net(attr->query.net);
 	*pconnector = c;
-	kref_get(&c->ref);
+	refcount_inc(&c->uses);
 	cmx_stat_inc(connects);
 	spin_lock(&c->lock);
 	c->resolved = true;
 	cmx_race(c);
 	spin_unlock(&c->lock);
 	cmx_connect_arm(c);
-	rdma_cmx_connect_put(c);
+	cmx_connector_put(c);
 	return 0;
 }
 EXPORT_SYMBOL_GPL(rdma_cmx_connect_start_for);
@@ -572,7 +578,7 @@ err:
 
 /*
  * Consumers end their connects before they are unloaded. Work items that drop
- * references may be left.
+ * uses may be left.
  */
 void cmx_connect_exit(void)
 {

@@ -112,8 +112,9 @@ struct cmx_try {
 
 /**
  * struct rdma_cmx_connector - a connect
- * @ref: the caller's; one until the connect has ended; one of each armed timer
- *	and of each pending work item
+ * @ref: the caller's; one of all uses
+ * @uses: one until the connect has ended; one of each armed timer and of each
+ *	pending work item
  * @lock: see above
  * @user: schedules the work items of a user; NULL for kernel consumers, whose
  *	work items have a work queue that no user delays
@@ -135,8 +136,8 @@ struct cmx_try {
  * @result: its result, or NULL
  * @error: of the resolution
  * @report: state of the candidates, or NULL; passed to the callback at the end
- * @count: number of candidates
- * @tries: the candidates
+ * @count: number of candidates, 0 after the last use
+ * @tries: the candidates, NULL after the last use
  * @resolved: the query has ended; @result, @error and @tries do not change
  * @next: the first candidate that may be untried
  * @flights: number of outstanding candidates
@@ -156,6 +157,7 @@ struct cmx_try {
  */
 struct rdma_cmx_connector {
 	struct kref ref;
+	refcount_t uses;
 	spinlock_t lock;		/* see above */
 	struct cmx_query_user *user;
 	struct rdma_cmx_connect_attr attr;
@@ -205,7 +207,7 @@ extern struct workqueue_struct *cmx_connect_timer_wq;
 void cmx_connect_item_init(struct cmx_connect_item *item,
 			   struct rdma_cmx_connector *c, work_func_t fn);
 void cmx_connect_queue(struct cmx_connect_item *item);
-void cmx_connector_drop(struct rdma_cmx_connector *c);
+void cmx_connector_put(struct rdma_cmx_connector *c);
 void cmx_connect_end(struct rdma_cmx_connector *c, struct rdma_cm_id *id);
 int cmx_connect_init(void);
 void cmx_connect_exit(void);

@@ -19,9 +19,9 @@
 
 static void cmx_race_timer(struct rdma_cmx_connector *c, unsigned long delay)
 {
-	kref_get(&c->ref);
+	refcount_inc(&c->uses);
 	if (mod_delayed_work(cmx_connect_timer_wq, &c->delay_work, delay))
-		cmx_connector_drop(c);
+		refcount_dec(&c->uses);
 }
 
 /* True unless it has failed. One that stopped for a winner may start again. */
@@ -225,5 +225,5 @@ void cmx_race_delay(struct work_struct *work)
 	c->slow = true;
 	cmx_race(c);
 	spin_unlock(&c->lock);
-	rdma_cmx_connect_put(c);
+	cmx_connector_put(c);
 }

@@ -38,13 +38,13 @@ static void cmx_try_late(struct work_struct *work)
 		cmx_try_queue(t);
 	}
 	spin_unlock(&c->lock);
-	rdma_cmx_connect_put(c);
+	cmx_connector_put(c);
 }
 
 static void cmx_try_disarm(struct cmx_try *t)
 {
 	if (cancel_delayed_work_sync(&t->limit))
-		rdma_cmx_connect_put(t->c);
+		cmx_connector_put(t->c);
 }
 
 /* A name server may say anything. */
@@ -74,7 +74,7 @@ void cmx_try_init(struct cmx_try *t, struct rdma_cmx_connector *c,
 	INIT_DELAYED_WORK(&t->limit, cmx_try_late);
 }
 
-/* The pending work item has a reference. The lock is held. */
+/* The pending work item is a use. The lock is held. */
 void cmx_try_queue(struct cmx_try *t)
 {
 	cmx_connect_queue(&t->item);
@@ -224,7 +224,7 @@ static void cmx_try_arm(struct cmx_try *t)
 	/* Too short for two attempts */
 	if (left < HZ)
 		return;
-	kref_get(&t->c->ref);
+	refcount_inc(&t->c->uses);
 	queue_delayed_work(cmx_connect_timer_wq, &t->limit,
 			   min_t(long, left / 2,
 				 msecs_to_jiffies(CMX_CONNECT_LIMIT_MS)));
@@ -562,5 +562,5 @@ void cmx_try_work(struct work_struct *work)
 
 	while (cmx_try_run(t))
 		;
-	rdma_cmx_connect_put(c);
+	cmx_connector_put(c);
 }

@@ -6,7 +6,7 @@
  * The id's mutex guards the object of the command. The callback of the race
  * takes the mutex. So no code waits for the callback with the mutex held while
  * the race is outstanding. An event of the winner before the takeover ends the
- * winner.
+ * winner, and the callback starts another race of those that are left.
  *
  * The winner's cm id replaces one that is not bound and has no events.
  */
@@ -74,14 +74,91 @@ static void ucmx_any_ended(struct ucmx_id *id)
 	spin_unlock(&id->lock);
 }
 
-static void ucmx_any_done(struct rdma_cmx_connector *connector,
-			  struct rdma_cm_id *cm,
-			  struct rdma_cmx_connect_report *report, void *context)
+/* The callback has run, but may not have returned. */
+static void ucmx_any_forget(struct rdma_cmx_connector *connector)
+{
+	if (connector)
+		rdma_cmx_connect_cancel(connector);
+	rdma_cmx_connect_put(connector);
+}
+
+/* Starts a race of the candidates that are left. The id's mutex is held. */
+static int ucmx_any_launch(struct ucmx_id *id, struct ucmx_any *any)
+{
+	long left = any->expires - jiffies;
+	struct rdma_cmx_connect_attr attr = {
+		.query.net = id->cm->route.addr.dev_addr.net,
+		.handler = ucmx_any_event,
+		.id_context = any,
+		.has_tos = id->tos_set,
+		.tos = id->tos,
+		.timeout_ms = jiffies_to_msecs(max(left, 1L)),
+		.delay_ms = any->delay_ms,
+	};
+	struct cmx_connect_given given = {
+		.result = any->result,
+		.before = any->report,
+		.started = any->started,
+		.port_space = id->cm->ps,
+		.qp_type = id->cm->qp_type,
+		.uid = KUIDT_INIT(id->file->user->index),
+		.limited = any->limited,
+		.own_dev = any->own_dev,
+	};
+	struct rdma_cmx_connector *connector;
+	int ret;
+
+	if (any->qps) {
+		given.check = ucmx_any_check;
+		attr.setup = ucmx_any_setup;
+		attr.teardown = ucmx_any_teardown;
+	}
+	any->lost = 0;
+	ret = rdma_cmx_connect_start_for(&attr, &given, ucmx_any_done, any,
+					 &connector);
+	if (ret)
+		return ret;
+	/* That of @any->connector may be the caller. */
+	ucmx_any_forget(any->previous);
+	any->previous = any->connector;
+	any->connector = connector;
+	ucmx_stat_inc(races);
+	return 0;
+}
+
+/* The race has ended with @status. The id's mutex is held. */
+static void ucmx_any_finish(struct ucmx_id *id, int status)
+{
+	ucmx_any_ended(id);
+	/* DEVICE_REMOVAL is the last event. */
+	if (status && !READ_ONCE(id->gone))
+		ucmx_any_error(id, status);
+}
+
+/*
+ * The winner was lost, with @status, before the id could take it over. As in all
+ * work of races, the memory is charged to no cgroup. There is as much as of the
+ * race before, which is freed.
+ */
+static void ucmx_any_again(struct ucmx_any *any, int status)
+{
+	struct ucmx_id *id = any->id;
+
+	mutex_lock(&id->mutex);
+	if (id->dead || READ_ONCE(id->gone) || ucmx_any_launch(id, any))
+		ucmx_any_finish(id, status);
+	mutex_unlock(&id->mutex);
+}
+
+/* The callback of a race, see rdma_cmx_connect_fn */
+void ucmx_any_done(struct rdma_cmx_connector *connector, struct rdma_cm_id *cm,
+		   struct rdma_cmx_connect_report *report, void *context)
 {
 	struct ucmx_any *any = context;
 	struct ucmx_id *id = any->id;
 	int status = PTR_ERR_OR_ZERO(cm);
 	struct rdma_cm_id *drop = NULL;
+	bool again = false;
 
 	mutex_lock(&id->mutex);
 	rdma_cmx_connect_report_put(any->report);
@@ -93,15 +170,17 @@ static void ucmx_any_done(struct rdma_cmx_connector *connector,
 			drop = cm;
 			ucmx_any_winner(any)->error = status;
 			report->winner = report->count;
+			again = READ_ONCE(any->lost);
 		}
 	}
-	ucmx_any_ended(id);
-	/* DEVICE_REMOVAL is the last event. */
-	if (status && !READ_ONCE(id->gone))
-		ucmx_any_error(id, status);
+	if (!again)
+		ucmx_any_finish(id, status);
 	mutex_unlock(&id->mutex);
+	/* Another race begins after the last event of the lost winner. */
 	if (drop)
 		rdma_destroy_id(drop);
+	if (again)
+		ucmx_any_again(any, status);
 }
 
 /**
@@ -126,10 +205,8 @@ static void ucmx_any_free(struct ucmx_any *any)
 	if (!any)
 		return;
 	cancel_delayed_work_sync(&any->limit);
-	/* The callback has run, but may not have returned. */
-	if (any->connector)
-		rdma_cmx_connect_cancel(any->connector);
-	rdma_cmx_connect_put(any->connector);
+	ucmx_any_forget(any->connector);
+	ucmx_any_forget(any->previous);
 	rdma_cmx_connect_report_put(any->report);
 	rdma_cmx_result_put(any->result);
 	kfree(any->qps);
@@ -180,62 +257,27 @@ static int ucmx_any_reserve(struct ucmx_id *id, const struct ucmx_any *any)
 	       ucmx_event_reserve(id, UCMX_SLOT_DISCONNECT);
 }
 
-/* Starts a race. The id's mutex is held. */
-static int ucmx_any_start(struct ucmx_id *id, struct ucmx_any *any)
+/* Starts a race of a command. The id's mutex is held. */
+int ucmx_any_start(struct ucmx_id *id, struct ucmx_any *any)
 {
-	long left = any->expires - jiffies;
-	struct rdma_cmx_connect_attr attr = {
-		.query.net = id->cm->route.addr.dev_addr.net,
-		.handler = ucmx_any_event,
-		.id_context = any,
-		.has_tos = id->tos_set,
-		.tos = id->tos,
-		.timeout_ms = jiffies_to_msecs(max(left, 1L)),
-		.delay_ms = any->delay_ms,
-	};
-	struct cmx_connect_given given = {
-		.result = any->result,
-		.before = any->report,
-		.started = any->started,
-		.port_space = id->cm->ps,
-		.qp_type = id->cm->qp_type,
-		.uid = KUIDT_INIT(id->file->user->index),
-		.limited = any->limited,
-		.own_dev = any->own_dev,
-	};
-	struct rdma_cmx_connector *connector;
 	int ret;
 
-	if (any->qps) {
-		given.check = ucmx_any_check;
-		attr.setup = ucmx_any_setup;
-		attr.teardown = ucmx_any_teardown;
-	}
 	ret = ucmx_any_reserve(id, any);
 	if (!ret)
 		ret = ucmx_call_charge(id->file);
 	if (ret)
 		return ret;
-	any->lost = 0;
 	spin_lock(&id->lock);
 	id->racing = true;
 	spin_unlock(&id->lock);
-	ret = rdma_cmx_connect_start_for(&attr, &given, ucmx_any_done, any,
-					 &connector);
-	if (ret) {
+	ret = ucmx_any_launch(id, any);
+	if (ret)
 		ucmx_any_ended(id);
-		return ret;
-	}
-	if (any->connector)
-		rdma_cmx_connect_cancel(any->connector);
-	rdma_cmx_connect_put(any->connector);
-	any->connector = connector;
-	ucmx_stat_inc(races);
-	return 0;
+	return ret;
 }
 
-static struct ucmx_any *ucmx_any_alloc(struct ucmx_id *id,
-				       const struct rdma_cmx_resolve_any *arg)
+struct ucmx_any *ucmx_any_alloc(struct ucmx_id *id,
+				const struct rdma_cmx_resolve_any *arg)
 {
 	struct ucmx_any *any = kzalloc(sizeof(*any), GFP_KERNEL_ACCOUNT);
 

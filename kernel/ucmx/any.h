@@ -19,6 +19,8 @@ struct ucmx_any_qps;
  * @id: the id
  * @result: with a reference
  * @connector: the last race
+ * @previous: the race before, whose callback may have started the last one, or
+ *	NULL
  * @report: of the last race that has ended, or NULL
  * @started: start of the first race
  * @expires: deadline, in jiffies
@@ -38,6 +40,7 @@ struct ucmx_any {
 	struct ucmx_id *id;
 	struct rdma_cmx_result *result;
 	struct rdma_cmx_connector *connector;
+	struct rdma_cmx_connector *previous;
 	struct rdma_cmx_connect_report *report;
 	ktime_t started;
 	unsigned long expires;
@@ -61,6 +64,13 @@ ucmx_any_winner(const struct ucmx_any *any)
 	return report && report->winner < report->count ?
 	       &report->candidates[report->winner] : NULL;
 }
+
+/* any.c, for the unit tests */
+struct ucmx_any *ucmx_any_alloc(struct ucmx_id *id,
+				const struct rdma_cmx_resolve_any *arg);
+int ucmx_any_start(struct ucmx_id *id, struct ucmx_any *any);
+void ucmx_any_done(struct rdma_cmx_connector *connector, struct rdma_cm_id *cm,
+		   struct rdma_cmx_connect_report *report, void *context);
 
 /* any_qps.c */
 struct ucmx_any_qps *ucmx_any_qps_get(const struct rdma_cmx_resolve_any *arg);

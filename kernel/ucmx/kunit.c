@@ -5,14 +5,18 @@
  */
 #include <linux/export.h>
 
-#include "ucmx.h"
+#include "any.h"
 
 #define SHOW	EXPORT_SYMBOL_GPL
 
 SHOW(ucmx_addr_get);
 SHOW(ucmx_addr_put);
+SHOW(ucmx_any_alloc);
+SHOW(ucmx_any_done);
+SHOW(ucmx_any_start);
 SHOW(ucmx_event_add);
 SHOW(ucmx_event_init);
+SHOW(ucmx_event_reserve);
 SHOW(ucmx_event_unlink);
 SHOW(ucmx_file_wake);
 SHOW(ucmx_file_wake_end);
@@ -23,6 +27,9 @@ SHOW(ucmx_handle_get);
 SHOW(ucmx_handle_show);
 SHOW(ucmx_handle_take);
 SHOW(ucmx_handles_init);
+SHOW(ucmx_id_alloc);
+SHOW(ucmx_id_close);
+SHOW(ucmx_id_put);
 SHOW(ucmx_user_get);
 SHOW(ucmx_user_put);
 SHOW(ucmx_user_wake_exit);

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * A race of an id whose winner is lost before the id takes it over, or that has
+ * ended. The two candidates of the races have sources that no host has: they
+ * fail at once, without a device.
+ */
+#include <linux/slab.h>
+#include <rdma/rdma_cm.h>
+
+#include "any.h"
+#include "connect/connect.h"
+#include "kunit.h"
+
+struct bed {
+	struct ucmx_user user;
+	struct ucmx_file file;
+	struct ucmx_id *id;
+	struct ucmx_any *any;
+	struct cmx_dest dests[2];
+};
+
+static int no_event(struct rdma_cm_id *cm, struct rdma_cm_event *event)
+{
+	return 0;
+}
+
+static struct rdma_cm_id *cm_make(struct kunit *test)
+{
+	struct rdma_cm_id *cm;
+
+	cm = rdma_create_id(&init_net, no_event, NULL, RDMA_PS_TCP, IB_QPT_RC);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(cm));
+	return cm;
+}
+
+static struct rdma_cmx_result *result_make(struct kunit *test, struct bed *b)
+{
+	static const struct cmx_hints h = {
+		.qp_type = IB_QPT_RC, .port_space = RDMA_PS_TCP,
+	};
+	struct cmx_candidates cands = {};
+	struct cmx_paths paths = { .h = &h, .dests = b->dests };
+	struct rdma_cmx_result *res;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(b->dests); i++) {
+		b->dests[i].src.in.sin_family = AF_INET;
+		b->dests[i].src.in.sin_addr.s_addr = htonl(0x0a620001 + i);
+		b->dests[i].dst.in.sin_family = AF_INET;
+		b->dests[i].dst.in.sin_addr.s_addr = htonl(0x0a630001 + i);
+		b->dests[i].rank = CMX_RANK_RDMA;
+		b->dests[i].port_num = 1;
+	}
+	res = cmx_result_build(&h, &cands, b->dests, ARRAY_SIZE(b->dests),
+			       &paths, NULL);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(res));
+	KUNIT_ASSERT_EQ(test, res->count, 2u);
+	return res;
+}
+
+static struct bed *bed_make(struct kunit *test)
+{
+	const struct rdma_cmx_resolve_any arg = { .timeout_ms = 60000 };
+	struct bed *b = kunit_kzalloc(test, sizeof(*b), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, b);
+	ucmx_user_wake_init(&b->user);
+	b->user.index = 4242;
+	b->file.user = &b->user;
+	spin_lock_init(&b->file.lock);
+	INIT_LIST_HEAD(&b->file.events);
+	INIT_LIST_HEAD(&b->file.woken);
+	init_waitqueue_head(&b->file.wait);
+	init_waitqueue_head(&b->file.changes);
+	atomic_set(&b->file.nr_objs, 1);
+	b->id = ucmx_id_alloc(GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, b->id);
+	b->id->file = &b->file;
+	b->id->cm = cm_make(test);
+	b->any = ucmx_any_alloc(b->id, &arg);
+	KUNIT_ASSERT_NOT_NULL(test, b->any);
+	b->any->result = result_make(test, b);
+	b->id->any = b->any;
+	return b;
+}
+
+/* The race has ended, and its callback has released the mutex. */
+static bool race_over(struct bed *b)
+{
+	bool over = WAIT_FOR(!READ_ONCE(b->id->racing));
+
+	mutex_lock(&b->id->mutex);
+	mutex_unlock(&b->id->mutex);
+	return over;
+}
+
+/* The only event, or 0 */
+static int event_type(struct bed *b, int *status)
+{
+	struct ucmx_event *ev;
+	int type = 0;
+
+	spin_lock(&b->file.lock);
+	if (list_is_singular(&b->file.events)) {
+		ev = list_first_entry(&b->file.events, struct ucmx_event,
+				      ready);
+		type = ev->event;
+		*status = ev->status;
+	}
+	spin_unlock(&b->file.lock);
+	return type;
+}
+
+static int race_start(struct bed *b)
+{
+	int ret;
+
+	mutex_lock(&b->id->mutex);
+	ret = ucmx_any_start(b->id, b->any);
+	mutex_unlock(&b->id->mutex);
+	return ret;
+}
+
+static void bed_end(struct kunit *test, struct bed *b)
+{
+	/* The end of an id waits for its race, which a failed test may lack. */
+	if (!b->any->connector) {
+		KUNIT_EXPECT_EQ(test, race_start(b), 0);
+		race_over(b);
+	}
+	ucmx_id_close(b->id);
+	ucmx_id_put(b->id);
+	KUNIT_EXPECT_EQ(test, b->file.nr_events, 0u);
+	KUNIT_EXPECT_EQ(test, atomic_read(&b->file.nr_requests), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&b->user.requests), 0);
+	ucmx_file_wake_end(&b->file);
+	ucmx_user_wake_exit(&b->user);
+}
+
+/* A report of a race that the first candidate has won */
+static struct rdma_cmx_connect_report *report_make(struct kunit *test)
+{
+	struct rdma_cmx_connect_report *report;
+
+	report = kvzalloc(struct_size(report, candidates, 2), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, report);
+	kref_init(&report->ref);
+	report->count = 2;
+	report->candidates[0].step = RDMA_CMX_CONNECT_UP;
+	report->candidates[0].attempts = 1;
+	report->candidates[1].step = RDMA_CMX_CONNECT_ADDR;
+	report->candidates[1].error = -ECANCELED;
+	report->candidates[1].attempts = 1;
+	return report;
+}
+
+/*
+ * The winner loses its device while the callback waits for the mutex, which
+ * NEXT has until its end. The other candidate is next, and then there is one
+ * last event.
+ */
+static void any_winner_lost(struct kunit *test)
+{
+	struct bed *b = bed_make(test);
+	struct rdma_cmx_connect_report *report = report_make(test);
+	const struct rdma_cmx_candidate *list;
+	int ret, status = 0;
+
+	mutex_lock(&b->id->mutex);
+	ret = ucmx_event_reserve(b->id, UCMX_SLOT_ROUTE);
+	b->id->racing = true;
+	atomic_set(&b->file.nr_requests, 1);
+	atomic_set(&b->user.requests, 1);
+	mutex_unlock(&b->id->mutex);
+	KUNIT_ASSERT_EQ(test, ret, 0);
+	b->any->lost = -ENODEV;
+	ucmx_any_done(NULL, cm_make(test), report, b->any);
+
+	KUNIT_EXPECT_TRUE(test, race_over(b));
+	KUNIT_EXPECT_EQ(test, event_type(b, &status),
+			(int)RDMA_CM_EVENT_ROUTE_ERROR);
+	/* That of the candidate with the last step */
+	KUNIT_EXPECT_EQ(test, status, -ENODEV);
+	KUNIT_EXPECT_EQ(test, b->any->report->winner, 2u);
+	list = b->any->report->candidates;
+	KUNIT_EXPECT_EQ(test, list[0].error, -ENODEV);
+	KUNIT_EXPECT_EQ(test, list[0].attempts, 1u);
+	KUNIT_EXPECT_EQ(test, list[1].error, -EADDRNOTAVAIL);
+	KUNIT_EXPECT_EQ(test, list[1].attempts, 1u);
+	bed_end(test, b);
+}
+
+/* An id keeps the report of a race, not the candidates. */
+static void any_memory(struct kunit *test)
+{
+	struct bed *b = bed_make(test);
+	struct rdma_cmx_connector *c;
+
+	KUNIT_ASSERT_EQ(test, race_start(b), 0);
+	KUNIT_EXPECT_TRUE(test, race_over(b));
+	KUNIT_EXPECT_NOT_NULL(test, b->any->report);
+	c = b->any->connector;
+	KUNIT_EXPECT_TRUE(test, WAIT_FOR(!READ_ONCE(c->tries)));
+	/* The connect has ended, and can be cancelled still. */
+	KUNIT_EXPECT_FALSE(test, rdma_cmx_connect_cancel(c));
+	bed_end(test, b);
+}
+
+static struct kunit_case any_cases[] = {
+	KUNIT_CASE(any_winner_lost),
+	KUNIT_CASE(any_memory),
+	{}
+};
+
+static struct kunit_suite any_suite = {
+	.name = "ucmx_any",
+	.test_cases = any_cases,
+};
+
+kunit_test_suite(any_suite);

@@ -309,8 +309,9 @@ int rdma_cmx_connect_start_for(const struct rdma_cmx_connect_attr *attr,
  * them first, so that it does not wait for the candidates of each one.
  *
  * Context: process context, does not sleep.
+ * Return: true if the callback has not begun and will not run.
  */
-void rdma_cmx_connect_stop(struct rdma_cmx_connector *connector);
+bool rdma_cmx_connect_stop(struct rdma_cmx_connector *connector);
 
 /**
  * rdma_cmx_max_user_groups - limit of the groups that a user may be a member of

@@ -227,6 +227,26 @@ void ucmx_any_stop(struct ucmx_id *id)
 }
 
 /**
+ * ucmx_any_device_gone - stop the race of an id that has lost its device
+ * @id: the id, its mutex held
+ *
+ * RDMA_CMX_ANY_NEXT started the race while the device was removed. No winner
+ * would be reported after DEVICE_REMOVAL.
+ */
+void ucmx_any_device_gone(struct ucmx_id *id)
+{
+	struct ucmx_any *any = id->any;
+
+	/* A callback that has begun waits for the mutex. */
+	if (!id->racing || !rdma_cmx_connect_stop(any->connector))
+		return;
+	/* The report remains that of the race before. */
+	if (any->report)
+		any->report->winner = any->report->count;
+	ucmx_any_ended(id);
+}
+
+/**
  * ucmx_any_end - end the race of an id
  * @id: the id, dead, its cm id destroyed
  */

@@ -53,6 +53,7 @@ static void ucmx_id_removal_work(struct work_struct *work)
 		return;
 	}
 	ucmx_query_device_gone(id);
+	ucmx_any_device_gone(id);
 	cm = ucmx_id_detach(id);
 	mutex_unlock(&id->mutex);
 	if (cm)

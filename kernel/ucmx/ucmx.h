@@ -413,6 +413,7 @@ int ucmx_resolve_any(struct ucmx_cmd *cmd);
 void ucmx_any_move(struct ucmx_id *id, struct ucmx_file *from,
 		   struct ucmx_file *to);
 void ucmx_any_stop(struct ucmx_id *id);
+void ucmx_any_device_gone(struct ucmx_id *id);
 void ucmx_any_end(struct ucmx_id *id);
 
 /* candidates.c */

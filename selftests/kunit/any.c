@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A race of an id whose winner is lost before the id takes it over, or that has
- * ended. The two candidates of the races have sources that no host has: they
- * fail at once, without a device.
+ * A race of an id whose winner is lost before the id takes it over, whose
+ * device is removed, or that has ended. The two candidates of the races have
+ * sources that no host has: they fail at once, without a device.
  */
+#include <linux/completion.h>
 #include <linux/slab.h>
 #include <rdma/rdma_cm.h>
 
 #include "any.h"
 #include "connect/connect.h"
 #include "kunit.h"
+
+#define UID	4242
 
 struct bed {
 	struct ucmx_user user;
@@ -65,7 +68,7 @@ static struct bed *bed_make(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_NULL(test, b);
 	ucmx_user_wake_init(&b->user);
-	b->user.index = 4242;
+	b->user.index = UID;
 	b->file.user = &b->user;
 	spin_lock_init(&b->file.lock);
 	INIT_LIST_HEAD(&b->file.events);
@@ -190,6 +193,82 @@ static void any_winner_lost(struct kunit *test)
 	bed_end(test, b);
 }
 
+struct other {
+	struct completion begun, go;
+};
+
+static void other_done(struct rdma_cmx_connector *connector,
+		       struct rdma_cm_id *cm,
+		       struct rdma_cmx_connect_report *report, void *context)
+{
+	struct other *other = context;
+
+	rdma_cmx_connect_report_put(report);
+	complete(&other->begun);
+	wait_for_completion_timeout(&other->go, KUNIT_WAIT);
+}
+
+/*
+ * Another connect of the user, whose callback lasts: the work items of a user's
+ * connects run one at a time.
+ */
+static struct rdma_cmx_connector *other_start(struct kunit *test,
+					      struct bed *b,
+					      struct other *other)
+{
+	const struct rdma_cmx_connect_attr attr = {
+		.query.net = &init_net,
+		.handler = no_event,
+		.timeout_ms = 60000,
+	};
+	const struct cmx_connect_given given = {
+		.result = b->any->result,
+		.started = ktime_get(),
+		.port_space = RDMA_PS_TCP,
+		.qp_type = IB_QPT_RC,
+		.uid = KUIDT_INIT(UID),
+	};
+	struct rdma_cmx_connector *connector;
+
+	init_completion(&other->begun);
+	init_completion(&other->go);
+	KUNIT_ASSERT_EQ(test, 0,
+			rdma_cmx_connect_start_for(&attr, &given, other_done,
+						   other, &connector));
+	KUNIT_EXPECT_NE(test, 0ul,
+			wait_for_completion_timeout(&other->begun, KUNIT_WAIT));
+	return connector;
+}
+
+/* NEXT has started the race, and the device of the failed winner goes. */
+static void any_device_gone(struct kunit *test)
+{
+	struct rdma_cmx_connector *connector;
+	struct bed *b = bed_make(test);
+	struct other other;
+	int status = 0;
+
+	connector = other_start(test, b, &other);
+	KUNIT_EXPECT_EQ(test, race_start(b), 0);
+	ucmx_id_removal_alloc(b->id);
+	ucmx_id_device_gone(b->id);
+	KUNIT_EXPECT_TRUE(test, WAIT_FOR(!READ_ONCE(b->id->cm)));
+	/* The race does not run in vain. */
+	mutex_lock(&b->id->mutex);
+	KUNIT_EXPECT_FALSE(test, b->id->racing);
+	KUNIT_EXPECT_EQ(test, atomic_read(&b->file.nr_requests), 0);
+	mutex_unlock(&b->id->mutex);
+	complete(&other.go);
+	rdma_cmx_connect_cancel(connector);
+	rdma_cmx_connect_put(connector);
+	/* All its work items have run: the callback has not. */
+	KUNIT_EXPECT_TRUE(test, rdma_cmx_connect_cancel(b->any->connector));
+	KUNIT_EXPECT_NULL(test, b->any->report);
+	KUNIT_EXPECT_EQ(test, event_type(b, &status),
+			(int)RDMA_CM_EVENT_DEVICE_REMOVAL);
+	bed_end(test, b);
+}
+
 /* An id keeps the report of a race, not the candidates. */
 static void any_memory(struct kunit *test)
 {
@@ -208,6 +287,7 @@ static void any_memory(struct kunit *test)
 
 static struct kunit_case any_cases[] = {
 	KUNIT_CASE(any_winner_lost),
+	KUNIT_CASE(any_device_gone),
 	KUNIT_CASE(any_memory),
 	{}
 };

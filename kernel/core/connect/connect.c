@@ -480,14 +480,18 @@ static bool cmx_connect_inside(const struct rdma_cmx_connector *c)
 	return false;
 }
 
-void rdma_cmx_connect_stop(struct rdma_cmx_connector *connector)
+bool rdma_cmx_connect_stop(struct rdma_cmx_connector *connector)
 {
+	bool called;
+
 	spin_lock(&connector->lock);
-	if (!connector->called) {
+	called = connector->called;
+	if (!called) {
 		connector->cancelled = true;
 		cmx_race(connector);
 	}
 	spin_unlock(&connector->lock);
+	return !called;
 }
 EXPORT_SYMBOL_GPL(rdma_cmx_connect_stop);
 

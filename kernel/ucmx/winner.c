@@ -87,10 +87,13 @@ void ucmx_any_sent(struct ucmx_id *id)
  */
 void ucmx_any_drop_path(struct ucmx_id *id)
 {
-	if (ucmx_any_expired(id) && id->cm_used &&
-	    READ_ONCE(id->cm_outstanding) && cmx_req_is_silent(id->any->sent) &&
-	    !READ_ONCE(id->gone))
-		rdma_cmx_drop_cached_path_tos(id->cm, id->tos);
+	if (!READ_ONCE(id->path_cached) || !ucmx_any_expired(id) ||
+	    !id->cm_used || !READ_ONCE(id->cm_outstanding) ||
+	    !cmx_req_is_silent(id->any->sent) || READ_ONCE(id->gone))
+		return;
+	/* Once for each request: a NEXT that fails may be repeated. */
+	WRITE_ONCE(id->path_cached, false);
+	rdma_cmx_drop_cached_path_tos(id->cm, id->tos);
 }
 
 /**

@@ -10,6 +10,7 @@
 
 struct fake_dev {
 	struct ib_device ibdev;
+	u16 pkey;	/* the first one of both ports */
 };
 
 static int fake_query_device(struct ib_device *ibdev,
@@ -62,7 +63,7 @@ static int fake_query_pkey(struct ib_device *ibdev, u32 num, u16 index,
 	if (index)
 		*pkey = num == 2 ? 0x8001 : 0;
 	else
-		*pkey = 0xffff;
+		*pkey = container_of(ibdev, struct fake_dev, ibdev)->pkey;
 	return 0;
 }
 
@@ -100,6 +101,7 @@ int fake_up(struct fake *fake)
 	dev = ib_alloc_device(fake_dev, ibdev);
 	if (!dev)
 		return -ENOMEM;
+	dev->pkey = 0xffff;
 	dev->ibdev.phys_port_cnt = FAKE_PORTS;
 	dev->ibdev.node_type = RDMA_NODE_IB_CA;
 	ib_set_device_ops(&dev->ibdev, &fake_ops);
@@ -135,6 +137,34 @@ void fake_down(struct fake *fake)
 	ib_unregister_device(fake->ibdev);
 	ib_dealloc_device(fake->ibdev);
 	fake->ibdev = NULL;
+}
+
+static bool fake_has_pkey(struct fake *fake, u16 pkey)
+{
+	u32 num;
+	u16 got;
+
+	for (num = 1; num <= FAKE_PORTS; num++) {
+		if (ib_get_cached_pkey(fake->ibdev, num, 0, &got) ||
+		    got != pkey)
+			return false;
+	}
+	return true;
+}
+
+/* Sets the first P_Key of both ports; false: ib_core does not have it. */
+bool fake_set_pkey(struct fake *fake, u16 pkey)
+{
+	struct ib_event event = {
+		.device = fake->ibdev,
+		.event = IB_EVENT_PKEY_CHANGE,
+	};
+	u32 *num = &event.element.port_num;
+
+	container_of(fake->ibdev, struct fake_dev, ibdev)->pkey = pkey;
+	for (*num = 1; *num <= FAKE_PORTS; ++*num)
+		ib_dispatch_event(&event);
+	return WAIT_FOR(fake_has_pkey(fake, pkey));
 }
 
 /* The first outstanding query of a port, with a reference */

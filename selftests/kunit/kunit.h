@@ -53,6 +53,7 @@ struct fake {
 
 int fake_up(struct fake *fake);
 void fake_down(struct fake *fake);
+bool fake_set_pkey(struct fake *fake, u16 pkey);
 struct cmx_sa_lookup *fake_lookup(struct cmx_sa_port *port);
 void fake_say(struct cmx_sa_lookup *l, struct cmx_sa_answer *answer, int error);
 void fake_generation(struct fake *fake);

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The record of an advertised service at its SA: a deletion that the SA has not
+ * confirmed is retried, before the record with another P_Key is set, and after
+ * the end of the service. SV-01
+ */
+#include <linux/jiffies.h>
+#include <net/net_namespace.h>
+#include <rdma/rdma_cmx_service.h>
+
+#include "kunit.h"
+
+#define PORT		1
+#define PKEY		0xffff	/* of the device, at first */
+#define OTHER_PKEY	0x8005
+
+static struct fake fake;
+static struct rdma_cmx_service *service;
+/* Of the last query, in jiffies */
+static unsigned long sent, responded;
+
+static int advertise_init(struct kunit *test)
+{
+	int ret = fake_up(&fake);
+
+	service = NULL;
+	param_set(test, cmx_kunit_module(), "sa_timeout_ms", 60000);
+	return ret;
+}
+
+static void withdraw(void)
+{
+	rdma_cmx_withdraw(service);
+	service = NULL;
+}
+
+static void advertise_exit(struct kunit *test)
+{
+	if (service)
+		withdraw();
+	fake_down(&fake);
+	params_restore(test);
+}
+
+/* Set again after 2 s at the latest: the port has no events. */
+static void advertise(struct kunit *test)
+{
+	struct rdma_cmx_service_attr attr = {
+		.net = &init_net,
+		.name = "kunit",
+		.id = 0x1061d40,
+		.lease_s = RDMA_CMX_MIN_LEASE,
+		.dev = dev_name(&fake.ibdev->dev),
+		.dev_port = PORT,
+	};
+	struct rdma_cmx_service *s = rdma_cmx_advertise(&attr, NULL, NULL);
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(s));
+	service = s;
+}
+
+static bool is_set(int set, int error)
+{
+	struct rdma_cmx_service_state state;
+
+	rdma_cmx_service_get_state(service, &state);
+	return state.set == set && state.waiting == !set &&
+	       state.error == error;
+}
+
+/*
+ * The next query is @method for the record with @pkey. The SA responds with
+ * @error.
+ */
+static void respond(struct kunit *test, u8 method, u16 pkey, int error)
+{
+	struct cmx_sa_port *port = fake.port[PORT];
+	const struct cmx_sa_service_rec *rec;
+	struct cmx_sa_answer *answer = NULL;
+	struct cmx_sa_lookup *l;
+
+	KUNIT_ASSERT_TRUE(test, WAIT_FOR(READ_ONCE(port->sched.nr_running)));
+	l = fake_lookup(port);
+	KUNIT_ASSERT_NOT_NULL(test, l);
+	sent = l->started_at;
+	rec = (const void *)l->key.query.rec;
+	KUNIT_EXPECT_EQ(test, be16_to_cpu(l->key.query.attr_id), 0x31);
+	KUNIT_EXPECT_EQ(test, l->key.query.method, method);
+	KUNIT_EXPECT_EQ(test, be16_to_cpu(rec->pkey), pkey);
+	if (!error) {
+		answer = cmx_sa_answer_alloc(1, sizeof(*rec));
+		KUNIT_ASSERT_NOT_NULL(test, answer);
+		memcpy(answer->data, rec, sizeof(*rec));
+	}
+	responded = jiffies;
+	fake_say(l, answer, error);
+}
+
+static void set(struct kunit *test, u16 pkey)
+{
+	respond(test, IB_MGMT_METHOD_SET, pkey, 0);
+	KUNIT_EXPECT_TRUE(test, WAIT_FOR(is_set(1, 0)));
+}
+
+/* The last reference is that of the fake. */
+static void expect_gone(struct kunit *test)
+{
+	KUNIT_EXPECT_TRUE(test,
+			  WAIT_FOR(refcount_read(&fake.port[PORT]->ref) == 1));
+}
+
+static void pkey_changes(struct kunit *test, u16 from, u16 to, int error)
+{
+	KUNIT_ASSERT_TRUE(test, fake_set_pkey(&fake, to));
+	respond(test, IB_SA_METHOD_DELETE, from, error);
+	KUNIT_ASSERT_TRUE(test, WAIT_FOR(is_set(0, error)));
+	respond(test, IB_SA_METHOD_DELETE, from, 0);
+	set(test, to);
+}
+
+/* The record of the old P_Key does not stay beside that of the new one. */
+static void advertise_pkey(struct kunit *test)
+{
+	advertise(test);
+	set(test, PKEY);
+	pkey_changes(test, PKEY, OTHER_PKEY, -ETIMEDOUT);
+	pkey_changes(test, OTHER_PKEY, PKEY, -EAGAIN);
+	withdraw();
+	respond(test, IB_SA_METHOD_DELETE, PKEY, 0);
+	expect_gone(test);
+}
+
+/* The SA may have it although the Set has failed; but not if it refuses. */
+static void advertise_unknown(struct kunit *test)
+{
+	advertise(test);
+	respond(test, IB_MGMT_METHOD_SET, PKEY, -ETIMEDOUT);
+	KUNIT_ASSERT_TRUE(test, fake_set_pkey(&fake, OTHER_PKEY));
+	respond(test, IB_SA_METHOD_DELETE, PKEY, -ECONNREFUSED);
+	set(test, OTHER_PKEY);
+	withdraw();
+	respond(test, IB_SA_METHOD_DELETE, OTHER_PKEY, -ECONNREFUSED);
+	expect_gone(test);
+}
+
+/* Retried until the deadline, but not without a pause */
+static void advertise_withdrawn(struct kunit *test)
+{
+	unsigned long before = 0;
+	int i;
+
+	advertise(test);
+	set(test, PKEY);
+	withdraw();
+	for (i = 0; i < 3; i++) {
+		respond(test, IB_SA_METHOD_DELETE, PKEY, -ETIMEDOUT);
+		if (i)
+			KUNIT_EXPECT_GE(test, sent - before,
+					msecs_to_jiffies(50));
+		before = responded;
+	}
+	respond(test, IB_SA_METHOD_DELETE, PKEY, 0);
+	expect_gone(test);
+}
+
+static struct kunit_case advertise_cases[] = {
+	KUNIT_CASE(advertise_pkey),
+	KUNIT_CASE(advertise_unknown),
+	KUNIT_CASE(advertise_withdrawn),
+	{}
+};
+
+static struct kunit_suite advertise_suite = {
+	.name = "cmx_advertise",
+	.init = advertise_init,
+	.exit = advertise_exit,
+	.test_cases = advertise_cases,
+};
+
+kunit_test_suite(advertise_suite);

@@ -11,6 +11,8 @@
 	". /usr/lib/rdma-cmx/selftests/fabric.sh; " command "'"
 #define SH(command) system(BASH(command))
 
+#define ROUNDS_RECORDS	12
+
 FIXTURE(work) {
 	int fd;
 };
@@ -71,6 +73,32 @@ TEST_F_TIMEOUT(work, MC_11_joins, SWEEP_LIMIT)
 	WORK_SWEEP("join 10.66.0.2 239.66.7.1 0", NULL, "leave");
 	WORK_SWEEP("join 10.66.0.2 239.66.7.2 0 persistent", NULL, "leave");
 	WORK_SWEEP("join 10.66.0.2 239.66.7.3 1 qp qkey=0x777", NULL, "leave");
+}
+
+/* A record that could not be set is set later: the event comes once. */
+TEST_F_TIMEOUT(work, KA_03_advertise, SWEEP_LIMIT)
+{
+	struct consumer_answer got;
+	int n, hits = 0, failed = 0, more;
+
+	for (n = 1; n <= ROUNDS_RECORDS; n++) {
+		workers_arm(n);
+		EXPECT_EQ(0, consumer_do(self->fd, "advertise swept 0x1061d30"));
+		EXPECT_EQ(0, consumer_wait(self->fd, "advertised 0",
+					   "set=4 waiting=0 error=0 events=4,0,",
+					   &got)) {
+			TH_LOG("fault %d: %s", n, got.text);
+		}
+		hits += workers_hit();
+		if (sscanf(got.text, "%*[^,],0,%d", &more) == 1)
+			failed += more;
+		workers_arm(n);
+		EXPECT_EQ(0, consumer_do(self->fd, "withdraw"));
+		EXPECT_TRUE(live_are(0)) TH_LOG("fault %d", n);
+		hits += workers_hit();
+	}
+	TH_LOG("advertise: %d faults, %d times an error", hits, failed);
+	EXPECT_LT(0, hits);
 }
 
 int main(int argc, char **argv)

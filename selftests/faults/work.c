@@ -9,6 +9,8 @@
 #include "work.h"
 
 #define ROUNDS_EVENTS	15
+#define ROUNDS_WATCH	10
+#define LOOKUPS		"/sys/module/rdma_cmx/counters/name_lookups"
 
 FIXTURE(work) {
 	int fd;
@@ -57,6 +59,51 @@ TEST_F_TIMEOUT(work, events, SWEEP_LIMIT)
 	TH_LOG("%d faults", hits);
 	close(fd);
 	EXPECT_TRUE(nothing_left());
+}
+
+static bool lookups_above(long before)
+{
+	double end = now_ms() + 60000;
+
+	while (number_get(LOOKUPS) <= before && now_ms() < end)
+		poll(NULL, 0, 10);
+	return number_get(LOOKUPS) > before;
+}
+
+/* A query that has failed is sent again: the answer comes, and comes once. */
+TEST_F_TIMEOUT(work, KA_08_watch, SWEEP_LIMIT)
+{
+	static const char once[] = "events=1 error=0 partial=0 wrong=0";
+	struct consumer_answer got;
+	int n, hits = 0;
+	char text[128];
+	long before;
+
+	ASSERT_EQ(0, number_set(PARAMETERS "watch_gap_ms", 50));
+	for (n = 1; n <= ROUNDS_WATCH; n++) {
+		snprintf(text, sizeof(text),
+			 "watch interval=3600000 -- watch%d.any.cmx.test 1", n);
+		workers_arm(n);
+		EXPECT_EQ(0, consumer_do(self->fd, text));
+		EXPECT_EQ(0, consumer_wait(self->fd, "watched 0", once, &got)) {
+			TH_LOG("fault %d: %s", n, got.text);
+		}
+		hits += workers_hit();
+		/* Past the cache, with the same answer */
+		before = number_get(LOOKUPS);
+		workers_arm(n);
+		EXPECT_EQ(0, consumer_do(self->fd, "watch-refresh 0"));
+		EXPECT_TRUE(lookups_above(before));
+		hits += workers_hit();
+		EXPECT_EQ(0, consumer_wait(self->fd, "watched 0", once, &got)) {
+			TH_LOG("refresh, fault %d: %s", n, got.text);
+		}
+		EXPECT_EQ(0, consumer_do(self->fd, "unwatch"));
+	}
+	TH_LOG("%d faults", hits);
+	EXPECT_LT(0, hits);
+	EXPECT_TRUE(live_are(0));
+	EXPECT_EQ(0, number_set(PARAMETERS "watch_gap_ms", 5000));
 }
 
 int main(int argc, char **argv)

@@ -238,6 +238,9 @@ static int cmx_names_request_key(const char *name, bool refresh,
 	if (ret)
 		ret = cmx_names_reason(name, ret);
 	revert_creds(old);
+	/* The negative key would fail later lookups for a minute. */
+	if (ret == -ENOMEM)
+		cmx_names_displace(name);
 	if (ret)
 		return ret;
 	ret = cmx_names_key_answer(key, answer);

@@ -233,7 +233,8 @@ ok "some were refused" test "$(counter name_refused)" -gt 0
 
 wait_for 90 live_none
 # The user has eight lookups at a time, of 4 s each: the last name waits for 28 s.
-do_ crowd 60 z%.silent.test behind.any.cmx.test >/dev/null
+ok "60 names of one user" \
+	do_ crowd 60 z%.silent.test behind.any.cmx.test
 like "one user cannot hold up a name for another" \
 	"$(do_ resolve behind.any.cmx.test 1 timeout=20000)" '^entries='
 do_ crowd 0 >/dev/null

@@ -1,28 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # What run.sh has to do, side by side. Sourced by run.sh, whose variables these
-# functions use: mode out top work kernels lanes kernel broken passed failed
-# skipped host_pid.
+# functions use: mode out top work kernels lanes places kernel broken passed
+# failed skipped host_pid.
 #
 # A job is a separate process, "guest KERNEL GUEST" or "host". It counts for
 # itself and leaves its sums in $work/job-NUMBER. A guest waits for half of its
-# time, so that three of them keep two processors busy.
-# A job aside takes no place of a guest: it compiles, in the time that guests
-# leave.
+# time: there are two places for each processor. A job aside has one of them.
 # shellcheck shell=bash
 
 declare -A job_pid=()
 jobs_begun=0
 declare -A aside_pid=()
 
-# Three for two processors, limited by memory: two guests take 4 GB, KASAN 1
-# more.
+# As many leading guests as memory is for: two guests take 4 GB, KASAN 1 more.
 lanes_find() {
-	local cpus free
-
 	[ "$mode" = check ] || { echo 1; return; }
-	cpus=$(($(nproc) * 3 / 2))
-	free=$(awk '$1 == "MemAvailable:" { print int($2 / 5000000) }' /proc/meminfo)
-	echo $((cpus < free ? cpus : free > 0 ? free : 1))
+	awk '$1 == "MemAvailable:" { n = int($2 / 5000000); print n ? n : 1 }' \
+		/proc/meminfo
 }
 
 # Prints its input, with the kernel in front if there are two. It prints all at
@@ -80,7 +74,8 @@ job_start() {
 
 # job_begin WHAT...: waits for a place, and starts the job
 job_begin() {
-	while [ $((${#job_pid[@]} - ${#aside_pid[@]})) -ge "$lanes" ]; do
+	while [ "${#job_pid[@]}" -ge "$places" ] ||
+	      [ $((${#job_pid[@]} - ${#aside_pid[@]})) -ge "$lanes" ]; do
 		job_wait
 	done
 	job_start "$@"

@@ -304,6 +304,21 @@ guest_job() {
 	consoles_check
 }
 
+# Prints "KERNEL GUEST" for each job: by the limits of its tests the longest
+# first, so that no long one is left at the end.
+guest_jobs_list() {
+	local kernel guest
+
+	for kernel in "${kernels[@]}"; do
+		for guest in $(guests_wanted "$kernel"); do
+			guest_tests "$guest" "$work/$kernel.tests" |
+				awk -v job="$kernel $guest" '
+					{ n += $3 }
+					END { print n + 0, job }'
+		done
+	done | sort -s -k 1,1nr | cut -d' ' -f2-
+}
+
 [ -r "/boot/vmlinuz-$kver" ] || die "/boot/vmlinuz-$kver cannot be read"
 case $only in *[[:space:]]*) die "a test name has no spaces: '$only'" ;; esac
 case $guest_only in
@@ -339,6 +354,8 @@ accel=$(accel_find)
 [ -z "${VM_ACCEL:-}" ] || accel=$VM_ACCEL
 
 lanes=${VM_JOBS:-$(lanes_find)}
+places=$((2 * $(nproc)))
+[ -z "${VM_JOBS:-}" ] || places=$((VM_JOBS + 1))
 
 echo "Building for Linux $kver; logs in $out"
 image_build
@@ -354,10 +371,12 @@ if [ "$mode" = shell ]; then
 	exit "$code"
 fi
 
+mapfile -t guest_jobs < <(guest_jobs_list)
 # Builds use the processor time that guests leave.
 aside=()
-for kernel in "${kernels[@]}"; do
-	[ "$kernel" = stock ] || [ -z "$(guests_wanted "$kernel")" ] ||
+for job in "${guest_jobs[@]}"; do
+	kernel=${job% *}
+	[ "$kernel" = stock ] || is_among "$kernel" "${aside[@]}" ||
 		aside+=("$kernel")
 done
 if [ "$mode,$guest_only" = check, ] && is_among stock "${kernels[@]}"; then
@@ -366,10 +385,8 @@ fi
 # The debug image is made from parts of the stock image.
 is_among debug "${aside[@]}" || rm -rf "$work/root"
 [ "${#aside[@]}" = 0 ] || job_aside aside_job "${aside[@]}"
-for kernel in "${kernels[@]}"; do
-	for guest in $(guests_wanted "$kernel"); do
-		job_begin guest_job "$kernel" "$guest"
-	done
+for job in "${guest_jobs[@]}"; do
+	job_begin guest_job "${job% *}" "${job#* }"
 done
 jobs_wait
 kernel=''

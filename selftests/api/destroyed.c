@@ -8,11 +8,9 @@
  */
 #include <malloc.h>
 #include <pthread.h>
-#include <stdarg.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "api.h"
+#include "intercept.h"
 #include <rdma/rdma_cmx_ioctl.h>
 
 #define PATTERN	0xaa
@@ -71,22 +69,17 @@ static void *destroyer(void *arg)
 	return NULL;
 }
 
-int ioctl(int fd, unsigned long request, ...)
+static int ioctl_intercept(int fd, unsigned long request, void *arg)
 {
 	pthread_t thread;
-	va_list args;
-	void *arg;
 	int ret;
 
-	va_start(args, request);
-	arg = va_arg(args, void *);
-	va_end(args);
 	if (acked.event && request == RDMA_CMX_IO(GET_EVENTS)) {
 		if (!pthread_create(&thread, NULL, acker, NULL))
 			pthread_join(thread, NULL);
 		acked.event = NULL;
 	}
-	ret = syscall(SYS_ioctl, fd, request, arg);
+	ret = ioctl_real(fd, request, arg);
 	if (ret || !victim.command || request != victim.command)
 		return ret;
 	victim.command = 0;

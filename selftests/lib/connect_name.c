@@ -245,24 +245,9 @@ TEST_F(name, KA_02_destroyed_while_it_connects)
 	EXPECT_EQ(0, rdma_destroy_id(other));
 }
 
-/* Without a channel the call waits. */
 TEST_F(name, KA_02_synchronous)
 {
-	struct rdma_cm_id *id;
-
-	ASSERT_EQ(0, listener_start(&self->listener, OWN4, true));
-	ASSERT_EQ(0, rdma_create_id(NULL, &id, NULL, RDMA_PS_TCP));
-	ASSERT_EQ(0, rdmacmx_connect_name(id, "both.test", LISTEN_TEXT, NULL,
-					  &self->attr));
-	EXPECT_EQ(IBV_QPS_RTS, qp_state(id));
-	EXPECT_EQ(RDMA_CM_EVENT_ESTABLISHED, id->event->event);
-	rdma_destroy_ep(id);
-	ASSERT_EQ(0, rdma_create_id(NULL, &id, NULL, RDMA_PS_TCP));
-	listener_end(&self->listener);
-	REFUSED(ECONNREFUSED, rdmacmx_connect_name(id, "both.test", LISTEN_TEXT,
-						   NULL, &self->attr));
-	EXPECT_EQ(2, rdmacmx_connect_report(id, self->list, CANDIDATES));
-	rdma_destroy_ep(id);
+	connect_synchronous(_metadata, self);
 }
 
 TEST_HARNESS_MAIN

@@ -3,13 +3,11 @@
  * KA-02 for user space: rdmacmx_connect_name() with connections that race, and with
  * threads that share a channel.
  */
-#include <stdarg.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 #include <rdma/rdma_cmx_ioctl.h>
 
 #include "api.h"
 #include "connect_name.h"
+#include "intercept.h"
 
 /*
  * Connections race. The first address does not reply, and is left as soon as the
@@ -136,21 +134,8 @@ TEST_F(name, KA_02_race_destroyed)
 
 TEST_F(name, KA_02_race_synchronous)
 {
-	struct rdma_cm_id *id;
-
 	self->attr.flags = RDMACMX_CONNECT_RACE;
-	ASSERT_EQ(0, listener_start(&self->listener, OWN4, true));
-	ASSERT_EQ(0, rdma_create_id(NULL, &id, NULL, RDMA_PS_TCP));
-	ASSERT_EQ(0, rdmacmx_connect_name(id, "both.test", LISTEN_TEXT, NULL,
-					  &self->attr));
-	EXPECT_EQ(IBV_QPS_RTS, qp_state(id));
-	EXPECT_EQ(RDMA_CM_EVENT_ESTABLISHED, id->event->event);
-	rdma_destroy_ep(id);
-	ASSERT_EQ(0, rdma_create_id(NULL, &id, NULL, RDMA_PS_TCP));
-	listener_end(&self->listener);
-	REFUSED(ECONNREFUSED, rdmacmx_connect_name(id, "both.test", LISTEN_TEXT,
-						   NULL, &self->attr));
-	rdma_destroy_ep(id);
+	connect_synchronous(_metadata, self);
 }
 
 /* The reply that a thread has read and not processed, see KA_02_late_reply. */
@@ -175,21 +160,15 @@ static void late_hold(const struct rdma_cmx_get_events *cmd)
 	becomes(&late.released, 1);
 }
 
-/* The library's, too */
-int ioctl(int fd, unsigned long request, ...)
+static int ioctl_intercept(int fd, unsigned long request, void *arg)
 {
-	va_list ap;
-	void *arg;
 	int ret;
 
-	va_start(ap, request);
-	arg = va_arg(ap, void *);
-	va_end(ap);
 	if (request != RDMA_CMX_IO(GET_EVENTS))
-		return syscall(SYS_ioctl, fd, request, arg);
+		return ioctl_real(fd, request, arg);
 	if (late_reader)
 		__atomic_add_fetch(&late.reads, 1, __ATOMIC_RELEASE);
-	ret = syscall(SYS_ioctl, fd, request, arg);
+	ret = ioctl_real(fd, request, arg);
 	if (!ret)
 		late_hold(arg);
 	return ret;

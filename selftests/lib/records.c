@@ -4,16 +4,13 @@
  * through here and is changed: structs that are longer than the library knows,
  * or shorter, parts that it does not know, and what only an odd peer sends.
  */
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 #include <rdma/rdma_cmx.h>
 #include <rdma/rdma_cmx_ioctl.h>
 
 #include "api.h"
+#include "intercept.h"
 
 #define MORE	16		/* extra bytes of a newer kernel's struct */
 #define PORT_RECORDS	7650
@@ -165,19 +162,14 @@ static int entries_change(void *buf, uint32_t *len, uint32_t room)
 	return 0;
 }
 
-int ioctl(int fd, unsigned long request, ...)
+static int ioctl_intercept(int fd, unsigned long request, void *arg)
 {
 	struct rdma_cmx_query_addrinfo *query;
 	struct rdma_cmx_getaddrinfo *gai;
 	struct rdma_cmx_get_events *get;
-	va_list ap;
-	void *arg;
 	int ret;
 
-	va_start(ap, request);
-	arg = va_arg(ap, void *);
-	va_end(ap);
-	ret = syscall(SYS_ioctl, fd, request, arg);
+	ret = ioctl_real(fd, request, arg);
 	if (ret || age == AS_IT_IS)
 		return ret;
 	switch (request) {

@@ -6,12 +6,10 @@
  */
 #include <dlfcn.h>
 #include <semaphore.h>
-#include <stdarg.h>
-#include <sys/ioctl.h>
-#include <sys/syscall.h>
 #include <rdma/rdma_cmx.h>
 #include <rdma/rdma_cmx_ioctl.h>
 
+#include "intercept.h"
 #include "process.h"
 
 #define PORT_INTER	7698
@@ -105,17 +103,12 @@ int pthread_mutex_unlock(pthread_mutex_t *mutex)
 	return ret;
 }
 
-int ioctl(int fd, unsigned long request, ...)
+static int ioctl_intercept(int fd, unsigned long request, void *arg)
 {
 	struct rdma_cmx_get_events *get;
-	va_list ap;
-	void *arg;
 	int ret;
 
-	va_start(ap, request);
-	arg = va_arg(ap, void *);
-	va_end(ap);
-	ret = syscall(SYS_ioctl, fd, request, arg);
+	ret = ioctl_real(fd, request, arg);
 	if (ret)
 		return ret;
 	if (late.armed && request == RDMA_CMX_IO(GET_EVENTS)) {

@@ -6,10 +6,8 @@
  */
 #include <dlfcn.h>
 #include <rdma/rdma_cmx_ioctl.h>
-#include <stdarg.h>
-#include <sys/ioctl.h>
-#include <sys/syscall.h>
 
+#include "intercept.h"
 #include "process.h"
 
 #define PAUSE_US	200000
@@ -70,15 +68,10 @@ static void no_helper(struct rdma_cmx_get_events *cmd)
 	await(&destroying, WAIT_MS * 1000);
 }
 
-int ioctl(int fd, unsigned long request, ...)
+static int ioctl_intercept(int fd, unsigned long request, void *arg)
 {
-	void *arg;
-	va_list ap;
 	int ret;
 
-	va_start(ap, request);
-	arg = va_arg(ap, void *);
-	va_end(ap);
 	if (request == RDMA_CMX_IO(WRITE_EVENT) && !slow && get(&on_the_way))
 		set(&waking);
 	if (request == RDMA_CMX_IO(ID_DESTROY) && !slow) {
@@ -88,7 +81,7 @@ int ioctl(int fd, unsigned long request, ...)
 	}
 	if (request == RDMA_CMX_IO(RESOLVE_ADDRINFO) && slow)
 		__atomic_add_fetch(&retries, 1, __ATOMIC_SEQ_CST);
-	ret = syscall(SYS_ioctl, fd, request, arg);
+	ret = ioctl_real(fd, request, arg);
 	if (!ret && slow && get(&armed) &&
 	    request == RDMA_CMX_IO(GET_EVENTS))
 		no_helper(arg);

@@ -371,13 +371,13 @@ static void cmx_record_ending(struct cmx_port_record *r,
 	if (!r->usable || !r->service->withdrawn)
 		cmx_record_down(r, event);
 	if (r->exists && r->usable && time_before(jiffies, r->deadline)) {
+		/* First, as in cmx_record_idle() */
+		cmx_record_kick(r, cmx_until(r->deadline));
 		ret = r->deferred ? -EAGAIN :
 				    cmx_record_start(r, CMX_RECORD_DELETE);
 		r->deferred = false;
-		if (!ret) {
-			cmx_record_kick(r, cmx_until(r->deadline));
+		if (!ret)
 			return;
-		}
 		/* A limit, or no memory: both are temporary. */
 		if (ret != -ENODEV) {
 			cmx_record_kick(r, msecs_to_jiffies(CMX_SETTLE));
@@ -393,17 +393,16 @@ static bool cmx_record_idle(struct cmx_port_record *r,
 {
 	if (r->op == CMX_RECORD_NONE)
 		return true;
+	/* First, or it would delay a work item that a response queues. */
+	if (r->ending && time_before(jiffies, r->deadline))
+		cmx_record_kick(r, cmx_until(r->deadline));
 	/* Pairs with cmx_record_done(). */
 	if (smp_load_acquire(&r->answered)) {
 		cmx_record_answer(r, event);
 		return true;
 	}
-	if (!r->ending)
+	if (!r->ending || time_before(jiffies, r->deadline))
 		return false;
-	if (time_before(jiffies, r->deadline)) {
-		cmx_record_kick(r, cmx_until(r->deadline));
-		return false;
-	}
 	if (!cmx_sa_forget(&r->waiter))
 		return false;	/* done() will queue this work item */
 	cmx_sa_services_changed(r->port);

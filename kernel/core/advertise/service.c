@@ -166,18 +166,22 @@ static struct cmx_port_record *cmx_service_record(struct rdma_cmx_service *s,
 	return NULL;
 }
 
-/* The walk itself updates the ports. */
 static int cmx_service_look_port(struct cmx_sa_port *port, void *arg)
 {
+	if (cmx_service_fits(arg, port))
+		cmx_sa_port_look(port);
 	return 0;
 }
 
-/* From cmx_sa_ports_active(), under the lock */
+/*
+ * Under the lock. A port that is listed now is removed after the lock: its
+ * record ends then.
+ */
 static int cmx_service_add_port(struct cmx_sa_port *port, void *arg)
 {
 	struct rdma_cmx_service *s = arg;
 
-	return cmx_service_fits(s, port) ?
+	return cmx_sa_port_is_active(port) && cmx_service_fits(s, port) ?
 		       cmx_record_add(s, port, GFP_NOIO) : 0;
 }
 
@@ -351,7 +355,7 @@ static int cmx_service_start(struct rdma_cmx_service *s,
 	}
 	hash_add(cmx_services, &s->hash, cmx_service_hash(s->id));
 	refcount_inc(&s->ref);
-	ret = cmx_sa_ports_active(s->net, cmx_service_add_port, s);
+	ret = cmx_sa_ports_for_each(s->net, cmx_service_add_port, s);
 	/* On all ports or on none. No work item has run, and none reports. */
 	if (ret) {
 		s->event = NULL;
@@ -433,7 +437,7 @@ cmx_service_new(const struct rdma_cmx_service_attr *attr, kuid_t uid,
 	s->event = event;
 	s->context = context;
 	/* Before the lock: it may wait for the firmware of a device. */
-	cmx_sa_ports_for_each(s->net, cmx_service_look_port, NULL);
+	cmx_sa_ports_for_each(s->net, cmx_service_look_port, s);
 	mutex_lock(&cmx_service_lock);
 	ret = cmx_service_start(s, &fresh);
 	if (!ret)

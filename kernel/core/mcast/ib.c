@@ -202,7 +202,7 @@ static int cmx_ib_query_sendonly(struct cmx_group *g)
 	u32 caps;
 	int ret;
 
-	port = cmx_sa_port_get(g->id->device, g->id->port_num);
+	port = cmx_sa_port_get(g->id->device->index, g->id->port_num);
 	if (!port)
 		return -ENODEV;
 	ret = cmx_sa_info(port, &caps);

@@ -26,7 +26,10 @@ bool cmx_route_has_provider(void)
 	       rdma_nl_chk_listeners(RDMA_NL_GROUP_LS);
 }
 
-/* Gets the query of rdma_resolve_route(), and its port with a reference. */
+/*
+ * Gets the query of rdma_resolve_route(), and its port, active or not, with a
+ * reference. Does not wait for firmware.
+ */
 struct cmx_sa_port *cmx_cached_path_query(struct rdma_cm_id *id, u8 tos,
 					  struct cmx_sa_query *q)
 {
@@ -43,7 +46,7 @@ struct cmx_sa_port *cmx_cached_path_query(struct rdma_cm_id *id, u8 tos,
 	rec.service_id = rdma_get_service_id(id, (struct sockaddr *)
 					     &addr->dst_addr);
 	cmx_path_set_class(&rec, (struct sockaddr *)&addr->src_addr, tos);
-	port = cmx_sa_port_get(id->device, id->port_num);
+	port = cmx_sa_port_find(id->device->index, id->port_num);
 	if (!port)
 		return ERR_PTR(-ENODEV);
 	cmx_path_query(q, &rec, addr->src_addr.ss_family, cmx_sa_has_qos(port),
@@ -81,10 +84,13 @@ int rdma_cmx_set_cached_path_tos(struct rdma_cm_id *id, u8 tos)
 	port = cmx_cached_path_query(id, tos, &q);
 	if (IS_ERR(port))
 		return PTR_ERR(port);
-	ret = cmx_sa_cached(port, id->route.addr.dev_addr.net, &q, &answer);
+	ret = -ENODEV;
+	if (cmx_sa_port_is_active(port))
+		ret = cmx_sa_cached(port, id->route.addr.dev_addr.net, &q,
+				    &answer) ? -ENOENT : 0;
 	cmx_sa_port_put(port);
 	if (ret)
-		return -ENOENT;
+		return ret;
 	ret = cmx_cached_path_use(id, &q, answer);
 	cmx_sa_answer_put(answer);
 	return ret;

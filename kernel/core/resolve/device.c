@@ -522,23 +522,6 @@ struct ib_device *cmx_device_first(const struct net *net,
 	return found;
 }
 
-/* The SA of an InfiniBand port, with a reference, or NULL */
-struct cmx_sa_port *cmx_device_sa_port(u32 ibdev_index, u32 port_num)
-{
-	struct cmx_sa_port *port = NULL;
-	struct cmx_ibdev *dev;
-
-	down_read(&cmx_devices_lock);
-	list_for_each_entry(dev, &cmx_devices, node) {
-		if (dev->ibdev->index == ibdev_index) {
-			port = cmx_sa_port_get(dev->ibdev, port_num);
-			break;
-		}
-	}
-	up_read(&cmx_devices_lock);
-	return port;
-}
-
 int cmx_device_init(void)
 {
 	cmx_index_init();

@@ -109,7 +109,7 @@ static void cmx_path_set_port(const struct cmx_paths *r,
 			cmx_sa_port_hold(pr->sa.port);
 		return;
 	}
-	pr->sa.port = cmx_device_sa_port(to->ibdev_index, to->port_num);
+	pr->sa.port = cmx_sa_port_get(to->ibdev_index, to->port_num);
 	pr->qos = !pr->sa.port || cmx_sa_has_qos(pr->sa.port);
 }
 

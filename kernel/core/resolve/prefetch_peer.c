@@ -83,19 +83,19 @@ static struct cmx_sa_port *cmx_peer_port(const struct cmx_lane *lane, u32 num,
 		.ibdev_index = path->ibdev_index,
 		.port_num = path->port_num,
 	};
-	struct cmx_sa_port *port = NULL;
 	struct ib_device *ibdev;
 	union ib_gid gid;
+	int ret;
 
 	ibdev = rdma_cmx_entry_device(&e, p->attr.net);
 	if (!ibdev)
 		return NULL;
-	if (!rdma_query_gid(ibdev, num, 0, &gid)) {
-		*prefix = gid.global.subnet_prefix;
-		port = cmx_sa_port_get(ibdev, num);
-	}
+	ret = rdma_query_gid(ibdev, num, 0, &gid);
 	ib_device_put(ibdev);
-	return port;
+	if (ret)
+		return NULL;
+	*prefix = gid.global.subnet_prefix;
+	return cmx_sa_port_get(path->ibdev_index, num);
 }
 
 static void cmx_peer_query(const struct cmx_lane *lane, u32 lid,

@@ -30,7 +30,6 @@ struct cmx_records {
 	u32 room;
 };
 
-/* In the walk over the ports; a removal waits for its lock. */
 static int cmx_records_port(struct cmx_sa_port *port, void *arg)
 {
 	struct cmx_records *r = arg;
@@ -48,11 +47,13 @@ static int cmx_records_port(struct cmx_sa_port *port, void *arg)
 	if (!attr->service && r->confined &&
 	    !cmx_sa_port_ruled(port, attr->net))
 		return 0;
+	if (!cmx_sa_port_look(port))
+		return 0;
 	if (r->count == r->room) {
 		u32 room = r->room ? 2 * r->room : 4;
 
-		/* Not charged: see cmx_service_port_add(). */
-		new = krealloc_array(r->port, room, sizeof(*new), GFP_KERNEL);
+		new = krealloc_array(r->port, room, sizeof(*new),
+				     GFP_KERNEL_ACCOUNT);
 		if (!new)
 			return -ENOMEM;
 		r->port = new;

@@ -281,7 +281,6 @@ int cmx_device_hint(struct cmx_hints *h, const struct rdma_cmx_query_attr *attr)
 struct ib_device *cmx_device_first(const struct net *net,
 				   bool (*fn)(struct ib_device *ibdev, void *arg),
 				   void *arg);
-struct cmx_sa_port *cmx_device_sa_port(u32 ibdev_index, u32 port_num);
 struct cmx_ibdev *cmx_device_hold(const struct ib_device *ibdev);
 void cmx_device_release(struct cmx_ibdev *dev);
 unsigned long cmx_device_removal_left(void);

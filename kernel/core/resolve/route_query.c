@@ -321,7 +321,7 @@ int cmx_route_query_start(struct rdma_cm_id *id, struct cmx_route *route,
 	struct cmx_sa_query query CMX_UNINIT;
 	struct cmx_route_query *q;
 	struct cmx_sa_port *port;
-	int ret = -EINVAL;
+	int ret;
 
 	/* The remains of a query that has ended */
 	cmx_route_query_stop(route);
@@ -333,11 +333,14 @@ int cmx_route_query_start(struct rdma_cm_id *id, struct cmx_route *route,
 	port = cmx_cached_path_query(id, tos, &query);
 	if (IS_ERR(port))
 		return PTR_ERR(port);
+	ret = -ENODEV;
+	if (!cmx_sa_port_look(port))
+		goto put;
+	ret = -ENOMEM;
 	q = cmx_route_query_alloc(id, route, &query, timeout_ms);
-	if (!q) {
-		cmx_sa_port_put(port);
-		return -ENOMEM;
-	}
+	if (!q)
+		goto put;
+	ret = -EINVAL;
 	if (!cmx_route_claim(id, route)) {
 		kfree(q);
 		goto put;

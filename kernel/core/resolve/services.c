@@ -73,17 +73,14 @@ static int cmx_service_port_add(struct cmx_sa_port *port, void *arg)
 	if (ports->from->port_num && (ports->from->port_num != num ||
 				      ports->from->ibdev_index != dev->index))
 		return 0;
-	if (!cmx_hints_take(ports->h, dev->index, num))
+	if (!cmx_hints_take(ports->h, dev->index, num) ||
+	    !cmx_sa_port_look(port))
 		return 0;
 	if (ports->count == ports->room) {
 		u32 room = ports->room ? 2 * ports->room : 4;
 
-		/*
-		 * Not charged: the removal of a port waits for the caller's
-		 * lock, and a cgroup at its limit makes a charge sleep.
-		 */
 		new = krealloc_array(ports->port, room, sizeof(*new),
-				     GFP_KERNEL | __GFP_ZERO);
+				     GFP_KERNEL_ACCOUNT | __GFP_ZERO);
 		if (!new)
 			return -ENOMEM;
 		ports->port = new;

@@ -265,7 +265,8 @@ struct cmx_sa_inform {
 /**
  * struct cmx_sa_port - an InfiniBand port
  * @ref: of the device, of lookups, and of callers of cmx_sa_port_get()
- * @node: in the list of ports
+ * @node: in the list of ports; empty when it is not listed
+ * @number: its place in that list, ascending, never reused
  * @dev: the device; a reference of its struct device keeps the memory
  * @num: port number
  * @events: receives events of the port
@@ -275,6 +276,7 @@ struct cmx_sa_inform {
  * @ah: address of the SM, NULL: not known; changes under @agent_lock and
  *	cmx_sa_lock
  * @active: accepts queries; likewise
+ * @reads: number of reads of state and SM that have begun; by @agent_lock
  * @tid: lower half of the last transaction id
  * @sched: lookups that wait or run, and their users
  * @window: limit of outstanding lookups, adapted to the SA
@@ -291,6 +293,7 @@ struct cmx_sa_inform {
 struct cmx_sa_port {
 	refcount_t ref;
 	struct list_head node;
+	u64 number;
 	struct ib_device *dev;
 	u32 num;
 	struct ib_event_handler events;
@@ -299,6 +302,7 @@ struct cmx_sa_port {
 	struct ib_mad_agent *agent;
 	struct cmx_sa_ah *ah;
 	bool active;
+	u32 reads;
 	atomic_t tid;
 	struct cmx_sched sched;
 	unsigned int window;

@@ -197,12 +197,8 @@ static int cmx_sa_path_port_add(struct cmx_sa_port *port, void *arg)
 	if (ports->count == ports->room) {
 		u32 room = ports->room ? 2 * ports->room : 4;
 
-		/*
-		 * Not charged: the removal of a port waits for the caller's
-		 * lock, and a cgroup at its limit makes a charge sleep.
-		 */
 		new = krealloc_array(ports->port, room, sizeof(*new),
-				     GFP_KERNEL);
+				     GFP_KERNEL_ACCOUNT);
 		if (!new)
 			return -ENOMEM;
 		ports->port = new;
@@ -236,7 +232,8 @@ static int cmx_sa_path_ports_get(struct cmx_sa_path_ports *ports)
 	 * may use its paths later, without an event.
 	 */
 	if (!ret)
-		ret = cmx_sa_ports_all(attr->net, cmx_sa_path_port_add, ports);
+		ret = cmx_sa_ports_for_each(attr->net, cmx_sa_path_port_add,
+					    ports);
 	if (ret)
 		cmx_sa_path_ports_put(ports);
 	return ret;

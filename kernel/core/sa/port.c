@@ -9,6 +9,9 @@
  * memory of the struct ib_device. The MAD layer is an older client of the
  * device, so it is present until the removal here has ended.
  *
+ * All devices and users share that lock: no code waits for a device with it
+ * held, nor for memory. A walk over the ports has a reference of one at a time.
+ *
  * An event starts a new generation of the cache without delay. A work item does
  * the rest, after it has read the state and the SM of the port.
  */
@@ -26,8 +29,9 @@
 
 DEFINE_SPINLOCK(cmx_sa_lock);
 
-static LIST_HEAD(cmx_sa_ports);
+static LIST_HEAD(cmx_sa_ports);	/* by number */
 static DECLARE_RWSEM(cmx_sa_ports_lock);
+static u64 cmx_sa_ports_listed;
 
 static LIST_HEAD(cmx_sa_watchers);
 static DECLARE_RWSEM(cmx_sa_watchers_lock);
@@ -131,15 +135,25 @@ static struct cmx_sa_ah *cmx_sa_port_set(struct cmx_sa_port *port,
 	return old;
 }
 
-/* Reads the state and the SM of the port. May sleep. */
+/*
+ * Reads the state and the SM of the port. May sleep, for the firmware of the
+ * device. Callers that wait for the lock share the next read, or a removal
+ * behind them would wait for a read of each.
+ */
 void cmx_sa_port_refresh(struct cmx_sa_port *port)
 {
+	u32 reads = READ_ONCE(port->reads);
 	struct cmx_sa_ah *ah = NULL;
 	struct ib_port_attr attr;
 	bool active;
 
-	down_write(&port->agent_lock);
-	if (port->agent) {
+	/* A work item has no signals. */
+	if (down_write_killable(&port->agent_lock))
+		return;
+	/* Another caller's read may have begun since. */
+	if (port->agent && port->reads == reads) {
+		/* Visible before the read: a later event is read again. */
+		smp_store_mb(port->reads, reads + 1);
 		active = !ib_query_port(port->dev, port->num, &attr) &&
 			 attr.state == IB_PORT_ACTIVE;
 		if (active)
@@ -251,127 +265,119 @@ u32 cmx_sa_port_generation(const struct cmx_sa_port *port)
 	return cmx_sa_cache_generation(&port->cache);
 }
 
-/* The event may not have arrived yet: read the state of the port. */
-static bool cmx_sa_port_is_active(struct cmx_sa_port *port)
+/**
+ * cmx_sa_port_is_active - check that a port is active, as far as known
+ * @port: the port
+ *
+ * Context: any.
+ */
+bool cmx_sa_port_is_active(const struct cmx_sa_port *port)
 {
-	if (!READ_ONCE(port->active))
-		cmx_sa_port_refresh(port);
 	return READ_ONCE(port->active);
 }
 
 /**
- * cmx_sa_port_get - get a port with a reference for the caller
- * @dev: its device
+ * cmx_sa_port_look - check that a port is active
+ * @port: the port
+ *
+ * The event may not have arrived yet, so this reads the state of a port that is
+ * not known to be active.
+ *
+ * Context: process context, may sleep for the firmware of the device. The
+ * caller holds no lock that others need meanwhile.
+ */
+bool cmx_sa_port_look(struct cmx_sa_port *port)
+{
+	if (!cmx_sa_port_is_active(port))
+		cmx_sa_port_refresh(port);
+	return cmx_sa_port_is_active(port);
+}
+
+/**
+ * cmx_sa_port_find - get a port, active or not, with a reference for the caller
+ * @ibdev_index: index of its device
  * @port_num: its number
  *
- * Context: process context, may sleep.
- * Return: the port, or NULL if it is not an active InfiniBand port.
+ * Context: process context, may sleep; does not wait for firmware.
+ * Return: the port, or NULL if it is not an InfiniBand port.
  */
-struct cmx_sa_port *cmx_sa_port_get(struct ib_device *dev, u32 port_num)
+struct cmx_sa_port *cmx_sa_port_find(u32 ibdev_index, u32 port_num)
 {
 	struct cmx_sa_port *port, *found = NULL;
 
 	down_read(&cmx_sa_ports_lock);
 	list_for_each_entry(port, &cmx_sa_ports, node) {
-		if (port->dev != dev || port->num != port_num)
-			continue;
-		if (cmx_sa_port_is_active(port)) {
+		if (port->dev->index == ibdev_index && port->num == port_num) {
 			cmx_sa_port_hold(port);
 			found = port;
+			break;
 		}
-		break;
 	}
 	up_read(&cmx_sa_ports_lock);
 	return found;
 }
 
-enum cmx_sa_which {
-	CMX_SA_PORTS_ALL,
-	CMX_SA_PORTS_KNOWN,	/* known to be active */
-	CMX_SA_PORTS_ACTIVE,	/* read from the firmware, if not known */
-};
-
-static bool cmx_sa_port_matches(struct cmx_sa_port *port,
-				enum cmx_sa_which which)
+/**
+ * cmx_sa_port_get - get an active port with a reference for the caller
+ * @ibdev_index: index of its device
+ * @port_num: its number
+ *
+ * Context: as for cmx_sa_port_look().
+ * Return: the port, or NULL if it is not an active InfiniBand port.
+ */
+struct cmx_sa_port *cmx_sa_port_get(u32 ibdev_index, u32 port_num)
 {
-	switch (which) {
-	case CMX_SA_PORTS_KNOWN:
-		return READ_ONCE(port->active);
-	case CMX_SA_PORTS_ACTIVE:
-		return cmx_sa_port_is_active(port);
-	default:
-		return true;
+	struct cmx_sa_port *port = cmx_sa_port_find(ibdev_index, port_num);
+
+	if (port && !cmx_sa_port_look(port)) {
+		cmx_sa_port_put(port);
+		port = NULL;
 	}
+	return port;
 }
 
-static int cmx_sa_ports_walk(struct net *net, enum cmx_sa_which which,
-			     int (*fn)(struct cmx_sa_port *port, void *arg),
-			     void *arg)
+/* The first port of @net after number @last, with a reference, or NULL */
+static struct cmx_sa_port *cmx_sa_port_next(const struct net *net, u64 last)
 {
-	struct cmx_sa_port *port;
-	int ret = 0;
+	struct cmx_sa_port *port, *found = NULL;
 
 	down_read(&cmx_sa_ports_lock);
 	list_for_each_entry(port, &cmx_sa_ports, node) {
-		if (!rdma_dev_access_netns(port->dev, net) ||
-		    !cmx_sa_port_matches(port, which))
-			continue;
-		ret = fn(port, arg);
-		if (ret)
+		if (port->number > last &&
+		    rdma_dev_access_netns(port->dev, net)) {
+			cmx_sa_port_hold(port);
+			found = port;
 			break;
+		}
 	}
 	up_read(&cmx_sa_ports_lock);
-	return ret;
+	return found;
 }
 
 /**
- * cmx_sa_ports_for_each - walk over the active InfiniBand ports of a namespace
+ * cmx_sa_ports_for_each - walk over all InfiniBand ports of a namespace
  * @net: the network namespace
- * @fn: called for each port; it may keep the port by cmx_sa_port_hold(). A
- *	result other than 0 ends the walk. It must not wait for an SA, nor look
- *	for ports
+ * @fn: called for each port, active or not, without a lock; it may keep the
+ *	port by cmx_sa_port_hold(). A result other than 0 ends the walk
  * @arg: argument of @fn
  *
- * Context: process context, may sleep, also for the firmware of a port that is
- * down.
+ * Context: process context, may sleep.
  * Return: the last result of @fn, 0 without ports.
  */
-int cmx_sa_ports_for_each(struct net *net,
+int cmx_sa_ports_for_each(const struct net *net,
 			  int (*fn)(struct cmx_sa_port *port, void *arg),
 			  void *arg)
 {
-	return cmx_sa_ports_walk(net, CMX_SA_PORTS_ACTIVE, fn, arg);
-}
+	struct cmx_sa_port *port;
+	u64 last = 0;
+	int ret = 0;
 
-/**
- * cmx_sa_ports_active - walk over the ports that are known to be active
- * @net: as for cmx_sa_ports_for_each()
- * @fn: as for cmx_sa_ports_for_each()
- * @arg: as for cmx_sa_ports_for_each()
- *
- * Context: process context, may sleep; does not wait for firmware.
- * Return: as cmx_sa_ports_for_each().
- */
-int cmx_sa_ports_active(struct net *net,
-			int (*fn)(struct cmx_sa_port *port, void *arg),
-			void *arg)
-{
-	return cmx_sa_ports_walk(net, CMX_SA_PORTS_KNOWN, fn, arg);
-}
-
-/**
- * cmx_sa_ports_all - walk over all ports, active or not
- * @net: as for cmx_sa_ports_for_each()
- * @fn: as for cmx_sa_ports_for_each()
- * @arg: as for cmx_sa_ports_for_each()
- *
- * Context: process context, may sleep; does not wait for firmware.
- * Return: as cmx_sa_ports_for_each().
- */
-int cmx_sa_ports_all(struct net *net,
-		     int (*fn)(struct cmx_sa_port *port, void *arg), void *arg)
-{
-	return cmx_sa_ports_walk(net, CMX_SA_PORTS_ALL, fn, arg);
+	while (!ret && (port = cmx_sa_port_next(net, last))) {
+		last = port->number;
+		ret = fn(port, arg);
+		cmx_sa_port_put(port);
+	}
+	return ret;
 }
 
 /**
@@ -384,19 +390,22 @@ int cmx_sa_ports_all(struct net *net,
  * device. This owner may use it, but neither advertise on it nor list all
  * services.
  *
+ * Context: process context, may sleep; does not wait for firmware.
  * Return: true if the user namespace of @net, or a descendant of it, owns the
- * network namespace of the device.
+ * network namespace of the device, which is not being removed.
  */
 bool cmx_sa_port_ruled(const struct cmx_sa_port *port, const struct net *net)
 {
-	const struct user_namespace *ns;
+	const struct user_namespace *ns = NULL;
 
-	for (ns = read_pnet(&port->dev->coredev.rdma_net)->user_ns; ns;
-	     ns = ns->parent) {
-		if (ns == net->user_ns)
-			return true;
-	}
-	return false;
+	/* The device's namespace is present while the port is on the list. */
+	down_read(&cmx_sa_ports_lock);
+	if (!list_empty(&port->node))
+		ns = read_pnet(&port->dev->coredev.rdma_net)->user_ns;
+	while (ns && ns != net->user_ns)
+		ns = ns->parent;
+	up_read(&cmx_sa_ports_lock);
+	return ns;
 }
 
 /**
@@ -438,6 +447,7 @@ struct cmx_sa_port *cmx_sa_port_alloc(struct ib_device *dev, u32 num)
 	if (!port)
 		return NULL;
 	refcount_set(&port->ref, 1);
+	INIT_LIST_HEAD(&port->node);
 	get_device(&dev->dev);
 	port->dev = dev;
 	port->num = num;
@@ -458,6 +468,7 @@ struct cmx_sa_port *cmx_sa_port_alloc(struct ib_device *dev, u32 num)
 void cmx_sa_port_list(struct cmx_sa_port *port)
 {
 	down_write(&cmx_sa_ports_lock);
+	port->number = ++cmx_sa_ports_listed;
 	list_add_tail(&port->node, &cmx_sa_ports);
 	up_write(&cmx_sa_ports_lock);
 }
@@ -522,7 +533,7 @@ struct cmx_sa_port *cmx_sa_port_unlist(struct ib_device *dev)
 	down_write(&cmx_sa_ports_lock);
 	list_for_each_entry(port, &cmx_sa_ports, node) {
 		if (port->dev == dev) {
-			list_del(&port->node);
+			list_del_init(&port->node);
 			found = port;
 			break;
 		}

@@ -88,18 +88,16 @@ static inline const void *cmx_sa_answer_rec(const struct cmx_sa_answer *answer,
  * index can be read, and GIDs by rdma_query_gid(). It does not prevent the
  * removal of the device.
  */
-struct cmx_sa_port *cmx_sa_port_get(struct ib_device *dev, u32 port_num);
+struct cmx_sa_port *cmx_sa_port_find(u32 ibdev_index, u32 port_num);
+struct cmx_sa_port *cmx_sa_port_get(u32 ibdev_index, u32 port_num);
 void cmx_sa_port_hold(struct cmx_sa_port *port);
 void cmx_sa_port_put(struct cmx_sa_port *port);
 struct ib_device *cmx_sa_port_dev(const struct cmx_sa_port *port);
 u32 cmx_sa_port_num(const struct cmx_sa_port *port);
+bool cmx_sa_port_is_active(const struct cmx_sa_port *port);
+bool cmx_sa_port_look(struct cmx_sa_port *port);
 bool cmx_sa_port_ruled(const struct cmx_sa_port *port, const struct net *net);
-int cmx_sa_ports_active(struct net *net,
-			int (*fn)(struct cmx_sa_port *port, void *arg),
-			void *arg);
-int cmx_sa_ports_all(struct net *net,
-		     int (*fn)(struct cmx_sa_port *port, void *arg), void *arg);
-int cmx_sa_ports_for_each(struct net *net,
+int cmx_sa_ports_for_each(const struct net *net,
 			  int (*fn)(struct cmx_sa_port *port, void *arg),
 			  void *arg);
 

@@ -17,6 +17,7 @@
 #include <linux/jiffies.h>
 #include <linux/kernel.h>
 #include <linux/random.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <rdma/ib_cache.h>
 
@@ -429,9 +430,13 @@ static void cmx_record_work(struct work_struct *work)
 	struct cmx_port_record *r = container_of(to_delayed_work(work),
 						 struct cmx_port_record, work);
 	struct rdma_cmx_service_event event = {};
+	unsigned int noio;
 
 	mutex_lock(&cmx_service_lock);
+	/* A removal waits for the lock: see cmx_sa_device_remove(). */
+	noio = memalloc_noio_save();
 	cmx_record_step(r, &event);
+	memalloc_noio_restore(noio);
 	mutex_unlock(&cmx_service_lock);
 	if (event.type)
 		cmx_service_report(r->service, &event);

@@ -16,6 +16,7 @@
  */
 #include <linux/module.h>
 #include <linux/random.h>
+#include <linux/sched/mm.h>
 #include <net/net_namespace.h>
 
 #include "sa/internal.h"
@@ -268,11 +269,9 @@ static void cmx_sa_inform_advance(struct cmx_sa_port *port)
 	cmx_sa_inform_wait(port, CMX_SA_INFORM_RENEW);
 }
 
-static void cmx_sa_inform_work(struct work_struct *work)
+static void cmx_sa_inform_step(struct cmx_sa_port *port)
 {
-	struct cmx_sa_inform *in = container_of(to_delayed_work(work),
-						struct cmx_sa_inform, work);
-	struct cmx_sa_port *port = container_of(in, struct cmx_sa_port, inform);
+	struct cmx_sa_inform *in = &port->inform;
 	u32 generation = cmx_sa_cache_generation(&port->cache);
 	bool stale = generation != in->generation;
 	bool answered = in->pending;
@@ -297,6 +296,17 @@ static void cmx_sa_inform_work(struct work_struct *work)
 	} else {
 		cmx_sa_inform_kick(port, in->due - jiffies);
 	}
+}
+
+static void cmx_sa_inform_work(struct work_struct *work)
+{
+	struct cmx_sa_inform *in = container_of(to_delayed_work(work),
+						struct cmx_sa_inform, work);
+	/* A removal waits for it: see cmx_sa_device_remove(). */
+	unsigned int noio = memalloc_noio_save();
+
+	cmx_sa_inform_step(container_of(in, struct cmx_sa_port, inform));
+	memalloc_noio_restore(noio);
 }
 
 static void cmx_sa_inform_own_work(struct work_struct *work)

@@ -17,6 +17,7 @@
  */
 #include <linux/mm.h>
 #include <linux/module.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 
 #include "sa/internal.h"
@@ -313,8 +314,11 @@ free:
 void cmx_sa_mad_send(struct cmx_sa_lookup *l)
 {
 	struct cmx_sa_mad *m;
+	unsigned int noio;
 
 	down_read(&l->port->agent_lock);
+	/* A removal waits for the lock: see cmx_sa_device_remove(). */
+	noio = memalloc_noio_save();
 	m = cmx_sa_mad_make(l);
 	if (!m)
 		goto unlock;
@@ -336,5 +340,6 @@ void cmx_sa_mad_send(struct cmx_sa_lookup *l)
 		cmx_sa_mads_cancel(l);
 	spin_unlock(&cmx_sa_lock);
 unlock:
+	memalloc_noio_restore(noio);
 	up_read(&l->port->agent_lock);
 }

@@ -19,6 +19,7 @@
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/random.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/user_namespace.h>
 #include <net/net_namespace.h>
@@ -145,11 +146,13 @@ void cmx_sa_port_refresh(struct cmx_sa_port *port)
 	u32 reads = READ_ONCE(port->reads);
 	struct cmx_sa_ah *ah = NULL;
 	struct ib_port_attr attr;
+	unsigned int noio;
 	bool active;
 
 	/* A work item has no signals. */
 	if (down_write_killable(&port->agent_lock))
 		return;
+	noio = memalloc_noio_save();
 	/* Another caller's read may have begun since. */
 	if (port->agent && port->reads == reads) {
 		/* Visible before the read: a later event is read again. */
@@ -161,6 +164,7 @@ void cmx_sa_port_refresh(struct cmx_sa_port *port)
 		/* Here, or the agent's PD might be freed before the old one. */
 		cmx_sa_ah_put(cmx_sa_port_set(port, ah, active));
 	}
+	memalloc_noio_restore(noio);
 	up_write(&port->agent_lock);
 }
 
@@ -168,6 +172,7 @@ static void cmx_sa_port_work(struct work_struct *work)
 {
 	struct cmx_sa_port *port = container_of(work, struct cmx_sa_port,
 						refresh);
+	unsigned int noio = memalloc_noio_save();
 
 	cmx_sa_port_refresh(port);
 	if (READ_ONCE(port->active)) {
@@ -180,6 +185,7 @@ static void cmx_sa_port_work(struct work_struct *work)
 		cmx_sa_port_changed(port, CMX_SA_DOWN);
 		cmx_sa_lookups_fail(port, -ENODEV);
 	}
+	memalloc_noio_restore(noio);
 }
 
 /* The SA may have lost its records, or respond differently. */
@@ -542,12 +548,19 @@ struct cmx_sa_port *cmx_sa_port_unlist(struct ib_device *dev)
 	return found;
 }
 
+/*
+ * Memory may need I/O, and that may need this device: swap on a device of a
+ * ULP. So neither this, nor what it waits for, starts I/O: work items and code
+ * with agent_lock or cmx_service_lock. ib_mad does, when a response arrives.
+ */
 static void cmx_sa_device_remove(struct ib_device *dev, void *data)
 {
+	unsigned int noio = memalloc_noio_save();
 	struct cmx_sa_port *port;
 
 	while ((port = cmx_sa_port_unlist(dev)))
 		cmx_sa_port_remove(port);
+	memalloc_noio_restore(noio);
 }
 
 /* Omni-Path has other records. */

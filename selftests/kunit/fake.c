@@ -21,9 +21,13 @@ static int fake_query_device(struct ib_device *ibdev,
 	return 0;
 }
 
+fake_read_fn fake_read;
+
 static int fake_query_port(struct ib_device *ibdev, u32 num,
 			   struct ib_port_attr *attr)
 {
+	fake_read_fn fn = READ_ONCE(fake_read);
+
 	attr->state = IB_PORT_ACTIVE;
 	attr->phys_state = IB_PORT_PHYS_STATE_LINK_UP;
 	attr->max_mtu = IB_MTU_4096;
@@ -34,6 +38,8 @@ static int fake_query_port(struct ib_device *ibdev, u32 num,
 	attr->sm_lid = num;
 	attr->active_width = IB_WIDTH_4X;
 	attr->active_speed = IB_SPEED_SDR;
+	if (fn)
+		fn(ibdev, num, attr);
 	return 0;
 }
 

@@ -51,6 +51,14 @@ struct fake {
 	struct cmx_sa_port *port[FAKE_PORTS + 1];
 };
 
+/*
+ * Called when a port is read, with what it is by default; NULL: not called.
+ * It may change that, and sleep.
+ */
+typedef void (*fake_read_fn)(struct ib_device *ibdev, u32 num,
+			     struct ib_port_attr *attr);
+extern fake_read_fn fake_read;
+
 int fake_up(struct fake *fake);
 void fake_down(struct fake *fake);
 bool fake_set_pkey(struct fake *fake, u16 pkey);

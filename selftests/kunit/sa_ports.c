@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The firmware of a port that is down is slow, and many callers want to know
+ * if the port is active: they share a read, and delay no other device.
+ */
+#include <linux/completion.h>
+#include <linux/sched.h>
+#include <linux/workqueue.h>
+#include <net/net_namespace.h>
+#include <rdma/rdma_cm.h>
+#include <rdma/rdma_cmx.h>
+
+#include "kunit.h"
+
+#define CALLS	16
+
+struct call {
+	struct work_struct work;
+	struct task_struct *task;
+	struct cmx_sa_port *port;
+	struct completion over;
+};
+
+static struct fake slow, other;
+static struct call calls[CALLS];
+static struct workqueue_struct *wq;
+/* Port 1 of @slow: not used for MADs, because the port has no SM */
+static struct ib_mad_agent agent;
+static struct completion released;
+static bool active;
+static atomic_t reads, io;
+
+static void ports_read(struct ib_device *ibdev, u32 num,
+		       struct ib_port_attr *attr)
+{
+	if (ibdev != slow.ibdev || num != 1)
+		return;
+	attr->sm_lid = 0;
+	attr->state = READ_ONCE(active) ? IB_PORT_ACTIVE : IB_PORT_DOWN;
+	/* A removal waits for the read, and I/O may need the device. */
+	if (!(current->flags & PF_MEMALLOC_NOIO))
+		atomic_inc(&io);
+	atomic_inc(&reads);
+	wait_for_completion(&released);
+}
+
+static int ports_init(struct kunit *test)
+{
+	int ret;
+
+	wq = alloc_workqueue("cmx_kunit_ports", WQ_UNBOUND, 0);
+	if (!wq)
+		return -ENOMEM;
+	memset(calls, 0, sizeof(calls));
+	init_completion(&released);
+	active = false;
+	atomic_set(&reads, 0);
+	atomic_set(&io, 0);
+	ret = fake_up(&slow) ?: fake_up(&other);
+	if (ret)
+		return ret;
+	slow.port[1]->agent = &agent;
+	slow.port[1]->active = false;
+	WRITE_ONCE(fake_read, ports_read);
+	return 0;
+}
+
+static void ports_exit(struct kunit *test)
+{
+	complete_all(&released);
+	if (wq)
+		destroy_workqueue(wq);
+	wq = NULL;
+	WRITE_ONCE(fake_read, NULL);
+	fake_down(&other);
+	fake_down(&slow);
+}
+
+static void call_get(struct work_struct *work)
+{
+	struct call *c = container_of(work, struct call, work);
+
+	WRITE_ONCE(c->task, current);
+	c->port = cmx_sa_port_get(slow.ibdev->index, 1);
+	complete(&c->over);
+}
+
+static void call_start(struct call *c, work_func_t fn)
+{
+	INIT_WORK(&c->work, fn);
+	init_completion(&c->over);
+	queue_work(wq, &c->work);
+}
+
+/* Does the call sleep? It has no other reason to. */
+static bool call_waits(struct call *c)
+{
+	struct task_struct *task = READ_ONCE(c->task);
+
+	return task && !task_is_running(task);
+}
+
+/* All callers wait for the first one's read. */
+static void calls_begin(struct kunit *test)
+{
+	int i;
+
+	call_start(&calls[0], call_get);
+	KUNIT_ASSERT_TRUE(test, WAIT_FOR(atomic_read(&reads)));
+	for (i = 1; i < CALLS; i++)
+		call_start(&calls[i], call_get);
+	for (i = 1; i < CALLS; i++)
+		KUNIT_ASSERT_TRUE(test, WAIT_FOR(call_waits(&calls[i])));
+}
+
+static int port_count(struct cmx_sa_port *port, void *arg)
+{
+	*(u32 *)arg += port->dev == slow.ibdev || port->dev == other.ibdev;
+	return 0;
+}
+
+/* A walk, a lookup, and the removal of another device */
+static void call_others(struct work_struct *work)
+{
+	struct call *c = container_of(work, struct call, work);
+	u32 count = 0;
+
+	if (!cmx_sa_ports_for_each(&init_net, port_count, &count) &&
+	    count == 2 * FAKE_PORTS)
+		c->port = cmx_sa_port_get(other.ibdev->index, 1);
+	cmx_sa_port_put(c->port);
+	fake_down(&other);
+	complete(&c->over);
+}
+
+static void ports_others(struct kunit *test)
+{
+	static struct call others;
+	int i;
+
+	calls_begin(test);
+	call_start(&others, call_others);
+	KUNIT_EXPECT_TRUE(test, wait_for_completion_timeout(&others.over,
+							    KUNIT_WAIT));
+	KUNIT_EXPECT_EQ(test, atomic_read(&reads), 1);
+	complete_all(&released);
+	flush_workqueue(wq);
+	KUNIT_EXPECT_NOT_NULL(test, others.port);
+	for (i = 0; i < CALLS; i++)
+		KUNIT_EXPECT_NULL(test, calls[i].port);
+}
+
+/*
+ * Callers that come during a read share the next one: the first may have missed
+ * the event that they know about. Later ones share neither.
+ */
+static void ports_share(struct kunit *test)
+{
+	int i;
+
+	calls_begin(test);
+	WRITE_ONCE(active, true);
+	complete_all(&released);
+	flush_workqueue(wq);
+	KUNIT_EXPECT_EQ(test, atomic_read(&reads), 2);
+	KUNIT_EXPECT_NULL(test, calls[0].port);
+	for (i = 1; i < CALLS; i++) {
+		KUNIT_EXPECT_PTR_EQ(test, calls[i].port, slow.port[1]);
+		cmx_sa_port_put(calls[i].port);
+	}
+	slow.port[1]->active = false;
+	WRITE_ONCE(active, false);
+	KUNIT_EXPECT_NULL(test, cmx_sa_port_get(slow.ibdev->index, 1));
+	KUNIT_EXPECT_EQ(test, atomic_read(&reads), 3);
+	KUNIT_EXPECT_EQ(test, atomic_read(&io), 0);
+}
+
+/* In an event handler of rdma_cm: no read at all */
+static void ports_cached_path(struct kunit *test)
+{
+	struct rdma_cm_id *id = kunit_kzalloc(test, sizeof(*id), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, id);
+	id->device = slow.ibdev;
+	id->port_num = 1;
+	id->ps = RDMA_PS_TCP;
+	id->route.addr.src_addr.ss_family = AF_INET;
+	id->route.addr.dst_addr.ss_family = AF_INET;
+	id->route.addr.dev_addr.net = &init_net;
+	/* Or a read would not end. */
+	complete_all(&released);
+	KUNIT_EXPECT_EQ(test, rdma_cmx_set_cached_path(id), -ENODEV);
+	rdma_cmx_drop_cached_path(id);
+	slow.port[1]->active = true;
+	KUNIT_EXPECT_EQ(test, rdma_cmx_set_cached_path(id), -ENOENT);
+	KUNIT_EXPECT_EQ(test, atomic_read(&reads), 0);
+}
+
+static struct kunit_case ports_cases[] = {
+	KUNIT_CASE(ports_others),
+	KUNIT_CASE(ports_share),
+	KUNIT_CASE(ports_cached_path),
+	{}
+};
+
+static struct kunit_suite ports_suite = {
+	.name = "cmx_sa_ports",
+	.init = ports_init,
+	.exit = ports_exit,
+	.test_cases = ports_cases,
+};
+
+kunit_test_suite(ports_suite);

@@ -3,6 +3,7 @@
  * SV-01: services and their records through the library, without InfiniBand:
  * calls that fail, and a service that waits for a port.
  */
+#include <fcntl.h>
 #include <poll.h>
 #include <rdma/rdma_cmx.h>
 
@@ -91,6 +92,40 @@ TEST(SV_01_records)
 	errno = 0;
 	EXPECT_EQ(-1, rdmacmx_get_services(NULL, name, &records, NULL));
 	EXPECT_EQ(ENAMETOOLONG, errno);
+}
+
+/* The files of the device become files of @instead. Returns their number. */
+static int files_become(int instead)
+{
+	char path[32], target[64] = {};
+	int fd, n = 0;
+
+	for (fd = 3; fd < 256; fd++) {
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+		memset(target, 0, sizeof(target));
+		if (readlink(path, target, sizeof(target) - 1) < 0 ||
+		    strcmp(target, "/dev/infiniband/rdma_cmx"))
+			continue;
+		n += instead < 0 ? !close(fd) : dup2(instead, fd) == fd;
+	}
+	return n;
+}
+
+/* The program closes all files, as a daemon does, and opens others. */
+TEST(SV_01_records_after_the_file_was_closed)
+{
+	struct rdmacmx_service_record *records = NULL;
+	int i, instead, null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	ASSERT_LE(0, null);
+	for (i = 0; i < 3; i++) {
+		errno = 0;
+		EXPECT_EQ(-1, rdmacmx_get_services(NULL, "a", &records, NULL));
+		EXPECT_EQ(ENODEV, errno);
+		instead = i ? null : -1;
+		/* The call opens one again, and only one. */
+		EXPECT_EQ(1, files_become(instead));
+	}
 }
 
 TEST_HARNESS_MAIN

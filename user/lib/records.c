@@ -48,6 +48,26 @@ static int query_init(struct rdma_cmx_get_services *cmd, const char *device,
 	return err;
 }
 
+/* True if @fd is closed, or another file. A module may lack a command. */
+static bool file_lost(int fd)
+{
+	struct rdma_cmx_get_info cmd = { .size = sizeof(cmd) };
+
+	return ioctl(fd, RDMA_CMX_IO(GET_INFO), &cmd) &&
+	       (errno == EBADF || errno == ENOTTY);
+}
+
+/* The program may have closed files that it had not opened. */
+static int query_ioctl(int *fd, struct rdma_cmx_get_services *cmd)
+{
+	if (!ioctl(*fd, RDMA_CMX_IO(GET_SERVICES), cmd))
+		return 0;
+	if ((errno != EBADF && errno != ENOTTY) || !file_lost(*fd))
+		return -1;
+	*fd = cmx_file_shared(true);
+	return *fd < 0 ? -1 : ioctl(*fd, RDMA_CMX_IO(GET_SERVICES), cmd);
+}
+
 /* Returns an error number; 0: @raw has the records. */
 static int query_send(struct rdma_cmx_get_services *cmd,
 		      struct rdma_cmx_service_record **raw)
@@ -66,7 +86,7 @@ static int query_send(struct rdma_cmx_get_services *cmd,
 			return ENOMEM;
 		cmd->records = (uintptr_t)*raw;
 		cmd->max_records = room;
-		err = ioctl(fd, RDMA_CMX_IO(GET_SERVICES), cmd) ? errno : 0;
+		err = query_ioctl(&fd, cmd) ? errno : 0;
 		/* The number may grow before the next query. */
 		if (err == ENOSPC)
 			room = cmd->num_records + RECORDS;

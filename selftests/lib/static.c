@@ -4,9 +4,10 @@
  * process, and starts with an id, not with a channel.
  */
 #include <pthread.h>
+#include <rdma/rsocket.h>
 #include <stdint.h>
 
-#include "api.h"
+#include "process.h"
 
 #define STATIC_PORT	7603
 
@@ -57,6 +58,23 @@ TEST(RA_03_first_id_is_destroyed_while_it_waits)
 	pthread_join(thread, &ret);
 	EXPECT_EQ(NULL, ret);
 	EXPECT_TRUE(live_objects_gone(WAIT_MS));
+}
+
+/* The stock library cannot be loaded, and can later. */
+TEST(RA_03_rsocket_after_a_failure)
+{
+	int fd;
+
+	fds_limit();
+	errno = 0;
+	EXPECT_EQ(-1, rsocket(AF_INET, SOCK_STREAM, 0));
+	EXPECT_EQ(ENOSYS, errno);
+	fds_unlimit();
+	fd = rsocket(AF_INET, SOCK_STREAM, 0);
+	EXPECT_LE(0, fd) {
+		TH_LOG("%m");
+	}
+	EXPECT_EQ(0, rclose(fd));
 }
 
 TEST_HARNESS_MAIN

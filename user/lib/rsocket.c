@@ -41,35 +41,52 @@ static bool stock_loaded(void)
 static void *stock_handle;	/* atomic */
 CMX_MEM_ATOMIC(stock_handle)
 
+static bool stock_ours;		/* this library loads it; atomic */
+CMX_MEM_ATOMIC(stock_ours)
+
+static bool stock_foreign(int flags)
+{
+	/* Another thread may load it in between. */
+	return !__atomic_load_n(&stock_ours, __ATOMIC_ACQUIRE) &&
+	       dlopen("librdmacm.so.1", flags | RTLD_NOLOAD) &&
+	       !__atomic_load_n(&stock_ours, __ATOMIC_ACQUIRE);
+}
+
 /*
  * Only a program that exports its symbols intercepts the calls of the stock
  * library. There RTLD_DEEPBIND prevents it, unless that library was loaded
  * before: then they are already intercepted. Elsewhere RTLD_DEEPBIND would only
  * give it another malloc() than the program's.
+ *
+ * No lock: a constructor may call this, with the dynamic loader locked. After a
+ * failure, as without a free descriptor, the next call retries.
  */
-static void stock_open(void)
+static void *stock_open(void)
 {
 	int flags = RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE;
+	void *handle;
 
 	if (dlsym(RTLD_DEFAULT, "rdma_create_id") == (void *)rdma_create_id) {
-		if (dlopen("librdmacm.so.1", flags | RTLD_NOLOAD))
-			return;
+		if (stock_foreign(flags))
+			return NULL;
 		flags |= RTLD_DEEPBIND;
 	}
-	__atomic_store_n(&stock_handle, cmx_load("librdmacm.so.1", flags),
-			 __ATOMIC_RELEASE);
+	__atomic_store_n(&stock_ours, true, __ATOMIC_RELEASE);
+	handle = cmx_load("librdmacm.so.1", flags);
+	if (handle)
+		__atomic_store_n(&stock_handle, handle, __ATOMIC_RELEASE);
+	else
+		__atomic_store_n(&stock_ours, false, __ATOMIC_RELEASE);
+	return handle;
 }
 
 static void *stock_load(const char *name)
 {
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	void *handle = __atomic_load_n(&stock_handle, __ATOMIC_ACQUIRE);
 
-	if (!__atomic_load_n(&stock_handle, __ATOMIC_ACQUIRE)) {
-		if (cmx_root_check())
-			return NULL;
-		pthread_once(&once, stock_open);
-	}
-	return stock_handle ? dlsym(stock_handle, name) : NULL;
+	if (!handle && !cmx_root_check())
+		handle = stock_open();
+	return handle ? dlsym(handle, name) : NULL;
 }
 
 static bool stock_loaded(void)

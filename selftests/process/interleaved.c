@@ -84,6 +84,33 @@ static void late_change(struct rdma_cmx_event *ev)
 	}
 }
 
+/*
+ * Another process that reads the file takes the event that would wake a thread,
+ * which is about to wait.
+ */
+static struct {
+	bool armed;
+	sem_t waits;			/* the thread is */
+	sem_t taken;			/* and may go on */
+} thief;
+
+static void thief_take(int fd)
+{
+	uint64_t buf[RDMA_CMX_MAX_EVENT / sizeof(uint64_t)];
+	struct rdma_cmx_get_events get = {
+		.size = sizeof(get),
+		.max_events = 1,
+		.buf = (uintptr_t)buf,
+		.buf_len = sizeof(buf),
+		.reader = 1,
+	};
+
+	thief.armed = false;
+	if (syscall(SYS_ioctl, fd, RDMA_CMX_IO(GET_EVENTS), &get))
+		abort();
+	sem_post(&thief.taken);
+}
+
 int pthread_mutex_unlock(pthread_mutex_t *mutex)
 {
 	static int (*real)(pthread_mutex_t *mutex);
@@ -108,6 +135,10 @@ static int ioctl_intercept(int fd, unsigned long request, void *arg)
 	struct rdma_cmx_get_events *get;
 	int ret;
 
+	if (thief.armed && request == RDMA_CMX_IO(GET_EVENTS)) {
+		sem_post(&thief.waits);
+		sem_wait(&thief.taken);
+	}
 	ret = ioctl_real(fd, request, arg);
 	if (ret)
 		return ret;
@@ -115,6 +146,8 @@ static int ioctl_intercept(int fd, unsigned long request, void *arg)
 		get = arg;
 		late_change((void *)(uintptr_t)get->buf);
 	}
+	if (thief.armed && request == RDMA_CMX_IO(WRITE_EVENT))
+		thief_take(fd);
 	if (request != command)
 		return ret;
 	/* The library has its lock of names there, which destroying takes. */
@@ -353,6 +386,32 @@ TEST_F(interleaved, KA_02_failure_is_read_before_the_removal)
 	EXPECT_EQ(0, rdma_destroy_id(id));
 	rdma_destroy_ep(self->id);
 	rdma_destroy_event_channel(channel);
+}
+
+static void *request_reader(void *arg)
+{
+	struct rdma_cm_id *request;
+
+	return (void *)(intptr_t)(rdma_get_request(arg, &request) ? errno : 0);
+}
+
+/* As a child that reads the channel of an inherited id */
+TEST_F(interleaved, RA_02_destroy_while_another_process_takes_the_event)
+{
+	struct rdma_cm_id *listener = id_listening(NULL, PORT_INTER + 1);
+	pthread_t thread;
+	void *err;
+
+	sem_init(&thief.waits, 0, 0);
+	sem_init(&thief.taken, 0, 0);
+	rdma_destroy_ep(self->id);
+	thief.armed = true;
+	ASSERT_EQ(0, pthread_create(&thread, NULL, request_reader, listener));
+	sem_wait(&thief.waits);
+	EXPECT_EQ(0, rdma_destroy_id(listener));
+	pthread_join(thread, &err);
+	EXPECT_EQ(ECANCELED, (intptr_t)err);
+	EXPECT_FALSE(thief.armed);
 }
 
 TEST_HARNESS_MAIN

@@ -26,17 +26,25 @@
  * With the id's lock, which is released meanwhile: waits until another thread
  * has changed the state that threads wait for. The caller then checks the
  * state. The word for futex() replaces a pthread_cond_t, which is larger than
- * the rest of an id beside its lock.
+ * the rest of an id beside its lock. False: none has for @limit, or NULL.
  */
-void cmx_id_wait(struct cmx_id *id)
+bool cmx_id_wait_for(struct cmx_id *id, const struct timespec *limit)
 {
 	uint32_t changes = id->changes;
+	bool expired;
 
 	id->sleepers++;
 	pthread_mutex_unlock(&id->lock);
-	syscall(SYS_futex, &id->changes, FUTEX_WAIT_PRIVATE, changes, NULL);
+	expired = syscall(SYS_futex, &id->changes, FUTEX_WAIT_PRIVATE, changes,
+			  limit) && errno == ETIMEDOUT;
 	pthread_mutex_lock(&id->lock);
 	id->sleepers--;
+	return !expired;
+}
+
+void cmx_id_wait(struct cmx_id *id)
+{
+	cmx_id_wait_for(id, NULL);
 }
 
 /* With the id's lock */

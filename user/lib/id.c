@@ -125,7 +125,12 @@ int cmx_id_create(struct rdma_event_channel *channel, struct rdma_cm_id **res,
 	return 0;
 }
 
-/* Waits for the threads in calls on a synchronous id, and ends their waits. */
+/*
+ * Waits for the threads in calls on a synchronous id, and ends their waits by an
+ * event for each. Another reader of the file, as a child of fork(), may take it.
+ * There may be no memory for it, or too many unread events, which is temporary.
+ * So the threads that stay get others.
+ */
 static void waiters_wake(struct cmx_id *id)
 {
 	struct rdma_cmx_write_event cmd = {
@@ -134,32 +139,19 @@ static void waiters_wake(struct cmx_id *id)
 		.event = RDMA_CMX_EV_USER,
 		.status = -ECANCELED,
 	};
-	const struct timespec pause = { .tv_nsec = 1000000 };
-	unsigned int left;
+	const struct timespec pause = { .tv_nsec = 50000000 };
+	unsigned int i;
 
 	pthread_mutex_lock(&id->lock);
 	/* No other waiters follow. */
 	id->dying = true;
-	left = id->waiters;
-	while (left) {
-		if (!cmx_id_ioctl(id, WRITE_EVENT, &cmd)) {
-			left--;
-			continue;
-		}
-		/*
-		 * Without memory, or with too many unread events, which is
-		 * temporary
-		 */
-		if (errno != ENOMEM && errno != EAGAIN)
-			break;
-		pthread_mutex_unlock(&id->lock);
-		nanosleep(&pause, NULL);
-		pthread_mutex_lock(&id->lock);
-		if (left > id->waiters)
-			left = id->waiters;
+	while (id->waiters) {
+		for (i = 0; i < id->waiters; i++)
+			if (cmx_id_ioctl(id, WRITE_EVENT, &cmd))
+				break;
+		while (id->waiters && cmx_id_wait_for(id, &pause))
+			;
 	}
-	while (id->waiters)
-		cmx_id_wait(id);
 	pthread_mutex_unlock(&id->lock);
 }
 

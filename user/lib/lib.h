@@ -329,6 +329,7 @@ int cmx_record_parse(struct cmx_record *rec);
 
 /* event.c */
 void cmx_id_wait(struct cmx_id *id);
+bool cmx_id_wait_for(struct cmx_id *id, const struct timespec *limit);
 void cmx_id_wake(struct cmx_id *id);
 int cmx_event_get(struct rdma_event_channel *channel,
 		  struct rdma_cm_event **event);

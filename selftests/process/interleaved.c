@@ -69,8 +69,6 @@ static struct {
 	sem_t removed;			/* the other has got DEVICE_REMOVAL */
 } late;
 
-#define REMOVAL		0x72656d	/* a USER event that is made one */
-
 static void late_change(struct rdma_cmx_event *ev)
 {
 	if (ev->event == RDMA_CM_EVENT_REJECTED) {
@@ -78,10 +76,35 @@ static void late_change(struct rdma_cmx_event *ev)
 		ev->status = -ETIMEDOUT;
 		sem_post(&late.read);
 		sem_wait(&late.removed);
-	} else if (ev->event == RDMA_CMX_EV_USER && ev->obj_uid == REMOVAL) {
-		ev->event = RDMA_CM_EVENT_DEVICE_REMOVAL;
-		ev->status = 0;
 	}
+}
+
+/*
+ * The argument of a USER event that is made one of @type, as if the kernel had
+ * reported it, of the first membership
+ */
+#define MADE(type)	(0x6d616400 | (type))
+
+static struct {
+	uint64_t uid;
+	uint32_t handle;
+} membership;
+
+static void event_make(struct rdma_cmx_event *ev)
+{
+	if (ev->event != RDMA_CMX_EV_USER || (ev->obj_uid & ~0xffULL) != MADE(0))
+		return;
+	ev->event = ev->obj_uid & 0xff;
+	ev->obj_uid = membership.uid;
+	ev->obj = membership.handle;
+}
+
+static void membership_set(const struct rdma_cmx_join *join)
+{
+	if (membership.uid)
+		return;
+	membership.uid = join->uid;
+	membership.handle = join->mc;
 }
 
 /*
@@ -142,10 +165,14 @@ static int ioctl_intercept(int fd, unsigned long request, void *arg)
 	ret = ioctl_real(fd, request, arg);
 	if (ret)
 		return ret;
-	if (late.armed && request == RDMA_CMX_IO(GET_EVENTS)) {
+	if (request == RDMA_CMX_IO(GET_EVENTS)) {
 		get = arg;
-		late_change((void *)(uintptr_t)get->buf);
+		if (late.armed)
+			late_change((void *)(uintptr_t)get->buf);
+		event_make((void *)(uintptr_t)get->buf);
 	}
+	if (request == RDMA_CMX_IO(JOIN))
+		membership_set(arg);
 	if (thief.armed && request == RDMA_CMX_IO(WRITE_EVENT))
 		thief_take(fd);
 	if (request != command)
@@ -377,7 +404,8 @@ TEST_F(interleaved, KA_02_failure_is_read_before_the_removal)
 					  &self->attr));
 	ASSERT_EQ(0, pthread_create(&thread, NULL, late_reader, channel));
 	sem_wait(&late.read);
-	ASSERT_EQ(0, rdma_write_cm_event(id, RDMA_CM_EVENT_USER, 0, REMOVAL));
+	ASSERT_EQ(0, rdma_write_cm_event(id, RDMA_CM_EVENT_USER, 0,
+					 MADE(RDMA_CM_EVENT_DEVICE_REMOVAL)));
 	EXPECT_EQ(RDMA_CM_EVENT_DEVICE_REMOVAL, event_take(channel, NULL));
 	sem_post(&late.removed);
 	ASSERT_EQ(0, rdma_write_cm_event(id, RDMA_CM_EVENT_USER, 0, 0));
@@ -412,6 +440,65 @@ TEST_F(interleaved, RA_02_destroy_while_another_process_takes_the_event)
 	pthread_join(thread, &err);
 	EXPECT_EQ(ECANCELED, (intptr_t)err);
 	EXPECT_FALSE(thief.armed);
+}
+
+/* Not the end of any call; the program can read it when it has a channel. */
+TEST_F(interleaved, RA_02_address_change_in_a_call)
+{
+	struct rdma_event_channel *channel = rdma_create_event_channel();
+	struct rdma_cm_event *event;
+	int i;
+
+	ASSERT_NE(NULL, channel);
+	ASSERT_EQ(0, id_route(self->id, ADDR(self)));
+	for (i = 0; i < 2; i++)
+		ASSERT_EQ(0, rdma_write_cm_event(self->id, RDMA_CM_EVENT_USER, 0,
+						 MADE(RDMA_CM_EVENT_ADDR_CHANGE)));
+	ASSERT_EQ(0, rdma_connect(self->id, NULL));
+	EXPECT_EQ(RDMA_CM_EVENT_ESTABLISHED, self->id->event->event);
+	EXPECT_EQ(0, rdma_disconnect(self->id));
+	EXPECT_EQ(RDMA_CM_EVENT_DISCONNECTED, self->id->event->event);
+	ASSERT_EQ(0, rdma_migrate_id(self->id, channel));
+	ASSERT_EQ(0, event_wait(channel, &event, WAIT_MS));
+	EXPECT_EQ(RDMA_CM_EVENT_ADDR_CHANGE, event->event);
+	EXPECT_EQ(0, event->status);
+	EXPECT_EQ(0, event->param.arg);
+	EXPECT_EQ(0, rdma_ack_cm_event(event));
+	rdma_destroy_ep(self->id);
+	rdma_destroy_event_channel(channel);
+}
+
+/* The kernel rejoins a group while the id joins another one. */
+TEST_F(interleaved, MC_13_rejoin_in_a_synchronous_join)
+{
+	struct sockaddr_storage group[2];
+	struct rdma_cm_id *id;
+	int i;
+
+	rdma_destroy_ep(self->id);
+	ASSERT_EQ(0, rdma_create_id(NULL, &id, NULL, RDMA_PS_UDP));
+	ASSERT_EQ(0, rdma_resolve_addr(id, NULL, ADDR(self), 30000));
+	for (i = 0; i < 2; i++) {
+		addr_make(&group[i], i ? "239.55.9.2" : "239.55.9.1", 0);
+		ASSERT_EQ(0, rdma_join_multicast(id, (void *)&group[i],
+						 &group[i]));
+		EXPECT_EQ(&group[i], id->event->param.ud.private_data);
+		ASSERT_EQ(0, rdma_write_cm_event(id, RDMA_CM_EVENT_USER, 0,
+						 MADE(RDMA_CM_EVENT_MULTICAST_JOIN)));
+	}
+	EXPECT_EQ(0, rdma_destroy_id(id));
+}
+
+TEST_F(interleaved, RA_02_device_removal_in_a_call)
+{
+	ASSERT_EQ(0, id_route(self->id, ADDR(self)));
+	ASSERT_EQ(0, rdma_write_cm_event(self->id, RDMA_CM_EVENT_USER, 0,
+					 MADE(RDMA_CM_EVENT_DEVICE_REMOVAL)));
+	errno = 0;
+	EXPECT_EQ(-1, rdma_connect(self->id, NULL));
+	EXPECT_EQ(ENODEV, errno);
+	EXPECT_EQ(RDMA_CM_EVENT_DEVICE_REMOVAL, self->id->event->event);
+	rdma_destroy_ep(self->id);
 }
 
 TEST_HARNESS_MAIN

@@ -299,6 +299,39 @@ static bool named_event(struct cmx_event *evt, int ret)
 	return ret;
 }
 
+/*
+ * A synchronous call has read ADDR_CHANGE, which is not its end. The kernel takes
+ * only USER events from a process: this one stands for it, until it is read.
+ */
+#define ADDR_CHANGED	INT_MIN	/* status of the event */
+
+/* Without memory the event, which is a hint, is lost. */
+static void addr_change_write(struct cmx_id *id)
+{
+	struct rdma_cmx_write_event cmd = {
+		.size = sizeof(cmd),
+		.id = id->handle,
+		.event = RDMA_CMX_EV_USER,
+		.status = ADDR_CHANGED,
+		.arg = cmx_id_cookie(id),
+	};
+	int err = errno;
+
+	cmx_id_ioctl(id, WRITE_EVENT, &cmd);
+	errno = err;
+}
+
+static void user_event(struct cmx_event *evt, const struct cmx_record *raw)
+{
+	if (raw->ev.status == ADDR_CHANGED &&
+	    raw->ev.obj_uid == cmx_id_cookie(evt->id)) {
+		evt->event.event = RDMA_CM_EVENT_ADDR_CHANGE;
+		evt->event.status = 0;
+		return;
+	}
+	evt->event.param.arg = raw->ev.obj_uid;
+}
+
 /* False: the program does not receive the event. */
 static bool event_process(struct cmx_event *evt,
 			  struct rdma_event_channel *channel,
@@ -357,7 +390,7 @@ static bool event_process(struct cmx_event *evt,
 	case RDMA_CMX_EV_ADDRINFO_ERROR:
 		return addrinfo_failed(evt);
 	case RDMA_CMX_EV_USER:
-		evt->event.param.arg = raw->ev.obj_uid;
+		user_event(evt, raw);
 		return true;
 	default:
 		return true;
@@ -542,28 +575,79 @@ int cmx_event_leave(struct cmx_id *id, struct rdma_cm_event *event,
 	return cmx_err(ECANCELED);
 }
 
+/* The error number of a synchronous call that @event ends, or 0 */
+static int sync_error(const struct rdma_cm_event *event)
+{
+	switch (event->event) {
+	case RDMA_CM_EVENT_REJECTED:
+		/* The reason is the peer's, and may be 0. */
+		return ECONNREFUSED;
+	case RDMA_CM_EVENT_DEVICE_REMOVAL:
+		return ENODEV;
+	case RDMA_CM_EVENT_USER:
+		if (!event->status)
+			return EINTR;
+		break;
+	default:
+		break;
+	}
+	return event->status < 0 ? -event->status : event->status;
+}
+
 /*
- * Wait for the operation that a call on a synchronous id has started. Once the
- * caller has left, too, the id and the event may be gone.
+ * False: no call requests the event. TIMEWAIT_EXIT is the end of rdma_disconnect()
+ * if DISCONNECTED was read before.
  */
-int cmx_complete(struct cmx_id *id)
+static bool sync_requested(const struct rdma_cm_event *event,
+			   const struct cmx_mc *mc)
+{
+	switch (event->event) {
+	case RDMA_CM_EVENT_ADDR_CHANGE:
+		return false;
+	case RDMA_CM_EVENT_MULTICAST_JOIN:
+		/* The kernel has rejoined another group. */
+		return ((const struct cmx_event *)event)->mc == mc;
+	default:
+		return true;
+	}
+}
+
+/* Takes one event. Sets @requested, and @changed if it is ADDR_CHANGE. */
+static int sync_event(struct cmx_id *id, const struct cmx_mc *mc,
+		      bool *requested, bool *changed)
 {
 	struct rdma_cm_event *event;
-	int status;
+	int err;
 
+	*requested = true;
 	/* The operation goes on: the next call must not receive its end. */
 	if (cmx_event_wait(id, &event, false))
 		return -1;
-	status = event->status < 0 ? -event->status : event->status;
-	/* The reason is the peer's, and may be 0. */
-	if (event->event == RDMA_CM_EVENT_REJECTED)
-		status = ECONNREFUSED;
-	/* Its status is 0, but a connect by name has ended. */
-	if (id->named && event->event == RDMA_CM_EVENT_DEVICE_REMOVAL)
-		status = ENODEV;
+	err = sync_error(event);
+	*requested = sync_requested(event, mc);
+	if (event->event == RDMA_CM_EVENT_ADDR_CHANGE)
+		*changed = true;
 	if (cmx_event_leave(id, event, &id->id.event))
 		return -1;
-	return status ? cmx_err(status) : 0;
+	return err ? cmx_err(err) : 0;
+}
+
+/*
+ * Wait for the operation that a call on a synchronous id has started: the join
+ * of @mc, or another with NULL. Once the caller has left, too, the id and the
+ * event may be gone.
+ */
+int cmx_complete(struct cmx_id *id, const struct cmx_mc *mc)
+{
+	bool requested, changed = false;
+	int ret;
+
+	do {
+		ret = sync_event(id, mc, &requested, &changed);
+	} while (!ret && !requested);
+	if (changed)
+		addr_change_write(id);
+	return ret;
 }
 
 /*
@@ -585,7 +669,7 @@ int cmx_call_end(struct cmx_id *id, bool sync, int ret)
 	if (!sync)
 		return ret;
 	if (!ret)
-		ret = cmx_complete(id);
+		ret = cmx_complete(id, NULL);
 	err = errno;
 	cmx_sync_leave(id);
 	return ret ? cmx_err(err) : 0;

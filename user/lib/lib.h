@@ -341,7 +341,7 @@ int cmx_sync_enter(struct cmx_id *id);
 void cmx_sync_leave(struct cmx_id *id);
 bool cmx_event_ack(struct rdma_cm_event *event);
 void cmx_event_drop_last(struct cmx_id *id);
-int cmx_complete(struct cmx_id *id);
+int cmx_complete(struct cmx_id *id, const struct cmx_mc *mc);
 int cmx_call_begin(struct cmx_id *id, bool *sync);
 int cmx_call_end(struct cmx_id *id, bool sync, int ret);
 

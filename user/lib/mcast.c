@@ -263,7 +263,7 @@ static int mc_complete(struct cmx_id *id, struct cmx_mc *mc)
 {
 	int err;
 
-	if (!cmx_complete(id))
+	if (!cmx_complete(id, mc))
 		return 0;
 	err = errno;
 	if (err == ECANCELED)

@@ -429,6 +429,34 @@ TEST(MC_13_synchronous_leave)
 	EXPECT_EQ(0, rdma_destroy_id(id));
 }
 
+/* A join that fails leaves no membership, whatever has ended it. */
+TEST(MC_13_user_event_in_a_synchronous_join)
+{
+	static const int statuses[] = { -ECANCELED, 0, -EPERM };
+	static const int errors[] = { ECANCELED, EINTR, EPERM };
+	struct sockaddr_storage ss;
+	struct sockaddr *group;
+	struct rdma_cm_id *id;
+	int i;
+
+	ASSERT_EQ(0, rdma_create_id(NULL, &id, NULL, RDMA_PS_UDP));
+	ASSERT_EQ(0, rdma_bind_addr(id, addr_make(&ss, OWN4, 0)));
+	group = addr_make(&ss, GROUP, 0);
+	for (i = 0; i < 3; i++) {
+		ASSERT_EQ(0, rdma_write_cm_event(id, RDMA_CM_EVENT_USER,
+						 statuses[i], 7));
+		errno = 0;
+		EXPECT_EQ(-1, rdma_join_multicast(id, group, NULL));
+		EXPECT_EQ(errors[i], errno);
+		EXPECT_EQ(RDMA_CM_EVENT_USER, id->event->event);
+		EXPECT_EQ(7, id->event->param.arg);
+		errno = 0;
+		EXPECT_EQ(-1, rdma_leave_multicast(id, group));
+		EXPECT_EQ(EADDRNOTAVAIL, errno);
+	}
+	EXPECT_EQ(0, rdma_destroy_id(id));
+}
+
 /* The library frees lists that the program has changed. */
 TEST(GAI_13_modified_lists)
 {

@@ -261,17 +261,20 @@ static void mc_link(struct cmx_mc *mc, uint32_t handle)
 /* A synchronous join that failed leaves no membership. */
 static int mc_complete(struct cmx_id *id, struct cmx_mc *mc)
 {
+	bool dying;
 	int err;
 
 	if (!cmx_complete(id, mc))
 		return 0;
 	err = errno;
-	if (err == ECANCELED)
-		return -1;
 	pthread_mutex_lock(&id->lock);
-	mc_unlink(id, mc);
+	dying = id->dying;
+	if (!dying)
+		mc_unlink(id, mc);
 	pthread_mutex_unlock(&id->lock);
-	mc_leave(id, mc);
+	/* Otherwise it goes with the id. */
+	if (!dying)
+		mc_leave(id, mc);
 	return cmx_err(err);
 }
 

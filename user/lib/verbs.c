@@ -104,7 +104,9 @@ CMX_MEM_ATOMIC(loaded)
 /*
  * The list of devices is read with their lock held, which fork() takes, so that
  * no child has a library that is half loaded. Two threads at a time would store
- * the same.
+ * the same. A constructor that opens a device, with the dynamic loader locked,
+ * waits for ever for a thread that loads; as in libibverbs, which loads its
+ * providers with a lock held.
  *
  * A function that the process already has comes first, as if the library was
  * linked, and the library is loaded globally: programs that measure verbs

@@ -112,7 +112,7 @@ TEST_F(any, limits)
 	long max = number_get(UCMX_PARAMETERS "max_requests");
 	int ret;
 
-	ASSERT_EQ(0, result(self->fd, self->id, 4420, ADDR_RDMA));
+	ASSERT_EQ(0, result(self->fd, self->id, 4420, ADDR_RDMA, OWN6));
 	ASSERT_EQ(0, number_set(UCMX_PARAMETERS "max_requests", 0));
 	ret = any(self->fd, self->id, 0, 1000);
 	ASSERT_EQ(0, number_set(UCMX_PARAMETERS "max_requests", max));
@@ -124,6 +124,18 @@ TEST_F(any, limits)
 	ASSERT_EQ(0, number_set(UCMX_PARAMETERS "max_user_requests", max));
 	EXPECT_EQ(-EAGAIN, ret);
 	EXPECT_EQ(0, any(self->fd, self->id, 0, 60000));
+	EXPECT_EQ(0, event_want(self->fd, EV_ROUTE_RESOLVED, &self->ev));
+	/* The next candidate counts, too. Without a race nothing changes. */
+	max = number_get(UCMX_PARAMETERS "max_requests");
+	ASSERT_EQ(0, number_set(UCMX_PARAMETERS "max_requests", 0));
+	ret = any_next(self->fd, self->id, EIO, 0);
+	ASSERT_EQ(0, number_set(UCMX_PARAMETERS "max_requests", max));
+	EXPECT_EQ(-EAGAIN, ret);
+	ASSERT_EQ(0, CANDIDATES());
+	EXPECT_EQ(0, self->winner);
+	EXPECT_EQ(RDMA_CMX_STEP_UP, self->list[0].step);
+	EXPECT_EQ(0, self->list[0].error);
+	EXPECT_EQ(0, any_next(self->fd, self->id, EIO, 0));
 	EXPECT_EQ(0, event_want(self->fd, EV_ROUTE_RESOLVED, &self->ev));
 }
 

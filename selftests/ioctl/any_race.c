@@ -369,7 +369,7 @@ TEST_F(any, race_next)
 
 /*
  * The first candidate has no queue pair: it is not tried, and its peer gets no
- * request. It needs none when the winner has withdrawn.
+ * request. It needs none when the winner has withdrawn. Its request has a deadline.
  */
 TEST_F(any, race_fewer_queue_pairs)
 {
@@ -379,7 +379,7 @@ TEST_F(any, race_fewer_queue_pairs)
 	ASSERT_LE(0, peer);
 	ASSERT_EQ(0, listener_at(peer, OWN6, 2));
 	ASSERT_EQ(0, listener_at(peer, ADDR_RDMA, 3));
-	ASSERT_EQ(0, result(self->fd, self->id, PORT, OWN6, ADDR_RDMA));
+	ASSERT_EQ(0, result(self->fd, self->id, PORT, OWN6, ADDR_RDMA, NOBODY));
 	ASSERT_EQ(0, any_race_from(self->fd, self->id, 1, 1, qp_numbers(1),
 				   120000));
 	ASSERT_EQ(0, event_want(peer, EV_CONNECT_REQUEST, &self->ev));
@@ -403,6 +403,11 @@ TEST_F(any, race_fewer_queue_pairs)
 	ASSERT_EQ(0, CANDIDATES());
 	EXPECT_EQ(0, self->winner);
 	EXPECT_EQ(-ECONNRESET, self->list[1].error);
+	ASSERT_EQ(0, id_connect(self->fd, self->id));
+	ASSERT_EQ(0, event_want(peer, EV_CONNECT_REQUEST, &self->ev));
+	EXPECT_EQ(2, self->ev.ev.uid);
+	ASSERT_EQ(0, event_want(self->fd, EV_UNREACHABLE, &self->ev));
+	EXPECT_EQ(-ETIMEDOUT, self->ev.ev.status);
 	close(peer);
 }
 

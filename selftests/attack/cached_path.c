@@ -94,6 +94,40 @@ TEST_F(cached_path, refused)
 	EXPECT_TRUE(cached);
 }
 
+/* A user chooses the port: no race drops what others use, either. */
+TEST_F(cached_path, refused_in_a_race)
+{
+	struct rdma_cmx_any_qp qp = { .qp_num = 0x3333 };
+	struct rdma_cmx_resolve_addrinfo resolve = {
+		.query.node = (uintptr_t)ADDR_RDMA,
+		.query.node_len = strlen(ADDR_RDMA),
+		.query.port_space = RDMA_PS_TCP,
+		.query.port = htons(PORT),
+		.query.flags = RDMA_CMX_AIQ_PORT,
+	};
+	struct rdma_cmx_resolve_any race = {
+		.flags = RDMA_CMX_ANY_RACE, .timeout_ms = 120000,
+		.qps = (uintptr_t)&qp, .num_qps = 1,
+		.param.responder_resources = 1, .param.initiator_depth = 1,
+	};
+	long hits = number_get(COUNTERS "sa_hits");
+	union event_buf buf;
+	bool cached;
+	uint32_t id;
+
+	ASSERT_EQ(0, id_create(self->fd, RDMA_PS_TCP, 1, &id));
+	resolve.id = id;
+	race.id = id;
+	ASSERT_EQ(0, call(self->fd, RESOLVE_ADDRINFO, &resolve));
+	ASSERT_EQ(0, event_want(self->fd, RDMA_CMX_EV_ADDRINFO_RESOLVED, &buf));
+	ASSERT_EQ(0, call(self->fd, RESOLVE_ANY, &race));
+	ASSERT_EQ(0, event_want(self->fd, EV_ROUTE_ERROR, &buf));
+	EXPECT_EQ(-ECONNREFUSED, buf.ev.status);
+	EXPECT_LT(hits, number_get(COUNTERS "sa_hits"));
+	ASSERT_EQ(0, route_take(self->fd, 2, &id, &buf, &cached));
+	EXPECT_TRUE(cached);
+}
+
 /* Waits for an event of @type, in any order; the uid of its id. */
 static int event_of(int fd, uint32_t type, union event_buf *buf)
 {

@@ -72,6 +72,9 @@ TEST_F(name, KA_02_race_next_address)
 
 TEST_F(name, KA_02_race_all_fail)
 {
+	const struct rdma_addrinfo udp = {
+		.ai_port_space = RDMA_PS_UDP, .ai_qp_type = IBV_QPT_UD,
+	};
 	int status = 0;
 
 	self->attr.flags = RDMACMX_CONNECT_RACE;
@@ -98,6 +101,14 @@ TEST_F(name, KA_02_race_all_fail)
 	EXPECT_EQ(RDMA_CM_EVENT_ROUTE_ERROR,
 		  event_take(self->channel, &status));
 	EXPECT_GT(0, status);
+	/* None is made for an address that the kernel would not start. */
+	ASSERT_EQ(0, rdmacmx_connect_name(self->id, OWN4, LISTEN_TEXT, &udp,
+					  &self->attr));
+	EXPECT_EQ(RDMA_CM_EVENT_ROUTE_ERROR,
+		  event_take(self->channel, &status));
+	EXPECT_EQ(-ENETUNREACH, status);
+	ASSERT_EQ(1, REPORT());
+	EXPECT_EQ(EPROTOTYPE, self->list[0].error);
 	self->qp.cap.max_send_wr = 1;
 	/* The deadline; then the same id connects. */
 	ASSERT_EQ(0, listener_start(&self->listener, OWN4, false));

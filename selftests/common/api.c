@@ -355,6 +355,11 @@ bool live_objects_gone(int timeout_ms)
 	return live_objects_are(0, timeout_ms);
 }
 
+bool queue_pairs_gone(void)
+{
+	return wait_for(WAIT_MS, "! rdma resource show qp | grep -q 'type RC'");
+}
+
 int etc_private(const char *file, const char *lines)
 {
 	char path[64], from[64], buf[4096];

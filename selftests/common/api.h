@@ -107,6 +107,8 @@ void dns_barrier(void);
 long live_objects(void);
 bool live_objects_are(long wanted, int timeout_ms);
 bool live_objects_gone(int timeout_ms);
+/* Connections of this test in this process; GSI and SMI have other types. */
+bool queue_pairs_gone(void);
 
 /*
  * Adds lines to /etc/FILE for this process and its children only, by a private

@@ -53,6 +53,7 @@ struct server {
 	unsigned int accepted;
 	unsigned int established;
 	unsigned int overtaken;
+	bool leaves;		/* a peer may leave before it has the reply */
 	int wrong;		/* line number of the failure, or 0 */
 };
 
@@ -79,7 +80,8 @@ int heritage_destroy(void *heritage);
 /* Connects to @port and disconnects, on a separate channel. 0 or a number. */
 int connect_out(unsigned int port);
 
-/* True if thread @tid sleeps in system call @nr, before a deadline */
+/* True if thread @tid sleeps in system call @nr now; or before a deadline */
+bool thread_in_call(pid_t tid, long nr);
 bool thread_sleeps(pid_t tid, long nr);
 
 /* Number of open descriptors, and of those not closed by exec */

@@ -83,12 +83,6 @@ static inline void listener_end(struct listener *l)
 	l->channel = NULL;
 }
 
-/* Connections of this test in this process; GSI and SMI have other types. */
-static inline bool queue_pairs_gone(void)
-{
-	return wait_for(WAIT_MS, "! rdma resource show qp | grep -q 'type RC'");
-}
-
 FIXTURE_TEARDOWN(name)
 {
 	if (self->id)

@@ -26,7 +26,7 @@ FIXTURE_TEARDOWN(any)
 }
 
 /* An id with a result of two addresses */
-static int result_make(FIXTURE_DATA(any) *self)
+static int result_make_port(FIXTURE_DATA(any) *self, uint16_t port)
 {
 	struct {
 		struct rdma_cmx_names head;
@@ -48,10 +48,17 @@ static int result_make(FIXTURE_DATA(any) *self)
 	arg.query.node = (uintptr_t)"faults.example";
 	arg.query.node_len = 14;
 	arg.query.port_space = RDMA_PS_TCP;
+	arg.query.port = htons(port);
+	arg.query.flags = port ? RDMA_CMX_AIQ_PORT : 0;
 	arg.query.names = (uintptr_t)&names;
 	arg.query.names_len = sizeof(names);
 	return call(self->fd, RESOLVE_ADDRINFO, &arg) ?:
 	       event_want(self->fd, RDMA_CMX_EV_ADDRINFO_RESOLVED, &buf);
+}
+
+static int result_make(FIXTURE_DATA(any) *self)
+{
+	return result_make_port(self, 0);
 }
 
 static int race_start(FIXTURE_DATA(any) *self)
@@ -162,6 +169,50 @@ TEST_F_TIMEOUT(any, next, SWEEP_LIMIT)
 		EXPECT_FALSE(event_pending(self->fd));
 		EXPECT_LE(0, id_destroy(self->fd, self->id));
 	}));
+}
+
+#define SILENT_PORT	4482
+
+/* The id has sent a request to a peer that does not reply. */
+static int request_send(FIXTURE_DATA(any) *self)
+{
+	struct rdma_cmx_resolve_any arg = {
+		.flags = RDMA_CMX_ANY_CONNECT, .timeout_ms = 60000,
+	};
+	int ret = result_make_port(self, SILENT_PORT);
+
+	arg.id = self->id;
+	return ret ?: call(self->fd, RESOLVE_ANY, &arg) ?: routed(self) ?:
+	       id_connect(self->fd, self->id);
+}
+
+/* One that fails leaves the deadline of the request as it is. */
+TEST_F_TIMEOUT(any, next_after_request, SWEEP_LIMIT)
+{
+	int n = 0, failed = 0, ret, peer = dev_open(O_NONBLOCK);
+	union event_buf buf;
+	uint32_t listener;
+	bool hit;
+
+	ASSERT_LE(0, peer);
+	ASSERT_EQ(0, id_create(peer, RDMA_PS_TCP, 2, &listener));
+	ASSERT_EQ(0, id_bind(peer, listener, ADDR_RDMA, SILENT_PORT));
+	ASSERT_EQ(0, id_listen(peer, listener));
+	do {
+		ASSERT_EQ(0, request_send(self));
+		fault_arm(++n);
+		ret = next_start(self);
+		hit = fault_hit();
+		failed += !!ret;
+		if (!ret) {
+			EXPECT_EQ(0, routed(self));
+			EXPECT_LE(0, id_destroy(self->fd, self->id));
+		}
+	} while (hit);
+	EXPECT_LT(0, failed);
+	for (n = 0; n < failed; n++)
+		EXPECT_EQ(0, event_want(self->fd, EV_UNREACHABLE, &buf));
+	close(peer);
 }
 
 TEST_F_TIMEOUT(any, query_candidates, SWEEP_LIMIT)

@@ -382,6 +382,38 @@ TEST_F(interleaved, KA_02_destroy_of_a_queue_pair_that_connects)
 	rdma_destroy_event_channel(channel);
 }
 
+static struct rdma_event_channel *elsewhere;
+
+static void migrate(struct rdma_cm_id *id)
+{
+	if (rdma_migrate_id(id, elsewhere))
+		abort();
+}
+
+/* The steps of the reply use one handle. */
+TEST_F(interleaved, RA_02_migrate_while_the_reply_is_processed)
+{
+	struct rdma_event_channel *channel = rdma_create_event_channel();
+	struct rdma_cm_id *id;
+
+	elsewhere = rdma_create_event_channel();
+	ASSERT_NE(NULL, elsewhere);
+	ASSERT_NE(NULL, channel);
+	id = id_ready(channel, PORT_INTER);
+	ASSERT_NE(NULL, id);
+	ASSERT_EQ(0, rdma_connect(id, NULL));
+	overlap_set(id, RDMA_CMX_IO(CONN_QP_ATTR), migrate);
+	EXPECT_EQ(RDMA_CM_EVENT_ESTABLISHED, event_take(channel, NULL));
+	ASSERT_EQ(0, command);
+	pthread_join(overlap.thread, NULL);
+	EXPECT_TRUE(overlap.there);
+	EXPECT_EQ(elsewhere, id->channel);
+	rdma_destroy_ep(id);
+	rdma_destroy_ep(self->id);
+	rdma_destroy_event_channel(channel);
+	rdma_destroy_event_channel(elsewhere);
+}
+
 static void *late_reader(void *arg)
 {
 	return (void *)(intptr_t)event_take(arg, NULL);

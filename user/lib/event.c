@@ -56,6 +56,33 @@ void cmx_id_wake(struct cmx_id *id)
 	syscall(SYS_futex, &id->changes, FUTEX_WAKE_PRIVATE, INT_MAX);
 }
 
+/*
+ * Between these one thread processes an event of the id, takes its queue pair
+ * or moves it. Handle, channel and queue pair are used without a lock. False,
+ * and no leave follows, for a copy: a thread that exists only in the parent may
+ * be in between. Meanwhile none waits for acks of the program's events: a thread
+ * that acks in batches takes another event before.
+ */
+bool cmx_id_enter(struct cmx_id *id)
+{
+	if (cmx_id_inherited(id))
+		return false;
+	pthread_mutex_lock(&id->lock);
+	while (id->busy)
+		cmx_id_wait(id);
+	id->busy = true;
+	pthread_mutex_unlock(&id->lock);
+	return true;
+}
+
+void cmx_id_leave(struct cmx_id *id)
+{
+	pthread_mutex_lock(&id->lock);
+	id->busy = false;
+	cmx_id_wake(id);
+	pthread_mutex_unlock(&id->lock);
+}
+
 static void id_complete(struct cmx_id *id, struct cmx_mc *mc, uint32_t moves)
 {
 	bool last;
@@ -432,6 +459,15 @@ static struct cmx_id *event_id(struct rdma_event_channel *channel,
 	return id;
 }
 
+/* Other events of an id without a connect by name use no queue pair. */
+static bool event_enter(struct cmx_id *id, uint32_t event)
+{
+	if (!id->named && event != RDMA_CM_EVENT_CONNECT_RESPONSE &&
+	    event != RDMA_CM_EVENT_REJECTED)
+		return false;
+	return cmx_id_enter(id);
+}
+
 /* Sets the known fields. False: the program does not receive the event. */
 static bool event_fill(struct cmx_event *evt,
 		       struct rdma_event_channel *channel,
@@ -439,7 +475,7 @@ static bool event_fill(struct cmx_event *evt,
 {
 	uint32_t moves;
 	struct cmx_id *id = event_id(channel, raw, &moves);
-	bool named, wanted;
+	bool entered, named, wanted;
 
 	if (!id) {
 		if (raw->ev.event == RDMA_CM_EVENT_CONNECT_REQUEST)
@@ -453,13 +489,14 @@ static bool event_fill(struct cmx_event *evt,
 	evt->event.event = raw->ev.event;
 	evt->event.status = raw->ev.status;
 	param_copy(evt, raw);
-	named = cmx_named_enter(id);
+	entered = event_enter(id, raw->ev.event);
+	named = entered && id->named;
 	/* An id that is being destroyed takes no further step. */
 	wanted = !(named && ((id->named_ended && cmx_named_goes_on(id)) ||
 			     cmx_named_late(id, &raw->ev))) &&
 		 event_process(evt, channel, raw);
-	if (named)
-		cmx_named_leave(id);
+	if (entered)
+		cmx_id_leave(id);
 	if (!wanted)
 		id_complete(id, evt->mc, moves);
 	return wanted;

@@ -261,7 +261,7 @@ int cmx_id_migrate(struct cmx_id *id, struct rdma_event_channel *channel)
 		.owner = cmx_id_owner(id),
 	};
 	struct rdma_event_channel *old;
-	bool named, was_sync, sync = !channel;
+	bool entered, was_sync, sync = !channel;
 	int err;
 
 	if (sync) {
@@ -270,7 +270,7 @@ int cmx_id_migrate(struct cmx_id *id, struct rdma_event_channel *channel)
 			return -1;
 	}
 
-	named = cmx_named_enter(id);
+	entered = cmx_id_enter(id);
 	cmx_names_lock();
 	pthread_mutex_lock(&id->lock);
 	old = id->id.channel;
@@ -284,8 +284,8 @@ int cmx_id_migrate(struct cmx_id *id, struct rdma_event_channel *channel)
 	if (err) {
 		pthread_mutex_unlock(&id->lock);
 		cmx_names_unlock();
-		if (named)
-			cmx_named_leave(id);
+		if (entered)
+			cmx_id_leave(id);
 		if (sync)
 			cmx_channel_close(channel);
 		return cmx_err(err);
@@ -302,8 +302,8 @@ int cmx_id_migrate(struct cmx_id *id, struct rdma_event_channel *channel)
 	id->moved_completed = 0;
 	pthread_mutex_unlock(&id->lock);
 	cmx_names_unlock();
-	if (named)
-		cmx_named_leave(id);
+	if (entered)
+		cmx_id_leave(id);
 
 	if (was_sync) {
 		cmx_event_drop_last(id);

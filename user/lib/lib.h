@@ -91,7 +91,7 @@ struct cmx_id {
 	bool connect_error;	/* the connection failed here: no events */
 	bool dying;
 	bool orphan;		/* destroyed; freed with the last ack */
-	bool named_busy;	/* a thread is between enter and leave, named.c */
+	bool busy;		/* a thread is between enter and leave, event.c */
 	bool named_ended;	/* no step of a connect by name starts */
 	uint8_t initiator_depth;
 	uint8_t responder_resources;
@@ -303,6 +303,8 @@ int cmx_qp_move(struct cmx_id *to, struct cmx_id *from);
 int cmx_qp_connected(struct cmx_id *id, uint8_t responder_resources,
 		     uint8_t initiator_depth);
 int cmx_qp_error(struct cmx_id *id);
+struct ibv_qp *cmx_qp_take(struct cmx_id *id);
+void cmx_qp_free(struct cmx_id *id, struct ibv_qp *qp);
 void cmx_qp_destroy(struct cmx_id *id);
 
 /* conn.c */
@@ -331,6 +333,8 @@ int cmx_record_parse(struct cmx_record *rec);
 void cmx_id_wait(struct cmx_id *id);
 bool cmx_id_wait_for(struct cmx_id *id, const struct timespec *limit);
 void cmx_id_wake(struct cmx_id *id);
+bool cmx_id_enter(struct cmx_id *id);
+void cmx_id_leave(struct cmx_id *id);
 int cmx_event_get(struct rdma_event_channel *channel,
 		  struct rdma_cm_event **event);
 int cmx_event_wait(struct cmx_id *id, struct rdma_cm_event **event,
@@ -394,7 +398,6 @@ int cmx_named_resolved(struct cmx_id *id);
 int cmx_named_routed(struct cmx_id *id, int err);
 bool cmx_named_failed(struct cmx_id *id, const struct rdma_cm_event *event);
 bool cmx_named_enter(struct cmx_id *id);
-void cmx_named_leave(struct cmx_id *id);
 void cmx_named_end(struct cmx_id *id, bool end);
 void cmx_named_dropped(struct cmx_id *id, const struct rdma_cm_event *event);
 bool cmx_named_late(struct cmx_id *id, const struct rdma_cmx_event *ev);
@@ -404,7 +407,7 @@ bool cmx_named_races(const struct cmx_id *id);
 int cmx_named_won(struct cmx_id *id);
 void cmx_named_replied(struct cmx_id *id, bool established);
 void cmx_named_free(struct cmx_id *id);
-void cmx_named_qp_destroy(struct cmx_id *id);
+bool cmx_named_qp(const struct cmx_id *id);
 
 /* race.c */
 struct cmx_race_attr {

@@ -7,7 +7,7 @@
  * receives the last event only.
  *
  * One event of the id is outstanding at a time. Another thread may still have an
- * earlier one: between cmx_named_enter() and cmx_named_leave() one thread works on
+ * earlier one: between cmx_named_enter() and cmx_id_leave() one thread works on
  * the id, and cmx_named_late() drops what came too late. The state for an event is
  * set before the command that causes it: another thread may receive the event
  * before the command returns.
@@ -281,47 +281,18 @@ bool cmx_named_failed(struct cmx_id *id, const struct rdma_cm_event *event)
 }
 
 /*
- * Serialises the threads that have an event of the id, or move it:
- * DEVICE_REMOVAL may arrive at any time, and handle and channel are used
- * without a lock. Returns false, and no leave follows, for an id that was never
- * connected by name.
+ * DEVICE_REMOVAL may arrive at any time. False, and no leave follows, for an id
+ * that was never connected by name.
  */
 bool cmx_named_enter(struct cmx_id *id)
 {
-	/* A thread that exists only in the parent may be in between. */
-	if (!id->named || cmx_id_inherited(id))
-		return false;
-	pthread_mutex_lock(&id->lock);
-	while (id->named_busy)
-		cmx_id_wait(id);
-	id->named_busy = true;
-	pthread_mutex_unlock(&id->lock);
-	return true;
+	return id->named && cmx_id_enter(id);
 }
 
-void cmx_named_leave(struct cmx_id *id)
+/* True if the queue pair is not the program's, but goes with the id */
+bool cmx_named_qp(const struct cmx_id *id)
 {
-	pthread_mutex_lock(&id->lock);
-	id->named_busy = false;
-	cmx_id_wake(id);
-	pthread_mutex_unlock(&id->lock);
-}
-
-/*
- * Destroy the program's queue pair. That of a connect by name, on which another
- * thread may work, goes with the id. While the id has the program's, no connect
- * by name starts; and the destruction may wait for acks of its events, by a
- * thread that takes an event of the id before.
- */
-void cmx_named_qp_destroy(struct cmx_id *id)
-{
-	bool entered = cmx_named_enter(id);
-	bool theirs = id->id.qp && !(id->named && id->named->own_qp);
-
-	if (entered)
-		cmx_named_leave(id);
-	if (theirs)
-		cmx_qp_destroy(id);
+	return id->named && id->named->own_qp;
 }
 
 /*
@@ -333,7 +304,7 @@ void cmx_named_end(struct cmx_id *id, bool end)
 	if (!cmx_named_enter(id))
 		return;
 	id->named_ended = end;
-	cmx_named_leave(id);
+	cmx_id_leave(id);
 }
 
 /* The call fails, so the program does not know the queue pair. */

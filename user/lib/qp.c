@@ -2,8 +2,9 @@
 /*
  * Queue pairs of an id and their state transitions: to INIT (datagram: to RTS)
  * when created, to RTS when connected, to ERROR at the end. Also shared receive
- * queues and completion queues that are created with them. No locks: one thread
- * at a time creates or destroys the queues of an id.
+ * queues and completion queues that are created with them. One thread at a time
+ * creates or destroys the queues of an id. Another one may process an event that
+ * uses the queue pair, see cmx_id_enter().
  */
 #include <string.h>
 
@@ -387,25 +388,55 @@ int cmx_qp_move(struct cmx_id *to, struct cmx_id *from)
 	return 0;
 }
 
+/* Takes the queue pair from the id: no other thread uses it then. */
+struct ibv_qp *cmx_qp_take(struct cmx_id *id)
+{
+	struct ibv_qp *qp = id->id.qp;
+
+	/* An attached QP cannot be destroyed. */
+	if (qp)
+		cmx_mc_detach_all(id);
+	id->id.qp = NULL;
+	return qp;
+}
+
+/*
+ * May wait for acks of events. The completion queues stay with the id until
+ * they are destroyed: a program acks events by the id's pointers.
+ */
+void cmx_qp_free(struct cmx_id *id, struct ibv_qp *qp)
+{
+	ibv_destroy_qp(qp);
+	cqs_destroy(&id->id);
+}
+
 void cmx_qp_destroy(struct cmx_id *id)
 {
-	if (!id->id.qp)
-		return;
-	/* An attached QP cannot be destroyed. */
-	cmx_mc_detach_all(id);
-	ibv_destroy_qp(id->id.qp);
-	id->id.qp = NULL;
-	cqs_destroy(&id->id);
+	struct ibv_qp *qp = cmx_qp_take(id);
+
+	if (qp)
+		cmx_qp_free(id, qp);
 }
 
 CMX_EXPORT void rdma_destroy_qp(struct rdma_cm_id *id)
 {
+	struct cmx_id *cid = cmx_id(id);
+	struct ibv_qp *qp = NULL;
+	bool entered;
+
 	if (unlikely(!cmx_id_ours(id))) {
 		if (cmx_stocks(id))
 			CMX_STOCK_VOID(rdma_destroy_qp, id);
 		return;
 	}
-	cmx_named_qp_destroy(cmx_id(id));
+	/* Another thread may process an event that uses it. */
+	entered = cmx_id_enter(cid);
+	if (!cmx_named_qp(cid))
+		qp = cmx_qp_take(cid);
+	if (entered)
+		cmx_id_leave(cid);
+	if (qp)
+		cmx_qp_free(cid, qp);
 }
 
 CMX_EXPORT int rdma_create_srq_ex(struct rdma_cm_id *id,

@@ -382,6 +382,37 @@ TEST_F(interleaved, KA_02_destroy_of_a_queue_pair_that_connects)
 	rdma_destroy_event_channel(channel);
 }
 
+static int disconnected;		/* the errno */
+
+static void disconnect(struct rdma_cm_id *id)
+{
+	disconnected = rdma_disconnect(id) ? errno : 0;
+}
+
+/*
+ * While a thread works on a connect by name another one does not. It is refused,
+ * unless it comes that late that the connection is established.
+ */
+TEST_F(interleaved, KA_02_disconnect_while_it_connects)
+{
+	struct rdma_event_channel *channel = rdma_create_event_channel();
+	struct rdma_cm_id *id;
+
+	ASSERT_NE(NULL, channel);
+	id = id_make(channel);
+	overlap_set(id, RDMA_CMX_IO(CONNECT), disconnect);
+	ASSERT_EQ(0, rdmacmx_connect_name(id, OWN4, PORT_TEXT, NULL,
+					  &self->attr));
+	EXPECT_EQ(RDMA_CM_EVENT_ESTABLISHED, event_take(channel, NULL));
+	ASSERT_EQ(0, command);
+	pthread_join(overlap.thread, NULL);
+	EXPECT_TRUE(overlap.there);
+	EXPECT_TRUE(!disconnected || disconnected == EINVAL);
+	rdma_destroy_ep(id);
+	rdma_destroy_ep(self->id);
+	rdma_destroy_event_channel(channel);
+}
+
 static struct rdma_event_channel *elsewhere;
 
 static void migrate(struct rdma_cm_id *id)

@@ -296,14 +296,18 @@ CMX_EXPORT int rdma_disconnect(struct rdma_cm_id *id)
 {
 	struct rdma_cmx_id_arg cmd = { .size = sizeof(cmd) };
 	struct cmx_id *cid = cmx_id(id);
-	bool sync;
+	bool entered, sync;
 	int ret;
 
 	CMX_ID_OR_STOCK(id, rdma_disconnect, id);
 	if (cmx_call_begin(cid, &sync))
 		return -1;
 	cmd.id = cid->handle;
-	ret = qp_shutdown(id);
+	/* Until a connect by name ends the queue pair is the library's. */
+	entered = cmx_named_enter(cid);
+	ret = cmx_named_goes_on(cid) ? cmx_err(EINVAL) : qp_shutdown(id);
+	if (entered)
+		cmx_id_leave(cid);
 	if (!ret)
 		ret = cmx_id_ioctl(cid, DISCONNECT, &cmd);
 	return cmx_call_end(cid, sync, ret);

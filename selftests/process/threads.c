@@ -8,6 +8,8 @@
 #include "process.h"
 
 #define PORT_THREADS	7640
+#define PORT_GETTERS	7669
+#define PORT_GETTERS_TEXT "7669"
 
 /* Complete connections, each thread with a private channel */
 struct client {
@@ -558,6 +560,116 @@ TEST(RA_02_first_use_by_many_threads)
 			TH_LOG("%s", (char *)failed);
 		}
 	}
+}
+
+/* Threads that wait for a request of one listener */
+struct getter {
+	struct rdma_cm_id *listener;
+	pthread_t thread;
+	pid_t tid;		/* atomic */
+	int err;
+};
+
+#define GETTERS	2
+
+static void *request_get(void *arg)
+{
+	struct getter *g = arg;
+	struct rdma_cm_id *id;
+
+	__atomic_store_n(&g->tid, gettid(), __ATOMIC_RELEASE);
+	g->err = rdma_get_request(g->listener, &id) ? errno : 0;
+	return NULL;
+}
+
+/* Returns when they wait. */
+static bool getters_start(struct getter *g, struct rdma_cm_id *listener)
+{
+	pid_t tid;
+	int i;
+
+	memset(g, 0, GETTERS * sizeof(*g));
+	for (i = 0; i < GETTERS; i++) {
+		cmx_mem_atomic(&g[i].tid, sizeof(g[i].tid));
+		g[i].listener = listener;
+		if (pthread_create(&g[i].thread, NULL, request_get, &g[i]))
+			abort();
+	}
+	for (i = 0; i < GETTERS; i++) {
+		while (!(tid = __atomic_load_n(&g[i].tid, __ATOMIC_ACQUIRE)))
+			usleep(1000);
+		if (!thread_sleeps(tid, SYS_ioctl))
+			return false;
+	}
+	return true;
+}
+
+static void getters_end(struct getter *g)
+{
+	int i;
+
+	for (i = 0; i < GETTERS; i++)
+		pthread_join(g[i].thread, NULL);
+}
+
+/* Each has an event that is no request, and the listener holds one of them. */
+TEST(RA_02_two_threads_get_no_request)
+{
+	struct rdma_cm_id *listener = id_listening(NULL, PORT_GETTERS);
+	struct getter g[GETTERS];
+	int i;
+
+	ASSERT_TRUE(getters_start(g, listener));
+	for (i = 0; i < GETTERS; i++)
+		ASSERT_EQ(0, rdma_write_cm_event(listener, RDMA_CM_EVENT_USER,
+						 0, 0));
+	getters_end(g);
+	for (i = 0; i < GETTERS; i++)
+		EXPECT_EQ(EINVAL, g[i].err);
+	EXPECT_EQ(0, rdma_destroy_id(listener));
+	EXPECT_TRUE(live_objects_gone(WAIT_MS));
+}
+
+/* Each has a request, but no queue pair: one of the new ids is nowhere. */
+TEST(RA_02_two_threads_get_no_queue_pair)
+{
+	struct ibv_qp_init_attr attr = {
+		.cap = { .max_send_wr = 1 << 30, .max_recv_wr = 1 },
+	};
+	struct rdma_addrinfo hints = { .ai_flags = RAI_PASSIVE,
+				       .ai_port_space = RDMA_PS_TCP };
+	struct rdma_event_channel *channel = rdma_create_event_channel();
+	struct rdma_cm_id *listener, *failed, *ids[GETTERS];
+	struct getter g[GETTERS];
+	struct rdma_addrinfo *res;
+	int i;
+
+	ASSERT_NE(NULL, channel);
+	ASSERT_EQ(0, rdma_getaddrinfo(OWN4, PORT_GETTERS_TEXT, &hints, &res));
+	ASSERT_EQ(0, rdma_create_ep(&listener, res, NULL, &attr));
+	rdma_freeaddrinfo(res);
+	ASSERT_EQ(0, rdma_listen(listener, GETTERS));
+	ASSERT_TRUE(getters_start(g, listener));
+	for (i = 0; i < GETTERS; i++) {
+		ids[i] = id_ready(channel, PORT_GETTERS);
+		ASSERT_NE(NULL, ids[i]);
+		ASSERT_EQ(0, rdma_connect(ids[i], NULL));
+	}
+	getters_end(g);
+	for (i = 0; i < GETTERS; i++)
+		EXPECT_NE(0, g[i].err);
+	/* No other thread is in a call. */
+	ASSERT_NE(NULL, listener->event);
+	failed = listener->event->id;
+	EXPECT_EQ(0, rdma_reject(failed, NULL, 0));
+	EXPECT_EQ(0, rdma_destroy_id(failed));
+	rdma_destroy_ep(listener);
+	for (i = 0; i < GETTERS; i++)
+		EXPECT_EQ(RDMA_CM_EVENT_REJECTED, event_take(channel, NULL));
+	for (i = 0; i < GETTERS; i++)
+		rdma_destroy_ep(ids[i]);
+	rdma_destroy_event_channel(channel);
+	EXPECT_TRUE(live_objects_gone(WAIT_MS));
 }
 
 TEST_HARNESS_MAIN

@@ -580,36 +580,38 @@ int cmx_event_wait(struct cmx_id *id, struct rdma_cm_event **event,
 }
 
 /*
- * Leaves with @event, if any, stored in @place. ECANCELED: the id is being
- * destroyed, no thread would ack the event, and it is dropped.
+ * Leaves with @event, if any, stored in @place. The event is dropped if another
+ * thread has stored one there meanwhile. ECANCELED: the id is being destroyed.
+ * Then no thread would ack the event, and it is dropped, too.
  */
 int cmx_event_leave(struct cmx_id *id, struct rdma_cm_event *event,
 		    struct rdma_cm_event **place)
 {
 	struct rdma_cm_id *request;
-	bool dying;
+	bool dying, stored;
 
 	pthread_mutex_lock(&id->lock);
 	dying = id->dying;
-	if (!dying) {
+	stored = !dying && !(event && *place);
+	if (stored) {
 		if (event)
 			*place = event;
 		id->waiters--;
 		cmx_id_wake(id);
 	}
 	pthread_mutex_unlock(&id->lock);
-	if (!dying)
+	if (stored)
 		return 0;
 
 	request = event && event->listen_id ? event->id : NULL;
-	if (event) {
+	if (event && dying)
 		cmx_named_dropped(id, event);
+	if (event)
 		cmx_event_ack(event);
-	}
 	cmx_sync_leave(id);
 	if (request)
 		rdma_destroy_ep(request);
-	return cmx_err(ECANCELED);
+	return dying ? cmx_err(ECANCELED) : 0;
 }
 
 /* The error number of a synchronous call that @event ends, or 0 */

@@ -202,40 +202,34 @@ static void event_failed(struct cmx_event *evt, enum rdma_cm_event_type error)
 	evt->event.status = -errno;
 }
 
-/*
- * The peer has replied: if it has won a race of connections, the id gets its
- * device and queue pair. False: it cannot be used.
- */
-static bool race_won(struct cmx_event *evt, const struct cmx_record *raw)
+/* Fails with errno. The event then becomes CONNECT_ERROR. */
+static int replied(struct cmx_event *evt, const struct cmx_record *raw)
 {
 	struct cmx_id *id = evt->id;
 
-	if (!cmx_named_races(id))
-		return true;
-	if (!resolved(evt, raw) && !cmx_named_won(id))
-		return true;
-	event_failed(evt, RDMA_CM_EVENT_CONNECT_ERROR);
-	cmx_named_failed(id, &evt->event);
-	id->connect_error = true;
-	return false;
-}
-
-static void conn_responded(struct cmx_event *evt, const struct cmx_record *raw)
-{
-	struct cmx_id *id = evt->id;
-
-	if (!race_won(evt, raw))
-		return;
+	/* The winner of a race: the id gets its device and queue pair. */
+	if (cmx_named_races(id) && cmx_named_won(id, !resolved(evt, raw)))
+		return -1;
 	remote_ece_set(id, raw);
 	if (!id->id.qp)
-		return;
-	if (cmx_conn_respond_ece(id)) {
-		id->connect_error = true;
-		event_failed(evt, RDMA_CM_EVENT_CONNECT_ERROR);
-	} else {
-		evt->event.event = RDMA_CM_EVENT_ESTABLISHED;
-	}
-	cmx_named_replied(id, !id->connect_error);
+		return 0;
+	if (cmx_conn_respond_ece(id))
+		return -1;
+	evt->event.event = RDMA_CM_EVENT_ESTABLISHED;
+	cmx_named_replied(id);
+	return 0;
+}
+
+/* False: a connect by name continues with another address. */
+static bool conn_responded(struct cmx_event *evt, const struct cmx_record *raw)
+{
+	if (!replied(evt, raw))
+		return true;
+	event_failed(evt, RDMA_CM_EVENT_CONNECT_ERROR);
+	if (!cmx_named_failed(evt->id, &evt->event))
+		return false;
+	evt->id->connect_error = true;
+	return true;
 }
 
 /* Destroys an id that arrived with a request, and belongs to the reader. */
@@ -378,7 +372,7 @@ static bool event_process(struct cmx_event *evt,
 					resolved(evt, raw) ? errno ?: ENODEV : 0));
 	case RDMA_CM_EVENT_ESTABLISHED:
 		/* iWARP has no CONNECT_RESPONSE. */
-		cmx_named_replied(id, true);
+		cmx_named_replied(id);
 		return true;
 	case RDMA_CM_EVENT_ADDR_CHANGE:
 	case RDMA_CM_EVENT_TIMEWAIT_EXIT:
@@ -396,8 +390,7 @@ static bool event_process(struct cmx_event *evt,
 		/* Another thread has read a later event. */
 		if (id->connect_error)
 			return false;
-		conn_responded(evt, raw);
-		return true;
+		return conn_responded(evt, raw);
 	case RDMA_CM_EVENT_REJECTED:
 		if (id->connect_error)
 			return false;

@@ -404,8 +404,8 @@ bool cmx_named_late(struct cmx_id *id, const struct rdma_cmx_event *ev);
 bool cmx_named_goes_on(const struct cmx_id *id);
 uint64_t cmx_now_ms(void);
 bool cmx_named_races(const struct cmx_id *id);
-int cmx_named_won(struct cmx_id *id);
-void cmx_named_replied(struct cmx_id *id, bool established);
+int cmx_named_won(struct cmx_id *id, bool usable);
+void cmx_named_replied(struct cmx_id *id);
 void cmx_named_free(struct cmx_id *id);
 bool cmx_named_qp(const struct cmx_id *id);
 

@@ -251,19 +251,21 @@ static int event_error(const struct rdma_cm_event *event)
 bool cmx_named_failed(struct cmx_id *id, const struct rdma_cm_event *event)
 {
 	struct cmx_named *named = id->named;
-	bool reply = named && named->state == NAMED_REPLY;
 	int reason = 0;
+	bool reply;
 
 	if (!named)
 		return true;
+	/* A race without a winner ends with ROUTE_ERROR. */
+	reply = named->state == NAMED_REPLY ||
+		(cmx_named_races(id) &&
+		 event->event != RDMA_CM_EVENT_ROUTE_ERROR);
 	/*
 	 * The last event of an id that is bound. Another thread may have read
 	 * the reply before, and may process it later.
 	 */
-	if ((named->state != NAMED_NONE &&
-	     event->event == RDMA_CM_EVENT_DEVICE_REMOVAL) ||
-	    (cmx_named_races(id) && event->event != RDMA_CM_EVENT_ROUTE_ERROR &&
-	     event->event != RDMA_CM_EVENT_CONNECT_ERROR))
+	if (named->state != NAMED_NONE &&
+	    event->event == RDMA_CM_EVENT_DEVICE_REMOVAL)
 		id->connect_error = true;
 	named->state = NAMED_NONE;
 	race_drop(id);
@@ -316,8 +318,8 @@ void cmx_named_dropped(struct cmx_id *id, const struct rdma_cm_event *event)
 }
 
 /*
- * Another thread may have read a reply before, and have it processed when its
- * address has failed and the next one is under way.
+ * An event of an address that has failed: it was unread, or another thread had
+ * it, when the next address was started.
  */
 bool cmx_named_late(struct cmx_id *id, const struct rdma_cmx_event *ev)
 {
@@ -325,10 +327,12 @@ bool cmx_named_late(struct cmx_id *id, const struct rdma_cmx_event *ev)
 
 	switch (ev->event) {
 	case RDMA_CM_EVENT_CONNECT_RESPONSE:
-		if (named->state != NAMED_RACE)
-			return named->state == NAMED_ROUTE ||
-			       ev->attempt != named->attempt;
-		/* fallthrough */
+	case RDMA_CM_EVENT_REJECTED:
+	case RDMA_CM_EVENT_UNREACHABLE:
+	case RDMA_CM_EVENT_CONNECT_ERROR:
+	case RDMA_CM_EVENT_DISCONNECTED:
+		return named->state == NAMED_ROUTE ||
+		       ev->attempt != named->attempt;
 	case RDMA_CM_EVENT_ROUTE_RESOLVED:
 	case RDMA_CM_EVENT_ROUTE_ERROR:
 		named->attempt = ev->attempt;
@@ -349,31 +353,31 @@ bool cmx_named_races(const struct cmx_id *id)
 	       id->named->state == NAMED_RACE;
 }
 
-/* The id is bound to the winner; -1 with errno: it cannot be used. */
-int cmx_named_won(struct cmx_id *id)
+/*
+ * The id is bound to the winner. -1 with errno: it cannot be used; not @usable:
+ * errno is set already.
+ */
+int cmx_named_won(struct cmx_id *id, bool usable)
 {
 	struct cmx_named *named = id->named;
-	int ret = cmx_race_won(named->race, id);
+	int ret = usable ? cmx_race_won(named->race, id) : -1;
 
 	race_drop(id);
-	named->state = ret ? NAMED_NONE : NAMED_REPLY;
+	named->state = NAMED_REPLY;
 	named->own_qp = !ret;
 	return ret;
 }
 
-/* The peer has replied; @established: the library has connected the id. */
-void cmx_named_replied(struct cmx_id *id, bool established)
+/* The id is connected. */
+void cmx_named_replied(struct cmx_id *id)
 {
 	struct cmx_named *named = id->named;
 
 	if (!named || named->state != NAMED_REPLY)
 		return;
 	named->state = NAMED_NONE;
-	named->established = established;
-	if (established)
-		named->own_qp = false;
-	else
-		qp_drop(id);
+	named->established = true;
+	named->own_qp = false;
 }
 
 static int attr_check(struct cmx_id *id,
@@ -400,7 +404,8 @@ static int attr_check(struct cmx_id *id,
 static void named_fill(struct cmx_named *named,
 		       const struct rdmacmx_connect_attr *attr, uint32_t timeout)
 {
-	memset(named, 0, sizeof(*named));
+	/* The kernel continues to count. */
+	*named = (struct cmx_named){ .attempt = named->attempt };
 	named->deadline = cmx_now_ms() + timeout;
 	named->delay_ms = attr->delay_ms;
 	if (!attr->qp_init_attr)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * RA-02, KA-02: a thread processes an event of an id while another one
+ * RA-02, KA-02, MC-10: a thread processes an event of an id while another one
  * destroys the queue pair of the id. The verbs of the library come through here:
  * the event is read inside one of them.
  */
@@ -58,6 +58,13 @@ int ibv_destroy_cq(struct ibv_cq *cq)
 	if (inside.qp)
 		read_one(&inside.at_cq);
 	return REAL(ibv_destroy_cq)(cq);
+}
+
+int ibv_attach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid)
+{
+	if (inside.reading)
+		inside.touched++;
+	return REAL(ibv_attach_mcast)(qp, gid, lid);
 }
 
 /* The thread that gets here starts another one, and goes on when that waits. */
@@ -236,6 +243,25 @@ TEST_F(queue_pair, RA_02_destroy_while_a_reject_is_processed)
 	pthread_join(destroyer.thread, NULL);
 	EXPECT_TRUE(destroyer.there);
 	EXPECT_EQ(NULL, id->qp);
+	EXPECT_EQ(0, rdma_destroy_id(id));
+}
+
+/* A membership joins (again) once the queue pair has left all groups. */
+TEST_F(queue_pair, MC_10_join_while_it_is_destroyed)
+{
+	struct sockaddr_storage group;
+	struct rdma_cm_id *id;
+
+	ASSERT_EQ(0, rdma_create_id(self->channel, &id, NULL, RDMA_PS_UDP));
+	ASSERT_EQ(0, id_bind(id, OWN4, 0));
+	ASSERT_EQ(0, qp_make(id, IBV_QPT_UD));
+	ASSERT_EQ(0, rdma_join_multicast(id, addr_make(&group, "239.55.94.1", 0),
+					 NULL));
+	ASSERT_EQ(1, channel_readable(self->channel, WAIT_MS));
+	destroy_and_read(id);
+	EXPECT_EQ(RDMA_CM_EVENT_MULTICAST_JOIN, inside.at_qp);
+	EXPECT_EQ(0, inside.touched);
+	EXPECT_EQ(0, inside.ret);
 	EXPECT_EQ(0, rdma_destroy_id(id));
 }
 

@@ -90,14 +90,13 @@ int cmx_mc_joined(struct cmx_mc *mc, const struct rdma_ud_param *ud)
 	return rdma_seterrno(err);
 }
 
+/* With the id's lock */
 void cmx_mc_detach_all(struct cmx_id *id)
 {
 	struct cmx_mc *mc;
 
-	pthread_mutex_lock(&id->lock);
 	for (mc = id->mcs; mc; mc = mc->next)
 		mc_detach(mc);
-	pthread_mutex_unlock(&id->lock);
 }
 
 static void mc_free(struct cmx_mc *mc)

@@ -305,7 +305,10 @@ static int qp_create(struct rdma_cm_id *id, struct ibv_qp_init_attr_ex *attr,
 	    qp_ece_result(cid, qp))
 		goto err_qp;
 	id->pd = qp->pd;
+	/* As in cmx_qp_take() */
+	pthread_mutex_lock(&cid->lock);
 	id->qp = qp;
+	pthread_mutex_unlock(&cid->lock);
 	return 0;
 
 err_qp:
@@ -391,12 +394,16 @@ int cmx_qp_move(struct cmx_id *to, struct cmx_id *from)
 /* Takes the queue pair from the id: no other thread uses it then. */
 struct ibv_qp *cmx_qp_take(struct cmx_id *id)
 {
-	struct ibv_qp *qp = id->id.qp;
+	struct ibv_qp *qp;
 
+	/* A membership that joins again attaches the queue pair that it finds. */
+	pthread_mutex_lock(&id->lock);
+	qp = id->id.qp;
 	/* An attached QP cannot be destroyed. */
 	if (qp)
 		cmx_mc_detach_all(id);
 	id->id.qp = NULL;
+	pthread_mutex_unlock(&id->lock);
 	return qp;
 }
 

@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <rdma/rdma_verbs.h>
 
 #include "process.h"
 
@@ -327,6 +328,39 @@ TEST(RA_02_child_in_another_pid_namespace)
 {
 	EXPECT_EQ(0, child_wait(child_start(in_namespace, NULL)));
 	EXPECT_EQ(0, child_wait(child_start(first_of_namespace, NULL)));
+}
+
+/* Queue pair and shared receive queue are the parent's. */
+static int destroy_ep(void *arg)
+{
+	struct heritage *h = arg;
+
+	rdma_destroy_ep(h->id);
+	rdma_destroy_event_channel(h->channel);
+	return 0;
+}
+
+TEST(RA_02_child_destroys_its_copy_of_an_endpoint)
+{
+	struct ibv_srq_init_attr init = { .attr = { .max_wr = 4, .max_sge = 1 } };
+	struct ibv_qp_init_attr qp_init;
+	struct ibv_srq_attr srq;
+	struct ibv_qp_attr qp;
+	struct heritage h;
+
+	h.channel = rdma_create_event_channel();
+	ASSERT_NE(NULL, h.channel);
+	h.id = id_make(h.channel);
+	ASSERT_EQ(0, id_bind(h.id, OWN4, 0));
+	ASSERT_EQ(0, rdma_create_srq(h.id, NULL, &init));
+	ASSERT_EQ(0, qp_make(h.id, IBV_QPT_RC));
+	EXPECT_EQ(0, child_wait(child_start(destroy_ep, &h)));
+	EXPECT_EQ(0, ibv_query_qp(h.id->qp, &qp, IBV_QP_STATE, &qp_init));
+	EXPECT_EQ(0, ibv_query_srq(h.id->srq, &srq));
+	EXPECT_EQ(0, id_lives(h.id));
+	rdma_destroy_ep(h.id);
+	rdma_destroy_event_channel(h.channel);
+	EXPECT_TRUE(live_objects_gone(WAIT_MS));
 }
 
 static int no_event(struct rdma_event_channel *channel)

@@ -94,18 +94,23 @@ CMX_EXPORT int rdma_create_ep(struct rdma_cm_id **id,
 
 CMX_EXPORT void rdma_destroy_ep(struct rdma_cm_id *id)
 {
+	struct cmx_id *cid = cmx_id(id);
+
 	if (unlikely(!cmx_id_ours(id))) {
 		if (cmx_stocks(id))
 			CMX_STOCK_VOID(rdma_destroy_ep, id);
 		return;
 	}
 	/* They may work on the queue pair. */
-	cmx_id_end_calls(cmx_id(id));
+	cmx_id_end_calls(cid);
 	/* The library's queue pair cannot become the program's any more. */
-	cmx_named_end(cmx_id(id), true);
-	rdma_destroy_qp(id);
-	rdma_destroy_srq(id);
-	cmx_id_destroy(cmx_id(id));
+	cmx_named_end(cid, true);
+	/* Those of a copy are the queues of the process that created the id. */
+	if (!cmx_id_inherited(cid) || !cmx_id_cared_for(cid)) {
+		rdma_destroy_qp(id);
+		rdma_destroy_srq(id);
+	}
+	cmx_id_destroy(cid);
 }
 
 /* The stock library creates the new id. */

@@ -325,37 +325,4 @@ TEST_F(cached_path, long_deadline)
 	EXPECT_FALSE(cached);
 }
 
-/* NEXT without room for a request, again and again, drops the path once. */
-TEST_F(cached_path, next_repeated)
-{
-	struct rdma_cmx_resolve_any next = {
-		.flags = RDMA_CMX_ANY_NEXT, .step = RDMA_CMX_STEP_REQUEST,
-		.error = ETIMEDOUT,
-	};
-	long max = number_get(UCMX_PARAMETERS "max_requests");
-	int peer = dev_open(O_NONBLOCK);
-	uint32_t listener, id;
-	union event_buf buf;
-	uint16_t port;
-	bool cached;
-	int i;
-
-	ASSERT_EQ(0, listener_new(peer, 2, &listener, &port));
-	ASSERT_EQ(0, silent_race(self->fd, &id, port, RDMA_CMX_ANY_CONNECT,
-				 8000));
-	ASSERT_EQ(0, event_want(self->fd, EV_ROUTE_RESOLVED, &buf));
-	ASSERT_EQ(0, id_connect(self->fd, id));
-	ASSERT_EQ(0, event_want(self->fd, EV_UNREACHABLE, &buf));
-	next.id = id;
-	for (i = 0; i < 2; i++) {
-		ASSERT_EQ(0, path_known(self->fd));
-		ASSERT_EQ(0, number_set(UCMX_PARAMETERS "max_requests", 0));
-		EXPECT_EQ(-EAGAIN, call(self->fd, RESOLVE_ANY, &next));
-		ASSERT_EQ(0, number_set(UCMX_PARAMETERS "max_requests", max));
-	}
-	ASSERT_EQ(0, route_take(self->fd, 3, &id, &buf, &cached));
-	EXPECT_TRUE(cached);
-	close(peer);
-}
-
 TEST_HARNESS_MAIN

@@ -554,6 +554,8 @@ TEST_F(interleaved, MC_13_rejoin_in_a_synchronous_join)
 
 TEST_F(interleaved, RA_02_device_removal_in_a_call)
 {
+	/* A server would wait for the rest of the connection. */
+	addr_make(&self->ss, OWN4, PORT_NOBODY);
 	ASSERT_EQ(0, id_route(self->id, ADDR(self)));
 	ASSERT_EQ(0, rdma_write_cm_event(self->id, RDMA_CM_EVENT_USER, 0,
 					 MADE(RDMA_CM_EVENT_DEVICE_REMOVAL)));

@@ -32,7 +32,8 @@ install-bench: $(bench_bins) $(O)/selftests/simulate/simulate
 	$(INSTALL) -m 644 selftests/bench/fabric_job selftests/bench/fabric_mcast \
 		selftests/bench/fabric_services selftests/bench/fabric_storm \
 		selftests/bench/run_devices \
-		selftests/bench/run_idle selftests/bench/run_names \
+		selftests/bench/run_idle selftests/bench/run_move \
+		selftests/bench/run_names \
 		selftests/bench/run_programs selftests/bench/run_scale \
 		selftests/bench/run_storm \
 		$(DESTDIR)$(TESTDIR)/bench/

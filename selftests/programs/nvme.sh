@@ -24,28 +24,6 @@ rail_command() {
 
 rail_del='rdma link del rxe_r2; ip link del rail2'
 
-# name_is ADDRESS...: sets the addresses of the array
-name_is() {
-	printf '%s array.nvme.test\n' "$@" >$dir/hosts
-	kill -HUP "$(cat $dir/pid)"
-	wait_for 60 names_are "$@"
-}
-
-names_are() {
-	[ "$(cmx resolve array.nvme.test 4420 | awk '$3 == 4420 { print $1 }' |
-		sort | paste -sd' ')" = "$(printf '%s\n' "$@" | sort |
-		paste -sd' ')" ]
-}
-
-dns_begin() {
-	: >$dir/hosts
-	dnsmasq --conf-file=/dev/null --no-resolv --no-hosts --bind-interfaces \
-		--listen-address=127.0.0.5 --addn-hosts=$dir/hosts --user=root \
-		--pid-file=$dir/pid \
-		--local=/nvme.test/ --srv-host=_nvme._tcp.nvme.test,array.nvme.test,4420
-	dns_use 127.0.0.5
-}
-
 cleanup() {
 	[ -z "$follower" ] || kill "$follower"
 	umount $disk
@@ -53,8 +31,7 @@ cleanup() {
 	target_del
 	peer "$rail_del; ip addr del 10.55.0.12/24 dev eth0"
 	eval "$rail_del"
-	kill "$(cat $dir/pid)"
-	dns_up
+	dns_end
 	modprobe -r nvme-rdma ext4
 } >/dev/null 2>&1
 trap cleanup EXIT
@@ -151,11 +128,10 @@ wait $writer
 is "KA-05: no write has failed" "$?" 0
 is "KA-05: and no byte is wrong" \
 	"$(grep -o '"error" : [0-9]*' $dir/fio.moving)" '"error" : 0'
-stall=$(grep -A3 '"clat_ns"' $dir/fio.moving | sed -n 's/.*"max" : \([0-9]*\).*/\1/p' |
-	sort -n | tail -n 1)
-diag "the longest write took $((stall / 1000000)) ms"
+stall=$(fio_stall moving)
+diag "the longest write took $stall ms"
 ok "KA-05: no write has waited longer than the move may take" \
-	test "$stall" -lt $((120 * 1000000000))
+	test "$stall" -lt 120000
 like "KA-05: the follower reports the new path" "$(cat $dir/follow)" \
 	'^connected nvme[0-9]+ 10\.55\.0\.12 4420$'
 is "KA-05: and those that it has removed" \

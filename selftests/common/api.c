@@ -343,6 +343,8 @@ bool live_objects_are(long wanted, int timeout_ms)
 	while ((n = live_objects()) != wanted) {
 		if (n < 0 || now_ms() > end) {
 			fprintf(stderr, "# live objects: %ld\n", n);
+			/* Which ones */
+			run("grep -H '[^0]' /sys/module/rdma_*cmx/counters/live_* >&2");
 			return false;
 		}
 		usleep(10000);

@@ -390,8 +390,8 @@ static void disconnect(struct rdma_cm_id *id)
 }
 
 /*
- * While a thread works on a connect by name another one does not. It is refused,
- * unless it comes that late that the connection is established.
+ * While a thread works on a connect by name another one waits. It is refused,
+ * unless the connection is established then.
  */
 TEST_F(interleaved, KA_02_disconnect_while_it_connects)
 {
@@ -421,15 +421,16 @@ static void migrate(struct rdma_cm_id *id)
 		abort();
 }
 
-/* The steps of the reply use one handle. */
+/* All steps of the reply use one handle. Elsewhere it is another id's. */
 TEST_F(interleaved, RA_02_migrate_while_the_reply_is_processed)
 {
 	struct rdma_event_channel *channel = rdma_create_event_channel();
-	struct rdma_cm_id *id;
+	struct rdma_cm_id *id, *other;
 
 	elsewhere = rdma_create_event_channel();
 	ASSERT_NE(NULL, elsewhere);
 	ASSERT_NE(NULL, channel);
+	other = id_make(elsewhere);
 	id = id_ready(channel, PORT_INTER);
 	ASSERT_NE(NULL, id);
 	ASSERT_EQ(0, rdma_connect(id, NULL));
@@ -440,6 +441,7 @@ TEST_F(interleaved, RA_02_migrate_while_the_reply_is_processed)
 	EXPECT_TRUE(overlap.there);
 	EXPECT_EQ(elsewhere, id->channel);
 	rdma_destroy_ep(id);
+	rdma_destroy_ep(other);
 	rdma_destroy_ep(self->id);
 	rdma_destroy_event_channel(channel);
 	rdma_destroy_event_channel(elsewhere);

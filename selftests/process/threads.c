@@ -9,7 +9,6 @@
 
 #define PORT_THREADS	7640
 #define PORT_GETTERS	7669
-#define PORT_GETTERS_TEXT "7669"
 
 /* Complete connections, each thread with a private channel */
 struct client {
@@ -636,18 +635,20 @@ TEST(RA_02_two_threads_get_no_queue_pair)
 	struct ibv_qp_init_attr attr = {
 		.cap = { .max_send_wr = 1 << 30, .max_recv_wr = 1 },
 	};
-	struct rdma_addrinfo hints = { .ai_flags = RAI_PASSIVE,
-				       .ai_port_space = RDMA_PS_TCP };
+	struct sockaddr_storage ss;
+	struct rdma_addrinfo res = {
+		.ai_flags = RAI_PASSIVE,
+		.ai_qp_type = IBV_QPT_RC,
+		.ai_port_space = RDMA_PS_TCP,
+		.ai_src_addr = addr_make(&ss, OWN4, PORT_GETTERS),
+	};
 	struct rdma_event_channel *channel = rdma_create_event_channel();
 	struct rdma_cm_id *listener, *failed, *ids[GETTERS];
 	struct getter g[GETTERS];
-	struct rdma_addrinfo *res;
 	int i;
 
 	ASSERT_NE(NULL, channel);
-	ASSERT_EQ(0, rdma_getaddrinfo(OWN4, PORT_GETTERS_TEXT, &hints, &res));
-	ASSERT_EQ(0, rdma_create_ep(&listener, res, NULL, &attr));
-	rdma_freeaddrinfo(res);
+	ASSERT_EQ(0, rdma_create_ep(&listener, &res, NULL, &attr));
 	ASSERT_EQ(0, rdma_listen(listener, GETTERS));
 	ASSERT_TRUE(getters_start(g, listener));
 	for (i = 0; i < GETTERS; i++) {

@@ -39,7 +39,7 @@ job_say() {
 failures_find() {
 	awk '
 		/(^| )FAIL / { print; n = 0; next }
-		/not ok / || /^[a-z ]*\| *#/ { if (n++ < 8) print }'
+		/not ok / || /^[^|]*\| *#/ { if (n++ < 8) print }'
 }
 
 # Prints the failures again at the end: of a long run often only the last lines

@@ -127,7 +127,7 @@ like "connect --race: the step that failed" "$out" \
 run timeout 120 cmx connect --race 192.168.77.2 7471
 like "connect --race: no device" "$err" 'no RDMA device'
 like "connect --race: the address without a device" "$out" '192\.168.* no-device '
-server=$(peer_bg "timeout 600 /usr/lib/rdma-cmx/selftests/cmx/tools/accept 7472")
+server=$(peer_bg "/usr/lib/rdma-cmx/selftests/cmx/tools/accept 7472")
 ok "a server in the other guest" wait_for 60 \
 	peer "rdma resource show cm_id | grep -q 'state LISTEN .*:7472'"
 run timeout 120 cmx connect --race storage.cmx.test 7472
@@ -137,7 +137,7 @@ run timeout 120 cmx connect --race -j storage.cmx.test 7472
 is "connect --race -j: exit code" "$status" 0
 ok "connect --race -j: JSON" json_ok "$out"
 like "connect --race -j: no error" "$out" '"error": null, "candidates"'
-peer "kill -- -$(peer "cat /run/jobs/$server.pid")"
+peer_stop "$server"
 run timeout 120 cmx connect 192.168.77.2 7471
 is "connect: no device: exit code" "$status" 1
 like "connect: no device" "$err" 'no RDMA device'

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # Test programs and test modules. The file `tests` has the tests; what is built
-# is found in the rooms:
-#	ROOM/NAME.c with a main()	the test ROOM/NAME
-#	ROOM/tools/NAME.c, tools/NAME/	a program of the tests: ROOM/tools/NAME
-#	other ROOM/*.c, tools/*.c	linked into each program of the same folder
+# is found in the directories:
+#	DIR/NAME.c with a main()	the test DIR/NAME
+#	DIR/tools/NAME.c, tools/NAME/	a program of the tests: DIR/tools/NAME
+#	other DIR/*.c, tools/*.c	linked into each program of the same folder
 #	common/*.c			linked into those that use them
-#	ROOM/*.sh			a test; other files are installed beside it
-# A room's build.mk has what is special: flags and libraries, or rules.
+#	DIR/*.sh			a test; other files are installed beside it
+# The build.mk of a directory has what is special: flags and libraries, or rules.
 
 .PHONY: selftests install-selftests test-modules
 # Set by a build.mk: targets, and programs that the rule below does not build

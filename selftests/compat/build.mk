@@ -44,7 +44,7 @@ endef
 $(foreach kind,stock their_headers our_headers,\
 	$(eval $(call compat_rule,$(kind))))
 
-# The frozen build lies outside the rooms: it is no test.
+# The frozen build lies outside of the directories of tests.
 .PHONY: install-compat
 install-selftests: install-compat
 install-compat: $(compat_others:%=$(O)/selftests/%)

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# The tools of this room, against a real SA and each other: a test of the
+# The tools of this directory, against a real SA and each other: a test of the
 # project can rely on their output only if it is right.
 . /usr/lib/rdma-cmx/selftests/lib.sh
 . /usr/lib/rdma-cmx/selftests/fabric.sh

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # A second build of the library, with the address and undefined behaviour
-# sanitizers, and the tests of the library linked to it: ROOM_NAME from
-# selftests/ROOM/NAME.c. A report of a sanitizer ends its test.
+# sanitizers, and the tests of the library linked to it: DIR_NAME from
+# selftests/DIR/NAME.c. A report of a sanitizer ends its test.
 
 san_dir := $(O)/sanitize
 san_lib := $(san_dir)/lib/librdmacmx.so.1
 SAN_FLAGS := -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all \
 	-fno-omit-frame-pointer
 
-# selftests/tests lists them: sanitize/ROOM_NAME. Not api/gai_memory, which
+# selftests/tests lists them: sanitize/DIR_NAME. Not api/gai_memory, which
 # replaces the allocator like the sanitizer; nor api/destroyed, which waits for
 # the reuse of memory that the sanitizer keeps; nor compat/ep, whose clients do
 # not free the objects of a failure.
@@ -65,13 +65,13 @@ $(san_common): $(san_dir)/obj/%.o: selftests/%.c $(san_headers)
 san_link = $(SAN_CC) $(SAN_LINK) -o $@ $(filter %.c %.o %.1,$^) -libverbs \
 	-lpthread -ldl
 
-# san_rule ROOM: ROOM/NAME as ROOM_NAME
+# san_rule DIR: DIR/NAME as DIR_NAME
 define san_rule
 $(filter $(san_dir)/$(1)_%,$(san_tests)): $(san_dir)/$(1)_%: \
 		selftests/$(1)/%.c $(san_common) $(san_headers) $(san_lib)
 	$$(san_link)
 endef
-$(foreach room,api compat lib process,$(eval $(call san_rule,$(room))))
+$(foreach name,api compat lib process,$(eval $(call san_rule,$(name))))
 
 $(filter $(san_dir)/faults%,$(san_tests)): $(san_dir)/%: \
 		selftests/sanitize/%.c $(san_common) $(san_headers) $(san_lib)

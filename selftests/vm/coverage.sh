@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # Print line coverage: coverage.sh AREA BUILD LOGS [WHAT], where AREA is kernel
-# (the modules, of a debug run) or user (the library, of the room sanitize),
+# (the modules, of a debug run) or user (the library, of the tests in sanitize),
 # BUILD holds the .gcno files as they were built and in .from the folder where
 # that was, LOGS/**/gcov-* the .gcda files that the guests brought. WHAT says
 # which tests ran, if not all of them did: if they did, less than the floor makes
@@ -16,7 +16,7 @@ what=${4:-}
 # floor: per cent
 case $area in
 kernel) floor=92 title='kernel/, on the debug kernel' ;;
-user) floor=88 title='the library, in the room sanitize' ;;
+user) floor=88 title='the library, in sanitize' ;;
 esac
 [ -z "$what" ] || floor=0
 src=$(cat "$build/.from")

@@ -254,7 +254,7 @@ coverage_judge() {
 	local what=${only:+tests named $only*}${guest_only:+ guest $guest_only}
 	what+=${quick:+ the quick ones}
 
-	# The coverage of the library is that of one room, in alpha.
+	# The coverage of the library is that of sanitize, in alpha.
 	case $1,$only,$guest_only,$quick in
 	user,*,gamma,*) return ;;
 	user,,*, | user,sanitize,*, | user,sanitize/,*,) what='' ;;

@@ -5,7 +5,7 @@
 # puts into FOLDER
 #	rdma_cmx.ko rdma_ucmx.ko	for the kernel KVER
 #	librdmacmx.so.1
-#	programs/ROOM_NAME		test programs linked to it
+#	programs/DIR_NAME		test programs linked to it
 #	commit
 # or, where the sources have no history with that commit, only
 #	reason				why there is nothing

@@ -61,7 +61,7 @@ tests_check() {
 			sed 's|.* \(.*\)|selftests/tests names \1, which does not exist|'
 		awk '!/^#/ && NF && ($2 !~ /^(alpha|gamma|delta|host)$/ ||
 				$4 !~ /^[0-9]+$/ || NF > 5) {
-			print "selftests/tests:" NR ": not ROOM/NAME GUEST KERNELS SECONDS [QUICK]"
+			print "selftests/tests:" NR ": not DIR/NAME GUEST KERNELS SECONDS [QUICK]"
 		}
 		!/^#/ && NF && seen[$1, $2]++ {
 			print "selftests/tests:" NR ": a second row of " $1 " in " $2

@@ -15,7 +15,7 @@
 #include "cmx.h"
 
 static const char help[] =
-"cmx - resolve names and join multicast groups on RDMA devices\n"
+"cmx - resolve and connect by name, find faults, and manage paths and services\n"
 "\n"
 "  cmx resolve [-j] [-4|-6] [-n] [--passive] [--type rc|ud|any]\n"
 "              [--dev DEVICE[:PORT]] [--env nccl|ucx|perftest] NODE [SERVICE]\n"

@@ -21,6 +21,7 @@ SHOW(ucmx_event_unlink);
 SHOW(ucmx_file_wake);
 SHOW(ucmx_file_wake_end);
 SHOW(ucmx_fops);
+SHOW(ucmx_get_events);
 SHOW(ucmx_handle_alloc);
 SHOW(ucmx_handle_free);
 SHOW(ucmx_handle_get);

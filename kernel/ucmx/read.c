@@ -228,8 +228,8 @@ int ucmx_get_events(struct ucmx_cmd *cmd)
 	} while (ret == -EAGAIN);
 
 	/* A wake-up wakes one reader, which wakes the next one for the rest. */
-	if (!list_empty(&file->events) && wq_has_sleeper(&file->wait))
-		wake_up_interruptible(&file->wait);
+	if (!list_empty(&file->events))
+		ucmx_file_wake(file, UCMX_WAKE_EVENTS);
 	return ret;
 }
 

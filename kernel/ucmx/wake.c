@@ -41,18 +41,18 @@ static bool ucmx_wake_owes(const struct ucmx_user *user)
 			      UCMX_WAKE_PART * UCMX_WAKE_BURST;
 }
 
-/* Readers are exclusive, and at the tail: one of them is woken. */
-static bool ucmx_wake_many(struct wait_queue_head *queue)
+/*
+ * Readers are exclusive, and at the tail: one of them is woken. The queue's lock
+ * is held.
+ */
+static bool ucmx_wake_many(const struct wait_queue_head *queue)
 {
 	struct wait_queue_entry *entry;
-	unsigned long flags;
 	unsigned int n = 0;
 
-	spin_lock_irqsave(&queue->lock, flags);
 	list_for_each_entry(entry, &queue->head, entry)
 		if (entry->flags & WQ_FLAG_EXCLUSIVE || ++n > UCMX_WAKE_FEW)
 			break;
-	spin_unlock_irqrestore(&queue->lock, flags);
 	return n > UCMX_WAKE_FEW;
 }
 
@@ -71,21 +71,36 @@ static void ucmx_wake_charge(struct ucmx_user *user, u64 now, u64 took)
 }
 
 /*
- * Charges what the wake-up takes longer than @free. The clock may go back by
- * some nanoseconds.
+ * Charges what a wake-up has taken longer than @free since @start. The clock may
+ * go back by some nanoseconds.
  */
-static void ucmx_wake(struct ucmx_file *file, unsigned int who, s64 free)
+static void ucmx_wake_end(struct ucmx_file *file, u64 start, s64 free)
 {
-	u64 start = ktime_get_mono_fast_ns();
-	s64 took;
+	s64 took = ktime_get_mono_fast_ns() - start;
 
-	if (who & UCMX_WAKE_EVENTS)
-		wake_up_interruptible(&file->wait);
-	if (who & UCMX_WAKE_CHANGES)
-		wake_up_interruptible_poll(&file->changes, EPOLLPRI);
-	took = ktime_get_mono_fast_ns() - start;
 	if (took > free)
 		ucmx_wake_charge(file->user, start + took, took - free);
+}
+
+/*
+ * Wakes few pollers. False: it has woken none, because there are many, or because
+ * somebody walks the queue, for as long as its pollers take.
+ */
+static bool ucmx_wake_few(struct ucmx_file *file, struct wait_queue_head *queue,
+			  __poll_t key)
+{
+	u64 start = ktime_get_mono_fast_ns();
+	unsigned long flags;
+	bool few;
+
+	if (!spin_trylock_irqsave(&queue->lock, flags))
+		return false;
+	few = !ucmx_wake_many(queue);
+	if (few)
+		wake_up_locked_poll(queue, key);
+	spin_unlock_irqrestore(&queue->lock, flags);
+	ucmx_wake_end(file, start, UCMX_WAKE_FREE);
+	return few;
 }
 
 static void ucmx_wake_later(struct ucmx_file *file, unsigned int who)
@@ -107,6 +122,7 @@ static void ucmx_wake_work(struct work_struct *work)
 	struct ucmx_file *file;
 	unsigned int who = 0;
 	bool more;
+	u64 start;
 
 	spin_lock(&user->lock);
 	file = list_first_entry_or_null(&user->woken, struct ucmx_file, woken);
@@ -119,8 +135,13 @@ static void ucmx_wake_work(struct work_struct *work)
 	spin_unlock(&user->lock);
 	if (!file)
 		return;
+	start = ktime_get_mono_fast_ns();
+	if (who & UCMX_WAKE_EVENTS)
+		wake_up_interruptible(&file->wait);
+	if (who & UCMX_WAKE_CHANGES)
+		wake_up_interruptible_poll(&file->changes, EPOLLPRI);
 	/* The time is the user's. But others are not to try one that long. */
-	ucmx_wake(file, who, UCMX_WAKE_BURST);
+	ucmx_wake_end(file, start, UCMX_WAKE_BURST);
 	spin_lock(&user->lock);
 	user->waking = NULL;
 	more = !list_empty(&user->woken);
@@ -138,16 +159,15 @@ static void ucmx_wake_work(struct work_struct *work)
  */
 void ucmx_file_wake(struct ucmx_file *file, unsigned int who)
 {
-	struct wait_queue_head *queue = who == UCMX_WAKE_EVENTS ?
-					&file->wait : &file->changes;
+	bool events = who == UCMX_WAKE_EVENTS;
+	struct wait_queue_head *queue = events ? &file->wait : &file->changes;
 
 	/* Its barrier pairs with those of ucmx_poll() and prepare_to_wait(). */
 	if (!wq_has_sleeper(queue))
 		return;
-	if (ucmx_wake_owes(file->user) || ucmx_wake_many(queue))
+	if (ucmx_wake_owes(file->user) ||
+	    !ucmx_wake_few(file, queue, events ? 0 : EPOLLPRI))
 		ucmx_wake_later(file, who);
-	else
-		ucmx_wake(file, who, UCMX_WAKE_FREE);
 }
 
 /**

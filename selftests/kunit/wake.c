@@ -33,6 +33,8 @@ struct bed {
 	struct ucmx_user user;
 	struct ucmx_file file[2];
 	struct poller events[2], changes[2];
+	struct ucmx_id id;	/* of file 0 */
+	struct ucmx_event ev;
 };
 
 static void poller_spin(struct poller *p)
@@ -87,12 +89,17 @@ static struct bed *bed_make(struct kunit *test)
 	ucmx_user_wake_init(&b->user);
 	for (i = 0; i < 2; i++) {
 		b->file[i].user = &b->user;
+		spin_lock_init(&b->file[i].lock);
+		mutex_init(&b->file[i].read_mutex);
+		INIT_LIST_HEAD(&b->file[i].events);
 		INIT_LIST_HEAD(&b->file[i].woken);
 		init_waitqueue_head(&b->file[i].wait);
 		init_waitqueue_head(&b->file[i].changes);
 		poller_add(&b->events[i], &b->file[i].wait);
 		poller_add(&b->changes[i], &b->file[i].changes);
 	}
+	b->id.file = &b->file[0];
+	ucmx_event_init(&b->ev, &b->id, RDMA_CMX_EV_USER);
 	return b;
 }
 
@@ -238,6 +245,27 @@ static void wake_few(struct kunit *test)
 	bed_end(b);
 }
 
+/* A reader wakes the next one for the rest: that is charged, too. */
+static void wake_rest(struct kunit *test)
+{
+	struct rdma_cmx_get_events none = {};
+	struct bed *b = bed_make(test);
+	struct ucmx_cmd cmd = { .file = &b->file[0], .buf = &none };
+	struct poller *p = &b->events[0];
+	u64 now = ktime_get_mono_fast_ns();
+
+	list_add_tail(&b->ev.ready, &b->file[0].events);
+	KUNIT_EXPECT_EQ(test, ucmx_get_events(&cmd), -ENOSPC);
+	KUNIT_EXPECT_EQ(test, atomic_read(&p->direct), 1);
+	KUNIT_EXPECT_GE(test, b->user.wake_debt,
+			now + 16 * SLOW_US * NSEC_PER_USEC);
+	WRITE_ONCE(b->user.wake_debt, now + 3600 * NSEC_PER_SEC);
+	KUNIT_EXPECT_EQ(test, ucmx_get_events(&cmd), -ENOSPC);
+	KUNIT_EXPECT_TRUE(test, worked(p, 1));
+	KUNIT_EXPECT_EQ(test, atomic_read(&p->direct), 1);
+	bed_end(b);
+}
+
 /* A wake-up of minutes is paid with its share, not with the maximum. */
 static void wake_price(struct kunit *test)
 {
@@ -335,6 +363,42 @@ static void wake_end(struct kunit *test)
 }
 
 /*
+ * Whoever reports an event does not wait for the work item that walks the queue,
+ * which wakes all once more.
+ */
+static void wake_walked(struct kunit *test)
+{
+	struct poller *p;
+	struct bed *b;
+	bool ended, late;
+	int i = 0, calls;
+
+	if (num_online_cpus() < 2)
+		kunit_skip(test, "one processor");
+	b = bed_make(test);
+	p = &b->events[0];
+	migrate_disable();
+	/* The test itself may stand still for the time of a spin. */
+	do {
+		if (!wake_begins(b, &ended)) {
+			KUNIT_FAIL(test, "no work item on another processor");
+			break;
+		}
+		calls = atomic_read(&p->by_work);
+		WRITE_ONCE(b->user.wake_debt, 0);
+		ucmx_file_wake(&b->file[0], UCMX_WAKE_EVENTS);
+		late = !READ_ONCE(p->spins);
+		WRITE_ONCE(ended, true);
+		KUNIT_EXPECT_TRUE(test, late || worked(p, calls + 1));
+		ucmx_file_wake_end(&b->file[0]);
+	} while (late && ++i < 4);
+	migrate_enable();
+	KUNIT_EXPECT_LT(test, i, 4);
+	KUNIT_EXPECT_TRUE(test, i || !atomic_read(&p->direct));
+	bed_end(b);
+}
+
+/*
  * The work item of one user wakes its poller while that of another one spins. With
  * two processors the test sleeps on the other one. Interrupts are on, or a work
  * item that was to run on the first one would stay there.
@@ -377,9 +441,11 @@ static struct kunit_case wake_cases[] = {
 	KUNIT_CASE(wake_both),
 	KUNIT_CASE(wake_burst),
 	KUNIT_CASE(wake_few),
+	KUNIT_CASE(wake_rest),
 	KUNIT_CASE(wake_price),
 	KUNIT_CASE(wake_debt_stays),
 	KUNIT_CASE(wake_end),
+	KUNIT_CASE(wake_walked),
 	KUNIT_CASE(wake_users),
 	{}
 };

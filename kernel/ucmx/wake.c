@@ -32,6 +32,8 @@
 #define UCMX_WAKE_MOST	(60 * NSEC_PER_SEC)
 /* Maximum pollers of a file that are woken without the work item */
 #define UCMX_WAKE_FEW	4
+/* Maximum waiters, with readers, among which it looks for more pollers */
+#define UCMX_WAKE_LOOK	64
 
 static bool ucmx_wake_owes(const struct ucmx_user *user)
 {
@@ -41,19 +43,29 @@ static bool ucmx_wake_owes(const struct ucmx_user *user)
 			      UCMX_WAKE_PART * UCMX_WAKE_BURST;
 }
 
+/* A reader waits by wait_event_interruptible_exclusive(). */
+static bool ucmx_wake_is_reader(const struct wait_queue_entry *entry)
+{
+	return entry->flags & WQ_FLAG_EXCLUSIVE &&
+	       entry->func == autoremove_wake_function;
+}
+
 /*
- * Readers are exclusive, and at the tail: one of them is woken. The queue's lock
- * is held.
+ * One reader is woken, but not one that runs: then those behind it are woken as
+ * well. Pollers may be exclusive, too (EPOLLEXCLUSIVE), and an epoll set that
+ * nobody waits for does not count as woken. The queue's lock is held.
  */
 static bool ucmx_wake_many(const struct wait_queue_head *queue)
 {
+	unsigned int waiters = 0, pollers = 0;
 	struct wait_queue_entry *entry;
-	unsigned int n = 0;
 
-	list_for_each_entry(entry, &queue->head, entry)
-		if (entry->flags & WQ_FLAG_EXCLUSIVE || ++n > UCMX_WAKE_FEW)
-			break;
-	return n > UCMX_WAKE_FEW;
+	list_for_each_entry(entry, &queue->head, entry) {
+		pollers += !ucmx_wake_is_reader(entry);
+		if (pollers > UCMX_WAKE_FEW || ++waiters > UCMX_WAKE_LOOK)
+			return true;
+	}
+	return false;
 }
 
 static void ucmx_wake_charge(struct ucmx_user *user, u64 now, u64 took)

@@ -67,10 +67,11 @@ static int poller_wake(struct wait_queue_entry *entry, unsigned int mode,
 	return 0;
 }
 
-static int reader_wake(struct wait_queue_entry *entry, unsigned int mode,
-		       int flags, void *key)
+/* The test itself: it runs, so it is not woken, and stays in the queue. */
+static void reader_add(struct wait_queue_entry *reader, struct bed *b)
 {
-	return 1;
+	init_wait_entry(reader, 0);
+	add_wait_queue_exclusive(&b->file[0].wait, reader);
 }
 
 static void poller_add(struct poller *p, wait_queue_head_t *queue)
@@ -223,10 +224,8 @@ static void wake_few(struct kunit *test)
 	unsigned int i;
 
 	b->events[0].us = 0;
-	for (i = 0; i < ARRAY_SIZE(reader); i++) {
-		init_waitqueue_func_entry(&reader[i], reader_wake);
-		add_wait_queue_exclusive(&b->file[0].wait, &reader[i]);
-	}
+	for (i = 0; i < ARRAY_SIZE(reader); i++)
+		reader_add(&reader[i], b);
 	for (i = 0; i < ARRAY_SIZE(more); i++) {
 		memset(&more[i], 0, sizeof(more[i]));
 		if (i == 3) {
@@ -242,6 +241,49 @@ static void wake_few(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, worked(&more[3], 1));
 	KUNIT_EXPECT_EQ(test, atomic_read(&more[3].direct), 0);
 	KUNIT_EXPECT_EQ(test, atomic_read(&more[0].direct), 1);
+	bed_end(b);
+}
+
+/*
+ * With EPOLLEXCLUSIVE pollers are behind the readers, and all of them are woken
+ * as long as nobody waits for their epoll sets.
+ */
+static void wake_exclusive(struct kunit *test)
+{
+	struct wait_queue_entry reader[3];
+	struct poller more[4] = {};
+	struct bed *b = bed_make(test);
+	unsigned int i;
+
+	b->events[0].us = 0;
+	for (i = 0; i < ARRAY_SIZE(reader); i++)
+		reader_add(&reader[i], b);
+	for (i = 0; i < ARRAY_SIZE(more); i++) {
+		init_waitqueue_func_entry(&more[i].entry, poller_wake);
+		add_wait_queue_exclusive(&b->file[0].wait, &more[i].entry);
+	}
+	ucmx_file_wake(&b->file[0], UCMX_WAKE_EVENTS);
+	KUNIT_EXPECT_TRUE(test, worked(&more[3], 1));
+	KUNIT_EXPECT_EQ(test, atomic_read(&more[3].direct), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&b->events[0].direct), 0);
+	bed_end(b);
+}
+
+/* Whoever reports an event looks at a limited number of readers. */
+static void wake_readers(struct kunit *test)
+{
+	const unsigned int n = 1000;
+	struct wait_queue_entry *reader;
+	struct bed *b = bed_make(test);
+	unsigned int i;
+
+	reader = kunit_kcalloc(test, n, sizeof(*reader), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, reader);
+	for (i = 0; i < n; i++)
+		reader_add(&reader[i], b);
+	ucmx_file_wake(&b->file[0], UCMX_WAKE_EVENTS);
+	KUNIT_EXPECT_TRUE(test, worked(&b->events[0], 1));
+	KUNIT_EXPECT_EQ(test, atomic_read(&b->events[0].direct), 0);
 	bed_end(b);
 }
 
@@ -441,6 +483,8 @@ static struct kunit_case wake_cases[] = {
 	KUNIT_CASE(wake_both),
 	KUNIT_CASE(wake_burst),
 	KUNIT_CASE(wake_few),
+	KUNIT_CASE(wake_exclusive),
+	KUNIT_CASE(wake_readers),
 	KUNIT_CASE(wake_rest),
 	KUNIT_CASE(wake_price),
 	KUNIT_CASE(wake_debt_stays),

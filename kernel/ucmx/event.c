@@ -274,8 +274,13 @@ void ucmx_event_wake(struct ucmx_id *id)
 	 * exclusively, so this wakes one. The lock keeps the file: it may be
 	 * released once the id can migrate.
 	 */
-	if (file && !id->hold)
-		ucmx_file_wake(file, UCMX_WAKE_EVENTS);
+	if (!file || id->hold)
+		return;
+	/* The removal of the device waits for this. */
+	if (id->gone)
+		ucmx_file_wake_later(file, UCMX_WAKE_EVENTS);
+	else
+		ucmx_file_wake(file);
 }
 
 /**
@@ -320,7 +325,7 @@ static void ucmx_event_unhold_some(struct ucmx_id *id)
 	id->hold = !list_empty(&id->held);
 	spin_unlock(&file->lock);
 	if (n)
-		ucmx_file_wake(file, UCMX_WAKE_EVENTS);
+		ucmx_file_wake(file);
 }
 
 /**

@@ -20,6 +20,7 @@ SHOW(ucmx_event_reserve);
 SHOW(ucmx_event_unlink);
 SHOW(ucmx_file_wake);
 SHOW(ucmx_file_wake_end);
+SHOW(ucmx_file_wake_later);
 SHOW(ucmx_fops);
 SHOW(ucmx_get_events);
 SHOW(ucmx_handle_alloc);

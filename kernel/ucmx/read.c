@@ -229,7 +229,7 @@ int ucmx_get_events(struct ucmx_cmd *cmd)
 
 	/* A wake-up wakes one reader, which wakes the next one for the rest. */
 	if (!list_empty(&file->events))
-		ucmx_file_wake(file, UCMX_WAKE_EVENTS);
+		ucmx_file_wake(file);
 	return ret;
 }
 

@@ -58,7 +58,7 @@ static void ucmx_service_event(struct rdma_cmx_service *service,
 
 	if (!atomic_xchg(&s->changed, 1))
 		atomic_inc(&s->file->changed);
-	ucmx_file_wake(s->file, UCMX_WAKE_CHANGES);
+	ucmx_file_wake_later(s->file, UCMX_WAKE_CHANGES);
 }
 
 /* Clears the mark of a change. True if there was one. */

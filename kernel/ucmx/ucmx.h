@@ -243,7 +243,8 @@ enum {
 	UCMX_WAKE_CHANGES = BIT(1),
 };
 
-void ucmx_file_wake(struct ucmx_file *file, unsigned int who);
+void ucmx_file_wake(struct ucmx_file *file);
+void ucmx_file_wake_later(struct ucmx_file *file, unsigned int who);
 void ucmx_file_wake_end(struct ucmx_file *file);
 void ucmx_user_wake_init(struct ucmx_user *user);
 void ucmx_user_wake_exit(struct ucmx_user *user);

@@ -4,10 +4,12 @@
  *
  * By epoll, and poll() of that, a user may have any number of pollers, and a
  * wake-up takes time for each: N entries of the file in epoll sets with M pollers
- * are N times M. It runs in contexts that report to all users: the removal of a
- * device, the CM, the records of services. They wake few entries, and a user's long
- * wake-ups get a small share of their time. A work item of the user wakes the
- * others. Work items of several users run at the same time.
+ * are N times M, and one entry has as many if the sets are in other sets. It runs
+ * in contexts that report to all users: the removal of a device, the CM, the
+ * records of services. They leave it to a work item of the user, unless the time
+ * until the event is read matters: then they wake few entries, and a user's long
+ * wake-ups get a small share of their time. Work items of several users run at
+ * the same time.
  *
  * ucmx_user.wake_debt is the time, by ktime_get_mono_fast_ns(), at which the share
  * has paid for the wake-ups so far. A short burst may run ahead of it: an interrupt
@@ -30,7 +32,7 @@
 #define UCMX_WAKE_BURST	(10 * NSEC_PER_MSEC)
 /* ... and no more is owed, unless one wake-up costs more. */
 #define UCMX_WAKE_MOST	(60 * NSEC_PER_SEC)
-/* Maximum pollers of a file that are woken without the work item */
+/* Maximum entries of pollers that are woken without the work item */
 #define UCMX_WAKE_FEW	4
 /* Maximum waiters, with readers, among which it looks for more pollers */
 #define UCMX_WAKE_LOOK	64
@@ -98,9 +100,9 @@ static void ucmx_wake_end(struct ucmx_file *file, u64 start, s64 free)
  * Wakes few pollers. False: it has woken none, because there are many, or because
  * somebody walks the queue, for as long as its pollers take.
  */
-static bool ucmx_wake_few(struct ucmx_file *file, struct wait_queue_head *queue,
-			  __poll_t key)
+static bool ucmx_wake_few(struct ucmx_file *file)
 {
+	struct wait_queue_head *queue = &file->wait;
 	u64 start = ktime_get_mono_fast_ns();
 	unsigned long flags;
 	bool few;
@@ -109,13 +111,13 @@ static bool ucmx_wake_few(struct ucmx_file *file, struct wait_queue_head *queue,
 		return false;
 	few = !ucmx_wake_many(queue);
 	if (few)
-		wake_up_locked_poll(queue, key);
+		wake_up_locked(queue);
 	spin_unlock_irqrestore(&queue->lock, flags);
 	ucmx_wake_end(file, start, UCMX_WAKE_FREE);
 	return few;
 }
 
-static void ucmx_wake_later(struct ucmx_file *file, unsigned int who)
+static void ucmx_wake_queue(struct ucmx_file *file, unsigned int who)
 {
 	struct ucmx_user *user = file->user;
 
@@ -163,23 +165,35 @@ static void ucmx_wake_work(struct work_struct *work)
 }
 
 /**
- * ucmx_file_wake - wake those who wait, if any
+ * ucmx_file_wake - wake those who wait for events, if any
+ * @file: the file, which has events since before the call
+ *
+ * It wakes one reader, and the pollers. Most events come while the program does
+ * something else: those cost no lock.
+ */
+void ucmx_file_wake(struct ucmx_file *file)
+{
+	/* Its barrier pairs with those of ucmx_poll() and prepare_to_wait(). */
+	if (!wq_has_sleeper(&file->wait))
+		return;
+	if (ucmx_wake_owes(file->user) || !ucmx_wake_few(file))
+		ucmx_wake_queue(file, UCMX_WAKE_EVENTS);
+}
+
+/**
+ * ucmx_file_wake_later - let the work item wake those who wait, if any
  * @file: the file, which has events, or changes, since before the call
  * @who: UCMX_WAKE_EVENTS: one reader, and the pollers; UCMX_WAKE_CHANGES: pollers
  *
- * Most events come while the program does something else: those cost no lock.
+ * For what need not be read at once.
  */
-void ucmx_file_wake(struct ucmx_file *file, unsigned int who)
+void ucmx_file_wake_later(struct ucmx_file *file, unsigned int who)
 {
 	bool events = who == UCMX_WAKE_EVENTS;
-	struct wait_queue_head *queue = events ? &file->wait : &file->changes;
 
-	/* Its barrier pairs with those of ucmx_poll() and prepare_to_wait(). */
-	if (!wq_has_sleeper(queue))
-		return;
-	if (ucmx_wake_owes(file->user) ||
-	    !ucmx_wake_few(file, queue, events ? 0 : EPOLLPRI))
-		ucmx_wake_later(file, who);
+	/* Its barrier is as in ucmx_file_wake(). */
+	if (wq_has_sleeper(events ? &file->wait : &file->changes))
+		ucmx_wake_queue(file, who);
 }
 
 /**

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Wake-ups of very many pollers: whoever reports an event, or a change of a
- * service, does them for a small share of the time, and leaves the rest to a work
- * item of the user.
+ * Wake-ups of very many pollers: whoever reports an event does them for a small
+ * share of the time, and leaves the rest to a work item of the user. So does the
+ * removal of a device, and a change of a service, with all of them.
  */
 #include <linux/poll.h>
 #include <linux/slab.h>
@@ -126,19 +126,19 @@ static u64 pass(struct bed *b)
  * The first wake-up, or that after pass(), is charged to the user: all of it,
  * with interrupts off.
  */
-static void wake(struct kunit *test, struct bed *b, unsigned int who, u64 now)
+static void wake(struct kunit *test, struct bed *b, u64 now)
 {
-	ucmx_file_wake(&b->file[0], who);
+	ucmx_file_wake(&b->file[0]);
 	KUNIT_EXPECT_GE(test, b->user.wake_debt,
 			now + 16 * SLOW_US * NSEC_PER_USEC);
 }
 
 /* While the user is in debt, however long the test takes */
-static void wake_later(struct bed *b, int file, unsigned int who)
+static void wake_later(struct bed *b, int file)
 {
 	WRITE_ONCE(b->user.wake_debt,
 		   ktime_get_mono_fast_ns() + 3600 * NSEC_PER_SEC);
-	ucmx_file_wake(&b->file[file], who);
+	ucmx_file_wake(&b->file[file]);
 }
 
 static bool worked(const struct poller *p, int calls)
@@ -146,56 +146,88 @@ static bool worked(const struct poller *p, int calls)
 	return WAIT_FOR(atomic_read(&p->by_work) == calls);
 }
 
-static void wake_slow(struct kunit *test, unsigned int who)
+static void wake_events(struct kunit *test)
 {
 	struct bed *b = bed_make(test);
-	bool events = who == UCMX_WAKE_EVENTS;
-	struct poller *p = events ? b->events : b->changes;
-	struct poller *other = events ? b->changes : b->events;
+	struct poller *p = b->events;
 
-	wake(test, b, who, ktime_get_mono_fast_ns());
+	wake(test, b, ktime_get_mono_fast_ns());
 	KUNIT_EXPECT_EQ(test, atomic_read(&p[0].direct), 1);
-	wake_later(b, 0, who);
+	wake_later(b, 0);
 	KUNIT_EXPECT_TRUE(test, worked(&p[0], 1));
 	/* All files of the user, of which each poller is woken */
-	wake_later(b, 1, who);
-	wake_later(b, 0, who);
+	wake_later(b, 1);
+	wake_later(b, 0);
 	KUNIT_EXPECT_TRUE(test, worked(&p[0], 2));
 	KUNIT_EXPECT_TRUE(test, worked(&p[1], 1));
 	KUNIT_EXPECT_EQ(test, atomic_read(&p[0].direct), 1);
 	KUNIT_EXPECT_EQ(test, atomic_read(&p[1].direct), 0);
 	/* When the debt is paid, who reports wakes them again. */
-	wake(test, b, who, pass(b));
+	wake(test, b, pass(b));
 	KUNIT_EXPECT_EQ(test, atomic_read(&p[0].direct), 2);
-	wake_later(b, 0, who);
+	wake_later(b, 0);
 	KUNIT_EXPECT_TRUE(test, worked(&p[0], 3));
 	KUNIT_EXPECT_EQ(test, atomic_read(&p[0].direct), 2);
 	/* Others are not woken. */
-	KUNIT_EXPECT_EQ(test, atomic_read(&other[0].direct), 0);
-	KUNIT_EXPECT_EQ(test, atomic_read(&other[0].by_work), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&b->changes[0].direct), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&b->changes[0].by_work), 0);
 	bed_end(b);
 }
 
-static void wake_events(struct kunit *test)
-{
-	wake_slow(test, UCMX_WAKE_EVENTS);
-}
-
+/* What need not be read at once is for the work item, whatever the debt is. */
 static void wake_changes(struct kunit *test)
 {
-	wake_slow(test, UCMX_WAKE_CHANGES);
+	struct bed *b = bed_make(test);
+	struct poller *p = b->changes;
+
+	ucmx_file_wake_later(&b->file[0], UCMX_WAKE_CHANGES);
+	KUNIT_EXPECT_TRUE(test, worked(&p[0], 1));
+	ucmx_file_wake_later(&b->file[1], UCMX_WAKE_CHANGES);
+	ucmx_file_wake_later(&b->file[0], UCMX_WAKE_CHANGES);
+	KUNIT_EXPECT_TRUE(test, worked(&p[0], 2));
+	KUNIT_EXPECT_TRUE(test, worked(&p[1], 1));
+	KUNIT_EXPECT_EQ(test, atomic_read(&p[0].direct), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&p[1].direct), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&b->events[0].direct), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&b->events[0].by_work), 0);
+	bed_end(b);
 }
 
-/* The debt of one queue is that of the other one, too. */
+/* One work item wakes both: neither wake-up is lost. */
 static void wake_both(struct kunit *test)
 {
 	struct bed *b = bed_make(test);
 
-	wake(test, b, UCMX_WAKE_EVENTS, ktime_get_mono_fast_ns());
-	wake_later(b, 0, UCMX_WAKE_CHANGES);
+	ucmx_file_wake_later(&b->file[0], UCMX_WAKE_CHANGES);
+	ucmx_file_wake_later(&b->file[0], UCMX_WAKE_EVENTS);
 	KUNIT_EXPECT_TRUE(test, worked(&b->changes[0], 1));
+	KUNIT_EXPECT_TRUE(test, worked(&b->events[0], 1));
 	KUNIT_EXPECT_EQ(test, atomic_read(&b->changes[0].direct), 0);
-	KUNIT_EXPECT_EQ(test, atomic_read(&b->events[0].by_work), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&b->events[0].direct), 0);
+	bed_end(b);
+}
+
+/*
+ * A poller may stand for others, with sets in sets. The removal of a device does
+ * not wait for a single one.
+ */
+static void wake_removal(struct kunit *test)
+{
+	struct bed *b = bed_make(test);
+	struct poller *p = &b->events[0];
+	struct ucmx_id *id = ucmx_id_alloc(GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, id);
+	atomic_set(&b->file[0].nr_objs, 1);
+	id->file = &b->file[0];
+	ucmx_id_removal_alloc(id);
+	ucmx_id_device_gone(id);
+	KUNIT_EXPECT_TRUE(test, worked(p, 1));
+	KUNIT_EXPECT_EQ(test, b->file[0].nr_events, 1u);
+	KUNIT_EXPECT_EQ(test, atomic_read(&p->direct), 0);
+	ucmx_id_close(id);
+	ucmx_id_put(id);
+	KUNIT_EXPECT_EQ(test, b->file[0].nr_events, 0u);
 	bed_end(b);
 }
 
@@ -207,7 +239,7 @@ static void wake_burst(struct kunit *test)
 
 	b->events[0].us = PART_US;
 	for (i = 0; i < 5; i++)
-		ucmx_file_wake(&b->file[0], UCMX_WAKE_EVENTS);
+		ucmx_file_wake(&b->file[0]);
 	/* Unless the test itself was interrupted for long */
 	if (b->user.wake_debt <=
 	    ktime_get_mono_fast_ns() + 100 * NSEC_PER_MSEC)
@@ -229,7 +261,7 @@ static void wake_few(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(more); i++) {
 		memset(&more[i], 0, sizeof(more[i]));
 		if (i == 3) {
-			ucmx_file_wake(&b->file[0], UCMX_WAKE_EVENTS);
+			ucmx_file_wake(&b->file[0]);
 			KUNIT_EXPECT_EQ(test, atomic_read(&more[0].direct), 1);
 			KUNIT_EXPECT_EQ(test, atomic_read(&more[0].by_work), 0);
 		}
@@ -237,7 +269,7 @@ static void wake_few(struct kunit *test)
 		more[i].us = 0;
 	}
 	/* One more than few */
-	ucmx_file_wake(&b->file[0], UCMX_WAKE_EVENTS);
+	ucmx_file_wake(&b->file[0]);
 	KUNIT_EXPECT_TRUE(test, worked(&more[3], 1));
 	KUNIT_EXPECT_EQ(test, atomic_read(&more[3].direct), 0);
 	KUNIT_EXPECT_EQ(test, atomic_read(&more[0].direct), 1);
@@ -262,7 +294,7 @@ static void wake_exclusive(struct kunit *test)
 		init_waitqueue_func_entry(&more[i].entry, poller_wake);
 		add_wait_queue_exclusive(&b->file[0].wait, &more[i].entry);
 	}
-	ucmx_file_wake(&b->file[0], UCMX_WAKE_EVENTS);
+	ucmx_file_wake(&b->file[0]);
 	KUNIT_EXPECT_TRUE(test, worked(&more[3], 1));
 	KUNIT_EXPECT_EQ(test, atomic_read(&more[3].direct), 0);
 	KUNIT_EXPECT_EQ(test, atomic_read(&b->events[0].direct), 0);
@@ -281,7 +313,7 @@ static void wake_readers(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, reader);
 	for (i = 0; i < n; i++)
 		reader_add(&reader[i], b);
-	ucmx_file_wake(&b->file[0], UCMX_WAKE_EVENTS);
+	ucmx_file_wake(&b->file[0]);
 	KUNIT_EXPECT_TRUE(test, worked(&b->events[0], 1));
 	KUNIT_EXPECT_EQ(test, atomic_read(&b->events[0].direct), 0);
 	bed_end(b);
@@ -315,7 +347,7 @@ static void wake_price(struct kunit *test)
 	u64 before = ktime_get_mono_fast_ns();
 
 	b->events[0].us = 4500 * USEC_PER_MSEC;
-	ucmx_file_wake(&b->file[0], UCMX_WAKE_EVENTS);
+	ucmx_file_wake(&b->file[0]);
 	KUNIT_EXPECT_GT(test, b->user.wake_debt, before + 70 * NSEC_PER_SEC);
 	bed_end(b);
 }
@@ -358,7 +390,7 @@ static bool wake_begins(struct bed *b, bool *ended)
 	p->not_on = smp_processor_id();
 	do {
 		calls = atomic_read(&p->by_work);
-		wake_later(b, 0, UCMX_WAKE_EVENTS);
+		wake_later(b, 0);
 		/* A sleeping test would offer its own processor. */
 		while (atomic_read(&p->by_work) == calls &&
 		       time_before(jiffies, end))
@@ -387,7 +419,7 @@ static void wake_end(struct kunit *test)
 			break;
 		}
 		before = atomic_read(&other->by_work);
-		wake_later(b, 1, UCMX_WAKE_EVENTS);
+		wake_later(b, 1);
 		ucmx_file_wake_end(&b->file[1]);
 		WRITE_ONCE(ended, true);
 		/* This one waits for the work item. */
@@ -428,7 +460,7 @@ static void wake_walked(struct kunit *test)
 		}
 		calls = atomic_read(&p->by_work);
 		WRITE_ONCE(b->user.wake_debt, 0);
-		ucmx_file_wake(&b->file[0], UCMX_WAKE_EVENTS);
+		ucmx_file_wake(&b->file[0]);
 		late = !READ_ONCE(p->spins);
 		WRITE_ONCE(ended, true);
 		KUNIT_EXPECT_TRUE(test, late || worked(p, calls + 1));
@@ -464,9 +496,9 @@ static void wake_users(struct kunit *test)
 	do {
 		ended = false;
 		p->late = false;
-		wake_later(slow, 0, UCMX_WAKE_EVENTS);
+		wake_later(slow, 0);
 		KUNIT_EXPECT_TRUE(test, worked(p, i + 1));
-		wake_later(other, 0, UCMX_WAKE_EVENTS);
+		wake_later(other, 0);
 		KUNIT_EXPECT_TRUE(test, worked(&other->events[0], i + 1));
 		late = READ_ONCE(p->late);
 		WRITE_ONCE(ended, true);
@@ -481,6 +513,7 @@ static struct kunit_case wake_cases[] = {
 	KUNIT_CASE(wake_events),
 	KUNIT_CASE(wake_changes),
 	KUNIT_CASE(wake_both),
+	KUNIT_CASE(wake_removal),
 	KUNIT_CASE(wake_burst),
 	KUNIT_CASE(wake_few),
 	KUNIT_CASE(wake_exclusive),

@@ -30,6 +30,9 @@
  * @no_names: the caller has other names than the host. A name that requires a
  *	lookup or is in the cache fails with -ENOKEY; numeric addresses, @names
  *	and @names_later are valid
+ * @locked: the caller holds a lock that the removal of a device needs: the start
+ *	does not wait for the firmware of a port. It takes one that is not known
+ *	to be active as down; rdma_cmx_query_look() before the lock reads it
  *
  * All other memory that it points to is copied before the call returns.
  */
@@ -40,6 +43,7 @@ struct cmx_caller {
 	bool names_later;
 	bool port_later;
 	bool no_names;
+	bool locked;
 	bool kernel;
 	struct rdma_cmx_result *room;
 	size_t room_size;
@@ -73,7 +77,8 @@ struct cmx_given {
  * @known: as for rdma_cmx_query_start()
  * @pquery: as for rdma_cmx_query_start()
  *
- * Context: process context, may sleep for memory and locks only.
+ * Context: process context, may sleep for memory and locks, and unless @caller
+ * is locked for the firmware of ports that are down.
  * Return: as rdma_cmx_query_start(); -EBADMSG: @caller has malformed names.
  */
 int rdma_cmx_query_start_for(const struct rdma_cmx_query_attr *attr,
@@ -81,6 +86,17 @@ int rdma_cmx_query_start_for(const struct rdma_cmx_query_attr *attr,
 			     rdma_cmx_done_fn done, void *context,
 			     struct rdma_cmx_result **known,
 			     struct rdma_cmx_query **pquery);
+
+/**
+ * rdma_cmx_query_look - read the ports that a query for a service is sent on
+ * @attr: attributes of the query, with RDMA_CMX_AI_SA; errors are ignored
+ *
+ * It reads those that are not known to be active.
+ *
+ * Context: process context, may sleep for the firmware of the devices. The
+ * caller holds no lock that others need meanwhile.
+ */
+void rdma_cmx_query_look(const struct rdma_cmx_query_attr *attr);
 
 /**
  * rdma_cmx_resolve_for - rdma_cmx_resolve() on behalf of @caller

@@ -37,6 +37,8 @@ SHOW(cmx_mc_param_check);
 SHOW(cmx_mcast_roce_join);
 SHOW(cmx_name_valid);
 SHOW(cmx_numeric_parse);
+SHOW(cmx_paths_init);
+SHOW(cmx_paths_release);
 SHOW(cmx_query_alloc);
 SHOW(cmx_request_init);
 SHOW(cmx_request_parse);

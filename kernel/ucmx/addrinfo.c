@@ -5,24 +5,44 @@
 
 #include "resolver.h"
 
+/**
+ * ucmx_addrinfo_start - start the resolution of an id
+ * @file: file of the caller
+ * @handle: handle of the id
+ * @req: the request; its namespace is that of the caller
+ *
+ * The removal of the id's device waits for the id's mutex, and the firmware of
+ * another device may be slow. So ports are read before, and the id's own one
+ * with the mutex held.
+ *
+ * Context: may sleep.
+ * Return: 0 or a negative errno.
+ */
+int ucmx_addrinfo_start(struct ucmx_file *file, u32 handle,
+			struct ucmx_request *req)
+{
+	struct ucmx_id *id;
+	int ret;
+
+	if (req->all_ports)
+		rdma_cmx_query_look(&req->attr);
+	id = ucmx_id_lock(file, handle);
+	if (IS_ERR(id))
+		return PTR_ERR(id);
+	ret = ucmx_query_start(id, req);
+	ucmx_id_unlock(id);
+	return ret;
+}
+
 int ucmx_resolve_addrinfo(struct ucmx_cmd *cmd)
 {
 	struct rdma_cmx_resolve_addrinfo *arg = cmd->buf;
 	struct ucmx_request req CMX_UNINIT;
-	struct ucmx_id *id;
 	int ret;
 
 	ret = ucmx_request_get(&req, &arg->query, true);
-	if (ret)
-		goto put;
-	id = ucmx_id_lock(cmd->file, arg->id);
-	if (IS_ERR(id)) {
-		ret = PTR_ERR(id);
-		goto put;
-	}
-	ret = ucmx_query_start(id, &req);
-	ucmx_id_unlock(id);
-put:
+	if (!ret)
+		ret = ucmx_addrinfo_start(cmd->file, arg->id, &req);
 	ucmx_request_put(&req);
 	return ret;
 }

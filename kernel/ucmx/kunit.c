@@ -11,6 +11,7 @@
 
 SHOW(ucmx_addr_get);
 SHOW(ucmx_addr_put);
+SHOW(ucmx_addrinfo_start);
 SHOW(ucmx_any_alloc);
 SHOW(ucmx_any_done);
 SHOW(ucmx_any_start);

@@ -263,6 +263,8 @@ int ucmx_query_start(struct ucmx_id *id, struct ucmx_request *req)
 		req->attr.id = id->cm;
 		uq->by_device = true;
 	}
+	/* Of the id's own port the firmware is that of its removal. */
+	req->caller.locked = !uq->by_device;
 	uq->limited = req->attr.route_count;
 	uq->own_dev = req->attr.dev;
 	/* The predecessor stays until this one has started. */

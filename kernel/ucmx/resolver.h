@@ -27,6 +27,10 @@ int ucmx_request_get(struct ucmx_request *req,
 void ucmx_request_put(struct ucmx_request *req);
 void *ucmx_names_get(u64 names, u32 len);
 
+/* addrinfo.c */
+int ucmx_addrinfo_start(struct ucmx_file *file, u32 handle,
+			struct ucmx_request *req);
+
 /* query.c */
 int ucmx_call_charge(struct ucmx_file *file);
 void ucmx_call_uncharge(struct ucmx_file *file);

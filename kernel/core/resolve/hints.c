@@ -167,6 +167,7 @@ int cmx_hints_init(struct cmx_hints *h, const struct rdma_cmx_query_attr *attr)
 	h->tos = attr->tos;
 	h->refresh = attr->refresh;
 	h->warm = false;
+	h->locked = false;
 
 	ret = cmx_hints_family(h, attr);
 	if (ret)

@@ -109,7 +109,11 @@ static void cmx_path_set_port(const struct cmx_paths *r,
 			cmx_sa_port_hold(pr->sa.port);
 		return;
 	}
-	pr->sa.port = cmx_sa_port_get(to->ibdev_index, to->port_num);
+	pr->sa.port = cmx_sa_port_find(to->ibdev_index, to->port_num);
+	if (pr->sa.port && !cmx_hints_look(r->h, pr->sa.port)) {
+		cmx_sa_port_put(pr->sa.port);
+		pr->sa.port = NULL;
+	}
 	pr->qos = !pr->sa.port || cmx_sa_has_qos(pr->sa.port);
 }
 

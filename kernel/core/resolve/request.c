@@ -96,6 +96,7 @@ int cmx_request_parse(struct cmx_request *r,
 		return ret;
 	r->hints.uid = caller->uid;
 	r->hints.holder = cmx_request_holder(r, caller);
+	r->hints.locked = caller->locked;
 	if (attr->flags & RDMA_CMX_AI_SA) {
 		r->step = CMX_STEP_SERVICES;
 		return 0;

@@ -80,6 +80,8 @@ struct sa_path_rec;
  * @tos: type of service
  * @refresh: do not use the caches
  * @warm: start discovery of neighbours; cmx_request_parse() sets it
+ * @locked: the caller waits for no firmware, see struct cmx_caller; likewise. It
+ *	is clear once the caller has returned
  */
 struct cmx_hints {
 	struct net *net;
@@ -102,6 +104,7 @@ struct cmx_hints {
 	u8 tos;
 	bool refresh;
 	bool warm;
+	bool locked;
 };
 
 /* Maximum limits of paths; each one is an SA query. */
@@ -118,6 +121,13 @@ static inline bool cmx_hints_take(const struct cmx_hints *h, u32 index,
 {
 	return !h->by_dev || (index == h->dev_index &&
 			      (!h->dev_port || port == h->dev_port));
+}
+
+/* True if a port is active. Waits for its firmware only if the caller may. */
+static inline bool cmx_hints_look(const struct cmx_hints *h,
+				  struct cmx_sa_port *port)
+{
+	return h->locked ? cmx_sa_port_is_active(port) : cmx_sa_port_look(port);
 }
 
 /* hints.c */

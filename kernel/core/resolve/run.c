@@ -224,8 +224,10 @@ void cmx_query_work(struct cmx_job *job)
 						job);
 	struct mem_cgroup *old = set_active_memcg(q->memcg);
 
-	if (READ_ONCE(q->state) == CMX_QUERY_RUNNING)
+	if (READ_ONCE(q->state) == CMX_QUERY_RUNNING) {
+		q->req.hints.locked = false;
 		cmx_query_run(q);
+	}
 	set_active_memcg(old);
 	rdma_cmx_query_put(q);
 }

@@ -14,6 +14,7 @@
 #include <linux/string.h>
 #include <rdma/ib_cache.h>
 
+#include "caller.h"
 #include "resolve/resolve.h"
 #include "sa/wire.h"
 
@@ -63,6 +64,18 @@ struct cmx_service_ports {
 	struct cmx_service_request *port;
 };
 
+static bool cmx_service_port_fits(const struct cmx_service_ports *ports,
+				  const struct cmx_sa_port *port)
+{
+	u32 index = cmx_sa_port_dev(port)->index;
+	u32 num = cmx_sa_port_num(port);
+
+	if (ports->from->port_num && (ports->from->port_num != num ||
+				      ports->from->ibdev_index != index))
+		return false;
+	return cmx_hints_take(ports->h, index, num);
+}
+
 static int cmx_service_port_add(struct cmx_sa_port *port, void *arg)
 {
 	struct cmx_service_ports *ports = arg;
@@ -70,11 +83,8 @@ static int cmx_service_port_add(struct cmx_sa_port *port, void *arg)
 	struct cmx_service_request *new;
 	u32 num = cmx_sa_port_num(port);
 
-	if (ports->from->port_num && (ports->from->port_num != num ||
-				      ports->from->ibdev_index != dev->index))
-		return 0;
-	if (!cmx_hints_take(ports->h, dev->index, num) ||
-	    !cmx_sa_port_look(port))
+	if (!cmx_service_port_fits(ports, port) ||
+	    !cmx_hints_look(ports->h, port))
 		return 0;
 	if (ports->count == ports->room) {
 		u32 room = ports->room ? 2 * ports->room : 4;
@@ -119,6 +129,29 @@ static int cmx_service_from(const struct cmx_hints *h,
 		return ret;
 	return from->port_num ? 0 : -ENODEV;
 }
+
+static int cmx_service_port_look(struct cmx_sa_port *port, void *arg)
+{
+	if (cmx_service_port_fits(arg, port))
+		cmx_sa_port_look(port);
+	return 0;
+}
+
+void rdma_cmx_query_look(const struct rdma_cmx_query_attr *attr)
+{
+	struct cmx_service_ports ports = {};
+	struct cmx_hints h;
+	struct cmx_dest from;
+
+	/* The start of the query returns the error. */
+	if (cmx_hints_init(&h, attr) || cmx_device_hint(&h, attr) ||
+	    cmx_service_from(&h, attr, &from))
+		return;
+	ports.h = &h;
+	ports.from = &from;
+	cmx_sa_ports_for_each(h.net, cmx_service_port_look, &ports);
+}
+EXPORT_SYMBOL_GPL(rdma_cmx_query_look);
 
 /*
  * Prepares the queries. Returns 0, -ENODEV if there is no port to query, or

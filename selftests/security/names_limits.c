@@ -2,7 +2,8 @@
 /* The name queries of a user have one limit, whatever the number of processes
  * and files. A query above the limit fails at once with EAGAIN, queries of
  * another user succeed meanwhile, and the first user's queries succeed again
- * after the earlier ones have ended.
+ * after the earlier ones have ended. A lookup whose helper could not start, for
+ * want of processes, is not cached.
  */
 #include "uapi.h"
 
@@ -10,6 +11,7 @@
 
 #include "harness.h"
 
+#define THREADS_MAX "/proc/sys/kernel/threads-max"
 #define PROCESSES 4
 #define FILES 4
 #define IDS 4
@@ -106,6 +108,50 @@ TEST_F_TIMEOUT(limits, names_of_one_user, 280)
 	/* The processes have exited, which ends their queued queries. */
 	EXPECT_TRUE(number_gone(COUNTERS "live_lookups"));
 	EXPECT_EQ(0, user_resolve(1000, "limits-again.any.cmx.test", 0));
+}
+
+static int name_get(int fd, const char *name, uint32_t timeout_ms)
+{
+	struct rdma_cmx_getaddrinfo arg = {
+		.query.node = (uintptr_t)name,
+		.query.node_len = strlen(name),
+		.query.timeout_ms = timeout_ms,
+	};
+	uint64_t buf[512];
+
+	arg.buf = (uintptr_t)buf;
+	arg.buf_len = sizeof(buf);
+	return call(fd, GETADDRINFO, &arg);
+}
+
+/* A lookup while no process can start; this one starts none. */
+static int starved_get(int fd, const char *name)
+{
+	long max = number_get(THREADS_MAX);
+	int ret;
+
+	if (number_set(THREADS_MAX, 20))
+		return -EPERM;
+	ret = name_get(fd, name, 5000);
+	return number_set(THREADS_MAX, max) ? -EPERM : ret;
+}
+
+/* The lookup may wait for a kernel thread that cannot start, either. */
+TEST(no_process_for_the_helper)
+{
+	int fd = dev_open(0), i, ret = -ETIMEDOUT;
+	char name[64];
+
+	ASSERT_LE(0, fd);
+	for (i = 0; i < 10 && (!ret || ret == -ETIMEDOUT); i++) {
+		snprintf(name, sizeof(name), "warm%d.any.cmx.test", i);
+		ASSERT_EQ(0, name_get(fd, name, 0));
+		snprintf(name, sizeof(name), "starved%d.any.cmx.test", i);
+		ret = starved_get(fd, name);
+	}
+	EXPECT_EQ(-EAGAIN, ret);
+	EXPECT_EQ(0, name_get(fd, name, 0));
+	close(fd);
 }
 
 TEST_HARNESS_MAIN

@@ -166,24 +166,6 @@ int cmx_names_cached(const char *name, const struct net *net,
 }
 
 /*
- * Without request-key(8) request_key() returns the ENOENT of that program. The
- * key has the reason.
- */
-static int cmx_names_reason(const char *name, int error)
-{
-	key_ref_t ref;
-
-	if (error == -ENOMEM)
-		return error;
-	ref = cmx_names_search(name);
-	if (IS_ERR(ref))
-		return PTR_ERR(ref) == -ENOKEY ? -ENOKEY : error;
-	/* It was found, or added, meanwhile: the next lookup uses it. */
-	key_ref_put(ref);
-	return error;
-}
-
-/*
  * Another result will be cached. At the limit all are dropped: they last for
  * seconds only, and expired ones count until then. Lookups that are outstanding
  * complete, and their results are not cached.
@@ -215,6 +197,42 @@ static int cmx_names_displace(const char *name)
 	return ret;
 }
 
+/* True if the helper may start later: for want of memory, processes or files */
+static bool cmx_names_is_temporary(int error)
+{
+	switch (error) {
+	case -ENOMEM:
+	case -EAGAIN:
+	case -ENFILE:
+	case -EBUSY:	/* the host suspends */
+		return true;
+	default:
+		return false;
+	}
+}
+
+/*
+ * Without request-key(8) request_key() returns the ENOENT of that program. The
+ * key has the reason: ENOKEY if the helper has not set a result. That key would
+ * fail later lookups for a minute.
+ */
+static int cmx_names_reason(const char *name, int error)
+{
+	key_ref_t ref = cmx_names_search(name);
+
+	if (!IS_ERR(ref)) {
+		/* It was found, or added, meanwhile: the next lookup uses it. */
+		key_ref_put(ref);
+		return error;
+	}
+	if (PTR_ERR(ref) != -ENOKEY)
+		return error;
+	if (!cmx_names_is_temporary(error))
+		return -ENOKEY;
+	cmx_names_displace(name);
+	return error;
+}
+
 /* The uninterruptible part */
 static int cmx_names_request_key(const char *name, bool refresh,
 				 struct cmx_answer *answer)
@@ -238,9 +256,6 @@ static int cmx_names_request_key(const char *name, bool refresh,
 	if (ret)
 		ret = cmx_names_reason(name, ret);
 	revert_creds(old);
-	/* The negative key would fail later lookups for a minute. */
-	if (ret == -ENOMEM)
-		cmx_names_displace(name);
 	if (ret)
 		return ret;
 	ret = cmx_names_key_answer(key, answer);

@@ -9,6 +9,9 @@
 #include <linux/jiffies.h>
 #include <linux/ktime.h>
 #include <linux/uidgid.h>
+#include <rdma/ib_cm.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/rdma_cm.h>
 #include <rdma/rdma_cmx.h>
 #include <rdma/rdma_cmx_connect.h>
 #include <rdma/rdma_cmx_names.h>
@@ -229,6 +232,18 @@ int rdma_cmx_drop_paths(const struct cmx_paths_attr *attr, u32 *count);
 static inline bool cmx_req_is_silent(unsigned long sent)
 {
 	return time_after_eq(jiffies, sent + msecs_to_jiffies(CMX_REQ_RETRY_MS));
+}
+
+/*
+ * True if a REJ with @reason means that the path is invalid: the peer, or
+ * another receiver of the REQ, rejects the path. Any other REJ is the peer's,
+ * over a path that works, and a user may provoke it.
+ */
+static inline bool cmx_rej_is_of_path(const struct rdma_cm_id *id, int reason)
+{
+	return rdma_cap_ib_cm(id->device, id->port_num) &&
+	       reason >= IB_CM_REJ_INVALID_GID &&
+	       reason <= IB_CM_REJ_INVALID_PACKET_RATE;
 }
 
 /**

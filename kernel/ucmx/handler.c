@@ -9,6 +9,7 @@
 #include <rdma/ib_cm.h>
 #include <rdma/ib_verbs.h>
 
+#include "caller.h"
 #include "ucmx.h"
 
 static enum ucmx_slot ucmx_slot_of(u8 event)
@@ -156,24 +157,21 @@ static void ucmx_parts_put(struct ucmx_event *ev, struct ucmx_parts *parts,
 	ev->len = pos - (void *)ev->body;
 }
 
-/*
- * True if the event means that the path may not reach the peer. A REJ of the
- * consumer, or for an unknown service, is no such event: a user may provoke it.
- */
-static bool ucmx_path_failed(const struct rdma_cm_event *e)
+/* True if the event means that the path may not reach the peer */
+static bool ucmx_path_failed(const struct rdma_cm_id *cm,
+			     const struct rdma_cm_event *e)
 {
 	switch (e->event) {
 	case RDMA_CM_EVENT_ROUTE_ERROR:
+		/* A user chooses the timeout. */
+		return e->status != -ETIMEDOUT;
 	case RDMA_CM_EVENT_CONNECT_ERROR:
 		return true;
 	case RDMA_CM_EVENT_UNREACHABLE:
 		/* A positive status is from the peer. */
 		return e->status < 0;
 	case RDMA_CM_EVENT_REJECTED:
-		return e->status != IB_CM_REJ_CONSUMER_DEFINED &&
-		       e->status != IB_CM_REJ_INVALID_SERVICE_ID &&
-		       /* Any process of the peer can send this. */
-		       e->status != IB_CM_REJ_VENDOR_OPTION_NOT_SUPPORTED;
+		return cmx_rej_is_of_path(cm, e->status);
 	default:
 		return false;
 	}
@@ -207,7 +205,7 @@ static void ucmx_event_from_cm(struct ucmx_id *id, struct rdma_cm_id *cm,
 		smp_mb();
 		wake_up_var(&id->cm_outstanding);
 	}
-	if (READ_ONCE(id->path_cached) && ucmx_path_failed(e))
+	if (READ_ONCE(id->path_cached) && ucmx_path_failed(cm, e))
 		rdma_cmx_drop_cached_path_tos(cm, READ_ONCE(id->tos));
 	if (slot == UCMX_SLOT_CONN && !ucmx_any_replied(id))
 		return;

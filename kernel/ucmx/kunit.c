@@ -15,6 +15,7 @@ SHOW(ucmx_addrinfo_start);
 SHOW(ucmx_any_alloc);
 SHOW(ucmx_any_done);
 SHOW(ucmx_any_start);
+SHOW(ucmx_cm_handler);
 SHOW(ucmx_event_add);
 SHOW(ucmx_event_init);
 SHOW(ucmx_event_reserve);

@@ -112,14 +112,6 @@ void cmx_try_start(struct cmx_try *t)
 	cmx_try_queue(t);
 }
 
-/* True if the peer, or another receiver of the REQ, rejects the path */
-static bool cmx_try_rejects_path(const struct rdma_cm_id *id, int reason)
-{
-	return rdma_cap_ib_cm(id->device, id->port_num) &&
-	       reason >= IB_CM_REJ_INVALID_GID &&
-	       reason <= IB_CM_REJ_INVALID_PACKET_RATE;
-}
-
 static void cmx_try_data(struct cmx_try *t, const void *data, u8 len)
 {
 	t->out->data_len = data ? len : 0;
@@ -149,7 +141,7 @@ static void cmx_try_rejected(struct cmx_try *t, struct rdma_cm_id *id,
 	t->out->reason_text = rdma_reject_msg(id, event->status);
 	data = rdma_consumer_reject_data(id, event, &len);
 	cmx_try_data(t, data, len);
-	t->path_failed = cmx_try_rejects_path(id, event->status);
+	t->path_failed = cmx_rej_is_of_path(id, event->status);
 }
 
 /* The negative errno of an event, 0: none */

@@ -103,6 +103,42 @@ int rdma_cmx_set_cached_path(struct rdma_cm_id *id)
 }
 EXPORT_SYMBOL_GPL(rdma_cmx_set_cached_path);
 
+/* True if requests over both paths have the same addresses and parameters */
+static bool cmx_cached_path_same(const struct sa_path_rec *a,
+				 const struct sa_path_rec *b)
+{
+	return a->rec_type == b->rec_type &&
+	       !memcmp(&a->dgid, &b->dgid, sizeof(a->dgid)) &&
+	       !memcmp(&a->sgid, &b->sgid, sizeof(a->sgid)) &&
+	       a->ib.dlid == b->ib.dlid && a->ib.slid == b->ib.slid &&
+	       a->pkey == b->pkey && a->sl == b->sl && a->mtu == b->mtu &&
+	       a->rate == b->rate && a->traffic_class == b->traffic_class &&
+	       a->flow_label == b->flow_label &&
+	       a->hop_limit == b->hop_limit &&
+	       a->packet_life_time == b->packet_life_time;
+}
+
+/* True if the cache has another path: a user set that of the id, or it is old. */
+static bool cmx_cached_path_differs(const struct rdma_cm_id *id,
+				    struct cmx_sa_port *port,
+				    const struct cmx_sa_query *q)
+{
+	struct cmx_sa_answer *answer;
+	struct sa_path_rec rec;
+	bool differs;
+
+	if (!id->route.path_rec ||
+	    cmx_sa_cached(port, id->route.addr.dev_addr.net, q, &answer))
+		return false;
+	differs = answer->count;
+	if (differs) {
+		cmx_path_unpack(cmx_sa_answer_rec(answer, 0), &rec);
+		differs = !cmx_cached_path_same(&rec, id->route.path_rec);
+	}
+	cmx_sa_answer_put(answer);
+	return differs;
+}
+
 void rdma_cmx_drop_cached_path_tos(struct rdma_cm_id *id, u8 tos)
 {
 	struct cmx_sa_query q CMX_UNINIT;
@@ -111,8 +147,9 @@ void rdma_cmx_drop_cached_path_tos(struct rdma_cm_id *id, u8 tos)
 	port = cmx_cached_path_query(id, tos, &q);
 	if (IS_ERR(port))
 		return;
-	cmx_sa_uncache(port, id->route.addr.dev_addr.net, &q,
-		       CMX_SA_GONE_FAILED);
+	if (!cmx_cached_path_differs(id, port, &q))
+		cmx_sa_uncache(port, id->route.addr.dev_addr.net, &q,
+			       CMX_SA_GONE_FAILED);
 	cmx_sa_port_put(port);
 }
 EXPORT_SYMBOL_GPL(rdma_cmx_drop_cached_path_tos);

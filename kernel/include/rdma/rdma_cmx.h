@@ -470,7 +470,8 @@ int rdma_cmx_set_cached_path_tos(struct rdma_cm_id *id, u8 tos);
  *
  * The next rdma_cmx_set_cached_path() for the same destination fails, and
  * rdma_resolve_route() queries the SA. Call it when a connect on the path has
- * failed, also from the event handler of @id. The id keeps its path.
+ * failed, also from the event handler of @id. The id keeps its path. If the
+ * cache has another path than @id by then, it keeps it.
  *
  * Context: process context, may sleep.
  */

@@ -128,6 +128,16 @@ void cmx_connect_queue(struct cmx_connect_item *item)
 		refcount_dec(&c->uses);
 }
 
+/*
+ * A pending item is the next of its user: the removal of a device waits for it,
+ * and not for all the others. The lock is held.
+ */
+void cmx_connect_hurry(struct cmx_connect_item *item)
+{
+	if (item->queued)
+		cmx_query_user_hurry(item->c->user, &item->job);
+}
+
 static void cmx_connect_disarm(struct rdma_cmx_connector *c,
 			       struct delayed_work *timer)
 {

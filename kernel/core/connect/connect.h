@@ -207,6 +207,7 @@ extern struct workqueue_struct *cmx_connect_timer_wq;
 void cmx_connect_item_init(struct cmx_connect_item *item,
 			   struct rdma_cmx_connector *c, work_func_t fn);
 void cmx_connect_queue(struct cmx_connect_item *item);
+void cmx_connect_hurry(struct cmx_connect_item *item);
 void cmx_connector_put(struct rdma_cmx_connector *c);
 void cmx_connect_end(struct rdma_cmx_connector *c, struct rdma_cm_id *id);
 int cmx_connect_init(void);

@@ -204,6 +204,8 @@ static int cmx_try_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 		WRITE_ONCE(t->error, error);
 	if (t->flying)
 		cmx_try_queue(t);
+	if (event->event == RDMA_CM_EVENT_DEVICE_REMOVAL)
+		cmx_connect_hurry(&t->item);
 	spin_unlock(&t->c->lock);
 	return 0;
 }

@@ -352,6 +352,7 @@ struct cmx_query_user *cmx_query_user_get(struct cmx_users *users, kuid_t uid,
 void cmx_query_user_hold(struct cmx_query_user *user);
 void cmx_query_user_put(struct cmx_query_user *user);
 void cmx_query_user_run(struct cmx_query_user *user, struct cmx_job *job);
+void cmx_query_user_hurry(struct cmx_query_user *user, struct cmx_job *job);
 
 /**
  * struct cmx_services - a query for the services of the SAs

@@ -6,7 +6,8 @@
  * neighbours. The work of such a query after the wait is a job. One job of a
  * user runs at a time. A user with more jobs is queued again at the end of the
  * work queue after each. So a job waits for one job of each other user,
- * whatever their number of jobs.
+ * whatever their number of jobs. A job that the removal of a device waits for is
+ * the next of its user.
  *
  * The work of users' connects is scheduled likewise, on a separate work queue:
  * it may sleep in rdma_cm. It delays no query, and only connects of the same
@@ -33,7 +34,8 @@ static void cmx_query_user_work(struct work_struct *work)
 
 	spin_lock(&user->lock);
 	job = list_first_entry(&user->jobs, struct cmx_job, node);
-	list_del(&job->node);
+	/* For cmx_query_user_hurry() */
+	list_del_init(&job->node);
 	spin_unlock(&user->lock);
 
 	job->run(job);
@@ -138,5 +140,17 @@ void cmx_query_user_run(struct cmx_query_user *user, struct cmx_job *job)
 		user->active = true;
 		queue_work(user->users->wq, &user->work);
 	}
+	spin_unlock(&user->lock);
+}
+
+/*
+ * Makes @job, which has been passed to cmx_query_user_run(), the next of @user.
+ * Has no effect once it runs. The caller guarantees that @job exists.
+ */
+void cmx_query_user_hurry(struct cmx_query_user *user, struct cmx_job *job)
+{
+	spin_lock(&user->lock);
+	if (!list_empty(&job->node))
+		list_move(&job->node, &user->jobs);
 	spin_unlock(&user->lock);
 }

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Jobs of one user run one at a time, in the order of their arrival. One that
+ * must not wait for the others is the next, wherever it is in the list.
+ */
+#include <linux/completion.h>
+
+#include "resolve/resolve.h"
+#include "kunit.h"
+
+#define JOBS	8
+#define UID	4243
+
+struct job {
+	struct cmx_job job;
+	int number;
+};
+
+static struct job jobs[JOBS];
+static struct completion begun, go, over;
+static int order[JOBS + 1], ran;
+
+static void job_run(struct cmx_job *job)
+{
+	struct job *j = container_of(job, struct job, job);
+
+	/* The first one lasts until all others are in the list. */
+	if (!j->number) {
+		complete(&begun);
+		wait_for_completion_timeout(&go, KUNIT_WAIT);
+	}
+	order[ran++] = j->number;
+	if (ran == JOBS)
+		complete(&over);
+}
+
+static struct cmx_query_user *jobs_start(struct kunit *test)
+{
+	struct cmx_query_user *user;
+	int i;
+
+	init_completion(&begun);
+	init_completion(&go);
+	init_completion(&over);
+	ran = 0;
+	user = cmx_query_user_get(&cmx_connect_users, KUIDT_INIT(UID), false);
+	KUNIT_ASSERT_NOT_NULL(test, user);
+	for (i = 0; i < JOBS; i++) {
+		jobs[i].job.run = job_run;
+		jobs[i].number = i;
+		cmx_query_user_run(user, &jobs[i].job);
+		if (!i)
+			wait_for_completion(&begun);
+	}
+	return user;
+}
+
+static void jobs_end(struct kunit *test, struct cmx_query_user *user,
+		     const int *expected)
+{
+	int i;
+
+	complete(&go);
+	KUNIT_ASSERT_NE(test, 0ul,
+			wait_for_completion_timeout(&over, KUNIT_WAIT));
+	for (i = 0; i < JOBS; i++)
+		KUNIT_EXPECT_EQ_MSG(test, order[i], expected[i], "%d", i);
+	cmx_query_user_put(user);
+	/* The list is empty: the last job has left it. */
+	KUNIT_EXPECT_EQ(test, ran, JOBS);
+}
+
+static void jobs_in_order(struct kunit *test)
+{
+	static const int expected[] = { 0, 1, 2, 3, 4, 5, 6, 7 };
+
+	jobs_end(test, jobs_start(test), expected);
+}
+
+static void jobs_hurry(struct kunit *test)
+{
+	static const int expected[] = { 0, 3, 7, 1, 2, 4, 5, 6 };
+	struct cmx_query_user *user = jobs_start(test);
+
+	cmx_query_user_hurry(user, &jobs[7].job);
+	cmx_query_user_hurry(user, &jobs[3].job);
+	/* It runs. */
+	cmx_query_user_hurry(user, &jobs[0].job);
+	jobs_end(test, user, expected);
+}
+
+static struct kunit_case jobs_cases[] = {
+	KUNIT_CASE(jobs_in_order),
+	KUNIT_CASE(jobs_hurry),
+	{}
+};
+
+static struct kunit_suite jobs_suite = {
+	.name = "cmx_user_jobs",
+	.test_cases = jobs_cases,
+};
+
+kunit_test_suite(jobs_suite);

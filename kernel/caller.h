@@ -260,6 +260,7 @@ static inline bool cmx_rej_is_of_path(const struct rdma_cm_id *id, int reason)
  * @own_dev: the user gave a device
  * @check: returns 0, or the negative errno of a candidate that is not tried;
  *	gets the context of the callback. Or NULL
+ * @gfp: of the memory of the connect
  */
 struct cmx_connect_given {
 	struct rdma_cmx_result *result;
@@ -271,6 +272,7 @@ struct cmx_connect_given {
 	bool limited;
 	bool own_dev;
 	int (*check)(const struct rdma_cmx_entry *entry, const void *context);
+	gfp_t gfp;
 };
 
 /* True if a later connect may start it. -ENOBUFS: it had no queue pair. */

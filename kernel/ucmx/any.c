@@ -10,6 +10,8 @@
  *
  * The winner's cm id replaces one that is not bound and has no events.
  */
+#include <linux/memcontrol.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <rdma/ib_verbs.h>
 
@@ -83,7 +85,7 @@ static void ucmx_any_forget(struct rdma_cmx_connector *connector)
 }
 
 /* Starts a race of the candidates that are left. The id's mutex is held. */
-static int ucmx_any_launch(struct ucmx_id *id, struct ucmx_any *any)
+static int ucmx_any_launch(struct ucmx_id *id, struct ucmx_any *any, gfp_t gfp)
 {
 	long left = any->expires - jiffies;
 	struct rdma_cmx_connect_attr attr = {
@@ -104,6 +106,7 @@ static int ucmx_any_launch(struct ucmx_id *id, struct ucmx_any *any)
 		.uid = KUIDT_INIT(id->file->user->index),
 		.limited = any->limited,
 		.own_dev = any->own_dev,
+		.gfp = gfp,
 	};
 	struct rdma_cmx_connector *connector;
 	int ret;
@@ -136,17 +139,21 @@ static void ucmx_any_finish(struct ucmx_id *id, int status)
 }
 
 /*
- * The winner was lost, with @status, before the id could take it over. As in all
- * work of races, the memory is charged to no cgroup. There is as much as of the
- * race before, which is freed.
+ * The winner was lost, with @status, before the id could take it over. The id
+ * keeps the report of the race, so its memory is charged. This must not wait for
+ * the cgroup: the removal of devices waits for the work of races.
  */
 static void ucmx_any_again(struct ucmx_any *any, int status)
 {
+	const gfp_t gfp = GFP_NOWAIT | __GFP_NOWARN | __GFP_ACCOUNT;
 	struct ucmx_id *id = any->id;
+	struct mem_cgroup *old;
 
 	mutex_lock(&id->mutex);
-	if (id->dead || READ_ONCE(id->gone) || ucmx_any_launch(id, any))
+	old = set_active_memcg(any->memcg);
+	if (id->dead || READ_ONCE(id->gone) || ucmx_any_launch(id, any, gfp))
 		ucmx_any_finish(id, status);
+	set_active_memcg(old);
 	mutex_unlock(&id->mutex);
 }
 
@@ -209,6 +216,7 @@ static void ucmx_any_free(struct ucmx_any *any)
 	ucmx_any_forget(any->previous);
 	rdma_cmx_connect_report_put(any->report);
 	rdma_cmx_result_put(any->result);
+	mem_cgroup_put(any->memcg);
 	kfree(any->qps);
 	kfree(any);
 	ucmx_stat_dec(live_races);
@@ -290,7 +298,7 @@ int ucmx_any_start(struct ucmx_id *id, struct ucmx_any *any)
 	spin_lock(&id->lock);
 	id->racing = true;
 	spin_unlock(&id->lock);
-	ret = ucmx_any_launch(id, any);
+	ret = ucmx_any_launch(id, any, GFP_KERNEL_ACCOUNT);
 	if (ret)
 		ucmx_any_ended(id);
 	return ret;
@@ -304,6 +312,7 @@ struct ucmx_any *ucmx_any_alloc(struct ucmx_id *id,
 	if (!any)
 		return NULL;
 	any->id = id;
+	any->memcg = get_mem_cgroup_from_mm(current->mm);
 	any->started = ktime_get();
 	any->expires = jiffies + msecs_to_jiffies(arg->timeout_ms);
 	any->delay_ms = arg->delay_ms;

@@ -17,6 +17,7 @@ struct ucmx_any_qps;
 /**
  * struct ucmx_any - the candidates of an id
  * @id: the id
+ * @memcg: of the process that started the first race
  * @result: with a reference
  * @connector: the last race
  * @previous: the race before, whose callback may have started the last one, or
@@ -38,6 +39,7 @@ struct ucmx_any_qps;
  */
 struct ucmx_any {
 	struct ucmx_id *id;
+	struct mem_cgroup *memcg;
 	struct rdma_cmx_result *result;
 	struct rdma_cmx_connector *connector;
 	struct rdma_cmx_connector *previous;

@@ -227,6 +227,7 @@ static struct rdma_cmx_connector *other_start(struct kunit *test,
 		.port_space = RDMA_PS_TCP,
 		.qp_type = IB_QPT_RC,
 		.uid = KUIDT_INIT(UID),
+		.gfp = GFP_KERNEL,
 	};
 	struct rdma_cmx_connector *connector;
 

@@ -444,8 +444,7 @@ int rdma_cmx_connect_start_for(const struct rdma_cmx_connect_attr *attr,
 	*pconnector = NULL;
 	if (!cmx_connect_delay_ok(attr))
 		return -EINVAL;
-	c = cmx_connector_alloc(attr, context, done, context,
-				GFP_KERNEL_ACCOUNT);
+	c = cmx_connector_alloc(attr, context, done, context, given->gfp);
 	if (!c)
 		return -ENOMEM;
 	c->user = cmx_query_user_get(&cmx_connect_users, given->uid, false);
@@ -454,8 +453,7 @@ int rdma_cmx_connect_start_for(const struct rdma_cmx_connect_attr *attr,
 	c->uid = given->uid;
 	c->started = given->started;
 	c->result = given->result;
-	ret = c->user ? cmx_connect_alloc(c, given, GFP_KERNEL_ACCOUNT) :
-			-ENOMEM;
+	ret = c->user ? cmx_connect_alloc(c, given, given->gfp) : -ENOMEM;
 	if (ret) {
 		/* The connect's, and the caller's */
 		cmx_connector_put(c);

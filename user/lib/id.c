@@ -10,7 +10,6 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "lib.h"
 
@@ -123,48 +122,6 @@ int cmx_id_create(struct rdma_event_channel *channel, struct rdma_cm_id **res,
 	id->known = true;
 	*res = &id->id;
 	return 0;
-}
-
-/*
- * Waits for the threads in calls on a synchronous id, and ends their waits by an
- * event for each. Another reader of the file, as a child of fork(), may take it.
- * There may be no memory for it, or too many unread events, which is temporary.
- * So the threads that stay get others.
- */
-static void waiters_wake(struct cmx_id *id)
-{
-	struct rdma_cmx_write_event cmd = {
-		.size = sizeof(cmd),
-		.id = id->handle,
-		.event = RDMA_CMX_EV_USER,
-		.status = -ECANCELED,
-	};
-	const struct timespec pause = { .tv_nsec = 50000000 };
-	unsigned int i;
-
-	pthread_mutex_lock(&id->lock);
-	/* No other waiters follow. */
-	id->dying = true;
-	while (id->waiters) {
-		for (i = 0; i < id->waiters; i++)
-			if (cmx_id_ioctl(id, WRITE_EVENT, &cmd))
-				break;
-		while (id->waiters && cmx_id_wait_for(id, &pause))
-			;
-	}
-	pthread_mutex_unlock(&id->lock);
-}
-
-/*
- * Have the threads leave that are in calls on the id, which is about to be
- * destroyed: on a synchronous one they wait for an event.
- */
-void cmx_id_end_calls(struct cmx_id *id)
-{
-	if (id->sync && id->id.channel->fd >= 0 && !cmx_id_inherited(id))
-		waiters_wake(id);
-	/* Not before: such a call may start a lookup. */
-	cmx_names_cancel(id);
 }
 
 static void acks_wait(struct cmx_id *id, uint32_t events_reported)

@@ -13,6 +13,7 @@
 #define RDMACMX_LIB_H
 
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -80,7 +81,7 @@ struct cmx_id {
 	pthread_mutex_t lock;
 	uint32_t changes;	/* for cmx_id_wait() */
 	unsigned int sleepers;	/* threads in it */
-	unsigned int waiters;	/* enters that no leave has followed, event.c */
+	unsigned int waiters;	/* enters that no leave has followed, sync.c */
 	uint32_t events_completed;
 	uint32_t events_taken;	/* by this process, atomic */
 	uint32_t moves;		/* to another channel */
@@ -274,7 +275,6 @@ void cmx_id_free(struct cmx_id *id);
 int cmx_id_create(struct rdma_event_channel *channel, struct rdma_cm_id **id,
 		  void *context, enum rdma_port_space ps,
 		  enum ibv_qp_type qp_type);
-void cmx_id_end_calls(struct cmx_id *id);
 int cmx_id_destroy(struct cmx_id *id);
 int cmx_destroy_ioctl(struct cmx_id *id, unsigned long request,
 		      struct rdma_cmx_destroy *cmd);
@@ -337,17 +337,26 @@ bool cmx_id_enter(struct cmx_id *id);
 void cmx_id_leave(struct cmx_id *id);
 int cmx_event_get(struct rdma_event_channel *channel,
 		  struct rdma_cm_event **event);
+bool cmx_event_ack(struct rdma_cm_event *event);
+void cmx_event_drop_last(struct cmx_id *id);
+
+/* sync.c */
+/*
+ * A synchronous call has read ADDR_CHANGE, which is not its end. The kernel takes
+ * only USER events from a process: this one stands for it, until it is read.
+ */
+#define CMX_ADDR_CHANGED	INT_MIN	/* status of the event */
+
+int cmx_sync_enter(struct cmx_id *id);
+void cmx_sync_leave(struct cmx_id *id);
 int cmx_event_wait(struct cmx_id *id, struct rdma_cm_event **event,
 		   bool interruptible);
 int cmx_event_leave(struct cmx_id *id, struct rdma_cm_event *event,
 		    struct rdma_cm_event **place);
-int cmx_sync_enter(struct cmx_id *id);
-void cmx_sync_leave(struct cmx_id *id);
-bool cmx_event_ack(struct rdma_cm_event *event);
-void cmx_event_drop_last(struct cmx_id *id);
 int cmx_complete(struct cmx_id *id, const struct cmx_mc *mc);
 int cmx_call_begin(struct cmx_id *id, bool *sync);
 int cmx_call_end(struct cmx_id *id, bool sync, int ret);
+void cmx_id_end_calls(struct cmx_id *id);
 
 /* mcast.c */
 struct cmx_mc *cmx_mc_known(struct cmx_id *id, uint64_t uid, uint32_t handle);

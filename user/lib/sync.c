@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Calls on a synchronous id, which wait for an event of it. A thread that
+ * destroys the id first ends them, and waits until their threads have left the
+ * id. The id's lock guards the counter of these threads.
+ */
+#include <time.h>
+
+#include "lib.h"
+
+/*
+ * A thread in a call on a synchronous id delays a thread that destroys the id,
+ * which waits until the former has left. ECANCELED: the destruction has begun.
+ */
+int cmx_sync_enter(struct cmx_id *id)
+{
+	bool dying;
+
+	pthread_mutex_lock(&id->lock);
+	dying = id->dying;
+	if (!dying)
+		id->waiters++;
+	pthread_mutex_unlock(&id->lock);
+	return dying ? cmx_err(ECANCELED) : 0;
+}
+
+void cmx_sync_leave(struct cmx_id *id)
+{
+	pthread_mutex_lock(&id->lock);
+	id->waiters--;
+	cmx_id_wake(id);
+	pthread_mutex_unlock(&id->lock);
+}
+
+/*
+ * The next event of a synchronous id, from its private channel. EINTR only if
+ * @interruptible. ECANCELED: another thread destroys the id, which must not be
+ * used any more. After success the caller has to leave.
+ */
+int cmx_event_wait(struct cmx_id *id, struct rdma_cm_event **event,
+		   bool interruptible)
+{
+	int err;
+
+	if (cmx_sync_enter(id))
+		return -1;
+	cmx_event_drop_last(id);
+	while (cmx_event_get(id->id.channel, event)) {
+		err = errno;
+		if (err == EINTR && !interruptible)
+			continue;
+		return cmx_event_leave(id, NULL, NULL) ? -1 : cmx_err(err);
+	}
+	return 0;
+}
+
+/*
+ * Leaves with @event, if any, stored in @place. The event is dropped if another
+ * thread has stored one there meanwhile. ECANCELED: the id is being destroyed.
+ * Then no thread would ack the event, and it is dropped, too.
+ */
+int cmx_event_leave(struct cmx_id *id, struct rdma_cm_event *event,
+		    struct rdma_cm_event **place)
+{
+	struct rdma_cm_id *request;
+	bool dying, stored;
+
+	pthread_mutex_lock(&id->lock);
+	dying = id->dying;
+	stored = !dying && !(event && *place);
+	if (stored) {
+		if (event)
+			*place = event;
+		id->waiters--;
+		cmx_id_wake(id);
+	}
+	pthread_mutex_unlock(&id->lock);
+	if (stored)
+		return 0;
+
+	request = event && event->listen_id ? event->id : NULL;
+	if (event && dying)
+		cmx_named_dropped(id, event);
+	if (event)
+		cmx_event_ack(event);
+	cmx_sync_leave(id);
+	if (request)
+		rdma_destroy_ep(request);
+	return dying ? cmx_err(ECANCELED) : 0;
+}
+
+/* The error number of a synchronous call that @event ends, or 0 */
+static int sync_error(const struct rdma_cm_event *event)
+{
+	switch (event->event) {
+	case RDMA_CM_EVENT_REJECTED:
+		/* The reason is the peer's, and may be 0. */
+		return ECONNREFUSED;
+	case RDMA_CM_EVENT_DEVICE_REMOVAL:
+		return ENODEV;
+	case RDMA_CM_EVENT_USER:
+		if (!event->status)
+			return EINTR;
+		break;
+	default:
+		break;
+	}
+	return event->status < 0 ? -event->status : event->status;
+}
+
+/*
+ * False: no call requests the event. TIMEWAIT_EXIT is the end of rdma_disconnect()
+ * if DISCONNECTED was read before.
+ */
+static bool sync_requested(const struct rdma_cm_event *event,
+			   const struct cmx_mc *mc)
+{
+	switch (event->event) {
+	case RDMA_CM_EVENT_ADDR_CHANGE:
+		return false;
+	case RDMA_CM_EVENT_MULTICAST_JOIN:
+		/* The kernel has rejoined another group. */
+		return ((const struct cmx_event *)event)->mc == mc;
+	default:
+		return true;
+	}
+}
+
+/* Takes one event. Sets @requested, and @changed if it is ADDR_CHANGE. */
+static int sync_event(struct cmx_id *id, const struct cmx_mc *mc,
+		      bool *requested, bool *changed)
+{
+	struct rdma_cm_event *event;
+	int err;
+
+	*requested = true;
+	/* The operation goes on: the next call must not receive its end. */
+	if (cmx_event_wait(id, &event, false))
+		return -1;
+	err = sync_error(event);
+	*requested = sync_requested(event, mc);
+	if (event->event == RDMA_CM_EVENT_ADDR_CHANGE)
+		*changed = true;
+	if (cmx_event_leave(id, event, &id->id.event))
+		return -1;
+	return err ? cmx_err(err) : 0;
+}
+
+/* Without memory the event, which is a hint, is lost. */
+static void addr_change_write(struct cmx_id *id)
+{
+	struct rdma_cmx_write_event cmd = {
+		.size = sizeof(cmd),
+		.id = id->handle,
+		.event = RDMA_CMX_EV_USER,
+		.status = CMX_ADDR_CHANGED,
+		.arg = cmx_id_cookie(id),
+	};
+	int err = errno;
+
+	cmx_id_ioctl(id, WRITE_EVENT, &cmd);
+	errno = err;
+}
+
+/*
+ * Wait for the operation that a call on a synchronous id has started: the join
+ * of @mc, or another with NULL. Once the caller has left, too, the id and the
+ * event may be gone.
+ */
+int cmx_complete(struct cmx_id *id, const struct cmx_mc *mc)
+{
+	bool requested, changed = false;
+	int ret;
+
+	do {
+		ret = sync_event(id, mc, &requested, &changed);
+	} while (!ret && !requested);
+	if (changed)
+		addr_change_write(id);
+	return ret;
+}
+
+/*
+ * The calls that start an operation begin and end with these. @sync: the id is
+ * synchronous. One on a channel may be destroyed as soon as the command is sent,
+ * by the thread that took its event.
+ */
+int cmx_call_begin(struct cmx_id *id, bool *sync)
+{
+	*sync = id->sync;
+	return *sync ? cmx_sync_enter(id) : 0;
+}
+
+/* The command has returned @ret. */
+int cmx_call_end(struct cmx_id *id, bool sync, int ret)
+{
+	int err;
+
+	if (!sync)
+		return ret;
+	if (!ret)
+		ret = cmx_complete(id, NULL);
+	err = errno;
+	cmx_sync_leave(id);
+	return ret ? cmx_err(err) : 0;
+}
+
+/*
+ * Waits for the threads in calls on a synchronous id, and ends their waits by an
+ * event for each. Another reader of the file, as a child of fork(), may take it.
+ * There may be no memory for it, or too many unread events, which is temporary.
+ * So the threads that stay get others.
+ */
+static void waiters_wake(struct cmx_id *id)
+{
+	struct rdma_cmx_write_event cmd = {
+		.size = sizeof(cmd),
+		.id = id->handle,
+		.event = RDMA_CMX_EV_USER,
+		.status = -ECANCELED,
+	};
+	const struct timespec pause = { .tv_nsec = 50000000 };
+	unsigned int i;
+
+	pthread_mutex_lock(&id->lock);
+	/* No other waiters follow. */
+	id->dying = true;
+	while (id->waiters) {
+		for (i = 0; i < id->waiters; i++)
+			if (cmx_id_ioctl(id, WRITE_EVENT, &cmd))
+				break;
+		while (id->waiters && cmx_id_wait_for(id, &pause))
+			;
+	}
+	pthread_mutex_unlock(&id->lock);
+}
+
+/*
+ * Have the threads leave that are in calls on the id, which is about to be
+ * destroyed: on a synchronous one they wait for an event.
+ */
+void cmx_id_end_calls(struct cmx_id *id)
+{
+	if (id->sync && id->id.channel->fd >= 0 && !cmx_id_inherited(id))
+		waiters_wake(id);
+	/* Not before: such a call may start a lookup. */
+	cmx_names_cancel(id);
+}

@@ -233,6 +233,14 @@ int ucmx_get_events(struct ucmx_cmd *cmd)
 	return ret;
 }
 
+/* A reader may return an ADDR_CHANGE, which has no other fields. */
+static bool ucmx_event_writable(const struct rdma_cmx_write_event *arg)
+{
+	return arg->event == RDMA_CMX_EV_USER ||
+	       (arg->event == RDMA_CM_EVENT_ADDR_CHANGE && !arg->status &&
+		!arg->arg);
+}
+
 int ucmx_write_event(struct ucmx_cmd *cmd)
 {
 	struct rdma_cmx_write_event *arg = cmd->buf;
@@ -240,13 +248,13 @@ int ucmx_write_event(struct ucmx_cmd *cmd)
 	struct ucmx_id *id;
 	int ret;
 
-	if (arg->event != RDMA_CMX_EV_USER)
+	if (!ucmx_event_writable(arg))
 		return -EINVAL;
 	/* Before the lock: it may wait for memory of the user's cgroup. */
 	ev = ucmx_event_alloc(NULL, 0, GFP_KERNEL_ACCOUNT);
 	if (!ev)
 		return -ENOMEM;
-	ev->event = RDMA_CMX_EV_USER;
+	ev->event = arg->event;
 	ev->status = arg->status;
 	ev->arg = arg->arg;
 	id = ucmx_id_lock_any(cmd->file, arg->id);

@@ -54,11 +54,36 @@ TEST_F(events, write_event)
 	/* RAI-09: a caller cannot write events of other types. */
 	for (i = 0; i < 32; i++) {
 		arg.event = i;
-		if (i != RDMA_CMX_EV_USER) {
+		if (i != RDMA_CMX_EV_USER && i != EV_ADDR_CHANGE) {
 			EXPECT_EQ(-EINVAL, call(self->fd, WRITE_EVENT, &arg));
 		}
 	}
 	EXPECT_FALSE(event_pending(self->fd));
+}
+
+/* A reader may return one. It has no status, and no argument. */
+TEST_F(events, write_address_change)
+{
+	struct rdma_cmx_write_event arg = {
+		.id = self->id, .event = EV_ADDR_CHANGE,
+	};
+	union event_buf buf;
+
+	arg.status = -1;
+	EXPECT_EQ(-EINVAL, call(self->fd, WRITE_EVENT, &arg));
+	arg.status = 0;
+	arg.arg = 1;
+	EXPECT_EQ(-EINVAL, call(self->fd, WRITE_EVENT, &arg));
+	arg.arg = 0;
+	ASSERT_EQ(0, call(self->fd, WRITE_EVENT, &arg));
+	ASSERT_EQ(0, id_write_event(self->fd, self->id, 0, 0));
+	ASSERT_EQ(0, event_want(self->fd, EV_ADDR_CHANGE, &buf));
+	EXPECT_EQ(self->id, buf.ev.id);
+	EXPECT_EQ(0, buf.ev.status);
+	EXPECT_EQ(0, buf.ev.obj_uid);
+	ASSERT_EQ(0, event_want(self->fd, RDMA_CMX_EV_USER, &buf));
+	EXPECT_FALSE(event_pending(self->fd));
+	EXPECT_EQ(2, id_destroy(self->fd, self->id));
 }
 
 TEST_F(events, empty_queue)

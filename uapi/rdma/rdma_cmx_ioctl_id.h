@@ -353,9 +353,12 @@ struct rdma_cmx_id_arg {
  * struct rdma_cmx_write_event - RDMA_CMX_IO(WRITE_EVENT)
  * @size: sizeof(struct rdma_cmx_write_event)
  * @id: handle
- * @event: RDMA_CMX_EV_USER; any other: EINVAL
- * @status: the event's status
- * @arg: the event's obj_uid
+ * @event: RDMA_CMX_EV_USER, or RDMA_CM_EVENT_ADDR_CHANGE; any other: EINVAL
+ * @status: the event's status; ADDR_CHANGE: 0
+ * @arg: the event's obj_uid; ADDR_CHANGE: 0
+ *
+ * A process that has read an ADDR_CHANGE, and cannot pass it on now, writes it
+ * back: it is read again, after the unread events.
  *
  * EAGAIN: max_events events of the file are unread.
  */

@@ -320,17 +320,6 @@ static bool named_event(struct cmx_event *evt, int ret)
 	return ret;
 }
 
-static void user_event(struct cmx_event *evt, const struct cmx_record *raw)
-{
-	if (raw->ev.status == CMX_ADDR_CHANGED &&
-	    raw->ev.obj_uid == cmx_id_cookie(evt->id)) {
-		evt->event.event = RDMA_CM_EVENT_ADDR_CHANGE;
-		evt->event.status = 0;
-		return;
-	}
-	evt->event.param.arg = raw->ev.obj_uid;
-}
-
 /* False: the program does not receive the event. */
 static bool event_process(struct cmx_event *evt,
 			  struct rdma_event_channel *channel,
@@ -388,7 +377,7 @@ static bool event_process(struct cmx_event *evt,
 	case RDMA_CMX_EV_ADDRINFO_ERROR:
 		return addrinfo_failed(evt);
 	case RDMA_CMX_EV_USER:
-		user_event(evt, raw);
+		evt->event.param.arg = raw->ev.obj_uid;
 		return true;
 	default:
 		return true;

@@ -13,7 +13,6 @@
 #define RDMACMX_LIB_H
 
 #include <errno.h>
-#include <limits.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -341,12 +340,6 @@ bool cmx_event_ack(struct rdma_cm_event *event);
 void cmx_event_drop_last(struct cmx_id *id);
 
 /* sync.c */
-/*
- * A synchronous call has read ADDR_CHANGE, which is not its end. The kernel takes
- * only USER events from a process: this one stands for it, until it is read.
- */
-#define CMX_ADDR_CHANGED	INT_MIN	/* status of the event */
-
 int cmx_sync_enter(struct cmx_id *id);
 void cmx_sync_leave(struct cmx_id *id);
 int cmx_event_wait(struct cmx_id *id, struct rdma_cm_event **event,

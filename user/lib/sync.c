@@ -146,15 +146,16 @@ static int sync_event(struct cmx_id *id, const struct cmx_mc *mc,
 	return err ? cmx_err(err) : 0;
 }
 
-/* Without memory the event, which is a hint, is lost. */
+/*
+ * Writes back the event that a call has read, and that is not its end. Without
+ * memory it is lost: it is a hint.
+ */
 static void addr_change_write(struct cmx_id *id)
 {
 	struct rdma_cmx_write_event cmd = {
 		.size = sizeof(cmd),
 		.id = id->handle,
-		.event = RDMA_CMX_EV_USER,
-		.status = CMX_ADDR_CHANGED,
-		.arg = cmx_id_cookie(id),
+		.event = RDMA_CM_EVENT_ADDR_CHANGE,
 	};
 	int err = errno;
 

@@ -177,8 +177,12 @@ static int ioctl_intercept(int fd, unsigned long request, void *arg)
 		thief_take(fd);
 	if (request != command)
 		return ret;
-	/* The library has its lock of names there, which destroying takes. */
-	if (request == RDMA_CMX_IO(RESOLVE_ADDRINFO))
+	/*
+	 * The library has a lock there that the other thread takes: of names,
+	 * or of the id.
+	 */
+	if (request == RDMA_CMX_IO(RESOLVE_ADDRINFO) ||
+	    request == RDMA_CMX_IO(JOIN))
 		locked = true;
 	else
 		overlap_begin();
@@ -551,6 +555,52 @@ TEST_F(interleaved, MC_13_rejoin_in_a_synchronous_join)
 		ASSERT_EQ(0, rdma_write_cm_event(id, RDMA_CM_EVENT_USER, 0,
 						 MADE(RDMA_CM_EVENT_MULTICAST_JOIN)));
 	}
+	EXPECT_EQ(0, rdma_destroy_id(id));
+}
+
+static struct sockaddr_storage groups[2];
+static int joined;			/* the errno */
+
+static void join_second(struct rdma_cm_id *id)
+{
+	joined = rdma_join_multicast(id, (void *)&groups[1], &groups[1]) ?
+		 errno : 0;
+}
+
+static void *join_first(void *id)
+{
+	/* The event of the join is there when the command returns. */
+	overlap_set(id, RDMA_CMX_IO(JOIN), join_second);
+	return (void *)(intptr_t)(rdma_join_multicast(id, (void *)&groups[0],
+						      &groups[0]) ? errno : 0);
+}
+
+/* Each call waits for its own join: the second one for the end of the first. */
+TEST_F(interleaved, MC_13_two_synchronous_joins)
+{
+	struct rdma_cm_id *id;
+	struct timespec end;
+	pthread_t thread;
+	void *err = NULL;
+	int i;
+
+	rdma_destroy_ep(self->id);
+	for (i = 0; i < 2; i++)
+		addr_make(&groups[i], i ? "239.55.9.4" : "239.55.9.3", 0);
+	ASSERT_EQ(0, rdma_create_id(NULL, &id, NULL, RDMA_PS_UDP));
+	ASSERT_EQ(0, rdma_resolve_addr(id, NULL, ADDR(self), 30000));
+	ASSERT_EQ(0, pthread_create(&thread, NULL, join_first, id));
+	clock_gettime(CLOCK_REALTIME, &end);
+	end.tv_sec += WAIT_MS / 1000;
+	ASSERT_EQ(0, pthread_timedjoin_np(thread, &err, &end));
+	EXPECT_EQ(NULL, err);
+	pthread_join(overlap.thread, NULL);
+	EXPECT_TRUE(overlap.there);
+	EXPECT_EQ(0, joined);
+	EXPECT_EQ(RDMA_CM_EVENT_MULTICAST_JOIN, id->event->event);
+	EXPECT_EQ(&groups[1], id->event->param.ud.private_data);
+	for (i = 0; i < 2; i++)
+		EXPECT_EQ(0, rdma_leave_multicast(id, (void *)&groups[i]));
 	EXPECT_EQ(0, rdma_destroy_id(id));
 }
 

@@ -36,7 +36,7 @@ static int ep_route(struct cmx_id *id, const struct rdma_addrinfo *res)
 			    res->ai_route, res->ai_route_len))
 		return -1;
 	/* No other thread has the id yet. */
-	return cmx_complete(id, NULL);
+	return cmx_complete(id);
 }
 
 static int ep_active(struct cmx_id *id, const struct rdma_addrinfo *res,

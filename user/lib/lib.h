@@ -99,6 +99,7 @@ struct cmx_id {
 	struct cmx_ece remote_ece;
 	struct cmx_device *dev;
 	struct cmx_mc *mcs;
+	struct cmx_mc *joining;	/* by a synchronous call, or NULL */
 	struct cmx_ep *ep;	/* or NULL */
 	struct cmx_id_names *names;	/* names.c, or NULL; atomic */
 	struct cmx_named *named;	/* named.c, or NULL */
@@ -346,7 +347,7 @@ int cmx_event_wait(struct cmx_id *id, struct rdma_cm_event **event,
 		   bool interruptible);
 int cmx_event_leave(struct cmx_id *id, struct rdma_cm_event *event,
 		    struct rdma_cm_event **place);
-int cmx_complete(struct cmx_id *id, const struct cmx_mc *mc);
+int cmx_complete(struct cmx_id *id);
 int cmx_call_begin(struct cmx_id *id, bool *sync);
 int cmx_call_end(struct cmx_id *id, bool sync, int ret);
 void cmx_id_end_calls(struct cmx_id *id);

@@ -263,7 +263,7 @@ static int mc_complete(struct cmx_id *id, struct cmx_mc *mc)
 	bool dying;
 	int err;
 
-	if (!cmx_complete(id, mc))
+	if (!cmx_complete(id))
 		return 0;
 	err = errno;
 	pthread_mutex_lock(&id->lock);
@@ -275,6 +275,39 @@ static int mc_complete(struct cmx_id *id, struct cmx_mc *mc)
 	if (!dying)
 		mc_leave(id, mc);
 	return cmx_err(err);
+}
+
+/*
+ * A call waits for the next event of the id. So that this is not another
+ * thread's, one synchronous join runs at a time; until its end: a failure is
+ * undone on the id.
+ */
+static int join_begin(struct cmx_id *id, struct cmx_mc *mc)
+{
+	bool dying;
+
+	if (cmx_sync_enter(id))
+		return -1;
+	pthread_mutex_lock(&id->lock);
+	while (id->joining)
+		cmx_id_wait(id);
+	dying = id->dying;
+	if (!dying)
+		id->joining = mc;
+	pthread_mutex_unlock(&id->lock);
+	if (!dying)
+		return 0;
+	cmx_sync_leave(id);
+	return cmx_err(ECANCELED);
+}
+
+static void join_end(struct cmx_id *id)
+{
+	pthread_mutex_lock(&id->lock);
+	id->joining = NULL;
+	cmx_id_wake(id);
+	pthread_mutex_unlock(&id->lock);
+	cmx_sync_leave(id);
 }
 
 static int mc_join(struct cmx_id *id, const struct rdmacmx_join_attr *attr,
@@ -296,8 +329,7 @@ static int mc_join(struct cmx_id *id, const struct rdmacmx_join_attr *attr,
 		.flags = attr->flags,
 		.param = group_param(&attr->group),
 	};
-	/* Until the end: a failure is undone on the id. */
-	if (sync && cmx_sync_enter(id)) {
+	if (sync && join_begin(id, mc)) {
 		mc_free(mc);
 		return cmx_err(ECANCELED);
 	}
@@ -316,7 +348,7 @@ static int mc_join(struct cmx_id *id, const struct rdmacmx_join_attr *attr,
 		err = errno;
 	}
 	if (sync)
-		cmx_sync_leave(id);
+		join_end(id);
 	return ret ? cmx_err(err) : 0;
 }
 

@@ -112,23 +112,27 @@ static int sync_error(const struct rdma_cm_event *event)
  * False: no call requests the event. TIMEWAIT_EXIT is the end of rdma_disconnect()
  * if DISCONNECTED was read before.
  */
-static bool sync_requested(const struct rdma_cm_event *event,
-			   const struct cmx_mc *mc)
+static bool sync_requested(struct cmx_id *id,
+			   const struct rdma_cm_event *event)
 {
+	bool joining;
+
 	switch (event->event) {
 	case RDMA_CM_EVENT_ADDR_CHANGE:
 		return false;
 	case RDMA_CM_EVENT_MULTICAST_JOIN:
-		/* The kernel has rejoined another group. */
-		return ((const struct cmx_event *)event)->mc == mc;
+		/* Otherwise the kernel has rejoined a group. */
+		pthread_mutex_lock(&id->lock);
+		joining = ((const struct cmx_event *)event)->mc == id->joining;
+		pthread_mutex_unlock(&id->lock);
+		return joining;
 	default:
 		return true;
 	}
 }
 
 /* Takes one event. Sets @requested, and @changed if it is ADDR_CHANGE. */
-static int sync_event(struct cmx_id *id, const struct cmx_mc *mc,
-		      bool *requested, bool *changed)
+static int sync_event(struct cmx_id *id, bool *requested, bool *changed)
 {
 	struct rdma_cm_event *event;
 	int err;
@@ -138,7 +142,7 @@ static int sync_event(struct cmx_id *id, const struct cmx_mc *mc,
 	if (cmx_event_wait(id, &event, false))
 		return -1;
 	err = sync_error(event);
-	*requested = sync_requested(event, mc);
+	*requested = sync_requested(id, event);
 	if (event->event == RDMA_CM_EVENT_ADDR_CHANGE)
 		*changed = true;
 	if (cmx_event_leave(id, event, &id->id.event))
@@ -164,17 +168,16 @@ static void addr_change_write(struct cmx_id *id)
 }
 
 /*
- * Wait for the operation that a call on a synchronous id has started: the join
- * of @mc, or another with NULL. Once the caller has left, too, the id and the
- * event may be gone.
+ * Wait for the operation that a call on a synchronous id has started. Once the
+ * caller has left, too, the id and the event may be gone.
  */
-int cmx_complete(struct cmx_id *id, const struct cmx_mc *mc)
+int cmx_complete(struct cmx_id *id)
 {
 	bool requested, changed = false;
 	int ret;
 
 	do {
-		ret = sync_event(id, mc, &requested, &changed);
+		ret = sync_event(id, &requested, &changed);
 	} while (!ret && !requested);
 	if (changed)
 		addr_change_write(id);
@@ -200,7 +203,7 @@ int cmx_call_end(struct cmx_id *id, bool sync, int ret)
 	if (!sync)
 		return ret;
 	if (!ret)
-		ret = cmx_complete(id, NULL);
+		ret = cmx_complete(id);
 	err = errno;
 	cmx_sync_leave(id);
 	return ret ? cmx_err(err) : 0;

@@ -111,6 +111,79 @@ TEST(RA_02_child_goes_on_when_the_parent_is_gone)
 	close(h.pipe[1]);
 }
 
+/* A thread of the daemon waits for a request; another one destroys the id. */
+struct getter {
+	struct rdma_cm_id *listener;
+	pid_t tid;		/* atomic */
+	int err;
+};
+
+static void *request_get(void *arg)
+{
+	struct getter *g = arg;
+	struct rdma_cm_id *id;
+
+	__atomic_store_n(&g->tid, gettid(), __ATOMIC_RELEASE);
+	g->err = rdma_get_request(g->listener, &id) ? errno : 0;
+	return NULL;
+}
+
+static int end_wait(struct heritage *h, int parent)
+{
+	struct pollfd pfd = { .fd = parent, .events = POLLIN };
+	struct getter g = { .listener = h->id };
+	pthread_t thread;
+	pid_t tid;
+
+	alarm(WAIT_MS / 1000);
+	cmx_mem_atomic(&g.tid, sizeof(g.tid));
+	if (poll(&pfd, 1, WAIT_MS) != 1 ||
+	    pthread_create(&thread, NULL, request_get, &g))
+		return 1;
+	while (!(tid = __atomic_load_n(&g.tid, __ATOMIC_ACQUIRE)))
+		usleep(1000);
+	if (!thread_sleeps(tid, SYS_ioctl))
+		return 2;
+	rdma_destroy_ep(h->id);
+	pthread_join(thread, NULL);
+	if (g.err != ECANCELED)
+		return 3;
+	return connect_refused() ? 4 : 0;
+}
+
+static int listen_and_leave(void *arg)
+{
+	int parent = syscall(SYS_pidfd_open, getpid(), 0);
+	struct heritage *h = arg;
+	char result;
+	pid_t pid;
+
+	h->id = id_listening(NULL, PORT_FORK);
+	pid = fork();
+	if (pid)
+		return pid < 0;
+	result = end_wait(h, parent);
+	_exit(write(h->pipe[1], &result, 1) != 1);
+}
+
+TEST(RA_02_child_destroys_what_its_thread_waits_on)
+{
+	struct pollfd pfd = { .events = POLLIN };
+	struct heritage h;
+	char result = -1;
+
+	NEED_PIDFD();
+	ASSERT_EQ(0, pipe(h.pipe));
+	ASSERT_EQ(0, child_wait(child_start(listen_and_leave, &h)));
+	/* The end of the child without a result */
+	close(h.pipe[1]);
+	pfd.fd = h.pipe[0];
+	ASSERT_EQ(1, poll(&pfd, 1, 2 * WAIT_MS));
+	EXPECT_EQ(1, read(h.pipe[0], &result, 1));
+	EXPECT_EQ(0, result);
+	close(h.pipe[0]);
+}
+
 /* Two children of an exited parent; the second one finds no object. */
 static int destroy_alone(struct heritage *h, int parent)
 {

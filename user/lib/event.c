@@ -58,21 +58,18 @@ void cmx_id_wake(struct cmx_id *id)
 
 /*
  * Between these one thread processes an event of the id, takes its queue pair
- * or moves it. Handle, channel and queue pair are used without a lock. False,
- * and no leave follows, for a copy: a thread that exists only in the parent may
- * be in between. Meanwhile none waits for acks of the program's events: a thread
- * that acks in batches takes another event before.
+ * or moves it. Handle, channel and queue pair are used without a lock. Meanwhile
+ * none waits for acks of the program's events: a thread that acks in batches
+ * takes another event before.
  */
-bool cmx_id_enter(struct cmx_id *id)
+void cmx_id_enter(struct cmx_id *id)
 {
-	if (cmx_id_inherited(id))
-		return false;
 	pthread_mutex_lock(&id->lock);
+	cmx_id_adopt(id);
 	while (id->busy)
 		cmx_id_wait(id);
 	id->busy = true;
 	pthread_mutex_unlock(&id->lock);
-	return true;
 }
 
 void cmx_id_leave(struct cmx_id *id)
@@ -425,7 +422,8 @@ static bool event_enter(struct cmx_id *id, uint32_t event)
 	if (!id->named && event != RDMA_CM_EVENT_CONNECT_RESPONSE &&
 	    event != RDMA_CM_EVENT_REJECTED)
 		return false;
-	return cmx_id_enter(id);
+	cmx_id_enter(id);
+	return true;
 }
 
 /* Sets the known fields. False: the program does not receive the event. */

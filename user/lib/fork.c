@@ -236,6 +236,22 @@ bool cmx_id_cared_for(const struct cmx_id *id)
 }
 
 /*
+ * With the id's lock, before its threads are counted: those that a copy counts
+ * exist only in the process that was forked.
+ */
+void cmx_id_adopt(struct cmx_id *id)
+{
+	struct cmx_process *process = process_have();
+
+	if (likely(id->user == process) || !process)
+		return;
+	id->user = process;
+	id->waiters = 0;
+	id->joining = NULL;
+	id->busy = false;
+}
+
+/*
  * Destroying a copy does not wait for readers of its events. So readers hold
  * this lock from the lookup of the id until they are counted. A process without
  * copies does not take it.

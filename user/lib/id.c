@@ -22,6 +22,7 @@ struct cmx_id *cmx_id_alloc(struct rdma_event_channel *channel, void *context,
 		return NULL;
 	id->number = cmx_cookie_number();
 	id->process = cmx_process_get();
+	id->user = id->process;
 	if (!id->process)
 		goto err_free;
 	/* Reserves its place. It becomes an id once it is complete. */
@@ -218,7 +219,7 @@ int cmx_id_migrate(struct cmx_id *id, struct rdma_event_channel *channel)
 		.owner = cmx_id_owner(id),
 	};
 	struct rdma_event_channel *old;
-	bool entered, was_sync, sync = !channel;
+	bool was_sync, sync = !channel;
 	int err;
 
 	if (sync) {
@@ -227,7 +228,7 @@ int cmx_id_migrate(struct cmx_id *id, struct rdma_event_channel *channel)
 			return -1;
 	}
 
-	entered = cmx_id_enter(id);
+	cmx_id_enter(id);
 	cmx_names_lock();
 	pthread_mutex_lock(&id->lock);
 	old = id->id.channel;
@@ -241,8 +242,7 @@ int cmx_id_migrate(struct cmx_id *id, struct rdma_event_channel *channel)
 	if (err) {
 		pthread_mutex_unlock(&id->lock);
 		cmx_names_unlock();
-		if (entered)
-			cmx_id_leave(id);
+		cmx_id_leave(id);
 		if (sync)
 			cmx_channel_close(channel);
 		return cmx_err(err);
@@ -259,8 +259,7 @@ int cmx_id_migrate(struct cmx_id *id, struct rdma_event_channel *channel)
 	id->moved_completed = 0;
 	pthread_mutex_unlock(&id->lock);
 	cmx_names_unlock();
-	if (entered)
-		cmx_id_leave(id);
+	cmx_id_leave(id);
 
 	if (was_sync) {
 		cmx_event_drop_last(id);

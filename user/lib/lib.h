@@ -74,6 +74,7 @@ struct cmx_ep {
 struct cmx_id {
 	struct rdma_cm_id id;
 	struct cmx_process *process;	/* created it */
+	struct cmx_process *user;	/* has the threads of waiters and busy */
 	struct rdma_event_channel *old_channel;	/* or NULL */
 	uint32_t handle;
 	uint32_t old_handle;
@@ -227,6 +228,7 @@ uint64_t cmx_process_cookie(void);
 uint64_t cmx_id_owner(const struct cmx_id *id);
 bool cmx_id_inherited(const struct cmx_id *id);
 bool cmx_id_cared_for(const struct cmx_id *id);
+void cmx_id_adopt(struct cmx_id *id);
 bool cmx_copies_lock(void);
 void cmx_copies_unlock(bool locked);
 
@@ -333,7 +335,7 @@ int cmx_record_parse(struct cmx_record *rec);
 void cmx_id_wait(struct cmx_id *id);
 bool cmx_id_wait_for(struct cmx_id *id, const struct timespec *limit);
 void cmx_id_wake(struct cmx_id *id);
-bool cmx_id_enter(struct cmx_id *id);
+void cmx_id_enter(struct cmx_id *id);
 void cmx_id_leave(struct cmx_id *id);
 int cmx_event_get(struct rdma_event_channel *channel,
 		  struct rdma_cm_event **event);

@@ -288,7 +288,10 @@ bool cmx_named_failed(struct cmx_id *id, const struct rdma_cm_event *event)
  */
 bool cmx_named_enter(struct cmx_id *id)
 {
-	return id->named && cmx_id_enter(id);
+	if (!id->named)
+		return false;
+	cmx_id_enter(id);
+	return true;
 }
 
 /* True if the queue pair is not the program's, but goes with the id */

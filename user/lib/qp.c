@@ -429,7 +429,6 @@ CMX_EXPORT void rdma_destroy_qp(struct rdma_cm_id *id)
 {
 	struct cmx_id *cid = cmx_id(id);
 	struct ibv_qp *qp = NULL;
-	bool entered;
 
 	if (unlikely(!cmx_id_ours(id))) {
 		if (cmx_stocks(id))
@@ -437,11 +436,10 @@ CMX_EXPORT void rdma_destroy_qp(struct rdma_cm_id *id)
 		return;
 	}
 	/* Another thread may process an event that uses it. */
-	entered = cmx_id_enter(cid);
+	cmx_id_enter(cid);
 	if (!cmx_named_qp(cid))
 		qp = cmx_qp_take(cid);
-	if (entered)
-		cmx_id_leave(cid);
+	cmx_id_leave(cid);
 	if (qp)
 		cmx_qp_free(cid, qp);
 }

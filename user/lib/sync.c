@@ -17,6 +17,7 @@ int cmx_sync_enter(struct cmx_id *id)
 	bool dying;
 
 	pthread_mutex_lock(&id->lock);
+	cmx_id_adopt(id);
 	dying = id->dying;
 	if (!dying)
 		id->waiters++;
@@ -210,12 +211,12 @@ int cmx_call_end(struct cmx_id *id, bool sync, int ret)
 }
 
 /*
- * Waits for the threads in calls on a synchronous id, and ends their waits by an
- * event for each. Another reader of the file, as a child of fork(), may take it.
- * There may be no memory for it, or too many unread events, which is temporary.
- * So the threads that stay get others.
+ * Waits for the threads in calls on a synchronous id. @wake: ends their waits by
+ * an event for each. Another reader of the file, as a child of fork(), may take
+ * it. There may be no memory for it, or too many unread events, which is
+ * temporary. So the threads that stay get others.
  */
-static void waiters_wake(struct cmx_id *id)
+static void waiters_end(struct cmx_id *id, bool wake)
 {
 	struct rdma_cmx_write_event cmd = {
 		.size = sizeof(cmd),
@@ -227,10 +228,11 @@ static void waiters_wake(struct cmx_id *id)
 	unsigned int i;
 
 	pthread_mutex_lock(&id->lock);
+	cmx_id_adopt(id);
 	/* No other waiters follow. */
 	id->dying = true;
 	while (id->waiters) {
-		for (i = 0; i < id->waiters; i++)
+		for (i = 0; wake && i < id->waiters; i++)
 			if (cmx_id_ioctl(id, WRITE_EVENT, &cmd))
 				break;
 		while (id->waiters && cmx_id_wait_for(id, &pause))
@@ -245,8 +247,9 @@ static void waiters_wake(struct cmx_id *id)
  */
 void cmx_id_end_calls(struct cmx_id *id)
 {
-	if (id->sync && id->id.channel->fd >= 0 && !cmx_id_inherited(id))
-		waiters_wake(id);
+	/* The event would end a call of the parent, which goes on. */
+	if (id->sync && id->id.channel->fd >= 0)
+		waiters_end(id, !cmx_id_inherited(id) || !cmx_id_cared_for(id));
 	/* Not before: such a call may start a lookup. */
 	cmx_names_cancel(id);
 }

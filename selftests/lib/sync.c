@@ -402,6 +402,40 @@ TEST(RA_02_destroy_of_a_waiting_listener)
 	EXPECT_EQ(NULL, ret);
 }
 
+/* It has no event before rdma_accept(), which a call could wait for. */
+TEST(RA_02_disconnect_of_a_request)
+{
+	struct rdma_event_channel *channel = rdma_create_event_channel();
+	struct rdma_cm_id *listener, *request, *id;
+	struct ibv_qp_init_attr attr;
+	struct sockaddr_storage ss;
+	struct sockaddr *dst;
+
+	ASSERT_NE(NULL, channel);
+	ASSERT_EQ(0, rdma_create_id(NULL, &listener, NULL, RDMA_PS_TCP));
+	ASSERT_EQ(0, rdma_bind_addr(listener, addr_make(&ss, OWN4, 0)));
+	ASSERT_EQ(0, rdma_listen(listener, 1));
+	dst = addr_make(&ss, OWN4, ntohs(rdma_get_src_port(listener)));
+	ASSERT_EQ(0, rdma_create_id(channel, &id, NULL, RDMA_PS_TCP));
+	ASSERT_EQ(0, rdma_resolve_addr(id, NULL, dst, 30000));
+	ASSERT_EQ(RDMA_CM_EVENT_ADDR_RESOLVED, event_take(channel, NULL));
+	ASSERT_EQ(0, rdma_resolve_route(id, 30000));
+	ASSERT_EQ(RDMA_CM_EVENT_ROUTE_RESOLVED, event_take(channel, NULL));
+	attr = qp_attr;
+	ASSERT_EQ(0, rdma_create_qp(id, NULL, &attr));
+	ASSERT_EQ(0, rdma_connect(id, NULL));
+	ASSERT_EQ(0, rdma_get_request(listener, &request));
+	alarm(60);
+	errno = 0;
+	EXPECT_EQ(-1, rdma_disconnect(request));
+	EXPECT_EQ(EINVAL, errno);
+	alarm(0);
+	EXPECT_EQ(0, rdma_destroy_id(request));
+	rdma_destroy_ep(id);
+	EXPECT_EQ(0, rdma_destroy_id(listener));
+	rdma_destroy_event_channel(channel);
+}
+
 TEST(MC_13_synchronous_leave)
 {
 	struct ibv_qp_init_attr attr = qp_attr;

@@ -177,6 +177,9 @@ int cmx_complete(struct cmx_id *id)
 	bool requested, changed = false;
 	int ret;
 
+	/* A request that is not accepted reports no events. */
+	if (!id->known)
+		return cmx_err(EINVAL);
 	do {
 		ret = sync_event(id, &requested, &changed);
 	} while (!ret && !requested);

@@ -153,6 +153,8 @@ int pthread_mutex_unlock(pthread_mutex_t *mutex)
 	return ret;
 }
 
+static int shared_fd;		/* of the calls without a channel */
+
 static int ioctl_intercept(int fd, unsigned long request, void *arg)
 {
 	struct rdma_cmx_get_events *get;
@@ -163,6 +165,12 @@ static int ioctl_intercept(int fd, unsigned long request, void *arg)
 		sem_wait(&thief.taken);
 	}
 	ret = ioctl_real(fd, request, arg);
+	if (request == RDMA_CMX_IO(GETADDRINFO))
+		shared_fd = fd;
+	if (ret && errno == EBADF && request == command) {
+		overlap_begin();
+		errno = EBADF;
+	}
 	if (ret)
 		return ret;
 	if (request == RDMA_CMX_IO(GET_EVENTS)) {
@@ -602,6 +610,33 @@ TEST_F(interleaved, MC_13_two_synchronous_joins)
 	for (i = 0; i < 2; i++)
 		EXPECT_EQ(0, rdma_leave_multicast(id, (void *)&groups[i]));
 	EXPECT_EQ(0, rdma_destroy_id(id));
+}
+
+static void look_up(struct rdma_cm_id *id)
+{
+	struct rdma_addrinfo *res;
+
+	if (rdma_getaddrinfo(OWN4, PORT_TEXT, NULL, &res))
+		abort();
+	rdma_freeaddrinfo(res);
+}
+
+/* The program has closed the file; two threads see it at a time. */
+TEST_F(interleaved, GAI_13_file_is_opened_again_once)
+{
+	int fds;
+
+	rdma_destroy_ep(self->id);
+	look_up(NULL);
+	fds = fds_open();
+	ASSERT_EQ(0, close(shared_fd));
+	overlap_set(NULL, RDMA_CMX_IO(GETADDRINFO), look_up);
+	look_up(NULL);
+	ASSERT_EQ(0, command);
+	pthread_join(overlap.thread, NULL);
+	EXPECT_FALSE(overlap.there);
+	EXPECT_EQ(fds, fds_open());
+	EXPECT_EQ(0, close(shared_fd));
 }
 
 TEST_F(interleaved, RA_02_device_removal_in_a_call)

@@ -50,10 +50,20 @@ int cmx_file_open(void)
 	return fd;
 }
 
+/* True if @fd is closed, or another file. A module may lack a command. */
+static bool file_lost(int fd)
+{
+	struct rdma_cmx_get_info cmd = { .size = sizeof(cmd) };
+
+	return ioctl(fd, RDMA_CMX_IO(GET_INFO), &cmd) &&
+	       (errno == EBADF || errno == ENOTTY);
+}
+
 /*
- * The shared file, or -1 with errno. @again: the last one does not work, as
+ * The shared file, or -1 with errno. @again: the last one did not work, as
  * after a program has closed all its files. That one is not closed here:
- * another file may have the number now.
+ * another file may have the number now. It may also be that of the next one,
+ * which another thread has opened.
  */
 int cmx_file_shared(bool again)
 {
@@ -63,11 +73,10 @@ int cmx_file_shared(bool again)
 		return fd;
 
 	pthread_mutex_lock(&shared_lock);
-	if (shared_fd == fd) {
+	fd = shared_fd;
+	if (fd < 0 || (again && file_lost(fd))) {
 		fd = cmx_file_open();
 		__atomic_store_n(&shared_fd, fd, __ATOMIC_RELEASE);
-	} else {
-		fd = shared_fd;
 	}
 	pthread_mutex_unlock(&shared_lock);
 	return fd;

@@ -48,21 +48,15 @@ static int query_init(struct rdma_cmx_get_services *cmd, const char *device,
 	return err;
 }
 
-/* True if @fd is closed, or another file. A module may lack a command. */
-static bool file_lost(int fd)
-{
-	struct rdma_cmx_get_info cmd = { .size = sizeof(cmd) };
-
-	return ioctl(fd, RDMA_CMX_IO(GET_INFO), &cmd) &&
-	       (errno == EBADF || errno == ENOTTY);
-}
-
-/* The program may have closed files that it had not opened. */
+/*
+ * The program may have closed files that it had not opened; or the module lacks
+ * the command.
+ */
 static int query_ioctl(int *fd, struct rdma_cmx_get_services *cmd)
 {
 	if (!ioctl(*fd, RDMA_CMX_IO(GET_SERVICES), cmd))
 		return 0;
-	if ((errno != EBADF && errno != ENOTTY) || !file_lost(*fd))
+	if (errno != EBADF && errno != ENOTTY)
 		return -1;
 	*fd = cmx_file_shared(true);
 	return *fd < 0 ? -1 : ioctl(*fd, RDMA_CMX_IO(GET_SERVICES), cmd);

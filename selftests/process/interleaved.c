@@ -545,6 +545,29 @@ TEST_F(interleaved, RA_02_address_change_in_a_call)
 	rdma_destroy_event_channel(channel);
 }
 
+/* Nor is it a failure of a listener. */
+TEST_F(interleaved, RA_02_address_change_before_a_request)
+{
+	struct rdma_event_channel *channel = rdma_create_event_channel();
+	struct rdma_cm_id *listener, *request, *client;
+
+	ASSERT_NE(NULL, channel);
+	rdma_destroy_ep(self->id);
+	listener = id_listening(NULL, PORT_INTER + 1);
+	client = id_ready(channel, PORT_INTER + 1);
+	ASSERT_NE(NULL, client);
+	ASSERT_EQ(0, rdma_write_cm_event(listener, RDMA_CM_EVENT_USER, 0,
+					 MADE(RDMA_CM_EVENT_ADDR_CHANGE)));
+	ASSERT_EQ(0, rdma_connect(client, NULL));
+	ASSERT_EQ(0, rdma_get_request(listener, &request));
+	rdma_destroy_ep(request);
+	rdma_destroy_ep(client);
+	ASSERT_EQ(0, rdma_migrate_id(listener, channel));
+	EXPECT_EQ(RDMA_CM_EVENT_ADDR_CHANGE, event_take(channel, NULL));
+	EXPECT_EQ(0, rdma_destroy_id(listener));
+	rdma_destroy_event_channel(channel);
+}
+
 /* The kernel rejoins a group while the id joins another one. */
 TEST_F(interleaved, MC_13_rejoin_in_a_synchronous_join)
 {

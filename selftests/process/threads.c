@@ -629,8 +629,8 @@ TEST(RA_02_two_threads_get_no_request)
 	EXPECT_TRUE(live_objects_gone(WAIT_MS));
 }
 
-/* Each has a request, but no queue pair: one of the new ids is nowhere. */
-TEST(RA_02_two_threads_get_no_queue_pair)
+/* Its requests get no queue pair. */
+static struct rdma_cm_id *listener_failing(void)
 {
 	struct ibv_qp_init_attr attr = {
 		.cap = { .max_send_wr = 1 << 30, .max_recv_wr = 1 },
@@ -642,14 +642,48 @@ TEST(RA_02_two_threads_get_no_queue_pair)
 		.ai_port_space = RDMA_PS_TCP,
 		.ai_src_addr = addr_make(&ss, OWN4, PORT_GETTERS),
 	};
+	struct rdma_cm_id *listener;
+
+	if (rdma_create_ep(&listener, &res, NULL, &attr) ||
+	    rdma_listen(listener, GETTERS))
+		abort();
+	return listener;
+}
+
+/* The next call of a thread would drop the request that another one got. */
+TEST(RA_02_a_thread_gets_no_queue_pair_while_another_waits)
+{
+	struct rdma_event_channel *channel = rdma_create_event_channel();
+	struct rdma_cm_id *listener, *id;
+	struct getter g[GETTERS];
+
+	ASSERT_NE(NULL, channel);
+	listener = listener_failing();
+	ASSERT_TRUE(getters_start(g, listener));
+	id = id_ready(channel, PORT_GETTERS);
+	ASSERT_NE(NULL, id);
+	ASSERT_EQ(0, rdma_connect(id, NULL));
+	EXPECT_EQ(1, channel_readable(channel, WAIT_MS));
+	EXPECT_EQ(NULL, __atomic_load_n(&listener->event, __ATOMIC_RELAXED));
+	rdma_destroy_ep(listener);
+	EXPECT_EQ(RDMA_CM_EVENT_REJECTED, event_take(channel, NULL));
+	getters_end(g);
+	EXPECT_NE(g[0].err == ECANCELED, g[1].err == ECANCELED);
+	rdma_destroy_ep(id);
+	rdma_destroy_event_channel(channel);
+	EXPECT_TRUE(live_objects_gone(WAIT_MS));
+}
+
+/* Each has a request, but no queue pair: one of the new ids is nowhere. */
+TEST(RA_02_two_threads_get_no_queue_pair)
+{
 	struct rdma_event_channel *channel = rdma_create_event_channel();
 	struct rdma_cm_id *listener, *failed, *ids[GETTERS];
 	struct getter g[GETTERS];
 	int i;
 
 	ASSERT_NE(NULL, channel);
-	ASSERT_EQ(0, rdma_create_ep(&listener, &res, NULL, &attr));
-	ASSERT_EQ(0, rdma_listen(listener, GETTERS));
+	listener = listener_failing();
 	ASSERT_TRUE(getters_start(g, listener));
 	for (i = 0; i < GETTERS; i++) {
 		ids[i] = id_ready(channel, PORT_GETTERS);

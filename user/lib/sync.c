@@ -34,41 +34,22 @@ void cmx_sync_leave(struct cmx_id *id)
 }
 
 /*
- * The next event of a synchronous id, from its private channel. EINTR only if
- * @interruptible. ECANCELED: another thread destroys the id, which must not be
- * used any more. After success the caller has to leave.
- */
-int cmx_event_wait(struct cmx_id *id, struct rdma_cm_event **event,
-		   bool interruptible)
-{
-	int err;
-
-	if (cmx_sync_enter(id))
-		return -1;
-	cmx_event_drop_last(id);
-	while (cmx_event_get(id->id.channel, event)) {
-		err = errno;
-		if (err == EINTR && !interruptible)
-			continue;
-		return cmx_event_leave(id, NULL, NULL) ? -1 : cmx_err(err);
-	}
-	return 0;
-}
-
-/*
  * Leaves with @event, if any, stored in @place. The event is dropped if another
- * thread has stored one there meanwhile. ECANCELED: the id is being destroyed.
- * Then no thread would ack the event, and it is dropped, too.
+ * thread has stored one there meanwhile, or would drop a request from there: a
+ * request goes with its new id. ECANCELED: the id is being destroyed. Then no
+ * thread would ack the event, and it is dropped, too.
  */
 int cmx_event_leave(struct cmx_id *id, struct rdma_cm_event *event,
 		    struct rdma_cm_event **place)
 {
-	struct rdma_cm_id *request;
+	struct rdma_cm_id *request = event && event->listen_id ? event->id :
+								 NULL;
 	bool dying, stored;
 
 	pthread_mutex_lock(&id->lock);
 	dying = id->dying;
-	stored = !dying && !(event && *place);
+	stored = !dying && !(event && *place) &&
+		 !(request && place == &id->id.event && id->waiters > 1);
 	if (stored) {
 		if (event)
 			*place = event;
@@ -79,7 +60,6 @@ int cmx_event_leave(struct cmx_id *id, struct rdma_cm_event *event,
 	if (stored)
 		return 0;
 
-	request = event && event->listen_id ? event->id : NULL;
 	if (event && dying)
 		cmx_named_dropped(id, event);
 	if (event)
@@ -132,25 +112,6 @@ static bool sync_requested(struct cmx_id *id,
 	}
 }
 
-/* Takes one event. Sets @requested, and @changed if it is ADDR_CHANGE. */
-static int sync_event(struct cmx_id *id, bool *requested, bool *changed)
-{
-	struct rdma_cm_event *event;
-	int err;
-
-	*requested = true;
-	/* The operation goes on: the next call must not receive its end. */
-	if (cmx_event_wait(id, &event, false))
-		return -1;
-	err = sync_error(event);
-	*requested = sync_requested(id, event);
-	if (event->event == RDMA_CM_EVENT_ADDR_CHANGE)
-		*changed = true;
-	if (cmx_event_leave(id, event, &id->id.event))
-		return -1;
-	return err ? cmx_err(err) : 0;
-}
-
 /*
  * Writes back the event that a call has read, and that is not its end. Without
  * memory it is lost: it is a hint.
@@ -168,24 +129,66 @@ static void addr_change_write(struct cmx_id *id)
 	errno = err;
 }
 
+/* The next event that is requested. Fails with errno. */
+static int sync_event(struct cmx_id *id, struct rdma_cm_event **event,
+		      bool interruptible)
+{
+	bool changed = false;
+	int ret;
+
+	for (;;) {
+		ret = cmx_event_get(id->id.channel, event);
+		if (ret && errno == EINTR && !interruptible)
+			continue;
+		if (ret || sync_requested(id, *event))
+			break;
+		if ((*event)->event == RDMA_CM_EVENT_ADDR_CHANGE)
+			changed = true;
+		cmx_event_ack(*event);
+	}
+	if (changed)
+		addr_change_write(id);
+	return ret;
+}
+
+/*
+ * The next event of a synchronous id, from its private channel. EINTR only if
+ * @interruptible. ECANCELED: another thread destroys the id, which must not be
+ * used any more. After success the caller has to leave.
+ */
+int cmx_event_wait(struct cmx_id *id, struct rdma_cm_event **event,
+		   bool interruptible)
+{
+	int err;
+
+	if (cmx_sync_enter(id))
+		return -1;
+	cmx_event_drop_last(id);
+	if (!sync_event(id, event, interruptible))
+		return 0;
+	err = errno;
+	return cmx_event_leave(id, NULL, NULL) ? -1 : cmx_err(err);
+}
+
 /*
  * Wait for the operation that a call on a synchronous id has started. Once the
  * caller has left, too, the id and the event may be gone.
  */
 int cmx_complete(struct cmx_id *id)
 {
-	bool requested, changed = false;
-	int ret;
+	struct rdma_cm_event *event;
+	int err;
 
 	/* A request that is not accepted reports no events. */
 	if (!id->known)
 		return cmx_err(EINVAL);
-	do {
-		ret = sync_event(id, &requested, &changed);
-	} while (!ret && !requested);
-	if (changed)
-		addr_change_write(id);
-	return ret;
+	/* The operation goes on: the next call must not receive its end. */
+	if (cmx_event_wait(id, &event, false))
+		return -1;
+	err = sync_error(event);
+	if (cmx_event_leave(id, event, &id->id.event))
+		return -1;
+	return err ? cmx_err(err) : 0;
 }
 
 /*

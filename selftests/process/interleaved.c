@@ -154,6 +154,7 @@ int pthread_mutex_unlock(pthread_mutex_t *mutex)
 }
 
 static int shared_fd;		/* of the calls without a channel */
+static int steps;		/* commands to accept a reply */
 
 static int ioctl_intercept(int fd, unsigned long request, void *arg)
 {
@@ -167,6 +168,9 @@ static int ioctl_intercept(int fd, unsigned long request, void *arg)
 	ret = ioctl_real(fd, request, arg);
 	if (request == RDMA_CMX_IO(GETADDRINFO))
 		shared_fd = fd;
+	if (request == RDMA_CMX_IO(CONN_QP_ATTR) ||
+	    request == RDMA_CMX_IO(ACCEPT))
+		steps++;
 	if (ret && errno == EBADF && request == command) {
 		overlap_begin();
 		errno = EBADF;
@@ -422,6 +426,51 @@ TEST_F(interleaved, KA_02_disconnect_while_it_connects)
 	EXPECT_TRUE(!disconnected || disconnected == EINVAL);
 	rdma_destroy_ep(id);
 	rdma_destroy_ep(self->id);
+	rdma_destroy_event_channel(channel);
+}
+
+static void destroy_id(struct rdma_cm_id *id)
+{
+	if (rdma_destroy_id(id))
+		abort();
+}
+
+/* The reader has the reply, which is no step of another id with its handle. */
+TEST_F(interleaved, RA_02_destroy_when_the_reply_is_read)
+{
+	struct rdma_event_channel *channel = rdma_create_event_channel();
+	struct ibv_comp_channel *comp;
+	struct rdma_cm_id *id;
+	struct ibv_cq *cq[2];
+	struct ibv_qp *qp;
+	int i;
+
+	ASSERT_NE(NULL, channel);
+	self->server.leaves = true;
+	/* Holds the device, too. */
+	ASSERT_EQ(0, rdma_migrate_id(self->id, channel));
+	ASSERT_EQ(0, id_bind(self->id, OWN4, 0));
+	id = id_ready(channel, PORT_INTER);
+	ASSERT_NE(NULL, id);
+	qp = id->qp;
+	cq[0] = id->send_cq;
+	cq[1] = id->recv_cq;
+	ASSERT_EQ(0, rdma_connect(id, NULL));
+	ASSERT_EQ(1, channel_readable(channel, WAIT_MS));
+	ASSERT_EQ(0, rdma_write_cm_event(self->id, RDMA_CM_EVENT_USER, 0, 0));
+	overlap_set(id, RDMA_CMX_IO(GET_EVENTS), destroy_id);
+	steps = 0;
+	EXPECT_EQ(RDMA_CM_EVENT_USER, event_take(channel, NULL));
+	pthread_join(overlap.thread, NULL);
+	EXPECT_TRUE(overlap.there);
+	EXPECT_EQ(0, steps);
+	EXPECT_EQ(0, ibv_destroy_qp(qp));
+	for (i = 0; i < 2; i++) {
+		comp = cq[i]->channel;
+		EXPECT_EQ(0, ibv_destroy_cq(cq[i]));
+		EXPECT_EQ(0, ibv_destroy_comp_channel(comp));
+	}
+	EXPECT_EQ(0, rdma_destroy_id(self->id));
 	rdma_destroy_event_channel(channel);
 }
 

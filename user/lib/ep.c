@@ -104,7 +104,7 @@ CMX_EXPORT void rdma_destroy_ep(struct rdma_cm_id *id)
 	/* They may work on the queue pair. */
 	cmx_id_end_calls(cid);
 	/* The library's queue pair cannot become the program's any more. */
-	cmx_named_end(cid, true);
+	cmx_id_end(cid, true);
 	/* Those of a copy are the queues of the process that created the id. */
 	if (!cmx_id_inherited(cid) || !cmx_id_cared_for(cid)) {
 		rdma_destroy_qp(id);

@@ -426,6 +426,17 @@ static bool event_enter(struct cmx_id *id, uint32_t event)
 	return true;
 }
 
+/*
+ * An id that is being destroyed takes no further step, nor does one whose
+ * connect by name has gone on. The id is entered.
+ */
+static bool event_late(struct cmx_id *id, const struct rdma_cmx_event *ev)
+{
+	if (id->ended && (!id->named || cmx_named_goes_on(id)))
+		return true;
+	return id->named && cmx_named_late(id, ev);
+}
+
 /* Sets the known fields. False: the program does not receive the event. */
 static bool event_fill(struct cmx_event *evt,
 		       struct rdma_event_channel *channel,
@@ -433,7 +444,7 @@ static bool event_fill(struct cmx_event *evt,
 {
 	uint32_t moves;
 	struct cmx_id *id = event_id(channel, raw, &moves);
-	bool entered, named, wanted;
+	bool entered, wanted;
 
 	if (!id) {
 		if (raw->ev.event == RDMA_CM_EVENT_CONNECT_REQUEST)
@@ -448,10 +459,7 @@ static bool event_fill(struct cmx_event *evt,
 	evt->event.status = raw->ev.status;
 	param_copy(evt, raw);
 	entered = event_enter(id, raw->ev.event);
-	named = entered && id->named;
-	/* An id that is being destroyed takes no further step. */
-	wanted = !(named && ((id->named_ended && cmx_named_goes_on(id)) ||
-			     cmx_named_late(id, &raw->ev))) &&
+	wanted = !(entered && event_late(id, &raw->ev)) &&
 		 event_process(evt, channel, raw);
 	if (entered)
 		cmx_id_leave(id);

@@ -173,6 +173,17 @@ int cmx_destroy_ioctl(struct cmx_id *id, unsigned long request,
 	return ret;
 }
 
+/*
+ * The id is about to be destroyed (or is not, after all): its handle may be
+ * another id's then, and a command for an event would be that id's.
+ */
+void cmx_id_end(struct cmx_id *id, bool end)
+{
+	cmx_id_enter(id);
+	id->ended = end;
+	cmx_id_leave(id);
+}
+
 int cmx_id_destroy(struct cmx_id *id)
 {
 	struct rdma_cmx_destroy cmd = {
@@ -183,6 +194,7 @@ int cmx_id_destroy(struct cmx_id *id)
 	int err;
 
 	cmx_id_end_calls(id);
+	cmx_id_end(id, true);
 	if (id->id.channel->fd < 0 ||
 	    (cmx_id_inherited(id) && cmx_id_cared_for(id))) {
 		orphan_destroy(id);
@@ -195,10 +207,9 @@ int cmx_id_destroy(struct cmx_id *id)
 		orphan_destroy(id);
 		return 0;
 	}
-	cmx_named_end(id, true);
 	if (cmx_id_ioctl(id, ID_DESTROY, &cmd)) {
 		err = errno;
-		cmx_named_end(id, false);
+		cmx_id_end(id, false);
 		return cmx_err(err);
 	}
 	cmx_event_drop_last(id);

@@ -93,7 +93,7 @@ struct cmx_id {
 	bool dying;
 	bool orphan;		/* destroyed; freed with the last ack */
 	bool busy;		/* a thread is between enter and leave, event.c */
-	bool named_ended;	/* no step of a connect by name starts */
+	bool ended;		/* no event starts a command */
 	uint8_t initiator_depth;
 	uint8_t responder_resources;
 	struct cmx_ece local_ece;
@@ -277,6 +277,7 @@ void cmx_id_free(struct cmx_id *id);
 int cmx_id_create(struct rdma_event_channel *channel, struct rdma_cm_id **id,
 		  void *context, enum rdma_port_space ps,
 		  enum ibv_qp_type qp_type);
+void cmx_id_end(struct cmx_id *id, bool end);
 int cmx_id_destroy(struct cmx_id *id);
 int cmx_destroy_ioctl(struct cmx_id *id, unsigned long request,
 		      struct rdma_cmx_destroy *cmd);
@@ -403,7 +404,6 @@ int cmx_named_resolved(struct cmx_id *id);
 int cmx_named_routed(struct cmx_id *id, int err);
 bool cmx_named_failed(struct cmx_id *id, const struct rdma_cm_event *event);
 bool cmx_named_enter(struct cmx_id *id);
-void cmx_named_end(struct cmx_id *id, bool end);
 void cmx_named_dropped(struct cmx_id *id, const struct rdma_cm_event *event);
 bool cmx_named_late(struct cmx_id *id, const struct rdma_cmx_event *ev);
 bool cmx_named_goes_on(const struct cmx_id *id);

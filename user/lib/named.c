@@ -300,18 +300,6 @@ bool cmx_named_qp(const struct cmx_id *id)
 	return id->named && id->named->own_qp;
 }
 
-/*
- * The id is about to be destroyed (or is not, after all): its handle may be
- * another id's then, and a step that has begun would be that id's.
- */
-void cmx_named_end(struct cmx_id *id, bool end)
-{
-	if (!cmx_named_enter(id))
-		return;
-	id->named_ended = end;
-	cmx_id_leave(id);
-}
-
 /* The call fails, so the program does not know the queue pair. */
 void cmx_named_dropped(struct cmx_id *id, const struct rdma_cm_event *event)
 {

@@ -213,4 +213,87 @@ TEST(RA_02_stale_copy_of_what_one_owner_had)
 	}
 }
 
+/*
+ * Both children destroy their copies of an endpoint. The first one creates
+ * another, whose queues get the numbers of the destroyed ones.
+ */
+static int first_heir(struct heirs *h)
+{
+	struct pollfd pfd = { .fd = h->s.parent, .events = POLLIN };
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+	struct rdma_cm_id *id;
+	uint32_t handle;
+	char c = 0;
+
+	if (poll(&pfd, 1, WAIT_MS) != 1)
+		return __LINE__;
+	handle = h->s.id->qp->handle;
+	rdma_destroy_ep(h->s.id);
+	id = id_make(h->s.channel);
+	if (id_bind(id, OWN4, 0) || qp_make(id, IBV_QPT_RC) ||
+	    id->qp->handle != handle)
+		return __LINE__;
+	if (write(h->s.other[1], &c, 1) != 1 || read(h->s.back[0], &c, 1) != 1)
+		return __LINE__;
+	if (ibv_query_qp(id->qp, &attr, IBV_QP_STATE, &init))
+		return __LINE__;
+	rdma_destroy_ep(id);
+	return 0;
+}
+
+static int second_heir(struct heirs *h)
+{
+	char c;
+
+	if (read(h->s.other[0], &c, 1) != 1)
+		return __LINE__;
+	rdma_destroy_ep(h->s.id);
+	return write(h->s.back[1], &c, 1) == 1 ? 0 : __LINE__;
+}
+
+static int leave_endpoint_behind(void *arg)
+{
+	struct heirs *h = arg;
+	struct siblings *s = &h->s;
+
+	s->parent = syscall(SYS_pidfd_open, getpid(), 0);
+	s->channel = rdma_create_event_channel();
+	if (!s->channel)
+		return __LINE__;
+	/* Keeps the device. */
+	h->member = id_make(s->channel);
+	s->id = id_make(s->channel);
+	if (id_bind(h->member, OWN4, 0) || id_bind(s->id, OWN4, 0) ||
+	    qp_make(s->id, IBV_QPT_RC))
+		return __LINE__;
+	if (!heir_fork(h, first_heir) || !heir_fork(h, second_heir))
+		return __LINE__;
+	return 0;
+}
+
+TEST(RA_02_copy_of_an_endpoint_whose_numbers_are_used_again)
+{
+	struct pollfd pfd = { .events = POLLIN };
+	int i, pidfd, wrong;
+	struct heirs h;
+
+	pidfd = syscall(SYS_pidfd_open, getpid(), 0);
+	if (pidfd < 0 && errno == ENOSYS)
+		SKIP(return, "valgrind does not know pidfd_open()");
+	ASSERT_LE(0, pidfd);
+	close(pidfd);
+	ASSERT_EQ(0, pipe(h.s.result));
+	ASSERT_EQ(0, pipe(h.s.other));
+	ASSERT_EQ(0, pipe(h.s.back));
+	ASSERT_EQ(0, child_wait(child_start(leave_endpoint_behind, &h)));
+	pfd.fd = h.s.result[0];
+	for (i = 0; i < 2; i++) {
+		wrong = -1;
+		ASSERT_EQ(1, poll(&pfd, 1, WAIT_MS));
+		EXPECT_EQ(sizeof(wrong), read(pfd.fd, &wrong, sizeof(wrong)));
+		EXPECT_EQ(0, wrong);
+	}
+}
+
 TEST_HARNESS_MAIN

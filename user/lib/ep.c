@@ -92,6 +92,19 @@ CMX_EXPORT int rdma_create_ep(struct rdma_cm_id **id,
 	return 0;
 }
 
+/*
+ * The queues of a copy are those of the process that created the id. If it is
+ * gone, the first child that destroys the id destroys them: then others may have
+ * their numbers. Without the channel there is no first one.
+ */
+static bool queues_own(struct cmx_id *id)
+{
+	if (!cmx_id_inherited(id))
+		return true;
+	return id->id.channel->fd < 0 ? !cmx_id_cared_for(id) :
+					cmx_id_destroy_inherited(id);
+}
+
 CMX_EXPORT void rdma_destroy_ep(struct rdma_cm_id *id)
 {
 	struct cmx_id *cid = cmx_id(id);
@@ -105,8 +118,7 @@ CMX_EXPORT void rdma_destroy_ep(struct rdma_cm_id *id)
 	cmx_id_end_calls(cid);
 	/* The library's queue pair cannot become the program's any more. */
 	cmx_id_end(cid, true);
-	/* Those of a copy are the queues of the process that created the id. */
-	if (!cmx_id_inherited(cid) || !cmx_id_cared_for(cid)) {
+	if (queues_own(cid)) {
 		rdma_destroy_qp(id);
 		rdma_destroy_srq(id);
 	}

@@ -184,6 +184,24 @@ void cmx_id_end(struct cmx_id *id, bool end)
 	cmx_id_leave(id);
 }
 
+/*
+ * Destroys an inherited id in the kernel if the process that created it is gone.
+ * False: it is not, or another of its children was first.
+ */
+bool cmx_id_destroy_inherited(struct cmx_id *id)
+{
+	struct rdma_cmx_destroy cmd = {
+		.size = sizeof(cmd),
+		.handle = id->handle,
+		.owner = cmx_id_owner(id),
+		/* Another id may have the handle now. */
+		.uid = id->known ? cmx_id_cookie(id) : 0,
+	};
+
+	return !cmx_id_cared_for(id) &&
+	       !cmx_destroy_ioctl(id, RDMA_CMX_IO(ID_DESTROY), &cmd);
+}
+
 int cmx_id_destroy(struct cmx_id *id)
 {
 	struct rdma_cmx_destroy cmd = {
@@ -195,15 +213,9 @@ int cmx_id_destroy(struct cmx_id *id)
 
 	cmx_id_end_calls(id);
 	cmx_id_end(id, true);
-	if (id->id.channel->fd < 0 ||
-	    (cmx_id_inherited(id) && cmx_id_cared_for(id))) {
-		orphan_destroy(id);
-		return 0;
-	}
-	if (cmx_id_inherited(id)) {
-		/* Another id may have the handle now. */
-		cmd.uid = id->known ? cmx_id_cookie(id) : 0;
-		cmx_destroy_ioctl(id, RDMA_CMX_IO(ID_DESTROY), &cmd);
+	if (id->id.channel->fd < 0 || cmx_id_inherited(id)) {
+		if (id->id.channel->fd >= 0)
+			cmx_id_destroy_inherited(id);
 		orphan_destroy(id);
 		return 0;
 	}

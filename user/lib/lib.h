@@ -278,6 +278,7 @@ int cmx_id_create(struct rdma_event_channel *channel, struct rdma_cm_id **id,
 		  void *context, enum rdma_port_space ps,
 		  enum ibv_qp_type qp_type);
 void cmx_id_end(struct cmx_id *id, bool end);
+bool cmx_id_destroy_inherited(struct cmx_id *id);
 int cmx_id_destroy(struct cmx_id *id);
 int cmx_destroy_ioctl(struct cmx_id *id, unsigned long request,
 		      struct rdma_cmx_destroy *cmd);

@@ -4,6 +4,7 @@
  * options, devices, shared receive queues, migration between channels; and
  * calls where the stock library hangs or crashes (RAI-07, MC-13).
  */
+#include <limits.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <rdma/rdma_cmx.h>
@@ -466,8 +467,8 @@ TEST(MC_13_synchronous_leave)
 /* A join that fails leaves no membership, whatever has ended it. */
 TEST(MC_13_user_event_in_a_synchronous_join)
 {
-	static const int statuses[] = { -ECANCELED, 0, -EPERM };
-	static const int errors[] = { ECANCELED, EINTR, EPERM };
+	static const int statuses[] = { -ECANCELED, 0, -EPERM, INT_MIN };
+	static const int errors[] = { ECANCELED, EINTR, EPERM, INT_MAX };
 	struct sockaddr_storage ss;
 	struct sockaddr *group;
 	struct rdma_cm_id *id;
@@ -476,7 +477,7 @@ TEST(MC_13_user_event_in_a_synchronous_join)
 	ASSERT_EQ(0, rdma_create_id(NULL, &id, NULL, RDMA_PS_UDP));
 	ASSERT_EQ(0, rdma_bind_addr(id, addr_make(&ss, OWN4, 0)));
 	group = addr_make(&ss, GROUP, 0);
-	for (i = 0; i < 3; i++) {
+	for (i = 0; i < 4; i++) {
 		ASSERT_EQ(0, rdma_write_cm_event(id, RDMA_CM_EVENT_USER,
 						 statuses[i], 7));
 		errno = 0;

@@ -156,7 +156,7 @@ CMX_EXPORT int rdma_get_request(struct rdma_cm_id *listen,
 	if (event->event == RDMA_CM_EVENT_REJECTED) {
 		err = ECONNREFUSED;
 	} else if (event->status) {
-		err = event->status < 0 ? -event->status : event->status;
+		err = cmx_status_err(event->status);
 	} else if (event->event != RDMA_CM_EVENT_CONNECT_REQUEST) {
 		err = EINVAL;
 	} else if (cid->ep) {

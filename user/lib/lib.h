@@ -13,6 +13,7 @@
 #define RDMACMX_LIB_H
 
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -120,6 +121,14 @@ static inline int cmx_err(int err)
 {
 	errno = err;
 	return -1;
+}
+
+/* The error number in the status of an event, which a program may have chosen */
+static inline int cmx_status_err(int status)
+{
+	if (status == INT_MIN)
+		return INT_MAX;
+	return status < 0 ? -status : status;
 }
 
 static inline struct cmx_id *cmx_id(struct rdma_cm_id *id)

@@ -86,7 +86,7 @@ static int sync_error(const struct rdma_cm_event *event)
 	default:
 		break;
 	}
-	return event->status < 0 ? -event->status : event->status;
+	return cmx_status_err(event->status);
 }
 
 /*

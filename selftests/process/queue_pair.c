@@ -265,4 +265,43 @@ TEST_F(queue_pair, MC_10_join_while_it_is_destroyed)
 	EXPECT_EQ(0, rdma_destroy_id(id));
 }
 
+static void *leave_run(void *arg)
+{
+	struct sockaddr_storage group;
+	struct rdma_cm_id *id = arg;
+
+	__atomic_store_n(&destroyer.tid, gettid(), __ATOMIC_SEQ_CST);
+	return (void *)(intptr_t)
+		rdma_leave_multicast(id, addr_make(&group, "239.55.94.2", 0));
+}
+
+/* The membership waits for an ack. Its queue pair has left the group. */
+TEST_F(queue_pair, MC_10_destroy_while_a_group_is_left)
+{
+	struct sockaddr_storage group;
+	struct rdma_cm_event *event;
+	struct rdma_cm_id *id;
+	pthread_t thread;
+	void *ret;
+	pid_t tid;
+
+	ASSERT_EQ(0, rdma_create_id(self->channel, &id, NULL, RDMA_PS_UDP));
+	ASSERT_EQ(0, id_bind(id, OWN4, 0));
+	ASSERT_EQ(0, qp_make(id, IBV_QPT_UD));
+	ASSERT_EQ(0, rdma_join_multicast(id, addr_make(&group, "239.55.94.2", 0),
+					 NULL));
+	ASSERT_EQ(0, event_wait(self->channel, &event, WAIT_MS));
+	ASSERT_EQ(RDMA_CM_EVENT_MULTICAST_JOIN, event->event);
+	ASSERT_EQ(0, pthread_create(&thread, NULL, leave_run, id));
+	while (!(tid = __atomic_load_n(&destroyer.tid, __ATOMIC_SEQ_CST)))
+		usleep(1000);
+	ASSERT_TRUE(thread_sleeps(tid, SYS_futex));
+	destroy_and_read(id);
+	EXPECT_EQ(0, inside.ret);
+	EXPECT_EQ(0, rdma_ack_cm_event(event));
+	pthread_join(thread, &ret);
+	EXPECT_EQ(NULL, ret);
+	EXPECT_EQ(0, rdma_destroy_id(id));
+}
+
 TEST_HARNESS_MAIN

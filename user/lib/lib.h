@@ -49,6 +49,7 @@ struct cmx_mc {
 	uint64_t cookie;	/* like an id's */
 	uint32_t events_completed;
 	bool attached;
+	bool left;		/* attaches the QP no more */
 	bool set_qkey;		/* the program has set one */
 	uint16_t mlid;
 	union ibv_gid mgid;

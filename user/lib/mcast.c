@@ -84,7 +84,7 @@ int cmx_mc_joined(struct cmx_mc *mc, const struct rdma_ud_param *ud)
 		mc_detach(mc);
 	mc->mgid = *mgid;
 	mc->mlid = ud->ah_attr.dlid;
-	if (!mc->attached)
+	if (!mc->attached && !mc->left)
 		err = mc_attach(mc, ud->qkey);
 	pthread_mutex_unlock(&id->lock);
 	return rdma_seterrno(err);
@@ -171,8 +171,6 @@ static int mc_leave(struct cmx_id *id, struct cmx_mc *mc)
 	while (!err && !copy && (int32_t)(mc->events_completed -
 				 cmd.events_reported) < 0)
 		cmx_id_wait(id);
-	/* Not sooner: another thread's event may have attached the QP. */
-	mc_detach(mc);
 	if (err || copy) {
 		/* An event may be unacked: the id frees the membership. */
 		mc->next = id->mcs;
@@ -184,16 +182,20 @@ static int mc_leave(struct cmx_id *id, struct cmx_mc *mc)
 	return err ? cmx_err(err) : 0;
 }
 
+/*
+ * With the id's lock, before mc_leave(): another thread that destroys the queue
+ * pair finds it detached, and one that reads an event attaches it no more.
+ */
 static void mc_unlink(struct cmx_id *id, struct cmx_mc *mc)
 {
-	struct cmx_mc **pos;
+	struct cmx_mc **pos = &id->mcs;
 
-	for (pos = &id->mcs; *pos; pos = &(*pos)->next) {
-		if (*pos == mc) {
-			*pos = mc->next;
-			return;
-		}
-	}
+	while (*pos && *pos != mc)
+		pos = &(*pos)->next;
+	if (*pos)
+		*pos = mc->next;
+	mc->left = true;
+	mc_detach(mc);
 }
 
 static struct rdma_cmx_mc_param group_param(const struct rdmacmx_group *group)

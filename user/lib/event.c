@@ -26,17 +26,19 @@
  * With the id's lock, which is released meanwhile: waits until another thread
  * has changed the state that threads wait for. The caller then checks the
  * state. The word for futex() replaces a pthread_cond_t, which is larger than
- * the rest of an id beside its lock. False: none has for @limit, or NULL.
+ * the rest of an id beside its lock. False: none has until @end on the monotonic
+ * clock; NULL: no end.
  */
-bool cmx_id_wait_for(struct cmx_id *id, const struct timespec *limit)
+bool cmx_id_wait_until(struct cmx_id *id, const struct timespec *end)
 {
 	uint32_t changes = id->changes;
 	bool expired;
 
 	id->sleepers++;
 	pthread_mutex_unlock(&id->lock);
-	expired = syscall(SYS_futex, &id->changes, FUTEX_WAIT_PRIVATE, changes,
-			  limit) && errno == ETIMEDOUT;
+	expired = syscall(SYS_futex, &id->changes, FUTEX_WAIT_BITSET_PRIVATE,
+			  changes, end, NULL, FUTEX_BITSET_MATCH_ANY) &&
+		  errno == ETIMEDOUT;
 	pthread_mutex_lock(&id->lock);
 	id->sleepers--;
 	return !expired;
@@ -44,7 +46,7 @@ bool cmx_id_wait_for(struct cmx_id *id, const struct timespec *limit)
 
 void cmx_id_wait(struct cmx_id *id)
 {
-	cmx_id_wait_for(id, NULL);
+	cmx_id_wait_until(id, NULL);
 }
 
 /* With the id's lock */

@@ -345,7 +345,7 @@ int cmx_record_parse(struct cmx_record *rec);
 
 /* event.c */
 void cmx_id_wait(struct cmx_id *id);
-bool cmx_id_wait_for(struct cmx_id *id, const struct timespec *limit);
+bool cmx_id_wait_until(struct cmx_id *id, const struct timespec *end);
 void cmx_id_wake(struct cmx_id *id);
 void cmx_id_enter(struct cmx_id *id);
 void cmx_id_leave(struct cmx_id *id);

@@ -230,7 +230,7 @@ static void waiters_end(struct cmx_id *id, bool wake)
 		.event = RDMA_CMX_EV_USER,
 		.status = -ECANCELED,
 	};
-	const struct timespec pause = { .tv_nsec = 50000000 };
+	struct timespec end;
 	unsigned int i;
 
 	pthread_mutex_lock(&id->lock);
@@ -241,7 +241,13 @@ static void waiters_end(struct cmx_id *id, bool wake)
 		for (i = 0; wake && i < id->waiters; i++)
 			if (cmx_id_ioctl(id, WRITE_EVENT, &cmd))
 				break;
-		while (id->waiters && cmx_id_wait_for(id, &pause))
+		clock_gettime(CLOCK_MONOTONIC, &end);
+		end.tv_nsec += 50000000;
+		if (end.tv_nsec >= 1000000000) {
+			end.tv_nsec -= 1000000000;
+			end.tv_sec++;
+		}
+		while (id->waiters && cmx_id_wait_until(id, &end))
 			;
 	}
 	pthread_mutex_unlock(&id->lock);

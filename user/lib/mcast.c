@@ -456,8 +456,11 @@ static int mc_join_each(struct cmx_id *id, struct rdmacmx_join_attr *attrs,
 {
 	int i;
 
-	if (cmx_sync_enter(id))
+	if (cmx_sync_enter(id)) {
+		for (i = 0; i < count; i++)
+			attrs[i].error = errno;
 		return errno;
+	}
 	for (i = 0; i < count; i++) {
 		attrs[i].error = mc_join(id, &attrs[i], attrs[i].context) ?
 				 errno : 0;

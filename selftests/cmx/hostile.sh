@@ -183,6 +183,36 @@ printf '10.55.0.2 h$(touch,ran)\n' >/tmp/test/hosts
 HOSTFILE=/tmp/test/hosts
 is "completion of a host" "$(complete_line cmx doctor 'h$' | words)" \
 	'<h$(touch,ran)>'
+# --env: the forms of cmx(1). The shell splits and executes what $(...) prints.
+dev="r\$(touch ran);\`touch ran\`"
+# shellcheck disable=SC2046,SC2086 # words, as in cmx(1)
+env_refuses() {
+	local name=$1 shown=$2
+
+	ok "$(printf %q "$name"): renamed" rdma -- dev set "$dev" name "$name" ||
+		return
+	dev=$name
+	run cmx resolve --env perftest 10.56.0.9
+	is "$(printf %q "$name"): refused" "$status$out" 1
+	is "$(printf %q "$name"): by its name" "${err%%: --env*}" \
+		"cmx: RDMA device '$shown'"
+	like "$(printf %q "$name"): with the remedy" "$err" \
+		'rename it with: rdma dev set$'
+	echo $(cmx resolve --env perftest 10.56.0.9 2>/tmp/test/err) \
+		>/tmp/test/words
+	env $(cmx resolve --env ucx 10.56.0.9 2>/tmp/test/err) true
+	eval "$(cmx resolve --env nccl 10.56.0.9 2>/tmp/test/err |
+		sed 's/^/export /')"
+	is "$(printf %q "$name"): no word" "$(cat /tmp/test/words)" ""
+}
+if ok "the device reaches an address" wait_for 40 eval \
+	'cmx resolve -n 10.56.0.9 | grep -q 10.56.0.1'; then
+	env_refuses 'x touch ran; y' 'x touch ran; y'
+	env_refuses "'x touch ran; y'" "'x touch ran; y'"
+	env_refuses $'x\x9b31m' 'x?31m'
+	env_refuses $'x\xc3\xa9' $'x\xc3\xa9'
+	env_refuses -x -x
+fi
 is "no command was run" "$(find /tmp/test -name 'ran*')" ""
 cd / || exit 1
 rm -r /tmp/test/names

@@ -187,9 +187,11 @@ ip link set rail2 name "r'\$x"
 ip link set "r'\$x" up
 ip addr add 10.56.0.1/24 dev "r'\$x" 2>/dev/null
 wait_for 40 eval 'cmx resolve --dev rxe2 10.56.0.9 >/dev/null 2>&1'
-run cmx resolve --dev rxe2 --env nccl 10.56.0.9
-is "--env: the shell reads a name as it is" \
-	"$(eval "$out"; echo "$NCCL_SOCKET_IFNAME")" "=r'\$x"
+fails "--env nccl: an interface that is no word of the shell" 1 \
+	"interface 'r'.x': .* rename it with: ip link set" \
+	cmx resolve --dev rxe2 --env nccl 10.56.0.9
+run cmx resolve --dev rxe2 --env ucx 10.56.0.9
+like "--env ucx does not print it" "$out" '^UCX_NET_DEVICES=rxe2:1'
 ip link set "r'\$x" down
 ip link set "r'\$x" name rail2
 

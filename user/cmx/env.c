@@ -3,7 +3,6 @@
  * cmx resolve --env: a result in the format of programs that choose device,
  * port and GID themselves.
  */
-#include <ctype.h>
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>
@@ -19,22 +18,17 @@ bool env_known(const char *form)
 	       !strcmp(form, "perftest");
 }
 
-/* Interface names may have any character; the shell reads this. */
-static void value_print(const char *text)
+/*
+ * A shell does not process quotes in the result of $(...): it splits a name
+ * with blanks into words, and "-" begins an option. A container with
+ * CAP_NET_ADMIN chooses names of devices and interfaces. So no name is quoted,
+ * and only one that is a word for every reader is printed.
+ */
+static bool name_valid(const char *name)
 {
-	if (!text[strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789"
-			       "ABCDEFGHIJKLMNOPQRSTUVWXYZ_-.:@%+,")]) {
-		fputs(text, stdout);
-		return;
-	}
-	putchar('\'');
-	for (; *text; text++) {
-		if (*text == '\'')
-			fputs("'\\''", stdout);
-		else
-			putchar(*text);
-	}
-	putchar('\'');
+	return *name && *name != '-' &&
+	       !name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789"
+				  "ABCDEFGHIJKLMNOPQRSTUVWXYZ_-.:")];
 }
 
 static bool addr_same(const struct sockaddr *a, const struct sockaddr *b)
@@ -49,14 +43,6 @@ static bool addr_same(const struct sockaddr *a, const struct sockaddr *b)
 	return a->sa_family == AF_INET6 &&
 	       IN6_ARE_ADDR_EQUAL(&a6->sin6_addr, &b6->sin6_addr) &&
 	       a6->sin6_scope_id == b6->sin6_scope_id;
-}
-
-static bool printable(const char *text)
-{
-	while (*text)
-		if (iscntrl((unsigned char)*text++))
-			return false;
-	return true;
 }
 
 /* Gets the interface with the source address; false: none. */
@@ -75,14 +61,14 @@ static bool interface_name(const struct rdma_addrinfo *ai,
 			snprintf(name, IF_NAMESIZE, "%s", at->ifa_name);
 	}
 	freeifaddrs(list);
-	return found && printable(name);
+	return found;
 }
 
 int env_print(const char *form, const struct rdma_addrinfo *list)
 {
 	const struct rdma_addrinfo *ai;
 	const char *device = NULL;
-	char interface[IF_NAMESIZE];
+	char interface[IF_NAMESIZE] = "";
 	uint8_t port = 0;
 	int gid;
 
@@ -95,32 +81,30 @@ int env_print(const char *form, const struct rdma_addrinfo *list)
 		return failure("no RDMA device reaches it: there is nothing "
 			       "to print for %s", form);
 	gid = rdmacmx_ai_gid_index(ai, NULL);
-	if (!printable(device))
-		return failure("the name of the RDMA device has control "
-			       "characters: rename it with: rdma dev set");
+	if (!name_valid(device))
+		return failure("RDMA device '%s': --env prints only names of letters, digits and _ . : -: rename it with: rdma dev set",
+			       device);
 	if (gid < 0)
 		return failure("the GID index of %s/%u is not known: iWARP "
 			       "has none, and an older module rdma_ucmx does "
 			       "not report it", device, port);
 
+	if (!strcmp(form, "nccl") && interface_name(ai, interface) &&
+	    !name_valid(interface))
+		return failure("network interface '%s': --env prints only names of letters, digits and _ . : -: rename it with: ip link set",
+			       interface);
+
 	if (!strcmp(form, "perftest")) {
-		printf("-d ");
-		value_print(device);
-		printf(" -i %u -x %d\n", port, gid);
+		printf("-d %s -i %u -x %d\n", device, port, gid);
 	} else if (!strcmp(form, "ucx")) {
-		printf("UCX_NET_DEVICES=");
-		value_print(device);
-		printf(":%u\nUCX_IB_GID_INDEX=%d\n", port, gid);
+		printf("UCX_NET_DEVICES=%s:%u\nUCX_IB_GID_INDEX=%d\n",
+		       device, port, gid);
 	} else {
 		/* The second = means this name, not a prefix. */
-		printf("NCCL_IB_HCA==");
-		value_print(device);
-		printf(":%u\nNCCL_IB_GID_INDEX=%d\n", port, gid);
-		if (interface_name(ai, interface)) {
-			printf("NCCL_SOCKET_IFNAME==");
-			value_print(interface);
-			putchar('\n');
-		}
+		printf("NCCL_IB_HCA==%s:%u\nNCCL_IB_GID_INDEX=%d\n",
+		       device, port, gid);
+		if (*interface)
+			printf("NCCL_SOCKET_IFNAME==%s\n", interface);
 	}
 	return CMX_OK;
 }

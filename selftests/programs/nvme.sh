@@ -65,6 +65,29 @@ like "KA-05: a subsystem that the target does not have" \
 		"${options[@]}" 2>&1)" \
 	"none of its 1 addresses has the subsystem '$nqn.other'"
 
+# --- a secret, with a program in place of nvme ---
+
+mkdir -p $dir/bin
+cat >$dir/bin/nvme <<END
+#!/bin/sh
+echo "\$*" >$dir/nvme.new && mv $dir/nvme.new $dir/nvme.args
+exit 1
+END
+chmod 755 $dir/bin/nvme
+PATH=$dir/bin:$PATH cmx nvme connect --follow=1 --nqn $nqn.other \
+	array.nvme.test 4420 -- --dhchap-secret=DHHC-1:00:secret: --keep=1 \
+	>$dir/follow.secret 2>&1 &
+follower=$!
+ok "nvme is started" wait_for 60 test -e $dir/nvme.args
+like "with its options" "$(cat $dir/nvme.args)" \
+	' --host-traddr=10\.55\.0\.1 --dhchap-secret=DHHC-1:00:secret: --keep=1$'
+seen=$(setpriv --reuid 65534 --regid 65534 --clear-groups \
+	cat /proc/$follower/cmdline | tr '\0' ' ')
+like "other users see the command" "$seen" 'connect --follow=1 .* -- '
+unlike "but not the secret" "$seen" 'dhchap|DHHC|secret'
+kill "$follower"
+wait "$follower"
+
 # --- both rails ---
 
 # No host has the first one.

@@ -29,7 +29,7 @@ struct nvme {
 	const char *service;
 	const char *device;	/* NULL: any */
 	const char *nqn;
-	char *const *options;	/* of nvme-cli */
+	char **options;		/* of nvme-cli */
 	unsigned long follow;	/* seconds; 0: once */
 	bool sa;
 	bool json;
@@ -378,6 +378,30 @@ static int nvme_run(const struct nvme *nvme)
 	return nvme->follow ? connect_follow(nvme) : connect_once(nvme);
 }
 
+/*
+ * Moves the options out of argv, which all users read in /proc as long as the
+ * command runs: they may have secrets. For free(); NULL: no memory.
+ */
+static char **options_take(char **argv)
+{
+	size_t count, i, size = sizeof(*argv);
+	char **options, *text;
+
+	for (count = 0; argv[count]; count++)
+		size += sizeof(*argv) + strlen(argv[count]) + 1;
+	options = malloc(size);
+	if (!options)
+		return NULL;
+	text = (char *)(options + count + 1);
+	for (i = 0; i < count; i++) {
+		options[i] = text;
+		text = stpcpy(text, argv[i]) + 1;
+		explicit_bzero(argv[i], strlen(argv[i]));
+	}
+	options[count] = NULL;
+	return options;
+}
+
 int cmx_nvme(int argc, char **argv)
 {
 	static const struct option options[] = {
@@ -389,7 +413,7 @@ int cmx_nvme(int argc, char **argv)
 		{ .name = NULL },
 	};
 	struct nvme nvme = {};
-	int option, words;
+	int option, words, ret;
 
 	if (argc < 2 || strcmp(argv[1], "connect"))
 		return misuse("nvme has one command: connect");
@@ -443,6 +467,10 @@ int cmx_nvme(int argc, char **argv)
 			      argv[1]);
 	nvme.node = argv[0];
 	nvme.service = words > 1 ? argv[1] : NULL;
-	nvme.options = argv + words + !!argv[words];
-	return nvme_run(&nvme);
+	nvme.options = options_take(argv + words + !!argv[words]);
+	if (!nvme.options)
+		return failure("out of memory");
+	ret = nvme_run(&nvme);
+	free(nvme.options);
+	return ret;
 }

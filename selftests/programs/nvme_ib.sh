@@ -9,7 +9,11 @@
 two=$(fab_dev 2) three=$(fab_dev 3)
 jobs=()
 
+service=/usr/lib/rdma-cmx/selftests/sa/tools/service
+many=(-C "$(fab_dev 1)" -n array -i 0x1062000 -c 200)
+
 cleanup() {
+	"$service" "${many[@]}" delete
 	kill "${jobs[@]}"
 	wait "${jobs[@]}"
 	modprobe -r nvme-rdma
@@ -43,4 +47,15 @@ is "KA-05: found, each with its port" \
 	"cmx: 10.66.0.2 4420: nvme connect,cmx: 10.66.0.3 4421: nvme connect"
 like "KA-05: nvme-rdma says why it does not connect" "$(dmesg | tail -n 20)" \
 	'Memory registrations not supported'
+
+# Any node of the fabric may set records: 192.168.77.2, which no device reaches
+ok "KA-05: a node sets 200 records" "$service" "${many[@]}" \
+	-d 3139322e3136382e37372e32 set
+before=$(</sys/module/rdma_ucmx/counters/requests)
+like "KA-05: most of which do not count" \
+	"$(cmx nvme connect --sa --nqn $nqn array "${options[@]}" 2>&1)" \
+	'^cmx: array: it has 20[0-9] service records: only the first 64 count'
+n=$(($(</sys/module/rdma_ucmx/counters/requests) - before))
+diag "$n requests"
+ok "KA-05: nor are they resolved" [ $((n >= 64 && n < 100)) = 1 ]
 finish

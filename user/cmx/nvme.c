@@ -21,6 +21,7 @@
 
 #define FABRICS		"/dev/nvme-fabrics"
 #define PORT		4420	/* IANA's, of nvme */
+#define RECORDS_MAX	64
 #define FOLLOW_SECONDS	10
 #define FOLLOW_MAX	86400
 
@@ -107,16 +108,32 @@ static void record_add(const struct nvme *nvme,
 		paths_add(nvme, text, port, RAI_NUMERICHOST, answer);
 }
 
+/*
+ * Each record may cost the time that a dead address does not answer, and any
+ * node may set thousands. So only the first ones count, until the paths are
+ * complete.
+ */
 static int records_add(const struct nvme *nvme, struct answer *answer)
 {
 	struct rdmacmx_service_record *records;
+	static bool reported;
 	int count, i;
 
 	count = rdmacmx_get_services(nvme->device, nvme->node, &records, NULL);
 	if (count < 0)
 		return -1;
-	for (i = 0; i < count; i++)
+	if (count > RECORDS_MAX && !reported) {
+		failure("%s: it has %d service records: only the first %d count",
+			nvme->node, count, RECORDS_MAX);
+		reported = true;
+	}
+	for (i = 0; i < count; i++) {
+		if (i == RECORDS_MAX || answer->want.count == NVME_PATHS_MAX) {
+			answer->more = true;
+			break;
+		}
 		record_add(nvme, &records[i], answer);
+	}
 	free(records);
 	return 0;
 }

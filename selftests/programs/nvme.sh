@@ -65,13 +65,13 @@ like "KA-05: a subsystem that the target does not have" \
 		"${options[@]}" 2>&1)" \
 	"none of its 1 addresses has the subsystem '$nqn.other'"
 
-# --- a secret, with a program in place of nvme ---
+# --- a secret, and the end of nvme: with a program in its place ---
 
 mkdir -p $dir/bin
 cat >$dir/bin/nvme <<END
 #!/bin/sh
-echo "\$*" >$dir/nvme.new && mv $dir/nvme.new $dir/nvme.args
-exit 1
+echo "\$\$ \$*" >$dir/nvme.new && mv $dir/nvme.new $dir/nvme.args
+exec sleep 7351
 END
 chmod 755 $dir/bin/nvme
 PATH=$dir/bin:$PATH cmx nvme connect --follow=1 --nqn $nqn.other \
@@ -85,8 +85,16 @@ seen=$(setpriv --reuid 65534 --regid 65534 --clear-groups \
 	cat /proc/$follower/cmdline | tr '\0' ' ')
 like "other users see the command" "$seen" 'connect --follow=1 .* -- '
 unlike "but not the secret" "$seen" 'dhchap|DHHC|secret'
+kill -HUP "$follower"
 kill "$follower"
+ok "a signal ends a follower that waits for nvme" \
+	wait_for 60 no grep -q connect /proc/$follower/cmdline
+kill -KILL "$follower" 2>/dev/null
 wait "$follower"
+is "with success" "$?" 0
+read -r pid _ <$dir/nvme.args
+ok "and ends nvme" test ! -e "/proc/$pid"
+is "without a message" "$(cat $dir/follow.secret)" ""
 
 # --- both rails ---
 

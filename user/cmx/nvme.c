@@ -12,7 +12,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <rdma/rdma_cmx.h>
@@ -127,7 +126,7 @@ static int records_add(const struct nvme *nvme, struct answer *answer)
 			nvme->node, count, RECORDS_MAX);
 		reported = true;
 	}
-	for (i = 0; i < count; i++) {
+	for (i = 0; i < count && !signals_ended(); i++) {
 		if (i == RECORDS_MAX || answer->want.count == NVME_PATHS_MAX) {
 			answer->more = true;
 			break;
@@ -336,21 +335,18 @@ static void paths_remove(const struct nvme *nvme, const struct answer *answer,
 /* Until a signal; SIGHUP only ends the pause. The connections stay. */
 static int connect_follow(const struct nvme *nvme)
 {
-	const struct timespec pause = { .tv_sec = nvme->follow };
 	static struct nvme_paths joined, old;
 	static struct answer answer;
 	char why[160], last[160] = "";
-	bool first = true;
-	sigset_t signals;
-	int sig;
+	bool first = true, found;
 
-	sigemptyset(&signals);
-	sigaddset(&signals, SIGINT);
-	sigaddset(&signals, SIGTERM);
-	sigaddset(&signals, SIGHUP);
-	sigprocmask(SIG_BLOCK, &signals, NULL);
+	signals_block();
 	do {
-		if (!answer_get(nvme, &answer, why)) {
+		found = answer_get(nvme, &answer, why);
+		/* The result may be a part. */
+		if (signals_ended())
+			break;
+		if (!found) {
 			/* An equal error is reported once. */
 			if (strcmp(why, last))
 				failure("%s: %s", nvme->node, why);
@@ -362,8 +358,7 @@ static int connect_follow(const struct nvme *nvme)
 			old = joined;
 			first = false;
 		}
-		sig = sigtimedwait(&signals, NULL, &pause);
-	} while (sig < 0 || sig == SIGHUP);
+	} while (signals_pause(nvme->follow));
 	return CMX_OK;
 }
 

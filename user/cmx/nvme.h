@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 #include "cmx.h"
 
@@ -56,5 +57,23 @@ bool nvme_served(const struct nvme_path *path, const struct nvme_paths *by);
 
 /* Runs "nvme disconnect" for one controller, if it is still that of @nqn. */
 bool nvme_disconnect(const struct nvme_path *path, const char *nqn);
+
+/*
+ * From now on the signals that end the command wait for the following
+ * functions. Without the call they do what they do by default.
+ */
+void signals_block(void);
+
+/* True if a signal has come that ends the command */
+bool signals_ended(void);
+
+/* Waits, at most until SIGHUP. False if the command ends. */
+bool signals_pause(unsigned long seconds);
+
+/*
+ * Waits for the end of a child. Sends SIGTERM to it if the command ends
+ * meanwhile. False: there is none.
+ */
+bool child_wait(pid_t pid, int *status);
 
 #endif /* CMX_NVME_H */

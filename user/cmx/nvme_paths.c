@@ -223,10 +223,8 @@ static bool nvme_wait(pid_t pid)
 {
 	int status;
 
-	while (waitpid(pid, &status, 0) < 0)
-		if (errno != EINTR)
-			return false;
-	return WIFEXITED(status) && !WEXITSTATUS(status);
+	return child_wait(pid, &status) && WIFEXITED(status) &&
+	       !WEXITSTATUS(status);
 }
 
 static void start_failure(int err)
@@ -283,14 +281,15 @@ bool nvme_connect(const struct nvme_paths *paths, const char *nqn,
 	int err = 0;
 
 	/* In parallel: a dead address takes seconds. */
-	for (started = 0; started < paths->count; started++) {
+	for (started = 0; started < paths->count && !signals_ended();
+	     started++) {
 		err = connect_start(&paths->path[started], nqn, options, quiet,
 				    &pid[started]);
 		if (err)
 			break;
 	}
 	for (i = 0; i < started; i++)
-		if (!nvme_wait(pid[i]) && !quiet)
+		if (!nvme_wait(pid[i]) && !quiet && !signals_ended())
 			failure("%s %s: nvme connect has failed",
 				paths->path[i].addr, paths->path[i].port);
 	if (err)

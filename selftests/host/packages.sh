@@ -186,10 +186,12 @@ rpm_check() {
 	scripts_check
 }
 
-# rpm_script NAME N: prints the commands of a script of the package with the
-# timer; N of the package will be installed
+# rpm_script NAME N [PACKAGE]: prints the commands of a script of the package,
+# by default that with the timer; N of the package will be installed. systemd
+# runs there, and rdma_cmx is loaded.
 rpm_script() {
-	rpm -qp --qf "%{$1}" "$rpm"/RPMS/*/rdma-cmx-[0-9]*.rpm |
+	rpm -qp --qf "%{$1}" "$rpm"/RPMS/*/${3:-rdma-cmx-[0-9]}*.rpm |
+		sed "s,/run/systemd/system,$work,; s,/sys/module/rdma_cmx,$work," |
 		PATH=$work/stub:$PATH sh -s "$2"
 }
 
@@ -197,7 +199,7 @@ scripts_check() {
 	local command timer=rdma-cmx-stat.timer
 
 	mkdir "$work/stub"
-	for command in systemctl rm; do
+	for command in systemctl rm dkms rmmod; do
 		printf '#!/bin/sh\necho "%s $*"\n' $command >"$work/stub/$command"
 		chmod 755 "$work/stub/$command"
 	done
@@ -211,6 +213,24 @@ scripts_check() {
 		systemctl --no-reload disable --now $timer ${timer%timer}service
 		systemctl daemon-reload
 		rm -f /var/lib/prometheus/node-exporter/rdma-cmx.prom
+	END
+	)"
+	command="-m rdma-cmx -v $version"
+	is "rpm: a new release of a version builds its modules again" \
+		"$(rpm_script POSTIN 2 rdma-cmx-dkms)" "$(cat <<-END
+		dkms add $command --rpm_safe_upgrade
+		dkms build $command --force
+		dkms install $command --force
+	END
+	)"
+	is "rpm: an upgrade unloads no module" \
+		"$(rpm_script PREUN 1 rdma-cmx-dkms)" \
+		"dkms remove $command --all --rpm_safe_upgrade"
+	is "rpm: the modules go with their package" \
+		"$(rpm_script PREUN 0 rdma-cmx-dkms)" "$(cat <<-END
+		rmmod rdma_ucmx
+		rmmod rdma_cmx
+		dkms remove $command --all --rpm_safe_upgrade
 	END
 	)"
 }
@@ -248,7 +268,7 @@ keep() {
 		"$top/packaging/tree.sh" --sum >"$kept/sources"
 }
 
-plan 20
+plan 23
 is "version in debian/changelog (OPS-01)" \
 	"$(dpkg-parsechangelog -l "$top/debian/changelog" -S Version)" "$version"
 if ok "make deb" "$top/packaging/deb.sh" "$deb"; then

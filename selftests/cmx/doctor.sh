@@ -244,7 +244,8 @@ fault names-busy "a name for which there are too many lookups" busy busy_end \
 	"${nobody[@]}" cmx doctor x.any.cmx.test
 
 # Limits, rsockets
-fault memlock-limit "little memory may be locked" : : \
+fault memlock-limit "little memory may be locked" : \
+	'like "memlock-limit: for a group only" "$out" "@rdma - memlock"' \
 	prlimit --memlock=65536 "${nobody[@]}" cmx doctor
 fault "rsocket-library?" "no stock library" 'away "$stock"' 'back "$stock"'
 fault "rsocket-device?" "no device of rdma_ucm" \

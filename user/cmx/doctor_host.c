@@ -260,7 +260,7 @@ static void memlock_check(struct doctor *doctor)
 	if (limit.rlim_cur < 8 << 20)
 		check_mend(doctor, doctor->container ?
 			   "podman run --ulimit memlock=-1:-1 IMAGE" :
-			   "echo '* - memlock unlimited' >>/etc/security/limits.d/rdma.conf");
+			   "groupadd -f rdma && usermod -aG rdma USER && echo '@rdma - memlock unlimited' >>/etc/security/limits.d/rdma.conf");
 }
 
 static void rsocket_check(struct doctor *doctor)

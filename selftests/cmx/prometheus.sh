@@ -78,6 +78,10 @@ cat <&3 >/tmp/test/old
 exec 3<&-
 is "who reads the old one reads all of it" "$(format_check /tmp/test/old)" ""
 is "no other file stays" "$(ls /tmp/test/rdma-cmx.prom*)" $file
+for i in {01..30}; do
+	timeout "0.$i" cmx stat --prometheus --output $file
+done 2>/dev/null
+is "nor after a signal" "$(ls /tmp/test/rdma-cmx.prom*)" $file
 mkdir /tmp/test/full
 mount -t tmpfs -o size=4k tmpfs /tmp/test/full
 dd if=/dev/zero of=/tmp/test/full/zero bs=4k count=1 2>/dev/null

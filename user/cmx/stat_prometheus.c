@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -137,6 +138,18 @@ static int file_create(int folder, const char *name, char **other)
 	return fd;
 }
 
+/* A signal in between would leave a file behind. */
+static void signals_hold(sigset_t *old)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGHUP);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigprocmask(SIG_BLOCK, &set, old);
+}
+
 static int file_replace(int folder, const char *name,
 			const struct counters modules[STAT_MODULES])
 {
@@ -171,6 +184,7 @@ int stat_prometheus(const struct counters modules[STAT_MODULES],
 {
 	const char *name;
 	struct stat st;
+	sigset_t old;
 	int folder, err;
 
 	if (!path) {
@@ -189,7 +203,9 @@ int stat_prometheus(const struct counters modules[STAT_MODULES],
 		close(folder);
 		return failure("%s is not a regular file", path);
 	}
+	signals_hold(&old);
 	err = file_replace(folder, name, modules);
+	sigprocmask(SIG_SETMASK, &old, NULL);
 	close(folder);
 	return err ? failure("%s: %s", path, strerror(err)) : CMX_OK;
 }

@@ -55,7 +55,7 @@ bool nvme_connect(const struct nvme_paths *paths, const char *nqn,
  */
 bool nvme_served(const struct nvme_path *path, const struct nvme_paths *by);
 
-/* Runs "nvme disconnect" for one controller, if it is still that of @nqn. */
+/* Disconnects one controller, if it is still that of @nqn. */
 bool nvme_disconnect(const struct nvme_path *path, const char *nqn);
 
 /*

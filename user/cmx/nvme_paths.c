@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * cmx nvme: controllers in sysfs, and nvme-cli, which creates and removes them
+ * cmx nvme: controllers in sysfs, and nvme-cli, which creates them
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -19,16 +19,22 @@
 
 extern char **environ;
 
-/* Reads one line of a controller's file; false: it was removed. */
-static bool file_read(const char *name, const char *file, char *text,
-		      size_t size)
+/* Opens the directory of a controller; -1: it was removed. */
+static int controller_open(const char *name)
 {
 	char path[300];
+
+	snprintf(path, sizeof(path), CONTROLLERS "/%s", name);
+	return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+/* Reads one line of a file of the controller @dir; false: it was removed. */
+static bool file_read(int dir, const char *file, char *text, size_t size)
+{
 	ssize_t len;
 	int fd;
 
-	snprintf(path, sizeof(path), CONTROLLERS "/%s/%s", name, file);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
+	fd = openat(dir, file, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return false;
 	len = read(fd, text, size - 1);
@@ -60,26 +66,40 @@ static bool value_get(const char *list, const char *key, char *value,
 	return false;
 }
 
-static bool controller_get(const char *name, const char *nqn,
-			   struct nvme_path *path)
+static bool controller_read(int dir, const char *nqn, struct nvme_path *path)
 {
 	char text[512];
 
-	if (strlen(name) >= sizeof(path->name) ||
-	    !file_read(name, "transport", text, sizeof(text)) ||
+	if (!file_read(dir, "transport", text, sizeof(text)) ||
 	    strcmp(text, "rdma") ||
-	    !file_read(name, "subsysnqn", text, sizeof(text)) ||
+	    !file_read(dir, "subsysnqn", text, sizeof(text)) ||
 	    strcmp(text, nqn) ||
-	    !file_read(name, "address", text, sizeof(text)) ||
+	    !file_read(dir, "address", text, sizeof(text)) ||
 	    !value_get(text, "traddr", path->addr, sizeof(path->addr)) ||
 	    !value_get(text, "trsvcid", path->port, sizeof(path->port)))
 		return false;
 	if (!value_get(text, "host_traddr", path->source,
 		       sizeof(path->source)))
 		path->source[0] = '\0';
-	strcpy(path->name, name);
 	path->device[0] = '\0';
-	return file_read(name, "state", path->state, sizeof(path->state));
+	return file_read(dir, "state", path->state, sizeof(path->state));
+}
+
+static bool controller_get(const char *name, const char *nqn,
+			   struct nvme_path *path)
+{
+	bool found;
+	int dir;
+
+	if (strlen(name) >= sizeof(path->name))
+		return false;
+	dir = controller_open(name);
+	if (dir < 0)
+		return false;
+	strcpy(path->name, name);
+	found = controller_read(dir, nqn, path);
+	close(dir);
+	return found;
 }
 
 void nvme_controllers(const char *nqn, struct nvme_paths *paths)
@@ -146,16 +166,23 @@ static bool namespace_served(const char *name, unsigned int subsys,
 {
 	char file[96], state[32];
 	unsigned int ctrl;
+	bool served;
+	int dir;
 
 	if (sscanf(name, "nvme%u", &ctrl) != 1)
 		return false;
-	snprintf(file, sizeof(file), "nvme%uc%un%u/size", subsys, ctrl, number);
-	if (!file_read(name, file, state, sizeof(state)))
+	dir = controller_open(name);
+	if (dir < 0)
 		return false;
+	snprintf(file, sizeof(file), "nvme%uc%un%u/size", subsys, ctrl, number);
+	served = file_read(dir, file, state, sizeof(state));
 	snprintf(file, sizeof(file), "nvme%uc%un%u/ana_state", subsys, ctrl,
 		 number);
-	return !file_read(name, file, state, sizeof(state)) ||
-	       !strcmp(state, "optimized") || !strcmp(state, "non-optimized");
+	if (served && file_read(dir, file, state, sizeof(state)))
+		served = !strcmp(state, "optimized") ||
+			 !strcmp(state, "non-optimized");
+	close(dir);
+	return served;
 }
 
 static bool namespace_served_by(const struct nvme_paths *by,
@@ -297,24 +324,24 @@ bool nvme_connect(const struct nvme_paths *paths, const char *nqn,
 	return !err;
 }
 
+/*
+ * As nvme disconnect does, but to the controller that was examined: others may
+ * have removed it meanwhile, and names are reused. Its directory is not.
+ */
 bool nvme_disconnect(const struct nvme_path *path, const char *nqn)
 {
-	char *device, *argv[] = { "nvme", "disconnect", NULL, NULL };
+	int dir = controller_open(path->name), fd = -1;
 	struct nvme_path now;
-	pid_t pid;
-	int err;
+	bool done;
 
-	/* Others before it took time, and names are reused. */
-	if (!controller_get(path->name, nqn, &now) ||
-	    !nvme_path_same(&now, path))
+	if (dir < 0)
 		return false;
-	device = option_make("device", path->name);
-	argv[2] = device;
-	err = device ? nvme_start(argv, false, &pid) : ENOMEM;
-	free(device);
-	if (err) {
-		start_failure(err);
+	if (controller_read(dir, nqn, &now) && nvme_path_same(&now, path))
+		fd = openat(dir, "delete_controller", O_WRONLY | O_CLOEXEC);
+	close(dir);
+	if (fd < 0)
 		return false;
-	}
-	return nvme_wait(pid);
+	done = write(fd, "1", 1) == 1;
+	close(fd);
+	return done;
 }

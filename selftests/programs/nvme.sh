@@ -115,18 +115,42 @@ count=$(cmx nvme connect -j --nqn $nqn array.nvme.test "${options[@]}" |
 	grep -o '"state": "live"' | wc -l)
 is "KA-05: what is connected is not connected twice" "$count" 2
 # A follower of one device keeps the paths of the other one.
-before=$(</sys/module/rdma_ucmx/counters/requests)
 cmx nvme connect --follow=1 --dev rxe0 --nqn $nqn array.nvme.test \
 	"${options[@]}" >$dir/follow.dev 2>&1 &
 follower=$!
 rounds() {
 	[ "$(</sys/module/rdma_ucmx/counters/requests)" -ge $((before + 4)) ]
 }
-ok "KA-05: a follower of one device" wait_for 60 rounds
+rounds_more() {
+	local before
+
+	before=$(</sys/module/rdma_ucmx/counters/requests)
+	wait_for 60 rounds
+}
+ok "KA-05: a follower of one device" rounds_more
 kill "$follower"
 wait "$follower"
 is "KA-05: leaves the paths of the other" "$(paths live)" \
 	"10.55.0.2 4420,10.57.0.2 4420"
+# The second rail gets another subnet, and the first one again.
+subnet='ip addr add 10.58.0.NR/24 dev rail2'
+ok "KA-05: another subnet of a device" \
+	eval "${subnet/NR/1} && peer '${subnet/NR/2}' && port_add 3 10.58.0.2 4420"
+cmx nvme connect --follow=1 --dev rxe_r2 --nqn $nqn array.nvme.test \
+	"${options[@]}" >>$dir/follow.dev 2>&1 &
+follower=$!
+ok "KA-05: a follower of that device" rounds_more
+name_is 10.55.0.2 10.58.0.2
+ok "KA-05: removes the path in the old subnet" wait_for 120 paths_are \
+	"10.55.0.2 4420,10.58.0.2 4420"
+name_is 10.55.0.2 10.57.0.2
+ok "KA-05: and back" wait_for 120 paths_are "10.55.0.2 4420,10.57.0.2 4420"
+kill "$follower"
+wait "$follower"
+diag "$(cat $dir/follow.dev)"
+subnet=${subnet/add/del}
+ok "KA-05: the subnet goes" \
+	eval "port_del 3; ${subnet/NR/1} && peer '${subnet/NR/2}'"
 node=$(disk_find)
 ok "KA-05: one disk" test -b "$node"
 ok "KA-05: a file system" mkfs.ext4 -q -F "$node"

@@ -21,6 +21,7 @@
 #define FABRICS		"/dev/nvme-fabrics"
 #define PORT		4420	/* IANA's, of nvme */
 #define RECORDS_MAX	64
+#define SOURCES_MAX	64
 #define FOLLOW_SECONDS	10
 #define FOLLOW_MAX	86400
 
@@ -292,14 +293,34 @@ static void changes_print(const struct nvme_paths *old,
 			change_print("connected", &now->path[i]);
 }
 
-static bool has_source(const struct nvme_paths *paths, const char *source)
+/*
+ * The addresses that the device has had in paths, also those that it has lost
+ * since: a move to another subnet must remove the old paths, too. The oldest
+ * ones are forgotten.
+ */
+struct sources {
+	size_t count;
+	char text[SOURCES_MAX][ADDR_TEXT_MAX];
+};
+
+static bool has_source(const struct sources *sources, const char *source)
+{
+	size_t i;
+
+	for (i = 0; i < sources->count && i < SOURCES_MAX; i++)
+		if (!strcmp(sources->text[i], source))
+			return true;
+	return false;
+}
+
+static void sources_add(struct sources *sources, const struct nvme_paths *paths)
 {
 	size_t i;
 
 	for (i = 0; i < paths->count; i++)
-		if (!strcmp(paths->path[i].source, source))
-			return true;
-	return false;
+		if (!has_source(sources, paths->path[i].source))
+			strcpy(sources->text[sources->count++ % SOURCES_MAX],
+			       paths->path[i].source);
 }
 
 /*
@@ -310,7 +331,8 @@ static bool has_source(const struct nvme_paths *paths, const char *source)
  * result does not concern the paths of others.
  */
 static void paths_remove(const struct nvme *nvme, const struct answer *answer,
-			 const struct nvme_paths *joined)
+			 const struct nvme_paths *joined,
+			 const struct sources *sources)
 {
 	const bool one_device = nvme->device || getenv("RDMACMX_DEVICE");
 	static struct nvme_paths have;
@@ -324,7 +346,7 @@ static void paths_remove(const struct nvme *nvme, const struct answer *answer,
 		path = &have.path[i];
 		if (nvme_path_find(&answer->want, path) ||
 		    nvme_path_find(&answer->unreached, path) ||
-		    (one_device && !has_source(&answer->want, path->source)) ||
+		    (one_device && !has_source(sources, path->source)) ||
 		    !nvme_served(path, joined))
 			continue;
 		if (nvme_disconnect(path, nvme->nqn))
@@ -336,6 +358,7 @@ static void paths_remove(const struct nvme *nvme, const struct answer *answer,
 static int connect_follow(const struct nvme *nvme)
 {
 	static struct nvme_paths joined, old;
+	static struct sources sources;
 	static struct answer answer;
 	char why[160], last[160] = "";
 	bool first = true, found;
@@ -354,7 +377,8 @@ static int connect_follow(const struct nvme *nvme)
 		} else if (paths_connect(nvme, &answer.want, !first, &joined)) {
 			last[0] = '\0';
 			changes_print(&old, &joined);
-			paths_remove(nvme, &answer, &joined);
+			sources_add(&sources, &answer.want);
+			paths_remove(nvme, &answer, &joined, &sources);
 			old = joined;
 			first = false;
 		}

@@ -186,6 +186,32 @@ rpm_check() {
 	scripts_check
 }
 
+# install_user ROOT: `make install-user` there; all is built
+install_user() {
+	make -s -C "$top" install-user DESTDIR="$1"
+}
+
+# What the administrator has changed stays.
+conf_check() {
+	local root=$work/conf file
+
+	file=$root/etc/request-key.d/rdma-cmx.conf
+	ok "make install-user" install_user "$root"
+	is "the mode of a configuration file" "$(stat -c %a "$file")" 644
+	ok "make install-user again" install_user "$root"
+	is "no other file" "$(ls "$root/etc/request-key.d" "$root/etc/cdi" |
+		grep -c new)" 0
+	sed -i s/cmx-names/cmx-names-x/ "$file"
+	cp "$file" "$work/changed"
+	like "make install-user says that a file was changed" \
+		"$(install_user "$root" 2>&1)" "rdma-cmx.conf differs from .*new"
+	ok "it stays" cmp "$file" "$work/changed"
+	is "beside the new one" "$(diff "$file" "$file.new" | grep -c '^>')" \
+		"$(diff "$file" "$file.new" | grep -c '^<.*names-x')"
+	is "and no other file" "$(ls "$root/etc/request-key.d" | xargs)" \
+		"rdma-cmx.conf rdma-cmx.conf.new"
+}
+
 # rpm_script NAME N [PACKAGE]: prints the commands of a script of the package,
 # by default that with the timer; N of the package will be installed. systemd
 # runs there, and rdma_cmx is loaded.
@@ -268,9 +294,10 @@ keep() {
 		"$top/packaging/tree.sh" --sum >"$kept/sources"
 }
 
-plan 23
+plan 31
 is "version in debian/changelog (OPS-01)" \
 	"$(dpkg-parsechangelog -l "$top/debian/changelog" -S Version)" "$version"
+conf_check
 if ok "make deb" "$top/packaging/deb.sh" "$deb"; then
 	keep || diag "the packages cannot be kept"
 	ok "lintian" lintian --allow-root --fail-on error \

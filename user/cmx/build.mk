@@ -21,7 +21,7 @@ install-cmx: $(cmx_bin)
 	$(INSTALL) -m 755 $(cmx_bin) $(DESTDIR)$(PREFIX)/bin/
 	$(INSTALL) -m 644 user/udev/60-rdma-cmx.rules \
 		$(DESTDIR)/usr/lib/udev/rules.d/
-	$(INSTALL) -m 644 user/cdi/rdma-cmx.json $(DESTDIR)/etc/cdi/
+	user/conf.sh $(DESTDIR)/etc/cdi/rdma-cmx.json <user/cdi/rdma-cmx.json
 	$(INSTALL) -m 644 user/cmx/cmx.bash \
 		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/cmx
 	sed 's|@PREFIX@|$(PREFIX)|' user/systemd/rdma-cmx-stat.service.in \

@@ -17,9 +17,8 @@ install-names: $(names_bin)
 	$(INSTALL) -d $(DESTDIR)$(PREFIX)/libexec/rdma-cmx $(DESTDIR)/etc/request-key.d \
 		$(DESTDIR)$(PREFIX)/lib/sysusers.d
 	$(INSTALL) -m 755 $(names_bin) $(DESTDIR)$(PREFIX)/libexec/rdma-cmx/
-	sed 's|@PREFIX@|$(PREFIX)|' user/names/rdma-cmx.conf.in \
-		>$(DESTDIR)/etc/request-key.d/rdma-cmx.conf
-	chmod 644 $(DESTDIR)/etc/request-key.d/rdma-cmx.conf
+	sed 's|@PREFIX@|$(PREFIX)|' user/names/rdma-cmx.conf.in | \
+		user/conf.sh $(DESTDIR)/etc/request-key.d/rdma-cmx.conf
 	$(INSTALL) -m 644 user/names/rdma-cmx.sysusers \
 		$(DESTDIR)$(PREFIX)/lib/sysusers.d/rdma-cmx.conf
 	@test -n "$(DESTDIR)" || ! command -v systemd-sysusers >/dev/null || \

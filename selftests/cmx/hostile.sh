@@ -198,7 +198,7 @@ env_refuses() {
 		"cmx: RDMA device '$shown'"
 	like "$(printf %q "$name"): with the remedy" "$err" \
 		'rename it with: rdma dev set$'
-	echo $(cmx resolve --env perftest 10.56.0.9 2>/tmp/test/err) \
+	printf %s $(cmx resolve --env perftest 10.56.0.9 2>/tmp/test/err) \
 		>/tmp/test/words
 	env $(cmx resolve --env ucx 10.56.0.9 2>/tmp/test/err) true
 	eval "$(cmx resolve --env nccl 10.56.0.9 2>/tmp/test/err |

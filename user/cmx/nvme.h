@@ -9,8 +9,10 @@
 
 #include "cmx.h"
 
-/* Maximum paths, as in nvme-cli: others are left out. */
+/* Maximum paths of a result, as in nvme-cli: others are left out. */
 #define NVME_PATHS_MAX	32
+/* Maximum controllers of a subsystem that are examined; nvme-cli makes more. */
+#define NVME_CONTROLLERS_MAX	1024
 #define NVME_NQN_MAX	223
 
 /*
@@ -28,7 +30,7 @@ struct nvme_path {
 
 struct nvme_paths {
 	size_t count;
-	struct nvme_path path[NVME_PATHS_MAX];
+	struct nvme_path path[NVME_CONTROLLERS_MAX];
 };
 
 /* Gets the present controllers of subsystem @nqn over RDMA. */

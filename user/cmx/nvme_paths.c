@@ -110,7 +110,7 @@ void nvme_controllers(const char *nqn, struct nvme_paths *paths)
 	paths->count = 0;
 	if (!dir)
 		return;
-	while (paths->count < NVME_PATHS_MAX && (entry = readdir(dir)))
+	while (paths->count < NVME_CONTROLLERS_MAX && (entry = readdir(dir)))
 		if (entry->d_name[0] != '.' &&
 		    controller_get(entry->d_name, nqn,
 				   &paths->path[paths->count]))

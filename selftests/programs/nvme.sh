@@ -148,7 +148,7 @@ ok "KA-05: and back" wait_for 120 paths_are "10.55.0.2 4420,10.57.0.2 4420"
 kill "$follower"
 wait "$follower"
 diag "$(cat $dir/follow.dev)"
-subnet=${subnet/add/del}
+subnet=${subnet/add /del }
 ok "KA-05: the subnet goes" \
 	eval "port_del 3; ${subnet/NR/1} && peer '${subnet/NR/2}'"
 node=$(disk_find)

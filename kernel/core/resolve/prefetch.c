@@ -336,7 +336,7 @@ static int cmx_many_forget_alt(const struct rdma_cmx_path *path,
 	char dev[IB_DEVICE_NAME_MAX];
 	int ret;
 
-	ret = cmx_many_dev(path, query->net, dev, NULL);
+	ret = cmx_lane_dev(path, query->net, dev, NULL);
 	if (ret)
 		return ret;
 	query->src = NULL;

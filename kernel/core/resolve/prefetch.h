@@ -49,7 +49,7 @@ enum cmx_lane_stage {
  * @alt_left: number of other ports of the device to try
  * @dev: name of the device of the first path
  * @waiter: waiter of a query for NodeRecords
- * @asked: such a query is outstanding, or has completed
+ * @queried: such a query is outstanding, or has completed
  * @answered: it has completed; until then the lock of the call guards this and
  *	the fields that follow
  * @error: 0 or its negative errno
@@ -70,7 +70,7 @@ struct cmx_lane {
 	u32 alt_left;
 	char dev[IB_DEVICE_NAME_MAX];
 	struct cmx_sched_waiter waiter;
-	bool asked;
+	bool queried;
 	bool answered;
 	int error;
 	__be64 prefix;
@@ -130,14 +130,14 @@ struct rdma_cmx_paths_query {
 extern struct workqueue_struct *cmx_many_wq;
 
 /* prefetch_peer.c */
-int cmx_peer_ask(struct cmx_lane *lane);
+int cmx_peer_start(struct cmx_lane *lane);
 bool cmx_peer_answered(struct cmx_lane *lane);
 void cmx_peer_forget(struct cmx_lane *lane);
 
 /* prefetch_lane.c */
 void cmx_lane_init(struct cmx_lane *lane, struct rdma_cmx_paths_query *all);
 void cmx_lane_stop(struct cmx_lane *lane);
-int cmx_many_dev(const struct rdma_cmx_path *path, struct net *net, char *dev,
+int cmx_lane_dev(const struct rdma_cmx_path *path, struct net *net, char *dev,
 		 u32 *ports);
 
 #endif /* CMX_PREFETCH_H */

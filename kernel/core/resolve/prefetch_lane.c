@@ -183,7 +183,7 @@ static void cmx_lane_port(struct cmx_lane *lane, u32 ports, u32 own)
 }
 
 /* Gets the name of the device of @path, and its number of ports. */
-int cmx_many_dev(const struct rdma_cmx_path *path, struct net *net, char *dev,
+int cmx_lane_dev(const struct rdma_cmx_path *path, struct net *net, char *dev,
 		 u32 *ports)
 {
 	struct rdma_cmx_entry e = {
@@ -210,7 +210,7 @@ static void cmx_lane_port_next(struct cmx_lane *lane,
 	u32 ports;
 
 	if (!lane->alt_left ||
-	    cmx_many_dev(path, lane->all->attr.net, lane->dev, &ports)) {
+	    cmx_lane_dev(path, lane->all->attr.net, lane->dev, &ports)) {
 		lane->alt_port = 0;
 		return;
 	}
@@ -288,7 +288,7 @@ static void cmx_lane_node(struct cmx_lane *lane, int error)
 {
 	struct rdma_cmx_path *path = &lane->all->paths->paths[lane->i];
 
-	lane->asked = false;
+	lane->queried = false;
 	if (error)
 		path->alt_error = error;
 	if (lane->stage == CMX_LANE_PEERS) {
@@ -393,7 +393,7 @@ static bool cmx_lane_step(struct cmx_lane *lane)
 	int ret;
 
 	if (lane->stage == CMX_LANE_NODE || lane->stage == CMX_LANE_PEERS) {
-		ret = cmx_peer_ask(lane);
+		ret = cmx_peer_start(lane);
 		if (!ret)
 			return false;
 		cmx_lane_node(lane, ret);
@@ -413,7 +413,7 @@ static bool cmx_lane_run(struct cmx_lane *lane)
 	rdma_cmx_query_put(lane->query);
 	lane->query = NULL;
 	lane->result = NULL;
-	if (lane->asked) {
+	if (lane->queried) {
 		if (!cmx_peer_answered(lane))
 			return false;
 		cmx_lane_node(lane, lane->error);

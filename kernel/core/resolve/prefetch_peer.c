@@ -117,14 +117,14 @@ static void cmx_peer_query(const struct cmx_lane *lane, u32 lid,
 }
 
 /**
- * cmx_peer_ask - query NodeRecords for a lane
+ * cmx_peer_start - query NodeRecords for a lane
  * @lane: in CMX_LANE_NODE, or in CMX_LANE_PEERS, with the port
  *
  * Context: process context, may sleep; does not wait for an SA.
  * Return: 0: the response, or the deadline of the call, queues the lane's work
  * item; or a negative errno.
  */
-int cmx_peer_ask(struct cmx_lane *lane)
+int cmx_peer_start(struct cmx_lane *lane)
 {
 	struct rdma_cmx_paths_query *p = lane->all;
 	struct rdma_cmx_path *path = &p->paths->paths[lane->i];
@@ -147,7 +147,7 @@ int cmx_peer_ask(struct cmx_lane *lane)
 	lane->peer_next = 0;
 	lane->error = 0;
 	lane->answered = false;
-	lane->asked = true;
+	lane->queried = true;
 	lane->waiter.done = cmx_peer_done;
 	if (p->attr.refresh)
 		cmx_sa_uncache(port, p->attr.net, &q, CMX_SA_GONE_RENEWED);
@@ -156,7 +156,7 @@ int cmx_peer_ask(struct cmx_lane *lane)
 			    &lane->waiter);
 	cmx_sa_port_put(port);
 	if (ret) {
-		lane->asked = false;
+		lane->queried = false;
 		rdma_cmx_paths_query_put(p);
 		return ret;
 	}

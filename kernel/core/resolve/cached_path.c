@@ -20,7 +20,7 @@ MODULE_PARM_DESC(path_provider,
 		 "Let a provider of paths on netlink have the route queries (default on until Linux 6.11, then off: any process may listen)");
 
 /* True if ib_sa queries a provider of paths before the SA (ibacm) */
-bool cmx_route_has_provider(void)
+bool cmx_path_provider_listens(void)
 {
 	return READ_ONCE(path_provider) &&
 	       rdma_nl_chk_listeners(RDMA_NL_GROUP_LS);
@@ -79,7 +79,7 @@ int rdma_cmx_set_cached_path_tos(struct rdma_cm_id *id, u8 tos)
 	int ret;
 
 	/* A failed rdma_resolve_route() left a record, which would leak. */
-	if (id->route.path_rec || cmx_route_has_provider())
+	if (id->route.path_rec || cmx_path_provider_listens())
 		return -ENOENT;
 	port = cmx_cached_path_query(id, tos, &q);
 	if (IS_ERR(port))

@@ -613,7 +613,7 @@ int cmx_query_init(void);
 void cmx_query_exit(void);
 
 /* cached_path.c */
-bool cmx_route_has_provider(void);
+bool cmx_path_provider_listens(void);
 struct cmx_sa_port *cmx_cached_path_query(struct rdma_cm_id *id, u8 tos,
 					  struct cmx_sa_query *q);
 

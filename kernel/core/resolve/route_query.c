@@ -328,7 +328,7 @@ int cmx_route_query_start(struct rdma_cm_id *id, struct cmx_route *route,
 	/* Until then rdma_cm changes the address. */
 	if (!timeout_ms || !cmx_route_is_addressed(route))
 		return -EINVAL;
-	if (cmx_route_has_provider())
+	if (cmx_path_provider_listens())
 		return -EOPNOTSUPP;
 	port = cmx_cached_path_query(id, tos, &query);
 	if (IS_ERR(port))

@@ -25,7 +25,7 @@ int ucmx_addrinfo_start(struct ucmx_file *file, u32 handle,
 	int ret;
 
 	if (req->all_ports)
-		rdma_cmx_query_look(&req->attr);
+		rdma_cmx_services_look(&req->attr);
 	id = ucmx_id_lock(file, handle);
 	if (IS_ERR(id))
 		return PTR_ERR(id);

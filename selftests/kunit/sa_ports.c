@@ -291,10 +291,10 @@ static void ports_read_once(struct kunit *test)
 			0);
 	KUNIT_EXPECT_EQ(test, atomic_read(&reads), 1);
 	attr.dev = dev_name(&other.ibdev->dev);
-	rdma_cmx_query_look(&attr);
+	rdma_cmx_services_look(&attr);
 	KUNIT_EXPECT_EQ(test, atomic_read(&reads), 1);
 	attr.dev = dev_name(&slow.ibdev->dev);
-	rdma_cmx_query_look(&attr);
+	rdma_cmx_services_look(&attr);
 	KUNIT_EXPECT_EQ(test, atomic_read(&reads), 2);
 	bed_end(test, b);
 }

@@ -4,6 +4,10 @@
  * attributes are checked once, its text is parsed once, and each cache is
  * searched once. A known result ends it there. A query (query.c) is created
  * only for a request that has to wait, or whose end the callback has to report.
+ *
+ * There is one exception. For a query of user space for services on all ports,
+ * rdma_cmx_services_look() (services.c) checks the attributes and reads the
+ * ports before rdma_ucmx takes the id's mutex: it may wait for firmware.
  */
 #include <linux/completion.h>
 #include <linux/module.h>

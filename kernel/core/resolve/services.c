@@ -137,7 +137,7 @@ static int cmx_service_port_look(struct cmx_sa_port *port, void *arg)
 	return 0;
 }
 
-void rdma_cmx_query_look(const struct rdma_cmx_query_attr *attr)
+void rdma_cmx_services_look(const struct rdma_cmx_query_attr *attr)
 {
 	struct cmx_service_ports ports = {};
 	struct cmx_hints h;
@@ -151,7 +151,7 @@ void rdma_cmx_query_look(const struct rdma_cmx_query_attr *attr)
 	ports.from = &from;
 	cmx_sa_ports_for_each(h.net, cmx_service_port_look, &ports);
 }
-EXPORT_SYMBOL_GPL(rdma_cmx_query_look);
+EXPORT_SYMBOL_GPL(rdma_cmx_services_look);
 
 /*
  * Prepares the queries. Returns 0, -ENODEV if there is no port to query, or

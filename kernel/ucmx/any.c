@@ -414,7 +414,7 @@ static void ucmx_any_fail(const struct ucmx_any *any,
 	struct rdma_cmx_candidate *failed = ucmx_any_winner(any);
 
 	failed->step = (enum rdma_cmx_connect_step)arg->step;
-	/* What a race has cancelled races again. */
+	/* A candidate that a race has cancelled races again. */
 	failed->error = arg->error == ECANCELED ? -ECONNABORTED :
 						  -(int)arg->error;
 	failed->reason = arg->reason;

@@ -5,11 +5,11 @@
  * Objects: a file has ids and services, an id has memberships and at most one
  * resolution.
  *
- * Layers; a file calls lower ones only:
+ * Layers; a file calls those of its line and of lower ones:
  *
  *	file		the open file, the table of commands
  *	id_cmd, cm, option, addrinfo, candidates, join, migrate, read, service,
- *	records		commands
+ *	paths, records	commands
  *	close		the end of an id: of its resolution, memberships, events
  *	handler, any	events from rdma_cm; races of candidates
  *	connect		connects that wait for a slot
@@ -20,9 +20,18 @@
  *	convert, request, user, stats	forms of the ABI; users; counters
  *	wake		wake-ups of readers and pollers
  *
- * There are three exceptions: all files use the limits of a file and
- * ucmx_respond() (file), and the limits and the work queues (main). migrate
- * recognises a file of this module by its operations.
+ * The exceptions:
+ *  - all files use ucmx_respond() and the limits of a file (file), and the
+ *    limits and work queues of the module (main)
+ *  - migrate recognises a file of this module by its operations (file)
+ *  - any_qps checks the parameters of a connect by ucmx_conn_param() (cm)
+ *  - handler has the removal of a device reported, and then the cm id destroyed
+ *    (close)
+ *  - connect has a failure after its wait reported (handler)
+ *
+ * By the last two, the files close, any, handler and connect call each other in
+ * circles. No function does: those of the two exceptions only allocate memory,
+ * and queue an event or a work item.
  *
  * Locks, outermost first:
  *

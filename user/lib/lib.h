@@ -36,7 +36,7 @@ struct cmx_device;
 struct cmx_id_names;
 struct cmx_named;
 struct cmx_process;
-struct cmx_race;
+struct cmx_race_qps;
 
 /* A multicast membership, in the list of its id */
 struct cmx_mc {
@@ -426,18 +426,18 @@ void cmx_named_free(struct cmx_id *id);
 bool cmx_named_qp(const struct cmx_id *id);
 
 /* race.c */
-struct cmx_race_attr {
+struct cmx_race_qps_attr {
 	struct ibv_pd *pd;			/* or NULL */
 	const struct ibv_qp_init_attr *init;
 	const struct rdma_conn_param *param;	/* or NULL */
 	uint64_t deadline;			/* by cmx_now_ms() */
 };
 
-int cmx_race_start(struct cmx_id *id, struct cmx_race **race,
-		   struct rdma_cmx_resolve_any *cmd,
-		   const struct cmx_race_attr *attr);
-int cmx_race_won(struct cmx_race *race, struct cmx_id *id);
-void cmx_race_free(struct cmx_race *race, bool inherited);
+int cmx_race_qps_start(struct cmx_id *id, struct cmx_race_qps **race,
+		       struct rdma_cmx_resolve_any *cmd,
+		       const struct cmx_race_qps_attr *attr);
+int cmx_race_qps_won(struct cmx_race_qps *race, struct cmx_id *id);
+void cmx_race_qps_free(struct cmx_race_qps *race, bool inherited);
 
 /* addrinfo.c */
 int cmx_ai_from_kern(const void *buf, size_t len, struct rdma_addrinfo **res);

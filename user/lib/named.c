@@ -39,7 +39,7 @@ struct cmx_named {
 	bool established;	/* by this connect */
 	bool races;
 	uint8_t attempt;	/* of the candidate that the id is bound to */
-	struct cmx_race *race;	/* queue pairs of the addresses, or NULL */
+	struct cmx_race_qps *race;	/* of the addresses, or NULL */
 	uint64_t deadline;	/* in milliseconds */
 	uint32_t delay_ms;
 	struct ibv_pd *pd;
@@ -74,11 +74,11 @@ static bool kernel_knows(struct cmx_id *id, uint32_t features)
 
 static void race_drop(struct cmx_id *id)
 {
-	struct cmx_race *race = id->named->race;
+	struct cmx_race_qps *race = id->named->race;
 
 	/* A child of fork() must not free it once more. */
 	id->named->race = NULL;
-	cmx_race_free(race, cmx_id_inherited(id));
+	cmx_race_qps_free(race, cmx_id_inherited(id));
 }
 
 /* Before the id is freed, when no thread works on it */
@@ -136,12 +136,12 @@ static bool named_next(struct cmx_id *id, uint32_t step, int err, int reason)
 	return false;
 }
 
-/* As cmx_race_start() */
+/* As cmx_race_qps_start() */
 static int named_race(struct cmx_id *id, struct rdma_cmx_resolve_any *cmd)
 {
 	struct cmx_named *named = id->named;
 	struct rdma_conn_param param = named->param;
-	const struct cmx_race_attr attr = {
+	const struct cmx_race_qps_attr attr = {
 		.pd = named->pd,
 		.init = &named->qp_attr,
 		.param = named->has_param ? &param : NULL,
@@ -151,7 +151,7 @@ static int named_race(struct cmx_id *id, struct rdma_cmx_resolve_any *cmd)
 
 	param.private_data = named->data;
 	named->state = NAMED_RACE;
-	ret = cmx_race_start(id, &named->race, cmd, &attr);
+	ret = cmx_race_qps_start(id, &named->race, cmd, &attr);
 	if (ret)
 		named->state = NAMED_NONE;
 	return ret;
@@ -351,7 +351,7 @@ bool cmx_named_races(const struct cmx_id *id)
 int cmx_named_won(struct cmx_id *id, bool usable)
 {
 	struct cmx_named *named = id->named;
-	int ret = usable ? cmx_race_won(named->race, id) : -1;
+	int ret = usable ? cmx_race_qps_won(named->race, id) : -1;
 
 	race_drop(id);
 	named->state = NAMED_REPLY;

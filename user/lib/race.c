@@ -18,7 +18,7 @@ struct race_qp {
 	uint32_t candidate;
 };
 
-struct cmx_race {
+struct cmx_race_qps {
 	struct rdma_cmx_conn_param param;	/* of all requests */
 	int count;
 	struct race_qp qps[RDMA_CMX_MAX_ANY_QPS];
@@ -35,7 +35,7 @@ static void qp_drop(struct race_qp *q, bool inherited)
 }
 
 /* @inherited: another process owns the queue pairs, and destroys them. */
-void cmx_race_free(struct cmx_race *race, bool inherited)
+void cmx_race_qps_free(struct cmx_race_qps *race, bool inherited)
 {
 	int i;
 
@@ -61,9 +61,9 @@ static void param_add(struct rdma_cmx_conn_param *to,
 }
 
 /* Returns -1 with errno: the address does not race. */
-static int qp_add(struct cmx_race *race, struct cmx_id *id,
+static int qp_add(struct cmx_race_qps *race, struct cmx_id *id,
 		  const struct rdma_cmx_candidate_info *info, uint32_t candidate,
-		  const struct cmx_race_attr *attr)
+		  const struct cmx_race_qps_attr *attr)
 {
 	struct race_qp *q = &race->qps[race->count];
 	struct rdma_cmx_conn_param one;
@@ -117,8 +117,8 @@ static struct rdma_cmx_candidate_info *candidates_get(struct cmx_id *id,
 }
 
 /* Returns 1 if the kernel would start none of the addresses. */
-static int qps_make(struct cmx_race *race, struct cmx_id *id,
-		    const struct cmx_race_attr *attr)
+static int qps_make(struct cmx_race_qps *race, struct cmx_id *id,
+		    const struct cmx_race_qps_attr *attr)
 {
 	struct rdma_cmx_candidate_info *infos;
 	uint32_t i, count;
@@ -144,12 +144,12 @@ static int qps_make(struct cmx_race *race, struct cmx_id *id,
  * have a queue pair, and nothing is started; or -1 with errno.
  * *@race is set before another thread may have its event.
  */
-int cmx_race_start(struct cmx_id *id, struct cmx_race **race,
-		   struct rdma_cmx_resolve_any *cmd,
-		   const struct cmx_race_attr *attr)
+int cmx_race_qps_start(struct cmx_id *id, struct cmx_race_qps **race,
+		       struct rdma_cmx_resolve_any *cmd,
+		       const struct cmx_race_qps_attr *attr)
 {
 	struct rdma_cmx_any_qp qps[RDMA_CMX_MAX_ANY_QPS] = {};
-	struct cmx_race *new = calloc(1, sizeof(*new));
+	struct cmx_race_qps *new = calloc(1, sizeof(*new));
 	uint64_t now;
 	int i, ret;
 
@@ -180,12 +180,12 @@ int cmx_race_start(struct cmx_id *id, struct cmx_race **race,
 		return 0;
 	*race = NULL;
 err:
-	cmx_race_free(new, false);
+	cmx_race_qps_free(new, false);
 	return ret;
 }
 
 /* @id is bound to the winner and gets its queue pair; -1 with errno. */
-int cmx_race_won(struct cmx_race *race, struct cmx_id *id)
+int cmx_race_qps_won(struct cmx_race_qps *race, struct cmx_id *id)
 {
 	struct rdma_cmx_query_candidates cmd = {
 		.size = sizeof(cmd),

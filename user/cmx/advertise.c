@@ -466,7 +466,7 @@ static int advertise_run(struct advertise *adv)
 	return ret;
 }
 
-int cmx_advertise(int argc, char **argv)
+int cmd_advertise(int argc, char **argv)
 {
 	struct advertise adv = {};
 	int ret;

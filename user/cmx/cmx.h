@@ -23,17 +23,17 @@ struct in6_addr;
 struct rdma_addrinfo;
 struct sockaddr_ib;
 
-int cmx_resolve(int argc, char **argv);
-int cmx_connect(int argc, char **argv);
-int cmx_join(int argc, char **argv);
-int cmx_advertise(int argc, char **argv);
-int cmx_services(int argc, char **argv);
-int cmx_paths(int argc, char **argv);
-int cmx_stat(int argc, char **argv);
-int cmx_doctor(int argc, char **argv);
-int cmx_nvme(int argc, char **argv);
+int cmd_resolve(int argc, char **argv);
+int cmd_connect(int argc, char **argv);
+int cmd_join(int argc, char **argv);
+int cmd_advertise(int argc, char **argv);
+int cmd_services(int argc, char **argv);
+int cmd_paths(int argc, char **argv);
+int cmd_stat(int argc, char **argv);
+int cmd_doctor(int argc, char **argv);
+int cmd_nvme(int argc, char **argv);
 /* Returns only if the program cannot be started. */
-int cmx_run(int argc, char **argv);
+int cmd_run(int argc, char **argv);
 
 /* "cmx: ..." to stderr, one line, cleaned; returns CMX_FAILED. */
 int failure(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -212,7 +212,7 @@ static bool seconds_parse(const char *text, uint32_t *ms)
 	return true;
 }
 
-int cmx_connect(int argc, char **argv)
+int cmd_connect(int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "dev", required_argument, NULL, 'd' },

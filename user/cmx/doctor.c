@@ -176,7 +176,7 @@ static const char *const states[] = {
 };
 
 /* The first failure, or else the first warning; NULL: healthy */
-static const struct check *verdict(const struct doctor *doctor)
+static const struct check *check_worst(const struct doctor *doctor)
 {
 	enum check_state state;
 	size_t i;
@@ -260,7 +260,7 @@ static int doctor_run(struct doctor *doctor, bool json)
 	if (doctor->node)
 		doctor_target(doctor);
 
-	worst = verdict(doctor);
+	worst = check_worst(doctor);
 	ret = worst && worst->state == CHECK_WRONG ? CMX_FAILED : CMX_OK;
 	if (doctor->memory)
 		ret = failure("out of memory");
@@ -280,7 +280,7 @@ static int doctor_run(struct doctor *doctor, bool json)
 	return ret;
 }
 
-int cmx_doctor(int argc, char **argv)
+int cmd_doctor(int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "json", no_argument, NULL, 'j' },

@@ -410,7 +410,7 @@ static int join_all(struct join *join)
 	return ret;
 }
 
-int cmx_join(int argc, char **argv)
+int cmd_join(int argc, char **argv)
 {
 	struct join join = {};
 	int ret;

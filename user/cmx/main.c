@@ -213,16 +213,16 @@ int main(int argc, char **argv)
 		const char *name;
 		int (*run)(int argc, char **argv);
 	} commands[] = {
-		{ "resolve", cmx_resolve },
-		{ "connect", cmx_connect },
-		{ "join", cmx_join },
-		{ "advertise", cmx_advertise },
-		{ "services", cmx_services },
-		{ "paths", cmx_paths },
-		{ "stat", cmx_stat },
-		{ "doctor", cmx_doctor },
-		{ "nvme", cmx_nvme },
-		{ "run", cmx_run },
+		{ "resolve", cmd_resolve },
+		{ "connect", cmd_connect },
+		{ "join", cmd_join },
+		{ "advertise", cmd_advertise },
+		{ "services", cmd_services },
+		{ "paths", cmd_paths },
+		{ "stat", cmd_stat },
+		{ "doctor", cmd_doctor },
+		{ "nvme", cmd_nvme },
+		{ "run", cmd_run },
 	};
 	int ret = -1;
 	size_t i;

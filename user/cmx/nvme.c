@@ -438,7 +438,7 @@ static char **options_take(char **argv)
 	return options;
 }
 
-int cmx_nvme(int argc, char **argv)
+int cmd_nvme(int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "dev", required_argument, NULL, 'd' },

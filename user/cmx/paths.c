@@ -358,7 +358,7 @@ static int preload_run(const struct arguments *args, char **words)
 	return paths_preload(&preload);
 }
 
-int cmx_paths(int argc, char **argv)
+int cmd_paths(int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "all", no_argument, NULL, 'a' },

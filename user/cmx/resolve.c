@@ -292,7 +292,7 @@ static int service_run(const struct query *query,
 	return service_resolve(service);
 }
 
-int cmx_resolve(int argc, char **argv)
+int cmd_resolve(int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "dev", required_argument, NULL, 'd' },

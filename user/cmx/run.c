@@ -204,7 +204,7 @@ static void program_check(const char *path, const ElfW(Ehdr) *library)
 	close(fd);
 }
 
-int cmx_run(int argc, char **argv)
+int cmd_run(int argc, char **argv)
 {
 	char library[PATH_MAX], path[PATH_MAX];
 	Dl_info info;

@@ -218,7 +218,7 @@ static int services_run(const struct services *query)
 	return ret;
 }
 
-int cmx_services(int argc, char **argv)
+int cmd_services(int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "json", no_argument, NULL, 'j' },

@@ -188,7 +188,7 @@ static int stat_print(enum format format, const char *path)
 	return ret;
 }
 
-int cmx_stat(int argc, char **argv)
+int cmd_stat(int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "json", no_argument, NULL, 'j' },

@@ -74,7 +74,7 @@ static void recv_post(struct member *m, unsigned int slot)
 		fatal("post_recv");
 }
 
-static void qp_make(struct member *m)
+static void member_qp_make(struct member *m)
 {
 	struct ibv_qp_init_attr attr = {
 		.qp_type = IBV_QPT_UD,
@@ -157,7 +157,7 @@ static struct member *member_make(const char *kind)
 	    rdma_bind_addr(m->id, (struct sockaddr *)&local))
 		fatal("id");
 	if (!kind_is(m, "hold")) {
-		qp_make(m);
+		member_qp_make(m);
 		for (unsigned int i = 0; i < DEPTH && !kind_is(m, "send"); i++)
 			recv_post(m, i);
 	}

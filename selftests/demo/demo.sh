@@ -136,20 +136,20 @@ run 'rmmod cmx_consumer'
 title "Where stock falls short: invalid calls" \
 	"Each returns an error here that names the cause."
 run "$here/call list 10.55.0.2 70000"
-check "port 70000 is refused" told_error
+check "port 70000 is refused" error_reported
 run "$here/call-stock list 10.55.0.2 70000"
 check "stock takes it" succeeded
 run "$here/call join 10.1.2.3 10.55.0.1"
-check "10.1.2.3 is not a multicast address: refused" told_error
+check "10.1.2.3 is not a multicast address: refused" error_reported
 run "$here/call-stock join 10.1.2.3 10.55.0.1"
 check "stock joins it" succeeded
 run "$here/call length"
-check "a length without an address is refused" told_error
+check "a length without an address is refused" error_reported
 run "$here/call-stock length"
 echo "    $(crash_text)"
-check "stock does not refuse it" no told_error
+check "stock does not refuse it" no error_reported
 run "$here/call null"
-check "no place for the result: refused" told_error
+check "no place for the result: refused" error_reported
 run "$here/call-stock null"
 echo "    $(crash_text)"
 check "stock crashes" [ "$status" -gt 128 ]

@@ -121,10 +121,10 @@ kill $job 2>/dev/null
 title "Failures are reported" \
 	"A name that is not registered, and a subnet manager that is dead."
 run_client 'cmx resolve --sa nosuch'
-check "no such service: an error that names the cause" told_error
+check "no such service: an error that names the cause" error_reported
 sm_pause
 run_client 'cmx resolve --sa late'
-check "the SA does not answer: an error, in some seconds" told_error
+check "the SA does not answer: an error, in some seconds" error_reported
 sm_resume
 
 title "A host name: the address that an HCA reaches, by IPoIB" \

@@ -66,7 +66,7 @@ succeeded() {
 }
 
 # Did the program report an error, without a crash or a result?
-told_error() {
+error_reported() {
 	[ "$status" = 1 ]
 }
 

@@ -77,7 +77,7 @@ static struct sockaddr_ib node_addr(unsigned int node, uint64_t sid)
 	return addr;
 }
 
-static int ready_tell(bool failed)
+static int ready_report(bool failed)
 {
 	char byte = failed;
 
@@ -102,7 +102,7 @@ static int step_wait(unsigned int step)
 {
 	char byte;
 
-	if (ready_tell(false))
+	if (ready_report(false))
 		return 1;
 	return read(job.start[step][0], &byte, 1) ? fail("start") : 0;
 }
@@ -135,7 +135,7 @@ static int listener_run(unsigned int node)
 	    rdma_bind_addr(id, (struct sockaddr *)&addr) ||
 	    rdma_listen(id, 1024))
 		return fail("rdma_listen");
-	if (ready_tell(false))
+	if (ready_report(false))
 		return 1;
 	while (!accept_request(channel))
 		;
@@ -258,7 +258,7 @@ static pid_t process_start(unsigned int node, struct rank *rank)
 	for (i = 0; i < STEPS; i++)
 		close(job.start[i][1]);
 	if (rank ? rank_run(rank) : listener_run(node))
-		ready_tell(true);
+		ready_report(true);
 	_exit(0);
 }
 

@@ -60,8 +60,8 @@ static double median(double *values, unsigned int count)
 }
 
 /*
- * What the clock takes by itself: it may be a system call and a device's
- * register, and then is no small part of a short operation.
+ * The cost of the clock: it may be a system call and a device's register, and
+ * then is no small part of a short operation.
  */
 static double clock_cost(void)
 {
@@ -281,8 +281,8 @@ static int hold(unsigned int count, bool resolved)
 
 #ifdef BENCH_PROJECT
 /*
- * What no lookup in the kernel goes below: a system call that copies a struct
- * of the size of a query and does nothing, and a result list of one entry.
+ * The floor of each lookup in the kernel: a system call that copies a struct of
+ * the size of a query and does nothing, and a result list of one entry.
  */
 static int do_floor(double *us)
 {

@@ -16,7 +16,7 @@
 
 #include "bench.h"
 
-/* What programs usually wait for an address and for a route, as rping does */
+/* The usual timeout of programs for an address and for a route, as of rping */
 #define STEP_MS	2000
 
 static struct rdma_event_channel *channel;

@@ -93,7 +93,7 @@ static int value_order(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* What the clock takes by itself, which is no small part of a short call */
+/* The cost of the clock, which is no small part of a short call */
 static double clock_cost(void)
 {
 	double values[201];

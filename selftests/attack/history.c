@@ -59,8 +59,8 @@
  *  - "Fix race with netevent_callback()/rdma_addr_cancel()" (addr): one work
  *    item for each neighbour ends its resolution; attack/neighbours.
  *  - "Be strict with gid size", "Check for the presence of LS_NLA_TYPE_DGID
- *    correctly" (addr): no netlink here. What a helper writes to a key is
- *    checked by its lengths; kunit names.
+ *    correctly" (addr): no netlink here. The lengths of a key that a helper
+ *    writes are checked; kunit names.
  *  - "Fix rb-tree corruption on MGID reassignment in join_handler" (multicast):
  *    groups are in the tree of an id by the address that was requested, which
  *    does not change when the SA answers.

@@ -399,7 +399,7 @@ fault route-vrf "a VLAN of the interface is in a VRF" \
 	'ip link add blue type vrf table 78; ip link set blue up
 	 ip link set v0 master blue' \
 	mends cmx doctor 10.57.0.2
-healthy "the route of the VLAN's VRF is added as told" cmx doctor 10.57.0.2
+healthy "the route of the VLAN's VRF is added by mend" cmx doctor 10.57.0.2
 ip route del 10.57.0.2
 ip link del blue
 ip link del v0

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What a driver takes of a result, and of a netdevice:
+ * The outputs that a driver reads of a result, and of a netdevice:
  *	device I [own-net]	device of entry I of the last result, as its
  *				own or the writer's namespace has it
  *	path I N		its path record N

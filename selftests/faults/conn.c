@@ -41,7 +41,7 @@ FIXTURE_TEARDOWN(conn)
 	EXPECT_TRUE(nothing_left());
 }
 
-/* What the steps of a connection give: 0 or a negative errno. */
+/* The steps of a connection return 0 or a negative errno. */
 static int active_make(FIXTURE_DATA(conn) *self)
 {
 	return id_create(self->peer, RDMA_PS_TCP, 2, &self->active);

@@ -59,7 +59,7 @@ TEST_F_TIMEOUT(kernel, KA_07_join_many, SWEEP_LIMIT)
 	ASSERT_EQ(0, consumer_do(self->fd, "leave"));
 }
 
-/* What the calling thread does; the candidates are worked on elsewhere. */
+/* The part of the calling thread; work items try the candidates. */
 TEST_F_TIMEOUT(kernel, KA_02_connect, SWEEP_LIMIT)
 {
 	ASSERT_EQ(0, consumer_do(self->fd, "listen 10.55.0.1 7600 accept"));

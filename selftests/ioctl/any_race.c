@@ -200,7 +200,7 @@ TEST_F(any, untried)
 	EXPECT_EQ(-EINVAL, call(self->fd, QUERY_CANDIDATES, &arg));
 }
 
-/* What the next race would not start has its error before. */
+/* A candidate that the next race would not start has its error before. */
 TEST_F(any, untried_errors)
 {
 	struct rdma_cmx_query_candidates arg = UNTRIED();

@@ -388,7 +388,7 @@ static void cache_list(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, list(99, 64, &steps), 0u);
 	KUNIT_EXPECT_GE(test, steps, 250u / CMX_SA_CACHE_BATCH);
 
-	/* What comes during the walk is not of it, what goes neither. */
+	/* The walk lists no path that is added or removed meanwhile. */
 	cmx_sa_walk_begin(cache, &walk);
 	KUNIT_EXPECT_EQ(test, cmx_sa_cache_list(cache, 1, &walk, &path, 1), 1u);
 	for (i = 0; i < 50; i++) {

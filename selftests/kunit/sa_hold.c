@@ -186,7 +186,7 @@ static void hold_limit(struct kunit *test)
 	expect_held(test, KERNEL, SOME);
 	set_release(&sets[3]);
 
-	/* What ends makes room. */
+	/* The end of a query releases its memory. */
 	set_release(&sets[0]);
 	expect_held(test, ALICE, SOME);
 	set_start(&sets[0], ALICE, 12, 1, false);

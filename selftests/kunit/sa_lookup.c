@@ -293,7 +293,7 @@ static void lookup_race(struct kunit *test)
 	kunit_info(test, "%u of 2000 were forgotten", forgotten);
 }
 
-/* What sets a record is sent each time; it makes older responses invalid. */
+/* A Set of a record is sent each time; it makes older responses invalid. */
 static void lookup_changes(struct kunit *test)
 {
 	struct cmx_sa_query set = {

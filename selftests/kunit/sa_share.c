@@ -211,7 +211,7 @@ static void share_bytes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, hits(B, 1, 8), 8u);
 }
 
-/* What does not fit does not drop others, nor one's own. */
+/* A response that does not fit drops no other, of any user. */
 static void share_misfit(struct kunit *test)
 {
 	u32 n;

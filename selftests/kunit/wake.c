@@ -162,7 +162,7 @@ static void wake_events(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, worked(&p[1], 1));
 	KUNIT_EXPECT_EQ(test, atomic_read(&p[0].direct), 1);
 	KUNIT_EXPECT_EQ(test, atomic_read(&p[1].direct), 0);
-	/* When the debt is paid, who reports wakes them again. */
+	/* When the debt is paid, the report wakes them again. */
 	wake(test, b, pass(b));
 	KUNIT_EXPECT_EQ(test, atomic_read(&p[0].direct), 2);
 	wake_later(b, 0);
@@ -174,7 +174,7 @@ static void wake_events(struct kunit *test)
 	bed_end(b);
 }
 
-/* What need not be read at once is for the work item, whatever the debt is. */
+/* Changes are not urgent: the work item wakes, whatever the debt is. */
 static void wake_changes(struct kunit *test)
 {
 	struct bed *b = bed_make(test);
@@ -301,7 +301,7 @@ static void wake_exclusive(struct kunit *test)
 	bed_end(b);
 }
 
-/* Whoever reports an event looks at a limited number of readers. */
+/* The report of an event looks at a limited number of readers. */
 static void wake_readers(struct kunit *test)
 {
 	const unsigned int n = 1000;
@@ -437,7 +437,7 @@ static void wake_end(struct kunit *test)
 }
 
 /*
- * Whoever reports an event does not wait for the work item that walks the queue,
+ * The report of an event does not wait for the work item that walks the queue,
  * which wakes all once more.
  */
 static void wake_walked(struct kunit *test)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * RA-02: the library on a kernel of another age. What the kernel writes comes
- * through here and is changed: structs that are longer than the library knows,
- * or shorter, parts that it does not know, and what only an odd peer sends.
+ * RA-02: the library on a kernel of another age. The tests change the output of
+ * the kernel: structs that are longer than the library knows, or shorter, parts
+ * that it does not know, and values that only an odd peer sends.
  */
 #include <stdlib.h>
 #include <string.h>

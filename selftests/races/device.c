@@ -277,7 +277,7 @@ static void *link_delete(void *arg)
 	return NULL;
 }
 
-/* Who has read the event of the removal finds the device gone, at once. */
+/* The reader of the event of the removal finds the device gone, at once. */
 TEST_F(device, removal_seen)
 {
 	int fd = dev_open(O_NONBLOCK), i, ret = -1, wrong = 0;

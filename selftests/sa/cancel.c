@@ -62,14 +62,14 @@ static void destroy_expect(struct __test_metadata *_metadata,
 	EXPECT_EQ(0, channel_readable(channel, 0));
 }
 
-TEST_F(cancel, RAI_07_destroy_while_services_are_asked)
+TEST_F(cancel, RAI_07_destroy_while_services_are_queried)
 {
 	ASSERT_EQ(0, bash("knob_set %s faults 'drop class=3 attr=0x31'",
 			  device(DEV_SM)));
 	destroy_expect(_metadata, self->channel, NULL, self->name);
 }
 
-TEST_F(cancel, RAI_07_destroy_while_paths_are_asked)
+TEST_F(cancel, RAI_07_destroy_while_paths_are_queried)
 {
 	struct rdma_cm_id *id = id_on(self->channel, DEV_OWN);
 

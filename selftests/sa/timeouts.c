@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Each program of this room gives its queries more time than the default, so
- * that a host that stops for some seconds ends none. A test of a shorter time
- * sets it. The process of the harness sets and restores them; the tests are its
- * children, which do not return from main().
+ * Each program of this directory gives its queries more time than the default,
+ * so that a host that stops for some seconds ends none. A test of a shorter
+ * time sets it. The process of the harness sets and restores them; the tests
+ * are its children, which do not return from main().
  */
 #define CMX_SELFTEST_NO_HARNESS
 #include "sa.h"

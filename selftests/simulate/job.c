@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A job start. Whoever sends path queries is a requester: in stock each rank,
- * with ibacm and with this project each node. A requester has a list of
- * lookups, and a window of slots for outstanding ones. A lookup that is answered
- * releases the connections that waited for it: in stock one, else all of the
- * node to that peer. So there is one object for each slot, and none for each
- * connection.
+ * A job start. A requester sends path queries: in stock each rank is one, with
+ * ibacm and with this project each node. It has a list of lookups, and a window
+ * of slots for outstanding ones. A lookup that is answered releases the
+ * connections that waited for it: in stock one, else all of the node to that
+ * peer. So there is one object for each slot, and none for each connection.
  *
  * Of a large job only a sample of the nodes is simulated, each of which stands
  * for several. The SA is slower by the same factor, and its queue shorter: so
- * each MAD waits as long as in the whole, and each requester sees the same. What
- * is lost is the exact number where the load is so low that single queries meet.
+ * each MAD waits as long as in the whole, and each requester sees the same. The
+ * exact number is lost where the load is so low that single queries meet.
  *
  * The SA is one server with a queue. Each end of a connection is work for its
  * node, which does it one after another: a node needs one number, the time at
  * which its work is done.
  *
  * A run ends after max_events. By then all requesters have had their windows
- * full for long, and what is left goes on at the rate of the second half.
+ * full for long, and the rest goes on at the rate of the second half.
  */
 #include "job.h"
 

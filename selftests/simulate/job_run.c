@@ -186,8 +186,8 @@ static void run_free(struct run *run)
 }
 
 /*
- * What is left takes and needs what the second half took and needed: @part of
- * it. Each simulated node stands for several.
+ * The rest of a run is @part of its second half, in time and in all counts.
+ * Each simulated node stands for several.
  */
 static double whole(const struct run *run, double all, double half, double part)
 {

@@ -211,7 +211,7 @@ static void test_failover(void)
 	struct sim_job job = plain(VARIANT_STOCK, PATTERN_STORAGE, 1, 1, 1);
 	struct sim_result r;
 
-	/* What the SA has begun is lost as well. */
+	/* The query that the SA has begun is lost as well. */
 	job.silent_from = 0;
 	job.silent_for = 900 * SIM_MS;
 	job.spread = 0;

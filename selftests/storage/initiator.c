@@ -6,7 +6,7 @@
  * moves. Documentation/kernel-api.rst explains it.
  *
  * One work item does all of it. It is queued by itself, or by the callback of
- * the connect that it has started, never by both. What it waits for ends by
+ * the connect that it has started, never by both. Its waits end by
  * initiator.wait, also when the connection is lost or the module is unloaded.
  * initiator.lock guards what the parameter "status" shows.
  *

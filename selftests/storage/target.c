@@ -5,11 +5,12 @@
  * advertises at the SA. Documentation/kernel-api.rst explains it.
  *
  * A request is checked before anything is allocated for it, and there is a limit
- * of connections: whoever reaches the port chooses what it says and how often.
+ * of connections: a host that reaches the port chooses what it sends, and how
+ * often.
  *
  * target.lock guards the list of peers, their number, and the blocks against the
- * reader of the parameter. Who takes a peer from the list queues the work item
- * that ends it: the event handler, or the end of the module. A handler must not
+ * reader of the parameter. The event handler, or the end of the module, takes a
+ * peer from the list and queues the work item that ends it. A handler must not
  * wait for completions, and the end waits for the work queue.
  */
 #include <linux/module.h>

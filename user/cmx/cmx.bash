@@ -49,7 +49,7 @@ _cmx() {
 	local words=
 
 	COMPREPLY=()
-	# What follows is the program's: its name, then its own completion.
+	# The rest is the program's: its name, then its completion.
 	if [ "${COMP_WORDS[1]}" = run ] && [ "$COMP_CWORD" -gt 1 ]; then
 		_cmx_run
 		return

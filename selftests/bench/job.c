@@ -37,7 +37,7 @@ struct rank {
 	unsigned int node, number;	/* of its node's */
 	struct rdma_event_channel *channel;
 	struct rdma_cm_id *ids[JOB_PEERS_MAX];
-	/* What the others see */
+	/* Read by the others */
 	unsigned int calls, timeouts, gave_up;
 	double paths, connected;	/* when the last one was there */
 };

@@ -9,7 +9,7 @@
 
 #define FAB_GRH_VERSION	(6U << 28)
 #define FAB_GRH_NEXT	0x1b
-/* What a GRH counts besides the payload: BTH, DETH, ICRC */
+/* A GRH counts these besides the payload: BTH, DETH, ICRC */
 #define FAB_GRH_EXTRA	(12 + 8 + 4)
 
 static void fab_gather(struct fab_packet *packet, struct rvt_swqe *wqe)

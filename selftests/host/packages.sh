@@ -191,7 +191,7 @@ install_user() {
 	make -s -C "$top" install-user DESTDIR="$1"
 }
 
-# What the administrator has changed stays.
+# A file that the administrator has changed stays.
 conf_check() {
 	local root=$work/conf file
 

@@ -23,7 +23,7 @@ TEST_F(any, refused)
 	arg.flags = RDMA_CMX_ANY_NEXT | RDMA_CMX_ANY_CONNECT;
 	EXPECT_EQ(-EINVAL, call(self->fd, RESOLVE_ANY, &arg));
 	arg.flags = 0;
-	/* What belongs to NEXT only */
+	/* Fields of NEXT only */
 	arg.error = 1;
 	EXPECT_EQ(-EINVAL, call(self->fd, RESOLVE_ANY, &arg));
 	arg.error = 0;

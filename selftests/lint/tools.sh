@@ -127,7 +127,7 @@ tool_clang_kernel() {
 		CONFIG_CLANG_VERSION=140000
 }
 
-# What scripts source in a guest is here in the tree.
+# The files that scripts source in a guest are here in the tree.
 tool_shellcheck() {
 	local file
 

@@ -3,7 +3,7 @@
 # RA-02: tests with threads under Valgrind's helgrind: no data race without a
 # lock, and one lock order.
 #
-# What is suppressed, in helgrind.supp, is others' code.
+# helgrind.supp suppresses only code of other projects.
 #
 # It reports what no lock orders, whether or not two threads meet there. A second
 # round finds what the first one has set up, a third one takes the same way.

@@ -248,7 +248,7 @@ static int late_start(struct rdma_event_channel *channel, int event,
 
 /*
  * A thread reads @event, and another one has the removal before the first one
- * processes it. What that one gets: the program's next event.
+ * processes it. That one gets the program's next event.
  */
 static int read_before_the_removal(FIXTURE_DATA(late) *self, int event)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Who connects to whom. The end that connects needs the path; the other has it
+ * The pairs that connect. The end that connects needs the path; the other has it
  * from the REQ. Ranks of one node use shared memory, and connect to each other
  * in no pattern.
  */

@@ -235,7 +235,7 @@ guest_stacks() {
 	while IFS= read -r -t 60 _ <&"$2"; do :; done
 }
 
-# What alpha finds wrong with its bed is beta's fault.
+# A fault that alpha finds in its bed is beta's.
 guest_fault() {
 	local name=$1
 

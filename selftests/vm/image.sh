@@ -68,7 +68,7 @@ program_find() {
 	for path in "$from"/usr/bin/"$1" "$from"/usr/sbin/"$1"; do
 		[ ! -x "$path" ] || { echo "$path"; return; }
 	done
-	# What the rows of that kernel do without, all the others may need.
+	# The other rows may need a program that the rows of that kernel do not.
 	[ -n "${KERNELS:-}" ] && command -v "$1"
 }
 
@@ -224,7 +224,7 @@ modules_copy() {
 	while read -r file; do
 		install -D -m 644 "$file" "$to/${file#*"/modules/$1/"}"
 	done
-	# What a guest would do at each boot
+	# Once here, instead of at each boot of a guest
 	find "$to" -name '*.xz' -exec xz -d {} +
 	depmod -b "$root" "$1"
 }
@@ -323,7 +323,7 @@ image_write() {
 		>"$work/$1.initrd"
 }
 
-# What was left out by VM_BARE=1 or VM_PARTIAL=1 does not run.
+# A test that VM_BARE=1 or VM_PARTIAL=1 has left out does not run.
 lists_write() {
 	local tests=$root/usr/lib/rdma-cmx/selftests
 

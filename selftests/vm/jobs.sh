@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# What run.sh has to do, side by side. Sourced by run.sh, whose variables these
+# The jobs of run.sh, side by side. Sourced by run.sh, whose variables these
 # functions use: mode out top work kernels lanes places kernel broken passed
 # failed skipped host_pid.
 #

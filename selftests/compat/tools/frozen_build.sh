@@ -12,7 +12,7 @@
 #
 # FROZEN_COMMIT= names another commit.
 #
-# What was built stays outside the tree:
+# The build stays outside the tree:
 #	${XDG_CACHE_HOME:-~/.cache}/rdma-cmx/frozen-COMMIT-HASH/
 # where HASH stands for the kernel, the compiler and this script. Runs at the
 # same time wait for the one that builds.

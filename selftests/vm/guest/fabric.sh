@@ -8,8 +8,9 @@
 # ServiceRecord. Device N has an IPoIB interface with 10.66.0.N/24, fd66::N/64.
 # RDMA devices belong to one namespace each (`rdma system`: exclusive).
 #
-# What runs before each test, or is waited for, starts no program where the shell
-# itself can read a file: on the debug kernel a process takes a quarter of a second.
+# Functions that run before each test, or in waits, start no program where the
+# shell itself can read a file: on the debug kernel a process takes a quarter of
+# a second.
 # shellcheck shell=bash
 
 fab_devices=4

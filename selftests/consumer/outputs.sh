@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# The outputs that a driver reads from a result of the kernel API on RoCE: KA-06
+# Results of the kernel API on RoCE, as a driver reads them: KA-06
 . /usr/lib/rdma-cmx/selftests/lib.sh
 . /usr/lib/rdma-cmx/selftests/consumer/functions
 

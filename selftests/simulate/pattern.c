@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The pairs that connect. The end that connects needs the path; the other has it
- * from the REQ. Ranks of one node use shared memory, and connect to each other
- * in no pattern.
+ * The pairs that connect. The end that connects needs the path; the other has
+ * it from the REQ. Ranks of one node use shared memory, and connect to each
+ * other in no pattern.
  */
 #include "simulate.h"
 

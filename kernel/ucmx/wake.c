@@ -24,7 +24,7 @@
 
 #include "ucmx.h"
 
-/* Maximum of a wake-up of few pollers. The rest is charged to the user. */
+/* Maximum time of a wake-up of few pollers. The user is charged the rest. */
 #define UCMX_WAKE_FREE	(20 * NSEC_PER_USEC)
 /* Of the time, one part in so many is for the long wake-ups of a user, ... */
 #define UCMX_WAKE_PART	16

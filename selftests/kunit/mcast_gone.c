@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * A join that fails after the removal of the id's device was reported, MC-09:
+ * DEVICE_REMOVAL is the last event. The join waits for the SA, which the test
+ * simulates, so the order is certain.
+ */
+#include <linux/completion.h>
+#include <linux/kthread.h>
+#include <linux/mm.h>
+#include <linux/mman.h>
+#include <linux/slab.h>
+#include <rdma/rdma_cm.h>
+#include <rdma/rdma_user_cm.h>
+
+#include "ucmx.h"
+#include "kunit.h"
+
+#define PORT	1
+
+static struct fake fake;
+/* Of the process that loads the module: the command writes a handle. */
+static struct mm_struct *user_mm;
+
+struct bed {
+	struct ucmx_user user;
+	struct ucmx_file file;
+	struct ucmx_id *id;
+	u32 handle;
+	int type;
+	struct completion reported;
+};
+
+static int gone_suite_init(struct kunit_suite *suite)
+{
+	user_mm = current->mm;
+	return user_mm ? 0 : -ENODEV;
+}
+
+static int gone_init(struct kunit *test)
+{
+	return fake_up(&fake);
+}
+
+static void gone_exit(struct kunit *test)
+{
+	fake_down(&fake);
+}
+
+static int handler(struct rdma_cm_id *cm, struct rdma_cm_event *e)
+{
+	struct ucmx_id *id = cm->context;
+	struct bed *b = container_of(id->file, struct bed, file);
+	int ret = ucmx_cm_handler(cm, e);
+
+	b->type = e->event;
+	complete(&b->reported);
+	return ret;
+}
+
+/* Bound by GID: its joins need no IPoIB. */
+static struct rdma_cm_id *cm_make(struct kunit *test, struct ucmx_id *id)
+{
+	struct rdma_dev_addr *dev;
+	struct rdma_cm_id *cm;
+
+	cm = rdma_create_id(&init_net, handler, id, RDMA_PS_UDP, IB_QPT_UD);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(cm));
+	cm->device = fake.ibdev;
+	cm->port_num = PORT;
+	cm->route.addr.src_addr.ss_family = AF_IB;
+	dev = &cm->route.addr.dev_addr;
+	rdma_addr_set_sgid(dev, &(union ib_gid){ .raw = { 0xfe, 0x80, [15] = 1 } });
+	ib_addr_set_pkey(dev, 0xffff);
+	return cm;
+}
+
+static struct bed *bed_make(struct kunit *test)
+{
+	struct bed *b = kunit_kzalloc(test, sizeof(*b), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, b);
+	init_completion(&b->reported);
+	ucmx_user_wake_init(&b->user);
+	b->file.user = &b->user;
+	spin_lock_init(&b->file.lock);
+	INIT_LIST_HEAD(&b->file.events);
+	INIT_LIST_HEAD(&b->file.woken);
+	init_waitqueue_head(&b->file.wait);
+	init_waitqueue_head(&b->file.changes);
+	atomic_set(&b->file.nr_objs, 1);
+	ucmx_handles_init(&b->file);
+	b->id = ucmx_id_alloc(GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, b->id);
+	b->id->file = &b->file;
+	b->id->cm = cm_make(test, b->id);
+	KUNIT_ASSERT_EQ(test, 0,
+			ucmx_handle_alloc(&b->file, &b->handle, b->id));
+	ucmx_handle_show(&b->file, b->handle, b->id);
+	return b;
+}
+
+static void bed_end(struct kunit *test, struct bed *b)
+{
+	ucmx_handle_free(&b->file, b->handle);
+	ucmx_id_close(b->id);
+	ucmx_id_put(b->id);
+	KUNIT_EXPECT_EQ(test, b->file.nr_events, 0u);
+	KUNIT_EXPECT_EQ(test, atomic_read(&b->file.nr_objs), 0);
+	ucmx_file_wake_end(&b->file);
+	ucmx_user_wake_exit(&b->user);
+	xa_destroy(&b->file.ids);
+}
+
+/* Calls JOIN. It queries the capabilities of the SA first. */
+static int join(struct bed *b)
+{
+	struct file filp = { .private_data = &b->file };
+	struct rdma_cmx_join arg = {
+		.size = sizeof(arg),
+		.id = b->handle,
+		.join_flags = RDMA_MC_JOIN_FLAG_SENDONLY_FULLMEMBER,
+		.uid = 1,
+		.addr = { .family = AF_INET, .data = { 0, 0, 239, 1, 2, 3 } },
+	};
+	unsigned long at;
+	int ret = -EFAULT;
+
+	kthread_use_mm(user_mm);
+	at = vm_mmap(NULL, 0, PAGE_SIZE, PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS, 0);
+	if (!IS_ERR_VALUE(at)) {
+		if (!copy_to_user((void __user *)at, &arg, sizeof(arg)))
+			ret = ucmx_fops.unlocked_ioctl(&filp, RDMA_CMX_IO(JOIN),
+						       at);
+		vm_munmap(at, PAGE_SIZE);
+	}
+	kthread_unuse_mm(user_mm);
+	return ret;
+}
+
+/* The SA does not respond. */
+static void join_fails(struct kunit *test, struct bed *b, bool gone)
+{
+	struct cmx_sa_port *port = fake.port[PORT];
+	struct cmx_sa_lookup *l = NULL;
+
+	KUNIT_EXPECT_EQ(test, join(b), 0);
+	if (WAIT_FOR(READ_ONCE(port->sched.nr_running)))
+		l = fake_lookup(port);
+	KUNIT_EXPECT_NOT_NULL(test, l);
+	if (!l)
+		return;
+	spin_lock(&b->id->lock);
+	WRITE_ONCE(b->id->gone, gone);
+	spin_unlock(&b->id->lock);
+	fake_say(l, NULL, -ETIMEDOUT);
+	KUNIT_EXPECT_NE(test, 0ul,
+			wait_for_completion_timeout(&b->reported, KUNIT_WAIT));
+	KUNIT_EXPECT_EQ(test, b->type, (int)RDMA_CM_EVENT_MULTICAST_ERROR);
+}
+
+static void gone_before(struct kunit *test)
+{
+	struct bed *b = bed_make(test);
+
+	join_fails(test, b, true);
+	KUNIT_EXPECT_EQ(test, b->file.nr_events, 0u);
+	bed_end(test, b);
+}
+
+/* Without a removal there is the event that the other case does not have. */
+static void gone_never(struct kunit *test)
+{
+	struct bed *b = bed_make(test);
+
+	join_fails(test, b, false);
+	KUNIT_EXPECT_EQ(test, b->file.nr_events, 1u);
+	bed_end(test, b);
+}
+
+static struct kunit_case gone_cases[] = {
+	KUNIT_CASE(gone_before),
+	KUNIT_CASE(gone_never),
+	{}
+};
+
+static struct kunit_suite gone_suite = {
+	.name = "ucmx_mcast_gone",
+	.suite_init = gone_suite_init,
+	.init = gone_init,
+	.exit = gone_exit,
+	.test_cases = gone_cases,
+};
+
+kunit_test_suite(gone_suite);

@@ -20,7 +20,7 @@
  *  - "Fix the locking of ctx->file", "Fix locking for ctx->events_reported"
  *    (ucma): an id's file changes under both locks; attack/migration.
  *  - "Do not send IGMP leaves for sendonly Multicast groups" (cma):
- *    system/multicast_reports.sh counts them.
+ *    mcast/roce_reports.sh counts them.
  *  - "Fix use after free race in roce multicast join" (cma): memberships of
  *    the core have a work item that leaving waits for; races/many.
  *  - "ucma_context reference leak in error path", "Fix refcount 0 incr in

@@ -45,6 +45,7 @@ enum stop {
 
 struct command {
 	const char *name;
+	unsigned int nr;
 	int (*prepare)(struct victim *v);
 	enum stop stop;
 };
@@ -222,28 +223,140 @@ static int prepare_leave(struct victim *v)
 	return ret;
 }
 
+/* An id with a request of its peer, on the device that stays */
+static int prepare_conn_qp_attr(struct victim *v)
+{
+	uint32_t listener, active;
+	int ret = request_get(v->fd, RDMA_PS_TCP, 2, &listener, &active,
+			      &v->id);
+	ARG(v, conn_qp_attr, CONN_QP_ATTR);
+
+	arg->id = v->id;
+	v->free = v->id;
+	return ret;
+}
+
+static int prepare_any(struct victim *v)
+{
+	int ret = id_create(v->fd, RDMA_PS_TCP, 5, &v->id);
+	ARG(v, resolve_any, RESOLVE_ANY);
+
+	arg->id = v->id;
+	arg->flags = RDMA_CMX_ANY_RACE;
+	arg->timeout_ms = DEADLINE_S * 1000;
+	arg->qps = (uintptr_t)v->buf;
+	arg->num_qps = 1;
+	v->free = v->id;
+	return ret ?: result_make(v->fd, v->id);
+}
+
+static int prepare_candidates(struct victim *v)
+{
+	ARG(v, query_candidates, QUERY_CANDIDATES);
+	arg->id = v->id;
+	arg->flags = RDMA_CMX_CANDIDATES_UNTRIED;
+	arg->candidates = (uintptr_t)v->buf;
+	arg->candidate_size = sizeof(struct rdma_cmx_candidate_info);
+	arg->max_candidates = PAGE / arg->candidate_size;
+	return result_make(v->fd, v->id);
+}
+
+static int prepare_advertise(struct victim *v)
+{
+	ARG(v, advertise, ADVERTISE);
+	arg->service_id = 0x1061970;
+	strcpy((char *)arg->name, "removal");
+	return 0;
+}
+
+/* A service without a port: this guest has no InfiniBand. */
+static int service_new(int fd, uint64_t service_id, uint32_t *handle)
+{
+	struct rdma_cmx_advertise arg = {
+		.service_id = service_id, .name = "removal",
+	};
+	int ret = call(fd, ADVERTISE, &arg);
+
+	*handle = arg.handle;
+	return ret;
+}
+
+static int prepare_withdraw(struct victim *v)
+{
+	ARG(v, destroy, WITHDRAW);
+	return service_new(v->fd, 0x1061971, &arg->handle);
+}
+
+static int prepare_advertised(struct victim *v)
+{
+	ARG(v, query_advertised, QUERY_ADVERTISED);
+	return service_new(v->fd, 0x1061972, &arg->handle);
+}
+
+static int prepare_get_paths(struct victim *v)
+{
+	ARG(v, get_paths, GET_PATHS);
+	return 0;
+}
+
+static int prepare_drop_paths(struct victim *v)
+{
+	ARG(v, drop_paths, DROP_PATHS);
+	return 0;
+}
+
+#define ROW(cmd, what, prepare, stop)					\
+	{ #cmd what, RDMA_CMX_CMD_##cmd, prepare, stop }
+
 static const struct command commands[] = {
-	{ "GET_INFO", prepare_info, WRITE_ARG },
-	{ "GET_EVENTS", prepare_events, WRITE_BUF },
-	{ "ID_CREATE", prepare_create, WRITE_ARG },
-	{ "ID_DESTROY", prepare_destroy, WRITE_ARG },
-	{ "ID_BIND", prepare_bind, WRITE_ARG },
-	{ "ID_QUERY", prepare_query, WRITE_ARG },
-	{ "ID_SET_OPTION", prepare_option, READ_BUF },
-	{ "ID_MIGRATE", prepare_migrate, WRITE_ARG },
-	{ "INIT_QP_ATTR", prepare_qp_attr, WRITE_ARG },
-	{ "RESOLVE_ADDRINFO", prepare_resolve, READ_BUF },
-	{ "GIVE_NAMES", prepare_names, READ_BUF },
-	{ "QUERY_ADDRINFO", prepare_result, WRITE_BUF },
-	{ "QUERY_ADDRINFO's struct", prepare_result, WRITE_ARG },
-	{ "GETADDRINFO", prepare_getaddrinfo, WRITE_BUF },
-	{ "JOIN", prepare_join, WRITE_ARG },
-	{ "JOIN_MANY", prepare_join_many, WRITE_BUF },
-	{ "JOIN_MANY's struct", prepare_join_many, WRITE_ARG },
-	{ "LEAVE", prepare_leave, WRITE_ARG },
+	ROW(GET_INFO, "", prepare_info, WRITE_ARG),
+	ROW(GET_EVENTS, "", prepare_events, WRITE_BUF),
+	ROW(ID_CREATE, "", prepare_create, WRITE_ARG),
+	ROW(ID_DESTROY, "", prepare_destroy, WRITE_ARG),
+	ROW(ID_BIND, "", prepare_bind, WRITE_ARG),
+	ROW(ID_QUERY, "", prepare_query, WRITE_ARG),
+	ROW(ID_SET_OPTION, "", prepare_option, READ_BUF),
+	ROW(ID_MIGRATE, "", prepare_migrate, WRITE_ARG),
+	ROW(INIT_QP_ATTR, "", prepare_qp_attr, WRITE_ARG),
+	ROW(RESOLVE_ADDRINFO, "", prepare_resolve, READ_BUF),
+	ROW(GIVE_NAMES, "", prepare_names, READ_BUF),
+	ROW(QUERY_ADDRINFO, "", prepare_result, WRITE_BUF),
+	ROW(QUERY_ADDRINFO, "'s struct", prepare_result, WRITE_ARG),
+	ROW(GETADDRINFO, "", prepare_getaddrinfo, WRITE_BUF),
+	ROW(JOIN, "", prepare_join, WRITE_ARG),
+	ROW(JOIN_MANY, "", prepare_join_many, WRITE_BUF),
+	ROW(JOIN_MANY, "'s struct", prepare_join_many, WRITE_ARG),
+	ROW(LEAVE, "", prepare_leave, WRITE_ARG),
+	ROW(CONN_QP_ATTR, "", prepare_conn_qp_attr, WRITE_ARG),
+	ROW(RESOLVE_ANY, "", prepare_any, READ_BUF),
+	ROW(QUERY_CANDIDATES, "", prepare_candidates, WRITE_BUF),
+	ROW(QUERY_CANDIDATES, "'s struct", prepare_candidates, WRITE_ARG),
+	ROW(ADVERTISE, "", prepare_advertise, WRITE_ARG),
+	ROW(WITHDRAW, "", prepare_withdraw, WRITE_ARG),
+	ROW(QUERY_ADVERTISED, "", prepare_advertised, WRITE_ARG),
+	ROW(GET_PATHS, "", prepare_get_paths, WRITE_ARG),
+	ROW(DROP_PATHS, "", prepare_drop_paths, WRITE_ARG),
 };
 
 #define COMMANDS	(sizeof(commands) / sizeof(commands[0]))
+
+/* Commands that are not stopped */
+static const unsigned int unstopped[] = {
+	/* The only copy is that of their struct, before they begin. */
+	RDMA_CMX_CMD_RESOLVE_ADDR,
+	RDMA_CMX_CMD_RESOLVE_ROUTE,
+	RDMA_CMX_CMD_CONNECT,
+	RDMA_CMX_CMD_LISTEN,
+	RDMA_CMX_CMD_ACCEPT,
+	RDMA_CMX_CMD_REJECT,
+	RDMA_CMX_CMD_DISCONNECT,
+	RDMA_CMX_CMD_NOTIFY,
+	RDMA_CMX_CMD_WRITE_EVENT,
+	/* It copies nothing without an InfiniBand port. */
+	RDMA_CMX_CMD_GET_SERVICES,
+};
+
+#define UNSTOPPED	(sizeof(unstopped) / sizeof(unstopped[0]))
 
 static int protect(struct victim *v, void *page, bool on)
 {
@@ -413,6 +526,35 @@ FIXTURE_TEARDOWN(removal)
 	EXPECT_TRUE(counter_wait("live_ids", 0));
 	EXPECT_TRUE(counter_wait("live_mcs", 0));
 	EXPECT_TRUE(counter_wait("live_queries", 0));
+	EXPECT_TRUE(counter_wait("live_advertised", 0));
+}
+
+static bool is_listed(unsigned int nr)
+{
+	unsigned int i;
+
+	for (i = 0; i < COMMANDS; i++)
+		if (commands[i].nr == nr)
+			return true;
+	for (i = 0; i < UNSTOPPED; i++)
+		if (unstopped[i] == nr)
+			return true;
+	return false;
+}
+
+/* Each command of the module is in one of the tables. */
+TEST_F(removal, all_commands)
+{
+	unsigned int nr;
+
+	for (nr = 0; ioctl(self->fd, _IO(RDMA_CMX_IOC_TYPE, nr), NULL) &&
+	     errno == EFAULT; nr++) {
+		EXPECT_TRUE(is_listed(nr)) {
+			TH_LOG("command %u is in no table", nr);
+		}
+	}
+	EXPECT_EQ(ENOTTY, errno);
+	EXPECT_LT(RDMA_CMX_CMD_DROP_PATHS, nr);
 }
 
 TEST_F_TIMEOUT(removal, stopped_copies, 400)

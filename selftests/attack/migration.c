@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * An unprivileged user migrates ids between files while others write events to
- * them, read and destroy: each event is delivered once, in order, and to a file
- * that has the id.
+ * A user migrates ids between files while others write events to them, read and
+ * destroy: each event is delivered once, in order, and to a file that has the
+ * id.
  */
 #include "uapi.h"
 

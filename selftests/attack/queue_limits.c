@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * An unprivileged user against the limits of the event queue: operations with
- * unread events, unread connection requests, and a close that takes quadratic
- * time.
+ * A user against the limits of the event queue: operations with unread events,
+ * unread connection requests, and a close that takes quadratic time.
  */
 #include "uapi.h"
 

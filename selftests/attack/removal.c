@@ -2,10 +2,10 @@
 /*
  * A user blocks the kernel in a page fault while a command copies, and the
  * administrator removes the RDMA device. Each command that copies has a
- * separate process, whose copy userfaultfd blocks; FUSE does the same for an
- * ordinary user. Meanwhile other commands use the id, the removal of the device
- * ends, and SIGKILL ends the process. Other delays of the end of an id are
- * here, too.
+ * separate process, of an ordinary user unless it needs a capability.
+ * Userfaultfd blocks its copy, which a parameter allows; FUSE needs none.
+ * Meanwhile other commands use the id, the removal of the device ends, and
+ * SIGKILL ends the process. Other delays of the end of an id are here, too.
  */
 #include <linux/userfaultfd.h>
 #include <pthread.h>
@@ -23,6 +23,8 @@
 #define DEVICE_ADDR	"10.97.0.1"
 #define DEADLINE_S	60
 #define GROUPS		3
+#define USER		1000
+#define USERFAULTFD	"/proc/sys/vm/unprivileged_userfaultfd"
 /* A CM request without a reply times out after 69 s: 16 times 4.3 s. */
 #define PROMPT_MS	30000
 
@@ -48,6 +50,7 @@ struct command {
 	unsigned int nr;
 	int (*prepare)(struct victim *v);
 	enum stop stop;
+	bool admin;		/* it needs CAP_NET_ADMIN */
 };
 
 #define ARG(v, name, cmd)						\
@@ -306,7 +309,9 @@ static int prepare_drop_paths(struct victim *v)
 }
 
 #define ROW(cmd, what, prepare, stop)					\
-	{ #cmd what, RDMA_CMX_CMD_##cmd, prepare, stop }
+	{ #cmd what, RDMA_CMX_CMD_##cmd, prepare, stop, false }
+#define ADMIN_ROW(cmd, prepare, stop)					\
+	{ #cmd, RDMA_CMX_CMD_##cmd, prepare, stop, true }
 
 static const struct command commands[] = {
 	ROW(GET_INFO, "", prepare_info, WRITE_ARG),
@@ -331,11 +336,11 @@ static const struct command commands[] = {
 	ROW(RESOLVE_ANY, "", prepare_any, READ_BUF),
 	ROW(QUERY_CANDIDATES, "", prepare_candidates, WRITE_BUF),
 	ROW(QUERY_CANDIDATES, "'s struct", prepare_candidates, WRITE_ARG),
-	ROW(ADVERTISE, "", prepare_advertise, WRITE_ARG),
-	ROW(WITHDRAW, "", prepare_withdraw, WRITE_ARG),
-	ROW(QUERY_ADVERTISED, "", prepare_advertised, WRITE_ARG),
+	ADMIN_ROW(ADVERTISE, prepare_advertise, WRITE_ARG),
+	ADMIN_ROW(WITHDRAW, prepare_withdraw, WRITE_ARG),
+	ADMIN_ROW(QUERY_ADVERTISED, prepare_advertised, WRITE_ARG),
 	ROW(GET_PATHS, "", prepare_get_paths, WRITE_ARG),
-	ROW(DROP_PATHS, "", prepare_drop_paths, WRITE_ARG),
+	ADMIN_ROW(DROP_PATHS, prepare_drop_paths, WRITE_ARG),
 };
 
 #define COMMANDS	(sizeof(commands) / sizeof(commands[0]))
@@ -449,7 +454,7 @@ static void victim_main(const struct command *cmd, int to)
 	pthread_t thread;
 	int round;
 
-	if (victim_prepare(&v, cmd) ||
+	if ((!cmd->admin && user_become(USER)) || victim_prepare(&v, cmd) ||
 	    pthread_create(&thread, NULL, victim_run, &v))
 		_exit(1);
 	for (round = 0; round < 2 && stopped(&v); round++) {
@@ -561,8 +566,10 @@ TEST_F_TIMEOUT(removal, stopped_copies, 400)
 {
 	pid_t pids[COMMANDS];
 	int pipes[COMMANDS][2];
+	long before = number_get(USERFAULTFD);
 	unsigned int i;
 
+	ASSERT_EQ(0, number_set(USERFAULTFD, 1));
 	ASSERT_EQ(0, device_add());
 	for (i = 0; i < COMMANDS; i++) {
 		ASSERT_EQ(0, pipe(pipes[i]));
@@ -598,6 +605,7 @@ TEST_F_TIMEOUT(removal, stopped_copies, 400)
 		close(pipes[i][0]);
 	}
 	EXPECT_EQ(0, system("ip link del cmxrm0"));
+	EXPECT_EQ(0, number_set(USERFAULTFD, before));
 }
 
 static void *result_take(void *arg)

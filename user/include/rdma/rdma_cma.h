@@ -7,7 +7,8 @@
  * Unless stated otherwise a function returns 0, or -1 with errno set. Many
  * threads may call the functions at the same time, but calls on one id must be
  * serialised; rdmacmx(7) lists the functions that are exempt. An object must
- * not be used while another thread destroys it, or after that.
+ * not be used while another thread destroys it, or after that. Exception: a
+ * call that waits on a synchronous id ends with ECANCELED.
  */
 #ifndef RDMA_CMA_H
 #define RDMA_CMA_H

@@ -308,9 +308,9 @@ TEST_F(fake, more_paths_than_requested)
 	self->pid = 0;
 }
 
-/* Waits for changes until the service has this state. */
+/* Waits for changes until the service has this state, lease and error. */
 static bool service_is(struct rdmacmx_service *service, unsigned int state,
-		       unsigned int lease)
+		       unsigned int lease, int error)
 {
 	struct pollfd pfd = {
 		.fd = rdmacmx_service_fd(service), .events = POLLPRI,
@@ -321,7 +321,8 @@ static bool service_is(struct rdmacmx_service *service, unsigned int state,
 		if (poll(&pfd, 1, WAIT_MS) != 1 ||
 		    rdmacmx_service_ports(service, &port, 1) != 1)
 			return false;
-	} while (port.state != state || port.lease != lease);
+	} while (port.state != state || port.lease != lease ||
+		 port.error != error);
 	return true;
 }
 
@@ -338,10 +339,46 @@ TEST_F(fake, SV_01_renewal_with_another_lease)
 	ASSERT_LT(0, self->pid);
 	service = rdmacmx_advertise(&attr);
 	ASSERT_NE(NULL, service);
-	EXPECT_TRUE(service_is(service, RDMACMX_SERVICE_SET, 8));
+	EXPECT_TRUE(service_is(service, RDMACMX_SERVICE_SET, 8, 0));
 	EXPECT_EQ(0, rdmacmx_withdraw(service));
 	EXPECT_LT(0, fake_stop(self->pid));
 	self->pid = 0;
+}
+
+/* The SA deletes the record of such a lease before a renewal. */
+TEST_F(fake, SV_01_lease_too_short_to_renew)
+{
+	static const struct {
+		const char *mode;
+		unsigned int state, lease;
+		int error;
+	} grants[] = {
+		{ "lease=0", RDMACMX_SERVICE_TRYING, 0, ERANGE },
+		{ "lease=1", RDMACMX_SERVICE_TRYING, 0, ERANGE },
+		{ "lease=3", RDMACMX_SERVICE_TRYING, 0, ERANGE },
+		{ "lease=4", RDMACMX_SERVICE_SET, 4, 0 },
+		{ "lease=0xffffffff", RDMACMX_SERVICE_SET, 8, 0 },
+	};
+	struct rdmacmx_service_attr attr = {
+		.name = "granted", .device = device(DEV_OWN), .lease = 8,
+	};
+	struct rdmacmx_service *service;
+	size_t i;
+
+	for (i = 0; i < sizeof(grants) / sizeof(*grants); i++) {
+		self->pid = fake_start("%s", grants[i].mode);
+		ASSERT_LT(0, self->pid);
+		attr.id = service_id();
+		service = rdmacmx_advertise(&attr);
+		ASSERT_NE(NULL, service);
+		EXPECT_TRUE(service_is(service, grants[i].state,
+				       grants[i].lease, grants[i].error)) {
+			TH_LOG("%s", grants[i].mode);
+		}
+		EXPECT_EQ(0, rdmacmx_withdraw(service));
+		EXPECT_LT(0, fake_stop(self->pid));
+		self->pid = 0;
+	}
 }
 
 /* No SA responds, so the first attempt has not ended when the port goes down. */
@@ -355,7 +392,7 @@ TEST_F(fake, SV_01_port_down_before_the_first_result)
 	service = rdmacmx_advertise(&attr);
 	ASSERT_NE(NULL, service);
 	ASSERT_EQ(0, bash("link_down $(fab_dev %d)", DEV_OWN));
-	EXPECT_TRUE(service_is(service, RDMACMX_SERVICE_DOWN, 0));
+	EXPECT_TRUE(service_is(service, RDMACMX_SERVICE_DOWN, 0, ENODEV));
 	EXPECT_EQ(0, rdmacmx_withdraw(service));
 	ASSERT_EQ(0, bash("sm_resume && link_up $(fab_dev %d) && "
 			  "port_active_wait && sm_pause", DEV_OWN));

@@ -94,9 +94,10 @@ enum {
  * @error: 0, or the negative errno of the last attempt, if it is not set:
  *	-ETIMEDOUT: the subnet administrator does not respond; -EAGAIN: it is
  *	busy, or the user has too many queries; -ECONNREFUSED: it refuses the
- *	record; -EBADMSG: its response is malformed; -ENOENT: the port does not
- *	have the P_Key; -EEXIST: another service has the id in this partition on
- *	this port; -ENODEV: the port is not active; -ENOMEM
+ *	record; -EBADMSG: its response is malformed; -ERANGE: it grants a lease
+ *	under 4 s; -ENOENT: the port does not have the P_Key; -EEXIST: another
+ *	service has the id in this partition on this port; -ENODEV: the port is
+ *	not active; -ENOMEM
  * @lease_s: the lease that was granted, if it is set
  * @pkey: P_Key of the record, likewise
  * @reserved: 0

@@ -262,6 +262,9 @@ static const char *reason(int error)
 		       "log of the subnet manager";
 	case EBADMSG:
 		return "the response of the subnet administrator is malformed";
+	case ERANGE:
+		return "the subnet administrator grants a lease under 4 s, "
+		       "which would end before it is renewed";
 	case ENOENT:
 		return "the port does not have the P_Key: see "
 		       "/sys/class/infiniband/DEVICE/ports/PORT/pkeys";

@@ -76,8 +76,7 @@ static unsigned long cmx_random_ms(unsigned int ms)
 /* Jiffies until the renewal: three to four eighths of the lease */
 static unsigned long cmx_record_renewal(u32 lease)
 {
-	unsigned int ms = clamp_t(u32, lease, RDMA_CMX_MIN_LEASE,
-				  CMX_RENEW_MAX) * MSEC_PER_SEC;
+	unsigned int ms = min_t(u32, lease, CMX_RENEW_MAX) * MSEC_PER_SEC;
 
 	return msecs_to_jiffies(ms / 2) - cmx_random_ms(ms / 8);
 }
@@ -151,6 +150,9 @@ static void cmx_record_done(struct cmx_sched_waiter *waiter, void *answer,
 		if (be64_to_cpu(rec->id) != r->service->id ||
 		    memcmp(rec->gid, &r->gid, sizeof(rec->gid)))
 			r->answer_error = -EBADMSG;
+		else if (r->op == CMX_RECORD_SET &&
+			 r->answer_lease < RDMA_CMX_MIN_LEASE)
+			r->answer_error = -ERANGE;	/* no time to renew it */
 	} else if (!error && r->op == CMX_RECORD_SET) {
 		/* Another status does not apply here. */
 		r->answer_error = -ECONNREFUSED;

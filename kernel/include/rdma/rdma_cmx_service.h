@@ -62,9 +62,11 @@ enum rdma_cmx_service_event_type {
  * @type: see above
  * @status: 0 or a negative errno. -ETIMEDOUT: the SA does not respond; -EAGAIN:
  *	it is busy, or the user has too many SA queries; -ECONNREFUSED: it
- *	refuses the record; -EBADMSG: its response is malformed; -ENOENT: the
- *	port does not have the P_Key; -EEXIST: another service has the id in
- *	this partition on this port; -ENODEV: the port is not active; -ENOMEM
+ *	refuses the record; -EBADMSG: its response is malformed; -ERANGE: it
+ *	grants a lease under RDMA_CMX_MIN_LEASE, which ends before a renewal;
+ *	-ENOENT: the port does not have the P_Key; -EEXIST: another service has
+ *	the id in this partition on this port; -ENODEV: the port is not active;
+ *	-ENOMEM
  * @ibdev_index: RDMA device of the port
  * @port_num: its number
  */

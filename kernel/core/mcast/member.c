@@ -555,8 +555,8 @@ EXPORT_SYMBOL_GPL(rdma_cmx_handler_end);
 
 int cmx_members_init(void)
 {
-	cmx_member_wq = alloc_workqueue("rdma_cmx_end",
-					WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	/* rdma_destroy_id() flushes a work queue that has no rescuer. */
+	cmx_member_wq = alloc_workqueue("rdma_cmx_end", WQ_UNBOUND, 0);
 	return cmx_member_wq ? 0 : -ENOMEM;
 }
 

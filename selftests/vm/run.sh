@@ -13,7 +13,7 @@
 # QUICK=1 check: the tests that the table marks as quick
 # KERNEL= one kernel (default of check: all of them; of the others: stock). Logs
 #         of others than stock are in a folder of that name.
-# KERNELS=NAME,... check: on these kernels all that runs on stock
+# KERNELS=NAME,... check: on these kernels all that runs on any
 # GUEST=  alpha, gamma or delta: that one's part alone
 # KVER=   kernel to boot (default: the newest with headers)
 # VM_OUT= folder for logs (default: a new one in build/vm; `last` leads there)
@@ -227,10 +227,10 @@ image_wait() {
 	[ -s "$work/$1.image" ]
 }
 
-# rows_of KERNEL: prints the kernel whose rows of the table it runs
+# rows_of KERNEL: prints the kernels whose rows of the table it runs
 rows_of() {
 	if [ -n "$rows" ]; then
-		echo "$rows"
+		echo "$rows,$1"
 	elif is_among "$1" "${next_kernels[@]}"; then
 		echo "next,$1"
 	else
@@ -327,7 +327,8 @@ case $guest_only in
 esac
 all=(stock debug "${next_kernels[@]}")
 if [ -n "${KERNELS:-}" ]; then
-	rows=stock
+	# Not those of another one of the next kernels, which may require it
+	rows=stock,debug,next
 	IFS=, read -ra kernels <<<"$KERNELS"
 elif [ -n "${KERNEL:-}" ] || [ "$mode" != check ]; then
 	kernels=("${KERNEL:-stock}")

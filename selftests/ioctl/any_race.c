@@ -238,8 +238,10 @@ TEST_F(any, race_loses)
 
 	ASSERT_EQ(0, result(self->fd, self->id, PORT, OWN6, ADDR_RDMA, NOBODY));
 	ASSERT_EQ(0, any_race(self->fd, self->id, 2, qp_numbers(2), 120000));
-	EXPECT_EQ(-EBUSY, CANDIDATES());
-	EXPECT_EQ(-EBUSY, id_connect(self->fd, self->id));
+	/* The race may have ended by then. */
+	EXPECT_TRUE(CANDIDATES() == -EBUSY || event_pending(self->fd));
+	EXPECT_TRUE(id_connect(self->fd, self->id) == -EBUSY ||
+		    event_pending(self->fd));
 	ASSERT_EQ(0, event_want(self->fd, EV_ROUTE_ERROR, &self->ev));
 	EXPECT_EQ(-ECONNREFUSED, self->ev.ev.status);
 	EXPECT_FALSE(event_pending(self->fd));

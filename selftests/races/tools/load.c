@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * load ADDR [THREADS [NAME]]: load for tests that remove something meanwhile.
- * Each thread has a private file, on which it connects two ids over ADDR,
- * resolves numbers and NAME, joins, leaves, destroys. After a failure it starts
- * again. Prints "ready" after a first round of each thread, and at SIGTERM the
+ * load ADDR [THREADS [NAME [route]]]: load for tests that remove something
+ * meanwhile. Each thread has a private file, on which it connects two ids over
+ * ADDR, resolves numbers and NAME, joins, leaves, destroys. After a failure it
+ * starts again. With "route" it resolves the route, and sends no request. Prints "ready" after a first round of each thread, and at SIGTERM the
  * number of successful rounds and of failed ones with their places.
  */
 #include "ioctl.h"
@@ -15,6 +15,7 @@
 #define GROUPS	4
 
 static const char *addr, *name = "storage.cmx.test";
+static bool requests = true;
 static _Atomic long good, bad_names, bad_groups, bad_connect;
 static _Atomic int last_error;
 static _Atomic int through;
@@ -100,10 +101,11 @@ static int connect_round(struct worker *w)
 			      addr_port(&query.info.src)) ?:
 	      event_want(w->fd, EV_ADDR_RESOLVED, &buf) ?:
 	      id_resolve_route(w->fd, active) ?:
-	      event_want(w->fd, EV_ROUTE_RESOLVED, &buf) ?:
-	      id_connect(w->fd, active) ?:
-	      event_want(w->fd, EV_CONNECT_REQUEST, &buf);
-	if (!ret) {
+	      event_want(w->fd, EV_ROUTE_RESOLVED, &buf);
+	if (requests)
+		ret = ret ?: id_connect(w->fd, active) ?:
+		      event_want(w->fd, EV_CONNECT_REQUEST, &buf);
+	if (!ret && requests) {
 		passive = buf.ev.obj;
 		ret = id_accept(w->fd, passive, 3) ?:
 		      event_want(w->fd, EV_CONNECT_RESPONSE, &buf);
@@ -161,6 +163,7 @@ int main(int argc, char **argv)
 	addr = argc > 1 ? argv[1] : ADDR_RDMA;
 	if (argc > 3)
 		name = argv[3];
+	requests = argc < 5 || strcmp(argv[4], "route");
 	/* Unexpected events are not reported. */
 	if (!w || !freopen("/dev/null", "w", stderr))
 		return 1;

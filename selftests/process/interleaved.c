@@ -154,7 +154,8 @@ int pthread_mutex_unlock(pthread_mutex_t *mutex)
 }
 
 static int shared_fd;		/* of the calls without a channel */
-static int steps;		/* commands to accept a reply */
+/* Commands of this thread for a reply; the server accepts in another one. */
+static __thread int steps;
 
 static int ioctl_intercept(int fd, unsigned long request, void *arg)
 {

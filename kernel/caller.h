@@ -241,9 +241,12 @@ static inline bool cmx_req_is_silent(unsigned long sent)
  */
 static inline bool cmx_rej_is_of_path(const struct rdma_cm_id *id, int reason)
 {
-	return rdma_cap_ib_cm(id->device, id->port_num) &&
-	       reason >= IB_CM_REJ_INVALID_GID &&
-	       reason <= IB_CM_REJ_INVALID_PACKET_RATE;
+	if (!rdma_cap_ib_cm(id->device, id->port_num))
+		return false;
+	return (reason >= IB_CM_REJ_INVALID_GID &&
+		reason <= IB_CM_REJ_INVALID_PACKET_RATE) ||
+	       reason == IB_CM_REJ_INVALID_MTU ||
+	       reason == IB_CM_REJ_INVALID_FLOW_LABEL;
 }
 
 /**

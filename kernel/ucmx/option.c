@@ -50,15 +50,19 @@ static int ucmx_option_id(struct ucmx_id *id, u32 optname, const void *val,
 /*
  * rdma_cm overwrites its pointer without freeing the previous record. A failed
  * rdma_resolve_route() leaves a record there, which is unused once rdma_cm has
- * another one. The pointer changes under the id's mutex only.
+ * another one. The handler of an event reads the record.
  */
 static int ucmx_path_set(struct rdma_cm_id *cm, struct sa_path_rec *path)
 {
-	struct sa_path_rec *left = cm->route.path_rec;
-	int ret = rdma_set_ib_path(cm, path);
+	struct sa_path_rec *left;
+	int ret;
 
+	rdma_lock_handler(cm);
+	left = cm->route.path_rec;
+	ret = rdma_set_ib_path(cm, path);
 	if (cm->route.path_rec != left)
 		kfree(left);
+	rdma_unlock_handler(cm);
 	return ret;
 }
 

@@ -103,7 +103,7 @@ static bool path_is_cached(struct kunit *test, struct bed *b)
 	struct cmx_sa_port *port = cmx_cached_path_query(&b->cm, 0, &q);
 
 	KUNIT_ASSERT_FALSE(test, IS_ERR(port));
-	if (!cmx_sa_cached(port, &init_net, &q, &answer))
+	if (!cmx_sa_peek(port, &init_net, &q, &answer))
 		cmx_sa_answer_put(answer);
 	cmx_sa_port_put(port);
 	return answer;
@@ -126,6 +126,7 @@ static void path_cache(struct kunit *test, struct bed *b)
 	cmx_path_unpack(rec, &b->path);
 	KUNIT_EXPECT_EQ(test, be16_to_cpu(b->path.ib.dlid), DLID);
 	b->cm.route.path_rec = &b->path;
+	b->cm.route.num_pri_alt_paths = 1;
 	if (!path_is_cached(test, b)) {
 		init_completion(&b->cached);
 		b->waiter.done = path_done;
@@ -160,6 +161,8 @@ static void failed_drops(struct kunit *test)
 		{ RDMA_CM_EVENT_ROUTE_ERROR, -EINVAL },
 		{ RDMA_CM_EVENT_REJECTED, IB_CM_REJ_INVALID_GID },
 		{ RDMA_CM_EVENT_REJECTED, IB_CM_REJ_INVALID_PACKET_RATE },
+		{ RDMA_CM_EVENT_REJECTED, IB_CM_REJ_INVALID_MTU },
+		{ RDMA_CM_EVENT_REJECTED, IB_CM_REJ_INVALID_FLOW_LABEL },
 	};
 	struct bed *b = bed_make(test);
 	int i;
@@ -172,6 +175,13 @@ static void failed_drops(struct kunit *test)
 	/* Its query had another result than that of others. */
 	path_cache(test, b);
 	b->cm.route.path_rec = NULL;
+	b->cm.route.num_pri_alt_paths = 0;
+	event(b, RDMA_CM_EVENT_ROUTE_ERROR, -EINVAL);
+	KUNIT_EXPECT_FALSE(test, path_is_cached(test, b));
+	/* The query was rdma_cm's, which leaves a record without contents. */
+	path_cache(test, b);
+	memset(&b->path, 0x6b, sizeof(b->path));
+	b->cm.route.num_pri_alt_paths = 0;
 	event(b, RDMA_CM_EVENT_ROUTE_ERROR, -EINVAL);
 	KUNIT_EXPECT_FALSE(test, path_is_cached(test, b));
 	bed_end(b);
@@ -185,8 +195,10 @@ static void failed_keeps(struct kunit *test)
 
 	path_cache(test, b);
 	for (reason = IB_CM_REJ_NO_QP; reason < 64; reason++) {
-		if (reason >= IB_CM_REJ_INVALID_GID &&
-		    reason <= IB_CM_REJ_INVALID_PACKET_RATE)
+		if ((reason >= IB_CM_REJ_INVALID_GID &&
+		     reason <= IB_CM_REJ_INVALID_PACKET_RATE) ||
+		    reason == IB_CM_REJ_INVALID_MTU ||
+		    reason == IB_CM_REJ_INVALID_FLOW_LABEL)
 			continue;
 		event(b, RDMA_CM_EVENT_REJECTED, reason);
 		KUNIT_EXPECT_TRUE_MSG(test, path_is_cached(test, b), "%d",

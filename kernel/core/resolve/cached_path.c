@@ -127,8 +127,9 @@ static bool cmx_cached_path_differs(const struct rdma_cm_id *id,
 	struct sa_path_rec rec;
 	bool differs;
 
-	if (!id->route.path_rec ||
-	    cmx_sa_cached(port, id->route.addr.dev_addr.net, q, &answer))
+	/* A failed query of rdma_cm leaves a record without contents. */
+	if (!id->route.num_pri_alt_paths || !id->route.path_rec ||
+	    cmx_sa_peek(port, id->route.addr.dev_addr.net, q, &answer))
 		return false;
 	differs = answer->count;
 	if (differs) {

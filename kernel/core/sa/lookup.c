@@ -384,6 +384,26 @@ static void cmx_sa_saved(const struct cmx_sa_port *port,
 }
 
 /**
+ * cmx_sa_peek - get the response to a query from the cache
+ * @port: port of the SA
+ * @net: on whose behalf
+ * @query: the query, which is not completed
+ * @answer: the response, with a reference for the caller
+ *
+ * Context: process context, does not sleep.
+ * Return: 0, or -EINPROGRESS if it is not in the cache.
+ */
+int cmx_sa_peek(struct cmx_sa_port *port, struct net *net,
+		const struct cmx_sa_query *query, struct cmx_sa_answer **answer)
+{
+	struct cmx_sa_key key;
+
+	cmx_sa_key_init(&key, port, net, query);
+	*answer = cmx_sa_cache_get(&port->cache, &key);
+	return *answer ? 0 : -EINPROGRESS;
+}
+
+/**
  * cmx_sa_cached - complete a query from the cache
  * @port: port of the SA
  * @net: on whose behalf
@@ -397,14 +417,11 @@ int cmx_sa_cached(struct cmx_sa_port *port, struct net *net,
 		  const struct cmx_sa_query *query,
 		  struct cmx_sa_answer **answer)
 {
-	struct cmx_sa_key key;
+	int ret = cmx_sa_peek(port, net, query, answer);
 
-	cmx_sa_key_init(&key, port, net, query);
-	*answer = cmx_sa_cache_get(&port->cache, &key);
-	if (!*answer)
-		return -EINPROGRESS;
-	cmx_sa_saved(port, query, false);
-	return 0;
+	if (!ret)
+		cmx_sa_saved(port, query, false);
+	return ret;
 }
 
 /**

@@ -122,6 +122,9 @@ enum cmx_sa_gone {
 };
 
 /* Queries. None of these functions waits for an SA. */
+int cmx_sa_peek(struct cmx_sa_port *port, struct net *net,
+		const struct cmx_sa_query *query,
+		struct cmx_sa_answer **answer);
 int cmx_sa_cached(struct cmx_sa_port *port, struct net *net,
 		  const struct cmx_sa_query *query,
 		  struct cmx_sa_answer **answer);

@@ -37,12 +37,15 @@ enum cmx_route_state {
  * struct cmx_route - the route query of an id; part of the id's object
  * @state: an enum cmx_route_state
  * @addressed: the id is between ADDR_RESOLVED and ROUTE_RESOLVED
+ * @locked: the removal of other devices waits for the caller, who does not wait
+ *	for the firmware of a port: it is down unless it is known to be active
  * @grace: REMOVED: grace periods that had begun before
  * @query: the query of rdma_cmx, or NULL
  */
 struct cmx_route {
 	u8 state;
 	bool addressed;
+	bool locked;
 	u32 grace;
 	struct cmx_route_query *query;
 };

@@ -50,6 +50,7 @@ SHOW(cmx_query_user_run);
 SHOW(cmx_request_init);
 SHOW(cmx_request_parse);
 SHOW(cmx_result_build);
+SHOW(cmx_route_query_start);
 SHOW(cmx_sa_answer_alloc);
 SHOW(cmx_sa_answer_put);
 SHOW(cmx_sa_cache_add);

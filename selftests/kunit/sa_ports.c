@@ -180,8 +180,8 @@ static void ports_share(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic_read(&io), 0);
 }
 
-/* In an event handler of rdma_cm: no read at all */
-static void ports_cached_path(struct kunit *test)
+/* An id at port 1 of @slow, with an address */
+static struct rdma_cm_id *cm_make(struct kunit *test)
 {
 	struct rdma_cm_id *id = kunit_kzalloc(test, sizeof(*id), GFP_KERNEL);
 
@@ -192,6 +192,14 @@ static void ports_cached_path(struct kunit *test)
 	id->route.addr.src_addr.ss_family = AF_INET;
 	id->route.addr.dst_addr.ss_family = AF_INET;
 	id->route.addr.dev_addr.net = &init_net;
+	return id;
+}
+
+/* In an event handler of rdma_cm: no read at all */
+static void ports_cached_path(struct kunit *test)
+{
+	struct rdma_cm_id *id = cm_make(test);
+
 	/* Or a read would not end. */
 	complete_all(&released);
 	KUNIT_EXPECT_EQ(test, rdma_cmx_set_cached_path(id), -ENODEV);
@@ -199,6 +207,22 @@ static void ports_cached_path(struct kunit *test)
 	slow.port[1]->active = true;
 	KUNIT_EXPECT_EQ(test, rdma_cmx_set_cached_path(id), -ENOENT);
 	KUNIT_EXPECT_EQ(test, atomic_read(&reads), 0);
+}
+
+/* For the work of races, which the removal of another device waits for: none */
+static void ports_route(struct kunit *test)
+{
+	struct rdma_cm_id *id = cm_make(test);
+	struct cmx_route route = { .addressed = true, .locked = true };
+	int i;
+
+	complete_all(&released);
+	for (i = 0; i < 2; i++, route.locked = false) {
+		KUNIT_EXPECT_EQ(test, cmx_route_query_start(id, &route, 1000, 0,
+							    KUIDT_INIT(1000)),
+				-ENODEV);
+		KUNIT_EXPECT_EQ(test, atomic_read(&reads), i);
+	}
 }
 
 /* An id that resolves a service by all ports */
@@ -333,6 +357,7 @@ static struct kunit_case ports_cases[] = {
 	KUNIT_CASE(ports_others),
 	KUNIT_CASE(ports_share),
 	KUNIT_CASE(ports_cached_path),
+	KUNIT_CASE(ports_route),
 	KUNIT_CASE(ports_removal),
 	KUNIT_CASE(ports_read_once),
 	KUNIT_CASE(ports_paths),

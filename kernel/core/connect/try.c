@@ -275,6 +275,7 @@ static int cmx_try_route(struct cmx_try *t)
 	if (c->own_dev && id->device->index != t->entry->ibdev_index)
 		return -ENODEV;
 	t->step = RDMA_CMX_CONNECT_ROUTE;
+	t->route.locked = c->user;
 	if (c->limited && rdma_cap_ib_sa(id->device, id->port_num))
 		return cmx_try_given_path(t) ?: 1;
 	if (!t->again && !rdma_cmx_set_cached_path_tos(id, c->tos)) {

@@ -334,7 +334,8 @@ int cmx_route_query_start(struct rdma_cm_id *id, struct cmx_route *route,
 	if (IS_ERR(port))
 		return PTR_ERR(port);
 	ret = -ENODEV;
-	if (!cmx_sa_port_look(port))
+	if (!(route->locked ? cmx_sa_port_is_active(port) :
+			      cmx_sa_port_look(port)))
 		goto put;
 	ret = -ENOMEM;
 	q = cmx_route_query_alloc(id, route, &query, timeout_ms);

@@ -43,7 +43,8 @@ static struct cmx_query_user *jobs_start(struct kunit *test)
 	init_completion(&go);
 	init_completion(&over);
 	ran = 0;
-	user = cmx_query_user_get(&cmx_connect_users, KUIDT_INIT(UID), false);
+	user = cmx_query_user_get(&cmx_connect_users, KUIDT_INIT(UID), false,
+				  GFP_KERNEL_ACCOUNT);
 	KUNIT_ASSERT_NOT_NULL(test, user);
 	for (i = 0; i < JOBS; i++) {
 		jobs[i].job.run = job_run;

@@ -112,7 +112,8 @@ int cmx_query_user_set(struct rdma_cmx_query *q)
 {
 	if (!q->user)
 		q->user = cmx_query_user_get(&cmx_query_users,
-					     q->req.hints.uid, q->kernel);
+					     q->req.hints.uid, q->kernel,
+					     GFP_KERNEL_ACCOUNT);
 	return q->user ? 0 : -ENOMEM;
 }
 

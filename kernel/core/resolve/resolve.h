@@ -348,7 +348,7 @@ struct cmx_query_user {
 extern struct cmx_users cmx_query_users;
 extern struct cmx_users cmx_connect_users;
 struct cmx_query_user *cmx_query_user_get(struct cmx_users *users, kuid_t uid,
-					  bool kernel);
+					  bool kernel, gfp_t gfp);
 void cmx_query_user_hold(struct cmx_query_user *user);
 void cmx_query_user_put(struct cmx_query_user *user);
 void cmx_query_user_run(struct cmx_query_user *user, struct cmx_job *job);

@@ -63,11 +63,11 @@ void cmx_query_user_hold(struct cmx_query_user *user)
 #define CMX_KERNEL_INDEX	ULONG_MAX
 
 static struct cmx_query_user *cmx_query_user_alloc(struct cmx_users *users,
-						   unsigned long index)
+						   unsigned long index,
+						   gfp_t gfp)
 {
-	struct cmx_query_user *user;
+	struct cmx_query_user *user = kzalloc(sizeof(*user), gfp);
 
-	user = kzalloc(sizeof(*user), GFP_KERNEL_ACCOUNT);
 	if (!user)
 		return NULL;
 	user->users = users;
@@ -83,10 +83,11 @@ static struct cmx_query_user *cmx_query_user_alloc(struct cmx_users *users,
 
 /*
  * Returns the user with a reference, or NULL without memory. @kernel: that of
- * the kernel, whose jobs do not wait for those of root's processes.
+ * the kernel, whose jobs do not wait for those of root's processes. @gfp: that
+ * of the caller, who may not wait for the user's cgroup.
  */
 struct cmx_query_user *cmx_query_user_get(struct cmx_users *users, kuid_t uid,
-					  bool kernel)
+					  bool kernel, gfp_t gfp)
 {
 	unsigned long index = kernel ? CMX_KERNEL_INDEX : __kuid_val(uid);
 	struct cmx_query_user *user, *fresh;
@@ -99,7 +100,7 @@ struct cmx_query_user *cmx_query_user_get(struct cmx_users *users, kuid_t uid,
 	if (user)
 		return user;
 
-	fresh = cmx_query_user_alloc(users, index);
+	fresh = cmx_query_user_alloc(users, index, gfp);
 	if (!fresh)
 		return NULL;
 	xa_lock(&users->users);

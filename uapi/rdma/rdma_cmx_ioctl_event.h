@@ -139,7 +139,8 @@ enum {
  * A command that ends with an event fails with EAGAIN, and does nothing, while
  * max_events events of the file (a module parameter) are unread. An id has at
  * most one unread event of each type that no command requests, as ADDR_CHANGE;
- * further events of the type are merged with it.
+ * further events of the type are merged with it. Those of WRITE_EVENT are not
+ * merged.
  *
  * @count excludes an event whose id is destroyed or migrated while the kernel
  * writes its record; the bytes behind the last record may be those of such an

@@ -6,6 +6,8 @@
  */
 #include <linux/completion.h>
 #include <linux/jiffies.h>
+#include <linux/minmax.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 
@@ -128,10 +130,23 @@ static int end_make(struct consumer_end *end)
 	return ret ?: end_post_recv(end);
 }
 
+/*
+ * Faults are not those of the driver, which complains to the log. Returns the
+ * fault that was to come.
+ */
+static unsigned int end_faults(unsigned int nth)
+{
+#ifdef CONFIG_FAULT_INJECTION
+	swap(nth, current->fail_nth);
+#endif
+	return nth;
+}
+
 /* For an id with a route, or of a connection request */
 struct consumer_end *consumer_end_make(struct rdma_cm_id *id, bool server)
 {
 	struct consumer_end *end;
+	unsigned int nth;
 	int ret;
 
 	end = kzalloc(sizeof(*end), GFP_KERNEL);
@@ -142,7 +157,9 @@ struct consumer_end *consumer_end_make(struct rdma_cm_id *id, bool server)
 	end->received.done = end_received;
 	end->sent.done = end_sent;
 	init_completion(&end->done);
+	nth = end_faults(0);
 	ret = end_make(end);
+	end_faults(nth);
 	if (!ret)
 		return end;
 	consumer_end_free(end);

@@ -68,6 +68,13 @@ TEST_F_TIMEOUT(work, KA_01_gids, SWEEP_LIMIT)
 	WORK_SWEEP(command, "wait", NULL);
 }
 
+/* Two path records, one of them with an alternate path */
+TEST_F_TIMEOUT(work, KA_09_paths, SWEEP_LIMIT)
+{
+	WORK_SWEEP("paths alt timeout=60000 10.66.0.2/10.66.0.3 10.66.0.3",
+		   NULL, NULL);
+}
+
 TEST_F_TIMEOUT(work, MC_11_joins, SWEEP_LIMIT)
 {
 	WORK_SWEEP("join 10.66.0.2 239.66.7.1 0", NULL, "leave");

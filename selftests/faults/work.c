@@ -36,6 +36,21 @@ TEST_F_TIMEOUT(work, KA_01_names, SWEEP_LIMIT)
 	WORK_SWEEP("start work%d.any.cmx.test 1 timeout=60000", "wait", NULL);
 }
 
+/* Work items try the addresses, on both sides, without faults of the driver. */
+TEST_F_TIMEOUT(work, KA_02_connect, SWEEP_LIMIT)
+{
+	ASSERT_EQ(0, consumer_do(self->fd, "listen 10.55.0.1 7600 accept"));
+	WORK_SWEEP("connect deadline=60000 -- 10.55.0.1 7600", NULL,
+		   "connect-end");
+	EXPECT_EQ(0, consumer_do(self->fd, "unlisten"));
+	EXPECT_TRUE(live_are(0));
+}
+
+TEST_F_TIMEOUT(work, KA_09_paths, SWEEP_LIMIT)
+{
+	WORK_SWEEP("paths timeout=60000 10.55.0.2 fd55::2", NULL, NULL);
+}
+
 /* An id of rdma_ucmx: each step ends with its event. */
 TEST_F_TIMEOUT(work, events, SWEEP_LIMIT)
 {

@@ -6,6 +6,7 @@
  */
 #include <linux/completion.h>
 #include <linux/etherdevice.h>
+#include <linux/if_arp.h>
 #include <linux/kthread.h>
 #include <linux/netdevice.h>
 #include <linux/rtnetlink.h>
@@ -127,6 +128,8 @@ static struct net_device *ndev_new(void)
 		return NULL;
 	ndev->netdev_ops = &ndev_ops;
 	ndev->needs_free_netdev = true;
+	/* A work item of ib_core holds a new Ethernet device for a while. */
+	ndev->type = ARPHRD_NONE;
 	eth_hw_addr_random(ndev);
 	if (!register_netdev(ndev))
 		return ndev;

@@ -18,6 +18,7 @@ static struct fake fake;
 static struct rdma_cmx_service *service;
 /* Of the last query, in jiffies */
 static unsigned long sent, responded;
+static int set_error;	/* of the last Set */
 
 static int advertise_init(struct kunit *test)
 {
@@ -68,32 +69,63 @@ static bool is_set(int set, int error)
 	       state.error == error;
 }
 
-/*
- * The next query is @method for the record with @pkey. The SA responds with
- * @error.
- */
-static void respond(struct kunit *test, u8 method, u16 pkey, int error)
+/* The next query */
+static struct cmx_sa_lookup *query(struct kunit *test)
 {
 	struct cmx_sa_port *port = fake.port[PORT];
-	const struct cmx_sa_service_rec *rec;
-	struct cmx_sa_answer *answer = NULL;
 	struct cmx_sa_lookup *l;
 
 	KUNIT_ASSERT_TRUE(test, WAIT_FOR(READ_ONCE(port->sched.nr_running)));
 	l = fake_lookup(port);
 	KUNIT_ASSERT_NOT_NULL(test, l);
 	sent = l->started_at;
-	rec = (const void *)l->key.query.rec;
 	KUNIT_EXPECT_EQ(test, be16_to_cpu(l->key.query.attr_id), 0x31);
-	KUNIT_EXPECT_EQ(test, l->key.query.method, method);
-	KUNIT_EXPECT_EQ(test, be16_to_cpu(rec->pkey), pkey);
+	return l;
+}
+
+static u16 query_pkey(const struct cmx_sa_lookup *l)
+{
+	const struct cmx_sa_service_rec *rec = (const void *)l->key.query.rec;
+
+	return be16_to_cpu(rec->pkey);
+}
+
+/* The SA responds to a query with @error, or with its record. */
+static void say(struct kunit *test, struct cmx_sa_lookup *l, int error)
+{
+	const u32 len = sizeof(struct cmx_sa_service_rec);
+	struct cmx_sa_answer *answer = NULL;
+
 	if (!error) {
-		answer = cmx_sa_answer_alloc(1, sizeof(*rec));
+		answer = cmx_sa_answer_alloc(1, len);
 		KUNIT_ASSERT_NOT_NULL(test, answer);
-		memcpy(answer->data, rec, sizeof(*rec));
+		memcpy(answer->data, l->key.query.rec, len);
 	}
 	responded = jiffies;
 	fake_say(l, answer, error);
+}
+
+/*
+ * The next query is @method for the record with @pkey. The SA responds with
+ * @error.
+ *
+ * A Set is repeated after 1 s to 2 s. A test that stands still for so long
+ * finds one more Set before the deletion. It ends like the last one.
+ */
+static void respond(struct kunit *test, u8 method, u16 pkey, int error)
+{
+	struct cmx_sa_lookup *l = query(test);
+
+	if (method == IB_SA_METHOD_DELETE && query_pkey(l) == pkey &&
+	    l->key.query.method == IB_MGMT_METHOD_SET) {
+		say(test, l, set_error);
+		l = query(test);
+	}
+	KUNIT_EXPECT_EQ(test, l->key.query.method, method);
+	KUNIT_EXPECT_EQ(test, query_pkey(l), pkey);
+	if (method == IB_MGMT_METHOD_SET)
+		set_error = error;
+	say(test, l, error);
 }
 
 static void set(struct kunit *test, u16 pkey)

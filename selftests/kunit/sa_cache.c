@@ -297,7 +297,7 @@ static void cache_followed(struct kunit *test)
 	/* As if it had begun long ago */
 	since = jiffies - 700 * HZ;
 	cache->followed_since = since;
-	put_path(2, 0, jiffies - 599 * HZ);
+	put_path(2, 0, jiffies - 540 * HZ);
 	KUNIT_EXPECT_EQ(test, get_path(2, 0), 1);
 	put_path(3, 0, jiffies - 601 * HZ);
 	KUNIT_EXPECT_EQ(test, get_path(3, 0), -1);

@@ -32,6 +32,8 @@ static int pipeline_init(struct kunit *test)
 	init_completion(&caller->done);
 	ret = fake_up(&fake);
 	param_set(test, cmx_kunit_module(), "sa_timeout_ms", 60000);
+	param_set(test, cmx_kunit_module(), "query_timeout_ms", 60000);
+	param_set(test, cmx_kunit_module(), "route_timeout_ms", 60000);
 	return ret;
 }
 

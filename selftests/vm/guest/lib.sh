@@ -244,7 +244,9 @@ dns_up() {
 		setsid /usr/lib/rdma-cmx/vm/dns-answer </dev/null \
 			>/run/dns/answer.log 2>&1 &
 	[ ! -e /run/dns/pid ] || read -r pid </run/dns/pid
-	if [ -n "$pid" ] && kill -CONT "$pid" 2>/dev/null; then
+	# One that was killed with its test takes signals until it is reaped.
+	if [ -n "$pid" ] && [ -e "/proc/$pid/exe" ] &&
+	   kill -CONT "$pid" 2>/dev/null; then
 		return
 	fi
 	dnsmasq --conf-file=/usr/lib/rdma-cmx/vm/dnsmasq.conf

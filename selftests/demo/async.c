@@ -14,6 +14,9 @@
 
 #include <rdma/rdma_cma.h>
 
+/* Shorter than the first of two attempts of a resolver, which takes 5 s */
+#define AT_ONCE_MS	4000
+
 static double begin;
 
 static double now_ms(void)
@@ -109,7 +112,7 @@ int main(int argc, char **argv)
 	begin = now_ms();
 	silent = start(channel, argv[1]);
 	good = start(channel, argv[2]);
-	if (!silent || !good || now_ms() > 1000)
+	if (!silent || !good || now_ms() > AT_ONCE_MS)
 		return 1;
 	if (next(channel, &id, &status) != RDMA_CM_EVENT_ADDRINFO_RESOLVED ||
 	    id != good || list(good))
@@ -122,7 +125,7 @@ int main(int argc, char **argv)
 	rdma_destroy_id(dropped);
 	printf("%8.1f ms  gave that one up: rdma_destroy_id took %.3f ms\n",
 	       now_ms(), now_ms() - before);
-	if (now_ms() - before > 1000)
+	if (now_ms() - before > AT_ONCE_MS)
 		return 1;
 
 	if (next(channel, &id, &status) != RDMA_CM_EVENT_ADDRINFO_ERROR ||

@@ -100,7 +100,10 @@ run "$service -C $first -n backup -i $id set"
 check "registered" succeeded
 run_client "saquery -C $client SR | grep -E 'ServiceID|ServiceGID|ServiceName'"
 queries=$(sa_requests 0x12 0x0031)
+# A retry to an SA that responds late would be a second request.
+param sa_timeout_ms 20000
 run_client 'cmx resolve --sa backup'
+params_back
 check "found, with its id, on the server's port" said "$id"
 check "by one query to the SA" \
 	[ $(($(sa_requests 0x12 0x0031) - queries)) = 1 ]

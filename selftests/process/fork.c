@@ -90,13 +90,17 @@ static int connect_in_child(void *arg)
 TEST(RA_02_child_uses_the_library_for_itself)
 {
 	struct server server;
+	int i;
 
 	server_start(&server, PORT_FORK);
 	EXPECT_EQ(0, child_wait(child_start(connect_in_child, NULL)));
-	EXPECT_EQ(0, connect_out(PORT_FORK));
-	EXPECT_EQ(0, child_wait(child_start(connect_in_child, NULL)));
+	/* Of three connections all may be overtaken, of nine not. */
+	for (i = 0; i < 4; i++) {
+		EXPECT_EQ(0, connect_out(PORT_FORK));
+		EXPECT_EQ(0, child_wait(child_start(connect_in_child, NULL)));
+	}
 	EXPECT_EQ(0, server_end(&server));
-	EXPECT_TRUE(server_served(&server, 3));
+	EXPECT_TRUE(server_served(&server, 9));
 }
 
 /*

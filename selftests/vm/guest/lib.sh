@@ -131,9 +131,14 @@ finish() {
 
 # --- Waiting ---------------------------------------------------------------
 
-# nap SECONDS: without a process, of which the start alone takes as long
+# nap SECONDS: without a process, of which the start alone takes as long. It
+# reads a pipe that nobody writes. A process substitution would set $!, which
+# callers use after a wait.
 nap() {
-	[ -n "${nap_fd:-}" ] || exec {nap_fd}<> <(:)
+	if [ -z "${nap_fd:-}" ]; then
+		[ -p /run/nap ] || mkfifo -m 666 /run/nap 2>/dev/null
+		exec {nap_fd}<>/run/nap
+	fi
 	read -rt "$1" -u "$nap_fd" || :
 }
 

@@ -21,10 +21,15 @@ bed_del() {
 
 # Does one process complete a round?
 works() {
-	timeout 200 "$load" 10.98.0.1 1 >probe.log 2>&1 &
+	local pid
+
+	# The process may start late: an earlier one's log has to be gone.
+	: >probe.log
+	timeout 200 "$load" 10.98.0.1 1 >>probe.log 2>&1 &
+	pid=$!
 	wait_for 30 grep -q ready probe.log
-	kill $!
-	wait $!
+	kill $pid
+	wait $pid
 	cat probe.log
 	grep -q 'good [1-9]' probe.log
 }

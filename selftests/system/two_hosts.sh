@@ -40,9 +40,9 @@ host_up() {
 }
 
 # hosts_up MODE: mode of RDMA namespaces, which can change only without other
-# namespaces
+# namespaces. A deleted one ends some time later.
 hosts_up() {
-	rdma system set netns "$1" &&
+	wait_for 30 rdma system set netns "$1" &&
 		ip netns add one && ip netns add two &&
 		ip link add wire1 netns one type veth peer name wire2 netns two &&
 		host_up one 1 2 && host_up two 2 1

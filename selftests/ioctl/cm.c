@@ -186,11 +186,12 @@ TEST_F(cm, attributes_of_a_connection)
 
 TEST_F(cm, life_of_a_connection)
 {
+	static const uint32_t due[] = { EV_DISCONNECTED, EV_TIMEWAIT_EXIT };
 	struct rdma_cmx_id_arg disc = {}, path = { .event = PATH_MIGRATED };
 	struct rdma_cmx_init_qp_attr attr = {};
 	uint32_t listener, active, passive;
 	union event_buf buf;
-	unsigned int gone = 0, i;
+	unsigned int seen[4] = {}, i;
 
 	ASSERT_EQ(0, connect_pair(self->fd, &listener, &active, &passive));
 	EXPECT_EQ(3, counter("live_ids"));
@@ -211,22 +212,19 @@ TEST_F(cm, life_of_a_connection)
 	path.id = active;
 	EXPECT_EQ(0, call(self->fd, NOTIFY, &path));
 
+	/* The wait of one end may be over before the other has its reply. */
 	disc.id = active;
 	ASSERT_EQ(0, call(self->fd, DISCONNECT, &disc));
-	for (i = 0; i < 2; i++) {
-		ASSERT_EQ(0, event_want(self->fd, EV_DISCONNECTED, &buf));
-		gone |= 1 << (buf.ev.uid - 1);
-		if (buf.ev.uid == 3) {
+	for (i = 0; i < 4; i++) {
+		ASSERT_EQ(0, event_next(self->fd, &buf));
+		ASSERT_TRUE(buf.ev.uid == 2 || buf.ev.uid == 3);
+		ASSERT_GT(2, seen[buf.ev.uid]);
+		ASSERT_EQ(due[seen[buf.ev.uid]++], buf.ev.event);
+		if (buf.ev.event == EV_DISCONNECTED && buf.ev.uid == 3) {
 			disc.id = passive;
 			call(self->fd, DISCONNECT, &disc);
 		}
 	}
-	EXPECT_EQ(6, gone);
-	for (i = 0; i < 2; i++) {
-		ASSERT_EQ(0, event_want(self->fd, EV_TIMEWAIT_EXIT, &buf));
-		gone ^= 1 << (buf.ev.uid - 1);
-	}
-	EXPECT_EQ(0, gone);
 	/* CONNECT_REQUEST counts for the listener. */
 	EXPECT_EQ(1, id_destroy(self->fd, listener));
 	EXPECT_LE(5, id_destroy(self->fd, active));
@@ -400,9 +398,10 @@ TEST_F(cm, backlog)
 		poll(NULL, 0, 10);
 	EXPECT_LT(refused, counter("refused_connects"));
 	EXPECT_LE(0, id_destroy(other, active[2]));
-	ASSERT_EQ(0, event_want(self->fd, EV_CONNECT_REQUEST, &buf));
-	EXPECT_FALSE(event_pending(self->fd));
-	ASSERT_EQ(0, event_want(self->fd, EV_CONNECT_REQUEST, &buf));
+	/* One request; the other one may come as soon as the first is read. */
+	EXPECT_EQ(4, counter("live_ids"));
+	for (i = 0; i < 2; i++)
+		ASSERT_EQ(0, event_want(self->fd, EV_CONNECT_REQUEST, &buf));
 	close(other);
 }
 

@@ -237,6 +237,8 @@ TEST_F(device, removal)
 	rai.query.node = (uintptr_t)"removed.example";
 	rai.query.node_len = 15;
 	rai.query.flags = RDMA_CMX_AIQ_NAMES_LATER;
+	/* Outstanding until the id is destroyed: a removal may take long. */
+	rai.query.timeout_ms = 60000;
 	ASSERT_EQ(0, call(fd, RESOLVE_ADDRINFO, &rai));
 
 	/* The removal ends after all ids have released the device. */

@@ -51,7 +51,7 @@ members_show() {
 	local mgid
 
 	mgid=$(sed -n 's/^ *MGID *//p' "$log" | head -n 1)
-	run "saquery --smkey 1 -m | grep -A 3 'MGID.*\\.$mgid' | grep -E 'PortGid|State'"
+	run "saquery --timeout 10000 --smkey 1 -m | grep -A 3 'MGID.*\\.$mgid' | grep -E 'PortGid|State'"
 }
 
 cat <<-END
@@ -99,17 +99,17 @@ id=$(sed -n 's/.*service id //p' "$log")
 run "$service -C $first -n backup -i $id set"
 check "registered" succeeded
 run_client "saquery -C $client SR | grep -E 'ServiceID|ServiceGID|ServiceName'"
+# A retry would count as a second query.
+param sa_timeout_ms 3000
 queries=$(sa_requests 0x12 0x0031)
-# A retry to an SA that responds late would be a second request.
-param sa_timeout_ms 20000
 run_client 'cmx resolve --sa backup'
-params_back
 check "found, with its id, on the server's port" said "$id"
 check "by one query to the SA" \
 	[ $(($(sa_requests 0x12 0x0031) - queries)) = 1 ]
 run_client 'cmx resolve --sa backup'
 check "the cache answers the second query" \
 	[ $(($(sa_requests 0x12 0x0031) - queries)) = 1 ]
+params_back
 
 title "Connect to what was found, data over an RC queue pair" \
 	"By GID and service id (AF_IB): no IP address is involved."

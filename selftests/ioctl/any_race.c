@@ -115,6 +115,33 @@ static bool request_withdrawn(int fd, uint32_t passive)
 	return !event_want(fd, EV_REJECTED, &ev) && ev.ev.uid == 77;
 }
 
+/*
+ * A race that ends by its deadline in @step; repeated if the guest has stopped
+ * for so long that it was before. 0, -EPROTO, or another errno
+ */
+static int race_late(FIXTURE_DATA(any) *self, uint32_t step, uint16_t port,
+		     uint32_t timeout_ms)
+{
+	int ret, tries;
+
+	for (tries = 0; tries < 5; tries++) {
+		ret = result(self->fd, self->id, port, ADDR_RDMA) ?:
+		      any_race(self->fd, self->id, 1, qp_numbers(1),
+			       timeout_ms) ?:
+		      event_want(self->fd, EV_ROUTE_ERROR, &self->ev) ?:
+		      CANDIDATES();
+		if (ret)
+			return ret;
+		if (self->ev.ev.status != -ETIMEDOUT)
+			break;
+		if (self->list[0].step == step)
+			return 0;
+	}
+	fprintf(stderr, "# status %d in step %u\n", self->ev.ev.status,
+		self->list[0].step);
+	return -EPROTO;
+}
+
 TEST_F(any, race_refused)
 {
 	struct rdma_cmx_any_qp qps[2] = { { .qp_num = 0x77 },
@@ -430,15 +457,9 @@ TEST_F(any, race_ends)
 	EXPECT_TRUE(request_withdrawn(peer, passive));
 
 	ASSERT_EQ(0, id_create(self->fd, RDMA_PS_TCP, 1, &self->id));
-	ASSERT_EQ(0, result(self->fd, self->id, PORT, ADDR_RDMA));
-	ASSERT_EQ(0, any_race(self->fd, self->id, 1, qp_numbers(1), 5000));
+	ASSERT_EQ(0, race_late(self, RDMA_CMX_STEP_REQUEST, PORT, 5000));
 	ASSERT_EQ(0, event_want(peer, EV_CONNECT_REQUEST, &self->ev));
-	passive = self->ev.ev.obj;
-	ASSERT_EQ(0, event_want(self->fd, EV_ROUTE_ERROR, &self->ev));
-	EXPECT_EQ(-ETIMEDOUT, self->ev.ev.status);
-	ASSERT_EQ(0, CANDIDATES());
-	EXPECT_EQ(RDMA_CMX_STEP_REQUEST, self->list[0].step);
-	EXPECT_TRUE(request_withdrawn(peer, passive));
+	EXPECT_TRUE(request_withdrawn(peer, self->ev.ev.obj));
 	close(peer);
 }
 
@@ -507,12 +528,7 @@ TEST_F(any, race_slots)
 	for (i = 0; i < OUTSTANDING; i++)
 		EXPECT_EQ(0, connect_start(self->fd, 3, port, &out[i]));
 	/* Those of root wait. */
-	EXPECT_EQ(0, result(self->fd, self->id, port, ADDR_RDMA));
-	EXPECT_EQ(0, any_race(self->fd, self->id, 1, qp_numbers(1), 4000));
-	EXPECT_EQ(0, event_want(self->fd, EV_ROUTE_ERROR, &self->ev));
-	EXPECT_EQ(-ETIMEDOUT, self->ev.ev.status);
-	EXPECT_EQ(0, CANDIDATES());
-	EXPECT_EQ(RDMA_CMX_STEP_ROUTE, self->list[0].step);
+	EXPECT_EQ(0, race_late(self, RDMA_CMX_STEP_ROUTE, port, 4000));
 	if (!setresuid(2000, 2000, 0)) {
 		fd = dev_open(O_NONBLOCK);
 		EXPECT_LE(0, fd);

@@ -344,15 +344,26 @@ TEST_F(any, next_address)
 	struct rdma_cmx_id_info *info;
 	uint32_t listener, passive;
 	uint16_t port = 4477;
+	int tries;
 
 	ASSERT_EQ(0, id_create(self->fd, RDMA_PS_TCP, 2, &listener));
 	ASSERT_EQ(0, id_bind(self->fd, listener, OWN6, port));
 	ASSERT_EQ(0, id_listen(self->fd, listener));
-	ASSERT_EQ(0, result(self->fd, self->id, port, ADDR_RDMA, OWN6));
-	ASSERT_EQ(0, any(self->fd, self->id, RDMA_CMX_ANY_CONNECT, 120000));
-	ASSERT_EQ(0, event_want(self->fd, EV_ROUTE_RESOLVED, &self->ev));
-	ASSERT_EQ(0, id_connect(self->fd, self->id));
-	ASSERT_EQ(0, event_want(self->fd, EV_REJECTED, &self->ev));
+	for (tries = 0; tries < 5; tries++) {
+		ASSERT_EQ(0, result(self->fd, self->id, port, ADDR_RDMA, OWN6));
+		ASSERT_EQ(0, any(self->fd, self->id, RDMA_CMX_ANY_CONNECT,
+				 120000));
+		ASSERT_EQ(0, event_want(self->fd, EV_ROUTE_RESOLVED,
+					&self->ev));
+		ASSERT_EQ(0, id_connect(self->fd, self->id));
+		ASSERT_EQ(0, event_next(self->fd, &self->ev));
+		/* A guest may stop for longer than the 5 s of one address. */
+		if (self->ev.ev.event != EV_UNREACHABLE)
+			break;
+		ASSERT_LE(0, id_destroy(self->fd, self->id));
+		ASSERT_EQ(0, id_create(self->fd, RDMA_PS_TCP, 1, &self->id));
+	}
+	ASSERT_EQ(EV_REJECTED, self->ev.ev.event);
 	ASSERT_EQ(0, any_next(self->fd, self->id, ECONNREFUSED,
 			      self->ev.ev.status));
 	ASSERT_EQ(0, event_want(self->fd, EV_ROUTE_RESOLVED, &self->ev));

@@ -35,8 +35,17 @@ check_is() {
 		"at once: error=-$errno at once: error=-$errno"
 }
 
+# helper_waits SECONDS: the helper's own deadline. The usual 4 s may be too short
+# for a host with many helpers at a time.
+helper_waits() {
+	sed "s/--timeout [0-9]*/--timeout $1/" /run/helper.conf >$conf
+}
+
 modprobe cmx_consumer || plan_skip "cmx_consumer.ko is not installed"
 dns_up
+conf=/etc/request-key.d/rdma-cmx.conf
+cp $conf /run/helper.conf
+trap 'cp /run/helper.conf $conf' EXIT
 scope=$(cat /sys/class/net/eth0/ifindex)
 # The kernel assigns the link-local address some time after the link is up.
 wait_for 90 grep -q '^fe80.* 20 80 .*eth0' /proc/net/if_inet6
@@ -214,6 +223,7 @@ is "cancelled before the names come" "$(do_ cancel)" "cancelled"
 is "KA-01: 2000 numbers, half of them cancelled" \
 	"$(do_ stress 2000 10.55.0.2 | sed 's/ cancelled=.*wrong/ wrong/')" \
 	"started=2000 refused=0 wrong=0"
+helper_waits 60
 before=$(counter name_lookups)
 is "KA-01: one cold name 400 times" \
 	"$(do_ stress 400 one.any.cmx.test 60000 | sed 's/ cancelled=.*failed/ failed/')" \
@@ -226,6 +236,7 @@ many=$(($(nproc) > 1 ? 100 : 30))
 is "KA-01: $many cold names" \
 	"$(do_ stress $many x%.any.cmx.test 60000 | sed 's/ cancelled=.*failed/ failed/')" \
 	"started=$many refused=0 failed=0 wrong=0"
+helper_waits 4
 is "KA-01: more names than may wait" \
 	"$(do_ stress 600 y%.silent.test 3000 | sed 's/started=.* wrong/wrong/')" \
 	"wrong=0"

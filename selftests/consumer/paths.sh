@@ -29,6 +29,10 @@ sent() {
 	is "KA-09: $name" $(($(sa_requests 0x12 0x0035) - before)) "$count"
 }
 
+one_call() {
+	[ "$(counter live_paths_queries)" = 1 ]
+}
+
 # Several hosts; otherwise each address would be local.
 modprobe cmx_consumer || plan_skip "cmx_consumer.ko is not installed"
 for n in 2 3 4; do
@@ -139,14 +143,13 @@ do_ paths "$addresses" >/dev/null
 sm_pause
 do_ paths-forget 0 >/dev/null
 is "KA-09: what is known is found although the SA is silent" \
-	"$(do_ paths timeout=2000 "$addresses" | sed 's/ .*->.*//')" \
+	"$(do_ paths timeout=5000 "$addresses" | sed 's/ .*->.*//')" \
 	"found=2 of 3
 error=-110
 error=0
 error=0"
 do_ paths-start refresh timeout=60000 repeat=100 "$addresses" >/dev/null
-ok "KA-09: a call is outstanding" \
-	wait_for 60 test "$(counter live_paths_queries)" = 1
+ok "KA-09: a call is outstanding" wait_for 60 one_call
 is "KA-09: it is cancelled" "$(do_ paths-cancel)" \
 	"cancelled=1 calls=0 again=1"
 sm_resume
@@ -209,7 +212,7 @@ is "KA-09: nor is one searched if the caller has named another port" \
 	"$(peer_port 10.66.0.3/10.66.0.2)" "error=0 $(path 3) alt=-2"
 knob_set "$first" faults 'drop class=3 attr=0x11'
 is "KA-09: the SA is silent about nodes: the first path is found all the same" \
-	"$(do_ paths alt refresh timeout=3000 10.66.0.3 | tail -n 1)" \
+	"$(do_ paths alt refresh timeout=6000 10.66.0.3 | tail -n 1)" \
 	"error=0 $(path 3) alt=-110"
 knob_set "$first" faults clear
 sm_stop

@@ -82,7 +82,7 @@ more() {
 ok "SV-01: both set again after a client reregister" wait_for 90 more
 link_down "$three"
 state_wait "SV-01: a port goes down" 120 "set=3 waiting=1 error=-19" "$first"
-like "SV-01: the service there is lost" "$(state "$second")" "events=[0-9]+,1,"
+state_wait "SV-01: the service there is lost" 90 "events=[0-9]+,1," "$second"
 link_up "$three"
 port_active_wait "$three"
 state_wait "SV-01: and is back" 120 "set=1 waiting=0 error=0" "$second"

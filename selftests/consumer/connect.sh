@@ -113,8 +113,9 @@ is "KA-02: the first address is dead, the second wins" \
 	"$(sed 's/ start=.* data/ data/' connect.out | dead)" \
 	"$(call 0 1 1 0; one 10.55.0.3 addr -125; one 10.55.0.2 up 0 0 welcome)"
 do_ listen 10.55.0.12 $port accept >/dev/null
+# The delay is long enough for the first one's request on a slow host.
 is "KA-02: the first does not reply, the second wins" \
-	"$(connect delay=200 -- slow.kc.test $port)" \
+	"$(connect delay=1000 -- slow.kc.test $port)" \
 	"$(call 0 1 2 1; one 10.55.0.11 request -125
 	   one 10.55.0.12 up 0 0 welcome)"
 ok "KA-02: no id is left of those that lost" test "$(ids)" = 0
@@ -283,7 +284,7 @@ do_ connect-start cancel=setup -- 10.55.0.2 $port >/dev/null
 ok "KA-02: cancelled in the setup" wait_for 90 state 'teardowns=1 wrong=0'
 is "KA-02: and outside" "$(do_ connect-cancel)" "$(call 0 0 1 1 cancelled)"
 do_ listen 10.55.0.12 $port accept >/dev/null
-do_ connect-start cancel=teardown delay=200 -- slow.kc.test $port >/dev/null
+do_ connect-start cancel=teardown delay=1000 -- slow.kc.test $port >/dev/null
 ok "KA-02: cancelled in the teardown of one that lost" \
 	wait_for 90 state 'teardowns=2 wrong=0'
 is "KA-02: the winner is taken down, too" "$(do_ connect-cancel)" \

@@ -58,6 +58,16 @@ more() {
 	[ "$(counter "$1")" -gt "$2" ]
 }
 
+# Has no report come for three seconds? The SM sends one to each port, and again
+# if its confirmation is late.
+reports_over() {
+	local before
+
+	before=$(counter sa_reports)
+	nap 3
+	[ "$(counter sa_reports)" = "$before" ]
+}
+
 # again DEV...: an event, after which a port subscribes again
 again() {
 	local dev
@@ -99,10 +109,12 @@ reports=$(counter sa_reports)
 link_down "$third"
 ok "a peer's link goes down: the SA reports it" \
 	wait_for 90 more sa_reports "$reports"
+wait_for 60 reports_over
 reports=$(counter sa_reports)
 link_up "$third"
 ok "it comes up: likewise" wait_for 90 more sa_reports "$reports"
 port_active_wait
+wait_for 60 reports_over
 is "the path to the other peer has stayed" "$(path "$fourth")" 0
 is "the path to this one is queried again" "$(path "$third")" 1
 

@@ -32,13 +32,20 @@ cached_is() {
 	[ "$(counter sa_cached)" = "$1" ]
 }
 
-cache_drop() {
-	local dev
+events_are() {
+	[ "$(counter sa_events)" -ge "$1" ]
+}
 
+# A work item handles an event, which may be late: the cache may be empty before.
+cache_drop() {
+	local dev events
+
+	events=$(counter sa_events)
 	for dev in $(cat "$fab_state/devices"); do
 		knob_set "$dev" event client_reregister
+		events=$((events + 1))
 	done
-	wait_for 90 cached_is 0
+	wait_for 90 events_are "$events" && wait_for 90 cached_is 0
 }
 
 more_than() {

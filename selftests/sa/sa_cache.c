@@ -87,7 +87,7 @@ TEST_F(cache, lease)
 	long long end;
 
 	service_name(name);
-	ASSERT_EQ(0, service(DEV_OTHER, "-n %s -i %llu -l 4 set", name,
+	ASSERT_EQ(0, service(DEV_OTHER, "-n %s -i %llu -l 8 set", name,
 			     self->sid + 1));
 	ASSERT_EQ(1, sa_count(self->id, name));
 	ASSERT_TRUE(wait_for(WAIT_MS, "[ $(" SELFTESTS

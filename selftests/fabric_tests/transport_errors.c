@@ -333,10 +333,22 @@ TEST_F(pair, rc_send_queue_drain)
 	struct ibv_qp_attr attr = {
 		.qp_state = IBV_QPS_SQD, .en_sqd_async_notify = 1,
 	};
+	struct ibv_send_wr send = {
+		.wr_id = 1, .opcode = IBV_WR_SEND,
+		.send_flags = IBV_SEND_SIGNALED,
+	};
+	struct ibv_send_wr write = {
+		.opcode = IBV_WR_RDMA_WRITE, .send_flags = IBV_SEND_SIGNALED,
+		.next = &send,
+	};
 
 	ASSERT_TRUE(pair_up(&self->a, &self->b, &rc_attr));
-	/* started, and waits for a receive buffer */
-	ASSERT_EQ(0, end_send(&self->a, 1, IBV_WR_SEND, 0, 10));
+	/*
+	 * The send waits for a receive buffer. It starts at once after the
+	 * write, whose completion comes when the device has begun.
+	 */
+	ASSERT_EQ(0, end_post(&self->a, &write));
+	SENT(&self->a, 0, IBV_WC_SUCCESS);
 	usleep(20000);
 	ASSERT_EQ(0, ibv_modify_qp(self->a.qp, &attr, IBV_QP_STATE |
 				   IBV_QP_EN_SQD_ASYNC_NOTIFY));

@@ -171,10 +171,11 @@ static int serve(const char *text)
 	char data[LENGTH];
 
 	qp_attr_fill(&attr);
-	fd = socket_listen(text);
 	need(rdma_create_ep(&listener, ai, NULL, &attr), "rdma_create_ep");
 	rdma_freeaddrinfo(ai);
 	need(rdma_listen(listener, 1), "rdma_listen");
+	/* Last, as a client connects when it detects the first one. */
+	fd = socket_listen(text);
 	need(rdma_get_request(listener, &id), "rdma_get_request");
 	memory_register(id);
 	need(rdma_accept(id, NULL), "rdma_accept");

@@ -293,6 +293,12 @@ timed_out "an alarm ends it"
 waiting
 kill -STOP "$child"
 timed_out "an alarm ends it, though it is stopped"
+# Its parent has killed it, and did not wait for its end.
+tries=0
+while grep -qs '^State:	[^ZX]' "/proc/$child/status" && [ $tries -lt 300 ]; do
+	tries=$((tries + 1))
+	sleep 0.05
+done
 if ! grep -qs '^State:	[^ZX]' "/proc/$child/status"; then
 	ok "no process is left of it"
 else

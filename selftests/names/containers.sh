@@ -106,17 +106,21 @@ round() {
 	done
 }
 
-# others TITLE: all but the hostile one resolve at the same time, without delay
+# others TITLE: all but the hostile one resolve at the same time, without delay.
+# The first time, before there is a hostile one, shows how fast the host is.
+usual=''
 others() {
-	local n pids=() begin=$SECONDS
+	local n pids=() begin=$SECONDS took
 
 	for n in 0 1 2 3; do
 		round $n >"$dir/round.$n" &
 		pids+=($!)
 	done
 	wait "${pids[@]}"
+	took=$((SECONDS - begin))
 	is "$1: the others get their answers" "$(cat "$dir"/round.?)" ""
-	ok "$1: within a minute" test $((SECONDS - begin)) -lt 60
+	: "${usual:=$took}"
+	ok "$1: without delay" test $took -lt $((60 + 3 * usual))
 }
 
 unload() {

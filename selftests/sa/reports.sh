@@ -58,13 +58,13 @@ more() {
 	[ "$(counter "$1")" -gt "$2" ]
 }
 
-# Has no report come for three seconds? The SM sends one to each port, and again
+# Has no report come for two seconds? The SM sends one to each port, and again
 # if its confirmation is late.
 reports_over() {
 	local before
 
 	before=$(counter sa_reports)
-	nap 3
+	nap 2
 	[ "$(counter sa_reports)" = "$before" ]
 }
 
@@ -88,7 +88,8 @@ no_lookups() {
 }
 
 modprobe cmx_consumer || plan_skip "cmx_consumer.ko is not installed"
-timeouts_long
+# A retry would count as another query.
+timeouts_long 5000
 
 # --- subscribed ---
 
@@ -166,20 +167,21 @@ is "the other path has stayed" "$(path "$third")" 0
 
 # --- a response that was outstanding ---
 
-# A retry would count as another query.
 param sa_timeout_ms 20000
-report "$manager" -g "$(dev_gid "$third")" "$(lid)" >/dev/null
-knob_set "$client" faults "delay class=3 method=0x92 ms=6000 count=1"
+arguments=(-g "$(dev_gid "$third")" "$(lid)")
+report "$manager" "${arguments[@]}" >/dev/null
+# The second report comes long before the response.
+knob_set "$client" faults "delay class=3 method=0x92 ms=10000 count=1"
 before=$(queries)
 path "$third" >answer &
 wait_for 60 sent "$before"
-report "$manager" -g "$(dev_gid "$third")" "$(lid)" >/dev/null
+report "$manager" "${arguments[@]}" >/dev/null
 wait $!
 is "a query that was outstanding at a report ends" "$(<answer)" 1
 is "its response is not cached" "$(path "$third")" 1
 is "that to a later one is" "$(path "$third")" 0
 knob_set "$client" faults clear
-param sa_timeout_ms 1500
+param sa_timeout_ms 5000
 
 # --- not subscribed ---
 

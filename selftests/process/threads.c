@@ -688,16 +688,19 @@ TEST(RA_02_two_threads_get_no_queue_pair)
 	for (i = 0; i < GETTERS; i++) {
 		ids[i] = id_ready(channel, PORT_GETTERS);
 		ASSERT_NE(NULL, ids[i]);
-		ASSERT_EQ(0, rdma_connect(ids[i], NULL));
 	}
+	/* The channel has no other event when the first one is rejected. */
+	for (i = 0; i < GETTERS; i++)
+		ASSERT_EQ(0, rdma_connect(ids[i], NULL));
 	getters_end(g);
 	for (i = 0; i < GETTERS; i++)
 		EXPECT_NE(0, g[i].err);
-	/* No other thread is in a call. */
-	ASSERT_NE(NULL, listener->event);
-	failed = listener->event->id;
-	EXPECT_EQ(0, rdma_reject(failed, NULL, 0));
-	EXPECT_EQ(0, rdma_destroy_id(failed));
+	/* The last thread leaves its request there, if it saw no other one. */
+	if (listener->event) {
+		failed = listener->event->id;
+		EXPECT_EQ(0, rdma_reject(failed, NULL, 0));
+		EXPECT_EQ(0, rdma_destroy_id(failed));
+	}
 	rdma_destroy_ep(listener);
 	for (i = 0; i < GETTERS; i++)
 		EXPECT_EQ(RDMA_CM_EVENT_REJECTED, event_take(channel, NULL));

@@ -10,18 +10,20 @@
 # or, where the sources have no history with that commit, only
 #	reason				why there is nothing
 #
-# FROZEN_COMMIT= names another commit.
+# frozen.patch makes the programs of that commit wait as the present ones do.
+# FROZEN_COMMIT= names another commit, which is not changed.
 #
 # The build stays outside the tree:
 #	${XDG_CACHE_HOME:-~/.cache}/rdma-cmx/frozen-COMMIT-HASH/
-# where HASH stands for the kernel, the compiler and this script. Runs at the
-# same time wait for the one that builds.
+# where HASH stands for the kernel, the compiler, this script and its patch.
+# Runs at the same time wait for the one that builds.
 set -euo pipefail
 # The make of the other tree must not inherit options of the calling make.
 unset MAKEFLAGS MFLAGS MAKELEVEL
 
 kver=$1 kdir=$2 to=$3
 top=$(cd "${0%/*}/../../.." && pwd)
+patch=$top/selftests/compat/tools/frozen.patch
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/rdma-cmx
 commit='' reason='' tmp=''
 
@@ -71,7 +73,7 @@ name_get() {
 
 	hash=$({
 		echo "$kver"
-		cat "$kdir/Module.symvers" "$0"
+		cat "$kdir/Module.symvers" "$0" "$patch"
 		gcc --version
 	} | sha256sum)
 	echo "frozen-${commit:0:12}-${hash:0:12}"
@@ -90,6 +92,10 @@ frozen_build() {
 
 	mkdir -p "$src" "$new/programs"
 	repo archive "$commit" | tar -C "$src" -x
+	# Files outside of any repository, also if the cache is in one
+	[ -n "${FROZEN_COMMIT:-}" ] || GIT_CEILING_DIRECTORIES=$tmp \
+		git -C "$src" apply "$patch" ||
+		die "$patch does not fit commit $commit"
 	frozen_make modules
 	frozen_make build/user/lib/librdmacmx.so.1 \
 		"${programs[@]/#/build/selftests/}"

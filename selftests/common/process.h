@@ -60,7 +60,7 @@ struct server {
 void server_start(struct server *server, unsigned int port);
 /* Ends it. Returns its wrong. */
 int server_end(struct server *server);
-/* True if @connections were established; half of them may be overtaken. */
+/* True if @connections were made; half may be overtaken, of less than 4 all. */
 bool server_served(const struct server *server, unsigned int connections);
 
 /* Starts a child that runs @fn and exits with its result, within WAIT_MS. */

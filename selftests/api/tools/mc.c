@@ -32,6 +32,8 @@
 #define GRH_LEN		40
 #define DEPTH		64
 #define MEMBERS_MAX	8
+/* One that is on its way at a leave is not as late as this many later ones. */
+#define IN_FLIGHT	20
 
 struct member {
 	const char *kind;
@@ -201,6 +203,16 @@ static int some_wait(struct member **members, int count, unsigned int want,
 	return 0;
 }
 
+/* Waits until each receiver has @want messages from now on. */
+static void counts_wait(struct member **members, int count, unsigned int want,
+			const struct member *except, time_t end)
+{
+	for (int i = 0; i < count; i++)
+		members[i]->got = 0;
+	while (some_wait(members, count, want, except) && time(NULL) < end)
+		poll_all(members, count);
+}
+
 static void counts_print(const char *when, struct member **members, int count)
 {
 	printf("%s", when);
@@ -212,15 +224,14 @@ static void counts_print(const char *when, struct member **members, int count)
 
 static int recv_run(unsigned int want, char **kinds, int count, int leaving)
 {
-	struct member *members[MEMBERS_MAX];
+	struct member *members[MEMBERS_MAX], *left = NULL;
 	time_t end = time(NULL) + DEADLINE_S;
 
 	for (int i = 0; i < count; i++)
 		members[i] = member_make(kinds[i]);
 	printf("joined\n");
 	fflush(stdout);
-	while (some_wait(members, count, want, NULL) && time(NULL) < end)
-		poll_all(members, count);
+	counts_wait(members, count, want, NULL, end);
 	counts_print("got", members, count);
 	if (some_wait(members, count, want, NULL))
 		return 1;
@@ -228,17 +239,15 @@ static int recv_run(unsigned int want, char **kinds, int count, int leaving)
 		return 0;
 
 	leave(members[0]);
-	poll_all(members, count);
-	for (int i = 0; i < count; i++)
-		members[i]->got = 0;
 	printf("left\n");
 	fflush(stdout);
-	leaving = kind_is(members[0], "twice");
-	while (some_wait(members, count, want, leaving ? NULL : members[0]) &&
-	       time(NULL) < end)
-		poll_all(members, count);
+	if (!kind_is(members[0], "twice"))
+		left = members[0];
+	poll_all(members, count);
+	counts_wait(members, count, IN_FLIGHT, left, end);
+	counts_wait(members, count, want, left, end);
 	counts_print("then", members, count);
-	return some_wait(members, count, want, leaving ? NULL : members[0]);
+	return some_wait(members, count, want, left);
 }
 
 static int send_run(int seconds)

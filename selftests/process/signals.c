@@ -324,7 +324,8 @@ TEST(RAI_01_getaddrinfo_goes_on)
 
 	handler_set(0);
 	name_fresh("silent.test", name, sizeof(name));
-	ASSERT_EQ(0, storm_start(&storm, 100000));
+	/* More than ten, unless the host stops for nearly all of the time. */
+	ASSERT_EQ(0, storm_start(&storm, 20000));
 	start = now_ms();
 	EXPECT_EQ(EAI_AGAIN, rdma_getaddrinfo(name, PORT, NULL, &res));
 	took = now_ms() - start;

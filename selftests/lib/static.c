@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <rdma/rsocket.h>
 #include <stdint.h>
+#include <sys/syscall.h>
 
 #include "process.h"
 
@@ -36,8 +37,7 @@ TEST(RA_03_first_id_is_destroyed)
 /* Destroys the id when the main thread waits for an event in the kernel. */
 static void *destroyer(void *arg)
 {
-	if (!wait_for(WAIT_MS, "grep -q '^[0-9]* 0x[0-9a-f]* 0xbd01' "
-		      "/proc/%d/task/%d/syscall", getpid(), getpid()))
+	if (!thread_sleeps(getpid(), SYS_ioctl))
 		return (void *)-2;
 	return (void *)(intptr_t)rdma_destroy_id(arg);
 }

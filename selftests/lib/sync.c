@@ -7,10 +7,11 @@
 #include <limits.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <sys/syscall.h>
 #include <rdma/rdma_cmx.h>
 #include <rdma/rdma_verbs.h>
 
-#include "api.h"
+#include "process.h"
 
 #define EP_PORT		"7601"
 #define MESSAGE		"over a synchronous id"
@@ -353,13 +354,15 @@ TEST(RA_02_qp_needs_a_device)
 	EXPECT_EQ(0, rdma_destroy_id(id));
 }
 
-/* Destroys the id when the main thread waits for an event in the kernel. */
+/*
+ * Destroys the id when the main thread is in its call, which waits for an event
+ * in the kernel. No program is started: a name has few seconds.
+ */
 static void *destroyer(void *arg)
 {
 	struct rdma_cm_id *id = arg;
 
-	if (!wait_for(WAIT_MS, "grep -q '^[0-9]* 0x[0-9a-f]* 0xbd01' "
-		      "/proc/%d/task/%d/syscall", getpid(), getpid()))
+	if (!thread_sleeps(getpid(), SYS_ioctl))
 		return (void *)-2;
 	return (void *)(intptr_t)rdma_destroy_id(id);
 }

@@ -240,12 +240,17 @@ TEST_F(world, GAI_01_root_directory_of_a_thread)
 /* Each environment reports the errors of its servers: GAI-02. */
 TEST_F(world, GAI_02_refusal_in_another_world)
 {
+	int try, ret = EAI_AGAIN;
 	struct rdma_addrinfo *res;
 	char name[128];
 
 	ASSERT_EQ(0, etc_private("hosts", OTHER_LINES));
-	name_fresh("refused.test", name, sizeof(name));
-	EXPECT_EQ(EAI_FAIL, rdma_getaddrinfo(name, PORT, &rc_hints, &res));
+	/* The library waits for a second, for which a host may stop. */
+	for (try = 0; try < 4 && ret == EAI_AGAIN; try++) {
+		name_fresh("refused.test", name, sizeof(name));
+		ret = rdma_getaddrinfo(name, PORT, &rc_hints, &res);
+	}
+	EXPECT_EQ(EAI_FAIL, ret);
 	name_fresh("servfail.test", name, sizeof(name));
 	EXPECT_EQ(EAI_AGAIN, rdma_getaddrinfo(name, PORT, &rc_hints, &res));
 	name_fresh("cmx.test", name, sizeof(name));

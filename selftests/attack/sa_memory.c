@@ -24,6 +24,12 @@
 #define WAIT		300000	/* for all responses */
 #define SETTLE		60000
 
+/*
+ * The SA sends all segments of a response without waiting for an ACK. A pause
+ * before the next response lets the receiver catch up: a lost segment would
+ * cost the time until the retry.
+ */
+#define PAUSE_MS	"200"
 #define RECORDS		"200"
 #define RESPONSE	(200 * 176L)	/* bytes of 200 ServiceRecords */
 #define LIMIT_KB	200
@@ -129,7 +135,8 @@ static pid_t fake_start(void)
 		      ". /usr/lib/rdma-cmx/selftests/lib.sh; "
 		      ". /usr/lib/rdma-cmx/selftests/fabric.sh; "
 		      "exec /usr/lib/rdma-cmx/selftests/sa/tools/fake "
-		      "-C $(fab_dev 4) -V $(fab_dev 2) -n " RECORDS " good "
+		      "-C $(fab_dev 4) -V $(fab_dev 2) -d " PAUSE_MS " "
+		      "-n " RECORDS " good "
 		      ">" FAKE_LOG " 2>&1", NULL);
 		_exit(127);
 	}

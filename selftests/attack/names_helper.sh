@@ -34,6 +34,11 @@ resolve() {
 	timeout 60 cmx resolve "$1" 7471
 }
 
+# helper_timeout SECONDS: of the helpers that start from now on
+helper_timeout() {
+	sed -i "s/--timeout [0-9]*/--timeout $1/" "$conf"
+}
+
 # attack UID SIGNAL: sends each new helper the signal, until attack_end
 attack() {
 	# Not by a function, whose shell would be what is killed
@@ -56,6 +61,7 @@ attack_end() {
 silent() {
 	local i
 
+	helper_timeout 4
 	pids=()
 	for i in 1 2 3 4; do
 		as 1000 timeout 60 cmx resolve "$1$i.silent.test" \
@@ -75,6 +81,8 @@ trap cleanup EXIT	# param has one too
 attack 65534 STOP
 silent stop
 wait "${pids[@]}"
+# Time for a busy host, on which the attacker does not rest either
+helper_timeout 20
 ok "the user nobody stops the helpers: they end" wait_for 60 no helpers
 ok "another user's name resolves" resolve stop.any.cmx.test
 attack_end
@@ -100,6 +108,7 @@ resolve own.any.cmx.test >/dev/null 2>&1
 is "another's query ends" $(($? < 124)) 1
 attack_end
 wait_for 60 no helpers
+helper_timeout 20
 ok "a name resolves after that" resolve own2.any.cmx.test
 wait_for 40 live_none
 params_back
@@ -143,7 +152,7 @@ quota_below() {
 	[ "$(quota)" -lt "$1" ]
 }
 
-sed 's/--ttl [0-9]*/--ttl 600/' saved.conf >"$conf"
+sed -i 's/--ttl [0-9]*/--ttl 600/' "$conf"
 param names_cache_max 4
 trap cleanup EXIT
 before=$(quota)

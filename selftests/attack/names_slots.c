@@ -19,7 +19,6 @@
 #define ATTACKERS 40
 #define TIMEOUT 240000	/* of the attackers' queries */
 #define OTHERS_TIMEOUT 60000	/* of the queries of others */
-#define HELPER "/etc/request-key.d/rdma-cmx.conf"
 
 static int fd_names(int fd, int process, int count)
 {
@@ -75,19 +74,6 @@ static int attackers_start(pid_t *pids, int first, int last)
 	return ret;
 }
 
-/*
- * Every four seconds many helpers start again. A busy host may need longer for
- * one of them.
- */
-static int helper_timeout(int seconds)
-{
-	char line[128];
-
-	snprintf(line, sizeof(line),
-		 "sed -i 's/--timeout [0-9]*/--timeout %d/' " HELPER, seconds);
-	return system(line);
-}
-
 FIXTURE(slots) {
 	pid_t pids[ATTACKERS];
 	long waiting, longest;
@@ -95,6 +81,7 @@ FIXTURE(slots) {
 
 FIXTURE_SETUP(slots)
 {
+	/* Many helpers start again each time. */
 	ASSERT_EQ(0, helper_timeout(12));
 	self->waiting = number_get(PARAMETERS "names_waiting_per_user");
 	ASSERT_LT(0, self->waiting);
@@ -110,7 +97,7 @@ FIXTURE_TEARDOWN(slots)
 	pids_kill(self->pids, ATTACKERS);
 	number_set(PARAMETERS "names_waiting_per_user", self->waiting);
 	number_set(PARAMETERS "query_timeout_max_ms", self->longest);
-	EXPECT_EQ(0, helper_timeout(4));
+	EXPECT_EQ(0, helper_timeout(HELPER_SECONDS));
 	EXPECT_TRUE(number_gone(COUNTERS "live_lookups"));
 }
 

@@ -306,6 +306,8 @@ FIXTURE(names) {
 FIXTURE_SETUP(names)
 {
 	self->pid = 0;
+	if (kernel_slow())
+		ASSERT_EQ(0, helper_timeout(3 * HELPER_SECONDS));
 	ASSERT_EQ(0, limits_set());
 	/* Only the limit of names applies here. */
 	ASSERT_EQ(0, number_set(limits[0].path, limits[0].before));
@@ -314,6 +316,7 @@ FIXTURE_SETUP(names)
 FIXTURE_TEARDOWN(names)
 {
 	container_stop(self->pid);
+	EXPECT_EQ(0, helper_timeout(HELPER_SECONDS));
 	EXPECT_TRUE(counter_wait("live_files", 0));
 	EXPECT_TRUE(number_gone(COUNTERS "live_lookups"));
 	limits_restore();

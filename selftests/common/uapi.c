@@ -133,6 +133,16 @@ int user_resolve(uid_t uid, const char *name, uint32_t timeout_ms)
 	return user_end(user_start(uid, getaddrinfo_run, &arg));
 }
 
+int helper_timeout(int seconds)
+{
+	char line[128];
+
+	snprintf(line, sizeof(line),
+		 "sed -i 's/--timeout [0-9]*/--timeout %d/' "
+		 "/etc/request-key.d/rdma-cmx.conf", seconds);
+	return system(line);
+}
+
 void pids_kill(const pid_t *pids, int count)
 {
 	int i;

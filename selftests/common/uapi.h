@@ -34,6 +34,12 @@ pid_t user_start(uid_t uid, int (*run)(void *arg), void *arg);
 int user_end(pid_t pid);
 /* Queries a name as user @uid: 0 or an errno. */
 int user_resolve(uid_t uid, const char *name, uint32_t timeout_ms);
+/*
+ * Sets the timeout of the name helper. A busy or slow host may need more than
+ * its 4 s to start one.
+ */
+#define HELPER_SECONDS	4
+int helper_timeout(int seconds);
 /* Kills the started ones of @count processes. */
 void pids_kill(const pid_t *pids, int count);
 

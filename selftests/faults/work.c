@@ -22,11 +22,14 @@ FIXTURE_SETUP(work)
 	ASSERT_EQ(0, system("modprobe cmx_consumer"));
 	self->fd = consumer_open();
 	ASSERT_LE(0, self->fd);
+	/* Without a fault each name resolves. */
+	ASSERT_EQ(0, helper_timeout(5 * HELPER_SECONDS));
 }
 
 FIXTURE_TEARDOWN(work)
 {
 	close(self->fd);
+	EXPECT_EQ(0, helper_timeout(HELPER_SECONDS));
 	EXPECT_EQ(0, system("rmmod cmx_consumer"));
 }
 

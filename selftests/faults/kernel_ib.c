@@ -22,6 +22,9 @@ FIXTURE_SETUP(ib)
 	/* Answers come from the SA each time. */
 	ASSERT_EQ(0, number_set(PARAMETERS "sa_cache_ms", 0));
 	ASSERT_EQ(0, number_set(PARAMETERS "sa_timeout_ms", 1500));
+	/* An SA that responds late fails no query. */
+	ASSERT_EQ(0, number_set(PARAMETERS "query_timeout_ms", 60000));
+	ASSERT_EQ(0, number_set(PARAMETERS "route_timeout_ms", 60000));
 }
 
 FIXTURE_TEARDOWN(ib)
@@ -29,6 +32,8 @@ FIXTURE_TEARDOWN(ib)
 	close(self->fd);
 	EXPECT_EQ(0, number_set(PARAMETERS "sa_cache_ms", 15000));
 	EXPECT_EQ(0, number_set(PARAMETERS "sa_timeout_ms", 400));
+	EXPECT_EQ(0, number_set(PARAMETERS "query_timeout_ms", 10000));
+	EXPECT_EQ(0, number_set(PARAMETERS "route_timeout_ms", 3000));
 	EXPECT_EQ(0, system("rmmod cmx_consumer"));
 	EXPECT_TRUE(live_are(0));
 }

@@ -17,6 +17,7 @@ static int path_make(FIXTURE_DATA(paths) *self)
 		.query.node_len = 9,
 		.query.port_space = RDMA_PS_TCP,
 		.query.flags = RDMA_CMX_AIQ_PORT,
+		.query.timeout_ms = 60000,
 	};
 	uint64_t buf[512];
 
@@ -30,6 +31,8 @@ FIXTURE_SETUP(paths)
 	self->fd = dev_open(O_NONBLOCK);
 	ASSERT_LE(0, self->fd);
 	ASSERT_EQ(0, number_set(PARAMETERS "sa_cache_ms", 3600000));
+	/* The result has its path, however late the SA responds. */
+	ASSERT_EQ(0, number_set(PARAMETERS "route_timeout_ms", 60000));
 	ASSERT_EQ(0, path_make(self));
 }
 
@@ -37,6 +40,7 @@ FIXTURE_TEARDOWN(paths)
 {
 	close(self->fd);
 	EXPECT_EQ(0, number_set(PARAMETERS "sa_cache_ms", 15000));
+	EXPECT_EQ(0, number_set(PARAMETERS "route_timeout_ms", 3000));
 	EXPECT_TRUE(nothing_left());
 }
 

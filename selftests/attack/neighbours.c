@@ -183,11 +183,16 @@ TEST_F_TIMEOUT(neighbours, many, 280)
 /* 256 queries of one address, with each limit, resolve one neighbour. */
 TEST_F_TIMEOUT(neighbours, same, 280)
 {
-	self->pid = fork();
-	ASSERT_LE(0, self->pid);
-	if (!self->pid)
-		_exit(flood(1, 0));
-	EXPECT_EQ(0, watch(_metadata, self));
+	int tries;
+
+	/* It lasts for 1.5 s: a guest that stops may not see it. */
+	for (tries = 0; tries < 5 && !self->most; tries++) {
+		self->pid = fork();
+		ASSERT_LE(0, self->pid);
+		if (!self->pid)
+			_exit(flood(1, 0));
+		EXPECT_EQ(0, watch(_metadata, self));
+	}
 	EXPECT_EQ(1, self->most);
 }
 
@@ -195,14 +200,15 @@ TEST_F_TIMEOUT(neighbours, same, 280)
 TEST_F_TIMEOUT(neighbours, gone, 280)
 {
 	double end = now_ms() + 60000;
+	long n;
 
 	self->pid = fork();
 	ASSERT_LE(0, self->pid);
 	if (!self->pid)
 		_exit(flood(QUERIES, 1));
-	while (number_get(COUNTERS "live_neighs") <= 0 && now_ms() < end)
+	while ((n = number_get(COUNTERS "live_neighs")) <= 0 && now_ms() < end)
 		poll(NULL, 0, 2);
-	EXPECT_LT(0, number_get(COUNTERS "live_neighs"));
+	EXPECT_LT(0, n);
 	kill(self->pid, SIGKILL);
 	waitpid(self->pid, NULL, 0);
 	self->pid = 0;

@@ -68,6 +68,16 @@ static int users(const char *dev, const char *group)
 	return strchr(group, ':') ? users6(dev, group) : users4(dev, group);
 }
 
+/* IPv6 joins the group of a new address in a work item. */
+static int users6_wait(const char *dev, const char *group)
+{
+	double end = now_ms() + 60000;
+
+	while (!users6(dev, group) && now_ms() < end)
+		poll(NULL, 0, 20);
+	return users6(dev, group);
+}
+
 /* Joins with a socket, as any program may. */
 static int member(const char *dev, const char *group)
 {
@@ -217,7 +227,7 @@ TEST(neighbour_discovery)
 
 	ASSERT_EQ(0, pair_add()) bed_del();
 	eth = users6("eth0", NEIGHBOUR);
-	atk = users6("atk0", NEIGHBOUR);
+	atk = users6_wait("atk0", NEIGHBOUR);
 	EXPECT_EQ(1, atk);
 	EXPECT_EQ(0, user_id(fd, "fd55::1", &id));
 	EXPECT_EQ(0, user_joins(fd, id, NEIGHBOUR, &mc));

@@ -128,7 +128,7 @@ static bool port_is_free(void)
 	return !ret;
 }
 
-TEST_F_TIMEOUT(many_ids, closed, 280)
+TEST_F_TIMEOUT(many_ids, closed, 420)
 {
 	int n = count_of(100000), rounds;
 	int fd = dev_open(O_NONBLOCK);
@@ -143,10 +143,10 @@ TEST_F_TIMEOUT(many_ids, closed, 280)
 	EXPECT_TRUE(port_is_free());
 }
 
-TEST_F_TIMEOUT(many_ids, killed, 280)
+TEST_F_TIMEOUT(many_ids, killed, 420)
 {
 	int n = count_of(30000), rounds;
-	double end = now_ms() + 200000;
+	double end = now_ms() + 340000;
 
 	self->holder = user_start(0, holder_run, &n);
 	while (!shared->full && now_ms() < end &&

@@ -101,13 +101,16 @@ static int member(const char *dev, const char *group)
 	return -1;
 }
 
+/* The end of a former device, in a work item, frees its name last. */
 static int bed_add(void)
 {
 	return system("ip link add atk0 type dummy && "
 		      "ip link set atk0 up multicast on && "
 		      "ip addr add 10.96.0.1/24 dev atk0 && "
-		      "ip addr add fd96::1/64 dev atk0 nodad && "
-		      "rdma link add rxe_atk type rxe netdev atk0");
+		      "ip addr add fd96::1/64 dev atk0 nodad || exit; "
+		      "for i in $(seq 300); do "
+		      "rdma link add rxe_atk type rxe netdev atk0 && exit; "
+		      "sleep 0.1; done; exit 1");
 }
 
 /* A netdevice without RDMA, and a neighbour behind it */

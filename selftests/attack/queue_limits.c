@@ -421,7 +421,7 @@ TEST_F(queue, close_is_linear)
 	 * Time that the host steals from the guest counts as the process's
 	 * time.
 	 */
-	for (i = 0; i < 5; i++) {
+	for (i = 0; i < 10; i++) {
 		large = close_time(8192, 4);
 		ASSERT_LE(0, large);
 		if (large < small * 24)

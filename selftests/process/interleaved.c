@@ -81,13 +81,14 @@ static void late_change(struct rdma_cmx_event *ev)
 
 /*
  * The argument of a USER event that is made one of @type, as if the kernel had
- * reported it, of the first membership
+ * reported it, of the first membership, whose leave counts it, too
  */
 #define MADE(type)	(0x6d616400 | (type))
 
 static struct {
 	uint64_t uid;
 	uint32_t handle;
+	uint32_t made;
 } membership;
 
 static void event_make(struct rdma_cmx_event *ev)
@@ -97,6 +98,15 @@ static void event_make(struct rdma_cmx_event *ev)
 	ev->event = ev->obj_uid & 0xff;
 	ev->obj_uid = membership.uid;
 	ev->obj = membership.handle;
+	if (ev->event == RDMA_CM_EVENT_MULTICAST_JOIN ||
+	    ev->event == RDMA_CM_EVENT_MULTICAST_ERROR)
+		membership.made++;
+}
+
+static void membership_left(struct rdma_cmx_destroy *leave)
+{
+	if (leave->handle == membership.handle)
+		leave->events_reported += membership.made;
 }
 
 static void membership_set(const struct rdma_cmx_join *join)
@@ -186,6 +196,8 @@ static int ioctl_intercept(int fd, unsigned long request, void *arg)
 	}
 	if (request == RDMA_CMX_IO(JOIN))
 		membership_set(arg);
+	if (request == RDMA_CMX_IO(LEAVE))
+		membership_left(arg);
 	if (thief.armed && request == RDMA_CMX_IO(WRITE_EVENT))
 		thief_take(fd);
 	if (request != command)
@@ -245,6 +257,8 @@ static void overlap_set(struct rdma_cm_id *id, unsigned long request,
 {
 	overlap.id = id;
 	overlap.destroy = destroy;
+	overlap.tid = 0;
+	overlap.ended = false;
 	command = request;
 }
 
@@ -640,6 +654,7 @@ TEST_F(interleaved, MC_13_rejoin_in_a_synchronous_join)
 }
 
 static struct sockaddr_storage groups[2];
+static void (*meanwhile)(struct rdma_cm_id *id);
 static int joined;			/* the errno */
 
 static void join_second(struct rdma_cm_id *id)
@@ -651,16 +666,25 @@ static void join_second(struct rdma_cm_id *id)
 static void *join_first(void *id)
 {
 	/* The event of the join is there when the command returns. */
-	overlap_set(id, RDMA_CMX_IO(JOIN), join_second);
+	overlap_set(id, RDMA_CMX_IO(JOIN), meanwhile);
 	return (void *)(intptr_t)(rdma_join_multicast(id, (void *)&groups[0],
 						      &groups[0]) ? errno : 0);
+}
+
+/* With a deadline */
+static int thread_join(pthread_t thread, void **ret)
+{
+	struct timespec end;
+
+	clock_gettime(CLOCK_REALTIME, &end);
+	end.tv_sec += WAIT_MS / 1000;
+	return pthread_timedjoin_np(thread, ret, &end);
 }
 
 /* Each call waits for its own join: the second one for the end of the first. */
 TEST_F(interleaved, MC_13_two_synchronous_joins)
 {
 	struct rdma_cm_id *id;
-	struct timespec end;
 	pthread_t thread;
 	void *err = NULL;
 	int i;
@@ -670,10 +694,9 @@ TEST_F(interleaved, MC_13_two_synchronous_joins)
 		addr_make(&groups[i], i ? "239.55.9.4" : "239.55.9.3", 0);
 	ASSERT_EQ(0, rdma_create_id(NULL, &id, NULL, RDMA_PS_UDP));
 	ASSERT_EQ(0, rdma_resolve_addr(id, NULL, ADDR(self), 30000));
+	meanwhile = join_second;
 	ASSERT_EQ(0, pthread_create(&thread, NULL, join_first, id));
-	clock_gettime(CLOCK_REALTIME, &end);
-	end.tv_sec += WAIT_MS / 1000;
-	ASSERT_EQ(0, pthread_timedjoin_np(thread, &err, &end));
+	ASSERT_EQ(0, thread_join(thread, &err));
 	EXPECT_EQ(NULL, err);
 	pthread_join(overlap.thread, NULL);
 	EXPECT_TRUE(overlap.there);
@@ -682,6 +705,71 @@ TEST_F(interleaved, MC_13_two_synchronous_joins)
 	EXPECT_EQ(&groups[1], id->event->param.ud.private_data);
 	for (i = 0; i < 2; i++)
 		EXPECT_EQ(0, rdma_leave_multicast(id, (void *)&groups[i]));
+	EXPECT_EQ(0, rdma_destroy_id(id));
+}
+
+static int left;			/* the errno */
+
+static void leave_first(struct rdma_cm_id *id)
+{
+	left = rdma_leave_multicast(id, (void *)&groups[0]) ? errno : 0;
+}
+
+/* The leave waits for the end of the join, which may fail. */
+TEST_F(interleaved, MC_13_leave_in_a_synchronous_join)
+{
+	struct rdma_cm_id *id;
+	pthread_t thread;
+	void *err;
+	int fails;
+
+	rdma_destroy_ep(self->id);
+	addr_make(&groups[0], "239.55.9.5", 0);
+	ASSERT_EQ(0, rdma_create_id(NULL, &id, NULL, RDMA_PS_UDP));
+	ASSERT_EQ(0, rdma_resolve_addr(id, NULL, ADDR(self), 30000));
+	meanwhile = leave_first;
+	for (fails = 0; fails < 2; fails++) {
+		if (fails)
+			ASSERT_EQ(0, rdma_write_cm_event(id, RDMA_CM_EVENT_USER,
+							 0, 0));
+		ASSERT_EQ(0, pthread_create(&thread, NULL, join_first, id));
+		ASSERT_EQ(0, thread_join(thread, &err));
+		EXPECT_EQ(fails ? EINTR : 0, (intptr_t)err);
+		ASSERT_EQ(0, thread_join(overlap.thread, NULL));
+		EXPECT_TRUE(overlap.there);
+		EXPECT_EQ(fails ? EADDRNOTAVAIL : 0, left);
+		errno = 0;
+		EXPECT_EQ(-1, rdma_leave_multicast(id, (void *)&groups[0]));
+		EXPECT_EQ(EADDRNOTAVAIL, errno);
+	}
+	EXPECT_EQ(0, rdma_destroy_id(id));
+}
+
+/*
+ * A join has read that another membership is lost. The leave of that one waits
+ * until the event is acked, which no later call does.
+ */
+TEST_F(interleaved, MC_13_leave_of_a_membership_whose_loss_ends_a_join)
+{
+	struct rdma_cm_id *id;
+	int i;
+
+	rdma_destroy_ep(self->id);
+	for (i = 0; i < 2; i++)
+		addr_make(&groups[i], i ? "239.55.9.7" : "239.55.9.6", 0);
+	ASSERT_EQ(0, rdma_create_id(NULL, &id, NULL, RDMA_PS_UDP));
+	ASSERT_EQ(0, rdma_resolve_addr(id, NULL, ADDR(self), 30000));
+	ASSERT_EQ(0, rdma_join_multicast(id, (void *)&groups[0], NULL));
+	ASSERT_EQ(0, rdma_write_cm_event(id, RDMA_CM_EVENT_USER, -ENETDOWN,
+					 MADE(RDMA_CM_EVENT_MULTICAST_ERROR)));
+	overlap_set(id, RDMA_CMX_IO(GET_EVENTS), leave_first);
+	errno = 0;
+	EXPECT_EQ(-1, rdma_join_multicast(id, (void *)&groups[1], NULL));
+	EXPECT_EQ(ENETDOWN, errno);
+	ASSERT_EQ(0, command);
+	ASSERT_EQ(0, thread_join(overlap.thread, NULL));
+	EXPECT_TRUE(overlap.there);
+	EXPECT_EQ(0, left);
 	EXPECT_EQ(0, rdma_destroy_id(id));
 }
 

@@ -130,23 +130,22 @@ struct cmx_mc *cmx_mc_known(struct cmx_id *id, uint64_t uid, uint32_t handle)
 	return known ? mc : NULL;
 }
 
-/* Acks the last event of a synchronous id if it is about @mc. */
-static void last_event_drop(struct cmx_id *id, struct cmx_mc *mc)
+/*
+ * Acks the last event of a synchronous id if it is about @mc. With the id's
+ * lock, which is released for the ack: a thread that takes the event from there
+ * may free it.
+ */
+static bool last_event_drop(struct cmx_id *id, struct cmx_mc *mc)
 {
-	struct cmx_event *last;
-	bool drop;
+	struct cmx_event *last = (struct cmx_event *)id->id.event;
 
-	if (!__atomic_load_n(&id->id.event, __ATOMIC_RELAXED))
-		return;
-	/* Under the lock: a thread that takes it from there may free it. */
-	pthread_mutex_lock(&id->lock);
-	last = (struct cmx_event *)id->id.event;
-	drop = id->sync && cmx_own(last, CMX_EVENT) && last->mc == mc;
-	if (drop)
-		id->id.event = NULL;
+	if (!id->sync || !cmx_own(last, CMX_EVENT) || last->mc != mc)
+		return false;
+	id->id.event = NULL;
 	pthread_mutex_unlock(&id->lock);
-	if (drop)
-		cmx_event_ack(&last->event);
+	cmx_event_ack(&last->event);
+	pthread_mutex_lock(&id->lock);
+	return true;
 }
 
 /* @mc is off the list. */
@@ -160,17 +159,21 @@ static int mc_leave(struct cmx_id *id, struct cmx_mc *mc)
 	bool copy = cmx_id_inherited(id);
 	int err = 0;
 
+	pthread_mutex_lock(&id->lock);
 	last_event_drop(id, mc);
+	pthread_mutex_unlock(&id->lock);
 	/* As for a copy of an id */
 	if (copy)
 		cmd.uid = mc->cookie;
 	if (cmx_destroy_ioctl(id, RDMA_CMX_IO(LEAVE), &cmd))
 		err = errno;
 
+	/* A thread that had an event may store it as the last one meanwhile. */
 	pthread_mutex_lock(&id->lock);
 	while (!err && !copy && (int32_t)(mc->events_completed -
 				 cmd.events_reported) < 0)
-		cmx_id_wait(id);
+		if (!last_event_drop(id, mc))
+			cmx_id_wait(id);
 	if (err || copy) {
 		/* An event may be unacked: the id frees the membership. */
 		mc->next = id->mcs;
@@ -547,27 +550,55 @@ CMX_EXPORT int rdma_join_multicast(struct rdma_cm_id *id,
 	return mc_join(cmx_id(id), &join, context);
 }
 
+/* With the id's lock */
+static struct cmx_mc *mc_find(struct cmx_id *id,
+			      const struct rdma_cmx_addr *group)
+{
+	struct cmx_mc *mc;
+
+	for (mc = id->mcs; mc; mc = mc->next)
+		if (!memcmp(&mc->addr, group, sizeof(*group)))
+			break;
+	return mc;
+}
+
+/*
+ * A call that joins the group waits for the event of its membership, and uses
+ * that until its end.
+ */
+static int mc_leave_group(struct cmx_id *id, const struct rdma_cmx_addr *group)
+{
+	struct cmx_mc *mc;
+	bool dying;
+
+	pthread_mutex_lock(&id->lock);
+	while ((mc = mc_find(id, group)) && mc == id->joining)
+		cmx_id_wait(id);
+	dying = id->dying;
+	if (mc && !dying)
+		mc_unlink(id, mc);
+	pthread_mutex_unlock(&id->lock);
+	if (dying)
+		return cmx_err(ECANCELED);
+	return mc ? mc_leave(id, mc) : cmx_err(EADDRNOTAVAIL);
+}
+
 CMX_EXPORT int rdma_leave_multicast(struct rdma_cm_id *id,
 				    struct sockaddr *addr)
 {
 	struct cmx_id *cid = cmx_id(id);
 	struct rdma_cmx_addr group;
-	struct cmx_mc *mc;
+	bool sync;
+	int ret, err;
 
 	CMX_ID_OR_STOCK(id, rdma_leave_multicast, id, addr);
 	if (!addr)
 		return cmx_err(EINVAL);
-	if (cmx_addr_to_kern(&group, addr))
+	if (cmx_addr_to_kern(&group, addr) || cmx_call_begin(cid, &sync))
 		return -1;
-
-	pthread_mutex_lock(&cid->lock);
-	for (mc = cid->mcs; mc; mc = mc->next)
-		if (!memcmp(&mc->addr, &group, sizeof(group)))
-			break;
-	if (mc)
-		mc_unlink(cid, mc);
-	pthread_mutex_unlock(&cid->lock);
-	if (!mc)
-		return cmx_err(EADDRNOTAVAIL);
-	return mc_leave(cid, mc);
+	ret = mc_leave_group(cid, &group);
+	err = errno;
+	if (sync)
+		cmx_sync_leave(cid);
+	return ret ? cmx_err(err) : 0;
 }

@@ -5,6 +5,7 @@
  * through here, and the unlocks.
  */
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <semaphore.h>
 #include <rdma/rdma_cmx.h>
 #include <rdma/rdma_cmx_ioctl.h>
@@ -628,6 +629,35 @@ TEST_F(interleaved, RA_02_address_change_before_a_request)
 	rdma_destroy_ep(client);
 	ASSERT_EQ(0, rdma_migrate_id(listener, channel));
 	EXPECT_EQ(RDMA_CM_EVENT_ADDR_CHANGE, event_take(channel, NULL));
+	EXPECT_EQ(0, rdma_destroy_id(listener));
+	rdma_destroy_event_channel(channel);
+}
+
+/* A server that polls its listener finds nothing to read. */
+TEST_F(interleaved, RA_02_address_change_of_a_polled_listener)
+{
+	struct rdma_event_channel *channel = rdma_create_event_channel();
+	struct rdma_cm_id *listener, *request;
+	int i;
+
+	ASSERT_NE(NULL, channel);
+	rdma_destroy_ep(self->id);
+	listener = id_listening(NULL, PORT_INTER + 1);
+	ASSERT_EQ(0, fcntl(listener->channel->fd, F_SETFL, O_NONBLOCK));
+	for (i = 0; i < 2; i++) {
+		ASSERT_EQ(0, rdma_write_cm_event(listener, RDMA_CM_EVENT_USER, 0,
+						 MADE(RDMA_CM_EVENT_ADDR_CHANGE)));
+		errno = 0;
+		EXPECT_EQ(-1, rdma_get_request(listener, &request));
+		EXPECT_EQ(EAGAIN, errno);
+		EXPECT_EQ(0, channel_readable(listener->channel, 0));
+	}
+	ASSERT_EQ(0, rdma_migrate_id(listener, channel));
+	EXPECT_EQ(RDMA_CM_EVENT_ADDR_CHANGE, event_take(channel, NULL));
+	/* Once */
+	ASSERT_EQ(0, rdma_migrate_id(listener, NULL));
+	ASSERT_EQ(0, rdma_migrate_id(listener, channel));
+	EXPECT_EQ(0, channel_readable(channel, 0));
 	EXPECT_EQ(0, rdma_destroy_id(listener));
 	rdma_destroy_event_channel(channel);
 }

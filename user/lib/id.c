@@ -285,6 +285,7 @@ int cmx_id_migrate(struct cmx_id *id, struct rdma_event_channel *channel)
 	cmx_id_leave(id);
 
 	if (was_sync) {
+		cmx_addr_change_write(id);
 		cmx_event_drop_last(id);
 		cmx_channel_close(old);
 	} else {

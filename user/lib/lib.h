@@ -91,6 +91,7 @@ struct cmx_id {
 	uint16_t number;	/* see cmx_id_cookie() */
 	bool known;		/* the kernel has the cookie */
 	bool sync;		/* has a private channel */
+	bool addr_changed;	/* a call has read ADDR_CHANGE, sync.c */
 	bool connect_error;	/* the connection failed here: no events */
 	bool dying;
 	bool orphan;		/* destroyed; freed with the last ack */
@@ -364,6 +365,7 @@ int cmx_event_leave(struct cmx_id *id, struct rdma_cm_event *event,
 int cmx_complete(struct cmx_id *id);
 int cmx_call_begin(struct cmx_id *id, bool *sync);
 int cmx_call_end(struct cmx_id *id, bool sync, int ret);
+void cmx_addr_change_write(struct cmx_id *id);
 void cmx_id_end_calls(struct cmx_id *id);
 
 /* mcast.c */

@@ -113,27 +113,42 @@ static bool sync_requested(struct cmx_id *id,
 }
 
 /*
- * Writes back the event that a call has read, and that is not its end. Without
- * memory it is lost: it is a hint.
+ * A call has read ADDR_CHANGE, which is not its end. Not before the id has
+ * another channel is it written again: a program that polls the private one
+ * would find it readable, with nothing to read.
  */
-static void addr_change_write(struct cmx_id *id)
+static void addr_change_keep(struct cmx_id *id)
+{
+	pthread_mutex_lock(&id->lock);
+	id->addr_changed = true;
+	pthread_mutex_unlock(&id->lock);
+}
+
+/*
+ * The id has moved to a channel of the program. Without memory the event is
+ * lost: it is a hint.
+ */
+void cmx_addr_change_write(struct cmx_id *id)
 {
 	struct rdma_cmx_write_event cmd = {
 		.size = sizeof(cmd),
 		.id = id->handle,
 		.event = RDMA_CM_EVENT_ADDR_CHANGE,
 	};
-	int err = errno;
+	bool changed;
 
-	cmx_id_ioctl(id, WRITE_EVENT, &cmd);
-	errno = err;
+	pthread_mutex_lock(&id->lock);
+	changed = id->addr_changed;
+	id->addr_changed = false;
+	pthread_mutex_unlock(&id->lock);
+	if (changed)
+		cmx_id_ioctl(id, WRITE_EVENT, &cmd);
 }
 
 /* The next event that is requested. Fails with errno. */
 static int sync_event(struct cmx_id *id, struct rdma_cm_event **event,
 		      bool interruptible)
 {
-	bool changed = false;
 	int ret;
 
 	for (;;) {
@@ -141,14 +156,11 @@ static int sync_event(struct cmx_id *id, struct rdma_cm_event **event,
 		if (ret && errno == EINTR && !interruptible)
 			continue;
 		if (ret || sync_requested(id, *event))
-			break;
+			return ret;
 		if ((*event)->event == RDMA_CM_EVENT_ADDR_CHANGE)
-			changed = true;
+			addr_change_keep(id);
 		cmx_event_ack(*event);
 	}
-	if (changed)
-		addr_change_write(id);
-	return ret;
 }
 
 /*

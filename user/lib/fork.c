@@ -247,6 +247,7 @@ void cmx_id_adopt(struct cmx_id *id)
 		return;
 	id->user = process;
 	id->waiters = 0;
+	id->shared = false;
 	id->joining = NULL;
 	id->busy = false;
 }

@@ -92,6 +92,7 @@ struct cmx_id {
 	bool known;		/* the kernel has the cookie */
 	bool sync;		/* has a private channel */
 	bool addr_changed;	/* a call has read ADDR_CHANGE, sync.c */
+	bool shared;		/* threads have waited for a request together */
 	bool connect_error;	/* the connection failed here: no events */
 	bool dying;
 	bool orphan;		/* destroyed; freed with the last ack */

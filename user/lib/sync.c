@@ -8,11 +8,8 @@
 
 #include "lib.h"
 
-/*
- * A thread in a call on a synchronous id delays a thread that destroys the id,
- * which waits until the former has left. ECANCELED: the destruction has begun.
- */
-int cmx_sync_enter(struct cmx_id *id)
+/* @shares: the call is one that several threads may be in. */
+static int sync_enter(struct cmx_id *id, bool shares)
 {
 	bool dying;
 
@@ -21,8 +18,19 @@ int cmx_sync_enter(struct cmx_id *id)
 	dying = id->dying;
 	if (!dying)
 		id->waiters++;
+	if (shares && id->waiters > 1)
+		id->shared = true;
 	pthread_mutex_unlock(&id->lock);
 	return dying ? cmx_err(ECANCELED) : 0;
+}
+
+/*
+ * A thread in a call on a synchronous id delays a thread that destroys the id,
+ * which waits until the former has left. ECANCELED: the destruction has begun.
+ */
+int cmx_sync_enter(struct cmx_id *id)
+{
+	return sync_enter(id, false);
 }
 
 void cmx_sync_leave(struct cmx_id *id)
@@ -35,9 +43,9 @@ void cmx_sync_leave(struct cmx_id *id)
 
 /*
  * Leaves with @event, if any, stored in @place. The event is dropped if another
- * thread has stored one there meanwhile, or would drop a request from there: a
- * request goes with its new id. ECANCELED: the id is being destroyed. Then no
- * thread would ack the event, and it is dropped, too.
+ * thread has stored one there meanwhile, or would drop a request from there in
+ * its next call: a request goes with its new id. ECANCELED: the id is being
+ * destroyed. Then no thread would ack the event, and it is dropped, too.
  */
 int cmx_event_leave(struct cmx_id *id, struct rdma_cm_event *event,
 		    struct rdma_cm_event **place)
@@ -49,7 +57,7 @@ int cmx_event_leave(struct cmx_id *id, struct rdma_cm_event *event,
 	pthread_mutex_lock(&id->lock);
 	dying = id->dying;
 	stored = !dying && !(event && *place) &&
-		 !(request && place == &id->id.event && id->waiters > 1);
+		 !(request && place == &id->id.event && id->shared);
 	if (stored) {
 		if (event)
 			*place = event;
@@ -173,7 +181,8 @@ int cmx_event_wait(struct cmx_id *id, struct rdma_cm_event **event,
 {
 	int err;
 
-	if (cmx_sync_enter(id))
+	/* Only the wait for a request is interruptible. */
+	if (sync_enter(id, interruptible))
 		return -1;
 	cmx_event_drop_last(id);
 	if (!sync_event(id, event, interruptible))

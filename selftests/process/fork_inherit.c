@@ -184,6 +184,85 @@ TEST(RA_02_child_destroys_what_its_thread_waits_on)
 	close(h.pipe[0]);
 }
 
+/* Likewise, but the parent exits when the child waits in the destroy call. */
+static void *ep_destroy(void *arg)
+{
+	struct getter *g = arg;
+
+	__atomic_store_n(&g->tid, gettid(), __ATOMIC_RELEASE);
+	rdma_destroy_ep(g->listener);
+	return NULL;
+}
+
+static bool getter_sleeps(struct getter *g, long nr)
+{
+	pid_t tid;
+
+	while (!(tid = __atomic_load_n(&g->tid, __ATOMIC_ACQUIRE)))
+		usleep(1000);
+	return thread_sleeps(tid, nr);
+}
+
+static int end_wait_later(struct heritage *h, int leave)
+{
+	struct getter g = { .listener = h->id }, d = g;
+	pthread_t getter, destroyer;
+
+	alarm(WAIT_MS / 1000);
+	cmx_mem_atomic(&g.tid, sizeof(g.tid));
+	cmx_mem_atomic(&d.tid, sizeof(d.tid));
+	if (pthread_create(&getter, NULL, request_get, &g) ||
+	    !getter_sleeps(&g, SYS_ioctl))
+		return 1;
+	if (pthread_create(&destroyer, NULL, ep_destroy, &d) ||
+	    !getter_sleeps(&d, SYS_futex))
+		return 2;
+	if (write(leave, "", 1) != 1)
+		return 3;
+	pthread_join(destroyer, NULL);
+	pthread_join(getter, NULL);
+	if (g.err != ECANCELED)
+		return 4;
+	return connect_refused() ? 5 : 0;
+}
+
+static int listen_and_leave_later(void *arg)
+{
+	struct heritage *h = arg;
+	int leave[2];
+	char result;
+	pid_t pid;
+
+	h->id = id_listening(NULL, PORT_FORK);
+	if (pipe(leave))
+		return 1;
+	pid = fork();
+	if (pid) {
+		close(leave[1]);
+		return pid < 0 || read(leave[0], &result, 1) != 1;
+	}
+	result = end_wait_later(h, leave[1]);
+	_exit(write(h->pipe[1], &result, 1) != 1);
+}
+
+TEST(RA_02_child_destroys_when_the_parent_exits)
+{
+	struct pollfd pfd = { .events = POLLIN };
+	struct heritage h;
+	char result = -1;
+
+	NEED_PIDFD();
+	ASSERT_EQ(0, pipe(h.pipe));
+	ASSERT_EQ(0, child_wait(child_start(listen_and_leave_later, &h)));
+	/* The end of the child without a result */
+	close(h.pipe[1]);
+	pfd.fd = h.pipe[0];
+	ASSERT_EQ(1, poll(&pfd, 1, 2 * WAIT_MS));
+	EXPECT_EQ(1, read(h.pipe[0], &result, 1));
+	EXPECT_EQ(0, result);
+	close(h.pipe[0]);
+}
+
 /* Two children of an exited parent; the second one finds no object. */
 static int destroy_alone(struct heritage *h, int parent)
 {

@@ -238,12 +238,10 @@ int cmx_call_end(struct cmx_id *id, bool sync, int ret)
 }
 
 /*
- * Waits for the threads in calls on a synchronous id. @wake: ends their waits by
- * an event for each. Another reader of the file, as a child of fork(), may take
- * it. There may be no memory for it, or too many unread events, which is
- * temporary. So the threads that stay get others.
+ * Ends the waits of threads by an event for each. On a copy the event would end
+ * a call of the parent, which goes on while it exists.
  */
-static void waiters_end(struct cmx_id *id, bool wake)
+static void waiters_wake(struct cmx_id *id)
 {
 	struct rdma_cmx_write_event cmd = {
 		.size = sizeof(cmd),
@@ -251,17 +249,31 @@ static void waiters_end(struct cmx_id *id, bool wake)
 		.event = RDMA_CMX_EV_USER,
 		.status = -ECANCELED,
 	};
-	struct timespec end;
 	unsigned int i;
+
+	if (cmx_id_inherited(id) && cmx_id_cared_for(id))
+		return;
+	for (i = 0; i < id->waiters; i++)
+		if (cmx_id_ioctl(id, WRITE_EVENT, &cmd))
+			break;
+}
+
+/*
+ * Waits for the threads in calls on a synchronous id. Another reader of the
+ * file, as a child of fork(), may take the event that wakes one. There may be no
+ * memory for it, or too many unread events, which is temporary. So the threads
+ * that stay get others. The parent may exit meanwhile.
+ */
+static void waiters_end(struct cmx_id *id)
+{
+	struct timespec end;
 
 	pthread_mutex_lock(&id->lock);
 	cmx_id_adopt(id);
 	/* No other waiters follow. */
 	id->dying = true;
 	while (id->waiters) {
-		for (i = 0; wake && i < id->waiters; i++)
-			if (cmx_id_ioctl(id, WRITE_EVENT, &cmd))
-				break;
+		waiters_wake(id);
 		clock_gettime(CLOCK_MONOTONIC, &end);
 		end.tv_nsec += 50000000;
 		if (end.tv_nsec >= 1000000000) {
@@ -280,9 +292,8 @@ static void waiters_end(struct cmx_id *id, bool wake)
  */
 void cmx_id_end_calls(struct cmx_id *id)
 {
-	/* The event would end a call of the parent, which goes on. */
 	if (id->sync && id->id.channel->fd >= 0)
-		waiters_end(id, !cmx_id_inherited(id) || !cmx_id_cared_for(id));
+		waiters_end(id);
 	/* Not before: such a call may start a lookup. */
 	cmx_names_cancel(id);
 }

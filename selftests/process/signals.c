@@ -95,6 +95,7 @@ struct poke {
 	pthread_t target;
 	pid_t tid;
 	struct rdma_cm_id *id;	/* NULL: no event */
+	struct rdma_event_channel *channel;
 	bool asleep;
 };
 
@@ -203,6 +204,74 @@ TEST_F(signals, RA_02_handler_forks_while_get_cm_event_goes_on)
 	pthread_join(poke.thread, NULL);
 	EXPECT_TRUE(poke.asleep);
 	EXPECT_LT(0, child_is);
+}
+
+/*
+ * The same in a call on a synchronous id. The child reads the event while the
+ * parent waits in its handler, and destroys its copy of the id.
+ */
+static volatile sig_atomic_t fork_status;	/* of the child; -1: none yet */
+
+static void wait_handler(int sig)
+{
+	fork_handler(sig);
+	if (child_is > 0)
+		fork_status = child_wait(child_is);
+}
+
+static void *reject_run(void *arg)
+{
+	struct poke *poke = arg;
+	struct rdma_cm_event *event;
+	struct rdma_cm_id *request;
+
+	if (event_wait(poke->channel, &event, WAIT_MS))
+		return arg;
+	request = event->id;
+	rdma_ack_cm_event(event);
+	poke->asleep = thread_sleeps(poke->tid, SYS_ioctl);
+	pthread_kill(poke->target, SIGUSR1);
+	while (!child_is)
+		usleep(1000);
+	if (rdma_reject(request, NULL, 0) || rdma_destroy_id(request))
+		return arg;
+	while (fork_status == -1)
+		usleep(1000);
+	return rdma_write_cm_event(poke->id, RDMA_CM_EVENT_USER, 0, 0) ? arg :
+									 NULL;
+}
+
+TEST_F(signals, RA_02_handler_forks_in_a_synchronous_call)
+{
+	struct sigaction action = { .sa_handler = wait_handler };
+	struct poke poke = { .target = pthread_self(), .tid = gettid(),
+			     .id = id_make(NULL), .channel = self->channel };
+	struct rdma_cm_id *listener, *id = poke.id;
+	struct sockaddr_storage ss;
+	void *failed;
+	int ret;
+
+	child_is = 0;
+	fork_status = -1;
+	sigaction(SIGUSR1, &action, NULL);
+	listener = id_listening(self->channel, PORT_SIGNALS);
+	addr_make(&ss, OWN4, PORT_SIGNALS);
+	ASSERT_EQ(0, rdma_resolve_addr(id, NULL, (void *)&ss, 30000));
+	ASSERT_EQ(0, rdma_resolve_route(id, 30000));
+	ASSERT_EQ(0, qp_make(id, IBV_QPT_RC));
+	ASSERT_EQ(0, pthread_create(&poke.thread, NULL, reject_run, &poke));
+	errno = 0;
+	ret = rdma_connect(id, NULL);
+	if (child_is < 0)
+		_exit(!ret || errno != ECONNREFUSED || rdma_destroy_id(id));
+	EXPECT_EQ(-1, ret);
+	EXPECT_EQ(EINTR, errno);
+	pthread_join(poke.thread, &failed);
+	EXPECT_EQ(NULL, failed);
+	EXPECT_TRUE(poke.asleep);
+	EXPECT_EQ(0, fork_status);
+	rdma_destroy_ep(id);
+	EXPECT_EQ(0, rdma_destroy_id(listener));
 }
 
 #define EVENTS	2000

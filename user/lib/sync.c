@@ -33,11 +33,21 @@ int cmx_sync_enter(struct cmx_id *id)
 	return sync_enter(id, false);
 }
 
+/*
+ * With the id's lock. In a child of fork() by a signal handler a call goes on
+ * that is not counted there.
+ */
+static void waiter_left(struct cmx_id *id)
+{
+	if (id->waiters)
+		id->waiters--;
+	cmx_id_wake(id);
+}
+
 void cmx_sync_leave(struct cmx_id *id)
 {
 	pthread_mutex_lock(&id->lock);
-	id->waiters--;
-	cmx_id_wake(id);
+	waiter_left(id);
 	pthread_mutex_unlock(&id->lock);
 }
 
@@ -61,8 +71,7 @@ int cmx_event_leave(struct cmx_id *id, struct rdma_cm_event *event,
 	if (stored) {
 		if (event)
 			*place = event;
-		id->waiters--;
-		cmx_id_wake(id);
+		waiter_left(id);
 	}
 	pthread_mutex_unlock(&id->lock);
 	if (stored)

@@ -451,8 +451,22 @@ static void destroy_id(struct rdma_cm_id *id)
 		abort();
 }
 
+/* As id_ready(), by name: the program creates the queue pair, and connects. */
+static struct rdma_cm_id *id_ready_by_name(struct rdma_event_channel *channel)
+{
+	struct rdma_cm_id *id = id_make(channel);
+
+	if (!rdmacmx_connect_name(id, OWN4, PORT_TEXT, NULL, NULL) &&
+	    event_take(channel, NULL) == RDMA_CM_EVENT_ROUTE_RESOLVED &&
+	    !qp_make(id, IBV_QPT_RC))
+		return id;
+	rdma_destroy_ep(id);
+	return NULL;
+}
+
 /* The reader has the reply, which is no step of another id with its handle. */
-TEST_F(interleaved, RA_02_destroy_when_the_reply_is_read)
+static void destroy_when_read(struct __test_metadata *_metadata,
+			      FIXTURE_DATA(interleaved) *self, bool named)
 {
 	struct rdma_event_channel *channel = rdma_create_event_channel();
 	struct ibv_comp_channel *comp;
@@ -466,7 +480,7 @@ TEST_F(interleaved, RA_02_destroy_when_the_reply_is_read)
 	/* Holds the device, too. */
 	ASSERT_EQ(0, rdma_migrate_id(self->id, channel));
 	ASSERT_EQ(0, id_bind(self->id, OWN4, 0));
-	id = id_ready(channel, PORT_INTER);
+	id = named ? id_ready_by_name(channel) : id_ready(channel, PORT_INTER);
 	ASSERT_NE(NULL, id);
 	qp = id->qp;
 	cq[0] = id->send_cq;
@@ -488,6 +502,16 @@ TEST_F(interleaved, RA_02_destroy_when_the_reply_is_read)
 	}
 	EXPECT_EQ(0, rdma_destroy_id(self->id));
 	rdma_destroy_event_channel(channel);
+}
+
+TEST_F(interleaved, RA_02_destroy_when_the_reply_is_read)
+{
+	destroy_when_read(_metadata, self, false);
+}
+
+TEST_F(interleaved, KA_02_destroy_when_the_reply_is_read)
+{
+	destroy_when_read(_metadata, self, true);
 }
 
 static struct rdma_event_channel *elsewhere;

@@ -418,11 +418,16 @@ static struct cmx_id *event_id(struct rdma_event_channel *channel,
 	return id;
 }
 
-/* Other events of an id without a connect by name use no queue pair. */
+/* Events that use the queue pair of any id; a connect by name has others. */
+static bool event_uses_qp(uint32_t event)
+{
+	return event == RDMA_CM_EVENT_CONNECT_RESPONSE ||
+	       event == RDMA_CM_EVENT_REJECTED;
+}
+
 static bool event_enter(struct cmx_id *id, uint32_t event)
 {
-	if (!id->named && event != RDMA_CM_EVENT_CONNECT_RESPONSE &&
-	    event != RDMA_CM_EVENT_REJECTED)
+	if (!id->named && !event_uses_qp(event))
 		return false;
 	cmx_id_enter(id);
 	return true;
@@ -434,7 +439,7 @@ static bool event_enter(struct cmx_id *id, uint32_t event)
  */
 static bool event_late(struct cmx_id *id, const struct rdma_cmx_event *ev)
 {
-	if (id->ended && (!id->named || cmx_named_goes_on(id)))
+	if (id->ended && (event_uses_qp(ev->event) || cmx_named_goes_on(id)))
 		return true;
 	return id->named && cmx_named_late(id, ev);
 }

@@ -52,7 +52,7 @@ tar -C "$top" -c --exclude='*.o' --exclude='*.ko' --exclude='*.cmd' \
 	--exclude='*.mod*' --exclude=Module.symvers --exclude=modules.order \
 	Kbuild Makefile dkms.conf kernel uapi user selftests | tar -C "$src" -x
 
-plan 10
+plan 11
 is "version in dkms.conf and Makefile (OPS-01)" \
 	"$(sed -n 's/^PACKAGE_VERSION="\(.*\)"/\1/p' "$top/dkms.conf")" "$version"
 ok "dkms add" dkms_do add
@@ -62,6 +62,12 @@ mkdir -p "$work/vendor/lib/modules/$kver/updates"
 out=$(CMX_ROOT=$work/vendor dkms_do build -k "$kver")
 is "dkms build refuses headers that do not match ib_core" $? 10
 like "the error names the reason" "$out" "^rdma-cmx: .* no headers for $kver"
+# A kernel without InfiniBand
+mkdir "$work/without"
+ln -s "$(readlink -f "$installed/build")"/* "$work/without"
+grep -v '^CONFIG_INFINIBAND' "$installed/build/.config" >"$work/without/.config"
+out=$(dkms_do build -k "$kver" --kernelsourcedir "$work/without")
+is "dkms build skips a kernel without InfiniBand" $? 77 || diag "$out"
 out=$(dkms_do build -k "$kver")
 is "dkms build" $? 0 || {
 	diag "$out"

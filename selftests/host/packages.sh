@@ -225,8 +225,25 @@ scripts_check() {
 	mkdir "$work/stub"
 	for command in systemctl rm dkms rmmod; do
 		printf '#!/bin/sh\necho "%s $*"\n' $command >"$work/stub/$command"
-		chmod 755 "$work/stub/$command"
 	done
+	# A kernel runs that has no modules; another has links to those of a
+	# third.
+	printf '#!/bin/sh\necho 6.1.0-1-running\n' >"$work/stub/uname"
+	cat >"$work/stub/dkms" <<-'END'
+		#!/bin/sh
+		case $* in
+		"status -m rdma-cmx") cat <<-LINES ;;
+			rdma-cmx/0.0.9, 6.1.0-2-next, x86_64: installed (original_module exists)
+			rdma-cmx/0.0.8, 6.1.0-2-next, x86_64: built
+			rdma-cmx, 0.0.9, 5.14.0-3.el9, x86_64: built
+			rdma-cmx/0.0.9, 5.14.0-4.el9, x86_64: installed-weak from 5.14.0-3.el9
+			rdma-cmx/0.1.0: added
+		LINES
+		"build "*-next*) exit 10 ;;
+		*) echo "dkms $*" ;;
+		esac
+	END
+	chmod 755 "$work"/stub/*
 	is "rpm: the timer is as the distribution presets it" \
 		"$(rpm_script POSTIN 1)" "systemctl --no-reload preset $timer"
 	is "rpm: an upgrade lets the timer run" \
@@ -240,11 +257,14 @@ scripts_check() {
 	END
 	)"
 	command="-m rdma-cmx -v $version"
-	is "rpm: a new release of a version builds its modules again" \
-		"$(rpm_script POSTIN 2 rdma-cmx-dkms)" "$(cat <<-END
+	is "rpm: a new release builds its modules for each kernel that has some" \
+		"$(rpm_script POSTIN 2 rdma-cmx-dkms 2>&1)" "$(cat <<-END
 		dkms add $command --rpm_safe_upgrade
-		dkms build $command --force
-		dkms install $command --force
+		dkms build $command -k 5.14.0-3.el9 --force
+		dkms install $command -k 5.14.0-3.el9 --force
+		dkms build $command -k 6.1.0-1-running --force
+		dkms install $command -k 6.1.0-1-running --force
+		rdma-cmx: no new modules for 6.1.0-2-next
 	END
 	)"
 	is "rpm: an upgrade unloads no module" \

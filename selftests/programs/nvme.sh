@@ -6,7 +6,7 @@
 . /usr/lib/rdma-cmx/selftests/lib.sh
 . /usr/lib/rdma-cmx/selftests/programs/nvme_functions
 
-follower=''
+follower='' other=''
 
 at_target() {
 	peer "$1"
@@ -26,6 +26,7 @@ rail_del='rdma link del rxe_r2; ip link del rail2'
 
 cleanup() {
 	[ -z "$follower" ] || kill "$follower"
+	[ -z "$other" ] || kill "$other"
 	umount $disk
 	nvme disconnect --nqn=$nqn
 	target_del
@@ -145,9 +146,33 @@ ok "KA-05: removes the path in the old subnet" wait_for 120 paths_are \
 	"10.55.0.2 4420,10.58.0.2 4420"
 name_is 10.55.0.2 10.57.0.2
 ok "KA-05: and back" wait_for 120 paths_are "10.55.0.2 4420,10.57.0.2 4420"
-kill "$follower"
+# The subnet moves to the first rail, whose device has a follower, too.
+move=${subnet/add /del }
+subnet=${subnet/rail2/eth0}
+move="$move && $subnet"
+ok "KA-05: the subnet moves to another device" eval "port_del 3 &&
+	${move//NR/1} && peer '${move//NR/2}' && port_add 3 10.58.0.2 4420"
+cmx nvme connect --follow=1 --dev rxe0 --nqn $nqn array.nvme.test \
+	"${options[@]}" >$dir/follow.other 2>&1 &
+other=$!
+name_is 10.55.0.2 10.57.0.2 10.58.0.2
+ok "KA-05: which connects" wait_for 120 \
+	grep -q '^connected .* 10\.58\.0\.2 4420$' $dir/follow.other
+ok "KA-05: more rounds of both" eval "rounds_more && rounds_more && rounds_more"
+is "KA-05: the path stays" "$(paths live)" \
+	"10.55.0.2 4420,10.57.0.2 4420,10.58.0.2 4420"
+is "KA-05: the first follower has removed only its own" \
+	"$(grep -c '^disconnected .* 10\.58\.' $dir/follow.dev)" 1
+name_is 10.55.0.2 10.57.0.2
+ok "KA-05: the follower of its device removes it" wait_for 120 paths_are \
+	"10.55.0.2 4420,10.57.0.2 4420"
+kill "$follower" "$other"
 wait "$follower"
-diag "$(cat $dir/follow.dev)"
+wait "$other"
+other=''
+like "KA-05: and reports it" "$(cat $dir/follow.other)" \
+	'^disconnected .* 10\.58\.0\.2 4420$'
+diag "$(cat $dir/follow.dev $dir/follow.other)"
 subnet=${subnet/add /del }
 ok "KA-05: the subnet goes" \
 	eval "port_del 3; ${subnet/NR/1} && peer '${subnet/NR/2}'"

@@ -8,6 +8,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <getopt.h>
+#include <glob.h>
 #include <netdb.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -19,6 +20,7 @@
 #include "nvme.h"
 
 #define FABRICS		"/dev/nvme-fabrics"
+#define DEVICES		"/sys/class/infiniband/"
 #define PORT		4420	/* IANA's, of nvme */
 #define RECORDS_MAX	64
 #define SOURCES_MAX	64
@@ -323,6 +325,41 @@ static void sources_add(struct sources *sources, const struct nvme_paths *paths)
 			       paths->path[i].source);
 }
 
+/* True if @text is an address of the RDMA device */
+static bool device_has(const char *device, const char *text)
+{
+	const struct rdma_addrinfo hints = {
+		.ai_flags = RAI_PASSIVE | RAI_NUMERICHOST | RAI_NOROUTE,
+		.ai_qp_type = IBV_QPT_RC,
+		.ai_port_space = RDMA_PS_TCP,
+	};
+	struct rdma_addrinfo *list;
+
+	if (rdmacmx_getaddrinfo(device, text, NULL, &hints, &list))
+		return false;
+	rdma_freeaddrinfo(list);
+	return true;
+}
+
+/*
+ * True if the address has moved from the requested device to another one: its
+ * paths concern a follower of that device.
+ */
+static bool source_moved(const struct nvme *nvme, const char *source)
+{
+	bool moved = false;
+	glob_t files;
+	size_t i;
+
+	if (device_has(nvme->device, source) ||
+	    glob(DEVICES "*", 0, NULL, &files))
+		return false;
+	for (i = 0; i < files.gl_pathc && !moved; i++)
+		moved = device_has(files.gl_pathv[i] + strlen(DEVICES), source);
+	globfree(&files);
+	return moved;
+}
+
 /*
  * Removes the controllers whose address the name no longer has, but only those
  * whose namespaces the controllers of @joined serve: a wrong result, or one
@@ -346,7 +383,8 @@ static void paths_remove(const struct nvme *nvme, const struct answer *answer,
 		path = &have.path[i];
 		if (nvme_path_find(&answer->want, path) ||
 		    nvme_path_find(&answer->unreached, path) ||
-		    (one_device && !has_source(sources, path->source)) ||
+		    (one_device && (!has_source(sources, path->source) ||
+				    source_moved(nvme, path->source))) ||
 		    !nvme_served(path, joined))
 			continue;
 		if (nvme_disconnect(path, nvme->nqn))

@@ -97,6 +97,47 @@ read -r pid _ <$dir/nvme.args
 ok "and ends nvme" test ! -e "/proc/$pid"
 is "without a message" "$(cat $dir/follow.secret)" ""
 
+# --- a signal in a removal: with files in the place of the controllers ---
+
+# controller NAME ADDRESS: its removal waits until someone reads from the pipe
+controller() {
+	mkdir -p "$dir/class/$1" && cd "$dir/class/$1" || return
+	echo rdma >transport
+	echo $nqn.files >subsysnqn
+	echo live >state
+	echo "traddr=$2,trsvcid=4420,host_traddr=10.55.0.1" >address
+	ln -s $dir/pipe delete_controller
+}
+removal_waits() {
+	local file
+
+	for file in /proc/"$follower"/fd/*; do
+		[ ! "$file" -ef $dir/pipe ] || return 0
+	done
+	return 1
+}
+mkfifo $dir/pipe
+exec 5<>$dir/pipe
+ok "a full pipe" eval "timeout 60 head -c 65536 /dev/zero >&5"
+for number in 2 31 32 33; do
+	ok "a controller of files" controller nvme$number 10.55.0.$number
+done
+# shellcheck disable=SC2016 # for the inner shell
+unshare -m sh -c 'mount --bind "$1/class" /sys/class/nvme && shift && exec "$@"' \
+	sh $dir cmx nvme connect --follow=1 --nqn $nqn.files 10.55.0.2 \
+	>$dir/follow.files 2>&1 5>&- &
+follower=$!
+ok "a follower removes a controller" wait_for 60 removal_waits
+kill "$follower"
+head -c 65536 <&5 >/dev/null
+ok "a signal ends it" \
+	wait_for 60 no grep -q connect /proc/$follower/cmdline
+kill -KILL "$follower" 2>/dev/null
+wait "$follower"
+is "with success" "$?" 0
+is "after that removal" "$(grep -c '^disconnected nvme3' $dir/follow.files)" 1
+exec 5>&-
+
 # --- both rails ---
 
 # No host has the first one.

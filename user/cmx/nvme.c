@@ -365,7 +365,8 @@ static bool source_moved(const struct nvme *nvme, const char *source)
  * whose namespaces the controllers of @joined serve: a wrong result, or one
  * before the namespaces are found, must not remove a disk. An address that no
  * device reaches now still belongs to the name. With a requested device, the
- * result does not concern the paths of others.
+ * result does not concern the paths of others. Each removal may take the
+ * kernel's timeout of a dead target, so a signal ends the series.
  */
 static void paths_remove(const struct nvme *nvme, const struct answer *answer,
 			 const struct nvme_paths *joined,
@@ -379,7 +380,7 @@ static void paths_remove(const struct nvme *nvme, const struct answer *answer,
 	if (answer->more)
 		return;
 	nvme_controllers(nvme->nqn, &have);
-	for (i = 0; i < have.count; i++) {
+	for (i = 0; i < have.count && !signals_ended(); i++) {
 		path = &have.path[i];
 		if (nvme_path_find(&answer->want, path) ||
 		    nvme_path_find(&answer->unreached, path) ||

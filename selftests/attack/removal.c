@@ -386,7 +386,7 @@ static int stop_set(struct victim *v, enum stop stop)
 			UFFDIO_REGISTER_MODE_WP,
 	};
 
-	v->uffd = syscall(SYS_userfaultfd, O_CLOEXEC);
+	v->uffd = syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK);
 	if (v->uffd < 0 || ioctl(v->uffd, UFFDIO_API, &api) ||
 	    ioctl(v->uffd, UFFDIO_REGISTER, &reg))
 		return -errno;
@@ -402,8 +402,9 @@ static bool stopped(struct victim *v)
 	struct uffd_msg msg;
 
 	for (;;) {
-		if (poll(&pfd, 1, 10) == 1)
-			return read(v->uffd, &msg, sizeof(msg)) == sizeof(msg);
+		if (poll(&pfd, 1, 10) == 1 &&
+		    read(v->uffd, &msg, sizeof(msg)) == sizeof(msg))
+			return true;
 		if (v->ended)
 			return false;
 	}

@@ -14,6 +14,7 @@
 #include "process.h"
 
 #define EP_PORT		"7601"
+#define UD_PORT		7606
 #define MESSAGE		"over a synchronous id"
 #define GROUP		"239.55.60.1"
 
@@ -493,6 +494,40 @@ TEST(MC_13_user_event_in_a_synchronous_join)
 		EXPECT_EQ(EADDRNOTAVAIL, errno);
 	}
 	EXPECT_EQ(0, rdma_destroy_id(id));
+}
+
+/* Only rdma_get_request() returns a request. Another call leaves no id of it. */
+TEST(RA_02_join_rejects_a_request)
+{
+	struct rdma_event_channel *channel = rdma_create_event_channel();
+	struct rdma_conn_param param = { .qp_num = 1 };
+	struct rdma_cm_id *listener, *client;
+	struct sockaddr_storage ss;
+	int status;
+
+	ASSERT_NE(NULL, channel);
+	ASSERT_EQ(0, rdma_create_id(NULL, &listener, NULL, RDMA_PS_UDP));
+	addr_make(&ss, OWN4, UD_PORT);
+	ASSERT_EQ(0, rdma_bind_addr(listener, (void *)&ss));
+	ASSERT_EQ(0, rdma_listen(listener, 1));
+	ASSERT_EQ(0, rdma_create_id(channel, &client, NULL, RDMA_PS_UDP));
+	ASSERT_EQ(0, rdma_resolve_addr(client, NULL, (void *)&ss, 30000));
+	ASSERT_EQ(RDMA_CM_EVENT_ADDR_RESOLVED, event_take(channel, NULL));
+	ASSERT_EQ(0, rdma_resolve_route(client, 30000));
+	ASSERT_EQ(RDMA_CM_EVENT_ROUTE_RESOLVED, event_take(channel, NULL));
+	ASSERT_EQ(0, rdma_connect(client, &param));
+	ASSERT_EQ(1, channel_readable(listener->channel, WAIT_MS));
+
+	addr_make(&ss, GROUP, 0);
+	EXPECT_EQ(0, rdma_join_multicast(listener, (void *)&ss, &ss));
+	EXPECT_EQ(RDMA_CM_EVENT_MULTICAST_JOIN, listener->event->event);
+	EXPECT_EQ(&ss, listener->event->param.ud.private_data);
+	EXPECT_EQ(RDMA_CM_EVENT_UNREACHABLE, event_take(channel, &status));
+	EXPECT_NE(-ETIMEDOUT, status);
+	EXPECT_EQ(0, rdma_destroy_id(client));
+	EXPECT_EQ(0, rdma_destroy_id(listener));
+	rdma_destroy_event_channel(channel);
+	EXPECT_TRUE(live_objects_gone(WAIT_MS));
 }
 
 /* The library frees lists that the program has changed. */

@@ -162,21 +162,32 @@ void cmx_addr_change_write(struct cmx_id *id)
 		cmx_id_ioctl(id, WRITE_EVENT, &cmd);
 }
 
-/* The next event that is requested. Fails with errno. */
+/*
+ * The next event that is requested. Fails with errno. Only rdma_get_request(),
+ * which is interruptible, returns a connection request. Another call rejects it:
+ * nobody would find the new id in an event of that call.
+ */
 static int sync_event(struct cmx_id *id, struct rdma_cm_event **event,
 		      bool interruptible)
 {
+	struct rdma_cm_id *request;
 	int ret;
 
 	for (;;) {
 		ret = cmx_event_get(id->id.channel, event);
 		if (ret && errno == EINTR && !interruptible)
 			continue;
-		if (ret || sync_requested(id, *event))
+		if (ret)
 			return ret;
+		request = !interruptible && (*event)->listen_id ? (*event)->id :
+								  NULL;
+		if (!request && sync_requested(id, *event))
+			return 0;
 		if ((*event)->event == RDMA_CM_EVENT_ADDR_CHANGE)
 			addr_change_keep(id);
 		cmx_event_ack(*event);
+		if (request)
+			rdma_destroy_ep(request);
 	}
 }
 

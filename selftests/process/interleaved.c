@@ -827,6 +827,23 @@ TEST_F(interleaved, MC_13_leave_of_a_membership_whose_loss_ends_a_join)
 	EXPECT_EQ(0, rdma_destroy_id(id));
 }
 
+/* The destroy call waits until the leave has left the id. */
+TEST_F(interleaved, MC_13_destroy_in_leave)
+{
+	struct rdma_cm_id *id;
+
+	rdma_destroy_ep(self->id);
+	addr_make(&groups[0], "239.55.9.8", 0);
+	ASSERT_EQ(0, rdma_create_id(NULL, &id, NULL, RDMA_PS_UDP));
+	ASSERT_EQ(0, rdma_resolve_addr(id, NULL, ADDR(self), 30000));
+	ASSERT_EQ(0, rdma_join_multicast(id, (void *)&groups[0], NULL));
+	overlap_set(id, RDMA_CMX_IO(LEAVE), rdma_destroy_ep);
+	EXPECT_EQ(0, rdma_leave_multicast(id, (void *)&groups[0]));
+	ASSERT_EQ(0, command);
+	ASSERT_EQ(0, thread_join(overlap.thread, NULL));
+	EXPECT_TRUE(overlap.there);
+}
+
 static void look_up(struct rdma_cm_id *id)
 {
 	struct rdma_addrinfo *res;

@@ -192,8 +192,9 @@ static void cmx_sa_port_work(struct work_struct *work)
 void cmx_sa_port_event(struct cmx_sa_port *port, int event)
 {
 	trace_cmx_sa_event(port, event);
-	cmx_stat_inc(sa_events);
 	cmx_sa_cache_drop(&port->cache);
+	/* A reader of the counter knows that the cache is empty. */
+	cmx_stat_inc(sa_events);
 	queue_work(system_unbound_wq, &port->refresh);
 }
 

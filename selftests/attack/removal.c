@@ -21,7 +21,8 @@
 
 #define PAGE		4096
 #define DEVICE_ADDR	"10.97.0.1"
-#define DEADLINE_S	240
+#define DEADLINE_S	60	/* of the removal, and of a killed process */
+#define PREPARE_S	120	/* of a process beside the others */
 #define GROUPS		3
 #define USER		1000
 #define USERFAULTFD	"/proc/sys/vm/unprivileged_userfaultfd"
@@ -479,7 +480,7 @@ static char receive(int from)
 	struct pollfd pfd = { from, POLLIN, 0 };
 	char what;
 
-	if (poll(&pfd, 1, DEADLINE_S * 1000 / 2) != 1 ||
+	if (poll(&pfd, 1, PREPARE_S * 1000) != 1 ||
 	    read(from, &what, 1) != 1)
 		return 0;
 	return what;

@@ -191,7 +191,7 @@ int server_end(struct server *server)
 
 bool server_served(const struct server *server, unsigned int connections)
 {
-	/* The two processors determine how many are overtaken; of few, all. */
+	/* The processors determine how many; of few, as under helgrind, all. */
 	unsigned int most = connections < 4 ? connections :
 					      (connections + 1) / 2;
 

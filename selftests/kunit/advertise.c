@@ -19,12 +19,14 @@ static struct rdma_cmx_service *service;
 /* Of the last query, in jiffies */
 static unsigned long sent, responded;
 static int set_error;	/* of the last Set */
+static bool was_set;	/* the last response was to a Set */
 
 static int advertise_init(struct kunit *test)
 {
 	int ret = fake_up(&fake);
 
 	service = NULL;
+	was_set = false;
 	param_set(test, cmx_kunit_module(), "sa_timeout_ms", 60000);
 	return ret;
 }
@@ -110,20 +112,23 @@ static void say(struct kunit *test, struct cmx_sa_lookup *l, int error)
  * @error.
  *
  * A Set is repeated after 1 s to 2 s. A test that stands still for so long
- * finds one more Set before the deletion. It ends like the last one.
+ * finds one more Set before the first deletion. It ends like the last one.
  */
 static void respond(struct kunit *test, u8 method, u16 pkey, int error)
 {
 	struct cmx_sa_lookup *l = query(test);
 
-	if (method == IB_SA_METHOD_DELETE && query_pkey(l) == pkey &&
+	if (method == IB_SA_METHOD_DELETE && was_set &&
+	    query_pkey(l) == pkey &&
 	    l->key.query.method == IB_MGMT_METHOD_SET) {
+		KUNIT_EXPECT_GE(test, sent - responded, msecs_to_jiffies(900));
 		say(test, l, set_error);
 		l = query(test);
 	}
 	KUNIT_EXPECT_EQ(test, l->key.query.method, method);
 	KUNIT_EXPECT_EQ(test, query_pkey(l), pkey);
-	if (method == IB_MGMT_METHOD_SET)
+	was_set = method == IB_MGMT_METHOD_SET;
+	if (was_set)
 		set_error = error;
 	say(test, l, error);
 }

@@ -30,8 +30,9 @@ cleanup() {
 	umount $disk
 	nvme disconnect --nqn=$nqn
 	target_del
-	peer "$rail_del; ip addr del 10.55.0.12/24 dev eth0"
-	eval "$rail_del"
+	peer "$rail_del; ip addr del 10.55.0.12/24 dev eth0
+		ip addr del 10.58.0.2/24 dev eth0"
+	eval "$rail_del; ip addr del 10.58.0.1/24 dev eth0"
 	dns_end
 	modprobe -r nvme-rdma ext4
 } >/dev/null 2>&1

@@ -106,8 +106,9 @@ query 300 300 none-
 knob_set "$client" plugged 0
 is "RAI-03: the device is removed with queries outstanding" "$(result)" \
 	"answered=0 error-19=300"
-# The work item of a query has a reference for a moment after its end.
-ok "OPS-03: the counter of ports decreases" wait_for 90 ports_are 3
+# The work item of a query has a reference for a moment after its end, and not
+# until the SA would have timed out.
+ok "OPS-03: the counter of ports decreases" wait_for 8 ports_are 3
 sm_resume
 knob_set "$client" plugged 1
 ok "the device returns" wait_for 120 dev_is "$client" ACTIVE

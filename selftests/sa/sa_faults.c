@@ -153,12 +153,16 @@ static bool works_soon(struct rdma_cm_id *id)
 {
 	const long long end = now_ms() + 2 * WAIT_MS;
 	char name[64];
+	int ret;
 
 	do {
-		if (!service(DEV_OTHER, "-n %s -i %llu set",
-			     service_name(name), service_id()) &&
-		    sa_count(id, name) == 1)
-			return true;
+		if (service(DEV_OTHER, "-n %s -i %llu set",
+			    service_name(name), service_id()))
+			continue;
+		ret = sa_count(id, name);
+		/* Any other error is the library's. */
+		if (ret != -ENOENT)
+			return ret == 1;
 	} while (now_ms() < end);
 	return false;
 }

@@ -309,6 +309,7 @@ static void query_make(struct rdma_cmx_ai_query *query, const char *node)
 	query->port_space = RDMA_PS_TCP;
 	query->port = htons(4420);
 	query->flags = RDMA_CMX_AIQ_PORT;
+	query->timeout_ms = 60000;
 }
 
 TEST_F(leaks, getaddrinfo)

@@ -60,16 +60,26 @@ service -n 'svc-%u' -i 0x100 -c 5 set || fail "no services"
 
 # --- coalesced ---
 
+events=$(counter sa_events)
 before=$(queries) joined=$(counter sa_coalesced) hits=$(counter sa_hits)
 query 1000 1 svc-
 is "KA-01: 1000 queries at once for one service" "$(result)" "answered=1000 entries=1..1"
 ok "KA-01: the SA receives 1 or 2 of them" test "$(queries)" -le $((before + 2))
 is "OPS-03: the others are coalesced or cached" \
 	"$(($(counter sa_coalesced) - joined + $(counter sa_hits) - hits))" 999
+# Another event of a port may drop what was cached before it: then again.
+for _ in 1 2 3 4 5; do
+	last=$events events=$(counter sa_events) before=$(queries)
+	query 1000 1 svc-
+	again=$(result)
+	sent=$(($(queries) - before))
+	if [ $sent = 0 ] || [ "$(counter sa_events)" = "$last" ]; then
+		break
+	fi
+done
+is "the same 1000 queries again end" "$again" "answered=1000 entries=1..1"
+is "the cache answers them" $sent 0
 before=$(queries)
-query 1000 1 svc-
-is "the same 1000 queries again end" "$(result)" "answered=1000 entries=1..1"
-is "the cache answers them" "$(queries)" "$before"
 param sa_cache_ms 0
 query 1 1 svc-
 is "a query without the cache ends" "$(result)" "answered=1 entries=1..1"

@@ -13,6 +13,7 @@
 #define FAB_QPS_MAX	16000
 #define FAB_QPN_FIRST	16
 #define FAB_RD_ATOMIC	16
+#define FAB_FAST_REG_PAGES	512
 
 /* rdmavt names its device in messages by that of a PCI device */
 static struct pci_dev fab_pci = { .dev.init_name = "cmx_fabric" };
@@ -125,7 +126,8 @@ static void fab_attributes(struct ib_device_attr *attr)
 				 IB_DEVICE_SYS_IMAGE_GUID |
 				 IB_DEVICE_RC_RNR_NAK_GEN |
 				 IB_DEVICE_PORT_ACTIVE_EVENT |
-				 IB_DEVICE_SRQ_RESIZE;
+				 IB_DEVICE_SRQ_RESIZE |
+				 IB_DEVICE_MEM_MGT_EXTENSIONS;
 	attr->page_size_cap = PAGE_SIZE;
 	attr->max_mr_size = ~0ULL;
 	attr->max_qp = FAB_QPS_MAX;
@@ -136,6 +138,7 @@ static void fab_attributes(struct ib_device_attr *attr)
 	attr->max_cq = 16384;
 	attr->max_cqe = 65535;
 	attr->max_mr = 65535;
+	attr->max_fast_reg_page_list_len = FAB_FAST_REG_PAGES;
 	attr->max_pd = 16384;
 	attr->max_ah = 65535;
 	attr->max_srq = 1024;

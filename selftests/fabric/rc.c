@@ -165,6 +165,28 @@ static bool fab_request_send(struct rvt_qp *qp, struct rvt_swqe *wqe,
 	return true;
 }
 
+static bool fab_request_is_local(const struct rvt_swqe *wqe)
+{
+	return fab_post_parms[wqe->wr.opcode].flags & RVT_OPERATION_LOCAL;
+}
+
+/*
+ * A registration or an invalidation.  rdmavt has done it when it was posted,
+ * unless it is an invalidation that had to wait for its turn.
+ */
+static enum ib_wc_status fab_request_local(struct rvt_qp *qp,
+					   struct rvt_swqe *wqe,
+					   enum ib_wc_status status)
+{
+	if (wqe->wr.send_flags & RVT_SEND_COMPLETION_ONLY)
+		return status;
+	if (status == IB_WC_SUCCESS &&
+	    rvt_invalidate_rkey(qp, wqe->wr.ex.invalidate_rkey))
+		status = IB_WC_LOC_PROT_ERR;
+	atomic_dec(&qp->local_ops_pending);
+	return status;
+}
+
 void fab_rc_send(struct rvt_qp *qp)
 {
 	enum ib_wc_status status;
@@ -177,8 +199,10 @@ void fab_rc_send(struct rvt_qp *qp)
 		if (!wqe)
 			return;
 		bytes += wqe->length;
-		if (status == IB_WC_SUCCESS &&
-		    !fab_request_send(qp, wqe, &status))
+		if (fab_request_is_local(wqe))
+			status = fab_request_local(qp, wqe, status);
+		else if (status == IB_WC_SUCCESS &&
+			 !fab_request_send(qp, wqe, &status))
 			return;
 		/* from here on the entry may be overwritten */
 		fab_send_complete(qp, wqe, status);

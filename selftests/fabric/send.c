@@ -47,6 +47,16 @@ const struct rvt_operation_params fab_post_parms[RVT_OPERATION_MAX] = {
 		.qpt_support = BIT(IB_QPT_RC),
 		.flags = RVT_OPERATION_ATOMIC | RVT_OPERATION_ATOMIC_SGE,
 	},
+	[IB_WR_REG_MR] = {
+		.length = sizeof(struct ib_reg_wr),
+		.qpt_support = BIT(IB_QPT_RC),
+		.flags = RVT_OPERATION_LOCAL,
+	},
+	[IB_WR_LOCAL_INV] = {
+		.length = sizeof(struct ib_send_wr),
+		.qpt_support = BIT(IB_QPT_RC),
+		.flags = RVT_OPERATION_LOCAL,
+	},
 };
 
 const enum ib_wc_opcode fab_wc_opcode[RVT_OPERATION_MAX] = {
@@ -58,6 +68,8 @@ const enum ib_wc_opcode fab_wc_opcode[RVT_OPERATION_MAX] = {
 	[IB_WR_RDMA_READ] = IB_WC_RDMA_READ,
 	[IB_WR_ATOMIC_CMP_AND_SWP] = IB_WC_COMP_SWAP,
 	[IB_WR_ATOMIC_FETCH_AND_ADD] = IB_WC_FETCH_ADD,
+	[IB_WR_REG_MR] = IB_WC_REG_MR,
+	[IB_WR_LOCAL_INV] = IB_WC_LOCAL_INV,
 };
 
 static bool fab_qp_connected(struct rvt_qp *qp)

@@ -1,33 +1,49 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# KA-05 on InfiniBand: addresses that `cmx advertise` has set at the SA are
-# found and passed to nvme-rdma, each with its port; invalid ones are not.
+# KA-05 on InfiniBand: nvme-rdma connects to the addresses that `cmx advertise`
+# has set at the SA, each with its port, and not to invalid ones. Target and
+# host are on one machine. The target moves while fio writes.
 . /usr/lib/rdma-cmx/selftests/lib.sh
 . /usr/lib/rdma-cmx/selftests/fabric.sh
 . /usr/lib/rdma-cmx/selftests/programs/nvme_functions
 
-two=$(fab_dev 2) three=$(fab_dev 3)
-jobs=()
+two=$(fab_dev 2) three=$(fab_dev 3) four=$(fab_dev 4)
+declare -A jobs
+follower=''
+
+at_target() {
+	bash -c "$1"
+}
 
 service=/usr/lib/rdma-cmx/selftests/sa/tools/service
 many=(-C "$(fab_dev 1)" -n many -i 0x1062000 -c 200)
 
 cleanup() {
+	[ -z "$follower" ] || kill "$follower"
+	umount $disk
+	nvme disconnect --nqn=$nqn
+	target_del
 	"$service" "${many[@]}" delete
 	kill "${jobs[@]}"
-	wait "${jobs[@]}"
-	modprobe -r nvme-rdma
+	wait
+	modprobe -r nvme-rdma ext4
 } >/dev/null 2>&1
 trap cleanup EXIT
 
 # advertise NUMBER DATA ARGUMENTS...: returns when the SA has the record
 advertise() {
 	cmx advertise --data "$2" "${@:3}" array >$dir/advertise.$1 2>&1 &
-	jobs+=($!)
+	jobs[$1]=$!
 	wait_for 60 grep -q '^set ' $dir/advertise.$1
 }
 
-modprobe nvme-rdma
+# withdraw NUMBER: returns when the SA has deleted the record
+withdraw() {
+	kill "${jobs[$1]}" && wait "${jobs[$1]}"
+	unset "jobs[$1]"
+}
+
+modprobe -a nvme-rdma ext4
 is "KA-05: a service that nobody advertises" \
 	"$(cmx nvme connect --sa --nqn $nqn array 2>&1)" \
 	"cmx: array: no service record with an address that an RDMA device reaches"
@@ -39,14 +55,51 @@ is "KA-05: records without an address" \
 	"cmx: array: no service record with an address that an RDMA device reaches"
 ok "KA-05: advertised at the second device" advertise 2 10.66.0.2 --dev "$two"
 ok "KA-05: and at the third" advertise 3 '10.66.0.3 4421' --dev "$three"
-# The HCA of the fabric has no memory registration by work request, which
-# nvme-rdma requires of a device, so the connect fails at that point.
-tried=$(cmx nvme connect --sa --nqn $nqn array "${options[@]}" 2>&1)
-is "KA-05: found, each with its port" \
-	"$(grep -o '^cmx: .*: nvme connect' <<<"$tried" | sort | paste -sd,)" \
-	"cmx: 10.66.0.2 4420: nvme connect,cmx: 10.66.0.3 4421: nvme connect"
-like "KA-05: nvme-rdma says why it does not connect" "$(dmesg | tail -n 20)" \
-	'Memory registrations not supported'
+
+# --- a disk over both rails ---
+
+ok "KA-05: a target" target_add
+ok "KA-05: at the second device" port_add 1 10.66.0.2 4420
+ok "KA-05: and at the third" port_add 2 10.66.0.3 4421
+diag "$(cmx nvme connect --sa --nqn $nqn array "${options[@]}" 2>&1)"
+is "KA-05: a path to each, by the service's name" "$(paths live)" \
+	"10.66.0.2 4420,10.66.0.3 4421"
+node=$(disk_find)
+ok "KA-05: one disk" test -b "$node"
+ok "KA-05: a file system" mkfs.ext4 -q -F "$node"
+ok "KA-05: mounted" mount -t ext4 "$node" $disk
+cp /usr/bin/bash $disk/copy
+
+# --- the target moves to the fourth device while fio writes ---
+
+cmx nvme connect --follow=1 --sa --nqn $nqn array "${options[@]}" \
+	>$dir/follow 2>&1 &
+follower=$!
+fio_run moving --time_based --runtime=10 --verify_backlog=64 &
+writer=$!
+ok "KA-05: the service leaves two devices" eval "withdraw 2 && withdraw 3"
+ok "KA-05: with the target" eval "port_del 1 && port_del 2"
+# Controllers of the host may still have the first ids.
+ok "KA-05: the target is at the fourth" at_target \
+	"echo 1000 >$target/subsystems/$nqn/attr_cntlid_min"
+ok "KA-05: where it listens" port_add 3 10.66.0.4 4420
+ok "KA-05: and advertised there" advertise 4 10.66.0.4 --dev "$four"
+ok "KA-05: the path is the new one" wait_for 120 paths_are "10.66.0.4 4420"
+wait $writer
+is "KA-05: no write has failed" "$?" 0
+is "KA-05: and no byte is wrong" \
+	"$(grep -o '"error" : [0-9]*' $dir/fio.moving)" '"error" : 0'
+diag "the longest write took $(fio_stall moving) ms"
+like "KA-05: the follower reports the new path" "$(cat $dir/follow)" \
+	'^connected nvme[0-9]+ 10\.66\.0\.4 4420$'
+ok "KA-05: unmounted" umount $disk
+ok "KA-05: mounted again" mount -t ext4 "$node" $disk
+ok "KA-05: the same data" cmp /usr/bin/bash $disk/copy
+ok "KA-05: unmounted again" umount $disk
+kill "$follower"
+wait "$follower"
+is "KA-05: a follower that is ended ends well" "$?" 0
+follower=''
 
 # Any node of the fabric may set records: 192.168.77.2, which no device reaches
 ok "KA-05: a node sets 200 records" "$service" "${many[@]}" \

@@ -2,6 +2,7 @@
 # Test programs and test modules. The file `tests` has the tests; what is built
 # is found in the directories:
 #	DIR/NAME.c with a main()	the test DIR/NAME
+#	DIR/NAME/*.c			likewise, of several files
 #	DIR/tools/NAME.c, tools/NAME/	a program of the tests: DIR/tools/NAME
 #	other DIR/*.c, tools/*.c	linked into each program of the same folder
 #	common/*.c			linked into those that use them
@@ -79,7 +80,8 @@ common_of = $(O)/selftests/common/$(if \
 .SECONDEXPANSION:
 $(programs:%=$(O)/selftests/%): $(O)/selftests/%: $$(call sources_of,$$*) \
 		$$(call common_of,$$(call sources_of,$$*)) \
-		$$(wildcard selftests/$$(dir $$*)*.h) $(test_headers) \
+		$$(wildcard selftests/$$(dir $$*)*.h selftests/$$*/*.h) \
+		$(test_headers) \
 		| $(O)/user/lib/librdmacmx.so.1
 	@test -n "$(filter %.c,$^)" || { echo \
 		"selftests/tests: $* has no selftests/$*.c" >&2; exit 1; }

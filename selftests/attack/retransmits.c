@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * A peer does not confirm a message, which the CM retransmits until it gives
+ * up. The end of an id does not wait for that.
+ */
+#include "uapi.h"
+
+#include "harness.h"
+
+/* A CM request without a reply times out after 69 s: 16 times 4.3 s. */
+#define PROMPT_MS	30000
+
+FIXTURE(retransmits) {
+	int fd;
+};
+
+FIXTURE_SETUP(retransmits)
+{
+	self->fd = dev_open(O_NONBLOCK);
+	ASSERT_LE(0, self->fd);
+}
+
+FIXTURE_TEARDOWN(retransmits)
+{
+	close(self->fd);
+	EXPECT_TRUE(counter_wait("live_ids", 0));
+}
+
+/* The peer has the reply of the passive id and does not send the RTU. */
+static int half_connect(int fd, uint32_t *passive)
+{
+	uint32_t listener, active;
+	union event_buf buf;
+
+	return request_get(fd, RDMA_PS_TCP, 2, &listener, &active, passive) ?:
+	       id_accept(fd, *passive, 3) ?:
+	       event_want(fd, EV_CONNECT_RESPONSE, &buf);
+}
+
+static double destroy_ms(int fd, uint32_t id)
+{
+	double start = now_ms();
+
+	id_destroy(fd, id);
+	return now_ms() - start;
+}
+
+TEST_F_TIMEOUT(retransmits, reject_after_accept, 100)
+{
+	struct rdma_cmx_reject reject = {};
+
+	ASSERT_EQ(0, half_connect(self->fd, &reject.id));
+	EXPECT_EQ(-EINVAL, call(self->fd, REJECT, &reject));
+	EXPECT_GT(PROMPT_MS, destroy_ms(self->fd, reject.id));
+}
+
+TEST_F_TIMEOUT(retransmits, accept_after_accept, 100)
+{
+	uint32_t passive;
+
+	ASSERT_EQ(0, half_connect(self->fd, &passive));
+	EXPECT_EQ(-EINVAL, id_accept(self->fd, passive, 4));
+	EXPECT_GT(PROMPT_MS, destroy_ms(self->fd, passive));
+}
+
+/* IBV_EVENT_COMM_EST */
+#define COMM_EST	4
+
+TEST_F_TIMEOUT(retransmits, destroy_after_notify, 100)
+{
+	struct rdma_cmx_id_arg notify = { .event = COMM_EST };
+	int round;
+
+	for (round = 0; round < 5; round++) {
+		ASSERT_EQ(0, half_connect(self->fd, &notify.id));
+		EXPECT_EQ(0, call(self->fd, NOTIFY, &notify));
+		ASSERT_GT(PROMPT_MS, destroy_ms(self->fd, notify.id));
+		close(self->fd);
+		self->fd = dev_open(O_NONBLOCK);
+		ASSERT_LE(0, self->fd);
+	}
+}
+
+TEST_HARNESS_MAIN

@@ -290,6 +290,54 @@ bool thread_sleeps(pid_t tid, long nr)
 	return false;
 }
 
+static void *caller_run(void *arg)
+{
+	struct caller *c = arg;
+	void *ret;
+
+	__atomic_store_n(&c->tid, gettid(), __ATOMIC_SEQ_CST);
+	ret = c->run(c->arg);
+	__atomic_store_n(&c->ended, true, __ATOMIC_SEQ_CST);
+	return ret;
+}
+
+void caller_start(struct caller *c, void *(*run)(void *arg), void *arg)
+{
+	*c = (struct caller){ .run = run, .arg = arg };
+	cmx_mem_atomic(&c->tid, sizeof(c->tid));
+	cmx_mem_atomic(&c->ended, sizeof(c->ended));
+	must(!pthread_create(&c->thread, NULL, caller_run, c), "thread");
+}
+
+bool caller_sleeps(struct caller *c, long nr)
+{
+	pid_t tid;
+
+	while (!(tid = __atomic_load_n(&c->tid, __ATOMIC_SEQ_CST)))
+		usleep(1000);
+	return thread_sleeps(tid, nr);
+}
+
+bool caller_ended(struct caller *c)
+{
+	return __atomic_load_n(&c->ended, __ATOMIC_SEQ_CST);
+}
+
+void *caller_end(struct caller *c)
+{
+	void *ret;
+
+	pthread_join(c->thread, &ret);
+	return ret;
+}
+
+void *request_wait(void *listener)
+{
+	struct rdma_cm_id *id;
+
+	return (void *)(intptr_t)(rdma_get_request(listener, &id) ? errno : 0);
+}
+
 static int fds_count(bool only_kept, bool show)
 {
 	DIR *dir = opendir("/proc/self/fd");

@@ -84,6 +84,23 @@ int connect_out(unsigned int port);
 bool thread_in_call(pid_t tid, long nr);
 bool thread_sleeps(pid_t tid, long nr);
 
+/* A thread in a call that waits: others see that it sleeps, or has ended. */
+struct caller {
+	pthread_t thread;
+	void *(*run)(void *arg);
+	void *arg;
+	pid_t tid;		/* atomic */
+	bool ended;		/* atomic */
+};
+
+void caller_start(struct caller *c, void *(*run)(void *arg), void *arg);
+bool caller_sleeps(struct caller *c, long nr);
+bool caller_ended(struct caller *c);
+/* Waits for the end. The result of run(). */
+void *caller_end(struct caller *c);
+/* A run() for a listener without a channel: 0, or the errno */
+void *request_wait(void *listener);
+
 /* Number of open descriptors, and of those not closed by exec */
 int fds_open(void);
 int fds_kept_by_exec(bool show);

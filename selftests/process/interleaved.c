@@ -84,7 +84,7 @@ TEST_F(interleaved, MC_10_destroy_in_join_many)
 	EXPECT_EQ(ECANCELED, attr[0].error);
 	EXPECT_EQ(ECANCELED, attr[1].error);
 	ASSERT_EQ(0, command);
-	pthread_join(overlap.thread, NULL);
+	caller_end(&overlap.caller);
 	EXPECT_TRUE(overlap.there);
 	rdma_destroy_ep(self->id);
 }
@@ -124,7 +124,7 @@ TEST_F(interleaved, KA_02_destroy_of_a_queue_pair_that_connects)
 	ASSERT_EQ(0, rdmacmx_connect_name(id, OWN4, PORT_TEXT, NULL,
 					  &self->attr));
 	EXPECT_EQ(RDMA_CM_EVENT_ESTABLISHED, event_take(channel, NULL));
-	pthread_join(overlap.thread, NULL);
+	caller_end(&overlap.caller);
 	EXPECT_TRUE(overlap.there);
 	EXPECT_NE(NULL, overlap.qp);
 	/* It became the program's meanwhile. */
@@ -169,18 +169,12 @@ TEST_F(interleaved, KA_02_disconnect_while_it_connects)
 					  &self->attr));
 	EXPECT_EQ(RDMA_CM_EVENT_ESTABLISHED, event_take(channel, NULL));
 	ASSERT_EQ(0, command);
-	pthread_join(overlap.thread, NULL);
+	caller_end(&overlap.caller);
 	EXPECT_TRUE(overlap.there);
 	EXPECT_TRUE(!disconnected || disconnected == EINVAL);
 	rdma_destroy_ep(id);
 	rdma_destroy_ep(self->id);
 	rdma_destroy_event_channel(channel);
-}
-
-static void destroy_id(struct rdma_cm_id *id)
-{
-	if (rdma_destroy_id(id))
-		abort();
 }
 
 /* As id_ready(), by name: the program creates the queue pair, and connects. */
@@ -220,10 +214,10 @@ static void destroy_when_read(struct __test_metadata *_metadata,
 	ASSERT_EQ(0, rdma_connect(id, NULL));
 	ASSERT_EQ(1, channel_readable(channel, WAIT_MS));
 	ASSERT_EQ(0, rdma_write_cm_event(self->id, RDMA_CM_EVENT_USER, 0, 0));
-	overlap_set(id, RDMA_CMX_IO(GET_EVENTS), destroy_id);
+	overlap_set(id, RDMA_CMX_IO(GET_EVENTS), overlap_destroy_id);
 	steps = 0;
 	EXPECT_EQ(RDMA_CM_EVENT_USER, event_take(channel, NULL));
-	pthread_join(overlap.thread, NULL);
+	caller_end(&overlap.caller);
 	EXPECT_TRUE(overlap.there);
 	EXPECT_EQ(0, steps);
 	EXPECT_EQ(0, ibv_destroy_qp(qp));
@@ -270,7 +264,7 @@ TEST_F(interleaved, RA_02_migrate_while_the_reply_is_processed)
 	overlap_set(id, RDMA_CMX_IO(CONN_QP_ATTR), migrate);
 	EXPECT_EQ(RDMA_CM_EVENT_ESTABLISHED, event_take(channel, NULL));
 	ASSERT_EQ(0, command);
-	pthread_join(overlap.thread, NULL);
+	caller_end(&overlap.caller);
 	EXPECT_TRUE(overlap.there);
 	EXPECT_EQ(elsewhere, id->channel);
 	rdma_destroy_ep(id);
@@ -314,13 +308,6 @@ TEST_F(interleaved, KA_02_failure_is_read_before_the_removal)
 	rdma_destroy_event_channel(channel);
 }
 
-static void *request_reader(void *arg)
-{
-	struct rdma_cm_id *request;
-
-	return (void *)(intptr_t)(rdma_get_request(arg, &request) ? errno : 0);
-}
-
 /* As a child that reads the channel of an inherited id */
 TEST_F(interleaved, RA_02_destroy_while_another_process_takes_the_event)
 {
@@ -332,7 +319,7 @@ TEST_F(interleaved, RA_02_destroy_while_another_process_takes_the_event)
 	sem_init(&thief.taken, 0, 0);
 	rdma_destroy_ep(self->id);
 	thief.armed = true;
-	ASSERT_EQ(0, pthread_create(&thread, NULL, request_reader, listener));
+	ASSERT_EQ(0, pthread_create(&thread, NULL, request_wait, listener));
 	sem_wait(&thief.waits);
 	EXPECT_EQ(0, rdma_destroy_id(listener));
 	pthread_join(thread, &err);
@@ -361,7 +348,7 @@ TEST_F(interleaved, GAI_13_file_is_opened_again_once)
 	overlap_set(NULL, RDMA_CMX_IO(GETADDRINFO), look_up);
 	look_up(NULL);
 	ASSERT_EQ(0, command);
-	pthread_join(overlap.thread, NULL);
+	caller_end(&overlap.caller);
 	EXPECT_FALSE(overlap.there);
 	EXPECT_EQ(fds, fds_open());
 	EXPECT_EQ(0, close(shared_fd));

@@ -7,13 +7,14 @@
 #ifndef PROCESS_INTERLEAVED_H
 #define PROCESS_INTERLEAVED_H
 
-#include <dlfcn.h>
 #include <semaphore.h>
 #include <rdma/rdma_cmx.h>
 #include <rdma/rdma_cmx_ioctl.h>
 
 #include "intercept.h"
+#include "overlap.h"
 #include "process.h"
+#include "unlock.h"
 
 #define PORT_INTER	7698
 #define PORT_TEXT	"7698"
@@ -21,46 +22,9 @@
 #define PORT_NOBODY	7697		/* has no listener */
 #define NOBODY_TEXT	"7697"
 
-/*
- * When @command is done the thread that called it starts another one, which
- * destroys the id, and goes on when that one waits or has ended.
- */
-static __thread unsigned long command;	/* or 0 */
-static __thread bool locked;		/* not before it has unlocked */
+/* The @command of overlap.h is done, but the thread has a lock. */
+static __thread bool locked;
 static __thread bool slow;		/* give way after each unlock, too */
-
-static struct {
-	void (*destroy)(struct rdma_cm_id *id);
-	struct rdma_cm_id *id;
-	pthread_t thread;
-	pid_t tid;			/* atomic */
-	bool ended;			/* atomic */
-	bool there;			/* it waited: the id is still whole */
-	struct ibv_qp *qp;		/* of the id then */
-} overlap;
-
-static void *destroyer(void *arg)
-{
-	__atomic_store_n(&overlap.tid, gettid(), __ATOMIC_SEQ_CST);
-	overlap.destroy(overlap.id);
-	__atomic_store_n(&overlap.ended, true, __ATOMIC_SEQ_CST);
-	return NULL;
-}
-
-static void overlap_begin(void)
-{
-	pid_t tid;
-
-	command = 0;
-	if (pthread_create(&overlap.thread, NULL, destroyer, NULL))
-		abort();
-	while (!(tid = __atomic_load_n(&overlap.tid, __ATOMIC_SEQ_CST)))
-		usleep(1000);
-	thread_sleeps(tid, SYS_futex);
-	overlap.there = !__atomic_load_n(&overlap.ended, __ATOMIC_SEQ_CST);
-	if (overlap.there)
-		overlap.qp = overlap.id->qp;
-}
 
 /*
  * A connect by name: UNREACHABLE comes to a thread that waits with it until
@@ -147,23 +111,16 @@ static void thief_take(int fd)
 	sem_post(&thief.taken);
 }
 
-int pthread_mutex_unlock(pthread_mutex_t *mutex)
+static void unlock_intercept(void)
 {
-	static int (*real)(pthread_mutex_t *mutex);
-	int ret;
-
-	if (!real)
-		real = dlsym(RTLD_NEXT, __func__);
-	ret = real(mutex);
 	if (locked) {
 		locked = false;
 		overlap_begin();
 	} else if (slow && !command) {
 		/* On a busy machine that may be too short to see a failure. */
 		usleep(20000);
-		thread_sleeps(overlap.tid, SYS_futex);
+		caller_sleeps(&overlap.caller, SYS_futex);
 	}
-	return ret;
 }
 
 static int shared_fd;		/* of the calls without a channel */
@@ -254,17 +211,6 @@ static inline int id_route(struct rdma_cm_id *id, struct sockaddr *addr)
 	return qp_make(id, IBV_QPT_RC);
 }
 
-/* At the next @request of this thread, destroy @id. */
-static inline void overlap_set(struct rdma_cm_id *id, unsigned long request,
-			       void (*destroy)(struct rdma_cm_id *id))
-{
-	overlap.id = id;
-	overlap.destroy = destroy;
-	overlap.tid = 0;
-	overlap.ended = false;
-	command = request;
-}
-
 /* The call ends when the other thread has begun to destroy the id, which waits. */
 #define OVERTAKEN(id, request, call) do {				\
 	overlap_set(id, RDMA_CMX_IO(request), rdma_destroy_ep);		\
@@ -272,7 +218,7 @@ static inline void overlap_set(struct rdma_cm_id *id, unsigned long request,
 	EXPECT_EQ(-1, call);						\
 	EXPECT_EQ(ECANCELED, errno);					\
 	ASSERT_EQ(0, command);						\
-	pthread_join(overlap.thread, NULL);				\
+	caller_end(&overlap.caller);					\
 	EXPECT_TRUE(overlap.there);					\
 } while (0)
 

@@ -6,64 +6,21 @@
  *
  * The commands of both come through here, and the unlocks.
  */
-#include <dlfcn.h>
 #include <semaphore.h>
-#include <stdarg.h>
-#include <sys/ioctl.h>
-#include <sys/syscall.h>
 #include <rdma/rdma_cmx.h>
 #include <rdma/rdma_cmx_ioctl.h>
 #include <rdma/rdma_verbs.h>
 
+#include "intercept.h"
+#include "overlap.h"
 #include "process.h"
+#include "unlock.h"
 
 #define PORT_LATE	7696
 #define PORT_TEXT	"7696"
 
-/*
- * When @command is done the thread that called it starts another one, which
- * destroys the id, and goes on when that one waits.
- */
-static __thread unsigned long command;	/* or 0 */
 static __thread unsigned int unlocks;	/* the last one lets late.tid go on */
 static bool last_unlock;		/* there were fewer */
-
-static struct {
-	struct rdma_cm_id *id;
-	pthread_t thread;
-	pid_t tid;			/* atomic */
-	bool ended;			/* atomic */
-} overlap;
-
-static void overlap_tid_set(void)
-{
-	__atomic_store_n(&overlap.tid, gettid(), __ATOMIC_SEQ_CST);
-}
-
-static bool overlap_sleeps(void)
-{
-	pid_t tid;
-
-	while (!(tid = __atomic_load_n(&overlap.tid, __ATOMIC_SEQ_CST)))
-		usleep(1000);
-	return thread_sleeps(tid, SYS_futex);
-}
-
-static void *destroyer(void *arg)
-{
-	overlap_tid_set();
-	rdma_destroy_id(overlap.id);
-	__atomic_store_n(&overlap.ended, true, __ATOMIC_SEQ_CST);
-	return NULL;
-}
-
-static void overlap_begin(void)
-{
-	command = 0;
-	if (pthread_create(&overlap.thread, NULL, destroyer, NULL))
-		abort();
-	overlap_sleeps();
-}
 
 /*
  * The next @event of a connect by name comes to a thread that waits with it
@@ -131,24 +88,16 @@ int getaddrinfo(const char *node, const char *service,
 
 	if (lookup.armed) {
 		__atomic_store_n(&lookup.tid, gettid(), __ATOMIC_SEQ_CST);
-		while (!__atomic_load_n(&overlap.ended, __ATOMIC_SEQ_CST) &&
-		       now_ms() < end)
+		while (!caller_ended(&overlap.caller) && now_ms() < end)
 			usleep(1000);
 	}
 	return real(node, service, hints, res);
 }
 
-int pthread_mutex_unlock(pthread_mutex_t *mutex)
+static void unlock_intercept(void)
 {
-	static int (*real)(pthread_mutex_t *mutex);
-	int ret;
-
-	if (!real)
-		real = dlsym(RTLD_NEXT, __func__);
-	ret = real(mutex);
 	if (unlocks && !--unlocks)
 		late_goes_on();
-	return ret;
 }
 
 static void command_begins(unsigned long request)
@@ -165,18 +114,13 @@ static void command_begins(unsigned long request)
 	}
 }
 
-int ioctl(int fd, unsigned long request, ...)
+static int ioctl_intercept(int fd, unsigned long request, void *arg)
 {
 	struct rdma_cmx_get_events *get;
-	va_list ap;
-	void *arg;
 	int ret;
 
-	va_start(ap, request);
-	arg = va_arg(ap, void *);
-	va_end(ap);
 	command_begins(request);
-	ret = syscall(SYS_ioctl, fd, request, arg);
+	ret = ioctl_real(fd, request, arg);
 	if (ret)
 		return ret;
 	if (request == RDMA_CMX_IO(GET_EVENTS)) {
@@ -315,14 +259,14 @@ TEST_F(late, KA_02_destroy_before_the_reply_is_processed)
 	TH_LOG("%u moments", n - 1);
 }
 
-/* At @request of the call of a synchronous id, another thread destroys that. */
+/* At @request of the call of a synchronous id, another thread destroys it. */
 #define OVERTAKEN(request, node) do {					\
-	overlap.id = id_make(NULL);					\
-	command = RDMA_CMX_IO(request);					\
+	overlap_set(id_make(NULL), RDMA_CMX_IO(request),		\
+		    overlap_destroy_id);				\
 	EXPECT_EQ(-1, connect_name(self, overlap.id, node));		\
 	EXPECT_EQ(ECANCELED, errno);					\
 	ASSERT_EQ(0, command);						\
-	pthread_join(overlap.thread, NULL);				\
+	caller_end(&overlap.caller);					\
 } while (0)
 
 /* The program does not know the queue pair: the id takes it along. */
@@ -354,7 +298,6 @@ TEST_F(late, KA_02_destroy_before_the_lookup)
 
 static void *qp_destroyer(void *arg)
 {
-	overlap_tid_set();
 	rdma_destroy_qp(arg);
 	return NULL;
 }
@@ -366,8 +309,9 @@ static void *qp_destroyer(void *arg)
 TEST_F(late, KA_02_destroy_of_a_queue_pair_waits_for_acks)
 {
 	struct rdma_cm_id *id = self->id;
-	pthread_t thread, reader;
+	struct caller destroyer;
 	struct timespec end;
+	pthread_t reader;
 	struct ibv_cq *cq;
 	struct ibv_mr *mr;
 	char buf[8];
@@ -382,15 +326,15 @@ TEST_F(late, KA_02_destroy_of_a_queue_pair_waits_for_acks)
 	/* The queue pair gets the state ERR, and the receive a completion. */
 	ASSERT_EQ(0, rdma_disconnect(id));
 	ASSERT_EQ(0, ibv_get_cq_event(id->recv_cq_channel, &cq, &ptr));
-	ASSERT_EQ(0, pthread_create(&thread, NULL, qp_destroyer, id));
-	ASSERT_TRUE(overlap_sleeps());
+	caller_start(&destroyer, qp_destroyer, id);
+	ASSERT_TRUE(caller_sleeps(&destroyer, SYS_futex));
 	ASSERT_EQ(0, pthread_create(&reader, NULL, late_reader, self->channel));
 	clock_gettime(CLOCK_REALTIME, &end);
 	end.tv_sec += WAIT_MS / 1000;
 	EXPECT_EQ(0, pthread_timedjoin_np(reader, &ptr, &end));
 	EXPECT_EQ(RDMA_CM_EVENT_DISCONNECTED, (intptr_t)ptr);
 	ibv_ack_cq_events(cq, 1);
-	pthread_join(thread, NULL);
+	caller_end(&destroyer);
 	EXPECT_EQ(NULL, id->qp);
 	rdma_dereg_mr(mr);
 }

@@ -4,11 +4,11 @@
  * inside the library. This program intercepts the system calls and unlocks of
  * that thread, which then waits for the thread that destroys.
  */
-#include <dlfcn.h>
 #include <rdma/rdma_cmx_ioctl.h>
 
 #include "intercept.h"
 #include "process.h"
+#include "unlock.h"
 
 #define PAUSE_US	200000
 
@@ -38,22 +38,15 @@ static void await(bool *flag, int us)
 		usleep(1000);
 }
 
-int pthread_mutex_unlock(pthread_mutex_t *mutex)
+static void unlock_intercept(void)
 {
-	static int (*real)(pthread_mutex_t *mutex);
-	int ret;
-
-	if (!real)
-		real = dlsym(RTLD_NEXT, __func__);
-	ret = real(mutex);
-	if (slow && get(&armed)) {
-		set(&on_the_way);
-		if (get(&leaving))
-			await(&waking, WAIT_MS * 1000);
-		else
-			usleep(PAUSE_US);
-	}
-	return ret;
+	if (!slow || !get(&armed))
+		return;
+	set(&on_the_way);
+	if (get(&leaving))
+		await(&waking, WAIT_MS * 1000);
+	else
+		usleep(PAUSE_US);
 }
 
 /* Changes the event to one of a kernel without a helper. */
@@ -88,22 +81,10 @@ static int ioctl_intercept(int fd, unsigned long request, void *arg)
 	return ret;
 }
 
-struct overtaken {
-	struct rdma_event_channel *channel;
-	struct rdma_cm_id *id;
-	pid_t tid;
-	int err;
-};
-
-static void *request_get(void *arg)
+static void *overtaken_wait(void *arg)
 {
-	struct overtaken *o = arg;
-	struct rdma_cm_id *id;
-
 	slow = true;
-	__atomic_store_n(&o->tid, gettid(), __ATOMIC_SEQ_CST);
-	o->err = rdma_get_request(o->id, &id) ? errno : 0;
-	return NULL;
+	return request_wait(arg);
 }
 
 /*
@@ -112,33 +93,28 @@ static void *request_get(void *arg)
  */
 TEST(RA_02_destroy_of_an_id_whose_waiter_leaves)
 {
-	struct overtaken o = {};
-	pthread_t thread;
+	struct rdma_cm_id *id = id_listening(NULL, 7695);
+	struct caller waiter;
 
-	o.id = id_listening(NULL, 7695);
-	ASSERT_EQ(0, pthread_create(&thread, NULL, request_get, &o));
-	while (!__atomic_load_n(&o.tid, __ATOMIC_SEQ_CST))
-		usleep(1000);
-	ASSERT_TRUE(thread_sleeps(o.tid, SYS_ioctl));
+	caller_start(&waiter, overtaken_wait, id);
+	ASSERT_TRUE(caller_sleeps(&waiter, SYS_ioctl));
 	set(&leaving);
 	set(&armed);
-	ASSERT_EQ(0, rdma_write_cm_event(o.id, RDMA_CM_EVENT_USER, 0, 0));
+	ASSERT_EQ(0, rdma_write_cm_event(id, RDMA_CM_EVENT_USER, 0, 0));
 	await(&on_the_way, WAIT_MS * 1000);
-	EXPECT_EQ(0, rdma_destroy_id(o.id));
-	pthread_join(thread, NULL);
-	EXPECT_EQ(ECANCELED, o.err);
+	EXPECT_EQ(0, rdma_destroy_id(id));
+	EXPECT_EQ(ECANCELED, (intptr_t)caller_end(&waiter));
 	EXPECT_TRUE(live_objects_gone(WAIT_MS));
 }
 
 static void *event_get(void *arg)
 {
-	struct overtaken *o = arg;
 	struct rdma_cm_event *event;
 
 	slow = true;
-	o->err = rdma_get_cm_event(o->channel, &event) ? errno : 0;
-	if (!o->err)
-		rdma_ack_cm_event(event);
+	if (rdma_get_cm_event(arg, &event))
+		return (void *)(intptr_t)errno;
+	rdma_ack_cm_event(event);
 	return NULL;
 }
 
@@ -148,29 +124,28 @@ static void *event_get(void *arg)
  */
 TEST(RAI_07_destroy_before_the_retry_of_a_name)
 {
-	struct overtaken o = {};
-	pthread_t thread;
+	struct rdma_event_channel *channel = rdma_create_event_channel();
+	struct caller reader;
+	struct rdma_cm_id *id;
 	char name[128];
 
-	o.channel = rdma_create_event_channel();
-	ASSERT_NE(NULL, o.channel);
-	o.id = id_make(o.channel);
-	ASSERT_EQ(0, rdma_resolve_addrinfo(o.id, name_fresh("none", name,
-							    sizeof(name)),
+	ASSERT_NE(NULL, channel);
+	id = id_make(channel);
+	ASSERT_EQ(0, rdma_resolve_addrinfo(id, name_fresh("none", name,
+							  sizeof(name)),
 					   PORT, NULL));
 	set(&armed);
-	ASSERT_EQ(0, pthread_create(&thread, NULL, event_get, &o));
+	caller_start(&reader, event_get, channel);
 	await(&on_the_way, WAIT_MS * 1000);
 	ASSERT_TRUE(get(&on_the_way));
-	EXPECT_EQ(0, rdma_destroy_id(o.id));
+	EXPECT_EQ(0, rdma_destroy_id(id));
 	/* A reader without an event for the program still waits. */
-	o.id = id_make(o.channel);
-	ASSERT_EQ(0, rdma_write_cm_event(o.id, RDMA_CM_EVENT_USER, 0, 0));
-	pthread_join(thread, NULL);
-	EXPECT_EQ(0, o.err);
+	id = id_make(channel);
+	ASSERT_EQ(0, rdma_write_cm_event(id, RDMA_CM_EVENT_USER, 0, 0));
+	EXPECT_EQ(NULL, caller_end(&reader));
 	EXPECT_EQ(0, retries);
-	EXPECT_EQ(0, rdma_destroy_id(o.id));
-	rdma_destroy_event_channel(o.channel);
+	EXPECT_EQ(0, rdma_destroy_id(id));
+	rdma_destroy_event_channel(channel);
 	EXPECT_TRUE(live_objects_gone(WAIT_MS));
 }
 

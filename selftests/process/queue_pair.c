@@ -5,12 +5,11 @@
  * the event is read inside one of them.
  */
 #include <dlfcn.h>
-#include <stdarg.h>
-#include <sys/ioctl.h>
-#include <sys/syscall.h>
 #include <rdma/rdma_cmx.h>
 #include <rdma/rdma_cmx_ioctl.h>
 
+#include "intercept.h"
+#include "overlap.h"
 #include "process.h"
 
 #define PORT_QP		7694
@@ -67,59 +66,25 @@ int ibv_attach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid)
 	return REAL(ibv_attach_mcast)(qp, gid, lid);
 }
 
-/* The thread that gets here starts another one, and goes on when that waits. */
-static struct {
-	struct rdma_cm_id *id;
-	pthread_t thread;
-	pid_t tid;			/* atomic */
-	bool ended;			/* atomic */
-	bool there;			/* it waited */
-} destroyer;
-
-static void *destroyer_run(void *arg)
-{
-	__atomic_store_n(&destroyer.tid, gettid(), __ATOMIC_SEQ_CST);
-	rdma_destroy_qp(destroyer.id);
-	__atomic_store_n(&destroyer.ended, true, __ATOMIC_SEQ_CST);
-	return NULL;
-}
-
-static void destroyer_start(void)
-{
-	pid_t tid;
-
-	if (pthread_create(&destroyer.thread, NULL, destroyer_run, NULL))
-		abort();
-	while (!(tid = __atomic_load_n(&destroyer.tid, __ATOMIC_SEQ_CST)))
-		usleep(1000);
-	thread_sleeps(tid, SYS_futex);
-	destroyer.there = !__atomic_load_n(&destroyer.ended, __ATOMIC_SEQ_CST);
-}
-
 int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 {
 	if (inside.reading && qp == inside.qp)
 		inside.touched++;
-	if (destroyer.id && attr->qp_state == IBV_QPS_ERR) {
-		destroyer_start();
+	if (overlap.id && attr->qp_state == IBV_QPS_ERR) {
+		overlap_begin();
 		/* The queue pair is gone. */
-		if (!destroyer.there)
+		if (!overlap.there)
 			return 0;
 	}
 	return REAL(ibv_modify_qp)(qp, attr, mask);
 }
 
-int ioctl(int fd, unsigned long request, ...)
+static int ioctl_intercept(int fd, unsigned long request, void *arg)
 {
-	struct rdma_cmx_get_events *get;
+	struct rdma_cmx_get_events *get = arg;
 	struct rdma_cmx_event *ev;
-	va_list ap;
-	int ret;
+	int ret = ioctl_real(fd, request, arg);
 
-	va_start(ap, request);
-	get = va_arg(ap, void *);
-	va_end(ap);
-	ret = syscall(SYS_ioctl, fd, request, get);
 	if (ret || request != RDMA_CMX_IO(GET_EVENTS))
 		return ret;
 	ev = (void *)(uintptr_t)get->buf;
@@ -238,10 +203,10 @@ TEST_F(queue_pair, RA_02_destroy_while_a_reject_is_processed)
 
 	ASSERT_NE(NULL, id);
 	ASSERT_EQ(0, rdma_connect(id, NULL));
-	destroyer.id = id;
+	overlap_set(id, 0, rdma_destroy_qp);
 	EXPECT_EQ(RDMA_CM_EVENT_REJECTED, event_take(self->channel, NULL));
-	pthread_join(destroyer.thread, NULL);
-	EXPECT_TRUE(destroyer.there);
+	caller_end(&overlap.caller);
+	EXPECT_TRUE(overlap.there);
 	EXPECT_EQ(NULL, id->qp);
 	EXPECT_EQ(0, rdma_destroy_id(id));
 }
@@ -270,7 +235,6 @@ static void *leave_run(void *arg)
 	struct sockaddr_storage group;
 	struct rdma_cm_id *id = arg;
 
-	__atomic_store_n(&destroyer.tid, gettid(), __ATOMIC_SEQ_CST);
 	return (void *)(intptr_t)
 		rdma_leave_multicast(id, addr_make(&group, "239.55.94.2", 0));
 }
@@ -280,10 +244,8 @@ TEST_F(queue_pair, MC_10_destroy_while_a_group_is_left)
 {
 	struct sockaddr_storage group;
 	struct rdma_cm_event *event;
+	struct caller leaver;
 	struct rdma_cm_id *id;
-	pthread_t thread;
-	void *ret;
-	pid_t tid;
 
 	ASSERT_EQ(0, rdma_create_id(self->channel, &id, NULL, RDMA_PS_UDP));
 	ASSERT_EQ(0, id_bind(id, OWN4, 0));
@@ -292,15 +254,12 @@ TEST_F(queue_pair, MC_10_destroy_while_a_group_is_left)
 					 NULL));
 	ASSERT_EQ(0, event_wait(self->channel, &event, WAIT_MS));
 	ASSERT_EQ(RDMA_CM_EVENT_MULTICAST_JOIN, event->event);
-	ASSERT_EQ(0, pthread_create(&thread, NULL, leave_run, id));
-	while (!(tid = __atomic_load_n(&destroyer.tid, __ATOMIC_SEQ_CST)))
-		usleep(1000);
-	ASSERT_TRUE(thread_sleeps(tid, SYS_futex));
+	caller_start(&leaver, leave_run, id);
+	ASSERT_TRUE(caller_sleeps(&leaver, SYS_futex));
 	destroy_and_read(id);
 	EXPECT_EQ(0, inside.ret);
 	EXPECT_EQ(0, rdma_ack_cm_event(event));
-	pthread_join(thread, &ret);
-	EXPECT_EQ(NULL, ret);
+	EXPECT_EQ(NULL, caller_end(&leaver));
 	EXPECT_EQ(0, rdma_destroy_id(id));
 }
 

@@ -152,7 +152,7 @@ TEST_F(interleaved, MC_13_two_synchronous_joins)
 	ASSERT_EQ(0, pthread_create(&thread, NULL, join_first, id));
 	ASSERT_EQ(0, thread_join(thread, &err));
 	EXPECT_EQ(NULL, err);
-	pthread_join(overlap.thread, NULL);
+	ASSERT_EQ(0, thread_join(overlap.caller.thread, NULL));
 	EXPECT_TRUE(overlap.there);
 	EXPECT_EQ(0, joined);
 	EXPECT_EQ(RDMA_CM_EVENT_MULTICAST_JOIN, id->event->event);
@@ -189,7 +189,7 @@ TEST_F(interleaved, MC_13_leave_in_a_synchronous_join)
 		ASSERT_EQ(0, pthread_create(&thread, NULL, join_first, id));
 		ASSERT_EQ(0, thread_join(thread, &err));
 		EXPECT_EQ(fails ? EINTR : 0, (intptr_t)err);
-		ASSERT_EQ(0, thread_join(overlap.thread, NULL));
+		ASSERT_EQ(0, thread_join(overlap.caller.thread, NULL));
 		EXPECT_TRUE(overlap.there);
 		EXPECT_EQ(fails ? EADDRNOTAVAIL : 0, left);
 		errno = 0;
@@ -221,7 +221,7 @@ TEST_F(interleaved, MC_13_leave_of_a_membership_whose_loss_ends_a_join)
 	EXPECT_EQ(-1, rdma_join_multicast(id, (void *)&groups[1], NULL));
 	EXPECT_EQ(ENETDOWN, errno);
 	ASSERT_EQ(0, command);
-	ASSERT_EQ(0, thread_join(overlap.thread, NULL));
+	ASSERT_EQ(0, thread_join(overlap.caller.thread, NULL));
 	EXPECT_TRUE(overlap.there);
 	EXPECT_EQ(0, left);
 	EXPECT_EQ(0, rdma_destroy_id(id));
@@ -240,7 +240,7 @@ TEST_F(interleaved, MC_13_destroy_in_leave)
 	overlap_set(id, RDMA_CMX_IO(LEAVE), rdma_destroy_ep);
 	EXPECT_EQ(0, rdma_leave_multicast(id, (void *)&groups[0]));
 	ASSERT_EQ(0, command);
-	ASSERT_EQ(0, thread_join(overlap.thread, NULL));
+	ASSERT_EQ(0, thread_join(overlap.caller.thread, NULL));
 	EXPECT_TRUE(overlap.there);
 }
 

@@ -15,7 +15,8 @@ helgrind() {
 		--suppressions="$tests/process/helgrind.supp"
 }
 
-for program in process/threads process/fork lib/sync; do
+for program in process/threads process/acks process/requests process/fork \
+	lib/sync; do
 	ok "helgrind: $program" helgrind $program
 done
 # With threads that the library creates

@@ -10,8 +10,8 @@
 leaks="--leak-check=full --show-leak-kinds=definite,indirect
 	--errors-for-leak-kinds=definite,indirect"
 
-# process/threads, process/fork and process/fork_inherit run under ASan instead,
-# since they take longer here than all others.
+# Those with threads and fork() run under ASan instead, since they take longer
+# here than all others.
 for program in process/close api/gai_misuse; do
 	# shellcheck disable=SC2086 # several options
 	ok "memcheck: $program" run $program $leaks

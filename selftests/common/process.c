@@ -203,6 +203,7 @@ bool server_served(const struct server *server, unsigned int connections)
 pid_t child_start(int (*fn)(void *arg), void *arg)
 {
 	pid_t pid;
+	int ret;
 
 	fflush(NULL);
 	pid = fork();
@@ -211,7 +212,9 @@ pid_t child_start(int (*fn)(void *arg), void *arg)
 		/* Without the deadline of the parent */
 		signal(SIGALRM, SIG_DFL);
 		alarm(0);
-		_exit(fn(arg));
+		ret = fn(arg);
+		/* An exit status has eight bits. */
+		_exit(ret & 0xff ? ret : !!ret);
 	}
 	return pid;
 }

@@ -72,7 +72,6 @@ int child_wait(pid_t pid);
 struct heritage {
 	struct rdma_event_channel *channel;
 	struct rdma_cm_id *id;
-	int pipe[2];
 };
 
 /* For child_start(): destroys the copies of id and channel. */

@@ -9,10 +9,10 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <rdma/rdma_verbs.h>
 
+#include "heirs.h"
 #include "process.h"
 
 #define PORT_FORK	7620
@@ -32,294 +32,160 @@ static int connect_refused(void)
 }
 
 /* As with daemon(3): the process that created the objects has exited. */
-static int serve_inherited(void *arg)
+static int serve_inherited(struct heirs *h)
 {
 	struct rdma_conn_param param = { .rnr_retry_count = 7 };
-	struct heritage *h = arg;
 	struct rdma_cm_event *event;
 	struct rdma_cm_id *id;
 	int type;
 
 	if (event_wait(h->channel, &event, WAIT_MS) ||
 	    event->event != RDMA_CM_EVENT_CONNECT_REQUEST)
-		return 1;
+		return __LINE__;
 	id = event->id;
 	rdma_ack_cm_event(event);
 	if (qp_make(id, IBV_QPT_RC) || rdma_accept(id, &param))
-		return 2;
+		return __LINE__;
 	type = event_take(h->channel, NULL);
 	/* On a busy host the client's DREQ may overtake its RTU. */
 	if (type == RDMA_CM_EVENT_ESTABLISHED)
 		type = event_take(h->channel, NULL);
 	if (type != RDMA_CM_EVENT_DISCONNECTED)
-		return 3;
+		return __LINE__;
 	rdma_destroy_qp(id);
 	if (rdma_destroy_id(id) || rdma_destroy_id(h->id))
-		return 4;
+		return __LINE__;
 	/* No other process has them: they are destroyed. */
 	if (connect_refused())
-		return 5;
+		return __LINE__;
 	rdma_destroy_event_channel(h->channel);
 	return 0;
 }
 
-static int setup_and_leave(void *arg)
+static int setup_and_leave(struct heirs *h)
 {
-	struct heritage *h = arg;
-	char result;
-	pid_t pid;
-
 	h->channel = rdma_create_event_channel();
 	if (!h->channel)
 		return 1;
 	h->id = id_listening(h->channel, PORT_FORK);
-	pid = fork();
-	if (pid)
-		return pid < 0;
-	result = serve_inherited(h);
-	if (write(h->pipe[1], &result, 1) != 1)
-		_exit(1);
-	_exit(0);
+	return heir_fork(h, serve_inherited) ? 0 : 2;
 }
-
-/* With a pidfd a child detects the exit of its parent. */
-#define NEED_PIDFD()							\
-	do {								\
-		int pidfd_ = syscall(SYS_pidfd_open, getpid(), 0);	\
-									\
-		if (pidfd_ < 0 && errno == ENOSYS)			\
-			SKIP(return, "valgrind has no pidfd_open()");	\
-		ASSERT_LE(0, pidfd_);					\
-		close(pidfd_);						\
-	} while (0)
 
 TEST(RA_02_child_goes_on_when_the_parent_is_gone)
 {
-	struct pollfd pfd = { .events = POLLIN };
-	struct heritage h;
-	char result = -1;
+	struct heirs h;
 
 	NEED_PIDFD();
-	ASSERT_EQ(0, pipe(h.pipe));
-	ASSERT_EQ(0, child_wait(child_start(setup_and_leave, &h)));
+	heirs_start(_metadata, &h, setup_and_leave);
 	EXPECT_EQ(0, connect_out(PORT_FORK));
-	pfd.fd = h.pipe[0];
-	ASSERT_EQ(1, poll(&pfd, 1, WAIT_MS));
-	EXPECT_EQ(1, read(h.pipe[0], &result, 1));
-	EXPECT_EQ(0, result);
-	close(h.pipe[0]);
-	close(h.pipe[1]);
+	heirs_end(_metadata, &h, 1);
 }
 
 /* A thread of the daemon waits for a request; another one destroys the id. */
-struct getter {
-	struct rdma_cm_id *listener;
-	pid_t tid;		/* atomic */
-	int err;
-};
-
-static void *request_get(void *arg)
+static int end_wait(struct heirs *h)
 {
-	struct getter *g = arg;
-	struct rdma_cm_id *id;
-
-	__atomic_store_n(&g->tid, gettid(), __ATOMIC_RELEASE);
-	g->err = rdma_get_request(g->listener, &id) ? errno : 0;
-	return NULL;
-}
-
-static int end_wait(struct heritage *h, int parent)
-{
-	struct pollfd pfd = { .fd = parent, .events = POLLIN };
-	struct getter g = { .listener = h->id };
-	pthread_t thread;
-	pid_t tid;
+	struct caller waiter;
 
 	alarm(WAIT_MS / 1000);
-	cmx_mem_atomic(&g.tid, sizeof(g.tid));
-	if (poll(&pfd, 1, WAIT_MS) != 1 ||
-	    pthread_create(&thread, NULL, request_get, &g))
-		return 1;
-	while (!(tid = __atomic_load_n(&g.tid, __ATOMIC_ACQUIRE)))
-		usleep(1000);
-	if (!thread_sleeps(tid, SYS_ioctl))
-		return 2;
+	if (!parent_gone(h))
+		return __LINE__;
+	caller_start(&waiter, request_wait, h->id);
+	if (!caller_sleeps(&waiter, SYS_ioctl))
+		return __LINE__;
 	rdma_destroy_ep(h->id);
-	pthread_join(thread, NULL);
-	if (g.err != ECANCELED)
-		return 3;
-	return connect_refused() ? 4 : 0;
+	if ((intptr_t)caller_end(&waiter) != ECANCELED)
+		return __LINE__;
+	return connect_refused() ? __LINE__ : 0;
 }
 
-static int listen_and_leave(void *arg)
+static int listen_and_leave(struct heirs *h)
 {
-	int parent = syscall(SYS_pidfd_open, getpid(), 0);
-	struct heritage *h = arg;
-	char result;
-	pid_t pid;
-
 	h->id = id_listening(NULL, PORT_FORK);
-	pid = fork();
-	if (pid)
-		return pid < 0;
-	result = end_wait(h, parent);
-	_exit(write(h->pipe[1], &result, 1) != 1);
+	return heir_fork(h, end_wait) ? 0 : 1;
 }
 
 TEST(RA_02_child_destroys_what_its_thread_waits_on)
 {
-	struct pollfd pfd = { .events = POLLIN };
-	struct heritage h;
-	char result = -1;
+	struct heirs h;
 
 	NEED_PIDFD();
-	ASSERT_EQ(0, pipe(h.pipe));
-	ASSERT_EQ(0, child_wait(child_start(listen_and_leave, &h)));
-	/* The end of the child without a result */
-	close(h.pipe[1]);
-	pfd.fd = h.pipe[0];
-	ASSERT_EQ(1, poll(&pfd, 1, 2 * WAIT_MS));
-	EXPECT_EQ(1, read(h.pipe[0], &result, 1));
-	EXPECT_EQ(0, result);
-	close(h.pipe[0]);
+	heirs_start(_metadata, &h, listen_and_leave);
+	heirs_end(_metadata, &h, 1);
 }
 
 /* Likewise, but the parent exits when the child waits in the destroy call. */
 static void *ep_destroy(void *arg)
 {
-	struct getter *g = arg;
-
-	__atomic_store_n(&g->tid, gettid(), __ATOMIC_RELEASE);
-	rdma_destroy_ep(g->listener);
+	rdma_destroy_ep(arg);
 	return NULL;
 }
 
-static bool getter_sleeps(struct getter *g, long nr)
+static int end_wait_later(struct heirs *h)
 {
-	pid_t tid;
-
-	while (!(tid = __atomic_load_n(&g->tid, __ATOMIC_ACQUIRE)))
-		usleep(1000);
-	return thread_sleeps(tid, nr);
-}
-
-static int end_wait_later(struct heritage *h, int leave)
-{
-	struct getter g = { .listener = h->id }, d = g;
-	pthread_t getter, destroyer;
+	struct caller waiter, destroyer;
 
 	alarm(WAIT_MS / 1000);
-	cmx_mem_atomic(&g.tid, sizeof(g.tid));
-	cmx_mem_atomic(&d.tid, sizeof(d.tid));
-	if (pthread_create(&getter, NULL, request_get, &g) ||
-	    !getter_sleeps(&g, SYS_ioctl))
-		return 1;
-	if (pthread_create(&destroyer, NULL, ep_destroy, &d) ||
-	    !getter_sleeps(&d, SYS_futex))
-		return 2;
-	if (write(leave, "", 1) != 1)
-		return 3;
-	pthread_join(destroyer, NULL);
-	pthread_join(getter, NULL);
-	if (g.err != ECANCELED)
-		return 4;
-	return connect_refused() ? 5 : 0;
+	caller_start(&waiter, request_wait, h->id);
+	if (!caller_sleeps(&waiter, SYS_ioctl))
+		return __LINE__;
+	caller_start(&destroyer, ep_destroy, h->id);
+	if (!caller_sleeps(&destroyer, SYS_futex))
+		return __LINE__;
+	if (write(h->back[1], "", 1) != 1)
+		return __LINE__;
+	caller_end(&destroyer);
+	if ((intptr_t)caller_end(&waiter) != ECANCELED)
+		return __LINE__;
+	return connect_refused() ? __LINE__ : 0;
 }
 
-static int listen_and_leave_later(void *arg)
+static int listen_and_leave_later(struct heirs *h)
 {
-	struct heritage *h = arg;
-	int leave[2];
-	char result;
-	pid_t pid;
+	char c;
 
 	h->id = id_listening(NULL, PORT_FORK);
-	if (pipe(leave))
+	if (!heir_fork(h, end_wait_later))
 		return 1;
-	pid = fork();
-	if (pid) {
-		close(leave[1]);
-		return pid < 0 || read(leave[0], &result, 1) != 1;
-	}
-	result = end_wait_later(h, leave[1]);
-	_exit(write(h->pipe[1], &result, 1) != 1);
+	return read(h->back[0], &c, 1) == 1 ? 0 : 2;
 }
 
 TEST(RA_02_child_destroys_when_the_parent_exits)
 {
-	struct pollfd pfd = { .events = POLLIN };
-	struct heritage h;
-	char result = -1;
+	struct heirs h;
 
 	NEED_PIDFD();
-	ASSERT_EQ(0, pipe(h.pipe));
-	ASSERT_EQ(0, child_wait(child_start(listen_and_leave_later, &h)));
-	/* The end of the child without a result */
-	close(h.pipe[1]);
-	pfd.fd = h.pipe[0];
-	ASSERT_EQ(1, poll(&pfd, 1, 2 * WAIT_MS));
-	EXPECT_EQ(1, read(h.pipe[0], &result, 1));
-	EXPECT_EQ(0, result);
-	close(h.pipe[0]);
+	heirs_start(_metadata, &h, listen_and_leave_later);
+	heirs_end(_metadata, &h, 1);
 }
 
 /* Two children of an exited parent; the second one finds no object. */
-static int destroy_alone(struct heritage *h, int parent)
+static int destroy_alone(struct heirs *h)
 {
-	struct pollfd pfd = { .fd = parent, .events = POLLIN };
-
-	if (poll(&pfd, 1, WAIT_MS) != 1)
-		return 1;
-	if (rdma_destroy_id(h->id))
-		return 2;
+	if (!parent_gone(h) || rdma_destroy_id(h->id))
+		return __LINE__;
 	if (connect_refused())
-		return 3;
+		return __LINE__;
 	rdma_destroy_event_channel(h->channel);
 	return 0;
 }
 
-static int leave_two_behind(void *arg)
+static int leave_two_behind(struct heirs *h)
 {
-	int i, parent = syscall(SYS_pidfd_open, getpid(), 0);
-	struct heritage *h = arg;
-	char result;
-	pid_t pid;
-
 	h->channel = rdma_create_event_channel();
 	if (!h->channel)
 		return 1;
 	h->id = id_listening(h->channel, PORT_FORK);
-	for (i = 0; i < 2; i++) {
-		pid = fork();
-		if (pid < 0)
-			return 2;
-		if (pid)
-			continue;
-		result = destroy_alone(h, parent);
-		_exit(write(h->pipe[1], &result, 1) != 1);
-	}
-	return 0;
+	return heir_fork(h, destroy_alone) && heir_fork(h, destroy_alone) ?
+	       0 : 2;
 }
 
 TEST(RA_02_two_children_destroy_when_the_parent_is_gone)
 {
-	struct pollfd pfd = { .events = POLLIN };
-	struct heritage h;
-	char result;
-	int i;
+	struct heirs h;
 
 	NEED_PIDFD();
-	ASSERT_EQ(0, pipe(h.pipe));
-	ASSERT_EQ(0, child_wait(child_start(leave_two_behind, &h)));
-	pfd.fd = h.pipe[0];
-	for (i = 0; i < 2; i++) {
-		result = -1;
-		ASSERT_EQ(1, poll(&pfd, 1, WAIT_MS));
-		EXPECT_EQ(1, read(h.pipe[0], &result, 1));
-		EXPECT_EQ(0, result);
-	}
-	close(h.pipe[0]);
-	close(h.pipe[1]);
+	heirs_start(_metadata, &h, leave_two_behind);
+	heirs_end(_metadata, &h, 2);
 }
 
 /*
@@ -331,27 +197,16 @@ struct waiter {
 	struct rdma_cm_id *id;
 	struct rdma_cm_event *event;
 	struct sockaddr *group;		/* NULL: destroys the id */
-	pid_t tid;			/* atomic */
-	int ret;
+	struct caller caller;
 };
 
 static void *wait_for_ack(void *arg)
 {
 	struct waiter *w = arg;
 
-	__atomic_store_n(&w->tid, gettid(), __ATOMIC_RELEASE);
-	w->ret = w->group ? rdma_leave_multicast(w->id, w->group) :
-			    rdma_destroy_id(w->id);
-	return NULL;
-}
-
-static bool waits(struct waiter *w)
-{
-	pid_t tid;
-
-	while (!(tid = __atomic_load_n(&w->tid, __ATOMIC_ACQUIRE)))
-		usleep(1000);
-	return thread_sleeps(tid, SYS_futex);
+	return (void *)(intptr_t)(w->group ?
+				  rdma_leave_multicast(w->id, w->group) :
+				  rdma_destroy_id(w->id));
 }
 
 /* The last ack frees the copy. */
@@ -370,13 +225,11 @@ static int destroy_and_ack(void *arg)
 TEST(RA_02_child_destroys_what_the_parent_waits_on)
 {
 	struct sockaddr_storage ss;
-	pthread_t thread;
 	int leave;
 
 	for (leave = 0; leave < 2; leave++) {
-		struct waiter w = { .ret = -1 };
+		struct waiter w = {};
 
-		cmx_mem_atomic(&w.tid, sizeof(w.tid));
 		w.channel = rdma_create_event_channel();
 		ASSERT_NE(NULL, w.channel);
 		ASSERT_EQ(0, rdma_create_id(w.channel, &w.id, NULL,
@@ -393,16 +246,15 @@ TEST(RA_02_child_destroys_what_the_parent_waits_on)
 		ASSERT_EQ(0, event_wait(w.channel, &w.event, WAIT_MS));
 		EXPECT_EQ(leave ? RDMA_CM_EVENT_MULTICAST_JOIN :
 				  RDMA_CM_EVENT_USER, w.event->event);
-		ASSERT_EQ(0, pthread_create(&thread, NULL, wait_for_ack, &w));
-		ASSERT_TRUE(waits(&w));
+		caller_start(&w.caller, wait_for_ack, &w);
+		ASSERT_TRUE(caller_sleeps(&w.caller, SYS_futex));
 
 		EXPECT_EQ(0, child_wait(child_start(destroy_and_ack, &w))) {
 			TH_LOG("in %s", leave ? "rdma_leave_multicast" :
 						"rdma_destroy_id");
 		}
 		EXPECT_EQ(0, rdma_ack_cm_event(w.event));
-		pthread_join(thread, NULL);
-		EXPECT_EQ(0, w.ret);
+		EXPECT_EQ(NULL, caller_end(&w.caller));
 		if (leave)
 			EXPECT_EQ(0, rdma_destroy_id(w.id));
 		rdma_destroy_event_channel(w.channel);

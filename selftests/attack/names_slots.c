@@ -186,20 +186,6 @@ static bool byte_wait(int from)
 	return poll(&in, 1, 120000) == 1 && read(from, &c, 1) == 1;
 }
 
-static int map_write(pid_t pid, const char *file)
-{
-	char path[64];
-	FILE *f;
-	int ret;
-
-	snprintf(path, sizeof(path), "/proc/%d/%s", pid, file);
-	f = fopen(path, "w");
-	if (!f)
-		return -1;
-	ret = fprintf(f, "0 1000 1\n1 100000 100\n") > 0 ? 0 : -1;
-	return fclose(f) ? -1 : ret;
-}
-
 TEST_F_TIMEOUT(slots, subordinate_ids, 280)
 {
 	long refused = number_get(COUNTERS "name_refused");
@@ -217,8 +203,10 @@ TEST_F_TIMEOUT(slots, subordinate_ids, 280)
 		_exit(namespace_query(in[0], out[1]));
 	}
 	ASSERT_TRUE(byte_wait(out[0]));
-	ASSERT_EQ(0, map_write(self->pids[0], "uid_map"));
-	ASSERT_EQ(0, map_write(self->pids[0], "gid_map"));
+	ASSERT_EQ(0, id_map_write(self->pids[0], "uid_map", 1000, 100000,
+				  100));
+	ASSERT_EQ(0, id_map_write(self->pids[0], "gid_map", 1000, 100000,
+				  100));
 	ASSERT_EQ(1, write(in[1], "", 1));
 	for (i = 0; i < 12; i++)
 		ASSERT_TRUE(byte_wait(out[0]));

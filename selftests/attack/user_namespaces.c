@@ -119,21 +119,6 @@ static void container_run(uid_t owner, take_fn take, int in, int out)
 	_exit(0);
 }
 
-static int map_write(pid_t pid, const char *file, uid_t root, uid_t first)
-{
-	char path[64];
-	FILE *f;
-	int ret;
-
-	snprintf(path, sizeof(path), "/proc/%d/%s", pid, file);
-	f = fopen(path, "w");
-	if (!f)
-		return -1;
-	ret = fprintf(f, "0 %u 1\n1 %u %u\n", root, first, SUBIDS - 1) > 0 ?
-	      0 : -1;
-	return fclose(f) ? -1 : ret;
-}
-
 static int wait_read(int fd, void *buf, size_t len)
 {
 	struct pollfd in = { .fd = fd, .events = POLLIN };
@@ -160,8 +145,8 @@ static pid_t container_start(uid_t owner, uid_t root, take_fn take,
 	if (!pid)
 		container_run(owner, take, in[0], out[1]);
 	if (pid > 0 && !wait_read(out[0], &c, 1) &&
-	    !map_write(pid, "uid_map", root, root + 100000) &&
-	    !map_write(pid, "gid_map", root, root + 100000) &&
+	    !id_map_write(pid, "uid_map", root, root + 100000, SUBIDS - 1) &&
+	    !id_map_write(pid, "gid_map", root, root + 100000, SUBIDS - 1) &&
 	    write(in[1], &c, 1) == 1) {
 		for (i = 0; i < PROCESSES; i++) {
 			if (wait_read(out[0], &count, sizeof(count)))

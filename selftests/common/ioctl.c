@@ -281,18 +281,20 @@ bool counter_wait(const char *name, long value)
 	return true;
 }
 
-static int listener_of(int fd, uint32_t ps, uint64_t uid, uint32_t *id,
-		       uint16_t *port)
+int id_listen_port(int fd, uint32_t id, uint16_t *port)
 {
-	struct rdma_cmx_id_query query = {};
+	struct rdma_cmx_id_query query = { .id = id };
 	int ret;
 
-	ret = id_create(fd, ps, uid, id) ?:
-	      id_bind(fd, *id, ADDR_RDMA, 0) ?: id_listen(fd, *id);
-	query.id = *id;
-	ret = ret ?: call(fd, ID_QUERY, &query);
+	ret = id_bind(fd, id, ADDR_RDMA, 0) ?: id_listen(fd, id) ?:
+	      call(fd, ID_QUERY, &query);
 	*port = addr_port(&query.info.src);
 	return ret;
+}
+
+int listener_of(int fd, uint32_t ps, uint64_t uid, uint32_t *id, uint16_t *port)
+{
+	return id_create(fd, ps, uid, id) ?: id_listen_port(fd, *id, port);
 }
 
 int listener_new(int fd, uint64_t uid, uint32_t *id, uint16_t *port)
@@ -300,8 +302,7 @@ int listener_new(int fd, uint64_t uid, uint32_t *id, uint16_t *port)
 	return listener_of(fd, RDMA_PS_TCP, uid, id, port);
 }
 
-static int active_of(int fd, uint32_t ps, uint64_t uid, uint16_t port,
-		     uint32_t *id)
+int active_of(int fd, uint32_t ps, uint64_t uid, uint16_t port, uint32_t *id)
 {
 	union event_buf buf;
 

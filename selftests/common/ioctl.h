@@ -114,9 +114,14 @@ long counter(const char *name);
 /* Waits until a counter has a value; false after 60 s. */
 bool counter_wait(const char *name, long value);
 
+/* Makes an id listen at a free port of ADDR_RDMA. */
+int id_listen_port(int fd, uint32_t id, uint16_t *port);
 /* Creates a listening id with user id @uid; returns its port. */
+int listener_of(int fd, uint32_t ps, uint64_t uid, uint32_t *id,
+		uint16_t *port);
 int listener_new(int fd, uint64_t uid, uint32_t *id, uint16_t *port);
 /* An id with user id @uid and a route to @port of ADDR_RDMA */
+int active_of(int fd, uint32_t ps, uint64_t uid, uint16_t port, uint32_t *id);
 int active_new(int fd, uint64_t uid, uint16_t port, uint32_t *id);
 /* Likewise; its connection request is sent. */
 int connect_start(int fd, uint64_t uid, uint16_t port, uint32_t *id);

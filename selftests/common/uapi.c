@@ -143,6 +143,21 @@ int helper_timeout(int seconds)
 	return system(line);
 }
 
+int id_map_write(pid_t pid, const char *file, uid_t root, uid_t first,
+		 unsigned int count)
+{
+	char path[64];
+	FILE *f;
+	int ret;
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", pid, file);
+	f = fopen(path, "w");
+	if (!f)
+		return -1;
+	ret = fprintf(f, "0 %u 1\n1 %u %u\n", root, first, count) > 0 ? 0 : -1;
+	return fclose(f) ? -1 : ret;
+}
+
 void pids_kill(const pid_t *pids, int count)
 {
 	int i;

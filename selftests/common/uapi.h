@@ -40,6 +40,12 @@ int user_resolve(uid_t uid, const char *name, uint32_t timeout_ms);
  */
 #define HELPER_SECONDS	4
 int helper_timeout(int seconds);
+/*
+ * Maps the ids of a process's user namespace, in its uid_map or gid_map: 0 to
+ * @root, and @count others from @first on.
+ */
+int id_map_write(pid_t pid, const char *file, uid_t root, uid_t first,
+		 unsigned int count);
 /* Kills the started ones of @count processes. */
 void pids_kill(const pid_t *pids, int count);
 

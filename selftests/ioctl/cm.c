@@ -234,22 +234,10 @@ TEST_F(cm, life_of_a_connection)
 
 static int request_make(int fd, uint32_t *listener, uint32_t *active)
 {
-	struct rdma_cmx_id_query query = {};
-	union event_buf buf;
-	int ret;
+	uint16_t port;
 
-	ret = id_create(fd, RDMA_PS_TCP, 1, listener) ?:
-	      id_create(fd, RDMA_PS_TCP, 2, active) ?:
-	      id_bind(fd, *listener, ADDR_RDMA, 0) ?:
-	      id_listen(fd, *listener);
-	query.id = *listener;
-	return ret ?: call(fd, ID_QUERY, &query) ?:
-	       id_resolve_addr(fd, *active, NULL, ADDR_RDMA,
-			       addr_port(&query.info.src)) ?:
-	       event_want(fd, EV_ADDR_RESOLVED, &buf) ?:
-	       id_resolve_route(fd, *active) ?:
-	       event_want(fd, EV_ROUTE_RESOLVED, &buf) ?:
-	       id_connect(fd, *active);
+	return listener_new(fd, 1, listener, &port) ?:
+	       connect_start(fd, 2, port, active);
 }
 
 TEST_F(cm, connect_request)
@@ -408,21 +396,12 @@ TEST_F(cm, backlog)
 /* A UD id requests the peer's queue pair. */
 TEST_F(cm, ud_request)
 {
-	struct rdma_cmx_id_query query = {};
 	uint32_t listener, active;
 	union event_buf buf;
+	uint16_t port;
 
-	ASSERT_EQ(0, id_create(self->fd, RDMA_PS_UDP, 1, &listener));
-	ASSERT_EQ(0, id_create(self->fd, RDMA_PS_UDP, 2, &active));
-	ASSERT_EQ(0, id_bind(self->fd, listener, ADDR_RDMA, 0));
-	ASSERT_EQ(0, id_listen(self->fd, listener));
-	query.id = listener;
-	ASSERT_EQ(0, call(self->fd, ID_QUERY, &query));
-	ASSERT_EQ(0, id_resolve_addr(self->fd, active, NULL, ADDR_RDMA,
-				     addr_port(&query.info.src)));
-	ASSERT_EQ(0, event_want(self->fd, EV_ADDR_RESOLVED, &buf));
-	ASSERT_EQ(0, id_resolve_route(self->fd, active));
-	ASSERT_EQ(0, event_want(self->fd, EV_ROUTE_RESOLVED, &buf));
+	ASSERT_EQ(0, listener_of(self->fd, RDMA_PS_UDP, 1, &listener, &port));
+	ASSERT_EQ(0, active_of(self->fd, RDMA_PS_UDP, 2, port, &active));
 	ASSERT_EQ(0, id_connect(self->fd, active));
 	ASSERT_EQ(0, event_want(self->fd, EV_CONNECT_REQUEST, &buf));
 	EXPECT_TRUE(buf.ev.flags & RDMA_CMX_EVENT_UD);

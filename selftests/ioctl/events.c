@@ -179,24 +179,14 @@ TEST_F(events, bad_buffer_keeps_the_event)
 /* A connection request that could not be copied is reported again. */
 TEST_F(events, request_survives_a_bad_buffer)
 {
-	struct rdma_cmx_id_query query = {};
 	struct pollfd pfd = { self->fd, POLLIN, 0 };
 	uint32_t listener, active;
 	union event_buf buf;
 	int other = dev_open(O_NONBLOCK);
+	uint16_t port;
 
-	ASSERT_EQ(0, id_create(self->fd, RDMA_PS_TCP, 1, &listener));
-	ASSERT_EQ(0, id_bind(self->fd, listener, ADDR_RDMA, 0));
-	ASSERT_EQ(0, id_listen(self->fd, listener));
-	query.id = listener;
-	ASSERT_EQ(0, call(self->fd, ID_QUERY, &query));
-	ASSERT_EQ(0, id_create(other, RDMA_PS_TCP, 2, &active));
-	ASSERT_EQ(0, id_resolve_addr(other, active, NULL, ADDR_RDMA,
-				     addr_port(&query.info.src)));
-	ASSERT_EQ(0, event_want(other, EV_ADDR_RESOLVED, &buf));
-	ASSERT_EQ(0, id_resolve_route(other, active));
-	ASSERT_EQ(0, event_want(other, EV_ROUTE_RESOLVED, &buf));
-	ASSERT_EQ(0, id_connect(other, active));
+	ASSERT_EQ(0, listener_new(self->fd, 1, &listener, &port));
+	ASSERT_EQ(0, connect_start(other, 2, port, &active));
 	ASSERT_EQ(1, poll(&pfd, 1, 60000));
 	EXPECT_EQ(-EFAULT, events_get(self->fd, NULL, 4096, 0, NULL));
 	EXPECT_EQ(-ENOSPC, events_get(self->fd, &buf, 96, 0, NULL));

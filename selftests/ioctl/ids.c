@@ -416,6 +416,7 @@ TEST_F(ids, migrate_with_all)
 	struct rdma_cmx_id_query query = {};
 	uint32_t id, mc, listener, active, moved;
 	union event_buf buf;
+	uint16_t port;
 
 	ASSERT_EQ(0, id_create(self->fd, RDMA_PS_UDP, 11, &id));
 	ASSERT_EQ(0, id_bind(self->fd, id, ADDR_RDMA, 0));
@@ -427,18 +428,8 @@ TEST_F(ids, migrate_with_all)
 	EXPECT_EQ(-ENOENT, mc_leave(self->fd, mc));
 	EXPECT_EQ(1, mc_leave(to, mc));
 
-	ASSERT_EQ(0, id_create(self->fd, RDMA_PS_TCP, 1, &listener));
-	ASSERT_EQ(0, id_bind(self->fd, listener, ADDR_RDMA, 0));
-	ASSERT_EQ(0, id_listen(self->fd, listener));
-	query.id = listener;
-	ASSERT_EQ(0, call(self->fd, ID_QUERY, &query));
-	ASSERT_EQ(0, id_create(to, RDMA_PS_TCP, 2, &active));
-	ASSERT_EQ(0, id_resolve_addr(to, active, NULL, ADDR_RDMA,
-				     addr_port(&query.info.src)));
-	ASSERT_EQ(0, event_want(to, EV_ADDR_RESOLVED, &buf));
-	ASSERT_EQ(0, id_resolve_route(to, active));
-	ASSERT_EQ(0, event_want(to, EV_ROUTE_RESOLVED, &buf));
-	ASSERT_EQ(0, id_connect(to, active));
+	ASSERT_EQ(0, listener_new(self->fd, 1, &listener, &port));
+	ASSERT_EQ(0, connect_start(to, 2, port, &active));
 	ASSERT_EQ(1, poll(&pfd, 1, 60000));
 	EXPECT_EQ(0, migrate(to, self->fd, listener, &moved));
 	EXPECT_FALSE(event_pending(self->fd));

@@ -235,18 +235,14 @@ TEST_F(owner, migrates)
 /* The reader of a request owns its id. */
 TEST_F(owner, requests)
 {
-	struct rdma_cmx_id_query query = {};
 	uint32_t listener, active;
 	union event_buf buf;
+	uint16_t port;
 
 	ASSERT_EQ(0, create(self->fd, RDMA_PS_TCP, MINE, &listener));
 	ASSERT_EQ(0, create(self->fd, RDMA_PS_TCP, MINE, &active));
-	ASSERT_EQ(0, id_bind(self->fd, listener, ADDR_RDMA, 0));
-	ASSERT_EQ(0, id_listen(self->fd, listener));
-	query.id = listener;
-	ASSERT_EQ(0, call(self->fd, ID_QUERY, &query));
-	ASSERT_EQ(0, id_resolve_addr(self->fd, active, NULL, ADDR_RDMA,
-				     addr_port(&query.info.src)));
+	ASSERT_EQ(0, id_listen_port(self->fd, listener, &port));
+	ASSERT_EQ(0, id_resolve_addr(self->fd, active, NULL, ADDR_RDMA, port));
 	ASSERT_EQ(0, take(self->fd, MINE, &buf));
 	ASSERT_EQ(0, id_resolve_route(self->fd, active));
 	ASSERT_EQ(0, take(self->fd, MINE, &buf));

@@ -3,14 +3,11 @@
  * KA-02 for user space: the peer of the first address accepts, and ends before
  * the reply is processed. rdmacmx_connect_name() goes on with the next address.
  */
-#include <stdarg.h>
-#include <sys/ioctl.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 #include <rdma/rdma_cmx_ioctl.h>
 
 #include "api.h"
 #include "connect_name.h"
+#include "intercept.h"
 
 static struct listener *dies;		/* at the first reply */
 static int rejected;			/* events of the first address */
@@ -32,23 +29,18 @@ static void die(int fd, uint32_t handle)
 	rdma_destroy_ep(l->peers[0]);
 	l->peers[0] = NULL;
 	for (i = 0; i < WAIT_MS / 10; i++) {
-		if (syscall(SYS_ioctl, fd, RDMA_CMX_IO(CONN_QP_ATTR), &cmd))
+		if (ioctl_real(fd, RDMA_CMX_IO(CONN_QP_ATTR), &cmd))
 			return;
 		poll(NULL, 0, 10);
 	}
 }
 
-int ioctl(int fd, unsigned long request, ...)
+static int ioctl_intercept(int fd, unsigned long request, void *arg)
 {
+	struct rdma_cmx_get_events *get = arg;
 	const struct rdma_cmx_event *ev;
-	struct rdma_cmx_get_events *get;
-	va_list ap;
-	int ret;
+	int ret = ioctl_real(fd, request, arg);
 
-	va_start(ap, request);
-	get = va_arg(ap, void *);
-	va_end(ap);
-	ret = syscall(SYS_ioctl, fd, request, get);
 	if (ret || request != RDMA_CMX_IO(GET_EVENTS))
 		return ret;
 	ev = (void *)(uintptr_t)get->buf;

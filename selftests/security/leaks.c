@@ -202,20 +202,15 @@ TEST_F(leaks, attributes_before_a_connection)
 TEST_F(leaks, connection)
 {
 	uint32_t listener, active, passive;
-	struct rdma_cmx_id_query query = {};
+	uint16_t port;
 	struct rdma_cmx_conn_qp_attr attr;
 	struct rdma_cmx_init_qp_attr one;
 	union event_buf buf;
 	int state;
 
-	ASSERT_EQ(0, id_create(self->fd, RDMA_PS_TCP, 1, &listener));
+	ASSERT_EQ(0, listener_new(self->fd, 1, &listener, &port));
 	ASSERT_EQ(0, id_create(self->fd, RDMA_PS_TCP, 2, &active));
-	ASSERT_EQ(0, id_bind(self->fd, listener, ADDR_RDMA, 0));
-	ASSERT_EQ(0, id_listen(self->fd, listener));
-	query.id = listener;
-	ASSERT_EQ(0, call(self->fd, ID_QUERY, &query));
-	ASSERT_EQ(0, id_resolve_addr(self->fd, active, NULL, ADDR_RDMA,
-				     addr_port(&query.info.src)));
+	ASSERT_EQ(0, id_resolve_addr(self->fd, active, NULL, ADDR_RDMA, port));
 	EXPECT_EQ(0, event_clean(self->fd, EV_ADDR_RESOLVED, &buf));
 	EXPECT_EQ(0, id_clean(self->fd, active));
 	ASSERT_EQ(0, id_resolve_route(self->fd, active));

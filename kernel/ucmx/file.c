@@ -257,18 +257,10 @@ static __poll_t ucmx_poll(struct file *filp, poll_table *wait)
 	return mask;
 }
 
-static int ucmx_open(struct inode *inode, struct file *filp)
+/* Initializes a zeroed file. It takes the caller's reference of @user. */
+void ucmx_file_init(struct ucmx_file *file, struct ucmx_user *user)
 {
-	struct ucmx_file *file;
-
-	file = kzalloc(sizeof(*file), GFP_KERNEL_ACCOUNT);
-	if (!file)
-		return -ENOMEM;
-	file->user = ucmx_user_get();
-	if (!file->user) {
-		kfree(file);
-		return -ENOMEM;
-	}
+	file->user = user;
 	spin_lock_init(&file->lock);
 	INIT_LIST_HEAD(&file->events);
 	mutex_init(&file->read_mutex);
@@ -276,6 +268,22 @@ static int ucmx_open(struct inode *inode, struct file *filp)
 	ucmx_services_init(file);
 	init_waitqueue_head(&file->wait);
 	INIT_LIST_HEAD(&file->woken);
+}
+
+static int ucmx_open(struct inode *inode, struct file *filp)
+{
+	struct ucmx_user *user;
+	struct ucmx_file *file;
+
+	file = kzalloc(sizeof(*file), GFP_KERNEL_ACCOUNT);
+	if (!file)
+		return -ENOMEM;
+	user = ucmx_user_get();
+	if (!user) {
+		kfree(file);
+		return -ENOMEM;
+	}
+	ucmx_file_init(file, user);
 
 	filp->private_data = file;
 	ucmx_stat_inc(files);

@@ -20,6 +20,7 @@ SHOW(ucmx_event_add);
 SHOW(ucmx_event_init);
 SHOW(ucmx_event_reserve);
 SHOW(ucmx_event_unlink);
+SHOW(ucmx_file_init);
 SHOW(ucmx_file_wake);
 SHOW(ucmx_file_wake_end);
 SHOW(ucmx_file_wake_later);

@@ -236,6 +236,7 @@ extern unsigned int ucmx_max_backlog;
 
 /* file.c */
 extern const struct file_operations ucmx_fops;
+void ucmx_file_init(struct ucmx_file *file, struct ucmx_user *user);
 int ucmx_respond(struct ucmx_cmd *cmd);
 int ucmx_file_charge(struct ucmx_file *file, unsigned int n);
 void ucmx_file_uncharge(struct ucmx_file *file, unsigned int n);

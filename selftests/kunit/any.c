@@ -10,28 +10,22 @@
 
 #include "any.h"
 #include "connect/connect.h"
-#include "kunit.h"
+#include "fake_id.h"
 
 #define UID	4242
 
 struct bed {
-	struct ucmx_user user;
-	struct ucmx_file file;
-	struct ucmx_id *id;
+	struct fake_id f;
 	struct ucmx_any *any;
 	struct cmx_dest dests[2];
 };
-
-static int no_event(struct rdma_cm_id *cm, struct rdma_cm_event *event)
-{
-	return 0;
-}
 
 static struct rdma_cm_id *cm_make(struct kunit *test)
 {
 	struct rdma_cm_id *cm;
 
-	cm = rdma_create_id(&init_net, no_event, NULL, RDMA_PS_TCP, IB_QPT_RC);
+	cm = rdma_create_id(&init_net, fake_id_no_event, NULL, RDMA_PS_TCP,
+			    IB_QPT_RC);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(cm));
 	return cm;
 }
@@ -67,33 +61,23 @@ static struct bed *bed_make(struct kunit *test)
 	struct bed *b = kunit_kzalloc(test, sizeof(*b), GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(test, b);
-	ucmx_user_wake_init(&b->user);
-	b->user.index = UID;
-	b->file.user = &b->user;
-	spin_lock_init(&b->file.lock);
-	INIT_LIST_HEAD(&b->file.events);
-	INIT_LIST_HEAD(&b->file.woken);
-	init_waitqueue_head(&b->file.wait);
-	init_waitqueue_head(&b->file.changes);
-	atomic_set(&b->file.nr_objs, 1);
-	b->id = ucmx_id_alloc(GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, b->id);
-	b->id->file = &b->file;
-	b->id->cm = cm_make(test);
-	b->any = ucmx_any_alloc(b->id, &arg);
+	fake_id_make(test, &b->f);
+	b->f.user.index = UID;
+	b->f.id->cm = cm_make(test);
+	b->any = ucmx_any_alloc(b->f.id, &arg);
 	KUNIT_ASSERT_NOT_NULL(test, b->any);
 	b->any->result = result_make(test, b);
-	b->id->any = b->any;
+	b->f.id->any = b->any;
 	return b;
 }
 
 /* The race has ended, and its callback has released the mutex. */
 static bool race_over(struct bed *b)
 {
-	bool over = WAIT_FOR(!READ_ONCE(b->id->racing));
+	bool over = WAIT_FOR(!READ_ONCE(b->f.id->racing));
 
-	mutex_lock(&b->id->mutex);
-	mutex_unlock(&b->id->mutex);
+	mutex_lock(&b->f.id->mutex);
+	mutex_unlock(&b->f.id->mutex);
 	return over;
 }
 
@@ -103,14 +87,14 @@ static int event_type(struct bed *b, int *status)
 	struct ucmx_event *ev;
 	int type = 0;
 
-	spin_lock(&b->file.lock);
-	if (list_is_singular(&b->file.events)) {
-		ev = list_first_entry(&b->file.events, struct ucmx_event,
+	spin_lock(&b->f.file.lock);
+	if (list_is_singular(&b->f.file.events)) {
+		ev = list_first_entry(&b->f.file.events, struct ucmx_event,
 				      ready);
 		type = ev->event;
 		*status = ev->status;
 	}
-	spin_unlock(&b->file.lock);
+	spin_unlock(&b->f.file.lock);
 	return type;
 }
 
@@ -118,9 +102,9 @@ static int race_start(struct bed *b)
 {
 	int ret;
 
-	mutex_lock(&b->id->mutex);
-	ret = ucmx_any_start(b->id, b->any);
-	mutex_unlock(&b->id->mutex);
+	mutex_lock(&b->f.id->mutex);
+	ret = ucmx_any_start(b->f.id, b->any);
+	mutex_unlock(&b->f.id->mutex);
 	return ret;
 }
 
@@ -131,13 +115,7 @@ static void bed_end(struct kunit *test, struct bed *b)
 		KUNIT_EXPECT_EQ(test, race_start(b), 0);
 		race_over(b);
 	}
-	ucmx_id_close(b->id);
-	ucmx_id_put(b->id);
-	KUNIT_EXPECT_EQ(test, b->file.nr_events, 0u);
-	KUNIT_EXPECT_EQ(test, atomic_read(&b->file.nr_requests), 0);
-	KUNIT_EXPECT_EQ(test, atomic_read(&b->user.requests), 0);
-	ucmx_file_wake_end(&b->file);
-	ucmx_user_wake_exit(&b->user);
+	fake_id_end(test, &b->f);
 }
 
 /* A report of a race that the first candidate has won */
@@ -169,12 +147,12 @@ static void any_winner_lost(struct kunit *test)
 	const struct rdma_cmx_candidate *list;
 	int ret, status = 0;
 
-	mutex_lock(&b->id->mutex);
-	ret = ucmx_event_reserve(b->id, UCMX_SLOT_ROUTE);
-	b->id->racing = true;
-	atomic_set(&b->file.nr_requests, 1);
-	atomic_set(&b->user.requests, 1);
-	mutex_unlock(&b->id->mutex);
+	mutex_lock(&b->f.id->mutex);
+	ret = ucmx_event_reserve(b->f.id, UCMX_SLOT_ROUTE);
+	b->f.id->racing = true;
+	atomic_set(&b->f.file.nr_requests, 1);
+	atomic_set(&b->f.user.requests, 1);
+	mutex_unlock(&b->f.id->mutex);
 	KUNIT_ASSERT_EQ(test, ret, 0);
 	b->any->lost = -ENODEV;
 	ucmx_any_done(NULL, cm_make(test), report, b->any);
@@ -218,7 +196,7 @@ static struct rdma_cmx_connector *other_start(struct kunit *test,
 {
 	const struct rdma_cmx_connect_attr attr = {
 		.query.net = &init_net,
-		.handler = no_event,
+		.handler = fake_id_no_event,
 		.timeout_ms = 60000,
 	};
 	const struct cmx_connect_given given = {
@@ -251,14 +229,14 @@ static void any_device_gone(struct kunit *test)
 
 	connector = other_start(test, b, &other);
 	KUNIT_EXPECT_EQ(test, race_start(b), 0);
-	ucmx_id_removal_alloc(b->id);
-	ucmx_id_device_gone(b->id);
-	KUNIT_EXPECT_TRUE(test, WAIT_FOR(!READ_ONCE(b->id->cm)));
+	ucmx_id_removal_alloc(b->f.id);
+	ucmx_id_device_gone(b->f.id);
+	KUNIT_EXPECT_TRUE(test, WAIT_FOR(!READ_ONCE(b->f.id->cm)));
 	/* The race does not run in vain. */
-	mutex_lock(&b->id->mutex);
-	KUNIT_EXPECT_FALSE(test, b->id->racing);
-	KUNIT_EXPECT_EQ(test, atomic_read(&b->file.nr_requests), 0);
-	mutex_unlock(&b->id->mutex);
+	mutex_lock(&b->f.id->mutex);
+	KUNIT_EXPECT_FALSE(test, b->f.id->racing);
+	KUNIT_EXPECT_EQ(test, atomic_read(&b->f.file.nr_requests), 0);
+	mutex_unlock(&b->f.id->mutex);
 	complete(&other.go);
 	rdma_cmx_connect_cancel(connector);
 	rdma_cmx_connect_put(connector);

@@ -22,8 +22,7 @@ static struct bed *bed_make(struct kunit *test)
 	struct bed *b = kunit_kzalloc(test, sizeof(*b), GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(test, b);
-	spin_lock_init(&b->file.lock);
-	INIT_LIST_HEAD(&b->file.events);
+	ucmx_file_init(&b->file, NULL);
 	spin_lock_init(&b->id.lock);
 	INIT_LIST_HEAD(&b->id.queued);
 	INIT_LIST_HEAD(&b->id.held);

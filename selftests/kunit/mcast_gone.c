@@ -12,8 +12,7 @@
 #include <rdma/rdma_cm.h>
 #include <rdma/rdma_user_cm.h>
 
-#include "ucmx.h"
-#include "kunit.h"
+#include "fake_id.h"
 
 #define PORT	1
 
@@ -22,10 +21,7 @@ static struct fake fake;
 static struct mm_struct *user_mm;
 
 struct bed {
-	struct ucmx_user user;
-	struct ucmx_file file;
-	struct ucmx_id *id;
-	u32 handle;
+	struct fake_id f;
 	int type;
 	struct completion reported;
 };
@@ -49,7 +45,7 @@ static void gone_exit(struct kunit *test)
 static int handler(struct rdma_cm_id *cm, struct rdma_cm_event *e)
 {
 	struct ucmx_id *id = cm->context;
-	struct bed *b = container_of(id->file, struct bed, file);
+	struct bed *b = container_of(id->file, struct bed, f.file);
 	int ret = ucmx_cm_handler(cm, e);
 
 	b->type = e->event;
@@ -80,44 +76,18 @@ static struct bed *bed_make(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_NULL(test, b);
 	init_completion(&b->reported);
-	ucmx_user_wake_init(&b->user);
-	b->file.user = &b->user;
-	spin_lock_init(&b->file.lock);
-	INIT_LIST_HEAD(&b->file.events);
-	INIT_LIST_HEAD(&b->file.woken);
-	init_waitqueue_head(&b->file.wait);
-	init_waitqueue_head(&b->file.changes);
-	atomic_set(&b->file.nr_objs, 1);
-	ucmx_handles_init(&b->file);
-	b->id = ucmx_id_alloc(GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, b->id);
-	b->id->file = &b->file;
-	b->id->cm = cm_make(test, b->id);
-	KUNIT_ASSERT_EQ(test, 0,
-			ucmx_handle_alloc(&b->file, &b->handle, b->id));
-	ucmx_handle_show(&b->file, b->handle, b->id);
+	fake_id_make(test, &b->f);
+	b->f.id->cm = cm_make(test, b->f.id);
 	return b;
-}
-
-static void bed_end(struct kunit *test, struct bed *b)
-{
-	ucmx_handle_free(&b->file, b->handle);
-	ucmx_id_close(b->id);
-	ucmx_id_put(b->id);
-	KUNIT_EXPECT_EQ(test, b->file.nr_events, 0u);
-	KUNIT_EXPECT_EQ(test, atomic_read(&b->file.nr_objs), 0);
-	ucmx_file_wake_end(&b->file);
-	ucmx_user_wake_exit(&b->user);
-	xa_destroy(&b->file.ids);
 }
 
 /* Calls JOIN. It queries the capabilities of the SA first. */
 static int join(struct bed *b)
 {
-	struct file filp = { .private_data = &b->file };
+	struct file filp = { .private_data = &b->f.file };
 	struct rdma_cmx_join arg = {
 		.size = sizeof(arg),
-		.id = b->handle,
+		.id = b->f.handle,
 		.join_flags = RDMA_MC_JOIN_FLAG_SENDONLY_FULLMEMBER,
 		.uid = 1,
 		.addr = { .family = AF_INET, .data = { 0, 0, 239, 1, 2, 3 } },
@@ -150,9 +120,9 @@ static void join_fails(struct kunit *test, struct bed *b, bool gone)
 	KUNIT_EXPECT_NOT_NULL(test, l);
 	if (!l)
 		return;
-	spin_lock(&b->id->lock);
-	WRITE_ONCE(b->id->gone, gone);
-	spin_unlock(&b->id->lock);
+	spin_lock(&b->f.id->lock);
+	WRITE_ONCE(b->f.id->gone, gone);
+	spin_unlock(&b->f.id->lock);
 	fake_say(l, NULL, -ETIMEDOUT);
 	KUNIT_EXPECT_NE(test, 0ul,
 			wait_for_completion_timeout(&b->reported, KUNIT_WAIT));
@@ -164,8 +134,8 @@ static void gone_before(struct kunit *test)
 	struct bed *b = bed_make(test);
 
 	join_fails(test, b, true);
-	KUNIT_EXPECT_EQ(test, b->file.nr_events, 0u);
-	bed_end(test, b);
+	KUNIT_EXPECT_EQ(test, b->f.file.nr_events, 0u);
+	fake_id_end(test, &b->f);
 }
 
 /* Without a removal there is the event that the other case does not have. */
@@ -174,8 +144,8 @@ static void gone_never(struct kunit *test)
 	struct bed *b = bed_make(test);
 
 	join_fails(test, b, false);
-	KUNIT_EXPECT_EQ(test, b->file.nr_events, 1u);
-	bed_end(test, b);
+	KUNIT_EXPECT_EQ(test, b->f.file.nr_events, 1u);
+	fake_id_end(test, &b->f);
 }
 
 static struct kunit_case gone_cases[] = {

@@ -63,8 +63,7 @@ static struct bed *bed_make(struct kunit *test)
 	struct rdma_dev_addr *dev;
 
 	KUNIT_ASSERT_NOT_NULL(test, b);
-	spin_lock_init(&b->file.lock);
-	INIT_LIST_HEAD(&b->file.events);
+	ucmx_file_init(&b->file, NULL);
 	b->id = ucmx_id_alloc(GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, b->id);
 	b->id->file = &b->file;

@@ -12,7 +12,7 @@
 
 #include "resolve/resolve.h"
 #include "resolver.h"
-#include "kunit.h"
+#include "fake_id.h"
 
 #define CALLS	16
 
@@ -227,43 +227,21 @@ static void ports_route(struct kunit *test)
 
 /* An id that resolves a service by all ports */
 struct bed {
-	struct ucmx_user user;
-	struct ucmx_file file;
-	struct ucmx_id *id;
-	u32 handle;
+	struct fake_id f;
 	struct ucmx_request req;
 	struct work_struct work;
 	int ret;
 };
-
-static int no_event(struct rdma_cm_id *cm, struct rdma_cm_event *event)
-{
-	return 0;
-}
 
 static struct bed *bed_make(struct kunit *test)
 {
 	struct bed *b = kunit_kzalloc(test, sizeof(*b), GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(test, b);
-	ucmx_user_wake_init(&b->user);
-	b->file.user = &b->user;
-	spin_lock_init(&b->file.lock);
-	INIT_LIST_HEAD(&b->file.events);
-	INIT_LIST_HEAD(&b->file.woken);
-	init_waitqueue_head(&b->file.wait);
-	init_waitqueue_head(&b->file.changes);
-	ucmx_handles_init(&b->file);
-	atomic_set(&b->file.nr_objs, 1);
-	b->id = ucmx_id_alloc(GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, b->id);
-	b->id->file = &b->file;
-	b->id->cm = rdma_create_id(&init_net, no_event, NULL, RDMA_PS_IB,
-				   IB_QPT_RC);
-	KUNIT_ASSERT_FALSE(test, IS_ERR(b->id->cm));
-	KUNIT_ASSERT_EQ(test, ucmx_handle_alloc(&b->file, &b->handle, b->id),
-			0);
-	ucmx_handle_show(&b->file, b->handle, b->id);
+	fake_id_make(test, &b->f);
+	b->f.id->cm = rdma_create_id(&init_net, fake_id_no_event, NULL,
+				     RDMA_PS_IB, IB_QPT_RC);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(b->f.id->cm));
 	b->req.all_ports = true;
 	b->req.attr.net = &init_net;
 	b->req.attr.flags = RDMA_CMX_AI_SA;
@@ -271,23 +249,11 @@ static struct bed *bed_make(struct kunit *test)
 	return b;
 }
 
-static void bed_end(struct kunit *test, struct bed *b)
-{
-	ucmx_handle_free(&b->file, b->handle);
-	ucmx_id_close(b->id);
-	ucmx_id_put(b->id);
-	KUNIT_EXPECT_EQ(test, atomic_read(&b->file.nr_requests), 0);
-	KUNIT_EXPECT_EQ(test, atomic_read(&b->user.requests), 0);
-	ucmx_file_wake_end(&b->file);
-	ucmx_user_wake_exit(&b->user);
-	xa_destroy(&b->file.ids);
-}
-
 static void bed_resolve(struct work_struct *work)
 {
 	struct bed *b = container_of(work, struct bed, work);
 
-	b->ret = ucmx_addrinfo_start(&b->file, b->handle, &b->req);
+	b->ret = ucmx_addrinfo_start(&b->f.file, b->f.handle, &b->req);
 }
 
 /* The device of an id goes while its resolution waits for another device. */
@@ -298,13 +264,13 @@ static void ports_removal(struct kunit *test)
 	INIT_WORK(&b->work, bed_resolve);
 	queue_work(wq, &b->work);
 	KUNIT_EXPECT_TRUE(test, WAIT_FOR(atomic_read(&reads)));
-	ucmx_id_removal_alloc(b->id);
-	ucmx_id_device_gone(b->id);
-	KUNIT_EXPECT_TRUE(test, WAIT_FOR(!READ_ONCE(b->id->cm)));
+	ucmx_id_removal_alloc(b->f.id);
+	ucmx_id_device_gone(b->f.id);
+	KUNIT_EXPECT_TRUE(test, WAIT_FOR(!READ_ONCE(b->f.id->cm)));
 	complete_all(&released);
 	flush_workqueue(wq);
 	KUNIT_EXPECT_EQ(test, b->ret, -ENODEV);
-	bed_end(test, b);
+	fake_id_end(test, &b->f);
 }
 
 /* One read, before the lock, and of no other device than the request's */
@@ -314,8 +280,8 @@ static void ports_read_once(struct kunit *test)
 	struct rdma_cmx_query_attr attr = b->req.attr;
 
 	complete_all(&released);
-	KUNIT_EXPECT_EQ(test, ucmx_addrinfo_start(&b->file, b->handle, &b->req),
-			0);
+	KUNIT_EXPECT_EQ(test, 0,
+			ucmx_addrinfo_start(&b->f.file, b->f.handle, &b->req));
 	KUNIT_EXPECT_EQ(test, atomic_read(&reads), 1);
 	attr.dev = dev_name(&other.ibdev->dev);
 	rdma_cmx_services_look(&attr);
@@ -323,7 +289,7 @@ static void ports_read_once(struct kunit *test)
 	attr.dev = dev_name(&slow.ibdev->dev);
 	rdma_cmx_services_look(&attr);
 	KUNIT_EXPECT_EQ(test, atomic_read(&reads), 2);
-	bed_end(test, b);
+	fake_id_end(test, &b->f);
 }
 
 /* The paths of a request read no port, either, unless they may wait. */

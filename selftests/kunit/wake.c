@@ -89,13 +89,7 @@ static struct bed *bed_make(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, b);
 	ucmx_user_wake_init(&b->user);
 	for (i = 0; i < 2; i++) {
-		b->file[i].user = &b->user;
-		spin_lock_init(&b->file[i].lock);
-		mutex_init(&b->file[i].read_mutex);
-		INIT_LIST_HEAD(&b->file[i].events);
-		INIT_LIST_HEAD(&b->file[i].woken);
-		init_waitqueue_head(&b->file[i].wait);
-		init_waitqueue_head(&b->file[i].changes);
+		ucmx_file_init(&b->file[i], &b->user);
 		poller_add(&b->events[i], &b->file[i].wait);
 		poller_add(&b->changes[i], &b->file[i].changes);
 	}

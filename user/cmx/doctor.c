@@ -110,6 +110,14 @@ const char *quoted(const char *text, char out[QUOTED_MAX])
 	return out;
 }
 
+/* To be freed; NULL without memory */
+static char *path_make(const char *format, va_list args)
+{
+	char *path;
+
+	return vasprintf(&path, format, args) < 0 ? NULL : path;
+}
+
 bool file_line(char *text, size_t size, const char *format, ...)
 {
 	va_list args;
@@ -118,8 +126,7 @@ bool file_line(char *text, size_t size, const char *format, ...)
 	bool ok;
 
 	va_start(args, format);
-	if (vasprintf(&path, format, args) < 0)
-		path = NULL;
+	path = path_make(format, args);
 	va_end(args);
 	file = path ? fopen(path, "re") : NULL;
 	free(path);
@@ -139,8 +146,7 @@ bool file_exists(const char *format, ...)
 	bool ok;
 
 	va_start(args, format);
-	if (vasprintf(&path, format, args) < 0)
-		path = NULL;
+	path = path_make(format, args);
 	va_end(args);
 	ok = path && !access(path, F_OK);
 	free(path);

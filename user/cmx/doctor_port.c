@@ -158,6 +158,17 @@ static int number_read(const struct port *port, const char *name,
 	return strtol(text, NULL, 0);
 }
 
+static void netdev_down(struct doctor *doctor, const struct port *port)
+{
+	char name[QUOTED_MAX];
+
+	check_add(doctor, CHECK_WRONG, "netdev-down",
+		  "%s/%u: %s has an address and is down", port->device,
+		  port->number, port->netdev);
+	check_mend(doctor, "ip link set dev %s up",
+		   quoted(port->netdev, name));
+}
+
 /* The configured interface of a port that is not active */
 static void port_down(struct doctor *doctor, struct port *port,
 		      const char *state, int phys)
@@ -173,11 +184,7 @@ static void port_down(struct doctor *doctor, struct port *port,
 		return;
 	}
 	if (wanted && !netdev_is_up(port->netdev)) {
-		check_add(doctor, CHECK_WRONG, "netdev-down",
-			  "%s/%u: %s has an address and is down", port->device,
-			  port->number, port->netdev);
-		check_mend(doctor, "ip link set dev %s up",
-			   quoted(port->netdev, name));
+		netdev_down(doctor, port);
 		return;
 	}
 	check_add(doctor, wanted ? CHECK_WRONG : CHECK_OK, "port-state",
@@ -330,7 +337,6 @@ static void netdev_taken(struct doctor *doctor, struct port *port)
 
 static void netdev_check(struct doctor *doctor, struct port *port)
 {
-	char name[QUOTED_MAX];
 	struct passed passed;
 
 	if (!*port->netdev || !netdev_has_address(port->netdev)) {
@@ -338,11 +344,7 @@ static void netdev_check(struct doctor *doctor, struct port *port)
 		return;
 	}
 	if (!netdev_is_up(port->netdev)) {
-		check_add(doctor, CHECK_WRONG, "netdev-down",
-			  "%s/%u: %s has an address and is down", port->device,
-			  port->number, port->netdev);
-		check_mend(doctor, "ip link set dev %s up",
-			   quoted(port->netdev, name));
+		netdev_down(doctor, port);
 		return;
 	}
 	if (netdev_passed(port, port->netdev, &passed)) {

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Connect by name: declarations that its files share.
+ * Connect by name: declarations that its files share. A file uses those below
+ * it:
  *
- *	connect.c	the calls, the deadline, cancel and end
- *	race.c		starts and stops candidates, and chooses the winner
+ *	connect.c	the calls, the deadline, cancel
  *	try.c		one candidate, from its address to the end of its id
+ *	race.c		starts and stops candidates, and chooses the winner
+ *	slot.c		slots of connection requests (slot.h)
+ *	window.c	their limits (window.h)
+ *	work.c		references, work items, and the end of a connect
  *
  * rdma_cmx_connector.lock guards the state of a connect and of its candidates.
  * It nests inside the handler lock of an id and inside cmx_window_lock. It is
@@ -203,6 +207,24 @@ static inline u32 cmx_connect_ms(const struct rdma_cmx_connector *c)
 }
 
 /* connect.c */
+int cmx_connect_init(void);
+void cmx_connect_exit(void);
+
+/* try.c */
+bool cmx_try_has_device(const struct rdma_cmx_entry *entry);
+void cmx_try_init(struct cmx_try *t, struct rdma_cmx_connector *c,
+		  const struct rdma_cmx_entry *entry,
+		  struct rdma_cmx_candidate *out);
+
+/* race.c */
+void cmx_race_reset(struct cmx_try *t);
+void cmx_race(struct rdma_cmx_connector *c);
+void cmx_race_down(struct rdma_cmx_connector *c, struct cmx_try *t);
+int cmx_race_error(const struct rdma_cmx_connector *c);
+void cmx_race_delay(struct work_struct *work);
+void cmx_race_share(struct rdma_cmx_connector *c);
+
+/* work.c */
 extern struct workqueue_struct *cmx_connect_timer_wq;
 void cmx_connect_item_init(struct cmx_connect_item *item,
 			   struct rdma_cmx_connector *c, work_func_t fn);
@@ -210,23 +232,7 @@ void cmx_connect_queue(struct cmx_connect_item *item);
 void cmx_connect_hurry(struct cmx_connect_item *item);
 void cmx_connector_put(struct rdma_cmx_connector *c);
 void cmx_connect_end(struct rdma_cmx_connector *c, struct rdma_cm_id *id);
-int cmx_connect_init(void);
-void cmx_connect_exit(void);
-
-/* race.c */
-void cmx_race(struct rdma_cmx_connector *c);
-void cmx_race_down(struct rdma_cmx_connector *c, struct cmx_try *t);
-int cmx_race_error(const struct rdma_cmx_connector *c);
-void cmx_race_delay(struct work_struct *work);
-void cmx_race_share(struct rdma_cmx_connector *c);
-
-/* try.c */
-bool cmx_try_has_device(const struct rdma_cmx_entry *entry);
-void cmx_try_init(struct cmx_try *t, struct rdma_cmx_connector *c,
-		  const struct rdma_cmx_entry *entry,
-		  struct rdma_cmx_candidate *out);
-void cmx_try_queue(struct cmx_try *t);
-void cmx_try_start(struct cmx_try *t);
-void cmx_try_work(struct work_struct *work);
+int cmx_connect_work_init(void);
+void cmx_connect_work_exit(void);
 
 #endif /* CMX_CONNECT_H */

@@ -57,11 +57,42 @@ static struct cmx_try *cmx_race_next(struct rdma_cmx_connector *c)
 	return NULL;
 }
 
+/* An attempt begins. The lock is held. */
+void cmx_race_reset(struct cmx_try *t)
+{
+	t->step = RDMA_CMX_CONNECT_ADDR;
+	t->up = false;
+	t->stop = false;
+	t->hand_over = false;
+	t->got = false;
+	t->error = 0;
+	t->connected = false;
+	t->cached = false;
+	t->path_failed = false;
+	t->out->reason = 0;
+	t->out->reason_text = NULL;
+	t->out->data_len = 0;
+	t->out->attempts++;
+	cmx_stat_inc(connect_attempts);
+}
+
+static void cmx_race_begin(struct cmx_try *t)
+{
+	if (!t->out->attempts)
+		t->out->start_ms = cmx_connect_ms(t->c);
+	t->flying = true;
+	t->out->error = 0;
+	t->again = false;
+	t->since = jiffies;
+	cmx_race_reset(t);
+	cmx_connect_queue(&t->item);
+}
+
 static void cmx_race_start(struct rdma_cmx_connector *c, struct cmx_try *t)
 {
 	c->next++;
 	c->flights++;
-	cmx_try_start(t);
+	cmx_race_begin(t);
 	c->slow = false;
 	cmx_race_timer(c, c->delay);
 }
@@ -104,7 +135,7 @@ static bool cmx_race_make_room(struct rdma_cmx_connector *c)
 	/* One that has stopped for a winner has not failed. */
 	if (!t->stop)
 		WRITE_ONCE(t->error, -ETIMEDOUT);
-	cmx_try_queue(t);
+	cmx_connect_queue(&t->item);
 	return true;
 }
 
@@ -130,7 +161,7 @@ static void cmx_race_stop(struct rdma_cmx_connector *c)
 		if (!t->flying || t->stop || (t == c->winner && !c->cancelled))
 			continue;
 		WRITE_ONCE(t->stop, true);
-		cmx_try_queue(t);
+		cmx_connect_queue(&t->item);
 	}
 }
 
@@ -162,7 +193,7 @@ void cmx_race(struct rdma_cmx_connector *c)
 	c->ending = true;
 	if (c->flights) {
 		c->winner->hand_over = true;
-		cmx_try_queue(c->winner);
+		cmx_connect_queue(&c->winner->item);
 	} else {
 		cmx_connect_queue(&c->item);
 	}

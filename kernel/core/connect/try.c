@@ -35,7 +35,7 @@ static void cmx_try_late(struct work_struct *work)
 	spin_lock(&c->lock);
 	if (t->flying && !t->stop && !t->error && !t->connected) {
 		WRITE_ONCE(t->error, -ETIMEDOUT);
-		cmx_try_queue(t);
+		cmx_connect_queue(&t->item);
 	}
 	spin_unlock(&c->lock);
 	cmx_connector_put(c);
@@ -52,64 +52,6 @@ bool cmx_try_has_device(const struct rdma_cmx_entry *entry)
 {
 	return entry->port_num && !cmx_addr_is_any(&entry->dst) &&
 	       !cmx_addr_is_multicast(&entry->dst);
-}
-
-void cmx_try_init(struct cmx_try *t, struct rdma_cmx_connector *c,
-		  const struct rdma_cmx_entry *entry,
-		  struct rdma_cmx_candidate *out)
-{
-	t->c = c;
-	t->entry = entry;
-	t->out = out;
-	out->src = entry->src;
-	out->dst = entry->dst;
-	out->ibdev_index = entry->ibdev_index;
-	out->port_num = entry->port_num;
-	out->step = RDMA_CMX_CONNECT_UNTRIED;
-	if (!cmx_try_has_device(entry)) {
-		out->step = RDMA_CMX_CONNECT_NO_DEVICE;
-		out->error = -ENETUNREACH;
-	}
-	cmx_connect_item_init(&t->item, c, cmx_try_work);
-	INIT_DELAYED_WORK(&t->limit, cmx_try_late);
-}
-
-/* The pending work item is a use. The lock is held. */
-void cmx_try_queue(struct cmx_try *t)
-{
-	cmx_connect_queue(&t->item);
-}
-
-/* An attempt begins. The lock is held. */
-static void cmx_try_reset(struct cmx_try *t)
-{
-	t->step = RDMA_CMX_CONNECT_ADDR;
-	t->up = false;
-	t->stop = false;
-	t->hand_over = false;
-	t->got = false;
-	t->error = 0;
-	t->connected = false;
-	t->cached = false;
-	t->path_failed = false;
-	t->out->reason = 0;
-	t->out->reason_text = NULL;
-	t->out->data_len = 0;
-	t->out->attempts++;
-	cmx_stat_inc(connect_attempts);
-}
-
-/* The lock is held. */
-void cmx_try_start(struct cmx_try *t)
-{
-	if (!t->out->attempts)
-		t->out->start_ms = cmx_connect_ms(t->c);
-	t->flying = true;
-	t->out->error = 0;
-	t->again = false;
-	t->since = jiffies;
-	cmx_try_reset(t);
-	cmx_try_queue(t);
 }
 
 static void cmx_try_data(struct cmx_try *t, const void *data, u8 len)
@@ -203,7 +145,7 @@ static int cmx_try_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	if (!t->error)
 		WRITE_ONCE(t->error, error);
 	if (t->flying)
-		cmx_try_queue(t);
+		cmx_connect_queue(&t->item);
 	if (event->event == RDMA_CM_EVENT_DEVICE_REMOVAL)
 		cmx_connect_hurry(&t->item);
 	spin_unlock(&t->c->lock);
@@ -314,7 +256,7 @@ static void cmx_try_granted(void *context, int error)
 	if (!t->error)
 		WRITE_ONCE(t->error, error);
 	if (t->flying)
-		cmx_try_queue(t);
+		cmx_connect_queue(&t->item);
 	spin_unlock(&t->c->lock);
 }
 
@@ -476,7 +418,7 @@ static bool cmx_try_down(struct cmx_try *t, int error)
 		!t->leaving && !t->up && error != -ENODEV;
 	if (again) {
 		t->again = true;
-		cmx_try_reset(t);
+		cmx_race_reset(t);
 	} else {
 		t->out->step = t->step;
 		t->out->error = error;
@@ -550,7 +492,7 @@ static bool cmx_try_run(struct cmx_try *t)
 	return cmx_try_down(t, READ_ONCE(t->error) ?: ret);
 }
 
-void cmx_try_work(struct work_struct *work)
+static void cmx_try_work(struct work_struct *work)
 {
 	struct cmx_try *t = container_of(work, struct cmx_try, item.work);
 	struct rdma_cmx_connector *c = t->c;
@@ -558,4 +500,24 @@ void cmx_try_work(struct work_struct *work)
 	while (cmx_try_run(t))
 		;
 	cmx_connector_put(c);
+}
+
+void cmx_try_init(struct cmx_try *t, struct rdma_cmx_connector *c,
+		  const struct rdma_cmx_entry *entry,
+		  struct rdma_cmx_candidate *out)
+{
+	t->c = c;
+	t->entry = entry;
+	t->out = out;
+	out->src = entry->src;
+	out->dst = entry->dst;
+	out->ibdev_index = entry->ibdev_index;
+	out->port_num = entry->port_num;
+	out->step = RDMA_CMX_CONNECT_UNTRIED;
+	if (!cmx_try_has_device(entry)) {
+		out->step = RDMA_CMX_CONNECT_NO_DEVICE;
+		out->error = -ENETUNREACH;
+	}
+	cmx_connect_item_init(&t->item, c, cmx_try_work);
+	INIT_DELAYED_WORK(&t->limit, cmx_try_late);
 }

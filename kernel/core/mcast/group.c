@@ -1,28 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A group that an id joins: joined, reported, lost, rejoined.
- *
- * On RoCE the join does all of it before it returns. On InfiniBand the group's
- * work item does it. It never runs twice at the same time, so most of struct
- * cmx_group needs no lock. The work item takes the id's handler lock to call
- * the consumer. Therefore no code may leave a group within that handler. A
- * leave marks the group dead, which prevents further queueing, and waits for
- * the work item. Then it has exclusive access to the group.
+ * The object of a group that an id joins: its memory, its parameters, and the
+ * queue of its work item (join.c).
  */
-#include <linux/netdevice.h>
 #include <linux/slab.h>
-#include <rdma/ib_cache.h>
 #include <rdma/rdma_user_cm.h>
 
 #include "mcast/mcast.h"
-#include "mcast/trace.h"
-
-/* Milliseconds between two attempts to rejoin a persistent group */
-#define CMX_BACKOFF_MIN		20
-#define CMX_BACKOFF_MAX		5000
-
-/* Queue pair number of all groups */
-#define CMX_MC_QP_NUM		0xffffff
 
 static struct workqueue_struct *cmx_group_wq;
 
@@ -33,124 +17,6 @@ void cmx_group_kick(struct cmx_group *g, unsigned int ms)
 	if (!g->dead)
 		mod_delayed_work(cmx_group_wq, &g->work, msecs_to_jiffies(ms));
 	spin_unlock(&g->lock);
-}
-
-static void cmx_group_stop(struct cmx_group *g)
-{
-	if (g->roce)
-		cmx_mcast_ip_leave(&g->ip);
-	else
-		cmx_mcast_ib_stop(g);
-}
-
-static void cmx_group_detach(struct cmx_group *g)
-{
-	if (g->attached)
-		ib_detach_mcast(g->qp, &g->attached_gid, g->attached_lid);
-	g->attached = false;
-}
-
-/* A group that was rejoined may have another MLID. */
-static int cmx_group_attach(struct cmx_group *g)
-{
-	struct ib_qp_attr attr = { .qkey = be32_to_cpu(g->rec.qkey) };
-	u16 lid = be16_to_cpu(g->rec.mlid);
-	int ret;
-
-	if (!g->qp || g->send_only)
-		return 0;
-	if (g->attached && g->attached_lid == lid &&
-	    !memcmp(&g->attached_gid, &g->rec.mgid, sizeof(g->rec.mgid)))
-		return 0;
-	cmx_group_detach(g);
-	if (g->set_qkey) {
-		ret = ib_modify_qp(g->qp, &attr, IB_QP_QKEY);
-		if (ret)
-			return ret;
-	}
-	ret = ib_attach_mcast(g->qp, &g->rec.mgid, lid);
-	if (ret)
-		return ret;
-	g->attached = true;
-	g->attached_gid = g->rec.mgid;
-	g->attached_lid = lid;
-	return 0;
-}
-
-static void cmx_group_report(struct cmx_group *g, struct rdma_cm_event *event)
-{
-	event->param.ud.private_data = g;
-	trace_cmx_member(g->id, &g->addr, event->status);
-	rdma_lock_handler(g->id);
-	g->id->event_handler(g->id, event);
-	rdma_unlock_handler(g->id);
-}
-
-static int cmx_group_joined(struct cmx_group *g)
-{
-	struct rdma_cm_event event = { .event = RDMA_CM_EVENT_MULTICAST_JOIN };
-	struct rdma_ud_param *ud = &event.param.ud;
-	int ret;
-
-	/* The id's GID has been removed since the bind. */
-	if (ib_init_ah_from_mcmember(g->id->device, g->id->port_num, &g->rec,
-				     NULL, IB_GID_TYPE_IB, &ud->ah_attr))
-		return -EADDRNOTAVAIL;
-	ret = cmx_group_attach(g);
-	if (ret)
-		goto destroy_ah;
-	if (g->was_joined)
-		cmx_stat_inc(rejoins);
-	g->state = CMX_GROUP_JOINED;
-	g->was_joined = true;
-	g->backoff = CMX_BACKOFF_MIN;
-	ud->qp_num = CMX_MC_QP_NUM;
-	ud->qkey = be32_to_cpu(g->rec.qkey);
-	cmx_group_report(g, &event);
-destroy_ah:
-	rdma_destroy_ah_attr(&ud->ah_attr);
-	return ret;
-}
-
-static void cmx_group_failed(struct cmx_group *g, int status)
-{
-	struct rdma_cm_event event = {
-		.event = RDMA_CM_EVENT_MULTICAST_ERROR,
-		.status = status,
-	};
-
-	cmx_group_stop(g);
-	if (g->persistent && g->was_joined) {
-		if (g->state == CMX_GROUP_JOINED)
-			cmx_members_lost(g, status);
-		g->state = CMX_GROUP_IDLE;
-		cmx_group_kick(g, g->backoff);
-		g->backoff = min(2 * g->backoff, CMX_BACKOFF_MAX);
-		return;
-	}
-	cmx_group_detach(g);
-	g->state = CMX_GROUP_FAILED;
-	cmx_group_report(g, &event);
-}
-
-static void cmx_group_work(struct work_struct *work)
-{
-	struct cmx_group *g =
-		container_of(to_delayed_work(work), struct cmx_group, work);
-	int status;
-
-	if (g->state == CMX_GROUP_IDLE) {
-		g->state = CMX_GROUP_BUSY;
-		status = cmx_mcast_ib_start(g);
-	} else if (!cmx_mcast_ib_event(g, &status)) {
-		return;
-	}
-	if (status == -EINPROGRESS)
-		return;
-	if (!status)
-		status = cmx_group_joined(g);
-	if (status)
-		cmx_group_failed(g, status);
 }
 
 /*
@@ -184,14 +50,11 @@ struct cmx_group *cmx_group_alloc(struct rdma_cm_id *id,
 		.roce = rdma_protocol_roce(id->device, id->port_num),
 		.set_qkey = attr->param.mask & RDMA_CMX_MC_QKEY,
 		.qp = id->qp,
-		.backoff = CMX_BACKOFF_MIN,
 	};
 	RB_CLEAR_NODE(&g->node);
 	INIT_LIST_HEAD(&g->order);
 	INIT_LIST_HEAD(&g->members);
 	spin_lock_init(&g->lock);
-	if (!g->roce)
-		INIT_DELAYED_WORK(&g->work, cmx_group_work);
 	g->attr.addr = &g->addr;
 	g->plain = cmx_group_is_plain(g);
 	if (!g->plain)
@@ -217,61 +80,34 @@ bool cmx_group_is(const struct cmx_group *g,
 	       !memcmp(&g->attr.param, &attr->param, sizeof(attr->param));
 }
 
-static int cmx_group_join_plain(struct cmx_group *g)
+/* Fills the parameters of a joined group. The id's handler lock is held. */
+void cmx_group_fill(struct cmx_group *g)
 {
-	int ret = rdma_join_multicast(g->id, &g->addr.sa, BIT(FULLMEMBER_JOIN),
-				      g);
+	const struct ib_global_route *grh = rdma_ah_read_grh(&g->ud.ah_attr);
+	struct rdma_cmx_mc_param *param = &g->param;
+	struct ib_sa_mcmember_rec rec;
+	union ib_gid mgid = grh->dgid;
 
-	/* User space does not know this errno. */
-	return ret == -ENOTSUPP ? -EOPNOTSUPP : ret;
-}
-
-/* The group is not visible to others, so its members need no lock. */
-static int cmx_group_join_roce(struct cmx_group *g)
-{
-	int ret, status;
-
-	ret = cmx_mcast_roce_join(g, &g->attr.param, &status);
-	if (ret)
-		return ret;
-	if (!status) {
-		status = cmx_group_attach(g);
-		if (status)
-			rdma_destroy_ah_attr(&g->ud.ah_attr);
+	memset(param, 0, sizeof(*param));
+	param->mask = RDMA_CMX_MC_QKEY | RDMA_CMX_MC_SL | RDMA_CMX_MC_MTU |
+		      RDMA_CMX_MC_TRAFFIC_CLASS | RDMA_CMX_MC_FLOW_LABEL |
+		      RDMA_CMX_MC_HOP_LIMIT;
+	param->qkey = g->ud.qkey;
+	param->sl = rdma_ah_get_sl(&g->ud.ah_attr);
+	param->traffic_class = grh->traffic_class;
+	param->flow_label = grh->flow_label;
+	param->hop_limit = grh->hop_limit;
+	if (g->roce) {
+		param->mtu = g->rec.mtu;
+	} else if (!ib_sa_get_mcmember_rec(g->id->device, g->id->port_num,
+					   &mgid, &rec)) {
+		param->mask |= RDMA_CMX_MC_PKEY | RDMA_CMX_MC_RATE;
+		param->pkey = be16_to_cpu(rec.pkey);
+		param->mtu = rec.mtu;
+		param->rate = rec.rate;
 	}
-	trace_cmx_member(g->id, &g->addr, status);
-	if (status) {
-		cmx_group_stop(g);
-		g->failed = status;
-		return 0;
-	}
-	g->joined = true;
-	g->ud.qp_num = CMX_MC_QP_NUM;
-	g->ud.qkey = be32_to_cpu(g->rec.qkey);
-	cmx_mcast_param(g);
-	return 0;
-}
-
-/*
- * On RoCE the event is ready at the return and is not reported. On InfiniBand
- * it may be reported before the return. No event follows an error.
- */
-int cmx_group_join(struct cmx_group *g)
-{
-	int ret;
-
-	if (g->plain)
-		ret = cmx_group_join_plain(g);
-	else if (g->roce)
-		ret = cmx_group_join_roce(g);
-	else
-		ret = cmx_mcast_ib_prepare(g, &g->attr.param);
-	if (ret)
-		return ret;
-	cmx_stat_inc(joins);
-	if (!g->plain && !g->roce)
-		cmx_group_kick(g, 0);
-	return 0;
+	if (!param->mtu)
+		param->mask &= ~RDMA_CMX_MC_MTU;
 }
 
 /* Stores the join for later members. The id's handler lock is held. */
@@ -284,53 +120,17 @@ void cmx_group_keep(struct cmx_group *g, struct rdma_ud_param *ud)
 	g->ud = *ud;
 	g->ud.private_data = NULL;
 	rdma_copy_ah_attr(&g->ud.ah_attr, &ud->ah_attr);
-	cmx_mcast_param(g);
-}
-
-static void cmx_group_quiesce(struct cmx_group *g)
-{
-	spin_lock(&g->lock);
-	g->dead = true;
-	spin_unlock(&g->lock);
-	cancel_delayed_work_sync(&g->work);
-}
-
-/* No handler uses the group after the return. */
-void cmx_group_leave(struct cmx_group *g)
-{
-	if (g->left)
-		return;
-	g->left = true;
-	trace_cmx_leave(g->id, &g->addr);
-	cmx_stat_inc(leaves);
-	if (g->plain) {
-		rdma_leave_multicast(g->id, &g->addr.sa);
-	} else {
-		if (!g->roce)
-			cmx_group_quiesce(g);
-		cmx_group_detach(g);
-		cmx_group_stop(g);
-	}
-	if (g->joined)
-		rdma_destroy_ah_attr(&g->ud.ah_attr);
+	cmx_group_fill(g);
 }
 
 int cmx_group_init(void)
 {
-	int ret = cmx_mcast_ip_init();
-
-	if (ret)
-		return ret;
 	cmx_group_wq = alloc_workqueue("rdma_cmx_mc",
 				       WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
-	if (cmx_group_wq)
-		return 0;
-	cmx_mcast_ip_exit();
-	return -ENOMEM;
+	return cmx_group_wq ? 0 : -ENOMEM;
 }
 
 void cmx_group_exit(void)
 {
 	destroy_workqueue(cmx_group_wq);
-	cmx_mcast_ip_exit();
 }

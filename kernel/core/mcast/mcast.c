@@ -1,119 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Validates a join and fills the group's parameters. Init and exit of mcast/. A
- * plain join on InfiniBand uses rdma_cm, with the checks that it leaves to its
- * callers. On RoCE, and where rdma_cm 6.1 refuses, rdma_cmx joins.
+ * Init and exit of mcast/.
  */
-#include <linux/string.h>
-#include <rdma/ib_sa.h>
-#include <rdma/rdma_user_cm.h>
-
 #include "mcast/mcast.h"
-
-#define CMX_MC_PARAMS							\
-	(RDMA_CMX_MC_QKEY | RDMA_CMX_MC_PKEY | RDMA_CMX_MC_MTU |	\
-	 RDMA_CMX_MC_RATE | RDMA_CMX_MC_SL | RDMA_CMX_MC_TRAFFIC_CLASS |	\
-	 RDMA_CMX_MC_FLOW_LABEL | RDMA_CMX_MC_HOP_LIMIT)
-
-#define CMX_FLOW_LABEL_MAX	0xfffff
-#define CMX_SL_MAX		15
-#define CMX_RATE_MAX		0x3f
-#define CMX_PKEY_BASE		0x7fff
-
-/* True if a value is in the mask and in its range, or 0 */
-static bool cmx_value_ok(u32 mask, u32 bit, u32 value, u32 min, u32 max)
-{
-	if (!(mask & bit))
-		return !value;
-	return value >= min && value <= max;
-}
-
-int cmx_mc_param_check(const struct rdma_cmx_mc_param *p)
-{
-	if (p->mask & ~CMX_MC_PARAMS)
-		return -EOPNOTSUPP;
-	if (memchr_inv(p->reserved, 0, sizeof(p->reserved)) ||
-	    !cmx_value_ok(p->mask, RDMA_CMX_MC_QKEY, p->qkey, 1, U32_MAX) ||
-	    !cmx_value_ok(p->mask, RDMA_CMX_MC_PKEY, p->pkey, 1, U16_MAX) ||
-	    !cmx_value_ok(p->mask, RDMA_CMX_MC_MTU, p->mtu, IB_MTU_256,
-			  IB_MTU_4096) ||
-	    !cmx_value_ok(p->mask, RDMA_CMX_MC_RATE, p->rate, IB_RATE_2_5_GBPS,
-			  CMX_RATE_MAX) ||
-	    !cmx_value_ok(p->mask, RDMA_CMX_MC_SL, p->sl, 0, CMX_SL_MAX) ||
-	    !cmx_value_ok(p->mask, RDMA_CMX_MC_TRAFFIC_CLASS, p->traffic_class,
-			  0, U8_MAX) ||
-	    !cmx_value_ok(p->mask, RDMA_CMX_MC_FLOW_LABEL, p->flow_label, 0,
-			  CMX_FLOW_LABEL_MAX) ||
-	    !cmx_value_ok(p->mask, RDMA_CMX_MC_HOP_LIMIT, p->hop_limit, 0,
-			  U8_MAX))
-		return -EINVAL;
-	if (p->mask & RDMA_CMX_MC_PKEY && !(p->pkey & CMX_PKEY_BASE))
-		return -EINVAL;
-	return 0;
-}
-
-int cmx_join_check(const struct rdma_cm_id *id,
-		   const struct rdma_cmx_join_attr *attr)
-{
-	if (!attr->addr || !id->device || id->qp_type != IB_QPT_UD)
-		return -EINVAL;
-	if (attr->join_flags != RDMA_MC_JOIN_FLAG_FULLMEMBER &&
-	    attr->join_flags != RDMA_MC_JOIN_FLAG_SENDONLY_FULLMEMBER)
-		return -EINVAL;
-	if (!cmx_addr_is_multicast(attr->addr))
-		return -EINVAL;
-	if (attr->flags & ~RDMA_CMX_JOIN_PERSISTENT)
-		return -EOPNOTSUPP;
-	if (!rdma_protocol_roce(id->device, id->port_num) &&
-	    !rdma_cap_ib_mcast(id->device, id->port_num))
-		return -EOPNOTSUPP;
-	return cmx_mc_param_check(&attr->param);
-}
-
-/* Fills the parameters of a joined group. The id's handler lock is held. */
-void cmx_mcast_param(struct cmx_group *g)
-{
-	const struct ib_global_route *grh = rdma_ah_read_grh(&g->ud.ah_attr);
-	struct rdma_cmx_mc_param *param = &g->param;
-	struct ib_sa_mcmember_rec rec;
-	union ib_gid mgid = grh->dgid;
-
-	memset(param, 0, sizeof(*param));
-	param->mask = RDMA_CMX_MC_QKEY | RDMA_CMX_MC_SL | RDMA_CMX_MC_MTU |
-		      RDMA_CMX_MC_TRAFFIC_CLASS | RDMA_CMX_MC_FLOW_LABEL |
-		      RDMA_CMX_MC_HOP_LIMIT;
-	param->qkey = g->ud.qkey;
-	param->sl = rdma_ah_get_sl(&g->ud.ah_attr);
-	param->traffic_class = grh->traffic_class;
-	param->flow_label = grh->flow_label;
-	param->hop_limit = grh->hop_limit;
-	if (g->roce) {
-		param->mtu = g->rec.mtu;
-	} else if (!ib_sa_get_mcmember_rec(g->id->device, g->id->port_num,
-					   &mgid, &rec)) {
-		param->mask |= RDMA_CMX_MC_PKEY | RDMA_CMX_MC_RATE;
-		param->pkey = be16_to_cpu(rec.pkey);
-		param->mtu = rec.mtu;
-		param->rate = rec.rate;
-	}
-	if (!param->mtu)
-		param->mask &= ~RDMA_CMX_MC_MTU;
-}
 
 int cmx_mcast_init(void)
 {
 	int ret;
 
-	ret = cmx_group_init();
+	ret = cmx_mcast_ip_init();
 	if (ret)
 		return ret;
+	ret = cmx_group_init();
+	if (ret)
+		goto exit_ip;
 	ret = cmx_members_init();
-	if (ret) {
-		cmx_group_exit();
-		return ret;
-	}
+	if (ret)
+		goto exit_group;
 	cmx_mcast_ib_init();
 	return 0;
+
+exit_group:
+	cmx_group_exit();
+exit_ip:
+	cmx_mcast_ip_exit();
+	return ret;
 }
 
 void cmx_mcast_exit(void)
@@ -121,4 +32,5 @@ void cmx_mcast_exit(void)
 	cmx_members_exit();
 	cmx_mcast_ib_exit();
 	cmx_group_exit();
+	cmx_mcast_ip_exit();
 }

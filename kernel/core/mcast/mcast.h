@@ -2,12 +2,15 @@
 /*
  * Multicast. A file uses those below it:
  *
+ *	mcast.c		init and exit
  *	member.c	memberships; those of an id share a group
- *	group.c		a group: joined, reported, lost, rejoined
+ *	join.c		a group: joined, lost, rejoined, left
+ *	report.c	events of a group for its members
+ *	check.c		checks the attributes of a join
  *	ib.c		joins at the subnet administrator
  *	roce.c		joins on RoCE
+ *	group.c		the object of a group, and its parameters
  *	ip.c		the IGMP and MLD memberships that RoCE v2 requires
- *	mcast.c		checks the attributes of a join; init and exit
  */
 #ifndef CMX_MCAST_H
 #define CMX_MCAST_H
@@ -169,31 +172,70 @@ struct cmx_group {
 	struct ib_sa_mcmember_rec event_rec;
 };
 
+/**
+ * struct cmx_mcast_id - an id that has memberships
+ * @node: in the table
+ * @id: the id
+ * @refs: of memberships and calls, by the table's lock
+ * @mutex: see above
+ * @groups: groups that can take members, by address
+ * @order: groups that are not left, newest first
+ * @members: all memberships
+ * @ended: its handler has destroyed it: no callback is called. Set with the
+ *	id's handler lock, before @end is queued
+ * @end: leaves all groups and destroys the id
+ */
+struct cmx_mcast_id {
+	struct rb_node node;
+	struct rdma_cm_id *id;
+	unsigned int refs;
+	struct mutex mutex;		/* see above */
+	struct rb_root groups;
+	struct list_head order;
+	struct list_head members;
+	bool ended;
+	struct work_struct end;
+};
+
+/**
+ * struct cmx_batch - joins with one callback
+ * @pending: number of joins that have not ended, plus one during the start
+ * @joins: the caller's
+ * @count: number of @joins
+ * @done: callback
+ * @context: argument of @done
+ */
+struct cmx_batch {
+	refcount_t pending;
+	struct rdma_cmx_join_one *joins;
+	u32 count;
+	rdma_cmx_joined_fn done;
+	void *context;
+};
+
 /* mcast.c */
 int cmx_mcast_init(void);
 void cmx_mcast_exit(void);
-int cmx_mc_param_check(const struct rdma_cmx_mc_param *p);
-int cmx_join_check(const struct rdma_cm_id *id,
-		   const struct rdma_cmx_join_attr *attr);
-void cmx_mcast_param(struct cmx_group *g);
 
 /* member.c */
-void cmx_members_lost(struct cmx_group *g, int status);
 int cmx_members_init(void);
 void cmx_members_exit(void);
 
-/* group.c */
-struct cmx_group *cmx_group_alloc(struct rdma_cm_id *id,
-				  const struct rdma_cmx_join_attr *attr);
-void cmx_group_put(struct cmx_group *g);
-void cmx_group_kick(struct cmx_group *g, unsigned int ms);
-bool cmx_group_is(const struct cmx_group *g,
-		  const struct rdma_cmx_join_attr *attr);
+/* join.c */
 int cmx_group_join(struct cmx_group *g);
-void cmx_group_keep(struct cmx_group *g, struct rdma_ud_param *ud);
 void cmx_group_leave(struct cmx_group *g);
-int cmx_group_init(void);
-void cmx_group_exit(void);
+
+/* report.c */
+void cmx_batch_put(struct cmx_batch *b);
+void cmx_member_settle(struct rdma_cmx_member *m, int status);
+void cmx_member_report(struct rdma_cmx_member *m);
+void cmx_member_report_lost(struct rdma_cmx_member *m);
+void cmx_members_lost(struct cmx_group *g, int status);
+
+/* check.c */
+int cmx_mc_param_check(const struct rdma_cmx_mc_param *p);
+int cmx_join_check(const struct rdma_cm_id *id,
+		   const struct rdma_cmx_join_attr *attr);
 
 /* ib.c */
 int cmx_mcast_ib_prepare(struct cmx_group *g,
@@ -207,6 +249,18 @@ void cmx_mcast_ib_exit(void);
 /* roce.c */
 int cmx_mcast_roce_join(struct cmx_group *g,
 			const struct rdma_cmx_mc_param *param, int *status);
+
+/* group.c */
+struct cmx_group *cmx_group_alloc(struct rdma_cm_id *id,
+				  const struct rdma_cmx_join_attr *attr);
+void cmx_group_put(struct cmx_group *g);
+void cmx_group_kick(struct cmx_group *g, unsigned int ms);
+bool cmx_group_is(const struct cmx_group *g,
+		  const struct rdma_cmx_join_attr *attr);
+void cmx_group_fill(struct cmx_group *g);
+void cmx_group_keep(struct cmx_group *g, struct rdma_ud_param *ud);
+int cmx_group_init(void);
+void cmx_group_exit(void);
 
 /* ip.c */
 int cmx_mcast_ip_join(struct cmx_ip_group *g, struct net *net, int ifindex,

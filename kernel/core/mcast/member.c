@@ -17,47 +17,6 @@
 #include "mcast/mcast.h"
 #include "mcast/trace.h"
 
-/**
- * struct cmx_mcast_id - an id that has memberships
- * @node: in the table
- * @id: the id
- * @refs: of memberships and calls, by the table's lock
- * @mutex: see above
- * @groups: groups that can take members, by address
- * @order: groups that are not left, newest first
- * @members: all memberships
- * @ended: its handler has destroyed it: no callback is called. Set with the
- *	id's handler lock, before @end is queued
- * @end: leaves all groups and destroys the id
- */
-struct cmx_mcast_id {
-	struct rb_node node;
-	struct rdma_cm_id *id;
-	unsigned int refs;
-	struct mutex mutex;		/* see above */
-	struct rb_root groups;
-	struct list_head order;
-	struct list_head members;
-	bool ended;
-	struct work_struct end;
-};
-
-/**
- * struct cmx_batch - joins with one callback
- * @pending: number of joins that have not ended, plus one during the start
- * @joins: the caller's
- * @count: number of @joins
- * @done: callback
- * @context: argument of @done
- */
-struct cmx_batch {
-	refcount_t pending;
-	struct rdma_cmx_join_one *joins;
-	u32 count;
-	rdma_cmx_joined_fn done;
-	void *context;
-};
-
 static struct workqueue_struct *cmx_member_wq;
 
 /* Ids with memberships, by address. Most ids have none. */
@@ -175,77 +134,6 @@ static void cmx_group_end(struct cmx_mcast_id *owner, struct cmx_group *g)
 	list_del_init(&g->order);
 	cmx_group_unlist(owner, g);
 	cmx_group_leave(g);
-}
-
-static void cmx_batch_put(struct cmx_batch *b)
-{
-	if (!refcount_dec_and_test(&b->pending))
-		return;
-	b->done(b->joins, b->count, b->context);
-	kfree(b);
-}
-
-/* The first event or the end: with the handler lock, or in no list. */
-static void cmx_member_settle(struct rdma_cmx_member *m, int status)
-{
-	struct cmx_batch *b = m->batch;
-
-	if (!b)
-		return;
-	m->batch = NULL;
-	if (!m->owner->ended) {
-		b->joins[m->number].status = status;
-		cmx_batch_put(b);
-	} else if (refcount_dec_and_test(&b->pending)) {
-		/* The id contains all of it, and the caller is gone. */
-		kfree(b);
-	}
-}
-
-/* Reports the state of the group. The id's handler lock is held. */
-static void cmx_member_report(struct rdma_cmx_member *m)
-{
-	struct cmx_group *g = m->group;
-	struct rdma_cm_event event = {
-		.event = RDMA_CM_EVENT_MULTICAST_JOIN,
-	};
-
-	if (g->failed) {
-		event.event = RDMA_CM_EVENT_MULTICAST_ERROR;
-		event.status = g->failed;
-	} else {
-		event.param.ud = g->ud;
-	}
-	if (m->event && !m->owner->ended)
-		m->event(m, &event, g->failed ? NULL : &g->param, m->context);
-	cmx_member_settle(m, g->failed);
-}
-
-/* Reports the loss to members that requested it, likewise. */
-static void cmx_member_report_lost(struct rdma_cmx_member *m)
-{
-	struct rdma_cm_event event = {
-		.event = RDMA_CMX_EVENT_MULTICAST_LOST,
-		.status = m->group->lost,
-	};
-
-	if (m->report_lost && m->group->lost && m->event && !m->owner->ended)
-		m->event(m, &event, NULL, m->context);
-}
-
-/*
- * The group's work item: a persistent group is lost, and will be rejoined. The
- * id's handler does not know this event, so the members receive it directly.
- */
-void cmx_members_lost(struct cmx_group *g, int status)
-{
-	struct rdma_cmx_member *m;
-
-	rdma_lock_handler(g->id);
-	g->lost = status;
-	list_for_each_entry(m, &g->members, node)
-		cmx_member_report_lost(m);
-	rdma_unlock_handler(g->id);
 }
 
 void rdma_cmx_group_event(struct rdma_cm_id *id, struct rdma_cm_event *event)

@@ -459,20 +459,8 @@ static void cmx_watch_device(struct ib_device *dev)
 static void cmx_watch_event(struct ib_event_handler *handler,
 			    struct ib_event *event)
 {
-	switch (event->event) {
-	case IB_EVENT_PORT_ERR:
-	case IB_EVENT_PORT_ACTIVE:
-	case IB_EVENT_LID_CHANGE:
-	case IB_EVENT_PKEY_CHANGE:
-	case IB_EVENT_SM_CHANGE:
-	case IB_EVENT_CLIENT_REREGISTER:
-	case IB_EVENT_GID_CHANGE:
-	case IB_EVENT_DEVICE_FATAL:
+	if (cmx_sa_event_counts(event->event))
 		cmx_watch_device(event->device);
-		break;
-	default:
-		break;
-	}
 }
 
 static struct ib_client cmx_watch_client;

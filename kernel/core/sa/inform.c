@@ -30,8 +30,6 @@ MODULE_PARM_DESC(sa_subscribe,
 
 /* Maximum random delay: all ports of a subnet have an event together. */
 #define CMX_SA_INFORM_SPREAD	HZ
-/* Minimum time between events by reports of the port's GIDs */
-#define CMX_SA_INFORM_OWN	(60 * HZ)
 #define CMX_SA_INFORM_RENEW	(300 * HZ)
 #define CMX_SA_INFORM_BACKOFF	(5 * HZ)
 
@@ -309,40 +307,11 @@ static void cmx_sa_inform_work(struct work_struct *work)
 	memalloc_noio_restore(noio);
 }
 
-static void cmx_sa_inform_own_work(struct work_struct *work)
-{
-	struct cmx_sa_inform *in = container_of(to_delayed_work(work),
-						struct cmx_sa_inform, own);
-
-	cmx_sa_port_event(container_of(in, struct cmx_sa_port, inform),
-			  IB_EVENT_GID_CHANGE);
-}
-
-/*
- * A report of the port's GID is an event of the port: it clears the cache and
- * renews the subscriptions. Any node can make the SM send one. So the first one
- * is executed without delay, and later ones are merged for some time. An SM
- * that has lost the port for a while has an event for that, too. Calls for a
- * port are serialised.
- */
-void cmx_sa_inform_own(struct cmx_sa_port *port)
-{
-	struct cmx_sa_inform *in = &port->inform;
-	long left = in->own_due - jiffies;
-
-	/* A time long ago may look like the future. */
-	left = clamp_t(long, left, 0, CMX_SA_INFORM_OWN);
-	if (queue_delayed_work(system_unbound_wq, &in->own, left))
-		in->own_due = jiffies + left + CMX_SA_INFORM_OWN;
-}
-
 void cmx_sa_inform_init(struct cmx_sa_port *port)
 {
 	struct cmx_sa_inform *in = &port->inform;
 
 	INIT_DELAYED_WORK(&in->work, cmx_sa_inform_work);
-	INIT_DELAYED_WORK(&in->own, cmx_sa_inform_own_work);
-	in->own_due = jiffies;
 	atomic_set(&in->responses, 0);
 	/* Outdated from the start */
 	in->generation = cmx_sa_cache_generation(&port->cache) - 1;

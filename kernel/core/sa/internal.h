@@ -316,15 +316,18 @@ struct cmx_sa_port {
 	u32 gid_changes[CMX_SA_GID_CHANGES];
 };
 
+/* device.c */
+struct cmx_sa_port *cmx_sa_port_alloc(struct ib_device *dev, u32 num);
+
 /* port.c */
 extern spinlock_t cmx_sa_lock;
+struct cmx_sa_ah *cmx_sa_ah_get(struct cmx_sa_port *port, u32 *generation);
 void cmx_sa_ah_put(struct cmx_sa_ah *ah);
+struct cmx_sa_ah *cmx_sa_port_set(struct cmx_sa_port *port,
+				  struct cmx_sa_ah *ah, bool active);
 void cmx_sa_port_refresh(struct cmx_sa_port *port);
-struct cmx_sa_port *cmx_sa_port_alloc(struct ib_device *dev, u32 num);
 void cmx_sa_port_list(struct cmx_sa_port *port);
 struct cmx_sa_port *cmx_sa_port_unlist(struct ib_device *dev);
-
-void cmx_sa_port_event(struct cmx_sa_port *port, int event);
 
 /* hold.c */
 unsigned long cmx_sa_held(kuid_t uid);
@@ -340,7 +343,6 @@ void cmx_sa_info_refresh(struct cmx_sa_port *port);
 /* inform.c */
 void cmx_sa_inform_init(struct cmx_sa_port *port);
 void cmx_sa_inform_refresh(struct cmx_sa_port *port);
-void cmx_sa_inform_own(struct cmx_sa_port *port);
 void cmx_sa_inform_stop(struct cmx_sa_port *port);
 
 /* report.c */
@@ -395,6 +397,11 @@ static inline bool cmx_sa_query_changes(const struct cmx_sa_query *q)
 	       q->method == IB_SA_METHOD_DELETE;
 }
 
+static inline bool cmx_sa_query_is_info(const struct cmx_sa_query *q)
+{
+	return q->attr_id == IB_MGMT_CLASSPORTINFO_ATTR_ID;
+}
+
 /* load.c */
 unsigned long cmx_sa_timeout(unsigned int retries);
 unsigned long cmx_sa_timeout_total(void);
@@ -407,9 +414,10 @@ struct cmx_sched_limits cmx_sa_limits(const struct cmx_sched *sched);
 /* lookup.c */
 extern const struct cmx_sched_ops cmx_sa_lookup_ops;
 void cmx_sa_lookup_put(struct cmx_sa_lookup *l);
-void cmx_sa_lookup_response(struct cmx_sa_lookup *l, u32 generation,
-			    unsigned long sent_at, struct cmx_sa_answer *answer,
-			    int error);
+void cmx_sa_lookup_done(struct cmx_sa_lookup *l, struct cmx_sa_answer *answer,
+			int error);
+u32 cmx_sa_gid_changes(const struct cmx_sa_port *port,
+		       const struct cmx_sa_query *query);
 void cmx_sa_lookups_fail(struct cmx_sa_port *port, int error);
 void cmx_sa_lookups_again(struct cmx_sa_port *port);
 unsigned int cmx_sa_gid_changed(struct cmx_sa_port *port,
@@ -419,17 +427,42 @@ void cmx_sa_lookups_drop(struct cmx_sa_port *port, u64 net,
 int cmx_sa_lookups_init(void);
 void cmx_sa_lookups_exit(void);
 
+/**
+ * struct cmx_sa_mad - a MAD of a lookup
+ * @node: in cmx_sa_lookup.mads
+ * @lookup: the lookup, with a reference
+ * @ah: address of the SM, with a reference
+ * @buf: of ib_mad
+ * @sent_at: in jiffies
+ * @generation: of the cache, when it was sent
+ */
+struct cmx_sa_mad {
+	struct list_head node;
+	struct cmx_sa_lookup *lookup;
+	struct cmx_sa_ah *ah;
+	struct ib_mad_send_buf *buf;
+	unsigned long sent_at;
+	u32 generation;
+};
+
 /* mad.c */
-struct cmx_sa_answer *cmx_sa_answer_alloc(u32 count, u32 stride);
-struct cmx_sa_ah *cmx_sa_ah_get(struct cmx_sa_port *port, u32 *generation);
-int cmx_sa_read(const struct cmx_sa_query *q,
-		const struct ib_mad_recv_wc *wc,
-		struct cmx_sa_answer **panswer);
 void cmx_sa_mad_send(struct cmx_sa_lookup *l);
 void cmx_sa_mads_cancel(struct cmx_sa_lookup *l);
+void cmx_sa_mad_free(struct cmx_sa_mad *m);
+
+/* response.c */
+void cmx_sa_lookup_response(struct cmx_sa_lookup *l, u32 generation,
+			    unsigned long sent_at, struct cmx_sa_answer *answer,
+			    int error);
 void cmx_sa_mad_sent(struct ib_mad_agent *agent, struct ib_mad_send_wc *wc);
 void cmx_sa_mad_received(struct ib_mad_agent *agent,
 			 struct ib_mad_send_buf *buf,
 			 struct ib_mad_recv_wc *wc);
+
+/* answer.c */
+struct cmx_sa_answer *cmx_sa_answer_alloc(u32 count, u32 stride);
+int cmx_sa_read(const struct cmx_sa_query *q,
+		const struct ib_mad_recv_wc *wc,
+		struct cmx_sa_answer **panswer);
 
 #endif /* CMX_SA_INT_H */

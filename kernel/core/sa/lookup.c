@@ -91,8 +91,8 @@ const struct cmx_sched_ops cmx_sa_lookup_ops = {
  * The work item calls the waiters. It needs the lock, so the port's reference
  * is not the last one.
  */
-static void cmx_sa_lookup_done(struct cmx_sa_lookup *l,
-			       struct cmx_sa_answer *answer, int error)
+void cmx_sa_lookup_done(struct cmx_sa_lookup *l, struct cmx_sa_answer *answer,
+			int error)
 {
 	cmx_sched_leave(&l->entity);
 	cmx_sa_mads_cancel(l);
@@ -108,14 +108,9 @@ static void cmx_sa_lookup_done(struct cmx_sa_lookup *l,
 	refcount_dec(&l->ref);
 }
 
-static bool cmx_sa_key_is_info(const struct cmx_sa_key *key)
-{
-	return key->query.attr_id == IB_MGMT_CLASSPORTINFO_ATTR_ID;
-}
-
 /* Number of changes of paths to the DGID of a query */
-static u32 cmx_sa_gid_changes(const struct cmx_sa_port *port,
-			      const struct cmx_sa_query *query)
+u32 cmx_sa_gid_changes(const struct cmx_sa_port *port,
+		       const struct cmx_sa_query *query)
 {
 	const union ib_gid *gid = cmx_sa_query_dgid(query);
 
@@ -162,54 +157,6 @@ void cmx_sa_lookups_drop(struct cmx_sa_port *port, u64 net,
 			l->dropped = true;
 	}
 	spin_unlock(&cmx_sa_lock);
-}
-
-/*
- * The SA has responded to a MAD of @l that was sent at @sent_at. -EBUSY: it is
- * busy. The next retry follows at its time.
- */
-void cmx_sa_lookup_response(struct cmx_sa_lookup *l, u32 generation,
-			    unsigned long sent_at, struct cmx_sa_answer *answer,
-			    int error)
-{
-	struct cmx_sa_port *port = l->port;
-	struct cmx_sa_entry *entry = NULL;
-	LIST_HEAD(victims);
-
-	/* The port stores its SA's ClassPortInfo until the next event. */
-	if (!error && !cmx_sa_key_is_info(&l->key) &&
-	    !cmx_sa_query_changes(&l->key.query))
-		entry = cmx_sa_entry_alloc(&l->key, answer, sent_at,
-					   generation);
-
-	spin_lock(&cmx_sa_lock);
-	port->last_response = jiffies;
-	if (!cmx_sa_query_changes(&l->key.query))
-		cmx_sa_response_time(port, port->last_response - sent_at);
-	if (l->entity.state == CMX_SCHED_RUNNING &&
-	    generation == cmx_sa_cache_generation(&port->cache)) {
-		/* The record retries a Set, later. */
-		if (error == -EBUSY &&
-		    l->key.query.method == IB_MGMT_METHOD_SET)
-			error = -EAGAIN;
-		l->busy = error == -EBUSY;
-		if (!error && cmx_sa_key_is_info(&l->key))
-			cmx_sa_info_learn(port, generation, answer);
-		/* Before the lookup ends, or others would query again. */
-		if (entry && !l->dropped &&
-		    l->gid_changes == cmx_sa_gid_changes(port,
-							 &l->key.query)) {
-			cmx_sa_cache_add(&port->cache, entry,
-					 l->entity.user->uid, &victims);
-			entry = NULL;
-		}
-		if (!l->busy)
-			cmx_sa_lookup_done(l, answer, error);
-	}
-	spin_unlock(&cmx_sa_lock);
-
-	cmx_sa_entry_free(entry);
-	cmx_sa_entries_free(&victims);
 }
 
 /*
@@ -558,7 +505,7 @@ void cmx_sa_lookups_again(struct cmx_sa_port *port)
 		 * All of the timeout for the new SA: nothing queries its
 		 * ClassPortInfo again before the next event.
 		 */
-		if (cmx_sa_key_is_info(&l->key))
+		if (cmx_sa_query_is_info(&l->key.query))
 			l->deadline = jiffies + cmx_sa_timeout_total();
 		cmx_sa_lookup_kick(l, 0);
 	}

@@ -1,24 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * InfiniBand ports: an object for each, with a MAD agent, the address of the
- * SM, and the effect of events on queries and responses.
+ * InfiniBand ports: an object for each, on a list, with the state of the port
+ * and the address of the SM.
  *
  * cmx_sa_ports_lock guards cmx_sa_ports. A port is on the list from the
- * addition of its device to its removal, which unregisters the agent and ends
- * all queries. The object is valid as long as it has references, and so is the
- * memory of the struct ib_device. The MAD layer is an older client of the
- * device, so it is present until the removal here has ended.
+ * addition of its device to its removal (device.c). The object is valid as long
+ * as it has references, and so is the memory of the struct ib_device. The MAD
+ * layer is an older client of the device, so it is present until the removal
+ * here has ended.
  *
  * All devices and users share that lock: no code waits for a device with it
  * held, nor for memory. A walk over the ports has a reference of one at a time.
- *
- * An event starts a new generation of the cache without delay. A work item does
- * the rest, after it has read the state and the SM of the port.
  */
 #include <linux/list.h>
 #include <linux/mm.h>
-#include <linux/module.h>
-#include <linux/random.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/user_namespace.h>
@@ -26,55 +21,12 @@
 #include <rdma/ib_cache.h>
 
 #include "sa/internal.h"
-#include "sa/trace.h"
 
 DEFINE_SPINLOCK(cmx_sa_lock);
 
 static LIST_HEAD(cmx_sa_ports);	/* by number */
 static DECLARE_RWSEM(cmx_sa_ports_lock);
 static u64 cmx_sa_ports_listed;
-
-static LIST_HEAD(cmx_sa_watchers);
-static DECLARE_RWSEM(cmx_sa_watchers_lock);
-
-/**
- * cmx_sa_watch - register a watcher of all ports
- * @watcher: with its function; valid until cmx_sa_unwatch()
- *
- * Present ports are not reported.
- *
- * Context: process context, may sleep.
- */
-void cmx_sa_watch(struct cmx_sa_watcher *watcher)
-{
-	down_write(&cmx_sa_watchers_lock);
-	list_add_tail(&watcher->node, &cmx_sa_watchers);
-	up_write(&cmx_sa_watchers_lock);
-}
-
-/**
- * cmx_sa_unwatch - unregister a watcher
- * @watcher: not running after the return
- *
- * Context: process context, may sleep.
- */
-void cmx_sa_unwatch(struct cmx_sa_watcher *watcher)
-{
-	down_write(&cmx_sa_watchers_lock);
-	list_del(&watcher->node);
-	up_write(&cmx_sa_watchers_lock);
-}
-
-static void cmx_sa_port_changed(struct cmx_sa_port *port,
-				enum cmx_sa_change change)
-{
-	struct cmx_sa_watcher *watcher;
-
-	down_read(&cmx_sa_watchers_lock);
-	list_for_each_entry(watcher, &cmx_sa_watchers, node)
-		watcher->changed(port, change);
-	up_read(&cmx_sa_watchers_lock);
-}
 
 /* May sleep */
 void cmx_sa_ah_put(struct cmx_sa_ah *ah)
@@ -83,6 +35,20 @@ void cmx_sa_ah_put(struct cmx_sa_ah *ah)
 		rdma_destroy_ah(ah->ah, RDMA_DESTROY_AH_SLEEPABLE);
 		kfree(ah);
 	}
+}
+
+/* The address of the SM with a reference, or NULL */
+struct cmx_sa_ah *cmx_sa_ah_get(struct cmx_sa_port *port, u32 *generation)
+{
+	struct cmx_sa_ah *ah;
+
+	spin_lock(&cmx_sa_lock);
+	*generation = cmx_sa_cache_generation(&port->cache);
+	ah = port->ah;
+	if (ah)
+		refcount_inc(&ah->ref);
+	spin_unlock(&cmx_sa_lock);
+	return ah;
 }
 
 /* Under agent_lock, with an agent. NULL: the SM is not known, or no memory. */
@@ -123,8 +89,9 @@ static struct cmx_sa_ah *cmx_sa_ah_make(struct cmx_sa_port *port,
 	return ah;
 }
 
-static struct cmx_sa_ah *cmx_sa_port_set(struct cmx_sa_port *port,
-					 struct cmx_sa_ah *ah, bool active)
+/* Returns the former address of the SM. */
+struct cmx_sa_ah *cmx_sa_port_set(struct cmx_sa_port *port,
+				  struct cmx_sa_ah *ah, bool active)
 {
 	struct cmx_sa_ah *old;
 
@@ -166,61 +133,6 @@ void cmx_sa_port_refresh(struct cmx_sa_port *port)
 	}
 	memalloc_noio_restore(noio);
 	up_write(&port->agent_lock);
-}
-
-static void cmx_sa_port_work(struct work_struct *work)
-{
-	struct cmx_sa_port *port = container_of(work, struct cmx_sa_port,
-						refresh);
-	unsigned int noio = memalloc_noio_save();
-
-	cmx_sa_port_refresh(port);
-	if (READ_ONCE(port->active)) {
-		cmx_sa_lookups_again(port);
-		cmx_sa_info_refresh(port);
-		cmx_sa_inform_refresh(port);
-		cmx_sa_port_changed(port, CMX_SA_UP);
-	} else {
-		/* First, so that a watcher knows why its queries fail. */
-		cmx_sa_port_changed(port, CMX_SA_DOWN);
-		cmx_sa_lookups_fail(port, -ENODEV);
-	}
-	memalloc_noio_restore(noio);
-}
-
-/* The SA may have lost its records, or respond differently. */
-void cmx_sa_port_event(struct cmx_sa_port *port, int event)
-{
-	trace_cmx_sa_event(port, event);
-	cmx_sa_cache_drop(&port->cache);
-	/* A reader of the counter knows that the cache is empty. */
-	cmx_stat_inc(sa_events);
-	queue_work(system_unbound_wq, &port->refresh);
-}
-
-static void cmx_sa_event(struct ib_event_handler *handler,
-			 struct ib_event *event)
-{
-	struct cmx_sa_port *port = container_of(handler, struct cmx_sa_port,
-						events);
-
-	switch (event->event) {
-	case IB_EVENT_PORT_ERR:
-	case IB_EVENT_PORT_ACTIVE:
-	case IB_EVENT_LID_CHANGE:
-	case IB_EVENT_PKEY_CHANGE:
-	case IB_EVENT_SM_CHANGE:
-	case IB_EVENT_CLIENT_REREGISTER:
-	case IB_EVENT_GID_CHANGE:
-		if (event->element.port_num != port->num)
-			return;
-		break;
-	case IB_EVENT_DEVICE_FATAL:
-		break;
-	default:
-		return;
-	}
-	cmx_sa_port_event(port, event->event);
 }
 
 /**
@@ -445,32 +357,6 @@ int cmx_sa_ports_find(struct net *net, const char *dev, u32 num)
 	return ret;
 }
 
-/* Without an agent, not active, and not listed */
-struct cmx_sa_port *cmx_sa_port_alloc(struct ib_device *dev, u32 num)
-{
-	struct cmx_sa_port *port;
-
-	port = kvzalloc(sizeof(*port), GFP_KERNEL);
-	if (!port)
-		return NULL;
-	refcount_set(&port->ref, 1);
-	INIT_LIST_HEAD(&port->node);
-	get_device(&dev->dev);
-	port->dev = dev;
-	port->num = num;
-	INIT_WORK(&port->refresh, cmx_sa_port_work);
-	init_rwsem(&port->agent_lock);
-	atomic_set(&port->tid, get_random_u32());
-	cmx_sched_init(&port->sched, &cmx_sa_lock, &cmx_sa_lookup_ops);
-	port->window = CMX_SA_MIN_PARALLEL;
-	port->last_response = jiffies;
-	cmx_sa_cache_init(&port->cache);
-	cmx_sa_info_init(port);
-	cmx_sa_inform_init(port);
-	cmx_stat_inc(sa_ports);
-	return port;
-}
-
 /* Makes a port visible. The list takes the caller's reference. */
 void cmx_sa_port_list(struct cmx_sa_port *port)
 {
@@ -478,58 +364,6 @@ void cmx_sa_port_list(struct cmx_sa_port *port)
 	port->number = ++cmx_sa_ports_listed;
 	list_add_tail(&port->node, &cmx_sa_ports);
 	up_write(&cmx_sa_ports_lock);
-}
-
-static int cmx_sa_port_add(struct ib_device *dev, u32 num)
-{
-	struct ib_mad_agent *agent;
-	struct cmx_sa_port *port;
-
-	port = cmx_sa_port_alloc(dev, num);
-	if (!port)
-		return -ENOMEM;
-	/* For sends only: reports have another agent. */
-	agent = ib_register_mad_agent(dev, num, IB_QPT_GSI, NULL,
-				      IB_MGMT_RMPP_VERSION, cmx_sa_mad_sent,
-				      cmx_sa_mad_received, port, 0);
-	if (IS_ERR(agent)) {
-		cmx_sa_port_put(port);
-		return PTR_ERR(agent);
-	}
-	port->agent = agent;
-	INIT_IB_EVENT_HANDLER(&port->events, dev, cmx_sa_event);
-	ib_register_event_handler(&port->events);
-	cmx_sa_port_refresh(port);
-	cmx_sa_port_list(port);
-	/* Queries the ClassPortInfo. No other query of it is outstanding. */
-	queue_work(system_unbound_wq, &port->refresh);
-	return 0;
-}
-
-/* The port is off the list. */
-static void cmx_sa_port_remove(struct cmx_sa_port *port)
-{
-	struct ib_mad_agent *agent;
-	struct cmx_sa_ah *ah;
-
-	ib_unregister_event_handler(&port->events);
-	cmx_sa_inform_stop(port);
-	cancel_work_sync(&port->refresh);
-	/* Last call before queries to its SA fail */
-	cmx_sa_port_changed(port, CMX_SA_GOING);
-
-	down_write(&port->agent_lock);
-	agent = port->agent;
-	port->agent = NULL;
-	ah = cmx_sa_port_set(port, NULL, false);
-	up_write(&port->agent_lock);
-
-	cmx_sa_lookups_fail(port, -ENODEV);
-	cmx_sa_ah_put(ah);
-	/* Waits until ib_mad has returned all MADs. */
-	ib_unregister_mad_agent(agent);
-	cmx_sa_cache_exit(&port->cache);
-	cmx_sa_port_put(port);
 }
 
 /* The first port of a device, with the list's reference, or NULL */
@@ -547,63 +381,4 @@ struct cmx_sa_port *cmx_sa_port_unlist(struct ib_device *dev)
 	}
 	up_write(&cmx_sa_ports_lock);
 	return found;
-}
-
-/*
- * Memory may need I/O, and that may need this device: swap on a device of a
- * ULP. So neither this, nor what it waits for, starts I/O: work items and code
- * with agent_lock or cmx_service_lock. ib_mad does, when a response arrives.
- */
-static void cmx_sa_device_remove(struct ib_device *dev, void *data)
-{
-	unsigned int noio = memalloc_noio_save();
-	struct cmx_sa_port *port;
-
-	while ((port = cmx_sa_port_unlist(dev)))
-		cmx_sa_port_remove(port);
-	memalloc_noio_restore(noio);
-}
-
-/* Omni-Path has other records. */
-static int cmx_sa_device_add(struct ib_device *dev)
-{
-	int ret = -EOPNOTSUPP;
-	u32 num;
-
-	rdma_for_each_port(dev, num) {
-		if (!rdma_cap_ib_sa(dev, num) || rdma_cap_opa_mad(dev, num))
-			continue;
-		ret = cmx_sa_port_add(dev, num);
-		if (ret) {
-			cmx_sa_device_remove(dev, NULL);
-			break;
-		}
-	}
-	return ret;
-}
-
-static struct ib_client cmx_sa_client = {
-	.name = "rdma_cmx_sa",
-	.add = cmx_sa_device_add,
-	.remove = cmx_sa_device_remove,
-};
-
-int cmx_sa_init(void)
-{
-	int ret;
-
-	ret = cmx_sa_lookups_init();
-	if (ret)
-		return ret;
-	ret = ib_register_client(&cmx_sa_client);
-	if (ret)
-		cmx_sa_lookups_exit();
-	return ret;
-}
-
-/* All waiters were called at the return. */
-void cmx_sa_exit(void)
-{
-	ib_unregister_client(&cmx_sa_client);
-	cmx_sa_lookups_exit();
 }

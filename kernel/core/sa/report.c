@@ -21,6 +21,9 @@
 /* Maximum responses that are not sent yet; a report without one is repeated. */
 #define CMX_SA_MAX_RESPONSES 32
 
+/* Minimum time between events by reports of the port's GIDs */
+#define CMX_SA_REPORT_OWN	(60 * HZ)
+
 /* Sends @buf to @ah. Consumes both. */
 void cmx_sa_report_post(struct cmx_sa_port *port, struct ib_mad_send_buf *buf,
 			struct cmx_sa_ah *ah)
@@ -114,6 +117,24 @@ static bool cmx_sa_report_is_own(const struct cmx_sa_port *port,
 	return true;
 }
 
+/*
+ * A report of the port's GID is an event of the port: it clears the cache and
+ * renews the subscriptions. Any node can make the SM send one. So the first one
+ * is executed without delay, and later ones are merged for some time. An SM
+ * that has lost the port for a while has an event for that, too. Calls for a
+ * port are serialised.
+ */
+static void cmx_sa_report_own(struct cmx_sa_port *port)
+{
+	struct cmx_sa_inform *in = &port->inform;
+	long left = in->own_due - jiffies;
+
+	/* A time long ago may look like the future. */
+	left = clamp_t(long, left, 0, CMX_SA_REPORT_OWN);
+	if (queue_delayed_work(system_unbound_wq, &in->own, left))
+		in->own_due = jiffies + left + CMX_SA_REPORT_OWN;
+}
+
 /* Returns false if the report is ignored. */
 static bool cmx_sa_report_apply(struct cmx_sa_port *port,
 				const struct ib_mad_recv_wc *wc)
@@ -133,7 +154,7 @@ static bool cmx_sa_report_apply(struct cmx_sa_port *port,
 	trace_cmx_sa_report(port, wc->wc, trap, &gid, dropped);
 	/* All paths start there. */
 	if (cmx_sa_report_is_own(port, &gid))
-		cmx_sa_inform_own(port);
+		cmx_sa_report_own(port);
 	return true;
 }
 

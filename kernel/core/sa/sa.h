@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Queries to the subnet administrator (SA) of an InfiniBand port.
+ * Queries to the subnet administrator (SA) of an InfiniBand port. A file uses
+ * those below it:
  *
- *	port.c		the ports: their MAD agents, the address of the SM, and
- *			the effect of events
- *	info.c		optional capabilities of the SA
+ *	device.c	the life of a port: its MAD agent, the effect of events
  *	inform.c	subscription to the SA's reports
  *	report.c	a report: a GID in or out of service
+ *	response.c	the response to a query
+ *	info.c		optional capabilities of the SA
+ *	paths.c		cached paths, for users who list and drop them
+ *	requests.c	several queries that are started together
+ *	hold.c		responses that the queries of a user keep
  *	lookup.c	an outstanding query: retries, waiters
  *	load.c		limits outstanding queries, and schedules retries
- *	mad.c		one MAD: sent, received, checked
+ *	mad.c		one MAD: sent, cancelled
+ *	port.c		the ports: their state, the address of the SM
  *	cache.c		cached responses
  *	share.c		the shares of users in a cache, and its limits
- *	paths.c		cached paths, for users who list and drop them
- *	hold.c		responses that the queries of a user keep
- *	requests.c	several queries that are started together
+ *	answer.c	records of a response, read from its MADs
  *	wire.h		layout of records
  */
 #ifndef CMX_SA_H
@@ -167,6 +170,24 @@ struct cmx_sa_watcher {
 	void (*changed)(struct cmx_sa_port *port, enum cmx_sa_change change);
 	struct list_head node;
 };
+
+/* True if the SA of a port may respond differently after an event */
+static inline bool cmx_sa_event_counts(enum ib_event_type event)
+{
+	switch (event) {
+	case IB_EVENT_PORT_ERR:
+	case IB_EVENT_PORT_ACTIVE:
+	case IB_EVENT_LID_CHANGE:
+	case IB_EVENT_PKEY_CHANGE:
+	case IB_EVENT_SM_CHANGE:
+	case IB_EVENT_CLIENT_REREGISTER:
+	case IB_EVENT_GID_CHANGE:
+	case IB_EVENT_DEVICE_FATAL:
+		return true;
+	default:
+		return false;
+	}
+}
 
 void cmx_sa_watch(struct cmx_sa_watcher *watcher);
 void cmx_sa_unwatch(struct cmx_sa_watcher *watcher);

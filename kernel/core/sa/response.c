@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Calls of ib_mad for a MAD of a query: the response of the SA, which completes
+ * the lookup, and the end of the MAD. Each MAD has a reference of its lookup.
+ */
+#include <linux/jiffies.h>
+
+#include "sa/internal.h"
+#include "sa/trace.h"
+
+/*
+ * The SA has responded to a MAD of @l that was sent at @sent_at. -EBUSY: it is
+ * busy. The next retry follows at its time.
+ */
+void cmx_sa_lookup_response(struct cmx_sa_lookup *l, u32 generation,
+			    unsigned long sent_at, struct cmx_sa_answer *answer,
+			    int error)
+{
+	struct cmx_sa_port *port = l->port;
+	struct cmx_sa_entry *entry = NULL;
+	LIST_HEAD(victims);
+
+	/* The port stores its SA's ClassPortInfo until the next event. */
+	if (!error && !cmx_sa_query_is_info(&l->key.query) &&
+	    !cmx_sa_query_changes(&l->key.query))
+		entry = cmx_sa_entry_alloc(&l->key, answer, sent_at,
+					   generation);
+
+	spin_lock(&cmx_sa_lock);
+	port->last_response = jiffies;
+	if (!cmx_sa_query_changes(&l->key.query))
+		cmx_sa_response_time(port, port->last_response - sent_at);
+	if (l->entity.state == CMX_SCHED_RUNNING &&
+	    generation == cmx_sa_cache_generation(&port->cache)) {
+		/* The record retries a Set, later. */
+		if (error == -EBUSY &&
+		    l->key.query.method == IB_MGMT_METHOD_SET)
+			error = -EAGAIN;
+		l->busy = error == -EBUSY;
+		if (!error && cmx_sa_query_is_info(&l->key.query))
+			cmx_sa_info_learn(port, generation, answer);
+		/* Before the lookup ends, or others would query again. */
+		if (entry && !l->dropped &&
+		    l->gid_changes == cmx_sa_gid_changes(port,
+							 &l->key.query)) {
+			cmx_sa_cache_add(&port->cache, entry,
+					 l->entity.user->uid, &victims);
+			entry = NULL;
+		}
+		if (!l->busy)
+			cmx_sa_lookup_done(l, answer, error);
+	}
+	spin_unlock(&cmx_sa_lock);
+
+	cmx_sa_entry_free(entry);
+	cmx_sa_entries_free(&victims);
+}
+
+/* A response has arrived. cmx_sa_mad_sent() follows for its query. */
+void cmx_sa_mad_received(struct ib_mad_agent *agent,
+			 struct ib_mad_send_buf *buf,
+			 struct ib_mad_recv_wc *wc)
+{
+	struct cmx_sa_answer *answer = NULL;
+	struct cmx_sa_lookup *l;
+	struct cmx_sa_mad *m;
+	int error;
+
+	if (buf) {
+		m = buf->context[0];
+		l = m->lookup;
+		error = cmx_sa_read(&l->key.query, wc, &answer);
+		trace_cmx_sa_answer(l, &wc->recv_buf.mad->mad_hdr, answer,
+				    error);
+		cmx_sa_lookup_response(l, m->generation, m->sent_at, answer,
+				       error);
+		cmx_sa_answer_put(answer);
+	}
+	ib_free_recv_mad(wc);
+}
+
+/*
+ * ib_mad has completed a MAD: with a response, cancelled, or timed out. The
+ * lookup has its timeout separately.
+ */
+void cmx_sa_mad_sent(struct ib_mad_agent *agent, struct ib_mad_send_wc *wc)
+{
+	struct cmx_sa_mad *m = wc->send_buf->context[0];
+	struct cmx_sa_lookup *l = m->lookup;
+
+	spin_lock(&cmx_sa_lock);
+	list_del(&m->node);
+	spin_unlock(&cmx_sa_lock);
+	cmx_sa_mad_free(m);
+	cmx_sa_lookup_put(l);
+}

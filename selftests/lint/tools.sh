@@ -4,8 +4,8 @@
 # shellcheck shell=bash
 
 # The cheap ones first. `make check` runs those of its host test host/lint.
-tools=(checkpatch w1 sparse kernel-doc coccinelle analyzer clang clang-kernel
-	shellcheck columns rst doctor docs)
+tools=(checkpatch w1 rooms sparse kernel-doc coccinelle analyzer clang
+	clang-kernel shellcheck columns rst doctor docs)
 
 # Not run: scripts/coccinelle is for the whole kernel.
 cocci_skip=(
@@ -72,6 +72,34 @@ tool_checkpatch() {
 tool_w1() {
 	modules_clean
 	modules_build W=1
+}
+
+# calls_of DIR: "FILE FILE" for each file of a room that uses one of another
+calls_of() {
+	nm -A "$1"/*.o | sed 's/:/ /' | awk '
+		$NF ~ /^__/ { next }
+		$(NF - 1) == "U" { used[$1, $NF] }
+		$(NF - 1) ~ /[BDRT]/ { owner[$NF] = $1 }
+		END {
+			for (use in used) {
+				split(use, at, SUBSEP)
+				file = owner[at[2]]
+				if (file && file != at[1])
+					print at[1], file
+			}
+		}'
+}
+
+# Rooms whose headers list the files so that each uses those below it
+tool_rooms() {
+	local room calls
+
+	modules_build W=1 || return
+	for room in sa mcast connect; do
+		calls=$(calls_of kernel/core/$room)
+		[ -n "$calls" ] || return
+		tsort <<<"$calls" 2>&1 >/dev/null
+	done | sed 's/^tsort: \(kernel.*\)\.o$/\1.c:1: in a circle of calls/'
 }
 
 tool_sparse() {

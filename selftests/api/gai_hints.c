@@ -5,17 +5,6 @@
  */
 #include "api.h"
 
-/* struct sockaddr_ib of <rdma/ib.h>: <infiniband/ib.h> uses the name, too. */
-struct sib {
-	unsigned short family;
-	__be16 pkey;
-	__be32 flowinfo;
-	unsigned char gid[16];
-	__be64 sid;
-	__be64 sid_mask;
-	__u64 scope_id;
-};
-
 /*
  * GAI-03. The result for a QP type and a port space; qp < 0: EAI_QPTYPE. The
  * valid combinations are those of rdma-core.
@@ -244,7 +233,7 @@ static void gid_expect(struct __test_metadata *_metadata, int flags)
 	};
 	struct rdma_addrinfo *res;
 	unsigned char gid[16];
-	struct sib *sib;
+	struct sockaddr_ib_view *sib;
 
 	inet_pton(AF_INET6, "fe80::2:c903:0:1491", gid);
 	ASSERT_EQ(0, rdma_getaddrinfo("fe80::2:c903:0:1491", PORT, &hints,
@@ -252,7 +241,7 @@ static void gid_expect(struct __test_metadata *_metadata, int flags)
 	EXPECT_EQ(1, ai_count(res));
 	EXPECT_EQ(AF_IB, res->ai_family);
 	ASSERT_EQ(sizeof(*sib), res->ai_dst_len);
-	sib = (struct sib *)res->ai_dst_addr;
+	sib = (struct sockaddr_ib_view *)res->ai_dst_addr;
 	EXPECT_EQ(AF_IB, sib->family);
 	EXPECT_EQ(0, memcmp(gid, sib->gid, 16));
 	EXPECT_EQ(0xffff, ntohs(sib->pkey));

@@ -21,16 +21,6 @@
 
 #include "api.h"
 
-struct sockaddr_ib_view {
-	unsigned short family;
-	__be16 pkey;
-	__be32 flowinfo;
-	unsigned char gid[16];
-	__be64 sid;
-	__be64 sid_mask;
-	__u64 scope_id;
-};
-
 const char *host_text(const struct sockaddr *addr, char *buf, size_t len)
 {
 	const struct sockaddr_in6 *in6 = (const void *)addr;

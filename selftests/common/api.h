@@ -26,6 +26,17 @@
 #define AF_IB 27
 #endif
 
+/* struct sockaddr_ib of <rdma/ib.h>: <infiniband/ib.h> uses the name, too. */
+struct sockaddr_ib_view {
+	unsigned short family;
+	__be16 pkey;
+	__be32 flowinfo;
+	unsigned char gid[16];
+	__be64 sid;
+	__be64 sid_mask;
+	__u64 scope_id;
+};
+
 /* The two guests: A runs the tests, B is the peer. */
 #define ETH		"eth0"
 #define IBDEV		"rxe0"

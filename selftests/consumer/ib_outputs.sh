@@ -14,16 +14,6 @@ param sa_cache_ms 0
 # A retry of a query would count as another query.
 timeouts_long 5000
 
-# why NAME ERROR QUERY: the error of the only entry, which has no route
-why() {
-	local name=$1 error=$2
-
-	shift 2
-	is "KA-06: $name" \
-		"$(do_ resolve "$@" qp=2 why | grep -o 'error=.*')" \
-		"error=$error"
-}
-
 why "an address with a path" 0 10.66.0.2 1
 why "its GID" 0 "$(dev_gid "$(fab_dev 2)")" 1 family=27 flags=8
 why "no neighbour" -113 10.66.0.99 1

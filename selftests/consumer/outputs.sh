@@ -17,16 +17,6 @@ trap cleanup EXIT
 
 modprobe cmx_consumer || plan_skip "cmx_consumer.ko is not installed"
 
-# why NAME ERROR QUERY: the error of the only entry, which has no route
-why() {
-	local name=$1 error=$2
-
-	shift 2
-	is "KA-06: $name" \
-		"$(do_ resolve "$@" qp=2 why | grep -o 'error=.*')" \
-		"error=$error"
-}
-
 why "an address that is reached" 0 10.55.0.2 1
 why "one of our own" 0 10.55.0.1 1
 why "no RDMA device on the way" -19 192.168.77.2 1

@@ -192,21 +192,41 @@ static void ucmx_event_make(struct ucmx_id *id, struct rdma_cm_id *cm,
 	ucmx_event_post(ev);
 }
 
+/*
+ * True if no request or reply of the id is outstanding after the event. rdma_cm
+ * reports a changed neighbour like a message without a reply, but the message
+ * remains outstanding. If it has timed out, ib_cm refuses ACCEPT and REJECT.
+ */
+static bool ucmx_ends_outstanding(const struct rdma_cm_event *e)
+{
+	switch (ucmx_slot_of(e->event)) {
+	case UCMX_SLOT_CONN:
+		return e->event != RDMA_CM_EVENT_UNREACHABLE || e->status >= 0;
+	case UCMX_SLOT_DISCONNECT:
+		/* A peer that disconnects sends no other reply. */
+		return true;
+	default:
+		return false;
+	}
+}
+
 static void ucmx_event_from_cm(struct ucmx_id *id, struct rdma_cm_id *cm,
 			       struct rdma_cm_event *e)
 {
 	enum ucmx_slot slot = ucmx_slot_of(e->event);
 
-	/* A peer that disconnects sends no other reply. */
-	if ((slot == UCMX_SLOT_CONN || slot == UCMX_SLOT_DISCONNECT) &&
-	    READ_ONCE(id->cm_outstanding)) {
+	if (ucmx_ends_outstanding(e) && READ_ONCE(id->cm_outstanding)) {
 		WRITE_ONCE(id->cm_outstanding, false);
 		/* Pairs with the barrier of NOTIFY's wait. */
 		smp_mb();
 		wake_up_var(&id->cm_outstanding);
 	}
-	if (READ_ONCE(id->path_cached) && ucmx_path_failed(cm, e))
+	if (READ_ONCE(id->path_cached) && ucmx_path_failed(cm, e)) {
 		rdma_cmx_drop_cached_path_tos(cm, READ_ONCE(id->tos));
+		/* Or ucmx_any_drop_path() would drop it again. */
+		if (e->event == RDMA_CM_EVENT_UNREACHABLE)
+			WRITE_ONCE(id->path_cached, false);
+	}
 	if (slot == UCMX_SLOT_CONN && !ucmx_any_replied(id))
 		return;
 	/* A disconnect after a CONNECT whose timeout was reported */

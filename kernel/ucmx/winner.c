@@ -133,7 +133,8 @@ bool ucmx_any_connects(struct ucmx_id *id)
  * ucmx_any_replied - disarm the deadline of a CONNECT
  * @id: the id
  *
- * CONNECT has a reply, or was not sent.
+ * CONNECT has a reply, or was not sent. If it still waits for a slot, the event
+ * is that of a changed neighbour, and the deadline stays.
  *
  * Return: false if the deadline has passed, and its event reports that.
  */
@@ -143,7 +144,8 @@ bool ucmx_any_replied(struct ucmx_id *id)
 
 	spin_lock(&id->lock);
 	if (id->any) {
-		id->any->armed = false;
+		if (!READ_ONCE(id->connect))
+			id->any->armed = false;
 		expired = id->any->expired;
 	}
 	spin_unlock(&id->lock);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A peer does not confirm a message, which the CM retransmits until it gives
- * up. The end of an id does not wait for that.
+ * A peer does not confirm a message, or there is no peer. The CM retransmits
+ * the message until it gives up. The end of an id does not wait for that.
  */
 #include "uapi.h"
 
@@ -61,6 +61,47 @@ TEST_F_TIMEOUT(retransmits, accept_after_accept, 100)
 	ASSERT_EQ(0, half_connect(self->fd, &passive));
 	EXPECT_EQ(-EINVAL, id_accept(self->fd, passive, 4));
 	EXPECT_GT(PROMPT_MS, destroy_ms(self->fd, passive));
+}
+
+/* No host has this address: the test sets its neighbour. */
+#define ABSENT		"10.55.0.99"
+
+static int neighbour_set(const char *mac)
+{
+	char command[128];
+
+	snprintf(command, sizeof(command),
+		 "ip neigh replace " ABSENT " lladdr %s dev eth0 nud permanent",
+		 mac);
+	return system(command) ? -EIO : 0;
+}
+
+static int absent_connect(int fd, uint32_t *id)
+{
+	union event_buf buf;
+
+	return neighbour_set("02:00:00:00:00:01") ?:
+	       id_create(fd, RDMA_PS_TCP, 1, id) ?:
+	       id_resolve_addr(fd, *id, NULL, ABSENT, 4420) ?:
+	       event_want(fd, EV_ADDR_RESOLVED, &buf) ?:
+	       id_resolve_route(fd, *id) ?:
+	       event_want(fd, EV_ROUTE_RESOLVED, &buf) ?:
+	       id_connect(fd, *id);
+}
+
+/* rdma_cm reports a changed neighbour, and the REQ remains outstanding. */
+TEST_F_TIMEOUT(retransmits, answer_after_a_changed_neighbour, 200)
+{
+	struct rdma_cmx_reject reject = {};
+	union event_buf buf;
+
+	EXPECT_EQ(0, absent_connect(self->fd, &reject.id));
+	EXPECT_EQ(0, neighbour_set("02:00:00:00:00:02"));
+	EXPECT_EQ(0, event_want(self->fd, EV_UNREACHABLE, &buf));
+	EXPECT_EQ(-EINVAL, call(self->fd, REJECT, &reject));
+	EXPECT_EQ(-EINVAL, id_accept(self->fd, reject.id, 0));
+	EXPECT_GT(PROMPT_MS, destroy_ms(self->fd, reject.id));
+	EXPECT_EQ(0, system("ip neigh del " ABSENT " dev eth0"));
 }
 
 /* IBV_EVENT_COMM_EST */

@@ -10,8 +10,8 @@
 #include <rdma/ib_sa.h>
 #include <rdma/rdma_cm.h>
 
+#include "any.h"
 #include "resolve/resolve.h"
-#include "ucmx.h"
 #include "kunit.h"
 
 #define DLID	0x21
@@ -67,7 +67,6 @@ static struct bed *bed_make(struct kunit *test)
 	b->id = ucmx_id_alloc(GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, b->id);
 	b->id->file = &b->file;
-	b->id->path_cached = true;
 	/* The file has unread events of all types: no more are added. */
 	atomic_set(&b->id->unsolicited, -1);
 	b->cm.context = b->id;
@@ -126,6 +125,7 @@ static void path_cache(struct kunit *test, struct bed *b)
 	KUNIT_EXPECT_EQ(test, be16_to_cpu(b->path.ib.dlid), DLID);
 	b->cm.route.path_rec = &b->path;
 	b->cm.route.num_pri_alt_paths = 1;
+	b->id->path_cached = true;
 	if (!path_is_cached(test, b)) {
 		init_completion(&b->cached);
 		b->waiter.done = path_done;
@@ -229,10 +229,66 @@ static void failed_of_user(struct kunit *test)
 	bed_end(b);
 }
 
+/*
+ * rdma_cm reports a changed neighbour like a REQ without a reply, but the REQ
+ * is still outstanding.
+ */
+static void failed_outstanding(struct kunit *test)
+{
+	static const struct {
+		enum rdma_cm_event_type type;
+		int status;
+		bool outstanding;
+	} is[] = {
+		{ RDMA_CM_EVENT_UNREACHABLE, -ETIMEDOUT, true },
+		{ RDMA_CM_EVENT_UNREACHABLE, 1, false },
+		{ RDMA_CM_EVENT_CONNECT_ERROR, -EINVAL, false },
+		{ RDMA_CM_EVENT_REJECTED, IB_CM_REJ_NO_QP, false },
+		{ RDMA_CM_EVENT_CONNECT_RESPONSE, 0, false },
+		{ RDMA_CM_EVENT_DISCONNECTED, 0, false },
+	};
+	struct bed *b = bed_make(test);
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(is); i++) {
+		b->id->cm_outstanding = true;
+		event(b, is[i].type, is[i].status);
+		KUNIT_EXPECT_EQ_MSG(test, b->id->cm_outstanding,
+				    is[i].outstanding, "%d", i);
+	}
+	/* The path is dropped once for a request. */
+	path_cache(test, b);
+	event(b, RDMA_CM_EVENT_UNREACHABLE, -ETIMEDOUT);
+	KUNIT_EXPECT_FALSE(test, path_is_cached(test, b));
+	KUNIT_EXPECT_FALSE(test, b->id->path_cached);
+	bed_end(b);
+}
+
+/* Nor does it end the deadline of a CONNECT that waits for a slot. */
+static void failed_waiting(struct kunit *test)
+{
+	struct ucmx_any *any = kunit_kzalloc(test, sizeof(*any), GFP_KERNEL);
+	struct bed *b = bed_make(test);
+
+	KUNIT_ASSERT_NOT_NULL(test, any);
+	any->armed = true;
+	b->id->any = any;
+	b->id->connect = (struct ucmx_connect *)b;
+	event(b, RDMA_CM_EVENT_UNREACHABLE, -ETIMEDOUT);
+	KUNIT_EXPECT_TRUE(test, any->armed);
+	b->id->connect = NULL;
+	event(b, RDMA_CM_EVENT_UNREACHABLE, -ETIMEDOUT);
+	KUNIT_EXPECT_FALSE(test, any->armed);
+	b->id->any = NULL;
+	bed_end(b);
+}
+
 static struct kunit_case failed_cases[] = {
 	KUNIT_CASE(failed_drops),
 	KUNIT_CASE(failed_keeps),
 	KUNIT_CASE(failed_of_user),
+	KUNIT_CASE(failed_outstanding),
+	KUNIT_CASE(failed_waiting),
 	{}
 };
 

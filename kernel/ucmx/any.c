@@ -325,8 +325,7 @@ struct ucmx_any *ucmx_any_alloc(struct ucmx_id *id,
 /* True if the id is not bound and has no events */
 static bool ucmx_any_idle(const struct ucmx_id *id)
 {
-	return !id->cm->device && !id->cm->route.addr.src_addr.ss_family &&
-	       !id->hold;
+	return ucmx_cm_is_unbound(id->cm) && !id->hold;
 }
 
 /* Takes *@qps over and clears it, or leaves it to the caller. */

@@ -6,6 +6,7 @@
 #include <linux/memcontrol.h>
 #include <linux/string.h>
 #include <linux/wait_bit.h>
+#include <net/ipv6.h>
 #include <rdma/ib_cm.h>
 #include <rdma/ib_marshall.h>
 
@@ -13,6 +14,43 @@
 
 /* Timeout of a work item of ib_cm; a removed device has no such item. */
 #define UCMX_ESTABLISH_TIMEOUT	(5 * HZ)
+
+/* True if rdma_cm binds an id with this address to a device */
+static bool ucmx_addr_has_device(const union rdma_cmx_sockaddr *addr)
+{
+	switch (addr->sa.sa_family) {
+	case AF_INET:
+		return !ipv4_is_zeronet(addr->in.sin_addr.s_addr) &&
+		       !ipv4_is_loopback(addr->in.sin_addr.s_addr);
+	case AF_INET6:
+		return !ipv6_addr_any(&addr->in6.sin6_addr) &&
+		       !ipv6_addr_loopback(&addr->in6.sin6_addr);
+	case AF_IB:
+		return !ib_addr_any(&addr->ib.sib_addr) &&
+		       !ib_addr_loopback(&addr->ib.sib_addr);
+	default:
+		return false;
+	}
+}
+
+/*
+ * Resolves the addresses of an id that rdma_cm binds first. An id without a
+ * device was not bound: only a bind finds a port in use, or, for an address of
+ * a device, fails and leaves none.
+ */
+static int ucmx_addr_start(struct ucmx_id *id, union rdma_cmx_sockaddr *src,
+			   union rdma_cmx_sockaddr *dst, u32 timeout_ms)
+{
+	bool unbound = ucmx_cm_is_unbound(id->cm);
+	int ret;
+
+	ret = rdma_resolve_addr(id->cm, src->sa.sa_family ? &src->sa : NULL,
+				&dst->sa, timeout_ms);
+	if (ret && unbound && !id->cm->device &&
+	    (ret == -EADDRINUSE || ucmx_addr_has_device(src)))
+		ucmx_cm_bind_undo(id->cm);
+	return ret;
+}
 
 int ucmx_resolve_addr(struct ucmx_cmd *cmd)
 {
@@ -32,8 +70,7 @@ int ucmx_resolve_addr(struct ucmx_cmd *cmd)
 		return PTR_ERR(id);
 	ret = ucmx_event_reserve(id, UCMX_SLOT_ADDR);
 	if (!ret)
-		ret = rdma_resolve_addr(id->cm, src_len ? &src.sa : NULL,
-					&dst.sa, arg->timeout_ms);
+		ret = ucmx_addr_start(id, &src, &dst, arg->timeout_ms);
 	ucmx_id_unlock(id);
 	/* The routing table returns ENOBUFS without memory. */
 	return ret == -ENOBUFS ? -ENOMEM : ret;

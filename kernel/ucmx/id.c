@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Ids: memory and references, and how a command finds and locks one. */
+/* Ids: memory, references, how a command finds and locks one, its address. */
 #include <linux/memcontrol.h>
 #include <linux/slab.h>
 #include <linux/wait_bit.h>
@@ -162,4 +162,25 @@ void ucmx_id_unlock(struct ucmx_id *id)
 {
 	mutex_unlock(&id->mutex);
 	ucmx_id_put(id);
+}
+
+/* True if the id has no address and no device, and no state of rdma_cm */
+bool ucmx_cm_is_unbound(const struct rdma_cm_id *cm)
+{
+	return !cm->device && !cm->route.addr.src_addr.ss_family;
+}
+
+/**
+ * ucmx_cm_bind_undo - remove what rdma_cm leaves in an id that it cannot bind
+ * @cm: the id, of a locked id; ucmx_cm_is_unbound() was true before
+ *
+ * The interface of the failed address would be that of the next one.
+ */
+void ucmx_cm_bind_undo(struct rdma_cm_id *cm)
+{
+	struct rdma_addr *addr = &cm->route.addr;
+
+	memset(&addr->src_addr, 0, sizeof(addr->src_addr));
+	memset(&addr->dst_addr, 0, sizeof(addr->dst_addr));
+	addr->dev_addr.bound_dev_if = 0;
 }

@@ -108,6 +108,7 @@ int ucmx_id_bind(struct ucmx_cmd *cmd)
 	struct rdma_cmx_id_bind *arg = cmd->buf;
 	union rdma_cmx_sockaddr addr;
 	struct ucmx_id *id;
+	bool unbound;
 	int ret;
 
 	if (arg->flags)
@@ -122,9 +123,12 @@ int ucmx_id_bind(struct ucmx_cmd *cmd)
 	id = ucmx_id_lock(cmd->file, arg->id);
 	if (IS_ERR(id))
 		return PTR_ERR(id);
+	unbound = ucmx_cm_is_unbound(id->cm);
 	ret = rdma_bind_addr(id->cm, &addr.sa);
 	if (!ret)
 		ucmx_info_fill(id->cm, &arg->info);
+	else if (unbound)
+		ucmx_cm_bind_undo(id->cm);
 	ucmx_id_unlock(id);
 	return ret ?: ucmx_respond(cmd);
 }

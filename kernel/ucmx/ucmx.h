@@ -293,6 +293,8 @@ struct ucmx_id *ucmx_id_lock_any(struct ucmx_file *file, u32 handle);
 struct ucmx_id *ucmx_id_lock(struct ucmx_file *file, u32 handle);
 struct ucmx_id *ucmx_id_lock_dev(struct ucmx_file *file, u32 handle);
 void ucmx_id_unlock(struct ucmx_id *id);
+bool ucmx_cm_is_unbound(const struct rdma_cm_id *cm);
+void ucmx_cm_bind_undo(struct rdma_cm_id *cm);
 /* True if the caller's owner cookie matches the id. 0 matches any id. */
 static inline bool ucmx_id_owned(const struct ucmx_id *id, u64 owner)
 {

@@ -194,6 +194,71 @@ TEST_F(ids, bind_and_query)
 	EXPECT_EQ(-ENODEV, id_bind(self->fd, other, ADDR_PLAIN, 0));
 }
 
+/* Addresses of two interfaces with a device each */
+#define SECOND_ADDR	"10.97.1.1"
+#define SECOND_PEER	"10.97.1.2"
+
+static int second_add(void)
+{
+	return system("ip link add cmxid0 type dummy && "
+		      "ip addr add " SECOND_ADDR "/24 dev cmxid0 && "
+		      "ip link set cmxid0 up && "
+		      "rdma link add rxe_id type rxe netdev cmxid0");
+}
+
+/* A new id whose ID_BIND, or RESOLVE_ADDR with a source, has failed */
+static int failed_new(int fd, uint16_t port, bool resolve, uint32_t *id)
+{
+	int ret = id_create(fd, RDMA_PS_TCP, 1, id);
+
+	if (ret)
+		return ret;
+	if (resolve) {
+		struct rdma_cmx_resolve_addr arg = {
+			.id = *id, .timeout_ms = 60000,
+		};
+
+		addr_set(&arg.src, ADDR_RDMA, port);
+		addr_set(&arg.dst, ADDR_RDMA, 1);
+		ret = call(fd, RESOLVE_ADDR, &arg);
+	} else {
+		ret = id_bind(fd, *id, ADDR_RDMA, port);
+	}
+	return ret == -EADDRINUSE ? 0 : -EPROTO;
+}
+
+/* RA-02: a command that fails to bind leaves the id unbound. */
+TEST_F(ids, failed_bind)
+{
+	struct rdma_cmx_id_query query = {};
+	struct rdma_cmx_id_bind bind = {};
+	union event_buf ev;
+	uint32_t id;
+	int i;
+
+	EXPECT_EQ(0, second_add());
+	EXPECT_EQ(0, id_create(self->fd, RDMA_PS_TCP, 1, &bind.id));
+	addr_set(&bind.addr, ADDR_RDMA, 0);
+	EXPECT_EQ(0, call(self->fd, ID_BIND, &bind));
+	for (i = 0; i < 2; i++) {
+		uint16_t port = addr_port(&bind.info.src);
+
+		EXPECT_EQ(0, failed_new(self->fd, port, i, &id));
+		query.id = id;
+		EXPECT_EQ(0, call(self->fd, ID_QUERY, &query));
+		EXPECT_EQ(0, query.info.src.family);
+		EXPECT_EQ(0, query.info.dst.family);
+		EXPECT_EQ(0, id_bind(self->fd, id, SECOND_ADDR, 0));
+		EXPECT_EQ(0, failed_new(self->fd, port, i, &id));
+		EXPECT_EQ(0, id_resolve_addr(self->fd, id, NULL, SECOND_PEER,
+					     1));
+		EXPECT_EQ(0, event_want(self->fd, EV_ADDR_RESOLVED, &ev));
+	}
+	close(self->fd);
+	self->fd = dev_open(O_NONBLOCK);
+	EXPECT_EQ(0, system("rdma link del rxe_id && ip link del cmxid0"));
+}
+
 struct destroyer {
 	int fd;
 	uint32_t id;

@@ -71,7 +71,7 @@ struct rdma_cmx_destroy {
  * @info: out: the id's info after the bind
  *
  * The command fails with EADDRNOTAVAIL, EADDRINUSE, ENODEV, EINVAL and EACCES
- * as rdma_bind_addr() does.
+ * as rdma_bind_addr() does. Then the id is as before.
  */
 struct rdma_cmx_id_bind {
 	__u32 size;
@@ -162,7 +162,8 @@ struct rdma_cmx_id_migrate {
  * @dst: address to resolve
  *
  * The event ADDR_RESOLVED with info, or ADDR_ERROR with a negative errno,
- * follows.
+ * follows. If @src has a device and the command fails to bind the id to it, the
+ * id is as before.
  */
 struct rdma_cmx_resolve_addr {
 	__u32 size;

@@ -7,6 +7,7 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <sys/wait.h>
 
 #define MAX_REQUESTS	UCMX_PARAMETERS "max_requests"
 #define MAX_USER_REQUESTS UCMX_PARAMETERS "max_user_requests"
@@ -389,6 +390,87 @@ TEST_F(addrinfo, port_later_deadline)
 	ASSERT_EQ(0, event_want(self->fd, RDMA_CMX_EV_ADDRINFO_ERROR, &buf));
 	EXPECT_EQ(-ETIMEDOUT, buf.ev.status);
 	EXPECT_EQ(-ESRCH, port_give(self->fd, self->id, 1, 0));
+}
+
+#define KILLS	10
+#define GIVEN	8	/* ids, whose names one process gives */
+
+/* So many names that a signal arrives while the kernel works on them */
+static int names_give_many(int fd, uint32_t id)
+{
+	static struct {
+		struct rdma_cmx_names head;
+		struct rdma_cmx_names_addr addr[RDMA_CMX_NAMES_MAX_ADDRS];
+	} names = {
+		.head.version = RDMA_CMX_NAMES_VERSION,
+		.head.addr_count = RDMA_CMX_NAMES_MAX_ADDRS,
+	};
+	struct rdma_cmx_give_names arg = {
+		.id = id, .names = (uintptr_t)&names,
+		.names_len = sizeof(names),
+	};
+	int i;
+
+	for (i = 0; i < RDMA_CMX_NAMES_MAX_ADDRS; i++) {
+		names.addr[i].family = AF_INET;
+		memcpy(names.addr[i].addr,
+		       (uint8_t[]){ 203, 0, i >> 8, i }, 4);
+	}
+	return call(fd, GIVE_NAMES, &arg);
+}
+
+/* An errno of the kernel alone, ERESTARTSYS */
+#define KERNEL_ERRNO	512
+
+/* True if the next event does not report the end of a resolution */
+static bool end_is_wrong(int fd)
+{
+	union event_buf buf;
+
+	return event_next(fd, &buf) || buf.ev.status <= -KERNEL_ERRNO ||
+	       (buf.ev.event != RDMA_CMX_EV_ADDRINFO_RESOLVED &&
+		buf.ev.event != RDMA_CMX_EV_ADDRINFO_ERROR);
+}
+
+/*
+ * A process is killed while it gives names. Others have the file, and read the
+ * events: 0, or the number of wrong ones.
+ */
+static int names_of_a_killed(int fd)
+{
+	uint32_t id[GIVEN];
+	int i, bad;
+	pid_t pid;
+
+	for (i = 0; i < GIVEN; i++)
+		if (id_create(fd, RDMA_PS_TCP, 1, &id[i]) ||
+		    resolve_later(fd, id[i], NODE))
+			return -1;
+	pid = fork();
+	if (!pid) {
+		for (i = 0; i < GIVEN; i++)
+			names_give_many(fd, id[i]);
+		pause();
+		_exit(0);
+	}
+	bad = end_is_wrong(fd);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	for (i = 0; i < GIVEN; i++)
+		names_give_many(fd, id[i]);
+	for (i = 1; i < GIVEN; i++)
+		bad += end_is_wrong(fd);
+	for (i = 0; i < GIVEN; i++)
+		id_destroy(fd, id[i]);
+	return bad;
+}
+
+TEST_F(addrinfo, giver_is_killed)
+{
+	int i;
+
+	for (i = 0; i < KILLS; i++)
+		EXPECT_EQ(0, names_of_a_killed(self->fd));
 }
 
 /* Results and outstanding queries migrate with their id. */

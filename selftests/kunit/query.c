@@ -5,6 +5,7 @@
  */
 #include <linux/completion.h>
 #include <linux/delay.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <net/net_namespace.h>
 
@@ -127,6 +128,21 @@ static void query_answered(struct kunit *test)
 	/* After the end there is nothing to cancel. */
 	KUNIT_EXPECT_FALSE(test, rdma_cmx_query_cancel(q));
 	KUNIT_EXPECT_FALSE(test, rdma_cmx_query_cancel(q));
+	rdma_cmx_query_put(q);
+}
+
+/* A process that is being killed gives the names: others read the result. */
+static void query_killed(struct kunit *test)
+{
+	struct rdma_cmx_query *q = start(test, 0);
+
+	allow_signal(SIGKILL);
+	send_sig(SIGKILL, current, 0);
+	KUNIT_EXPECT_TRUE(test, fatal_signal_pending(current));
+	KUNIT_EXPECT_EQ(test, give(q, 0), 0);
+	flush_signals(current);
+	disallow_signal(SIGKILL);
+	done_wait(test, 0, 2);
 	rdma_cmx_query_put(q);
 }
 
@@ -429,6 +445,7 @@ static void query_port(struct kunit *test)
 
 static struct kunit_case query_cases[] = {
 	KUNIT_CASE(query_answered),
+	KUNIT_CASE(query_killed),
 	KUNIT_CASE(query_known),
 	KUNIT_CASE(query_stop_first),
 	KUNIT_CASE(query_errors),

@@ -412,10 +412,11 @@ static void cmx_dest_from_service(struct cmx_dest *dest,
 
 /*
  * Annotates the matching candidates, without path records. Returns their
- * number, -ENOMEM, or -ERESTARTSYS if a fatal signal is pending.
+ * number, -ENOMEM, or, if @killable, -ERESTARTSYS if a fatal signal is pending.
  */
 int cmx_dests_fill(const struct cmx_hints *h,
-		   const struct cmx_candidates *cands, struct cmx_dest *dests)
+		   const struct cmx_candidates *cands, struct cmx_dest *dests,
+		   bool killable)
 {
 	union rdma_cmx_sockaddr addr CMX_UNINIT;
 	u32 i, n = 0;
@@ -428,7 +429,7 @@ int cmx_dests_fill(const struct cmx_hints *h,
 		 * The administrator of the network determines the cost of each.
 		 */
 		cond_resched();
-		if (fatal_signal_pending(current))
+		if (killable && fatal_signal_pending(current))
 			return -ERESTARTSYS;
 		if (cands->services) {
 			if (cmx_passive(h))

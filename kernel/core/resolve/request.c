@@ -172,7 +172,8 @@ static int cmx_request_dests(struct cmx_request *r)
 		if (!r->dests)
 			return -ENOMEM;
 	}
-	ret = cmx_dests_fill(&r->hints, &r->cands, r->dests);
+	/* The thread that continues a query may not be the one that waits. */
+	ret = cmx_dests_fill(&r->hints, &r->cands, r->dests, r->caller);
 	if (ret < 0)
 		return ret;
 	/* The device of the hints reaches none of them. */

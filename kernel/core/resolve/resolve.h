@@ -271,7 +271,8 @@ static inline u32 cmx_entry_types(const struct cmx_hints *h,
 /* dest.c */
 int cmx_dest_annotate(const struct cmx_hints *h, struct cmx_dest *dest);
 int cmx_dests_fill(const struct cmx_hints *h,
-		   const struct cmx_candidates *cands, struct cmx_dest *dests);
+		   const struct cmx_candidates *cands, struct cmx_dest *dests,
+		   bool killable);
 
 /* rail.c */
 bool cmx_rail_addr(const struct cmx_hints *h, union rdma_cmx_sockaddr *addr);

@@ -190,22 +190,6 @@ void ucmx_any_done(struct rdma_cmx_connector *connector, struct rdma_cm_id *cm,
 		ucmx_any_again(any, status);
 }
 
-/**
- * ucmx_any_move - move the charge of a race to another file
- * @id: the id, its lock held
- * @from: its present file
- * @to: its next file
- */
-void ucmx_any_move(struct ucmx_id *id, struct ucmx_file *from,
-		   struct ucmx_file *to)
-{
-	if (!id->racing)
-		return;
-	ucmx_call_uncharge(from);
-	atomic_inc(&to->nr_requests);
-	atomic_inc(&to->user->requests);
-}
-
 /* Frees an object without a race. The id's mutex may be held. */
 static void ucmx_any_free(struct ucmx_any *any)
 {

@@ -460,7 +460,8 @@ static bool ucmx_event_leave_some(struct ucmx_id *id, struct list_head *moved)
  * ucmx_event_move_charge - count the events of an id for another file, too
  * @id: the id, its mutex held
  * @to: the file to which it will move
- * @n: number of events counted, for ucmx_event_move_uncharge()
+ * @n: number of events counted, for ucmx_event_enter(), or for
+ *	ucmx_event_move_uncharge() if the id does not move
  *
  * Return: 0, or -EAGAIN if too many events would be unread there.
  */
@@ -511,12 +512,14 @@ void ucmx_event_leave(struct ucmx_id *id, struct list_head *moved)
  * @id: the id, its lock held, its file still the old one
  * @to: the new file
  * @moved: from ucmx_event_leave(); events held since then follow them
+ * @charged: from ucmx_event_move_charge(); some were read since, or arrived
  * @reported: number of events that were reported until now
  *
  * Return: number of unread connection requests.
  */
 unsigned int ucmx_event_enter(struct ucmx_id *id, struct ucmx_file *to,
-			      struct list_head *moved, u32 *reported)
+			      struct list_head *moved, u32 charged,
+			      u32 *reported)
 {
 	struct ucmx_file *from = id->file;
 	unsigned int conns;
@@ -529,7 +532,7 @@ unsigned int ucmx_event_enter(struct ucmx_id *id, struct ucmx_file *to,
 	WRITE_ONCE(from->nr_events, from->nr_events - id->nr_events);
 	spin_unlock(&from->lock);
 	spin_lock(&to->lock);
-	WRITE_ONCE(to->nr_events, to->nr_events + id->nr_events);
+	WRITE_ONCE(to->nr_events, to->nr_events + id->nr_events - charged);
 	spin_unlock(&to->lock);
 	return conns;
 }

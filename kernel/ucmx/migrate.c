@@ -16,11 +16,103 @@ static unsigned int ucmx_id_weight(struct ucmx_id *id)
 }
 
 /*
+ * Charges for what an id counts: objects and events of its file, requests of
+ * the file and of its user. The new file has them before the id moves, and the
+ * id takes them over. So nothing there exceeds a limit, and no other command
+ * fails because the id counts twice.
+ */
+struct ucmx_charge {
+	unsigned int objs;
+	u32 events;
+	unsigned int requests;
+	unsigned int user;
+};
+
+static void ucmx_requests_give(struct ucmx_file *to,
+			       const struct ucmx_charge *charge)
+{
+	atomic_sub(charge->requests, &to->nr_requests);
+	atomic_sub(charge->user, &to->user->requests);
+}
+
+/* The id's mutex is held, so the number of its requests does not grow. */
+static int ucmx_requests_take(struct ucmx_id *id, struct ucmx_file *to,
+			      struct ucmx_charge *charge)
+{
+	unsigned int most;
+	int ret;
+
+	spin_lock(&id->lock);
+	ucmx_query_weight(id, &charge->requests, &most);
+	spin_unlock(&id->lock);
+	charge->user = 0;
+	ret = ucmx_request_charge(to, charge->requests);
+	if (ret)
+		return ret;
+	if (id->file->user == to->user)
+		return 0;
+	for (; charge->user < most; charge->user++) {
+		ret = ucmx_user_charge(to->user);
+		if (ret) {
+			ucmx_requests_give(to, charge);
+			return ret;
+		}
+	}
+	return 0;
+}
+
+/* Some may have ended since they were charged. The id's lock is held. */
+static void ucmx_requests_move(struct ucmx_id *id, struct ucmx_file *to,
+			       const struct ucmx_charge *charge)
+{
+	struct ucmx_file *from = id->file;
+	unsigned int requests, user;
+
+	ucmx_query_weight(id, &requests, &user);
+	atomic_sub(requests, &from->nr_requests);
+	atomic_sub(charge->requests - requests, &to->nr_requests);
+	if (from->user == to->user)
+		return;
+	atomic_sub(user, &from->user->requests);
+	atomic_sub(charge->user - user, &to->user->requests);
+}
+
+static int ucmx_charge_take(struct ucmx_id *id, struct ucmx_file *to,
+			    struct ucmx_charge *charge)
+{
+	int ret;
+
+	charge->objs = ucmx_id_weight(id);
+	ret = ucmx_file_charge(to, charge->objs);
+	if (ret)
+		return ret;
+	ret = ucmx_requests_take(id, to, charge);
+	if (ret)
+		goto err_objs;
+	ret = ucmx_event_move_charge(id, to, &charge->events);
+	if (!ret)
+		return 0;
+	ucmx_requests_give(to, charge);
+err_objs:
+	ucmx_file_uncharge(to, charge->objs);
+	return ret;
+}
+
+static void ucmx_charge_give(struct ucmx_file *to,
+			     const struct ucmx_charge *charge)
+{
+	ucmx_event_move_uncharge(to, charge->events);
+	ucmx_requests_give(to, charge);
+	ucmx_file_uncharge(to, charge->objs);
+}
+
+/*
  * The callers keep both files open. All events are held back until the new
  * handle is visible. Returns the number of events that the old file has
  * reported, without those that the new one will report.
  */
-static u32 ucmx_id_move(struct ucmx_id *id, struct ucmx_file *to, u32 handle)
+static u32 ucmx_id_move(struct ucmx_id *id, struct ucmx_file *to, u32 handle,
+			const struct ucmx_charge *charge)
 {
 	struct ucmx_file *from = id->file;
 	unsigned int n = 1 + ucmx_mc_count(id);
@@ -29,55 +121,15 @@ static u32 ucmx_id_move(struct ucmx_id *id, struct ucmx_file *to, u32 handle)
 
 	ucmx_event_leave(id, &moved);
 	spin_lock(&id->lock);
-	ucmx_query_move(id, from, to);
-	ucmx_any_move(id, from, to);
-	n += ucmx_event_enter(id, to, &moved, &reported);
+	ucmx_requests_move(id, to, charge);
+	n += ucmx_event_enter(id, to, &moved, charge->events, &reported);
+	/* Before a reader of @to uncharges a request that it takes */
+	atomic_add((int)(n - charge->objs), &to->nr_objs);
 	WRITE_ONCE(id->file, to);
 	id->handle = handle;
 	spin_unlock(&id->lock);
 	ucmx_file_uncharge(from, n);
-	/* Requests may have arrived since the check of the limit. */
-	atomic_add(n, &to->nr_objs);
 	return reported;
-}
-
-/* Charges for the requests of the id, to a file and its user */
-struct ucmx_room {
-	unsigned int file;
-	unsigned int user;
-};
-
-static void ucmx_room_give(struct ucmx_file *to, const struct ucmx_room *room)
-{
-	atomic_sub(room->file, &to->nr_requests);
-	atomic_sub(room->user, &to->user->requests);
-}
-
-/*
- * Charges the new file until the requests have moved. The id's mutex is held,
- * so their number does not grow.
- */
-static int ucmx_room_take(struct ucmx_id *id, struct ucmx_file *to,
-			  struct ucmx_room *room)
-{
-	unsigned int most;
-	int ret;
-
-	ucmx_query_weight(id, &room->file, &most);
-	room->user = 0;
-	ret = ucmx_request_charge(to, room->file);
-	if (ret)
-		return ret;
-	if (id->file->user == to->user)
-		return 0;
-	for (; room->user < most; room->user++) {
-		ret = ucmx_user_charge(to->user);
-		if (ret) {
-			ucmx_room_give(to, room);
-			return ret;
-		}
-	}
-	return 0;
 }
 
 static int ucmx_id_migrate_from(struct ucmx_cmd *cmd, struct ucmx_file *from)
@@ -85,9 +137,7 @@ static int ucmx_id_migrate_from(struct ucmx_cmd *cmd, struct ucmx_file *from)
 	struct rdma_cmx_id_migrate *arg = cmd->buf;
 	struct ucmx_file *to = cmd->file;
 	struct ucmx_id *id;
-	struct ucmx_room room;
-	unsigned int weight;
-	u32 events;
+	struct ucmx_charge charge;
 	bool held;
 	int ret;
 
@@ -105,32 +155,22 @@ static int ucmx_id_migrate_from(struct ucmx_cmd *cmd, struct ucmx_file *from)
 		ret = ucmx_id_relock(id, from);
 	if (ret)
 		goto free;
-	weight = ucmx_id_weight(id);
-	ret = ucmx_file_charge(to, weight);
+	ret = ucmx_charge_take(id, to, &charge);
 	if (ret)
 		goto unlock;
-	ret = ucmx_room_take(id, to, &room);
-	if (ret)
-		goto uncharge;
-	ret = ucmx_event_move_charge(id, to, &events);
-	if (ret)
-		goto give;
 	if (ucmx_handle_hide(from, arg->id, id)) {
 		held = id->hold;
-		arg->events_reported = ucmx_id_move(id, to, arg->new_id);
+		arg->events_reported = ucmx_id_move(id, to, arg->new_id,
+						    &charge);
 		ucmx_handle_show(to, arg->new_id, id);
 		/* A reader of an event may use the new handle at once. */
 		if (!held)
 			ucmx_event_unhold(id);
 		ucmx_handle_free(from, arg->id);
 	} else {
+		ucmx_charge_give(to, &charge);
 		ret = -ENOENT;
 	}
-	ucmx_event_move_uncharge(to, events);
-give:
-	ucmx_room_give(to, &room);
-uncharge:
-	ucmx_file_uncharge(to, weight);
 unlock:
 	mutex_unlock(&id->mutex);
 free:

@@ -70,35 +70,18 @@ static void ucmx_query_read(struct ucmx_event *ev, bool owner)
 	container_of(ev, struct ucmx_query, ev)->read = true;
 }
 
-/* Moves the charge of a request. The id's lock is held. */
-void ucmx_query_move(struct ucmx_id *id, struct ucmx_file *from,
-		     struct ucmx_file *to)
-{
-	if (!id->query)
-		return;
-	if (id->query->charged) {
-		atomic_dec(&from->user->requests);
-		atomic_inc(&to->user->requests);
-	}
-	if (id->query->done)
-		return;
-	atomic_dec(&from->nr_requests);
-	atomic_inc(&to->nr_requests);
-}
-
 /**
  * ucmx_query_weight - get the charges of the requests of an id
- * @id: the id; its mutex is held and keeps them from growing
+ * @id: the id, its lock held; its mutex keeps them from growing
  * @file: charges to its file
  * @user: charges to the file's user
  */
 void ucmx_query_weight(struct ucmx_id *id, unsigned int *file,
 		       unsigned int *user)
 {
-	spin_lock(&id->lock);
+	lockdep_assert_held(&id->lock);
 	*file = id->racing + (id->query && !id->query->done);
 	*user = id->racing + (id->query && id->query->charged);
-	spin_unlock(&id->lock);
 }
 
 /* The id's lock is held, or @uq is not visible to others. */

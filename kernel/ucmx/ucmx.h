@@ -364,7 +364,8 @@ int ucmx_event_move_charge(struct ucmx_id *id, struct ucmx_file *to, u32 *n);
 void ucmx_event_move_uncharge(struct ucmx_file *to, u32 n);
 void ucmx_event_leave(struct ucmx_id *id, struct list_head *moved);
 unsigned int ucmx_event_enter(struct ucmx_id *id, struct ucmx_file *to,
-			      struct list_head *moved, u32 *reported);
+			      struct list_head *moved, u32 charged,
+			      u32 *reported);
 #define UCMX_PARAM_LEN	sizeof_field(struct rdma_cmx_event, param)
 
 /* read.c */
@@ -415,16 +416,12 @@ bool ucmx_query_outstanding(struct ucmx_id *id);
 int ucmx_request_charge(struct ucmx_file *file, unsigned int n);
 void ucmx_query_weight(struct ucmx_id *id, unsigned int *file,
 		       unsigned int *user);
-void ucmx_query_move(struct ucmx_id *id, struct ucmx_file *from,
-		     struct ucmx_file *to);
 void ucmx_query_device_gone(struct ucmx_id *id);
 void ucmx_query_end(struct ucmx_id *id);
 void ucmx_query_drop(struct ucmx_id *id);
 
 /* any.c */
 int ucmx_resolve_any(struct ucmx_cmd *cmd);
-void ucmx_any_move(struct ucmx_id *id, struct ucmx_file *from,
-		   struct ucmx_file *to);
 void ucmx_any_stop(struct ucmx_id *id);
 void ucmx_any_device_gone(struct ucmx_id *id);
 void ucmx_any_end(struct ucmx_id *id);

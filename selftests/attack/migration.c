@@ -300,6 +300,113 @@ TEST_F(migration, use_what_has_moved)
 	EXPECT_EQ(0, atomic_load(&moved.unknown));
 }
 
+struct mover {
+	int fd[2], failed;
+	uint32_t id;
+	atomic_bool over;
+};
+
+#define MOVES	25	/* back and forth */
+
+static void *move_back_and_forth(void *arg)
+{
+	struct rdma_cmx_id_migrate m;
+	struct mover *v = arg;
+	int i;
+
+	for (i = 0; i < 2 * MOVES && !v->failed; i++) {
+		m = (struct rdma_cmx_id_migrate){
+			.id = v->id, .src_fd = v->fd[i & 1],
+		};
+		v->failed = call(v->fd[!(i & 1)], ID_MIGRATE, &m);
+		v->id = m.new_id;
+	}
+	v->over = true;
+	return NULL;
+}
+
+static int numeric_resolve(int fd)
+{
+	static char buf[4096];
+	struct rdma_cmx_getaddrinfo arg = {
+		.query.node = (uintptr_t)ADDR_RDMA,
+		.query.node_len = strlen(ADDR_RDMA),
+		.buf = (uintptr_t)buf,
+		.buf_len = sizeof(buf),
+	};
+
+	return call(fd, GETADDRINFO, &arg);
+}
+
+/* An id with many events, some memberships and a resolution */
+static int loaded_new(int fd, int events, int groups, uint32_t *id)
+{
+	struct rdma_cmx_resolve_addrinfo arg = {
+		.query.flags = RDMA_CMX_AIQ_NAMES_LATER,
+		.query.node = (uintptr_t)"later.example",
+		.query.node_len = 13,
+		.query.timeout_ms = 3600000,
+	};
+	int ret = id_create(fd, RDMA_PS_UDP, 1, id) ?:
+		  id_bind(fd, *id, ADDR_RDMA, 0), i;
+	char group[32];
+	uint32_t mc;
+
+	for (i = 0; !ret && i < groups; i++) {
+		snprintf(group, sizeof(group), "239.55.8.%d", 1 + i);
+		ret = mc_join(fd, *id, group, 1, &mc);
+	}
+	for (i = 0; !ret && i < events; i++)
+		ret = id_write_event(fd, *id, i, 0);
+	arg.id = *id;
+	return ret ?: call(fd, RESOLVE_ADDRINFO, &arg);
+}
+
+/* The limits are above the sum of the id that moves and of another command. */
+TEST_F_TIMEOUT(migration, what_moves_counts_once, 300)
+{
+	enum { EVENTS = 2000, GROUPS = 5 };
+	static struct {
+		const char *path;
+		long value, old;
+	} limits[] = {
+		{ UCMX_PARAMETERS "max_events", EVENTS + GROUPS + 2 },
+		{ UCMX_PARAMETERS "max_ids", 1 + GROUPS + 2 },
+		{ UCMX_PARAMETERS "max_requests", 2 },
+	};
+	int i, tries = 0, events = 0, ids = 0, requests = 0;
+	struct mover mover = { .fd = { self->fd, self->other } };
+	uint32_t probe, id;
+	pthread_t thread;
+
+	ASSERT_EQ(0, loaded_new(self->fd, EVENTS, GROUPS, &mover.id));
+	ASSERT_EQ(0, id_create(self->other, RDMA_PS_TCP, 1, &probe));
+	ASSERT_EQ(0, id_bind(self->other, probe, ADDR_RDMA, 0));
+	for (i = 0; i < 3; i++) {
+		limits[i].old = number_get(limits[i].path);
+		EXPECT_EQ(0, number_set(limits[i].path, limits[i].value));
+	}
+	ASSERT_EQ(0, pthread_create(&thread, NULL, move_back_and_forth,
+				    &mover));
+	for (; !mover.over; tries++) {
+		/* The id has no address: the check of the limit comes first. */
+		events += id_resolve_route(self->other, probe) != -EINVAL;
+		if (id_create(self->other, RDMA_PS_TCP, 1, &id))
+			ids++;
+		else
+			id_destroy(self->other, id);
+		requests += numeric_resolve(self->other) != 0;
+	}
+	pthread_join(thread, NULL);
+	for (i = 0; i < 3; i++)
+		number_set(limits[i].path, limits[i].old);
+	TH_LOG("%d tries", tries);
+	EXPECT_EQ(0, mover.failed);
+	EXPECT_EQ(0, events);
+	EXPECT_EQ(0, ids);
+	EXPECT_EQ(0, requests);
+}
+
 #define JOINS	200
 
 /* Holds the id's mutex for as long as its joins take. */

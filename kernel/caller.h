@@ -261,6 +261,9 @@ static inline bool cmx_rej_is_of_path(const struct rdma_cm_id *id, int reason)
  *	together
  * @limited: the user gave path records
  * @own_dev: the user gave a device
+ * @has_ack_timeout: @ack_timeout is valid
+ * @ack_timeout: ACK timeout of the user's id. On RoCE the packet lifetime of
+ *	the route, and so the peer's timeout, follow from it
  * @check: returns 0, or the negative errno of a candidate that is not tried;
  *	gets the context of the callback. Or NULL
  * @gfp: of the memory of the connect
@@ -274,6 +277,8 @@ struct cmx_connect_given {
 	kuid_t uid;
 	bool limited;
 	bool own_dev;
+	bool has_ack_timeout;
+	u8 ack_timeout;
 	int (*check)(const struct rdma_cmx_entry *entry, const void *context);
 	gfp_t gfp;
 };

@@ -106,6 +106,8 @@ static int ucmx_any_launch(struct ucmx_id *id, struct ucmx_any *any, gfp_t gfp)
 		.uid = KUIDT_INIT(id->file->user->index),
 		.limited = any->limited,
 		.own_dev = any->own_dev,
+		.has_ack_timeout = id->ack_timeout_set,
+		.ack_timeout = id->ack_timeout,
 		.gfp = gfp,
 	};
 	struct rdma_cmx_connector *connector;

@@ -547,6 +547,7 @@ TEST_F(any, options)
 		.optname = RDMA_OPTION_ID_ACK_TIMEOUT, .optlen = 1,
 	};
 	struct rdma_cmx_init_qp_attr qp = { .id = self->id, .qp_state = 2 };
+	struct rdma_cmx_id_query query = { .id = self->id };
 	uint8_t value = 9;
 	uint32_t listener, passive;
 	uint16_t port;
@@ -560,6 +561,9 @@ TEST_F(any, options)
 	ASSERT_EQ(0, result(self->fd, self->id, port, ADDR_RDMA));
 	ASSERT_EQ(0, any(self->fd, self->id, 0, 60000));
 	ASSERT_EQ(0, event_want(self->fd, EV_ROUTE_RESOLVED, &self->ev));
+	/* The REQ has the packet lifetime: the peer's timeout depends on it. */
+	ASSERT_EQ(0, call(self->fd, ID_QUERY, &query));
+	EXPECT_EQ(8, ((uint8_t *)query.paths[0].path_rec)[56] & 0x3f);
 	ASSERT_EQ(0, id_connect(self->fd, self->id));
 	ASSERT_EQ(0, event_want(self->fd, EV_CONNECT_REQUEST, &self->ev));
 	passive = self->ev.ev.obj;

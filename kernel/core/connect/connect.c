@@ -304,6 +304,8 @@ int rdma_cmx_connect_start_for(const struct rdma_cmx_connect_attr *attr,
 				     given->gfp);
 	c->limited = given->limited;
 	c->own_dev = given->own_dev;
+	c->has_ack_timeout = given->has_ack_timeout;
+	c->ack_timeout = given->ack_timeout;
 	c->uid = given->uid;
 	c->started = given->started;
 	c->result = given->result;

@@ -134,6 +134,8 @@ struct cmx_try {
  *	calculated at the start and when a winner is lost
  * @limited: the caller gave path records
  * @own_dev: the caller gave a device
+ * @has_ack_timeout: @ack_timeout is valid
+ * @ack_timeout: of the user's id
  * @tos: type of service of the ids
  * @uid: user that route queries count for; CMX_KERNEL_UID for kernel consumers
  * @query: the resolution, or NULL
@@ -175,6 +177,8 @@ struct rdma_cmx_connector {
 	unsigned long share;
 	bool limited;
 	bool own_dev;
+	bool has_ack_timeout;
+	u8 ack_timeout;
 	u8 tos;
 	kuid_t uid;
 	struct rdma_cmx_query *query;

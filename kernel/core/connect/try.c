@@ -180,6 +180,7 @@ static int cmx_try_addr(struct cmx_try *t)
 	struct rdma_cmx_connector *c = t->c;
 	union rdma_cmx_sockaddr src = e->src;
 	struct rdma_cm_id *id;
+	int ret;
 
 	id = rdma_create_id(c->net, cmx_try_event, t, e->port_space,
 			    e->qp_type);
@@ -188,6 +189,11 @@ static int cmx_try_addr(struct cmx_try *t)
 	t->id = id;
 	if (c->attr.has_tos)
 		rdma_set_service_type(id, c->attr.tos);
+	if (c->has_ack_timeout) {
+		ret = rdma_set_ack_timeout(id, c->ack_timeout);
+		if (ret)
+			return ret;
+	}
 	return rdma_resolve_addr(id, src.sa.sa_family ? &src.sa : NULL,
 				 &e->dst.sa, cmx_try_left(t, CMX_TRY_ADDR_MS));
 }

@@ -2,14 +2,33 @@
 /* The commands that query the resolver, and the form of its results. */
 #include <linux/slab.h>
 #include <linux/uaccess.h>
+#include <net/net_namespace.h>
 
 #include "resolver.h"
+
+/* Reads the ports in the namespace of the id, whose mutex is not held then. */
+static int ucmx_ports_look(struct ucmx_file *file, u32 handle,
+			   struct ucmx_request *req)
+{
+	struct ucmx_id *id = ucmx_id_lock(file, handle);
+	struct net *net;
+
+	if (IS_ERR(id))
+		return PTR_ERR(id);
+	net = get_net(id->cm->route.addr.dev_addr.net);
+	ucmx_id_unlock(id);
+	req->attr.net = net;
+	rdma_cmx_services_look(&req->attr);
+	req->attr.net = NULL;
+	put_net(net);
+	return 0;
+}
 
 /**
  * ucmx_addrinfo_start - start the resolution of an id
  * @file: file of the caller
  * @handle: handle of the id
- * @req: the request; its namespace is that of the caller
+ * @req: the request; the namespace of the id replaces that of the caller
  *
  * The removal of the id's device waits for the id's mutex, and the firmware of
  * another device may be slow. So ports are read before, and the id's own one
@@ -22,10 +41,12 @@ int ucmx_addrinfo_start(struct ucmx_file *file, u32 handle,
 			struct ucmx_request *req)
 {
 	struct ucmx_id *id;
-	int ret;
+	int ret = 0;
 
 	if (req->all_ports)
-		rdma_cmx_services_look(&req->attr);
+		ret = ucmx_ports_look(file, handle, req);
+	if (ret)
+		return ret;
 	id = ucmx_id_lock(file, handle);
 	if (IS_ERR(id))
 		return PTR_ERR(id);

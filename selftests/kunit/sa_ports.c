@@ -243,7 +243,8 @@ static struct bed *bed_make(struct kunit *test)
 				     RDMA_PS_IB, IB_QPT_RC);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(b->f.id->cm));
 	b->req.all_ports = true;
-	b->req.attr.net = &init_net;
+	/* The namespace of the id counts, not that of the caller. */
+	b->req.attr.net = NULL;
 	b->req.attr.flags = RDMA_CMX_AI_SA;
 	b->req.attr.service = "service";
 	return b;
@@ -283,6 +284,7 @@ static void ports_read_once(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0,
 			ucmx_addrinfo_start(&b->f.file, b->f.handle, &b->req));
 	KUNIT_EXPECT_EQ(test, atomic_read(&reads), 1);
+	attr.net = &init_net;
 	attr.dev = dev_name(&other.ibdev->dev);
 	rdma_cmx_services_look(&attr);
 	KUNIT_EXPECT_EQ(test, atomic_read(&reads), 1);

@@ -26,27 +26,50 @@ static inline kuid_t cmx_container_user(const struct user_namespace *ns)
 }
 
 /*
+ * The outermost user namespace, or NULL if the users are those of the host.
+ * They are in a namespace of root's whose root is the host's, for example of a
+ * service with PrivateUsers=yes: only root can create it, and another id there
+ * cannot become root more easily than without it.
+ */
+static inline struct user_namespace *
+cmx_outermost_ns(struct user_namespace *ns)
+{
+	struct user_namespace *outermost = NULL;
+
+	for (; ns != &init_user_ns; ns = ns->parent)
+		if (!uid_eq(ns->owner, GLOBAL_ROOT_UID) ||
+		    !uid_eq(make_kuid(ns, 0), GLOBAL_ROOT_UID))
+			outermost = ns;
+	return outermost;
+}
+
+/*
  * A user who creates a user namespace has many ids in it, but counts as one
  * user: the owner of the outermost one. A namespace that root creates is a
  * container.
  */
-static inline kuid_t cmx_user_of(struct user_namespace *ns)
+static inline kuid_t cmx_outermost_user(struct user_namespace *ns)
 {
 	kuid_t root;
 
-	while (ns->parent != &init_user_ns)
-		ns = ns->parent;
 	if (!uid_eq(ns->owner, GLOBAL_ROOT_UID))
 		return ns->owner;
 	root = make_kuid(ns, 0);
 	return uid_valid(root) ? root : cmx_container_user(ns);
 }
 
+/* The user of a namespace: root, if the users are those of the host */
+static inline kuid_t cmx_user_of(struct user_namespace *ns)
+{
+	ns = cmx_outermost_ns(ns);
+	return ns ? cmx_outermost_user(ns) : GLOBAL_ROOT_UID;
+}
+
 static inline kuid_t cmx_current_user(void)
 {
-	struct user_namespace *ns = current_user_ns();
+	struct user_namespace *ns = cmx_outermost_ns(current_user_ns());
 
-	return ns == &init_user_ns ? current_uid() : cmx_user_of(ns);
+	return ns ? cmx_outermost_user(ns) : current_uid();
 }
 
 #endif /* CMX_USER_H */

@@ -198,7 +198,7 @@ static struct {
 };
 
 #define LIMITS	(sizeof(limits) / sizeof(limits[0]))
-#define CONTAINERS	6
+#define CONTAINERS	7
 
 FIXTURE(owner) {
 	pid_t pids[CONTAINERS];
@@ -282,6 +282,9 @@ TEST_F_TIMEOUT(owner, has_one_limit, 200)
 	self->pids[1] = 0;
 	EXPECT_TRUE(counter_wait("live_files", 3 * PROCESSES + PROCESSES));
 	CONTAINER(0, OWNER, OWNER, LIMIT);
+	/* A namespace of root's whose root is root: each id is a user. */
+	CONTAINER(6, 0, 0, ALL);
+	EXPECT_EQ(TRIES, user_end(user_start(0, take_plain, &take)));
 }
 
 FIXTURE(names) {

@@ -441,6 +441,41 @@ static void hold_container(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, uid_eq(cmx_user_of(ns), BOB));
 }
 
+/*
+ * A namespace of root's whose root is root, such as one of PrivateUsers=yes:
+ * the users are those of the host, also of the namespaces inside.
+ */
+static void hold_same_root(struct kunit *test)
+{
+	struct user_namespace *outer, *inner;
+
+	outer = kunit_kzalloc(test, sizeof(*outer), GFP_KERNEL);
+	inner = kunit_kzalloc(test, sizeof(*inner), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, outer);
+	KUNIT_ASSERT_NOT_NULL(test, inner);
+	outer->parent = &init_user_ns;
+	outer->owner = GLOBAL_ROOT_UID;
+	outer->uid_map.nr_extents = 1;
+	outer->uid_map.extent[0].count = 1;
+	KUNIT_EXPECT_TRUE(test, uid_eq(cmx_user_of(outer), GLOBAL_ROOT_UID));
+	inner->parent = outer;
+	inner->owner = ALICE;
+	KUNIT_EXPECT_TRUE(test, uid_eq(cmx_user_of(inner), ALICE));
+	/* Root makes a container inside. */
+	inner->owner = GLOBAL_ROOT_UID;
+	inner->uid_map = outer->uid_map;
+	inner->uid_map.extent[0].lower_first = __kuid_val(BOB);
+	KUNIT_EXPECT_TRUE(test, uid_eq(cmx_user_of(inner), BOB));
+	/* The same in a container */
+	inner->uid_map.extent[0].lower_first = 0;
+	outer->uid_map.extent[0].lower_first = __kuid_val(ALICE);
+	KUNIT_EXPECT_TRUE(test, uid_eq(cmx_user_of(inner), ALICE));
+	/* A user's, to which root gave its own id */
+	outer->owner = BOB;
+	outer->uid_map.extent[0].lower_first = 0;
+	KUNIT_EXPECT_TRUE(test, uid_eq(cmx_user_of(inner), BOB));
+}
+
 static struct kunit_case hold_cases[] = {
 	KUNIT_CASE(hold_limit),
 	KUNIT_CASE(hold_shared),
@@ -450,6 +485,7 @@ static struct kunit_case hold_cases[] = {
 	KUNIT_CASE(hold_ends),
 	KUNIT_CASE(hold_stopped),
 	KUNIT_CASE(hold_container),
+	KUNIT_CASE(hold_same_root),
 	{}
 };
 

@@ -255,6 +255,7 @@ static inline bool cmx_rej_is_of_path(const struct rdma_cm_id *id, int reason)
  * @before: report of an earlier connect to @result: those that failed there
  *	stay as they are, see cmx_candidate_alive(); or NULL
  * @started: start of the first connect to @result
+ * @max_wait: how long waits for slots may move the deadline, in jiffies
  * @port_space: port space of the user's id; other candidates are not tried
  * @qp_type: QP type of the user's id; other candidates are not tried
  * @uid: user that route queries count for, and whose work items are scheduled
@@ -272,6 +273,7 @@ struct cmx_connect_given {
 	struct rdma_cmx_result *result;
 	const struct rdma_cmx_connect_report *before;
 	ktime_t started;
+	unsigned long max_wait;
 	u32 port_space;
 	u32 qp_type;
 	kuid_t uid;
@@ -353,6 +355,14 @@ int rdma_cmx_connect_start_for(const struct rdma_cmx_connect_attr *attr,
  * Return: true if the callback has not begun and will not run.
  */
 bool rdma_cmx_connect_stop(struct rdma_cmx_connector *connector);
+
+/**
+ * rdma_cmx_connect_waited - how long candidates have waited for slots
+ * @connector: from rdma_cmx_connect_start_for(), which has ended
+ *
+ * Return: the time by which waits have moved the deadline, in jiffies.
+ */
+unsigned long rdma_cmx_connect_waited(struct rdma_cmx_connector *connector);
 
 /**
  * rdma_cmx_max_user_groups - limit of the groups that a user may be a member of

@@ -66,6 +66,7 @@ struct cmx_slot {
 typedef void (*rdma_cmx_slot_fn)(void *context, int error);
 
 /* connect/slot.c of rdma_cmx */
+unsigned long rdma_cmx_slot_max_wait(void);
 int rdma_cmx_slot_get(struct cmx_slot *slot, const struct rdma_cm_id *id);
 int rdma_cmx_slot_wait(struct cmx_slot *slot, const struct rdma_cm_id *id,
 		       kuid_t uid, rdma_cmx_slot_fn done, void *context);

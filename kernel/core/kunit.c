@@ -6,6 +6,7 @@
 #include <linux/export.h>
 #include <linux/module.h>
 
+#include "connect/connect.h"
 #include "connect/window.h"
 #include "mcast/mcast.h"
 #include "resolve/query.h"
@@ -32,7 +33,13 @@ SHOW(cmx_answer_copy);
 SHOW(cmx_answer_release);
 SHOW(cmx_cached_path_query);
 SHOW(cmx_candidates_local);
+SHOW(cmx_connect_item_init);
 SHOW(cmx_connect_users);
+SHOW(cmx_connector_put);
+SHOW(cmx_deadline_arm);
+SHOW(cmx_deadline_granted);
+SHOW(cmx_deadline_wait);
+SHOW(cmx_deadline_work);
 SHOW(cmx_hash);
 SHOW(cmx_hints_init);
 SHOW(cmx_mc_param_check);
@@ -47,6 +54,8 @@ SHOW(cmx_query_user_get);
 SHOW(cmx_query_user_hurry);
 SHOW(cmx_query_user_put);
 SHOW(cmx_query_user_run);
+SHOW(cmx_race);
+SHOW(cmx_race_delay);
 SHOW(cmx_request_init);
 SHOW(cmx_request_parse);
 SHOW(cmx_result_build);

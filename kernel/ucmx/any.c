@@ -87,20 +87,20 @@ static void ucmx_any_forget(struct rdma_cmx_connector *connector)
 /* Starts a race of the candidates that are left. The id's mutex is held. */
 static int ucmx_any_launch(struct ucmx_id *id, struct ucmx_any *any, gfp_t gfp)
 {
-	long left = any->expires - jiffies;
 	struct rdma_cmx_connect_attr attr = {
 		.query.net = id->cm->route.addr.dev_addr.net,
 		.handler = ucmx_any_event,
 		.id_context = any,
 		.has_tos = id->tos_set,
 		.tos = id->tos,
-		.timeout_ms = jiffies_to_msecs(max(left, 1L)),
+		.timeout_ms = jiffies_to_msecs(max(ucmx_any_time(any), 1L)),
 		.delay_ms = any->delay_ms,
 	};
 	struct cmx_connect_given given = {
 		.result = any->result,
 		.before = any->report,
 		.started = any->started,
+		.max_wait = any->until - any->expires,
 		.port_space = id->cm->ps,
 		.qp_type = id->cm->qp_type,
 		.uid = KUIDT_INIT(id->file->user->index),
@@ -172,6 +172,8 @@ void ucmx_any_done(struct rdma_cmx_connector *connector, struct rdma_cm_id *cm,
 	mutex_lock(&id->mutex);
 	rdma_cmx_connect_report_put(any->report);
 	any->report = report;
+	if (connector)
+		ucmx_any_postpone(any, rdma_cmx_connect_waited(connector));
 	if (!status) {
 		drop = id->cm;
 		status = ucmx_any_adopt(any, cm);
@@ -301,6 +303,7 @@ struct ucmx_any *ucmx_any_alloc(struct ucmx_id *id,
 	any->memcg = get_mem_cgroup_from_mm(current->mm);
 	any->started = ktime_get();
 	any->expires = jiffies + msecs_to_jiffies(arg->timeout_ms);
+	any->until = any->expires + rdma_cmx_slot_max_wait();
 	any->delay_ms = arg->delay_ms;
 	any->connect = arg->flags & (RDMA_CMX_ANY_CONNECT | RDMA_CMX_ANY_RACE);
 	INIT_DELAYED_WORK(&any->limit, ucmx_any_late);
@@ -378,9 +381,9 @@ static void ucmx_any_renew(struct ucmx_id *id, struct rdma_cm_id *cm)
 {
 	struct rdma_cm_id *old = id->cm;
 
-	cancel_delayed_work_sync(&id->any->limit);
 	/* The failed request may wait for a slot, or have one. */
 	ucmx_connect_end(id);
+	cancel_delayed_work_sync(&id->any->limit);
 	id->cm_used = false;
 	id->cm = cm;
 	rdma_cmx_route_destroy(old, &id->route);
@@ -460,7 +463,7 @@ static int ucmx_any_next(struct ucmx_id *id,
 	 */
 	if (ucmx_query_outstanding(id))
 		return -EBUSY;
-	if (!ucmx_any_left(any) || time_after_eq(jiffies, any->expires)) {
+	if (!ucmx_any_left(any) || ucmx_any_time(any) <= 0) {
 		ucmx_any_fail(any, arg);
 		return ucmx_any_left(any) ? -ETIMEDOUT : -ENOENT;
 	}

@@ -24,7 +24,8 @@ struct ucmx_any_qps;
  *	NULL
  * @report: of the last race that has ended, or NULL
  * @started: start of the first race
- * @expires: deadline, in jiffies
+ * @expires: deadline, in jiffies; waits for slots move it
+ * @until: the latest @expires, in jiffies
  * @delay_ms: until the next candidate starts
  * @limited: the caller gave path records
  * @own_dev: the caller gave a device
@@ -34,6 +35,10 @@ struct ucmx_any_qps;
  *	cm id
  * @sent: when the request of the last CONNECT was sent, in jiffies
  * @limit: timer of a CONNECT
+ * @due: when a CONNECT times out, unless it waits for a slot, in jiffies, by
+ *	ucmx_id.lock
+ * @waits: a CONNECT waits for a slot, by ucmx_id.lock and the mutex
+ * @waits_since: start of that wait, in jiffies, by the same
  * @armed: a CONNECT has no reply, by ucmx_id.lock
  * @expired: the CONNECT has timed out, by ucmx_id.lock
  */
@@ -46,6 +51,7 @@ struct ucmx_any {
 	struct rdma_cmx_connect_report *report;
 	ktime_t started;
 	unsigned long expires;
+	unsigned long until;
 	u32 delay_ms;
 	bool limited;
 	bool own_dev;
@@ -54,6 +60,9 @@ struct ucmx_any {
 	int lost;
 	unsigned long sent;
 	struct delayed_work limit;
+	unsigned long due;
+	bool waits;
+	unsigned long waits_since;
 	bool armed;
 	bool expired;
 };
@@ -84,6 +93,8 @@ void ucmx_any_teardown(struct rdma_cm_id *cm, void *context);
 
 /* winner.c */
 u32 ucmx_any_left(const struct ucmx_any *any);
+long ucmx_any_time(const struct ucmx_any *any);
+void ucmx_any_postpone(struct ucmx_any *any, unsigned long waited);
 void ucmx_any_late(struct work_struct *work);
 
 #endif /* UCMX_ANY_H */

@@ -120,6 +120,7 @@ static void ucmx_connect_now(struct ucmx_connect *c)
 
 	id->connect = NULL;
 	WRITE_ONCE(id->cm_outstanding, false);
+	ucmx_any_waited(id);
 	/* No event follows DEVICE_REMOVAL, or the end of a deadline. */
 	if (READ_ONCE(id->gone) || ucmx_any_expired(id)) {
 		rdma_cmx_slot_put(&id->slot);
@@ -176,8 +177,10 @@ static int ucmx_connect_wait(struct ucmx_id *id,
 	WRITE_ONCE(id->cm_outstanding, true);
 	ret = rdma_cmx_slot_wait(&id->slot, id->cm, cmx_current_user(),
 				 ucmx_connect_granted, c);
-	if (ret > 0)
+	if (ret > 0) {
+		ucmx_any_waits(id);
 		return 0;
+	}
 	id->connect = NULL;
 	WRITE_ONCE(id->cm_outstanding, false);
 	if (!ret) {
@@ -229,6 +232,7 @@ static bool ucmx_connect_drop(struct ucmx_id *id)
 		return false;
 	id->connect = NULL;
 	WRITE_ONCE(id->cm_outstanding, false);
+	ucmx_any_waited(id);
 	if (rdma_cmx_slot_cancel(&id->slot))
 		ucmx_connect_free(c);
 	return true;

@@ -431,6 +431,8 @@ int ucmx_query_candidates(struct ucmx_cmd *cmd);
 
 /* winner.c */
 bool ucmx_any_connects(struct ucmx_id *id);
+void ucmx_any_waits(struct ucmx_id *id);
+void ucmx_any_waited(struct ucmx_id *id);
 bool ucmx_any_expired(struct ucmx_id *id);
 bool ucmx_any_given_up(struct ucmx_id *id);
 void ucmx_any_sent(struct ucmx_id *id);

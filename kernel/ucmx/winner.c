@@ -3,7 +3,8 @@
  * CONNECT of an id that took over the winner of its race: the private data of
  * the winner's entry, and a share of the deadline. A CONNECT without a reply by
  * then ends with UNREACHABLE, and the caller continues with the other
- * candidates.
+ * candidates. The time in which it waits for a slot does not count, up to
+ * connect_wait_ms for all CONNECTs and races of a RESOLVE_ANY.
  *
  * Commands hold the id's mutex. ucmx_id.lock guards the state that the event
  * handler and the timer use.
@@ -25,6 +26,30 @@ u32 ucmx_any_left(const struct ucmx_any *any)
 	return n;
 }
 
+/*
+ * Jiffies to the deadline; 0 or less: it has passed. The mutex is held. The
+ * sum of waits may exceed the maximum while one lasts.
+ */
+long ucmx_any_time(const struct ucmx_any *any)
+{
+	unsigned long now = jiffies;
+	long left = any->expires - (any->waits ? any->waits_since : now);
+
+	return min_t(long, left, any->until - now);
+}
+
+/* Waits have taken @waited jiffies. The mutex is held. */
+void ucmx_any_postpone(struct ucmx_any *any, unsigned long waited)
+{
+	any->expires += min(waited, any->until - any->expires);
+}
+
+/* Jiffies until CONNECT times out. ucmx_id.lock is held. */
+static long ucmx_any_due(const struct ucmx_any *any)
+{
+	return max((long)((any->waits ? any->until : any->due) - jiffies), 0L);
+}
+
 /* CONNECT has no reply in time. */
 void ucmx_any_late(struct work_struct *work)
 {
@@ -33,12 +58,18 @@ void ucmx_any_late(struct work_struct *work)
 	struct ucmx_id *id = any->id;
 	struct ucmx_event *ev;
 	bool expired, gone;
+	long left;
 
 	spin_lock(&id->lock);
-	expired = any->armed;
-	any->armed = false;
-	if (expired)
+	left = ucmx_any_due(any);
+	expired = any->armed && !left;
+	if (expired) {
+		any->armed = false;
 		WRITE_ONCE(any->expired, true);
+	} else if (any->armed) {
+		/* A wait for a slot began or ended meanwhile. */
+		queue_delayed_work(ucmx_timer_wq, &any->limit, left);
+	}
 	spin_unlock(&id->lock);
 	if (!expired)
 		return;
@@ -114,7 +145,7 @@ bool ucmx_any_connects(struct ucmx_id *id)
 	if (!any || !any->connect || !ucmx_any_winner(any) || id->connect ||
 	    id->cm_used)
 		return false;
-	left = any->expires - jiffies;
+	left = ucmx_any_time(any);
 	others = ucmx_any_left(any);
 	if (others)
 		left = min_t(long, left / (long)(others + 1),
@@ -123,10 +154,51 @@ bool ucmx_any_connects(struct ucmx_id *id)
 	cancel_delayed_work_sync(&any->limit);
 	spin_lock(&id->lock);
 	any->armed = true;
+	any->due = jiffies + max(left, 1L);
 	WRITE_ONCE(any->expired, false);
 	spin_unlock(&id->lock);
 	queue_delayed_work(ucmx_timer_wq, &any->limit, max(left, 1L));
 	return true;
+}
+
+/**
+ * ucmx_any_waits - CONNECT begins to wait for a slot
+ * @id: the id, its mutex held
+ */
+void ucmx_any_waits(struct ucmx_id *id)
+{
+	struct ucmx_any *any = id->any;
+
+	if (!any)
+		return;
+	spin_lock(&id->lock);
+	any->waits = true;
+	any->waits_since = jiffies;
+	spin_unlock(&id->lock);
+}
+
+/**
+ * ucmx_any_waited - CONNECT no longer waits for a slot
+ * @id: the id, its mutex held
+ *
+ * Its share of the time begins, or goes on.
+ */
+void ucmx_any_waited(struct ucmx_id *id)
+{
+	struct ucmx_any *any = id->any;
+	unsigned long waited;
+
+	if (!any || !any->waits)
+		return;
+	spin_lock(&id->lock);
+	any->waits = false;
+	waited = jiffies - any->waits_since;
+	any->due += waited;
+	ucmx_any_postpone(any, waited);
+	if (any->armed)
+		mod_delayed_work(ucmx_timer_wq, &any->limit,
+				 ucmx_any_due(any));
+	spin_unlock(&id->lock);
 }
 
 /**

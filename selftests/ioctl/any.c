@@ -463,6 +463,7 @@ TEST_F(any, second_connect)
 TEST_F(any, given_up_before_its_slot)
 {
 	long window = number_get(WINDOW), reply = number_get(REPLY_MS);
+	long wait = number_get(WAIT_MS);
 	uint32_t listener, out[OUTSTANDING];
 	int i, ret, tries, fd = dev_open(O_NONBLOCK);
 	int peer = dev_open(O_NONBLOCK);
@@ -476,7 +477,10 @@ TEST_F(any, given_up_before_its_slot)
 	for (i = 0; i < OUTSTANDING; i++)
 		ASSERT_EQ(0, connect_start(fd, 3, port, &out[i]));
 	ASSERT_EQ(0, result(self->fd, self->id, port, ADDR_RDMA));
+	/* The maximum of the wait is that at the call. */
+	ASSERT_EQ(0, number_set(WAIT_MS, 1));
 	ASSERT_EQ(0, any(self->fd, self->id, RDMA_CMX_ANY_CONNECT, 8000));
+	ASSERT_EQ(0, number_set(WAIT_MS, wait));
 	ASSERT_EQ(0, event_want(self->fd, EV_ROUTE_RESOLVED, &self->ev));
 	ASSERT_EQ(0, id_connect(self->fd, self->id));
 	ASSERT_EQ(0, event_want(self->fd, EV_UNREACHABLE, &self->ev));

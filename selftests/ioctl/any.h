@@ -23,6 +23,7 @@
 #define MAX	8
 #define WINDOW		"/sys/module/rdma_cmx/parameters/connect_window"
 #define REPLY_MS	"/sys/module/rdma_cmx/parameters/connect_reply_ms"
+#define WAIT_MS		"/sys/module/rdma_cmx/parameters/connect_wait_ms"
 #define OUTSTANDING	9	/* of one user, with a window of 64 */
 
 FIXTURE(any) {

@@ -517,6 +517,7 @@ TEST_F(any, race_killed)
 TEST_F(any, race_slots)
 {
 	long window = number_get(WINDOW), reply = number_get(REPLY_MS);
+	long wait = number_get(WAIT_MS);
 	int i, fd = -1, peer = dev_open(O_NONBLOCK);
 	uint32_t listener, out[OUTSTANDING], id;
 	uint16_t port;
@@ -528,7 +529,9 @@ TEST_F(any, race_slots)
 	for (i = 0; i < OUTSTANDING; i++)
 		EXPECT_EQ(0, connect_start(self->fd, 3, port, &out[i]));
 	/* Those of root wait. */
-	EXPECT_EQ(0, race_late(self, RDMA_CMX_STEP_ROUTE, port, 4000));
+	EXPECT_EQ(0, number_set(WAIT_MS, 1));
+	EXPECT_EQ(0, race_late(self, RDMA_CMX_STEP_ROUTE, port, 60000));
+	EXPECT_EQ(0, number_set(WAIT_MS, wait));
 	if (!setresuid(2000, 2000, 0)) {
 		fd = dev_open(O_NONBLOCK);
 		EXPECT_LE(0, fd);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * A race of an id whose winner is lost before the id takes it over, whose
- * device is removed, or that has ended. The two candidates of the races have
+ * device is removed, or that has ended; and the deadline of a CONNECT that
+ * waits for a slot. The two candidates of the races have
  * sources that no host has: they fail at once, without a device.
  */
 #include <linux/completion.h>
@@ -264,10 +265,79 @@ static void any_memory(struct kunit *test)
 	bed_end(test, b);
 }
 
+/* Its timer runs now, whenever it is due. True if CONNECT has timed out. */
+static bool times_out(struct bed *b)
+{
+	flush_delayed_work(&b->any->limit);
+	return READ_ONCE(b->any->expired);
+}
+
+/*
+ * A CONNECT that waits for a slot for 200 s. The deadline was 60 s after the
+ * call, and is 260 s after it. The limit of the CONNECT moves likewise, and
+ * begins with the end of the wait.
+ */
+static void any_waits(struct kunit *test)
+{
+	struct bed *b = bed_make(test);
+	struct ucmx_any *any = b->any;
+	unsigned long expires;
+
+	mutex_lock(&b->f.id->mutex);
+	any->report = report_make(test);
+	any->report->candidates[1].error = -ENODEV;
+	any->connect = true;
+	KUNIT_EXPECT_EQ(test, any->until - any->expires,
+			msecs_to_jiffies(120000));
+	any->until += 3600 * HZ;
+	KUNIT_ASSERT_TRUE(test, ucmx_any_connects(b->f.id));
+	ucmx_any_waits(b->f.id);
+	any->waits_since -= 200 * HZ;
+	any->expires -= 200 * HZ;
+	any->due -= 200 * HZ;
+	expires = any->expires;
+	KUNIT_EXPECT_FALSE(test, times_out(b));
+	KUNIT_EXPECT_GT(test, ucmx_any_time(any), 0l);
+	ucmx_any_waited(b->f.id);
+	KUNIT_EXPECT_FALSE(test, times_out(b));
+	KUNIT_EXPECT_GE(test, any->expires - expires, 200ul * HZ);
+	KUNIT_EXPECT_LE(test, ucmx_any_time(any), 60l * HZ);
+	KUNIT_EXPECT_LE(test, (long)(any->due - jiffies), 60l * HZ);
+	/* Its own time has passed. */
+	any->due = jiffies;
+	KUNIT_EXPECT_TRUE(test, times_out(b));
+	mutex_unlock(&b->f.id->mutex);
+	bed_end(test, b);
+}
+
+/* The wait has a limit, too. */
+static void any_waits_too_long(struct kunit *test)
+{
+	struct bed *b = bed_make(test);
+	struct ucmx_any *any = b->any;
+
+	mutex_lock(&b->f.id->mutex);
+	any->report = report_make(test);
+	any->report->candidates[1].error = -ENODEV;
+	any->connect = true;
+	KUNIT_ASSERT_TRUE(test, ucmx_any_connects(b->f.id));
+	ucmx_any_waits(b->f.id);
+	KUNIT_EXPECT_FALSE(test, times_out(b));
+	any->until = jiffies;
+	KUNIT_EXPECT_LE(test, ucmx_any_time(any), 0l);
+	KUNIT_EXPECT_TRUE(test, times_out(b));
+	ucmx_any_waited(b->f.id);
+	KUNIT_EXPECT_LE(test, ucmx_any_time(any), 0l);
+	mutex_unlock(&b->f.id->mutex);
+	bed_end(test, b);
+}
+
 static struct kunit_case any_cases[] = {
 	KUNIT_CASE(any_winner_lost),
 	KUNIT_CASE(any_device_gone),
 	KUNIT_CASE(any_memory),
+	KUNIT_CASE(any_waits),
+	KUNIT_CASE(any_waits_too_long),
 	{}
 };
 

@@ -299,7 +299,8 @@ struct rdma_cmx_any_qp {
  * @id: handle
  * @flags: RDMA_CMX_ANY_*
  * @timeout_ms: deadline in milliseconds, of this command and of the commands
- *	with RDMA_CMX_ANY_NEXT that follow it; 0: EINVAL. With
+ *	with RDMA_CMX_ANY_NEXT that follow it, without waits of requests for
+ *	connect_window, up to connect_wait_ms; 0: EINVAL. With
  *	RDMA_CMX_ANY_NEXT: 0
  * @delay_ms: milliseconds from one start to the next while candidates are
  *	outstanding; 0: 250, else at least 10. With RDMA_CMX_ANY_NEXT: 0

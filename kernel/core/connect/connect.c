@@ -55,19 +55,6 @@ static void cmx_connect_work(struct work_struct *work)
 	cmx_connector_put(c);
 }
 
-static void cmx_connect_late(struct work_struct *work)
-{
-	struct rdma_cmx_connector *c = container_of(to_delayed_work(work),
-						    struct rdma_cmx_connector,
-						    deadline);
-
-	spin_lock(&c->lock);
-	WRITE_ONCE(c->late, true);
-	cmx_race(c);
-	spin_unlock(&c->lock);
-	cmx_connector_put(c);
-}
-
 /*
  * In the user's context: later rdma_cm would check the capability of the work
  * item that binds the id.
@@ -202,7 +189,7 @@ cmx_connector_alloc(const struct rdma_cmx_connect_attr *attr,
 	init_completion(&c->idle);
 	cmx_connect_item_init(&c->item, c, cmx_connect_work);
 	INIT_DELAYED_WORK(&c->delay_work, cmx_race_delay);
-	INIT_DELAYED_WORK(&c->deadline, cmx_connect_late);
+	INIT_DELAYED_WORK(&c->deadline, cmx_deadline_work);
 	c->attr = *attr;
 	c->limited = attr->query.route_count;
 	c->own_dev = attr->query.dev;
@@ -217,22 +204,9 @@ cmx_connector_alloc(const struct rdma_cmx_connect_attr *attr,
 	c->expires = jiffies +
 		     msecs_to_jiffies(attr->timeout_ms ?:
 				      READ_ONCE(connect_timeout_ms));
+	c->until = c->expires + rdma_cmx_slot_max_wait();
 	cmx_stat_inc(live_connects);
 	return c;
-}
-
-/* Arms the deadline of a started connect, unless it has ended already. */
-static void cmx_connect_arm(struct rdma_cmx_connector *c)
-{
-	long left = c->expires - jiffies;
-
-	spin_lock(&c->lock);
-	if (!c->ended && !c->called) {
-		refcount_inc(&c->uses);
-		queue_delayed_work(cmx_connect_timer_wq, &c->deadline,
-				   max(left, 0L));
-	}
-	spin_unlock(&c->lock);
 }
 
 static int cmx_connect_start(const struct rdma_cmx_connect_attr *attr,
@@ -264,7 +238,7 @@ static int cmx_connect_start(const struct rdma_cmx_connect_attr *attr,
 		cmx_stat_inc(connects);
 		if (known)
 			cmx_connect_resolved(NULL, known, c);
-		cmx_connect_arm(c);
+		cmx_deadline_arm(c);
 	} else {
 		*pconnector = NULL;
 		put_net(c->net);
@@ -308,6 +282,7 @@ int rdma_cmx_connect_start_for(const struct rdma_cmx_connect_attr *attr,
 	c->ack_timeout = given->ack_timeout;
 	c->uid = given->uid;
 	c->started = given->started;
+	c->until = c->expires + given->max_wait;
 	c->result = given->result;
 	ret = c->user ? cmx_connect_alloc(c, given, given->gfp) : -ENOMEM;
 	if (ret) {
@@ -325,7 +300,7 @@ int rdma_cmx_connect_start_for(const struct rdma_cmx_connect_attr *attr,
 	c->resolved = true;
 	cmx_race(c);
 	spin_unlock(&c->lock);
-	cmx_connect_arm(c);
+	cmx_deadline_arm(c);
 	cmx_connector_put(c);
 	return 0;
 }

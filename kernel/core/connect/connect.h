@@ -3,8 +3,9 @@
  * Connect by name: declarations that its files share. A file uses those below
  * it:
  *
- *	connect.c	the calls, the deadline, cancel
+ *	connect.c	the calls, cancel
  *	try.c		one candidate, from its address to the end of its id
+ *	deadline.c	the deadline, and waits for slots
  *	race.c		starts and stops candidates, and chooses the winner
  *	slot.c		slots of connection requests (slot.h)
  *	window.c	their limits (window.h)
@@ -24,7 +25,9 @@
 #define CMX_CONNECT_H
 
 #include <linux/completion.h>
+#include <linux/jiffies.h>
 #include <linux/kref.h>
+#include <linux/minmax.h>
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
 #include <rdma/rdma_cmx_connect.h>
@@ -65,7 +68,7 @@ struct cmx_connect_item {
  * @out: its part of the report
  * @item: does all work on the id
  * @limit: timer of an attempt with a cached path
- * @since: its start, in jiffies
+ * @since: its start, or the end of its wait for a slot, in jiffies
  * @sent: when its request was sent, in jiffies, used by @item only
  * @id: its id, used by @item only
  * @step: as in @out, used by @item only
@@ -73,6 +76,7 @@ struct cmx_connect_item {
  * @up: it is connected or routed, and waits for its handover or its end
  * @stop: it lost, or the connect was cancelled or is late
  * @leaving: it gives its place to a waiting candidate
+ * @waiting: it waits for a slot
  * @hand_over: all others have ended
  * @got: the event of its step has arrived
  * @error: negative errno of an event or a timeout, 0: none
@@ -100,6 +104,7 @@ struct cmx_try {
 	bool up;
 	bool stop;
 	bool leaving;
+	bool waiting;
 	bool hand_over;
 	bool got;
 	int error;
@@ -128,7 +133,11 @@ struct cmx_try {
  * @done: the callback
  * @done_context: of @done
  * @started: start of the connect
- * @expires: deadline, in jiffies
+ * @expires: deadline, without a wait that has not ended, in jiffies
+ * @until: the deadline is not later, however long candidates wait, in jiffies
+ * @waiting: number of candidates that wait for a slot
+ * @waits_since: since when there are some, in jiffies
+ * @waited: the sum of earlier waits, in jiffies
  * @delay: until the next candidate starts, in jiffies
  * @share: time of a candidate before it gives up its place, in jiffies;
  *	calculated at the start and when a winner is lost
@@ -173,6 +182,10 @@ struct rdma_cmx_connector {
 	void *done_context;
 	ktime_t started;
 	unsigned long expires;
+	unsigned long until;
+	u32 waiting;
+	unsigned long waits_since;
+	unsigned long waited;
 	unsigned long delay;
 	unsigned long share;
 	bool limited;
@@ -210,6 +223,15 @@ static inline u32 cmx_connect_ms(const struct rdma_cmx_connector *c)
 	return ktime_ms_delta(ktime_get(), c->started);
 }
 
+/* Jiffies to the deadline; 0 or less: it has passed. The lock is held. */
+static inline long cmx_deadline_left(const struct rdma_cmx_connector *c)
+{
+	unsigned long now = jiffies;
+	long left = c->expires - (c->waiting ? c->waits_since : now);
+
+	return min_t(long, left, c->until - now);
+}
+
 /* connect.c */
 int cmx_connect_init(void);
 void cmx_connect_exit(void);
@@ -219,6 +241,13 @@ bool cmx_try_has_device(const struct rdma_cmx_entry *entry);
 void cmx_try_init(struct cmx_try *t, struct rdma_cmx_connector *c,
 		  const struct rdma_cmx_entry *entry,
 		  struct rdma_cmx_candidate *out);
+
+/* deadline.c */
+void cmx_deadline_arm(struct rdma_cmx_connector *c);
+void cmx_deadline_work(struct work_struct *work);
+void cmx_deadline_wait(struct cmx_try *t);
+void cmx_deadline_granted(struct cmx_try *t);
+void cmx_deadline_wait_over(struct cmx_try *t);
 
 /* race.c */
 void cmx_race_reset(struct cmx_try *t);

@@ -34,7 +34,7 @@ static bool cmx_race_alive(const struct cmx_try *t)
 /* Each candidate gets a share of the time, even if all peers are silent. */
 void cmx_race_share(struct rdma_cmx_connector *c)
 {
-	long left = c->expires - jiffies;
+	long left = cmx_deadline_left(c);
 	u32 i, alive = 0;
 
 	for (i = 0; i < c->count; i++)
@@ -99,7 +99,7 @@ static void cmx_race_start(struct rdma_cmx_connector *c, struct cmx_try *t)
 
 /*
  * The candidate that started first. Those that are up, connected or failed end
- * by themselves.
+ * by themselves. The time of one that waits for a slot has not begun.
  */
 static struct cmx_try *cmx_race_oldest(const struct rdma_cmx_connector *c)
 {
@@ -110,7 +110,7 @@ static struct cmx_try *cmx_race_oldest(const struct rdma_cmx_connector *c)
 		struct cmx_try *t = &c->tries[i];
 
 		if (t->flying && !t->leaving && !t->error && !t->connected &&
-		    !t->up &&
+		    !t->up && !t->waiting &&
 		    (!oldest || time_before(t->since, oldest->since)))
 			oldest = t;
 	}

@@ -36,6 +36,17 @@ static unsigned int connect_wait_ms = 120000;
 module_param(connect_wait_ms, cmx_positive, 0644);
 MODULE_PARM_DESC(connect_wait_ms, "Milliseconds after which a waiting connect fails (default 120000)");
 
+/**
+ * rdma_cmx_slot_max_wait - maximum time of a wait for a slot
+ *
+ * Return: connect_wait_ms, in jiffies.
+ */
+unsigned long rdma_cmx_slot_max_wait(void)
+{
+	return msecs_to_jiffies(READ_ONCE(connect_wait_ms));
+}
+EXPORT_SYMBOL_GPL(rdma_cmx_slot_max_wait);
+
 static LIST_HEAD(cmx_slot_waits);	/* oldest first */
 
 static void cmx_slot_look(struct work_struct *work);
@@ -533,7 +544,7 @@ EXPORT_SYMBOL_GPL(rdma_cmx_slot_end);
 /* Returns true if more may have timed out. */
 static bool cmx_slot_expire_some(void)
 {
-	unsigned long limit = msecs_to_jiffies(READ_ONCE(connect_wait_ms));
+	unsigned long limit = rdma_cmx_slot_max_wait();
 	struct cmx_window_wait *wait;
 	unsigned int n;
 

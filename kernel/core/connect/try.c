@@ -155,8 +155,11 @@ static int cmx_try_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 /* The other half of the time is for a path that is not cached. */
 static void cmx_try_arm(struct cmx_try *t)
 {
-	long left = t->c->expires - jiffies;
+	long left;
 
+	spin_lock(&t->c->lock);
+	left = cmx_deadline_left(t->c);
+	spin_unlock(&t->c->lock);
 	/* Too short for two attempts */
 	if (left < HZ)
 		return;
@@ -167,10 +170,13 @@ static void cmx_try_arm(struct cmx_try *t)
 }
 
 /* Milliseconds to the deadline: at least 1, at most @max */
-static unsigned long cmx_try_left(const struct cmx_try *t, unsigned int max)
+static unsigned long cmx_try_left(struct cmx_try *t, unsigned int max)
 {
-	long left = t->c->expires - jiffies;
+	long left;
 
+	spin_lock(&t->c->lock);
+	left = cmx_deadline_left(t->c);
+	spin_unlock(&t->c->lock);
 	return clamp_t(unsigned int, jiffies_to_msecs(max(left, 1L)), 1, max);
 }
 
@@ -258,21 +264,30 @@ static void cmx_try_granted(void *context, int error)
 	struct cmx_try *t = context;
 
 	spin_lock(&t->c->lock);
+	cmx_deadline_granted(t);
 	t->got = true;
 	if (!t->error)
 		WRITE_ONCE(t->error, error);
 	if (t->flying)
 		cmx_connect_queue(&t->item);
+	/* Its share of the time begins. */
+	cmx_race(t->c);
 	spin_unlock(&t->c->lock);
 }
 
 /* Returns 0: it has a slot; 1: it waits for one; or a negative errno. */
 static int cmx_try_slot(struct cmx_try *t)
 {
+	int ret;
+
 	if (t->slot.state == CMX_SLOT_HELD || !rdma_cmx_slot_get(&t->slot, t->id))
 		return 0;
-	return rdma_cmx_slot_wait(&t->slot, t->id, t->c->uid, cmx_try_granted,
-				  t);
+	cmx_deadline_wait(t);
+	ret = rdma_cmx_slot_wait(&t->slot, t->id, t->c->uid, cmx_try_granted,
+				 t);
+	if (ret <= 0)
+		cmx_deadline_wait_over(t);
+	return ret;
 }
 
 static int cmx_try_setup(struct cmx_try *t, struct rdma_conn_param *param)
@@ -414,7 +429,8 @@ static bool cmx_try_down(struct cmx_try *t, int error)
 			cmx_try_calls(t, NULL);
 			t->set_up = false;
 		}
-		rdma_cmx_slot_cancel(&t->slot);
+		if (rdma_cmx_slot_cancel(&t->slot))
+			cmx_deadline_wait_over(t);
 		rdma_cmx_slot_put(&t->slot);
 		rdma_cmx_route_destroy(t->id, &t->route);
 		t->id = NULL;

@@ -95,7 +95,8 @@ struct rdma_cmx_connect_report {
  * @has_tos: @tos is valid
  * @tos: for rdma_set_service_type(); replaces the query's
  * @timeout_ms: deadline of the connect in milliseconds, 0: module parameter
- *	connect_timeout_ms
+ *	connect_timeout_ms. It does not run while candidates wait for
+ *	connect_window, up to connect_wait_ms
  * @delay_ms: milliseconds from one start to the next while candidates are
  *	outstanding (RFC 8305, Connection Attempt Delay), 0: 250, at least 10
  * @retry_count: default of the setup's param

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The deadline of a connect does not run while a candidate waits for a slot,
+ * up to a limit from its call. The share of a candidate begins with its slot.
+ * The candidates have no ids: their work items do nothing.
+ */
+#include <linux/slab.h>
+
+#include "connect/connect.h"
+#include "kunit.h"
+
+#define TRIES	(CMX_CONNECT_FLIGHT + 1)
+
+struct bed {
+	struct rdma_cmx_connector c;
+	struct cmx_try tries[TRIES];
+	struct rdma_cmx_candidate out[TRIES];
+};
+
+static struct bed *bed;
+
+static void item_work(struct work_struct *work)
+{
+	struct cmx_connect_item *item = container_of(work,
+						     struct cmx_connect_item,
+						     work);
+
+	cmx_connector_put(item->c);
+}
+
+static int deadline_init(struct kunit *test)
+{
+	struct rdma_cmx_connector *c;
+	u32 i;
+
+	bed = kzalloc(sizeof(*bed), GFP_KERNEL);
+	if (!bed)
+		return -ENOMEM;
+	c = &bed->c;
+	/* The use of the test: it is never the last one. */
+	refcount_set(&c->uses, 1);
+	spin_lock_init(&c->lock);
+	cmx_connect_item_init(&c->item, c, item_work);
+	INIT_DELAYED_WORK(&c->delay_work, cmx_race_delay);
+	INIT_DELAYED_WORK(&c->deadline, cmx_deadline_work);
+	c->tries = bed->tries;
+	c->resolved = true;
+	c->delay = 1;
+	c->share = 1;
+	c->expires = jiffies + 100 * HZ;
+	c->until = jiffies + 3600 * HZ;
+	for (i = 0; i < TRIES; i++) {
+		bed->tries[i].c = c;
+		bed->tries[i].out = &bed->out[i];
+		cmx_connect_item_init(&bed->tries[i].item, c, item_work);
+	}
+	return 0;
+}
+
+static void deadline_exit(struct kunit *test)
+{
+	struct rdma_cmx_connector *c = &bed->c;
+
+	spin_lock(&c->lock);
+	c->ending = true;
+	c->ended = true;
+	spin_unlock(&c->lock);
+	if (cancel_delayed_work_sync(&c->delay_work))
+		cmx_connector_put(c);
+	if (cancel_delayed_work_sync(&c->deadline))
+		cmx_connector_put(c);
+	KUNIT_EXPECT_TRUE(test, WAIT_FOR(refcount_read(&c->uses) == 1));
+	kfree(bed);
+}
+
+/* The first @n candidates have started. */
+static void start(u32 n, u32 count)
+{
+	struct rdma_cmx_connector *c = &bed->c;
+	u32 i;
+
+	for (i = 0; i < n; i++) {
+		bed->tries[i].flying = true;
+		bed->tries[i].since = jiffies;
+		bed->out[i].attempts = 1;
+	}
+	c->flights = n;
+	c->next = n;
+	c->count = count;
+}
+
+static void granted(u32 i)
+{
+	spin_lock(&bed->c.lock);
+	cmx_deadline_granted(&bed->tries[i]);
+	cmx_race(&bed->c);
+	spin_unlock(&bed->c.lock);
+}
+
+/* The next candidate may start now, and those that started have @share. */
+static void race(unsigned long share)
+{
+	spin_lock(&bed->c.lock);
+	bed->c.slow = true;
+	bed->c.share = share;
+	cmx_race(&bed->c);
+	spin_unlock(&bed->c.lock);
+}
+
+static long left(void)
+{
+	long ret;
+
+	spin_lock(&bed->c.lock);
+	ret = cmx_deadline_left(&bed->c);
+	spin_unlock(&bed->c.lock);
+	return ret;
+}
+
+/* The timer runs now. True if the deadline has passed. */
+static bool is_late(void)
+{
+	flush_delayed_work(&bed->c.deadline);
+	return READ_ONCE(bed->c.late);
+}
+
+/* A wait of 1000 s, longer than the time of the connect */
+static void deadline_waits(struct kunit *test)
+{
+	struct rdma_cmx_connector *c = &bed->c;
+	unsigned long expires;
+
+	start(1, 1);
+	cmx_deadline_arm(c);
+	cmx_deadline_wait(&bed->tries[0]);
+	c->waits_since -= 1000 * HZ;
+	c->expires -= 1000 * HZ;
+	expires = c->expires;
+	KUNIT_EXPECT_FALSE(test, is_late());
+	KUNIT_EXPECT_GT(test, left(), 0l);
+	granted(0);
+	KUNIT_EXPECT_FALSE(test, is_late());
+	KUNIT_EXPECT_GE(test, c->expires - expires, 1000ul * HZ);
+	KUNIT_EXPECT_LE(test, left(), 100l * HZ);
+	KUNIT_EXPECT_GE(test, c->waited, 1000ul * HZ);
+	/* Its own time passes. */
+	c->expires = jiffies;
+	KUNIT_EXPECT_TRUE(test, is_late());
+	KUNIT_EXPECT_TRUE(test, READ_ONCE(bed->tries[0].stop));
+}
+
+/* Two waits at the same time count once. */
+static void deadline_two_waits(struct kunit *test)
+{
+	struct rdma_cmx_connector *c = &bed->c;
+	unsigned long expires = c->expires;
+
+	start(2, 2);
+	cmx_deadline_wait(&bed->tries[0]);
+	cmx_deadline_wait(&bed->tries[1]);
+	c->waits_since -= 1000 * HZ;
+	granted(1);
+	KUNIT_EXPECT_EQ(test, c->expires, expires);
+	granted(0);
+	KUNIT_EXPECT_GE(test, c->expires - expires, 1000ul * HZ);
+	KUNIT_EXPECT_LT(test, c->expires - expires, 2000ul * HZ);
+}
+
+/* The timer fires when the limit passes, not when the connect gets a slot. */
+static void deadline_limit(struct kunit *test)
+{
+	struct rdma_cmx_connector *c = &bed->c;
+
+	start(1, 1);
+	cmx_deadline_wait(&bed->tries[0]);
+	c->until = jiffies + 2;
+	cmx_deadline_arm(c);
+	KUNIT_EXPECT_TRUE(test, WAIT_FOR(READ_ONCE(c->late)));
+	KUNIT_EXPECT_TRUE(test, READ_ONCE(bed->tries[0].stop));
+	granted(0);
+	KUNIT_EXPECT_LE(test, left(), 0l);
+}
+
+/* One that waits does not give its place to another one. */
+static void deadline_share(struct kunit *test)
+{
+	struct rdma_cmx_connector *c = &bed->c;
+	u32 i;
+
+	start(CMX_CONNECT_FLIGHT, TRIES);
+	for (i = 0; i < CMX_CONNECT_FLIGHT; i++) {
+		cmx_deadline_wait(&bed->tries[i]);
+		bed->tries[i].since -= 1000 * HZ;
+	}
+	race(0);
+	KUNIT_EXPECT_EQ(test, c->leaving, 0u);
+	KUNIT_EXPECT_FALSE(test, READ_ONCE(bed->tries[TRIES - 1].flying));
+	/* Longer than the test, and then over */
+	c->share = 1000 * HZ;
+	granted(3);
+	KUNIT_EXPECT_FALSE(test, READ_ONCE(bed->tries[3].leaving));
+	race(0);
+	KUNIT_EXPECT_TRUE(test, READ_ONCE(bed->tries[3].leaving));
+	KUNIT_EXPECT_EQ(test, c->leaving, 1u);
+	KUNIT_EXPECT_TRUE(test, READ_ONCE(bed->tries[TRIES - 1].flying));
+}
+
+static struct kunit_case deadline_cases[] = {
+	KUNIT_CASE(deadline_waits),
+	KUNIT_CASE(deadline_two_waits),
+	KUNIT_CASE(deadline_limit),
+	KUNIT_CASE(deadline_share),
+	{}
+};
+
+static struct kunit_suite deadline_suite = {
+	.name = "cmx_deadline",
+	.init = deadline_init,
+	.exit = deadline_exit,
+	.test_cases = deadline_cases,
+};
+
+kunit_test_suite(deadline_suite);

@@ -59,9 +59,11 @@
 	X(sa_events)		/* changes of a port that emptied its cache */ \
 	X(sa_cached)		/* responses in the caches */		\
 	X(sa_subscribed)	/* ports whose SA reports changes of paths */ \
+	X(sa_subscribed_paths)	/* of these: also by traps 68 and 69 */	\
 	X(sa_subscribes)	/* subscriptions that were sent to an SA */ \
 	X(sa_subscribe_errors)	/* attempts to subscribe that failed */	\
-	X(sa_reports)		/* reports of SAs: a GID in, out of service */ \
+	X(sa_reports)		/* reports of SAs: of GIDs, of paths */	\
+	X(sa_reports_paths)	/* of these: changed paths, traps 68 and 69 */ \
 	X(sa_reports_ignored)	/* not from the SA, malformed, or of no use */ \
 	X(paths_hits)		/* of sa_hits: for paths */		\
 	X(paths_coalesced)	/* of sa_coalesced: for paths */	\

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # The cache follows the fabric: each port subscribes to the SA's reports of GIDs
-# in and out of service. A report drops the paths to its GID and no others. A
-# forged or malformed report has no effect. The paths of a subscribed port have
-# a long lifetime, those of others sa_cache_ms. OPS-03
+# in and out of service, and of changed paths. A report drops the paths to its
+# GIDs and no others. A forged or malformed report has no effect. The paths of a
+# subscribed port have a long lifetime, those of others sa_cache_ms. OPS-03
 . /usr/lib/rdma-cmx/selftests/lib.sh
 . /usr/lib/rdma-cmx/selftests/fabric.sh
 
@@ -45,13 +45,22 @@ records_are() {
 	[ "$(records)" = "$1" ]
 }
 
+# informs_are N: number of InformInfo that the fake SA has received
+informs_are() {
+	[ "$(grep -c '^0x02 0x0003' fake.log)" = "$1" ]
+}
+
 # sent N: has the SA received more than N queries?
 sent() {
 	[ "$(queries)" -gt "$1" ]
 }
 
+counter_is() {
+	[ "$(counter "$1")" = "$2" ]
+}
+
 subscribed() {
-	[ "$(counter sa_subscribed)" = "$1" ]
+	counter_is sa_subscribed "$1"
 }
 
 more() {
@@ -94,7 +103,9 @@ timeouts_long 5000
 # --- subscribed ---
 
 ok "each port subscribes" wait_for 90 subscribed 4
-ok "the SA has two subscriptions of each" wait_for 90 records_are 8
+ok "the SA has four subscriptions of each" wait_for 90 records_are 16
+ok "those to changed paths are counted" \
+	wait_for 90 counter_is sa_subscribed_paths 4
 param sa_cache_ms 1
 ok "a path lives longer than other responses" wait_for 60 long
 param sa_path_cache_ms 1
@@ -131,6 +142,13 @@ done
 report "$manager" -g "$(dev_gid "$third")" -t 128 "$(lid)" >/dev/null
 is "malformed ones of the SM's port, too" \
 	"$(($(counter sa_reports_ignored) - ignored))" 5
+for trap in 68 69; do
+	is "trap $trap of another port is not confirmed" \
+		"$(report "$fourth" -t $trap -g "$(dev_gid "$third")" "$(lid)")" 0
+	report "$fourth" -t $trap "$(lid)" >/dev/null
+	report "$manager" -t $trap "$(lid)" vendor >/dev/null
+done
+is "these are counted, too" "$(($(counter sa_reports_ignored) - ignored))" 11
 is "none of them counts as a report" "$(counter sa_reports)" "$reports"
 is "nor drops a path" "$(path "$third") $(path "$fourth")" "0 0"
 
@@ -147,10 +165,42 @@ is "a report of a GID in service drops its path, too" "$(path "$third")" 1
 is "the report of an unknown GID is confirmed" \
 	"$(report "$manager" -g fe80::1234 "$(lid)")" 1
 is "and drops nothing" "$(path "$third") $(path "$fourth")" "0 0"
+
+# --- changed paths ---
+
+paths=$(counter sa_reports_paths)
+for trap in 68 69; do
+	is "trap $trap of the SM's port is confirmed" \
+		"$(report "$manager" -t $trap -g "$(dev_gid "$third")" "$(lid)")" 1
+	is "trap $trap drops the path to its destination only" \
+		"$(path "$fourth") $(path "$third")" "0 1"
+	report "$manager" -t $trap -s "$(dev_gid "$third")" "$(lid)" >/dev/null
+	is "or to its source, if that is another port" \
+		"$(path "$fourth") $(path "$third")" "0 1"
+	report "$manager" -t $trap -s "$(dev_gid "$client")" \
+		-g "$(dev_gid "$third")" "$(lid)" >/dev/null
+	is "from this port: to the destination only" \
+		"$(path "$fourth") $(path "$third")" "0 1"
+done
+report "$manager" -t 68 -s fe80::1234 -g fe80::1235 "$(lid)" >/dev/null
+is "unknown GIDs drop nothing" "$(path "$third") $(path "$fourth")" "0 0"
+is "the reports of paths are counted" \
+	"$(($(counter sa_reports_paths) - paths))" 7
+events=$(counter sa_events)
+report "$manager" -t 68 "$(lid)" >/dev/null
+ok "one without a GID is an event of the port" \
+	wait_for 90 more sa_events "$events"
+ok "the port has its subscriptions again" \
+	wait_for 90 counter_is sa_subscribed_paths 4
+ok "and its paths" wait_for 60 long
+is "the other path is queried again" "$(path "$fourth")" 1
+
+# --- a GID of the port ---
+
 events=$(counter sa_events)
 report "$manager" -g "$(dev_gid "$client")" "$(lid)" >/dev/null
-ok "one of the port's GID is an event of the port" \
-	wait_for 60 more sa_events "$events"
+ok "one of the port's GID is an event of the port, once a minute" \
+	wait_for 120 more sa_events "$events"
 ok "the port subscribes again" wait_for 90 subscribed 4
 ok "and has its paths again" wait_for 60 long
 
@@ -216,10 +266,25 @@ ok "an SA that refuses subscriptions" wait_for 90 grep -q ready fake.log
 ok "the port has none" wait_for 90 more sa_subscribe_errors "$errors"
 kill $fake
 wait $fake
+"$tools/fake" -a 3 -C "$fourth" -V "$client" subscribe=65 >fake.log 2>&1 &
+fake=$!
+ok "an SA without reports of paths" wait_for 90 grep -q ready fake.log
+ok "accepts two subscriptions and refuses the third" \
+	wait_for 90 informs_are 3
+ok "the port has those to GIDs" wait_for 90 subscribed 4
+ok "and none to paths" wait_for 90 counter_is sa_subscribed_paths 3
+path "$third" >/dev/null
+before=$(grep -c '^0x12 0x0035' fake.log)
+nap 1
+path "$third" >/dev/null
+is "its paths live longer than other responses" \
+	"$(grep -c '^0x12 0x0035' fake.log)" "$before"
+kill $fake
+wait $fake
 sm_start
 port_active_wait
 ok "a new SM: each port subscribes" wait_for 90 subscribed 4
-ok "the new SA has the subscriptions" wait_for 90 records_are 8
+ok "the new SA has the subscriptions" wait_for 90 records_are 16
 
 # --- many reports of a port's GID, as any node can have the SM send ---
 

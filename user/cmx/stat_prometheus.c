@@ -25,7 +25,8 @@
 static bool is_gauge(const char *name)
 {
 	return !strncmp(name, "live_", 5) || !strcmp(name, "sa_cached") ||
-	       !strcmp(name, "sa_ports") || !strcmp(name, "sa_subscribed");
+	       !strcmp(name, "sa_ports") || !strcmp(name, "sa_subscribed") ||
+	       !strcmp(name, "sa_subscribed_paths");
 }
 
 /* The names are files in sysfs; invalid metric names are skipped. */

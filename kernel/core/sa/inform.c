@@ -3,7 +3,9 @@
  * The subscription of a port to the reports of its SA, by InformInfo: a GID
  * comes into service (trap 64) or goes out of service (65). While it is valid,
  * cached paths have a longer lifetime (cache.c), since a report drops those to
- * its GID (report.c).
+ * its GID (report.c). The port also subscribes to reports that paths are no
+ * longer valid (68) or were computed again (69). Few SAs send them. A refusal
+ * of these changes nothing else.
  *
  * One work item for each port does all of it. It registers the MAD agent for
  * reports and subscribes to one trap after the other. It subscribes again after
@@ -26,7 +28,7 @@
 static bool sa_subscribe = true;
 module_param(sa_subscribe, bool, 0644);
 MODULE_PARM_DESC(sa_subscribe,
-		 "Subscribe to reports of the SA about GIDs (default on); a change counts at the next event or renewal");
+		 "Subscribe to reports of the SA about GIDs and paths (default on); a change counts at the next event or renewal");
 
 /* Maximum random delay: all ports of a subnet have an event together. */
 #define CMX_SA_INFORM_SPREAD	HZ
@@ -40,7 +42,12 @@ MODULE_PARM_DESC(sa_subscribe,
 static const u16 cmx_sa_traps[] = {
 	CMX_SA_TRAP_GID_OUT,
 	CMX_SA_TRAP_GID_IN,
+	CMX_SA_TRAP_UNPATH,
+	CMX_SA_TRAP_REPATH,
 };
+
+/* Number of traps without which there is no subscription; the first ones */
+#define CMX_SA_INFORM_REQUIRED	2
 
 static void cmx_sa_inform_kick(struct cmx_sa_port *port, unsigned long delay)
 {
@@ -195,8 +202,22 @@ static void cmx_sa_inform_unregister(struct cmx_sa_port *port)
 	in->agent = NULL;
 }
 
+/* The port has the subscriptions to changes of paths, or has not. */
+static void cmx_sa_inform_count_paths(struct cmx_sa_inform *in, bool paths)
+{
+	if (in->paths == paths)
+		return;
+	in->paths = paths;
+	if (paths)
+		cmx_stat_inc(sa_subscribed_paths);
+	else
+		cmx_stat_dec(sa_subscribed_paths);
+}
+
 static void cmx_sa_inform_count(struct cmx_sa_inform *in, bool subscribed)
 {
+	if (!subscribed)
+		cmx_sa_inform_count_paths(in, false);
 	if (in->subscribed == subscribed)
 		return;
 	in->subscribed = subscribed;
@@ -245,25 +266,35 @@ static void cmx_sa_inform_begin(struct cmx_sa_port *port)
 		cmx_sa_inform_failed(port, ret);
 }
 
+/* The port has the required subscriptions. */
+static void cmx_sa_inform_followed(struct cmx_sa_port *port)
+{
+	struct cmx_sa_inform *in = &port->inform;
+
+	trace_cmx_sa_inform(port, 0);
+	in->backoff = CMX_SA_INFORM_BACKOFF;
+	cmx_sa_inform_count(in, cmx_sa_cache_follow(&port->cache,
+						    in->generation));
+}
+
 /* A response has arrived: continue with the next trap, if any. */
 static void cmx_sa_inform_advance(struct cmx_sa_port *port)
 {
 	struct cmx_sa_inform *in = &port->inform;
 	int ret = in->error;
 
-	if (!ret && ++in->next < ARRAY_SIZE(cmx_sa_traps)) {
+	if (!ret && ++in->next == CMX_SA_INFORM_REQUIRED)
+		cmx_sa_inform_followed(port);
+	if (!ret && in->next < ARRAY_SIZE(cmx_sa_traps)) {
 		ret = cmx_sa_inform_send(port);
 		if (!ret)
 			return;
 	}
-	if (ret) {
+	if (in->next < CMX_SA_INFORM_REQUIRED) {
 		cmx_sa_inform_failed(port, ret);
 		return;
 	}
-	trace_cmx_sa_inform(port, 0);
-	in->backoff = CMX_SA_INFORM_BACKOFF;
-	cmx_sa_inform_count(in, cmx_sa_cache_follow(&port->cache,
-						    in->generation));
+	cmx_sa_inform_count_paths(in, !ret && in->subscribed);
 	cmx_sa_inform_wait(port, CMX_SA_INFORM_RENEW);
 }
 

@@ -238,6 +238,7 @@ struct cmx_sa_ah {
  * @due: time of the next start, in jiffies
  * @backoff: delay after a failure, in jiffies
  * @subscribed: the port counts as subscribed
+ * @paths: likewise to changes of paths
  * @own: runs after a change of a GID of the port
  * @own_due: earliest time of @own, in jiffies; used by reports only
  */
@@ -255,6 +256,7 @@ struct cmx_sa_inform {
 	unsigned long due;
 	unsigned long backoff;
 	bool subscribed;
+	bool paths;
 	struct delayed_work own;
 	unsigned long own_due;
 };

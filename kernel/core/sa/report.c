@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Reports of an SA: a GID came into service or went out of service, so the
- * paths to it have changed. A report drops the cached paths to that GID. It is
- * confirmed, or the SA would send it again.
+ * Reports of an SA: a GID came into service or went out of service, or paths
+ * have changed. A report drops the cached paths to its GIDs. It is confirmed,
+ * or the SA would send it again.
  *
  * Any node can send such a MAD to QP 1. It is accepted only from QP 1 of the
  * LID of the SM, which no other port can use as source, in the partition of the
  * SA. Others have no effect and no response. But the SM forwards the traps of
  * any node. A report costs the paths that it drops, and a report of the port's
- * GID the cache, once a minute. Only its response is queued, up to a limit.
+ * GID, or of paths without a GID, the cache, once a minute. Only its response
+ * is queued, up to a limit.
  *
  * Runs in work items of ib_mad, one at a time for a port. No locks.
  */
@@ -118,11 +119,11 @@ static bool cmx_sa_report_is_own(const struct cmx_sa_port *port,
 }
 
 /*
- * A report of the port's GID is an event of the port: it clears the cache and
- * renews the subscriptions. Any node can make the SM send one. So the first one
- * is executed without delay, and later ones are merged for some time. An SM
- * that has lost the port for a while has an event for that, too. Calls for a
- * port are serialised.
+ * A report of the port's GID, or of unknown paths, is an event of the port: it
+ * clears the cache and renews the subscriptions. Any node can make the SM send
+ * one. So the first one is executed without delay, and later ones are merged
+ * for some time. An SM that has lost the port for a while has an event for
+ * that, too. Calls for a port are serialised.
  */
 static void cmx_sa_report_own(struct cmx_sa_port *port)
 {
@@ -135,6 +136,52 @@ static void cmx_sa_report_own(struct cmx_sa_port *port)
 		in->own_due = jiffies + left + CMX_SA_REPORT_OWN;
 }
 
+/* The paths to @raw have changed. */
+static void cmx_sa_report_drop(struct cmx_sa_port *port,
+			       const struct ib_mad_recv_wc *wc, u16 trap,
+			       const u8 *raw)
+{
+	unsigned int dropped;
+	union ib_gid gid;
+
+	memcpy(&gid, raw, sizeof(gid));
+	dropped = cmx_sa_gid_changed(port, &gid);
+	trace_cmx_sa_report(port, wc->wc, trap, &gid, dropped);
+}
+
+/*
+ * Paths have changed. Those to the destination are dropped. So are those to the
+ * source, if it is another port: a path may be used in both directions. Without
+ * a GID of another port the report may be of any path of the port.
+ */
+static void cmx_sa_report_paths(struct cmx_sa_port *port,
+				const struct ib_mad_recv_wc *wc, u16 trap)
+{
+	const struct ib_sa_mad *mad = (const void *)wc->recv_buf.mad;
+	const struct cmx_sa_path_notice *notice = (const void *)mad->data;
+	const u8 *dgid = notice->path + CMX_SA_PATH_DGID;
+	const u8 *sgid = notice->path + CMX_SA_PATH_SGID;
+	__be64 mask = 0;
+	union ib_gid gid;
+
+	cmx_stat_inc(sa_reports_paths);
+	if (wc->mad_len >= IB_MGMT_SA_HDR + sizeof(*notice))
+		mask = notice->mask;
+	if (mask & (__force __be64)IB_SA_PATH_REC_SGID) {
+		memcpy(&gid, sgid, sizeof(gid));
+		if (cmx_sa_report_is_own(port, &gid))
+			mask &= ~(__force __be64)IB_SA_PATH_REC_SGID;
+		else
+			cmx_sa_report_drop(port, wc, trap, sgid);
+	}
+	if (mask & (__force __be64)IB_SA_PATH_REC_DGID)
+		cmx_sa_report_drop(port, wc, trap, dgid);
+	if (mask & (__force __be64)(IB_SA_PATH_REC_SGID | IB_SA_PATH_REC_DGID))
+		return;
+	trace_cmx_sa_report(port, wc->wc, trap, &zgid, 0);
+	cmx_sa_report_own(port);
+}
+
 /* Returns false if the report is ignored. */
 static bool cmx_sa_report_apply(struct cmx_sa_port *port,
 				const struct ib_mad_recv_wc *wc)
@@ -142,19 +189,27 @@ static bool cmx_sa_report_apply(struct cmx_sa_port *port,
 	const struct ib_sa_mad *mad = (const void *)wc->recv_buf.mad;
 	const struct cmx_sa_notice *notice = (const void *)mad->data;
 	u16 trap = be16_to_cpu(notice->trap);
-	unsigned int dropped;
 	union ib_gid gid;
 
-	if (!(notice->type & CMX_SA_NOTICE_GENERIC) ||
-	    (trap != CMX_SA_TRAP_GID_IN && trap != CMX_SA_TRAP_GID_OUT))
+	if (!(notice->type & CMX_SA_NOTICE_GENERIC))
 		return false;
-	memcpy(&gid, notice->gid, sizeof(gid));
+	switch (trap) {
+	case CMX_SA_TRAP_GID_IN:
+	case CMX_SA_TRAP_GID_OUT:
+		cmx_sa_report_drop(port, wc, trap, notice->gid);
+		memcpy(&gid, notice->gid, sizeof(gid));
+		/* All paths start there. */
+		if (cmx_sa_report_is_own(port, &gid))
+			cmx_sa_report_own(port);
+		break;
+	case CMX_SA_TRAP_UNPATH:
+	case CMX_SA_TRAP_REPATH:
+		cmx_sa_report_paths(port, wc, trap);
+		break;
+	default:
+		return false;
+	}
 	cmx_stat_inc(sa_reports);
-	dropped = cmx_sa_gid_changed(port, &gid);
-	trace_cmx_sa_report(port, wc->wc, trap, &gid, dropped);
-	/* All paths start there. */
-	if (cmx_sa_report_is_own(port, &gid))
-		cmx_sa_report_own(port);
 	return true;
 }
 

@@ -101,10 +101,28 @@ struct cmx_sa_notice {
 
 static_assert(sizeof(struct cmx_sa_notice) == 80);
 
+/* For traps 68 and 69: the changed paths are those of a path record */
+struct cmx_sa_path_notice {
+	u8 type;
+	u8 producer[3];
+	__be16 trap;
+	__be16 lid;
+	__be16 toggle_count;
+	__be64 mask;		/* valid components of the path record */
+	u8 wait;		/* 1 bit: trap 69 follows */
+	u8 padding[45];
+	u8 issuer[16];
+	u8 path[CMX_SA_PATH_REC_SIZE];
+} __packed __aligned(2);
+
+static_assert(sizeof(struct cmx_sa_path_notice) == 144);
+
 #define CMX_SA_NOTICE_GENERIC		0x80
 
 #define CMX_SA_TRAP_GID_IN		64
 #define CMX_SA_TRAP_GID_OUT		65
+#define CMX_SA_TRAP_UNPATH		68	/* paths are no longer valid */
+#define CMX_SA_TRAP_REPATH		69	/* paths were computed again */
 
 /* IsQoSSupported in ClassPortInfo:CapabilityMask2 of the SA */
 #define CMX_SA_CAP2_QOS		BIT(1)

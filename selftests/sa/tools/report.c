@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * report: sends reports of a GID in or out of service, like an SA, from the
- * port of a device. From the port of the subnet manager they are valid, from
+ * report: sends reports of a GID in or out of service, or of changed paths, like
+ * an SA, from the port of a device. From the port of the subnet manager they are valid, from
  * others forged. Prints the number of confirmed ones. "report hold" instead
  * holds the reports that arrive at a port, and prints "ready".
  */
@@ -20,15 +20,27 @@
 
 #define METHOD_REPORT	0x06
 #define ATTR_NOTICE	0x02
+/* Components of a path record, and where they are in a report */
+#define PATH_DGID	(1 << 2)
+#define PATH_SGID	(1 << 3)
+#define PATH_RECORD	80
 
 static const char usage[] =
 "report [OPTION...] LID [KIND]\n"
 "report -C DEVICE hold\n"
 "  -C, --device DEVICE\n"
-"  -g, --gid GID\n"
+"  -g, --gid GID        (of traps 68 and 69: the destination)\n"
+"  -s, --source GID     of traps 68 and 69\n"
 "  -t, --trap NUMBER    (default: 65)\n"
 "  -c, --count N        (default: 1)\n"
 "KIND: vendor, rmpp, attribute, or nothing: well formed\n";
+
+struct what {
+	unsigned int trap;
+	uint8_t gid[16], source[16];
+	bool has_gid, has_source;
+	const char *kind;
+};
 
 static void agent_register(struct mad_port *port, bool hold)
 {
@@ -43,9 +55,9 @@ static void agent_register(struct mad_port *port, bool hold)
 }
 
 static void report_send(struct mad_port *port, unsigned int lid,
-			uint32_t tid, unsigned int trap,
-			const uint8_t gid[16], const char *kind)
+			uint32_t tid, const struct what *what)
 {
+	const char *kind = what->kind;
 	uint8_t buf[umad_size() + MAD_SIZE];
 	struct umad_sa_packet *mad;
 
@@ -67,11 +79,18 @@ static void report_send(struct mad_port *port, unsigned int lid,
 	/* Informational, from a class manager */
 	mad->data[0] = (strcmp(kind, "vendor") ? 0x80 : 0) | 3;
 	mad->data[3] = 4;
-	mad->data[4] = trap >> 8;
-	mad->data[5] = trap;
+	mad->data[4] = what->trap >> 8;
+	mad->data[5] = what->trap;
 	mad->data[6] = port->lid >> 8;
 	mad->data[7] = port->lid;
-	memcpy(mad->data + 16, gid, 16);
+	if (what->trap == 68 || what->trap == 69) {
+		mad->data[17] = (what->has_gid ? PATH_DGID : 0) |
+				(what->has_source ? PATH_SGID : 0);
+		memcpy(mad->data + PATH_RECORD + 8, what->gid, 16);
+		memcpy(mad->data + PATH_RECORD + 24, what->source, 16);
+	} else {
+		memcpy(mad->data + 16, what->gid, 16);
+	}
 	memcpy(mad->data + 64, port->gid, 16);
 	umad_set_addr(buf, lid, 1, port->sm_sl, 0x80010000);
 	if (umad_send(port->fd, port->agent, buf, MAD_SIZE, WAIT_MS, 0))
@@ -96,27 +115,34 @@ int main(int argc, char **argv)
 	static const struct option options[] = {
 		{ "device", required_argument, NULL, 'C' },
 		{ "gid", required_argument, NULL, 'g' },
+		{ "source", required_argument, NULL, 's' },
 		{ "trap", required_argument, NULL, 't' },
 		{ "count", required_argument, NULL, 'c' },
 		{}
 	};
-	unsigned int lid, trap = 65, count = 1, sent = 0, ended = 0, good = 0;
-	const char *device = NULL, *kind = "";
+	unsigned int lid, count = 1, sent = 0, ended = 0, good = 0;
+	struct what what = { .trap = 65, .kind = "" };
+	const char *device = NULL;
 	struct mad_port port;
-	uint8_t gid[16] = {};
 	int c;
 
-	while ((c = getopt_long(argc, argv, "C:g:t:c:", options, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "C:g:s:t:c:", options, NULL)) != -1) {
 		switch (c) {
 		case 'C':
 			device = optarg;
 			break;
 		case 'g':
-			if (inet_pton(AF_INET6, optarg, gid) != 1)
+			if (inet_pton(AF_INET6, optarg, what.gid) != 1)
 				die("'%s' is not a GID", optarg);
+			what.has_gid = true;
+			break;
+		case 's':
+			if (inet_pton(AF_INET6, optarg, what.source) != 1)
+				die("'%s' is not a GID", optarg);
+			what.has_source = true;
 			break;
 		case 't':
-			trap = strtoul(optarg, NULL, 0);
+			what.trap = strtoul(optarg, NULL, 0);
 			break;
 		case 'c':
 			count = strtoul(optarg, NULL, 0);
@@ -137,11 +163,11 @@ int main(int argc, char **argv)
 	}
 	lid = strtoul(argv[optind], NULL, 0);
 	if (optind + 1 < argc)
-		kind = argv[optind + 1];
+		what.kind = argv[optind + 1];
 	agent_register(&port, false);
 	while (ended < count) {
 		while (sent < count && sent - ended < WINDOW)
-			report_send(&port, lid, ++sent, trap, gid, kind);
+			report_send(&port, lid, ++sent, &what);
 		good += report_confirmed(&port);
 		ended++;
 	}

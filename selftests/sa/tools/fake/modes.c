@@ -72,6 +72,15 @@ static void lease(struct reply *reply, unsigned long arg)
 		rec->lease = htobe32(arg);
 }
 
+/* Accepts InformInfo for traps up to @arg, and refuses others. */
+static void subscribe(struct reply *reply, unsigned long arg)
+{
+	unsigned int trap = reply->head.data[26] << 8 | reply->head.data[27];
+
+	if (trap <= arg)
+		reply->head.mad_hdr.status = 0;
+}
+
 /* Records that the query does not match */
 static void foreign(struct reply *reply, unsigned long arg)
 {
@@ -270,6 +279,8 @@ const struct mode fake_modes[] = {
 	{ "trailing", "=N bytes behind the last record", .records = trailing },
 	{ "lease", "=S: a Set is granted a lease of S seconds",
 	  .records = lease },
+	{ "subscribe", "=N: with -a 3: accept subscriptions to traps up to N",
+	  .records = subscribe },
 	{ "foreign", "other records than requested", .records = foreign },
 	{ "repeat", "=N: the first record N times", .records = repeat },
 	{ "noise", "=SEED: random bytes", .records = noise },

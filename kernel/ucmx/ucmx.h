@@ -202,12 +202,13 @@ struct ucmx_id {
 	u8 cm_used:1;		/* CONNECT succeeded, or the peer's REQ */
 	u8 tos;			/* type of service */
 	u8 ack_timeout;
-	bool racing;		/* candidates race, by mutex and lock */
 	bool cm_outstanding;	/* CONNECT, or ACCEPT of a REQ */
 	bool path_cached;	/* cm may use a path of the cache */
-	bool hold;		/* hold events back, by lock */
 	bool gone;		/* DEVICE_REMOVAL reported, by lock */
-	u8 attempt;		/* RDMA_CMX_ANY_NEXT so far, by lock */
+	/* By lock: */
+	u8 attempt;		/* RDMA_CMX_ANY_NEXT so far */
+	u8 hold:1;		/* hold events back */
+	u8 racing:1;		/* candidates race, by mutex, too */
 	struct cmx_route route;	/* route query, see route.h */
 };
 

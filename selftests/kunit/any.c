@@ -72,14 +72,20 @@ static struct bed *bed_make(struct kunit *test)
 	return b;
 }
 
+static bool is_racing(struct bed *b)
+{
+	bool racing;
+
+	mutex_lock(&b->f.id->mutex);
+	racing = b->f.id->racing;
+	mutex_unlock(&b->f.id->mutex);
+	return racing;
+}
+
 /* The race has ended, and its callback has released the mutex. */
 static bool race_over(struct bed *b)
 {
-	bool over = WAIT_FOR(!READ_ONCE(b->f.id->racing));
-
-	mutex_lock(&b->f.id->mutex);
-	mutex_unlock(&b->f.id->mutex);
-	return over;
+	return WAIT_FOR(!is_racing(b));
 }
 
 /* The only event, or 0 */

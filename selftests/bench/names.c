@@ -99,8 +99,20 @@ static struct rdma_cm_id *name_call(const char *name)
 	rdma_destroy_id(id);
 	return NULL;
 }
+
+/* The first query of a name starts a program, which reads it. */
+static int name_load(const char *name)
+{
+	struct rdma_addrinfo *list;
+
+	if (rdma_getaddrinfo(name, port, NULL, &list))
+		return -1;
+	rdma_freeaddrinfo(list);
+	return 0;
+}
 #else
 #define name_call name_connect
+#define name_load(name) 0
 #endif
 
 int bench_name(unsigned int count, const char *name, bool call)
@@ -121,6 +133,8 @@ int bench_name(unsigned int count, const char *name, bool call)
 		if (!id)
 			return fail(name);
 		verbs = id->verbs;
+		if (call && !i && name_load(name))
+			return fail(name);
 		rdma_disconnect(id);
 		if (step(RDMA_CM_EVENT_DISCONNECTED))
 			return fail("rdma_disconnect");

@@ -7,17 +7,24 @@
  * The ids have ports of two addresses, as one has too few. A figure is the
  * median of ten chunks of 100 ids each: the mean of a chunk.
  *
+ * The first time, an id needs new memory of the process and of the kernel. So
+ * 1,000 ids, of all parts of that memory, are destroyed and created again:
+ * `again' is the cost of the latter. The lines `faults' have the page faults of
+ * a created id.
+ *
  * During the close, two threads run: a real-time one, which wakes up each
  * millisecond (its delay is the time for which nothing else could run), and one
  * that makes and destroys ids of another channel.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -51,6 +58,8 @@ static struct sockaddr *addr_of(unsigned int i, struct sockaddr_in6 *space)
 	}
 	return (struct sockaddr *)space;
 }
+
+static double created_faults;
 
 static int create(unsigned int i)
 {
@@ -95,6 +104,14 @@ static double chunk_run(int (*step)(unsigned int i), unsigned int first,
 	return (now_us() - start) / n;
 }
 
+static long faults(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_SELF, &usage);
+	return usage.ru_minflt;
+}
+
 /* A bound id that stays: the first one opens the device, the last one closes it. */
 static int keep(void)
 {
@@ -116,14 +133,18 @@ static int step_run(const char *name, int (*step)(unsigned int i),
 	unsigned int chunks = total > CHUNK ? CHUNKS : 1, i;
 	unsigned int rest = total - chunks * CHUNK;
 	unsigned int from = last ? rest : 0;
+	long before;
 
 	if (last && rest && chunk_run(step, 0, rest) < 0)
 		return fail(name);
+	before = faults();
 	for (i = 0; i < chunks; i++) {
 		values[i] = chunk_run(step, from + i * CHUNK, CHUNK);
 		if (values[i] < 0)
 			return fail(name);
 	}
+	if (step == create)
+		created_faults = (double)(faults() - before) / (chunks * CHUNK);
 	if (!last && rest && chunk_run(step, chunks * CHUNK, rest) < 0)
 		return fail(name);
 	return 0;
@@ -177,6 +198,40 @@ static int ids_run(unsigned int total, double values[STEPS + 1][CHUNKS],
 		if (values[STEPS][at + i] < 0)
 			return fail("rdma_destroy_id");
 	}
+	return 0;
+}
+
+static unsigned int stride;
+
+static int create_again(unsigned int i)
+{
+	return create(i * stride);
+}
+
+static int destroy_some(unsigned int i)
+{
+	return destroy(i * stride);
+}
+
+/* Creates some of @count ids again, where they were. */
+static int again_run(unsigned int count)
+{
+	double values[CHUNKS];
+	long before;
+	unsigned int i;
+
+	stride = count / (CHUNK * CHUNKS);
+	if (chunk_run(destroy_some, 0, CHUNK * CHUNKS) < 0)
+		return fail("rdma_destroy_id");
+	before = faults();
+	for (i = 0; i < CHUNKS; i++) {
+		values[i] = chunk_run(create_again, i * CHUNK, CHUNK);
+		if (values[i] < 0)
+			return fail("rdma_create_id");
+	}
+	printf("again_faults %.3f\nagain ",
+	       (double)(faults() - before) / (CHUNK * CHUNKS));
+	median_print(values, CHUNKS);
 	return 0;
 }
 
@@ -298,6 +353,8 @@ int bench_scale(unsigned int count)
 	}
 	ids = calloc(total, sizeof(*ids));
 	channel = rdma_create_event_channel();
+	/* Freed memory of the process stays there. */
+	mallopt(M_TRIM_THRESHOLD, 1 << 30);
 	if (!ids || !channel || keep())
 		return fail("set-up");
 	/* The first ids load and cache. */
@@ -310,5 +367,8 @@ int bench_scale(unsigned int count)
 		printf("%s ", i < STEPS ? steps[i].name : "destroy");
 		median_print(values[i], CHUNKS);
 	}
-	return total > CHUNK ? close_run(count) : 0;
+	if (total == CHUNK)
+		return 0;
+	printf("faults %.3f\n", created_faults);
+	return again_run(count) || close_run(count);
 }

@@ -341,7 +341,9 @@ for kernel in "${kernels[@]}"; do
 done
 # A part of the bench is of one guest.
 case $mode,$only in
-bench,scale | bench,storm | bench,move) guest_only=${guest_only:-alpha} ;;
+bench,scale | bench,storm | bench,move | bench,devices | bench,names)
+	guest_only=${guest_only:-alpha}
+	;;
 bench,job) guest_only=gamma ;;
 esac
 kernel=''

@@ -47,7 +47,7 @@ coverage:  ## line coverage of modules and library in the last runs of them
 demo: deps  ## boot the guests and show what the project does
 	@$(VM_RUN) demo
 
-bench: deps deps-simulate  ## measure beside the stock stack; BENCH_JSON=file keeps figures; T=scale, storm, job, move: that part
+bench: deps deps-simulate  ## measure beside the stock stack; BENCH_JSON=file keeps figures; T=scale, devices, names, storm, job, move: that part
 	@BENCH_JSON=$(BENCH_JSON) $(VM_RUN) bench $(T)
 
 shell: deps  ## a shell in a guest with everything installed; GUEST=gamma

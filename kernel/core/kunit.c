@@ -94,6 +94,7 @@ SHOW(cmx_sa_port_alloc);
 SHOW(cmx_sa_port_get);
 SHOW(cmx_sa_port_list);
 SHOW(cmx_sa_port_hold);
+SHOW(cmx_sa_port_is_source);
 SHOW(cmx_sa_port_put);
 SHOW(cmx_sa_port_unlist);
 SHOW(cmx_sa_ports_for_each);

@@ -54,6 +54,7 @@
 	X(sa_timeouts)		/* queries that no SA responded to */	\
 	X(sa_errors)		/* queries that ended with any error */	\
 	X(sa_redirects)		/* responses that redirected */		\
+	X(sa_responses_ignored)	/* responses that are not from the SA */ \
 	X(sa_refused)		/* queries refused by a limit */	\
 	X(sa_memory_refused)	/* responses refused by sa_kb_per_user */ \
 	X(sa_events)		/* changes of a port that emptied its cache */ \

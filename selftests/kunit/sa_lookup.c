@@ -334,6 +334,25 @@ static void lookup_changes(struct kunit *test)
 	expect_done(test, &callers[0], 0, 3);
 }
 
+/* A response or report is from QP 1 of the SM, in the SA's partition. */
+static void lookup_source(struct kunit *test)
+{
+	const struct cmx_sa_ah ah = { .lid = 7 };
+	const struct ib_wc right = { .slid = 7, .src_qp = 1 };
+	struct cmx_sa_port *port = callers_fake.port[2];
+	struct ib_wc wc = right;
+
+	KUNIT_EXPECT_TRUE(test, cmx_sa_port_is_source(port, &ah, &wc));
+	wc.slid = 8;
+	KUNIT_EXPECT_FALSE(test, cmx_sa_port_is_source(port, &ah, &wc));
+	wc = right;
+	wc.src_qp = 2;
+	KUNIT_EXPECT_FALSE(test, cmx_sa_port_is_source(port, &ah, &wc));
+	wc = right;
+	wc.pkey_index = 1;
+	KUNIT_EXPECT_FALSE(test, cmx_sa_port_is_source(port, &ah, &wc));
+}
+
 static struct kunit_case lookup_cases[] = {
 	KUNIT_CASE(lookup_coalesce),
 	KUNIT_CASE(lookup_gid_changed),
@@ -348,6 +367,7 @@ static struct kunit_case lookup_cases[] = {
 	KUNIT_CASE(lookup_port_back),
 	KUNIT_CASE(lookup_race),
 	KUNIT_CASE(lookup_changes),
+	KUNIT_CASE(lookup_source),
 	{}
 };
 

@@ -168,6 +168,18 @@ TEST_F(fake, another_transaction)
 	result_late("tid");
 }
 
+/* All of it is right but the source. */
+TEST_F(fake, another_port)
+{
+	long long before = counter("sa_responses_ignored");
+	char mode[64];
+
+	snprintf(mode, sizeof(mode), "-n 1 -f %s good", device(DEV_OTHER));
+	result_late(mode);
+	EXPECT_LT(before, counter("sa_responses_ignored"));
+	result_expect(FEW, "-n 1 good");
+}
+
 TEST_F(fake, silent_for_a_while)
 {
 	result_expect(SOME, "-n 5 -t 2 silent");

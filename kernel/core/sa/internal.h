@@ -325,6 +325,8 @@ struct cmx_sa_port *cmx_sa_port_alloc(struct ib_device *dev, u32 num);
 extern spinlock_t cmx_sa_lock;
 struct cmx_sa_ah *cmx_sa_ah_get(struct cmx_sa_port *port, u32 *generation);
 void cmx_sa_ah_put(struct cmx_sa_ah *ah);
+bool cmx_sa_port_is_source(const struct cmx_sa_port *port,
+			   const struct cmx_sa_ah *ah, const struct ib_wc *wc);
 struct cmx_sa_ah *cmx_sa_port_set(struct cmx_sa_port *port,
 				  struct cmx_sa_ah *ah, bool active);
 void cmx_sa_port_refresh(struct cmx_sa_port *port);

@@ -89,6 +89,30 @@ static struct cmx_sa_ah *cmx_sa_ah_make(struct cmx_sa_port *port,
 	return ah;
 }
 
+/* True if a MAD is of the partition that reaches the SA */
+static bool cmx_sa_port_pkey(const struct cmx_sa_port *port,
+			     const struct cmx_sa_ah *ah, const struct ib_wc *wc)
+{
+	u16 pkey, ours;
+
+	return !ib_get_cached_pkey(port->dev, port->num, wc->pkey_index,
+				   &pkey) &&
+	       !ib_get_cached_pkey(port->dev, port->num, ah->pkey_index,
+				   &ours) &&
+	       !((pkey ^ ours) & 0x7fff);
+}
+
+/*
+ * True if a MAD is from QP 1 of the LID of @ah, in the partition of the SA.
+ * ib_mad compares none of these.
+ */
+bool cmx_sa_port_is_source(const struct cmx_sa_port *port,
+			   const struct cmx_sa_ah *ah, const struct ib_wc *wc)
+{
+	return wc->slid == ah->lid && wc->src_qp == 1 &&
+	       cmx_sa_port_pkey(port, ah, wc);
+}
+
 /* Returns the former address of the SM. */
 struct cmx_sa_ah *cmx_sa_port_set(struct cmx_sa_port *port,
 				  struct cmx_sa_ah *ah, bool active)

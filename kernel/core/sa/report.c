@@ -51,20 +51,6 @@ void cmx_sa_report_sent(struct ib_mad_agent *agent, struct ib_mad_send_wc *wc)
 	cmx_stat_dec(live_sa_mads);
 }
 
-/* True if it is of the partition that reaches the SA */
-static bool cmx_sa_report_pkey(const struct cmx_sa_port *port,
-			       const struct cmx_sa_ah *ah,
-			       const struct ib_wc *wc)
-{
-	u16 pkey, ours;
-
-	return !ib_get_cached_pkey(port->dev, port->num, wc->pkey_index,
-				   &pkey) &&
-	       !ib_get_cached_pkey(port->dev, port->num, ah->pkey_index,
-				   &ours) &&
-	       !((pkey ^ ours) & 0x7fff);
-}
-
 /* True if it is from the SA, and valid */
 static bool cmx_sa_report_is_valid(const struct cmx_sa_port *port,
 				   const struct cmx_sa_ah *ah,
@@ -72,8 +58,7 @@ static bool cmx_sa_report_is_valid(const struct cmx_sa_port *port,
 {
 	const struct ib_sa_mad *mad = (const void *)wc->recv_buf.mad;
 
-	return wc->wc->slid == ah->lid && wc->wc->src_qp == 1 &&
-	       cmx_sa_report_pkey(port, ah, wc->wc) &&
+	return cmx_sa_port_is_source(port, ah, wc->wc) &&
 	       mad->mad_hdr.method == IB_MGMT_METHOD_REPORT &&
 	       mad->mad_hdr.attr_id == cpu_to_be16(IB_SA_ATTR_NOTICE) &&
 	       !(mad->rmpp_hdr.rmpp_rtime_flags & IB_MGMT_RMPP_FLAG_ACTIVE) &&

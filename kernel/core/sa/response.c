@@ -2,6 +2,10 @@
 /*
  * Calls of ib_mad for a MAD of a query: the response of the SA, which completes
  * the lookup, and the end of the MAD. Each MAD has a reference of its lookup.
+ *
+ * ib_mad passes a response by its transaction id alone. Any node, of any subnet
+ * of the host, could guess one. So a response is accepted only from the address
+ * that its MAD was sent to. Another one counts as lost, with its MAD.
  */
 #include <linux/jiffies.h>
 
@@ -56,6 +60,20 @@ void cmx_sa_lookup_response(struct cmx_sa_lookup *l, u32 generation,
 	cmx_sa_entries_free(&victims);
 }
 
+/*
+ * True if the port of @agent received it. mlx5 receives with a QP of another
+ * type, of which the device is known only.
+ */
+static bool cmx_sa_mad_is_here(const struct ib_mad_agent *agent,
+			       const struct ib_wc *wc)
+{
+	const struct ib_qp *qp = wc->qp;
+
+	return qp == agent->qp ||
+	       (qp && qp->device == agent->device &&
+		qp->qp_type != IB_QPT_GSI);
+}
+
 /* A response has arrived. cmx_sa_mad_sent() follows for its query. */
 void cmx_sa_mad_received(struct ib_mad_agent *agent,
 			 struct ib_mad_send_buf *buf,
@@ -63,11 +81,13 @@ void cmx_sa_mad_received(struct ib_mad_agent *agent,
 {
 	struct cmx_sa_answer *answer = NULL;
 	struct cmx_sa_lookup *l;
-	struct cmx_sa_mad *m;
+	struct cmx_sa_mad *m = buf ? buf->context[0] : NULL;
 	int error;
 
-	if (buf) {
-		m = buf->context[0];
+	if (m && (!cmx_sa_mad_is_here(agent, wc->wc) ||
+		  !cmx_sa_port_is_source(agent->context, m->ah, wc->wc))) {
+		cmx_stat_inc(sa_responses_ignored);
+	} else if (m) {
 		l = m->lookup;
 		error = cmx_sa_read(&l->key.query, wc, &answer);
 		trace_cmx_sa_answer(l, &wc->recv_buf.mad->mad_hdr, answer,

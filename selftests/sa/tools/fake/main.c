@@ -30,10 +30,12 @@ static const char usage[] =
 "  -a, --attribute ID   spoil answers on that attribute (default: 0x31,\n"
 "                       ServiceRecord)\n"
 "  -p, --pkey P_KEY     of the service records (default: 0xffff)\n"
-"  -c, --capabilities N CapabilityMask2 of ClassPortInfo (default: 0)\n";
+"  -c, --capabilities N CapabilityMask2 of ClassPortInfo (default: 0)\n"
+"  -f, --from DEVICE    sends the answers, in place of the fake SA\n";
 
 struct fake {
 	struct mad_port port;
+	struct mad_port from;	/* usually the same */
 	const struct mode *mode;
 	unsigned long arg;
 	unsigned long records;
@@ -244,7 +246,7 @@ static void packet_send(struct fake *fake, void *buf)
 	int tries;
 
 	for (tries = 0; tries < 5000; tries++) {
-		if (!umad_send(fake->port.fd, fake->port.agent, buf, MAD_SIZE,
+		if (!umad_send(fake->from.fd, fake->from.agent, buf, MAD_SIZE,
 			       0, 0))
 			return;
 		if (errno != EINVAL)
@@ -385,6 +387,7 @@ int main(int argc, char **argv)
 		{ "attribute", required_argument, NULL, 'a' },
 		{ "pkey", required_argument, NULL, 'p' },
 		{ "capabilities", required_argument, NULL, 'c' },
+		{ "from", required_argument, NULL, 'f' },
 		{ NULL },
 	};
 	/* Without SA_RESTART, so that a signal ends the wait for a request */
@@ -393,11 +396,11 @@ int main(int argc, char **argv)
 		.records = 3, .times = -1UL, .attr = UMAD_SA_ATTR_SERVICE_REC,
 		.pkey = 0xffff,
 	};
-	const char *device = NULL;
+	const char *device = NULL, *from = NULL;
 	int option;
 	size_t i;
 
-	while ((option = getopt_long(argc, argv, "C:V:n:t:d:a:p:c:", options,
+	while ((option = getopt_long(argc, argv, "C:V:n:t:d:a:p:c:f:", options,
 				     NULL)) != -1) {
 		switch (option) {
 		case 'C':
@@ -424,6 +427,9 @@ int main(int argc, char **argv)
 		case 'c':
 			fake.caps = number(optarg);
 			break;
+		case 'f':
+			from = optarg;
+			break;
 		default:
 			return usage_show();
 		}
@@ -439,6 +445,11 @@ int main(int argc, char **argv)
 
 	mad_open(&fake.port, device, 0);
 	mad_register_server(&fake.port);
+	fake.from = fake.port;
+	if (from) {
+		mad_open(&fake.from, from, 0);
+		mad_register_client(&fake.from);
+	}
 	for (i = 0; i < fake.victim_count; i++)
 		fake.former[i] = sm_lid_set(&fake.victims[i], fake.port.lid);
 	puts("ready");

@@ -11,6 +11,7 @@
 #include "kunit.h"
 
 #define PORT		1
+#define OTHER_PORT	2
 #define PKEY		0xffff	/* of the device, at first */
 #define OTHER_PKEY	0x8005
 
@@ -200,10 +201,61 @@ static void advertise_withdrawn(struct kunit *test)
 	expect_gone(test);
 }
 
+static void other_done(struct cmx_sched_waiter *waiter, void *answer, int error)
+{
+}
+
+/* Is a response of the other port in the cache? */
+static bool other_cached(const struct cmx_sa_query *query)
+{
+	struct cmx_sa_answer *answer = NULL;
+	int ret = cmx_sa_peek(fake.port[OTHER_PORT], &init_net, query, &answer);
+
+	cmx_sa_answer_put(answer);
+	return !ret;
+}
+
+/* Another port may have the same SA: its responses are older than a change. */
+static void advertise_other_port(struct kunit *test)
+{
+	static const struct cmx_sa_query query = {
+		.attr_id = cpu_to_be16(0x31),
+		.method = IB_SA_METHOD_GET_TABLE,
+		.rec_len = 176,
+	};
+	static struct cmx_sched_waiter waiter;
+	struct cmx_sa_lookup *l;
+	int i;
+
+	advertise(test);
+	set(test, PKEY);
+	for (i = 0; i < 2; i++) {
+		KUNIT_EXPECT_FALSE(test, other_cached(&query));
+		waiter.done = other_done;
+		KUNIT_ASSERT_EQ(test, cmx_sa_lookup(fake.port[OTHER_PORT],
+						    &init_net, GLOBAL_ROOT_UID,
+						    &query, &waiter), 0);
+		l = fake_lookup(fake.port[OTHER_PORT]);
+		KUNIT_ASSERT_NOT_NULL(test, l);
+		fake_say(l, fake_services(1, "s"), 0);
+		KUNIT_EXPECT_TRUE(test, other_cached(&query));
+		if (i)
+			break;
+		KUNIT_ASSERT_TRUE(test, fake_set_pkey(&fake, OTHER_PKEY));
+		respond(test, IB_SA_METHOD_DELETE, PKEY, 0);
+		set(test, OTHER_PKEY);
+	}
+	withdraw();
+	respond(test, IB_SA_METHOD_DELETE, OTHER_PKEY, 0);
+	expect_gone(test);
+	KUNIT_EXPECT_FALSE(test, other_cached(&query));
+}
+
 static struct kunit_case advertise_cases[] = {
 	KUNIT_CASE(advertise_pkey),
 	KUNIT_CASE(advertise_unknown),
 	KUNIT_CASE(advertise_withdrawn),
+	KUNIT_CASE(advertise_other_port),
 	{}
 };
 

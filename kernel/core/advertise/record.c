@@ -219,7 +219,7 @@ static void cmx_record_is_set(struct cmx_port_record *r,
 		      lease != r->lease;
 
 	if (!r->confirmed || r->again)
-		cmx_sa_services_changed(r->port);
+		cmx_sa_services_changed();
 	r->confirmed = true;
 	r->again = false;
 	r->error = 0;
@@ -249,7 +249,7 @@ static void cmx_record_answer(struct cmx_port_record *r,
 		if (!r->answer_error)
 			cmx_stat_inc(service_deletes);
 		/* The SA may have executed it without a response. */
-		cmx_sa_services_changed(r->port);
+		cmx_sa_services_changed();
 		if (r->exists && r->usable && !r->ending)
 			cmx_record_failed(r, r->answer_error, event);
 	} else if (!r->answer_error) {
@@ -257,7 +257,7 @@ static void cmx_record_answer(struct cmx_port_record *r,
 	} else {
 		/* The SA may have executed it, unless it refused. */
 		if (r->answer_error != -ECONNREFUSED)
-			cmx_sa_services_changed(r->port);
+			cmx_sa_services_changed();
 		if (r->usable)
 			cmx_record_failed(r, r->answer_error, event);
 	}
@@ -408,7 +408,7 @@ static bool cmx_record_idle(struct cmx_port_record *r,
 		return false;
 	if (!cmx_sa_forget(&r->waiter))
 		return false;	/* done() will queue this work item */
-	cmx_sa_services_changed(r->port);
+	cmx_sa_services_changed();
 	r->op = CMX_RECORD_NONE;
 	refcount_dec(&r->ref);
 	return true;

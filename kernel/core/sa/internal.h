@@ -41,7 +41,7 @@
  * struct cmx_sa_key - identifies equal queries to a port
  * @net: cookie of the network namespace, never reused
  * @services: of a query for services: number of changes of this host's services
- *	at the SA (cmx_sa_services_changed()), so that no older response is
+ *	at any SA (cmx_sa_services_changed()), so that no older response is
  *	used. Of a query that changes the SA: its number. Else 0
  * @query: the query
  */
@@ -284,7 +284,6 @@ struct cmx_sa_inform {
  * @window: limit of outstanding lookups, adapted to the SA
  * @response: mean response time of the SA, in jiffies
  * @last_response: time of the SA's last response, in jiffies
- * @services: number of changes of this host's services at the SA
  * @cache: responses
  * @info: ClassPortInfo of the SA, see info.c
  * @info_waiter: waiter of its query in the background
@@ -310,7 +309,6 @@ struct cmx_sa_port {
 	unsigned int window;
 	unsigned long response;
 	unsigned long last_response;
-	atomic64_t services;
 	struct cmx_sa_cache cache;
 	atomic64_t info;
 	struct cmx_sched_waiter info_waiter;

@@ -25,6 +25,11 @@ static struct workqueue_struct *cmx_sa_wq;
 
 /* Numbers the queries that change the SA */
 static atomic64_t cmx_sa_changes = ATOMIC64_INIT(0);
+/*
+ * Number of changes of this host's services. Of all ports: several may have the
+ * same SA.
+ */
+static atomic64_t cmx_sa_services = ATOMIC64_INIT(0);
 
 void cmx_sa_lookup_put(struct cmx_sa_lookup *l)
 {
@@ -257,8 +262,7 @@ static void cmx_sa_lookup_work(struct work_struct *work)
 	cmx_sa_lookup_put(l);
 }
 
-static void cmx_sa_key_init(struct cmx_sa_key *key,
-			    const struct cmx_sa_port *port, struct net *net,
+static void cmx_sa_key_init(struct cmx_sa_key *key, struct net *net,
 			    const struct cmx_sa_query *query)
 {
 	key->net = net->net_cookie;
@@ -267,22 +271,21 @@ static void cmx_sa_key_init(struct cmx_sa_key *key,
 	if (cmx_sa_query_changes(query))
 		key->services = atomic64_inc_return(&cmx_sa_changes);
 	else if (query->attr_id == cpu_to_be16(IB_SA_ATTR_SERVICE_REC))
-		key->services = atomic64_read(&port->services);
+		key->services = atomic64_read(&cmx_sa_services);
 	key->query = *query;
 }
 
 /**
- * cmx_sa_services_changed - invalidate all responses of an SA about services
- * @port: port of the SA
+ * cmx_sa_services_changed - invalidate all responses about services
  *
- * Call it after a ServiceRecord was set or deleted. Later queries neither use a
- * cached response nor join an outstanding query.
+ * Call it after a ServiceRecord was set or deleted. Later queries, of any port,
+ * neither use a cached response nor join an outstanding query.
  *
  * Context: any.
  */
-void cmx_sa_services_changed(struct cmx_sa_port *port)
+void cmx_sa_services_changed(void)
 {
-	atomic64_inc(&port->services);
+	atomic64_inc(&cmx_sa_services);
 }
 
 static struct cmx_sa_lookup *
@@ -297,7 +300,7 @@ cmx_sa_lookup_alloc(struct cmx_sa_port *port, struct net *net, kuid_t uid,
 	refcount_set(&l->ref, 1);
 	INIT_LIST_HEAD(&l->mads);
 	INIT_DELAYED_WORK(&l->work, cmx_sa_lookup_work);
-	cmx_sa_key_init(&l->key, port, net, query);
+	cmx_sa_key_init(&l->key, net, query);
 	l->gid_changes = cmx_sa_gid_changes(port, query);
 	if (cmx_sched_entity_init(&l->entity, &port->sched, uid,
 				  cmx_sa_key_hash(&l->key))) {
@@ -345,7 +348,7 @@ int cmx_sa_peek(struct cmx_sa_port *port, struct net *net,
 {
 	struct cmx_sa_key key;
 
-	cmx_sa_key_init(&key, port, net, query);
+	cmx_sa_key_init(&key, net, query);
 	*answer = cmx_sa_cache_get(&port->cache, &key);
 	return *answer ? 0 : -EINPROGRESS;
 }
@@ -386,7 +389,7 @@ bool cmx_sa_uncache(struct cmx_sa_port *port, struct net *net,
 {
 	struct cmx_sa_key key;
 
-	cmx_sa_key_init(&key, port, net, query);
+	cmx_sa_key_init(&key, net, query);
 	return cmx_sa_cache_remove(&port->cache, &key, why);
 }
 

@@ -193,7 +193,7 @@ void cmx_sa_watch(struct cmx_sa_watcher *watcher);
 void cmx_sa_unwatch(struct cmx_sa_watcher *watcher);
 u32 cmx_sa_port_generation(const struct cmx_sa_port *port);
 int cmx_sa_ports_find(struct net *net, const char *dev, u32 num);
-void cmx_sa_services_changed(struct cmx_sa_port *port);
+void cmx_sa_services_changed(void);
 
 int cmx_sa_init(void);
 void cmx_sa_exit(void);

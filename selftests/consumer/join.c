@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Multicast memberships of an in-kernel id:
- *	join SOURCE GROUP FLAGS [qp] [persistent] [lost] [qkey=N]
+ *	join SOURCE GROUP FLAGS [qp] [persistent] [lost] [qkey=N] [port=N]
  *			bind, join, wait for the event; qp: with a queue pair
  *			that is ready to receive; lost: report a loss, too
- *	more GROUP FLAGS [persistent] [lost] [qkey=N]
+ *	more GROUP FLAGS [persistent] [lost] [qkey=N] [port=N]
  *			another membership of the same id, likewise
  *	receive N	wait for so many datagrams, 0: look for one at once
  *	again		wait for another event
@@ -217,13 +217,15 @@ void consumer_leave(void)
 static int join_group(const union rdma_cmx_sockaddr *group, u32 flags,
 		      char *words)
 {
+	union rdma_cmx_sockaddr addr = *group;
 	struct rdma_cmx_join_attr attr = {
-		.addr = group,
+		.addr = &addr,
 		.join_flags = flags,
 	};
 	struct join_member *m = &joined.members[joined.count];
 	struct rdma_cmx_member *member;
 	char *word;
+	u16 port;
 
 	if (joined.count == JOIN_MEMBERS)
 		return -ENOSPC;
@@ -236,6 +238,11 @@ static int join_group(const union rdma_cmx_sockaddr *group, u32 flags,
 			attr.param.mask |= RDMA_CMX_MC_QKEY;
 			if (kstrtou32(word + 5, 0, &attr.param.qkey))
 				return -EINVAL;
+		} else if (!strncmp(word, "port=", 5)) {
+			/* Of IPv6, too: at the same place */
+			if (kstrtou16(word + 5, 0, &port))
+				return -EINVAL;
+			addr.in.sin_port = htons(port);
 		} else if (strcmp(word, "qp")) {
 			return -EINVAL;
 		}

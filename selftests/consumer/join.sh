@@ -78,6 +78,25 @@ peer_stop "$job"
 do_ leave >/dev/null
 ok "MC-11: the end of the id leaves all groups" wait_for 90 eval '! igmp_joined eth0 239.55.7.4'
 
+# Two addresses, one group on the wire
+queue_pairs() {
+	rdma resource show qp link rxe0 | grep -c cmx_consumer
+}
+
+is "MC-11: a group" "$(do_ join 10.55.0.1 239.55.7.3 0 qp)" "$joined"
+is "MC-11: again, with a port" "$(do_ more 239.55.7.3 0 port=2)" "$joined"
+echo part 239.55.7.3 >$dir/command
+do_ receive 0 >/dev/null
+job=$(peer_bg "$tests/api/tools/mc send 10.55.0.2 239.55.7.3 300")
+is "MC-11: the newer is left: the older receives" "$(do_ receive 5)" \
+	"received=enough"
+is "MC-11: the newer again" "$(do_ more 239.55.7.3 0 port=2)" "$joined"
+echo part 239.55.7.3 >$dir/command
+peer_stop "$job"
+ok "MC-11: there is the queue pair" test "$(queue_pairs)" -gt 0
+do_ leave >/dev/null
+is "MC-11: the end of the id destroys it" "$(queue_pairs)" 0
+
 is "MC-11: an IPv6 group with a queue pair" \
 	"$(do_ join fd55::1 ff15::55:72 0 qp qkey=0x777)" "$joined"
 do_ leave >/dev/null

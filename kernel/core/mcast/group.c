@@ -29,9 +29,13 @@ static bool cmx_group_is_plain(const struct cmx_group *g)
 	       !g->send_only && g->id->route.addr.src_addr.ss_family != AF_IB;
 }
 
-/* @attr is checked. Its address is padded with zeros. */
+/*
+ * @attr is checked. Its address is padded with zeros. @attachments is the id's
+ * list.
+ */
 struct cmx_group *cmx_group_alloc(struct rdma_cm_id *id,
-				  const struct rdma_cmx_join_attr *attr)
+				  const struct rdma_cmx_join_attr *attr,
+				  struct list_head *attachments)
 {
 	struct cmx_group *g;
 
@@ -50,10 +54,12 @@ struct cmx_group *cmx_group_alloc(struct rdma_cm_id *id,
 		.roce = rdma_protocol_roce(id->device, id->port_num),
 		.set_qkey = attr->param.mask & RDMA_CMX_MC_QKEY,
 		.qp = id->qp,
+		.attachments = attachments,
 	};
 	RB_CLEAR_NODE(&g->node);
 	INIT_LIST_HEAD(&g->order);
 	INIT_LIST_HEAD(&g->members);
+	INIT_LIST_HEAD(&g->attachment);
 	spin_lock_init(&g->lock);
 	g->attr.addr = &g->addr;
 	g->plain = cmx_group_is_plain(g);

@@ -33,38 +33,81 @@ static void cmx_group_stop(struct cmx_group *g)
 		cmx_mcast_ib_stop(g);
 }
 
-static void cmx_group_detach(struct cmx_group *g)
+/*
+ * True if another group of the id has attached the queue pair to the same MGID
+ * and MLID: two addresses may differ in a port only. Drivers do not count
+ * attachments: the first detachment ends all, and the next one fails.
+ */
+static bool cmx_group_is_shared(const struct cmx_group *g)
 {
-	if (g->attached)
-		ib_detach_mcast(g->qp, &g->attached_gid, g->attached_lid);
-	g->attached = false;
+	const struct cmx_group *other;
+
+	list_for_each_entry(other, g->attachments, attachment) {
+		if (other != g && other->qp == g->qp &&
+		    other->attached_lid == g->attached_lid &&
+		    !memcmp(&other->attached_gid, &g->attached_gid,
+			    sizeof(g->attached_gid)))
+			return true;
+	}
+	return false;
 }
 
-/* A group that was rejoined may have another MLID. */
-static int cmx_group_attach(struct cmx_group *g)
+/* With the id's handler lock */
+static void cmx_group_detach_locked(struct cmx_group *g)
+{
+	if (list_empty(&g->attachment))
+		return;
+	list_del_init(&g->attachment);
+	if (!cmx_group_is_shared(g))
+		ib_detach_mcast(g->qp, &g->attached_gid, g->attached_lid);
+}
+
+static void cmx_group_detach(struct cmx_group *g)
+{
+	if (!g->qp)
+		return;
+	rdma_lock_handler(g->id);
+	cmx_group_detach_locked(g);
+	rdma_unlock_handler(g->id);
+}
+
+/* A group that was rejoined may have another MLID. Likewise. */
+static int cmx_group_attach_locked(struct cmx_group *g)
 {
 	struct ib_qp_attr attr = { .qkey = be32_to_cpu(g->rec.qkey) };
 	u16 lid = be16_to_cpu(g->rec.mlid);
 	int ret;
 
-	if (!g->qp || g->send_only)
-		return 0;
-	if (g->attached && g->attached_lid == lid &&
+	if (!list_empty(&g->attachment) && g->attached_lid == lid &&
 	    !memcmp(&g->attached_gid, &g->rec.mgid, sizeof(g->rec.mgid)))
 		return 0;
-	cmx_group_detach(g);
+	cmx_group_detach_locked(g);
 	if (g->set_qkey) {
 		ret = ib_modify_qp(g->qp, &attr, IB_QP_QKEY);
 		if (ret)
 			return ret;
 	}
-	ret = ib_attach_mcast(g->qp, &g->rec.mgid, lid);
-	if (ret)
-		return ret;
-	g->attached = true;
 	g->attached_gid = g->rec.mgid;
 	g->attached_lid = lid;
+	if (!cmx_group_is_shared(g)) {
+		ret = ib_attach_mcast(g->qp, &g->rec.mgid, lid);
+		if (ret)
+			return ret;
+	}
+	list_add(&g->attachment, g->attachments);
 	return 0;
+}
+
+static int cmx_group_attach(struct cmx_group *g)
+{
+	int ret;
+
+	if (!g->qp || g->send_only)
+		return 0;
+	rdma_lock_handler(g->id);
+	ret = cmx_group_attach_locked(g);
+	rdma_unlock_handler(g->id);
+	return ret;
 }
 
 static void cmx_group_report(struct cmx_group *g, struct rdma_cm_event *event)

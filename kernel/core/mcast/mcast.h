@@ -105,6 +105,11 @@ enum cmx_group_state {
  * @wanted: @rec as requested
  * @comp_mask: valid fields of @wanted
  * @qp: queue pair of the kernel, or NULL
+ * @attachments: groups of the id that are attached, by the handler lock
+ * @attachment: in @attachments while @qp is attached to @attached_gid and
+ *	@attached_lid, else empty, by the handler lock
+ * @attached_gid: see above
+ * @attached_lid: see above
  * @ifindex: RoCE: netdevice that the id was bound to when it joined
  * @gid_type: RoCE: of the id at that time
  * @ip: RoCE: membership of the netdevice
@@ -113,9 +118,6 @@ enum cmx_group_state {
  *	the join completes before it returns
  * @state: see above
  * @was_joined: it has been joined once
- * @attached: @qp is attached to @attached_gid and @attached_lid
- * @attached_gid: see above
- * @attached_lid: see above
  * @backoff: milliseconds until the retry after the next failure
  * @querying: the query for send-only full members at the SA is outstanding
  * @waiter: waiter of that query
@@ -150,6 +152,10 @@ struct cmx_group {
 	struct ib_sa_mcmember_rec wanted;
 	ib_sa_comp_mask comp_mask;
 	struct ib_qp *qp;
+	struct list_head *attachments;
+	struct list_head attachment;
+	union ib_gid attached_gid;
+	u16 attached_lid;
 	int ifindex;
 	enum ib_gid_type gid_type;
 	struct cmx_ip_group ip;
@@ -157,9 +163,6 @@ struct cmx_group {
 	struct delayed_work work;
 	enum cmx_group_state state;
 	bool was_joined;
-	bool attached;
-	union ib_gid attached_gid;
-	u16 attached_lid;
 	unsigned int backoff;
 	bool querying;
 	struct cmx_sched_waiter waiter;
@@ -181,6 +184,7 @@ struct cmx_group {
  * @groups: groups that can take members, by address
  * @order: groups that are not left, newest first
  * @members: all memberships
+ * @attachments: groups that the queue pair is attached to, by the handler lock
  * @ended: its handler has destroyed it: no callback is called. Set with the
  *	id's handler lock, before @end is queued
  * @end: leaves all groups and destroys the id
@@ -193,6 +197,7 @@ struct cmx_mcast_id {
 	struct rb_root groups;
 	struct list_head order;
 	struct list_head members;
+	struct list_head attachments;
 	bool ended;
 	struct work_struct end;
 };
@@ -252,7 +257,8 @@ int cmx_mcast_roce_join(struct cmx_group *g,
 
 /* group.c */
 struct cmx_group *cmx_group_alloc(struct rdma_cm_id *id,
-				  const struct rdma_cmx_join_attr *attr);
+				  const struct rdma_cmx_join_attr *attr,
+				  struct list_head *attachments);
 void cmx_group_put(struct cmx_group *g);
 void cmx_group_kick(struct cmx_group *g, unsigned int ms);
 bool cmx_group_is(const struct cmx_group *g,

@@ -71,6 +71,7 @@ static struct cmx_mcast_id *cmx_mcast_id_get(struct rdma_cm_id *id)
 	mutex_init(&fresh->mutex);
 	INIT_LIST_HEAD(&fresh->order);
 	INIT_LIST_HEAD(&fresh->members);
+	INIT_LIST_HEAD(&fresh->attachments);
 	INIT_WORK(&fresh->end, cmx_mcast_id_end);
 
 	spin_lock(&cmx_mcast_lock);
@@ -209,7 +210,7 @@ cmx_member_start(const struct rdma_cmx_join_attr *attr,
 	struct cmx_group *g;
 	int ret;
 
-	g = cmx_group_alloc(owner->id, attr);
+	g = cmx_group_alloc(owner->id, attr, &owner->attachments);
 	if (!g)
 		return ERR_PTR(-ENOMEM);
 	m = &g->first;

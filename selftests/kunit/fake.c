@@ -38,9 +38,7 @@ static int fake_query_port(struct ib_device *ibdev, u32 num,
 	attr->sm_lid = num;
 	attr->active_width = IB_WIDTH_4X;
 	attr->active_speed = IB_SPEED_SDR;
-	if (fn)
-		fn(ibdev, num, attr);
-	return 0;
+	return fn ? fn(ibdev, num, attr) : 0;
 }
 
 static int fake_port_immutable(struct ib_device *ibdev, u32 num,
@@ -91,6 +89,8 @@ static struct cmx_sa_port *fake_port_up(struct ib_device *ibdev, u32 num)
 		port->active = true;
 		/* As after some responses of the SA */
 		port->window = 8;
+		/* No background work, until fake_follow() */
+		port->inform.gone = true;
 		cmx_sa_port_list(port);
 	}
 	return port;
@@ -125,6 +125,14 @@ int fake_up(struct fake *fake)
 	return 0;
 }
 
+/* The port's work item runs from now on. */
+void fake_follow(struct cmx_sa_port *port)
+{
+	spin_lock(&cmx_sa_lock);
+	port->inform.gone = false;
+	spin_unlock(&cmx_sa_lock);
+}
+
 /* As the removal of a device, without an agent */
 void fake_down(struct fake *fake)
 {
@@ -133,6 +141,8 @@ void fake_down(struct fake *fake)
 	if (!fake->ibdev)
 		return;
 	while ((port = cmx_sa_port_unlist(fake->ibdev))) {
+		cmx_sa_inform_stop(port);
+		cancel_delayed_work_sync(&port->refresh);
 		spin_lock(&cmx_sa_lock);
 		WRITE_ONCE(port->active, false);
 		spin_unlock(&cmx_sa_lock);

@@ -53,14 +53,15 @@ struct fake {
 
 /*
  * Called when a port is read, with what it is by default; NULL: not called.
- * It may change that, and sleep.
+ * It may change that, sleep, and return an error.
  */
-typedef void (*fake_read_fn)(struct ib_device *ibdev, u32 num,
-			     struct ib_port_attr *attr);
+typedef int (*fake_read_fn)(struct ib_device *ibdev, u32 num,
+			    struct ib_port_attr *attr);
 extern fake_read_fn fake_read;
 
 int fake_up(struct fake *fake);
 void fake_down(struct fake *fake);
+void fake_follow(struct cmx_sa_port *port);
 bool fake_set_pkey(struct fake *fake, u16 pkey);
 struct cmx_sa_lookup *fake_lookup(struct cmx_sa_port *port);
 void fake_say(struct cmx_sa_lookup *l, struct cmx_sa_answer *answer, int error);

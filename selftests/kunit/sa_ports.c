@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * The firmware of a port that is down is slow, and many callers want to know
- * if the port is active: they share a read, and delay no other device.
+ * if the port is active: they share a read, and delay no other device. What a
+ * read finds, or cannot find, and events of a port.
  */
 #include <linux/completion.h>
 #include <linux/sched.h>
@@ -30,13 +31,14 @@ static struct workqueue_struct *wq;
 static struct ib_mad_agent agent;
 static struct completion released;
 static bool active;
-static atomic_t reads, io;
+static atomic_t reads, io, failures;
+static atomic_t ups, downs;	/* reports of port 1 of @slow */
 
-static void ports_read(struct ib_device *ibdev, u32 num,
-		       struct ib_port_attr *attr)
+static int ports_read(struct ib_device *ibdev, u32 num,
+		      struct ib_port_attr *attr)
 {
 	if (ibdev != slow.ibdev || num != 1)
-		return;
+		return 0;
 	attr->sm_lid = 0;
 	attr->state = READ_ONCE(active) ? IB_PORT_ACTIVE : IB_PORT_DOWN;
 	/* A removal waits for the read, and I/O may need the device. */
@@ -44,7 +46,16 @@ static void ports_read(struct ib_device *ibdev, u32 num,
 		atomic_inc(&io);
 	atomic_inc(&reads);
 	wait_for_completion(&released);
+	return atomic_add_unless(&failures, -1, 0) ? -EIO : 0;
 }
+
+static void ports_changed(struct cmx_sa_port *port, enum cmx_sa_change change)
+{
+	if (port == slow.port[1])
+		atomic_inc(change == CMX_SA_UP ? &ups : &downs);
+}
+
+static struct cmx_sa_watcher watcher = { .changed = ports_changed };
 
 static int ports_init(struct kunit *test)
 {
@@ -58,6 +69,9 @@ static int ports_init(struct kunit *test)
 	active = false;
 	atomic_set(&reads, 0);
 	atomic_set(&io, 0);
+	atomic_set(&failures, 0);
+	atomic_set(&ups, 0);
+	atomic_set(&downs, 0);
 	ret = fake_up(&slow) ?: fake_up(&other);
 	if (ret)
 		return ret;
@@ -321,6 +335,51 @@ static void ports_paths(struct kunit *test)
 	}
 }
 
+/* The state of port 1 of @slow is reported until ports_unwatch(). */
+static void ports_watch(void)
+{
+	complete_all(&released);
+	cmx_sa_watch(&watcher);
+	fake_follow(slow.port[1]);
+}
+
+static void ports_unwatch(void)
+{
+	cmx_sa_unwatch(&watcher);
+	slow.port[1]->agent = NULL;
+}
+
+/* The state that a failed read does not give is read again without an event. */
+static void ports_read_failed(struct kunit *test)
+{
+	slow.port[1]->active = true;
+	WRITE_ONCE(active, true);
+	atomic_set(&failures, 2);
+	ports_watch();
+	/* As an event */
+	cmx_sa_port_kick(slow.port[1], 0);
+	KUNIT_EXPECT_TRUE(test, WAIT_FOR(atomic_read(&reads) >= 3));
+	KUNIT_EXPECT_TRUE(test, WAIT_FOR(atomic_read(&ups)));
+	KUNIT_EXPECT_TRUE(test, READ_ONCE(slow.port[1]->active));
+	KUNIT_EXPECT_EQ(test, atomic_read(&downs), 0);
+	ports_unwatch();
+}
+
+/* A change that a caller finds is reported as after an event. */
+static void ports_found(struct kunit *test)
+{
+	struct cmx_sa_port *port;
+
+	ports_watch();
+	WRITE_ONCE(active, true);
+	port = cmx_sa_port_get(slow.ibdev->index, 1);
+	KUNIT_EXPECT_PTR_EQ(test, port, slow.port[1]);
+	cmx_sa_port_put(port);
+	KUNIT_EXPECT_TRUE(test, WAIT_FOR(atomic_read(&ups)));
+	KUNIT_EXPECT_EQ(test, atomic_read(&downs), 0);
+	ports_unwatch();
+}
+
 static struct kunit_case ports_cases[] = {
 	KUNIT_CASE(ports_others),
 	KUNIT_CASE(ports_share),
@@ -329,6 +388,8 @@ static struct kunit_case ports_cases[] = {
 	KUNIT_CASE(ports_removal),
 	KUNIT_CASE(ports_read_once),
 	KUNIT_CASE(ports_paths),
+	KUNIT_CASE(ports_read_failed),
+	KUNIT_CASE(ports_found),
 	{}
 };
 

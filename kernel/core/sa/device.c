@@ -5,7 +5,9 @@
  * The removal of a device unregisters the agents and ends all queries.
  *
  * An event starts a new generation of the cache without delay. A work item does
- * the rest, after it has read the state and the SM of the port.
+ * the rest, after it has read the state and the SM of the port. It also runs
+ * when another reader finds a change, whose event may be late, and again after
+ * a read that failed.
  */
 #include <linux/list.h>
 #include <linux/mm.h>
@@ -61,12 +63,13 @@ static void cmx_sa_port_changed(struct cmx_sa_port *port,
 
 static void cmx_sa_port_work(struct work_struct *work)
 {
-	struct cmx_sa_port *port = container_of(work, struct cmx_sa_port,
-						refresh);
+	struct cmx_sa_port *port = container_of(to_delayed_work(work),
+						struct cmx_sa_port, refresh);
 	unsigned int noio = memalloc_noio_save();
 
-	cmx_sa_port_refresh(port);
-	if (READ_ONCE(port->active)) {
+	if (cmx_sa_port_read(port) < 0) {
+		/* It runs again. */
+	} else if (READ_ONCE(port->active)) {
 		cmx_sa_lookups_again(port);
 		cmx_sa_info_refresh(port);
 		cmx_sa_inform_refresh(port);
@@ -86,7 +89,7 @@ static void cmx_sa_port_event(struct cmx_sa_port *port, int event)
 	cmx_sa_cache_drop(&port->cache);
 	/* A reader of the counter knows that the cache is empty. */
 	cmx_stat_inc(sa_events);
-	queue_work(system_unbound_wq, &port->refresh);
+	cmx_sa_port_kick(port, 0);
 }
 
 /* The SA has reported a GID of the port, see report.c. */
@@ -125,7 +128,7 @@ struct cmx_sa_port *cmx_sa_port_alloc(struct ib_device *dev, u32 num)
 	get_device(&dev->dev);
 	port->dev = dev;
 	port->num = num;
-	INIT_WORK(&port->refresh, cmx_sa_port_work);
+	INIT_DELAYED_WORK(&port->refresh, cmx_sa_port_work);
 	INIT_DELAYED_WORK(&port->inform.own, cmx_sa_port_own);
 	port->inform.own_due = jiffies;
 	init_rwsem(&port->agent_lock);
@@ -159,10 +162,10 @@ static int cmx_sa_port_add(struct ib_device *dev, u32 num)
 	port->agent = agent;
 	INIT_IB_EVENT_HANDLER(&port->events, dev, cmx_sa_event);
 	ib_register_event_handler(&port->events);
-	cmx_sa_port_refresh(port);
+	cmx_sa_port_read(port);
 	cmx_sa_port_list(port);
 	/* Queries the ClassPortInfo. No other query of it is outstanding. */
-	queue_work(system_unbound_wq, &port->refresh);
+	cmx_sa_port_kick(port, 0);
 	return 0;
 }
 
@@ -174,7 +177,7 @@ static void cmx_sa_port_remove(struct cmx_sa_port *port)
 
 	ib_unregister_event_handler(&port->events);
 	cmx_sa_inform_stop(port);
-	cancel_work_sync(&port->refresh);
+	cancel_delayed_work_sync(&port->refresh);
 	/* Last call before queries to its SA fail */
 	cmx_sa_port_changed(port, CMX_SA_GOING);
 

@@ -228,7 +228,8 @@ struct cmx_sa_ah {
  * @agent: MAD agent for reports, or NULL: @work changes it
  * @responses: confirmations of reports that are not sent yet
  * @work: subscribes and renews; owns the fields without another comment
- * @gone: the port is removed: @work must not be queued; by cmx_sa_lock
+ * @gone: the port is removed: neither @work nor cmx_sa_port.refresh must be
+ *	queued; by cmx_sa_lock
  * @waiter: waiter of a subscription
  * @pending: @waiter waits
  * @answered: the subscription has completed with @error; by release and acquire
@@ -298,7 +299,7 @@ struct cmx_sa_port {
 	struct ib_device *dev;
 	u32 num;
 	struct ib_event_handler events;
-	struct work_struct refresh;
+	struct delayed_work refresh;
 	struct rw_semaphore agent_lock;
 	struct ib_mad_agent *agent;
 	struct cmx_sa_ah *ah;
@@ -327,6 +328,8 @@ bool cmx_sa_port_is_source(const struct cmx_sa_port *port,
 			   const struct cmx_sa_ah *ah, const struct ib_wc *wc);
 struct cmx_sa_ah *cmx_sa_port_set(struct cmx_sa_port *port,
 				  struct cmx_sa_ah *ah, bool active);
+void cmx_sa_port_kick(struct cmx_sa_port *port, unsigned long delay);
+int cmx_sa_port_read(struct cmx_sa_port *port);
 void cmx_sa_port_refresh(struct cmx_sa_port *port);
 void cmx_sa_port_list(struct cmx_sa_port *port);
 struct cmx_sa_port *cmx_sa_port_unlist(struct ib_device *dev);

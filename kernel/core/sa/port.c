@@ -22,6 +22,9 @@
 
 #include "sa/internal.h"
 
+/* After a read of a port that failed */
+#define CMX_SA_PORT_RETRY	HZ
+
 DEFINE_SPINLOCK(cmx_sa_lock);
 
 static LIST_HEAD(cmx_sa_ports);	/* by number */
@@ -128,35 +131,76 @@ struct cmx_sa_ah *cmx_sa_port_set(struct cmx_sa_port *port,
 }
 
 /*
- * Reads the state and the SM of the port. May sleep, for the firmware of the
- * device. Callers that wait for the lock share the next read, or a removal
- * behind them would wait for a read of each.
+ * Queues the work item (device.c) after @delay, or at its present, earlier
+ * time. A port that is being removed has none.
  */
-void cmx_sa_port_refresh(struct cmx_sa_port *port)
+void cmx_sa_port_kick(struct cmx_sa_port *port, unsigned long delay)
 {
-	u32 reads = READ_ONCE(port->reads);
+	spin_lock(&cmx_sa_lock);
+	if (!port->inform.gone && delay)
+		queue_delayed_work(system_unbound_wq, &port->refresh, delay);
+	else if (!port->inform.gone)
+		mod_delayed_work(system_unbound_wq, &port->refresh, 0);
+	spin_unlock(&cmx_sa_lock);
+}
+
+/*
+ * With agent_lock and an agent. Returns 1 if the state has changed, else 0, or
+ * an error.
+ */
+static int cmx_sa_port_query(struct cmx_sa_port *port)
+{
 	struct cmx_sa_ah *ah = NULL;
 	struct ib_port_attr attr;
+	bool active, changed;
+	int ret;
+
+	ret = ib_query_port(port->dev, port->num, &attr);
+	/* It may be active: it stays as it is, and is read again. */
+	if (ret) {
+		cmx_sa_port_kick(port, CMX_SA_PORT_RETRY);
+		return ret;
+	}
+	active = attr.state == IB_PORT_ACTIVE;
+	if (active)
+		ah = cmx_sa_ah_make(port, &attr);
+	changed = active != port->active;
+	/* Here, or the agent's PD might be freed before the old one. */
+	cmx_sa_ah_put(cmx_sa_port_set(port, ah, active));
+	return changed;
+}
+
+/*
+ * Reads the state and the SM of the port. May sleep, for the firmware of the
+ * device. Callers that wait for the lock share the next read, or a removal
+ * behind them would wait for a read of each. Returns as cmx_sa_port_query().
+ */
+int cmx_sa_port_read(struct cmx_sa_port *port)
+{
+	u32 reads = READ_ONCE(port->reads);
 	unsigned int noio;
-	bool active;
+	int ret = 0;
 
 	/* A work item has no signals. */
 	if (down_write_killable(&port->agent_lock))
-		return;
+		return 0;
 	noio = memalloc_noio_save();
 	/* Another caller's read may have begun since. */
 	if (port->agent && port->reads == reads) {
 		/* Visible before the read: a later event is read again. */
 		smp_store_mb(port->reads, reads + 1);
-		active = !ib_query_port(port->dev, port->num, &attr) &&
-			 attr.state == IB_PORT_ACTIVE;
-		if (active)
-			ah = cmx_sa_ah_make(port, &attr);
-		/* Here, or the agent's PD might be freed before the old one. */
-		cmx_sa_ah_put(cmx_sa_port_set(port, ah, active));
+		ret = cmx_sa_port_query(port);
 	}
 	memalloc_noio_restore(noio);
 	up_write(&port->agent_lock);
+	return ret;
+}
+
+/* As cmx_sa_port_read(). A change has the effect of an event. */
+void cmx_sa_port_refresh(struct cmx_sa_port *port)
+{
+	if (cmx_sa_port_read(port) > 0)
+		cmx_sa_port_kick(port, 0);
 }
 
 /**

@@ -71,6 +71,17 @@ static int fake_query_pkey(struct ib_device *ibdev, u32 num, u16 index,
 	return 0;
 }
 
+static int fake_create_ah(struct ib_ah *ah, struct rdma_ah_init_attr *attr,
+			  struct ib_udata *udata)
+{
+	return 0;
+}
+
+static int fake_destroy_ah(struct ib_ah *ah, u32 flags)
+{
+	return 0;
+}
+
 static const struct ib_device_ops fake_ops = {
 	.owner = THIS_MODULE,
 	.driver_id = RDMA_DRIVER_UNKNOWN,
@@ -79,6 +90,9 @@ static const struct ib_device_ops fake_ops = {
 	.get_port_immutable = fake_port_immutable,
 	.query_gid = fake_query_gid,
 	.query_pkey = fake_query_pkey,
+	.create_ah = fake_create_ah,
+	.destroy_ah = fake_destroy_ah,
+	.size_ib_ah = sizeof(struct ib_ah),
 };
 
 static struct cmx_sa_port *fake_port_up(struct ib_device *ibdev, u32 num)

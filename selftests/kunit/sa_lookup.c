@@ -353,6 +353,56 @@ static void lookup_source(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, cmx_sa_port_is_source(port, &ah, &wc));
 }
 
+static u16 sm_lid;
+
+static int sm_read(struct ib_device *ibdev, u32 num, struct ib_port_attr *attr)
+{
+	attr->sm_lid = READ_ONCE(sm_lid);
+	return 0;
+}
+
+/* Reads port 1. It has the agent meanwhile, and no query is outstanding. */
+static void sm_find(struct ib_mad_agent *agent, u16 lid)
+{
+	struct cmx_sa_port *port = callers_fake.port[1];
+
+	WRITE_ONCE(sm_lid, lid);
+	port->agent = agent;
+	cmx_sa_port_refresh(port);
+	port->agent = NULL;
+}
+
+/*
+ * The SM changes. Until the port is read, the old one responds, and its
+ * responses count as newer than the event.
+ */
+static void lookup_sm_changed(struct kunit *test)
+{
+	static struct ib_pd pd;
+	static struct ib_qp qp = { .pd = &pd };
+	static struct ib_mad_agent agent = { .qp = &qp };
+
+	pd.device = callers_fake.ibdev;
+	WRITE_ONCE(fake_read, sm_read);
+	sm_find(&agent, 1);
+	KUNIT_EXPECT_NOT_NULL(test, callers_fake.port[1]->ah);
+	fake_generation(&callers_fake);
+	KUNIT_ASSERT_EQ(test, 0, query_send(&callers[0], 1, 7));
+	respond(test, 1, 1, 0);
+	expect_done(test, &callers[0], 0, 1);
+	/* Read again without a change: the response is used. */
+	sm_find(&agent, 1);
+	KUNIT_ASSERT_EQ(test, 0, query_send(&callers[0], 1, 7));
+	expect_done(test, &callers[0], 0, 1);
+	sm_find(&agent, 2);
+	KUNIT_ASSERT_EQ(test, 0, query_send(&callers[0], 1, 7));
+	KUNIT_EXPECT_EQ(test, outstanding(1), 1u);
+	respond(test, 1, 2, 0);
+	expect_done(test, &callers[0], 0, 2);
+	sm_find(&agent, 0);
+	WRITE_ONCE(fake_read, NULL);
+}
+
 static struct kunit_case lookup_cases[] = {
 	KUNIT_CASE(lookup_coalesce),
 	KUNIT_CASE(lookup_gid_changed),
@@ -368,6 +418,7 @@ static struct kunit_case lookup_cases[] = {
 	KUNIT_CASE(lookup_race),
 	KUNIT_CASE(lookup_changes),
 	KUNIT_CASE(lookup_source),
+	KUNIT_CASE(lookup_sm_changed),
 	{}
 };
 

@@ -145,14 +145,14 @@ void cmx_sa_port_kick(struct cmx_sa_port *port, unsigned long delay)
 }
 
 /*
- * With agent_lock and an agent. Returns 1 if the state has changed, else 0, or
- * an error.
+ * With agent_lock and an agent. Returns 1 if the state or the SM has changed,
+ * else 0, or an error.
  */
 static int cmx_sa_port_query(struct cmx_sa_port *port)
 {
 	struct cmx_sa_ah *ah = NULL;
 	struct ib_port_attr attr;
-	bool active, changed;
+	bool active, moved, changed;
 	int ret;
 
 	ret = ib_query_port(port->dev, port->num, &attr);
@@ -164,9 +164,13 @@ static int cmx_sa_port_query(struct cmx_sa_port *port)
 	active = attr.state == IB_PORT_ACTIVE;
 	if (active)
 		ah = cmx_sa_ah_make(port, &attr);
-	changed = active != port->active;
+	moved = (ah ? ah->lid : 0) != (port->ah ? port->ah->lid : 0);
+	changed = moved || active != port->active;
 	/* Here, or the agent's PD might be freed before the old one. */
 	cmx_sa_ah_put(cmx_sa_port_set(port, ah, active));
+	/* The old SM may have responded since the event. */
+	if (moved)
+		cmx_sa_cache_drop(&port->cache);
 	return changed;
 }
 

@@ -5,6 +5,7 @@
  * read finds, or cannot find, and events of a port.
  */
 #include <linux/completion.h>
+#include <linux/ktime.h>
 #include <linux/sched.h>
 #include <linux/workqueue.h>
 #include <net/net_namespace.h>
@@ -380,6 +381,50 @@ static void ports_found(struct kunit *test)
 	ports_unwatch();
 }
 
+/* Without cmx_sa_lock: that is the caller's. */
+static void inform_queue(struct cmx_sa_port *port, unsigned long delay)
+{
+	mod_delayed_work(system_unbound_wq, &port->inform.work, delay);
+}
+
+/*
+ * The work item of a subscription waits for the lock, to queue itself for the
+ * renewal. False if it has not come so far: another processor is busy.
+ */
+static bool inform_event(struct cmx_sa_port *port)
+{
+	unsigned long due = READ_ONCE(port->inform.due);
+	ktime_t end = ktime_add_ms(ktime_get(), 500);
+	bool waits = false;
+
+	spin_lock(&cmx_sa_lock);
+	inform_queue(port, 0);
+	while (!waits && ktime_before(ktime_get(), end)) {
+		cpu_relax();
+		waits = READ_ONCE(port->inform.due) != due;
+	}
+	/* An event */
+	if (waits)
+		inform_queue(port, 1);
+	spin_unlock(&cmx_sa_lock);
+	return waits;
+}
+
+/* An event that comes while the work item runs is not lost. */
+static void ports_inform(struct kunit *test)
+{
+	struct cmx_sa_port *port = other.port[1];
+	unsigned long due;
+
+	port->active = false;
+	fake_follow(port);
+	/* Each run sets another time. */
+	if (!WAIT_FOR(inform_event(port)))
+		kunit_skip(test, "one processor");
+	due = READ_ONCE(port->inform.due);
+	KUNIT_EXPECT_TRUE(test, WAIT_FOR(READ_ONCE(port->inform.due) != due));
+}
+
 static struct kunit_case ports_cases[] = {
 	KUNIT_CASE(ports_others),
 	KUNIT_CASE(ports_share),
@@ -390,6 +435,7 @@ static struct kunit_case ports_cases[] = {
 	KUNIT_CASE(ports_paths),
 	KUNIT_CASE(ports_read_failed),
 	KUNIT_CASE(ports_found),
+	KUNIT_CASE(ports_inform),
 	{}
 };
 

@@ -227,10 +227,20 @@ static void cmx_sa_inform_count(struct cmx_sa_inform *in, bool subscribed)
 		cmx_stat_dec(sa_subscribed);
 }
 
+/* In the work item: not instead of an event that has queued it meanwhile */
+static void cmx_sa_inform_later(struct cmx_sa_port *port, unsigned long delay)
+{
+	spin_lock(&cmx_sa_lock);
+	if (!port->inform.gone)
+		queue_delayed_work(system_unbound_wq, &port->inform.work,
+				   delay);
+	spin_unlock(&cmx_sa_lock);
+}
+
 static void cmx_sa_inform_wait(struct cmx_sa_port *port, unsigned long delay)
 {
 	port->inform.due = jiffies + delay;
-	cmx_sa_inform_kick(port, delay);
+	cmx_sa_inform_later(port, delay);
 }
 
 static void cmx_sa_inform_failed(struct cmx_sa_port *port, int error)
@@ -323,7 +333,7 @@ static void cmx_sa_inform_step(struct cmx_sa_port *port)
 	} else if (time_after_eq(jiffies, in->due)) {
 		cmx_sa_inform_begin(port);
 	} else {
-		cmx_sa_inform_kick(port, in->due - jiffies);
+		cmx_sa_inform_later(port, in->due - jiffies);
 	}
 }
 

@@ -150,8 +150,10 @@ static int cmx_ib_callback(int status, struct ib_sa_multicast *multicast)
 	spin_lock(&g->lock);
 	g->event = true;
 	g->event_status = status;
-	if (!status)
+	if (!status) {
+		g->granted = true;
 		g->event_rec = multicast->rec;
+	}
 	spin_unlock(&g->lock);
 	cmx_group_kick(g, 0);
 	/* The work item or the leave frees it. */
@@ -238,6 +240,9 @@ bool cmx_mcast_ib_event(struct cmx_group *g, int *status)
 	*status = g->event_status;
 	if (event && !*status && !g->querying)
 		g->rec = g->event_rec;
+	/* It was joined, and lost before this has run. */
+	if (event && *status && g->granted)
+		g->was_joined = true;
 	spin_unlock(&g->lock);
 	if (event && g->querying) {
 		g->querying = false;

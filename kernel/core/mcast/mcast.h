@@ -124,6 +124,7 @@ enum cmx_group_state {
  * @sa_mc: membership of ib_sa
  * @lock: guards the fields that follow
  * @dead: left: @work must not be queued
+ * @granted: the SA has granted a join
  * @event: @event_status and @event_rec are new
  * @event_status: last status from ib_sa, or the result of that query
  * @event_rec: the group, if @event_status is 0
@@ -170,6 +171,7 @@ struct cmx_group {
 
 	spinlock_t lock;	/* guards what callbacks store */
 	bool dead;
+	bool granted;
 	bool event;
 	int event_status;
 	struct ib_sa_mcmember_rec event_rec;

@@ -48,7 +48,8 @@ struct cmx_mc {
 	uint32_t join_flags;
 	uint64_t cookie;	/* like an id's */
 	uint32_t events_completed;
-	bool attached;
+	bool joined;		/* a JOIN was read: mgid and mlid are set */
+	bool attached;		/* by the library */
 	bool left;		/* attaches the QP no more */
 	bool set_qkey;		/* the program has set one */
 	uint16_t mlid;

@@ -27,27 +27,60 @@ static bool addr_is_multicast(const struct sockaddr *addr)
 	}
 }
 
+static bool same_group(const struct cmx_mc *mc, const struct cmx_mc *like)
+{
+	return mc != like && mc->mlid == like->mlid &&
+	       !memcmp(&mc->mgid, &like->mgid, sizeof(mc->mgid));
+}
+
 /* With the id's lock. A QP is attached once for all its memberships. */
 static bool group_attached(struct cmx_id *id, const struct cmx_mc *like)
 {
 	struct cmx_mc *mc;
 
 	for (mc = id->mcs; mc; mc = mc->next)
-		if (mc != like && mc->attached && mc->mlid == like->mlid &&
-		    !memcmp(&mc->mgid, &like->mgid, sizeof(mc->mgid)))
+		if (mc->attached && same_group(mc, like))
 			return true;
 	return false;
 }
 
+/* The QP may be attached for it: by the library, or by the program. */
+static bool mc_receives(const struct cmx_mc *mc)
+{
+	return mc->joined && !mc->left &&
+	       mc->join_flags != RDMA_MC_JOIN_FLAG_SENDONLY_FULLMEMBER;
+}
+
+static bool group_received(struct cmx_id *id, const struct cmx_mc *like)
+{
+	struct cmx_mc *mc;
+
+	for (mc = id->mcs; mc; mc = mc->next)
+		if (mc_receives(mc) && same_group(mc, like))
+			return true;
+	return false;
+}
+
+/*
+ * The kernel knows whether the QP is attached: a program attaches one that the
+ * id did not have when it read the event.
+ */
 static void mc_detach(struct cmx_mc *mc)
 {
 	struct cmx_id *id = mc->id;
 
-	if (!mc->attached)
-		return;
 	mc->attached = false;
-	if (id->id.qp && !group_attached(id, mc))
+	if (id->id.qp && mc_receives(mc))
 		ibv_detach_mcast(id->id.qp, &mc->mgid, mc->mlid);
+}
+
+/* Likewise, unless another membership of the group needs it */
+static void mc_detach_last(struct cmx_mc *mc)
+{
+	if (group_received(mc->id, mc))
+		mc->attached = false;
+	else
+		mc_detach(mc);
 }
 
 /* With the id's lock. Returns an error number. */
@@ -81,11 +114,12 @@ int cmx_mc_joined(struct cmx_mc *mc, const struct rdma_ud_param *ud)
 	pthread_mutex_lock(&id->lock);
 	if (mc->mlid != ud->ah_attr.dlid ||
 	    memcmp(&mc->mgid, mgid, sizeof(*mgid)))
-		mc_detach(mc);
+		mc_detach_last(mc);
 	mc->mgid = *mgid;
 	mc->mlid = ud->ah_attr.dlid;
 	if (!mc->attached && !mc->left)
 		err = mc_attach(mc, ud->qkey);
+	mc->joined = !err;
 	pthread_mutex_unlock(&id->lock);
 	return rdma_seterrno(err);
 }
@@ -197,8 +231,8 @@ static void mc_unlink(struct cmx_id *id, struct cmx_mc *mc)
 		pos = &(*pos)->next;
 	if (*pos)
 		*pos = mc->next;
+	mc_detach_last(mc);
 	mc->left = true;
-	mc_detach(mc);
 }
 
 static struct rdma_cmx_mc_param group_param(const struct rdmacmx_group *group)

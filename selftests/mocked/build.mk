@@ -1,0 +1,5 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# The static library, whose calls of libc and libibverbs come to mock.c
+mocked := $(patsubst %,$(O)/selftests/%,$(filter mocked/%,$(tests_named)))
+$(mocked): $(O)/user/lib/librdmacmx.a
+$(mocked): private TEST_FLAGS = -Iuser/lib

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * MC-02: the memberships of an id, and the queue pair that is attached for them,
+ * on a mocked device (mock.h).
+ */
+#include "harness.h"
+#include "mock.h"
+
+FIXTURE(mcast) {
+	struct rdma_event_channel *channel;
+	struct rdma_cm_id *id;
+	struct sockaddr_in group;
+};
+
+FIXTURE_SETUP(mcast)
+{
+	self->channel = rdma_create_event_channel();
+	ASSERT_NE(NULL, self->channel);
+	ASSERT_EQ(0, rdma_create_id(self->channel, &self->id, NULL,
+				    RDMA_PS_UDP));
+	self->group.sin_family = AF_INET;
+	self->group.sin_addr.s_addr = htonl(0xef370101);
+}
+
+FIXTURE_TEARDOWN(mcast)
+{
+	EXPECT_EQ(0, rdma_destroy_id(self->id));
+	rdma_destroy_event_channel(self->channel);
+}
+
+static int join(FIXTURE_DATA(mcast) *self)
+{
+	struct rdma_cm_event *event;
+
+	if (rdma_join_multicast(self->id, (void *)&self->group, NULL))
+		return errno;
+	mock_joined();
+	if (rdma_get_cm_event(self->channel, &event))
+		return errno;
+	return rdma_ack_cm_event(event);
+}
+
+static int leave(FIXTURE_DATA(mcast) *self)
+{
+	return rdma_leave_multicast(self->id, (void *)&self->group) ? errno : 0;
+}
+
+static void attach(FIXTURE_DATA(mcast) *self)
+{
+	union ibv_gid gid;
+
+	memset(&gid, MOCK_MGID, sizeof(gid));
+	mock_qp(self->id, false);
+	ibv_attach_mcast(self->id->qp, &gid, MOCK_MLID);
+}
+
+/* Without a queue pair at the event the program attaches one. */
+TEST_F(mcast, MC_02_leave_detaches_what_the_program_attached)
+{
+	ASSERT_EQ(0, join(self));
+	EXPECT_EQ(0, mock.attaches);
+	attach(self);
+	EXPECT_EQ(0, leave(self));
+	EXPECT_EQ(1, mock.detaches);
+	rdma_destroy_qp(self->id);
+	EXPECT_EQ(0, mock.destroyed);
+}
+
+/* The last membership of the group detaches. */
+TEST_F(mcast, MC_02_leave_keeps_it_attached_for_another_membership)
+{
+	ASSERT_EQ(0, join(self));
+	attach(self);
+	ASSERT_EQ(0, join(self));
+	EXPECT_EQ(0, leave(self));
+	EXPECT_EQ(0, mock.detaches);
+	EXPECT_EQ(0, leave(self));
+	EXPECT_EQ(1, mock.detaches);
+	rdma_destroy_qp(self->id);
+	EXPECT_EQ(0, mock.destroyed);
+}
+
+TEST_F(mcast, MC_02_destroy_detaches_what_the_program_attached)
+{
+	int i;
+
+	ASSERT_EQ(0, join(self));
+	ASSERT_EQ(0, join(self));
+	/* The id stays a member: the program attaches the next one, too. */
+	for (i = 0; i < 2; i++) {
+		attach(self);
+		rdma_destroy_qp(self->id);
+		EXPECT_EQ(0, mock.destroyed);
+		EXPECT_EQ(NULL, self->id->qp);
+	}
+	EXPECT_EQ(0, leave(self));
+	EXPECT_EQ(0, leave(self));
+}
+
+TEST_F(mcast, MC_02_send_only_does_not_detach)
+{
+	struct rdma_cm_join_mc_attr_ex attr = {
+		.comp_mask = RDMA_CM_JOIN_MC_ATTR_ADDRESS |
+			     RDMA_CM_JOIN_MC_ATTR_JOIN_FLAGS,
+		.join_flags = RDMA_MC_JOIN_FLAG_SENDONLY_FULLMEMBER,
+		.addr = (void *)&self->group,
+	};
+	struct rdma_cm_event *event;
+
+	ASSERT_EQ(0, rdma_join_multicast_ex(self->id, &attr, NULL));
+	mock_joined();
+	ASSERT_EQ(0, rdma_get_cm_event(self->channel, &event));
+	ASSERT_EQ(0, rdma_ack_cm_event(event));
+	attach(self);
+	EXPECT_EQ(0, leave(self));
+	EXPECT_EQ(0, mock.detaches);
+}
+
+TEST_HARNESS_MAIN

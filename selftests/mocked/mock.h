@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * A device for the library without a kernel module: files, memberships and
+ * events in this process. Its state is for one thread at a time.
+ */
+#ifndef SELFTESTS_MOCK_H
+#define SELFTESTS_MOCK_H
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib.h"
+
+#define MOCK_MGID	0xff	/* each byte of the group's address */
+#define MOCK_MLID	0xc00a
+
+struct mock {
+	int accept_error;	/* errno of ACCEPT, or 0 */
+	int verbs_error;	/* of each verb, or 0 */
+	bool removed;		/* the device of the ids */
+	bool cancels;		/* each verb is a cancellation point */
+	unsigned int rejects;
+	unsigned int lookups;
+	unsigned int members;
+	int attached;		/* how often the queue pair is */
+	int attaches, detaches;	/* successful ones */
+	int destroyed;		/* result of ibv_destroy_qp() */
+};
+
+extern struct mock mock;
+
+/* Adds an event of the id, or of its newest membership. */
+void mock_event(struct rdma_cm_id *id, uint32_t type);
+void mock_joined(void);
+/* Another process leaves the newest membership. */
+void mock_leave(void);
+/* The id gets a queue pair, or one with completion queues. */
+void mock_qp(struct rdma_cm_id *id, bool cqs);
+
+#endif /* SELFTESTS_MOCK_H */

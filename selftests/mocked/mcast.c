@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * MC-02: the memberships of an id, and the queue pair that is attached for them,
- * on a mocked device (mock.h).
+ * MC-02, MC-06: the memberships of an id, and the queue pair that is attached
+ * for them, on a mocked device (mock.h).
  */
+#include <malloc.h>
+#include <sys/wait.h>
+
 #include "harness.h"
 #include "mock.h"
 
@@ -114,6 +117,100 @@ TEST_F(mcast, MC_02_send_only_does_not_detach)
 	attach(self);
 	EXPECT_EQ(0, leave(self));
 	EXPECT_EQ(0, mock.detaches);
+}
+
+/* Runs @fn in a child, which inherits the id. Its result */
+static int inherited(FIXTURE_DATA(mcast) *self,
+		     int (*fn)(FIXTURE_DATA(mcast) *self))
+{
+	pid_t pid = fork();
+	int status;
+
+	if (!pid)
+		_exit(fn(self));
+	return pid > 0 && waitpid(pid, &status, 0) == pid &&
+	       WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static int leave_all(FIXTURE_DATA(mcast) *self)
+{
+	/* One beside the parent's */
+	if (join(self) || leave(self) || mock.members != 1)
+		return 1;
+	if (leave(self) || mock.members)
+		return 2;
+	return leave(self) == EADDRNOTAVAIL ? 0 : 3;
+}
+
+TEST_F(mcast, MC_06_child_leaves_one_group_several_times)
+{
+	ASSERT_EQ(0, join(self));
+	EXPECT_EQ(0, inherited(self, leave_all));
+}
+
+static int leave_other(FIXTURE_DATA(mcast) *self)
+{
+	mock_leave();
+	if (leave(self) || mock.members)
+		return 1;
+	return leave(self) == EADDRNOTAVAIL ? 0 : 2;
+}
+
+/* Another process has ended the newest membership. */
+TEST_F(mcast, MC_06_child_leaves_what_its_sibling_has_left)
+{
+	ASSERT_EQ(0, join(self));
+	ASSERT_EQ(0, join(self));
+	EXPECT_EQ(0, inherited(self, leave_other));
+}
+
+TEST_F(mcast, MC_06_parent_leaves_what_its_child_has_left)
+{
+	ASSERT_EQ(0, join(self));
+	ASSERT_EQ(0, join(self));
+	EXPECT_EQ(0, leave_other(self));
+}
+
+/* The event is acked after the leave. */
+static int leave_unacked(FIXTURE_DATA(mcast) *self)
+{
+	struct rdma_cm_event *event;
+
+	if (rdma_join_multicast(self->id, (void *)&self->group, NULL))
+		return 1;
+	mock_joined();
+	if (rdma_get_cm_event(self->channel, &event) || leave(self))
+		return 2;
+	if (leave(self) != EADDRNOTAVAIL || rdma_ack_cm_event(event))
+		return 3;
+	return rdma_destroy_id(self->id) ? 4 : 0;
+}
+
+TEST_F(mcast, MC_06_child_leaves_with_an_unacked_event)
+{
+	EXPECT_EQ(0, inherited(self, leave_unacked));
+}
+
+#define CYCLES	200
+
+static int leave_often(FIXTURE_DATA(mcast) *self)
+{
+	size_t used;
+	int i;
+
+	if (join(self) || leave(self))
+		return 1;
+	used = mallinfo2().uordblks;
+	for (i = 0; i < CYCLES; i++)
+		if (join(self) || leave(self))
+			return 2;
+	return mallinfo2().uordblks > used + CYCLES * sizeof(struct cmx_mc) / 2;
+}
+
+/* The id keeps no memory of a membership that has ended. */
+TEST_F(mcast, MC_06_child_joins_and_leaves_often)
+{
+	EXPECT_EQ(0, inherited(self, leave_often));
 }
 
 TEST_HARNESS_MAIN

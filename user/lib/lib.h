@@ -47,6 +47,7 @@ struct cmx_mc {
 	uint32_t handle;
 	uint32_t join_flags;
 	uint64_t cookie;	/* like an id's */
+	uint32_t events_taken;	/* by this process */
 	uint32_t events_completed;
 	bool joined;		/* a JOIN was read: mgid and mlid are set */
 	bool attached;		/* by the library */

@@ -149,18 +149,25 @@ void cmx_mc_free_all(struct cmx_id *id)
 	}
 }
 
-/* The membership of an event; NULL: this process has none. */
+/*
+ * The membership of an event, which waits for its ack; NULL: this process has
+ * none. A copy may be freed meanwhile, see mc_leave().
+ */
 struct cmx_mc *cmx_mc_known(struct cmx_id *id, uint64_t uid, uint32_t handle)
 {
 	struct cmx_mc *mc = cmx_cookie_object(uid);
-	bool known;
+	bool known = false, locked = cmx_copies_lock();
 
-	if (!cmx_own(mc, CMX_MC))
-		return NULL;
-	/* It gets its handle under the lock of its id. */
-	pthread_mutex_lock(&id->lock);
-	known = mc->id == id && mc->handle == handle && mc->cookie == uid;
-	pthread_mutex_unlock(&id->lock);
+	if (cmx_own(mc, CMX_MC)) {
+		/* It gets its handle under the lock of its id. */
+		pthread_mutex_lock(&id->lock);
+		known = mc->id == id && mc->handle == handle &&
+			mc->cookie == uid;
+		if (known)
+			mc->events_taken++;
+		pthread_mutex_unlock(&id->lock);
+	}
+	cmx_copies_unlock(locked);
 	return known ? mc : NULL;
 }
 
@@ -182,7 +189,33 @@ static bool last_event_drop(struct cmx_id *id, struct cmx_mc *mc)
 	return true;
 }
 
-/* @mc is off the list. */
+/* With the id's lock. Back on the list */
+static void mc_relink(struct cmx_id *id, struct cmx_mc *mc, bool left)
+{
+	mc->left = left;
+	mc->next = id->mcs;
+	id->mcs = mc;
+}
+
+/*
+ * A copy of a membership: the kernel returns no number of events to wait for.
+ * With unacked ones it stays for them, and the id frees it.
+ */
+static void copy_left(struct cmx_id *id, struct cmx_mc *mc)
+{
+	bool acked, locked = cmx_copies_lock();
+
+	pthread_mutex_lock(&id->lock);
+	acked = mc->events_completed == mc->events_taken;
+	if (!acked)
+		mc_relink(id, mc, true);
+	pthread_mutex_unlock(&id->lock);
+	if (acked)
+		mc_free(mc);
+	cmx_copies_unlock(locked);
+}
+
+/* @mc is off the list. ENOENT: another process has left. */
 static int mc_leave(struct cmx_id *id, struct cmx_mc *mc)
 {
 	struct rdma_cmx_destroy cmd = {
@@ -201,20 +234,21 @@ static int mc_leave(struct cmx_id *id, struct cmx_mc *mc)
 		cmd.uid = mc->cookie;
 	if (cmx_destroy_ioctl(id, RDMA_CMX_IO(LEAVE), &cmd))
 		err = errno;
+	if (copy && (!err || err == ENOENT)) {
+		copy_left(id, mc);
+		return err ? cmx_err(err) : 0;
+	}
 
 	/* A thread that had an event may store it as the last one meanwhile. */
 	pthread_mutex_lock(&id->lock);
-	while (!err && !copy && (int32_t)(mc->events_completed -
+	while (!err && (int32_t)(mc->events_completed -
 				 cmd.events_reported) < 0)
 		if (!last_event_drop(id, mc))
 			cmx_id_wait(id);
-	if (err || copy) {
-		/* An event may be unacked: the id frees the membership. */
-		mc->next = id->mcs;
-		id->mcs = mc;
-	}
+	if (err)
+		mc_relink(id, mc, err == ENOENT);
 	pthread_mutex_unlock(&id->lock);
-	if (!err && !copy)
+	if (!err)
 		mc_free(mc);
 	return err ? cmx_err(err) : 0;
 }
@@ -591,30 +625,36 @@ static struct cmx_mc *mc_find(struct cmx_id *id,
 	struct cmx_mc *mc;
 
 	for (mc = id->mcs; mc; mc = mc->next)
-		if (!memcmp(&mc->addr, group, sizeof(*group)))
+		if (!mc->left && !memcmp(&mc->addr, group, sizeof(*group)))
 			break;
 	return mc;
 }
 
 /*
  * A call that joins the group waits for the event of its membership, and uses
- * that until its end.
+ * that until its end. Another process may have left the newest ones.
  */
 static int mc_leave_group(struct cmx_id *id, const struct rdma_cmx_addr *group)
 {
 	struct cmx_mc *mc;
 	bool dying;
+	int ret;
 
-	pthread_mutex_lock(&id->lock);
-	while ((mc = mc_find(id, group)) && mc == id->joining)
-		cmx_id_wait(id);
-	dying = id->dying;
-	if (mc && !dying)
-		mc_unlink(id, mc);
-	pthread_mutex_unlock(&id->lock);
-	if (dying)
-		return cmx_err(ECANCELED);
-	return mc ? mc_leave(id, mc) : cmx_err(EADDRNOTAVAIL);
+	do {
+		pthread_mutex_lock(&id->lock);
+		while ((mc = mc_find(id, group)) && mc == id->joining)
+			cmx_id_wait(id);
+		dying = id->dying;
+		if (mc && !dying)
+			mc_unlink(id, mc);
+		pthread_mutex_unlock(&id->lock);
+		if (dying)
+			return cmx_err(ECANCELED);
+		if (!mc)
+			return cmx_err(EADDRNOTAVAIL);
+		ret = mc_leave(id, mc);
+	} while (ret && errno == ENOENT);
+	return ret;
 }
 
 CMX_EXPORT int rdma_leave_multicast(struct rdma_cm_id *id,

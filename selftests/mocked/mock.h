@@ -20,7 +20,7 @@ struct mock {
 	int accept_error;	/* errno of ACCEPT, or 0 */
 	int verbs_error;	/* of each verb, or 0 */
 	bool removed;		/* the device of the ids */
-	bool cancels;		/* each verb is a cancellation point */
+	bool cancels;		/* verbs are cancellation points */
 	unsigned int rejects;
 	unsigned int lookups;
 	unsigned int members;

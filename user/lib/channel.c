@@ -9,6 +9,7 @@
  */
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "lib.h"
@@ -82,6 +83,12 @@ int cmx_file_shared(bool again)
 	return fd;
 }
 
+/* close() may end the thread, and leave the file open. */
+static void fd_close(int fd)
+{
+	syscall(SYS_close, fd);
+}
+
 struct rdma_event_channel *cmx_channel_open(bool sync)
 {
 	struct cmx_channel *new = malloc(sizeof(*new));
@@ -98,7 +105,7 @@ struct rdma_event_channel *cmx_channel_open(bool sync)
 	return &new->channel;
 
 err_close:
-	close(new->channel.fd);
+	fd_close(new->channel.fd);
 	errno = ENOMEM;
 err_free:
 	free(new);
@@ -131,7 +138,7 @@ void cmx_channel_close(struct rdma_event_channel *channel)
 	fd = __atomic_exchange_n(&channel->fd, -1, __ATOMIC_ACQ_REL);
 	if (fd < 0)
 		return;
-	close(fd);
+	fd_close(fd);
 	cmx_channel_put(channel);
 }
 

@@ -480,7 +480,8 @@ int cmx_event_get(struct rdma_event_channel *channel,
 {
 	struct cmx_record raw;
 	struct cmx_event *evt;
-	int err;
+	int err, cancel;
+	bool wanted;
 
 	/* Allocated first, so that no event is lost without memory. */
 	evt = malloc(sizeof(*evt));
@@ -496,7 +497,11 @@ int cmx_event_get(struct rdma_event_channel *channel,
 			err = errno;
 			goto err_free;
 		}
-	} while (!event_fill(evt, channel, &raw));
+		/* Other threads wait for one that processes an event. */
+		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+		wanted = event_fill(evt, channel, &raw);
+		pthread_setcancelstate(cancel, NULL);
+	} while (!wanted);
 	cmx_own_add(evt, CMX_EVENT);
 	*event = &evt->event;
 	return 0;

@@ -211,8 +211,9 @@ void cmx_process_put(struct cmx_process *process)
 	if (__atomic_sub_fetch(&process->ids, 1, __ATOMIC_ACQ_REL) ||
 	    process == process_self())
 		return;
+	/* close() may end the thread. */
 	if (is_pidfd(process->pidfd))
-		close(process->pidfd);
+		syscall(SYS_close, process->pidfd);
 	process->pidfd = -1;
 }
 
@@ -230,9 +231,15 @@ bool cmx_id_inherited(const struct cmx_id *id)
 bool cmx_id_cared_for(const struct cmx_id *id)
 {
 	struct pollfd pfd = { .fd = id->process->pidfd, .events = POLLIN };
+	int ready, cancel;
 
-	return !is_pidfd(pfd.fd) || poll(&pfd, 1, 0) <= 0 ||
-	       !(pfd.revents & POLLIN);
+	if (!is_pidfd(pfd.fd))
+		return true;
+	/* poll() may end the thread, which may hold a lock. */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	ready = poll(&pfd, 1, 0);
+	pthread_setcancelstate(cancel, NULL);
+	return ready <= 0 || !(pfd.revents & POLLIN);
 }
 
 /*

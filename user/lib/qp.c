@@ -152,6 +152,16 @@ static int qp_ece_result(struct cmx_id *id, struct ibv_qp *qp)
 	return 0;
 }
 
+/* The close() there may end the thread, with the lock of the verbs context. */
+static void comp_channel_destroy(struct ibv_comp_channel *channel)
+{
+	int cancel;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	ibv_destroy_comp_channel(channel);
+	pthread_setcancelstate(cancel, NULL);
+}
+
 static void cqs_destroy(struct rdma_cm_id *id)
 {
 	/* The SRQ owns them, and frees them. */
@@ -163,9 +173,9 @@ static void cqs_destroy(struct rdma_cm_id *id)
 	if (id->recv_cq)
 		ibv_destroy_cq(id->recv_cq);
 	if (id->send_cq_channel && id->send_cq_channel != id->recv_cq_channel)
-		ibv_destroy_comp_channel(id->send_cq_channel);
+		comp_channel_destroy(id->send_cq_channel);
 	if (id->recv_cq_channel)
-		ibv_destroy_comp_channel(id->recv_cq_channel);
+		comp_channel_destroy(id->recv_cq_channel);
 	id->send_cq = NULL;
 	id->recv_cq = NULL;
 	id->send_cq_channel = NULL;
@@ -192,7 +202,7 @@ static void cq_undo(uint32_t size, struct ibv_comp_channel **channel,
 	if (*cq)
 		ibv_destroy_cq(*cq);
 	if (*channel)
-		ibv_destroy_comp_channel(*channel);
+		comp_channel_destroy(*channel);
 	*cq = NULL;
 	*channel = NULL;
 }

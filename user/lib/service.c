@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <rdma/rdma_cmx.h>
@@ -104,7 +105,8 @@ rdmacmx_advertise(const struct rdmacmx_service_attr *attr)
 	return service;
 
 err_close:
-	close(service->fd);
+	/* close() may end the thread. */
+	syscall(SYS_close, service->fd);
 	errno = err;
 err_free:
 	err = errno;

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * RA-02 on a mocked device (mock.h): a thread with a pending cancellation ends
+ * at the first cancellation point, which must not be one where it holds a lock,
+ * an event or a file of the library.
+ */
+#include <fcntl.h>
+#include <sys/wait.h>
+
+#include "harness.h"
+#include "mock.h"
+
+FIXTURE(calls) {
+	struct rdma_event_channel *channel;
+	struct rdma_cm_id *id;
+};
+
+FIXTURE_SETUP(calls)
+{
+	self->channel = rdma_create_event_channel();
+	ASSERT_NE(NULL, self->channel);
+	ASSERT_EQ(0, rdma_create_id(self->channel, &self->id, NULL,
+				    RDMA_PS_TCP));
+	/* A lock that a thread has taken along stops the test. */
+	alarm(60);
+}
+
+FIXTURE_TEARDOWN(calls)
+{
+	EXPECT_EQ(0, rdma_destroy_id(self->id));
+	rdma_destroy_event_channel(self->channel);
+}
+
+/* Runs @fn in a thread that is cancelled there. False: inside the library. */
+struct doomed {
+	void (*fn)(void *arg);
+	void *arg;
+	bool done;
+};
+
+static void *doomed_run(void *arg)
+{
+	struct doomed *d = arg;
+
+	pthread_cancel(pthread_self());
+	d->fn(d->arg);
+	d->done = true;
+	pthread_testcancel();
+	return NULL;
+}
+
+static bool doomed_call(void (*fn)(void *arg), void *arg)
+{
+	struct doomed d = { .fn = fn, .arg = arg };
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, doomed_run, &d))
+		abort();
+	pthread_join(thread, NULL);
+	return d.done;
+}
+
+static void channel_destroy(void *channel)
+{
+	rdma_destroy_event_channel(channel);
+}
+
+TEST_F(calls, RA_02_cancelled_when_it_closes_a_channel)
+{
+	struct rdma_event_channel *channel = rdma_create_event_channel();
+	int fd = channel->fd;
+
+	ASSERT_LE(0, fcntl(fd, F_GETFD));
+	EXPECT_TRUE(doomed_call(channel_destroy, channel));
+	EXPECT_EQ(-1, fcntl(fd, F_GETFD));
+}
+
+/* The event moves the queue pair to ERROR. */
+static void event_get(void *arg)
+{
+	FIXTURE_DATA(calls) *self = arg;
+	struct rdma_cm_event *event;
+
+	if (!rdma_get_cm_event(self->channel, &event))
+		rdma_ack_cm_event(event);
+}
+
+TEST_F(calls, RA_02_cancelled_when_it_reads_a_reject)
+{
+	mock_qp(self->id, false);
+	mock_event(self->id, RDMA_CM_EVENT_REJECTED);
+	mock.cancels = true;
+	EXPECT_TRUE(doomed_call(event_get, self));
+	mock.cancels = false;
+	/* Waits for a thread that processes an event. */
+	rdma_destroy_qp(self->id);
+}
+
+static void qp_destroy(void *id)
+{
+	rdma_destroy_qp(id);
+}
+
+/* libibverbs closes a completion channel with its lock of the device. */
+TEST_F(calls, RA_02_cancelled_when_it_destroys_a_queue_pair)
+{
+	mock_qp(self->id, true);
+	mock.cancels = true;
+	EXPECT_TRUE(doomed_call(qp_destroy, self->id));
+	EXPECT_EQ(NULL, self->id->recv_cq_channel);
+}
+
+static void care(void *id)
+{
+	cmx_id_cared_for(id);
+}
+
+/* The destroy call asks with the lock of the id whether the parent exists. */
+TEST_F(calls, RA_02_cancelled_when_it_looks_for_the_parent)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (!pid)
+		_exit(!doomed_call(care, cmx_id(self->id)));
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+}
+
+TEST_HARNESS_MAIN

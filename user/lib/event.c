@@ -12,51 +12,10 @@
  * and child may read one channel. Each creates ids there that are absent in the
  * other, or replaced, or of which the other has destroyed its copy.
  */
-#define _GNU_SOURCE	/* syscall() */
-#include <limits.h>
-#include <linux/futex.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "lib.h"
-
-/*
- * With the id's lock, which is released meanwhile: waits until another thread
- * has changed the state that threads wait for. The caller then checks the
- * state. The word for futex() replaces a pthread_cond_t, which is larger than
- * the rest of an id beside its lock. False: none has until @end on the monotonic
- * clock; NULL: no end.
- */
-bool cmx_id_wait_until(struct cmx_id *id, const struct timespec *end)
-{
-	uint32_t changes = id->changes;
-	bool expired;
-
-	id->sleepers++;
-	pthread_mutex_unlock(&id->lock);
-	expired = syscall(SYS_futex, &id->changes, FUTEX_WAIT_BITSET_PRIVATE,
-			  changes, end, NULL, FUTEX_BITSET_MATCH_ANY) &&
-		  errno == ETIMEDOUT;
-	pthread_mutex_lock(&id->lock);
-	id->sleepers--;
-	return !expired;
-}
-
-void cmx_id_wait(struct cmx_id *id)
-{
-	cmx_id_wait_until(id, NULL);
-}
-
-/* With the id's lock */
-void cmx_id_wake(struct cmx_id *id)
-{
-	if (likely(!id->sleepers))
-		return;
-	__atomic_add_fetch(&id->changes, 1, __ATOMIC_RELAXED);
-	syscall(SYS_futex, &id->changes, FUTEX_WAKE_PRIVATE, INT_MAX);
-}
 
 /*
  * Between these one thread processes an event of the id, takes its queue pair

@@ -347,10 +347,12 @@ int cmx_record_get(int fd, struct cmx_record *rec);
 void cmx_record_forked(void);
 int cmx_record_parse(struct cmx_record *rec);
 
-/* event.c */
+/* wait.c */
 void cmx_id_wait(struct cmx_id *id);
 bool cmx_id_wait_until(struct cmx_id *id, const struct timespec *end);
 void cmx_id_wake(struct cmx_id *id);
+
+/* event.c */
 void cmx_id_enter(struct cmx_id *id);
 void cmx_id_leave(struct cmx_id *id);
 int cmx_event_get(struct rdma_event_channel *channel,

@@ -2,7 +2,7 @@
 /*
  * RA-02 on a mocked device (mock.h): a thread with a pending cancellation ends
  * at the first cancellation point, which must not be one where it holds a lock,
- * an event or a file of the library.
+ * an event or a file of the library. Errors that no testbed returns.
  */
 #include <fcntl.h>
 #include <sys/wait.h>
@@ -27,6 +27,7 @@ FIXTURE_SETUP(calls)
 
 FIXTURE_TEARDOWN(calls)
 {
+	cmx_id(self->id)->dev = NULL;
 	EXPECT_EQ(0, rdma_destroy_id(self->id));
 	rdma_destroy_event_channel(self->channel);
 }
@@ -125,6 +126,35 @@ TEST_F(calls, RA_02_cancelled_when_it_looks_for_the_parent)
 		_exit(!doomed_call(care, cmx_id(self->id)));
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
 	EXPECT_EQ(0, status);
+}
+
+/* The queue pair is in ERROR then: the peer does not wait for its timeout. */
+TEST_F(calls, RA_02_accept_that_reserves_nothing_rejects)
+{
+	static const int errors[] = { EAGAIN, ENOMEM };
+	struct rdma_conn_param param = {};
+	uint64_t dev[64] = {};		/* a device without read depths */
+	unsigned int i;
+
+	cmx_id(self->id)->dev = (void *)dev;
+	mock_qp(self->id, false);
+	for (i = 0; i < 2; i++) {
+		mock.accept_error = errors[i];
+		errno = 0;
+		EXPECT_EQ(-1, rdma_accept(self->id, &param));
+		EXPECT_EQ(errors[i], errno);
+		EXPECT_EQ(i + 1, mock.rejects);
+	}
+	/* Others are of rdma_cm, which rejects. */
+	mock.accept_error = EINVAL;
+	EXPECT_EQ(-1, rdma_accept(self->id, &param));
+	EXPECT_EQ(2, mock.rejects);
+	/* A queue pair of the program is as it was: it may accept again. */
+	self->id->qp = NULL;
+	mock.accept_error = EAGAIN;
+	EXPECT_EQ(-1, rdma_accept(self->id, &param));
+	EXPECT_EQ(EAGAIN, errno);
+	EXPECT_EQ(2, mock.rejects);
 }
 
 TEST_HARNESS_MAIN

@@ -185,6 +185,36 @@ static void accept_depths(struct cmx_id *id,
 			       cmx_device_max_responder_resources(id->dev));
 }
 
+static int reject(struct cmx_id *id, const void *private_data,
+		  uint8_t private_data_len, uint8_t reason)
+{
+	struct rdma_cmx_reject cmd = {
+		.size = sizeof(cmd),
+		.id = id->handle,
+		.reason = reason,
+	};
+
+	if (private_data && private_data_len) {
+		memcpy(cmd.private_data, private_data, private_data_len);
+		cmd.private_data_len = private_data_len;
+	}
+	return cmx_id_ioctl(id, REJECT, &cmd);
+}
+
+/*
+ * The reply was not sent, and the queue pair is of no more use. rdma_cm rejects
+ * when a reply fails, but the kernel has not called it if it could not reserve
+ * the events of the connection.
+ */
+static void accept_failed(struct cmx_id *id, int err)
+{
+	if (!id->id.qp)
+		return;
+	cmx_qp_error(id);
+	if (err == EAGAIN || err == ENOMEM)
+		reject(id, NULL, 0, 0);
+}
+
 static int conn_accept(struct cmx_id *cid, const struct rdma_conn_param *param)
 {
 	struct rdma_cmx_connect cmd;
@@ -210,7 +240,7 @@ static int conn_accept(struct cmx_id *cid, const struct rdma_conn_param *param)
 	if (cmx_id_ioctl(cid, ACCEPT, &cmd)) {
 		err = errno;
 		cid->known = known;
-		cmx_qp_error(cid);
+		accept_failed(cid, err);
 		return cmx_err(err);
 	}
 	return 0;
@@ -235,22 +265,6 @@ CMX_EXPORT int rdma_accept(struct rdma_cm_id *id,
 		cmx_event_drop_last(cid);
 	cmx_sync_leave(cid);
 	return ret;
-}
-
-static int reject(struct cmx_id *id, const void *private_data,
-		  uint8_t private_data_len, uint8_t reason)
-{
-	struct rdma_cmx_reject cmd = {
-		.size = sizeof(cmd),
-		.id = id->handle,
-		.reason = reason,
-	};
-
-	if (private_data && private_data_len) {
-		memcpy(cmd.private_data, private_data, private_data_len);
-		cmd.private_data_len = private_data_len;
-	}
-	return cmx_id_ioctl(id, REJECT, &cmd);
 }
 
 CMX_EXPORT int rdma_reject(struct rdma_cm_id *id, const void *private_data,

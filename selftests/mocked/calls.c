@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * RA-02 on a mocked device (mock.h): a thread with a pending cancellation ends
- * at the first cancellation point, which must not be one where it holds a lock,
- * an event or a file of the library. Errors that no testbed returns.
+ * RA-02, GAI-13 on a mocked device (mock.h): a thread with a pending
+ * cancellation ends at the first cancellation point, which must not be one where
+ * it holds a lock, an event or a file of the library. Errors that no testbed
+ * returns.
  */
 #include <fcntl.h>
+#include <netdb.h>
 #include <sys/wait.h>
 
 #include "harness.h"
@@ -157,4 +159,31 @@ TEST_F(calls, RA_02_accept_that_reserves_nothing_rejects)
 	EXPECT_EQ(2, mock.rejects);
 }
 
+/*
+ * The program has closed what it had not opened. The number is that of a device
+ * that rejects unknown commands with EINVAL, as /dev/net/tun does.
+ */
+TEST(GAI_13_file_is_another_device)
+{
+	int fd = cmx_file_shared(false), other = open("/dev/zero", O_RDONLY);
+	struct rdma_addrinfo *res;
+
+	ASSERT_LE(0, fd);
+	ASSERT_LE(0, other);
+	rdma_getaddrinfo("10.55.0.2", "7471", NULL, &res);
+	EXPECT_EQ(1, mock.lookups);
+	ASSERT_EQ(fd, dup2(other, fd));
+	rdma_getaddrinfo("10.55.0.2", "7471", NULL, &res);
+	EXPECT_EQ(2, mock.lookups);
+	EXPECT_NE(fd, cmx_file_shared(false));
+	/* Not the library's file any more */
+	EXPECT_LE(0, fcntl(fd, F_GETFD));
+	/* The device has an error with the same number. */
+	mock.lookup_error = EINVAL;
+	EXPECT_EQ(EAI_SYSTEM, rdma_getaddrinfo("10.55.0.2", "7471", NULL, &res));
+	EXPECT_EQ(EINVAL, errno);
+	EXPECT_EQ(3, mock.lookups);
+}
+
 TEST_HARNESS_MAIN
+

@@ -170,7 +170,7 @@ static int command(unsigned long request, void *arg)
 	case RDMA_CMX_IO(GETADDRINFO):
 		mock.lookups++;
 		lookup->len = 0;
-		return 0;
+		return mock.lookup_error;
 	case RDMA_CMX_IO(ID_DESTROY):
 		((struct rdma_cmx_destroy *)arg)->events_reported = 0;
 		return 0;

@@ -18,6 +18,7 @@
 
 struct mock {
 	int accept_error;	/* errno of ACCEPT, or 0 */
+	int lookup_error;	/* of GETADDRINFO, or 0 */
 	int verbs_error;	/* of each verb, or 0 */
 	bool removed;		/* the device of the ids */
 	bool cancels;		/* verbs are cancellation points */

@@ -270,6 +270,25 @@ static int buffer_grow(struct ai_call *call)
 	return 0;
 }
 
+/*
+ * The program may have closed files that it had not opened. The number may be
+ * that of another device, with any error for a command that it does not know.
+ */
+static int request_reopen(struct ai_call *call, int err)
+{
+	int fd;
+
+	if (call->reopened)
+		return err;
+	fd = cmx_file_shared(true);
+	/* Another thread may have opened it with the same number. */
+	if (fd < 0 || (fd == call->fd && err != EBADF))
+		return err;
+	call->reopened = true;
+	call->fd = fd;
+	return 0;
+}
+
 /* Returns 0 to retry the request, or the error of the call. */
 static int request_retry(struct ai_call *call, int err)
 {
@@ -285,16 +304,8 @@ static int request_retry(struct ai_call *call, int err)
 		if (!call->start)
 			call->start = now();
 		return now() - call->start < AI_TIMEOUT ? 0 : ETIMEDOUT;
-	case EBADF:
-	case ENOTTY:
-		/* The program has closed files that it had not opened. */
-		if (call->reopened)
-			return err;
-		call->reopened = true;
-		call->fd = cmx_file_shared(true);
-		return call->fd < 0 ? err : 0;
 	default:
-		return err;
+		return request_reopen(call, err);
 	}
 }
 

@@ -9,6 +9,7 @@
  */
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -16,6 +17,7 @@
 
 static pthread_mutex_t shared_lock = PTHREAD_MUTEX_INITIALIZER;
 static int shared_fd = -1;
+static dev_t shared_rdev;	/* its device, by shared_lock */
 CMX_MEM_ATOMIC(shared_fd)
 
 struct cmx_channel {
@@ -51,13 +53,23 @@ int cmx_file_open(void)
 	return fd;
 }
 
-/* True if @fd is closed, or another file. A module may lack a command. */
+/* With shared_lock. True if @fd is closed, or another file. */
 static bool file_lost(int fd)
 {
-	struct rdma_cmx_get_info cmd = { .size = sizeof(cmd) };
+	struct stat st;
 
-	return ioctl(fd, RDMA_CMX_IO(GET_INFO), &cmd) &&
-	       (errno == EBADF || errno == ENOTTY);
+	return fstat(fd, &st) || !S_ISCHR(st.st_mode) ||
+	       st.st_rdev != shared_rdev;
+}
+
+static int file_open_shared(void)
+{
+	struct stat st;
+	int fd = cmx_file_open();
+
+	if (fd >= 0 && !fstat(fd, &st))
+		shared_rdev = st.st_rdev;
+	return fd;
 }
 
 /*
@@ -76,7 +88,7 @@ int cmx_file_shared(bool again)
 	pthread_mutex_lock(&shared_lock);
 	fd = shared_fd;
 	if (fd < 0 || (again && file_lost(fd))) {
-		fd = cmx_file_open();
+		fd = file_open_shared();
 		__atomic_store_n(&shared_fd, fd, __ATOMIC_RELEASE);
 	}
 	pthread_mutex_unlock(&shared_lock);

@@ -49,17 +49,21 @@ static int query_init(struct rdma_cmx_get_services *cmd, const char *device,
 }
 
 /*
- * The program may have closed files that it had not opened; or the module lacks
- * the command.
+ * The program may have closed files that it had not opened: the number may be
+ * that of another device. Or the module lacks the command.
  */
 static int query_ioctl(int *fd, struct rdma_cmx_get_services *cmd)
 {
+	int again, err;
+
 	if (!ioctl(*fd, RDMA_CMX_IO(GET_SERVICES), cmd))
 		return 0;
-	if (errno != EBADF && errno != ENOTTY)
-		return -1;
-	*fd = cmx_file_shared(true);
-	return *fd < 0 ? -1 : ioctl(*fd, RDMA_CMX_IO(GET_SERVICES), cmd);
+	err = errno;
+	again = cmx_file_shared(true);
+	if (again < 0 || (again == *fd && err != EBADF))
+		return cmx_err(err);
+	*fd = again;
+	return ioctl(again, RDMA_CMX_IO(GET_SERVICES), cmd);
 }
 
 /* Returns an error number; 0: @raw has the records. */

@@ -159,6 +159,34 @@ TEST_F(calls, RA_02_accept_that_reserves_nothing_rejects)
 	EXPECT_EQ(2, mock.rejects);
 }
 
+/* Each verb on a device that was removed, as of mlx5, fails with EIO. */
+TEST_F(calls, RA_02_verbs_of_a_removed_device)
+{
+	struct ibv_qp_init_attr init = {
+		.cap = { .max_send_wr = 1, .max_recv_wr = 1 },
+		.qp_type = IBV_QPT_RC,
+	};
+
+	mock_qp(self->id, false);
+	mock.verbs_error = EIO;
+	errno = 0;
+	EXPECT_EQ(-1, rdma_disconnect(self->id));
+	EXPECT_EQ(EIO, errno);
+	mock.removed = true;
+	errno = 0;
+	EXPECT_EQ(-1, rdma_disconnect(self->id));
+	EXPECT_EQ(ENODEV, errno);
+
+	self->id->qp = NULL;
+	errno = 0;
+	EXPECT_EQ(-1, rdma_create_qp(self->id, NULL, &init));
+	EXPECT_EQ(ENODEV, errno);
+	mock.removed = false;
+	errno = 0;
+	EXPECT_EQ(-1, rdma_create_qp(self->id, NULL, &init));
+	EXPECT_EQ(EIO, errno);
+}
+
 /*
  * The program has closed what it had not opened. The number is that of a device
  * that rejects unknown commands with EINVAL, as /dev/net/tun does.

@@ -320,6 +320,8 @@ CMX_EXPORT int rdma_disconnect(struct rdma_cm_id *id)
 	/* Until a connect by name ends the queue pair is the library's. */
 	entered = cmx_named_enter(cid);
 	ret = cmx_named_goes_on(cid) ? cmx_err(EINVAL) : qp_shutdown(id);
+	if (ret)
+		ret = cmx_verb_failed(cid);
 	if (entered)
 		cmx_id_leave(cid);
 	if (!ret)

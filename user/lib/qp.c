@@ -26,6 +26,17 @@ static int qp_attr_query(struct cmx_id *id, struct ibv_qp_attr *attr, int *mask)
 	return 0;
 }
 
+/* A verb has failed, with errno. EIO may be that of a removed device. */
+int cmx_verb_failed(struct cmx_id *id)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT };
+	int mask, err = errno;
+
+	if (err == EIO && qp_attr_query(id, &attr, &mask) && errno == ENODEV)
+		err = ENODEV;
+	return cmx_err(err);
+}
+
 static int qp_modify(struct cmx_id *id, struct ibv_qp *qp,
 		     enum ibv_qp_state state)
 {
@@ -335,7 +346,7 @@ CMX_EXPORT int rdma_create_qp_ex(struct rdma_cm_id *id,
 				 struct ibv_qp_init_attr_ex *attr)
 {
 	CMX_ID_OR_STOCK(id, rdma_create_qp_ex, id, attr);
-	return qp_create(id, attr, false);
+	return qp_create(id, attr, false) ? cmx_verb_failed(cmx_id(id)) : 0;
 }
 
 /* The shorter struct is a prefix of the longer one. */

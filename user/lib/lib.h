@@ -37,6 +37,8 @@ struct cmx_id_names;
 struct cmx_named;
 struct cmx_process;
 struct cmx_race_qps;
+struct rdmacmx_group;
+struct rdmacmx_join_attr;
 
 /* A multicast membership, in the list of its id */
 struct cmx_mc {
@@ -375,6 +377,14 @@ void cmx_addr_change_write(struct cmx_id *id);
 void cmx_id_end_calls(struct cmx_id *id);
 
 /* mcast.c */
+struct rdma_cmx_mc_param cmx_mc_param(const struct rdmacmx_group *group);
+struct cmx_mc *cmx_mc_alloc(struct cmx_id *id,
+			    const struct rdmacmx_join_attr *attr,
+			    void *context);
+void cmx_mc_link(struct cmx_mc *mc, uint32_t handle);
+void cmx_mc_free(struct cmx_mc *mc);
+int cmx_mc_join(struct cmx_id *id, const struct rdmacmx_join_attr *attr,
+		void *context);
 struct cmx_mc *cmx_mc_known(struct cmx_id *id, uint64_t uid, uint32_t handle);
 int cmx_mc_joined(struct cmx_mc *mc, const struct rdma_ud_param *ud);
 void cmx_mc_detach_all(struct cmx_id *id);

@@ -133,7 +133,7 @@ void cmx_mc_detach_all(struct cmx_id *id)
 		mc_detach(mc);
 }
 
-static void mc_free(struct cmx_mc *mc)
+void cmx_mc_free(struct cmx_mc *mc)
 {
 	cmx_own_del(mc, CMX_MC);
 	free(mc);
@@ -145,7 +145,7 @@ void cmx_mc_free_all(struct cmx_id *id)
 
 	while ((mc = id->mcs)) {
 		id->mcs = mc->next;
-		mc_free(mc);
+		cmx_mc_free(mc);
 	}
 }
 
@@ -211,7 +211,7 @@ static void copy_left(struct cmx_id *id, struct cmx_mc *mc)
 		mc_relink(id, mc, true);
 	pthread_mutex_unlock(&id->lock);
 	if (acked)
-		mc_free(mc);
+		cmx_mc_free(mc);
 	cmx_copies_unlock(locked);
 }
 
@@ -249,7 +249,7 @@ static int mc_leave(struct cmx_id *id, struct cmx_mc *mc)
 		mc_relink(id, mc, err == ENOENT);
 	pthread_mutex_unlock(&id->lock);
 	if (!err)
-		mc_free(mc);
+		cmx_mc_free(mc);
 	return err ? cmx_err(err) : 0;
 }
 
@@ -269,7 +269,7 @@ static void mc_unlink(struct cmx_id *id, struct cmx_mc *mc)
 	mc->left = true;
 }
 
-static struct rdma_cmx_mc_param group_param(const struct rdmacmx_group *group)
+struct rdma_cmx_mc_param cmx_mc_param(const struct rdmacmx_group *group)
 {
 	return (struct rdma_cmx_mc_param) {
 		.mask = group->mask,
@@ -285,9 +285,9 @@ static struct rdma_cmx_mc_param group_param(const struct rdmacmx_group *group)
 }
 
 /* A membership as requested. The command to the kernel uses both. */
-static struct cmx_mc *mc_alloc(struct cmx_id *id,
-			       const struct rdmacmx_join_attr *attr,
-			       void *context)
+struct cmx_mc *cmx_mc_alloc(struct cmx_id *id,
+			    const struct rdmacmx_join_attr *attr,
+			    void *context)
 {
 	struct cmx_mc *mc;
 	size_t i;
@@ -323,7 +323,7 @@ err_free:
 }
 
 /* With the id's lock */
-static void mc_link(struct cmx_mc *mc, uint32_t handle)
+void cmx_mc_link(struct cmx_mc *mc, uint32_t handle)
 {
 	mc->handle = handle;
 	mc->next = mc->id->mcs;
@@ -383,15 +383,15 @@ static void join_end(struct cmx_id *id)
 	cmx_sync_leave(id);
 }
 
-static int mc_join(struct cmx_id *id, const struct rdmacmx_join_attr *attr,
-		   void *context)
+int cmx_mc_join(struct cmx_id *id, const struct rdmacmx_join_attr *attr,
+		void *context)
 {
 	struct rdma_cmx_join cmd;
 	struct cmx_mc *mc;
 	bool sync = id->sync;
 	int ret, err;
 
-	mc = mc_alloc(id, attr, context);
+	mc = cmx_mc_alloc(id, attr, context);
 	if (!mc)
 		return -1;
 	cmd = (struct rdma_cmx_join) {
@@ -400,10 +400,10 @@ static int mc_join(struct cmx_id *id, const struct rdmacmx_join_attr *attr,
 		.uid = mc->cookie,
 		.addr = mc->addr,
 		.flags = attr->flags,
-		.param = group_param(&attr->group),
+		.param = cmx_mc_param(&attr->group),
 	};
 	if (sync && join_begin(id, mc)) {
-		mc_free(mc);
+		cmx_mc_free(mc);
 		return cmx_err(ECANCELED);
 	}
 	pthread_mutex_lock(&id->lock);
@@ -411,11 +411,11 @@ static int mc_join(struct cmx_id *id, const struct rdmacmx_join_attr *attr,
 	ret = cmx_id_ioctl(id, JOIN, &cmd);
 	err = errno;
 	if (!ret)
-		mc_link(mc, cmd.mc);
+		cmx_mc_link(mc, cmd.mc);
 	pthread_mutex_unlock(&id->lock);
 
 	if (ret) {
-		mc_free(mc);
+		cmx_mc_free(mc);
 	} else if (sync) {
 		ret = mc_complete(id, mc);
 		err = errno;
@@ -425,144 +425,13 @@ static int mc_join(struct cmx_id *id, const struct rdmacmx_join_attr *attr,
 	return ret ? cmx_err(err) : 0;
 }
 
-/* One batch of JOIN_MANY, up to the kernel's maximum */
-struct batch {
-	struct rdma_cmx_join_item *items;
-	struct cmx_mc **mcs;
-	int *index;	/* of the item in the caller's array */
-};
-
-static int batch_fill(struct batch *batch, struct cmx_id *id,
-		      struct rdmacmx_join_attr *attrs, int count)
-{
-	int i, n = 0;
-
-	for (i = 0; i < count; i++) {
-		batch->mcs[n] = mc_alloc(id, &attrs[i], attrs[i].context);
-		attrs[i].error = batch->mcs[n] ? 0 : errno;
-		if (!batch->mcs[n])
-			continue;
-		batch->items[n] = (struct rdma_cmx_join_item) {
-			.join_flags = attrs[i].join_flags,
-			.uid = batch->mcs[n]->cookie,
-			.addr = batch->mcs[n]->addr,
-			.flags = attrs[i].flags,
-			.param = group_param(&attrs[i].group),
-		};
-		batch->index[n++] = i;
-	}
-	return n;
-}
-
-/* Returns an error number, or 0: then @attrs have the errors. */
-static int batch_join(struct batch *batch, struct cmx_id *id,
-		      struct rdmacmx_join_attr *attrs, int count, int *joined)
-{
-	struct rdma_cmx_join_many cmd = {
-		.size = sizeof(cmd),
-		.items = (uintptr_t)batch->items,
-		.item_size = sizeof(batch->items[0]),
-	};
-	int i, err = 0, n = batch_fill(batch, id, attrs, count);
-
-	if (!n)
-		return 0;
-	cmd.count = n;
-	pthread_mutex_lock(&id->lock);
-	cmd.id = id->handle;
-	if (cmx_id_ioctl(id, JOIN_MANY, &cmd))
-		err = errno;
-	for (i = 0; i < n; i++) {
-		struct rdma_cmx_join_item *item = &batch->items[i];
-		int error = err ? err : -item->error;
-
-		attrs[batch->index[i]].error = error;
-		if (error) {
-			mc_free(batch->mcs[i]);
-		} else {
-			mc_link(batch->mcs[i], item->mc);
-			(*joined)++;
-		}
-	}
-	pthread_mutex_unlock(&id->lock);
-	return err;
-}
-
-static int batch_alloc(struct batch *batch, int count)
-{
-	batch->items = malloc(count * sizeof(*batch->items));
-	batch->mcs = malloc(count * sizeof(*batch->mcs));
-	batch->index = malloc(count * sizeof(*batch->index));
-	return batch->items && batch->mcs && batch->index ? 0 : ENOMEM;
-}
-
-static void batch_free(struct batch *batch)
-{
-	free(batch->items);
-	free(batch->mcs);
-	free(batch->index);
-}
-
-static int mc_join_many(struct cmx_id *id, struct rdmacmx_join_attr *attrs,
-			int count, int *joined)
-{
-	int most = count < RDMA_CMX_MAX_JOINS ? count : RDMA_CMX_MAX_JOINS;
-	struct batch batch;
-	int done, some, err;
-
-	err = batch_alloc(&batch, most);
-	for (done = 0; done < count && !err; done += some) {
-		some = count - done < most ? count - done : most;
-		err = batch_join(&batch, id, attrs + done, some, joined);
-	}
-	for (; done < count; done++)
-		attrs[done].error = err;
-	batch_free(&batch);
-	return err;
-}
-
-/* Each join waits for its event. The id stays until all are done. */
-static int mc_join_each(struct cmx_id *id, struct rdmacmx_join_attr *attrs,
-			int count, int *joined)
-{
-	int i;
-
-	if (cmx_sync_enter(id)) {
-		for (i = 0; i < count; i++)
-			attrs[i].error = errno;
-		return errno;
-	}
-	for (i = 0; i < count; i++) {
-		attrs[i].error = mc_join(id, &attrs[i], attrs[i].context) ?
-				 errno : 0;
-		if (!attrs[i].error)
-			(*joined)++;
-	}
-	cmx_sync_leave(id);
-	return 0;
-}
-
 CMX_EXPORT int rdmacmx_join_multicast(struct rdma_cm_id *id,
 				      const struct rdmacmx_join_attr *attr,
 				      void *context)
 {
 	if (!cmx_id_ours(id) || !attr)
 		return cmx_err(EINVAL);
-	return mc_join(cmx_id(id), attr, context);
-}
-
-CMX_EXPORT int rdmacmx_join_many(struct rdma_cm_id *id,
-				 struct rdmacmx_join_attr *attrs, int count)
-{
-	int err, joined = 0;
-
-	if (!cmx_id_ours(id) || !attrs || count <= 0)
-		return cmx_err(EINVAL);
-	if (cmx_id(id)->sync)
-		err = mc_join_each(cmx_id(id), attrs, count, &joined);
-	else
-		err = mc_join_many(cmx_id(id), attrs, count, &joined);
-	return err && !joined ? cmx_err(err) : joined;
+	return cmx_mc_join(cmx_id(id), attr, context);
 }
 
 CMX_EXPORT int rdmacmx_event_group(const struct rdma_cm_event *event,
@@ -606,7 +475,7 @@ CMX_EXPORT int rdma_join_multicast_ex(struct rdma_cm_id *id,
 		return cmx_err(EINVAL);
 	join.addr = attr->addr;
 	join.join_flags = attr->join_flags;
-	return mc_join(cmx_id(id), &join, context);
+	return cmx_mc_join(cmx_id(id), &join, context);
 }
 
 CMX_EXPORT int rdma_join_multicast(struct rdma_cm_id *id,
@@ -615,7 +484,7 @@ CMX_EXPORT int rdma_join_multicast(struct rdma_cm_id *id,
 	struct rdmacmx_join_attr join = { .addr = addr };
 
 	CMX_ID_OR_STOCK(id, rdma_join_multicast, id, addr, context);
-	return mc_join(cmx_id(id), &join, context);
+	return cmx_mc_join(cmx_id(id), &join, context);
 }
 
 /* With the id's lock */

@@ -5,6 +5,7 @@
 . /usr/lib/rdma-cmx/selftests/programs/functions
 
 run="cmx run"
+. /usr/lib/rdma-cmx/selftests/programs/each_functions
 
 # The results depend on rdma_getaddrinfo() and on ids that it binds.
 ids_note
@@ -22,19 +23,6 @@ is "fi_info, to an address: the same as on the stock library" "$found" \
 unlike "fi_info, to an address: at rdma_cmx" "$(ids_since)" '^0( 0)?$'
 none_left "fi_info"
 
-fi_serves() {
-	tcp_listens 47592
-}
-
-# fi_pair NAME ENDPOINT BYTES: 20 round trips each, with a check of the data
-fi_pair() {
-	serve "$run fi_pingpong -p verbs -e $2 -c -I 20 -S $3" fi_serves
-	client "$1" "$run fi_pingpong -p verbs -e $2 -c -I 20 -S $3 $sa"
-	served "$1"
-	like "$1: 20 messages came back" "$c_out" "^[0-9a-z]+ +20 +=20 "
-	unlike "$1: at rdma_cmx" "$(ids_since)" '^0( |$)|(^| )0$'
-	none_left "$1"
-}
 fi_pair "fi_pingpong, messages" msg 64
 fi_pair "fi_pingpong, long messages" msg 65536
 

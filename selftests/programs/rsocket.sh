@@ -7,27 +7,7 @@
 . /usr/lib/rdma-cmx/selftests/programs/functions
 
 run="cmx run"
-
-# The server has loaded the library, though it creates no id of rdma_cmx.
-preloaded() {
-	job_at "for pid in \$(pidof $1); do
-		grep -q librdmacmx /proc/\$pid/maps && exit
-	done
-	exit 1"
-}
-
-# stream NAME PROGRAM OPTIONS: both print the line for the size
-stream() {
-	local name=$1 program=$2
-
-	shift 2
-	serve "$run $program -b $sa $*"
-	ok "$name: the library is in the server" preloaded "$program"
-	client "$name" "$run $program -s $sa $*"
-	served "$name"
-	both_say "$name: its line" '^(custom|[0-9]+[km]?_lat|[0-9]+[km]?_bw) +[0-9]'
-	ids "$name" "0 0"
-}
+. /usr/lib/rdma-cmx/selftests/programs/each_functions
 
 stream "rstream" rstream -S 5000 -C 5 -I 10 -T v
 stream "riostream, long messages" riostream -S 1000000 -C 5 -I 10 -T v

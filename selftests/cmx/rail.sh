@@ -47,9 +47,12 @@ column() {
 	awk -v n="$1" 'NR == 2 { print $n }' <<<"$2"
 }
 
+result() {
+	echo "$*" >$consumer/command && cat $consumer/result
+}
+
 query() {
-	echo "$*" >$consumer/command || return
-	sed 's/dev=[0-9]\+/dev=rdma/' $consumer/result
+	result "$@" | sed 's/dev=[0-9]\+/dev=rdma/'
 }
 
 dns_up
@@ -226,6 +229,23 @@ rc tcp src=10.55.0.11:0 dst=10.55.0.2:7471 dev=rdma port=1 gid=$index/2"
 		"rc tcp src=10.55.0.11:0 dst=10.55.0.2:7471 dev=rdma port=1"
 	is "kernel: a source of another device" \
 		"$(query resolve 10.55.0.2 7471 dev=rxe1 src=10.55.0.1)" error=-101
+	for dest in 10.55.0.2 fd55::2; do
+		by_dev=$(result resolve $dest 7471 ps=0x106 dev=rxe1)
+		src=10.55.0.11
+		[ $dest = 10.55.0.2 ] || src=fd55::11
+		like "kernel: from $src" "$by_dev" \
+			"src=\\[?$src\\]?:0 .*dev=[0-9]"
+		is "GAI-08: a source of the second rail: its device" \
+			"$(result resolve $dest 7471 ps=0x106 src=$src)" \
+			"$by_dev"
+		is "GAI-08: the same with the device" \
+			"$(result resolve $dest 7471 ps=0x106 src=$src \
+				dev=rxe1)" "$by_dev"
+	done
+	is "GAI-08: a source whose interface has no route" \
+		"$(query resolve 10.55.0.2 7471 ps=0x106 src=10.56.0.1 |
+			tail -n 1)" \
+		"rc tcp src=- dst=10.55.0.2:7471 dev=- port=-"
 	is "kernel: no index" \
 		"$(query resolve 192.168.77.2 7471 ps=0x106 gids | tail -n 1)" \
 		"rc tcp src=- dst=192.168.77.2:7471 dev=- port=- gid=-1"

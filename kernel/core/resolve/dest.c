@@ -10,6 +10,7 @@
 #include <linux/netdevice.h>
 #include <linux/sched/signal.h>
 #include <net/addrconf.h>
+#include <net/ip_fib.h>
 #include <net/ip6_route.h>
 #include <net/ipv6.h>
 #include <net/neighbour.h>
@@ -167,6 +168,7 @@ static int cmx_dest_routed(const struct cmx_hints *h, struct cmx_dest *dest,
 	ndev = cmx_dest_ndev(h->net, dst, local, &dest->src);
 	if (!ndev)
 		return -ENODEV;
+	dest->ifindex = local ? 0 : ndev->ifindex;
 	cmx_dest_dgid(dest, dst, daddr, local, gateway);
 	cmx_dest_device(h, dest, ndev);
 	if (h->warm && !local && dest->rank == CMX_RANK_RDMA &&
@@ -175,6 +177,19 @@ static int cmx_dest_routed(const struct cmx_hints *h, struct cmx_dest *dest,
 		cmx_neigh_warm(ndev, dst, daddr);
 	dev_put(ndev);
 	return 0;
+}
+
+/*
+ * True if a table has a route by the interface of @fl4. Without one the kernel
+ * treats any destination as on link.
+ */
+static bool cmx_dest_ip4_by(struct net *net, const struct flowi4 *fl4)
+{
+	struct fib_result res CMX_UNINIT;
+	struct flowi4 key = *fl4;
+
+	key.flowi4_iif = LOOPBACK_IFINDEX;
+	return !fib_lookup(net, &key, &res, 0);
 }
 
 static int cmx_dest_ip4(const struct cmx_hints *h, struct cmx_dest *dest,
@@ -187,8 +202,11 @@ static int cmx_dest_ip4(const struct cmx_hints *h, struct cmx_dest *dest,
 	struct rtable *rt;
 	int ret;
 
-	if (dest->src.sa.sa_family)
+	if (dest->src.sa.sa_family) {
 		fl4.saddr = dest->src.in.sin_addr.s_addr;
+		if (oif && !cmx_dest_ip4_by(h->net, &fl4))
+			return -ENETUNREACH;
+	}
 	rt = ip_route_output_key(h->net, &fl4);
 	if (IS_ERR(rt))
 		return cmx_dest_error(h->net, dest, PTR_ERR(rt));
@@ -276,6 +294,7 @@ static int cmx_dest_annotate_by(const struct cmx_hints *h,
 
 	dest->rank = CMX_RANK_UNREACHED;
 	dest->error = 0;
+	dest->ifindex = 0;
 	dest->port_num = 0;
 	dest->ibdev_index = 0;
 	dest->gid_index = -1;
@@ -335,20 +354,44 @@ out:
 }
 
 /*
+ * The interface of a given source if the route of @dest uses another one, or 0.
+ * The routing table does not select the interface by the source. rdma_cm does:
+ * it binds the id to the interface that has the source.
+ */
+static int cmx_dest_source_ifindex(const struct cmx_hints *h,
+				   const struct cmx_dest *dest)
+{
+	struct net_device *ndev;
+	int ifindex;
+
+	if (!dest->ifindex || cmx_addr_is_link_local(&dest->dst))
+		return 0;
+	ndev = cmx_ndev_of(h->net, &h->src);
+	if (!ndev)
+		return 0;
+	ifindex = ndev->ifindex;
+	dev_put(ndev);
+	return ifindex == dest->ifindex ? 0 : ifindex;
+}
+
+/*
  * @dest has dst, and optionally src; or only src if passive. An unreachable one
- * is returned without src. If the routing table prefers a device other than the
- * one of the hints, the interface of that device is used if it is in the
+ * is returned without src. If the routing table prefers an interface other than
+ * that of a given source, the latter is used. If it prefers a device other than
+ * the one of the hints, the interface of that device is used if it is in the
  * subnet. Returns 0 or -ENOMEM.
  */
 int cmx_dest_annotate(const struct cmx_hints *h, struct cmx_dest *dest)
 {
-	int ret, oif;
+	int ret, oif = 0;
 
 	ret = cmx_dest_annotate_by(h, dest, 0);
-	if (ret || cmx_dest_taken(h, dest) || !dest->dst.sa.sa_family ||
-	    (h->src.sa.sa_family && !cmx_addr_is_any(&h->src)))
+	if (ret || !dest->dst.sa.sa_family)
 		return ret;
-	oif = cmx_rail_ifindex(h, &dest->dst);
+	if (h->src.sa.sa_family && !cmx_addr_is_any(&h->src))
+		oif = cmx_dest_source_ifindex(h, dest);
+	else if (!cmx_dest_taken(h, dest))
+		oif = cmx_rail_ifindex(h, &dest->dst);
 	return oif ? cmx_dest_annotate_by(h, dest, oif) : 0;
 }
 

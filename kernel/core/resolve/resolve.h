@@ -213,6 +213,7 @@ enum cmx_dgid {
  * @dst: address of the node, family 0: none
  * @rank: how well it is reached
  * @error: 0, or the reason why no RDMA device reaches it
+ * @ifindex: interface of the route; 0: there is none, or it is a local one
  * @ibdev_index: device, valid if @port_num is not 0
  * @port_num: port of the device, 0: none
  * @gid_index: of @src in the GID table of the port, -1: none
@@ -229,6 +230,7 @@ struct cmx_dest {
 	union rdma_cmx_sockaddr dst;
 	enum cmx_rank rank;
 	int error;
+	int ifindex;
 	u32 ibdev_index;
 	u32 port_num;
 	int gid_index;

@@ -80,7 +80,8 @@ union rdma_cmx_sockaddr {
  * @family: AF_INET, AF_INET6, AF_IB, or 0 for any
  * @qp_type: IB_QPT_RC, IB_QPT_UD, …, or 0 for any
  * @port_space: RDMA_PS_*, or 0 for any
- * @src: hints.ai_src_addr or NULL; with RDMA_CMX_AI_SA the port to query
+ * @src: hints.ai_src_addr or NULL; with RDMA_CMX_AI_SA the port to query. As in
+ *	rdma_cm, the route uses the interface that has this address
  * @dst: hints.ai_dst_addr or NULL
  * @route: path records that limit the routes, or NULL. A route matches one of
  *	them in each field that is not 0. Without @node and @dst the first one

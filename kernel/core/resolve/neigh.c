@@ -224,8 +224,8 @@ static void cmx_neigh_init(struct cmx_neigh *n, struct cmx_paths *r)
 	n->src = to->src;
 	n->dst = to->dst;
 	n->addr.net = get_net(r->h->net);
-	if (cmx_addr_is_link_local(&n->dst))
-		n->addr.bound_dev_if = n->dst.in6.sin6_scope_id;
+	/* As an id that is bound to the source */
+	n->addr.bound_dev_if = to->ifindex;
 	refcount_set(&n->gate, 2);
 	INIT_WORK(&n->work, cmx_neigh_work);
 	n->job.run = cmx_neigh_job;

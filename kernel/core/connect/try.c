@@ -402,6 +402,9 @@ static bool cmx_try_path_is_bad(const struct cmx_try *t, bool silent)
 {
 	if (t->path_failed || (silent && cmx_req_is_silent(t->sent)))
 		return true;
+	/* The second attempt follows, and needs another query. */
+	if (silent && t->cached && READ_ONCE(t->error) == -ETIMEDOUT)
+		return true;
 	/*
 	 * Another host with this LID rejects the service id before it compares
 	 * the GIDs. A user may provoke this REJ by its choice of the port.

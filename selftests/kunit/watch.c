@@ -174,9 +174,34 @@ static void watch_silence(struct kunit *test)
 	}
 	b->entries[2].dst.in.sin_addr.s_addr = htonl(0x0a000009);
 	KUNIT_EXPECT_TRUE(test, changed(test, a, b, false));
-	/* The entry is known again. */
+	/* The entry is known again, with a device. */
 	b->entries[2].dst = a->entries[2].dst;
 	KUNIT_EXPECT_TRUE(test, changed(test, b, a, false));
+}
+
+/* The reported result has an entry whose path record was late. */
+static void watch_late(struct kunit *test)
+{
+	struct rdma_cmx_result *a = answer_make(test, 3);
+	struct rdma_cmx_result *b = answer_make(test, 2);
+	u32 i;
+
+	for (i = 0; i < 3; i++) {
+		a->entries[i].error = -ETIMEDOUT;
+		/* It arrives, or is late again. */
+		KUNIT_EXPECT_FALSE(test, changed(test, a, answer_make(test, 3),
+						 false));
+		KUNIT_EXPECT_FALSE(test, changed(test, a, a, false));
+		/* An entry has gone, which was late or not. */
+		KUNIT_EXPECT_TRUE(test, changed(test, a, b, false));
+		KUNIT_EXPECT_FALSE(test, changed(test, a, b, true));
+		a->entries[i].error = 0;
+	}
+	/* It was reported once with and once without its path record. */
+	a->entries[2] = a->entries[1];
+	a->entries[2].error = -ETIMEDOUT;
+	KUNIT_EXPECT_FALSE(test, changed(test, a, b, false));
+	KUNIT_EXPECT_FALSE(test, changed(test, b, a, false));
 }
 
 static void watch_errors(struct kunit *test)
@@ -229,6 +254,7 @@ static struct kunit_case watch_cases[] = {
 	KUNIT_CASE(watch_passive),
 	KUNIT_CASE(watch_partial),
 	KUNIT_CASE(watch_silence),
+	KUNIT_CASE(watch_late),
 	KUNIT_CASE(watch_errors),
 	KUNIT_CASE(watch_interval),
 	{}

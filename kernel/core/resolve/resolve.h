@@ -504,7 +504,7 @@ void cmx_path_unpack(const void *wire, struct sa_path_rec *rec);
  * struct cmx_watch_set - the entries of a result, for comparison
  * @count: number of different entries
  * @partial: there may be more
- * @hash: hash of each, in ascending order
+ * @hash: hash of each, in ascending order, with a mark of open entries
  */
 struct cmx_watch_set {
 	u32 count;

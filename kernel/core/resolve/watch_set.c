@@ -18,6 +18,9 @@
 
 #include "resolve/resolve.h"
 
+/* Set in the hash of an open entry, and in no other */
+#define CMX_WATCH_OPEN	1ULL
+
 /* At least @base_ms, doubled by each of the first four failures */
 u32 cmx_watch_delay(u32 base_ms, unsigned int fails, u32 random)
 {
@@ -82,28 +85,30 @@ static bool cmx_watch_open(const struct rdma_cmx_entry *e)
 }
 
 /*
- * The set of a result, empty for an error; NULL without memory. An entry with
- * unknown state is left out.
+ * The set of a result, empty for an error; NULL without memory. An entry that
+ * is there twice is open if both are.
  */
 struct cmx_watch_set *cmx_watch_set(const struct rdma_cmx_result *res)
 {
 	u32 i, k, n = IS_ERR(res) ? 0 : res->count;
+	const struct rdma_cmx_entry *e;
 	struct cmx_watch_set *set;
 
 	set = kvmalloc(struct_size(set, hash, n), GFP_KERNEL);
 	if (!set)
 		return NULL;
 	set->partial = !IS_ERR(res) && res->partial;
-	for (i = 0, k = 0; i < n; i++) {
-		if (cmx_watch_open(&res->entries[i]))
-			set->partial = true;
-		else
-			set->hash[k++] = cmx_watch_hash(&res->entries[i]);
+	for (i = 0; i < n; i++) {
+		e = &res->entries[i];
+		set->hash[i] = cmx_watch_hash(e) & ~CMX_WATCH_OPEN;
+		if (!cmx_watch_open(e))
+			continue;
+		set->hash[i] |= CMX_WATCH_OPEN;
+		set->partial = true;
 	}
-	n = k;
 	sort(set->hash, n, sizeof(set->hash[0]), cmx_watch_cmp, NULL);
 	for (i = 0, k = 0; i < n; i++) {
-		if (!k || set->hash[k - 1] != set->hash[i])
+		if (!k || (set->hash[k - 1] ^ set->hash[i]) & ~CMX_WATCH_OPEN)
 			set->hash[k++] = set->hash[i];
 	}
 	set->count = k;
@@ -111,22 +116,29 @@ struct cmx_watch_set *cmx_watch_set(const struct rdma_cmx_result *res)
 }
 
 /*
- * True if @set differs from @old, which is NULL the first time. Of a partial
- * set only its entries are compared: missing ones may still exist.
+ * True if @set differs from @old, the reported one, which is NULL the first
+ * time. Of a partial set only its entries are compared, except open ones:
+ * missing ones may still exist. Open entries of @old were reported like others.
  */
 bool cmx_watch_changed(const struct cmx_watch_set *old,
 		       const struct cmx_watch_set *set)
 {
 	u32 i, k = 0;
+	u64 hash;
 
 	if (!old)
 		return true;
 	if (!set->partial && old->count != set->count)
 		return true;
 	for (i = 0; i < set->count; i++) {
-		while (k < old->count && old->hash[k] < set->hash[i])
+		hash = set->hash[i];
+		if (hash & CMX_WATCH_OPEN)
+			continue;
+		while (k < old->count &&
+		       (old->hash[k] & ~CMX_WATCH_OPEN) < hash)
 			k++;
-		if (k == old->count || old->hash[k] != set->hash[i])
+		if (k == old->count ||
+		    (old->hash[k] & ~CMX_WATCH_OPEN) != hash)
 			return true;
 	}
 	return false;

@@ -95,6 +95,7 @@ SHOW(cmx_sa_port_alloc);
 SHOW(cmx_sa_port_get);
 SHOW(cmx_sa_port_kick);
 SHOW(cmx_sa_port_list);
+SHOW(cmx_sa_port_look_briefly);
 SHOW(cmx_sa_port_hold);
 SHOW(cmx_sa_port_is_source);
 SHOW(cmx_sa_port_put);

@@ -425,6 +425,61 @@ static void ports_inform(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, WAIT_FOR(READ_ONCE(port->inform.due) != due));
 }
 
+static void query_done(struct rdma_cmx_query *query,
+		       struct rdma_cmx_result *result, void *context)
+{
+	rdma_cmx_result_put(result);
+	complete(context);
+}
+
+/*
+ * The port of a service goes down while its SA is queried. The job of the query
+ * delays those of all kernel consumers, so it does not wait for the read.
+ */
+static void ports_job(struct kunit *test)
+{
+	struct rdma_cmx_query_attr attr = {
+		.net = &init_net, .flags = RDMA_CMX_AI_SA,
+		.service = "service", .dev = dev_name(&slow.ibdev->dev),
+		.dev_port = 1, .qp_type = IB_QPT_RC,
+	};
+	struct rdma_cmx_query *query = NULL;
+	struct cmx_sa_lookup *lookup;
+	struct completion over;
+	bool in_time;
+
+	init_completion(&over);
+	slow.port[1]->active = true;
+	KUNIT_ASSERT_EQ(test, 0, rdma_cmx_query_start(&attr, query_done, &over,
+						      NULL, &query));
+	lookup = fake_lookup(slow.port[1]);
+	slow.port[1]->active = false;
+	if (lookup)
+		fake_say(lookup, fake_services(1, "service"), 0);
+	else
+		KUNIT_FAIL(test, "no query");
+	in_time = wait_for_completion_timeout(&over, KUNIT_WAIT);
+	KUNIT_EXPECT_TRUE(test, in_time);
+	KUNIT_EXPECT_EQ(test, atomic_read(&reads), 1);
+	/* The read has not ended. Later callers start no other one. */
+	KUNIT_EXPECT_FALSE(test, cmx_sa_port_look_briefly(slow.port[1]));
+	KUNIT_EXPECT_TRUE(test, READ_ONCE(slow.port[1]->looking));
+	KUNIT_EXPECT_EQ(test, atomic_read(&reads), 1);
+	complete_all(&released);
+	KUNIT_EXPECT_TRUE(test, WAIT_FOR(!READ_ONCE(slow.port[1]->looking)));
+	KUNIT_EXPECT_FALSE(test, slow.port[1]->active);
+	WRITE_ONCE(active, true);
+	/* The next one waits for its read, and uses it. */
+	KUNIT_EXPECT_TRUE(test,
+			  WAIT_FOR(cmx_sa_port_look_briefly(slow.port[1])));
+	KUNIT_EXPECT_GE(test, atomic_read(&reads), 2);
+	KUNIT_EXPECT_TRUE(test, WAIT_FOR(!READ_ONCE(slow.port[1]->looking)));
+	KUNIT_EXPECT_EQ(test, atomic_read(&io), 0);
+	if (!in_time)
+		wait_for_completion(&over);
+	rdma_cmx_query_put(query);
+}
+
 static struct kunit_case ports_cases[] = {
 	KUNIT_CASE(ports_others),
 	KUNIT_CASE(ports_share),
@@ -436,6 +491,7 @@ static struct kunit_case ports_cases[] = {
 	KUNIT_CASE(ports_read_failed),
 	KUNIT_CASE(ports_found),
 	KUNIT_CASE(ports_inform),
+	KUNIT_CASE(ports_job),
 	{}
 };
 

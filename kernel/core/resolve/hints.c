@@ -168,6 +168,7 @@ int cmx_hints_init(struct cmx_hints *h, const struct rdma_cmx_query_attr *attr)
 	h->refresh = attr->refresh;
 	h->warm = false;
 	h->locked = false;
+	h->brief = false;
 
 	ret = cmx_hints_family(h, attr);
 	if (ret)

@@ -316,7 +316,9 @@ cmx_query_alloc(const struct cmx_request *req, rdma_cmx_done_fn done,
 	cmx_query_init_one(q);
 	q->state = CMX_QUERY_RUNNING;
 	get_net(q->req.hints.net);
-	q->memcg = get_mem_cgroup_from_mm(current->mm);
+	/* A process's limit of memory does not delay the kernel's jobs. */
+	if (!caller->kernel)
+		q->memcg = get_mem_cgroup_from_mm(current->mm);
 	q->expires = jiffies + cmx_query_jiffies(attr->timeout_ms);
 	q->names_later = caller->names_later && !caller->names;
 	q->port_later = caller->port_later;

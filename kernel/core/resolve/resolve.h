@@ -82,6 +82,7 @@ struct sa_path_rec;
  * @warm: start discovery of neighbours; cmx_request_parse() sets it
  * @locked: the caller waits for no firmware, see struct cmx_caller; likewise. It
  *	is clear once the caller has returned
+ * @brief: in a job, which delays others: it hardly waits for firmware
  */
 struct cmx_hints {
 	struct net *net;
@@ -105,6 +106,7 @@ struct cmx_hints {
 	bool refresh;
 	bool warm;
 	bool locked;
+	bool brief;
 };
 
 /* Maximum limits of paths; each one is an SA query. */
@@ -127,7 +129,10 @@ static inline bool cmx_hints_take(const struct cmx_hints *h, u32 index,
 static inline bool cmx_hints_look(const struct cmx_hints *h,
 				  struct cmx_sa_port *port)
 {
-	return h->locked ? cmx_sa_port_is_active(port) : cmx_sa_port_look(port);
+	if (h->locked)
+		return cmx_sa_port_is_active(port);
+	return h->brief ? cmx_sa_port_look_briefly(port) :
+			  cmx_sa_port_look(port);
 }
 
 /* hints.c */

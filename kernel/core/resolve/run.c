@@ -226,6 +226,7 @@ void cmx_query_work(struct cmx_job *job)
 
 	if (READ_ONCE(q->state) == CMX_QUERY_RUNNING) {
 		q->req.hints.locked = false;
+		q->req.hints.brief = true;
 		cmx_query_run(q);
 	}
 	set_active_memcg(old);

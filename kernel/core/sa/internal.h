@@ -274,6 +274,9 @@ struct cmx_sa_inform {
  * @num: port number
  * @events: receives events of the port
  * @refresh: reads state and SM again
+ * @look: likewise, for callers that do not wait for its end; has a reference
+ * @looking: @look is queued or runs; by cmx_sa_lock
+ * @look_end: until then callers wait for it, in jiffies; likewise
  * @agent_lock: see above
  * @agent: MAD agent, NULL after the removal
  * @ah: address of the SM, NULL: not known; changes under @agent_lock and
@@ -300,6 +303,9 @@ struct cmx_sa_port {
 	u32 num;
 	struct ib_event_handler events;
 	struct delayed_work refresh;
+	struct work_struct look;
+	bool looking;
+	unsigned long look_end;
 	struct rw_semaphore agent_lock;
 	struct ib_mad_agent *agent;
 	struct cmx_sa_ah *ah;
@@ -333,6 +339,9 @@ int cmx_sa_port_read(struct cmx_sa_port *port);
 void cmx_sa_port_refresh(struct cmx_sa_port *port);
 void cmx_sa_port_list(struct cmx_sa_port *port);
 struct cmx_sa_port *cmx_sa_port_unlist(struct ib_device *dev);
+
+/* look.c */
+void cmx_sa_look_init(struct cmx_sa_port *port);
 
 /* hold.c */
 unsigned long cmx_sa_held(kuid_t uid);
@@ -417,6 +426,7 @@ void cmx_sa_response_time(struct cmx_sa_port *port, unsigned long took);
 struct cmx_sched_limits cmx_sa_limits(const struct cmx_sched *sched);
 
 /* lookup.c */
+void cmx_sa_queue(struct work_struct *work);
 extern const struct cmx_sched_ops cmx_sa_lookup_ops;
 void cmx_sa_lookup_put(struct cmx_sa_lookup *l);
 void cmx_sa_lookup_done(struct cmx_sa_lookup *l, struct cmx_sa_answer *answer,

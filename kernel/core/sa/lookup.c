@@ -516,6 +516,12 @@ void cmx_sa_lookups_again(struct cmx_sa_port *port)
 	spin_unlock(&cmx_sa_lock);
 }
 
+/* Queues a work item for which cmx_sa_lookups_exit() waits. */
+void cmx_sa_queue(struct work_struct *work)
+{
+	queue_work(cmx_sa_wq, work);
+}
+
 int cmx_sa_lookups_init(void)
 {
 	cmx_sa_wq = alloc_workqueue("rdma_cmx_sa", WQ_UNBOUND, 0);

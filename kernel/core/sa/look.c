@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The state of a port that is not known to be active. Its firmware may hang, so
+ * a caller who delays others waits for a short time only: a work item reads the
+ * state. It has a reference of the port. cmx_sa_lock guards looking and
+ * look_end. Process context.
+ */
+#include <linux/jiffies.h>
+#include <linux/wait_bit.h>
+#include <linux/workqueue.h>
+
+#include "sa/internal.h"
+
+/* Firmware that works responds in milliseconds. */
+#define CMX_SA_LOOK_MS	200
+
+static void cmx_sa_port_look_work(struct work_struct *work)
+{
+	struct cmx_sa_port *port = container_of(work, struct cmx_sa_port, look);
+
+	cmx_sa_port_refresh(port);
+	spin_lock(&cmx_sa_lock);
+	WRITE_ONCE(port->looking, false);
+	spin_unlock(&cmx_sa_lock);
+	/* Pairs with the barrier of wait_var_event_timeout(). */
+	smp_mb();
+	wake_up_var(&port->looking);
+	cmx_sa_port_put(port);
+}
+
+/*
+ * Starts a read unless one is outstanding, and waits for it. The time is that
+ * of the read, not of the caller. Returns true if it was an earlier one.
+ */
+static bool cmx_sa_port_look_wait(struct cmx_sa_port *port)
+{
+	bool joined;
+	long left;
+
+	spin_lock(&cmx_sa_lock);
+	joined = port->looking;
+	if (!joined) {
+		WRITE_ONCE(port->looking, true);
+		port->look_end = jiffies + msecs_to_jiffies(CMX_SA_LOOK_MS);
+		cmx_sa_port_hold(port);
+		cmx_sa_queue(&port->look);
+	}
+	left = port->look_end - jiffies;
+	spin_unlock(&cmx_sa_lock);
+	return left > 0 &&
+	       wait_var_event_timeout(&port->looking,
+				      !READ_ONCE(port->looking), left) &&
+	       joined;
+}
+
+/**
+ * cmx_sa_port_look_briefly - check that a port is active, in little time
+ * @port: the port
+ *
+ * As cmx_sa_port_look(), but all callers together wait for a read for at most
+ * CMX_SA_LOOK_MS. Later ones do not wait until it has ended. So firmware that
+ * hangs does not delay the work that is queued behind the callers.
+ *
+ * Context: process context, may sleep for that time.
+ * Return: true if the port is active, as far as known.
+ */
+bool cmx_sa_port_look_briefly(struct cmx_sa_port *port)
+{
+	/* An earlier read may have missed the event that the caller knows. */
+	if (!cmx_sa_port_is_active(port) && cmx_sa_port_look_wait(port) &&
+	    !cmx_sa_port_is_active(port))
+		cmx_sa_port_look_wait(port);
+	return cmx_sa_port_is_active(port);
+}
+
+void cmx_sa_look_init(struct cmx_sa_port *port)
+{
+	INIT_WORK(&port->look, cmx_sa_port_look_work);
+}

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * RA-02, GAI-13 on a mocked device (mock.h): a thread with a pending
- * cancellation ends at the first cancellation point, which must not be one where
- * it holds a lock, an event or a file of the library. Errors that no testbed
- * returns.
+ * cancellation ends at the first cancellation point, which must not be one
+ * where it holds a lock, an event or a file of the library. Errors that no
+ * testbed returns.
  */
 #include <fcntl.h>
 #include <netdb.h>

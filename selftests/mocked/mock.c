@@ -97,8 +97,10 @@ void mock_qp(struct rdma_cm_id *id, bool cqs)
 	id->qp = &qp;
 	if (!cqs)
 		return;
-	id->send_cq = id->recv_cq = &cq;
-	id->send_cq_channel = id->recv_cq_channel = &comp_channel;
+	id->send_cq = &cq;
+	id->recv_cq = &cq;
+	id->send_cq_channel = &comp_channel;
+	id->recv_cq_channel = &comp_channel;
 }
 
 static int join(struct rdma_cmx_join *cmd)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # A program for flags.sh, built from one source with librdmacm and with the
-# flags of pkg-config for an installed librdmacmx
+# flags of pkg-config for an installed librdmacmx; a library for nvme_follow.sh
 
 programs_tools := $(O)/selftests/programs/tools
 programs_stage := $(O)/selftests/programs/stage
 programs_bin := $(addprefix $(programs_tools)/,echo_stock echo_cmx echo_mix \
-	echo_both echo_static)
+	echo_both echo_static answers.so)
 selftest_targets += $(programs_bin)
 selftest_others += programs/tools/echo
 
@@ -45,6 +45,11 @@ $(programs_tools)/echo_static: selftests/programs/tools/echo.c \
 		$(programs_stage)/done
 	$(PROGRAMS_CC) -DRSOCKETS -o $@ $< $(call programs_flags,--cflags) \
 		$(programs_stage)$(LIBDIR)/librdmacmx.a -libverbs -pthread
+
+$(programs_tools)/answers.so: selftests/programs/tools/answers.c \
+		$(wildcard user/include/rdma/*.h)
+	@mkdir -p $(@D)
+	$(PROGRAMS_CC) -Iuapi -Iuser/include -fPIC -shared -o $@ $<
 
 .PHONY: install-programs
 install-selftests: install-programs

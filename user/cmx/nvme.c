@@ -8,7 +8,6 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <getopt.h>
-#include <glob.h>
 #include <netdb.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -20,30 +19,10 @@
 #include "nvme.h"
 
 #define FABRICS		"/dev/nvme-fabrics"
-#define DEVICES		"/sys/class/infiniband/"
 #define PORT		4420	/* IANA's, of nvme */
 #define RECORDS_MAX	64
-#define SOURCES_MAX	64
 #define FOLLOW_SECONDS	10
 #define FOLLOW_MAX	86400
-
-struct nvme {
-	const char *node;
-	const char *service;
-	const char *device;	/* NULL: any */
-	const char *nqn;
-	char **options;		/* of nvme-cli */
-	unsigned long follow;	/* seconds; 0: once */
-	bool sa;
-	bool json;
-};
-
-/* The present result for a name */
-struct answer {
-	struct nvme_paths want;
-	struct nvme_paths unreached;	/* by no device now */
-	bool more;			/* the result is not complete */
-};
 
 static void path_add(struct nvme_paths *paths, const struct nvme_path *path,
 		     bool *more)
@@ -58,7 +37,7 @@ static void path_add(struct nvme_paths *paths, const struct nvme_path *path,
 
 /* Adds the addresses of a result. Returns 0 or the code of the call. */
 static int paths_add(const struct nvme *nvme, const char *node,
-		     const char *service, int flags, struct answer *answer)
+		     const char *service, int flags, struct nvme_answer *answer)
 {
 	struct rdma_addrinfo hints = {
 		.ai_flags = flags,
@@ -97,7 +76,7 @@ static int paths_add(const struct nvme *nvme, const char *node,
  */
 static void record_add(const struct nvme *nvme,
 		       const struct rdmacmx_service_record *rec,
-		       struct answer *answer)
+		       struct nvme_answer *answer)
 {
 	char text[RDMACMX_SERVICE_DATA + 1], *port;
 
@@ -115,7 +94,7 @@ static void record_add(const struct nvme *nvme,
  * node may set thousands. So only the first ones count, until the paths are
  * complete.
  */
-static int records_add(const struct nvme *nvme, struct answer *answer)
+static int records_add(const struct nvme *nvme, struct nvme_answer *answer)
 {
 	struct rdmacmx_service_record *records;
 	static bool reported;
@@ -141,7 +120,7 @@ static int records_add(const struct nvme *nvme, struct answer *answer)
 }
 
 /* False: no device reaches an address, with the reason in @why. */
-static bool answer_get(const struct nvme *nvme, struct answer *answer,
+static bool answer_get(const struct nvme *nvme, struct nvme_answer *answer,
 		       char why[160])
 {
 	int ret;
@@ -260,7 +239,7 @@ static bool paths_connect(const struct nvme *nvme,
 static int connect_once(const struct nvme *nvme)
 {
 	static struct nvme_paths joined;
-	static struct answer answer;
+	static struct nvme_answer answer;
 	char why[160];
 
 	if (!answer_get(nvme, &answer, why))
@@ -273,8 +252,7 @@ static int connect_once(const struct nvme *nvme)
 	return paths_print(nvme, &joined);
 }
 
-/* Prints a change as one line, and flushes: it is a log. */
-static void change_print(const char *what, const struct nvme_path *path)
+void nvme_change_print(const char *what, const struct nvme_path *path)
 {
 	char addr[CLEAN_MAX];
 
@@ -292,113 +270,14 @@ static void changes_print(const struct nvme_paths *old,
 
 	for (i = 0; i < now->count; i++)
 		if (!nvme_path_find(old, &now->path[i]))
-			change_print("connected", &now->path[i]);
-}
-
-/*
- * The addresses that the device has had in paths, also those that it has lost
- * since: a move to another subnet must remove the old paths, too. The oldest
- * ones are forgotten.
- */
-struct sources {
-	size_t count;
-	char text[SOURCES_MAX][ADDR_TEXT_MAX];
-};
-
-static bool has_source(const struct sources *sources, const char *source)
-{
-	size_t i;
-
-	for (i = 0; i < sources->count && i < SOURCES_MAX; i++)
-		if (!strcmp(sources->text[i], source))
-			return true;
-	return false;
-}
-
-static void sources_add(struct sources *sources, const struct nvme_paths *paths)
-{
-	size_t i;
-
-	for (i = 0; i < paths->count; i++)
-		if (!has_source(sources, paths->path[i].source))
-			strcpy(sources->text[sources->count++ % SOURCES_MAX],
-			       paths->path[i].source);
-}
-
-/* True if @text is an address of the RDMA device */
-static bool device_has(const char *device, const char *text)
-{
-	const struct rdma_addrinfo hints = {
-		.ai_flags = RAI_PASSIVE | RAI_NUMERICHOST | RAI_NOROUTE,
-		.ai_qp_type = IBV_QPT_RC,
-		.ai_port_space = RDMA_PS_TCP,
-	};
-	struct rdma_addrinfo *list;
-
-	if (rdmacmx_getaddrinfo(device, text, NULL, &hints, &list))
-		return false;
-	rdma_freeaddrinfo(list);
-	return true;
-}
-
-/*
- * True if the address has moved from the requested device to another one: its
- * paths concern a follower of that device.
- */
-static bool source_moved(const struct nvme *nvme, const char *source)
-{
-	bool moved = false;
-	glob_t files;
-	size_t i;
-
-	if (device_has(nvme->device, source) ||
-	    glob(DEVICES "*", 0, NULL, &files))
-		return false;
-	for (i = 0; i < files.gl_pathc && !moved; i++)
-		moved = device_has(files.gl_pathv[i] + strlen(DEVICES), source);
-	globfree(&files);
-	return moved;
-}
-
-/*
- * Removes the controllers whose address the name no longer has, but only those
- * whose namespaces the controllers of @joined serve: a wrong result, or one
- * before the namespaces are found, must not remove a disk. An address that no
- * device reaches now still belongs to the name. With a requested device, the
- * result does not concern the paths of others. Each removal may take the
- * kernel's timeout of a dead target, so a signal ends the series.
- */
-static void paths_remove(const struct nvme *nvme, const struct answer *answer,
-			 const struct nvme_paths *joined,
-			 const struct sources *sources)
-{
-	const bool one_device = nvme->device || getenv("RDMACMX_DEVICE");
-	static struct nvme_paths have;
-	const struct nvme_path *path;
-	size_t i;
-
-	if (answer->more)
-		return;
-	nvme_controllers(nvme->nqn, &have);
-	for (i = 0; i < have.count && !signals_ended(); i++) {
-		path = &have.path[i];
-		if (nvme_path_find(&answer->want, path) ||
-		    nvme_path_find(&answer->unreached, path) ||
-		    (one_device && (!has_source(sources, path->source) ||
-				    source_moved(nvme, path->source))) ||
-		    !nvme_served(path, joined))
-			continue;
-		if (nvme_disconnect(path, nvme->nqn))
-			change_print("disconnected", path);
-	}
+			nvme_change_print("connected", &now->path[i]);
 }
 
 /* Until a signal; SIGHUP only ends the pause. The connections stay. */
 static int connect_follow(const struct nvme *nvme)
 {
 	static struct nvme_paths joined, old;
-	static struct sources sources;
-	static struct answer answer;
+	static struct nvme_answer answer;
 	char why[160], last[160] = "";
 	bool first = true, found;
 
@@ -416,8 +295,7 @@ static int connect_follow(const struct nvme *nvme)
 		} else if (paths_connect(nvme, &answer.want, !first, &joined)) {
 			last[0] = '\0';
 			changes_print(&old, &joined);
-			sources_add(&sources, &answer.want);
-			paths_remove(nvme, &answer, &joined, &sources);
+			nvme_remove(nvme, &answer, &joined);
 			old = joined;
 			first = false;
 		}

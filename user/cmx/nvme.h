@@ -33,6 +33,25 @@ struct nvme_paths {
 	struct nvme_path path[NVME_CONTROLLERS_MAX];
 };
 
+/* The arguments of the command */
+struct nvme {
+	const char *node;
+	const char *service;
+	const char *device;	/* NULL: any */
+	const char *nqn;
+	char **options;		/* of nvme-cli */
+	unsigned long follow;	/* seconds; 0: once */
+	bool sa;
+	bool json;
+};
+
+/* The present result for a name */
+struct nvme_answer {
+	struct nvme_paths want;
+	struct nvme_paths unreached;	/* by no device now */
+	bool more;			/* the result is not complete */
+};
+
 /* Gets the present controllers of subsystem @nqn over RDMA. */
 void nvme_controllers(const char *nqn, struct nvme_paths *paths);
 
@@ -52,13 +71,25 @@ bool nvme_connect(const struct nvme_paths *paths, const char *nqn,
 		  char *const options[], bool quiet);
 
 /*
- * True if a live controller of @by serves each namespace of the controller
- * @path. False before it has found them, and without the kernel's multipath.
+ * True if a controller of @by that is live now serves each namespace of the
+ * controller @path. False before it has found them, and without the kernel's
+ * multipath.
  */
-bool nvme_served(const struct nvme_path *path, const struct nvme_paths *by);
+bool nvme_served(const struct nvme_path *path, const char *nqn,
+		 const struct nvme_paths *by);
 
 /* Disconnects one controller, if it is still that of @nqn. */
 bool nvme_disconnect(const struct nvme_path *path, const char *nqn);
+
+/* Prints a change as one line, and flushes: it is a log. */
+void nvme_change_print(const char *what, const struct nvme_path *path);
+
+/*
+ * Removes the controllers whose address the result no longer has. @joined: the
+ * controllers of addresses of the result.
+ */
+void nvme_remove(const struct nvme *nvme, const struct nvme_answer *answer,
+		 const struct nvme_paths *joined);
 
 /*
  * From now on the signals that end the command wait for the following

@@ -135,6 +135,21 @@ const struct nvme_path *nvme_path_find(const struct nvme_paths *paths,
 	return NULL;
 }
 
+/* Opens the directory of the controller @path if it is live; else -1. */
+static int controller_live(const struct nvme_path *path, const char *nqn)
+{
+	int dir = controller_open(path->name);
+	struct nvme_path now;
+
+	if (dir < 0)
+		return -1;
+	if (controller_read(dir, nqn, &now) && nvme_path_same(&now, path) &&
+	    !strcmp(now.state, "live"))
+		return dir;
+	close(dir);
+	return -1;
+}
+
 /*
  * "nvme0c2n1" is namespace 1 of subsystem 0 at controller 2. Without multipath
  * it is "nvme2n1", a disk of this controller only.
@@ -160,20 +175,24 @@ static bool is_namespace(const char *text)
 	       !text[len];
 }
 
-/* True if the controller has that namespace, with access */
-static bool namespace_served(const char *name, unsigned int subsys,
-			     unsigned int number)
+/*
+ * True if the controller is live and has that namespace, with access. Its
+ * state may have changed since @path: a removal takes up to a minute.
+ */
+static bool namespace_served(const struct nvme_path *path, const char *nqn,
+			     unsigned int subsys, unsigned int number)
 {
+	int dir = controller_live(path, nqn);
 	char file[96], state[32];
 	unsigned int ctrl;
 	bool served;
-	int dir;
 
-	if (sscanf(name, "nvme%u", &ctrl) != 1)
-		return false;
-	dir = controller_open(name);
 	if (dir < 0)
 		return false;
+	if (sscanf(path->name, "nvme%u", &ctrl) != 1) {
+		close(dir);
+		return false;
+	}
 	snprintf(file, sizeof(file), "nvme%uc%un%u/size", subsys, ctrl, number);
 	served = file_read(dir, file, state, sizeof(state));
 	snprintf(file, sizeof(file), "nvme%uc%un%u/ana_state", subsys, ctrl,
@@ -185,36 +204,49 @@ static bool namespace_served(const char *name, unsigned int subsys,
 	return served;
 }
 
-static bool namespace_served_by(const struct nvme_paths *by,
+static bool namespace_served_by(const struct nvme_paths *by, const char *nqn,
 				unsigned int subsys, unsigned int number)
 {
 	size_t i;
 
 	for (i = 0; i < by->count; i++)
-		if (!strcmp(by->path[i].state, "live") &&
-		    namespace_served(by->path[i].name, subsys, number))
+		if (namespace_served(&by->path[i], nqn, subsys, number))
 			return true;
 	return false;
 }
 
-bool nvme_served(const struct nvme_path *path, const struct nvme_paths *by)
+static bool any_live(const struct nvme_paths *paths, const char *nqn)
+{
+	size_t i;
+	int dir;
+
+	for (i = 0; i < paths->count; i++) {
+		dir = controller_live(&paths->path[i], nqn);
+		if (dir < 0)
+			continue;
+		close(dir);
+		return true;
+	}
+	return false;
+}
+
+bool nvme_served(const struct nvme_path *path, const char *nqn,
+		 const struct nvme_paths *by)
 {
 	unsigned int subsys, number;
 	struct dirent *entry;
 	char name[300];
-	bool served = false;
-	size_t i;
+	bool served;
 	DIR *dir;
 
-	for (i = 0; i < by->count; i++)
-		served |= !strcmp(by->path[i].state, "live");
+	served = any_live(by, nqn);
 	snprintf(name, sizeof(name), CONTROLLERS "/%s", path->name);
 	dir = served ? opendir(name) : NULL;
 	if (!dir)
 		return false;
 	while (served && (entry = readdir(dir))) {
 		if (namespace_parse(entry->d_name, &subsys, &number))
-			served = namespace_served_by(by, subsys, number);
+			served = namespace_served_by(by, nqn, subsys, number);
 		else if (is_namespace(entry->d_name))
 			served = false;
 	}

@@ -1,0 +1,110 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# KA-05: which controllers cmx nvme connect --follow removes. The controllers
+# are files, and the results of the SA and of names are those of answers.so.
+. /usr/lib/rdma-cmx/selftests/lib.sh
+
+bed=/run/nvme_follow
+nqn=nqn.2026-11.test.cmx:files
+answers=$bed/answers
+follower='' count=0
+
+cleanup() {
+	[ -z "$follower" ] || kill -KILL "$follower"
+	umount /sys/class/nvme
+	modprobe -r nvme-rdma
+	rm -rf $bed
+} >/dev/null 2>&1
+trap cleanup EXIT
+
+# controller NAME ADDRESS SOURCE: has namespace 1, and the removal is a file
+controller() {
+	mkdir -p "$bed/class/$1" && cd "$bed/class/$1" || return
+	echo rdma >transport
+	echo $nqn >subsysnqn
+	echo live >state
+	echo "traddr=$2,trsvcid=4420,host_traddr=$3" >address
+	mkdir -p "nvme0c${1#nvme}n1"
+	echo 2048 >"nvme0c${1#nvme}n1/size"
+	: >delete_controller
+}
+
+# answer LINE...: the results from now on
+answer() {
+	printf '%s\n' "$@" >$answers.new && mv $answers.new $answers
+}
+
+# follow ARGUMENT...: starts a follower with a log of its own
+follow() {
+	count=$((count + 1))
+	log=$bed/log.$count
+	: >$log
+	LD_PRELOAD=/usr/lib/rdma-cmx/selftests/programs/tools/answers.so \
+		cmx nvme connect --follow=1 --nqn $nqn "$@" >$log 2>&1 5>&- &
+	follower=$!
+}
+
+follow_end() {
+	kill "$follower"
+	wait "$follower"
+	follower=''
+}
+
+rounds_passed() {
+	kill -HUP "$follower"
+	[ "$(wc -c <$answers.rounds)" -ge "$1" ]
+}
+
+# rounds NUMBER: that many more complete rounds
+rounds() {
+	wait_for 60 rounds_passed $(($(wc -c <$answers.rounds) + $1 + 1))
+}
+
+# removed: the removed controllers since the start of the follower
+removed() {
+	sed -n 's/^disconnected \([^ ]*\) .*/\1/p' $log | sort -u | paste -sd' '
+}
+
+removed_is() {
+	[ "$(removed)" = "$1" ]
+}
+
+modprobe nvme-rdma
+mkdir -p $bed/bin $bed/class
+printf '#!/bin/sh\nexit 0\n' >$bed/bin/nvme
+chmod 755 $bed/bin/nvme
+PATH=$bed/bin:$PATH
+export ANSWERS=$answers
+: >$answers.rounds
+ok "controllers of files" mount --bind $bed/class /sys/class/nvme
+
+# --- the state of the others changes during a removal ---
+
+removal_waits() {
+	local file
+
+	for file in /proc/"$follower"/fd/*; do
+		[ ! "$file" -ef $bed/pipe ] || return 0
+	done
+	return 1
+}
+
+mkfifo $bed/pipe
+exec 5<>$bed/pipe
+ok "a full pipe" eval "timeout 60 head -c 65536 /dev/zero >&5"
+answer "address 10.55.0.2 10.55.0.1"
+for number in 2 31 32; do
+	ok "a controller" controller nvme$number 10.55.0.$number 10.55.0.1
+	[ $number = 2 ] || ln -sf $bed/pipe \
+		"$bed/class/nvme$number/delete_controller"
+done
+follow array
+ok "KA-05: a removal takes its time" wait_for 60 removal_waits
+echo connecting >$bed/class/nvme2/state
+head -c 65536 <&5 >/dev/null
+exec 5>&-
+ok "KA-05: the path that serves the disk is lost meanwhile" rounds 3
+like "KA-05: so the next one stays" "$(removed)" '^nvme3[12]$'
+follow_end
+rm -r $bed/class/nvme3[12]
+finish

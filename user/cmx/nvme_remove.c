@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * cmx nvme connect --follow: removes the controllers whose address the name no
+ * longer has. Each removed path may be the last one of a disk, so a controller
+ * stays if that is not certain. One thread, no locks.
+ */
+#define _GNU_SOURCE
+#include <glob.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rdma/rdma_cmx.h>
+
+#include "nvme.h"
+
+#define DEVICES		"/sys/class/infiniband/"
+#define SOURCES_MAX	64
+
+/*
+ * The addresses that the device has had in paths, also those that it has lost
+ * since: a move to another subnet must remove the old paths, too. The oldest
+ * ones are forgotten.
+ */
+struct sources {
+	size_t count;
+	char text[SOURCES_MAX][ADDR_TEXT_MAX];
+};
+
+static bool has_source(const struct sources *sources, const char *source)
+{
+	size_t i;
+
+	for (i = 0; i < sources->count && i < SOURCES_MAX; i++)
+		if (!strcmp(sources->text[i], source))
+			return true;
+	return false;
+}
+
+static void sources_add(struct sources *sources, const struct nvme_paths *paths)
+{
+	size_t i;
+
+	for (i = 0; i < paths->count; i++)
+		if (!has_source(sources, paths->path[i].source))
+			strcpy(sources->text[sources->count++ % SOURCES_MAX],
+			       paths->path[i].source);
+}
+
+/* True if @text is an address of the RDMA device */
+static bool device_has(const char *device, const char *text)
+{
+	const struct rdma_addrinfo hints = {
+		.ai_flags = RAI_PASSIVE | RAI_NUMERICHOST | RAI_NOROUTE,
+		.ai_qp_type = IBV_QPT_RC,
+		.ai_port_space = RDMA_PS_TCP,
+	};
+	struct rdma_addrinfo *list;
+
+	if (rdmacmx_getaddrinfo(device, text, NULL, &hints, &list))
+		return false;
+	rdma_freeaddrinfo(list);
+	return true;
+}
+
+/*
+ * True if the address has moved from the requested device to another one: its
+ * paths concern a follower of that device.
+ */
+static bool source_moved(const struct nvme *nvme, const char *source)
+{
+	bool moved = false;
+	glob_t files;
+	size_t i;
+
+	if (device_has(nvme->device, source) ||
+	    glob(DEVICES "*", 0, NULL, &files))
+		return false;
+	for (i = 0; i < files.gl_pathc && !moved; i++)
+		moved = device_has(files.gl_pathv[i] + strlen(DEVICES), source);
+	globfree(&files);
+	return moved;
+}
+
+/*
+ * Removes the controllers whose address the name no longer has, but only those
+ * whose namespaces the controllers of @joined serve: a wrong result, or one
+ * before the namespaces are found, must not remove a disk. An address that no
+ * device reaches now still belongs to the name. With a requested device, the
+ * result does not concern the paths of others. Each removal may take the
+ * kernel's timeout of a dead target, so a signal ends the series.
+ */
+void nvme_remove(const struct nvme *nvme, const struct nvme_answer *answer,
+		 const struct nvme_paths *joined)
+{
+	const bool one_device = nvme->device || getenv("RDMACMX_DEVICE");
+	static struct nvme_paths have;
+	static struct sources sources;
+	const struct nvme_path *path;
+	size_t i;
+
+	sources_add(&sources, &answer->want);
+	if (answer->more)
+		return;
+	nvme_controllers(nvme->nqn, &have);
+	for (i = 0; i < have.count && !signals_ended(); i++) {
+		path = &have.path[i];
+		if (nvme_path_find(&answer->want, path) ||
+		    nvme_path_find(&answer->unreached, path) ||
+		    (one_device && (!has_source(&sources, path->source) ||
+				    source_moved(nvme, path->source))) ||
+		    !nvme_served(path, nvme->nqn, joined))
+			continue;
+		if (nvme_disconnect(path, nvme->nqn))
+			nvme_change_print("disconnected", path);
+	}
+}

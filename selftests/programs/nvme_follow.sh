@@ -65,10 +65,6 @@ removed() {
 	sed -n 's/^disconnected \([^ ]*\) .*/\1/p' $log | sort -u | paste -sd' '
 }
 
-removed_is() {
-	[ "$(removed)" = "$1" ]
-}
-
 modprobe nvme-rdma
 mkdir -p $bed/bin $bed/class
 printf '#!/bin/sh\nexit 0\n' >$bed/bin/nvme
@@ -77,6 +73,23 @@ PATH=$bed/bin:$PATH
 export ANSWERS=$answers
 : >$answers.rounds
 ok "controllers of files" mount --bind $bed/class /sys/class/nvme
+
+# --- other paths to an address of the name ---
+
+# A source that the host has had, and one that it has
+ok "controllers" eval "controller nvme2 10.55.0.2 10.55.0.1 &&
+	controller nvme3 10.55.0.2 127.0.0.1 &&
+	controller nvme4 10.55.0.2 192.0.2.1 &&
+	controller nvme5 2001:DB8:0:0::1 ::1 && controller nvme6 10.55.0.6 ::1"
+answer "address 10.55.0.2 10.55.0.1" "address 2001:db8::1 0::1"
+follow array
+ok "KA-05: what has an address that the name has not is removed" \
+	wait_for 60 grep -q '^disconnected nvme6' $log
+ok "KA-05: more rounds" rounds 3
+is "KA-05: other text and another source of an address are no reason" \
+	"$(removed)" "nvme4 nvme6"
+follow_end
+rm -r $bed/class/*
 
 # --- the state of the others changes during a removal ---
 

@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <netdb.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
@@ -66,6 +67,24 @@ static bool value_get(const char *list, const char *key, char *value,
 	return false;
 }
 
+/*
+ * The text as addr_text() has it: the kernel keeps that of who connected, and
+ * an IPv6 address has several.
+ */
+static void addr_normalize(char text[ADDR_TEXT_MAX])
+{
+	static const struct addrinfo hints = {
+		.ai_flags = AI_NUMERICHOST,
+		.ai_socktype = SOCK_STREAM,
+	};
+	struct addrinfo *list;
+
+	if (getaddrinfo(text, NULL, &hints, &list))
+		return;
+	addr_text(list->ai_addr, text);
+	freeaddrinfo(list);
+}
+
 static bool controller_read(int dir, const char *nqn, struct nvme_path *path)
 {
 	char text[512];
@@ -81,6 +100,8 @@ static bool controller_read(int dir, const char *nqn, struct nvme_path *path)
 	if (!value_get(text, "host_traddr", path->source,
 		       sizeof(path->source)))
 		path->source[0] = '\0';
+	addr_normalize(path->addr);
+	addr_normalize(path->source);
 	path->device[0] = '\0';
 	return file_read(dir, "state", path->state, sizeof(path->state));
 }

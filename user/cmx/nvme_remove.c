@@ -6,8 +6,11 @@
  */
 #define _GNU_SOURCE
 #include <glob.h>
+#include <netdb.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <rdma/rdma_cmx.h>
 
@@ -81,6 +84,48 @@ static bool source_moved(const struct nvme *nvme, const char *source)
 	return moved;
 }
 
+/* True if the address is one of the host, at whatever interface */
+static bool source_local(const char *source)
+{
+	static const struct addrinfo hints = {
+		.ai_flags = AI_NUMERICHOST,
+		.ai_socktype = SOCK_DGRAM,
+	};
+	struct addrinfo *list;
+	bool local;
+	int fd;
+
+	if (getaddrinfo(source, NULL, &hints, &list))
+		return false;
+	fd = socket(list->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	local = fd >= 0 && !bind(fd, list->ai_addr, list->ai_addrlen);
+	if (fd >= 0)
+		close(fd);
+	freeaddrinfo(list);
+	return local;
+}
+
+/*
+ * True if the name has the address of the controller. Another source than that
+ * of the result makes another path to it, as long as the host has this source.
+ */
+static bool paths_have(const struct nvme_paths *paths,
+		       const struct nvme_path *ctrl)
+{
+	const struct nvme_path *path;
+	size_t i;
+
+	if (nvme_path_find(paths, ctrl))
+		return true;
+	for (i = 0; i < paths->count; i++) {
+		path = &paths->path[i];
+		if (!strcmp(path->addr, ctrl->addr) &&
+		    !strcmp(path->port, ctrl->port))
+			return source_local(ctrl->source);
+	}
+	return false;
+}
+
 /*
  * Removes the controllers whose address the name no longer has, but only those
  * whose namespaces the controllers of @joined serve: a wrong result, or one
@@ -104,8 +149,8 @@ void nvme_remove(const struct nvme *nvme, const struct nvme_answer *answer,
 	nvme_controllers(nvme->nqn, &have);
 	for (i = 0; i < have.count && !signals_ended(); i++) {
 		path = &have.path[i];
-		if (nvme_path_find(&answer->want, path) ||
-		    nvme_path_find(&answer->unreached, path) ||
+		if (paths_have(&answer->want, path) ||
+		    paths_have(&answer->unreached, path) ||
 		    (one_device && (!has_source(&sources, path->source) ||
 				    source_moved(nvme, path->source))) ||
 		    !nvme_served(path, nvme->nqn, joined))

@@ -11,7 +11,7 @@ follower='' count=0
 
 cleanup() {
 	[ -z "$follower" ] || kill -KILL "$follower"
-	umount /sys/class/nvme
+	umount /sys/class/nvme /sys/class/infiniband
 	modprobe -r nvme-rdma
 	rm -rf $bed
 } >/dev/null 2>&1
@@ -39,9 +39,12 @@ follow() {
 	count=$((count + 1))
 	log=$bed/log.$count
 	: >$log
+	: >$answers.rounds
 	LD_PRELOAD=/usr/lib/rdma-cmx/selftests/programs/tools/answers.so \
 		cmx nvme connect --follow=1 --nqn $nqn "$@" >$log 2>&1 5>&- &
 	follower=$!
+	# From then on SIGHUP does not end it.
+	wait_for 60 test -s $answers.rounds
 }
 
 follow_end() {
@@ -71,8 +74,37 @@ printf '#!/bin/sh\nexit 0\n' >$bed/bin/nvme
 chmod 755 $bed/bin/nvme
 PATH=$bed/bin:$PATH
 export ANSWERS=$answers
-: >$answers.rounds
 ok "controllers of files" mount --bind $bed/class /sys/class/nvme
+
+# --- the SA of one rail: its port 2 ---
+
+port=$bed/devices/rail/ports/2
+mkdir -p $port
+echo "4: ACTIVE" >$port/state
+ok "a device of files" mount --bind $bed/devices /sys/class/infiniband
+ok "controllers" eval "controller nvme2 10.55.0.2 10.55.0.1 &&
+	controller nvme3 10.55.0.3 10.55.0.1"
+both=("record 10.55.0.2 1" "record 10.55.0.3 2")
+answer "${both[@]}"
+follow --sa array
+ok "KA-05: the SAs of both rails respond" rounds 2
+answer "${both[0]}" "error 110"
+ok "KA-05: one does not respond" rounds 3
+answer "${both[@]}" "fails 10.55.0.3"
+ok "KA-05: the address cannot be resolved" rounds 3
+echo "1: DOWN" >$port/state
+answer "${both[0]}"
+ok "KA-05: the port is not active" rounds 3
+answer "${both[@]}"
+ok "KA-05: all of it is back" rounds 3
+is "KA-05: the path of that rail stays" "$(removed)" ""
+echo "4: ACTIVE" >$port/state
+answer "${both[0]}"
+ok "KA-05: until its SA has no record" wait_for 60 \
+	grep -q '^disconnected nvme3' $log
+follow_end
+umount /sys/class/infiniband
+rm -r $bed/class/*
 
 # --- other paths to an address of the name ---
 
@@ -96,6 +128,8 @@ rm -r $bed/class/*
 removal_waits() {
 	local file
 
+	# Before, it is a copy of this shell, with the same files.
+	grep -q connect /proc/"$follower"/cmdline || return
 	for file in /proc/"$follower"/fd/*; do
 		[ ! "$file" -ef $bed/pipe ] || return 0
 	done

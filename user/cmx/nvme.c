@@ -21,6 +21,7 @@
 #define FABRICS		"/dev/nvme-fabrics"
 #define PORT		4420	/* IANA's, of nvme */
 #define RECORDS_MAX	64
+#define PORTS_MAX	64
 #define FOLLOW_SECONDS	10
 #define FOLLOW_MAX	86400
 
@@ -70,6 +71,23 @@ static int paths_add(const struct nvme *nvme, const char *node,
 	return 0;
 }
 
+/* A port whose device has gone has no paths any more, and counts as active. */
+static bool port_active(const char *device, uint32_t number)
+{
+	char path[160], state;
+	FILE *f;
+	bool active;
+
+	snprintf(path, sizeof(path),
+		 "/sys/class/infiniband/%.63s/ports/%u/state", device, number);
+	f = fopen(path, "re");
+	if (!f)
+		return true;
+	active = fread(&state, 1, 1, f) != 1 || state == '4';
+	fclose(f);
+	return active;
+}
+
 /*
  * "ADDRESS" or "ADDRESS PORT" in the service data of a record. Any node on the
  * fabric may have written them; an invalid address gives no path.
@@ -79,14 +97,50 @@ static void record_add(const struct nvme *nvme,
 		       struct nvme_answer *answer)
 {
 	char text[RDMACMX_SERVICE_DATA + 1], *port;
+	int ret;
 
 	memcpy(text, rec->data, sizeof(rec->data));
 	text[sizeof(rec->data)] = '\0';
 	port = strchr(text, ' ');
 	if (port)
 		*port++ = '\0';
-	if (*text)
-		paths_add(nvme, text, port, RAI_NUMERICHOST, answer);
+	if (!*text)
+		return;
+	ret = paths_add(nvme, text, port, RAI_NUMERICHOST, answer);
+	/* The service has the address, but now it cannot be resolved. */
+	if (ret && ret != EAI_NONAME && ret != EAI_SERVICE)
+		answer->more = true;
+}
+
+/*
+ * True if a port whose SA has had records of the service is not active: that
+ * SA is not queried, without an error. Call with the present records.
+ */
+static bool ports_left_out(const struct rdmacmx_service_record *records,
+			   int count)
+{
+	static struct {
+		char device[sizeof(records->device)];
+		uint32_t number;
+	} ports[PORTS_MAX];
+	static size_t known;
+	bool left_out = false;
+	size_t at;
+	int i;
+
+	for (i = 0; i < count; i++) {
+		for (at = 0; at < known; at++)
+			if (!strcmp(ports[at].device, records[i].device) &&
+			    ports[at].number == records[i].port)
+				break;
+		if (at < known || known == PORTS_MAX)
+			continue;
+		strcpy(ports[known].device, records[i].device);
+		ports[known++].number = records[i].port;
+	}
+	for (at = 0; at < known; at++)
+		left_out |= !port_active(ports[at].device, ports[at].number);
+	return left_out;
 }
 
 /*
@@ -98,11 +152,13 @@ static int records_add(const struct nvme *nvme, struct nvme_answer *answer)
 {
 	struct rdmacmx_service_record *records;
 	static bool reported;
-	int count, i;
+	int count, error, i;
 
-	count = rdmacmx_get_services(nvme->device, nvme->node, &records, NULL);
+	count = rdmacmx_get_services(nvme->device, nvme->node, &records,
+				     &error);
 	if (count < 0)
 		return -1;
+	answer->more = error || ports_left_out(records, count);
 	if (count > RECORDS_MAX && !reported) {
 		failure("%s: it has %d service records: only the first %d count",
 			nvme->node, count, RECORDS_MAX);

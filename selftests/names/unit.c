@@ -426,6 +426,40 @@ static void test_srv_parse(void)
 	CHECK(cmx_srv_parse(msg, msg_len, srvs) <= 0, "SV-02 a name in a circle");
 }
 
+/*
+ * The limits choose the same records in whatever order: the priorities are 1
+ * and 2, the weights 0 and 1, and the ports differ.
+ */
+static void test_srv_limits(void)
+{
+	unsigned int first, i, count, chosen[2] = {};
+	bool other = false;
+
+	for (first = 0; first < 2; first++) {
+		msg_begin(CMX_SRV_RECORDS * 2);
+		for (i = 0; i < CMX_SRV_RECORDS * 2; i++) {
+			unsigned int port = (i * 5 + first * 77) %
+					    (CMX_SRV_RECORDS * 2);
+
+			msg_record(ns_t_srv, 1 + (port & 1), port >> 6, port,
+				   "\1a\1t", 5);
+		}
+		count = cmx_srv_parse(msg, msg_len, srvs);
+		CHECK(count == CMX_SRV_RECORDS,
+		      "SV-02 all that there is room for");
+		for (i = 0; i < count; i++)
+			other |= srvs[i].priority != 1;
+		count = cmx_srv_limit(srvs, count);
+		CHECK(count == CMX_SRV_HOSTS, "SV-02 as many as are looked up");
+		for (i = 0; i < count; i++) {
+			other |= srvs[i].weight != 1;
+			chosen[first] += srvs[i].port * srvs[i].port;
+		}
+	}
+	CHECK(!other, "SV-02 of the lowest priority and the highest weight");
+	CHECK(chosen[0] == chosen[1], "SV-02 the same in another order");
+}
+
 static unsigned int draw;
 
 static unsigned int draw_next(unsigned int max)
@@ -512,6 +546,7 @@ int main(void)
 	printf("TAP version 13\n");
 	test_names();
 	test_srv_parse();
+	test_srv_limits();
 	test_srv_order();
 	test_netns();
 	test_pack();

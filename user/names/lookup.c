@@ -84,7 +84,7 @@ static int targets_lookup(const struct cmx_srv *list, unsigned int count,
 	int error = ENODATA, ret;
 
 	cmx_names_begin(buf, RDMA_CMX_NAMES_VERSION_PORTS);
-	for (i = 0; i < count && i < CMX_SRV_HOSTS; i++) {
+	for (i = 0; i < count; i++) {
 		if (!list[i].host[0])
 			continue;
 		if (now_ms() - start >= (names->addr_count ? HOSTS_MS : NONE_MS))

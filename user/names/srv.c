@@ -10,6 +10,7 @@
 #include <resolv.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/random.h>
 
 #include "names.h"
@@ -66,10 +67,42 @@ static const unsigned char *skip(const unsigned char *p,
 	return len < 0 || end - p - len < fixed ? NULL : p + len + fixed;
 }
 
+/*
+ * A total order of the records, for the limits: a name server rotates them, and
+ * the same ones must count each time.
+ */
+static int srv_rank(const void *a, const void *b)
+{
+	const struct cmx_srv *x = a, *y = b;
+	int order;
+
+	if (x->priority != y->priority)
+		return x->priority < y->priority ? -1 : 1;
+	if (x->weight != y->weight)
+		return x->weight > y->weight ? -1 : 1;
+	order = strcasecmp(x->host, y->host);
+	if (order)
+		return order;
+	return (x->port > y->port) - (x->port < y->port);
+}
+
+/* Replaces the last record of the full list if @srv comes before it. */
+static void srv_replace(struct cmx_srv *list, const struct cmx_srv *srv)
+{
+	unsigned int last = 0, i;
+
+	for (i = 1; i < CMX_SRV_RECORDS; i++)
+		if (srv_rank(&list[i], &list[last]) > 0)
+			last = i;
+	if (srv_rank(srv, &list[last]) < 0)
+		list[last] = *srv;
+}
+
 int cmx_srv_parse(const unsigned char *msg, size_t len, struct cmx_srv *list)
 {
 	const unsigned char *end = msg + len, *p = msg + NS_HFIXEDSZ, *data;
 	unsigned int questions, answers;
+	struct cmx_srv srv;
 	int count = 0;
 
 	if (len < NS_HFIXEDSZ)
@@ -81,15 +114,27 @@ int cmx_srv_parse(const unsigned char *msg, size_t len, struct cmx_srv *list)
 		if (!p)
 			return -1;
 	}
-	while (answers-- && count < CMX_SRV_RECORDS) {
+	while (answers--) {
 		data = skip(p, end, NS_RRFIXEDSZ);
 		if (!data || end - data < get16(data - 2))
 			return -1;
 		p = data + get16(data - 2);
-		if (get16(data - 10) == ns_t_srv && get16(data - 8) == ns_c_in)
-			count += srv_read(msg, data, p, &list[count]);
+		if (get16(data - 10) != ns_t_srv ||
+		    get16(data - 8) != ns_c_in ||
+		    !srv_read(msg, data, p, &srv))
+			continue;
+		if (count < CMX_SRV_RECORDS)
+			list[count++] = srv;
+		else
+			srv_replace(list, &srv);
 	}
 	return count;
+}
+
+unsigned int cmx_srv_limit(struct cmx_srv *list, unsigned int count)
+{
+	qsort(list, count, sizeof(*list), srv_rank);
+	return count < CMX_SRV_HOSTS ? count : CMX_SRV_HOSTS;
 }
 
 /* By priority. Weight 0 is first, so that it has a small chance. */
@@ -176,10 +221,12 @@ int cmx_srv_query(const char *name, struct cmx_srv *list)
 		count = srv_error(_res.res_h_errno);
 	} else {
 		count = cmx_srv_parse(buf, len, list);
-		if (count < 0)
+		if (count < 0) {
 			count = -EAGAIN;
-		else
+		} else {
+			count = cmx_srv_limit(list, count);
 			cmx_srv_order(list, count, srv_random);
+		}
 	}
 	free(buf);
 	return count;

@@ -28,10 +28,18 @@ struct cmx_srv {
 bool cmx_srv_name(const char *name);
 
 /*
- * Reads the valid SRV records of a name server's response, at most
- * CMX_SRV_RECORDS. Returns their number, -1 if the message is malformed.
+ * Reads the valid SRV records of a name server's response. Of more than
+ * CMX_SRV_RECORDS, the order of the records does not matter: those with the
+ * lowest priority count, then the highest weight, then by host and port.
+ * Returns their number, -1 if the message is malformed.
  */
 int cmx_srv_parse(const unsigned char *msg, size_t len, struct cmx_srv *list);
+
+/*
+ * Selects the records whose hosts are looked up, CMX_SRV_HOSTS by the same
+ * order. Returns their number.
+ */
+unsigned int cmx_srv_limit(struct cmx_srv *list, unsigned int count);
 
 /*
  * Sorts them as in RFC 2782: by priority, and with equal priority at random by
@@ -41,8 +49,8 @@ void cmx_srv_order(struct cmx_srv *list, unsigned int count,
 		   unsigned int (*random)(unsigned int max));
 
 /*
- * Queries the name servers for the records of @name, and sorts them. Returns
- * their number, 0: none; or a negative errno of rdma_cmx_names.h, and
+ * Queries the name servers for the records of @name, limits and sorts them.
+ * Returns their number, 0: none; or a negative errno of rdma_cmx_names.h, and
  * _res.res_h_errno has the reason. @list has CMX_SRV_RECORDS elements.
  */
 int cmx_srv_query(const char *name, struct cmx_srv *list);

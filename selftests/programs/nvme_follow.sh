@@ -34,14 +34,17 @@ answer() {
 	printf '%s\n' "$@" >$answers.new && mv $answers.new $answers
 }
 
-# follow ARGUMENT...: starts a follower with a log of its own
+# follow ARGUMENT...: starts a follower with a log of its own. With
+# interval=86400, each round is one of round.
+interval=1
 follow() {
 	count=$((count + 1))
 	log=$bed/log.$count
 	: >$log
 	: >$answers.rounds
 	LD_PRELOAD=/usr/lib/rdma-cmx/selftests/programs/tools/answers.so \
-		cmx nvme connect --follow=1 --nqn $nqn "$@" >$log 2>&1 5>&- &
+		cmx nvme connect --follow=$interval --nqn $nqn "$@" \
+		>$log 2>&1 5>&- &
 	follower=$!
 	# From then on SIGHUP does not end it.
 	wait_for 60 test -s $answers.rounds
@@ -53,9 +56,22 @@ follow_end() {
 	follower=''
 }
 
+# round: starts one that reads the present answer, and completes the one before
+round() {
+	local count
+
+	count=$(wc -c <$answers.rounds)
+	kill -HUP "$follower"
+	wait_for 60 rounds_begun $((count + 1))
+}
+
+rounds_begun() {
+	[ "$(wc -c <$answers.rounds)" -ge "$1" ]
+}
+
 rounds_passed() {
 	kill -HUP "$follower"
-	[ "$(wc -c <$answers.rounds)" -ge "$1" ]
+	rounds_begun "$1"
 }
 
 # rounds NUMBER: that many more complete rounds
@@ -88,13 +104,25 @@ both=("record 10.55.0.2 1" "record 10.55.0.3 2")
 answer "${both[@]}"
 follow --sa array
 ok "KA-05: the SAs of both rails respond" rounds 2
+# Each of them, and again when an absent address would be believed
+parts() {
+	answer "${both[0]}" "error 110"
+	ok "KA-05: one does not respond" rounds 3
+	answer "${both[@]}" "fails 10.55.0.3"
+	ok "KA-05: the address cannot be resolved" rounds 3
+	echo "1: DOWN" >$port/state
+	answer "${both[0]}"
+	ok "KA-05: the port is not active" rounds 3
+}
+parts
+time_passed() {
+	rounds 1 && [ $SECONDS -gt $((since + 16)) ]
+}
+since=$SECONDS
+ok "KA-05: for more than 15 seconds" wait_for 60 time_passed
 answer "${both[0]}" "error 110"
-ok "KA-05: one does not respond" rounds 3
-answer "${both[@]}" "fails 10.55.0.3"
-ok "KA-05: the address cannot be resolved" rounds 3
-echo "1: DOWN" >$port/state
-answer "${both[0]}"
-ok "KA-05: the port is not active" rounds 3
+echo "4: ACTIVE" >$port/state
+parts
 answer "${both[@]}"
 ok "KA-05: all of it is back" rounds 3
 is "KA-05: the path of that rail stays" "$(removed)" ""
@@ -104,6 +132,26 @@ ok "KA-05: until its SA has no record" wait_for 60 \
 	grep -q '^disconnected nvme3' $log
 follow_end
 umount /sys/class/infiniband
+rm -r $bed/class/*
+
+# --- a result that may lack addresses ---
+
+ok "controllers" eval "controller nvme2 10.55.0.2 10.55.0.1 &&
+	controller nvme3 2001:db8::3 ::1"
+both=("address 10.55.0.2 10.55.0.1" "address 2001:db8::3 ::1")
+interval=86400
+for name in _nvme._tcp.array array; do
+	answer "${both[@]}"
+	follow $name
+	# The lookup of a host of SRV records fails; the query for one family.
+	answer "${both[0]}"
+	ok "KA-05: a result without an address ($name)" round
+	answer "${both[@]}"
+	ok "KA-05: and one with it" eval "round && round"
+	is "KA-05: its path stays" "$(removed)" ""
+	follow_end
+done
+interval=1
 rm -r $bed/class/*
 
 # --- other paths to an address of the name ---

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <rdma/rdma_cmx.h>
@@ -18,6 +19,14 @@
 
 #define DEVICES		"/sys/class/infiniband/"
 #define SOURCES_MAX	64
+
+/*
+ * An address is absent if so many results in a row lack it, over so many
+ * seconds: several times the lifetime of a result in the kernel, 5 s unless
+ * cmx-names has another one.
+ */
+#define ABSENT_RESULTS	3
+#define ABSENT_SECONDS	15
 
 /*
  * The addresses that the device has had in paths, also those that it has lost
@@ -126,6 +135,76 @@ static bool paths_have(const struct nvme_paths *paths,
 	return false;
 }
 
+static bool family_same(const struct nvme_path *a, const struct nvme_path *b)
+{
+	return !strchr(a->addr, ':') == !strchr(b->addr, ':');
+}
+
+/*
+ * True if the result may lack the address of the controller without a mark. Of
+ * SRV records, a host whose lookup fails is left out. Of a host, the query for
+ * one family may fail. A restarted SA has no records until they are set again.
+ */
+static bool answer_doubtful(const struct nvme *nvme,
+			    const struct nvme_answer *answer,
+			    const struct nvme_path *ctrl)
+{
+	size_t i;
+
+	if (nvme->sa || nvme->node[0] == '_')
+		return true;
+	for (i = 0; i < answer->want.count; i++)
+		if (family_same(&answer->want.path[i], ctrl))
+			return false;
+	for (i = 0; i < answer->unreached.count; i++)
+		if (family_same(&answer->unreached.path[i], ctrl))
+			return false;
+	return true;
+}
+
+static long seconds_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec;
+}
+
+/*
+ * Call for each controller whose address the result with number @result lacks.
+ * True if the results have lacked it long enough.
+ */
+static bool absent_long(const struct nvme_path *ctrl, unsigned long result)
+{
+	static struct absent {
+		struct nvme_path ctrl;
+		unsigned long results, last;
+		long since;
+	} absent[NVME_CONTROLLERS_MAX];
+	struct absent *at, *unused = NULL;
+
+	for (at = absent; at < absent + NVME_CONTROLLERS_MAX; at++) {
+		/* The result before had the address, or it is unused. */
+		if (at->last + 1 < result)
+			unused = at;
+		else if (!strcmp(at->ctrl.name, ctrl->name) &&
+			 nvme_path_same(&at->ctrl, ctrl))
+			break;
+	}
+	if (at == absent + NVME_CONTROLLERS_MAX) {
+		at = unused;
+		if (!at)
+			return false;
+		at->ctrl = *ctrl;
+		at->results = 0;
+		at->since = seconds_now();
+	}
+	at->results++;
+	at->last = result;
+	return at->results >= ABSENT_RESULTS &&
+	       seconds_now() - at->since >= ABSENT_SECONDS;
+}
+
 /*
  * Removes the controllers whose address the name no longer has, but only those
  * whose namespaces the controllers of @joined serve: a wrong result, or one
@@ -140,12 +219,15 @@ void nvme_remove(const struct nvme *nvme, const struct nvme_answer *answer,
 	const bool one_device = nvme->device || getenv("RDMACMX_DEVICE");
 	static struct nvme_paths have;
 	static struct sources sources;
+	/* From 2: the element that was never used has 0. */
+	static unsigned long result = 1;
 	const struct nvme_path *path;
 	size_t i;
 
 	sources_add(&sources, &answer->want);
 	if (answer->more)
 		return;
+	result++;
 	nvme_controllers(nvme->nqn, &have);
 	for (i = 0; i < have.count && !signals_ended(); i++) {
 		path = &have.path[i];
@@ -153,6 +235,8 @@ void nvme_remove(const struct nvme *nvme, const struct nvme_answer *answer,
 		    paths_have(&answer->unreached, path) ||
 		    (one_device && (!has_source(&sources, path->source) ||
 				    source_moved(nvme, path->source))) ||
+		    (answer_doubtful(nvme, answer, path) &&
+		     !absent_long(path, result)) ||
 		    !nvme_served(path, nvme->nqn, joined))
 			continue;
 		if (nvme_disconnect(path, nvme->nqn))

@@ -6,7 +6,8 @@
  *	record ADDRESS PORT	one of the SA of that port of device "rail"
  *	error NUMBER		the errno of an SA that has not responded
  *	fails ADDRESS		its lookup fails with EAI_AGAIN
- * Each lookup of a name and each query of the SA adds a byte to $ANSWERS.rounds.
+ * Each lookup of a name, and each query of the SA, then adds a byte to
+ * $ANSWERS.rounds.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -24,19 +25,23 @@ struct entry {
 	struct sockaddr_storage dst, src;
 };
 
-static FILE *answers_open(int count)
+static FILE *answers_open(void)
 {
-	const char *path = getenv("ANSWERS");
-	char rounds[256];
+	return fopen(getenv("ANSWERS"), "r");
+}
+
+/* The result has been read. */
+static void round_count(void)
+{
+	char path[256];
 	FILE *f;
 
-	snprintf(rounds, sizeof(rounds), "%s.rounds", path);
-	f = count ? fopen(rounds, "a") : NULL;
+	snprintf(path, sizeof(path), "%s.rounds", getenv("ANSWERS"));
+	f = fopen(path, "a");
 	if (f) {
 		putc('.', f);
 		fclose(f);
 	}
-	return fopen(path, "r");
 }
 
 static socklen_t addr_parse(const char *text, struct sockaddr_storage *addr)
@@ -72,7 +77,7 @@ int rdmacmx_getaddrinfo(const char *device, const char *node,
 			struct rdma_addrinfo **res)
 {
 	int numeric = hints->ai_flags & RAI_NUMERICHOST, fails = 0;
-	FILE *f = answers_open(!numeric);
+	FILE *f = answers_open();
 	char key[16], one[64], two[64], line[256];
 
 	(void)device;
@@ -87,7 +92,9 @@ int rdmacmx_getaddrinfo(const char *device, const char *node,
 	}
 	if (f)
 		fclose(f);
-	if (numeric && !fails)
+	if (!numeric)
+		round_count();
+	else if (!fails)
 		*res = entry_new(node, SOURCE, NULL);
 	return *res ? 0 : EAI_AGAIN;
 }
@@ -112,7 +119,7 @@ const char *rdmacmx_ai_device(const struct rdma_addrinfo *ai, uint8_t *port)
 int rdmacmx_get_services(const char *device, const char *service,
 			 struct rdmacmx_service_record **records, int *error)
 {
-	FILE *f = answers_open(1);
+	FILE *f = answers_open();
 	char key[16], one[64], line[256];
 	unsigned int port;
 	int count = 0, ret;
@@ -134,5 +141,6 @@ int rdmacmx_get_services(const char *device, const char *service,
 	}
 	if (f)
 		fclose(f);
+	round_count();
 	return count;
 }

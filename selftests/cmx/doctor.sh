@@ -146,6 +146,8 @@ like "a name: the management address is no fault" "$out" \
 	'^ok +route-device +192\.168\.77\.2'
 healthy "this host's own name" cmx doctor alpha.cmx.test
 healthy "a container" unshare -m -p -f --mount-proc cmx doctor storage.cmx.test
+fault device-env "the environment has another device" : : \
+	env RDMACMX_DEVICE=rxe0 cmx doctor 10.56.0.2
 ip addr flush dev d0
 ip addr add 10.56.0.1/24 dev d0 label d0:rail
 healthy "an address with a label" cmx doctor 10.56.0.2

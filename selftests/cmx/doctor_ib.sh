@@ -43,6 +43,12 @@ healthy "a container in the host's network" \
 run cmx doctor -j node3.cmx.test
 ok "-j: JSON" "$json" <<<"$out"
 like "-j: verdict" "$out" '"verdict": \{"id": "healthy"'
+healthy "with a device in the environment" \
+	env "RDMACMX_DEVICE=$second" cmx doctor 10.66.0.2
+like "with a device in the environment: it is named" "$out" \
+	"^ok +device-env +RDMACMX_DEVICE is $second"
+run env "RDMACMX_DEVICE=$third" cmx resolve --sa --dev "$second" nosuch
+like "resolve --sa --dev overrides it" "$err" 'this service is not registered'
 ok "a host gets the second device" host_add a 2
 healthy "a namespace with one device" ip netns exec a cmx doctor
 healthy "a container with one device" \

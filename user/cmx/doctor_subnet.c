@@ -102,20 +102,17 @@ static bool sa_check(struct doctor *doctor, const struct port *port)
 				       .ai_qp_type = IBV_QPT_RC,
 				       .ai_port_space = RDMA_PS_IB };
 	struct rdma_addrinfo *list;
-	struct sockaddr_ib source;
 	char text[80], name[QUOTED_MAX];
-	const char *reason;
 	int ret;
 
 	snprintf(text, sizeof(text), "%s/%u", port->device, port->number);
-	if (!device_gid(text, &source, &reason))
-		return true;
-	hints.ai_src_addr = (struct sockaddr *)&source;
-	hints.ai_src_len = sizeof(source);
-	ret = rdma_getaddrinfo(NULL, SERVICE, &hints, &list);
+	/* The argument replaces the device of the environment. */
+	ret = rdmacmx_getaddrinfo(text, NULL, SERVICE, &hints, &list);
 	if (!ret)
 		rdma_freeaddrinfo(list);
-	if (!ret || ret == EAI_NONAME) {
+	/* Without a path, which is another check, it has answered as well. */
+	if (!ret || ret == EAI_NONAME ||
+	    (ret == EAI_SYSTEM && errno == ENETUNREACH)) {
 		check_add(doctor, CHECK_OK, "sa",
 			  "%s: the subnet administrator answers", text);
 		return true;

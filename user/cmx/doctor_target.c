@@ -9,6 +9,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <netdb.h>
+#include <stdlib.h>
 #include <string.h>
 #include <arpa/inet.h>
 
@@ -20,6 +21,14 @@
 /* A name server may return any number. */
 #define ADDRESSES	16
 #define STEP_MS		3000
+
+/* The library takes the device of the environment for each query. */
+static const char *device_environment(void)
+{
+	const char *device = secure_getenv("RDMACMX_DEVICE");
+
+	return device && *device ? device : NULL;
+}
 
 static void name_failure(struct doctor *doctor, int error, int err)
 {
@@ -69,6 +78,14 @@ static void name_failure(struct doctor *doctor, int error, int err)
 			  "%s: neither a port nor a name in /etc/services",
 			  doctor->service ? doctor->service : "-");
 		check_mend(doctor, "cmx doctor -- %s 7471    # a port", name);
+		return;
+	}
+	if (device_environment() && (error == -1 || error == EAI_SYSTEM) &&
+	    (err == ENETUNREACH || err == ENODEV || err == ENXIO)) {
+		check_add(doctor, CHECK_WRONG, "device-env",
+			  "%s: the device of RDMACMX_DEVICE reaches no address of it: %s",
+			  doctor->node, strerror(err));
+		check_mend(doctor, "unset RDMACMX_DEVICE");
 		return;
 	}
 	check_add(doctor, CHECK_WRONG, "name", "%s: %s", doctor->node,
@@ -476,11 +493,16 @@ void doctor_target(struct doctor *doctor)
 		.ai_port_space = RDMA_PS_TCP,
 	};
 	struct rdma_addrinfo *list, *ai;
+	char device[QUOTED_MAX];
 	size_t first, count = 0;
 	int ret, err;
 
 	if (doctor->device < 0)
 		return;
+	if (device_environment())
+		check_add(doctor, CHECK_OK, "device-env",
+			  "RDMACMX_DEVICE is %s: only addresses that it reaches",
+			  quoted(device_environment(), device));
 	ret = rdma_getaddrinfo(doctor->node, doctor->service, &hints, &list);
 	err = errno;
 	if (ret) {

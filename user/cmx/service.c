@@ -178,7 +178,9 @@ int service_resolve(const struct service_query *query)
 		hints.ai_src_len = sizeof(source);
 	}
 	clock_gettime(CLOCK_MONOTONIC, &start);
-	ret = rdma_getaddrinfo(NULL, query->service, &hints, &list);
+	/* The argument replaces the device of the environment. */
+	ret = rdmacmx_getaddrinfo(query->device, NULL, query->service, &hints,
+				  &list);
 	if (ret)
 		return failure("%s: %s", query->service, hint(ret, errno));
 	clock_gettime(CLOCK_MONOTONIC, &end);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* Counters of both modules (counters.h), and the list of rdma_cmx. */
 #include <linux/export.h>
+#include <linux/minmax.h>
 #include <linux/module.h>
 #include <linux/sysfs.h>
 
@@ -21,7 +22,8 @@ static ssize_t cmx_counter_show(struct kobject *kobj,
 
 	for_each_possible_cpu(cpu)
 		sum += READ_ONCE(per_cpu_ptr(c->values, cpu)[i]);
-	return sysfs_emit(buf, "%lld\n", sum);
+	/* A CPU that was read may have counted up what another counts down. */
+	return sysfs_emit(buf, "%lld\n", max(sum, 0LL));
 }
 
 int cmx_counters_init(struct cmx_counters *counters, struct kobject *module)

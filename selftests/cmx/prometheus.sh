@@ -69,6 +69,12 @@ ok "a gauge of what lives" grep -qE '^rdma_cmx_live_[a-z]+\{.*\} [1-9]' $file
 kill $pid
 wait $pid
 
+echo -1 >/tmp/test/negative
+# shellcheck disable=SC2016 # for the inner shell
+out=$(unshare -m bash -c 'mount --bind /tmp/test/negative "$1" && cmx stat -j' \
+	bash /sys/module/rdma_cmx/counters/live_lookups)
+like "a sum below zero is none" "$out" '"live_lookups": 0[,}]'
+
 # The old file stays until the new one is complete: each time another inode
 old=$(stat -c %i $file)
 exec 3<$file

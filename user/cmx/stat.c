@@ -48,6 +48,7 @@ static void counters_free(struct counters *counters)
 static bool counter_read(int dir, const char *name, unsigned long long *value)
 {
 	char text[32], *end;
+	long long number;
 	ssize_t len;
 	int fd;
 
@@ -59,7 +60,9 @@ static bool counter_read(int dir, const char *name, unsigned long long *value)
 	if (len <= 0)
 		return false;
 	text[len] = '\0';
-	*value = strtoull(text, &end, 10);
+	number = strtoll(text, &end, 10);
+	/* Of an older module, which has no lower limit */
+	*value = number < 0 ? 0 : number;
 	return end != text && (*end == '\n' || !*end);
 }
 

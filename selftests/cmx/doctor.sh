@@ -146,6 +146,11 @@ like "a name: the management address is no fault" "$out" \
 	'^ok +route-device +192\.168\.77\.2'
 healthy "this host's own name" cmx doctor alpha.cmx.test
 healthy "a container" unshare -m -p -f --mount-proc cmx doctor storage.cmx.test
+healthy "a container that was given one of two devices" \
+	unshare -m -p -f --mount-proc bash -c 'cd /dev/infiniband &&
+		mount -t tmpfs none /dev/infiniband &&
+		cp -a "$(ls uverbs* | head -n 1)" rdma_cmx /dev/infiniband &&
+		cmx doctor'
 fault device-env "the environment has another device" : : \
 	env RDMACMX_DEVICE=rxe0 cmx doctor 10.56.0.2
 ip addr flush dev d0

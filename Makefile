@@ -22,7 +22,8 @@ TESTDIR = $(PREFIX)/lib/rdma-cmx/selftests
 # Where modules that use rdma_cmx find its headers; dkms keeps its copy there
 KSRCDIR = $(DESTDIR)/usr/src/rdma-cmx-$(VERSION)
 
-.PHONY: all help modules user clean install install-modules install-user
+.PHONY: all help modules user clean install install-modules install-user \
+	uninstall-modules
 .DEFAULT_GOAL := all
 
 all: modules user  ## build the modules (for KVER) and user space
@@ -47,6 +48,10 @@ install-modules: modules
 	$(INSTALL) -m 644 kernel/include/rdma/*.h $(KSRCDIR)/kernel/include/rdma
 	$(INSTALL) -m 644 uapi/rdma/*.h $(KSRCDIR)/uapi/rdma
 	$(INSTALL) -m 644 Module.symvers $(KSRCDIR)
+	@test -n "$(DESTDIR)" || depmod $(KVER)
+
+uninstall-modules:  ## remove the modules of `make install`, as before packages
+	rm -f $(UPDATES)/rdma_cmx.ko $(UPDATES)/rdma_ucmx.ko
 	@test -n "$(DESTDIR)" || depmod $(KVER)
 
 clean:  ## remove what was built

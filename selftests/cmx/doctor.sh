@@ -176,6 +176,9 @@ fault module-core "no module is loaded" \
 fault module-missing "not built for this kernel" \
 	'modprobe -r rdma_ucmx; away "$ours"; mv "$ours.away" /run/; depmod' \
 	'mv "/run/${ours##*/}.away" "$ours"; depmod; modprobe rdma_ucmx'
+fault "module-copies?" "make install, and then DKMS" \
+	'mkdir "$ours/dkms"; cp "$ours/rdma_cmx.ko" "$ours/dkms"' \
+	'rm -r "$ours/dkms"'
 fault vendor-mix "another ib_core is installed" \
 	'mkdir "$modules/extra"; cp "$core" "$modules/extra"
 	 echo "search extra built-in updates" >/run/depmod; depmod -C /run/depmod' \

@@ -52,7 +52,7 @@ tar -C "$top" -c --exclude='*.o' --exclude='*.ko' --exclude='*.cmd' \
 	--exclude='*.mod*' --exclude=Module.symvers --exclude=modules.order \
 	Kbuild Makefile dkms.conf kernel uapi user selftests | tar -C "$src" -x
 
-plan 11
+plan 12
 is "version in dkms.conf and Makefile (OPS-01)" \
 	"$(sed -n 's/^PACKAGE_VERSION="\(.*\)"/\1/p' "$top/dkms.conf")" "$version"
 ok "dkms add" dkms_do add
@@ -86,4 +86,10 @@ else
 fi
 ok "dkms remove" dkms_do remove --all
 is "both modules are removed" "$(modules_found)" ""
+mount -t tmpfs tmpfs /lib/modules && mkdir -p /lib/modules/1/updates/dkms &&
+	touch /lib/modules/1/updates/{,dkms/}rdma_{,u}cmx.ko
+is "the package warns of other modules" \
+	"$(sh "$top/debian/rdma-cmx-dkms.postinst" configure 2>&1 |
+		cut -d ' ' -f 2 | paste -sd ' ')" \
+	"/lib/modules/1/updates/rdma_cmx.ko /lib/modules/1/updates/rdma_ucmx.ko"
 finish

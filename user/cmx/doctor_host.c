@@ -7,6 +7,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -31,8 +32,12 @@ enum installed {
 	OF_OTHERS,	/* below updates, extra, ...: of a vendor, or of DKMS */
 };
 
-/* The place where modprobe would find a module */
-static enum installed module_find(const char *module)
+/*
+ * The place where modprobe would find a module. @where: NULL, or for the
+ * path below /lib/modules/RELEASE, of @room bytes.
+ */
+static enum installed module_find(const char *module, char *where,
+				  size_t room)
 {
 	enum installed found = NOT_THERE;
 	char *line = NULL, *base, *end, *path;
@@ -55,9 +60,12 @@ static enum installed module_find(const char *module)
 		base = strrchr(line, '/');
 		base = base ? base + 1 : line;
 		if (!strncmp(base, module, len) &&
-		    !strncmp(base + len, ".ko", 3))
+		    !strncmp(base + len, ".ko", 3)) {
 			found = strncmp(line, "kernel/", 7) ? OF_OTHERS :
 							     OF_KERNEL;
+			if (where)
+				snprintf(where, room, "%s", line);
+		}
 	}
 	free(line);
 	fclose(file);
@@ -81,7 +89,7 @@ static void vendor_check(struct doctor *doctor)
 		"modinfo -n ib_core rdma_cm    # then restart openibd or the host, when nothing uses them" :
 		"modinfo -n ib_core rdma_cm    # then restart the host, when nothing uses them";
 	bool vendor = module_tainted("ib_core");
-	enum installed disk = module_find("ib_core");
+	enum installed disk = module_find("ib_core", NULL, 0);
 	size_t i;
 
 	for (i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
@@ -118,7 +126,7 @@ static void module_check(struct doctor *doctor, const char *module,
 		check_add(doctor, CHECK_OK, id, "%s is loaded", module);
 		return;
 	}
-	if (module_find(module) == NOT_THERE && !uname(&uts)) {
+	if (module_find(module, NULL, 0) == NOT_THERE && !uname(&uts)) {
 		check_add(doctor, CHECK_WRONG, "module-missing",
 			  "%s is not installed for the kernel %s", module,
 			  uts.release);
@@ -131,11 +139,37 @@ static void module_check(struct doctor *doctor, const char *module,
 	check_mend(doctor, "modprobe rdma_ucmx");
 }
 
+/* depmod prefers updates/, of `make install`, to updates/dkms/. */
+static void copies_check(struct doctor *doctor, const char *module)
+{
+	char where[256], path[512], name[QUOTED_MAX];
+	struct utsname uts;
+	glob_t files;
+
+	if (uname(&uts) ||
+	    module_find(module, where, sizeof(where)) != OF_OTHERS ||
+	    !strncmp(where, "updates/dkms/", 13))
+		return;
+	snprintf(path, sizeof(path), "/lib/modules/%s/updates/dkms/%s.ko*",
+		 uts.release, module);
+	if (!glob(path, 0, NULL, &files)) {
+		snprintf(path, sizeof(path), "/lib/modules/%s/%s", uts.release,
+			 where);
+		check_add(doctor, CHECK_WARNING, "module-copies",
+			  "%s is used, and not the module of DKMS", path);
+		check_mend(doctor, "rm %s && depmod    # then load it again, when nothing uses it",
+			   quoted(path, name));
+	}
+	globfree(&files);
+}
+
 void doctor_modules(struct doctor *doctor)
 {
 	vendor_check(doctor);
 	module_check(doctor, "rdma_cmx", "module-core");
 	module_check(doctor, "rdma_ucmx", "module-user");
+	copies_check(doctor, "rdma_cmx");
+	copies_check(doctor, "rdma_ucmx");
 }
 
 static void abi_check(struct doctor *doctor)

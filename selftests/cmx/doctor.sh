@@ -272,6 +272,8 @@ fault "gid-type?" "RoCE v1 only" : : unshare -m bash -c '
 	mount -t tmpfs none types && for i in {0..15}; do
 		echo "IB/RoCE v1" >"/sys/class/infiniband/rxe1/ports/1/gid_attrs/types/$i"
 	done; cmx doctor'
+like "RoCE v1 only: the device shows what it has" "$out" \
+	'^mend: ibv_devinfo -v -d rxe1 -i 1 '
 fault rdma-device "no RDMA device" \
 	'rdma link del rxe0; rdma link del rxe1' \
 	'rxe0_add; rdma link add rxe1 type rxe netdev d0'

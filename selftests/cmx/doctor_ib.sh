@@ -70,7 +70,14 @@ fault netdev-down "an IPoIB interface is down" 'ip link set $netdev down' \
 fault sm-missing "no subnet manager brings the port up" \
 	'sm_stop; link_down $second; link_up $second;
 	 wait_for 60 dev_is $second INIT' 'sm_start; port_active_wait'
+unlike "and the host does not become one" "$out" 'start opensm'
+ip addr flush dev "$netdev"
+echo "2: INIT" >/tmp/test/init
+healthy "a spare port that no subnet manager brings up" unshare -m bash -c "
+	mount --bind /tmp/test/init ${pkey%/pkeys/0}/state && cmx doctor"
+addresses_add "$second"
 fault sa "the subnet manager does not answer" sm_pause sm_resume
+like "its port is queried" "$out" '^mend: sminfo -C [^ ]+ -P 1 '
 # A fake SA for all ports, which fails otherwise than by silence
 fake_sa() {
 	local i victims=()

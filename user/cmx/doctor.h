@@ -42,6 +42,8 @@ struct port {
 	bool iwarp;
 	bool active;
 	bool usable;		/* active, with an address */
+	/* Number of its check that is no fault if another port works; or 0 */
+	size_t spare;
 	char netdev[IF_NAMESIZE];	/* the first, or "" */
 	struct port_gid *gids;	/* as read once, or NULL */
 	unsigned int gid_count;
@@ -91,6 +93,10 @@ void doctor_ports(struct doctor *doctor);
 void doctor_subnet(struct doctor *doctor);
 void doctor_target(struct doctor *doctor);
 
+/* The file for verbs of a device */
+void doctor_verbs(struct doctor *doctor, const char *device);
+/* The repair command of a port that has no subnet manager */
+void sm_mend(struct doctor *doctor, const struct port *port);
 /* GID @index of a port, and "RoCE v2" or the like; false: empty */
 bool port_gid(const struct port *port, unsigned int index,
 	      struct in6_addr *gid, char type[32]);

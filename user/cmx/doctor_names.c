@@ -27,9 +27,14 @@
 /* The file may be a conffile, which apt does not restore by default. */
 static const char *reinstall(void)
 {
-	return file_exists("/var/lib/dpkg/info/rdma-cmx.list") ?
-	       "apt -o Dpkg::Options::=--force-confmiss install --reinstall rdma-cmx" :
-	       "make install-user";
+	if (file_exists("/var/lib/dpkg/info/rdma-cmx.list"))
+		return "apt -o Dpkg::Options::=--force-confmiss install --reinstall rdma-cmx";
+	/* Only packages have this list. */
+	if (file_exists("/usr/lib/modules-load.d/rdma-cmx.conf") &&
+	    (file_exists("/var/lib/rpm") ||
+	     file_exists("/usr/lib/sysimage/rpm")))
+		return "dnf reinstall rdma-cmx";
+	return "make install-user";
 }
 
 /* The program of a "create" line for the type; NULL: none */

@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * cmx doctor: the RDMA devices and their ports. Namespace mode, verbs device
- * files, state, network interfaces, GIDs.
+ * cmx doctor: the RDMA devices and their ports. Namespace mode, state, network
+ * interfaces, GIDs.
  *
  * An unconfigured port may be down. A port with an address must be up, and one
  * port must be usable.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
-#include <errno.h>
 #include <glob.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cmx.h"
 #include "doctor.h"
@@ -169,6 +167,18 @@ static void netdev_down(struct doctor *doctor, const struct port *port)
 		   quoted(port->netdev, name));
 }
 
+/*
+ * Not a start of OpenSM: on a managed fabric it could become the master, with
+ * partitions and routes of its own.
+ */
+void sm_mend(struct doctor *doctor, const struct port *port)
+{
+	char name[QUOTED_MAX];
+
+	check_mend(doctor, "ibstat %s %u    # then start the subnet manager of this fabric",
+		   quoted(port->device, name), port->number);
+}
+
 /* The configured interface of a port that is not active */
 static void port_down(struct doctor *doctor, struct port *port,
 		      const char *state, int phys)
@@ -180,7 +190,8 @@ static void port_down(struct doctor *doctor, struct port *port,
 		check_add(doctor, CHECK_WRONG, "sm-missing",
 			  "%s/%u: the cable is there, the state is %s: no subnet manager brings it up",
 			  port->device, port->number, state);
-		check_mend(doctor, "systemctl start opensm");
+		sm_mend(doctor, port);
+		port->spare = wanted ? 0 : doctor->count;
 		return;
 	}
 	if (wanted && !netdev_is_up(port->netdev)) {
@@ -235,7 +246,7 @@ static void gids_check(struct doctor *doctor, struct port *port)
 		check_add(doctor, CHECK_WARNING, "gid-type",
 			  "%s/%u: all GIDs are of type RoCE v1, which no router passes",
 			  port->device, port->number);
-		check_mend(doctor, "cma_roce_mode -d %s -p %u -m 2",
+		check_mend(doctor, "ibv_devinfo -v -d %s -i %u    # then RoCE v2 in the firmware or the driver",
 			   quoted(port->device, name), port->number);
 		return;
 	}
@@ -401,6 +412,10 @@ static void ports_judge(struct doctor *doctor, size_t first)
 		usable |= doctor->ports[i].usable ||
 			  (doctor->ports[i].infiniband &&
 			   doctor->ports[i].active);
+	for (i = 0; usable && i < doctor->port_count; i++)
+		if (doctor->ports[i].spare)
+			doctor->checks[doctor->ports[i].spare - 1].state =
+				CHECK_OK;
 	for (i = first; usable && i < doctor->count; i++) {
 		struct check *check = &doctor->checks[i];
 
@@ -429,89 +444,6 @@ static void ports_judge(struct doctor *doctor, size_t first)
 	check_add(doctor, CHECK_WRONG, "port-state",
 		  "no port is active, with a network interface that is up");
 	check_mend(doctor, "rdma link");
-}
-
-/* Gets the directory of uverbsN of a device in sysfs; false: it has none. */
-static bool verbs_find(const glob_t *files, const char *device, size_t *i)
-{
-	char text[64];
-
-	for (*i = 0; *i < files->gl_pathc; ++*i)
-		if (file_line(text, sizeof(text), "%s/ibdev",
-			      files->gl_pathv[*i]) && !strcmp(text, device))
-			return true;
-	return false;
-}
-
-/* Writes the name of the device file. Returns 0 or an errno. */
-static int verbs_open(const glob_t *files, size_t i, char path[64])
-{
-	snprintf(path, 64, "/dev/infiniband/%s",
-		 strrchr(files->gl_pathv[i], '/') + 1);
-	return access(path, R_OK | W_OK) ? errno : 0;
-}
-
-/* A container sees all devices of the host, and may have files of some. */
-static bool verbs_any(const glob_t *files)
-{
-	char path[64];
-	size_t i;
-
-	for (i = 0; i < files->gl_pathc; i++)
-		if (!verbs_open(files, i, path))
-			return true;
-	return false;
-}
-
-static void verbs_mend(struct doctor *doctor, const char *dir,
-		       const char *path, int err)
-{
-	char number[32], name[QUOTED_MAX];
-	unsigned int major, minor;
-
-	if (doctor->container)
-		check_mend(doctor, "podman run --device %s --device rdma-cmx/cm=all IMAGE",
-			   quoted(path, name));
-	else if (err == ENOENT &&
-		 file_line(number, sizeof(number), "%s/dev", dir) &&
-		 sscanf(number, "%u:%u", &major, &minor) == 2)
-		check_mend(doctor, "mknod -m 666 %s c %u %u",
-			   quoted(path, name), major, minor);
-	else
-		check_mend(doctor, "udevadm trigger %s", quoted(path, name));
-}
-
-/* uverbsN of a device; without the file no program can open it. */
-static void verbs_check(struct doctor *doctor, const char *device)
-{
-	char path[64], name[QUOTED_MAX];
-	glob_t files;
-	size_t i;
-	int err;
-
-	if (glob("/sys/class/infiniband_verbs/uverbs*", 0, NULL, &files))
-		files.gl_pathc = 0;
-	if (!verbs_find(&files, device, &i)) {
-		check_add(doctor, CHECK_WRONG, "verbs-file",
-			  "%s: it has no file for verbs: ib_uverbs is not loaded",
-			  quoted(device, name));
-		check_mend(doctor, "modprobe ib_uverbs");
-		globfree(&files);
-		return;
-	}
-	err = verbs_open(&files, i, path);
-	if (!err) {
-		check_add(doctor, CHECK_OK, "verbs-file",
-			  "%s: %s can be opened", device, path);
-	} else if (doctor->container && verbs_any(&files)) {
-		check_add(doctor, CHECK_OK, "verbs-file",
-			  "%s: this container was not given %s", device, path);
-	} else {
-		check_add(doctor, CHECK_WRONG, "verbs-file", "%s: %s: %s",
-			  device, path, strerror(err));
-		verbs_mend(doctor, files.gl_pathv[i], path, err);
-	}
-	globfree(&files);
 }
 
 /* The RDMA part of a driver whose network part is loaded */
@@ -556,7 +488,7 @@ static void device_add(struct doctor *doctor, const char *device)
 
 	if (doctor->port_count == DOCTOR_PORTS)
 		return;
-	verbs_check(doctor, device);
+	doctor_verbs(doctor, device);
 	/* Ports are numbered from 1 without a gap. */
 	for (number = 1; file_exists(PORT, device, number); number++) {
 		struct port *port = &doctor->ports[doctor->port_count];

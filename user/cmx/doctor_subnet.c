@@ -70,24 +70,24 @@ static void pkey_check(struct doctor *doctor, const struct port *port)
 		check_add(doctor, CHECK_WRONG, "pkey-missing",
 			  "%s/%u: it is in no partition", port->device,
 			  port->number);
-		check_mend(doctor, "smpquery -C %s pkeys -D 0    # then partitions.conf of the subnet manager",
-			   quoted(port->device, name));
+		check_mend(doctor, "smpquery -C %s -P %u pkeys -D 0    # then partitions.conf of the subnet manager",
+			   quoted(port->device, name), port->number);
 		return;
 	}
 	if (interface_find(port, netdev, text)) {
 		check_add(doctor, CHECK_WRONG, "pkey-interface",
 			  "%s/%u: the P_Key %s of %s is not in its table",
 			  port->device, port->number, text, netdev);
-		check_mend(doctor, "smpquery -C %s pkeys -D 0    # then partitions.conf of the subnet manager",
-			   quoted(port->device, name));
+		check_mend(doctor, "smpquery -C %s -P %u pkeys -D 0    # then partitions.conf of the subnet manager",
+			   quoted(port->device, name), port->number);
 		return;
 	}
 	if (!full) {
 		check_add(doctor, CHECK_WARNING, "pkey-limited",
 			  "%s/%u: a limited member of each partition, which limited members do not reach",
 			  port->device, port->number);
-		check_mend(doctor, "smpquery -C %s pkeys -D 0    # then partitions.conf of the subnet manager",
-			   quoted(port->device, name));
+		check_mend(doctor, "smpquery -C %s -P %u pkeys -D 0    # then partitions.conf of the subnet manager",
+			   quoted(port->device, name), port->number);
 		return;
 	}
 	check_add(doctor, CHECK_OK, "pkey", "%s/%u: in %u partition%s, in %u as a full member",
@@ -123,8 +123,8 @@ static bool sa_check(struct doctor *doctor, const struct port *port)
 		  ret == EAI_FAIL ? "refuses the query" :
 		  ret == EAI_SYSTEM || ret == -1 ? strerror(errno) :
 		  gai_strerror(ret));
-	check_mend(doctor, "sminfo -C %s    # then restart the subnet manager that it names",
-		   quoted(port->device, name));
+	check_mend(doctor, "sminfo -C %s -P %u    # then restart the subnet manager that it names",
+		   quoted(port->device, name), port->number);
 	return false;
 }
 
@@ -138,7 +138,7 @@ static bool port_check(struct doctor *doctor, const struct port *port,
 		check_add(doctor, CHECK_WRONG, "sm-missing",
 			  "%s/%u: it knows no subnet manager", port->device,
 			  port->number);
-		check_mend(doctor, "systemctl start opensm");
+		sm_mend(doctor, port);
 		return true;
 	}
 	check_add(doctor, CHECK_OK, "sm", "%s/%u: the subnet manager has LID %lu",

@@ -433,7 +433,7 @@ static bool group_check(struct doctor *doctor, const struct sockaddr *dst)
 
 static void address_check(struct doctor *doctor, struct rdma_addrinfo *ai)
 {
-	char device[80], addr[ADDR_TEXT_MAX], name[QUOTED_MAX];
+	char device[80], addr[ADDR_TEXT_MAX], name[QUOTED_MAX], *number;
 	const struct port *port;
 	struct rdma_cm_id *id;
 
@@ -460,9 +460,11 @@ static void address_check(struct doctor *doctor, struct rdma_addrinfo *ai)
 			  "%s: no path by %s: rdma_resolve_route: %s",
 			  addr_text(ai->ai_dst_addr, addr), device,
 			  strerror(errno));
-		device[strcspn(device, "/")] = '\0';
-		check_mend(doctor, "saquery -C %s PR    # the paths that the subnet administrator has",
-			   quoted(device, name));
+		number = strchrnul(device, '/');
+		if (*number)
+			*number++ = '\0';
+		check_mend(doctor, "saquery -C %s -P %s PR    # the paths that the subnet administrator has",
+			   quoted(device, name), *number ? number : "1");
 	} else {
 		reached(doctor, id, port, ai->ai_dst_addr);
 	}

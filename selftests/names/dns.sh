@@ -325,6 +325,15 @@ status_is '^Uid:	65534	65534	65534	65534' \
 kill "$child"
 wait $pid
 
+# Another user's limit: root has none.
+got=$(prlimit --nproc=1 setpriv --reuid 64999 --regid 64999 --clear-groups \
+	"$names" --print a.t 2>/dev/null)
+if [ "$got" = "error EAGAIN" ]; then
+	ok "no process can be started (GAI-02)"
+else
+	not_ok "no process can be started (GAI-02)" "$got"
+fi
+
 refuse()
 {
 	what=$1

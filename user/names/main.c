@@ -269,8 +269,11 @@ static bool job_run(void)
 	child = cmx_child_start(job.name, &job.netns, job.uid, job.gid,
 				job.timeout, job.key, &fd);
 	if (child < 0) {
-		job_reject(EIO);
-		complain("cannot start a process");
+		int error = errno;
+
+		/* Another attempt may find a free process or descriptor. */
+		job_reject(error == ENOMEM ? ENOMEM : EAGAIN);
+		complain("cannot start a process: %s", strerror(error));
 		return false;
 	}
 	job.child = child;

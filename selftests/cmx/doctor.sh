@@ -220,8 +220,12 @@ fault names-run "the helper gives no answer" \
 fault names-run "the helper's answers are malformed" \
 	'garble localhost' helper_back
 fault "names-user?" "no user for the helper" \
-	'cp /etc/passwd /etc/passwd.away; sed -i /^rdma-cmx/d /etc/passwd' \
-	'back /etc/passwd'
+	'cp /etc/passwd /etc/passwd.away; sed -i /^rdma-cmx/d /etc/passwd' :
+cp $conf $conf.away
+sed -i 's/rdma_cmx_name/rdma_cmx*/; s/--ttl/--user 65534:65534 &/' $conf
+healthy "the line has another user, and types of keys" cmx doctor
+back $conf
+back /etc/passwd
 
 # busy: a user has more lookups than the limits allow, until $idle exists
 idle=/tmp/test/idle

@@ -5,6 +5,7 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fnmatch.h>
 #include <glob.h>
 #include <pwd.h>
 #include <stdlib.h>
@@ -37,8 +38,26 @@ static const char *reinstall(void)
 	return "make install-user";
 }
 
+/* True if request-key takes the line of that type and description. */
+static bool line_matches(const char *type, const char *description)
+{
+	return !strcmp(type, KEY_TYPE) ||
+	       (!fnmatch(type, KEY_TYPE, 0) && !strcmp(description, "*"));
+}
+
+/* True if the rest of the line has the option --user */
+static bool user_given(char **save)
+{
+	const char *word;
+
+	while ((word = strtok_r(NULL, " \t\n", save)) && strcmp(word, "--"))
+		if (!strncmp(word, "--user", 6))
+			return true;
+	return false;
+}
+
 /* The program of a "create" line for the type; NULL: none */
-static char *program_read(const char *path)
+static char *program_read(const char *path, bool *user)
 {
 	char *line = NULL, *program = NULL, *save, *word[5];
 	size_t size = 0, i;
@@ -54,15 +73,17 @@ static char *program_read(const char *path)
 				break;
 		}
 		if (i == 5 && !strcmp(word[0], "create") &&
-		    !strcmp(word[1], KEY_TYPE))
+		    line_matches(word[1], word[2])) {
 			program = strdup(word[4]);
+			*user = user_given(&save);
+		}
 	}
 	free(line);
 	fclose(file);
 	return program;
 }
 
-static char *program_find(void)
+static char *program_find(bool *user)
 {
 	char *program = NULL;
 	glob_t files;
@@ -70,13 +91,14 @@ static char *program_find(void)
 
 	if (!glob("/etc/request-key.d/*.conf", 0, NULL, &files)) {
 		for (i = 0; i < files.gl_pathc && !program; i++)
-			program = program_read(files.gl_pathv[i]);
+			program = program_read(files.gl_pathv[i], user);
 		globfree(&files);
 	}
-	return program ? program : program_read("/etc/request-key.conf");
+	return program ? program : program_read("/etc/request-key.conf", user);
 }
 
-static bool program_check(struct doctor *doctor)
+/* @user: set to whether the line names the user of the helper */
+static bool program_check(struct doctor *doctor, bool *user)
 {
 	char name[QUOTED_MAX];
 	char *program;
@@ -89,7 +111,7 @@ static bool program_check(struct doctor *doctor)
 			   "apt install keyutils" : "dnf install keyutils");
 		return false;
 	}
-	program = program_find();
+	program = program_find(user);
 	if (!program) {
 		check_add(doctor, CHECK_WRONG, "names-config",
 			  "no line of /etc/request-key.d names a program for keys of type "
@@ -112,9 +134,24 @@ static bool program_check(struct doctor *doctor)
 	return ok;
 }
 
+/* From the file that the helper reads: no other service counts. */
+static bool user_known(void)
+{
+	FILE *file = fopen("/etc/passwd", "re");
+	const struct passwd *user;
+	bool known = false;
+
+	if (!file)
+		return false;
+	while (!known && (user = fgetpwent(file)))
+		known = !strcmp(user->pw_name, "rdma-cmx");
+	fclose(file);
+	return known;
+}
+
 static void user_check(struct doctor *doctor)
 {
-	if (getpwnam("rdma-cmx"))
+	if (user_known())
 		return;
 	check_add(doctor, CHECK_WARNING, "names-user",
 		  "the user rdma-cmx is missing, so that names are looked up as nobody");
@@ -164,15 +201,18 @@ static void lookup_check(struct doctor *doctor)
 
 void doctor_names(struct doctor *doctor)
 {
+	bool user = false;
+
 	/* In other namespaces than the host's the kernel starts no helper. */
 	if (doctor->elsewhere) {
 		check_add(doctor, CHECK_OK, "names-helper",
 			  "in this namespace the library looks up names itself");
 		return;
 	}
-	if (!program_check(doctor))
+	if (!program_check(doctor, &user))
 		return;
-	user_check(doctor);
+	if (!user)
+		user_check(doctor);
 	if (doctor->device >= 0 && doctor->features)
 		lookup_check(doctor);
 }

@@ -151,8 +151,7 @@ static bool cookie_is(unsigned long long want)
 	return same;
 }
 
-/* Returns a descriptor of the namespace @name, or -1. */
-static int ns_open(int dir, const char *name, const struct cmx_netns *ns)
+int cmx_netns_open(int dir, const char *name, const struct cmx_netns *ns)
 {
 	struct statfs fs;
 	struct stat st;
@@ -165,7 +164,9 @@ static int ns_open(int dir, const char *name, const struct cmx_netns *ns)
 	fd = openat(dir, name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (fd < 0)
 		return -1;
-	if (!fstatfs(fd, &fs) && fs.f_type == NSFS_MAGIC)
+	/* A process may have moved to another namespace meanwhile. */
+	if (!fstatfs(fd, &fs) && fs.f_type == NSFS_MAGIC && !fstat(fd, &st) &&
+	    (ns->name || st.st_ino == ns->inum))
 		return fd;
 	close(fd);
 	return -1;
@@ -212,7 +213,7 @@ static int ns_find(const struct place *place, const struct cmx_netns *ns,
 			continue;
 		snprintf(path, sizeof(path), "%s%s", entry->d_name,
 			 place->below);
-		fd = ns_open(dirfd(dir), path, ns);
+		fd = cmx_netns_open(dirfd(dir), path, ns);
 		if (fd < 0)
 			continue;
 		snprintf(name, NAME_MAX + 1, "%s", etc ? etc : entry->d_name);

@@ -30,6 +30,12 @@ static inline bool cmx_netns_other(const struct cmx_netns *ns)
 }
 
 /*
+ * Opens the file @name of a namespace in directory @dir, if it is the wanted
+ * one by its number or, with @ns->name, by that. Returns a descriptor or -1.
+ */
+int cmx_netns_open(int dir, const char *name, const struct cmx_netns *ns);
+
+/*
  * Enters @ns with its files, as root. Returns 0; EOPNOTSUPP if it has no
  * resolv.conf, or cannot be found; EIO: @what has failed with errno, or errno
  * is 0.

@@ -250,6 +250,34 @@ like "one user cannot hold up a name for another" \
 	"$(do_ resolve behind.any.cmx.test 1 timeout=20000)" '^entries='
 do_ crowd 0 >/dev/null
 
+# --- a helper that outlives its result ---
+
+# It ends once the key has expired, or is not there any more.
+cat >/run/late-helper <<-'END'
+	#!/bin/bash
+	/usr/libexec/rdma-cmx/cmx-names --ttl 2 --negative-ttl 2 --timeout 20 \
+		-- "$1" "$2"
+	key=$(printf '%08x' "$1")
+	for _ in {1..600}; do
+		expiry=$(awk -v key="$key" '$1 == key { print $4 }' /proc/keys)
+		case $expiry in expd | "") break ;; esac
+		sleep 0.1
+	done
+	echo "$expiry" >>/run/late-helper.log
+END
+chmod +x /run/late-helper
+printf 'create .rdma_cmx_name * * /run/late-helper %%k %%d\n' >$conf
+rm -f /run/late-helper.log
+errno_is "KA-01: the key expires before the helper ends" 2 late.cmx.test 1 \
+	timeout=60000
+errno_is "KA-01: likewise without an address" 61 nodata.cmx.test 1 \
+	timeout=60000
+like "KA-01: likewise a name with addresses" \
+	"$(do_ resolve late.any.cmx.test 1 timeout=60000)" '^entries='
+is "all three keys had expired" "$(tr '\n' ' ' </run/late-helper.log)" \
+	"expd expd expd "
+cp /run/helper.conf $conf
+
 # --- without the helper, at the end ---
 
 mv /etc/request-key.d/rdma-cmx.conf /run/

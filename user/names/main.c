@@ -33,8 +33,8 @@
 
 /*
  * The kernel counts the lifetime of a key in whole seconds and checks it again
- * when the helper has ended. A key of one second may have expired by then, and
- * the kernel would conclude that there is no helper.
+ * when the helper has ended. A key of one second may have expired by then.
+ * rdma_cmx finds it nevertheless, at a cost.
  */
 #define TTL_MIN		2
 #define TTL_MAX		86400

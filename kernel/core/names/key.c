@@ -4,12 +4,13 @@
  * instantiated, and never changes: a holder of a reference of a positive key
  * may read it without a lock, and takes a reference of the payload to keep it
  * longer. The payload is checked when it is set. A malformed one creates a key
- * that returns EBADMSG for two seconds (it has to outlive the helper).
+ * that returns EBADMSG for two seconds.
  *
  * The name of the type begins with a dot, which add_key(2) and request_key(2)
  * refuse. So only this module creates keys of it.
  */
 #include <linux/key-type.h>
+#include <linux/mm.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/timekeeping.h>
@@ -21,11 +22,6 @@ enum {
 	CMX_KEY_NAMES,
 	CMX_KEY_ERROR,
 };
-
-/* Older kernels remove such keys a little later, which is harmless. */
-#ifndef KEY_TYPE_INSTANT_REAP
-#define KEY_TYPE_INSTANT_REAP 0
-#endif
 
 static int cmx_key_preparse(struct key_preparsed_payload *prep)
 {
@@ -72,9 +68,12 @@ static void cmx_key_describe(const struct key *key, struct seq_file *m)
 			   PTR_ERR(key->payload.data[CMX_KEY_ERROR]));
 }
 
+/*
+ * No KEY_TYPE_INSTANT_REAP: cmx_names_key_find() needs keys that have just
+ * expired. The kernel removes them after five minutes.
+ */
 struct key_type cmx_names_key_type = {
 	.name = RDMA_CMX_NAMES_KEY_TYPE,
-	.flags = KEY_TYPE_INSTANT_REAP,
 	.preparse = cmx_key_preparse,
 	.free_preparse = cmx_key_free_preparse,
 	.instantiate = generic_key_instantiate,
@@ -94,4 +93,46 @@ int cmx_names_key_answer(const struct key *key, struct cmx_answer *answer)
 	answer->names = &shared->names;
 	answer->own = NULL;
 	return 0;
+}
+
+/* Serial numbers of the keys in a keyring, ended by 0; NULL without memory */
+static key_serial_t *cmx_keyring_read(struct key *keyring)
+{
+	key_serial_t *serials;
+	long len;
+
+	down_read(&keyring->sem);
+	len = keyring->type->read(keyring, NULL, 0);
+	serials = kvzalloc(len + sizeof(*serials), GFP_KERNEL);
+	if (serials)
+		keyring->type->read(keyring, (char *)serials, len);
+	up_read(&keyring->sem);
+	return serials;
+}
+
+/*
+ * Finds the key of a description, also an expired one, which no search finds.
+ * Returns a reference, or NULL. It looks at each key of @keyring.
+ */
+struct key *cmx_names_key_find(struct key *keyring, const char *desc)
+{
+	key_serial_t *serials = cmx_keyring_read(keyring);
+	struct key *key = NULL;
+	key_ref_t ref;
+	int i;
+
+	for (i = 0; serials && serials[i] && !key; i++) {
+		ref = lookup_user_key(serials[i], KEY_LOOKUP_PARTIAL,
+				      KEY_DEFER_PERM_CHECK);
+		if (IS_ERR(ref))
+			continue;
+		key = key_ref_to_ptr(ref);
+		if (key->type == &cmx_names_key_type &&
+		    !strcmp(key->description, desc))
+			break;
+		key_put(key);
+		key = NULL;
+	}
+	kvfree(serials);
+	return key;
 }

@@ -233,6 +233,30 @@ static int cmx_names_reason(const char *name, int error)
 	return error;
 }
 
+/*
+ * request_key() checks the key when the helper has ended. If the key has
+ * expired by then, it returns ENOKEY, as without a helper. The helper has set a
+ * result, so that is the result here, too. Others use it while it lasts.
+ */
+static struct key *cmx_names_request(const char *name)
+{
+	struct key *key = request_key(&cmx_names_key_type, name, "");
+	struct key *expired;
+	int state;
+
+	if (PTR_ERR_OR_ZERO(key) != -ENOKEY ||
+	    PTR_ERR_OR_ZERO(cmx_names_search(name)) != -EKEYEXPIRED)
+		return key;
+	expired = cmx_names_key_find(cmx_names_keyring, name);
+	if (!expired)
+		return key;
+	state = key_read_state(expired);
+	if (state == KEY_IS_POSITIVE)
+		return expired;
+	key_put(expired);
+	return state < 0 ? ERR_PTR(state) : key;
+}
+
 /* The uninterruptible part */
 static int cmx_names_request_key(const char *name, bool refresh,
 				 struct cmx_answer *answer)
@@ -248,7 +272,7 @@ static int cmx_names_request_key(const char *name, bool refresh,
 	old = override_creds(cmx_names_cred);
 	/* A key may expire after it was found and before it is read. */
 	for (tries = 0; tries < 2; tries++) {
-		key = request_key(&cmx_names_key_type, name, "");
+		key = cmx_names_request(name);
 		if (PTR_ERR_OR_ZERO(key) != -EKEYEXPIRED)
 			break;
 	}

@@ -67,5 +67,6 @@ void cmx_names_exit(void);
 /* key.c */
 extern struct key_type cmx_names_key_type;
 int cmx_names_key_answer(const struct key *key, struct cmx_answer *answer);
+struct key *cmx_names_key_find(struct key *keyring, const char *desc);
 
 #endif /* CMX_NAMES_H */

@@ -11,6 +11,7 @@
 #include "harness.h"
 
 #define PORT	7499
+#define USER	1000
 
 FIXTURE(cached_path) {
 	long route;
@@ -74,6 +75,7 @@ FIXTURE_SETUP(cached_path)
 	self->route = number_get(PARAMETERS "route_timeout_ms");
 	/* The result has its path, however late the SA responds. */
 	ASSERT_EQ(0, number_set(PARAMETERS "route_timeout_ms", 60000));
+	ASSERT_EQ(0, user_enter(USER));
 	self->fd = dev_open(O_NONBLOCK);
 	ASSERT_LE(0, self->fd);
 	ASSERT_EQ(0, path_known(self->fd));
@@ -82,6 +84,7 @@ FIXTURE_SETUP(cached_path)
 FIXTURE_TEARDOWN(cached_path)
 {
 	close(self->fd);
+	ASSERT_EQ(0, user_leave());
 	number_set(PARAMETERS "route_timeout_ms", self->route);
 	EXPECT_TRUE(counter_wait("live_ids", 0));
 }

@@ -16,17 +16,25 @@
 #define MAX_EVENTS	UCMX_PARAMETERS "max_events"
 #define LIMIT		64
 #define WAIT_S	60
+#define USER	1000
 
 FIXTURE(queue) {
 	int fd, other;
 	long max;
 };
 
+/* The administrator sets it while the user has files open. */
+static int max_events_set(long max)
+{
+	return user_leave() || number_set(MAX_EVENTS, max) || user_enter(USER);
+}
+
 FIXTURE_SETUP(queue)
 {
 	ASSERT_TRUE(counter_wait("live_files", 0));
 	self->max = number_get(MAX_EVENTS);
 	ASSERT_LT(0, self->max);
+	ASSERT_EQ(0, user_enter(USER));
 	self->fd = dev_open(O_NONBLOCK);
 	self->other = dev_open(O_NONBLOCK);
 	ASSERT_LE(0, self->fd);
@@ -35,7 +43,7 @@ FIXTURE_SETUP(queue)
 
 FIXTURE_TEARDOWN(queue)
 {
-	number_set(MAX_EVENTS, self->max);
+	EXPECT_EQ(0, max_events_set(self->max));
 	close(self->fd);
 	close(self->other);
 	EXPECT_TRUE(nothing_left());
@@ -63,12 +71,12 @@ TEST_F(queue, write_to_a_request)
 	ASSERT_EQ(0, connect_start(self->other, 2, port, &active));
 	ASSERT_EQ(0, event_want(self->fd, EV_CONNECT_REQUEST, &buf));
 	passive = buf.ev.obj;
-	number_set(MAX_EVENTS, LIMIT);
+	ASSERT_EQ(0, max_events_set(LIMIT));
 	EXPECT_EQ(LIMIT, write_much(self->fd, passive));
 	EXPECT_FALSE(event_pending(self->fd));
 	/* The file accepts no event of another id. */
 	EXPECT_EQ(-EAGAIN, id_write_event(self->fd, listener, 0, 0));
-	number_set(MAX_EVENTS, self->max);
+	ASSERT_EQ(0, max_events_set(self->max));
 	/* After the accept they are reported, all and in order. */
 	ASSERT_EQ(0, id_accept(self->fd, passive, 3));
 	for (i = 0; i < LIMIT; i++) {
@@ -77,7 +85,7 @@ TEST_F(queue, write_to_a_request)
 		ASSERT_EQ(3, buf.ev.uid);
 	}
 	EXPECT_EQ(LIMIT, id_destroy(self->fd, passive));
-	number_set(MAX_EVENTS, LIMIT);
+	ASSERT_EQ(0, max_events_set(LIMIT));
 	EXPECT_EQ(LIMIT, write_much(self->fd, listener));
 }
 
@@ -88,7 +96,7 @@ TEST_F(queue, errors_without_end)
 	union event_buf buf;
 	uint32_t id;
 
-	number_set(MAX_EVENTS, LIMIT);
+	ASSERT_EQ(0, max_events_set(LIMIT));
 	ASSERT_EQ(0, id_create(self->fd, RDMA_PS_TCP, 1, &id));
 	for (i = 0; i < 40000 && done < 4 * LIMIT; i++) {
 		ret = id_resolve_addr(self->fd, id, NULL, ADDR_PLAIN, 9000);
@@ -127,7 +135,7 @@ TEST_F(queue, each_operation_is_refused)
 	ASSERT_EQ(0, id_create(self->fd, RDMA_PS_TCP, 1, &id));
 	ASSERT_EQ(0, id_resolve_addr(self->fd, id, NULL, ADDR_RDMA, port));
 	ASSERT_EQ(0, event_want(self->fd, EV_ADDR_RESOLVED, &buf));
-	number_set(MAX_EVENTS, LIMIT);
+	ASSERT_EQ(0, max_events_set(LIMIT));
 	ASSERT_EQ(LIMIT, write_much(self->fd, udp));
 	EXPECT_EQ(-EAGAIN, id_resolve_addr(self->fd, id, NULL, ADDR_RDMA,
 					   port));
@@ -155,7 +163,7 @@ TEST_F(queue, migrate_to_a_full_file)
 	uint32_t id;
 	int i;
 
-	number_set(MAX_EVENTS, LIMIT);
+	ASSERT_EQ(0, max_events_set(LIMIT));
 	ASSERT_EQ(0, id_create(self->other, RDMA_PS_UDP, 1, &id));
 	ASSERT_EQ(0, id_create(self->fd, RDMA_PS_UDP, 1, &migrate.id));
 	migrate.src_fd = self->fd;
@@ -187,7 +195,7 @@ TEST_F(queue, requests_unread)
 	uint16_t port;
 
 	ASSERT_EQ(0, listener_new(self->fd, 1, &listener, &port));
-	number_set(MAX_EVENTS, few);
+	ASSERT_EQ(0, max_events_set(few));
 	for (i = 0; i < many; i++) {
 		ASSERT_EQ(0, connect_start(self->other, 2, port, &id));
 		/* A request is unread, or rejected. */
@@ -252,7 +260,7 @@ static pid_t group_listen(int fd, int port_pipe)
 
 	if (pid)
 		return pid;
-	if (text_set(GROUP_DIR "/cgroup.procs", "0") ||
+	if (text_set(GROUP_DIR "/cgroup.procs", "0") || user_become(USER) ||
 	    listener_new(fd, 1, &listener, &port) ||
 	    write(port_pipe, &port, sizeof(port)) != sizeof(port))
 		_exit(1);
@@ -273,6 +281,7 @@ TEST_F(queue, requests_are_charged)
 	int i, sv[2];
 	pid_t pid;
 
+	ASSERT_EQ(0, user_leave());
 	text_set(CGROUPS "/cgroup.subtree_control", "+memory");
 	mkdir(GROUP_DIR, 0755);
 	if (group_slab() < 0) {
@@ -283,6 +292,7 @@ TEST_F(queue, requests_are_charged)
 	pid = group_listen(self->fd, sv[1]);
 	ASSERT_LT(0, pid);
 	close(sv[1]);
+	ASSERT_EQ(0, user_enter(USER));
 	EXPECT_EQ(sizeof(port), read(sv[0], &port, sizeof(port)));
 	before = group_slab();
 	for (i = 0; i < requests; i++)
@@ -295,6 +305,7 @@ TEST_F(queue, requests_are_charged)
 		poll(NULL, 0, 50);
 	TH_LOG("%d requests: %ld bytes", requests, group_slab() - before);
 	EXPECT_LE(before + bytes, group_slab());
+	ASSERT_EQ(0, user_leave());
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 	close(sv[0]);
@@ -314,7 +325,7 @@ static pid_t charge_spin(int cpu)
 		return pid;
 	CPU_ZERO(&set);
 	CPU_SET(cpu, &set);
-	if (text_set(SPIN_DIR "/cgroup.procs", "0") ||
+	if (text_set(SPIN_DIR "/cgroup.procs", "0") || user_become(USER) ||
 	    sched_setaffinity(0, sizeof(set), &set))
 		_exit(1);
 	while (!pipe(p)) {
@@ -342,6 +353,7 @@ TEST_F_TIMEOUT(queue, requests_above_memory_high, 280)
 	uint16_t port = 0;
 
 	ASSERT_LE(0, third);
+	ASSERT_EQ(0, user_leave());
 	text_set(CGROUPS "/cgroup.subtree_control", "+memory");
 	mkdir(GROUP_DIR, 0755);
 	mkdir(SPIN_DIR, 0755);
@@ -358,10 +370,12 @@ TEST_F_TIMEOUT(queue, requests_above_memory_high, 280)
 	EXPECT_EQ(0, text_set(GROUP_DIR "/memory.high", "4096"));
 	for (i = 0; i < cpus && i < 4; i++)
 		spin[i] = charge_spin(i);
+	ASSERT_EQ(0, user_enter(USER));
 	while (requests && !connect_start(self->other, 2, port, &active))
 		requests--;
 	EXPECT_EQ(0, requests);
 	EXPECT_EQ(0, connect_pair(third, &listener, &active, &passive));
+	ASSERT_EQ(0, user_leave());
 	for (i = 0; i < 4; i++)
 		reap(spin[i]);
 	reap(pid);

@@ -18,6 +18,8 @@
 #include "harness.h"
 
 #define WAIT_S	60
+#define USER	1000
+#define USERFAULTFD	"/proc/sys/vm/unprivileged_userfaultfd"
 
 FIXTURE(stopped) {
 	int fd, other, uffd;
@@ -27,6 +29,7 @@ FIXTURE(stopped) {
 	int ret;
 	pthread_t reader;
 	bool reading;
+	long faults;	/* may users have them? */
 };
 
 static void *stopped_read(void *arg)
@@ -43,6 +46,9 @@ FIXTURE_SETUP(stopped)
 	struct uffdio_api api = { .api = UFFD_API };
 
 	ASSERT_TRUE(counter_wait("live_files", 0));
+	self->faults = number_get(USERFAULTFD);
+	number_set(USERFAULTFD, 1);
+	ASSERT_EQ(0, user_enter(USER));
 	self->uffd = syscall(SYS_userfaultfd, O_CLOEXEC);
 	if (self->uffd < 0)
 		return;
@@ -70,8 +76,10 @@ FIXTURE_SETUP(stopped)
 
 FIXTURE_TEARDOWN(stopped)
 {
+	ASSERT_EQ(0, user_leave());
 	if (self->uffd < 0)
 		return;
+	number_set(USERFAULTFD, self->faults);
 	close(self->uffd);
 	if (self->reading)
 		pthread_join(self->reader, NULL);
@@ -318,7 +326,7 @@ static bool rejoined_by(const char *command)
 	long before = number_get(COUNTERS "rejoins");
 	time_t end = time(NULL) + WAIT_S;
 
-	if (fabric_bash(command))
+	if (user_leave() || fabric_bash(command) || user_enter(USER))
 		return false;
 	while (number_get(COUNTERS "rejoins") <= before) {
 		if (time(NULL) > end)

@@ -4,6 +4,7 @@
 
 #include <grp.h>
 #include <signal.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #define DEADLINE_MS	90000
@@ -90,6 +91,23 @@ int user_become(uid_t uid)
 {
 	return setgroups(0, NULL) || setresgid(uid, uid, uid) ||
 	       setresuid(uid, uid, uid);
+}
+
+/*
+ * System calls, which change one thread: the functions of libc would wait for a
+ * thread that is stopped in a page fault.
+ */
+int user_enter(uid_t uid)
+{
+	return syscall(SYS_setgroups, 0, NULL) ||
+	       syscall(SYS_setresgid, uid, uid, 0) ||
+	       syscall(SYS_setresuid, uid, uid, 0) ? -1 : 0;
+}
+
+int user_leave(void)
+{
+	return syscall(SYS_setresuid, 0, 0, 0) ||
+	       syscall(SYS_setresgid, 0, 0, 0) ? -1 : 0;
 }
 
 pid_t user_start(uid_t uid, int (*run)(void *arg), void *arg)

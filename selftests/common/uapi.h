@@ -28,6 +28,13 @@ int query_result(int fd);
 bool number_gone(const char *path);
 
 int user_become(uid_t uid);
+/*
+ * The calling thread acts as an ordinary user: between user_enter() and
+ * user_leave() each right of the kernel's is the user's, and so are threads and
+ * processes that it starts. A test sets parameters outside of them. 0 or -1.
+ */
+int user_enter(uid_t uid);
+int user_leave(void);
 /* Starts a process of user @uid that exits with @run's result, 0 to 253. */
 pid_t user_start(uid_t uid, int (*run)(void *arg), void *arg);
 /* Waits for it: its exit status, or -1. */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Services of programs: changes that poll() may miss, users who advertise up to
- * the limit of all, and queries for records that end while the response
- * arrives.
+ * the limit of all, queries for records that end while the response arrives,
+ * and callers that are stopped while they wait for an SA that is silent.
  */
 #include "uapi.h"
 
@@ -10,6 +10,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/epoll.h>
+#include <sys/wait.h>
 
 #include "harness.h"
 
@@ -201,6 +202,112 @@ TEST_F_TIMEOUT(services, records_turmoil, 200)
 		EXPECT_LT(0, *done);
 		free(done);
 	}
+}
+
+#define PORTS		4	/* of the simulated fabric */
+#define WAITERS		8
+#define TIMEOUT_MS	240000	/* of their queries, more than the test's */
+
+/* Waits for the records of service @arg. */
+static int waiter_run(void *arg)
+{
+	struct rdma_cmx_service_record records[8];
+	struct rdma_cmx_get_services get = {
+		.records = (uintptr_t)records,
+		.max_records = 8,
+		.record_size = sizeof(records[0]),
+		.timeout_ms = TIMEOUT_MS,
+	};
+
+	strcpy((char *)get.service, arg);
+	return -call(dev_open(O_NONBLOCK), GET_SERVICES, &get);
+}
+
+static bool lookups_reach(long value)
+{
+	double end = now_ms() + WAIT_MS;
+
+	while (number_get(COUNTERS "live_sa_lookups") < value &&
+	       now_ms() < end)
+		poll(NULL, 0, 20);
+	return number_get(COUNTERS "live_sa_lookups") >= value;
+}
+
+/* Sends the signal until the process ends; its status, or -1. */
+static int stopped_by(pid_t pid, int sig)
+{
+	double end = now_ms() + WAIT_MS;
+	int status;
+
+	while (waitpid(pid, &status, WNOHANG) != pid) {
+		if (now_ms() > end)
+			return -1;
+		kill(pid, sig);
+		poll(NULL, 0, 20);
+	}
+	return status;
+}
+
+FIXTURE(silent) {
+	long timeout, longest;
+	pid_t pids[WAITERS + 1];
+};
+
+FIXTURE_SETUP(silent)
+{
+	self->timeout = number_get(PARAMETERS "sa_timeout_ms");
+	self->longest = number_get(PARAMETERS "query_timeout_max_ms");
+	memset(self->pids, 0, sizeof(self->pids));
+	ASSERT_EQ(0, number_set(PARAMETERS "sa_timeout_ms", 20000));
+	ASSERT_EQ(0, number_set(PARAMETERS "query_timeout_max_ms",
+				TIMEOUT_MS));
+	ASSERT_EQ(0, fabric_bash("knob_set $(fab_dev 1) faults "
+				 "\"drop class=3 method=0x12 attr=0x31\""));
+}
+
+FIXTURE_TEARDOWN(silent)
+{
+	pids_kill(self->pids, WAITERS + 1);
+	EXPECT_EQ(0, fabric_bash("knob_set $(fab_dev 1) faults clear"));
+	number_set(PARAMETERS "sa_timeout_ms", self->timeout);
+	number_set(PARAMETERS "query_timeout_max_ms", self->longest);
+	EXPECT_TRUE(number_gone(COUNTERS "live_sa_lookups"));
+}
+
+/* SIGKILL and a handled signal stop a caller that waits; another goes on. */
+TEST_F_TIMEOUT(silent, SEC_waiting_callers_can_be_stopped, 200)
+{
+	struct sigaction action = { .sa_handler = nothing };
+	char name[WAITERS][32];
+	int i, status;
+
+	/* The processes inherit it. */
+	ASSERT_EQ(0, sigaction(SIGUSR1, &action, NULL));
+	for (i = 0; i < WAITERS; i++) {
+		snprintf(name[i], sizeof(name[i]), "silent-%d", i);
+		self->pids[i] = user_start(1000, waiter_run, name[i]);
+		ASSERT_LT(0, self->pids[i]);
+	}
+	ASSERT_TRUE(lookups_reach(WAITERS * PORTS));
+	/* It waits for the response to the first one's query. */
+	self->pids[WAITERS] = user_start(3000, waiter_run, name[0]);
+	for (i = 0; i < WAITERS; i++) {
+		status = stopped_by(self->pids[i], i % 2 ? SIGUSR1 : SIGKILL);
+		ASSERT_NE(-1, status) {
+			TH_LOG("process %d waits for the SA", i);
+		}
+		self->pids[i] = 0;
+		if (i % 2) {
+			EXPECT_TRUE(WIFEXITED(status));
+			EXPECT_EQ(EINTR, WEXITSTATUS(status));
+		} else {
+			EXPECT_TRUE(WIFSIGNALED(status));
+			EXPECT_EQ(SIGKILL, WTERMSIG(status));
+		}
+	}
+	ASSERT_EQ(0, fabric_bash("knob_set $(fab_dev 1) faults clear"));
+	EXPECT_EQ(0, user_end(self->pids[WAITERS]));
+	self->pids[WAITERS] = 0;
 }
 
 TEST_HARNESS_MAIN

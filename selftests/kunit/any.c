@@ -6,14 +6,17 @@
  * sources that no host has: they fail at once, without a device.
  */
 #include <linux/completion.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 #include <rdma/rdma_cm.h>
+#include <trace/events/kmem.h>
 
 #include "any.h"
 #include "connect/connect.h"
 #include "fake_id.h"
 
-#define UID	4242
+#define UID		4242
+#define MOVED_UID	4244	/* no connect of it is outstanding */
 
 struct bed {
 	struct fake_id f;
@@ -142,17 +145,28 @@ static struct rdma_cmx_connect_report *report_make(struct kunit *test)
 	return report;
 }
 
+/* Allocations of a task that wait for its cgroup */
+static struct {
+	struct task_struct *task;
+	unsigned int count;
+} waits;
+
+static void waits_probe(void *data, unsigned long call_site, const void *ptr,
+			size_t req, size_t len, gfp_t gfp, int node)
+{
+	if (current == waits.task && gfp & __GFP_ACCOUNT &&
+	    gfpflags_allow_blocking(gfp))
+		waits.count++;
+}
+
 /*
  * The winner loses its device while the callback waits for the mutex, which
- * NEXT has until its end. The other candidate is next, and then there is one
- * last event.
+ * NEXT has until its end.
  */
-static void any_winner_lost(struct kunit *test)
+static void winner_lose(struct kunit *test, struct bed *b)
 {
-	struct bed *b = bed_make(test);
 	struct rdma_cmx_connect_report *report = report_make(test);
-	const struct rdma_cmx_candidate *list;
-	int ret, status = 0;
+	int ret;
 
 	mutex_lock(&b->f.id->mutex);
 	ret = ucmx_event_reserve(b->f.id, UCMX_SLOT_ROUTE);
@@ -162,8 +176,18 @@ static void any_winner_lost(struct kunit *test)
 	mutex_unlock(&b->f.id->mutex);
 	KUNIT_ASSERT_EQ(test, ret, 0);
 	b->any->lost = -ENODEV;
+	waits.count = 0;
 	ucmx_any_done(NULL, cm_make(test), report, b->any);
+}
 
+/* The other candidate is next, and then there is one last event. */
+static void any_winner_lost(struct kunit *test)
+{
+	struct bed *b = bed_make(test);
+	const struct rdma_cmx_candidate *list;
+	int status = 0;
+
+	winner_lose(test, b);
 	KUNIT_EXPECT_TRUE(test, race_over(b));
 	KUNIT_EXPECT_EQ(test, event_type(b, &status),
 			(int)RDMA_CM_EVENT_ROUTE_ERROR);
@@ -175,6 +199,32 @@ static void any_winner_lost(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, list[0].attempts, 1u);
 	KUNIT_EXPECT_EQ(test, list[1].error, -EADDRNOTAVAIL);
 	KUNIT_EXPECT_EQ(test, list[1].attempts, 1u);
+	bed_end(test, b);
+}
+
+/*
+ * The id has moved to a file of another user meanwhile, who has no object yet.
+ * The removal of the winner's device waits for the start of the race, which
+ * does not wait for a cgroup.
+ */
+static void any_lost_and_moved(struct kunit *test)
+{
+	struct bed *b = bed_make(test);
+	void *charged;
+
+	b->f.user.index = MOVED_UID;
+	waits.task = current;
+	waits.count = 0;
+	KUNIT_ASSERT_EQ(test, register_trace_kmalloc(waits_probe, NULL), 0);
+	charged = kmalloc(64, GFP_KERNEL_ACCOUNT);
+	KUNIT_EXPECT_EQ(test, waits.count, 1u);
+	kfree(charged);
+	winner_lose(test, b);
+	unregister_trace_kmalloc(waits_probe, NULL);
+	tracepoint_synchronize_unregister();
+	KUNIT_EXPECT_EQ(test, waits.count, 0u);
+	KUNIT_EXPECT_TRUE(test, race_over(b));
+	KUNIT_EXPECT_EQ(test, b->any->report->candidates[1].attempts, 1u);
 	bed_end(test, b);
 }
 
@@ -340,6 +390,7 @@ static void any_waits_too_long(struct kunit *test)
 
 static struct kunit_case any_cases[] = {
 	KUNIT_CASE(any_winner_lost),
+	KUNIT_CASE(any_lost_and_moved),
 	KUNIT_CASE(any_device_gone),
 	KUNIT_CASE(any_memory),
 	KUNIT_CASE(any_waits),

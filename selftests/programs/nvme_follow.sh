@@ -99,19 +99,20 @@ mkdir -p $port
 echo "4: ACTIVE" >$port/state
 ok "a device of files" mount --bind $bed/devices /sys/class/infiniband
 ok "controllers" eval "controller nvme2 10.55.0.2 10.55.0.1 &&
-	controller nvme3 10.55.0.3 10.55.0.1"
-both=("record 10.55.0.2 1" "record 10.55.0.3 2")
+	controller nvme3 10.55.0.3 10.55.0.1 &&
+	controller nvme4 10.55.0.4 10.55.0.1"
+both=("record 10.55.0.2 1" "record 10.55.0.3 2" "record 10.55.0.4 1")
 answer "${both[@]}"
 follow --sa array
 ok "KA-05: the SAs of both rails respond" rounds 2
 # Each of them, and again when an absent address would be believed
 parts() {
-	answer "${both[0]}" "error 110"
+	answer "${both[0]}" "${both[2]}" "error 110"
 	ok "KA-05: one does not respond" rounds 3
 	answer "${both[@]}" "fails 10.55.0.3"
 	ok "KA-05: the address cannot be resolved" rounds 3
 	echo "1: DOWN" >$port/state
-	answer "${both[0]}"
+	answer "${both[0]}" "${both[2]}"
 	ok "KA-05: the port is not active" rounds 3
 }
 parts
@@ -120,16 +121,18 @@ time_passed() {
 }
 since=$SECONDS
 ok "KA-05: for more than 15 seconds" wait_for 60 time_passed
-answer "${both[0]}" "error 110"
+answer "${both[0]}" "${both[2]}" "error 110"
 echo "4: ACTIVE" >$port/state
 parts
 answer "${both[@]}"
 ok "KA-05: all of it is back" rounds 3
 is "KA-05: the path of that rail stays" "$(removed)" ""
 echo "4: ACTIVE" >$port/state
-answer "${both[0]}"
+answer "${both[0]}" "${both[2]}" "fails 10.55.0.4"
 ok "KA-05: until its SA has no record" wait_for 60 \
 	grep -q '^disconnected nvme3' $log
+is "KA-05: a record whose address cannot be resolved keeps only its path" \
+	"$(removed)" nvme3
 follow_end
 umount /sys/class/infiniband
 rm -r $bed/class/*

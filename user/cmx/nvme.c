@@ -88,6 +88,28 @@ static bool port_active(const char *device, uint32_t number)
 	return active;
 }
 
+static void unreached_add(const char *addr, const char *port,
+			  struct nvme_answer *answer)
+{
+	static const struct addrinfo hints = {
+		.ai_flags = AI_NUMERICHOST,
+		.ai_socktype = SOCK_STREAM,
+	};
+	struct nvme_path path = {};
+	struct addrinfo *list;
+	unsigned int number;
+
+	if (getaddrinfo(addr, port, &hints, &list)) {
+		answer->more = true;
+		return;
+	}
+	addr_text(list->ai_addr, path.addr);
+	number = addr_port(list->ai_addr);
+	snprintf(path.port, sizeof(path.port), "%u", number ? number : PORT);
+	freeaddrinfo(list);
+	path_add(&answer->unreached, &path, &answer->more);
+}
+
 /*
  * "ADDRESS" or "ADDRESS PORT" in the service data of a record. Any node on the
  * fabric may have written them; an invalid address gives no path.
@@ -109,7 +131,7 @@ static void record_add(const struct nvme *nvme,
 	ret = paths_add(nvme, text, port, RAI_NUMERICHOST, answer);
 	/* The service has the address, but now it cannot be resolved. */
 	if (ret && ret != EAI_NONAME && ret != EAI_SERVICE)
-		answer->more = true;
+		unreached_add(text, port, answer);
 }
 
 /*

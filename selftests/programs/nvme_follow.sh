@@ -200,9 +200,9 @@ follow array
 ok "KA-05: a removal takes its time" wait_for 60 removal_waits
 echo connecting >$bed/class/nvme2/state
 head -c 65536 <&5 >/dev/null
-exec 5>&-
 ok "KA-05: the path that serves the disk is lost meanwhile" rounds 3
 like "KA-05: so the next one stays" "$(removed)" '^nvme3[12]$'
 follow_end
+exec 5>&-
 rm -r $bed/class/nvme3[12]
 finish

@@ -44,14 +44,15 @@ TRACE_EVENT(cmx_record,
 	    TP_PROTO(const struct cmx_port_record *r, int error),
 	    TP_ARGS(r, error),
 	    TP_STRUCT__entry(__field(const void *, service)
-			     __array(char, dev, IB_DEVICE_NAME_MAX)
+			     __dynamic_array(char, dev, IB_DEVICE_NAME_MAX)
 			     __field(u32, port)
 			     __field(u64, id)
 			     __field(u16, pkey)
 			     __field(int, op)
 			     __field(int, error)),
 	    TP_fast_assign(__entry->service = r->service;
-			   strscpy(__entry->dev, cmx_sa_port_dev(r->port)->name,
+			   strscpy(__get_str(dev),
+				   cmx_sa_port_dev(r->port)->name,
 				   IB_DEVICE_NAME_MAX);
 			   __entry->port = cmx_sa_port_num(r->port);
 			   __entry->id = r->service->id;
@@ -59,7 +60,7 @@ TRACE_EVENT(cmx_record,
 			   __entry->op = r->op;
 			   __entry->error = error;),
 	    TP_printk("service=%p dev=%s port=%u id=0x%llx pkey=0x%04x op=%d error=%d",
-		      __entry->service, __entry->dev, __entry->port,
+		      __entry->service, __get_str(dev), __entry->port,
 		      __entry->id, __entry->pkey, __entry->op,
 		      __entry->error)
 );

@@ -20,14 +20,14 @@ TRACE_EVENT(cmx_sa_send,
 		     const struct ib_mad_hdr *hdr),
 	    TP_ARGS(l, hdr),
 	    TP_STRUCT__entry(__field(const void *, lookup)
-			     __array(char, dev, IB_DEVICE_NAME_MAX)
+			     __dynamic_array(char, dev, IB_DEVICE_NAME_MAX)
 			     __field(u32, port)
 			     __field(u16, attr)
 			     __field(u8, method)
 			     __field(u64, tid)
 			     __field(unsigned int, count)),
 	    TP_fast_assign(__entry->lookup = l;
-			   strscpy(__entry->dev, l->port->dev->name,
+			   strscpy(__get_str(dev), l->port->dev->name,
 				   IB_DEVICE_NAME_MAX);
 			   __entry->port = l->port->num;
 			   __entry->attr = be16_to_cpu(hdr->attr_id);
@@ -35,7 +35,7 @@ TRACE_EVENT(cmx_sa_send,
 			   __entry->tid = be64_to_cpu(hdr->tid);
 			   __entry->count = l->retries;),
 	    TP_printk("lookup=%p dev=%s port=%u attr=0x%x method=0x%x tid=0x%llx send=%u",
-		      __entry->lookup, __entry->dev, __entry->port,
+		      __entry->lookup, __get_str(dev), __entry->port,
 		      __entry->attr, __entry->method, __entry->tid,
 		      __entry->count)
 );
@@ -85,14 +85,14 @@ TRACE_EVENT(cmx_sa_done,
 TRACE_EVENT(cmx_sa_event,
 	    TP_PROTO(const struct cmx_sa_port *port, int event),
 	    TP_ARGS(port, event),
-	    TP_STRUCT__entry(__array(char, dev, IB_DEVICE_NAME_MAX)
+	    TP_STRUCT__entry(__dynamic_array(char, dev, IB_DEVICE_NAME_MAX)
 			     __field(u32, port)
 			     __field(int, event)),
-	    TP_fast_assign(strscpy(__entry->dev, port->dev->name,
+	    TP_fast_assign(strscpy(__get_str(dev), port->dev->name,
 				   IB_DEVICE_NAME_MAX);
 			   __entry->port = port->num;
 			   __entry->event = event;),
-	    TP_printk("dev=%s port=%u event=%d", __entry->dev,
+	    TP_printk("dev=%s port=%u event=%d", __get_str(dev),
 		      __entry->port, __entry->event)
 );
 
@@ -104,14 +104,14 @@ TRACE_EVENT(cmx_sa_report,
 	    TP_PROTO(const struct cmx_sa_port *port, const struct ib_wc *wc,
 		     u16 trap, const union ib_gid *gid, unsigned int dropped),
 	    TP_ARGS(port, wc, trap, gid, dropped),
-	    TP_STRUCT__entry(__array(char, dev, IB_DEVICE_NAME_MAX)
+	    TP_STRUCT__entry(__dynamic_array(char, dev, IB_DEVICE_NAME_MAX)
 			     __field(u32, port)
 			     __field(u32, slid)
 			     __field(u32, qp)
 			     __field(u16, trap)
 			     __array(u8, gid, 16)
 			     __field(unsigned int, dropped)),
-	    TP_fast_assign(strscpy(__entry->dev, port->dev->name,
+	    TP_fast_assign(strscpy(__get_str(dev), port->dev->name,
 				   IB_DEVICE_NAME_MAX);
 			   __entry->port = port->num;
 			   __entry->slid = wc->slid;
@@ -120,7 +120,7 @@ TRACE_EVENT(cmx_sa_report,
 			   memcpy(__entry->gid, gid->raw, 16);
 			   __entry->dropped = dropped;),
 	    TP_printk("dev=%s port=%u slid=%u qp=%u trap=%u gid=%pI6 dropped=%u",
-		      __entry->dev, __entry->port, __entry->slid,
+		      __get_str(dev), __entry->port, __entry->slid,
 		      __entry->qp, __entry->trap, __entry->gid,
 		      __entry->dropped)
 );
@@ -129,14 +129,14 @@ TRACE_EVENT(cmx_sa_report,
 TRACE_EVENT(cmx_sa_inform,
 	    TP_PROTO(const struct cmx_sa_port *port, int error),
 	    TP_ARGS(port, error),
-	    TP_STRUCT__entry(__array(char, dev, IB_DEVICE_NAME_MAX)
+	    TP_STRUCT__entry(__dynamic_array(char, dev, IB_DEVICE_NAME_MAX)
 			     __field(u32, port)
 			     __field(int, error)),
-	    TP_fast_assign(strscpy(__entry->dev, port->dev->name,
+	    TP_fast_assign(strscpy(__get_str(dev), port->dev->name,
 				   IB_DEVICE_NAME_MAX);
 			   __entry->port = port->num;
 			   __entry->error = error;),
-	    TP_printk("dev=%s port=%u error=%d", __entry->dev,
+	    TP_printk("dev=%s port=%u error=%d", __get_str(dev),
 		      __entry->port, __entry->error)
 );
 
@@ -145,16 +145,16 @@ TRACE_EVENT(cmx_path_saved,
 	    TP_PROTO(const struct cmx_sa_port *port,
 		     const struct cmx_sa_query *query, bool joined),
 	    TP_ARGS(port, query, joined),
-	    TP_STRUCT__entry(__array(char, dev, IB_DEVICE_NAME_MAX)
+	    TP_STRUCT__entry(__dynamic_array(char, dev, IB_DEVICE_NAME_MAX)
 			     __field(u32, port)
 			     __array(u8, dgid, 16)
 			     __field(int, joined)),
-	    TP_fast_assign(strscpy(__entry->dev, port->dev->name,
+	    TP_fast_assign(strscpy(__get_str(dev), port->dev->name,
 				   IB_DEVICE_NAME_MAX);
 			   __entry->port = port->num;
 			   memcpy(__entry->dgid, cmx_sa_query_dgid(query), 16);
 			   __entry->joined = joined;),
-	    TP_printk("dev=%s port=%u dgid=%pI6 joined=%d", __entry->dev,
+	    TP_printk("dev=%s port=%u dgid=%pI6 joined=%d", __get_str(dev),
 		      __entry->port, __entry->dgid, __entry->joined)
 );
 

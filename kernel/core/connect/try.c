@@ -402,8 +402,13 @@ static bool cmx_try_path_is_bad(const struct cmx_try *t, bool silent)
 {
 	if (t->path_failed || (silent && cmx_req_is_silent(t->sent)))
 		return true;
-	/* The second attempt follows, and needs another query. */
-	if (silent && t->cached && READ_ONCE(t->error) == -ETIMEDOUT)
+	/*
+	 * The second attempt follows, and needs another query. A user may have
+	 * chosen a short time, and others use the path.
+	 */
+	if (silent && t->cached && !t->c->user &&
+	    READ_ONCE(t->error) == -ETIMEDOUT && !READ_ONCE(t->leaving) &&
+	    !READ_ONCE(t->stop))
 		return true;
 	/*
 	 * Another host with this LID rejects the service id before it compares

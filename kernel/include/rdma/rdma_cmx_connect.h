@@ -180,9 +180,9 @@ typedef void (*rdma_cmx_connect_fn)(struct rdma_cmx_connector *connector,
  * matches it.
  *
  * After each of these failures, and after a reject for an unknown service id,
- * the path is dropped from the cache. The lack of a reply counts from 4.3 s on,
- * when the CM retries a lost request. Before, it says nothing about the path,
- * which others use.
+ * the path is dropped from the cache. Without a second attempt the lack of a
+ * reply counts from 4.3 s on, when the CM retries a lost request. Before, it
+ * says nothing about the path, which others use.
  *
  * Private data: for an entry by GID in an IP port space, the header that the
  * peer expects precedes the data of the setup. For an entry of a service the

@@ -47,7 +47,11 @@ void ucmx_any_postpone(struct ucmx_any *any, unsigned long waited)
 /* Jiffies until CONNECT times out. ucmx_id.lock is held. */
 static long ucmx_any_due(const struct ucmx_any *any)
 {
-	return max((long)((any->waits ? any->until : any->due) - jiffies), 0L);
+	long left = any->until - jiffies;
+
+	if (!any->waits)
+		left = min_t(long, left, any->due - jiffies);
+	return max(left, 0L);
 }
 
 /* CONNECT has no reply in time. */

@@ -5,6 +5,7 @@
  * stays if that is not certain. One thread, no locks.
  */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <glob.h>
 #include <netdb.h>
 #include <stdlib.h>
@@ -93,7 +94,10 @@ static bool source_moved(const struct nvme *nvme, const char *source)
 	return moved;
 }
 
-/* True if the address is one of the host, at whatever interface */
+/*
+ * True if the address is one of the host, at whatever interface, or if that
+ * cannot be checked
+ */
 static bool source_local(const char *source)
 {
 	static const struct addrinfo hints = {
@@ -101,13 +105,16 @@ static bool source_local(const char *source)
 		.ai_socktype = SOCK_DGRAM,
 	};
 	struct addrinfo *list;
+	int fd, ret;
 	bool local;
-	int fd;
 
-	if (getaddrinfo(source, NULL, &hints, &list))
-		return false;
+	ret = getaddrinfo(source, NULL, &hints, &list);
+	/* A zone whose interface is gone has no name. */
+	if (ret)
+		return ret != EAI_NONAME;
 	fd = socket(list->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	local = fd >= 0 && !bind(fd, list->ai_addr, list->ai_addrlen);
+	local = fd < 0 || !bind(fd, list->ai_addr, list->ai_addrlen) ||
+		errno != EADDRNOTAVAIL;
 	if (fd >= 0)
 		close(fd);
 	freeaddrinfo(list);

@@ -90,6 +90,8 @@ void cmx_deadline_wait_over(struct cmx_try *t)
 {
 	spin_lock(&t->c->lock);
 	cmx_deadline_granted(t);
+	/* The race may have found nobody whose time it could measure. */
+	cmx_race(t->c);
 	spin_unlock(&t->c->lock);
 }
 

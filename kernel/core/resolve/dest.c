@@ -219,6 +219,16 @@ static int cmx_dest_ip4(const struct cmx_hints *h, struct cmx_dest *dest,
 	return ret;
 }
 
+static int cmx_dst_ifindex(const struct dst_entry *dst)
+{
+	int ifindex;
+
+	rcu_read_lock();
+	ifindex = READ_ONCE(dst->dev)->ifindex;
+	rcu_read_unlock();
+	return ifindex;
+}
+
 static int cmx_dest_ip6(const struct cmx_hints *h, struct cmx_dest *dest,
 			int oif)
 {
@@ -226,6 +236,7 @@ static int cmx_dest_ip6(const struct cmx_hints *h, struct cmx_dest *dest,
 		.daddr = dest->dst.in6.sin6_addr,
 		.flowi6_oif = oif,
 	};
+	bool sourced = dest->src.sa.sa_family;
 	struct net_device *ndev;
 	struct dst_entry *dst;
 	u32 flags;
@@ -250,13 +261,16 @@ static int cmx_dest_ip6(const struct cmx_hints *h, struct cmx_dest *dest,
 
 	dest->src.sa.sa_family = AF_INET6;
 	dest->src.in6.sin6_addr = fl6.saddr;
-	if (cmx_addr_is_link_local(&dest->src)) {
-		rcu_read_lock();
+	if (cmx_addr_is_link_local(&dest->src))
 		dest->src.in6.sin6_scope_id = fl6.flowi6_oif ?:
-					      READ_ONCE(dst->dev)->ifindex;
-		rcu_read_unlock();
-	}
+					      cmx_dst_ifindex(dst);
 	flags = ((struct rt6_info *)dst)->rt6i_flags;
+	/* With a source the table may take another interface. */
+	if (sourced && oif && !(flags & RTF_LOCAL) &&
+	    cmx_dst_ifindex(dst) != oif) {
+		dst_release(dst);
+		return -ENETUNREACH;
+	}
 	ret = cmx_dest_routed(h, dest, dst, &fl6.daddr, flags & RTF_LOCAL,
 			      flags & RTF_GATEWAY);
 	dst_release(dst);

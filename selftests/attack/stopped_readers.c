@@ -77,9 +77,9 @@ FIXTURE_SETUP(stopped)
 FIXTURE_TEARDOWN(stopped)
 {
 	ASSERT_EQ(0, user_leave());
+	number_set(USERFAULTFD, self->faults);
 	if (self->uffd < 0)
 		return;
-	number_set(USERFAULTFD, self->faults);
 	close(self->uffd);
 	if (self->reading)
 		pthread_join(self->reader, NULL);

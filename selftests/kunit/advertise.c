@@ -4,6 +4,7 @@
  * confirmed is retried, before the record with another P_Key is set, and after
  * the end of the service. SV-01
  */
+#include <linux/completion.h>
 #include <linux/jiffies.h>
 #include <net/net_namespace.h>
 #include <rdma/rdma_cmx_service.h>
@@ -201,8 +202,11 @@ static void advertise_withdrawn(struct kunit *test)
 	expect_gone(test);
 }
 
+static struct completion other_over;
+
 static void other_done(struct cmx_sched_waiter *waiter, void *answer, int error)
 {
+	complete(&other_over);
 }
 
 /* Is a response of the other port in the cache? */
@@ -223,22 +227,27 @@ static void advertise_other_port(struct kunit *test)
 		.method = IB_SA_METHOD_GET_TABLE,
 		.rec_len = 176,
 	};
-	static struct cmx_sched_waiter waiter;
+	static struct cmx_sched_waiter waiter[2];
 	struct cmx_sa_lookup *l;
 	int i;
 
+	init_completion(&other_over);
 	advertise(test);
 	set(test, PKEY);
 	for (i = 0; i < 2; i++) {
 		KUNIT_EXPECT_FALSE(test, other_cached(&query));
-		waiter.done = other_done;
+		waiter[i].done = other_done;
 		KUNIT_ASSERT_EQ(test, cmx_sa_lookup(fake.port[OTHER_PORT],
 						    &init_net, GLOBAL_ROOT_UID,
-						    &query, &waiter), 0);
+						    &query, &waiter[i]), 0);
 		l = fake_lookup(fake.port[OTHER_PORT]);
 		KUNIT_ASSERT_NOT_NULL(test, l);
 		fake_say(l, fake_services(1, "s"), 0);
 		KUNIT_EXPECT_TRUE(test, other_cached(&query));
+		/* A work item calls it. */
+		KUNIT_ASSERT_NE(test, 0ul,
+				wait_for_completion_timeout(&other_over,
+							    KUNIT_WAIT));
 		if (i)
 			break;
 		KUNIT_ASSERT_TRUE(test, fake_set_pkey(&fake, OTHER_PKEY));

@@ -236,24 +236,30 @@ static int cmx_names_reason(const char *name, int error)
 /*
  * request_key() checks the key when the helper has ended. If the key has
  * expired by then, it returns ENOKEY, as without a helper. The helper has set a
- * result, so that is the result here, too. Others use it while it lasts.
+ * result, so that is the result here, too. Others use it while it lasts. If the
+ * clock was set back meanwhile, the key is valid again and the search finds it.
  */
 static struct key *cmx_names_request(const char *name)
 {
 	struct key *key = request_key(&cmx_names_key_type, name, "");
-	struct key *expired;
+	struct key *found = NULL;
+	key_ref_t ref;
 	int state;
 
-	if (PTR_ERR_OR_ZERO(key) != -ENOKEY ||
-	    PTR_ERR_OR_ZERO(cmx_names_search(name)) != -EKEYEXPIRED)
+	if (PTR_ERR_OR_ZERO(key) != -ENOKEY)
 		return key;
-	expired = cmx_names_key_find(cmx_names_keyring, name);
-	if (!expired)
+	ref = cmx_names_search(name);
+	if (!IS_ERR(ref))
+		found = key_ref_to_ptr(ref);
+	else if (PTR_ERR(ref) == -EKEYEXPIRED)
+		found = cmx_names_key_find(cmx_names_keyring, name);
+	if (!found)
 		return key;
-	state = key_read_state(expired);
+	/* Another caller's key may still be under construction. */
+	state = key_read_state(found);
 	if (state == KEY_IS_POSITIVE)
-		return expired;
-	key_put(expired);
+		return found;
+	key_put(found);
 	return state < 0 ? ERR_PTR(state) : key;
 }
 

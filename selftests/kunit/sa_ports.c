@@ -366,6 +366,27 @@ static void ports_read_failed(struct kunit *test)
 	ports_unwatch();
 }
 
+/*
+ * A port that cannot be read after the driver has reported an error is down, at
+ * once and once, until a read succeeds.
+ */
+static void ports_read_error(struct kunit *test)
+{
+	slow.port[1]->active = true;
+	WRITE_ONCE(active, true);
+	atomic_set(&failures, 2);
+	ports_watch();
+	/* As an event of that kind */
+	atomic_inc(&slow.port[1]->errors);
+	cmx_sa_port_kick(slow.port[1], 0);
+	KUNIT_EXPECT_TRUE(test, WAIT_FOR(atomic_read(&downs)));
+	KUNIT_EXPECT_TRUE(test, WAIT_FOR(atomic_read(&ups)));
+	KUNIT_EXPECT_GE(test, atomic_read(&reads), 3);
+	KUNIT_EXPECT_TRUE(test, READ_ONCE(slow.port[1]->active));
+	KUNIT_EXPECT_EQ(test, atomic_read(&downs), 1);
+	ports_unwatch();
+}
+
 /* A change that a caller finds is reported as after an event. */
 static void ports_found(struct kunit *test)
 {
@@ -491,6 +512,7 @@ static struct kunit_case ports_cases[] = {
 	KUNIT_CASE(ports_read_once),
 	KUNIT_CASE(ports_paths),
 	KUNIT_CASE(ports_read_failed),
+	KUNIT_CASE(ports_read_error),
 	KUNIT_CASE(ports_found),
 	KUNIT_CASE(ports_inform),
 	KUNIT_CASE(ports_job),

@@ -61,22 +61,31 @@ static void cmx_sa_port_changed(struct cmx_sa_port *port,
 	up_read(&cmx_sa_watchers_lock);
 }
 
+/*
+ * A read that failed is no event: it reports nothing but that the port is down
+ * since, which the work item, or another reader, may have found.
+ */
 static void cmx_sa_port_work(struct work_struct *work)
 {
 	struct cmx_sa_port *port = container_of(to_delayed_work(work),
 						struct cmx_sa_port, refresh);
 	unsigned int noio = memalloc_noio_save();
+	bool failed = cmx_sa_port_read(port) < 0;
+	bool active = READ_ONCE(port->active);
 
-	if (cmx_sa_port_read(port) < 0) {
+	if (failed && active) {
 		/* It runs again. */
-	} else if (READ_ONCE(port->active)) {
+	} else if (active) {
+		port->down = false;
 		cmx_sa_lookups_again(port);
 		cmx_sa_info_refresh(port);
 		cmx_sa_inform_refresh(port);
 		cmx_sa_port_changed(port, CMX_SA_UP);
 	} else {
 		/* First, so that a watcher knows why its queries fail. */
-		cmx_sa_port_changed(port, CMX_SA_DOWN);
+		if (!failed || !port->down)
+			cmx_sa_port_changed(port, CMX_SA_DOWN);
+		port->down = true;
 		cmx_sa_lookups_fail(port, -ENODEV);
 	}
 	memalloc_noio_restore(noio);
@@ -86,6 +95,8 @@ static void cmx_sa_port_work(struct work_struct *work)
 static void cmx_sa_port_event(struct cmx_sa_port *port, int event)
 {
 	trace_cmx_sa_event(port, event);
+	if (event == IB_EVENT_PORT_ERR || event == IB_EVENT_DEVICE_FATAL)
+		atomic_inc(&port->errors);
 	cmx_sa_cache_drop(&port->cache);
 	/* A reader of the counter knows that the cache is empty. */
 	cmx_stat_inc(sa_events);

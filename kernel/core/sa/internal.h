@@ -283,6 +283,10 @@ struct cmx_sa_inform {
  *	cmx_sa_lock
  * @active: accepts queries; likewise
  * @reads: number of reads of state and SM that have begun; by @agent_lock
+ * @errors: number of events by which the driver has reported an error
+ * @errors_read: @errors before the last read that succeeded; by @agent_lock
+ * @retry: delay after the last read if it failed, in jiffies; likewise
+ * @down: reported as down since it was active; by @refresh
  * @tid: lower half of the last transaction id
  * @sched: lookups that wait or run, and their users
  * @window: limit of outstanding lookups, adapted to the SA
@@ -311,6 +315,10 @@ struct cmx_sa_port {
 	struct cmx_sa_ah *ah;
 	bool active;
 	u32 reads;
+	atomic_t errors;
+	int errors_read;
+	unsigned long retry;
+	bool down;
 	atomic_t tid;
 	struct cmx_sched sched;
 	unsigned int window;

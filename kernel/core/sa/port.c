@@ -22,8 +22,9 @@
 
 #include "sa/internal.h"
 
-/* After a read of a port that failed */
-#define CMX_SA_PORT_RETRY	HZ
+/* Delay after a read of a port that failed; it doubles. */
+#define CMX_SA_PORT_RETRY_MIN	HZ
+#define CMX_SA_PORT_RETRY_MAX	(60 * HZ)
 
 DEFINE_SPINLOCK(cmx_sa_lock);
 
@@ -144,24 +145,41 @@ void cmx_sa_port_kick(struct cmx_sa_port *port, unsigned long delay)
 	spin_unlock(&cmx_sa_lock);
 }
 
+/* Callers read a port that is down, too: the delay does not grow by that. */
+static void cmx_sa_port_retry(struct cmx_sa_port *port)
+{
+	if (delayed_work_pending(&port->refresh))
+		return;
+	port->retry = clamp_t(unsigned long, 2 * port->retry,
+			      CMX_SA_PORT_RETRY_MIN, CMX_SA_PORT_RETRY_MAX);
+	cmx_sa_port_kick(port, port->retry);
+}
+
 /*
  * With agent_lock and an agent. Returns 1 if the state or the SM has changed,
  * else 0, or an error.
+ *
+ * A port that cannot be read may be active: it stays as it is, unless the
+ * driver has reported an error. Then it is down until a read succeeds.
  */
 static int cmx_sa_port_query(struct cmx_sa_port *port)
 {
+	/* An event during the read counts for the next one. */
+	int ret, errors = atomic_read(&port->errors);
 	struct cmx_sa_ah *ah = NULL;
+	bool active = false, moved, changed;
 	struct ib_port_attr attr;
-	bool active, moved, changed;
-	int ret;
 
 	ret = ib_query_port(port->dev, port->num, &attr);
-	/* It may be active: it stays as it is, and is read again. */
 	if (ret) {
-		cmx_sa_port_kick(port, CMX_SA_PORT_RETRY);
-		return ret;
+		cmx_sa_port_retry(port);
+		if (errors == port->errors_read)
+			return ret;
+	} else {
+		port->errors_read = errors;
+		port->retry = 0;
+		active = attr.state == IB_PORT_ACTIVE;
 	}
-	active = attr.state == IB_PORT_ACTIVE;
 	if (active)
 		ah = cmx_sa_ah_make(port, &attr);
 	moved = (ah ? ah->lid : 0) != (port->ah ? port->ah->lid : 0);
@@ -171,7 +189,7 @@ static int cmx_sa_port_query(struct cmx_sa_port *port)
 	/* The old SM may have responded since the event. */
 	if (moved)
 		cmx_sa_cache_drop(&port->cache);
-	return changed;
+	return changed ? 1 : ret;
 }
 
 /*

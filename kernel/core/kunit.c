@@ -40,6 +40,8 @@ SHOW(cmx_deadline_arm);
 SHOW(cmx_deadline_granted);
 SHOW(cmx_deadline_wait);
 SHOW(cmx_deadline_work);
+SHOW(cmx_group_attach);
+SHOW(cmx_group_detach);
 SHOW(cmx_hash);
 SHOW(cmx_hints_init);
 SHOW(cmx_mc_param_check);

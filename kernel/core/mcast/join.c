@@ -33,23 +33,31 @@ static void cmx_group_stop(struct cmx_group *g)
 		cmx_mcast_ib_stop(g);
 }
 
-/*
- * True if another group of the id has attached the queue pair to the same MGID
- * and MLID: two addresses may differ in a port only. Drivers do not count
- * attachments: the first detachment ends all, and the next one fails.
- */
-static bool cmx_group_is_shared(const struct cmx_group *g)
+/* True if both have the queue pair attached to the same MGID */
+static bool cmx_group_shares(const struct cmx_group *g,
+			     const struct cmx_group *other)
 {
-	const struct cmx_group *other;
+	return other != g && other->qp == g->qp &&
+	       !memcmp(&other->attached_gid, &g->attached_gid,
+		       sizeof(g->attached_gid));
+}
+
+/*
+ * Another group of the id that has attached the queue pair to the same MGID, or
+ * NULL: two addresses may differ in a port only. Drivers do not count
+ * attachments: the first detachment ends all, and the next one fails. Most do
+ * not compare the MLID, either. An MGID has one at a time, so all groups that
+ * share an attachment have the same.
+ */
+static struct cmx_group *cmx_group_sharer(const struct cmx_group *g)
+{
+	struct cmx_group *other;
 
 	list_for_each_entry(other, g->attachments, attachment) {
-		if (other != g && other->qp == g->qp &&
-		    other->attached_lid == g->attached_lid &&
-		    !memcmp(&other->attached_gid, &g->attached_gid,
-			    sizeof(g->attached_gid)))
-			return true;
+		if (cmx_group_shares(g, other))
+			return other;
 	}
-	return false;
+	return NULL;
 }
 
 /* With the id's handler lock */
@@ -58,11 +66,11 @@ static void cmx_group_detach_locked(struct cmx_group *g)
 	if (list_empty(&g->attachment))
 		return;
 	list_del_init(&g->attachment);
-	if (!cmx_group_is_shared(g))
+	if (!cmx_group_sharer(g))
 		ib_detach_mcast(g->qp, &g->attached_gid, g->attached_lid);
 }
 
-static void cmx_group_detach(struct cmx_group *g)
+void cmx_group_detach(struct cmx_group *g)
 {
 	if (!g->qp)
 		return;
@@ -71,12 +79,36 @@ static void cmx_group_detach(struct cmx_group *g)
 	rdma_unlock_handler(g->id);
 }
 
+/*
+ * The MGID has another MLID than @from, which others are attached to. They are
+ * moved, too. They have to be rejoined as well, so after an error they are
+ * attached then. Likewise.
+ */
+static int cmx_group_move_locked(struct cmx_group *g, u16 from)
+{
+	struct cmx_group *other, *next;
+	int ret;
+
+	ib_detach_mcast(g->qp, &g->attached_gid, from);
+	ret = ib_attach_mcast(g->qp, &g->attached_gid, g->attached_lid);
+	list_for_each_entry_safe(other, next, g->attachments, attachment) {
+		if (!cmx_group_shares(g, other))
+			continue;
+		if (ret)
+			list_del_init(&other->attachment);
+		else
+			other->attached_lid = g->attached_lid;
+	}
+	return ret;
+}
+
 /* A group that was rejoined may have another MLID. Likewise. */
 static int cmx_group_attach_locked(struct cmx_group *g)
 {
 	struct ib_qp_attr attr = { .qkey = be32_to_cpu(g->rec.qkey) };
 	u16 lid = be16_to_cpu(g->rec.mlid);
-	int ret;
+	struct cmx_group *other;
+	int ret = 0;
 
 	if (!list_empty(&g->attachment) && g->attached_lid == lid &&
 	    !memcmp(&g->attached_gid, &g->rec.mgid, sizeof(g->rec.mgid)))
@@ -89,16 +121,18 @@ static int cmx_group_attach_locked(struct cmx_group *g)
 	}
 	g->attached_gid = g->rec.mgid;
 	g->attached_lid = lid;
-	if (!cmx_group_is_shared(g)) {
-		ret = ib_attach_mcast(g->qp, &g->rec.mgid, lid);
-		if (ret)
-			return ret;
-	}
+	other = cmx_group_sharer(g);
+	if (!other)
+		ret = ib_attach_mcast(g->qp, &g->attached_gid, lid);
+	else if (other->attached_lid != lid)
+		ret = cmx_group_move_locked(g, other->attached_lid);
+	if (ret)
+		return ret;
 	list_add(&g->attachment, g->attachments);
 	return 0;
 }
 
-static int cmx_group_attach(struct cmx_group *g)
+int cmx_group_attach(struct cmx_group *g)
 {
 	int ret;
 

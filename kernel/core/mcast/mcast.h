@@ -231,6 +231,8 @@ void cmx_members_exit(void);
 /* join.c */
 int cmx_group_join(struct cmx_group *g);
 void cmx_group_leave(struct cmx_group *g);
+int cmx_group_attach(struct cmx_group *g);
+void cmx_group_detach(struct cmx_group *g);
 
 /* report.c */
 void cmx_batch_put(struct cmx_batch *b);

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Two groups of an id that have one MGID share the attachment of its queue
+ * pair, MC-11, also after a rejoin with another MLID. Like most drivers, the
+ * one here compares the MGID only. It does not count attachments.
+ */
+#include <linux/slab.h>
+#include <rdma/rdma_cm.h>
+
+#include "fake_id.h"
+#include "mcast/mcast.h"
+
+#define OLD_LID	0xc001
+#define NEW_LID	0xc002
+
+static struct fake fake;
+static bool attached;	/* in the driver */
+static int attach_error;	/* of the next attachment */
+
+static int qp_attach(struct ib_qp *qp, union ib_gid *gid, u16 lid)
+{
+	int ret = attach_error;
+
+	attach_error = 0;
+	if (!ret)
+		attached = true;
+	return ret;
+}
+
+static int qp_detach(struct ib_qp *qp, union ib_gid *gid, u16 lid)
+{
+	if (!attached)
+		return -EINVAL;
+	attached = false;
+	return 0;
+}
+
+static const struct ib_device_ops qp_ops = {
+	.attach_mcast = qp_attach,
+	.detach_mcast = qp_detach,
+};
+
+struct bed {
+	struct rdma_cm_id *id;
+	struct ib_qp qp;
+	struct list_head attachments;
+	struct cmx_group a;
+	struct cmx_group b;
+};
+
+static int attach_init(struct kunit *test)
+{
+	int ret = fake_up(&fake);
+
+	attached = false;
+	attach_error = 0;
+	if (!ret)
+		ib_set_device_ops(fake.ibdev, &qp_ops);
+	return ret;
+}
+
+static void attach_exit(struct kunit *test)
+{
+	fake_down(&fake);
+}
+
+static void group_init(struct cmx_group *g, struct bed *b)
+{
+	static const union ib_gid mgid = { .raw = { 0xff, 0x12, [15] = 1 } };
+
+	g->id = b->id;
+	g->qp = &b->qp;
+	g->attachments = &b->attachments;
+	INIT_LIST_HEAD(&g->attachment);
+	g->rec.mgid = mgid;
+}
+
+static struct bed *bed_make(struct kunit *test)
+{
+	struct bed *b = kunit_kzalloc(test, sizeof(*b), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, b);
+	b->id = rdma_create_id(&init_net, fake_id_no_event, NULL, RDMA_PS_UDP,
+			       IB_QPT_UD);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(b->id));
+	b->qp.device = fake.ibdev;
+	b->qp.qp_type = IB_QPT_UD;
+	INIT_LIST_HEAD(&b->attachments);
+	group_init(&b->a, b);
+	group_init(&b->b, b);
+	return b;
+}
+
+static int joined(struct cmx_group *g, u16 lid)
+{
+	g->rec.mlid = cpu_to_be16(lid);
+	return cmx_group_attach(g);
+}
+
+/* The queue pair can be destroyed when no use of it is left. */
+static void bed_end(struct kunit *test, struct bed *b)
+{
+	cmx_group_detach(&b->a);
+	KUNIT_EXPECT_TRUE(test, attached);
+	cmx_group_detach(&b->b);
+	KUNIT_EXPECT_FALSE(test, attached);
+	KUNIT_EXPECT_EQ(test, atomic_read(&b->qp.usecnt), 0);
+	rdma_destroy_id(b->id);
+}
+
+static void attach_lid_changes(struct kunit *test)
+{
+	struct bed *b = bed_make(test);
+
+	KUNIT_EXPECT_EQ(test, joined(&b->a, OLD_LID), 0);
+	KUNIT_EXPECT_EQ(test, joined(&b->b, OLD_LID), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&b->qp.usecnt), 1);
+	KUNIT_EXPECT_EQ(test, joined(&b->a, NEW_LID), 0);
+	KUNIT_EXPECT_TRUE(test, attached);
+	KUNIT_EXPECT_EQ(test, joined(&b->b, NEW_LID), 0);
+	KUNIT_EXPECT_TRUE(test, attached);
+	KUNIT_EXPECT_EQ(test, atomic_read(&b->qp.usecnt), 1);
+	bed_end(test, b);
+}
+
+/* Each is attached by its next join. */
+static void attach_fails(struct kunit *test)
+{
+	struct bed *b = bed_make(test);
+
+	KUNIT_EXPECT_EQ(test, joined(&b->a, OLD_LID), 0);
+	KUNIT_EXPECT_EQ(test, joined(&b->b, OLD_LID), 0);
+	attach_error = -ENOMEM;
+	KUNIT_EXPECT_EQ(test, joined(&b->a, NEW_LID), -ENOMEM);
+	KUNIT_EXPECT_FALSE(test, attached);
+	KUNIT_EXPECT_EQ(test, joined(&b->b, NEW_LID), 0);
+	KUNIT_EXPECT_TRUE(test, attached);
+	KUNIT_EXPECT_EQ(test, joined(&b->a, NEW_LID), 0);
+	KUNIT_EXPECT_TRUE(test, attached);
+	KUNIT_EXPECT_EQ(test, atomic_read(&b->qp.usecnt), 1);
+	bed_end(test, b);
+}
+
+static struct kunit_case attach_cases[] = {
+	KUNIT_CASE(attach_lid_changes),
+	KUNIT_CASE(attach_fails),
+	{}
+};
+
+static struct kunit_suite attach_suite = {
+	.name = "cmx_mcast_attach",
+	.init = attach_init,
+	.exit = attach_exit,
+	.test_cases = attach_cases,
+};
+
+kunit_test_suite(attach_suite);

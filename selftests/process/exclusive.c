@@ -154,7 +154,7 @@ static void waiters_end(struct __test_metadata *_metadata, struct room *room,
 		pthread_join(waiter[i].thread, NULL);
 		TH_LOG("thread %d was woken %u times", i, waiter[i].woken);
 	}
-	EXPECT_EQ(0, room->wrong);
+	EXPECT_EQ(0, atomic_load(&room->wrong));
 }
 
 /* One event after the other, to threads that sleep and that are about to */

@@ -168,8 +168,8 @@ static void netdev_down(struct doctor *doctor, const struct port *port)
 }
 
 /*
- * Not a start of OpenSM: on a managed fabric it could become the master, with
- * partitions and routes of its own.
+ * Does not start OpenSM: on a managed fabric it could become the master, and
+ * replace the partitions and routes.
  */
 void sm_mend(struct doctor *doctor, const struct port *port)
 {

@@ -11,4 +11,21 @@
 #undef TEST_TIMEOUT_DEFAULT
 #define TEST_TIMEOUT_DEFAULT 300
 
+/*
+ * A failed ASSERT jumps to the teardown. The harness leaves the trigger set, so
+ * that the teardown's first ASSERT would jump, too, and begin it again for
+ * ever. A second failure ends the test instead.
+ */
+static inline void harness_failed(struct __test_metadata *t, int is_assert)
+{
+	t->trigger = 0;
+	if (is_assert && t->aborted)
+		abort();
+	__bail(is_assert, t);
+}
+
+#undef OPTIONAL_HANDLER
+#define OPTIONAL_HANDLER(is_assert) \
+	for (; _metadata->trigger; harness_failed(_metadata, is_assert))
+
 #endif

@@ -11,11 +11,13 @@
 #include <glob.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #define CONSUMER	"/sys/kernel/debug/cmx_consumer/"
 #define LIVE		"/sys/module/rdma_cmx/counters/live_*"
+#define SA_EVENTS	"/sys/module/rdma_cmx/counters/sa_events"
 
 /* The result, and the error of a resolution or join */
 struct consumer_answer {
@@ -76,6 +78,34 @@ static inline int consumer_wait(int fd, const char *command, const char *part,
 		poll(NULL, 0, 10);
 	} while (now_ms() < end);
 	return -ETIME;
+}
+
+/*
+ * Waits until the advertised service is set on all four ports: true if each
+ * port has reported that once. A port whose generation changes meanwhile is set
+ * again, and reports that, too: @before is the counter sa_events at first.
+ */
+static inline bool advertised_once(int fd, long before,
+				   struct consumer_answer *a)
+{
+	static const char all[] = "set=4 waiting=0 error=0 events=";
+	double end = now_ms() + 60000;
+	const char *found;
+	int set = 0;
+
+	do {
+		if (consumer_do(fd, "advertised 0"))
+			return false;
+		consumer_read(a);
+		found = strstr(a->text, all);
+		if (found)
+			set = atoi(found + strlen(all));
+		if (set >= 4)
+			break;
+		poll(NULL, 0, 10);
+	} while (now_ms() < end);
+	return set >= 4 && strstr(found, ",0,") &&
+	       set - 4 <= number_get(SA_EVENTS) - before;
 }
 
 /* Number of live objects of rdma_cmx */

@@ -55,18 +55,22 @@ struct cmx_sa_ah *cmx_sa_ah_get(struct cmx_sa_port *port, u32 *generation)
 	return ah;
 }
 
-/* Under agent_lock, with an agent. NULL: the SM is not known, or no memory. */
+/*
+ * Under agent_lock, with an agent. NULL: the port has no SM. Or an ERR_PTR, and
+ * a later read may succeed.
+ */
 static struct cmx_sa_ah *cmx_sa_ah_make(struct cmx_sa_port *port,
 					const struct ib_port_attr *attr)
 {
 	struct rdma_ah_attr ah_attr = {};
 	struct cmx_sa_ah *ah;
+	int ret;
 
 	if (!attr->sm_lid)
 		return NULL;
 	ah = kzalloc(sizeof(*ah), GFP_KERNEL);
 	if (!ah)
-		return NULL;
+		return ERR_PTR(-ENOMEM);
 	refcount_set(&ah->ref, 1);
 	/* The default partition reaches the SA; its index should be 0. */
 	if (ib_find_cached_pkey(port->dev, port->num, IB_DEFAULT_PKEY_FULL,
@@ -86,10 +90,56 @@ static struct cmx_sa_ah *cmx_sa_ah_make(struct cmx_sa_port *port,
 	ah->ah = rdma_create_ah(port->agent->qp->pd, &ah_attr,
 				RDMA_CREATE_AH_SLEEPABLE);
 	if (IS_ERR(ah->ah)) {
+		ret = PTR_ERR(ah->ah);
 		kfree(ah);
-		return NULL;
+		return ERR_PTR(ret);
 	}
 	ah->lid = attr->sm_lid;
+	return ah;
+}
+
+/*
+ * Queues the work item (device.c) after @delay, or at its present, earlier
+ * time. A port that is being removed has none.
+ */
+void cmx_sa_port_kick(struct cmx_sa_port *port, unsigned long delay)
+{
+	spin_lock(&cmx_sa_lock);
+	if (!port->inform.gone && delay)
+		queue_delayed_work(system_unbound_wq, &port->refresh, delay);
+	else if (!port->inform.gone)
+		mod_delayed_work(system_unbound_wq, &port->refresh, 0);
+	spin_unlock(&cmx_sa_lock);
+}
+
+/* Callers read a port that is down, too: the delay does not grow by that. */
+static void cmx_sa_port_retry(struct cmx_sa_port *port)
+{
+	if (delayed_work_pending(&port->refresh))
+		return;
+	port->retry = clamp_t(unsigned long, 2 * port->retry,
+			      CMX_SA_PORT_RETRY_MIN, CMX_SA_PORT_RETRY_MAX);
+	cmx_sa_port_kick(port, port->retry);
+}
+
+/*
+ * As cmx_sa_ah_make(), but without memory for an address the former one stays,
+ * if its SM is the same.
+ */
+static struct cmx_sa_ah *cmx_sa_ah_update(struct cmx_sa_port *port,
+					  const struct ib_port_attr *attr)
+{
+	struct cmx_sa_ah *ah = cmx_sa_ah_make(port, attr);
+
+	if (!IS_ERR(ah)) {
+		port->retry = 0;
+		return ah;
+	}
+	cmx_sa_port_retry(port);
+	ah = port->ah;
+	if (!ah || ah->lid != attr->sm_lid)
+		return NULL;
+	refcount_inc(&ah->ref);
 	return ah;
 }
 
@@ -132,30 +182,6 @@ struct cmx_sa_ah *cmx_sa_port_set(struct cmx_sa_port *port,
 }
 
 /*
- * Queues the work item (device.c) after @delay, or at its present, earlier
- * time. A port that is being removed has none.
- */
-void cmx_sa_port_kick(struct cmx_sa_port *port, unsigned long delay)
-{
-	spin_lock(&cmx_sa_lock);
-	if (!port->inform.gone && delay)
-		queue_delayed_work(system_unbound_wq, &port->refresh, delay);
-	else if (!port->inform.gone)
-		mod_delayed_work(system_unbound_wq, &port->refresh, 0);
-	spin_unlock(&cmx_sa_lock);
-}
-
-/* Callers read a port that is down, too: the delay does not grow by that. */
-static void cmx_sa_port_retry(struct cmx_sa_port *port)
-{
-	if (delayed_work_pending(&port->refresh))
-		return;
-	port->retry = clamp_t(unsigned long, 2 * port->retry,
-			      CMX_SA_PORT_RETRY_MIN, CMX_SA_PORT_RETRY_MAX);
-	cmx_sa_port_kick(port, port->retry);
-}
-
-/*
  * With agent_lock and an agent. Returns 1 if the state or the SM has changed,
  * else 0, or an error.
  *
@@ -177,11 +203,12 @@ static int cmx_sa_port_query(struct cmx_sa_port *port)
 			return ret;
 	} else {
 		port->errors_read = errors;
-		port->retry = 0;
 		active = attr.state == IB_PORT_ACTIVE;
+		if (active)
+			ah = cmx_sa_ah_update(port, &attr);
+		else
+			port->retry = 0;
 	}
-	if (active)
-		ah = cmx_sa_ah_make(port, &attr);
 	moved = (ah ? ah->lid : 0) != (port->ah ? port->ah->lid : 0);
 	changed = moved || active != port->active;
 	/* Here, or the agent's PD might be freed before the old one. */

@@ -58,6 +58,7 @@ SHOW(cmx_query_user_put);
 SHOW(cmx_query_user_run);
 SHOW(cmx_race);
 SHOW(cmx_race_delay);
+SHOW(cmx_race_up);
 SHOW(cmx_request_init);
 SHOW(cmx_request_parse);
 SHOW(cmx_result_build);

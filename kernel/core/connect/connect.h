@@ -252,6 +252,7 @@ void cmx_deadline_wait_over(struct cmx_try *t);
 /* race.c */
 void cmx_race_reset(struct cmx_try *t);
 void cmx_race(struct rdma_cmx_connector *c);
+int cmx_race_up(struct rdma_cmx_connector *c, struct cmx_try *t);
 void cmx_race_down(struct rdma_cmx_connector *c, struct cmx_try *t);
 int cmx_race_error(const struct rdma_cmx_connector *c);
 void cmx_race_delay(struct work_struct *work);

@@ -199,6 +199,24 @@ void cmx_race(struct rdma_cmx_connector *c)
 	}
 }
 
+/*
+ * @t is connected or routed. The first one wins. The lock is held. Returns 0; or
+ * the error of an event that has ended @t meanwhile, and the others continue.
+ */
+int cmx_race_up(struct rdma_cmx_connector *c, struct cmx_try *t)
+{
+	if (t->error)
+		return t->error;
+	t->up = true;
+	if (!c->winner && !t->stop)
+		c->winner = t;
+	else
+		t->stop = true;
+	t->out->end_ms = cmx_connect_ms(c);
+	cmx_race(c);
+	return 0;
+}
+
 /* @t has ended. The lock is held. */
 void cmx_race_down(struct rdma_cmx_connector *c, struct cmx_try *t)
 {

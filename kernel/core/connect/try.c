@@ -347,23 +347,16 @@ static int cmx_try_connect(struct cmx_try *t)
 	return ret;
 }
 
-/* The first candidate that is up wins. */
 static int cmx_try_up(struct cmx_try *t)
 {
-	struct rdma_cmx_connector *c = t->c;
+	int ret;
 
 	t->step = RDMA_CMX_CONNECT_UP;
 	cmx_try_disarm(t);
-	spin_lock(&c->lock);
-	t->up = true;
-	if (!c->winner && !t->stop)
-		c->winner = t;
-	else
-		t->stop = true;
-	t->out->end_ms = cmx_connect_ms(c);
-	cmx_race(c);
-	spin_unlock(&c->lock);
-	return 0;
+	spin_lock(&t->c->lock);
+	ret = cmx_race_up(t->c, t);
+	spin_unlock(&t->c->lock);
+	return ret;
 }
 
 /* Starts the candidate, or its next step. */

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The deadline of a connect does not run while a candidate waits for a slot,
- * up to a limit from its call. The share of a candidate begins with its slot.
- * The candidates have no ids: their work items do nothing.
+ * The race of a connect's candidates. A candidate that has failed does not win.
+ * The deadline does not run while a candidate waits for a slot, up to a limit
+ * from the call. The share of a candidate begins with its slot. The candidates
+ * have no ids: their work items do nothing.
  */
 #include <linux/slab.h>
 
@@ -28,7 +29,7 @@ static void item_work(struct work_struct *work)
 	cmx_connector_put(item->c);
 }
 
-static int deadline_init(struct kunit *test)
+static int race_init(struct kunit *test)
 {
 	struct rdma_cmx_connector *c;
 	u32 i;
@@ -57,7 +58,7 @@ static int deadline_init(struct kunit *test)
 	return 0;
 }
 
-static void deadline_exit(struct kunit *test)
+static void race_exit(struct kunit *test)
 {
 	struct rdma_cmx_connector *c = &bed->c;
 
@@ -98,7 +99,7 @@ static void granted(u32 i)
 }
 
 /* The next candidate may start now, and those that started have @share. */
-static void race(unsigned long share)
+static void race_again(unsigned long share)
 {
 	spin_lock(&bed->c.lock);
 	bed->c.slow = true;
@@ -192,20 +193,50 @@ static void deadline_share(struct kunit *test)
 		cmx_deadline_wait(&bed->tries[i]);
 		bed->tries[i].since -= 1000 * HZ;
 	}
-	race(0);
+	race_again(0);
 	KUNIT_EXPECT_EQ(test, c->leaving, 0u);
 	KUNIT_EXPECT_FALSE(test, READ_ONCE(bed->tries[TRIES - 1].flying));
 	/* Longer than the test, and then over */
 	c->share = 1000 * HZ;
 	granted(3);
 	KUNIT_EXPECT_FALSE(test, READ_ONCE(bed->tries[3].leaving));
-	race(0);
+	race_again(0);
 	KUNIT_EXPECT_TRUE(test, READ_ONCE(bed->tries[3].leaving));
 	KUNIT_EXPECT_EQ(test, c->leaving, 1u);
 	KUNIT_EXPECT_TRUE(test, READ_ONCE(bed->tries[TRIES - 1].flying));
 }
 
-static struct kunit_case deadline_cases[] = {
+static int comes_up(u32 i)
+{
+	int ret;
+
+	spin_lock(&bed->c.lock);
+	ret = cmx_race_up(&bed->c, &bed->tries[i]);
+	spin_unlock(&bed->c.lock);
+	return ret;
+}
+
+/* An event has ended the candidate, in the moment in which it comes up. */
+static void race_up_failed(struct kunit *test)
+{
+	struct rdma_cmx_connector *c = &bed->c;
+
+	start(3, 3);
+	bed->tries[0].error = -ENODEV;
+	KUNIT_EXPECT_EQ(test, comes_up(0), -ENODEV);
+	KUNIT_EXPECT_PTR_EQ(test, c->winner, NULL);
+	KUNIT_EXPECT_FALSE(test, READ_ONCE(bed->tries[1].stop));
+	KUNIT_EXPECT_EQ(test, comes_up(1), 0);
+	KUNIT_EXPECT_PTR_EQ(test, c->winner, &bed->tries[1]);
+	KUNIT_EXPECT_FALSE(test, READ_ONCE(bed->tries[1].stop));
+	KUNIT_EXPECT_TRUE(test, READ_ONCE(bed->tries[2].stop));
+	/* A second one is up, too late. */
+	KUNIT_EXPECT_EQ(test, comes_up(2), 0);
+	KUNIT_EXPECT_PTR_EQ(test, c->winner, &bed->tries[1]);
+}
+
+static struct kunit_case race_cases[] = {
+	KUNIT_CASE(race_up_failed),
 	KUNIT_CASE(deadline_waits),
 	KUNIT_CASE(deadline_two_waits),
 	KUNIT_CASE(deadline_limit),
@@ -213,11 +244,11 @@ static struct kunit_case deadline_cases[] = {
 	{}
 };
 
-static struct kunit_suite deadline_suite = {
-	.name = "cmx_deadline",
-	.init = deadline_init,
-	.exit = deadline_exit,
-	.test_cases = deadline_cases,
+static struct kunit_suite race_suite = {
+	.name = "cmx_race",
+	.init = race_init,
+	.exit = race_exit,
+	.test_cases = race_cases,
 };
 
-kunit_test_suite(deadline_suite);
+kunit_test_suite(race_suite);

@@ -281,7 +281,10 @@ static void cmx_watch_work(struct work_struct *work)
 		refresh = w->refresh;
 		w->refreshing = refresh;
 		w->refresh = false;
-		w->again = time_before(jiffies, w->settled);
+		w->again = time_before(w->started, w->settled);
+		/* A time long ago would be a later one on 32 bit. */
+		if (!w->again)
+			w->settled = w->started;
 	}
 	spin_unlock(&cmx_watch_lock);
 	if (!begins)

@@ -193,24 +193,40 @@ TEST_F(mcast, MC_06_child_leaves_with_an_unacked_event)
 
 #define CYCLES	200
 
-static int leave_often(FIXTURE_DATA(mcast) *self)
+/* Joins and leaves, @other: another process leaves. False: it keeps memory. */
+static bool leave_often(FIXTURE_DATA(mcast) *self, bool other)
 {
-	size_t used;
+	size_t used = 0;
 	int i;
 
-	if (join(self) || leave(self))
-		return 1;
-	used = mallinfo2().uordblks;
-	for (i = 0; i < CYCLES; i++)
-		if (join(self) || leave(self))
-			return 2;
-	return mallinfo2().uordblks > used + CYCLES * sizeof(struct cmx_mc) / 2;
+	for (i = 0; i <= CYCLES; i++) {
+		if (join(self))
+			return false;
+		if (other)
+			mock_leave();
+		if (leave(self) != (other ? EADDRNOTAVAIL : 0))
+			return false;
+		/* The first one makes what stays. */
+		if (!i)
+			used = mallinfo2().uordblks;
+	}
+	return mallinfo2().uordblks <= used + CYCLES * sizeof(struct cmx_mc) / 2;
+}
+
+static int leave_own_often(FIXTURE_DATA(mcast) *self)
+{
+	return !leave_often(self, false);
 }
 
 /* The id keeps no memory of a membership that has ended. */
 TEST_F(mcast, MC_06_child_joins_and_leaves_often)
 {
-	EXPECT_EQ(0, inherited(self, leave_often));
+	EXPECT_EQ(0, inherited(self, leave_own_often));
+}
+
+TEST_F(mcast, MC_06_another_process_leaves_often)
+{
+	EXPECT_TRUE(leave_often(self, true));
 }
 
 TEST_HARNESS_MAIN

@@ -151,22 +151,21 @@ void cmx_mc_free_all(struct cmx_id *id)
 
 /*
  * The membership of an event, which waits for its ack; NULL: this process has
- * none. A copy may be freed meanwhile, see mc_leave().
+ * none. One whose events the kernel does not count may be freed meanwhile, see
+ * uncounted_left(), and its memory may be that of another one.
  */
 struct cmx_mc *cmx_mc_known(struct cmx_id *id, uint64_t uid, uint32_t handle)
 {
 	struct cmx_mc *mc = cmx_cookie_object(uid);
 	bool known = false, locked = cmx_copies_lock();
 
-	if (cmx_own(mc, CMX_MC)) {
-		/* It gets its handle under the lock of its id. */
-		pthread_mutex_lock(&id->lock);
-		known = mc->id == id && mc->handle == handle &&
-			mc->cookie == uid;
-		if (known)
-			mc->events_taken++;
-		pthread_mutex_unlock(&id->lock);
-	}
+	/* It gets its handle under the lock of its id, and is freed under it. */
+	pthread_mutex_lock(&id->lock);
+	known = cmx_own(mc, CMX_MC) && mc->id == id && mc->handle == handle &&
+		mc->cookie == uid;
+	if (known)
+		mc->events_taken++;
+	pthread_mutex_unlock(&id->lock);
 	cmx_copies_unlock(locked);
 	return known ? mc : NULL;
 }
@@ -198,20 +197,21 @@ static void mc_relink(struct cmx_id *id, struct cmx_mc *mc, bool left)
 }
 
 /*
- * A copy of a membership: the kernel returns no number of events to wait for.
- * With unacked ones it stays for them, and the id frees it.
+ * A copy of a membership, or one that another process has left: the kernel
+ * returns no number of events to wait for. With unacked ones it stays for them,
+ * and the id frees it.
  */
-static void copy_left(struct cmx_id *id, struct cmx_mc *mc)
+static void uncounted_left(struct cmx_id *id, struct cmx_mc *mc)
 {
-	bool acked, locked = cmx_copies_lock();
+	bool locked = cmx_copies_lock();
 
+	/* A reader looks it up with the lock: see cmx_mc_known(). */
 	pthread_mutex_lock(&id->lock);
-	acked = mc->events_completed == mc->events_taken;
-	if (!acked)
+	if (mc->events_completed == mc->events_taken)
+		cmx_mc_free(mc);
+	else
 		mc_relink(id, mc, true);
 	pthread_mutex_unlock(&id->lock);
-	if (acked)
-		cmx_mc_free(mc);
 	cmx_copies_unlock(locked);
 }
 
@@ -234,8 +234,8 @@ static int mc_leave(struct cmx_id *id, struct cmx_mc *mc)
 		cmd.uid = mc->cookie;
 	if (cmx_destroy_ioctl(id, RDMA_CMX_IO(LEAVE), &cmd))
 		err = errno;
-	if (copy && (!err || err == ENOENT)) {
-		copy_left(id, mc);
+	if (err == ENOENT || (copy && !err)) {
+		uncounted_left(id, mc);
 		return err ? cmx_err(err) : 0;
 	}
 
@@ -246,7 +246,7 @@ static int mc_leave(struct cmx_id *id, struct cmx_mc *mc)
 		if (!last_event_drop(id, mc))
 			cmx_id_wait(id);
 	if (err)
-		mc_relink(id, mc, err == ENOENT);
+		mc_relink(id, mc, false);
 	pthread_mutex_unlock(&id->lock);
 	if (!err)
 		cmx_mc_free(mc);

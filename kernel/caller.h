@@ -17,6 +17,11 @@
 #include <rdma/rdma_cmx_names.h>
 #include <rdma/rdma_cmx_service.h>
 
+#ifdef CMX_HEADERS
+/* Ties rdma_ucmx to the rdma_cmx of the same headers, see compat.mk. */
+void CMX_HEADERS(void);
+#endif
+
 /**
  * struct cmx_caller - on whose behalf a query is sent
  * @uid: user that lookups count for

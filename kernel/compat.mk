@@ -23,3 +23,10 @@ headers_file = $(if $(wildcard $(srctree)/include/$(1)),y)
 
 ccflags-$(call headers_file,linux/hex.h) += -DCMX_HEX_H
 ccflags-$(call headers_file,net/ipv6_stubs.h) += -DCMX_IPV6_STUBS_H
+
+# A kernel without versions of symbols loads modules of two builds together. The
+# name of one symbol is then a checksum of the headers that both modules share.
+shared_headers = $(foreach dir,.. ../include/rdma ../../uapi/rdma, \
+	$(wildcard $(src)/$(dir)/*.h))
+ccflags-$(if $(CONFIG_MODVERSIONS),,y) += -DCMX_HEADERS=rdma_cmx_headers_$(word \
+	1,$(shell cat $(sort $(shared_headers)) | cksum))

@@ -2,12 +2,20 @@
 /* Module entry of rdma_cmx: starts the directories, stops them in reverse. */
 #include <linux/module.h>
 
+#include "caller.h"
 #include "advertise/advertise.h"
 #include "connect/connect.h"
 #include "mcast/mcast.h"
 #include "names/names.h"
 #include "resolve/resolve.h"
 #include "sa/sa.h"
+
+#ifdef CMX_HEADERS
+void CMX_HEADERS(void)
+{
+}
+EXPORT_SYMBOL_GPL(CMX_HEADERS);
+#endif
 
 static int __init cmx_init(void)
 {

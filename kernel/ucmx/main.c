@@ -8,6 +8,7 @@
 #include <linux/module.h>
 #include <linux/workqueue.h>
 
+#include "caller.h"
 #include "ucmx.h"
 
 unsigned int ucmx_max_ids = 65536;
@@ -52,6 +53,10 @@ static int __init ucmx_init(void)
 {
 	int ret;
 
+#ifdef CMX_HEADERS
+	/* It does nothing. Another build of rdma_cmx.ko does not have it. */
+	CMX_HEADERS();
+#endif
 	ret = ucmx_id_cache_init();
 	if (ret)
 		return ret;

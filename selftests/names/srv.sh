@@ -80,4 +80,11 @@ is "SV-02 and no others" \
 	"$(grep -oE 'query\[A\] m[0-9]+\.any\.cmx\.test' "$log" | sort -u |
 	   wc -l)" 16
 
+rotated() {
+	"$helper" --print --timeout 60 _rotated._tcp.cmx.test | sort
+}
+first=$(rotated)
+is "SV-02 16 addresses of a host of 20" "$(grep -c ^address <<<"$first")" 16
+is "SV-02 the same ones in another order of the server" "$(rotated)" "$first"
+
 finish

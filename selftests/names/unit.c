@@ -190,6 +190,13 @@ static void test_pack(void)
 	      "GAI-01 of 300 addresses the first 256");
 	CHECK(len == CMX_NAMES_ANSWER_MAX && answer.bytes[len] == 0xa5,
 	      "the longest answer fits and writes nothing behind it");
+	for (i = 0; i < 300; i++)
+		e[i].ai.ai_next = i ? &e[i - 1].ai : NULL;
+	cmx_names_pack(&e[299].ai, &answer);
+	CHECK(answer.names.addr_count == RDMA_CMX_NAMES_MAX_ADDRS &&
+	      addr_is(0, AF_INET, "10.0.1.5", 0) &&
+	      addr_is(255, AF_INET, "10.0.0.0", 0),
+	      "GAI-01 the same 256 of another order, which is kept");
 
 	CHECK(!cmx_names_pack(NULL, &answer), "no list is no answer");
 	entry_set(&e[0], NULL, AF_INET, "10.0.0.1", 0);

@@ -94,23 +94,45 @@ void cmx_names_begin(void *buf, unsigned int version)
 	names->version = version;
 }
 
+/*
+ * Replaces the highest address of the full list if @addr is lower. The order of
+ * the others remains.
+ */
+static void addr_replace(struct rdma_cmx_names_addr *list, unsigned int count,
+			 const struct rdma_cmx_names_addr *addr)
+{
+	unsigned int last = 0, i;
+
+	for (i = 1; i < count; i++)
+		if (memcmp(&list[i], &list[last], sizeof(*list)) > 0)
+			last = i;
+	if (memcmp(addr, &list[last], sizeof(*list)) > 0)
+		return;
+	memmove(&list[last], &list[last + 1],
+		(count - last - 1) * sizeof(*list));
+	list[count - 1] = *addr;
+}
+
 void cmx_names_add(void *buf, const struct addrinfo *list, unsigned int port,
 		   unsigned int max)
 {
 	struct rdma_cmx_names *names = buf;
+	const unsigned int first = names->addr_count;
 	struct rdma_cmx_names_addr addr;
 	const struct addrinfo *ai;
 
-	if (max + names->addr_count > RDMA_CMX_NAMES_MAX_ADDRS)
-		max = RDMA_CMX_NAMES_MAX_ADDRS - names->addr_count;
+	if (max + first > RDMA_CMX_NAMES_MAX_ADDRS)
+		max = RDMA_CMX_NAMES_MAX_ADDRS - first;
 	for (ai = list; ai && max; ai = ai->ai_next) {
 		if (!addr_fill(&addr, ai))
 			continue;
 		addr.port = port;
 		if (addr_listed(names, &addr))
 			continue;
-		names->addrs[names->addr_count++] = addr;
-		max--;
+		if (names->addr_count - first < max)
+			names->addrs[names->addr_count++] = addr;
+		else
+			addr_replace(&names->addrs[first], max, &addr);
 	}
 }
 

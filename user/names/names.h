@@ -27,6 +27,9 @@ bool cmx_names_valid(const char *name);
  * for struct rdma_cmx_names: begin, add up to @max addresses of lists with the
  * port of each, and end with the canonical name or NULL. Returns its length, 0
  * without an address.
+ *
+ * A name server rotates the addresses, and the same ones must count each time:
+ * of a list with more than @max, the lowest ones by memcmp(), in its order.
  */
 void cmx_names_begin(void *buf, unsigned int version);
 void cmx_names_add(void *buf, const struct addrinfo *list, unsigned int port,

@@ -12,6 +12,8 @@ follower='' count=0
 cleanup() {
 	[ -z "$follower" ] || kill -KILL "$follower"
 	umount /sys/class/nvme /sys/class/infiniband
+	ip link del nf_vrf
+	ip link del nf_dummy
 	modprobe -r nvme-rdma
 	rm -rf $bed
 } >/dev/null 2>&1
@@ -159,11 +161,17 @@ rm -r $bed/class/*
 
 # --- other paths to an address of the name ---
 
-# A source that the host has had, and one that it has
+# A source that the host has had, and those that it has: at an interface, in a
+# VRF, and by a route alone
+ok "a VRF" eval "ip link add nf_vrf type vrf table 79 &&
+	ip link add nf_dummy type dummy && ip link set nf_dummy master nf_vrf &&
+	ip address add 192.0.2.7/32 dev nf_dummy"
 ok "controllers" eval "controller nvme2 10.55.0.2 10.55.0.1 &&
 	controller nvme3 10.55.0.2 127.0.0.1 &&
 	controller nvme4 10.55.0.2 192.0.2.1 &&
-	controller nvme5 2001:DB8:0:0::1 ::1 && controller nvme6 10.55.0.6 ::1"
+	controller nvme5 2001:DB8:0:0::1 ::1 && controller nvme6 10.55.0.6 ::1 &&
+	controller nvme7 10.55.0.2 192.0.2.7 &&
+	controller nvme8 10.55.0.2 127.0.0.8"
 answer "address 10.55.0.2 10.55.0.1" "address 2001:db8::1 0::1"
 follow array
 ok "KA-05: what has an address that the name has not is removed" \

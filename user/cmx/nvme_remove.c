@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <glob.h>
+#include <ifaddrs.h>
 #include <netdb.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,9 +95,25 @@ static bool source_moved(const struct nvme *nvme, const char *source)
 	return moved;
 }
 
+/* True if an interface has the address, or if that cannot be checked */
+static bool source_listed(const char *source)
+{
+	struct ifaddrs *list, *at;
+	char text[ADDR_TEXT_MAX];
+	bool listed = false;
+
+	if (getifaddrs(&list))
+		return true;
+	for (at = list; at && !listed; at = at->ifa_next)
+		listed = !strcmp(addr_text(at->ifa_addr, text), source);
+	freeifaddrs(list);
+	return listed;
+}
+
 /*
- * True if the address is one of the host, at whatever interface, or if that
- * cannot be checked
+ * True if the address is one of the host, or if that cannot be checked. A route
+ * of type local has addresses that no interface has. Those of a VRF, and IPv6
+ * ones that are still checked for duplicates, cannot be bound.
  */
 static bool source_local(const char *source)
 {
@@ -114,7 +131,7 @@ static bool source_local(const char *source)
 		return ret != EAI_NONAME;
 	fd = socket(list->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	local = fd < 0 || !bind(fd, list->ai_addr, list->ai_addrlen) ||
-		errno != EADDRNOTAVAIL;
+		errno != EADDRNOTAVAIL || source_listed(source);
 	if (fd >= 0)
 		close(fd);
 	freeaddrinfo(list);

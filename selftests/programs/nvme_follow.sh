@@ -180,6 +180,10 @@ ok "KA-05: more rounds" rounds 3
 is "KA-05: other text and another source of an address are no reason" \
 	"$(removed)" "nvme4 nvme6"
 follow_end
+RDMACMX_DEVICE='' follow array
+ok "KA-05: the device \"\" is none: all controllers are considered" \
+	wait_for 60 grep -q '^disconnected nvme4' $log
+follow_end
 rm -r $bed/class/*
 
 # --- the state of the others changes during a removal ---

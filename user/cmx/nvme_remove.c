@@ -240,7 +240,9 @@ static bool absent_long(const struct nvme_path *ctrl, unsigned long result)
 void nvme_remove(const struct nvme *nvme, const struct nvme_answer *answer,
 		 const struct nvme_paths *joined)
 {
-	const bool one_device = nvme->device || getenv("RDMACMX_DEVICE");
+	/* As the library reads it: "" is none. */
+	const char *env = secure_getenv("RDMACMX_DEVICE");
+	const bool one_device = nvme->device || (env && *env);
 	static struct nvme_paths have;
 	static struct sources sources;
 	/* From 2: the element that was never used has 0. */

@@ -7,11 +7,14 @@
 bed=/run/nvme_follow
 nqn=nqn.2026-11.test.cmx:files
 answers=$bed/answers
+cache=/sys/module/rdma_cmx/parameters/sa_cache_ms
+cache_ms=$(<$cache)
 follower='' count=0
 
 cleanup() {
 	[ -z "$follower" ] || kill -KILL "$follower"
 	umount /sys/class/nvme /sys/class/infiniband
+	echo "$cache_ms" >$cache
 	ip link del nf_vrf
 	ip link del nf_dummy
 	modprobe -r nvme-rdma
@@ -105,6 +108,8 @@ ok "controllers" eval "controller nvme2 10.55.0.2 10.55.0.1 &&
 	controller nvme4 10.55.0.4 10.55.0.1"
 both=("record 10.55.0.2 1" "record 10.55.0.3 2" "record 10.55.0.4 1")
 answer "${both[@]}"
+# An absent address is believed after 15 seconds.
+echo 5000 >$cache
 follow --sa array
 ok "KA-05: the SAs of both rails respond" rounds 2
 # Each of them, and again when an absent address would be believed
@@ -130,8 +135,14 @@ answer "${both[@]}"
 ok "KA-05: all of it is back" rounds 3
 is "KA-05: the path of that rail stays" "$(removed)" ""
 echo "4: ACTIVE" >$port/state
+echo 60000 >$cache
 answer "${both[0]}" "${both[2]}" "fails 10.55.0.4"
-ok "KA-05: until its SA has no record" wait_for 60 \
+ok "KA-05: its SA has no record" rounds 1
+since=$SECONDS
+ok "KA-05: for more than 15 seconds" wait_for 60 time_passed
+is "KA-05: which may be one response in the cache" "$(removed)" ""
+echo 5000 >$cache
+ok "KA-05: until the cache must have had others" wait_for 60 \
 	grep -q '^disconnected nvme3' $log
 is "KA-05: a record whose address cannot be resolved keeps only its path" \
 	"$(removed)" nvme3

@@ -10,6 +10,8 @@
 two=$(fab_dev 2) three=$(fab_dev 3) four=$(fab_dev 4)
 declare -A jobs
 follower=''
+cache=/sys/module/rdma_cmx/parameters/sa_cache_ms
+cache_ms=$(<$cache)
 
 at_target() {
 	bash -c "$1"
@@ -20,6 +22,7 @@ many=(-C "$(fab_dev 1)" -n many -i 0x1062000 -c 200)
 
 cleanup() {
 	[ -z "$follower" ] || kill "$follower"
+	echo "$cache_ms" >$cache
 	umount $disk
 	nvme disconnect --nqn=$nqn
 	target_del
@@ -72,6 +75,8 @@ cp /usr/bin/bash $disk/copy
 
 # --- the target moves to the fourth device while fio writes ---
 
+# The follower then removes a path after 15 seconds.
+echo 5000 >$cache
 cmx nvme connect --follow=1 --sa --nqn $nqn array "${options[@]}" \
 	>$dir/follow 2>&1 &
 follower=$!

@@ -17,18 +17,25 @@
 
 #include <rdma/rdma_cmx.h>
 
+#include "doctor.h"	/* file_line() */
 #include "nvme.h"
 
 #define DEVICES		"/sys/class/infiniband/"
 #define SOURCES_MAX	64
 
 /*
- * An address is absent if so many results in a row lack it, over so many
- * seconds: several times the lifetime of a result in the kernel, 5 s unless
- * cmx-names has another one.
+ * An address is absent if so many results in a row lack it, over as many
+ * lifetimes of a result in the kernel. Else the results may be those of one
+ * query.
  */
 #define ABSENT_RESULTS	3
-#define ABSENT_SECONDS	15
+
+/* Lifetime of a name, unless cmx-names has another one; the minimum */
+#define NAME_SECONDS	5
+
+/* Lifetime of a response of the SA */
+#define SA_CACHE_MS	"/sys/module/rdma_cmx/parameters/sa_cache_ms"
+#define SA_CACHE_MAX_MS	86400000
 
 /*
  * The addresses that the device has had in paths, also those that it has lost
@@ -194,11 +201,29 @@ static long seconds_now(void)
 	return now.tv_sec;
 }
 
+/* A lifetime that cannot be read counts as the maximum. */
+static long absent_seconds(const struct nvme *nvme)
+{
+	long seconds = NAME_SECONDS;
+	unsigned long ms;
+	char text[32];
+
+	if (nvme->sa) {
+		if (!file_line(text, sizeof(text), SA_CACHE_MS) ||
+		    !number_parse(text, SA_CACHE_MAX_MS, &ms))
+			ms = SA_CACHE_MAX_MS;
+		if (ms > NAME_SECONDS * 1000)
+			seconds = (ms + 999) / 1000;
+	}
+	return ABSENT_RESULTS * seconds;
+}
+
 /*
  * Call for each controller whose address the result with number @result lacks.
  * True if the results have lacked it long enough.
  */
-static bool absent_long(const struct nvme_path *ctrl, unsigned long result)
+static bool absent_long(const struct nvme *nvme, const struct nvme_path *ctrl,
+			unsigned long result)
 {
 	static struct absent {
 		struct nvme_path ctrl;
@@ -226,7 +251,7 @@ static bool absent_long(const struct nvme_path *ctrl, unsigned long result)
 	at->results++;
 	at->last = result;
 	return at->results >= ABSENT_RESULTS &&
-	       seconds_now() - at->since >= ABSENT_SECONDS;
+	       seconds_now() - at->since >= absent_seconds(nvme);
 }
 
 /*
@@ -262,7 +287,7 @@ void nvme_remove(const struct nvme *nvme, const struct nvme_answer *answer,
 		    (one_device && (!has_source(&sources, path->source) ||
 				    source_moved(nvme, path->source))) ||
 		    (answer_doubtful(nvme, answer, path) &&
-		     !absent_long(path, result)) ||
+		     !absent_long(nvme, path, result)) ||
 		    !nvme_served(path, nvme->nqn, joined))
 			continue;
 		if (nvme_disconnect(path, nvme->nqn))

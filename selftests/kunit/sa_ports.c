@@ -366,6 +366,20 @@ static void ports_read_failed(struct kunit *test)
 	ports_unwatch();
 }
 
+/* The next read comes late, but a caller's read succeeds before. */
+static void ports_read_late(struct kunit *test)
+{
+	slow.port[1]->active = true;
+	WRITE_ONCE(active, true);
+	ports_watch();
+	slow.port[1]->retry = 3600 * HZ;
+	cmx_sa_port_refresh(slow.port[1]);
+	KUNIT_EXPECT_TRUE(test, WAIT_FOR(atomic_read(&ups)));
+	KUNIT_EXPECT_EQ(test, atomic_read(&downs), 0);
+	KUNIT_EXPECT_EQ(test, slow.port[1]->retry, 0ul);
+	ports_unwatch();
+}
+
 /*
  * A port that cannot be read after the driver has reported an error is down, at
  * once and once, until a read succeeds.
@@ -512,6 +526,7 @@ static struct kunit_case ports_cases[] = {
 	KUNIT_CASE(ports_read_once),
 	KUNIT_CASE(ports_paths),
 	KUNIT_CASE(ports_read_failed),
+	KUNIT_CASE(ports_read_late),
 	KUNIT_CASE(ports_read_error),
 	KUNIT_CASE(ports_found),
 	KUNIT_CASE(ports_inform),

@@ -194,6 +194,7 @@ static int cmx_sa_port_query(struct cmx_sa_port *port)
 	int ret, errors = atomic_read(&port->errors);
 	struct cmx_sa_ah *ah = NULL;
 	bool active = false, moved, changed;
+	unsigned long retry = port->retry;
 	struct ib_port_attr attr;
 
 	ret = ib_query_port(port->dev, port->num, &attr);
@@ -210,7 +211,8 @@ static int cmx_sa_port_query(struct cmx_sa_port *port)
 			port->retry = 0;
 	}
 	moved = (ah ? ah->lid : 0) != (port->ah ? port->ah->lid : 0);
-	changed = moved || active != port->active;
+	/* Since a read that failed, the work item has not followed an event. */
+	changed = moved || active != port->active || (retry && !port->retry);
 	/* Here, or the agent's PD might be freed before the old one. */
 	cmx_sa_ah_put(cmx_sa_port_set(port, ah, active));
 	/* The old SM may have responded since the event. */

@@ -393,6 +393,8 @@ static void ucmx_any_renew(struct ucmx_id *id, struct rdma_cm_id *cm)
 	spin_lock(&id->lock);
 	id->attempt++;
 	WRITE_ONCE(id->any->expired, false);
+	/* Or a wait for a slot would start the timer again. */
+	id->any->armed = false;
 	spin_unlock(&id->lock);
 }
 

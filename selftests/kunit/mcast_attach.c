@@ -2,7 +2,8 @@
 /*
  * Two groups of an id that have one MGID share the attachment of its queue
  * pair, MC-11, also after a rejoin with another MLID. Like most drivers, the
- * one here compares the MGID only. It does not count attachments.
+ * one here compares the MGID only. It does not count attachments. The queue pair
+ * follows the Q_Key of a rejoined group.
  */
 #include <linux/slab.h>
 #include <rdma/rdma_cm.h>
@@ -35,7 +36,21 @@ static int qp_detach(struct ib_qp *qp, union ib_gid *gid, u16 lid)
 	return 0;
 }
 
+static u32 qkey;	/* of the queue pair */
+static int qkey_error;
+
+static int qp_modify(struct ib_qp *qp, struct ib_qp_attr *attr, int mask,
+		     struct ib_udata *udata)
+{
+	if (mask != IB_QP_QKEY)
+		return -EINVAL;
+	if (!qkey_error)
+		qkey = attr->qkey;
+	return qkey_error;
+}
+
 static const struct ib_device_ops qp_ops = {
+	.modify_qp = qp_modify,
 	.attach_mcast = qp_attach,
 	.detach_mcast = qp_detach,
 };
@@ -54,6 +69,8 @@ static int attach_init(struct kunit *test)
 
 	attached = false;
 	attach_error = 0;
+	qkey = 0;
+	qkey_error = 0;
 	if (!ret)
 		ib_set_device_ops(fake.ibdev, &qp_ops);
 	return ret;
@@ -84,6 +101,7 @@ static struct bed *bed_make(struct kunit *test)
 			       IB_QPT_UD);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(b->id));
 	b->qp.device = fake.ibdev;
+	b->qp.real_qp = &b->qp;
 	b->qp.qp_type = IB_QPT_UD;
 	INIT_LIST_HEAD(&b->attachments);
 	group_init(&b->a, b);
@@ -141,9 +159,37 @@ static void attach_fails(struct kunit *test)
 	bed_end(test, b);
 }
 
+static int rejoined(struct cmx_group *g, u32 key)
+{
+	g->rec.qkey = cpu_to_be32(key);
+	return joined(g, OLD_LID);
+}
+
+static void attach_qkey_changes(struct kunit *test)
+{
+	struct bed *b = bed_make(test);
+
+	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 1), 0);
+	/* The caller has set the Q_Key of its queue pair. */
+	KUNIT_EXPECT_EQ(test, qkey, 0u);
+	KUNIT_EXPECT_EQ(test, rejoined(&b->b, 1), 0);
+	b->a.joined = true;
+	b->a.ud.qkey = 1;
+	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 1), 0);
+	KUNIT_EXPECT_EQ(test, qkey, 0u);
+	qkey_error = -EIO;
+	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 2), -EIO);
+	KUNIT_EXPECT_TRUE(test, attached);
+	qkey_error = 0;
+	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 2), 0);
+	KUNIT_EXPECT_EQ(test, qkey, 2u);
+	bed_end(test, b);
+}
+
 static struct kunit_case attach_cases[] = {
 	KUNIT_CASE(attach_lid_changes),
 	KUNIT_CASE(attach_fails),
+	KUNIT_CASE(attach_qkey_changes),
 	{}
 };
 

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# MC-08: parameters of the group. MC-10: many groups in one call.
+# MC-08: parameters of the group. MC-10: many groups in one call. MC-09: a
+# membership rejoins with the present parameters of the partition.
 . "${0%/*}/functions"
 
 host_add one 2 && host_add two 3
@@ -59,4 +60,19 @@ is "MC-10: each has its own MLID or MGID" \
 	"$(grep -oE '"mgid": "[^"]*"' many.log | sort -u | wc -l)" 256
 end many
 is "MC-10: left" $? 0
+
+# Parameters that were not specified are those of the broadcast group. It
+# changes with a new configuration of the subnet manager. OpenSM ignores the SL
+# without QoS.
+in_bg member on two timeout 600 cmx join -j --persistent --dev "$dev3" \
+	--count 100000 239.66.3.2
+ok "MC-09: a persistent membership" log_wait member joined
+is "MC-09: SL" "$(said member sl)" 0
+echo 'Default=0x7fff, ipoib, sl=3: ALL=full;' >partitions
+sm_stop
+sm_start "$dev1" -Q -P "$PWD/partitions"
+port_active_wait
+ok "MC-09: it rejoins with the new SL" \
+	log_wait member '"rejoined".*"sl": 3[,}]'
+end member
 finish

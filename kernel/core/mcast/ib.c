@@ -61,9 +61,10 @@ static void cmx_ib_mgid(const struct rdma_cm_id *id,
 	memcpy(mgid, map + 4, sizeof(*mgid));
 }
 
-static void cmx_ib_set_param(struct cmx_group *g,
-			     const struct rdma_cmx_mc_param *param)
+/* The parameters that the caller gave */
+static void cmx_ib_set_param(struct cmx_group *g)
 {
+	const struct rdma_cmx_mc_param *param = &g->attr.param;
 	struct ib_sa_mcmember_rec *rec = &g->wanted;
 
 	if (param->mask & RDMA_CMX_MC_QKEY)
@@ -95,27 +96,52 @@ static void cmx_ib_set_param(struct cmx_group *g,
 }
 
 /*
- * A parameter that is not in the mask is that of the partition's broadcast
+ * A parameter that the caller did not give is that of the partition's broadcast
  * group, as in rdma_cm. An id bound by GID has no such group.
+ *
+ * ib_sa has the group from the start of IPoIB's first join, with zeros, and
+ * without an MLID. After a loss it has the previous parameters, without a
+ * JoinState, until IPoIB has rejoined it. A rejoin waits for that.
  */
-int cmx_mcast_ib_prepare(struct cmx_group *g,
-			 const struct rdma_cmx_mc_param *param)
+static int cmx_ib_fill(struct cmx_group *g)
+{
+	struct ib_sa_mcmember_rec *rec = &g->wanted, now;
+	int ret;
+
+	if (g->has_broadcast) {
+		ret = ib_sa_get_mcmember_rec(g->id->device, g->id->port_num,
+					     &g->broadcast, &now);
+		if (ret)
+			return ret;
+		if (!now.mlid || (g->was_joined && !now.join_state))
+			return -EADDRNOTAVAIL;
+		rec->sl = now.sl;
+		rec->traffic_class = now.traffic_class;
+		rec->flow_label = now.flow_label;
+		rec->mtu = now.mtu;
+		rec->rate = now.rate;
+		rec->hop_limit = now.hop_limit;
+		if (g->id->ps == RDMA_PS_IPOIB && now.qkey)
+			rec->qkey = now.qkey;
+	}
+	cmx_ib_set_param(g);
+	return 0;
+}
+
+/*
+ * A later resolution of the id changes its addresses. The membership keeps
+ * those of the first join.
+ */
+int cmx_mcast_ib_prepare(struct cmx_group *g)
 {
 	struct rdma_dev_addr *dev_addr = &g->id->route.addr.dev_addr;
 	struct ib_sa_mcmember_rec *rec = &g->wanted;
-	union ib_gid broadcast;
 	u16 index;
 	int ret;
 
-	ib_addr_get_mgid(dev_addr, &broadcast);
-	if (g->id->route.addr.src_addr.ss_family != AF_IB) {
-		ret = ib_sa_get_mcmember_rec(g->id->device, g->id->port_num,
-					     &broadcast, rec);
-		if (ret)
-			return ret;
-	}
-	if (g->id->ps != RDMA_PS_IPOIB || !rec->qkey)
-		rec->qkey = cpu_to_be32(RDMA_UDP_QKEY);
+	ib_addr_get_mgid(dev_addr, &g->broadcast);
+	g->has_broadcast = g->id->route.addr.src_addr.ss_family != AF_IB;
+	rec->qkey = cpu_to_be32(RDMA_UDP_QKEY);
 	cmx_ib_mgid(g->id, &g->addr, &rec->mgid);
 	rdma_addr_get_sgid(dev_addr, &rec->port_gid);
 	rec->pkey = cpu_to_be16(ib_addr_get_pkey(dev_addr));
@@ -135,7 +161,9 @@ int cmx_mcast_ib_prepare(struct cmx_group *g,
 				IB_SA_MCMEMBER_REC_MTU_SELECTOR |
 				IB_SA_MCMEMBER_REC_HOP_LIMIT;
 	}
-	cmx_ib_set_param(g, param);
+	ret = cmx_ib_fill(g);
+	if (ret)
+		return ret;
 	if (ib_find_pkey(g->id->device, g->id->port_num,
 			 be16_to_cpu(rec->pkey), &index))
 		return -EINVAL;
@@ -163,7 +191,13 @@ static int cmx_ib_callback(int status, struct ib_sa_multicast *multicast)
 static int cmx_ib_join(struct cmx_group *g)
 {
 	struct ib_sa_multicast *mc;
+	int ret;
 
+	if (g->was_joined) {
+		ret = cmx_ib_fill(g);
+		if (ret)
+			return ret;
+	}
 	mc = ib_sa_join_multicast(&cmx_sa_mc_client, g->id->device,
 				  g->id->port_num, &g->wanted, g->comp_mask,
 				  GFP_KERNEL, cmx_ib_callback, g);
@@ -204,11 +238,13 @@ static int cmx_ib_query_sendonly(struct cmx_group *g)
 	u32 caps;
 	int ret;
 
-	port = cmx_sa_port_get(g->id->device->index, g->id->port_num);
+	port = cmx_sa_port_find(g->id->device->index, g->id->port_num);
 	if (!port)
 		return -ENODEV;
-	ret = cmx_sa_info(port, &caps);
-	if (!ret) {
+	/* Not for long: the work items of all groups share a queue. */
+	if (!cmx_sa_port_look_briefly(port)) {
+		ret = -ENODEV;
+	} else if (!cmx_sa_info(port, &caps)) {
 		ret = cmx_ib_send_only(caps);
 	} else {
 		refcount_inc(&g->ref);

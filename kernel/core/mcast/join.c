@@ -19,7 +19,7 @@
 #include "mcast/trace.h"
 
 /* Milliseconds between two attempts to rejoin a persistent group */
-#define CMX_BACKOFF_MIN		20
+#define CMX_BACKOFF_MIN		100
 #define CMX_BACKOFF_MAX		5000
 
 /* Queue pair number of all groups */
@@ -102,23 +102,25 @@ static int cmx_group_move_locked(struct cmx_group *g, u16 from)
 	return ret;
 }
 
-/* A group that was rejoined may have another MLID. Likewise. */
+/* A group that was rejoined may have another MLID or Q_Key. Likewise. */
 static int cmx_group_attach_locked(struct cmx_group *g)
 {
 	struct ib_qp_attr attr = { .qkey = be32_to_cpu(g->rec.qkey) };
 	u16 lid = be16_to_cpu(g->rec.mlid);
 	struct cmx_group *other;
 	int ret = 0;
+	bool same;
 
-	if (!list_empty(&g->attachment) && g->attached_lid == lid &&
-	    !memcmp(&g->attached_gid, &g->rec.mgid, sizeof(g->rec.mgid)))
-		return 0;
-	cmx_group_detach_locked(g);
-	if (g->set_qkey) {
+	same = !list_empty(&g->attachment) && g->attached_lid == lid &&
+	       !memcmp(&g->attached_gid, &g->rec.mgid, sizeof(g->rec.mgid));
+	if ((g->set_qkey && !same) || (g->joined && g->ud.qkey != attr.qkey)) {
 		ret = ib_modify_qp(g->qp, &attr, IB_QP_QKEY);
 		if (ret)
 			return ret;
 	}
+	if (same)
+		return 0;
+	cmx_group_detach_locked(g);
 	g->attached_gid = g->rec.mgid;
 	g->attached_lid = lid;
 	other = cmx_group_sharer(g);
@@ -259,7 +261,7 @@ static int cmx_group_join_ib(struct cmx_group *g)
 {
 	INIT_DELAYED_WORK(&g->work, cmx_group_work);
 	g->backoff = CMX_BACKOFF_MIN;
-	return cmx_mcast_ib_prepare(g, &g->attr.param);
+	return cmx_mcast_ib_prepare(g);
 }
 
 /*

@@ -104,6 +104,8 @@ enum cmx_group_state {
  * @rec: the group, as requested and then as joined
  * @wanted: @rec as requested
  * @comp_mask: valid fields of @wanted
+ * @broadcast: MGID of the partition's broadcast group, if @has_broadcast
+ * @has_broadcast: see above
  * @qp: queue pair of the kernel, or NULL
  * @attachments: groups of the id that are attached, by the handler lock
  * @attachment: in @attachments while @qp is attached to @attached_gid and
@@ -152,6 +154,8 @@ struct cmx_group {
 	struct ib_sa_mcmember_rec rec;
 	struct ib_sa_mcmember_rec wanted;
 	ib_sa_comp_mask comp_mask;
+	union ib_gid broadcast;
+	bool has_broadcast;
 	struct ib_qp *qp;
 	struct list_head *attachments;
 	struct list_head attachment;
@@ -247,8 +251,7 @@ int cmx_join_check(const struct rdma_cm_id *id,
 		   const struct rdma_cmx_join_attr *attr);
 
 /* ib.c */
-int cmx_mcast_ib_prepare(struct cmx_group *g,
-			 const struct rdma_cmx_mc_param *param);
+int cmx_mcast_ib_prepare(struct cmx_group *g);
 int cmx_mcast_ib_start(struct cmx_group *g);
 void cmx_mcast_ib_stop(struct cmx_group *g);
 bool cmx_mcast_ib_event(struct cmx_group *g, int *status);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * MC-02, MC-06: the memberships of an id, and the queue pair that is attached
- * for them, on a mocked device (mock.h).
+ * MC-02, MC-06, MC-09: the memberships of an id, and the queue pair that is
+ * attached for them, on a mocked device (mock.h).
  */
 #include <malloc.h>
 #include <sys/wait.h>
@@ -100,7 +100,7 @@ TEST_F(mcast, MC_02_destroy_detaches_what_the_program_attached)
 	EXPECT_EQ(0, leave(self));
 }
 
-TEST_F(mcast, MC_02_send_only_does_not_detach)
+static int join_send_only(FIXTURE_DATA(mcast) *self)
 {
 	struct rdma_cm_join_mc_attr_ex attr = {
 		.comp_mask = RDMA_CM_JOIN_MC_ATTR_ADDRESS |
@@ -110,13 +110,128 @@ TEST_F(mcast, MC_02_send_only_does_not_detach)
 	};
 	struct rdma_cm_event *event;
 
-	ASSERT_EQ(0, rdma_join_multicast_ex(self->id, &attr, NULL));
+	if (rdma_join_multicast_ex(self->id, &attr, NULL))
+		return errno;
 	mock_joined();
-	ASSERT_EQ(0, rdma_get_cm_event(self->channel, &event));
-	ASSERT_EQ(0, rdma_ack_cm_event(event));
+	if (rdma_get_cm_event(self->channel, &event))
+		return errno;
+	return rdma_ack_cm_event(event);
+}
+
+TEST_F(mcast, MC_02_send_only_does_not_detach)
+{
+	ASSERT_EQ(0, join_send_only(self));
 	attach(self);
 	EXPECT_EQ(0, leave(self));
 	EXPECT_EQ(0, mock.detaches);
+}
+
+#define OTHER_MLID	0xc00b
+
+/* The event that the program reads, or -1 */
+static int rejoin(FIXTURE_DATA(mcast) *self, unsigned int which, uint16_t mlid)
+{
+	struct rdma_cm_event *event;
+	int type;
+
+	mock_rejoined(which, mlid);
+	if (rdma_get_cm_event(self->channel, &event))
+		return -1;
+	type = event->event;
+	return rdma_ack_cm_event(event) ? -1 : type;
+}
+
+static int move(FIXTURE_DATA(mcast) *self, unsigned int which)
+{
+	return rejoin(self, which, OTHER_MLID);
+}
+
+/* The queue pair was moved once, and receives. */
+static bool moved(void)
+{
+	return mock.detaches == 1 && mock.attaches == 2 && mock.attached &&
+	       mock.mlid == OTHER_MLID;
+}
+
+/* The rejoined group has another MLID. */
+TEST_F(mcast, MC_09_memberships_of_one_group_move_together)
+{
+	unsigned int i;
+
+	mock_qp(self->id, false);
+	ASSERT_EQ(0, join(self));
+	ASSERT_EQ(0, join(self));
+	EXPECT_EQ(1, mock.attaches);
+	for (i = 0; i < 2; i++) {
+		EXPECT_EQ(RDMA_CM_EVENT_MULTICAST_JOIN, move(self, i));
+		EXPECT_TRUE(moved());
+	}
+	EXPECT_EQ(0, leave(self));
+	EXPECT_TRUE(moved());
+	EXPECT_EQ(0, leave(self));
+	EXPECT_EQ(0, mock.attached);
+	rdma_destroy_qp(self->id);
+	EXPECT_EQ(0, mock.destroyed);
+}
+
+/* The newest one leaves between the two events. */
+TEST_F(mcast, MC_09_move_before_a_leave)
+{
+	mock_qp(self->id, false);
+	ASSERT_EQ(0, join(self));
+	ASSERT_EQ(0, join(self));
+	EXPECT_EQ(RDMA_CM_EVENT_MULTICAST_JOIN, move(self, 1));
+	EXPECT_EQ(0, leave(self));
+	EXPECT_TRUE(moved());
+	EXPECT_EQ(RDMA_CM_EVENT_MULTICAST_JOIN, move(self, 0));
+	EXPECT_TRUE(moved());
+	EXPECT_EQ(0, leave(self));
+	EXPECT_EQ(0, mock.attached);
+}
+
+/* The last one to leave has no event of the other MLID. */
+TEST_F(mcast, MC_09_leave_without_the_event_of_the_move)
+{
+	mock_qp(self->id, false);
+	ASSERT_EQ(0, join(self));
+	ASSERT_EQ(0, join(self));
+	EXPECT_EQ(RDMA_CM_EVENT_MULTICAST_JOIN, move(self, 1));
+	EXPECT_EQ(0, leave(self));
+	EXPECT_EQ(0, leave(self));
+	EXPECT_EQ(0, mock.attached);
+	rdma_destroy_qp(self->id);
+	EXPECT_EQ(0, mock.destroyed);
+}
+
+/* The move of a send-only member neither detaches nor attaches. */
+TEST_F(mcast, MC_09_send_only_moves_beside_a_full_member)
+{
+	mock_qp(self->id, false);
+	ASSERT_EQ(0, join_send_only(self));
+	ASSERT_EQ(0, join(self));
+	EXPECT_EQ(RDMA_CM_EVENT_MULTICAST_JOIN, move(self, 0));
+	EXPECT_EQ(1, mock.attached);
+	EXPECT_EQ(0, mock.detaches);
+	EXPECT_EQ(RDMA_CM_EVENT_MULTICAST_JOIN, move(self, 1));
+	EXPECT_TRUE(moved());
+	EXPECT_EQ(0, leave(self));
+	EXPECT_EQ(0, mock.attached);
+	EXPECT_EQ(0, leave(self));
+}
+
+/* The program has attached the queue pair. */
+TEST_F(mcast, MC_09_what_the_program_attached_moves)
+{
+	ASSERT_EQ(0, join(self));
+	ASSERT_EQ(0, join(self));
+	attach(self);
+	EXPECT_EQ(RDMA_CM_EVENT_MULTICAST_JOIN, move(self, 0));
+	EXPECT_TRUE(moved());
+	EXPECT_EQ(RDMA_CM_EVENT_MULTICAST_JOIN, move(self, 1));
+	EXPECT_TRUE(moved());
+	EXPECT_EQ(0, leave(self));
+	EXPECT_EQ(0, leave(self));
+	EXPECT_EQ(0, mock.attached);
 }
 
 /* Runs @fn in a child, which inherits the id. Its result */

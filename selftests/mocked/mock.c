@@ -71,9 +71,9 @@ void mock_event(struct rdma_cm_id *id, uint32_t type)
 	ev->uid = cmx_id_cookie(cmx_id(id));
 }
 
-void mock_joined(void)
+void mock_rejoined(unsigned int which, uint16_t mlid)
 {
-	struct member *member = &members[mock.members - 1];
+	struct member *member = &members[which];
 	struct rdma_cmx_event *ev = event_add(RDMA_CM_EVENT_MULTICAST_JOIN);
 
 	ev->id = member->id;
@@ -83,7 +83,12 @@ void mock_joined(void)
 	ev->flags = RDMA_CMX_EVENT_UD;
 	memset(ev->param.ud.ah_attr.grh.dgid, MOCK_MGID, 16);
 	ev->param.ud.ah_attr.is_global = 1;
-	ev->param.ud.ah_attr.dlid = MOCK_MLID;
+	ev->param.ud.ah_attr.dlid = mlid;
+}
+
+void mock_joined(void)
+{
+	mock_rejoined(mock.members - 1, MOCK_MLID);
 }
 
 void mock_leave(void)
@@ -205,16 +210,25 @@ int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 	return verb();
 }
 
+/*
+ * As in the kernel: once for each group. A driver that compares the MLID, as
+ * rdmavt, accepts one for each MGID.
+ */
 int ibv_attach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid)
 {
-	mock.attached = 1;	/* as in the kernel: once for each group */
+	if (mock.attached)
+		return mock.mlid == lid ? 0 : EINVAL;
+	if (verb())
+		return verb();
+	mock.attached = 1;
+	mock.mlid = lid;
 	mock.attaches++;
-	return verb();
+	return 0;
 }
 
 int ibv_detach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid)
 {
-	if (!mock.attached)
+	if (!mock.attached || mock.mlid != lid)
 		return EINVAL;
 	mock.attached = 0;
 	mock.detaches++;

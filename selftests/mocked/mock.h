@@ -26,6 +26,7 @@ struct mock {
 	unsigned int lookups;
 	unsigned int members;
 	int attached;		/* how often the queue pair is */
+	uint16_t mlid;		/* of its attachment */
 	int attaches, detaches;	/* successful ones */
 	int destroyed;		/* result of ibv_destroy_qp() */
 };
@@ -35,6 +36,8 @@ extern struct mock mock;
 /* Adds an event of the id, or of its newest membership. */
 void mock_event(struct rdma_cm_id *id, uint32_t type);
 void mock_joined(void);
+/* Adds one of another membership: the oldest is 0. */
+void mock_rejoined(unsigned int which, uint16_t mlid);
 /* Another process leaves the newest membership. */
 void mock_leave(void);
 /* The id gets a queue pair, or one with completion queues. */

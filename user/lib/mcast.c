@@ -27,10 +27,13 @@ static bool addr_is_multicast(const struct sockaddr *addr)
 	}
 }
 
+/*
+ * Drivers do not count attachments to an MGID. Most do not compare the MLID,
+ * either. An MGID has one at a time, so all its memberships have the same.
+ */
 static bool same_group(const struct cmx_mc *mc, const struct cmx_mc *like)
 {
-	return mc != like && mc->mlid == like->mlid &&
-	       !memcmp(&mc->mgid, &like->mgid, sizeof(mc->mgid));
+	return !memcmp(&mc->mgid, &like->mgid, sizeof(mc->mgid));
 }
 
 /* With the id's lock. A QP is attached once for all its memberships. */
@@ -44,11 +47,16 @@ static bool group_attached(struct cmx_id *id, const struct cmx_mc *like)
 	return false;
 }
 
+static bool mc_attachable(const struct cmx_mc *mc)
+{
+	return !mc->left &&
+	       mc->join_flags != RDMA_MC_JOIN_FLAG_SENDONLY_FULLMEMBER;
+}
+
 /* The QP may be attached for it: by the library, or by the program. */
 static bool mc_receives(const struct cmx_mc *mc)
 {
-	return mc->joined && !mc->left &&
-	       mc->join_flags != RDMA_MC_JOIN_FLAG_SENDONLY_FULLMEMBER;
+	return mc->joined && mc_attachable(mc);
 }
 
 static bool group_received(struct cmx_id *id, const struct cmx_mc *like)
@@ -56,7 +64,7 @@ static bool group_received(struct cmx_id *id, const struct cmx_mc *like)
 	struct cmx_mc *mc;
 
 	for (mc = id->mcs; mc; mc = mc->next)
-		if (mc_receives(mc) && same_group(mc, like))
+		if (mc != like && mc_receives(mc) && same_group(mc, like))
 			return true;
 	return false;
 }
@@ -83,6 +91,23 @@ static void mc_detach_last(struct cmx_mc *mc)
 		mc_detach(mc);
 }
 
+/*
+ * With the id's lock. The group has this MLID, possibly another one than its
+ * memberships were told: before the QP is attached, its attachment to the former
+ * one ends.
+ */
+static void group_move(const struct cmx_mc *mc, uint16_t mlid)
+{
+	struct cmx_mc *other;
+
+	for (other = mc->id->mcs; other; other = other->next) {
+		if (!same_group(other, mc) || other->mlid == mlid)
+			continue;
+		mc_detach(other);
+		other->mlid = mlid;
+	}
+}
+
 /* With the id's lock. Returns an error number. */
 static int mc_attach(struct cmx_mc *mc, uint32_t qkey)
 {
@@ -90,8 +115,7 @@ static int mc_attach(struct cmx_mc *mc, uint32_t qkey)
 	struct cmx_id *id = mc->id;
 	int err = 0;
 
-	if (!id->id.qp ||
-	    mc->join_flags == RDMA_MC_JOIN_FLAG_SENDONLY_FULLMEMBER)
+	if (!id->id.qp)
 		return 0;
 	if (mc->set_qkey)
 		err = ibv_modify_qp(id->id.qp, &attr, IBV_QP_QKEY);
@@ -112,12 +136,13 @@ int cmx_mc_joined(struct cmx_mc *mc, const struct rdma_ud_param *ud)
 	int err = 0;
 
 	pthread_mutex_lock(&id->lock);
-	if (mc->mlid != ud->ah_attr.dlid ||
-	    memcmp(&mc->mgid, mgid, sizeof(*mgid)))
+	if (memcmp(&mc->mgid, mgid, sizeof(*mgid)))
 		mc_detach_last(mc);
 	mc->mgid = *mgid;
+	if (mc_attachable(mc))
+		group_move(mc, ud->ah_attr.dlid);
 	mc->mlid = ud->ah_attr.dlid;
-	if (!mc->attached && !mc->left)
+	if (!mc->attached && mc_attachable(mc))
 		err = mc_attach(mc, ud->qkey);
 	mc->joined = !err;
 	pthread_mutex_unlock(&id->lock);

@@ -127,14 +127,16 @@ TEST_F(mcast, MC_02_send_only_does_not_detach)
 }
 
 #define OTHER_MLID	0xc00b
+#define OTHER_QKEY	0x0b1c
 
 /* The event that the program reads, or -1 */
-static int rejoin(FIXTURE_DATA(mcast) *self, unsigned int which, uint16_t mlid)
+static int rejoin(FIXTURE_DATA(mcast) *self, unsigned int which, uint16_t mlid,
+		  uint32_t qkey)
 {
 	struct rdma_cm_event *event;
 	int type;
 
-	mock_rejoined(which, mlid);
+	mock_rejoined(which, mlid, qkey);
 	if (rdma_get_cm_event(self->channel, &event))
 		return -1;
 	type = event->event;
@@ -143,7 +145,7 @@ static int rejoin(FIXTURE_DATA(mcast) *self, unsigned int which, uint16_t mlid)
 
 static int move(FIXTURE_DATA(mcast) *self, unsigned int which)
 {
-	return rejoin(self, which, OTHER_MLID);
+	return rejoin(self, which, OTHER_MLID, MOCK_QKEY);
 }
 
 /* The queue pair was moved once, and receives. */
@@ -230,6 +232,41 @@ TEST_F(mcast, MC_09_what_the_program_attached_moves)
 	EXPECT_EQ(RDMA_CM_EVENT_MULTICAST_JOIN, move(self, 1));
 	EXPECT_TRUE(moved());
 	EXPECT_EQ(0, leave(self));
+	EXPECT_EQ(0, leave(self));
+	EXPECT_EQ(0, mock.attached);
+}
+
+/* The rejoined group has another Q_Key, which the program has not chosen. */
+TEST_F(mcast, MC_09_rejoin_sets_another_qkey)
+{
+	mock_qp(self->id, false);
+	ASSERT_EQ(0, join(self));
+	EXPECT_EQ(RDMA_CM_EVENT_MULTICAST_JOIN,
+		  rejoin(self, 0, OTHER_MLID, MOCK_QKEY));
+	EXPECT_EQ(0, mock.qkeys);
+	EXPECT_EQ(RDMA_CM_EVENT_MULTICAST_JOIN,
+		  rejoin(self, 0, OTHER_MLID, OTHER_QKEY));
+	EXPECT_EQ(RDMA_CM_EVENT_MULTICAST_JOIN,
+		  rejoin(self, 0, OTHER_MLID, OTHER_QKEY));
+	EXPECT_EQ(1, mock.qkeys);
+	EXPECT_EQ(OTHER_QKEY, mock.qkey);
+	EXPECT_EQ(1, mock.attached);
+}
+
+/* It is set at the next rejoin. Meanwhile nothing is left attached. */
+TEST_F(mcast, MC_09_another_qkey_cannot_be_set)
+{
+	mock_qp(self->id, false);
+	ASSERT_EQ(0, join(self));
+	mock.verbs_error = ENOMEM;
+	EXPECT_EQ(RDMA_CM_EVENT_MULTICAST_ERROR,
+		  rejoin(self, 0, MOCK_MLID, OTHER_QKEY));
+	EXPECT_EQ(0, mock.attached);
+	mock.verbs_error = 0;
+	EXPECT_EQ(RDMA_CM_EVENT_MULTICAST_JOIN,
+		  rejoin(self, 0, MOCK_MLID, OTHER_QKEY));
+	EXPECT_EQ(OTHER_QKEY, mock.qkey);
+	EXPECT_EQ(1, mock.attached);
 	EXPECT_EQ(0, leave(self));
 	EXPECT_EQ(0, mock.attached);
 }

@@ -71,7 +71,7 @@ void mock_event(struct rdma_cm_id *id, uint32_t type)
 	ev->uid = cmx_id_cookie(cmx_id(id));
 }
 
-void mock_rejoined(unsigned int which, uint16_t mlid)
+void mock_rejoined(unsigned int which, uint16_t mlid, uint32_t qkey)
 {
 	struct member *member = &members[which];
 	struct rdma_cmx_event *ev = event_add(RDMA_CM_EVENT_MULTICAST_JOIN);
@@ -84,11 +84,12 @@ void mock_rejoined(unsigned int which, uint16_t mlid)
 	memset(ev->param.ud.ah_attr.grh.dgid, MOCK_MGID, 16);
 	ev->param.ud.ah_attr.is_global = 1;
 	ev->param.ud.ah_attr.dlid = mlid;
+	ev->param.ud.qkey = qkey;
 }
 
 void mock_joined(void)
 {
-	mock_rejoined(mock.members - 1, MOCK_MLID);
+	mock_rejoined(mock.members - 1, MOCK_MLID, MOCK_QKEY);
 }
 
 void mock_leave(void)
@@ -207,6 +208,10 @@ int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 {
 	if (mock.cancels)
 		pthread_testcancel();
+	if (mask & IBV_QP_QKEY && !verb()) {
+		mock.qkey = attr->qkey;
+		mock.qkeys++;
+	}
 	return verb();
 }
 

@@ -15,6 +15,7 @@
 
 #define MOCK_MGID	0xff	/* each byte of the group's address */
 #define MOCK_MLID	0xc00a
+#define MOCK_QKEY	0x0b1b
 
 struct mock {
 	int accept_error;	/* errno of ACCEPT, or 0 */
@@ -27,6 +28,8 @@ struct mock {
 	unsigned int members;
 	int attached;		/* how often the queue pair is */
 	uint16_t mlid;		/* of its attachment */
+	uint32_t qkey;		/* that it was set to, or 0 */
+	int qkeys;		/* how often */
 	int attaches, detaches;	/* successful ones */
 	int destroyed;		/* result of ibv_destroy_qp() */
 };
@@ -37,7 +40,7 @@ extern struct mock mock;
 void mock_event(struct rdma_cm_id *id, uint32_t type);
 void mock_joined(void);
 /* Adds one of another membership: the oldest is 0. */
-void mock_rejoined(unsigned int which, uint16_t mlid);
+void mock_rejoined(unsigned int which, uint16_t mlid, uint32_t qkey);
 /* Another process leaves the newest membership. */
 void mock_leave(void);
 /* The id gets a queue pair, or one with completion queues. */

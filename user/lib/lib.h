@@ -54,8 +54,9 @@ struct cmx_mc {
 	bool joined;		/* a JOIN was read: mgid and mlid are set */
 	bool attached;		/* by the library */
 	bool left;		/* attaches the QP no more */
-	bool set_qkey;		/* the program has set one */
+	bool set_qkey;		/* the program has set one, or it has changed */
 	uint16_t mlid;
+	uint32_t qkey;		/* of the last JOIN, or 0 */
 	union ibv_gid mgid;
 };
 

@@ -109,9 +109,9 @@ static void group_move(const struct cmx_mc *mc, uint16_t mlid)
 }
 
 /* With the id's lock. Returns an error number. */
-static int mc_attach(struct cmx_mc *mc, uint32_t qkey)
+static int mc_attach(struct cmx_mc *mc)
 {
-	struct ibv_qp_attr attr = { .qkey = qkey };
+	struct ibv_qp_attr attr = { .qkey = mc->qkey };
 	struct cmx_id *id = mc->id;
 	int err = 0;
 
@@ -127,23 +127,28 @@ static int mc_attach(struct cmx_mc *mc, uint32_t qkey)
 
 /*
  * A join has succeeded, before the program receives its event. A persistent
- * membership gets here again, possibly with another MLID.
+ * membership gets here again, possibly with another MLID, and with another Q_Key
+ * if that is the partition's.
  */
 int cmx_mc_joined(struct cmx_mc *mc, const struct rdma_ud_param *ud)
 {
 	const union ibv_gid *mgid = &ud->ah_attr.grh.dgid;
 	struct cmx_id *id = mc->id;
+	bool other_qkey;
 	int err = 0;
 
 	pthread_mutex_lock(&id->lock);
-	if (memcmp(&mc->mgid, mgid, sizeof(*mgid)))
+	other_qkey = mc->qkey && mc->qkey != ud->qkey;
+	if (other_qkey || memcmp(&mc->mgid, mgid, sizeof(*mgid)))
 		mc_detach_last(mc);
 	mc->mgid = *mgid;
+	mc->qkey = ud->qkey;
+	mc->set_qkey |= other_qkey;
 	if (mc_attachable(mc))
 		group_move(mc, ud->ah_attr.dlid);
 	mc->mlid = ud->ah_attr.dlid;
 	if (!mc->attached && mc_attachable(mc))
-		err = mc_attach(mc, ud->qkey);
+		err = mc_attach(mc);
 	mc->joined = !err;
 	pthread_mutex_unlock(&id->lock);
 	return rdma_seterrno(err);

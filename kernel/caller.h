@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Queries on behalf of a user, and a limit. rdma_ucmx calls these. Drivers call
- * the functions of <rdma/rdma_cmx.h>, on behalf of the kernel.
+ * What rdma_ucmx calls on behalf of a user: queries, services, cached paths and
+ * connects, and what it shares with connect/ about the CM. Drivers call the
+ * functions of <rdma/rdma_cmx.h>, on behalf of the kernel.
  */
 #ifndef CMX_CALLER_H
 #define CMX_CALLER_H
@@ -112,7 +113,9 @@ void rdma_cmx_services_look(const struct rdma_cmx_query_attr *attr);
  * @caller: on whose behalf; without names_later and port_later
  *
  * Context: process context, sleeps until the result or the deadline; a signal
- * ends the wait.
+ * ends the wait. Before that it may wait, unless @caller is locked, for the
+ * firmware of a port that is not known to be active, which may outlast the
+ * deadline and a signal.
  * Return: as rdma_cmx_resolve().
  */
 struct rdma_cmx_result *
@@ -145,7 +148,8 @@ int rdma_cmx_query_give_names(struct rdma_cmx_query *query,
  * network namespaces that this user namespace, or a descendant of it, owns. So
  * a container does not advertise on shared devices of the host.
  *
- * Context: process context, may sleep; does not wait for an SA.
+ * Context: process context, may sleep. It does not wait for an SA. It may wait
+ * for the firmware of a port that is not known to be active.
  * Return: as rdma_cmx_advertise(); -EAGAIN: the user has services_per_user
  * services, or all users have services_max.
  */
@@ -164,7 +168,9 @@ rdma_cmx_advertise_for(const struct rdma_cmx_service_attr *attr, kuid_t uid,
  * descendant of it, owns. The records are charged to the caller's cgroup.
  *
  * Context: process context, sleeps until the SAs have responded, or until the
- * deadline; a signal ends the wait.
+ * deadline; a signal ends the wait. Before that it may wait for the firmware of
+ * a port that is not known to be active, which may outlast the deadline and a
+ * signal.
  * Return: as rdma_cmx_get_services().
  */
 struct rdma_cmx_services *
@@ -365,6 +371,7 @@ bool rdma_cmx_connect_stop(struct rdma_cmx_connector *connector);
  * rdma_cmx_connect_waited - how long candidates have waited for slots
  * @connector: from rdma_cmx_connect_start_for(), which has ended
  *
+ * Context: any, does not sleep.
  * Return: the time by which waits have moved the deadline, in jiffies.
  */
 unsigned long rdma_cmx_connect_waited(struct rdma_cmx_connector *connector);
@@ -372,6 +379,7 @@ unsigned long rdma_cmx_connect_waited(struct rdma_cmx_connector *connector);
 /**
  * rdma_cmx_max_user_groups - limit of the groups that a user may be a member of
  *
+ * Context: any, does not sleep.
  * Return: the present value of the module parameter groups_per_user.
  */
 unsigned int rdma_cmx_max_user_groups(void);

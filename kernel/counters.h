@@ -65,7 +65,7 @@ static struct cmx_counters _name = {					\
  * @counters: from CMX_COUNTERS()
  * @module: kobject of the module
  *
- * Context: may sleep.
+ * Context: process context, may sleep.
  * Return: 0 or a negative errno.
  */
 int cmx_counters_init(struct cmx_counters *counters, struct kobject *module);
@@ -74,7 +74,7 @@ int cmx_counters_init(struct cmx_counters *counters, struct kobject *module);
  * cmx_counters_exit - remove the files
  * @counters: from cmx_counters_init()
  *
- * Context: may sleep; waits for readers of the files.
+ * Context: process context, may sleep; waits for readers of the files.
  */
 void cmx_counters_exit(struct cmx_counters *counters);
 

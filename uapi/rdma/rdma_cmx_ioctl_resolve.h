@@ -37,10 +37,10 @@ enum {
  *  EAFNOSUPPORT   unknown family                      EAI_FAMILY
  *  EPROTOTYPE     qp_type contradicts port_space      EAI_QPTYPE
  *  ENOMEM         out of memory                       EAI_MEMORY
- *  ENOKEY         no name helper is installed, or the host's names are not
- *                 the caller's: the caller looks up the name and passes the
- *                 result to the kernel
- *  ENODEV         no RDMA device has the name @dev, or EAI_SYSTEM
+ *  ENOKEY         no name helper is installed, or     EAI_SYSTEM
+ *                 the host's names are not the caller's: the caller looks up
+ *                 the name and passes the result to the kernel
+ *  ENODEV         there is no RDMA device @dev, or    EAI_SYSTEM
  *                 with RAI_SA no port can be queried
  *  ENXIO          @dev has no port @dev_port          EAI_SYSTEM
  *  ENETUNREACH    @dev reaches none of the addresses  EAI_SYSTEM

@@ -68,7 +68,7 @@ union rdma_cmx_sockaddr {
  *	initial one require a resolv.conf in /etc/netns on the host, see
  *	cmx-names(8); without it the query fails with -EOPNOTSUPP
  * @node: host name or numeric address, or NULL. For a name
- *	_service._protocol.domain SRV records give hosts and, without
+ *	_service._protocol.domain SRV records (RFC 2782) give hosts and, without
  *	@has_port, ports
  * @service: service name of at most 63 bytes, or a service id as a number of
  *	base 0; only with RDMA_CMX_AI_SA, else NULL. The entries have family
@@ -77,7 +77,8 @@ union rdma_cmx_sockaddr {
  * @has_port: the caller gives a port. A query with only a port has as result
  *	the loopback address, or the wildcard if passive
  * @flags: RDMA_CMX_AI_*
- * @family: AF_INET, AF_INET6, AF_IB, or 0 for any
+ * @family: AF_INET, AF_INET6, or 0 for any. AF_IB requires RDMA_CMX_AI_FAMILY,
+ *	and is as 0 without it
  * @qp_type: IB_QPT_RC, IB_QPT_UD, …, or 0 for any
  * @port_space: RDMA_PS_*, or 0 for any
  * @src: hints.ai_src_addr or NULL; with RDMA_CMX_AI_SA the port to query. As in
@@ -100,8 +101,9 @@ union rdma_cmx_sockaddr {
  *	rdma_resolve_route(). For IPv6 and AF_IB the flow information of @src
  *	has the traffic class. RoCE has no path records
  * @timeout_ms: deadline of the query in milliseconds, 0: module parameter
- *	query_timeout_ms. The result lacks path records that take longer than
- *	the module parameter route_timeout_ms
+ *	query_timeout_ms. The maximum is the module parameter
+ *	query_timeout_max_ms; it replaces a later deadline. The result lacks
+ *	path records that take longer than the module parameter route_timeout_ms
  * @refresh: query names, services and path records even if the cache has them,
  *	or has a negative entry. The results are cached. An equal query that is
  *	outstanding is shared
@@ -206,6 +208,12 @@ struct rdma_cmx_result {
 	struct rdma_cmx_entry entries[];
 };
 
+/**
+ * rdma_cmx_for_each_entry - iterate over the entries of a result
+ * @e: the entry, a pointer to const struct rdma_cmx_entry
+ * @i: index of the entry, u32
+ * @res: the result, with a reference of the caller
+ */
 #define rdma_cmx_for_each_entry(e, i, res)				\
 	for ((i) = 0, (e) = (res)->entries; (i) < (res)->count; (i)++, (e)++)
 
@@ -238,7 +246,11 @@ typedef void (*rdma_cmx_done_fn)(struct rdma_cmx_query *query,
  * The callback reports errors of the resolution. Before this returns, only the
  * callback may use *@pquery.
  *
- * Context: process context, may sleep for memory and locks only.
+ * Context: process context, may sleep. It waits for no name server, neighbour
+ * or SA. It may wait for the firmware of an InfiniBand port that is not known
+ * to be active: with RDMA_CMX_AI_SA, and for the path records of an address
+ * that is known at once. @attr.timeout_ms does not limit that wait. The caller
+ * holds no lock that others need meanwhile.
  * Return: 0; or a negative errno without a query and a call of @done: an errno
  * of the attributes; -EAGAIN: a limit is reached; -ENODEV: there is no port to
  * query; -ENOMEM.
@@ -250,7 +262,7 @@ int rdma_cmx_query_start(const struct rdma_cmx_query_attr *attr,
 
 /**
  * rdma_cmx_query_cancel - cancel a query
- * @query: the query
+ * @query: the query, not NULL
  *
  * After the return the callback is not running and will not run. Has no effect
  * on a completed query. Several threads may call it. A call from within the
@@ -264,7 +276,7 @@ bool rdma_cmx_query_cancel(struct rdma_cmx_query *query);
 
 /**
  * rdma_cmx_query_put - drop a reference of a query
- * @query: the query; this does not cancel it
+ * @query: the query, or NULL; this does not cancel it
  *
  * Context: any that may free memory, also atomic.
  */
@@ -275,9 +287,11 @@ void rdma_cmx_query_put(struct rdma_cmx_query *query);
  * @attr: the query
  *
  * Context: process context, sleeps until the result or the deadline; a signal
- * ends the wait.
- * Return: a result, dropped by rdma_cmx_result_put(); or an ERR_PTR,
- * -ERESTARTSYS after a signal.
+ * ends the wait. Before that it may wait for the firmware of a port that is not
+ * known to be active, which may outlast the deadline and a signal.
+ * Return: a result, dropped by rdma_cmx_result_put(); or an ERR_PTR: an errno
+ * of RDMA_CMX_AI_ERRNOS or of rdma_cmx_query_start(), or -ERESTARTSYS after a
+ * signal.
  */
 struct rdma_cmx_result *rdma_cmx_resolve(const struct rdma_cmx_query_attr *attr);
 
@@ -307,10 +321,11 @@ struct rdma_cmx_watch_attr {
 /**
  * typedef rdma_cmx_watch_fn - called with the first result and each change
  * @watch: the watch; rdma_cmx_watch() may not have returned it yet
- * @result: the result, with a reference for the callee; or an ERR_PTR.
- *	-ENOENT, -ENODATA, -EADDRNOTAVAIL: the name service or the SAs have
- *	responded that there is none. -ENETDOWN: the network namespace is gone;
- *	this is the last callback
+ * @result: the result, with a reference for the callee; or an ERR_PTR. -ENOENT,
+ *	-ENODATA and, without @src of the query, -EADDRNOTAVAIL: the name
+ *	service or the SAs have responded that there is none. With @src,
+ *	-EADDRNOTAVAIL is a failed query: the source may be added again.
+ *	-ENETDOWN: the network namespace is gone; this is the last callback
  * @context: as given to rdma_cmx_watch()
  *
  * Runs in process context, one at a time for a watch, and may sleep. It may
@@ -326,7 +341,7 @@ typedef void (*rdma_cmx_watch_fn)(struct rdma_cmx_watch *watch,
 /**
  * rdma_cmx_watch - watch the result of a query
  * @attr: the query and the interval
- * @changed: the callback
+ * @changed: the callback, not NULL
  * @context: argument of @changed
  *
  * The callback receives the first result. It receives a later result if the set
@@ -334,9 +349,10 @@ typedef void (*rdma_cmx_watch_fn)(struct rdma_cmx_watch *watch,
  * and types, or if an RDMA device reaches others of them. Order, sources,
  * devices, path records, @error of an entry and the canonical name are not
  * compared. A query that fails changes nothing. The next one follows after
- * watch_gap_ms, doubled by each failure in a row, up to sixteen times. Entries
- * that a partial result lacks are no change. An entry whose path records did
- * not arrive in time counts as unchanged.
+ * twice watch_gap_ms. Each further failure in a row doubles that, up to sixteen
+ * times watch_gap_ms. A random time of at most a quarter is added. Entries that
+ * a partial result lacks are no change. An entry whose path records did not
+ * arrive in time counts as unchanged.
  *
  * Queries use the caches: a change is reported at the latest after the lifetime
  * or lease of the old result and one interval. After an event of an RDMA
@@ -352,8 +368,10 @@ typedef void (*rdma_cmx_watch_fn)(struct rdma_cmx_watch *watch,
  * Context: process context, may sleep for memory; does not wait for a query.
  * Return: the watch, ended by rdma_cmx_watch_stop(); or an ERR_PTR, and
  * @changed is not called: an errno of the attributes as from
- * rdma_cmx_query_start(); -EINVAL: @id, @route or the interval; -EAGAIN: there
- * are watches_max watches, or the owner has a quarter of them; -ENOMEM.
+ * rdma_cmx_query_start(), except those of @dev and @dev_port: without that
+ * device or port each query fails, and @changed is not called. -EINVAL: @id,
+ * @route or the interval; -EAGAIN: there are watches_max watches, or the owner
+ * has a quarter of them; -ENOMEM.
  */
 struct rdma_cmx_watch *rdma_cmx_watch(const struct rdma_cmx_watch_attr *attr,
 				      rdma_cmx_watch_fn changed, void *context);
@@ -372,15 +390,17 @@ void rdma_cmx_watch_refresh(struct rdma_cmx_watch *watch);
 
 /**
  * rdma_cmx_watch_stop - end a watch
- * @watch: the watch; freed. Called once
+ * @watch: the watch, an ERR_PTR or NULL; freed. Called once
  *
  * After the return its callback is not running and will not run. If the
  * callback itself calls this, it is the last one. The owner's module is not
  * unloaded before that callback has returned.
  *
- * Context: process context, may sleep until a running callback has returned;
- * does not wait for a name server or an SA. The caller holds no lock that the
- * callback takes, and is not the callback of another watch.
+ * Context: process context, may sleep until a running callback or the start of
+ * a query has returned. It does not wait for a name server or an SA. The start
+ * of a query may wait for the firmware of a port that is not known to be
+ * active. The caller holds no lock that the callback takes, and is not the
+ * callback of another watch.
  */
 void rdma_cmx_watch_stop(struct rdma_cmx_watch *watch);
 
@@ -446,9 +466,12 @@ struct ib_device *rdma_cmx_netdev_device(struct net_device *ndev);
  * rdma_resolve_route(). An id with a type of service (rdma_set_service_type())
  * may need another path: see rdma_cmx_set_cached_path_tos().
  *
- * Context: process context, may sleep.
- * Return: 0; -ENOENT: the path is not cached; -EOPNOTSUPP: not an InfiniBand
- * port; -ENODEV: the port is not active; or as rdma_set_ib_path().
+ * Context: process context, may sleep for memory and locks only. It waits for
+ * no firmware.
+ * Return: 0; -ENOENT: the path is not cached, the id has a path record, or a
+ * provider of paths listens (module parameter path_provider); -EOPNOTSUPP: not
+ * an InfiniBand port, or an Omni-Path port; -ENODEV: the port is not active, or
+ * was removed; or as rdma_set_ib_path().
  */
 int rdma_cmx_set_cached_path(struct rdma_cm_id *id);
 

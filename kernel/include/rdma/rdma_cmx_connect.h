@@ -37,11 +37,11 @@ enum rdma_cmx_connect_step {
  * @error: 0: it is the winner, or untried; or the negative errno of @step.
  *	-ENETUNREACH: no RDMA device reaches it; -ECANCELED: it was outstanding
  *	when another one won or the connect was ended; -ETIMEDOUT: no response,
- *	or it gave up its place to another one; -ECONNREFUSED: rejected;
- *	-ECONNRESET: disconnected before the handover; -ENODEV: the device was
- *	removed, or the id was bound to another one than the query's @dev;
- *	-EADDRNOTAVAIL: the local address changed; -EMSGSIZE: the private data
- *	exceed those of a request; or the errno of rdma_cm or of the setup
+ *	or its share of the time was over and another one waited; -ECONNREFUSED:
+ *	rejected; -ECONNRESET: disconnected before the handover; -ENODEV: the
+ *	device was removed, or the id was bound to another one than the query's
+ *	@dev; -EADDRNOTAVAIL: the local address changed; -EMSGSIZE: the private
+ *	data exceed those of a request; or the errno of rdma_cm or of the setup
  * @reason: status of RDMA_CM_EVENT_REJECTED, else 0
  * @reason_text: rdma_reject_msg() of @reason, or NULL
  * @attempts: number of attempts: another one follows after a path from the
@@ -95,20 +95,24 @@ struct rdma_cmx_connect_report {
  * @has_tos: @tos is valid
  * @tos: for rdma_set_service_type(); replaces the query's
  * @timeout_ms: deadline of the connect in milliseconds, 0: module parameter
- *	connect_timeout_ms. It does not run while candidates wait for
- *	connect_window, up to connect_wait_ms
+ *	connect_timeout_ms. It has no maximum. It does not run while candidates
+ *	wait for connect_window, up to connect_wait_ms
  * @delay_ms: milliseconds from one start to the next while candidates are
  *	outstanding (RFC 8305, Connection Attempt Delay), 0: 250, at least 10
- * @retry_count: default of the setup's param
- * @rnr_retry_count: default of the setup's param
+ * @retry_count: retries of an unacknowledged packet, 0 to 7; the initial value
+ *	in @param of the setup
+ * @rnr_retry_count: retries while the peer has posted no receive, 0 to 6; 7:
+ *	without limit; the initial value in @param of the setup
  * @setup: called for a candidate when its route is resolved. It creates the
  *	queue pair with rdma_create_qp() and fills @param. The memory of
  *	private_data remains valid until teardown or the end of the connect. It
- *	does not change the id's event_handler or context. If it returns a
- *	negative errno it has undone its work, and the candidate has failed.
- *	Several may run at a time, for different ids. It is called again after
- *	its teardown for a candidate whose path from the cache failed. NULL: no
- *	connection; the id that is handed over is bound, with address and route
+ *	does not change the id's event_handler or context. It returns 0 or a
+ *	negative errno. If it returns a negative errno it has undone its work,
+ *	and the candidate has failed. If it returns 0 without a queue pair, the
+ *	candidate fails with -EINVAL. Several may run at a time, for different
+ *	ids. It is called again after its teardown for a candidate whose path
+ *	from the cache failed. NULL: no connection; the id that is handed over
+ *	is bound, with address and route
  * @teardown: undoes the setup of a candidate that failed or lost. It calls
  *	rdma_destroy_qp(), but not rdma_destroy_id(). With @setup only
  *
@@ -161,14 +165,13 @@ typedef void (*rdma_cmx_connect_fn)(struct rdma_cmx_connector *connector,
  *	rdma_cmx_connect_put()
  *
  * The candidates are the entries of the query's result, in their order. The
- * next one starts when one has failed, or when the delay has passed since
- * the last start. At most eight are outstanding at a time. If another one
- * waits, the candidate that started first gives up its place, with -ETIMEDOUT,
- * after its share of the time: the time divided by the number of groups of
- * eight candidates, at most five seconds. So silent peers do not block the
- * others. If none waits, the deadline is the only limit. The first candidate
- * that is connected wins. All others are disconnected, if they were connected,
- * and destroyed.
+ * next one starts when one has failed, or when the delay has passed since the
+ * last start. At most eight are outstanding at a time. If another one waits,
+ * the candidate that started first ends, with -ETIMEDOUT, after its share of
+ * the time: the time divided by the number of groups of eight candidates, at
+ * most five seconds. So silent peers do not block the others. If none waits,
+ * the deadline is the only limit. The first candidate that is connected wins.
+ * All others are disconnected, if they were connected, and destroyed.
  *
  * A candidate uses a path from the cache, if there is one. A second attempt
  * without the cache follows if a connect on the path fails other than by a
@@ -185,10 +188,11 @@ typedef void (*rdma_cmx_connect_fn)(struct rdma_cmx_connector *connector,
  * says nothing about the path, which others use.
  *
  * Private data: for an entry by GID in an IP port space, the header that the
- * peer expects precedes the data of the setup. For an entry of a service the
- * data is sent unchanged, and rdma_cm of the peer reads it as its header: the
- * first byte must be 0 and the upper half of the second neither 4 nor 6, or the
- * peer rejects the request with an invalid service id.
+ * peer expects (InfiniBand Architecture Specification 1, annex A11) precedes
+ * the data of the setup. For an entry of a service the data is sent unchanged,
+ * and rdma_cm of the peer reads it as its header: the first byte must be 0 and
+ * the upper half of the second neither 4 nor 6, or the peer rejects the request
+ * with an invalid service id.
  *
  * An event of the winner before the handover, such as
  * RDMA_CM_EVENT_DISCONNECTED or _DEVICE_REMOVAL, ends the winner, and the other
@@ -206,7 +210,9 @@ typedef void (*rdma_cmx_connect_fn)(struct rdma_cmx_connector *connector,
  * A name requires a user process, and ids require memory: memory reclaim must
  * not depend on either. Addresses of a stored result require no user process.
  *
- * Context: process context, may sleep for memory and locks only.
+ * Context: process context, may sleep, and may wait for firmware as
+ * rdma_cmx_query_start() does. It waits for no name server, SA or peer. The
+ * caller holds no lock that others need meanwhile.
  * Return: 0; or a negative errno without a connect and a call of @done.
  * -EINVAL: no handler, no @done, only one of setup and teardown, delay_ms below
  * 10, or a passive query; -EOPNOTSUPP: a setup for queue pairs other than
@@ -228,11 +234,12 @@ int rdma_cmx_connect_start(const struct rdma_cmx_connect_attr *attr,
  * have ended. Not in the event handler of an id.
  *
  * Context: process context, may sleep until running callbacks have returned and
- * the candidates are destroyed; does not wait for a name server or an SA. On
- * InfiniBand and RoCE it does not wait for a peer. On iWARP, rdma_connect() of
- * the driver may wait for a silent peer, about two minutes on siw, and delays
- * handover and deadline as well. The caller holds no lock that setup, teardown
- * or the callback takes.
+ * the candidates are destroyed. It does not wait for a name server or an SA. A
+ * candidate may wait for the firmware of a port that is not known to be active.
+ * On InfiniBand and RoCE the call does not wait for a peer. On iWARP,
+ * rdma_connect() of the driver may wait for a silent peer, about two minutes on
+ * siw, and delays handover and deadline as well. The caller holds no lock that
+ * setup, teardown or the callback takes.
  * Return: true if the callback has not run and will not run: there is no id.
  */
 bool rdma_cmx_connect_cancel(struct rdma_cmx_connector *connector);

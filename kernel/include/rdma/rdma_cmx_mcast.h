@@ -38,8 +38,9 @@ struct rdma_cmx_join_attr {
  *	rdma_join_multicast(), or RDMA_CMX_EVENT_MULTICAST_LOST if requested.
  *	param.ud is valid after a join; its private_data is NULL. Valid during
  *	the call
- * @param: parameters of the group after a join, by its mask, else NULL.
- *	On InfiniBand they are those of the subnet administrator
+ * @param: parameters of the group after a join, by its mask, else NULL. On
+ *	InfiniBand they are those of the MCMemberRecord of the subnet
+ *	administrator (InfiniBand Architecture Specification 1, 15.2.5.17)
  * @context: as given to rdma_cmx_join()
  *
  * Another RDMA_CM_EVENT_MULTICAST_JOIN reports the rejoin of a persistent
@@ -99,7 +100,8 @@ typedef void (*rdma_cmx_member_fn)(struct rdma_cmx_member *member,
  * for each other.
  * Return: the membership, which rdma_cmx_leave() or rdma_cmx_leave_all() frees
  * before rdma_destroy_id(); or an ERR_PTR, and @event is not called. -EINVAL:
- * invalid family, join flag, address or parameter, or not bound; -EADDRINUSE:
+ * invalid family, join flag, address or parameter, or @id is no UD id or not
+ * bound; -ESHUTDOWN: rdma_cmx_handler_end() has taken over @id; -EADDRINUSE:
  * the id has joined the address with other parameters; -EOPNOTSUPP: an unknown
  * flag or parameter, or the device does not support it; -EAFNOSUPPORT: an IPv6
  * group on RoCE v2 requires an id that is bound to an IPv6 address; -EAGAIN:
@@ -144,7 +146,7 @@ typedef void (*rdma_cmx_joined_fn)(struct rdma_cmx_join_one *joins, u32 count,
  * @id: as for rdma_cmx_join()
  * @joins: the groups, and then the memberships; valid until @done was called.
  *	The addresses are copied
- * @count: number of @joins, not 0
+ * @count: number of @joins, not 0; it has no maximum
  * @done: called once when each join has ended, by its first event or without;
  *	possibly before this returns
  * @context: argument of @done
@@ -155,7 +157,8 @@ typedef void (*rdma_cmx_joined_fn)(struct rdma_cmx_join_one *joins, u32 count,
  * rdma_cmx_handler_end().
  *
  * Context: as rdma_cmx_join().
- * Return: 0, and @done is called; -EINVAL: @count is 0; -ENOMEM.
+ * Return: 0, and @done is called; -EINVAL: @count is 0; -ENOMEM. After an error
+ * no membership exists, and @joins is unchanged.
  */
 int rdma_cmx_join_many(struct rdma_cm_id *id, struct rdma_cmx_join_one *joins,
 		       u32 count, rdma_cmx_joined_fn done, void *context);
@@ -174,12 +177,13 @@ void rdma_cmx_group_event(struct rdma_cm_id *id, struct rdma_cm_event *event);
 
 /**
  * rdma_cmx_leave - end a membership
- * @member: the membership; freed
+ * @member: the membership, not NULL; freed
  *
  * After the return its callback is not running and will not run. The last
  * membership of a group leaves it and detaches the queue pair.
  *
- * Context: process context, may sleep; takes the RTNL on RoCE; not in the event
+ * Context: process context, may sleep; takes the RTNL on RoCE. It may wait for
+ * the firmware of a port that is not known to be active. Not in the event
  * handler of any id. The caller holds no lock that an event handler, or a
  * callback of rdma_cmx_join_many(), takes.
  */
@@ -194,7 +198,8 @@ void rdma_cmx_leave(struct rdma_cmx_member *member);
  * the groups. On RDMA_CM_EVENT_DEVICE_REMOVAL, too: a work item calls it and
  * destroys the id.
  *
- * Context: process context, may sleep; takes the RTNL on RoCE; not in the event
+ * Context: process context, may sleep; takes the RTNL on RoCE. It may wait for
+ * the firmware of a port that is not known to be active. Not in the event
  * handler of any id. The caller holds no lock that an event handler takes.
  */
 void rdma_cmx_leave_all(struct rdma_cm_id *id);

@@ -43,7 +43,8 @@ struct rdma_cmx_paths_query;
  * @alternate: resolve a second path to each destination
  * @refresh: query the SA even if the cache has the paths
  * @timeout_ms: deadline of the whole call in milliseconds, 0: module parameter
- *	query_timeout_ms
+ *	query_timeout_ms. The maximum is query_timeout_max_ms, as in struct
+ *	rdma_cmx_query_attr
  *
  * All memory that it points to, except @net, is copied.
  */
@@ -72,11 +73,13 @@ struct rdma_cmx_paths_attr {
  * @ibdev_index: the RDMA device; valid if @error is 0
  * @port_num: its port
  * @alt_error: with @alternate: 0: the second @rec is valid; -ENOENT: the fabric
- *	has no second path; or the negative errno of its query
+ *	has no second path; or the negative errno of its query. Without
+ *	@alternate it is 0, and the second @rec is zero
  * @alt_port_num: the port that the second @rec starts at
  * @alt_dst: the destination of the second @rec; family 0: it is from the
  *	response to the query of the first @rec
- * @rec: the path, and the alternate path, in the form of rdma_set_ib_path()
+ * @rec: the path, and the alternate path, in the form of rdma_set_ib_path():
+ *	PathRecords of the InfiniBand Architecture Specification 1, 15.2.5.16
  *
  * The alternate path is the first of these that exists:
  *
@@ -147,7 +150,9 @@ typedef void (*rdma_cmx_paths_fn)(struct rdma_cmx_paths_query *query,
  *
  * The call keeps the network namespace until it ends.
  *
- * Context: process context, may sleep for memory and locks only.
+ * Context: process context, may sleep for memory and locks only. The work items
+ * of the call may wait for the firmware of a port that is not known to be
+ * active.
  * Return: 0; or a negative errno without a call of @done. -EINVAL: no network
  * namespace, destination or callback, an invalid count, family of the source,
  * or port without a device; -ENODEV, -ENXIO: there is no such device or port;
@@ -167,8 +172,9 @@ int rdma_cmx_paths_start(const struct rdma_cmx_paths_attr *attr,
  * Several threads may call it. From within the callback of @query it returns
  * without waiting.
  *
- * Context: process context, may sleep until running callbacks have returned;
- * does not wait for an SA.
+ * Context: process context, may sleep until running callbacks and work items
+ * have returned. It does not wait for an SA. A work item may wait for the
+ * firmware of a port that is not known to be active.
  * Return: true if the callback has not run and will not run.
  */
 bool rdma_cmx_paths_cancel(struct rdma_cmx_paths_query *query);
@@ -186,7 +192,8 @@ void rdma_cmx_paths_query_put(struct rdma_cmx_paths_query *query);
  * @attr: the paths
  *
  * Context: process context, sleeps until the end or the deadline; a signal ends
- * the wait.
+ * the wait. The wait of a work item for the firmware of a port that is not
+ * known to be active may outlast both.
  * Return: the paths, dropped by rdma_cmx_paths_put(); or an ERR_PTR as from
  * rdma_cmx_paths_start(), -ERESTARTSYS after a signal.
  */
@@ -210,7 +217,9 @@ void rdma_cmx_paths_put(struct rdma_cmx_paths *paths);
  * the SA. Paths that an SA with QoS has for other services or types of service
  * stay. For an id see rdma_cmx_drop_cached_path().
  *
- * Context: process context, may sleep for memory and locks only.
+ * Context: process context, may sleep. It sends no query. It may wait for the
+ * firmware of an InfiniBand port that is not known to be active. The caller
+ * holds no lock that others need meanwhile.
  * Return: 0; or the errno of a query with these attributes.
  */
 int rdma_cmx_path_invalidate(const struct rdma_cmx_paths_attr *attr,

@@ -49,7 +49,8 @@ struct rdma_cmx_service_attr {
  * @RDMA_CMX_SERVICE_LOST: the port is down or was removed, maybe before the SA
  *	had the record. The record is set when the port is active again
  * @RDMA_CMX_SERVICE_FAILED: an attempt to set or renew the record failed. The
- *	next one follows after 1 s, later 16 s, or at the next event of the port
+ *	next one follows after 1 to 1.25 s. Each further failure doubles that
+ *	time, up to 16 to 20 s. An event of the port starts the next one earlier
  */
 enum rdma_cmx_service_event_type {
 	RDMA_CMX_SERVICE_SET = 1,
@@ -84,8 +85,8 @@ struct rdma_cmx_service_event {
  * @context: as given to rdma_cmx_advertise()
  *
  * Runs in process context and may sleep. Calls for a service are serialised,
- * and those for a port are in order. It may call rdma_cmx_service_get_state(),
- * but not rdma_cmx_withdraw().
+ * and those for a port are in order. It may call rdma_cmx_service_get_state()
+ * and rdma_cmx_service_get_ports(), but not rdma_cmx_withdraw().
  */
 typedef void (*rdma_cmx_service_fn)(struct rdma_cmx_service *service,
 				    const struct rdma_cmx_service_event *event,
@@ -94,7 +95,8 @@ typedef void (*rdma_cmx_service_fn)(struct rdma_cmx_service *service,
 /**
  * struct rdma_cmx_service_state - state of a service
  * @set: ports whose SA has the record, as of the last query and event
- * @waiting: ports that were active and whose SA does not have the record
+ * @waiting: ports that are or were active since the start of the service, and
+ *	whose SA does not have the record
  * @error: 0 if @set is not 0 and @waiting is; else the negative errno of the
  *	last failed attempt, 0 if none has failed yet, -ENODEV without an active
  *	port
@@ -111,17 +113,19 @@ struct rdma_cmx_service_state {
  * @event: called when it changes, or NULL
  * @context: argument of @event
  *
- * The kernel sets a record at the SA of each InfiniBand port that @attr
- * selects, as soon as the port is active. Its ServiceGID is the port's first
- * GID. The kernel renews the record before its lease ends, and sets it again
- * after an event of the port: SM, LID, GID or P_Key change, client reregister,
- * port up. It retries if an SA does not respond or refuses.
+ * The kernel sets a ServiceRecord (InfiniBand Architecture Specification 1,
+ * 15.2.5.14) at the SA of each InfiniBand port that @attr selects, as soon as
+ * the port is active. Its ServiceGID is the port's first GID. The kernel renews
+ * the record before its lease ends, and sets it again after an event of the
+ * port: SM, LID, GID or P_Key change, client reregister, port up. It retries if
+ * an SA does not respond or refuses.
  *
  * Two services of a host with the same id, P_Key and port would be one record,
  * whatever their names, so the second one fails. If the conflict arises later,
  * as on a port that is added, the second one waits until the first has ended.
  *
- * Context: process context, may sleep; does not wait for an SA.
+ * Context: process context, may sleep. It does not wait for an SA. It may wait
+ * for the firmware of a port that is not known to be active.
  * Return: the service, ended by rdma_cmx_withdraw(); or an ERR_PTR, and @event
  * is not called. -EINVAL: no or an empty name, id 0, an invalid P_Key, or a
  * port without a device; -ENAMETOOLONG; -ERANGE: the lease is too short;
@@ -134,14 +138,15 @@ rdma_cmx_advertise(const struct rdma_cmx_service_attr *attr,
 
 /**
  * rdma_cmx_withdraw - end a service
- * @service: the service; freed
+ * @service: the service, not NULL; freed
  *
  * After the return its callback is not running and will not run. The records
  * are deleted afterwards, in the background. If an SA does not respond for ten
  * seconds, the record stays until its lease ends.
  *
- * Context: process context, may sleep; does not wait for an SA. Not in the
- * callback of a service. The caller holds no lock that the callback takes.
+ * Context: process context, may sleep until a running callback has returned. It
+ * does not wait for an SA. Not in the callback of a service. The caller holds
+ * no lock that the callback takes.
  */
 void rdma_cmx_withdraw(struct rdma_cmx_service *service);
 
@@ -208,7 +213,9 @@ struct rdma_cmx_services {
  * parallel. A service that is not registered is no error: there are 0 records.
  *
  * Context: process context, sleeps until the SAs have responded, or until the
- * deadline; a signal ends the wait.
+ * deadline; a signal ends the wait. Before that it may wait for the firmware of
+ * a port that is not known to be active, which may outlast the deadline and a
+ * signal.
  * Return: the records, freed by rdma_cmx_put_services(); or an ERR_PTR.
  * -ENODEV: no InfiniBand port of @attr is active, or there is no such device;
  * -ENXIO: the device has no such port; -EINVAL; -EINTR; -EOVERFLOW: more than
@@ -223,7 +230,7 @@ rdma_cmx_get_services(const struct rdma_cmx_services_attr *attr);
  * rdma_cmx_put_services - free ServiceRecords
  * @services: from rdma_cmx_get_services(); NULL and ERR_PTRs are ignored
  *
- * Context: may sleep.
+ * Context: process context, may sleep.
  */
 void rdma_cmx_put_services(struct rdma_cmx_services *services);
 

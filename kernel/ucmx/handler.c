@@ -288,8 +288,9 @@ static struct ucmx_event *ucmx_conn_alloc(struct ucmx_id *listen,
 
 /*
  * The event that reports a new id contains it; it is in no table and has no
- * file. It owns @cm once this returns 0. After an error rdma_cm rejects the
- * request and destroys @cm.
+ * file. It owns @cm once this returns 0. After an error rdma_cm destroys @cm.
+ * After -ENOMEM the CM sends no reply, and the peer retries. After any other
+ * errno the CM rejects the request.
  */
 static int ucmx_connect_request(struct ucmx_id *listen, struct rdma_cm_id *cm,
 				struct rdma_cm_event *e)
@@ -326,7 +327,8 @@ refuse:
  * @cm: the id, its handler lock held
  * @e: the event
  *
- * Return: 0, or a negative errno to reject a connection request.
+ * Return: 0; or for a connection request that is not accepted -ENOMEM: the CM
+ * drops it, or another negative errno: the CM rejects it.
  */
 int ucmx_cm_handler(struct rdma_cm_id *cm, struct rdma_cm_event *e)
 {

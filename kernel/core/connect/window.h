@@ -3,10 +3,10 @@
  * Windows of outstanding connection requests: declarations that window.c,
  * slot.c and the unit tests share.
  *
- * A window belongs to a destination (network namespace, device, port, port
- * space, address, and port or service id there) or to a port of a device. Both
- * are entries of a table of constant size. A connect first takes a slot of its
- * destination, then one of its port.
+ * A window belongs to a destination (network namespace, RDMA device and its
+ * port, port space, address, and port number or service id there) or to a port
+ * of a device. Both are entries of a table of constant size. A connect first
+ * takes a slot of its destination, then one of its port.
  *
  * The tag of a destination is a keyed hash. It selects a set of four windows.
  * The destination uses

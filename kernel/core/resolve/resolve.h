@@ -82,7 +82,8 @@ struct sa_path_rec;
  * @warm: start discovery of neighbours; cmx_request_parse() sets it
  * @locked: the caller waits for no firmware, see struct cmx_caller; likewise. It
  *	is clear once the caller has returned
- * @brief: in a job, which delays others: it hardly waits for firmware
+ * @brief: in a job, which delays others: it waits for the firmware of a port
+ *	for a short time only
  */
 struct cmx_hints {
 	struct net *net;

@@ -73,7 +73,8 @@ static int cmx_route_start_local(struct rdma_cm_id *id, struct cmx_route *route,
  * rdma_resolve_route().
  *
  * Context: process context, may sleep. If the port has an SA it takes the
- * handler lock, for which the event waits.
+ * handler lock, for which the event waits. Unless @route is locked, it may wait
+ * for the firmware of a port that is not known to be active.
  *
  * Return: as rdma_resolve_route(); -EAGAIN: too many SA queries of @uid wait.
  */

@@ -7,8 +7,9 @@
  * user runs at a time. A user with more jobs is queued again at the end of the
  * work queue after each. So a job waits for one job of each other user,
  * whatever their number of jobs. A job waits for the firmware of a port for a
- * short time only: all kernel consumers, and all processes of root, are one
- * user. A job that the removal of a device waits for is the next of its user.
+ * short time only: all kernel consumers are one user, and all processes of root
+ * are another. A job that the removal of a device waits for is the next of its
+ * user.
  *
  * The work of users' connects is scheduled likewise, on a separate work queue:
  * it may sleep in rdma_cm. It delays no query, and only connects of the same

@@ -57,11 +57,11 @@ static bool cmx_sa_port_look_wait(struct cmx_sa_port *port)
  * cmx_sa_port_look_briefly - check that a port is active, in little time
  * @port: the port
  *
- * As cmx_sa_port_look(), but all callers together wait for a read for at most
- * CMX_SA_LOOK_MS. Later ones do not wait until it has ended. So firmware that
- * hangs does not delay the work that is queued behind the callers.
+ * As cmx_sa_port_look(), but all callers together wait at most CMX_SA_LOOK_MS
+ * for one read. If that read continues, later callers do not wait. So firmware
+ * that hangs does not delay the work that is queued behind the callers.
  *
- * Context: process context, may sleep for that time.
+ * Context: process context, may sleep for at most twice CMX_SA_LOOK_MS.
  * Return: true if the port is active, as far as known.
  */
 bool cmx_sa_port_look_briefly(struct cmx_sa_port *port)

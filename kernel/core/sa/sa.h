@@ -11,7 +11,7 @@
  *	paths.c		cached paths, for users who list and drop them
  *	requests.c	several queries that are started together
  *	hold.c		responses that the queries of a user keep
- *	look.c		the state of a port, for callers who hardly wait
+ *	look.c		reads a port that is down, and limits the wait for it
  *	lookup.c	an outstanding query: retries, waiters
  *	load.c		limits outstanding queries, and schedules retries
  *	mad.c		one MAD: sent, cancelled

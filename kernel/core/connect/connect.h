@@ -139,7 +139,7 @@ struct cmx_try {
  * @waits_since: since when there are some, in jiffies
  * @waited: the sum of earlier waits, in jiffies
  * @delay: until the next candidate starts, in jiffies
- * @share: time of a candidate before it gives up its place, in jiffies;
+ * @share: time of a candidate before another one replaces it, in jiffies;
  *	calculated at the start and when a winner is lost
  * @limited: the caller gave path records
  * @own_dev: the caller gave a device

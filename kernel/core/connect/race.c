@@ -117,7 +117,7 @@ static struct cmx_try *cmx_race_oldest(const struct rdma_cmx_connector *c)
 	return oldest;
 }
 
-/* The oldest candidate gives up its place after its share of the time. */
+/* The oldest candidate ends after its share of the time. */
 static bool cmx_race_make_room(struct rdma_cmx_connector *c)
 {
 	struct cmx_try *t = cmx_race_oldest(c);

@@ -169,9 +169,11 @@ typedef void (*rdma_cmx_connect_fn)(struct rdma_cmx_connector *connector,
  * last start. At most eight are outstanding at a time. If another one waits,
  * the candidate that started first ends, with -ETIMEDOUT, after its share of
  * the time: the time divided by the number of groups of eight candidates, at
- * most five seconds. So silent peers do not block the others. If none waits,
- * the deadline is the only limit. The first candidate that is connected wins.
- * All others are disconnected, if they were connected, and destroyed.
+ * most five seconds. With 32 candidates and 12 s it is 3 s, so all are tried.
+ * The share of a candidate that waits for connect_window begins after that
+ * wait. So silent peers do not block the others. If none waits, the deadline is
+ * the only limit. The first candidate that is connected wins. All others are
+ * disconnected, if they were connected, and destroyed.
  *
  * A candidate uses a path from the cache, if there is one. A second attempt
  * without the cache follows if a connect on the path fails other than by a
@@ -189,10 +191,11 @@ typedef void (*rdma_cmx_connect_fn)(struct rdma_cmx_connector *connector,
  *
  * Private data: for an entry by GID in an IP port space, the header that the
  * peer expects (InfiniBand Architecture Specification 1, annex A11) precedes
- * the data of the setup. For an entry of a service the data is sent unchanged,
- * and rdma_cm of the peer reads it as its header: the first byte must be 0 and
- * the upper half of the second neither 4 nor 6, or the peer rejects the request
- * with an invalid service id.
+ * the data of the setup. On InfiniBand and RoCE a request has 56 bytes for that
+ * data, or 92 in port space RDMA_PS_IB. Longer data is -EMSGSIZE. For an entry
+ * of a service the data is sent unchanged, and rdma_cm of the peer reads it as
+ * its header: the first byte must be 0 and the upper half of the second neither
+ * 4 nor 6, or the peer rejects the request with an invalid service id.
  *
  * An event of the winner before the handover, such as
  * RDMA_CM_EVENT_DISCONNECTED or _DEVICE_REMOVAL, ends the winner, and the other

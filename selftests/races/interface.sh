@@ -61,7 +61,7 @@ readdress() {
 ok "an interface with a device" bed_add
 ok "it works" wait_for 60 works
 # Without requests: ids that connect while the interface goes down may wait
-# without end in ib_cm of Linux 6.1, also on the stock stack (status.rst).
+# without end in ib_cm of Linux 6.1, also on the stock stack (stock-bugs.rst).
 load_start 2 10.98.0.1 2 storage.cmx.test route
 is "load on it" $? 0
 ok "OPS-04: the address is removed and added, $rounds rounds" readdress

@@ -45,9 +45,10 @@ records_are() {
 	[ "$(records)" = "$1" ]
 }
 
-# informs_are N: number of InformInfo that the fake SA has received
-informs_are() {
-	[ "$(grep -c '^0x02 0x0003' fake.log)" = "$1" ]
+# informs N: has the fake SA received N InformInfo or more? A query that was
+# outstanding at an event of the port is sent again, to the new SA.
+informs() {
+	[ "$(grep -c '^0x02 0x0003' fake.log)" -ge "$1" ]
 }
 
 # sent N: has the SA received more than N queries?
@@ -270,7 +271,7 @@ wait $fake
 fake=$!
 ok "an SA without reports of paths" wait_for 90 grep -q ready fake.log
 ok "accepts two subscriptions and refuses the third" \
-	wait_for 90 informs_are 3
+	wait_for 90 informs 3
 ok "the port has those to GIDs" wait_for 90 subscribed 4
 ok "and none to paths" wait_for 90 counter_is sa_subscribed_paths 3
 path "$third" >/dev/null

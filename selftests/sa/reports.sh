@@ -187,10 +187,13 @@ report "$manager" -t 68 -s fe80::1234 -g fe80::1235 "$(lid)" >/dev/null
 is "unknown GIDs drop nothing" "$(path "$third") $(path "$fourth")" "0 0"
 is "the reports of paths are counted" \
 	"$(($(counter sa_reports_paths) - paths))" 7
-events=$(counter sa_events)
+events=$(counter sa_events) subscribes=$(counter sa_subscribes)
 report "$manager" -t 68 "$(lid)" >/dev/null
 ok "one without a GID is an event of the port" \
 	wait_for 90 more sa_events "$events"
+# The port is subscribed until its work item runs, up to a second later.
+ok "the port subscribes to the four traps again" \
+	wait_for 90 more sa_subscribes $((subscribes + 3))
 ok "the port has its subscriptions again" \
 	wait_for 90 counter_is sa_subscribed_paths 4
 ok "and its paths" wait_for 60 long
@@ -198,11 +201,13 @@ is "the other path is queried again" "$(path "$fourth")" 1
 
 # --- a GID of the port ---
 
-events=$(counter sa_events)
+events=$(counter sa_events) subscribes=$(counter sa_subscribes)
 report "$manager" -g "$(dev_gid "$client")" "$(lid)" >/dev/null
 ok "one of the port's GID is an event of the port, once a minute" \
 	wait_for 120 more sa_events "$events"
-ok "the port subscribes again" wait_for 90 subscribed 4
+ok "the port subscribes again" \
+	wait_for 90 more sa_subscribes $((subscribes + 3))
+ok "and has its subscriptions" wait_for 90 subscribed 4
 ok "and has its paths again" wait_for 60 long
 
 many=3000

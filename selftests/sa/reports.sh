@@ -32,6 +32,11 @@ report() {
 	"$tools/report" -C "$1" "${@:2}"
 }
 
+# confirmed ARGUMENTS...: of the SM's port; a guest may stop for some seconds
+confirmed() {
+	report "$manager" -w 60000 "$@"
+}
+
 lid() {
 	dev_lid "$client"
 }
@@ -157,14 +162,14 @@ is "nor drops a path" "$(path "$third") $(path "$fourth")" "0 0"
 
 dropped=$(counter paths_dropped)
 is "a report of the SM's port is confirmed" \
-	"$(report "$manager" -g "$(dev_gid "$third")" "$(lid)")" 1
+	"$(confirmed -g "$(dev_gid "$third")" "$(lid)")" 1
 is "it drops a path" "$(($(counter paths_dropped) - dropped))" 1
 is "and no other" "$(path "$fourth")" 0
 is "it is queried again" "$(path "$third")" 1
 report "$manager" -t 64 -g "$(dev_gid "$third")" "$(lid)" >/dev/null
 is "a report of a GID in service drops its path, too" "$(path "$third")" 1
 is "the report of an unknown GID is confirmed" \
-	"$(report "$manager" -g fe80::1234 "$(lid)")" 1
+	"$(confirmed -g fe80::1234 "$(lid)")" 1
 is "and drops nothing" "$(path "$third") $(path "$fourth")" "0 0"
 
 # --- changed paths ---
@@ -172,7 +177,7 @@ is "and drops nothing" "$(path "$third") $(path "$fourth")" "0 0"
 paths=$(counter sa_reports_paths)
 for trap in 68 69; do
 	is "trap $trap of the SM's port is confirmed" \
-		"$(report "$manager" -t $trap -g "$(dev_gid "$third")" "$(lid)")" 1
+		"$(confirmed -t $trap -g "$(dev_gid "$third")" "$(lid)")" 1
 	is "trap $trap drops the path to its destination only" \
 		"$(path "$fourth") $(path "$third")" "0 1"
 	report "$manager" -t $trap -s "$(dev_gid "$third")" "$(lid)" >/dev/null

@@ -14,7 +14,7 @@
 
 #include "mad.h"
 
-/* Reports outstanding at the same time, and how long they wait */
+/* Reports outstanding at the same time, and how long they wait by default */
 #define WINDOW	16
 #define WAIT_MS	3000
 
@@ -33,10 +33,12 @@ static const char usage[] =
 "  -s, --source GID     of traps 68 and 69\n"
 "  -t, --trap NUMBER    (default: 65)\n"
 "  -c, --count N        (default: 1)\n"
+"  -w, --wait MS        for each confirmation (default: 3000)\n"
 "KIND: vendor, rmpp, attribute, or nothing: well formed\n";
 
 struct what {
 	unsigned int trap;
+	int wait_ms;
 	uint8_t gid[16], source[16];
 	bool has_gid, has_source;
 	const char *kind;
@@ -93,18 +95,18 @@ static void report_send(struct mad_port *port, unsigned int lid,
 	}
 	memcpy(mad->data + 64, port->gid, 16);
 	umad_set_addr(buf, lid, 1, port->sm_sl, 0x80010000);
-	if (umad_send(port->fd, port->agent, buf, MAD_SIZE, WAIT_MS, 0))
+	if (umad_send(port->fd, port->agent, buf, MAD_SIZE, what->wait_ms, 0))
 		die("%s: cannot send: %s", port->device, strerror(errno));
 }
 
 /* Waits for one; true for a confirmation, false for a timeout. */
-static bool report_confirmed(struct mad_port *port)
+static bool report_confirmed(struct mad_port *port, const struct what *what)
 {
 	uint8_t buf[umad_size() + MAD_SIZE];
 	const struct umad_sa_packet *mad = umad_get_mad(buf);
 	int len = MAD_SIZE;
 
-	if (umad_recv(port->fd, buf, &len, 20 * WAIT_MS) < 0)
+	if (umad_recv(port->fd, buf, &len, 20 * what->wait_ms) < 0)
 		die("%s: cannot receive: %s", port->device, strerror(errno));
 	return !umad_status(buf) && mad->mad_hdr.method ==
 	       (METHOD_REPORT | UMAD_METHOD_RESP_MASK);
@@ -118,15 +120,17 @@ int main(int argc, char **argv)
 		{ "source", required_argument, NULL, 's' },
 		{ "trap", required_argument, NULL, 't' },
 		{ "count", required_argument, NULL, 'c' },
+		{ "wait", required_argument, NULL, 'w' },
 		{}
 	};
 	unsigned int lid, count = 1, sent = 0, ended = 0, good = 0;
-	struct what what = { .trap = 65, .kind = "" };
+	struct what what = { .trap = 65, .wait_ms = WAIT_MS, .kind = "" };
 	const char *device = NULL;
 	struct mad_port port;
 	int c;
 
-	while ((c = getopt_long(argc, argv, "C:g:s:t:c:", options, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "C:g:s:t:c:w:", options,
+				NULL)) != -1) {
 		switch (c) {
 		case 'C':
 			device = optarg;
@@ -146,6 +150,9 @@ int main(int argc, char **argv)
 			break;
 		case 'c':
 			count = strtoul(optarg, NULL, 0);
+			break;
+		case 'w':
+			what.wait_ms = strtol(optarg, NULL, 0);
 			break;
 		default:
 			die("%s", usage);
@@ -168,7 +175,7 @@ int main(int argc, char **argv)
 	while (ended < count) {
 		while (sent < count && sent - ended < WINDOW)
 			report_send(&port, lid, ++sent, &what);
-		good += report_confirmed(&port);
+		good += report_confirmed(&port, &what);
 		ended++;
 	}
 	printf("%u\n", good);

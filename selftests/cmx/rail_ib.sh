@@ -31,10 +31,15 @@ neighbours() {
 	ip neigh show to 10.66.0.4 | sed 's/.* dev \([^ ]*\) .*/\1/' | xargs
 }
 
+# The switch may not forward the host's multicast messages yet.
+host_is_reached() {
+	[ "$(rows "$(cmx resolve --dev "$dev" 10.66.0.4 7471)")" = \
+		"10.66.0.2 $dev/1 0 IB" ]
+}
+
 netdev=$(dev_netdev "$dev")
 ok "a host" host_add other 4
-is "--dev: a host" "$(rows "$(cmx resolve --dev "$dev" 10.66.0.4 7471)")" \
-	"10.66.0.2 $dev/1 0 IB"
+ok "--dev: a host" wait_for 60 host_is_reached
 is "--dev: the neighbour is resolved on its interface" "$(neighbours)" "$netdev"
 if modprobe cmx_consumer; then
 	neighbours_forget

@@ -430,7 +430,7 @@ static int connect_silent(FIXTURE_DATA(any) *self)
 
 	return listener_new(self->fd, 2, &listener, &port) ?:
 	       result(self->fd, self->id, port, ADDR_RDMA) ?:
-	       any(self->fd, self->id, RDMA_CMX_ANY_CONNECT, 8000) ?:
+	       any(self->fd, self->id, RDMA_CMX_ANY_CONNECT, 20000) ?:
 	       event_want(self->fd, EV_ROUTE_RESOLVED, &self->ev) ?:
 	       id_connect(self->fd, self->id);
 }
@@ -479,7 +479,7 @@ TEST_F(any, given_up_before_its_slot)
 	ASSERT_EQ(0, result(self->fd, self->id, port, ADDR_RDMA));
 	/* The maximum of the wait is that at the call. */
 	ASSERT_EQ(0, number_set(WAIT_MS, 1));
-	ASSERT_EQ(0, any(self->fd, self->id, RDMA_CMX_ANY_CONNECT, 8000));
+	ASSERT_EQ(0, any(self->fd, self->id, RDMA_CMX_ANY_CONNECT, 20000));
 	ASSERT_EQ(0, number_set(WAIT_MS, wait));
 	ASSERT_EQ(0, event_want(self->fd, EV_ROUTE_RESOLVED, &self->ev));
 	ASSERT_EQ(0, id_connect(self->fd, self->id));

@@ -220,7 +220,8 @@ diag "$(cat $dir/follow.dev $dir/follow.other)"
 subnet=${subnet/add /del }
 ok "KA-05: the subnet goes" \
 	eval "port_del 3; ${subnet/NR/1} && peer '${subnet/NR/2}'"
-node=$(disk_find)
+node=''
+wait_for 60 disk_there
 ok "KA-05: one disk" test -b "$node"
 ok "KA-05: a file system" mkfs.ext4 -q -F "$node"
 ok "KA-05: mounted" mount -t ext4 "$node" $disk

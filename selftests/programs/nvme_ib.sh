@@ -67,7 +67,8 @@ ok "KA-05: and at the third" port_add 2 10.66.0.3 4421
 diag "$(cmx nvme connect --sa --nqn $nqn array "${options[@]}" 2>&1)"
 is "KA-05: a path to each, by the service's name" "$(paths live)" \
 	"10.66.0.2 4420,10.66.0.3 4421"
-node=$(disk_find)
+node=''
+wait_for 60 disk_there
 ok "KA-05: one disk" test -b "$node"
 ok "KA-05: a file system" mkfs.ext4 -q -F "$node"
 ok "KA-05: mounted" mount -t ext4 "$node" $disk

@@ -234,6 +234,12 @@ ok "KA-05: verified again" fio_run again --verify_only
 
 # --- the target moves ---
 
+# removed_are ADDRESSES: has the follower reported that it has removed these?
+removed_are() {
+	[ "$(grep ^disconnected $dir/follow | awk '{ print $3 }' | sort |
+		paste -sd,)" = "$1" ]
+}
+
 cmx nvme connect --follow=1 --nqn $nqn _nvme._tcp.nvme.test "${options[@]}" \
 	>$dir/follow 2>&1 &
 follower=$!
@@ -257,11 +263,10 @@ stall=$(fio_stall moving)
 diag "the longest write took $stall ms"
 ok "KA-05: no write has waited longer than the move may take" \
 	test "$stall" -lt 120000
-like "KA-05: the follower reports the new path" "$(cat $dir/follow)" \
-	'^connected nvme[0-9]+ 10\.55\.0\.12 4420$'
-is "KA-05: and those that it has removed" \
-	"$(grep ^disconnected $dir/follow | awk '{ print $3 }' | sort | paste -sd,)" \
-	10.55.0.2,10.57.0.2
+ok "KA-05: the follower reports the new path" wait_for 60 \
+	grep -qE '^connected nvme[0-9]+ 10\.55\.0\.12 4420$' $dir/follow
+ok "KA-05: and those that it has removed" \
+	wait_for 60 removed_are 10.55.0.2,10.57.0.2
 ok "KA-05: unmounted" umount $disk
 kill "$follower"
 wait "$follower"

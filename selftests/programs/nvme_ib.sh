@@ -96,8 +96,8 @@ is "KA-05: no write has failed" "$?" 0
 is "KA-05: and no byte is wrong" \
 	"$(grep -o '"error" : [0-9]*' $dir/fio.moving)" '"error" : 0'
 diag "the longest write took $(fio_stall moving) ms"
-like "KA-05: the follower reports the new path" "$(cat $dir/follow)" \
-	'^connected nvme[0-9]+ 10\.66\.0\.4 4420$'
+ok "KA-05: the follower reports the new path" wait_for 60 \
+	grep -qE '^connected nvme[0-9]+ 10\.66\.0\.4 4420$' $dir/follow
 ok "KA-05: unmounted" umount $disk
 ok "KA-05: mounted again" mount -t ext4 "$node" $disk
 ok "KA-05: the same data" cmp /usr/bin/bash $disk/copy

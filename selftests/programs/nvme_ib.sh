@@ -33,6 +33,7 @@ cleanup() {
 } >/dev/null 2>&1
 trap cleanup EXIT
 
+# Both are for this shell, which has the jobs: ok runs commands in another one.
 # advertise NUMBER DATA ARGUMENTS...: returns when the SA has the record
 advertise() {
 	cmx advertise --data "$2" "${@:3}" array >$dir/advertise.$1 2>&1 &
@@ -42,8 +43,10 @@ advertise() {
 
 # withdraw NUMBER: returns when the SA has deleted the record
 withdraw() {
-	kill "${jobs[$1]}" && wait "${jobs[$1]}"
+	local pid=${jobs[$1]}
+
 	unset "jobs[$1]"
+	kill "$pid" && wait "$pid"
 }
 
 modprobe -a nvme-rdma ext4
@@ -56,8 +59,10 @@ advertise 1 "10.66.0.2,nqn=other" --id 0x1061002 --dev "$two"
 is "KA-05: records without an address" \
 	"$(cmx nvme connect --sa --nqn $nqn array 2>&1)" \
 	"cmx: array: no service record with an address that an RDMA device reaches"
-ok "KA-05: advertised at the second device" advertise 2 10.66.0.2 --dev "$two"
-ok "KA-05: and at the third" advertise 3 '10.66.0.3 4421' --dev "$three"
+advertise 2 10.66.0.2 --dev "$two"
+is "KA-05: advertised at the second device" "$?" 0
+advertise 3 '10.66.0.3 4421' --dev "$three"
+is "KA-05: and at the third" "$?" 0
 
 # --- a disk over both rails ---
 
@@ -83,13 +88,15 @@ cmx nvme connect --follow=1 --sa --nqn $nqn array "${options[@]}" \
 follower=$!
 fio_run moving --time_based --runtime=10 --verify_backlog=64 &
 writer=$!
-ok "KA-05: the service leaves two devices" eval "withdraw 2 && withdraw 3"
+withdraw 2 && withdraw 3
+is "KA-05: the service leaves two devices" "$?" 0
 ok "KA-05: with the target" eval "port_del 1 && port_del 2"
 # Controllers of the host may still have the first ids.
 ok "KA-05: the target is at the fourth" at_target \
 	"echo 1000 >$target/subsystems/$nqn/attr_cntlid_min"
 ok "KA-05: where it listens" port_add 3 10.66.0.4 4420
-ok "KA-05: and advertised there" advertise 4 10.66.0.4 --dev "$four"
+advertise 4 10.66.0.4 --dev "$four"
+is "KA-05: and advertised there" "$?" 0
 ok "KA-05: the path is the new one" wait_for 120 paths_are "10.66.0.4 4420"
 wait $writer
 is "KA-05: no write has failed" "$?" 0

@@ -49,10 +49,12 @@ for ((n = 2; n <= nodes + 1; n++)); do
 	gids+=("$(dev_gid "$(fab_dev "$n")")")
 done
 
-# A report of the SA drops paths. The SA sends those of new ports late.
-for try in 1 2 3; do
+# A report of the SA drops paths. The SA sends those of new ports late. An event
+# of a port drops all of its paths.
+for try in {1..6}; do
 	cmx paths drop --all >/dev/null
-	reports=$(counter sa_reports) sent=$(sa_requests 0x12 0x0035)
+	reports=$(counter sa_reports) events=$(counter sa_events)
+	sent=$(sa_requests 0x12 0x0035)
 	queries=$(counter sa_queries)
 	by_cm=$(counter routes_by_cm)
 	saved=$(($(counter paths_hits) + $(counter paths_coalesced)))
@@ -60,8 +62,9 @@ for try in 1 2 3; do
 		$rounds $peers "${gids[@]}")
 	sent=$(($(sa_requests 0x12 0x0035) - sent))
 	saved=$(($(counter paths_hits) + $(counter paths_coalesced) - saved))
-	[ "$(counter sa_reports)" != "$reports" ] || break
-	diag "try $try: the SA has sent reports meanwhile"
+	[ "$(counter sa_reports) $(counter sa_events)" != \
+		"$reports $events" ] || break
+	diag "try $try: the SA has sent reports, or a port has had an event"
 done
 is "all connect" "$connected" $total
 is "a query for each peer at the SA" "$sent" $pairs

@@ -223,14 +223,13 @@ static int waiter_run(void *arg)
 	return -call(dev_open(O_NONBLOCK), GET_SERVICES, &get);
 }
 
-static bool lookups_reach(long value)
+static bool number_reaches(const char *path, long value)
 {
 	double end = now_ms() + WAIT_MS;
 
-	while (number_get(COUNTERS "live_sa_lookups") < value &&
-	       now_ms() < end)
+	while (number_get(path) < value && now_ms() < end)
 		poll(NULL, 0, 20);
-	return number_get(COUNTERS "live_sa_lookups") >= value;
+	return number_get(path) >= value;
 }
 
 /* Sends the signal until the process ends; its status, or -1. */
@@ -280,6 +279,7 @@ TEST_F_TIMEOUT(silent, SEC_waiting_callers_can_be_stopped, 200)
 	struct sigaction action = { .sa_handler = nothing };
 	char name[WAITERS][32];
 	int i, status;
+	long joined;
 
 	/* The processes inherit it. */
 	ASSERT_EQ(0, sigaction(SIGUSR1, &action, NULL));
@@ -288,9 +288,13 @@ TEST_F_TIMEOUT(silent, SEC_waiting_callers_can_be_stopped, 200)
 		self->pids[i] = user_start(1000, waiter_run, name[i]);
 		ASSERT_LT(0, self->pids[i]);
 	}
-	ASSERT_TRUE(lookups_reach(WAITERS * PORTS));
-	/* It waits for the response to the first one's query. */
+	ASSERT_TRUE(number_reaches(COUNTERS "live_sa_lookups",
+				   WAITERS * PORTS));
+	joined = number_get(COUNTERS "sa_coalesced");
 	self->pids[WAITERS] = user_start(3000, waiter_run, name[0]);
+	ASSERT_LT(0, self->pids[WAITERS]);
+	/* It waits for the response to the first one's query of each port. */
+	ASSERT_TRUE(number_reaches(COUNTERS "sa_coalesced", joined + PORTS));
 	for (i = 0; i < WAITERS; i++) {
 		status = stopped_by(self->pids[i], i % 2 ? SIGUSR1 : SIGKILL);
 		ASSERT_NE(-1, status) {

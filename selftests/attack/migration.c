@@ -311,10 +311,11 @@ TEST_F(migration, use_what_has_moved)
 struct mover {
 	int fd[2], failed;
 	uint32_t id;
+	atomic_int probes;
 	atomic_bool over;
 };
 
-#define MOVES	25	/* back and forth */
+#define MOVES	25	/* back and forth, at least */
 
 static void *move_back_and_forth(void *arg)
 {
@@ -322,7 +323,8 @@ static void *move_back_and_forth(void *arg)
 	struct mover *v = arg;
 	int i;
 
-	for (i = 0; i < 2 * MOVES && !v->failed; i++) {
+	/* Until the other thread has probed as often */
+	for (i = 0; (i < 2 * MOVES || v->probes < MOVES) && !v->failed; i++) {
 		m = (struct rdma_cmx_id_migrate){
 			.id = v->id, .src_fd = v->fd[i & 1],
 		};
@@ -382,7 +384,7 @@ TEST_F_TIMEOUT(migration, what_moves_counts_once, 300)
 		{ UCMX_PARAMETERS "max_ids", 1 + GROUPS + 2 },
 		{ UCMX_PARAMETERS "max_requests", 2 },
 	};
-	int i, tries = 0, events = 0, ids = 0, requests = 0;
+	int i, events = 0, ids = 0, requests = 0;
 	struct mover mover = { .fd = { self->fd, self->other } };
 	uint32_t probe, id;
 	pthread_t thread;
@@ -398,7 +400,7 @@ TEST_F_TIMEOUT(migration, what_moves_counts_once, 300)
 	ASSERT_EQ(0, user_enter(USER));
 	ASSERT_EQ(0, pthread_create(&thread, NULL, move_back_and_forth,
 				    &mover));
-	for (; !mover.over; tries++) {
+	for (; !mover.over; mover.probes++) {
 		/* The id has no address: the check of the limit comes first. */
 		events += id_resolve_route(self->other, probe) != -EINVAL;
 		if (id_create(self->other, RDMA_PS_TCP, 1, &id))
@@ -411,7 +413,7 @@ TEST_F_TIMEOUT(migration, what_moves_counts_once, 300)
 	EXPECT_EQ(0, user_leave());
 	for (i = 0; i < 3; i++)
 		EXPECT_EQ(0, number_set(limits[i].path, limits[i].old));
-	TH_LOG("%d tries", tries);
+	TH_LOG("%d tries", mover.probes);
 	EXPECT_EQ(0, mover.failed);
 	EXPECT_EQ(0, events);
 	EXPECT_EQ(0, ids);

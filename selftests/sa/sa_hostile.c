@@ -173,9 +173,12 @@ TEST_F(fake, another_port)
 {
 	long long before = counter("sa_responses_ignored");
 	char mode[64];
+	int i;
 
 	snprintf(mode, sizeof(mode), "-n 1 -f %s good", device(DEV_OTHER));
-	result_late(mode);
+	/* On a slow host the query may end before the fake SA responds. */
+	for (i = 0; i < 5 && counter("sa_responses_ignored") == before; i++)
+		result_late(mode);
 	EXPECT_LT(before, counter("sa_responses_ignored"));
 	result_expect(FEW, "-n 1 good");
 }

@@ -26,7 +26,9 @@ ccflags-$(call headers_file,net/ipv6_stubs.h) += -DCMX_IPV6_STUBS_H
 
 # A kernel without versions of symbols loads modules of two builds together. The
 # name of one symbol is then a checksum of the headers that both modules share.
-shared_headers = $(foreach dir,.. ../include/rdma ../../uapi/rdma, \
-	$(wildcard $(src)/$(dir)/*.h))
-ccflags-$(if $(CONFIG_MODVERSIONS),,y) += -DCMX_HEADERS=rdma_cmx_headers_$(word \
-	1,$(shell cat $(sort $(shared_headers)) | cksum))
+ifndef CONFIG_MODVERSIONS
+shared_headers := $(sort $(foreach dir,.. ../include/rdma ../../uapi/rdma, \
+	$(wildcard $(src)/$(dir)/*.h)))
+headers_sum := $(firstword $(shell cat $(shared_headers) </dev/null | cksum))
+ccflags-y += -DCMX_HEADERS=rdma_cmx_headers_$(headers_sum)
+endif

@@ -23,7 +23,10 @@ struct names {
 	struct rdma_cmx_names_addr addr[ADDRS];
 };
 
-/* Addresses in fd66::/64, @step apart */
+/*
+ * Addresses in fd66::/64, @step apart. They have one solicited-node group: the
+ * subnet has not as many MLIDs, and other tests join groups, too.
+ */
 static uint32_t names_make(struct names *n, int query, int step)
 {
 	int i, host;
@@ -35,8 +38,8 @@ static uint32_t names_make(struct names *n, int query, int step)
 		n->addr[i].family = AF_INET6;
 		inet_pton(AF_INET6, "fd66::a:0", n->addr[i].addr);
 		host = query * ADDRS + i * step;
-		n->addr[i].addr[14] = host >> 8;
-		n->addr[i].addr[15] = host;
+		n->addr[i].addr[8] = host >> 8;
+		n->addr[i].addr[9] = host;
 	}
 	return sizeof(*n);
 }

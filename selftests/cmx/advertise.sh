@@ -99,6 +99,29 @@ is "a signal ends it (OPS-02)" "$?" 0
 like "and withdraws" "$(tail -n 1 log)" '^withdrawn +storage, id '
 ok "SV-01: from the SA, too" wait_for 30 no_records storage
 
+# --- withdrawn while the port is down ---
+
+# The SA has its record until the port is active again. The time for that is
+# limited, and a slow host may need longer.
+withdrawn_while_down() {
+	advertise log3 --dev "$three" --id 0x1061166 brief
+	wait_for 60 prints log3 "^set +$three/1 " || return
+	link_down "$three"
+	wait_for 60 prints log3 "^down +$three/1 " || return
+	kill -TERM "$pid"
+	wait "$pid"
+	link_up "$three"
+	port_active_wait "$three"
+	wait_for 15 no_records brief
+}
+
+for _ in 1 2 3 4 5; do
+	withdrawn_while_down && break
+	diag "the port was not active in time: $(tail -n 1 log3)"
+	"$tools/sa/tools/service" -C "$two" -n brief -i 0x1061166 delete
+done
+ok "SV-01: withdrawn while the port was down" no_records brief
+
 # --- two nodes, one name ---
 
 host_add node 4

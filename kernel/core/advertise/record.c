@@ -373,9 +373,13 @@ static void cmx_record_ending(struct cmx_port_record *r,
 
 	if (!r->usable || !r->service->withdrawn)
 		cmx_record_down(r, event);
-	if (r->exists && r->usable && time_before(jiffies, r->deadline)) {
+	/* A port that is down may be active again in time. */
+	if (r->exists && (r->usable || !r->going) &&
+	    time_before(jiffies, r->deadline)) {
 		/* First, as in cmx_record_idle() */
 		cmx_record_kick(r, cmx_until(r->deadline));
+		if (!r->usable)
+			return;
 		ret = r->deferred ? -EAGAIN :
 				    cmx_record_start(r, CMX_RECORD_DELETE);
 		r->deferred = false;

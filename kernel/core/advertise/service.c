@@ -189,28 +189,21 @@ static void cmx_service_port(struct rdma_cmx_service *s,
 			     struct cmx_sa_port *port,
 			     enum cmx_sa_change change)
 {
-	struct cmx_port_record *r = cmx_service_record(s, port);
+	struct cmx_port_record *r;
 
-	switch (change) {
-	case CMX_SA_UP:
-		if (r)
-			cmx_record_use(r, true);
-		else if (!s->withdrawn && cmx_service_fits(s, port))
-			/* No caller to return an error to */
-			cmx_record_add(s, port, GFP_NOIO | __GFP_NOFAIL);
-		break;
-	case CMX_SA_DOWN:
-		if (r)
-			cmx_record_use(r, false);
-		break;
-	case CMX_SA_GOING:
-		/* Records that already end have no more time, either. */
-		list_for_each_entry(r, &s->records, node) {
-			if (r->port == port)
-				cmx_record_go(r, CMX_GOING_MS);
-		}
-		break;
+	/* Also records that already end: they are deleted, or have less time. */
+	list_for_each_entry(r, &s->records, node) {
+		if (r->port != port)
+			continue;
+		if (change == CMX_SA_GOING)
+			cmx_record_go(r, CMX_GOING_MS);
+		else
+			cmx_record_use(r, change == CMX_SA_UP);
 	}
+	/* No caller to return an error to */
+	if (change == CMX_SA_UP && !s->withdrawn &&
+	    !cmx_service_record(s, port) && cmx_service_fits(s, port))
+		cmx_record_add(s, port, GFP_NOIO | __GFP_NOFAIL);
 }
 
 static void cmx_service_changed(struct cmx_sa_port *port,

@@ -182,10 +182,10 @@ void rdma_cmx_group_event(struct rdma_cm_id *id, struct rdma_cm_event *event);
  * After the return its callback is not running and will not run. The last
  * membership of a group leaves it and detaches the queue pair.
  *
- * Context: process context, may sleep; takes the RTNL on RoCE. It may wait for
- * the firmware of a port that is not known to be active. Not in the event
- * handler of any id. The caller holds no lock that an event handler, or a
- * callback of rdma_cmx_join_many(), takes.
+ * Context: process context, may sleep; takes the RTNL on RoCE. It may wait
+ * less than a second for the firmware of a port that is not known to be active.
+ * Not in the event handler of any id. The caller holds no lock that an event
+ * handler, or a callback of rdma_cmx_join_many(), takes.
  */
 void rdma_cmx_leave(struct rdma_cmx_member *member);
 
@@ -198,9 +198,10 @@ void rdma_cmx_leave(struct rdma_cmx_member *member);
  * the groups. On RDMA_CM_EVENT_DEVICE_REMOVAL, too: a work item calls it and
  * destroys the id.
  *
- * Context: process context, may sleep; takes the RTNL on RoCE. It may wait for
- * the firmware of a port that is not known to be active. Not in the event
- * handler of any id. The caller holds no lock that an event handler takes.
+ * Context: process context, may sleep; takes the RTNL on RoCE. It may wait
+ * less than a second for the firmware of a port that is not known to be active.
+ * Not in the event handler of any id. The caller holds no lock that an event
+ * handler takes.
  */
 void rdma_cmx_leave_all(struct rdma_cm_id *id);
 

@@ -369,9 +369,9 @@ typedef void (*rdma_cmx_watch_fn)(struct rdma_cmx_watch *watch,
  * Return: the watch, ended by rdma_cmx_watch_stop(); or an ERR_PTR, and
  * @changed is not called: an errno of the attributes as from
  * rdma_cmx_query_start(), except those of @dev and @dev_port: without that
- * device or port each query fails, and @changed is not called. -EINVAL: @id,
- * @route or the interval; -EAGAIN: there are watches_max watches, or the owner
- * has a quarter of them; -ENOMEM.
+ * device or port each query fails, and @changed is not called. -ENODEV: the
+ * name @dev is too long; -EINVAL: @id, @route or the interval; -EAGAIN: there
+ * are watches_max watches, or the owner has a quarter of them; -ENOMEM.
  */
 struct rdma_cmx_watch *rdma_cmx_watch(const struct rdma_cmx_watch_attr *attr,
 				      rdma_cmx_watch_fn changed, void *context);

@@ -76,10 +76,10 @@ typedef void (*rdma_cmx_member_fn)(struct rdma_cmx_member *member,
  *   full member is attached to the group before the event, and gets the Q_Key
  *   of @attr, if any. Leave before rdma_destroy_qp();
  * - accepts parameters of the group;
- * - rejoins a persistent membership that the fabric has dropped, once IPoIB has
- *   rejoined the partition's broadcast group. A parameter that is not in @attr
- *   is the present one of that group. The queue pair follows to another MLID or
- *   Q_Key;
+ * - rejoins a persistent membership that the fabric has dropped. Unless @id is
+ *   bound by GID, it does so once IPoIB has rejoined the partition's broadcast
+ *   group, and a parameter that is not in @attr is the present one of that
+ *   group. The queue pair follows to another MLID or Q_Key;
  * - queries whether the subnet administrator supports send-only full members,
  *   and otherwise fails with -EOPNOTSUPP, by the event.
  *

@@ -173,8 +173,6 @@ static void attach_qkey_changes(struct kunit *test)
 	/* The caller has set the Q_Key of its queue pair. */
 	KUNIT_EXPECT_EQ(test, qkey, 0u);
 	KUNIT_EXPECT_EQ(test, rejoined(&b->b, 1), 0);
-	b->a.joined = true;
-	b->a.ud.qkey = 1;
 	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 1), 0);
 	KUNIT_EXPECT_EQ(test, qkey, 0u);
 	qkey_error = -EIO;
@@ -183,6 +181,13 @@ static void attach_qkey_changes(struct kunit *test)
 	qkey_error = 0;
 	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 2), 0);
 	KUNIT_EXPECT_EQ(test, qkey, 2u);
+	/* The Q_Key is set, and then the attachment to another MLID fails. */
+	attach_error = -ENOMEM;
+	b->a.rec.qkey = cpu_to_be32(3);
+	KUNIT_EXPECT_EQ(test, joined(&b->a, NEW_LID), -ENOMEM);
+	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 2), 0);
+	KUNIT_EXPECT_EQ(test, qkey, 2u);
+	KUNIT_EXPECT_EQ(test, rejoined(&b->b, 2), 0);
 	bed_end(test, b);
 }
 

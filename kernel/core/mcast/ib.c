@@ -101,7 +101,8 @@ static void cmx_ib_set_param(struct cmx_group *g)
  *
  * ib_sa has the group from the start of IPoIB's first join, with zeros, and
  * without an MLID. After a loss it has the previous parameters, without a
- * JoinState, until IPoIB has rejoined it. A rejoin waits for that.
+ * JoinState, until IPoIB has rejoined it. A rejoin waits for that, but not for
+ * ever: after some changes of the P_Key table IPoIB does not rejoin.
  */
 static int cmx_ib_fill(struct cmx_group *g)
 {
@@ -113,7 +114,8 @@ static int cmx_ib_fill(struct cmx_group *g)
 					     &g->broadcast, &now);
 		if (ret)
 			return ret;
-		if (!now.mlid || (g->was_joined && !now.join_state))
+		if (!now.mlid || (g->was_joined && !now.join_state &&
+				  g->backoff < CMX_BACKOFF_MAX))
 			return -EADDRNOTAVAIL;
 		rec->sl = now.sl;
 		rec->traffic_class = now.traffic_class;

@@ -18,9 +18,8 @@
 #include "mcast/mcast.h"
 #include "mcast/trace.h"
 
-/* Milliseconds between two attempts to rejoin a persistent group */
+/* Milliseconds until the first attempt to rejoin a persistent group */
 #define CMX_BACKOFF_MIN		100
-#define CMX_BACKOFF_MAX		5000
 
 /* Queue pair number of all groups */
 #define CMX_MC_QP_NUM		0xffffff
@@ -113,11 +112,13 @@ static int cmx_group_attach_locked(struct cmx_group *g)
 
 	same = !list_empty(&g->attachment) && g->attached_lid == lid &&
 	       !memcmp(&g->attached_gid, &g->rec.mgid, sizeof(g->rec.mgid));
-	if ((g->set_qkey && !same) || (g->joined && g->ud.qkey != attr.qkey)) {
+	if ((g->set_qkey && !same) ||
+	    (g->qp_qkey && g->qp_qkey != attr.qkey)) {
 		ret = ib_modify_qp(g->qp, &attr, IB_QP_QKEY);
 		if (ret)
 			return ret;
 	}
+	g->qp_qkey = attr.qkey;
 	if (same)
 		return 0;
 	cmx_group_detach_locked(g);

@@ -25,6 +25,9 @@
 #include "core.h"
 #include "sa/sa.h"
 
+/* Maximum milliseconds between two attempts to rejoin a persistent group */
+#define CMX_BACKOFF_MAX		5000
+
 /**
  * struct cmx_ip_group - an IGMP or MLD membership
  * @node: by netdevice
@@ -112,6 +115,7 @@ enum cmx_group_state {
  *	@attached_lid, else empty, by the handler lock
  * @attached_gid: see above
  * @attached_lid: see above
+ * @qp_qkey: Q_Key of @qp since the first join, 0 before, by the handler lock
  * @ifindex: RoCE: netdevice that the id was bound to when it joined
  * @gid_type: RoCE: of the id at that time
  * @ip: RoCE: membership of the netdevice
@@ -161,6 +165,7 @@ struct cmx_group {
 	struct list_head attachment;
 	union ib_gid attached_gid;
 	u16 attached_lid;
+	u32 qp_qkey;
 	int ifindex;
 	enum ib_gid_type gid_type;
 	struct cmx_ip_group ip;

@@ -105,8 +105,10 @@ typedef void (*rdma_cmx_member_fn)(struct rdma_cmx_member *member,
  * the id has joined the address with other parameters; -EOPNOTSUPP: an unknown
  * flag or parameter, or the device does not support it; -EAFNOSUPPORT: an IPv6
  * group on RoCE v2 requires an id that is bound to an IPv6 address; -EAGAIN:
- * the user has too many memberships on RoCE v2; -ENODEV: the netdevice is gone
- * or has no IP; -ENOMEM; or as rdma_join_multicast().
+ * the user has too many memberships on RoCE v2; -EADDRNOTAVAIL: IPoIB is not a
+ * member of the partition's broadcast group, as after a change of the subnet
+ * manager; -ENODEV: the netdevice is gone or has no IP; -ENOMEM; or as
+ * rdma_join_multicast().
  */
 struct rdma_cmx_member *
 rdma_cmx_join(struct rdma_cm_id *id, const struct rdma_cmx_join_attr *attr,

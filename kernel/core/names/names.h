@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Names of hosts.
+ * Names of hosts. A file uses those below it:
  *
  *	names.c		names that the kernel looks up by its key service
  *	key.c		the type of those keys

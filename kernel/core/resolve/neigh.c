@@ -129,14 +129,14 @@ static struct cmx_paths *cmx_neigh_pick(void)
 static void cmx_neigh_claim(struct cmx_paths *r, u32 lead)
 {
 	r->req[lead].lead = CMX_LEAD_RESOLVED;
-	/* Keeps @r until cmx_paths_resolved() has run. */
+	/* Keeps @r until r->resolved() has run. */
 	atomic_inc(&r->requests.pending);
 }
 
 static void cmx_neigh_gate(struct cmx_neigh *n)
 {
 	if (refcount_dec_and_test(&n->gate))
-		queue_work(cmx_wq, &n->work);
+		queue_work(cmx_query_users.wq, &n->work);
 }
 
 static void cmx_neigh_end(struct cmx_neigh *n)
@@ -182,7 +182,7 @@ static void cmx_neigh_job(struct cmx_job *job)
 {
 	struct cmx_neigh *n = container_of(job, struct cmx_neigh, job);
 
-	cmx_paths_resolved(n->paths, n->lead, n->status, &n->dgid);
+	n->paths->resolved(n->paths, n->lead, n->status, &n->dgid);
 	cmx_neigh_free(n);
 }
 
@@ -280,7 +280,7 @@ static bool cmx_neigh_run(void)
 	else if (n)
 		cmx_neigh_start(n);
 	else
-		cmx_paths_resolved(r, lead, -ENOMEM, NULL);
+		r->resolved(r, lead, -ENOMEM, NULL);
 	return r;
 }
 
@@ -310,7 +310,7 @@ static DECLARE_WORK(cmx_neighs_work, cmx_neighs_work_run);
 /* Queues the start of resolutions. */
 void cmx_neighs_kick(void)
 {
-	queue_work(cmx_wq, &cmx_neighs_work);
+	queue_work(cmx_query_users.wq, &cmx_neighs_work);
 }
 
 /* cmx_neighs_kick() starts the neighbours of @r. */

@@ -293,8 +293,8 @@ static void cmx_paths_follow(struct cmx_paths *r, u32 lead, int status,
 }
 
 /* The neighbour of @lead was resolved or failed. Drops a share of pending. */
-void cmx_paths_resolved(struct cmx_paths *r, u32 lead, int status,
-			const union ib_gid *dgid)
+static void cmx_paths_resolved(struct cmx_paths *r, u32 lead, int status,
+			       const union ib_gid *dgid)
 {
 	struct mem_cgroup *old = set_active_memcg(r->memcg);
 
@@ -338,6 +338,7 @@ void cmx_paths_start(struct cmx_paths *r, struct cmx_query_user *user,
 	}
 	if (leads) {
 		r->memcg = memcg;
+		r->resolved = cmx_paths_resolved;
 		r->user = user;
 		cmx_neighs_start(r);
 	}

@@ -16,7 +16,6 @@
 #include <linux/completion.h>
 #include <linux/export.h>
 #include <linux/jiffies.h>
-#include <linux/kref.h>
 #include <linux/limits.h>
 #include <linux/memcontrol.h>
 #include <linux/minmax.h>
@@ -24,7 +23,6 @@
 #include <linux/module.h>
 #include <linux/overflow.h>
 #include <linux/sched.h>
-#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <net/net_namespace.h>
@@ -39,8 +37,6 @@ MODULE_PARM_DESC(paths_max,
 
 /* Maximum outstanding queries of one call */
 #define CMX_LANES	32u
-
-struct workqueue_struct *cmx_many_wq;
 
 /* Destinations of outstanding calls */
 static atomic_t cmx_many_count = ATOMIC_INIT(0);
@@ -57,38 +53,6 @@ static bool cmx_many_reserve(u32 count)
 	} while (!atomic_try_cmpxchg(&cmx_many_count, &n, n + count));
 	return true;
 }
-
-static void cmx_many_free(struct kref *ref)
-{
-	kvfree(container_of(ref, struct rdma_cmx_paths, ref));
-}
-
-void rdma_cmx_paths_put(struct rdma_cmx_paths *paths)
-{
-	if (!IS_ERR_OR_NULL(paths))
-		kref_put(&paths->ref, cmx_many_free);
-}
-EXPORT_SYMBOL_GPL(rdma_cmx_paths_put);
-
-static void cmx_many_query_free(struct kref *ref)
-{
-	struct rdma_cmx_paths_query *p = container_of(ref,
-						      struct rdma_cmx_paths_query,
-						      ref);
-
-	rdma_cmx_paths_put(p->paths);
-	kvfree(p->alt_dst);
-	mem_cgroup_put(p->memcg);
-	kvfree(p);
-	cmx_stat_dec(live_paths_queries);
-}
-
-void rdma_cmx_paths_query_put(struct rdma_cmx_paths_query *query)
-{
-	if (query)
-		kref_put(&query->ref, cmx_many_query_free);
-}
-EXPORT_SYMBOL_GPL(rdma_cmx_paths_query_put);
 
 /* Releases the reservations and the reference of a call that has ended. */
 static void cmx_many_ended(struct rdma_cmx_paths_query *p, u32 count)
@@ -372,16 +336,3 @@ int rdma_cmx_path_invalidate(const struct rdma_cmx_paths_attr *attr,
 	return ret;
 }
 EXPORT_SYMBOL_GPL(rdma_cmx_path_invalidate);
-
-int cmx_prefetch_init(void)
-{
-	cmx_many_wq = alloc_workqueue("rdma_cmx_paths", WQ_UNBOUND,
-				      WQ_MAX_ACTIVE);
-	return cmx_many_wq ? 0 : -ENOMEM;
-}
-
-/* Consumers have ended or cancelled all calls. */
-void cmx_prefetch_exit(void)
-{
-	destroy_workqueue(cmx_many_wq);
-}

@@ -126,7 +126,7 @@ struct rdma_cmx_paths_query {
 	struct cmx_lane lanes[];
 };
 
-/* prefetch.c */
+/* prefetch_ref.c */
 extern struct workqueue_struct *cmx_many_wq;
 
 /* prefetch_peer.c */

@@ -52,9 +52,7 @@ struct rdma_cmx_query {
 
 /* query.c */
 extern struct workqueue_struct *cmx_call_wq;
-struct rdma_cmx_query *
-cmx_query_alloc(const struct cmx_request *req, rdma_cmx_done_fn done,
-		void *context);
+void cmx_query_free_work(struct work_struct *work);
 void cmx_query_queue(struct rdma_cmx_query *q);
 int cmx_query_user_set(struct rdma_cmx_query *q);
 void cmx_query_forget_names(struct rdma_cmx_query *q);
@@ -62,13 +60,14 @@ void cmx_query_disarm(struct rdma_cmx_query *q);
 void cmx_query_arm(struct rdma_cmx_query *q, unsigned long expires);
 bool cmx_query_advance(struct rdma_cmx_query *q, enum cmx_query_state from,
 		       enum cmx_query_state to);
+void cmx_query_stop(struct rdma_cmx_query *q, enum cmx_query_state state);
 
 /* run.c */
+struct rdma_cmx_query *
+cmx_query_alloc(const struct cmx_request *req, rdma_cmx_done_fn done,
+		void *context);
 int cmx_query_wait(struct rdma_cmx_query *q, enum cmx_wait what);
-void cmx_query_run(struct rdma_cmx_query *q);
 void cmx_query_finish(struct rdma_cmx_query *q, int error);
-void cmx_query_work(struct cmx_job *job);
-void cmx_query_call(struct work_struct *work);
 void cmx_query_count(const void *query, const struct rdma_cmx_result *res);
 
 #endif /* CMX_QUERY_H */

@@ -1,37 +1,44 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Queries. request.c takes a query through these steps:
+ * Queries. A file uses those below it:
  *
- *	hints.c		validates the attributes
- *	numeric.c	a node that is a number
- *	names/		otherwise, the result of the name service
- *	services.c	or, with RAI_SA, the services of the SAs
- *	candidates.c	the addresses, each annotated by
- *	dest.c		(source address by the routing table),
- *	neigh_warm.c	(the neighbour of a name's address),
- *	device.c	(RDMA device of that source),
- *	rail.c		(interfaces of the device of the hints) and
- *	paths.c		(path records of an InfiniBand port)
- *	path_query.c	(the SA query for them)
- *	neigh.c		(neighbours whose GID a path requires)
- *	result.c	the sorted result
- *
- * A request whose result is known ends there, on the stack of resolve.c, which
- * has the entry points. Otherwise it continues in a query:
- *
- *	query.c		its state, deadline, cancel and end
- *	run.c		its work: waits, continues, calls back
- *	user.c		schedules that work among the users
- *
- *	entry.c		device and path records of an entry, for drivers
- *	cached_path.c	uses a cached path record for an id of rdma_cm, and
- *			drops it
- *	route.c		the route query of such an id, and its device's removal
+ *	watch.c		repeats queries, to report changed results,
+ *	watch_set.c	and compares results
  *	prefetch.c	path records of many destinations,
  *	prefetch_lane.c	the queries for them,
  *	prefetch_peer.c	and for the ports of a peer
- *	watch.c		repeats queries, to report changed results,
- *	watch_set.c	and compares results
+ *	prefetch_ref.c	references of such a call
+ *	records.c	all ServiceRecords of the SAs
+ *	route.c		the route query of an id of rdma_cm, and its device's
+ *			removal
+ *	route_query.c	that route from the cache or the SA
+ *	cached_path.c	uses a cached path record for an id of rdma_cm, and
+ *			drops it
+ *	entry.c		device and path records of an entry, for drivers
+ *
+ *	resolve.c	the entry points. A request whose result is known ends
+ *			there, on the stack
+ *	run.c		otherwise, the work of a query: waits, continues, calls
+ *			back
+ *	query.c		its state, references and cancel
+ *	request.c	takes a request from its hints to its result
+ *	result.c	the sorted result
+ *	paths.c		path records of an InfiniBand port
+ *	neigh.c		neighbours whose GID a path requires
+ *	path_query.c	the SA query for a path
+ *	user.c		schedules the work of queries among the users
+ *	services.c	with RAI_SA, the services of the SAs
+ *	numeric.c	a node that is a number; names/ has the others
+ *	hints.c		validates the attributes
+ *	dest.c		annotates the addresses: source by the routing table
+ *	candidates.c	the addresses
+ *	neigh_warm.c	starts discovery of the neighbour of a name's address
+ *	rail.c		interfaces of the device of the hints
+ *	device.c	RDMA device of a source
+ *	device_index.c	caches searches for it
+ *
+ * paths.c gives neigh.c a callback, and run.c gives one to paths.c and
+ * services.c.
  */
 #ifndef CMX_RESOLVE_H
 #define CMX_RESOLVE_H
@@ -432,6 +439,8 @@ struct cmx_path_request {
  * @count: number of @req
  * @req: each query with its path; NULL: there are none
  * @memcg: charged for SA queries after a neighbour; the query has a reference
+ * @resolved: called when the neighbour of paths was resolved or failed, with
+ *	the first of these paths and a share of pending
  * @user: user that waits for neighbours; this and the fields below belong to
  *	neigh.c
  * @next: the first of @req that has not started
@@ -446,6 +455,8 @@ struct cmx_paths {
 	u32 count;
 	struct cmx_path_request *req;
 	struct mem_cgroup *memcg;
+	void (*resolved)(struct cmx_paths *r, u32 lead, int status,
+			 const union ib_gid *dgid);
 	struct cmx_query_user *user;
 	u32 next;
 	u32 neigh_count;
@@ -477,8 +488,6 @@ int cmx_paths_lead(struct cmx_paths *r);
 void cmx_paths_start(struct cmx_paths *r, struct cmx_query_user *user,
 		     struct mem_cgroup *memcg,
 		     void (*done)(struct cmx_sa_requests *requests));
-void cmx_paths_resolved(struct cmx_paths *r, u32 lead, int status,
-			const union ib_gid *dgid);
 void cmx_paths_stop(struct cmx_paths *r);
 int cmx_paths_error(const struct cmx_paths *r);
 void cmx_paths_rank(const struct cmx_paths *r, struct cmx_dest *dests);
@@ -616,7 +625,6 @@ int cmx_cached_path_forget(const struct rdma_cmx_query_attr *attr,
 			   const union ib_gid *dgid);
 
 /* query.c */
-extern struct workqueue_struct *cmx_wq;	/* private */
 unsigned long cmx_query_jiffies(u32 timeout_ms);
 int cmx_query_init(void);
 void cmx_query_exit(void);

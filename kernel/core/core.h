@@ -10,6 +10,8 @@
  *	names/				names, by the kernel's key service
  *	sa/				queries to subnet administrators
  *
+ * In each directory a file uses those below it in the list of its header.
+ *
  * This directory has counters (stats.h), shared lookups and their queue slots
  * (sched.h), socket addresses (addr.c), and the module's entry (main.c), which
  * includes the headers of all.

@@ -95,7 +95,7 @@ tool_rooms() {
 	local room calls
 
 	modules_build W=1 || return
-	for room in resolve names sa mcast connect; do
+	for room in connect resolve mcast advertise names sa; do
 		calls=$(calls_of kernel/core/$room)
 		[ -n "$calls" ] || return
 		tsort <<<"$calls" 2>&1 >/dev/null

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Services that this host advertises at the subnet administrators.
+ * Services that this host advertises at the subnet administrators. A file uses
+ * those below it:
  *
- *	service.c	a service: checks, limits, its ports
+ *	service.c	a service: the calls, checks, its ports
  *	record.c	its ServiceRecord at one port: set, renewed, deleted
+ *	table.c		all services: lock, limits, claims of records, references
  *
  * cmx_service_lock guards everything except the fields of a service's
  * @report_lock. The work item of a record does all work on it. Other code only
@@ -19,9 +21,11 @@
 #ifndef CMX_ADVERTISE_H
 #define CMX_ADVERTISE_H
 
+#include <linux/hashtable.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/refcount.h>
+#include <linux/wait.h>
 #include <linux/workqueue.h>
 #include <rdma/rdma_cmx_service.h>
 
@@ -142,23 +146,51 @@ struct cmx_port_record {
 	unsigned int backoff;
 };
 
-/* service.c */
+/**
+ * struct cmx_service_user - a user who advertises services
+ * @node: in the users
+ * @uid: the user
+ * @count: number of services
+ */
+struct cmx_service_user {
+	struct list_head node;
+	kuid_t uid;
+	unsigned int count;
+};
+
+#define CMX_SERVICES_BITS	10
+
+static inline u32 cmx_service_hash(u64 id)
+{
+	return cmx_hash(&id, sizeof(id));
+}
+
+static inline bool cmx_same_partition(u16 a, u16 b)
+{
+	return (a & 0x7fff) == (b & 0x7fff);
+}
+
+/* table.c; functions with "Under the lock" require cmx_service_lock */
 extern struct mutex cmx_service_lock;
+extern DECLARE_HASHTABLE(cmx_service_table, CMX_SERVICES_BITS);
+extern wait_queue_head_t cmx_service_wait;
+void cmx_service_wake(void);
 void cmx_service_put(struct rdma_cmx_service *s);
 void cmx_service_report(struct rdma_cmx_service *s,
 			const struct rdma_cmx_service_event *event);
 bool cmx_service_claimed(const struct cmx_port_record *record, u16 pkey,
 			 bool *passes);
 void cmx_service_unclaimed(const struct cmx_port_record *record);
+int cmx_service_count(struct rdma_cmx_service *s,
+		      struct cmx_service_user **fresh);
 void cmx_service_ended(struct rdma_cmx_service *s);
-void cmx_service_wake(void);
-int cmx_advertise_init(void);
-void cmx_advertise_exit(void);
+void cmx_record_kick(struct cmx_port_record *r, unsigned long delay);
+int cmx_record_init(void);
+void cmx_record_exit(void);
 
-/* record.c; functions with "Under the lock" require cmx_service_lock */
+/* record.c, likewise */
 int cmx_record_add(struct rdma_cmx_service *s, struct cmx_sa_port *port,
 		   gfp_t gfp);
-void cmx_record_kick(struct cmx_port_record *r, unsigned long delay);
 void cmx_record_state(const struct cmx_port_record *r,
 		      struct rdma_cmx_service_port *port);
 void cmx_record_use(struct cmx_port_record *r, bool usable);
@@ -167,7 +199,9 @@ void cmx_record_go(struct cmx_port_record *r, unsigned int ms);
 bool cmx_record_pkey(const struct cmx_sa_port *port, u16 wanted, u16 *pkey);
 bool cmx_records_none(void);
 bool cmx_records_going(void);
-int cmx_record_init(void);
-void cmx_record_exit(void);
+
+/* service.c */
+int cmx_advertise_init(void);
+void cmx_advertise_exit(void);
 
 #endif /* CMX_ADVERTISE_H */

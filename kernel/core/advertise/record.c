@@ -35,7 +35,6 @@
 /* A longer lease, in seconds, is renewed as often as this one */
 #define CMX_RENEW_MAX		(24 * 3600)
 
-static struct workqueue_struct *cmx_record_wq;
 static atomic_t cmx_records = ATOMIC_INIT(0);
 static atomic_t cmx_going = ATOMIC_INIT(0);	/* of ports that are removed */
 
@@ -49,17 +48,6 @@ static void cmx_record_put(struct cmx_port_record *r)
 	cmx_stat_dec(live_service_records);
 	if (atomic_dec_and_test(&cmx_records))
 		cmx_service_wake();
-}
-
-/*
- * Queues the work item to run after @delay, instead of its present time. Under
- * the lock, or with a reference. A record that has ended ignores it.
- */
-void cmx_record_kick(struct cmx_port_record *r, unsigned long delay)
-{
-	refcount_inc(&r->ref);
-	if (mod_delayed_work(cmx_record_wq, &r->work, delay))
-		refcount_dec(&r->ref);	/* it was pending, with a reference */
 }
 
 /* Jiffies until @when, 0 if it has passed */
@@ -539,16 +527,4 @@ bool cmx_records_going(void)
 bool cmx_records_none(void)
 {
 	return !atomic_read(&cmx_records);
-}
-
-int cmx_record_init(void)
-{
-	cmx_record_wq = alloc_workqueue("rdma_cmx_service", WQ_UNBOUND, 0);
-	return cmx_record_wq ? 0 : -ENOMEM;
-}
-
-/* No record is left. The last work item may not have returned. */
-void cmx_record_exit(void)
-{
-	destroy_workqueue(cmx_record_wq);
 }

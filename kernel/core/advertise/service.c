@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Services that this host advertises: checks, limits, and the ports of a
+ * Services that this host advertises: the calls, checks, and the ports of a
  * service's records. The key of a record at the SA is its service id, GID and
  * P_Key, and a port has one GID here. So a port has each id once in a
  * partition: the second service gets -EEXIST, whatever its owner. A withdrawn
@@ -25,113 +25,9 @@ module_param(service_lease_s, cmx_positive, 0644);
 MODULE_PARM_DESC(service_lease_s,
 		 "Lease in s of services whose owner leaves it open (default 900, at least 4)");
 
-static unsigned int services_per_user = 1024;
-module_param(services_per_user, uint, 0644);
-MODULE_PARM_DESC(services_per_user,
-		 "Maximum services that one user advertises (default 1024)");
-
-static unsigned int services_max = 16384;
-module_param(services_max, uint, 0644);
-MODULE_PARM_DESC(services_max,
-		 "Maximum services of all users and kernel consumers (default 16384)");
-
 /* Milliseconds for the SA to delete a record; of a device that is removed */
 #define CMX_WITHDRAW_MS		10000
 #define CMX_GOING_MS		1000
-
-#define CMX_SERVICES_BITS	10
-
-struct cmx_service_user {
-	struct list_head node;
-	kuid_t uid;
-	unsigned int count;
-};
-
-DEFINE_MUTEX(cmx_service_lock);	/* services and their records */
-
-static DEFINE_HASHTABLE(cmx_services, CMX_SERVICES_BITS);
-static unsigned int cmx_services_count;
-static LIST_HEAD(cmx_service_users);
-static DECLARE_WAIT_QUEUE_HEAD(cmx_service_wait);
-
-/* Wakes waiters for the end of a record. */
-void cmx_service_wake(void)
-{
-	wake_up_all(&cmx_service_wait);
-}
-
-void cmx_service_put(struct rdma_cmx_service *s)
-{
-	if (!refcount_dec_and_test(&s->ref))
-		return;
-	put_net(s->net);
-	kfree(s);
-	cmx_stat_dec(live_services);
-}
-
-/* Not under cmx_service_lock. */
-void cmx_service_report(struct rdma_cmx_service *s,
-			const struct rdma_cmx_service_event *event)
-{
-	mutex_lock(&s->report_lock);
-	if (s->event)
-		s->event(s, event, s->context);
-	mutex_unlock(&s->report_lock);
-}
-
-static u32 cmx_service_hash(u64 id)
-{
-	return cmx_hash(&id, sizeof(id));
-}
-
-static bool cmx_same_partition(u16 a, u16 b)
-{
-	return (a & 0x7fff) == (b & 0x7fff);
-}
-
-/*
- * Under the lock. True if another service has @pkey with the same id on the
- * port of @record. @passes: it is about to end.
- */
-bool cmx_service_claimed(const struct cmx_port_record *record, u16 pkey,
-			 bool *passes)
-{
-	const struct rdma_cmx_service *s = record->service, *other;
-	const struct cmx_port_record *r;
-
-	hash_for_each_possible(cmx_services, other, hash,
-			       cmx_service_hash(s->id)) {
-		if (other == s || other->id != s->id)
-			continue;
-		list_for_each_entry(r, &other->records, node) {
-			if (r->port == record->port && r->claimed &&
-			    cmx_same_partition(r->pkey, pkey)) {
-				*passes = r->ending;
-				return true;
-			}
-		}
-	}
-	return false;
-}
-
-/* Under the lock. Queues the records that @record has blocked. */
-void cmx_service_unclaimed(const struct cmx_port_record *record)
-{
-	struct rdma_cmx_service *s = record->service, *other;
-	struct cmx_port_record *r;
-
-	hash_for_each_possible(cmx_services, other, hash,
-			       cmx_service_hash(s->id)) {
-		if (other == s || other->id != s->id)
-			continue;
-		list_for_each_entry(r, &other->records, node) {
-			if (r->port != record->port || r->claimed || r->ending)
-				continue;
-			r->due = jiffies;
-			cmx_record_kick(r, 0);
-		}
-	}
-}
 
 /*
  * True if @s may be advertised on @port. The owner of a network namespace that
@@ -213,7 +109,7 @@ static void cmx_service_changed(struct cmx_sa_port *port,
 	int i;
 
 	mutex_lock(&cmx_service_lock);
-	hash_for_each(cmx_services, i, s, hash) {
+	hash_for_each(cmx_service_table, i, s, hash) {
 		cmx_service_port(s, port, change);
 		cond_resched();
 	}
@@ -226,69 +122,6 @@ static void cmx_service_changed(struct cmx_sa_port *port,
 static struct cmx_sa_watcher cmx_service_watcher = {
 	.changed = cmx_service_changed,
 };
-
-/* Under the lock. */
-static struct cmx_service_user *cmx_service_user_find(kuid_t uid)
-{
-	struct cmx_service_user *user;
-
-	list_for_each_entry(user, &cmx_service_users, node) {
-		if (uid_eq(user->uid, uid))
-			return user;
-	}
-	return NULL;
-}
-
-/* Under the lock. Takes @fresh over for a user without an object. */
-static int cmx_service_count(struct rdma_cmx_service *s,
-			     struct cmx_service_user **fresh)
-{
-	unsigned int max = READ_ONCE(services_max);
-	struct cmx_service_user *user = NULL;
-
-	if (s->counted) {
-		/* An eighth is for kernel consumers, another one for root. */
-		max -= max / 8 * (uid_eq(s->uid, GLOBAL_ROOT_UID) ? 1 : 2);
-		user = cmx_service_user_find(s->uid) ?: *fresh;
-		if (user->count >= READ_ONCE(services_per_user))
-			return -EAGAIN;
-	}
-	if (cmx_services_count >= max)
-		return -EAGAIN;
-	if (user) {
-		if (!user->count++) {
-			list_add(&user->node, &cmx_service_users);
-			*fresh = NULL;
-		}
-	}
-	cmx_services_count++;
-	return 0;
-}
-
-static void cmx_service_uncount(struct rdma_cmx_service *s)
-{
-	struct cmx_service_user *user;
-
-	cmx_services_count--;
-	if (!s->counted)
-		return;
-	user = cmx_service_user_find(s->uid);
-	if (!--user->count) {
-		list_del(&user->node);
-		kfree(user);
-	}
-}
-
-/* Under the lock. A record or the service has ended. */
-void cmx_service_ended(struct rdma_cmx_service *s)
-{
-	if (s->withdrawn && list_empty(&s->records)) {
-		hash_del(&s->hash);
-		cmx_service_uncount(s);
-		cmx_service_put(s);
-	}
-	cmx_service_wake();
-}
 
 /* Under the lock. Records end in the background. The last one ends it. */
 static void cmx_service_end(struct rdma_cmx_service *s)
@@ -312,7 +145,7 @@ static bool cmx_service_exists(const struct rdma_cmx_service *s)
 	const struct cmx_port_record *r;
 	u16 pkey;
 
-	hash_for_each_possible(cmx_services, other, hash,
+	hash_for_each_possible(cmx_service_table, other, hash,
 			       cmx_service_hash(s->id)) {
 		if (other->id != s->id || other->withdrawn)
 			continue;
@@ -346,7 +179,7 @@ static int cmx_service_start(struct rdma_cmx_service *s,
 		cmx_stat_inc(services_refused);
 		return ret;
 	}
-	hash_add(cmx_services, &s->hash, cmx_service_hash(s->id));
+	hash_add(cmx_service_table, &s->hash, cmx_service_hash(s->id));
 	refcount_inc(&s->ref);
 	ret = cmx_sa_ports_for_each(s->net, cmx_service_add_port, s);
 	/* On all ports or on none. No work item has run, and none reports. */

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The table of services: its lock, references and reports of services, claims
+ * of records, the limits, and the end of a service. It also queues the work
+ * items of records, since the end of one lets others continue.
+ */
+#include <linux/hashtable.h>
+#include <linux/jiffies.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+#include <net/net_namespace.h>
+
+#include "advertise/advertise.h"
+
+static unsigned int services_per_user = 1024;
+module_param(services_per_user, uint, 0644);
+MODULE_PARM_DESC(services_per_user,
+		 "Maximum services that one user advertises (default 1024)");
+
+static unsigned int services_max = 16384;
+module_param(services_max, uint, 0644);
+MODULE_PARM_DESC(services_max,
+		 "Maximum services of all users and kernel consumers (default 16384)");
+
+DEFINE_MUTEX(cmx_service_lock);	/* services and their records */
+
+DEFINE_HASHTABLE(cmx_service_table, CMX_SERVICES_BITS);
+static unsigned int cmx_services_count;
+static LIST_HEAD(cmx_service_users);
+DECLARE_WAIT_QUEUE_HEAD(cmx_service_wait);	/* for the end of a record */
+
+static struct workqueue_struct *cmx_record_wq;
+
+/* Wakes waiters for the end of a record. */
+void cmx_service_wake(void)
+{
+	wake_up_all(&cmx_service_wait);
+}
+
+void cmx_service_put(struct rdma_cmx_service *s)
+{
+	if (!refcount_dec_and_test(&s->ref))
+		return;
+	put_net(s->net);
+	kfree(s);
+	cmx_stat_dec(live_services);
+}
+
+/* Not under cmx_service_lock. */
+void cmx_service_report(struct rdma_cmx_service *s,
+			const struct rdma_cmx_service_event *event)
+{
+	mutex_lock(&s->report_lock);
+	if (s->event)
+		s->event(s, event, s->context);
+	mutex_unlock(&s->report_lock);
+}
+
+/*
+ * Queues the work item to run after @delay, instead of its present time. Under
+ * the lock, or with a reference. A record that has ended ignores it.
+ */
+void cmx_record_kick(struct cmx_port_record *r, unsigned long delay)
+{
+	refcount_inc(&r->ref);
+	if (mod_delayed_work(cmx_record_wq, &r->work, delay))
+		refcount_dec(&r->ref);	/* it was pending, with a reference */
+}
+
+/*
+ * Under the lock. True if another service has @pkey with the same id on the
+ * port of @record. @passes: it is about to end.
+ */
+bool cmx_service_claimed(const struct cmx_port_record *record, u16 pkey,
+			 bool *passes)
+{
+	const struct rdma_cmx_service *s = record->service, *other;
+	const struct cmx_port_record *r;
+
+	hash_for_each_possible(cmx_service_table, other, hash,
+			       cmx_service_hash(s->id)) {
+		if (other == s || other->id != s->id)
+			continue;
+		list_for_each_entry(r, &other->records, node) {
+			if (r->port == record->port && r->claimed &&
+			    cmx_same_partition(r->pkey, pkey)) {
+				*passes = r->ending;
+				return true;
+			}
+		}
+	}
+	return false;
+}
+
+/* Under the lock. Queues the records that @record has blocked. */
+void cmx_service_unclaimed(const struct cmx_port_record *record)
+{
+	struct rdma_cmx_service *s = record->service, *other;
+	struct cmx_port_record *r;
+
+	hash_for_each_possible(cmx_service_table, other, hash,
+			       cmx_service_hash(s->id)) {
+		if (other == s || other->id != s->id)
+			continue;
+		list_for_each_entry(r, &other->records, node) {
+			if (r->port != record->port || r->claimed || r->ending)
+				continue;
+			r->due = jiffies;
+			cmx_record_kick(r, 0);
+		}
+	}
+}
+
+/* Under the lock. */
+static struct cmx_service_user *cmx_service_user_find(kuid_t uid)
+{
+	struct cmx_service_user *user;
+
+	list_for_each_entry(user, &cmx_service_users, node) {
+		if (uid_eq(user->uid, uid))
+			return user;
+	}
+	return NULL;
+}
+
+/* Under the lock. Takes @fresh over for a user without an object. */
+int cmx_service_count(struct rdma_cmx_service *s,
+		      struct cmx_service_user **fresh)
+{
+	unsigned int max = READ_ONCE(services_max);
+	struct cmx_service_user *user = NULL;
+
+	if (s->counted) {
+		/* An eighth is for kernel consumers, another one for root. */
+		max -= max / 8 * (uid_eq(s->uid, GLOBAL_ROOT_UID) ? 1 : 2);
+		user = cmx_service_user_find(s->uid) ?: *fresh;
+		if (user->count >= READ_ONCE(services_per_user))
+			return -EAGAIN;
+	}
+	if (cmx_services_count >= max)
+		return -EAGAIN;
+	if (user) {
+		if (!user->count++) {
+			list_add(&user->node, &cmx_service_users);
+			*fresh = NULL;
+		}
+	}
+	cmx_services_count++;
+	return 0;
+}
+
+static void cmx_service_uncount(struct rdma_cmx_service *s)
+{
+	struct cmx_service_user *user;
+
+	cmx_services_count--;
+	if (!s->counted)
+		return;
+	user = cmx_service_user_find(s->uid);
+	if (!--user->count) {
+		list_del(&user->node);
+		kfree(user);
+	}
+}
+
+/* Under the lock. A record or the service has ended. */
+void cmx_service_ended(struct rdma_cmx_service *s)
+{
+	if (s->withdrawn && list_empty(&s->records)) {
+		hash_del(&s->hash);
+		cmx_service_uncount(s);
+		cmx_service_put(s);
+	}
+	cmx_service_wake();
+}
+
+int cmx_record_init(void)
+{
+	cmx_record_wq = alloc_workqueue("rdma_cmx_service", WQ_UNBOUND, 0);
+	return cmx_record_wq ? 0 : -ENOMEM;
+}
+
+/* No record is left. The last work item may not have returned. */
+void cmx_record_exit(void)
+{
+	destroy_workqueue(cmx_record_wq);
+}

@@ -365,8 +365,8 @@ static struct rdma_cm_id *ucmx_any_cm(struct ucmx_id *id)
 	const struct rdma_cm_id *old = id->cm;
 	struct rdma_cm_id *cm;
 
-	cm = rdma_create_id(old->route.addr.dev_addr.net, ucmx_cm_handler, id,
-			    old->ps, old->qp_type);
+	cm = rdma_create_id(old->route.addr.dev_addr.net, old->event_handler,
+			    id, old->ps, old->qp_type);
 	if (IS_ERR(cm))
 		return cm;
 	if (id->tos_set)

@@ -165,35 +165,6 @@ int ucmx_conn_qp_attr(struct ucmx_cmd *cmd)
 	return ucmx_respond(cmd);
 }
 
-/* The caller's struct contains the private data, and outlives the call. */
-static int ucmx_private_data_check(const u8 *data, u16 len)
-{
-	if (len > U8_MAX ||
-	    memchr_inv(data + len, 0, RDMA_CMX_MAX_PRIVATE_DATA - len))
-		return -EINVAL;
-	return 0;
-}
-
-int ucmx_conn_param(struct rdma_conn_param *dst,
-		    const struct rdma_cmx_conn_param *src)
-{
-	if (src->qp_num >> 24)
-		return -EINVAL;
-	memset(dst, 0, sizeof(*dst));
-	dst->private_data = src->private_data;
-	dst->private_data_len = src->private_data_len;
-	dst->responder_resources = src->responder_resources;
-	dst->initiator_depth = src->initiator_depth;
-	dst->flow_control = src->flow_control;
-	dst->retry_count = src->retry_count;
-	dst->rnr_retry_count = src->rnr_retry_count;
-	dst->srq = src->srq;
-	dst->qp_num = src->qp_num;
-	dst->qkey = src->qkey;
-	return ucmx_private_data_check(src->private_data,
-				       src->private_data_len);
-}
-
 /* Without AF_IB the CM uses its default Q_Key. */
 static void ucmx_conn_qkey(struct rdma_cm_id *cm, struct rdma_conn_param *param)
 {

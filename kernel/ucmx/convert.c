@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Converts addresses, id info and path records between the kernel's form and
- * the ABI's. Callers prevent changes of the cm id: they hold the id's mutex, or
- * are its event handler.
+ * Converts addresses, id info, path records and parameters of connections
+ * between the kernel's form and the ABI's, and writes the responses of commands.
+ * Callers prevent changes of the cm id: they hold the id's mutex, or are its
+ * event handler.
  */
 #include <linux/ipv6.h>
 #include <linux/string.h>
@@ -168,4 +169,51 @@ void ucmx_fill_ud(void *dst, struct rdma_cm_id *cm, struct rdma_ud_param *src)
 	ud->qp_num = src->qp_num;
 	ud->qkey = src->qkey;
 	ib_copy_ah_attr_to_user(cm->device, &ud->ah_attr, &src->ah_attr);
+}
+
+/* The caller's struct contains the private data, and outlives the call. */
+int ucmx_private_data_check(const u8 *data, u16 len)
+{
+	if (len > U8_MAX ||
+	    memchr_inv(data + len, 0, RDMA_CMX_MAX_PRIVATE_DATA - len))
+		return -EINVAL;
+	return 0;
+}
+
+int ucmx_conn_param(struct rdma_conn_param *dst,
+		    const struct rdma_cmx_conn_param *src)
+{
+	if (src->qp_num >> 24)
+		return -EINVAL;
+	memset(dst, 0, sizeof(*dst));
+	dst->private_data = src->private_data;
+	dst->private_data_len = src->private_data_len;
+	dst->responder_resources = src->responder_resources;
+	dst->initiator_depth = src->initiator_depth;
+	dst->flow_control = src->flow_control;
+	dst->retry_count = src->retry_count;
+	dst->rnr_retry_count = src->rnr_retry_count;
+	dst->srq = src->srq;
+	dst->qp_num = src->qp_num;
+	dst->qkey = src->qkey;
+	return ucmx_private_data_check(src->private_data,
+				       src->private_data_len);
+}
+
+/**
+ * ucmx_respond - write the command's struct back
+ * @cmd: the command
+ *
+ * It writes only as many bytes as the caller's struct has. A command that
+ * cannot be undone also calls it first, to check that the result can be
+ * written.
+ *
+ * Context: process context, may sleep.
+ * Return: 0 or -EFAULT.
+ */
+int ucmx_respond(struct ucmx_cmd *cmd)
+{
+	if (copy_to_user(cmd->ubuf, cmd->buf, min(cmd->usize, cmd->ksize)))
+		return -EFAULT;
+	return 0;
 }

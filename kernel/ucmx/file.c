@@ -70,24 +70,6 @@ static int ucmx_get_info(struct ucmx_cmd *cmd)
 	return ucmx_respond(cmd);
 }
 
-/**
- * ucmx_respond - write the command's struct back
- * @cmd: the command
- *
- * It writes only as many bytes as the caller's struct has. A command that
- * cannot be undone also calls it first, to check that the result can be
- * written.
- *
- * Context: process context, may sleep.
- * Return: 0 or -EFAULT.
- */
-int ucmx_respond(struct ucmx_cmd *cmd)
-{
-	if (copy_to_user(cmd->ubuf, cmd->buf, min(cmd->usize, cmd->ksize)))
-		return -EFAULT;
-	return 0;
-}
-
 struct ucmx_op {
 	u32 size;
 	u32 in_size;
@@ -338,28 +320,3 @@ const struct file_operations ucmx_fops = {
 	.unlocked_ioctl = ucmx_ioctl,
 	.compat_ioctl = compat_ptr_ioctl,
 };
-
-/**
- * ucmx_file_charge - count objects against the limit of a file
- * @file: the file
- * @n: number of objects
- *
- * Return: 0 or -EMFILE.
- */
-int ucmx_file_charge(struct ucmx_file *file, unsigned int n)
-{
-	if (atomic_add_return(n, &file->nr_objs) <= READ_ONCE(ucmx_max_ids))
-		return 0;
-	atomic_sub(n, &file->nr_objs);
-	return -EMFILE;
-}
-
-/**
- * ucmx_file_uncharge - undo ucmx_file_charge()
- * @file: the file
- * @n: number of objects
- */
-void ucmx_file_uncharge(struct ucmx_file *file, unsigned int n)
-{
-	atomic_sub(n, &file->nr_objs);
-}

@@ -9,6 +9,8 @@
  * have entries in two tables: an id that migrates, and the new id of a
  * connection request that a reader takes, because the request may migrate and
  * be read in another file at any time.
+ *
+ * A file has one limit for all its objects.
  */
 #include "ucmx.h"
 
@@ -129,4 +131,29 @@ bool ucmx_handle_hide(struct ucmx_file *file, u32 handle, struct ucmx_id *id)
 		ucmx_handle_set(file, handle, ucmx_hidden(id));
 	xa_unlock(&file->ids);
 	return found;
+}
+
+/**
+ * ucmx_file_charge - count objects against the limit of a file
+ * @file: the file
+ * @n: number of objects
+ *
+ * Return: 0 or -EMFILE.
+ */
+int ucmx_file_charge(struct ucmx_file *file, unsigned int n)
+{
+	if (atomic_add_return(n, &file->nr_objs) <= READ_ONCE(ucmx_max_ids))
+		return 0;
+	atomic_sub(n, &file->nr_objs);
+	return -EMFILE;
+}
+
+/**
+ * ucmx_file_uncharge - undo ucmx_file_charge()
+ * @file: the file
+ * @n: number of objects
+ */
+void ucmx_file_uncharge(struct ucmx_file *file, unsigned int n)
+{
+	atomic_sub(n, &file->nr_objs);
 }

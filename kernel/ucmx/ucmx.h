@@ -5,33 +5,31 @@
  * Objects: a file has ids and services, an id has memberships and at most one
  * resolution.
  *
- * Layers; a file calls those of its line and of lower ones:
+ * Layers; a file calls those of its line and of lower ones, without circles:
  *
  *	file		the open file, the table of commands
  *	id_cmd, cm, option, addrinfo, candidates, join, migrate, read, service,
  *	paths, records	commands
+ *	handler		the handler of cm ids; connection requests
  *	close		the end of an id: of its resolution, memberships, events
- *	handler, any	events from rdma_cm; races of candidates
+ *	any		races of candidates
  *	connect		connects that wait for a slot
+ *	report		reports of events of rdma_cm
  *	winner, any_qps	the connect of a race's winner; queue pairs of candidates
  *	mcast, query	memberships; resolutions
  *	id		finds and locks ids
- *	handle, event	tables of handles; queues of events
+ *	handle, event	tables of handles, limits of a file; queues of events
  *	convert, request, user, stats	forms of the ABI; users; counters
  *	wake		wake-ups of readers and pollers
  *
- * The exceptions:
- *  - all files use ucmx_respond() and the limits of a file (file), and the
- *    limits and work queues of the module (main)
+ * main has the module's entry, above all. The exceptions are two uses of
+ * variables:
+ *  - all files read the limits and work queues of the module, which main has
+ *    as its parameters and creates
  *  - migrate recognises a file of this module by its operations (file)
- *  - any_qps checks the parameters of a connect by ucmx_conn_param() (cm)
- *  - handler has the removal of a device reported, and then the cm id destroyed
- *    (close)
- *  - connect has a failure after its wait reported (handler)
  *
- * By the last two, the files close, any, handler and connect call each other in
- * circles. No function does: those of the two exceptions only allocate memory,
- * and queue an event or a work item.
+ * A cm id that an id takes over, or gets instead of a failed one, has the
+ * handler of the id's present cm id. So any and report do not call handler.
  *
  * Locks, outermost first:
  *
@@ -238,9 +236,6 @@ extern unsigned int ucmx_max_backlog;
 /* file.c */
 extern const struct file_operations ucmx_fops;
 void ucmx_file_init(struct ucmx_file *file, struct ucmx_user *user);
-int ucmx_respond(struct ucmx_cmd *cmd);
-int ucmx_file_charge(struct ucmx_file *file, unsigned int n);
-void ucmx_file_uncharge(struct ucmx_file *file, unsigned int n);
 
 /* user.c */
 struct ucmx_user *ucmx_user_get(void);
@@ -284,6 +279,8 @@ struct ucmx_id *ucmx_handle_get(struct ucmx_file *file, u32 handle);
 struct ucmx_id *ucmx_handle_take(struct ucmx_file *file, u32 handle, u64 owner,
 				 u64 uid);
 bool ucmx_handle_hide(struct ucmx_file *file, u32 handle, struct ucmx_id *id);
+int ucmx_file_charge(struct ucmx_file *file, unsigned int n);
+void ucmx_file_uncharge(struct ucmx_file *file, unsigned int n);
 
 /* id.c */
 int ucmx_id_cache_init(void);
@@ -341,6 +338,10 @@ void ucmx_info_fill(struct rdma_cm_id *cm, struct rdma_cmx_id_info *info);
 unsigned int ucmx_paths_fill(struct rdma_cm_id *cm,
 			     struct ib_path_rec_data *paths);
 void ucmx_fill_ud(void *dst, struct rdma_cm_id *cm, struct rdma_ud_param *src);
+int ucmx_respond(struct ucmx_cmd *cmd);
+int ucmx_private_data_check(const u8 *data, u16 len);
+int ucmx_conn_param(struct rdma_conn_param *dst,
+		    const struct rdma_cmx_conn_param *src);
 #define UCMX_MAX_PATHS	2
 
 /* event.c */
@@ -375,6 +376,22 @@ int ucmx_write_event(struct ucmx_cmd *cmd);
 
 /* handler.c */
 int ucmx_cm_handler(struct rdma_cm_id *cm, struct rdma_cm_event *e);
+
+/* The parts of an event's record */
+struct ucmx_parts {
+	u16 flags;
+	u8 num_paths;
+	u8 pd_len;
+	const void *pd;
+};
+
+/* report.c */
+unsigned int ucmx_parts_get(struct ucmx_parts *parts, struct rdma_cm_id *cm,
+			    struct rdma_cm_event *e, u16 more);
+void ucmx_parts_put(struct ucmx_event *ev, struct ucmx_parts *parts,
+		    struct rdma_cm_id *cm, struct rdma_cm_event *e);
+void ucmx_event_from_cm(struct ucmx_id *id, struct rdma_cm_id *cm,
+			struct rdma_cm_event *e);
 void ucmx_route_resolved(struct ucmx_id *id);
 void ucmx_route_adopted(struct ucmx_id *id, struct rdma_cm_id *cm);
 void ucmx_conn_adopted(struct ucmx_id *id, struct rdma_cm_id *cm,
@@ -382,8 +399,6 @@ void ucmx_conn_adopted(struct ucmx_id *id, struct rdma_cm_id *cm,
 void ucmx_connect_failed(struct ucmx_id *id, u8 event, int error);
 
 /* cm.c */
-int ucmx_conn_param(struct rdma_conn_param *dst,
-		    const struct rdma_cmx_conn_param *src);
 int ucmx_resolve_addr(struct ucmx_cmd *cmd);
 int ucmx_resolve_route(struct ucmx_cmd *cmd);
 int ucmx_init_qp_attr(struct ucmx_cmd *cmd);

@@ -13,6 +13,7 @@
 
 #include "any.h"
 #include "connect/connect.h"
+#include "resolve/paths.h"
 #include "fake_id.h"
 
 #define UID		4242

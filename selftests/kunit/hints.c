@@ -8,7 +8,7 @@
 #include <net/net_namespace.h>
 #include <rdma/ib_sa.h>
 
-#include "resolve/resolve.h"
+#include "resolve/request.h"
 #include "kunit.h"
 
 /* The documented values, by number: RAI_*, RDMA_PS_*, IBV_QPT_*. */

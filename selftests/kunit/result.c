@@ -7,7 +7,7 @@
 #include <linux/slab.h>
 #include <rdma/ib_sa.h>
 
-#include "resolve/resolve.h"
+#include "resolve/paths.h"
 #include "kunit.h"
 
 #define PATHS_MAX	64

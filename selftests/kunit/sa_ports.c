@@ -12,7 +12,7 @@
 #include <rdma/rdma_cm.h>
 #include <rdma/rdma_cmx.h>
 
-#include "resolve/resolve.h"
+#include "resolve/paths.h"
 #include "resolver.h"
 #include "fake_id.h"
 

@@ -11,7 +11,7 @@
 #include <rdma/rdma_cm_ib.h>
 #include <rdma/rdma_netlink.h>
 
-#include "resolve/resolve.h"
+#include "resolve/request.h"
 #include "sa/wire.h"
 
 static bool path_provider = CMX_NL_PRIVILEGED;

@@ -24,7 +24,7 @@
 #include <linux/slab.h>
 #include <net/net_namespace.h>
 
-#include "resolve/resolve.h"
+#include "resolve/paths.h"
 
 static unsigned int neighs_max = 256;
 module_param(neighs_max, uint, 0644);

@@ -6,7 +6,7 @@
 #include <rdma/ib_pack.h>
 #include <rdma/ib_sa.h>
 
-#include "resolve/resolve.h"
+#include "resolve/paths.h"
 #include "sa/wire.h"
 
 /* Maximum paths to one destination; more than one only with LMC above 0 */

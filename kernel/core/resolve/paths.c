@@ -19,7 +19,7 @@
 #include <rdma/ib_pack.h>
 #include <rdma/ib_sa.h>
 
-#include "resolve/resolve.h"
+#include "resolve/paths.h"
 #include "sa/wire.h"
 
 /* Port space of a path that is independent of it */

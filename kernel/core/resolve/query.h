@@ -8,7 +8,7 @@
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
 
-#include "resolve/resolve.h"
+#include "resolve/request.h"
 
 enum cmx_query_state {
 	CMX_QUERY_CALLER,

@@ -13,7 +13,7 @@
 #include <linux/slab.h>
 #include <net/net_namespace.h>
 
-#include "resolve/resolve.h"
+#include "resolve/request.h"
 #include "user.h"
 
 /* A number or a name. Checks that the caller may look up names. */

@@ -38,7 +38,8 @@
  *	device_index.c	caches searches for it
  *
  * paths.c gives neigh.c a callback, and run.c gives one to paths.c and
- * services.c.
+ * services.c. Some files have a header as well: request.h, paths.h (with neigh.c
+ * and path_query.c), query.h (with run.c), prefetch.h and device_index.h.
  */
 #ifndef CMX_RESOLVE_H
 #define CMX_RESOLVE_H
@@ -55,8 +56,8 @@
 #include "sa/requests.h"
 
 struct dst_entry;
-struct mem_cgroup;
 struct net_device;
+struct cmx_paths;
 struct cmx_sa_service_rec;
 struct sa_path_rec;
 
@@ -404,103 +405,6 @@ void cmx_services_stop(struct cmx_services *s);
 int cmx_services_merge(struct cmx_services *s, struct cmx_candidates *cands);
 void cmx_services_release(struct cmx_services *s);
 
-/* State of the first of the paths that require the same neighbour */
-enum cmx_lead {
-	CMX_LEAD_NONE,		/* not the first, or nothing is outstanding */
-	CMX_LEAD_WAITS,		/* pending, or the neighbour is outstanding */
-	CMX_LEAD_RESOLVED,	/* the code that resolved it continues */
-};
-
-/**
- * struct cmx_path_request - one path of a query
- * @sa: the SA query
- * @dest: index of the destination
- * @port_space: port space of the entry; 0: of all entries
- * @qos: the path may depend on the service
- * @same: index of the next one that requires the same neighbour; 0: the last
- * @leads: the first of those
- * @lead: state of the first one, guarded by the lock of neigh.c
- */
-struct cmx_path_request {
-	struct cmx_sa_request sa;
-	u32 dest;
-	u32 port_space;
-	bool qos;
-	u32 same;
-	bool leads;
-	u8 lead;
-};
-
-/**
- * struct cmx_paths - path records of the candidates
- * @requests: state of the SA queries
- * @h: hints of the query
- * @dests: the destinations
- * @count: number of @req
- * @req: each query with its path; NULL: there are none
- * @memcg: charged for SA queries after a neighbour; the query has a reference
- * @resolved: called when the neighbour of paths was resolved or failed, with
- *	the first of these paths and a share of pending
- * @user: user that waits for neighbours; this and the fields below belong to
- *	neigh.c
- * @next: the first of @req that has not started
- * @neigh_count: outstanding neighbour resolutions
- * @neighs: list of them
- * @wait: in the queries of @user that may start one
- */
-struct cmx_paths {
-	struct cmx_sa_requests requests;
-	const struct cmx_hints *h;
-	const struct cmx_dest *dests;
-	u32 count;
-	struct cmx_path_request *req;
-	struct mem_cgroup *memcg;
-	void (*resolved)(struct cmx_paths *r, u32 lead, int status,
-			 const union ib_gid *dgid);
-	struct cmx_query_user *user;
-	u32 next;
-	u32 neigh_count;
-	struct list_head neighs;
-	struct list_head wait;
-};
-
-static inline const struct cmx_dest *cmx_path_to(const struct cmx_paths *r,
-						 u32 i)
-{
-	return &r->dests[r->req[i].dest];
-}
-
-/* Offset of the DGID of a path record in wire format */
-#define CMX_PATH_DGID	8
-
-/* path_query.c */
-void cmx_path_set_class(struct sa_path_rec *rec, const struct sockaddr *src,
-			u8 tos);
-void cmx_path_query(struct cmx_sa_query *q, struct sa_path_rec *rec,
-		    sa_family_t family, bool qos,
-		    const struct ib_path_rec_data *limit);
-
-/* paths.c */
-int cmx_paths_init(struct cmx_paths *r, const struct cmx_hints *h,
-		   const struct cmx_dest *dests, u32 n);
-bool cmx_paths_cached(struct cmx_paths *r);
-int cmx_paths_lead(struct cmx_paths *r);
-void cmx_paths_start(struct cmx_paths *r, struct cmx_query_user *user,
-		     struct mem_cgroup *memcg,
-		     void (*done)(struct cmx_sa_requests *requests));
-void cmx_paths_stop(struct cmx_paths *r);
-int cmx_paths_error(const struct cmx_paths *r);
-void cmx_paths_rank(const struct cmx_paths *r, struct cmx_dest *dests);
-int cmx_paths_why(const struct cmx_paths *r, u32 dest, u32 port_space);
-u32 cmx_paths_get(const struct cmx_paths *r, u32 dest, u32 port_space,
-		  struct ib_path_rec_data *recs);
-void cmx_paths_release(struct cmx_paths *r);
-
-/* neigh.c */
-void cmx_neighs_start(struct cmx_paths *r);
-void cmx_neighs_kick(void);
-void cmx_neighs_stop(struct cmx_paths *r);
-
 /* neigh_warm.c */
 void cmx_neigh_warm(const struct net_device *ndev, const struct dst_entry *dst,
 		    const void *daddr);
@@ -541,81 +445,9 @@ bool cmx_watch_changed(const struct cmx_watch_set *old,
 int cmx_watch_init(void);
 void cmx_watch_exit(void);
 
-/* prefetch.c */
+/* prefetch_ref.c */
 int cmx_prefetch_init(void);
 void cmx_prefetch_exit(void);
-
-/* The next step of a request. It starts in one of the steps up to DESTS. */
-enum cmx_step {
-	CMX_STEP_CALLER,	/* wait for names or the port of the caller */
-	CMX_STEP_NAMES,		/* find the name in the cache */
-	CMX_STEP_NAMED,		/* take the addresses of the result */
-	CMX_STEP_SERVICES,	/* find the services in the caches */
-	CMX_STEP_MERGE,		/* merge the services of all ports */
-	CMX_STEP_DESTS,		/* annotate the addresses */
-	CMX_STEP_PATHS,		/* find their path records in the caches */
-	CMX_STEP_RESULT,	/* build the result */
-	CMX_STEP_DONE,
-};
-
-/* The event that a request waits for */
-enum cmx_wait {
-	CMX_WAIT_CALLER = 1,	/* rdma_cmx_query_give_names() */
-	CMX_WAIT_NAMES,		/* a name service */
-	CMX_WAIT_SERVICES,	/* SAs that have a service */
-	CMX_WAIT_PATHS,		/* SAs that have paths */
-};
-
-/* Most requests have at most so many destinations, kept on the stack */
-#define CMX_FEW 2
-
-/**
- * struct cmx_request - a query without its life cycle
- * @attr: attributes of the query, NULL once it was moved
- * @caller: on whose behalf, likewise
- * @node: of the query, or NULL
- * @named: @node is a name
- * @step: the next step
- * @hints: the checked attributes
- * @cands: the addresses, once they are known
- * @answer: result of a name service
- * @services: services of the SAs
- * @dests: annotated @cands, NULL before that
- * @few: memory of a few @dests
- * @dest_count: number of @dests
- * @paths: their path records
- * @result: the result; its reference is the caller's
- */
-struct cmx_request {
-	const struct rdma_cmx_query_attr *attr;
-	const struct cmx_caller *caller;
-	const char *node;
-	bool named;
-	enum cmx_step step;
-	struct cmx_hints hints;
-	struct cmx_candidates cands;
-	struct cmx_answer answer;
-	struct cmx_services services;
-	struct cmx_dest *dests;
-	struct cmx_dest few[CMX_FEW];
-	u32 dest_count;
-	struct cmx_paths paths;
-	struct rdma_cmx_result *result;
-};
-
-/* request.c */
-int cmx_request_parse(struct cmx_request *r,
-		      const struct rdma_cmx_query_attr *attr,
-		      const struct cmx_caller *caller);
-int cmx_request_init(struct cmx_request *r,
-		     const struct rdma_cmx_query_attr *attr,
-		     const struct cmx_caller *caller);
-int cmx_request_advance(struct cmx_request *r);
-int cmx_request_prepare(struct cmx_request *r);
-void cmx_request_set_port(struct cmx_request *r, u16 port, u32 qp_type);
-void cmx_request_move(struct cmx_request *r, const struct cmx_request *from,
-		      const char *node, const struct ib_path_rec_data *limits);
-void cmx_request_release(struct cmx_request *r);
 
 /* resolve.c */
 extern const struct cmx_caller cmx_kernel;

@@ -7,7 +7,7 @@
 #include <linux/overflow.h>
 #include <linux/slab.h>
 
-#include "resolve/resolve.h"
+#include "resolve/paths.h"
 
 /*
  * The header that rdma_cm of the peer expects before private data in an IP port

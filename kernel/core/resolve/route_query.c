@@ -25,7 +25,7 @@
 #include <rdma/ib_addr.h>
 #include <rdma/rdma_cm_ib.h>
 
-#include "resolve/resolve.h"
+#include "resolve/paths.h"
 #include "route.h"
 #include "sa/wire.h"
 

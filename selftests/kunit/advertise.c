@@ -2,13 +2,14 @@
 /*
  * The record of an advertised service at its SA: a deletion that the SA has not
  * confirmed is retried, before the record with another P_Key is set, and after
- * the end of the service. SV-01
+ * the end of the service, also if the port is down for a moment. SV-01
  */
 #include <linux/completion.h>
 #include <linux/jiffies.h>
 #include <net/net_namespace.h>
 #include <rdma/rdma_cmx_service.h>
 
+#include "advertise/advertise.h"
 #include "kunit.h"
 
 #define PORT		1
@@ -202,6 +203,37 @@ static void advertise_withdrawn(struct kunit *test)
 	expect_gone(test);
 }
 
+static void port_active(bool active)
+{
+	spin_lock(&cmx_sa_lock);
+	WRITE_ONCE(fake.port[PORT]->active, active);
+	spin_unlock(&cmx_sa_lock);
+}
+
+/*
+ * A read has found the port down, but its watchers are not called: another work
+ * item has to read it again. The port is back before.
+ */
+static void advertise_port_was_down(struct kunit *test)
+{
+	struct cmx_port_record *r;
+
+	advertise(test);
+	set(test, PKEY);
+	r = list_first_entry(&service->records, struct cmx_port_record, node);
+	refcount_inc(&r->ref);
+	port_active(false);
+	withdraw();
+	/* The work item has run. */
+	KUNIT_EXPECT_TRUE(test, WAIT_FOR(list_empty(&r->node) ||
+					 timer_pending(&r->work.timer)));
+	KUNIT_EXPECT_FALSE(test, list_empty(&r->node));
+	refcount_dec(&r->ref);
+	port_active(true);
+	respond(test, IB_SA_METHOD_DELETE, PKEY, 0);
+	expect_gone(test);
+}
+
 static struct completion other_over;
 
 static void other_done(struct cmx_sched_waiter *waiter, void *answer, int error)
@@ -264,6 +296,7 @@ static struct kunit_case advertise_cases[] = {
 	KUNIT_CASE(advertise_pkey),
 	KUNIT_CASE(advertise_unknown),
 	KUNIT_CASE(advertise_withdrawn),
+	KUNIT_CASE(advertise_port_was_down),
 	KUNIT_CASE(advertise_other_port),
 	{}
 };

@@ -373,8 +373,11 @@ static void cmx_record_ending(struct cmx_port_record *r,
 		r->deferred = false;
 		if (!ret)
 			return;
-		/* A limit, or no memory: both are temporary. */
-		if (ret != -ENODEV) {
+		/*
+		 * A limit, or no memory, or the port went down and the watcher
+		 * has not been called yet: all are temporary.
+		 */
+		if (ret != -ENODEV || !r->going) {
 			cmx_record_kick(r, msecs_to_jiffies(CMX_SETTLE));
 			return;
 		}

@@ -3,9 +3,12 @@
  * The race of a connect's candidates. A candidate that has failed does not win.
  * The deadline does not run while a candidate waits for a slot, up to a limit
  * from the call. The share of a candidate begins with its slot. The candidates
- * have no ids: their work items do nothing.
+ * have no ids: their work items do nothing. One case runs the work item of one
+ * candidate: a reply after the limit of a cached path.
  */
 #include <linux/slab.h>
+#include <net/net_namespace.h>
+#include <rdma/rdma_cm.h>
 
 #include "connect/connect.h"
 #include "kunit.h"
@@ -235,12 +238,55 @@ static void race_up_failed(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, c->winner, &bed->tries[1]);
 }
 
+static int no_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
+{
+	return 0;
+}
+
+/*
+ * The limit of an attempt on a cached path passes, and the reply arrives before
+ * the work item runs. The second attempt, which has no address here, follows.
+ */
+static void late_reply(struct kunit *test)
+{
+	static const struct rdma_cmx_entry entry = {
+		.port_space = RDMA_PS_TCP,
+		.qp_type = IB_QPT_RC,
+	};
+	struct rdma_cmx_connector *c = &bed->c;
+	struct cmx_try *t = &bed->tries[0];
+	work_func_t run;
+
+	c->net = &init_net;
+	cmx_try_init(t, c, &entry, &bed->out[0]);
+	start(1, 1);
+	t->id = rdma_create_id(&init_net, no_event, t, RDMA_PS_TCP, IB_QPT_RC);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(t->id));
+	t->step = RDMA_CMX_CONNECT_REQUEST;
+	t->cached = true;
+	/* It does not run yet. */
+	run = t->item.work.func;
+	t->item.work.func = item_work;
+	refcount_inc(&c->uses);
+	t->limit.work.func(&t->limit.work);
+	KUNIT_EXPECT_EQ(test, t->error, -ETIMEDOUT);
+	flush_work(&t->item.work);
+	t->connected = true;
+	refcount_inc(&c->uses);
+	run(&t->item.work);
+	KUNIT_EXPECT_EQ(test, bed->out[0].attempts, 2u);
+	KUNIT_EXPECT_LT(test, bed->out[0].error, 0);
+	KUNIT_EXPECT_EQ(test, (int)bed->out[0].step, (int)RDMA_CMX_CONNECT_ADDR);
+	KUNIT_EXPECT_NULL(test, t->id);
+}
+
 static struct kunit_case race_cases[] = {
 	KUNIT_CASE(race_up_failed),
 	KUNIT_CASE(deadline_waits),
 	KUNIT_CASE(deadline_two_waits),
 	KUNIT_CASE(deadline_limit),
 	KUNIT_CASE(deadline_share),
+	KUNIT_CASE(late_reply),
 	{}
 };
 

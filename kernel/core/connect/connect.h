@@ -84,6 +84,7 @@ struct cmx_connect_item {
  * @set_up: teardown has to be called, used by @item only
  * @cached: its path is from the cache, used by @item only
  * @path_failed: it failed, and the path may be the reason
+ * @over_limit: no reply on a cached path within the limit, which is @error
  * @again: this is the second attempt, without the cache; used by @item only
  * @route: the query of its route, see route.h
  * @slot: the slot of its connection request, see slot.h
@@ -112,6 +113,7 @@ struct cmx_try {
 	bool set_up;
 	bool cached;
 	bool path_failed;
+	bool over_limit;
 	bool again;
 	struct cmx_route route;
 	struct cmx_slot slot;

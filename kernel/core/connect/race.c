@@ -69,6 +69,7 @@ void cmx_race_reset(struct cmx_try *t)
 	t->connected = false;
 	t->cached = false;
 	t->path_failed = false;
+	t->over_limit = false;
 	t->out->reason = 0;
 	t->out->reason_text = NULL;
 	t->out->data_len = 0;

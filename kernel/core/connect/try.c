@@ -34,6 +34,7 @@ static void cmx_try_late(struct work_struct *work)
 
 	spin_lock(&c->lock);
 	if (t->flying && !t->stop && !t->error && !t->connected) {
+		t->over_limit = true;
 		WRITE_ONCE(t->error, -ETIMEDOUT);
 		cmx_connect_queue(&t->item);
 	}
@@ -437,8 +438,9 @@ static bool cmx_try_down(struct cmx_try *t, int error)
 		t->id = NULL;
 	}
 	spin_lock(&c->lock);
-	again = t->cached && (t->path_failed || silent) && !t->stop &&
-		!t->leaving && !t->up && error != -ENODEV;
+	/* After the limit, a reply may have arrived, too late. */
+	again = t->cached && (t->path_failed || silent || t->over_limit) &&
+		!t->stop && !t->leaving && !t->up && error != -ENODEV;
 	if (again) {
 		t->again = true;
 		cmx_race_reset(t);

@@ -360,10 +360,14 @@ int cmx_advertise_init(void)
 	return ret;
 }
 
-/* Consumers have withdrawn all services. The records end by their deadline. */
+/*
+ * Consumers have withdrawn all services. The records end by their deadline. They
+ * follow their ports until then: one that is active again deletes its records,
+ * and one that is removed ends them.
+ */
 void cmx_advertise_exit(void)
 {
-	cmx_sa_unwatch(&cmx_service_watcher);
 	wait_event(cmx_service_wait, cmx_records_none());
+	cmx_sa_unwatch(&cmx_service_watcher);
 	cmx_record_exit();
 }

@@ -45,6 +45,7 @@ SHOW(cmx_group_detach);
 SHOW(cmx_hash);
 SHOW(cmx_hints_init);
 SHOW(cmx_mc_param_check);
+SHOW(cmx_mcast_ib_start);
 SHOW(cmx_mcast_roce_join);
 SHOW(cmx_name_valid);
 SHOW(cmx_numeric_parse);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Parameters of a join, MC-08: each is in its range if its bit is set, and 0 if
- * not; struct rdma_cmx_mc_param documents the ranges. And a join that waits for
- * the RTNL holds no netdevice.
+ * not; struct rdma_cmx_mc_param documents the ranges. A join that waits for the
+ * RTNL holds no netdevice. The limit of a rejoin's wait for IPoIB begins again
+ * with each event of the port, MC-09.
  */
 #include <linux/completion.h>
 #include <linux/etherdevice.h>
@@ -180,11 +181,45 @@ static void mcast_waits_for_rtnl(struct kunit *test)
 	put_task_struct(thread);
 }
 
+static struct fake fake;
+
+/* ib_sa does not serve this device, so the attempt fails. */
+static unsigned int rejoin(struct kunit *test, struct cmx_group *g)
+{
+	KUNIT_EXPECT_EQ(test, cmx_mcast_ib_start(g), -ENODEV);
+	return g->backoff;
+}
+
+static void mcast_follows_port(struct kunit *test)
+{
+	struct cmx_group *g = kunit_kzalloc(test, sizeof(*g), GFP_KERNEL);
+	struct rdma_cm_id *id = kunit_kzalloc(test, sizeof(*id), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, g);
+	KUNIT_ASSERT_NOT_NULL(test, id);
+	KUNIT_ASSERT_EQ(test, fake_up(&fake), 0);
+	id->device = fake.ibdev;
+	id->port_num = 1;
+	g->id = id;
+	g->has_broadcast = true;
+	g->was_joined = true;
+	g->broadcast.raw[0] = 0xff;
+	fake_generation(&fake);
+	g->backoff = CMX_BACKOFF_MAX;
+	KUNIT_EXPECT_LT(test, rejoin(test, g), CMX_BACKOFF_MAX);
+	g->backoff = CMX_BACKOFF_MAX;
+	KUNIT_EXPECT_EQ(test, rejoin(test, g), CMX_BACKOFF_MAX);
+	fake_generation(&fake);
+	KUNIT_EXPECT_LT(test, rejoin(test, g), CMX_BACKOFF_MAX);
+	fake_down(&fake);
+}
+
 static struct kunit_case mcast_cases[] = {
 	KUNIT_CASE_PARAM(mcast_range, field_gen_params),
 	KUNIT_CASE(mcast_pkey),
 	KUNIT_CASE(mcast_mask),
 	KUNIT_CASE(mcast_waits_for_rtnl),
+	KUNIT_CASE(mcast_follows_port),
 	{}
 };
 

@@ -101,8 +101,9 @@ static void cmx_ib_set_param(struct cmx_group *g)
  *
  * ib_sa has the group from the start of IPoIB's first join, with zeros, and
  * without an MLID. After a loss it has the previous parameters, without a
- * JoinState, until IPoIB has rejoined it. A rejoin waits for that, but not for
- * ever: after some changes of the P_Key table IPoIB does not rejoin.
+ * JoinState, until IPoIB has rejoined it. A rejoin waits for that, for some
+ * seconds after the last event of the port: after some changes of the P_Key
+ * table IPoIB does not rejoin.
  */
 static int cmx_ib_fill(struct cmx_group *g)
 {
@@ -190,12 +191,29 @@ static int cmx_ib_callback(int status, struct ib_sa_multicast *multicast)
 	return 0;
 }
 
+/* IPoIB can rejoin from now on, or has lost its group again. */
+static void cmx_ib_follow_port(struct cmx_group *g)
+{
+	struct cmx_sa_port *port;
+	u32 generation;
+
+	port = cmx_sa_port_find(g->id->device->index, g->id->port_num);
+	if (!port)
+		return;
+	generation = cmx_sa_port_generation(port);
+	cmx_sa_port_put(port);
+	if (generation != g->generation)
+		g->backoff = CMX_BACKOFF_MIN;
+	g->generation = generation;
+}
+
 static int cmx_ib_join(struct cmx_group *g)
 {
 	struct ib_sa_multicast *mc;
 	int ret;
 
 	if (g->was_joined) {
+		cmx_ib_follow_port(g);
 		ret = cmx_ib_fill(g);
 		if (ret)
 			return ret;

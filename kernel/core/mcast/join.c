@@ -18,9 +18,6 @@
 #include "mcast/mcast.h"
 #include "mcast/trace.h"
 
-/* Milliseconds until the first attempt to rejoin a persistent group */
-#define CMX_BACKOFF_MIN		100
-
 /* Queue pair number of all groups */
 #define CMX_MC_QP_NUM		0xffffff
 

@@ -25,7 +25,8 @@
 #include "core.h"
 #include "sa/sa.h"
 
-/* Maximum milliseconds between two attempts to rejoin a persistent group */
+/* Milliseconds between two attempts to rejoin a persistent group */
+#define CMX_BACKOFF_MIN		100
 #define CMX_BACKOFF_MAX		5000
 
 /**
@@ -125,6 +126,7 @@ enum cmx_group_state {
  * @state: see above
  * @was_joined: it has been joined once
  * @backoff: milliseconds until the retry after the next failure
+ * @generation: of the port, at the last attempt to rejoin
  * @querying: the query for send-only full members at the SA is outstanding
  * @waiter: waiter of that query
  * @sa_mc: membership of ib_sa
@@ -174,6 +176,7 @@ struct cmx_group {
 	enum cmx_group_state state;
 	bool was_joined;
 	unsigned int backoff;
+	u32 generation;
 	bool querying;
 	struct cmx_sched_waiter waiter;
 	struct ib_sa_multicast *sa_mc;

@@ -78,8 +78,9 @@ typedef void (*rdma_cmx_member_fn)(struct rdma_cmx_member *member,
  * - accepts parameters of the group;
  * - rejoins a persistent membership that the fabric has dropped. Unless @id is
  *   bound by GID, it does so once IPoIB has rejoined the partition's broadcast
- *   group, and a parameter that is not in @attr is the present one of that
- *   group. The queue pair follows to another MLID or Q_Key;
+ *   group, or about six seconds after the last event of the port, and a
+ *   parameter that is not in @attr is the present one of that group. The queue
+ *   pair follows to another MLID or Q_Key;
  * - queries whether the subnet administrator supports send-only full members,
  *   and otherwise fails with -EOPNOTSUPP, by the event.
  *

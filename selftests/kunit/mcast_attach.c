@@ -3,7 +3,8 @@
  * Two groups of an id that have one MGID share the attachment of its queue
  * pair, MC-11, also after a rejoin with another MLID. Like most drivers, the
  * one here compares the MGID only. It does not count attachments. The queue pair
- * follows the Q_Key of a rejoined group.
+ * follows the Q_Key of the id's groups, whichever of them is joined. One that
+ * the caller gave has precedence, MC-08.
  */
 #include <linux/slab.h>
 #include <rdma/rdma_cm.h>
@@ -58,7 +59,7 @@ static const struct ib_device_ops qp_ops = {
 struct bed {
 	struct rdma_cm_id *id;
 	struct ib_qp qp;
-	struct list_head attachments;
+	struct cmx_attachments attachments;
 	struct cmx_group a;
 	struct cmx_group b;
 };
@@ -92,18 +93,18 @@ static void group_init(struct cmx_group *g, struct bed *b)
 	g->rec.mgid = mgid;
 }
 
-static struct bed *bed_make(struct kunit *test)
+static struct bed *bed_make(struct kunit *test, enum rdma_ucm_port_space ps)
 {
 	struct bed *b = kunit_kzalloc(test, sizeof(*b), GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(test, b);
-	b->id = rdma_create_id(&init_net, fake_id_no_event, NULL, RDMA_PS_UDP,
+	b->id = rdma_create_id(&init_net, fake_id_no_event, NULL, ps,
 			       IB_QPT_UD);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(b->id));
 	b->qp.device = fake.ibdev;
 	b->qp.real_qp = &b->qp;
 	b->qp.qp_type = IB_QPT_UD;
-	INIT_LIST_HEAD(&b->attachments);
+	INIT_LIST_HEAD(&b->attachments.groups);
 	group_init(&b->a, b);
 	group_init(&b->b, b);
 	return b;
@@ -128,7 +129,7 @@ static void bed_end(struct kunit *test, struct bed *b)
 
 static void attach_lid_changes(struct kunit *test)
 {
-	struct bed *b = bed_make(test);
+	struct bed *b = bed_make(test, RDMA_PS_UDP);
 
 	KUNIT_EXPECT_EQ(test, joined(&b->a, OLD_LID), 0);
 	KUNIT_EXPECT_EQ(test, joined(&b->b, OLD_LID), 0);
@@ -144,7 +145,7 @@ static void attach_lid_changes(struct kunit *test)
 /* Each is attached by its next join. */
 static void attach_fails(struct kunit *test)
 {
-	struct bed *b = bed_make(test);
+	struct bed *b = bed_make(test, RDMA_PS_UDP);
 
 	KUNIT_EXPECT_EQ(test, joined(&b->a, OLD_LID), 0);
 	KUNIT_EXPECT_EQ(test, joined(&b->b, OLD_LID), 0);
@@ -167,15 +168,14 @@ static int rejoined(struct cmx_group *g, u32 key)
 
 static void attach_qkey_changes(struct kunit *test)
 {
-	struct bed *b = bed_make(test);
+	struct bed *b = bed_make(test, RDMA_PS_IPOIB);
 
 	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 1), 0);
-	/* The caller has set the Q_Key of its queue pair. */
-	KUNIT_EXPECT_EQ(test, qkey, 0u);
+	KUNIT_EXPECT_EQ(test, qkey, 1u);
+	qkey_error = -EIO;
+	/* It has that one already. */
 	KUNIT_EXPECT_EQ(test, rejoined(&b->b, 1), 0);
 	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 1), 0);
-	KUNIT_EXPECT_EQ(test, qkey, 0u);
-	qkey_error = -EIO;
 	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 2), -EIO);
 	KUNIT_EXPECT_TRUE(test, attached);
 	qkey_error = 0;
@@ -191,10 +191,54 @@ static void attach_qkey_changes(struct kunit *test)
 	bed_end(test, b);
 }
 
+/* It is constant: that of rdma_create_qp(), or what the caller has set. */
+static void attach_qkey_udp(struct kunit *test)
+{
+	struct bed *b = bed_make(test, RDMA_PS_UDP);
+
+	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 1), 0);
+	KUNIT_EXPECT_EQ(test, rejoined(&b->b, 1), 0);
+	KUNIT_EXPECT_EQ(test, qkey, 0u);
+	bed_end(test, b);
+}
+
+/* A group is left and joined again, and the SM has changed the Q_Key. */
+static void attach_qkey_fresh(struct kunit *test)
+{
+	struct bed *b = bed_make(test, RDMA_PS_IPOIB);
+
+	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 1), 0);
+	cmx_group_detach(&b->a);
+	memset(&b->a, 0, sizeof(b->a));
+	group_init(&b->a, b);
+	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 2), 0);
+	KUNIT_EXPECT_EQ(test, qkey, 2u);
+	KUNIT_EXPECT_EQ(test, rejoined(&b->b, 2), 0);
+	bed_end(test, b);
+}
+
+static void attach_qkey_given(struct kunit *test)
+{
+	struct bed *b = bed_make(test, RDMA_PS_IPOIB);
+
+	b->a.set_qkey = true;
+	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 1), 0);
+	KUNIT_EXPECT_EQ(test, qkey, 1u);
+	KUNIT_EXPECT_EQ(test, rejoined(&b->b, 1), 0);
+	/* The SM has changed that of the broadcast group. */
+	KUNIT_EXPECT_EQ(test, rejoined(&b->b, 2), 0);
+	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 1), 0);
+	KUNIT_EXPECT_EQ(test, qkey, 1u);
+	bed_end(test, b);
+}
+
 static struct kunit_case attach_cases[] = {
 	KUNIT_CASE(attach_lid_changes),
 	KUNIT_CASE(attach_fails),
 	KUNIT_CASE(attach_qkey_changes),
+	KUNIT_CASE(attach_qkey_udp),
+	KUNIT_CASE(attach_qkey_fresh),
+	KUNIT_CASE(attach_qkey_given),
 	{}
 };
 

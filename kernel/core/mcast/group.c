@@ -30,12 +30,12 @@ static bool cmx_group_is_plain(const struct cmx_group *g)
 }
 
 /*
- * @attr is checked. Its address is padded with zeros. @attachments is the id's
- * list.
+ * @attr is checked. Its address is padded with zeros. @attachments are those of
+ * the id.
  */
 struct cmx_group *cmx_group_alloc(struct rdma_cm_id *id,
 				  const struct rdma_cmx_join_attr *attr,
-				  struct list_head *attachments)
+				  struct cmx_attachments *attachments)
 {
 	struct cmx_group *g;
 

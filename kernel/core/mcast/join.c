@@ -49,7 +49,7 @@ static struct cmx_group *cmx_group_sharer(const struct cmx_group *g)
 {
 	struct cmx_group *other;
 
-	list_for_each_entry(other, g->attachments, attachment) {
+	list_for_each_entry(other, &g->attachments->groups, attachment) {
 		if (cmx_group_shares(g, other))
 			return other;
 	}
@@ -72,6 +72,9 @@ void cmx_group_detach(struct cmx_group *g)
 		return;
 	rdma_lock_handler(g->id);
 	cmx_group_detach_locked(g);
+	/* The consumer may replace the queue pair now. */
+	if (list_empty(&g->attachments->groups))
+		g->attachments->qkey = 0;
 	rdma_unlock_handler(g->id);
 }
 
@@ -87,7 +90,8 @@ static int cmx_group_move_locked(struct cmx_group *g, u16 from)
 
 	ib_detach_mcast(g->qp, &g->attached_gid, from);
 	ret = ib_attach_mcast(g->qp, &g->attached_gid, g->attached_lid);
-	list_for_each_entry_safe(other, next, g->attachments, attachment) {
+	list_for_each_entry_safe(other, next, &g->attachments->groups,
+				 attachment) {
 		if (!cmx_group_shares(g, other))
 			continue;
 		if (ret)
@@ -96,6 +100,29 @@ static int cmx_group_move_locked(struct cmx_group *g, u16 from)
 			other->attached_lid = g->attached_lid;
 	}
 	return ret;
+}
+
+/*
+ * True if the queue pair gets @qkey, that of the group. One that the caller gave
+ * has precedence over that of another group. The Q_Key of a group without one
+ * differs from that of rdma_create_qp() in port space RDMA_PS_IPOIB only: it is
+ * that of the broadcast group, and a subnet manager may change it. Likewise.
+ */
+static bool cmx_group_sets_qkey(const struct cmx_group *g, u32 qkey, bool same)
+{
+	const struct cmx_group *other;
+
+	if (g->set_qkey && !same)
+		return true;
+	if (g->attachments->qkey == qkey)
+		return false;
+	if (g->set_qkey)
+		return true;
+	list_for_each_entry(other, &g->attachments->groups, attachment) {
+		if (other->set_qkey)
+			return false;
+	}
+	return g->id->ps == RDMA_PS_IPOIB;
 }
 
 /* A group that was rejoined may have another MLID or Q_Key. Likewise. */
@@ -109,13 +136,12 @@ static int cmx_group_attach_locked(struct cmx_group *g)
 
 	same = !list_empty(&g->attachment) && g->attached_lid == lid &&
 	       !memcmp(&g->attached_gid, &g->rec.mgid, sizeof(g->rec.mgid));
-	if ((g->set_qkey && !same) ||
-	    (g->qp_qkey && g->qp_qkey != attr.qkey)) {
+	if (cmx_group_sets_qkey(g, attr.qkey, same)) {
 		ret = ib_modify_qp(g->qp, &attr, IB_QP_QKEY);
 		if (ret)
 			return ret;
+		g->attachments->qkey = attr.qkey;
 	}
-	g->qp_qkey = attr.qkey;
 	if (same)
 		return 0;
 	cmx_group_detach_locked(g);
@@ -128,7 +154,7 @@ static int cmx_group_attach_locked(struct cmx_group *g)
 		ret = cmx_group_move_locked(g, other->attached_lid);
 	if (ret)
 		return ret;
-	list_add(&g->attachment, g->attachments);
+	list_add(&g->attachment, &g->attachments->groups);
 	return 0;
 }
 

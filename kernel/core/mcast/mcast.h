@@ -77,6 +77,16 @@ struct rdma_cmx_member {
 	u32 number;
 };
 
+/**
+ * struct cmx_attachments - uses of an id's queue pair, by the handler lock
+ * @groups: groups that it is attached to
+ * @qkey: its Q_Key if a group has set it, 0 if not known
+ */
+struct cmx_attachments {
+	struct list_head groups;
+	u32 qkey;
+};
+
 enum cmx_group_state {
 	CMX_GROUP_IDLE,	/* new, or lost and to be rejoined */
 	CMX_GROUP_BUSY,	/* a response is outstanding */
@@ -111,12 +121,11 @@ enum cmx_group_state {
  * @broadcast: MGID of the partition's broadcast group, if @has_broadcast
  * @has_broadcast: see above
  * @qp: queue pair of the kernel, or NULL
- * @attachments: groups of the id that are attached, by the handler lock
+ * @attachments: of the id
  * @attachment: in @attachments while @qp is attached to @attached_gid and
  *	@attached_lid, else empty, by the handler lock
  * @attached_gid: see above
  * @attached_lid: see above
- * @qp_qkey: Q_Key of @qp since the first join, 0 before, by the handler lock
  * @ifindex: RoCE: netdevice that the id was bound to when it joined
  * @gid_type: RoCE: of the id at that time
  * @ip: RoCE: membership of the netdevice
@@ -163,11 +172,10 @@ struct cmx_group {
 	union ib_gid broadcast;
 	bool has_broadcast;
 	struct ib_qp *qp;
-	struct list_head *attachments;
+	struct cmx_attachments *attachments;
 	struct list_head attachment;
 	union ib_gid attached_gid;
 	u16 attached_lid;
-	u32 qp_qkey;
 	int ifindex;
 	enum ib_gid_type gid_type;
 	struct cmx_ip_group ip;
@@ -198,7 +206,7 @@ struct cmx_group {
  * @groups: groups that can take members, by address
  * @order: groups that are not left, newest first
  * @members: all memberships
- * @attachments: groups that the queue pair is attached to, by the handler lock
+ * @attachments: of its queue pair
  * @ended: its handler has destroyed it: no callback is called. Set with the
  *	id's handler lock, before @end is queued
  * @end: leaves all groups and destroys the id
@@ -211,7 +219,7 @@ struct cmx_mcast_id {
 	struct rb_root groups;
 	struct list_head order;
 	struct list_head members;
-	struct list_head attachments;
+	struct cmx_attachments attachments;
 	bool ended;
 	struct work_struct end;
 };
@@ -273,7 +281,7 @@ int cmx_mcast_roce_join(struct cmx_group *g,
 /* group.c */
 struct cmx_group *cmx_group_alloc(struct rdma_cm_id *id,
 				  const struct rdma_cmx_join_attr *attr,
-				  struct list_head *attachments);
+				  struct cmx_attachments *attachments);
 void cmx_group_put(struct cmx_group *g);
 void cmx_group_kick(struct cmx_group *g, unsigned int ms);
 bool cmx_group_is(const struct cmx_group *g,

@@ -71,7 +71,7 @@ static struct cmx_mcast_id *cmx_mcast_id_get(struct rdma_cm_id *id)
 	mutex_init(&fresh->mutex);
 	INIT_LIST_HEAD(&fresh->order);
 	INIT_LIST_HEAD(&fresh->members);
-	INIT_LIST_HEAD(&fresh->attachments);
+	INIT_LIST_HEAD(&fresh->attachments.groups);
 	INIT_WORK(&fresh->end, cmx_mcast_id_end);
 
 	spin_lock(&cmx_mcast_lock);

@@ -192,10 +192,11 @@ typedef void (*rdma_cmx_connect_fn)(struct rdma_cmx_connector *connector,
  * Private data: for an entry by GID in an IP port space, the header that the
  * peer expects (InfiniBand Architecture Specification 1, annex A11) precedes
  * the data of the setup. On InfiniBand and RoCE a request has 56 bytes for that
- * data, or 92 in port space RDMA_PS_IB. Longer data is -EMSGSIZE. For an entry
- * of a service the data is sent unchanged, and rdma_cm of the peer reads it as
- * its header: the first byte must be 0 and the upper half of the second neither
- * 4 nor 6, or the peer rejects the request with an invalid service id.
+ * data, or 92 for an entry by GID in port space RDMA_PS_IB. Longer data is
+ * -EMSGSIZE. For an entry of a service the data is sent unchanged, and rdma_cm
+ * of the peer reads it as its header: the first byte must be 0 and the upper
+ * half of the second neither 4 nor 6, or the peer rejects the request with an
+ * invalid service id.
  *
  * An event of the winner before the handover, such as
  * RDMA_CM_EVENT_DISCONNECTED or _DEVICE_REMOVAL, ends the winner, and the other

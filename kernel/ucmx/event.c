@@ -16,9 +16,6 @@
 
 #include "ucmx.h"
 
-/* Events that one batch moves */
-#define UCMX_BATCH	64
-
 /**
  * ucmx_event_init - initialise an event that is part of another object
  * @ev: the event, zeroed
@@ -431,108 +428,4 @@ void ucmx_event_drop_reserve(struct ucmx_id *id)
 		list_del_init(&ev->mine);
 		ucmx_event_free(ev);
 	}
-}
-
-/*
- * Takes a batch of an id's events out of its file, newest first. Readers of
- * that file receive the oldest meanwhile. False if none is left.
- */
-static bool ucmx_event_leave_some(struct ucmx_id *id, struct list_head *moved)
-{
-	struct ucmx_file *file = id->file;
-	struct ucmx_event *ev, *tmp;
-	unsigned int n = 0;
-
-	spin_lock(&file->lock);
-	list_for_each_entry_safe_reverse(ev, tmp, &id->queued, mine) {
-		if (n++ == UCMX_BATCH)
-			break;
-		if (file->reading == ev)
-			file->reading = NULL;
-		list_del_init(&ev->ready);
-		list_move(&ev->mine, moved);
-	}
-	spin_unlock(&file->lock);
-	return n > UCMX_BATCH;
-}
-
-/**
- * ucmx_event_move_charge - count the events of an id for another file, too
- * @id: the id, its mutex held
- * @to: the file to which it will move
- * @n: number of events counted, for ucmx_event_enter(), or for
- *	ucmx_event_move_uncharge() if the id does not move
- *
- * Return: 0, or -EAGAIN if too many events would be unread there.
- */
-int ucmx_event_move_charge(struct ucmx_id *id, struct ucmx_file *to, u32 *n)
-{
-	struct ucmx_file *from = id->file;
-	int ret = 0;
-
-	spin_lock(&from->lock);
-	*n = id->nr_events;
-	spin_unlock(&from->lock);
-	spin_lock(&to->lock);
-	if (*n && to->nr_events + *n > READ_ONCE(ucmx_max_events))
-		ret = -EAGAIN;
-	else
-		WRITE_ONCE(to->nr_events, to->nr_events + *n);
-	spin_unlock(&to->lock);
-	return ret;
-}
-
-void ucmx_event_move_uncharge(struct ucmx_file *to, u32 n)
-{
-	spin_lock(&to->lock);
-	WRITE_ONCE(to->nr_events, to->nr_events - n);
-	spin_unlock(&to->lock);
-}
-
-/**
- * ucmx_event_leave - take the unread events of an id out of its file
- * @id: the id, its mutex held
- * @moved: list for them
- *
- * Later events are held back until ucmx_event_unhold().
- *
- * Context: may sleep.
- */
-void ucmx_event_leave(struct ucmx_id *id, struct list_head *moved)
-{
-	spin_lock(&id->lock);
-	id->hold = true;
-	spin_unlock(&id->lock);
-	while (ucmx_event_leave_some(id, moved))
-		cond_resched();
-}
-
-/**
- * ucmx_event_enter - move the unread events of an id to another file
- * @id: the id, its lock held, its file still the old one
- * @to: the new file
- * @moved: from ucmx_event_leave(); events held since then follow them
- * @charged: from ucmx_event_move_charge(); some were read since, or arrived
- * @reported: number of events that were reported until now
- *
- * Return: number of unread connection requests.
- */
-unsigned int ucmx_event_enter(struct ucmx_id *id, struct ucmx_file *to,
-			      struct list_head *moved, u32 charged,
-			      u32 *reported)
-{
-	struct ucmx_file *from = id->file;
-	unsigned int conns;
-
-	lockdep_assert_held(&id->lock);
-	list_splice(moved, &id->held);
-	spin_lock(&from->lock);
-	conns = atomic_read(&id->waiting);
-	*reported = id->reported;
-	WRITE_ONCE(from->nr_events, from->nr_events - id->nr_events);
-	spin_unlock(&from->lock);
-	spin_lock(&to->lock);
-	WRITE_ONCE(to->nr_events, to->nr_events + id->nr_events - charged);
-	spin_unlock(&to->lock);
-	return conns;
 }

@@ -6,8 +6,103 @@
  * files are never held at once.
  */
 #include <linux/file.h>
+#include <linux/sched.h>
 
 #include "ucmx.h"
+
+/*
+ * Takes a batch of an id's events out of its file, newest first. Readers of
+ * that file receive the oldest meanwhile. False if none is left.
+ */
+static bool ucmx_event_leave_some(struct ucmx_id *id, struct list_head *moved)
+{
+	struct ucmx_file *file = id->file;
+	struct ucmx_event *ev, *tmp;
+	unsigned int n = 0;
+
+	spin_lock(&file->lock);
+	list_for_each_entry_safe_reverse(ev, tmp, &id->queued, mine) {
+		if (n++ == UCMX_BATCH)
+			break;
+		if (file->reading == ev)
+			file->reading = NULL;
+		list_del_init(&ev->ready);
+		list_move(&ev->mine, moved);
+	}
+	spin_unlock(&file->lock);
+	return n > UCMX_BATCH;
+}
+
+/*
+ * Counts the events of @id for the file to which it will move, too. Returns 0
+ * and their number in @n, for ucmx_event_enter(), or for
+ * ucmx_event_move_uncharge() if the id does not move; or -EAGAIN if too many
+ * events would be unread there.
+ */
+static int ucmx_event_move_charge(struct ucmx_id *id, struct ucmx_file *to,
+				  u32 *n)
+{
+	struct ucmx_file *from = id->file;
+	int ret = 0;
+
+	spin_lock(&from->lock);
+	*n = id->nr_events;
+	spin_unlock(&from->lock);
+	spin_lock(&to->lock);
+	if (*n && to->nr_events + *n > READ_ONCE(ucmx_max_events))
+		ret = -EAGAIN;
+	else
+		WRITE_ONCE(to->nr_events, to->nr_events + *n);
+	spin_unlock(&to->lock);
+	return ret;
+}
+
+static void ucmx_event_move_uncharge(struct ucmx_file *to, u32 n)
+{
+	spin_lock(&to->lock);
+	WRITE_ONCE(to->nr_events, to->nr_events - n);
+	spin_unlock(&to->lock);
+}
+
+/*
+ * Takes the unread events of @id out of its file, to @moved. Later events are
+ * held back until ucmx_event_unhold(). May sleep.
+ */
+static void ucmx_event_leave(struct ucmx_id *id, struct list_head *moved)
+{
+	spin_lock(&id->lock);
+	id->hold = true;
+	spin_unlock(&id->lock);
+	while (ucmx_event_leave_some(id, moved))
+		cond_resched();
+}
+
+/*
+ * Moves the unread events of @id, its lock held, to the file @to: those in
+ * @moved, from ucmx_event_leave(), and then those held since. @charged is from
+ * ucmx_event_move_charge(); some were read since, or arrived. @reported gets the
+ * number of events that were reported until now. Returns the number of unread
+ * connection requests.
+ */
+static unsigned int ucmx_event_enter(struct ucmx_id *id, struct ucmx_file *to,
+				     struct list_head *moved, u32 charged,
+				     u32 *reported)
+{
+	struct ucmx_file *from = id->file;
+	unsigned int conns;
+
+	lockdep_assert_held(&id->lock);
+	list_splice(moved, &id->held);
+	spin_lock(&from->lock);
+	conns = atomic_read(&id->waiting);
+	*reported = id->reported;
+	WRITE_ONCE(from->nr_events, from->nr_events - id->nr_events);
+	spin_unlock(&from->lock);
+	spin_lock(&to->lock);
+	WRITE_ONCE(to->nr_events, to->nr_events + id->nr_events - charged);
+	spin_unlock(&to->lock);
+	return conns;
+}
 
 /* Objects that an id counts for its file: itself, memberships, requests */
 static unsigned int ucmx_id_weight(struct ucmx_id *id)

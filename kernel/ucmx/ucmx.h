@@ -362,12 +362,8 @@ void ucmx_event_cancel(struct ucmx_event *a, struct ucmx_event *b);
 void ucmx_event_purge(struct ucmx_id *id, struct list_head *conns);
 void ucmx_event_drop_reserve(struct ucmx_id *id);
 void ucmx_event_unhold(struct ucmx_id *id);
-int ucmx_event_move_charge(struct ucmx_id *id, struct ucmx_file *to, u32 *n);
-void ucmx_event_move_uncharge(struct ucmx_file *to, u32 n);
-void ucmx_event_leave(struct ucmx_id *id, struct list_head *moved);
-unsigned int ucmx_event_enter(struct ucmx_id *id, struct ucmx_file *to,
-			      struct list_head *moved, u32 charged,
-			      u32 *reported);
+/* Events that one batch moves */
+#define UCMX_BATCH	64
 #define UCMX_PARAM_LEN	sizeof_field(struct rdma_cmx_event, param)
 
 /* read.c */

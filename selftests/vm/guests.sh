@@ -137,7 +137,7 @@ guest_shell() {
 guest_boot() {
 	local name=$1 from_guest
 
-	current=boot counts='0 0 0' result='' code=1
+	current=boot counts='0 0 0' result='' code=1 boot_hung=''
 	[ "$name" != alpha ] || beta_start
 	exec {from_guest}< <(
 		guest_start "$name" -chardev stdio,id=tty,signal=off \
@@ -156,17 +156,25 @@ boot_int3() {
 		grep -qE '(Oops: |\] )int3: 0000 ' "$out/$1.console"
 }
 
+# boot_kernel NAME: is the kernel still on its way to init, the first process?
+boot_kernel() {
+	[ ! -s "$out/$1.out" ] &&
+		! grep -q 'cmx-test: init' "$out/$1.console" 2>/dev/null
+}
+
 # guest_run NAME: to its end. A boot that the emulation broke is tried once more;
-# its log is kept.
+# its log is kept. No module of the project is loaded before init.
 guest_run() {
-	local name=$1 p f s
+	local name=$1 p f s boots=1
 
 	guests_up+=("$name")
 	[ "$name" != alpha ] || guests_up+=(beta)
 	guest_boot "$name"
-	if boot_int3 "$name"; then
-		mv "$out/$name.console" "$out/$name.console.int3"
-		job_say <<<"guest $name met the emulation's int3 in its boot; again"
+	if [ -n "$boot_hung" ] || boot_int3 "$name"; then
+		mv "$out/$name.console" "$out/$name.console.first"
+		job_say <<<"guest $name: the emulation${boot_hung:+ hung} in the \
+kernel's boot; again"
+		boots=2
 		guest_boot "$name"
 	fi
 	# By guest, as a test may run in two of them
@@ -186,8 +194,8 @@ guest_run() {
 # Show the guest's output, a test's lines at a time, and keep what it reports
 # this script.
 guest_follow() {
-	local name=$1 fd=$2 line limit=$boot_limit word rest status text=''
-	local end=$((SECONDS + deadline))
+	local name=$1 fd=$2 line limit=$((boot_limit / 3)) word rest status
+	local end=$((SECONDS + deadline)) text=''
 
 	while :; do
 		if [ $SECONDS -ge $end ]; then
@@ -196,6 +204,17 @@ guest_follow() {
 		fi
 		IFS= read -r -t "$limit" line <&"$fd"
 		status=$?
+		if [ $status -gt 128 ] && [ "$limit" -lt "$boot_limit" ] &&
+		   [ "$current" = boot ]; then
+			# The kernel has a third of the time, init the rest.
+			if [ "$boots,$accel" = 1,tcg ] && boot_kernel "$name"; then
+				boot_hung=1
+				guest_stacks "$name" "$fd"
+				break
+			fi
+			limit=$boot_limit
+			continue
+		fi
 		if [ $status -gt 128 ]; then
 			problem "no sign of life for $limit s, in $current"
 			guest_stacks "$name" "$fd"

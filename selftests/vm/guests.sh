@@ -191,11 +191,33 @@ kernel's boot; again"
 	fi
 }
 
+# guest_cpu NAME: prints the hundredths of processor seconds that it, and beta
+# with alpha, have taken
+guest_cpu() {
+	local name sum=0 stat
+
+	for name in "$1" ${guest_pid[beta]:+beta}; do
+		read -r stat <"/proc/${guest_pid[$name]}/stat" || continue
+		read -ra stat <<<"${stat##*) }"
+		sum=$((sum + stat[11] + stat[12]))
+	done 2>/dev/null
+	echo "$sum"
+}
+
+# cpu_note NAME TEST: writes what the guest took since the last time
+cpu_note() {
+	local now
+
+	now=$(guest_cpu "$1")
+	printf '%7d %s\n' $(((now - cpu_before) / 100)) "$2" >>"$out/$1.cpu"
+	cpu_before=$now
+}
+
 # Show the guest's output, a test's lines at a time, and keep what it reports
 # this script.
 guest_follow() {
 	local name=$1 fd=$2 line limit=$((boot_limit / 3)) word rest status
-	local end=$((SECONDS + deadline)) text=''
+	local end=$((SECONDS + deadline)) text='' cpu_before=0
 
 	while :; do
 		if [ $SECONDS -ge $end ]; then
@@ -228,12 +250,16 @@ guest_follow() {
 			read -r word rest <<<"$line"
 			case $word in
 			@start)
+				cpu_note "$name" "$current"
 				current=${rest% *}
 				# The limit of the test, and what restores the bed
 				limit=$((${rest##* } + 900))
 				;;
 			@counts) counts=$rest ;;
-			@result) counts=$rest result=$rest ;;
+			@result)
+				cpu_note "$name" "$current"
+				counts=$rest result=$rest
+				;;
 			@exit) code=$rest ;;
 			@fault) guest_fault "$name" "$rest" ;;
 			esac

@@ -377,11 +377,37 @@ bool rdma_cmx_connect_stop(struct rdma_cmx_connector *connector);
 unsigned long rdma_cmx_connect_waited(struct rdma_cmx_connector *connector);
 
 /**
- * rdma_cmx_max_user_groups - limit of the groups that a user may be a member of
+ * struct cmx_limits - present values of module parameters that limit users
+ * @timeout_ms: query_timeout_max_ms
+ * @user_groups: groups_per_user
+ * @user_services: services_per_user
+ * @services: services_max
+ * @user_connects: connect_queue
+ * @connect_wait_ms: connect_wait_ms
+ * @user_names: names_waiting_per_user
+ * @user_sa_queries: sa_waiting_per_user
+ * @user_sa_kb: sa_kb_per_user
+ * @sa_records: sa_max_records
+ */
+struct cmx_limits {
+	u32 timeout_ms;
+	u32 user_groups;
+	u32 user_services;
+	u32 services;
+	u32 user_connects;
+	u32 connect_wait_ms;
+	u32 user_names;
+	u32 user_sa_queries;
+	u32 user_sa_kb;
+	u32 sa_records;
+};
+
+/**
+ * rdma_cmx_limits - get the limits of users
+ * @limits: out: the present values
  *
  * Context: any, does not sleep.
- * Return: the present value of the module parameter groups_per_user.
  */
-unsigned int rdma_cmx_max_user_groups(void);
+void rdma_cmx_limits(struct cmx_limits *limits);
 
 #endif /* CMX_CALLER_H */

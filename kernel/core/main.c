@@ -17,6 +17,23 @@ void CMX_HEADERS(void)
 EXPORT_SYMBOL_GPL(CMX_HEADERS);
 #endif
 
+void rdma_cmx_limits(struct cmx_limits *limits)
+{
+	*limits = (struct cmx_limits) {
+		.timeout_ms = READ_ONCE(cmx_query_timeout_max_ms),
+		.user_groups = READ_ONCE(cmx_groups_per_user),
+		.user_services = READ_ONCE(cmx_services_per_user),
+		.services = READ_ONCE(cmx_services_max),
+		.user_connects = READ_ONCE(cmx_connect_queue_max),
+		.connect_wait_ms = READ_ONCE(cmx_connect_wait_ms),
+		.user_names = READ_ONCE(cmx_names_waiting_per_user),
+		.user_sa_queries = READ_ONCE(cmx_sa_waiting_per_user),
+		.user_sa_kb = READ_ONCE(cmx_sa_kb_per_user),
+		.sa_records = READ_ONCE(cmx_sa_max_records),
+	};
+}
+EXPORT_SYMBOL_GPL(rdma_cmx_limits);
+
 static int __init cmx_init(void)
 {
 	int ret;

@@ -49,6 +49,7 @@ union ucmx_args {
 static int ucmx_get_info(struct ucmx_cmd *cmd)
 {
 	struct rdma_cmx_get_info *arg = cmd->buf;
+	struct cmx_limits limits;
 
 	arg->abi_version = RDMA_CMX_ABI_VERSION;
 	arg->features = RDMA_CMX_FEATURE_SA | RDMA_CMX_FEATURE_MCAST |
@@ -65,8 +66,18 @@ static int ucmx_get_info(struct ucmx_cmd *cmd)
 	arg->max_joins = RDMA_CMX_MAX_JOINS;
 	arg->max_event = RDMA_CMX_MAX_EVENT;
 	arg->max_private_data = U8_MAX;
-	arg->max_user_groups = rdma_cmx_max_user_groups();
-	arg->reserved = 0;
+
+	rdma_cmx_limits(&limits);
+	arg->max_user_groups = limits.user_groups;
+	arg->max_user_services = limits.user_services;
+	arg->max_services = limits.services;
+	arg->max_user_connects = limits.user_connects;
+	arg->max_connect_wait_ms = limits.connect_wait_ms;
+	arg->max_user_names = limits.user_names;
+	arg->max_user_sa_queries = limits.user_sa_queries;
+	arg->max_user_sa_kb = limits.user_sa_kb;
+	arg->max_sa_records = limits.sa_records;
+	arg->max_timeout_ms = limits.timeout_ms;
 	return ucmx_respond(cmd);
 }
 

@@ -107,6 +107,9 @@ like "help: names each command" "$out" 'resolve.*'
 run cmx version
 like "version" "$out" '^cmx [0-9]+\.[0-9]+\.[0-9]+'
 like "version: the kernel's ABI" "$out" 'ABI 1'
+limits=/sys/module/rdma_cmx/parameters
+like "version: limits of a user" "$out" \
+	"^limits of a user: .* services $(<$limits/services_per_user) .* $(<$limits/sa_kb_per_user) KB\$"
 
 # connect
 run cmx connect --route -j storage.cmx.test 7471

@@ -23,7 +23,7 @@
 	_Static_assert(sizeof(type) == (bytes) && sizeof(type) % 8 == 0, #type)
 LAYOUT(struct rdma_cmx_addr, 48);
 LAYOUT(struct rdma_cmx_id_info, 216);
-LAYOUT(struct rdma_cmx_get_info, 56);
+LAYOUT(struct rdma_cmx_get_info, 88);
 LAYOUT(struct rdma_cmx_event, 96);
 LAYOUT(struct rdma_cmx_get_events, 32);
 LAYOUT(struct rdma_cmx_id_create, 32);
@@ -64,6 +64,8 @@ LAYOUT(struct rdma_cmx_query_candidates, 40);
 LAYOUT(struct rdma_cmx_cached_path, 96);
 LAYOUT(struct rdma_cmx_get_paths, 96);
 LAYOUT(struct rdma_cmx_drop_paths, 96);
+_Static_assert(offsetof(struct rdma_cmx_get_info, max_user_groups) == 48, "");
+_Static_assert(offsetof(struct rdma_cmx_get_info, max_services) == 56, "");
 _Static_assert(offsetof(struct rdma_cmx_event, param) == 48, "param");
 _Static_assert(offsetof(struct rdma_cmx_ai_entry, src) == 40, "src");
 _Static_assert(offsetof(struct rdma_cmx_ai_entry, gid_index) == 136, "gid");
@@ -136,8 +138,21 @@ TEST_F(abi, limits)
 #define LIMIT(name) LIMIT_OF(UCMX_PARAMETERS #name, name)
 		LIMIT(max_ids), LIMIT(max_requests), LIMIT(max_user_requests),
 		LIMIT(max_events), LIMIT(max_backlog),
-		LIMIT_OF("/sys/module/rdma_cmx/parameters/groups_per_user",
-			 max_user_groups),
+#define CORE(path, name) LIMIT_OF("/sys/module/rdma_cmx/parameters/" path, name)
+		CORE("groups_per_user", max_user_groups),
+		CORE("services_per_user", max_user_services),
+		CORE("services_max", max_services),
+		CORE("connect_queue", max_user_connects),
+		CORE("connect_wait_ms", max_connect_wait_ms),
+		CORE("names_waiting_per_user", max_user_names),
+		CORE("sa_waiting_per_user", max_user_sa_queries),
+		CORE("sa_kb_per_user", max_user_sa_kb),
+		CORE("sa_max_records", max_sa_records),
+		CORE("query_timeout_max_ms", max_timeout_ms),
+	};
+	static const uint32_t older[] = {
+		offsetof(struct rdma_cmx_get_info, max_user_groups),
+		offsetof(struct rdma_cmx_get_info, max_services),
 	};
 	struct rdma_cmx_get_info info;
 	unsigned int i, k;
@@ -160,13 +175,14 @@ TEST_F(abi, limits)
 	}
 	EXPECT_EQ(RDMA_CMX_MAX_JOINS, info.max_joins);
 	EXPECT_EQ(RDMA_CMX_MAX_EVENT, info.max_event);
-	EXPECT_EQ(0, info.reserved);
-	/* A struct that ends before max_user_groups */
-	memset(&info, 0, sizeof(info));
-	info.size = 48;
-	ASSERT_EQ(0, ioctl(self->fd, RDMA_CMX_IO(GET_INFO), &info));
-	EXPECT_NE(0, info.max_private_data);
-	EXPECT_EQ(0, info.max_user_groups);
+	/* The structs of older callers */
+	for (i = 0; i < sizeof(older) / sizeof(older[0]); i++) {
+		memset(&info, 0, sizeof(info));
+		info.size = older[i];
+		ASSERT_EQ(0, ioctl(self->fd, RDMA_CMX_IO(GET_INFO), &info));
+		EXPECT_NE(0, *(uint32_t *)((char *)&info + older[i] - 4));
+		EXPECT_EQ(0, *(uint32_t *)((char *)&info + older[i]));
+	}
 }
 
 /*

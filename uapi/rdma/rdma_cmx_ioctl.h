@@ -136,11 +136,30 @@ enum {
  *	REJECT, in bytes; the limit of a message may be less
  * @max_user_groups: out: multicast groups that one user may be a full member of
  *	on RoCE v2; above it: EAGAIN. The parameter groups_per_user of rdma_cmx
- * @reserved: out: 0
+ * @max_user_services: out: services that one user advertises; above it: EAGAIN.
+ *	The parameter services_per_user of rdma_cmx, as are the following ones.
+ *	Reserved before: all of them are 0 from an older kernel
+ * @max_services: out: services of all users; above it: EAGAIN. services_max
+ * @max_user_connects: out: connects of one user that wait to send their
+ *	request; above it: EAGAIN. connect_queue
+ * @max_connect_wait_ms: out: milliseconds of such a wait, after which the
+ *	connect fails. connect_wait_ms
+ * @max_user_names: out: queued name lookups of one user; above it: EAGAIN.
+ *	names_waiting_per_user
+ * @max_user_sa_queries: out: queued SA queries of one user and port; above it:
+ *	EAGAIN. sa_waiting_per_user
+ * @max_user_sa_kb: out: KB of the SA responses that unfinished queries of one
+ *	user keep; above it: EAGAIN. sa_kb_per_user
+ * @max_sa_records: out: records of an SA response; above it: EOVERFLOW.
+ *	sa_max_records
+ * @max_timeout_ms: out: deadline of a resolution in milliseconds; it replaces a
+ *	later one. query_timeout_max_ms
  *
- * The struct may end behind @max_requests, or before @max_user_groups. The
- * first five limits are the present values of module parameters, as is
- * @max_user_groups. @max_joins is not below RDMA_CMX_MAX_JOINS.
+ * The struct may end behind @max_requests, before @max_user_groups, or before
+ * @max_services. @max_joins, @max_event and @max_private_data are constants of
+ * the kernel; @max_joins is not below RDMA_CMX_MAX_JOINS. The other limits are
+ * the present values of module parameters, which root may change. They are not
+ * what is left to the caller.
  */
 struct rdma_cmx_get_info {
 	__u32 size;
@@ -155,7 +174,15 @@ struct rdma_cmx_get_info {
 	__u32 max_event;
 	__u32 max_private_data;
 	__u32 max_user_groups;
-	__u32 reserved;
+	__u32 max_user_services;
+	__u32 max_services;
+	__u32 max_user_connects;
+	__u32 max_connect_wait_ms;
+	__u32 max_user_names;
+	__u32 max_user_sa_queries;
+	__u32 max_user_sa_kb;
+	__u32 max_sa_records;
+	__u32 max_timeout_ms;
 };
 
 enum {

@@ -185,6 +185,21 @@ int device_check(void)
 	return ret ? CMX_FAILED : CMX_OK;
 }
 
+/* An older kernel has no limit after max_user_groups. */
+static void limits_print(const struct rdma_cmx_get_info *info)
+{
+	printf("limits of a user: requests %u, groups %u",
+	       info->max_user_requests, info->max_user_groups);
+	if (info->max_user_names)
+		printf(", services %u (of all users %u), waiting connects %u,"
+		       " waiting name lookups %u, waiting SA queries %u (of a"
+		       " port), SA responses %u KB",
+		       info->max_user_services, info->max_services,
+		       info->max_user_connects, info->max_user_names,
+		       info->max_user_sa_queries, info->max_user_sa_kb);
+	putchar('\n');
+}
+
 static int version(void)
 {
 	struct rdma_cmx_get_info info = { .size = sizeof(info) };
@@ -195,7 +210,7 @@ static int version(void)
 	fd = open(RDMA_CMX_DEVICE, O_RDWR | O_CLOEXEC);
 	if (fd < 0)
 		return CMX_OK;
-	if (!ioctl(fd, RDMA_CMX_IO(GET_INFO), &info))
+	if (!ioctl(fd, RDMA_CMX_IO(GET_INFO), &info)) {
 		printf("kernel: ABI %u,%s%s ids %u, requests %u\n",
 		       info.abi_version,
 		       info.features & RDMA_CMX_FEATURE_NAMES ?
@@ -203,6 +218,8 @@ static int version(void)
 		       info.features & RDMA_CMX_FEATURE_SA ?
 		       " queries the SA," : "",
 		       info.max_ids, info.max_requests);
+		limits_print(&info);
+	}
 	close(fd);
 	return CMX_OK;
 }

@@ -171,6 +171,7 @@ static inline bool cmx_same_partition(u16 a, u16 b)
 }
 
 /* table.c; functions with "Under the lock" require cmx_service_lock */
+extern unsigned int cmx_services_per_user, cmx_services_max;
 extern struct mutex cmx_service_lock;
 extern DECLARE_HASHTABLE(cmx_service_table, CMX_SERVICES_BITS);
 extern wait_queue_head_t cmx_service_wait;

@@ -14,13 +14,13 @@
 
 #include "advertise/advertise.h"
 
-static unsigned int services_per_user = 1024;
-module_param(services_per_user, uint, 0644);
+unsigned int cmx_services_per_user = 1024;
+module_param_named(services_per_user, cmx_services_per_user, uint, 0644);
 MODULE_PARM_DESC(services_per_user,
 		 "Maximum services that one user advertises (default 1024)");
 
-static unsigned int services_max = 16384;
-module_param(services_max, uint, 0644);
+unsigned int cmx_services_max = 16384;
+module_param_named(services_max, cmx_services_max, uint, 0644);
 MODULE_PARM_DESC(services_max,
 		 "Maximum services of all users and kernel consumers (default 16384)");
 
@@ -129,14 +129,14 @@ static struct cmx_service_user *cmx_service_user_find(kuid_t uid)
 int cmx_service_count(struct rdma_cmx_service *s,
 		      struct cmx_service_user **fresh)
 {
-	unsigned int max = READ_ONCE(services_max);
+	unsigned int max = READ_ONCE(cmx_services_max);
 	struct cmx_service_user *user = NULL;
 
 	if (s->counted) {
 		/* An eighth is for kernel consumers, another one for root. */
 		max -= max / 8 * (uid_eq(s->uid, GLOBAL_ROOT_UID) ? 1 : 2);
 		user = cmx_service_user_find(s->uid) ?: *fresh;
-		if (user->count >= READ_ONCE(services_per_user))
+		if (user->count >= READ_ONCE(cmx_services_per_user))
 			return -EAGAIN;
 	}
 	if (cmx_services_count >= max)

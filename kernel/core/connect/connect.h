@@ -238,6 +238,9 @@ static inline long cmx_deadline_left(const struct rdma_cmx_connector *c)
 int cmx_connect_init(void);
 void cmx_connect_exit(void);
 
+/* slot.c */
+extern unsigned int cmx_connect_queue_max, cmx_connect_wait_ms;
+
 /* try.c */
 bool cmx_try_has_device(const struct rdma_cmx_entry *entry);
 void cmx_try_init(struct cmx_try *t, struct rdma_cmx_connector *c,

@@ -28,12 +28,12 @@
 /* Maximum waits that one loop under the lock handles */
 #define CMX_SLOT_BATCH	64
 
-static unsigned int connect_queue = 65536;
-module_param(connect_queue, uint, 0644);
+unsigned int cmx_connect_queue_max = 65536;
+module_param_named(connect_queue, cmx_connect_queue_max, uint, 0644);
 MODULE_PARM_DESC(connect_queue, "Maximum waiting connects of one user (default 65536)");
 
-static unsigned int connect_wait_ms = 120000;
-module_param(connect_wait_ms, cmx_positive, 0644);
+unsigned int cmx_connect_wait_ms = 120000;
+module_param_named(connect_wait_ms, cmx_connect_wait_ms, cmx_positive, 0644);
 MODULE_PARM_DESC(connect_wait_ms, "Milliseconds after which a waiting connect fails (default 120000)");
 
 /**
@@ -43,7 +43,7 @@ MODULE_PARM_DESC(connect_wait_ms, "Milliseconds after which a waiting connect fa
  */
 unsigned long rdma_cmx_slot_max_wait(void)
 {
-	return msecs_to_jiffies(READ_ONCE(connect_wait_ms));
+	return msecs_to_jiffies(READ_ONCE(cmx_connect_wait_ms));
 }
 EXPORT_SYMBOL_GPL(rdma_cmx_slot_max_wait);
 
@@ -365,7 +365,7 @@ static int cmx_slot_begin(struct cmx_slot *slot, struct cmx_window_wait *wait)
 	struct cmx_window_user *sum;
 
 	sum = cmx_window_user_find(wait->user[0]->uid, CMX_WINDOW_NONE);
-	if ((sum ? sum->waiting : 0) >= READ_ONCE(connect_queue))
+	if ((sum ? sum->waiting : 0) >= READ_ONCE(cmx_connect_queue_max))
 		return -EAGAIN;
 	cmx_window_user_join(wait, CMX_STAGE_DEST, slot->dest);
 	cmx_window_user_join(wait, CMX_STAGE_PORT,

@@ -24,20 +24,13 @@
 #include <net/addrconf.h>
 #include <net/if_inet6.h>
 
-#include "caller.h"
 #include "mcast/mcast.h"
 #include "user.h"
 
-static unsigned int groups_per_user = 1024;
-module_param(groups_per_user, uint, 0644);
+unsigned int cmx_groups_per_user = 1024;
+module_param_named(groups_per_user, cmx_groups_per_user, uint, 0644);
 MODULE_PARM_DESC(groups_per_user,
 		 "Maximum IGMP and MLD memberships of one user (default 1024)");
-
-unsigned int rdma_cmx_max_user_groups(void)
-{
-	return READ_ONCE(groups_per_user);
-}
-EXPORT_SYMBOL_GPL(rdma_cmx_max_user_groups);
 
 static DEFINE_HASHTABLE(cmx_ip_groups, 8);	/* by netdevice */
 static DEFINE_XARRAY(cmx_ip_users);		/* by kuid: number of groups */
@@ -70,7 +63,7 @@ static int cmx_ip_charge(struct cmx_ip_group *g)
 	g->uid = cmx_current_user();
 	do {
 		n = cmx_ip_shared(g->uid);
-		if (n >= READ_ONCE(groups_per_user))
+		if (n >= READ_ONCE(cmx_groups_per_user))
 			return -EAGAIN;
 		ret = cmx_ip_share(g->uid, n, n + 1);
 	} while (!ret);

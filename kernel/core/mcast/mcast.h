@@ -292,6 +292,7 @@ int cmx_group_init(void);
 void cmx_group_exit(void);
 
 /* ip.c */
+extern unsigned int cmx_groups_per_user;
 int cmx_mcast_ip_join(struct cmx_ip_group *g, struct net *net, int ifindex,
 		      const union rdma_cmx_sockaddr *addr);
 void cmx_mcast_ip_leave(struct cmx_ip_group *g);

@@ -35,8 +35,9 @@ module_param(names_per_user, cmx_positive, 0644);
 MODULE_PARM_DESC(names_per_user,
 		 "Of those, maximum lookups of one user (default 8)");
 
-static unsigned int names_waiting_per_user = 256;
-module_param(names_waiting_per_user, cmx_positive, 0644);
+unsigned int cmx_names_waiting_per_user = 256;
+module_param_named(names_waiting_per_user, cmx_names_waiting_per_user,
+		   cmx_positive, 0644);
 MODULE_PARM_DESC(names_waiting_per_user,
 		 "Maximum waiting name lookups of one user (default 256)");
 
@@ -312,7 +313,7 @@ static struct cmx_sched_limits cmx_lookup_limits(const struct cmx_sched *sched)
 		.slots = slots,
 		.window = slots,
 		.per_user = READ_ONCE(names_per_user),
-		.waiting_per_user = READ_ONCE(names_waiting_per_user),
+		.waiting_per_user = READ_ONCE(cmx_names_waiting_per_user),
 	};
 }
 

@@ -54,6 +54,7 @@ void cmx_answer_share(struct cmx_answer *to, const struct cmx_answer *from);
 void cmx_answer_release(struct cmx_answer *answer);
 
 /* names.c */
+extern unsigned int cmx_names_waiting_per_user;
 bool cmx_name_valid(const char *name);
 int cmx_names_cached(const char *name, const struct net *net,
 		     struct cmx_answer *answer);

@@ -48,8 +48,8 @@ module_param(query_timeout_ms, uint, 0644);
 MODULE_PARM_DESC(query_timeout_ms,
 		 "Default deadline of a query in ms (default 10000)");
 
-static unsigned int query_timeout_max_ms = 60000;
-module_param(query_timeout_max_ms, uint, 0644);
+unsigned int cmx_query_timeout_max_ms = 60000;
+module_param_named(query_timeout_max_ms, cmx_query_timeout_max_ms, uint, 0644);
 MODULE_PARM_DESC(query_timeout_max_ms,
 		 "Maximum deadline of a query in ms (default 60000)");
 
@@ -174,7 +174,7 @@ unsigned long cmx_query_jiffies(u32 timeout_ms)
 {
 	u32 ms = timeout_ms ?: READ_ONCE(query_timeout_ms);
 
-	return msecs_to_jiffies(min(ms, READ_ONCE(query_timeout_max_ms)));
+	return msecs_to_jiffies(min(ms, READ_ONCE(cmx_query_timeout_max_ms)));
 }
 
 bool rdma_cmx_query_cancel(struct rdma_cmx_query *query)

@@ -457,6 +457,7 @@ int cmx_cached_path_forget(const struct rdma_cmx_query_attr *attr,
 			   const union ib_gid *dgid);
 
 /* query.c */
+extern unsigned int cmx_query_timeout_max_ms;
 unsigned long cmx_query_jiffies(u32 timeout_ms);
 int cmx_query_init(void);
 void cmx_query_exit(void);

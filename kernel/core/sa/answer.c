@@ -10,8 +10,8 @@
 #include "sa/internal.h"
 #include "sa/wire.h"
 
-static unsigned int sa_max_records = 8192;
-module_param(sa_max_records, cmx_positive, 0644);
+unsigned int cmx_sa_max_records = 8192;
+module_param_named(sa_max_records, cmx_sa_max_records, cmx_positive, 0644);
 MODULE_PARM_DESC(sa_max_records,
 		 "Maximum records in an SA response; a longer one fails with EOVERFLOW (default 8192)");
 
@@ -118,7 +118,7 @@ static int cmx_sa_measure(const struct cmx_sa_query *q,
 	if (*stride < q->rec_len || !*stride || len % *stride)
 		return -EBADMSG;
 	*count = len / *stride;
-	max = READ_ONCE(sa_max_records);
+	max = READ_ONCE(cmx_sa_max_records);
 	/* The SA chooses the distance of the records. */
 	if (*count > max || len > (u64)max * round_up(q->rec_len, 8))
 		return -EOVERFLOW;

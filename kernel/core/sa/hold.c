@@ -21,8 +21,8 @@
 
 #include "sa/internal.h"
 
-static unsigned int sa_kb_per_user = 65536;
-module_param(sa_kb_per_user, cmx_positive, 0644);
+unsigned int cmx_sa_kb_per_user = 65536;
+module_param_named(sa_kb_per_user, cmx_sa_kb_per_user, cmx_positive, 0644);
 MODULE_PARM_DESC(sa_kb_per_user,
 		 "Maximum memory in KB of SA responses that queries of one user keep (default 65536)");
 
@@ -119,7 +119,7 @@ unsigned long cmx_sa_held(kuid_t uid)
 
 static unsigned long cmx_sa_hold_max(void)
 {
-	return min_t(u64, (u64)READ_ONCE(sa_kb_per_user) * 1024, LONG_MAX);
+	return min_t(u64, (u64)READ_ONCE(cmx_sa_kb_per_user) * 1024, LONG_MAX);
 }
 
 static unsigned long cmx_sa_answer_bytes(const struct cmx_sa_answer *answer)

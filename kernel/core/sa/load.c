@@ -31,8 +31,9 @@ module_param(sa_per_user, cmx_positive, 0644);
 MODULE_PARM_DESC(sa_per_user,
 		 "Of those, maximum queries of one user (default 48)");
 
-static unsigned int sa_waiting_per_user = 16384;
-module_param(sa_waiting_per_user, cmx_positive, 0644);
+unsigned int cmx_sa_waiting_per_user = 16384;
+module_param_named(sa_waiting_per_user, cmx_sa_waiting_per_user, cmx_positive,
+		   0644);
 MODULE_PARM_DESC(sa_waiting_per_user,
 		 "Maximum waiting SA queries of one user and port (default 16384)");
 
@@ -108,6 +109,6 @@ struct cmx_sched_limits cmx_sa_limits(const struct cmx_sched *sched)
 		.slots = port->active ? READ_ONCE(sa_parallel) : 0,
 		.window = port->window,
 		.per_user = READ_ONCE(sa_per_user),
-		.waiting_per_user = READ_ONCE(sa_waiting_per_user),
+		.waiting_per_user = READ_ONCE(cmx_sa_waiting_per_user),
 	};
 }

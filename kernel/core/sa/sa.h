@@ -197,6 +197,9 @@ u32 cmx_sa_port_generation(const struct cmx_sa_port *port);
 int cmx_sa_ports_find(struct net *net, const char *dev, u32 num);
 void cmx_sa_services_changed(void);
 
+extern unsigned int cmx_sa_waiting_per_user, cmx_sa_kb_per_user;
+extern unsigned int cmx_sa_max_records;
+
 int cmx_sa_init(void);
 void cmx_sa_exit(void);
 void cmx_sa_hold_exit(void);

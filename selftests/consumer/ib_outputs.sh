@@ -36,6 +36,21 @@ on far sh -c 'echo device 0 own-net >&3' 3>$dir/command
 is "KA-06: another namespace has not the device" "$(cat $dir/result)" \
 	"device=-"
 
+# from QUERY...: the sources of the entries, or the error
+from() {
+	do_ resolve "$@" qp=2 | grep -oE '^error=.*| src=[^ ]+'
+}
+
+# The netdevice of a query: of IPoIB, all entries are by its port.
+third=$(fab_dev 3)
+is "KA-06: by its own netdevice" "$(from 10.66.0.2 1 iface="$netdev")" \
+	" src=10.66.0.1:0"
+is "KA-06: by another one" \
+	"$(from 10.66.0.2 1 iface="$(dev_netdev "$third")")" " src=10.66.0.3:0"
+like "KA-06: a GID by another one" \
+	"$(from "$(dev_gid "$(fab_dev 2)")" 1 family=27 flags=8 \
+	   iface="$(dev_netdev "$third")")" "^ src=$(gid_short "$third"),"
+
 sm_pause
 why "the SA does not reply" -110 10.66.0.2 1
 sm_resume

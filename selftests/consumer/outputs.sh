@@ -11,6 +11,7 @@ cleanup() {
 		ip link del $netdev
 	done
 	ip netns del n1
+	peer "ip link del v0"
 	wait_for 90 rdma system set netns shared
 } 2>/dev/null
 trap cleanup EXIT
@@ -115,6 +116,69 @@ if made team ip link add tm0 type team; then
 	ip link del tm0
 fi
 
+# --- the netdevice of a query: a VLAN beside its parent ---
+
+# from QUERY...: the sources of the entries, or the error
+from() {
+	do_ resolve "$@" qp=2 | grep -oE '^error=.*| src=[^ ]+'
+}
+
+gid_there() {
+	grep -qi "$1" /sys/class/infiniband/rxe0/ports/1/gids/*
+}
+
+dns_up
+ip link del v0
+ip link add link eth0 name v0 type vlan id 5
+ip link set v0 up
+# The one of eth0's own subnet is not the one of the routing table.
+ip addr add 10.55.5.1/24 dev v0
+ip addr add 10.55.0.21/24 dev v0 metric 1000
+ip addr add fd55:5::1/64 dev v0 nodad
+ok "GIDs of the VLAN" wait_for 90 eval \
+	"gid_there 0a37:0501 && gid_there 0a37:0015 && gid_there fd55:0005"
+is "KA-06: by the routing table" "$(from 10.55.0.2 1)" " src=10.55.0.1:0"
+is "KA-06: by the parent" "$(from 10.55.0.2 1 iface=eth0)" " src=10.55.0.1:0"
+is "KA-06: by the VLAN" "$(from 10.55.0.2 1 iface=v0)" " src=10.55.0.21:0"
+is "KA-06: IPv6 by the VLAN" "$(from fd55:5::2 1 iface=v0)" \
+	" src=[fd55:5::1]:0"
+is "KA-06: not in the parent's subnets" "$(from 10.55.5.2 1 iface=eth0)" \
+	"error=-101"
+is "KA-06: IPv6, likewise" "$(from fd55:5::2 1 iface=eth0)" "error=-101"
+is "KA-06: a source of the netdevice" \
+	"$(from 10.55.0.2 1 iface=v0 src=10.55.0.21)" " src=10.55.0.21:0"
+is "KA-06: a source of the parent" \
+	"$(from 10.55.0.2 1 iface=v0 src=10.55.0.1)" "error=-101"
+is "KA-06: of two addresses the reached one" \
+	"$(from storage.cmx.test 1 iface=v0)" " src=10.55.0.21:0"
+is "KA-06: to listen on the VLAN" "$(from 0.0.0.0 1 passive iface=v0)" \
+	" src=10.55.5.1:1"
+is "KA-06: to listen on its address" "$(from 10.55.5.1 1 passive iface=v0)" \
+	" src=10.55.5.1:1"
+is "KA-06: to listen on another's" "$(from 10.55.0.1 1 passive iface=v0)" \
+	"error=-101"
+is "KA-06: an unknown netdevice" "$(from 10.55.0.2 1 iface=nosuch0)" \
+	"error=-19"
+is "KA-06: too long a name" "$(from 10.55.0.2 1 iface=0123456789abcdef)" \
+	"error=-19"
+is "KA-06: a netdevice without RDMA" "$(from 192.168.77.2 1 iface=mgmt0)" \
+	"error=-6"
+is "KA-06: a netdevice and a device" \
+	"$(from 10.55.0.2 1 iface=v0 dev=rxe0)" "error=-22"
+is "KA-06: no services by it" "$(from - - sa service=x iface=v0)" "error=-19"
+ok "the peer's VLAN" peer "ip link add link eth0 name v0 type vlan id 5 &&
+	ip link set v0 up && ip addr add 10.55.5.2/24 dev v0"
+is "KA-02: an id is bound to the VLAN" \
+	"$(do_ connect routed -- 10.55.5.2 1 iface=v0 | head -1)" \
+	"error=0 calls=1 setups=0 teardowns=0 wrong=0"
+like "KA-02: its source" "$(rdma resource show cm_id)" 'src-addr 10\.55\.5\.1:'
+do_ connect-end >/dev/null
+is "KA-02: no id by the parent" \
+	"$(do_ connect routed -- 10.55.5.2 1 iface=eth0 | head -1)" \
+	"error=-101 calls=1 setups=0 teardowns=0 wrong=0"
+do_ connect-end >/dev/null
+ip link del v0
+
 # --- and of another namespace ---
 
 # there COMMAND...: a process of the namespace writes it
@@ -128,6 +192,8 @@ ip link add link eth0 name mv1 type macvlan
 ip link set mv1 netns n1
 is "KA-06: a macvlan of a namespace that shares the device" \
 	"$(there netdev mv1)" "device=rxe0"
+is "KA-06: a netdevice of that namespace only" "$(from 10.55.0.2 1 iface=mv1)" \
+	"error=-19"
 do_ resolve 10.55.0.2 1 qp=2 >/dev/null
 is "KA-06: an entry, there" "$(there device 0 own-net)" "device=rxe0"
 ip netns del n1

@@ -4,7 +4,7 @@
  *	NODE PORT [passive] [numerichost] [noroute] [sa] [dns] [cancel-inside]
  *		[own-net] [flags=N] [family=N] [qp=N] [ps=N] [timeout=MS] [later]
  *		[src=ADDRESS] [dst=ADDRESS] [service=TEXT]
- *		[dev=TEXT] [devport=N] [gids] [why] [tos=N] [refresh]
+ *		[dev=TEXT] [devport=N] [iface=TEXT] [gids] [why] [tos=N] [refresh]
  * NODE and PORT may be "-" for none, ADDRESS a number or "gid:GID"; own-net is
  * the network namespace of the writer. No state.
  */
@@ -55,6 +55,10 @@ static int parse_value(char *word, char *value, struct consumer_request *q)
 	}
 	if (!strcmp(word, "dev")) {
 		q->attr.dev = value;
+		return 0;
+	}
+	if (!strcmp(word, "iface")) {
+		q->attr.iface = value;
 		return 0;
 	}
 	if (kstrtou32(value, 0, &n))

@@ -192,7 +192,7 @@ cmx_connector_alloc(const struct rdma_cmx_connect_attr *attr,
 	INIT_DELAYED_WORK(&c->deadline, cmx_deadline_work);
 	c->attr = *attr;
 	c->limited = attr->query.route_count;
-	c->own_dev = attr->query.dev;
+	c->own_dev = attr->query.dev || attr->query.iface;
 	c->tos = attr->has_tos ? attr->tos : 0;
 	c->uid = CMX_KERNEL_UID;
 	memset(&c->attr.query, 0, sizeof(c->attr.query));
@@ -229,6 +229,9 @@ static int cmx_connect_start(const struct rdma_cmx_connect_attr *attr,
 	if (attr->has_tos)
 		query.tos = attr->tos;
 	c->net = get_net(query.net);
+	/* The query fails without the netdevice. */
+	if (query.iface)
+		c->ifindex = cmx_iface_index(c->net, query.iface);
 	*pconnector = c;
 	/* The connect may end before this. */
 	refcount_inc(&c->uses);

@@ -144,7 +144,8 @@ struct cmx_try {
  * @share: time of a candidate before another one replaces it, in jiffies;
  *	calculated at the start and when a winner is lost
  * @limited: the caller gave path records
- * @own_dev: the caller gave a device
+ * @own_dev: the caller gave a device or a netdevice
+ * @ifindex: that netdevice, or 0
  * @has_ack_timeout: @ack_timeout is valid
  * @ack_timeout: of the user's id
  * @tos: type of service of the ids
@@ -192,6 +193,7 @@ struct rdma_cmx_connector {
 	unsigned long share;
 	bool limited;
 	bool own_dev;
+	int ifindex;
 	bool has_ack_timeout;
 	u8 ack_timeout;
 	u8 tos;

@@ -226,8 +226,11 @@ static int cmx_try_route(struct cmx_try *t)
 	const struct rdma_cmx_connector *c = t->c;
 	struct rdma_cm_id *id = t->id;
 
-	/* Another device has the same address. */
+	/* Another device or netdevice has the same address. */
 	if (c->own_dev && id->device->index != t->entry->ibdev_index)
+		return -ENODEV;
+	if (c->ifindex && t->entry->family != AF_IB &&
+	    id->route.addr.dev_addr.bound_dev_if != c->ifindex)
 		return -ENODEV;
 	t->step = RDMA_CMX_CONNECT_ROUTE;
 	t->route.locked = c->user;

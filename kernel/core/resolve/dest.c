@@ -136,12 +136,34 @@ static int cmx_dest_error(struct net *net, const struct cmx_dest *dest,
 	return ndev ? -ENETUNREACH : -EADDRNOTAVAIL;
 }
 
+/*
+ * True if the netdevice of the hints has the source. By this address rdma_cm
+ * binds an id to its netdevice.
+ */
+static bool cmx_dest_from_iface(const struct cmx_hints *h,
+				const struct cmx_dest *dest)
+{
+	struct net_device *ndev;
+
+	if (dest->src.sa.sa_family == AF_IB)
+		return h->by_dev;
+	if (cmx_addr_is_link_local(&dest->dst) &&
+	    dest->dst.in6.sin6_scope_id &&
+	    dest->dst.in6.sin6_scope_id != h->ifindex)
+		return false;
+	ndev = cmx_ndev_of(h->net, &dest->src);
+	dev_put(ndev);
+	return ndev && ndev->ifindex == h->ifindex;
+}
+
 static bool cmx_dest_taken(const struct cmx_hints *h,
 			   const struct cmx_dest *dest)
 {
-	return !h->by_dev ||
-	       (dest->port_num &&
-		cmx_hints_take(h, dest->ibdev_index, dest->port_num));
+	if (!h->by_dev && !h->ifindex)
+		return true;
+	return dest->port_num &&
+	       cmx_hints_take(h, dest->ibdev_index, dest->port_num) &&
+	       (!h->ifindex || cmx_dest_from_iface(h, dest));
 }
 
 /* Sets the RDMA device of the source, which @ndev has. */
@@ -202,11 +224,12 @@ static int cmx_dest_ip4(const struct cmx_hints *h, struct cmx_dest *dest,
 	struct rtable *rt;
 	int ret;
 
-	if (dest->src.sa.sa_family) {
+	if (dest->src.sa.sa_family)
 		fl4.saddr = dest->src.in.sin_addr.s_addr;
-		if (oif && !cmx_dest_ip4_by(h->net, &fl4))
-			return -ENETUNREACH;
-	}
+	if (oif &&
+	    (fl4.saddr || (h->ifindex && !ipv4_is_multicast(fl4.daddr))) &&
+	    !cmx_dest_ip4_by(h->net, &fl4))
+		return -ENETUNREACH;
 	rt = ip_route_output_key(h->net, &fl4);
 	if (IS_ERR(rt))
 		return cmx_dest_error(h->net, dest, PTR_ERR(rt));
@@ -390,17 +413,18 @@ static int cmx_dest_source_ifindex(const struct cmx_hints *h,
 
 /*
  * @dest has dst, and optionally src; or only src if passive. An unreachable one
- * is returned without src. If the routing table prefers an interface other than
- * that of a given source, the latter is used. If it prefers a device other than
- * the one of the hints, the interface of that device is used if it is in the
- * subnet. Returns 0 or -ENOMEM.
+ * is returned without src. The netdevice of the hints is used, if there is one.
+ * If the routing table prefers an interface other than that of a given source,
+ * the latter is used. If it prefers a device other than the one of the hints,
+ * the interface of that device is used if it is in the subnet. Returns 0 or
+ * -ENOMEM.
  */
 int cmx_dest_annotate(const struct cmx_hints *h, struct cmx_dest *dest)
 {
 	int ret, oif = 0;
 
-	ret = cmx_dest_annotate_by(h, dest, 0);
-	if (ret || !dest->dst.sa.sa_family)
+	ret = cmx_dest_annotate_by(h, dest, h->ifindex);
+	if (ret || !dest->dst.sa.sa_family || h->ifindex)
 		return ret;
 	if (h->src.sa.sa_family && !cmx_addr_is_any(&h->src))
 		oif = cmx_dest_source_ifindex(h, dest);
@@ -504,7 +528,8 @@ int cmx_dests_fill(const struct cmx_hints *h,
 			/*
 			 * The wildcard is at all devices, but one is requested.
 			 */
-			if (h->by_dev && cmx_addr_is_any(&addr) &&
+			if ((h->by_dev || h->ifindex) &&
+			    cmx_addr_is_any(&addr) &&
 			    !cmx_rail_addr(h, &addr))
 				continue;
 			dest->src = addr;

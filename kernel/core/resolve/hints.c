@@ -164,6 +164,7 @@ int cmx_hints_init(struct cmx_hints *h, const struct rdma_cmx_query_attr *attr)
 	h->has_port = attr->has_port;
 	h->port = attr->has_port ? attr->port : 0;
 	h->by_dev = false;
+	h->ifindex = 0;
 	h->tos = attr->tos;
 	h->refresh = attr->refresh;
 	h->warm = false;

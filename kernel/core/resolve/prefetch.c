@@ -143,7 +143,7 @@ static int cmx_many_attr_check(const struct rdma_cmx_query_attr *query)
 	struct cmx_hints hints;
 
 	attr.has_port = true;
-	return cmx_hints_init(&hints, &attr) ?: cmx_device_hint(&hints, &attr);
+	return cmx_hints_init(&hints, &attr) ?: cmx_rail_hint(&hints, &attr);
 }
 
 /* Copies each address up to its length. Invalid ones fail separately. */

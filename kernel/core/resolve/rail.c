@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The interfaces of the RDMA device of the hints: an address to listen on, and
- * the interface in the subnet of a destination.
+ * The RDMA device or the netdevice of the hints. The interfaces of the device:
+ * an address to listen on, and the interface in the subnet of a destination.
  *
  * Process context. The device list's lock is outermost, RCU nests inside it.
  */
@@ -196,12 +196,24 @@ static bool cmx_rail_port(struct ib_device *ibdev, u32 port, void *arg)
 	       cmx_rail_other(rail, ibdev, port);
 }
 
-/* Replaces the wildcard @addr by an address of the device; false: none. */
+/*
+ * Replaces the wildcard @addr by an address of the netdevice or of the device;
+ * false: none.
+ */
 bool cmx_rail_addr(const struct cmx_hints *h, union rdma_cmx_sockaddr *addr)
 {
 	struct cmx_rail rail = { .net = h->net, .addr = addr };
+	const struct net_device *ndev;
+	bool found;
 
-	return cmx_device_hinted(h, cmx_rail_port, &rail);
+	if (h->ifindex && addr->sa.sa_family != AF_IB) {
+		rcu_read_lock();
+		ndev = dev_get_by_index_rcu(h->net, h->ifindex);
+		found = ndev && cmx_rail_ndev(&rail, ndev);
+		rcu_read_unlock();
+		return found;
+	}
+	return h->by_dev && cmx_device_hinted(h, cmx_rail_port, &rail);
 }
 
 /*
@@ -220,4 +232,76 @@ int cmx_rail_ifindex(const struct cmx_hints *h,
 	if (addr.sa.sa_family == AF_IB || cmx_addr_is_link_local(&addr))
 		return 0;
 	return cmx_device_hinted(h, cmx_rail_port, &rail) ? rail.ifindex : 0;
+}
+
+/* The index of a netdevice of @net, or -ENODEV */
+int cmx_iface_index(struct net *net, const char *name)
+{
+	const struct net_device *ndev = NULL;
+	int ret;
+
+	rcu_read_lock();
+	if (strnlen(name, IFNAMSIZ) < IFNAMSIZ)
+		ndev = dev_get_by_name_rcu(net, name);
+	ret = ndev ? ndev->ifindex : -ENODEV;
+	rcu_read_unlock();
+	return ret;
+}
+
+/* IPoIB has one port, which also has the entries by GID. */
+static int cmx_iface_port(struct cmx_hints *h, struct ib_device *ibdev,
+			  const struct net_device *ndev)
+{
+	const struct ib_gid_attr *attr;
+	union ib_gid gid;
+
+	memcpy(&gid, ndev->dev_addr + 4, sizeof(gid));
+	attr = rdma_find_gid(ibdev, &gid, IB_GID_TYPE_IB, NULL);
+	if (IS_ERR(attr))
+		return -ENXIO;
+	h->by_dev = true;
+	h->dev_index = ibdev->index;
+	h->dev_port = attr->port_num;
+	rdma_put_gid_attr(attr);
+	return 0;
+}
+
+/*
+ * The netdevice of the hints, by its present name. A bond may have several RDMA
+ * devices, so the source of an entry determines it.
+ */
+static int cmx_iface_hint(struct cmx_hints *h, const char *name)
+{
+	struct ib_device *ibdev;
+	struct net_device *ndev;
+	int ret;
+
+	ret = cmx_iface_index(h->net, name);
+	if (ret < 0)
+		return ret;
+	ndev = dev_get_by_index(h->net, ret);
+	if (!ndev)
+		return -ENODEV;
+	h->ifindex = ret;
+	ret = -ENXIO;
+	ibdev = rdma_cmx_netdev_device(ndev);
+	if (ibdev) {
+		if (ndev->type == ARPHRD_INFINIBAND)
+			ret = cmx_iface_port(h, ibdev, ndev);
+		else
+			ret = h->flags & RDMA_CMX_AI_SA ? -ENODEV : 0;
+		ib_device_put(ibdev);
+	}
+	dev_put(ndev);
+	return ret;
+}
+
+/* Sets the device, port and netdevice of the hints. */
+int cmx_rail_hint(struct cmx_hints *h, const struct rdma_cmx_query_attr *attr)
+{
+	if (!attr->iface)
+		return cmx_device_hint(h, attr);
+	if (attr->dev || attr->dev_port)
+		return -EINVAL;
+	return cmx_iface_hint(h, attr->iface);
 }

@@ -92,7 +92,7 @@ int cmx_request_parse(struct cmx_request *r,
 		return -EINVAL;
 	ret = cmx_hints_init(&r->hints, attr);
 	if (!ret)
-		ret = cmx_device_hint(&r->hints, attr);
+		ret = cmx_rail_hint(&r->hints, attr);
 	if (ret)
 		return ret;
 	r->hints.uid = caller->uid;
@@ -177,8 +177,8 @@ static int cmx_request_dests(struct cmx_request *r)
 	ret = cmx_dests_fill(&r->hints, &r->cands, r->dests, r->caller);
 	if (ret < 0)
 		return ret;
-	/* The device of the hints reaches none of them. */
-	if (!ret && r->hints.by_dev)
+	/* The device or the netdevice of the hints reaches none of them. */
+	if (!ret && (r->hints.by_dev || r->hints.ifindex))
 		return -ENETUNREACH;
 	r->dest_count = ret;
 	return cmx_paths_init(&r->paths, &r->hints, r->dests, r->dest_count);

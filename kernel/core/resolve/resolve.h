@@ -82,9 +82,10 @@ struct sa_path_rec;
  * @dst: hints.ai_dst_addr, family 0: none
  * @limits: path records that paths have to match, or NULL
  * @limit_count: number of @limits
- * @by_dev: only one device is used; cmx_device_hint() sets this and @dev_*
+ * @by_dev: only one device is used; cmx_rail_hint() sets this, @dev_*, @ifindex
  * @dev_index: that device
  * @dev_port: its only port, 0: any
+ * @ifindex: the only netdevice, 0: any
  * @tos: type of service
  * @refresh: do not use the caches
  * @warm: start discovery of neighbours; cmx_request_parse() sets it
@@ -111,6 +112,7 @@ struct cmx_hints {
 	bool by_dev;
 	u32 dev_index;
 	u32 dev_port;
+	int ifindex;
 	u8 tos;
 	bool refresh;
 	bool warm;
@@ -291,6 +293,8 @@ int cmx_dests_fill(const struct cmx_hints *h,
 		   bool killable);
 
 /* rail.c */
+int cmx_iface_index(struct net *net, const char *name);
+int cmx_rail_hint(struct cmx_hints *h, const struct rdma_cmx_query_attr *attr);
 bool cmx_rail_addr(const struct cmx_hints *h, union rdma_cmx_sockaddr *addr);
 int cmx_rail_ifindex(const struct cmx_hints *h,
 		     const union rdma_cmx_sockaddr *dst);

@@ -144,7 +144,7 @@ void rdma_cmx_services_look(const struct rdma_cmx_query_attr *attr)
 	struct cmx_dest from;
 
 	/* The start of the query returns the error. */
-	if (cmx_hints_init(&h, attr) || cmx_device_hint(&h, attr) ||
+	if (cmx_hints_init(&h, attr) || cmx_rail_hint(&h, attr) ||
 	    cmx_service_from(&h, attr, &from))
 		return;
 	ports.h = &h;

@@ -78,6 +78,7 @@ struct rdma_cmx_watch {
 	char node_text[RDMA_CMX_MAX_NODE + 1];
 	char service[RDMA_CMX_MAX_SERVICE + 1];
 	char dev[IB_DEVICE_NAME_MAX];
+	char iface[IFNAMSIZ];
 };
 
 static DEFINE_SPINLOCK(cmx_watch_lock);
@@ -341,6 +342,11 @@ static int cmx_watch_copy(struct rdma_cmx_watch *w,
 		if (strscpy(w->dev, query->dev, sizeof(w->dev)) < 0)
 			return -ENODEV;
 		w->attr.dev = w->dev;
+	}
+	if (query->iface) {
+		if (strscpy(w->iface, query->iface, sizeof(w->iface)) < 0)
+			return -ENODEV;
+		w->attr.iface = w->iface;
 	}
 	if (query->src) {
 		w->src = hints.src;

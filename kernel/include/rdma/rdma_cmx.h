@@ -96,6 +96,13 @@ union rdma_cmx_sockaddr {
  *	has no such device; -ENETUNREACH: the device reaches none of the
  *	addresses
  * @dev_port: the only port of @dev, 0: any. -ENXIO: the device has no such port
+ * @iface: name of the only netdevice of the entries, such as a VLAN, or NULL for
+ *	any. It has the source, and the route uses it. A passive query replaces
+ *	a wildcard address by its first address of that family. Entries by GID,
+ *	and services, are those of its InfiniBand port, if it is IPoIB. -EINVAL:
+ *	with @dev; -ENODEV: @net has no such netdevice, or it is not IPoIB, with
+ *	RDMA_CMX_AI_SA; -ENXIO: it has no RDMA device; -ENETUNREACH: no RDMA
+ *	device reaches any of the addresses from it
  * @tos: type of service that the caller will set with rdma_set_service_type(),
  *	or 0. It is the QoS class of path queries to IPv4 addresses, as in
  *	rdma_resolve_route(). For IPv6 and AF_IB the flow information of @src
@@ -127,6 +134,7 @@ struct rdma_cmx_query_attr {
 	struct rdma_cm_id *id;
 	const char *dev;
 	u32 dev_port;
+	const char *iface;
 	u8 tos;
 	u32 timeout_ms;
 	bool refresh;
@@ -368,10 +376,11 @@ typedef void (*rdma_cmx_watch_fn)(struct rdma_cmx_watch *watch,
  * Context: process context, may sleep for memory; does not wait for a query.
  * Return: the watch, ended by rdma_cmx_watch_stop(); or an ERR_PTR, and
  * @changed is not called: an errno of the attributes as from
- * rdma_cmx_query_start(), except those of @dev and @dev_port: without that
- * device or port each query fails, and @changed is not called. -ENODEV: the
- * name @dev is too long; -EINVAL: @id, @route or the interval; -EAGAIN: there
- * are watches_max watches, or the owner has a quarter of them; -ENOMEM.
+ * rdma_cmx_query_start(), except those of @dev, @dev_port and @iface: without
+ * that device, port or netdevice each query fails, and @changed is not called.
+ * -ENODEV: the name @dev or @iface is too long; -EINVAL: @id, @route or the
+ * interval; -EAGAIN: there are watches_max watches, or the owner has a quarter
+ * of them; -ENOMEM.
  */
 struct rdma_cmx_watch *rdma_cmx_watch(const struct rdma_cmx_watch_attr *attr,
 				      rdma_cmx_watch_fn changed, void *context);

@@ -39,9 +39,10 @@ enum rdma_cmx_connect_step {
  *	when another one won or the connect was ended; -ETIMEDOUT: no response,
  *	or its share of the time was over and another one waited; -ECONNREFUSED:
  *	rejected; -ECONNRESET: disconnected before the handover; -ENODEV: the
- *	device was removed, or the id was bound to another one than the query's
- *	@dev; -EADDRNOTAVAIL: the local address changed; -EMSGSIZE: the private
- *	data exceed those of a request; or the errno of rdma_cm or of the setup
+ *	device was removed, or the id was bound to another device than the
+ *	query's @dev, or to another netdevice than its @iface; -EADDRNOTAVAIL:
+ *	the local address changed; -EMSGSIZE: the private data exceed those of a
+ *	request; or the errno of rdma_cm or of the setup
  * @reason: status of RDMA_CM_EVENT_REJECTED, else 0
  * @reason_text: rdma_reject_msg() of @reason, or NULL
  * @attempts: number of attempts: another one follows after a path from the

@@ -42,6 +42,7 @@ int bench_events(unsigned int count, unsigned int threads);
 int bench_scale(unsigned int count);
 int bench_job(unsigned int nodes, unsigned int ranks);
 int bench_storm(unsigned int processes, unsigned int each);
+int bench_sa(const char *operation, unsigned int count, const char *name);
 int bench_mcast(const char *how, unsigned int count, unsigned int first);
 
 #endif /* BENCH_H */

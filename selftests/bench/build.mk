@@ -3,8 +3,9 @@
 # the stock librdmacm.
 
 bench_dir := $(O)/selftests/bench
-bench_bins := $(bench_dir)/bench $(bench_dir)/bench-stock $(bench_dir)/bench-sa
+bench_bins := $(bench_dir)/bench $(bench_dir)/bench-stock
 bench_src := $(wildcard selftests/bench/*.c)
+bench_stock_src := $(filter-out %/sa.c,$(bench_src))
 selftest_targets += $(bench_bins)
 
 $(bench_dir)/bench: $(bench_src) selftests/bench/bench.h \
@@ -12,15 +13,10 @@ $(bench_dir)/bench: $(bench_src) selftests/bench/bench.h \
 	@mkdir -p $(@D)
 	$(CC) $(USER_CFLAGS) -DBENCH_PROJECT -o $@ $(filter-out %.h,$^) -libverbs
 
-$(bench_dir)/bench-stock: $(bench_src) selftests/bench/bench.h
+$(bench_dir)/bench-stock: $(bench_stock_src) selftests/bench/bench.h
 	@mkdir -p $(@D)
-	$(CC) $(filter-out -Iu%,$(USER_CFLAGS)) -o $@ $(bench_src) \
+	$(CC) $(filter-out -Iu%,$(USER_CFLAGS)) -o $@ $(bench_stock_src) \
 		-lrdmacm -libverbs
-
-# Nothing in the stock library to compare with
-$(bench_dir)/bench-sa: selftests/bench/sa/main.c $(O)/user/lib/librdmacmx.so.1
-	@mkdir -p $(@D)
-	$(CC) $(USER_CFLAGS) -o $@ $^ -libverbs
 
 .PHONY: install-bench
 install-selftests: install-bench

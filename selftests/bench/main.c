@@ -5,8 +5,8 @@
  * clean-up are not timed. `joins-HOW COUNT FIRST' is one of COUNT groups,
  * `events COUNT THREADS' and `rate COUNT THREADS' take the time of all;
  * `serve 1 MS' accepts connections, MS milliseconds after each request;
- * `scale COUNT', `storm PROCESSES EACH', `job NODES RANKS': see scale.c, storm.c,
- * job.c.
+ * `scale COUNT', `storm PROCESSES EACH', `job NODES RANKS', `sa-OPERATION COUNT
+ * [SERVICE]': see scale.c, storm.c, job.c, sa.c.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -87,8 +87,9 @@ int event_expect(struct rdma_event_channel *ch, enum rdma_cm_event_type want)
 	if (rdma_get_cm_event(ch, &event))
 		return fail("rdma_get_cm_event");
 	if (event->event != want) {
-		fprintf(stderr, "bench: %s came, not %s\n",
-			rdma_event_str(event->event), rdma_event_str(want));
+		fprintf(stderr, "bench: %s (%s) came, not %s\n",
+			rdma_event_str(event->event), strerror(-event->status),
+			rdma_event_str(want));
 		rdma_ack_cm_event(event);
 		return 1;
 	}
@@ -389,6 +390,10 @@ int main(int argc, char **argv)
 		return bench_job(count, name ? strtoul(name, NULL, 10) : 1);
 	if (!strcmp(argv[1], "storm"))
 		return bench_storm(count, name ? strtoul(name, NULL, 10) : 1);
+#ifdef BENCH_PROJECT
+	if (!strncmp(argv[1], "sa-", 3))
+		return bench_sa(argv[1] + 3, count, name);
+#endif
 	if (!strncmp(argv[1], "joins-", 6))
 		return bench_mcast(argv[1], count,
 				   name ? strtoul(name, NULL, 10) : 0);

@@ -89,7 +89,8 @@ void cmx_event_drop_last(struct cmx_id *id)
 
 /* The length field of the API is a byte. */
 static uint8_t private_data_copy(struct cmx_event *evt,
-				 const struct cmx_record *raw, const void **data)
+				 const struct cmx_raw_event *raw,
+				 const void **data)
 {
 	size_t len = raw->private_data ? raw->ev.private_data_len : 0;
 
@@ -104,7 +105,7 @@ static uint8_t private_data_copy(struct cmx_event *evt,
 	return len;
 }
 
-static void param_copy(struct cmx_event *evt, const struct cmx_record *raw)
+static void param_copy(struct cmx_event *evt, const struct cmx_raw_event *raw)
 {
 	if (raw->ev.flags & RDMA_CMX_EVENT_UD) {
 		struct rdma_ud_param *ud = &evt->event.param.ud;
@@ -132,7 +133,7 @@ static void param_copy(struct cmx_event *evt, const struct cmx_record *raw)
 	}
 }
 
-static void remote_ece_set(struct cmx_id *id, const struct cmx_record *raw)
+static void remote_ece_set(struct cmx_id *id, const struct cmx_raw_event *raw)
 {
 	if (!(raw->ev.flags & RDMA_CMX_EVENT_CONN))
 		return;
@@ -141,7 +142,7 @@ static void remote_ece_set(struct cmx_id *id, const struct cmx_record *raw)
 }
 
 /* Fails with errno. The event then becomes the error event @error. */
-static int resolved(struct cmx_event *evt, const struct cmx_record *raw)
+static int resolved(struct cmx_event *evt, const struct cmx_raw_event *raw)
 {
 	struct cmx_id *id = evt->id;
 
@@ -161,7 +162,7 @@ static void event_failed(struct cmx_event *evt, enum rdma_cm_event_type error)
 }
 
 /* Fails with errno. The event then becomes CONNECT_ERROR. */
-static int replied(struct cmx_event *evt, const struct cmx_record *raw)
+static int replied(struct cmx_event *evt, const struct cmx_raw_event *raw)
 {
 	struct cmx_id *id = evt->id;
 
@@ -179,7 +180,8 @@ static int replied(struct cmx_event *evt, const struct cmx_record *raw)
 }
 
 /* False: a connect by name continues with another address. */
-static bool conn_responded(struct cmx_event *evt, const struct cmx_record *raw)
+static bool conn_responded(struct cmx_event *evt,
+			   const struct cmx_raw_event *raw)
 {
 	if (!replied(evt, raw))
 		return true;
@@ -205,7 +207,7 @@ static void handle_destroy(int fd, uint32_t handle)
 /* A request brings a new id. False: no memory, the request is dropped. */
 static bool conn_requested(struct cmx_event *evt,
 			   struct rdma_event_channel *channel,
-			   const struct cmx_record *raw)
+			   const struct cmx_raw_event *raw)
 {
 	struct cmx_id *listener = evt->id;
 	struct cmx_id *id;
@@ -242,7 +244,7 @@ static bool conn_requested(struct cmx_event *evt,
 	return true;
 }
 
-static bool mc_event(struct cmx_event *evt, const struct cmx_record *raw)
+static bool mc_event(struct cmx_event *evt, const struct cmx_raw_event *raw)
 {
 	struct rdma_ud_param *ud = &evt->event.param.ud;
 
@@ -281,7 +283,7 @@ static bool named_event(struct cmx_event *evt, int ret)
 /* False: the program does not receive the event. */
 static bool event_process(struct cmx_event *evt,
 			  struct rdma_event_channel *channel,
-			  const struct cmx_record *raw)
+			  const struct cmx_raw_event *raw)
 {
 	struct cmx_id *id = evt->id;
 
@@ -357,7 +359,7 @@ static bool handle_is(struct cmx_id *id, struct rdma_event_channel *channel,
 
 /* The id of the event, which waits for its ack; or NULL */
 static struct cmx_id *event_id(struct rdma_event_channel *channel,
-			       const struct cmx_record *raw, uint32_t *moves)
+			       const struct cmx_raw_event *raw, uint32_t *moves)
 {
 	struct cmx_id *id = cmx_cookie_object(raw->ev.uid);
 	bool locked = cmx_copies_lock();
@@ -406,7 +408,7 @@ static bool event_late(struct cmx_id *id, const struct rdma_cmx_event *ev)
 /* Sets the known fields. False: the program does not receive the event. */
 static bool event_fill(struct cmx_event *evt,
 		       struct rdma_event_channel *channel,
-		       const struct cmx_record *raw)
+		       const struct cmx_raw_event *raw)
 {
 	uint32_t moves;
 	struct cmx_id *id = event_id(channel, raw, &moves);
@@ -437,7 +439,7 @@ static bool event_fill(struct cmx_event *evt,
 int cmx_event_get(struct rdma_event_channel *channel,
 		  struct rdma_cm_event **event)
 {
-	struct cmx_record raw;
+	struct cmx_raw_event raw;
 	struct cmx_event *evt;
 	int err, cancel;
 	bool wanted;
@@ -452,7 +454,7 @@ int cmx_event_get(struct rdma_event_channel *channel,
 		goto err_free;
 	}
 	do {
-		if (cmx_record_get(channel->fd, &raw)) {
+		if (cmx_raw_event_get(channel->fd, &raw)) {
 			err = errno;
 			goto err_free;
 		}

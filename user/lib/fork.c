@@ -63,7 +63,7 @@ static void prepare(void)
 {
 	struct cmx_process *process;
 
-	cmx_names_lock();
+	cmx_names_jobs_lock();
 	cmx_device_lock();
 	cmx_file_lock();
 	cmx_stock_lock();
@@ -80,7 +80,7 @@ static void unlock(void)
 	cmx_stock_unlock();
 	cmx_file_unlock();
 	cmx_device_unlock();
-	cmx_names_unlock();
+	cmx_names_jobs_unlock();
 }
 
 static void parent(void)
@@ -98,7 +98,7 @@ static void parent(void)
 static void child(void)
 {
 	__atomic_store_n(self, NULL, __ATOMIC_RELEASE);
-	cmx_record_forked();
+	cmx_raw_event_forked();
 	cmx_names_forked();
 	cmx_cookie_forked();
 	unlock();

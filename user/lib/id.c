@@ -252,7 +252,7 @@ int cmx_id_migrate(struct cmx_id *id, struct rdma_event_channel *channel)
 	}
 
 	cmx_id_enter(id);
-	cmx_names_lock();
+	cmx_names_jobs_lock();
 	pthread_mutex_lock(&id->lock);
 	old = id->id.channel;
 	was_sync = id->sync;
@@ -264,7 +264,7 @@ int cmx_id_migrate(struct cmx_id *id, struct rdma_event_channel *channel)
 		err = ioctl(channel->fd, RDMA_CMX_IO(ID_MIGRATE), &cmd) ? errno : 0;
 	if (err) {
 		pthread_mutex_unlock(&id->lock);
-		cmx_names_unlock();
+		cmx_names_jobs_unlock();
 		cmx_id_leave(id);
 		if (sync)
 			cmx_channel_close(channel);
@@ -281,7 +281,7 @@ int cmx_id_migrate(struct cmx_id *id, struct rdma_event_channel *channel)
 		id->moves++;
 	id->moved_completed = 0;
 	pthread_mutex_unlock(&id->lock);
-	cmx_names_unlock();
+	cmx_names_jobs_unlock();
 	cmx_id_leave(id);
 
 	if (was_sync) {

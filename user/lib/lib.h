@@ -337,7 +337,7 @@ int cmx_conn_respond(struct cmx_id *id);
 int cmx_conn_respond_ece(struct cmx_id *id);
 
 /* record.c: an event as the kernel writes it, and its parts */
-struct cmx_record {
+struct cmx_raw_event {
 	struct rdma_cmx_event ev;
 	struct rdma_cmx_id_info info;		/* by the flag in ev */
 	struct rdma_cmx_mc_param group;		/* likewise */
@@ -347,9 +347,9 @@ struct cmx_record {
 };
 
 void cmx_grown_copy(void *to, size_t size, const void *from, size_t len);
-int cmx_record_get(int fd, struct cmx_record *rec);
-void cmx_record_forked(void);
-int cmx_record_parse(struct cmx_record *rec);
+int cmx_raw_event_get(int fd, struct cmx_raw_event *rec);
+void cmx_raw_event_forked(void);
+int cmx_raw_event_parse(struct cmx_raw_event *rec);
 
 /* wait.c */
 void cmx_id_wait(struct cmx_id *id);
@@ -471,8 +471,8 @@ bool cmx_names_retry(struct cmx_id *id);
 void cmx_names_free(struct cmx_id *id);
 void cmx_names_cancel(struct cmx_id *id);
 void cmx_names_cancel_channel(struct rdma_event_channel *channel);
-void cmx_names_lock(void);
-void cmx_names_unlock(void);
+void cmx_names_jobs_lock(void);
+void cmx_names_jobs_unlock(void);
 void cmx_names_forked(void);
 
 #endif /* RDMACMX_LIB_H */

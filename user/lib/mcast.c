@@ -93,8 +93,8 @@ static void mc_detach_last(struct cmx_mc *mc)
 
 /*
  * With the id's lock. The group has this MLID, possibly another one than its
- * memberships were told: before the QP is attached, its attachment to the former
- * one ends.
+ * memberships have: before the QP is attached, its attachment to the former one
+ * ends.
  */
 static void group_move(const struct cmx_mc *mc, uint16_t mlid)
 {

@@ -66,12 +66,12 @@ static struct cmx_names_job *jobs;
 static int helper = -1;
 CMX_MEM_ATOMIC(helper)
 
-void cmx_names_lock(void)
+void cmx_names_jobs_lock(void)
 {
 	pthread_mutex_lock(&lock);
 }
 
-void cmx_names_unlock(void)
+void cmx_names_jobs_unlock(void)
 {
 	pthread_mutex_unlock(&lock);
 }

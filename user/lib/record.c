@@ -24,7 +24,8 @@ void cmx_grown_copy(void *to, size_t size, const void *from, size_t len)
 }
 
 /* The part at @pos if it is inside of the record, or NULL */
-static const void *part(const struct cmx_record *rec, size_t *pos, size_t len)
+static const void *part(const struct cmx_raw_event *rec, size_t *pos,
+			size_t len)
 {
 	const void *part = (const char *)rec->bytes + *pos;
 
@@ -34,7 +35,7 @@ static const void *part(const struct cmx_record *rec, size_t *pos, size_t len)
 	return part;
 }
 
-static int parts_find(struct cmx_record *rec)
+static int parts_find(struct cmx_raw_event *rec)
 {
 	const struct rdma_cmx_event *ev = &rec->ev;
 	const void *info = NULL, *group = NULL;
@@ -72,7 +73,7 @@ static int parts_find(struct cmx_record *rec)
 }
 
 /* Parses @rec->bytes; -1 with EPROTO if they are malformed. */
-int cmx_record_parse(struct cmx_record *rec)
+int cmx_raw_event_parse(struct cmx_raw_event *rec)
 {
 	const struct rdma_cmx_event *raw = (const void *)rec->bytes;
 
@@ -92,14 +93,14 @@ int cmx_record_parse(struct cmx_record *rec)
 static __thread struct rdma_cmx_get_events cmd;
 
 /* In the child of fork(): its only thread continues with its request. */
-void cmx_record_forked(void)
+void cmx_raw_event_forked(void)
 {
 	if (cmd.size)
 		cmd.reader = cmx_process_cookie();
 }
 
 /* Gets the next event of a file. */
-int cmx_record_get(int fd, struct cmx_record *rec)
+int cmx_raw_event_get(int fd, struct cmx_raw_event *rec)
 {
 	/* Of the call that a handler has interrupted, if this is within one */
 	struct rdma_cmx_get_events outer = cmd;
@@ -121,5 +122,5 @@ int cmx_record_get(int fd, struct cmx_record *rec)
 	if (ret)
 		return -1;
 	cmx_mem_written(rec->bytes, sizeof(rec->bytes));
-	return cmx_record_parse(rec);
+	return cmx_raw_event_parse(rec);
 }

@@ -113,7 +113,7 @@ static void answer(const uint8_t *data, size_t size)
 /* An event, whose parts must lie within it */
 static void event(const uint8_t *data, size_t size)
 {
-	struct cmx_record *rec = malloc(sizeof(*rec));
+	struct cmx_raw_event *rec = malloc(sizeof(*rec));
 	const uint8_t *end, *parts[2];
 	size_t i;
 
@@ -122,7 +122,7 @@ static void event(const uint8_t *data, size_t size)
 	memset(rec, 0xa5, sizeof(*rec));
 	memcpy(rec->bytes, data, size < sizeof(rec->bytes) ?
 				 size : sizeof(rec->bytes));
-	if (!cmx_record_parse(rec)) {
+	if (!cmx_raw_event_parse(rec)) {
 		end = (uint8_t *)rec->bytes + rec->ev.len;
 		parts[0] = (const void *)rec->paths;
 		parts[1] = rec->private_data;

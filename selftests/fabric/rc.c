@@ -172,7 +172,7 @@ static bool fab_request_is_local(const struct rvt_swqe *wqe)
 
 /*
  * A registration or an invalidation.  rdmavt has done it when it was posted,
- * unless it is an invalidation that had to wait for its turn.
+ * unless it is an invalidation that had to wait for the requests before it.
  */
 static enum ib_wc_status fab_request_local(struct rvt_qp *qp,
 					   struct rvt_swqe *wqe,

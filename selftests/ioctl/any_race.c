@@ -117,7 +117,7 @@ static bool request_withdrawn(int fd, uint32_t passive)
 
 /*
  * A race that ends by its deadline in @step; repeated if the guest has stopped
- * for so long that it was before. 0, -EPROTO, or another errno
+ * and the deadline has passed before that. 0, -EPROTO, or another errno
  */
 static int race_late(FIXTURE_DATA(any) *self, uint32_t step, uint16_t port,
 		     uint32_t timeout_ms)

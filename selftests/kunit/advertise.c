@@ -114,8 +114,8 @@ static void say(struct kunit *test, struct cmx_sa_lookup *l, int error)
  * The next query is @method for the record with @pkey. The SA responds with
  * @error.
  *
- * A Set is repeated after 1 s to 2 s. A test that stands still for so long
- * finds one more Set before the first deletion. It ends like the last one.
+ * A Set is retried after 1 s to 2 s. A test that stands still as long finds one
+ * more Set before the first deletion. It ends like the last one.
  */
 static void respond(struct kunit *test, u8 method, u16 pkey, int error)
 {

@@ -118,7 +118,7 @@ static void care(void *id)
 	cmx_id_cared_for(id);
 }
 
-/* The destroy call asks with the lock of the id whether the parent exists. */
+/* The destroy call checks with the lock of the id whether the parent exists. */
 TEST_F(calls, RA_02_cancelled_when_it_looks_for_the_parent)
 {
 	pid_t pid = fork();

@@ -39,7 +39,7 @@ answer() {
 	printf '%s\n' "$@" >$answers.new && mv $answers.new $answers
 }
 
-# follow ARGUMENT...: starts a follower with a log of its own. With
+# follow ARGUMENT...: starts a follower with a separate log. With
 # interval=86400, each round is one of round.
 interval=1
 follow() {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * reconnects ROUNDS PEERS GID...: from each GID but the last it connects to
- * PEERS of the others, and disconnects, ROUNDS times. Each round is a process
- * of its own; all run at the same time. A thread for each GID accepts. Prints
- * the number of connections.
+ * PEERS of the others, and disconnects, ROUNDS times. Each round is a separate
+ * process; all run at the same time. A thread for each GID accepts. Prints the
+ * number of connections.
  *
  * The connections have no queue pair: only the CM and the SA take part.
  */

@@ -396,6 +396,73 @@ static void query_refused(struct kunit *test)
 	caller.names_later = true;
 	KUNIT_EXPECT_EQ(test, -EINVAL,
 			PTR_ERR_OR_ZERO(rdma_cmx_resolve_for(&attr, &caller)));
+
+	/* A netdevice without RDMA, of no namespace, and beside a device */
+	attr.iface = "lo";
+	KUNIT_EXPECT_EQ(test, -ENXIO,
+			PTR_ERR_OR_ZERO(rdma_cmx_resolve(&attr)));
+	attr.iface = "no such";
+	KUNIT_EXPECT_EQ(test, -ENODEV,
+			PTR_ERR_OR_ZERO(rdma_cmx_resolve(&attr)));
+	attr.dev = "mlx5_0";
+	KUNIT_EXPECT_EQ(test, -EINVAL,
+			PTR_ERR_OR_ZERO(rdma_cmx_resolve(&attr)));
+}
+
+struct blocker {
+	struct work_struct work;
+	struct completion *begun;
+	struct completion *go;
+	atomic_t *left;
+};
+
+static void blocker_run(struct work_struct *work)
+{
+	struct blocker *b = container_of(work, struct blocker, work);
+
+	if (atomic_dec_and_test(b->left))
+		complete(b->begun);
+	wait_for_completion(b->go);
+}
+
+/*
+ * A deadline does not wait for work: as many items as the work queue runs at a
+ * time sleep, and the query still ends.
+ */
+static void query_deadline_busy(struct kunit *test)
+{
+	unsigned int count = WQ_DFL_ACTIVE, i;
+	DECLARE_COMPLETION_ONSTACK(begun);
+	DECLARE_COMPLETION_ONSTACK(behind);
+	DECLARE_COMPLETION_ONSTACK(go);
+	atomic_t left = ATOMIC_INIT(count), last = ATOMIC_INIT(1);
+	struct rdma_cmx_query *q;
+	struct blocker *b;
+	unsigned long in_time;
+
+	b = kunit_kcalloc(test, count + 1, sizeof(*b), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, b);
+	for (i = 0; i <= count; i++) {
+		INIT_WORK(&b[i].work, blocker_run);
+		b[i].begun = i < count ? &begun : &behind;
+		b[i].left = i < count ? &left : &last;
+		b[i].go = &go;
+		queue_work(cmx_wq, &b[i].work);
+	}
+	/* The last one waits for the others: the work queue is full. */
+	KUNIT_EXPECT_NE(test, 0ul,
+			wait_for_completion_timeout(&begun, KUNIT_WAIT));
+	KUNIT_EXPECT_FALSE(test, completion_done(&behind));
+	q = start(test, 20);
+	in_time = wait_for_completion_timeout(&client->done, KUNIT_WAIT);
+	KUNIT_EXPECT_FALSE(test, completion_done(&behind));
+	complete_all(&go);
+	for (i = 0; i <= count; i++)
+		flush_work(&b[i].work);
+	KUNIT_EXPECT_NE(test, 0ul, in_time);
+	rdma_cmx_query_cancel(q);
+	KUNIT_EXPECT_EQ(test, client->error, -ETIMEDOUT);
+	rdma_cmx_query_put(q);
 }
 
 /* A port is added later, for a number; then the result is available. */
@@ -453,6 +520,7 @@ static struct kunit_case query_cases[] = {
 	KUNIT_CASE(query_port),
 	KUNIT_CASE(query_cancel_waiting),
 	KUNIT_CASE(query_deadline),
+	KUNIT_CASE(query_deadline_busy),
 	KUNIT_CASE(query_put_early),
 	KUNIT_CASE(query_cancel_calling),
 	KUNIT_CASE(query_race),

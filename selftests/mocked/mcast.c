@@ -4,6 +4,7 @@
  * attached for them, on a mocked device (mock.h).
  */
 #include <malloc.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 
 #include "harness.h"
@@ -379,6 +380,37 @@ TEST_F(mcast, MC_06_child_joins_and_leaves_often)
 TEST_F(mcast, MC_06_another_process_leaves_often)
 {
 	EXPECT_TRUE(leave_often(self, true));
+}
+
+/*
+ * The cookie of an event may be that of a membership that is another id's now,
+ * and that another thread frees: here it is on pages that cannot be read.
+ */
+TEST_F(mcast, MC_06_event_of_the_membership_of_another_id)
+{
+	size_t page = sysconf(_SC_PAGESIZE), mapped = mallinfo2().hblks;
+	struct rdma_cm_event *event;
+	struct rdma_cm_id *other;
+	char *mc;
+	int i;
+
+	ASSERT_EQ(0, rdma_create_id(self->channel, &other, NULL, RDMA_PS_UDP));
+	/* Each allocation has pages of its own once the heap is full. */
+	ASSERT_EQ(1, mallopt(M_MMAP_THRESHOLD, 1));
+	for (i = 0; i < 100000 && mallinfo2().hblks == mapped; i++)
+		ASSERT_NE(NULL, malloc(sizeof(struct cmx_mc)));
+	ASSERT_NE(mapped, mallinfo2().hblks);
+	ASSERT_EQ(0, rdma_join_multicast(other, (void *)&self->group, NULL));
+	ASSERT_EQ(1, mallopt(M_MMAP_THRESHOLD, 128 * 1024));
+	mock_misjoined(self->id, 0);
+
+	mc = (char *)cmx_id(other)->mcs;
+	mc -= (uintptr_t)mc & (page - 1);
+	ASSERT_EQ(0, mprotect(mc, page, PROT_NONE));
+	EXPECT_EQ(-1, rdma_get_cm_event(self->channel, &event));
+	EXPECT_EQ(EAGAIN, errno);
+	ASSERT_EQ(0, mprotect(mc, page, PROT_READ | PROT_WRITE));
+	EXPECT_EQ(0, rdma_destroy_id(other));
 }
 
 TEST_HARNESS_MAIN

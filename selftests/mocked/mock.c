@@ -87,6 +87,15 @@ void mock_rejoined(unsigned int which, uint16_t mlid, uint32_t qkey)
 	ev->param.ud.qkey = qkey;
 }
 
+void mock_misjoined(struct rdma_cm_id *id, unsigned int which)
+{
+	struct rdma_cmx_event *ev = &events[events_end % MOST];
+
+	mock_rejoined(which, MOCK_MLID, MOCK_QKEY);
+	ev->id = cmx_id(id)->handle;
+	ev->uid = cmx_id_cookie(cmx_id(id));
+}
+
 void mock_joined(void)
 {
 	mock_rejoined(mock.members - 1, MOCK_MLID, MOCK_QKEY);

@@ -41,6 +41,8 @@ void mock_event(struct rdma_cm_id *id, uint32_t type);
 void mock_joined(void);
 /* Adds one of another membership: the oldest is 0. */
 void mock_rejoined(unsigned int which, uint16_t mlid, uint32_t qkey);
+/* Adds one of another membership for @id, which has not joined it. */
+void mock_misjoined(struct rdma_cm_id *id, unsigned int which);
 /* Another process leaves the newest membership. */
 void mock_leave(void);
 /* The id gets a queue pair, or one with completion queues. */

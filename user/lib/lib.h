@@ -149,7 +149,6 @@ enum cmx_kind {
 	CMX_NONE,
 	CMX_ID,
 	CMX_EVENT,
-	CMX_MC,
 	CMX_CHANNEL,
 	CMX_AI,
 	CMX_STOCK_ID,		/* created by the stock library, see stock.c */
@@ -383,7 +382,6 @@ struct cmx_mc *cmx_mc_alloc(struct cmx_id *id,
 			    const struct rdmacmx_join_attr *attr,
 			    void *context);
 void cmx_mc_link(struct cmx_mc *mc, uint32_t handle);
-void cmx_mc_free(struct cmx_mc *mc);
 int cmx_mc_join(struct cmx_id *id, const struct rdmacmx_join_attr *attr,
 		void *context);
 struct cmx_mc *cmx_mc_known(struct cmx_id *id, uint64_t uid, uint32_t handle);

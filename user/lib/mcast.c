@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Multicast memberships of an id. The id's lock guards the list and the
- * memberships. It is held over JOIN, which does not wait, so that a membership
- * is found as soon as its event can be.
+ * memberships, which are on the list until they are freed. It is held over
+ * JOIN, so that a membership is found as soon as its event can be.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -163,41 +163,35 @@ void cmx_mc_detach_all(struct cmx_id *id)
 		mc_detach(mc);
 }
 
-void cmx_mc_free(struct cmx_mc *mc)
-{
-	cmx_own_del(mc, CMX_MC);
-	free(mc);
-}
-
 void cmx_mc_free_all(struct cmx_id *id)
 {
 	struct cmx_mc *mc;
 
 	while ((mc = id->mcs)) {
 		id->mcs = mc->next;
-		cmx_mc_free(mc);
+		free(mc);
 	}
 }
 
 /*
  * The membership of an event, which waits for its ack; NULL: this process has
- * none. One whose events the kernel does not count may be freed meanwhile, see
- * uncounted_left(), and its memory may be that of another one.
+ * none. The object of the cookie may be freed, or another id's: it is read only
+ * if it is on the list.
  */
 struct cmx_mc *cmx_mc_known(struct cmx_id *id, uint64_t uid, uint32_t handle)
 {
-	struct cmx_mc *mc = cmx_cookie_object(uid);
-	bool known = false, locked = cmx_copies_lock();
+	const void *object = cmx_cookie_object(uid);
+	struct cmx_mc *mc;
 
-	/* It gets its handle under the lock of its id, and is freed under it. */
 	pthread_mutex_lock(&id->lock);
-	known = cmx_own(mc, CMX_MC) && mc->id == id && mc->handle == handle &&
-		mc->cookie == uid;
-	if (known)
+	for (mc = id->mcs; mc && mc != object; mc = mc->next)
+		;
+	if (mc && (mc->handle != handle || mc->cookie != uid))
+		mc = NULL;
+	if (mc)
 		mc->events_taken++;
 	pthread_mutex_unlock(&id->lock);
-	cmx_copies_unlock(locked);
-	return known ? mc : NULL;
+	return mc;
 }
 
 /*
@@ -218,12 +212,15 @@ static bool last_event_drop(struct cmx_id *id, struct cmx_mc *mc)
 	return true;
 }
 
-/* With the id's lock. Back on the list */
-static void mc_relink(struct cmx_id *id, struct cmx_mc *mc, bool left)
+/* With the id's lock */
+static void mc_free(struct cmx_id *id, struct cmx_mc *mc)
 {
-	mc->left = left;
-	mc->next = id->mcs;
-	id->mcs = mc;
+	struct cmx_mc **pos = &id->mcs;
+
+	while (*pos != mc)
+		pos = &(*pos)->next;
+	*pos = mc->next;
+	free(mc);
 }
 
 /*
@@ -233,19 +230,13 @@ static void mc_relink(struct cmx_id *id, struct cmx_mc *mc, bool left)
  */
 static void uncounted_left(struct cmx_id *id, struct cmx_mc *mc)
 {
-	bool locked = cmx_copies_lock();
-
-	/* A reader looks it up with the lock: see cmx_mc_known(). */
 	pthread_mutex_lock(&id->lock);
 	if (mc->events_completed == mc->events_taken)
-		cmx_mc_free(mc);
-	else
-		mc_relink(id, mc, true);
+		mc_free(id, mc);
 	pthread_mutex_unlock(&id->lock);
-	cmx_copies_unlock(locked);
 }
 
-/* @mc is off the list. ENOENT: another process has left. */
+/* After mc_leave_begin(). ENOENT: another process has left. */
 static int mc_leave(struct cmx_id *id, struct cmx_mc *mc)
 {
 	struct rdma_cmx_destroy cmd = {
@@ -276,10 +267,10 @@ static int mc_leave(struct cmx_id *id, struct cmx_mc *mc)
 		if (!last_event_drop(id, mc))
 			cmx_id_wait(id);
 	if (err)
-		mc_relink(id, mc, false);
+		mc->left = false;
+	else
+		mc_free(id, mc);
 	pthread_mutex_unlock(&id->lock);
-	if (!err)
-		cmx_mc_free(mc);
 	return err ? cmx_err(err) : 0;
 }
 
@@ -287,14 +278,8 @@ static int mc_leave(struct cmx_id *id, struct cmx_mc *mc)
  * With the id's lock, before mc_leave(): another thread that destroys the queue
  * pair finds it detached, and one that reads an event attaches it no more.
  */
-static void mc_unlink(struct cmx_id *id, struct cmx_mc *mc)
+static void mc_leave_begin(struct cmx_mc *mc)
 {
-	struct cmx_mc **pos = &id->mcs;
-
-	while (*pos && *pos != mc)
-		pos = &(*pos)->next;
-	if (*pos)
-		*pos = mc->next;
 	mc_detach_last(mc);
 	mc->left = true;
 }
@@ -321,7 +306,6 @@ struct cmx_mc *cmx_mc_alloc(struct cmx_id *id,
 {
 	struct cmx_mc *mc;
 	size_t i;
-	int err;
 
 	errno = EINVAL;
 	for (i = 0; i < sizeof(attr->reserved) / sizeof(attr->reserved[0]); i++)
@@ -332,24 +316,18 @@ struct cmx_mc *cmx_mc_alloc(struct cmx_id *id,
 	mc = calloc(1, sizeof(*mc));
 	if (!mc)
 		return NULL;
-	err = EINVAL;
 	if (cmx_addr_to_kern(&mc->addr, attr->addr) ||
-	    !addr_is_multicast(attr->addr))
-		goto err_free;
-	err = ENOMEM;
-	if (cmx_own_add(mc, CMX_MC))
-		goto err_free;
+	    !addr_is_multicast(attr->addr)) {
+		free(mc);
+		errno = EINVAL;
+		return NULL;
+	}
 	mc->id = id;
 	mc->context = context;
 	mc->join_flags = attr->join_flags;
 	mc->set_qkey = attr->group.mask & RDMACMX_GROUP_QKEY;
 	mc->cookie = cmx_cookie(mc);
 	return mc;
-
-err_free:
-	free(mc);
-	errno = err;
-	return NULL;
 }
 
 /* With the id's lock */
@@ -372,7 +350,7 @@ static int mc_complete(struct cmx_id *id, struct cmx_mc *mc)
 	pthread_mutex_lock(&id->lock);
 	dying = id->dying;
 	if (!dying)
-		mc_unlink(id, mc);
+		mc_leave_begin(mc);
 	pthread_mutex_unlock(&id->lock);
 	/* Otherwise it goes with the id. */
 	if (!dying)
@@ -433,7 +411,7 @@ int cmx_mc_join(struct cmx_id *id, const struct rdmacmx_join_attr *attr,
 		.param = cmx_mc_param(&attr->group),
 	};
 	if (sync && join_begin(id, mc)) {
-		cmx_mc_free(mc);
+		free(mc);
 		return cmx_err(ECANCELED);
 	}
 	pthread_mutex_lock(&id->lock);
@@ -445,7 +423,7 @@ int cmx_mc_join(struct cmx_id *id, const struct rdmacmx_join_attr *attr,
 	pthread_mutex_unlock(&id->lock);
 
 	if (ret) {
-		cmx_mc_free(mc);
+		free(mc);
 	} else if (sync) {
 		ret = mc_complete(id, mc);
 		err = errno;
@@ -545,7 +523,7 @@ static int mc_leave_group(struct cmx_id *id, const struct rdma_cmx_addr *group)
 			cmx_id_wait(id);
 		dying = id->dying;
 		if (mc && !dying)
-			mc_unlink(id, mc);
+			mc_leave_begin(mc);
 		pthread_mutex_unlock(&id->lock);
 		if (dying)
 			return cmx_err(ECANCELED);

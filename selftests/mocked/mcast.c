@@ -301,6 +301,81 @@ TEST_F(mcast, MC_06_child_leaves_one_group_several_times)
 	EXPECT_EQ(0, inherited(self, leave_all));
 }
 
+/* The parent may have joined again meanwhile. */
+static int leave_attached(FIXTURE_DATA(mcast) *self)
+{
+	mock_leave();
+	if (leave(self) != EADDRNOTAVAIL)
+		return 1;
+	return mock.attached ? 0 : 2;
+}
+
+TEST_F(mcast, MC_06_child_leaves_the_queue_pair_attached)
+{
+	mock_qp(self->id, false);
+	ASSERT_EQ(0, join(self));
+	EXPECT_EQ(0, inherited(self, leave_attached));
+	EXPECT_EQ(0, leave(self));
+	EXPECT_EQ(0, mock.attached);
+}
+
+/* The first leave ends the child's own membership, the second one both. */
+static int leave_own_attached(FIXTURE_DATA(mcast) *self)
+{
+	if (join(self) || leave(self) || !mock.attached)
+		return 1;
+	if (leave(self) || !mock.attached)
+		return 2;
+	if (join(self) || leave(self) || mock.attached)
+		return 3;
+	return 0;
+}
+
+TEST_F(mcast, MC_06_child_detaches_what_it_has_joined)
+{
+	mock_qp(self->id, false);
+	ASSERT_EQ(0, join(self));
+	EXPECT_EQ(0, inherited(self, leave_own_attached));
+}
+
+static int results[2];
+
+/* The child of a process that has joined, and is gone */
+static int leave_inherited(FIXTURE_DATA(mcast) *self)
+{
+	while (cmx_id_cared_for(cmx_id(self->id)))
+		usleep(1000);
+	return leave(self) || mock.attached;
+}
+
+static int join_and_exit(FIXTURE_DATA(mcast) *self)
+{
+	int ret;
+
+	if (rdma_create_id(self->channel, &self->id, NULL, RDMA_PS_UDP))
+		return 1;
+	mock_qp(self->id, false);
+	if (join(self) || !mock.attached)
+		return 2;
+	if (fork())
+		return 0;
+	alarm(60);
+	ret = leave_inherited(self);
+	return write(results[1], &ret, sizeof(ret)) < 0;
+}
+
+TEST_F(mcast, MC_06_child_that_replaces_its_parent_detaches)
+{
+	int ret = -1;
+
+	ASSERT_EQ(0, pipe(results));
+	EXPECT_EQ(0, inherited(self, join_and_exit));
+	close(results[1]);
+	EXPECT_EQ((ssize_t)sizeof(ret), read(results[0], &ret, sizeof(ret)));
+	EXPECT_EQ(0, ret);
+	close(results[0]);
+}
+
 static int leave_other(FIXTURE_DATA(mcast) *self)
 {
 	mock_leave();

@@ -165,7 +165,7 @@ static struct cmx_process *process_make(void)
 }
 
 /* This process's record, which is never freed; NULL without memory */
-static struct cmx_process *process_have(void)
+struct cmx_process *cmx_process_have(void)
 {
 	struct cmx_process *process;
 
@@ -178,7 +178,7 @@ static struct cmx_process *process_have(void)
 /* This process's record for a new id; NULL without memory. */
 struct cmx_process *cmx_process_get(void)
 {
-	struct cmx_process *process = process_have();
+	struct cmx_process *process = cmx_process_have();
 
 	if (process)
 		__atomic_add_fetch(&process->ids, 1, __ATOMIC_RELAXED);
@@ -188,7 +188,7 @@ struct cmx_process *cmx_process_get(void)
 /* The cookie of this process for the kernel; 0 without memory. */
 uint64_t cmx_process_cookie(void)
 {
-	struct cmx_process *process = process_have();
+	struct cmx_process *process = cmx_process_have();
 
 	return process ? process->cookie : 0;
 }
@@ -248,7 +248,7 @@ bool cmx_id_cared_for(const struct cmx_id *id)
  */
 void cmx_id_adopt(struct cmx_id *id)
 {
-	struct cmx_process *process = process_have();
+	struct cmx_process *process = cmx_process_have();
 
 	if (likely(id->user == process) || !process)
 		return;

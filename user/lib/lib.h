@@ -44,6 +44,7 @@ struct rdmacmx_join_attr;
 struct cmx_mc {
 	struct cmx_mc *next;
 	struct cmx_id *id;
+	struct cmx_process *process;	/* joined it */
 	void *context;
 	struct rdma_cmx_addr addr;
 	uint32_t handle;
@@ -238,6 +239,7 @@ bool cmx_stock_owner(const void *obj, const void *address);
 
 /* fork.c */
 void cmx_fork_init(void);
+struct cmx_process *cmx_process_have(void);
 struct cmx_process *cmx_process_get(void);
 void cmx_process_put(struct cmx_process *process);
 uint64_t cmx_process_cookie(void);

@@ -277,10 +277,16 @@ static int mc_leave(struct cmx_id *id, struct cmx_mc *mc)
 /*
  * With the id's lock, before mc_leave(): another thread that destroys the queue
  * pair finds it detached, and one that reads an event attaches it no more.
+ *
+ * A child does not know the memberships that its parent has joined since the
+ * fork, of the same group on the same queue pair. The parent detaches it.
  */
 static void mc_leave_begin(struct cmx_mc *mc)
 {
-	mc_detach_last(mc);
+	if (mc->process == cmx_process_have() || !cmx_id_cared_for(mc->id))
+		mc_detach_last(mc);
+	else
+		mc->attached = false;
 	mc->left = true;
 }
 
@@ -304,6 +310,7 @@ struct cmx_mc *cmx_mc_alloc(struct cmx_id *id,
 			    const struct rdmacmx_join_attr *attr,
 			    void *context)
 {
+	struct cmx_process *process;
 	struct cmx_mc *mc;
 	size_t i;
 
@@ -313,7 +320,8 @@ struct cmx_mc *cmx_mc_alloc(struct cmx_id *id,
 			return NULL;
 	if (!attr->addr || attr->group.reserved)
 		return NULL;
-	mc = calloc(1, sizeof(*mc));
+	process = cmx_process_have();
+	mc = process ? calloc(1, sizeof(*mc)) : NULL;
 	if (!mc)
 		return NULL;
 	if (cmx_addr_to_kern(&mc->addr, attr->addr) ||
@@ -323,6 +331,7 @@ struct cmx_mc *cmx_mc_alloc(struct cmx_id *id,
 		return NULL;
 	}
 	mc->id = id;
+	mc->process = process;
 	mc->context = context;
 	mc->join_flags = attr->join_flags;
 	mc->set_qkey = attr->group.mask & RDMACMX_GROUP_QKEY;

@@ -188,6 +188,39 @@ TEST_F(calls, RA_02_verbs_of_a_removed_device)
 }
 
 /*
+ * The program retries with the same attributes, perhaps without the id's SRQ or
+ * for another id.
+ */
+TEST_F(calls, RA_02_failed_queues_leave_the_attributes)
+{
+	struct ibv_qp_init_attr init = { .qp_type = IBV_QPT_RC };
+	struct ibv_qp_init_attr_ex ex = { .qp_type = IBV_QPT_RC }, ex_was = ex;
+	struct ibv_srq_init_attr_ex srq_ex = {
+		.comp_mask = IBV_SRQ_INIT_ATTR_TYPE,
+		.srq_type = IBV_SRQT_BASIC,
+	}, srq_was = srq_ex;
+	struct ibv_pd pd = {};
+	struct ibv_srq srq;
+
+	mock_qp(self->id, true);
+	self->id->qp = NULL;
+	pd.context = self->id->verbs;
+	self->id->pd = &pd;
+	self->id->srq = &srq;
+	EXPECT_EQ(-1, rdma_create_qp(self->id, NULL, &init));
+	EXPECT_EQ(ENOMEM, errno);
+	EXPECT_EQ(NULL, init.srq);
+	EXPECT_EQ(NULL, init.send_cq);
+	EXPECT_EQ(NULL, init.recv_cq);
+	EXPECT_EQ(-1, rdma_create_qp_ex(self->id, &ex));
+	EXPECT_EQ(ENOMEM, errno);
+	EXPECT_EQ(0, memcmp(&ex, &ex_was, sizeof(ex_was)));
+	EXPECT_EQ(-1, rdma_create_srq_ex(self->id, &srq_ex));
+	EXPECT_EQ(ENOMEM, errno);
+	EXPECT_EQ(0, memcmp(&srq_ex, &srq_was, sizeof(srq_was)));
+}
+
+/*
  * The program has closed what it had not opened. The number is that of a device
  * that rejects unknown commands with EINVAL, as /dev/net/tun does.
  */

@@ -212,6 +212,19 @@ static int verb(void)
 	return mock.verbs_error;
 }
 
+/* The device has no memory for a queue pair or a shared receive queue. */
+struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
+{
+	errno = ENOMEM;
+	return NULL;
+}
+
+struct ibv_srq *ibv_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *attr)
+{
+	errno = ENOMEM;
+	return NULL;
+}
+
 /* Commands of an old libibverbs are cancellation points: write(). */
 int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 {

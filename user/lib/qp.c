@@ -279,8 +279,8 @@ static bool queues_foreign(const struct ibv_context *verbs,
 	       (attr->srq && attr->srq->context != verbs);
 }
 
-/* Creates a queue pair, which stays in RESET if @reset, else enters INIT. */
-static int qp_create(struct rdma_cm_id *id, struct ibv_qp_init_attr_ex *attr,
+/* A failure may leave defaults in @attr. */
+static int qp_try(struct rdma_cm_id *id, struct ibv_qp_init_attr_ex *attr,
 		     bool reset)
 {
 	struct cmx_id *cid = cmx_id(id);
@@ -288,7 +288,7 @@ static int qp_create(struct rdma_cm_id *id, struct ibv_qp_init_attr_ex *attr,
 	uint32_t send_size, recv_size;
 	struct ibv_qp *qp;
 
-	if (!attr || id->qp || !id->verbs || queues_foreign(id->verbs, attr))
+	if (id->qp || !id->verbs || queues_foreign(id->verbs, attr))
 		return cmx_err(EINVAL);
 	send_cq = attr->send_cq;
 	recv_cq = attr->recv_cq;
@@ -335,10 +335,28 @@ static int qp_create(struct rdma_cm_id *id, struct ibv_qp_init_attr_ex *attr,
 err_qp:
 	qp_destroy_keep_errno(qp);
 err_cqs:
-	/* The caller may retry with the same attributes. */
 	cqs_undo(id, send_size, recv_size);
-	attr->send_cq = send_cq;
-	attr->recv_cq = recv_cq;
+	return -1;
+}
+
+/*
+ * Creates a queue pair, which stays in RESET if @reset, else enters INIT. The
+ * caller may retry with the same attributes, so a failure changes none: a
+ * default, as the id's SRQ, may be destroyed before. An old caller's struct ends
+ * behind what is saved.
+ */
+static int qp_create(struct rdma_cm_id *id, struct ibv_qp_init_attr_ex *attr,
+		     bool reset)
+{
+	const size_t len = offsetof(struct ibv_qp_init_attr_ex, create_flags);
+	struct ibv_qp_init_attr_ex saved;
+
+	if (!attr)
+		return cmx_err(EINVAL);
+	memcpy(&saved, attr, len);
+	if (!qp_try(id, attr, reset))
+		return 0;
+	memcpy(attr, &saved, len);
 	return -1;
 }
 
@@ -465,15 +483,11 @@ CMX_EXPORT void rdma_destroy_qp(struct rdma_cm_id *id)
 		cmx_qp_free(cid, qp);
 }
 
-CMX_EXPORT int rdma_create_srq_ex(struct rdma_cm_id *id,
-				  struct ibv_srq_init_attr_ex *attr)
+/* As qp_try() */
+static int srq_try(struct rdma_cm_id *id, struct ibv_srq_init_attr_ex *attr)
 {
 	uint32_t recv_size = 0;
 	struct ibv_srq *srq;
-
-	CMX_ID_OR_STOCK(id, rdma_create_srq_ex, id, attr);
-	if (!attr || !id->verbs || !(attr->comp_mask & IBV_SRQ_INIT_ATTR_TYPE))
-		return cmx_err(EINVAL);
 
 	if (!(attr->comp_mask & IBV_SRQ_INIT_ATTR_PD) || !attr->pd) {
 		attr->comp_mask |= IBV_SRQ_INIT_ATTR_PD;
@@ -496,14 +510,29 @@ CMX_EXPORT int rdma_create_srq_ex(struct rdma_cm_id *id,
 	srq = ibv_create_srq_ex(id->verbs, attr);
 	if (!srq) {
 		cqs_undo(id, 0, recv_size);
-		if (recv_size)
-			attr->cq = NULL;
 		return -1;
 	}
 	if (!id->pd)
 		id->pd = attr->pd;
 	id->srq = srq;
 	return 0;
+}
+
+CMX_EXPORT int rdma_create_srq_ex(struct rdma_cm_id *id,
+				  struct ibv_srq_init_attr_ex *attr)
+{
+	const size_t len = offsetof(struct ibv_srq_init_attr_ex, tm_cap);
+	struct ibv_srq_init_attr_ex saved;
+
+	CMX_ID_OR_STOCK(id, rdma_create_srq_ex, id, attr);
+	if (!attr || !id->verbs || !(attr->comp_mask & IBV_SRQ_INIT_ATTR_TYPE))
+		return cmx_err(EINVAL);
+	/* As in qp_create() */
+	memcpy(&saved, attr, len);
+	if (!srq_try(id, attr))
+		return 0;
+	memcpy(attr, &saved, len);
+	return -1;
 }
 
 CMX_EXPORT int rdma_create_srq(struct rdma_cm_id *id, struct ibv_pd *pd,

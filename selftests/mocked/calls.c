@@ -7,10 +7,12 @@
  */
 #include <fcntl.h>
 #include <netdb.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "harness.h"
 #include "mock.h"
+#include "process.h"
 
 FIXTURE(calls) {
 	struct rdma_event_channel *channel;
@@ -185,6 +187,72 @@ TEST_F(calls, RA_02_verbs_of_a_removed_device)
 	errno = 0;
 	EXPECT_EQ(-1, rdma_create_qp(self->id, NULL, &init));
 	EXPECT_EQ(EIO, errno);
+}
+
+static void *join(void *id)
+{
+	struct sockaddr_in group = {
+		.sin_family = AF_INET,
+		.sin_addr.s_addr = htonl(0xef370101),
+	};
+
+	return (void *)(intptr_t)rdma_join_multicast(id, (void *)&group, NULL);
+}
+
+static void *id_event(void *channel)
+{
+	struct rdma_cm_event *event;
+	void *id;
+
+	if (rdma_get_cm_event(channel, &event))
+		return NULL;
+	id = event->id;
+	rdma_ack_cm_event(event);
+	return id;
+}
+
+/*
+ * In a process that has forked. While the join waits, only the reader of an
+ * event of that id waits for it.
+ */
+TEST_F(calls, RA_02_events_of_other_ids_during_a_join)
+{
+	pthread_mutex_t rtnl = PTHREAD_MUTEX_INITIALIZER;
+	struct caller joiner, reader;
+	struct rdma_cm_id *other;
+	pid_t pid;
+
+	ASSERT_EQ(0, rdma_create_id(self->channel, &other, NULL, RDMA_PS_UDP));
+	pid = fork();
+	if (!pid)
+		_exit(0);
+	ASSERT_EQ(pid, waitpid(pid, NULL, 0));
+	mock.rtnl = &rtnl;
+	pthread_mutex_lock(&rtnl);
+	caller_start(&joiner, join, self->id);
+	ASSERT_TRUE(caller_sleeps(&joiner, SYS_futex));
+	mock_event(self->id, RDMA_CM_EVENT_USER);
+	caller_start(&reader, id_event, self->channel);
+	ASSERT_TRUE(caller_sleeps(&reader, SYS_futex));
+
+	mock_event(other, RDMA_CM_EVENT_USER);
+	EXPECT_EQ(other, id_event(self->channel));
+	pthread_mutex_unlock(&rtnl);
+	EXPECT_EQ(NULL, caller_end(&joiner));
+	EXPECT_EQ(self->id, caller_end(&reader));
+	EXPECT_EQ(0, rdma_destroy_id(other));
+}
+
+/* Its handle is that of another process's id with the same cookie. */
+TEST_F(calls, RA_02_event_of_another_handle)
+{
+	uint32_t handle = cmx_id(self->id)->handle;
+
+	cmx_id(self->id)->handle++;
+	mock_event(self->id, RDMA_CM_EVENT_USER);
+	cmx_id(self->id)->handle = handle;
+	EXPECT_EQ(NULL, id_event(self->channel));
+	EXPECT_EQ(0, cmx_id(self->id)->events_taken);
 }
 
 /*

@@ -120,6 +120,10 @@ void mock_qp(struct rdma_cm_id *id, bool cqs)
 
 static int join(struct rdma_cmx_join *cmd)
 {
+	if (mock.rtnl) {
+		pthread_mutex_lock(mock.rtnl);
+		pthread_mutex_unlock(mock.rtnl);
+	}
 	members[mock.members++] = (struct member){
 		.handle = ++handles,
 		.uid = cmd->uid,

@@ -23,6 +23,7 @@ struct mock {
 	int verbs_error;	/* of each verb, or 0 */
 	bool removed;		/* the device of the ids */
 	bool cancels;		/* verbs are cancellation points */
+	pthread_mutex_t *rtnl;	/* that JOIN takes, or NULL */
 	unsigned int rejects;
 	unsigned int lookups;
 	unsigned int members;

@@ -41,6 +41,14 @@ void cmx_id_leave(struct cmx_id *id)
 	pthread_mutex_unlock(&id->lock);
 }
 
+/* With the id's lock. The last event of a destroyed copy */
+static bool orphan_acked(struct cmx_id *id)
+{
+	return id->orphan &&
+	       id->events_completed ==
+	       __atomic_load_n(&id->events_taken, __ATOMIC_RELAXED);
+}
+
 static void id_complete(struct cmx_id *id, struct cmx_mc *mc, uint32_t moves)
 {
 	bool last;
@@ -51,9 +59,7 @@ static void id_complete(struct cmx_id *id, struct cmx_mc *mc, uint32_t moves)
 		id->moved_completed++;
 	if (mc)
 		mc->events_completed++;
-	last = id->orphan &&
-	       id->events_completed ==
-	       __atomic_load_n(&id->events_taken, __ATOMIC_RELAXED);
+	last = orphan_acked(id);
 	cmx_id_wake(id);
 	pthread_mutex_unlock(&id->lock);
 	if (unlikely(last))
@@ -357,26 +363,44 @@ static bool handle_is(struct cmx_id *id, struct rdma_event_channel *channel,
 	return is || was;
 }
 
-/* The id of the event, which waits for its ack; or NULL */
+/* The event is of another process's id, with the same cookie. */
+static void event_uncount(struct cmx_id *id)
+{
+	bool last;
+
+	pthread_mutex_lock(&id->lock);
+	__atomic_sub_fetch(&id->events_taken, 1, __ATOMIC_RELAXED);
+	last = orphan_acked(id);
+	pthread_mutex_unlock(&id->lock);
+	if (last)
+		cmx_id_free(id);
+}
+
+/*
+ * The id of the event, which waits for its ack; or NULL. It is counted first:
+ * other readers and fork() need the lock of the copies, while JOIN, for one, may
+ * hold the lock of the id for long.
+ */
 static struct cmx_id *event_id(struct rdma_event_channel *channel,
 			       const struct cmx_raw_event *raw, uint32_t *moves)
 {
 	struct cmx_id *id = cmx_cookie_object(raw->ev.uid);
-	bool locked = cmx_copies_lock();
+	bool known = false, locked = cmx_copies_lock();
 
 	if (cmx_id_ours(&id->id)) {
 		cmx_mem_take(id);
-		if (cmx_id_cookie(id) == raw->ev.uid &&
-		    handle_is(id, channel, raw->ev.id, moves))
+		known = cmx_id_cookie(id) == raw->ev.uid;
+		if (known)
 			__atomic_add_fetch(&id->events_taken, 1,
 					   __ATOMIC_RELAXED);
-		else
-			id = NULL;
-	} else {
-		id = NULL;
 	}
 	cmx_copies_unlock(locked);
-	return id;
+	if (!known)
+		return NULL;
+	if (handle_is(id, channel, raw->ev.id, moves))
+		return id;
+	event_uncount(id);
+	return NULL;
 }
 
 /* Events that use the queue pair of any id; a connect by name has others. */

@@ -137,9 +137,10 @@ static void acks_wait(struct cmx_id *id, uint32_t events_reported)
 }
 
 /*
- * Destroys an id that no longer owns its part in the kernel: the channel was
- * closed before, or fork() copied the id. The kernel returns no number to wait
- * for: the last ack frees the id.
+ * Frees an id, or the last ack does: of an id that no longer owns its part in
+ * the kernel, as its channel was closed before, or fork() copied it. The kernel
+ * returns no number of events to wait for then. A reader may count an event for
+ * any id before it finds that the event is of another process's.
  */
 static void orphan_destroy(struct cmx_id *id)
 {
@@ -226,7 +227,7 @@ int cmx_id_destroy(struct cmx_id *id)
 	}
 	cmx_event_drop_last(id);
 	acks_wait(id, cmd.events_reported);
-	cmx_id_free(id);
+	orphan_destroy(id);
 	return 0;
 }
 

@@ -7,7 +7,8 @@
  * Locks: each id has a mutex for its counters, its memberships and its last
  * event; device.c has one for the list of open devices, names.c one for
  * outstanding lookups. Order: names, copies (fork.c), id. None is held during a
- * wait; cmx_id_wait() releases an id's meanwhile.
+ * wait; cmx_id_wait() releases an id's meanwhile. JOIN may wait in the kernel
+ * with an id's, but with no other one.
  */
 #ifndef RDMACMX_LIB_H
 #define RDMACMX_LIB_H

@@ -275,6 +275,7 @@ TEST_F(calls, RA_02_failed_queues_leave_the_attributes)
 	pd.context = self->id->verbs;
 	self->id->pd = &pd;
 	self->id->srq = &srq;
+	mock.verbs_error = ENOMEM;
 	EXPECT_EQ(-1, rdma_create_qp(self->id, NULL, &init));
 	EXPECT_EQ(ENOMEM, errno);
 	EXPECT_EQ(NULL, init.srq);

@@ -254,6 +254,42 @@ TEST_F(mcast, MC_09_rejoin_sets_another_qkey)
 	EXPECT_EQ(1, mock.attached);
 }
 
+/* The event of its first join was replaced by that of a rejoin. */
+TEST_F(mcast, MC_09_qkey_of_ipoib_changes_before_the_first_event)
+{
+	EXPECT_EQ(0, rdma_destroy_id(self->id));
+	ASSERT_EQ(0, rdma_create_id(self->channel, &self->id, NULL,
+				    RDMA_PS_IPOIB));
+	mock_qp(self->id, false);
+	ASSERT_EQ(0, rdma_join_multicast(self->id, (void *)&self->group, NULL));
+	EXPECT_EQ(RDMA_CM_EVENT_MULTICAST_JOIN,
+		  rejoin(self, 0, MOCK_MLID, OTHER_QKEY));
+	EXPECT_EQ(OTHER_QKEY, mock.qkey);
+	EXPECT_EQ(1, mock.attached);
+	EXPECT_EQ(0, leave(self));
+}
+
+/* rdma_cm knows the former one. */
+TEST_F(mcast, MC_09_new_queue_pair_gets_the_qkey_of_ipoib)
+{
+	struct ibv_qp_init_attr init = { .qp_type = IBV_QPT_UD };
+
+	EXPECT_EQ(0, rdma_destroy_id(self->id));
+	ASSERT_EQ(0, rdma_create_id(self->channel, &self->id, NULL,
+				    RDMA_PS_IPOIB));
+	mock_qp(self->id, true);
+	ASSERT_EQ(0, join(self));
+	EXPECT_EQ(RDMA_CM_EVENT_MULTICAST_JOIN,
+		  rejoin(self, 0, MOCK_MLID, OTHER_QKEY));
+	rdma_destroy_qp(self->id);
+	mock.qkey = 0;
+	mock_qp(self->id, true);
+	self->id->qp = NULL;
+	ASSERT_EQ(0, rdma_create_qp(self->id, NULL, &init));
+	EXPECT_EQ(OTHER_QKEY, mock.qkey);
+	EXPECT_EQ(0, leave(self));
+}
+
 /* It is set at the next rejoin. Meanwhile nothing is left attached. */
 TEST_F(mcast, MC_09_another_qkey_cannot_be_set)
 {

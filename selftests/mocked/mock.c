@@ -21,6 +21,7 @@ static struct ibv_context verbs = { .device = &device };
 static struct ibv_comp_channel comp_channel;
 static struct ibv_cq cq;
 static struct ibv_qp qp = { .context = &verbs };
+static struct ibv_srq srq = { .context = &verbs };
 
 static struct rdma_cmx_event events[MOST];
 static unsigned int events_read, events_end;
@@ -216,17 +217,21 @@ static int verb(void)
 	return mock.verbs_error;
 }
 
-/* The device has no memory for a queue pair or a shared receive queue. */
 struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 {
-	errno = ENOMEM;
-	return NULL;
+	errno = verb();
+	return errno ? NULL : &qp;
 }
 
 struct ibv_srq *ibv_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *attr)
 {
-	errno = ENOMEM;
-	return NULL;
+	errno = verb();
+	return errno ? NULL : &srq;
+}
+
+int ibv_query_ece(struct ibv_qp *qp, struct ibv_ece *ece)
+{
+	return EOPNOTSUPP;
 }
 
 /* Commands of an old libibverbs are cancellation points: write(). */

@@ -389,6 +389,7 @@ int cmx_mc_join(struct cmx_id *id, const struct rdmacmx_join_attr *attr,
 		void *context);
 struct cmx_mc *cmx_mc_known(struct cmx_id *id, uint64_t uid, uint32_t handle);
 int cmx_mc_joined(struct cmx_mc *mc, const struct rdma_ud_param *ud);
+int cmx_mc_qkey_set(struct cmx_id *id, struct ibv_qp *qp);
 void cmx_mc_detach_all(struct cmx_id *id);
 void cmx_mc_free_all(struct cmx_id *id);
 

@@ -108,6 +108,15 @@ static void group_move(const struct cmx_mc *mc, uint16_t mlid)
 	}
 }
 
+/*
+ * rdma_cm has one Q_Key for an id of RDMA_PS_IPOIB, for good: the partition's at
+ * its first use. The group's may be another one since.
+ */
+static bool qkey_stale(const struct cmx_mc *mc)
+{
+	return mc->id->id.ps == RDMA_PS_IPOIB && mc->qkey;
+}
+
 /* With the id's lock. Returns an error number. */
 static int mc_attach(struct cmx_mc *mc)
 {
@@ -117,7 +126,7 @@ static int mc_attach(struct cmx_mc *mc)
 
 	if (!id->id.qp)
 		return 0;
-	if (mc->set_qkey)
+	if (mc->set_qkey || qkey_stale(mc))
 		err = ibv_modify_qp(id->id.qp, &attr, IBV_QP_QKEY);
 	if (!err && !group_attached(id, mc))
 		err = ibv_attach_mcast(id->id.qp, &mc->mgid, mc->mlid);
@@ -152,6 +161,21 @@ int cmx_mc_joined(struct cmx_mc *mc, const struct rdma_ud_param *ud)
 	mc->joined = !err;
 	pthread_mutex_unlock(&id->lock);
 	return rdma_seterrno(err);
+}
+
+/* With the id's lock. @qp is new. Returns an error number. */
+int cmx_mc_qkey_set(struct cmx_id *id, struct ibv_qp *qp)
+{
+	struct ibv_qp_attr attr = {};
+	struct cmx_mc *mc;
+
+	for (mc = id->mcs; mc; mc = mc->next) {
+		if (!mc_receives(mc) || !qkey_stale(mc))
+			continue;
+		attr.qkey = mc->qkey;
+		return ibv_modify_qp(qp, &attr, IBV_QP_QKEY);
+	}
+	return 0;
 }
 
 /* With the id's lock */

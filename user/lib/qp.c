@@ -287,6 +287,7 @@ static int qp_try(struct rdma_cm_id *id, struct ibv_qp_init_attr_ex *attr,
 	struct ibv_cq *send_cq, *recv_cq;
 	uint32_t send_size, recv_size;
 	struct ibv_qp *qp;
+	int err;
 
 	if (id->qp || !id->verbs || queues_foreign(id->verbs, attr))
 		return cmx_err(EINVAL);
@@ -325,11 +326,15 @@ static int qp_try(struct rdma_cm_id *id, struct ibv_qp_init_attr_ex *attr,
 	if (qp_ece_init(cid, qp) || (!reset && qp_init(cid, qp)) ||
 	    qp_ece_result(cid, qp))
 		goto err_qp;
-	id->pd = qp->pd;
 	/* As in cmx_qp_take() */
 	pthread_mutex_lock(&cid->lock);
-	id->qp = qp;
+	err = reset ? 0 : cmx_mc_qkey_set(cid, qp);
+	if (!err)
+		id->qp = qp;
 	pthread_mutex_unlock(&cid->lock);
+	if (rdma_seterrno(err))
+		goto err_qp;
+	id->pd = qp->pd;
 	return 0;
 
 err_qp:

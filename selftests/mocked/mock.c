@@ -135,6 +135,25 @@ static int join(struct rdma_cmx_join *cmd)
 	return 0;
 }
 
+static int join_many(struct rdma_cmx_join_many *cmd)
+{
+	struct rdma_cmx_join_item *items = (void *)(uintptr_t)cmd->items;
+	unsigned int i;
+
+	for (i = 0; i < cmd->count; i++) {
+		struct rdma_cmx_join one = {
+			.id = cmd->id,
+			.uid = items[i].uid,
+		};
+
+		items[i].error = -join(&one);
+		items[i].mc = one.mc;
+	}
+	if (mock.joins)
+		mock.joins();
+	return 0;
+}
+
 static int leave(struct rdma_cmx_destroy *cmd)
 {
 	unsigned int i;
@@ -174,6 +193,8 @@ static int command(unsigned long request, void *arg)
 		return 0;
 	case RDMA_CMX_IO(JOIN):
 		return join(arg);
+	case RDMA_CMX_IO(JOIN_MANY):
+		return join_many(arg);
 	case RDMA_CMX_IO(LEAVE):
 		return leave(arg);
 	case RDMA_CMX_IO(GET_EVENTS):

@@ -24,6 +24,7 @@ struct mock {
 	bool removed;		/* the device of the ids */
 	bool cancels;		/* verbs are cancellation points */
 	pthread_mutex_t *rtnl;	/* that JOIN takes, or NULL */
+	void (*joins)(void);	/* after JOIN_MANY, or NULL */
 	unsigned int rejects;
 	unsigned int lookups;
 	unsigned int members;

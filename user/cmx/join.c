@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "join.h"
@@ -20,6 +21,14 @@
 #define RESOLVE_MS	5000
 #define JOIN_MS		30000
 #define SEND_PAUSE_MS	100
+
+static long long now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
+}
 
 static const char *join_role(const struct join *join)
 {
@@ -187,28 +196,68 @@ static int join_failure(const struct join *join, const char *text, int error)
 		       strerror(error));
 }
 
-/* The result of a join */
-static int join_answer(struct join *join, const struct rdma_cm_event *event)
+/*
+ * A join that fails, or a membership that ends, makes the command fail. A rejoin
+ * may be reported before the join of another group.
+ */
+static int event_process(struct join *join, const struct rdma_cm_event *event)
 {
+	/* Of an event of a membership */
 	struct group *group = (struct group *)event->param.ud.private_data;
 
-	if (event->event == RDMA_CM_EVENT_MULTICAST_JOIN && !event->status) {
-		joined_print(join, group, event, false);
+	switch (event->event) {
+	case RDMA_CM_EVENT_MULTICAST_JOIN:
+		joined_print(join, group, event, group->joined);
+		join->joined += !group->joined;
+		group->joined = true;
 		return join->count && join->send_only ?
 		       traffic_aim(&join->traffic, &event->param.ud) : CMX_OK;
+	case RDMA_CM_EVENT_MULTICAST_ERROR:
+		if (!group->joined)
+			return join_failure(join, group->text,
+					    event->status < 0 ?
+					    -event->status : EIO);
+		break;
+	case RDMA_CM_EVENT_DEVICE_REMOVAL:
+		break;
+	default:
+		return CMX_OK;
 	}
-	return join_failure(join, event->event == RDMA_CM_EVENT_MULTICAST_ERROR ?
-				  group->text : join->text,
-			    event->status < 0 ? -event->status : EIO);
+	return failure("%s: the membership is lost: %s", join->text,
+		       rdma_event_str(event->event));
+}
+
+/* The time starts again with each group that is joined. */
+static int joins_wait(struct join *join)
+{
+	long long end = now_ms() + JOIN_MS, left;
+	struct rdma_cm_event *event;
+	bool interrupted;
+	int ret, joined;
+
+	while (join->joined < join->ngroups) {
+		left = end - now_ms();
+		event = event_wait(join, left > 0 ? left : 0, &interrupted);
+		if (!event)
+			return interrupted ? CMX_FAILED :
+			       failure("%s: not joined within %d s",
+				       join->text, JOIN_MS / 1000);
+		joined = join->joined;
+		ret = event_process(join, event);
+		rdma_ack_cm_event(event);
+		if (ret)
+			return ret;
+		if (join->joined > joined)
+			end = now_ms() + JOIN_MS;
+	}
+	return CMX_OK;
 }
 
 /* Joins all in one call. The first failure ends the command. */
 static int join_groups(struct join *join)
 {
 	struct rdmacmx_join_attr *attrs = join->attrs;
-	struct rdma_cm_event *event;
-	bool interrupted;
-	int i, ret;
+	int i;
 
 	for (i = 0; i < join->ngroups; i++) {
 		attrs[i].addr = (struct sockaddr *)&join->groups[i].addr;
@@ -228,18 +277,7 @@ static int join_groups(struct join *join)
 		if (attrs[i].error)
 			return join_failure(join, join->groups[i].text,
 					    attrs[i].error);
-	for (i = 0; i < join->ngroups; i++) {
-		event = event_wait(join, JOIN_MS, &interrupted);
-		if (!event)
-			return interrupted ? CMX_FAILED :
-			       failure("%s: not joined within %d s",
-				       join->text, JOIN_MS / 1000);
-		ret = join_answer(join, event);
-		rdma_ack_cm_event(event);
-		if (ret)
-			return ret;
-	}
-	return CMX_OK;
+	return joins_wait(join);
 }
 
 static void message_print(const struct join *join,
@@ -290,31 +328,15 @@ static int send_one(struct join *join)
 	return CMX_OK;
 }
 
-/* A membership that ends makes the command fail. */
 static int event_later(struct join *join)
 {
 	struct rdma_cm_event *event;
-	const char *name;
-	int ret = CMX_OK;
+	int ret;
 
 	if (rdma_get_cm_event(join->channel, &event))
 		return errno == EAGAIN ? CMX_OK :
 		       failure("%s: %s", join->text, strerror(errno));
-	name = rdma_event_str(event->event);
-	switch (event->event) {
-	case RDMA_CM_EVENT_MULTICAST_JOIN:
-		joined_print(join, event->param.ud.private_data, event, true);
-		if (join->count && join->send_only)
-			ret = traffic_aim(&join->traffic, &event->param.ud);
-		break;
-	case RDMA_CM_EVENT_MULTICAST_ERROR:
-	case RDMA_CM_EVENT_DEVICE_REMOVAL:
-		ret = failure("%s: the membership is lost: %s", join->text,
-			      name);
-		break;
-	default:
-		break;
-	}
+	ret = event_process(join, event);
 	rdma_ack_cm_event(event);
 	return ret;
 }

@@ -11,6 +11,7 @@ struct group {
 	const char *text;	/* as given */
 	struct sockaddr_storage addr;
 	bool left;		/* or not joined */
+	bool joined;		/* and reported */
 };
 
 struct join {
@@ -18,6 +19,7 @@ struct join {
 	struct group *groups;
 	struct rdmacmx_join_attr *attrs;	/* one for each */
 	int ngroups;
+	int joined;		/* groups */
 	struct sockaddr_storage source;	/* family 0: by the routing table */
 	struct rdmacmx_group wanted;
 	bool persistent;

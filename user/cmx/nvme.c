@@ -370,12 +370,15 @@ static int connect_follow(const struct nvme *nvme)
 			if (strcmp(why, last))
 				failure("%s: %s", nvme->node, why);
 			strcpy(last, why);
+			nvme_result_missed();
 		} else if (paths_connect(nvme, &answer.want, !first, &joined)) {
 			last[0] = '\0';
 			changes_print(&old, &joined);
 			nvme_remove(nvme, &answer, &joined);
 			old = joined;
 			first = false;
+		} else {
+			nvme_result_missed();
 		}
 	} while (signals_pause(nvme->follow));
 	return CMX_OK;

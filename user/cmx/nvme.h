@@ -91,6 +91,9 @@ void nvme_change_print(const char *what, const struct nvme_path *path);
 void nvme_remove(const struct nvme *nvme, const struct nvme_answer *answer,
 		 const struct nvme_paths *joined);
 
+/* Call for a round without such a result. */
+void nvme_result_missed(void);
+
 /*
  * From now on the signals that end the command wait for the following
  * functions. Without the call they do what they do by default.

@@ -25,8 +25,9 @@
 
 /*
  * An address is absent if so many results in a row lack it, over as many
- * lifetimes of a result in the kernel. Else the results may be those of one
- * query.
+ * lifetimes of a result in the kernel. A result within a lifetime of the one
+ * before may be that of the same query, and does not count. A round without a
+ * complete result ends the row.
  */
 #define ABSENT_RESULTS	3
 
@@ -201,8 +202,19 @@ static long seconds_now(void)
 	return now.tv_sec;
 }
 
-/* A lifetime that cannot be read counts as the maximum. */
-static long absent_seconds(const struct nvme *nvme)
+/* From 2: the element of absent_long() that was never used has 0. */
+static unsigned long result = 1;
+
+void nvme_result_missed(void)
+{
+	result++;
+}
+
+/*
+ * Of a result in the kernel, in seconds. One that cannot be read counts as the
+ * maximum.
+ */
+static long lifetime(const struct nvme *nvme)
 {
 	long seconds = NAME_SECONDS;
 	unsigned long ms;
@@ -215,21 +227,21 @@ static long absent_seconds(const struct nvme *nvme)
 		if (ms > NAME_SECONDS * 1000)
 			seconds = (ms + 999) / 1000;
 	}
-	return ABSENT_RESULTS * seconds;
+	return seconds;
 }
 
 /*
- * Call for each controller whose address the result with number @result lacks.
- * True if the results have lacked it long enough.
+ * Call for each controller whose address the present result lacks. True if the
+ * results have lacked it long enough.
  */
-static bool absent_long(const struct nvme *nvme, const struct nvme_path *ctrl,
-			unsigned long result)
+static bool absent_long(const struct nvme *nvme, const struct nvme_path *ctrl)
 {
 	static struct absent {
 		struct nvme_path ctrl;
 		unsigned long results, last;
-		long since;
+		long since, counted;
 	} absent[NVME_CONTROLLERS_MAX];
+	const long now = seconds_now(), life = lifetime(nvme);
 	struct absent *at, *unused = NULL;
 
 	for (at = absent; at < absent + NVME_CONTROLLERS_MAX; at++) {
@@ -246,12 +258,16 @@ static bool absent_long(const struct nvme *nvme, const struct nvme_path *ctrl,
 			return false;
 		at->ctrl = *ctrl;
 		at->results = 0;
-		at->since = seconds_now();
+		at->since = now;
 	}
-	at->results++;
 	at->last = result;
+	/* Seconds are rounded down. */
+	if (!at->results || now - at->counted > life) {
+		at->results++;
+		at->counted = now;
+	}
 	return at->results >= ABSENT_RESULTS &&
-	       seconds_now() - at->since >= absent_seconds(nvme);
+	       now - at->since >= ABSENT_RESULTS * life;
 }
 
 /*
@@ -270,14 +286,14 @@ void nvme_remove(const struct nvme *nvme, const struct nvme_answer *answer,
 	const bool one_device = nvme->device || (env && *env);
 	static struct nvme_paths have;
 	static struct sources sources;
-	/* From 2: the element that was never used has 0. */
-	static unsigned long result = 1;
 	const struct nvme_path *path;
 	size_t i;
 
 	sources_add(&sources, &answer->want);
-	if (answer->more)
+	if (answer->more) {
+		nvme_result_missed();
 		return;
+	}
 	result++;
 	nvme_controllers(nvme->nqn, &have);
 	for (i = 0; i < have.count && !signals_ended(); i++) {
@@ -287,7 +303,7 @@ void nvme_remove(const struct nvme *nvme, const struct nvme_answer *answer,
 		    (one_device && (!has_source(&sources, path->source) ||
 				    source_moved(nvme, path->source))) ||
 		    (answer_doubtful(nvme, answer, path) &&
-		     !absent_long(nvme, path, result)) ||
+		     !absent_long(nvme, path)) ||
 		    !nvme_served(path, nvme->nqn, joined))
 			continue;
 		if (nvme_disconnect(path, nvme->nqn))

@@ -10,6 +10,10 @@
  * well, unless the id holds its events back. So a walk over the events of an id
  * finds no others, and the file's list keeps the order of arrival. Lists change
  * in batches, which bounds the time under a spinlock.
+ *
+ * A connection request beyond the backlog is an event, too, but it is in a list
+ * of its own. It becomes the last one of the file when a request before it is
+ * read: so at most as many requests as the backlog precede another event.
  */
 #include <linux/sched.h>
 #include <linux/slab.h>
@@ -197,7 +201,7 @@ static void ucmx_event_queue(struct ucmx_event *ev, struct ucmx_file *file)
 
 /**
  * ucmx_event_unlink - remove an event from all lists
- * @ev: the event; if it is held back, the id's lock is held, too
+ * @ev: the event; if a reader cannot see it, the id's lock is held, too
  * @file: the id's file, its lock held
  *
  * A reader that has copied it discards the copy.
@@ -211,6 +215,9 @@ void ucmx_event_unlink(struct ucmx_event *ev, struct ucmx_file *file)
 		file->reading = NULL;
 	list_del_init(&ev->ready);
 	list_del_init(&ev->mine);
+	if (ev->conn && !ev->excess)
+		id->nr_conns--;
+	ev->excess = false;
 	if (ev->counted) {
 		ev->counted = false;
 		id->nr_events--;
@@ -278,6 +285,78 @@ void ucmx_event_wake(struct ucmx_id *id)
 		ucmx_file_wake_later(file, UCMX_WAKE_EVENTS);
 	else
 		ucmx_file_wake(file);
+}
+
+/* Appends a request to the events. The locks of id and file are held. */
+static void ucmx_event_queue_conn(struct ucmx_event *ev, struct ucmx_file *file)
+{
+	struct ucmx_id *id = ev->id;
+
+	ev->excess = false;
+	id->nr_conns++;
+	if (id->hold)
+		list_move_tail(&ev->mine, &id->held);
+	else
+		ucmx_event_queue(ev, file);
+}
+
+/* Queues requests for which the backlog has room. The id's lock is held. */
+static void ucmx_event_advance_locked(struct ucmx_id *id)
+{
+	struct ucmx_event *ev, *tmp;
+	struct ucmx_file *file;
+	bool any = false;
+
+	/* Without a request, the id may be closed, and its file gone. */
+	if (list_empty(&id->excess))
+		return;
+	file = id->file;
+	spin_lock(&file->lock);
+	list_for_each_entry_safe(ev, tmp, &id->excess, mine) {
+		if (id->nr_conns >= READ_ONCE(id->backlog))
+			break;
+		ucmx_event_queue_conn(ev, file);
+		any = true;
+	}
+	spin_unlock(&file->lock);
+	if (any)
+		ucmx_event_wake(id);
+}
+
+/**
+ * ucmx_event_advance - queue requests after others were read
+ * @id: the listening id, with a reference; it may have been closed
+ */
+void ucmx_event_advance(struct ucmx_id *id)
+{
+	spin_lock(&id->lock);
+	ucmx_event_advance_locked(id);
+	spin_unlock(&id->lock);
+}
+
+/**
+ * ucmx_event_post_conn - add a connection request, and wake a reader
+ * @ev: the event, which reports a new id
+ *
+ * It follows the requests that came before, and waits for room in the backlog.
+ */
+void ucmx_event_post_conn(struct ucmx_event *ev)
+{
+	struct ucmx_id *id = ev->id;
+	struct ucmx_file *file;
+
+	ucmx_stat_inc(events);
+	spin_lock(&id->lock);
+	file = id->file;
+	spin_lock(&file->lock);
+	ucmx_event_count(ev, file);
+	ev->excess = true;
+	list_add_tail(&ev->mine, &id->excess);
+	if (id->nr_conns >= READ_ONCE(id->backlog))
+		ucmx_stat_inc(held_connects);
+	spin_unlock(&file->lock);
+	ucmx_event_advance_locked(id);
+	spin_unlock(&id->lock);
 }
 
 /**
@@ -379,6 +458,9 @@ static bool ucmx_event_purge_some(struct ucmx_id *id, struct list_head *gone)
 					      mine);
 		if (!ev)
 			ev = list_first_entry_or_null(&id->held,
+						      struct ucmx_event, mine);
+		if (!ev)
+			ev = list_first_entry_or_null(&id->excess,
 						      struct ucmx_event, mine);
 		if (!ev)
 			break;

@@ -9,14 +9,31 @@
 
 #include "ucmx.h"
 
-/* Charges a request to the listening id and its file. */
+/*
+ * True if a request may wait beyond the backlog. A peer can fill this queue, so
+ * the program keeps the other half of its file's limits.
+ */
+static bool ucmx_conn_may_wait(const struct ucmx_id *listen, int waiting)
+{
+	const struct ucmx_file *file = listen->file;
+
+	return waiting < READ_ONCE(ucmx_max_backlog) &&
+	       READ_ONCE(file->nr_events) < READ_ONCE(ucmx_max_events) / 2 &&
+	       atomic_read(&file->nr_objs) < READ_ONCE(ucmx_max_ids) / 2;
+}
+
+/*
+ * Charges a request to the listening id and its file. Beyond the backlog it
+ * waits, and the peer's CM learns that by an MRA when it retries.
+ */
 static int ucmx_conn_charge(struct ucmx_id *listen)
 {
-	int ret;
+	int waiting, ret;
 
 	spin_lock(&listen->lock);
-	/* With -ENOMEM the CM sends no reply, and the peer retries. */
-	if (atomic_read(&listen->waiting) >= READ_ONCE(listen->backlog))
+	waiting = atomic_read(&listen->waiting);
+	if (waiting >= READ_ONCE(listen->backlog) &&
+	    !ucmx_conn_may_wait(listen, waiting))
 		ret = -ENOMEM;
 	else if (READ_ONCE(listen->file->nr_events) >=
 		 READ_ONCE(ucmx_max_events))
@@ -63,8 +80,8 @@ static struct ucmx_event *ucmx_conn_alloc(struct ucmx_id *listen,
 /*
  * The event that reports a new id contains it; it is in no table and has no
  * file. It owns @cm once this returns 0. After an error rdma_cm destroys @cm.
- * After -ENOMEM the CM sends no reply, and the peer retries. After any other
- * errno the CM rejects the request.
+ * After -ENOMEM the CM sends no reply to a REQ, and the peer retries. It rejects
+ * a REQ after any other errno, and a SIDR_REQ after any. So does the CM of iWARP.
  */
 static int ucmx_connect_request(struct ucmx_id *listen, struct rdma_cm_id *cm,
 				struct rdma_cm_event *e)
@@ -86,7 +103,7 @@ static int ucmx_connect_request(struct ucmx_id *listen, struct rdma_cm_id *cm,
 	ev->conn->hold = true;
 	ev->conn->cm_used = true;
 	cm->context = ev->conn;
-	ucmx_event_post(ev);
+	ucmx_event_post_conn(ev);
 	return 0;
 
 err_charge:
@@ -102,7 +119,7 @@ refuse:
  * @e: the event
  *
  * Return: 0; or for a connection request that is not accepted -ENOMEM: the CM
- * drops it, or another negative errno: the CM rejects it.
+ * drops it if it is a REQ, or another negative errno: the CM rejects it.
  */
 int ucmx_cm_handler(struct rdma_cm_id *cm, struct rdma_cm_event *e)
 {

@@ -34,7 +34,7 @@ MODULE_PARM_DESC(max_events,
 unsigned int ucmx_max_backlog = 1024;
 module_param_named(max_backlog, ucmx_max_backlog, uint, 0644);
 MODULE_PARM_DESC(max_backlog,
-		 "Maximum unread connection requests of one listening id (default 1024)");
+		 "Maximum unread connection requests of one listening id, also beyond its backlog (default 1024)");
 
 struct workqueue_struct *ucmx_wq;
 struct workqueue_struct *ucmx_timer_wq;

@@ -18,6 +18,7 @@
 struct ucmx_record {
 	struct ucmx_event *ev;	/* only compared; others may free it */
 	struct ucmx_id *conn;	/* CONNECT_REQUEST: the new id, a reference */
+	struct ucmx_id *listen;	/* likewise: the listening id, a reference */
 	u32 handle;		/* of conn */
 	struct rdma_cmx_event rec;
 	u8 body[RDMA_CMX_MAX_EVENT - sizeof(struct rdma_cmx_event)];
@@ -68,6 +69,8 @@ static void ucmx_record_fill(struct ucmx_record *r, struct ucmx_event *ev)
 	if (ev->event == RDMA_CM_EVENT_CONNECT_REQUEST) {
 		r->conn = ev->conn;
 		ucmx_id_get(r->conn);
+		r->listen = ev->id;
+		ucmx_id_get(r->listen);
 	}
 }
 
@@ -119,8 +122,10 @@ static int ucmx_record_commit(struct ucmx_file *file, struct ucmx_record *r,
 	/* The id, and with it an embedded event, may be gone now. */
 	if (ev)
 		ucmx_event_free(ev);
-	if (r->conn)
+	if (r->conn) {
 		ucmx_handle_show(file, r->handle, r->conn);
+		ucmx_event_advance(r->listen);
+	}
 	return 0;
 }
 
@@ -167,8 +172,10 @@ static noinline_for_stack int ucmx_event_deliver(struct ucmx_cmd *cmd,
 		return -EAGAIN;
 	ret = r.rec.len > space ? -ENOSPC : ucmx_record_put(cmd, &r, buf,
 							    count + 1);
-	if (r.conn)
+	if (r.conn) {
 		ucmx_id_put(r.conn);
+		ucmx_id_put(r.listen);
+	}
 	if (!ret)
 		return r.rec.len;
 	if (ret != -ESTALE)

@@ -15,6 +15,7 @@
 	X(events)		/* events queued */			\
 	X(requests)		/* resolutions started */		\
 	X(races)		/* races of candidates started */	\
+	X(held_connects)	/* requests beyond the backlog */	\
 	X(refused_connects)	/* requests refused by a limit */	\
 	X(live_files)							\
 	X(live_ids)							\

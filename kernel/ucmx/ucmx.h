@@ -37,7 +37,8 @@
  *                        the removal of the device waits for it, so no copy
  *                        from or to user space is made under it
  *  handler lock of cm    rdma_cm's; held around event handlers
- *  ucmx_id.lock          destination of the id's events: file, held, reserve
+ *  ucmx_id.lock          destination of the id's events: file, held, excess,
+ *                        reserve
  *  ucmx_file.lock        the queue, also of its ids, and its counters
  *  ucmx_user.lock        wake-ups that wait for a work item
  *
@@ -118,7 +119,7 @@ enum ucmx_slot {
 /**
  * struct ucmx_event - an event, queued, held or reserved
  * @ready: in ucmx_file.events
- * @mine: in ucmx_id.queued, held or reserve
+ * @mine: in ucmx_id.queued, held, excess or reserve
  * @id: owner
  * @conn: CONNECT_REQUEST: the new id, not yet in any table
  * @reported: of an embedded event, or NULL: called when user space has received
@@ -138,6 +139,7 @@ enum ucmx_slot {
  * @slot: purpose of the reservation
  * @embedded: part of another object; not freed when it is read
  * @counted: included in nr_events of the id and its file
+ * @excess: CONNECT_REQUEST beyond the backlog, in ucmx_id.excess
  * @unsolicited: no operation reserved it
  */
 struct ucmx_event {
@@ -160,6 +162,7 @@ struct ucmx_event {
 	u8 slot;
 	u8 embedded:1;
 	u8 counted:1;
+	u8 excess:1;
 	u8 unsolicited:1;
 };
 
@@ -175,8 +178,9 @@ struct ucmx_id {
 	u32 handle;
 	u32 nr_events;		/* unread and counted, by ucmx_file.lock */
 	u32 reported;		/* events read by the owner, likewise */
+	u32 nr_conns;		/* requests in queued and held, likewise */
 	atomic_t waiting;	/* unread connection requests */
-	int backlog;		/* limit of waiting */
+	int backlog;		/* limit of nr_conns */
 	atomic_t unsolicited;	/* bits: types unread and not requested */
 	u64 uid;
 	u64 owner;		/* cookie of its creator, constant */
@@ -186,6 +190,7 @@ struct ucmx_id {
 	struct mutex mutex;	/* serialises commands, guards cm */
 	struct list_head queued;	/* by ucmx_file.lock */
 	struct list_head held;		/* instead, while hold is set */
+	struct list_head excess;	/* requests beyond the backlog */
 	struct list_head reserve;
 	struct hlist_head mcs;
 	struct ucmx_removal *removal;
@@ -356,6 +361,8 @@ struct ucmx_event *ucmx_event_take(struct ucmx_id *id, u8 type,
 void ucmx_event_post(struct ucmx_event *ev);
 void ucmx_event_post_locked(struct ucmx_event *ev);
 void ucmx_event_add(struct ucmx_event *ev, const void *body);
+void ucmx_event_post_conn(struct ucmx_event *ev);
+void ucmx_event_advance(struct ucmx_id *id);
 void ucmx_event_wake(struct ucmx_id *id);
 void ucmx_event_unlink(struct ucmx_event *ev, struct ucmx_file *file);
 void ucmx_event_cancel(struct ucmx_event *a, struct ucmx_event *b);

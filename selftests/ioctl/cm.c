@@ -345,52 +345,168 @@ TEST_F(cm, answer_before_the_reply)
 	EXPECT_LE(0, id_destroy(self->fd, passive));
 }
 
-TEST_F(cm, backlog)
+static bool counter_grows(const char *name, long from)
+{
+	double end = now_ms() + 60000;
+
+	while (counter(name) <= from && now_ms() < end)
+		poll(NULL, 0, 10);
+	return counter(name) > from;
+}
+
+/* MRAs that the device has sent */
+#define MRAS	"/sys/class/infiniband/rxe0/ports/1/cm_tx_msgs/mra"
+
+static int listener_small(int fd, uint32_t ps, uint32_t *id, uint16_t *port)
 {
 	struct rdma_cmx_listen arg = { .backlog = 1 };
 	struct rdma_cmx_id_query query = {};
-	uint32_t listener, active[3];
-	union event_buf buf;
-	long refused = counter("refused_connects");
+	int ret;
+
+	ret = id_create(fd, ps, 1, id) ?: id_bind(fd, *id, ADDR_RDMA, 0);
+	arg.id = *id;
+	query.id = *id;
+	ret = ret ?: call(fd, LISTEN, &arg) ?: call(fd, ID_QUERY, &query);
+	*port = addr_port(&query.info.src);
+	return ret;
+}
+
+FIXTURE(backlog) {
+	int fd;
+	int other;
+	long max;
+	long held;
+	long refused;
+};
+
+FIXTURE_SETUP(backlog)
+{
+	self->fd = dev_open(O_NONBLOCK);
+	self->other = dev_open(O_NONBLOCK);
+	ASSERT_LE(0, self->fd);
+	ASSERT_LE(0, self->other);
+	self->max = number_get(UCMX_PARAMETERS "max_backlog");
+	self->held = counter("held_connects");
+	self->refused = counter("refused_connects");
+	ASSERT_EQ(0, number_set(UCMX_PARAMETERS "max_backlog", 3));
+}
+
+FIXTURE_TEARDOWN(backlog)
+{
+	EXPECT_EQ(0, number_set(UCMX_PARAMETERS "max_backlog", self->max));
+	close(self->fd);
+	close(self->other);
+	EXPECT_TRUE(counter_wait("live_ids", 0));
+	EXPECT_EQ(0, counter("live_events"));
+}
+
+/*
+ * A request beyond the backlog waits. Its peer receives an MRA when it retries,
+ * and is accepted at last. Another event of the listener precedes the request.
+ */
+TEST_F(backlog, waits)
+{
+	uint32_t listener, active[2], first;
+	long mras = number_get(MRAS);
 	double end = now_ms() + 60000;
-	int other = dev_open(O_NONBLOCK), i;
+	union event_buf buf;
+	uint16_t port;
+	int i;
 
-	ASSERT_EQ(0, id_create(self->fd, RDMA_PS_TCP, 1, &listener));
-	ASSERT_EQ(0, id_bind(self->fd, listener, ADDR_RDMA, 0));
-	arg.id = listener;
-	ASSERT_EQ(0, call(self->fd, LISTEN, &arg));
-	query.id = listener;
-	ASSERT_EQ(0, call(self->fd, ID_QUERY, &query));
-	for (i = 0; i < 3; i++) {
-		ASSERT_EQ(0, active_new(other, i + 2,
-					addr_port(&query.info.src),
-					&active[i]));
-	}
-	ASSERT_EQ(0, id_connect(other, active[0]));
-	ASSERT_EQ(0, id_connect(other, active[1]));
-	/*
-	 * One request is unread. The other one has no queue slot until it is
-	 * read, and arrives again by the peer's retry.
-	 */
-	while (counter("refused_connects") == refused && now_ms() < end)
-		poll(NULL, 0, 10);
-	EXPECT_LT(refused, counter("refused_connects"));
-
-	/* LISTEN fails, and frees no queue slot. */
-	arg.backlog = 10;
-	EXPECT_EQ(-EINVAL, call(self->fd, LISTEN, &arg));
-	refused = counter("refused_connects");
-	ASSERT_EQ(0, id_connect(other, active[2]));
-	end = now_ms() + 60000;
-	while (counter("refused_connects") == refused && now_ms() < end)
-		poll(NULL, 0, 10);
-	EXPECT_LT(refused, counter("refused_connects"));
-	EXPECT_LE(0, id_destroy(other, active[2]));
-	/* One request; the other one may come as soon as the first is read. */
-	EXPECT_EQ(4, counter("live_ids"));
+	ASSERT_LE(0, mras);
+	ASSERT_EQ(0, listener_small(self->fd, RDMA_PS_TCP, &listener, &port));
 	for (i = 0; i < 2; i++)
-		ASSERT_EQ(0, event_want(self->fd, EV_CONNECT_REQUEST, &buf));
-	close(other);
+		ASSERT_EQ(0, connect_start(self->other, i + 2, port,
+					   &active[i]));
+	ASSERT_TRUE(counter_grows("held_connects", self->held));
+	ASSERT_EQ(0, id_write_event(self->fd, listener, 0, 7));
+	/* Both retry. */
+	while (number_get(MRAS) < mras + 2 && now_ms() < end)
+		poll(NULL, 0, 10);
+	EXPECT_LE(mras + 2, number_get(MRAS));
+
+	ASSERT_EQ(0, event_want(self->fd, EV_CONNECT_REQUEST, &buf));
+	first = buf.ev.obj;
+	ASSERT_EQ(0, event_want(self->fd, RDMA_CMX_EV_USER, &buf));
+	ASSERT_EQ(0, event_want(self->fd, EV_CONNECT_REQUEST, &buf));
+	EXPECT_FALSE(event_pending(self->fd));
+	ASSERT_EQ(0, id_accept(self->fd, buf.ev.obj, 5));
+	ASSERT_EQ(0, event_want(self->other, EV_CONNECT_RESPONSE, &buf));
+	ASSERT_EQ(0, id_accept(self->fd, first, 4));
+	ASSERT_EQ(0, event_want(self->other, EV_CONNECT_RESPONSE, &buf));
+	EXPECT_EQ(self->refused, counter("refused_connects"));
+}
+
+/* Requests that wait move with their listener, in order. */
+TEST_F(backlog, migrates)
+{
+	struct rdma_cmx_id_migrate arg = { .src_fd = self->fd };
+	uint32_t active[3], listener, i;
+	union event_buf buf;
+	uint16_t port;
+
+	ASSERT_EQ(0, listener_small(self->fd, RDMA_PS_TCP, &listener, &port));
+	for (i = 0; i < 3; i++) {
+		ASSERT_EQ(0, connect_start(self->other, i + 2, port,
+					   &active[i]));
+		/* Each has arrived before the next one is sent. */
+		ASSERT_TRUE(counter_wait("live_ids", 3 + 2 * i));
+	}
+	EXPECT_EQ(self->held + 2, counter("held_connects"));
+	arg.id = listener;
+	ASSERT_EQ(0, call(self->other, ID_MIGRATE, &arg));
+	EXPECT_FALSE(event_pending(self->fd));
+	ASSERT_EQ(0, id_write_event(self->other, arg.new_id, 0, 7));
+	ASSERT_EQ(0, event_want(self->other, EV_CONNECT_REQUEST, &buf));
+	EXPECT_EQ(arg.new_id, buf.ev.id);
+	ASSERT_EQ(0, event_want(self->other, RDMA_CMX_EV_USER, &buf));
+	ASSERT_EQ(0, event_want(self->other, EV_CONNECT_REQUEST, &buf));
+	/* The last one ends with its listener, unread. */
+	EXPECT_LE(0, id_destroy(self->other, arg.new_id));
+}
+
+TEST_F(backlog, is_full)
+{
+	struct rdma_cmx_listen arg = { .backlog = 10 };
+	uint32_t active[3], listener, i;
+	uint16_t port;
+
+	ASSERT_EQ(0, number_set(UCMX_PARAMETERS "max_backlog", 2));
+	ASSERT_EQ(0, listener_small(self->fd, RDMA_PS_TCP, &listener, &port));
+	for (i = 0; i < 2; i++)
+		ASSERT_EQ(0, connect_start(self->other, i + 2, port,
+					   &active[i]));
+	ASSERT_TRUE(counter_wait("live_ids", 5));
+	/* LISTEN fails, and frees no queue slot. */
+	arg.id = listener;
+	EXPECT_EQ(-EINVAL, call(self->fd, LISTEN, &arg));
+	ASSERT_EQ(0, connect_start(self->other, 4, port, &active[2]));
+	EXPECT_TRUE(counter_grows("refused_connects", self->refused));
+	/* It is dropped: the peer retries. */
+	EXPECT_FALSE(event_pending(self->other));
+	EXPECT_EQ(6, counter("live_ids"));
+}
+
+/* The CM cannot drop the request of a UD id. */
+TEST_F(backlog, is_full_for_ud)
+{
+	uint32_t active[2], listener, i;
+	union event_buf buf;
+	uint16_t port;
+
+	ASSERT_EQ(0, number_set(UCMX_PARAMETERS "max_backlog", 1));
+	ASSERT_EQ(0, listener_small(self->fd, RDMA_PS_UDP, &listener, &port));
+	for (i = 0; i < 2; i++) {
+		ASSERT_EQ(0, active_of(self->other, RDMA_PS_UDP, i + 2, port,
+				       &active[i]));
+		ASSERT_EQ(0, id_connect(self->other, active[i]));
+		if (!i)
+			ASSERT_TRUE(counter_wait("live_ids", 3));
+	}
+	ASSERT_EQ(0, event_want(self->other, EV_UNREACHABLE, &buf));
+	EXPECT_EQ(3, buf.ev.uid);
+	EXPECT_LT(0, buf.ev.status);
+	EXPECT_EQ(self->refused + 1, counter("refused_connects"));
 }
 
 /* A UD id requests the peer's queue pair. */

@@ -128,7 +128,8 @@ enum {
  *	unfinished or whose result was not taken; above it: EAGAIN
  * @max_events: out: unread events of one context; at this limit a command that
  *	ends with an event fails with EAGAIN
- * @max_backlog: out: unread connection requests of one listening id
+ * @max_backlog: out: unread connection requests of one listening id, with
+ *	those that wait beyond its backlog
  * @max_joins: out: items of one JOIN_MANY; above it: E2BIG
  * @max_event: out: maximum length of an event record in bytes; a buffer of this
  *	size holds any record

@@ -296,8 +296,9 @@ enum {
  * struct rdma_cmx_listen - RDMA_CMX_IO(LISTEN)
  * @size: sizeof(struct rdma_cmx_listen)
  * @id: handle
- * @backlog: maximum number of unread connection requests; 0, less, or above
- *	the module parameter max_backlog: that limit (see RDMA_CMX_IO(GET_INFO))
+ * @backlog: maximum number of connection requests that can be read; further
+ *	ones wait until one is read. 0, less, or above the module parameter
+ *	max_backlog: that limit (see RDMA_CMX_IO(GET_INFO))
  * @reserved: 0
  */
 struct rdma_cmx_listen {

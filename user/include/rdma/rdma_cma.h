@@ -337,7 +337,7 @@ int rdma_establish(struct rdma_cm_id *id);
 /**
  * rdma_listen - accept connection requests
  * @id: id with a local address; a wildcard listens on all devices
- * @backlog: maximum number of pending requests
+ * @backlog: maximum number of pending requests; further ones wait
  */
 int rdma_listen(struct rdma_cm_id *id, int backlog);
 

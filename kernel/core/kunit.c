@@ -137,4 +137,4 @@ SHOW(cmx_window_limit);
 SHOW(cmx_window_lock);
 SHOW(cmx_window_running);
 SHOW(cmx_window_sign);
-SHOW(cmx_wq);
+SHOW(cmx_query_users);

@@ -447,7 +447,7 @@ static void query_deadline_busy(struct kunit *test)
 		b[i].begun = i < count ? &begun : &behind;
 		b[i].left = i < count ? &left : &last;
 		b[i].go = &go;
-		queue_work(cmx_wq, &b[i].work);
+		queue_work(cmx_query_users.wq, &b[i].work);
 	}
 	/* The last one waits for the others: the work queue is full. */
 	KUNIT_EXPECT_NE(test, 0ul,

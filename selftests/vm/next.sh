@@ -9,7 +9,9 @@
 next_release=trixie
 next_kernels=(6.12 newest)
 next_modules=(. selftests/consumer selftests/fabric selftests/storage)
-next_tools=(bash dash coreutils sed grep mawk findutils diffutils make gcc-14)
+next_tools=(bash dash coreutils sed grep mawk findutils diffutils make gcc-14
+	g++-14 pkgconf libc6-dev libibverbs-dev librdmacm-dev libkeyutils-dev
+	rdmacm-utils)
 next_programs=(bash coreutils util-linux libc-bin kmod iproute2 dnsmasq-base
 	keyutils ibverbs-providers ibverbs-utils rdmacm-utils perftest qperf
 	libfabric-bin opensm infiniband-diags tcpdump strace valgrind libc6-dbg)
@@ -57,6 +59,8 @@ next_compiler() {
 		$(printf 'linux-headers-%s ' $kvers)) || return
 	mkdir -p "$root/mnt"
 	ln -sf mawk "$root/usr/bin/awk"
+	ln -sf gcc-14 "$root/usr/bin/gcc"
+	ln -sf g++-14 "$root/usr/bin/g++"
 	# kernel-doc, which W=1 runs on some kernels: `make lint` has it
 	ln -sf true "$root/usr/bin/perl"
 	echo "$root"
@@ -72,39 +76,78 @@ next_guest() {
 		$(printf 'linux-image-%s ' $kvers)
 }
 
-# next_compile ROOT KVER: the modules and those of the tests in build/kernels/KVER,
-# as the script below makes them in ROOT, with the copy of the tree at /mnt.
-# Prints what is a warning. One that came once does not come again for an object
-# that is there, so that after one nothing is left.
-next_compile() (
-	root=$1 release=$2 copy=$top/build/kernels/$2 flags=-m
+# next_copy NAME PATH...: copies these of the tree, without objects, to
+# build/kernels/NAME
+next_copy() {
+	local copy=$top/build/kernels/$1
 
-	[ "$(id -u)" = 0 ] || flags=-rm
+	shift
 	mkdir -p "$copy"
-	exec 9>"$top/build/kernels/lock"
-	flock 9
 	tar -C "$top" -c --exclude='*.o' --exclude='*.ko' --exclude='*.cmd' \
 		--exclude='*.mod*' --exclude=Module.symvers \
-		--exclude=modules.order Kbuild kernel uapi \
-		"${next_modules[@]:1}" | tar -C "$copy" -x
-	unshare $flags bash -s "$root" "$copy" "$release" "${next_modules[@]}" \
-		>"$copy.log" 2>&1 <<-'END' || echo "it ended with $?" >>"$copy.log"
-	root=$1 copy=$2 kver=$3
-	shift 3
-	mount --rbind "$copy" "$root/mnt" && mount --rbind /dev "$root/dev" &&
-		mount --rbind /proc "$root/proc" &&
-		mount -t tmpfs tmpfs "$root/tmp" || exit
+		--exclude=modules.order "$@" | tar -C "$copy" -x
+}
+
+# next_inside ROOT NAME SCRIPT [ARGUMENT...]: runs it in ROOT, with that copy of
+# the tree at /mnt
+next_inside() {
+	local flags=-m
+
+	[ "$(id -u)" = 0 ] || flags=-rm
+	# shellcheck disable=SC2016 # of the inner shell
+	unshare $flags bash -c '
+		root=$1 copy=$2
+		shift 2
+		mount --rbind "$copy" "$root/mnt" &&
+			mount --rbind /dev "$root/dev" &&
+			mount --rbind /proc "$root/proc" &&
+			mount -t tmpfs tmpfs "$root/tmp" || exit
+		exec chroot "$root" env LC_ALL=C bash -c "$@"
+	' - "$1" "$top/build/kernels/$2" "$3" - "${@:4}" </dev/null
+}
+
+# next_compile ROOT KVER: the modules and those of the tests in build/kernels/KVER,
+# as the script below makes them in ROOT. Prints what is a warning. One that came
+# once does not come again for an object that is there, so that after one nothing
+# is left.
+next_compile() (
+	root=$1 release=$2 copy=$top/build/kernels/$2
+
+	mkdir -p "$top/build/kernels"
+	exec 9>"$top/build/kernels/lock"
+	flock 9
+	next_copy "$release" Kbuild kernel uapi "${next_modules[@]:1}"
+	# shellcheck disable=SC2016 # of the inner shell
+	next_inside "$root" "$release" '
+	kver=$1
+	shift
 	for dir; do
-		chroot "$root" env LC_ALL=C make -s -j2 W=1 KCFLAGS=-Werror \
+		make -s -j2 W=1 KCFLAGS=-Werror \
 			CONFIG_DEBUG_INFO= CONFIG_DEBUG_INFO_BTF_MODULES= \
 			-C "/lib/modules/$kver/build" M="/mnt/$dir" $symbols \
 			modules || exit
 		symbols=KBUILD_EXTRA_SYMBOLS=/mnt/Module.symvers
-	done
-	END
+	done' "$release" "${next_modules[@]}" >"$copy.log" 2>&1 ||
+		echo "it ended with $?" >>"$copy.log"
 	# Except for the tool that is left out, as there is no BTF here
 	! grep -vE '^warning: pahole version|^  (The kernel was built with|You are using):' \
 		"$copy.log" || rm -rf "$copy"
+)
+
+# next_user ROOT: compiles user space in ROOT, with the headers there; prints
+# warnings. Then build/kernels/user.abi has what host/abi.sh prints in ROOT.
+next_user() (
+	copy=$top/build/kernels/user
+
+	mkdir -p "$copy"
+	exec 9>"$top/build/kernels/lock"
+	flock 9
+	rm -rf "$copy"
+	next_copy user Makefile user uapi selftests/host
+	next_inside "$1" user 'cd /mnt &&
+		make -s -j2 user CC=gcc CFLAGS="-O2 -g -Werror" >&2 || exit
+		selftests/host/abi.sh
+		true' 2>&1 >"$copy.abi" || echo "it ended with $?"
 )
 
 # next_found KVER: prints the compiled files, one for each line

@@ -144,6 +144,7 @@ next_user() (
 	flock 9
 	rm -rf "$copy"
 	next_copy user Makefile user uapi selftests/host
+	# shellcheck disable=SC2069 # the output to the file, warnings to the caller
 	next_inside "$1" user 'cd /mnt &&
 		make -s -j2 user CC=gcc CFLAGS="-O2 -g -Werror" >&2 || exit
 		selftests/host/abi.sh

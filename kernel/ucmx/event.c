@@ -11,9 +11,9 @@
  * finds no others, and the file's list keeps the order of arrival. Lists change
  * in batches, which bounds the time under a spinlock.
  *
- * A connection request beyond the backlog is an event, too, but it is in a list
- * of its own. It becomes the last one of the file when a request before it is
- * read: so at most as many requests as the backlog precede another event.
+ * A connection request beyond the backlog is an event, too, but it is in the
+ * list excess. It becomes the last event of the file when a request before it
+ * is read. So at most as many requests as the backlog precede another event.
  */
 #include <linux/sched.h>
 #include <linux/slab.h>

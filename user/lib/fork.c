@@ -262,8 +262,7 @@ void cmx_id_adopt(struct cmx_id *id)
 /*
  * Destroying an id does not wait for readers of other processes' events, that of
  * a copy for none. So readers hold this lock from the lookup of the id until
- * they are counted. A process without
- * copies does not take it.
+ * they are counted. A process without copies does not take it.
  */
 bool cmx_copies_lock(void)
 {

@@ -109,8 +109,8 @@ static void group_move(const struct cmx_mc *mc, uint16_t mlid)
 }
 
 /*
- * rdma_cm has one Q_Key for an id of RDMA_PS_IPOIB, for good: the partition's at
- * its first use. The group's may be another one since.
+ * rdma_cm sets the Q_Key of an id of RDMA_PS_IPOIB once, at its first use, to
+ * that of the partition. The subnet manager may have changed it since.
  */
 static bool qkey_stale(const struct cmx_mc *mc)
 {

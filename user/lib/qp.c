@@ -281,7 +281,7 @@ static bool queues_foreign(const struct ibv_context *verbs,
 
 /* A failure may leave defaults in @attr. */
 static int qp_try(struct rdma_cm_id *id, struct ibv_qp_init_attr_ex *attr,
-		     bool reset)
+		  bool reset)
 {
 	struct cmx_id *cid = cmx_id(id);
 	struct ibv_cq *send_cq, *recv_cq;

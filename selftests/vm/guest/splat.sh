@@ -3,7 +3,7 @@
 # the guest and on the host, so that both use the same list.
 
 splat_find() {
-	stock_drop | limit_drop |
+	stock_drop | stock_cm_drop | limit_drop |
 	grep -E -e 'BUG|WARNING|INFO: (possible|task|suspicious)|UBSAN' \
 		-e 'unreferenced object|Oops|Call Trace|Kernel panic' \
 		-e 'general protection fault|refcount_t:|KASAN|DEBUG_LOCKS' \
@@ -44,6 +44,31 @@ stock_drop() {
 	}
 	known && /Call Trace:/ { known = 0; next }
 	{ print }'
+}
+
+# ib_cm reads the root of a tree before it takes the lock (stock-bugs.rst): a
+# report of cm_work_handler() on what cm_create_timewait_info() allocated and
+# cm_reset_to_idle() freed. Its two lines that the list matches are ignored.
+stock_cm_drop() {
+	awk '
+	function report_end(i) {
+		for (i = 0; i < n; i++)
+			if (!made || !freed ||
+			    i && (line[i] !~ /Call Trace:/ || trace++))
+				print line[i]
+		n = made = freed = trace = 0
+	}
+	/BUG: KASAN: use-after-free in cm_work_handler\+/ {
+		report_end()
+		line[n++] = $0
+		next
+	}
+	!n { print; next }
+	{ line[n++] = $0 }
+	/ cm_create_timewait_info\+/ { made = 1 }
+	/ cm_reset_to_idle\+/ { freed = 1 }
+	/ =========/ { report_end() }
+	END { report_end() }'
 }
 
 # A memory cgroup at its limit kills one of its processes, and reports it with a

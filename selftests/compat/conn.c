@@ -328,6 +328,12 @@ TEST_F(conn, RA_02_listen_without_an_address)
 	EXPECT_EQ(0, rdma_destroy_id(id));
 }
 
+/* The guest delta has no IPv6. */
+static bool ipv6_enabled(void)
+{
+	return !access("/proc/net/if_inet6", F_OK);
+}
+
 TEST_F(conn, RA_02_wildcard_of_both_families)
 {
 	struct pair *p = &self->p;
@@ -337,7 +343,8 @@ TEST_F(conn, RA_02_wildcard_of_both_families)
 	ASSERT_EQ(0, id_bind(id, "::", 0));
 	ASSERT_EQ(0, rdma_listen(id, 1));
 	EXPECT_EQ(NULL, id->verbs);
-	wildcard_check(_metadata, p, id, OWN6);
+	if (ipv6_enabled())
+		wildcard_check(_metadata, p, id, OWN6);
 	wildcard_check(_metadata, p, id, OWN4);
 	EXPECT_EQ(0, rdma_destroy_id(id));
 }
@@ -355,9 +362,10 @@ TEST_F(conn, RA_02_addresses_of_an_idle_id)
 	EXPECT_EQ(self, id->context);
 	EXPECT_EQ(RDMA_PS_UDP, id->ps);
 	EXPECT_EQ(IBV_QPT_UD, id->qp_type);
-	ASSERT_EQ(0, id_bind(id, OWN6, 0));
+	ASSERT_EQ(0, id_bind(id, ipv6_enabled() ? OWN6 : OWN4, 0));
 	EXPECT_NE(0, rdma_get_src_port(id));
-	EXPECT_EQ(AF_INET6, rdma_get_local_addr(id)->sa_family);
+	EXPECT_EQ(ipv6_enabled() ? AF_INET6 : AF_INET,
+		  rdma_get_local_addr(id)->sa_family);
 	EXPECT_NE(NULL, id->verbs);
 	EXPECT_NE(NULL, id->pd);
 	EXPECT_EQ(0, rdma_destroy_id(id));

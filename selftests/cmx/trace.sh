@@ -78,7 +78,6 @@ like "cmx_lookup_done has it, too" "$log" \
 # --- bpftrace ----------------------------------------------------------------
 
 usr=/run/host-usr
-bpftrace=$usr/bin/bpftrace
 trap 'umount $usr 2>/dev/null' EXIT
 
 # traced SCRIPT: what it prints while $work runs, from start to end; ${did[]}: how
@@ -92,8 +91,9 @@ traced() {
 		did[$name]=$(counter $name)
 	done
 	# -c does not accept a script.
-	out=$(LD_LIBRARY_PATH=$(echo $usr/lib/*-linux-gnu) timeout 250 \
-		$bpftrace -c "/bin/bash $work" "$scripts/$1" 2>/tmp/test/err)
+	# shellcheck disable=SC2046 # a command and its arguments
+	out=$(timeout 250 $(usr_program $usr bpftrace) -c "/bin/bash $work" \
+		"$scripts/$1" 2>/tmp/test/err)
 	is "$1: exit code" $? 0 || diag "$(cat /tmp/test/err)"
 	for name in "${!did[@]}"; do
 		did[$name]=$(($(counter "$name") - did[$name]))
@@ -109,14 +109,13 @@ sum() {
 		END { print n + 0 }' <<<"$out"
 }
 
-if ! usr_mount $usr 2>/dev/null || [ ! -x $bpftrace ]; then
+if ! usr_mount $usr 2>/dev/null || [ ! -x $usr/bin/bpftrace ]; then
 	skip "bpftrace runs the scripts" "the host has none for this guest"
 	finish
 fi
 # At least two lookups, one response of the cache, which may expire on a host
 # that stops, and one failure
 cat >$work <<-'END'
-	unset LD_LIBRARY_PATH
 	hits=/sys/module/rdma_cmx/counters/name_hits
 	before=$(<$hits)
 	{

@@ -67,7 +67,7 @@ guest_start() {
 		wire_add alpha beta 1
 		# For cmx/trace and programs/podman: bpftrace's compiler is as
 		# large as the image, and Podman has 33 MB.
-		[ "$boots" != stock ] ||
+		[ "$boots" = debug ] ||
 			shape+=(-virtfs "local,path=/usr,mount_tag=usr,\
 security_model=none,readonly=on")
 		;;

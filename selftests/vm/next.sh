@@ -14,7 +14,8 @@ next_tools=(bash dash coreutils sed grep mawk findutils diffutils make gcc-14
 	rdmacm-utils)
 next_programs=(bash coreutils util-linux libc-bin kmod iproute2 dnsmasq-base
 	keyutils ibverbs-providers ibverbs-utils rdmacm-utils perftest qperf
-	libfabric-bin opensm infiniband-diags tcpdump strace valgrind libc6-dbg)
+	libfabric-bin opensm infiniband-diags tcpdump strace valgrind libc6-dbg
+	crun)
 
 next_suite() {
 	"$top/selftests/vm/suite.sh" $next_release "$@"

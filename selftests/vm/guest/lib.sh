@@ -286,10 +286,19 @@ dns_queries() {
 # --- Programs of the host ---------------------------------------------------
 
 # usr_mount FOLDER: the host's /usr, for programs that are too large for the image;
-# alpha has it on Debian's kernel, whose libraries are the same.
+# alpha has it on all kernels but the debug kernel.
 usr_mount() {
 	mkdir -p "$1" && modprobe -qa 9pnet_virtio 9p &&
 		mount -t 9p -o trans=virtio,version=9p2000.L,ro,cache=loose usr "$1"
+}
+
+# usr_program FOLDER NAME: prints what starts a program there. Its loader and
+# libraries are the host's, since the guest's may be of another release.
+usr_program() {
+	local libraries
+
+	libraries=$(echo "$1"/lib/*-linux-gnu)
+	echo "$libraries/ld-linux-x86-64.so.2 --library-path $libraries $1/bin/$2"
 }
 
 # --- Kernel ----------------------------------------------------------------

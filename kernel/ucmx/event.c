@@ -300,6 +300,15 @@ static void ucmx_event_queue_conn(struct ucmx_event *ev, struct ucmx_file *file)
 		ucmx_event_queue(ev, file);
 }
 
+/*
+ * Does one more request have to wait? One is always readable, as its reader lets
+ * the next one follow: a LISTEN that failed leaves a backlog of 0.
+ */
+static bool ucmx_event_backlog_full(const struct ucmx_id *id)
+{
+	return id->nr_conns && id->nr_conns >= READ_ONCE(id->backlog);
+}
+
 /* Queues requests for which the backlog has room. The id's lock is held. */
 static void ucmx_event_advance_locked(struct ucmx_id *id)
 {
@@ -307,13 +316,16 @@ static void ucmx_event_advance_locked(struct ucmx_id *id)
 	struct ucmx_file *file;
 	bool any = false;
 
-	/* Without a request, the id may be closed, and its file gone. */
-	if (list_empty(&id->excess))
+	/*
+	 * Without a request, the id may be closed, and its file gone. Those of
+	 * a removed device end with the id: its removal is its last event.
+	 */
+	if (list_empty(&id->excess) || id->gone)
 		return;
 	file = id->file;
 	spin_lock(&file->lock);
 	list_for_each_entry_safe(ev, tmp, &id->excess, mine) {
-		if (id->nr_conns >= READ_ONCE(id->backlog))
+		if (ucmx_event_backlog_full(id))
 			break;
 		ucmx_event_queue_conn(ev, file);
 		any = true;
@@ -351,8 +363,9 @@ void ucmx_event_post_conn(struct ucmx_event *ev)
 	spin_lock(&file->lock);
 	ucmx_event_count(ev, file);
 	ev->excess = true;
+	ev->attempt = id->attempt;
 	list_add_tail(&ev->mine, &id->excess);
-	if (id->nr_conns >= READ_ONCE(id->backlog))
+	if (ucmx_event_backlog_full(id))
 		ucmx_stat_inc(held_connects);
 	spin_unlock(&file->lock);
 	ucmx_event_advance_locked(id);

@@ -3,6 +3,8 @@
  * An event that is part of another object, like that of a membership, and is
  * queued again: while it waits, while a reader copies it to user space, and
  * after it was read. No state is lost, and none is reported twice.
+ *
+ * Requests beyond the backlog: each follows once another was read.
  */
 #include <linux/slab.h>
 
@@ -14,6 +16,7 @@ struct bed {
 	struct ucmx_file file;
 	struct ucmx_id id;
 	struct ucmx_event ev, other;
+	struct ucmx_id conn;
 	u64 body, other_body;
 };
 
@@ -26,6 +29,7 @@ static struct bed *bed_make(struct kunit *test)
 	spin_lock_init(&b->id.lock);
 	INIT_LIST_HEAD(&b->id.queued);
 	INIT_LIST_HEAD(&b->id.held);
+	INIT_LIST_HEAD(&b->id.excess);
 	b->id.file = &b->file;
 	ucmx_event_init(&b->ev, &b->id, 0);
 	ucmx_event_init(&b->other, &b->id, 0);
@@ -123,9 +127,69 @@ static void events_while_it_waits(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, b->file.nr_events, 1u);
 }
 
+/* Two requests to an id with a backlog of one */
+static struct bed *requests_make(struct kunit *test)
+{
+	struct bed *b = bed_make(test);
+
+	b->ev.conn = &b->conn;
+	b->other.conn = &b->conn;
+	b->id.backlog = 1;
+	b->id.attempt = 3;
+	ucmx_event_post_conn(&b->ev);
+	ucmx_event_post_conn(&b->other);
+	KUNIT_EXPECT_PTR_EQ(test, first(b), &b->ev);
+	KUNIT_EXPECT_TRUE(test, list_is_singular(&b->file.events));
+	KUNIT_EXPECT_EQ(test, b->file.nr_events, 2u);
+	return b;
+}
+
+/* The first one is read. */
+static void request_is_read(struct bed *b)
+{
+	spin_lock(&b->file.lock);
+	ucmx_event_unlink(&b->ev, &b->file);
+	spin_unlock(&b->file.lock);
+	ucmx_event_advance(&b->id);
+}
+
+static void events_requests(struct kunit *test)
+{
+	struct bed *b = requests_make(test);
+
+	request_is_read(b);
+	KUNIT_EXPECT_PTR_EQ(test, first(b), &b->other);
+	KUNIT_EXPECT_EQ(test, b->file.nr_events, 1u);
+	KUNIT_EXPECT_EQ(test, b->ev.attempt, 3);
+	KUNIT_EXPECT_EQ(test, b->other.attempt, 3);
+}
+
+/* A LISTEN that fails restores the former backlog. */
+static void events_requests_after_a_failed_listen(struct kunit *test)
+{
+	struct bed *b = requests_make(test);
+
+	b->id.backlog = 0;
+	request_is_read(b);
+	KUNIT_EXPECT_PTR_EQ(test, first(b), &b->other);
+}
+
+static void events_requests_after_removal(struct kunit *test)
+{
+	struct bed *b = requests_make(test);
+
+	b->id.gone = true;
+	request_is_read(b);
+	KUNIT_EXPECT_NULL(test, first(b));
+	KUNIT_EXPECT_TRUE(test, list_is_singular(&b->id.excess));
+}
+
 static struct kunit_case events_cases[] = {
 	KUNIT_CASE(events_while_it_is_read),
 	KUNIT_CASE(events_while_it_waits),
+	KUNIT_CASE(events_requests),
+	KUNIT_CASE(events_requests_after_a_failed_listen),
+	KUNIT_CASE(events_requests_after_removal),
 	{}
 };
 

@@ -140,7 +140,8 @@ enum {
  * @max_user_services: out: services that one user advertises; above it: EAGAIN.
  *	The parameter services_per_user of rdma_cmx, as are the following ones.
  *	Reserved before: all of them are 0 from an older kernel
- * @max_services: out: services of all users; above it: EAGAIN. services_max
+ * @max_services: out: services of all users and kernel consumers. Root may use
+ *	7/8 of it, others 3/4; above that: EAGAIN. services_max
  * @max_user_connects: out: connects of one user that wait to send their
  *	request; above it: EAGAIN. connect_queue
  * @max_connect_wait_ms: out: milliseconds of such a wait, after which the

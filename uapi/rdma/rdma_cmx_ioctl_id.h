@@ -297,8 +297,9 @@ enum {
  * @size: sizeof(struct rdma_cmx_listen)
  * @id: handle
  * @backlog: maximum number of connection requests that can be read; further
- *	ones wait until one is read. 0, less, or above the module parameter
- *	max_backlog: that limit (see RDMA_CMX_IO(GET_INFO))
+ *	ones wait until one is read. An iWARP device may refuse further ones. 0,
+ *	less, or above the module parameter max_backlog: that limit (see
+ *	RDMA_CMX_IO(GET_INFO))
  * @reserved: 0
  */
 struct rdma_cmx_listen {

@@ -5,7 +5,7 @@
 #
 # A job is a separate process, "guest KERNEL GUEST" or "host". It counts for
 # itself and leaves its sums in $work/job-NUMBER. A guest waits for half of its
-# time: there are two places for each processor. A job aside has one of them.
+# time: there are two places for each processor, and one for a job aside.
 # shellcheck shell=bash
 
 declare -A job_pid=()

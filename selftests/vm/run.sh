@@ -305,15 +305,18 @@ guest_job() {
 }
 
 # Prints "KERNEL GUEST" for each job: by the limits of its tests the longest
-# first, so that no long one is left at the end.
+# first, so that no long one is left at the end. The limits are those of Debian's
+# kernel. The debug kernel takes about three times as long, and is built first.
 guest_jobs_list() {
-	local kernel guest
+	local kernel guest times
 
 	for kernel in "${kernels[@]}"; do
+		times=1
+		[ "$kernel" != debug ] || times=3
 		for guest in $(guests_wanted "$kernel"); do
 			guest_tests "$guest" "$work/$kernel.tests" |
-				awk -v job="$kernel $guest" '
-					{ n += $3 }
+				awk -v job="$kernel $guest" -v times=$times '
+					{ n += $3 * times }
 					END { print n + 0, job }'
 		done
 	done | sort -s -k 1,1nr | cut -d' ' -f2-
@@ -357,7 +360,7 @@ accel=$(accel_find)
 [ -z "${VM_ACCEL:-}" ] || accel=$VM_ACCEL
 
 lanes=${VM_JOBS:-$(lanes_find)}
-places=$((2 * $(nproc)))
+places=$((2 * $(nproc) + 1))
 [ -z "${VM_JOBS:-}" ] || places=$((VM_JOBS + 1))
 
 echo "Building for Linux $kver; logs in $out"

@@ -378,7 +378,7 @@ if [ "$mode" = shell ]; then
 fi
 
 mapfile -t guest_jobs < <(guest_jobs_list)
-# Builds use the processor time that guests leave.
+# Builds, beside the guests. Those of the debug kernel wait for it.
 aside=()
 for job in "${guest_jobs[@]}"; do
 	kernel=${job% *}

@@ -55,7 +55,7 @@ config_check() {
 }
 
 kernel_make() {
-	nice -n 19 make -C "$tmp/source" -s -j"$(nproc)" "$@" >>"$tmp/log" 2>&1 || {
+	make -C "$tmp/source" -s -j"$(nproc)" "$@" >>"$tmp/log" 2>&1 || {
 		tail -n 30 "$tmp/log" >&2
 		die "the build failed, see above"
 	}

@@ -303,7 +303,7 @@ install_check() {
 	like "dpkg -P leaves nothing" "$out" "^left $" || diag "$out"
 }
 
-# Keeps the packages for host/upgrade.sh, if the sources are the same then.
+# Keeps the packages for host/upgrade, if the sources are the same then.
 keep() {
 	local kept=$top/build/deb-tested
 

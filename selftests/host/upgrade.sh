@@ -1,13 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # OPS-01: the Debian packages on a fresh Debian, from apt-get install to purge.
+# upgrade.sh [RELEASE]: this machine's release, or another one (upgrade_13.sh)
 #
 # The packages are those that host/packages.sh has built of the same sources, if
-# there are any.
+# there are any: Debian 13 has those that Debian 12 built.
 # 1. Here, by chroot in a copy of the fresh root directory (vm/fresh.sh, an
 #    overlay), without network: apt-get install of the packages; DKMS builds for
-#    the older kernel. Then an upgrade to the newer one, by apt: DKMS builds
-#    again. A compiler in an emulated guest takes ten times as long.
+#    the kernel that is there. Of this machine's release there is none yet: each
+#    build takes a minute. Then an upgrade to the newer one, by apt: DKMS builds
+#    for it. A compiler in an emulated guest takes ten times as long.
 # 2. In a guest that has this directory as its root, by 9p: systemd boots the
 #    newer kernel with the initrd that the upgrade made. The service works;
 #    apt-get purge. See vm/guest/upgraded.
@@ -27,9 +29,9 @@ if [ -z "${CMX_UPGRADE_FRESH:-}" ]; then
 		plan_skip "no namespaces to be had here (${why#unshare: })"
 	why=$("$here/../vm/deps.sh" upgrade 2>&1) || plan_skip "${why##*$'\n'}"
 	err=$(mktemp) || exit
-	CMX_UPGRADE_FRESH=$("$here/../vm/fresh.sh" "$kver" 2>"$err")
+	CMX_UPGRADE_FRESH=$("$here/../vm/fresh.sh" "${1:-$kver}" 2>"$err")
 	status=$?
-	why=$(cat "$err")
+	why=$(tail -n 1 "$err")
 	rm -f "$err"
 	case $status in
 	0) ;;
@@ -42,15 +44,17 @@ if [ -z "${CMX_UPGRADE_FRESH:-}" ]; then
 		;;
 	esac
 	export CMX_UPGRADE_FRESH
-	exec unshare -mn "$0"
+	exec unshare -mn "$0" "$@"
 fi
 
 fresh=$CMX_UPGRADE_FRESH
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/rdma-cmx
-old=$(cat "$fresh/old")
 version=$(sed -n 's/^VERSION *:*= *//p' "$top/Makefile")
 # shellcheck source-path=SCRIPTDIR source=../vm/guests.sh
 . "$here/../vm/guests.sh"
+# Nobody logs in, and no timer is to take the time.
+masked=(getty.target apt-daily.timer apt-daily-upgrade.timer
+	dpkg-db-backup.timer e2scrub_all.timer fstrim.timer)
 work=$(mktemp -d "${TMPDIR:-/tmp}/cmx-upgrade.XXXXXX") || exit
 qemu=''
 trap cleanup EXIT
@@ -64,11 +68,12 @@ cleanup() {
 	rm -rf --one-file-system "$work"
 }
 
-# in_root COMMAND... (dkms strips the debug information of the compiler)
+# in_root COMMAND... (dkms strips the debug information of the compiler; but of
+# this the kernels of Debian 13 make BTF, and the build fails without it)
 in_root() {
 	chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root \
-		DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8 KCFLAGS=-g0 \
-		"$@" </dev/null
+		DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8 \
+		"${debug[@]}" "$@" </dev/null
 }
 
 root_mount() {
@@ -117,7 +122,6 @@ root_fill() {
 	END
 	mkdir -p "$root/etc/systemd/system/default.target.wants"
 	ln -s ../cmx-test.service "$root/etc/systemd/system/default.target.wants"
-	in_root depmod "$old"
 	in_root apt-get -q update
 }
 
@@ -136,10 +140,17 @@ install_all() {
 	in_root apt-get -q -y install rdma-cmx librdmacmx1
 }
 
-# dkms status, one word for each kernel
+# The installed modules; the kernels of Debian 13 have compressed ones.
+modules() {
+	(cd "$root/lib/modules" && printf '%s\n' */updates/dkms/*) |
+		sed 's/\.xz$//' | sort -V | xargs
+}
+
+# dkms status, one word for each kernel, or "added" without one
 dkms_kernels() {
 	in_root dkms status -m rdma-cmx -v "$version" |
-		sed -n 's|^[^,]*, \([^,]*\), .*: \(.*\)|\1:\2|p' | sort -V | xargs
+		sed -n 's|^[^,]*, \([^,]*\), .*: \(.*\)|\1:\2|p
+			s|^[^,]*: added$|added|p' | sort -V | xargs
 }
 
 accounts() {
@@ -157,8 +168,11 @@ files() {
 # Prints new names after the purge. The packages of the newer kernel, and files
 # that the system creates for them, do not count.
 left() {
-	local deb
+	local deb names
 
+	names=$(for deb in "$fresh"/debs/*.deb; do
+		dpkg-deb -f "$deb" Package
+	done | sed 's/[+.]/\\&/g' | paste -sd '|')
 	for deb in "$fresh"/debs/*.deb; do
 		dpkg-deb -c "$deb"
 	done | awk '{ sub(/^\.\//, "", $6); sub(/\/$/, "", $6)
@@ -167,9 +181,10 @@ left() {
 	comm -13 <(cut -d' ' -f3- "$work/before" | sort) \
 		<(cut -d' ' -f3- "$work/after" | sort) |
 		grep -vxFf "$work/kernel" |
-		grep -vE "^(boot/)?initrd|^vmlinuz|^usr/lib/modules/$kver/modules\\." |
+		grep -vE "^(boot/)?(initrd|vmlinuz|config-)|^usr/lib/modules/${kver//+/\\+}/modules\\." |
 		grep -vE '^var/(log|cache/(apt|ldconfig))/' |
-		grep -vE '^var/lib/(dpkg/info/linux-|dpkg/triggers/|initramfs-tools/)' |
+		grep -vE "^var/lib/dpkg/info/($names)(:[^.]*)?\." |
+		grep -vE '^var/lib/(dpkg/triggers/|initramfs-tools/)' |
 		grep -vE '^var/lib/(systemd/(random-seed|linger)|dbus/machine-id)$' |
 		grep -vE '^var/lib/systemd/timers(/stamp-[^r].*)?$' |
 		xargs
@@ -197,8 +212,8 @@ security_model=passthrough,multidevs=remap" \
 rootflags=trans=virtio,version=9p2000.L,cache=loose,msize=262144 \
 console=ttyS0 oops=panic panic=-1 mitigations=off no_timer_check loglevel=5 \
 random.trust_cpu=on net.ifnames=0 systemd.getty_auto=0 \
-systemd.mask=getty.target systemd.mask=apt-daily.timer \
-systemd.mask=apt-daily-upgrade.timer systemd.mask=dpkg-db-backup.timer" \
+systemd.show_status=error systemd.condition_needs_update=no \
+$(printf ' systemd.mask=%s' "${masked[@]}")" \
 		-serial "file:$work/console" </dev/null >"$work/qemu" 2>&1 &
 	qemu=$!
 	wait "$qemu"
@@ -227,6 +242,10 @@ guest_results() {
 
 root_mount >/dev/null 2>&1 || plan_skip "no overlay here"
 accel=$(accel_find)
+old=$(cat "$fresh/old")
+kver=$(cat "$fresh/new")
+debug=(KCFLAGS=-g0)
+[ -z "$old" ] || debug=()
 if ! ok "Debian packages" debs_get; then
 	finish
 fi
@@ -236,16 +255,16 @@ files >"$work/before"
 before=$(accounts)
 
 ok "apt-get install rdma-cmx" install_all
-is "DKMS builds for the kernel that is there" "$(dkms_kernels)" "$old:installed"
+is "DKMS builds for the kernel that is there, if any" "$(dkms_kernels)" \
+	"${old:-add}${old:+:install}ed"
 ok "apt-get install of a newer kernel" in_root apt-get -q -y install \
 	"linux-image-$kver" "linux-headers-$kver"
 is "DKMS builds for the newer kernel" "$(dkms_kernels)" \
-	"$old:installed $kver:installed"
-is "both kernels have the modules" \
-	"$(cd "$root/lib/modules" && echo */updates/dkms/*.ko)" \
-	"$(for k in "$old" "$kver"; do
+	"${old:+$old:installed }$kver:installed"
+is "each kernel has the modules" "$(modules)" \
+	"$(for k in $old "$kver"; do
 		echo "$k"/updates/dkms/rdma_{,u}cmx.ko
-	done | xargs)"
+	done | sort -V | xargs)"
 binds_umount
 guest_boot
 guest_results || finish

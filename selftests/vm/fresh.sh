@@ -1,23 +1,27 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# Print a folder with a fresh Debian, of this machine's release:
+# Print a folder with a fresh Debian:
 #	root/	apt, systemd, DKMS with a compiler, rdma-core and keyutils, and
-#		the headers of the archive's kernel before KVER; made by
+#		the older kernel with its headers, if there is one; made by
 #		mmdebstrap, each package's scripts ran
-#	debs/	what an upgrade to the kernel KVER and its headers installs
-#	old	the release of the older kernel
-# fresh.sh KVER
+#	debs/	what apt installs with the newer kernel and its headers
+#	old	the release of the older kernel, or nothing
+#	new	that of the newer one
+#
+# fresh.sh KVER		this machine's release: KVER, and no older kernel
+# fresh.sh RELEASE	that one (trixie): its own kernel, and that of its
+#			backports. The lists are those of suite.sh.
 #
 # apt fetches and verifies the packages from this machine's own sources, or
 # takes them from its cache. All is below ${XDG_CACHE_HOME:-~/.cache}/rdma-cmx,
 # made anew when a package has a new version.
 #
-# Exit status: 1 it went wrong; 3 the archive has not both kernels. Needs root.
+# Exit status: 1 it went wrong; 3 the archive has not these kernels. Needs root.
 set -euo pipefail
 
-kver=$1
+here=$(cd "${0%/*}" && pwd)
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/rdma-cmx
-own=$(. /etc/os-release && echo "$VERSION_CODENAME")
+release=$(. /etc/os-release && echo "$VERSION_CODENAME")
 keyring=/usr/share/keyrings/debian-archive-keyring.gpg
 packages=(systemd systemd-sysv udev dbus kmod iproute2 initramfs-tools
 	dkms gcc make libc6-dev
@@ -25,20 +29,21 @@ packages=(systemd systemd-sysv udev dbus kmod iproute2 initramfs-tools
 # Debian's kernel has 4000 drivers. The guest needs few of them; the rest costs
 # time and memory.
 left_out=(path-exclude='/usr/share/locale/*'
-	path-exclude='/lib/modules/*/kernel/drivers/*'
-	path-exclude='/lib/modules/*/kernel/sound/*'
-	path-include='/lib/modules/*/kernel/drivers/infiniband/*'
-	path-include='/lib/modules/*/kernel/drivers/virtio/*'
-	path-include='/lib/modules/*/kernel/drivers/net/dummy.ko')
+	path-exclude='*/lib/modules/*/kernel/drivers/*'
+	path-exclude='*/lib/modules/*/kernel/sound/*'
+	path-include='*/lib/modules/*/kernel/drivers/infiniband/*'
+	path-include='*/lib/modules/*/kernel/drivers/virtio/*'
+	path-include='*/lib/modules/*/kernel/drivers/net/dummy.ko*')
 
 die() { echo "fresh: $2" >&2; exit "$1"; }
 
-# Prints the lines of a sources.list, for Debian only.
+# Prints the lines of a sources.list, for Debian's $release only.
 sources() {
 	# shellcheck disable=SC2016 # apt's own variables
 	apt-get indextargets --format \
 		'$(ORIGIN) $(CODENAME) $(REPO_URI) $(RELEASE) $(COMPONENT)' \
-		'Created-By: Packages' | grep -E "^Debian $own(-updates|-security)? " |
+		'Created-By: Packages' |
+		grep -E "^Debian $release(-updates|-security)? " |
 		sort -u | while read -r _ _ uri release component; do
 		echo "deb [signed-by=$keyring] $uri $release $component"
 	done
@@ -56,14 +61,6 @@ closure() {
 		return 1
 	}
 	sed -n 's/^Inst \([^ ]*\) (\([^ ]*\).*/\1=\2/p' <<<"$log" | sort
-}
-
-older() {
-	local name=linux-headers-${kver%%-*} flavour=${kver##*-}
-
-	apt-cache search --names-only "^$name-[0-9]+-$flavour$" |
-		sed "s/ .*//; s/^linux-headers-//" | cat - <(echo "$kver") |
-		sort -Vu | sed "/^$kver$/,\$d" | tail -n 1
 }
 
 # debs_get DIR NAME=VERSION...: copies them from apt's cache, or fetches them
@@ -102,7 +99,35 @@ root_make() {
 		--dpkgopt=force-confold --skip=essential/unlink \
 		--setup-hook="$work/setup" \
 		--include="$(IFS=,; echo "${packages[*]}")" \
-		"$own" "$1" "$work/sources" </dev/null >"$work/log" 2>&1
+		"$release" "$1" "$work/sources" </dev/null >"$work/log" 2>&1
+}
+
+# own KVER: the kernel and the lists of this machine's release
+own() {
+	old='' new=$1
+	sources >"$work/sources"
+	[ -s "$work/sources" ] || die 1 "apt has no source of Debian's $release"
+	# The image of a container may have no package lists.
+	closure apt >/dev/null || apt-get -q update >/dev/null 2>&1 || :
+	kernels=("linux-image-$new" "linux-headers-$new")
+}
+
+# other RELEASE: those of another release. The kernel of the backports needs a
+# newer linux-base as well.
+other() {
+	local headers
+
+	release=$1
+	headers=linux-headers-$(dpkg --print-architecture)
+	old=$("$here/suite.sh" "$release" newest "$headers" "$release") || exit
+	new=$("$here/suite.sh" "$release" newest "$headers" \
+		"$release-backports") || exit
+	old=${old#linux-headers-} new=${new#linux-headers-}
+	export APT_CONFIG=$cache/$release/apt.conf
+	cp "$cache/$release/sources.list" "$work/sources"
+	kernels=("linux-image-$new" "linux-headers-$new"
+		"linux-base/$release-backports")
+	packages+=("linux-headers-$old")
 }
 
 [ "$(id -u)" = 0 ] || die 3 "only root can make a root directory"
@@ -112,24 +137,20 @@ flock 9
 work=$(mktemp -d "$cache/fresh.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 : >"$work/status"
-sources >"$work/sources"
-[ -s "$work/sources" ] || die 1 "apt has no source of Debian's $own"
-# The image of a container may have no package lists.
-closure apt >/dev/null || apt-get -q update >/dev/null 2>&1 || :
-old=$(older)
-[ -n "$old" ] || die 3 "the archive has no kernel before $kver"
-packages+=("linux-headers-$old")
+case $1 in
+[0-9]*) own "$1" ;;
+*) other "$1" ;;
+esac
 mapfile -t essential < <(apt-cache dumpavail |
 	awk '/^Package: / { p = $2 } /^Essential: yes/ { print p }' | sort -u)
 base=$(closure "${essential[@]}" apt "${packages[@]}") ||
 	die 1 "$(grep -m1 -E '^E:| but ' "$work/log")"
-upgrade=$(closure "${essential[@]}" apt "${packages[@]}" \
-	"linux-image-$kver" "linux-headers-$kver" |
+upgrade=$(closure "${essential[@]}" apt "${packages[@]}" "${kernels[@]}" |
 	grep -vxFf <(echo "$base")) ||
-	die 3 "the archive has no kernel $kver any more: apt-get upgrade"
+	die 3 "the archive has no kernel $new any more: apt-get upgrade"
 key=$({ echo "$base $upgrade"; declare -p left_out; declare -f root_make; } |
 	sha256sum | head -c 12)
-dir=$cache/fresh-$key
+dir=$cache/fresh-$release-$key
 if [ ! -d "$dir" ]; then
 	# Keeps directories that another tree may be using.
 	find "$cache" -maxdepth 1 -name 'fresh-*' -mtime +1 -exec rm -rf {} +
@@ -141,6 +162,7 @@ if [ ! -d "$dir" ]; then
 	# shellcheck disable=SC2086 # one word each
 	debs_get "$work/new/debs" $upgrade || die 1 "$(grep -m1 '^E:' "$work/log")"
 	echo "$old" >"$work/new/old"
+	echo "$new" >"$work/new/new"
 	mv -T "$work/new" "$dir"
 fi
 touch "$dir"

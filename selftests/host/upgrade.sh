@@ -153,6 +153,12 @@ dkms_kernels() {
 			s|^[^,]*: added$|added|p' | sort -V | xargs
 }
 
+# built_keep [RELEASE]: host/dkms.sh need not build the same again
+built_keep() {
+	[ -n "${1:-}" ] || [ ! -d "$top/build/deb-tested" ] ||
+		"$top/packaging/tree.sh" --sum >"$top/build/deb-tested/dkms-$kver"
+}
+
 accounts() {
 	(cd "$root/etc" && sha256sum passwd group && cut -d: -f1 shadow gshadow) |
 		xargs
@@ -260,7 +266,7 @@ is "DKMS builds for the kernel that is there, if any" "$(dkms_kernels)" \
 ok "apt-get install of a newer kernel" in_root apt-get -q -y install \
 	"linux-image-$kver" "linux-headers-$kver"
 is "DKMS builds for the newer kernel" "$(dkms_kernels)" \
-	"${old:+$old:installed }$kver:installed"
+	"${old:+$old:installed }$kver:installed" && built_keep "$@"
 is "each kernel has the modules" "$(modules)" \
 	"$(for k in $old "$kver"; do
 		echo "$k"/updates/dkms/rdma_{,u}cmx.ko

@@ -59,6 +59,17 @@ static struct net_device *cmx_ndev_of(struct net *net,
 	return ndev;
 }
 
+/* The index of the netdevice that has an address, or 0 */
+static int cmx_ifindex_of(struct net *net, const union rdma_cmx_sockaddr *addr)
+{
+	struct net_device *ndev = cmx_ndev_of(net, addr);
+	int ifindex = ndev ? ndev->ifindex : 0;
+
+	/* It may be freed then. */
+	dev_put(ndev);
+	return ifindex;
+}
+
 /*
  * The netdevice of a route, with a reference. A route to a local address uses
  * the loopback device. Then, as in rdma_cm, the netdevice with the source is
@@ -123,17 +134,13 @@ out:
 static int cmx_dest_error(struct net *net, const struct cmx_dest *dest,
 			  int error)
 {
-	struct net_device *ndev;
-
 	if (error == -ENOBUFS)
 		return -ENOMEM;
 	if (error == -EINVAL)
 		error = -ENETUNREACH;
 	if (error != -ENETUNREACH || !dest->src.sa.sa_family)
 		return error;
-	ndev = cmx_ndev_of(net, &dest->src);
-	dev_put(ndev);
-	return ndev ? -ENETUNREACH : -EADDRNOTAVAIL;
+	return cmx_ifindex_of(net, &dest->src) ? -ENETUNREACH : -EADDRNOTAVAIL;
 }
 
 /*
@@ -143,17 +150,13 @@ static int cmx_dest_error(struct net *net, const struct cmx_dest *dest,
 static bool cmx_dest_from_iface(const struct cmx_hints *h,
 				const struct cmx_dest *dest)
 {
-	struct net_device *ndev;
-
 	if (dest->src.sa.sa_family == AF_IB)
 		return h->by_dev;
 	if (cmx_addr_is_link_local(&dest->dst) &&
 	    dest->dst.in6.sin6_scope_id &&
 	    dest->dst.in6.sin6_scope_id != h->ifindex)
 		return false;
-	ndev = cmx_ndev_of(h->net, &dest->src);
-	dev_put(ndev);
-	return ndev && ndev->ifindex == h->ifindex;
+	return cmx_ifindex_of(h->net, &dest->src) == h->ifindex;
 }
 
 static bool cmx_dest_taken(const struct cmx_hints *h,
@@ -260,7 +263,6 @@ static int cmx_dest_ip6(const struct cmx_hints *h, struct cmx_dest *dest,
 		.flowi6_oif = oif,
 	};
 	bool sourced = dest->src.sa.sa_family;
-	struct net_device *ndev;
 	struct dst_entry *dst;
 	u32 flags;
 	int ret;
@@ -269,10 +271,8 @@ static int cmx_dest_ip6(const struct cmx_hints *h, struct cmx_dest *dest,
 		return -EAFNOSUPPORT;
 	if (dest->src.sa.sa_family) {
 		/* Unlike IPv4's, this table accepts any source. */
-		ndev = cmx_ndev_of(h->net, &dest->src);
-		if (!ndev)
+		if (!cmx_ifindex_of(h->net, &dest->src))
 			return -EADDRNOTAVAIL;
-		dev_put(ndev);
 		fl6.saddr = dest->src.in6.sin6_addr;
 	}
 	if (cmx_addr_is_link_local(&dest->dst) && !oif)
@@ -398,16 +398,11 @@ out:
 static int cmx_dest_source_ifindex(const struct cmx_hints *h,
 				   const struct cmx_dest *dest)
 {
-	struct net_device *ndev;
 	int ifindex;
 
 	if (!dest->ifindex || cmx_addr_is_link_local(&dest->dst))
 		return 0;
-	ndev = cmx_ndev_of(h->net, &h->src);
-	if (!ndev)
-		return 0;
-	ifindex = ndev->ifindex;
-	dev_put(ndev);
+	ifindex = cmx_ifindex_of(h->net, &h->src);
 	return ifindex == dest->ifindex ? 0 : ifindex;
 }
 

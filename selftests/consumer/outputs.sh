@@ -4,7 +4,13 @@
 . /usr/lib/rdma-cmx/selftests/lib.sh
 . /usr/lib/rdma-cmx/selftests/consumer/functions
 
+rules_end() {
+	ip rule del from 10.55.5.1 lookup 101
+	ip -6 rule del from fd55:5::1 lookup 101
+}
+
 cleanup() {
+	rules_end
 	ip route del 203.0.113.0/24
 	rdma link del rxe1
 	for netdev in bd0 tm0 br0 br1 d0 d1 v0 v1 mv0 mv1; do
@@ -177,6 +183,39 @@ is "KA-02: no id by the parent" \
 	"$(do_ connect routed -- 10.55.5.2 1 iface=eth0 | head -1)" \
 	"error=-101 calls=1 setups=0 teardowns=0 wrong=0"
 do_ connect-end >/dev/null
+
+# --- the route is the one that rdma_cm finds by the source ---
+
+# by QUERY...: the error of a connect by the VLAN
+by() {
+	do_ connect routed -- "$@" iface=v0 | grep -oE '^error=[^ ]+'
+	do_ connect-end >/dev/null
+}
+
+# Routes of a table that only a rule by the source has
+is "KA-06: no route by the VLAN" "$(from 10.66.0.2 1 iface=v0)" "error=-101"
+is "KA-06: IPv6, likewise" "$(from fd66::2 1 iface=v0)" "error=-101"
+ip rule add from 10.55.5.1 lookup 101
+ip route add 10.66.0.0/24 via 10.55.5.2 dev v0 table 101
+ip -6 rule add from fd55:5::1 lookup 101
+ip route add fd66::/64 via fd55:5::2 dev v0 table 101
+is "KA-06: a route by a rule" "$(from 10.66.0.2 1 iface=v0)" \
+	" src=10.55.5.1:0"
+is "KA-06: IPv6, likewise" "$(from fd66::2 1 iface=v0)" " src=[fd55:5::1]:0"
+is "KA-02: an id uses the rule" "$(by 10.66.0.2 1)" "error=0"
+ok "the rules are gone" rules_end
+
+# IPv6 prefers the lower metric, also for an id that is bound to the VLAN.
+ip addr add fd55::21/64 dev v0 nodad metric 1000
+ok "its GID" wait_for 90 gid_there fd55:0000:0000:0000:0000:0000:0000:0021
+is "KA-06: IPv6, the parent's route is better" "$(from fd55::2 1 iface=v0)" \
+	"error=-101"
+is "KA-02: no id, likewise" "$(by fd55::2 1)" "error=-101"
+ip addr del fd55::21/64 dev v0
+ip addr add fd55::21/64 dev v0 nodad metric 256
+ok "its GID" wait_for 90 gid_there fd55:0000:0000:0000:0000:0000:0000:0021
+is "KA-06: IPv6, as good a route" "$(from fd55::2 1 iface=v0)" \
+	" src=[fd55::21]:0"
 ip link del v0
 
 # --- and of another namespace ---

@@ -5,11 +5,9 @@
  * RCU: the device list's lock is taken outside of it.
  */
 #include <linux/if_arp.h>
-#include <linux/inetdevice.h>
 #include <linux/ipv6.h>
 #include <linux/netdevice.h>
 #include <linux/sched/signal.h>
-#include <net/addrconf.h>
 #include <net/ip_fib.h>
 #include <net/ip6_route.h>
 #include <net/ipv6.h>
@@ -31,46 +29,6 @@ static void cmx_gid_from_ip(const union rdma_cmx_sockaddr *addr,
 }
 
 /*
- * The netdevice that has an address, with a reference, or NULL. With
- * ipv6.disable=1 there are no tables of IPv6 addresses.
- */
-static struct net_device *cmx_ndev_of(struct net *net,
-				      const union rdma_cmx_sockaddr *addr)
-{
-	struct net_device *ndev = NULL;
-
-	rcu_read_lock();
-	if (addr->sa.sa_family == AF_INET) {
-		ndev = __ip_dev_find(net, addr->in.sin_addr.s_addr, false);
-	} else if (ipv6_mod_enabled()) {
-		if (addr->in6.sin6_scope_id) {
-			ndev = dev_get_by_index_rcu(net,
-						    addr->in6.sin6_scope_id);
-			if (ndev && !ipv6_chk_addr(net, &addr->in6.sin6_addr,
-						   ndev, 1))
-				ndev = NULL;
-		} else {
-			ndev = cmx_ipv6_dev_find(net,
-						 &addr->in6.sin6_addr);
-		}
-	}
-	dev_hold(ndev);
-	rcu_read_unlock();
-	return ndev;
-}
-
-/* The index of the netdevice that has an address, or 0 */
-static int cmx_ifindex_of(struct net *net, const union rdma_cmx_sockaddr *addr)
-{
-	struct net_device *ndev = cmx_ndev_of(net, addr);
-	int ifindex = ndev ? ndev->ifindex : 0;
-
-	/* It may be freed then. */
-	dev_put(ndev);
-	return ifindex;
-}
-
-/*
  * The netdevice of a route, with a reference. A route to a local address uses
  * the loopback device. Then, as in rdma_cm, the netdevice with the source is
  * used.
@@ -88,7 +46,7 @@ static struct net_device *cmx_dest_ndev(struct net *net,
 	else
 		ndev = NULL;
 	rcu_read_unlock();
-	return ndev ?: cmx_ndev_of(net, src);
+	return ndev ?: cmx_source_ndev(net, src);
 }
 
 /*
@@ -140,7 +98,8 @@ static int cmx_dest_error(struct net *net, const struct cmx_dest *dest,
 		error = -ENETUNREACH;
 	if (error != -ENETUNREACH || !dest->src.sa.sa_family)
 		return error;
-	return cmx_ifindex_of(net, &dest->src) ? -ENETUNREACH : -EADDRNOTAVAIL;
+	return cmx_source_ifindex(net, &dest->src) ? -ENETUNREACH :
+						     -EADDRNOTAVAIL;
 }
 
 /*
@@ -156,7 +115,7 @@ static bool cmx_dest_from_iface(const struct cmx_hints *h,
 	    dest->dst.in6.sin6_scope_id &&
 	    dest->dst.in6.sin6_scope_id != h->ifindex)
 		return false;
-	return cmx_ifindex_of(h->net, &dest->src) == h->ifindex;
+	return cmx_source_ifindex(h->net, &dest->src) == h->ifindex;
 }
 
 static bool cmx_dest_taken(const struct cmx_hints *h,
@@ -217,6 +176,12 @@ static bool cmx_dest_ip4_by(struct net *net, const struct flowi4 *fl4)
 	return !fib_lookup(net, &key, &res, 0);
 }
 
+/* True if the caller gave a source */
+static bool cmx_dest_sourced(const struct cmx_hints *h)
+{
+	return h->src.sa.sa_family && !cmx_addr_is_any(&h->src);
+}
+
 static int cmx_dest_ip4(const struct cmx_hints *h, struct cmx_dest *dest,
 			int oif)
 {
@@ -227,10 +192,17 @@ static int cmx_dest_ip4(const struct cmx_hints *h, struct cmx_dest *dest,
 	struct rtable *rt;
 	int ret;
 
+	if (oif && !dest->src.sa.sa_family) {
+		ret = cmx_source_choose(h->net, &dest->dst, oif, &dest->src);
+		if (ret)
+			return ret;
+	}
 	if (dest->src.sa.sa_family)
 		fl4.saddr = dest->src.in.sin_addr.s_addr;
+	/* The interface of a device is in the subnet: on link is right then. */
 	if (oif &&
-	    (fl4.saddr || (h->ifindex && !ipv4_is_multicast(fl4.daddr))) &&
+	    (cmx_dest_sourced(h) ||
+	     (h->ifindex && !ipv4_is_multicast(fl4.daddr))) &&
 	    !cmx_dest_ip4_by(h->net, &fl4))
 		return -ENETUNREACH;
 	rt = ip_route_output_key(h->net, &fl4);
@@ -262,16 +234,20 @@ static int cmx_dest_ip6(const struct cmx_hints *h, struct cmx_dest *dest,
 		.daddr = dest->dst.in6.sin6_addr,
 		.flowi6_oif = oif,
 	};
-	bool sourced = dest->src.sa.sa_family;
 	struct dst_entry *dst;
 	u32 flags;
 	int ret;
 
 	if (!ipv6_mod_enabled())
 		return -EAFNOSUPPORT;
+	if (oif && !dest->src.sa.sa_family) {
+		ret = cmx_source_choose(h->net, &dest->dst, oif, &dest->src);
+		if (ret)
+			return ret;
+	}
 	if (dest->src.sa.sa_family) {
 		/* Unlike IPv4's, this table accepts any source. */
-		if (!cmx_ifindex_of(h->net, &dest->src))
+		if (!cmx_source_ifindex(h->net, &dest->src))
 			return -EADDRNOTAVAIL;
 		fl6.saddr = dest->src.in6.sin6_addr;
 	}
@@ -289,8 +265,7 @@ static int cmx_dest_ip6(const struct cmx_hints *h, struct cmx_dest *dest,
 					      cmx_dst_ifindex(dst);
 	flags = ((struct rt6_info *)dst)->rt6i_flags;
 	/* With a source the table may take another interface. */
-	if (sourced && oif && !(flags & RTF_LOCAL) &&
-	    cmx_dst_ifindex(dst) != oif) {
+	if (oif && !(flags & RTF_LOCAL) && cmx_dst_ifindex(dst) != oif) {
 		dst_release(dst);
 		return -ENETUNREACH;
 	}
@@ -306,7 +281,7 @@ static int cmx_dest_local(const struct cmx_hints *h, struct cmx_dest *dest)
 	struct net_device *ndev = NULL;
 
 	if (!cmx_addr_is_any(&dest->src))
-		ndev = cmx_ndev_of(h->net, &dest->src);
+		ndev = cmx_source_ndev(h->net, &dest->src);
 	if (!ndev)
 		return -EADDRNOTAVAIL;
 	cmx_dest_device(h, dest, ndev);
@@ -395,14 +370,14 @@ out:
  * The routing table does not select the interface by the source. rdma_cm does:
  * it binds the id to the interface that has the source.
  */
-static int cmx_dest_source_ifindex(const struct cmx_hints *h,
-				   const struct cmx_dest *dest)
+static int cmx_dest_source_oif(const struct cmx_hints *h,
+			       const struct cmx_dest *dest)
 {
 	int ifindex;
 
 	if (!dest->ifindex || cmx_addr_is_link_local(&dest->dst))
 		return 0;
-	ifindex = cmx_ifindex_of(h->net, &h->src);
+	ifindex = cmx_source_ifindex(h->net, &h->src);
 	return ifindex == dest->ifindex ? 0 : ifindex;
 }
 
@@ -421,8 +396,8 @@ int cmx_dest_annotate(const struct cmx_hints *h, struct cmx_dest *dest)
 	ret = cmx_dest_annotate_by(h, dest, h->ifindex);
 	if (ret || !dest->dst.sa.sa_family || h->ifindex)
 		return ret;
-	if (h->src.sa.sa_family && !cmx_addr_is_any(&h->src))
-		oif = cmx_dest_source_ifindex(h, dest);
+	if (cmx_dest_sourced(h))
+		oif = cmx_dest_source_oif(h, dest);
 	else if (!cmx_dest_taken(h, dest))
 		oif = cmx_rail_ifindex(h, &dest->dst);
 	return oif ? cmx_dest_annotate_by(h, dest, oif) : 0;

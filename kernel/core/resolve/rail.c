@@ -197,22 +197,32 @@ static bool cmx_rail_port(struct ib_device *ibdev, u32 port, void *arg)
 }
 
 /*
+ * Replaces the wildcard @addr of an IP family by the first address of a
+ * netdevice; false: none.
+ */
+bool cmx_rail_first(struct net *net, int ifindex, union rdma_cmx_sockaddr *addr)
+{
+	struct cmx_rail rail = { .net = net, .addr = addr };
+	const struct net_device *ndev;
+	bool found;
+
+	rcu_read_lock();
+	ndev = dev_get_by_index_rcu(net, ifindex);
+	found = ndev && cmx_rail_ndev(&rail, ndev);
+	rcu_read_unlock();
+	return found;
+}
+
+/*
  * Replaces the wildcard @addr by an address of the netdevice or of the device;
  * false: none.
  */
 bool cmx_rail_addr(const struct cmx_hints *h, union rdma_cmx_sockaddr *addr)
 {
 	struct cmx_rail rail = { .net = h->net, .addr = addr };
-	const struct net_device *ndev;
-	bool found;
 
-	if (h->ifindex && addr->sa.sa_family != AF_IB) {
-		rcu_read_lock();
-		ndev = dev_get_by_index_rcu(h->net, h->ifindex);
-		found = ndev && cmx_rail_ndev(&rail, ndev);
-		rcu_read_unlock();
-		return found;
-	}
+	if (h->ifindex && addr->sa.sa_family != AF_IB)
+		return cmx_rail_first(h->net, h->ifindex, addr);
 	return h->by_dev && cmx_device_hinted(h, cmx_rail_port, &rail);
 }
 

@@ -292,9 +292,17 @@ int cmx_dests_fill(const struct cmx_hints *h,
 		   const struct cmx_candidates *cands, struct cmx_dest *dests,
 		   bool killable);
 
+/* source.c */
+struct net_device *cmx_source_ndev(struct net *net,
+				   const union rdma_cmx_sockaddr *addr);
+int cmx_source_ifindex(struct net *net, const union rdma_cmx_sockaddr *addr);
+int cmx_source_choose(struct net *net, const union rdma_cmx_sockaddr *dst,
+		      int oif, union rdma_cmx_sockaddr *src);
+
 /* rail.c */
 int cmx_iface_index(struct net *net, const char *name);
 int cmx_rail_hint(struct cmx_hints *h, const struct rdma_cmx_query_attr *attr);
+bool cmx_rail_first(struct net *net, int ifindex, union rdma_cmx_sockaddr *addr);
 bool cmx_rail_addr(const struct cmx_hints *h, union rdma_cmx_sockaddr *addr);
 int cmx_rail_ifindex(const struct cmx_hints *h,
 		     const union rdma_cmx_sockaddr *dst);

@@ -97,12 +97,14 @@ union rdma_cmx_sockaddr {
  *	addresses
  * @dev_port: the only port of @dev, 0: any. -ENXIO: the device has no such port
  * @iface: name of the only netdevice of the entries, such as a VLAN, or NULL for
- *	any. It has the source, and the route uses it. A passive query replaces
- *	a wildcard address by its first address of that family. Entries by GID,
- *	and services, are those of its InfiniBand port, if it is IPoIB. -EINVAL:
- *	with @dev; -ENODEV: @net has no such netdevice, or it is not IPoIB, with
- *	RDMA_CMX_AI_SA; -ENXIO: it has no RDMA device; -ENETUNREACH: no RDMA
- *	device reaches any of the addresses from it
+ *	any. It has the source, and the route of rdma_cm by this source uses it.
+ *	Without @src the source is that of its route, or its first address. A
+ *	passive query replaces a wildcard address by its first address of that
+ *	family. Entries by GID, and services, are those of its InfiniBand port,
+ *	if it is IPoIB. -EINVAL: with @dev; -ENODEV: @net has no such netdevice,
+ *	or it is not IPoIB, with RDMA_CMX_AI_SA; -ENXIO: it has no RDMA device;
+ *	-ENETUNREACH: no RDMA device reaches any of the addresses from it, or
+ *	IPv6 prefers routes by other netdevices
  * @tos: type of service that the caller will set with rdma_set_service_type(),
  *	or 0. It is the QoS class of path queries to IPv4 addresses, as in
  *	rdma_resolve_route(). For IPv6 and AF_IB the flow information of @src

@@ -155,6 +155,11 @@ is "KA-06: a source of the netdevice" \
 	"$(from 10.55.0.2 1 iface=v0 src=10.55.0.21)" " src=10.55.0.21:0"
 is "KA-06: a source of the parent" \
 	"$(from 10.55.0.2 1 iface=v0 src=10.55.0.1)" "error=-101"
+is "KA-06: multicast" "$(from 239.1.1.1 1 iface=v0)" " src=10.55.5.1:0"
+is "KA-06: multicast, from a source" \
+	"$(from 239.1.1.1 1 iface=v0 src=10.55.0.21)" " src=10.55.0.21:0"
+is "KA-06: multicast, from one of the parent" \
+	"$(from 239.1.1.1 1 iface=v0 src=10.55.0.1)" "error=-101"
 is "KA-06: of two addresses the reached one" \
 	"$(from storage.cmx.test 1 iface=v0)" " src=10.55.0.21:0"
 is "KA-06: to listen on the VLAN" "$(from 0.0.0.0 1 passive iface=v0)" \

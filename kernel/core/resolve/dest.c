@@ -199,10 +199,12 @@ static int cmx_dest_ip4(const struct cmx_hints *h, struct cmx_dest *dest,
 	}
 	if (dest->src.sa.sa_family)
 		fl4.saddr = dest->src.in.sin_addr.s_addr;
-	/* The interface of a device is in the subnet: on link is right then. */
-	if (oif &&
-	    (cmx_dest_sourced(h) ||
-	     (h->ifindex && !ipv4_is_multicast(fl4.daddr))) &&
+	/*
+	 * Multicast needs no route by an interface. The interface of a device
+	 * is in the subnet: on link is right then.
+	 */
+	if (oif && !ipv4_is_multicast(fl4.daddr) &&
+	    (h->ifindex || cmx_dest_sourced(h)) &&
 	    !cmx_dest_ip4_by(h->net, &fl4))
 		return -ENETUNREACH;
 	rt = ip_route_output_key(h->net, &fl4);

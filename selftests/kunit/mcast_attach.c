@@ -229,6 +229,50 @@ static void attach_qkey_given(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rejoined(&b->b, 2), 0);
 	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 1), 0);
 	KUNIT_EXPECT_EQ(test, qkey, 1u);
+	/* The last one with a Q_Key is left. */
+	cmx_group_detach(&b->a);
+	KUNIT_EXPECT_EQ(test, qkey, 2u);
+	/* If that fails, the next join of the other one sets it. */
+	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 1), 0);
+	KUNIT_EXPECT_EQ(test, qkey, 1u);
+	qkey_error = -EIO;
+	cmx_group_detach(&b->a);
+	KUNIT_EXPECT_EQ(test, qkey, 1u);
+	qkey_error = 0;
+	KUNIT_EXPECT_EQ(test, rejoined(&b->b, 2), 0);
+	KUNIT_EXPECT_EQ(test, qkey, 2u);
+	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 1), 0);
+	bed_end(test, b);
+}
+
+/* Both have one of the caller: that of the last join, and then of the other. */
+static void attach_qkey_both(struct kunit *test)
+{
+	struct bed *b = bed_make(test, RDMA_PS_UDP);
+
+	b->a.set_qkey = true;
+	b->b.set_qkey = true;
+	KUNIT_EXPECT_EQ(test, rejoined(&b->b, 2), 0);
+	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 1), 0);
+	KUNIT_EXPECT_EQ(test, qkey, 1u);
+	cmx_group_detach(&b->a);
+	KUNIT_EXPECT_EQ(test, qkey, 2u);
+	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 1), 0);
+	bed_end(test, b);
+}
+
+/* The caller's Q_Key of the group that is left stays. */
+static void attach_qkey_stays(struct kunit *test)
+{
+	struct bed *b = bed_make(test, RDMA_PS_IPOIB);
+
+	b->b.set_qkey = true;
+	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 1), 0);
+	KUNIT_EXPECT_EQ(test, rejoined(&b->b, 2), 0);
+	cmx_group_detach(&b->a);
+	KUNIT_EXPECT_EQ(test, qkey, 2u);
+	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 1), 0);
+	KUNIT_EXPECT_EQ(test, qkey, 2u);
 	bed_end(test, b);
 }
 
@@ -239,6 +283,8 @@ static struct kunit_case attach_cases[] = {
 	KUNIT_CASE(attach_qkey_udp),
 	KUNIT_CASE(attach_qkey_fresh),
 	KUNIT_CASE(attach_qkey_given),
+	KUNIT_CASE(attach_qkey_both),
+	KUNIT_CASE(attach_qkey_stays),
 	{}
 };
 

@@ -66,18 +66,6 @@ static void cmx_group_detach_locked(struct cmx_group *g)
 		ib_detach_mcast(g->qp, &g->attached_gid, g->attached_lid);
 }
 
-void cmx_group_detach(struct cmx_group *g)
-{
-	if (!g->qp)
-		return;
-	rdma_lock_handler(g->id);
-	cmx_group_detach_locked(g);
-	/* The consumer may replace the queue pair now. */
-	if (list_empty(&g->attachments->groups))
-		g->attachments->qkey = 0;
-	rdma_unlock_handler(g->id);
-}
-
 /*
  * The MGID has another MLID than @from, which others are attached to. They are
  * moved, too. They have to be rejoined as well, so after an error they are
@@ -123,6 +111,60 @@ static bool cmx_group_sets_qkey(const struct cmx_group *g, u32 qkey, bool same)
 			return false;
 	}
 	return g->id->ps == RDMA_PS_IPOIB;
+}
+
+/*
+ * The attached group whose Q_Key the queue pair has to have, or NULL: one with
+ * a Q_Key of the caller, if there is one. Likewise.
+ */
+static struct cmx_group *
+cmx_attachments_leader(struct cmx_attachments *attachments)
+{
+	struct cmx_group *g, *given = NULL;
+
+	list_for_each_entry(g, &attachments->groups, attachment) {
+		if (!g->set_qkey)
+			continue;
+		if (be32_to_cpu(g->rec.qkey) == attachments->qkey)
+			return g;
+		given = given ?: g;
+	}
+	return given ?: list_first_entry_or_null(&attachments->groups,
+						 struct cmx_group, attachment);
+}
+
+/*
+ * @g is detached. If the queue pair has its Q_Key of the caller, it gets that
+ * of a group that is left. After an error the next join of that one sets it.
+ * Likewise.
+ */
+static void cmx_group_restore_qkey(struct cmx_group *g)
+{
+	struct cmx_attachments *attachments = g->attachments;
+	struct cmx_group *left = cmx_attachments_leader(attachments);
+	struct ib_qp_attr attr = {};
+
+	if (!left) {
+		/* The consumer may replace the queue pair now. */
+		attachments->qkey = 0;
+		return;
+	}
+	attr.qkey = be32_to_cpu(left->rec.qkey);
+	if (!g->set_qkey || !cmx_group_sets_qkey(left, attr.qkey, true))
+		return;
+	if (ib_modify_qp(g->qp, &attr, IB_QP_QKEY))
+		attr.qkey = 0;
+	attachments->qkey = attr.qkey;
+}
+
+void cmx_group_detach(struct cmx_group *g)
+{
+	if (!g->qp)
+		return;
+	rdma_lock_handler(g->id);
+	cmx_group_detach_locked(g);
+	cmx_group_restore_qkey(g);
+	rdma_unlock_handler(g->id);
 }
 
 /* A group that was rejoined may have another MLID or Q_Key. Likewise. */

@@ -40,6 +40,7 @@ SHOW(cmx_deadline_arm);
 SHOW(cmx_deadline_granted);
 SHOW(cmx_deadline_wait);
 SHOW(cmx_deadline_work);
+SHOW(cmx_dest_taken);
 SHOW(cmx_group_attach);
 SHOW(cmx_group_detach);
 SHOW(cmx_hash);

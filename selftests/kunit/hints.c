@@ -3,8 +3,11 @@
  * Valid queries: each combination of flags, family, queue pair type, port
  * space, node and service against the rules of GAI-02, GAI-03, RAI-05 and
  * RDMA_CMX_AI_ERRNOS. Where several rules are broken, any of their errnos
- * passes: no document defines their order.
+ * passes: no document defines their order. And the entries that a netdevice or a
+ * device limits the result to.
  */
+#include <linux/in.h>
+#include <net/flow.h>
 #include <net/net_namespace.h>
 #include <rdma/ib_sa.h>
 
@@ -316,12 +319,60 @@ static void hints_lengths(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -ENOENT, QUERY(.node = text));
 }
 
+/*
+ * KA-06: a bond of IPoIB fails over to its other port. The port of the hints
+ * is that of the start of the query. It limits entries by GID only.
+ */
+static void hints_failover(struct kunit *test)
+{
+	struct cmx_hints h = {
+		.net = &init_net,
+		.ifindex = LOOPBACK_IFINDEX,
+		.by_dev = true,
+		.dev_index = 7,
+		.dev_port = 1,
+	};
+	struct cmx_dest dest = {
+		.src.in.sin_family = AF_INET,
+		.src.in.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+		.ibdev_index = 7,
+		.port_num = 2,
+	};
+
+	KUNIT_EXPECT_TRUE(test, cmx_dest_taken(&h, &dest));
+	dest.ibdev_index = 8;
+	KUNIT_EXPECT_TRUE(test, cmx_dest_taken(&h, &dest));
+	/* No device, and the address of another netdevice */
+	dest.port_num = 0;
+	KUNIT_EXPECT_FALSE(test, cmx_dest_taken(&h, &dest));
+	dest.port_num = 1;
+	dest.src.in.sin_addr.s_addr = htonl(0xc0000201);
+	KUNIT_EXPECT_FALSE(test, cmx_dest_taken(&h, &dest));
+
+	memset(&dest.src, 0, sizeof(dest.src));
+	dest.src.ib.sib_family = AF_IB;
+	KUNIT_EXPECT_FALSE(test, cmx_dest_taken(&h, &dest));
+	dest.ibdev_index = 7;
+	KUNIT_EXPECT_TRUE(test, cmx_dest_taken(&h, &dest));
+	dest.port_num = 2;
+	KUNIT_EXPECT_FALSE(test, cmx_dest_taken(&h, &dest));
+	/* By the device alone, it limits each entry. */
+	h.ifindex = 0;
+	memset(&dest.src, 0, sizeof(dest.src));
+	dest.src.in.sin_family = AF_INET;
+	dest.src.in.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	KUNIT_EXPECT_FALSE(test, cmx_dest_taken(&h, &dest));
+	dest.port_num = 1;
+	KUNIT_EXPECT_TRUE(test, cmx_dest_taken(&h, &dest));
+}
+
 static struct kunit_case hints_cases[] = {
 	KUNIT_CASE(hints_matrix),
 	KUNIT_CASE(hints_unknown_flags),
 	KUNIT_CASE(hints_addresses),
 	KUNIT_CASE(hints_arrays),
 	KUNIT_CASE(hints_lengths),
+	KUNIT_CASE(hints_failover),
 	{}
 };
 

@@ -192,7 +192,7 @@ cmx_connector_alloc(const struct rdma_cmx_connect_attr *attr,
 	INIT_DELAYED_WORK(&c->deadline, cmx_deadline_work);
 	c->attr = *attr;
 	c->limited = attr->query.route_count;
-	c->own_dev = attr->query.dev || attr->query.iface;
+	c->own_dev = attr->query.dev;
 	c->tos = attr->has_tos ? attr->tos : 0;
 	c->uid = CMX_KERNEL_UID;
 	memset(&c->attr.query, 0, sizeof(c->attr.query));

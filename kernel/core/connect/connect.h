@@ -144,8 +144,9 @@ struct cmx_try {
  * @share: time of a candidate before another one replaces it, in jiffies;
  *	calculated at the start and when a winner is lost
  * @limited: the caller gave path records
- * @own_dev: the caller gave a device or a netdevice
- * @ifindex: that netdevice, or 0
+ * @own_dev: the caller gave a device
+ * @ifindex: the netdevice that the caller gave, or 0. Its RDMA device may
+ *	change, if it is a bond
  * @has_ack_timeout: @ack_timeout is valid
  * @ack_timeout: of the user's id
  * @tos: type of service of the ids

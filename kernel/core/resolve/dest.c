@@ -109,8 +109,6 @@ static int cmx_dest_error(struct net *net, const struct cmx_dest *dest,
 static bool cmx_dest_from_iface(const struct cmx_hints *h,
 				const struct cmx_dest *dest)
 {
-	if (dest->src.sa.sa_family == AF_IB)
-		return h->by_dev;
 	if (cmx_addr_is_link_local(&dest->dst) &&
 	    dest->dst.in6.sin6_scope_id &&
 	    dest->dst.in6.sin6_scope_id != h->ifindex)
@@ -118,14 +116,20 @@ static bool cmx_dest_from_iface(const struct cmx_hints *h,
 	return cmx_source_ifindex(h->net, &dest->src) == h->ifindex;
 }
 
-static bool cmx_dest_taken(const struct cmx_hints *h,
-			   const struct cmx_dest *dest)
+/*
+ * The device of a netdevice may change, if it is a bond. So only an entry by
+ * GID has to be of the port that the query began with: IPoIB's.
+ */
+bool cmx_dest_taken(const struct cmx_hints *h, const struct cmx_dest *dest)
 {
 	if (!h->by_dev && !h->ifindex)
 		return true;
-	return dest->port_num &&
-	       cmx_hints_take(h, dest->ibdev_index, dest->port_num) &&
-	       (!h->ifindex || cmx_dest_from_iface(h, dest));
+	if (!dest->port_num)
+		return false;
+	if (h->ifindex && dest->src.sa.sa_family != AF_IB)
+		return cmx_dest_from_iface(h, dest);
+	return h->by_dev &&
+	       cmx_hints_take(h, dest->ibdev_index, dest->port_num);
 }
 
 /* Sets the RDMA device of the source, which @ndev has. */

@@ -287,6 +287,7 @@ static inline u32 cmx_entry_types(const struct cmx_hints *h,
 }
 
 /* dest.c */
+bool cmx_dest_taken(const struct cmx_hints *h, const struct cmx_dest *dest);
 int cmx_dest_annotate(const struct cmx_hints *h, struct cmx_dest *dest);
 int cmx_dests_fill(const struct cmx_hints *h,
 		   const struct cmx_candidates *cands, struct cmx_dest *dests,

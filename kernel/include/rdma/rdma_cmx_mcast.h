@@ -80,9 +80,10 @@ typedef void (*rdma_cmx_member_fn)(struct rdma_cmx_member *member,
  * - accepts parameters of the group;
  * - rejoins a persistent membership that the fabric has dropped. Unless @id is
  *   bound by GID, it does so once IPoIB has rejoined the partition's broadcast
- *   group, or about six seconds after the last event of the port, and a
- *   parameter that is not in @attr is the present one of that group. The queue
- *   pair follows to another MLID or Q_Key;
+ *   group, or six to fifteen seconds after the last event of the port, and a
+ *   parameter that is not in @attr is the present one of that group. Attempts
+ *   are at most five seconds apart, and no event starts one. The queue pair
+ *   follows to another MLID or Q_Key;
  * - queries whether the subnet administrator supports send-only full members,
  *   and otherwise fails with -EOPNOTSUPP, by the event.
  *

@@ -121,6 +121,7 @@ tool_kernel_doc() {
 # Each on all sources at once: some seconds, or minutes beside guests
 tool_coccinelle() {
 	local scripts=$cache/lint-6.1/scripts/coccinelle
+	local own=$PWD/selftests/lint/dev_put.cocci
 
 	rm -rf "$out/cocci"
 	mkdir "$out/cocci"
@@ -128,15 +129,19 @@ tool_coccinelle() {
 	(
 		cd "$out/cocci" || exit
 		# shellcheck disable=SC2016 # for the shell that xargs starts
-		find "$scripts" -name '*.cocci' -printf '%P\n' | sort |
-		grep -vxFf <(printf '%s.cocci\n' "${cocci_skip[@]}") |
+		{
+			find "$scripts" -name '*.cocci' -printf '%P\n' | sort |
+			grep -vxFf <(printf '%s.cocci\n' "${cocci_skip[@]}") |
+			sed "s|^|$scripts/|"
+			echo "$own"
+		} |
 		xargs -P2 -I{} bash -c '
 			options=$(sed -n "s|^// Options: ||p" "$1")
 			echo "== $1"
 			timeout 1200 spatch -D report --very-quiet \
 				--cocci-file "$1" --dir . -I kernel/include \
 				-I uapi $options
-		' sh "$scripts/{}"
+		' sh {}
 	)
 }
 

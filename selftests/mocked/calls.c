@@ -255,6 +255,60 @@ TEST_F(calls, RA_02_event_of_another_handle)
 	EXPECT_EQ(0, cmx_id(self->id)->events_taken);
 }
 
+/* The id that is created, and two pipes: its cookie, and the end of the call */
+static int created[2], fails[2];
+
+static int create_fails(uint64_t uid)
+{
+	char end;
+
+	if (write(created[1], &uid, sizeof(uid)) < 0)
+		abort();
+	return read(fails[0], &end, 1) < 0 ? errno : EMFILE;
+}
+
+static void *id_create(void *channel)
+{
+	struct rdma_cm_id *id;
+
+	return (void *)(intptr_t)(rdma_create_id(channel, &id, NULL,
+						 RDMA_PS_TCP) ? errno : 0);
+}
+
+/*
+ * In a process that has forked, likewise. The call fails while another thread
+ * has the event, and looks at the handle: the id is freed afterwards.
+ */
+TEST_F(calls, RA_02_event_of_an_id_that_is_not_created)
+{
+	struct caller creator, reader;
+	struct cmx_id *id;
+	uint64_t uid;
+	pid_t pid;
+
+	pid = fork();
+	if (!pid)
+		_exit(0);
+	ASSERT_EQ(pid, waitpid(pid, NULL, 0));
+	ASSERT_EQ(0, pipe(created));
+	ASSERT_EQ(0, pipe(fails));
+	mock.creates = create_fails;
+	caller_start(&creator, id_create, self->channel);
+	ASSERT_EQ((ssize_t)sizeof(uid), read(created[0], &uid, sizeof(uid)));
+	id = cmx_cookie_object(uid);
+	pthread_mutex_lock(&id->lock);
+	mock_foreign_event(uid);
+	caller_start(&reader, id_event, self->channel);
+	ASSERT_TRUE(caller_sleeps(&reader, SYS_futex));
+
+	ASSERT_EQ(1, write(fails[1], "", 1));
+	ASSERT_TRUE(caller_sleeps(&creator, SYS_futex));
+	pthread_mutex_unlock(&id->lock);
+	EXPECT_EQ(EMFILE, (intptr_t)caller_end(&creator));
+	EXPECT_EQ(NULL, caller_end(&reader));
+	mock.creates = NULL;
+}
+
 /*
  * The program retries with the same attributes, perhaps without the id's SRQ or
  * for another id.

@@ -72,6 +72,14 @@ void mock_event(struct rdma_cm_id *id, uint32_t type)
 	ev->uid = cmx_id_cookie(cmx_id(id));
 }
 
+void mock_foreign_event(uint64_t uid)
+{
+	struct rdma_cmx_event *ev = event_add(RDMA_CM_EVENT_USER);
+
+	ev->id = ++handles;
+	ev->uid = uid;
+}
+
 void mock_rejoined(unsigned int which, uint16_t mlid, uint32_t qkey)
 {
 	struct member *member = &members[which];
@@ -190,7 +198,7 @@ static int command(unsigned long request, void *arg)
 	case RDMA_CMX_IO(ID_CREATE):
 		create->id = ++handles;
 		uid_of[handles % MOST] = create->uid;
-		return 0;
+		return mock.creates ? mock.creates(create->uid) : 0;
 	case RDMA_CMX_IO(JOIN):
 		return join(arg);
 	case RDMA_CMX_IO(JOIN_MANY):

@@ -25,6 +25,7 @@ struct mock {
 	bool cancels;		/* verbs are cancellation points */
 	pthread_mutex_t *rtnl;	/* that JOIN takes, or NULL */
 	void (*joins)(void);	/* after JOIN_MANY, or NULL */
+	int (*creates)(uint64_t uid);	/* ID_CREATE: errno or 0; or NULL */
 	unsigned int rejects;
 	unsigned int lookups;
 	unsigned int members;
@@ -41,6 +42,8 @@ extern struct mock mock;
 /* Adds an event of the id, or of its newest membership. */
 void mock_event(struct rdma_cm_id *id, uint32_t type);
 void mock_joined(void);
+/* Adds one of another process's id, which has this cookie. */
+void mock_foreign_event(uint64_t uid);
 /* Adds one of another membership: the oldest is 0. */
 void mock_rejoined(unsigned int which, uint16_t mlid, uint32_t qkey);
 /* Adds one of another membership for @id, which has not joined it. */

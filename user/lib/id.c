@@ -80,6 +80,30 @@ void cmx_id_free(struct cmx_id *id)
 }
 
 /*
+ * Frees an id, or the last ack does: of an id that no longer owns its part in
+ * the kernel, as its channel was closed before, or fork() copied it, or that has
+ * none, as its creation failed. The kernel returns no number of events to wait
+ * for then. A reader may count an event for any id before it finds that the
+ * event is of another process's.
+ */
+static void orphan_destroy(struct cmx_id *id)
+{
+	bool acked, locked;
+
+	cmx_event_drop_last(id);
+	locked = cmx_copies_lock();
+	cmx_own_del(id, CMX_ID);
+	pthread_mutex_lock(&id->lock);
+	acked = id->events_completed ==
+		__atomic_load_n(&id->events_taken, __ATOMIC_RELAXED);
+	id->orphan = !acked;
+	pthread_mutex_unlock(&id->lock);
+	cmx_copies_unlock(locked);
+	if (acked)
+		cmx_id_free(id);
+}
+
+/*
  * The kernel accepts no type other than that of its connections. Programs use
  * others for them: rdma_create_ep() with XRC is one.
  */
@@ -116,7 +140,7 @@ int cmx_id_create(struct rdma_event_channel *channel, struct rdma_cm_id **res,
 	cmd.owner = cmx_id_owner(id);
 	if (cmx_id_ioctl(id, ID_CREATE, &cmd)) {
 		err = errno;
-		cmx_id_free(id);
+		orphan_destroy(id);
 		return cmx_err(err);
 	}
 	id->handle = cmd.id;
@@ -134,29 +158,6 @@ static void acks_wait(struct cmx_id *id, uint32_t events_reported)
 	while ((int32_t)(id->events_completed - events_reported) < 0)
 		cmx_id_wait(id);
 	pthread_mutex_unlock(&id->lock);
-}
-
-/*
- * Frees an id, or the last ack does: of an id that no longer owns its part in
- * the kernel, as its channel was closed before, or fork() copied it. The kernel
- * returns no number of events to wait for then. A reader may count an event for
- * any id before it finds that the event is of another process's.
- */
-static void orphan_destroy(struct cmx_id *id)
-{
-	bool acked, locked;
-
-	cmx_event_drop_last(id);
-	locked = cmx_copies_lock();
-	cmx_own_del(id, CMX_ID);
-	pthread_mutex_lock(&id->lock);
-	acked = id->events_completed ==
-		__atomic_load_n(&id->events_taken, __ATOMIC_RELAXED);
-	id->orphan = !acked;
-	pthread_mutex_unlock(&id->lock);
-	cmx_copies_unlock(locked);
-	if (acked)
-		cmx_id_free(id);
 }
 
 /* A kernel that does not know @cmd->uid does not compare it. */

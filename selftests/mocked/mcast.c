@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * MC-02, MC-06, MC-09: the memberships of an id, and the queue pair that is
- * attached for them, on a mocked device (mock.h).
+ * attached for them, on a mocked device (mock.h). qkey.c has its Q_Key.
  */
 #include <malloc.h>
 #include <sys/mman.h>
@@ -128,25 +128,18 @@ TEST_F(mcast, MC_02_send_only_does_not_detach)
 }
 
 #define OTHER_MLID	0xc00b
-#define OTHER_QKEY	0x0b1c
 
 /* The event that the program reads, or -1 */
-static int rejoin(FIXTURE_DATA(mcast) *self, unsigned int which, uint16_t mlid,
-		  uint32_t qkey)
+static int move(FIXTURE_DATA(mcast) *self, unsigned int which)
 {
 	struct rdma_cm_event *event;
 	int type;
 
-	mock_rejoined(which, mlid, qkey);
+	mock_rejoined(which, OTHER_MLID, MOCK_QKEY);
 	if (rdma_get_cm_event(self->channel, &event))
 		return -1;
 	type = event->event;
 	return rdma_ack_cm_event(event) ? -1 : type;
-}
-
-static int move(FIXTURE_DATA(mcast) *self, unsigned int which)
-{
-	return rejoin(self, which, OTHER_MLID, MOCK_QKEY);
 }
 
 /* The queue pair was moved once, and receives. */
@@ -233,77 +226,6 @@ TEST_F(mcast, MC_09_what_the_program_attached_moves)
 	EXPECT_EQ(RDMA_CM_EVENT_MULTICAST_JOIN, move(self, 1));
 	EXPECT_TRUE(moved());
 	EXPECT_EQ(0, leave(self));
-	EXPECT_EQ(0, leave(self));
-	EXPECT_EQ(0, mock.attached);
-}
-
-/* The rejoined group has another Q_Key, which the program has not chosen. */
-TEST_F(mcast, MC_09_rejoin_sets_another_qkey)
-{
-	mock_qp(self->id, false);
-	ASSERT_EQ(0, join(self));
-	EXPECT_EQ(RDMA_CM_EVENT_MULTICAST_JOIN,
-		  rejoin(self, 0, OTHER_MLID, MOCK_QKEY));
-	EXPECT_EQ(0, mock.qkeys);
-	EXPECT_EQ(RDMA_CM_EVENT_MULTICAST_JOIN,
-		  rejoin(self, 0, OTHER_MLID, OTHER_QKEY));
-	EXPECT_EQ(RDMA_CM_EVENT_MULTICAST_JOIN,
-		  rejoin(self, 0, OTHER_MLID, OTHER_QKEY));
-	EXPECT_EQ(1, mock.qkeys);
-	EXPECT_EQ(OTHER_QKEY, mock.qkey);
-	EXPECT_EQ(1, mock.attached);
-}
-
-/* The event of its first join was replaced by that of a rejoin. */
-TEST_F(mcast, MC_09_qkey_of_ipoib_changes_before_the_first_event)
-{
-	EXPECT_EQ(0, rdma_destroy_id(self->id));
-	ASSERT_EQ(0, rdma_create_id(self->channel, &self->id, NULL,
-				    RDMA_PS_IPOIB));
-	mock_qp(self->id, false);
-	ASSERT_EQ(0, rdma_join_multicast(self->id, (void *)&self->group, NULL));
-	EXPECT_EQ(RDMA_CM_EVENT_MULTICAST_JOIN,
-		  rejoin(self, 0, MOCK_MLID, OTHER_QKEY));
-	EXPECT_EQ(OTHER_QKEY, mock.qkey);
-	EXPECT_EQ(1, mock.attached);
-	EXPECT_EQ(0, leave(self));
-}
-
-/* rdma_cm knows the former one. */
-TEST_F(mcast, MC_09_new_queue_pair_gets_the_qkey_of_ipoib)
-{
-	struct ibv_qp_init_attr init = { .qp_type = IBV_QPT_UD };
-
-	EXPECT_EQ(0, rdma_destroy_id(self->id));
-	ASSERT_EQ(0, rdma_create_id(self->channel, &self->id, NULL,
-				    RDMA_PS_IPOIB));
-	mock_qp(self->id, true);
-	ASSERT_EQ(0, join(self));
-	EXPECT_EQ(RDMA_CM_EVENT_MULTICAST_JOIN,
-		  rejoin(self, 0, MOCK_MLID, OTHER_QKEY));
-	rdma_destroy_qp(self->id);
-	mock.qkey = 0;
-	mock_qp(self->id, true);
-	self->id->qp = NULL;
-	ASSERT_EQ(0, rdma_create_qp(self->id, NULL, &init));
-	EXPECT_EQ(OTHER_QKEY, mock.qkey);
-	EXPECT_EQ(0, leave(self));
-}
-
-/* It is set at the next rejoin. Meanwhile nothing is left attached. */
-TEST_F(mcast, MC_09_another_qkey_cannot_be_set)
-{
-	mock_qp(self->id, false);
-	ASSERT_EQ(0, join(self));
-	mock.verbs_error = ENOMEM;
-	EXPECT_EQ(RDMA_CM_EVENT_MULTICAST_ERROR,
-		  rejoin(self, 0, MOCK_MLID, OTHER_QKEY));
-	EXPECT_EQ(0, mock.attached);
-	mock.verbs_error = 0;
-	EXPECT_EQ(RDMA_CM_EVENT_MULTICAST_JOIN,
-		  rejoin(self, 0, MOCK_MLID, OTHER_QKEY));
-	EXPECT_EQ(OTHER_QKEY, mock.qkey);
-	EXPECT_EQ(1, mock.attached);
 	EXPECT_EQ(0, leave(self));
 	EXPECT_EQ(0, mock.attached);
 }

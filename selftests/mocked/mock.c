@@ -32,6 +32,7 @@ struct member {
 	uint64_t uid;
 	uint64_t id_uid;
 	uint32_t id;
+	uint8_t mgid;
 };
 
 static struct member members[MOST];
@@ -80,20 +81,33 @@ void mock_foreign_event(uint64_t uid)
 	ev->uid = uid;
 }
 
-void mock_rejoined(unsigned int which, uint16_t mlid, uint32_t qkey)
+static struct rdma_cmx_event *member_event(unsigned int which, uint32_t type)
 {
 	struct member *member = &members[which];
-	struct rdma_cmx_event *ev = event_add(RDMA_CM_EVENT_MULTICAST_JOIN);
+	struct rdma_cmx_event *ev = event_add(type);
 
 	ev->id = member->id;
 	ev->uid = member->id_uid;
 	ev->obj = member->handle;
 	ev->obj_uid = member->uid;
+	return ev;
+}
+
+void mock_rejoined(unsigned int which, uint16_t mlid, uint32_t qkey)
+{
+	struct rdma_cmx_event *ev =
+		member_event(which, RDMA_CM_EVENT_MULTICAST_JOIN);
+
 	ev->flags = RDMA_CMX_EVENT_UD;
-	memset(ev->param.ud.ah_attr.grh.dgid, MOCK_MGID, 16);
+	memset(ev->param.ud.ah_attr.grh.dgid, members[which].mgid, 16);
 	ev->param.ud.ah_attr.is_global = 1;
 	ev->param.ud.ah_attr.dlid = mlid;
 	ev->param.ud.qkey = qkey;
+}
+
+void mock_lost(unsigned int which)
+{
+	member_event(which, RDMA_CM_EVENT_MULTICAST_ERROR)->status = -ENETRESET;
 }
 
 void mock_misjoined(struct rdma_cm_id *id, unsigned int which)
@@ -138,6 +152,8 @@ static int join(struct rdma_cmx_join *cmd)
 		.uid = cmd->uid,
 		.id = cmd->id,
 		.id_uid = uid_of[cmd->id % MOST],
+		/* By the last byte of the address */
+		.mgid = MOCK_MGID + 1 - cmd->addr.data[5],
 	};
 	cmd->mc = handles;
 	return 0;
@@ -152,6 +168,7 @@ static int join_many(struct rdma_cmx_join_many *cmd)
 		struct rdma_cmx_join one = {
 			.id = cmd->id,
 			.uid = items[i].uid,
+			.addr = items[i].addr,
 		};
 
 		items[i].error = -join(&one);
@@ -188,6 +205,19 @@ static int events_get(struct rdma_cmx_get_events *cmd)
 	return 0;
 }
 
+static int init_qp_attr(struct rdma_cmx_init_qp_attr *cmd)
+{
+	if (mock.removed)
+		return ENODEV;
+	memset(&cmd->attr, 0, sizeof(cmd->attr));
+	cmd->attr.qp_state = cmd->qp_state;
+	cmd->attr.qp_attr_mask = IBV_QP_STATE;
+	if (mock.init_qkey)
+		cmd->attr.qp_attr_mask |= IBV_QP_QKEY;
+	cmd->attr.qkey = mock.init_qkey;
+	return 0;
+}
+
 static int command(unsigned long request, void *arg)
 {
 	struct rdma_cmx_id_create *create = arg;
@@ -216,6 +246,7 @@ static int command(unsigned long request, void *arg)
 		memset(&attr->attr, 0, sizeof(attr->attr));
 		return 0;
 	case RDMA_CMX_IO(INIT_QP_ATTR):
+		return init_qp_attr(arg);
 	case RDMA_CMX_IO(DISCONNECT):
 		return mock.removed ? ENODEV : 0;
 	case RDMA_CMX_IO(GETADDRINFO):

@@ -13,7 +13,7 @@
 
 #include "lib.h"
 
-#define MOCK_MGID	0xff	/* each byte of the group's address */
+#define MOCK_MGID	0xff	/* each byte of the MGID of 239.55.1.1 */
 #define MOCK_MLID	0xc00a
 #define MOCK_QKEY	0x0b1b
 
@@ -31,6 +31,7 @@ struct mock {
 	unsigned int members;
 	int attached;		/* how often the queue pair is */
 	uint16_t mlid;		/* of its attachment */
+	uint32_t init_qkey;	/* of INIT_QP_ATTR, or 0 */
 	uint32_t qkey;		/* that it was set to, or 0 */
 	int qkeys;		/* how often */
 	int attaches, detaches;	/* successful ones */
@@ -46,6 +47,8 @@ void mock_joined(void);
 void mock_foreign_event(uint64_t uid);
 /* Adds one of another membership: the oldest is 0. */
 void mock_rejoined(unsigned int which, uint16_t mlid, uint32_t qkey);
+/* The fabric ends it. */
+void mock_lost(unsigned int which);
 /* Adds one of another membership for @id, which has not joined it. */
 void mock_misjoined(struct rdma_cm_id *id, unsigned int which);
 /* Another process leaves the newest membership. */

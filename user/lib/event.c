@@ -261,8 +261,9 @@ static bool mc_event(struct cmx_event *evt, const struct cmx_raw_event *raw)
 	ud->private_data_len = 0;
 	if (raw->ev.flags & RDMA_CMX_EVENT_MC_PARAM)
 		evt->group = raw->group;
-	if (raw->ev.event == RDMA_CM_EVENT_MULTICAST_JOIN &&
-	    cmx_mc_joined(evt->mc, ud))
+	if (raw->ev.event == RDMA_CM_EVENT_MULTICAST_ERROR)
+		cmx_mc_lost(evt->mc);
+	else if (cmx_mc_joined(evt->mc, ud))
 		event_failed(evt, RDMA_CM_EVENT_MULTICAST_ERROR);
 	return true;
 }

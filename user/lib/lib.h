@@ -56,9 +56,9 @@ struct cmx_mc {
 	bool joined;		/* a JOIN was read: mgid and mlid are set */
 	bool attached;		/* by the library */
 	bool left;		/* attaches the QP no more */
-	bool set_qkey;		/* the program has set one, or it has changed */
+	bool own_qkey;		/* the join had one */
 	uint16_t mlid;
-	uint32_t qkey;		/* of the last JOIN, or 0 */
+	uint32_t qkey;		/* of the last JOIN; 0: none, or it has ended */
 	union ibv_gid mgid;
 };
 
@@ -95,6 +95,7 @@ struct cmx_id {
 	uint32_t events_taken;	/* by this process, atomic */
 	uint32_t moves;		/* to another channel */
 	uint32_t moved_completed;	/* acks of events since the last move */
+	uint32_t qkey;		/* of the queue pair, 0: unknown */
 	uint16_t number;	/* see cmx_id_cookie() */
 	bool known;		/* the kernel has the cookie */
 	bool sync;		/* has a private channel */
@@ -389,7 +390,8 @@ int cmx_mc_join(struct cmx_id *id, const struct rdmacmx_join_attr *attr,
 		void *context);
 struct cmx_mc *cmx_mc_known(struct cmx_id *id, uint64_t uid, uint32_t handle);
 int cmx_mc_joined(struct cmx_mc *mc, const struct rdma_ud_param *ud);
-int cmx_mc_qkey_set(struct cmx_id *id, struct ibv_qp *qp);
+void cmx_mc_lost(struct cmx_mc *mc);
+int cmx_mc_qkey_init(struct cmx_id *id, struct ibv_qp *qp, uint32_t qkey);
 void cmx_mc_detach_all(struct cmx_id *id);
 void cmx_mc_free_all(struct cmx_id *id);
 

@@ -109,26 +109,66 @@ static void group_move(const struct cmx_mc *mc, uint16_t mlid)
 }
 
 /*
- * rdma_cm sets the Q_Key of an id of RDMA_PS_IPOIB once, at its first use, to
- * that of the partition. The subnet manager may have changed it since.
+ * A membership whose Q_Key, which the program gave, has precedence over that of
+ * others; or NULL. With the id's lock.
  */
-static bool qkey_stale(const struct cmx_mc *mc)
+static const struct cmx_mc *qkey_given(const struct cmx_id *id)
 {
-	return mc->id->id.ps == RDMA_PS_IPOIB && mc->qkey;
+	const struct cmx_mc *mc;
+
+	for (mc = id->mcs; mc; mc = mc->next)
+		if (mc->own_qkey && mc->qkey && mc_receives(mc))
+			break;
+	return mc;
+}
+
+/*
+ * The Q_Key of a group without one of the program is another than that of
+ * rdma_create_qp() in RDMA_PS_IPOIB only: the partition's, which a subnet
+ * manager may change.
+ */
+static bool mc_sets_qkey(const struct cmx_mc *mc)
+{
+	const struct cmx_id *id = mc->id;
+
+	if (!mc->qkey)
+		return false;
+	/* The program may have set another one since. */
+	if (mc->own_qkey && !mc->attached)
+		return true;
+	if (id->qkey == mc->qkey)
+		return false;
+	return mc->own_qkey ||
+	       (id->id.ps == RDMA_PS_IPOIB && !qkey_given(id));
 }
 
 /* With the id's lock. Returns an error number. */
+static int qkey_set(struct cmx_id *id, struct ibv_qp *qp, uint32_t qkey)
+{
+	struct ibv_qp_attr attr = { .qkey = qkey };
+	int err = ibv_modify_qp(qp, &attr, IBV_QP_QKEY);
+
+	if (!err)
+		id->qkey = qkey;
+	return err;
+}
+
+/*
+ * Likewise. A membership that joins again is attached; with another Q_Key that
+ * cannot be set it receives nothing.
+ */
 static int mc_attach(struct cmx_mc *mc)
 {
-	struct ibv_qp_attr attr = { .qkey = mc->qkey };
 	struct cmx_id *id = mc->id;
 	int err = 0;
 
 	if (!id->id.qp)
 		return 0;
-	if (mc->set_qkey || qkey_stale(mc))
-		err = ibv_modify_qp(id->id.qp, &attr, IBV_QP_QKEY);
-	if (!err && !group_attached(id, mc))
+	if (mc_sets_qkey(mc))
+		err = qkey_set(id, id->id.qp, mc->qkey);
+	if (err)
+		mc_detach_last(mc);
+	else if (!mc->attached && !group_attached(id, mc))
 		err = ibv_attach_mcast(id->id.qp, &mc->mgid, mc->mlid);
 	mc->attached = !err;
 	return err;
@@ -143,38 +183,42 @@ int cmx_mc_joined(struct cmx_mc *mc, const struct rdma_ud_param *ud)
 {
 	const union ibv_gid *mgid = &ud->ah_attr.grh.dgid;
 	struct cmx_id *id = mc->id;
-	bool other_qkey;
 	int err = 0;
 
 	pthread_mutex_lock(&id->lock);
-	other_qkey = mc->qkey && mc->qkey != ud->qkey;
-	if (other_qkey || memcmp(&mc->mgid, mgid, sizeof(*mgid)))
+	if (memcmp(&mc->mgid, mgid, sizeof(*mgid)))
 		mc_detach_last(mc);
 	mc->mgid = *mgid;
 	mc->qkey = ud->qkey;
-	mc->set_qkey |= other_qkey;
 	if (mc_attachable(mc))
 		group_move(mc, ud->ah_attr.dlid);
 	mc->mlid = ud->ah_attr.dlid;
-	if (!mc->attached && mc_attachable(mc))
+	if (mc_attachable(mc))
 		err = mc_attach(mc);
 	mc->joined = !err;
 	pthread_mutex_unlock(&id->lock);
 	return rdma_seterrno(err);
 }
 
-/* With the id's lock. @qp is new. Returns an error number. */
-int cmx_mc_qkey_set(struct cmx_id *id, struct ibv_qp *qp)
+/* The fabric has ended it. It is detached when the program leaves. */
+void cmx_mc_lost(struct cmx_mc *mc)
 {
-	struct ibv_qp_attr attr = {};
-	struct cmx_mc *mc;
+	pthread_mutex_lock(&mc->id->lock);
+	mc->qkey = 0;
+	pthread_mutex_unlock(&mc->id->lock);
+}
 
-	for (mc = id->mcs; mc; mc = mc->next) {
-		if (!mc_receives(mc) || !qkey_stale(mc))
-			continue;
-		attr.qkey = mc->qkey;
-		return ibv_modify_qp(qp, &attr, IBV_QP_QKEY);
-	}
+/*
+ * With the id's lock. @qp is new, and has @qkey, in RDMA_PS_IPOIB the present
+ * one of the partition. Returns an error number.
+ */
+int cmx_mc_qkey_init(struct cmx_id *id, struct ibv_qp *qp, uint32_t qkey)
+{
+	const struct cmx_mc *given = qkey_given(id);
+
+	if (given && given->qkey != qkey)
+		return qkey_set(id, qp, given->qkey);
+	id->qkey = qkey;
 	return 0;
 }
 
@@ -358,7 +402,7 @@ struct cmx_mc *cmx_mc_alloc(struct cmx_id *id,
 	mc->process = process;
 	mc->context = context;
 	mc->join_flags = attr->join_flags;
-	mc->set_qkey = attr->group.mask & RDMACMX_GROUP_QKEY;
+	mc->own_qkey = attr->group.mask & RDMACMX_GROUP_QKEY;
 	mc->cookie = cmx_cookie(mc);
 	return mc;
 }

@@ -37,17 +37,6 @@ int cmx_verb_failed(struct cmx_id *id)
 	return cmx_err(err);
 }
 
-static int qp_modify(struct cmx_id *id, struct ibv_qp *qp,
-		     enum ibv_qp_state state)
-{
-	struct ibv_qp_attr attr = { .qp_state = state };
-	int mask;
-
-	if (qp_attr_query(id, &attr, &mask))
-		return -1;
-	return rdma_seterrno(ibv_modify_qp(qp, &attr, mask));
-}
-
 /*
  * The kernel may now have other access flags and another P_Key index for INIT
  * than when the QP was created. InfiniBand accepts both with the transition to
@@ -108,14 +97,19 @@ int cmx_qp_error(struct cmx_id *id)
 	return rdma_seterrno(ibv_modify_qp(id->id.qp, &attr, IBV_QP_STATE));
 }
 
-static int qp_init(struct cmx_id *id, struct ibv_qp *qp)
+/* @qkey: that of a datagram QP then, otherwise unchanged */
+static int qp_init(struct cmx_id *id, struct ibv_qp *qp, uint32_t *qkey)
 {
-	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RTR };
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT };
+	int mask;
 
-	if (qp_modify(id, qp, IBV_QPS_INIT))
+	if (qp_attr_query(id, &attr, &mask) ||
+	    rdma_seterrno(ibv_modify_qp(qp, &attr, mask)))
 		return -1;
 	if (id->id.qp_type != IBV_QPT_UD)
 		return 0;
+	*qkey = attr.qkey;
+	attr.qp_state = IBV_QPS_RTR;
 	if (rdma_seterrno(ibv_modify_qp(qp, &attr, IBV_QP_STATE)))
 		return -1;
 	attr.qp_state = IBV_QPS_RTS;
@@ -285,7 +279,7 @@ static int qp_try(struct rdma_cm_id *id, struct ibv_qp_init_attr_ex *attr,
 {
 	struct cmx_id *cid = cmx_id(id);
 	struct ibv_cq *send_cq, *recv_cq;
-	uint32_t send_size, recv_size;
+	uint32_t send_size, recv_size, qkey = 0;
 	struct ibv_qp *qp;
 	int err;
 
@@ -323,12 +317,12 @@ static int qp_try(struct rdma_cm_id *id, struct ibv_qp_init_attr_ex *attr,
 	qp = ibv_create_qp_ex(id->verbs, attr);
 	if (!qp)
 		goto err_cqs;
-	if (qp_ece_init(cid, qp) || (!reset && qp_init(cid, qp)) ||
+	if (qp_ece_init(cid, qp) || (!reset && qp_init(cid, qp, &qkey)) ||
 	    qp_ece_result(cid, qp))
 		goto err_qp;
 	/* As in cmx_qp_take() */
 	pthread_mutex_lock(&cid->lock);
-	err = reset ? 0 : cmx_mc_qkey_set(cid, qp);
+	err = cmx_mc_qkey_init(cid, qp, qkey);
 	if (!err)
 		id->qp = qp;
 	pthread_mutex_unlock(&cid->lock);
@@ -414,7 +408,7 @@ int cmx_qp_make(struct cmx_id *id, struct ibv_pd *pd,
  */
 int cmx_qp_move(struct cmx_id *to, struct cmx_id *from)
 {
-	if (qp_init(to, from->id.qp))
+	if (qp_init(to, from->id.qp, &to->qkey))
 		return -1;
 	to->id.qp = from->id.qp;
 	to->id.pd = from->id.pd;
@@ -447,6 +441,7 @@ struct ibv_qp *cmx_qp_take(struct cmx_id *id)
 	if (qp)
 		cmx_mc_detach_all(id);
 	id->id.qp = NULL;
+	id->qkey = 0;
 	pthread_mutex_unlock(&id->lock);
 	return qp;
 }

@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * MC-02, MC-09: the Q_Key of a queue pair that is attached for memberships, on a
+ * mocked device (mock.h). In RDMA_PS_IPOIB it is that of the partition, which a
+ * subnet manager may change, unless the program gives one.
+ */
+#include <rdma/rdma_cmx.h>
+
+#include "harness.h"
+#include "mock.h"
+
+#define OTHER_QKEY	0x0b1c	/* of the partition, later */
+#define OWN_QKEY	0x0b1d	/* of the program */
+
+FIXTURE(qkey) {
+	struct rdma_event_channel *channel;
+	struct rdma_cm_id *id;
+};
+
+FIXTURE_SETUP(qkey)
+{
+	self->channel = rdma_create_event_channel();
+	ASSERT_NE(NULL, self->channel);
+	ASSERT_EQ(0, rdma_create_id(self->channel, &self->id, NULL,
+				    RDMA_PS_IPOIB));
+}
+
+FIXTURE_TEARDOWN(qkey)
+{
+	EXPECT_EQ(0, rdma_destroy_id(self->id));
+	rdma_destroy_event_channel(self->channel);
+}
+
+/* The event that the program reads, or -1 */
+static int event_read(FIXTURE_DATA(qkey) *self)
+{
+	struct rdma_cm_event *event;
+	int type;
+
+	if (rdma_get_cm_event(self->channel, &event))
+		return -1;
+	type = event->event;
+	return rdma_ack_cm_event(event) ? -1 : type;
+}
+
+/* Likewise, of a membership: the oldest is 0. */
+static int joined(FIXTURE_DATA(qkey) *self, unsigned int which, uint16_t mlid,
+		  uint32_t qkey)
+{
+	mock_rejoined(which, mlid, qkey);
+	return event_read(self);
+}
+
+static bool joins(FIXTURE_DATA(qkey) *self, unsigned int which, uint32_t qkey)
+{
+	return joined(self, which, MOCK_MLID, qkey) ==
+	       RDMA_CM_EVENT_MULTICAST_JOIN;
+}
+
+static bool lost(FIXTURE_DATA(qkey) *self, unsigned int which)
+{
+	mock_lost(which);
+	return event_read(self) == RDMA_CM_EVENT_MULTICAST_ERROR;
+}
+
+static struct sockaddr *group(unsigned int number)
+{
+	static struct sockaddr_in sin = { .sin_family = AF_INET };
+
+	sin.sin_addr.s_addr = htonl(0xef370100 + number);
+	return (struct sockaddr *)&sin;
+}
+
+/* Group 1 or 2, with a Q_Key of the program unless that is 0 */
+static int join(FIXTURE_DATA(qkey) *self, unsigned int number, uint32_t qkey)
+{
+	struct rdmacmx_join_attr attr = {
+		.addr = group(number),
+		.flags = RDMACMX_JOIN_PERSISTENT,
+		.group.mask = qkey ? RDMACMX_GROUP_QKEY : 0,
+		.group.qkey = qkey,
+	};
+
+	return rdmacmx_join_multicast(self->id, &attr, NULL);
+}
+
+static int leave(FIXTURE_DATA(qkey) *self, unsigned int number)
+{
+	return rdma_leave_multicast(self->id, group(number));
+}
+
+/* By rdma_create_qp(): rdma_cm has this Q_Key. */
+static int qp_create(FIXTURE_DATA(qkey) *self, uint32_t qkey)
+{
+	struct ibv_qp_init_attr init = { .qp_type = IBV_QPT_UD };
+
+	mock.init_qkey = qkey;
+	mock_qp(self->id, true);
+	self->id->qp = NULL;
+	return rdma_create_qp(self->id, NULL, &init);
+}
+
+/* The rejoined group has another Q_Key, which the program has not chosen. */
+TEST_F(qkey, MC_09_rejoin_sets_another_qkey)
+{
+	ASSERT_EQ(0, qp_create(self, MOCK_QKEY));
+	ASSERT_EQ(0, join(self, 1, 0));
+	EXPECT_TRUE(joins(self, 0, MOCK_QKEY));
+	EXPECT_EQ(RDMA_CM_EVENT_MULTICAST_JOIN,
+		  joined(self, 0, MOCK_MLID + 1, MOCK_QKEY));
+	EXPECT_EQ(1, mock.qkeys);
+	EXPECT_EQ(RDMA_CM_EVENT_MULTICAST_JOIN,
+		  joined(self, 0, MOCK_MLID + 1, OTHER_QKEY));
+	EXPECT_EQ(RDMA_CM_EVENT_MULTICAST_JOIN,
+		  joined(self, 0, MOCK_MLID + 1, OTHER_QKEY));
+	EXPECT_EQ(2, mock.qkeys);
+	EXPECT_EQ(OTHER_QKEY, mock.qkey);
+	EXPECT_EQ(1, mock.attached);
+}
+
+/* The event of its first join was replaced by that of a rejoin. */
+TEST_F(qkey, MC_09_qkey_changes_before_the_first_event)
+{
+	ASSERT_EQ(0, qp_create(self, MOCK_QKEY));
+	ASSERT_EQ(0, join(self, 1, 0));
+	EXPECT_TRUE(joins(self, 0, OTHER_QKEY));
+	EXPECT_EQ(OTHER_QKEY, mock.qkey);
+	EXPECT_EQ(1, mock.attached);
+}
+
+/* It is set at the next rejoin. Meanwhile nothing is left attached. */
+TEST_F(qkey, MC_09_another_qkey_cannot_be_set)
+{
+	ASSERT_EQ(0, qp_create(self, MOCK_QKEY));
+	ASSERT_EQ(0, join(self, 1, 0));
+	EXPECT_TRUE(joins(self, 0, MOCK_QKEY));
+	EXPECT_EQ(1, mock.attached);
+	mock.verbs_error = ENOMEM;
+	EXPECT_FALSE(joins(self, 0, OTHER_QKEY));
+	EXPECT_EQ(0, mock.attached);
+	mock.verbs_error = 0;
+	EXPECT_TRUE(joins(self, 0, OTHER_QKEY));
+	EXPECT_EQ(OTHER_QKEY, mock.qkey);
+	EXPECT_EQ(1, mock.attached);
+	EXPECT_EQ(0, leave(self, 1));
+	EXPECT_EQ(0, mock.attached);
+}
+
+/* A program without CAP_NET_RAW cannot set one with the highest bit. */
+TEST_F(qkey, MC_02_qkey_that_the_queue_pair_has_is_not_set)
+{
+	ASSERT_EQ(0, qp_create(self, MOCK_QKEY));
+	EXPECT_EQ(1, mock.qkeys);
+	ASSERT_EQ(0, join(self, 1, 0));
+	ASSERT_EQ(0, join(self, 2, 0));
+	EXPECT_TRUE(joins(self, 0, MOCK_QKEY));
+	EXPECT_TRUE(joins(self, 1, MOCK_QKEY));
+	EXPECT_EQ(1, mock.qkeys);
+	EXPECT_EQ(1, mock.attached);
+}
+
+/* The library does not know the Q_Key of the former queue pair then. */
+TEST_F(qkey, MC_02_queue_pair_of_the_program_gets_the_qkey)
+{
+	ASSERT_EQ(0, qp_create(self, MOCK_QKEY));
+	rdma_destroy_qp(self->id);
+	mock_qp(self->id, false);
+	ASSERT_EQ(0, join(self, 1, 0));
+	EXPECT_TRUE(joins(self, 0, MOCK_QKEY));
+	EXPECT_EQ(2, mock.qkeys);
+}
+
+/* rdma_cm knows it. The event of the last membership has the former one. */
+TEST_F(qkey, MC_09_new_queue_pair_has_the_present_qkey)
+{
+	ASSERT_EQ(0, qp_create(self, MOCK_QKEY));
+	ASSERT_EQ(0, join(self, 1, 0));
+	EXPECT_TRUE(joins(self, 0, MOCK_QKEY));
+	EXPECT_TRUE(joins(self, 0, OTHER_QKEY));
+	ASSERT_EQ(0, join(self, 2, 0));
+	EXPECT_TRUE(joins(self, 1, MOCK_QKEY));
+	rdma_destroy_qp(self->id);
+	ASSERT_EQ(0, qp_create(self, OTHER_QKEY));
+	EXPECT_EQ(OTHER_QKEY, mock.qkey);
+	EXPECT_TRUE(lost(self, 1));
+	rdma_destroy_qp(self->id);
+	ASSERT_EQ(0, qp_create(self, OTHER_QKEY));
+	EXPECT_EQ(OTHER_QKEY, mock.qkey);
+}
+
+/* A Q_Key of the program has precedence, in any order of the events. */
+TEST_F(qkey, MC_02_given_qkey_stays_set)
+{
+	ASSERT_EQ(0, qp_create(self, MOCK_QKEY));
+	ASSERT_EQ(0, join(self, 1, OWN_QKEY));
+	ASSERT_EQ(0, join(self, 2, 0));
+	EXPECT_TRUE(joins(self, 0, OWN_QKEY));
+	EXPECT_EQ(OWN_QKEY, mock.qkey);
+	EXPECT_TRUE(joins(self, 1, MOCK_QKEY));
+	EXPECT_EQ(OWN_QKEY, mock.qkey);
+}
+
+TEST_F(qkey, MC_02_given_qkey_is_set_last)
+{
+	ASSERT_EQ(0, qp_create(self, MOCK_QKEY));
+	ASSERT_EQ(0, join(self, 1, OWN_QKEY));
+	ASSERT_EQ(0, join(self, 2, 0));
+	EXPECT_TRUE(joins(self, 1, OTHER_QKEY));
+	EXPECT_EQ(OTHER_QKEY, mock.qkey);
+	EXPECT_TRUE(joins(self, 0, OWN_QKEY));
+	EXPECT_EQ(OWN_QKEY, mock.qkey);
+}
+
+TEST_F(qkey, MC_09_given_qkey_stays_set_after_a_rejoin)
+{
+	unsigned int first;
+
+	ASSERT_EQ(0, qp_create(self, MOCK_QKEY));
+	ASSERT_EQ(0, join(self, 1, OWN_QKEY));
+	ASSERT_EQ(0, join(self, 2, 0));
+	EXPECT_TRUE(joins(self, 0, OWN_QKEY));
+	EXPECT_TRUE(joins(self, 1, MOCK_QKEY));
+	for (first = 0; first < 2; first++) {
+		EXPECT_TRUE(joins(self, first, first ? OTHER_QKEY : OWN_QKEY));
+		EXPECT_TRUE(joins(self, !first, first ? OWN_QKEY : OTHER_QKEY));
+		EXPECT_EQ(OWN_QKEY, mock.qkey);
+	}
+	/* Once by INIT, once by the first event */
+	EXPECT_EQ(2, mock.qkeys);
+}
+
+TEST_F(qkey, MC_09_new_queue_pair_gets_the_given_qkey)
+{
+	ASSERT_EQ(0, qp_create(self, MOCK_QKEY));
+	ASSERT_EQ(0, join(self, 1, OWN_QKEY));
+	ASSERT_EQ(0, join(self, 2, 0));
+	EXPECT_TRUE(joins(self, 0, OWN_QKEY));
+	EXPECT_TRUE(joins(self, 1, MOCK_QKEY));
+	rdma_destroy_qp(self->id);
+	ASSERT_EQ(0, qp_create(self, MOCK_QKEY));
+	EXPECT_EQ(OWN_QKEY, mock.qkey);
+}
+
+/* A membership that has ended has none. */
+TEST_F(qkey, MC_09_given_qkey_ends_with_its_membership)
+{
+	ASSERT_EQ(0, qp_create(self, MOCK_QKEY));
+	ASSERT_EQ(0, join(self, 1, OWN_QKEY));
+	ASSERT_EQ(0, join(self, 2, 0));
+	EXPECT_TRUE(joins(self, 0, OWN_QKEY));
+	EXPECT_TRUE(joins(self, 1, MOCK_QKEY));
+	EXPECT_TRUE(lost(self, 0));
+	EXPECT_TRUE(joins(self, 1, OTHER_QKEY));
+	EXPECT_EQ(OTHER_QKEY, mock.qkey);
+	rdma_destroy_qp(self->id);
+	ASSERT_EQ(0, qp_create(self, OTHER_QKEY));
+	EXPECT_EQ(OTHER_QKEY, mock.qkey);
+}
+
+TEST_F(qkey, MC_09_given_qkey_ends_with_a_leave)
+{
+	ASSERT_EQ(0, qp_create(self, MOCK_QKEY));
+	ASSERT_EQ(0, join(self, 1, OWN_QKEY));
+	ASSERT_EQ(0, join(self, 2, 0));
+	EXPECT_TRUE(joins(self, 0, OWN_QKEY));
+	EXPECT_TRUE(joins(self, 1, MOCK_QKEY));
+	EXPECT_EQ(0, leave(self, 1));
+	EXPECT_TRUE(joins(self, 0, MOCK_QKEY));
+	EXPECT_EQ(MOCK_QKEY, mock.qkey);
+}
+
+/* Its queue pair is not attached. */
+TEST_F(qkey, MC_02_given_qkey_of_a_send_only_member)
+{
+	struct rdmacmx_join_attr attr = {
+		.addr = group(1),
+		.join_flags = RDMA_MC_JOIN_FLAG_SENDONLY_FULLMEMBER,
+		.group.mask = RDMACMX_GROUP_QKEY,
+		.group.qkey = OWN_QKEY,
+	};
+
+	ASSERT_EQ(0, qp_create(self, MOCK_QKEY));
+	ASSERT_EQ(0, rdmacmx_join_multicast(self->id, &attr, NULL));
+	EXPECT_TRUE(joins(self, 0, OWN_QKEY));
+	EXPECT_EQ(MOCK_QKEY, mock.qkey);
+	ASSERT_EQ(0, join(self, 2, 0));
+	EXPECT_TRUE(joins(self, 1, OTHER_QKEY));
+	EXPECT_EQ(OTHER_QKEY, mock.qkey);
+}
+
+/* The program has set another one itself since. */
+TEST_F(qkey, MC_02_given_qkey_is_set_by_each_join)
+{
+	ASSERT_EQ(0, qp_create(self, MOCK_QKEY));
+	ASSERT_EQ(0, join(self, 1, OWN_QKEY));
+	EXPECT_TRUE(joins(self, 0, OWN_QKEY));
+	EXPECT_EQ(0, leave(self, 1));
+	mock.qkey = OTHER_QKEY;
+	ASSERT_EQ(0, join(self, 1, OWN_QKEY));
+	EXPECT_TRUE(joins(self, 0, OWN_QKEY));
+	EXPECT_EQ(OWN_QKEY, mock.qkey);
+}
+
+TEST_HARNESS_MAIN

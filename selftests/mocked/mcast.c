@@ -296,42 +296,107 @@ TEST_F(mcast, MC_06_child_detaches_what_it_has_joined)
 	EXPECT_EQ(0, inherited(self, leave_own_attached));
 }
 
+/* The joiner keeps the queue pair, or this process destroys it. */
+static int leave_and_destroy(FIXTURE_DATA(mcast) *self)
+{
+	if (leave(self) || !mock.attached)
+		return 1;
+	rdma_destroy_qp(self->id);
+	return mock.destroyed || mock.attached ? 2 : 0;
+}
+
+TEST_F(mcast, MC_06_child_leaves_and_destroys_the_queue_pair)
+{
+	mock_qp(self->id, false);
+	ASSERT_EQ(0, join(self));
+	EXPECT_EQ(0, inherited(self, leave_and_destroy));
+}
+
 static int results[2];
+static int (*replacement)(FIXTURE_DATA(mcast) *self);
 
 /* The child of a process that has joined, and is gone */
 static int leave_inherited(FIXTURE_DATA(mcast) *self)
 {
-	while (cmx_id_cared_for(cmx_id(self->id)))
-		usleep(1000);
 	return leave(self) || mock.attached;
 }
 
+/* A sibling has left and joined again. */
+static int leave_after_sibling(FIXTURE_DATA(mcast) *self)
+{
+	int ret = leave_attached(self);
+
+	if (ret)
+		return ret;
+	rdma_destroy_qp(self->id);
+	return mock.destroyed || mock.attached ? 3 : 0;
+}
+
+/* It joins itself, and has left and joined again when its child leaves. */
+static int join_and_fork(FIXTURE_DATA(mcast) *self)
+{
+	return leave(self) || join(self) || inherited(self, leave_attached);
+}
+
+/* Its child runs @replacement when it is gone. */
 static int join_and_exit(FIXTURE_DATA(mcast) *self)
 {
 	int ret;
 
-	if (rdma_create_id(self->channel, &self->id, NULL, RDMA_PS_UDP))
-		return 1;
 	mock_qp(self->id, false);
 	if (join(self) || !mock.attached)
 		return 2;
 	if (fork())
 		return 0;
 	alarm(60);
-	ret = leave_inherited(self);
+	while (cmx_process_alive(cmx_id(self->id)->mcs->process))
+		usleep(1000);
+	ret = replacement(self);
 	return write(results[1], &ret, sizeof(ret)) < 0;
+}
+
+static int create_join_and_exit(FIXTURE_DATA(mcast) *self)
+{
+	if (rdma_create_id(self->channel, &self->id, NULL, RDMA_PS_UDP))
+		return 1;
+	return join_and_exit(self);
+}
+
+static int replaced(FIXTURE_DATA(mcast) *self, bool create,
+		    int (*fn)(FIXTURE_DATA(mcast) *self))
+{
+	int ret = -1;
+
+	replacement = fn;
+	if (pipe(results) ||
+	    inherited(self, create ? create_join_and_exit : join_and_exit))
+		return -2;
+	close(results[1]);
+	if (read(results[0], &ret, sizeof(ret)) != sizeof(ret))
+		ret = -3;
+	close(results[0]);
+	return ret;
 }
 
 TEST_F(mcast, MC_06_child_that_replaces_its_parent_detaches)
 {
-	int ret = -1;
+	EXPECT_EQ(0, replaced(self, true, leave_inherited));
+}
 
-	ASSERT_EQ(0, pipe(results));
-	EXPECT_EQ(0, inherited(self, join_and_exit));
-	close(results[1]);
-	EXPECT_EQ((ssize_t)sizeof(ret), read(results[0], &ret, sizeof(ret)));
-	EXPECT_EQ(0, ret);
-	close(results[0]);
+/* Another process, which still exists, has created the id. */
+TEST_F(mcast, MC_06_child_that_replaces_the_joiner_detaches)
+{
+	EXPECT_EQ(0, replaced(self, false, leave_inherited));
+}
+
+TEST_F(mcast, MC_06_child_leaves_after_its_sibling)
+{
+	EXPECT_EQ(0, replaced(self, true, leave_after_sibling));
+}
+
+TEST_F(mcast, MC_06_child_of_a_child_that_has_joined)
+{
+	EXPECT_EQ(0, replaced(self, true, join_and_fork));
 }
 
 static int leave_other(FIXTURE_DATA(mcast) *self)

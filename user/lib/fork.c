@@ -35,7 +35,7 @@ struct cmx_process {
 	struct cmx_process *next;
 	uint64_t cookie;	/* the owner of an id in the kernel */
 	int pidfd;		/* of another process; -1: none */
-	unsigned int ids;	/* of this process, and copies; atomic */
+	unsigned int objects;	/* ids, memberships, and copies; atomic */
 };
 
 static struct cmx_process *processes;	/* newest first; atomic */
@@ -70,7 +70,7 @@ static void prepare(void)
 	pthread_mutex_lock(&copies_lock);
 	__atomic_store_n(&forked, true, __ATOMIC_RELEASE);
 	process = process_self();
-	if (process && __atomic_load_n(&process->ids, __ATOMIC_RELAXED))
+	if (process && __atomic_load_n(&process->objects, __ATOMIC_RELAXED))
 		process->pidfd = syscall(SYS_pidfd_open, getpid(), 0);
 }
 
@@ -175,13 +175,13 @@ struct cmx_process *cmx_process_have(void)
 	return likely(process) ? process : process_make();
 }
 
-/* This process's record for a new id; NULL without memory. */
+/* This process's record for a new object; NULL without memory. */
 struct cmx_process *cmx_process_get(void)
 {
 	struct cmx_process *process = cmx_process_have();
 
 	if (process)
-		__atomic_add_fetch(&process->ids, 1, __ATOMIC_RELAXED);
+		__atomic_add_fetch(&process->objects, 1, __ATOMIC_RELAXED);
 	return process;
 }
 
@@ -208,7 +208,7 @@ static bool is_pidfd(int fd)
 
 void cmx_process_put(struct cmx_process *process)
 {
-	if (__atomic_sub_fetch(&process->ids, 1, __ATOMIC_ACQ_REL) ||
+	if (__atomic_sub_fetch(&process->objects, 1, __ATOMIC_ACQ_REL) ||
 	    process == process_self())
 		return;
 	/* close() may end the thread. */
@@ -223,14 +223,10 @@ bool cmx_id_inherited(const struct cmx_id *id)
 	return unlikely(id->process != process_self());
 }
 
-/*
- * True if the process that created the inherited id still exists, or this is
- * unknown. The last close of the file destroys the id in any case, but a
- * destroyed id cannot be restored.
- */
-bool cmx_id_cared_for(const struct cmx_id *id)
+/* True if the other process still exists, or this is unknown */
+bool cmx_process_alive(const struct cmx_process *process)
 {
-	struct pollfd pfd = { .fd = id->process->pidfd, .events = POLLIN };
+	struct pollfd pfd = { .fd = process->pidfd, .events = POLLIN };
 	int ready, cancel;
 
 	if (!is_pidfd(pfd.fd))
@@ -240,6 +236,15 @@ bool cmx_id_cared_for(const struct cmx_id *id)
 	ready = poll(&pfd, 1, 0);
 	pthread_setcancelstate(cancel, NULL);
 	return ready <= 0 || !(pfd.revents & POLLIN);
+}
+
+/*
+ * The same for the process that created the inherited id. The last close of the
+ * file destroys the id in any case, but a destroyed id cannot be restored.
+ */
+bool cmx_id_cared_for(const struct cmx_id *id)
+{
+	return cmx_process_alive(id->process);
 }
 
 /*

@@ -56,6 +56,7 @@ struct cmx_mc {
 	bool joined;		/* a JOIN was read: mgid and mlid are set */
 	bool attached;		/* by the library */
 	bool left;		/* attaches the QP no more */
+	bool kept;		/* left, but the QP is attached still */
 	bool own_qkey;		/* the join had one */
 	uint16_t mlid;
 	uint32_t qkey;		/* of the last JOIN; 0: none, or it has ended */
@@ -245,6 +246,7 @@ struct cmx_process *cmx_process_have(void);
 struct cmx_process *cmx_process_get(void);
 void cmx_process_put(struct cmx_process *process);
 uint64_t cmx_process_cookie(void);
+bool cmx_process_alive(const struct cmx_process *process);
 uint64_t cmx_id_owner(const struct cmx_id *id);
 bool cmx_id_inherited(const struct cmx_id *id);
 bool cmx_id_cared_for(const struct cmx_id *id);
@@ -385,6 +387,7 @@ struct rdma_cmx_mc_param cmx_mc_param(const struct rdmacmx_group *group);
 struct cmx_mc *cmx_mc_alloc(struct cmx_id *id,
 			    const struct rdmacmx_join_attr *attr,
 			    void *context);
+void cmx_mc_free(struct cmx_mc *mc);
 void cmx_mc_link(struct cmx_mc *mc, uint32_t handle);
 int cmx_mc_join(struct cmx_id *id, const struct rdmacmx_join_attr *attr,
 		void *context);

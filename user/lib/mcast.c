@@ -78,8 +78,9 @@ static void mc_detach(struct cmx_mc *mc)
 	struct cmx_id *id = mc->id;
 
 	mc->attached = false;
-	if (id->id.qp && mc_receives(mc))
+	if (id->id.qp && (mc_receives(mc) || mc->kept))
 		ibv_detach_mcast(id->id.qp, &mc->mgid, mc->mlid);
+	mc->kept = false;
 }
 
 /* Likewise, unless another membership of the group needs it */
@@ -237,8 +238,15 @@ void cmx_mc_free_all(struct cmx_id *id)
 
 	while ((mc = id->mcs)) {
 		id->mcs = mc->next;
-		free(mc);
+		cmx_mc_free(mc);
 	}
+}
+
+/* It is not on the list. */
+void cmx_mc_free(struct cmx_mc *mc)
+{
+	cmx_process_put(mc->process);
+	free(mc);
 }
 
 /*
@@ -281,26 +289,30 @@ static bool last_event_drop(struct cmx_id *id, struct cmx_mc *mc)
 }
 
 /* With the id's lock */
-static void mc_free(struct cmx_id *id, struct cmx_mc *mc)
+static void mc_drop(struct cmx_id *id, struct cmx_mc *mc)
 {
 	struct cmx_mc **pos = &id->mcs;
 
 	while (*pos != mc)
 		pos = &(*pos)->next;
 	*pos = mc->next;
-	free(mc);
+	cmx_mc_free(mc);
 }
 
 /*
  * A copy of a membership, or one that another process has left: the kernel
  * returns no number of events to wait for. With unacked ones it stays for them,
- * and the id frees it.
+ * and the id frees it. So it does if the queue pair is attached still: who
+ * destroys that detaches it before.
  */
-static void uncounted_left(struct cmx_id *id, struct cmx_mc *mc)
+static void uncounted_left(struct cmx_id *id, struct cmx_mc *mc, bool first)
 {
 	pthread_mutex_lock(&id->lock);
-	if (mc->events_completed == mc->events_taken)
-		mc_free(id, mc);
+	if (mc->kept && first && !cmx_process_alive(mc->process) &&
+	    !group_received(id, mc))
+		mc_detach(mc);
+	if (!mc->kept && mc->events_completed == mc->events_taken)
+		mc_drop(id, mc);
 	pthread_mutex_unlock(&id->lock);
 }
 
@@ -324,7 +336,7 @@ static int mc_leave(struct cmx_id *id, struct cmx_mc *mc)
 	if (cmx_destroy_ioctl(id, RDMA_CMX_IO(LEAVE), &cmd))
 		err = errno;
 	if (err == ENOENT || (copy && !err)) {
-		uncounted_left(id, mc);
+		uncounted_left(id, mc, !err);
 		return err ? cmx_err(err) : 0;
 	}
 
@@ -334,10 +346,12 @@ static int mc_leave(struct cmx_id *id, struct cmx_mc *mc)
 				 cmd.events_reported) < 0)
 		if (!last_event_drop(id, mc))
 			cmx_id_wait(id);
-	if (err)
+	if (err) {
 		mc->left = false;
-	else
-		mc_free(id, mc);
+		mc->kept = false;
+	} else {
+		mc_drop(id, mc);
+	}
 	pthread_mutex_unlock(&id->lock);
 	return err ? cmx_err(err) : 0;
 }
@@ -346,15 +360,19 @@ static int mc_leave(struct cmx_id *id, struct cmx_mc *mc)
  * With the id's lock, before mc_leave(): another thread that destroys the queue
  * pair finds it detached, and one that reads an event attaches it no more.
  *
- * A child does not know the memberships that its parent has joined since the
- * fork, of the same group on the same queue pair. The parent detaches it.
+ * A process does not know the memberships that the joiner of this one has joined
+ * since the fork, of the same group on the same queue pair. The joiner detaches
+ * it. If that is gone, the process whose LEAVE succeeds does: another one may
+ * have joined again.
  */
 static void mc_leave_begin(struct cmx_mc *mc)
 {
-	if (mc->process == cmx_process_have() || !cmx_id_cared_for(mc->id))
+	if (mc->process == cmx_process_have()) {
 		mc_detach_last(mc);
-	else
+	} else {
 		mc->attached = false;
+		mc->kept = mc_receives(mc);
+	}
 	mc->left = true;
 }
 
@@ -378,7 +396,6 @@ struct cmx_mc *cmx_mc_alloc(struct cmx_id *id,
 			    const struct rdmacmx_join_attr *attr,
 			    void *context)
 {
-	struct cmx_process *process;
 	struct cmx_mc *mc;
 	size_t i;
 
@@ -388,18 +405,21 @@ struct cmx_mc *cmx_mc_alloc(struct cmx_id *id,
 			return NULL;
 	if (!attr->addr || attr->group.reserved)
 		return NULL;
-	process = cmx_process_have();
-	mc = process ? calloc(1, sizeof(*mc)) : NULL;
+	mc = calloc(1, sizeof(*mc));
 	if (!mc)
 		return NULL;
+	mc->process = cmx_process_get();
+	if (!mc->process) {
+		free(mc);
+		return NULL;
+	}
 	if (cmx_addr_to_kern(&mc->addr, attr->addr) ||
 	    !addr_is_multicast(attr->addr)) {
-		free(mc);
+		cmx_mc_free(mc);
 		errno = EINVAL;
 		return NULL;
 	}
 	mc->id = id;
-	mc->process = process;
 	mc->context = context;
 	mc->join_flags = attr->join_flags;
 	mc->own_qkey = attr->group.mask & RDMACMX_GROUP_QKEY;
@@ -488,7 +508,7 @@ int cmx_mc_join(struct cmx_id *id, const struct rdmacmx_join_attr *attr,
 		.param = cmx_mc_param(&attr->group),
 	};
 	if (sync && join_begin(id, mc)) {
-		free(mc);
+		cmx_mc_free(mc);
 		return cmx_err(ECANCELED);
 	}
 	pthread_mutex_lock(&id->lock);
@@ -500,7 +520,7 @@ int cmx_mc_join(struct cmx_id *id, const struct rdmacmx_join_attr *attr,
 	pthread_mutex_unlock(&id->lock);
 
 	if (ret) {
-		free(mc);
+		cmx_mc_free(mc);
 	} else if (sync) {
 		ret = mc_complete(id, mc);
 		err = errno;

@@ -62,7 +62,7 @@ static int batch_join(struct batch *batch, struct cmx_id *id,
 
 		attrs[batch->index[i]].error = error;
 		if (error) {
-			free(batch->mcs[i]);
+			cmx_mc_free(batch->mcs[i]);
 		} else {
 			cmx_mc_link(batch->mcs[i], item->mc);
 			(*joined)++;

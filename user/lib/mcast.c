@@ -155,8 +155,28 @@ static int qkey_set(struct cmx_id *id, struct ibv_qp *qp, uint32_t qkey)
 }
 
 /*
- * Likewise. A membership that joins again is attached; with another Q_Key that
- * cannot be set it receives nothing.
+ * With the id's lock. @mc has ended. If the queue pair has the Q_Key that the
+ * program gave for it, it gets that of another membership. After an error the
+ * next JOIN of that one sets it.
+ */
+static void qkey_restore(const struct cmx_mc *mc, uint32_t qkey)
+{
+	struct cmx_id *id = mc->id;
+	const struct cmx_mc *other = qkey_given(id);
+
+	if (!mc->own_qkey || !id->id.qp || id->qkey != qkey)
+		return;
+	if (!other && id->id.ps == RDMA_PS_IPOIB)
+		for (other = id->mcs; other; other = other->next)
+			if (other->qkey && mc_receives(other))
+				break;
+	if (other && other->qkey != qkey)
+		qkey_set(id, id->id.qp, other->qkey);
+}
+
+/*
+ * With the id's lock. Returns an error number. A membership that joins again is
+ * attached; with another Q_Key that cannot be set it receives nothing.
  */
 static int mc_attach(struct cmx_mc *mc)
 {
@@ -204,8 +224,12 @@ int cmx_mc_joined(struct cmx_mc *mc, const struct rdma_ud_param *ud)
 /* The fabric has ended it. It is detached when the program leaves. */
 void cmx_mc_lost(struct cmx_mc *mc)
 {
+	uint32_t qkey;
+
 	pthread_mutex_lock(&mc->id->lock);
+	qkey = mc->qkey;
 	mc->qkey = 0;
+	qkey_restore(mc, qkey);
 	pthread_mutex_unlock(&mc->id->lock);
 }
 
@@ -367,13 +391,17 @@ static int mc_leave(struct cmx_id *id, struct cmx_mc *mc)
  */
 static void mc_leave_begin(struct cmx_mc *mc)
 {
-	if (mc->process == cmx_process_have()) {
+	bool own = mc->process == cmx_process_have();
+
+	if (own) {
 		mc_detach_last(mc);
 	} else {
 		mc->attached = false;
 		mc->kept = mc_receives(mc);
 	}
 	mc->left = true;
+	if (own)
+		qkey_restore(mc, mc->qkey);
 }
 
 struct rdma_cmx_mc_param cmx_mc_param(const struct rdmacmx_group *group)

@@ -193,7 +193,7 @@ do_ connect-end >/dev/null
 
 # by QUERY...: the error of a connect by the VLAN
 by() {
-	do_ connect routed -- "$@" iface=v0 | grep -oE '^error=[^ ]+'
+	do_ connect routed -- "$@" iface=v0 | head -1 | cut -d" " -f1
 	do_ connect-end >/dev/null
 }
 
@@ -211,14 +211,16 @@ is "KA-02: an id uses the rule" "$(by 10.66.0.2 1)" "error=0"
 ok "the rules are gone" rules_end
 
 # IPv6 prefers the lower metric, also for an id that is bound to the VLAN.
+gid=fd55:0000:0000:0000:0000:0000:0000:0021
 ip addr add fd55::21/64 dev v0 nodad metric 1000
-ok "its GID" wait_for 90 gid_there fd55:0000:0000:0000:0000:0000:0000:0021
+ok "its GID" wait_for 90 gid_there $gid
 is "KA-06: IPv6, the parent's route is better" "$(from fd55::2 1 iface=v0)" \
 	"error=-101"
 is "KA-02: no id, likewise" "$(by fd55::2 1)" "error=-101"
 ip addr del fd55::21/64 dev v0
+ok "its GID is gone" wait_for 90 eval "! gid_there $gid"
 ip addr add fd55::21/64 dev v0 nodad metric 256
-ok "its GID" wait_for 90 gid_there fd55:0000:0000:0000:0000:0000:0000:0021
+ok "its GID" wait_for 90 gid_there $gid
 is "KA-06: IPv6, as good a route" "$(from fd55::2 1 iface=v0)" \
 	" src=[fd55::21]:0"
 ip link del v0

@@ -392,11 +392,15 @@ void cmx_mc_link(struct cmx_mc *mc, uint32_t handle);
 int cmx_mc_join(struct cmx_id *id, const struct rdmacmx_join_attr *attr,
 		void *context);
 struct cmx_mc *cmx_mc_known(struct cmx_id *id, uint64_t uid, uint32_t handle);
+void cmx_mc_free_all(struct cmx_id *id);
+
+/* mcast_qp.c */
 int cmx_mc_joined(struct cmx_mc *mc, const struct rdma_ud_param *ud);
 void cmx_mc_lost(struct cmx_mc *mc);
 int cmx_mc_qkey_init(struct cmx_id *id, struct ibv_qp *qp, uint32_t qkey);
+void cmx_mc_leave_begin(struct cmx_mc *mc);
+void cmx_mc_leave_end(struct cmx_mc *mc);
 void cmx_mc_detach_all(struct cmx_id *id);
-void cmx_mc_free_all(struct cmx_id *id);
 
 /*
  * aiquery.c: a request to the kernel. Errors are positive errnos of

@@ -71,7 +71,7 @@ static struct sockaddr *group(unsigned int number)
 	return (struct sockaddr *)&sin;
 }
 
-/* Group 1 or 2, with a Q_Key of the program unless that is 0 */
+/* Group 1, 2 or 3, with a Q_Key of the program unless that is 0 */
 static int join(FIXTURE_DATA(qkey) *self, unsigned int number, uint32_t qkey)
 {
 	struct rdmacmx_join_attr attr = {
@@ -265,6 +265,89 @@ TEST_F(qkey, MC_09_given_qkey_ends_with_a_leave)
 	ASSERT_EQ(0, join(self, 2, 0));
 	EXPECT_TRUE(joins(self, 0, OWN_QKEY));
 	EXPECT_TRUE(joins(self, 1, MOCK_QKEY));
+	EXPECT_EQ(0, leave(self, 1));
+	EXPECT_EQ(MOCK_QKEY, mock.qkey);
+}
+
+/* Another group needs it, which the program gave the same. */
+TEST_F(qkey, MC_09_given_qkey_stays_while_a_group_has_it)
+{
+	ASSERT_EQ(0, qp_create(self, MOCK_QKEY));
+	ASSERT_EQ(0, join(self, 1, OWN_QKEY));
+	ASSERT_EQ(0, join(self, 2, OWN_QKEY));
+	ASSERT_EQ(0, join(self, 3, OTHER_QKEY));
+	EXPECT_TRUE(joins(self, 2, OTHER_QKEY));
+	EXPECT_TRUE(joins(self, 0, OWN_QKEY));
+	EXPECT_TRUE(joins(self, 1, OWN_QKEY));
+	EXPECT_EQ(0, leave(self, 1));
+	EXPECT_EQ(OWN_QKEY, mock.qkey);
+	EXPECT_EQ(0, leave(self, 2));
+	EXPECT_EQ(OTHER_QKEY, mock.qkey);
+	EXPECT_EQ(0, leave(self, 3));
+	EXPECT_EQ(MOCK_QKEY, mock.qkey);
+}
+
+/* The partition's has changed meanwhile. One group has not told its end yet. */
+TEST_F(qkey, MC_09_present_qkey_is_restored)
+{
+	ASSERT_EQ(0, qp_create(self, MOCK_QKEY));
+	ASSERT_EQ(0, join(self, 1, OWN_QKEY));
+	ASSERT_EQ(0, join(self, 2, 0));
+	ASSERT_EQ(0, join(self, 3, 0));
+	EXPECT_TRUE(joins(self, 0, OWN_QKEY));
+	EXPECT_TRUE(joins(self, 1, MOCK_QKEY));
+	EXPECT_TRUE(joins(self, 2, MOCK_QKEY));
+	EXPECT_TRUE(joins(self, 1, OTHER_QKEY));
+	EXPECT_EQ(0, leave(self, 1));
+	EXPECT_EQ(OTHER_QKEY, mock.qkey);
+}
+
+/* The attachment fails: the device refuses another MLID of the same MGID. */
+TEST_F(qkey, MC_05_failed_join_leaves_no_qkey)
+{
+	ASSERT_EQ(0, qp_create(self, MOCK_QKEY));
+	ASSERT_EQ(0, join(self, 2, 0));
+	EXPECT_TRUE(joins(self, 0, MOCK_QKEY));
+	ASSERT_EQ(0, join(self, 1, OWN_QKEY));
+	EXPECT_EQ(RDMA_CM_EVENT_MULTICAST_ERROR,
+		  joined(self, 1, MOCK_MLID + 1, OWN_QKEY));
+	EXPECT_EQ(MOCK_QKEY, mock.qkey);
+}
+
+/* The library knows no Q_Key of the program's queue pair, and sets none. */
+TEST_F(qkey, MC_05_failed_join_changes_no_qkey)
+{
+	ASSERT_EQ(0, join(self, 2, 0));
+	EXPECT_TRUE(joins(self, 0, OTHER_QKEY));
+	mock_qp(self->id, false);
+	ASSERT_EQ(0, join(self, 1, OWN_QKEY));
+	EXPECT_TRUE(lost(self, 1));
+	EXPECT_EQ(0, mock.qkeys);
+}
+
+/* Two threads may read the events of a membership in the other order. */
+TEST_F(qkey, MC_05_ended_membership_attaches_nothing)
+{
+	ASSERT_EQ(0, qp_create(self, MOCK_QKEY));
+	ASSERT_EQ(0, join(self, 1, OWN_QKEY));
+	EXPECT_TRUE(lost(self, 0));
+	EXPECT_TRUE(joins(self, 0, OWN_QKEY));
+	EXPECT_EQ(MOCK_QKEY, mock.qkey);
+	EXPECT_EQ(0, mock.attached);
+}
+
+/* Other port spaces have a constant one. */
+TEST_F(qkey, MC_09_given_qkey_ends_in_each_port_space)
+{
+	ASSERT_EQ(0, rdma_destroy_id(self->id));
+	ASSERT_EQ(0, rdma_create_id(self->channel, &self->id, NULL,
+				    RDMA_PS_UDP));
+	ASSERT_EQ(0, qp_create(self, MOCK_QKEY));
+	ASSERT_EQ(0, join(self, 1, OWN_QKEY));
+	ASSERT_EQ(0, join(self, 2, 0));
+	EXPECT_TRUE(joins(self, 0, OWN_QKEY));
+	EXPECT_TRUE(joins(self, 1, MOCK_QKEY));
+	EXPECT_EQ(OWN_QKEY, mock.qkey);
 	EXPECT_EQ(0, leave(self, 1));
 	EXPECT_EQ(MOCK_QKEY, mock.qkey);
 }

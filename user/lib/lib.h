@@ -56,6 +56,7 @@ struct cmx_mc {
 	bool joined;		/* a JOIN was read: mgid and mlid are set */
 	bool attached;		/* by the library */
 	bool left;		/* attaches the QP no more */
+	bool lost;		/* a MULTICAST_ERROR was read */
 	bool kept;		/* left, but the QP is attached still */
 	bool own_qkey;		/* the join had one */
 	uint16_t mlid;
@@ -97,6 +98,7 @@ struct cmx_id {
 	uint32_t moves;		/* to another channel */
 	uint32_t moved_completed;	/* acks of events since the last move */
 	uint32_t qkey;		/* of the queue pair, 0: unknown */
+	uint32_t default_qkey;	/* of groups without one, 0: unknown */
 	uint16_t number;	/* see cmx_id_cookie() */
 	bool known;		/* the kernel has the cookie */
 	bool sync;		/* has a private channel */
@@ -397,7 +399,8 @@ void cmx_mc_free_all(struct cmx_id *id);
 /* mcast_qp.c */
 int cmx_mc_joined(struct cmx_mc *mc, const struct rdma_ud_param *ud);
 void cmx_mc_lost(struct cmx_mc *mc);
-int cmx_mc_qkey_init(struct cmx_id *id, struct ibv_qp *qp, uint32_t qkey);
+int cmx_mc_qkey_init(struct cmx_id *id, struct ibv_qp *qp, uint32_t qkey,
+		     uint32_t before);
 void cmx_mc_leave_begin(struct cmx_mc *mc);
 void cmx_mc_leave_end(struct cmx_mc *mc);
 void cmx_mc_detach_all(struct cmx_id *id);

@@ -136,22 +136,27 @@ static int qkey_set(struct cmx_id *id, struct ibv_qp *qp, uint32_t qkey)
 
 /*
  * With the id's lock. @mc has ended. If the queue pair has the Q_Key that the
- * program gave for it, it gets that of another membership. After an error the
- * next JOIN of that one sets it.
+ * program gave for it, and no other membership needs that, it gets one of
+ * another membership, or that of groups without one. After an error the next
+ * JOIN sets it.
  */
 static void qkey_restore(const struct cmx_mc *mc, uint32_t qkey)
 {
 	struct cmx_id *id = mc->id;
-	const struct cmx_mc *other = qkey_given(id);
+	uint32_t to = id->default_qkey;
+	const struct cmx_mc *other;
 
-	if (!mc->own_qkey || !id->id.qp || id->qkey != qkey)
+	if (!mc->own_qkey || !id->id.qp || !qkey || id->qkey != qkey)
 		return;
-	if (!other && id->id.ps == RDMA_PS_IPOIB)
-		for (other = id->mcs; other; other = other->next)
-			if (other->qkey && mc_receives(other))
-				break;
-	if (other && other->qkey != qkey)
-		qkey_set(id, id->id.qp, other->qkey);
+	for (other = id->mcs; other; other = other->next) {
+		if (!other->own_qkey || !other->qkey || !mc_receives(other))
+			continue;
+		to = other->qkey;
+		if (to == qkey)
+			return;
+	}
+	if (to && to != qkey)
+		qkey_set(id, id->id.qp, to);
 }
 
 /*
@@ -187,6 +192,11 @@ int cmx_mc_joined(struct cmx_mc *mc, const struct rdma_ud_param *ud)
 	int err = 0;
 
 	pthread_mutex_lock(&id->lock);
+	if (!mc->own_qkey && ud->qkey)
+		id->default_qkey = ud->qkey;
+	/* Another thread has read its end, or is leaving, as it was joined. */
+	if (mc->lost || (mc->left && mc->joined))
+		goto unlock;
 	if (memcmp(&mc->mgid, mgid, sizeof(*mgid)))
 		mc_detach_last(mc);
 	mc->mgid = *mgid;
@@ -197,6 +207,9 @@ int cmx_mc_joined(struct cmx_mc *mc, const struct rdma_ud_param *ud)
 	if (mc_attachable(mc))
 		err = mc_attach(mc);
 	mc->joined = !err;
+	if (err)
+		qkey_restore(mc, mc->qkey);
+unlock:
 	pthread_mutex_unlock(&id->lock);
 	return rdma_seterrno(err);
 }
@@ -209,22 +222,30 @@ void cmx_mc_lost(struct cmx_mc *mc)
 	pthread_mutex_lock(&mc->id->lock);
 	qkey = mc->qkey;
 	mc->qkey = 0;
+	mc->lost = true;
 	qkey_restore(mc, qkey);
 	pthread_mutex_unlock(&mc->id->lock);
 }
 
 /*
  * With the id's lock. @qp is new, and has @qkey, in RDMA_PS_IPOIB the present
- * one of the partition. Returns an error number.
+ * one of the partition; 0: it is no datagram QP. @before is the id's
+ * default_qkey before that was read: a JOIN that was read since has a newer one.
+ * Returns an error number.
  */
-int cmx_mc_qkey_init(struct cmx_id *id, struct ibv_qp *qp, uint32_t qkey)
+int cmx_mc_qkey_init(struct cmx_id *id, struct ibv_qp *qp, uint32_t qkey,
+		     uint32_t before)
 {
 	const struct cmx_mc *given = qkey_given(id);
+	uint32_t to;
 
-	if (given && given->qkey != qkey)
-		return qkey_set(id, qp, given->qkey);
+	if (!qkey)
+		return 0;
+	if (id->default_qkey == before)
+		id->default_qkey = qkey;
 	id->qkey = qkey;
-	return 0;
+	to = given ? given->qkey : id->default_qkey;
+	return to == qkey ? 0 : qkey_set(id, qp, to);
 }
 
 /* With the id's lock */
@@ -264,6 +285,8 @@ void cmx_mc_leave_begin(struct cmx_mc *mc)
 void cmx_mc_leave_end(struct cmx_mc *mc)
 {
 	if (mc->kept && !cmx_process_alive(mc->process) &&
-	    !group_received(mc->id, mc))
+	    !group_received(mc->id, mc)) {
 		mc_detach(mc);
+		qkey_restore(mc, mc->qkey);
+	}
 }

@@ -279,7 +279,7 @@ static int qp_try(struct rdma_cm_id *id, struct ibv_qp_init_attr_ex *attr,
 {
 	struct cmx_id *cid = cmx_id(id);
 	struct ibv_cq *send_cq, *recv_cq;
-	uint32_t send_size, recv_size, qkey = 0;
+	uint32_t send_size, recv_size, qkey = 0, before;
 	struct ibv_qp *qp;
 	int err;
 
@@ -317,12 +317,15 @@ static int qp_try(struct rdma_cm_id *id, struct ibv_qp_init_attr_ex *attr,
 	qp = ibv_create_qp_ex(id->verbs, attr);
 	if (!qp)
 		goto err_cqs;
+	pthread_mutex_lock(&cid->lock);
+	before = cid->default_qkey;
+	pthread_mutex_unlock(&cid->lock);
 	if (qp_ece_init(cid, qp) || (!reset && qp_init(cid, qp, &qkey)) ||
 	    qp_ece_result(cid, qp))
 		goto err_qp;
 	/* As in cmx_qp_take() */
 	pthread_mutex_lock(&cid->lock);
-	err = cmx_mc_qkey_init(cid, qp, qkey);
+	err = cmx_mc_qkey_init(cid, qp, qkey, before);
 	if (!err)
 		id->qp = qp;
 	pthread_mutex_unlock(&cid->lock);
@@ -410,6 +413,7 @@ int cmx_qp_move(struct cmx_id *to, struct cmx_id *from)
 {
 	if (qp_init(to, from->id.qp, &to->qkey))
 		return -1;
+	to->default_qkey = to->qkey;
 	to->id.qp = from->id.qp;
 	to->id.pd = from->id.pd;
 	to->id.send_cq = from->id.send_cq;

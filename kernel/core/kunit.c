@@ -126,6 +126,7 @@ SHOW(cmx_slot_get);
 SHOW(cmx_slot_release);
 SHOW(cmx_slot_tag);
 SHOW(cmx_slot_wait);
+SHOW(cmx_source_choose);
 SHOW(cmx_try_init);
 SHOW(cmx_watch_changed);
 SHOW(cmx_watch_delay);

@@ -95,6 +95,12 @@ for dev in rxe1 rxe1:1 rxe1/1; do
 done
 run cmx resolve --dev rxe1 fd55::2
 is "--dev: IPv6" "$(column 2 "$out") $(column 5 "$out")" "fd55::11 rxe1/1"
+# The id stays on the device of its source.
+ip route add fd55::/64 dev eth0 metric 100
+run cmx resolve --dev rxe1 fd55::2
+ip route del fd55::/64 dev eth0 metric 100
+is "--dev: IPv6, rxe0 has the lower metric" \
+	"$(column 2 "$out") $(column 5 "$out")" "fd55::11 rxe1/1"
 run cmx resolve --dev rxe0 storage.cmx.test
 is "--dev of a name: no address without RDMA" \
 	"$(awk '/RC\/TCP/ { print $5 }' <<<"$out" | sort | uniq -c | xargs)" \

@@ -366,6 +366,22 @@ static void hints_failover(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, cmx_dest_taken(&h, &dest));
 }
 
+/* KA-06: a source of the caller without an address keeps its port. */
+static void hints_source_port(struct kunit *test)
+{
+	union rdma_cmx_sockaddr dst = {
+		.in.sin_family = AF_INET,
+		.in.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+	};
+	union rdma_cmx_sockaddr src = { .in.sin_port = htons(900) };
+
+	KUNIT_EXPECT_EQ(test, 0, cmx_source_choose(&init_net, &dst,
+						   LOOPBACK_IFINDEX, &src));
+	KUNIT_EXPECT_EQ(test, src.in.sin_family, AF_INET);
+	KUNIT_EXPECT_EQ(test, src.in.sin_addr.s_addr, htonl(INADDR_LOOPBACK));
+	KUNIT_EXPECT_EQ(test, src.in.sin_port, htons(900));
+}
+
 static struct kunit_case hints_cases[] = {
 	KUNIT_CASE(hints_matrix),
 	KUNIT_CASE(hints_unknown_flags),
@@ -373,6 +389,7 @@ static struct kunit_case hints_cases[] = {
 	KUNIT_CASE(hints_arrays),
 	KUNIT_CASE(hints_lengths),
 	KUNIT_CASE(hints_failover),
+	KUNIT_CASE(hints_source_port),
 	{}
 };
 

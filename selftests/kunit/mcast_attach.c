@@ -62,6 +62,7 @@ struct bed {
 	struct cmx_attachments attachments;
 	struct cmx_group a;
 	struct cmx_group b;
+	struct cmx_group c;
 };
 
 static int attach_init(struct kunit *test)
@@ -107,6 +108,7 @@ static struct bed *bed_make(struct kunit *test, enum rdma_ucm_port_space ps)
 	INIT_LIST_HEAD(&b->attachments.groups);
 	group_init(&b->a, b);
 	group_init(&b->b, b);
+	group_init(&b->c, b);
 	return b;
 }
 
@@ -276,6 +278,46 @@ static void attach_qkey_stays(struct kunit *test)
 	bed_end(test, b);
 }
 
+/* Outside RDMA_PS_IPOIB that of a group without one is constant. */
+static void attach_qkey_ends_in_udp(struct kunit *test)
+{
+	struct bed *b = bed_make(test, RDMA_PS_UDP);
+
+	KUNIT_EXPECT_EQ(test, rejoined(&b->b, 2), 0);
+	KUNIT_EXPECT_EQ(test, qkey, 0u);
+	b->a.set_qkey = true;
+	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 1), 0);
+	KUNIT_EXPECT_EQ(test, qkey, 1u);
+	cmx_group_detach(&b->a);
+	KUNIT_EXPECT_EQ(test, qkey, 2u);
+	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 1), 0);
+	bed_end(test, b);
+}
+
+/* The Q_Key of a lost group is a former one. */
+static void attach_qkey_lost(struct kunit *test)
+{
+	struct bed *b = bed_make(test, RDMA_PS_IPOIB);
+
+	KUNIT_EXPECT_EQ(test, rejoined(&b->b, 2), 0);
+	KUNIT_EXPECT_EQ(test, rejoined(&b->c, 2), 0);
+	b->a.set_qkey = true;
+	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 1), 0);
+	b->c.lost = -ENETRESET;
+	KUNIT_EXPECT_EQ(test, rejoined(&b->b, 3), 0);
+	KUNIT_EXPECT_EQ(test, qkey, 1u);
+	cmx_group_detach(&b->a);
+	KUNIT_EXPECT_EQ(test, qkey, 3u);
+	/* Nor has a lost one precedence. */
+	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 1), 0);
+	KUNIT_EXPECT_EQ(test, qkey, 1u);
+	b->a.lost = -ENETRESET;
+	KUNIT_EXPECT_EQ(test, rejoined(&b->b, 4), 0);
+	KUNIT_EXPECT_EQ(test, qkey, 4u);
+	cmx_group_detach(&b->c);
+	bed_end(test, b);
+}
+
 static struct kunit_case attach_cases[] = {
 	KUNIT_CASE(attach_lid_changes),
 	KUNIT_CASE(attach_fails),
@@ -285,6 +327,8 @@ static struct kunit_case attach_cases[] = {
 	KUNIT_CASE(attach_qkey_given),
 	KUNIT_CASE(attach_qkey_both),
 	KUNIT_CASE(attach_qkey_stays),
+	KUNIT_CASE(attach_qkey_ends_in_udp),
+	KUNIT_CASE(attach_qkey_lost),
 	{}
 };
 

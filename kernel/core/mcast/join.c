@@ -107,29 +107,32 @@ static bool cmx_group_sets_qkey(const struct cmx_group *g, u32 qkey, bool same)
 	if (g->set_qkey)
 		return true;
 	list_for_each_entry(other, &g->attachments->groups, attachment) {
-		if (other->set_qkey)
+		if (other->set_qkey && !other->lost)
 			return false;
 	}
 	return g->id->ps == RDMA_PS_IPOIB;
 }
 
 /*
- * The attached group whose Q_Key the queue pair has to have, or NULL: one with
- * a Q_Key of the caller, if there is one. Likewise.
+ * The attached group whose Q_Key the queue pair has to have, or NULL. One that
+ * is lost has a former Q_Key: any other one precedes it. Of these one with a
+ * Q_Key of the caller is first, and one whose Q_Key it has. Likewise.
  */
 static struct cmx_group *
 cmx_attachments_leader(struct cmx_attachments *attachments)
 {
-	struct cmx_group *g, *given = NULL;
+	struct cmx_group *g, *first = NULL;
 
 	list_for_each_entry(g, &attachments->groups, attachment) {
-		if (!g->set_qkey)
+		if (g->lost)
 			continue;
-		if (be32_to_cpu(g->rec.qkey) == attachments->qkey)
+		if (g->set_qkey &&
+		    be32_to_cpu(g->rec.qkey) == attachments->qkey)
 			return g;
-		given = given ?: g;
+		if (!first || (g->set_qkey && !first->set_qkey))
+			first = g;
 	}
-	return given ?: list_first_entry_or_null(&attachments->groups,
+	return first ?: list_first_entry_or_null(&attachments->groups,
 						 struct cmx_group, attachment);
 }
 
@@ -149,8 +152,10 @@ static void cmx_group_restore_qkey(struct cmx_group *g)
 		attachments->qkey = 0;
 		return;
 	}
+	if (!g->set_qkey || be32_to_cpu(g->rec.qkey) != attachments->qkey)
+		return;
 	attr.qkey = be32_to_cpu(left->rec.qkey);
-	if (!g->set_qkey || !cmx_group_sets_qkey(left, attr.qkey, true))
+	if (attr.qkey == attachments->qkey)
 		return;
 	if (ib_modify_qp(g->qp, &attr, IB_QP_QKEY))
 		attr.qkey = 0;
@@ -312,6 +317,7 @@ static int cmx_group_join_roce(struct cmx_group *g)
 	}
 	trace_cmx_member(g->id, &g->addr, status);
 	if (status) {
+		cmx_group_detach(g);
 		cmx_group_stop(g);
 		g->failed = status;
 		return 0;

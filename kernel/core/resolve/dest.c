@@ -233,6 +233,25 @@ static int cmx_dst_ifindex(const struct dst_entry *dst)
 	return ifindex;
 }
 
+/*
+ * True if the route has to be that of the source. For a device of RoCE it need
+ * not: an id stays on the device of its source, and the route only has the
+ * neighbour. On IPoIB it selects the port of the path query.
+ */
+static bool cmx_dest_by_source(const struct cmx_hints *h, int oif)
+{
+	const struct net_device *ndev;
+	bool ipoib;
+
+	if (h->ifindex)
+		return true;
+	rcu_read_lock();
+	ndev = dev_get_by_index_rcu(h->net, oif);
+	ipoib = ndev && ndev->type == ARPHRD_INFINIBAND;
+	rcu_read_unlock();
+	return ipoib;
+}
+
 static int cmx_dest_ip6(const struct cmx_hints *h, struct cmx_dest *dest,
 			int oif)
 {
@@ -240,18 +259,20 @@ static int cmx_dest_ip6(const struct cmx_hints *h, struct cmx_dest *dest,
 		.daddr = dest->dst.in6.sin6_addr,
 		.flowi6_oif = oif,
 	};
+	bool sourced = dest->src.sa.sa_family;
 	struct dst_entry *dst;
 	u32 flags;
 	int ret;
 
 	if (!ipv6_mod_enabled())
 		return -EAFNOSUPPORT;
-	if (oif && !dest->src.sa.sa_family) {
+	if (oif && !sourced && cmx_dest_by_source(h, oif)) {
 		ret = cmx_source_choose(h->net, &dest->dst, oif, &dest->src);
 		if (ret)
 			return ret;
+		sourced = true;
 	}
-	if (dest->src.sa.sa_family) {
+	if (sourced) {
 		/* Unlike IPv4's, this table accepts any source. */
 		if (!cmx_source_ifindex(h->net, &dest->src))
 			return -EADDRNOTAVAIL;
@@ -271,7 +292,8 @@ static int cmx_dest_ip6(const struct cmx_hints *h, struct cmx_dest *dest,
 					      cmx_dst_ifindex(dst);
 	flags = ((struct rt6_info *)dst)->rt6i_flags;
 	/* With a source the table may take another interface. */
-	if (oif && !(flags & RTF_LOCAL) && cmx_dst_ifindex(dst) != oif) {
+	if (sourced && oif && !(flags & RTF_LOCAL) &&
+	    cmx_dst_ifindex(dst) != oif) {
 		dst_release(dst);
 		return -ENETUNREACH;
 	}

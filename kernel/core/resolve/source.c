@@ -97,6 +97,18 @@ static int cmx_source_ip6(struct net *net, const union rdma_cmx_sockaddr *dst,
 	return 0;
 }
 
+/* The wildcard of a family. The port and the flow information stay. */
+static void cmx_source_any(union rdma_cmx_sockaddr *src, sa_family_t family)
+{
+	src->sa.sa_family = family;
+	if (family == AF_INET) {
+		src->in.sin_addr.s_addr = htonl(INADDR_ANY);
+	} else {
+		src->in6.sin6_addr = in6addr_any;
+		src->in6.sin6_scope_id = 0;
+	}
+}
+
 /*
  * Sets @src to the source for @dst by interface @oif: that of the route by it,
  * or its first address. The latter may be the one of a rule, without which
@@ -107,8 +119,7 @@ int cmx_source_choose(struct net *net, const union rdma_cmx_sockaddr *dst,
 {
 	int ret;
 
-	memset(src, 0, sizeof(*src));
-	src->sa.sa_family = dst->sa.sa_family;
+	cmx_source_any(src, dst->sa.sa_family);
 	ret = dst->sa.sa_family == AF_INET ?
 	      cmx_source_ip4(net, dst, oif, src) :
 	      cmx_source_ip6(net, dst, oif, src);
@@ -117,7 +128,6 @@ int cmx_source_choose(struct net *net, const union rdma_cmx_sockaddr *dst,
 	/* IPv6 may choose an address of any interface. */
 	if (!ret && cmx_source_ifindex(net, src) == oif)
 		return 0;
-	memset(src, 0, sizeof(*src));
-	src->sa.sa_family = dst->sa.sa_family;
+	cmx_source_any(src, dst->sa.sa_family);
 	return cmx_rail_first(net, oif, src) ? 0 : -ENETUNREACH;
 }

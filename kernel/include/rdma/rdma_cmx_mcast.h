@@ -75,8 +75,9 @@ typedef void (*rdma_cmx_member_fn)(struct rdma_cmx_member *member,
  * - accepts an id with a queue pair of rdma_create_qp(). The queue pair of a
  *   full member is attached to the group before the event, and gets the Q_Key
  *   of @attr, if any. In RDMA_PS_IPOIB it gets the present one of the group
- *   otherwise, unless a group with a Q_Key of @attr is joined, and again when
- *   the last such group has gone. Leave before rdma_destroy_qp();
+ *   otherwise, unless a group with a Q_Key of @attr is joined. When such a
+ *   group has gone, the queue pair gets the Q_Key of another one. Leave before
+ *   rdma_destroy_qp();
  * - accepts parameters of the group;
  * - rejoins a persistent membership that the fabric has dropped. Unless @id is
  *   bound by GID, it does so once IPoIB has rejoined the partition's broadcast

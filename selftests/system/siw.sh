@@ -4,10 +4,11 @@
 # on the stock library, and multicast, which iWARP lacks, fails. Both ends are
 # here, as the peer's kernel of Debian has no soft-iWARP.
 . /usr/lib/rdma-cmx/selftests/cmx/functions
+. /usr/lib/rdma-cmx/selftests/consumer/connect_functions
 
 address=10.77.0.1
 ids=/sys/module/rdma_ucmx/counters/ids
-named=/usr/lib/rdma-cmx/selftests/lib/tools/named
+named=$tests/lib/tools/named
 run="cmx run"
 
 listens() {
@@ -94,10 +95,79 @@ like "cmx doctor, a VLAN of a bridge: by iWARP" "$out" \
 } 2>/dev/null
 trap - EXIT
 
-out=$(timeout 60 cmx join --once --source $address 239.66.7.1 2>&1)
-is "multicast: refused" $? 1
-like "multicast: what cmx says of EOPNOTSUPP" "$out" 'the device, .* cannot join it'
-ok "the device goes" rdma link delete siw0
+# --- what iWARP does not have ---
+
+# refused NAME REGEX COMMAND...: soon, with this message
+refused() {
+	local name=$1 regex=$2
+
+	shift 2
+	out=$(timeout 60 "$@" 2>&1)
+	is "$name: refused" $? 1
+	like "$name: the message" "$out" "$regex"
+}
+
+join="cmx join --once --source $address"
+for group in "" --send-only --persistent "--mtu 1024" "--qkey 7"; do
+	# shellcheck disable=SC2086 # a command and its arguments
+	refused "multicast${group:+, $group}" 'the device, .* cannot join it' \
+		$join $group 239.66.7.1
+done
+refused "multicast, two groups" 'the device, .* cannot join it' \
+	$join 239.66.7.1 239.66.7.2
+refused "the GID index for another program" 'iWARP has none' \
+	cmx resolve --env ucx $address 7471
+refused "a service of the SA" 'no active InfiniBand port' \
+	cmx services --dev siw0 any
+$tests/cmx/tools/accept 7601 2>accept.log &
+server=$!
+accepts() {
+	rdma resource show cm_id | grep -q 'state LISTEN .*:7601'
+}
+ok "a server for races" wait_for 40 accepts
+refused "a race of connections" 'iWARP devices cannot race: leave out --race' \
+	cmx connect --race $address 7601
+like "without a race it connects" "$(timeout 60 cmx connect $address 7601 2>&1)" \
+	"$address"
+kill $server
+wait $server
+refused "nobody listens" ' refused' cmx connect $address 7603
+
+# same NAME COMMAND...: ends as with the stock library
+same() {
+	local name=$1 stock
+
+	shift
+	stock=$(timeout 60 "$@" 2>&1; echo "status $?")
+	out=$(timeout 60 cmx run "$@" 2>&1; echo "status $?")
+	unlike "$name: it ends" "$out" '^status 124$'
+	unlike "$name: it fails" "$out" '^status 0$'
+	is "$name: as with the stock library" "$out" "$stock"
+}
+same "datagrams, a client" udaddy -s $address
+same "datagrams, multicast" mckey -m 239.66.7.1 -b $address -C 1
+
+# --- kernel consumers ---
+
+if modprobe cmx_consumer; then
+	do_ listen $address 7600 accept >/dev/null
+	is "KA-02: a kernel consumer connects" "$(do_ connect -- $address 7600)" \
+		"$(call 0 1 1 0; one $address up 0 0 welcome)"
+	is "KA-02: data goes there and back" "$(do_ connect-echo)" "echo: error=0"
+	do_ connect-end >/dev/null
+	is "KA-02: nobody listens" "$(connect -- $address 7602)" \
+		"$(call -111 1 1 1; one $address request -111)"
+	do_ unlisten >/dev/null
+	is "KA-09: there are no paths" "$(do_ paths $address)" \
+		$'found=0 of 1\nerror=-95'
+	is "MC-05: no multicast" "$(do_ join $address 239.66.7.1 0)" \
+		"at once: error=-95"
+	do_ leave >/dev/null
+	rmmod cmx_consumer
+fi
+
+# Its driver waits for all users of verbs: none is left.
+ok "the device goes" timeout 100 rdma link delete siw0
 ip link del iw0
-ok "no object is left" wait_for 30 live_none
+ok "no object is left" wait_for 60 live_none
 finish

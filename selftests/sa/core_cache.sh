@@ -112,13 +112,15 @@ is "the cache keeps no empty response" "$(counter sa_cached)" 1
 # --- changes while a query is outstanding ---
 
 ok "the cache is empty again" cache_drop
-knob_set "$client" faults "delay class=3 method=0x92 ms=12000 count=1"
+# The change has to come before the response, also on a busy host.
+param sa_timeout_ms 40000
+knob_set "$client" faults "delay class=3 method=0x92 ms=22000 count=1"
 before=$(queries)
 query 1 1 svc-
 ok "the SA responds, and the response is delayed" \
 	wait_for 90 more_than queries "$before"
 # The next response arrives long after the change.
-knob_set "$client" faults "delay class=3 method=0x92 ms=15000"
+knob_set "$client" faults "delay class=3 method=0x92 ms=12000"
 ok "the service is deleted meanwhile" service -i 0x100 delete
 knob_set "$client" event client_reregister
 is "the old response is invalid after an event" "$(result)" \

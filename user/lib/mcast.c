@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Multicast memberships of an id. mcast_qp.c has its queue pair. The id's lock guards the list and the
- * memberships, which are on the list until they are freed. It is held over
- * JOIN, so that a membership is found as soon as its event can be.
+ * Multicast memberships of an id; mcast_qp.c has its queue pair. The id's lock
+ * guards the list and the memberships, which are on the list until they are
+ * freed. It is held over JOIN, so that a membership is found as soon as its
+ * event can be.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -53,8 +53,9 @@ more_than() {
 }
 
 modprobe cmx_consumer || plan_skip "cmx_consumer.ko is not installed"
-# A late response on a busy host causes no retry.
+# A late response on a busy host causes no retry, and stays in the cache.
 param sa_timeout_ms 20000
+param sa_cache_ms 3600000
 ok "the cache is empty" cache_drop
 service -n 'svc-%u' -i 0x100 -c 5 set || fail "no services"
 

@@ -117,7 +117,7 @@ static void sweep(struct __test_metadata *_metadata, const struct step *step)
 			EXPECT_EQ(err, ret) {
 				TH_LOG("%s, %d", step->name, n);
 			}
-		if (err && step->again)
+		if (ret && step->again)
 			EXPECT_EQ(0, step->call(&s)) {
 				TH_LOG("%s again, %d", step->name, n);
 			}

@@ -43,6 +43,7 @@ SHOW(cmx_deadline_work);
 SHOW(cmx_dest_taken);
 SHOW(cmx_group_attach);
 SHOW(cmx_group_detach);
+SHOW(cmx_group_outdate);
 SHOW(cmx_hash);
 SHOW(cmx_hints_init);
 SHOW(cmx_mc_param_check);

@@ -8,12 +8,15 @@
  */
 #include <linux/slab.h>
 #include <rdma/rdma_cm.h>
+#include <rdma/rdma_cm_ib.h>
 
 #include "fake_id.h"
 #include "mcast/mcast.h"
 
 #define OLD_LID	0xc001
 #define NEW_LID	0xc002
+/* Of the queue pair before any group: of rdma_create_qp(), or of the consumer */
+#define OWN_QKEY	7u
 
 static struct fake fake;
 static bool attached;	/* in the driver */
@@ -39,6 +42,7 @@ static int qp_detach(struct ib_qp *qp, union ib_gid *gid, u16 lid)
 
 static u32 qkey;	/* of the queue pair */
 static int qkey_error;
+static int query_error;
 
 static int qp_modify(struct ib_qp *qp, struct ib_qp_attr *attr, int mask,
 		     struct ib_udata *udata)
@@ -50,8 +54,16 @@ static int qp_modify(struct ib_qp *qp, struct ib_qp_attr *attr, int mask,
 	return qkey_error;
 }
 
+static int qp_query(struct ib_qp *qp, struct ib_qp_attr *attr, int mask,
+		    struct ib_qp_init_attr *init)
+{
+	attr->qkey = qkey;
+	return query_error;
+}
+
 static const struct ib_device_ops qp_ops = {
 	.modify_qp = qp_modify,
+	.query_qp = qp_query,
 	.attach_mcast = qp_attach,
 	.detach_mcast = qp_detach,
 };
@@ -71,8 +83,9 @@ static int attach_init(struct kunit *test)
 
 	attached = false;
 	attach_error = 0;
-	qkey = 0;
+	qkey = OWN_QKEY;
 	qkey_error = 0;
+	query_error = 0;
 	if (!ret)
 		ib_set_device_ops(fake.ibdev, &qp_ops);
 	return ret;
@@ -200,7 +213,11 @@ static void attach_qkey_udp(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 1), 0);
 	KUNIT_EXPECT_EQ(test, rejoined(&b->b, 1), 0);
-	KUNIT_EXPECT_EQ(test, qkey, 0u);
+	KUNIT_EXPECT_EQ(test, qkey, OWN_QKEY);
+	/* The end of a group that has never been joined */
+	b->c.set_qkey = true;
+	cmx_group_detach(&b->c);
+	KUNIT_EXPECT_EQ(test, qkey, OWN_QKEY);
 	bed_end(test, b);
 }
 
@@ -284,14 +301,41 @@ static void attach_qkey_ends_in_udp(struct kunit *test)
 	struct bed *b = bed_make(test, RDMA_PS_UDP);
 
 	KUNIT_EXPECT_EQ(test, rejoined(&b->b, 2), 0);
-	KUNIT_EXPECT_EQ(test, qkey, 0u);
+	KUNIT_EXPECT_EQ(test, qkey, OWN_QKEY);
 	b->a.set_qkey = true;
 	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 1), 0);
 	KUNIT_EXPECT_EQ(test, qkey, 1u);
 	cmx_group_detach(&b->a);
-	KUNIT_EXPECT_EQ(test, qkey, 2u);
+	KUNIT_EXPECT_EQ(test, qkey, OWN_QKEY);
 	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 1), 0);
 	bed_end(test, b);
+}
+
+/* The last group is left, and what comes then finds the former Q_Key. */
+static void attach_qkey_last(struct kunit *test)
+{
+	struct bed *b = bed_make(test, RDMA_PS_UDP);
+
+	b->a.set_qkey = true;
+	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 1), 0);
+	KUNIT_EXPECT_EQ(test, qkey, 1u);
+	cmx_group_detach(&b->a);
+	KUNIT_EXPECT_EQ(test, qkey, OWN_QKEY);
+	/* A driver that does not report it: rdma_create_qp() sets this one. */
+	query_error = -EOPNOTSUPP;
+	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 1), 0);
+	cmx_group_detach(&b->a);
+	KUNIT_EXPECT_EQ(test, qkey, RDMA_UDP_QKEY);
+	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 1), 0);
+	KUNIT_EXPECT_EQ(test, rejoined(&b->b, RDMA_UDP_QKEY), 0);
+	bed_end(test, b);
+}
+
+static void lost(struct cmx_group *g)
+{
+	rdma_lock_handler(g->id);
+	cmx_group_outdate(g);
+	rdma_unlock_handler(g->id);
 }
 
 /* The Q_Key of a lost group is a former one. */
@@ -303,7 +347,7 @@ static void attach_qkey_lost(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rejoined(&b->c, 2), 0);
 	b->a.set_qkey = true;
 	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 1), 0);
-	b->c.lost = -ENETRESET;
+	lost(&b->c);
 	KUNIT_EXPECT_EQ(test, rejoined(&b->b, 3), 0);
 	KUNIT_EXPECT_EQ(test, qkey, 1u);
 	cmx_group_detach(&b->a);
@@ -311,11 +355,49 @@ static void attach_qkey_lost(struct kunit *test)
 	/* Nor has a lost one precedence. */
 	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 1), 0);
 	KUNIT_EXPECT_EQ(test, qkey, 1u);
-	b->a.lost = -ENETRESET;
+	lost(&b->a);
+	KUNIT_EXPECT_EQ(test, qkey, 3u);
 	KUNIT_EXPECT_EQ(test, rejoined(&b->b, 4), 0);
 	KUNIT_EXPECT_EQ(test, qkey, 4u);
 	cmx_group_detach(&b->c);
 	bed_end(test, b);
+}
+
+/* Two are lost. One is attached, and not reported yet when the other one is. */
+static void attach_qkey_rejoin(struct kunit *test)
+{
+	struct bed *b = bed_make(test, RDMA_PS_IPOIB);
+
+	b->a.set_qkey = true;
+	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 1), 0);
+	KUNIT_EXPECT_EQ(test, rejoined(&b->b, 2), 0);
+	KUNIT_EXPECT_EQ(test, qkey, 1u);
+	b->a.lost = -ENETRESET;
+	b->b.lost = -ENETRESET;
+	lost(&b->a);
+	lost(&b->b);
+	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 1), 0);
+	KUNIT_EXPECT_EQ(test, rejoined(&b->b, 3), 0);
+	KUNIT_EXPECT_EQ(test, qkey, 1u);
+	bed_end(test, b);
+}
+
+/* A group that cannot be attached to its new MLID does not set its Q_Key. */
+static void attach_qkey_refused(struct kunit *test)
+{
+	struct bed *b = bed_make(test, RDMA_PS_IPOIB);
+
+	b->b.rec.mgid.raw[15] = 2;
+	KUNIT_EXPECT_EQ(test, rejoined(&b->b, 2), 0);
+	b->a.set_qkey = true;
+	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 1), 0);
+	lost(&b->a);
+	attach_error = -ENOMEM;
+	KUNIT_EXPECT_EQ(test, joined(&b->a, NEW_LID), -ENOMEM);
+	KUNIT_EXPECT_EQ(test, qkey, 2u);
+	attached = true;
+	cmx_group_detach(&b->b);
+	rdma_destroy_id(b->id);
 }
 
 static struct kunit_case attach_cases[] = {
@@ -328,7 +410,10 @@ static struct kunit_case attach_cases[] = {
 	KUNIT_CASE(attach_qkey_both),
 	KUNIT_CASE(attach_qkey_stays),
 	KUNIT_CASE(attach_qkey_ends_in_udp),
+	KUNIT_CASE(attach_qkey_last),
 	KUNIT_CASE(attach_qkey_lost),
+	KUNIT_CASE(attach_qkey_rejoin),
+	KUNIT_CASE(attach_qkey_refused),
 	{}
 };
 

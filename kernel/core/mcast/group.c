@@ -21,12 +21,15 @@ void cmx_group_kick(struct cmx_group *g, unsigned int ms)
 
 /*
  * True if rdma_cm can join it. Not on RoCE: rdma_cm leaves on the netdevice
- * that the id is bound to at that time.
+ * that the id is bound to at that time. Nor in RDMA_PS_IPOIB: rdma_cm joins with
+ * the Q_Key that the partition had when the id used it first, and does not
+ * report the loss of a group after another one is known.
  */
 static bool cmx_group_is_plain(const struct cmx_group *g)
 {
 	return !g->qp && !g->attr.param.mask && !g->attr.flags && !g->roce &&
-	       !g->send_only && g->id->route.addr.src_addr.ss_family != AF_IB;
+	       !g->send_only && g->id->ps != RDMA_PS_IPOIB &&
+	       g->id->route.addr.src_addr.ss_family != AF_IB;
 }
 
 /*

@@ -6,6 +6,7 @@
  *	member.c	memberships; those of an id share a group
  *	join.c		a group: joined, lost, rejoined, left
  *	report.c	events of a group for its members
+ *	attach.c	the queue pair of an id with groups, and its Q_Key
  *	check.c		checks the attributes of a join
  *	ib.c		joins at the subnet administrator
  *	roce.c		joins on RoCE
@@ -81,10 +82,12 @@ struct rdma_cmx_member {
  * struct cmx_attachments - uses of an id's queue pair, by the handler lock
  * @groups: groups that it is attached to
  * @qkey: its Q_Key if a group has set it, 0 if not known
+ * @base: its Q_Key without a group whose Q_Key the caller gave, 0 if not known
  */
 struct cmx_attachments {
 	struct list_head groups;
 	u32 qkey;
+	u32 base;
 };
 
 enum cmx_group_state {
@@ -126,6 +129,8 @@ enum cmx_group_state {
  *	@attached_lid, else empty, by the handler lock
  * @attached_gid: see above
  * @attached_lid: see above
+ * @current_qkey: it is attached and not lost: @rec has its present Q_Key, by the
+ *	handler lock
  * @ifindex: RoCE: netdevice that the id was bound to when it joined
  * @gid_type: RoCE: of the id at that time
  * @ip: RoCE: membership of the netdevice
@@ -176,6 +181,7 @@ struct cmx_group {
 	struct list_head attachment;
 	union ib_gid attached_gid;
 	u16 attached_lid;
+	bool current_qkey;
 	int ifindex;
 	enum ib_gid_type gid_type;
 	struct cmx_ip_group ip;
@@ -251,8 +257,6 @@ void cmx_members_exit(void);
 /* join.c */
 int cmx_group_join(struct cmx_group *g);
 void cmx_group_leave(struct cmx_group *g);
-int cmx_group_attach(struct cmx_group *g);
-void cmx_group_detach(struct cmx_group *g);
 
 /* report.c */
 void cmx_batch_put(struct cmx_batch *b);
@@ -260,6 +264,11 @@ void cmx_member_settle(struct rdma_cmx_member *m, int status);
 void cmx_member_report(struct rdma_cmx_member *m);
 void cmx_member_report_lost(struct rdma_cmx_member *m);
 void cmx_members_lost(struct cmx_group *g, int status);
+
+/* attach.c */
+int cmx_group_attach(struct cmx_group *g);
+void cmx_group_detach(struct cmx_group *g);
+void cmx_group_outdate(struct cmx_group *g);
 
 /* check.c */
 int cmx_mc_param_check(const struct rdma_cmx_mc_param *p);

@@ -73,6 +73,7 @@ void cmx_members_lost(struct cmx_group *g, int status)
 
 	rdma_lock_handler(g->id);
 	g->lost = status;
+	cmx_group_outdate(g);
 	list_for_each_entry(m, &g->members, node)
 		cmx_member_report_lost(m);
 	rdma_unlock_handler(g->id);

@@ -76,8 +76,8 @@ typedef void (*rdma_cmx_member_fn)(struct rdma_cmx_member *member,
  *   full member is attached to the group before the event, and gets the Q_Key
  *   of @attr, if any. In RDMA_PS_IPOIB it gets the present one of the group
  *   otherwise, unless a group with a Q_Key of @attr is joined. When such a
- *   group ends, the queue pair gets the Q_Key of another one. Leave before
- *   rdma_destroy_qp();
+ *   group ends, or is lost, the queue pair gets the Q_Key of another one, or
+ *   the one that it had without them. Leave before rdma_destroy_qp();
  * - accepts parameters of the group;
  * - rejoins a persistent membership that the fabric has dropped. Unless @id is
  *   bound by GID, it does so once IPoIB has rejoined the partition's broadcast

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The queue pair of an id of the kernel: it is attached for the id's groups, and
+ * has one Q_Key. All with the id's handler lock.
+ *
+ * A Q_Key that the caller gave for a joined group has precedence. Otherwise the
+ * queue pair has its base: in RDMA_PS_IPOIB that of the broadcast group, which a
+ * subnet manager may change, and else what it had before a group set one.
+ */
+#include <rdma/ib_verbs.h>
+#include <rdma/rdma_cm.h>
+#include <rdma/rdma_cm_ib.h>
+
+#include "mcast/mcast.h"
+
+/* True if both have the queue pair attached to the same MGID */
+static bool cmx_group_shares(const struct cmx_group *g,
+			     const struct cmx_group *other)
+{
+	return other != g && other->qp == g->qp &&
+	       !memcmp(&other->attached_gid, &g->attached_gid,
+		       sizeof(g->attached_gid));
+}
+
+/*
+ * Another group of the id that has attached the queue pair to the same MGID, or
+ * NULL: two addresses may differ in a port only. Drivers do not count
+ * attachments: the first detachment ends all, and the next one fails. Most do
+ * not compare the MLID, either. An MGID has one at a time, so all groups that
+ * share an attachment have the same.
+ */
+static struct cmx_group *cmx_group_sharer(const struct cmx_group *g)
+{
+	struct cmx_group *other;
+
+	list_for_each_entry(other, &g->attachments->groups, attachment) {
+		if (cmx_group_shares(g, other))
+			return other;
+	}
+	return NULL;
+}
+
+static void cmx_group_detach_locked(struct cmx_group *g)
+{
+	g->current_qkey = false;
+	if (list_empty(&g->attachment))
+		return;
+	list_del_init(&g->attachment);
+	if (!cmx_group_sharer(g))
+		ib_detach_mcast(g->qp, &g->attached_gid, g->attached_lid);
+}
+
+/*
+ * The MGID has another MLID than @from, which others are attached to. They are
+ * moved, too. They have to be rejoined as well, so after an error they are
+ * attached then.
+ */
+static int cmx_group_move_locked(struct cmx_group *g, u16 from)
+{
+	struct cmx_group *other, *next;
+	int ret;
+
+	ib_detach_mcast(g->qp, &g->attached_gid, from);
+	ret = ib_attach_mcast(g->qp, &g->attached_gid, g->attached_lid);
+	list_for_each_entry_safe(other, next, &g->attachments->groups,
+				 attachment) {
+		if (!cmx_group_shares(g, other))
+			continue;
+		if (ret) {
+			other->current_qkey = false;
+			list_del_init(&other->attachment);
+		} else {
+			other->attached_lid = g->attached_lid;
+		}
+	}
+	return ret;
+}
+
+/*
+ * The group whose Q_Key the queue pair has to have, or NULL: one that the caller
+ * gave. @first precedes, then the group whose Q_Key it has.
+ */
+static const struct cmx_group *
+cmx_attachments_leader(const struct cmx_attachments *attachments,
+		       const struct cmx_group *first)
+{
+	const struct cmx_group *g, *leader = NULL;
+
+	list_for_each_entry(g, &attachments->groups, attachment) {
+		if (!g->set_qkey || !g->current_qkey)
+			continue;
+		if (g == first)
+			return g;
+		if (!leader ||
+		    be32_to_cpu(g->rec.qkey) == attachments->qkey)
+			leader = g;
+	}
+	return leader;
+}
+
+/* Before the first change. A driver may not know it: that of rdma_create_qp() */
+static void cmx_group_base_qkey(const struct cmx_group *g)
+{
+	struct cmx_attachments *attachments = g->attachments;
+	struct ib_qp_init_attr init = {};
+	struct ib_qp_attr attr = {};
+
+	if (attachments->base || attachments->qkey)
+		return;
+	if (!ib_query_qp(g->qp, &attr, IB_QP_QKEY, &init))
+		attachments->base = attr.qkey;
+	else if (g->id->ps != RDMA_PS_IPOIB)
+		attachments->base = RDMA_UDP_QKEY;
+}
+
+/*
+ * Sets the Q_Key that the groups require. @g has changed: it is joined, lost or
+ * gone. @fresh: it is attached only now, and the consumer may have set another
+ * Q_Key since the last change. After an error a later change sets it.
+ */
+static int cmx_group_sync_qkey(const struct cmx_group *g, bool fresh)
+{
+	struct cmx_attachments *attachments = g->attachments;
+	const struct cmx_group *leader = cmx_attachments_leader(attachments, g);
+	struct ib_qp_attr attr = {};
+	int ret;
+
+	if (leader)
+		cmx_group_base_qkey(g);
+	attr.qkey = leader ? be32_to_cpu(leader->rec.qkey) : attachments->base;
+	if (!(fresh && leader == g) &&
+	    (!attr.qkey || attr.qkey == attachments->qkey))
+		return 0;
+	ret = ib_modify_qp(g->qp, &attr, IB_QP_QKEY);
+	if (!ret)
+		attachments->qkey = attr.qkey;
+	return ret;
+}
+
+/* The consumer may replace a queue pair without groups. */
+static void cmx_attachments_end(struct cmx_attachments *attachments)
+{
+	if (list_empty(&attachments->groups)) {
+		attachments->qkey = 0;
+		attachments->base = 0;
+	}
+}
+
+void cmx_group_detach(struct cmx_group *g)
+{
+	if (!g->qp || g->send_only)
+		return;
+	rdma_lock_handler(g->id);
+	cmx_group_detach_locked(g);
+	cmx_group_sync_qkey(g, false);
+	cmx_attachments_end(g->attachments);
+	rdma_unlock_handler(g->id);
+}
+
+/* A group that was rejoined may have another MLID. */
+static int cmx_group_attach_locked(struct cmx_group *g)
+{
+	u16 lid = be16_to_cpu(g->rec.mlid);
+	struct cmx_group *other;
+	int ret;
+
+	cmx_group_detach_locked(g);
+	g->attached_gid = g->rec.mgid;
+	g->attached_lid = lid;
+	other = cmx_group_sharer(g);
+	if (!other)
+		ret = ib_attach_mcast(g->qp, &g->attached_gid, lid);
+	else if (other->attached_lid != lid)
+		ret = cmx_group_move_locked(g, other->attached_lid);
+	else
+		ret = 0;
+	if (!ret)
+		list_add(&g->attachment, &g->attachments->groups);
+	return ret;
+}
+
+/* The group is joined: it is attached, or moved, and may have another Q_Key. */
+static int cmx_group_use_locked(struct cmx_group *g)
+{
+	bool same = !list_empty(&g->attachment) &&
+		    g->attached_lid == be16_to_cpu(g->rec.mlid) &&
+		    !memcmp(&g->attached_gid, &g->rec.mgid,
+			    sizeof(g->rec.mgid));
+	int ret = same ? 0 : cmx_group_attach_locked(g);
+
+	g->current_qkey = !ret;
+	if (!ret && !g->set_qkey && g->id->ps == RDMA_PS_IPOIB)
+		g->attachments->base = be32_to_cpu(g->rec.qkey);
+	if (!ret)
+		ret = cmx_group_sync_qkey(g, !same);
+	if (ret) {
+		g->current_qkey = false;
+		cmx_group_sync_qkey(g, false);
+		cmx_attachments_end(g->attachments);
+	}
+	return ret;
+}
+
+int cmx_group_attach(struct cmx_group *g)
+{
+	int ret;
+
+	if (!g->qp || g->send_only)
+		return 0;
+	rdma_lock_handler(g->id);
+	ret = cmx_group_use_locked(g);
+	rdma_unlock_handler(g->id);
+	return ret;
+}
+
+/*
+ * A persistent group is lost, and is attached still. Its Q_Key is a former one.
+ * The caller holds the handler lock.
+ */
+void cmx_group_outdate(struct cmx_group *g)
+{
+	if (!g->current_qkey)
+		return;
+	g->current_qkey = false;
+	cmx_group_sync_qkey(g, false);
+}

@@ -91,7 +91,8 @@ union rdma_cmx_sockaddr {
  * @id: with RDMA_CMX_AI_SA the id whose port is queried, or NULL for all ports
  * @dev: name of the only RDMA device of the entries, or NULL for any. Without
  *	@src the source is an address of the device, if its interface is in the
- *	subnet of the destination. A passive query replaces a wildcard address
+ *	subnet of the destination; with IPv6 on IPoIB, if the routing table
+ *	prefers this interface to others of the subnet, too. A passive query replaces a wildcard address
  *	by the device's first address of that family. -ENODEV: the namespace
  *	has no such device; -ENETUNREACH: the device reaches none of the
  *	addresses

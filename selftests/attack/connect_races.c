@@ -525,6 +525,13 @@ static long slots_missing(void)
 	return missing;
 }
 
+static bool all_happened(long waited)
+{
+	return atomic_load(&shared->connected) &&
+	       atomic_load(&shared->nexts) &&
+	       number_get(COUNTERS "connect_waits") > waited;
+}
+
 TEST_F(races, storm)
 {
 	double end = now_ms() + STORM_MS;
@@ -540,7 +547,8 @@ TEST_F(races, storm)
 		self->pids[i] = attacker_start(i);
 	srand(getpid());
 	/* Each action runs at least once, on a slow host, too. */
-	for (round = 0; round < 3 || now_ms() < end; round++) {
+	for (round = 0; round < 3 || now_ms() < end ||
+	     (!all_happened(waited) && now_ms() < end + 60000); round++) {
 		poll(NULL, 0, 100);
 		parameter_change();
 		pid_again(&self->mortal,

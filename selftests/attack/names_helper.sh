@@ -37,6 +37,8 @@ resolve() {
 # helper_timeout SECONDS: of the helpers that start from now on
 helper_timeout() {
 	sed -i "s/--timeout [0-9]*/--timeout $1/" "$conf"
+	# The deadline of a query allows the helper all of its time.
+	param query_timeout_ms $(($1 > 4 ? 45000 : 10000))
 }
 
 # attack UID SIGNAL: sends each new helper the signal, until attack_end
@@ -112,6 +114,7 @@ helper_timeout 20
 ok "a name resolves after that" resolve own2.any.cmx.test
 wait_for 40 live_none
 params_back
+param query_timeout_ms 45000
 
 # --- request_key(2) ----------------------------------------------------------
 

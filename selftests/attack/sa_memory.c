@@ -246,7 +246,7 @@ TEST_F_TIMEOUT(memory, SEC_of_one_user, 800)
 	EXPECT_EQ(0, user_query(3000, "others"));
 	EXPECT_EQ(EAGAIN, user_query(2000, "more"));
 	/* Its response is freed after the query has ended. */
-	EXPECT_TRUE(wait_until(responses() == FIT, 10000));
+	EXPECT_TRUE(wait_until(responses() == FIT, SETTLE));
 }
 
 TEST(parameter)

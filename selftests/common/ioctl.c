@@ -104,7 +104,7 @@ int id_bind(int fd, uint32_t id, const char *addr, uint16_t port)
 int id_resolve_addr(int fd, uint32_t id, const char *src, const char *dst,
 		    uint16_t port)
 {
-	struct rdma_cmx_resolve_addr arg = { .id = id, .timeout_ms = 20000 };
+	struct rdma_cmx_resolve_addr arg = { .id = id, .timeout_ms = 50000 };
 
 	addr_set(&arg.src, src, 0);
 	addr_set(&arg.dst, dst, port);
@@ -113,7 +113,7 @@ int id_resolve_addr(int fd, uint32_t id, const char *src, const char *dst,
 
 int id_resolve_route(int fd, uint32_t id)
 {
-	struct rdma_cmx_resolve_route arg = { .id = id, .timeout_ms = 20000 };
+	struct rdma_cmx_resolve_route arg = { .id = id, .timeout_ms = 50000 };
 
 	return call(fd, RESOLVE_ROUTE, &arg);
 }

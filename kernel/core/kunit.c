@@ -129,6 +129,7 @@ SHOW(cmx_slot_tag);
 SHOW(cmx_slot_wait);
 SHOW(cmx_source_choose);
 SHOW(cmx_try_init);
+SHOW(cmx_try_path_fits);
 SHOW(cmx_watch_changed);
 SHOW(cmx_watch_delay);
 SHOW(cmx_watch_gone);

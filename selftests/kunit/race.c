@@ -4,8 +4,10 @@
  * The deadline does not run while a candidate waits for a slot, up to a limit
  * from the call. The share of a candidate begins with its slot. The candidates
  * have no ids: their work items do nothing. One case runs the work item of one
- * candidate: a reply after the limit of a cached path.
+ * candidate: a reply after the limit of a cached path. Another one compares a
+ * given path with the addresses that rdma_cm has found.
  */
+#include <linux/if_arp.h>
 #include <linux/slab.h>
 #include <net/net_namespace.h>
 #include <rdma/rdma_cm.h>
@@ -280,6 +282,27 @@ static void late_reply(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, t->id);
 }
 
+/* A path of another port, or to another neighbour, is not used. */
+static void path_fits(struct kunit *test)
+{
+	struct rdma_dev_addr addr = { .dev_type = ARPHRD_INFINIBAND };
+	struct sa_path_rec rec = {};
+	union ib_gid gid = { .raw = { 0xfe, 0x80, [15] = 1 } };
+
+	rdma_addr_set_sgid(&addr, &gid);
+	rec.sgid = gid;
+	gid.raw[15] = 2;
+	rdma_addr_set_dgid(&addr, &gid);
+	rec.dgid = gid;
+	KUNIT_EXPECT_TRUE(test, cmx_try_path_fits(&addr, &rec));
+	gid.raw[15] = 3;
+	rdma_addr_set_sgid(&addr, &gid);
+	KUNIT_EXPECT_FALSE(test, cmx_try_path_fits(&addr, &rec));
+	rdma_addr_set_sgid(&addr, &rec.sgid);
+	rdma_addr_set_dgid(&addr, &gid);
+	KUNIT_EXPECT_FALSE(test, cmx_try_path_fits(&addr, &rec));
+}
+
 static struct kunit_case race_cases[] = {
 	KUNIT_CASE(race_up_failed),
 	KUNIT_CASE(deadline_waits),
@@ -287,6 +310,7 @@ static struct kunit_case race_cases[] = {
 	KUNIT_CASE(deadline_limit),
 	KUNIT_CASE(deadline_share),
 	KUNIT_CASE(late_reply),
+	KUNIT_CASE(path_fits),
 	{}
 };
 

@@ -246,6 +246,8 @@ extern unsigned int cmx_connect_queue_max, cmx_connect_wait_ms;
 
 /* try.c */
 bool cmx_try_has_device(const struct rdma_cmx_entry *entry);
+bool cmx_try_path_fits(const struct rdma_dev_addr *addr,
+		       const struct sa_path_rec *rec);
 void cmx_try_init(struct cmx_try *t, struct rdma_cmx_connector *c,
 		  const struct rdma_cmx_entry *entry,
 		  struct rdma_cmx_candidate *out);

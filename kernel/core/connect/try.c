@@ -205,17 +205,29 @@ static int cmx_try_addr(struct cmx_try *t)
 				 &e->dst.sa, cmx_try_left(t, CMX_TRY_ADDR_MS));
 }
 
+/*
+ * The path is one between the GIDs of @addr. Its neighbour may have changed
+ * since the result, and so may the port of its own netdevice, by a failover of
+ * a bond.
+ */
+bool cmx_try_path_fits(const struct rdma_dev_addr *addr,
+		       const struct sa_path_rec *rec)
+{
+	union ib_gid sgid, dgid;
+
+	rdma_addr_get_sgid((struct rdma_dev_addr *)addr, &sgid);
+	rdma_addr_get_dgid((struct rdma_dev_addr *)addr, &dgid);
+	return !memcmp(&sgid, &rec->sgid, sizeof(sgid)) &&
+	       !memcmp(&dgid, &rec->dgid, sizeof(dgid));
+}
+
 /* Sets the path of the result, which matches those that the caller gave. */
 static int cmx_try_given_path(struct cmx_try *t)
 {
 	struct sa_path_rec rec;
-	union ib_gid dgid;
 
-	if (rdma_cmx_entry_path(t->entry, 0, &rec))
-		return -EHOSTUNREACH;
-	rdma_addr_get_dgid(&t->id->route.addr.dev_addr, &dgid);
-	/* The neighbour's address has changed since. */
-	if (memcmp(&dgid, &rec.dgid, sizeof(dgid)))
+	if (rdma_cmx_entry_path(t->entry, 0, &rec) ||
+	    !cmx_try_path_fits(&t->id->route.addr.dev_addr, &rec))
 		return -EHOSTUNREACH;
 	return rdma_set_ib_path(t->id, &rec);
 }

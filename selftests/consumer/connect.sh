@@ -118,6 +118,10 @@ is "KA-02: the first does not reply, the second wins" \
 	"$(connect delay=1000 -- slow.kc.test $port)" \
 	"$(call 0 1 2 1; one 10.55.0.11 request -125
 	   one 10.55.0.12 up 0 0 welcome)"
+is "KA-02: likewise with a source port, which both have" \
+	"$(connect delay=1000 -- slow.kc.test $port src=10.55.0.1 sport=2222)" \
+	"$(call 0 1 2 1; one 10.55.0.11 request -125
+	   one 10.55.0.12 up 0 0 welcome)"
 ok "KA-02: no id is left of those that lost" test "$(ids)" = 0
 do_ unlisten >/dev/null
 

@@ -3,7 +3,7 @@
  * Queries from text:
  *	NODE PORT [passive] [numerichost] [noroute] [sa] [dns] [cancel-inside]
  *		[own-net] [flags=N] [family=N] [qp=N] [ps=N] [timeout=MS] [later]
- *		[src=ADDRESS] [dst=ADDRESS] [service=TEXT]
+ *		[src=ADDRESS [sport=N]] [dst=ADDRESS] [service=TEXT]
  *		[dev=TEXT] [devport=N] [iface=TEXT] [gids] [why] [tos=N] [refresh]
  * NODE and PORT may be "-" for none, ADDRESS a number or "gid:GID"; own-net is
  * the network namespace of the writer. No state.
@@ -77,6 +77,8 @@ static int parse_value(char *word, char *value, struct consumer_request *q)
 		q->attr.tos = n;
 	else if (!strcmp(word, "timeout"))
 		q->attr.timeout_ms = n;
+	else if (!strcmp(word, "sport"))	/* IPv6 has it there, too. */
+		q->src.in.sin_port = htons(n);
 	else
 		return -EINVAL;
 	return 0;

@@ -201,6 +201,12 @@ static int cmx_try_addr(struct cmx_try *t)
 		if (ret)
 			return ret;
 	}
+	/* Several candidates have the port that the caller gave. */
+	if (cmx_addr_port(&src)) {
+		ret = rdma_set_reuseaddr(id, 1);
+		if (ret)
+			return ret;
+	}
 	return rdma_resolve_addr(id, src.sa.sa_family ? &src.sa : NULL,
 				 &e->dst.sa, cmx_try_left(t, CMX_TRY_ADDR_MS));
 }

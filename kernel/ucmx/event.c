@@ -229,39 +229,29 @@ void ucmx_event_unlink(struct ucmx_event *ev, struct ucmx_file *file)
 
 /**
  * ucmx_event_add - queue an event, without waking a reader
- * @ev: the event, the id's lock held; an unread embedded event keeps its place
- *	and is reported with its new body
- * @body: its body, or NULL if it is in place
+ * @ev: the event, the id's lock held; an unread embedded event moves to the end:
+ *	its new state is no older than those that other events report
+ * @file: the id's file, its lock held since the caller changed @ev
  *
  * ucmx_event_wake() follows.
  */
-void ucmx_event_add(struct ucmx_event *ev, const void *body)
+void ucmx_event_add(struct ucmx_event *ev, struct ucmx_file *file)
 {
 	struct ucmx_id *id = ev->id;
-	struct ucmx_file *file = READ_ONCE(id->file);
 
 	lockdep_assert_held(&id->lock);
+	lockdep_assert_held(&file->lock);
 	ucmx_stat_inc(events);
-	if (!file) {
-		/* An unread connection request holds all events back. */
-		if (list_empty(&ev->mine))
-			list_add_tail(&ev->mine, &id->held);
-		return;
-	}
-	spin_lock(&file->lock);
 	ev->attempt = id->attempt;
-	if (body)
-		memcpy(ev->body, body, ev->len);
-	if (!list_empty(&ev->mine)) {
-		if (file->reading == ev)
-			file->reading = NULL;
-	} else if (id->hold) {
+	if (file->reading == ev)
+		file->reading = NULL;
+	list_del_init(&ev->ready);
+	if (id->hold) {
 		ucmx_event_count(ev, file);
-		list_add_tail(&ev->mine, &id->held);
+		list_move_tail(&ev->mine, &id->held);
 	} else {
 		ucmx_event_queue(ev, file);
 	}
-	spin_unlock(&file->lock);
 }
 
 /**
@@ -374,14 +364,24 @@ void ucmx_event_post_conn(struct ucmx_event *ev)
 
 /**
  * ucmx_event_post_locked - queue an event and wake a reader
- * @ev: the event, the id's lock held; an unread embedded event keeps its place
+ * @ev: the event, in no list, the id's lock held
  */
 void ucmx_event_post_locked(struct ucmx_event *ev)
 {
 	struct ucmx_id *id = ev->id;
+	struct ucmx_file *file = READ_ONCE(id->file);
 
+	lockdep_assert_held(&id->lock);
+	if (!file) {
+		/* An unread connection request holds all events back. */
+		ucmx_stat_inc(events);
+		list_add_tail(&ev->mine, &id->held);
+		return;
+	}
+	spin_lock(&file->lock);
 	/* A reader may free @ev once it is queued. */
-	ucmx_event_add(ev, NULL);
+	ucmx_event_add(ev, file);
+	spin_unlock(&file->lock);
 	ucmx_event_wake(id);
 }
 

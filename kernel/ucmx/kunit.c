@@ -25,6 +25,7 @@ SHOW(ucmx_event_advance);
 SHOW(ucmx_event_init);
 SHOW(ucmx_event_post_conn);
 SHOW(ucmx_event_reserve);
+SHOW(ucmx_event_unhold);
 SHOW(ucmx_event_unlink);
 SHOW(ucmx_file_init);
 SHOW(ucmx_file_wake);

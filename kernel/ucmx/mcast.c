@@ -27,8 +27,8 @@ struct ucmx_mc {
 	u32 reported;			/* by ucmx_file.lock */
 	bool shown;			/* visible to LEAVE */
 	bool joined;			/* JOIN was reported, by ucmx_id.lock */
-	struct ucmx_event join;		/* JOIN, or ERROR of the join */
-	struct ucmx_event error;	/* ERROR after a JOIN */
+	struct ucmx_event join;		/* JOIN, or ERROR without one */
+	struct ucmx_event error;	/* ERROR after a JOIN that was read */
 	u64 body[UCMX_MC_BODY / sizeof(u64)];	/* of join */
 };
 
@@ -91,8 +91,9 @@ unsigned int ucmx_mc_count(struct ucmx_id *id)
 
 /*
  * The join has ended, or the group was lost. id->cm is valid: memberships leave
- * before it is detached. A rejoin is reported again, unless the first event is
- * unread.
+ * before it is detached. What follows an unread JOIN replaces it: the state that
+ * it reports is over. So an older state never follows a newer one, also not that
+ * of another membership of the id. A reader copies the event by the file's lock.
  */
 static void ucmx_mc_event(struct rdma_cmx_member *member,
 			  struct rdma_cm_event *e,
@@ -102,6 +103,7 @@ static void ucmx_mc_event(struct rdma_cmx_member *member,
 	u64 body[ARRAY_SIZE(mc->body)] = {};
 	struct ucmx_id *id = mc->id;
 	struct ucmx_event *ev = &mc->join;
+	struct ucmx_file *file;
 
 	if (param) {
 		ucmx_fill_ud(body, id->cm, &e->param.ud);
@@ -112,16 +114,23 @@ static void ucmx_mc_event(struct rdma_cmx_member *member,
 	/* DEVICE_REMOVAL is the last event of a membership. */
 	if (id->gone)
 		goto unlock;
+	file = id->file;
+	spin_lock(&file->lock);
 	if (param) {
 		mc->joined = true;
+		memcpy(mc->body, body, sizeof(body));
 		ev->len = UCMX_MC_BODY;
 		ev->flags = RDMA_CMX_EVENT_UD | RDMA_CMX_EVENT_MC_PARAM;
-	} else if (mc->joined) {
+	} else if (mc->joined && list_empty(&ev->mine)) {
 		ev = &mc->error;
+	} else {
+		ev->len = 0;
+		ev->flags = 0;
 	}
 	ev->event = e->event;
 	ev->status = e->status;
-	ucmx_event_add(ev, param ? body : NULL);
+	ucmx_event_add(ev, file);
+	spin_unlock(&file->lock);
 unlock:
 	spin_unlock(&id->lock);
 }

@@ -360,7 +360,7 @@ struct ucmx_event *ucmx_event_take(struct ucmx_id *id, u8 type,
 				   enum ucmx_slot slot, unsigned int cap);
 void ucmx_event_post(struct ucmx_event *ev);
 void ucmx_event_post_locked(struct ucmx_event *ev);
-void ucmx_event_add(struct ucmx_event *ev, const void *body);
+void ucmx_event_add(struct ucmx_event *ev, struct ucmx_file *file);
 void ucmx_event_post_conn(struct ucmx_event *ev);
 void ucmx_event_advance(struct ucmx_id *id);
 void ucmx_event_wake(struct ucmx_id *id);

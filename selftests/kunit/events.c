@@ -2,7 +2,8 @@
 /*
  * An event that is part of another object, like that of a membership, and is
  * queued again: while it waits, while a reader copies it to user space, and
- * after it was read. No state is lost, and none is reported twice.
+ * after it was read. No state is lost, and none is reported twice. The events
+ * have the order of their states.
  *
  * Requests beyond the backlog: each follows once another was read.
  */
@@ -45,7 +46,10 @@ static struct bed *bed_make(struct kunit *test)
 static void comes(struct bed *b, struct ucmx_event *ev, u64 state)
 {
 	spin_lock(&b->id.lock);
-	ucmx_event_add(ev, &state);
+	spin_lock(&b->file.lock);
+	*ev->body = state;
+	ucmx_event_add(ev, &b->file);
+	spin_unlock(&b->file.lock);
 	spin_unlock(&b->id.lock);
 }
 
@@ -80,6 +84,15 @@ static bool copy_counts(struct bed *b, struct ucmx_event *ev)
 	return counts;
 }
 
+/* The first event is @ev, with this state. It is read. */
+static void is_read(struct kunit *test, struct bed *b, struct ucmx_event *ev,
+		    u64 state)
+{
+	KUNIT_ASSERT_PTR_EQ(test, first(b), ev);
+	KUNIT_EXPECT_EQ(test, copy_begins(b), state);
+	KUNIT_EXPECT_TRUE(test, copy_counts(b, ev));
+}
+
 static void events_while_it_is_read(struct kunit *test)
 {
 	struct bed *b = bed_make(test);
@@ -88,21 +101,18 @@ static void events_while_it_is_read(struct kunit *test)
 	comes(b, &b->other, 100);
 	KUNIT_EXPECT_EQ(test, copy_begins(b), 1ull);
 	comes(b, &b->ev, 2);
-	/* The copy is old: the event stays, and is read again as the first. */
+	/* The copy is old: the event stays, and is read behind the other. */
 	KUNIT_EXPECT_FALSE(test, copy_counts(b, &b->ev));
-	KUNIT_EXPECT_PTR_EQ(test, first(b), &b->ev);
 	KUNIT_EXPECT_EQ(test, b->file.nr_events, 2u);
-	KUNIT_EXPECT_EQ(test, copy_begins(b), 2ull);
-	KUNIT_EXPECT_TRUE(test, copy_counts(b, &b->ev));
-	/* Once; another event is no reason to read it again. */
-	KUNIT_EXPECT_PTR_EQ(test, first(b), &b->other);
+	KUNIT_ASSERT_PTR_EQ(test, first(b), &b->other);
+	/* Another event is no reason to read that one again. */
 	KUNIT_EXPECT_EQ(test, copy_begins(b), 100ull);
 	comes(b, &b->ev, 3);
 	KUNIT_EXPECT_TRUE(test, copy_counts(b, &b->other));
-	KUNIT_EXPECT_EQ(test, copy_begins(b), 3ull);
-	KUNIT_EXPECT_TRUE(test, copy_counts(b, &b->ev));
+	is_read(test, b, &b->ev, 3);
 	KUNIT_EXPECT_NULL(test, first(b));
 	KUNIT_EXPECT_EQ(test, b->file.nr_events, 0u);
+	KUNIT_EXPECT_EQ(test, b->id.nr_events, 0u);
 }
 
 static void events_while_it_waits(struct kunit *test)
@@ -113,10 +123,8 @@ static void events_while_it_waits(struct kunit *test)
 	comes(b, &b->other, 100);
 	comes(b, &b->ev, 2);
 	KUNIT_EXPECT_EQ(test, b->file.nr_events, 2u);
-	KUNIT_EXPECT_EQ(test, copy_begins(b), 2ull);
-	KUNIT_EXPECT_TRUE(test, copy_counts(b, &b->ev));
-	KUNIT_EXPECT_EQ(test, copy_begins(b), 100ull);
-	KUNIT_EXPECT_TRUE(test, copy_counts(b, &b->other));
+	is_read(test, b, &b->other, 100);
+	is_read(test, b, &b->ev, 2);
 	/* Held, as before the accept of a request */
 	b->id.hold = true;
 	comes(b, &b->ev, 3);
@@ -125,6 +133,32 @@ static void events_while_it_waits(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, list_is_singular(&b->id.held));
 	KUNIT_EXPECT_EQ(test, b->body, 4ull);
 	KUNIT_EXPECT_EQ(test, b->file.nr_events, 1u);
+	comes(b, &b->other, 101);
+	comes(b, &b->ev, 5);
+	ucmx_event_unhold(&b->id);
+	is_read(test, b, &b->other, 101);
+	is_read(test, b, &b->ev, 5);
+	KUNIT_EXPECT_EQ(test, b->file.nr_events, 0u);
+}
+
+/* A migration holds back what comes, behind what is in the queue still. */
+static void events_while_it_moves(struct kunit *test)
+{
+	struct bed *b = bed_make(test);
+
+	comes(b, &b->ev, 1);
+	b->id.hold = true;
+	comes(b, &b->other, 100);
+	KUNIT_EXPECT_EQ(test, copy_begins(b), 1ull);
+	comes(b, &b->ev, 2);
+	KUNIT_EXPECT_FALSE(test, copy_counts(b, &b->ev));
+	KUNIT_EXPECT_NULL(test, first(b));
+	KUNIT_EXPECT_TRUE(test, list_empty(&b->id.queued));
+	KUNIT_EXPECT_EQ(test, b->file.nr_events, 2u);
+	ucmx_event_unhold(&b->id);
+	is_read(test, b, &b->other, 100);
+	is_read(test, b, &b->ev, 2);
+	KUNIT_EXPECT_EQ(test, b->file.nr_events, 0u);
 }
 
 /* Two requests to an id with a backlog of one */
@@ -187,6 +221,7 @@ static void events_requests_after_removal(struct kunit *test)
 static struct kunit_case events_cases[] = {
 	KUNIT_CASE(events_while_it_is_read),
 	KUNIT_CASE(events_while_it_waits),
+	KUNIT_CASE(events_while_it_moves),
 	KUNIT_CASE(events_requests),
 	KUNIT_CASE(events_requests_after_a_failed_listen),
 	KUNIT_CASE(events_requests_after_removal),

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A join that fails after the removal of the id's device was reported, MC-09:
- * DEVICE_REMOVAL is the last event. The join waits for the SA, which the test
- * simulates, so the order is certain.
+ * The end of a membership, MC-09: after the removal of the id's device was
+ * reported, which is the last event, and while its JOIN is unread. The join
+ * waits for the SA, which the test simulates, so the order is certain.
  */
 #include <linux/completion.h>
 #include <linux/kthread.h>
@@ -22,6 +22,8 @@ static struct mm_struct *user_mm;
 
 struct bed {
 	struct fake_id f;
+	bool joins;	/* JOIN is reported before the end, */
+	bool reads;	/* and is read */
 	int type;
 	struct completion reported;
 };
@@ -42,12 +44,38 @@ static void gone_exit(struct kunit *test)
 	fake_down(&fake);
 }
 
+static struct ucmx_event *first(struct bed *b)
+{
+	return list_first_entry_or_null(&b->f.file.events, struct ucmx_event,
+					ready);
+}
+
+static void joined(struct bed *b, struct rdma_cm_id *cm,
+		   const struct rdma_cm_event *end)
+{
+	struct rdma_cm_event e = {
+		.event = RDMA_CM_EVENT_MULTICAST_JOIN,
+		/* The group */
+		.param.ud.private_data = end->param.ud.private_data,
+	};
+
+	ucmx_cm_handler(cm, &e);
+	if (!b->reads)
+		return;
+	spin_lock(&b->f.file.lock);
+	ucmx_event_unlink(first(b), &b->f.file);
+	spin_unlock(&b->f.file.lock);
+}
+
 static int handler(struct rdma_cm_id *cm, struct rdma_cm_event *e)
 {
 	struct ucmx_id *id = cm->context;
 	struct bed *b = container_of(id->file, struct bed, f.file);
-	int ret = ucmx_cm_handler(cm, e);
+	int ret;
 
+	if (b->joins)
+		joined(b, cm, e);
+	ret = ucmx_cm_handler(cm, e);
 	b->type = e->event;
 	complete(&b->reported);
 	return ret;
@@ -148,9 +176,47 @@ static void gone_never(struct kunit *test)
 	fake_id_end(test, &b->f);
 }
 
+/* One event, which is readable, as that of a join that fails */
+static void is_error(struct kunit *test, struct bed *b)
+{
+	struct ucmx_event *ev = first(b);
+
+	KUNIT_EXPECT_EQ(test, b->f.file.nr_events, 1u);
+	KUNIT_ASSERT_NOT_NULL(test, ev);
+	KUNIT_EXPECT_EQ(test, (int)ev->event,
+			(int)RDMA_CM_EVENT_MULTICAST_ERROR);
+	KUNIT_EXPECT_EQ(test, ev->status, -ETIMEDOUT);
+	KUNIT_EXPECT_EQ(test, ev->flags, 0);
+	KUNIT_EXPECT_EQ(test, ev->len, 0);
+}
+
+/* No program attaches its queue pair to a group that is lost already. */
+static void lost_before_join_is_read(struct kunit *test)
+{
+	struct bed *b = bed_make(test);
+
+	b->joins = true;
+	join_fails(test, b, false);
+	is_error(test, b);
+	fake_id_end(test, &b->f);
+}
+
+static void lost_after_join_is_read(struct kunit *test)
+{
+	struct bed *b = bed_make(test);
+
+	b->joins = true;
+	b->reads = true;
+	join_fails(test, b, false);
+	is_error(test, b);
+	fake_id_end(test, &b->f);
+}
+
 static struct kunit_case gone_cases[] = {
 	KUNIT_CASE(gone_before),
 	KUNIT_CASE(gone_never),
+	KUNIT_CASE(lost_before_join_is_read),
+	KUNIT_CASE(lost_after_join_is_read),
 	{}
 };
 

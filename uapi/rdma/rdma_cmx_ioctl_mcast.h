@@ -62,9 +62,10 @@ enum {
 	 * The kernel rejoins a membership that the fabric drops (another
 	 * subnet manager, client reregistration, the port down and up) until
 	 * the caller leaves it. Another MULTICAST_JOIN reports that; without
-	 * the flag MULTICAST_ERROR ends the membership. The address may
-	 * differ then. The kernel does not retry a join that fails from the
-	 * start. On RoCE nothing is dropped, so the flag has no effect there.
+	 * the flag MULTICAST_ERROR ends the membership. Both replace an unread
+	 * MULTICAST_JOIN. The address may differ then. The kernel does not
+	 * retry a join that fails from the start. On RoCE nothing is dropped,
+	 * so the flag has no effect there.
 	 */
 	RDMA_CMX_JOIN_PERSISTENT = 1 << 0,
 };

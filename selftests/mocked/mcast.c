@@ -7,6 +7,8 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
+#include <rdma/rdma_cmx.h>
+
 #include "harness.h"
 #include "mock.h"
 
@@ -312,7 +314,35 @@ TEST_F(mcast, MC_06_child_leaves_and_destroys_the_queue_pair)
 	EXPECT_EQ(0, inherited(self, leave_and_destroy));
 }
 
+static FIXTURE_DATA(mcast) *reader;
+
+static void move_read(void)
+{
+	mock.leaves = NULL;
+	if (move(reader, 0) != RDMA_CM_EVENT_MULTICAST_JOIN)
+		abort();
+}
+
+/*
+ * A thread reads the event of a rejoin during the leave. The queue pair is
+ * attached to the former MLID.
+ */
+static int leave_moved(FIXTURE_DATA(mcast) *self)
+{
+	reader = self;
+	mock.leaves = move_read;
+	return leave_and_destroy(self);
+}
+
+TEST_F(mcast, MC_06_child_leaves_a_group_that_moves)
+{
+	mock_qp(self->id, false);
+	ASSERT_EQ(0, join(self));
+	EXPECT_EQ(0, inherited(self, leave_moved));
+}
+
 static int results[2];
+static int (*membership)(FIXTURE_DATA(mcast) *self) = join;
 static int (*replacement)(FIXTURE_DATA(mcast) *self);
 
 /* The child of a process that has joined, and is gone */
@@ -332,19 +362,84 @@ static int leave_after_sibling(FIXTURE_DATA(mcast) *self)
 	return mock.destroyed || mock.attached ? 3 : 0;
 }
 
+#define OWN_QKEY	0x0b1d	/* of the program */
+
+/* Joins @group with a Q_Key of the program. */
+static int join_qkey(FIXTURE_DATA(mcast) *self)
+{
+	struct rdmacmx_join_attr attr = {
+		.addr = (void *)&self->group,
+		.group.mask = RDMACMX_GROUP_QKEY,
+		.group.qkey = OWN_QKEY,
+	};
+	struct rdma_cm_event *event;
+
+	if (rdmacmx_join_multicast(self->id, &attr, NULL))
+		return errno;
+	mock_rejoined(mock.members - 1, MOCK_MLID, OWN_QKEY);
+	if (rdma_get_cm_event(self->channel, &event))
+		return errno;
+	return rdma_ack_cm_event(event);
+}
+
+/* A group with it, and one without */
+static int join_two(FIXTURE_DATA(mcast) *self, const struct sockaddr_in *other)
+{
+	struct sockaddr_in group = self->group;
+	int ret = join_qkey(self);
+
+	self->group = *other;
+	ret = ret ?: join(self);
+	self->group = group;
+	return ret ?: mock.qkey != OWN_QKEY;
+}
+
+static int join_groups(FIXTURE_DATA(mcast) *self)
+{
+	struct sockaddr_in other = self->group;
+
+	other.sin_addr.s_addr = htonl(0xef370102);
+	return join_two(self, &other);
+}
+
+/* They have one MGID. */
+static int join_ports(FIXTURE_DATA(mcast) *self)
+{
+	struct sockaddr_in other = self->group;
+
+	other.sin_port = htons(7);
+	return join_two(self, &other);
+}
+
+/* No other group needs the Q_Key. */
+static int leave_qkey(FIXTURE_DATA(mcast) *self)
+{
+	return leave(self) || mock.attached || mock.qkey != MOCK_QKEY;
+}
+
+/* The other membership needs the attachment. The left one is freed. */
+static int leave_port(FIXTURE_DATA(mcast) *self)
+{
+	if (leave(self) || !mock.attached || mock.detaches)
+		return 1;
+	if (mock.qkey != MOCK_QKEY)
+		return 2;
+	return cmx_id(self->id)->mcs->next ? 3 : 0;
+}
+
 /* It joins itself, and has left and joined again when its child leaves. */
 static int join_and_fork(FIXTURE_DATA(mcast) *self)
 {
 	return leave(self) || join(self) || inherited(self, leave_attached);
 }
 
-/* Its child runs @replacement when it is gone. */
+/* By @membership; its child runs @replacement when it is gone. */
 static int join_and_exit(FIXTURE_DATA(mcast) *self)
 {
 	int ret;
 
 	mock_qp(self->id, false);
-	if (join(self) || !mock.attached)
+	if (membership(self) || !mock.attached)
 		return 2;
 	if (fork())
 		return 0;
@@ -392,6 +487,18 @@ TEST_F(mcast, MC_06_child_that_replaces_the_joiner_detaches)
 TEST_F(mcast, MC_06_child_leaves_after_its_sibling)
 {
 	EXPECT_EQ(0, replaced(self, true, leave_after_sibling));
+}
+
+TEST_F(mcast, MC_06_child_that_replaces_its_parent_restores_the_qkey)
+{
+	membership = join_groups;
+	EXPECT_EQ(0, replaced(self, true, leave_qkey));
+}
+
+TEST_F(mcast, MC_06_child_leaves_the_queue_pair_to_a_membership)
+{
+	membership = join_ports;
+	EXPECT_EQ(0, replaced(self, true, leave_port));
 }
 
 TEST_F(mcast, MC_06_child_of_a_child_that_has_joined)

@@ -183,6 +183,8 @@ static int leave(struct rdma_cmx_destroy *cmd)
 {
 	unsigned int i;
 
+	if (mock.leaves)
+		mock.leaves();
 	for (i = 0; i < mock.members; i++)
 		if (members[i].handle == cmd->handle)
 			break;
@@ -215,6 +217,8 @@ static int init_qp_attr(struct rdma_cmx_init_qp_attr *cmd)
 	if (mock.init_qkey)
 		cmd->attr.qp_attr_mask |= IBV_QP_QKEY;
 	cmd->attr.qkey = mock.init_qkey;
+	if (mock.inits)
+		mock.inits();
 	return 0;
 }
 
@@ -299,6 +303,8 @@ int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 {
 	if (mock.cancels)
 		pthread_testcancel();
+	if (mask & IBV_QP_QKEY && mock.bad_qkey && attr->qkey == mock.bad_qkey)
+		return EPERM;
 	if (mask & IBV_QP_QKEY && !verb()) {
 		mock.qkey = attr->qkey;
 		mock.qkeys++;

@@ -25,6 +25,8 @@ struct mock {
 	bool cancels;		/* verbs are cancellation points */
 	pthread_mutex_t *rtnl;	/* that JOIN takes, or NULL */
 	void (*joins)(void);	/* after JOIN_MANY, or NULL */
+	void (*inits)(void);	/* before INIT_QP_ATTR returns, or NULL */
+	void (*leaves)(void);	/* as LEAVE begins, or NULL */
 	int (*creates)(uint64_t uid);	/* ID_CREATE: errno or 0; or NULL */
 	unsigned int rejects;
 	unsigned int lookups;
@@ -32,6 +34,7 @@ struct mock {
 	int attached;		/* how often the queue pair is */
 	uint16_t mlid;		/* of its attachment */
 	uint32_t init_qkey;	/* of INIT_QP_ATTR, or 0 */
+	uint32_t bad_qkey;	/* that cannot be set, or 0 */
 	uint32_t qkey;		/* that it was set to, or 0 */
 	int qkeys;		/* how often */
 	int attaches, detaches;	/* successful ones */

@@ -170,6 +170,36 @@ TEST_F(qkey, MC_02_queue_pair_of_the_program_gets_the_qkey)
 	EXPECT_EQ(2, mock.qkeys);
 }
 
+/* It destroys the first one itself. The second has the same address. */
+TEST_F(qkey, MC_02_each_queue_pair_of_the_program_gets_the_qkey)
+{
+	mock_qp(self->id, false);
+	ASSERT_EQ(0, join(self, 1, 0));
+	EXPECT_TRUE(joins(self, 0, MOCK_QKEY));
+	EXPECT_EQ(0, leave(self, 1));
+	EXPECT_EQ(1, mock.qkeys);
+	self->id->qp->qp_num++;
+	ASSERT_EQ(0, join(self, 2, 0));
+	EXPECT_TRUE(joins(self, 0, MOCK_QKEY));
+	EXPECT_EQ(2, mock.qkeys);
+}
+
+/* That one has the address of the queue pair whose Q_Key the library knew. */
+TEST_F(qkey, MC_02_queue_pair_of_the_program_after_a_failed_one)
+{
+	ASSERT_EQ(0, join(self, 1, OWN_QKEY));
+	EXPECT_TRUE(joins(self, 0, OWN_QKEY));
+	mock.bad_qkey = OWN_QKEY;
+	EXPECT_EQ(-1, qp_create(self, MOCK_QKEY));
+	EXPECT_EQ(EPERM, errno);
+	EXPECT_EQ(0, leave(self, 1));
+	mock_qp(self->id, false);
+	mock.qkey = 0;
+	ASSERT_EQ(0, join(self, 2, 0));
+	EXPECT_TRUE(joins(self, 0, MOCK_QKEY));
+	EXPECT_EQ(MOCK_QKEY, mock.qkey);
+}
+
 /* rdma_cm knows it. The event of the last membership has the former one. */
 TEST_F(qkey, MC_09_new_queue_pair_has_the_present_qkey)
 {
@@ -185,6 +215,27 @@ TEST_F(qkey, MC_09_new_queue_pair_has_the_present_qkey)
 	EXPECT_TRUE(lost(self, 1));
 	rdma_destroy_qp(self->id);
 	ASSERT_EQ(0, qp_create(self, OTHER_QKEY));
+	EXPECT_EQ(OTHER_QKEY, mock.qkey);
+}
+
+static FIXTURE_DATA(qkey) *reader;
+
+static void rejoin_read(void)
+{
+	mock.inits = NULL;
+	if (!joins(reader, 0, OTHER_QKEY))
+		abort();
+}
+
+/* Another thread reads the event of a rejoin behind the Q_Key of INIT. */
+TEST_F(qkey, MC_09_qkey_changes_while_a_queue_pair_is_created)
+{
+	ASSERT_EQ(0, join(self, 1, 0));
+	EXPECT_TRUE(joins(self, 0, MOCK_QKEY));
+	reader = self;
+	mock.inits = rejoin_read;
+	ASSERT_EQ(0, qp_create(self, MOCK_QKEY));
+	EXPECT_EQ(NULL, mock.inits);
 	EXPECT_EQ(OTHER_QKEY, mock.qkey);
 }
 
@@ -238,6 +289,15 @@ TEST_F(qkey, MC_09_new_queue_pair_gets_the_given_qkey)
 	EXPECT_TRUE(joins(self, 1, MOCK_QKEY));
 	rdma_destroy_qp(self->id);
 	ASSERT_EQ(0, qp_create(self, MOCK_QKEY));
+	EXPECT_EQ(OWN_QKEY, mock.qkey);
+}
+
+/* The partition's is 0. */
+TEST_F(qkey, MC_09_new_queue_pair_without_a_qkey_gets_the_given_one)
+{
+	ASSERT_EQ(0, join(self, 1, OWN_QKEY));
+	EXPECT_TRUE(joins(self, 0, OWN_QKEY));
+	ASSERT_EQ(0, qp_create(self, 0));
 	EXPECT_EQ(OWN_QKEY, mock.qkey);
 }
 
@@ -336,12 +396,16 @@ TEST_F(qkey, MC_05_ended_membership_attaches_nothing)
 	EXPECT_EQ(0, mock.attached);
 }
 
-/* Other port spaces have a constant one. */
+/* The id gets another port space: these have a constant Q_Key. */
+static int port_space_udp(FIXTURE_DATA(qkey) *self)
+{
+	return rdma_destroy_id(self->id) ||
+	       rdma_create_id(self->channel, &self->id, NULL, RDMA_PS_UDP);
+}
+
 TEST_F(qkey, MC_09_given_qkey_ends_in_each_port_space)
 {
-	ASSERT_EQ(0, rdma_destroy_id(self->id));
-	ASSERT_EQ(0, rdma_create_id(self->channel, &self->id, NULL,
-				    RDMA_PS_UDP));
+	ASSERT_EQ(0, port_space_udp(self));
 	ASSERT_EQ(0, qp_create(self, MOCK_QKEY));
 	ASSERT_EQ(0, join(self, 1, OWN_QKEY));
 	ASSERT_EQ(0, join(self, 2, 0));
@@ -350,6 +414,31 @@ TEST_F(qkey, MC_09_given_qkey_ends_in_each_port_space)
 	EXPECT_EQ(OWN_QKEY, mock.qkey);
 	EXPECT_EQ(0, leave(self, 1));
 	EXPECT_EQ(MOCK_QKEY, mock.qkey);
+}
+
+/* The leave restores none, as the library knows no other one yet. */
+TEST_F(qkey, MC_09_group_after_a_given_qkey)
+{
+	ASSERT_EQ(0, port_space_udp(self));
+	mock_qp(self->id, false);
+	ASSERT_EQ(0, join(self, 1, OWN_QKEY));
+	EXPECT_TRUE(joins(self, 0, OWN_QKEY));
+	EXPECT_EQ(0, leave(self, 1));
+	EXPECT_EQ(OWN_QKEY, mock.qkey);
+	ASSERT_EQ(0, join(self, 2, 0));
+	EXPECT_TRUE(joins(self, 0, MOCK_QKEY));
+	EXPECT_EQ(MOCK_QKEY, mock.qkey);
+}
+
+/* Its program has set one. */
+TEST_F(qkey, MC_02_unknown_qkey_stays_in_other_port_spaces)
+{
+	ASSERT_EQ(0, port_space_udp(self));
+	mock_qp(self->id, false);
+	ASSERT_EQ(0, join(self, 1, 0));
+	EXPECT_TRUE(joins(self, 0, MOCK_QKEY));
+	EXPECT_EQ(1, mock.attached);
+	EXPECT_EQ(0, mock.qkeys);
 }
 
 /* Its queue pair is not attached. */

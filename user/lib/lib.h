@@ -97,7 +97,8 @@ struct cmx_id {
 	uint32_t events_taken;	/* by this process, atomic */
 	uint32_t moves;		/* to another channel */
 	uint32_t moved_completed;	/* acks of events since the last move */
-	uint32_t qkey;		/* of the queue pair, 0: unknown */
+	uint32_t qkey;		/* of qkey_qp, 0: unknown */
+	uint32_t qkey_qp_num;	/* likewise */
 	uint32_t default_qkey;	/* of groups without one, 0: unknown */
 	uint16_t number;	/* see cmx_id_cookie() */
 	bool known;		/* the kernel has the cookie */
@@ -113,6 +114,7 @@ struct cmx_id {
 	uint8_t responder_resources;
 	struct cmx_ece local_ece;
 	struct cmx_ece remote_ece;
+	const struct ibv_qp *qkey_qp;	/* may be destroyed */
 	struct cmx_device *dev;
 	struct cmx_mc *mcs;
 	struct cmx_mc *joining;	/* by a synchronous call, or NULL */

@@ -103,24 +103,46 @@ static const struct cmx_mc *qkey_given(const struct cmx_id *id)
 	return mc;
 }
 
+static void qkey_remember(struct cmx_id *id, const struct ibv_qp *qp,
+			  uint32_t qkey)
+{
+	id->qkey = qkey;
+	id->qkey_qp = qp;
+	id->qkey_qp_num = qp->qp_num;
+}
+
 /*
- * The Q_Key of a group without one of the program is another than that of
- * rdma_create_qp() in RDMA_PS_IPOIB only: the partition's, which a subnet
- * manager may change.
+ * The Q_Key of the id's queue pair, 0: unknown. The program may have replaced
+ * that by another one, possibly at the same address.
+ */
+static uint32_t qkey_known(const struct cmx_id *id)
+{
+	const struct ibv_qp *qp = id->id.qp;
+
+	if (qp != id->qkey_qp || qp->qp_num != id->qkey_qp_num)
+		return 0;
+	return id->qkey;
+}
+
+/*
+ * The Q_Key of a group without one of the program is that of rdma_create_qp(),
+ * but in RDMA_PS_IPOIB the partition's, which a subnet manager may change. The
+ * library does not replace one that it does not know in other port spaces.
  */
 static bool mc_sets_qkey(const struct cmx_mc *mc)
 {
 	const struct cmx_id *id = mc->id;
+	uint32_t known = qkey_known(id);
 
 	if (!mc->qkey)
 		return false;
 	/* The program may have set another one since. */
 	if (mc->own_qkey && !mc->attached)
 		return true;
-	if (id->qkey == mc->qkey)
+	if (known == mc->qkey)
 		return false;
 	return mc->own_qkey ||
-	       (id->id.ps == RDMA_PS_IPOIB && !qkey_given(id));
+	       ((known || id->id.ps == RDMA_PS_IPOIB) && !qkey_given(id));
 }
 
 /* With the id's lock. Returns an error number. */
@@ -130,7 +152,7 @@ static int qkey_set(struct cmx_id *id, struct ibv_qp *qp, uint32_t qkey)
 	int err = ibv_modify_qp(qp, &attr, IBV_QP_QKEY);
 
 	if (!err)
-		id->qkey = qkey;
+		qkey_remember(id, qp, qkey);
 	return err;
 }
 
@@ -146,7 +168,7 @@ static void qkey_restore(const struct cmx_mc *mc, uint32_t qkey)
 	uint32_t to = id->default_qkey;
 	const struct cmx_mc *other;
 
-	if (!mc->own_qkey || !id->id.qp || !qkey || id->qkey != qkey)
+	if (!mc->own_qkey || !id->id.qp || !qkey || qkey_known(id) != qkey)
 		return;
 	for (other = id->mcs; other; other = other->next) {
 		if (!other->own_qkey || !other->qkey || !mc_receives(other))
@@ -228,8 +250,8 @@ void cmx_mc_lost(struct cmx_mc *mc)
 }
 
 /*
- * With the id's lock. @qp is new, and has @qkey, in RDMA_PS_IPOIB the present
- * one of the partition; 0: it is no datagram QP. @before is the id's
+ * With the id's lock. @qp is new, a datagram QP, and has @qkey, in RDMA_PS_IPOIB
+ * the present one of the partition, which may be 0. @before is the id's
  * default_qkey before that was read: a JOIN that was read since has a newer one.
  * Returns an error number.
  */
@@ -239,13 +261,13 @@ int cmx_mc_qkey_init(struct cmx_id *id, struct ibv_qp *qp, uint32_t qkey,
 	const struct cmx_mc *given = qkey_given(id);
 	uint32_t to;
 
-	if (!qkey)
-		return 0;
 	if (id->default_qkey == before)
 		id->default_qkey = qkey;
-	id->qkey = qkey;
 	to = given ? given->qkey : id->default_qkey;
-	return to == qkey ? 0 : qkey_set(id, qp, to);
+	if (to && to != qkey)
+		return qkey_set(id, qp, to);
+	qkey_remember(id, qp, qkey);
+	return 0;
 }
 
 /* With the id's lock */
@@ -284,9 +306,12 @@ void cmx_mc_leave_begin(struct cmx_mc *mc)
 /* With the id's lock. LEAVE has ended the membership of another process. */
 void cmx_mc_leave_end(struct cmx_mc *mc)
 {
-	if (mc->kept && !cmx_process_alive(mc->process) &&
-	    !group_received(mc->id, mc)) {
+	if (!mc->kept || cmx_process_alive(mc->process))
+		return;
+	/* The QP is attached for another membership now. */
+	if (group_received(mc->id, mc))
+		mc->kept = false;
+	else
 		mc_detach(mc);
-		qkey_restore(mc, mc->qkey);
-	}
+	qkey_restore(mc, mc->qkey);
 }

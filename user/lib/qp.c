@@ -279,6 +279,7 @@ static int qp_try(struct rdma_cm_id *id, struct ibv_qp_init_attr_ex *attr,
 {
 	struct cmx_id *cid = cmx_id(id);
 	struct ibv_cq *send_cq, *recv_cq;
+	bool datagram = id->qp_type == IBV_QPT_UD && !reset;
 	uint32_t send_size, recv_size, qkey = 0, before;
 	struct ibv_qp *qp;
 	int err;
@@ -325,7 +326,7 @@ static int qp_try(struct rdma_cm_id *id, struct ibv_qp_init_attr_ex *attr,
 		goto err_qp;
 	/* As in cmx_qp_take() */
 	pthread_mutex_lock(&cid->lock);
-	err = cmx_mc_qkey_init(cid, qp, qkey, before);
+	err = datagram ? cmx_mc_qkey_init(cid, qp, qkey, before) : 0;
 	if (!err)
 		id->qp = qp;
 	pthread_mutex_unlock(&cid->lock);
@@ -411,9 +412,10 @@ int cmx_qp_make(struct cmx_id *id, struct ibv_pd *pd,
  */
 int cmx_qp_move(struct cmx_id *to, struct cmx_id *from)
 {
-	if (qp_init(to, from->id.qp, &to->qkey))
+	uint32_t none;	/* It is no datagram QP. */
+
+	if (qp_init(to, from->id.qp, &none))
 		return -1;
-	to->default_qkey = to->qkey;
 	to->id.qp = from->id.qp;
 	to->id.pd = from->id.pd;
 	to->id.send_cq = from->id.send_cq;

@@ -77,8 +77,8 @@ enum {
  *	NUL: the result has entries of this device only. Without @src the source
  *	is one of the device, if its interface is in the subnet of the
  *	destination; with IPv6 on IPoIB, if the routing table prefers this
- *	interface to others of the subnet, too. With RDMA_CMX_AI_PASSIVE a wildcard address becomes the
- *	device's first address of its family
+ *	interface to others of the subnet, too. With RDMA_CMX_AI_PASSIVE a
+ *	wildcard address becomes the device's first address of its family
  * @dev_len: bytes of @dev, 0: no device is given; then @dev and @dev_port are 0
  * @dev_port: port of the device, 0: any
  *

@@ -92,10 +92,10 @@ union rdma_cmx_sockaddr {
  * @dev: name of the only RDMA device of the entries, or NULL for any. Without
  *	@src the source is an address of the device, if its interface is in the
  *	subnet of the destination; with IPv6 on IPoIB, if the routing table
- *	prefers this interface to others of the subnet, too. A passive query replaces a wildcard address
- *	by the device's first address of that family. -ENODEV: the namespace
- *	has no such device; -ENETUNREACH: the device reaches none of the
- *	addresses
+ *	prefers this interface to others of the subnet, too. A passive query
+ *	replaces a wildcard address by the device's first address of that
+ *	family. -ENODEV: the namespace has no such device; -ENETUNREACH: the
+ *	device reaches none of the addresses
  * @dev_port: the only port of @dev, 0: any. -ENXIO: the device has no such port
  * @iface: name of the only netdevice of the entries, such as a VLAN, or NULL for
  *	any. It has the source, and the route of rdma_cm by this source uses it.

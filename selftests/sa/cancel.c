@@ -9,7 +9,7 @@
 #include "sa.h"
 
 #define IDS		100
-#define PROMPT_MS	20000	/* less than any deadline, on a slow guest */
+#define PROMPT_MS	50000	/* less than any deadline, on a slow guest */
 #define THREADS		4
 #define ROUNDS		100
 

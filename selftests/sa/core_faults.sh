@@ -45,6 +45,7 @@ works() {
 modprobe cmx_consumer || plan_skip "cmx_consumer.ko is not installed"
 /usr/lib/rdma-cmx/selftests/sa/tools/service -C "$server" -n svc0 -i 1 set ||
 	fail "no service"
+param query_timeout_max_ms 240000
 param sa_timeout_ms 1000
 works "a query succeeds at first"
 
@@ -67,12 +68,14 @@ is "KA-01: responses come after the first retries" "$(result)" \
 	"answered=0 error-2=3"
 knob_set "$client" faults clear
 
+param query_timeout_max_ms 60000
 sm_pause
 before=$(counter sa_queries)
 query 300 300 none-
 is "RAI-03: the SM is silent" "$(result)" "answered=0 error-110=300"
 ok "most of them end in the queue, unsent" \
 	test $(($(counter sa_queries) - before)) -lt 200
+param sa_timeout_ms 10000
 query 300 300 none-
 echo services-cancel >$consumer/command
 is "KA-01: queries are cancelled while the SM is silent" "$(result)" \

@@ -37,6 +37,11 @@ is "GAI-09: path to an IPv6 address, whose GID needs ND" \
 	"$got" "fd66::1 fd66::2 $path"
 is "GAI-09: the same from the cache" \
 	"$(paths fd66::2 7471)" "fd66::1 fd66::2 $path"
+# Both addresses of the name are cold again.
+both() {
+	[ "$(paths node2.cmx.test 7471 | grep -c ' path ')" = 2 ]
+}
+wait_for 60 both
 is "GAI-09: by name, each address with its path" \
 	"$(paths node2.cmx.test 7471 | sort)" \
 	"10.66.0.1 10.66.0.2 $path

@@ -219,11 +219,11 @@ many=3000
 ! kernel_slow || many=300
 reports=$(counter sa_reports)
 report "$fourth" -c 300 -g "$(dev_gid "$third")" "$(lid)" >/dev/null &
-confirmed -c $many -g "$(dev_gid "$fourth")" "$(lid)" >confirmed
+confirmed -c $many -g "$(dev_gid "$fourth")" "$(lid)" >count
 wait
 ok "thousands of reports are received" \
 	test $(($(counter sa_reports) - reports)) -ge $many
-ok "and confirmed" test "$(<confirmed)" -ge $((many * 9 / 10))
+ok "and confirmed" test "$(<count)" -ge $((many * 9 / 10))
 is "the other path has stayed" "$(path "$third")" 0
 
 # --- a response that was outstanding ---
@@ -315,8 +315,8 @@ ok "the new SA has the subscriptions" wait_for 90 records_are 16
 # --- many reports of a port's GID, as any node can have the SM send ---
 
 events=$(counter sa_events)
-confirmed -c 100 -g "$(dev_gid "$third")" "$(dev_lid "$third")" >confirmed
-ok "100 reports of a port's GID are confirmed" test "$(<confirmed)" -ge 90
+confirmed -c 100 -g "$(dev_gid "$third")" "$(dev_lid "$third")" >count
+ok "100 reports of a port's GID are confirmed" test "$(<count)" -ge 90
 ok "they are an event" wait_for 60 more sa_events "$events"
 ok "or a few" test $(($(counter sa_events) - events)) -le 3
 

@@ -2,7 +2,6 @@
 /*
  * Responses of a hostile or broken SA, made by tools/fake: each query ends with
  * a right result or a suitable error, and the next valid response is accepted.
- * It has fewer retries than by default, which sa/core_faults.sh has.
  */
 #include <rdma/rdma_cmx.h>
 #include <string.h>
@@ -13,19 +12,15 @@
 #define FEW	1
 #define SOME	5
 #define MANY	200
-/* Twice the number of responses of one query that a mode spoils */
-#define RETRIES	"4"
 
 FIXTURE(fake) {
 	struct rdma_event_channel *channel;
 	struct rdma_cm_id *id;
 	pid_t pid;
-	char retries[32];
 };
 
 FIXTURE_SETUP(fake)
 {
-	ASSERT_TRUE(parameter_set("sa_retries", RETRIES, self->retries));
 	self->channel = rdma_create_event_channel();
 	ASSERT_NE(NULL, self->channel);
 	self->id = id_on(self->channel, DEV_OWN);
@@ -37,7 +32,6 @@ FIXTURE_TEARDOWN(fake)
 {
 	if (self->pid > 0)
 		fake_stop(self->pid);
-	EXPECT_TRUE(parameter_set("sa_retries", self->retries, NULL));
 	EXPECT_EQ(0, bash("sm_resume"));
 	EXPECT_EQ(0, rdma_destroy_id(self->id));
 	rdma_destroy_event_channel(self->channel);
@@ -74,7 +68,7 @@ static int result(struct __test_metadata *_metadata, FIXTURE_DATA(fake) *self,
 #define result_late(mode) do {						\
 	char usual_[32];						\
 									\
-	ASSERT_TRUE(parameter_set("sa_timeout_ms", "100", usual_));	\
+	ASSERT_TRUE(parameter_set("sa_timeout_ms", "50", usual_));	\
 	result_expect(-ETIMEDOUT, mode);				\
 	EXPECT_TRUE(parameter_set("sa_timeout_ms", usual_, NULL));	\
 } while (0)
@@ -149,7 +143,11 @@ TEST_F(fake, status_for_good)
 
 TEST_F(fake, RAI_03_busy_for_ever)
 {
+	char usual[32];
+
+	ASSERT_TRUE(parameter_set("sa_timeout_ms", "700", usual));
 	result_expect(-EAGAIN, "busy");
+	EXPECT_TRUE(parameter_set("sa_timeout_ms", usual, NULL));
 }
 
 TEST_F(fake, busy_for_a_while)

@@ -128,7 +128,7 @@ wrong() {
 
 	shift 2
 	fake_sa "$@"
-	like "KA-02: $name" "$(connect deadline=20000 -- "$query" | tr '\n' ' ')" \
+	like "KA-02: $name" "$(connect deadline=80000 -- "$query" | tr '\n' ' ')" \
 		"^$result"
 	fake_end
 }

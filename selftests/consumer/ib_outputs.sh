@@ -12,8 +12,10 @@ modprobe cmx_consumer || plan_skip "cmx_consumer.ko is not installed"
 ok "a namespace with device 2" host_add far 2
 param sa_cache_ms 0
 # A retry of a query would count as another query.
-timeouts_long 5000
+timeouts_long 20000
 
+# IPoIB waits only a second for its path.
+wait_for 60 eval 'do_ resolve 10.66.0.2 1 qp=2 why | grep -q "error=0$"'
 why "an address with a path" 0 10.66.0.2 1
 why "its GID" 0 "$(dev_gid "$(fab_dev 2)")" 1 family=27 flags=8
 why "no neighbour" -113 10.66.0.99 1
@@ -100,15 +102,22 @@ own_query() {
 	path 0 && path $tos && [ "$sent" = 1 ] &&
 		path $tos && [ "$sent" = 0 ] && path 0 && [ "$sent" = 0 ]
 }
-wait_for 90 own_query
+for _ in 1 2 3 4 5; do
+	wait_for 90 own_query
+	found=$?
+	events=$(counter sa_events)
+	known=("$(do_ path-known 0 $tos)" "$(do_ path-known 0 0 drop)"
+	       "$(do_ path-known 0 0)" "$(do_ path-known 0 $tos)"
+	       "$(do_ path-known 0 $((tos + 1)))")
+	[ "$(counter sa_events)" != "$events" ] || break
+done
 is "KA-06: with QoS a type of service has its own query, cached beside the other" \
-	$? 0
-is "KA-06: an id of the type takes it" "$(do_ path-known 0 $tos)" "known=0"
-is "KA-06: one of none takes the other" "$(do_ path-known 0 0 drop)" "known=0"
-is "KA-06: which is dropped" "$(do_ path-known 0 0)" "known=-2"
-is "KA-06: alone" "$(do_ path-known 0 $tos)" "known=0"
-is "KA-06: one of another type takes none" \
-	"$(do_ path-known 0 $((tos + 1)))" "known=-2"
+	$found 0
+is "KA-06: an id of the type takes it" "${known[0]}" "known=0"
+is "KA-06: one of none takes the other" "${known[1]}" "known=0"
+is "KA-06: which is dropped" "${known[2]}" "known=-2"
+is "KA-06: alone" "${known[3]}" "known=0"
+is "KA-06: one of another type takes none" "${known[4]}" "known=-2"
 sm_stop
 sm_start
 ok "OpenSM starts without -Q" port_active_wait

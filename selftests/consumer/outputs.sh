@@ -179,6 +179,7 @@ is "KA-06: a netdevice and a device" \
 is "KA-06: no services by it" "$(from - - sa service=x iface=v0)" "error=-19"
 ok "the peer's VLAN" peer "ip link add link eth0 name v0 type vlan id 5 &&
 	ip link set v0 up && ip addr add 10.55.5.2/24 dev v0"
+ok "it is reached" wait_for 60 ping -q -c 1 -W 1 10.55.5.2
 is "KA-02: an id is bound to the VLAN" \
 	"$(do_ connect routed -- 10.55.5.2 1 iface=v0 | head -1)" \
 	"error=0 calls=1 setups=0 teardowns=0 wrong=0"

@@ -45,7 +45,9 @@ modprobe cmx_consumer || plan_skip "cmx_consumer.ko is not installed"
 dns_up
 conf=/etc/request-key.d/rdma-cmx.conf
 cp $conf /run/helper.conf
-trap 'cp /run/helper.conf $conf' EXIT
+param query_timeout_ms 60000
+trap 'cp /run/helper.conf $conf; params_back' EXIT
+helper_waits 20
 scope=$(cat /sys/class/net/eth0/ifindex)
 # The kernel assigns the link-local address some time after the link is up.
 wait_for 90 grep -q '^fe80.* 20 80 .*eth0' /proc/net/if_inet6
@@ -194,6 +196,8 @@ like "KA-01: cancelled inside its callback" "$(do_ wait)" '^entries=2 '
 like "KA-01: cancelled after its callback" "$(do_ cancel)" '^entries=2 '
 do_ start nosuch2.cmx.test 1 >/dev/null
 is "RAI-03: no such name" "$(do_ wait)" "error=-2"
+params_back
+helper_waits 4
 do_ start a.silent.test 1 >/dev/null
 is "RAI-01: a silent server blocks no caller" "$(cat $dir/result)" "pending"
 is "KA-01: cancelled while the server is silent" "$(do_ cancel)" "cancelled"

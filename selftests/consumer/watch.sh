@@ -31,10 +31,11 @@ dns_begin() {
 	dns_use 127.0.0.5
 }
 
-# ttl SECONDS: lifetime of later responses and failures of the helper
+# ttl SECONDS: lifetime of later responses and failures of the helper, which has a
+# minute for each
 ttl() {
-	sed "s/--ttl [0-9]*/--ttl $1/; s/--negative-ttl [0-9]*/--negative-ttl $1/" \
-		"$dns/conf" >$conf
+	sed "s/--ttl [0-9]*/--ttl $1/; s/--negative-ttl [0-9]*/--negative-ttl $1/
+		s/--timeout [0-9]*/--timeout 60/" "$dns/conf" >$conf
 }
 
 cleanup() {
@@ -78,6 +79,7 @@ modprobe cmx_consumer || plan_skip "cmx_consumer.ko is not installed"
 cp $conf "$dns/conf"
 dns_begin
 param watch_gap_ms 100
+param query_timeout_ms 60000
 trap cleanup EXIT
 query="$name 4420 qp=2"
 
@@ -179,6 +181,7 @@ w=$(do_ watch interval=100 stop -- 10.55.0.2 1 qp=2)
 event "KA-08: a callback that stops its watch" "$w" "events=1 error=0 10.55.0.2"
 ok "KA-08: which ends" wait_for 60 live_none
 before=$(counter cancelled)
+ttl 5
 process_stop "$(cat "$dns/pid")"
 w=$(do_ watch -- silent.watch.test 1)
 ok "a query that waits" wait_for 60 grown live_lookups 0 1
@@ -186,6 +189,7 @@ do_ unwatch "$w" >/dev/null
 is "KA-08: a stop while it is outstanding cancels it" \
 	"$(($(counter cancelled) - before)) $(counter live_watches)" "1 0"
 kill -CONT "$(cat "$dns/pid")"
+cp "$dns/conf" $conf
 like "KA-08: no callback" "$(do_ watched "$w")" '^events=0 .* wrong=0 '
 
 h=$(do_ watch hold -- 10.55.0.2 1 qp=2)

@@ -4,6 +4,7 @@
 # join, and while a process does not react. Each member reports an event, no
 # membership is left, and the device works again after its return.
 . "${0%/*}/functions"
+timeouts_long
 
 lost='membership is lost: RDMA_CM_EVENT_DEVICE_REMOVAL'
 kinds=(plain persistent sendonly many own)

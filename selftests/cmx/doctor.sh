@@ -160,6 +160,7 @@ like "an address with a label: it is the interface's" "$out" \
 	'^ok +netdev +rxe1/1: d0 is up, with an address$'
 ip addr flush dev d0
 side_address
+wait_for 70 verdict_is healthy cmx doctor storage.cmx.test
 run cmx doctor -j storage.cmx.test
 is "-j: exit code" "$status" 0
 ok "-j: JSON" "$json" <<<"$out"

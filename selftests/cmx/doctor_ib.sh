@@ -40,6 +40,7 @@ like "an address: GID index and P_Key" "$out" \
 healthy "a name" cmx doctor node2.cmx.test
 healthy "a container in the host's network" \
 	unshare -m -p -f --mount-proc cmx doctor node2.cmx.test
+wait_for 70 verdict_is healthy cmx doctor node3.cmx.test
 run cmx doctor -j node3.cmx.test
 ok "-j: JSON" "$json" <<<"$out"
 like "-j: verdict" "$out" '"verdict": \{"id": "healthy"'

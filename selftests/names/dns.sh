@@ -57,8 +57,9 @@ expect()
 	title=$1
 	want=$2
 	shift 2
-	for _ in 1 2 3; do
-		got=$("$names" --print "$@" 2>&1 | tr '\n' ' ')
+	for more in '' '' 1; do
+		got=$("$names" --print ${more:+--timeout 20} "$@" 2>&1 |
+			tr '\n' ' ')
 		got=${got% }
 		if [ "$got" = "$want" ] || [ "$got" != 'error ETIMEDOUT' ]; then
 			break
@@ -305,7 +306,7 @@ else
 	not_ok "no process is left of it" "$(cat "/proc/$child/status")"
 fi
 
-waiting
+waiting --timeout 60
 kill -SEGV "$child"
 wait $pid
 if [ "$(cat "$dir/out")" = 'error EIO' ]; then
@@ -314,12 +315,12 @@ else
 	not_ok "one that fails is an error" "$(cat "$dir/out")"
 fi
 
-waiting --user 4713:4714
+waiting --timeout 60 --user 4713:4714
 status_is '^Uid:	4713	4713	4713	4713' "it is --user" status
 kill "$child"
 wait $pid
 echo 'root:x:0:0::/:/bin/sh' >"$dir/passwd"
-waiting
+waiting --timeout 60
 status_is '^Uid:	65534	65534	65534	65534' \
 	"the user nobody, where it has no user" status
 kill "$child"

@@ -4,6 +4,7 @@
 # socket that must not receive is beside one that must: the test checks it only
 # after data has arrived at the other.
 . "${0%/*}/functions"
+timeouts_long
 
 host_add one 2 && host_add two 3
 is "two hosts" $? 0

@@ -203,12 +203,13 @@ changed() {
 }
 
 guest_boot() {
-	local accel=$accel
+	local accel=$accel cpu=max
 
-	[ "$accel" != tcg ] || accel=tcg,thread=multi
+	# As in guests.sh
+	[ "$accel" != tcg ] || accel=tcg,thread=multi cpu+=,-erms
 	: >"$work/console"
 	timeout -k 10 "${VM_DEADLINE:-4500}" qemu-system-x86_64 -name upgrade \
-		-accel "$accel" -cpu max -nodefaults -no-user-config \
+		-accel "$accel" -cpu "$cpu" -nodefaults -no-user-config \
 		-display none -no-reboot -m 768 -smp 1,maxcpus=2 \
 		-kernel "$root/boot/vmlinuz-$kver" \
 		-initrd "$root/boot/initrd.img-$kver" \

@@ -55,7 +55,9 @@ guest_start() {
 	bench,storm | bench,job) megabytes=2560 ;;
 	esac
 	[ "$accel" = kvm ] && cpu=host
-	[ "$accel" = tcg ] && how=tcg,thread=multi
+	# Emulated, REP MOVSB and STOSB take as long for a byte as others do for
+	# eight. The kernel copies and clears memory by them if there is ERMS.
+	[ "$accel" = tcg ] && how=tcg,thread=multi cpu+=,-erms
 	# The kernel patches its code with breakpoints. Emulated, a second
 	# processor may meet one when the patch is done. 6.12 and 7.3 then panic.
 	case $accel,$boots in

@@ -3,7 +3,7 @@
  * cmx_initiator: a storage initiator by the in-kernel API. It finds its target
  * by name, connects, and writes and reads blocks until it is unloaded. When the
  * connection is lost it resolves the name again, so it follows a target that
- * moves. Documentation/kernel-api.rst explains it.
+ * moves. Documentation/kernel-sample.rst explains it.
  *
  * One work item does all of it. It is queued by itself, or by the callback of
  * the connect that it has started, never by both. Its waits end by

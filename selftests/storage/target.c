@@ -2,7 +2,7 @@
 /*
  * cmx_target: a storage target in memory, by the in-kernel API. It listens at a
  * port of all addresses, and with a name also at a service id, which it
- * advertises at the SA. Documentation/kernel-api.rst explains it.
+ * advertises at the SA. Documentation/kernel-sample.rst explains it.
  *
  * A request is checked before anything is allocated for it, and there is a limit
  * of connections: a host that reaches the port chooses what it sends, and how

@@ -107,6 +107,22 @@ static int fab_mmap(struct ib_ucontext *context, struct vm_area_struct *vma)
 	return 0;
 }
 
+/*
+ * rdmavt waits for the work item that calls the completion handler, which may
+ * queue ib_core's only then. ib_core has cancelled that before, and does not
+ * again: it would poll a queue that is freed.
+ */
+static int (*fab_rvt_destroy_cq)(struct ib_cq *cq, struct ib_udata *udata);
+
+static int fab_destroy_cq(struct ib_cq *cq, struct ib_udata *udata)
+{
+	flush_work(&ibcq_to_rvtcq(cq)->comptask);
+	if (cq->poll_ctx == IB_POLL_WORKQUEUE ||
+	    cq->poll_ctx == IB_POLL_UNBOUND_WORKQUEUE)
+		cancel_work_sync(&cq->work);
+	return fab_rvt_destroy_cq(cq, udata);
+}
+
 static const struct attribute_group *fab_port_groups[] = { NULL };
 
 static const struct ib_device_ops fab_dev_ops = {
@@ -289,6 +305,8 @@ int fab_dev_plug(struct fab_slot *slot, struct platform_device *parent)
 	fab_agent_drop(dev);
 	fab_rvt_mmap = rdi->ibdev.ops.mmap;
 	rdi->ibdev.ops.mmap = fab_mmap;
+	fab_rvt_destroy_cq = rdi->ibdev.ops.destroy_cq;
+	rdi->ibdev.ops.destroy_cq = fab_destroy_cq;
 
 	rcu_assign_pointer(slot->dev, dev);
 	fab_link_update(slot, false);

@@ -338,6 +338,52 @@ static void lost(struct cmx_group *g)
 	rdma_unlock_handler(g->id);
 }
 
+/* Unicast of the consumer may have the Q_Key of its only group. */
+static void attach_qkey_lost_alone(struct kunit *test)
+{
+	struct bed *b = bed_make(test, RDMA_PS_UDP);
+
+	b->a.set_qkey = true;
+	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 1), 0);
+	lost(&b->a);
+	KUNIT_EXPECT_EQ(test, qkey, 1u);
+	/* One that is joined precedes. */
+	KUNIT_EXPECT_EQ(test, rejoined(&b->b, 2), 0);
+	KUNIT_EXPECT_EQ(test, qkey, OWN_QKEY);
+	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 1), 0);
+	KUNIT_EXPECT_EQ(test, qkey, 1u);
+	bed_end(test, b);
+}
+
+/* The consumer sets another Q_Key between two groups that set theirs. */
+static void attach_qkey_of_consumer(struct kunit *test)
+{
+	struct bed *b = bed_make(test, RDMA_PS_UDP);
+
+	KUNIT_EXPECT_EQ(test, rejoined(&b->b, 2), 0);
+	b->a.set_qkey = true;
+	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 1), 0);
+	cmx_group_detach(&b->a);
+	KUNIT_EXPECT_EQ(test, qkey, OWN_QKEY);
+	qkey = 9;
+	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 1), 0);
+	cmx_group_detach(&b->a);
+	KUNIT_EXPECT_EQ(test, qkey, 9u);
+	/* The Q_Key cannot be restored once. */
+	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 1), 0);
+	cmx_group_detach(&b->b);
+	qkey_error = -ENOMEM;
+	cmx_group_detach(&b->a);
+	KUNIT_EXPECT_EQ(test, qkey, 1u);
+	qkey_error = 0;
+	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 3), 0);
+	cmx_group_detach(&b->a);
+	KUNIT_EXPECT_EQ(test, qkey, 9u);
+	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 1), 0);
+	KUNIT_EXPECT_EQ(test, rejoined(&b->b, 2), 0);
+	bed_end(test, b);
+}
+
 /* The Q_Key of a lost group is a former one. */
 static void attach_qkey_lost(struct kunit *test)
 {
@@ -412,6 +458,8 @@ static struct kunit_case attach_cases[] = {
 	KUNIT_CASE(attach_qkey_ends_in_udp),
 	KUNIT_CASE(attach_qkey_last),
 	KUNIT_CASE(attach_qkey_lost),
+	KUNIT_CASE(attach_qkey_lost_alone),
+	KUNIT_CASE(attach_qkey_of_consumer),
 	KUNIT_CASE(attach_qkey_rejoin),
 	KUNIT_CASE(attach_qkey_refused),
 	{}

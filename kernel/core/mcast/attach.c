@@ -78,16 +78,20 @@ static int cmx_group_move_locked(struct cmx_group *g, u16 from)
 
 /*
  * The group whose Q_Key the queue pair has to have, or NULL: one that the caller
- * gave. @first precedes, then the group whose Q_Key it has.
+ * gave. @first precedes, then the group whose Q_Key it has. A group that is lost
+ * keeps its Q_Key if no other one is joined: unicast may use it.
  */
 static const struct cmx_group *
 cmx_attachments_leader(const struct cmx_attachments *attachments,
 		       const struct cmx_group *first)
 {
 	const struct cmx_group *g, *leader = NULL;
+	bool current_only = false;
 
+	list_for_each_entry(g, &attachments->groups, attachment)
+		current_only |= g->current_qkey;
 	list_for_each_entry(g, &attachments->groups, attachment) {
-		if (!g->set_qkey || !g->current_qkey)
+		if (!g->set_qkey || (current_only && !g->current_qkey))
 			continue;
 		if (g == first)
 			return g;
@@ -132,9 +136,15 @@ static int cmx_group_sync_qkey(const struct cmx_group *g, bool fresh)
 	    (!attr.qkey || attr.qkey == attachments->qkey))
 		return 0;
 	ret = ib_modify_qp(g->qp, &attr, IB_QP_QKEY);
-	if (!ret)
-		attachments->qkey = attr.qkey;
-	return ret;
+	if (ret)
+		return ret;
+	attachments->qkey = attr.qkey;
+	/* The consumer may set another one from now on. */
+	if (!leader && g->id->ps != RDMA_PS_IPOIB) {
+		attachments->qkey = 0;
+		attachments->base = 0;
+	}
+	return 0;
 }
 
 /* The consumer may replace a queue pair without groups. */
@@ -152,8 +162,8 @@ void cmx_group_detach(struct cmx_group *g)
 		return;
 	rdma_lock_handler(g->id);
 	cmx_group_detach_locked(g);
-	cmx_group_sync_qkey(g, false);
-	cmx_attachments_end(g->attachments);
+	if (!cmx_group_sync_qkey(g, false))
+		cmx_attachments_end(g->attachments);
 	rdma_unlock_handler(g->id);
 }
 
@@ -195,8 +205,8 @@ static int cmx_group_use_locked(struct cmx_group *g)
 		ret = cmx_group_sync_qkey(g, !same);
 	if (ret) {
 		g->current_qkey = false;
-		cmx_group_sync_qkey(g, false);
-		cmx_attachments_end(g->attachments);
+		if (!cmx_group_sync_qkey(g, false))
+			cmx_attachments_end(g->attachments);
 	}
 	return ret;
 }

@@ -282,7 +282,7 @@ static int join_start(const char *source, const union rdma_cmx_sockaddr *group,
 
 static void join_wait(int ret, char *text, size_t size)
 {
-	if (!ret && !wait_for_completion_timeout(&joined.done, 60 * HZ))
+	if (!ret && !wait_for_completion_timeout(&joined.done, 120 * HZ))
 		ret = -ETIMEDOUT;
 	if (ret) {
 		snprintf(text, size, "at once: error=%d\n", ret);

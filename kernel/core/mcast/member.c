@@ -190,7 +190,8 @@ cmx_member_share(struct cmx_group *g, const struct rdma_cmx_join_attr *attr,
 		ret = -EADDRINUSE;
 	} else {
 		list_add_tail(&m->node, &g->members);
-		if (g->joined)
+		/* One that cannot learn of the loss waits for the rejoin. */
+		if (g->joined && (!g->lost || m->report_lost || m->batch))
 			cmx_member_report(m);
 		cmx_member_report_lost(m);
 	}

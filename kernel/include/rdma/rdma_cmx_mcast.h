@@ -45,8 +45,9 @@ struct rdma_cmx_join_attr {
  *
  * Another RDMA_CM_EVENT_MULTICAST_JOIN reports the rejoin of a persistent
  * membership. If requested, RDMA_CMX_EVENT_MULTICAST_LOST precedes it once. A
- * new membership of a group that is lost receives the group's last join and
- * then that event, before rdma_cmx_join() returns.
+ * new membership of a group that is lost then receives the group's last join and
+ * that event, before rdma_cmx_join() returns. Otherwise it receives the rejoin;
+ * one of rdma_cmx_join_many() the last join.
  * RDMA_CM_EVENT_MULTICAST_ERROR is the last event: the membership is unusable,
  * and rdma_cmx_leave() frees it.
  *
@@ -76,8 +77,9 @@ typedef void (*rdma_cmx_member_fn)(struct rdma_cmx_member *member,
  *   full member is attached to the group before the event, and gets the Q_Key
  *   of @attr, if any. In RDMA_PS_IPOIB it gets the present one of the group
  *   otherwise, unless a group with a Q_Key of @attr is joined. When such a
- *   group ends, or is lost, the queue pair gets the Q_Key of another one, or
- *   the one that it had without them. Leave before rdma_destroy_qp();
+ *   group ends, or is lost while another one is joined, the queue pair gets
+ *   the Q_Key of another one, or the one that it had without them. Leave
+ *   before rdma_destroy_qp();
  * - accepts parameters of the group;
  * - rejoins a persistent membership that the fabric has dropped. Unless @id is
  *   bound by GID, it does so once IPoIB has rejoined the partition's broadcast

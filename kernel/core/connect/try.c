@@ -202,7 +202,7 @@ static int cmx_try_addr(struct cmx_try *t)
 			return ret;
 	}
 	/* Several candidates have the port that the caller gave. */
-	if (cmx_addr_port(&src)) {
+	if (c->count > 1 && cmx_addr_port(&src)) {
 		ret = rdma_set_reuseaddr(id, 1);
 		if (ret)
 			return ret;

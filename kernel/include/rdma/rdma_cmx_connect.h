@@ -90,7 +90,9 @@ struct rdma_cmx_connect_report {
  * struct rdma_cmx_connect_attr - attributes of a connect
  * @query: the query for the destination. Without qp_type and port_space it is
  *	for IB_QPT_RC; RDMA_CMX_AI_PASSIVE is invalid. With RDMA_CMX_AI_NOROUTE
- *	the first candidate does not wait for the paths of all candidates
+ *	the first candidate does not wait for the paths of all candidates. If
+ *	there are several, their ids share a source port as after
+ *	rdma_set_reuseaddr()
  * @handler: event handler of the id that is handed over
  * @id_context: context of the id that is handed over
  * @has_tos: @tos is valid

@@ -230,7 +230,9 @@ void ucmx_event_unlink(struct ucmx_event *ev, struct ucmx_file *file)
 /**
  * ucmx_event_add - queue an event, without waking a reader
  * @ev: the event, the id's lock held; an unread embedded event moves to the end:
- *	its new state is no older than those that other events report
+ *	its new state is no older than those that other events report. The last
+ *	one stays: poll() reads the list without the lock, and never finds it
+ *	empty meanwhile
  * @file: the id's file, its lock held since the caller changed @ev
  *
  * ucmx_event_wake() follows.
@@ -245,6 +247,8 @@ void ucmx_event_add(struct ucmx_event *ev, struct ucmx_file *file)
 	ev->attempt = id->attempt;
 	if (file->reading == ev)
 		file->reading = NULL;
+	if (!id->hold && list_is_last(&ev->ready, &file->events))
+		return;
 	list_del_init(&ev->ready);
 	if (id->hold) {
 		ucmx_event_count(ev, file);

@@ -212,9 +212,9 @@ static int cmx_try_addr(struct cmx_try *t)
 }
 
 /*
- * The path is one between the GIDs of @addr. Its neighbour may have changed
- * since the result, and so may the port of its own netdevice, by a failover of
- * a bond.
+ * True if the path is one between the GIDs of @addr. The neighbour may have
+ * changed since the result. After a failover of a bond the id is on another
+ * port.
  */
 bool cmx_try_path_fits(const struct rdma_dev_addr *addr,
 		       const struct sa_path_rec *rec)

@@ -102,7 +102,10 @@ cmx_attachments_leader(const struct cmx_attachments *attachments,
 	return leader;
 }
 
-/* Before the first change. A driver may not know it: that of rdma_create_qp() */
+/*
+ * Reads the base before the first change. If the driver does not report it, it
+ * is that of rdma_create_qp().
+ */
 static void cmx_group_base_qkey(const struct cmx_group *g)
 {
 	struct cmx_attachments *attachments = g->attachments;

@@ -72,9 +72,9 @@ stock_cm_drop() {
 }
 
 # Without memory for the path of a request, rdma_cm destroys the new id with the
-# lock of the listening one held (stock-bugs.rst). They are two locks, which
-# lockdep is not told. The two lines of its report that the list matches are
-# ignored; it then is off until the next boot.
+# lock of the listening one held (stock-bugs.rst). It does not tell lockdep that
+# these are two locks. The two lines of the report that the list matches are
+# ignored. lockdep is off then until the next boot.
 stock_cma_drop() {
 	awk '
 	function report_end(i) {

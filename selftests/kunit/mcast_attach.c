@@ -384,6 +384,97 @@ static void attach_qkey_of_consumer(struct kunit *test)
 	bed_end(test, b);
 }
 
+/* Meanwhile the consumer has set another one. The rejoin replaces it. */
+static void attach_qkey_rejoined(struct kunit *test)
+{
+	struct bed *b = bed_make(test, RDMA_PS_UDP);
+
+	b->a.set_qkey = true;
+	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 1), 0);
+	lost(&b->a);
+	qkey = 9;
+	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 1), 0);
+	KUNIT_EXPECT_EQ(test, qkey, 1u);
+	/* So does that of a group with the Q_Key of the queue pair. */
+	KUNIT_EXPECT_EQ(test, rejoined(&b->b, 2), 0);
+	cmx_group_detach(&b->a);
+	KUNIT_EXPECT_EQ(test, qkey, 9u);
+	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 9), 0);
+	cmx_group_detach(&b->a);
+	qkey = 8;
+	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 9), 0);
+	KUNIT_EXPECT_EQ(test, qkey, 9u);
+	cmx_group_detach(&b->a);
+	KUNIT_EXPECT_EQ(test, qkey, 8u);
+	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 1), 0);
+	bed_end(test, b);
+}
+
+/* The group is lost, and the consumer has set another one. */
+static void attach_qkey_stays_lost(struct kunit *test)
+{
+	struct bed *b = bed_make(test, RDMA_PS_UDP);
+
+	KUNIT_EXPECT_EQ(test, rejoined(&b->b, 2), 0);
+	KUNIT_EXPECT_EQ(test, rejoined(&b->c, 2), 0);
+	b->a.set_qkey = true;
+	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 1), 0);
+	lost(&b->a);
+	KUNIT_EXPECT_EQ(test, qkey, OWN_QKEY);
+	qkey = 9;
+	lost(&b->b);
+	cmx_group_detach(&b->c);
+	KUNIT_EXPECT_EQ(test, qkey, 9u);
+	/* Without it: each is lost after the other. */
+	KUNIT_EXPECT_EQ(test, rejoined(&b->b, 2), 0);
+	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 1), 0);
+	lost(&b->a);
+	KUNIT_EXPECT_EQ(test, qkey, 9u);
+	lost(&b->b);
+	KUNIT_EXPECT_EQ(test, qkey, 1u);
+	bed_end(test, b);
+}
+
+/* The rejoin cannot be attached. Unicast keeps the Q_Key. */
+static void attach_qkey_of_failed_rejoin(struct kunit *test)
+{
+	struct bed *b = bed_make(test, RDMA_PS_UDP);
+
+	b->a.set_qkey = true;
+	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 1), 0);
+	lost(&b->a);
+	attach_error = -ENOMEM;
+	KUNIT_EXPECT_EQ(test, joined(&b->a, NEW_LID), -ENOMEM);
+	KUNIT_EXPECT_EQ(test, qkey, 1u);
+	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 1), 0);
+	cmx_group_detach(&b->a);
+	KUNIT_EXPECT_EQ(test, qkey, OWN_QKEY);
+	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 1), 0);
+	KUNIT_EXPECT_EQ(test, rejoined(&b->b, 2), 0);
+	bed_end(test, b);
+}
+
+/* One that is drained keeps its Q_Key. The next one has that of the consumer. */
+static void attach_qkey_of_next_qp(struct kunit *test)
+{
+	struct bed *b = bed_make(test, RDMA_PS_UDP);
+
+	b->a.set_qkey = true;
+	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 1), 0);
+	qkey_error = -EINVAL;
+	cmx_group_detach(&b->a);
+	KUNIT_EXPECT_EQ(test, qkey, 1u);
+	qkey_error = 0;
+	qkey = 9;
+	KUNIT_EXPECT_EQ(test, rejoined(&b->b, 2), 0);
+	KUNIT_EXPECT_EQ(test, qkey, 9u);
+	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 1), 0);
+	cmx_group_detach(&b->a);
+	KUNIT_EXPECT_EQ(test, qkey, 9u);
+	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 1), 0);
+	bed_end(test, b);
+}
+
 /* The Q_Key of a lost group is a former one. */
 static void attach_qkey_lost(struct kunit *test)
 {
@@ -460,6 +551,10 @@ static struct kunit_case attach_cases[] = {
 	KUNIT_CASE(attach_qkey_lost),
 	KUNIT_CASE(attach_qkey_lost_alone),
 	KUNIT_CASE(attach_qkey_of_consumer),
+	KUNIT_CASE(attach_qkey_rejoined),
+	KUNIT_CASE(attach_qkey_stays_lost),
+	KUNIT_CASE(attach_qkey_of_failed_rejoin),
+	KUNIT_CASE(attach_qkey_of_next_qp),
 	KUNIT_CASE(attach_qkey_rejoin),
 	KUNIT_CASE(attach_qkey_refused),
 	{}

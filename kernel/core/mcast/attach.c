@@ -76,6 +76,17 @@ static int cmx_group_move_locked(struct cmx_group *g, u16 from)
 	return ret;
 }
 
+/* True if a group of them is joined, and not lost */
+static bool cmx_attachments_current(const struct cmx_attachments *attachments)
+{
+	const struct cmx_group *g;
+
+	list_for_each_entry(g, &attachments->groups, attachment)
+		if (g->current_qkey)
+			return true;
+	return false;
+}
+
 /*
  * The group whose Q_Key the queue pair has to have, or NULL: one that the caller
  * gave. @first precedes, then the group whose Q_Key it has. A group that is lost
@@ -85,11 +96,9 @@ static const struct cmx_group *
 cmx_attachments_leader(const struct cmx_attachments *attachments,
 		       const struct cmx_group *first)
 {
+	bool current_only = cmx_attachments_current(attachments);
 	const struct cmx_group *g, *leader = NULL;
-	bool current_only = false;
 
-	list_for_each_entry(g, &attachments->groups, attachment)
-		current_only |= g->current_qkey;
 	list_for_each_entry(g, &attachments->groups, attachment) {
 		if (!g->set_qkey || (current_only && !g->current_qkey))
 			continue;
@@ -103,51 +112,60 @@ cmx_attachments_leader(const struct cmx_attachments *attachments,
 }
 
 /*
- * Reads the base before the first change. If the driver does not report it, it
- * is that of rdma_create_qp().
+ * Finds out which Q_Key the queue pair has. One that the core has not set is the
+ * base: it is of rdma_create_qp(), or the consumer has set it since. False: the
+ * driver does not report it.
  */
-static void cmx_group_base_qkey(const struct cmx_group *g)
+static bool cmx_group_read_qkey(const struct cmx_group *g)
 {
 	struct cmx_attachments *attachments = g->attachments;
 	struct ib_qp_init_attr init = {};
 	struct ib_qp_attr attr = {};
 
-	if (attachments->base || attachments->qkey)
-		return;
-	if (!ib_query_qp(g->qp, &attr, IB_QP_QKEY, &init))
+	if (ib_query_qp(g->qp, &attr, IB_QP_QKEY, &init) || !attr.qkey) {
+		if (!attachments->base && g->id->ps != RDMA_PS_IPOIB)
+			attachments->base = RDMA_UDP_QKEY;
+		return false;
+	}
+	if (attr.qkey != attachments->qkey) {
+		attachments->qkey = attr.qkey;
 		attachments->base = attr.qkey;
-	else if (g->id->ps != RDMA_PS_IPOIB)
-		attachments->base = RDMA_UDP_QKEY;
+	}
+	return true;
 }
 
 /*
  * Sets the Q_Key that the groups require. @g has changed: it is joined, lost or
- * gone. @fresh: it is attached only now, and the consumer may have set another
- * Q_Key since the last change. After an error a later change sets it.
+ * gone. One that the consumer has set is replaced by a join only, and only by
+ * that of its group. After an error a later change sets it.
  */
-static int cmx_group_sync_qkey(const struct cmx_group *g, bool fresh)
+static int cmx_group_sync_qkey(const struct cmx_group *g)
 {
 	struct cmx_attachments *attachments = g->attachments;
 	const struct cmx_group *leader = cmx_attachments_leader(attachments, g);
+	bool partition = g->current_qkey && !g->set_qkey &&
+			 g->id->ps == RDMA_PS_IPOIB;
+	bool by_join = leader ? leader == g : partition;
+	u32 before = attachments->qkey;
 	struct ib_qp_attr attr = {};
+	bool known;
 	int ret;
 
-	if (leader)
-		cmx_group_base_qkey(g);
+	if (!leader && !partition && before == attachments->base)
+		return 0;
+	known = cmx_group_read_qkey(g);
+	if (partition)
+		attachments->base = be32_to_cpu(g->rec.qkey);
+	if (before && before != attachments->qkey && !by_join)
+		return 0;
 	attr.qkey = leader ? be32_to_cpu(leader->rec.qkey) : attachments->base;
-	if (!(fresh && leader == g) &&
-	    (!attr.qkey || attr.qkey == attachments->qkey))
+	if (!attr.qkey ||
+	    (attr.qkey == attachments->qkey && (known || !by_join)))
 		return 0;
 	ret = ib_modify_qp(g->qp, &attr, IB_QP_QKEY);
-	if (ret)
-		return ret;
-	attachments->qkey = attr.qkey;
-	/* The consumer may set another one from now on. */
-	if (!leader && g->id->ps != RDMA_PS_IPOIB) {
-		attachments->qkey = 0;
-		attachments->base = 0;
-	}
-	return 0;
+	if (!ret)
+		attachments->qkey = attr.qkey;
+	return ret;
 }
 
 /* The consumer may replace a queue pair without groups. */
@@ -165,7 +183,7 @@ void cmx_group_detach(struct cmx_group *g)
 		return;
 	rdma_lock_handler(g->id);
 	cmx_group_detach_locked(g);
-	if (!cmx_group_sync_qkey(g, false))
+	if (!cmx_group_sync_qkey(g))
 		cmx_attachments_end(g->attachments);
 	rdma_unlock_handler(g->id);
 }
@@ -202,15 +220,14 @@ static int cmx_group_use_locked(struct cmx_group *g)
 	int ret = same ? 0 : cmx_group_attach_locked(g);
 
 	g->current_qkey = !ret;
-	if (!ret && !g->set_qkey && g->id->ps == RDMA_PS_IPOIB)
-		g->attachments->base = be32_to_cpu(g->rec.qkey);
 	if (!ret)
-		ret = cmx_group_sync_qkey(g, !same);
-	if (ret) {
-		g->current_qkey = false;
-		if (!cmx_group_sync_qkey(g, false))
-			cmx_attachments_end(g->attachments);
-	}
+		ret = cmx_group_sync_qkey(g);
+	if (!ret)
+		return 0;
+	g->current_qkey = false;
+	/* One that is lost keeps its Q_Key until it is rejoined. */
+	if (cmx_attachments_current(g->attachments))
+		cmx_group_sync_qkey(g);
 	return ret;
 }
 
@@ -235,5 +252,5 @@ void cmx_group_outdate(struct cmx_group *g)
 	if (!g->current_qkey)
 		return;
 	g->current_qkey = false;
-	cmx_group_sync_qkey(g, false);
+	cmx_group_sync_qkey(g);
 }

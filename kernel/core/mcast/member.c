@@ -188,10 +188,12 @@ cmx_member_share(struct cmx_group *g, const struct rdma_cmx_join_attr *attr,
 		ret = -ESTALE;
 	} else if (!cmx_group_is(g, attr)) {
 		ret = -EADDRINUSE;
+	} else if (g->lost && !attr->report_lost) {
+		/* The rejoin may never succeed. A first join fails then, too. */
+		ret = -EADDRNOTAVAIL;
 	} else {
 		list_add_tail(&m->node, &g->members);
-		/* One that cannot learn of the loss waits for the rejoin. */
-		if (g->joined && (!g->lost || m->report_lost || m->batch))
+		if (g->joined)
 			cmx_member_report(m);
 		cmx_member_report_lost(m);
 	}

@@ -46,8 +46,7 @@ struct rdma_cmx_join_attr {
  * Another RDMA_CM_EVENT_MULTICAST_JOIN reports the rejoin of a persistent
  * membership. If requested, RDMA_CMX_EVENT_MULTICAST_LOST precedes it once. A
  * new membership of a group that is lost then receives the group's last join and
- * that event, before rdma_cmx_join() returns. Otherwise it receives the rejoin;
- * one of rdma_cmx_join_many() the last join.
+ * that event, before rdma_cmx_join() returns.
  * RDMA_CM_EVENT_MULTICAST_ERROR is the last event: the membership is unusable,
  * and rdma_cmx_leave() frees it.
  *
@@ -93,9 +92,9 @@ typedef void (*rdma_cmx_member_fn)(struct rdma_cmx_member *member,
  * The id joins a group once. Its memberships of an address share the group,
  * which the last one leaves. A membership of a group that is already joined
  * receives the event before this returns. If the group is persistent and lost,
- * it receives the event of the last join. All memberships have the same
- * parameters and the same queue pair. After RDMA_CM_EVENT_MULTICAST_ERROR a new
- * membership joins again.
+ * the join fails, unless @attr requests RDMA_CMX_EVENT_MULTICAST_LOST. All
+ * memberships have the same parameters and the same queue pair. After
+ * RDMA_CM_EVENT_MULTICAST_ERROR a new membership joins again.
  *
  * On RoCE v2 a full member joins by IGMP or MLD on the netdevice that the id is
  * bound to now, and leaves there. The module parameter groups_per_user limits
@@ -114,7 +113,7 @@ typedef void (*rdma_cmx_member_fn)(struct rdma_cmx_member *member,
  * group on RoCE v2 requires an id that is bound to an IPv6 address; -EAGAIN:
  * the user has too many memberships on RoCE v2; -EADDRNOTAVAIL: IPoIB is not a
  * member of the partition's broadcast group, as after a change of the subnet
- * manager; -ENODEV: the netdevice is gone or has no IP; -ENOMEM; or as
+ * manager, or the id's group is lost; -ENODEV: the netdevice is gone or has no IP; -ENOMEM; or as
  * rdma_join_multicast().
  */
 struct rdma_cmx_member *

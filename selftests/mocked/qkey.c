@@ -43,10 +43,15 @@ static int event_read(FIXTURE_DATA(qkey) *self)
 	return rdma_ack_cm_event(event) ? -1 : type;
 }
 
-/* Likewise, of a membership: the oldest is 0. */
+/*
+ * Likewise, of a membership: the oldest is 0. Unless the program has given the
+ * Q_Key, it is that of the partition.
+ */
 static int joined(FIXTURE_DATA(qkey) *self, unsigned int which, uint16_t mlid,
 		  uint32_t qkey)
 {
+	if (qkey != OWN_QKEY)
+		mock.init_qkey = qkey;
 	mock_rejoined(which, mlid, qkey);
 	return event_read(self);
 }
@@ -235,6 +240,43 @@ TEST_F(qkey, MC_09_qkey_changes_while_a_queue_pair_is_created)
 	reader = self;
 	mock.inits = rejoin_read;
 	ASSERT_EQ(0, qp_create(self, MOCK_QKEY));
+	EXPECT_TRUE(!mock.inits);
+	EXPECT_EQ(OTHER_QKEY, mock.qkey);
+}
+
+/* The event is unread when the group is lost. The partition has another one. */
+TEST_F(qkey, MC_09_older_event_does_not_replace_the_qkey)
+{
+	ASSERT_EQ(0, join(self, 1, 0));
+	mock_rejoined(0, MOCK_MLID, MOCK_QKEY);
+	ASSERT_EQ(0, qp_create(self, OTHER_QKEY));
+	EXPECT_EQ(RDMA_CM_EVENT_MULTICAST_JOIN, event_read(self));
+	EXPECT_EQ(OTHER_QKEY, mock.qkey);
+	/* Nor is it restored. */
+	ASSERT_EQ(0, join(self, 2, OWN_QKEY));
+	EXPECT_TRUE(joins(self, 1, OWN_QKEY));
+	EXPECT_EQ(OWN_QKEY, mock.qkey);
+	EXPECT_EQ(0, leave(self, 2));
+	EXPECT_EQ(OTHER_QKEY, mock.qkey);
+	EXPECT_TRUE(joins(self, 0, MOCK_QKEY));
+	EXPECT_EQ(MOCK_QKEY, mock.qkey);
+}
+
+static void older_read(void)
+{
+	mock.inits = NULL;
+	mock_rejoined(0, MOCK_MLID, MOCK_QKEY);
+	if (event_read(reader) != RDMA_CM_EVENT_MULTICAST_JOIN)
+		abort();
+}
+
+/* Another thread reads such an event behind the Q_Key of INIT. */
+TEST_F(qkey, MC_09_older_event_while_a_queue_pair_is_created)
+{
+	ASSERT_EQ(0, join(self, 1, 0));
+	reader = self;
+	mock.inits = older_read;
+	ASSERT_EQ(0, qp_create(self, OTHER_QKEY));
 	EXPECT_TRUE(!mock.inits);
 	EXPECT_EQ(OTHER_QKEY, mock.qkey);
 }

@@ -333,6 +333,7 @@ int cmx_qp_move(struct cmx_id *to, struct cmx_id *from);
 int cmx_qp_connected(struct cmx_id *id, uint8_t responder_resources,
 		     uint8_t initiator_depth);
 int cmx_qp_error(struct cmx_id *id);
+uint32_t cmx_qp_init_qkey(struct cmx_id *id);
 int cmx_verb_failed(struct cmx_id *id);
 struct ibv_qp *cmx_qp_take(struct cmx_id *id);
 void cmx_qp_free(struct cmx_id *id, struct ibv_qp *qp);

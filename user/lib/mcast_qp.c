@@ -203,6 +203,20 @@ static int mc_attach(struct cmx_mc *mc)
 }
 
 /*
+ * With the id's lock. JOIN of a group without a Q_Key of the program has @qkey,
+ * the partition's. In RDMA_PS_IPOIB the group may be lost, and rdma_create_qp()
+ * may have set a newer one since: then rdma_cm has that. Returns the newer one.
+ */
+static uint32_t qkey_newer(struct cmx_id *id, uint32_t qkey)
+{
+	uint32_t last = id->default_qkey;
+
+	if (id->id.ps != RDMA_PS_IPOIB || !last || qkey == last)
+		return qkey;
+	return cmx_qp_init_qkey(id) == last ? last : qkey;
+}
+
+/*
  * A join has succeeded, before the program receives its event. A persistent
  * membership gets here again, possibly with another MLID, and with another Q_Key
  * if that is the partition's.
@@ -211,18 +225,19 @@ int cmx_mc_joined(struct cmx_mc *mc, const struct rdma_ud_param *ud)
 {
 	const union ibv_gid *mgid = &ud->ah_attr.grh.dgid;
 	struct cmx_id *id = mc->id;
+	uint32_t qkey = ud->qkey;
 	int err = 0;
 
 	pthread_mutex_lock(&id->lock);
-	if (!mc->own_qkey && ud->qkey)
-		id->default_qkey = ud->qkey;
+	if (!mc->own_qkey && qkey)
+		id->default_qkey = qkey = qkey_newer(id, qkey);
 	/* Another thread has read its end, or is leaving, as it was joined. */
 	if (mc->lost || (mc->left && mc->joined))
 		goto unlock;
 	if (memcmp(&mc->mgid, mgid, sizeof(*mgid)))
 		mc_detach_last(mc);
 	mc->mgid = *mgid;
-	mc->qkey = ud->qkey;
+	mc->qkey = qkey;
 	if (mc_attachable(mc))
 		group_move(mc, ud->ah_attr.dlid);
 	mc->mlid = ud->ah_attr.dlid;
@@ -252,8 +267,8 @@ void cmx_mc_lost(struct cmx_mc *mc)
 /*
  * With the id's lock. @qp is new, a datagram QP, and has @qkey, in RDMA_PS_IPOIB
  * the present one of the partition, which may be 0. @before is the id's
- * default_qkey before that was read: a JOIN that was read since has a newer one.
- * Returns an error number.
+ * default_qkey before that was read. A JOIN that was read since has a newer one,
+ * or an older one. Returns an error number.
  */
 int cmx_mc_qkey_init(struct cmx_id *id, struct ibv_qp *qp, uint32_t qkey,
 		     uint32_t before)
@@ -263,6 +278,8 @@ int cmx_mc_qkey_init(struct cmx_id *id, struct ibv_qp *qp, uint32_t qkey,
 
 	if (id->default_qkey == before)
 		id->default_qkey = qkey;
+	else if (id->id.ps == RDMA_PS_IPOIB)
+		id->default_qkey = cmx_qp_init_qkey(id) ?: id->default_qkey;
 	to = given ? given->qkey : id->default_qkey;
 	if (to && to != qkey)
 		return qkey_set(id, qp, to);

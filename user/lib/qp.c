@@ -26,6 +26,20 @@ static int qp_attr_query(struct cmx_id *id, struct ibv_qp_attr *attr, int *mask)
 	return 0;
 }
 
+/*
+ * The Q_Key that rdma_cm has for a queue pair of the id now, which is the present
+ * one of the partition in RDMA_PS_IPOIB; 0: unknown. Keeps errno.
+ */
+uint32_t cmx_qp_init_qkey(struct cmx_id *id)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT };
+	int mask, err = errno;
+	bool known = !qp_attr_query(id, &attr, &mask) && (mask & IBV_QP_QKEY);
+
+	errno = err;
+	return known ? attr.qkey : 0;
+}
+
 /* A verb has failed, with errno. EIO may be that of a removed device. */
 int cmx_verb_failed(struct cmx_id *id)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What rdma_ucmx calls on behalf of a user: queries, services, cached paths and
- * connects, and what it shares with connect/ about the CM. Drivers call the
- * functions of <rdma/rdma_cmx.h>, on behalf of the kernel.
+ * Functions that rdma_ucmx calls on behalf of a user: queries, services, cached
+ * paths and connects; and definitions of the CM that it shares with connect/.
+ * Drivers call the functions of <rdma/rdma_cmx.h>, on behalf of the kernel.
  */
 #ifndef CMX_CALLER_H
 #define CMX_CALLER_H

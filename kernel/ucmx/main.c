@@ -29,7 +29,7 @@ MODULE_PARM_DESC(max_user_requests,
 unsigned int ucmx_max_events = 65536;
 module_param_named(max_events, ucmx_max_events, uint, 0644);
 MODULE_PARM_DESC(max_events,
-		 "Maximum unread events of one open file; above it no command starts that ends with an event (default 65536)");
+		 "Maximum unread events of one open file; above it, commands that end with an event fail (default 65536)");
 
 unsigned int ucmx_max_backlog = 1024;
 module_param_named(max_backlog, ucmx_max_backlog, uint, 0644);

@@ -91,9 +91,9 @@ unsigned int ucmx_mc_count(struct ucmx_id *id)
 
 /*
  * The join has ended, or the group was lost. id->cm is valid: memberships leave
- * before it is detached. What follows an unread JOIN replaces it: the state that
- * it reports is over. So an older state never follows a newer one, also not that
- * of another membership of the id. A reader copies the event by the file's lock.
+ * before it is detached. A later event replaces an unread JOIN, whose state is over.
+ * So the events of all memberships of an id are in the order of their states. A
+ * reader copies the event by the file's lock.
  */
 static void ucmx_mc_event(struct rdma_cmx_member *member,
 			  struct rdma_cm_event *e,

@@ -26,11 +26,11 @@
 
 /* Maximum time of a wake-up of few pollers. The user is charged the rest. */
 #define UCMX_WAKE_FREE	(20 * NSEC_PER_USEC)
-/* Of the time, one part in so many is for the long wake-ups of a user, ... */
+/* The long wake-ups of a user have one part in so many of the time, ... */
 #define UCMX_WAKE_PART	16
-/* ... so much of it at once, ... */
+/* ... at most this much at once, ... */
 #define UCMX_WAKE_BURST	(10 * NSEC_PER_MSEC)
-/* ... and no more is owed, unless one wake-up costs more. */
+/* ... and a debt of at most this, unless one wake-up costs more. */
 #define UCMX_WAKE_MOST	(60 * NSEC_PER_SEC)
 /* Maximum entries of pollers that are woken without the work item */
 #define UCMX_WAKE_FEW	4

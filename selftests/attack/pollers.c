@@ -114,8 +114,8 @@ FIXTURE_TEARDOWN(pollers)
 }
 
 /*
- * How long a wake-up of all takes, of whom @witness is the last. The first one
- * finds out that it takes long.
+ * Time in milliseconds to wake all pollers; @witness is woken last. The first
+ * call measures a long wake-up.
  */
 static double wake_ms(int fd, int witness)
 {

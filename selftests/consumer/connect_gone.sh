@@ -123,7 +123,8 @@ is "KA-02: the next connect does not find it" \
 	"$(call -2 1 0 0)"
 do_ connect-end >/dev/null
 
-# gone_in MS: service and target go while the setup lasts so long; sets $result.
+# gone_in MS: withdraws the service and ends the target during a setup of MS
+# milliseconds; sets $result.
 # Fails if it connects, as it does when the host was too slow for that.
 gone_in() {
 	let_go

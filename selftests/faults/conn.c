@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Faults in the connection manager's commands. What rdma_cm does to an id when
- * one of its allocations fails is rdma_cm's: an ACCEPT that fails refuses
- * the peer.
+ * Faults in the connection manager's commands. rdma_cm handles failures of its
+ * own allocations: an ACCEPT that fails rejects the peer.
  */
 #include "uapi.h"
 #include "faults.h"

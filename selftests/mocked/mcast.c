@@ -600,7 +600,7 @@ TEST_F(mcast, MC_06_event_of_the_membership_of_another_id)
 	int i;
 
 	ASSERT_EQ(0, rdma_create_id(self->channel, &other, NULL, RDMA_PS_UDP));
-	/* Each allocation has pages of its own once the heap is full. */
+	/* Once the heap is full, malloc() maps separate pages. */
 	ASSERT_EQ(1, mallopt(M_MMAP_THRESHOLD, 1));
 	for (i = 0; i < 100000 && mallinfo2().hblks == mapped; i++)
 		ASSERT_NE(NULL, malloc(sizeof(struct cmx_mc)));

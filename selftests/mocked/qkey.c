@@ -389,7 +389,7 @@ TEST_F(qkey, MC_09_given_qkey_stays_while_a_group_has_it)
 	EXPECT_EQ(MOCK_QKEY, mock.qkey);
 }
 
-/* The partition's has changed meanwhile. One group has not told its end yet. */
+/* The partition's has changed meanwhile. One group has not reported its end yet. */
 TEST_F(qkey, MC_09_present_qkey_is_restored)
 {
 	ASSERT_EQ(0, qp_create(self, MOCK_QKEY));

@@ -27,8 +27,8 @@ static __thread bool locked;
 static __thread bool slow;		/* give way after each unlock, too */
 
 /*
- * A connect by name: UNREACHABLE comes to a thread that waits with it until
- * another one has had the end, DEVICE_REMOVAL.
+ * A connect by name: one thread holds UNREACHABLE until another one has
+ * received the end, DEVICE_REMOVAL.
  */
 static struct {
 	bool armed;

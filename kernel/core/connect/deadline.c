@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * The deadline of a connect. The time in which a candidate waits for a slot
- * does not count, whatever the others do: the peer has seen no request, and the
- * storm is not the fault of the connect. All such times together move the
- * deadline by at most connect_wait_ms, or what is left of it for a user.
+ * does not count, whatever the other ones do: the peer has not received a
+ * request. All such times together extend the deadline by at most
+ * connect_wait_ms, or what is left of it for a user.
  *
  * The lock of the connect guards all of it.
  */

@@ -49,7 +49,7 @@ MODULE_PARM_DESC(connect_window, "Maximum outstanding connection requests of a p
 
 static unsigned int connect_reply_ms = 4000;
 module_param(connect_reply_ms, cmx_positive, 0644);
-MODULE_PARM_DESC(connect_reply_ms, "Milliseconds for which a connection request without a reply counts as outstanding; up to half as long again (default 4000)");
+MODULE_PARM_DESC(connect_reply_ms, "Time in milliseconds that a connection request without a reply is outstanding (default 4000, at most 1.5 times that)");
 
 struct cmx_window *cmx_window(unsigned int index)
 {

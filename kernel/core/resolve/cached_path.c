@@ -17,7 +17,7 @@
 static bool path_provider = CMX_NL_PRIVILEGED;
 module_param(path_provider, bool, 0644);
 MODULE_PARM_DESC(path_provider,
-		 "Let a provider of paths on netlink have the route queries (default on until Linux 6.11, then off: any process may listen)");
+		 "Query a path provider on netlink, such as ibacm, first (default on before Linux 6.12, then off: any process may listen)");
 
 /* True if ib_sa queries a provider of paths before the SA (ibacm) */
 bool cmx_path_provider_listens(void)

@@ -31,6 +31,7 @@
  *	numeric.c	a node that is a number; names/ has the others
  *	hints.c		validates the attributes
  *	dest.c		annotates the addresses: source by the routing table
+ *	source.c	netdevice and interface of a source
  *	candidates.c	the addresses
  *	neigh_warm.c	starts discovery of the neighbour of a name's address
  *	rail.c		interfaces of the device of the hints

@@ -28,7 +28,7 @@
 static bool sa_subscribe = true;
 module_param(sa_subscribe, bool, 0644);
 MODULE_PARM_DESC(sa_subscribe,
-		 "Subscribe to reports of the SA about GIDs and paths (default on); a change counts at the next event or renewal");
+		 "Subscribe to reports of the SA about GIDs and paths (default on); a change takes effect at the next event or renewal");
 
 /* Maximum random delay: all ports of a subnet have an event together. */
 #define CMX_SA_INFORM_SPREAD	HZ

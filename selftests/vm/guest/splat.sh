@@ -72,8 +72,8 @@ stock_cm_drop() {
 }
 
 # Without memory for the path of a request, rdma_cm destroys the new id with the
-# lock of the listening one held (stock-bugs.rst). It does not tell lockdep that
-# these are two locks. The two lines of the report that the list matches are
+# lock of the listening one held (stock-bugs.rst). It has no nesting annotation
+# for lockdep. The two lines of the report that the list matches are
 # ignored. lockdep is off then until the next boot.
 stock_cma_drop() {
 	awk '

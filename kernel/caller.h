@@ -41,7 +41,8 @@ void CMX_HEADERS(void);
  *	and @names_later are valid
  * @locked: the caller holds a lock that the removal of a device needs: the start
  *	does not wait for the firmware of a port. It takes one that is not known
- *	to be active as down; rdma_cmx_services_look() before the lock reads it
+ *	to be active as down; rdma_cmx_services_check_ports() before the lock
+ *	reads it
  *
  * All other memory that it points to is copied before the call returns.
  */
@@ -97,7 +98,7 @@ int rdma_cmx_query_start_for(const struct rdma_cmx_query_attr *attr,
 			     struct rdma_cmx_query **pquery);
 
 /**
- * rdma_cmx_services_look - read the ports that a query for a service is sent on
+ * rdma_cmx_services_check_ports - read the ports that a query of a service uses
  * @attr: attributes of the query, with RDMA_CMX_AI_SA; errors are ignored
  *
  * It reads those that are not known to be active.
@@ -105,7 +106,7 @@ int rdma_cmx_query_start_for(const struct rdma_cmx_query_attr *attr,
  * Context: process context, may sleep for the firmware of the devices. The
  * caller holds no lock that others need meanwhile.
  */
-void rdma_cmx_services_look(const struct rdma_cmx_query_attr *attr);
+void rdma_cmx_services_check_ports(const struct rdma_cmx_query_attr *attr);
 
 /**
  * rdma_cmx_resolve_for - rdma_cmx_resolve() on behalf of @caller

@@ -7,8 +7,8 @@
 #include "resolver.h"
 
 /* Reads the ports in the namespace of the id, whose mutex is not held then. */
-static int ucmx_ports_look(struct ucmx_file *file, u32 handle,
-			   struct ucmx_request *req)
+static int ucmx_ports_check(struct ucmx_file *file, u32 handle,
+			    struct ucmx_request *req)
 {
 	struct ucmx_id *id = ucmx_id_lock(file, handle);
 	struct net *net;
@@ -18,7 +18,7 @@ static int ucmx_ports_look(struct ucmx_file *file, u32 handle,
 	net = get_net(id->cm->route.addr.dev_addr.net);
 	ucmx_id_unlock(id);
 	req->attr.net = net;
-	rdma_cmx_services_look(&req->attr);
+	rdma_cmx_services_check_ports(&req->attr);
 	req->attr.net = NULL;
 	put_net(net);
 	return 0;
@@ -44,7 +44,7 @@ int ucmx_addrinfo_start(struct ucmx_file *file, u32 handle,
 	int ret = 0;
 
 	if (req->all_ports)
-		ret = ucmx_ports_look(file, handle, req);
+		ret = ucmx_ports_check(file, handle, req);
 	if (ret)
 		return ret;
 	id = ucmx_id_lock(file, handle);

@@ -35,7 +35,7 @@
 /* Maximum entries of pollers that are woken without the work item */
 #define UCMX_WAKE_FEW	4
 /* Maximum waiters, with readers, among which it looks for more pollers */
-#define UCMX_WAKE_LOOK	64
+#define UCMX_WAKE_SCAN	64
 
 static bool ucmx_wake_owes(const struct ucmx_user *user)
 {
@@ -64,7 +64,7 @@ static bool ucmx_wake_many(const struct wait_queue_head *queue)
 
 	list_for_each_entry(entry, &queue->head, entry) {
 		pollers += !ucmx_wake_is_reader(entry);
-		if (pollers > UCMX_WAKE_FEW || ++waiters > UCMX_WAKE_LOOK)
+		if (pollers > UCMX_WAKE_FEW || ++waiters > UCMX_WAKE_SCAN)
 			return true;
 	}
 	return false;

@@ -93,7 +93,7 @@ struct fab_traffic {
  * @port:	the port's state, under fab_lock
  * @dying:	no more events
  * @answering:	responses to MADs; from ib_mad's start until its end
- * @thinker:	thread in ib_mad with a delayed response; only compared
+ * @delayed:	thread in ib_mad with a delayed response; only compared
  * @wq:		runs the QPs' send work and the port's receive work
  */
 struct fab_dev {
@@ -105,7 +105,7 @@ struct fab_dev {
 	__be64 port_guid;
 	bool dying;
 	bool answering;
-	struct task_struct *thinker;
+	struct task_struct *delayed;
 	struct workqueue_struct *wq;
 
 	spinlock_t rx_lock; /* the fields below */

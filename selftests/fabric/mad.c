@@ -46,7 +46,7 @@ int fab_process_mad(struct ib_device *ibdev, int flags, u32 port_num,
 	*out = *in;
 	ret = fab_mad_answer(dev, out);
 	if (grh && ret & IB_MAD_RESULT_REPLY && READ_ONCE(dev->slot->answer_ms))
-		WRITE_ONCE(dev->thinker, current);
+		WRITE_ONCE(dev->delayed, current);
 	return ret;
 }
 
@@ -59,8 +59,8 @@ int fab_check_ah(struct ib_device *ibdev, struct rdma_ah_attr *attr)
 {
 	struct fab_dev *dev = fab_dev_of(ibdev);
 
-	if (READ_ONCE(dev->thinker) == current) {
-		WRITE_ONCE(dev->thinker, NULL);
+	if (READ_ONCE(dev->delayed) == current) {
+		WRITE_ONCE(dev->delayed, NULL);
 		msleep(READ_ONCE(dev->slot->answer_ms));
 	}
 	return 0;

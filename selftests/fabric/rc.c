@@ -16,8 +16,8 @@
 #include "rc.h"
 
 /* The limit of one run of the work item, for the device's other work */
-#define FAB_TURN_REQUESTS	64
-#define FAB_TURN_BYTES		SZ_1M
+#define FAB_BATCH_REQUESTS	64
+#define FAB_BATCH_BYTES		SZ_1M
 
 /* s_flags, where rdmavt leaves room for the driver */
 #define FAB_S_RETRIES_OUT	BIT(31)	/* the last retry has timed out too */
@@ -194,7 +194,7 @@ void fab_rc_send(struct rvt_qp *qp)
 	u64 bytes = 0;
 	int n;
 
-	for (n = 0; n < FAB_TURN_REQUESTS && bytes < FAB_TURN_BYTES; n++) {
+	for (n = 0; n < FAB_BATCH_REQUESTS && bytes < FAB_BATCH_BYTES; n++) {
 		wqe = fab_request_next(qp, &status);
 		if (!wqe)
 			return;

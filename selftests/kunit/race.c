@@ -86,7 +86,7 @@ static void start(u32 n, u32 count)
 	u32 i;
 
 	for (i = 0; i < n; i++) {
-		bed->tries[i].flying = true;
+		bed->tries[i].outstanding = true;
 		bed->tries[i].since = jiffies;
 		bed->out[i].attempts = 1;
 	}
@@ -200,7 +200,7 @@ static void deadline_share(struct kunit *test)
 	}
 	race_again(0);
 	KUNIT_EXPECT_EQ(test, c->leaving, 0u);
-	KUNIT_EXPECT_FALSE(test, READ_ONCE(bed->tries[TRIES - 1].flying));
+	KUNIT_EXPECT_FALSE(test, READ_ONCE(bed->tries[TRIES - 1].outstanding));
 	/* Longer than the test, and then over */
 	c->share = 1000 * HZ;
 	granted(3);
@@ -208,7 +208,7 @@ static void deadline_share(struct kunit *test)
 	race_again(0);
 	KUNIT_EXPECT_TRUE(test, READ_ONCE(bed->tries[3].leaving));
 	KUNIT_EXPECT_EQ(test, c->leaving, 1u);
-	KUNIT_EXPECT_TRUE(test, READ_ONCE(bed->tries[TRIES - 1].flying));
+	KUNIT_EXPECT_TRUE(test, READ_ONCE(bed->tries[TRIES - 1].outstanding));
 }
 
 static int comes_up(u32 i)

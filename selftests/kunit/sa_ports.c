@@ -301,10 +301,10 @@ static void ports_read_once(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic_read(&reads), 1);
 	attr.net = &init_net;
 	attr.dev = dev_name(&other.ibdev->dev);
-	rdma_cmx_services_look(&attr);
+	rdma_cmx_services_check_ports(&attr);
 	KUNIT_EXPECT_EQ(test, atomic_read(&reads), 1);
 	attr.dev = dev_name(&slow.ibdev->dev);
-	rdma_cmx_services_look(&attr);
+	rdma_cmx_services_check_ports(&attr);
 	KUNIT_EXPECT_EQ(test, atomic_read(&reads), 2);
 	fake_id_end(test, &b->f);
 }
@@ -499,18 +499,18 @@ static void ports_job(struct kunit *test)
 	/* The query may end before a worker begins the read. */
 	KUNIT_EXPECT_TRUE(test, WAIT_FOR(atomic_read(&reads) == 1));
 	/* The read has not ended. Later callers start no other one. */
-	KUNIT_EXPECT_FALSE(test, cmx_sa_port_look_briefly(slow.port[1]));
-	KUNIT_EXPECT_TRUE(test, READ_ONCE(slow.port[1]->looking));
+	KUNIT_EXPECT_FALSE(test, cmx_sa_port_check_timeout(slow.port[1]));
+	KUNIT_EXPECT_TRUE(test, READ_ONCE(slow.port[1]->checking));
 	KUNIT_EXPECT_EQ(test, atomic_read(&reads), 1);
 	complete_all(&released);
-	KUNIT_EXPECT_TRUE(test, WAIT_FOR(!READ_ONCE(slow.port[1]->looking)));
+	KUNIT_EXPECT_TRUE(test, WAIT_FOR(!READ_ONCE(slow.port[1]->checking)));
 	KUNIT_EXPECT_FALSE(test, slow.port[1]->active);
 	WRITE_ONCE(active, true);
 	/* The next one waits for its read, and uses it. */
 	KUNIT_EXPECT_TRUE(test,
-			  WAIT_FOR(cmx_sa_port_look_briefly(slow.port[1])));
+			  WAIT_FOR(cmx_sa_port_check_timeout(slow.port[1])));
 	KUNIT_EXPECT_GE(test, atomic_read(&reads), 2);
-	KUNIT_EXPECT_TRUE(test, WAIT_FOR(!READ_ONCE(slow.port[1]->looking)));
+	KUNIT_EXPECT_TRUE(test, WAIT_FOR(!READ_ONCE(slow.port[1]->checking)));
 	KUNIT_EXPECT_EQ(test, atomic_read(&io), 0);
 	if (!in_time)
 		wait_for_completion(&over);

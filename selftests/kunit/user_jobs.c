@@ -78,21 +78,21 @@ static void jobs_in_order(struct kunit *test)
 	jobs_end(test, jobs_start(test), expected);
 }
 
-static void jobs_hurry(struct kunit *test)
+static void jobs_run_first(struct kunit *test)
 {
 	static const int expected[] = { 0, 3, 7, 1, 2, 4, 5, 6 };
 	struct cmx_query_user *user = jobs_start(test);
 
-	cmx_query_user_hurry(user, &jobs[7].job);
-	cmx_query_user_hurry(user, &jobs[3].job);
+	cmx_query_user_run_first(user, &jobs[7].job);
+	cmx_query_user_run_first(user, &jobs[3].job);
 	/* It runs. */
-	cmx_query_user_hurry(user, &jobs[0].job);
+	cmx_query_user_run_first(user, &jobs[0].job);
 	jobs_end(test, user, expected);
 }
 
 static struct kunit_case jobs_cases[] = {
 	KUNIT_CASE(jobs_in_order),
-	KUNIT_CASE(jobs_hurry),
+	KUNIT_CASE(jobs_run_first),
 	{}
 };
 

@@ -109,7 +109,7 @@ static void *serve(void *arg)
 }
 
 /* Reads an rsocket that exists, and its state. */
-static void state_look(struct __test_metadata *_metadata, int fd)
+static void state_check(struct __test_metadata *_metadata, int fd)
 {
 	struct pollfd pfd = { .fd = fd, .events = POLLOUT };
 	struct timeval timeout = { .tv_sec = 60 };
@@ -165,7 +165,7 @@ TEST(every_way)
 		ASSERT_TRUE(whole(fd, in, WAYS - 1 - way, way_recv));
 		EXPECT_EQ(0, memcmp(in, out, LENGTH));
 	}
-	state_look(_metadata, fd);
+	state_check(_metadata, fd);
 	EXPECT_EQ(0, rshutdown(fd, SHUT_RDWR));
 	EXPECT_EQ(0, rclose(fd));
 	ASSERT_EQ(0, pthread_join(server, &how));

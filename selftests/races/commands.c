@@ -10,7 +10,7 @@
 #include "harness.h"
 
 #define ROUNDS	60
-#define DALLY_US	20
+#define DELAY_US	20
 
 struct stage {
 	int fd, other;
@@ -330,7 +330,7 @@ static void stage_run(void *arg)
 {
 	struct stage *s = arg;
 
-	pair_dally(&s->seed, DALLY_US);
+	pair_delay(&s->seed, DELAY_US);
 	s->ret = s->command->run(s);
 }
 
@@ -375,7 +375,7 @@ TEST_F_TIMEOUT(commands, RAI_07_destroy_against_each_command, 600)
 		for (round = 0; round < ROUNDS; round++) {
 			ASSERT_EQ(0, stage_set(s, round));
 			pair_go(&self->pair);
-			pair_dally(&seed, DALLY_US);
+			pair_delay(&seed, DELAY_US);
 			ret = id_destroy(s->fd, s->id);
 			pair_wait(&self->pair);
 			/* Unless the command itself destroyed or moved it */
@@ -408,7 +408,7 @@ TEST_F_TIMEOUT(commands, OPS_04_close_against_each_command, 600)
 		for (round = 0; round < ROUNDS; round++) {
 			ASSERT_EQ(0, stage_set(s, round));
 			pair_go(&self->pair);
-			pair_dally(&seed, DALLY_US);
+			pair_delay(&seed, DELAY_US);
 			close(s->fd);
 			pair_wait(&self->pair);
 			EXPECT_TRUE(ret_known(s->ret)) {

@@ -249,7 +249,7 @@ TEST_F_TIMEOUT(events, RAI_07_destroy_against_each_event, 800)
 			s->seen += read_by_start(&kinds[i]);
 			before = s->seen;
 			pair_go(&self->pair);
-			pair_dally(&seed, kinds[i].us);
+			pair_delay(&seed, kinds[i].us);
 			reported = id_destroy(s->fd, s->id);
 			s->stop = true;
 			pair_wait(&self->pair);

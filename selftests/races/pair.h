@@ -59,7 +59,7 @@ static inline void pair_end(struct pair *p)
 }
 
 /* Waits a random time up to @us microseconds. */
-static inline void pair_dally(unsigned int *seed, unsigned int us)
+static inline void pair_delay(unsigned int *seed, unsigned int us)
 {
 	double end = now_ms() + rand_r(seed) % us / 1e3;
 

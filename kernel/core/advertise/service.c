@@ -62,10 +62,10 @@ static struct cmx_port_record *cmx_service_record(struct rdma_cmx_service *s,
 	return NULL;
 }
 
-static int cmx_service_look_port(struct cmx_sa_port *port, void *arg)
+static int cmx_service_check_port(struct cmx_sa_port *port, void *arg)
 {
 	if (cmx_service_fits(arg, port))
-		cmx_sa_port_look(port);
+		cmx_sa_port_check(port);
 	return 0;
 }
 
@@ -263,7 +263,7 @@ cmx_service_new(const struct rdma_cmx_service_attr *attr, kuid_t uid,
 	s->event = event;
 	s->context = context;
 	/* Before the lock: it may wait for the firmware of a device. */
-	cmx_sa_ports_for_each(s->net, cmx_service_look_port, s);
+	cmx_sa_ports_for_each(s->net, cmx_service_check_port, s);
 	mutex_lock(&cmx_service_lock);
 	ret = cmx_service_start(s, &fresh);
 	if (!ret)

@@ -72,7 +72,7 @@ struct cmx_connect_item {
  * @sent: when its request was sent, in jiffies, used by @item only
  * @id: its id, used by @item only
  * @step: as in @out, used by @item only
- * @flying: it has started and has not ended
+ * @outstanding: it has started and has not ended
  * @up: it is connected or routed, and waits for its handover or its end
  * @stop: it lost, or the connect was cancelled or is late
  * @leaving: it gives its place to a waiting candidate
@@ -101,7 +101,7 @@ struct cmx_try {
 	unsigned long sent;
 	struct rdma_cm_id *id;
 	enum rdma_cmx_connect_step step;
-	bool flying;
+	bool outstanding;
 	bool up;
 	bool stop;
 	bool leaving;
@@ -273,7 +273,7 @@ extern struct workqueue_struct *cmx_connect_timer_wq;
 void cmx_connect_item_init(struct cmx_connect_item *item,
 			   struct rdma_cmx_connector *c, work_func_t fn);
 void cmx_connect_queue(struct cmx_connect_item *item);
-void cmx_connect_hurry(struct cmx_connect_item *item);
+void cmx_connect_run_first(struct cmx_connect_item *item);
 void cmx_connector_put(struct rdma_cmx_connector *c);
 void cmx_connect_end(struct rdma_cmx_connector *c, struct rdma_cm_id *id);
 int cmx_connect_work_init(void);

@@ -27,7 +27,7 @@ static void cmx_race_timer(struct rdma_cmx_connector *c, unsigned long delay)
 /* True unless it has failed. One that stopped for a winner may start again. */
 static bool cmx_race_alive(const struct cmx_try *t)
 {
-	return t->flying || !t->out->error ||
+	return t->outstanding || !t->out->error ||
 	       (t->stop && t->out->error == -ECANCELED);
 }
 
@@ -51,7 +51,7 @@ static struct cmx_try *cmx_race_next(struct rdma_cmx_connector *c)
 	for (; c->next < c->count; c->next++) {
 		struct cmx_try *t = &c->tries[c->next];
 
-		if (!t->flying && cmx_race_alive(t))
+		if (!t->outstanding && cmx_race_alive(t))
 			return t;
 	}
 	return NULL;
@@ -81,7 +81,7 @@ static void cmx_race_begin(struct cmx_try *t)
 {
 	if (!t->out->attempts)
 		t->out->start_ms = cmx_connect_ms(t->c);
-	t->flying = true;
+	t->outstanding = true;
 	t->out->error = 0;
 	t->again = false;
 	t->since = jiffies;
@@ -110,7 +110,7 @@ static struct cmx_try *cmx_race_oldest(const struct rdma_cmx_connector *c)
 	for (i = 0; i < c->count; i++) {
 		struct cmx_try *t = &c->tries[i];
 
-		if (t->flying && !t->leaving && !t->error && !t->connected &&
+		if (t->outstanding && !t->leaving && !t->error && !t->connected &&
 		    !t->up && !t->waiting &&
 		    (!oldest || time_before(t->since, oldest->since)))
 			oldest = t;
@@ -159,7 +159,7 @@ static void cmx_race_stop(struct rdma_cmx_connector *c)
 	for (i = 0; i < c->count; i++) {
 		struct cmx_try *t = &c->tries[i];
 
-		if (!t->flying || t->stop || (t == c->winner && !c->cancelled))
+		if (!t->outstanding || t->stop || (t == c->winner && !c->cancelled))
 			continue;
 		WRITE_ONCE(t->stop, true);
 		cmx_connect_queue(&t->item);
@@ -223,7 +223,7 @@ void cmx_race_down(struct rdma_cmx_connector *c, struct cmx_try *t)
 {
 	bool replaced = t->leaving;
 
-	t->flying = false;
+	t->outstanding = false;
 	c->flights--;
 	if (replaced)
 		c->leaving--;

@@ -49,8 +49,8 @@ EXPORT_SYMBOL_GPL(rdma_cmx_slot_max_wait);
 
 static LIST_HEAD(cmx_slot_waits);	/* oldest first */
 
-static void cmx_slot_look(struct work_struct *work);
-static DECLARE_DELAYED_WORK(cmx_slot_work, cmx_slot_look);
+static void cmx_slot_scan(struct work_struct *work);
+static DECLARE_DELAYED_WORK(cmx_slot_work, cmx_slot_scan);
 
 static struct cmx_window *cmx_slot_window(const struct cmx_slot *slot,
 					  enum cmx_window_stage stage)
@@ -563,7 +563,7 @@ static bool cmx_slot_expire_some(void)
 	return n == CMX_SLOT_BATCH;
 }
 
-static void cmx_slot_look(struct work_struct *work)
+static void cmx_slot_scan(struct work_struct *work)
 {
 	struct cmx_window *w;
 	unsigned int i;

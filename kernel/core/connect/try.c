@@ -33,7 +33,7 @@ static void cmx_try_late(struct work_struct *work)
 	struct rdma_cmx_connector *c = t->c;
 
 	spin_lock(&c->lock);
-	if (t->flying && !t->stop && !t->error && !t->connected) {
+	if (t->outstanding && !t->stop && !t->error && !t->connected) {
 		t->over_limit = true;
 		WRITE_ONCE(t->error, -ETIMEDOUT);
 		cmx_connect_queue(&t->item);
@@ -145,10 +145,10 @@ static int cmx_try_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	}
 	if (!t->error)
 		WRITE_ONCE(t->error, error);
-	if (t->flying)
+	if (t->outstanding)
 		cmx_connect_queue(&t->item);
 	if (event->event == RDMA_CM_EVENT_DEVICE_REMOVAL)
-		cmx_connect_hurry(&t->item);
+		cmx_connect_run_first(&t->item);
 	spin_unlock(&t->c->lock);
 	return 0;
 }
@@ -290,7 +290,7 @@ static void cmx_try_granted(void *context, int error)
 	t->got = true;
 	if (!t->error)
 		WRITE_ONCE(t->error, error);
-	if (t->flying)
+	if (t->outstanding)
 		cmx_connect_queue(&t->item);
 	/* Its share of the time begins. */
 	cmx_race(t->c);
@@ -490,7 +490,7 @@ static int cmx_try_hand_over(struct cmx_try *t)
 	if (!error) {
 		c->called = true;
 		c->caller = current;
-		t->flying = false;
+		t->outstanding = false;
 		id->event_handler = c->attr.handler;
 		id->context = c->attr.id_context;
 	}
@@ -516,7 +516,7 @@ static bool cmx_try_run(struct cmx_try *t)
 	int ret;
 
 	spin_lock(&c->lock);
-	if (!t->flying) {
+	if (!t->outstanding) {
 		spin_unlock(&c->lock);
 		return false;
 	}
@@ -534,7 +534,7 @@ static bool cmx_try_run(struct cmx_try *t)
 		ret = t->up ? cmx_try_hand_over(t) : cmx_try_advance(t);
 	if (!ret)
 		/* Its own event may have made it the only one left. */
-		return t->up && READ_ONCE(t->flying);
+		return t->up && READ_ONCE(t->outstanding);
 	return cmx_try_down(t, READ_ONCE(t->error) ?: ret);
 }
 

@@ -73,7 +73,7 @@ u32 cmx_window_epoch(void)
 		       msecs_to_jiffies(ms) / (CMX_WINDOW_EPOCHS - 1) + 1);
 }
 
-/* With no limit, connects that wait get slots at the next cmx_slot_look(). */
+/* With no limit, connects that wait get slots at the next cmx_slot_scan(). */
 unsigned int cmx_window_limit(const struct cmx_window *w)
 {
 	unsigned int max = READ_ONCE(cmx_connect_window) ?: U16_MAX;

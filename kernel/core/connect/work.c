@@ -118,10 +118,10 @@ void cmx_connect_queue(struct cmx_connect_item *item)
  * A pending item is the next of its user: the removal of a device waits for it,
  * and not for all the others. The lock is held.
  */
-void cmx_connect_hurry(struct cmx_connect_item *item)
+void cmx_connect_run_first(struct cmx_connect_item *item)
 {
 	if (item->queued)
-		cmx_query_user_hurry(item->c->user, &item->job);
+		cmx_query_user_run_first(item->c->user, &item->job);
 }
 
 static void cmx_connect_disarm(struct rdma_cmx_connector *c,

@@ -262,7 +262,7 @@ static int cmx_ib_query_sendonly(struct cmx_group *g)
 	if (!port)
 		return -ENODEV;
 	/* Not for long: the work items of all groups share a queue. */
-	if (!cmx_sa_port_look_briefly(port)) {
+	if (!cmx_sa_port_check_timeout(port)) {
 		ret = -ENODEV;
 	} else if (!cmx_sa_info(port, &caps)) {
 		ret = cmx_ib_send_only(caps);

@@ -110,7 +110,7 @@ static void cmx_path_set_port(const struct cmx_paths *r,
 		return;
 	}
 	pr->sa.port = cmx_sa_port_find(to->ibdev_index, to->port_num);
-	if (pr->sa.port && !cmx_hints_look(r->h, pr->sa.port)) {
+	if (pr->sa.port && !cmx_hints_check_port(r->h, pr->sa.port)) {
 		cmx_sa_port_put(pr->sa.port);
 		pr->sa.port = NULL;
 	}

@@ -47,7 +47,7 @@ static int cmx_records_port(struct cmx_sa_port *port, void *arg)
 	if (!attr->service && r->confined &&
 	    !cmx_sa_port_ruled(port, attr->net))
 		return 0;
-	if (!cmx_sa_port_look(port))
+	if (!cmx_sa_port_check(port))
 		return 0;
 	if (r->count == r->room) {
 		u32 room = r->room ? 2 * r->room : 4;

@@ -3,9 +3,9 @@
  * A request: the attributes of a query and all intermediate results. One
  * function advances it as far as it goes without a response of a name service,
  * a neighbour or an SA. It may wait for the firmware of a port that is not
- * known to be active, see cmx_hints_look(). So a request starts on the stack of
- * its caller, and ends there if everything is known. A request that has to wait
- * is moved into a query (query.c), which continues with the next step.
+ * known to be active, see cmx_hints_check_port(). So a request starts on the
+ * stack of its caller, and ends there if everything is known. A request that has
+ * to wait is moved into a query (query.c), which continues with the next step.
  *
  * One thread at a time works on it. No locks, process context.
  */

@@ -6,8 +6,8 @@
  * only for a request that has to wait, or whose end the callback has to report.
  *
  * There is one exception. For a query of user space for services on all ports,
- * rdma_cmx_services_look() (services.c) checks the attributes and reads the
- * ports before rdma_ucmx takes the id's mutex: it may wait for firmware.
+ * rdma_cmx_services_check_ports() (services.c) checks the attributes and reads
+ * the ports before rdma_ucmx takes the id's mutex: it may wait for firmware.
  */
 #include <linux/completion.h>
 #include <linux/module.h>

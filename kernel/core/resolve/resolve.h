@@ -138,13 +138,13 @@ static inline bool cmx_hints_take(const struct cmx_hints *h, u32 index,
 }
 
 /* True if a port is active. Waits for its firmware only if the caller may. */
-static inline bool cmx_hints_look(const struct cmx_hints *h,
-				  struct cmx_sa_port *port)
+static inline bool cmx_hints_check_port(const struct cmx_hints *h,
+					struct cmx_sa_port *port)
 {
 	if (h->locked)
 		return cmx_sa_port_is_active(port);
-	return h->brief ? cmx_sa_port_look_briefly(port) :
-			  cmx_sa_port_look(port);
+	return h->brief ? cmx_sa_port_check_timeout(port) :
+			  cmx_sa_port_check(port);
 }
 
 /* hints.c */
@@ -383,7 +383,7 @@ struct cmx_query_user *cmx_query_user_get(struct cmx_users *users, kuid_t uid,
 void cmx_query_user_hold(struct cmx_query_user *user);
 void cmx_query_user_put(struct cmx_query_user *user);
 void cmx_query_user_run(struct cmx_query_user *user, struct cmx_job *job);
-void cmx_query_user_hurry(struct cmx_query_user *user, struct cmx_job *job);
+void cmx_query_user_run_first(struct cmx_query_user *user, struct cmx_job *job);
 
 /**
  * struct cmx_services - a query for the services of the SAs

@@ -335,7 +335,7 @@ int cmx_route_query_start(struct rdma_cm_id *id, struct cmx_route *route,
 		return PTR_ERR(port);
 	ret = -ENODEV;
 	if (!(route->locked ? cmx_sa_port_is_active(port) :
-			      cmx_sa_port_look(port)))
+			      cmx_sa_port_check(port)))
 		goto put;
 	ret = -ENOMEM;
 	q = cmx_route_query_alloc(id, route, &query, timeout_ms);

@@ -84,7 +84,7 @@ static int cmx_service_port_add(struct cmx_sa_port *port, void *arg)
 	u32 num = cmx_sa_port_num(port);
 
 	if (!cmx_service_port_fits(ports, port) ||
-	    !cmx_hints_look(ports->h, port))
+	    !cmx_hints_check_port(ports->h, port))
 		return 0;
 	if (ports->count == ports->room) {
 		u32 room = ports->room ? 2 * ports->room : 4;
@@ -130,14 +130,14 @@ static int cmx_service_from(const struct cmx_hints *h,
 	return from->port_num ? 0 : -ENODEV;
 }
 
-static int cmx_service_port_look(struct cmx_sa_port *port, void *arg)
+static int cmx_service_port_check(struct cmx_sa_port *port, void *arg)
 {
 	if (cmx_service_port_fits(arg, port))
-		cmx_sa_port_look(port);
+		cmx_sa_port_check(port);
 	return 0;
 }
 
-void rdma_cmx_services_look(const struct rdma_cmx_query_attr *attr)
+void rdma_cmx_services_check_ports(const struct rdma_cmx_query_attr *attr)
 {
 	struct cmx_service_ports ports = {};
 	struct cmx_hints h;
@@ -149,9 +149,9 @@ void rdma_cmx_services_look(const struct rdma_cmx_query_attr *attr)
 		return;
 	ports.h = &h;
 	ports.from = &from;
-	cmx_sa_ports_for_each(h.net, cmx_service_port_look, &ports);
+	cmx_sa_ports_for_each(h.net, cmx_service_port_check, &ports);
 }
-EXPORT_SYMBOL_GPL(rdma_cmx_services_look);
+EXPORT_SYMBOL_GPL(rdma_cmx_services_check_ports);
 
 /*
  * Prepares the queries. Returns 0, -ENODEV if there is no port to query, or

@@ -36,7 +36,7 @@ static void cmx_query_user_work(struct work_struct *work)
 
 	spin_lock(&user->lock);
 	job = list_first_entry(&user->jobs, struct cmx_job, node);
-	/* For cmx_query_user_hurry() */
+	/* For cmx_query_user_run_first() */
 	list_del_init(&job->node);
 	spin_unlock(&user->lock);
 
@@ -150,7 +150,7 @@ void cmx_query_user_run(struct cmx_query_user *user, struct cmx_job *job)
  * Makes @job, which has been passed to cmx_query_user_run(), the next of @user.
  * Has no effect once it runs. The caller guarantees that @job exists.
  */
-void cmx_query_user_hurry(struct cmx_query_user *user, struct cmx_job *job)
+void cmx_query_user_run_first(struct cmx_query_user *user, struct cmx_job *job)
 {
 	spin_lock(&user->lock);
 	if (!list_empty(&job->node))

@@ -140,7 +140,7 @@ struct cmx_sa_port *cmx_sa_port_alloc(struct ib_device *dev, u32 num)
 	port->dev = dev;
 	port->num = num;
 	INIT_DELAYED_WORK(&port->refresh, cmx_sa_port_work);
-	cmx_sa_look_init(port);
+	cmx_sa_port_check_init(port);
 	INIT_DELAYED_WORK(&port->inform.own, cmx_sa_port_own);
 	port->inform.own_due = jiffies;
 	init_rwsem(&port->agent_lock);

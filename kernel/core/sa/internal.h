@@ -274,8 +274,8 @@ struct cmx_sa_inform {
  * @num: port number
  * @events: receives events of the port
  * @refresh: reads state and SM again
- * @look: likewise, for callers that do not wait for its end; has a reference
- * @looking: @look is queued or runs; by cmx_sa_lock
+ * @check: likewise, for callers that do not wait for its end; has a reference
+ * @checking: @check is queued or runs; by cmx_sa_lock
  * @look_end: until then callers wait for it, in jiffies; likewise
  * @agent_lock: see above
  * @agent: MAD agent, NULL after the removal
@@ -307,8 +307,8 @@ struct cmx_sa_port {
 	u32 num;
 	struct ib_event_handler events;
 	struct delayed_work refresh;
-	struct work_struct look;
-	bool looking;
+	struct work_struct check;
+	bool checking;
 	unsigned long look_end;
 	struct rw_semaphore agent_lock;
 	struct ib_mad_agent *agent;
@@ -348,8 +348,8 @@ void cmx_sa_port_refresh(struct cmx_sa_port *port);
 void cmx_sa_port_list(struct cmx_sa_port *port);
 struct cmx_sa_port *cmx_sa_port_unlist(struct ib_device *dev);
 
-/* look.c */
-void cmx_sa_look_init(struct cmx_sa_port *port);
+/* port_check.c */
+void cmx_sa_port_check_init(struct cmx_sa_port *port);
 
 /* hold.c */
 unsigned long cmx_sa_held(kuid_t uid);

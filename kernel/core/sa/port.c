@@ -315,7 +315,7 @@ bool cmx_sa_port_is_active(const struct cmx_sa_port *port)
 }
 
 /**
- * cmx_sa_port_look - check that a port is active
+ * cmx_sa_port_check - check that a port is active
  * @port: the port
  *
  * The event may not have arrived yet, so this reads the state of a port that is
@@ -324,7 +324,7 @@ bool cmx_sa_port_is_active(const struct cmx_sa_port *port)
  * Context: process context, may sleep for the firmware of the device. The
  * caller holds no lock that others need meanwhile.
  */
-bool cmx_sa_port_look(struct cmx_sa_port *port)
+bool cmx_sa_port_check(struct cmx_sa_port *port)
 {
 	if (!cmx_sa_port_is_active(port))
 		cmx_sa_port_refresh(port);
@@ -360,14 +360,14 @@ struct cmx_sa_port *cmx_sa_port_find(u32 ibdev_index, u32 port_num)
  * @ibdev_index: index of its device
  * @port_num: its number
  *
- * Context: as for cmx_sa_port_look().
+ * Context: as for cmx_sa_port_check().
  * Return: the port, or NULL if it is not an active InfiniBand port.
  */
 struct cmx_sa_port *cmx_sa_port_get(u32 ibdev_index, u32 port_num)
 {
 	struct cmx_sa_port *port = cmx_sa_port_find(ibdev_index, port_num);
 
-	if (port && !cmx_sa_port_look(port)) {
+	if (port && !cmx_sa_port_check(port)) {
 		cmx_sa_port_put(port);
 		port = NULL;
 	}

@@ -11,7 +11,7 @@
  *	paths.c		cached paths, for users who list and drop them
  *	requests.c	several queries that are started together
  *	hold.c		responses that the queries of a user keep
- *	look.c		reads a port that is down, and limits the wait for it
+ *	port_check.c	reads a port that is down, and limits the wait for it
  *	lookup.c	an outstanding query: retries, waiters
  *	load.c		limits outstanding queries, and schedules retries
  *	mad.c		one MAD: sent, cancelled
@@ -99,8 +99,8 @@ void cmx_sa_port_put(struct cmx_sa_port *port);
 struct ib_device *cmx_sa_port_dev(const struct cmx_sa_port *port);
 u32 cmx_sa_port_num(const struct cmx_sa_port *port);
 bool cmx_sa_port_is_active(const struct cmx_sa_port *port);
-bool cmx_sa_port_look(struct cmx_sa_port *port);
-bool cmx_sa_port_look_briefly(struct cmx_sa_port *port);
+bool cmx_sa_port_check(struct cmx_sa_port *port);
+bool cmx_sa_port_check_timeout(struct cmx_sa_port *port);
 bool cmx_sa_port_ruled(const struct cmx_sa_port *port, const struct net *net);
 int cmx_sa_ports_for_each(const struct net *net,
 			  int (*fn)(struct cmx_sa_port *port, void *arg),

@@ -6,6 +6,7 @@
  */
 #include "uapi.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -17,6 +18,8 @@
 #define LIMITS		8
 #define QUERIES		8
 #define LATE_MS		8000
+#define STALL_MS	30000
+#define TICK_MS		10
 
 struct names {
 	struct rdma_cmx_names head;
@@ -82,13 +85,13 @@ static int event_wait(int fd, union event_buf *buf)
 	return ret;
 }
 
-/* Runs as user 1000. 0 if all completed, without a route or with an error. */
-static int flood(int queries, int step)
+/* Runs as the user. 0 if all completed, without a route or with an error. */
+static int flood(uid_t uid, int queries, int step)
 {
 	union event_buf buf;
 	int fd, i;
 
-	fd = user_become(1000) ? -1 : dev_open(O_NONBLOCK);
+	fd = user_become(uid) ? -1 : dev_open(O_NONBLOCK);
 	if (fd < 0)
 		return 250;
 	for (i = 0; i < queries; i++) {
@@ -104,15 +107,53 @@ static int flood(int queries, int step)
 	return 0;
 }
 
+#define USER	1000
+
+static pid_t flood_start(uid_t uid, int queries, int step)
+{
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(flood(uid, queries, step));
+	return pid;
+}
+
+/*
+ * The clock of a thread that sleeps, in steps of TICK_MS: it stops while the
+ * host stops the guest.
+ */
+static int ticks;
+static bool ticks_end;
+
+static void *ticks_count(void *unused)
+{
+	while (!__atomic_load_n(&ticks_end, __ATOMIC_RELAXED)) {
+		poll(NULL, 0, TICK_MS);
+		__atomic_add_fetch(&ticks, 1, __ATOMIC_RELAXED);
+	}
+	return NULL;
+}
+
+static double ticks_ms(void)
+{
+	return TICK_MS * (double)__atomic_load_n(&ticks, __ATOMIC_RELAXED);
+}
+
 FIXTURE(neighbours) {
-	pid_t pid;
+	pthread_t clock;
+	pid_t pid, pid2;
 	double worst;
 	int late;
-	long most;
+	long most, max, timeout;
 };
 
 FIXTURE_SETUP(neighbours)
 {
+	ticks_end = false;
+	ASSERT_EQ(0, pthread_create(&self->clock, NULL, ticks_count, NULL));
+	self->max = number_get(PARAMETERS "neighs_max");
+	self->timeout = number_get(PARAMETERS "neigh_timeout_ms");
+	self->pid2 = 0;
 	self->pid = 0;
 	self->worst = 0;
 	self->late = 0;
@@ -121,7 +162,12 @@ FIXTURE_SETUP(neighbours)
 
 FIXTURE_TEARDOWN(neighbours)
 {
+	__atomic_store_n(&ticks_end, true, __ATOMIC_RELAXED);
+	pthread_join(self->clock, NULL);
 	pids_kill(&self->pid, 1);
+	pids_kill(&self->pid2, 1);
+	EXPECT_EQ(0, number_set(PARAMETERS "neighs_max", self->max));
+	EXPECT_EQ(0, number_set(PARAMETERS "neigh_timeout_ms", self->timeout));
 	EXPECT_TRUE(number_gone(COUNTERS "live_neighs"));
 	EXPECT_TRUE(number_gone(COUNTERS "live_queries"));
 	EXPECT_TRUE(counter_wait("live_files", 0));
@@ -130,7 +176,7 @@ FIXTURE_TEARDOWN(neighbours)
 /* A query of another user, for an address that needs no neighbour */
 static double resolve_addr(void)
 {
-	double begin = now_ms();
+	double begin = ticks_ms();
 	union event_buf buf;
 	uint32_t id;
 	int fd = dev_open(O_NONBLOCK), ret;
@@ -140,9 +186,20 @@ static double resolve_addr(void)
 	      event_wait(fd, &buf);
 	if (!ret && buf.ev.event != EV_ADDR_RESOLVED)
 		ret = -EPROTO;
-	begin = now_ms() - begin;
+	begin = ticks_ms() - begin;
 	close(fd);
 	return ret ? 1e9 : begin;
+}
+
+/* Waits until the number in a file is that, or more. */
+static bool number_reached(const char *path, long number)
+{
+	double end = now_ms() + 60000;
+	long n;
+
+	while ((n = number_get(path)) < number && now_ms() < end)
+		poll(NULL, 0, 2);
+	return n >= number;
 }
 
 /* Queries until the flood has ended. Its exit status. */
@@ -171,16 +228,38 @@ static int watch(struct __test_metadata *_metadata,
 
 TEST_F_TIMEOUT(neighbours, many, 280)
 {
-	self->pid = fork();
-	ASSERT_LE(0, self->pid);
-	if (!self->pid)
-		_exit(flood(QUERIES, 1));
+	self->pid = flood_start(USER, QUERIES, 1);
+	ASSERT_LT(0, self->pid);
 	EXPECT_EQ(0, watch(_metadata, self));
-	/* The guest may stop once. */
+	/* One may be late on a busy host; a long one is a stall. */
 	EXPECT_GE(1, self->late);
+	EXPECT_GT(STALL_MS, self->worst);
 	EXPECT_LT(0, self->most);
 	/* The counter still includes resolutions that have just ended. */
 	EXPECT_GE(number_get(PARAMETERS "neighs_per_user") * 2, self->most);
+}
+
+/*
+ * Two users flood, and neighs_max is less than the limit of one. The second
+ * one begins later, has few queries, and ends first.
+ */
+TEST_F_TIMEOUT(neighbours, two_users, 280)
+{
+	const int max = 16;
+
+	ASSERT_EQ(0, number_set(PARAMETERS "neighs_max", max));
+	ASSERT_EQ(0, number_set(PARAMETERS "neigh_timeout_ms", 200));
+	self->pid2 = flood_start(USER, QUERIES, 1);
+	ASSERT_LT(0, self->pid2);
+	ASSERT_TRUE(number_reached(COUNTERS "live_neighs", max));
+	self->pid = flood_start(USER + 1, 1, 1);
+	ASSERT_LT(0, self->pid);
+	EXPECT_EQ(0, watch(_metadata, self));
+	EXPECT_EQ(0, waitpid(self->pid2, NULL, WNOHANG));
+	EXPECT_GE(1, self->late);
+	EXPECT_GT(STALL_MS, self->worst);
+	/* The counter still includes resolutions that have just ended. */
+	EXPECT_GT(number_get(PARAMETERS "neighs_per_user"), self->most);
 }
 
 /* 256 queries of one address, with each limit, resolve one neighbour. */
@@ -190,10 +269,8 @@ TEST_F_TIMEOUT(neighbours, same, 280)
 
 	/* It lasts for 1.5 s: a guest that stops may not see it. */
 	for (tries = 0; tries < 5 && !self->most; tries++) {
-		self->pid = fork();
-		ASSERT_LE(0, self->pid);
-		if (!self->pid)
-			_exit(flood(1, 0));
+		self->pid = flood_start(USER, 1, 0);
+		ASSERT_LT(0, self->pid);
 		EXPECT_EQ(0, watch(_metadata, self));
 	}
 	EXPECT_EQ(1, self->most);
@@ -202,16 +279,9 @@ TEST_F_TIMEOUT(neighbours, same, 280)
 /* A query that is cancelled before its result leaves no object. */
 TEST_F_TIMEOUT(neighbours, gone, 280)
 {
-	double end = now_ms() + 60000;
-	long n;
-
-	self->pid = fork();
-	ASSERT_LE(0, self->pid);
-	if (!self->pid)
-		_exit(flood(QUERIES, 1));
-	while ((n = number_get(COUNTERS "live_neighs")) <= 0 && now_ms() < end)
-		poll(NULL, 0, 2);
-	EXPECT_LT(0, n);
+	self->pid = flood_start(USER, QUERIES, 1);
+	ASSERT_LT(0, self->pid);
+	EXPECT_TRUE(number_reached(COUNTERS "live_neighs", 1));
 	kill(self->pid, SIGKILL);
 	waitpid(self->pid, NULL, 0);
 	self->pid = 0;

@@ -82,6 +82,7 @@ LAST(struct rdma_cmx_event, param);
 LAST(struct rdma_cmx_id_bind, info);
 LAST(struct rdma_cmx_id_query, info);
 LAST(struct rdma_cmx_connect, param);
+LAST(struct rdma_cmx_resolve_any, param);
 LAST(struct rdma_cmx_resolve_addrinfo, query);
 LAST(struct rdma_cmx_getaddrinfo, query);
 LAST(struct rdma_cmx_join, param);

@@ -32,13 +32,13 @@
  * kernel does not know them.
  *
  * A struct that is the last field of another one grows at its end, too:
- * rdma_cmx_id_info in ID_BIND and ID_QUERY, rdma_cmx_conn_param in CONNECT and
- * ACCEPT, rdma_cmx_ai_query in RESOLVE_ADDRINFO and GETADDRINFO,
- * rdma_cmx_mc_param in JOIN and in the items of JOIN_MANY. No field is ever
- * added behind one of these. Records (struct rdma_cmx_event, struct
- * rdma_cmx_ai_entry) contain their lengths. All other structs inside of a
- * struct never change: rdma_cmx_addr, rdma_cmx_event_conn, rdma_cmx_event_ud,
- * and those of other headers.
+ * rdma_cmx_id_info in ID_BIND and ID_QUERY, rdma_cmx_conn_param in CONNECT,
+ * ACCEPT and RESOLVE_ANY, rdma_cmx_ai_query in RESOLVE_ADDRINFO and
+ * GETADDRINFO, rdma_cmx_mc_param in JOIN and in the items of JOIN_MANY. No
+ * field is ever added behind one of these. Records (struct rdma_cmx_event,
+ * struct rdma_cmx_ai_entry) contain their lengths. All other structs inside of
+ * a struct never change: rdma_cmx_addr, rdma_cmx_event_conn,
+ * rdma_cmx_event_ud, and those of other headers.
  *
  * A pointer is passed as __aligned_u64; the layout is the same for 32-bit and
  * 64-bit callers. There are no write() or read() commands.

@@ -88,6 +88,17 @@ LAST(struct rdma_cmx_getaddrinfo, query);
 LAST(struct rdma_cmx_join, param);
 LAST(struct rdma_cmx_join_item, param);
 
+/* Limits that GET_INFO does not return */
+#define CONSTANT(name, value)						\
+	_Static_assert(RDMA_CMX_MAX_##name == (value), #name)
+CONSTANT(PRIVATE_DATA, 256);
+CONSTANT(NODE, 1024);
+CONSTANT(SERVICE, 63);
+CONSTANT(ROUTES, 8);
+CONSTANT(ANY_QPS, 8);
+CONSTANT(SA_SERVICES, 4096);
+CONSTANT(SA_RECORDS, 16384);
+
 FIXTURE(abi) {
 	int fd;
 	uint32_t id;

@@ -61,7 +61,8 @@ enum {
  *	the module's limit: that limit
  * @node_len: bytes of @node, 0: no node is given
  * @service_len: bytes of @service; only with RDMA_CMX_AI_SA
- * @route_len: bytes of @route, a multiple of 72, at most 8 times that
+ * @route_len: bytes of @route, a multiple of 72, at most RDMA_CMX_MAX_ROUTES
+ *	times that
  * @names_len: bytes of @names
  * @reserved: 0
  * @node: pointer to a name or numeric address, no final NUL

@@ -197,10 +197,10 @@ struct rdma_cmx_service_record {
  * CAP_NET_ADMIN in the user namespace that owns its network namespace. EINVAL:
  * a text that does not end with a zero or has one in the middle, a port without
  * a device. ENODEV: no port is active, or there is no such device; ENXIO: the
- * device has no such port. EOVERFLOW: more than 16384 records. EINTR: a signal.
- * If no SA has responded: the error of the first port, as in struct
- * rdma_cmx_service_port, or EOVERFLOW: its SA has more records than the
- * parameter sa_max_records.
+ * device has no such port. EOVERFLOW: more than RDMA_CMX_MAX_SA_RECORDS
+ * records. EINTR: a signal. If no SA has responded: the error of the first
+ * port, as in struct rdma_cmx_service_port, or EOVERFLOW: its SA has more
+ * records than the parameter sa_max_records.
  */
 struct rdma_cmx_get_services {
 	__u32 size;

@@ -15,6 +15,16 @@
 #define RDMA_CMX_MAX_NODE	1024
 #define RDMA_CMX_MAX_SERVICE	63
 
+/* The maximum number of path records that limit the paths of a resolution. */
+#define RDMA_CMX_MAX_ROUTES	8
+
+/*
+ * The maximum number of services of a resolution and of records of
+ * GET_SERVICES, of all SAs: EOVERFLOW.
+ */
+#define RDMA_CMX_MAX_SA_SERVICES	4096
+#define RDMA_CMX_MAX_SA_RECORDS		16384
+
 /**
  * struct rdma_cmx_addr - a socket address
  * @family: AF_INET, AF_INET6, AF_IB; 0 means that no address is given

@@ -18,7 +18,7 @@
 #include "sa/wire.h"
 
 /* Maximum records: a longer result is an error or an attack. */
-#define CMX_MAX_RECORDS		16384u
+#define CMX_MAX_RECORDS		((u32)RDMA_CMX_MAX_SA_RECORDS)
 
 struct cmx_records {
 	struct cmx_sa_requests requests;

@@ -19,7 +19,7 @@
 #include "sa/wire.h"
 
 /* Maximum services of one name: more are an error or an attack. */
-#define CMX_MAX_SERVICES	4096u
+#define CMX_MAX_SERVICES	((u32)RDMA_CMX_MAX_SA_SERVICES)
 
 struct cmx_service_request {
 	struct cmx_sa_request sa;

@@ -59,9 +59,6 @@ union rdma_cmx_sockaddr {
 	struct sockaddr_ib ib;
 };
 
-/* Maximum path records of a caller that limit the routes of a query */
-#define RDMA_CMX_MAX_ROUTES	8
-
 /**
  * struct rdma_cmx_query_attr - attributes of a query
  * @net: network namespace of routes, zones and names. Names in another than the

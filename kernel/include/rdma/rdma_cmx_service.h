@@ -219,9 +219,9 @@ struct rdma_cmx_services {
  * Return: the records, freed by rdma_cmx_put_services(); or an ERR_PTR.
  * -ENODEV: no InfiniBand port of @attr is active, or there is no such device;
  * -ENXIO: the device has no such port; -EINVAL; -EINTR; -EOVERFLOW: more than
- * 16384 records; -ENOMEM; without any response the error of the first port:
- * -ETIMEDOUT, -EAGAIN, -ECONNREFUSED, -EBADMSG, or -EOVERFLOW: its SA has more
- * records than the parameter sa_max_records.
+ * RDMA_CMX_MAX_SA_RECORDS; -ENOMEM; without any response the error of the first
+ * port: -ETIMEDOUT, -EAGAIN, -ECONNREFUSED, -EBADMSG, or -EOVERFLOW: its SA has
+ * more records than the parameter sa_max_records.
  */
 struct rdma_cmx_services *
 rdma_cmx_get_services(const struct rdma_cmx_services_attr *attr);

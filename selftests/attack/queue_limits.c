@@ -445,4 +445,94 @@ TEST_F(queue, close_is_linear)
 	EXPECT_LT(large, small * 24);
 }
 
+/* Ids and memberships with an unread event each, for both parts of a test */
+#define OBJECTS		16
+
+struct objects {
+	uint32_t destroy[2 * OBJECTS];
+	uint32_t migrate[2 * OBJECTS];
+	uint32_t leave[2 * OBJECTS];
+};
+
+static int objects_make(int fd, uint32_t udp, struct objects *o)
+{
+	long events = counter("events");
+	char group[32];
+	int i;
+
+	for (i = 0; i < 2 * OBJECTS; i++) {
+		snprintf(group, sizeof(group), "239.55.5.%d", i + 1);
+		if (id_create(fd, RDMA_PS_TCP, 1, &o->destroy[i]) ||
+		    id_create(fd, RDMA_PS_TCP, 1, &o->migrate[i]) ||
+		    mc_join(fd, udp, group, 1, &o->leave[i]) ||
+		    id_write_event(fd, o->destroy[i], 0, 0) ||
+		    id_write_event(fd, o->migrate[i], 0, 0))
+			return -1;
+	}
+	return counter_wait("events", events + 6 * OBJECTS) ? 0 : -1;
+}
+
+struct times {
+	double destroy, migrate, leave;
+};
+
+static void time_min(double *min, double start)
+{
+	double ms = cpu_ms() - start;
+
+	if (ms < *min)
+		*min = ms;
+}
+
+/* The least processor time of each command, for half of the objects */
+static int times_get(int fd, int other, const struct objects *o, int first,
+		     struct times *t)
+{
+	int i, ret = 0;
+
+	*t = (struct times){ 1e9, 1e9, 1e9 };
+	for (i = first; i < first + OBJECTS && !ret; i++) {
+		struct rdma_cmx_id_migrate migrate = {
+			.id = o->migrate[i],
+			.src_fd = fd,
+		};
+		double start = cpu_ms();
+
+		ret = id_destroy(fd, o->destroy[i]);
+		time_min(&t->destroy, start);
+		start = cpu_ms();
+		ret = ret ?: call(other, ID_MIGRATE, &migrate);
+		time_min(&t->migrate, start);
+		start = cpu_ms();
+		ret = ret ?: mc_leave(fd, o->leave[i]);
+		time_min(&t->leave, start);
+	}
+	return ret;
+}
+
+/* The end of an object does not walk the events of others. */
+TEST_F(queue, other_events_cost_nothing)
+{
+	const double ratio = 4;
+	struct times few, many;
+	uint32_t udp, id;
+	struct objects o;
+	int i;
+
+	ASSERT_EQ(0, id_create(self->fd, RDMA_PS_UDP, 1, &udp));
+	ASSERT_EQ(0, id_bind(self->fd, udp, ADDR_RDMA, 0));
+	ASSERT_EQ(0, objects_make(self->fd, udp, &o));
+	ASSERT_EQ(0, times_get(self->fd, self->other, &o, 0, &few));
+	ASSERT_EQ(0, id_create(self->fd, RDMA_PS_TCP, 1, &id));
+	for (i = 0; i < 60000; i++)
+		ASSERT_EQ(0, id_write_event(self->fd, id, i, i));
+	ASSERT_EQ(0, times_get(self->fd, self->other, &o, OBJECTS, &many));
+	TH_LOG("destroy %.3f to %.3f ms, migrate %.3f to %.3f, leave %.3f to %.3f",
+	       few.destroy, many.destroy, few.migrate, many.migrate,
+	       few.leave, many.leave);
+	EXPECT_LT(many.destroy, few.destroy * ratio);
+	EXPECT_LT(many.migrate, few.migrate * ratio);
+	EXPECT_LT(many.leave, few.leave * ratio);
+}
+
 TEST_HARNESS_MAIN

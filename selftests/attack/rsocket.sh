@@ -57,17 +57,26 @@ server() {
 	ends $pid
 }
 
-# client PORT COMMAND...: how a client of a hostile server ends
-client() {
+# meets PORT COMMAND...: how the client of a hostile server ends; its status is
+# 0 if the server had a request
+meets() {
 	local port=$1 hostile
 
 	shift
 	timeout 60 $peer server $own "$port" >/dev/null 2>&1 &
 	hostile=$!
 	wait_for 40 listens "$port" || diag "no listener"
-	timeout 60 "$@" -s $own -p "$port" >"client.$port" 2>&1
+	timeout 60 "$@" >"client.$port" 2>&1
 	how $?
 	wait $hostile
+}
+
+# client PORT COMMAND...
+client() {
+	local port=$1
+
+	shift
+	meets "$port" "$@" -s $own -p "$port"
 }
 
 # All run at once, since the test waits the whole time for most of them.
@@ -114,5 +123,19 @@ wait_for 60 ended "$pid" || kill -KILL "$pid"
 wait "$pid"
 is "SEC-01: librspreload: the server exits with 0" $? 0
 diag "$(cat server.log)"
+
+# env: cmx run adds a library to LD_PRELOAD.
+port=$((port + 2))
+meets $((port - 1)) env "LD_PRELOAD=$rspreload" $echo client $own \
+	$((port - 1)) >preloaded.stock &
+stock=$!
+meets $port env "LD_PRELOAD=$rspreload" cmx run $echo client $own $port \
+	>preloaded.run
+is "SEC-01: librspreload: the client connects to a hostile server" $? 0
+wait $stock
+like "SEC-01: librspreload, client: it ends, or never" \
+	"$(<preloaded.stock)" '^(never|exit|signal [0-9]+)$'
+is "SEC-01: librspreload, client: ends as on the stock library" \
+	"$(<preloaded.run)" "$(<preloaded.stock)"
 ok "SEC-01: no object is left" wait_for 90 live_none
 finish

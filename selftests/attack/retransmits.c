@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * A peer does not confirm a message, or there is no peer. The CM retransmits
- * the message until it gives up. The end of an id does not wait for that.
+ * the message until it gives up. The end of an ordinary user's id does not wait
+ * for that.
  */
 #include "uapi.h"
 
@@ -9,6 +10,7 @@
 
 /* A CM request without a reply times out after 69 s: 16 times 4.3 s. */
 #define PROMPT_MS	30000
+#define USER		1000
 
 FIXTURE(retransmits) {
 	int fd;
@@ -16,6 +18,7 @@ FIXTURE(retransmits) {
 
 FIXTURE_SETUP(retransmits)
 {
+	ASSERT_EQ(0, user_enter(USER));
 	self->fd = dev_open(O_NONBLOCK);
 	ASSERT_LE(0, self->fd);
 }
@@ -66,6 +69,14 @@ TEST_F_TIMEOUT(retransmits, accept_after_accept, 100)
 /* No host has this address: the test sets its neighbour. */
 #define ABSENT		"10.55.0.99"
 
+/* The administrator sets it, and the test is the user again. */
+static int command_run(const char *command)
+{
+	int ret = user_leave() || system(command);
+
+	return user_enter(USER) || ret ? -EIO : 0;
+}
+
 static int neighbour_set(const char *mac)
 {
 	char command[128];
@@ -73,7 +84,7 @@ static int neighbour_set(const char *mac)
 	snprintf(command, sizeof(command),
 		 "ip neigh replace " ABSENT " lladdr %s dev eth0 nud permanent",
 		 mac);
-	return system(command) ? -EIO : 0;
+	return command_run(command);
 }
 
 static int absent_connect(int fd, uint32_t *id)
@@ -101,7 +112,7 @@ TEST_F_TIMEOUT(retransmits, answer_after_a_changed_neighbour, 200)
 	EXPECT_EQ(-EINVAL, call(self->fd, REJECT, &reject));
 	EXPECT_EQ(-EINVAL, id_accept(self->fd, reject.id, 0));
 	EXPECT_GT(PROMPT_MS, destroy_ms(self->fd, reject.id));
-	EXPECT_EQ(0, system("ip neigh del " ABSENT " dev eth0"));
+	EXPECT_EQ(0, command_run("ip neigh del " ABSENT " dev eth0"));
 }
 
 /* IBV_EVENT_COMM_EST */

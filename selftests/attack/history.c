@@ -93,6 +93,10 @@
  *    cma_cleanup, above.
  *  - "Update CMA destination address on rdma_resolve_addr" (core): rdma_cm
  *    alone has the addresses of an id, and ID_QUERY reads them there.
+ *  - "Consider scope_id while binding to ipv6 ll address" (cma): rdma_cm alone
+ *    compares addresses; ioctl/ids, bind_to_link_local.
+ *  - "Let cma_resolve_ib_dev() continue search even after empty entry" (cma):
+ *    a search of a GID table is rdma_find_gid() or looks at each entry.
  *  - "Resolv use-after-free in ib_nl_make_request" (sa_query): as
  *    ib_nl_send_msg, above: no request that can end is touched after it is
  *    sent without a reference.

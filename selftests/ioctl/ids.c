@@ -2,6 +2,7 @@
 /* Ids as objects: handles, limits, files, processes, migration (RA-02). */
 #include "ioctl.h"
 
+#include <net/if.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -257,6 +258,84 @@ TEST_F(ids, failed_bind)
 	close(self->fd);
 	self->fd = dev_open(O_NONBLOCK);
 	EXPECT_EQ(0, system("rdma link del rxe_id && ip link del cmxid0"));
+}
+
+/* A link-local address that both interfaces have */
+#define LINK_LOCAL	"fe80::55:77"
+
+static int link_local_add(void)
+{
+	return second_add() ||
+	       system("ip addr add " LINK_LOCAL "/64 dev eth0 nodad && "
+		      "ip addr add " LINK_LOCAL "/64 dev cmxid0 nodad");
+}
+
+static int link_local_del(void)
+{
+	return system("ip addr del " LINK_LOCAL "/64 dev eth0") ||
+	       system("rdma link del rxe_id && ip link del cmxid0");
+}
+
+/* Binds a new id to it with the scope of an interface, NULL: with none. */
+static int link_local_bind(int fd, const char *scope, uint16_t port,
+			   struct rdma_cmx_id_info *info)
+{
+	struct rdma_cmx_id_bind bind = {};
+	struct sockaddr_in6 in6;
+	int ret;
+
+	ret = id_create(fd, RDMA_PS_TCP, 1, &bind.id);
+	addr_set(&bind.addr, LINK_LOCAL, port);
+	memcpy(&in6, &bind.addr, sizeof(in6));
+	in6.sin6_scope_id = scope ? if_nametoindex(scope) : 0;
+	memcpy(&bind.addr, &in6, sizeof(in6));
+	ret = ret ?: call(fd, ID_BIND, &bind);
+	*info = bind.info;
+	return ret;
+}
+
+/* The device has the GID of a new address after a moment. */
+static int link_local_wait(int fd, const char *scope, uint16_t port,
+			   struct rdma_cmx_id_info *info)
+{
+	double end = now_ms() + 60000;
+	int ret;
+
+	while ((ret = link_local_bind(fd, scope, port, info)) == -ENODEV &&
+	       now_ms() < end)
+		poll(NULL, 0, 20);
+	return ret;
+}
+
+static uint32_t scope_of(const struct rdma_cmx_id_info *info)
+{
+	struct sockaddr_in6 in6;
+
+	memcpy(&in6, &info->src, sizeof(in6));
+	return in6.sin6_family == AF_INET6 ? in6.sin6_scope_id : 0;
+}
+
+/* RA-02: the scope of a link-local address selects device and port number. */
+TEST_F(ids, bind_to_link_local)
+{
+	struct rdma_cmx_id_info info, first, second;
+	uint16_t port;
+
+	EXPECT_EQ(0, link_local_add());
+	EXPECT_EQ(0, link_local_wait(self->fd, "eth0", 0, &first));
+	port = addr_port(&first.src);
+	EXPECT_EQ(if_nametoindex("eth0"), scope_of(&first));
+	EXPECT_EQ(0, link_local_wait(self->fd, "cmxid0", port, &second));
+	EXPECT_EQ(if_nametoindex("cmxid0"), scope_of(&second));
+	EXPECT_EQ(port, addr_port(&second.src));
+	EXPECT_NE(0, first.node_guid);
+	EXPECT_NE(first.node_guid, second.node_guid);
+	EXPECT_EQ(-EADDRINUSE, link_local_bind(self->fd, "eth0", port, &info));
+	EXPECT_EQ(-ENODEV, link_local_bind(self->fd, "mgmt0", 0, &info));
+	EXPECT_EQ(-EINVAL, link_local_bind(self->fd, NULL, 0, &info));
+	close(self->fd);
+	self->fd = dev_open(O_NONBLOCK);
+	EXPECT_EQ(0, link_local_del());
 }
 
 struct destroyer {

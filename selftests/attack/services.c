@@ -2,14 +2,18 @@
 /*
  * Services of programs: changes that poll() may miss, users who advertise up to
  * the limit of all, queries for records that end while the response arrives,
- * and callers that are stopped while they wait for an SA that is silent.
+ * callers that are stopped while they wait for an SA that is silent, and copies
+ * that are stopped while a device is removed.
  */
 #include "uapi.h"
 
+#include <linux/userfaultfd.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "harness.h"
@@ -312,6 +316,133 @@ TEST_F_TIMEOUT(silent, SEC_waiting_callers_can_be_stopped, 200)
 	ASSERT_EQ(0, fabric_bash("knob_set $(fab_dev 1) faults clear"));
 	EXPECT_EQ(0, user_end(self->pids[WAITERS]));
 	self->pids[WAITERS] = 0;
+}
+
+#define PAGE		4096
+#define COPIES		3
+
+/* A command that is stopped when it copies its array to a page */
+struct copy {
+	pthread_t thread;
+	int fd, ret;
+	uint32_t handle;
+	uint64_t page;
+};
+
+static void *services_copy(void *arg)
+{
+	struct rdma_cmx_get_services get = { .service = "attack" };
+	struct copy *c = arg;
+
+	get.records = c->page;
+	get.max_records = 8;
+	get.record_size = sizeof(struct rdma_cmx_service_record);
+	c->ret = user_enter(1000) ?: call(c->fd, GET_SERVICES, &get);
+	return NULL;
+}
+
+static void *paths_copy(void *arg)
+{
+	struct rdma_cmx_get_paths get = { .max_paths = 32 };
+	struct copy *c = arg;
+
+	get.paths = c->page;
+	get.path_size = sizeof(struct rdma_cmx_cached_path);
+	c->ret = user_enter(1000) ?: call(c->fd, GET_PATHS, &get);
+	return NULL;
+}
+
+static void *advertised_copy(void *arg)
+{
+	struct copy *c = arg;
+
+	c->ret = query(c->fd, c->handle, c->page, PORTS);
+	return NULL;
+}
+
+/* A write to a page of @range faults, and waits until it is unregistered. */
+static int faults_wait(const struct uffdio_range *range)
+{
+	struct uffdio_register reg = {
+		.range = *range, .mode = UFFDIO_REGISTER_MODE_MISSING,
+	};
+	struct uffdio_api api = { .api = UFFD_API };
+	int fd = syscall(SYS_userfaultfd, O_CLOEXEC);
+
+	if (fd < 0 || ioctl(fd, UFFDIO_API, &api) ||
+	    ioctl(fd, UFFDIO_REGISTER, &reg))
+		return -1;
+	return fd;
+}
+
+static bool fault_read(int uffd)
+{
+	struct pollfd pfd = { .fd = uffd, .events = POLLIN };
+	struct uffd_msg msg;
+
+	return poll(&pfd, 1, WAIT_MS) == 1 &&
+	       read(uffd, &msg, sizeof(msg)) == sizeof(msg);
+}
+
+static bool set_everywhere(int fd, uint32_t handle)
+{
+	double end = now_ms() + WAIT_MS;
+	struct rdma_cmx_query_advertised arg = { .handle = handle };
+
+	while (!call(fd, QUERY_ADVERTISED, &arg) && arg.num_set < PORTS &&
+	       now_ms() < end)
+		poll(NULL, 0, 20);
+	return arg.num_set == PORTS;
+}
+
+/* The removal of a device waits for no copy of an array. */
+TEST_F_TIMEOUT(services, SEC_stopped_copies, 280)
+{
+	static void *(*const run[COPIES])(void *) = {
+		services_copy, paths_copy, advertised_copy,
+	};
+	struct uffdio_range range = { .len = COPIES * PAGE };
+	double end;
+	struct copy copy[COPIES];
+	pid_t pid;
+	int i, uffd, status = -1;
+
+	ASSERT_EQ(0, call(self->fd, ADVERTISE, &self->arg));
+	ASSERT_TRUE(set_everywhere(self->fd, self->arg.handle));
+	ASSERT_LT(0, route_query("10.66.0.4", "10.66.0.2", WAIT_MS));
+	range.start = (uintptr_t)mmap(NULL, range.len, PROT_READ | PROT_WRITE,
+				      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uffd = faults_wait(&range);
+	ASSERT_LE(0, uffd);
+	for (i = 0; i < COPIES; i++) {
+		copy[i].fd = self->fd;
+		copy[i].handle = self->arg.handle;
+		copy[i].page = range.start + i * PAGE;
+		ASSERT_EQ(0, pthread_create(&copy[i].thread, NULL, run[i],
+					    &copy[i]));
+		EXPECT_TRUE(fault_read(uffd)) {
+			TH_LOG("copy %d was not stopped", i);
+		}
+	}
+	pid = fork();
+	if (!pid)
+		_exit(fabric_bash("knob_set $(fab_dev 4) plugged 0") ? 1 : 0);
+	end = now_ms() + WAIT_MS;
+	while (waitpid(pid, &status, WNOHANG) == 0 && now_ms() < end)
+		poll(NULL, 0, 20);
+	EXPECT_EQ(0, status);
+	/* Nor does another command with the same handle. */
+	EXPECT_EQ(0, query(self->fd, self->arg.handle, 0, 0));
+	EXPECT_EQ(0, ioctl(uffd, UFFDIO_UNREGISTER, &range));
+	for (i = 0; i < COPIES; i++) {
+		pthread_join(copy[i].thread, NULL);
+		EXPECT_EQ(0, copy[i].ret);
+	}
+	close(uffd);
+	munmap((void *)(uintptr_t)range.start, range.len);
+	EXPECT_EQ(0, fabric_bash("d=$(fab_dev 4); knob_set $d plugged 1; "
+				 "wait_for 120 devices_back $d; "
+				 "addresses_add $d; port_active_wait $d"));
 }
 
 TEST_HARNESS_MAIN

@@ -309,7 +309,7 @@ static const unsigned int unstopped[] = {
 	RDMA_CMX_CMD_DISCONNECT,
 	RDMA_CMX_CMD_NOTIFY,
 	RDMA_CMX_CMD_WRITE_EVENT,
-	/* It copies nothing without an InfiniBand port. */
+	/* It copies nothing without an InfiniBand port: attack/services. */
 	RDMA_CMX_CMD_GET_SERVICES,
 };
 

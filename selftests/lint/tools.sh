@@ -4,7 +4,7 @@
 # shellcheck shell=bash
 
 # The cheap ones first. `make check` runs those of its host test host/lint.
-tools=(checkpatch w1 rooms sparse kernel-doc coccinelle analyzer clang
+tools=(checkpatch hashes w1 rooms sparse kernel-doc coccinelle analyzer clang
 	clang-kernel shellcheck columns rst doctor docs)
 
 # Not run: scripts/coccinelle is for the whole kernel.
@@ -105,6 +105,38 @@ tool_rooms() {
 		[ -n "$calls" ] || return
 		tsort <<<"$calls" 2>&1 >/dev/null
 	done | sed 's/^tsort: \(kernel.*\)\.o$/\1.c:1: in a circle of calls/'
+}
+
+# A key that a user chooses is hashed with a random seed: by cmx_hash(), or by
+# siphash() or jhash() with one. The key of a table is the value of such a
+# function, or a variable that is named so.
+tool_hashes() {
+	find kernel -name '*.[ch]' ! -name '*.mod.c' -exec awk '
+		function finding(text) { print FILENAME ":" begin ": " text }
+		/[^a-z_](hash_(32|64|long|ptr|min)|full_name_hash)\(/ {
+			begin = FNR
+			finding("hash without a seed")
+		}
+		/^[a-z].*_hash\(/ && !/;$/ { begin = FNR; seeded = 0; body = 1 }
+		body && /[^a-z_](cmx_hash|siphash|jhash(_3words)?)\(/ { seeded = 1 }
+		body && /^}/ {
+			body = 0
+			if (!seeded)
+				finding("hash function without a seed")
+		}
+		match($0, /[^a-z_](hash_add|cmx_sched_entity_init)\(.*/) {
+			begin = FNR
+			call = substr($0, RSTART + 1)
+			while (call !~ /;|\{$/ && (getline line) > 0)
+				call = call line
+			key = call
+			args = key ~ /^hash_add/ ? 2 : 3
+			while (args--)
+				sub(/^[^,]*,/, "", key)
+			if (call !~ /^cmx_sched_entity_init\(struct/ &&
+			    key !~ /hash/)
+				finding("key of a table that is no hash")
+		}' {} +
 }
 
 tool_sparse() {

@@ -282,6 +282,41 @@ wait $holder 2>/dev/null
 ok "it can when the program has ended" wait_for 120 subscribed 4
 ok "and its paths live long" wait_for 60 long
 
+# --- lost subscriptions ---
+
+# A shorter timeout: the port gives up, and tries again later.
+param sa_timeout_ms 500
+errors=$(counter sa_subscribe_errors)
+knob_set "$client" faults "drop class=3 method=0x81 attr=0x0003"
+again "$client"
+ok "no response: the port has no subscription" \
+	wait_for 120 more sa_subscribe_errors "$errors"
+ok "the others keep theirs" subscribed 3
+knob_set "$client" faults clear
+ok "it subscribes again" wait_for 120 subscribed 4
+timeouts_long 20000
+
+# informed N: has the SA received more than N InformInfo?
+informed() {
+	[ "$(sa_requests 0x02 0x0003)" -gt "$1" ]
+}
+
+param sa_subscribe_ms 5000
+subscribes=$(counter sa_subscribes)
+again "$client"
+ok "a port subscribes after an event" \
+	wait_for 90 more sa_subscribes $((subscribes + 3))
+ok "to all traps" wait_for 90 counter_is sa_subscribed_paths 4
+events=$(counter sa_events)
+is "the SA loses a subscription" \
+	"$("$tools/report" -C "$client" -t 65 end)" ended
+before=$(sa_requests 0x02 0x0003)
+ok "the port renews those to the four traps" wait_for 90 informed $((before + 3))
+ok "the SA has all again" wait_for 90 records_are 16
+is "without an event of the port" "$(counter sa_events)" "$events"
+ok "or an end of the subscription" subscribed 4
+param sa_subscribe_ms 300000
+
 # --- an SA that rejects, a new SM ---
 
 sm_stop

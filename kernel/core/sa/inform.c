@@ -30,9 +30,13 @@ module_param(sa_subscribe, bool, 0644);
 MODULE_PARM_DESC(sa_subscribe,
 		 "Subscribe to reports of the SA about GIDs and paths (default on); a change takes effect at the next event or renewal");
 
+static unsigned int sa_subscribe_ms = 300000;
+module_param(sa_subscribe_ms, uint, 0644);
+MODULE_PARM_DESC(sa_subscribe_ms,
+		 "Time in ms after which a port subscribes again, in case its SA has lost the subscription (default 300000, 1 s to 24 h); a change counts at the next event or renewal");
+
 /* Maximum random delay: all ports of a subnet have an event together. */
 #define CMX_SA_INFORM_SPREAD	HZ
-#define CMX_SA_INFORM_RENEW	(300 * HZ)
 #define CMX_SA_INFORM_BACKOFF	(5 * HZ)
 
 /* RespTimeValue: the SA may expect a response within 4.096 us * 2^19. */
@@ -48,6 +52,14 @@ static const u16 cmx_sa_traps[] = {
 
 /* Number of traps without which there is no subscription; the first ones */
 #define CMX_SA_INFORM_REQUIRED	2
+
+static unsigned long cmx_sa_inform_renew(void)
+{
+	unsigned int ms = READ_ONCE(sa_subscribe_ms);
+
+	return msecs_to_jiffies(clamp_t(unsigned int, ms, MSEC_PER_SEC,
+					24 * 3600 * MSEC_PER_SEC));
+}
 
 static void cmx_sa_inform_kick(struct cmx_sa_port *port, unsigned long delay)
 {
@@ -254,7 +266,7 @@ static void cmx_sa_inform_failed(struct cmx_sa_port *port, int error)
 	in->next = 0;
 	cmx_sa_inform_wait(port, in->backoff);
 	in->backoff = min_t(unsigned long, 2 * in->backoff,
-			    CMX_SA_INFORM_RENEW);
+			    cmx_sa_inform_renew());
 }
 
 static void cmx_sa_inform_begin(struct cmx_sa_port *port)
@@ -266,7 +278,7 @@ static void cmx_sa_inform_begin(struct cmx_sa_port *port)
 	if (!READ_ONCE(sa_subscribe)) {
 		cmx_sa_inform_unregister(port);
 		cmx_sa_inform_count(in, false);
-		cmx_sa_inform_wait(port, CMX_SA_INFORM_RENEW);
+		cmx_sa_inform_wait(port, cmx_sa_inform_renew());
 		return;
 	}
 	ret = cmx_sa_inform_register(port);
@@ -305,7 +317,7 @@ static void cmx_sa_inform_advance(struct cmx_sa_port *port)
 		return;
 	}
 	cmx_sa_inform_count_paths(in, !ret && in->subscribed);
-	cmx_sa_inform_wait(port, CMX_SA_INFORM_RENEW);
+	cmx_sa_inform_wait(port, cmx_sa_inform_renew());
 }
 
 static void cmx_sa_inform_step(struct cmx_sa_port *port)
@@ -320,7 +332,7 @@ static void cmx_sa_inform_step(struct cmx_sa_port *port)
 	/* An event reports when it is active again. */
 	if (!READ_ONCE(port->active)) {
 		cmx_sa_inform_count(in, false);
-		cmx_sa_inform_wait(port, CMX_SA_INFORM_RENEW);
+		cmx_sa_inform_wait(port, cmx_sa_inform_renew());
 		return;
 	}
 	if (stale) {

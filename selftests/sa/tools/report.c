@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * report: sends reports of a GID in or out of service, or of changed paths, like
- * an SA, from the port of a device. From the port of the subnet manager they are valid, from
- * others forged. Prints the number of confirmed ones. "report hold" instead
- * holds the reports that arrive at a port, and prints "ready".
+ * an SA, from the port of a device. From the port of the subnet manager they are
+ * valid, from others forged. Prints the number of confirmed ones. "report hold" instead
+ * holds the reports that arrive at a port, and prints "ready". "report end" ends
+ * a subscription of the port, and prints "ended".
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -28,6 +29,7 @@
 static const char usage[] =
 "report [OPTION...] LID [KIND]\n"
 "report -C DEVICE hold\n"
+"report -C DEVICE -t NUMBER end\n"
 "  -C, --device DEVICE\n"
 "  -g, --gid GID        (of traps 68 and 69: the destination)\n"
 "  -s, --source GID     of traps 68 and 69\n"
@@ -112,6 +114,29 @@ static bool report_confirmed(struct mad_port *port, const struct what *what)
 	       (METHOD_REPORT | UMAD_METHOD_RESP_MASK);
 }
 
+#define METHOD_SET	0x02
+#define ATTR_INFORM	0x03
+
+/* 13.4.8.3 InformInfo of the kernel's subscription, which is for QP 1 */
+static void subscription_end(struct mad_port *port, unsigned int trap)
+{
+	uint8_t info[36] = {
+		[16] = 0xff, [17] = 0xff,	/* all LIDs */
+		[22] = 1,			/* generic; Subscribe is 0 */
+		[24] = 0xff, [25] = 0xff,	/* all types */
+		[26] = trap >> 8, [27] = trap,
+		[30] = 1, [31] = 19,		/* QP and RespTimeValue */
+		[33] = 0xff, [34] = 0xff, [35] = 0xff,
+	};
+	struct sa_answer answer;
+
+	mad_register_client(port);
+	sa_send(port, 1, METHOD_SET, ATTR_INFORM, 0, info, sizeof(info));
+	if (!sa_receive(port, &answer, 20 * WAIT_MS) || answer.error)
+		die("%s: no response", port->device);
+	printf(answer.status ? "status %#x\n" : "ended\n", answer.status);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct option options[] = {
@@ -166,6 +191,11 @@ int main(int argc, char **argv)
 		puts("ready");
 		fflush(stdout);
 		pause();
+		return 0;
+	}
+	if (!strcmp(argv[optind], "end")) {
+		subscription_end(&port, what.trap);
+		mad_close(&port);
 		return 0;
 	}
 	lid = strtoul(argv[optind], NULL, 0);

@@ -166,6 +166,8 @@ TEST_F_TIMEOUT(connects, port, 280)
 TEST_F_TIMEOUT(connects, queue, 280)
 {
 	long queue = number_get(PARAMETERS "connect_queue");
+	long refused = number_get(COUNTERS "connect_refused");
+	long slots = number_get(COUNTERS "connect_slots");
 	uint32_t id;
 	int fd, i, ret = 0;
 
@@ -179,6 +181,8 @@ TEST_F_TIMEOUT(connects, queue, 280)
 	EXPECT_EQ(-EAGAIN, ret);
 	/* One was sent, and the last one failed. */
 	EXPECT_EQ(CONNECTS + 2, i);
+	EXPECT_EQ(refused + 1, number_get(COUNTERS "connect_refused"));
+	EXPECT_EQ(slots + 9 + 1, number_get(COUNTERS "connect_slots"));
 	close(fd);
 	EXPECT_TRUE(waits_reach(CONNECTS - 9, CONNECTS - 9));
 	number_set(PARAMETERS "connect_queue", queue);

@@ -151,4 +151,16 @@ TEST_F_TIMEOUT(cache, SEC_of_others, 280)
 	EXPECT_EQ(1, services_cost(ATTACKER, 0, 0));
 }
 
+/* A path is dropped for the limit like another response, and counted. */
+TEST_F_TIMEOUT(cache, path_of_the_attacker, 280)
+{
+	long evicted = number_get(COUNTERS "paths_evicted");
+
+	ASSERT_TRUE(route_known(ATTACKER));
+	EXPECT_EQ(evicted, number_get(COUNTERS "paths_evicted"));
+	EXPECT_EQ(ENTRIES, services_cost(ATTACKER, 0, ENTRIES - 1));
+	EXPECT_EQ(evicted + 1, number_get(COUNTERS "paths_evicted"));
+	EXPECT_EQ(1, route_cost(ATTACKER));
+}
+
 TEST_HARNESS_MAIN

@@ -61,12 +61,27 @@ wait_ms=$(<$counters/connect_wait_ms)
 diag "$((waited - before)) connects have waited"
 
 limit=$(<$window)
+trace=/sys/kernel/tracing
+events=$trace/events/rdma_cmx
 echo 64 >$window
+: >$trace/trace
+echo 1 | tee $events/cmx_connect_{wait,granted,window}/enable >/dev/null
 storm "cmx run" stopped
+echo 0 | tee $events/cmx_connect_{wait,granted,window}/enable >/dev/null
 storm_served "$((processes * connections)) connections, 64 outstanding"
 is "none has waited for too long" "$(<$counters/connect_timeouts)" "$timeouts"
-diag "$(($(<$counters/connect_waits) - waited)) connects have waited," \
-	"$(($(<$counters/connect_wait_ms) - wait_ms)) ms in all"
+waited=$(($(<$counters/connect_waits) - waited))
+wait_ms=$(($(<$counters/connect_wait_ms) - wait_ms))
+diag "$waited connects have waited, $wait_ms ms in all"
+ok "the time is counted" test $wait_ms -gt 0
+cat $trace/trace >storm.trace
+is "each wait is traced" "$(grep -c 'cmx_connect_wait: window=' storm.trace)" \
+	"$waited"
+is "so is its end" \
+	"$(grep -cE 'cmx_connect_granted: .* error=0$' storm.trace)" "$waited"
+ok "so is a limit that changes" \
+	grep -qE 'cmx_connect_window: .* limit=[0-9]+->[0-9]+' storm.trace
+: >$trace/trace
 echo "$limit" >$window
 is "none waits" "$(<$counters/live_connect_waits)" 0
 

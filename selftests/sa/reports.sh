@@ -102,6 +102,9 @@ no_lookups() {
 	[ "$(counter live_sa_lookups)" = 0 ]
 }
 
+trace=/sys/kernel/tracing
+points=$trace/events/rdma_cmx
+
 modprobe cmx_consumer || plan_skip "cmx_consumer.ko is not installed"
 # A retry would count as another query.
 timeouts_long 20000
@@ -114,8 +117,10 @@ ok "those to changed paths are counted" \
 	wait_for 90 counter_is sa_subscribed_paths 4
 param sa_cache_ms 1
 ok "a path lives longer than other responses" wait_for 60 long
+expired=$(counter paths_expired)
 param sa_path_cache_ms 1
 ok "unless that is off" wait_for 60 no long
+ok "its end is counted" wait_for 60 more paths_expired "$expired"
 param sa_path_cache_ms 600000
 ok "paths to two peers" wait_for 60 long
 path "$fourth" >/dev/null
@@ -161,9 +166,14 @@ is "nor drops a path" "$(path "$third") $(path "$fourth")" "0 0"
 # --- of the SM's port ---
 
 dropped=$(counter paths_dropped)
+: >$trace/trace
+echo 1 >$points/cmx_sa_report/enable
 is "a report of the SM's port is confirmed" \
 	"$(confirmed -g "$(dev_gid "$third")" "$(lid)")" 1
+echo 0 >$points/cmx_sa_report/enable
 is "it drops a path" "$(($(counter paths_dropped) - dropped))" 1
+like "it is traced" "$(<$trace/trace)" "cmx_sa_report: dev=$client port=1 \
+slid=$(dev_lid "$manager") qp=1 trap=65 gid=$(dev_gid "$third") dropped=1"
 is "and no other" "$(path "$fourth")" 0
 is "it is queried again" "$(path "$third")" 1
 report "$manager" -t 64 -g "$(dev_gid "$third")" "$(lid)" >/dev/null
@@ -288,12 +298,20 @@ ok "and its paths live long" wait_for 60 long
 param sa_timeout_ms 500
 errors=$(counter sa_subscribe_errors)
 knob_set "$client" faults "drop class=3 method=0x81 attr=0x0003"
+: >$trace/trace
+echo 1 >$points/cmx_sa_inform/enable
 again "$client"
 ok "no response: the port has no subscription" \
 	wait_for 120 more sa_subscribe_errors "$errors"
 ok "the others keep theirs" subscribed 3
 knob_set "$client" faults clear
 ok "it subscribes again" wait_for 120 subscribed 4
+echo 0 >$points/cmx_sa_inform/enable
+like "the failure is traced" "$(<$trace/trace)" \
+	"cmx_sa_inform: dev=$client port=1 error=-110"
+like "so is the subscription" "$(<$trace/trace)" \
+	"cmx_sa_inform: dev=$client port=1 error=0"
+: >$trace/trace
 timeouts_long 20000
 
 # informed N: has the SA received more than N InformInfo?

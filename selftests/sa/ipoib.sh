@@ -63,6 +63,59 @@ ok "GAI-09: no query is sent again" wait_for 90 cached
 ok "GAI-13: valgrind" valgrind --quiet --error-exitcode=99 --leak-check=full \
 	"$tests/sa/tools/paths" node2.cmx.test 7471
 
+# The discovery of each address of a name starts, before a path needs its GID.
+warm=(10.66.0.2 10.66.0.22 fd66::2 fd66::22)
+
+far_addresses() {
+	local far_dev
+
+	far_dev=$(on far ip -o -4 addr show to 10.66.0.2 | awk '{ print $2 }')
+	on far ip addr add 10.66.0.22/24 dev "$far_dev" &&
+		on far ip addr add fd66::22/64 dev "$far_dev" nodad
+}
+
+warm_are() {
+	local addr
+
+	for addr in "${warm[@]}"; do
+		case $(ip neigh show to "$addr" dev "$netdev") in
+		*REACHABLE* | *STALE* | *DELAY* | *PROBE*) [ "$1" = valid ] ;;
+		*) [ "$1" = unknown ] ;;
+		esac || return
+	done
+}
+
+# IPoIB may lose a request while it has no path: another resolution sends it.
+warm_or_again() {
+	warm_are valid && return
+	paths far.warm 7471 >/dev/null
+	return 1
+}
+
+cp /etc/hosts /run/ipoib.hosts
+printf '%s far.warm\n' "${warm[@]}" >>/run/ipoib.hosts
+mount --bind /run/ipoib.hosts /etc/hosts
+ok "RA-01: device 2 has four addresses" far_addresses
+for addr in "${warm[@]}"; do
+	ip neigh flush to "$addr" dev "$netdev"
+done
+ok "RA-01: no neighbour is known" wait_for 20 warm_are unknown
+before=$(counter neighs_warmed)
+paths noroute far.warm 7471 >/dev/null
+is "RA-01: RAI_NOROUTE: none" "$(counter neighs_warmed)" "$before"
+ok "RA-01: they are still unknown" warm_are unknown
+is "RA-01: a name has all of them" \
+	"$(paths far.warm 7471 | awk '{ print $2 }' | sort)" \
+	"$(printf '%s\n' "${warm[@]}" | sort)"
+is "RA-01: discovery of each neighbour starts" \
+	$(($(counter neighs_warmed) - before)) 4
+ok "RA-01: all become valid" wait_for 60 warm_or_again ||
+	diag "$(ip neigh show dev "$netdev")"
+before=$(counter neighs_warmed)
+paths far.warm 7471 >/dev/null
+is "RA-01: not of valid ones" "$(counter neighs_warmed)" "$before"
+umount /etc/hosts
+
 self="path $(gid_short "$own")/$(dev_lid "$own")"
 self+=" $(gid_short "$own")/$(dev_lid "$own") ffff"
 is "GAI-09: path to a local address" "$(paths 10.66.0.1 7471)" \

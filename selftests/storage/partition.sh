@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # A storage target that moves to another partition, and an initiator that
-# follows it. An initiator outside of the partition does not. KA-04, SV-01.
+# follows it. An initiator outside of the partition does not. No path is cached
+# from one partition for another. KA-04, SV-01.
 . /usr/lib/rdma-cmx/selftests/lib.sh
 . /usr/lib/rdma-cmx/selftests/fabric.sh
 . /usr/lib/rdma-cmx/selftests/storage/functions
@@ -22,6 +23,25 @@ no_member() {
 	! is_member "$first" && ! is_member "$third"
 }
 
+queries() {
+	sa_requests 0x12 0x0035
+}
+
+# route PKEY: resolves the route from device 1 to 3 in that partition. Prints
+# the P_Key of the path, and the number of path queries that the SA received
+route() {
+	local before pkey
+
+	before=$(queries)
+	pkey=$(/usr/lib/rdma-cmx/selftests/sa/tools/paths pkey "$1" \
+		"$(dev_gid "$first")" "$(dev_gid "$third")" 2>&1)
+	echo "$pkey $(($(queries) - before))"
+}
+
+route_cached() {
+	[ "$(route 0xffff)" = "ffff 0" ]
+}
+
 # Devices 1 and 3 are in both partitions.
 timeouts_long
 echo "Default=0x7fff, ipoib: ALL=full;
@@ -34,6 +54,16 @@ ok "device 3 is, too" wait_for 120 is_member "$third"
 is "device 2 is not" "$(is_member "$second" && echo yes)" ''
 ok "the ports are active" port_active_wait
 ok "no service is left" wait_for 120 no service_is_set
+
+# Retries are other queries, and the paths stay for the test.
+timeouts_long 20000
+param sa_cache_ms 600000
+ok "the path in the default partition is cached" wait_for 60 route_cached
+is "SEC-01: the other partition has another path" "$(route 0x8007)" "8007 1"
+is "it is cached, too" "$(route 0x8007)" "8007 0"
+is "the first one has stayed" "$(route 0xffff)" "ffff 0"
+param sa_cache_ms 15000
+timeouts_long
 
 ok "a target in the default partition" \
 	modprobe cmx_target name=storage dev="$third"

@@ -5,6 +5,9 @@
  * entry of type RC: source, destination, and for each path both GIDs and LIDs
  * and the P_Key; or "error TEXT". PORT "-" means none. With "use" an id then
  * sets its address and its route, and "used" follows on the line.
+ *
+ * paths pkey PKEY SOURCE DESTINATION: prints the P_Key of the route of an id
+ * between two GIDs in a partition.
  */
 #include <arpa/inet.h>
 #include <endian.h>
@@ -12,6 +15,7 @@
 #include <infiniband/sa.h>
 #include <netdb.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <rdma/rdma_cma.h>
 
@@ -55,6 +59,32 @@ static int use(struct rdma_addrinfo *ai)
 	return ret;
 }
 
+static int partition(uint16_t pkey, const char *src, const char *dst)
+{
+	struct sockaddr_ib from = {
+		.sib_family = AF_IB,
+		.sib_pkey = htobe16(pkey),
+	};
+	struct sockaddr_ib to = from;
+	struct rdma_cm_id *id;
+
+	to.sib_sid = htobe64((uint64_t)RDMA_PS_IB << 16 | 7471);
+	to.sib_sid_mask = htobe64(UINT64_MAX);
+	if (inet_pton(AF_INET6, src, &from.sib_addr) != 1 ||
+	    inet_pton(AF_INET6, dst, &to.sib_addr) != 1)
+		return 2;
+	if (rdma_create_id(NULL, &id, NULL, RDMA_PS_IB) ||
+	    rdma_resolve_addr(id, (struct sockaddr *)&from,
+			      (struct sockaddr *)&to, 60000) ||
+	    rdma_resolve_route(id, 60000)) {
+		perror("error");
+		return 1;
+	}
+	printf("%x\n", be16toh(id->route.path_rec->pkey));
+	rdma_destroy_id(id);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	struct rdma_addrinfo hints = {
@@ -65,6 +95,8 @@ int main(int argc, char **argv)
 	const char *port;
 	int ret;
 
+	if (argc == 5 && !strcmp(argv[1], "pkey"))
+		return partition(strtoul(argv[2], NULL, 0), argv[3], argv[4]);
 	if (argc == 4 && !strcmp(argv[1], "noroute"))
 		hints.ai_flags = RAI_NOROUTE;
 	else if (argc != 3 && !(argc == 4 && !strcmp(argv[1], "use")))

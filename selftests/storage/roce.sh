@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # A storage target in beta, and an initiator that finds it by an SRV record or a
-# name: KA-04. The first host of the SRV record has 10.55.0.2, port 4421, the
-# second fd55::2, port 4422.
+# name, whose address changes: KA-04. The first host of the SRV record has
+# 10.55.0.2, port 4421, the second fd55::2, port 4422.
 . /usr/lib/rdma-cmx/selftests/lib.sh
 . /usr/lib/rdma-cmx/selftests/storage/functions
 
@@ -34,6 +34,19 @@ ok "the target is back" peer "modprobe cmx_target"
 printf '%s storage.ka.test\n' 10.55.0.3 10.55.0.2 >>/etc/hosts
 ok "an initiator" modprobe cmx_initiator node=storage.ka.test port=7700
 works "the first address is dead" 1 10.55.0.2:7700
+
+# The target is at all addresses of beta: an initiator that keeps the old ones
+# does not find out.
+lookups_more() {
+	[ "$(counter name_lookups)" -gt "$lookups" ]
+}
+ok "the target ends" peer "rmmod cmx_target"
+{ cat /run/hosts; echo "fd55::2 storage.ka.test"; } >/etc/hosts
+lookups=$(counter name_lookups)
+# Until then it has the old address, from the cache.
+ok "KA-04: the initiator looks its name up again" wait_for 120 lookups_more
+ok "and the target starts" peer "modprobe cmx_target"
+works "after the name's address has changed" 2 "[fd55::2]:7700"
 initiator_end "the initiator is unloaded while it works"
 
 cat /run/hosts >/etc/hosts

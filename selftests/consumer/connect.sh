@@ -124,6 +124,26 @@ is "KA-02: likewise with a source port, which both have" \
 	"$(call 0 1 2 1; one 10.55.0.11 request -125
 	   one 10.55.0.12 up 0 0 welcome)"
 ok "KA-02: no id is left of those that lost" test "$(ids)" = 0
+
+# taken_down MODE MS REQUESTS: connects to a target of that mode and to one that
+# accepts. Have the targets so many requests, and each has ended? A host may be
+# too slow for two requests in time; a REJ is sent once.
+ended() {
+	do_ listened | grep -q "^requests=\($1\) established=.* ended=\1 "
+}
+taken_down() {
+	do_ unlisten >/dev/null
+	do_ listen 10.55.0.11 $port "$1" >/dev/null
+	do_ listen 10.55.0.12 $port accept >/dev/null
+	connect delay="$2" -- slow.kc.test $port >connect.out
+	wait_for 20 ended "$3"
+}
+ok "KA-02: the target that did not reply receives the end of its request" \
+	wait_for 90 taken_down hang 1000 2 ||
+	diag "$(cat connect.out; do_ listened)"
+ok "KA-02: and so does each of two that accept" \
+	wait_for 90 taken_down accept 10 '[12]'
+diag "both accept: $(do_ listened)"
 do_ unlisten >/dev/null
 
 # The first is silent, the second does not listen.

@@ -102,7 +102,10 @@ wait $writer
 is "KA-05: no write has failed" "$?" 0
 is "KA-05: and no byte is wrong" \
 	"$(grep -o '"error" : [0-9]*' $dir/fio.moving)" '"error" : 0'
-diag "the longest write took $(fio_stall moving) ms"
+stall=$(fio_stall moving)
+diag "the longest write took $stall ms"
+ok "KA-05: no write has waited longer than the move may take" \
+	test "$stall" -lt 120000
 ok "KA-05: the follower reports the new path" wait_for 60 \
 	grep -qE '^connected nvme[0-9]+ 10\.66\.0\.4 4420$' $dir/follow
 ok "KA-05: unmounted" umount $disk

@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# KA-08: a watch of a service at the SA: set, moved, deleted; the cache, an
-# event of the port, a refresh; SAs that do not respond.
+# KA-08: a watch of a service at the SA: set, moved, deleted, the end of its
+# lease; the cache, an event of the port, a refresh; SAs that do not respond.
 . /usr/lib/rdma-cmx/selftests/lib.sh
 . /usr/lib/rdma-cmx/selftests/fabric.sh
 . /usr/lib/rdma-cmx/selftests/consumer/functions
 day=86400000
 
-# service DEV set|delete
+# service DEV set|delete [OPTION...]
 service() {
-	"$tests/sa/tools/service" -C "$1" -n watched -i 0x1062f01 "$2"
+	"$tests/sa/tools/service" -C "$1" -n watched -i 0x1062f01 "${@:3}" "$2"
 }
 
 seen() {
@@ -59,6 +59,26 @@ event "KA-08: no such service" "$w" "events=1 error=-2 -"
 ok "a service of device 3" service "$third" set
 event "KA-08: it appears" "$w" "events=2 error=0 $three"
 do_ unwatch "$w" >/dev/null
+
+# Its response is cached for a day, and no longer than its lease.
+ok "it is deleted" service "$third" delete
+w=$(do_ watch interval=300 -- "$query")
+event "KA-08: no such service again" "$w" "events=1 error=-2 -"
+# A slow host may miss a short lease.
+leased() {
+	local seconds
+
+	for seconds in 4 20 60; do
+		service "$third" set -l $seconds
+		wait_for $((seconds / 3)) last_is "$w" "error=0 $three" &&
+			return
+	done
+	return 1
+}
+ok "KA-08: a service with a lease" leased
+last "KA-08: which ends" "$w" "error=-2 -"
+do_ unwatch "$w" >/dev/null
+ok "a service of device 3 again" service "$third" set
 
 w=$(do_ watch interval=$day -- "$query")
 event "KA-08: once a day" "$w" "events=1 error=0 $three"

@@ -38,6 +38,16 @@ on far sh -c 'echo device 0 own-net >&3' 3>$dir/command
 is "KA-06: another namespace has not the device" "$(cat $dir/result)" \
 	"device=-"
 
+# Interfaces of IPoIB, of any partition
+is "KA-06: an interface of IPoIB has its device" "$(do_ netdev "$netdev")" \
+	"device=$own"
+ok "one of another partition" ip link add link "$netdev" name part1 \
+	type ipoib pkey 0x8005
+is "KA-06: has the same" "$(do_ netdev part1)" "device=$own"
+is "KA-06: that of another device" \
+	"$(do_ netdev "$(dev_netdev "$(fab_dev 3)")")" "device=$(fab_dev 3)"
+ip link del part1
+
 # from QUERY...: the sources of the entries, or the error
 from() {
 	do_ resolve "$@" qp=2 | grep -oE '^error=.*| src=[^ ]+'

@@ -11,13 +11,13 @@
  *	connect-echo		does data come back that is sent?
  *	connect-events		events after the handover
  *	connect-end		disconnect and destroy the id
- * WORDS: routed: no setup; deadline=MS delay=MS tos=N; data=N: bytes of private
- * data, all zero; hex=DIGITS: this private data; fail: the setup fails; no-qp:
- * it makes no queue pair; cancel=setup, teardown, done: cancelled there; times:
- * print them; whole: print how many bytes of "listen ... N" have come;
- * setup-ms=N, teardown-ms=N: how long these take, each second teardown twice as
- * long; handler-ends: the id's handler returns 1 in the end; twice: connect-start
- * starts another one, too, which no command waits for.
+ * WORDS: routed: no setup; deadline=MS delay=MS tos=N; retry=N rnr=N, by default
+ * 7; data=N: bytes of private data, all zero; hex=DIGITS: this private data;
+ * fail: the setup fails; no-qp: it makes no queue pair; cancel=setup, teardown,
+ * done: cancelled there; times: print them; whole: print how many bytes of
+ * "listen ... N" have come; setup-ms=N, teardown-ms=N: how long these take, each
+ * second teardown twice as long; handler-ends: the id's handler returns 1 in the
+ * end; twice: connect-start starts another one, too, which no command waits for.
  *
  * The result is a line for the call and one for each candidate. What the
  * callbacks write is under connecting.lock.
@@ -271,6 +271,10 @@ static int connect_word(char *word, struct rdma_cmx_connect_attr *attr)
 		connecting.data_len = n;
 	else if (!strcmp(word, "tos"))
 		attr->tos = n;
+	else if (!strcmp(word, "retry"))
+		attr->retry_count = n;
+	else if (!strcmp(word, "rnr"))
+		attr->rnr_retry_count = n;
 	else if (!strcmp(word, "setup-ms"))
 		connecting.setup_ms = n;
 	else if (!strcmp(word, "teardown-ms"))
@@ -288,6 +292,8 @@ static int connect_parse(char *line, struct rdma_cmx_connect_attr *attr,
 	int ret;
 
 	memset(attr, 0, sizeof(*attr));
+	attr->retry_count = 7;
+	attr->rnr_retry_count = 7;
 	connecting.routed = false;
 	connecting.fail = false;
 	connecting.no_qp = false;
@@ -313,8 +319,6 @@ static int connect_parse(char *line, struct rdma_cmx_connect_attr *attr,
 	attr->query = q->attr;
 	attr->handler = connect_event;
 	attr->id_context = &connecting;
-	attr->retry_count = 7;
-	attr->rnr_retry_count = 7;
 	if (!connecting.routed) {
 		attr->setup = connect_setup;
 		attr->teardown = connect_teardown;

@@ -99,6 +99,14 @@ is "KA-02: type of service" "$(connect tos=16 -- 10.55.0.2 $port)" \
 is "KA-02: a source" "$(connect -- 10.55.0.2 $port src=10.55.0.12)" \
 	"$(call 0 1 1 0; one 10.55.0.2 up 0 0 welcome)"
 
+is "KA-02: retry counts" "$(connect retry=5 rnr=6 -- 10.55.0.2 $port)" \
+	"$(call 0 1 1 0; one 10.55.0.2 up 0 0 welcome)"
+like "KA-02: arrive at the target" "$(there listened)" ' retry=5 rnr=6$'
+is "KA-02: and no retry, which is not the default" \
+	"$(connect retry=0 rnr=0 -- 10.55.0.2 $port)" \
+	"$(call 0 1 1 0; one 10.55.0.2 up 0 0 welcome)"
+like "KA-02: arrives, too" "$(there listened)" ' retry=0 rnr=0$'
+
 # --- the first candidate does not respond ---
 
 # After a guest stops for a moment, its clock jumps ahead.

@@ -11,7 +11,7 @@
  *			or RDMA_PS_TCP. N: that many bytes of private data
  *			instead
  *	listened	how many requests, connections and ends there were, and
- *			the private data of the last request
+ *			the private data and retry counts of the last request
  *	unlisten	end all of them
  * The event handlers of all ids share one lock.
  */
@@ -56,6 +56,8 @@ static struct {
 	unsigned int ended;
 	bool losing;
 	u8 data[LISTEN_SHOWN];
+	u8 retry;
+	u8 rnr_retry;
 } listening = {
 	.lock = __MUTEX_INITIALIZER(listening.lock),
 	.accepted = LIST_HEAD_INIT(listening.accepted),
@@ -138,6 +140,8 @@ static int listen_request(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	int ret = 0;
 
 	listening.requests++;
+	listening.retry = conn->retry_count;
+	listening.rnr_retry = conn->rnr_retry_count;
 	memset(listening.data, 0, sizeof(listening.data));
 	if (conn->private_data_len)
 		memcpy(listening.data, conn->private_data,
@@ -302,9 +306,11 @@ int consumer_listen(const char *verb, char *line, char *text, size_t size)
 		return 0;
 	}
 	mutex_lock(&listening.lock);
-	snprintf(text, size, "requests=%u established=%u ended=%u data=%*phN\n",
+	snprintf(text, size,
+		 "requests=%u established=%u ended=%u data=%*phN retry=%u rnr=%u\n",
 		 listening.requests, listening.established, listening.ended,
-		 LISTEN_SHOWN, listening.data);
+		 LISTEN_SHOWN, listening.data, listening.retry,
+		 listening.rnr_retry);
 	mutex_unlock(&listening.lock);
 	return 0;
 }

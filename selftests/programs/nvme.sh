@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # KA-05 on RoCE: Debian's nvmet-rdma in beta, its nvme-rdma in alpha, found by
 # name with cmx nvme: both rails as paths, a file system with fio's
-# verification, and a target that moves to another address meanwhile.
+# verification, a rail that fails meanwhile, and a target that moves to another
+# address.
 . /usr/lib/rdma-cmx/selftests/lib.sh
 . /usr/lib/rdma-cmx/selftests/programs/nvme_functions
 
@@ -231,6 +232,40 @@ ok "KA-05: unmounted" umount $disk
 ok "KA-05: mounted again" mount -t ext4 "$node" $disk
 ok "KA-05: the same data" cmp /usr/bin/bash $disk/copy
 ok "KA-05: verified again" fio_run again --verify_only
+
+# --- a rail fails ---
+
+# writes_at ADDRESS: how many writes have gone by that path
+writes_at() {
+	local ctrl
+
+	for ctrl in /sys/class/nvme/nvme*; do
+		! grep -q "^traddr=$1," "$ctrl/address" ||
+			awk '{ print $5 }' "$ctrl"/nvme*c*n*/stat
+	done
+}
+writes_more() {
+	[ "$(writes_at 10.57.0.2)" -gt "$before" ]
+}
+# By default a disk uses one path only.
+ok "KA-05: both rails are used" eval "echo round-robin >$(dirname \
+	"$(realpath "/sys/class/block/${node##*/}")")/iopolicy"
+before=$(writes_at 10.57.0.2)
+fio_run rail --time_based --runtime=10 --verify_backlog=64 &
+writer=$!
+ok "KA-05: fio writes by the second one" wait_for 60 writes_more
+ok "KA-05: which fails" port_del 2
+ok "KA-05: a path is left" wait_for 60 paths_are "10.55.0.2 4420"
+ok "KA-05: which serves" dd if=/usr/bin/bash of=$disk/rail bs=4k count=16 \
+	oflag=direct
+wait $writer
+is "KA-05: no write has failed" "$?" 0
+is "KA-05: and no byte is wrong" \
+	"$(grep -o '"error" : [0-9]*' $dir/fio.rail)" '"error" : 0'
+diag "the longest write took $(fio_stall rail) ms"
+ok "KA-05: the rail is back" port_add 2 10.57.0.2 4420
+ok "KA-05: and its path" wait_for 120 paths_are \
+	"10.55.0.2 4420,10.57.0.2 4420"
 
 # --- the target moves ---
 

@@ -99,6 +99,41 @@ addresses_add "$three"
 ok "its port is active" port_active_wait "$three"
 records_wait "SV-01: and at the SA" 120 stays 4
 
+# --- and with a record that is being set, and one that is being deleted ---
+
+requests_more() {
+	[ "$(sa_requests "$1" 0x0031)" -gt "$2" ]
+}
+ended=$(do_ advertise ended 0x3005 dev="$three")
+state_wait "SV-01: a service of this device only" 120 "set=1 waiting=0" "$ended"
+services=$(counter live_services)
+knob_set "$three" faults "drop class=3 attr=0x31"
+before=$(sa_requests 0x15 0x0031)
+do_ withdraw "$ended"
+ok "SV-01: its deletion is outstanding" wait_for 90 requests_more 0x15 "$before"
+before=$(sets)
+pending=$(do_ advertise pending 0x3006 dev="$three")
+ok "SV-01: another one is being set" wait_for 90 requests_more 0x02 "$before"
+knob_set "$three" plugged 0
+state_wait "SV-01: the device is removed meanwhile" 120 \
+	"set=0 waiting=0 error=-19" "$pending"
+services_are() {
+	[ "$(counter live_services)" = "$1" ]
+}
+ok "SV-01: that ends the one that was withdrawn" wait_for 90 services_are "$services"
+records_wait "SV-01: which has no record" 120 ended 0
+knob_set "$three" faults clear
+knob_set "$three" plugged 1
+state_wait "SV-01: the other one is set when the device is back" 120 \
+	"set=1 waiting=0 error=0" "$pending"
+wait_for 90 devices_back "$three"
+addresses_add "$three"
+ok "its port is active" port_active_wait "$three"
+records_wait "SV-01: at the SA, too" 120 pending 1
+do_ withdraw "$pending"
+records_wait "SV-01: and withdrawn" 120 pending 0
+state_wait "SV-01: all ports have the first service" 120 "set=4 waiting=0" "$first"
+
 # --- network namespaces ---
 
 host_add other 4

@@ -233,6 +233,24 @@ knob_set "$fourth" first 0
 sm_start
 ok "OpenSM starts with HCAs of one port" port_active_wait
 
+# --- a network namespace is deleted in mid-call ---
+
+second=$(fab_dev 2)
+knob_set "$first" faults 'drop class=3 method=0x12 attr=0x35'
+on peer2 sh -c 'echo paths-start own-net timeout=60000 refresh 10.66.0.3 >&3' \
+	3>$dir/command
+ok "KA-09: a call is outstanding" wait_for 60 one_call
+ip netns del peer2
+rm -f "$fab_state/$second.host"
+# On a slow host it may be over.
+like "KA-09: the namespace of a call is deleted, the call is cancelled" \
+	"$(do_ paths-cancel)" '^cancelled=(1 calls=0 again=1|0 calls=1 again=0)$'
+ok "KA-09: then its device leaves the namespace" \
+	wait_for 120 devices_back "$second"
+knob_set "$first" faults clear
+addresses_add "$second"
+ok "its port is active" port_active_wait "$second"
+
 # --- unload ---
 
 sm_pause

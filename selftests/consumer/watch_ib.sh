@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # KA-08: a watch of a service at the SA: set, moved, deleted, the end of its
-# lease; the cache, an event of the port, a refresh; SAs that do not respond.
+# lease; the cache, an event of the port, a refresh; a namespace that ends in a
+# query; SAs that do not respond.
 . /usr/lib/rdma-cmx/selftests/lib.sh
 . /usr/lib/rdma-cmx/selftests/fabric.sh
 . /usr/lib/rdma-cmx/selftests/consumer/functions
@@ -102,6 +103,32 @@ do_ watch-refresh "$w"
 last "KA-08: a refresh passes that, too" "$w" "error=0 $three"
 service "$third" delete
 do_ unwatch "$w" >/dev/null
+
+# --- a network namespace ends while a query is outstanding ---
+
+timeouts_long 5000
+ok "a host" host_add watch1 4
+knob_set "$(fab_dev 1)" faults 'drop class=3 method=0x12 attr=0x31'
+before=$(sa_requests 0x12 0x0031)
+sent() {
+	[ "$(sa_requests 0x12 0x0031)" -gt "$before" ]
+}
+w=$(nsenter --net=/run/netns/watch1 bash -c "
+	echo 'watch interval=$day -- $query own-net' >$dir/command
+	cat $dir/result")
+ok "KA-08: a query in its namespace is outstanding" wait_for 60 sent
+ip netns del watch1
+rm -f "$fab_state/$fourth.host"
+like "KA-08: the namespace is deleted, the query goes on" \
+	"$(do_ watched "$w")" '^events=0 .* wrong=0 '
+knob_set "$(fab_dev 1)" faults clear
+last "KA-08: the end of the namespace is the last event" "$w" "error=-100 -"
+like "KA-08: no callback was where none may be" "$(do_ watched "$w")" ' wrong=0 '
+do_ unwatch "$w" >/dev/null
+ok "then the device leaves the namespace" wait_for 120 devices_back "$fourth"
+addresses_add "$fourth"
+ok "its port is active" port_active_wait "$fourth"
+timeouts_long
 
 # --- SAs that do not respond ---
 

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Faults in the calls of the kernel API that need an SA, in the calling thread:
- * services, their records, paths of the cache, joins. KA-03, KA-06, KA-07, KA-09,
- * SV-01. The work items of queries and joins are swept in sa_work.c.
+ * services, their records, connects by them, paths of the cache, joins. KA-02,
+ * KA-03, KA-06, KA-07, KA-09, SV-01. The work items of queries, connects and
+ * joins are swept in sa_work.c. Also a program's query of records.
  */
 #include "sweep.h"
 
 /* A service of somebody else */
 #define SERVICE	"/usr/lib/rdma-cmx/selftests/sa/tools/service -C $(fab_dev 3) " \
-		"-n work -i 0x7700 "
+		"-n work -i 0x13f7700 "
 
 FIXTURE(ib) {
 	int fd;
@@ -105,6 +106,51 @@ TEST_F_TIMEOUT(ib, SV_01_services_get, SWEEP_LIMIT)
 {
 	ASSERT_EQ(0, fabric_bash(SERVICE "set"));
 	SWEEP("services-get work", false, NULL);
+	EXPECT_EQ(0, fabric_bash(SERVICE "delete"));
+}
+
+static int records_get(int fd)
+{
+	struct rdma_cmx_service_record records[8];
+	struct rdma_cmx_get_services arg = {
+		.service = "work",
+		.records = (uintptr_t)records,
+		.max_records = 8,
+		.record_size = sizeof(records[0]),
+		.timeout_ms = 60000,
+	};
+	int ret = call(fd, GET_SERVICES, &arg);
+
+	return ret ?: arg.num_records == 1 ? 0 : -ENODATA;
+}
+
+/* The record is the same at the SAs of all ports: one response has it. */
+TEST_F_TIMEOUT(ib, SV_01_get_services, SWEEP_LIMIT)
+{
+	int fd = dev_open(O_NONBLOCK);
+
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, fabric_bash(SERVICE "set"));
+	EACH_FAULT(, records_get(fd), 0, 0,);
+	EXPECT_EQ(0, fabric_bash(SERVICE "delete"));
+	close(fd);
+	EXPECT_TRUE(nothing_left());
+}
+
+TEST_F_TIMEOUT(ib, KA_02_connect, SWEEP_LIMIT)
+{
+	char here[64], there[64], command[256];
+
+	ASSERT_TRUE(fabric_gids(here, there));
+	ASSERT_EQ(0, fabric_bash(SERVICE "set"));
+	snprintf(command, sizeof(command), "listen gid:%s 0x13f7700 accept",
+		 there);
+	ASSERT_EQ(0, consumer_do(self->fd, command));
+	snprintf(command, sizeof(command),
+		 "connect-sync deadline=60000 -- - - "
+		 "sa service=work src=gid:%s", here);
+	SWEEP(command, false, "connect-end");
+	ASSERT_EQ(0, consumer_do(self->fd, "unlisten"));
 	EXPECT_EQ(0, fabric_bash(SERVICE "delete"));
 }
 

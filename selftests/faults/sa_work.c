@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Faults in what the SA of an InfiniBand port has to do with: service and path
- * records, memberships, all in work items. Each ends in time. KA-01, MC-08
+ * records, connects by them, memberships, all in work items. Each ends in time.
+ * KA-01, KA-02, MC-08
  */
 #include "uapi.h"
 #include "work.h"
-
-#define BASH(command) \
-	"bash -c '. /usr/lib/rdma-cmx/selftests/lib.sh; " \
-	". /usr/lib/rdma-cmx/selftests/fabric.sh; " command "'"
-#define SH(command) system(BASH(command))
 
 #define ROUNDS_RECORDS	12
 
@@ -24,8 +20,8 @@ FIXTURE_SETUP(work)
 	ASSERT_LE(0, self->fd);
 	/* Answers come from the SA each time. */
 	ASSERT_EQ(0, system("echo 0 >/sys/module/rdma_cmx/parameters/sa_cache_ms"));
-	ASSERT_EQ(0, SH("/usr/lib/rdma-cmx/selftests/sa/tools/service "
-			"-C $(fab_dev 3) -n work -i 0x7700 set"));
+	ASSERT_EQ(0, fabric_bash("/usr/lib/rdma-cmx/selftests/sa/tools/service "
+				 "-C $(fab_dev 3) -n work -i 0x13f7700 set"));
 }
 
 FIXTURE_TEARDOWN(work)
@@ -37,7 +33,7 @@ FIXTURE_TEARDOWN(work)
 	 * fix that. The restart also drops the service. The next test joins by
 	 * IPoIB's group, which IPoIB joins again meanwhile.
 	 */
-	EXPECT_EQ(0, SH("sm_stop; sm_start && port_active_wait"));
+	EXPECT_EQ(0, fabric_bash("sm_stop; sm_start && port_active_wait"));
 	EXPECT_EQ(0, system("echo 15000 >/sys/module/rdma_cmx/parameters/sa_cache_ms"));
 	EXPECT_EQ(0, system("rmmod cmx_consumer"));
 }
@@ -57,16 +53,28 @@ TEST_F_TIMEOUT(work, KA_01_paths, SWEEP_LIMIT)
 TEST_F_TIMEOUT(work, KA_01_gids, SWEEP_LIMIT)
 {
 	char here[64], there[64], command[256];
-	FILE *f;
 
-	f = popen(BASH("dev_gid $(fab_dev 2); dev_gid $(fab_dev 3)"), "r");
-	ASSERT_NE(NULL, f);
-	ASSERT_EQ(2, fscanf(f, "%63s %63s", here, there));
-	pclose(f);
+	ASSERT_TRUE(fabric_gids(here, there));
 	snprintf(command, sizeof(command),
 		 "start %s 7471 family=27 flags=8 src=gid:%s timeout=60000",
 		 there, here);
 	WORK_SWEEP(command, "wait", NULL);
+}
+
+/* The service, its path and the connection, on both sides */
+TEST_F_TIMEOUT(work, KA_02_connect, SWEEP_LIMIT)
+{
+	char here[64], there[64], command[256];
+
+	ASSERT_TRUE(fabric_gids(here, there));
+	snprintf(command, sizeof(command), "listen gid:%s 0x13f7700 accept",
+		 there);
+	ASSERT_EQ(0, consumer_do(self->fd, command));
+	snprintf(command, sizeof(command), "connect deadline=60000 -- - - "
+		 "sa service=work src=gid:%s", here);
+	WORK_SWEEP(command, NULL, "connect-end");
+	EXPECT_EQ(0, consumer_do(self->fd, "unlisten"));
+	EXPECT_TRUE(live_are(0));
 }
 
 /* Two path records, one of them with an alternate path */

@@ -23,6 +23,30 @@ tree_kernel() {
 		"$1/configure.mk.kernel" 2>/dev/null | head -n 1
 }
 
+# The checksum of ib_core that the modules beside it have, if they have any
+ib_core_crc() {
+	[ -n "${ib_core:-}" ] || return 0
+	for name in ib_cm rdma_cm ib_uverbs; do
+		modprobe --dump-modversions \
+			"$(dirname "$(readlink -f "$ib_core")")/$name".ko*
+	done 2>/dev/null | symbol_crc
+}
+
+symbol_crc() {
+	awk '$2 == "ib_register_client" { print $1; exit }' "$@"
+}
+
+# crc_check DIR KERNEL: are they of the version that is installed?
+crc_check() {
+	has=$(symbol_crc "$1/Module.symvers")
+	wants=$(ib_core_crc)
+	[ "${wants:-$has}" = "$has" ] ||
+		die "the headers in $1 are not those of $ib_core: the checksum" \
+		    "of ib_register_client is $has there, and $wants in the" \
+		    "modules beside it: install the vendor's headers of the" \
+		    "same version for $2, or name their directory in OFA_DIR."
+}
+
 # tree_use DIR KERNEL: print DIR if it can be built with
 tree_use() {
 	found=$(tree_kernel "$1")
@@ -38,6 +62,7 @@ tree_use() {
 		die "$1 has no Module.symvers with the symbols of ib_core:" \
 		    "reinstall the vendor's headers for $2, or name their" \
 		    "directory in OFA_DIR."
+	crc_check "$1" "$2"
 	echo "$1"
 	exit 0
 }

@@ -69,6 +69,26 @@ refuses() {
 	is "$name" "$status $(wc -l <<<"$out")" "1 1" || diag "$out"
 }
 
+# Beside ib_core, another module has the checksum of its symbols.
+checksums() {
+	local dir=$ofa/$arch/$kver crc
+
+	cp "${stock%/*}"/ib_cm.ko* "$modules/updates/dkms/"
+	crc=$(modprobe --dump-modversions "$modules"/updates/dkms/ib_cm.ko* |
+		awk '$2 == "ib_register_client" { print $1 }')
+	if [ -z "$crc" ]; then
+		skip "headers of another version" "no MODVERSIONS"
+	else
+		refuses "headers of another version" \
+			"$dir are not those of $modules/updates" \
+			"is 0x0badcafe there, and $crc in"
+	fi
+	OFA_DIR=$dir takes "the same with OFA_DIR" "$dir"
+	sed -i "s/0x0badcafe/${crc:-&}/" "$dir/Module.symvers"
+	takes "headers of the same version" "$dir"
+	rm "$modules"/updates/dkms/ib_cm.ko*
+}
+
 decisions() {
 	root_new $own
 	takes "the kernel's own ib_core, no vendor's headers" ""
@@ -97,6 +117,8 @@ decisions() {
 	takes "MLNX_OFED's headers before 5.5" "$ofa/$kver"
 	headers_new "$ofa/$arch/$kver" "$kver"
 	takes "MLNX_OFED's headers" "$ofa/$arch/$kver"
+
+	checksums
 
 	echo "KVERSION=$other" >"$ofa/$arch/$kver/configure.mk.kernel"
 	refuses "headers that were configured for another kernel" \
@@ -197,7 +219,7 @@ builds() {
 	is "takes the kernel's own" "$(made | xargs)" "kernel${crc:+ $crc}"
 }
 
-plan 26
+plan 29
 decisions
 builds
 finish

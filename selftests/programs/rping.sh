@@ -52,5 +52,30 @@ is "rping -P: all pings came back" "$(lines "$c_out" '^ping data: ')" 1500
 serve_end
 ids "rping -P" "6 5"
 none_left "rping -P"
+
+# A PD, a CQ, then the queue pair of the id: at some limit of the cgroup each of
+# them is the first that is refused.
+group=/sys/fs/cgroup/rping
+limited="echo \$\$ >$group/cgroup.procs && $run rping -c -V -v -C 10 -a $sa"
+queue_pair_refused() {
+	local n
+
+	for n in {1..6}; do
+		echo "rxe0 hca_object=$n" >$group/rdma.max || return
+		! at "$cl" "$limited" 2>&1 | grep -q '^rdma_create_qp: ' || return 0
+	done
+	return 1
+}
+if [ $bed = RoCE ]; then
+	echo +rdma >/sys/fs/cgroup/cgroup.subtree_control
+	mkdir $group
+	serve "$run rping -s -V -v -C 10 -a $sa"
+	ok "the rdma cgroup refuses the queue pair of an id" queue_pair_refused
+	echo "rxe0 hca_object=max" >$group/rdma.max
+	client "rping, without that limit" "$limited"
+	served "rping, without that limit"
+	rmdir $group
+	echo -rdma >/sys/fs/cgroup/cgroup.subtree_control
+fi
 bed_end
 finish

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # Kernel memory of a process is charged to its memory cgroup. With a low limit,
-# many ids, events and resolutions fail there or end the process, and other
-# processes are not affected. No object is left.
+# many ids, events and resolutions fail there or end the process, above
+# memory.high it is slowed down, and other processes are not affected. No object
+# is left.
 . "${0%/*}/functions"
 hoard=/usr/lib/rdma-cmx/selftests/races/tools/hoard
 
@@ -49,6 +50,23 @@ for ((i = 1; i <= rounds; i++)); do
 	ok "others resolve" timeout 100 cmx resolve storage.cmx.test
 	confined_del
 done
+
+# Above memory.high it is slowed down, and nobody else.
+above_high() {
+	[ "$(<$group/memory.current)" -gt 6291456 ] &&
+		grep -q '^high [1-9]' $group/memory.events
+}
+mkdir -p $group && echo 6M >$group/memory.high
+confined max "$hoard" 10000 >high.log 2>&1 &
+hoarder=$!
+ok "memory.high: the group has more" wait_for 90 above_high
+ok "memory.high: others resolve" timeout 100 cmx resolve storage.cmx.test
+echo 1 >$group/cgroup.kill
+wait $hoarder 2>/dev/null
+ok "memory.high: it has ended" wait_for 40 ended
+ok "memory.high: no object is left" wait_for 30 live_none
+confined_del
+
 confined 200M "$hoard" 10000 >large.log 2>&1
 is "with enough it passes" $? 0
 diag "peak $(cat $group/memory.peak 2>/dev/null) bytes"

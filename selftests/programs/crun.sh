@@ -5,7 +5,7 @@
 # read-only root, no capability, a private /dev, and a cgroup that allows only
 # the devices in it. An unmodified program connects by rdma_cmx with the device
 # of the CDI file, by librdmacm without it, and by librdmacm if the file exists
-# and the cgroup denies it. RA-03, RAI-02
+# and the cgroup denies it. The doctor finds nothing. RA-03, RAI-02, OPS-02
 . /usr/lib/rdma-cmx/selftests/lib.sh
 . /usr/lib/rdma-cmx/selftests/programs/functions
 
@@ -97,6 +97,14 @@ unlike "the device of the CDI file: rdma_cmx serves it" "$c_out" librdmacmx
 bundle "$nodes,$cdi_node" "$rules,$cdi_rule" "cmx resolve storage.cmx.test 7471"
 like "the device of the CDI file: a name and its device" "$($run 2>&1)" \
 	'^10\.55\.0\.2 +10\.55\.0\.1 +7471 .* rxe0/1 '
+bundle "$nodes,$cdi_node" "$rules,$cdi_rule" "cmx doctor storage.cmx.test"
+content() {
+	inside=$($run 2>&1)
+	grep -qx 'verdict: healthy' <<<"$inside"
+}
+wait_for 70 content
+is "the device of the CDI file: the doctor has no false alarm" \
+	"$(grep -v '^ok ' <<<"$inside")" "verdict: healthy"
 bundle "$nodes" "$rules" "$ping"
 pair "no device" "0 0" "rping -s -C 3 -a $sa" "$run"
 like "no device: librdmacm serves it, which is reported" "$c_out" \

@@ -15,6 +15,7 @@
  *	unlisten	end all of them
  * The event handlers of all ids share one lock.
  */
+#include <linux/delay.h>
 #include <linux/kernel.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
@@ -29,6 +30,7 @@
 #define LISTENERS	12
 #define LISTEN_SHOWN	16
 #define LISTEN_SILENT	5
+#define LISTEN_TARDY_MS	1000
 
 struct target {
 	struct rdma_cm_id *id;
@@ -163,6 +165,8 @@ static int listen_request(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	target->requests++;
 	id->context = a;
 	id->event_handler = listen_accepted_event;
+	if (a->mode == 't')
+		msleep(LISTEN_TARDY_MS);
 	if (a->mode != 'h')
 		ret = listen_accept(a, target);
 	if (ret) {

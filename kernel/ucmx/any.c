@@ -455,7 +455,8 @@ static int ucmx_any_next(struct ucmx_id *id,
 	    (arg->step != RDMA_CMX_STEP_SETUP &&
 	     arg->step != RDMA_CMX_STEP_REQUEST))
 		return -EINVAL;
-	if (!any || !ucmx_any_winner(any) || id->backlog || ucmx_mc_count(id))
+	if (!any || !ucmx_any_winner(any) || ucmx_id_listens(id) ||
+	    ucmx_mc_count(id))
 		return -EINVAL;
 	if (READ_ONCE(id->gone))
 		return -ENODEV;

@@ -231,10 +231,27 @@ int ucmx_connect(struct ucmx_cmd *cmd)
 	return ret;
 }
 
+/*
+ * The id's mutex is held, and it gets *@new unless it has one. The lock orders
+ * it before the state by which rdma_cm starts to report requests.
+ */
+static struct ucmx_listener *ucmx_listener(struct ucmx_id *id,
+					   struct ucmx_listener **new)
+{
+	if (!id->listener) {
+		spin_lock(&id->lock);
+		id->listener = *new;
+		spin_unlock(&id->lock);
+		*new = NULL;
+	}
+	return id->listener;
+}
+
 int ucmx_listen(struct ucmx_cmd *cmd)
 {
 	struct rdma_cmx_listen *arg = cmd->buf;
 	unsigned int max = READ_ONCE(ucmx_max_backlog);
+	struct ucmx_listener *l, *new;
 	struct ucmx_id *id;
 	int old, ret;
 
@@ -242,18 +259,24 @@ int ucmx_listen(struct ucmx_cmd *cmd)
 		return -EINVAL;
 	if (arg->backlog <= 0 || arg->backlog > max)
 		arg->backlog = clamp_t(unsigned int, max, 1, INT_MAX);
+	/* The removal of the device waits for the mutex. */
+	new = ucmx_listener_alloc();
+	if (!new)
+		return -ENOMEM;
 	id = ucmx_id_lock(cmd->file, arg->id);
-	if (IS_ERR(id))
+	if (IS_ERR(id)) {
+		ucmx_listener_free(new);
 		return PTR_ERR(id);
+	}
+	l = ucmx_listener(id, &new);
 	/* Requests may arrive before rdma_listen() returns. */
-	old = id->backlog;
-	WRITE_ONCE(id->backlog, arg->backlog);
-	if (!id->memcg)
-		id->memcg = get_mem_cgroup_from_mm(current->mm);
+	old = l->backlog;
+	WRITE_ONCE(l->backlog, arg->backlog);
 	ret = rdma_listen(id->cm, arg->backlog);
 	if (ret)
-		WRITE_ONCE(id->backlog, old);
+		WRITE_ONCE(l->backlog, old);
 	ucmx_id_unlock(id);
+	ucmx_listener_free(new);
 	return ret;
 }
 

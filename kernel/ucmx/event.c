@@ -216,7 +216,7 @@ void ucmx_event_unlink(struct ucmx_event *ev, struct ucmx_file *file)
 	list_del_init(&ev->ready);
 	list_del_init(&ev->mine);
 	if (ev->conn && !ev->excess)
-		id->nr_conns--;
+		id->listener->nr_conns--;
 	ev->excess = false;
 	if (ev->counted) {
 		ev->counted = false;
@@ -287,7 +287,7 @@ static void ucmx_event_queue_conn(struct ucmx_event *ev, struct ucmx_file *file)
 	struct ucmx_id *id = ev->id;
 
 	ev->excess = false;
-	id->nr_conns++;
+	id->listener->nr_conns++;
 	if (id->hold)
 		list_move_tail(&ev->mine, &id->held);
 	else
@@ -298,14 +298,15 @@ static void ucmx_event_queue_conn(struct ucmx_event *ev, struct ucmx_file *file)
  * Does one more request have to wait? One is always readable, as its reader lets
  * the next one follow: a LISTEN that failed leaves a backlog of 0.
  */
-static bool ucmx_event_backlog_full(const struct ucmx_id *id)
+static bool ucmx_event_backlog_full(const struct ucmx_listener *l)
 {
-	return id->nr_conns && id->nr_conns >= READ_ONCE(id->backlog);
+	return l->nr_conns && l->nr_conns >= READ_ONCE(l->backlog);
 }
 
 /* Queues requests for which the backlog has room. The id's lock is held. */
 static void ucmx_event_advance_locked(struct ucmx_id *id)
 {
+	struct ucmx_listener *l = id->listener;
 	struct ucmx_event *ev, *tmp;
 	struct ucmx_file *file;
 	bool any = false;
@@ -314,12 +315,12 @@ static void ucmx_event_advance_locked(struct ucmx_id *id)
 	 * Without a request, the id may be closed, and its file gone. Those of
 	 * a removed device end with the id: its removal is its last event.
 	 */
-	if (list_empty(&id->excess) || id->gone)
+	if (list_empty(&l->excess) || id->gone)
 		return;
 	file = id->file;
 	spin_lock(&file->lock);
-	list_for_each_entry_safe(ev, tmp, &id->excess, mine) {
-		if (ucmx_event_backlog_full(id))
+	list_for_each_entry_safe(ev, tmp, &l->excess, mine) {
+		if (ucmx_event_backlog_full(l))
 			break;
 		ucmx_event_queue_conn(ev, file);
 		any = true;
@@ -358,8 +359,8 @@ void ucmx_event_post_conn(struct ucmx_event *ev)
 	ucmx_event_count(ev, file);
 	ev->excess = true;
 	ev->attempt = id->attempt;
-	list_add_tail(&ev->mine, &id->excess);
-	if (ucmx_event_backlog_full(id))
+	list_add_tail(&ev->mine, &id->listener->excess);
+	if (ucmx_event_backlog_full(id->listener))
 		ucmx_stat_inc(held_connects);
 	spin_unlock(&file->lock);
 	ucmx_event_advance_locked(id);
@@ -476,8 +477,8 @@ static bool ucmx_event_purge_some(struct ucmx_id *id, struct list_head *gone)
 		if (!ev)
 			ev = list_first_entry_or_null(&id->held,
 						      struct ucmx_event, mine);
-		if (!ev)
-			ev = list_first_entry_or_null(&id->excess,
+		if (!ev && id->listener)
+			ev = list_first_entry_or_null(&id->listener->excess,
 						      struct ucmx_event, mine);
 		if (!ev)
 			break;

@@ -28,11 +28,13 @@ static bool ucmx_conn_may_wait(const struct ucmx_id *listen, int waiting)
  */
 static int ucmx_conn_charge(struct ucmx_id *listen)
 {
+	struct ucmx_listener *l;
 	int waiting, ret;
 
 	spin_lock(&listen->lock);
-	waiting = atomic_read(&listen->waiting);
-	if (waiting >= READ_ONCE(listen->backlog) &&
+	l = listen->listener;
+	waiting = atomic_read(&l->waiting);
+	if (waiting >= READ_ONCE(l->backlog) &&
 	    !ucmx_conn_may_wait(listen, waiting))
 		ret = -ENOMEM;
 	else if (READ_ONCE(listen->file->nr_events) >=
@@ -41,7 +43,7 @@ static int ucmx_conn_charge(struct ucmx_id *listen)
 	else
 		ret = ucmx_file_charge(listen->file, 1);
 	if (!ret)
-		atomic_inc(&listen->waiting);
+		atomic_inc(&l->waiting);
 	spin_unlock(&listen->lock);
 	return ret;
 }
@@ -49,7 +51,7 @@ static int ucmx_conn_charge(struct ucmx_id *listen)
 static void ucmx_conn_uncharge(struct ucmx_id *listen)
 {
 	spin_lock(&listen->lock);
-	atomic_dec(&listen->waiting);
+	atomic_dec(&listen->listener->waiting);
 	ucmx_file_uncharge(listen->file, 1);
 	spin_unlock(&listen->lock);
 }
@@ -62,7 +64,7 @@ static struct ucmx_event *ucmx_conn_alloc(struct ucmx_id *listen,
 					  unsigned int len)
 {
 	const gfp_t gfp = GFP_NOWAIT | __GFP_NOWARN | __GFP_ACCOUNT;
-	struct mem_cgroup *old = set_active_memcg(listen->memcg);
+	struct mem_cgroup *old = set_active_memcg(listen->listener->memcg);
 	struct ucmx_event *ev = NULL;
 	struct ucmx_id *id;
 

@@ -37,18 +37,37 @@ struct ucmx_id *ucmx_id_alloc(gfp_t gfp)
 	mutex_init(&id->mutex);
 	INIT_LIST_HEAD(&id->queued);
 	INIT_LIST_HEAD(&id->held);
-	INIT_LIST_HEAD(&id->excess);
 	INIT_LIST_HEAD(&id->reserve);
 	ucmx_stat_inc(ids);
 	ucmx_stat_inc(live_ids);
 	return id;
 }
 
+/* For requests of an id; the memory is charged to the caller. */
+struct ucmx_listener *ucmx_listener_alloc(void)
+{
+	struct ucmx_listener *l = kzalloc(sizeof(*l), GFP_KERNEL_ACCOUNT);
+
+	if (!l)
+		return NULL;
+	INIT_LIST_HEAD(&l->excess);
+	l->memcg = get_mem_cgroup_from_mm(current->mm);
+	return l;
+}
+
+void ucmx_listener_free(struct ucmx_listener *l)
+{
+	if (!l)
+		return;
+	mem_cgroup_put(l->memcg);
+	kfree(l);
+}
+
 void ucmx_id_put(struct ucmx_id *id)
 {
 	if (!refcount_dec_and_test(&id->ref))
 		return;
-	mem_cgroup_put(id->memcg);
+	ucmx_listener_free(id->listener);
 	mutex_destroy(&id->mutex);
 	kmem_cache_free(ucmx_id_cache, id);
 	ucmx_stat_dec(live_ids);

@@ -77,6 +77,12 @@ static void ucmx_event_leave(struct ucmx_id *id, struct list_head *moved)
 		cond_resched();
 }
 
+/* The number of unread connection requests */
+static unsigned int ucmx_id_conns(const struct ucmx_id *id)
+{
+	return id->listener ? atomic_read(&id->listener->waiting) : 0;
+}
+
 /*
  * Moves the unread events of @id, its lock held, to the file @to: those in
  * @moved, from ucmx_event_leave(), and then those held since. @charged is from
@@ -94,7 +100,7 @@ static unsigned int ucmx_event_enter(struct ucmx_id *id, struct ucmx_file *to,
 	lockdep_assert_held(&id->lock);
 	list_splice(moved, &id->held);
 	spin_lock(&from->lock);
-	conns = atomic_read(&id->waiting);
+	conns = ucmx_id_conns(id);
 	*reported = id->reported;
 	WRITE_ONCE(from->nr_events, from->nr_events - id->nr_events);
 	spin_unlock(&from->lock);
@@ -107,7 +113,7 @@ static unsigned int ucmx_event_enter(struct ucmx_id *id, struct ucmx_file *to,
 /* Objects that an id counts for its file: itself, memberships, requests */
 static unsigned int ucmx_id_weight(struct ucmx_id *id)
 {
-	return 1 + ucmx_mc_count(id) + atomic_read(&id->waiting);
+	return 1 + ucmx_mc_count(id) + ucmx_id_conns(id);
 }
 
 /*

@@ -111,7 +111,7 @@ static int ucmx_record_commit(struct ucmx_file *file, struct ucmx_record *r,
 	if (ev->reported)
 		ev->reported(ev, id->owner == reader);
 	if (r->conn) {
-		atomic_dec(&id->waiting);
+		atomic_dec(&id->listener->waiting);
 		r->conn->owner = reader;
 		r->conn->handle = r->handle;
 		WRITE_ONCE(r->conn->file, file);

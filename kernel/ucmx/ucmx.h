@@ -38,7 +38,7 @@
  *                        from or to user space is made under it
  *  handler lock of cm    rdma_cm's; held around event handlers
  *  ucmx_id.lock          destination of the id's events: file, held, excess,
- *                        reserve
+ *                        reserve; publishes listener
  *  ucmx_file.lock        the queue, also of its ids, and its counters
  *  ucmx_user.lock        wake-ups that wait for a work item
  *
@@ -139,7 +139,7 @@ enum ucmx_slot {
  * @slot: purpose of the reservation
  * @embedded: part of another object; not freed when it is read
  * @counted: included in nr_events of the id and its file
- * @excess: CONNECT_REQUEST beyond the backlog, in ucmx_id.excess
+ * @excess: CONNECT_REQUEST beyond the backlog, in ucmx_listener.excess
  * @unsolicited: no operation reserved it
  */
 struct ucmx_event {
@@ -172,25 +172,32 @@ struct ucmx_removal {
 	struct ucmx_event ev;
 };
 
+/* The part of an id for requests, from its first LISTEN to its end */
+struct ucmx_listener {
+	struct list_head excess;	/* requests beyond the backlog */
+	struct mem_cgroup *memcg;	/* charged for requests */
+	int backlog;			/* limit of nr_conns */
+	u32 nr_conns;			/* requests in queued and held, by
+					 * ucmx_file.lock
+					 */
+	atomic_t waiting;		/* unread requests */
+};
+
 struct ucmx_id {
 	refcount_t ref;
 	spinlock_t lock;	/* where its events go */
 	u32 handle;
 	u32 nr_events;		/* unread and counted, by ucmx_file.lock */
 	u32 reported;		/* events read by the owner, likewise */
-	u32 nr_conns;		/* requests in queued and held, likewise */
-	atomic_t waiting;	/* unread connection requests */
-	int backlog;		/* limit of nr_conns */
 	atomic_t unsolicited;	/* bits: types unread and not requested */
 	u64 uid;
 	u64 owner;		/* cookie of its creator, constant */
 	struct ucmx_file *file;	/* NULL: an unread connection request */
-	struct mem_cgroup *memcg;	/* charged for connection requests */
+	struct ucmx_listener *listener;	/* since LISTEN, or NULL */
 	struct rdma_cm_id *cm;	/* NULL: device gone, or id dead */
 	struct mutex mutex;	/* serialises commands, guards cm */
 	struct list_head queued;	/* by ucmx_file.lock */
 	struct list_head held;		/* instead, while hold is set */
-	struct list_head excess;	/* requests beyond the backlog */
 	struct list_head reserve;
 	struct hlist_head mcs;
 	struct ucmx_removal *removal;
@@ -214,6 +221,12 @@ struct ucmx_id {
 	u8 racing:1;		/* candidates race, by mutex, too */
 	struct cmx_route route;	/* route query, see route.h */
 };
+
+/* The id's mutex is held. */
+static inline bool ucmx_id_listens(const struct ucmx_id *id)
+{
+	return id->listener && id->listener->backlog;
+}
 
 /* An ioctl in execution */
 struct ucmx_cmd {
@@ -315,6 +328,8 @@ static inline void ucmx_id_get(struct ucmx_id *id)
 	refcount_inc(&id->ref);
 }
 
+struct ucmx_listener *ucmx_listener_alloc(void);
+void ucmx_listener_free(struct ucmx_listener *l);
 void ucmx_id_put(struct ucmx_id *id);
 
 /* close.c */

@@ -27,7 +27,7 @@
  *    ucma_get_ctx()" (ucma): each command gets its id by ucmx_id_lock() and has
  *    one way out; faults/id and its like fail each allocation, and no object is
  *    left.
- *  - "Change backlog into an atomic" (ucma): ucmx_id.waiting is one;
+ *  - "Change backlog into an atomic" (ucma): ucmx_listener.waiting;
  *    attack/queue_limits.
  *  - "Fix rdma_resolve_route() memory leak" (cma): a path of the user's takes
  *    the place of what an earlier resolution left; sa/option,

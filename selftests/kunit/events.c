@@ -17,6 +17,7 @@ struct bed {
 	struct ucmx_file file;
 	struct ucmx_id id;
 	struct ucmx_event ev, other;
+	struct ucmx_listener listener;
 	struct ucmx_id conn;
 	u64 body, other_body;
 };
@@ -30,7 +31,8 @@ static struct bed *bed_make(struct kunit *test)
 	spin_lock_init(&b->id.lock);
 	INIT_LIST_HEAD(&b->id.queued);
 	INIT_LIST_HEAD(&b->id.held);
-	INIT_LIST_HEAD(&b->id.excess);
+	INIT_LIST_HEAD(&b->listener.excess);
+	b->id.listener = &b->listener;
 	b->id.file = &b->file;
 	ucmx_event_init(&b->ev, &b->id, 0);
 	ucmx_event_init(&b->other, &b->id, 0);
@@ -168,7 +170,7 @@ static struct bed *requests_make(struct kunit *test)
 
 	b->ev.conn = &b->conn;
 	b->other.conn = &b->conn;
-	b->id.backlog = 1;
+	b->listener.backlog = 1;
 	b->id.attempt = 3;
 	ucmx_event_post_conn(&b->ev);
 	ucmx_event_post_conn(&b->other);
@@ -203,7 +205,7 @@ static void events_requests_after_a_failed_listen(struct kunit *test)
 {
 	struct bed *b = requests_make(test);
 
-	b->id.backlog = 0;
+	b->listener.backlog = 0;
 	request_is_read(b);
 	KUNIT_EXPECT_PTR_EQ(test, first(b), &b->other);
 }
@@ -215,7 +217,7 @@ static void events_requests_after_removal(struct kunit *test)
 	b->id.gone = true;
 	request_is_read(b);
 	KUNIT_EXPECT_NULL(test, first(b));
-	KUNIT_EXPECT_TRUE(test, list_is_singular(&b->id.excess));
+	KUNIT_EXPECT_TRUE(test, list_is_singular(&b->listener.excess));
 }
 
 static struct kunit_case events_cases[] = {

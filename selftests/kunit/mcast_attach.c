@@ -395,6 +395,17 @@ static void attach_qkey_rejoined(struct kunit *test)
 	qkey = 9;
 	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 1), 0);
 	KUNIT_EXPECT_EQ(test, qkey, 1u);
+	qkey = 9;
+	lost(&b->a);
+	KUNIT_EXPECT_EQ(test, qkey, 9u);
+	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 1), 0);
+	KUNIT_EXPECT_EQ(test, qkey, 1u);
+	qkey = 9;
+	query_error = -EOPNOTSUPP;
+	lost(&b->a);
+	KUNIT_EXPECT_EQ(test, qkey, 9u);
+	query_error = 0;
+	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 1), 0);
 	/* So does that of a group with the Q_Key of the queue pair. */
 	KUNIT_EXPECT_EQ(test, rejoined(&b->b, 2), 0);
 	cmx_group_detach(&b->a);
@@ -423,6 +434,9 @@ static void attach_qkey_stays_lost(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, qkey, OWN_QKEY);
 	qkey = 9;
 	lost(&b->b);
+	cmx_group_detach(&b->c);
+	KUNIT_EXPECT_EQ(test, qkey, 9u);
+	/* As when a group is left that has failed */
 	cmx_group_detach(&b->c);
 	KUNIT_EXPECT_EQ(test, qkey, 9u);
 	/* Without it: each is lost after the other. */
@@ -471,7 +485,64 @@ static void attach_qkey_of_next_qp(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 1), 0);
 	cmx_group_detach(&b->a);
 	KUNIT_EXPECT_EQ(test, qkey, 9u);
+	/* One that has the Q_Key of the group by itself */
 	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 1), 0);
+	cmx_group_detach(&b->b);
+	qkey_error = -EINVAL;
+	cmx_group_detach(&b->a);
+	KUNIT_EXPECT_EQ(test, qkey, 1u);
+	qkey_error = 0;
+	b->qp.qp_num++;
+	KUNIT_EXPECT_EQ(test, rejoined(&b->b, 2), 0);
+	KUNIT_EXPECT_EQ(test, qkey, 1u);
+	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 1), 0);
+	bed_end(test, b);
+}
+
+/* In RDMA_PS_IPOIB a joined group requires that of the partition. */
+static void attach_qkey_of_partition(struct kunit *test)
+{
+	struct bed *b = bed_make(test, RDMA_PS_IPOIB);
+
+	KUNIT_EXPECT_EQ(test, rejoined(&b->b, 2), 0);
+	b->a.set_qkey = true;
+	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 1), 0);
+	qkey = 9;
+	cmx_group_detach(&b->a);
+	KUNIT_EXPECT_EQ(test, qkey, 2u);
+	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 1), 0);
+	bed_end(test, b);
+}
+
+/* The queue pair is reset: most drivers report 0, and it cannot be set. */
+static void attach_qkey_reset(struct kunit *test)
+{
+	struct bed *b = bed_make(test, RDMA_PS_IPOIB);
+
+	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 1), 0);
+	qkey = 0;
+	qkey_error = -EINVAL;
+	KUNIT_EXPECT_EQ(test, rejoined(&b->b, 1), 0);
+	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 1), 0);
+	qkey_error = 0;
+	bed_end(test, b);
+}
+
+/* Without memory for the query nothing is known, and the join fails. */
+static void attach_qkey_unread(struct kunit *test)
+{
+	struct bed *b = bed_make(test, RDMA_PS_UDP);
+
+	b->a.set_qkey = true;
+	query_error = -ENOMEM;
+	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 1), -ENOMEM);
+	KUNIT_EXPECT_EQ(test, qkey, OWN_QKEY);
+	query_error = 0;
+	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 1), 0);
+	cmx_group_detach(&b->a);
+	KUNIT_EXPECT_EQ(test, qkey, OWN_QKEY);
+	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 1), 0);
+	KUNIT_EXPECT_EQ(test, rejoined(&b->b, 2), 0);
 	bed_end(test, b);
 }
 
@@ -555,6 +626,9 @@ static struct kunit_case attach_cases[] = {
 	KUNIT_CASE(attach_qkey_stays_lost),
 	KUNIT_CASE(attach_qkey_of_failed_rejoin),
 	KUNIT_CASE(attach_qkey_of_next_qp),
+	KUNIT_CASE(attach_qkey_of_partition),
+	KUNIT_CASE(attach_qkey_reset),
+	KUNIT_CASE(attach_qkey_unread),
 	KUNIT_CASE(attach_qkey_rejoin),
 	KUNIT_CASE(attach_qkey_refused),
 	{}

@@ -111,70 +111,95 @@ cmx_attachments_leader(const struct cmx_attachments *attachments,
 	return leader;
 }
 
+/* True if the partition's Q_Key is required, see cmx_attachments_leader() */
+static bool cmx_attachments_partition(const struct cmx_attachments *attachments)
+{
+	const struct cmx_group *g;
+
+	list_for_each_entry(g, &attachments->groups, attachment)
+		if (g->current_qkey && !g->set_qkey &&
+		    g->id->ps == RDMA_PS_IPOIB)
+			return true;
+	return false;
+}
+
+static void cmx_attachments_forget(struct cmx_attachments *attachments)
+{
+	attachments->qkey = 0;
+	attachments->base = 0;
+	attachments->foreign = false;
+}
+
 /*
- * Finds out which Q_Key the queue pair has. One that the core has not set is the
- * base: it is of rdma_create_qp(), or the consumer has set it since. False: the
- * driver does not report it.
+ * Reads the Q_Key of the queue pair. One that the core has not set is the base:
+ * it is of rdma_create_qp(), or the consumer has set it since. -EOPNOTSUPP: the
+ * driver does not report it, or the queue pair is reset.
  */
-static bool cmx_group_read_qkey(const struct cmx_group *g)
+static int cmx_group_read_qkey(const struct cmx_group *g)
 {
 	struct cmx_attachments *attachments = g->attachments;
 	struct ib_qp_init_attr init = {};
 	struct ib_qp_attr attr = {};
+	int ret = ib_query_qp(g->qp, &attr, IB_QP_QKEY, &init);
 
-	if (ib_query_qp(g->qp, &attr, IB_QP_QKEY, &init) || !attr.qkey) {
-		if (!attachments->base && g->id->ps != RDMA_PS_IPOIB)
-			attachments->base = RDMA_UDP_QKEY;
-		return false;
-	}
-	if (attr.qkey != attachments->qkey) {
-		attachments->qkey = attr.qkey;
+	if (!ret && !attr.qkey)
+		ret = -EOPNOTSUPP;
+	if (ret == -EOPNOTSUPP && !attachments->base &&
+	    g->id->ps != RDMA_PS_IPOIB)
+		attachments->base = RDMA_UDP_QKEY;
+	if (ret || attr.qkey == attachments->qkey)
+		return ret;
+	attachments->foreign = attachments->qkey;
+	attachments->qkey = attr.qkey;
+	if (!cmx_attachments_partition(attachments))
 		attachments->base = attr.qkey;
-	}
-	return true;
+	return 0;
 }
 
 /*
  * Sets the Q_Key that the groups require. @g has changed: it is joined, lost or
- * gone. One that the consumer has set is replaced by a join only, and only by
- * that of its group. After an error a later change sets it.
+ * gone. One that the consumer has set is replaced by the join of its group, or
+ * by the partition's if a joined group requires that. After an error a later
+ * change sets it.
  */
 static int cmx_group_sync_qkey(const struct cmx_group *g)
 {
 	struct cmx_attachments *attachments = g->attachments;
 	const struct cmx_group *leader = cmx_attachments_leader(attachments, g);
-	bool partition = g->current_qkey && !g->set_qkey &&
-			 g->id->ps == RDMA_PS_IPOIB;
-	bool by_join = leader ? leader == g : partition;
-	u32 before = attachments->qkey;
+	bool partition = !leader && cmx_attachments_partition(attachments);
+	bool leads = leader == g && g->current_qkey;
 	struct ib_qp_attr attr = {};
-	bool known;
-	int ret;
+	int known, ret;
 
-	if (!leader && !partition && before == attachments->base)
+	if (g->qp->qp_num != attachments->qp_num) {
+		attachments->qp_num = g->qp->qp_num;
+		cmx_attachments_forget(attachments);
+	}
+	if (!leader && !partition && attachments->qkey == attachments->base)
 		return 0;
 	known = cmx_group_read_qkey(g);
-	if (partition)
+	if (known && known != -EOPNOTSUPP)
+		return known;
+	if (g->current_qkey && !g->set_qkey && g->id->ps == RDMA_PS_IPOIB)
 		attachments->base = be32_to_cpu(g->rec.qkey);
-	if (before && before != attachments->qkey && !by_join)
+	if (attachments->foreign && !partition && !leads)
 		return 0;
 	attr.qkey = leader ? be32_to_cpu(leader->rec.qkey) : attachments->base;
-	if (!attr.qkey ||
-	    (attr.qkey == attachments->qkey && (known || !by_join)))
+	if (!attr.qkey || (attr.qkey == attachments->qkey && !(known && leads)))
 		return 0;
 	ret = ib_modify_qp(g->qp, &attr, IB_QP_QKEY);
-	if (!ret)
-		attachments->qkey = attr.qkey;
-	return ret;
+	if (ret)
+		return ret;
+	attachments->qkey = attr.qkey;
+	attachments->foreign = false;
+	return 0;
 }
 
 /* The consumer may replace a queue pair without groups. */
 static void cmx_attachments_end(struct cmx_attachments *attachments)
 {
-	if (list_empty(&attachments->groups)) {
-		attachments->qkey = 0;
-		attachments->base = 0;
-	}
+	if (list_empty(&attachments->groups))
+		cmx_attachments_forget(attachments);
 }
 
 void cmx_group_detach(struct cmx_group *g)

@@ -81,13 +81,17 @@ struct rdma_cmx_member {
 /**
  * struct cmx_attachments - uses of an id's queue pair, by the handler lock
  * @groups: groups that it is attached to
- * @qkey: its Q_Key if a group has set it, 0 if not known
+ * @qp_num: number of the queue pair that the others are about
+ * @qkey: its Q_Key when it was read or set, 0 if not known
  * @base: its Q_Key without a group whose Q_Key the caller gave, 0 if not known
+ * @foreign: the consumer has replaced a @qkey
  */
 struct cmx_attachments {
 	struct list_head groups;
+	u32 qp_num;
 	u32 qkey;
 	u32 base;
+	bool foreign;
 };
 
 enum cmx_group_state {

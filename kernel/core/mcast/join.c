@@ -73,7 +73,7 @@ static void cmx_group_failed(struct cmx_group *g, int status)
 
 	cmx_group_stop(g);
 	if (g->persistent && g->was_joined) {
-		if (g->state == CMX_GROUP_JOINED)
+		if (!g->lost)
 			cmx_members_lost(g, status);
 		g->state = CMX_GROUP_IDLE;
 		cmx_group_kick(g, g->backoff);

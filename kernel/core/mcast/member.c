@@ -188,7 +188,7 @@ cmx_member_share(struct cmx_group *g, const struct rdma_cmx_join_attr *attr,
 		ret = -ESTALE;
 	} else if (!cmx_group_is(g, attr)) {
 		ret = -EADDRINUSE;
-	} else if (g->lost && !attr->report_lost) {
+	} else if (g->lost && (!attr->report_lost || !g->joined)) {
 		/* The rejoin may never succeed. A first join fails then, too. */
 		ret = -EADDRNOTAVAIL;
 	} else {

@@ -59,13 +59,15 @@ void cmx_member_report_lost(struct rdma_cmx_member *m)
 		.status = m->group->lost,
 	};
 
-	if (m->report_lost && m->group->lost && m->event && !m->owner->ended)
+	if (m->report_lost && m->group->lost && m->group->joined && m->event &&
+	    !m->owner->ended)
 		m->event(m, &event, NULL, m->context);
 }
 
 /*
  * The group's work item: a persistent group is lost, and will be rejoined. The
- * id's handler does not know this event, so the members receive it directly.
+ * id's handler does not know this event, so the members receive it directly. They
+ * receive none if it was lost before its first join was reported.
  */
 void cmx_members_lost(struct cmx_group *g, int status)
 {

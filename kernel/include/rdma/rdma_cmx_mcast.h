@@ -77,8 +77,10 @@ typedef void (*rdma_cmx_member_fn)(struct rdma_cmx_member *member,
  *   of @attr, if any. In RDMA_PS_IPOIB it gets the present one of the group
  *   otherwise, unless a group with a Q_Key of @attr is joined. When such a
  *   group ends, or is lost while another one is joined, the queue pair gets
- *   the Q_Key of another one, or the one that it had without them. Leave
- *   before rdma_destroy_qp();
+ *   the Q_Key of another one, or the one that it had without them. If the
+ *   caller has set another Q_Key meanwhile, that one stays until a group with
+ *   a Q_Key of @attr is joined or rejoined, or if RDMA_PS_IPOIB requires that
+ *   of a joined group. Leave before rdma_destroy_qp();
  * - accepts parameters of the group;
  * - rejoins a persistent membership that the fabric has dropped. Unless @id is
  *   bound by GID, it does so once IPoIB has rejoined the partition's broadcast
@@ -113,7 +115,8 @@ typedef void (*rdma_cmx_member_fn)(struct rdma_cmx_member *member,
  * group on RoCE v2 requires an id that is bound to an IPv6 address; -EAGAIN:
  * the user has too many memberships on RoCE v2; -EADDRNOTAVAIL: IPoIB is not a
  * member of the partition's broadcast group, as after a change of the subnet
- * manager, or the id's group is lost; -ENODEV: the netdevice is gone or has no IP; -ENOMEM; or as
+ * manager, or the id's group is lost and @attr does not request
+ * RDMA_CMX_EVENT_MULTICAST_LOST; -ENODEV: the netdevice is gone or has no IP; -ENOMEM; or as
  * rdma_join_multicast().
  */
 struct rdma_cmx_member *
@@ -126,8 +129,9 @@ rdma_cmx_join(struct rdma_cm_id *id, const struct rdma_cmx_join_attr *attr,
  * @event: called with each event of the membership, or NULL
  * @context: argument of @event
  * @member: out: the membership, or NULL if the join failed without an event
- * @status: out: 0 if the group was joined; else the errno of rdma_cmx_join() or
- *	the status of the event; -ECANCELED: the membership was ended before
+ * @status: out: 0 if the group was joined, also if it is lost and @attr requests
+ *	RDMA_CMX_EVENT_MULTICAST_LOST; else the errno of rdma_cmx_join() or the
+ *	status of the event; -ECANCELED: the membership was ended before
  */
 struct rdma_cmx_join_one {
 	struct rdma_cmx_join_attr attr;

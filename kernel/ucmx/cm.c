@@ -7,8 +7,10 @@
 #include <linux/string.h>
 #include <linux/wait_bit.h>
 #include <net/ipv6.h>
+#include <rdma/ib_addr.h>
 #include <rdma/ib_cm.h>
 #include <rdma/ib_marshall.h>
+#include <rdma/ib_sa.h>
 
 #include "ucmx.h"
 
@@ -113,6 +115,20 @@ int ucmx_resolve_route(struct ucmx_cmd *cmd)
 	return ret;
 }
 
+/*
+ * In RDMA_PS_IPOIB the Q_Key is that of the broadcast group, which may change.
+ * rdma_cm before Linux 6.1.25 returns the id's first one.
+ */
+static void ucmx_present_qkey(struct rdma_cm_id *cm, u32 *qkey)
+{
+	struct ib_sa_mcmember_rec rec;
+	union ib_gid mgid;
+
+	ib_addr_get_mgid(&cm->route.addr.dev_addr, &mgid);
+	if (!ib_sa_get_mcmember_rec(cm->device, cm->port_num, &mgid, &rec))
+		*qkey = be32_to_cpu(rec.qkey);
+}
+
 int ucmx_init_qp_attr(struct ucmx_cmd *cmd)
 {
 	struct rdma_cmx_init_qp_attr *arg = cmd->buf;
@@ -127,6 +143,8 @@ int ucmx_init_qp_attr(struct ucmx_cmd *cmd)
 		return PTR_ERR(id);
 	ret = rdma_init_qp_attr(id->cm, &attr, &mask);
 	if (!ret) {
+		if ((mask & IB_QP_QKEY) && id->cm->ps == RDMA_PS_IPOIB)
+			ucmx_present_qkey(id->cm, &attr.qkey);
 		memset(&arg->attr, 0, sizeof(arg->attr));
 		ib_copy_qp_attr_to_user(id->cm->device, &arg->attr, &attr);
 		arg->attr.qp_attr_mask = mask;

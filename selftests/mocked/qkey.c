@@ -262,6 +262,19 @@ TEST_F(qkey, MC_09_older_event_does_not_replace_the_qkey)
 	EXPECT_EQ(MOCK_QKEY, mock.qkey);
 }
 
+/* Another id may have the handle meanwhile. */
+TEST_F(qkey, MC_09_event_of_an_ended_id_sends_no_command)
+{
+	ASSERT_EQ(0, join(self, 1, 0));
+	EXPECT_TRUE(joins(self, 0, MOCK_QKEY));
+	cmx_id(self->id)->ended = true;
+	mock.inits = abort;
+	mock_rejoined(0, MOCK_MLID, OTHER_QKEY);
+	EXPECT_EQ(RDMA_CM_EVENT_MULTICAST_JOIN, event_read(self));
+	mock.inits = NULL;
+	cmx_id(self->id)->ended = false;
+}
+
 static void older_read(void)
 {
 	mock.inits = NULL;

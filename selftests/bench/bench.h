@@ -31,7 +31,13 @@ int event_expect(struct rdma_event_channel *channel,
 struct ibv_pd *bench_qp_attr(struct ibv_context *verbs,
 			     struct ibv_qp_init_attr *attr);
 int bench_qp(struct rdma_cm_id *id);
-int bench_name(unsigned int count, const char *name, bool call);
+enum bench_name {
+	BENCH_NAME_STEPS,
+	BENCH_NAME_CALL,
+	BENCH_NAME_RACE,	/* a call with RDMACMX_CONNECT_RACE */
+};
+
+int bench_name(unsigned int count, const char *name, enum bench_name how);
 int bench_connect(unsigned int count, bool at_once);
 int bench_connection(struct rdma_event_channel *channel);
 int bench_serve(unsigned int delay_ms);

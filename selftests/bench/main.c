@@ -377,9 +377,11 @@ int main(int argc, char **argv)
 	if (!strcmp(argv[1], "connects"))
 		return bench_connect(count, true);
 	if (!strcmp(argv[1], "name"))
-		return bench_name(count, name, false);
+		return bench_name(count, name, BENCH_NAME_STEPS);
 	if (!strcmp(argv[1], "name-call"))
-		return bench_name(count, name, true);
+		return bench_name(count, name, BENCH_NAME_CALL);
+	if (!strcmp(argv[1], "name-race"))
+		return bench_name(count, name, BENCH_NAME_RACE);
 	if (!strcmp(argv[1], "events"))
 		return bench_events(count, name ? strtoul(name, NULL, 10) : 1);
 	if (!strcmp(argv[1], "rate"))

@@ -81,13 +81,14 @@ static struct rdma_cm_id *name_connect(const char *name)
 
 #ifdef BENCH_PROJECT
 /* The same by one call and its event */
-static struct rdma_cm_id *name_call(const char *name)
+static struct rdma_cm_id *name_call(const char *name, bool race)
 {
 	struct rdma_conn_param copy = param;
 	struct ibv_qp_init_attr qp;
 	const struct rdmacmx_connect_attr attr = {
 		.pd = bench_qp_attr(verbs, &qp), .qp_init_attr = &qp,
 		.conn_param = &copy,
+		.flags = race ? RDMACMX_CONNECT_RACE : 0,
 	};
 	struct rdma_cm_id *id;
 
@@ -111,11 +112,11 @@ static int name_load(const char *name)
 	return 0;
 }
 #else
-#define name_call name_connect
+#define name_call(name, race) name_connect(name)
 #define name_load(name) 0
 #endif
 
-int bench_name(unsigned int count, const char *name, bool call)
+int bench_name(unsigned int count, const char *name, enum bench_name how)
 {
 	double *values = calloc(count + 1, sizeof(*values)), start;
 	struct rdma_cm_id *id;
@@ -128,12 +129,14 @@ int bench_name(unsigned int count, const char *name, bool call)
 	/* The first is not measured: it loads, caches and finds the device. */
 	for (i = 0; i <= count; i++) {
 		start = now_us();
-		id = call && i ? name_call(name) : name_connect(name);
+		id = how == BENCH_NAME_STEPS || !i ?
+			     name_connect(name) :
+			     name_call(name, how == BENCH_NAME_RACE);
 		values[i] = now_us() - start;
 		if (!id)
 			return fail(name);
 		verbs = id->verbs;
-		if (call && !i && name_load(name))
+		if (how != BENCH_NAME_STEPS && !i && name_load(name))
 			return fail(name);
 		rdma_disconnect(id);
 		if (step(RDMA_CM_EVENT_DISCONNECTED))

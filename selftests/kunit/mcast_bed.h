@@ -119,6 +119,7 @@ static inline struct bed *bed_make(struct kunit *test,
 	b->qp.device = fake.ibdev;
 	b->qp.real_qp = &b->qp;
 	b->qp.qp_type = IB_QPT_UD;
+	b->id->qp = &b->qp;
 	INIT_LIST_HEAD(&b->attachments.groups);
 	group_init(&b->a, b);
 	group_init(&b->b, b);

@@ -329,6 +329,39 @@ static void qkey_of_next_qp(struct kunit *test)
 	bed_end(test, b);
 }
 
+/* The consumer sets it, and joins a group that has it. */
+static void qkey_of_consumer_and_group(struct kunit *test)
+{
+	struct bed *b = bed_make(test, RDMA_PS_UDP);
+
+	b->a.set_qkey = true;
+	b->b.set_qkey = true;
+	KUNIT_EXPECT_EQ(test, rejoined(&b->b, 2), 0);
+	qkey = 9;
+	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 9), 0);
+	cmx_group_detach(&b->a);
+	KUNIT_EXPECT_EQ(test, qkey, 2u);
+	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 1), 0);
+	bed_end(test, b);
+}
+
+/* A join that failed is left when its queue pair is destroyed. */
+static void qkey_of_another_qp(struct kunit *test)
+{
+	struct bed *b = bed_make(test, RDMA_PS_UDP);
+
+	b->a.set_qkey = true;
+	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 1), 0);
+	b->c.qp = (void *)b + sizeof(*b);
+	cmx_group_detach(&b->c);
+	KUNIT_EXPECT_EQ(test, qkey, 1u);
+	cmx_group_detach(&b->a);
+	KUNIT_EXPECT_EQ(test, qkey, OWN_QKEY);
+	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 1), 0);
+	KUNIT_EXPECT_EQ(test, rejoined(&b->b, 2), 0);
+	bed_end(test, b);
+}
+
 /* In RDMA_PS_IPOIB a joined group requires that of the partition. */
 static void qkey_of_partition(struct kunit *test)
 {
@@ -358,7 +391,7 @@ static void qkey_reset(struct kunit *test)
 	bed_end(test, b);
 }
 
-/* Without memory for the query nothing is known, and the join fails. */
+/* Without memory for the query nothing is known: a join that sets one fails. */
 static void qkey_unread(struct kunit *test)
 {
 	struct bed *b = bed_make(test, RDMA_PS_UDP);
@@ -369,6 +402,10 @@ static void qkey_unread(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, qkey, OWN_QKEY);
 	query_error = 0;
 	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 1), 0);
+	/* Unless it sets none */
+	query_error = -ENOMEM;
+	KUNIT_EXPECT_EQ(test, rejoined(&b->b, 2), 0);
+	query_error = 0;
 	cmx_group_detach(&b->a);
 	KUNIT_EXPECT_EQ(test, qkey, OWN_QKEY);
 	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 1), 0);
@@ -454,6 +491,8 @@ static struct kunit_case qkey_cases[] = {
 	KUNIT_CASE(qkey_stays_lost),
 	KUNIT_CASE(qkey_of_failed_rejoin),
 	KUNIT_CASE(qkey_of_next_qp),
+	KUNIT_CASE(qkey_of_consumer_and_group),
+	KUNIT_CASE(qkey_of_another_qp),
 	KUNIT_CASE(qkey_of_partition),
 	KUNIT_CASE(qkey_reset),
 	KUNIT_CASE(qkey_unread),

@@ -178,15 +178,22 @@ static int cmx_group_sync_qkey(const struct cmx_group *g)
 	if (!leader && !partition && attachments->qkey == attachments->base)
 		return 0;
 	known = cmx_group_read_qkey(g);
-	if (known && known != -EOPNOTSUPP)
-		return known;
 	if (g->current_qkey && !g->set_qkey && g->id->ps == RDMA_PS_IPOIB)
 		attachments->base = be32_to_cpu(g->rec.qkey);
+	/* A join that sets none does not need to know. */
+	if (known && known != -EOPNOTSUPP)
+		return g->current_qkey && !leads && !partition ? 0 : known;
 	if (attachments->foreign && !partition && !leads)
 		return 0;
 	attr.qkey = leader ? be32_to_cpu(leader->rec.qkey) : attachments->base;
-	if (!attr.qkey || (attr.qkey == attachments->qkey && !(known && leads)))
+	if (!attr.qkey)
 		return 0;
+	if (attr.qkey == attachments->qkey && !(known && leads)) {
+		/* The consumer has set it, and now a group requires it. */
+		if (leads)
+			attachments->foreign = false;
+		return 0;
+	}
 	ret = ib_modify_qp(g->qp, &attr, IB_QP_QKEY);
 	if (ret)
 		return ret;
@@ -207,9 +214,15 @@ void cmx_group_detach(struct cmx_group *g)
 	if (!g->qp || g->send_only)
 		return;
 	rdma_lock_handler(g->id);
-	cmx_group_detach_locked(g);
-	if (!cmx_group_sync_qkey(g))
-		cmx_attachments_end(g->attachments);
+	if (g->qp == g->id->qp) {
+		cmx_group_detach_locked(g);
+		if (!cmx_group_sync_qkey(g))
+			cmx_attachments_end(g->attachments);
+	} else {
+		/* The queue pair is destroyed, as it may be if the join failed. */
+		g->current_qkey = false;
+		list_del_init(&g->attachment);
+	}
 	rdma_unlock_handler(g->id);
 }
 

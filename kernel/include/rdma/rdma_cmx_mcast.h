@@ -94,9 +94,10 @@ typedef void (*rdma_cmx_member_fn)(struct rdma_cmx_member *member,
  * The id joins a group once. Its memberships of an address share the group,
  * which the last one leaves. A membership of a group that is already joined
  * receives the event before this returns. If the group is persistent and lost,
- * the join fails, unless @attr requests RDMA_CMX_EVENT_MULTICAST_LOST. All
- * memberships have the same parameters and the same queue pair. After
- * RDMA_CM_EVENT_MULTICAST_ERROR a new membership joins again.
+ * the join fails, unless @attr requests RDMA_CMX_EVENT_MULTICAST_LOST and the
+ * first join of the group was reported. All memberships have the same parameters
+ * and the same queue pair. After RDMA_CM_EVENT_MULTICAST_ERROR a new membership
+ * joins again.
  *
  * On RoCE v2 a full member joins by IGMP or MLD on the netdevice that the id is
  * bound to now, and leaves there. The module parameter groups_per_user limits
@@ -116,8 +117,8 @@ typedef void (*rdma_cmx_member_fn)(struct rdma_cmx_member *member,
  * the user has too many memberships on RoCE v2; -EADDRNOTAVAIL: IPoIB is not a
  * member of the partition's broadcast group, as after a change of the subnet
  * manager, or the id's group is lost and @attr does not request
- * RDMA_CMX_EVENT_MULTICAST_LOST; -ENODEV: the netdevice is gone or has no IP; -ENOMEM; or as
- * rdma_join_multicast().
+ * RDMA_CMX_EVENT_MULTICAST_LOST; -ENODEV: the netdevice is gone or has no IP;
+ * -ENOMEM; the errno of ib_query_qp(); or as rdma_join_multicast().
  */
 struct rdma_cmx_member *
 rdma_cmx_join(struct rdma_cm_id *id, const struct rdma_cmx_join_attr *attr,

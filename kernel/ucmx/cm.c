@@ -116,6 +116,16 @@ int ucmx_resolve_route(struct ucmx_cmd *cmd)
 }
 
 /*
+ * ib_sa does not initialise what it has of a port without multicast, which a
+ * device may have beside another one. rdma_cm asks it for the Q_Key.
+ */
+static bool ucmx_has_qkey(const struct rdma_cm_id *cm)
+{
+	return cm->ps != RDMA_PS_IPOIB ||
+	       rdma_cap_ib_mcast(cm->device, cm->port_num);
+}
+
+/*
  * In RDMA_PS_IPOIB the Q_Key is that of the broadcast group, which may change.
  * rdma_cm before Linux 6.1.25 returns the id's first one.
  */
@@ -141,7 +151,9 @@ int ucmx_init_qp_attr(struct ucmx_cmd *cmd)
 	id = ucmx_id_lock_dev(cmd->file, arg->id);
 	if (IS_ERR(id))
 		return PTR_ERR(id);
-	ret = rdma_init_qp_attr(id->cm, &attr, &mask);
+	ret = -ENODEV;
+	if (ucmx_has_qkey(id->cm))
+		ret = rdma_init_qp_attr(id->cm, &attr, &mask);
 	if (!ret) {
 		if ((mask & IB_QP_QKEY) && id->cm->ps == RDMA_PS_IPOIB)
 			ucmx_present_qkey(id->cm, &attr.qkey);
@@ -329,6 +341,8 @@ int ucmx_accept(struct ucmx_cmd *cmd)
 	if (id->hold && !arg->uid)
 		goto unlock;
 	ret = ucmx_answer_check(id);
+	if (!ret && !ucmx_has_qkey(id->cm))
+		ret = -ENODEV;
 	/* An RTU has no event, and CONNECT has reserved DISCONNECTED. */
 	if (!ret && id->hold)
 		ret = ucmx_reserve_conn(id);

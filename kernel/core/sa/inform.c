@@ -38,6 +38,7 @@ MODULE_PARM_DESC(sa_subscribe_ms,
 /* Maximum random delay: all ports of a subnet have an event together. */
 #define CMX_SA_INFORM_SPREAD	HZ
 #define CMX_SA_INFORM_BACKOFF	(5 * HZ)
+#define CMX_SA_INFORM_BACKOFF_MAX	(300 * HZ)
 
 /* RespTimeValue: the SA may expect a response within 4.096 us * 2^19. */
 #define CMX_SA_INFORM_RESP_TIME	19
@@ -266,7 +267,7 @@ static void cmx_sa_inform_failed(struct cmx_sa_port *port, int error)
 	in->next = 0;
 	cmx_sa_inform_wait(port, in->backoff);
 	in->backoff = min_t(unsigned long, 2 * in->backoff,
-			    cmx_sa_inform_renew());
+			    CMX_SA_INFORM_BACKOFF_MAX);
 }
 
 static void cmx_sa_inform_begin(struct cmx_sa_port *port)

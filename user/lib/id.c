@@ -182,7 +182,9 @@ int cmx_destroy_ioctl(struct cmx_id *id, unsigned long request,
 void cmx_id_end(struct cmx_id *id, bool end)
 {
 	cmx_id_enter(id);
+	pthread_mutex_lock(&id->lock);
 	id->ended = end;
+	pthread_mutex_unlock(&id->lock);
 	cmx_id_leave(id);
 }
 

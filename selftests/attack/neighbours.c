@@ -144,7 +144,7 @@ FIXTURE(neighbours) {
 	pid_t pid, pid2;
 	double worst;
 	int late;
-	long most, max, timeout;
+	long most, max, timeout, route, query;
 };
 
 FIXTURE_SETUP(neighbours)
@@ -153,6 +153,8 @@ FIXTURE_SETUP(neighbours)
 	ASSERT_EQ(0, pthread_create(&self->clock, NULL, ticks_count, NULL));
 	self->max = number_get(PARAMETERS "neighs_max");
 	self->timeout = number_get(PARAMETERS "neigh_timeout_ms");
+	self->route = number_get(PARAMETERS "route_timeout_ms");
+	self->query = number_get(PARAMETERS "query_timeout_ms");
 	self->pid2 = 0;
 	self->pid = 0;
 	self->worst = 0;
@@ -168,6 +170,8 @@ FIXTURE_TEARDOWN(neighbours)
 	pids_kill(&self->pid2, 1);
 	EXPECT_EQ(0, number_set(PARAMETERS "neighs_max", self->max));
 	EXPECT_EQ(0, number_set(PARAMETERS "neigh_timeout_ms", self->timeout));
+	EXPECT_EQ(0, number_set(PARAMETERS "route_timeout_ms", self->route));
+	EXPECT_EQ(0, number_set(PARAMETERS "query_timeout_ms", self->query));
 	EXPECT_TRUE(number_gone(COUNTERS "live_neighs"));
 	EXPECT_TRUE(number_gone(COUNTERS "live_queries"));
 	EXPECT_TRUE(counter_wait("live_files", 0));
@@ -249,6 +253,9 @@ TEST_F_TIMEOUT(neighbours, two_users, 280)
 
 	ASSERT_EQ(0, number_set(PARAMETERS "neighs_max", max));
 	ASSERT_EQ(0, number_set(PARAMETERS "neigh_timeout_ms", 200));
+	/* A query ends with its last neighbour, not by its deadline. */
+	ASSERT_EQ(0, number_set(PARAMETERS "route_timeout_ms", 60000));
+	ASSERT_EQ(0, number_set(PARAMETERS "query_timeout_ms", 60000));
 	self->pid2 = flood_start(USER, QUERIES, 1);
 	ASSERT_LT(0, self->pid2);
 	ASSERT_TRUE(number_reached(COUNTERS "live_neighs", max));

@@ -331,7 +331,10 @@ struct copy {
 
 static void *services_copy(void *arg)
 {
-	struct rdma_cmx_get_services get = { .service = "attack" };
+	struct rdma_cmx_get_services get = {
+		.service = "attack",
+		.timeout_ms = WAIT_MS,
+	};
 	struct copy *c = arg;
 
 	get.records = c->page;
@@ -404,11 +407,13 @@ TEST_F_TIMEOUT(services, SEC_stopped_copies, 280)
 	struct uffdio_range range = { .len = COPIES * PAGE };
 	double end;
 	struct copy copy[COPIES];
+	long life = number_get(PARAMETERS "sa_cache_ms");
 	pid_t pid;
 	int i, uffd, status = -1;
 
 	ASSERT_EQ(0, call(self->fd, ADVERTISE, &self->arg));
 	ASSERT_TRUE(set_everywhere(self->fd, self->arg.handle));
+	ASSERT_EQ(0, number_set(PARAMETERS "sa_cache_ms", 3600000));
 	ASSERT_LT(0, route_query("10.66.0.4", "10.66.0.2", WAIT_MS));
 	range.start = (uintptr_t)mmap(NULL, range.len, PROT_READ | PROT_WRITE,
 				      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -443,6 +448,7 @@ TEST_F_TIMEOUT(services, SEC_stopped_copies, 280)
 	EXPECT_EQ(0, fabric_bash("d=$(fab_dev 4); knob_set $d plugged 1; "
 				 "wait_for 120 devices_back $d; "
 				 "addresses_add $d; port_active_wait $d"));
+	EXPECT_EQ(0, number_set(PARAMETERS "sa_cache_ms", life));
 }
 
 TEST_HARNESS_MAIN

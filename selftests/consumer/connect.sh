@@ -144,7 +144,7 @@ taken_down() {
 	do_ listen 10.55.0.11 $port "$1" >/dev/null
 	do_ listen 10.55.0.12 $port accept >/dev/null
 	connect delay="$2" -- slow.kc.test $port >connect.out
-	wait_for 20 ended "$3"
+	wait_for 7 ended "$3"
 }
 ok "KA-02: the target that did not reply receives the end of its request" \
 	wait_for 90 taken_down hang 1000 2 ||

@@ -170,6 +170,8 @@ static int listen_request(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	if (a->mode != 'h')
 		ret = listen_accept(a, target);
 	if (ret) {
+		/* The peer may have gone before the reply. */
+		listening.ended++;
 		if (a->end)
 			consumer_end_free(a->end);
 		kfree(a);

@@ -60,7 +60,7 @@ limited="echo \$\$ >$group/cgroup.procs && $run rping -c -V -v -C 10 -a $sa"
 queue_pair_refused() {
 	local n
 
-	for n in {1..6}; do
+	for n in {1..6} {1..6} {1..6}; do
 		echo "rxe0 hca_object=$n" >$group/rdma.max || return
 		! at "$cl" "$limited" 2>&1 | grep -q '^rdma_create_qp: ' || return 0
 	done

@@ -61,6 +61,7 @@ confined max "$hoard" 10000 >high.log 2>&1 &
 hoarder=$!
 ok "memory.high: the group has more" wait_for 90 above_high
 ok "memory.high: others resolve" timeout 100 cmx resolve storage.cmx.test
+ok "memory.high: it is slowed down, and runs still" kill -0 $hoarder
 echo 1 >$group/cgroup.kill
 wait $hoarder 2>/dev/null
 ok "memory.high: it has ended" wait_for 40 ended

@@ -96,6 +96,8 @@ cp /etc/hosts /run/ipoib.hosts
 printf '%s far.warm\n' "${warm[@]}" >>/run/ipoib.hosts
 mount --bind /run/ipoib.hosts /etc/hosts
 ok "RA-01: device 2 has four addresses" far_addresses
+# A probe of far would make one valid again.
+on far ip neigh flush all
 for addr in "${warm[@]}"; do
 	ip neigh flush to "$addr" dev "$netdev"
 done

@@ -329,7 +329,7 @@ events=$(counter sa_events)
 is "the SA loses a subscription" \
 	"$("$tools/report" -C "$client" -t 65 end)" ended
 before=$(sa_requests 0x02 0x0003)
-ok "the port renews those to the four traps" wait_for 90 informed $((before + 3))
+ok "the port renews those to the four traps" wait_for 30 informed $((before + 3))
 ok "the SA has all again" wait_for 90 records_are 16
 is "without an event of the port" "$(counter sa_events)" "$events"
 ok "or an end of the subscription" subscribed 4

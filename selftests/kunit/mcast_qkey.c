@@ -345,6 +345,22 @@ static void qkey_of_consumer_and_group(struct kunit *test)
 	bed_end(test, b);
 }
 
+/* A group without one is joined, which has to restore that of the queue pair. */
+static void qkey_unread_restored(struct kunit *test)
+{
+	struct bed *b = bed_make(test, RDMA_PS_UDP);
+
+	b->a.set_qkey = true;
+	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 1), 0);
+	lost(&b->a);
+	query_error = -ENOMEM;
+	KUNIT_EXPECT_EQ(test, rejoined(&b->b, 2), -ENOMEM);
+	query_error = 0;
+	KUNIT_EXPECT_EQ(test, rejoined(&b->b, 2), 0);
+	KUNIT_EXPECT_EQ(test, qkey, OWN_QKEY);
+	bed_end(test, b);
+}
+
 /* A join that failed is left when its queue pair is destroyed. */
 static void qkey_of_another_qp(struct kunit *test)
 {
@@ -493,6 +509,7 @@ static struct kunit_case qkey_cases[] = {
 	KUNIT_CASE(qkey_of_next_qp),
 	KUNIT_CASE(qkey_of_consumer_and_group),
 	KUNIT_CASE(qkey_of_another_qp),
+	KUNIT_CASE(qkey_unread_restored),
 	KUNIT_CASE(qkey_of_partition),
 	KUNIT_CASE(qkey_reset),
 	KUNIT_CASE(qkey_unread),

@@ -180,9 +180,9 @@ static int cmx_group_sync_qkey(const struct cmx_group *g)
 	known = cmx_group_read_qkey(g);
 	if (g->current_qkey && !g->set_qkey && g->id->ps == RDMA_PS_IPOIB)
 		attachments->base = be32_to_cpu(g->rec.qkey);
-	/* A join that sets none does not need to know. */
+	/* A join beside the leader sets none, and does not need to know. */
 	if (known && known != -EOPNOTSUPP)
-		return g->current_qkey && !leads && !partition ? 0 : known;
+		return leader && g->current_qkey && !leads ? 0 : known;
 	if (attachments->foreign && !partition && !leads)
 		return 0;
 	attr.qkey = leader ? be32_to_cpu(leader->rec.qkey) : attachments->base;

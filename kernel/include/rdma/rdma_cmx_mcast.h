@@ -47,8 +47,9 @@ struct rdma_cmx_join_attr {
  * membership. If requested, RDMA_CMX_EVENT_MULTICAST_LOST precedes it once. A
  * new membership of a group that is lost then receives the group's last join and
  * that event, before rdma_cmx_join() returns.
- * RDMA_CM_EVENT_MULTICAST_ERROR is the last event: the membership is unusable,
- * and rdma_cmx_leave() frees it.
+ * RDMA_CM_EVENT_MULTICAST_ERROR, possibly with the errno of a verb of the queue
+ * pair, is the last event: the membership is unusable, and rdma_cmx_leave()
+ * frees it.
  *
  * Runs with the handler lock of the id held, in process context, and may sleep.
  * It must neither join nor leave with the id, nor destroy it.
@@ -117,8 +118,8 @@ typedef void (*rdma_cmx_member_fn)(struct rdma_cmx_member *member,
  * the user has too many memberships on RoCE v2; -EADDRNOTAVAIL: IPoIB is not a
  * member of the partition's broadcast group, as after a change of the subnet
  * manager, or the id's group is lost and @attr does not request
- * RDMA_CMX_EVENT_MULTICAST_LOST; -ENODEV: the netdevice is gone or has no IP;
- * -ENOMEM; the errno of ib_query_qp(); or as rdma_join_multicast().
+ * RDMA_CMX_EVENT_MULTICAST_LOST, or its first join was not reported; -ENODEV:
+ * the netdevice is gone or has no IP; -ENOMEM; or as rdma_join_multicast().
  */
 struct rdma_cmx_member *
 rdma_cmx_join(struct rdma_cm_id *id, const struct rdma_cmx_join_attr *attr,
@@ -130,8 +131,8 @@ rdma_cmx_join(struct rdma_cm_id *id, const struct rdma_cmx_join_attr *attr,
  * @event: called with each event of the membership, or NULL
  * @context: argument of @event
  * @member: out: the membership, or NULL if the join failed without an event
- * @status: out: 0 if the group was joined, also if it is lost and @attr requests
- *	RDMA_CMX_EVENT_MULTICAST_LOST; else the errno of rdma_cmx_join() or the
+ * @status: out: 0 if the join was reported, also if the group is lost since and
+ *	@attr requests RDMA_CMX_EVENT_MULTICAST_LOST; else the errno of rdma_cmx_join() or the
  *	status of the event; -ECANCELED: the membership was ended before
  */
 struct rdma_cmx_join_one {

@@ -151,9 +151,8 @@ int ucmx_init_qp_attr(struct ucmx_cmd *cmd)
 	id = ucmx_id_lock_dev(cmd->file, arg->id);
 	if (IS_ERR(id))
 		return PTR_ERR(id);
-	ret = -ENODEV;
-	if (ucmx_has_qkey(id->cm))
-		ret = rdma_init_qp_attr(id->cm, &attr, &mask);
+	ret = ucmx_has_qkey(id->cm) ?
+	      rdma_init_qp_attr(id->cm, &attr, &mask) : -ENODEV;
 	if (!ret) {
 		if ((mask & IB_QP_QKEY) && id->cm->ps == RDMA_PS_IPOIB)
 			ucmx_present_qkey(id->cm, &attr.qkey);
@@ -177,7 +176,8 @@ int ucmx_conn_qp_attr(struct ucmx_cmd *cmd)
 	id = ucmx_id_lock_dev(cmd->file, arg->id);
 	if (IS_ERR(id))
 		return PTR_ERR(id);
-	for (i = 0, ret = 0; !ret && i < ARRAY_SIZE(mask); i++) {
+	ret = ucmx_has_qkey(id->cm) ? 0 : -ENODEV;
+	for (i = 0; !ret && i < ARRAY_SIZE(mask); i++) {
 		attr.qp_state = IB_QPS_INIT + i;
 		ret = rdma_init_qp_attr(id->cm, &attr, &mask[i]);
 	}

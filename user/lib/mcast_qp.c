@@ -211,13 +211,8 @@ static uint32_t qkey_newer(struct cmx_id *id, uint32_t qkey)
 {
 	uint32_t last = id->default_qkey;
 
-	if (id->id.ps != RDMA_PS_IPOIB || !last || qkey == last)
-		return qkey;
-	/*
-	 * If it is being destroyed, or another process may destroy it, its
-	 * handle may be another id's.
-	 */
-	if (id->ended || cmx_id_inherited(id))
+	/* The handle of an id that is being destroyed may be another id's. */
+	if (id->id.ps != RDMA_PS_IPOIB || id->ended || !last || qkey == last)
 		return qkey;
 	return cmx_qp_init_qkey(id) == last ? last : qkey;
 }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # The jobs of run.sh, side by side. Sourced by run.sh, whose variables these
-# functions use: mode out top work kernels lanes places kernel broken passed
-# failed skipped host_pid.
+# functions use: mode out top work kernels most_guests places kernel broken
+# passed failed skipped host_pid.
 #
 # A job is a separate process, "guest KERNEL GUEST" or "host". It counts for
 # itself and leaves its sums in $work/job-NUMBER. A guest waits for half of its
@@ -13,7 +13,7 @@ jobs_begun=0
 declare -A aside_pid=()
 
 # As many leading guests as memory is for: two guests take 4 GB, KASAN 1 more.
-lanes_find() {
+guests_most() {
 	[ "$mode" = check ] || { echo 1; return; }
 	awk '$1 == "MemAvailable:" { n = int($2 / 5000000); print n ? n : 1 }' \
 		/proc/meminfo
@@ -75,7 +75,7 @@ job_start() {
 # job_begin WHAT...: waits for a place, and starts the job
 job_begin() {
 	while [ "${#job_pid[@]}" -ge "$places" ] ||
-	      [ $((${#job_pid[@]} - ${#aside_pid[@]})) -ge "$lanes" ]; do
+	      [ $((${#job_pid[@]} - ${#aside_pid[@]})) -ge "$most_guests" ]; do
 		job_wait
 	done
 	job_start "$@"

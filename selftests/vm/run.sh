@@ -359,7 +359,7 @@ mkdir -p "$out"
 accel=$(accel_find)
 [ -z "${VM_ACCEL:-}" ] || accel=$VM_ACCEL
 
-lanes=${VM_JOBS:-$(lanes_find)}
+most_guests=${VM_JOBS:-$(guests_most)}
 places=$((2 * $(nproc) + 1))
 [ -z "${VM_JOBS:-}" ] || places=$((VM_JOBS + 1))
 

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Paths to many destinations: a call, whose lanes (prefetch_lane.c) share them.
+ * Paths to many destinations: a call, whose workers (prefetch_worker.c) share
+ * them.
  *
  *	RUNNING ──> CALLING ──> DONE
  *	   └──> CANCELLED
  *
- * The path of a destination belongs to the lane that has taken it, until the
- * last lane has ended. The callback runs in a separate work item, so that it
- * may cancel other calls: a cancel waits for lanes.
+ * The path of a destination belongs to the worker that has taken it, until the
+ * last worker has ended. The callback runs in a separate work item, so that it
+ * may cancel other calls: a cancel waits for workers.
  *
  * rdma_cmx_paths_query.lock guards the state, the next destination and the
- * number of working lanes. It is innermost. Lanes are queued under it.
+ * number of working workers. It is innermost. Workers are queued under it.
  */
 #include <linux/atomic.h>
 #include <linux/completion.h>
@@ -36,35 +37,35 @@ MODULE_PARM_DESC(paths_max,
 		 "Maximum destinations of all outstanding calls of kernel consumers for many paths (default 16384)");
 
 /* Maximum outstanding queries of one call */
-#define CMX_LANES	32u
+#define CMX_WORKERS	32u
 
 /* Destinations of outstanding calls */
-static atomic_t cmx_many_count = ATOMIC_INIT(0);
+static atomic_t cmx_prefetch_count = ATOMIC_INIT(0);
 
-static bool cmx_many_reserve(u32 count)
+static bool cmx_prefetch_reserve(u32 count)
 {
 	u32 max = min_t(u32, READ_ONCE(paths_max), INT_MAX);
-	int n = atomic_read(&cmx_many_count);
+	int n = atomic_read(&cmx_prefetch_count);
 
 	do {
 		/* The limit may have been lowered. */
 		if (count > max || n > max - count)
 			return false;
-	} while (!atomic_try_cmpxchg(&cmx_many_count, &n, n + count));
+	} while (!atomic_try_cmpxchg(&cmx_prefetch_count, &n, n + count));
 	return true;
 }
 
 /* Releases the reservations and the reference of a call that has ended. */
-static void cmx_many_ended(struct rdma_cmx_paths_query *p, u32 count)
+static void cmx_prefetch_ended(struct rdma_cmx_paths_query *p, u32 count)
 {
-	atomic_sub(count, &cmx_many_count);
+	atomic_sub(count, &cmx_prefetch_count);
 	put_net(p->attr.net);
 	complete_all(&p->idle);
 	rdma_cmx_paths_query_put(p);
 }
 
-/* The last lane queues it, unless the call is cancelled. */
-static void cmx_many_call(struct work_struct *work)
+/* The last worker queues it, unless the call is cancelled. */
+static void cmx_prefetch_call(struct work_struct *work)
 {
 	struct rdma_cmx_paths_query *p = container_of(work,
 						      struct rdma_cmx_paths_query,
@@ -81,10 +82,10 @@ static void cmx_many_call(struct work_struct *work)
 	p->done(p, paths, p->context);
 
 	spin_lock(&p->lock);
-	WRITE_ONCE(p->state, CMX_MANY_DONE);
+	WRITE_ONCE(p->state, CMX_PREFETCH_DONE);
 	p->caller = NULL;
 	spin_unlock(&p->lock);
-	cmx_many_ended(p, count);
+	cmx_prefetch_ended(p, count);
 }
 
 bool rdma_cmx_paths_cancel(struct rdma_cmx_paths_query *query)
@@ -93,25 +94,25 @@ bool rdma_cmx_paths_cancel(struct rdma_cmx_paths_query *query)
 	u32 i;
 
 	spin_lock(&query->lock);
-	first = query->state == CMX_MANY_RUNNING;
+	first = query->state == CMX_PREFETCH_RUNNING;
 	if (first)
-		WRITE_ONCE(query->state, CMX_MANY_CANCELLED);
+		WRITE_ONCE(query->state, CMX_PREFETCH_CANCELLED);
 	self = query->caller == current;
 	spin_unlock(&query->lock);
 	if (first) {
-		for (i = 0; i < query->lane_count; i++)
-			cmx_lane_stop(&query->lanes[i]);
-		cmx_many_ended(query, query->paths->count);
+		for (i = 0; i < query->worker_count; i++)
+			cmx_worker_stop(&query->workers[i]);
+		cmx_prefetch_ended(query, query->paths->count);
 	} else if (!self) {
 		wait_for_completion(&query->idle);
 	}
-	return READ_ONCE(query->state) == CMX_MANY_CANCELLED;
+	return READ_ONCE(query->state) == CMX_PREFETCH_CANCELLED;
 }
 EXPORT_SYMBOL_GPL(rdma_cmx_paths_cancel);
 
 /* Sets the attributes of each query. Returns 0 or the errno of the call. */
-static int cmx_many_attr(struct rdma_cmx_paths_query *p,
-			 const struct rdma_cmx_paths_attr *attr)
+static int cmx_prefetch_attr(struct rdma_cmx_paths_query *p,
+			     const struct rdma_cmx_paths_attr *attr)
 {
 	struct rdma_cmx_query_attr *query = &p->attr;
 
@@ -137,7 +138,7 @@ static int cmx_many_attr(struct rdma_cmx_paths_query *p,
 }
 
 /* Checks that these attributes allow the query of a destination. */
-static int cmx_many_attr_check(const struct rdma_cmx_query_attr *query)
+static int cmx_prefetch_attr_check(const struct rdma_cmx_query_attr *query)
 {
 	struct rdma_cmx_query_attr attr = *query;
 	struct cmx_hints hints;
@@ -147,16 +148,16 @@ static int cmx_many_attr_check(const struct rdma_cmx_query_attr *query)
 }
 
 /* Copies each address up to its length. Invalid ones fail separately. */
-static void cmx_many_addr(union rdma_cmx_sockaddr *to,
-			  const union rdma_cmx_sockaddr *from)
+static void cmx_prefetch_addr(union rdma_cmx_sockaddr *to,
+			      const union rdma_cmx_sockaddr *from)
 {
 	memset(to, 0, sizeof(*to));
 	memcpy(to, from, cmx_addr_size(from->sa.sa_family) ?:
 	       sizeof(from->sa.sa_family));
 }
 
-static int cmx_many_copy(struct rdma_cmx_paths_query *p,
-			 const struct rdma_cmx_paths_attr *attr)
+static int cmx_prefetch_copy(struct rdma_cmx_paths_query *p,
+			     const struct rdma_cmx_paths_attr *attr)
 {
 	u32 i;
 
@@ -167,7 +168,7 @@ static int cmx_many_copy(struct rdma_cmx_paths_query *p,
 	kref_init(&p->paths->ref);
 	p->paths->count = attr->count;
 	for (i = 0; i < attr->count; i++) {
-		cmx_many_addr(&p->paths->paths[i].dst, &attr->dst[i]);
+		cmx_prefetch_addr(&p->paths->paths[i].dst, &attr->dst[i]);
 		p->paths->paths[i].error = -ETIMEDOUT;
 		if (attr->alternate)
 			p->paths->paths[i].alt_error = -ETIMEDOUT;
@@ -181,33 +182,33 @@ static int cmx_many_copy(struct rdma_cmx_paths_query *p,
 	if (!p->alt_dst)
 		return -ENOMEM;
 	for (i = 0; i < attr->count; i++) {
-		cmx_many_addr(&p->alt_dst[i], &attr->alt_dst[i]);
+		cmx_prefetch_addr(&p->alt_dst[i], &attr->alt_dst[i]);
 		cond_resched();
 	}
 	return 0;
 }
 
 static struct rdma_cmx_paths_query *
-cmx_many_alloc(const struct rdma_cmx_paths_attr *attr)
+cmx_prefetch_alloc(const struct rdma_cmx_paths_attr *attr)
 {
-	u32 i, lanes = min(attr->count, CMX_LANES);
+	u32 i, workers = min(attr->count, CMX_WORKERS);
 	struct rdma_cmx_paths_query *p;
 	int ret;
 
-	p = kvzalloc(struct_size(p, lanes, lanes), GFP_KERNEL_ACCOUNT);
+	p = kvzalloc(struct_size(p, workers, workers), GFP_KERNEL_ACCOUNT);
 	if (!p)
 		return ERR_PTR(-ENOMEM);
 	cmx_stat_inc(live_paths_queries);
 	kref_init(&p->ref);
 	spin_lock_init(&p->lock);
 	init_completion(&p->idle);
-	INIT_WORK(&p->call, cmx_many_call);
-	p->lane_count = lanes;
-	p->working = lanes;
-	for (i = 0; i < lanes; i++)
-		cmx_lane_init(&p->lanes[i], p);
-	ret = cmx_many_attr(p, attr) ?: cmx_many_attr_check(&p->attr) ?:
-	      cmx_many_copy(p, attr);
+	INIT_WORK(&p->call, cmx_prefetch_call);
+	p->worker_count = workers;
+	p->working = workers;
+	for (i = 0; i < workers; i++)
+		cmx_worker_init(&p->workers[i], p);
+	ret = cmx_prefetch_attr(p, attr) ?: cmx_prefetch_attr_check(&p->attr) ?:
+	      cmx_prefetch_copy(p, attr);
 	if (!ret)
 		return p;
 	rdma_cmx_paths_query_put(p);
@@ -215,13 +216,15 @@ cmx_many_alloc(const struct rdma_cmx_paths_attr *attr)
 }
 
 /* Another thread that has @pquery may have cancelled it. */
-static void cmx_many_begin(struct rdma_cmx_paths_query *p)
+static void cmx_prefetch_begin(struct rdma_cmx_paths_query *p)
 {
 	u32 i;
 
 	spin_lock(&p->lock);
-	for (i = 0; p->state == CMX_MANY_RUNNING && i < p->lane_count; i++)
-		queue_delayed_work(cmx_many_wq, &p->lanes[i].work, 0);
+	if (p->state == CMX_PREFETCH_RUNNING)
+		for (i = 0; i < p->worker_count; i++)
+			queue_delayed_work(cmx_prefetch_wq,
+					   &p->workers[i].work, 0);
 	spin_unlock(&p->lock);
 }
 
@@ -235,11 +238,11 @@ int rdma_cmx_paths_start(const struct rdma_cmx_paths_attr *attr,
 	if (!attr->net || !attr->dst || !done || !attr->count ||
 	    attr->count > RDMA_CMX_MAX_PATHS)
 		return -EINVAL;
-	if (!cmx_many_reserve(attr->count))
+	if (!cmx_prefetch_reserve(attr->count))
 		return -EAGAIN;
-	p = cmx_many_alloc(attr);
+	p = cmx_prefetch_alloc(attr);
 	if (IS_ERR(p)) {
-		atomic_sub(attr->count, &cmx_many_count);
+		atomic_sub(attr->count, &cmx_prefetch_count);
 		return PTR_ERR(p);
 	}
 	get_net(p->attr.net);
@@ -253,21 +256,21 @@ int rdma_cmx_paths_start(const struct rdma_cmx_paths_attr *attr,
 	kref_get(&p->ref);
 	kref_get(&p->ref);
 	WRITE_ONCE(*pquery, p);
-	cmx_many_begin(p);
+	cmx_prefetch_begin(p);
 	rdma_cmx_paths_query_put(p);
 	return 0;
 }
 EXPORT_SYMBOL_GPL(rdma_cmx_paths_start);
 
-struct cmx_many_sync {
+struct cmx_prefetch_sync {
 	struct completion done;
 	struct rdma_cmx_paths *paths;
 };
 
-static void cmx_many_sync_done(struct rdma_cmx_paths_query *query,
-			       struct rdma_cmx_paths *paths, void *context)
+static void cmx_prefetch_sync_done(struct rdma_cmx_paths_query *query,
+				   struct rdma_cmx_paths *paths, void *context)
 {
-	struct cmx_many_sync *sync = context;
+	struct cmx_prefetch_sync *sync = context;
 
 	sync->paths = paths;
 	complete(&sync->done);
@@ -277,11 +280,11 @@ struct rdma_cmx_paths *
 rdma_cmx_paths_get(const struct rdma_cmx_paths_attr *attr)
 {
 	struct rdma_cmx_paths_query *p;
-	struct cmx_many_sync sync;
+	struct cmx_prefetch_sync sync;
 	int ret;
 
 	init_completion(&sync.done);
-	ret = rdma_cmx_paths_start(attr, cmx_many_sync_done, &sync, &p);
+	ret = rdma_cmx_paths_start(attr, cmx_prefetch_sync_done, &sync, &p);
 	if (ret)
 		return ERR_PTR(ret);
 	/* The call may have ended before the cancel. */
@@ -293,14 +296,14 @@ rdma_cmx_paths_get(const struct rdma_cmx_paths_attr *attr)
 }
 EXPORT_SYMBOL_GPL(rdma_cmx_paths_get);
 
-/* The query of the alternate path, as its lane has sent it */
-static int cmx_many_forget_alt(const struct rdma_cmx_path *path,
-			       struct rdma_cmx_query_attr *query)
+/* The query of the alternate path, as its worker has sent it */
+static int cmx_prefetch_forget_alt(const struct rdma_cmx_path *path,
+				   struct rdma_cmx_query_attr *query)
 {
 	char dev[IB_DEVICE_NAME_MAX];
 	int ret;
 
-	ret = cmx_lane_dev(path, query->net, dev, NULL);
+	ret = cmx_worker_dev(path, query->net, dev, NULL);
 	if (ret)
 		return ret;
 	query->src = NULL;
@@ -325,13 +328,13 @@ int rdma_cmx_path_invalidate(const struct rdma_cmx_paths_attr *attr,
 	p = kzalloc(sizeof(*p), GFP_KERNEL);
 	if (!p)
 		return -ENOMEM;
-	ret = cmx_many_attr(p, attr);
+	ret = cmx_prefetch_attr(p, attr);
 	query = p->attr;
 	query.dst = &path->dst;
 	if (!ret)
 		ret = cmx_cached_path_forget(&query, &path->rec[0].dgid);
 	if (!ret && !path->alt_error && path->alt_dst.sa.sa_family)
-		ret = cmx_many_forget_alt(path, &query);
+		ret = cmx_prefetch_forget_alt(path, &query);
 	kfree(p);
 	return ret;
 }

@@ -11,34 +11,34 @@
 
 #include "resolve/resolve.h"
 
-enum cmx_many_state {
-	CMX_MANY_RUNNING,
-	CMX_MANY_CALLING,
-	CMX_MANY_DONE,
-	CMX_MANY_CANCELLED,
+enum cmx_prefetch_state {
+	CMX_PREFETCH_RUNNING,
+	CMX_PREFETCH_CALLING,
+	CMX_PREFETCH_DONE,
+	CMX_PREFETCH_CANCELLED,
 };
 
 /* Maximum other ports of a peer that are tried from one port */
 #define CMX_PEER_PORTS	4
 
 /**
- * enum cmx_lane_stage - the next query of a lane
- * @CMX_LANE_FIRST: the path to a destination
- * @CMX_LANE_PORT: a second path, from another port of the device
- * @CMX_LANE_NODE: the node of the destination
- * @CMX_LANE_PEERS: the ports of that node, in the subnet of a port
- * @CMX_LANE_PEER: a second path, to one of those ports
+ * enum cmx_worker_stage - the next query of a worker
+ * @CMX_WORKER_FIRST: the path to a destination
+ * @CMX_WORKER_PORT: a second path, from another port of the device
+ * @CMX_WORKER_NODE: the node of the destination
+ * @CMX_WORKER_PEERS: the ports of that node, in the subnet of a port
+ * @CMX_WORKER_PEER: a second path, to one of those ports
  */
-enum cmx_lane_stage {
-	CMX_LANE_FIRST,
-	CMX_LANE_PORT,
-	CMX_LANE_NODE,
-	CMX_LANE_PEERS,
-	CMX_LANE_PEER,
+enum cmx_worker_stage {
+	CMX_WORKER_FIRST,
+	CMX_WORKER_PORT,
+	CMX_WORKER_NODE,
+	CMX_WORKER_PEERS,
+	CMX_WORKER_PEER,
 };
 
 /**
- * struct cmx_lane - resolves one destination after the other
+ * struct cmx_worker - resolves one destination after the other
  * @all: the call
  * @work: the next step, or the timer of a query for NodeRecords
  * @query: the last query, or NULL
@@ -59,13 +59,13 @@ enum cmx_lane_stage {
  * @peer_count: number of @peers
  * @peer_next: index of the next one
  */
-struct cmx_lane {
+struct cmx_worker {
 	struct rdma_cmx_paths_query *all;
 	struct delayed_work work;
 	struct rdma_cmx_query *query;
 	struct rdma_cmx_result *result;
 	u32 i;
-	enum cmx_lane_stage stage;
+	enum cmx_worker_stage stage;
 	u32 alt_port;
 	u32 alt_left;
 	char dev[IB_DEVICE_NAME_MAX];
@@ -85,8 +85,8 @@ struct cmx_lane {
  * @ref: the caller's, and one until the call has ended
  * @lock: see prefetch.c
  * @state: likewise
- * @next: the next destination for a lane
- * @working: number of lanes that have not ended
+ * @next: the next destination for a worker
+ * @working: number of workers that have not ended
  * @expires: deadline, in jiffies
  * @attr: attributes of each query; @attr.net has a reference until the end
  * @src: source of @attr
@@ -100,13 +100,13 @@ struct cmx_lane {
  * @call: runs the callback
  * @caller: the thread that runs the callback
  * @idle: completed when the callback has run or will not run
- * @lane_count: number of @lanes
- * @lanes: the lanes
+ * @worker_count: number of @workers
+ * @workers: the workers
  */
 struct rdma_cmx_paths_query {
 	struct kref ref;
 	spinlock_t lock;		/* see prefetch.c */
-	enum cmx_many_state state;
+	enum cmx_prefetch_state state;
 	u32 next;
 	u32 working;
 	unsigned long expires;
@@ -122,22 +122,23 @@ struct rdma_cmx_paths_query {
 	struct work_struct call;
 	struct task_struct *caller;
 	struct completion idle;
-	u32 lane_count;
-	struct cmx_lane lanes[];
+	u32 worker_count;
+	struct cmx_worker workers[];
 };
 
 /* prefetch_ref.c */
-extern struct workqueue_struct *cmx_many_wq;
+extern struct workqueue_struct *cmx_prefetch_wq;
 
 /* prefetch_peer.c */
-int cmx_peer_start(struct cmx_lane *lane);
-bool cmx_peer_answered(struct cmx_lane *lane);
-void cmx_peer_forget(struct cmx_lane *lane);
+int cmx_peer_start(struct cmx_worker *worker);
+bool cmx_peer_answered(struct cmx_worker *worker);
+void cmx_peer_forget(struct cmx_worker *worker);
 
-/* prefetch_lane.c */
-void cmx_lane_init(struct cmx_lane *lane, struct rdma_cmx_paths_query *all);
-void cmx_lane_stop(struct cmx_lane *lane);
-int cmx_lane_dev(const struct rdma_cmx_path *path, struct net *net, char *dev,
-		 u32 *ports);
+/* prefetch_worker.c */
+void cmx_worker_init(struct cmx_worker *worker,
+		     struct rdma_cmx_paths_query *all);
+void cmx_worker_stop(struct cmx_worker *worker);
+int cmx_worker_dev(const struct rdma_cmx_path *path, struct net *net, char *dev,
+		   u32 *ports);
 
 #endif /* CMX_PREFETCH_H */

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The other ports of a peer, for a second path (prefetch_lane.c). The SA's
+ * The other ports of a peer, for a second path (prefetch_worker.c). The SA's
  * NodeRecord of the first path's DLID has the GUID of the node. The NodeRecords
  * of the node, one for each port in the subnet, have the GUIDs of the ports.
  *
  * A query has a reference of the call until its callback has returned. The
- * lane's timer is its deadline. The callback queues the lane, under the lock of
- * the call, unless the call is cancelled.
+ * worker's timer is its deadline. The callback queues the worker, under the
+ * lock of the call, unless the call is cancelled.
  */
 #include <linux/jiffies.h>
 #include <linux/minmax.h>
@@ -20,23 +20,24 @@
 #define CMX_PEER_RECORDS	64u
 
 /* Adds a port of the node to which the first path does not lead. */
-static void cmx_peer_add(struct cmx_lane *lane,
+static void cmx_peer_add(struct cmx_worker *worker,
 			 const struct cmx_sa_node_rec *rec)
 {
-	const struct sa_path_rec *first = lane->all->paths->paths[lane->i].rec;
+	const struct rdma_cmx_paths *paths = worker->all->paths;
+	const struct sa_path_rec *first = paths->paths[worker->i].rec;
 	union ib_gid gid = {
-		.global.subnet_prefix = lane->prefix,
+		.global.subnet_prefix = worker->prefix,
 		.global.interface_id = rec->port_guid,
 	};
 
-	if (rec->node_guid != lane->node_guid ||
-	    lane->peer_count == CMX_PEER_PORTS ||
+	if (rec->node_guid != worker->node_guid ||
+	    worker->peer_count == CMX_PEER_PORTS ||
 	    !memcmp(&gid, &first->dgid, sizeof(gid)))
 		return;
-	lane->peers[lane->peer_count++] = gid;
+	worker->peers[worker->peer_count++] = gid;
 }
 
-static void cmx_peer_take(struct cmx_lane *lane,
+static void cmx_peer_take(struct cmx_worker *worker,
 			  const struct cmx_sa_answer *answer)
 {
 	u32 i, count = min(answer->count, CMX_PEER_RECORDS);
@@ -44,41 +45,42 @@ static void cmx_peer_take(struct cmx_lane *lane,
 
 	for (i = 0; i < count; i++) {
 		rec = cmx_sa_answer_rec(answer, i);
-		if (lane->stage == CMX_LANE_PEERS)
-			cmx_peer_add(lane, rec);
-		else if (!lane->node_guid && rec->type == RDMA_NODE_IB_CA)
+		if (worker->stage == CMX_WORKER_PEERS)
+			cmx_peer_add(worker, rec);
+		else if (!worker->node_guid && rec->type == RDMA_NODE_IB_CA)
 			/*
 			 * The LID of a path through routers is that of a
 			 * router.
 			 */
-			lane->node_guid = rec->node_guid;
+			worker->node_guid = rec->node_guid;
 	}
 }
 
 static void cmx_peer_done(struct cmx_sched_waiter *waiter, void *answer,
 			  int error)
 {
-	struct cmx_lane *lane = container_of(waiter, struct cmx_lane, waiter);
-	struct rdma_cmx_paths_query *p = lane->all;
+	struct cmx_worker *worker = container_of(waiter, struct cmx_worker,
+						 waiter);
+	struct rdma_cmx_paths_query *p = worker->all;
 
 	spin_lock(&p->lock);
-	if (p->state == CMX_MANY_RUNNING) {
-		lane->error = error;
+	if (p->state == CMX_PREFETCH_RUNNING) {
+		worker->error = error;
 		if (!error)
-			cmx_peer_take(lane, answer);
-		lane->answered = true;
-		mod_delayed_work(cmx_many_wq, &lane->work, 0);
+			cmx_peer_take(worker, answer);
+		worker->answered = true;
+		mod_delayed_work(cmx_prefetch_wq, &worker->work, 0);
 	}
 	spin_unlock(&p->lock);
 	rdma_cmx_paths_query_put(p);
 }
 
 /* Port @num of the first path's device, and its GID prefix; or NULL */
-static struct cmx_sa_port *cmx_peer_port(const struct cmx_lane *lane, u32 num,
-					 __be64 *prefix)
+static struct cmx_sa_port *cmx_peer_port(const struct cmx_worker *worker,
+					 u32 num, __be64 *prefix)
 {
-	const struct rdma_cmx_paths_query *p = lane->all;
-	const struct rdma_cmx_path *path = &p->paths->paths[lane->i];
+	const struct rdma_cmx_paths_query *p = worker->all;
+	const struct rdma_cmx_path *path = &p->paths->paths[worker->i];
 	const struct rdma_cmx_entry e = {
 		.ibdev_index = path->ibdev_index,
 		.port_num = path->port_num,
@@ -98,7 +100,7 @@ static struct cmx_sa_port *cmx_peer_port(const struct cmx_lane *lane, u32 num,
 	return cmx_sa_port_get(path->ibdev_index, num);
 }
 
-static void cmx_peer_query(const struct cmx_lane *lane, u32 lid,
+static void cmx_peer_query(const struct cmx_worker *worker, u32 lid,
 			   struct cmx_sa_query *q)
 {
 	struct cmx_sa_node_rec *rec = (void *)q->rec;
@@ -107,30 +109,30 @@ static void cmx_peer_query(const struct cmx_lane *lane, u32 lid,
 	q->attr_id = cpu_to_be16(IB_SA_ATTR_NODE_REC);
 	q->method = IB_SA_METHOD_GET_TABLE;
 	q->rec_len = sizeof(*rec);
-	if (lane->stage == CMX_LANE_NODE) {
+	if (worker->stage == CMX_WORKER_NODE) {
 		rec->lid = cpu_to_be16(lid);
 		q->comp_mask = cpu_to_be64(CMX_SA_NODE_LID);
 	} else {
-		rec->node_guid = lane->node_guid;
+		rec->node_guid = worker->node_guid;
 		q->comp_mask = cpu_to_be64(CMX_SA_NODE_GUID);
 	}
 }
 
 /**
- * cmx_peer_start - query NodeRecords for a lane
- * @lane: in CMX_LANE_NODE, or in CMX_LANE_PEERS, with the port
+ * cmx_peer_start - query NodeRecords for a worker
+ * @worker: in CMX_WORKER_NODE, or in CMX_WORKER_PEERS, with the port
  *
  * Context: process context, may sleep; does not wait for an SA.
- * Return: 0: the response, or the deadline of the call, queues the lane's work
- * item; or a negative errno.
+ * Return: 0: the response, or the deadline of the call, queues the work item of
+ * @worker; or a negative errno.
  */
-int cmx_peer_start(struct cmx_lane *lane)
+int cmx_peer_start(struct cmx_worker *worker)
 {
-	struct rdma_cmx_paths_query *p = lane->all;
-	struct rdma_cmx_path *path = &p->paths->paths[lane->i];
+	struct rdma_cmx_paths_query *p = worker->all;
+	struct rdma_cmx_path *path = &p->paths->paths[worker->i];
 	u32 lid = be32_to_cpu(sa_path_get_dlid(&path->rec[0]));
-	u32 num = lane->stage == CMX_LANE_NODE ? path->port_num :
-						 lane->alt_port;
+	u32 num = worker->stage == CMX_WORKER_NODE ? path->port_num :
+						 worker->alt_port;
 	long left = p->expires - jiffies;
 	struct cmx_sa_port *port;
 	struct cmx_sa_query q;
@@ -139,66 +141,66 @@ int cmx_peer_start(struct cmx_lane *lane)
 	/* NodeRecords have no extended LIDs. */
 	if (lid > U16_MAX)
 		return -ENOENT;
-	port = cmx_peer_port(lane, num, &lane->prefix);
+	port = cmx_peer_port(worker, num, &worker->prefix);
 	if (!port)
 		return -ENODEV;
-	cmx_peer_query(lane, lid, &q);
-	lane->peer_count = 0;
-	lane->peer_next = 0;
-	lane->error = 0;
-	lane->answered = false;
-	lane->queried = true;
-	lane->waiter.done = cmx_peer_done;
+	cmx_peer_query(worker, lid, &q);
+	worker->peer_count = 0;
+	worker->peer_next = 0;
+	worker->error = 0;
+	worker->answered = false;
+	worker->queried = true;
+	worker->waiter.done = cmx_peer_done;
 	if (p->attr.refresh)
 		cmx_sa_uncache(port, p->attr.net, &q, CMX_SA_GONE_RENEWED);
 	kref_get(&p->ref);
 	ret = cmx_sa_lookup(port, p->attr.net, CMX_KERNEL_UID, &q,
-			    &lane->waiter);
+			    &worker->waiter);
 	cmx_sa_port_put(port);
 	if (ret) {
-		lane->queried = false;
+		worker->queried = false;
 		rdma_cmx_paths_query_put(p);
 		return ret;
 	}
 	/* No effect if the callback has queued the work item. */
-	queue_delayed_work(cmx_many_wq, &lane->work, max(left, 1L));
+	queue_delayed_work(cmx_prefetch_wq, &worker->work, max(left, 1L));
 	return 0;
 }
 
-/* For the owner of the lane: the callback has not run, and will not run. */
-void cmx_peer_forget(struct cmx_lane *lane)
+/* For the owner of the worker: the callback has not run, and will not run. */
+void cmx_peer_forget(struct cmx_worker *worker)
 {
-	if (cmx_sa_forget(&lane->waiter))
-		rdma_cmx_paths_query_put(lane->all);
+	if (cmx_sa_forget(&worker->waiter))
+		rdma_cmx_paths_query_put(worker->all);
 }
 
 /**
  * cmx_peer_answered - check if a query for NodeRecords has completed
- * @lane: the lane that has sent it
+ * @worker: the worker that has sent it
  *
- * Context: the work item of @lane.
- * Return: true, and @lane has the response or an error; false: its callback is
- * running, and queues the work item.
+ * Context: the work item of @worker.
+ * Return: true, and @worker has the response or an error; false: its callback
+ * is running, and queues the work item.
  */
-bool cmx_peer_answered(struct cmx_lane *lane)
+bool cmx_peer_answered(struct cmx_worker *worker)
 {
 	bool answered;
 
-	spin_lock(&lane->all->lock);
-	answered = lane->answered;
-	spin_unlock(&lane->all->lock);
+	spin_lock(&worker->all->lock);
+	answered = worker->answered;
+	spin_unlock(&worker->all->lock);
 	if (answered) {
 		/*
 		 * If the timer has started this, the callback has queued the
-		 * work item again, before @answered. The lane must not end
+		 * work item again, before @answered. The worker must not end
 		 * twice.
 		 */
-		cancel_delayed_work(&lane->work);
+		cancel_delayed_work(&worker->work);
 		return true;
 	}
-	if (!cmx_sa_forget(&lane->waiter))
+	if (!cmx_sa_forget(&worker->waiter))
 		return false;
-	rdma_cmx_paths_query_put(lane->all);
-	lane->error = -ETIMEDOUT;
+	rdma_cmx_paths_query_put(worker->all);
+	worker->error = -ETIMEDOUT;
 	return true;
 }

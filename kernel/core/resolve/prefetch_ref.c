@@ -12,9 +12,9 @@
 
 #include "resolve/prefetch.h"
 
-struct workqueue_struct *cmx_many_wq;
+struct workqueue_struct *cmx_prefetch_wq;
 
-static void cmx_many_free(struct kref *ref)
+static void cmx_prefetch_free(struct kref *ref)
 {
 	kvfree(container_of(ref, struct rdma_cmx_paths, ref));
 }
@@ -22,11 +22,11 @@ static void cmx_many_free(struct kref *ref)
 void rdma_cmx_paths_put(struct rdma_cmx_paths *paths)
 {
 	if (!IS_ERR_OR_NULL(paths))
-		kref_put(&paths->ref, cmx_many_free);
+		kref_put(&paths->ref, cmx_prefetch_free);
 }
 EXPORT_SYMBOL_GPL(rdma_cmx_paths_put);
 
-static void cmx_many_query_free(struct kref *ref)
+static void cmx_prefetch_query_free(struct kref *ref)
 {
 	struct rdma_cmx_paths_query *p = container_of(ref,
 						      struct rdma_cmx_paths_query,
@@ -42,19 +42,19 @@ static void cmx_many_query_free(struct kref *ref)
 void rdma_cmx_paths_query_put(struct rdma_cmx_paths_query *query)
 {
 	if (query)
-		kref_put(&query->ref, cmx_many_query_free);
+		kref_put(&query->ref, cmx_prefetch_query_free);
 }
 EXPORT_SYMBOL_GPL(rdma_cmx_paths_query_put);
 
 int cmx_prefetch_init(void)
 {
-	cmx_many_wq = alloc_workqueue("rdma_cmx_paths", WQ_UNBOUND,
-				      WQ_MAX_ACTIVE);
-	return cmx_many_wq ? 0 : -ENOMEM;
+	cmx_prefetch_wq = alloc_workqueue("rdma_cmx_paths", WQ_UNBOUND,
+					  WQ_MAX_ACTIVE);
+	return cmx_prefetch_wq ? 0 : -ENOMEM;
 }
 
 /* Consumers have ended or cancelled all calls. */
 void cmx_prefetch_exit(void)
 {
-	destroy_workqueue(cmx_many_wq);
+	destroy_workqueue(cmx_prefetch_wq);
 }

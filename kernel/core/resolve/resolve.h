@@ -5,7 +5,7 @@
  *	watch.c		repeats queries, to report changed results,
  *	watch_set.c	and compares results
  *	prefetch.c	path records of many destinations,
- *	prefetch_lane.c	the queries for them,
+ *	prefetch_worker.c  the queries for them,
  *	prefetch_peer.c	and for the ports of a peer
  *	prefetch_ref.c	references of such a call
  *	records.c	all ServiceRecords of the SAs

@@ -253,24 +253,41 @@ struct cmx_device *cmx_device_get(uint64_t node_guid, uint32_t index)
 	return dev;
 }
 
+/* True with the GUID of the device with that index; false with errno */
+static bool device_guid(uint32_t index, uint64_t *guid)
+{
+	struct cmx_device *dev;
+	struct ibv_device **list;
+	bool found = false;
+	int i;
+
+	/* The kernel never reuses an index. A list takes system calls. */
+	for (dev = devices; dev; dev = dev->next) {
+		if (!dev->dead && dev->index == index) {
+			*guid = dev->guid;
+			return true;
+		}
+	}
+	list = device_list_get(NULL);
+	if (!list)
+		return false;
+	for (i = 0; list[i] && !found; i++) {
+		found = (uint32_t)ibv_get_device_index(list[i]) == index;
+		*guid = ibv_get_device_guid(list[i]);
+	}
+	ibv_free_device_list(list);
+	errno = ENODEV;
+	return found;
+}
+
 /* Of a candidate. A provider without indices has none. */
 struct cmx_device *cmx_device_get_index(uint32_t index)
 {
-	struct ibv_device **list;
-	bool found = false;
-	uint64_t guid = 0;
-	int i;
+	uint64_t guid;
+	bool found;
 
 	cmx_device_lock();
-	list = device_list_get(NULL);
-	for (i = 0; list && list[i] && !found; i++) {
-		found = (uint32_t)ibv_get_device_index(list[i]) == index;
-		guid = ibv_get_device_guid(list[i]);
-	}
-	if (list) {
-		ibv_free_device_list(list);
-		errno = ENODEV;
-	}
+	found = device_guid(index, &guid);
 	cmx_device_unlock();
 	return found ? cmx_device_get(guid, index) : NULL;
 }

@@ -13,6 +13,9 @@
 
 #include "lib.h"
 
+/* Most names have no more addresses. They need one system call. */
+#define FEW	16
+
 struct race_qp {
 	struct cmx_id id;
 	uint32_t candidate;
@@ -88,31 +91,54 @@ static int qp_add(struct cmx_race_qps *race, struct cmx_id *id,
 	return 0;
 }
 
-/* The candidates of the next RESOLVE_ANY, or NULL with errno */
-static struct rdma_cmx_candidate_info *candidates_get(struct cmx_id *id,
-						      uint32_t *count)
+/* Up to @room candidates of the next RESOLVE_ANY. Returns how many it has. */
+static int candidates_query(struct cmx_id *id,
+			    struct rdma_cmx_candidate_info *infos, uint32_t room)
 {
 	struct rdma_cmx_query_candidates cmd = {
 		.size = sizeof(cmd),
 		.id = id->handle,
-		.candidate_size = sizeof(struct rdma_cmx_candidate_info),
+		.candidates = (uintptr_t)infos,
+		.max_candidates = room,
+		.candidate_size = sizeof(*infos),
 		.flags = RDMA_CMX_CANDIDATES_UNTRIED,
 	};
-	struct rdma_cmx_candidate_info *infos;
 
 	if (cmx_id_ioctl(id, QUERY_CANDIDATES, &cmd))
+		return -1;
+	if (room > cmd.num_candidates)
+		room = cmd.num_candidates;
+	cmx_mem_written(infos, room * sizeof(*infos));
+	return cmd.num_candidates;
+}
+
+/*
+ * All candidates of the next RESOLVE_ANY, or NULL with errno: @few if it has
+ * room for them, and else memory to free
+ */
+static struct rdma_cmx_candidate_info *
+candidates_get(struct cmx_id *id, struct rdma_cmx_candidate_info few[FEW],
+	       int *count)
+{
+	struct rdma_cmx_candidate_info *infos;
+	int room;
+
+	*count = candidates_query(id, few, FEW);
+	if (*count < 0)
 		return NULL;
-	infos = calloc(cmd.num_candidates, sizeof(*infos));
+	if (*count <= FEW)
+		return few;
+	room = *count;
+	infos = calloc(room, sizeof(*infos));
 	if (!infos)
 		return NULL;
-	cmd.candidates = (uintptr_t)infos;
-	cmd.max_candidates = cmd.num_candidates;
-	if (cmx_id_ioctl(id, QUERY_CANDIDATES, &cmd)) {
+	*count = candidates_query(id, infos, room);
+	if (*count < 0) {
 		free(infos);
 		return NULL;
 	}
-	cmx_mem_written(infos, cmd.max_candidates * sizeof(*infos));
-	*count = cmd.max_candidates;
+	if (*count > room)
+		*count = room;
 	return infos;
 }
 
@@ -120,11 +146,10 @@ static struct rdma_cmx_candidate_info *candidates_get(struct cmx_id *id,
 static int qps_make(struct cmx_race_qps *race, struct cmx_id *id,
 		    const struct cmx_race_qps_attr *attr)
 {
-	struct rdma_cmx_candidate_info *infos;
-	uint32_t i, count;
-	int err = 0;
+	struct rdma_cmx_candidate_info few[FEW], *infos;
+	int i, count, err = 0;
 
-	infos = candidates_get(id, &count);
+	infos = candidates_get(id, few, &count);
 	if (!infos)
 		return -1;
 	for (i = 0; i < count && race->count < RDMA_CMX_MAX_ANY_QPS; i++) {
@@ -133,7 +158,8 @@ static int qps_make(struct cmx_race_qps *race, struct cmx_id *id,
 		if (qp_add(race, id, &infos[i], i, attr))
 			err = errno ? errno : EINVAL;
 	}
-	free(infos);
+	if (infos != few)
+		free(infos);
 	if (race->count)
 		return 0;
 	return err ? cmx_err(err) : 1;
@@ -194,7 +220,10 @@ int cmx_race_qps_won(struct cmx_race_qps *race, struct cmx_id *id)
 	struct cmx_id *from;
 	int i;
 
-	if (cmx_id_ioctl(id, QUERY_CANDIDATES, &cmd))
+	/* No candidate without a queue pair wins. */
+	if (race->count == 1)
+		cmd.winner = race->qps[0].candidate;
+	else if (cmx_id_ioctl(id, QUERY_CANDIDATES, &cmd))
 		return -1;
 	for (i = 0; i < race->count; i++) {
 		from = &race->qps[i].id;

@@ -23,6 +23,11 @@
 	"fd55::1 both.test\n10.55.0.1 both.test\n"		\
 	"fd55::77 second.test\n10.55.0.1 second.test\n"		\
 	"fd55::77 dead.test\n10.55.0.77 dead.test\n"		\
+	"fd55::71 nine.test\nfd55::72 nine.test\n"		\
+	"fd55::73 nine.test\nfd55::74 nine.test\n"		\
+	"fd55::75 nine.test\nfd55::76 nine.test\n"		\
+	"fd55::77 nine.test\nfd55::78 nine.test\n"		\
+	"10.55.0.1 nine.test\n"					\
 	"192.168.77.1 plain.test\n"				\
 	RAIL4 " rails.test\n10.55.0.1 rails.test\n"
 

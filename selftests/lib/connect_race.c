@@ -126,6 +126,21 @@ TEST_F(name, KA_02_race_all_fail)
 	EXPECT_EQ(RDMA_CM_EVENT_ESTABLISHED, event_take(self->channel, NULL));
 }
 
+/* Eight dead addresses are before the one that replies. */
+TEST_F(name, KA_02_race_ninth_address)
+{
+	struct rdmacmx_candidate list[9];
+
+	self->attr.flags = RDMACMX_CONNECT_RACE;
+	self->attr.delay_ms = 10;
+	ASSERT_EQ(0, listener_start(&self->listener, OWN4, true));
+	ASSERT_EQ(0, CONNECT("nine.test"));
+	EXPECT_EQ(RDMA_CM_EVENT_ESTABLISHED, event_take(self->channel, NULL));
+	ASSERT_EQ(9, rdmacmx_connect_report(self->id, list, 9));
+	EXPECT_TRUE(dst_is(&list[8], OWN4));
+	EXPECT_EQ(RDMACMX_STEP_UP, list[8].step);
+}
+
 TEST_F(name, KA_02_race_destroyed)
 {
 	struct rdma_cm_id *other;

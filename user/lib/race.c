@@ -142,17 +142,22 @@ candidates_get(struct cmx_id *id, struct rdma_cmx_candidate_info few[FEW],
 	return infos;
 }
 
-/* Returns 1 if the kernel would start none of the addresses. */
+/*
+ * Returns 1 if the kernel would start none of the addresses, or more of them than
+ * may have queue pairs: without a queue pair an address is never tried.
+ */
 static int qps_make(struct cmx_race_qps *race, struct cmx_id *id,
 		    const struct cmx_race_qps_attr *attr)
 {
 	struct rdma_cmx_candidate_info few[FEW], *infos;
-	int i, count, err = 0;
+	int i, count, usable = 0, err = 0;
 
 	infos = candidates_get(id, few, &count);
 	if (!infos)
 		return -1;
-	for (i = 0; i < count && race->count < RDMA_CMX_MAX_ANY_QPS; i++) {
+	for (i = 0; i < count; i++)
+		usable += !infos[i].error;
+	for (i = 0; i < count && usable <= RDMA_CMX_MAX_ANY_QPS; i++) {
 		if (infos[i].error)
 			continue;
 		if (qp_add(race, id, &infos[i], i, attr))

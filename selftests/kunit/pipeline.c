@@ -378,6 +378,22 @@ static void pipeline_paths(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, caller->res->entries[0].route_count, 1u);
 	result_drop();
 
+	/* Records beyond NumbPath are not searched for one that fits. */
+	fake_generation(&fake);
+	start_attr(test, &attr);
+	l = first_query(test, 1, PATH_REC);
+	answer = cmx_sa_answer_alloc(wanted + 1, 64);
+	KUNIT_ASSERT_NOT_NULL(test, answer);
+	for (i = 0; i <= wanted; i++) {
+		memcpy(answer->data + i * 64, l->key.query.rec, 64);
+		answer->data[i * 64 + 8 + 15] ^= i < wanted;
+	}
+	fake_say(l, answer, 0);
+	end(test, 0, 1);
+	KUNIT_EXPECT_EQ(test, caller->res->entries[0].route_count, 0u);
+	KUNIT_EXPECT_EQ(test, caller->res->entries[0].error, -ENOENT);
+	result_drop();
+
 	/* Without a path the GID is unreachable: GAI-08. */
 	fake_generation(&fake);
 	start_attr(test, &attr);

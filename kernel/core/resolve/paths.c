@@ -12,6 +12,7 @@
  *
  * Belongs to one query; sa/requests.c lists who may access which field.
  */
+#include <linux/minmax.h>
 #include <linux/mm.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
@@ -466,8 +467,8 @@ u32 cmx_paths_get(const struct cmx_paths *r, u32 dest, u32 port_space,
 		  struct ib_path_rec_data *recs)
 {
 	const struct cmx_path_request *pr;
+	u32 i, j, n = 0, max;
 	const u8 *rec;
-	u32 i, j, n = 0, end;
 
 	for (i = cmx_paths_first(r, dest);
 	     i < r->count && r->req[i].dest == dest; i++) {
@@ -475,8 +476,9 @@ u32 cmx_paths_get(const struct cmx_paths *r, u32 dest, u32 port_space,
 		if ((pr->port_space != CMX_PATH_ANY_SPACE &&
 		     pr->port_space != port_space) || !pr->sa.answer)
 			continue;
-		end = n + cmx_path_max(&pr->sa);
-		for (j = 0; j < pr->sa.answer->count && n < end; j++) {
+		/* The SA may return no more. Others are not searched, either. */
+		max = min(pr->sa.answer->count, cmx_path_max(&pr->sa));
+		for (j = 0; j < max; j++) {
 			rec = cmx_sa_answer_rec(pr->sa.answer, j);
 			/* It leads elsewhere. */
 			if (memcmp(rec + CMX_PATH_DGID,

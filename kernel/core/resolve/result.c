@@ -5,6 +5,7 @@
  */
 #include <linux/mm.h>
 #include <linux/overflow.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 
 #include "resolve/paths.h"
@@ -109,6 +110,7 @@ static void cmx_result_entries_fill(struct cmx_build *b, u32 n)
 				continue;
 			for (k = 0; k < b->n_types; k++)
 				cmx_result_entry_fill(b, i, &b->types[k]);
+			cond_resched();
 		}
 	}
 }
@@ -130,6 +132,7 @@ static void cmx_result_count(const struct cmx_build *b, u32 n, u32 *recs,
 				*recs += cmx_paths_get(b->paths, i, port_space,
 						       NULL);
 		}
+		cond_resched();
 	}
 }
 

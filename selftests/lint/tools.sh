@@ -152,7 +152,7 @@ tool_kernel_doc() {
 
 # Each on all sources at once: some seconds, or minutes beside guests
 tool_coccinelle() {
-	local scripts=$cache/lint-6.1/scripts/coccinelle
+	local scripts=$cache/linux-source-6.1/scripts/coccinelle
 	local own=$PWD/selftests/lint/dev_put.cocci
 
 	rm -rf "$out/cocci"

@@ -3,11 +3,11 @@
 # Install what building and testing need on Debian 12; silent when all is there.
 #
 # Also unpacks, once, the few files of the kernel source package that the
-# headers package lacks (kselftest headers, checkpatch.pl), into the cache:
+# headers package lacks (kselftest headers, checkpatch.pl, Coccinelle's scripts),
+# into the cache:
 #   ${XDG_CACHE_HOME:-~/.cache}/rdma-cmx/linux-source-6.1/
 #
-# deps.sh lint: what `make lint` and libFuzzer need as well, also
-# scripts/coccinelle (into lint-6.1/ there).
+# deps.sh lint: what `make lint` and libFuzzer need as well.
 # deps.sh docs, deps.sh packages, deps.sh upgrade, deps.sh simulate: only what
 # `make docs`, what `make deb` and `make rpm`, what the test host/upgrade, and
 # what the drawings of `make simulate` need.
@@ -62,8 +62,10 @@ packages_missing() {
 	done
 }
 
+# packages_install PACKAGE...: a machine that has had no kernel boots from
+# elsewhere. There the initrd gets no drivers: with all of them it takes minutes.
 packages_install() {
-	local root=()
+	local root=() small='' conf=/etc/initramfs-tools/conf.d
 
 	if [ "$(id -u)" != 0 ]; then
 		command -v sudo >/dev/null ||
@@ -75,25 +77,31 @@ packages_install() {
 	export DEBIAN_FRONTEND=noninteractive
 	"${root[@]}" apt-get -q update ||
 		die "apt-get update failed: is the network there?"
+	if [ ! -e /etc/initramfs-tools ] && ! compgen -G '/boot/vmlinu?-*'; then
+		small=$conf/rdma-cmx-deps
+		"${root[@]}" mkdir -p $conf
+		echo MODULES=list | "${root[@]}" tee "$small"
+	fi >/dev/null
 	"${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -y \
 		--no-install-recommends -o Dpkg::Options::=--force-confold \
 		-o Dpkg::Use-Pty=0 install "$@" ||
 		die "apt-get install failed, see above"
+	[ -z "$small" ] || "${root[@]}" rm -f "$small"
 }
 
 # The stamp has the package's version, so that an update unpacks again.
 source_unpack() {
-	local dir=$cache/$1 version tmp
+	local dir=$cache/linux-source-6.1 version tmp
 
-	shift
 	version=$(dpkg-query -W -f '${Version}' linux-source-6.1)
-	[ "$(cat "$dir/.version" 2>/dev/null)" = "$version" ] && return
+	[ "$(cat "$dir/.version" 2>/dev/null)" != "$version" ] ||
+		[ ! -d "$dir/scripts/coccinelle" ] || return 0
 	echo "deps: unpacking ${*##*/} from $tarball"
 	mkdir -p "$cache"
 	tmp=$(mktemp -d "$cache/unpack.XXXXXX")
 	# shellcheck disable=SC2064 # the name as it is now
 	trap "rm -rf '$tmp'" EXIT
-	tar -C "$tmp" -xJf "$tarball" "${@/#/linux-source-6.1/}"
+	XZ_DEFAULTS=-T0 tar -C "$tmp" -xJf "$tarball" "${@/#/linux-source-6.1/}"
 	echo "$version" >"$tmp/linux-source-6.1/.version"
 	rm -rf "$dir"
 	mv -T "$tmp/linux-source-6.1" "$dir" || [ -e "$dir/.version" ]
@@ -131,8 +139,6 @@ if [ ${#missing[@]} != 0 ]; then
 	packages_install "${missing[@]}" linux-image-amd64 linux-headers-amd64
 fi
 kernel_bootable || packages_install linux-image-amd64 linux-headers-amd64
-source_unpack linux-source-6.1 \
-	tools/testing/selftests/kselftest.h \
-	tools/testing/selftests/kselftest_harness.h \
+source_unpack tools/testing/selftests/kselftest.h \
+	tools/testing/selftests/kselftest_harness.h scripts/coccinelle \
 	scripts/checkpatch.pl scripts/spelling.txt scripts/const_structs.checkpatch
-[ "${1:-}" != lint ] || source_unpack lint-6.1 scripts/coccinelle

@@ -16,7 +16,7 @@ VM_RUN = KVER=$(VM_KVER) GUEST=$(GUEST) KERNEL=$(KERNEL) KERNELS=$(KERNELS) self
 deps:  ## install what building and testing need (Debian 12)
 	@selftests/vm/deps.sh
 
-deps-lint: deps
+deps-lint:
 	@selftests/vm/deps.sh lint
 
 check: deps-lint  ## all tests, or those named T=prefix,...; GUEST=gamma; KERNELS=6.12: all on it

@@ -33,7 +33,7 @@ name_get() {
 
 # Without the parts that no configuration here compiles
 source_unpack() {
-	tar -C "$tmp" -xJf "$tarball" --wildcards \
+	XZ_DEFAULTS=-T0 tar -C "$tmp" -xJf "$tarball" --wildcards \
 		--exclude='linux-source-6.1/Documentation/*/*' \
 		--exclude='linux-source-6.1/sound/*.[ch]' \
 		--exclude='linux-source-6.1/drivers/gpu/*.[ch]' \

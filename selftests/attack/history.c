@@ -17,6 +17,9 @@
  *    lock. races/commands runs each command against the others.
  *  - "Fix rdma_ucm_query... struct padding" and "Don't infoleak GRH fields"
  *    (ucma, core): records are built in zeroed memory. security/leaks.
+ *  - "Fix use-after-free access in ucma_close", "fix a use-after-free in
+ *    ucma_resolve_ip()" (ucma): the file stays until an ioctl returns;
+ *    races/commands closes it during each command.
  *  - "Fix the locking of ctx->file", "Fix locking for ctx->events_reported"
  *    (ucma): an id's file changes under both locks; attack/migration.
  *  - "Do not send IGMP leaves for sendonly Multicast groups" (cma):
@@ -391,11 +394,6 @@ static int rival_migrate(struct rival *r)
 	return call(r->fd, ID_MIGRATE, &arg);
 }
 
-static int rival_close(struct rival *r)
-{
-	return close(r->fd);
-}
-
 static void *rival_main(void *arg)
 {
 	struct rival *r = arg;
@@ -489,29 +487,6 @@ TEST_F(history, migrate_against_destroy)
 	a.src = -1;
 	EXPECT_EQ(-EBADF, rival_migrate(&a));
 	close(a.fd);
-}
-
-/*
- * ucma: "Fix use-after-free access in ucma_close", "fix a use-after-free in
- * ucma_resolve_ip()". close() of a descriptor while a thread runs an ioctl: the
- * file stays until the ioctl returns.
- */
-TEST_F(history, close_against_migrate)
-{
-	struct rival a = { .run = rival_migrate, .fd = self->fd };
-	struct rival b = { .run = rival_close };
-	int i;
-
-	for (i = 0; i < ROUNDS; i++) {
-		a.src = dev_open(O_NONBLOCK);
-		b.fd = a.src;
-		ASSERT_LE(0, a.src);
-		ASSERT_EQ(0, id_create(a.src, RDMA_PS_UDP, 2, &a.handle));
-		rivals_run(&a, &b);
-		if (a.ret)
-			EXPECT_EQ(-EBADF, a.ret);
-		EXPECT_EQ(0, b.ret);
-	}
 }
 
 struct guesser {

@@ -13,7 +13,7 @@
 
 /* A sweep ends after so many rounds, or so many without a fault. */
 #define ROUNDS		60
-#define ROUNDS_IDLE	5
+#define ROUNDS_IDLE	3
 
 /* An event of a port has ended a join, or IPoIB's group is in error since. */
 static inline bool port_reset(const struct consumer_answer *a)

@@ -16,7 +16,7 @@
 #define THREADS_MAX	16
 /* All threads together, on Debian's kernel and on the debug kernel */
 #define CALLS		5200000
-#define CALLS_DEBUG	520000
+#define CALLS_DEBUG	260000
 
 struct options {
 	uint64_t seed;

@@ -4,7 +4,7 @@
 # behaviour sanitizers: a fixed seed and number of inputs each, without a
 # corpus, as TAP. FUZZ_SEED=N and FUZZ_INPUTS=N change them.
 top=$(cd "${0%/*}/../.." && pwd)
-seed=${FUZZ_SEED:-20240611} inputs=${FUZZ_INPUTS:-1000000}
+seed=${FUZZ_SEED:-20240611} inputs=${FUZZ_INPUTS:-200000}
 targets=(library names)
 n=0 failed=0
 

@@ -37,17 +37,10 @@ if [ -z "$rst2man" ]; then
 	echo "1..0 # SKIP no rst2man (package python3-docutils)"
 	exit 0
 fi
-echo "1..6"
-
-details=''
-for page in "$pages"/*.rst; do
-	details+=$("$rst2man" --strict "$page" "$work/page" 2>&1)
-done
-[ -z "$details" ]
-result "each page renders without a warning" $? "$details"
+echo "1..5"
 
 details=$(make -C "$top" -s install-man DESTDIR="$work/root" PREFIX=/usr 2>&1)
-result "pages are installed" $? "$details"
+result "pages render without a warning, and are installed" $? "$details"
 man3=$work/root/usr/share/man/man3
 
 functions=$( (exported; inline) | sort -u)

@@ -3,7 +3,6 @@
 #include "ioctl.h"
 
 #include <net/if.h>
-#include <pthread.h>
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -338,51 +337,6 @@ TEST_F(ids, bind_to_link_local)
 	EXPECT_EQ(0, link_local_del());
 }
 
-struct destroyer {
-	int fd;
-	uint32_t id;
-	pthread_barrier_t *barrier;
-	int ret;
-};
-
-static void *destroy_thread(void *arg)
-{
-	struct destroyer *d = arg;
-
-	pthread_barrier_wait(d->barrier);
-	d->ret = id_destroy(d->fd, d->id);
-	return NULL;
-}
-
-/* Of many concurrent destroys one succeeds, and the others fail. */
-TEST_F(ids, double_destroy)
-{
-	struct destroyer d[4];
-	pthread_barrier_t barrier;
-	pthread_t thread[4];
-	int round, i, won;
-	uint32_t id;
-
-	pthread_barrier_init(&barrier, NULL, 4);
-	for (round = 0; round < 50; round++) {
-		ASSERT_EQ(0, id_create(self->fd, RDMA_PS_TCP, 1, &id));
-		ASSERT_EQ(0, id_bind(self->fd, id, ADDR_RDMA, 0));
-		for (i = 0; i < 4; i++) {
-			d[i] = (struct destroyer){
-				self->fd, id, &barrier, 0
-			};
-			ASSERT_EQ(0, pthread_create(&thread[i], NULL,
-						    destroy_thread, &d[i]));
-		}
-		for (won = 0, i = 0; i < 4; i++) {
-			pthread_join(thread[i], NULL);
-			won += d[i].ret == 0;
-			EXPECT_TRUE(d[i].ret == 0 || d[i].ret == -ENOENT);
-		}
-		EXPECT_EQ(1, won);
-	}
-}
-
 static int fd_send(int sock, int fd)
 {
 	char byte = 0, space[CMSG_SPACE(sizeof(int))] = {};
@@ -448,43 +402,6 @@ TEST_F(ids, passed_and_duplicated)
 	close(copy);
 	close(sock[0]);
 	close(sock[1]);
-}
-
-/* SIGKILL with all kinds of outstanding requests */
-TEST_F(ids, killed)
-{
-	int round, pipefd[2], status;
-	pid_t pid;
-	char c;
-
-	for (round = 0; round < 10; round++) {
-		ASSERT_EQ(0, pipe(pipefd));
-		pid = fork();
-		if (!pid) {
-			uint32_t a, b, c, mc;
-			union event_buf buf;
-			int fd = dev_open(0);
-
-			id_create(fd, RDMA_PS_UDP, 1, &a);
-			id_bind(fd, a, ADDR_RDMA, 0);
-			mc_join(fd, a, GROUP, 1, &mc);
-			connect_pair(dev_open(0), &a, &b, &c);
-			id_create(fd, RDMA_PS_TCP, 1, &a);
-			id_resolve_addr(fd, a, NULL, "10.55.0.77", 1);
-			if (write(pipefd[1], "x", 1) != 1)
-				_exit(1);
-			for (;;)
-				event_next(fd, &buf);
-		}
-		ASSERT_EQ(1, read(pipefd[0], &c, 1));
-		kill(pid, SIGKILL);
-		ASSERT_EQ(pid, waitpid(pid, &status, 0));
-		close(pipefd[0]);
-		close(pipefd[1]);
-		EXPECT_TRUE(counter_wait("live_files", 1));
-		EXPECT_EQ(0, counter("live_ids"));
-		EXPECT_EQ(0, counter("live_mcs"));
-	}
 }
 
 static int migrate(int to, int from, uint32_t id, uint32_t *new_id)

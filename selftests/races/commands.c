@@ -9,7 +9,7 @@
 
 #include "harness.h"
 
-#define ROUNDS	60
+#define ROUNDS	42
 #define DELAY_US	20
 
 struct stage {

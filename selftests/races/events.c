@@ -9,7 +9,7 @@
 
 #include "harness.h"
 
-#define ROUNDS	80
+#define ROUNDS	50
 #define UID	77
 
 struct stage {

@@ -34,13 +34,13 @@ device_back() {
 	wait_for 40 sh -c 'rdma link show rxe0/1 | grep -q "state ACTIVE"'
 }
 
-ok "RAI-07: killed at 40 moments" killing 40 400
+ok "RAI-07: killed at 20 moments" killing 20 400
 ok "RAI-07: no object is left" wait_for 40 live_none
 ok "MC-03: no membership is left" \
 	wait_for 40 no igmp_joined eth0 239.55.20.1
 
 # Four at a time
-killing 15 300 & killing 15 300 & killing 15 300 & killing 15 300
+killing 8 300 & killing 8 300 & killing 8 300 & killing 8 300
 wait
 ok "RAI-07: four at a time: no object is left" wait_for 40 live_none
 
@@ -49,7 +49,7 @@ ok "RAI-07: four at a time: no object is left" wait_for 40 live_none
 removals() {
 	local i pid
 
-	for i in $(seq 10); do
+	for i in $(seq 5); do
 		$selftests/tools/hold 2 10.55.0.1 239.55.20.2 >/dev/null 2>&1 &
 		pid=$!
 		moment 300
@@ -63,17 +63,9 @@ removals() {
 	done
 }
 : >slow
-ok "OPS-04: the device is removed at 10 moments" removals
+ok "OPS-04: the device is removed at 5 moments" removals
 is "OPS-04: each program ended by itself" "$(cat slow)" ""
 ok "OPS-04: no object is left" wait_for 40 live_none
 ok "the device is back" device_back
 ok "a name resolves" timeout 60 cmx resolve storage.cmx.test
-
-# One module may be unloaded, while the last user of the other one still exits.
-unload() {
-	[ ! -d /sys/module/rdma_ucmx ] || timeout 120 rmmod rdma_ucmx || return
-	timeout 120 rmmod rdma_cmx
-}
-ok "OPS-04: the modules unload" wait_for 40 unload
-ok "OPS-04: the modules load again" modprobe rdma_ucmx
 finish

@@ -40,8 +40,10 @@ while read -r file; do
 	# Otherwise it belongs to the other area.
 	[ -e "$gcno" ] || continue
 	n=$((n + 1))
-	gcov_run "$file" "$gcno" $n
+	gcov_run "$file" "$gcno" $n &
+	[ $((n % $(nproc))) != 0 ] || wait
 done < <(find "$logs" -path '*/gcov-*' -name '*.gcda')
+wait
 
 [ $n != 0 ] || [ -z "$what" ] || exit 0
 echo "Line coverage of $title (${what:-all tests})"

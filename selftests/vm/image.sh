@@ -133,9 +133,10 @@ debug_copy() {
 # bed itself, and VM_PARTIAL=1 goes on with what could be built.
 # Runs at the same time do not build at the same time. All images have what is
 # installed in WORKDIR/project.
+# Debug information would be 50 MB of each image, and of what modprobe reads.
 project_make() {
 	flock "$top/build/.lock" make -C "$top" -s --no-print-directory \
-		${VM_PARTIAL:+-k} DESTDIR="$root" KVER="$kver" "$@" ||
+		${VM_PARTIAL:+-k} DESTDIR="$root" KVER="$kver" KCFLAGS=-g0 "$@" ||
 		[ -n "${VM_PARTIAL:-}" ]
 }
 
@@ -148,9 +149,6 @@ project_install() {
 		mkdir -p "$top/build"
 		project_make -j"$(nproc)" all selftests
 		project_make install install-selftests
-		# 50 MB of each image, and of what each modprobe reads
-		find "$root" -name '*.ko' \
-			-exec strip --strip-debug {} +
 		gcno_keep user "$(cd "$top" && pwd -P)" build/sanitize
 	else
 		install -D "$top/selftests/system/bed.sh" \

@@ -106,10 +106,21 @@ is "SV-02 and no others" \
 	"$(grep -oE 'query\[A\] m[0-9]+\.any\.cmx\.test' "$log" | sort -u |
 	   wc -l)" 16
 
-sixteen _rotated._tcp.cmx.test
+is "SV-02 all 20 addresses of the only host" \
+	"$("$helper" --print --timeout 60 _rotated._tcp.cmx.test |
+	   grep -c ^address)" 20
+# Of 13 records: 256 / 13
+shared() {
+	for _ in 1 2 3 4 5; do
+		got=$("$helper" --print --timeout 60 _shared._tcp.cmx.test |
+			grep '^address 10\.55\.1\.' | sort)
+		[ "$(grep -c . <<<"$got")" != 19 ] || break
+	done
+}
+shared
 first=$got
-is "SV-02 16 addresses of a host of 20" "$(grep -c ^address <<<"$first")" 16
-sixteen _rotated._tcp.cmx.test
+is "SV-02 19 addresses of one host of 13" "$(grep -c . <<<"$first")" 19
+shared
 is "SV-02 the same ones in another order of the server" "$got" "$first"
 
 finish

@@ -25,9 +25,6 @@
 #define HOSTS_MS	2000
 #define NONE_MS		5000
 
-/* Maximum addresses of a host, so that no host displaces all others */
-#define HOST_ADDRS	(RDMA_CMX_NAMES_MAX_ADDRS / CMX_SRV_HOSTS)
-
 static int host_lookup(const char *name, struct addrinfo **list)
 {
 	static const struct addrinfo hints = {
@@ -77,6 +74,8 @@ static int target_lookup(const struct cmx_srv *list, unsigned int i,
 static int targets_lookup(const struct cmx_srv *list, unsigned int count,
 			  void *buf, size_t *len)
 {
+	/* Of a host, so that none displaces another */
+	unsigned int most = RDMA_CMX_NAMES_MAX_ADDRS / count;
 	const struct rdma_cmx_names *names = buf;
 	struct addrinfo *addrs = NULL;
 	long long start = now_ms();
@@ -91,7 +90,7 @@ static int targets_lookup(const struct cmx_srv *list, unsigned int count,
 			break;
 		ret = target_lookup(list, i, &addrs);
 		if (!ret)
-			cmx_names_add(buf, addrs, list[i].port, HOST_ADDRS);
+			cmx_names_add(buf, addrs, list[i].port, most);
 		else if (error == ENODATA)
 			error = ret;
 	}

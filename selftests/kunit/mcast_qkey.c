@@ -11,6 +11,12 @@ static int rejoined(struct cmx_group *g, u32 key)
 	return joined(g, OLD_LID);
 }
 
+/* It joins with @key, and the queue pair has @has then. */
+#define EXPECT_REJOIN(group, key, has) do {				\
+	KUNIT_EXPECT_EQ(test, rejoined(group, key), 0);			\
+	KUNIT_EXPECT_EQ(test, qkey, (u32)(has));			\
+} while (0)
+
 static void lost(struct cmx_group *g)
 {
 	rdma_lock_handler(g->id);
@@ -22,8 +28,7 @@ static void qkey_changes(struct kunit *test)
 {
 	struct bed *b = bed_make(test, RDMA_PS_IPOIB);
 
-	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 1), 0);
-	KUNIT_EXPECT_EQ(test, qkey, 1u);
+	EXPECT_REJOIN(&b->a, 1, 1);
 	qkey_error = -EIO;
 	/* It has that one already. */
 	KUNIT_EXPECT_EQ(test, rejoined(&b->b, 1), 0);
@@ -31,14 +36,12 @@ static void qkey_changes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 2), -EIO);
 	KUNIT_EXPECT_TRUE(test, attached);
 	qkey_error = 0;
-	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 2), 0);
-	KUNIT_EXPECT_EQ(test, qkey, 2u);
+	EXPECT_REJOIN(&b->a, 2, 2);
 	/* The Q_Key is set, and then the attachment to another MLID fails. */
 	attach_error = -ENOMEM;
 	b->a.rec.qkey = cpu_to_be32(3);
 	KUNIT_EXPECT_EQ(test, joined(&b->a, NEW_LID), -ENOMEM);
-	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 2), 0);
-	KUNIT_EXPECT_EQ(test, qkey, 2u);
+	EXPECT_REJOIN(&b->a, 2, 2);
 	KUNIT_EXPECT_EQ(test, rejoined(&b->b, 2), 0);
 	bed_end(test, b);
 }
@@ -49,8 +52,7 @@ static void qkey_udp(struct kunit *test)
 	struct bed *b = bed_make(test, RDMA_PS_UDP);
 
 	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 1), 0);
-	KUNIT_EXPECT_EQ(test, rejoined(&b->b, 1), 0);
-	KUNIT_EXPECT_EQ(test, qkey, OWN_QKEY);
+	EXPECT_REJOIN(&b->b, 1, OWN_QKEY);
 	/* The end of a group that has never been joined */
 	b->c.set_qkey = true;
 	cmx_group_detach(&b->c);
@@ -67,8 +69,7 @@ static void qkey_fresh(struct kunit *test)
 	cmx_group_detach(&b->a);
 	memset(&b->a, 0, sizeof(b->a));
 	group_init(&b->a, b);
-	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 2), 0);
-	KUNIT_EXPECT_EQ(test, qkey, 2u);
+	EXPECT_REJOIN(&b->a, 2, 2);
 	KUNIT_EXPECT_EQ(test, rejoined(&b->b, 2), 0);
 	bed_end(test, b);
 }
@@ -78,25 +79,21 @@ static void qkey_given(struct kunit *test)
 	struct bed *b = bed_make(test, RDMA_PS_IPOIB);
 
 	b->a.set_qkey = true;
-	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 1), 0);
-	KUNIT_EXPECT_EQ(test, qkey, 1u);
+	EXPECT_REJOIN(&b->a, 1, 1);
 	KUNIT_EXPECT_EQ(test, rejoined(&b->b, 1), 0);
 	/* The SM has changed that of the broadcast group. */
 	KUNIT_EXPECT_EQ(test, rejoined(&b->b, 2), 0);
-	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 1), 0);
-	KUNIT_EXPECT_EQ(test, qkey, 1u);
+	EXPECT_REJOIN(&b->a, 1, 1);
 	/* The last one with a Q_Key is left. */
 	cmx_group_detach(&b->a);
 	KUNIT_EXPECT_EQ(test, qkey, 2u);
 	/* If that fails, the next join of the other one sets it. */
-	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 1), 0);
-	KUNIT_EXPECT_EQ(test, qkey, 1u);
+	EXPECT_REJOIN(&b->a, 1, 1);
 	qkey_error = -EIO;
 	cmx_group_detach(&b->a);
 	KUNIT_EXPECT_EQ(test, qkey, 1u);
 	qkey_error = 0;
-	KUNIT_EXPECT_EQ(test, rejoined(&b->b, 2), 0);
-	KUNIT_EXPECT_EQ(test, qkey, 2u);
+	EXPECT_REJOIN(&b->b, 2, 2);
 	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 1), 0);
 	bed_end(test, b);
 }
@@ -109,8 +106,7 @@ static void qkey_both(struct kunit *test)
 	b->a.set_qkey = true;
 	b->b.set_qkey = true;
 	KUNIT_EXPECT_EQ(test, rejoined(&b->b, 2), 0);
-	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 1), 0);
-	KUNIT_EXPECT_EQ(test, qkey, 1u);
+	EXPECT_REJOIN(&b->a, 1, 1);
 	cmx_group_detach(&b->a);
 	KUNIT_EXPECT_EQ(test, qkey, 2u);
 	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 1), 0);
@@ -127,8 +123,7 @@ static void qkey_stays(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rejoined(&b->b, 2), 0);
 	cmx_group_detach(&b->a);
 	KUNIT_EXPECT_EQ(test, qkey, 2u);
-	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 1), 0);
-	KUNIT_EXPECT_EQ(test, qkey, 2u);
+	EXPECT_REJOIN(&b->a, 1, 2);
 	bed_end(test, b);
 }
 
@@ -137,11 +132,9 @@ static void qkey_ends_in_udp(struct kunit *test)
 {
 	struct bed *b = bed_make(test, RDMA_PS_UDP);
 
-	KUNIT_EXPECT_EQ(test, rejoined(&b->b, 2), 0);
-	KUNIT_EXPECT_EQ(test, qkey, OWN_QKEY);
+	EXPECT_REJOIN(&b->b, 2, OWN_QKEY);
 	b->a.set_qkey = true;
-	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 1), 0);
-	KUNIT_EXPECT_EQ(test, qkey, 1u);
+	EXPECT_REJOIN(&b->a, 1, 1);
 	cmx_group_detach(&b->a);
 	KUNIT_EXPECT_EQ(test, qkey, OWN_QKEY);
 	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 1), 0);
@@ -154,8 +147,7 @@ static void qkey_last(struct kunit *test)
 	struct bed *b = bed_make(test, RDMA_PS_UDP);
 
 	b->a.set_qkey = true;
-	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 1), 0);
-	KUNIT_EXPECT_EQ(test, qkey, 1u);
+	EXPECT_REJOIN(&b->a, 1, 1);
 	cmx_group_detach(&b->a);
 	KUNIT_EXPECT_EQ(test, qkey, OWN_QKEY);
 	/* A driver that does not report it: rdma_create_qp() sets this one. */
@@ -178,10 +170,8 @@ static void qkey_lost_alone(struct kunit *test)
 	lost(&b->a);
 	KUNIT_EXPECT_EQ(test, qkey, 1u);
 	/* One that is joined precedes. */
-	KUNIT_EXPECT_EQ(test, rejoined(&b->b, 2), 0);
-	KUNIT_EXPECT_EQ(test, qkey, OWN_QKEY);
-	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 1), 0);
-	KUNIT_EXPECT_EQ(test, qkey, 1u);
+	EXPECT_REJOIN(&b->b, 2, OWN_QKEY);
+	EXPECT_REJOIN(&b->a, 1, 1);
 	bed_end(test, b);
 }
 
@@ -223,13 +213,11 @@ static void qkey_rejoined(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 1), 0);
 	lost(&b->a);
 	qkey = 9;
-	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 1), 0);
-	KUNIT_EXPECT_EQ(test, qkey, 1u);
+	EXPECT_REJOIN(&b->a, 1, 1);
 	qkey = 9;
 	lost(&b->a);
 	KUNIT_EXPECT_EQ(test, qkey, 9u);
-	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 1), 0);
-	KUNIT_EXPECT_EQ(test, qkey, 1u);
+	EXPECT_REJOIN(&b->a, 1, 1);
 	qkey = 9;
 	query_error = -EOPNOTSUPP;
 	lost(&b->a);
@@ -243,8 +231,7 @@ static void qkey_rejoined(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 9), 0);
 	cmx_group_detach(&b->a);
 	qkey = 8;
-	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 9), 0);
-	KUNIT_EXPECT_EQ(test, qkey, 9u);
+	EXPECT_REJOIN(&b->a, 9, 9);
 	cmx_group_detach(&b->a);
 	KUNIT_EXPECT_EQ(test, qkey, 8u);
 	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 1), 0);
@@ -310,8 +297,7 @@ static void qkey_of_next_qp(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, qkey, 1u);
 	qkey_error = 0;
 	qkey = 9;
-	KUNIT_EXPECT_EQ(test, rejoined(&b->b, 2), 0);
-	KUNIT_EXPECT_EQ(test, qkey, 9u);
+	EXPECT_REJOIN(&b->b, 2, 9);
 	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 1), 0);
 	cmx_group_detach(&b->a);
 	KUNIT_EXPECT_EQ(test, qkey, 9u);
@@ -323,8 +309,7 @@ static void qkey_of_next_qp(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, qkey, 1u);
 	qkey_error = 0;
 	b->qp.qp_num++;
-	KUNIT_EXPECT_EQ(test, rejoined(&b->b, 2), 0);
-	KUNIT_EXPECT_EQ(test, qkey, 1u);
+	EXPECT_REJOIN(&b->b, 2, 1);
 	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 1), 0);
 	bed_end(test, b);
 }
@@ -356,8 +341,7 @@ static void qkey_unread_restored(struct kunit *test)
 	query_error = -ENOMEM;
 	KUNIT_EXPECT_EQ(test, rejoined(&b->b, 2), -ENOMEM);
 	query_error = 0;
-	KUNIT_EXPECT_EQ(test, rejoined(&b->b, 2), 0);
-	KUNIT_EXPECT_EQ(test, qkey, OWN_QKEY);
+	EXPECT_REJOIN(&b->b, 2, OWN_QKEY);
 	bed_end(test, b);
 }
 
@@ -439,17 +423,14 @@ static void qkey_lost(struct kunit *test)
 	b->a.set_qkey = true;
 	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 1), 0);
 	lost(&b->c);
-	KUNIT_EXPECT_EQ(test, rejoined(&b->b, 3), 0);
-	KUNIT_EXPECT_EQ(test, qkey, 1u);
+	EXPECT_REJOIN(&b->b, 3, 1);
 	cmx_group_detach(&b->a);
 	KUNIT_EXPECT_EQ(test, qkey, 3u);
 	/* Nor has a lost one precedence. */
-	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 1), 0);
-	KUNIT_EXPECT_EQ(test, qkey, 1u);
+	EXPECT_REJOIN(&b->a, 1, 1);
 	lost(&b->a);
 	KUNIT_EXPECT_EQ(test, qkey, 3u);
-	KUNIT_EXPECT_EQ(test, rejoined(&b->b, 4), 0);
-	KUNIT_EXPECT_EQ(test, qkey, 4u);
+	EXPECT_REJOIN(&b->b, 4, 4);
 	cmx_group_detach(&b->c);
 	bed_end(test, b);
 }
@@ -461,15 +442,13 @@ static void qkey_rejoin(struct kunit *test)
 
 	b->a.set_qkey = true;
 	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 1), 0);
-	KUNIT_EXPECT_EQ(test, rejoined(&b->b, 2), 0);
-	KUNIT_EXPECT_EQ(test, qkey, 1u);
+	EXPECT_REJOIN(&b->b, 2, 1);
 	b->a.lost = -ENETRESET;
 	b->b.lost = -ENETRESET;
 	lost(&b->a);
 	lost(&b->b);
 	KUNIT_EXPECT_EQ(test, rejoined(&b->a, 1), 0);
-	KUNIT_EXPECT_EQ(test, rejoined(&b->b, 3), 0);
-	KUNIT_EXPECT_EQ(test, qkey, 1u);
+	EXPECT_REJOIN(&b->b, 3, 1);
 	bed_end(test, b);
 }
 

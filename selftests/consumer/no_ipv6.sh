@@ -41,7 +41,7 @@ answered() {
 w=$(do_ watch -- both.kc.test 1 qp=2)
 ok "KA-08: a watch gets its answer" wait_for 60 answered
 is "KA-08: it has the addresses of both families" "$(do_ watched "$w")" \
-	"events=1 error=0 partial=0 wrong=0 dst=10.55.0.1 fd55::1"
+	"events=1 error=0 partial=0 last=0 wrong=0 dst=10.55.0.1 fd55::1"
 do_ unwatch >/dev/null
 is "KA-09: no path of either family on RoCE" "$(do_ paths 10.55.0.1 fd55::1)" \
 	$'found=0 of 2\nerror=-95\nerror=-97'

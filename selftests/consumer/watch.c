@@ -207,9 +207,14 @@ static int watch_start(const char *verb, char *line, char *text, size_t size)
 
 static void watch_print(const struct watch_one *one, char *text, size_t size)
 {
+	int last;
+
 	spin_lock(&watched.lock);
-	snprintf(text, size, "events=%u error=%d partial=%d wrong=%u dst=%s\n",
-		 one->events, one->error, one->partial, one->wrong,
+	/* It is not stopped as long as it is here. */
+	last = one->watch ? rdma_cmx_watch_error(one->watch) : 0;
+	snprintf(text, size,
+		 "events=%u error=%d partial=%d last=%d wrong=%u dst=%s\n",
+		 one->events, one->error, one->partial, last, one->wrong,
 		 one->text[0] ? one->text + 1 : "-");
 	spin_unlock(&watched.lock);
 }

@@ -88,6 +88,7 @@ query="$name 4420 qp=2"
 hosts 10.55.0.2
 w=$(do_ watch interval=300 -- "$query")
 event "KA-08: the first answer" "$w" "events=1 error=0 10.55.0.2"
+like "KA-08: its query had no error" "$(do_ watched "$w")" ' last=0 '
 ok "KA-08: it is queried again" queries 3
 is "KA-08: the same answer is no event" "$(seen "$w")" \
 	"events=1 error=0 10.55.0.2"
@@ -210,6 +211,10 @@ w=$(nsenter --net=/run/netns/watch1 bash -c "
 	echo 'watch interval=300 -- 127.0.0.1 1 qp=2 own-net' >$dir/command
 	cat $dir/result")
 event "KA-08: in another namespace" "$w" "events=1 error=0 127.0.0.1"
+# The consumer keeps a query of that namespace that has called back.
+nsenter --net=/run/netns/watch1 bash -c "
+	echo 'start 127.0.0.1 1 qp=2 own-net' >$dir/command
+	echo wait >$dir/command"
 ip netns del watch1
 event "KA-08: a watch does not hold it; its end is the last event" "$w" \
 	"events=2 error=-100 -"
@@ -226,6 +231,14 @@ param watches_max 1024
 is "KA-08: a longer interval than a day" \
 	"$(do_ watch interval=86400001 -- 10.55.0.2 1)" "error=-22"
 is "KA-08: neither name nor port" "$(do_ watch -- - -)" "error=-2"
+is "KA-08: a port without a device" "$(do_ watch -- 10.55.0.2 1 devport=1)" \
+	"error=-22"
+is "KA-08: a device and a netdevice" \
+	"$(do_ watch -- 10.55.0.2 1 dev=rxe0 iface=eth0)" "error=-22"
+w=$(do_ watch -- 10.55.0.2 1 qp=2 dev=none0)
+ok "KA-08: the error of a query that fails" \
+	wait_for 60 eval "do_ watched $w | grep -q '^events=0 .* last=-19 '"
+do_ unwatch >/dev/null
 
 # --- unload ---
 

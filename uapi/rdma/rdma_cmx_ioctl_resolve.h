@@ -44,6 +44,7 @@ enum {
  *                 with RAI_SA no port can be queried
  *  ENXIO          @dev has no port @dev_port          EAI_SYSTEM
  *  ENETUNREACH    @dev reaches none of the addresses  EAI_SYSTEM
+ *  EINVAL         invalid attributes                  EAI_SYSTEM
  *  others         unchanged                           EAI_SYSTEM
  */
 

@@ -63,7 +63,8 @@ static void cmx_query_free(struct rdma_cmx_query *q)
 	kfree(q->limits);
 	mem_cgroup_put(q->memcg);
 	cmx_query_user_put(q->user);
-	put_net(q->req.hints.net);
+	if (q->req.hints.net)
+		put_net(q->req.hints.net);
 	kfree(q);
 	cmx_stat_dec(live_queries);
 }

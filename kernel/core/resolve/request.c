@@ -173,8 +173,12 @@ static int cmx_request_dests(struct cmx_request *r)
 		if (!r->dests)
 			return -ENOMEM;
 	}
-	/* The thread that continues a query may not be the one that waits. */
-	ret = cmx_dests_fill(&r->hints, &r->cands, r->dests, r->caller);
+	/*
+	 * The thread that continues a query may not be the one that waits, and
+	 * a kernel consumer's query may not be the work of its thread.
+	 */
+	ret = cmx_dests_fill(&r->hints, &r->cands, r->dests,
+			     r->caller && !r->caller->kernel);
 	if (ret < 0)
 		return ret;
 	/* The device or the netdevice of the hints reaches none of them. */

@@ -360,6 +360,9 @@ static void cmx_query_call(struct work_struct *work)
 
 	cmx_query_count(q, q->result);
 	q->done(q, q->result, q->context);
+	/* The caller may keep the query, also until the namespace's exit. */
+	put_net(q->req.hints.net);
+	q->req.hints.net = NULL;
 
 	spin_lock(&q->lock);
 	q->state = CMX_QUERY_DONE;

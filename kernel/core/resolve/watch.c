@@ -61,6 +61,7 @@ struct rdma_cmx_watch {
 	unsigned long started;		/* of the last query, in jiffies */
 	unsigned long due;		/* the timer, unless busy */
 	unsigned int fails;		/* in a row */
+	int error;			/* of the last query */
 	bool busy;
 	unsigned long settled;		/* evaluate earlier events then */
 	bool again;			/* repeat a query from before that */
@@ -180,6 +181,7 @@ static bool cmx_watch_take(struct rdma_cmx_watch *w,
 		swap(w->set, set);
 	/* A failure, or lack of memory, changes nothing. */
 	spin_lock(&cmx_watch_lock);
+	w->error = error ?: good ? 0 : -ENOMEM;
 	w->fails = good ? 0 : min(w->fails + 1, 4u);
 	/* A query that failed may not have updated a cache. */
 	w->refresh |= w->refreshing && !good;
@@ -324,6 +326,9 @@ static int cmx_watch_copy(struct rdma_cmx_watch *w,
 	if (query->id || query->route || query->route_count ||
 	    attr->interval_ms > CMX_WATCH_MAX_MS)
 		return -EINVAL;
+	/* Each query would fail so. */
+	if ((query->dev_port && !query->dev) || (query->iface && query->dev))
+		return -EINVAL;
 	/* This also checks lengths and families. */
 	ret = cmx_hints_init(&hints, query);
 	if (ret)
@@ -389,6 +394,7 @@ struct rdma_cmx_watch *rdma_cmx_watch(const struct rdma_cmx_watch_attr *attr,
 	}
 	INIT_DELAYED_WORK(&w->work, cmx_watch_work);
 	w->settled = jiffies;
+	w->error = -EINPROGRESS;
 	w->changed = changed;
 	w->context = context;
 	cmx_stat_inc(live_watches);
@@ -417,6 +423,17 @@ void rdma_cmx_watch_refresh(struct rdma_cmx_watch *watch)
 	spin_unlock(&cmx_watch_lock);
 }
 EXPORT_SYMBOL_GPL(rdma_cmx_watch_refresh);
+
+int rdma_cmx_watch_error(struct rdma_cmx_watch *watch)
+{
+	int error;
+
+	spin_lock(&cmx_watch_lock);
+	error = watch->net ? watch->error : -ENETDOWN;
+	spin_unlock(&cmx_watch_lock);
+	return error;
+}
+EXPORT_SYMBOL_GPL(rdma_cmx_watch_error);
 
 void rdma_cmx_watch_stop(struct rdma_cmx_watch *watch)
 {

@@ -233,7 +233,10 @@ struct rdma_cmx_result {
  *
  * Runs once, in process context, and may sleep. Does not run after
  * rdma_cmx_query_cancel() has returned. It may call rdma_cmx_query_put() and
- * start another query.
+ * start another query. It does not cancel a query whose callback may wait for
+ * this one. A module that may be unloaded keeps its reference and calls
+ * rdma_cmx_query_cancel() before, also for a query that has called back:
+ * nothing else waits for the return of the callback.
  */
 typedef void (*rdma_cmx_done_fn)(struct rdma_cmx_query *query,
 				 struct rdma_cmx_result *result,
@@ -252,7 +255,9 @@ typedef void (*rdma_cmx_done_fn)(struct rdma_cmx_query *query,
  *	rdma_cmx_query_put(); NULL if @known has the result
  *
  * The callback reports errors of the resolution. Before this returns, only the
- * callback may use *@pquery.
+ * callback may use *@pquery. The query keeps the network namespace until the
+ * callback has returned or, without a callback, until its last reference is
+ * dropped.
  *
  * Context: process context, may sleep. It waits for no name server, neighbour
  * or SA. It may wait for the firmware of an InfiniBand port that is not known
@@ -338,7 +343,8 @@ struct rdma_cmx_watch_attr {
  *
  * Runs in process context, one at a time for a watch, and may sleep. It may
  * call rdma_cmx_watch_refresh(), rdma_cmx_watch_stop() and all other functions
- * of process context. Its watch sends no query meanwhile. Other watches
+ * of process context, but does not stop another watch. Its watch sends no query
+ * meanwhile. Other watches
  * continue, unless WQ_MAX_ACTIVE callbacks (at least 512) sleep at the same
  * time; the limit of a module is a quarter of the module parameter watches_max.
  */
@@ -374,13 +380,15 @@ typedef void (*rdma_cmx_watch_fn)(struct rdma_cmx_watch *watch,
  * this call.
  *
  * Context: process context, may sleep for memory; does not wait for a query.
- * Return: the watch, ended by rdma_cmx_watch_stop(); or an ERR_PTR, and
- * @changed is not called: an errno of the attributes as from
- * rdma_cmx_query_start(), except those of @dev, @dev_port and @iface: without
- * that device, port or netdevice each query fails, and @changed is not called.
- * -ENODEV: the name @dev or @iface is too long; -EINVAL: @id, @route or the
- * interval; -EAGAIN: there are watches_max watches, or the owner has a quarter
- * of them; -ENOMEM.
+ * Return: the watch, ended by rdma_cmx_watch_stop(). If its callback has
+ * stopped it already, the pointer is invalid: such a callback records that
+ * under a lock, and the caller takes the lock before it stores the pointer. Or
+ * an ERR_PTR, and @changed is not called: an errno of the attributes as from
+ * rdma_cmx_query_start(); without the device, port or netdevice of @dev,
+ * @dev_port or @iface, however, each query fails, see rdma_cmx_watch_error().
+ * -ENODEV: the name @dev or @iface is too long; -EINVAL: @id, @route, the
+ * interval, @dev_port without @dev, or @iface with @dev; -EAGAIN: there are
+ * watches_max watches, or the owner has a quarter of them; -ENOMEM.
  */
 struct rdma_cmx_watch *rdma_cmx_watch(const struct rdma_cmx_watch_attr *attr,
 				      rdma_cmx_watch_fn changed, void *context);
@@ -396,6 +404,18 @@ struct rdma_cmx_watch *rdma_cmx_watch(const struct rdma_cmx_watch_attr *attr,
  * Context: process context, does not sleep.
  */
 void rdma_cmx_watch_refresh(struct rdma_cmx_watch *watch);
+
+/**
+ * rdma_cmx_watch_error - get the error of the last query of a watch
+ * @watch: the watch
+ *
+ * The callback does not report a query that fails: it changes nothing.
+ *
+ * Context: any but interrupts, does not sleep.
+ * Return: 0: the last query that has ended has a result; -EINPROGRESS: none has
+ * ended; -ENETDOWN: the network namespace is gone; or the errno of the query.
+ */
+int rdma_cmx_watch_error(struct rdma_cmx_watch *watch);
 
 /**
  * rdma_cmx_watch_stop - end a watch
@@ -475,8 +495,8 @@ struct ib_device *rdma_cmx_netdev_device(struct net_device *ndev);
  * rdma_resolve_route(). An id with a type of service (rdma_set_service_type())
  * may need another path: see rdma_cmx_set_cached_path_tos().
  *
- * Context: process context, may sleep for memory and locks only. It waits for
- * no firmware.
+ * Context: process context, also the event handler of @id. May sleep for memory
+ * and locks only; it waits for no firmware.
  * Return: 0; -ENOENT: the path is not cached, the id has a path record, or a
  * provider of paths listens (module parameter path_provider); -EOPNOTSUPP: not
  * an InfiniBand port, or an Omni-Path port; -ENODEV: the port is not active, or
@@ -502,9 +522,9 @@ int rdma_cmx_set_cached_path_tos(struct rdma_cm_id *id, u8 tos);
  * @id: id with a path from the cache
  *
  * The next rdma_cmx_set_cached_path() for the same destination fails, and
- * rdma_resolve_route() queries the SA. Call it when a connect on the path has
- * failed, also from the event handler of @id. The id keeps its path. If the
- * cache has another path than @id by then, it keeps it.
+ * rdma_resolve_route() of another id queries the SA. Call it when a connect on
+ * the path has failed, also from the event handler of @id. The id keeps its
+ * path. If the cache has another path than @id by then, it keeps it.
  *
  * Context: process context, may sleep.
  */

@@ -356,19 +356,6 @@ int rdma_cmx_connect_start_for(const struct rdma_cmx_connect_attr *attr,
 			       struct rdma_cmx_connector **pconnector);
 
 /**
- * rdma_cmx_connect_stop - stop a connect without waiting
- * @connector: from rdma_cmx_connect_start_for()
- *
- * The callback is not called unless it has begun. rdma_cmx_connect_cancel()
- * follows, and waits for the end. A caller that ends many connects stops all of
- * them first, so that it does not wait for the candidates of each one.
- *
- * Context: process context, does not sleep.
- * Return: true if the callback has not begun and will not run.
- */
-bool rdma_cmx_connect_stop(struct rdma_cmx_connector *connector);
-
-/**
  * rdma_cmx_connect_waited - how long candidates have waited for slots
  * @connector: from rdma_cmx_connect_start_for(), which has ended
  *

@@ -468,9 +468,14 @@ static int connect_wait(char *text, size_t size)
 
 static int connect_cancel(char *text, size_t size)
 {
+	bool stopped;
+
 	if (!connecting.connector)
 		return -ENOENT;
+	stopped = rdma_cmx_connect_stop(connecting.connector);
 	connecting.cancelled = rdma_cmx_connect_cancel(connecting.connector);
+	if (stopped != connecting.cancelled)
+		connecting.wrong++;
 	connect_print(text, size);
 	return 0;
 }

@@ -199,6 +199,9 @@ struct rdma_cmx_resolve_route {
  * @qp_state: the new state, enum ib_qp_state
  * @reserved: 0
  * @attr: out: attributes and their mask for that transition
+ *
+ * ENODEV also: an id in RDMA_PS_IPOIB on a port without multicast, which has no
+ * broadcast group and so no Q_Key. Likewise CONN_QP_ATTR and ACCEPT.
  */
 struct rdma_cmx_init_qp_attr {
 	__u32 size;
@@ -218,9 +221,9 @@ struct rdma_cmx_init_qp_attr {
  * @reserved: 0
  * @attr: out: all of them; @attr.qp_state and @attr.qp_attr_mask are 0
  *
- * The command returns the same as three RDMA_CMX_IO(INIT_QP_ATTR), for the
- * transitions of a connected queue pair to RTS. An attribute of more than one
- * of them has one value.
+ * For a connected queue pair the command returns the same as three
+ * RDMA_CMX_IO(INIT_QP_ATTR), for the transitions to RTS. An attribute of more
+ * than one of them has one value. Q_Keys of other types: use INIT_QP_ATTR.
  */
 struct rdma_cmx_conn_qp_attr {
 	__u32 size;

@@ -96,7 +96,8 @@ struct rdma_cmx_connect_report {
  * @handler: event handler of the id that is handed over
  * @id_context: context of the id that is handed over
  * @has_tos: @tos is valid
- * @tos: for rdma_set_service_type(); replaces the query's
+ * @tos: for rdma_set_service_type(); replaces the query's. The query's alone
+ *	does not set the type of service of the ids
  * @timeout_ms: deadline of the connect in milliseconds, 0: module parameter
  *	connect_timeout_ms. It has no maximum. It does not run while candidates
  *	wait for connect_window, up to connect_wait_ms
@@ -112,8 +113,9 @@ struct rdma_cmx_connect_report {
  *	does not change the id's event_handler or context. It returns 0 or a
  *	negative errno. If it returns a negative errno it has undone its work,
  *	and the candidate has failed. If it returns 0 without a queue pair, the
- *	candidate fails with -EINVAL. Several may run at a time, for different
- *	ids. It is called again after its teardown for a candidate whose path
+ *	candidate fails with -EINVAL, and teardown is called. Several may run at
+ *	a time, for different ids. Receives of the queue pair may complete
+ *	before @done, also for a candidate that loses. It is called again after its teardown for a candidate whose path
  *	from the cache failed. NULL: no connection; the id that is handed over
  *	is bound, with address and route
  * @teardown: undoes the setup of a candidate that failed or lost. It calls
@@ -152,7 +154,9 @@ struct rdma_cmx_connect_attr {
  * callback: all other candidates have ended before. It does not run after
  * rdma_cmx_connect_cancel() has returned. It may destroy the id, call
  * rdma_cmx_connect_put() and start another connect. It must neither wait for a
- * connect nor cancel another one: they use the same work queue.
+ * connect nor cancel another one: they use the same work queue. A module that
+ * may be unloaded keeps its reference and calls rdma_cmx_connect_cancel()
+ * before: nothing else waits for the return of the callback.
  */
 typedef void (*rdma_cmx_connect_fn)(struct rdma_cmx_connector *connector,
 				    struct rdma_cm_id *id,
@@ -206,8 +210,8 @@ typedef void (*rdma_cmx_connect_fn)(struct rdma_cmx_connector *connector,
  * candidates continue. Those that stopped for it start again, with a share of
  * the time that is left. The lost winner does not start again. The handover
  * immediately precedes @done. Later events go to the handler of @attr. This may
- * run before @done, but only with an id that the setup has seen. The handler
- * returns 0 until @done has run.
+ * run before @done, with an id that the setup has seen; without a setup, with
+ * one that the caller does not know. The handler returns 0 until @done has run.
  *
  * The removal of a device ends its candidates. The connect keeps the network
  * namespace until it ends. The consumer calls rdma_cmx_connect_cancel() for
@@ -229,6 +233,19 @@ typedef void (*rdma_cmx_connect_fn)(struct rdma_cmx_connector *connector,
 int rdma_cmx_connect_start(const struct rdma_cmx_connect_attr *attr,
 			   rdma_cmx_connect_fn done, void *context,
 			   struct rdma_cmx_connector **pconnector);
+
+/**
+ * rdma_cmx_connect_stop - stop a connect without waiting
+ * @connector: the connect
+ *
+ * The callback is not called unless it has begun. rdma_cmx_connect_cancel()
+ * follows, and waits for the end. A caller that ends many connects stops all of
+ * them first, so that it does not wait for the candidates of each one.
+ *
+ * Context: process context, does not sleep.
+ * Return: true if the callback has not begun and will not run.
+ */
+bool rdma_cmx_connect_stop(struct rdma_cmx_connector *connector);
 
 /**
  * rdma_cmx_connect_cancel - end a connect

@@ -215,7 +215,7 @@ void rdma_cmx_leave(struct rdma_cmx_member *member);
  * Context: process context, may sleep; takes the RTNL on RoCE. It may wait
  * less than a second for the firmware of a port that is not known to be active.
  * Not in the event handler of any id. The caller holds no lock that an event
- * handler takes.
+ * handler or a callback of rdma_cmx_join_many() takes.
  */
 void rdma_cmx_leave_all(struct rdma_cm_id *id);
 

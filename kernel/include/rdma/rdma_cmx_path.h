@@ -130,7 +130,10 @@ struct rdma_cmx_paths {
  *
  * Runs once, in process context, and may sleep. Does not run after
  * rdma_cmx_paths_cancel() has returned. It may call rdma_cmx_paths_query_put(),
- * start another query and cancel others.
+ * start another query, and cancel others whose callback does not wait for this
+ * one. A module that may be unloaded keeps its reference and calls
+ * rdma_cmx_paths_cancel() before: nothing else waits for the return of the
+ * callback.
  */
 typedef void (*rdma_cmx_paths_fn)(struct rdma_cmx_paths_query *query,
 				  struct rdma_cmx_paths *paths, void *context);

@@ -268,7 +268,7 @@ static void cmx_sched_gather(struct cmx_sched *sched,
 
 	hash_for_each_possible_safe(sched->lookups, other, tmp, hash,
 				    entity->hash_value) {
-		if (other == entity ||
+		if (other == entity || other->state != CMX_SCHED_WAITING ||
 		    other->hash_value != entity->hash_value ||
 		    !sched->ops->same(other, entity))
 			continue;

@@ -71,6 +71,29 @@ static void lookup_gid_changed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, outstanding(1), 0u);
 }
 
+/* It changes before a query that waits for its slot is sent. */
+static void lookup_gid_changed_before(struct kunit *test)
+{
+	union ib_gid gid = { .raw = { 0xfe, [15] = 9 } };
+
+	param_set(test, cmx_kunit_module(), "sa_parallel", 1);
+	KUNIT_ASSERT_EQ(test, 0, query_send(&callers[0], 1, 1));
+	KUNIT_ASSERT_EQ(test, 0, path_send(&callers[1], 9));
+	cmx_sa_gid_changed(callers_fake.port[1], &gid);
+	/* Another one of the same user joins it. */
+	KUNIT_ASSERT_EQ(test, 0, path_send(&callers[2], 9));
+	KUNIT_EXPECT_EQ(test, queued(1), 1u);
+	respond(test, 1, 1, 0);
+	expect_done(test, &callers[0], 0, 1);
+	respond(test, 1, 2, 0);
+	expect_done(test, &callers[1], 0, 2);
+	expect_done(test, &callers[2], 0, 2);
+	/* Its response is cached. */
+	KUNIT_ASSERT_EQ(test, 0, path_send(&callers[0], 9));
+	expect_done(test, &callers[0], 0, 2);
+	KUNIT_EXPECT_EQ(test, outstanding(1), 0u);
+}
+
 /* A different query or port is a different request. */
 static void lookup_apart(struct kunit *test)
 {
@@ -406,6 +429,7 @@ static void lookup_sm_changed(struct kunit *test)
 static struct kunit_case lookup_cases[] = {
 	KUNIT_CASE(lookup_coalesce),
 	KUNIT_CASE(lookup_gid_changed),
+	KUNIT_CASE(lookup_gid_changed_before),
 	KUNIT_CASE(lookup_apart),
 	KUNIT_CASE(lookup_errors),
 	KUNIT_CASE(lookup_busy),

@@ -517,6 +517,18 @@ static void ports_job(struct kunit *test)
 	rdma_cmx_query_put(query);
 }
 
+/* The port is being removed, and so may be the work queue of a read. */
+static void ports_unlisted(struct kunit *test)
+{
+	struct cmx_sa_port *port = cmx_sa_port_unlist(slow.ibdev);
+
+	port->active = false;
+	KUNIT_EXPECT_FALSE(test, cmx_sa_port_check_timeout(port));
+	KUNIT_EXPECT_FALSE(test, READ_ONCE(port->checking));
+	KUNIT_EXPECT_EQ(test, atomic_read(&reads), 0);
+	cmx_sa_port_list(port);
+}
+
 static struct kunit_case ports_cases[] = {
 	KUNIT_CASE(ports_others),
 	KUNIT_CASE(ports_share),
@@ -531,6 +543,7 @@ static struct kunit_case ports_cases[] = {
 	KUNIT_CASE(ports_found),
 	KUNIT_CASE(ports_inform),
 	KUNIT_CASE(ports_job),
+	KUNIT_CASE(ports_unlisted),
 	{}
 };
 

@@ -167,8 +167,9 @@ int cmx_mcast_ib_prepare(struct cmx_group *g)
 	ret = cmx_ib_fill(g);
 	if (ret)
 		return ret;
-	if (ib_find_pkey(g->id->device, g->id->port_num,
-			 be16_to_cpu(rec->pkey), &index))
+	/* The table of the device may be a command of the firmware an entry. */
+	if (ib_find_cached_pkey(g->id->device, g->id->port_num,
+				be16_to_cpu(rec->pkey), &index))
 		return -EINVAL;
 	return 0;
 }

@@ -186,6 +186,7 @@ int cmx_paths_init(struct cmx_paths *r, const struct cmx_hints *h,
 					break;
 			}
 		}
+		cond_resched();
 	}
 	return 0;
 }
@@ -199,6 +200,7 @@ bool cmx_paths_cached(struct cmx_paths *r)
 		if (cmx_path_to(r, i)->dgid_state == CMX_DGID_UNRESOLVED ||
 		    !cmx_sa_request_cached(&r->req[i].sa, r->h->net))
 			return false;
+		cond_resched();
 	}
 	return true;
 }
@@ -505,8 +507,10 @@ void cmx_paths_release(struct cmx_paths *r)
 
 	if (!r->count && !r->req)
 		return;
-	for (i = 0; i < r->count; i++)
+	for (i = 0; i < r->count; i++) {
 		cmx_sa_request_release(&r->req[i].sa);
+		cond_resched();
+	}
 	kvfree(r->req);
 	r->req = NULL;
 	r->count = 0;

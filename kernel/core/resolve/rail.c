@@ -17,7 +17,7 @@
 #include "resolve/resolve.h"
 
 /* Interfaces that a walk over the GIDs records */
-#define CMX_RAIL_SEEN	8
+#define CMX_RAIL_SEEN	64
 
 /**
  * struct cmx_rail - a search on the ports of the hints
@@ -86,7 +86,10 @@ static bool cmx_rail_ip6(struct cmx_rail *rail, const struct net_device *ndev)
 	return false;
 }
 
-/* An interface with many addresses has many GIDs: check it once. */
+/*
+ * An interface with many addresses has many GIDs: check it once. Beyond
+ * CMX_RAIL_SEEN interfaces, once for GIDs that follow each other.
+ */
 static bool cmx_rail_seen(struct cmx_rail *rail, int ifindex)
 {
 	unsigned int i;
@@ -95,7 +98,8 @@ static bool cmx_rail_seen(struct cmx_rail *rail, int ifindex)
 		if (rail->seen[i] == ifindex)
 			return true;
 	if (rail->seen_count < CMX_RAIL_SEEN)
-		rail->seen[rail->seen_count++] = ifindex;
+		rail->seen_count++;
+	rail->seen[rail->seen_count - 1] = ifindex;
 	return false;
 }
 

@@ -54,8 +54,10 @@ static bool cmx_sa_lookup_same(const struct cmx_sched_entity *a,
 	const struct cmx_sa_lookup *l = cmx_sa_lookup_of(a);
 	const struct cmx_sa_lookup *m = cmx_sa_lookup_of(b);
 
-	return l->gid_changes == m->gid_changes && l->dropped == m->dropped &&
-	       cmx_sa_key_equal(&l->key, &m->key);
+	/* One that waits is sent after all changes so far. */
+	if (a->state == CMX_SCHED_RUNNING && l->gid_changes != m->gid_changes)
+		return false;
+	return l->dropped == m->dropped && cmx_sa_key_equal(&l->key, &m->key);
 }
 
 /* Queues the work item of @l after @delay, or at its present, earlier time. */
@@ -73,6 +75,7 @@ static void cmx_sa_lookup_start(struct cmx_sched_entity *entity)
 
 	l->started_at = jiffies;
 	l->deadline = jiffies + cmx_sa_timeout_total();
+	l->gid_changes = cmx_sa_gid_changes(l->port, &l->key.query);
 	if (l->key.query.attr_id == cpu_to_be16(IB_SA_ATTR_INFORM_INFO))
 		cmx_stat_inc(sa_subscribes);
 	else

@@ -6,6 +6,7 @@
  * look_end. Process context.
  */
 #include <linux/jiffies.h>
+#include <linux/list.h>
 #include <linux/wait_bit.h>
 #include <linux/workqueue.h>
 
@@ -31,15 +32,19 @@ static void cmx_sa_port_check_work(struct work_struct *work)
 /*
  * Starts a read unless one is outstanding, and waits for it. The time is that
  * of the read, not of the caller. Returns true if it was an earlier one.
+ *
+ * A port that is not listed is being removed, and the work queue may end then.
+ * cmx_sa_inform_stop() takes the lock in between.
  */
 static bool cmx_sa_port_check_wait(struct cmx_sa_port *port)
 {
-	bool joined;
+	bool joined, gone;
 	long left;
 
 	spin_lock(&cmx_sa_lock);
 	joined = port->checking;
-	if (!joined) {
+	gone = !joined && list_empty_careful(&port->node);
+	if (!joined && !gone) {
 		WRITE_ONCE(port->checking, true);
 		port->look_end = jiffies + msecs_to_jiffies(CMX_SA_CHECK_MS);
 		cmx_sa_port_hold(port);
@@ -47,7 +52,7 @@ static bool cmx_sa_port_check_wait(struct cmx_sa_port *port)
 	}
 	left = port->look_end - jiffies;
 	spin_unlock(&cmx_sa_lock);
-	return left > 0 &&
+	return !gone && left > 0 &&
 	       wait_var_event_timeout(&port->checking,
 				      !READ_ONCE(port->checking), left) &&
 	       joined;

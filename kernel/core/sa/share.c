@@ -15,6 +15,8 @@
  * a visit of each share for each of them.
  */
 #include <linux/jiffies.h>
+#include <linux/limits.h>
+#include <linux/minmax.h>
 #include <linux/module.h>
 
 #include "sa/internal.h"
@@ -122,7 +124,7 @@ static struct cmx_sa_entry *cmx_sa_share_oldest(struct cmx_sa_share *share)
 
 static size_t cmx_sa_cache_bytes(void)
 {
-	return (size_t)READ_ONCE(sa_cache_kb) * 1024;
+	return min_t(u64, (u64)READ_ONCE(sa_cache_kb) * 1024, SIZE_MAX);
 }
 
 /* True if it exceeds a limit, which was lowered */

@@ -275,6 +275,19 @@ TEST_F(qkey, MC_09_event_of_an_ended_id_sends_no_command)
 	cmx_id(self->id)->ended = false;
 }
 
+/* A copy of another process's id, for one, whose queue pair has a newer one. */
+TEST_F(qkey, MC_09_event_of_an_ended_id_sets_no_qkey)
+{
+	ASSERT_EQ(0, join(self, 1, 0));
+	ASSERT_EQ(0, qp_create(self, OTHER_QKEY));
+	cmx_id(self->id)->ended = true;
+	mock_rejoined(0, MOCK_MLID, MOCK_QKEY);
+	EXPECT_EQ(RDMA_CM_EVENT_MULTICAST_JOIN, event_read(self));
+	EXPECT_EQ(OTHER_QKEY, mock.qkey);
+	EXPECT_EQ(1, mock.qkeys);
+	cmx_id(self->id)->ended = false;
+}
+
 static void older_read(void)
 {
 	mock.inits = NULL;

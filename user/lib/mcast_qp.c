@@ -206,15 +206,17 @@ static int mc_attach(struct cmx_mc *mc)
  * With the id's lock. JOIN of a group without a Q_Key of the program has @qkey,
  * the partition's. In RDMA_PS_IPOIB the group may be lost, and rdma_create_qp()
  * may have set a newer one since: then rdma_cm has that. Returns the newer one.
+ *
+ * The handle of an id that is being destroyed may be another id's. That id
+ * keeps the last one: its queue pair may be that of the id's creator.
  */
 static uint32_t qkey_newer(struct cmx_id *id, uint32_t qkey)
 {
 	uint32_t last = id->default_qkey;
 
-	/* The handle of an id that is being destroyed may be another id's. */
-	if (id->id.ps != RDMA_PS_IPOIB || id->ended || !last || qkey == last)
+	if (id->id.ps != RDMA_PS_IPOIB || !last || qkey == last)
 		return qkey;
-	return cmx_qp_init_qkey(id) == last ? last : qkey;
+	return id->ended || cmx_qp_init_qkey(id) == last ? last : qkey;
 }
 
 /*

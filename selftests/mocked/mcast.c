@@ -417,6 +417,31 @@ static int leave_qkey(FIXTURE_DATA(mcast) *self)
 	return leave(self) || mock.attached || mock.qkey != MOCK_QKEY;
 }
 
+/* The fabric ends the group with the Q_Key. */
+static int lose(FIXTURE_DATA(mcast) *self)
+{
+	struct rdma_cm_event *event;
+	int type;
+
+	mock_lost(0);
+	if (rdma_get_cm_event(self->channel, &event))
+		return -1;
+	type = event->event;
+	return rdma_ack_cm_event(event) ||
+	       type != RDMA_CM_EVENT_MULTICAST_ERROR;
+}
+
+/* The joiner may need the Q_Key for a group that this process does not know. */
+static int lose_inherited(FIXTURE_DATA(mcast) *self)
+{
+	return lose(self) || mock.qkey != OWN_QKEY;
+}
+
+static int lose_replaced(FIXTURE_DATA(mcast) *self)
+{
+	return lose(self) || mock.qkey != MOCK_QKEY;
+}
+
 /* The other membership needs the attachment. The left one is freed. */
 static int leave_port(FIXTURE_DATA(mcast) *self)
 {
@@ -493,6 +518,20 @@ TEST_F(mcast, MC_06_child_that_replaces_its_parent_restores_the_qkey)
 {
 	membership = join_groups;
 	EXPECT_EQ(0, replaced(self, true, leave_qkey));
+}
+
+TEST_F(mcast, MC_06_child_reads_the_end_of_a_group)
+{
+	mock_qp(self->id, false);
+	ASSERT_EQ(0, join_groups(self));
+	EXPECT_EQ(0, inherited(self, lose_inherited));
+	EXPECT_EQ(0, lose_replaced(self));
+}
+
+TEST_F(mcast, MC_06_child_that_replaces_its_parent_reads_the_end_of_a_group)
+{
+	membership = join_groups;
+	EXPECT_EQ(0, replaced(self, true, lose_replaced));
 }
 
 TEST_F(mcast, MC_06_child_leaves_the_queue_pair_to_a_membership)

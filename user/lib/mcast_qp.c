@@ -254,16 +254,21 @@ unlock:
 	return rdma_seterrno(err);
 }
 
-/* The fabric has ended it. It is detached when the program leaves. */
+/*
+ * The fabric has ended it. It is detached when the program leaves. A membership
+ * that only the joiner of this one knows may need the Q_Key.
+ */
 void cmx_mc_lost(struct cmx_mc *mc)
 {
+	bool own = mc->process == cmx_process_have();
 	uint32_t qkey;
 
 	pthread_mutex_lock(&mc->id->lock);
 	qkey = mc->qkey;
 	mc->qkey = 0;
 	mc->lost = true;
-	qkey_restore(mc, qkey);
+	if (own || !cmx_process_alive(mc->process))
+		qkey_restore(mc, qkey);
 	pthread_mutex_unlock(&mc->id->lock);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * RA-02, GAI-13 on a mocked device (mock.h): a thread with a pending
+ * RA-02, GAI-13, SV-01 on a mocked device (mock.h): a thread with a pending
  * cancellation ends at the first cancellation point, which must not be one
  * where it holds a lock, an event or a file of the library. Errors that no
  * testbed returns.
@@ -9,6 +9,8 @@
 #include <netdb.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+
+#include <rdma/rdma_cmx.h>
 
 #include "harness.h"
 #include "mock.h"
@@ -341,6 +343,47 @@ TEST_F(calls, RA_02_failed_queues_leave_the_attributes)
 	EXPECT_EQ(-1, rdma_create_srq_ex(self->id, &srq_ex));
 	EXPECT_EQ(ENOMEM, errno);
 	EXPECT_EQ(0, memcmp(&srq_ex, &srq_was, sizeof(srq_was)));
+}
+
+static long seconds_ahead;
+
+/* The clock of the library */
+int clock_gettime(clockid_t clock, struct timespec *now)
+{
+	int ret = syscall(SYS_clock_gettime, clock, now);
+
+	now->tv_sec += seconds_ahead;
+	return ret;
+}
+
+static int services_error;
+static unsigned int services_calls, services_most;
+
+/* The last one takes longer than the library retries. */
+static int services_end(void)
+{
+	if (++services_calls == services_most)
+		seconds_ahead += 31;
+	return services_error;
+}
+
+/* A signal ends each query, or the records grow from query to query. */
+TEST(SV_01_queries_that_do_not_end)
+{
+	static const int errors[] = { EINTR, ENOSPC };
+	struct rdmacmx_service_record *records;
+	unsigned int i;
+
+	mock.services = services_end;
+	services_most = 3;
+	for (i = 0; i < 2; i++) {
+		services_calls = 0;
+		services_error = errors[i];
+		errno = 0;
+		EXPECT_EQ(-1, rdmacmx_get_services(NULL, "a", &records, NULL));
+		EXPECT_EQ(ETIMEDOUT, errno);
+		EXPECT_EQ(services_most, services_calls);
+	}
 }
 
 /*

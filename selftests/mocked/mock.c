@@ -257,6 +257,9 @@ static int command(unsigned long request, void *arg)
 		mock.lookups++;
 		lookup->len = 0;
 		return mock.lookup_error;
+	case RDMA_CMX_IO(GET_SERVICES):
+		((struct rdma_cmx_get_services *)arg)->num_records = 0;
+		return mock.services ? mock.services() : 0;
 	case RDMA_CMX_IO(ID_DESTROY):
 		((struct rdma_cmx_destroy *)arg)->events_reported = 0;
 		return 0;

@@ -28,6 +28,7 @@ struct mock {
 	void (*inits)(void);	/* before INIT_QP_ATTR returns, or NULL */
 	void (*leaves)(void);	/* as LEAVE begins, or NULL */
 	int (*creates)(uint64_t uid);	/* ID_CREATE: errno or 0; or NULL */
+	int (*services)(void);	/* GET_SERVICES: errno or 0; or NULL */
 	unsigned int rejects;
 	unsigned int lookups;
 	unsigned int members;

@@ -89,6 +89,8 @@ static int query_send(struct rdma_cmx_get_services *cmd,
 		if (err == ENOSPC)
 			room = cmd->num_records + RECORDS;
 	} while ((err == ENOSPC || err == EINTR) && now() - start < TIMEOUT);
+	if (err == EINTR || err == ENOSPC)
+		return ETIMEDOUT;
 	if (!err)
 		cmx_mem_written(*raw, cmd->num_records * sizeof(**raw));
 	return err == ENOTTY ? EOPNOTSUPP : err;

@@ -86,7 +86,7 @@ $(programs:%=$(O)/selftests/%): $(O)/selftests/%: $$(call sources_of,$$*) \
 	@test -n "$(filter %.c,$^)" || { echo \
 		"selftests/tests: $* has no selftests/$*.c" >&2; exit 1; }
 	@mkdir -p $(@D)
-	$(TEST_CC) -o $@ $(filter %.c %.a,$^) $(TEST_LIBS)
+	$(TEST_CC) -o $@ $(filter %.c,$^) $(filter %.a,$^) $(TEST_LIBS)
 
 # Kbuild does not see that the versions of the symbols have changed.
 test-modules: modules

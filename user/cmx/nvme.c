@@ -112,7 +112,8 @@ static void unreached_add(const char *addr, const char *port,
 
 /*
  * "ADDRESS" or "ADDRESS PORT" in the service data of a record. Any node on the
- * fabric may have written them; an invalid address gives no path.
+ * fabric may have written them; an invalid address gives no path. A name of a
+ * port gives none, either: root would ask the name services for it.
  */
 static void record_add(const struct nvme *nvme,
 		       const struct rdmacmx_service_record *rec,
@@ -126,7 +127,8 @@ static void record_add(const struct nvme *nvme,
 	port = strchr(text, ' ');
 	if (port)
 		*port++ = '\0';
-	if (!*text)
+	if (!*text ||
+	    (port && (!*port || port[strspn(port, "0123456789")])))
 		return;
 	ret = paths_add(nvme, text, port, RAI_NUMERICHOST, answer);
 	/* The service has the address, but now it cannot be resolved. */

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * SV-01: services and their records through the library, without InfiniBand:
- * calls that fail, and a service that waits for a port.
+ * calls that fail, also without the device, and a service that waits for a
+ * port.
  */
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <rdma/rdma_cmx.h>
+#include <sched.h>
+#include <sys/mount.h>
 
 #include "api.h"
 
@@ -126,6 +130,55 @@ TEST(SV_01_records_after_the_file_was_closed)
 		/* The call opens one again, and only one. */
 		EXPECT_EQ(1, files_become(instead));
 	}
+}
+
+/* The device is absent for this process, as in a container. */
+static int device_hide(void)
+{
+	if (unshare(CLONE_NEWNS) ||
+	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL))
+		return errno;
+	return run("mkdir infiniband && cp -a /dev/infiniband/* infiniband/ && "
+		   "rm infiniband/rdma_cmx && "
+		   "mount --bind infiniband /dev/infiniband");
+}
+
+/* What rdmacmx(7), Without the device, says. */
+TEST(SV_01_without_the_device)
+{
+	struct rdmacmx_service_attr attr = { .name = "a", .id = 0x1061d2f };
+	struct rdmacmx_service_record *records = NULL;
+	struct rdmacmx_join_attr join = {};
+	struct rdma_addrinfo *res;
+	struct rdma_cm_id *id;
+	int i;
+
+	ASSERT_EQ(0, device_hide());
+	/* First librdmacm is not loaded, then it serves the process. */
+	for (i = 0; i < 2; i++) {
+		REFUSED(ENOENT, &attr);
+		errno = 0;
+		EXPECT_EQ(-1, rdmacmx_get_services(NULL, "a", &records, NULL));
+		EXPECT_EQ(ENOENT, errno);
+		errno = 0;
+		EXPECT_EQ(EAI_SYSTEM,
+			  rdmacmx_getaddrinfo(IBDEV, OWN4, PORT, NULL, &res));
+		EXPECT_EQ(ENOENT, errno);
+		if (!i) {
+			ASSERT_NE(NULL, dlopen("librdmacm.so.1", RTLD_NOW));
+			ASSERT_EQ(0, rdma_create_id(NULL, &id, NULL,
+						    RDMA_PS_UDP));
+		}
+	}
+	EXPECT_EQ(0, rdmacmx_getaddrinfo(NULL, OWN4, PORT, NULL, &res));
+	rdma_freeaddrinfo(res);
+	errno = 0;
+	EXPECT_EQ(-1, rdmacmx_join_multicast(id, &join, NULL));
+	EXPECT_EQ(EINVAL, errno);
+	errno = 0;
+	EXPECT_EQ(-1, rdmacmx_connect_name(id, OWN4, PORT, NULL, NULL));
+	EXPECT_EQ(EINVAL, errno);
+	EXPECT_EQ(0, rdma_destroy_id(id));
 }
 
 TEST_HARNESS_MAIN

@@ -201,4 +201,131 @@ TEST(RA_02_copy_of_an_endpoint_whose_numbers_are_used_again)
 	heirs_end(_metadata, &h, 2);
 }
 
+#define PORT_REQUESTS	7626
+
+/*
+ * The parent has read a connection request, which nobody has accepted, and has
+ * destroyed it. The next request gets its handle, and its queue pair the
+ * numbers of the destroyed one. The first child has a copy of the former
+ * request, the second of the later one, which the parent has accepted.
+ */
+static struct rdma_cm_id *listener, *client;
+
+/* A connection request with a queue pair, or NULL */
+static struct rdma_cm_id *request_read(struct rdma_event_channel *channel,
+				       struct rdma_event_channel *clients)
+{
+	struct rdma_cm_event *event;
+	struct rdma_cm_id *id;
+
+	client = id_ready(clients, PORT_REQUESTS);
+	if (!client || rdma_connect(client, NULL) ||
+	    event_wait(channel, &event, WAIT_MS))
+		return NULL;
+	id = event->event == RDMA_CM_EVENT_CONNECT_REQUEST ? event->id : NULL;
+	rdma_ack_cm_event(event);
+	return id && !qp_make(id, IBV_QPT_RC) ? id : NULL;
+}
+
+static int stale_request(struct heirs *h)
+{
+	char c = 0;
+
+	if (!parent_gone(h))
+		return __LINE__;
+	rdma_destroy_ep(h->id);
+	return write(h->other[1], &c, 1) == 1 ? 0 : __LINE__;
+}
+
+static int accepted_request(struct heirs *h)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+	char c;
+
+	if (read(h->other[0], &c, 1) != 1)
+		return __LINE__;
+	if (rdma_write_cm_event(fresh, RDMA_CM_EVENT_USER, 0, 1) ||
+	    event_take(h->channel, NULL) != RDMA_CM_EVENT_USER)
+		return __LINE__;
+	if (ibv_query_qp(fresh->qp, &attr, IBV_QP_STATE, &init))
+		return __LINE__;
+	/* It destroys the connection and its queues itself. */
+	rdma_destroy_ep(fresh);
+	return 0;
+}
+
+static int leave_requests_behind(struct heirs *h)
+{
+	struct rdma_event_channel *clients = rdma_create_event_channel();
+	uint32_t handle;
+
+	h->channel = rdma_create_event_channel();
+	if (!clients || !h->channel)
+		return 1;
+	listener = id_listening(h->channel, PORT_REQUESTS);
+	h->id = request_read(h->channel, clients);
+	if (!h->id)
+		return 2;
+	handle = h->id->qp->handle;
+	if (!heir_fork(h, stale_request) || rdma_reject(h->id, NULL, 0) ||
+	    event_take(clients, NULL) != RDMA_CM_EVENT_REJECTED)
+		return 3;
+	rdma_destroy_ep(h->id);
+	rdma_destroy_ep(client);
+	fresh = request_read(h->channel, clients);
+	if (!fresh || fresh->qp->handle != handle)
+		return 4;
+	if (rdma_accept(fresh, NULL) ||
+	    event_take(clients, NULL) != RDMA_CM_EVENT_ESTABLISHED ||
+	    event_take(h->channel, NULL) != RDMA_CM_EVENT_ESTABLISHED)
+		return 5;
+	return heir_fork(h, accepted_request) ? 0 : 6;
+}
+
+TEST(RA_02_stale_copy_of_a_request_that_nobody_has_accepted)
+{
+	struct heirs h;
+
+	NEED_PIDFD();
+	heirs_start(_metadata, &h, leave_requests_behind);
+	heirs_end(_metadata, &h, 2);
+	EXPECT_TRUE(live_objects_gone(WAIT_MS));
+}
+
+/* The peer receives a reject when the kernel destroys the request. */
+static struct rdma_event_channel *peers;
+
+static int destroy_request(struct heirs *h)
+{
+	if (!parent_gone(h))
+		return __LINE__;
+	rdma_destroy_ep(h->id);
+	if (channel_readable(peers, 1000))
+		return __LINE__;
+	rdma_destroy_event_channel(h->channel);
+	return event_take(peers, NULL) == RDMA_CM_EVENT_REJECTED ? 0 : __LINE__;
+}
+
+static int leave_request_behind(struct heirs *h)
+{
+	h->channel = rdma_create_event_channel();
+	peers = rdma_create_event_channel();
+	if (!h->channel || !peers)
+		return 1;
+	listener = id_listening(h->channel, PORT_REQUESTS);
+	h->id = request_read(h->channel, peers);
+	return h->id && heir_fork(h, destroy_request) ? 0 : 2;
+}
+
+TEST(RA_02_request_that_nobody_has_accepted_ends_with_its_channel)
+{
+	struct heirs h;
+
+	NEED_PIDFD();
+	heirs_start(_metadata, &h, leave_request_behind);
+	heirs_end(_metadata, &h, 1);
+	EXPECT_TRUE(live_objects_gone(WAIT_MS));
+}
+
 TEST_HARNESS_MAIN

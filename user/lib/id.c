@@ -190,7 +190,9 @@ void cmx_id_end(struct cmx_id *id, bool end)
 
 /*
  * Destroys an inherited id in the kernel if the process that created it is gone.
- * False: it is not, or another of its children was first.
+ * False: it is not, or another of its children was first. Or it is a connection
+ * request that nobody has accepted: the kernel has no cookie of it, and cannot
+ * distinguish it from a later id with its handle. The last close destroys it.
  */
 bool cmx_id_destroy_inherited(struct cmx_id *id)
 {
@@ -198,8 +200,7 @@ bool cmx_id_destroy_inherited(struct cmx_id *id)
 		.size = sizeof(cmd),
 		.handle = id->handle,
 		.owner = cmx_id_owner(id),
-		/* Another id may have the handle now. */
-		.uid = id->known ? cmx_id_cookie(id) : 0,
+		.uid = cmx_id_cookie(id),
 	};
 
 	return !cmx_id_cared_for(id) &&

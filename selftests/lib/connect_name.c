@@ -19,6 +19,9 @@ TEST_F(name, KA_02_refused)
 	self->attr.reserved[4] = 1;
 	REFUSED(EINVAL, CONNECT("both.test"));
 	self->attr.reserved[4] = 0;
+	self->attr.delay_ms = 9;
+	REFUSED(EINVAL, CONNECT("both.test"));
+	self->attr.delay_ms = 0;
 	self->attr.qp_init_attr = NULL;
 	REFUSED(EINVAL, CONNECT("both.test"));
 	self->attr.qp_init_attr = &self->qp;

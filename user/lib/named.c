@@ -21,6 +21,7 @@
 #include "lib.h"
 
 #define TIMEOUT_MS	30000
+#define DELAY_MIN_MS	10	/* of the kernel */
 
 /* The next event of the id */
 enum named_state {
@@ -380,6 +381,8 @@ static int attr_check(struct cmx_id *id,
 		if (attr->reserved[i])
 			return EINVAL;
 	if (attr->flags & ~RDMACMX_CONNECT_RACE)
+		return EINVAL;
+	if (attr->delay_ms && attr->delay_ms < DELAY_MIN_MS)
 		return EINVAL;
 	if (!attr->qp_init_attr)
 		return attr->pd || attr->conn_param || attr->flags ? EINVAL : 0;

@@ -7,6 +7,7 @@
  */
 #include <fcntl.h>
 #include <netdb.h>
+#include <rdma/rdma_cmx.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -410,6 +411,22 @@ TEST(GAI_13_file_is_another_device)
 	EXPECT_EQ(EAI_SYSTEM, rdma_getaddrinfo("10.55.0.2", "7471", NULL, &res));
 	EXPECT_EQ(EINVAL, errno);
 	EXPECT_EQ(3, mock.lookups);
+}
+
+/* A command that has failed does not mean that the module lacks it. */
+TEST_F(calls, KA_02_features)
+{
+	mock.info_error = EIO;
+	EXPECT_EQ(-1, rdmacmx_connect_name(self->id, "10.55.0.2", "1", NULL,
+					   NULL));
+	EXPECT_EQ(EIO, errno);
+	mock.info_error = 0;
+	EXPECT_EQ(-1, rdmacmx_connect_name(self->id, "10.55.0.2", "1", NULL,
+					   NULL));
+	EXPECT_EQ(EOPNOTSUPP, errno);
+	mock.features = RDMA_CMX_FEATURE_CONNECT;
+	EXPECT_EQ(0, rdmacmx_connect_name(self->id, "10.55.0.2", "1", NULL,
+					  NULL));
 }
 
 TEST_HARNESS_MAIN

@@ -229,6 +229,9 @@ static int command(unsigned long request, void *arg)
 	struct rdma_cmx_conn_qp_attr *attr = arg;
 
 	switch (request) {
+	case RDMA_CMX_IO(GET_INFO):
+		((struct rdma_cmx_get_info *)arg)->features = mock.features;
+		return mock.info_error;
 	case RDMA_CMX_IO(ID_CREATE):
 		create->id = ++handles;
 		uid_of[handles % MOST] = create->uid;

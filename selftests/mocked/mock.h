@@ -20,6 +20,8 @@
 struct mock {
 	int accept_error;	/* errno of ACCEPT, or 0 */
 	int lookup_error;	/* of GETADDRINFO, or 0 */
+	int info_error;		/* of GET_INFO, or 0 */
+	uint32_t features;	/* of GET_INFO */
 	int verbs_error;	/* of each verb, or 0 */
 	bool removed;		/* the device of the ids */
 	bool cancels;		/* verbs are cancellation points */

@@ -60,17 +60,21 @@ uint64_t cmx_now_ms(void)
 static uint32_t supported;
 CMX_MEM_ATOMIC(supported)
 
-/* True if the module has it. It stays loaded while a file of it is open. */
-static bool kernel_knows(struct cmx_id *id, uint32_t features)
+/*
+ * Returns an error number, EOPNOTSUPP if the module lacks it. The module stays
+ * loaded while a file of it is open.
+ */
+static int kernel_lacks(struct cmx_id *id, uint32_t features)
 {
 	struct rdma_cmx_get_info cmd = { .size = sizeof(cmd) };
 	uint32_t known = __atomic_load_n(&supported, __ATOMIC_RELAXED);
 
 	if ((known & features) == features)
-		return true;
-	known = cmx_id_ioctl(id, GET_INFO, &cmd) ? 0 : cmd.features;
-	__atomic_store_n(&supported, known, __ATOMIC_RELAXED);
-	return (known & features) == features;
+		return 0;
+	if (cmx_id_ioctl(id, GET_INFO, &cmd))
+		return errno;
+	__atomic_store_n(&supported, cmd.features, __ATOMIC_RELAXED);
+	return (cmd.features & features) == features ? 0 : EOPNOTSUPP;
 }
 
 static void race_drop(struct cmx_id *id)
@@ -467,9 +471,10 @@ static int connect_name(struct cmx_id *cid, const char *node,
 		return cmx_err(EBUSY);
 	if (cid->dev || cid->id.qp)
 		return cmx_err(EINVAL);
-	if (!kernel_knows(cid, RDMA_CMX_FEATURE_CONNECT |
-			  (attr->flags ? RDMA_CMX_FEATURE_RACE : 0)))
-		return cmx_err(EOPNOTSUPP);
+	err = kernel_lacks(cid, RDMA_CMX_FEATURE_CONNECT |
+			   (attr->flags ? RDMA_CMX_FEATURE_RACE : 0));
+	if (err)
+		return cmx_err(err);
 	if (!cid->named) {
 		cid->named = calloc(1, sizeof(*cid->named));
 		if (!cid->named)

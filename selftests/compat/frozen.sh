@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# The user ABI is compatible in both directions: the published library
-# (frozen_build.sh) works on the current modules, and the current library on the
-# published modules. Published test programs report what works, and the current
-# grown.c reports what is newer.
+# The user ABI is compatible in both directions: the library of each published
+# version (frozen_build.sh) works on the current modules, and the current library
+# on the modules of that version. Published test programs report what works, and
+# the current grown.c reports what is newer.
 . /usr/lib/rdma-cmx/selftests/lib.sh
 
-frozen=/usr/lib/rdma-cmx/frozen
+frozen=''
 device=/dev/infiniband/rdma_cmx
 
 # abi_version: the version of GET_INFO
@@ -31,8 +31,8 @@ device_there() {
 # The file makes the next test load the current modules, if this one is killed.
 modules_frozen() {
 	touch /run/modules-frozen
-	wait_for 40 modules_gone && insmod $frozen/rdma_cmx.ko &&
-		insmod $frozen/rdma_ucmx.ko && device_there
+	wait_for 40 modules_gone && insmod "$frozen/rdma_cmx.ko" &&
+		insmod "$frozen/rdma_ucmx.ko" && device_there
 }
 
 modules_today() {
@@ -82,29 +82,47 @@ programs_run() {
 	done
 }
 
-[ ! -e $frozen/reason ] || plan_skip "$(<$frozen/reason)"
-[ "$(modinfo -F vermagic $frozen/rdma_cmx.ko | cut -d' ' -f1)" = "$(uname -r)" ] ||
-	plan_skip "the published modules were built for another kernel"
-diag "frozen: $(<$frozen/commit)"
+# frozen_check VERSION: in both directions, with $frozen
+frozen_check() {
+	if [ -e "$frozen/reason" ]; then
+		skip "version $1" "$(<"$frozen/reason")"
+		return
+	fi
+	if [ "$(modinfo -F vermagic "$frozen/rdma_cmx.ko" | cut -d' ' -f1)" != \
+		"$(uname -r)" ]; then
+		skip "version $1" "its modules were built for another kernel"
+		return
+	fi
+	diag "version $1: $(<"$frozen/commit")"
+	export LD_LIBRARY_PATH=$frozen
+	ok "$1: the programs load the frozen library" \
+		library_is "$frozen/librdmacmx.so.1"
+	programs_run "$1: frozen library, today's modules"
+	unset LD_LIBRARY_PATH
+
+	trap modules_today EXIT
+	ok "$1: the frozen modules replace today's" modules_frozen
+	# FROZEN_COMMIT= may have any version.
+	[ "$1" = commit ] ||
+		is "$1: GET_INFO of the frozen modules" "$(abi_version)" "$1"
+	ok "$1: the programs load today's library" \
+		library_is "$(ls /usr/lib/*/librdmacmx.so.1)"
+	programs_run "$1: today's library, frozen modules"
+	ok "$1: today's library, frozen modules: grown" \
+		program_run /usr/lib/rdma-cmx/selftests/compat/grown
+
+	ok "$1: today's modules are loaded again" modules_today
+	trap - EXIT
+	is "$1: GET_INFO as before" "$(abi_version)" "${abi:-a number}"
+	is "$1: their parameters are as before" "$(parameters)" \
+		"${parameters:-some}"
+}
+
 abi=$(abi_version)
 parameters=$(parameters)
-
-export LD_LIBRARY_PATH=$frozen
-ok "the programs load the frozen library" library_is $frozen/librdmacmx.so.1
-programs_run "frozen library, today's modules"
-unset LD_LIBRARY_PATH
-
-trap modules_today EXIT
-ok "the frozen modules replace today's" modules_frozen
-is "GET_INFO: both have the same ABI" "$(abi_version)" "${abi:-a number}"
-ok "the programs load today's library" \
-	library_is "$(ls /usr/lib/*/librdmacmx.so.1)"
-programs_run "today's library, frozen modules"
-ok "today's library, frozen modules: grown" \
-	program_run /usr/lib/rdma-cmx/selftests/compat/grown
-
-ok "today's modules are loaded again" modules_today
-trap - EXIT
-is "GET_INFO as before" "$(abi_version)" "${abi:-a number}"
-is "their parameters are as before" "$(parameters)" "${parameters:-some}"
+versions=(/usr/lib/rdma-cmx/frozen/*)
+ok "there are published versions" test -d "${versions[0]}"
+for frozen in "${versions[@]}"; do
+	frozen_check "${frozen##*/}"
+done
 finish

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# The project as it was when its user ABI was published, for frozen.sh:
-# frozen_build.sh KVER KDIR FOLDER builds the commit that added uapi/ABI.1 and
-# puts into FOLDER
+# The project as it was when each version of its user ABI was published, for
+# frozen.sh: frozen_build.sh KVER KDIR FOLDER builds, for each file uapi/ABI.N,
+# the commit that added it, and puts into FOLDER/N
 #	rdma_cmx.ko rdma_ucmx.ko	for the kernel KVER
 #	librdmacmx.so.1
 #	programs/DIR_NAME		test programs linked to it
@@ -10,12 +10,13 @@
 # or, where the sources have no history with that commit, only
 #	reason				why there is nothing
 #
-# frozen.patch makes the programs of that commit wait as the present ones do.
-# FROZEN_COMMIT= names another commit, which is not changed.
+# frozen.N.patch, if there is one, makes the programs of that commit wait as the
+# present ones do. FROZEN_COMMIT= names the only commit instead, which is not
+# changed; it is in FOLDER/commit.
 #
-# The build stays outside the tree:
+# The builds stay outside the tree:
 #	${XDG_CACHE_HOME:-~/.cache}/rdma-cmx/frozen-COMMIT-HASH/
-# where HASH stands for the kernel, the compiler, this script and its patch.
+# where HASH stands for the kernel, the compiler, this script and the patch.
 # Runs at the same time wait for the one that builds.
 set -euo pipefail
 # The make of the other tree must not inherit options of the calling make.
@@ -23,9 +24,8 @@ unset MAKEFLAGS MFLAGS MAKELEVEL
 
 kver=$1 kdir=$2 to=$3
 top=$(cd "${0%/*}/../../.." && pwd)
-patch=$top/selftests/compat/tools/frozen.patch
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/rdma-cmx
-commit='' reason='' tmp=''
+commit='' patch='' reason='' tmp=''
 
 # The programs are from that tree, too: the current ones may need later fixes.
 programs=(
@@ -48,8 +48,9 @@ is_cut_off() {
 	[ -e "$file" ] && { [ -z "$1" ] || grep -qx "$1" "$file"; }
 }
 
-# Sets commit, or reason
+# commit_find VERSION: sets commit and patch, or reason
 commit_find() {
+	commit='' patch='' reason=''
 	if [ ! -e "$top/.git" ]; then
 		reason="the sources are not a git checkout, so there is no history"
 		return
@@ -59,13 +60,16 @@ commit_find() {
 		commit=$(repo rev-parse --verify "$FROZEN_COMMIT^{commit}")
 		return
 	fi
-	commit=$(repo log --diff-filter=A --format=%H -- uapi/ABI.1 | tail -n 1)
+	commit=$(repo log --diff-filter=A --format=%H -- "uapi/ABI.$1" |
+		tail -n 1)
 	if is_cut_off "$commit"; then
 		commit=''
-		reason="the clone is shallow, without the commit that added uapi/ABI.1"
+		reason="the clone is shallow, without the commit that added uapi/ABI.$1"
 	elif [ -z "$commit" ]; then
-		reason="no commit of the history adds uapi/ABI.1"
+		reason="no commit of the history adds uapi/ABI.$1"
 	fi
+	patch=$top/selftests/compat/tools/frozen.$1.patch
+	[ -e "$patch" ] || patch=''
 }
 
 name_get() {
@@ -73,7 +77,7 @@ name_get() {
 
 	hash=$({
 		echo "$kver"
-		cat "$kdir/Module.symvers" "$0" "$patch"
+		cat "$kdir/Module.symvers" "$0" ${patch:+"$patch"}
 		gcc --version
 	} | sha256sum)
 	echo "frozen-${commit:0:12}-${hash:0:12}"
@@ -93,7 +97,7 @@ frozen_build() {
 	mkdir -p "$src" "$new/programs"
 	repo archive "$commit" | tar -C "$src" -x
 	# Files outside of any repository, also if the cache is in one
-	[ -n "${FROZEN_COMMIT:-}" ] || GIT_CEILING_DIRECTORIES=$tmp \
+	[ -z "$patch" ] || GIT_CEILING_DIRECTORIES=$tmp \
 		git -C "$src" apply "$patch" ||
 		die "$patch does not fit commit $commit"
 	frozen_make modules
@@ -111,22 +115,37 @@ cleanup() {
 	[ -z "$tmp" ] || rm -rf "$tmp"
 }
 
-commit_find
+# frozen_put VERSION
+frozen_put() {
+	local dir to=$to/$1
+
+	mkdir -p "$to"
+	commit_find "$1"
+	if [ -n "$reason" ]; then
+		echo "$reason" >"$to/reason"
+		return
+	fi
+	dir=$cache/$(name_get)
+	if [ ! -e "$dir" ]; then
+		tmp=$(mktemp -d "$cache/frozen.XXXXXX")
+		frozen_build
+		mv -T "$tmp/new" "$dir"
+		cleanup
+		tmp=''
+	fi
+	cp -R "$dir/." "$to/"
+}
+
+trap cleanup EXIT
+trap 'exit 130' INT TERM HUP
 rm -rf "$to"
-mkdir -p "$to"
-if [ -n "$reason" ]; then
-	echo "$reason" >"$to/reason"
-	exit
-fi
-dir=$cache/$(name_get)
 mkdir -p "$cache"
 exec 9>"$cache/frozen.lock"
 flock 9
-if [ ! -e "$dir" ]; then
-	trap cleanup EXIT
-	trap 'exit 130' INT TERM HUP
-	tmp=$(mktemp -d "$cache/frozen.XXXXXX")
-	frozen_build
-	mv -T "$tmp/new" "$dir"
+if [ -n "${FROZEN_COMMIT:-}" ]; then
+	frozen_put commit
+else
+	for file in "$top"/uapi/ABI.*; do
+		frozen_put "${file##*.}"
+	done
 fi
-cp -R "$dir/." "$to/"

@@ -3,7 +3,8 @@
  * Faults in the calls of the kernel API that need an SA, in the calling thread:
  * services, their records, connects by them, paths of the cache, joins. KA-02,
  * KA-03, KA-06, KA-07, KA-09, SV-01. The work items of queries, connects and
- * joins are swept in sa_work.c. Also a program's query of records.
+ * joins are swept in sa_work.c. Also a program's queries of records and of the
+ * ports of its service.
  */
 #include "sweep.h"
 
@@ -39,7 +40,7 @@ FIXTURE_TEARDOWN(ib)
 	EXPECT_TRUE(live_are(0));
 }
 
-#define ADVERTISE	"advertise swept 0x1061d30"
+#define SWEPT		"advertise swept 0x1061d30"
 
 /* It is on all ports, or on none. */
 TEST_F_TIMEOUT(ib, KA_03_advertise, SWEEP_LIMIT)
@@ -53,7 +54,7 @@ TEST_F_TIMEOUT(ib, KA_03_advertise, SWEEP_LIMIT)
 		ASSERT_GT(FAULTS_MAX, n);
 		events = number_get(SA_EVENTS);
 		fault_arm(n);
-		ret = consumer_do(self->fd, ADVERTISE);
+		ret = consumer_do(self->fd, SWEPT);
 		hit = fault_hit();
 		consumer_read(&got);
 		EXPECT_TRUE(fault_answer(ret, hit, &got)) {
@@ -85,7 +86,7 @@ TEST_F_TIMEOUT(ib, KA_03_withdraw, SWEEP_LIMIT)
 	for (n = 1; hit; n++) {
 		ASSERT_GT(FAULTS_MAX, n);
 		events = number_get(SA_EVENTS);
-		ASSERT_EQ(0, consumer_do(self->fd, ADVERTISE));
+		ASSERT_EQ(0, consumer_do(self->fd, SWEPT));
 		ASSERT_TRUE(advertised_once(self->fd, events, &got));
 		fault_arm(n);
 		ret = consumer_do(self->fd, "withdraw");
@@ -135,6 +136,40 @@ TEST_F_TIMEOUT(ib, SV_01_get_services, SWEEP_LIMIT)
 	EXPECT_EQ(0, fabric_bash(SERVICE "delete"));
 	close(fd);
 	EXPECT_TRUE(nothing_left());
+}
+
+/* All four ports of an advertised service */
+static int ports_get(int fd, uint32_t handle)
+{
+	struct rdma_cmx_service_port ports[8];
+	struct rdma_cmx_query_advertised arg = {
+		.handle = handle,
+		.ports = (uintptr_t)ports,
+		.max_ports = 8,
+		.port_size = sizeof(ports[0]),
+	};
+	int ret = call(fd, QUERY_ADVERTISED, &arg);
+
+	return ret ?: arg.num_ports == 4 && arg.num_set == 4 ? 0 : -ENODATA;
+}
+
+TEST_F_TIMEOUT(ib, SV_01_query_advertised, SWEEP_LIMIT)
+{
+	struct rdma_cmx_advertise arg = { .service_id = 0x1061d31,
+					  .name = "ports" };
+	struct rdma_cmx_destroy end = {};
+	int fd = dev_open(O_NONBLOCK);
+	double limit = now_ms() + 60000;
+
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, call(fd, ADVERTISE, &arg));
+	while (ports_get(fd, arg.handle) && now_ms() < limit)
+		poll(NULL, 0, 10);
+	EACH_FAULT(, ports_get(fd, arg.handle), 0, 0,);
+	end.handle = arg.handle;
+	EXPECT_EQ(0, call(fd, WITHDRAW, &end));
+	close(fd);
+	EXPECT_TRUE(live_are(0));
 }
 
 TEST_F_TIMEOUT(ib, KA_02_connect, SWEEP_LIMIT)

@@ -87,6 +87,37 @@ link_up "$three"
 port_active_wait "$three"
 state_wait "SV-01: and is back" 120 "set=1 waiting=0 error=0" "$second"
 
+# --- another SM takes over while a record is being set ---
+
+requests_more() {
+	[ "$(sa_requests "$1" 0x0031)" -gt "$2" ]
+}
+sm_is() {
+	[ "$(sm_master "$three")" = "$(dev_guid "$1")" ]
+}
+fourth=$(fab_dev 4)
+# The first SA does not receive it.
+knob_set "$one" faults 'drop class=3 method=0x02 attr=0x31'
+before=$(sets)
+moved=$(do_ advertise moved 0x3007 dev="$three")
+ok "SV-01: a record is being set" wait_for 90 requests_more 0x02 "$before"
+ok "a subnet manager of higher priority starts" sm_start "$fourth" -p 14
+ok "SV-01: it takes over" wait_for 120 sm_is "$fourth"
+state_wait "SV-01: the new SA sets it" 120 \
+	"set=1 waiting=0 error=0 events=[1-9][0-9]*," "$moved"
+state_wait "SV-01: and all of the others" 120 "set=4 waiting=0 error=0" "$first"
+records_wait "SV-01: it has the record" 120 moved 1
+records_wait "SV-01: and those of the others" 120 stays 4
+do_ withdraw "$moved"
+records_wait "SV-01: which is withdrawn from it" 120 moved 0
+knob_set "$one" faults clear
+sm_stop
+sm_start
+ok "the usual subnet manager" port_active_wait
+state_wait "SV-01: has the services" 120 "set=4 waiting=0 error=0" "$first"
+state_wait "SV-01: has both" 120 "set=1 waiting=0 error=0" "$second"
+records_wait "SV-01: but not the withdrawn one" 120 moved 0
+
 # --- the device goes and comes ---
 
 knob_set "$three" plugged 0
@@ -101,9 +132,6 @@ records_wait "SV-01: and at the SA" 120 stays 4
 
 # --- and with a record that is being set, and one that is being deleted ---
 
-requests_more() {
-	[ "$(sa_requests "$1" 0x0031)" -gt "$2" ]
-}
 ended=$(do_ advertise ended 0x3005 dev="$three")
 state_wait "SV-01: a service of this device only" 120 "set=1 waiting=0" "$ended"
 services=$(counter live_services)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # KA-09: many paths in one call, before their use: found, shared, used by
 # connects without a query, invalidated; a second path by LMC; deadline, cancel,
-# limits, namespaces, unload.
+# limits, namespaces, handover of the SM, unload.
 . /usr/lib/rdma-cmx/selftests/lib.sh
 . /usr/lib/rdma-cmx/selftests/fabric.sh
 . /usr/lib/rdma-cmx/selftests/consumer/functions
@@ -250,6 +250,33 @@ ok "KA-09: then its device leaves the namespace" \
 knob_set "$first" faults clear
 addresses_add "$second"
 ok "its port is active" port_active_wait "$second"
+
+# --- another SM takes over in mid-call ---
+
+sm_is() {
+	[ "$(sm_master "$first")" = "$(dev_guid "$1")" ]
+}
+
+sent_more() {
+	[ "$(sa_requests 0x12 0x0035)" -gt "$before" ]
+}
+
+# The first SA does not respond any more.
+knob_set "$first" faults 'drop class=3 method=0x12 attr=0x35'
+before=$(sa_requests 0x12 0x0035)
+do_ paths-start refresh timeout=120000 10.66.0.3 10.66.0.4 >/dev/null
+ok "KA-09: its queries are outstanding" wait_for 60 sent_more
+ok "a subnet manager of higher priority starts" sm_start "$second" -p 14
+ok "KA-09: it takes over" wait_for 120 sm_is "$second"
+is "KA-09: the call has the paths of the new SA" "$(do_ paths-wait)" \
+	"found=2 of 2
+error=0 $(path 3)
+error=0 $(path 4)"
+is "KA-09: by one callback" "$(do_ paths-cancel)" "cancelled=0 calls=1 again=0"
+knob_set "$first" faults clear
+sm_stop
+sm_start
+ok "the usual subnet manager" port_active_wait
 
 # --- unload ---
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # KA-08: a watch of a service at the SA: set, moved, deleted, the end of its
 # lease; the cache, an event of the port, a refresh; a namespace that ends in a
-# query; SAs that do not respond.
+# query; another SM; SAs that do not respond.
 . /usr/lib/rdma-cmx/selftests/lib.sh
 . /usr/lib/rdma-cmx/selftests/fabric.sh
 . /usr/lib/rdma-cmx/selftests/consumer/functions
@@ -118,6 +118,33 @@ ok "then the device leaves the namespace" wait_for 120 devices_back "$fourth"
 addresses_add "$fourth"
 ok "its port is active" port_active_wait "$fourth"
 timeouts_long
+
+# --- another SM takes over while a query is outstanding ---
+
+sm_is() {
+	[ "$(sm_master "$third")" = "$(dev_guid "$1")" ]
+}
+
+service "$third" set
+w=$(do_ watch interval=$day -- "$query")
+event "KA-08: a service" "$w" "events=1 error=0 $three"
+# The first SA does not respond any more. The new one has no such service.
+knob_set "$(fab_dev 1)" faults 'drop class=3 method=0x12 attr=0x31'
+before=$(sa_requests 0x12 0x0031)
+do_ watch-refresh "$w"
+ok "KA-08: a query is outstanding" wait_for 60 sent
+ok "a subnet manager of higher priority starts" sm_start "$fourth" -p 14
+ok "KA-08: it takes over" wait_for 120 sm_is "$fourth"
+last "KA-08: the new SA responds to the query" "$w" "error=-2 -"
+service "$third" set
+do_ watch-refresh "$w"
+last "KA-08: and then has the service" "$w" "error=0 $three"
+like "KA-08: no callback was where none may be" "$(do_ watched "$w")" ' wrong=0 '
+do_ unwatch "$w" >/dev/null
+knob_set "$(fab_dev 1)" faults clear
+sm_stop
+sm_start
+ok "the usual subnet manager" port_active_wait
 
 # --- SAs that do not respond ---
 

@@ -190,6 +190,49 @@ is "KA-02: no id by the parent" \
 	"error=-101 calls=1 setups=0 teardowns=0 wrong=0"
 do_ connect-end >/dev/null
 
+# --- a device on a bond ---
+
+if made "a device on a bond" ip link add bd0 type bond mode active-backup; then
+	rdma link del rxe1
+	ip link set d0 down
+	ip link set d0 master bd0
+	ip link set bd0 up
+	ip addr add 10.58.9.1/24 dev bd0
+	# Dummies have no neighbours.
+	ip neigh add 10.58.9.2 lladdr 02:00:00:00:00:02 dev bd0
+	ok "a device on a bond" rdma link add rxe1 type rxe netdev bd0
+	ok "the GID of the bond" wait_for 90 \
+		grep -qi 0a3a:0901 /sys/class/infiniband/rxe1/ports/1/gids/*
+	is "KA-06: by the bond" "$(from 10.58.9.2 1 iface=bd0)" \
+		" src=10.58.9.1:0"
+	is "KA-06: its device" "$(do_ device 0)" "device=rxe1"
+	is "KA-06: to listen on the bond" "$(from 0.0.0.0 1 passive iface=bd0)" \
+		" src=10.58.9.1:1"
+	is "KA-06: its slave has no device" "$(from 10.58.9.2 1 iface=d0)" \
+		"error=-6"
+	is "KA-06: not by another netdevice" "$(from 10.58.9.2 1 iface=eth0)" \
+		"error=-101"
+	is "KA-06: another peer, not by the bond" \
+		"$(from 10.55.0.2 1 iface=bd0)" "error=-101"
+	for own in iface=bd0 dev=rxe1; do
+		is "KA-02: an id, $own" \
+			"$(do_ connect routed -- 10.58.9.2 1 $own | head -1)" \
+			"error=0 calls=1 setups=0 teardowns=0 wrong=0"
+		like "KA-02: $own: its source" "$(rdma resource show cm_id)" \
+			'link rxe1/1 .*src-addr 10\.58\.9\.1:'
+		do_ connect-end >/dev/null
+	done
+	for own in iface=eth0 dev=rxe0; do
+		is "KA-02: no id, $own" \
+			"$(do_ connect routed -- 10.58.9.2 1 $own | head -1)" \
+			"error=-101 calls=1 setups=0 teardowns=0 wrong=0"
+		do_ connect-end >/dev/null
+	done
+	rdma link del rxe1
+	ip link del bd0
+	rdma link add rxe1 type rxe netdev d0
+fi
+
 # --- the route is the one that rdma_cm finds by the source ---
 
 # by QUERY...: the error of a connect by the VLAN

@@ -50,6 +50,31 @@ like "with a device in the environment: it is named" "$out" \
 	"^ok +device-env +RDMACMX_DEVICE is $second"
 run env "RDMACMX_DEVICE=$third" cmx resolve --sa --dev "$second" nosuch
 like "resolve --sa --dev overrides it" "$err" 'this service is not registered'
+# InfiniBand does not need IPoIB.
+each() {
+	local dev
+
+	for dev in $(fab_list); do
+		"$@" "$dev" || return
+	done
+}
+addresses_flush() {
+	ip addr flush dev "$(dev_netdev "$1")"
+}
+each addresses_flush
+healthy "a host without addresses of IPoIB" cmx doctor
+like "a host without addresses of IPoIB: each port sends the SA a query" \
+	"$(grep -c '^ok  *sa ' <<<"$out")" '^4$'
+rmmod ib_ipoib
+healthy "a host without IPoIB" cmx doctor
+modprobe ib_ipoib
+ok "the interfaces are back" wait_for 60 each dev_has_netdev
+each addresses_add
+neighbours_forget
+ok "their ports are active" port_active_wait
+netdev=$(dev_netdev "$second")
+healthy "IPoIB is back" cmx doctor 10.66.0.3
+
 ok "a host gets the second device" host_add a 2
 healthy "a namespace with one device" ip netns exec a cmx doctor
 healthy "a container with one device" \

@@ -25,12 +25,18 @@
  */
 void cmx_id_enter(struct cmx_id *id)
 {
+	cmx_id_enter_locked(id);
+	id->busy = true;
+	pthread_mutex_unlock(&id->lock);
+}
+
+/* Likewise, but keeps the id's lock. Its release ends what it begins. */
+void cmx_id_enter_locked(struct cmx_id *id)
+{
 	pthread_mutex_lock(&id->lock);
 	cmx_id_adopt(id);
 	while (id->busy)
 		cmx_id_wait(id);
-	id->busy = true;
-	pthread_mutex_unlock(&id->lock);
 }
 
 void cmx_id_leave(struct cmx_id *id)
@@ -466,6 +472,7 @@ int cmx_event_get(struct rdma_event_channel *channel,
 {
 	struct cmx_raw_event raw;
 	struct cmx_event *evt;
+	uint8_t *place;
 	int err, cancel;
 	bool wanted;
 
@@ -473,8 +480,9 @@ int cmx_event_get(struct rdma_event_channel *channel,
 	evt = malloc(sizeof(*evt));
 	if (!evt)
 		return -1;
-	/* Reserves its place. It becomes an event once it is complete. */
-	if (cmx_own_add(evt, CMX_NONE)) {
+	/* It becomes an event once it is complete. */
+	place = cmx_own_reserve(evt);
+	if (!place) {
 		err = ENOMEM;
 		goto err_free;
 	}
@@ -488,7 +496,7 @@ int cmx_event_get(struct rdma_event_channel *channel,
 		wanted = event_fill(evt, channel, &raw);
 		pthread_setcancelstate(cancel, NULL);
 	} while (!wanted);
-	cmx_own_add(evt, CMX_EVENT);
+	cmx_own_set(place, CMX_EVENT);
 	*event = &evt->event;
 	return 0;
 

@@ -52,7 +52,8 @@ static pthread_mutex_t copies_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static struct cmx_process *process_self(void)
 {
-	return __atomic_load_n(self, __ATOMIC_ACQUIRE);
+	return __atomic_load_n(__atomic_load_n(&self, __ATOMIC_ACQUIRE),
+			       __ATOMIC_ACQUIRE);
 }
 
 /*
@@ -115,7 +116,7 @@ static void init(void)
 			munmap(page, size);
 		} else {
 			cmx_mem_atomic(page, size);
-			self = page;
+			__atomic_store_n(&self, page, __ATOMIC_RELEASE);
 		}
 	}
 	pthread_atfork(prepare, parent, child);
@@ -167,12 +168,14 @@ static struct cmx_process *process_make(void)
 /* This process's record, which is never freed; NULL without memory */
 struct cmx_process *cmx_process_have(void)
 {
-	struct cmx_process *process;
+	struct cmx_process *process = process_self();
 
+	if (likely(process))
+		return process;
 	/* The static library comes here first: the page must exist before. */
 	cmx_fork_init();
 	process = process_self();
-	return likely(process) ? process : process_make();
+	return process ? process : process_make();
 }
 
 /* This process's record for a new object; NULL without memory. */

@@ -17,6 +17,7 @@ struct cmx_id *cmx_id_alloc(struct rdma_event_channel *channel, void *context,
 			    enum rdma_port_space ps, enum ibv_qp_type qp_type)
 {
 	struct cmx_id *id = calloc(1, sizeof(*id));
+	uint8_t *place;
 
 	if (!id)
 		return NULL;
@@ -25,8 +26,9 @@ struct cmx_id *cmx_id_alloc(struct rdma_event_channel *channel, void *context,
 	id->user = id->process;
 	if (!id->process)
 		goto err_free;
-	/* Reserves its place. It becomes an id once it is complete. */
-	if (cmx_own_add(id, CMX_NONE))
+	/* It becomes an id once it is complete. */
+	place = cmx_own_reserve(id);
+	if (!place)
 		goto err_process;
 	if (!channel) {
 		channel = cmx_channel_open(true);
@@ -40,10 +42,10 @@ struct cmx_id *cmx_id_alloc(struct rdma_event_channel *channel, void *context,
 	id->id.context = context;
 	id->id.ps = ps;
 	id->id.qp_type = qp_type;
-	pthread_mutex_init(&id->lock, NULL);
+	id->lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 	cmx_mem_atomic(&id->names, sizeof(id->names));
 	cmx_mem_atomic(&id->id.event, sizeof(id->id.event));
-	cmx_own_add(id, CMX_ID);
+	cmx_own_set(place, CMX_ID);
 	return id;
 
 err_process:
@@ -53,15 +55,10 @@ err_free:
 	return NULL;
 }
 
+/* Of an id that is not known any more */
 void cmx_id_free(struct cmx_id *id)
 {
-	bool locked;
-
 	cmx_named_free(id);
-	/* A thread with an event of another process's id here drops it. */
-	locked = cmx_copies_lock();
-	cmx_own_del(id, CMX_ID);
-	cmx_copies_unlock(locked);
 	cmx_mc_free_all(id);
 	if (id->dev)
 		cmx_device_put(id->dev);
@@ -91,6 +88,7 @@ static void orphan_destroy(struct cmx_id *id)
 	bool acked, locked;
 
 	cmx_event_drop_last(id);
+	/* A thread with an event of another process's id here drops it. */
 	locked = cmx_copies_lock();
 	cmx_own_del(id, CMX_ID);
 	pthread_mutex_lock(&id->lock);
@@ -181,11 +179,9 @@ int cmx_destroy_ioctl(struct cmx_id *id, unsigned long request,
  */
 void cmx_id_end(struct cmx_id *id, bool end)
 {
-	cmx_id_enter(id);
-	pthread_mutex_lock(&id->lock);
+	cmx_id_enter_locked(id);
 	id->ended = end;
 	pthread_mutex_unlock(&id->lock);
-	cmx_id_leave(id);
 }
 
 /*

@@ -27,6 +27,9 @@
 #include <rdma/rdma_verbs.h>
 #include <rdma/rdma_cmx_ioctl.h>
 
+/* own.c */
+extern bool cmx_valgrind __attribute__((visibility("hidden")));
+#define CMX_ON_VALGRIND	__builtin_expect(cmx_valgrind, false)
 #include "memcheck.h"
 
 #define CMX_EXPORT	__attribute__((visibility("default")))
@@ -179,9 +182,16 @@ static inline uint64_t cmx_id_cookie(const struct cmx_id *id)
 	return (uintptr_t)id | (uint64_t)id->number << CMX_OWN_BITS;
 }
 
+uint8_t *cmx_own_reserve(void *obj);
 int cmx_own_add(void *obj, enum cmx_kind kind);
 bool cmx_own(const void *obj, enum cmx_kind kind);
 bool cmx_own_del(const void *obj, enum cmx_kind kind);
+
+/* @place: of cmx_own_reserve(), whose object is complete now */
+static inline void cmx_own_set(uint8_t *place, enum cmx_kind kind)
+{
+	__atomic_store_n(place, kind, __ATOMIC_RELEASE);
+}
 
 static inline bool cmx_id_ours(const struct rdma_cm_id *id)
 {
@@ -368,6 +378,7 @@ void cmx_id_wake(struct cmx_id *id);
 
 /* event.c */
 void cmx_id_enter(struct cmx_id *id);
+void cmx_id_enter_locked(struct cmx_id *id);
 void cmx_id_leave(struct cmx_id *id);
 int cmx_event_get(struct rdma_event_channel *channel,
 		  struct rdma_cm_event **event);

@@ -24,6 +24,14 @@
 #define NODE_SIZE	(1 << NODE_BITS)
 #define UNITS_BITS	(LEAF_BITS + LEVELS * NODE_BITS)
 
+bool cmx_valgrind;	/* for memcheck.h */
+
+/* Before the constructors of CMX_MEM_ATOMIC() */
+static void __attribute__((constructor(101))) valgrind_init(void)
+{
+	cmx_valgrind = cmx_valgrind_find();
+}
+
 static void *root[NODE_SIZE];
 CMX_MEM_ATOMIC(root)
 
@@ -125,18 +133,32 @@ void cmx_cookie_forked(void)
 }
 
 /*
- * -1 with ENOMEM. It replaces a known object at this address. @obj is not
- * const, which would mean that its contents are initialised.
+ * The place of the kind of @obj, for cmx_own_set(); NULL with ENOMEM. A known
+ * object at this address is forgotten. @obj is not const, which would mean that
+ * its contents are initialised.
  */
-int cmx_own_add(void *obj, enum cmx_kind kind)
+uint8_t *cmx_own_reserve(void *obj)
 {
 	uint8_t *unit = unit_find(obj);
 
 	if (!unit)
 		unit = unit_make(obj);
+	if (!unit) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	cmx_own_set(unit, CMX_NONE);
+	return unit;
+}
+
+/* -1 with ENOMEM. It replaces a known object at this address. */
+int cmx_own_add(void *obj, enum cmx_kind kind)
+{
+	uint8_t *unit = cmx_own_reserve(obj);
+
 	if (!unit)
-		return cmx_err(ENOMEM);
-	__atomic_store_n(unit, kind, __ATOMIC_RELEASE);
+		return -1;
+	cmx_own_set(unit, kind);
 	return 0;
 }
 

@@ -21,16 +21,23 @@ void ucmx_handles_init(struct ucmx_file *file)
 	xa_init_flags(&file->ids, XA_FLAGS_ALLOC | XA_FLAGS_ACCOUNT);
 }
 
+/* At the entry of a handle from user space, which may be 0 */
+#define UCMX_HANDLE_STATE(name, file, handle)				\
+	XA_STATE(name, &(file)->ids, (u32)((handle) - 1))
+
 /* The table's lock is held. */
-static struct ucmx_id *ucmx_handle_find(struct ucmx_file *file, u32 handle)
+static struct ucmx_id *ucmx_handle_find(struct xa_state *xas)
 {
-	return ucmx_visible(xa_load(&file->ids, (u32)(handle - 1)));
+	return ucmx_visible(xas_load(xas));
 }
 
-/* The table's lock is held. The entry exists, so this allocates nothing. */
-static void ucmx_handle_set(struct ucmx_file *file, u32 handle, void *entry)
+/*
+ * The table's lock is held. The entry exists: this allocates nothing, and the
+ * mark of free entries is not set. After a search it does not walk again.
+ */
+static void ucmx_handle_set(struct xa_state *xas, void *entry)
 {
-	__xa_store(&file->ids, handle - 1, entry, 0);
+	xas_store(xas, entry);
 }
 
 /**
@@ -63,9 +70,11 @@ void ucmx_handle_free(struct ucmx_file *file, u32 handle)
 /* Makes an id visible, which cannot fail. */
 void ucmx_handle_show(struct ucmx_file *file, u32 handle, struct ucmx_id *id)
 {
-	xa_lock(&file->ids);
-	ucmx_handle_set(file, handle, id);
-	xa_unlock(&file->ids);
+	UCMX_HANDLE_STATE(xas, file, handle);
+
+	xas_lock(&xas);
+	ucmx_handle_set(&xas, id);
+	xas_unlock(&xas);
 }
 
 /**
@@ -77,13 +86,14 @@ void ucmx_handle_show(struct ucmx_file *file, u32 handle, struct ucmx_id *id)
  */
 struct ucmx_id *ucmx_handle_get(struct ucmx_file *file, u32 handle)
 {
+	UCMX_HANDLE_STATE(xas, file, handle);
 	struct ucmx_id *id;
 
-	xa_lock(&file->ids);
-	id = ucmx_handle_find(file, handle);
+	xas_lock(&xas);
+	id = ucmx_handle_find(&xas);
 	if (id)
 		ucmx_id_get(id);
-	xa_unlock(&file->ids);
+	xas_unlock(&xas);
 	return id;
 }
 
@@ -100,16 +110,17 @@ struct ucmx_id *ucmx_handle_get(struct ucmx_file *file, u32 handle)
 struct ucmx_id *ucmx_handle_take(struct ucmx_file *file, u32 handle, u64 owner,
 				 u64 uid)
 {
+	UCMX_HANDLE_STATE(xas, file, handle);
 	struct ucmx_id *id;
 
-	xa_lock(&file->ids);
-	id = ucmx_handle_find(file, handle);
+	xas_lock(&xas);
+	id = ucmx_handle_find(&xas);
 	if (id && !(ucmx_id_owned(id, owner) &&
 		    ucmx_uid_is(READ_ONCE(id->uid), uid)))
 		id = NULL;
 	if (id)
-		ucmx_handle_set(file, handle, ucmx_hidden(id));
-	xa_unlock(&file->ids);
+		ucmx_handle_set(&xas, ucmx_hidden(id));
+	xas_unlock(&xas);
 	return id;
 }
 
@@ -123,13 +134,14 @@ struct ucmx_id *ucmx_handle_take(struct ucmx_file *file, u32 handle, u64 owner,
  */
 bool ucmx_handle_hide(struct ucmx_file *file, u32 handle, struct ucmx_id *id)
 {
+	UCMX_HANDLE_STATE(xas, file, handle);
 	bool found;
 
-	xa_lock(&file->ids);
-	found = ucmx_handle_find(file, handle) == id;
+	xas_lock(&xas);
+	found = ucmx_handle_find(&xas) == id;
 	if (found)
-		ucmx_handle_set(file, handle, ucmx_hidden(id));
-	xa_unlock(&file->ids);
+		ucmx_handle_set(&xas, ucmx_hidden(id));
+	xas_unlock(&xas);
 	return found;
 }
 

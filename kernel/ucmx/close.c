@@ -26,13 +26,9 @@ static struct rdma_cm_id *ucmx_id_detach(struct ucmx_id *id)
 		ucmx_connect_end(id);
 		ucmx_mc_detach(id);
 		WRITE_ONCE(id->cm, NULL);
-		/*
-		 * Pairs with the barrier of ucmx_id_relock()'s wait, which
-		 * begins only when the device is being removed.
-		 */
+		/* Pairs with the barrier of ucmx_id_relock()'s wait. */
 		smp_mb();
-		if (READ_ONCE(id->gone))
-			wake_up_var(&id->cm);
+		wake_up_var(&id->cm);
 	}
 	return cm;
 }

@@ -114,7 +114,10 @@ static struct rdma_cm_id *server_event(struct server *server,
 	switch (event->event) {
 	case RDMA_CM_EVENT_CONNECT_REQUEST:
 		server->accepted++;
-		if (qp_make(event->id, IBV_QPT_RC) || rdma_accept(event->id, &param))
+		server->last = event->id;
+		/* Of a peer that has left already, REJECTED follows. */
+		if ((qp_make(event->id, IBV_QPT_RC) ||
+		     rdma_accept(event->id, &param)) && !server->silent)
 			server->wrong = __LINE__;
 		return NULL;
 	case RDMA_CM_EVENT_ESTABLISHED:
@@ -147,8 +150,10 @@ static void *server_run(void *arg)
 
 	/* After USER_END the server waits until its connections are closed. */
 	while (!end || gone < server->accepted) {
-		if (event_wait(server->channel, &event, WAIT_MS)) {
-			server->wrong = __LINE__;
+		if (event_wait(server->channel, &event,
+			       end && server->silent ? 2000 : WAIT_MS)) {
+			if (!end || !server->silent)
+				server->wrong = __LINE__;
 			break;
 		}
 		if (event->event == RDMA_CM_EVENT_USER)
@@ -156,10 +161,16 @@ static void *server_run(void *arg)
 		id = server_event(server, event);
 		rdma_ack_cm_event(event);
 		if (id) {
+			if (id == server->last)
+				server->last = NULL;
 			rdma_destroy_qp(id);
 			rdma_destroy_id(id);
 			gone++;
 		}
+	}
+	if (server->silent && server->last) {
+		rdma_destroy_qp(server->last);
+		rdma_destroy_id(server->last);
 	}
 	return NULL;
 }

@@ -54,6 +54,8 @@ struct server {
 	unsigned int established;
 	unsigned int overtaken;
 	bool leaves;		/* a peer may leave before it has the reply */
+	bool silent;		/* the last one may leave without a message */
+	struct rdma_cm_id *last;	/* of the last request, if it exists */
 	int wrong;		/* line number of the failure, or 0 */
 };
 

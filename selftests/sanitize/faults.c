@@ -263,6 +263,13 @@ static int ai_name(struct scene *s)
 	return getaddrinfo_get(s, NAME_STORAGE, NULL);
 }
 
+static int ai_of_device(struct scene *s)
+{
+	int ret = rdmacmx_getaddrinfo(IBDEV "/1", PEER4, PORT, NULL, &s->res);
+
+	return ret == EAI_MEMORY ? ENOMEM : ret == EAI_SYSTEM ? errno : ret;
+}
+
 static int ai_passive(struct scene *s)
 {
 	struct rdma_addrinfo hints = { .ai_flags = RAI_PASSIVE };
@@ -311,6 +318,7 @@ static int query_addrinfo(struct scene *s)
 static const struct step names[] = {
 	{ "rdma_getaddrinfo of a name", NULL, ai_name, true, true },
 	{ "rdma_getaddrinfo of a number", NULL, ai_number, true },
+	{ "rdmacmx_getaddrinfo", NULL, ai_of_device, true },
 	{ "rdma_getaddrinfo to listen", NULL, ai_passive, true },
 	{ "rdma_getaddrinfo with a route", NULL, ai_route, true },
 	{ "rdmacmx_ai_device", has_list, ai_device, true, true },

@@ -4,7 +4,7 @@
  * kernel fails once in each function of the API (sweep.h). The function returns
  * the errno of the failure, the id can be destroyed, and no memory leaks: the
  * leak checker runs at the end of each test (leaks.c). This file has
- * connections and groups.
+ * connections, also by name, and groups.
  */
 #include "sweep.h"
 
@@ -104,6 +104,90 @@ TEST(RA_02_connections)
 		  true },
 	};
 
+	SWEEP_ALL(steps);
+}
+
+/* Connections by name; without a channel the call waits for the last event. */
+static int has_named(struct scene *s)
+{
+	server_start(&s->server, PORT_FAULTS);
+	s->server.leaves = true;
+	s->server.silent = true;
+	s->id = id_make(NULL);
+	return 0;
+}
+
+static int connect_by(struct scene *s, uint32_t flags, bool connects)
+{
+	struct ibv_qp_init_attr qp = {
+		.cap = { .max_send_wr = 1, .max_recv_wr = 1,
+			 .max_send_sge = 1, .max_recv_sge = 1 },
+	};
+	struct rdma_conn_param param = { .private_data = "swept",
+					 .private_data_len = 6 };
+	struct rdmacmx_connect_attr attr = { .flags = flags,
+					     .timeout_ms = WAIT_MS };
+
+	if (connects) {
+		attr.qp_init_attr = &qp;
+		attr.conn_param = &param;
+	}
+	return result(rdmacmx_connect_name(s->id, OWN4, "7690", NULL, &attr));
+}
+
+static int name_route(struct scene *s)
+{
+	return connect_by(s, 0, false);
+}
+
+static int name_connect(struct scene *s)
+{
+	return connect_by(s, 0, true);
+}
+
+static int name_race(struct scene *s)
+{
+	return connect_by(s, RDMACMX_CONNECT_RACE, true);
+}
+
+static int has_name_connected(struct scene *s)
+{
+	return has_named(s) || name_connect(s);
+}
+
+static int name_report(struct scene *s)
+{
+	struct rdmacmx_candidate list[8];
+	int n = rdmacmx_connect_report(s->id, list, 8);
+
+	if (n < 0)
+		return errno;
+	return n == 1 && list[0].step == RDMACMX_STEP_UP ? 0 : EPROTO;
+}
+
+/* The first call asks what the module supports, and opens the device. */
+TEST(KA_02_name_first)
+{
+	static const struct step steps[] = {
+		{ "rdmacmx_connect_name, first", has_named, name_connect },
+	};
+
+	SWEEP_ALL(steps);
+}
+
+TEST(KA_02_name)
+{
+	static const struct step steps[] = {
+		{ "rdmacmx_connect_name, a route", has_named, name_route },
+		{ "rdmacmx_connect_name", has_named, name_connect },
+		{ "rdmacmx_connect_name, a race", has_named, name_race },
+		{ "rdmacmx_connect_report", has_name_connected, name_report,
+		  true },
+	};
+	struct scene s = {};
+
+	ASSERT_EQ(0, has_name_connected(&s));
+	scene_clear(_metadata, &s);
 	SWEEP_ALL(steps);
 }
 

@@ -26,6 +26,7 @@ struct scene {
 	struct rdma_cm_event *event;
 	struct rdma_addrinfo *res;
 	struct ibv_context **devices;
+	struct rdmacmx_service *service;
 	struct server server;
 	const char *node;
 };
@@ -63,6 +64,8 @@ static void scene_clear(struct __test_metadata *_metadata, struct scene *s)
 		EXPECT_EQ(0, rdma_destroy_id(s->listener));
 	if (s->server.channel)
 		EXPECT_EQ(0, server_end(&s->server));
+	if (s->service)
+		EXPECT_EQ(0, rdmacmx_withdraw(s->service));
 	rdma_freeaddrinfo(s->res);
 	rdma_free_devices(s->devices);
 	rdma_destroy_event_channel(s->passive);
@@ -153,13 +156,13 @@ static void sweep_all(struct __test_metadata *_metadata,
 #define SWEEP_ALL(steps)						\
 	sweep_all(_metadata, steps, sizeof(steps) / sizeof((steps)[0]))
 
-static int has_datagram(struct scene *s)
+static inline int has_datagram(struct scene *s)
 {
 	return rdma_create_id(s->channel, &s->id, NULL, RDMA_PS_UDP) ||
 	       id_bind(s->id, OWN4, 0);
 }
 
-static int create_qp_datagram(struct scene *s)
+static inline int create_qp_datagram(struct scene *s)
 {
 	struct ibv_qp_init_attr attr = {
 		.cap = { .max_send_wr = 2, .max_recv_wr = 2,

@@ -115,12 +115,13 @@ own() {
 # other RELEASE: those of another release. The kernel of the backports needs a
 # newer linux-base as well.
 other() {
-	local headers
+	local headers suites
 
 	release=$1
+	suites=$release,$release-backports
 	headers=linux-headers-$(dpkg --print-architecture)
-	old=$("$here/suite.sh" "$release" newest "$headers" "$release") || exit
-	new=$("$here/suite.sh" "$release" newest "$headers" \
+	old=$("$here/suite.sh" "$suites" newest "$headers" "$release") || exit
+	new=$("$here/suite.sh" "$suites" newest "$headers" \
 		"$release-backports") || exit
 	old=${old#linux-headers-} new=${new#linux-headers-}
 	export APT_CONFIG=$cache/$release/apt.conf

@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # Packages of another Debian release, unpacked into a separate folder:
 #
-#	suite.sh RELEASE folder NAME PACKAGE...	print the folder, root-NAME, that
+#	suite.sh SUITES folder NAME PACKAGE...	print the folder, root-NAME, that
 #						has them and what they depend on
-#	suite.sh RELEASE newest PACKAGE SUITE	print the name that this package
+#	suite.sh SUITES newest PACKAGE SUITE	print the name that this package
 #						of names depends on, in SUITE
 #
+# SUITES are the release and, with commas, others that belong to it.
 # apt fetches and verifies them from the mirror of this machine's own sources;
 # dpkg -x unpacks. Nothing is installed, and no package's script runs. All is
 # below ${XDG_CACHE_HOME:-~/.cache}/rdma-cmx/RELEASE; the lists of packages are a
@@ -15,7 +16,8 @@
 # Exit status: 1 it went wrong; 3 the mirror has no such release or package.
 set -euo pipefail
 
-release=$1
+suites=${1//,/ }
+release=${suites%% *}
 action=$2
 shift 2
 base=${XDG_CACHE_HOME:-$HOME/.cache}/rdma-cmx/$release
@@ -31,18 +33,18 @@ mirror() {
 
 	own=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
 	# shellcheck disable=SC2016 # apt's own variables
-	apt-get indextargets --format '$(RELEASE) $(REPO_URI)' \
+	env -u APT_CONFIG apt-get indextargets --format '$(RELEASE) $(REPO_URI)' \
 		'Created-By: Packages' | sed -n "s/^$own //p" | head -n 1
 }
 
-# The lists of RELEASE and its backports, apart from those of the machine
+# The lists of SUITES, apart from those of the machine
 lists_update() {
 	local uri suite
 
 	uri=$(mirror)
 	[ -n "$uri" ] || die 1 "apt has no source for this machine's release"
 	mkdir -p "$base"/{lists/partial,archives/partial}
-	for suite in "$release" "$release-backports"; do
+	for suite in $suites; do
 		echo "deb [signed-by=$keyring] $uri $suite main"
 	done >"$base/sources.list"
 	cat >"$base/apt.conf" <<-END
@@ -106,17 +108,30 @@ closure() {
 	sed -n 's/^Inst \([^ ]*\) (\([^ ]*\).*/\1=\2/p' <<<"$log" | sort
 }
 
+# download PACKAGE=VERSION...: into $base/debs
+download() {
+	rm -rf "$base/debs"
+	mkdir -p "$base/debs"
+	(cd "$base/debs" && apt-get -q download "$@") >"$base/log" 2>&1
+}
+
 folder() {
 	local list root=$base/root-$1 deb
 
 	shift
 	list=$(closure base-files "$@")
 	if [ "$(cat "$root/.packages" 2>/dev/null)" != "$list" ]; then
-		rm -rf "$root" "$root.new" "$base/debs"
-		mkdir -p "$root.new" "$base/debs"
+		rm -rf "$root" "$root.new"
+		mkdir -p "$root.new"
 		# shellcheck disable=SC2086 # one word each
-		(cd "$base/debs" && apt-get -q download $list) >"$base/log" 2>&1 ||
-			die 1 "download: $(grep -m1 -E '^E:' "$base/log")"
+		if ! download $list; then
+			# The mirror may have newer packages than the lists.
+			rm -f "$base/updated"
+			lists_update
+			list=$(closure base-files "$@")
+			download $list ||
+				die 1 "download: $(grep -m1 -E '^E:' "$base/log")"
+		fi
 		for deb in "$base"/debs/base-files_*.deb "$base"/debs/*.deb; do
 			dpkg -x "$deb" "$root.new"
 		done

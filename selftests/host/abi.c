@@ -247,6 +247,14 @@ static void values(void)
 }
 
 /* Newer than the stock header of Debian 12: numbers of upstream. */
+#ifdef ABI_ADDED
+SAME(rdma_resolve_addrinfo, int, struct rdma_cm_id *, const char *,
+     const char *, const struct rdma_addrinfo *);
+SAME(rdma_query_addrinfo, int, struct rdma_cm_id *, struct rdma_addrinfo **);
+SAME(rdma_write_cm_event, int, struct rdma_cm_id *, enum rdma_cm_event_type,
+     int, uint64_t);
+#endif
+
 static void additions(void)
 {
 #ifdef ABI_ADDED
@@ -256,6 +264,8 @@ static void additions(void)
 	VALUE(RAI_SA);
 	VALUE(RAI_DNS);
 	FIELD(struct rdma_cm_event, param.arg);
+#endif
+#ifdef ABI_OWN
 	VALUE(EAI_QPTYPE == EAI_SOCKTYPE);
 	VALUE(EAI_NODATA);
 	VALUE(EAI_ADDRFAMILY);

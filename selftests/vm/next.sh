@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # The kernels of the next Debian release, with its compiler and its user space:
-# "6.12" is that release's own kernel, "newest" that of its backports. Sourced by
-# scripts that have the tree's folder in top.
+# "6.12" is that release's own kernel, "newest" that of its backports. Also, for the
+# newest rdma-core, the user space of Debian's testing, without a kernel. Sourced
+# by scripts that have the tree's folder in top.
 # Each returns 3, and says why on stderr, where there is no such thing here.
 # shellcheck shell=bash
 
@@ -16,9 +17,12 @@ next_programs=(bash coreutils util-linux libc-bin kmod iproute2 dnsmasq-base
 	keyutils ibverbs-providers ibverbs-utils rdmacm-utils perftest qperf
 	libfabric-bin opensm infiniband-diags tcpdump strace valgrind libc6-dbg
 	crun)
+# Its packages change every day, so nothing here names a version.
+next_testing=forky
+next_testing_packages=(rdmacm-utils ibverbs-providers librdmacm-dev libibverbs-dev)
 
 next_suite() {
-	"$top/selftests/vm/suite.sh" $next_release "$@"
+	"$top/selftests/vm/suite.sh" $next_release,$next_release-backports "$@"
 }
 
 # next_kver KERNEL: prints its release
@@ -75,6 +79,13 @@ next_guest() {
 	# shellcheck disable=SC2046,SC2086 # one word each
 	next_suite folder guest "${next_programs[@]}" \
 		$(printf 'linux-image-%s ' $kvers)
+}
+
+# The folder with librdmacm, its headers and programs of Debian's testing. Each
+# failure means that there is none: the tests do not depend on a mirror.
+next_testing_folder() {
+	"$top/selftests/vm/suite.sh" $next_testing folder rdma \
+		"${next_testing_packages[@]}" || return 3
 }
 
 # next_copy NAME PATH...: copies these of the tree, without objects, to

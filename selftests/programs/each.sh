@@ -15,31 +15,7 @@ pair "rping, IPv6" "2 1" "$run rping -s -V -v -C 10 -a $sa6" \
 	"$run rping -c -V -v -C 10 -a $sa6"
 is "rping, IPv6: all ten" "$(lines "$c_out" '^ping data: ')" 10
 
-pair "ucmatose" "9 8" "$run ucmatose -b $sa -c 8 -m" "$run ucmatose -s $sa -c 8 -m"
-both_say "ucmatose: complete" '^data transfers complete'
-pair "udaddy" "5 4" "$run udaddy -b $sa -c 4 -C 5" "$run udaddy -s $sa -c 4 -C 5"
-both_say "udaddy: complete" '^data transfers complete'
-
-# mckey leaves and ends without waiting for its sends. Soft-RoCE of 6.12 and
-# later sends from a work item, which drops the messages that it finds after the
-# leave. The number of messages is larger than its delay.
-group=239.66.5.1
-group6=ff15::66:5
-mckey_pair "mckey" "1 1" "$run mckey -m $group -b $sa -C 10" \
-	"$run mckey -m $group -b $ca -s -C 1000"
-mckey_pair "mckey, the sender is a send-only member" "1 1" \
-	"$run mckey -m $group -b $sa -C 10" \
-	"$run mckey -m $group -b $ca -s -o -C 1000"
-mckey_pair "mckey, IPv6" "1 1" "$run mckey -m $group6 -b $sa6 -C 10" \
-	"$run mckey -m $group6 -b $ca6 -s -C 1000"
-
-# Its server never ends.
-serve "$run cmtime -b $sa -c 100"
-client "cmtime" "$run cmtime -s $sa -c 100"
-like "cmtime: its line" "$c_out" '^(cm )?connect *:? +[0-9]'
-serve_end
-none_left "cmtime"
-
+rdmacm_each
 ok "requests are slow" slow_on
 perf "ib_write_lat -R" "ib_write_lat -s 64" 64
 qperf_serve

@@ -9,6 +9,8 @@
 # WORKDIR/KERNEL.initrd and WORKDIR/KERNEL.vmlinuz: Debian's next release, whose
 # programs and libraries are in a folder; the project's own programs are the same
 # as in the others. It ends with 3 when there is no such release here.
+# The folder /testing of "newest" has programs of Debian's testing, or the file
+# "why" with the reason that they are not there.
 #
 # Busybox, the programs named below and what `make install` and
 # `make install-selftests` install, with every library they need, and the
@@ -40,6 +42,7 @@ programs=(
 	tcpdump strace valgrind valgrind.bin
 	nvme fio mkfs.ext4 crun
 )
+testing=(rping mckey ucmatose udaddy cmtime rstream)
 modules=(
 	virtio_pci virtio_net dummy veth bridge vrf macvlan 8021q bonding team
 	sch_netem sch_prio cls_u32
@@ -288,6 +291,38 @@ next_modules_install() {
 	next_found "$1" | xargs cp -t "$to"
 }
 
+# testing_copy: a root directory for chroot, with the programs of Debian's testing,
+# their libraries and soft-RoCE's provider, and the project's library and command
+testing_copy() {
+	local to=$root/testing from libraries=usr/lib/$triplet file
+
+	mkdir -p "$to"/{dev,proc,sys,tmp,usr/bin,usr/lib64}
+	for file in bin lib lib64; do
+		ln -s "usr/$file" "$to/$file"
+	done
+	from=$(next_testing_folder 2>"$to/why") || return 0
+	for file in "${testing[@]}"; do
+		[ -x "$from/usr/bin/$file" ] && continue
+		echo "Debian $next_testing has no $file" >"$to/why"
+		return
+	done
+	rm "$to/why"
+	# pthread_cancel() loads libgcc_s.
+	(cd "$from" && cp -L --parents -t "$to" "${testing[@]/#/usr/bin/}" .packages \
+		usr/lib64/ld-linux-x86-64.so.2 "$libraries/libgcc_s.so.1" \
+		"$libraries"/libibverbs/librxe-rdmav*.so \
+		etc/libibverbs.d/rxe.driver)
+	cp -a "$root/usr/bin/cmx" "$to/usr/bin/"
+	cp -a "$root/$libraries"/librdmacmx.so* "$to/$libraries/"
+	for file in "$to"/usr/bin/* "$to/$libraries"/libibverbs/*; do
+		"$from/usr/lib64/ld-linux-x86-64.so.2" --library-path \
+			"$from/$libraries:$to/$libraries" --list "$file"
+	done | sed -n "s|.* => $from/\(.*\) (.*|\1|p" | sort -u |
+	while read -r file; do
+		[ -e "$to/$file" ] || install -D "$from/$file" "$to/$file"
+	done
+}
+
 # next_image KERNEL
 next_image() {
 	local release file
@@ -304,6 +339,7 @@ next_image() {
 	next_modules_install "$release"
 	modules_copy "$release"
 	libraries_copy
+	[ "$1" != newest ] || testing_copy
 	image_write "$1"
 	rm -rf "$root"
 }

@@ -288,7 +288,9 @@ static int consumer_command(char *line)
 		return consumer_connect(verb, line, consumer.text,
 					sizeof(consumer.text));
 	if (!strncmp(verb, "watch", 5) || !strcmp(verb, "unwatch")) {
-		consumer_reset();
+		/* A query may be kept while a watch is observed. */
+		if (strcmp(verb, "watched"))
+			consumer_reset();
 		return consumer_watch(verb, line, consumer.text,
 				      sizeof(consumer.text));
 	}

@@ -261,10 +261,12 @@ sent_more() {
 	[ "$(sa_requests 0x12 0x0035)" -gt "$before" ]
 }
 
-# The first SA does not respond any more.
+# The first SA does not respond any more. The queries outlast the handover.
+param route_timeout_ms 300000
+param query_timeout_max_ms 300000
 knob_set "$first" faults 'drop class=3 method=0x12 attr=0x35'
 before=$(sa_requests 0x12 0x0035)
-do_ paths-start refresh timeout=120000 10.66.0.3 10.66.0.4 >/dev/null
+do_ paths-start refresh timeout=300000 10.66.0.3 10.66.0.4 >/dev/null
 ok "KA-09: its queries are outstanding" wait_for 60 sent_more
 ok "a subnet manager of higher priority starts" sm_start "$second" -p 14
 ok "KA-09: it takes over" wait_for 120 sm_is "$second"

@@ -144,17 +144,23 @@ static kuid_t cmx_query_names_user(const struct rdma_cmx_query *q)
 /* RUNNING to NAMES, unless it was cancelled */
 static int cmx_query_wait_names(struct rdma_cmx_query *q)
 {
+	kuid_t uid = cmx_query_names_user(q);
+	struct net *net;
 	int ret;
 
 	ret = cmx_query_user_set(q);
 	if (ret)
 		return ret;
-	if (!cmx_query_advance(q, CMX_QUERY_RUNNING, CMX_QUERY_NAMES))
+	/* In NAMES the deadline may end the query, which then has none. */
+	net = get_net(q->req.hints.net);
+	if (!cmx_query_advance(q, CMX_QUERY_RUNNING, CMX_QUERY_NAMES)) {
+		put_net(net);
 		return 0;
+	}
 	kref_get(&q->ref);
-	ret = cmx_names_wait(q->node, q->req.hints.net,
-			     cmx_query_names_user(q), q->req.hints.refresh,
+	ret = cmx_names_wait(q->node, net, uid, q->req.hints.refresh,
 			     &q->waiter);
+	put_net(net);
 	if (ret) {
 		rdma_cmx_query_put(q);
 		/* The first of cancel, deadline and this ends it. */

@@ -344,9 +344,9 @@ struct rdma_cmx_watch_attr {
  * Runs in process context, one at a time for a watch, and may sleep. It may
  * call rdma_cmx_watch_refresh(), rdma_cmx_watch_stop() and all other functions
  * of process context, but does not stop another watch. Its watch sends no query
- * meanwhile. Other watches
- * continue, unless WQ_MAX_ACTIVE callbacks (at least 512) sleep at the same
- * time; the limit of a module is a quarter of the module parameter watches_max.
+ * meanwhile. Other watches continue, unless WQ_MAX_ACTIVE callbacks (at least
+ * 512) sleep at the same time; the limit of a module is a quarter of the module
+ * parameter watches_max.
  */
 typedef void (*rdma_cmx_watch_fn)(struct rdma_cmx_watch *watch,
 				  struct rdma_cmx_result *result,

@@ -114,10 +114,10 @@ struct rdma_cmx_connect_report {
  *	negative errno. If it returns a negative errno it has undone its work,
  *	and the candidate has failed. If it returns 0 without a queue pair, the
  *	candidate fails with -EINVAL, and teardown is called. Several may run at
- *	a time, for different ids. Receives of the queue pair may complete
- *	before @done, also for a candidate that loses. It is called again after its teardown for a candidate whose path
- *	from the cache failed. NULL: no connection; the id that is handed over
- *	is bound, with address and route
+ *	a time, for different ids. It is called again after its teardown for a
+ *	candidate whose path from the cache failed. Receives of the queue pair
+ *	may complete before @done, also for a candidate that loses. NULL: no
+ *	connection; the id that is handed over is bound, with address and route
  * @teardown: undoes the setup of a candidate that failed or lost. It calls
  *	rdma_destroy_qp(), but not rdma_destroy_id(). With @setup only
  *

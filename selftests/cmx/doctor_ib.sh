@@ -65,7 +65,7 @@ each addresses_flush
 healthy "a host without addresses of IPoIB" cmx doctor
 like "a host without addresses of IPoIB: each port sends the SA a query" \
 	"$(grep -c '^ok  *sa ' <<<"$out")" '^4$'
-rmmod ib_ipoib
+ok "IPoIB is unloaded" rmmod ib_ipoib
 healthy "a host without IPoIB" cmx doctor
 modprobe ib_ipoib
 ok "the interfaces are back" wait_for 60 each dev_has_netdev

@@ -7,7 +7,6 @@
  */
 #include <fcntl.h>
 #include <netdb.h>
-#include <rdma/rdma_cmx.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 

@@ -32,7 +32,7 @@ $(san_obj): $(san_dir)/obj/%.o: user/%.c $(wildcard user/lib/*.h) \
 # Objects beside those of the library; calls go through inject.c
 san_extra := $(san_dir)/obj/dump.o $(san_dir)/obj/inject.o
 san_wrapped := $(shell awk -F', *' '/^WRAP/ { print $$2 }' \
-	selftests/sanitize/inject.c) cmx_own_add
+	selftests/sanitize/inject.c) cmx_own_add cmx_own_reserve
 
 $(san_extra): $(san_dir)/obj/%.o: selftests/sanitize/%.c \
 		selftests/sanitize/inject.h

@@ -84,6 +84,8 @@ TEST(SV_01_advertised)
 	};
 	long long end = now_ms() + WAIT_MS;
 
+	/* The records of the other test have the same name. */
+	ASSERT_TRUE(live_objects_gone(WAIT_MS));
 	advertised = service_new(0x1061d34);
 	ASSERT_NE(NULL, advertised);
 	while (ports_set(advertised) != PORTS && now_ms() < end)

@@ -58,23 +58,35 @@ WRAP(int, pthread_create, EAGAIN, EAGAIN,
 /*
  * The library's set of objects (own.c) keeps its memory. So allocations of an
  * addition do not count; otherwise the n-th call would differ each time. The
- * addition that reserves space for an event or an id counts: kind 0, CMX_NONE.
- * The next one for it does not fail.
+ * reservation for an event or an id counts.
  */
 int __real_cmx_own_add(void *obj, int kind);
 int __wrap_cmx_own_add(void *obj, int kind);
 int __wrap_cmx_own_add(void *obj, int kind)
 {
-	unsigned int later;
+	unsigned int later = left;
 	int ret;
 
-	if (!kind && fails(ENOMEM))
-		return -1;
-	later = left;
 	left = 0;
 	ret = __real_cmx_own_add(obj, kind);
 	left = later;
 	return ret;
+}
+
+void *__real_cmx_own_reserve(void *obj);
+void *__wrap_cmx_own_reserve(void *obj);
+void *__wrap_cmx_own_reserve(void *obj)
+{
+	unsigned int later;
+	void *place;
+
+	if (fails(ENOMEM))
+		return NULL;
+	later = left;
+	left = 0;
+	place = __real_cmx_own_reserve(obj);
+	left = later;
+	return place;
 }
 
 /* libibverbs: some functions return an error number, the others set errno. */

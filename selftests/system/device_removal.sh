@@ -50,5 +50,9 @@ wait $removal
 is "OPS-04: the removal ends with its last user" $? 0
 ok "RAI-07: no object is left after the kill" wait_for 30 live_none
 ok "the device is added once more" device_back
-ok "RA-01: it resolves addresses" timeout 100 cmx resolve 10.55.0.2 7471
+$hold 4 10.55.0.1 239.55.9.3 >hold3.log 2>&1 &
+pid=$!
+ok "RA-01: ids on it, and their routes" wait_for 30 grep -q ready hold3.log
+kill -KILL $pid
+wait $pid 2>/dev/null
 finish

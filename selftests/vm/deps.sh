@@ -77,8 +77,11 @@ packages_install() {
 	export DEBIAN_FRONTEND=noninteractive
 	"${root[@]}" apt-get -q update ||
 		die "apt-get update failed: is the network there?"
-	if [ ! -e /etc/initramfs-tools ] && ! compgen -G '/boot/vmlinu?-*'; then
+	if [ ! -e /etc/initramfs-tools/initramfs.conf ] &&
+	   ! compgen -G '/boot/vmlinu?-*'; then
 		small=$conf/rdma-cmx-deps
+		# shellcheck disable=SC2064 # the words as they are now
+		trap "${root[*]} rm -f $small" EXIT
 		"${root[@]}" mkdir -p $conf
 		echo MODULES=list | "${root[@]}" tee "$small"
 	fi >/dev/null
@@ -87,6 +90,7 @@ packages_install() {
 		-o Dpkg::Use-Pty=0 install "$@" ||
 		die "apt-get install failed, see above"
 	[ -z "$small" ] || "${root[@]}" rm -f "$small"
+	trap - EXIT
 }
 
 # The stamp has the package's version, so that an update unpacks again.

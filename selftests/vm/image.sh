@@ -294,7 +294,7 @@ next_modules_install() {
 # testing_copy: a root directory for chroot, with the programs of Debian's testing,
 # their libraries and soft-RoCE's provider, and the project's library and command
 testing_copy() {
-	local to=$root/testing from libraries=usr/lib/$triplet file
+	local to=$root/testing from file
 
 	mkdir -p "$to"/{dev,proc,sys,tmp,usr/bin,usr/lib64}
 	for file in bin lib lib64; do
@@ -307,13 +307,23 @@ testing_copy() {
 		return
 	done
 	rm "$to/why"
+	testing_copy_from "$from" "$to" && return
+	rm -rf "${to:?}"/*
+	echo "the files of Debian $next_testing are not where they were" >"$to/why"
+}
+
+# testing_copy_from FOLDER TO
+testing_copy_from() {
+	local from=$1 to=$2 libraries=usr/lib/$triplet file
+
 	# pthread_cancel() loads libgcc_s.
 	(cd "$from" && cp -L --parents -t "$to" "${testing[@]/#/usr/bin/}" .packages \
 		usr/lib64/ld-linux-x86-64.so.2 "$libraries/libgcc_s.so.1" \
 		"$libraries"/libibverbs/librxe-rdmav*.so \
-		etc/libibverbs.d/rxe.driver)
-	cp -a "$root/usr/bin/cmx" "$to/usr/bin/"
-	cp -a "$root/$libraries"/librdmacmx.so* "$to/$libraries/"
+		etc/libibverbs.d/rxe.driver) &&
+		cp -a "$root/usr/bin/cmx" "$to/usr/bin/" &&
+		cp -a "$root/$libraries"/librdmacmx.so* "$to/$libraries/" ||
+		return
 	for file in "$to"/usr/bin/* "$to/$libraries"/libibverbs/*; do
 		"$from/usr/lib64/ld-linux-x86-64.so.2" --library-path \
 			"$from/$libraries:$to/$libraries" --list "$file"

@@ -121,12 +121,12 @@ folder() {
 	shift
 	list=$(closure base-files "$@")
 	if [ "$(cat "$root/.packages" 2>/dev/null)" != "$list" ]; then
-		rm -rf "$root" "$root.new"
+		rm -rf "$root.new"
 		mkdir -p "$root.new"
 		# shellcheck disable=SC2086 # one word each
 		if ! download $list; then
 			# The mirror may have newer packages than the lists.
-			rm -f "$base/updated"
+			touch -d '2 days ago' "$base/updated"
 			lists_update
 			list=$(closure base-files "$@")
 			download $list ||
@@ -137,6 +137,7 @@ folder() {
 		done
 		rm -rf "$base/debs"
 		echo "$list" >"$root.new/.packages"
+		rm -rf "$root"
 		mv "$root.new" "$root"
 	fi
 	echo "$root"

@@ -16,6 +16,7 @@ pair "rping, IPv6" "2 1" "$run rping -s -V -v -C 10 -a $sa6" \
 is "rping, IPv6: all ten" "$(lines "$c_out" '^ping data: ')" 10
 
 rdmacm_each
+cmtime_pair
 ok "requests are slow" slow_on
 perf "ib_write_lat -R" "ib_write_lat -s 64" 64
 qperf_serve

@@ -40,6 +40,7 @@ served "rping"
 ids "rping" "2 1"
 none_left "rping"
 is "rping: the client has all ten back" "$(lines "$c_out" '^ping data: ')" 10
+# Not cmtime: that of rdma-core 65 has other options.
 rdmacm_each
 stream "rstream" rstream -S 5000 -C 5 -I 10 -T v
 bed_end

@@ -42,7 +42,7 @@ programs=(
 	tcpdump strace valgrind valgrind.bin
 	nvme fio mkfs.ext4 crun
 )
-testing=(rping mckey ucmatose udaddy cmtime rstream)
+testing=(rping mckey ucmatose udaddy rstream)
 modules=(
 	virtio_pci virtio_net dummy veth bridge vrf macvlan 8021q bonding team
 	sch_netem sch_prio cls_u32

@@ -80,9 +80,22 @@ problem() {
 	job_say <<<"not ok - the test bed: $*"
 }
 
+# Sets cpu_now: the hundredths of processor seconds of the processes that this
+# shell has started and that have ended
+cpu_children() {
+	local stat
+
+	read -r stat <"/proc/$BASHPID/stat"
+	read -ra stat <<<"${stat##*) }"
+	cpu_now=$((stat[13] + stat[14]))
+}
+
 host_test() {
 	local name=$1 seconds=$2 log=$out/${1//\//_}.log p s f
-	local start=$SECONDS
+	local start=$SECONDS cpu_now cpu_before
+
+	cpu_children
+	cpu_before=$cpu_now
 
 	shift 2
 	: >"$log" || { problem "$name has no place for its log"; return; }
@@ -90,6 +103,8 @@ host_test() {
 	host_pid=$!
 	wait $host_pid || [ $? = 1 ] || problem "$name did not finish, see $log"
 	host_pid=''
+	cpu_children
+	printf '%7d %s\n' $(((cpu_now - cpu_before) / 100)) "$name" >>"$out/host.cpu"
 	s=$(grep -cE '^ok .*# SKIP|^1\.\.0 # SKIP' "$log")
 	p=$(($(grep -c '^ok ' "$log") - $(grep -cE '^ok .*# SKIP' "$log")))
 	f=$(grep -c '^not ok ' "$log")

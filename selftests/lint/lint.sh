@@ -5,7 +5,8 @@
 #
 # Works on a copy of the tree in build/lint/tree, so that no build is disturbed
 # and nothing built before is taken for new. All that a tool said is in
-# build/lint/TOOL.log. --tap prints that for `make check`.
+# build/lint/TOOL.log. --tap prints that for `make check`, whose build of the
+# modules is that of the tree.
 #
 # A finding is a line "FILE:LINE... message" of a file of the project. Those
 # that the file `exceptions` names are left out.
@@ -19,6 +20,7 @@ cache=${XDG_CACHE_HOME:-$HOME/.cache}/rdma-cmx
 out=$top/build/lint
 tap='' count=0 all=0 words=()
 
+. "$here/../vm/flags.sh"
 . "$here/tools.sh"
 
 die() { echo "lint: $*" >&2; exit 2; }
@@ -40,7 +42,7 @@ tree_copy() {
 findings() {
 	local tool=$1 line name file part reason
 
-	sed -e "s|$out/tree/||g" -e 's|^\./||' |
+	sed -e "s|$out/tree/||g" -e "s|$top/||g" -e 's|^\./||' |
 	grep -E '^(kernel|packaging|uapi|user|selftests|Documentation|\.ci|README|CONTRIBUTING)[^ :]*:[0-9]+' |
 	grep -v ': note: [^[]*$' |
 	sort -u |

@@ -51,6 +51,17 @@ modules_build() {
 	return "$status"
 }
 
+# Those that tools read beside the sources: of the copy, or in `make check` of the
+# tree, where all is built.
+modules_make() {
+	if [ -n "$tap" ]; then
+		flock "$top/build/.lock" make -k -C "$top" -s --no-print-directory \
+			KVER="$kver" "${modules_flags[@]}" "$@" modules test-modules
+	else
+		modules_build W=1 "$@"
+	fi
+}
+
 modules_clean() {
 	local dir
 
@@ -70,8 +81,8 @@ tool_checkpatch() {
 }
 
 tool_w1() {
-	modules_clean
-	modules_build W=1
+	[ -n "$tap" ] || modules_clean
+	modules_make
 }
 
 # calls_of DIR: "FILE FILE" for each file of a room that uses one of another
@@ -95,11 +106,12 @@ calls_of() {
 # the variables of main.c do not count, which are its parameters and work queues,
 # nor does the one of file.c by which migrate.c recognises a file.
 tool_rooms() {
-	local room calls
+	local room calls built=$PWD
 
-	modules_build W=1 || return
+	modules_make || return
+	[ -z "$tap" ] || built=$top
 	for room in core/{connect,resolve,mcast,advertise,names,sa} ucmx; do
-		calls=$(calls_of kernel/$room |
+		calls=$(cd "$built" && calls_of kernel/$room |
 			grep -v -e ' kernel/ucmx/main\.o$' \
 				-e '/migrate\.o kernel/ucmx/file\.o$')
 		[ -n "$calls" ] || return
@@ -141,8 +153,7 @@ tool_hashes() {
 
 tool_sparse() {
 	sparse --version || return
-	# W=1 so that what was built just so is not compiled again
-	modules_build W=1 C=2 CF=-D__CHECK_ENDIAN__
+	modules_make C=2 CF=-D__CHECK_ENDIAN__
 }
 
 tool_kernel_doc() {
@@ -189,10 +200,13 @@ tool_clang() {
 		CC="$PWD/selftests/lint/clang-user" lint-tests
 }
 
-# Objects only: linking is no use, and objtool knows gcc's ways here.
+# Linking is no use, and objtool knows gcc's ways here. modpost wants a licence.
 tool_clang_kernel() {
 	modules_clean
-	modules_build CC="$PWD/selftests/lint/clang-kernel" CONFIG_OBJTOOL= \
+	printf '\t.section .modinfo,"a"\n\t.asciz "license=GPL"\n' |
+		gcc -c -x assembler -o "$out/license.o" - || return
+	CMX_LINT_OBJECT=$out/license.o modules_build \
+		CC="$PWD/selftests/lint/clang-kernel" CONFIG_OBJTOOL= \
 		CONFIG_CC_IS_GCC= CONFIG_CC_IS_CLANG=y CONFIG_GCC_VERSION=0 \
 		CONFIG_CLANG_VERSION=140000
 }

@@ -136,10 +136,10 @@ debug_copy() {
 # bed itself, and VM_PARTIAL=1 goes on with what could be built.
 # Runs at the same time do not build at the same time. All images have what is
 # installed in WORKDIR/project.
-# Debug information would be 50 MB of each image, and of what modprobe reads.
 project_make() {
 	flock "$top/build/.lock" make -C "$top" -s --no-print-directory \
-		${VM_PARTIAL:+-k} DESTDIR="$root" KVER="$kver" KCFLAGS=-g0 "$@" ||
+		${VM_PARTIAL:+-k} DESTDIR="$root" KVER="$kver" \
+		"${modules_flags[@]}" "$@" ||
 		[ -n "${VM_PARTIAL:-}" ]
 }
 
@@ -376,6 +376,7 @@ lists_write() {
 	programs_list "$tests" >"$work/programs"
 }
 
+. "$here/flags.sh"
 . "$here/guest/tests.sh"
 . "$here/next.sh"
 

@@ -4,11 +4,17 @@
  * a file needs no node.
  *
  * A handle is allocated before its id may be found. It stays in use while an id
- * that was taken out is closed or migrates. Meanwhile its entry is hidden
- * (ucmx_hidden()). Hiding concerns the entry, not the id, because an id may
- * have entries in two tables: an id that migrates, and the new id of a
- * connection request that a reader takes, because the request may migrate and
- * be read in another file at any time.
+ * that was taken out is closed or migrates. Meanwhile the id is hidden. An id may
+ * have entries in several tables, or in one: an id that migrates, and the new id
+ * of a connection request that a reader takes, because the request may migrate
+ * and be read in another file at any time. At most one of them is visible: that
+ * of ucmx_id.handle in the table of the file ucmx_id.table.
+ *
+ * ucmx_id.table is NULL while the id is hidden. Only code that owns the hidden id
+ * sets it and the handle: its creator, the reader that has removed its request
+ * from the queue, the migration that has hidden it. It is cleared under the lock
+ * of the table that finds the id. So both are constant while a search with that
+ * lock uses the id, and a search in another table never finds it.
  *
  * A file has one limit for all its objects.
  */
@@ -21,30 +27,23 @@ void ucmx_handles_init(struct ucmx_file *file)
 	xa_init_flags(&file->ids, XA_FLAGS_ALLOC | XA_FLAGS_ACCOUNT);
 }
 
-/* At the entry of a handle from user space, which may be 0 */
-#define UCMX_HANDLE_STATE(name, file, handle)				\
-	XA_STATE(name, &(file)->ids, (u32)((handle) - 1))
-
-/* The table's lock is held. */
-static struct ucmx_id *ucmx_handle_find(struct xa_state *xas)
+/* @handle is from user space, and may be 0. The table's lock is held. */
+static struct ucmx_id *ucmx_handle_find(struct ucmx_file *file, u32 handle)
 {
-	return ucmx_visible(xas_load(xas));
-}
+	XA_STATE(xas, &file->ids, (u32)(handle - 1));
+	struct ucmx_id *id = xas_load(&xas);
 
-/*
- * The table's lock is held. The entry exists: this allocates nothing, and the
- * mark of free entries is not set. After a search it does not walk again.
- */
-static void ucmx_handle_set(struct xa_state *xas, void *entry)
-{
-	xas_store(xas, entry);
+	/* Pairs with ucmx_handle_show(). */
+	if (id && smp_load_acquire(&id->table) == file && id->handle == handle)
+		return id;
+	return NULL;
 }
 
 /**
  * ucmx_handle_alloc - allocate a handle
  * @file: the file
  * @handle: the result
- * @id: the id; hidden until ucmx_handle_show()
+ * @id: the id, which this does not show
  *
  * Context: may sleep.
  * Return: 0 or a negative errno.
@@ -54,8 +53,7 @@ int ucmx_handle_alloc(struct ucmx_file *file, u32 *handle, struct ucmx_id *id)
 	u32 index;
 	int ret;
 
-	ret = xa_alloc(&file->ids, &index, ucmx_hidden(id), UCMX_HANDLE_LIMIT,
-		       GFP_KERNEL);
+	ret = xa_alloc(&file->ids, &index, id, UCMX_HANDLE_LIMIT, GFP_KERNEL);
 	if (!ret)
 		*handle = index + 1;
 	return ret;
@@ -67,14 +65,19 @@ void ucmx_handle_free(struct ucmx_file *file, u32 handle)
 	xa_erase(&file->ids, handle - 1);
 }
 
-/* Makes an id visible, which cannot fail. */
+/**
+ * ucmx_handle_show - make an id visible, which cannot fail
+ * @file: the file
+ * @handle: its handle there
+ * @id: the id, hidden, complete
+ *
+ * Another caller may destroy the id at once.
+ */
 void ucmx_handle_show(struct ucmx_file *file, u32 handle, struct ucmx_id *id)
 {
-	UCMX_HANDLE_STATE(xas, file, handle);
-
-	xas_lock(&xas);
-	ucmx_handle_set(&xas, id);
-	xas_unlock(&xas);
+	id->handle = handle;
+	/* After all other fields. Pairs with ucmx_handle_find(). */
+	smp_store_release(&id->table, file);
 }
 
 /**
@@ -86,14 +89,13 @@ void ucmx_handle_show(struct ucmx_file *file, u32 handle, struct ucmx_id *id)
  */
 struct ucmx_id *ucmx_handle_get(struct ucmx_file *file, u32 handle)
 {
-	UCMX_HANDLE_STATE(xas, file, handle);
 	struct ucmx_id *id;
 
-	xas_lock(&xas);
-	id = ucmx_handle_find(&xas);
+	xa_lock(&file->ids);
+	id = ucmx_handle_find(file, handle);
 	if (id)
 		ucmx_id_get(id);
-	xas_unlock(&xas);
+	xa_unlock(&file->ids);
 	return id;
 }
 
@@ -110,17 +112,16 @@ struct ucmx_id *ucmx_handle_get(struct ucmx_file *file, u32 handle)
 struct ucmx_id *ucmx_handle_take(struct ucmx_file *file, u32 handle, u64 owner,
 				 u64 uid)
 {
-	UCMX_HANDLE_STATE(xas, file, handle);
 	struct ucmx_id *id;
 
-	xas_lock(&xas);
-	id = ucmx_handle_find(&xas);
+	xa_lock(&file->ids);
+	id = ucmx_handle_find(file, handle);
 	if (id && !(ucmx_id_owned(id, owner) &&
 		    ucmx_uid_is(READ_ONCE(id->uid), uid)))
 		id = NULL;
 	if (id)
-		ucmx_handle_set(&xas, ucmx_hidden(id));
-	xas_unlock(&xas);
+		WRITE_ONCE(id->table, NULL);
+	xa_unlock(&file->ids);
 	return id;
 }
 
@@ -134,14 +135,13 @@ struct ucmx_id *ucmx_handle_take(struct ucmx_file *file, u32 handle, u64 owner,
  */
 bool ucmx_handle_hide(struct ucmx_file *file, u32 handle, struct ucmx_id *id)
 {
-	UCMX_HANDLE_STATE(xas, file, handle);
 	bool found;
 
-	xas_lock(&xas);
-	found = ucmx_handle_find(&xas) == id;
+	xa_lock(&file->ids);
+	found = ucmx_handle_find(file, handle) == id;
 	if (found)
-		ucmx_handle_set(&xas, ucmx_hidden(id));
-	xas_unlock(&xas);
+		WRITE_ONCE(id->table, NULL);
+	xa_unlock(&file->ids);
 	return found;
 }
 

@@ -36,6 +36,7 @@ SHOW(ucmx_get_events);
 SHOW(ucmx_handle_alloc);
 SHOW(ucmx_handle_free);
 SHOW(ucmx_handle_get);
+SHOW(ucmx_handle_hide);
 SHOW(ucmx_handle_show);
 SHOW(ucmx_handle_take);
 SHOW(ucmx_handles_init);

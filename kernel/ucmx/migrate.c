@@ -212,7 +212,7 @@ static void ucmx_charge_give(struct ucmx_file *to,
  * handle is visible. Returns the number of events that the old file has
  * reported, without those that the new one will report.
  */
-static u32 ucmx_id_move(struct ucmx_id *id, struct ucmx_file *to, u32 handle,
+static u32 ucmx_id_move(struct ucmx_id *id, struct ucmx_file *to,
 			const struct ucmx_charge *charge)
 {
 	struct ucmx_file *from = id->file;
@@ -227,7 +227,6 @@ static u32 ucmx_id_move(struct ucmx_id *id, struct ucmx_file *to, u32 handle,
 	/* Before a reader of @to uncharges a request that it takes */
 	atomic_add((int)(n - charge->objs), &to->nr_objs);
 	WRITE_ONCE(id->file, to);
-	id->handle = handle;
 	spin_unlock(&id->lock);
 	ucmx_file_uncharge(from, n);
 	return reported;
@@ -261,8 +260,7 @@ static int ucmx_id_migrate_from(struct ucmx_cmd *cmd, struct ucmx_file *from)
 		goto unlock;
 	if (ucmx_handle_hide(from, arg->id, id)) {
 		held = id->hold;
-		arg->events_reported = ucmx_id_move(id, to, arg->new_id,
-						    &charge);
+		arg->events_reported = ucmx_id_move(id, to, &charge);
 		ucmx_handle_show(to, arg->new_id, id);
 		/* A reader of an event may use the new handle at once. */
 		if (!held)

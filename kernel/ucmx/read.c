@@ -113,7 +113,6 @@ static int ucmx_record_commit(struct ucmx_file *file, struct ucmx_record *r,
 	if (r->conn) {
 		atomic_dec(&id->listener->waiting);
 		r->conn->owner = reader;
-		r->conn->handle = r->handle;
 		WRITE_ONCE(r->conn->file, file);
 	}
 	if (ev->embedded)

@@ -34,6 +34,21 @@ struct ucmx_service {
 	atomic_t changed;		/* since its last query: 0 or 1 */
 };
 
+/*
+ * An entry of the table whose service may not be found yet. Its handle is
+ * allocated before, so that showing it cannot fail.
+ */
+static void *ucmx_service_hidden(struct ucmx_service *s)
+{
+	return xa_tag_pointer(s, 1);
+}
+
+/* The service of a visible entry, or NULL */
+static struct ucmx_service *ucmx_service_visible(void *entry)
+{
+	return xa_pointer_tag(entry) ? NULL : entry;
+}
+
 void ucmx_services_init(struct ucmx_file *file)
 {
 	xa_init_flags(&file->services, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
@@ -175,8 +190,8 @@ int ucmx_advertise(struct ucmx_cmd *cmd)
 	s = ucmx_service_alloc(file, arg);
 	if (!s)
 		goto err_charge;
-	ret = xa_alloc(&file->services, &s->handle, ucmx_hidden(s),
-		       xa_limit_32b, GFP_KERNEL);
+	ret = xa_alloc(&file->services, &s->handle,
+		       ucmx_service_hidden(s), xa_limit_32b, GFP_KERNEL);
 	if (ret)
 		goto err_put;
 	/* A service is advertised only after its handle was written. */
@@ -216,7 +231,7 @@ int ucmx_withdraw(struct ucmx_cmd *cmd)
 	if (put_user(0, &uarg->events_reported))
 		return -EFAULT;
 	xa_lock(&file->services);
-	s = ucmx_visible(xa_load(&file->services, arg->handle));
+	s = ucmx_service_visible(xa_load(&file->services, arg->handle));
 	if (s && ((arg->owner && arg->owner != s->owner) ||
 		  !ucmx_uid_is(s->uid, arg->uid)))
 		s = NULL;
@@ -235,7 +250,7 @@ static struct ucmx_service *ucmx_service_get(struct ucmx_file *file, u32 handle)
 	struct ucmx_service *s;
 
 	xa_lock(&file->services);
-	s = ucmx_visible(xa_load(&file->services, handle));
+	s = ucmx_service_visible(xa_load(&file->services, handle));
 	if (s)
 		refcount_inc(&s->ref);
 	xa_unlock(&file->services);

@@ -193,6 +193,7 @@ struct ucmx_id {
 	u64 uid;
 	u64 owner;		/* cookie of its creator, constant */
 	struct ucmx_file *file;	/* NULL: an unread connection request */
+	struct ucmx_file *table;	/* that finds it, see handle.c, or NULL */
 	struct ucmx_listener *listener;	/* since LISTEN, or NULL */
 	struct rdma_cm_id *cm;	/* NULL: device gone, or id dead */
 	struct mutex mutex;	/* serialises commands, guards cm */
@@ -272,21 +273,6 @@ void ucmx_file_wake_later(struct ucmx_file *file, unsigned int who);
 void ucmx_file_wake_end(struct ucmx_file *file);
 void ucmx_user_wake_init(struct ucmx_user *user);
 void ucmx_user_wake_exit(struct ucmx_user *user);
-
-/*
- * An entry of a table whose object may not be found: not yet, or no longer. Its
- * handle is allocated before, so that showing it cannot fail.
- */
-static inline void *ucmx_hidden(void *object)
-{
-	return xa_tag_pointer(object, 1);
-}
-
-/* The object of a visible entry, or NULL */
-static inline void *ucmx_visible(void *entry)
-{
-	return xa_pointer_tag(entry) ? NULL : entry;
-}
 
 /* handle.c */
 void ucmx_handles_init(struct ucmx_file *file);

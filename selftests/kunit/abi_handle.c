@@ -65,6 +65,76 @@ static void handle_life(struct kunit *test)
 	xa_destroy(&file->ids);
 }
 
+/* The entries of an id that migrates, or that a reader takes twice */
+static const struct entry {
+	unsigned int file;
+	u32 handle;
+} entries[] = { { 0, 1 }, { 0, 2 }, { 1, 1 } };
+
+/* Only the entry @shown, or none if it is not in the array, finds the id. */
+static void handle_only(struct kunit *test, struct ucmx_file *files,
+			struct ucmx_id *id, unsigned int shown)
+{
+	const struct entry *e;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(entries); i++) {
+		e = &entries[i];
+		KUNIT_EXPECT_PTR_EQ(test, ucmx_handle_get(&files[e->file],
+							  e->handle),
+				    i == shown ? id : NULL);
+		if (i == shown)
+			continue;
+		KUNIT_EXPECT_FALSE(test, ucmx_handle_hide(&files[e->file],
+							  e->handle, id));
+		KUNIT_EXPECT_NULL(test, ucmx_handle_take(&files[e->file],
+							 e->handle, 0, 0));
+	}
+}
+
+static void handle_entries(struct kunit *test)
+{
+	const unsigned int n = ARRAY_SIZE(entries);
+	struct ucmx_file *files = kunit_kcalloc(test, 2, sizeof(*files),
+						GFP_KERNEL);
+	struct ucmx_id *id = kunit_kzalloc(test, sizeof(*id), GFP_KERNEL);
+	const struct entry *e;
+	unsigned int i;
+	u32 handle;
+
+	KUNIT_ASSERT_NOT_NULL(test, files);
+	KUNIT_ASSERT_NOT_NULL(test, id);
+	refcount_set(&id->ref, 1);
+	ucmx_handles_init(&files[0]);
+	ucmx_handles_init(&files[1]);
+	for (i = 0; i < n; i++) {
+		KUNIT_ASSERT_EQ(test, 0, ucmx_handle_alloc(&files[entries[i].file],
+							   &handle, id));
+		KUNIT_ASSERT_EQ(test, handle, entries[i].handle);
+	}
+	handle_only(test, files, id, n);
+	for (i = 0; i < n; i++) {
+		e = &entries[i];
+		ucmx_handle_show(&files[e->file], e->handle, id);
+		handle_only(test, files, id, i);
+		/* Another id there */
+		KUNIT_EXPECT_FALSE(test, ucmx_handle_hide(&files[e->file],
+							  e->handle, NULL));
+		if (i % 2)
+			KUNIT_EXPECT_PTR_EQ(test, id,
+					    ucmx_handle_take(&files[e->file],
+							     e->handle, 0, 0));
+		else
+			KUNIT_EXPECT_TRUE(test, ucmx_handle_hide(&files[e->file],
+								 e->handle, id));
+		handle_only(test, files, id, n);
+	}
+	for (i = 0; i < n; i++)
+		ucmx_handle_free(&files[entries[i].file], entries[i].handle);
+	KUNIT_EXPECT_TRUE(test, xa_empty(&files[0].ids));
+	KUNIT_EXPECT_TRUE(test, xa_empty(&files[1].ids));
+}
+
 /* The bytes after the address of a family must be zero. */
 static void address_get(struct kunit *test)
 {
@@ -125,6 +195,7 @@ static void address_put(struct kunit *test)
 
 static struct kunit_case handle_cases[] = {
 	KUNIT_CASE(handle_life),
+	KUNIT_CASE(handle_entries),
 	KUNIT_CASE(address_get),
 	KUNIT_CASE(address_put),
 	{}

@@ -512,7 +512,8 @@ void ucmx_event_purge(struct ucmx_id *id, struct list_head *conns)
 			else
 				ucmx_event_free(ev);
 		}
-		cond_resched();
+		if (more)
+			cond_resched();
 	} while (more);
 }
 

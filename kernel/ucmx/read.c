@@ -189,17 +189,20 @@ static int ucmx_events_take(struct ucmx_cmd *cmd)
 	struct ucmx_file *file = cmd->file;
 	void __user *buf = u64_to_user_ptr(arg->buf);
 	u32 space = arg->buf_len, count = 0;
-	int ret = -EAGAIN;
+	int ret;
 
 	if (mutex_lock_interruptible(&file->read_mutex))
 		return -ERESTARTSYS;
-	while (!arg->max_events || count < arg->max_events) {
+	for (;;) {
 		ret = ucmx_event_deliver(cmd, buf, space, count);
 		if (ret < 0)
 			break;
 		buf += ret;
 		space -= ret;
 		count += ret > 0;
+		/* It is 0 if there is no limit. */
+		if (ret && count == arg->max_events)
+			break;
 		if (fatal_signal_pending(current))
 			break;
 		cond_resched();

@@ -120,7 +120,7 @@ int ucmx_event_reserve(struct ucmx_id *id, enum ucmx_slot slot)
 	if (ucmx_event_check(id))
 		return -EAGAIN;
 	spin_lock(&id->lock);
-	list_for_each_entry(ev, &id->reserve, mine)
+	for (ev = id->reserve; ev; ev = ev->next)
 		found |= ev->slot == slot;
 	spin_unlock(&id->lock);
 	if (found)
@@ -131,7 +131,8 @@ int ucmx_event_reserve(struct ucmx_id *id, enum ucmx_slot slot)
 		return -ENOMEM;
 	ev->slot = slot;
 	spin_lock(&id->lock);
-	list_add(&ev->mine, &id->reserve);
+	ev->next = id->reserve;
+	id->reserve = ev;
 	spin_unlock(&id->lock);
 	return 0;
 }
@@ -140,20 +141,20 @@ static struct ucmx_event *ucmx_event_reserved(struct ucmx_id *id,
 					      enum ucmx_slot slot,
 					      unsigned int cap)
 {
-	struct ucmx_event *ev, *found = NULL;
+	struct ucmx_event *ev, **link;
 
 	if (slot == UCMX_SLOT_NONE)
 		return NULL;
 	spin_lock(&id->lock);
-	list_for_each_entry(ev, &id->reserve, mine) {
+	for (link = &id->reserve; (ev = *link); link = &ev->next) {
 		if (ev->slot == slot && ev->cap >= cap) {
-			list_del_init(&ev->mine);
-			found = ev;
+			*link = ev->next;
+			INIT_LIST_HEAD(&ev->mine);
 			break;
 		}
 	}
 	spin_unlock(&id->lock);
-	return found;
+	return ev;
 }
 
 /**
@@ -523,10 +524,10 @@ void ucmx_event_purge(struct ucmx_id *id, struct list_head *conns)
  */
 void ucmx_event_drop_reserve(struct ucmx_id *id)
 {
-	struct ucmx_event *ev, *tmp;
+	struct ucmx_event *ev;
 
-	list_for_each_entry_safe(ev, tmp, &id->reserve, mine) {
-		list_del_init(&ev->mine);
+	while ((ev = id->reserve)) {
+		id->reserve = ev->next;
 		ucmx_event_free(ev);
 	}
 }

@@ -37,7 +37,6 @@ struct ucmx_id *ucmx_id_alloc(gfp_t gfp)
 	mutex_init(&id->mutex);
 	INIT_LIST_HEAD(&id->queued);
 	INIT_LIST_HEAD(&id->held);
-	INIT_LIST_HEAD(&id->reserve);
 	ucmx_stat_inc(ids);
 	ucmx_stat_inc(live_ids);
 	return id;

@@ -119,7 +119,8 @@ enum ucmx_slot {
 /**
  * struct ucmx_event - an event, queued, held or reserved
  * @ready: in ucmx_file.events
- * @mine: in ucmx_id.queued, held, excess or reserve
+ * @mine: in ucmx_id.queued, held or excess
+ * @next: in ucmx_id.reserve
  * @id: owner
  * @conn: CONNECT_REQUEST: the new id, not yet in any table
  * @reported: of an embedded event, or NULL: called when user space has received
@@ -144,7 +145,10 @@ enum ucmx_slot {
  */
 struct ucmx_event {
 	struct list_head ready;
-	struct list_head mine;
+	union {
+		struct list_head mine;
+		struct ucmx_event *next;
+	};
 	struct ucmx_id *id;
 	struct ucmx_id *conn;
 	void (*reported)(struct ucmx_event *ev, bool owner);
@@ -199,7 +203,7 @@ struct ucmx_id {
 	struct mutex mutex;	/* serialises commands, guards cm */
 	struct list_head queued;	/* by ucmx_file.lock */
 	struct list_head held;		/* instead, while hold is set */
-	struct list_head reserve;
+	struct ucmx_event *reserve;
 	struct hlist_head mcs;
 	struct ucmx_removal *removal;
 	struct ucmx_query *query;

@@ -151,8 +151,12 @@ int ucmx_init_qp_attr(struct ucmx_cmd *cmd)
 	id = ucmx_id_lock_dev(cmd->file, arg->id);
 	if (IS_ERR(id))
 		return PTR_ERR(id);
-	ret = ucmx_has_qkey(id->cm) ?
-	      rdma_init_qp_attr(id->cm, &attr, &mask) : -ENODEV;
+	if (!ucmx_uid_is(id->uid, arg->uid))
+		ret = -ENOENT;
+	else if (!ucmx_has_qkey(id->cm))
+		ret = -ENODEV;
+	else
+		ret = rdma_init_qp_attr(id->cm, &attr, &mask);
 	if (!ret) {
 		if ((mask & IB_QP_QKEY) && id->cm->ps == RDMA_PS_IPOIB)
 			ucmx_present_qkey(id->cm, &attr.qkey);

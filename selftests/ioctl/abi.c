@@ -34,7 +34,7 @@ LAYOUT(struct rdma_cmx_id_set_option, 32);
 LAYOUT(struct rdma_cmx_id_migrate, 32);
 LAYOUT(struct rdma_cmx_resolve_addr, 112);
 LAYOUT(struct rdma_cmx_resolve_route, 16);
-LAYOUT(struct rdma_cmx_init_qp_attr, 160);
+LAYOUT(struct rdma_cmx_init_qp_attr, 168);
 LAYOUT(struct rdma_cmx_conn_param, 280);
 LAYOUT(struct rdma_cmx_conn_qp_attr, 24 + sizeof(struct ib_uverbs_qp_attr));
 LAYOUT(struct rdma_cmx_connect, 304);

@@ -35,7 +35,7 @@ static const struct {
 	CMD(ID_MIGRATE, rdma_cmx_id_migrate),
 	CMD(RESOLVE_ADDR, rdma_cmx_resolve_addr),
 	CMD(RESOLVE_ROUTE, rdma_cmx_resolve_route),
-	CMD_IN(INIT_QP_ATTR, rdma_cmx_init_qp_attr, 16),
+	CMD_MIN(INIT_QP_ATTR, rdma_cmx_init_qp_attr, 160),
 	CMD_MIN(CONNECT, rdma_cmx_connect, 48),
 	CMD(LISTEN, rdma_cmx_listen),
 	CMD_MIN(ACCEPT, rdma_cmx_connect, 48),

@@ -188,6 +188,8 @@ TEST_F(cm, life_of_a_connection)
 {
 	static const uint32_t due[] = { EV_DISCONNECTED, EV_TIMEWAIT_EXIT };
 	struct rdma_cmx_id_arg disc = {}, path = { .event = PATH_MIGRATED };
+	/* Those that connect_pair() gives the two, and others */
+	static const uint64_t cookies[] = { 2, 3, 1, 1ULL << 32 | 3 };
 	struct rdma_cmx_init_qp_attr attr = {};
 	uint32_t listener, active, passive;
 	union event_buf buf;
@@ -207,6 +209,16 @@ TEST_F(cm, life_of_a_connection)
 	EXPECT_NE(0, attr.attr.dest_qp_num);
 	attr.qp_state = 7;
 	EXPECT_EQ(-EINVAL, call(self->fd, INIT_QP_ATTR, &attr));
+	/* The cookie of a former id with this handle */
+	attr.qp_state = 1;
+	for (i = 0; i < 4; i++) {
+		attr.id = i % 2 ? passive : active;
+		attr.uid = cookies[i];
+		memset(&attr.attr, 0, sizeof(attr.attr));
+		EXPECT_EQ(i < 2 ? 0 : -ENOENT,
+			  call(self->fd, INIT_QP_ATTR, &attr));
+		EXPECT_EQ(i < 2, !!attr.attr.qp_attr_mask);
+	}
 
 	/* The peer stays connected, and reports the later disconnect. */
 	path.id = active;

@@ -36,13 +36,19 @@ static int first_child(struct heirs *h)
 
 static int second_child(struct heirs *h)
 {
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT };
+	int mask, err;
 	char c;
 
 	if (read(h->other[0], &c, 1) != 1)
 		return __LINE__;
+	/* Not the attributes of the other id */
+	err = rdma_init_qp_attr(h->id, &attr, &mask) ? errno : 0;
 	if (rdma_destroy_id(h->id))
 		return __LINE__;
-	return write(h->back[1], &c, 1) == 1 ? 0 : __LINE__;
+	if (write(h->back[1], &c, 1) != 1)
+		return __LINE__;
+	return err == ENOENT ? 0 : __LINE__;
 }
 
 static int leave_siblings_behind(struct heirs *h)

@@ -192,6 +192,7 @@ TEST_F(leaks, attributes_before_a_connection)
 	attr.id = id;
 	attr.qp_state = 1;
 	attr.reserved = 0;
+	attr.uid = 0;
 	ASSERT_EQ(0, call(self->fd, INIT_QP_ATTR, &attr));
 	EXPECT_EQ(-1, stain(&attr, sizeof(attr)));
 	EXPECT_TRUE(ZERO(attr.attr.reserved));
@@ -225,6 +226,7 @@ TEST_F(leaks, connection)
 		one.id = passive;
 		one.qp_state = state;
 		one.reserved = 0;
+		one.uid = 0;
 		ASSERT_EQ(0, call(self->fd, INIT_QP_ATTR, &one));
 		EXPECT_EQ(-1, stain(&one, sizeof(one)));
 		EXPECT_TRUE(ZERO(one.attr.reserved));

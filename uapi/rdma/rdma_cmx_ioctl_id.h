@@ -199,6 +199,9 @@ struct rdma_cmx_resolve_route {
  * @qp_state: the new state, enum ib_qp_state
  * @reserved: 0
  * @attr: out: attributes and their mask for that transition
+ * @uid: 0, or the cookie of the id, as for ID_DESTROY: ENOENT if it has another
+ *	one. An id from a CONNECT_REQUEST has none before ACCEPT. The struct may
+ *	end before it
  *
  * ENODEV also: an id in RDMA_PS_IPOIB on a port without multicast, which has no
  * broadcast group and so no Q_Key. Likewise CONN_QP_ATTR and ACCEPT.
@@ -209,6 +212,7 @@ struct rdma_cmx_init_qp_attr {
 	__u32 qp_state;
 	__u32 reserved;
 	struct ib_uverbs_qp_attr attr;
+	__aligned_u64 uid;
 };
 
 /**

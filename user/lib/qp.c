@@ -10,15 +10,30 @@
 
 #include "lib.h"
 
+/*
+ * Another process may have destroyed an inherited id, and its handle may be
+ * another id's: only the cookie distinguishes them. A kernel that does not know
+ * @cmd.uid does not compare it.
+ */
 static int qp_attr_query(struct cmx_id *id, struct ibv_qp_attr *attr, int *mask)
 {
 	struct rdma_cmx_init_qp_attr cmd;
+	int ret;
 
-	cmd.size = sizeof(cmd);
+	cmd.size = offsetof(struct rdma_cmx_init_qp_attr, uid);
 	cmd.id = id->handle;
 	cmd.qp_state = attr->qp_state;
 	cmd.reserved = 0;
-	if (cmx_id_ioctl(id, INIT_QP_ATTR, &cmd))
+	if (cmx_id_inherited(id) && id->known) {
+		cmd.size = sizeof(cmd);
+		cmd.uid = cmx_id_cookie(id);
+	}
+	ret = cmx_id_ioctl(id, INIT_QP_ATTR, &cmd);
+	if (ret && errno == E2BIG) {
+		cmd.size = offsetof(struct rdma_cmx_init_qp_attr, uid);
+		ret = cmx_id_ioctl(id, INIT_QP_ATTR, &cmd);
+	}
+	if (ret)
 		return -1;
 	cmx_mem_written(&cmd.attr, sizeof(cmd.attr));
 	cmx_qp_attr_from_kern(attr, &cmd.attr);

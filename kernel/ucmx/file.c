@@ -183,7 +183,8 @@ static int ucmx_args_get(const struct ucmx_op *op, void *args,
 	}
 	if (copy_from_user(args, uarg, len))
 		return -EFAULT;
-	memset(args + len, 0, op->in_size - len);
+	if (len < op->in_size)
+		memset(args + len, 0, op->in_size - len);
 	return 0;
 }
 

@@ -28,7 +28,8 @@ void ucmx_handles_init(struct ucmx_file *file)
 }
 
 /* @handle is from user space, and may be 0. The table's lock is held. */
-static struct ucmx_id *ucmx_handle_find(struct ucmx_file *file, u32 handle)
+static inline struct ucmx_id *ucmx_handle_find(struct ucmx_file *file,
+					       u32 handle)
 {
 	XA_STATE(xas, &file->ids, (u32)(handle - 1));
 	struct ucmx_id *id = xas_load(&xas);

@@ -192,6 +192,8 @@ void ucmx_mc_end(struct ucmx_id *id)
 	struct hlist_node *next;
 	struct ucmx_mc *mc;
 
+	if (hlist_empty(&id->mcs))
+		return;
 	hlist_for_each_entry_safe(mc, next, &id->mcs, node) {
 		ucmx_mc_free(mc);
 		ucmx_file_uncharge(id->file, 1);

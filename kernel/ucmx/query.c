@@ -161,8 +161,9 @@ void ucmx_query_end(struct ucmx_id *id)
 
 void ucmx_query_drop(struct ucmx_id *id)
 {
-	if (id->query)
-		ucmx_query_free(id->query);
+	if (!id->query)
+		return;
+	ucmx_query_free(id->query);
 	id->query = NULL;
 }
 

@@ -3,7 +3,7 @@
 # Each function prints the output of its tool and returns the tool's status.
 # shellcheck shell=bash
 
-# The cheap ones first. `make check` runs those of its host test host/lint.
+# The cheap ones first. `make check` runs those that host/lint.sh names.
 tools=(checkpatch hashes w1 rooms sparse kernel-doc coccinelle analyzer clang
 	clang-kernel shellcheck columns rst doctor docs)
 

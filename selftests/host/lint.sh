@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# The tools of `make lint` that find faults which nothing else does. The others
-# take ten minutes of a processor, for style and for a second compiler's view: they
-# are for the author of a change (CONTRIBUTING.md).
+# The tools of `make lint` that find what nothing else in `make check` finds. The
+# others check style or compile again, and take ten minutes of a processor. The
+# author of a change runs them (CONTRIBUTING.md).
 exec "${0%/*}/../lint/lint.sh" --tap hashes w1 rooms sparse kernel-doc analyzer \
 	columns rst doctor docs

@@ -51,8 +51,8 @@ modules_build() {
 	return "$status"
 }
 
-# Those that tools read beside the sources: of the copy, or in `make check` of the
-# tree, where all is built.
+# The modules whose objects a tool reads: those of the copy, or in `make check`
+# those of the tree, which are built.
 modules_make() {
 	if [ -n "$tap" ]; then
 		flock "$top/build/.lock" make -k -C "$top" -s --no-print-directory \

@@ -8,7 +8,7 @@ top=$(cd "${0%/*}/.." && pwd)
 sources() {
 	tar -C "$top" -c --exclude='*.o' --exclude='*.o.d' --exclude='*.ko' \
 		--exclude='*.cmd' --exclude='*.mod' --exclude='*.mod.c' \
-		--exclude=Module.symvers --exclude=modules.order "$@" \
+		--exclude=joined.c --exclude=Module.symvers --exclude=modules.order "$@" \
 		Kbuild Makefile dkms.conf README.md Documentation LICENSES \
 		debian kernel packaging uapi user
 }

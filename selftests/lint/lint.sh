@@ -30,8 +30,8 @@ tree_copy() {
 	rm -rf "$out"
 	mkdir -p "$out/tree"
 	tar -C "$top" -c --exclude='*.o' --exclude='*.ko' --exclude='*.cmd' \
-		--exclude='*.mod' --exclude='*.mod.c' --exclude=.tmp_versions \
-		--exclude=Module.symvers --exclude=modules.order \
+		--exclude='*.mod' --exclude='*.mod.c' --exclude=joined.c \
+		--exclude=.tmp_versions --exclude=Module.symvers --exclude=modules.order \
 		--exclude=./build --exclude=./.git . | tar -C "$out/tree" -x
 	cd "$out/tree" || exit
 	mapfile -t modules < <(make -s --no-print-directory lint-modules |

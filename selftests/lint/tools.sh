@@ -25,8 +25,9 @@ kernel_sources() {
 
 	find kernel uapi -name '*.[ch]' ! -name '*.mod.c'
 	for dir in "${modules[@]}"; do
-		grep -o '[a-z0-9_]*\.o' "$dir/Kbuild" | while read -r file; do
-			file=$dir/${file%.o}.c
+		grep -v '^#' "$dir/Kbuild" | grep -oE '[a-z0-9_]+' |
+		while read -r file; do
+			file=$dir/$file.c
 			[ -e "$file" ] || continue
 			echo "$file"
 			sed -n "s|^#include \"\\([a-z0-9_]*\\.h\\)\"|$dir/\\1|p" \

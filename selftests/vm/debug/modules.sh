@@ -21,7 +21,8 @@ sources_copy() {
 	(
 		cd "$top"
 		find Kbuild kernel uapi selftests -type f \( -name '*.[ch]' \
-			-o -name Kbuild -o -name compat.mk \) ! -name '*.mod.c' | LC_ALL=C sort
+			-o -name Kbuild -o -name '*.mk' \) \
+			! -name '*.mod.c' ! -name joined.c | LC_ALL=C sort
 	) >"$list.new"
 	[ ! -e "$list" ] || comm -23 "$list" "$list.new" |
 		while read -r file; do rm -f "${src:?}/$file"; done
@@ -34,7 +35,7 @@ modules_make() {
 	local dir=$1
 
 	shift
-	make -C "$build" -s -j"$(nproc)" M="$dir" KCOV_INSTRUMENT=y \
+	make -C "$build" -s -j"$(nproc)" M="$dir" KCOV_INSTRUMENT=y CMX_JOIN=y \
 		UBSAN_SANITIZE=y "$@" modules
 }
 

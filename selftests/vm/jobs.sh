@@ -1,22 +1,30 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # The jobs of run.sh, side by side. Sourced by run.sh, whose variables these
-# functions use: mode out top work kernels most_guests places kernel broken
-# passed failed skipped host_pid.
+# functions use: mode accel out top work kernels most_guests kernel broken passed
+# failed skipped host_pid.
 #
 # A job is a separate process, "guest KERNEL GUEST" or "host". It counts for
-# itself and leaves its sums in $work/job-NUMBER. A guest waits for half of its
-# time: there are two places for each processor, and one for a job aside.
+# itself and leaves its sums in $work/job-NUMBER.
 # shellcheck shell=bash
 
 declare -A job_pid=()
 jobs_begun=0
 declare -A aside_pid=()
 
-# As many leading guests as memory is for: two guests take 4 GB, KASAN 1 more.
+# As many leading guests as memory is for: two guests take 4 GB, KASAN 1 more. A
+# guest waits for half of its time, so there may be two for each processor. But
+# emulated, four of them on two processors take up to three times as many
+# processor seconds for the same tests.
 guests_most() {
+	local most
+
 	[ "$mode" = check ] || { echo 1; return; }
-	awk '$1 == "MemAvailable:" { n = int($2 / 5000000); print n ? n : 1 }' \
-		/proc/meminfo
+	most=$(nproc)
+	[ "$accel" = tcg ] || most=$((2 * most))
+	awk -v most="$most" '$1 == "MemAvailable:" {
+		n = int($2 / 5000000)
+		print n < 1 ? 1 : n < most ? n : most
+	}' /proc/meminfo
 }
 
 # Prints its input, with the kernel in front if there are two. It prints all at
@@ -74,8 +82,7 @@ job_start() {
 
 # job_begin WHAT...: waits for a place, and starts the job
 job_begin() {
-	while [ "${#job_pid[@]}" -ge "$places" ] ||
-	      [ $((${#job_pid[@]} - ${#aside_pid[@]})) -ge "$most_guests" ]; do
+	while [ $((${#job_pid[@]} - ${#aside_pid[@]})) -ge "$most_guests" ]; do
 		job_wait
 	done
 	job_start "$@"

@@ -218,6 +218,9 @@ debug_build() {
 # aside_job WHAT...: the images of these kernels, then the tests of "host". The
 # guests of a kernel wait for its file: empty when there is no image.
 aside_job() {
+	# Guests wait now and then, and leave enough time. They themselves take
+	# more when they wait for a processor.
+	renice -n 5 -p $BASHPID >/dev/null
 	for kernel; do
 		case $kernel in
 		host)
@@ -319,22 +322,19 @@ guest_job() {
 	consoles_check
 }
 
-# Prints "KERNEL GUEST" for each job: by the limits of its tests the longest
-# first, so that no long one is left at the end. The limits are those of Debian's
-# kernel. The debug kernel takes about three times as long, and is built first.
+# Prints "KERNEL GUEST" for each job: of a kernel by the limits of its tests the
+# longest first. The kernels are in the order in which their images are built.
 guest_jobs_list() {
-	local kernel guest times
+	local kernel guest
 
 	for kernel in "${kernels[@]}"; do
-		times=1
-		[ "$kernel" != debug ] || times=3
 		for guest in $(guests_wanted "$kernel"); do
 			guest_tests "$guest" "$work/$kernel.tests" |
-				awk -v job="$kernel $guest" -v times=$times '
-					{ n += $3 * times }
+				awk -v job="$kernel $guest" '
+					{ n += $3 }
 					END { print n + 0, job }'
-		done
-	done | sort -s -k 1,1nr | cut -d' ' -f2-
+		done | sort -s -k 1,1nr
+	done | cut -d' ' -f2-
 }
 
 [ -r "/boot/vmlinuz-$kver" ] || die "/boot/vmlinuz-$kver cannot be read"
@@ -375,8 +375,6 @@ accel=$(accel_find)
 [ -z "${VM_ACCEL:-}" ] || accel=$VM_ACCEL
 
 most_guests=${VM_JOBS:-$(guests_most)}
-places=$((2 * $(nproc) + 1))
-[ -z "${VM_JOBS:-}" ] || places=$((VM_JOBS + 1))
 
 echo "Building for Linux $kver; logs in $out"
 image_build

@@ -58,10 +58,17 @@ ok "no service is left" wait_for 120 no service_is_set
 # Retries are other queries, and the paths stay for the test.
 timeouts_long 20000
 param sa_cache_ms 600000
-ok "the path in the default partition is cached" wait_for 60 route_cached
-is "SEC-01: the other partition has another path" "$(route 0x8007)" "8007 1"
-is "it is cached, too" "$(route 0x8007)" "8007 0"
-is "the first one has stayed" "$(route 0xffff)" "ffff 0"
+# The new subnet manager may still change or report a port, which drops paths.
+for _ in 1 2 3 4 5; do
+	changes="$(counter sa_events) $(counter sa_reports)"
+	wait_for 60 route_cached
+	cached=$? other=$(route 0x8007) again=$(route 0x8007) first_again=$(route 0xffff)
+	[ "$(counter sa_events) $(counter sa_reports)" != "$changes" ] || break
+done
+is "the path in the default partition is cached" $cached 0
+is "SEC-01: the other partition has another path" "$other" "8007 1"
+is "it is cached, too" "$again" "8007 0"
+is "the first one has stayed" "$first_again" "ffff 0"
 param sa_cache_ms 15000
 timeouts_long
 

@@ -3,5 +3,5 @@
 # The tools of `make lint` that find what nothing else in `make check` finds. The
 # others check style or compile again, and take ten minutes of a processor. The
 # author of a change runs them (CONTRIBUTING.md).
-exec "${0%/*}/../lint/lint.sh" --tap hashes w1 rooms sparse kernel-doc analyzer \
-	columns rst doctor docs
+exec "${0%/*}/../lint/lint.sh" --tap hashes sparse kernel-doc analyzer columns \
+	rst doctor docs

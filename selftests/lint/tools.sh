@@ -38,10 +38,10 @@ kernel_sources() {
 	done
 }
 
-# All modules; what they are built with comes as arguments. For warnings neither
-# debug information nor versions of symbols are needed.
+# All modules, file by file; what they are built with comes as arguments. For
+# warnings neither debug information nor versions of symbols are needed.
 modules_build() {
-	local dir status=0 quick=(KCFLAGS=-g0 CONFIG_MODVERSIONS=)
+	local dir status=0 quick=(KCFLAGS=-g0 CONFIG_MODVERSIONS= CMX_JOIN=n)
 
 	make -k -j2 -C "$kdir" M="$PWD" "${quick[@]}" "$@" modules || status=$?
 	for dir in "${modules[@]}"; do
@@ -50,17 +50,6 @@ modules_build() {
 			modules || status=$?
 	done
 	return "$status"
-}
-
-# The modules whose objects a tool reads: those of the copy, or in `make check`
-# those of the tree, which are built.
-modules_make() {
-	if [ -n "$tap" ]; then
-		flock "$top/build/.lock" make -k -C "$top" -s --no-print-directory \
-			KVER="$kver" "${modules_flags[@]}" "$@" modules test-modules
-	else
-		modules_build W=1 "$@"
-	fi
 }
 
 modules_clean() {
@@ -82,8 +71,8 @@ tool_checkpatch() {
 }
 
 tool_w1() {
-	[ -n "$tap" ] || modules_clean
-	modules_make
+	modules_clean
+	modules_build W=1
 }
 
 # calls_of DIR: "FILE FILE" for each file of a room that uses one of another
@@ -107,12 +96,11 @@ calls_of() {
 # the variables of main.c do not count, which are its parameters and work queues,
 # nor does the one of file.c by which migrate.c recognises a file.
 tool_rooms() {
-	local room calls built=$PWD
+	local room calls
 
-	modules_make || return
-	[ -z "$tap" ] || built=$top
+	modules_build W=1 || return
 	for room in core/{connect,resolve,mcast,advertise,names,sa} ucmx; do
-		calls=$(cd "$built" && calls_of kernel/$room |
+		calls=$(calls_of kernel/$room |
 			grep -v -e ' kernel/ucmx/main\.o$' \
 				-e '/migrate\.o kernel/ucmx/file\.o$')
 		[ -n "$calls" ] || return
@@ -152,9 +140,16 @@ tool_hashes() {
 		}' {} +
 }
 
+# In `make check` the modules of the tree, which are built
 tool_sparse() {
 	sparse --version || return
-	modules_make C=2 CF=-D__CHECK_ENDIAN__
+	set -- C=2 CF=-D__CHECK_ENDIAN__
+	if [ -n "$tap" ]; then
+		flock "$top/build/.lock" make -k -C "$top" -s --no-print-directory \
+			KVER="$kver" "${modules_flags[@]}" "$@" modules test-modules
+	else
+		modules_build W=1 "$@"
+	fi
 }
 
 tool_kernel_doc() {

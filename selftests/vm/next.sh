@@ -134,7 +134,7 @@ next_compile() (
 	kver=$1
 	shift
 	for dir; do
-		make -s -j2 W=1 KCFLAGS=-Werror CMX_JOIN=y \
+		make -s -j2 W=1 KCFLAGS=-Werror \
 			CONFIG_DEBUG_INFO= CONFIG_DEBUG_INFO_BTF_MODULES= \
 			-C "/lib/modules/$kver/build" M="/mnt/$dir" $symbols \
 			modules || exit

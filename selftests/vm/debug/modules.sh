@@ -35,7 +35,7 @@ modules_make() {
 	local dir=$1
 
 	shift
-	make -C "$build" -s -j"$(nproc)" M="$dir" KCOV_INSTRUMENT=y CMX_JOIN=y \
+	make -C "$build" -s -j"$(nproc)" M="$dir" KCOV_INSTRUMENT=y \
 		UBSAN_SANITIZE=y "$@" modules
 }
 

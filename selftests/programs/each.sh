@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # RA-03, MC-12: each program once, unmodified, over the shim: a short test for
-# the kernels that the other scripts of this directory do not run on.
+# where the other scripts of this directory run in `make check-all` only.
 . /usr/lib/rdma-cmx/selftests/lib.sh
 . /usr/lib/rdma-cmx/selftests/programs/functions
 

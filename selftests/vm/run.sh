@@ -11,6 +11,7 @@
 # with that one's user space ("6.12", "newest", see next.sh).
 #
 # QUICK=1 check: the tests that the table marks as quick
+# ALL=1   check: also those that the table leaves to `make check-all`
 # KERNEL= one kernel (default of check: all of them; of the others: stock). Logs
 #         of others than stock are in a folder of that name.
 # KERNELS=NAME,... check: on these kernels all that runs on any
@@ -245,15 +246,18 @@ image_wait() {
 	[ -s "$work/$1.image" ]
 }
 
-# rows_of KERNEL: prints the kernels whose rows of the table it runs
+# rows_of KERNEL: prints the kernels whose rows of the table it runs. Those with +
+# run when all do, or when they are named.
 rows_of() {
+	local list=$1
+
 	if [ -n "$rows" ]; then
-		echo "$rows,$1"
+		list=$rows,$1
 	elif is_among "$1" "${next_kernels[@]}"; then
-		echo "next,$1"
-	else
-		echo "$1"
+		list=next,$1
 	fi
+	[ -z "${ALL:-}$only" ] || list+=,+${list//,/,+}
+	echo "$list"
 }
 
 # Selects the rows of the table, for each kernel.

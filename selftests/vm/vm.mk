@@ -10,7 +10,7 @@ KSELFTEST_DIR := $(CMX_CACHE)/linux-source-6.1/tools/testing/selftests
 VM_KVER = $(if $(filter command%,$(origin KVER)),$(KVER),$(shell selftests/vm/kernel.sh))
 VM_RUN = KVER=$(VM_KVER) GUEST=$(GUEST) KERNEL=$(KERNEL) KERNELS=$(KERNELS) selftests/vm/run.sh
 
-.PHONY: deps deps-lint check check-quick check-stock check-debug check-6.12 \
+.PHONY: deps deps-lint check check-all check-quick check-stock check-debug check-6.12 \
 	check-newest coverage demo bench shell
 
 deps:  ## install what building and testing need (Debian 12)
@@ -19,8 +19,11 @@ deps:  ## install what building and testing need (Debian 12)
 deps-lint:
 	@selftests/vm/deps.sh lint
 
-check: deps-lint  ## all tests, or those named T=prefix,...; GUEST=gamma; KERNELS=6.12: all on it
+check: deps-lint  ## the tests, or those named T=prefix,...; GUEST=gamma; KERNELS=6.12: all on it
 	@$(VM_RUN) check $(T)
+
+check-all: deps-lint  ## also those that take long and seldom find anything
+	@ALL=1 $(VM_RUN) check
 
 check-quick: deps  ## before each commit: the tests that find most for their time
 	@QUICK=1 $(VM_RUN) check $(T)

@@ -146,6 +146,7 @@ struct cmx_sa_port *cmx_sa_port_alloc(struct ib_device *dev, u32 num)
 	init_rwsem(&port->agent_lock);
 	atomic_set(&port->tid, get_random_u32());
 	cmx_sched_init(&port->sched, &cmx_sa_lock, &cmx_sa_lookup_ops);
+	cmx_sa_send_init(port);
 	port->window = CMX_SA_MIN_PARALLEL;
 	port->last_response = jiffies;
 	cmx_sa_cache_init(&port->cache);

@@ -289,6 +289,8 @@ struct cmx_sa_inform {
  * @down: reported as down since it was active; by @refresh
  * @tid: lower half of the last transaction id
  * @sched: lookups that wait or run, and their users
+ * @sends: running lookups whose next MAD @send sends
+ * @send: sends MADs; has a reference
  * @window: limit of outstanding lookups, adapted to the SA
  * @response: mean response time of the SA, in jiffies
  * @last_response: time of the SA's last response, in jiffies
@@ -321,6 +323,8 @@ struct cmx_sa_port {
 	bool down;
 	atomic_t tid;
 	struct cmx_sched sched;
+	struct list_head sends;
+	struct work_struct send;
 	unsigned int window;
 	unsigned long response;
 	unsigned long last_response;
@@ -377,14 +381,15 @@ void cmx_sa_report_received(struct ib_mad_agent *agent,
 
 /**
  * struct cmx_sa_lookup - a query, shared by all waiters
- * @ref: of the port until it is GONE, of the queued or running work item, and
- *	of each MAD
+ * @ref: of the port until it is GONE, of the queued or running work item, of
+ *	the list of lookups to send or their sender, and of each MAD
  * @entity: its scheduling state
  * @port: the port
  * @mads: MADs that ib_mad has not returned
- * @work: sends, retries, calls the waiters
+ * @send: in cmx_sa_port.sends, or in the part of it that is being sent
+ * @work: retries, calls the waiters
  * @busy: the SA reported that it is busy
- * @retries: retries so far
+ * @retries: number of attempts so far
  * @queued_at: time when it was queued, in jiffies
  * @started_at: time when it got its slot, in jiffies
  * @deadline: time of its timeout, in jiffies
@@ -399,6 +404,7 @@ struct cmx_sa_lookup {
 	struct cmx_sched_entity entity;
 	struct cmx_sa_port *port;
 	struct list_head mads;
+	struct list_head send;
 	struct delayed_work work;
 	bool busy;
 	unsigned int retries;
@@ -434,7 +440,8 @@ void cmx_sa_response_time(struct cmx_sa_port *port, unsigned long took);
 struct cmx_sched_limits cmx_sa_limits(const struct cmx_sched *sched);
 
 /* lookup.c */
-void cmx_sa_queue(struct work_struct *work);
+bool cmx_sa_queue(struct work_struct *work);
+bool cmx_sa_lookup_sendable(struct cmx_sa_lookup *l);
 extern const struct cmx_sched_ops cmx_sa_lookup_ops;
 void cmx_sa_lookup_put(struct cmx_sa_lookup *l);
 void cmx_sa_lookup_done(struct cmx_sa_lookup *l, struct cmx_sa_answer *answer,
@@ -467,6 +474,11 @@ struct cmx_sa_mad {
 	unsigned long sent_at;
 	u32 generation;
 };
+
+/* send.c */
+void cmx_sa_send_init(struct cmx_sa_port *port);
+bool cmx_sa_send(struct cmx_sa_lookup *l);
+void cmx_sa_send_cancel(struct cmx_sa_lookup *l);
 
 /* mad.c */
 void cmx_sa_mad_send(struct cmx_sa_lookup *l);

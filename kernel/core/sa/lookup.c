@@ -2,10 +2,10 @@
 /*
  * Outstanding queries to an SA. Equal queries of several callers share one
  * lookup (sched.h). It waits for a slot (load.c). With a slot it has
- * outstanding MADs; its work item retries the query until the deadline. After a
- * response or error the work item calls the waiters, so that ib_mad does not
- * wait for them. A lookup without waiters still accepts a response, for the
- * cache, but does not retry.
+ * outstanding MADs (send.c); its work item retries the query until the
+ * deadline. After a response or error the work item calls the waiters, so that
+ * ib_mad does not wait for them. It never waits for firmware. A lookup without
+ * waiters still accepts a response, for the cache, but does not retry.
  *
  * A response to a query that was sent before the port changed, in another
  * generation of the cache, is ignored: the query is sent again. A response to a
@@ -26,8 +26,10 @@ static struct workqueue_struct *cmx_sa_wq;
 /* Numbers the queries that change the SA */
 static atomic64_t cmx_sa_changes = ATOMIC64_INIT(0);
 /*
- * Number of changes of this host's services. Of all ports: several may have the
- * same SA.
+ * Number of changes of this host's services. Of all ports and namespaces:
+ * several may have the same SA, and a service of one namespace is found in
+ * another. A change costs the user who makes it a MAD, and others at most the
+ * query that they would send without the cache.
  */
 static atomic64_t cmx_sa_services = ATOMIC64_INIT(0);
 
@@ -69,6 +71,13 @@ static void cmx_sa_lookup_kick(struct cmx_sa_lookup *l, unsigned long delay)
 		refcount_dec(&l->ref);	/* it was pending, with a reference */
 }
 
+/* Time until the next step of @l, which is sent now */
+static unsigned long cmx_sa_lookup_delay(const struct cmx_sa_lookup *l)
+{
+	return min(cmx_sa_retry_delay(l->port, l->retries),
+		   l->deadline - jiffies);
+}
+
 static void cmx_sa_lookup_start(struct cmx_sched_entity *entity)
 {
 	struct cmx_sa_lookup *l = cmx_sa_lookup_of(entity);
@@ -80,7 +89,9 @@ static void cmx_sa_lookup_start(struct cmx_sched_entity *entity)
 		cmx_stat_inc(sa_subscribes);
 	else
 		cmx_stat_inc(sa_queries);
-	cmx_sa_lookup_kick(l, 0);
+	cmx_sa_lookup_kick(l, cmx_sa_lookup_delay(l));
+	l->retries = 1;
+	cmx_sa_send(l);
 }
 
 static void cmx_sa_lookup_release(struct cmx_sched_entity *entity)
@@ -113,6 +124,7 @@ void cmx_sa_lookup_done(struct cmx_sa_lookup *l, struct cmx_sa_answer *answer,
 		cmx_stat_inc(sa_errors);
 	trace_cmx_sa_done(l, answer, error);
 	cmx_sa_lookup_kick(l, 0);
+	cmx_sa_send_cancel(l);
 	refcount_dec(&l->ref);
 }
 
@@ -194,52 +206,63 @@ static void cmx_sa_queue_expire(struct cmx_sa_port *port, unsigned long since)
 	} while (more);
 }
 
-/* Sends or retries the query, or ends it with a timeout. */
+/* Under cmx_sa_lock, without a response */
+static void cmx_sa_lookup_expire(struct cmx_sa_lookup *l)
+{
+	if (!l->busy)
+		cmx_stat_inc(sa_timeouts);
+	cmx_sa_lookup_done(l, NULL, l->busy ? -EAGAIN : -ETIMEDOUT);
+}
+
+/*
+ * Under cmx_sa_lock, before @l is sent. False: it has ended, or ends now,
+ * because it must not change the SA without a waiter.
+ */
+bool cmx_sa_lookup_sendable(struct cmx_sa_lookup *l)
+{
+	if (l->entity.state != CMX_SCHED_RUNNING)
+		return false;
+	if (cmx_sched_wanted(&l->entity) ||
+	    !cmx_sa_query_changes(&l->key.query))
+		return true;
+	cmx_sa_lookup_expire(l);
+	return false;
+}
+
+/* Retries the query, or ends it with a timeout. */
 static void cmx_sa_lookup_step(struct cmx_sa_lookup *l)
 {
 	struct cmx_sa_port *port = l->port;
 	unsigned long since = l->started_at;
-	bool again, late, over;
+	bool late;
 
 	spin_lock(&cmx_sa_lock);
 	if (l->entity.state != CMX_SCHED_RUNNING) {
 		spin_unlock(&cmx_sa_lock);
 		return;
 	}
-	again = l->retries;
 	late = time_after_eq(jiffies, l->deadline);
-	/* Without a waiter it must not change the SA, either. */
-	over = late || ((again || cmx_sa_query_changes(&l->key.query)) &&
-			!cmx_sched_wanted(&l->entity));
-	if (over) {
-		if (!l->busy)
-			cmx_stat_inc(sa_timeouts);
-		cmx_sa_lookup_done(l, NULL, l->busy ? -EAGAIN : -ETIMEDOUT);
+	if (late || !cmx_sched_wanted(&l->entity)) {
+		cmx_sa_lookup_expire(l);
 	} else {
 		/* Now, or it would delay a work item that a response queues. */
-		cmx_sa_lookup_kick(l, min(cmx_sa_retry_delay(port, l->retries),
-					  l->deadline - jiffies));
-		/*
-		 * An SA without memory for records may respond to other
-		 * queries.
-		 */
-		if (again && !cmx_sa_query_changes(&l->key.query))
-			cmx_sa_window_adapt(port, cmx_sa_timeout(0));
-		l->retries++;
+		cmx_sa_lookup_kick(l, cmx_sa_lookup_delay(l));
+		if (cmx_sa_send(l)) {
+			/*
+			 * An SA without memory for records may respond to other
+			 * queries.
+			 */
+			if (!cmx_sa_query_changes(&l->key.query))
+				cmx_sa_window_adapt(port, cmx_sa_timeout(0));
+			cmx_stat_inc(sa_retries);
+			l->retries++;
+		}
 	}
 	spin_unlock(&cmx_sa_lock);
 
 	/* A query without waiters ends early, which is not the SA's fault. */
 	if (late)
 		cmx_sa_queue_expire(port, since);
-	if (over)
-		return;
-	if (again) {
-		cmx_stat_inc(sa_retries);
-		/* Reads the address of the SM again. */
-		cmx_sa_port_refresh(port);
-	}
-	cmx_sa_mad_send(l);
 }
 
 /* With the lock, or the state may be visible before the response. */
@@ -302,6 +325,7 @@ cmx_sa_lookup_alloc(struct cmx_sa_port *port, struct net *net, kuid_t uid,
 		return NULL;
 	refcount_set(&l->ref, 1);
 	INIT_LIST_HEAD(&l->mads);
+	INIT_LIST_HEAD(&l->send);
 	INIT_DELAYED_WORK(&l->work, cmx_sa_lookup_work);
 	cmx_sa_key_init(&l->key, net, query);
 	l->gid_changes = cmx_sa_gid_changes(port, query);
@@ -519,10 +543,13 @@ void cmx_sa_lookups_again(struct cmx_sa_port *port)
 	spin_unlock(&cmx_sa_lock);
 }
 
-/* Queues a work item for which cmx_sa_lookups_exit() waits. */
-void cmx_sa_queue(struct work_struct *work)
+/*
+ * Queues a work item for which cmx_sa_lookups_exit() waits. Returns false if it
+ * was queued.
+ */
+bool cmx_sa_queue(struct work_struct *work)
 {
-	queue_work(cmx_sa_wq, work);
+	return queue_work(cmx_sa_wq, work);
 }
 
 int cmx_sa_lookups_init(void)

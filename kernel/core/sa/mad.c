@@ -95,17 +95,24 @@ free:
 }
 
 /*
- * In the work item of @l. A MAD that cannot be sent counts as lost: a retry may
- * succeed.
+ * The caller has a reference of @l. A MAD that cannot be sent counts as lost: a
+ * retry may succeed.
  */
 void cmx_sa_mad_send(struct cmx_sa_lookup *l)
 {
 	struct cmx_sa_mad *m;
 	unsigned int noio;
+	bool sendable;
 
 	down_read(&l->port->agent_lock);
 	/* A removal waits for the lock: see cmx_sa_device_remove(). */
 	noio = memalloc_noio_save();
+	/* It may have ended while another one had the lock and read the port. */
+	spin_lock(&cmx_sa_lock);
+	sendable = cmx_sa_lookup_sendable(l);
+	spin_unlock(&cmx_sa_lock);
+	if (!sendable)
+		goto unlock;
 	m = cmx_sa_mad_make(l);
 	if (!m)
 		goto unlock;
@@ -119,7 +126,7 @@ void cmx_sa_mad_send(struct cmx_sa_lookup *l)
 		list_del(&m->node);
 		spin_unlock(&cmx_sa_lock);
 		cmx_sa_mad_free(m);
-		/* Not the last reference: the work item has one. */
+		/* Not the last reference: the caller has one. */
 		refcount_dec(&l->ref);
 		goto unlock;
 	}

@@ -148,15 +148,14 @@ int ucmx_init_qp_attr(struct ucmx_cmd *cmd)
 
 	if (arg->reserved || arg->qp_state > IB_QPS_ERR)
 		return -EINVAL;
-	id = ucmx_id_lock_dev(cmd->file, arg->id);
+	id = ucmx_id_lock_any(cmd->file, arg->id);
 	if (IS_ERR(id))
 		return PTR_ERR(id);
-	if (!ucmx_uid_is(id->uid, arg->uid))
-		ret = -ENOENT;
-	else if (!ucmx_has_qkey(id->cm))
-		ret = -ENODEV;
-	else
-		ret = rdma_init_qp_attr(id->cm, &attr, &mask);
+	/* First: no state of another id with this handle is to be seen. */
+	ret = ucmx_uid_is(id->uid, arg->uid) ? ucmx_id_bound(id) : -ENOENT;
+	if (!ret)
+		ret = ucmx_has_qkey(id->cm) ?
+		      rdma_init_qp_attr(id->cm, &attr, &mask) : -ENODEV;
 	if (!ret) {
 		if ((mask & IB_QP_QKEY) && id->cm->ps == RDMA_PS_IPOIB)
 			ucmx_present_qkey(id->cm, &attr.qkey);

@@ -131,6 +131,31 @@ struct ucmx_id *ucmx_id_lock_any(struct ucmx_file *file, u32 handle)
 	return id;
 }
 
+/* With the id's mutex: 0, or the error of a command that needs its cm id */
+static int ucmx_id_usable(const struct ucmx_id *id)
+{
+	if (!id->cm)
+		return -ENODEV;
+	return id->racing ? -EBUSY : 0;
+}
+
+/**
+ * ucmx_id_bound - may a command use the device of an id?
+ * @id: the id
+ *
+ * Context: the caller has the id's mutex. Does not sleep.
+ * Return: 0, -ENODEV if the device is gone, -EBUSY while its candidates race, or
+ * -EINVAL if the id is not bound.
+ */
+int ucmx_id_bound(const struct ucmx_id *id)
+{
+	int ret = ucmx_id_usable(id);
+
+	if (!ret && !id->cm->device)
+		ret = -EINVAL;
+	return ret;
+}
+
 /**
  * ucmx_id_lock - find an id that has not lost its device, and lock it
  * @file: file of the caller
@@ -142,15 +167,11 @@ struct ucmx_id *ucmx_id_lock_any(struct ucmx_file *file, u32 handle)
 struct ucmx_id *ucmx_id_lock(struct ucmx_file *file, u32 handle)
 {
 	struct ucmx_id *id = ucmx_id_lock_any(file, handle);
-
-	int ret = 0;
+	int ret;
 
 	if (IS_ERR(id))
 		return id;
-	if (!id->cm)
-		ret = -ENODEV;
-	else if (id->racing)
-		ret = -EBUSY;
+	ret = ucmx_id_usable(id);
 	if (ret) {
 		ucmx_id_unlock(id);
 		return ERR_PTR(ret);
@@ -164,15 +185,19 @@ struct ucmx_id *ucmx_id_lock(struct ucmx_file *file, u32 handle)
  * @handle: handle of the id
  *
  * Context: may sleep.
- * Return: as ucmx_id_lock(), or -EINVAL if the id is not bound.
+ * Return: as ucmx_id_lock_any(), or an error of ucmx_id_bound().
  */
 struct ucmx_id *ucmx_id_lock_dev(struct ucmx_file *file, u32 handle)
 {
-	struct ucmx_id *id = ucmx_id_lock(file, handle);
+	struct ucmx_id *id = ucmx_id_lock_any(file, handle);
+	int ret;
 
-	if (!IS_ERR(id) && !id->cm->device) {
+	if (IS_ERR(id))
+		return id;
+	ret = ucmx_id_bound(id);
+	if (ret) {
 		ucmx_id_unlock(id);
-		return ERR_PTR(-EINVAL);
+		return ERR_PTR(ret);
 	}
 	return id;
 }

@@ -297,6 +297,7 @@ struct ucmx_id *ucmx_id_alloc(gfp_t gfp);
 int ucmx_id_relock(struct ucmx_id *id, struct ucmx_file *file);
 struct ucmx_id *ucmx_id_lock_any(struct ucmx_file *file, u32 handle);
 struct ucmx_id *ucmx_id_lock(struct ucmx_file *file, u32 handle);
+int ucmx_id_bound(const struct ucmx_id *id);
 struct ucmx_id *ucmx_id_lock_dev(struct ucmx_file *file, u32 handle);
 void ucmx_id_unlock(struct ucmx_id *id);
 bool ucmx_cm_is_unbound(const struct rdma_cm_id *cm);

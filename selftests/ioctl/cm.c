@@ -184,6 +184,20 @@ TEST_F(cm, attributes_of_a_connection)
 	EXPECT_EQ(-EINVAL, call(self->fd, CONN_QP_ATTR, &all));
 }
 
+/* The error for a former cookie does not depend on the present id. */
+TEST_F(cm, former_cookie)
+{
+	struct rdma_cmx_init_qp_attr attr = { .qp_state = 1, .uid = 1 };
+	uint32_t former;
+
+	ASSERT_EQ(0, id_create(self->fd, RDMA_PS_TCP, 1, &former));
+	ASSERT_LE(0, id_destroy(self->fd, former));
+	ASSERT_EQ(0, id_create(self->fd, RDMA_PS_TCP, 2, &attr.id));
+	EXPECT_EQ(-ENOENT, call(self->fd, INIT_QP_ATTR, &attr));
+	attr.uid = 2;
+	EXPECT_EQ(-EINVAL, call(self->fd, INIT_QP_ATTR, &attr));
+}
+
 TEST_F(cm, life_of_a_connection)
 {
 	static const uint32_t due[] = { EV_DISCONNECTED, EV_TIMEWAIT_EXIT };

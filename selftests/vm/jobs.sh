@@ -13,14 +13,18 @@ declare -A aside_pid=()
 
 # As many leading guests as memory is for: two guests take 4 GB, KASAN 1 more. A
 # guest waits for half of its time, so there may be two for each processor. But
-# emulated, four of them on two processors take up to three times as many
-# processor seconds for the same tests.
+# emulated, four of them and a build on two processors take up to three times as
+# many processor seconds for the same tests.
 guests_most() {
 	local most
 
 	[ "$mode" = check ] || { echo 1; return; }
 	most=$(nproc)
-	[ "$accel" = tcg ] || most=$((2 * most))
+	if [ "$accel" = tcg ]; then
+		most=$((most + 1))
+	else
+		most=$((2 * most))
+	fi
 	awk -v most="$most" '$1 == "MemAvailable:" {
 		n = int($2 / 5000000)
 		print n < 1 ? 1 : n < most ? n : most
@@ -80,9 +84,11 @@ job_start() {
 	job_pid[$!]=$jobs_begun
 }
 
-# job_begin WHAT...: waits for a place, and starts the job
+# job_begin WHAT...: waits for a place, and starts the job. One aside has the place
+# of a guest, unless it is the only one.
 job_begin() {
-	while [ $((${#job_pid[@]} - ${#aside_pid[@]})) -ge "$most_guests" ]; do
+	while [ "${#job_pid[@]}" -ge "$most_guests" ] &&
+	      [ "${#job_pid[@]}" -gt "${#aside_pid[@]}" ]; do
 		job_wait
 	done
 	job_start "$@"

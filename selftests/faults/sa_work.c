@@ -98,7 +98,7 @@ TEST_F_TIMEOUT(work, KA_03_advertise, SWEEP_LIMIT)
 	int n, hits = 0, failed = 0, more;
 	long events;
 
-	for (n = 1; n <= ROUNDS_RECORDS; n++) {
+	for (n = 1; n <= ROUNDS_RECORDS; n += work_step()) {
 		events = number_get(SA_EVENTS);
 		workers_arm(n);
 		EXPECT_EQ(0, consumer_do(self->fd, "advertise swept 0x1061d30"));

@@ -98,7 +98,7 @@ TEST_F_TIMEOUT(work, KA_08_watch, SWEEP_LIMIT)
 	long before;
 
 	ASSERT_EQ(0, number_set(PARAMETERS "watch_gap_ms", 50));
-	for (n = 1; n <= ROUNDS_WATCH; n++) {
+	for (n = 1; n <= ROUNDS_WATCH; n += work_step()) {
 		snprintf(text, sizeof(text),
 			 "watch interval=3600000 -- watch%d.any.cmx.test 1", n);
 		workers_arm(n);

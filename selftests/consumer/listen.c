@@ -108,16 +108,18 @@ static int listen_accepted_event(struct rdma_cm_id *id,
 		if (list_empty(&a->node))
 			break;
 		list_del(&a->node);
-		if (a->end)
-			consumer_end_free(a->end);
-		kfree(a);
 		ret = 1;
 		break;
 	default:
 		break;
 	}
 	mutex_unlock(&listening.lock);
-	return ret;
+	if (!ret)
+		return 0;
+	if (a->end)
+		consumer_end_free(a->end);
+	kfree(a);
+	return 1;
 }
 
 /* For mode "lose": from now on, until a call with false */
@@ -133,14 +135,14 @@ void consumer_listen_lose(bool losing)
 	mutex_unlock(&listening.lock);
 }
 
-/* This function owns the id: a status that is not 0 destroys it. */
-static int listen_request(struct rdma_cm_id *id, struct rdma_cm_event *event)
+/* Counts the request of @id; decides what becomes of it in @a. */
+static void listen_count(struct rdma_cm_id *id, struct rdma_cm_event *event,
+			 struct accepted *a)
 {
 	const struct rdma_conn_param *conn = &event->param.conn;
 	struct target *target = id->context;
-	struct accepted *a;
-	int ret = 0;
 
+	mutex_lock(&listening.lock);
 	listening.requests++;
 	listening.retry = conn->retry_count;
 	listening.rnr_retry = conn->rnr_retry_count;
@@ -148,37 +150,55 @@ static int listen_request(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	if (conn->private_data_len)
 		memcpy(listening.data, conn->private_data,
 		       min_t(int, conn->private_data_len, LISTEN_SHOWN));
-	if (target->mode == 'r') {
-		rdma_reject(id, target->reply, target->reply_len,
-			    IB_CM_REJ_CONSUMER_DEFINED);
-		return 1;
-	}
-	a = kzalloc(sizeof(*a), GFP_KERNEL);
-	if (!a)
-		return 1;
 	a->id = id;
 	a->mode = target->mode;
 	if (a->mode == 'f')
 		a->mode = target->requests ? 'a' : 'h';
 	if (a->mode == 's')
 		a->mode = target->requests < LISTEN_SILENT ? 'h' : 'a';
-	target->requests++;
+	if (a->mode != 'r')
+		target->requests++;
+	mutex_unlock(&listening.lock);
+}
+
+/*
+ * This function owns the id: a status that is not 0 destroys it. Without the lock:
+ * to free a completion queue is to wait for its work item.
+ */
+static int listen_request(struct rdma_cm_id *id, struct rdma_cm_event *event)
+{
+	const struct target *target = id->context;
+	struct accepted *a = kzalloc(sizeof(*a), GFP_KERNEL);
+	int ret = 0;
+
+	if (!a)
+		return 1;
+	listen_count(id, event, a);
+	if (a->mode == 'r') {
+		rdma_reject(id, target->reply, target->reply_len,
+			    IB_CM_REJ_CONSUMER_DEFINED);
+		kfree(a);
+		return 1;
+	}
 	id->context = a;
 	id->event_handler = listen_accepted_event;
 	if (a->mode == 't')
 		msleep(LISTEN_TARDY_MS);
 	if (a->mode != 'h')
 		ret = listen_accept(a, target);
-	if (ret) {
-		/* The peer may have gone before the reply. */
+	mutex_lock(&listening.lock);
+	/* The peer may have gone before the reply. */
+	if (ret)
 		listening.ended++;
-		if (a->end)
-			consumer_end_free(a->end);
-		kfree(a);
-		return 1;
-	}
-	list_add(&a->node, &listening.accepted);
-	return 0;
+	else
+		list_add(&a->node, &listening.accepted);
+	mutex_unlock(&listening.lock);
+	if (!ret)
+		return 0;
+	if (a->end)
+		consumer_end_free(a->end);
+	kfree(a);
+	return 1;
 }
 
 /* Handler of a target, and at first of the id of a request */
@@ -187,11 +207,10 @@ static int listen_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	struct target *target = id->context;
 	int ret = 0;
 
+	if (event->event == RDMA_CM_EVENT_CONNECT_REQUEST)
+		return listen_request(id, event);
 	mutex_lock(&listening.lock);
-	if (event->event == RDMA_CM_EVENT_CONNECT_REQUEST) {
-		ret = listen_request(id, event);
-	} else if (event->event == RDMA_CM_EVENT_DEVICE_REMOVAL &&
-		   target->id) {
+	if (event->event == RDMA_CM_EVENT_DEVICE_REMOVAL && target->id) {
 		target->id = NULL;
 		ret = 1;
 	}

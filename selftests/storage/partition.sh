@@ -23,12 +23,13 @@ no_member() {
 	! is_member "$first" && ! is_member "$third"
 }
 
+# Not those that the SA received: IPoIB sends some of its own.
 queries() {
-	sa_requests 0x12 0x0035
+	counter sa_queries
 }
 
 # route PKEY: resolves the route from device 1 to 3 in that partition. Prints
-# the P_Key of the path, and the number of path queries that the SA received
+# the P_Key of the path, and the number of queries that rdma_cmx sent
 route() {
 	local before pkey
 

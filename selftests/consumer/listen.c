@@ -65,6 +65,14 @@ static struct {
 	.accepted = LIST_HEAD_INIT(listening.accepted),
 };
 
+/* Without the lock: to free a completion queue is to wait for its work item. */
+static void accepted_free(struct accepted *a)
+{
+	if (a->end)
+		consumer_end_free(a->end);
+	kfree(a);
+}
+
 static int listen_accept(struct accepted *a, const struct target *target)
 {
 	struct rdma_conn_param param = {
@@ -116,9 +124,7 @@ static int listen_accepted_event(struct rdma_cm_id *id,
 	mutex_unlock(&listening.lock);
 	if (!ret)
 		return 0;
-	if (a->end)
-		consumer_end_free(a->end);
-	kfree(a);
+	accepted_free(a);
 	return 1;
 }
 
@@ -161,10 +167,7 @@ static void listen_count(struct rdma_cm_id *id, struct rdma_cm_event *event,
 	mutex_unlock(&listening.lock);
 }
 
-/*
- * This function owns the id: a status that is not 0 destroys it. Without the lock:
- * to free a completion queue is to wait for its work item.
- */
+/* This function owns the id: a status that is not 0 destroys it. */
 static int listen_request(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
 	const struct target *target = id->context;
@@ -195,9 +198,7 @@ static int listen_request(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	mutex_unlock(&listening.lock);
 	if (!ret)
 		return 0;
-	if (a->end)
-		consumer_end_free(a->end);
-	kfree(a);
+	accepted_free(a);
 	return 1;
 }
 

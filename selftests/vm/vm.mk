@@ -22,7 +22,7 @@ deps-lint:
 check: deps-lint  ## the tests, or those named T=prefix,...; GUEST=gamma; KERNELS=6.12: all on it
 	@$(VM_RUN) check $(T)
 
-check-all: deps-lint  ## also those that take long and seldom find anything
+check-all: deps-lint  ## also those that take long
 	@ALL=1 $(VM_RUN) check
 
 check-quick: deps  ## before each commit: the tests that find most for their time

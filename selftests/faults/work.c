@@ -91,7 +91,7 @@ static bool lookups_above(long before)
 /* A query that has failed is sent again: the answer comes, and comes once. */
 TEST_F_TIMEOUT(work, KA_08_watch, SWEEP_LIMIT)
 {
-	static const char once[] = "events=1 error=0 partial=0 wrong=0";
+	static const char once[] = "events=1 error=0 partial=0 last=0 wrong=0";
 	struct consumer_answer got;
 	int n, hits = 0;
 	char text[128];

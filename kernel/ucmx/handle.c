@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Handles of ids: a file's xarray, at index handle - 1, so that the first id of
- * a file needs no node.
+ * Handles of ids. The low bits of a handle are an index of the file's xarray
+ * plus 1; the first id has index 0, which needs no node. The other bits count
+ * the file's handles, modulo 4,096, so that the next id at an index has another
+ * handle than the former one, whose stale handle finds nothing.
  *
  * A handle is allocated before its id may be found. It stays in use while an id
  * that was taken out is closed or migrates. Meanwhile the id is hidden. An id may
@@ -20,7 +22,15 @@
  */
 #include "ucmx.h"
 
-#define UCMX_HANDLE_LIMIT	XA_LIMIT(0, U32_MAX - 1)
+#define UCMX_HANDLE_BITS	20
+#define UCMX_HANDLE_PLACE	((1u << UCMX_HANDLE_BITS) - 1)
+#define UCMX_HANDLE_LIMIT	XA_LIMIT(0, UCMX_HANDLE_PLACE - 1)
+
+/* Index of a handle, or U32_MAX, which is never in use */
+static inline u32 ucmx_handle_index(u32 handle)
+{
+	return (handle & UCMX_HANDLE_PLACE) - 1;
+}
 
 void ucmx_handles_init(struct ucmx_file *file)
 {
@@ -31,7 +41,7 @@ void ucmx_handles_init(struct ucmx_file *file)
 static inline struct ucmx_id *ucmx_handle_find(struct ucmx_file *file,
 					       u32 handle)
 {
-	XA_STATE(xas, &file->ids, (u32)(handle - 1));
+	XA_STATE(xas, &file->ids, ucmx_handle_index(handle));
 	struct ucmx_id *id = xas_load(&xas);
 
 	/* Pairs with ucmx_handle_show(). */
@@ -47,23 +57,25 @@ static inline struct ucmx_id *ucmx_handle_find(struct ucmx_file *file,
  * @id: the id, which this does not show
  *
  * Context: may sleep.
- * Return: 0 or a negative errno.
+ * Return: 0, -EMFILE if each index is in use, or -ENOMEM.
  */
 int ucmx_handle_alloc(struct ucmx_file *file, u32 *handle, struct ucmx_id *id)
 {
 	u32 index;
 	int ret;
 
-	ret = xa_alloc(&file->ids, &index, id, UCMX_HANDLE_LIMIT, GFP_KERNEL);
+	xa_lock(&file->ids);
+	ret = __xa_alloc(&file->ids, &index, id, UCMX_HANDLE_LIMIT, GFP_KERNEL);
 	if (!ret)
-		*handle = index + 1;
-	return ret;
+		*handle = file->handles++ << UCMX_HANDLE_BITS | (index + 1);
+	xa_unlock(&file->ids);
+	return ret == -EBUSY ? -EMFILE : ret;
 }
 
-/* Another id may use the handle afterwards. */
+/* Another id may use the index afterwards. */
 void ucmx_handle_free(struct ucmx_file *file, u32 handle)
 {
-	xa_erase(&file->ids, handle - 1);
+	xa_erase(&file->ids, ucmx_handle_index(handle));
 }
 
 /**

@@ -14,7 +14,7 @@
 unsigned int ucmx_max_ids = 65536;
 module_param_named(max_ids, ucmx_max_ids, uint, 0644);
 MODULE_PARM_DESC(max_ids,
-		 "Maximum ids, memberships and services of one open file (default 65536)");
+		 "Maximum ids, memberships and services of one open file (default 65536, at most 1048575 ids)");
 
 unsigned int ucmx_max_requests = 1024;
 module_param_named(max_requests, ucmx_max_requests, uint, 0644);

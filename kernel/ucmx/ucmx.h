@@ -97,7 +97,8 @@ struct ucmx_file {
 	struct list_head events;	/* ready to be read */
 	struct ucmx_event *reading;	/* copied by the current reader */
 	struct mutex read_mutex;	/* serialises readers */
-	struct xarray ids;		/* at handle - 1 */
+	struct xarray ids;		/* see handle.c */
+	u32 handles;			/* allocated so far, by the lock of ids */
 	wait_queue_head_t wait;
 	struct list_head woken;		/* in the user's, by ucmx_user.lock */
 	unsigned int wake;		/* UCMX_WAKE_*, likewise */

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Processes of a user share two files. They create, migrate and destroy ids by
- * handles that they guess, with cookies of earlier ids, while handles are
- * reused; some are killed. A cookie destroys its own id, once, and no charge is
- * lost.
+ * handles that they guess, with cookies of earlier ids, while the places of
+ * handles are reused; some are killed. A cookie destroys its own id, once, and
+ * no charge is lost.
  */
 #include "uapi.h"
 
@@ -22,6 +22,12 @@
 #define STALE_OWNER	0xdead
 #define ROUNDS		(kernel_slow() ? 600 : 2500)
 
+/* All handles of a file, in the order in which it gave them */
+struct given {
+	atomic_uint count;
+	_Atomic uint32_t handle[UIDS];
+};
+
 struct guess {
 	atomic_int side;
 	_Atomic uint32_t handle;
@@ -32,6 +38,7 @@ struct shared {
 	_Atomic uint64_t uids;
 	atomic_int created[UIDS], destroyed[UIDS];
 	struct guess guess[GUESSES];
+	struct given given[2];
 	atomic_int wrong, moved, stale, ended;
 };
 
@@ -84,8 +91,12 @@ static int migrate(int to, int from, uint64_t owner, uint32_t *handle)
 	return ret;
 }
 
-static void guess_set(struct guess *g, int side, uint32_t handle, uint64_t uid)
+static void guess_set(struct shared *s, struct guess *g, int side,
+		      uint32_t handle, uint64_t uid)
 {
+	struct given *given = &s->given[side];
+
+	given->handle[given->count++ % UIDS] = handle;
 	g->side = side;
 	g->handle = handle;
 	g->uid = uid;
@@ -97,7 +108,7 @@ static void actor_step(struct shared *s, const int *fd, int what, int n)
 	struct guess *g = &s->guess[n % GUESSES];
 	uint64_t uid = g->uid, old = s->guess[n / 7 % GUESSES].uid;
 	uint32_t handle = g->handle;
-	struct rdma_cmx_id_query query = { .id = n % 40 };
+	struct rdma_cmx_id_query query = { .id = n % 2 ? handle : n % 40 };
 	struct rdma_cmx_event ev[4];
 	uint32_t count = 0, i;
 	int side = g->side;
@@ -112,7 +123,7 @@ static void actor_step(struct shared *s, const int *fd, int what, int n)
 		if (id_create(fd[n & 1], RDMA_PS_TCP, uid, &handle))
 			s->created[uid] = 0;
 		else
-			guess_set(g, n & 1, handle, uid);
+			guess_set(s, g, n & 1, handle, uid);
 		break;
 	case 2:
 		uid = n % 3 ? uid : old;
@@ -129,7 +140,7 @@ static void actor_step(struct shared *s, const int *fd, int what, int n)
 		break;
 	case 4:
 		if (!migrate(fd[!side], fd[side], 0, &handle)) {
-			guess_set(g, !side, handle, uid);
+			guess_set(s, g, !side, handle, uid);
 			s->moved++;
 		}
 		break;
@@ -162,28 +173,29 @@ static pid_t actor_start(struct shared *s, const int *fd, int nr, int rounds)
 }
 
 /* Destroys all ids of a file by their handles. */
-static int ids_end(int fd)
+static int ids_end(int fd, const struct given *given)
 {
-	uint32_t handle;
+	unsigned int i;
 	int n = 0;
 
-	for (handle = 1; handle < UIDS; handle++)
-		n += id_destroy(fd, handle) >= 0;
+	for (i = 0; i < given->count && i < UIDS; i++)
+		n += id_destroy(fd, given->handle[i]) >= 0;
 	return n;
 }
 
-/* No charge of a file is left: it has as many ids as its limit. */
-static bool charge_gone(int fd)
+/* The charges of the files are their @live ids: there is room for the rest. */
+static bool charges_are(const int *fd, int live)
 {
+	int i, n = 0, most = live + MOST;
 	uint32_t id;
-	int n = 0;
 
-	if (user_leave() || number_set(UCMX_PARAMETERS "max_ids", MOST) ||
+	if (user_leave() || number_set(UCMX_PARAMETERS "max_ids", most) ||
 	    user_enter(USER))
 		return false;
-	while (n <= MOST && !id_create(fd, RDMA_PS_TCP, 1, &id))
-		n++;
-	return n == MOST;
+	for (i = 0; i < 2; i++)
+		while (n <= 2 * most && !id_create(fd[i], RDMA_PS_TCP, 1, &id))
+			n++;
+	return n == 2 * most - live;
 }
 
 TEST_F(stale, cookies_of_reused_handles)
@@ -207,9 +219,10 @@ TEST_F(stale, cookies_of_reused_handles)
 	EXPECT_EQ(0, s->wrong);
 	EXPECT_EQ(0, twice);
 	EXPECT_EQ(live, counter("live_ids"));
-	EXPECT_EQ(live, ids_end(self->fd[0]) + ids_end(self->fd[1]));
-	EXPECT_TRUE(charge_gone(self->fd[0]));
-	EXPECT_TRUE(charge_gone(self->fd[1]));
+	EXPECT_TRUE(s->given[0].count < UIDS && s->given[1].count < UIDS);
+	EXPECT_EQ(live, ids_end(self->fd[0], &s->given[0]) +
+			ids_end(self->fd[1], &s->given[1]));
+	EXPECT_TRUE(charges_are(self->fd, 0));
 }
 
 /* In the middle of any command. The files stay open here. */
@@ -228,11 +241,7 @@ TEST_F(stale, of_killed_processes)
 	}
 	pids_kill(pids, ACTORS);
 	EXPECT_EQ(0, self->s->wrong);
-	ids_end(self->fd[0]);
-	ids_end(self->fd[1]);
-	EXPECT_EQ(0, counter("live_ids"));
-	EXPECT_TRUE(charge_gone(self->fd[0]));
-	EXPECT_TRUE(charge_gone(self->fd[1]));
+	EXPECT_TRUE(charges_are(self->fd, counter("live_ids")));
 }
 
 TEST_HARNESS_MAIN

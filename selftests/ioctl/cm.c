@@ -198,6 +198,25 @@ TEST_F(cm, former_cookie)
 	EXPECT_EQ(-EINVAL, call(self->fd, INIT_QP_ATTR, &attr));
 }
 
+/* No command by a stale handle reaches the id that has its place. */
+TEST_F(cm, former_handle)
+{
+	struct rdma_cmx_conn_qp_attr attr = {};
+	struct rdma_cmx_connect accept = {};
+	uint32_t former, present;
+
+	ASSERT_EQ(0, id_create(self->fd, RDMA_PS_TCP, 1, &former));
+	ASSERT_LE(0, id_destroy(self->fd, former));
+	ASSERT_EQ(0, id_create(self->fd, RDMA_PS_TCP, 2, &present));
+	EXPECT_NE(former, present);
+	attr.id = former;
+	accept.id = former;
+	EXPECT_EQ(-ENOENT, call(self->fd, CONN_QP_ATTR, &attr));
+	EXPECT_EQ(-ENOENT, call(self->fd, ACCEPT, &accept));
+	EXPECT_EQ(-ENOENT, id_destroy(self->fd, former));
+	EXPECT_LE(0, id_destroy(self->fd, present));
+}
+
 TEST_F(cm, life_of_a_connection)
 {
 	static const uint32_t due[] = { EV_DISCONNECTED, EV_TIMEWAIT_EXIT };

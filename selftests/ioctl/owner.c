@@ -126,8 +126,15 @@ TEST_F(owner, without_cookie)
 TEST_F(owner, handle_used_again)
 {
 	uint32_t id;
+	int i;
 
 	ASSERT_EQ(0, destroy(self->fd, self->id, MINE));
+	/* The documented number of ids with other handles */
+	for (i = 0; i < 4095; i++) {
+		ASSERT_EQ(0, create(self->fd, RDMA_PS_UDP, OTHERS, &id));
+		ASSERT_NE(self->id, id);
+		ASSERT_EQ(0, destroy(self->fd, id, OTHERS));
+	}
 	ASSERT_EQ(0, create(self->fd, RDMA_PS_UDP, OTHERS, &id));
 	ASSERT_EQ(self->id, id);
 	EXPECT_EQ(-ENOENT, destroy(self->fd, id, MINE));

@@ -65,11 +65,50 @@ static void handle_life(struct kunit *test)
 	xa_destroy(&file->ids);
 }
 
+/* A stale handle finds no id, although its index is in use again. */
+static void handle_stale(struct kunit *test)
+{
+	struct ucmx_file *file = kunit_kzalloc(test, sizeof(*file), GFP_KERNEL);
+	struct ucmx_id *id = kunit_kzalloc(test, sizeof(*id), GFP_KERNEL);
+	u32 *handle = kunit_kcalloc(test, 4097, sizeof(*handle), GFP_KERNEL);
+	u32 i, kept;
+
+	KUNIT_ASSERT_NOT_NULL(test, file);
+	KUNIT_ASSERT_NOT_NULL(test, id);
+	KUNIT_ASSERT_NOT_NULL(test, handle);
+	refcount_set(&id->ref, 1);
+	ucmx_handles_init(file);
+	KUNIT_ASSERT_EQ(test, 0, ucmx_handle_alloc(file, &kept, id));
+	for (i = 0; i < 4097; i++) {
+		KUNIT_ASSERT_EQ(test, 0, ucmx_handle_alloc(file, &handle[i],
+							   id));
+		KUNIT_EXPECT_EQ(test, handle[i] & 0xfffff, 2u);
+		ucmx_handle_show(file, handle[i], id);
+		KUNIT_EXPECT_PTR_EQ(test, ucmx_handle_get(file, handle[i]), id);
+		if (i) {
+			KUNIT_EXPECT_NULL(test,
+					  ucmx_handle_get(file, handle[i - 1]));
+			KUNIT_EXPECT_NULL(test,
+					  ucmx_handle_take(file, handle[i - 1],
+							   0, 0));
+		}
+		if (i && i < 4096)
+			KUNIT_EXPECT_NE(test, handle[i], handle[0]);
+		KUNIT_EXPECT_PTR_EQ(test, id, ucmx_handle_take(file, handle[i],
+							       0, 0));
+		ucmx_handle_free(file, handle[i]);
+	}
+	/* The documented limit */
+	KUNIT_EXPECT_EQ(test, handle[4096], handle[0]);
+	ucmx_handle_free(file, kept);
+	KUNIT_EXPECT_TRUE(test, xa_empty(&file->ids));
+}
+
 /* The entries of an id that migrates, or that a reader takes twice */
-static const struct entry {
+static struct entry {
 	unsigned int file;
 	u32 handle;
-} entries[] = { { 0, 1 }, { 0, 2 }, { 1, 1 } };
+} entries[] = { { .file = 0 }, { .file = 0 }, { .file = 1 } };
 
 /* Only the entry @shown, or none if it is not in the array, finds the id. */
 static void handle_only(struct kunit *test, struct ucmx_file *files,
@@ -100,18 +139,18 @@ static void handle_entries(struct kunit *test)
 	struct ucmx_id *id = kunit_kzalloc(test, sizeof(*id), GFP_KERNEL);
 	const struct entry *e;
 	unsigned int i;
-	u32 handle;
 
 	KUNIT_ASSERT_NOT_NULL(test, files);
 	KUNIT_ASSERT_NOT_NULL(test, id);
 	refcount_set(&id->ref, 1);
 	ucmx_handles_init(&files[0]);
 	ucmx_handles_init(&files[1]);
-	for (i = 0; i < n; i++) {
+	for (i = 0; i < n; i++)
 		KUNIT_ASSERT_EQ(test, 0, ucmx_handle_alloc(&files[entries[i].file],
-							   &handle, id));
-		KUNIT_ASSERT_EQ(test, handle, entries[i].handle);
-	}
+							   &entries[i].handle,
+							   id));
+	KUNIT_EXPECT_NE(test, entries[0].handle, entries[1].handle);
+	KUNIT_EXPECT_EQ(test, entries[0].handle, entries[2].handle);
 	handle_only(test, files, id, n);
 	for (i = 0; i < n; i++) {
 		e = &entries[i];
@@ -195,6 +234,7 @@ static void address_put(struct kunit *test)
 
 static struct kunit_case handle_cases[] = {
 	KUNIT_CASE(handle_life),
+	KUNIT_CASE(handle_stale),
 	KUNIT_CASE(handle_entries),
 	KUNIT_CASE(address_get),
 	KUNIT_CASE(address_put),

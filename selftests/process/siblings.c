@@ -5,6 +5,20 @@
 
 #define PORT_SIBLINGS	7625
 
+/* Ids of a channel that have other handles than a destroyed one (abi.rst) */
+#define OTHER_HANDLES	4095
+
+/* The next id gets the handle of the last one that was destroyed. */
+static bool handles_use(struct rdma_event_channel *channel)
+{
+	int i;
+
+	for (i = 0; i < OTHER_HANDLES; i++)
+		if (rdma_destroy_id(id_make(channel)))
+			return false;
+	return true;
+}
+
 /* The first child lets the second one go on, and waits for it. */
 static bool other_goes_on(struct heirs *h)
 {
@@ -14,15 +28,19 @@ static bool other_goes_on(struct heirs *h)
 }
 
 /*
- * One child destroys its copy and creates an id, which gets the same handle.
- * The copy of the other child is of the destroyed id.
+ * One child destroys its copy and creates an id, which gets the same handle or
+ * the next one of its place. The copy of the other child is of the destroyed id.
  */
+static bool same_handle;
+
 static int first_child(struct heirs *h)
 {
 	struct rdma_event_channel *channel = h->channel;
 	struct rdma_cm_id *id;
 
 	if (!parent_gone(h) || rdma_destroy_id(h->id))
+		return __LINE__;
+	if (same_handle && !handles_use(channel))
 		return __LINE__;
 	id = id_make(channel);
 	if (id_bind(id, OWN4, PORT_SIBLINGS) || !other_goes_on(h))
@@ -44,6 +62,8 @@ static int second_child(struct heirs *h)
 		return __LINE__;
 	/* Not the attributes of the other id */
 	err = rdma_init_qp_attr(h->id, &attr, &mask) ? errno : 0;
+	if (!same_handle && (!rdma_listen(h->id, 1) || errno != ENOENT))
+		return __LINE__;
 	if (rdma_destroy_id(h->id))
 		return __LINE__;
 	if (write(h->back[1], &c, 1) != 1)
@@ -60,13 +80,24 @@ static int leave_siblings_behind(struct heirs *h)
 	return heir_fork(h, first_child) && heir_fork(h, second_child) ? 0 : 2;
 }
 
-TEST(RA_02_copy_of_an_id_whose_handle_is_used_again)
+TEST(RA_02_copy_of_an_id_whose_place_is_used_again)
 {
 	struct heirs h;
 
 	NEED_PIDFD();
 	heirs_start(_metadata, &h, leave_siblings_behind);
 	heirs_end(_metadata, &h, 2);
+}
+
+TEST(RA_02_copy_of_an_id_whose_handle_is_used_again)
+{
+	struct heirs h;
+
+	NEED_PIDFD();
+	same_handle = true;
+	heirs_start(_metadata, &h, leave_siblings_behind);
+	heirs_end(_metadata, &h, 2);
+	same_handle = false;
 }
 
 #define FIRST_GROUP	"239.55.62.1"
@@ -128,7 +159,7 @@ static int leave_one_owner_behind(struct heirs *h)
 		return 1;
 	h->id = id_make(h->channel);
 	if (!heir_fork(h, stale_child) || rdma_destroy_id(h->id) ||
-	    group_leave(member, FIRST_GROUP))
+	    group_leave(member, FIRST_GROUP) || !handles_use(h->channel))
 		return 2;
 	fresh = id_make(h->channel);
 	if (group_join(member, SECOND_GROUP) || !heir_fork(h, fresh_child))
@@ -279,14 +310,16 @@ static int leave_requests_behind(struct heirs *h)
 		return 3;
 	rdma_destroy_ep(h->id);
 	rdma_destroy_ep(client);
+	if (!handles_use(h->channel))
+		return 4;
 	fresh = request_read(h->channel, clients);
 	if (!fresh || fresh->qp->handle != handle)
-		return 4;
+		return 5;
 	if (rdma_accept(fresh, NULL) ||
 	    event_take(clients, NULL) != RDMA_CM_EVENT_ESTABLISHED ||
 	    event_take(h->channel, NULL) != RDMA_CM_EVENT_ESTABLISHED)
-		return 5;
-	return heir_fork(h, accepted_request) ? 0 : 6;
+		return 6;
+	return heir_fork(h, accepted_request) ? 0 : 7;
 }
 
 TEST(RA_02_stale_copy_of_a_request_that_nobody_has_accepted)

@@ -8,6 +8,14 @@
 #ifndef CMX_COMPAT_H
 #define CMX_COMPAT_H
 
+/*
+ * There, a thread that waits for a spinlock sleeps. That would end the wait of
+ * core/resolve/route.c for the removal of a device too early.
+ */
+#ifdef CONFIG_PREEMPT_RT
+#error "rdma-cmx does not support kernels with PREEMPT_RT"
+#endif
+
 /* linux/kernel.h declared these functions before. */
 #ifdef CMX_HEX_H
 #include <linux/hex.h>

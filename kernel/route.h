@@ -39,14 +39,16 @@ enum cmx_route_state {
  * @addressed: the id is between ADDR_RESOLVED and ROUTE_RESOLVED
  * @locked: the removal of other devices waits for the caller, who does not wait
  *	for the firmware of a port: it is down unless it is known to be active
- * @grace: REMOVED: grace periods that had begun before
+ * @remover: REMOVED: number of the thread that removes the device
+ * @switches: REMOVED: how often that thread had slept, modulo 2^32
  * @query: the query of rdma_cmx, or NULL
  */
 struct cmx_route {
 	u8 state;
 	bool addressed;
 	bool locked;
-	u32 grace;
+	pid_t remover;
+	u32 switches;
 	struct cmx_route_query *query;
 };
 

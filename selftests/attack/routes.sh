@@ -4,13 +4,13 @@
 # this module and of rdma_cm, whose queries continue when those of this module
 # have failed. Everything that ends them ends them at once: close, destroy,
 # SIGKILL, the end of namespaces, the removal of the device, also while the
-# verbs wait for the process, and if rdma_cmx has no memory for the device
-# (OPS-04).
+# verbs wait for the process or another user has a system call that does not
+# sleep, and if rdma_cmx has no memory for the device (OPS-04).
 . /usr/lib/rdma-cmx/selftests/lib.sh
 . /usr/lib/rdma-cmx/selftests/fabric.sh
 fourth=$(fab_dev 4)
 addr=10.66.0.4
-tracing=/sys/kernel/tracing
+call=
 
 # start MODE IDS [FILE]: starts tools/routes
 start() {
@@ -71,20 +71,16 @@ fail_add() {
 
 cleanup() {
 	[ ! -d /sys/module/cmx_consumer ] || { fail_add 0; rmmod cmx_consumer; }
-	[ ! -e $tracing/events/kprobes/cmx_grace ] || {
-		echo 0 >$tracing/events/kprobes/cmx_grace/enable
-		echo >$tracing/kprobe_events
-	}
+	[ -z "$call" ] || kill -KILL "$call"
 } 2>/dev/null
 trap cleanup EXIT
 
-# graces: number of waits for a grace period since the first call
-graces() {
-	[ -e $tracing/events/kprobes/cmx_grace ] || {
-		echo 'p:cmx_grace synchronize_rcu_tasks' >$tracing/kprobe_events &&
-		echo 1 >$tracing/events/kprobes/cmx_grace/enable
-	} 2>/dev/null || return
-	awk '$1 == "cmx_grace" { print $2 }' $tracing/kprobe_profile
+# sleepless: starts an ordinary user's system call that takes long
+sleepless() {
+	: >call
+	/usr/lib/rdma-cmx/selftests/attack/tools/sleepless >call 2>&1 &
+	call=$!
+	ok "a user has a call that does not sleep" wait_for 50 grep -q ready call
 }
 
 many=200 rounds=2
@@ -109,19 +105,11 @@ for querier in module rdma_cm; do
 	ok "OPS-04: no object is left" wait_for 50 live_none
 
 	start events "$many"
-	before=$(graces)
+	sleepless
 	unplug
 	ok "OPS-04: the removal of the device ends" removal_ended
 	ok "OPS-04: each id gets the event" ended
-	# A grace period of RCU tasks takes a tenth of a second or more.
-	if [ -n "$before" ]; then
-		ok "OPS-04: ids share grace periods" \
-			test $(($(graces) - before)) -lt 100
-		echo 0 >$tracing/events/kprobes/cmx_grace/enable
-		echo >$tracing/kprobe_events
-	else
-		skip "OPS-04: ids share grace periods" "no events of kprobes"
-	fi
+	ok "OPS-04: the other call still has not slept" kill -KILL $call
 	ok "the device is back" back
 
 	start threads 4

@@ -16,19 +16,16 @@
  * the query's timeout.
  */
 #include <linux/export.h>
-#include <linux/mutex.h>
+#include <linux/pid.h>
+#include <linux/pid_namespace.h>
 #include <linux/rcupdate.h>
+#include <linux/sched.h>
 #include <linux/wait_bit.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/rdma_cm.h>
 
 #include "resolve/resolve.h"
 #include "route.h"
-
-/* Serialises grace periods: all ids of a device share one or two. */
-static DEFINE_MUTEX(cmx_route_mutex);
-static u32 cmx_route_begun;
-static u32 cmx_route_ended;
 
 /* True if rdma_cm makes the route locally, in a work item without a cancel */
 static bool cmx_route_is_local(const struct rdma_cm_id *id,
@@ -137,13 +134,13 @@ void rdma_cmx_route_event(struct cmx_route *route,
 		break;
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
 		state = CMX_ROUTE_REMOVED;
-		/* Grace periods that begin later wait for this thread. */
-		route->grace = READ_ONCE(cmx_route_begun);
+		route->remover = task_pid_nr(current);
+		route->switches = current->nvcsw;
 		break;
 	default:
 		return;
 	}
-	/* After @grace, which is read without the handler lock */
+	/* After @remover and @switches, which are read without a lock */
 	smp_store_release(&route->state, state);
 	/* Pairs with the barrier of wait_var_event(). */
 	smp_mb();
@@ -163,25 +160,27 @@ static bool cmx_route_destroy_before_removal(struct rdma_cm_id *id)
 	return true;
 }
 
-static bool cmx_route_is_over(const struct cmx_route *route)
+/*
+ * True if the thread that removes the device has slept since DEVICE_REMOVAL, or
+ * has exited: it has cancelled the query. It sleeps soon, because rdma_cm waits
+ * for the id.
+ *
+ * Neither a grace period nor a lock would do: any process can prolong those.
+ */
+static bool cmx_route_is_cancelled(const struct cmx_route *route)
 {
-	/* Pairs with the release of cmx_route_wait_cancelled(). */
-	return (s32)(smp_load_acquire(&cmx_route_ended) - route->grace) > 0;
-}
+	struct task_struct *remover;
+	bool slept;
 
-/* Waits until the thread that removes the device has cancelled the query. */
-static void cmx_route_wait_cancelled(const struct cmx_route *route)
-{
-	if (cmx_route_is_over(route))
-		return;
-	mutex_lock(&cmx_route_mutex);
-	if (!cmx_route_is_over(route)) {
-		WRITE_ONCE(cmx_route_begun, cmx_route_begun + 1);
-		synchronize_rcu_tasks();
-		/* Ordered after the work of the removing threads */
-		smp_store_release(&cmx_route_ended, cmx_route_begun);
-	}
-	mutex_unlock(&cmx_route_mutex);
+	rcu_read_lock();
+	remover = pid_task(find_pid_ns(route->remover, &init_pid_ns),
+			   PIDTYPE_PID);
+	slept = !remover ||
+		(u32)READ_ONCE(remover->nvcsw) != route->switches;
+	rcu_read_unlock();
+	/* After all that the thread did before. Pairs with __schedule(). */
+	smp_mb();
+	return slept;
 }
 
 /**
@@ -212,7 +211,8 @@ void rdma_cmx_route_destroy(struct rdma_cm_id *id, struct cmx_route *route)
 	}
 	/* Pairs with the release of rdma_cmx_route_event(). */
 	if (smp_load_acquire(&route->state) == CMX_ROUTE_REMOVED)
-		cmx_route_wait_cancelled(route);
+		while (!cmx_route_is_cancelled(route))
+			schedule_timeout_uninterruptible(1);
 	rdma_destroy_id(id);
 	WRITE_ONCE(route->state, CMX_ROUTE_NONE);
 	/* Another id may use @route. */

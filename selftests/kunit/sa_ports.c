@@ -32,7 +32,7 @@ static struct workqueue_struct *wq;
 static struct ib_mad_agent agent;
 static struct completion released;
 static bool active;
-static atomic_t reads, io, failures;
+static atomic_t reads, io, own, failures;
 static atomic_t ups, downs;	/* reports of port 1 of @slow */
 
 static int ports_read(struct ib_device *ibdev, u32 num,
@@ -45,6 +45,9 @@ static int ports_read(struct ib_device *ibdev, u32 num,
 	/* A removal waits for the read, and I/O may need the device. */
 	if (!(current->flags & PF_MEMALLOC_NOIO))
 		atomic_inc(&io);
+	/* A caller that reads may keep the lock until it is scheduled. */
+	if (!(current->flags & PF_WQ_WORKER))
+		atomic_inc(&own);
 	atomic_inc(&reads);
 	wait_for_completion(&released);
 	return atomic_add_unless(&failures, -1, 0) ? -EIO : 0;
@@ -70,6 +73,7 @@ static int ports_init(struct kunit *test)
 	active = false;
 	atomic_set(&reads, 0);
 	atomic_set(&io, 0);
+	atomic_set(&own, 0);
 	atomic_set(&failures, 0);
 	atomic_set(&ups, 0);
 	atomic_set(&downs, 0);
@@ -193,6 +197,41 @@ static void ports_share(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, cmx_sa_port_get(slow.ibdev->index, 1));
 	KUNIT_EXPECT_EQ(test, atomic_read(&reads), 3);
 	KUNIT_EXPECT_EQ(test, atomic_read(&io), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&own), 0);
+}
+
+static bool busy;
+
+/* Another caller, who begins one read after another */
+static void call_begin(struct work_struct *work)
+{
+	struct call *c = container_of(work, struct call, work);
+
+	while (READ_ONCE(busy)) {
+		cmx_sa_port_check_begin(slow.port[1]);
+		cond_resched();
+	}
+	complete(&c->over);
+}
+
+/* A caller waits for the read that begins after its call, not for later ones. */
+static void ports_others_read(struct kunit *test)
+{
+	u32 before;
+	int i;
+
+	complete_all(&released);
+	WRITE_ONCE(busy, true);
+	call_start(&calls[0], call_begin);
+	KUNIT_EXPECT_TRUE(test, WAIT_FOR(atomic_read(&reads) > 10));
+	for (i = 0; i < 20; i++) {
+		before = READ_ONCE(slow.port[1]->checks);
+		KUNIT_EXPECT_FALSE(test, cmx_sa_port_check(slow.port[1]));
+		KUNIT_EXPECT_LE(test, before + 1,
+				READ_ONCE(slow.port[1]->checks));
+	}
+	WRITE_ONCE(busy, false);
+	flush_workqueue(wq);
 }
 
 /* An id at port 1 of @slow, with an address */
@@ -532,6 +571,7 @@ static void ports_unlisted(struct kunit *test)
 static struct kunit_case ports_cases[] = {
 	KUNIT_CASE(ports_others),
 	KUNIT_CASE(ports_share),
+	KUNIT_CASE(ports_others_read),
 	KUNIT_CASE(ports_cached_path),
 	KUNIT_CASE(ports_route),
 	KUNIT_CASE(ports_removal),

@@ -24,6 +24,10 @@
 /* In an MGID of a datagram id, in place of IPoIB's signature */
 #define CMX_CM_SIGNATURE	0x01
 
+/* Waits for the state of a port: up to 200 ms together */
+#define CMX_IB_PORT_POLL_MS	40
+#define CMX_IB_PORT_POLLS	5
+
 static struct ib_sa_client cmx_sa_mc_client;
 
 static bool cmx_is_sa_mgid(const union rdma_cmx_sockaddr *addr)
@@ -252,19 +256,48 @@ static void cmx_ib_answered(struct cmx_sched_waiter *waiter, void *answer,
 	cmx_group_put(g);
 }
 
-/* 0: the SA has them; -EINPROGRESS: cmx_ib_answered() is called. */
+/*
+ * True if @port is active. The event may not have arrived yet, so its state is
+ * read. The work items of all groups share a queue, so this one does not wait
+ * for firmware: @again is set, and it runs again later.
+ */
+static bool cmx_ib_port_check(struct cmx_group *g, struct cmx_sa_port *port,
+			      bool *again)
+{
+	bool first = !g->port_polls;
+	/* Before the state */
+	bool ended = !first && cmx_sa_port_check_ended(port, g->port_check);
+
+	*again = !cmx_sa_port_is_active(port) && !ended &&
+		 g->port_polls < CMX_IB_PORT_POLLS;
+	if (!*again) {
+		g->port_polls = 0;
+		return cmx_sa_port_is_active(port);
+	}
+	if (first)
+		g->port_check = cmx_sa_port_check_begin(port);
+	g->port_polls++;
+	g->state = CMX_GROUP_IDLE;
+	cmx_group_kick(g, CMX_IB_PORT_POLL_MS);
+	return false;
+}
+
+/*
+ * 0: the SA has them; -EINPROGRESS: cmx_ib_answered() is called, or the work item
+ * runs again.
+ */
 static int cmx_ib_query_sendonly(struct cmx_group *g)
 {
 	struct cmx_sa_port *port;
+	bool again;
 	u32 caps;
 	int ret;
 
 	port = cmx_sa_port_find(g->id->device->index, g->id->port_num);
 	if (!port)
 		return -ENODEV;
-	/* Not for long: the work items of all groups share a queue. */
-	if (!cmx_sa_port_check_timeout(port)) {
-		ret = -ENODEV;
+	if (!cmx_ib_port_check(g, port, &again)) {
+		ret = again ? -EINPROGRESS : -ENODEV;
 	} else if (!cmx_sa_info(port, &caps)) {
 		ret = cmx_ib_send_only(caps);
 	} else {

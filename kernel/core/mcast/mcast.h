@@ -147,6 +147,8 @@ enum cmx_group_state {
  * @generation: of the port, at the last attempt to rejoin
  * @querying: the query for send-only full members at the SA is outstanding
  * @waiter: waiter of that query
+ * @port_polls: how often it has waited for the state of its port
+ * @port_check: of that state, see cmx_sa_port_check_begin()
  * @sa_mc: membership of ib_sa
  * @lock: guards the fields that follow
  * @dead: left: @work must not be queued
@@ -197,6 +199,8 @@ struct cmx_group {
 	u32 generation;
 	bool querying;
 	struct cmx_sched_waiter waiter;
+	u8 port_polls;
+	u32 port_check;
 	struct ib_sa_multicast *sa_mc;
 
 	spinlock_t lock;	/* guards what callbacks store */

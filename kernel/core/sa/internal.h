@@ -274,9 +274,11 @@ struct cmx_sa_inform {
  * @num: port number
  * @events: receives events of the port
  * @refresh: reads state and SM again
- * @check: likewise, for callers that do not wait for its end; has a reference
+ * @check: likewise, for callers that do not read them; has a reference
  * @checking: @check is queued or runs; by cmx_sa_lock
- * @look_end: until then callers wait for it, in jiffies; likewise
+ * @check_again: it runs once more afterwards; likewise
+ * @checks: number of its reads that have ended; written likewise
+ * @check_end: time until which callers wait for a read, in jiffies; likewise
  * @agent_lock: see above
  * @agent: MAD agent, NULL after the removal
  * @ah: address of the SM, NULL: not known; changes under @agent_lock and
@@ -311,7 +313,9 @@ struct cmx_sa_port {
 	struct delayed_work refresh;
 	struct work_struct check;
 	bool checking;
-	unsigned long look_end;
+	bool check_again;
+	u32 checks;
+	unsigned long check_end;
 	struct rw_semaphore agent_lock;
 	struct ib_mad_agent *agent;
 	struct cmx_sa_ah *ah;

@@ -315,23 +315,6 @@ bool cmx_sa_port_is_active(const struct cmx_sa_port *port)
 }
 
 /**
- * cmx_sa_port_check - check that a port is active
- * @port: the port
- *
- * The event may not have arrived yet, so this reads the state of a port that is
- * not known to be active.
- *
- * Context: process context, may sleep for the firmware of the device. The
- * caller holds no lock that others need meanwhile.
- */
-bool cmx_sa_port_check(struct cmx_sa_port *port)
-{
-	if (!cmx_sa_port_is_active(port))
-		cmx_sa_port_refresh(port);
-	return cmx_sa_port_is_active(port);
-}
-
-/**
  * cmx_sa_port_find - get a port, active or not, with a reference for the caller
  * @ibdev_index: index of its device
  * @port_num: its number

@@ -101,6 +101,8 @@ u32 cmx_sa_port_num(const struct cmx_sa_port *port);
 bool cmx_sa_port_is_active(const struct cmx_sa_port *port);
 bool cmx_sa_port_check(struct cmx_sa_port *port);
 bool cmx_sa_port_check_timeout(struct cmx_sa_port *port);
+u32 cmx_sa_port_check_begin(struct cmx_sa_port *port);
+bool cmx_sa_port_check_ended(const struct cmx_sa_port *port, u32 after);
 bool cmx_sa_port_ruled(const struct cmx_sa_port *port, const struct net *net);
 int cmx_sa_ports_for_each(const struct net *net,
 			  int (*fn)(struct cmx_sa_port *port, void *arg),

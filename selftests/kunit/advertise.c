@@ -292,12 +292,64 @@ static void advertise_other_port(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, other_cached(&query));
 }
 
+static struct rdma_cmx_service *others[8];
+
+static struct cmx_port_record *record_of(struct rdma_cmx_service *s)
+{
+	return list_first_entry(&s->records, struct cmx_port_record, node);
+}
+
+/* With the id of advertise(), in a partition that the port is not in */
+static struct rdma_cmx_service *advertise_as(u16 pkey)
+{
+	struct rdma_cmx_service_attr attr = {
+		.net = &init_net,
+		.name = "kunit-other",
+		.id = 0x1061d40,
+		.pkey = pkey,
+		.lease_s = RDMA_CMX_MIN_LEASE,
+		.dev = dev_name(&fake.ibdev->dev),
+		.dev_port = PORT,
+	};
+
+	return rdma_cmx_advertise(&attr, NULL, NULL);
+}
+
+/* The end of a service retries those alone that it has blocked. */
+static void advertise_others(struct kunit *test)
+{
+	unsigned long due = jiffies + 3600 * HZ;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(others); i++) {
+		others[i] = advertise_as(0x9000 + i);
+		KUNIT_ASSERT_FALSE(test, IS_ERR(others[i]));
+		KUNIT_ASSERT_TRUE(test, WAIT_FOR(record_of(others[i])->error ==
+						 -ENOENT));
+		WRITE_ONCE(record_of(others[i])->due, due);
+	}
+	advertise(test);
+	set(test, PKEY);
+	withdraw();
+	respond(test, IB_SA_METHOD_DELETE, PKEY, 0);
+	/* Its record does not use the port any more. */
+	KUNIT_EXPECT_TRUE(test, WAIT_FOR(refcount_read(&fake.port[PORT]->ref) ==
+					 1 + ARRAY_SIZE(others)));
+	for (i = 0; i < ARRAY_SIZE(others); i++) {
+		KUNIT_EXPECT_EQ(test, READ_ONCE(record_of(others[i])->due),
+				due);
+		rdma_cmx_withdraw(others[i]);
+	}
+	expect_gone(test);
+}
+
 static struct kunit_case advertise_cases[] = {
 	KUNIT_CASE(advertise_pkey),
 	KUNIT_CASE(advertise_unknown),
 	KUNIT_CASE(advertise_withdrawn),
 	KUNIT_CASE(advertise_port_was_down),
 	KUNIT_CASE(advertise_other_port),
+	KUNIT_CASE(advertise_others),
 	{}
 };
 

@@ -104,6 +104,8 @@ enum cmx_record_op {
  * @exists: the SA may have it, with @gid and @pkey
  * @deferred: a deletion has failed; the next one waits for a moment
  * @claimed: no other service may have @pkey with this id on the port
+ * @blocked: another service has @blocked_pkey with this id on the port
+ * @blocked_pkey: see above
  * @gid: of the last attempt to set it
  * @pkey: of the last attempt to set it
  * @confirmed: the SA has it, as of the last query and the last event
@@ -134,6 +136,8 @@ struct cmx_port_record {
 	bool exists;
 	bool deferred;
 	bool claimed;
+	bool blocked;
+	u16 blocked_pkey;
 	union ib_gid gid;
 	u16 pkey;
 	bool confirmed;

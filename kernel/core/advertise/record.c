@@ -315,7 +315,9 @@ static void cmx_record_set(struct cmx_port_record *r,
 		r->claimed = false;
 		cmx_service_unclaimed(r);
 	}
-	if (!ret && cmx_service_claimed(r, pkey, &passes)) {
+	r->blocked = !ret && cmx_service_claimed(r, pkey, &passes);
+	r->blocked_pkey = pkey;
+	if (r->blocked) {
 		/* The end of the other record queues this work item. */
 		if (passes)
 			return;

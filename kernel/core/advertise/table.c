@@ -105,8 +105,15 @@ void cmx_service_unclaimed(const struct cmx_port_record *record)
 		if (other == s || other->id != s->id)
 			continue;
 		list_for_each_entry(r, &other->records, node) {
-			if (r->port != record->port || r->claimed || r->ending)
+			/*
+			 * Others fail for another reason, as often as their
+			 * backoff allows.
+			 */
+			if (r->port != record->port || !r->blocked ||
+			    r->ending ||
+			    !cmx_same_partition(r->blocked_pkey, record->pkey))
 				continue;
+			r->blocked = false;
 			r->due = jiffies;
 			cmx_record_kick(r, 0);
 		}

@@ -2,7 +2,7 @@
 /*
  * An SA does not respond to the queries of some users. A query of another user,
  * to which it responds, is sent at once. So is one of a kernel consumer with
- * more users than slots.
+ * more users than slots. Their retries leave room in ib_mad.
  */
 #include "uapi.h"
 
@@ -15,6 +15,7 @@
 #define QUERIES 40	/* of an attacker */
 #define ATTACKERS 80
 #define TIMEOUT 240000
+#define PARALLEL 64	/* sa_parallel */
 
 /* Starts a process that queries services as @uid and stays. */
 static pid_t attacker_start(uid_t uid, int process)
@@ -129,6 +130,33 @@ TEST_F_TIMEOUT(slots, sa, 280)
 		}
 		EXPECT_LE(started * QUERIES, lookups());
 	}
+}
+
+/*
+ * Each attempt is a MAD. ib_mad of Linux 7.1 sends 128 of them at a time, so
+ * those that were sent again must leave room for the first one of another user.
+ */
+TEST_F_TIMEOUT(slots, mads, 280)
+{
+	long mads, most = 0;
+	double end;
+	int i;
+
+	ASSERT_EQ(0, number_set(PARAMETERS "sa_timeout_ms", 400));
+	for (i = 0; i < ATTACKERS; i++) {
+		self->pids[i] = attacker_start(2000 + i, i);
+		ASSERT_LT(0, self->pids[i]);
+	}
+	/* More than the timeout of a query */
+	for (end = now_ms() + 12000; now_ms() < end; poll(NULL, 0, 20)) {
+		mads = number_get(COUNTERS "live_sa_mads");
+		most = mads > most ? mads : most;
+	}
+	TH_LOG("%ld MADs", most);
+	EXPECT_LE(PARALLEL, most);
+	/* Two of each query, and those that ib_mad is about to return */
+	EXPECT_GE(3 * PARALLEL, most);
+	EXPECT_EQ(1, user_route(3000, "10.66.0.3"));
 }
 
 TEST_HARNESS_MAIN

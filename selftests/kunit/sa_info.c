@@ -130,10 +130,45 @@ static void info_late(struct kunit *test)
 	unknown(test);
 }
 
+/* An SM that has one event after another prolongs a query for some time only. */
+static void info_events(struct kunit *test)
+{
+	struct cmx_sa_lookup *l, *next;
+	int i;
+
+	/* 75 ms in all */
+	param_set(test, cmx_kunit_module(), "sa_timeout_ms", 25);
+	param_set(test, cmx_kunit_module(), "sa_retries", 1);
+	waiter.done = info_done;
+	KUNIT_ASSERT_EQ(test, 0, cmx_sa_info_lookup(fake.port[1], &waiter));
+	l = fake_lookup(fake.port[1]);
+	KUNIT_ASSERT_NOT_NULL(test, l);
+	for (i = 0; i < 4000; i++) {
+		cmx_sa_lookups_again(fake.port[1]);
+		if (wait_for_completion_timeout(&done, msecs_to_jiffies(5)))
+			break;
+	}
+	KUNIT_EXPECT_LT(test, i, 4000);
+	KUNIT_EXPECT_EQ(test, status, -ETIMEDOUT);
+	KUNIT_EXPECT_GE(test, l->deadline - l->started_at,
+			msecs_to_jiffies(150));
+	/* The last event begins another one, with all of the timeout. */
+	waiter.done = info_done;
+	KUNIT_ASSERT_EQ(test, 0, cmx_sa_info_lookup(fake.port[1], &waiter));
+	next = fake_lookup(fake.port[1]);
+	KUNIT_ASSERT_NOT_NULL(test, next);
+	KUNIT_EXPECT_PTR_NE(test, next, l);
+	cmx_sa_lookup_put(next);
+	cmx_sa_lookup_put(l);
+	KUNIT_EXPECT_TRUE(test, cmx_sa_forget(&waiter) ||
+				wait_for_completion_timeout(&done, KUNIT_WAIT));
+}
+
 static struct kunit_case info_cases[] = {
 	KUNIT_CASE(info_responses),
 	KUNIT_CASE(info_errors),
 	KUNIT_CASE(info_late),
+	KUNIT_CASE(info_events),
 	{}
 };
 

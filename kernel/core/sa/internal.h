@@ -290,6 +290,7 @@ struct cmx_sa_inform {
  * @retry: delay after the last read if it failed, in jiffies; likewise
  * @down: reported as down since it was active; by @refresh
  * @tid: lower half of the last transaction id
+ * @mads: number of MADs that ib_mad has not returned, by cmx_sa_lock
  * @sched: lookups that wait or run, and their users
  * @sends: running lookups whose next MAD @send sends
  * @send: sends MADs; has a reference
@@ -326,6 +327,7 @@ struct cmx_sa_port {
 	unsigned long retry;
 	bool down;
 	atomic_t tid;
+	unsigned int mads;
 	struct cmx_sched sched;
 	struct list_head sends;
 	struct work_struct send;
@@ -441,6 +443,8 @@ unsigned long cmx_sa_retry_delay(const struct cmx_sa_port *port,
 				 unsigned int retries);
 void cmx_sa_window_adapt(struct cmx_sa_port *port, unsigned long took);
 void cmx_sa_response_time(struct cmx_sa_port *port, unsigned long took);
+unsigned int cmx_sa_mads_max(void);
+unsigned int cmx_sa_mads_many(void);
 struct cmx_sched_limits cmx_sa_limits(const struct cmx_sched *sched);
 
 /* lookup.c */
@@ -488,6 +492,8 @@ void cmx_sa_send_cancel(struct cmx_sa_lookup *l);
 void cmx_sa_mad_send(struct cmx_sa_lookup *l);
 void cmx_sa_mads_cancel(struct cmx_sa_lookup *l);
 void cmx_sa_mad_free(struct cmx_sa_mad *m);
+bool cmx_sa_mad_add(struct cmx_sa_lookup *l, struct cmx_sa_mad *m);
+void cmx_sa_mad_remove(struct cmx_sa_lookup *l, struct cmx_sa_mad *m);
 
 /* response.c */
 void cmx_sa_lookup_response(struct cmx_sa_lookup *l, u32 generation,

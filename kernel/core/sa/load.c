@@ -99,6 +99,18 @@ void cmx_sa_response_time(struct cmx_sa_port *port, unsigned long took)
 	cmx_sa_window_adapt(port, took);
 }
 
+/* Maximum MADs of a port that ib_mad has not returned, of ended queries, too */
+unsigned int cmx_sa_mads_max(void)
+{
+	return 4 * clamp_t(unsigned int, READ_ONCE(sa_parallel), 16, 1 << 20);
+}
+
+/* MADs of a port above which a query that is sent again keeps two, see mad.c */
+unsigned int cmx_sa_mads_many(void)
+{
+	return min(cmx_sa_mads_max() / 2, 64U);
+}
+
 /* A port that is not active sends no query. */
 struct cmx_sched_limits cmx_sa_limits(const struct cmx_sched *sched)
 {

@@ -21,6 +21,9 @@
 #include "sa/trace.h"
 #include "sched.h"
 
+/* Timeouts that a ClassPortInfo query gets at most */
+#define CMX_SA_INFO_TIMEOUTS 4
+
 static struct workqueue_struct *cmx_sa_wq;
 
 /* Numbers the queries that change the SA */
@@ -74,8 +77,11 @@ static void cmx_sa_lookup_kick(struct cmx_sa_lookup *l, unsigned long delay)
 /* Time until the next step of @l, which is sent now */
 static unsigned long cmx_sa_lookup_delay(const struct cmx_sa_lookup *l)
 {
-	return min(cmx_sa_retry_delay(l->port, l->retries),
-		   l->deadline - jiffies);
+	/* The deadline may have passed since the caller compared it. */
+	long left = l->deadline - jiffies;
+
+	return min_t(unsigned long, max(left, 0L),
+		     cmx_sa_retry_delay(l->port, l->retries));
 }
 
 static void cmx_sa_lookup_start(struct cmx_sched_entity *entity)
@@ -520,25 +526,41 @@ void cmx_sa_lookups_fail(struct cmx_sa_port *port, int error)
 }
 
 /*
+ * Under cmx_sa_lock. All of the timeout for the new SA: only an event queries its
+ * ClassPortInfo again. The subnet manager chooses the number of events, so there
+ * is a limit. Returns false if @l must end; the event begins another one.
+ */
+static bool cmx_sa_lookup_extend(struct cmx_sa_lookup *l)
+{
+	unsigned long total = cmx_sa_timeout_total();
+
+	if (time_after(jiffies + total,
+		       l->started_at + CMX_SA_INFO_TIMEOUTS * total))
+		return false;
+	l->deadline = jiffies + total;
+	return true;
+}
+
+/*
  * The SA, or its address, has changed: each outstanding query is sent again
  * without delay. There are at most sa_parallel. Queries that waited while the
  * port was down continue, too.
  */
 void cmx_sa_lookups_again(struct cmx_sa_port *port)
 {
-	struct cmx_sa_lookup *l;
+	struct cmx_sa_lookup *l, *ended = NULL;
 
 	spin_lock(&cmx_sa_lock);
 	list_for_each_entry(l, &port->sched.running, entity.node) {
 		cmx_sa_mads_cancel(l);
-		/*
-		 * All of the timeout for the new SA: nothing queries its
-		 * ClassPortInfo again before the next event.
-		 */
-		if (cmx_sa_query_is_info(&l->key.query))
-			l->deadline = jiffies + cmx_sa_timeout_total();
+		/* A port has one. */
+		if (cmx_sa_query_is_info(&l->key.query) &&
+		    !cmx_sa_lookup_extend(l))
+			ended = l;
 		cmx_sa_lookup_kick(l, 0);
 	}
+	if (ended)
+		cmx_sa_lookup_expire(ended);
 	cmx_sched_run(&port->sched);
 	spin_unlock(&cmx_sa_lock);
 }

@@ -15,6 +15,10 @@
  *
  * A MAD is on the list of its lookup, which cmx_sa_lock guards, from before its
  * post until ib_mad returns it, so it can be cancelled there.
+ *
+ * A port has a limit of such MADs, for hardware that completes no send. ib_mad
+ * of Linux 7.1 sends 128 MADs of an agent and queues the others. So with half of
+ * these, a lookup that is sent again keeps its first and its last MAD only.
  */
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
@@ -38,6 +42,47 @@ void cmx_sa_mads_cancel(struct cmx_sa_lookup *l)
 
 	list_for_each_entry(m, &l->mads, node)
 		ib_modify_mad(m->buf, 0);
+}
+
+/* Under cmx_sa_lock. Cancels the MADs of @l between its first and its last. */
+static void cmx_sa_mads_thin(struct cmx_sa_lookup *l)
+{
+	struct cmx_sa_mad *m;
+
+	list_for_each_entry(m, &l->mads, node) {
+		if (!list_is_first(&m->node, &l->mads) &&
+		    !list_is_last(&m->node, &l->mads))
+			ib_modify_mad(m->buf, 0);
+	}
+}
+
+/*
+ * Puts @m on the list. False: its lookup has ended while this thread waited for
+ * the port's lock or for memory, or the port has too many MADs.
+ */
+bool cmx_sa_mad_add(struct cmx_sa_lookup *l, struct cmx_sa_mad *m)
+{
+	struct cmx_sa_port *port = l->port;
+	bool ok;
+
+	spin_lock(&cmx_sa_lock);
+	ok = cmx_sa_lookup_sendable(l) && port->mads < cmx_sa_mads_max();
+	if (ok) {
+		list_add_tail(&m->node, &l->mads);
+		if (++port->mads > cmx_sa_mads_many())
+			cmx_sa_mads_thin(l);
+	}
+	spin_unlock(&cmx_sa_lock);
+	return ok;
+}
+
+/* Takes @m off the list. ib_mad does not have it. */
+void cmx_sa_mad_remove(struct cmx_sa_lookup *l, struct cmx_sa_mad *m)
+{
+	spin_lock(&cmx_sa_lock);
+	list_del(&m->node);
+	l->port->mads--;
+	spin_unlock(&cmx_sa_lock);
 }
 
 static void cmx_sa_mad_fill(struct ib_sa_mad *mad, struct cmx_sa_port *port,
@@ -102,39 +147,30 @@ void cmx_sa_mad_send(struct cmx_sa_lookup *l)
 {
 	struct cmx_sa_mad *m;
 	unsigned int noio;
-	bool sendable;
 
 	down_read(&l->port->agent_lock);
 	/* A removal waits for the lock: see cmx_sa_device_remove(). */
 	noio = memalloc_noio_save();
-	/* It may have ended while another one had the lock and read the port. */
-	spin_lock(&cmx_sa_lock);
-	sendable = cmx_sa_lookup_sendable(l);
-	spin_unlock(&cmx_sa_lock);
-	if (!sendable)
-		goto unlock;
 	m = cmx_sa_mad_make(l);
 	if (!m)
 		goto unlock;
-	spin_lock(&cmx_sa_lock);
-	list_add_tail(&m->node, &l->mads);
-	spin_unlock(&cmx_sa_lock);
-
+	if (!cmx_sa_mad_add(l, m))
+		goto free;
 	trace_cmx_sa_send(l, m->buf->mad);
 	if (ib_post_send_mad(m->buf, NULL)) {
-		spin_lock(&cmx_sa_lock);
-		list_del(&m->node);
-		spin_unlock(&cmx_sa_lock);
-		cmx_sa_mad_free(m);
-		/* Not the last reference: the caller has one. */
-		refcount_dec(&l->ref);
-		goto unlock;
+		cmx_sa_mad_remove(l, m);
+		goto free;
 	}
 	/* A lookup that ended meanwhile could not cancel it. */
 	spin_lock(&cmx_sa_lock);
 	if (l->entity.state == CMX_SCHED_GONE)
 		cmx_sa_mads_cancel(l);
 	spin_unlock(&cmx_sa_lock);
+	goto unlock;
+free:
+	cmx_sa_mad_free(m);
+	/* Not the last reference: the caller has one. */
+	refcount_dec(&l->ref);
 unlock:
 	memalloc_noio_restore(noio);
 	up_read(&l->port->agent_lock);

@@ -108,9 +108,7 @@ void cmx_sa_mad_sent(struct ib_mad_agent *agent, struct ib_mad_send_wc *wc)
 	struct cmx_sa_mad *m = wc->send_buf->context[0];
 	struct cmx_sa_lookup *l = m->lookup;
 
-	spin_lock(&cmx_sa_lock);
-	list_del(&m->node);
-	spin_unlock(&cmx_sa_lock);
+	cmx_sa_mad_remove(l, m);
 	cmx_sa_mad_free(m);
 	cmx_sa_lookup_put(l);
 }

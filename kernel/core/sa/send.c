@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * One work item for each port sends the MADs of its queries. If the firmware of
- * the port hangs, only this work item waits for it, with agent_lock. It occupies
- * at most two places of the work queue that all ports share: it may be queued
- * while it runs. The lookups of the port end at their timeouts.
+ * the port hangs, this work item waits for it, with agent_lock. It occupies at
+ * most two places of the work queue that all ports share: it may be queued while
+ * it runs. cmx_sa_port.check occupies a third one. The lookups of the port end at
+ * their timeouts.
  *
  * A lookup that ends leaves the list. So the list has no more lookups than the
  * port has outstanding ones, of which sa_parallel is the limit.

@@ -236,6 +236,7 @@ static bool conn_requested(struct cmx_event *evt,
 		return false;
 	}
 	id->handle = raw->ev.obj;
+	id->request = true;
 	if (raw->ev.flags & RDMA_CMX_EVENT_CONN) {
 		id->initiator_depth = raw->ev.param.conn.initiator_depth;
 		id->responder_resources =

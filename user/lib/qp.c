@@ -24,7 +24,11 @@ static int qp_attr_query(struct cmx_id *id, struct ibv_qp_attr *attr, int *mask)
 	cmd.id = id->handle;
 	cmd.qp_state = attr->qp_state;
 	cmd.reserved = 0;
-	if (cmx_id_inherited(id) && id->known) {
+	/*
+	 * The kernel has the cookie of a request after an ACCEPT that succeeds,
+	 * and this process may be a copy of one in which another fails.
+	 */
+	if (cmx_id_inherited(id) && id->known && !id->request) {
 		cmd.size = sizeof(cmd);
 		cmd.uid = cmx_id_cookie(id);
 	}

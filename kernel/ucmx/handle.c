@@ -2,8 +2,9 @@
 /*
  * Handles of ids. The low bits of a handle are an index of the file's xarray
  * plus 1; the first id has index 0, which needs no node. The other bits count
- * the file's handles, modulo 4,096, so that the next id at an index has another
- * handle than the former one, whose stale handle finds nothing.
+ * the file's handles, modulo 4,096. So the next id at an index has another handle
+ * than the former one, whose stale handle finds nothing, unless 4,096 or a
+ * multiple of that lie between them.
  *
  * A handle is allocated before its id may be found. It stays in use while an id
  * that was taken out is closed or migrates. Meanwhile the id is hidden. An id may

@@ -11,10 +11,24 @@
 #include "caller.h"
 #include "ucmx.h"
 
+/* Fewer than handle.c has places, of which some ids have two for a while */
+#define UCMX_MOST_IDS 1000000
+
+static int ucmx_max_ids_set(const char *text, const struct kernel_param *kp)
+{
+	return param_set_uint_minmax(text, kp, 0, UCMX_MOST_IDS);
+}
+
+static const struct kernel_param_ops ucmx_max_ids_ops = {
+	.set = ucmx_max_ids_set,
+	.get = param_get_uint,
+};
+
 unsigned int ucmx_max_ids = 65536;
-module_param_named(max_ids, ucmx_max_ids, uint, 0644);
+module_param_cb(max_ids, &ucmx_max_ids_ops, &ucmx_max_ids, 0644);
+__MODULE_PARM_TYPE(max_ids, "uint");
 MODULE_PARM_DESC(max_ids,
-		 "Maximum ids, memberships and services of one open file (default 65536, at most 1048575 ids)");
+		 "Maximum ids, memberships and services of one open file (default 65536, at most 1000000)");
 
 unsigned int ucmx_max_requests = 1024;
 module_param_named(max_requests, ucmx_max_requests, uint, 0644);

@@ -172,6 +172,31 @@ static int ucmx_service_start(struct ucmx_service *s,
 	return PTR_ERR_OR_ZERO(s->service);
 }
 
+/*
+ * Allocates a handle for @s, which is hidden. Handles ascend, so that a stale one
+ * finds no other service. Not xa_alloc_cyclic(), which uses a former one if it
+ * has no memory.
+ */
+static int ucmx_service_enter(struct ucmx_file *file, struct ucmx_service *s)
+{
+	u32 from;
+	int ret;
+
+	xa_lock(&file->services);
+	do {
+		from = file->next_service ?: 1;
+		ret = __xa_alloc(&file->services, &s->handle,
+				 ucmx_service_hidden(s),
+				 XA_LIMIT(from, U32_MAX), GFP_KERNEL);
+		if (ret == -EBUSY)
+			file->next_service = 0;
+	} while (ret == -EBUSY && from > 1);
+	if (!ret)
+		file->next_service = s->handle + 1;
+	xa_unlock(&file->services);
+	return ret;
+}
+
 int ucmx_advertise(struct ucmx_cmd *cmd)
 {
 	struct rdma_cmx_advertise __user *uarg = cmd->ubuf;
@@ -190,8 +215,7 @@ int ucmx_advertise(struct ucmx_cmd *cmd)
 	s = ucmx_service_alloc(file, arg);
 	if (!s)
 		goto err_charge;
-	ret = xa_alloc(&file->services, &s->handle,
-		       ucmx_service_hidden(s), xa_limit_32b, GFP_KERNEL);
+	ret = ucmx_service_enter(file, s);
 	if (ret)
 		goto err_put;
 	/* A service is advertised only after its handle was written. */

@@ -503,4 +503,15 @@ TEST_F(ids, migrate_with_all)
 	close(to);
 }
 
+/* The bits of a handle limit it. */
+TEST(max_ids_has_a_limit)
+{
+	long ids = number_get(MAX_IDS);
+
+	EXPECT_NE(0, number_set(MAX_IDS, 1000001));
+	EXPECT_EQ(ids, number_get(MAX_IDS));
+	EXPECT_EQ(0, number_set(MAX_IDS, 1000000));
+	EXPECT_EQ(0, number_set(MAX_IDS, ids));
+}
+
 TEST_HARNESS_MAIN

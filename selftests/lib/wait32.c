@@ -10,6 +10,12 @@
 
 #define WAIT_MS	50
 
+/* Of another part, in a process without copies */
+void cmx_id_lock(struct cmx_id *id)
+{
+	pthread_mutex_lock(&id->lock);
+}
+
 static int64_t ms(const struct timespec *ts)
 {
 	return ts->tv_sec * 1000LL + ts->tv_nsec / 1000000;

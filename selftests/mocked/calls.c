@@ -245,6 +245,45 @@ TEST_F(calls, RA_02_events_of_other_ids_during_a_join)
 	EXPECT_EQ(0, rdma_destroy_id(other));
 }
 
+/* What a child does with an inherited id and its event: 0 on success */
+static int heir(struct rdma_event_channel *channel, struct rdma_cm_id *id,
+		struct rdma_cm_event *event)
+{
+	if (rdma_ack_cm_event(event))
+		return 1;
+	mock_event(id, RDMA_CM_EVENT_USER);
+	if (id_event(channel) != id)
+		return 2;
+	return rdma_destroy_id(id) ? 3 : 0;
+}
+
+/* The thread that has the lock of the id exists only in the parent. */
+TEST_F(calls, RA_02_inherited_during_a_join)
+{
+	pthread_mutex_t rtnl = PTHREAD_MUTEX_INITIALIZER;
+	struct rdma_cm_event *event;
+	struct caller joiner;
+	int status;
+	pid_t pid;
+
+	mock_event(self->id, RDMA_CM_EVENT_USER);
+	ASSERT_EQ(0, rdma_get_cm_event(self->channel, &event));
+	mock.rtnl = &rtnl;
+	pthread_mutex_lock(&rtnl);
+	caller_start(&joiner, join, self->id);
+	ASSERT_TRUE(caller_sleeps(&joiner, SYS_futex));
+	pid = fork();
+	if (!pid) {
+		alarm(5);
+		_exit(heir(self->channel, self->id, event));
+	}
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+	pthread_mutex_unlock(&rtnl);
+	EXPECT_EQ(NULL, caller_end(&joiner));
+	EXPECT_EQ(0, rdma_ack_cm_event(event));
+}
+
 /* Its handle is that of another process's id with the same cookie. */
 TEST_F(calls, RA_02_event_of_another_handle)
 {

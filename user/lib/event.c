@@ -33,7 +33,7 @@ void cmx_id_enter(struct cmx_id *id)
 /* Likewise, but keeps the id's lock. Its release ends what it begins. */
 void cmx_id_enter_locked(struct cmx_id *id)
 {
-	pthread_mutex_lock(&id->lock);
+	cmx_id_lock(id);
 	cmx_id_adopt(id);
 	while (id->busy)
 		cmx_id_wait(id);
@@ -41,7 +41,7 @@ void cmx_id_enter_locked(struct cmx_id *id)
 
 void cmx_id_leave(struct cmx_id *id)
 {
-	pthread_mutex_lock(&id->lock);
+	cmx_id_lock(id);
 	id->busy = false;
 	cmx_id_wake(id);
 	pthread_mutex_unlock(&id->lock);
@@ -59,7 +59,7 @@ static void id_complete(struct cmx_id *id, struct cmx_mc *mc, uint32_t moves)
 {
 	bool last;
 
-	pthread_mutex_lock(&id->lock);
+	cmx_id_lock(id);
 	id->events_completed++;
 	if (moves == id->moves)
 		id->moved_completed++;
@@ -91,7 +91,7 @@ void cmx_event_drop_last(struct cmx_id *id)
 
 	if (!__atomic_load_n(&id->id.event, __ATOMIC_RELAXED))
 		return;
-	pthread_mutex_lock(&id->lock);
+	cmx_id_lock(id);
 	event = id->id.event;
 	id->id.event = NULL;
 	pthread_mutex_unlock(&id->lock);
@@ -226,7 +226,7 @@ static bool conn_requested(struct cmx_event *evt,
 	bool sync;
 
 	/* The handle is of the event's file: the listener may have moved. */
-	pthread_mutex_lock(&listener->lock);
+	cmx_id_lock(listener);
 	sync = listener->sync && listener->id.channel == channel;
 	pthread_mutex_unlock(&listener->lock);
 	id = cmx_id_alloc(channel, listener->id.context, listener->id.ps,
@@ -363,7 +363,7 @@ static bool handle_is(struct cmx_id *id, struct rdma_event_channel *channel,
 {
 	bool is, was;
 
-	pthread_mutex_lock(&id->lock);
+	cmx_id_lock(id);
 	is = channel == id->id.channel && handle == id->handle;
 	was = !is && channel == id->old_channel && handle == id->old_handle;
 	*moves = id->moves - was;
@@ -376,7 +376,7 @@ static void event_uncount(struct cmx_id *id)
 {
 	bool last;
 
-	pthread_mutex_lock(&id->lock);
+	cmx_id_lock(id);
 	__atomic_sub_fetch(&id->events_taken, 1, __ATOMIC_RELAXED);
 	last = orphan_acked(id);
 	pthread_mutex_unlock(&id->lock);

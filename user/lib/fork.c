@@ -5,8 +5,10 @@
  * consistent. The first calls register the handlers. Order: names, device,
  * file, stock, copies.
  *
- * The handlers do not take the locks of ids: the program has to know which of
- * them another thread held.
+ * The handlers do not take the locks of ids, of which there may be thousands. A
+ * child initialises the lock of an inherited id before it takes it first: only
+ * a thread of the parent can have held it. That thread changes the memberships
+ * in single steps, so that the list is complete in the child.
  *
  * An inherited object refers to the record of the process that created it.
  * Process numbers do not identify it: another PID namespace has others, the
@@ -248,6 +250,30 @@ bool cmx_process_alive(const struct cmx_process *process)
 bool cmx_id_cared_for(const struct cmx_id *id)
 {
 	return cmx_process_alive(id->process);
+}
+
+/* The first lock of a copy in this process. Without memory nothing changes. */
+static void lock_renew(struct cmx_id *id)
+{
+	struct cmx_process *process = cmx_process_have();
+
+	if (!process)
+		return;
+	pthread_mutex_lock(&copies_lock);
+	if (id->locker != process) {
+		id->lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+		__atomic_store_n(&id->locker, process, __ATOMIC_RELEASE);
+	}
+	pthread_mutex_unlock(&copies_lock);
+}
+
+/* Locks the id. In a child a thread of the parent may hold its lock. */
+void cmx_id_lock(struct cmx_id *id)
+{
+	if (unlikely(__atomic_load_n(&id->locker, __ATOMIC_ACQUIRE) !=
+		     process_self()))
+		lock_renew(id);
+	pthread_mutex_lock(&id->lock);
 }
 
 /*

@@ -24,6 +24,7 @@ struct cmx_id *cmx_id_alloc(struct rdma_event_channel *channel, void *context,
 	id->number = cmx_cookie_number();
 	id->process = cmx_process_get();
 	id->user = id->process;
+	id->locker = id->process;
 	if (!id->process)
 		goto err_free;
 	/* It becomes an id once it is complete. */
@@ -43,6 +44,7 @@ struct cmx_id *cmx_id_alloc(struct rdma_event_channel *channel, void *context,
 	id->id.ps = ps;
 	id->id.qp_type = qp_type;
 	id->lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+	cmx_mem_atomic(&id->locker, sizeof(id->locker));
 	cmx_mem_atomic(&id->names, sizeof(id->names));
 	cmx_mem_atomic(&id->id.event, sizeof(id->id.event));
 	cmx_own_set(place, CMX_ID);
@@ -91,6 +93,7 @@ static void orphan_destroy(struct cmx_id *id)
 	/* A thread with an event of another process's id here drops it. */
 	locked = cmx_copies_lock();
 	cmx_own_del(id, CMX_ID);
+	/* Not cmx_id_lock(), which takes the other lock. The caller had it. */
 	pthread_mutex_lock(&id->lock);
 	acked = id->events_completed ==
 		__atomic_load_n(&id->events_taken, __ATOMIC_RELAXED);
@@ -152,7 +155,7 @@ static void acks_wait(struct cmx_id *id, uint32_t events_reported)
 	/* No other thread has an event of it. */
 	if (!events_reported)
 		return;
-	pthread_mutex_lock(&id->lock);
+	cmx_id_lock(id);
 	while ((int32_t)(id->events_completed - events_reported) < 0)
 		cmx_id_wait(id);
 	pthread_mutex_unlock(&id->lock);
@@ -254,7 +257,7 @@ int cmx_id_migrate(struct cmx_id *id, struct rdma_event_channel *channel)
 
 	cmx_id_enter(id);
 	cmx_names_jobs_lock();
-	pthread_mutex_lock(&id->lock);
+	cmx_id_lock(id);
 	old = id->id.channel;
 	was_sync = id->sync;
 	cmd.id = id->handle;
@@ -293,7 +296,7 @@ int cmx_id_migrate(struct cmx_id *id, struct rdma_event_channel *channel)
 		cmx_channel_put(old);
 	}
 	/* Acks of events from the new channel do not count for the old one. */
-	pthread_mutex_lock(&id->lock);
+	cmx_id_lock(id);
 	while (!cmx_id_inherited(id) &&
 	       (int32_t)(id->events_completed - cmd.events_reported -
 			 (channel == old ? 0 : id->moved_completed)) < 0)

@@ -89,6 +89,7 @@ struct cmx_id {
 	struct rdma_cm_id id;
 	struct cmx_process *process;	/* created it */
 	struct cmx_process *user;	/* has the threads of waiters and busy */
+	struct cmx_process *locker;	/* has those that lock it; atomic */
 	struct rdma_event_channel *old_channel;	/* or NULL */
 	uint32_t handle;
 	uint32_t old_handle;
@@ -265,6 +266,7 @@ bool cmx_process_alive(const struct cmx_process *process);
 uint64_t cmx_id_owner(const struct cmx_id *id);
 bool cmx_id_inherited(const struct cmx_id *id);
 bool cmx_id_cared_for(const struct cmx_id *id);
+void cmx_id_lock(struct cmx_id *id);
 void cmx_id_adopt(struct cmx_id *id);
 bool cmx_copies_lock(void);
 void cmx_copies_unlock(bool locked);

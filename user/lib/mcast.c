@@ -55,7 +55,7 @@ struct cmx_mc *cmx_mc_known(struct cmx_id *id, uint64_t uid, uint32_t handle)
 	const void *object = cmx_cookie_object(uid);
 	struct cmx_mc *mc;
 
-	pthread_mutex_lock(&id->lock);
+	cmx_id_lock(id);
 	for (mc = id->mcs; mc && mc != object; mc = mc->next)
 		;
 	if (mc && (mc->handle != handle || mc->cookie != uid))
@@ -80,7 +80,7 @@ static bool last_event_drop(struct cmx_id *id, struct cmx_mc *mc)
 	id->id.event = NULL;
 	pthread_mutex_unlock(&id->lock);
 	cmx_event_ack(&last->event);
-	pthread_mutex_lock(&id->lock);
+	cmx_id_lock(id);
 	return true;
 }
 
@@ -103,7 +103,7 @@ static void mc_drop(struct cmx_id *id, struct cmx_mc *mc)
  */
 static void uncounted_left(struct cmx_id *id, struct cmx_mc *mc, bool first)
 {
-	pthread_mutex_lock(&id->lock);
+	cmx_id_lock(id);
 	if (first)
 		cmx_mc_leave_end(mc);
 	if (!mc->kept && mc->events_completed == mc->events_taken)
@@ -122,7 +122,7 @@ static int mc_leave(struct cmx_id *id, struct cmx_mc *mc)
 	bool copy = cmx_id_inherited(id);
 	int err = 0;
 
-	pthread_mutex_lock(&id->lock);
+	cmx_id_lock(id);
 	last_event_drop(id, mc);
 	pthread_mutex_unlock(&id->lock);
 	/* As for a copy of an id */
@@ -136,7 +136,7 @@ static int mc_leave(struct cmx_id *id, struct cmx_mc *mc)
 	}
 
 	/* A thread that had an event may store it as the last one meanwhile. */
-	pthread_mutex_lock(&id->lock);
+	cmx_id_lock(id);
 	while (!err && (int32_t)(mc->events_completed -
 				 cmd.events_reported) < 0)
 		if (!last_event_drop(id, mc))
@@ -219,7 +219,7 @@ static int mc_complete(struct cmx_id *id, struct cmx_mc *mc)
 	if (!cmx_complete(id))
 		return 0;
 	err = errno;
-	pthread_mutex_lock(&id->lock);
+	cmx_id_lock(id);
 	dying = id->dying;
 	if (!dying)
 		cmx_mc_leave_begin(mc);
@@ -241,7 +241,7 @@ static int join_begin(struct cmx_id *id, struct cmx_mc *mc)
 
 	if (cmx_sync_enter(id))
 		return -1;
-	pthread_mutex_lock(&id->lock);
+	cmx_id_lock(id);
 	while (id->joining)
 		cmx_id_wait(id);
 	dying = id->dying;
@@ -256,7 +256,7 @@ static int join_begin(struct cmx_id *id, struct cmx_mc *mc)
 
 static void join_end(struct cmx_id *id)
 {
-	pthread_mutex_lock(&id->lock);
+	cmx_id_lock(id);
 	id->joining = NULL;
 	cmx_id_wake(id);
 	pthread_mutex_unlock(&id->lock);
@@ -286,7 +286,7 @@ int cmx_mc_join(struct cmx_id *id, const struct rdmacmx_join_attr *attr,
 		cmx_mc_free(mc);
 		return cmx_err(ECANCELED);
 	}
-	pthread_mutex_lock(&id->lock);
+	cmx_id_lock(id);
 	cmd.id = id->handle;
 	ret = cmx_id_ioctl(id, JOIN, &cmd);
 	err = errno;
@@ -390,7 +390,7 @@ static int mc_leave_group(struct cmx_id *id, const struct rdma_cmx_addr *group)
 	int ret;
 
 	do {
-		pthread_mutex_lock(&id->lock);
+		cmx_id_lock(id);
 		while ((mc = mc_find(id, group)) && mc == id->joining)
 			cmx_id_wait(id);
 		dying = id->dying;

@@ -52,7 +52,7 @@ static int batch_join(struct batch *batch, struct cmx_id *id,
 	if (!n)
 		return 0;
 	cmd.count = n;
-	pthread_mutex_lock(&id->lock);
+	cmx_id_lock(id);
 	cmd.id = id->handle;
 	if (cmx_id_ioctl(id, JOIN_MANY, &cmd))
 		err = errno;

@@ -231,7 +231,7 @@ int cmx_mc_joined(struct cmx_mc *mc, const struct rdma_ud_param *ud)
 	uint32_t qkey = ud->qkey;
 	int err = 0;
 
-	pthread_mutex_lock(&id->lock);
+	cmx_id_lock(id);
 	if (!mc->own_qkey && qkey)
 		id->default_qkey = qkey = qkey_newer(id, qkey);
 	/* Another thread has read its end, or is leaving, as it was joined. */
@@ -263,7 +263,7 @@ void cmx_mc_lost(struct cmx_mc *mc)
 	bool own = mc->process == cmx_process_have();
 	uint32_t qkey;
 
-	pthread_mutex_lock(&mc->id->lock);
+	cmx_id_lock(mc->id);
 	qkey = mc->qkey;
 	mc->qkey = 0;
 	mc->lost = true;

@@ -351,14 +351,14 @@ static int qp_try(struct rdma_cm_id *id, struct ibv_qp_init_attr_ex *attr,
 	qp = ibv_create_qp_ex(id->verbs, attr);
 	if (!qp)
 		goto err_cqs;
-	pthread_mutex_lock(&cid->lock);
+	cmx_id_lock(cid);
 	before = cid->default_qkey;
 	pthread_mutex_unlock(&cid->lock);
 	if (qp_ece_init(cid, qp) || (!reset && qp_init(cid, qp, &qkey)) ||
 	    qp_ece_result(cid, qp))
 		goto err_qp;
 	/* As in cmx_qp_take() */
-	pthread_mutex_lock(&cid->lock);
+	cmx_id_lock(cid);
 	err = datagram ? cmx_mc_qkey_init(cid, qp, qkey, before) : 0;
 	if (!err)
 		id->qp = qp;
@@ -474,7 +474,7 @@ struct ibv_qp *cmx_qp_take(struct cmx_id *id)
 	struct ibv_qp *qp;
 
 	/* A membership that joins again attaches the queue pair that it finds. */
-	pthread_mutex_lock(&id->lock);
+	cmx_id_lock(id);
 	qp = id->id.qp;
 	/* An attached QP cannot be destroyed. */
 	if (qp)

@@ -13,7 +13,7 @@ static int sync_enter(struct cmx_id *id, bool shares)
 {
 	bool dying;
 
-	pthread_mutex_lock(&id->lock);
+	cmx_id_lock(id);
 	cmx_id_adopt(id);
 	dying = id->dying;
 	if (!dying)
@@ -46,7 +46,7 @@ static void waiter_left(struct cmx_id *id)
 
 void cmx_sync_leave(struct cmx_id *id)
 {
-	pthread_mutex_lock(&id->lock);
+	cmx_id_lock(id);
 	waiter_left(id);
 	pthread_mutex_unlock(&id->lock);
 }
@@ -64,7 +64,7 @@ int cmx_event_leave(struct cmx_id *id, struct rdma_cm_event *event,
 								 NULL;
 	bool dying, stored;
 
-	pthread_mutex_lock(&id->lock);
+	cmx_id_lock(id);
 	dying = id->dying;
 	stored = !dying && !(event && *place) &&
 		 !(request && place == &id->id.event && id->shared);
@@ -120,7 +120,7 @@ static bool sync_requested(struct cmx_id *id,
 		return false;
 	case RDMA_CM_EVENT_MULTICAST_JOIN:
 		/* Otherwise the kernel has rejoined a group. */
-		pthread_mutex_lock(&id->lock);
+		cmx_id_lock(id);
 		joining = ((const struct cmx_event *)event)->mc == id->joining;
 		pthread_mutex_unlock(&id->lock);
 		return joining;
@@ -136,7 +136,7 @@ static bool sync_requested(struct cmx_id *id,
  */
 static void addr_change_keep(struct cmx_id *id)
 {
-	pthread_mutex_lock(&id->lock);
+	cmx_id_lock(id);
 	id->addr_changed = true;
 	pthread_mutex_unlock(&id->lock);
 }
@@ -154,7 +154,7 @@ void cmx_addr_change_write(struct cmx_id *id)
 	};
 	bool changed;
 
-	pthread_mutex_lock(&id->lock);
+	cmx_id_lock(id);
 	changed = id->addr_changed;
 	id->addr_changed = false;
 	pthread_mutex_unlock(&id->lock);
@@ -288,7 +288,7 @@ static void waiters_end(struct cmx_id *id)
 {
 	struct timespec end;
 
-	pthread_mutex_lock(&id->lock);
+	cmx_id_lock(id);
 	cmx_id_adopt(id);
 	/* No other waiters follow. */
 	id->dying = true;

@@ -38,7 +38,7 @@ bool cmx_id_wait_until(struct cmx_id *id, const struct timespec *end)
 	expired = syscall(FUTEX_OF_TIME_T, &id->changes,
 			  FUTEX_WAIT_BITSET_PRIVATE, changes, end, NULL,
 			  FUTEX_BITSET_MATCH_ANY) && errno == ETIMEDOUT;
-	pthread_mutex_lock(&id->lock);
+	cmx_id_lock(id);
 	id->sleepers--;
 	return !expired;
 }

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * RA-01: rdma_resolve_addr() on RoCE. RA-04: the first event channel opens no
- * device.
+ * RA-01: rdma_resolve_addr() on RoCE. RA-02: a refused datagram id. RA-04: the
+ * first event channel opens no device.
  */
+#include <pthread.h>
 #include <sched.h>
 #include <sys/mount.h>
 
 #include "api.h"
+
+#define UD_PORT		7557
 
 FIXTURE(ra) {
 	struct rdma_event_channel *channel;
@@ -228,6 +231,64 @@ TEST_F(ra, RA_01_misuse)
 					(struct sockaddr *)&dst, 1000));
 	EXPECT_EQ(EINVAL, errno);
 	EXPECT_EQ(0, channel_readable(self->channel, 0));
+}
+
+/* Connects a synchronous datagram id. Returns the errno, and the status. */
+static int datagram_connect(int *status)
+{
+	struct rdma_conn_param param = { .qp_num = 1 };
+	struct sockaddr_storage dst;
+	struct rdma_cm_id *id;
+	int err;
+
+	if (rdma_create_id(NULL, &id, NULL, RDMA_PS_UDP))
+		return errno;
+	err = rdma_resolve_addr(id, NULL, addr_make(&dst, OWN4, UD_PORT),
+				30000) ||
+	      rdma_resolve_route(id, 30000) ? -1 : 0;
+	if (!err)
+		err = rdma_connect(id, &param) ? errno : 0;
+	*status = id->event ? id->event->status : 0;
+	rdma_destroy_id(id);
+	return err;
+}
+
+static void *request_reject(void *channel)
+{
+	struct rdma_cm_event *event;
+	struct rdma_cm_id *id;
+
+	if (event_wait(channel, &event, WAIT_MS))
+		return "no request";
+	id = event->id;
+	rdma_ack_cm_event(event);
+	if (rdma_reject(id, NULL, 0))
+		return "no reject";
+	return rdma_destroy_id(id) ? "not destroyed" : NULL;
+}
+
+/* The status of the reply is not the errno. */
+TEST_F(ra, RA_02_datagram_id_is_refused)
+{
+	struct rdma_cm_id *listener;
+	pthread_t thread;
+	void *error;
+	int status;
+
+	EXPECT_EQ(ECONNREFUSED, datagram_connect(&status));
+	EXPECT_LT(0, status);
+
+	ASSERT_EQ(0, rdma_create_id(self->channel, &listener, NULL,
+				    RDMA_PS_UDP));
+	ASSERT_EQ(0, id_bind(listener, OWN4, UD_PORT));
+	ASSERT_EQ(0, rdma_listen(listener, 1));
+	ASSERT_EQ(0, pthread_create(&thread, NULL, request_reject,
+				    self->channel));
+	EXPECT_EQ(ECONNREFUSED, datagram_connect(&status));
+	EXPECT_LT(0, status);
+	ASSERT_EQ(0, pthread_join(thread, &error));
+	EXPECT_EQ(NULL, error);
+	EXPECT_EQ(0, rdma_destroy_id(listener));
 }
 
 /* The channel works without /sys. first_channel.sh tests its open files. */

@@ -384,6 +384,29 @@ TEST_F(calls, RA_02_failed_queues_leave_the_attributes)
 	EXPECT_EQ(0, memcmp(&srq_ex, &srq_was, sizeof(srq_was)));
 }
 
+/* A positive status is of the reply to a SIDR_REQ, and chosen by the peer. */
+TEST(RA_02_status_of_a_peer)
+{
+	static const struct {
+		int status, error;
+	} unreachable[] = {
+		{ 1, ECONNREFUSED }, { EINTR, ECONNREFUSED },
+		{ 255, ECONNREFUSED }, { -ETIMEDOUT, ETIMEDOUT },
+	};
+	struct rdma_cm_id *id;
+	size_t i;
+
+	ASSERT_EQ(0, rdma_create_id(NULL, &id, NULL, RDMA_PS_UDP));
+	for (i = 0; i < ARRAY_SIZE(unreachable); i++) {
+		mock.status = unreachable[i].status;
+		mock_event(id, RDMA_CM_EVENT_UNREACHABLE);
+		errno = 0;
+		EXPECT_EQ(-1, cmx_complete(cmx_id(id)));
+		EXPECT_EQ(unreachable[i].error, errno);
+	}
+	EXPECT_EQ(0, rdma_destroy_id(id));
+}
+
 static long seconds_ahead;
 
 /* The clock of the library */

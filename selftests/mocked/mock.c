@@ -71,6 +71,7 @@ void mock_event(struct rdma_cm_id *id, uint32_t type)
 
 	ev->id = cmx_id(id)->handle;
 	ev->uid = cmx_id_cookie(cmx_id(id));
+	ev->status = mock.status;
 }
 
 void mock_foreign_event(uint64_t uid)

@@ -94,6 +94,11 @@ static int sync_error(const struct rdma_cm_event *event)
 	case RDMA_CM_EVENT_REJECTED:
 		/* The reason is the peer's, and may be 0. */
 		return ECONNREFUSED;
+	case RDMA_CM_EVENT_UNREACHABLE:
+		/* Of a SIDR reply: a peer must not choose the error number. */
+		if (event->status > 0)
+			return ECONNREFUSED;
+		break;
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
 		return ENODEV;
 	case RDMA_CM_EVENT_USER:

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * The port of a service with a slow name service: rdma_resolve_addrinfo() does
- * not wait for it (RAI-01, RAI-02, RAI-03, RAI-07). The library calls this
- * program's getservbyname_r(), whose delay the test controls.
+ * not wait for it (RAI-01, RAI-02, RAI-03, RAI-07). Its lookup may fail
+ * (GAI-02). The library calls this program's getservbyname_r(), whose delay and
+ * error the test controls.
  */
 #include <pthread.h>
 #include <rdma/rdma_cmx.h>
@@ -15,6 +16,9 @@ static bool closed;
 static int inside, calls, here;
 static int files;	/* files that stay open: rdma_getaddrinfo() has one */
 static pthread_t tester;
+static const char *failing;	/* the protocol whose lookups fail, or NULL */
+static int failure;	/* with this error */
+static size_t room;	/* that an entry needs */
 
 static const struct {
 	const char *name, *proto;
@@ -42,6 +46,10 @@ int getservbyname_r(const char *name, const char *proto, struct servent *ent,
 	pthread_cond_broadcast(&moved);
 	pthread_mutex_unlock(&gate);
 	*res = NULL;
+	if (failing && !strcmp(proto, failing))
+		return failure;
+	if (len < room)
+		return ERANGE;
 	for (size_t i = 0; i < ARRAY_SIZE(services); i++) {
 		if (strcmp(name, services[i].name) ||
 		    strcmp(proto, services[i].proto))
@@ -215,6 +223,65 @@ TEST_F(service, RAI_03_unknown)
 	EXPECT_EQ(EINVAL, errno);
 	EXPECT_EQ(0, rdma_resolve_addrinfo(sync, PEER4, "cmx-both", NULL));
 	EXPECT_EQ(0, rdma_destroy_id(sync));
+}
+
+/* The service of one transport could not be looked up. */
+TEST_F(service, GAI_02_lookup_fails)
+{
+	static const struct {
+		int error, eai, err;
+	} errors[] = {
+		{ EMFILE, EAI_SYSTEM, EMFILE }, { ENOMEM, EAI_MEMORY, ENOMEM },
+		{ ERANGE, EAI_SYSTEM, ERANGE }, { ENOENT, 0, 0 },
+	};
+	static const struct {
+		const char *proto, *service;
+	} lookups[] = { { "tcp", "cmx-udp" }, { "udp", "cmx-tcp" } };
+	struct rdma_addrinfo *res;
+	int status;
+
+	for (size_t i = 0; i < 2 * ARRAY_SIZE(errors); i++) {
+		failing = lookups[i % 2].proto;
+		failure = errors[i / 2].error;
+		/* Missing, it limits the result to the other transport. */
+		if (failure == ENOENT) {
+			same_expect(_metadata, self, PEER4,
+				    lookups[i % 2].service, NULL);
+			continue;
+		}
+		tester = 0;
+		errno = 0;
+		EXPECT_EQ(errors[i / 2].eai,
+			  rdma_getaddrinfo(PEER4, lookups[i % 2].service, NULL,
+					   &res));
+		if (errors[i / 2].eai == EAI_SYSTEM) {
+			EXPECT_EQ(errors[i / 2].err, errno);
+		}
+		tester = pthread_self();
+		files = 1;
+		ASSERT_EQ(0, rdma_resolve_addrinfo(self->id, PEER4,
+						   lookups[i % 2].service,
+						   NULL));
+		EXPECT_EQ(RDMA_CM_EVENT_ADDRINFO_ERROR,
+			  event_take(self->channel, &status));
+		EXPECT_EQ(-errors[i / 2].err, status);
+	}
+}
+
+/* An entry with many aliases */
+TEST_F(service, GAI_02_large_entry)
+{
+	struct rdma_addrinfo *res;
+
+	room = 100 * 1000;
+	same_expect(_metadata, self, PEER4, "cmx-both", NULL);
+	/* Larger than any: the library does not retry for ever. */
+	room = SIZE_MAX;
+	tester = 0;
+	errno = 0;
+	EXPECT_EQ(EAI_SYSTEM, rdma_getaddrinfo(PEER4, "cmx-both", NULL, &res));
+	EXPECT_EQ(ERANGE, errno);
+	tester = pthread_self();
 }
 
 /* An invalid call fails at once, without a lookup of the service. */

@@ -20,6 +20,8 @@
 #define RAI_KNOWN	(RAI_PASSIVE | RAI_NUMERICHOST | RAI_NOROUTE |	\
 			 RAI_FAMILY | RAI_SA | RAI_DNS)
 
+#define SERVICE_BUF_MAX	(1024 * 1024)
+
 /* Transports that QP type and port space allow */
 #define STREAM		1
 #define DATAGRAM	2
@@ -90,32 +92,62 @@ static bool port_parse(const char *text, unsigned int *port)
 	return p != text;
 }
 
-static bool service_find(const char *name, const char *proto, __be16 *port)
+/* libc returns ENOENT if the file of the database does not exist. */
+static int service_error(int err, bool found)
+{
+	if ((!err && !found) || err == ENOENT || err == ESRCH)
+		return CMX_ESERVICE;
+	return err;
+}
+
+/* A service with many aliases needs a larger buffer. */
+static int service_find(const char *name, const char *proto, __be16 *port)
 {
 	struct servent ent, *found = NULL;
-	char buf[4096];
+	char first[4096], *buf = first, *more = NULL;
+	size_t len = sizeof(first);
+	int err;
 
-	if (getservbyname_r(name, proto, &ent, buf, sizeof(buf), &found) ||
-	    !found)
-		return false;
-	*port = found->s_port;
-	return true;
+	while ((err = getservbyname_r(name, proto, &ent, buf, len, &found)) ==
+	       ERANGE && len < SERVICE_BUF_MAX) {
+		len *= 4;
+		free(more);
+		more = malloc(len);
+		if (!more)
+			return ENOMEM;
+		buf = more;
+	}
+	err = service_error(err, found);
+	if (!err)
+		*port = found->s_port;
+	free(more);
+	return err;
 }
 
 /*
  * May block for as long as the name service does. If only one transport has the
- * service, the query is limited to that transport. A query has one port: if the
- * transports have different ports, it is the stream's.
+ * service, the query is limited to that transport; an error does not mean that
+ * it lacks the service. A query has one port: if the transports have different
+ * ports, it is the stream's.
  */
 int cmx_service_lookup(const char *service, int transports,
 		       struct cmx_port *port)
 {
+	int stream = CMX_ESERVICE, datagram = CMX_ESERVICE;
 	__be16 other;
 	int have = 0;
 
-	if ((transports & STREAM) && service_find(service, "tcp", &port->port))
+	if (transports & STREAM)
+		stream = service_find(service, "tcp", &port->port);
+	if (stream && stream != CMX_ESERVICE)
+		return stream;
+	if (transports & DATAGRAM)
+		datagram = service_find(service, "udp", &other);
+	if (datagram && datagram != CMX_ESERVICE)
+		return datagram;
+	if (!stream)
 		have = STREAM;
-	if ((transports & DATAGRAM) && service_find(service, "udp", &other)) {
+	if (!datagram) {
 		if (!have)
 			port->port = other;
 		if (!have || other == port->port)

@@ -160,9 +160,10 @@ static int job_lookup(const struct cmx_names_job *job, void *buf, size_t len,
 	int err;
 
 	if (job->service) {
+		err = cmx_service_lookup(job->service, job->transports, &port);
 		/* The errno of the API for a service that is not found */
-		if (cmx_service_lookup(job->service, job->transports, &port))
-			return EINVAL;
+		if (err)
+			return err == CMX_ESERVICE ? EINVAL : err;
 		cmd->flags = RDMA_CMX_GIVE_PORT;
 		cmd->port = port.port;
 		cmd->qp_type = port.qp_type;

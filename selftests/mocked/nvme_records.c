@@ -3,15 +3,18 @@
  * KA-05, OPS-02: cmx nvme connect --sa looks up only numbers of what the nodes
  * of the fabric have written. The library is one of the test.
  */
+#include <arpa/inet.h>
 #include <rdma/rdma_cmx.h>
 
 #define rdmacmx_getaddrinfo	test_getaddrinfo
 #define rdmacmx_get_services	test_get_services
+#define rdma_freeaddrinfo	test_freeaddrinfo
 int test_getaddrinfo(const char *device, const char *node, const char *service,
 		     const struct rdma_addrinfo *hints,
 		     struct rdma_addrinfo **res);
 int test_get_services(const char *device, const char *service,
 		      struct rdmacmx_service_record **records, int *error);
+void test_freeaddrinfo(struct rdma_addrinfo *res);
 #include "../../user/cmx/nvme.c"
 #include "harness.h"
 
@@ -81,9 +84,16 @@ const struct nvme_path *nvme_path_find(const struct nvme_paths *paths,
 	return NULL;
 }
 
+/* libibverbs has no provider for the device. */
+const char *device_text(const struct rdma_addrinfo *ai, char text[80])
+{
+	return NULL;
+}
+
 static const char *data;	/* of the record */
 static char looked_up[128];	/* "NODE SERVICE" */
 static int lookup_result;
+static struct rdma_addrinfo *looked_up_list;
 
 /* getaddrinfo() of a port that is not a number comes here, too. */
 int getservbyname_r(const char *name, const char *proto, struct servent *ent,
@@ -96,11 +106,15 @@ int test_getaddrinfo(const char *device, const char *node, const char *service,
 		     const struct rdma_addrinfo *hints,
 		     struct rdma_addrinfo **res)
 {
-	*res = NULL;
+	*res = looked_up_list;
 	snprintf(looked_up, sizeof(looked_up), "%s %s%s", node,
 		 service ? service : "-",
 		 hints->ai_flags & RAI_NUMERICHOST ? "" : ", by name");
 	return lookup_result;
+}
+
+void test_freeaddrinfo(struct rdma_addrinfo *res)
+{
 }
 
 int test_get_services(const char *device, const char *service,
@@ -152,6 +166,34 @@ TEST(OPS_02_records_with_a_service_name)
 	lookup_result = EAI_SYSTEM;
 	for (i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
 		EXPECT_STREQ("", lookup_of(texts[i]));
+}
+
+/* The kernel connects by devices that user space cannot use. */
+TEST(OPS_02_device_without_a_provider)
+{
+	static const struct nvme nvme = { .node = "array" };
+	static struct nvme_answer answer;
+	struct sockaddr_in dst = { .sin_family = AF_INET }, src = dst;
+	struct rdma_addrinfo far = {
+		.ai_dst_addr = (struct sockaddr *)&dst,
+		.ai_dst_len = sizeof(dst),
+	};
+	struct rdma_addrinfo near = far;
+	char why[160];
+
+	inet_pton(AF_INET, "10.66.0.2", &dst.sin_addr);
+	inet_pton(AF_INET, "10.66.0.1", &src.sin_addr);
+	near.ai_src_addr = (struct sockaddr *)&src;
+	near.ai_src_len = sizeof(src);
+	near.ai_next = &far;
+	lookup_result = 0;
+	looked_up_list = &near;
+	ASSERT_TRUE(answer_get(&nvme, &answer, why));
+	EXPECT_EQ(1, answer.want.count);
+	EXPECT_STREQ("10.66.0.2", answer.want.path[0].addr);
+	EXPECT_STREQ("10.66.0.1", answer.want.path[0].source);
+	EXPECT_STREQ("", answer.want.path[0].device);
+	EXPECT_EQ(1, answer.unreached.count);
 }
 
 TEST_HARNESS_MAIN

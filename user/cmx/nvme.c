@@ -56,7 +56,9 @@ static int paths_add(const struct nvme *nvme, const char *node,
 	for (ai = list; ai; ai = ai->ai_next) {
 		memset(&path, 0, sizeof(path));
 		addr_text(ai->ai_dst_addr, path.addr);
-		if (device_text(ai, path.device) && ai->ai_src_len)
+		/* Only libibverbs knows its name, which NVMe does not need. */
+		device_text(ai, path.device);
+		if (ai->ai_src_len)
 			addr_text(ai->ai_src_addr, path.source);
 		/* Commas separate the kernel's list of options. */
 		if (strchr(path.addr, ',') || strchr(path.source, ','))
@@ -277,7 +279,8 @@ static int paths_print(const struct nvme *nvme, const struct nvme_paths *paths)
 			json_text(&json, "address", path->addr);
 			json_text(&json, "port", path->port);
 			json_text(&json, "source", path->source);
-			json_text(&json, "device", path->device);
+			json_text(&json, "device",
+				  *path->device ? path->device : NULL);
 			json_close(&json, '}');
 		}
 		json_close(&json, ']');
@@ -290,7 +293,7 @@ static int paths_print(const struct nvme *nvme, const struct nvme_paths *paths)
 		path = &paths->path[i];
 		ok = table_add(&table, (const char *const []) {
 			path->name, path->state, path->addr, path->port,
-			path->source, path->device,
+			path->source, *path->device ? path->device : "-",
 		});
 	}
 	if (ok)

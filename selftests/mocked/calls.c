@@ -448,6 +448,34 @@ TEST(SV_01_queries_that_do_not_end)
 	}
 }
 
+static unsigned int lists;
+
+struct ibv_device **ibv_get_device_list(int *num)
+{
+	lists++;
+	if (num)
+		*num = 0;
+	return calloc(1, sizeof(struct ibv_device *));
+}
+
+void ibv_free_device_list(struct ibv_device **list)
+{
+	free(list);
+}
+
+/* Any node of the fabric chooses the number of records. */
+TEST(SV_01_records_of_a_device_without_a_provider)
+{
+	struct rdmacmx_service_record *records;
+
+	mock.records = 16384;
+	ASSERT_EQ(16384, rdmacmx_get_services(NULL, "a", &records, NULL));
+	EXPECT_STREQ("", records[0].device);
+	EXPECT_STREQ("", records[16383].device);
+	EXPECT_EQ(1, lists);
+	free(records);
+}
+
 /*
  * The program has closed what it had not opened. The number is that of a device
  * that rejects unknown commands with EINVAL, as /dev/net/tun does.

@@ -223,6 +223,23 @@ static int init_qp_attr(struct rdma_cmx_init_qp_attr *cmd)
 	return 0;
 }
 
+static int get_services(struct rdma_cmx_get_services *cmd)
+{
+	struct rdma_cmx_service_record *records =
+		(void *)(uintptr_t)cmd->records;
+	unsigned int i;
+
+	cmd->num_records = mock.records;
+	if (mock.services)
+		return mock.services();
+	if (mock.records > cmd->max_records)
+		return ENOSPC;
+	memset(records, 0, mock.records * sizeof(*records));
+	for (i = 0; i < mock.records; i++)
+		records[i].ibdev_index = 1000;
+	return 0;
+}
+
 static int command(unsigned long request, void *arg)
 {
 	struct rdma_cmx_id_create *create = arg;
@@ -262,8 +279,7 @@ static int command(unsigned long request, void *arg)
 		lookup->len = 0;
 		return mock.lookup_error;
 	case RDMA_CMX_IO(GET_SERVICES):
-		((struct rdma_cmx_get_services *)arg)->num_records = 0;
-		return mock.services ? mock.services() : 0;
+		return get_services(arg);
 	case RDMA_CMX_IO(ID_DESTROY):
 		((struct rdma_cmx_destroy *)arg)->events_reported = 0;
 		return 0;

@@ -31,6 +31,7 @@ struct mock {
 	void (*leaves)(void);	/* as LEAVE begins, or NULL */
 	int (*creates)(uint64_t uid);	/* ID_CREATE: errno or 0; or NULL */
 	int (*services)(void);	/* GET_SERVICES: errno or 0; or NULL */
+	unsigned int records;	/* of GET_SERVICES, of an unknown device */
 	int status;		/* of the events of ids */
 	unsigned int rejects;
 	unsigned int lookups;

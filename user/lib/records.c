@@ -97,10 +97,9 @@ static int query_send(struct rdma_cmx_get_services *cmd,
 }
 
 static void record_from_kern(struct rdmacmx_service_record *to,
-			     const struct rdma_cmx_service_record *from)
+			     const struct rdma_cmx_service_record *from,
+			     const char *device)
 {
-	const char *device = cmx_device_name(from->ibdev_index);
-
 	memset(to, 0, sizeof(*to));
 	to->id = from->service_id;
 	memcpy(&to->gid, from->gid, sizeof(to->gid));
@@ -120,6 +119,7 @@ CMX_EXPORT int rdmacmx_get_services(const char *device, const char *service,
 	struct rdma_cmx_service_record *raw = NULL;
 	struct rdmacmx_service_record *out = NULL;
 	struct rdma_cmx_get_services cmd;
+	const char *name = NULL;
 	uint32_t i;
 	int err;
 
@@ -134,8 +134,12 @@ CMX_EXPORT int rdmacmx_get_services(const char *device, const char *service,
 		err = out ? 0 : ENOMEM;
 	}
 	if (!err) {
-		for (i = 0; i < cmd.num_records; i++)
-			record_from_kern(&out[i], &raw[i]);
+		/* The lookup of a device without a provider lists all. */
+		for (i = 0; i < cmd.num_records; i++) {
+			if (!i || raw[i].ibdev_index != raw[i - 1].ibdev_index)
+				name = cmx_device_name(raw[i].ibdev_index);
+			record_from_kern(&out[i], &raw[i], name);
+		}
 		*records = out;
 		if (error)
 			*error = -cmd.error;

@@ -23,7 +23,10 @@
  * another id may have its handle when the second one does. The cookie protects
  * that id.
  */
+#define _GNU_SOURCE	/* F_SETSIG */
+#include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/random.h>
@@ -59,6 +62,38 @@ static struct cmx_process *process_self(void)
 }
 
 /*
+ * The program may close a pidfd of this file and have another file with its
+ * number, also a pidfd. This signal, which the kernel never sends, marks those
+ * of this file, even after the process has ended.
+ */
+static int pidfd_open(void)
+{
+	int fd = syscall(SYS_pidfd_open, getpid(), 0);
+
+	if (fd >= 0)
+		fcntl(fd, F_SETSIG, SIGRTMAX);
+	return fd;
+}
+
+static bool is_pidfd(int fd)
+{
+	return fd >= 0 && fcntl(fd, F_GETSIG) == SIGRTMAX &&
+	       (!syscall(SYS_pidfd_send_signal, fd, 0, NULL, 0) ||
+		errno != EBADF);
+}
+
+/* With the copies' lock. Others with this number have been closed. */
+static void pidfd_replaced(int fd)
+{
+	struct cmx_process *process;
+
+	for (process = __atomic_load_n(&processes, __ATOMIC_ACQUIRE); process;
+	     process = process->next)
+		if (process->pidfd == fd)
+			process->pidfd = -1;
+}
+
+/*
  * Takes the locks. Opens the pidfd only if there is something to inherit;
  * -1: the child cannot check.
  */
@@ -73,8 +108,12 @@ static void prepare(void)
 	pthread_mutex_lock(&copies_lock);
 	__atomic_store_n(&forked, true, __ATOMIC_RELEASE);
 	process = process_self();
-	if (process && __atomic_load_n(&process->objects, __ATOMIC_RELAXED))
-		process->pidfd = syscall(SYS_pidfd_open, getpid(), 0);
+	if (process && __atomic_load_n(&process->objects, __ATOMIC_RELAXED)) {
+		int fd = pidfd_open();
+
+		pidfd_replaced(fd);
+		process->pidfd = fd;
+	}
 }
 
 static void unlock(void)
@@ -202,13 +241,6 @@ uint64_t cmx_process_cookie(void)
 uint64_t cmx_id_owner(const struct cmx_id *id)
 {
 	return id->process->cookie;
-}
-
-/* The program may have closed it, and have another file with this number. */
-static bool is_pidfd(int fd)
-{
-	return fd >= 0 && (!syscall(SYS_pidfd_send_signal, fd, 0, NULL, 0) ||
-			   errno != EBADF);
 }
 
 void cmx_process_put(struct cmx_process *process)

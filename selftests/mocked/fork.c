@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * RA-02 on a mocked device (mock.h): a child of fork() finds out whether the
+ * process that created its copies exists. Steps of two processes in an order
+ * that no testbed arranges.
+ */
+#include <poll.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "harness.h"
+#include "mock.h"
+
+FIXTURE(fork) {
+	struct rdma_event_channel *channel;
+	struct rdma_cm_id *id;
+};
+
+FIXTURE_SETUP(fork)
+{
+	self->channel = rdma_create_event_channel();
+	ASSERT_NE(NULL, self->channel);
+	ASSERT_EQ(0, rdma_create_id(self->channel, &self->id, NULL,
+				    RDMA_PS_TCP));
+	/* A process that waits for ever stops the test. */
+	alarm(60);
+}
+
+FIXTURE_TEARDOWN(fork)
+{
+	EXPECT_EQ(0, rdma_destroy_id(self->id));
+	rdma_destroy_event_channel(self->channel);
+}
+
+static int pidfd_open(pid_t pid)
+{
+	return syscall(SYS_pidfd_open, pid, 0);
+}
+
+/* The only pidfd of this process, or -1 */
+static int pidfd_find(void)
+{
+	int fd;
+
+	for (fd = 3; fd < 256; fd++)
+		if (!syscall(SYS_pidfd_send_signal, fd, 0, NULL, 0) ||
+		    errno != EBADF)
+			return fd;
+	return -1;
+}
+
+/* A pidfd of a process that has ended */
+static int pidfd_of_dead(void)
+{
+	pid_t pid = fork();
+	int fd;
+
+	if (!pid)
+		_exit(0);
+	fd = pidfd_open(pid);
+	waitpid(pid, NULL, 0);
+	return fd;
+}
+
+/* In the child: 0, or the line number of the failure */
+static int replaced(struct cmx_id *id)
+{
+	int fd = pidfd_find(), other;
+
+	if (fd < 0 || !cmx_id_cared_for(id))
+		return __LINE__ & 0xff;
+	close(fd);
+	if (!cmx_id_cared_for(id))
+		return __LINE__ & 0xff;
+	other = pidfd_of_dead();
+	if (other < 0 || dup2(other, fd) != fd)
+		return __LINE__ & 0xff;
+	return cmx_id_cared_for(id) ? 0 : __LINE__;
+}
+
+/* The descriptor has the number of the one that the program has closed. */
+TEST_F(fork, RA_02_another_pidfd)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (!pid)
+		_exit(replaced(cmx_id(self->id)));
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+}
+
+/* In a child of the child: the latter ends, its parent does not. */
+static int grandchild(struct cmx_id *id, int child)
+{
+	struct pollfd pfd = { .fd = child, .events = POLLIN };
+
+	if (poll(&pfd, 1, -1) != 1)
+		return 1;
+	return cmx_id_cared_for(id) ? 0 : 2;
+}
+
+/* Likewise, with the library's next pidfd */
+TEST_F(fork, RA_02_the_next_pidfd)
+{
+	struct rdma_cm_id *id;
+	int result = -1, ends[2], own, fd;
+	pid_t pid;
+
+	ASSERT_EQ(0, pipe(ends));
+	pid = fork();
+	if (!pid) {
+		fd = pidfd_find();
+		own = pidfd_open(getpid());
+		close(fd);
+		if (rdma_create_id(self->channel, &id, NULL, RDMA_PS_TCP))
+			_exit(1);
+		if (fork())
+			_exit(fd < 0);
+		result = pidfd_find() == fd ?
+			 grandchild(cmx_id(self->id), own) : 3;
+		_exit(write(ends[1], &result, sizeof(result)) < 0);
+	}
+	close(ends[1]);
+	EXPECT_EQ(pid, waitpid(pid, NULL, 0));
+	EXPECT_EQ((ssize_t)sizeof(result),
+		  read(ends[0], &result, sizeof(result)));
+	EXPECT_EQ(0, result);
+	close(ends[0]);
+}
+
+TEST_HARNESS_MAIN

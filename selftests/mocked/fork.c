@@ -5,11 +5,34 @@
  * that no testbed arranges.
  */
 #include <poll.h>
+#include <semaphore.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "harness.h"
 #include "mock.h"
+
+static bool waits;	/* once the handlers are registered */
+static int registered;
+static sem_t here, go;
+
+int __register_atfork(void (*prepare)(void), void (*parent)(void),
+		      void (*child)(void), void *dso);
+
+/* The library's; returns late if the test wants it. */
+int pthread_atfork(void (*prepare)(void), void (*parent)(void),
+		   void (*child)(void))
+{
+	int err = __register_atfork(prepare, parent, child, NULL);
+
+	registered++;
+	if (waits) {
+		sem_post(&here);
+		while (sem_wait(&go))
+			;
+	}
+	return err;
+}
 
 FIXTURE(fork) {
 	struct rdma_event_channel *channel;
@@ -127,6 +150,44 @@ TEST_F(fork, RA_02_the_next_pidfd)
 		  read(ends[0], &result, sizeof(result)));
 	EXPECT_EQ(0, result);
 	close(ends[0]);
+}
+
+static void *first_call(void *arg)
+{
+	cmx_fork_init();
+	return NULL;
+}
+
+/* Twice, they would wait for the locks that they have. */
+TEST(RA_02_handlers_are_registered_once)
+{
+	pthread_t thread;
+	int status;
+	pid_t pid;
+
+	ASSERT_EQ(0, sem_init(&here, 0, 0));
+	ASSERT_EQ(0, sem_init(&go, 0, 0));
+	waits = true;
+	ASSERT_EQ(0, pthread_create(&thread, NULL, first_call, NULL));
+	while (sem_wait(&here))
+		;
+	pid = fork();
+	if (!pid) {
+		alarm(5);
+		waits = false;
+		cmx_fork_init();
+		pid = fork();
+		if (!pid)
+			_exit(0);
+		if (pid != waitpid(pid, &status, 0) || status)
+			_exit(100);
+		_exit(registered);
+	}
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_TRUE(WIFEXITED(status));
+	EXPECT_EQ(1, WEXITSTATUS(status));
+	sem_post(&go);
+	ASSERT_EQ(0, pthread_join(thread, NULL));
 }
 
 TEST_HARNESS_MAIN

@@ -47,6 +47,7 @@ static struct cmx_process *processes;	/* newest first; atomic */
 static struct cmx_process *unwiped;
 static struct cmx_process **self = &unwiped;
 static bool forked;		/* a child may share a channel; atomic */
+static bool registered;		/* the handlers, in the parent */
 CMX_MEM_ATOMIC(forked)
 CMX_MEM_ATOMIC(processes)
 CMX_MEM_ATOMIC(unwiped)
@@ -139,6 +140,7 @@ static void parent(void)
 
 static void child(void)
 {
+	registered = true;
 	__atomic_store_n(self, NULL, __ATOMIC_RELEASE);
 	cmx_raw_event_forked();
 	cmx_names_forked();
@@ -149,9 +151,13 @@ static void child(void)
 static void init(void)
 {
 	size_t size = sysconf(_SC_PAGESIZE);
-	void *page = mmap(NULL, size, PROT_READ | PROT_WRITE,
-			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *page;
 
+	/* pthread_once() starts over in a child if it had not ended. */
+	if (registered)
+		return;
+	page = mmap(NULL, size, PROT_READ | PROT_WRITE,
+		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (page != MAP_FAILED) {
 		if (madvise(page, size, MADV_WIPEONFORK)) {
 			munmap(page, size);

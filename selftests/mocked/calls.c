@@ -7,6 +7,9 @@
  */
 #include <fcntl.h>
 #include <netdb.h>
+#include <netinet/in.h>
+#include <arpa/nameser.h>
+#include <resolv.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -135,6 +138,39 @@ TEST_F(calls, RA_02_cancelled_when_it_looks_for_the_parent)
 }
 
 /* The queue pair is in ERROR then: the peer does not wait for its timeout. */
+/* The lookup of a name. No server responds at the port. */
+int getaddrinfo(const char *name, const char *service,
+		const struct addrinfo *hints, struct addrinfo **list)
+{
+	struct sockaddr_in *server = &_res.nsaddr_list[0];
+
+	if (res_init())
+		abort();
+	_res.nscount = 1;
+	server->sin_family = AF_INET;
+	server->sin_port = htons(9);
+	server->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	_res.res_h_errno = TRY_AGAIN;
+	return EAI_AGAIN;
+}
+
+static void lookup(void *result)
+{
+	char buf[CMX_NAMES_BUF];
+	size_t len = sizeof(buf);
+
+	*(int *)result = cmx_libc_lookup("host.cmx.test", buf, &len);
+}
+
+TEST(GAI_13_cancelled_when_it_probes_servers)
+{
+	int files = fds_open(), result = 0;
+
+	EXPECT_TRUE(doomed_call(lookup, &result));
+	EXPECT_EQ(EAGAIN, result);
+	EXPECT_EQ(files, fds_open());
+}
+
 TEST_F(calls, RA_02_accept_that_reserves_nothing_rejects)
 {
 	static const int errors[] = { EAGAIN, ENOMEM };

@@ -98,12 +98,16 @@ bool cmx_names_own(const struct cmx_ai_request *req)
  */
 int cmx_libc_lookup(const char *node, void *buf, size_t *len)
 {
-	int err = cmx_names_lookup(node, buf, len);
+	int err = cmx_names_lookup(node, buf, len), cancel;
 
 	/* As in the name helper: libc does not report a refusal. */
-	if (err == EAGAIN && _res.res_h_errno == TRY_AGAIN &&
-	    cmx_probe_query(node, PROBE_MS) == CMX_PROBE_REFUSED)
-		err = ECONNREFUSED;
+	if (err == EAGAIN && _res.res_h_errno == TRY_AGAIN) {
+		/* Sockets would stay open. */
+		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+		if (cmx_probe_query(node, PROBE_MS) == CMX_PROBE_REFUSED)
+			err = ECONNREFUSED;
+		pthread_setcancelstate(cancel, NULL);
+	}
 	return err;
 }
 

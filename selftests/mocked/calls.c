@@ -10,6 +10,8 @@
 #include <netinet/in.h>
 #include <arpa/nameser.h>
 #include <resolv.h>
+#include <sched.h>
+#include <semaphore.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -169,6 +171,26 @@ TEST(GAI_13_cancelled_when_it_probes_servers)
 	EXPECT_TRUE(doomed_call(lookup, &result));
 	EXPECT_EQ(EAGAIN, result);
 	EXPECT_EQ(files, fds_open());
+}
+
+static int sem_waits;
+
+/* The first wait is interrupted. */
+int sem_wait(sem_t *sem)
+{
+	if (!sem_waits++)
+		return cmx_err(EINTR);
+	while (sem_trywait(sem))
+		sched_yield();
+	return 0;
+}
+
+/* A thread looks up the service, and has the semaphore of the call. */
+TEST_F(calls, RAI_01_interrupted_start)
+{
+	EXPECT_EQ(0, rdma_resolve_addrinfo(self->id, "10.55.0.2", "cmx-none",
+					   NULL));
+	EXPECT_EQ(2, sem_waits);
 }
 
 TEST_F(calls, RA_02_accept_that_reserves_nothing_rejects)

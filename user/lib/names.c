@@ -225,8 +225,10 @@ static int job_thread_start(struct cmx_names_job *job)
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	err = pthread_create(&thread, &attr, job_thread, job);
+	/* The thread uses the stack until then. */
 	if (!err)
-		sem_wait(&started);
+		while (sem_wait(&started))
+			;
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	pthread_setcancelstate(cancel, NULL);
 	sem_destroy(&started);

@@ -351,6 +351,13 @@ int cmx_verb_failed(struct cmx_id *id);
 struct ibv_qp *cmx_qp_take(struct cmx_id *id);
 void cmx_qp_free(struct cmx_id *id, struct ibv_qp *qp);
 void cmx_qp_destroy(struct cmx_id *id);
+/* For srq.c. CQs of size 0 are not created. */
+int cmx_xrcd_default(struct cmx_id *id, struct ibv_xrcd **xrcd);
+int cmx_cqs_create(struct rdma_cm_id *id, uint32_t send_size,
+		   uint32_t recv_size);
+void cmx_cqs_undo(struct rdma_cm_id *id, uint32_t send_size,
+		  uint32_t recv_size);
+void cmx_cqs_destroy(struct rdma_cm_id *id);
 
 /* conn.c */
 int cmx_conn_request(struct cmx_id *id, const struct rdma_conn_param *param);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Queue pairs of an id and their state transitions: to INIT (datagram: to RTS)
- * when created, to RTS when connected, to ERROR at the end. Also shared receive
- * queues and completion queues that are created with them. One thread at a time
- * creates or destroys the queues of an id. Another one may process an event that
- * uses the queue pair, see cmx_id_enter().
+ * when created, to RTS when connected, to ERROR at the end. Also completion
+ * queues that are created with them or with an SRQ (srq.c). One thread at a
+ * time creates or destroys the queues of an id. Another one may process an
+ * event that uses the queue pair, see cmx_id_enter().
  */
 #include <string.h>
 
@@ -200,7 +200,7 @@ static void comp_channel_destroy(struct ibv_comp_channel *channel)
 	pthread_setcancelstate(cancel, NULL);
 }
 
-static void cqs_destroy(struct rdma_cm_id *id)
+void cmx_cqs_destroy(struct rdma_cm_id *id)
 {
 	/* The SRQ owns them, and frees them. */
 	if (id->qp_type == IBV_QPT_XRC_RECV && id->srq)
@@ -246,8 +246,8 @@ static void cq_undo(uint32_t size, struct ibv_comp_channel **channel,
 }
 
 /* CQs of size 0 existed before, and stay. */
-static void cqs_undo(struct rdma_cm_id *id, uint32_t send_size,
-		     uint32_t recv_size)
+void cmx_cqs_undo(struct rdma_cm_id *id, uint32_t send_size,
+		  uint32_t recv_size)
 {
 	int err = errno;
 
@@ -256,17 +256,17 @@ static void cqs_undo(struct rdma_cm_id *id, uint32_t send_size,
 	errno = err;
 }
 
-static int cqs_create(struct rdma_cm_id *id, uint32_t send_size,
-		      uint32_t recv_size)
+int cmx_cqs_create(struct rdma_cm_id *id, uint32_t send_size,
+		   uint32_t recv_size)
 {
 	if (!cq_create(id, recv_size, &id->recv_cq_channel, &id->recv_cq) &&
 	    !cq_create(id, send_size, &id->send_cq_channel, &id->send_cq))
 		return 0;
-	cqs_undo(id, send_size, recv_size);
+	cmx_cqs_undo(id, send_size, recv_size);
 	return -1;
 }
 
-static int xrcd_default(struct cmx_id *id, struct ibv_xrcd **xrcd)
+int cmx_xrcd_default(struct cmx_id *id, struct ibv_xrcd **xrcd)
 {
 	*xrcd = cmx_device_xrcd(id->dev);
 	return *xrcd ? 0 : -1;
@@ -333,13 +333,13 @@ static int qp_try(struct rdma_cm_id *id, struct ibv_qp_init_attr_ex *attr,
 	}
 	if (id->qp_type == IBV_QPT_XRC_RECV &&
 	    (!(attr->comp_mask & IBV_QP_INIT_ATTR_XRCD) || !attr->xrcd)) {
-		if (xrcd_default(cid, &attr->xrcd))
+		if (cmx_xrcd_default(cid, &attr->xrcd))
 			return -1;
 		attr->comp_mask |= IBV_QP_INIT_ATTR_XRCD;
 	}
 	send_size = send_cq || id->send_cq ? 0 : attr->cap.max_send_wr;
 	recv_size = recv_cq || id->recv_cq ? 0 : attr->cap.max_recv_wr;
-	if (cqs_create(id, send_size, recv_size))
+	if (cmx_cqs_create(id, send_size, recv_size))
 		return -1;
 	if (!send_cq)
 		attr->send_cq = id->send_cq;
@@ -371,7 +371,7 @@ static int qp_try(struct rdma_cm_id *id, struct ibv_qp_init_attr_ex *attr,
 err_qp:
 	qp_destroy_keep_errno(qp);
 err_cqs:
-	cqs_undo(id, send_size, recv_size);
+	cmx_cqs_undo(id, send_size, recv_size);
 	return -1;
 }
 
@@ -492,7 +492,7 @@ struct ibv_qp *cmx_qp_take(struct cmx_id *id)
 void cmx_qp_free(struct cmx_id *id, struct ibv_qp *qp)
 {
 	ibv_destroy_qp(qp);
-	cqs_destroy(&id->id);
+	cmx_cqs_destroy(&id->id);
 }
 
 void cmx_qp_destroy(struct cmx_id *id)
@@ -520,90 +520,4 @@ CMX_EXPORT void rdma_destroy_qp(struct rdma_cm_id *id)
 	cmx_id_leave(cid);
 	if (qp)
 		cmx_qp_free(cid, qp);
-}
-
-/* As qp_try() */
-static int srq_try(struct rdma_cm_id *id, struct ibv_srq_init_attr_ex *attr)
-{
-	uint32_t recv_size = 0;
-	struct ibv_srq *srq;
-
-	if (!(attr->comp_mask & IBV_SRQ_INIT_ATTR_PD) || !attr->pd) {
-		attr->comp_mask |= IBV_SRQ_INIT_ATTR_PD;
-		attr->pd = id->pd;
-	}
-	if (attr->srq_type == IBV_SRQT_XRC) {
-		if ((!(attr->comp_mask & IBV_SRQ_INIT_ATTR_XRCD) ||
-		     !attr->xrcd) && xrcd_default(cmx_id(id), &attr->xrcd))
-			return -1;
-		if (!(attr->comp_mask & IBV_SRQ_INIT_ATTR_CQ) || !attr->cq) {
-			recv_size = id->recv_cq ? 0 : attr->attr.max_wr;
-			if (cqs_create(id, 0, recv_size))
-				return -1;
-			attr->cq = id->recv_cq;
-		}
-		attr->comp_mask |= IBV_SRQ_INIT_ATTR_XRCD |
-				   IBV_SRQ_INIT_ATTR_CQ;
-	}
-
-	srq = ibv_create_srq_ex(id->verbs, attr);
-	if (!srq) {
-		cqs_undo(id, 0, recv_size);
-		return -1;
-	}
-	if (!id->pd)
-		id->pd = attr->pd;
-	id->srq = srq;
-	return 0;
-}
-
-CMX_EXPORT int rdma_create_srq_ex(struct rdma_cm_id *id,
-				  struct ibv_srq_init_attr_ex *attr)
-{
-	const size_t len = offsetof(struct ibv_srq_init_attr_ex, tm_cap);
-	struct ibv_srq_init_attr_ex saved;
-
-	CMX_ID_OR_STOCK(id, rdma_create_srq_ex, id, attr);
-	if (!attr || !id->verbs || !(attr->comp_mask & IBV_SRQ_INIT_ATTR_TYPE))
-		return cmx_err(EINVAL);
-	/* As in qp_create() */
-	memcpy(&saved, attr, len);
-	if (!srq_try(id, attr))
-		return 0;
-	memcpy(attr, &saved, len);
-	return -1;
-}
-
-CMX_EXPORT int rdma_create_srq(struct rdma_cm_id *id, struct ibv_pd *pd,
-			       struct ibv_srq_init_attr *attr)
-{
-	struct ibv_srq_init_attr_ex ex = {};
-	int ret;
-
-	CMX_ID_OR_STOCK(id, rdma_create_srq, id, pd, attr);
-	if (!attr)
-		return cmx_err(EINVAL);
-	memcpy(&ex, attr, sizeof(*attr));
-	ex.comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD;
-	ex.srq_type = id->qp_type == IBV_QPT_XRC_RECV ? IBV_SRQT_XRC :
-							IBV_SRQT_BASIC;
-	ex.pd = pd;
-	ret = rdma_create_srq_ex(id, &ex);
-	memcpy(attr, &ex, sizeof(*attr));
-	return ret;
-}
-
-CMX_EXPORT void rdma_destroy_srq(struct rdma_cm_id *id)
-{
-	if (unlikely(!cmx_id_ours(id))) {
-		if (cmx_stocks(id))
-			CMX_STOCK_VOID(rdma_destroy_srq, id);
-		return;
-	}
-	if (!id->srq)
-		return;
-	ibv_destroy_srq(id->srq);
-	id->srq = NULL;
-	if (!id->qp)
-		cqs_destroy(id);
 }

@@ -7,6 +7,22 @@
 
 #include "lib.h"
 
+/* As queues_foreign() of qp.c. A basic SRQ has no queue and no XRC domain. */
+static bool srq_foreign(const struct ibv_context *verbs,
+			const struct ibv_srq_init_attr_ex *attr)
+{
+	if (attr->comp_mask & IBV_SRQ_INIT_ATTR_PD && attr->pd &&
+	    attr->pd->context != verbs)
+		return true;
+	if (attr->srq_type != IBV_SRQT_BASIC &&
+	    attr->comp_mask & IBV_SRQ_INIT_ATTR_CQ && attr->cq &&
+	    attr->cq->context != verbs)
+		return true;
+	return attr->srq_type == IBV_SRQT_XRC &&
+	       attr->comp_mask & IBV_SRQ_INIT_ATTR_XRCD && attr->xrcd &&
+	       attr->xrcd->context != verbs;
+}
+
 /* A failure may leave defaults in @attr. */
 static int srq_try(struct rdma_cm_id *id, struct ibv_srq_init_attr_ex *attr)
 {
@@ -49,7 +65,9 @@ CMX_EXPORT int rdma_create_srq_ex(struct rdma_cm_id *id,
 	struct ibv_srq_init_attr_ex saved;
 
 	CMX_ID_OR_STOCK(id, rdma_create_srq_ex, id, attr);
-	if (!attr || !id->verbs || !(attr->comp_mask & IBV_SRQ_INIT_ATTR_TYPE))
+	if (!attr || !id->verbs ||
+	    !(attr->comp_mask & IBV_SRQ_INIT_ATTR_TYPE) ||
+	    srq_foreign(id->verbs, attr))
 		return cmx_err(EINVAL);
 	/* As in qp_create() of qp.c */
 	memcpy(&saved, attr, len);

@@ -7,18 +7,6 @@
 
 rounds=10
 
-bed_add() {
-	ip link add race0 type dummy && ip addr add 10.98.0.1/24 dev race0 &&
-		ip link set race0 up multicast on &&
-		rdma link add rxe_race type rxe netdev race0 &&
-		wait_for 40 sh -c 'rdma link show rxe_race/1 | grep -q ACTIVE'
-}
-
-bed_del() {
-	rdma link del rxe_race 2>/dev/null
-	ip link del race0
-}
-
 # Does one process complete a round?
 works() {
 	local pid

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # Kernel memory of a process is charged to its memory cgroup. With a low limit,
 # many ids, events and resolutions fail there or end the process, above
-# memory.high it is slowed down, and other processes are not affected. No object
-# is left.
+# memory.high it is slowed down, and other processes are not affected, nor is the
+# removal of its device. No object is left.
 . "${0%/*}/functions"
 hoard=/usr/lib/rdma-cmx/selftests/races/tools/hoard
 
@@ -57,11 +57,15 @@ above_high() {
 		grep -q '^high [1-9]' $group/memory.events
 }
 mkdir -p $group && echo 6M >$group/memory.high
-confined max "$hoard" 10000 >high.log 2>&1 &
+ok "memory.high: a device" bed_add
+confined max "$hoard" 10000 10.98.0.1 >high.log 2>&1 &
 hoarder=$!
 ok "memory.high: the group has more" wait_for 90 above_high
 ok "memory.high: others resolve" timeout 100 cmx resolve storage.cmx.test
 ok "memory.high: it is slowed down, and runs still" kill -0 $hoarder
+# A command may sleep for the group's memory with the lock of its id.
+ok "memory.high: its device is removed" timeout 100 rdma link del rxe_race
+bed_del
 echo 1 >$group/cgroup.kill
 wait $hoarder 2>/dev/null
 ok "memory.high: it has ended" wait_for 40 ended

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * hoard COUNT: creates COUNT ids, each with an outstanding resolution that no
- * server answers. Exits with 0 after all of them, with 3 and the reason after a
- * failure.
+ * hoard COUNT [ADDRESS]: creates COUNT ids, each with an outstanding resolution
+ * that no server answers, and bound to ADDRESS. Exits with 0 after all of them,
+ * with 3 and the reason after a failure.
  */
 #include "ioctl.h"
 
@@ -25,6 +25,7 @@ int main(int argc, char **argv)
 			ret = -errno;
 		else
 			ret = id_create(fd, RDMA_PS_TCP, i + 1, &arg.id) ?:
+			      (argc > 2 ? id_bind(fd, arg.id, argv[2], 0) : 0) ?:
 			      call(fd, RESOLVE_ADDRINFO, &arg);
 	}
 	if (ret) {

@@ -2,12 +2,17 @@
 /*
  * Faults in what the SA of an InfiniBand port has to do with: service and path
  * records, connects by them, memberships, all in work items. Each ends in time.
- * KA-01, KA-02, MC-08
+ * KA-01, KA-02, KA-07, MC-08
  */
 #include "uapi.h"
 #include "work.h"
 
 #define ROUNDS_RECORDS	12
+#define ROUNDS_END	12
+
+/* An event of the second device, by which the SA's memberships end */
+#define REREGISTER	"echo client_reregister >/sys/kernel/debug/cmx_fabric/" \
+			"$(sed -n 2p /run/fabric/devices)/event"
 
 FIXTURE(work) {
 	int fd;
@@ -89,6 +94,81 @@ TEST_F_TIMEOUT(work, MC_11_joins, SWEEP_LIMIT)
 	WORK_SWEEP("join 10.66.0.2 239.66.7.1 0", NULL, "leave");
 	WORK_SWEEP("join 10.66.0.2 239.66.7.2 0 persistent", NULL, "leave");
 	WORK_SWEEP("join 10.66.0.2 239.66.7.3 1 qp qkey=0x777", NULL, "leave");
+}
+
+/* Causes events until the handler has destroyed its id, or for some minutes. */
+static bool handler_ended(int fd, struct consumer_answer *a)
+{
+	int i;
+
+	/* A worker without memory may drop an event. */
+	for (i = 0; i < 5; i++) {
+		if (system(REREGISTER) || consumer_do(fd, "end"))
+			return false;
+		consumer_read(a);
+		if (!strcmp(a->text, "ended\n"))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * As undisturbed(), after an event of the port: it may not be active yet, and a
+ * join then has no device.
+ */
+static int joined(int fd, const char *command, const char *undo,
+		  struct consumer_answer *a)
+{
+	double end = now_ms() + 60000;
+	int ret;
+
+	for (;;) {
+		if (fabric_bash("port_active_wait"))
+			return -ETIME;
+		ret = undisturbed(fd, command, NULL, undo, a);
+		if (ret || a->error != -ENODEV || now_ms() > end)
+			return ret;
+		if (undo)
+			consumer_do(fd, undo);
+		poll(NULL, 0, 100);
+	}
+}
+
+/*
+ * The handler of an id with a group of rdma_cm and two of rdma_cmx destroys it
+ * (rdma_cmx_handler_end()): a work item leaves them.
+ */
+TEST_F_TIMEOUT(work, KA_07_handler_end, SWEEP_LIMIT)
+{
+	static const char * const joins[] = {
+		"join 10.66.0.2 239.66.7.8 0",
+		"more 239.66.7.9 0 persistent",
+		"more 239.66.7.10 0 persistent lost",
+	};
+	struct consumer_answer got;
+	int i, n, hits = 0;
+
+	for (n = 1; n <= ROUNDS_END; n += work_step()) {
+		for (i = 0; i < 3; i++) {
+			ASSERT_EQ(0, joined(self->fd, joins[i],
+					    i ? NULL : "leave", &got));
+			ASSERT_EQ(0, got.error) TH_LOG("%s", got.text);
+		}
+		ASSERT_EQ(0, consumer_do(self->fd, "end-next"));
+		workers_arm(n);
+		EXPECT_TRUE(handler_ended(self->fd, &got)) {
+			TH_LOG("fault %d: %s", n, got.text);
+		}
+		EXPECT_TRUE(live_are(0)) TH_LOG("fault %d", n);
+		hits += workers_hit();
+	}
+	TH_LOG("handler_end: %d faults", hits);
+	EXPECT_LT(0, hits);
+	/* rdma_cm has no id of the consumer any more. */
+	EXPECT_EQ(0, fabric_bash("ids_gone() { "
+				 "! rdma resource show cm_id | "
+				 "grep -q cmx_consumer; }; "
+				 "wait_for 90 ids_gone"));
 }
 
 /* A record that could not be set is set later, and reported once. */

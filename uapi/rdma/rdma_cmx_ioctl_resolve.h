@@ -346,8 +346,8 @@ struct rdma_cmx_any_qp {
  *
  * With RDMA_CMX_ANY_RACE the connections race: a request with the number of its
  * queue pair is sent to each candidate that has its route. The first one whose
- * peer replies wins; the kernel ends all others before it reports that. Peers of
- * those that have a request, or have replied, receive REJ. CONNECT_RESPONSE
+ * peer replies wins; the kernel ends all others before it reports that. Peers
+ * of those that have a request, or have replied, receive REJ. CONNECT_RESPONSE
  * follows, with info, paths, parameters and private data: the id is as after
  * CONNECT and that event. ROUTE_ERROR follows if none wins. A candidate without
  * a queue pair is not tried, and its error is ENOBUFS; one that has another

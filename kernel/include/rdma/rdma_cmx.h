@@ -76,7 +76,7 @@ union rdma_cmx_sockaddr {
  * @flags: RDMA_CMX_AI_*
  * @family: AF_INET, AF_INET6, or 0 for any. AF_IB requires RDMA_CMX_AI_FAMILY,
  *	and is as 0 without it
- * @qp_type: IB_QPT_RC, IB_QPT_UD, …, or 0 for any
+ * @qp_type: IB_QPT_*, or 0 for any
  * @port_space: RDMA_PS_*, or 0 for any
  * @src: hints.ai_src_addr or NULL; with RDMA_CMX_AI_SA the port to query. As in
  *	rdma_cm, the route uses the interface that has this address
@@ -94,8 +94,9 @@ union rdma_cmx_sockaddr {
  *	family. -ENODEV: the namespace has no such device; -ENETUNREACH: the
  *	device reaches none of the addresses
  * @dev_port: the only port of @dev, 0: any. -ENXIO: the device has no such port
- * @iface: name of the only netdevice of the entries, such as a VLAN, or NULL for
- *	any. It has the source, and the route of rdma_cm by this source uses it.
+ * @iface: name of the only netdevice of the entries, such as a VLAN, or NULL
+ *	for any. It has the source, and the route of rdma_cm by this source uses
+ *	it.
  *	Without @src the source is that of its route, or its first address. A
  *	passive query replaces a wildcard address by its first address of that
  *	family. Entries by GID, and services, are those of its InfiniBand port,

@@ -45,8 +45,8 @@ struct rdma_cmx_join_attr {
  *
  * Another RDMA_CM_EVENT_MULTICAST_JOIN reports the rejoin of a persistent
  * membership. If requested, RDMA_CMX_EVENT_MULTICAST_LOST precedes it once. A
- * new membership of a group that is lost then receives the group's last join and
- * that event, before rdma_cmx_join() returns.
+ * new membership of a group that is lost then receives the group's last join
+ * and that event, before rdma_cmx_join() returns.
  * RDMA_CM_EVENT_MULTICAST_ERROR, possibly with the errno of a verb of the queue
  * pair, is the last event: the membership is unusable, and rdma_cmx_leave()
  * frees it.
@@ -96,9 +96,9 @@ typedef void (*rdma_cmx_member_fn)(struct rdma_cmx_member *member,
  * which the last one leaves. A membership of a group that is already joined
  * receives the event before this returns. If the group is persistent and lost,
  * the join fails, unless @attr requests RDMA_CMX_EVENT_MULTICAST_LOST and the
- * first join of the group was reported. All memberships have the same parameters
- * and the same queue pair. After RDMA_CM_EVENT_MULTICAST_ERROR a new membership
- * joins again.
+ * first join of the group was reported. All memberships have the same
+ * parameters and the same queue pair. After RDMA_CM_EVENT_MULTICAST_ERROR a new
+ * membership joins again.
  *
  * On RoCE v2 a full member joins by IGMP or MLD on the netdevice that the id is
  * bound to now, and leaves there. The module parameter groups_per_user limits
@@ -132,8 +132,9 @@ rdma_cmx_join(struct rdma_cm_id *id, const struct rdma_cmx_join_attr *attr,
  * @context: argument of @event
  * @member: out: the membership, or NULL if the join failed without an event
  * @status: out: 0 if the join was reported, also if the group is lost since and
- *	@attr requests RDMA_CMX_EVENT_MULTICAST_LOST; else the errno of rdma_cmx_join() or the
- *	status of the event; -ECANCELED: the membership was ended before
+ *	@attr requests RDMA_CMX_EVENT_MULTICAST_LOST; else the errno of
+ *	rdma_cmx_join() or the status of the event; -ECANCELED: the membership
+ *	was ended before
  */
 struct rdma_cmx_join_one {
 	struct rdma_cmx_join_attr attr;

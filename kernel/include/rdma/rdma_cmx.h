@@ -283,7 +283,8 @@ int rdma_cmx_query_start(const struct rdma_cmx_query_attr *attr,
  * callback of @query returns without waiting.
  *
  * Context: process context, may sleep until a running callback has returned;
- * does not wait for a name server or an SA.
+ * does not wait for a name server or an SA. The caller holds no lock that the
+ * callback takes.
  * Return: true if the callback has not run and will not run.
  */
 bool rdma_cmx_query_cancel(struct rdma_cmx_query *query);
@@ -302,7 +303,8 @@ void rdma_cmx_query_put(struct rdma_cmx_query *query);
  *
  * Context: process context, sleeps until the result or the deadline; a signal
  * ends the wait. Before that it may wait for the firmware of a port that is not
- * known to be active, which may outlast the deadline and a signal.
+ * known to be active, which may outlast the deadline and a signal. The caller
+ * holds no lock that others need meanwhile.
  * Return: a result, dropped by rdma_cmx_result_put(); or an ERR_PTR: an errno
  * of RDMA_CMX_AI_ERRNOS or of rdma_cmx_query_start(), or -ERESTARTSYS after a
  * signal.
@@ -456,11 +458,14 @@ struct ib_device *rdma_cmx_entry_device(const struct rdma_cmx_entry *entry,
  * rdma_cmx_entry_path - get a path record of an entry
  * @entry: entry of a result
  * @i: index of the record, below route_count; 0 is the preferred one
- * @rec: the record, for rdma_set_ib_path() on an id after
+ * @rec: out: the record, for rdma_set_ib_path() on an id after
  *	RDMA_CM_EVENT_ADDR_RESOLVED with the addresses of @entry. With
  *	rdma_cap_opa_ah(), convert it with sa_convert_path_ib_to_opa() first
  *
- * Context: any.
+ * The record is a PathRecord of the InfiniBand Architecture Specification 1,
+ * 15.2.5.16.
+ *
+ * Context: any, does not sleep. The caller has a reference of the result.
  * Return: 0; -ENOENT: there is no such record, as on RoCE and iWARP. Call
  * rdma_resolve_route() then.
  */
@@ -513,7 +518,7 @@ int rdma_cmx_set_cached_path(struct rdma_cm_id *id);
  * Queries with rdma_cmx_query_attr.tos cache such paths. An SA without QoS has
  * one path for all types of service.
  *
- * Context: process context, may sleep.
+ * Context: as rdma_cmx_set_cached_path().
  * Return: as rdma_cmx_set_cached_path().
  */
 int rdma_cmx_set_cached_path_tos(struct rdma_cm_id *id, u8 tos);
@@ -525,9 +530,11 @@ int rdma_cmx_set_cached_path_tos(struct rdma_cm_id *id, u8 tos);
  * The next rdma_cmx_set_cached_path() for the same destination fails, and
  * rdma_resolve_route() of another id queries the SA. Call it when a connect on
  * the path has failed, also from the event handler of @id. The id keeps its
- * path. If the cache has another path than @id by then, it keeps it.
+ * path. If the cache has another path than @id by then, it keeps it. Has no
+ * effect on an id that is not bound to an InfiniBand port.
  *
- * Context: process context, may sleep.
+ * Context: process context, also the event handler of @id. May sleep; it waits
+ * for no firmware and sends no query.
  */
 void rdma_cmx_drop_cached_path(struct rdma_cm_id *id);
 
@@ -536,7 +543,7 @@ void rdma_cmx_drop_cached_path(struct rdma_cm_id *id);
  * @id: as for rdma_cmx_drop_cached_path()
  * @tos: as for rdma_cmx_set_cached_path_tos()
  *
- * Context: process context, may sleep.
+ * Context: as rdma_cmx_drop_cached_path().
  */
 void rdma_cmx_drop_cached_path_tos(struct rdma_cm_id *id, u8 tos);
 

@@ -285,7 +285,8 @@ void rdma_cmx_connect_put(struct rdma_cmx_connector *connector);
  *	signal. May be NULL
  *
  * Context: process context, sleeps until the end; a fatal signal ends the wait.
- * Not in the event handler of an id.
+ * Not in the event handler of an id, in setup or in teardown. The caller holds
+ * no lock that others need meanwhile, nor one that setup or teardown takes.
  * Return: the caller's id, or an ERR_PTR as for rdma_cmx_connect_fn; -EINTR
  * after a fatal signal.
  */

@@ -186,7 +186,7 @@ int rdma_cmx_join_many(struct rdma_cm_id *id, struct rdma_cmx_join_one *joins,
  * The event handler of an id with memberships calls this for both events, and
  * returns 0. It calls the rdma_cmx_member_fn of each membership of the group.
  *
- * Context: the event handler of @id.
+ * Context: the event handler of @id, with its handler lock. May sleep.
  */
 void rdma_cmx_group_event(struct rdma_cm_id *id, struct rdma_cm_event *event);
 
@@ -240,7 +240,8 @@ void rdma_cmx_leave_all(struct rdma_cm_id *id);
  * running join in another thread uses the id: a consumer with such threads
  * returns 0 and destroys the id after their end.
  *
- * Context: the event handler of @id.
+ * Context: the event handler of @id, with its handler lock, as the last call in
+ * it. Waits for no membership.
  * Return: the return value of the handler: @ret, or 0 if rdma_cmx destroys @id.
  */
 int rdma_cmx_handler_end(struct rdma_cm_id *id, int ret);

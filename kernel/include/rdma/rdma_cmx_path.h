@@ -177,7 +177,8 @@ int rdma_cmx_paths_start(const struct rdma_cmx_paths_attr *attr,
  *
  * Context: process context, may sleep until running callbacks and work items
  * have returned. It does not wait for an SA. A work item may wait for the
- * firmware of a port that is not known to be active.
+ * firmware of a port that is not known to be active. The caller holds no lock
+ * that the callback takes.
  * Return: true if the callback has not run and will not run.
  */
 bool rdma_cmx_paths_cancel(struct rdma_cmx_paths_query *query);
@@ -196,7 +197,8 @@ void rdma_cmx_paths_query_put(struct rdma_cmx_paths_query *query);
  *
  * Context: process context, sleeps until the end or the deadline; a signal ends
  * the wait. The wait of a work item for the firmware of a port that is not
- * known to be active may outlast both.
+ * known to be active may outlast both. The caller holds no lock that others
+ * need meanwhile.
  * Return: the paths, dropped by rdma_cmx_paths_put(); or an ERR_PTR as from
  * rdma_cmx_paths_start(), -ERESTARTSYS after a signal.
  */

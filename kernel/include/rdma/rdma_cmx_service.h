@@ -125,7 +125,8 @@ struct rdma_cmx_service_state {
  * as on a port that is added, the second one waits until the first has ended.
  *
  * Context: process context, may sleep. It does not wait for an SA. It may wait
- * for the firmware of a port that is not known to be active.
+ * for the firmware of a port that is not known to be active. The caller holds
+ * no lock that others need meanwhile.
  * Return: the service, ended by rdma_cmx_withdraw(); or an ERR_PTR, and @event
  * is not called. -EINVAL: no or an empty name, id 0, an invalid P_Key, or a
  * port without a device; -ENAMETOOLONG; -ERANGE: the lease is too short;
@@ -209,13 +210,15 @@ struct rdma_cmx_services {
  * @attr: the query
  *
  * The records are those that a resolution with RDMA_CMX_AI_SA would use, with
- * name, lease and data. A response may come from the cache. SAs are queried in
- * parallel. A service that is not registered is no error: there are 0 records.
+ * name, lease and data (ServiceRecords of the InfiniBand Architecture
+ * Specification 1, 15.2.5.14). A response may come from the cache. SAs are
+ * queried in parallel. A service that is not registered is no error: there are
+ * 0 records.
  *
  * Context: process context, sleeps until the SAs have responded, or until the
  * deadline; a signal ends the wait. Before that it may wait for the firmware of
  * a port that is not known to be active, which may outlast the deadline and a
- * signal.
+ * signal. The caller holds no lock that others need meanwhile.
  * Return: the records, freed by rdma_cmx_put_services(); or an ERR_PTR.
  * -ENODEV: no InfiniBand port of @attr is active, or there is no such device;
  * -ENXIO: the device has no such port; -EINVAL; -EINTR; -EOVERFLOW: more than

@@ -43,6 +43,12 @@
  * A pointer is passed as __aligned_u64; the layout is the same for 32-bit and
  * 64-bit callers. There are no write() or read() commands.
  *
+ * Any thread may issue any command. The kernel serialises the commands on one
+ * id. GET_EVENTS waits for an event, and GETADDRINFO and GET_SERVICES wait for
+ * their result. No other command waits for a name server or an SA. On iWARP
+ * CONNECT may wait for the peer. A command that concerns InfiniBand ports may
+ * wait for the firmware of a port that is not known to be active.
+ *
  * Every command may fail with these errnos:
  *
  *  ENOTTY      the command number is not known
@@ -53,6 +59,8 @@
  *  E2BIG       see above
  *  ENOENT      this file has no such handle
  *  ENODEV      the RDMA device of the id is gone
+ *  EBUSY       RESOLVE_ANY of the id is outstanding
+ *  EINTR       the process is being killed while the command waits for its id
  *  ENOMEM      out of memory; nothing was changed
  *  EMFILE      a limit of this context is reached (handles)
  *  EAGAIN      a temporary limit is reached (requests, lookups)

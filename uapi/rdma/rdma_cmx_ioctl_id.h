@@ -112,8 +112,12 @@ struct rdma_cmx_id_query {
  *
  * RDMA_OPTION_IB_PATH takes 1 to 64 struct ib_path_rec_data. The kernel uses
  * the first one with exactly the flags IB_PATH_GMP, _PRIMARY and
- * _BIDIRECTIONAL. EOPNOTSUPP: no such level or option (rdma_set_option(3)
- * returns ENOSYS).
+ * _BIDIRECTIONAL. The event ROUTE_RESOLVED follows.
+ *
+ * EOPNOTSUPP: no such level or option (rdma_set_option(3) returns ENOSYS).
+ * EINVAL: @optlen does not match the option; or the state, type or device of
+ * the id does not permit the option; or there is no usable path record. EAGAIN:
+ * RDMA_OPTION_IB_PATH, and max_events events of the file are unread.
  */
 struct rdma_cmx_id_set_option {
 	__u32 size;
@@ -138,8 +142,9 @@ struct rdma_cmx_id_set_option {
  *
  * Unread events of the id move with it, in order; its memberships keep their
  * handles. EAGAIN: with them, more than max_events would be unread in the new
- * file. EBADF, EINVAL: @src_fd is not an rdma_cmx file. If @src_fd is the same
- * file, nothing happens and @new_id is @id.
+ * file; or the resolutions of the id would exceed max_requests of the new file,
+ * or max_user_requests of its user. EBADF, EINVAL: @src_fd is not an rdma_cmx
+ * file. If @src_fd is the same file, nothing happens and @new_id is @id.
  */
 struct rdma_cmx_id_migrate {
 	__u32 size;
@@ -164,6 +169,10 @@ struct rdma_cmx_id_migrate {
  * The event ADDR_RESOLVED with info, or ADDR_ERROR with a negative errno,
  * follows. If @src has a device and the command fails to bind the id to it, the
  * id is as before.
+ *
+ * The command fails with EADDRNOTAVAIL, EADDRINUSE, ENODEV, ENETUNREACH, EINVAL
+ * and EACCES as rdma_resolve_addr() does, or with EAGAIN: max_events events of
+ * the file are unread. The status of ADDR_ERROR may be one of these, too.
  */
 struct rdma_cmx_resolve_addr {
 	__u32 size;
@@ -183,7 +192,12 @@ struct rdma_cmx_resolve_addr {
  *	the kernel does not wait
  * @reserved: 0
  *
- * The event ROUTE_RESOLVED with info and paths, or ROUTE_ERROR, follows.
+ * The event ROUTE_RESOLVED with info and paths, or ROUTE_ERROR with a negative
+ * errno, follows. The errno is -ETIMEDOUT without a response, and -EINVAL
+ * without a path.
+ *
+ * EINVAL: the id has no resolved address, or has a route. EAGAIN: max_events
+ * events of the file are unread.
  */
 struct rdma_cmx_resolve_route {
 	__u32 size;
@@ -203,8 +217,10 @@ struct rdma_cmx_resolve_route {
  *	one. An id from a CONNECT_REQUEST has none before ACCEPT. The struct may
  *	end before it
  *
- * ENODEV also: an id in RDMA_PS_IPOIB on a port without multicast, which has no
- * broadcast group and so no Q_Key. Likewise CONN_QP_ATTR and ACCEPT.
+ * EINVAL: the id is not bound to a device, or its connection does not have the
+ * attributes of that state yet. ENODEV also: an id in RDMA_PS_IPOIB on a port
+ * without multicast, which has no broadcast group and so no Q_Key. Likewise
+ * CONN_QP_ATTR and ACCEPT.
  */
 struct rdma_cmx_init_qp_attr {
 	__u32 size;
@@ -281,6 +297,17 @@ struct rdma_cmx_conn_param {
  * @flags: ACCEPT: RDMA_CMX_ACCEPT_*; CONNECT: 0
  * @reserved: 0
  * @param: parameters
+ *
+ * After CONNECT an event follows: CONNECT_RESPONSE (of a datagram id, and on
+ * iWARP, ESTABLISHED), REJECTED, UNREACHABLE or CONNECT_ERROR. Above the limits
+ * of connection requests, see rdma_cmx(4), the request waits in the kernel, and
+ * an event reports its errors. After ACCEPT of a request for a connection
+ * ESTABLISHED or one of the last three follows.
+ *
+ * EINVAL: CONNECT: the id has no route, or has sent a request before; ACCEPT:
+ * the id has no request or response, or its reply is outstanding; both: too
+ * much private data. EAGAIN: max_events events of the file are unread; or, by
+ * CONNECT, connect_queue connects of the user wait.
  */
 struct rdma_cmx_connect {
 	__u32 size;
@@ -308,6 +335,11 @@ enum {
  *	less, or above the module parameter max_backlog: that limit (see
  *	RDMA_CMX_IO(GET_INFO))
  * @reserved: 0
+ *
+ * The event CONNECT_REQUEST reports each request.
+ *
+ * EINVAL: the id listens, or has started to connect. EADDRINUSE: another id
+ * listens there.
  */
 struct rdma_cmx_listen {
 	__u32 size;
@@ -348,9 +380,13 @@ struct rdma_cmx_reject {
  * @reserved: 0
  *
  * IB_EVENT_COMM_EST establishes a connection whose peer's last message was
- * lost. NOTIFY accepts IB_EVENT_PATH_MIG, which changes nothing: an id has no
+ * lost. NOTIFY waits until the CM has processed it, for at most 5 seconds.
+ * NOTIFY accepts IB_EVENT_PATH_MIG, which changes nothing: an id has no
  * alternate path. Any other event fails with EINVAL. On iWARP NOTIFY accepts
  * all events, and none changes anything.
+ *
+ * EINVAL: the id has no connection. EISCONN: NOTIFY: the connection is
+ * established already.
  */
 struct rdma_cmx_id_arg {
 	__u32 size;

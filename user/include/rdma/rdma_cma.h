@@ -8,7 +8,8 @@
  * threads may call the functions at the same time, but calls on one id must be
  * serialised; rdmacmx(7) lists the functions that are exempt. An object must
  * not be used while another thread destroys it, or after that. Exception: a
- * call that waits on a synchronous id ends with ECANCELED.
+ * call that waits on a synchronous id ends with ECANCELED. The manual page of a
+ * function (man 3cmx NAME) lists its errnos and says whether it waits.
  */
 #ifndef RDMA_CMA_H
 #define RDMA_CMA_H

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The extensions of librdmacmx to <rdma/rdma_cma.h>.
+ * The extensions of librdmacmx to <rdma/rdma_cma.h>. Its rules for threads and
+ * errno apply. The manual page of a function (man 3cmx NAME) has the details.
  */
 #ifndef RDMA_CMX_H
 #define RDMA_CMX_H

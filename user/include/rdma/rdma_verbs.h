@@ -2,7 +2,8 @@
 /*
  * Wrappers of common verbs for an id with a QP: register memory, post work
  * requests, wait for a completion. Source compatible with rdma-core's
- * <rdma/rdma_verbs.h>. Each returns 0, or -1 with errno set, or as stated.
+ * <rdma/rdma_verbs.h>. Each returns 0, or -1 with errno set, or as stated. The
+ * manual page of a function (man 3cmx NAME) describes its arguments and errnos.
  */
 #ifndef RDMA_VERBS_H
 #define RDMA_VERBS_H

@@ -10,6 +10,8 @@
 
 #include "api.h"
 
+#define UNCHANGED	-1
+
 static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t moved = PTHREAD_COND_INITIALIZER;
 static bool closed;
@@ -17,7 +19,7 @@ static int inside, calls, here;
 static int files;	/* files that stay open: rdma_getaddrinfo() has one */
 static pthread_t tester;
 static const char *failing;	/* the protocol whose lookups fail, or NULL */
-static int failure;	/* with this error */
+static int failure;	/* with this error, UNCHANGED: with errno */
 static size_t room;	/* that an entry needs */
 
 static const struct {
@@ -47,7 +49,7 @@ int getservbyname_r(const char *name, const char *proto, struct servent *ent,
 	pthread_mutex_unlock(&gate);
 	*res = NULL;
 	if (failing && !strcmp(proto, failing))
-		return failure;
+		return failure == UNCHANGED ? errno : failure;
 	if (len < room)
 		return ERANGE;
 	for (size_t i = 0; i < ARRAY_SIZE(services); i++) {
@@ -231,8 +233,11 @@ TEST_F(service, GAI_02_lookup_fails)
 	static const struct {
 		int error, eai, err;
 	} errors[] = {
-		{ EMFILE, EAI_SYSTEM, EMFILE }, { ENOMEM, EAI_MEMORY, ENOMEM },
-		{ ERANGE, EAI_SYSTEM, ERANGE }, { ENOENT, 0, 0 },
+		{ EMFILE, EAI_SYSTEM, EMFILE }, { ENFILE, EAI_SYSTEM, ENFILE },
+		{ ENOMEM, EAI_MEMORY, ENOMEM }, { ERANGE, EAI_SYSTEM, ERANGE },
+		/* The source is unavailable. */
+		{ ENOENT, 0, 0 }, { ECONNREFUSED, 0, 0 }, { EAGAIN, 0, 0 },
+		{ UNCHANGED, 0, 0 },
 	};
 	static const struct {
 		const char *proto, *service;
@@ -244,7 +249,7 @@ TEST_F(service, GAI_02_lookup_fails)
 		failing = lookups[i % 2].proto;
 		failure = errors[i / 2].error;
 		/* Missing, it limits the result to the other transport. */
-		if (failure == ENOENT) {
+		if (!errors[i / 2].eai) {
 			same_expect(_metadata, self, PEER4,
 				    lookups[i % 2].service, NULL);
 			continue;
@@ -266,6 +271,26 @@ TEST_F(service, GAI_02_lookup_fails)
 			  event_take(self->channel, &status));
 		EXPECT_EQ(-errors[i / 2].err, status);
 	}
+}
+
+/* libc returns errno, which an unavailable source has not set. */
+TEST_F(service, GAI_02_errno_of_the_caller)
+{
+	static const int before[] = { EAGAIN, EMFILE };
+	struct rdma_addrinfo *res;
+
+	tester = 0;
+	/* Opens the file, which may change errno. */
+	EXPECT_EQ(EAI_SERVICE, rdma_getaddrinfo(PEER4, "cmx-none", NULL, &res));
+	failing = "udp";
+	failure = UNCHANGED;
+	for (size_t i = 0; i < ARRAY_SIZE(before); i++) {
+		errno = before[i];
+		EXPECT_EQ(EAI_SERVICE, rdma_getaddrinfo(PEER4, "cmx-none", NULL,
+							&res));
+	}
+	tester = pthread_self();
+	files = 1;
 }
 
 /* An entry with many aliases */

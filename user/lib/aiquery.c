@@ -92,12 +92,33 @@ static bool port_parse(const char *text, unsigned int *port)
 	return p != text;
 }
 
-/* libc returns ENOENT if the file of the database does not exist. */
+/*
+ * libc returns errno if a source of the database is unavailable, such as a file
+ * that does not exist, or a server that does not respond: it lacks the service.
+ * Without a resource of this host it is unknown whether the service exists.
+ */
 static int service_error(int err, bool found)
 {
-	if ((!err && !found) || err == ENOENT || err == ESRCH)
+	switch (err) {
+	case 0:
+		return found ? 0 : CMX_ESERVICE;
+	case EMFILE:
+	case ENFILE:
+	case ENOMEM:
+	case ERANGE:
+		return err;
+	default:
 		return CMX_ESERVICE;
-	return err;
+	}
+}
+
+/* libc may not set the errno that it returns. */
+static int service_get(const char *name, const char *proto,
+		       struct servent *ent, char *buf, size_t len,
+		       struct servent **found)
+{
+	errno = 0;
+	return getservbyname_r(name, proto, ent, buf, len, found);
 }
 
 /* A service with many aliases needs a larger buffer. */
@@ -108,7 +129,7 @@ static int service_find(const char *name, const char *proto, __be16 *port)
 	size_t len = sizeof(first);
 	int err;
 
-	while ((err = getservbyname_r(name, proto, &ent, buf, len, &found)) ==
+	while ((err = service_get(name, proto, &ent, buf, len, &found)) ==
 	       ERANGE && len < SERVICE_BUF_MAX) {
 		len *= 4;
 		free(more);

@@ -12,25 +12,33 @@
 #include "harness.h"
 #include "mock.h"
 
-static bool waits;	/* once the handlers are registered */
+static bool waits_before;	/* the handlers are registered */
+static bool waits;		/* once they are */
 static int registered;
 static sem_t here, go;
 
 int __register_atfork(void (*prepare)(void), void (*parent)(void),
 		      void (*child)(void), void *dso);
 
-/* The library's; returns late if the test wants it. */
+static void wait_to_go(void)
+{
+	sem_post(&here);
+	while (sem_wait(&go))
+		;
+}
+
+/* The library's; registers them or returns late if the test wants it. */
 int pthread_atfork(void (*prepare)(void), void (*parent)(void),
 		   void (*child)(void))
 {
-	int err = __register_atfork(prepare, parent, child, NULL);
+	int err;
 
+	if (waits_before)
+		wait_to_go();
+	err = __register_atfork(prepare, parent, child, NULL);
 	registered++;
-	if (waits) {
-		sem_post(&here);
-		while (sem_wait(&go))
-			;
-	}
+	if (waits)
+		wait_to_go();
 	return err;
 }
 
@@ -186,6 +194,40 @@ TEST(RA_02_handlers_are_registered_once)
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
 	EXPECT_TRUE(WIFEXITED(status));
 	EXPECT_EQ(1, WEXITSTATUS(status));
+	sem_post(&go);
+	ASSERT_EQ(0, pthread_join(thread, NULL));
+}
+
+static void *lookup(void *arg)
+{
+	struct rdma_addrinfo *res;
+
+	rdma_getaddrinfo("10.55.0.2", "7471", NULL, &res);
+	return NULL;
+}
+
+/* The first call has no lock while it registers the handlers. */
+TEST(RA_02_forked_before_handlers_are_registered)
+{
+	pthread_t thread;
+	int status;
+	pid_t pid;
+
+	ASSERT_EQ(0, sem_init(&here, 0, 0));
+	ASSERT_EQ(0, sem_init(&go, 0, 0));
+	waits_before = true;
+	ASSERT_EQ(0, pthread_create(&thread, NULL, lookup, NULL));
+	while (sem_wait(&here))
+		;
+	pid = fork();
+	if (!pid) {
+		alarm(5);
+		waits_before = false;
+		lookup(NULL);
+		_exit(0);
+	}
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
 	sem_post(&go);
 	ASSERT_EQ(0, pthread_join(thread, NULL));
 }

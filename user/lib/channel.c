@@ -85,6 +85,8 @@ int cmx_file_shared(bool again)
 	if (likely(fd >= 0 && !again))
 		return fd;
 
+	/* Before the handlers are registered, a child inherits a held lock. */
+	cmx_fork_init();
 	pthread_mutex_lock(&shared_lock);
 	fd = shared_fd;
 	if (fd < 0 || (again && file_lost(fd))) {

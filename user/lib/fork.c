@@ -47,7 +47,7 @@ static struct cmx_process *processes;	/* newest first; atomic */
 static struct cmx_process *unwiped;
 static struct cmx_process **self = &unwiped;
 static bool forked;		/* a child may share a channel; atomic */
-static bool registered;		/* the handlers, in the parent */
+static bool registered;		/* the handlers, here or in the parent */
 CMX_MEM_ATOMIC(forked)
 CMX_MEM_ATOMIC(processes)
 CMX_MEM_ATOMIC(unwiped)
@@ -166,7 +166,8 @@ static void init(void)
 			__atomic_store_n(&self, page, __ATOMIC_RELEASE);
 		}
 	}
-	pthread_atfork(prepare, parent, child);
+	/* A child of clone() runs no handler that would set it. */
+	registered = !pthread_atfork(prepare, parent, child);
 }
 
 void cmx_fork_init(void)

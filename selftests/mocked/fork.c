@@ -198,6 +198,60 @@ TEST(RA_02_handlers_are_registered_once)
 	ASSERT_EQ(0, pthread_join(thread, NULL));
 }
 
+static struct heritage {
+	struct rdma_event_channel *channel;
+	struct rdma_cm_event *event;
+	struct rdma_cm_id *id, *created;
+	int result;
+} before;
+
+/* In the child, before the handler of the library */
+static void first_handler(void)
+{
+	struct cmx_id *id = cmx_id(before.id);
+
+	alarm(5);
+	/* A thread of the parent initialised the lock. */
+	id->locker = (struct cmx_process *)((char *)id->process + 1);
+	before.result = rdma_ack_cm_event(before.event) ||
+			rdma_create_id(before.channel, &before.created, NULL,
+				       RDMA_PS_TCP);
+}
+
+static int handled(void)
+{
+	if (before.result)
+		return 1;
+	if (cmx_id_inherited(cmx_id(before.created)) ||
+	    !cmx_id_inherited(cmx_id(before.id)))
+		return 2;
+	return rdma_destroy_id(before.created) || rdma_destroy_id(before.id) ?
+	       3 : 0;
+}
+
+/* Handlers of a child run in the order of their registration. */
+TEST(RA_02_called_by_a_handler_of_the_program)
+{
+	int status;
+	pid_t pid;
+
+	ASSERT_EQ(0, __register_atfork(NULL, NULL, first_handler, NULL));
+	before.channel = rdma_create_event_channel();
+	ASSERT_NE(NULL, before.channel);
+	ASSERT_EQ(0, rdma_create_id(before.channel, &before.id, NULL,
+				    RDMA_PS_TCP));
+	mock_event(before.id, RDMA_CM_EVENT_USER);
+	ASSERT_EQ(0, rdma_get_cm_event(before.channel, &before.event));
+	pid = fork();
+	if (!pid)
+		_exit(handled());
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+	EXPECT_EQ(0, rdma_ack_cm_event(before.event));
+	EXPECT_EQ(0, rdma_destroy_id(before.id));
+	rdma_destroy_event_channel(before.channel);
+}
+
 static void *lookup(void *arg)
 {
 	struct rdma_addrinfo *res;

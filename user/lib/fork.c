@@ -26,6 +26,7 @@
 #define _GNU_SOURCE	/* F_SETSIG */
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -141,7 +142,9 @@ static void parent(void)
 static void child(void)
 {
 	registered = true;
-	__atomic_store_n(self, NULL, __ATOMIC_RELEASE);
+	/* Otherwise wiped: a handler before this one may have set it since. */
+	if (self == &unwiped)
+		__atomic_store_n(self, NULL, __ATOMIC_RELEASE);
 	cmx_raw_event_forked();
 	cmx_names_forked();
 	cmx_cookie_forked();
@@ -291,19 +294,35 @@ bool cmx_id_cared_for(const struct cmx_id *id)
 	return cmx_process_alive(id->process);
 }
 
-/* The first lock of a copy in this process. Without memory nothing changes. */
+/*
+ * The first lock of a copy in this process. Without memory nothing changes. No
+ * lock: handlers of the program may run before that of the library, which
+ * releases the locks. One thread initialises the mutex, and marks this by an
+ * address in its process's record. A child that is forked meanwhile has another
+ * record, and does so again.
+ */
 static void lock_renew(struct cmx_id *id)
 {
-	struct cmx_process *process = cmx_process_have();
+	struct cmx_process *process = cmx_process_have(), *marked, *locker;
 
 	if (!process)
 		return;
-	pthread_mutex_lock(&copies_lock);
-	if (id->locker != process) {
-		id->lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
-		__atomic_store_n(&id->locker, process, __ATOMIC_RELEASE);
+	marked = (struct cmx_process *)((char *)process + 1);
+	locker = __atomic_load_n(&id->locker, __ATOMIC_ACQUIRE);
+	while (locker != process) {
+		if (locker == marked) {
+			sched_yield();
+			locker = __atomic_load_n(&id->locker, __ATOMIC_ACQUIRE);
+		} else if (__atomic_compare_exchange_n(&id->locker, &locker,
+						       marked, false,
+						       __ATOMIC_ACQ_REL,
+						       __ATOMIC_ACQUIRE)) {
+			id->lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+			__atomic_store_n(&id->locker, process,
+					 __ATOMIC_RELEASE);
+			return;
+		}
 	}
-	pthread_mutex_unlock(&copies_lock);
 }
 
 /* Locks the id. In a child a thread of the parent may hold its lock. */

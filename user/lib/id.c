@@ -93,8 +93,7 @@ static void orphan_destroy(struct cmx_id *id)
 	/* A thread with an event of another process's id here drops it. */
 	locked = cmx_copies_lock();
 	cmx_own_del(id, CMX_ID);
-	/* Not cmx_id_lock(), which takes the other lock. The caller had it. */
-	pthread_mutex_lock(&id->lock);
+	cmx_id_lock(id);
 	acked = id->events_completed ==
 		__atomic_load_n(&id->events_taken, __ATOMIC_RELAXED);
 	id->orphan = !acked;

@@ -88,7 +88,7 @@ int cmx_id_set_info(struct cmx_id *id, const struct rdma_cmx_id_info *info)
 int cmx_id_set_paths(struct cmx_id *id, const struct ib_path_rec_data *paths,
 		     unsigned int count)
 {
-	struct ibv_sa_path_rec *recs;
+	struct ibv_sa_path_rec *recs, *old = id->id.route.path_rec;
 	struct ibv_path_data data;
 	unsigned int i;
 
@@ -102,9 +102,10 @@ int cmx_id_set_paths(struct cmx_id *id, const struct ib_path_rec_data *paths,
 		cmx_path_from_kern(&recs[i], &data.path);
 		recs[i].preference = data.flags;
 	}
-	free(id->id.route.path_rec);
+	/* A child of fork() must not free the old ones once more. */
 	id->id.route.path_rec = recs;
 	id->id.route.num_paths = count;
+	free(old);
 	return 0;
 }
 

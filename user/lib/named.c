@@ -110,13 +110,16 @@ static void qp_drop(struct cmx_id *id)
 /* The next address may be of another device. */
 static void device_drop(struct cmx_id *id)
 {
-	if (!id->dev)
+	struct cmx_device *dev = id->dev;
+
+	if (!dev)
 		return;
-	cmx_device_put(id->dev);
+	/* A child of fork() must not put it once more. */
 	id->dev = NULL;
 	id->id.verbs = NULL;
 	id->id.pd = NULL;
 	id->id.port_num = 0;
+	cmx_device_put(dev);
 }
 
 /* True: another candidate follows. False: the event is the last one. */

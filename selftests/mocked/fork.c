@@ -4,8 +4,10 @@
  * process that created its copies exists. Steps of two processes in an order
  * that no testbed arranges.
  */
+#include <fcntl.h>
 #include <poll.h>
 #include <semaphore.h>
+#include <stdarg.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -40,6 +42,22 @@ int pthread_atfork(void (*prepare)(void), void (*parent)(void),
 	if (waits)
 		wait_to_go();
 	return err;
+}
+
+static int setsig_error;	/* of F_SETSIG, or 0 */
+
+/* The library's */
+int fcntl(int fd, int command, ...)
+{
+	va_list ap;
+	long arg;
+
+	va_start(ap, command);
+	arg = va_arg(ap, long);
+	va_end(ap);
+	if (command == F_SETSIG && setsig_error)
+		return cmx_err(setsig_error);
+	return syscall(SYS_fcntl, fd, command, arg);
 }
 
 FIXTURE(fork) {
@@ -119,6 +137,24 @@ TEST_F(fork, RA_02_another_pidfd)
 		_exit(replaced(cmx_id(self->id)));
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
 	EXPECT_EQ(0, status);
+}
+
+/* Without its mark it would not be recognised, and stay open. */
+TEST_F(fork, RA_02_a_pidfd_that_cannot_be_marked)
+{
+	int status;
+	pid_t pid;
+
+	setsig_error = EPERM;
+	pid = fork();
+	if (!pid) {
+		if (pidfd_find() >= 0)
+			_exit(1);
+		_exit(cmx_id_cared_for(cmx_id(self->id)) ? 0 : 2);
+	}
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+	EXPECT_EQ(-1, pidfd_find());
 }
 
 /* In a child of the child: the latter ends, its parent does not. */

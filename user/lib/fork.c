@@ -66,20 +66,26 @@ static struct cmx_process *process_self(void)
 /*
  * The program may close a pidfd of this file and have another file with its
  * number, also a pidfd. This signal, which the kernel never sends, marks those
- * of this file, even after the process has ended.
+ * of this file, even after the process has ended. SIGRTMAX may change at run
+ * time: libc reserves signals.
  */
+#define PIDFD_SIGNAL	(_NSIG - 1)
+
+/* One that cannot be marked would stay open. */
 static int pidfd_open(void)
 {
 	int fd = syscall(SYS_pidfd_open, getpid(), 0);
 
-	if (fd >= 0)
-		fcntl(fd, F_SETSIG, SIGRTMAX);
-	return fd;
+	if (fd < 0 || !fcntl(fd, F_SETSIG, PIDFD_SIGNAL))
+		return fd;
+	/* close() may end the thread. */
+	syscall(SYS_close, fd);
+	return -1;
 }
 
 static bool is_pidfd(int fd)
 {
-	return fd >= 0 && fcntl(fd, F_GETSIG) == SIGRTMAX &&
+	return fd >= 0 && fcntl(fd, F_GETSIG) == PIDFD_SIGNAL &&
 	       (!syscall(SYS_pidfd_send_signal, fd, 0, NULL, 0) ||
 		errno != EBADF);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * RA-02 on a mocked device (mock.h): a child of fork() finds out whether the
- * process that created its copies exists. Steps of two processes in an order
- * that no testbed arranges.
+ * process that created its copies exists, and whether they are of a destroyed
+ * id. Steps of two processes in an order that no testbed arranges.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -194,6 +194,34 @@ TEST_F(fork, RA_02_the_next_pidfd)
 		  read(ends[0], &result, sizeof(result)));
 	EXPECT_EQ(0, result);
 	close(ends[0]);
+}
+
+/* True if the child requests attributes of the id with this cookie only */
+static bool child_compares(struct rdma_cm_id *id)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT };
+	int mask, status;
+	pid_t pid = fork();
+
+	if (!pid) {
+		if (rdma_init_qp_attr(id, &attr, &mask))
+			_exit(2);
+		_exit(mock.init_uid == cmx_id_cookie(cmx_id(id)));
+	}
+	return waitpid(pid, &status, 0) == pid && WEXITSTATUS(status) == 1;
+}
+
+/* The kernel has the cookie of a request once that is accepted. */
+TEST_F(fork, RA_02_cookie_of_an_accepted_request)
+{
+	struct rdma_cm_event *event;
+
+	cmx_id(self->id)->request = true;
+	EXPECT_FALSE(child_compares(self->id));
+	mock_event(self->id, RDMA_CM_EVENT_ESTABLISHED);
+	ASSERT_EQ(0, rdma_get_cm_event(self->channel, &event));
+	ASSERT_EQ(0, rdma_ack_cm_event(event));
+	EXPECT_TRUE(child_compares(self->id));
 }
 
 static void *first_call(void *arg)

@@ -210,6 +210,7 @@ static int events_get(struct rdma_cmx_get_events *cmd)
 
 static int init_qp_attr(struct rdma_cmx_init_qp_attr *cmd)
 {
+	mock.init_uid = cmd->size == sizeof(*cmd) ? cmd->uid : 0;
 	if (mock.removed)
 		return ENODEV;
 	memset(&cmd->attr, 0, sizeof(cmd->attr));

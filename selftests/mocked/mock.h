@@ -38,6 +38,7 @@ struct mock {
 	unsigned int members;
 	int attached;		/* how often the queue pair is */
 	uint16_t mlid;		/* of its attachment */
+	uint64_t init_uid;	/* that INIT_QP_ATTR compares, or 0 */
 	uint32_t init_qkey;	/* of INIT_QP_ATTR, or 0 */
 	uint32_t bad_qkey;	/* that cannot be set, or 0 */
 	uint32_t qkey;		/* that it was set to, or 0 */

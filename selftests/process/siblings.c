@@ -332,6 +332,55 @@ TEST(RA_02_stale_copy_of_a_request_that_nobody_has_accepted)
 	EXPECT_TRUE(live_objects_gone(WAIT_MS));
 }
 
+/*
+ * The parent has accepted a request, and has destroyed the connection. The next
+ * id has its handle. The child has a copy of the connection.
+ */
+static int stale_connection(struct heirs *h)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT };
+	int mask;
+
+	if (!parent_gone(h))
+		return __LINE__;
+	/* Not the attributes of the other id */
+	return rdma_init_qp_attr(h->id, &attr, &mask) && errno == ENOENT ?
+	       0 : __LINE__;
+}
+
+static int leave_connection_behind(struct heirs *h)
+{
+	struct rdma_event_channel *clients = rdma_create_event_channel();
+
+	h->channel = rdma_create_event_channel();
+	if (!clients || !h->channel)
+		return 1;
+	listener = id_listening(h->channel, PORT_REQUESTS);
+	h->id = request_read(h->channel, clients);
+	if (!h->id || rdma_accept(h->id, NULL) ||
+	    event_take(clients, NULL) != RDMA_CM_EVENT_ESTABLISHED ||
+	    event_take(h->channel, NULL) != RDMA_CM_EVENT_ESTABLISHED)
+		return 2;
+	if (!heir_fork(h, stale_connection))
+		return 3;
+	rdma_destroy_ep(h->id);
+	rdma_destroy_ep(client);
+	if (!handles_use(h->channel))
+		return 4;
+	fresh = id_make(h->channel);
+	return id_bind(fresh, OWN4, 0) ? 5 : 0;
+}
+
+TEST(RA_02_stale_copy_of_an_accepted_request)
+{
+	struct heirs h;
+
+	NEED_PIDFD();
+	heirs_start(_metadata, &h, leave_connection_behind);
+	heirs_end(_metadata, &h, 1);
+	EXPECT_TRUE(live_objects_gone(WAIT_MS));
+}
+
 /* The peer receives a reject when the kernel destroys the request. */
 static struct rdma_event_channel *peers;
 

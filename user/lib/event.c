@@ -312,6 +312,8 @@ static bool event_process(struct cmx_event *evt,
 		return named_event(evt, cmx_named_routed(id,
 					resolved(evt, raw) ? errno ?: ENODEV : 0));
 	case RDMA_CM_EVENT_ESTABLISHED:
+		/* The kernel found the id by its cookie. */
+		id->request = false;
 		/* iWARP has no CONNECT_RESPONSE. */
 		cmx_named_replied(id);
 		return true;

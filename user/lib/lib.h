@@ -106,7 +106,7 @@ struct cmx_id {
 	uint32_t default_qkey;	/* of groups without one, 0: unknown */
 	uint16_t number;	/* see cmx_id_cookie() */
 	bool known;		/* the kernel has the cookie */
-	bool request;		/* of a connection request */
+	bool request;		/* not established, of a connection request */
 	bool sync;		/* has a private channel */
 	bool addr_changed;	/* a call has read ADDR_CHANGE, sync.c */
 	bool shared;		/* threads have waited for a request together */

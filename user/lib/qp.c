@@ -26,7 +26,8 @@ static int qp_attr_query(struct cmx_id *id, struct ibv_qp_attr *attr, int *mask)
 	cmd.reserved = 0;
 	/*
 	 * The kernel has the cookie of a request after an ACCEPT that succeeds,
-	 * and this process may be a copy of one in which another fails.
+	 * and this process may be a copy of one in which another fails. Only
+	 * ESTABLISHED shows that it has.
 	 */
 	if (cmx_id_inherited(id) && id->known && !id->request) {
 		cmd.size = sizeof(cmd);

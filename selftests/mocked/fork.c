@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * RA-02 on a mocked device (mock.h): a child of fork() finds out whether the
- * process that created its copies exists, and whether they are of a destroyed
- * id. Steps of two processes in an order that no testbed arranges.
+ * RA-02, MC-06 on a mocked device (mock.h): a child of fork() finds out whether
+ * the process that created its copies exists, and whether they are of a
+ * destroyed id. Steps of two processes in an order that no testbed arranges.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -222,6 +222,51 @@ TEST_F(fork, RA_02_cookie_of_an_accepted_request)
 	ASSERT_EQ(0, rdma_get_cm_event(self->channel, &event));
 	ASSERT_EQ(0, rdma_ack_cm_event(event));
 	EXPECT_TRUE(child_compares(self->id));
+}
+
+static struct rdma_cm_id *member;
+static int orphaned;	/* wait status of the child */
+
+/* The child destroys its copy of the queue pair. */
+static void forked_in_attach(void)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		alarm(5);
+		rdma_destroy_qp(member);
+		_exit(!!mock.destroyed);
+	}
+	if (waitpid(pid, &orphaned, 0) != pid)
+		orphaned = -1;
+}
+
+/* The kernel has attached the queue pair, and the thread has not noted it. */
+TEST(MC_06_forked_while_a_join_attaches)
+{
+	struct rdma_event_channel *channel = rdma_create_event_channel();
+	struct sockaddr_in group = {
+		.sin_family = AF_INET,
+		.sin_addr.s_addr = htonl(0xef370101),
+	};
+	struct rdma_cm_event *event;
+
+	ASSERT_NE(NULL, channel);
+	ASSERT_EQ(0, rdma_create_id(channel, &member, NULL, RDMA_PS_UDP));
+	mock_qp(member, false);
+	ASSERT_EQ(0, rdma_join_multicast(member, (void *)&group, NULL));
+	mock_joined();
+	mock.attaching = forked_in_attach;
+	ASSERT_EQ(0, rdma_get_cm_event(channel, &event));
+	EXPECT_EQ(0, rdma_ack_cm_event(event));
+	EXPECT_EQ(1, mock.attaches);
+	EXPECT_EQ(0, orphaned);
+	EXPECT_EQ(0, rdma_leave_multicast(member, (void *)&group));
+	EXPECT_EQ(1, mock.detaches);
+	rdma_destroy_qp(member);
+	EXPECT_EQ(0, mock.destroyed);
+	EXPECT_EQ(0, rdma_destroy_id(member));
+	rdma_destroy_event_channel(channel);
 }
 
 static void *first_call(void *arg)

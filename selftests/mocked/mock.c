@@ -349,6 +349,8 @@ int ibv_attach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid)
 	mock.attached = 1;
 	mock.mlid = lid;
 	mock.attaches++;
+	if (mock.attaching)
+		mock.attaching();
 	return 0;
 }
 

@@ -29,6 +29,7 @@ struct mock {
 	void (*joins)(void);	/* after JOIN_MANY, or NULL */
 	void (*inits)(void);	/* before INIT_QP_ATTR returns, or NULL */
 	void (*leaves)(void);	/* as LEAVE begins, or NULL */
+	void (*attaching)(void);	/* before an attach returns, or NULL */
 	int (*creates)(uint64_t uid);	/* ID_CREATE: errno or 0; or NULL */
 	int (*services)(void);	/* GET_SERVICES: errno or 0; or NULL */
 	unsigned int records;	/* of GET_SERVICES, of an unknown device */

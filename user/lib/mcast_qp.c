@@ -194,10 +194,13 @@ static int mc_attach(struct cmx_mc *mc)
 		return 0;
 	if (mc_sets_qkey(mc))
 		err = qkey_set(id, id->id.qp, mc->qkey);
-	if (err)
+	if (err) {
 		mc_detach_last(mc);
-	else if (!mc->attached && !group_attached(id, mc))
+	} else if (!mc->attached && !group_attached(id, mc)) {
+		/* A child that is forked in between must detach it. */
+		mc->joined = true;
 		err = ibv_attach_mcast(id->id.qp, &mc->mgid, mc->mlid);
+	}
 	mc->attached = !err;
 	return err;
 }

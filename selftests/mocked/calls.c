@@ -139,7 +139,6 @@ TEST_F(calls, RA_02_cancelled_when_it_looks_for_the_parent)
 	EXPECT_EQ(0, status);
 }
 
-/* The queue pair is in ERROR then: the peer does not wait for its timeout. */
 /* The lookup of a name. No server responds at the port. */
 int getaddrinfo(const char *name, const char *service,
 		const struct addrinfo *hints, struct addrinfo **list)
@@ -193,6 +192,7 @@ TEST_F(calls, RAI_01_interrupted_start)
 	EXPECT_EQ(2, sem_waits);
 }
 
+/* The queue pair is in ERROR then: the peer does not wait for its timeout. */
 TEST_F(calls, RA_02_accept_that_reserves_nothing_rejects)
 {
 	static const int errors[] = { EAGAIN, ENOMEM };

@@ -8,7 +8,8 @@
  * The handlers do not take the locks of ids, of which there may be thousands. A
  * child initialises the lock of an inherited id before it takes it first: only
  * a thread of the parent can have held it. That thread changes the memberships
- * in single steps, so that the list is complete in the child.
+ * in single steps, so that the list is complete in the child, except for a JOIN
+ * that has not returned.
  *
  * An inherited object refers to the record of the process that created it.
  * Process numbers do not identify it: another PID namespace has others, the

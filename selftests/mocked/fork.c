@@ -60,6 +60,22 @@ int fcntl(int fd, int command, ...)
 	return syscall(SYS_fcntl, fd, command, arg);
 }
 
+static struct rdma_cm_id *routed;
+static void *old_paths;
+static bool old_known;	/* by the id, when they were freed */
+
+void __libc_free(void *memory);
+
+/* The library's */
+void free(void *memory)
+{
+	if (memory && memory == old_paths) {
+		old_known = routed->route.path_rec == memory;
+		old_paths = NULL;
+	}
+	__libc_free(memory);
+}
+
 FIXTURE(fork) {
 	struct rdma_event_channel *channel;
 	struct rdma_cm_id *id;
@@ -222,6 +238,20 @@ TEST_F(fork, RA_02_cookie_of_an_accepted_request)
 	ASSERT_EQ(0, rdma_get_cm_event(self->channel, &event));
 	ASSERT_EQ(0, rdma_ack_cm_event(event));
 	EXPECT_TRUE(child_compares(self->id));
+}
+
+/* Otherwise a child that is forked then would free them once more. */
+TEST_F(fork, RA_02_id_has_new_paths_before_the_old_ones_are_freed)
+{
+	struct ib_path_rec_data path = {};
+
+	routed = self->id;
+	ASSERT_EQ(0, cmx_id_set_paths(cmx_id(routed), &path, 1));
+	old_paths = routed->route.path_rec;
+	ASSERT_NE(NULL, old_paths);
+	ASSERT_EQ(0, cmx_id_set_paths(cmx_id(routed), &path, 1));
+	EXPECT_EQ(NULL, old_paths);
+	EXPECT_FALSE(old_known);
 }
 
 static struct rdma_cm_id *member;

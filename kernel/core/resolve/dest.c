@@ -5,6 +5,7 @@
  * RCU: the device list's lock is taken outside of it.
  */
 #include <linux/if_arp.h>
+#include <linux/if_infiniband.h>
 #include <linux/ipv6.h>
 #include <linux/netdevice.h>
 #include <linux/sched/signal.h>
@@ -56,7 +57,7 @@ static struct net_device *cmx_dest_ndev(struct net *net,
 static void cmx_dest_dgid(struct cmx_dest *dest, const struct dst_entry *dst,
 			  const void *daddr, bool local, bool gateway)
 {
-	u8 ha[ALIGN(MAX_ADDR_LEN, sizeof(unsigned long))];
+	u8 ha[ALIGN(MAX_ADDR_LEN, sizeof(unsigned long))] = {};
 	const struct net_device *ndev;
 	struct neighbour *n;
 
@@ -74,7 +75,9 @@ static void cmx_dest_dgid(struct cmx_dest *dest, const struct dst_entry *dst,
 	n = dst_neigh_lookup(dst, daddr);
 	if (!n)
 		goto out;
-	if (READ_ONCE(n->nud_state) & NUD_VALID) {
+	/* The owner of a tun device may change its type meanwhile. */
+	if (READ_ONCE(n->nud_state) & NUD_VALID &&
+	    ndev->addr_len == INFINIBAND_ALEN) {
 		neigh_ha_snapshot(ha, n, ndev);
 		memcpy(&dest->dgid, ha + 4, sizeof(dest->dgid));
 		dest->dgid_state = CMX_DGID_KNOWN;

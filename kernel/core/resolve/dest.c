@@ -2,7 +2,7 @@
 /*
  * Destinations: the source address by the routing table of the namespace, and
  * the RDMA device that has the source. Process context. Nothing sleeps under
- * RCU: the device list's lock is taken outside of it.
+ * RCU.
  */
 #include <linux/if_arp.h>
 #include <linux/if_infiniband.h>

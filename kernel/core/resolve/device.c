@@ -5,16 +5,18 @@
  *
  * cmx_devices_lock guards cmx_devices and cmx_removal_until. A device is valid
  * while it is on the list, since the client's remove callback first takes it
- * off. The device index saves most queries the walk over the list and its lock.
- * Readers of it hold RCU, which the remove callback waits for.
+ * off. The lock disables preemption: a process that is preempted with a semaphore
+ * would delay the removal of devices for as long as its user wants. A walk over
+ * the list releases it after each device. The device index saves most queries
+ * the walk. Readers of it hold RCU, which the remove callback waits for.
  */
 #include <linux/atomic.h>
 #include <linux/if_arp.h>
 #include <linux/jiffies.h>
 #include <linux/netdevice.h>
 #include <linux/rcupdate.h>
-#include <linux/rwsem.h>
 #include <linux/slab.h>
+#include <linux/spinlock.h>
 #include <linux/wait_bit.h>
 #include <rdma/ib_addr.h>
 #include <rdma/ib_cache.h>
@@ -24,14 +26,16 @@
 
 struct cmx_ibdev {
 	struct list_head node;
+	u64 number;		/* ascending, never reused */
 	struct ib_device *ibdev;
 	struct ib_event_handler events;
 	atomic_t holds;		/* the removal waits until it is 0 */
 	char name[IB_DEVICE_NAME_MAX];
 };
 
-static LIST_HEAD(cmx_devices);
-static DECLARE_RWSEM(cmx_devices_lock);
+static LIST_HEAD(cmx_devices);	/* by number */
+static DEFINE_RWLOCK(cmx_devices_lock);
+static u64 cmx_devices_listed;
 
 /* Time for clients that were registered earlier to remove a device */
 #define CMX_REMOVAL_MS	30000
@@ -71,10 +75,11 @@ static int cmx_device_add(struct ib_device *ibdev)
 	ib_set_client_data(ibdev, &cmx_client, dev);
 	INIT_IB_EVENT_HANDLER(&dev->events, ibdev, cmx_device_event);
 	ib_register_event_handler(&dev->events);
-	down_write(&cmx_devices_lock);
+	write_lock(&cmx_devices_lock);
+	dev->number = ++cmx_devices_listed;
 	list_add_tail(&dev->node, &cmx_devices);
 	cmx_index_drop();
-	up_write(&cmx_devices_lock);
+	write_unlock(&cmx_devices_lock);
 	return 0;
 }
 
@@ -88,11 +93,11 @@ static void cmx_device_remove(struct ib_device *ibdev, void *data)
 {
 	struct cmx_ibdev *dev = data;
 
-	down_write(&cmx_devices_lock);
+	write_lock(&cmx_devices_lock);
 	list_del(&dev->node);
 	cmx_removal_limit();
 	cmx_index_drop();
-	up_write(&cmx_devices_lock);
+	write_unlock(&cmx_devices_lock);
 	/* Pairs with cmx_device_release(): the device is off the list. */
 	wait_var_event(&dev->holds, !atomic_read(&dev->holds));
 	ib_unregister_event_handler(&dev->events);
@@ -100,9 +105,9 @@ static void cmx_device_remove(struct ib_device *ibdev, void *data)
 	synchronize_rcu();
 	kfree(dev);
 	/* The other clients follow, and those before may have taken long. */
-	down_write(&cmx_devices_lock);
+	write_lock(&cmx_devices_lock);
 	cmx_removal_limit();
-	up_write(&cmx_devices_lock);
+	write_unlock(&cmx_devices_lock);
 }
 
 /*
@@ -113,7 +118,7 @@ struct cmx_ibdev *cmx_device_hold(const struct ib_device *ibdev)
 {
 	struct cmx_ibdev *dev, *found = NULL;
 
-	down_read(&cmx_devices_lock);
+	read_lock(&cmx_devices_lock);
 	list_for_each_entry(dev, &cmx_devices, node) {
 		if (dev->ibdev != ibdev)
 			continue;
@@ -121,7 +126,7 @@ struct cmx_ibdev *cmx_device_hold(const struct ib_device *ibdev)
 		found = dev;
 		break;
 	}
-	up_read(&cmx_devices_lock);
+	read_unlock(&cmx_devices_lock);
 	return found;
 }
 
@@ -134,14 +139,48 @@ void cmx_device_release(struct cmx_ibdev *dev)
 		wake_up_var(holds);
 }
 
+typedef bool (*cmx_device_fn)(struct ib_device *ibdev, void *arg);
+
+/* Under the lock. The device of @net that follows @number, which this sets */
+static struct ib_device *cmx_device_next(const struct net *net, u64 *number)
+{
+	struct cmx_ibdev *dev;
+
+	list_for_each_entry(dev, &cmx_devices, node) {
+		if (dev->number <= *number ||
+		    !rdma_dev_access_netns(dev->ibdev, net))
+			continue;
+		*number = dev->number;
+		return dev->ibdev;
+	}
+	return NULL;
+}
+
+/* Calls @fn, which does not sleep, under the lock until it returns true. */
+static bool cmx_device_each(const struct net *net, cmx_device_fn fn, void *arg)
+{
+	struct ib_device *ibdev;
+	bool found = false;
+	u64 number = 0;
+
+	do {
+		read_lock(&cmx_devices_lock);
+		ibdev = cmx_device_next(net, &number);
+		if (ibdev)
+			found = fn(ibdev, arg);
+		read_unlock(&cmx_devices_lock);
+	} while (ibdev && !found);
+	return found;
+}
+
 /* Jiffies in which DEVICE_REMOVAL of the last device may arrive; 0: none */
 unsigned long cmx_device_removal_left(void)
 {
 	u64 now = get_jiffies_64(), until;
 
-	down_read(&cmx_devices_lock);
+	read_lock(&cmx_devices_lock);
 	until = cmx_removal_until;
-	up_read(&cmx_devices_lock);
+	read_unlock(&cmx_devices_lock);
 	return time_before64(now, until) ? until - now : 0;
 }
 
@@ -150,9 +189,9 @@ static void cmx_device_rename(struct ib_device *ibdev, void *data)
 {
 	struct cmx_ibdev *dev = data;
 
-	down_write(&cmx_devices_lock);
+	write_lock(&cmx_devices_lock);
 	strscpy(dev->name, dev_name(&ibdev->dev), sizeof(dev->name));
-	up_write(&cmx_devices_lock);
+	write_unlock(&cmx_devices_lock);
 }
 
 /* Sets the GID index of @dest. */
@@ -187,13 +226,15 @@ static bool cmx_port_has_roce_gid(struct ib_device *ibdev, u32 port,
 }
 
 /*
- * A GID of a port, unless it belongs to an address in another network namespace
+ * A GID of a port, unless it belongs to an address in another network namespace.
+ * @at: its netdevice on RoCE, which may be gone at the return; or NULL
  */
 bool cmx_port_gid_get(struct ib_device *ibdev, u32 port, int index,
-		      const struct net *net, union ib_gid *gid)
+		      const struct net *net, union ib_gid *gid,
+		      struct net_device **at)
 {
 	const struct ib_gid_attr *attr;
-	const struct net_device *ndev;
+	struct net_device *ndev = NULL;
 	bool visible = true;
 
 	attr = rdma_get_gid_attr(ibdev, port, index);
@@ -202,11 +243,14 @@ bool cmx_port_gid_get(struct ib_device *ibdev, u32 port, int index,
 	*gid = attr->gid;
 	if (rdma_protocol_roce(ibdev, port)) {
 		rcu_read_lock();
+		/* An error: the GID is being deleted. */
 		ndev = rdma_read_gid_attr_ndev_rcu(attr);
-		visible = IS_ERR(ndev) || net_eq(dev_net(ndev), net);
+		visible = !IS_ERR(ndev) && net_eq(dev_net(ndev), net);
 		rcu_read_unlock();
 	}
 	rdma_put_gid_attr(attr);
+	if (at)
+		*at = ndev;
 	return visible;
 }
 
@@ -291,30 +335,34 @@ static bool cmx_owner_valid(const struct cmx_owner *owner,
 	return valid;
 }
 
-/* Under cmx_devices_lock */
-static void cmx_device_walk(struct net *net, const union ib_gid *gid,
-			    struct net_device *ndev, struct cmx_dest *dest,
-			    struct cmx_owner *owner)
+struct cmx_walk {
+	const union ib_gid *gid;
+	struct net_device *ndev;
+	struct cmx_dest *dest;
+	struct cmx_owner *owner;
+};
+
+/* The first port of a device that has the address */
+static bool cmx_device_owns(struct ib_device *ibdev, void *arg)
 {
-	struct cmx_ibdev *dev;
+	struct cmx_walk *walk = arg;
+	struct cmx_owner *owner = walk->owner;
 	u32 port;
 
-	cmx_stat_inc(device_walks);
-	list_for_each_entry(dev, &cmx_devices, node) {
-		if (!rdma_dev_access_netns(dev->ibdev, net))
+	rdma_for_each_port(ibdev, port) {
+		if (rdma_protocol_iwarp(ibdev, port))
+			owner->iwarp = true;
+		if (!cmx_port_owns(ibdev, port, walk->gid, walk->ndev,
+				   walk->dest))
 			continue;
-		rdma_for_each_port(dev->ibdev, port) {
-			if (rdma_protocol_iwarp(dev->ibdev, port))
-				owner->iwarp = true;
-			if (!cmx_port_owns(dev->ibdev, port, gid, ndev, dest))
-				continue;
-			owner->ibdev = dev->ibdev;
-			owner->port_num = port;
-			owner->gid_index = dest->gid_index;
-			owner->gid_type = dest->gid_type;
-			return;
-		}
+		owner->ibdev = ibdev;
+		owner->port_num = port;
+		owner->gid_index = walk->dest->gid_index;
+		owner->gid_type = walk->dest->gid_type;
+		cmx_device_dest_set(walk->dest, owner, walk->ndev);
+		return true;
 	}
+	return false;
 }
 
 /* Sets the device of @dest if one has the address @ip_gid of @ndev. */
@@ -328,6 +376,9 @@ bool cmx_device_find(struct net *net, const union ib_gid *ip_gid,
 		.type = ndev->type,
 	};
 	struct cmx_owner owner = {};
+	struct cmx_walk walk = {
+		.gid = &key.gid, .ndev = ndev, .dest = dest, .owner = &owner,
+	};
 	bool known;
 	s64 now;
 
@@ -346,16 +397,14 @@ bool cmx_device_find(struct net *net, const union ib_gid *ip_gid,
 		return owner.ibdev;
 
 	memset(&owner, 0, sizeof(owner));
-	down_read(&cmx_devices_lock);
+	cmx_stat_inc(device_walks);
+	/* A device that goes meanwhile starts another generation. */
 	now = cmx_index_generation();
-	cmx_device_walk(net, &key.gid, ndev, dest, &owner);
-	if (owner.ibdev)
-		cmx_device_dest_set(dest, &owner, ndev);
+	known = cmx_device_each(net, cmx_device_owns, &walk);
 	/* GIDs of InfiniBand change without an event. */
-	if (owner.ibdev || !ipoib)
+	if (known || !ipoib)
 		cmx_index_set(&key, &owner, now);
-	up_read(&cmx_devices_lock);
-	return owner.ibdev;
+	return known;
 }
 
 /* True if the port is active and a member of the partition */
@@ -377,6 +426,7 @@ static bool cmx_port_reaches_gid(const struct net *net,
 	const union ib_gid *want = (void *)&dest->src.ib.sib_addr;
 	const union ib_gid *dgid = (void *)&dest->dst.ib.sib_addr;
 	bool given = dest->src.sa.sa_family;
+	struct net_device *ndev;
 	union ib_gid gid;
 	int i;
 
@@ -386,16 +436,19 @@ static bool cmx_port_reaches_gid(const struct net *net,
 	if (!given && !cmx_port_usable(ibdev, port, dest->dst.ib.sib_pkey))
 		return false;
 	for (i = 0; i < ibdev->port_data[port].immutable.gid_tbl_len; i++) {
-		if (!cmx_port_gid_get(ibdev, port, i, net, &gid))
+		if (!cmx_port_gid_get(ibdev, port, i, net, &gid, &ndev))
 			continue;
 		if (given ? memcmp(&gid, want, sizeof(gid)) :
 		    gid.global.subnet_prefix != dgid->global.subnet_prefix)
 			continue;
 		dest->gid_index = i;
 		dest->gid_type = IB_GID_TYPE_IB;
-		/* The GID may be there for each type. */
+		/*
+		 * The GID may be there for each type, and on netdevices of
+		 * other namespaces.
+		 */
 		if (rdma_protocol_roce(ibdev, port) &&
-		    !cmx_port_has_roce_gid(ibdev, port, &gid, NULL, dest))
+		    !cmx_port_has_roce_gid(ibdev, port, &gid, ndev, dest))
 			continue;
 		if (!given) {
 			dest->src.ib = dest->dst.ib;
@@ -415,31 +468,34 @@ static bool cmx_port_reaches_gid(const struct net *net,
 	return false;
 }
 
+struct cmx_walk_ib {
+	const struct cmx_hints *h;
+	struct cmx_dest *dest;
+};
+
+static bool cmx_device_reaches_gid(struct ib_device *ibdev, void *arg)
+{
+	struct cmx_walk_ib *walk = arg;
+	u32 port;
+
+	rdma_for_each_port(ibdev, port) {
+		if (!cmx_hints_take(walk->h, ibdev->index, port) ||
+		    !cmx_port_reaches_gid(walk->h->net, ibdev, port,
+					  walk->dest))
+			continue;
+		walk->dest->ibdev_index = ibdev->index;
+		walk->dest->port_num = port;
+		return true;
+	}
+	return false;
+}
+
 /* Likewise for AF_IB: a port with that source, or in the subnet of dst */
 bool cmx_device_find_ib(const struct cmx_hints *h, struct cmx_dest *dest)
 {
-	struct cmx_ibdev *dev;
-	bool found = false;
-	u32 port;
+	struct cmx_walk_ib walk = { .h = h, .dest = dest };
 
-	down_read(&cmx_devices_lock);
-	list_for_each_entry(dev, &cmx_devices, node) {
-		if (!rdma_dev_access_netns(dev->ibdev, h->net))
-			continue;
-		rdma_for_each_port(dev->ibdev, port) {
-			if (!cmx_hints_take(h, dev->ibdev->index, port) ||
-			    !cmx_port_reaches_gid(h->net, dev->ibdev, port,
-						  dest))
-				continue;
-			dest->ibdev_index = dev->ibdev->index;
-			dest->port_num = port;
-			found = true;
-			goto out;
-		}
-	}
-out:
-	up_read(&cmx_devices_lock);
-	return found;
+	return cmx_device_each(h->net, cmx_device_reaches_gid, &walk);
 }
 
 /*
@@ -453,7 +509,7 @@ int cmx_device_hint(struct cmx_hints *h, const struct rdma_cmx_query_attr *attr)
 
 	if (!attr->dev)
 		return attr->dev_port ? -EINVAL : 0;
-	down_read(&cmx_devices_lock);
+	read_lock(&cmx_devices_lock);
 	list_for_each_entry(dev, &cmx_devices, node) {
 		if (strcmp(dev->name, attr->dev) ||
 		    !rdma_dev_access_netns(dev->ibdev, h->net))
@@ -468,58 +524,65 @@ int cmx_device_hint(struct cmx_hints *h, const struct rdma_cmx_query_attr *attr)
 		ret = 0;
 		break;
 	}
-	up_read(&cmx_devices_lock);
+	read_unlock(&cmx_devices_lock);
 	return ret;
 }
 
-/* Calls @fn for each port of the hints, until it returns true. */
+struct cmx_walk_hint {
+	const struct cmx_hints *h;
+	bool (*fn)(struct ib_device *ibdev, u32 port, void *arg);
+	void *arg;
+};
+
+static bool cmx_device_is_hinted(struct ib_device *ibdev, void *arg)
+{
+	struct cmx_walk_hint *walk = arg;
+	const struct cmx_hints *h = walk->h;
+	u32 port;
+
+	if (ibdev->index != h->dev_index)
+		return false;
+	rdma_for_each_port(ibdev, port)
+		if (cmx_hints_take(h, h->dev_index, port) &&
+		    walk->fn(ibdev, port, walk->arg))
+			return true;
+	return false;
+}
+
+/*
+ * Calls @fn, which does not sleep, for each port of the hints, until it returns
+ * true.
+ */
 bool cmx_device_hinted(const struct cmx_hints *h,
 		       bool (*fn)(struct ib_device *ibdev, u32 port, void *arg),
 		       void *arg)
 {
-	struct cmx_ibdev *dev;
-	bool ret = false;
-	u32 port;
+	struct cmx_walk_hint walk = { .h = h, .fn = fn, .arg = arg };
 
-	down_read(&cmx_devices_lock);
-	list_for_each_entry(dev, &cmx_devices, node) {
-		if (dev->ibdev->index != h->dev_index ||
-		    !rdma_dev_access_netns(dev->ibdev, h->net))
-			continue;
-		rdma_for_each_port(dev->ibdev, port) {
-			ret = cmx_hints_take(h, h->dev_index, port) &&
-			      fn(dev->ibdev, port, arg);
-			if (ret)
-				break;
-		}
-		break;
-	}
-	up_read(&cmx_devices_lock);
-	return ret;
+	return cmx_device_each(h->net, cmx_device_is_hinted, &walk);
 }
 
 /*
  * The first device of @net that @fn accepts, with a reference of its
- * registration, or NULL. A device on the list has a reference, so this gets
- * another one.
+ * registration, or NULL. @fn may call the driver, which may sleep.
  */
 struct ib_device *cmx_device_first(const struct net *net,
 				   bool (*fn)(struct ib_device *ibdev, void *arg),
 				   void *arg)
 {
-	struct ib_device *found = NULL;
-	struct cmx_ibdev *dev;
+	struct ib_device *ibdev;
+	u64 number = 0;
 
-	down_read(&cmx_devices_lock);
-	list_for_each_entry(dev, &cmx_devices, node) {
-		if (!rdma_dev_access_netns(dev->ibdev, net) ||
-		    !fn(dev->ibdev, arg) || !ib_device_try_get(dev->ibdev))
-			continue;
-		found = dev->ibdev;
-		break;
+	for (;;) {
+		read_lock(&cmx_devices_lock);
+		do
+			ibdev = cmx_device_next(net, &number);
+		while (ibdev && !ib_device_try_get(ibdev));
+		read_unlock(&cmx_devices_lock);
+		if (!ibdev || fn(ibdev, arg))
+			return ibdev;
+		ib_device_put(ibdev);
 	}
-	up_read(&cmx_devices_lock);
-	return found;
 }
 
 int cmx_device_init(void)

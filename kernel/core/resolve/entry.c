@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Device and path records of an entry for drivers, in the form of ib_core and
- * rdma_cm. Also the device of a netdevice. No state, process context; the lock
- * of the device list is outermost.
+ * rdma_cm. Also the device of a netdevice. No state, process context.
  */
 #include <linux/export.h>
 #include <linux/if_arp.h>

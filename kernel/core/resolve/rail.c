@@ -3,7 +3,7 @@
  * The RDMA device or the netdevice of the hints. The interfaces of the device:
  * an address to listen on, and the interface in the subnet of a destination.
  *
- * Process context. The device list's lock is outermost, RCU nests inside it.
+ * Process context.
  */
 #include <linux/if_arp.h>
 #include <linux/inetdevice.h>
@@ -16,7 +16,7 @@
 
 #include "resolve/resolve.h"
 
-/* Interfaces that a walk over the GIDs records */
+/* Interfaces that a step finds */
 #define CMX_RAIL_SEEN	64
 
 /**
@@ -25,14 +25,28 @@
  * @addr: wildcard of a family, and then the address; or the destination
  * @subnet: @addr is a destination
  * @ifindex: interface that is in its subnet
- * @seen: interfaces that were checked
+ * @port: port of the present step
+ * @next: index of its next GID, -1: it has no more
+ * @roce: it is on RoCE
+ * @ibdev: iWARP: its device, which may be gone; else NULL
+ * @gid: InfiniBand: its first GID
+ * @seen: RoCE: interfaces of its GIDs
  * @seen_count: number of @seen
+ *
+ * The user chooses the number of interfaces and of their addresses. So a step
+ * finds what the port has, with the lock of the devices, and the search
+ * continues without it.
  */
 struct cmx_rail {
 	struct net *net;
 	union rdma_cmx_sockaddr *addr;
 	bool subnet;
 	int ifindex;
+	u32 port;
+	int next;
+	bool roce;
+	const struct ib_device *ibdev;
+	union ib_gid gid;
 	int seen[CMX_RAIL_SEEN];
 	unsigned int seen_count;
 };
@@ -86,30 +100,12 @@ static bool cmx_rail_ip6(struct cmx_rail *rail, const struct net_device *ndev)
 	return false;
 }
 
-/*
- * An interface with many addresses has many GIDs: check it once. Beyond
- * CMX_RAIL_SEEN interfaces, once for GIDs that follow each other.
- */
-static bool cmx_rail_seen(struct cmx_rail *rail, int ifindex)
-{
-	unsigned int i;
-
-	for (i = 0; i < rail->seen_count; i++)
-		if (rail->seen[i] == ifindex)
-			return true;
-	if (rail->seen_count < CMX_RAIL_SEEN)
-		rail->seen_count++;
-	rail->seen[rail->seen_count - 1] = ifindex;
-	return false;
-}
-
 /* With RCU: true if @ndev is the interface */
 static bool cmx_rail_ndev(struct cmx_rail *rail, const struct net_device *ndev)
 {
 	bool found;
 
-	if (!net_eq(dev_net(ndev), rail->net) || !(ndev->flags & IFF_UP) ||
-	    cmx_rail_seen(rail, ndev->ifindex))
+	if (!net_eq(dev_net(ndev), rail->net) || !(ndev->flags & IFF_UP))
 		return false;
 	if (rail->addr->sa.sa_family == AF_INET)
 		found = cmx_rail_ip4(rail, ndev);
@@ -120,27 +116,79 @@ static bool cmx_rail_ndev(struct cmx_rail *rail, const struct net_device *ndev)
 	return found;
 }
 
+/* An interface with many addresses has many GIDs: it is seen once. */
+static void cmx_rail_see(struct cmx_rail *rail, int ifindex)
+{
+	unsigned int i;
+
+	for (i = 0; i < rail->seen_count; i++)
+		if (rail->seen[i] == ifindex)
+			return;
+	rail->seen[rail->seen_count++] = ifindex;
+}
+
 /* On RoCE the GIDs refer to their interfaces. */
-static bool cmx_rail_roce(struct cmx_rail *rail, struct ib_device *ibdev,
+static void cmx_rail_gids(struct cmx_rail *rail, struct ib_device *ibdev,
 			  u32 port)
 {
+	int i, len = ibdev->port_data[port].immutable.gid_tbl_len;
 	const struct net_device *ndev;
 	const struct ib_gid_attr *attr;
-	bool found = false;
-	int i;
 
-	for (i = 0; i < ibdev->port_data[port].immutable.gid_tbl_len; i++) {
+	for (i = rail->next; i < len && rail->seen_count < CMX_RAIL_SEEN; i++) {
 		attr = rdma_get_gid_attr(ibdev, port, i);
 		if (IS_ERR(attr))
 			continue;
 		rcu_read_lock();
 		ndev = rdma_read_gid_attr_ndev_rcu(attr);
-		if (!IS_ERR(ndev))
-			found = cmx_rail_ndev(rail, ndev);
+		if (!IS_ERR(ndev) && net_eq(dev_net(ndev), rail->net))
+			cmx_rail_see(rail, ndev->ifindex);
 		rcu_read_unlock();
 		rdma_put_gid_attr(attr);
-		if (found)
-			break;
+	}
+	rail->next = i < len ? i : -1;
+}
+
+/* Does not sleep. True if the search continues with what it has found. */
+static bool cmx_rail_step(struct ib_device *ibdev, u32 port, void *arg)
+{
+	struct cmx_rail *rail = arg;
+
+	if (port < rail->port)
+		return false;
+	if (port > rail->port) {
+		rail->port = port;
+		rail->next = 0;
+	}
+	if (rail->addr->sa.sa_family == AF_IB)
+		return rdma_cap_af_ib(ibdev, port) &&
+		       cmx_port_gid_get(ibdev, port, 0, rail->net, &rail->gid,
+					NULL);
+	rail->seen_count = 0;
+	rail->ibdev = NULL;
+	rail->roce = rdma_protocol_roce(ibdev, port);
+	if (rail->roce) {
+		cmx_rail_gids(rail, ibdev, port);
+		return true;
+	}
+	rail->next = -1;
+	if (rdma_protocol_ib(ibdev, port))
+		return !rdma_query_gid(ibdev, port, 0, &rail->gid);
+	rail->ibdev = ibdev;
+	return true;
+}
+
+static bool cmx_rail_roce(struct cmx_rail *rail)
+{
+	const struct net_device *ndev;
+	bool found = false;
+	unsigned int i;
+
+	for (i = 0; i < rail->seen_count && !found; i++) {
+		rcu_read_lock();
+		ndev = dev_get_by_index_rcu(rail->net, rail->seen[i]);
+		found = ndev && cmx_rail_ndev(rail, ndev);
+		rcu_read_unlock();
 		/* An interface may have many addresses. */
 		cond_resched();
 	}
@@ -148,34 +196,28 @@ static bool cmx_rail_roce(struct cmx_rail *rail, struct ib_device *ibdev,
 }
 
 /* IPoIB has the GID in its hardware address; the driver reports iWARP's. */
-static bool cmx_rail_is(struct ib_device *ibdev, u32 port,
-			const union ib_gid *gid, struct net_device *ndev)
+static bool cmx_rail_is(const struct cmx_rail *rail, struct net_device *ndev)
 {
 	struct ib_device *owner;
 
-	if (rdma_protocol_ib(ibdev, port))
+	if (!rail->ibdev)
 		return ndev->type == ARPHRD_INFINIBAND &&
-		       !memcmp(ndev->dev_addr + 4, gid, sizeof(*gid));
+		       !memcmp(ndev->dev_addr + 4, &rail->gid,
+			       sizeof(rail->gid));
 	owner = ib_device_get_by_netdev(ndev, RDMA_DRIVER_UNKNOWN);
 	if (owner)
 		ib_device_put(owner);
-	return owner == ibdev;
+	return owner == rail->ibdev;
 }
 
-static bool cmx_rail_other(struct cmx_rail *rail, struct ib_device *ibdev,
-			   u32 port)
+static bool cmx_rail_other(struct cmx_rail *rail)
 {
 	struct net_device *ndev;
-	union ib_gid gid = {};
 	bool found = false;
 
-	if (rdma_protocol_ib(ibdev, port) &&
-	    rdma_query_gid(ibdev, port, 0, &gid))
-		return false;
 	rcu_read_lock();
 	for_each_netdev_rcu(rail->net, ndev) {
-		found = cmx_rail_is(ibdev, port, &gid, ndev) &&
-			cmx_rail_ndev(rail, ndev);
+		found = cmx_rail_is(rail, ndev) && cmx_rail_ndev(rail, ndev);
 		if (found)
 			break;
 	}
@@ -183,21 +225,24 @@ static bool cmx_rail_other(struct cmx_rail *rail, struct ib_device *ibdev,
 	return found;
 }
 
-static bool cmx_rail_port(struct ib_device *ibdev, u32 port, void *arg)
+/* The device may go meanwhile, and then has no further step. */
+static bool cmx_rail_search(const struct cmx_hints *h, struct cmx_rail *rail)
 {
-	struct cmx_rail *rail = arg;
-	union ib_gid gid;
+	bool found = false;
 
-	if (rail->addr->sa.sa_family == AF_IB) {
-		if (!rdma_cap_af_ib(ibdev, port) ||
-		    !cmx_port_gid_get(ibdev, port, 0, rail->net, &gid))
-			return false;
-		memcpy(&rail->addr->ib.sib_addr, &gid, sizeof(gid));
-		return true;
+	while (!found && cmx_device_hinted(h, cmx_rail_step, rail)) {
+		if (rail->addr->sa.sa_family == AF_IB) {
+			memcpy(&rail->addr->ib.sib_addr, &rail->gid,
+			       sizeof(rail->gid));
+			return true;
+		}
+		found = rail->roce ? cmx_rail_roce(rail) : cmx_rail_other(rail);
+		if (rail->next < 0) {
+			rail->port++;
+			rail->next = 0;
+		}
 	}
-	return rdma_protocol_roce(ibdev, port) ?
-	       cmx_rail_roce(rail, ibdev, port) :
-	       cmx_rail_other(rail, ibdev, port);
+	return found;
 }
 
 /*
@@ -227,7 +272,7 @@ bool cmx_rail_addr(const struct cmx_hints *h, union rdma_cmx_sockaddr *addr)
 
 	if (h->ifindex && addr->sa.sa_family != AF_IB)
 		return cmx_rail_first(h->net, h->ifindex, addr);
-	return h->by_dev && cmx_device_hinted(h, cmx_rail_port, &rail);
+	return h->by_dev && cmx_rail_search(h, &rail);
 }
 
 /*
@@ -245,7 +290,7 @@ int cmx_rail_ifindex(const struct cmx_hints *h,
 
 	if (addr.sa.sa_family == AF_IB || cmx_addr_is_link_local(&addr))
 		return 0;
-	return cmx_device_hinted(h, cmx_rail_port, &rail) ? rail.ifindex : 0;
+	return cmx_rail_search(h, &rail) ? rail.ifindex : 0;
 }
 
 /* The index of a netdevice of @net, or -ENODEV */

@@ -311,7 +311,8 @@ int cmx_rail_ifindex(const struct cmx_hints *h,
 
 /* device.c */
 bool cmx_port_gid_get(struct ib_device *ibdev, u32 port, int index,
-		      const struct net *net, union ib_gid *gid);
+		      const struct net *net, union ib_gid *gid,
+		      struct net_device **at);
 bool cmx_device_hinted(const struct cmx_hints *h,
 		       bool (*fn)(struct ib_device *ibdev, u32 port, void *arg),
 		       void *arg);

@@ -9,8 +9,9 @@
  * layer is an older client of the device, so it is present until the removal
  * here has ended.
  *
- * All devices and users share that lock: no code waits for a device with it
- * held, nor for memory. A walk over the ports has a reference of one at a time.
+ * All devices and users share that lock. It is a spinlock, because a process
+ * that is preempted with a semaphore keeps others waiting for as long as its
+ * user wants. A walk over the ports has a reference of one at a time.
  */
 #include <linux/list.h>
 #include <linux/mm.h>
@@ -29,7 +30,7 @@
 DEFINE_SPINLOCK(cmx_sa_lock);
 
 static LIST_HEAD(cmx_sa_ports);	/* by number */
-static DECLARE_RWSEM(cmx_sa_ports_lock);
+static DEFINE_SPINLOCK(cmx_sa_ports_lock);
 static u64 cmx_sa_ports_listed;
 
 /* May sleep */
@@ -319,14 +320,14 @@ bool cmx_sa_port_is_active(const struct cmx_sa_port *port)
  * @ibdev_index: index of its device
  * @port_num: its number
  *
- * Context: process context, may sleep; does not wait for firmware.
+ * Context: process context, does not sleep.
  * Return: the port, or NULL if it is not an InfiniBand port.
  */
 struct cmx_sa_port *cmx_sa_port_find(u32 ibdev_index, u32 port_num)
 {
 	struct cmx_sa_port *port, *found = NULL;
 
-	down_read(&cmx_sa_ports_lock);
+	spin_lock(&cmx_sa_ports_lock);
 	list_for_each_entry(port, &cmx_sa_ports, node) {
 		if (port->dev->index == ibdev_index && port->num == port_num) {
 			cmx_sa_port_hold(port);
@@ -334,7 +335,7 @@ struct cmx_sa_port *cmx_sa_port_find(u32 ibdev_index, u32 port_num)
 			break;
 		}
 	}
-	up_read(&cmx_sa_ports_lock);
+	spin_unlock(&cmx_sa_ports_lock);
 	return found;
 }
 
@@ -362,7 +363,7 @@ static struct cmx_sa_port *cmx_sa_port_next(const struct net *net, u64 last)
 {
 	struct cmx_sa_port *port, *found = NULL;
 
-	down_read(&cmx_sa_ports_lock);
+	spin_lock(&cmx_sa_ports_lock);
 	list_for_each_entry(port, &cmx_sa_ports, node) {
 		if (port->number > last &&
 		    rdma_dev_access_netns(port->dev, net)) {
@@ -371,7 +372,7 @@ static struct cmx_sa_port *cmx_sa_port_next(const struct net *net, u64 last)
 			break;
 		}
 	}
-	up_read(&cmx_sa_ports_lock);
+	spin_unlock(&cmx_sa_ports_lock);
 	return found;
 }
 
@@ -411,7 +412,7 @@ int cmx_sa_ports_for_each(const struct net *net,
  * device. This owner may use it, but neither advertise on it nor list all
  * services.
  *
- * Context: process context, may sleep; does not wait for firmware.
+ * Context: process context, does not sleep.
  * Return: true if the user namespace of @net, or a descendant of it, owns the
  * network namespace of the device, which is not being removed.
  */
@@ -420,12 +421,12 @@ bool cmx_sa_port_ruled(const struct cmx_sa_port *port, const struct net *net)
 	const struct user_namespace *ns = NULL;
 
 	/* The device's namespace is present while the port is on the list. */
-	down_read(&cmx_sa_ports_lock);
+	spin_lock(&cmx_sa_ports_lock);
 	if (!list_empty(&port->node))
 		ns = read_pnet(&port->dev->coredev.rdma_net)->user_ns;
 	while (ns && ns != net->user_ns)
 		ns = ns->parent;
-	up_read(&cmx_sa_ports_lock);
+	spin_unlock(&cmx_sa_ports_lock);
 	return ns;
 }
 
@@ -444,7 +445,7 @@ int cmx_sa_ports_find(struct net *net, const char *dev, u32 num)
 	struct cmx_sa_port *port;
 	int ret = -ENODEV;
 
-	down_read(&cmx_sa_ports_lock);
+	spin_lock(&cmx_sa_ports_lock);
 	list_for_each_entry(port, &cmx_sa_ports, node) {
 		if (!rdma_dev_access_netns(port->dev, net) ||
 		    strncmp(port->dev->name, dev, IB_DEVICE_NAME_MAX))
@@ -455,17 +456,17 @@ int cmx_sa_ports_find(struct net *net, const char *dev, u32 num)
 			break;
 		}
 	}
-	up_read(&cmx_sa_ports_lock);
+	spin_unlock(&cmx_sa_ports_lock);
 	return ret;
 }
 
 /* Makes a port visible. The list takes the caller's reference. */
 void cmx_sa_port_list(struct cmx_sa_port *port)
 {
-	down_write(&cmx_sa_ports_lock);
+	spin_lock(&cmx_sa_ports_lock);
 	port->number = ++cmx_sa_ports_listed;
 	list_add_tail(&port->node, &cmx_sa_ports);
-	up_write(&cmx_sa_ports_lock);
+	spin_unlock(&cmx_sa_ports_lock);
 }
 
 /* The first port of a device, with the list's reference, or NULL */
@@ -473,7 +474,7 @@ struct cmx_sa_port *cmx_sa_port_unlist(struct ib_device *dev)
 {
 	struct cmx_sa_port *port, *found = NULL;
 
-	down_write(&cmx_sa_ports_lock);
+	spin_lock(&cmx_sa_ports_lock);
 	list_for_each_entry(port, &cmx_sa_ports, node) {
 		if (port->dev == dev) {
 			list_del_init(&port->node);
@@ -481,6 +482,6 @@ struct cmx_sa_port *cmx_sa_port_unlist(struct ib_device *dev)
 			break;
 		}
 	}
-	up_write(&cmx_sa_ports_lock);
+	spin_unlock(&cmx_sa_ports_lock);
 	return found;
 }

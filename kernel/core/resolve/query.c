@@ -42,6 +42,7 @@
 
 #include "resolve/query.h"
 #include "resolve/trace.h"
+#include "user.h"
 
 static unsigned int query_timeout_ms = 10000;
 module_param(query_timeout_ms, uint, 0644);
@@ -104,12 +105,27 @@ void cmx_query_queue(struct rdma_cmx_query *q)
 	cmx_query_user_run(q->user, &q->job);
 }
 
-/* Called before the query waits. */
+/* Names and jobs of a kernel query in a container count for its owner. */
+kuid_t cmx_query_uid(const struct rdma_cmx_query *q)
+{
+	const struct net *net = q->req.hints.net;
+
+	if (!q->kernel || net_eq(net, &init_net))
+		return q->req.hints.uid;
+	return net->user_ns == &init_user_ns ? GLOBAL_ROOT_UID :
+					       cmx_user_of(net->user_ns);
+}
+
+/*
+ * Called before the query waits. The root of a container chooses how long a
+ * search of its routing rules takes, so its queries do not have the queue of the
+ * kernel.
+ */
 int cmx_query_user_set(struct rdma_cmx_query *q)
 {
 	if (!q->user)
 		q->user = cmx_query_user_get(&cmx_query_users,
-					     q->req.hints.uid, q->kernel,
+					     cmx_query_uid(q), q->kernel,
 					     GFP_KERNEL_ACCOUNT);
 	return q->user ? 0 : -ENOMEM;
 }

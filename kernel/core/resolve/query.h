@@ -54,6 +54,7 @@ struct rdma_cmx_query {
 extern struct workqueue_struct *cmx_call_wq;
 void cmx_query_free_work(struct work_struct *work);
 void cmx_query_queue(struct rdma_cmx_query *q);
+kuid_t cmx_query_uid(const struct rdma_cmx_query *q);
 int cmx_query_user_set(struct rdma_cmx_query *q);
 void cmx_query_forget_names(struct rdma_cmx_query *q);
 void cmx_query_disarm(struct rdma_cmx_query *q);

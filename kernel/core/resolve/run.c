@@ -18,7 +18,6 @@
 
 #include "resolve/query.h"
 #include "resolve/trace.h"
-#include "user.h"
 
 static unsigned int route_timeout_ms = 3000;
 module_param(route_timeout_ms, uint, 0644);
@@ -130,21 +129,10 @@ static int cmx_query_wait_caller(struct rdma_cmx_query *q)
 	return 0;
 }
 
-/* Kernel lookups for a container count for the owner of the container. */
-static kuid_t cmx_query_names_user(const struct rdma_cmx_query *q)
-{
-	const struct net *net = q->req.hints.net;
-
-	if (!q->kernel || net_eq(net, &init_net))
-		return q->req.hints.uid;
-	return net->user_ns == &init_user_ns ? GLOBAL_ROOT_UID :
-					       cmx_user_of(net->user_ns);
-}
-
 /* RUNNING to NAMES, unless it was cancelled */
 static int cmx_query_wait_names(struct rdma_cmx_query *q)
 {
-	kuid_t uid = cmx_query_names_user(q);
+	kuid_t uid = cmx_query_uid(q);
 	struct net *net;
 	int ret;
 

@@ -8,8 +8,8 @@
  * work queue after each. So a job waits for one job of each other user,
  * whatever their number of jobs. A job waits for the firmware of a port for a
  * short time only: all kernel consumers are one user, and all processes of root
- * are another. A job that the removal of a device waits for is the next of its
- * user.
+ * are another. Kernel queries in containers are a user for each owner. A job that
+ * the removal of a device waits for is the next of its user.
  *
  * The work of users' connects is scheduled likewise, on a separate work queue:
  * it may sleep in rdma_cm. It delays no query, and only connects of the same
@@ -64,6 +64,22 @@ void cmx_query_user_hold(struct cmx_query_user *user)
 /* All kernel consumers share one. No user has this index. */
 #define CMX_KERNEL_INDEX	ULONG_MAX
 
+/*
+ * The kernel's queries in the containers of an owner share another one: they
+ * wait for neither the kernel's jobs nor those of the owner's processes. A
+ * machine of 32 bits has no index for it.
+ */
+static unsigned long cmx_query_user_index(kuid_t uid, bool kernel)
+{
+	unsigned long index = __kuid_val(uid);
+
+	if (!kernel)
+		return index;
+	if (uid_eq(uid, CMX_KERNEL_UID))
+		return CMX_KERNEL_INDEX;
+	return index | (BITS_PER_LONG == 64 ? BIT_ULL(32) : 0);
+}
+
 static struct cmx_query_user *cmx_query_user_alloc(struct cmx_users *users,
 						   unsigned long index,
 						   gfp_t gfp)
@@ -91,7 +107,7 @@ static struct cmx_query_user *cmx_query_user_alloc(struct cmx_users *users,
 struct cmx_query_user *cmx_query_user_get(struct cmx_users *users, kuid_t uid,
 					  bool kernel, gfp_t gfp)
 {
-	unsigned long index = kernel ? CMX_KERNEL_INDEX : __kuid_val(uid);
+	unsigned long index = cmx_query_user_index(uid, kernel);
 	struct cmx_query_user *user, *fresh;
 
 	xa_lock(&users->users);

@@ -51,6 +51,7 @@ static struct cmx_process **self = &unwiped;
 static bool forked;		/* a child may share a channel; atomic */
 static bool registered;		/* the handlers, here or in the parent */
 CMX_MEM_ATOMIC(forked)
+CMX_MEM_ATOMIC(registered)
 CMX_MEM_ATOMIC(processes)
 CMX_MEM_ATOMIC(unwiped)
 CMX_MEM_ATOMIC(self)
@@ -120,7 +121,8 @@ static void prepare(void)
 	if (process && __atomic_load_n(&process->objects, __ATOMIC_RELAXED)) {
 		int fd = pidfd_open();
 
-		pidfd_replaced(fd);
+		if (fd >= 0)
+			pidfd_replaced(fd);
 		process->pidfd = fd;
 	}
 }
@@ -148,7 +150,7 @@ static void parent(void)
 
 static void child(void)
 {
-	registered = true;
+	__atomic_store_n(&registered, true, __ATOMIC_RELAXED);
 	/* Otherwise wiped: a handler before this one may have set it since. */
 	if (self == &unwiped)
 		__atomic_store_n(self, NULL, __ATOMIC_RELEASE);
@@ -164,7 +166,7 @@ static void init(void)
 	void *page;
 
 	/* pthread_once() starts over in a child if it had not ended. */
-	if (registered)
+	if (__atomic_load_n(&registered, __ATOMIC_RELAXED))
 		return;
 	page = mmap(NULL, size, PROT_READ | PROT_WRITE,
 		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -177,7 +179,8 @@ static void init(void)
 		}
 	}
 	/* A child of clone() runs no handler that would set it. */
-	registered = !pthread_atfork(prepare, parent, child);
+	__atomic_store_n(&registered, !pthread_atfork(prepare, parent, child),
+			 __ATOMIC_RELAXED);
 }
 
 void cmx_fork_init(void)

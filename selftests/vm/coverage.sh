@@ -15,7 +15,7 @@ logs=$3
 what=${4:-}
 # floor: per cent
 case $area in
-kernel) floor=80 title='kernel/, on the debug kernel' ;;
+kernel) floor=92 title='kernel/, on the debug kernel' ;;
 user) floor=88 title='the library, in sanitize' ;;
 esac
 [ -z "$what" ] || floor=0

@@ -6,6 +6,7 @@
 #include <linux/export.h>
 #include <linux/module.h>
 
+#include "advertise/advertise.h"
 #include "connect/connect.h"
 #include "connect/window.h"
 #include "mcast/mcast.h"
@@ -129,6 +130,7 @@ SHOW(cmx_sa_requests_put);
 SHOW(cmx_sa_requests_stop);
 SHOW(cmx_sa_services_changed);
 SHOW(cmx_sa_share_of);
+SHOW(cmx_service_lock);
 SHOW(cmx_service_query);
 SHOW(cmx_slot_get);
 SHOW(cmx_slot_release);

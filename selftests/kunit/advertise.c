@@ -315,6 +315,19 @@ static struct rdma_cmx_service *advertise_as(u16 pkey)
 	return rdma_cmx_advertise(&attr, NULL, NULL);
 }
 
+/* Defers the next attempt after the first has failed, and its work has ended */
+static bool defer(struct cmx_port_record *r, unsigned long due)
+{
+	bool failed;
+
+	mutex_lock(&cmx_service_lock);
+	failed = r->error == -ENOENT;
+	if (failed)
+		r->due = due;
+	mutex_unlock(&cmx_service_lock);
+	return failed;
+}
+
 /* The end of a service retries those alone that it has blocked. */
 static void advertise_others(struct kunit *test)
 {
@@ -324,9 +337,8 @@ static void advertise_others(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(others); i++) {
 		others[i] = advertise_as(0x9000 + i);
 		KUNIT_ASSERT_FALSE(test, IS_ERR(others[i]));
-		KUNIT_ASSERT_TRUE(test, WAIT_FOR(record_of(others[i])->error ==
-						 -ENOENT));
-		WRITE_ONCE(record_of(others[i])->due, due);
+		KUNIT_ASSERT_TRUE(test,
+				  WAIT_FOR(defer(record_of(others[i]), due)));
 	}
 	advertise(test);
 	set(test, PKEY);

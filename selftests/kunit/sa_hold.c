@@ -25,6 +25,7 @@ struct set {
 	struct cmx_sa_request request[FAKE_PORTS + 1];
 	struct completion done;
 	atomic_t failed;
+	u32 stops;
 };
 
 static struct fake fake;
@@ -63,6 +64,20 @@ static void set_failed(struct cmx_sa_requests *requests)
 	atomic_inc(&container_of(requests, struct set, requests)->failed);
 }
 
+/* Counts in stops if it has stopped them */
+static void set_stopped(struct cmx_sa_requests *requests)
+{
+	struct set *s = container_of(requests, struct set, requests);
+	u32 i;
+
+	if (!cmx_sa_requests_stop(requests))
+		return;
+	s->stops++;
+	for (i = 1; i <= FAKE_PORTS; i++)
+		cmx_sa_request_stop(&s->request[i]);
+	cmx_sa_requests_put(requests);
+}
+
 /* @whole: without one response the others are useless. */
 static void set_begin(struct set *s, kuid_t uid, bool whole)
 {
@@ -71,7 +86,7 @@ static void set_begin(struct set *s, kuid_t uid, bool whole)
 	cmx_sa_requests_init(&s->requests);
 	if (whole)
 		s->requests.failed = set_failed;
-	cmx_sa_requests_begin(&s->requests, uid, set_done);
+	cmx_sa_requests_begin(&s->requests, uid, set_done, set_stopped);
 }
 
 static void set_query(struct set *s, kuid_t uid, u32 n, u32 port)
@@ -119,12 +134,8 @@ static void set_release(struct set *s)
 
 static void set_stop(struct kunit *test, struct set *s)
 {
-	u32 i;
-
-	KUNIT_ASSERT_TRUE(test, cmx_sa_requests_stop(&s->requests));
-	for (i = 1; i <= FAKE_PORTS; i++)
-		cmx_sa_request_stop(&s->request[i]);
-	cmx_sa_requests_put(&s->requests);
+	set_stopped(&s->requests);
+	KUNIT_ASSERT_EQ(test, 1u, s->stops);
 	set_wait(test, s);
 }
 
@@ -364,29 +375,25 @@ static void hold_ends(struct kunit *test)
 struct stopper {
 	struct work_struct work;
 	struct set *set;
-	bool first;
+	struct completion over;
 };
 
 static void stop_work(struct work_struct *work)
 {
 	struct stopper *stop = container_of(work, struct stopper, work);
-	struct set *s = stop->set;
-	u32 i;
 
-	stop->first = cmx_sa_requests_stop(&s->requests);
-	for (i = 1; stop->first && i <= FAKE_PORTS; i++)
-		cmx_sa_request_stop(&s->request[i]);
-	if (stop->first)
-		cmx_sa_requests_put(&s->requests);
+	set_stopped(&stop->set->requests);
+	complete(&stop->over);
 }
 
 /*
- * A stop while queries start, which may take long: no more of them start, and
- * the stop ends those that have.
+ * A stop while queries start, which may take long: it does not wait for them,
+ * no more of them start, and the starter ends those that have.
  */
 static void hold_stopped(struct kunit *test)
 {
 	struct stopper stop = { .set = &sets[0] };
+	unsigned long over;
 	u32 first;
 
 	INIT_WORK_ONSTACK(&stop.work, stop_work);
@@ -395,9 +402,11 @@ static void hold_stopped(struct kunit *test)
 		set_query(&sets[0], ALICE, first, first);
 		KUNIT_EXPECT_EQ(test, 1u,
 				READ_ONCE(fake.port[first]->sched.nr_running));
+		init_completion(&stop.over);
 		schedule_work(&stop.work);
-		KUNIT_EXPECT_TRUE(test,
-				  WAIT_FOR(READ_ONCE(sets[0].requests.stopped)));
+		over = wait_for_completion_timeout(&stop.over, KUNIT_WAIT);
+		KUNIT_EXPECT_NE(test, 0ul, over);
+		KUNIT_EXPECT_EQ(test, 0u, sets[0].stops);
 		set_query(&sets[0], ALICE, first, 3 - first);
 		expect_error(test, &sets[0], 3 - first, -ETIMEDOUT);
 		KUNIT_EXPECT_EQ(test, 0u,
@@ -406,7 +415,7 @@ static void hold_stopped(struct kunit *test)
 		cmx_sa_requests_end(&sets[0].requests);
 		set_wait(test, &sets[0]);
 		flush_work(&stop.work);
-		KUNIT_EXPECT_TRUE(test, stop.first);
+		KUNIT_EXPECT_EQ(test, 1u, sets[0].stops);
 		expect_error(test, &sets[0], first, -ETIMEDOUT);
 		/* Done once, and nobody else has to stop anything. */
 		KUNIT_EXPECT_FALSE(test, completion_done(&sets[0].done));

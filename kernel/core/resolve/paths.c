@@ -307,6 +307,11 @@ static void cmx_paths_resolved(struct cmx_paths *r, u32 lead, int status,
 	cmx_sa_requests_end(&r->requests);
 }
 
+static void cmx_paths_stopped(struct cmx_sa_requests *requests)
+{
+	cmx_paths_stop(container_of(requests, struct cmx_paths, requests));
+}
+
 /*
  * Calls @done once, possibly before it returns. After cmx_paths_lead(), on
  * behalf of @user. @memcg must stay valid until @done is called.
@@ -320,7 +325,8 @@ void cmx_paths_start(struct cmx_paths *r, struct cmx_query_user *user,
 	u32 i, count;
 	u8 state;
 
-	cmx_sa_requests_begin(&r->requests, r->h->holder, done);
+	cmx_sa_requests_begin(&r->requests, r->h->holder, done,
+			      cmx_paths_stopped);
 	/*
 	 * All of them count, or none: cmx_paths_follow() drops those that wait
 	 * for one lead. After a stop the others start no query.
@@ -350,6 +356,7 @@ void cmx_paths_start(struct cmx_paths *r, struct cmx_query_user *user,
 		cmx_neighs_kick();
 }
 
+/* Does not wait for a start, which executes the stop itself. */
 void cmx_paths_stop(struct cmx_paths *r)
 {
 	struct cmx_path_request *pr;

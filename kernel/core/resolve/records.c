@@ -78,21 +78,29 @@ static void cmx_records_done(struct cmx_sa_requests *requests)
 	complete(&container_of(requests, struct cmx_records, requests)->done);
 }
 
+static void cmx_records_stop(struct cmx_sa_requests *requests)
+{
+	struct cmx_records *r = container_of(requests, struct cmx_records,
+					     requests);
+	u32 i;
+
+	if (!cmx_sa_requests_stop(requests))
+		return;
+	for (i = 0; i < r->count; i++)
+		cmx_sa_request_stop(&r->port[i]);
+	cmx_sa_requests_put(requests);
+}
+
 /* No query is outstanding afterwards. Returns 0 or -EINTR. */
 static int cmx_records_wait(struct cmx_records *r)
 {
 	unsigned long timeout = cmx_query_jiffies(r->attr->timeout_ms);
 	long left;
-	u32 i;
 
 	left = wait_for_completion_interruptible_timeout(&r->done, timeout);
 	if (left > 0)
 		return 0;
-	if (cmx_sa_requests_stop(&r->requests)) {
-		for (i = 0; i < r->count; i++)
-			cmx_sa_request_stop(&r->port[i]);
-		cmx_sa_requests_put(&r->requests);
-	}
+	cmx_records_stop(&r->requests);
 	/* A response is being stored. This does not wait for an SA. */
 	wait_for_completion(&r->done);
 	return left < 0 ? -EINTR : 0;
@@ -104,7 +112,8 @@ static int cmx_records_query(struct cmx_records *r, kuid_t uid)
 
 	init_completion(&r->done);
 	cmx_sa_requests_init(&r->requests);
-	cmx_sa_requests_begin(&r->requests, uid, cmx_records_done);
+	cmx_sa_requests_begin(&r->requests, uid, cmx_records_done,
+			      cmx_records_stop);
 	for (i = 0; i < r->count; i++) {
 		atomic_inc(&r->requests.pending);
 		r->port[i].requests = &r->requests;

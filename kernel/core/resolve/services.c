@@ -200,6 +200,12 @@ bool cmx_services_cached(struct cmx_services *s, struct net *net)
 	return true;
 }
 
+static void cmx_services_stopped(struct cmx_sa_requests *requests)
+{
+	cmx_services_stop(container_of(requests, struct cmx_services,
+				       requests));
+}
+
 /*
  * Calls @done once, possibly before it returns. Calls @failed if a limit
  * refuses the response of one port: a list without its services would look
@@ -213,7 +219,8 @@ void cmx_services_start(struct cmx_services *s, const struct cmx_hints *h,
 
 	s->started = true;
 	s->requests.failed = failed;
-	cmx_sa_requests_begin(&s->requests, h->holder, done);
+	cmx_sa_requests_begin(&s->requests, h->holder, done,
+			      cmx_services_stopped);
 	for (i = 0; i < s->count; i++) {
 		atomic_inc(&s->requests.pending);
 		s->port[i].sa.requests = &s->requests;

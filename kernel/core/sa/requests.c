@@ -5,8 +5,11 @@
  * cmx_sa_requests.pending counts outstanding queries, plus one for the code
  * that starts them, so that done() follows after all of them, completed or
  * stopped. Until done() runs, a response belongs to the code that stores it,
- * afterwards to the owner of all. cmx_sa_requests.lock orders a stop after the
- * start. Responses arrive without it.
+ * afterwards to the owner of all. Responses arrive without cmx_sa_requests.lock.
+ *
+ * The code that starts queries holds the lock, possibly while it waits for
+ * memory of a cgroup. A stop does not wait for it: the starter executes the
+ * stop when it has released the lock.
  *
  * A response is charged to the holder of all while a request has it (hold.c). A
  * cached response needs no charge before the start: a call that ends with it
@@ -195,6 +198,7 @@ void cmx_sa_requests_init(struct cmx_sa_requests *requests)
 	requests->stopping = false;
 	atomic_set(&requests->pending, 0);
 	requests->done = NULL;
+	requests->stop = NULL;
 	requests->failed = NULL;
 	requests->holder = CMX_KERNEL_UID;
 	spin_lock_init(&requests->held_lock);
@@ -204,32 +208,44 @@ void cmx_sa_requests_init(struct cmx_sa_requests *requests)
 
 /* Queries start between begin and end. */
 void cmx_sa_requests_begin(struct cmx_sa_requests *requests, kuid_t holder,
-			   void (*done)(struct cmx_sa_requests *requests))
+			   void (*done)(struct cmx_sa_requests *requests),
+			   void (*stop)(struct cmx_sa_requests *requests))
 {
 	requests->done = done;
+	requests->stop = stop;
 	requests->holder = holder;
 	atomic_set(&requests->pending, 1);
 	mutex_lock(&requests->lock);
 }
 
-/* @requests may be freed when this returns. */
+/* Drops a share of pending. @requests may be freed when this returns. */
 void cmx_sa_requests_end(struct cmx_sa_requests *requests)
 {
 	mutex_unlock(&requests->lock);
+	/* Pairs with the barrier in cmx_sa_requests_stop(). */
+	smp_mb();
+	if (READ_ONCE(requests->stopped))
+		requests->stop(requests);
 	cmx_sa_requests_put(requests);
 }
 
 /*
  * Prevents further starts. Returns true to one caller, which then has to stop
- * each query, and to put @requests. done() does not run before that.
+ * each query, and to put @requests. done() does not run before that. While
+ * queries are started, that caller is the stop() of cmx_sa_requests_end().
  */
 bool cmx_sa_requests_stop(struct cmx_sa_requests *requests)
 {
 	bool first;
 
-	/* The start may wait for memory for each query. */
 	WRITE_ONCE(requests->stopped, true);
-	mutex_lock(&requests->lock);
+	/*
+	 * Pairs with the barrier in cmx_sa_requests_end(): either this takes
+	 * the lock, or the code that has it finds the flag afterwards.
+	 */
+	smp_mb();
+	if (!mutex_trylock(&requests->lock))
+		return false;
 	first = !requests->stopping && atomic_inc_not_zero(&requests->pending);
 	requests->stopping = true;
 	mutex_unlock(&requests->lock);

@@ -13,11 +13,13 @@
 
 /**
  * struct cmx_sa_requests - SA queries that are started together
- * @lock: serialises start and stop
+ * @lock: held while queries are started; a stop tries it
  * @stopped: no more are started; set without the lock
  * @stopping: a caller has stopped them, by the lock
  * @pending: number without a response, plus one during the start
  * @done: called once when @pending becomes 0, in process context without locks
+ * @stop: executes a stop that found @lock taken, in process context without
+ *	locks; it calls cmx_sa_requests_stop() again
  * @holder: user that responses are charged to, INVALID_UID: the kernel
  * @failed: NULL, or: a refused response makes the others useless. They are
  *	freed without delay, and this is called in process context without
@@ -27,11 +29,12 @@
  * @held: with @failed: requests with a response
  */
 struct cmx_sa_requests {
-	struct mutex lock;	/* serialises start and stop */
+	struct mutex lock;	/* held by the code that starts queries */
 	bool stopped;
 	bool stopping;
 	atomic_t pending;
 	void (*done)(struct cmx_sa_requests *requests);
+	void (*stop)(struct cmx_sa_requests *requests);
 	kuid_t holder;
 	void (*failed)(struct cmx_sa_requests *requests);
 	spinlock_t held_lock;	/* guards responses, see above */
@@ -73,7 +76,8 @@ void cmx_sa_request_drop(struct cmx_sa_request *request);
 void cmx_sa_request_release(struct cmx_sa_request *request);
 void cmx_sa_requests_init(struct cmx_sa_requests *requests);
 void cmx_sa_requests_begin(struct cmx_sa_requests *requests, kuid_t holder,
-			   void (*done)(struct cmx_sa_requests *requests));
+			   void (*done)(struct cmx_sa_requests *requests),
+			   void (*stop)(struct cmx_sa_requests *requests));
 void cmx_sa_requests_end(struct cmx_sa_requests *requests);
 bool cmx_sa_requests_stop(struct cmx_sa_requests *requests);
 void cmx_sa_requests_put(struct cmx_sa_requests *requests);

@@ -86,12 +86,22 @@ static int ports_init(struct kunit *test)
 	return 0;
 }
 
+/* No read follows, not even one that a caller has begun without waiting. */
+static void ports_end_reads(void)
+{
+	down_write(&slow.port[1]->agent_lock);
+	slow.port[1]->agent = NULL;
+	up_write(&slow.port[1]->agent_lock);
+}
+
 static void ports_exit(struct kunit *test)
 {
 	complete_all(&released);
 	if (wq)
 		destroy_workqueue(wq);
 	wq = NULL;
+	if (slow.ibdev)
+		ports_end_reads();
 	WRITE_ONCE(fake_read, NULL);
 	fake_down(&other);
 	fake_down(&slow);
@@ -386,7 +396,7 @@ static void ports_watch(void)
 static void ports_unwatch(void)
 {
 	cmx_sa_unwatch(&watcher);
-	slow.port[1]->agent = NULL;
+	ports_end_reads();
 }
 
 /* The state that a failed read does not give is read again without an event. */

@@ -117,7 +117,7 @@ int ucmx_resolve_route(struct ucmx_cmd *cmd)
 
 /*
  * ib_sa does not initialise what it has of a port without multicast, which a
- * device may have beside another one. rdma_cm asks it for the Q_Key.
+ * device may have beside another one. rdma_cm takes its Q_Key.
  */
 static bool ucmx_has_qkey(const struct rdma_cm_id *cm)
 {

@@ -165,7 +165,7 @@ static int name_report(struct scene *s)
 	return n == 1 && list[0].step == RDMACMX_STEP_UP ? 0 : EPROTO;
 }
 
-/* The first call asks what the module supports, and opens the device. */
+/* The first call gets what the module supports, and opens the device. */
 TEST(KA_02_name_first)
 {
 	static const struct step steps[] = {

@@ -247,7 +247,7 @@ image_wait() {
 }
 
 # rows_of KERNEL: prints the kernels whose rows of the table it runs. Those with +
-# run when all do, or when they are named.
+# run when all do, when they are named, or with KERNELS=.
 rows_of() {
 	local list=$1
 
@@ -256,7 +256,7 @@ rows_of() {
 	elif is_among "$1" "${next_kernels[@]}"; then
 		list=next,$1
 	fi
-	[ -z "${ALL:-}$only" ] || list+=,+${list//,/,+}
+	[ -z "${ALL:-}$only$rows" ] || list+=,+${list//,/,+}
 	echo "$list"
 }
 

@@ -110,16 +110,16 @@ static bool sa_check(struct doctor *doctor, const struct port *port)
 	ret = rdmacmx_getaddrinfo(text, NULL, SERVICE, &hints, &list);
 	if (!ret)
 		rdma_freeaddrinfo(list);
-	/* Without a path, which is another check, it has answered as well. */
+	/* Without a path, which is another check, it has responded as well. */
 	if (!ret || ret == EAI_NONAME ||
 	    (ret == EAI_SYSTEM && errno == ENETUNREACH)) {
 		check_add(doctor, CHECK_OK, "sa",
-			  "%s: the subnet administrator answers", text);
+			  "%s: the subnet administrator responds", text);
 		return true;
 	}
 	check_add(doctor, CHECK_WRONG, ret == EAI_FAIL ? "sa-refuses" : "sa",
 		  "%s: the subnet administrator %s", text,
-		  ret == EAI_AGAIN ? "does not answer" :
+		  ret == EAI_AGAIN ? "does not respond" :
 		  ret == EAI_FAIL ? "refuses the query" :
 		  ret == EAI_SYSTEM || ret == -1 ? strerror(errno) :
 		  gai_strerror(ret));

@@ -307,7 +307,7 @@ static void resolve_failure(struct doctor *doctor, const struct sockaddr *dst,
 	    (state && (!strcmp(state, "FAILED") ||
 		       !strcmp(state, "INCOMPLETE")))) {
 		check_add(doctor, CHECK_WRONG, "neighbour",
-			  "%s: %s does not answer on %s: %s%s%s", addr,
+			  "%s: %s does not respond on %s: %s%s%s", addr,
 			  addr_text((void *)&route.next, next), device,
 			  strerror(err), state ? ", neighbour " : "",
 			  state ? state : "");

@@ -115,7 +115,7 @@ static void unreached_add(const char *addr, const char *port,
 /*
  * "ADDRESS" or "ADDRESS PORT" in the service data of a record. Any node on the
  * fabric may have written them; an invalid address gives no path. A name of a
- * port gives none, either: root would ask the name services for it.
+ * port gives none, either: root would send it to the name services.
  */
 static void record_add(const struct nvme *nvme,
 		       const struct rdmacmx_service_record *rec,

@@ -346,6 +346,8 @@ struct cmx_sa_port *cmx_sa_port_alloc(struct ib_device *dev, u32 num);
 
 /* port.c */
 extern spinlock_t cmx_sa_lock;
+extern struct workqueue_struct *cmx_sa_wq;
+bool cmx_sa_queue(struct work_struct *work);
 struct cmx_sa_ah *cmx_sa_ah_get(struct cmx_sa_port *port, u32 *generation);
 void cmx_sa_ah_put(struct cmx_sa_ah *ah);
 bool cmx_sa_port_is_source(const struct cmx_sa_port *port,
@@ -436,6 +438,20 @@ static inline bool cmx_sa_query_is_info(const struct cmx_sa_query *q)
 	return q->attr_id == IB_MGMT_CLASSPORTINFO_ATTR_ID;
 }
 
+/*
+ * Under cmx_sa_lock, before a MAD of @l is sent. False: it has ended; or it would
+ * change the SA without a waiter, and ends at its next step.
+ */
+static inline bool cmx_sa_lookup_sendable(const struct cmx_sa_lookup *l)
+{
+	return l->entity.state == CMX_SCHED_RUNNING &&
+	       (cmx_sched_wanted(&l->entity) ||
+		!cmx_sa_query_changes(&l->key.query));
+}
+
+/* lookup_ref.c */
+void cmx_sa_lookup_put(struct cmx_sa_lookup *l);
+
 /* load.c */
 unsigned long cmx_sa_timeout(unsigned int retries);
 unsigned long cmx_sa_timeout_total(void);
@@ -448,10 +464,7 @@ unsigned int cmx_sa_mads_many(void);
 struct cmx_sched_limits cmx_sa_limits(const struct cmx_sched *sched);
 
 /* lookup.c */
-bool cmx_sa_queue(struct work_struct *work);
-bool cmx_sa_lookup_sendable(struct cmx_sa_lookup *l);
 extern const struct cmx_sched_ops cmx_sa_lookup_ops;
-void cmx_sa_lookup_put(struct cmx_sa_lookup *l);
 void cmx_sa_lookup_done(struct cmx_sa_lookup *l, struct cmx_sa_answer *answer,
 			int error);
 u32 cmx_sa_gid_changes(const struct cmx_sa_port *port,

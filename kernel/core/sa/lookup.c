@@ -24,8 +24,6 @@
 /* Timeouts that a ClassPortInfo query gets at most */
 #define CMX_SA_INFO_TIMEOUTS 4
 
-static struct workqueue_struct *cmx_sa_wq;
-
 /* Numbers the queries that change the SA */
 static atomic64_t cmx_sa_changes = ATOMIC64_INIT(0);
 /*
@@ -35,17 +33,6 @@ static atomic64_t cmx_sa_changes = ATOMIC64_INIT(0);
  * query that they would send without the cache.
  */
 static atomic64_t cmx_sa_services = ATOMIC64_INIT(0);
-
-void cmx_sa_lookup_put(struct cmx_sa_lookup *l)
-{
-	if (!refcount_dec_and_test(&l->ref))
-		return;
-	cmx_sched_entity_exit(&l->entity);
-	cmx_sa_answer_put(l->answer);
-	cmx_sa_port_put(l->port);
-	kfree(l);
-	cmx_stat_dec(live_sa_lookups);
-}
 
 static struct cmx_sa_lookup *
 cmx_sa_lookup_of(const struct cmx_sched_entity *entity)
@@ -218,21 +205,6 @@ static void cmx_sa_lookup_expire(struct cmx_sa_lookup *l)
 	if (!l->busy)
 		cmx_stat_inc(sa_timeouts);
 	cmx_sa_lookup_done(l, NULL, l->busy ? -EAGAIN : -ETIMEDOUT);
-}
-
-/*
- * Under cmx_sa_lock, before @l is sent. False: it has ended, or ends now,
- * because it must not change the SA without a waiter.
- */
-bool cmx_sa_lookup_sendable(struct cmx_sa_lookup *l)
-{
-	if (l->entity.state != CMX_SCHED_RUNNING)
-		return false;
-	if (cmx_sched_wanted(&l->entity) ||
-	    !cmx_sa_query_changes(&l->key.query))
-		return true;
-	cmx_sa_lookup_expire(l);
-	return false;
 }
 
 /* Retries the query, or ends it with a timeout. */
@@ -563,15 +535,6 @@ void cmx_sa_lookups_again(struct cmx_sa_port *port)
 		cmx_sa_lookup_expire(ended);
 	cmx_sched_run(&port->sched);
 	spin_unlock(&cmx_sa_lock);
-}
-
-/*
- * Queues a work item for which cmx_sa_lookups_exit() waits. Returns false if it
- * was queued.
- */
-bool cmx_sa_queue(struct work_struct *work)
-{
-	return queue_work(cmx_sa_wq, work);
 }
 
 int cmx_sa_lookups_init(void)

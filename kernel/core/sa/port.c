@@ -18,6 +18,7 @@
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/user_namespace.h>
+#include <linux/workqueue.h>
 #include <net/net_namespace.h>
 #include <rdma/ib_cache.h>
 
@@ -28,10 +29,21 @@
 #define CMX_SA_PORT_RETRY_MAX	(60 * HZ)
 
 DEFINE_SPINLOCK(cmx_sa_lock);
+/* Created and destroyed by lookup.c */
+struct workqueue_struct *cmx_sa_wq;
 
 static LIST_HEAD(cmx_sa_ports);	/* by number */
 static DEFINE_SPINLOCK(cmx_sa_ports_lock);
 static u64 cmx_sa_ports_listed;
+
+/*
+ * Queues a work item for which cmx_sa_lookups_exit() waits. Returns false if it
+ * was queued.
+ */
+bool cmx_sa_queue(struct work_struct *work)
+{
+	return queue_work(cmx_sa_wq, work);
+}
 
 /* May sleep */
 void cmx_sa_ah_put(struct cmx_sa_ah *ah)
@@ -337,25 +349,6 @@ struct cmx_sa_port *cmx_sa_port_find(u32 ibdev_index, u32 port_num)
 	}
 	spin_unlock(&cmx_sa_ports_lock);
 	return found;
-}
-
-/**
- * cmx_sa_port_get - get an active port with a reference for the caller
- * @ibdev_index: index of its device
- * @port_num: its number
- *
- * Context: as for cmx_sa_port_check().
- * Return: the port, or NULL if it is not an active InfiniBand port.
- */
-struct cmx_sa_port *cmx_sa_port_get(u32 ibdev_index, u32 port_num)
-{
-	struct cmx_sa_port *port = cmx_sa_port_find(ibdev_index, port_num);
-
-	if (port && !cmx_sa_port_check(port)) {
-		cmx_sa_port_put(port);
-		port = NULL;
-	}
-	return port;
 }
 
 /* The first port of @net after number @last, with a reference, or NULL */

@@ -148,6 +148,25 @@ bool cmx_sa_port_check_timeout(struct cmx_sa_port *port)
 	return cmx_sa_port_is_active(port);
 }
 
+/**
+ * cmx_sa_port_get - get an active port with a reference for the caller
+ * @ibdev_index: index of its device
+ * @port_num: its number
+ *
+ * Context: as for cmx_sa_port_check().
+ * Return: the port, or NULL if it is not an active InfiniBand port.
+ */
+struct cmx_sa_port *cmx_sa_port_get(u32 ibdev_index, u32 port_num)
+{
+	struct cmx_sa_port *port = cmx_sa_port_find(ibdev_index, port_num);
+
+	if (port && !cmx_sa_port_check(port)) {
+		cmx_sa_port_put(port);
+		port = NULL;
+	}
+	return port;
+}
+
 void cmx_sa_port_check_init(struct cmx_sa_port *port)
 {
 	INIT_WORK(&port->check, cmx_sa_port_check_work);

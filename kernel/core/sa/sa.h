@@ -13,6 +13,8 @@
  *	hold.c		responses that the queries of a user keep
  *	port_check.c	reads a port that is down, and limits the wait for it
  *	lookup.c	an outstanding query: retries, waiters
+ *	send.c		sends the MADs of the queries of a port
+ *	lookup_ref.c	references of an outstanding query
  *	load.c		limits outstanding queries, and schedules retries
  *	mad.c		one MAD: sent, cancelled
  *	port.c		the ports: their state, the address of the SM

@@ -10,16 +10,17 @@
  * receives the listed paths without locks.
  *
  * One step runs at a time, so that many calls together delay a query no longer
- * than one of them.
+ * than one of them. The lock of the steps is a spinlock: a process that is
+ * preempted with a mutex keeps the others waiting.
  *
  * A reference keeps the port meanwhile, but not its device: the removal of a
  * port clears its cache, and nothing is added later.
  */
 #include <linux/export.h>
 #include <linux/jiffies.h>
-#include <linux/mutex.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
+#include <linux/spinlock.h>
 #include <linux/string.h>
 #include <net/net_namespace.h>
 
@@ -28,7 +29,7 @@
 #include "sa/wire.h"
 
 /* Serialises steps over a cache, or over outstanding queries of a port */
-static DEFINE_MUTEX(cmx_sa_walk_mutex);
+static DEFINE_SPINLOCK(cmx_sa_walk_lock);
 
 /* Maximum paths listed in one step */
 #define CMX_SA_PATHS_STEP	32
@@ -128,16 +129,16 @@ unsigned int cmx_sa_cache_list(struct cmx_sa_cache *cache, u64 net,
 	return n;
 }
 
-/* One step. Returns the number of dropped paths. */
+/* One step. Returns the number of paths that it moves to @victims. */
 static unsigned int cmx_sa_walk_drop(struct cmx_sa_cache *cache, u64 net,
 				     struct cmx_sa_walk *walk,
-				     const union ib_gid *gid)
+				     const union ib_gid *gid,
+				     struct list_head *victims)
 {
 	struct cmx_sa_entry *e, *next;
 	const union ib_gid *dgid;
 	enum cmx_sa_gone why;
 	unsigned int i, n = 0;
-	LIST_HEAD(victims);
 
 	spin_lock(&cache->lock);
 	e = cmx_sa_walk_entry(cache, walk);
@@ -150,10 +151,9 @@ static unsigned int cmx_sa_walk_drop(struct cmx_sa_cache *cache, u64 net,
 		/* Invalid paths are removed without being counted. */
 		why = cmx_sa_entry_end(cache, e, CMX_SA_GONE_COMMAND);
 		n += why == CMX_SA_GONE_COMMAND && cmx_sa_cache_usable();
-		cmx_sa_entry_remove(cache, e, &victims, why);
+		cmx_sa_entry_remove(cache, e, victims, why);
 	}
 	spin_unlock(&cache->lock);
-	cmx_sa_entries_free(&victims);
 	return n;
 }
 
@@ -168,10 +168,14 @@ unsigned int cmx_sa_cache_drop_net(struct cmx_sa_cache *cache, u64 net,
 	unsigned int n = 0;
 
 	cmx_sa_walk_begin(cache, &walk);
-	while (!cmx_sa_walk_over(&walk) &&
-	       !mutex_lock_killable(&cmx_sa_walk_mutex)) {
-		n += cmx_sa_walk_drop(cache, net, &walk, gid);
-		mutex_unlock(&cmx_sa_walk_mutex);
+	while (!cmx_sa_walk_over(&walk) && !fatal_signal_pending(current)) {
+		LIST_HEAD(victims);
+
+		spin_lock(&cmx_sa_walk_lock);
+		n += cmx_sa_walk_drop(cache, net, &walk, gid, &victims);
+		spin_unlock(&cmx_sa_walk_lock);
+		cmx_sa_entries_free(&victims);
+		cond_resched();
 	}
 	return n;
 }
@@ -249,11 +253,13 @@ static int cmx_sa_port_list_paths(struct cmx_sa_port *port, u64 net,
 
 	cmx_sa_walk_begin(&port->cache, &walk);
 	while (!ret && !cmx_sa_walk_over(&walk)) {
-		if (mutex_lock_killable(&cmx_sa_walk_mutex))
+		if (fatal_signal_pending(current))
 			return -EINTR;
+		spin_lock(&cmx_sa_walk_lock);
 		n = cmx_sa_cache_list(&port->cache, net, &walk, paths,
 				      CMX_SA_PATHS_STEP);
-		mutex_unlock(&cmx_sa_walk_mutex);
+		spin_unlock(&cmx_sa_walk_lock);
+		cond_resched();
 		for (i = 0; i < n; i++) {
 			paths[i].ibdev_index = port->dev->index;
 			paths[i].port_num = port->num;
@@ -300,12 +306,13 @@ int rdma_cmx_drop_paths(const struct cmx_paths_attr *attr, u32 *count)
 	if (ret)
 		return ret;
 	for (i = 0; i < ports.count; i++) {
-		if (mutex_lock_killable(&cmx_sa_walk_mutex))
+		if (fatal_signal_pending(current))
 			break;
+		spin_lock(&cmx_sa_walk_lock);
 		/* First, or a response could be added in between. */
 		cmx_sa_lookups_drop(ports.port[i], attr->net->net_cookie,
 				    attr->dgid);
-		mutex_unlock(&cmx_sa_walk_mutex);
+		spin_unlock(&cmx_sa_walk_lock);
 		*count += cmx_sa_cache_drop_net(&ports.port[i]->cache,
 						attr->net->net_cookie,
 						attr->dgid);

@@ -47,6 +47,7 @@ SHOW(cmx_group_detach);
 SHOW(cmx_group_outdate);
 SHOW(cmx_hash);
 SHOW(cmx_hints_init);
+SHOW(cmx_kernel_uid);
 SHOW(cmx_mc_param_check);
 SHOW(cmx_mcast_ib_start);
 SHOW(cmx_mcast_roce_join);

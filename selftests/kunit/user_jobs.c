@@ -4,6 +4,8 @@
  * must not wait for the others is the next, wherever it is in the list.
  */
 #include <linux/completion.h>
+#include <linux/user_namespace.h>
+#include <net/net_namespace.h>
 
 #include "resolve/resolve.h"
 #include "kunit.h"
@@ -90,9 +92,66 @@ static void jobs_run_first(struct kunit *test)
 	jobs_end(test, user, expected);
 }
 
+/*
+ * A user's processes, the kernel in the user's containers, and the kernel
+ * outside share no jobs.
+ */
+static void jobs_of_kernel(struct kunit *test)
+{
+	static const struct {
+		kuid_t uid;
+		bool kernel;
+	} of[] = {
+		{ KUIDT_INIT(UID), false },
+		{ KUIDT_INIT(UID), true },
+		{ KUIDT_INIT(0), true },
+		{ CMX_KERNEL_UID, true },
+	};
+	struct cmx_query_user *user[ARRAY_SIZE(of)], *again;
+	int i, j;
+
+	for (i = 0; i < ARRAY_SIZE(of); i++) {
+		user[i] = cmx_query_user_get(&cmx_query_users, of[i].uid,
+					     of[i].kernel, GFP_KERNEL);
+		KUNIT_ASSERT_NOT_NULL(test, user[i]);
+		for (j = 0; j < i; j++)
+			KUNIT_EXPECT_PTR_NE(test, user[i], user[j]);
+	}
+	for (i = 0; i < ARRAY_SIZE(of); i++) {
+		again = cmx_query_user_get(&cmx_query_users, of[i].uid,
+					   of[i].kernel, GFP_KERNEL);
+		KUNIT_EXPECT_PTR_EQ(test, again, user[i]);
+		cmx_query_user_put(again);
+		cmx_query_user_put(user[i]);
+	}
+}
+
+/* What a kernel consumer does in a container counts for the owner. */
+static void jobs_kernel_uid(struct kunit *test)
+{
+	struct user_namespace *ns;
+	struct net *net;
+
+	KUNIT_EXPECT_TRUE(test, uid_eq(cmx_kernel_uid(&init_net),
+				       CMX_KERNEL_UID));
+	ns = kunit_kzalloc(test, sizeof(*ns), GFP_KERNEL);
+	net = kunit_kzalloc(test, sizeof(*net), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, ns);
+	KUNIT_ASSERT_NOT_NULL(test, net);
+	ns->parent = &init_user_ns;
+	ns->owner = KUIDT_INIT(UID);
+	net->user_ns = ns;
+	KUNIT_EXPECT_TRUE(test, uid_eq(cmx_kernel_uid(net), KUIDT_INIT(UID)));
+	/* A namespace of the host's users */
+	net->user_ns = &init_user_ns;
+	KUNIT_EXPECT_TRUE(test, uid_eq(cmx_kernel_uid(net), CMX_KERNEL_UID));
+}
+
 static struct kunit_case jobs_cases[] = {
 	KUNIT_CASE(jobs_in_order),
 	KUNIT_CASE(jobs_run_first),
+	KUNIT_CASE(jobs_of_kernel),
+	KUNIT_CASE(jobs_kernel_uid),
 	{}
 };
 

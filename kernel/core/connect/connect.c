@@ -194,7 +194,6 @@ cmx_connector_alloc(const struct rdma_cmx_connect_attr *attr,
 	c->limited = attr->query.route_count;
 	c->own_dev = attr->query.dev;
 	c->tos = attr->has_tos ? attr->tos : 0;
-	c->uid = CMX_KERNEL_UID;
 	memset(&c->attr.query, 0, sizeof(c->attr.query));
 	c->context = context;
 	c->done = done;
@@ -229,6 +228,7 @@ static int cmx_connect_start(const struct rdma_cmx_connect_attr *attr,
 	if (attr->has_tos)
 		query.tos = attr->tos;
 	c->net = get_net(query.net);
+	c->uid = cmx_kernel_uid(c->net);
 	/* The query fails without the netdevice. */
 	if (query.iface)
 		c->ifindex = cmx_iface_index(c->net, query.iface);

@@ -150,7 +150,7 @@ struct cmx_try {
  * @has_ack_timeout: @ack_timeout is valid
  * @ack_timeout: of the user's id
  * @tos: type of service of the ids
- * @uid: user that route queries count for; CMX_KERNEL_UID for kernel consumers
+ * @uid: user that route queries count for; cmx_kernel_uid() for kernel consumers
  * @query: the resolution, or NULL
  * @result: its result, or NULL
  * @error: of the resolution

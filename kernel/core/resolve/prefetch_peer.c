@@ -154,8 +154,8 @@ int cmx_peer_start(struct cmx_worker *worker)
 	if (p->attr.refresh)
 		cmx_sa_uncache(port, p->attr.net, &q, CMX_SA_GONE_RENEWED);
 	kref_get(&p->ref);
-	ret = cmx_sa_lookup(port, p->attr.net, CMX_KERNEL_UID, &q,
-			    &worker->waiter);
+	ret = cmx_sa_lookup(port, p->attr.net, cmx_kernel_uid(p->attr.net),
+			    &q, &worker->waiter);
 	cmx_sa_port_put(port);
 	if (ret) {
 		worker->queried = false;

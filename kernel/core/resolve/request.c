@@ -14,7 +14,6 @@
 #include <net/net_namespace.h>
 
 #include "resolve/request.h"
-#include "user.h"
 
 /* A number or a name. Checks that the caller may look up names. */
 static int cmx_request_parse_node(struct cmx_request *r)
@@ -46,20 +45,6 @@ static int cmx_request_parse_node(struct cmx_request *r)
 	if (caller->names || caller->names_later)
 		return 0;
 	return caller->no_names ? -ENOKEY : 0;
-}
-
-/*
- * The kernel's responses are separate from those of root's processes. Those for
- * a container count for its owner.
- */
-static kuid_t cmx_request_holder(const struct cmx_request *r,
-				 const struct cmx_caller *caller)
-{
-	struct user_namespace *ns = r->hints.net->user_ns;
-
-	if (!caller->kernel)
-		return caller->uid;
-	return ns == &init_user_ns ? CMX_KERNEL_UID : cmx_user_of(ns);
 }
 
 /* Checks only the attributes. Takes nothing that has to be released. */
@@ -95,8 +80,9 @@ int cmx_request_parse(struct cmx_request *r,
 		ret = cmx_rail_hint(&r->hints, attr);
 	if (ret)
 		return ret;
-	r->hints.uid = caller->uid;
-	r->hints.holder = cmx_request_holder(r, caller);
+	r->hints.uid = caller->kernel ? cmx_kernel_uid(r->hints.net) :
+					caller->uid;
+	r->hints.holder = r->hints.uid;
 	r->hints.locked = caller->locked;
 	if (attr->flags & RDMA_CMX_AI_SA) {
 		r->step = CMX_STEP_SERVICES;

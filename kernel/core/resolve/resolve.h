@@ -379,6 +379,7 @@ struct cmx_query_user {
 /* user.c */
 extern struct cmx_users cmx_query_users;
 extern struct cmx_users cmx_connect_users;
+kuid_t cmx_kernel_uid(const struct net *net);
 struct cmx_query_user *cmx_query_user_get(struct cmx_users *users, kuid_t uid,
 					  bool kernel, gfp_t gfp);
 void cmx_query_user_hold(struct cmx_query_user *user);

@@ -18,8 +18,10 @@
  * The xarray's lock guards references, cmx_query_user.lock guards the jobs.
  */
 #include <linux/slab.h>
+#include <net/net_namespace.h>
 
 #include "resolve/resolve.h"
+#include "user.h"
 
 struct cmx_users cmx_query_users = {
 	.users = XARRAY_INIT(cmx_query_users.users, 0),
@@ -78,6 +80,17 @@ static unsigned long cmx_query_user_index(kuid_t uid, bool kernel)
 	if (uid_eq(uid, CMX_KERNEL_UID))
 		return CMX_KERNEL_INDEX;
 	return index | (BITS_PER_LONG == 64 ? BIT_ULL(32) : 0);
+}
+
+/*
+ * The user that SA queries, responses and connects of a kernel consumer count
+ * for. They are separate from those of root's processes. In a container they
+ * count for its owner.
+ */
+kuid_t cmx_kernel_uid(const struct net *net)
+{
+	return net->user_ns == &init_user_ns ? CMX_KERNEL_UID :
+					       cmx_user_of(net->user_ns);
 }
 
 static struct cmx_query_user *cmx_query_user_alloc(struct cmx_users *users,

@@ -100,6 +100,7 @@ SHOW(cmx_sa_lookups_again);
 SHOW(cmx_sa_lookups_fail);
 SHOW(cmx_sa_mad_add);
 SHOW(cmx_sa_mad_remove);
+SHOW(cmx_sa_mads_due);
 SHOW(cmx_sa_mads_many);
 SHOW(cmx_sa_mads_max);
 SHOW(cmx_sa_peek);

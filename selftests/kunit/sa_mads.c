@@ -53,6 +53,46 @@ static void mads_limit(struct kunit *test)
 	cmx_sa_lookup_put(l);
 }
 
+/*
+ * With many MADs the next one cancels the last one, whose response may be long.
+ * It does so after as much time as the ones before had.
+ */
+static void mads_due(struct kunit *test)
+{
+	struct cmx_sa_lookup *l = mads_query(test, IB_SA_METHOD_GET_TABLE);
+	struct cmx_sa_mad m[2] = {};
+	unsigned long now = jiffies;
+	int i;
+
+	KUNIT_EXPECT_TRUE(test, cmx_sa_mads_due(l));
+	l->started_at = now - 3600 * HZ;
+	for (i = 0; i < 2; i++) {
+		m[i].generation = cmx_sa_port_generation(port_of());
+		m[i].sent_at = now;
+		KUNIT_EXPECT_TRUE(test, cmx_sa_mad_add(l, &m[i]));
+	}
+	/* It has been outstanding for an hour, and the last MAD for no time. */
+	KUNIT_EXPECT_TRUE(test, cmx_sa_mads_due(l));
+	port_of()->mads = 64;
+	KUNIT_EXPECT_FALSE(test, cmx_sa_mads_due(l));
+	m[1].sent_at = now - 1790 * HZ;
+	KUNIT_EXPECT_FALSE(test, cmx_sa_mads_due(l));
+	m[1].sent_at = now - 1800 * HZ;
+	KUNIT_EXPECT_TRUE(test, cmx_sa_mads_due(l));
+	m[1].sent_at = now;
+	m[1].generation--;
+	KUNIT_EXPECT_TRUE(test, cmx_sa_mads_due(l));
+	m[1].generation++;
+	/* The first one is not cancelled. */
+	cmx_sa_mad_remove(l, &m[1]);
+	port_of()->mads = 64;
+	KUNIT_EXPECT_TRUE(test, cmx_sa_mads_due(l));
+	cmx_sa_mad_remove(l, &m[0]);
+	port_of()->mads = 0;
+	KUNIT_EXPECT_TRUE(test, cmx_sa_forget(&callers[0].waiter));
+	cmx_sa_lookup_put(l);
+}
+
 /* Its waiter gives up while a MAD waits for memory. */
 static void mads_ended(struct kunit *test)
 {
@@ -69,6 +109,7 @@ static void mads_ended(struct kunit *test)
 
 static struct kunit_case mads_cases[] = {
 	KUNIT_CASE(mads_limit),
+	KUNIT_CASE(mads_due),
 	KUNIT_CASE(mads_ended),
 	{}
 };

@@ -504,6 +504,7 @@ void cmx_sa_send_cancel(struct cmx_sa_lookup *l);
 /* mad.c */
 void cmx_sa_mad_send(struct cmx_sa_lookup *l);
 void cmx_sa_mads_cancel(struct cmx_sa_lookup *l);
+bool cmx_sa_mads_due(const struct cmx_sa_lookup *l);
 void cmx_sa_mad_free(struct cmx_sa_mad *m);
 bool cmx_sa_mad_add(struct cmx_sa_lookup *l, struct cmx_sa_mad *m);
 void cmx_sa_mad_remove(struct cmx_sa_lookup *l, struct cmx_sa_mad *m);

@@ -225,7 +225,7 @@ static void cmx_sa_lookup_step(struct cmx_sa_lookup *l)
 	} else {
 		/* Now, or it would delay a work item that a response queues. */
 		cmx_sa_lookup_kick(l, cmx_sa_lookup_delay(l));
-		if (cmx_sa_send(l)) {
+		if (cmx_sa_mads_due(l) && cmx_sa_send(l)) {
 			/*
 			 * An SA without memory for records may respond to other
 			 * queries.

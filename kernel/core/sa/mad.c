@@ -18,7 +18,8 @@
  *
  * A port has a limit of such MADs, for hardware that completes no send. ib_mad
  * of Linux 7.1 sends 128 MADs of an agent and queues the others. So with half of
- * these, a lookup that is sent again keeps its first and its last MAD only.
+ * these, a lookup that is sent again keeps its first and its last MAD only, and
+ * is sent again less often.
  */
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
@@ -54,6 +55,23 @@ static void cmx_sa_mads_thin(struct cmx_sa_lookup *l)
 		    !list_is_last(&m->node, &l->mads))
 			ib_modify_mad(m->buf, 0);
 	}
+}
+
+/*
+ * Under cmx_sa_lock. With many MADs the next one of @l cancels the last one,
+ * whose response may be long. So that one has as much time as all before it had.
+ * An event has cancelled those of an older generation.
+ */
+bool cmx_sa_mads_due(const struct cmx_sa_lookup *l)
+{
+	const struct cmx_sa_mad *last;
+
+	if (l->port->mads < cmx_sa_mads_many() || list_empty(&l->mads) ||
+	    list_is_singular(&l->mads))
+		return true;
+	last = list_last_entry(&l->mads, struct cmx_sa_mad, node);
+	return last->generation != cmx_sa_cache_generation(&l->port->cache) ||
+	       time_after_eq(jiffies, 2 * last->sent_at - l->started_at);
 }
 
 /*

@@ -11,6 +11,12 @@
 
 #include "sched.h"
 
+/*
+ * Waiters of a lookup are called one after another, and one user may have any
+ * number of them. Users do not share a lookup that has more than this.
+ */
+#define CMX_SCHED_SHARED	1024
+
 /* For tables with keys of users: a user cannot choose the chain. */
 u32 cmx_hash(const void *data, size_t len)
 {
@@ -67,6 +73,7 @@ int cmx_sched_entity_init(struct cmx_sched_entity *entity,
 	INIT_LIST_HEAD(&entity->queue);
 	INIT_LIST_HEAD(&entity->followers);
 	INIT_LIST_HEAD(&entity->waiters);
+	entity->count = 0;
 	entity->sched = sched;
 	entity->user = user;
 	return 0;
@@ -149,7 +156,8 @@ cmx_sched_find(const struct cmx_sched_entity *like)
 
 	hash_for_each_possible(sched->lookups, entity, hash, like->hash_value) {
 		if (entity->hash_value == like->hash_value &&
-		    (entity->state == CMX_SCHED_RUNNING ||
+		    ((entity->state == CMX_SCHED_RUNNING &&
+		      entity->count < CMX_SCHED_SHARED) ||
 		     uid_eq(entity->user->uid, like->user->uid)) &&
 		    sched->ops->same(entity, like))
 			return entity;
@@ -258,7 +266,7 @@ cmx_sched_next_user(struct cmx_sched *sched,
 	return NULL;
 }
 
-/* Lookups with the same key as @entity follow it. */
+/* Lookups with the same key as @entity follow it, if they have few waiters. */
 static void cmx_sched_gather(struct cmx_sched *sched,
 			     struct cmx_sched_entity *entity)
 {
@@ -266,9 +274,12 @@ static void cmx_sched_gather(struct cmx_sched *sched,
 	struct hlist_node *tmp;
 	struct cmx_sched_entity *other;
 
+	if (entity->count >= CMX_SCHED_SHARED)
+		return;
 	hash_for_each_possible_safe(sched->lookups, other, tmp, hash,
 				    entity->hash_value) {
 		if (other == entity || other->state != CMX_SCHED_WAITING ||
+		    other->count >= CMX_SCHED_SHARED ||
 		    other->hash_value != entity->hash_value ||
 		    !sched->ops->same(other, entity))
 			continue;
@@ -320,6 +331,7 @@ void cmx_sched_wait(struct cmx_sched_entity *entity,
 {
 	waiter->entity = entity;
 	list_add_tail(&waiter->node, &entity->waiters);
+	entity->count++;
 }
 
 /*
@@ -398,6 +410,7 @@ static void cmx_sched_call(struct cmx_sched_entity *entity, void *answer,
 					     struct cmx_sched_waiter, node);
 		if (w) {
 			list_del(&w->node);
+			entity->count--;
 			w->entity = NULL;
 		}
 		spin_unlock(lock);
@@ -447,6 +460,7 @@ bool cmx_sched_forget(spinlock_t *lock, struct cmx_sched_waiter *waiter)
 	entity = waiter->entity;
 	if (entity) {
 		list_del(&waiter->node);
+		entity->count--;
 		waiter->entity = NULL;
 		if (list_empty(&entity->waiters) &&
 		    (entity->state == CMX_SCHED_WAITING ||

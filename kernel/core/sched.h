@@ -114,6 +114,7 @@ enum cmx_sched_state {
  * @queue: in user->queue, while it waits
  * @followers: lookups that end with this one
  * @waiters: callers that wait for it
+ * @count: number of @waiters
  * @sched: its scheduler
  * @user: the user, while it waits or runs; before that, a new struct for the
  *	user that is private to the lookup
@@ -126,6 +127,7 @@ struct cmx_sched_entity {
 	struct list_head queue;
 	struct list_head followers;
 	struct list_head waiters;
+	unsigned int count;
 	struct cmx_sched *sched;
 	struct cmx_sched_user *user;
 };

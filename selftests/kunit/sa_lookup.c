@@ -94,6 +94,58 @@ static void lookup_gid_changed_before(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, outstanding(1), 0u);
 }
 
+/* The first lookup that waits for a slot of port 1 */
+static struct cmx_sched_entity *first_queued(void)
+{
+	return list_first_entry(&callers_fake.port[1]->sched.waiting,
+				struct cmx_sched_entity, node);
+}
+
+/*
+ * Waiters are called one after another. Users do not wait for the many of
+ * another user.
+ */
+static void lookup_many_waiters(struct kunit *test)
+{
+	struct cmx_sa_lookup *l;
+	int i;
+
+	KUNIT_ASSERT_EQ(test, 0, query_send_as(&callers[0], 1, 1, 1000));
+	l = fake_lookup(callers_fake.port[1]);
+	KUNIT_ASSERT_NOT_NULL(test, l);
+	KUNIT_EXPECT_EQ(test, l->entity.count, 1u);
+	/* As if the user had 1,022 more of them */
+	l->entity.count = 1023;
+	KUNIT_ASSERT_EQ(test, 0, query_send_as(&callers[1], 1, 1, 1001));
+	KUNIT_EXPECT_EQ(test, outstanding(1), 1u);
+	KUNIT_EXPECT_EQ(test, l->entity.count, 1024u);
+	KUNIT_ASSERT_EQ(test, 0, query_send_as(&callers[2], 1, 1, 1002));
+	KUNIT_EXPECT_EQ(test, outstanding(1), 2u);
+	/* Those of the same user join it. */
+	KUNIT_ASSERT_EQ(test, 0, query_send_as(&callers[3], 1, 1, 1000));
+	KUNIT_EXPECT_EQ(test, outstanding(1), 2u);
+	cmx_sa_lookup_put(l);
+	respond(test, 1, 1, 0);
+	respond(test, 1, 2, 0);
+	for (i = 0; i < 4; i++)
+		expect_done(test, &callers[i], 0, i == 2 ? 2 : 1);
+
+	/* With a slot for one query, two of which wait */
+	param_set(test, cmx_kunit_module(), "sa_parallel", 1);
+	for (i = 0; i < 3; i++)
+		KUNIT_ASSERT_EQ(test, 0, query_send_as(&callers[i], 1, 2 + !i,
+						       1000 + i));
+	KUNIT_EXPECT_EQ(test, queued(1), 2u);
+	first_queued()->count = 1024;
+	respond(test, 1, 1, 0);
+	KUNIT_EXPECT_EQ(test, outstanding(1), 1u);
+	KUNIT_EXPECT_EQ(test, queued(1), 1u);
+	respond(test, 1, 2, 0);
+	respond(test, 1, 3, 0);
+	for (i = 0; i < 3; i++)
+		expect_done(test, &callers[i], 0, i + 1);
+}
+
 /* A different query or port is a different request. */
 static void lookup_apart(struct kunit *test)
 {
@@ -430,6 +482,7 @@ static struct kunit_case lookup_cases[] = {
 	KUNIT_CASE(lookup_coalesce),
 	KUNIT_CASE(lookup_gid_changed),
 	KUNIT_CASE(lookup_gid_changed_before),
+	KUNIT_CASE(lookup_many_waiters),
 	KUNIT_CASE(lookup_apart),
 	KUNIT_CASE(lookup_errors),
 	KUNIT_CASE(lookup_busy),

@@ -179,20 +179,15 @@ static int ucmx_service_start(struct ucmx_service *s,
  */
 static int ucmx_service_enter(struct ucmx_file *file, struct ucmx_service *s)
 {
-	u32 from;
 	int ret;
 
 	xa_lock(&file->services);
 	do {
-		from = file->next_service ?: 1;
-		ret = __xa_alloc(&file->services, &s->handle,
-				 ucmx_service_hidden(s),
-				 XA_LIMIT(from, U32_MAX), GFP_KERNEL);
-		if (ret == -EBUSY)
-			file->next_service = 0;
-	} while (ret == -EBUSY && from > 1);
-	if (!ret)
-		file->next_service = s->handle + 1;
+		/* Before the lock is released for memory. 0 is no handle. */
+		s->handle = ++file->last_service ?: ++file->last_service;
+		ret = __xa_insert(&file->services, s->handle,
+				  ucmx_service_hidden(s), GFP_KERNEL);
+	} while (ret == -EBUSY);
 	xa_unlock(&file->services);
 	return ret;
 }

@@ -103,7 +103,7 @@ struct ucmx_file {
 	struct list_head woken;		/* in the user's, by ucmx_user.lock */
 	unsigned int wake;		/* UCMX_WAKE_*, likewise */
 	struct xarray services;		/* at handle */
-	u32 next_service;		/* handle, by the lock of services */
+	u32 last_service;		/* handle, by the lock of services */
 	atomic_t changed;		/* services changed since their query */
 	wait_queue_head_t changes;	/* of services */
 };
